@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+# The sources, sorted, one list for each ISA. A new kernel is one line here and one in a register.
+set(FOVEA_STEMS_COMMON # every ISA has these
+    add_f32
+    attention_decode_f32
+    attention_finish_f32
+    attention_merge_f32
+    attention_prefill_f32
+    cos_f32
+    exp2_f32
+    gelu_f32
+    gelu_tanh_f32
+    gemm_epilogue_f32
+    layernorm_f32
+    log_softmax_f32
+    pack_b_f32
+    pack_bt_f32
+    relu_f32
+    sin_f32
+    softmax_f32
+    tanh_f32
+    transpose_f32
+)
+set(FOVEA_STEMS_SCALAR gemm_f32_4x16)
+set(FOVEA_STEMS_AVX2 gemm_f32_6x16)
+set(FOVEA_STEMS_AVX512 gemm_f32_6x64 gemm_f32_8x48)
+set(FOVEA_STEMS_NEON gemm_f32_6x16)
+
+set(FOVEA_FILES_DISPATCH
+    dispatch/cache.c
+    dispatch/cpu.c
+    dispatch/engine.c
+    dispatch/resolve.c
+)
+set(FOVEA_FILES_OPS
+    ops/check.c
+    ops/executor.c
+    ops/gemm.c
+    ops/gemm_plan.c
+    ops/once.c
+    ops/pack.c
+    ops/rowwise.c
+    ops/status.c
+)
+set(FOVEA_FILES_NN
+)

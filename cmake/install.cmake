@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: Apache-2.0
+# Installs the library, headers, program, weights, a CMake config and a relocatable pkg-config file.
+set(FOVEA_INSTALL_CMAKE ${CMAKE_INSTALL_LIBDIR}/cmake/fovea)
+
+install(TARGETS fovea EXPORT fovea-targets
+    LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT Runtime NAMELINK_COMPONENT Development
+    ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT Development)
+install(DIRECTORY include/fovea DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT Development
+    FILES_MATCHING PATTERN "*.h" PATTERN "pthreadpool.h" EXCLUDE)
+if(FOVEA_WITH_PTHREADPOOL)
+    install(TARGETS fovea_pthreadpool EXPORT fovea-targets
+        LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+    install(FILES include/fovea/pthreadpool.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/fovea)
+endif()
+
+install(EXPORT fovea-targets NAMESPACE fovea:: DESTINATION ${FOVEA_INSTALL_CMAKE} COMPONENT Development)
+configure_package_config_file(cmake/foveaConfig.cmake.in foveaConfig.cmake INSTALL_DESTINATION ${FOVEA_INSTALL_CMAKE})
+write_basic_package_version_file(foveaConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/foveaConfig.cmake ${CMAKE_CURRENT_BINARY_DIR}/foveaConfigVersion.cmake
+    DESTINATION ${FOVEA_INSTALL_CMAKE} COMPONENT Development)
+
+# The prefix in the .pc file is found from where the file lies, so an installed tree may be moved.
+file(RELATIVE_PATH FOVEA_PC_PREFIX /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
+configure_file(cmake/fovea.pc.in fovea.pc @ONLY)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/fovea.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT Development)

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// dispatch/cache.c - sizes and ways of the data caches: sysfs, then CPUID leaf 4 or 0x8000001D, then a default.
+#include "dispatch/cpu.h"
+
+#include <stdio.h>
+#include <string.h>
+
+// The default: what every 64-bit server core since 2012 has at least. Under-estimating a cache costs a few per cent,
+// over-estimating one costs far more.
+static const struct fovea_machine default_caches = {
+    .l1d_bytes = 32 << 10, .l1d_ways = 8, .l2_bytes = 256 << 10, .l2_ways = 8};
+
+static void set_level(struct fovea_machine *machine, unsigned level, uint32_t bytes, uint32_t ways)
+{
+    uint32_t *const sizes[] = {&machine->l1d_bytes, &machine->l2_bytes, &machine->l3_bytes};
+    uint32_t *const assoc[] = {&machine->l1d_ways, &machine->l2_ways, &machine->l3_ways};
+    if (level >= 1 && level <= 3 && bytes) {
+        *sizes[level - 1] = bytes;
+        *assoc[level - 1] = ways ? ways : 1;
+    }
+}
+
+static int knows_l1_l2(const struct fovea_machine *machine)
+{
+    return machine->l1d_bytes && machine->l2_bytes;
+}
+
+// The first line of root/indexN/name; empty where there is none.
+static void read_attribute(const char *root, unsigned index, const char *name, char *text, int size)
+{
+    char path[256];
+    text[0] = '\0';
+    snprintf(path, sizeof path, "%s/index%u/%s", root, index, name);
+    FILE *const file = fopen(path, "re");
+    if (!file)
+        return;
+    if (!fgets(text, size, file))
+        text[0] = '\0';
+    fclose(file);
+}
+
+// "48K", "2048K", "32M" in bytes; 0 for anything else or above 2 GiB.
+static uint32_t parse_size(const char *text)
+{
+    unsigned long value = 0;
+    char unit = '\0';
+    if (sscanf(text, "%lu%c", &value, &unit) != 2 || value > 2u << 20)
+        return 0;
+    const unsigned long bytes = unit == 'K' ? value << 10 : unit == 'M' ? value << 20 : 0;
+    return bytes <= 2ul << 30 ? (uint32_t)bytes : 0;
+}
+
+int fovea_cache_from_sysfs(const char *root, struct fovea_machine *machine)
+{
+    for (unsigned index = 0; index < 8; index++) {
+        char type[32], level[32], size[32], ways[32];
+        read_attribute(root, index, "type", type, sizeof type);
+        if (strncmp(type, "Data", 4) != 0 && strncmp(type, "Unified", 7) != 0)
+            continue;
+        read_attribute(root, index, "level", level, sizeof level);
+        read_attribute(root, index, "size", size, sizeof size);
+        read_attribute(root, index, "ways_of_associativity", ways, sizeof ways);
+        unsigned level_number = 0, way_count = 0;
+        if (sscanf(level, "%u", &level_number) != 1)
+            continue;
+        if (sscanf(ways, "%u", &way_count) != 1)
+            way_count = 0;
+        set_level(machine, level_number, parse_size(size), way_count);
+    }
+    return knows_l1_l2(machine);
+}
+
+#if defined(__x86_64__) || defined(__i386__)
+#include <cpuid.h>
+
+int fovea_cache_from_cpuid(struct fovea_machine *machine)
+{
+    // Both leaves have one form; AMD's is at 0x8000001D, and its leaf 4 is empty.
+    const uint32_t leaves[] = {4, 0x8000001du};
+    for (size_t l = 0; l < 2 && !knows_l1_l2(machine); l++) {
+        for (uint32_t sub = 0; sub < 8; sub++) {
+            uint32_t eax, ebx, ecx, edx;
+            if (!__get_cpuid_count(leaves[l], sub, &eax, &ebx, &ecx, &edx) || (eax & 0x1f) == 0)
+                break;
+            const uint32_t type = eax & 0x1f, level = eax >> 5 & 7; // type 1: data, 3: unified
+            const uint32_t line = (ebx & 0xfff) + 1, partitions = (ebx >> 12 & 0x3ff) + 1, ways = (ebx >> 22) + 1;
+            if (type == 1 || type == 3)
+                set_level(machine, level, line * partitions * ways * (ecx + 1), ways);
+        }
+    }
+    return knows_l1_l2(machine);
+}
+#else
+int fovea_cache_from_cpuid(struct fovea_machine *machine)
+{
+    (void)machine;
+    return 0;
+}
+#endif
+
+void fovea_cache_probe(struct fovea_machine *machine)
+{
+    const char *source = "default";
+    if (fovea_cache_from_sysfs("/sys/devices/system/cpu/cpu0/cache", machine)) {
+        source = "sysfs";
+    } else if (fovea_cache_from_cpuid(machine)) {
+        source = "cpuid";
+    } else {
+        set_level(machine, 1, default_caches.l1d_bytes, default_caches.l1d_ways);
+        set_level(machine, 2, default_caches.l2_bytes, default_caches.l2_ways);
+    }
+    snprintf(machine->cache_source, sizeof machine->cache_source, "%s", source);
+}

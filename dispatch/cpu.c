@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// dispatch/cpu.c - feature bits: CPUID and XCR0 on x86, HWCAP on arm64. Never a vendor or model table.
+//
+// Tables of models are what fails in practice: two widely installed BLAS libraries run AVX-512 machines at a half and
+// a sixth of their speed because they do not know the family number.
+#include "dispatch/cpu.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#if defined(__x86_64__) || defined(__i386__)
+#include <cpuid.h>
+
+struct cpuid {
+    uint32_t eax, ebx, ecx, edx;
+};
+
+static struct cpuid cpuid(uint32_t leaf, uint32_t subleaf)
+{
+    struct cpuid r = {0, 0, 0, 0};
+    __get_cpuid_count(leaf, subleaf, &r.eax, &r.ebx, &r.ecx, &r.edx); // leaves zeros where the leaf does not exist
+    return r;
+}
+
+// XCR0: which registers the operating system saves. Bits 1-2: xmm, ymm; 5-7: masks and zmm.
+static uint32_t saved_registers(void)
+{
+    uint32_t low, high;
+    __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+    return low;
+}
+
+static int has(uint32_t word, uint32_t bits)
+{
+    return (word & bits) == bits;
+}
+
+uint32_t fovea_cpu_probe(void)
+{
+    const struct cpuid l1 = cpuid(1, 0), l7 = cpuid(7, 0), l7_1 = cpuid(7, 1);
+    if (!has(l1.ecx, bit_OSXSAVE))
+        return 0;
+    const uint32_t xcr0 = saved_registers();
+    uint32_t cpu = 0;
+    if (has(xcr0, 0x6) && has(l1.ecx, bit_FMA | bit_F16C) && has(l7.ebx, bit_AVX2))
+        cpu |= FOVEA_CPU_AVX2;
+    if (cpu && has(xcr0, 0xe6) && has(l7.ebx, bit_AVX512F | bit_AVX512BW | bit_AVX512DQ | bit_AVX512VL)) {
+        cpu |= FOVEA_CPU_AVX512;
+        if (has(l7.ecx, bit_AVX512VNNI))
+            cpu |= FOVEA_CPU_VNNI;
+        if (has(l7_1.eax, 1u << 5))
+            cpu |= FOVEA_CPU_BF16;
+    }
+    return cpu;
+}
+
+void fovea_cpu_brand(char *text, size_t size)
+{
+    char brand[49] = "";
+    if (cpuid(0x80000000u, 0).eax >= 0x80000004u)
+        for (uint32_t i = 0; i < 3; i++) {
+            const struct cpuid r = cpuid(0x80000002u + i, 0);
+            memcpy(brand + i * sizeof r, &r, sizeof r);
+        }
+    snprintf(text, size, "%s", brand + strspn(brand, " "));
+}
+
+#elif defined(__aarch64__)
+#include <sys/auxv.h>
+
+// HWCAP bits by their numbers in Linux's uapi, so that old headers do.
+enum { HWCAP_BIT_ASIMD = 1, HWCAP_BIT_ASIMDDP = 20, HWCAP2_BIT_I8MM = 13, HWCAP2_BIT_BF16 = 14 };
+
+uint32_t fovea_cpu_probe(void)
+{
+    const unsigned long cap = getauxval(AT_HWCAP), cap2 = getauxval(AT_HWCAP2);
+    if (!(cap >> HWCAP_BIT_ASIMD & 1))
+        return 0;
+    uint32_t cpu = FOVEA_CPU_NEON;
+    if (cap >> HWCAP_BIT_ASIMDDP & 1)
+        cpu |= FOVEA_CPU_DOTPROD;
+    if (cap2 >> HWCAP2_BIT_I8MM & 1)
+        cpu |= FOVEA_CPU_I8MM;
+    if (cap2 >> HWCAP2_BIT_BF16 & 1)
+        cpu |= FOVEA_CPU_BF16;
+    return cpu;
+}
+
+void fovea_cpu_brand(char *text, size_t size)
+{
+    snprintf(text, size, "%s", "");
+}
+
+#else
+
+uint32_t fovea_cpu_probe(void)
+{
+    return 0;
+}
+
+void fovea_cpu_brand(char *text, size_t size)
+{
+    snprintf(text, size, "%s", "");
+}
+#endif

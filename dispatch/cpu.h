@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// dispatch/cpu.h - what dispatch/ finds out about the processor.
+#ifndef FOVEA_DISPATCH_CPU_H
+#define FOVEA_DISPATCH_CPU_H
+
+#include "fovea/engine.h"
+#include "kernels/kernel.h"
+
+/// FOVEA_CPU_* bits this processor has and this operating system saves.
+uint32_t fovea_cpu_probe(void);
+/// The processor's own name, "" where it tells none.
+void fovea_cpu_brand(char *text, size_t size);
+
+/// Fills the cache fields of machine: sysfs, then CPUID, then the documented default. Never sysconf, which reports
+/// 384 MB of L3 on some virtual machines where sysfs and CPUID say 32.
+void fovea_cache_probe(struct fovea_machine *machine);
+/// One source at a time, 1 if it knew at least L1d and L2; root is "/sys/devices/system/cpu/cpu0/cache".
+int fovea_cache_from_sysfs(const char *root, struct fovea_machine *machine);
+int fovea_cache_from_cpuid(struct fovea_machine *machine);
+
+#endif

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// dispatch/resolve.h - from the registers of kernels to the table of one engine.
+#ifndef FOVEA_DISPATCH_RESOLVE_H
+#define FOVEA_DISPATCH_RESOLVE_H
+
+#include "kernels/kernel.h"
+
+/// One number for each compiled variant, in register order.
+enum fovea_variant_index {
+#define FOVEA_KERNEL(family, slot, stem, isa, mr, nr) FOVEA_VARIANT_##stem##_##isa,
+#include "kernels/registers.def"
+#undef FOVEA_KERNEL
+    FOVEA_VARIANTS
+};
+
+/// What the registers say of a variant.
+struct fovea_variant_facts {
+    const char *slot, *name, *isa;
+    uint32_t required;
+};
+extern const struct fovea_variant_facts fovea_variant_facts[FOVEA_VARIANTS];
+
+/// What may be chosen, and what was.
+struct fovea_choice {
+    uint32_t cpu;                   ///< bits of this CPU
+    uint32_t allowed;               ///< bits that may be used
+    uint8_t pinned[FOVEA_VARIANTS]; ///< 1: asked for by name
+    uint8_t excluded[FOVEA_VARIANTS]; ///< 1: never to be used
+    uint8_t chosen[FOVEA_VARIANTS]; ///< out
+};
+
+/// Fills the table: the last line of each slot that `allowed` supports, then the pinned ones. A slot always has its
+/// scalar line, so no member stays NULL.
+void fovea_resolve(struct fovea_choice *choice, struct fovea_kernels *kernels);
+
+#endif

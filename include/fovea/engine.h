@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// fovea/engine.h - what this machine can do: kernels resolved once, immutable, shared by all threads.
+#ifndef FOVEA_ENGINE_H
+#define FOVEA_ENGINE_H
+
+#include "fovea/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct fovea_engine;
+
+/// Block sizes of a GEMM; 0 takes the default of this machine. No value changes a bit of any result.
+struct fovea_tiling {
+    uint32_t kc; ///< k steps of a block
+    uint32_t mc; ///< rows of C of a task
+    uint32_t nc; ///< columns of C of a task
+};
+
+/// All fields may be zero (but struct_size). The strings and structs are read during the call only.
+struct fovea_engine_options {
+    uint32_t struct_size; ///< sizeof(struct fovea_engine_options)
+    uint32_t reserved;    ///< 0
+    /// "scalar", "avx2", "avx512" or "neon": no kernel above it is used. NULL: the environment's FOVEA_ISA, else the best.
+    const char *isa;
+    /// Names of kernel variants, comma-separated: "gemm_f32_8x48_avx512,...". NULL: the environment's FOVEA_PIN, else none.
+    const char *pin;
+    /// Names of kernel variants that are never used (scalar ones cannot be excluded). NULL: the environment's
+    /// FOVEA_EXCLUDE, else none. `fovea verify` names the variants that differ from the scalar path, if any.
+    const char *exclude;
+    const struct fovea_tiling *tiling; ///< NULL: defaults from the measured caches
+    char *message;                     ///< NULL, or where one line that explains a failure is written
+    size_t message_size;               ///< bytes of message
+};
+#define FOVEA_ENGINE_OPTIONS_INIT {sizeof(struct fovea_engine_options), 0, NULL, NULL, NULL, NULL, NULL, 0}
+
+/// Makes an engine: probes the CPU and its caches, resolves every kernel. options may be NULL. The engine is immutable,
+/// may be used by any number of threads, survives fork, and must outlive the plans made with it.
+/// Errors: NULL, STRUCT, CONFIG (unknown ISA or variant), UNSUPPORTED (an ISA or variant this CPU lacks), MEMORY.
+FOVEA_API enum fovea_status fovea_engine_create(const struct fovea_engine_options *options, struct fovea_engine **out);
+/// Frees an engine. NULL is legal.
+FOVEA_API void fovea_engine_destroy(struct fovea_engine *engine);
+
+/// Facts about the machine, as found.
+struct fovea_machine {
+    char brand[64];         ///< as the CPU names itself; "" where it does not
+    char features[128];     ///< feature clusters found, space-separated: "avx2 avx512 vnni"
+    uint32_t cpu;           ///< the same as bits (kernels/kernel.h)
+    uint32_t l1d_bytes, l2_bytes, l3_bytes; ///< data caches of one core; l3 shared. Never 0 but for l3
+    uint32_t l1d_ways, l2_ways, l3_ways;
+    char cache_source[16]; ///< "sysfs", "cpuid" or "default"
+};
+/// The machine this engine was made on.
+FOVEA_API const struct fovea_machine *fovea_engine_machine(const struct fovea_engine *engine);
+
+/// One kernel slot of an engine and, per variant, what became of it.
+struct fovea_variant {
+    const char *slot; ///< "gemm"
+    const char *name; ///< "gemm_f32_6x64_avx512"
+    const char *isa;  ///< "avx512"
+    const char *why;  ///< "chosen", or why not: "not supported by this CPU", "above the ISA cap", ...
+    uint32_t chosen;  ///< 1 for the variant in use
+};
+/// The number of compiled variants, and facts about variant `index` (0-based, in register order).
+FOVEA_API uint32_t fovea_engine_variants(const struct fovea_engine *engine);
+FOVEA_API enum fovea_status fovea_engine_variant(const struct fovea_engine *engine, uint32_t index,
+                                                 struct fovea_variant *out);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+// fovea/fovea.h - all of fovea.
+#ifndef FOVEA_FOVEA_H
+#define FOVEA_FOVEA_H
+
+#include "fovea/engine.h"
+#include "fovea/executor.h"
+#include "fovea/gemm.h"
+#include "fovea/rowwise.h"
+#include "fovea/status.h"
+
+#endif

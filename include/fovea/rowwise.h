@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// fovea/rowwise.h - operators on the rows of a matrix: LayerNorm, softmax, activations, addition.
+#ifndef FOVEA_ROWWISE_H
+#define FOVEA_ROWWISE_H
+
+#include "fovea/engine.h"
+#include "fovea/executor.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum fovea_rowwise_op {
+    FOVEA_ROWWISE_SOFTMAX = 0,     ///< each row; a row of -inf gives zeros
+    FOVEA_ROWWISE_LOG_SOFTMAX = 1, ///< each row; a row of -inf gives -inf
+    FOVEA_ROWWISE_LAYERNORM = 2,   ///< each row: (x - mean) / sqrt(var + eps) * gamma + beta
+    FOVEA_ROWWISE_ADD = 3,         ///< y = x + x2, the residual connection
+    FOVEA_ROWWISE_RELU = 4,
+    FOVEA_ROWWISE_GELU = 5,
+    FOVEA_ROWWISE_GELU_TANH = 6,
+    FOVEA_ROWWISE_TANH = 7,
+    FOVEA_ROWWISE_EXP2 = 8,
+    FOVEA_ROWWISE_SIN = 9,
+    FOVEA_ROWWISE_COS = 10,
+};
+
+/// rows x cols elements with a stride between rows for each matrix (elements, at least cols).
+struct fovea_rowwise_desc {
+    uint32_t struct_size; ///< sizeof(struct fovea_rowwise_desc)
+    enum fovea_rowwise_op op;
+    size_t rows, cols;
+    size_t ldx, ldx2, ldy; ///< ldx2 for ADD only
+    float eps;             ///< LAYERNORM, default 1e-5; at least 0
+    uint32_t reserved;
+};
+#define FOVEA_ROWWISE_DESC_INIT {sizeof(struct fovea_rowwise_desc), FOVEA_ROWWISE_SOFTMAX, 0, 0, 0, 0, 0, 1e-5f, 0}
+
+/// One plan serves any number of rows up to its capacity.
+struct fovea_rowwise_args {
+    const float *x;
+    const float *x2;    ///< ADD
+    const float *gamma; ///< LAYERNORM, cols elements, or NULL
+    const float *beta;  ///< LAYERNORM, cols elements, or NULL
+    float *y;           ///< may be x or x2 with the same stride
+    size_t rows;        ///< of this call, at most the plan's
+};
+
+/// As fovea/gemm.h. A row-wise plan has one phase and needs no memory. Errors of the plan: NULL, STRUCT, ENUM, STRIDE,
+/// OVERFLOW, VALUE (eps), ALIGN (plan); of a run: NULL, SHAPE (rows above the plan's), STRIDE (y is x, another stride).
+FOVEA_API size_t fovea_rowwise_plan_size(void);
+FOVEA_API enum fovea_status fovea_rowwise_plan(const struct fovea_engine *engine, const struct fovea_rowwise_desc *desc,
+                                               void *plan);
+FOVEA_API enum fovea_status fovea_explain_rowwise(const struct fovea_engine *engine,
+                                                  const struct fovea_rowwise_desc *desc, char *text, size_t text_size);
+FOVEA_API enum fovea_status fovea_rowwise(const void *plan, const struct fovea_rowwise_args *args, void *shared,
+                                          void *scratch, const struct fovea_executor *executor);
+FOVEA_API uint32_t fovea_rowwise_tasks(const void *plan, const struct fovea_rowwise_args *args, uint32_t phase);
+FOVEA_API enum fovea_status fovea_rowwise_task(const void *plan, const struct fovea_rowwise_args *args, void *shared,
+                                               void *scratch, uint32_t phase, uint32_t task);
+FOVEA_API enum fovea_status fovea_rowwise_once(const struct fovea_engine *engine, const struct fovea_rowwise_desc *desc,
+                                               const struct fovea_rowwise_args *args);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
+// kernels/avx2/pack_bt_f32.c - packs B, given transposed (n x k), into panels of 16 columns.
+#include "kernels/avx2/transpose.h"
+#include "kernels/common/pack_bt_f32.inc"

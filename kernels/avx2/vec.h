@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+// kernels/avx2/vec.h - the vector operations that kernels/common is written over, on AVX2 with FMA and F16C.
+//
+// Every function is a few instructions at most and rounds once, to nearest-even. Lane i of a vector is element i in
+// memory. A mask is a vector whose lanes are all ones or all zeros.
+#ifndef FOVEA_KERNELS_AVX2_VEC_H
+#define FOVEA_KERNELS_AVX2_VEC_H
+
+#if !defined(__AVX2__) || !defined(__FMA__) || !defined(__F16C__)
+#error "compile with -mavx2 -mfma -mf16c"
+#endif
+
+#include "kernels/kernel.h"
+
+#include <immintrin.h>
+#include <sleef.h>
+
+#define FV_LANES 8
+#define FV_VECS (16 / FV_LANES)
+#define FV_NAME(stem) fovea_##stem##_avx2
+
+typedef __m256 fv_f32;
+typedef __m256i fv_i32;
+typedef __m256 fv_mask;
+
+// ---- Memory ----------------------------------------------------------------------------------------------------
+
+static inline fv_f32 fv_load(const float *p)
+{
+    return _mm256_loadu_ps(p);
+}
+
+static inline void fv_store(float *p, fv_f32 v)
+{
+    _mm256_storeu_ps(p, v);
+}
+
+/// The first n lanes, 0 <= n <= FV_LANES, as the integer mask that vmaskmovps takes.
+static inline fv_i32 fv_mask_first(size_t n)
+{
+    return _mm256_cmpgt_epi32(_mm256_set1_epi32((int)n), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+}
+
+/// Reads n elements and nothing else (masked lanes do not fault); the other lanes are +0.
+static inline fv_f32 fv_load_tail(const float *p, size_t n)
+{
+    return _mm256_maskload_ps(p, fv_mask_first(n));
+}
+
+static inline void fv_store_tail(float *p, fv_f32 v, size_t n)
+{
+    _mm256_maskstore_ps(p, fv_mask_first(n), v);
+}
+
+static inline fv_f32 fv_set1(float x)
+{
+    return _mm256_set1_ps(x);
+}
+
+static inline fv_f32 fv_zero(void)
+{
+    return _mm256_setzero_ps();
+}
+
+// ---- Arithmetic ------------------------------------------------------------------------------------------------
+
+static inline fv_f32 fv_add(fv_f32 a, fv_f32 b)
+{
+    return _mm256_add_ps(a, b);
+}
+
+static inline fv_f32 fv_sub(fv_f32 a, fv_f32 b)
+{
+    return _mm256_sub_ps(a, b);
+}
+
+static inline fv_f32 fv_mul(fv_f32 a, fv_f32 b)
+{
+    return _mm256_mul_ps(a, b);
+}
+
+static inline fv_f32 fv_div(fv_f32 a, fv_f32 b)
+{
+    return _mm256_div_ps(a, b);
+}
+
+static inline fv_f32 fv_sqrt(fv_f32 x)
+{
+    return _mm256_sqrt_ps(x);
+}
+
+/// a * b + c, rounded once.
+static inline fv_f32 fv_fma(fv_f32 a, fv_f32 b, fv_f32 c)
+{
+    return _mm256_fmadd_ps(a, b, c);
+}
+
+// ---- Masks: comparisons are ordered, so false where either side is NaN ---------------------------------------------
+
+static inline fv_mask fv_gt(fv_f32 a, fv_f32 b)
+{
+    return _mm256_cmp_ps(a, b, _CMP_GT_OQ);
+}
+
+static inline fv_mask fv_lt(fv_f32 a, fv_f32 b)
+{
+    return _mm256_cmp_ps(a, b, _CMP_LT_OQ);
+}
+
+static inline fv_mask fv_eq(fv_f32 a, fv_f32 b)
+{
+    return _mm256_cmp_ps(a, b, _CMP_EQ_OQ);
+}
+
+/// Bit i becomes lane i; bits past the lanes are ignored.
+static inline fv_mask fv_mask_bits(uint32_t bits)
+{
+    const fv_i32 bit = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
+    return _mm256_castsi256_ps(_mm256_cmpeq_epi32(_mm256_and_si256(_mm256_set1_epi32((int)bits), bit), bit));
+}
+
+/// The opposite: lane i becomes bit i.
+static inline uint32_t fv_bits(fv_mask mask)
+{
+    return (uint32_t)_mm256_movemask_ps(mask);
+}
+
+static inline fv_mask fv_mask_and(fv_mask a, fv_mask b)
+{
+    return _mm256_and_ps(a, b);
+}
+
+/// mask ? a : b, lane by lane.
+static inline fv_f32 fv_select(fv_mask mask, fv_f32 a, fv_f32 b)
+{
+    return _mm256_blendv_ps(b, a, mask);
+}
+
+// ---- Bits of the format ------------------------------------------------------------------------------------------
+
+static inline fv_f32 fv_abs(fv_f32 x)
+{
+    return _mm256_andnot_ps(_mm256_set1_ps(-0.0f), x);
+}
+
+static inline fv_f32 fv_copysign(fv_f32 magnitude, fv_f32 sign)
+{
+    const fv_f32 sign_bit = _mm256_set1_ps(-0.0f);
+    return _mm256_or_ps(_mm256_andnot_ps(sign_bit, magnitude), _mm256_and_ps(sign_bit, sign));
+}
+
+/// Nearest integer, ties to even; INT32_MIN for a NaN and for what does not fit.
+static inline fv_i32 fv_to_int(fv_f32 x)
+{
+    return _mm256_cvtps_epi32(x);
+}
+
+static inline fv_f32 fv_from_int(fv_i32 i)
+{
+    return _mm256_cvtepi32_ps(i);
+}
+
+/// Adds i to the exponent field of p: an integer addition of i * 2^23 to its bits, wrapping.
+static inline fv_f32 fv_add_exponent(fv_f32 p, fv_i32 i)
+{
+    return _mm256_castsi256_ps(_mm256_add_epi32(_mm256_castps_si256(p), _mm256_slli_epi32(i, 23)));
+}
+
+// ---- Functions: SLEEF's deterministic forms, the same bits on every ISA --------------------------------------------
+
+static inline fv_f32 fv_tanh(fv_f32 x)
+{
+    return Sleef_finz_tanhf8_u10avx2(x);
+}
+
+static inline fv_f32 fv_sin(fv_f32 x)
+{
+    return Sleef_finz_sinf8_u10avx2(x);
+}
+
+static inline fv_f32 fv_cos(fv_f32 x)
+{
+    return Sleef_finz_cosf8_u10avx2(x);
+}
+
+static inline fv_f32 fv_ln(fv_f32 x)
+{
+    return Sleef_finz_logf8_u10avx2(x);
+}
+
+#endif

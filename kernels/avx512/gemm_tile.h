@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+// kernels/avx512/gemm_tile.h - the f32 GEMM tile that every AVX-512 micro-kernel instantiates with constant sizes.
+//
+// M rows by NV panels: M * NV accumulators, NV registers of B, the rest for broadcasts of A. Lanes are columns of C and
+// a k step is a rank-1 update, so each element is the one ascending fma chain that docs/numerics.md asks for. A
+// broadcast is a plain load for the load ports; a permute would take a slot of an FMA port.
+#ifndef FOVEA_KERNELS_AVX512_GEMM_TILE_H
+#define FOVEA_KERNELS_AVX512_GEMM_TILE_H
+
+#if !defined(__AVX512F__)
+#error "compile with -mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx2 -mfma -mf16c"
+#endif
+
+#include "kernels/common/unroll.h"
+#include "kernels/fault.h"
+#include "kernels/kernel.h"
+
+#include <immintrin.h>
+
+/// gcc turns a load of B that has few uses into a memory operand of each of them: more loads than FMAs, and 75 % of the
+/// peak instead of 99. The barrier makes B a register; clang needs none.
+static inline __m512 gemm_load_b(const float *b)
+{
+    __m512 v = _mm512_loadu_ps(b);
+#if defined(__GNUC__) && !defined(__clang__)
+    __asm__("" : "+v"(v));
+#endif
+    return v;
+}
+
+/// C[i, 16 * j ..]: where it lies, and the lanes of it that exist (only the last panel can be partial).
+static inline float *gemm_c(const struct fovea_gemm_tile *t, int i, int j)
+{
+    return t->c + i * t->c_row + j * FOVEA_PANEL;
+}
+
+static inline __mmask16 gemm_mask(const struct fovea_gemm_tile *t, int j, int NV)
+{
+    const int partial = j == NV - 1 && !FOVEA_FAULT_IS(GEMM_STORES_PAST_N);
+    return (__mmask16)(partial ? 0xFFFFu >> ((size_t)FOVEA_PANEL * NV - t->n) : 0xFFFFu);
+}
+
+/// The whole of a micro-kernel for m = M and n in 16 * (NV - 1) + 1 .. 16 * NV, both constants; M <= 9, NV <= 6.
+static inline __attribute__((always_inline)) void gemm_tile(const struct fovea_gemm_tile *tile, int M, int NV)
+{
+    const struct fovea_gemm_tile t = *tile; // a copy: stores to C cannot change it, so its members stay in registers
+    __m512 acc[9][6];
+    FV_UNROLL
+    for (int i = 0; i < M; i++) {
+        FV_UNROLL
+        for (int j = 0; j < NV; j++) {
+            acc[i][j] = _mm512_setzero_ps();
+        }
+    }
+    if (t.mode == FOVEA_GEMM_ADD && !FOVEA_FAULT_IS(GEMM_ADD_FROM_ZERO)) {
+        FV_UNROLL
+        for (int i = 0; i < M; i++) {
+            FV_UNROLL
+            for (int j = 0; j < NV; j++) {
+                acc[i][j] = _mm512_maskz_loadu_ps(gemm_mask(&t, j, NV), gemm_c(&t, i, j));
+            }
+        }
+    }
+
+    // x86 addresses base + {0, 1, 2} * stride: one moving pointer serves three rows of A, or three panels of B.
+    const float *a[3] = {t.a, t.a + (M > 3 ? 3 : 0) * t.a_row, t.a + (M > 6 ? 6 : 0) * t.a_row};
+    const float *b[2] = {t.b, t.b + (NV > 3 ? 3 : 0) * t.b_panel};
+    __asm__("" : "+r"(a[1]), "+r"(a[2]), "+r"(b[1])); // or clang derives them from the first in each step, by additions
+    for (size_t p = FOVEA_FAULT_IS(GEMM_K_SHORT) ? t.k / 4 * 4 : t.k; p != 0; p--) {
+        __m512 bv[6];
+        FV_UNROLL
+        for (int j = 0; j < NV; j++) {
+            bv[j] = gemm_load_b(b[j / 3] + j % 3 * t.b_panel);
+        }
+        FV_UNROLL
+        for (int i = 0; i < M; i++) {
+            const __m512 av = _mm512_set1_ps(a[i / 3][i % 3 * t.a_row]);
+            FV_UNROLL
+            for (int j = 0; j < NV; j++) {
+                acc[i][j] = FOVEA_FAULT_IS(GEMM_MUL_ADD) ? _mm512_add_ps(_mm512_mul_ps(av, bv[j]), acc[i][j])
+                                                         : _mm512_fmadd_ps(av, bv[j], acc[i][j]);
+            }
+        }
+        FV_UNROLL
+        for (int i = 0; i < (M + 2) / 3; i++) {
+            a[i] += t.a_k;
+        }
+        FV_UNROLL
+        for (int j = 0; j < (NV + 2) / 3; j++) {
+            b[j] += t.b_k;
+        }
+    }
+
+    if (t.mode == FOVEA_GEMM_RESCALE && !FOVEA_FAULT_IS(GEMM_RESCALE_STORES)) {
+        FV_UNROLL
+        for (int j = 0; j < NV; j++) {
+            const __m512 scale = _mm512_loadu_ps(t.scale + j * FOVEA_PANEL);
+            FV_UNROLL
+            for (int i = 0; i < M; i++) {
+                const __m512 c = _mm512_maskz_loadu_ps(gemm_mask(&t, j, NV), gemm_c(&t, i, j));
+                acc[i][j] = FOVEA_FAULT_IS(GEMM_RESCALE_MUL_ADD) ? _mm512_add_ps(_mm512_mul_ps(c, scale), acc[i][j])
+                                                                 : _mm512_fmadd_ps(c, scale, acc[i][j]);
+            }
+        }
+    }
+    FV_UNROLL
+    for (int i = 0; i < M; i++) {
+        FV_UNROLL
+        for (int j = 0; j < NV; j++) {
+            _mm512_mask_storeu_ps(gemm_c(&t, i, j), gemm_mask(&t, j, NV), acc[i][j]);
+        }
+    }
+}
+
+/// Defines gemm_<M>x<NV>, one instantiation for a table of tiles.
+#define GEMM_TILE(M, NV)                                                                                               \
+    static void gemm_##M##x##NV(const struct fovea_gemm_tile *tile)                                                    \
+    {                                                                                                                  \
+        gemm_tile(tile, M, NV);                                                                                        \
+    }
+
+#endif

@@ -1,0 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
+// kernels/avx512/transpose_f32.c - the transpose of a rows x cols block.
+#include "kernels/avx512/transpose.h"
+#include "kernels/common/transpose_f32.inc"

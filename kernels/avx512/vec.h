@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+// kernels/avx512/vec.h - the vector operations that kernels/common is written over, on AVX-512 (F, BW, DQ, VL).
+//
+// Every function is one or two instructions and rounds once, to nearest-even. Lane i of a vector is element i in
+// memory. A mask is a k register.
+#ifndef FOVEA_KERNELS_AVX512_VEC_H
+#define FOVEA_KERNELS_AVX512_VEC_H
+
+#if !defined(__AVX512F__) || !defined(__AVX512BW__) || !defined(__AVX512DQ__) || !defined(__AVX512VL__) ||             \
+    !defined(__FMA__)
+#error "compile with -mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx2 -mfma -mf16c"
+#endif
+
+#include "kernels/kernel.h"
+
+#include <immintrin.h>
+#include <sleef.h>
+
+#define FV_LANES 16
+#define FV_VECS (16 / FV_LANES)
+#define FV_NAME(stem) fovea_##stem##_avx512
+
+typedef __m512 fv_f32;
+typedef __m512i fv_i32;
+typedef __mmask16 fv_mask;
+
+// ---- Memory ----------------------------------------------------------------------------------------------------
+
+static inline fv_f32 fv_load(const float *p)
+{
+    return _mm512_loadu_ps(p);
+}
+
+static inline void fv_store(float *p, fv_f32 v)
+{
+    _mm512_storeu_ps(p, v);
+}
+
+/// The first n lanes, 0 <= n <= FV_LANES.
+static inline fv_mask fv_mask_first(size_t n)
+{
+    return (fv_mask)((1u << n) - 1);
+}
+
+/// Reads n elements and nothing else (masked lanes do not fault); the other lanes are +0.
+static inline fv_f32 fv_load_tail(const float *p, size_t n)
+{
+    return _mm512_maskz_loadu_ps(fv_mask_first(n), p);
+}
+
+static inline void fv_store_tail(float *p, fv_f32 v, size_t n)
+{
+    _mm512_mask_storeu_ps(p, fv_mask_first(n), v);
+}
+
+static inline fv_f32 fv_set1(float x)
+{
+    return _mm512_set1_ps(x);
+}
+
+static inline fv_f32 fv_zero(void)
+{
+    return _mm512_setzero_ps();
+}
+
+// ---- Arithmetic ------------------------------------------------------------------------------------------------
+
+static inline fv_f32 fv_add(fv_f32 a, fv_f32 b)
+{
+    return _mm512_add_ps(a, b);
+}
+
+static inline fv_f32 fv_sub(fv_f32 a, fv_f32 b)
+{
+    return _mm512_sub_ps(a, b);
+}
+
+static inline fv_f32 fv_mul(fv_f32 a, fv_f32 b)
+{
+    return _mm512_mul_ps(a, b);
+}
+
+static inline fv_f32 fv_div(fv_f32 a, fv_f32 b)
+{
+    return _mm512_div_ps(a, b);
+}
+
+static inline fv_f32 fv_sqrt(fv_f32 x)
+{
+    return _mm512_sqrt_ps(x);
+}
+
+/// a * b + c, rounded once.
+static inline fv_f32 fv_fma(fv_f32 a, fv_f32 b, fv_f32 c)
+{
+    return _mm512_fmadd_ps(a, b, c);
+}
+
+// ---- Masks: comparisons are ordered, so false where either side is NaN ---------------------------------------------
+
+static inline fv_mask fv_gt(fv_f32 a, fv_f32 b)
+{
+    return _mm512_cmp_ps_mask(a, b, _CMP_GT_OQ);
+}
+
+static inline fv_mask fv_lt(fv_f32 a, fv_f32 b)
+{
+    return _mm512_cmp_ps_mask(a, b, _CMP_LT_OQ);
+}
+
+static inline fv_mask fv_eq(fv_f32 a, fv_f32 b)
+{
+    return _mm512_cmp_ps_mask(a, b, _CMP_EQ_OQ);
+}
+
+/// Bit i becomes lane i; bits past the lanes are ignored.
+static inline fv_mask fv_mask_bits(uint32_t bits)
+{
+    return (fv_mask)bits;
+}
+
+/// The opposite: lane i becomes bit i.
+static inline uint32_t fv_bits(fv_mask mask)
+{
+    return mask;
+}
+
+static inline fv_mask fv_mask_and(fv_mask a, fv_mask b)
+{
+    return (fv_mask)(a & b);
+}
+
+/// mask ? a : b, lane by lane.
+static inline fv_f32 fv_select(fv_mask mask, fv_f32 a, fv_f32 b)
+{
+    return _mm512_mask_blend_ps(mask, b, a);
+}
+
+// ---- Bits of the format ------------------------------------------------------------------------------------------
+
+static inline fv_f32 fv_abs(fv_f32 x)
+{
+    return _mm512_andnot_ps(_mm512_set1_ps(-0.0f), x);
+}
+
+static inline fv_f32 fv_copysign(fv_f32 magnitude, fv_f32 sign)
+{
+    enum { FIRST_SELECTS = 0xCA }; // truth table of first ? second : third
+    return _mm512_castsi512_ps(_mm512_ternarylogic_epi32(_mm512_castps_si512(_mm512_set1_ps(-0.0f)),
+                                                         _mm512_castps_si512(sign), _mm512_castps_si512(magnitude),
+                                                         FIRST_SELECTS));
+}
+
+/// Nearest integer, ties to even; INT32_MIN for a NaN and for what does not fit.
+static inline fv_i32 fv_to_int(fv_f32 x)
+{
+    return _mm512_cvtps_epi32(x);
+}
+
+static inline fv_f32 fv_from_int(fv_i32 i)
+{
+    return _mm512_cvtepi32_ps(i);
+}
+
+/// Adds i to the exponent field of p: an integer addition of i * 2^23 to its bits, wrapping.
+static inline fv_f32 fv_add_exponent(fv_f32 p, fv_i32 i)
+{
+    return _mm512_castsi512_ps(_mm512_add_epi32(_mm512_castps_si512(p), _mm512_slli_epi32(i, 23)));
+}
+
+// ---- Functions: SLEEF's deterministic forms, the same bits on every ISA --------------------------------------------
+
+static inline fv_f32 fv_tanh(fv_f32 x)
+{
+    return Sleef_finz_tanhf16_u10avx512f(x);
+}
+
+static inline fv_f32 fv_sin(fv_f32 x)
+{
+    return Sleef_finz_sinf16_u10avx512f(x);
+}
+
+static inline fv_f32 fv_cos(fv_f32 x)
+{
+    return Sleef_finz_cosf16_u10avx512f(x);
+}
+
+static inline fv_f32 fv_ln(fv_f32 x)
+{
+    return Sleef_finz_logf16_u10avx512f(x);
+}
+
+#endif

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// kernels/common/activation.h - the activations of docs/numerics.md, sections 1 and 5; tanh itself is vec.h's fv_tanh.
+//
+// Included after an ISA's vec.h. Shared by the elementwise kernels and the GEMM epilogue, which agree on every bit.
+#ifndef FOVEA_KERNELS_COMMON_ACTIVATION_H
+#define FOVEA_KERNELS_COMMON_ACTIVATION_H
+
+#include "kernels/common/erf.h"
+#include "kernels/fault.h"
+
+/// x < 0 ? +0 : x. A comparison, for max instructions differ between ISAs on NaN and on -0, which both pass here.
+static inline fv_f32 fv_relu(fv_f32 x)
+{
+    return FOVEA_FAULT_IS(RELU_DROPS_NAN) ? fv_select(fv_gt(x, fv_zero()), x, fv_zero())
+                                          : fv_select(fv_lt(x, fv_zero()), fv_zero(), x);
+}
+
+static inline fv_f32 fv_gelu(fv_f32 x)
+{
+    const fv_f32 h = fv_mul(fv_set1(0.5f), x);
+    return fv_fma(h, fv_erf(fv_mul(x, fv_set1(0x1.6a09e6p-1f))), h); // sqrt(1/2)
+}
+
+static inline fv_f32 fv_gelu_tanh(fv_f32 x)
+{
+    const fv_f32 h = fv_mul(fv_set1(0.5f), x);
+    const fv_f32 u = fv_mul(x, fv_fma(fv_mul(fv_set1(0x1.6e4e26p-5f), x), x, fv_set1(1.0f))); // x + 0.044715 x^3
+    return fv_fma(h, fv_tanh(fv_mul(fv_set1(0x1.988454p-1f), u)), h);                         // sqrt(2/pi)
+}
+
+#endif

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+// kernels/common/attention.h - what the attention kernels share: which keys are seen, softmax factors, biases.
+//
+// Included after an ISA's vec.h. The arithmetic is docs/numerics.md section 3, bit for bit.
+#ifndef FOVEA_KERNELS_COMMON_ATTENTION_H
+#define FOVEA_KERNELS_COMMON_ATTENTION_H
+
+#include "kernels/common/exp2.h"
+#include "kernels/fault.h"
+
+#include <math.h>
+
+static inline size_t attention_min(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+/// Elements of whole panels.
+static inline size_t attention_round(size_t n)
+{
+    return (n + FOVEA_PANEL - 1) / FOVEA_PANEL * FOVEA_PANEL;
+}
+
+// ---- Which row sees which key ----------------------------------------------------------------------------------
+
+/// The bits of all rows of a tile.
+static inline uint64_t attention_all(size_t rows)
+{
+    return ~UINT64_C(0) >> (FOVEA_TILE_ROWS_MAX - rows);
+}
+
+/// seen[j]: bit r is set where the masks let row r see key j. A bias may still hide it: attention_add_bias.
+static inline void attention_seen(const struct fovea_attention_chunk *chunk, uint64_t seen[FOVEA_CHUNK])
+{
+    const uint64_t all = attention_all(chunk->state.rows);
+    for (size_t j = 0; j < chunk->keys; j++) {
+        seen[j] = chunk->visible ? chunk->visible[j] & all : all;
+    }
+}
+
+/// The rows that see at least one key.
+static inline uint64_t attention_any(const uint64_t *seen, size_t keys)
+{
+    uint64_t any = 0;
+    for (size_t j = 0; j < keys; j++) {
+        any |= seen[j];
+    }
+    return any;
+}
+
+/// The end of the run of keys from j on that are like key j: their rows are `rows`, or are not.
+static inline size_t attention_run(const uint64_t *seen, size_t keys, size_t j, uint64_t rows)
+{
+    size_t end = j + 1;
+    while (end < keys && (seen[end] == rows) == (seen[j] == rows)) {
+        end++;
+    }
+    return end;
+}
+
+// ---- Softmax ---------------------------------------------------------------------------------------------------
+
+/// s > m ? s : m: a NaN in s leaves m.
+static inline fv_f32 attention_max(fv_f32 s, fv_f32 m)
+{
+    return FOVEA_FAULT_IS(ATTENTION_MAX_TAKES_NAN) ? fv_select(fv_gt(m, s), m, s) : fv_select(fv_gt(s, m), s, m);
+}
+
+/// What is subtracted from the scores: the maximum, or +0 while that is -inf.
+static inline fv_f32 attention_base(fv_f32 m)
+{
+    return fv_select(fv_eq(m, fv_set1(-INFINITY)), fv_zero(), m);
+}
+
+/// p of the score s; also the factor by which a state of maximum s shrinks.
+static inline fv_f32 attention_weight(fv_f32 s, fv_f32 base)
+{
+    const fv_f32 ln2e = fv_set1(0x1.715476p+0f); // log2(e)
+    return fv_exp2(FOVEA_FAULT_IS(ATTENTION_SCALE_FOLDED) ? fv_fma(s, ln2e, fv_mul(base, fv_sub(fv_zero(), ln2e)))
+                                                          : fv_mul(fv_sub(s, base), ln2e));
+}
+
+// ---- Bias ------------------------------------------------------------------------------------------------------
+
+/// The biases of row r for keys j .. j + n - 1, n <= 16; the other elements of out become +0.
+static inline void attention_bias(const struct fovea_attention_chunk *chunk, size_t r, size_t j, size_t n,
+                                  float out[FOVEA_PANEL])
+{
+    const float *const bias = chunk->bias[r] + (ptrdiff_t)j * chunk->bias_key;
+    if (chunk->bias_key == 1) {
+        for (size_t i = 0; i < FOVEA_PANEL; i += FV_LANES) {
+            const size_t left = n > i ? n - i : 0;
+            fv_store(out + i, left < FV_LANES ? fv_load_tail(bias + i, left) : fv_load(bias + i));
+        }
+    } else {
+        for (size_t i = 0; i < FOVEA_PANEL; i++) {
+            out[i] = i < n ? bias[(ptrdiff_t)i * chunk->bias_key] : 0.0f;
+        }
+    }
+}
+
+/// s[0..16) += bias[0..16). Returns the bits of the elements that a bias of -inf hides.
+static inline uint32_t attention_add_bias(float *s, const float *bias)
+{
+    uint32_t hidden = 0;
+    for (size_t i = 0; i < FOVEA_PANEL; i += FV_LANES) {
+        const fv_f32 b = fv_load(bias + i);
+        hidden |= fv_bits(fv_eq(b, fv_set1(-INFINITY))) << i;
+        fv_store(s + i, fv_add(fv_load(s + i), b));
+    }
+    return FOVEA_FAULT_IS(ATTENTION_BIAS_INF_SEEN) ? 0 : hidden;
+}
+
+#endif

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// kernels/common/unroll.h - FV_UNROLL: the loop that follows, of at most 16 turns, is laid out in full.
+//
+// For arrays of vectors that must become registers: a loop over them that is left in makes them an array in memory.
+// clang 14 obeys gcc's pragma too late for that, and gcc knows none of clang's.
+#ifndef FOVEA_KERNELS_COMMON_UNROLL_H
+#define FOVEA_KERNELS_COMMON_UNROLL_H
+
+#if defined(__clang__)
+#define FV_UNROLL _Pragma("clang loop unroll(full)")
+#else
+#define FV_UNROLL _Pragma("GCC unroll 16")
+#endif
+
+#endif

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// kernels/fault.h - faults planted on purpose, one in a build: the tests of the tests.
+//
+// A build with -DFOVEA_FAULT=n has fault n; scripts/faults.sh builds each and fails unless `check` notices. In every
+// other build FOVEA_FAULT_IS is a constant 0, so no object carries a trace. A fault is one condition in a SIMD kernel;
+// a new one is a line here and that condition.
+#ifndef FOVEA_KERNELS_FAULT_H
+#define FOVEA_KERNELS_FAULT_H
+
+#ifndef FOVEA_FAULT
+#define FOVEA_FAULT 0
+#endif
+
+/// X(number, name, what goes wrong)
+#define FOVEA_FAULTS(X)                                                                                                \
+    X(1, GEMM_MUL_ADD, "a product is rounded before it is added")                                                      \
+    X(2, GEMM_K_SHORT, "the k steps past a multiple of 4 are left out")                                                \
+    X(3, GEMM_RESCALE_STORES, "RESCALE does what STORE does")                                                          \
+    X(4, GEMM_RESCALE_MUL_ADD, "RESCALE rounds C * scale before it adds")                                              \
+    X(5, GEMM_ADD_FROM_ZERO, "ADD begins at zero")                                                                     \
+    X(6, GEMM_STORES_PAST_N, "the last vector of a row of C is stored whole")                                          \
+    X(7, PACK_B_UNMASKED, "the last panel of a packed B is loaded whole")                                              \
+    X(8, PACK_BT_NO_ZERO, "the last panel of a packed transposed B has no zeros past n")                               \
+    X(9, TRANSPOSE_TAIL, "a block at the edge of a transpose takes its rows for its columns")                          \
+    X(10, EPILOGUE_BETA_0_READS_C, "C is read where beta is 0")                                                        \
+    X(11, EPILOGUE_BETA_MUL_ADD, "beta * C is rounded before it is added")                                             \
+    X(12, EPILOGUE_BIAS_LATE, "the activation comes before the bias, too")                                             \
+    X(13, EPILOGUE_RESIDUAL_FIRST, "the residual is added before the activation")                                      \
+    X(14, EPILOGUE_GELU_SWAPPED, "gelu is its tanh form")                                                              \
+    X(15, UNARY_TAIL_LANE, "the last element of a tail is not written")                                                \
+    X(16, ADD_STORES_PAST_N, "the last vector of a row is stored whole")                                               \
+    X(17, ADD_READS_PAST_N, "the last vector of a row is loaded whole")                                                \
+    X(18, EXP2_NO_LOW_CLAMP, "exp2 is not clamped at -127")                                                            \
+    X(19, EXP2_DEGREE_5, "exp2 has a polynomial of degree 5")                                                          \
+    X(20, EXP2_TRUNCATES, "exp2 takes its integer toward zero")                                                        \
+    X(21, ERF_NO_CLAMP, "erf is not clamped at 4")                                                                     \
+    X(22, RELU_DROPS_NAN, "relu of a NaN is 0")                                                                        \
+    X(23, ROW_TREE_ORDER, "the tree of a row sum begins with neighbours")                                              \
+    X(24, ROW_TAIL_UNMASKED, "lanes past the end of a row take part in its sum")                                       \
+    X(25, ROW_ALL_HIDDEN, "a row of -inf subtracts -inf from itself")                                                  \
+    X(26, LAYERNORM_ONE_PASS, "the variance is E[x^2] - E[x]^2")                                                       \
+    X(27, LAYERNORM_EPS_OUTSIDE, "eps is added to the root")                                                           \
+    X(28, ATTENTION_MAX_TAKES_NAN, "the maximum of scores may become NaN")                                             \
+    X(29, ATTENTION_SCALE_FOLDED, "log2(e) is folded into the scores by an fma")                                       \
+    X(30, ATTENTION_BIAS_INF_SEEN, "a bias of -inf does not hide its key")                                             \
+    X(31, PREFILL_MAX_HIDDEN, "the maximum takes hidden scores too")                                                   \
+    X(32, PREFILL_L_NO_ALPHA, "l is not rescaled from chunk to chunk")                                                 \
+    X(33, PREFILL_O_NO_ALPHA, "O of a partly hidden tile is not rescaled from chunk to chunk")                         \
+    X(34, PREFILL_HIDDEN_IS_ZERO, "a hidden key is an fma with weight 0")                                              \
+    X(35, PREFILL_LOADS_HIDDEN_V, "V of a key that no row sees is loaded")                                             \
+    X(36, PREFILL_EMPTY_TOUCHED, "a row that sees no key has its state rescaled")                                      \
+    X(37, DECODE_LOADS_HIDDEN_K, "K of a key that no row sees is loaded")                                              \
+    X(38, DECODE_SUM_ORDER, "l adds the weights from the last key to the first")                                       \
+    X(39, DECODE_O_NO_ALPHA, "O is not rescaled from chunk to chunk")                                                  \
+    X(40, MERGE_NOT_TAKEN, "a state is not merged into an empty one")                                                  \
+    X(41, MERGE_EMPTY_MIXED, "an empty state is merged like any other")                                                \
+    X(42, MERGE_OPERANDS_SWAPPED, "the other product of a merge is the fused one")                                     \
+    X(43, FINISH_MINUS_ZERO, "an output of -0 stays -0")                                                               \
+    X(44, FINISH_STORES_PAST_N, "the last vector of the log-sum-exps is stored whole")
+
+enum fovea_fault {
+#define FOVEA_FAULT_NUMBER(number, name, what) FOVEA_FAULT_##name = number,
+    FOVEA_FAULTS(FOVEA_FAULT_NUMBER)
+#undef FOVEA_FAULT_NUMBER
+};
+
+#define FOVEA_FAULT_IS(name) (FOVEA_FAULT == FOVEA_FAULT_##name)
+
+#endif

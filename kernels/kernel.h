@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+// kernels/kernel.h - the contract between the kernels and everything above them.
+//
+// A kernel is arithmetic on one tile or one row. It allocates nothing, reads no global, knows no thread, checks no
+// argument: its caller (ops/) has done that once. Every variant of a slot gives the same bits as the scalar variant,
+// which is the definition (docs/numerics.md); NaNs count as one value.
+//
+// Adding a variant: one file kernels/<isa>/<stem>.c that defines fovea_<stem>_<isa>, one line in a register
+// (gemm.def, attention.def, rowwise.def), one entry in CMakeLists.txt. Prototypes, the resolver, the checks and the
+// benchmarks all read the registers; a kernel that is not registered does not compile (-Werror=missing-prototypes).
+#ifndef FOVEA_KERNELS_KERNEL_H
+#define FOVEA_KERNELS_KERNEL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    FOVEA_PANEL = 16,   ///< columns of a packed panel: layout f32-p16, the same on every ISA
+    FOVEA_CHUNK = 128,  ///< keys between two rescalings of the attention state, at absolute key positions
+    FOVEA_SPLIT = 1024, ///< keys between two merges of attention states, at absolute key positions
+    FOVEA_TILE_ROWS_MAX = 64, ///< queries of an attention tile: one bit each in fovea_attention_chunk.visible
+};
+
+/// CPU bits. One bit is a cluster of features (docs/kernels.md); a variant requires those of its ISA.
+enum {
+    FOVEA_CPU_AVX2 = 1 << 0,    ///< AVX2, FMA, F16C, and the OS saves ymm
+    FOVEA_CPU_AVX512 = 1 << 1,  ///< F, BW, DQ, VL, and the OS saves zmm
+    FOVEA_CPU_NEON = 1 << 2,    ///< Armv8-A Advanced SIMD
+    FOVEA_CPU_VNNI = 1 << 8,    ///< AVX512_VNNI
+    FOVEA_CPU_BF16 = 1 << 9,    ///< AVX512_BF16, or Arm BF16
+    FOVEA_CPU_DOTPROD = 1 << 10,
+    FOVEA_CPU_I8MM = 1 << 11,
+};
+#define FOVEA_REQUIRES_scalar 0u
+#define FOVEA_REQUIRES_avx2 ((uint32_t)FOVEA_CPU_AVX2)
+#define FOVEA_REQUIRES_avx512 ((uint32_t)(FOVEA_CPU_AVX2 | FOVEA_CPU_AVX512))
+#define FOVEA_REQUIRES_neon ((uint32_t)FOVEA_CPU_NEON)
+
+// ---- GEMM ------------------------------------------------------------------------------------------------------
+
+/// What becomes of a tile of C when its k steps are done.
+enum fovea_gemm_mode {
+    FOVEA_GEMM_STORE,   ///< C = acc, acc beginning at +0; C is not read
+    FOVEA_GEMM_ADD,     ///< C = acc, acc beginning at C: the chain goes on where an earlier k block left it
+    FOVEA_GEMM_RESCALE, ///< C = fma(C, scale[j], acc), acc beginning at +0
+};
+
+/// One register tile: C[i,j] over k ascending steps acc = fma(A[i,p], B[p,j], acc). Strides are in elements.
+///
+///     A[i,p] = a[i * a_row + p * a_k]                            any strides: rows, columns, packed, a K panel
+///     B[p,j] = b[(j / 16) * b_panel + p * b_k + j % 16]          packed panels (b_k 16), or natural rows (b_panel 16)
+///     C[i,j] = c[i * c_row + j]
+///
+/// Every panel of B that holds a column below n is readable in full (16 columns); of A exactly m x k elements are read
+/// and of C exactly m x n written. k = 0 is legal. Any alignment is legal; 64-byte aligned panels are the fast case.
+struct fovea_gemm_tile {
+    size_t m, n, k; ///< 1 <= m <= mr, 1 <= n <= nr of the variant
+    const float *a;
+    ptrdiff_t a_row, a_k;
+    const float *b;
+    ptrdiff_t b_panel, b_k;
+    float *c;
+    ptrdiff_t c_row;
+    const float *scale; ///< RESCALE only: round16(n) readable elements
+    enum fovea_gemm_mode mode;
+};
+typedef void fovea_gemm_fn(const struct fovea_gemm_tile *tile);
+
+/// Packs k x n elements of B into panels: dst[(j / 16) * dst_panel + p * 16 + j % 16] = B[p,j]; the columns from n to
+/// the next multiple of 16 become +0. pack_b reads B[p,j] = src[p * ld + j], pack_bt reads B[p,j] = src[j * ld + p]
+/// (16 x 16 blocks are transposed in registers). Reads exactly k x n elements.
+typedef void fovea_pack_fn(size_t k, size_t n, const float *src, ptrdiff_t ld, float *dst, ptrdiff_t dst_panel);
+
+/// dst[c * ld_dst + r] = src[r * ld_src + c] for r < rows, c < cols.
+typedef void fovea_transpose_fn(size_t rows, size_t cols, const float *src, ptrdiff_t ld_src, float *dst,
+                                ptrdiff_t ld_dst);
+
+/// Activations a GEMM epilogue may apply (values are those of the public enum fovea_activation).
+enum { FOVEA_ACT_NONE, FOVEA_ACT_RELU, FOVEA_ACT_GELU, FOVEA_ACT_GELU_TANH, FOVEA_ACT_TANH };
+
+/// The end of a GEMM on an m x n block, in this order, an absent term being no operation:
+///     v = alpha * acc (alpha != 1); v = fma(beta, C, v) (beta != 0); v + bias[j]; act(v); v + residual[i,j]; C = v
+/// acc may be C itself where beta = 0. residual may be C itself where acc is not.
+struct fovea_gemm_epilogue {
+    size_t m, n;
+    const float *acc;
+    ptrdiff_t acc_row;
+    float *c;
+    ptrdiff_t c_row;
+    float alpha, beta;
+    const float *bias; ///< n elements, or NULL
+    const float *residual; ///< or NULL
+    ptrdiff_t residual_row;
+    uint32_t act; ///< FOVEA_ACT_*
+};
+typedef void fovea_epilogue_fn(const struct fovea_gemm_epilogue *epilogue);
+
+// ---- Rows ------------------------------------------------------------------------------------------------------
+
+/// y[i] = f(x[0..n)), one row. y may be x; otherwise they do not overlap.
+typedef void fovea_unary_fn(size_t n, const float *x, float *y);
+/// z[i] = f(x[i], y[i]). z may be x or y.
+typedef void fovea_binary_fn(size_t n, const float *x, const float *y, float *z);
+/// One row of LayerNorm; gamma and beta may each be NULL. y may be x.
+typedef void fovea_norm_fn(size_t n, float eps, const float *x, const float *gamma, const float *beta, float *y);
+
+// ---- Attention -------------------------------------------------------------------------------------------------
+
+/// The running state of `rows` queries: O[r,c] = o[r * o_row + c * o_col], one of the two strides being 1.
+/// An empty state has m = -inf, l = 0, O = 0. The arrays m and l, and O along its unit stride, are readable and
+/// writable up to the next multiple of 16; what lies in that padding means nothing.
+struct fovea_attention_state {
+    size_t rows, v_dim;
+    float *m, *l, *o;
+    ptrdiff_t o_row, o_col;
+};
+
+/// One chunk of at most FOVEA_CHUNK keys against one tile of queries: scores, softmax step, times V.
+///
+/// prefill (lanes are queries): q is packed in panels of 16 queries, q[(r / 16) * 16 * qk_dim + c * 16 + r % 16];
+/// state.o_row = 1, state.o_col = the variant's nr. decode (lanes are keys, then columns of V): q has rows,
+/// q[r * q_row + c]; state.o_col = 1 and state.o_row >= round16(v_dim).
+/// q is already multiplied by the scale. Keys are those of the chunk, counted from 0; only keys that some row sees
+/// are loaded (whole 16-key groups of a panelled K where one of them is seen).
+struct fovea_attention_chunk {
+    size_t keys, qk_dim; ///< 1 <= keys <= FOVEA_CHUNK
+    const float *q;
+    ptrdiff_t q_row; ///< decode only
+    const float *k;  ///< rows: k[j * k_row + c]; panels (k_row = 0): k[(j / 16) * 16 * qk_dim + c * 16 + j % 16]
+    ptrdiff_t k_row;
+    const float *v; ///< v[j * v_row + c]
+    ptrdiff_t v_row;
+    const uint64_t *visible;  ///< NULL: every row sees every key; or keys words, bit r: row r sees key j
+    const float *const *bias; ///< NULL, or for each row a pointer to the chunk's first bias; -inf hides the key
+    ptrdiff_t bias_key;       ///< elements between the biases of adjacent keys
+    struct fovea_attention_state state;
+    float *scratch; ///< fovea_attention_scratch(variant, qk_dim, v_dim) elements, 64-byte aligned
+};
+typedef void fovea_attention_fn(const struct fovea_attention_chunk *chunk);
+
+/// into = merge(into, from), from being the state of later keys. from is left unspecified.
+typedef void fovea_merge_fn(const struct fovea_attention_state *into, const struct fovea_attention_state *from);
+/// O = O * (1 / l), +0 where it is zero or l = 0; lse[r] = m + ln(l), -inf where l = 0 (lse may be NULL).
+typedef void fovea_finish_fn(const struct fovea_attention_state *state, float *lse);
+
+/// Elements of scratch a chunk needs, for any variant: S [128][64] (decode: S [16][128] and the last panel of V
+/// [128][16]), transposed keys [64][qk_dim], the new part of O [64][round16(v_dim)], alpha [64].
+static inline size_t fovea_attention_scratch(size_t qk_dim, size_t v_dim)
+{
+    const size_t v_round = (v_dim + FOVEA_PANEL - 1) / FOVEA_PANEL * FOVEA_PANEL;
+    return (size_t)FOVEA_TILE_ROWS_MAX * (FOVEA_CHUNK + qk_dim + v_round + 1);
+}
+
+// ---- Registers -------------------------------------------------------------------------------------------------
+
+/// A variant of a family: its code and the facts its caller needs. mr x nr is its tile (gemm: registers; prefill and
+/// decode: nr queries at most), 0 where it has none.
+#define FOVEA_FAMILY(family)                                                                                           \
+    struct fovea_##family##_kernel {                                                                                   \
+        const char *name;                                                                                              \
+        uint32_t required;                                                                                             \
+        uint16_t mr, nr;                                                                                               \
+        fovea_##family##_fn *run;                                                                                      \
+    };
+FOVEA_FAMILY(gemm)
+FOVEA_FAMILY(pack)
+FOVEA_FAMILY(transpose)
+FOVEA_FAMILY(epilogue)
+FOVEA_FAMILY(unary)
+FOVEA_FAMILY(binary)
+FOVEA_FAMILY(norm)
+FOVEA_FAMILY(attention)
+FOVEA_FAMILY(merge)
+FOVEA_FAMILY(finish)
+#undef FOVEA_FAMILY
+
+#define FOVEA_KERNEL(family, slot, stem, isa, mr, nr) fovea_##family##_fn fovea_##stem##_##isa;
+#include "kernels/registers.def"
+#undef FOVEA_KERNEL
+
+/// Tile sizes above the registers. None of them can change a bit.
+struct fovea_blocking {
+    uint32_t kc, mc, nc; ///< k steps, rows, columns of a GEMM block
+};
+
+/// The table an engine resolves once: no member is ever NULL.
+struct fovea_kernels {
+    uint32_t cpu; ///< FOVEA_CPU_* bits in use
+    struct fovea_blocking blocking;
+#define FOVEA_SLOT(family, slot) struct fovea_##family##_kernel slot;
+#include "kernels/slots.def"
+#undef FOVEA_SLOT
+};
+
+struct fovea_engine;
+/// The table of an engine (implemented in dispatch/, used by ops/).
+const struct fovea_kernels *fovea_engine_kernels(const struct fovea_engine *engine);
+
+#endif

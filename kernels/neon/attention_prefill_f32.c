@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
+// kernels/neon/attention_prefill_f32.c - one chunk of keys against a tile of queries, lanes being queries, on NEON.
+#include "kernels/neon/vec.h"
+#define FV_GEMM fovea_gemm_f32_6x16_neon
+#define FV_GEMM_MR 6
+#define FV_GEMM_NR 16
+#include "kernels/common/attention_prefill_f32.inc"

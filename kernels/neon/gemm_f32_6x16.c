@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+// kernels/neon/gemm_f32_6x16.c - f32 GEMM micro-kernel, C[6,16] += A[6,k] * B[k,16].
+//
+// Lanes are columns of C; a k step loads 4 registers of B and, for each row, one element of A that FMLA takes by
+// element (v.s[0]). Registers: 24 accumulators + 4 B + 3 A = 31 of 32. 24 accumulators cover latency * pipes of every
+// core (4 * 2 on N1 and N2, 4 * 4 on V1, V2 and Apple). 8 load instructions for 24 FMAs leave the load ports idle, so
+// any strides of A are the same speed and one loop serves them all.
+//
+// llvm-mca-19, cycles of a k step with gcc 12 -O2/-O3 and with clang 14: neoverse-n1 and -n2 12.0, -v1 and -v2 6.0,
+// which is 24 FMAs on 2 and 4 pipes without a lost slot; fewer rows are in proportion down to latency (m = 1: 4). Four
+// k of a row in one register (FMLA by lanes 0..3) need 24 + 6 + 2 = 32 registers: no faster where they fit (clang: 12.0
+// and 6.0), and gcc spills (19.8 and 8.8).
+#include "kernels/neon/vec.h"
+
+enum { MR = 6, NR = FOVEA_PANEL };
+
+// Loops over rows and vectors must vanish, or the accumulators become an array in memory.
+#if defined(__clang__)
+#define UNROLL _Pragma("clang loop unroll(full)")
+#else
+#define UNROLL _Pragma("GCC unroll 8")
+#endif
+
+/// Loads stay on their side of it. Without it gcc loads all six elements of A ahead of the FMAs and spills accumulators
+/// (13.0 cycles on N1); one for three rows keeps three elements in flight, which in-order cores need.
+static inline void fence(void)
+{
+    __asm__ volatile("" ::: "memory");
+}
+
+/// *a in lane 0 of a register, by LDR on a load port. Left to itself clang uses LD1R, which also takes a slot of an FMA
+/// pipe (17.0 cycles on N1).
+static inline float load_element(const float *a)
+{
+    float x = *a;
+    __asm__("" : "+w"(x));
+    return x;
+}
+
+/// The micro-kernel for m rows, a constant, and n = 16.
+static inline __attribute__((always_inline)) void gemm_rows(const struct fovea_gemm_tile *tile, const int m)
+{
+    const struct fovea_gemm_tile t = *tile; // a copy: stores to C cannot change it
+    float32x4_t acc[MR][FV_VECS];
+    UNROLL
+    for (int i = 0; i < m; i++) {
+        UNROLL
+        for (int j = 0; j < FV_VECS; j++) {
+            acc[i][j] = vdupq_n_f32(0.0f);
+        }
+    }
+    if (t.mode == FOVEA_GEMM_ADD) {
+        UNROLL
+        for (int i = 0; i < m; i++) {
+            UNROLL
+            for (int j = 0; j < FV_VECS; j++) {
+                acc[i][j] = vld1q_f32(t.c + i * t.c_row + j * FV_LANES);
+            }
+        }
+    }
+
+    const float *b = t.b;
+    ptrdiff_t a_offset = 0;
+    for (size_t p = t.k; p != 0; p--) {
+        float32x4_t b_p[FV_VECS];
+        UNROLL
+        for (int j = 0; j < FV_VECS; j++) {
+            b_p[j] = vld1q_f32(b + j * FV_LANES);
+        }
+        UNROLL
+        for (int i = 0; i < m; i++) {
+            if (i % 3 == 0) {
+                fence();
+            }
+            const float a_ip = load_element(t.a + i * t.a_row + a_offset);
+            UNROLL
+            for (int j = 0; j < FV_VECS; j++) {
+                acc[i][j] = vfmaq_n_f32(acc[i][j], b_p[j], a_ip);
+            }
+        }
+        fence();
+        a_offset += t.a_k;
+        b += t.b_k;
+    }
+
+    if (t.mode == FOVEA_GEMM_RESCALE) {
+        UNROLL
+        for (int j = 0; j < FV_VECS; j++) {
+            const float32x4_t scale = vld1q_f32(t.scale + j * FV_LANES);
+            UNROLL
+            for (int i = 0; i < m; i++) {
+                const float32x4_t c = vld1q_f32(t.c + i * t.c_row + j * FV_LANES);
+                acc[i][j] = vfmaq_f32(acc[i][j], c, scale);
+            }
+        }
+    }
+    UNROLL
+    for (int i = 0; i < m; i++) {
+        UNROLL
+        for (int j = 0; j < FV_VECS; j++) {
+            vst1q_f32(t.c + i * t.c_row + j * FV_LANES, acc[i][j]);
+        }
+    }
+}
+
+/// Defines gemm_rows_<m>, one instantiation for the table.
+#define GEMM_ROWS(m)                                                                                                   \
+    static void gemm_rows_##m(const struct fovea_gemm_tile *tile)                                                      \
+    {                                                                                                                  \
+        gemm_rows(tile, m);                                                                                            \
+    }
+GEMM_ROWS(1)
+GEMM_ROWS(2)
+GEMM_ROWS(3)
+GEMM_ROWS(4)
+GEMM_ROWS(5)
+GEMM_ROWS(6)
+
+/// dst[i,j] = src[i,j] for i < m, j < n.
+static void copy_columns(size_t m, size_t n, const float *src, ptrdiff_t ld_src, float *dst, ptrdiff_t ld_dst)
+{
+    for (size_t i = 0; i < m; i++, src += ld_src, dst += ld_dst) {
+        size_t j = 0;
+        for (; j + FV_LANES <= n; j += FV_LANES) {
+            fv_store(dst + j, fv_load(src + j));
+        }
+        fv_store_tail(dst + j, fv_load_tail(src + j, n - j), n - j);
+    }
+}
+
+void fovea_gemm_f32_6x16_neon(const struct fovea_gemm_tile *tile)
+{
+    static fovea_gemm_fn *const rows[MR] = {gemm_rows_1, gemm_rows_2, gemm_rows_3,
+                                            gemm_rows_4, gemm_rows_5, gemm_rows_6};
+    fovea_gemm_fn *const run = rows[tile->m - 1];
+    if (tile->n == NR) {
+        run(tile);
+        return;
+    }
+    // Part of a panel: the panels of B are always whole, so only C needs care. It goes through a whole tile.
+    float whole[MR * NR] = {0};
+    struct fovea_gemm_tile edge = *tile;
+    edge.c = whole;
+    edge.c_row = NR;
+    if (tile->mode != FOVEA_GEMM_STORE) {
+        copy_columns(tile->m, tile->n, tile->c, tile->c_row, whole, NR);
+    }
+    run(&edge);
+    copy_columns(tile->m, tile->n, whole, NR, tile->c, tile->c_row);
+}

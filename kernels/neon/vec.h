@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+// kernels/neon/vec.h - the vector words of kernels/common/, for Armv8-A Advanced SIMD (4 lanes, 64-bit state only).
+//
+// All arithmetic is IEEE-754 and rounds once. AArch64 is required for vdivq, vsqrtq and vcvtnq, which 32-bit NEON
+// lacks, and because 32-bit NEON flushes denormals.
+#ifndef FOVEA_KERNELS_NEON_VEC_H
+#define FOVEA_KERNELS_NEON_VEC_H
+
+#if !defined(__aarch64__) || !defined(__ARM_NEON)
+#error "kernels/neon needs AArch64 with Advanced SIMD"
+#endif
+
+#include "kernels/kernel.h"
+
+#include <arm_neon.h>
+#include <sleef.h>
+
+#define FV_LANES 4
+#define FV_VECS (FOVEA_PANEL / FV_LANES)
+#define FV_NAME(stem) fovea_##stem##_neon
+
+typedef float32x4_t fv_f32;
+typedef int32x4_t fv_i32;
+typedef uint32x4_t fv_mask; // all ones or all zeros in each lane
+
+// ---- Memory ----------------------------------------------------------------------------------------------------
+
+static inline fv_f32 fv_set1(float x)
+{
+    return vdupq_n_f32(x);
+}
+
+static inline fv_f32 fv_zero(void)
+{
+    return vdupq_n_f32(0.0f);
+}
+
+static inline fv_f32 fv_load(const float *p)
+{
+    return vld1q_f32(p);
+}
+
+static inline void fv_store(float *p, fv_f32 v)
+{
+    vst1q_f32(p, v);
+}
+
+// n <= FV_LANES elements; the other lanes are +0 and their memory is not touched. NEON has no masked load, so the
+// lanes go one by one: at most four instructions, once for each row.
+static inline fv_f32 fv_load_tail(const float *p, size_t n)
+{
+    fv_f32 v = vdupq_n_f32(0.0f);
+    if (n > 0) {
+        v = vld1q_lane_f32(p, v, 0);
+    }
+    if (n > 1) {
+        v = vld1q_lane_f32(p + 1, v, 1);
+    }
+    if (n > 2) {
+        v = vld1q_lane_f32(p + 2, v, 2);
+    }
+    if (n > 3) {
+        v = vld1q_lane_f32(p + 3, v, 3);
+    }
+    return v;
+}
+
+static inline void fv_store_tail(float *p, fv_f32 v, size_t n)
+{
+    if (n > 0) {
+        vst1q_lane_f32(p, v, 0);
+    }
+    if (n > 1) {
+        vst1q_lane_f32(p + 1, v, 1);
+    }
+    if (n > 2) {
+        vst1q_lane_f32(p + 2, v, 2);
+    }
+    if (n > 3) {
+        vst1q_lane_f32(p + 3, v, 3);
+    }
+}
+
+// ---- Arithmetic ------------------------------------------------------------------------------------------------
+
+static inline fv_f32 fv_add(fv_f32 a, fv_f32 b)
+{
+    return vaddq_f32(a, b);
+}
+
+static inline fv_f32 fv_sub(fv_f32 a, fv_f32 b)
+{
+    return vsubq_f32(a, b);
+}
+
+static inline fv_f32 fv_mul(fv_f32 a, fv_f32 b)
+{
+    return vmulq_f32(a, b);
+}
+
+static inline fv_f32 fv_div(fv_f32 a, fv_f32 b)
+{
+    return vdivq_f32(a, b);
+}
+
+static inline fv_f32 fv_sqrt(fv_f32 x)
+{
+    return vsqrtq_f32(x);
+}
+
+// a * b + c, rounded once (vmlaq rounds twice and is never right here).
+static inline fv_f32 fv_fma(fv_f32 a, fv_f32 b, fv_f32 c)
+{
+    return vfmaq_f32(c, a, b);
+}
+
+// ---- Masks -----------------------------------------------------------------------------------------------------
+// Comparisons are false where an operand is NaN.
+
+static inline fv_mask fv_gt(fv_f32 a, fv_f32 b)
+{
+    return vcgtq_f32(a, b);
+}
+
+static inline fv_mask fv_lt(fv_f32 a, fv_f32 b)
+{
+    return vcltq_f32(a, b);
+}
+
+static inline fv_mask fv_eq(fv_f32 a, fv_f32 b)
+{
+    return vceqq_f32(a, b);
+}
+
+// Bit i of bits becomes lane i; the bits from FV_LANES on are ignored.
+static inline fv_mask fv_mask_bits(uint32_t bits)
+{
+    static const uint32_t lane_bit[FV_LANES] = {1, 2, 4, 8};
+    return vtstq_u32(vdupq_n_u32(bits), vld1q_u32(lane_bit));
+}
+
+// The opposite: lane i becomes bit i.
+static inline uint32_t fv_bits(fv_mask mask)
+{
+    static const uint32_t lane_bit[FV_LANES] = {1, 2, 4, 8};
+    return vaddvq_u32(vandq_u32(mask, vld1q_u32(lane_bit)));
+}
+
+static inline fv_mask fv_mask_and(fv_mask a, fv_mask b)
+{
+    return vandq_u32(a, b);
+}
+
+// mask ? a : b. clang 14 makes FMAX of fv_select(fv_lt(x, 0), 0, x), which turns -0 into +0 (LLVM 19 does not); it must
+// not see that the mask is a comparison.
+static inline fv_f32 fv_select(fv_mask mask, fv_f32 a, fv_f32 b)
+{
+#if defined(__clang__)
+    __asm__("" : "+w"(mask));
+#endif
+    return vbslq_f32(mask, a, b);
+}
+
+// ---- Sign and exponent -----------------------------------------------------------------------------------------
+
+static inline fv_f32 fv_abs(fv_f32 x)
+{
+    return vabsq_f32(x);
+}
+
+static inline fv_f32 fv_copysign(fv_f32 magnitude, fv_f32 sign)
+{
+    return vbslq_f32(vdupq_n_u32(0x80000000u), sign, magnitude);
+}
+
+// The nearest integer, ties to even. A NaN gives 0 here and INT_MIN on x86. That is harmless: in exp2 the polynomial
+// is NaN by then (r = x - i), and fv_add_exponent adds i * 2^23 mod 2^32, which is 0 for both.
+static inline fv_i32 fv_to_int(fv_f32 x)
+{
+    return vcvtnq_s32_f32(x);
+}
+
+static inline fv_f32 fv_from_int(fv_i32 i)
+{
+    return vcvtq_f32_s32(i);
+}
+
+// p * 2^i by an integer addition to the bits of p, modulo 2^32.
+static inline fv_f32 fv_add_exponent(fv_f32 p, fv_i32 i)
+{
+    const uint32x4_t exponent = vshlq_n_u32(vreinterpretq_u32_s32(i), 23);
+    return vreinterpretq_f32_u32(vaddq_u32(vreinterpretq_u32_f32(p), exponent));
+}
+
+// ---- Functions -------------------------------------------------------------------------------------------------
+// SLEEF's deterministic forms: the bits of its scalar FMA forms, which the scalar kernels call.
+
+static inline fv_f32 fv_tanh(fv_f32 x)
+{
+    return Sleef_finz_tanhf4_u10advsimd(x);
+}
+
+static inline fv_f32 fv_sin(fv_f32 x)
+{
+    return Sleef_finz_sinf4_u10advsimd(x);
+}
+
+static inline fv_f32 fv_cos(fv_f32 x)
+{
+    return Sleef_finz_cosf4_u10advsimd(x);
+}
+
+static inline fv_f32 fv_ln(fv_f32 x)
+{
+    return Sleef_finz_logf4_u10advsimd(x);
+}
+
+#endif

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// kernels/scalar/attention.h - one chunk of keys against one query row, the definition (docs/numerics.md section 3).
+//
+// Prefill and decode differ in where q lies and in the strides of O alone, so both kernels are this text.
+#ifndef FOVEA_KERNELS_SCALAR_ATTENTION_H
+#define FOVEA_KERNELS_SCALAR_ATTENTION_H
+
+#include "kernels/kernel.h"
+#include "kernels/scalar/exp2.h"
+
+#include <math.h>
+
+/// A vector of qk_dim elements in memory: element c is first[c * step].
+struct scalar_vector {
+    const float *first;
+    ptrdiff_t step;
+};
+
+/// Vector `index` of a matrix in panels of 16 vectors: element c is at [(index / 16) * 16 * dim + c * 16 + index % 16].
+static inline struct scalar_vector scalar_panel_vector(const float *matrix, size_t dim, size_t index)
+{
+    const size_t offset = index / FOVEA_PANEL * FOVEA_PANEL * dim + index % FOVEA_PANEL;
+    return (struct scalar_vector){matrix + offset, FOVEA_PANEL};
+}
+
+/// Vector `index` of a matrix in rows.
+static inline struct scalar_vector scalar_row_vector(const float *matrix, ptrdiff_t row, size_t index)
+{
+    return (struct scalar_vector){matrix + (ptrdiff_t)index * row, 1};
+}
+
+/// Scores of the keys that row r sees, in ascending order; key[i] is the key of score s[i]. Returns their number.
+/// A key that the mask hides is not loaded.
+static inline size_t scalar_attention_scores(const struct fovea_attention_chunk *chunk, size_t r,
+                                             struct scalar_vector q, float *s, size_t *key)
+{
+    size_t seen = 0;
+    for (size_t j = 0; j < chunk->keys; j++) {
+        if (chunk->visible && !(chunk->visible[j] >> r & 1)) {
+            continue;
+        }
+        const float *const bias = chunk->bias ? chunk->bias[r] + (ptrdiff_t)j * chunk->bias_key : NULL;
+        if (bias && *bias == -INFINITY) {
+            continue;
+        }
+        const struct scalar_vector k = chunk->k_row ? scalar_row_vector(chunk->k, chunk->k_row, j)
+                                                    : scalar_panel_vector(chunk->k, chunk->qk_dim, j);
+        float score = 0.0f;
+        for (size_t c = 0; c < chunk->qk_dim; c++) {
+            score = fmaf(q.first[(ptrdiff_t)c * q.step], k.first[(ptrdiff_t)c * k.step], score);
+        }
+        s[seen] = bias ? score + *bias : score;
+        key[seen] = j;
+        seen++;
+    }
+    return seen;
+}
+
+/// The state of row r after the chunk. A row that sees no key keeps its state.
+static inline void scalar_attention_row(const struct fovea_attention_chunk *chunk, size_t r, struct scalar_vector q)
+{
+    const struct fovea_attention_state *const state = &chunk->state;
+    float p[FOVEA_CHUNK]; // scores, then probabilities
+    size_t key[FOVEA_CHUNK];
+    const size_t seen = scalar_attention_scores(chunk, r, q, p, key);
+    if (seen == 0) {
+        return;
+    }
+
+    float m = state->m[r];
+    for (size_t i = 0; i < seen; i++) {
+        m = p[i] > m ? p[i] : m;
+    }
+    const float ms = m == -INFINITY ? 0.0f : m;
+    const float alpha = scalar_exp2((state->m[r] - ms) * scalar_ln2e);
+
+    float lc = 0.0f;
+    for (size_t i = 0; i < seen; i++) {
+        p[i] = scalar_exp2((p[i] - ms) * scalar_ln2e);
+        lc = lc + p[i];
+    }
+    for (size_t c = 0; c < state->v_dim; c++) {
+        float acc = 0.0f;
+        for (size_t i = 0; i < seen; i++) {
+            acc = fmaf(p[i], chunk->v[(ptrdiff_t)key[i] * chunk->v_row + (ptrdiff_t)c], acc);
+        }
+        float *const o = state->o + (ptrdiff_t)r * state->o_row + (ptrdiff_t)c * state->o_col;
+        *o = fmaf(*o, alpha, acc);
+    }
+    state->l[r] = fmaf(state->l[r], alpha, lc);
+    state->m[r] = m;
+}
+
+#endif

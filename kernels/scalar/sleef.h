@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// kernels/scalar/sleef.h - ln, tanh, sin, cos: SLEEF's deterministic FMA forms, one value at a time.
+//
+// The SIMD kernels call the vector forms of the same functions, which give the same bits. The FMA forms are illegal
+// instructions on x86 CPUs without FMA; such a CPU has no SIMD variant to agree with and takes the non-FMA forms.
+#ifndef FOVEA_KERNELS_SCALAR_SLEEF_H
+#define FOVEA_KERNELS_SCALAR_SLEEF_H
+
+#include <sleef.h>
+
+#if defined(__x86_64__)
+// <sleef.h> declares the FMA forms only where the compiler may use FMA itself, which the scalar kernels may not.
+float Sleef_finz_logf1_u10purecfma(float x);
+float Sleef_finz_tanhf1_u10purecfma(float x);
+float Sleef_finz_sinf1_u10purecfma(float x);
+float Sleef_finz_cosf1_u10purecfma(float x);
+#define SCALAR_HAS_FMA __builtin_cpu_supports("fma")
+#else
+#define SCALAR_HAS_FMA 1
+#endif
+
+/// Natural logarithm, at most 1 ulp.
+static inline float scalar_ln(float x)
+{
+    return SCALAR_HAS_FMA ? Sleef_finz_logf1_u10purecfma(x) : Sleef_cinz_logf1_u10purec(x);
+}
+
+/// Hyperbolic tangent, at most 1 ulp.
+static inline float scalar_tanh(float x)
+{
+    return SCALAR_HAS_FMA ? Sleef_finz_tanhf1_u10purecfma(x) : Sleef_cinz_tanhf1_u10purec(x);
+}
+
+/// Sine and cosine, at most 1 ulp.
+static inline float scalar_sin(float x)
+{
+    return SCALAR_HAS_FMA ? Sleef_finz_sinf1_u10purecfma(x) : Sleef_cinz_sinf1_u10purec(x);
+}
+
+static inline float scalar_cos(float x)
+{
+    return SCALAR_HAS_FMA ? Sleef_finz_cosf1_u10purecfma(x) : Sleef_cinz_cosf1_u10purec(x);
+}
+
+#undef SCALAR_HAS_FMA
+
+#endif

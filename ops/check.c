@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// ops/check.c - the parts of ops/check.h that are not worth inlining.
+#include "ops/check.h"
+#include <stdarg.h>
+#include <stdio.h>
+
+void fovea_say(const struct fovea_why *why, const char *format, ...)
+{
+    if (why == NULL || why->text == NULL || why->size == 0) {
+        return;
+    }
+    va_list list;
+    va_start(list, format);
+    vsnprintf(why->text, why->size, format, list);
+    va_end(list);
+}
+
+bool fovea_extent(size_t rows, size_t cols, size_t ld, size_t *bytes)
+{
+    size_t elements = 0;
+    if (rows != 0 && cols != 0 && (!fovea_mul(rows - 1, ld, &elements) || !fovea_add(elements, cols, &elements))) {
+        return false;
+    }
+    return fovea_mul(elements, sizeof(float), bytes);
+}

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+// ops/pack.c - packing B once: fovea_pack and its checks.
+//
+// The checksum finds storage damage, not malice. One step is a bijection of the state for each word and of the word for
+// each state, so one damaged word never goes unseen; eight chains of steps run at the speed of the L2 cache.
+#include "ops/pack.h"
+#include "fovea/gemm.h"
+#include <string.h>
+
+static const char MAGIC[8] = {'F', 'O', 'V', 'E', 'A', 'P', '1', '6'};
+enum { VERSION = 1, LANES = 8 };
+
+_Static_assert(sizeof(struct fovea_blob) == FOVEA_ALIGNMENT, "panels begin on a cache line");
+
+static uint64_t mix(uint64_t state, uint64_t word)
+{
+    const uint64_t x = state ^ word;
+    return (x << 29 | x >> 35) * UINT64_C(0x9e3779b97f4a7c15); // 2^64 / golden ratio, odd
+}
+
+// bytes is a multiple of 64.
+static void mix_lines(uint64_t lane[LANES], const void *data, size_t bytes)
+{
+    const char *line = data;
+    for (size_t done = 0; done < bytes; done += LANES * sizeof(uint64_t)) {
+        uint64_t word[LANES];
+        memcpy(word, line + done, sizeof word);
+        for (size_t i = 0; i < LANES; i++) {
+            lane[i] = mix(lane[i], word[i]);
+        }
+    }
+}
+
+static uint64_t checksum(const struct fovea_blob *blob)
+{
+    struct fovea_blob header = *blob;
+    header.checksum = 0;
+    uint64_t lane[LANES] = {1, 2, 3, 4, 5, 6, 7, 8};
+    mix_lines(lane, &header, sizeof header);
+    mix_lines(lane, fovea_blob_panels(blob), blob->data_bytes);
+    uint64_t sum = 0;
+    for (size_t i = 0; i < LANES; i++) {
+        sum = mix(sum, lane[i]);
+    }
+    return sum;
+}
+
+static bool data_bytes(size_t k, size_t n, size_t *bytes)
+{
+    size_t columns = 0;
+    return fovea_add(n, FOVEA_PANEL - 1, &columns) && fovea_mul(columns / FOVEA_PANEL * FOVEA_PANEL, k, bytes) &&
+           fovea_mul(*bytes, sizeof(float), bytes);
+}
+
+bool fovea_blob_matches(const struct fovea_blob *blob, size_t k, size_t n)
+{
+    size_t bytes = 0;
+    return memcmp(blob->magic, MAGIC, sizeof MAGIC) == 0 && blob->version == VERSION && blob->k == k && blob->n == n &&
+           data_bytes(k, n, &bytes) && blob->data_bytes == bytes;
+}
+
+void fovea_pack_panels(const struct fovea_kernels *kernels, const struct fovea_source *source, size_t p, size_t j,
+                       size_t k, size_t n, float *dst)
+{
+    const ptrdiff_t panel = (ptrdiff_t)(FOVEA_PANEL * k);
+    if (source->trans) {
+        kernels->pack_bt.run(k, n, source->first + j * source->ld + p, (ptrdiff_t)source->ld, dst, panel);
+    } else {
+        kernels->pack_b.run(k, n, source->first + p * source->ld + j, (ptrdiff_t)source->ld, dst, panel);
+    }
+}
+
+enum fovea_status fovea_pack_size(size_t k, size_t n, size_t *bytes)
+{
+    FOVEA_CHECK(bytes != NULL, FOVEA_ERR_NULL);
+    size_t total = 0;
+    FOVEA_CHECK(data_bytes(k, n, &total) && fovea_add(total, sizeof(struct fovea_blob), &total), FOVEA_ERR_OVERFLOW);
+    *bytes = total;
+    return FOVEA_OK;
+}
+
+enum fovea_status fovea_pack(const struct fovea_engine *engine, enum fovea_transpose trans, size_t k, size_t n,
+                             const float *b, size_t ldb, void *blob, size_t bytes)
+{
+    FOVEA_CHECK(engine != NULL && blob != NULL && (b != NULL || k == 0 || n == 0), FOVEA_ERR_NULL);
+    FOVEA_CHECK(trans == FOVEA_NO_TRANS || trans == FOVEA_TRANS, FOVEA_ERR_ENUM);
+    const size_t rows = trans == FOVEA_TRANS ? n : k, cols = trans == FOVEA_TRANS ? k : n;
+    FOVEA_CHECK(ldb >= cols, FOVEA_ERR_STRIDE);
+    size_t need = 0, extent = 0;
+    FOVEA_TRY(fovea_pack_size(k, n, &need));
+    FOVEA_CHECK(fovea_extent(rows, cols, ldb, &extent), FOVEA_ERR_OVERFLOW);
+    FOVEA_CHECK(fovea_aligned(blob), FOVEA_ERR_ALIGN);
+    FOVEA_CHECK(bytes >= need, FOVEA_ERR_MEMORY);
+
+    struct fovea_blob *const header = blob;
+    *header = (struct fovea_blob){.version = VERSION, .k = k, .n = n, .data_bytes = need - sizeof *header};
+    memcpy(header->magic, MAGIC, sizeof MAGIC);
+    if (k != 0 && n != 0) {
+        const struct fovea_source source = {b, ldb, trans == FOVEA_TRANS};
+        fovea_pack_panels(fovea_engine_kernels(engine), &source, 0, 0, k, n, (float *)(void *)(header + 1));
+    }
+    header->checksum = checksum(header);
+    return FOVEA_OK;
+}
+
+enum fovea_status fovea_pack_check(const void *blob, size_t bytes, size_t k, size_t n)
+{
+    FOVEA_CHECK(blob != NULL, FOVEA_ERR_NULL);
+    FOVEA_CHECK(fovea_aligned(blob), FOVEA_ERR_ALIGN);
+    const struct fovea_blob *const header = blob;
+    FOVEA_CHECK(bytes >= sizeof *header && fovea_blob_matches(header, k, n), FOVEA_ERR_FORMAT);
+    FOVEA_CHECK(bytes - sizeof *header >= header->data_bytes && header->checksum == checksum(header), FOVEA_ERR_FORMAT);
+    return FOVEA_OK;
+}

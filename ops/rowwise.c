@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+// ops/rowwise.c - LayerNorm, softmax, activations and addition over the rows of a matrix.
+//
+// A task is about 16 K elements, some microseconds. Elementwise operators cut long rows too, and see a matrix without
+// gaps as one row; the others need whole rows.
+#include "ops/rowwise.h"
+#include <math.h>
+
+enum { TASK_ELEMENTS = 1 << 14 };
+
+// One call: `lines` lines of `length` elements; a task has `lines_each` lines, or one of `parts` parts of a line.
+struct grid {
+    size_t lines, length, parts, lines_each;
+};
+
+static const struct fovea_unary_kernel *unary_kernel(const struct fovea_kernels *kernels, enum fovea_rowwise_op op)
+{
+    switch (op) {
+    case FOVEA_ROWWISE_SOFTMAX:
+        return &kernels->softmax;
+    case FOVEA_ROWWISE_LOG_SOFTMAX:
+        return &kernels->log_softmax;
+    case FOVEA_ROWWISE_RELU:
+        return &kernels->relu;
+    case FOVEA_ROWWISE_GELU:
+        return &kernels->gelu;
+    case FOVEA_ROWWISE_GELU_TANH:
+        return &kernels->gelu_tanh;
+    case FOVEA_ROWWISE_TANH:
+        return &kernels->tanh;
+    case FOVEA_ROWWISE_EXP2:
+        return &kernels->exp2;
+    case FOVEA_ROWWISE_SIN:
+        return &kernels->sin;
+    case FOVEA_ROWWISE_COS:
+        return &kernels->cos;
+    case FOVEA_ROWWISE_LAYERNORM:
+    case FOVEA_ROWWISE_ADD:
+        break;
+    }
+    return NULL;
+}
+
+static bool elementwise(enum fovea_rowwise_op op)
+{
+    return op != FOVEA_ROWWISE_SOFTMAX && op != FOVEA_ROWWISE_LOG_SOFTMAX && op != FOVEA_ROWWISE_LAYERNORM;
+}
+
+static struct grid cut(const struct fovea_rowwise_desc *d, size_t rows)
+{
+    struct grid grid = {rows, d->cols, 1, 1};
+    if (elementwise(d->op)) {
+        const bool dense = d->ldx == d->cols && d->ldy == d->cols && (d->op != FOVEA_ROWWISE_ADD || d->ldx2 == d->cols);
+        if (dense) {
+            grid = (struct grid){1, rows * d->cols, 1, 1};
+        }
+        grid.parts = fovea_ceil_div(grid.length, TASK_ELEMENTS);
+    }
+    if (grid.parts <= 1 && grid.length != 0) {
+        grid.lines_each = grid.length < TASK_ELEMENTS ? TASK_ELEMENTS / grid.length : 1;
+    }
+    return grid;
+}
+
+static size_t count(const struct fovea_rowwise_desc *d, size_t rows)
+{
+    const struct grid grid = cut(d, rows);
+    return grid.length == 0 ? 0 : fovea_ceil_div(grid.lines, grid.lines_each) * grid.parts;
+}
+
+static uint32_t count_tasks(const void *plan, const void *args, uint32_t phase)
+{
+    (void)phase; // there is one
+    const struct fovea_rowwise_layout *const layout = plan;
+    return (uint32_t)count(&layout->desc, ((const struct fovea_rowwise_args *)args)->rows);
+}
+
+// Elements [begin, begin + n) of one line.
+static void run_line(const struct fovea_rowwise_layout *plan, const struct fovea_rowwise_args *args, size_t line, size_t begin,
+                     size_t n)
+{
+    const struct fovea_rowwise_desc *const d = &plan->desc;
+    const float *const x = args->x + line * d->ldx + begin;
+    float *const y = args->y + line * d->ldy + begin;
+    if (plan->unary != NULL) {
+        plan->unary->run(n, x, y);
+    } else if (d->op == FOVEA_ROWWISE_ADD) {
+        plan->kernels->add.run(n, x, args->x2 + line * d->ldx2 + begin, y);
+    } else {
+        plan->kernels->layernorm.run(n, d->eps, x, args->gamma, args->beta, y);
+    }
+}
+
+static void run_task(const void *plan, const void *args, void *shared, void *scratch, uint32_t phase, uint32_t task)
+{
+    (void)shared, (void)scratch, (void)phase;
+    const struct fovea_rowwise_layout *const layout = plan;
+    const struct grid grid = cut(&layout->desc, ((const struct fovea_rowwise_args *)args)->rows);
+    const size_t begin = grid.parts == 1 ? 0 : task % grid.parts * TASK_ELEMENTS;
+    const size_t n = grid.parts == 1 ? grid.length : fovea_min(TASK_ELEMENTS, grid.length - begin);
+    const size_t first = task / grid.parts * grid.lines_each;
+    const size_t last = fovea_min(grid.lines, first + grid.lines_each);
+    for (size_t line = first; line < last; line++) {
+        run_line(layout, args, line, begin, n);
+    }
+}
+
+const struct fovea_operator fovea_rowwise_operator = {count_tasks, run_task};
+
+static enum fovea_status check_matrix(const char *name, const struct fovea_rowwise_desc *d, size_t ld,
+                                      const struct fovea_why *why)
+{
+    size_t bytes = 0;
+    FOVEA_REQUIRE(ld >= d->cols, FOVEA_ERR_STRIDE, why, "rowwise: %s %zu is smaller than cols %zu", name, ld, d->cols);
+    FOVEA_REQUIRE(fovea_extent(d->rows, d->cols, ld, &bytes), FOVEA_ERR_OVERFLOW, why,
+                  "rowwise: %zu rows with %s %zu do not fit in memory", d->rows, name, ld);
+    return FOVEA_OK;
+}
+
+static enum fovea_status make_plan(const struct fovea_engine *engine, const struct fovea_rowwise_desc *desc,
+                                   struct fovea_rowwise_layout *plan, const struct fovea_why *why)
+{
+    FOVEA_REQUIRE(engine != NULL && desc != NULL, FOVEA_ERR_NULL, why, "rowwise: engine or desc is NULL");
+    FOVEA_REQUIRE(desc->struct_size == sizeof *desc, FOVEA_ERR_STRUCT, why, "rowwise: struct_size is %u, not %zu",
+                  (unsigned)desc->struct_size, sizeof *desc);
+    FOVEA_REQUIRE(desc->op <= FOVEA_ROWWISE_COS, FOVEA_ERR_ENUM, why, "rowwise: op is %u", (unsigned)desc->op);
+    FOVEA_TRY(check_matrix("ldx", desc, desc->ldx, why));
+    FOVEA_TRY(check_matrix("ldy", desc, desc->ldy, why));
+    if (desc->op == FOVEA_ROWWISE_ADD) {
+        FOVEA_TRY(check_matrix("ldx2", desc, desc->ldx2, why));
+    }
+    FOVEA_REQUIRE(desc->op != FOVEA_ROWWISE_LAYERNORM || (isfinite(desc->eps) && desc->eps >= 0), FOVEA_ERR_VALUE, why,
+                  "rowwise: eps is negative or not finite");
+    FOVEA_REQUIRE(count(desc, desc->rows) <= UINT32_MAX, FOVEA_ERR_OVERFLOW, why,
+                  "rowwise: more tasks than 32 bits count");
+    const struct fovea_kernels *const kernels = fovea_engine_kernels(engine);
+    *plan = (struct fovea_rowwise_layout){
+        .work = {.phases = 1}, .kernels = kernels, .unary = unary_kernel(kernels, desc->op), .desc = *desc};
+    return FOVEA_OK;
+}
+
+size_t fovea_rowwise_plan_size(void)
+{
+    return fovea_round_up(sizeof(struct fovea_rowwise_layout), FOVEA_ALIGNMENT);
+}
+
+enum fovea_status fovea_rowwise_plan(const struct fovea_engine *engine, const struct fovea_rowwise_desc *desc,
+                                     void *plan)
+{
+    FOVEA_CHECK(plan != NULL, FOVEA_ERR_NULL);
+    FOVEA_CHECK(fovea_aligned(plan), FOVEA_ERR_ALIGN);
+    struct fovea_rowwise_layout made;
+    FOVEA_TRY(make_plan(engine, desc, &made, NULL));
+    *(struct fovea_rowwise_layout *)plan = made;
+    return FOVEA_OK;
+}
+
+enum fovea_status fovea_explain_rowwise(const struct fovea_engine *engine, const struct fovea_rowwise_desc *desc,
+                                        char *text, size_t text_size)
+{
+    const struct fovea_why why = {text, text_size};
+    struct fovea_rowwise_layout plan;
+    FOVEA_TRY(make_plan(engine, desc, &plan, &why));
+    const char *const kernel = plan.unary != NULL              ? plan.unary->name
+                               : desc->op == FOVEA_ROWWISE_ADD ? plan.kernels->add.name
+                                                               : plan.kernels->layernorm.name;
+    fovea_say(&why, "rowwise: %zux%zu f32, kernel %s, %zu tasks, no memory", desc->rows, desc->cols, kernel,
+              count(desc, desc->rows));
+    return FOVEA_OK;
+}
+
+static enum fovea_status check_args(const struct fovea_rowwise_layout *plan, const struct fovea_rowwise_args *args)
+{
+    FOVEA_CHECK(plan != NULL && args != NULL, FOVEA_ERR_NULL);
+    const struct fovea_rowwise_desc *const d = &plan->desc;
+    const size_t rows = args->rows;
+    FOVEA_CHECK(rows <= d->rows, FOVEA_ERR_SHAPE);
+    if (rows == 0 || d->cols == 0) {
+        return FOVEA_OK;
+    }
+    const bool add = d->op == FOVEA_ROWWISE_ADD;
+    FOVEA_CHECK(args->x != NULL && args->y != NULL && (args->x2 != NULL || !add), FOVEA_ERR_NULL);
+    // In place with another stride a task would overwrite what its neighbour reads.
+    FOVEA_CHECK(args->y != args->x || d->ldy == d->ldx || rows == 1, FOVEA_ERR_STRIDE);
+    FOVEA_CHECK(!add || args->y != args->x2 || d->ldy == d->ldx2 || rows == 1, FOVEA_ERR_STRIDE);
+    return FOVEA_OK;
+}
+
+enum fovea_status fovea_rowwise(const void *plan, const struct fovea_rowwise_args *args, void *shared, void *scratch,
+                                const struct fovea_executor *executor)
+{
+    FOVEA_TRY(check_args(plan, args));
+    return fovea_run(&fovea_rowwise_operator, plan, args, shared, scratch, executor);
+}
+
+uint32_t fovea_rowwise_tasks(const void *plan, const struct fovea_rowwise_args *args, uint32_t phase)
+{
+    return check_args(plan, args) == FOVEA_OK && phase == 0 ? count_tasks(plan, args, phase) : 0;
+}
+
+enum fovea_status fovea_rowwise_task(const void *plan, const struct fovea_rowwise_args *args, void *shared,
+                                     void *scratch, uint32_t phase, uint32_t task)
+{
+    FOVEA_TRY(check_args(plan, args));
+    return fovea_run_task(&fovea_rowwise_operator, plan, args, shared, scratch, phase, task);
+}

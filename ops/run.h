@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// ops/run.h - how every operator runs: phases of tasks over an executor.
+#ifndef FOVEA_OPS_RUN_H
+#define FOVEA_OPS_RUN_H
+
+#include "fovea/executor.h"
+#include "ops/check.h"
+
+/// An operator once its plan and args are validated: nothing in it can fail any more.
+struct fovea_operator {
+    /// The number of tasks of a phase < work->phases; 0 is legal.
+    uint32_t (*tasks)(const void *plan, const void *args, uint32_t phase);
+    /// Runs one of them. scratch is that of the worker it runs on.
+    void (*task)(const void *plan, const void *args, void *shared, void *scratch, uint32_t phase, uint32_t task);
+};
+
+/// The beginning of part `index` when `total` things are dealt to `parts` as evenly as they go: parts differ by one at
+/// most and part `index` ends where the next begins.
+static inline size_t fovea_share(size_t total, size_t parts, size_t index)
+{
+    return total / parts * index + fovea_min(total % parts, index);
+}
+
+/// NULL where the plan needs memory that is not there, ALIGN where it is not 64-byte aligned.
+enum fovea_status fovea_check_memory(const struct fovea_work *work, const void *shared, const void *scratch);
+
+/// Runs all phases of a plan (which begins with its struct fovea_work); executor NULL is this thread as worker 0.
+/// Errors: those of fovea_check_memory, NULL (no parallel_for), VALUE (no workers). Allocates nothing.
+enum fovea_status fovea_run(const struct fovea_operator *op, const void *plan, const void *args, void *shared,
+                            void *scratch, const struct fovea_executor *executor);
+
+/// Runs one task with the scratch of the caller's thread. Errors: those of fovea_check_memory, SHAPE (no such task).
+enum fovea_status fovea_run_task(const struct fovea_operator *op, const void *plan, const void *args, void *shared,
+                                 void *scratch, uint32_t phase, uint32_t task);
+
+#endif

@@ -1,0 +1,94 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# scripts/faults.sh - builds `check` with each planted fault of kernels/fault.h; fails unless it notices every one.
+#
+# usage: scripts/faults.sh [NAME...]        some faults by name; none: all of them (about 3 minutes on two cores)
+# CC, JOBS (2) and CASES (300 of each variant) may be set. x86-64: the faults lie in kernels/common, avx2 and avx512.
+#
+# Everything is compiled once without a fault. A fault then recompiles only the kernels that read a file naming it, in a
+# subshell of its own, and links them before the rest.
+set -eu
+root=$(cd "$(dirname "$0")/.." && pwd)
+CC=${CC:-cc} JOBS=${JOBS:-2} CASES=${CASES:-300}
+export CC CASES root
+work=$(mktemp -d)
+export work
+trap 'rm -rf "$work"' EXIT INT TERM
+
+flags="-std=c11 -O1 -ffp-contract=off -fno-math-errno -D_GNU_SOURCE=1 -DFOVEA_HAVE_AVX2=1 -DFOVEA_HAVE_AVX512=1"
+flags="$flags -I$root -I$root/include -DCHECK_SKIPS=\"$root/tests/skips.txt\""
+sleef=$(pkg-config --libs sleef 2>/dev/null || echo -lsleef)
+export flags sleef
+
+# compile SOURCE OBJECT [FLAG...]: with the flags of the folder it lies in
+cat >"$work/compile" <<'END'
+#!/bin/sh
+source=$1 object=$2
+shift 2
+case $source in
+*/kernels/avx2/*) isa="-mavx2 -mfma -mf16c" ;;
+*/kernels/avx512/*) isa="-mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx2 -mfma -mf16c" ;;
+*) isa= ;;
+esac
+exec $CC $flags $isa -MMD "$@" -c "$source" -o "$object"
+END
+
+# one FAULT: "number name"
+cat >"$work/one" <<'END'
+#!/bin/sh
+number=${1%% *} name=${1#* }
+here=$work/$number
+mkdir "$here"
+grep -rlF "FOVEA_FAULT_IS($name)" "$root/kernels/common" "$root/kernels/avx2" "$root/kernels/avx512" >"$here/files"
+if [ ! -s "$here/files" ]; then
+    echo "$number $name: NOT PLANTED"
+    exit 1
+fi
+new= old= only=
+for object in "$work"/base/*.o; do
+    base=$(basename "$object" .o)
+    if grep -qFf "$here/files" "$work/base/$base.d"; then
+        sh "$work/compile" "$(cat "$work/base/$base.source")" "$here/$base.o" -DFOVEA_FAULT="$number" || exit 1
+        new="$new $here/$base.o"
+        only="$only${base#*_}_${base%%_*},"
+    else
+        old="$old $object"
+    fi
+done
+$CC -o "$here/check" $new $old $sleef -lm || exit 1
+"$here/check" --only="$only" --cases="$CASES" >"$here/out" 2>&1
+status=$?
+caught=$(sed -n 's/^FAIL \([a-z0-9_]*\) case .*/\1/p' "$here/out" | sort -u | tr '\n' ' ')
+rm "$here"/*.o "$here/check"
+if [ "$status" -eq 1 ] && [ -n "$caught" ]; then
+    printf '%3d %-24s caught by %s\n' "$number" "$name" "$caught"
+else
+    printf '%3d %-24s NOT CAUGHT (exit status %d)\n' "$number" "$name" "$status"
+    exit 1
+fi
+END
+
+mkdir "$work/base"
+for source in "$root"/kernels/scalar/*.c "$root"/kernels/avx2/*.c "$root"/kernels/avx512/*.c "$root"/tests/check/*.c \
+    "$root"/dispatch/cpu.c; do
+    base=$(basename "$(dirname "$source")")_$(basename "$source" .c)
+    echo "$source" >"$work/base/$base.source"
+    printf '%s\n%s\n' "$source" "$work/base/$base.o"
+done | xargs -n 2 -P "$JOBS" sh "$work/compile"
+$CC -o "$work/check" "$work"/base/*.o $sleef -lm
+if ! "$work/check" --cases=20 >"$work/out" 2>&1; then
+    cat "$work/out"
+    echo "check fails without any fault"
+    exit 1
+fi
+
+faults=$(sed -n 's/^ *X(\([0-9]*\), \([A-Z0-9_]*\), ".*/\1 \2/p' "$root/kernels/fault.h")
+if [ $# -gt 0 ]; then
+    faults=$(for name in "$@"; do echo "$faults" | grep " $name\$"; done)
+fi
+status=0
+echo "$faults" | tr '\n' '\0' | xargs -0 -n 1 -P "$JOBS" sh "$work/one" >"$work/table" || status=1
+sort -n "$work/table"
+total=$(echo "$faults" | wc -l) caught=$(grep -c ' caught by ' "$work/table" || true)
+echo "$caught of $total faults caught"
+[ "$status" -eq 0 ] && [ "$caught" -eq "$total" ]

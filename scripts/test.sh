@@ -1,0 +1,67 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# scripts/test.sh - builds and passes all tests. About 20 minutes on two cores.
+#
+#   ./scripts/test.sh          everything the project promises: this CPU, older CPUs under qemu, aarch64 under qemu,
+#                              sanitizers, planted faults, packages
+#   ./scripts/test.sh --all    longer fuzzing and more cases besides
+#   ./scripts/test.sh --only release     one stage: release, older, aarch64, clang, asan, ubsan
+set -uo pipefail
+cd "$(dirname "$0")/.."
+. scripts/deps.sh
+
+all= only=
+case "${1:-}" in
+--all) all=1 ;;
+--only) only=${2:?a stage} ;;
+--help | -h) sed -n '3,8s/^# \{0,1\}//p' "$0"; exit 0 ;;
+"") ;;
+*) echo "test.sh: unknown option $1" >&2; exit 2 ;;
+esac
+
+echo "== packages"
+need gcc g++ libc6-dev cmake ninja-build pkg-config python3 binutils festlex-cmu libsleef-dev libpthreadpool-dev \
+    clang libclang-rt-14-dev gcc-aarch64-linux-gnu libc6-dev-arm64-cross libsleef-dev:arm64 qemu-user || exit 1
+
+passed=0 failed=0 skipped=0 broken=()
+started=$SECONDS
+
+# Adds up what a ctest run says: every test, and what did not run.
+count() {
+    local log=$1 total bad skip
+    read -r bad total < <(sed -n 's/.*tests passed, \([0-9]*\) tests failed out of \([0-9]*\).*/\1 \2/p' "$log")
+    skip=$(grep -c '\*\*\*Skipped' "$log")
+    passed=$((passed + ${total:-0} - ${bad:-0} - skip)) failed=$((failed + ${bad:-0})) skipped=$((skipped + skip))
+}
+
+# stage NAME PRESET [ctest arguments]: configures, builds, tests one preset.
+stage() {
+    local name=$1 preset=$2 log
+    shift 2
+    [ -z "$only" ] || [ "$only" = "$name" ] || return 0
+    log=build/$name.log
+    mkdir -p build
+    echo "== $name"
+    if ! { cmake --preset "$preset" ${all:+-DFOVEA_TEST_LONG=ON} >"$log" 2>&1 &&
+        cmake --build --preset "$preset" >>"$log" 2>&1; }; then
+        tail -30 "$log"
+        failed=$((failed + 1)) broken+=("$name (build)")
+        return 0
+    fi
+    ctest --preset "$preset" -j2 "$@" 2>&1 | tee "$log" | grep -Ev '^ *(Start|Test project|[0-9]+/[0-9]+ Test.*Passed)'
+    [ "${PIPESTATUS[0]}" -eq 0 ] || broken+=("$name")
+    count "$log"
+}
+
+stage release release
+stage aarch64 aarch64
+stage clang clang -L quick
+stage asan asan -L quick
+stage ubsan ubsan -L quick
+
+echo
+[ -f build/release/matrix.txt ] && cat build/release/matrix.txt
+[ ${#broken[@]} -eq 0 ] || echo "failed stages: ${broken[*]}"
+echo "$(((SECONDS - started) / 60)) minutes"
+echo "$passed passed, $failed failed, $skipped skipped"
+[ ${#broken[@]} -eq 0 ] && [ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/check/attention.c - cases of the attention kernels: a tile of queries against chunks of keys in sequence, both
+// states compared after each chunk, and the finished result with float64.
+#include "tests/check/attention.h"
+#include "tests/check/oracle.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { dim_max = 512, oracle_rows = 6 };
+
+static size_t round16(size_t n)
+{
+    return (n + FOVEA_PANEL - 1) / FOVEA_PANEL * FOVEA_PANEL;
+}
+
+static size_t draw_dim(struct check_rng *rng)
+{
+    const size_t dim = check_size(rng, check_chance(rng, 3) ? dim_max : 72);
+    return dim == 0 ? 1 : dim;
+}
+
+static void draw_problem(struct attention_case *a)
+{
+    struct check_case *const c = a->c;
+    struct check_rng *const rng = &c->rng;
+    a->prefill = strcmp(c->variant->slot, "attention_prefill") == 0;
+    a->panels = check_chance(rng, 50);
+    a->own_pages = check_page_floats() <= 1024 && check_chance(rng, 15);
+    a->chunk.qk_dim = a->own_pages && a->panels ? check_page_floats() / FOVEA_PANEL : draw_dim(rng);
+    a->chunk.state.v_dim = draw_dim(rng);
+    const size_t most = c->variant->nr;
+    a->chunk.state.rows = check_chance(rng, 25) ? most : 1 + check_below(rng, most);
+    a->plain = check_chance(rng, 45);
+    // Scores of a dozen or so, whatever the dimension; sometimes of hundreds, where exp2 clamps.
+    const float q_scale = (check_chance(rng, 80) ? 6 : 200) / sqrtf((float)a->chunk.qk_dim);
+    a->q_values = check_source(rng, q_scale);
+    a->k_values = check_source(rng, 1);
+    a->v_values = check_source(rng, 1);
+    a->bias_values = check_source(rng, 5);
+    if (a->plain)
+        a->q_values.kind = a->k_values.kind = a->v_values.kind = a->bias_values.kind = CHECK_UNIFORM;
+    check_describe(c, " rows %zu qk_dim %zu v_dim %zu K %s%s values %d %d %d %d", a->chunk.state.rows, a->chunk.qk_dim,
+                   a->chunk.state.v_dim, a->panels ? "panels" : "rows", a->own_pages ? " in pages" : "",
+                   (int)a->q_values.kind, (int)a->k_values.kind, (int)a->v_values.kind, (int)a->bias_values.kind);
+}
+
+/// Queries as the variant wants them; returns element c of query r at q[r][c * step] for the oracle.
+static ptrdiff_t draw_queries(struct attention_case *a, const float **rows)
+{
+    struct fovea_attention_chunk *const chunk = &a->chunk;
+    const size_t d = chunk->qk_dim, count = chunk->state.rows;
+    chunk->q_row = (ptrdiff_t)(a->prefill ? 0 : d + (check_chance(&a->c->rng, 50) ? check_below(&a->c->rng, 20) : 0));
+    struct check_buffer *const q =
+        check_buffer(a->c, "q", a->prefill ? round16(count) * d : (count - 1) * (size_t)chunk->q_row + d);
+    for (size_t r = 0; r < count; r++) {
+        const size_t first = a->prefill ? r / FOVEA_PANEL * FOVEA_PANEL * d + r % FOVEA_PANEL : r * (size_t)chunk->q_row;
+        for (size_t i = 0; i < d; i++)
+            q->data[first + i * (a->prefill ? FOVEA_PANEL : 1)] = check_draw(&a->c->rng, &a->q_values);
+        rows[r] = q->data + first;
+    }
+    chunk->q = q->data;
+    return a->prefill ? FOVEA_PANEL : 1;
+}
+
+/// The oracle follows a few rows of a tile.
+struct followed {
+    struct oracle_attention row[oracle_rows];
+    size_t index[oracle_rows], count;
+    float q[oracle_rows][dim_max];
+    double value[oracle_rows][dim_max], weight[oracle_rows][dim_max];
+};
+
+static void follow(struct followed *f, const struct attention_case *a, const float *const *q, ptrdiff_t q_step)
+{
+    const size_t rows = a->chunk.state.rows;
+    memset(f, 0, sizeof *f);
+    f->count = rows < oracle_rows ? rows : oracle_rows;
+    for (size_t i = 0; i < f->count; i++) {
+        f->index[i] = i * (rows - 1) / (f->count > 1 ? f->count - 1 : 1);
+        for (size_t k = 0; k < a->chunk.qk_dim; k++)
+            f->q[i][k] = q[f->index[i]][(ptrdiff_t)k * q_step];
+        f->row[i] = (struct oracle_attention){.qk_dim = a->chunk.qk_dim, .v_dim = a->chunk.state.v_dim, .q = f->q[i],
+                                              .max = -INFINITY, .value = f->value[i], .weight = f->weight[i]};
+    }
+}
+
+static void follow_chunk(struct followed *f, const struct attention_case *a)
+{
+    const struct fovea_attention_chunk *const k = &a->chunk;
+    for (size_t i = 0; i < f->count; i++) {
+        for (size_t j = 0; j < k->keys; j++) {
+            const size_t r = f->index[i];
+            if (!attention_sees(a, r, j))
+                continue;
+            const float *const key = a->panels ? k->k + j / FOVEA_PANEL * FOVEA_PANEL * k->qk_dim + j % FOVEA_PANEL
+                                               : k->k + j * (size_t)k->k_row;
+            oracle_attention_key(&f->row[i], key, a->panels ? FOVEA_PANEL : 1,
+                                 k->bias ? k->bias[r][(ptrdiff_t)j * k->bias_key] : 0, k->v + j * (size_t)k->v_row);
+        }
+    }
+}
+
+static void compare_oracle(struct check_case *c, const struct followed *f, const struct attention_states *states)
+{
+    const struct fovea_attention_state s = attention_state(states, 1);
+    for (size_t i = 0; i < f->count; i++) {
+        const size_t r = f->index[i];
+        if (f->row[i].keys == 0)
+            continue; // the state stays empty: bits say it all
+        const struct check_exact lse = oracle_attention_lse(&f->row[i]);
+        check_bound(c, "lse", 0, r, (float)((double)s.m[r] + log((double)s.l[r])), lse.value,
+                    lse.bound + 0x1p-23 * fabs(lse.value));
+        for (size_t q = 0; q < s.v_dim; q++) {
+            const struct check_exact e = oracle_attention_out(&f->row[i], q);
+            const double out = (double)s.o[(ptrdiff_t)r * s.o_row + (ptrdiff_t)q * s.o_col] / (double)s.l[r];
+            check_bound(c, "out", r, q, (float)out, e.value, e.bound);
+        }
+    }
+}
+
+static void run_chunk(struct attention_case *a, const struct attention_states *states,
+                      struct check_buffer *const *scratch)
+{
+    struct check_case *const c = a->c;
+    const struct check_variant *const who[] = {c->scalar, c->variant};
+    check_seal();
+    for (size_t w = 0; w < 2; w++) {
+        a->chunk.state = attention_state(states, w);
+        a->chunk.scratch = scratch[w]->data;
+        check_enter(c, who[w]);
+        who[w]->run.attention(&a->chunk);
+        check_leave(c);
+    }
+    check_sealed(c);
+    attention_compare_states(c, states);
+    check_outputs(c, scratch[0], scratch[1], (struct check_view){1, 0, scratch[0]->count, scratch[0]->count});
+}
+
+static void run_case(struct check_case *c)
+{
+    static struct followed followed; // large
+    struct attention_case a = {.c = c};
+    draw_problem(&a);
+    const float *q[FOVEA_TILE_ROWS_MAX];
+    const ptrdiff_t q_step = draw_queries(&a, q);
+    const size_t rows = a.chunk.state.rows, v_dim = a.chunk.state.v_dim;
+    const ptrdiff_t pad = (ptrdiff_t)(check_chance(&c->rng, 50) ? check_below(&c->rng, 20) : 0);
+    const bool from_empty = a.plain || check_chance(&c->rng, 50);
+    const struct attention_states states = attention_draw_states(
+        c, rows, v_dim, a.prefill ? 1 : (ptrdiff_t)round16(v_dim) + pad, a.prefill ? c->variant->nr : 1,
+        from_empty ? 100 : 20, &a.v_values);
+    struct check_buffer *const scratch = check_buffer(c, "scratch", fovea_attention_scratch(a.chunk.qk_dim, v_dim));
+    struct check_buffer *const both[] = {scratch, check_twin(c, scratch)};
+    follow(&followed, &a, q, q_step);
+    const size_t chunks = a.chunk.qk_dim + v_dim > 200 ? 1 : 1 + check_below(&c->rng, 3);
+    for (size_t t = 0; t < chunks && !c->failed; t++) {
+        attention_draw_chunk(&a);
+        run_chunk(&a, &states, both);
+        if (a.plain)
+            follow_chunk(&followed, &a);
+    }
+    if (a.plain)
+        compare_oracle(c, &followed, &states);
+}
+
+/// A full tile of queries, 64 wide, against 128 keys that everyone sees.
+static double bench(struct check_case *c, size_t calls)
+{
+    enum { d = 64 };
+    const struct check_source values = {CHECK_UNIFORM, 1, 0};
+    struct attention_case a = {.c = c, .prefill = strcmp(c->variant->slot, "attention_prefill") == 0};
+    struct fovea_attention_chunk *const chunk = &a.chunk;
+    *chunk = (struct fovea_attention_chunk){.keys = FOVEA_CHUNK, .qk_dim = d, .k_row = d, .v_row = d};
+    chunk->state.rows = a.prefill ? c->variant->nr : 1;
+    a.q_values = values;
+    const float *q[FOVEA_TILE_ROWS_MAX];
+    draw_queries(&a, q);
+    struct check_buffer *const k = check_buffer(c, "K", FOVEA_CHUNK * d), *const v = check_buffer(c, "V", k->count);
+    check_fill(&c->rng, &values, k->data, k->count);
+    check_fill(&c->rng, &values, v->data, v->count);
+    chunk->k = k->data;
+    chunk->v = v->data;
+    const struct attention_states states = attention_draw_states(c, chunk->state.rows, d, a.prefill ? 1 : d,
+                                                                 a.prefill ? c->variant->nr : 1, 100, &values);
+    chunk->state = attention_state(&states, 0);
+    chunk->scratch = check_buffer(c, "scratch", fovea_attention_scratch(d, d))->data;
+    for (size_t i = 0; i < calls; i++)
+        c->variant->run.attention(chunk);
+    return 4.0 * (double)(chunk->state.rows * FOVEA_CHUNK * d);
+}
+
+const struct check_family check_family_attention = {400, run_case, bench};

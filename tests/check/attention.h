@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/check/attention.h - an attention case: one tile of queries, a few chunks of keys one after another.
+#ifndef FOVEA_TESTS_CHECK_ATTENTION_H
+#define FOVEA_TESTS_CHECK_ATTENTION_H
+
+#include "tests/check/check.h"
+
+struct attention_case {
+    struct check_case *c;
+    bool prefill, panels, own_pages;
+    struct fovea_attention_chunk chunk; ///< q, k, v, masks of the chunk at hand; state and scratch of whoever runs
+    struct check_source q_values, k_values, v_values, bias_values;
+    bool plain; ///< every value uniform: the oracle is asked
+};
+
+/// Draws keys, values, mask and bias of the next chunk. Keys that no row sees stay poison, or unmapped pages.
+void attention_draw_chunk(struct attention_case *a);
+/// Whether row r sees key j of the chunk: mask and bias.
+bool attention_sees(const struct attention_case *a, size_t r, size_t j);
+
+/// Two states of the same shape and contents, for the scalar and the tested variant.
+struct attention_states {
+    struct check_buffer *m[2], *l[2], *o[2];
+    size_t rows, v_dim;
+    ptrdiff_t o_row, o_col;
+};
+/// Empty rows, or rows of any contents. Lanes along the unit stride are padded to 16 with poison.
+struct attention_states attention_draw_states(struct check_case *c, size_t rows, size_t v_dim, ptrdiff_t o_row,
+                                              ptrdiff_t o_col, unsigned percent_empty,
+                                              const struct check_source *values);
+struct fovea_attention_state attention_state(const struct attention_states *states, size_t which);
+void attention_compare_states(struct check_case *c, const struct attention_states *states);
+
+#endif

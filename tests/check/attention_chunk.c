@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/check/attention_chunk.c - one chunk of keys: how K and V lie, who sees what, and poison in all that nobody sees.
+#include "tests/check/attention.h"
+
+#include <math.h>
+#include <string.h>
+
+enum mask_kind { ALL_SEEN, EVERY_BIT, RANDOM, CAUSAL, RUNS, ONE_KEY, NOTHING, MASK_KINDS };
+
+bool attention_sees(const struct attention_case *a, size_t r, size_t j)
+{
+    const struct fovea_attention_chunk *const k = &a->chunk;
+    return (!k->visible || (k->visible[j] >> r & 1)) &&
+           (!k->bias || k->bias[r][(ptrdiff_t)j * k->bias_key] != -INFINITY);
+}
+
+static bool mask_shows(const struct attention_case *a, size_t j)
+{
+    return !a->chunk.visible || a->chunk.visible[j] != 0;
+}
+
+static bool anyone_sees(const struct attention_case *a, size_t j)
+{
+    for (size_t r = 0; r < a->chunk.state.rows; r++) {
+        if (attention_sees(a, r, j))
+            return true;
+    }
+    return false;
+}
+
+static void draw_mask(struct attention_case *a)
+{
+    struct check_case *const c = a->c;
+    struct check_rng *const rng = &c->rng;
+    const size_t keys = a->chunk.keys, rows = a->chunk.state.rows;
+    const enum mask_kind kind = (enum mask_kind)check_below(rng, MASK_KINDS);
+    check_describe(c, " mask %d", (int)kind);
+    a->chunk.visible = NULL;
+    if (kind == ALL_SEEN)
+        return;
+    const uint64_t all = rows == 64 ? UINT64_MAX : ((uint64_t)1 << rows) - 1;
+    struct check_buffer *const b = check_buffer(c, "visible", 2 * keys);
+    uint64_t *const words = (uint64_t *)(void *)b->data;
+    const unsigned percent = (unsigned)check_below(rng, 101);
+    const size_t offset = check_below(rng, keys + rows), one = check_below(rng, keys);
+    bool run = check_chance(rng, 50);
+    for (size_t j = 0; j < keys; j++) {
+        uint64_t word = 0;
+        run ^= check_chance(rng, 8);
+        for (size_t r = 0; r < rows; r++) {
+            const bool seen = kind == EVERY_BIT || (kind == RANDOM && check_chance(rng, percent)) ||
+                              (kind == CAUSAL && j <= r + offset) || (kind == RUNS && run) ||
+                              (kind == ONE_KEY && j == one && check_chance(rng, 50));
+            word |= (uint64_t)seen << r;
+        }
+        words[j] = word & all;
+    }
+    a->chunk.visible = words;
+}
+
+/// Biases of adjacent keys 1, 2, ... or 0 elements apart; rows apart, or all the same row.
+static void draw_bias(struct attention_case *a)
+{
+    static const uint8_t steps[] = {1, 1, 1, 2, 5, 0};
+    struct check_case *const c = a->c;
+    struct check_rng *const rng = &c->rng;
+    const size_t keys = a->chunk.keys, rows = a->chunk.state.rows;
+    a->chunk.bias = NULL;
+    if (check_chance(rng, 50))
+        return;
+    const size_t step = steps[check_below(rng, sizeof steps)], length = (keys - 1) * step + 1;
+    const bool shared = check_chance(rng, 25);
+    const unsigned hides = check_chance(rng, 50) ? (unsigned)check_below(rng, 101) : 0;
+    const size_t stride = shared ? 0 : length + (check_chance(rng, 50) ? check_below(rng, 9) : 0);
+    struct check_buffer *const b = check_buffer(c, "bias", (rows - 1) * stride + length);
+    const size_t words = sizeof(uintptr_t) / sizeof(float); // of a pointer
+    const float **const pointers = (const float **)(void *)check_buffer(c, "bias pointers", rows * words)->data;
+    for (size_t r = 0; r < rows; r++) {
+        pointers[r] = b->data + r * stride;
+        for (size_t j = 0; j < keys; j++) {
+            const bool read = shared || step == 0 || !a->chunk.visible || (a->chunk.visible[j] >> r & 1);
+            const float x = check_chance(rng, hides) ? -INFINITY : check_draw(rng, &a->bias_values);
+            if (read) // the bias of a key its row does not see stays poison
+                b->data[r * stride + j * step] = x;
+        }
+    }
+    a->chunk.bias = pointers;
+    a->chunk.bias_key = (ptrdiff_t)step;
+    check_describe(c, " bias step %zu%s -inf %u%%", step, shared ? " shared" : "", hides);
+}
+
+/// `keys` rows of `dim` elements, packed, with a stride, or each at the end or beginning of a page of its own.
+static float *make_rows(struct attention_case *a, const char *name, size_t dim, ptrdiff_t *row)
+{
+    struct check_case *const c = a->c;
+    const size_t keys = a->chunk.keys;
+    if (a->own_pages) {
+        float *const pages = check_pages(c, name, keys);
+        *row = (ptrdiff_t)check_page_floats();
+        for (size_t j = 0; j < keys; j++) {
+            if (!mask_shows(a, j))
+                check_page_hide(pages + j * check_page_floats());
+        }
+        return pages + (c->index % 2 == 0 ? check_page_floats() - dim : 0);
+    }
+    *row = (ptrdiff_t)(dim + (check_chance(&c->rng, 60) ? check_below(&c->rng, 40) : 0));
+    return check_buffer(c, name, (keys - 1) * (size_t)*row + dim)->data;
+}
+
+static float *make_panels(struct attention_case *a)
+{
+    const size_t panel = FOVEA_PANEL * a->chunk.qk_dim, keys = a->chunk.keys;
+    const size_t panels = (keys + FOVEA_PANEL - 1) / FOVEA_PANEL;
+    a->chunk.k_row = 0;
+    if (!a->own_pages)
+        return check_buffer(a->c, "K panels", panels * panel)->data;
+    float *const pages = check_pages(a->c, "K panels", panels); // attention.c has made a panel one page
+    for (size_t g = 0; g < panels; g++) {
+        bool shown = false;
+        for (size_t j = g * FOVEA_PANEL; j < keys && j < (g + 1) * FOVEA_PANEL; j++)
+            shown |= mask_shows(a, j);
+        if (!shown)
+            check_page_hide(pages + g * panel);
+    }
+    return pages;
+}
+
+void attention_draw_chunk(struct attention_case *a)
+{
+    struct fovea_attention_chunk *const chunk = &a->chunk;
+    struct check_rng *const rng = &a->c->rng;
+    chunk->keys = check_chance(rng, 30) ? FOVEA_CHUNK : 1 + check_below(rng, FOVEA_CHUNK);
+    check_describe(a->c, "; keys %zu", chunk->keys);
+    draw_mask(a);
+    draw_bias(a);
+    float *const k = a->panels ? make_panels(a) : make_rows(a, "K", chunk->qk_dim, &chunk->k_row);
+    float *const v = make_rows(a, "V", chunk->state.v_dim, &chunk->v_row);
+    for (size_t j = 0; j < chunk->keys; j++) {
+        if (!anyone_sees(a, j))
+            continue;
+        const size_t d = chunk->qk_dim;
+        for (size_t i = 0; i < d; i++)
+            k[a->panels ? j / FOVEA_PANEL * FOVEA_PANEL * d + i * FOVEA_PANEL + j % FOVEA_PANEL
+                        : j * (size_t)chunk->k_row + i] = check_draw(rng, &a->k_values);
+        check_fill(rng, &a->v_values, v + j * (size_t)chunk->v_row, chunk->state.v_dim);
+    }
+    chunk->k = k;
+    chunk->v = v;
+}

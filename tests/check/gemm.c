@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/check/gemm.c - cases of the GEMM micro-kernels: every m and n of the tile, all modes, all ways A and B may lie.
+#include "tests/check/check.h"
+#include "tests/check/oracle.h"
+
+enum { k_max = 520 };
+
+/// Strides of A, and the range of offsets m x k elements reach from A[0,0].
+struct a_layout {
+    const char *name;
+    ptrdiff_t row, k;
+    size_t below, count; ///< elements before A[0,0], and altogether
+};
+
+static struct a_layout draw_a(struct check_rng *rng, size_t m, size_t k, size_t mr)
+{
+    const ptrdiff_t pad = (ptrdiff_t)(check_chance(rng, 50) ? check_below(rng, 20) : 0);
+    const ptrdiff_t wide = (ptrdiff_t)k + pad, tall = (ptrdiff_t)m + pad;
+    const struct a_layout layouts[] = {
+        {"rows", wide, 1, 0, 0},          {"columns", 1, tall, 0, 0},
+        {"packed", 1, (ptrdiff_t)mr, 0, 0}, {"panel", 1, FOVEA_PANEL, 0, 0},
+        {"general", 3 * wide + 1, 3, 0, 0}, {"backward", -wide, 1, 0, 0},
+        {"broadcast", 0, 1, 0, 0},
+    };
+    struct a_layout a = layouts[check_below(rng, sizeof layouts / sizeof layouts[0])];
+    if (k == 0)
+        return a; // nothing may be read: A points at a guard page
+    const ptrdiff_t down = (ptrdiff_t)(m - 1) * a.row, along = (ptrdiff_t)(k - 1) * a.k;
+    a.below = down < 0 ? (size_t)-down : 0;
+    a.count = 1 + a.below + (size_t)(down > 0 ? down : 0) + (size_t)along;
+    return a;
+}
+
+static const float *make_a(struct check_case *c, const struct a_layout *layout, const struct check_source *values,
+                           size_t m, size_t k)
+{
+    struct check_buffer *const b = check_buffer(c, "A", layout->count);
+    float *const a = b->data + layout->below;
+    for (size_t i = 0; i < m; i++)
+        for (size_t p = 0; p < k; p++)
+            a[(ptrdiff_t)i * layout->row + (ptrdiff_t)p * layout->k] = check_draw(&c->rng, values);
+    return a;
+}
+
+/// Panels, or natural rows; readable by whole panels, what lies in columns past n being poison.
+static void make_b(struct check_case *c, struct fovea_gemm_tile *t, const struct check_source *values)
+{
+    const size_t panels = (t->n + FOVEA_PANEL - 1) / FOVEA_PANEL;
+    const bool rows = check_chance(&c->rng, 40);
+    const size_t pad = check_chance(&c->rng, 40) ? check_below(&c->rng, 40) : 0;
+    t->b_k = (ptrdiff_t)(rows ? panels * FOVEA_PANEL + pad : FOVEA_PANEL);
+    t->b_panel = (ptrdiff_t)(rows ? FOVEA_PANEL : FOVEA_PANEL * t->k + pad);
+    const size_t last = (panels - 1) * (size_t)t->b_panel + (t->k - 1) * (size_t)t->b_k;
+    struct check_buffer *const b = check_buffer(c, "B", t->k == 0 ? 0 : last + FOVEA_PANEL);
+    for (size_t p = 0; p < t->k; p++)
+        for (size_t j = 0; j < t->n; j++)
+            b->data[j / FOVEA_PANEL * (size_t)t->b_panel + p * (size_t)t->b_k + j % FOVEA_PANEL] =
+                check_draw(&c->rng, values);
+    t->b = b->data;
+    check_describe(c, " B %s b_panel %td b_k %td", rows ? "rows" : "panels", t->b_panel, t->b_k);
+}
+
+static void make_scale(struct check_case *c, struct fovea_gemm_tile *t, const struct check_source *values)
+{
+    const size_t round = (t->n + FOVEA_PANEL - 1) / FOVEA_PANEL * FOVEA_PANEL;
+    struct check_buffer *const scale = check_buffer(c, "scale", round);
+    check_fill(&c->rng, values, scale->data, t->n);
+    t->scale = scale->data;
+}
+
+static void run_case(struct check_case *c)
+{
+    static const char *const modes[] = {"STORE", "ADD", "RESCALE"};
+    const struct check_variant *const v = c->variant;
+    struct check_rng *const rng = &c->rng;
+    // A walk with a prime step meets each (m, n) once in mr * nr cases, far apart ones early.
+    const size_t at = (size_t)(c->index * 7919 % ((uint64_t)v->mr * v->nr));
+    struct fovea_gemm_tile t = {.m = 1 + at / v->nr, .n = 1 + at % v->nr};
+    t.k = check_size(rng, check_chance(rng, 5) ? k_max : 70);
+    t.mode = (enum fovea_gemm_mode)check_below(rng, 3);
+    const struct check_source values = check_source(rng, 1);
+    const struct a_layout layout = draw_a(rng, t.m, t.k, v->mr);
+    t.a_row = layout.row;
+    t.a_k = layout.k;
+    t.c_row = (ptrdiff_t)(t.n + (check_chance(rng, 70) ? check_below(rng, 40) : 0));
+    check_describe(c, " m %zu n %zu k %zu %s values %d A %s c_row %td", t.m, t.n, t.k, modes[t.mode], (int)values.kind,
+                   layout.name, t.c_row);
+    t.a = make_a(c, &layout, &values, t.m, t.k);
+    make_b(c, &t, &values);
+    if (t.mode == FOVEA_GEMM_RESCALE)
+        make_scale(c, &t, &values);
+
+    struct check_buffer *const want = check_buffer(c, "C", (t.m - 1) * (size_t)t.c_row + t.n);
+    struct check_buffer *before = want;
+    if (t.mode != FOVEA_GEMM_STORE) {
+        check_fill_rows(c, want, &values, t.m, t.n, (size_t)t.c_row);
+        before = check_twin(c, want);
+    }
+    struct check_buffer *const got = check_twin(c, want);
+    check_seal();
+    t.c = want->data;
+    check_enter(c, c->scalar);
+    c->scalar->run.gemm(&t);
+    check_leave(c);
+    t.c = got->data;
+    check_enter(c, v);
+    v->run.gemm(&t);
+    check_leave(c);
+    check_sealed(c);
+    check_outputs(c, want, got, (struct check_view){t.m, t.n, (size_t)t.c_row, 0});
+    for (size_t i = 0; i < t.m && values.kind == CHECK_UNIFORM; i++) {
+        for (size_t j = 0; j < t.n; j++) {
+            const struct check_exact e = oracle_gemm(&t, before->data, i, j);
+            check_bound(c, "C", i, j, got->data[i * (size_t)t.c_row + j], e.value, e.bound);
+        }
+    }
+}
+
+/// A full tile with packed operands in the first level of cache.
+static double bench(struct check_case *c, size_t calls)
+{
+    const struct check_variant *const v = c->variant;
+    const struct check_source values = {CHECK_UNIFORM, 1, 0};
+    const size_t k = 64;
+    struct fovea_gemm_tile t = {.m = v->mr, .n = v->nr, .k = k, .a_row = 1, .a_k = v->mr, .b_k = FOVEA_PANEL};
+    t.b_panel = (ptrdiff_t)(k * FOVEA_PANEL);
+    t.c_row = v->nr;
+    struct check_buffer *const a = check_buffer(c, "A", t.m * k), *const b = check_buffer(c, "B", t.n * k);
+    check_fill(&c->rng, &values, a->data, a->count);
+    check_fill(&c->rng, &values, b->data, b->count);
+    t.a = a->data;
+    t.b = b->data;
+    t.c = check_buffer(c, "C", t.m * t.n)->data;
+    for (size_t i = 0; i < calls; i++)
+        v->run.gemm(&t);
+    return 2.0 * (double)(t.m * t.n * t.k);
+}
+
+const struct check_family check_family_gemm = {1000, run_case, bench};

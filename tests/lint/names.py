@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Kernels: the registers, the files and the build's lists name the same things.
+
+A line FOVEA_KERNEL(family, slot, stem, isa, ...) stands for the symbol fovea_<stem>_<isa>, which is defined in
+kernels/<isa>/<stem>.c and nowhere else; every .c file below kernels/<isa>/ is registered; every slot has a scalar line.
+
+usage: names.py SOURCE_DIR
+"""
+import pathlib
+import re
+import sys
+
+STEM = re.compile(r"(gemm|pack_b|pack_bt|transpose|gemm_epilogue|attention_\w+|[a-z]+2?|\w+_softmax|gelu_tanh)_f32(_\d+x\d+)?$")
+
+
+def main():
+    root = pathlib.Path(sys.argv[1])
+    found, registered, slots = [], set(), {}
+    for register in ("gemm", "attention", "rowwise"):
+        text = (root / f"kernels/{register}.def").read_text()
+        for slot, stem, isa in re.findall(r"^FOVEA_KERNEL\(\w+, (\w+), (\w+), (\w+),", text, re.M):
+            registered.add(f"kernels/{isa}/{stem}.c")
+            slots.setdefault(slot, set()).add(isa)
+            if not STEM.match(stem):
+                found.append(f"kernels/{register}.def: {stem} does not follow the grammar op_type[_MRxNR]")
+    declared = set(re.findall(r"^FOVEA_SLOT\(\w+, (\w+)\)", (root / "kernels/slots.def").read_text(), re.M))
+    if declared != set(slots):
+        found.append(f"kernels/slots.def and the registers differ: {sorted(declared ^ set(slots))}")
+    found += [f"slot {slot} has no scalar line" for slot, isas in slots.items() if "scalar" not in isas]
+
+    files = {path.relative_to(root).as_posix() for isa in ("scalar", "avx2", "avx512", "neon")
+             for path in (root / "kernels" / isa).glob("*.c")}
+    found += [f"{name} is not registered" for name in sorted(files - registered)]
+    found += [f"{name} is registered and missing" for name in sorted(registered - files)]
+    for name in sorted(files & registered):
+        _, isa, stem = name[:-2].split("/")
+        symbol = f"fovea_{stem}_{isa}"
+        text = (root / name).read_text()
+        included = "".join((root / target).read_text() for target in re.findall(r'#include "(kernels/common/\w+\.inc)"', text))
+        if not re.search(rf"^void ({symbol}|FV_NAME\({stem}\))\(", text + included, re.M):
+            found.append(f"{name} does not define {symbol}")
+
+    listed = set(re.findall(r"[a-z0-9_]+_f32(?:_\d+x\d+)?", (root / "cmake/files.cmake").read_text()))
+    stems = {name.split("/")[2][:-2] for name in registered}
+    if listed != stems:
+        found.append(f"cmake/files.cmake and the registers differ: {sorted(listed ^ stems)}")
+    print("\n".join(found))
+    print(f"{len(registered)} kernels, {len(slots)} slots, {len(found)} problems")
+    sys.exit(bool(found))
+
+
+main()
