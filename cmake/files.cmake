@@ -33,14 +33,30 @@ set(FOVEA_FILES_DISPATCH
     dispatch/resolve.c
 )
 set(FOVEA_FILES_OPS
+    ops/attention.c
+    ops/attention_plan.c
+    ops/attention_tile.c
     ops/check.c
     ops/executor.c
     ops/gemm.c
     ops/gemm_plan.c
+    ops/kv_cache.c
     ops/once.c
     ops/pack.c
     ops/rowwise.c
     ops/status.c
 )
 set(FOVEA_FILES_NN
+    nn/composite.c
+    nn/json.c
+    nn/layer.c
+    nn/layer_plan.c
+    nn/mha.c
+    nn/mha_plan.c
+    nn/safetensors.c
+    nn/search.c
+    nn/transformer.c
+    nn/transformer_config.c
+    nn/transformer_load.c
+    nn/transformer_run.c
 )

@@ -10,9 +10,9 @@
 enum { TASK_STEPS = 1 << 20, ELEMENT_STEPS = 16 };
 // Natural rows of B are read in place by fewer row tiles than this; from then on packing a strip pays.
 enum { NATURAL_TILES = 3 };
-// A transposed A of at most this many elements stays in the L1 cache and is read as it lies; a larger one is turned into
-// rows first. For m = 512 and 1024 (8 MB and less, AVX-512) that ran at 67 to 76 % of the speed of the micro-kernel alone;
-// as it lies 32 to 53 %; in panels of 16 rows, whose tiles are 6 + 5 + 5 rows high, 57 to 66 %.
+// A transposed A of at most this many elements stays in the L1 cache and is read as it lies; a larger one is turned
+// into rows first. On 512x768x768 and 1024x1024x1024 (AVX-512, one thread) that ran at 67 to 76 % of the speed of the
+// micro-kernel alone; as it lies at 32 to 53 %; in panels of 16 rows (tiles of 6 + 5 + 5) at 57 to 66 %.
 enum { NATURAL_A = 4096 };
 
 static size_t clamp(size_t value, size_t low, size_t high)

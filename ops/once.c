@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // ops/once.c - one call that plans, allocates, runs in this thread and frees: the only allocations in ops/.
+#include "fovea/attention.h"
 #include "fovea/gemm.h"
 #include "fovea/rowwise.h"
 #include "ops/once.h"
@@ -13,5 +14,6 @@ void *fovea_once_memory(const struct fovea_work *work)
     return aligned_alloc(FOVEA_ALIGNMENT, fovea_round_up(bytes, FOVEA_ALIGNMENT));
 }
 
+FOVEA_ONCE(attention)
 FOVEA_ONCE(gemm)
 FOVEA_ONCE(rowwise)

@@ -19,7 +19,7 @@ void *fovea_once_memory(const struct fovea_work *work);
         void *memory = NULL;                                                                                           \
         enum fovea_status status = plan != NULL ? fovea_##op##_plan(engine, desc, plan) : FOVEA_ERR_MEMORY;            \
         if (status == FOVEA_OK) {                                                                                      \
-            memory = fovea_once_memory(plan);                                                                                   \
+            memory = fovea_once_memory(plan);                                                                          \
             status = memory != NULL ? FOVEA_OK : FOVEA_ERR_MEMORY;                                                     \
         }                                                                                                              \
         if (status == FOVEA_OK) {                                                                                      \

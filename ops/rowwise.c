@@ -76,8 +76,8 @@ static uint32_t count_tasks(const void *plan, const void *args, uint32_t phase)
 }
 
 // Elements [begin, begin + n) of one line.
-static void run_line(const struct fovea_rowwise_layout *plan, const struct fovea_rowwise_args *args, size_t line, size_t begin,
-                     size_t n)
+static void run_line(const struct fovea_rowwise_layout *plan, const struct fovea_rowwise_args *args, size_t line,
+                     size_t begin, size_t n)
 {
     const struct fovea_rowwise_desc *const d = &plan->desc;
     const float *const x = args->x + line * d->ldx + begin;

@@ -11,11 +11,13 @@ extern "C" {
 
 /// The caller's threads. parallel_for calls body(arg, task, worker) once for each task < count, in any order, on any
 /// thread, and returns when all are done; worker < workers, and two calls that run at the same time have different
-/// workers (each has its own scratch). The library never starts a thread.
+/// workers (each has its own scratch). A phase of one task runs in the thread of the call, as worker 0. The library
+/// never starts a thread.
 struct fovea_executor {
     uint32_t workers; ///< at least 1
     void *state;      ///< passed to parallel_for
-    void (*parallel_for)(void *state, uint32_t count, void (*body)(void *arg, uint32_t task, uint32_t worker), void *arg);
+    void (*parallel_for)(void *state, uint32_t count, void (*body)(void *arg, uint32_t task, uint32_t worker),
+                         void *arg);
 };
 
 /// What running a plan needs. Both memories are 64-byte aligned; they may be uninitialised.

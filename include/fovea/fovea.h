@@ -3,10 +3,15 @@
 #ifndef FOVEA_FOVEA_H
 #define FOVEA_FOVEA_H
 
+#include "fovea/attention.h"
 #include "fovea/engine.h"
 #include "fovea/executor.h"
 #include "fovea/gemm.h"
+#include "fovea/layer.h"
+#include "fovea/mha.h"
 #include "fovea/rowwise.h"
+#include "fovea/safetensors.h"
 #include "fovea/status.h"
+#include "fovea/transformer.h"
 
 #endif

@@ -30,15 +30,17 @@ struct fovea_gemm_desc {
     uint32_t b_packed; ///< 1: args.b is a blob made by fovea_pack for this k and n; trans_b and ldb are ignored
     size_t m, n, k;
     size_t lda, ldb, ldc;
-    float alpha; ///< default 1; 0 reads neither A nor B. Not NaN or infinite
-    float beta;  ///< default 0; 0 never reads C. Not NaN or infinite
+    float alpha;                      ///< default 1; 0 reads neither A nor B. Not NaN or infinite
+    float beta;                       ///< default 0; 0 never reads C. Not NaN or infinite
     enum fovea_activation activation; ///< default none
     uint32_t residual;                ///< 1: args.residual, m x n with leading dimension ldr, is added last
     size_t ldr;
 };
 #define FOVEA_GEMM_DESC_INIT                                                                                           \
-    {sizeof(struct fovea_gemm_desc), FOVEA_NO_TRANS, FOVEA_NO_TRANS, 0, 0, 0, 0, 0, 0, 0, 1.0f, 0.0f,                   \
-     FOVEA_ACTIVATION_NONE, 0, 0}
+    {                                                                                                                  \
+        sizeof(struct fovea_gemm_desc), FOVEA_NO_TRANS, FOVEA_NO_TRANS, 0, 0, 0, 0, 0, 0, 0, 1.0f, 0.0f,               \
+            FOVEA_ACTIVATION_NONE, 0, 0                                                                                \
+    }
 
 /// One plan serves any number of rows up to its capacity.
 struct fovea_gemm_args {
@@ -56,16 +58,16 @@ FOVEA_API size_t fovea_gemm_plan_size(void);
 /// Errors: NULL, STRUCT, ENUM, OVERFLOW, STRIDE, VALUE, ALIGN (plan).
 FOVEA_API enum fovea_status fovea_gemm_plan(const struct fovea_engine *engine, const struct fovea_gemm_desc *desc,
                                             void *plan);
-/// Writes one line that says what a plan would do, or why there is none; returns what fovea_gemm_plan would. The line is
-/// cut to text_size bytes; text may be NULL.
+/// Writes one line that says what a plan would do, or why there is none; returns what fovea_gemm_plan would. The line
+/// is cut to text_size bytes; text may be NULL.
 FOVEA_API enum fovea_status fovea_explain_gemm(const struct fovea_engine *engine, const struct fovea_gemm_desc *desc,
                                                char *text, size_t text_size);
 /// Runs a plan on an executor (NULL: in this thread). shared and scratch as plan's fovea_work says.
 /// C may be the residual (with ldr = ldc) and aliases nothing else. Of the blob only the header is checked, see
 /// fovea_pack_check. |acc - exact| <= k u / (1 - k u) * sum |A| |B|, u = 2^-24; each later step adds one rounding.
 /// Errors: NULL, SHAPE (m above the plan's), ALIGN, FORMAT (a foreign blob), STRIDE (ldr), VALUE (no workers).
-FOVEA_API enum fovea_status fovea_gemm(const void *plan, const struct fovea_gemm_args *args, void *shared, void *scratch,
-                                       const struct fovea_executor *executor);
+FOVEA_API enum fovea_status fovea_gemm(const void *plan, const struct fovea_gemm_args *args, void *shared,
+                                       void *scratch, const struct fovea_executor *executor);
 /// The same task by task: tasks of a phase in any order, on any threads, each with a scratch of its own. The number of
 /// tasks is 0 where args are wrong; a task that is not there gives SHAPE.
 FOVEA_API uint32_t fovea_gemm_tasks(const void *plan, const struct fovea_gemm_args *args, uint32_t phase);
@@ -77,12 +79,12 @@ FOVEA_API enum fovea_status fovea_gemm_once(const struct fovea_engine *engine, c
 
 /// Bytes of the packed blob of a k x n operand B. Errors: NULL, OVERFLOW.
 FOVEA_API enum fovea_status fovea_pack_size(size_t k, size_t n, size_t *bytes);
-/// Packs op(B) (see enum fovea_transpose) into blob: 64-byte aligned, `bytes` long. The blob is layout f32-p16: a header
-/// of 64 bytes (magic, layout, k, n, checksum), then panels of 16 columns, k-major, columns zero-padded. It is
+/// Packs op(B) (see enum fovea_transpose) into blob: 64-byte aligned, `bytes` long. The blob is layout f32-p16: a
+/// header of 64 bytes (magic, layout, k, n, checksum), then panels of 16 columns, k-major, columns zero-padded. It is
 /// relocatable, may be stored and mapped, and is read by every ISA with the same bits.
 /// Errors: NULL, ENUM, OVERFLOW, STRIDE, ALIGN, MEMORY (blob too short).
-FOVEA_API enum fovea_status fovea_pack(const struct fovea_engine *engine, enum fovea_transpose trans, size_t k, size_t n,
-                                       const float *b, size_t ldb, void *blob, size_t bytes);
+FOVEA_API enum fovea_status fovea_pack(const struct fovea_engine *engine, enum fovea_transpose trans, size_t k,
+                                       size_t n, const float *b, size_t ldb, void *blob, size_t bytes);
 /// Checks a blob that came from elsewhere, its checksum too. Errors: NULL, ALIGN, FORMAT.
 FOVEA_API enum fovea_status fovea_pack_check(const void *blob, size_t bytes, size_t k, size_t n);
 

@@ -33,7 +33,10 @@ struct fovea_rowwise_desc {
     float eps;             ///< LAYERNORM, default 1e-5; at least 0
     uint32_t reserved;
 };
-#define FOVEA_ROWWISE_DESC_INIT {sizeof(struct fovea_rowwise_desc), FOVEA_ROWWISE_SOFTMAX, 0, 0, 0, 0, 0, 1e-5f, 0}
+#define FOVEA_ROWWISE_DESC_INIT                                                                                        \
+    {                                                                                                                  \
+        sizeof(struct fovea_rowwise_desc), FOVEA_ROWWISE_SOFTMAX, 0, 0, 0, 0, 0, 1e-5f, 0                              \
+    }
 
 /// One plan serves any number of rows up to its capacity.
 struct fovea_rowwise_args {

@@ -23,19 +23,19 @@ extern "C" {
 /// What a call says. Anything but FOVEA_OK means: nothing was written to the outputs.
 enum fovea_status {
     FOVEA_OK = 0,
-    FOVEA_ERR_NULL = 1,        ///< a required pointer is NULL
-    FOVEA_ERR_STRUCT = 2,      ///< struct_size of a descriptor is 0 or unknown
-    FOVEA_ERR_ENUM = 3,        ///< an enum field holds no value of its enum
-    FOVEA_ERR_SHAPE = 4,       ///< sizes contradict one another or exceed the plan's capacity
-    FOVEA_ERR_OVERFLOW = 5,    ///< a size product does not fit
-    FOVEA_ERR_STRIDE = 6,      ///< a stride is smaller than the row it separates
-    FOVEA_ERR_VALUE = 7,       ///< a number is NaN, infinite or out of range
-    FOVEA_ERR_ALIGN = 8,       ///< memory is not aligned as asked
-    FOVEA_ERR_MEMORY = 9,      ///< memory is too short, or none could be had (create calls only)
-    FOVEA_ERR_CONFIG = 10,     ///< an option or environment variable names something unknown
+    FOVEA_ERR_NULL = 1,         ///< a required pointer is NULL
+    FOVEA_ERR_STRUCT = 2,       ///< struct_size of a descriptor is 0 or unknown
+    FOVEA_ERR_ENUM = 3,         ///< an enum field holds no value of its enum
+    FOVEA_ERR_SHAPE = 4,        ///< sizes contradict one another or exceed the plan's capacity
+    FOVEA_ERR_OVERFLOW = 5,     ///< a size product does not fit
+    FOVEA_ERR_STRIDE = 6,       ///< a stride is smaller than the row it separates
+    FOVEA_ERR_VALUE = 7,        ///< a number is NaN, infinite or out of range
+    FOVEA_ERR_ALIGN = 8,        ///< memory is not aligned as asked
+    FOVEA_ERR_MEMORY = 9,       ///< memory is too short, or none could be had (create calls only)
+    FOVEA_ERR_CONFIG = 10,      ///< an option or environment variable names something unknown
     FOVEA_ERR_UNSUPPORTED = 11, ///< this CPU or this build cannot do it
-    FOVEA_ERR_IO = 12,         ///< a file cannot be opened, read or mapped
-    FOVEA_ERR_FORMAT = 13,     ///< a file or blob is damaged, foreign, or lacks something
+    FOVEA_ERR_IO = 12,          ///< a file cannot be opened, read or mapped
+    FOVEA_ERR_FORMAT = 13,      ///< a file or blob is damaged, foreign, or lacks something
 };
 
 /// The name of a status, "FOVEA_ERR_SHAPE"; "unknown status" for a number that is none. Never NULL.

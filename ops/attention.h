@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// ops/attention.h - what an attention plan holds, how a call is cut into tasks, and one tile of query rows.
+#ifndef FOVEA_OPS_ATTENTION_H
+#define FOVEA_OPS_ATTENTION_H
+
+#include "fovea/attention.h"
+#include "kernels/kernel.h"
+#include "ops/run.h"
+
+/// The plan behind fovea_attention_plan.
+struct fovea_attention_layout {
+    struct fovea_work work;
+    const struct fovea_kernels *kernels;
+    struct fovea_attention_desc desc; ///< scale is a number
+    size_t group;                     ///< query heads that share a key head
+    // A worker's scratch in floats, whole cache lines each: the kernel's, scaled queries, two states of a prefill tile.
+    size_t kernel_floats, q_floats, tile_floats;
+    size_t block_floats; ///< one state of a decoding block; shared memory is an array of them
+};
+
+/// How a call is cut. Prefill: a task is a tile of queries of one head, over all keys. Decode: the rows of a key head
+/// (its group of query heads x the queries) are cut into blocks; a task is a block and a split of the keys, and a second
+/// phase merges the splits. Both give the same bits; with fewer than 16 queries a prefill tile would be mostly padding.
+struct fovea_attention_grid {
+    bool prefill;
+    size_t heads;  ///< prefill: query heads; decode: key heads
+    size_t rows;   ///< of each: q_len; group * q_len
+    size_t most;   ///< rows of a tile or block, at most
+    size_t tiles;  ///< tiles or blocks of each
+    size_t splits; ///< decode: at least 1, for rows without keys are written too; prefill: 1
+};
+extern const struct fovea_operator fovea_attention_operator;
+
+struct fovea_attention_grid fovea_attention_grid(const struct fovea_attention_layout *plan, size_t q_len,
+                                                 size_t kv_len);
+
+/// Query rows that go through the keys together. Row g * q_len + i of a key head is query i of the g-th of its heads.
+struct fovea_attention_tile {
+    const struct fovea_attention_layout *plan;
+    const struct fovea_attention_args *args;
+    size_t batch, kv_head;
+    struct fovea_strides q, k, v, out; ///< of this call
+    size_t first, rows;                ///< rows [first, first + rows) of the key head
+    size_t most, least;                ///< largest and smallest of end
+    size_t end[FOVEA_TILE_ROWS_MAX];   ///< row r sees the keys below, but for those that args.mask hides
+    bool one_mask;                     ///< all rows have the same
+    size_t mask[FOVEA_TILE_ROWS_MAX];  ///< where a row of args.mask begins
+    size_t bias[FOVEA_TILE_ROWS_MAX];  ///< where a row of args.bias begins
+};
+struct fovea_attention_tile fovea_attention_tile(const struct fovea_attention_layout *plan,
+                                                 const struct fovea_attention_args *args, size_t batch, size_t kv_head,
+                                                 size_t first, size_t rows);
+
+/// Where row r of a tile begins in a tensor with these strides.
+size_t fovea_attention_offset(const struct fovea_attention_tile *tile, struct fovea_strides strides, size_t r);
+
+/// state = what the tile sees of one split, chunk by chunk. q is scaled and lies as the kernel asks; scratch is the
+/// kernel's.
+void fovea_attention_split(const struct fovea_attention_tile *tile, const struct fovea_attention_kernel *kernel,
+                           const float *q, size_t split, const struct fovea_attention_state *state, float *scratch);
+
+#endif

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+// ops/attention_plan.c - validates an attention problem, counts its memory and tasks.
+#include "ops/attention.h"
+#include <math.h>
+#include <string.h>
+
+enum {
+    PREFILL_QUERIES = 16, // of a head, from which on a tile of queries is worth its lanes
+    DIM_MAX = 512,        // a tile's queries and state, and a chunk's transposed keys, stay within half a MiB of L2
+};
+
+enum fovea_status fovea_attention_desc_init(struct fovea_attention_desc *desc, size_t size)
+{
+    FOVEA_CHECK(desc != NULL, FOVEA_ERR_NULL);
+    FOVEA_CHECK(size == sizeof *desc, FOVEA_ERR_STRUCT);
+    memset(desc, 0, sizeof *desc);
+    desc->struct_size = sizeof *desc;
+    desc->scale = NAN;
+    return FOVEA_OK;
+}
+
+struct fovea_attention_grid fovea_attention_grid(const struct fovea_attention_layout *plan, size_t q_len, size_t kv_len)
+{
+    const struct fovea_kernels *const kernels = plan->kernels;
+    struct fovea_attention_grid grid = {.prefill = q_len >= PREFILL_QUERIES, .splits = 1};
+    if (grid.prefill) {
+        grid.heads = plan->desc.heads;
+        grid.rows = q_len;
+        grid.most = kernels->attention_prefill.nr;
+    } else {
+        grid.heads = plan->desc.heads == 0 ? 0 : plan->desc.kv_heads;
+        grid.rows = plan->group * q_len;
+        grid.most = kernels->attention_decode.nr;
+        grid.splits = kv_len <= FOVEA_SPLIT ? 1 : fovea_ceil_div(kv_len, FOVEA_SPLIT);
+    }
+    grid.tiles = fovea_ceil_div(grid.rows, grid.most);
+    return grid;
+}
+
+// One dimension of a tensor.
+struct axis {
+    size_t size, stride;
+};
+
+// *elements from the first to behind the last of a tensor whose innermost rows are `row` long; 0 where it is empty.
+static bool extent(const struct axis *axes, size_t count, size_t row, size_t *elements)
+{
+    size_t step = 0, last = row;
+    for (size_t i = 0; i < count; i++) {
+        if (axes[i].size == 0) {
+            *elements = 0;
+            return true;
+        }
+        if (!fovea_mul(axes[i].size - 1, axes[i].stride, &step) || !fovea_add(last, step, &last)) {
+            return false;
+        }
+    }
+    *elements = last;
+    return true;
+}
+
+static enum fovea_status check_extent(const char *name, const struct axis *axes, size_t count, size_t row,
+                                      const struct fovea_why *why)
+{
+    size_t elements = 0;
+    FOVEA_REQUIRE(extent(axes, count, row, &elements) && fovea_mul(elements, sizeof(float), &elements),
+                  FOVEA_ERR_OVERFLOW, why, "attention: %s does not fit in memory", name);
+    return FOVEA_OK;
+}
+
+// A tensor of rows of `dim` floats.
+static enum fovea_status check_rows(const char *name, const struct fovea_attention_desc *d,
+                                    const struct fovea_strides *strides, size_t heads, size_t len, size_t dim,
+                                    const struct fovea_why *why)
+{
+    const struct axis axes[3] = {{d->batch, strides->batch}, {heads, strides->head}, {len, strides->row}};
+    FOVEA_REQUIRE(strides->row >= dim || strides->row == 0, FOVEA_ERR_STRIDE, why,
+                  "attention: row stride %zu of %s is smaller than its %zu elements", strides->row, name, dim);
+    return check_extent(name, axes, 3, dim, why);
+}
+
+static enum fovea_status check_k(const struct fovea_attention_desc *d, const struct fovea_why *why)
+{
+    if (d->k_layout == FOVEA_K_ROWS) {
+        FOVEA_REQUIRE(d->k.row != 0, FOVEA_ERR_STRIDE, why, "attention: row stride of k is 0");
+        return check_rows("k", d, &d->k, d->kv_heads, d->kv_len, d->qk_dim, why);
+    }
+    const size_t panels = fovea_ceil_div(d->kv_len, FOVEA_PANEL), panel = FOVEA_PANEL * d->qk_dim;
+    const struct axis axes[3] = {{d->batch, d->k.batch}, {d->kv_heads, d->k.head}, {panels, panel}};
+    return check_extent("k", axes, 3, panel, why);
+}
+
+// No element of out may have two addresses: from the smallest stride to the largest, each must clear what lies within.
+static enum fovea_status check_out(const struct fovea_attention_desc *d, const struct fovea_why *why)
+{
+    struct axis axes[3] = {{d->batch, d->out.batch}, {d->heads, d->out.head}, {d->q_len, d->out.row}};
+    FOVEA_TRY(check_extent("out", axes, 3, d->v_dim, why));
+    if (d->batch == 0 || d->heads == 0 || d->q_len == 0) {
+        return FOVEA_OK;
+    }
+    size_t within = d->v_dim;
+    for (size_t i = 0; i < 3; i++) {
+        for (size_t j = i + 1; j < 3; j++) {
+            if (axes[j].stride < axes[i].stride) {
+                const struct axis larger = axes[i];
+                axes[i] = axes[j];
+                axes[j] = larger;
+            }
+        }
+        if (axes[i].size > 1) {
+            FOVEA_REQUIRE(axes[i].stride >= within, FOVEA_ERR_STRIDE, why,
+                          "attention: rows of out overlap: stride %zu, within which lie %zu elements", axes[i].stride,
+                          within);
+            within += (axes[i].size - 1) * axes[i].stride;
+        }
+    }
+    return FOVEA_OK;
+}
+
+static enum fovea_status check_flag(const char *name, uint32_t flag, const struct fovea_why *why)
+{
+    FOVEA_REQUIRE(flag <= 1, FOVEA_ERR_ENUM, why, "attention: %s is %u, neither 0 nor 1", name, (unsigned)flag);
+    return FOVEA_OK;
+}
+
+static enum fovea_status check_shape(const struct fovea_attention_desc *d, const struct fovea_why *why)
+{
+    FOVEA_REQUIRE(d->heads == 0 || (d->kv_heads != 0 && d->heads % d->kv_heads == 0), FOVEA_ERR_SHAPE, why,
+                  "attention: %zu heads are no multiple of %zu key heads", d->heads, d->kv_heads);
+    FOVEA_REQUIRE(d->qk_dim >= 1 && d->qk_dim <= DIM_MAX && d->v_dim >= 1 && d->v_dim <= DIM_MAX, FOVEA_ERR_SHAPE, why,
+                  "attention: qk_dim %zu or v_dim %zu is not within 1 to %d", d->qk_dim, d->v_dim, DIM_MAX);
+    FOVEA_REQUIRE(d->q_len <= UINT32_MAX && d->kv_len <= UINT32_MAX, FOVEA_ERR_OVERFLOW, why,
+                  "attention: q_len %zu or kv_len %zu does not fit in 32 bits", d->q_len, d->kv_len);
+    return FOVEA_OK;
+}
+
+static enum fovea_status check_desc(const struct fovea_attention_desc *d, const struct fovea_why *why)
+{
+    FOVEA_REQUIRE(d->struct_size == sizeof *d, FOVEA_ERR_STRUCT, why, "attention: struct_size is %u, not %zu",
+                  (unsigned)d->struct_size, sizeof *d);
+    FOVEA_TRY(check_flag("causal", d->causal, why));
+    FOVEA_TRY(check_flag("mask", d->mask, why));
+    FOVEA_TRY(check_flag("bias", d->bias, why));
+    FOVEA_REQUIRE(d->k_layout <= FOVEA_K_PANELS, FOVEA_ERR_ENUM, why, "attention: k_layout is %u",
+                  (unsigned)d->k_layout);
+    FOVEA_REQUIRE(d->kv_len_kind <= FOVEA_KV_LEN_BATCH_ROW, FOVEA_ERR_ENUM, why, "attention: kv_len_kind is %u",
+                  (unsigned)d->kv_len_kind);
+    FOVEA_REQUIRE(!isinf(d->scale), FOVEA_ERR_VALUE, why, "attention: scale is infinite");
+    FOVEA_TRY(check_shape(d, why));
+    FOVEA_TRY(check_rows("q", d, &d->q, d->heads, d->q_len, d->qk_dim, why));
+    FOVEA_TRY(check_k(d, why));
+    FOVEA_TRY(check_rows("v", d, &d->v, d->kv_heads, d->kv_len, d->v_dim, why));
+    FOVEA_TRY(check_out(d, why));
+    const struct axis mask[4] = {
+        {d->batch, d->mask_batch}, {d->heads, d->mask_head}, {d->q_len, d->mask_row}, {d->kv_len, d->mask_key}};
+    const struct axis bias[4] = {
+        {d->batch, d->bias_batch}, {d->heads, d->bias_head}, {d->q_len, d->bias_row}, {d->kv_len, d->bias_key}};
+    FOVEA_TRY(d->mask ? check_extent("mask", mask, 4, 1, why) : FOVEA_OK);
+    return d->bias ? check_extent("bias", bias, 4, 1, why) : FOVEA_OK;
+}
+
+// Tasks of a call of q_len queries at the plan's kv_len, and the states that decoding keeps in shared memory: both are
+// largest at the plan's capacities. The states are a small part of the cache they are made from: for each 1024 keys at
+// most 15 rows for each query head.
+static enum fovea_status count(struct fovea_attention_layout *plan, size_t q_len, const struct fovea_why *why)
+{
+    const struct fovea_attention_desc *const d = &plan->desc;
+    size_t rows = 0, tasks = 0, bytes = 0;
+    FOVEA_REQUIRE(fovea_mul(plan->group, q_len, &rows), FOVEA_ERR_OVERFLOW, why,
+                  "attention: %zu heads of %zu queries do not fit in memory", plan->group, q_len);
+    const struct fovea_attention_grid grid = fovea_attention_grid(plan, q_len, d->kv_len);
+    FOVEA_REQUIRE(fovea_mul(d->batch, grid.heads, &tasks) && fovea_mul(tasks, grid.tiles, &tasks) &&
+                      fovea_mul(tasks, grid.splits, &tasks) && tasks <= UINT32_MAX,
+                  FOVEA_ERR_OVERFLOW, why, "attention: more tasks than 32 bits count");
+    if (!grid.prefill) {
+        const size_t block_rows = fovea_min(grid.rows, grid.most);
+        plan->block_floats = 2 * grid.most + block_rows * fovea_round_up(d->v_dim, FOVEA_PANEL);
+        FOVEA_REQUIRE(fovea_mul(tasks, plan->block_floats * sizeof(float), &bytes), FOVEA_ERR_OVERFLOW, why,
+                      "attention: the states of %zu splits do not fit in memory", grid.splits);
+        plan->work.shared_bytes = bytes;
+    }
+    return FOVEA_OK;
+}
+
+static enum fovea_status make_plan(const struct fovea_engine *engine, const struct fovea_attention_desc *desc,
+                                   struct fovea_attention_layout *plan, const struct fovea_why *why)
+{
+    FOVEA_REQUIRE(engine != NULL && desc != NULL, FOVEA_ERR_NULL, why, "attention: engine or desc is NULL");
+    FOVEA_TRY(check_desc(desc, why));
+    const struct fovea_kernels *const kernels = fovea_engine_kernels(engine);
+    const size_t tile = kernels->attention_prefill.nr;
+    *plan = (struct fovea_attention_layout){
+        .kernels = kernels,
+        .desc = *desc,
+        .group = desc->kv_heads == 0 ? 0 : desc->heads / desc->kv_heads,
+        .kernel_floats = fovea_round_up(fovea_attention_scratch(desc->qk_dim, desc->v_dim), FOVEA_PANEL),
+        .q_floats = tile * desc->qk_dim,
+        .tile_floats = tile * (2 + desc->v_dim),
+    };
+    if (isnan(desc->scale)) {
+        plan->desc.scale = 1.0f / sqrtf((float)desc->qk_dim);
+    }
+    plan->work.phases = 2;
+    plan->work.scratch_bytes = (plan->kernel_floats + plan->q_floats + 2 * plan->tile_floats) * sizeof(float);
+    FOVEA_TRY(count(plan, fovea_min(desc->q_len, PREFILL_QUERIES - 1), why));
+    return desc->q_len < PREFILL_QUERIES ? FOVEA_OK : count(plan, desc->q_len, why);
+}
+
+size_t fovea_attention_plan_size(void)
+{
+    return fovea_round_up(sizeof(struct fovea_attention_layout), FOVEA_ALIGNMENT);
+}
+
+enum fovea_status fovea_attention_plan(const struct fovea_engine *engine, const struct fovea_attention_desc *desc,
+                                       void *plan)
+{
+    FOVEA_CHECK(plan != NULL, FOVEA_ERR_NULL);
+    FOVEA_CHECK(fovea_aligned(plan), FOVEA_ERR_ALIGN);
+    struct fovea_attention_layout made;
+    FOVEA_TRY(make_plan(engine, desc, &made, NULL));
+    *(struct fovea_attention_layout *)plan = made;
+    return FOVEA_OK;
+}
+
+enum fovea_status fovea_explain_attention(const struct fovea_engine *engine, const struct fovea_attention_desc *desc,
+                                          char *text, size_t text_size)
+{
+    const struct fovea_why why = {text, text_size};
+    struct fovea_attention_layout plan;
+    FOVEA_TRY(make_plan(engine, desc, &plan, &why));
+    const struct fovea_attention_grid grid = fovea_attention_grid(&plan, desc->q_len, desc->kv_len);
+    const struct fovea_attention_kernel *const kernel =
+        grid.prefill ? &plan.kernels->attention_prefill : &plan.kernels->attention_decode;
+    fovea_say(&why,
+              "attention: batch %zu, heads %zu/%zu, %zux%zu, dims %zu and %zu, f32%s%s%s, k in %s, kernel %s, %zu tasks "
+              "of %zu rows, shared %zu B, scratch %zu B",
+              desc->batch, desc->heads, desc->kv_heads, desc->q_len, desc->kv_len, desc->qk_dim, desc->v_dim,
+              desc->causal ? ", causal" : "", desc->mask ? ", mask" : "", desc->bias ? ", bias" : "",
+              desc->k_layout == FOVEA_K_PANELS ? "panels" : "rows", kernel->name,
+              desc->batch * grid.heads * grid.tiles * grid.splits, fovea_min(grid.rows, grid.most),
+              plan.work.shared_bytes, plan.work.scratch_bytes);
+    return FOVEA_OK;
+}
