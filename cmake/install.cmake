@@ -12,6 +12,11 @@ if(FOVEA_WITH_PTHREADPOOL)
         LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
     install(FILES include/fovea/pthreadpool.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/fovea)
 endif()
+if(FOVEA_BUILD_CLI)
+    install(TARGETS fovea_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT Tools)
+    install(FILES examples/g2p/g2p.safetensors examples/g2p/MODEL_CARD.md examples/g2p/NOTICE
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/fovea COMPONENT Tools)
+endif()
 
 install(EXPORT fovea-targets NAMESPACE fovea:: DESTINATION ${FOVEA_INSTALL_CMAKE} COMPONENT Development)
 configure_package_config_file(cmake/foveaConfig.cmake.in foveaConfig.cmake INSTALL_DESTINATION ${FOVEA_INSTALL_CMAKE})

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+// cli/g2p.c - fovea run g2p: English words to phonemes.
+#include "cli/g2p.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char help[] =
+    "usage: fovea run g2p [OPTIONS] [WORD...]\n\n"
+    "Prints the phonemes of English words (letters and apostrophes). Without words they are read from standard input,\n"
+    "one or more on a line.\n\n"
+    "  --beam N       width of the beam search, 1 to 32 (default 5; 1 is greedy)\n"
+    "  --json         one JSON object for each word\n"
+    "  --model FILE   weights (default: those installed with this program)\n"
+    "  --eval [FILE]  word and phone error rates: the test split of the installed dictionary (Debian's festlex-cmu),\n"
+    "                 or all words of FILE, a lexicon of the same form\n"
+    "  --split NAME   with --eval without FILE: test (default), dev or train\n\n"
+    "examples:\n"
+    "  fovea run g2p hello transformer attention\n"
+    "  fovea run g2p --json < words.txt\n"
+    "  fovea run g2p --eval --beam 1\n";
+
+static const char dictionary_path[] = "/usr/share/festival/dicts/cmu/cmudict-0.4.out";
+
+struct options {
+    size_t beam;
+    int json, eval, split;
+    const char *model, *file;
+    char **words;
+    size_t count;
+};
+
+// Words wait here until a batch is full.
+struct queue {
+    struct g2p *g2p;
+    int json, refused;
+    char *words[G2P_BATCH];
+    size_t count, done, total; // total 0: not known
+};
+
+static void print_result(const struct queue *queue, const char *word, const struct g2p_result *result)
+{
+    if (queue->json)
+        printf("{\"word\": \"%s\", \"phones\": [", word); // only letters and apostrophes: nothing to escape
+    else
+        printf("%s\t", word);
+    for (size_t i = 0; i < result->count; i++)
+        printf(queue->json ? "%s\"%s\"" : "%s%s", i ? (queue->json ? ", " : " ") : "",
+               queue->g2p->phones.tokens[result->phones[i]]);
+    if (queue->json)
+        printf("], \"log_prob\": %.6f}", (double)result->score);
+    putchar('\n');
+}
+
+static int flush(struct queue *queue)
+{
+    struct g2p_result results[G2P_BATCH];
+    const char *words[G2P_BATCH];
+    for (size_t i = 0; i < queue->count; i++)
+        words[i] = queue->words[i];
+    const int ok = g2p_convert(queue->g2p, words, queue->count, results);
+    for (size_t i = 0; i < queue->count; i++) {
+        if (ok)
+            print_result(queue, queue->words[i], &results[i]);
+        free(queue->words[i]);
+    }
+    queue->done += queue->count;
+    queue->count = 0;
+    fflush(stdout);
+    cli_progress("words", queue->done, queue->total);
+    return ok;
+}
+
+static int push(struct queue *queue, const char *word)
+{
+    const char *const why = g2p_refuse(queue->g2p, word);
+    if (why) {
+        cli_error("run g2p: \"%.60s\": %s", word, why);
+        queue->refused = 1;
+        queue->total -= queue->total != 0;
+        return 1;
+    }
+    queue->words[queue->count] = malloc(strlen(word) + 1);
+    if (!queue->words[queue->count]) {
+        cli_error("run g2p: no memory");
+        return 0;
+    }
+    strcpy(queue->words[queue->count++], word);
+    return queue->count < G2P_BATCH || flush(queue);
+}
+
+// Words in a regular file on stdin, so that progress can be shown; 0 for pipes and terminals.
+static size_t count_stdin(void)
+{
+    struct stat st;
+    if (fstat(STDIN_FILENO, &st) != 0 || !S_ISREG(st.st_mode))
+        return 0;
+    size_t count = 0;
+    char word[4096];
+    while (scanf("%4095s", word) == 1)
+        count++;
+    rewind(stdin);
+    return count;
+}
+
+static int convert_words(struct g2p *g2p, const struct options *options)
+{
+    struct queue queue = {.g2p = g2p, .json = options->json};
+    int ok = 1;
+    if (options->count) {
+        queue.total = options->count > G2P_BATCH ? options->count : 0;
+        for (size_t i = 0; ok && i < options->count; i++)
+            ok = push(&queue, options->words[i]);
+    } else {
+        char word[4096];
+        queue.total = count_stdin();
+        while (ok && scanf("%4095s", word) == 1)
+            ok = push(&queue, word);
+    }
+    if (ok && queue.count)
+        ok = flush(&queue);
+    return !ok || queue.refused ? CLI_USAGE : CLI_OK;
+}
+
+static int evaluate(struct g2p *g2p, const struct options *options)
+{
+    struct g2p_dictionary dictionary;
+    if (!g2p_dictionary_read(&dictionary, options->file ? options->file : dictionary_path))
+        return CLI_USAGE;
+    const int code = g2p_evaluate(g2p, &dictionary, options->file ? -1 : options->split, options->json);
+    g2p_dictionary_free(&dictionary);
+    return code;
+}
+
+static int parse_split(const char *name, int *split)
+{
+    static const char *const names[] = {"train", "dev", "test"};
+    for (*split = 0; *split < 3; (*split)++)
+        if (strcmp(name, names[*split]) == 0)
+            return 1;
+    return 0;
+}
+
+// 0 on success; otherwise it said why.
+static int parse(int argc, char **argv, struct options *o)
+{
+    *o = (struct options){.beam = 5, .split = G2P_TEST, .words = argv + 1};
+    for (int i = 1; i < argc; i++) {
+        const char *const value = i + 1 < argc ? argv[i + 1] : NULL;
+        if (strcmp(argv[i], "--json") == 0) {
+            o->json = 1;
+        } else if (strcmp(argv[i], "--beam") == 0) {
+            char *end;
+            const long beam = value ? strtol(value, &end, 10) : 0;
+            if (!value || *end || beam < 1 || beam > 32)
+                return cli_error("run g2p: --beam takes a number from 1 to 32");
+            o->beam = (size_t)beam;
+            i++;
+        } else if (strcmp(argv[i], "--model") == 0) {
+            if (!value)
+                return cli_error("run g2p: --model takes a file");
+            o->model = argv[++i];
+        } else if (strcmp(argv[i], "--split") == 0) {
+            if (!value || !parse_split(value, &o->split))
+                return cli_error("run g2p: --split takes train, dev or test");
+            i++;
+        } else if (strcmp(argv[i], "--eval") == 0) {
+            o->eval = 1;
+            if (value && value[0] != '-')
+                o->file = argv[++i];
+        } else if (argv[i][0] == '-' && argv[i][1] != '\0') {
+            return cli_error("run g2p: unknown option \"%s\"; --help lists them", argv[i]);
+        } else {
+            o->words[o->count++] = argv[i]; // words move to the front of argv
+        }
+    }
+    return o->eval && o->count ? cli_error("run g2p: --eval takes a file and no words") : 0;
+}
+
+int cli_run_g2p(int argc, char **argv)
+{
+    struct options options;
+    for (int i = 1; i < argc; i++)
+        if (strcmp(argv[i], "--help") == 0) {
+            fputs(help, stdout);
+            return CLI_OK;
+        }
+    int code = parse(argc, argv, &options);
+    if (code)
+        return code;
+    struct fovea_engine *const engine = cli_engine();
+    if (!engine)
+        return CLI_USAGE;
+    struct g2p g2p;
+    code = CLI_USAGE;
+    if (g2p_open(&g2p, engine, options.model, options.beam)) {
+        code = options.eval ? evaluate(&g2p, &options) : convert_words(&g2p, &options);
+        g2p_close(&g2p);
+    }
+    fovea_engine_destroy(engine);
+    return code;
+}

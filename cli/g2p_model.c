@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+// cli/g2p_model.c - loads the weights, turns words into tokens and tokens into phones.
+#include "cli/g2p.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static int read_vocab(const struct fovea_safetensors *file, const char *key, struct g2p_vocab *vocab)
+{
+    const char *const text = fovea_safetensors_metadata(file, key);
+    if (!text)
+        return 0;
+    const size_t length = strlen(text);
+    vocab->text = malloc(length + 1);
+    vocab->tokens = malloc((length / 2 + 1) * sizeof *vocab->tokens);
+    if (!vocab->text || !vocab->tokens)
+        return 0;
+    memcpy(vocab->text, text, length + 1);
+    char *rest = NULL;
+    for (char *token = strtok_r(vocab->text, " ", &rest); token; token = strtok_r(NULL, " ", &rest))
+        vocab->tokens[vocab->count++] = token;
+    return 1;
+}
+
+// The id of a token, or UINT32_MAX.
+static uint32_t id_of(const struct g2p_vocab *vocab, const char *token)
+{
+    for (uint32_t i = 0; i < vocab->count; i++)
+        if (strcmp(vocab->tokens[i], token) == 0)
+            return i;
+    return UINT32_MAX;
+}
+
+static size_t metadata_size(const struct fovea_safetensors *file, const char *key)
+{
+    const char *const text = fovea_safetensors_metadata(file, key);
+    return text ? (size_t)strtoul(text, NULL, 10) : 0;
+}
+
+// The weights installed at PREFIX/share/fovea for PREFIX/bin/fovea, or in examples/ of a tree above the program.
+static const char *find_weights(char *path, size_t size)
+{
+    static const char *const places[] = {"../share/fovea", "examples/g2p", "../examples/g2p", "../../examples/g2p",
+                                         "../../../examples/g2p"};
+    char program[512];
+    const ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
+    if (length <= 0)
+        return NULL;
+    program[length] = '\0';
+    *strrchr(program, '/') = '\0';
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        snprintf(path, size, "%s/%s/g2p.safetensors", program, places[i]);
+        if (access(path, R_OK) == 0)
+            return path;
+    }
+    return NULL;
+}
+
+static int create(struct g2p *g2p, const struct fovea_engine *engine, const struct fovea_safetensors *file,
+                  const char *path)
+{
+    char message[300] = "";
+    struct fovea_transformer_config config;
+    if (!read_vocab(file, "fovea.source_vocab", &g2p->letters) ||
+        !read_vocab(file, "fovea.target_vocab", &g2p->phones)) {
+        cli_error("%s: no vocabularies in its metadata", path);
+        return 0;
+    }
+    g2p->max_source = metadata_size(file, "fovea.max_source");
+    g2p->max_target = metadata_size(file, "fovea.max_target");
+    if (g2p->max_source < 2 || g2p->max_source > G2P_TOKENS_MAX || g2p->max_target < 2 ||
+        g2p->max_target > G2P_TOKENS_MAX) {
+        cli_error("%s: fovea.max_source and fovea.max_target must be 2 to %d", path, G2P_TOKENS_MAX);
+        return 0;
+    }
+    const struct fovea_transformer_options options = {.struct_size = sizeof options,
+                                                      .workers = 1,
+                                                      .batch = G2P_BATCH,
+                                                      .beam = g2p->beam,
+                                                      .max_source = g2p->max_source,
+                                                      .max_target = g2p->max_target};
+    if (fovea_transformer_config_from(file, &config, message, sizeof message) ||
+        fovea_transformer_create(engine, file, &config, &options, &g2p->model, message, sizeof message)) {
+        cli_error("%s: %s", path, message);
+        return 0;
+    }
+    if (g2p->letters.count != config.source_vocab || g2p->phones.count != config.target_vocab) {
+        cli_error("%s: vocabularies of %u and %u tokens, embeddings of %zu and %zu", path, g2p->letters.count,
+                  g2p->phones.count, config.source_vocab, config.target_vocab);
+        return 0;
+    }
+    return 1;
+}
+
+int g2p_open(struct g2p *g2p, const struct fovea_engine *engine, const char *path, size_t beam)
+{
+    char found[600], message[300] = "";
+    *g2p = (struct g2p){.beam = beam};
+    if (!path)
+        path = find_weights(found, sizeof found);
+    if (!path) {
+        cli_error("run g2p: no weights beside this program; give --model FILE");
+        return 0;
+    }
+    struct fovea_safetensors *file = NULL;
+    if (fovea_safetensors_open(path, &file, message, sizeof message)) {
+        cli_error("%s", message);
+        return 0;
+    }
+    const int ok = create(g2p, engine, file, path);
+    fovea_safetensors_close(file);
+    if (!ok)
+        g2p_close(g2p);
+    return ok;
+}
+
+void g2p_close(struct g2p *g2p)
+{
+    fovea_transformer_destroy(g2p->model);
+    free(g2p->letters.text);
+    free(g2p->letters.tokens);
+    free(g2p->phones.text);
+    free(g2p->phones.tokens);
+    *g2p = (struct g2p){0};
+}
+
+static uint32_t letter_id(const struct g2p *g2p, char c)
+{
+    const char token[2] = {(char)tolower((unsigned char)c), '\0'};
+    return id_of(&g2p->letters, token);
+}
+
+const char *g2p_refuse(const struct g2p *g2p, const char *word)
+{
+    if (!*word)
+        return "an empty word";
+    if (strlen(word) + 1 > g2p->max_source)
+        return "too long";
+    for (const char *c = word; *c; c++)
+        if (letter_id(g2p, *c) == UINT32_MAX)
+            return "only letters and apostrophes can be read";
+    return NULL;
+}
+
+int g2p_convert(struct g2p *g2p, const char *const *words, size_t count, struct g2p_result *results)
+{
+    const struct fovea_transformer_config *const config = fovea_transformer_config(g2p->model);
+    uint32_t tokens[G2P_BATCH * G2P_TOKENS_MAX], lens[G2P_BATCH];
+    struct fovea_hypothesis found[G2P_BATCH];
+    size_t longest = 0;
+    for (size_t i = 0; i < count; i++) {
+        lens[i] = (uint32_t)strlen(words[i]) + 1; // and eos
+        longest = lens[i] > longest ? lens[i] : longest;
+    }
+    for (size_t i = 0; i < count; i++)
+        for (size_t j = 0; j < longest; j++)
+            tokens[i * longest + j] = j + 1 < lens[i]    ? letter_id(g2p, words[i][j])
+                                      : j + 1 == lens[i] ? config->eos
+                                                         : config->pad;
+    const enum fovea_status status =
+        fovea_transformer_search(g2p->model, count, longest, tokens, lens, g2p->beam, found, NULL);
+    if (status) {
+        cli_error("run g2p: %s", fovea_status_string(status));
+        return 0;
+    }
+    for (size_t i = 0; i < count; i++) {
+        results[i].score = found[i].score;
+        results[i].count = found[i].len;
+        memcpy(results[i].phones, found[i].tokens, found[i].len * sizeof *found[i].tokens);
+    }
+    return 1;
+}

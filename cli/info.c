@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// cli/info.c - fovea info: the machine, the kernels chosen, and why the others were not.
+#include "cli/cli.h"
+
+#include <string.h>
+
+static const char help[] = "usage: fovea info [--json]\n\n"
+                           "Prints the CPU and caches as found, and for every compiled kernel variant whether it is in\n"
+                           "use and why.\n\n"
+                           "examples:\n"
+                           "  fovea info\n"
+                           "  FOVEA_ISA=avx2 fovea info          what a machine without AVX-512 would use\n"
+                           "  fovea info --json | python3 -m json.tool\n";
+
+static void print_cache(const char *name, uint32_t bytes, uint32_t ways)
+{
+    if (bytes)
+        printf("  %-9s %6u KiB, %u ways\n", name, bytes >> 10, ways);
+}
+
+static void print_text(const struct fovea_engine *engine, const struct fovea_machine *machine)
+{
+    printf("fovea %s\n\n", fovea_version());
+    printf("  %-9s %s\n", "cpu", *machine->brand ? machine->brand : "(does not tell its name)");
+    printf("  %-9s %s\n", "features", *machine->features ? machine->features : "scalar only (no FMA: correct and slow)");
+    print_cache("L1 data", machine->l1d_bytes, machine->l1d_ways);
+    print_cache("L2", machine->l2_bytes, machine->l2_ways);
+    print_cache("L3", machine->l3_bytes, machine->l3_ways);
+    printf("  %-9s %s\n\n", "caches by", machine->cache_source);
+    printf("  %-18s %-30s   %s\n", "slot", "variant", "why");
+    for (uint32_t i = 0; i < fovea_engine_variants(engine); i++) {
+        struct fovea_variant v;
+        if (fovea_engine_variant(engine, i, &v) == FOVEA_OK)
+            printf("  %-18s %-30s %c %s\n", v.slot, v.name, v.chosen ? '*' : ' ', v.why);
+    }
+}
+
+static void print_json(const struct fovea_engine *engine, const struct fovea_machine *machine)
+{
+    printf("{\"version\": \"%s\", \"cpu\": ", fovea_version());
+    cli_json_string(stdout, machine->brand);
+    printf(", \"features\": ");
+    cli_json_string(stdout, machine->features);
+    printf(",\n \"l1d_bytes\": %u, \"l2_bytes\": %u, \"l3_bytes\": %u, \"cache_source\": \"%s\",\n \"variants\": [",
+           machine->l1d_bytes, machine->l2_bytes, machine->l3_bytes, machine->cache_source);
+    for (uint32_t i = 0; i < fovea_engine_variants(engine); i++) {
+        struct fovea_variant v;
+        if (fovea_engine_variant(engine, i, &v) == FOVEA_OK)
+            printf("%s\n  {\"slot\": \"%s\", \"name\": \"%s\", \"isa\": \"%s\", \"chosen\": %s, \"why\": \"%s\"}",
+                   i ? "," : "", v.slot, v.name, v.isa, v.chosen ? "true" : "false", v.why);
+    }
+    printf("\n ]}\n");
+}
+
+int cli_info(int argc, char **argv)
+{
+    int json = 0;
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--help") == 0) {
+            fputs(help, stdout);
+            return CLI_OK;
+        }
+        if (strcmp(argv[i], "--json") != 0)
+            return cli_error("info: unknown option \"%s\"", argv[i]);
+        json = 1;
+    }
+    struct fovea_engine *const engine = cli_engine();
+    if (!engine)
+        return CLI_USAGE;
+    (json ? print_json : print_text)(engine, fovea_engine_machine(engine));
+    fovea_engine_destroy(engine);
+    return CLI_OK;
+}

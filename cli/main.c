@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// cli/main.c - the fovea program: finds the command.
+#include "cli/cli.h"
+
+#include <string.h>
+
+static const struct {
+    const char *name, *purpose;
+    cli_command *run;
+} commands[] = {
+    {"info", "what this machine has, which kernels were chosen, and why not the others", cli_info},
+    {"verify", "compare every kernel of this CPU with the scalar path, bit for bit", cli_verify},
+    {"run", "run a model: fovea run g2p hello transformer attention", cli_run},
+};
+
+static void usage(FILE *to)
+{
+    fprintf(to, "usage: fovea COMMAND [ARGUMENTS]\n\n");
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
+        fprintf(to, "  %-8s %s\n", commands[i].name, commands[i].purpose);
+    fprintf(to, "\n  fovea COMMAND --help tells more. Environment: FOVEA_ISA=scalar|avx2|avx512|neon caps the instruction\n"
+                "  set, FOVEA_PIN=NAME,... chooses kernels by name.\n");
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 2) {
+        usage(stderr);
+        return CLI_USAGE;
+    }
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0) {
+        usage(stdout);
+        return CLI_OK;
+    }
+    if (strcmp(argv[1], "--version") == 0) {
+        printf("fovea %s\n", fovea_version());
+        return CLI_OK;
+    }
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
+        if (strcmp(argv[1], commands[i].name) == 0)
+            return commands[i].run(argc - 1, argv + 1);
+    return cli_error("no command \"%s\"; fovea --help lists them", argv[1]);
+}

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// nn/composite.h - an operator made of operators: its phases are those of its parts, one after another.
+//
+// Parts of one stage run side by side (the three projections of attention), stages one after another. The plans of the
+// parts lie behind the composite's own plan, and their shared memory behind one another in the composite's.
+#ifndef FOVEA_NN_COMPOSITE_H
+#define FOVEA_NN_COMPOSITE_H
+
+#include "fovea/mha.h"
+#include "fovea/rowwise.h"
+#include "ops/run.h"
+
+enum { FOVEA_PARTS_MAX = 10, FOVEA_PHASES_MAX = 32 };
+
+/// The args of any part; batch_strides is room for what attention's args point to.
+struct fovea_part_args {
+    union {
+        struct fovea_gemm_args gemm;
+        struct fovea_rowwise_args rowwise;
+        struct fovea_attention_args attention;
+        struct fovea_mha_args mha;
+    };
+    size_t batch_strides[4];
+};
+
+/// Fills the args of part `part` for one call of the composite. shared is NULL where only sizes matter (counting
+/// tasks).
+typedef void fovea_part_args_fn(const void *plan, const void *args, void *shared, uint32_t part,
+                                struct fovea_part_args *out);
+
+/// The head of a composite's plan; relocatable but for the code it points to.
+struct fovea_composite {
+    struct fovea_work work; ///< first, as in every plan
+    fovea_part_args_fn *args;
+    uint32_t parts;
+    struct {
+        const struct fovea_operator *op;
+        size_t plan;   ///< bytes from the composite's plan to the part's
+        size_t shared; ///< bytes from the composite's shared memory to the part's
+    } part[FOVEA_PARTS_MAX];
+    struct {
+        uint8_t first, count; ///< parts that run side by side
+        uint8_t part_phase;   ///< the phase of theirs that this is
+    } phase[FOVEA_PHASES_MAX];
+};
+
+/// Begins a composite; own_shared bytes at the front of its shared memory are its own.
+void fovea_composite_begin(struct fovea_composite *composite, fovea_part_args_fn *args, size_t own_shared);
+/// Adds `count` parts that run side by side: their plans are already in place, `plans` bytes from the composite's.
+/// FOVEA_ERR_OVERFLOW where their memory does not fit.
+enum fovea_status fovea_composite_stage(struct fovea_composite *composite, uint32_t count,
+                                        const struct fovea_operator *const *ops, const size_t *plans);
+
+extern const struct fovea_operator fovea_composite_operator;
+
+#endif

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// nn/json.h - the part of JSON a safetensors header uses: objects, strings, arrays of non-negative integers.
+#ifndef FOVEA_NN_JSON_H
+#define FOVEA_NN_JSON_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/// A cursor over text that need not end in NUL. Every function returns 1 and moves on, or returns 0 where the text is
+/// not what was asked for; after a 0 the cursor is where the trouble is. Strings are decoded into the arena, which is
+/// never too small when it has as many bytes as the text: a decoded string and its NUL are shorter than its source.
+struct json {
+    const char *at, *end;
+    char *arena;
+};
+
+/// Skips white space; 1 if the next character is c, which is consumed.
+int fovea_json_take(struct json *json, char c);
+/// A string; *out is NUL-terminated, UTF-8, and holds no NUL inside.
+int fovea_json_string(struct json *json, const char **out);
+/// A non-negative integer below 2^64.
+int fovea_json_uint(struct json *json, uint64_t *out);
+/// [u, u, ...] of at most `most` numbers.
+int fovea_json_uints(struct json *json, uint64_t *out, uint32_t most, uint32_t *count);
+/// 1 if only white space is left.
+int fovea_json_done(struct json *json);
+
+#endif

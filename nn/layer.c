@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+// nn/layer.c - runs an encoder or decoder layer: the args of each of its steps.
+#include "nn/layer.h"
+#include "ops/pack.h"
+
+static struct fovea_mha_args self_args(const struct layer_plan *plan, const struct fovea_layer_args *args)
+{
+    return (struct fovea_mha_args){.weights = &args->weights->self_attention,
+                                   .batch = args->batch,
+                                   .q_len = args->len,
+                                   .kv_len = args->len,
+                                   .position = plan->desc.cached ? args->position : 0,
+                                   .cache = args->self_cache,
+                                   .kv_lens = args->lens};
+}
+
+static struct fovea_mha_args cross_args(const struct fovea_layer_args *args)
+{
+    return (struct fovea_mha_args){.weights = &args->weights->cross_attention,
+                                   .batch = args->batch / args->beams,
+                                   .q_len = args->len * args->beams,
+                                   .kv_len = args->memory_len,
+                                   .cache = args->cross_cache,
+                                   .kv_lens = args->memory_lens};
+}
+
+static struct fovea_rowwise_args norm_args(const struct fovea_norm *norm, const float *in, float *out, size_t rows)
+{
+    return (struct fovea_rowwise_args){.x = in, .gamma = norm->gamma, .beta = norm->beta, .y = out, .rows = rows};
+}
+
+void fovea_layer_part_args(const void *composite, const void *call, void *shared, uint32_t part,
+                           struct fovea_part_args *out)
+{
+    const struct layer_plan *const plan = composite;
+    const struct fovea_layer_args *const args = call;
+    const struct fovea_layer_weights *const w = args->weights;
+    const struct layer_step *const step = &plan->step[part];
+    char *const own = shared;
+    float *const buffers[LAYER_BUFFERS] = {[LAYER_X] = NULL,
+                                           [LAYER_Y] = args->y,
+                                           [LAYER_T] = own ? (float *)(void *)(own + plan->t) : NULL,
+                                           [LAYER_H] = own ? (float *)(void *)(own + plan->h) : NULL};
+    const float *const in = step->in == LAYER_X ? args->x : buffers[step->in];
+    const float *const residual = step->residual == LAYER_X ? args->x : buffers[step->residual];
+    float *const to = buffers[step->out];
+    const size_t rows = args->batch * args->len;
+    switch (step->part) {
+    case LAYER_SELF:
+        out->mha = self_args(plan, args);
+        out->mha.query = out->mha.key = out->mha.value = in;
+        out->mha.residual = residual;
+        out->mha.out = to;
+        break;
+    case LAYER_CROSS:
+        out->mha = cross_args(args);
+        out->mha.query = in;
+        out->mha.key = out->mha.value = args->memory;
+        out->mha.residual = residual;
+        out->mha.out = to;
+        break;
+    case LAYER_NORM1:
+        out->rowwise = norm_args(&w->norm1, in, to, rows);
+        break;
+    case LAYER_NORM2:
+        out->rowwise = norm_args(&w->norm2, in, to, rows);
+        break;
+    case LAYER_NORM3:
+        out->rowwise = norm_args(&w->norm3, in, to, rows);
+        break;
+    case LAYER_UP:
+        out->gemm = (struct fovea_gemm_args){.a = in, .b = w->up.weight, .c = to, .bias = w->up.bias, .m = rows};
+        break;
+    default:
+        out->gemm = (struct fovea_gemm_args){
+            .a = in, .b = w->down.weight, .c = to, .bias = w->down.bias, .residual = residual, .m = rows};
+        break;
+    }
+}
+
+enum fovea_status fovea_layer_check(const struct layer_plan *plan, const struct fovea_layer_args *args)
+{
+    FOVEA_CHECK(plan && args, FOVEA_ERR_NULL);
+    const struct fovea_layer_desc *const desc = &plan->desc;
+    FOVEA_CHECK(args->batch <= desc->batch && args->len <= desc->len, FOVEA_ERR_SHAPE);
+    if (args->batch == 0 || args->len == 0)
+        return FOVEA_OK;
+    FOVEA_CHECK(args->weights && args->x && args->y, FOVEA_ERR_NULL);
+    // The parts check their own weights and caches; any non-NULL activation stands for those in shared memory.
+    struct fovea_mha_args self = self_args(plan, args);
+    self.query = self.key = self.value = self.residual = args->x;
+    self.out = args->y;
+    FOVEA_TRY(fovea_mha_check(&plan->self, &self));
+    if (desc->decoder) {
+        FOVEA_CHECK(args->memory_len <= desc->memory_len && args->beams >= 1 && args->beams <= desc->beams &&
+                        args->batch % args->beams == 0,
+                    FOVEA_ERR_SHAPE);
+        struct fovea_mha_args cross = cross_args(args);
+        cross.query = cross.residual = args->x;
+        cross.key = cross.value = args->memory;
+        cross.out = args->y;
+        FOVEA_TRY(fovea_mha_check(&plan->cross, &cross));
+    }
+    FOVEA_CHECK(args->weights->up.weight && args->weights->down.weight, FOVEA_ERR_NULL);
+    FOVEA_CHECK(fovea_blob_matches(args->weights->up.weight, desc->width, desc->ffn) &&
+                    fovea_blob_matches(args->weights->down.weight, desc->ffn, desc->width),
+                FOVEA_ERR_FORMAT);
+    return FOVEA_OK;
+}
+
+enum fovea_status fovea_layer(const void *plan, const struct fovea_layer_args *args, void *shared, void *scratch,
+                              const struct fovea_executor *executor)
+{
+    FOVEA_TRY(fovea_layer_check(plan, args));
+    return fovea_run(&fovea_composite_operator, plan, args, shared, scratch, executor);
+}
+
+uint32_t fovea_layer_tasks(const void *plan, const struct fovea_layer_args *args, uint32_t phase)
+{
+    if (fovea_layer_check(plan, args) || phase >= ((const struct fovea_work *)plan)->phases)
+        return 0;
+    return fovea_composite_operator.tasks(plan, args, phase);
+}
+
+enum fovea_status fovea_layer_task(const void *plan, const struct fovea_layer_args *args, void *shared, void *scratch,
+                                   uint32_t phase, uint32_t task)
+{
+    FOVEA_TRY(fovea_layer_check(plan, args));
+    return fovea_run_task(&fovea_composite_operator, plan, args, shared, scratch, phase, task);
+}

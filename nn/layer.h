@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// nn/layer.h - the plan of an encoder or decoder layer.
+#ifndef FOVEA_NN_LAYER_H
+#define FOVEA_NN_LAYER_H
+
+#include "fovea/layer.h"
+#include "nn/mha.h"
+#include "ops/rowwise.h"
+
+/// What a layer is made of.
+enum layer_part { LAYER_SELF, LAYER_CROSS, LAYER_NORM1, LAYER_NORM2, LAYER_NORM3, LAYER_UP, LAYER_DOWN, LAYER_PARTS };
+
+/// Where activations lie: the caller's x and y, and in shared memory one of the model's width, one of the FFN's.
+enum layer_buffer { LAYER_X, LAYER_Y, LAYER_T, LAYER_H, LAYER_BUFFERS };
+
+/// One step of a layer: out = part(in) (+ residual).
+struct layer_step {
+    enum layer_part part;
+    enum layer_buffer in, out, residual;
+};
+
+struct layer_plan {
+    struct fovea_composite composite; ///< first
+    struct fovea_layer_desc desc;
+    struct layer_step step[LAYER_PARTS]; ///< of each part of the composite
+    size_t t, h;                         ///< bytes from shared memory to the two activations
+    struct mha_plan self, cross;
+    _Alignas(FOVEA_ALIGNMENT) struct fovea_rowwise_layout norm; ///< all norms have one shape
+    _Alignas(FOVEA_ALIGNMENT) struct fovea_gemm_layout up;
+    _Alignas(FOVEA_ALIGNMENT) struct fovea_gemm_layout down;
+};
+
+fovea_part_args_fn fovea_layer_part_args;
+
+enum fovea_status fovea_layer_check(const struct layer_plan *plan, const struct fovea_layer_args *args);
+/// fovea_layer_plan with a reason.
+enum fovea_status fovea_layer_plan_why(const struct fovea_engine *engine, const struct fovea_layer_desc *desc,
+                                       void *plan, const struct fovea_why *why);
+
+#endif

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+// nn/layer_plan.c - plans an encoder or decoder layer: its steps as data, its parts, its memory.
+#include "nn/layer.h"
+
+#include <math.h>
+#include <stddef.h>
+
+// A decoder layer's steps; an encoder layer leaves out LAYER_CROSS and LAYER_NORM2.
+enum { STEPS = 7 };
+static const struct layer_step steps[2][STEPS] = {
+    [FOVEA_NORM_POST] = {{LAYER_SELF, LAYER_X, LAYER_T, LAYER_X},
+                         {LAYER_NORM1, LAYER_T, LAYER_Y, LAYER_X},
+                         {LAYER_CROSS, LAYER_Y, LAYER_T, LAYER_Y},
+                         {LAYER_NORM2, LAYER_T, LAYER_Y, LAYER_X},
+                         {LAYER_UP, LAYER_Y, LAYER_H, LAYER_X},
+                         {LAYER_DOWN, LAYER_H, LAYER_T, LAYER_Y},
+                         {LAYER_NORM3, LAYER_T, LAYER_Y, LAYER_X}},
+    [FOVEA_NORM_PRE] = {{LAYER_NORM1, LAYER_X, LAYER_T, LAYER_X},
+                        {LAYER_SELF, LAYER_T, LAYER_Y, LAYER_X},
+                        {LAYER_NORM2, LAYER_Y, LAYER_T, LAYER_X},
+                        {LAYER_CROSS, LAYER_T, LAYER_Y, LAYER_Y},
+                        {LAYER_NORM3, LAYER_Y, LAYER_T, LAYER_X},
+                        {LAYER_UP, LAYER_T, LAYER_H, LAYER_X},
+                        {LAYER_DOWN, LAYER_H, LAYER_Y, LAYER_Y}},
+};
+
+size_t fovea_layer_plan_size(void)
+{
+    return fovea_round_up(sizeof(struct layer_plan), FOVEA_ALIGNMENT);
+}
+
+enum fovea_status fovea_layer_desc_init(struct fovea_layer_desc *desc, size_t size)
+{
+    FOVEA_CHECK(desc, FOVEA_ERR_NULL);
+    FOVEA_CHECK(size == sizeof *desc, FOVEA_ERR_STRUCT);
+    *desc = (struct fovea_layer_desc){.struct_size = sizeof *desc, .eps = 1e-5f, .beams = 1};
+    return FOVEA_OK;
+}
+
+static enum fovea_status check_desc(const struct fovea_layer_desc *desc, const struct fovea_why *why)
+{
+    FOVEA_REQUIRE(desc, FOVEA_ERR_NULL, why, "layer: no descriptor");
+    FOVEA_REQUIRE(desc->struct_size == sizeof *desc, FOVEA_ERR_STRUCT, why, "layer: struct_size %u is not %zu",
+                  desc->struct_size, sizeof *desc);
+    FOVEA_REQUIRE(desc->decoder <= 1 && desc->cached <= 1, FOVEA_ERR_ENUM, why, "layer: decoder and cached are 0 or 1");
+    FOVEA_REQUIRE((unsigned)desc->norm <= FOVEA_NORM_PRE, FOVEA_ERR_ENUM, why, "layer: norm %u is no place for a norm",
+                  (unsigned)desc->norm);
+    FOVEA_REQUIRE(!desc->cached || desc->decoder, FOVEA_ERR_SHAPE, why, "layer: only a decoder has caches");
+    FOVEA_REQUIRE(desc->beams && desc->batch % desc->beams == 0, FOVEA_ERR_SHAPE, why,
+                  "layer: %zu beams do not divide a batch of %zu", desc->beams, desc->batch);
+    FOVEA_REQUIRE(desc->width && desc->ffn, FOVEA_ERR_SHAPE, why, "layer: width or ffn is 0");
+    return FOVEA_OK;
+}
+
+static enum fovea_status plan_attention(const struct fovea_engine *engine, const struct fovea_layer_desc *desc,
+                                        int cross, struct mha_plan *plan, const struct fovea_why *why)
+{
+    struct fovea_mha_desc mha;
+    FOVEA_TRY(fovea_mha_desc_init(&mha, sizeof mha));
+    mha.keys = !desc->cached ? FOVEA_MHA_PROJECT : cross ? FOVEA_MHA_CACHED : FOVEA_MHA_APPEND;
+    // Beams that share a memory are rows of one cross-attention: (batch, len) is (batch / beams, beams * len).
+    mha.batch = cross ? desc->batch / desc->beams : desc->batch;
+    mha.heads = desc->heads;
+    mha.new_len = desc->len;
+    FOVEA_REQUIRE(fovea_mul(desc->len, cross ? desc->beams : 1, &mha.q_len), FOVEA_ERR_OVERFLOW, why,
+                  "layer: len x beams overflows");
+    mha.kv_len = cross ? desc->memory_len : desc->cached ? desc->kv_len : desc->len;
+    mha.qk_dim = desc->qk_dim;
+    mha.v_dim = desc->v_dim;
+    mha.query_width = mha.out_width = desc->width;
+    mha.key_width = mha.value_width = cross && desc->memory_width ? desc->memory_width : desc->width;
+    mha.causal = desc->decoder && !cross;
+    mha.kv_len_kind = desc->decoder && !cross ? FOVEA_KV_LEN_ALL : FOVEA_KV_LEN_BATCH;
+    mha.residual = 1;
+    return fovea_mha_plan_why(engine, &mha, plan, why);
+}
+
+static enum fovea_status plan_linear(const struct fovea_engine *engine, size_t rows, size_t inputs, size_t outputs,
+                                     enum fovea_activation activation, uint32_t residual, void *plan,
+                                     const struct fovea_why *why)
+{
+    struct fovea_gemm_desc gemm = FOVEA_GEMM_DESC_INIT;
+    gemm.b_packed = 1;
+    gemm.m = rows;
+    gemm.k = gemm.lda = inputs;
+    gemm.n = gemm.ldc = gemm.ldr = outputs;
+    gemm.activation = activation;
+    gemm.residual = residual;
+    const enum fovea_status status = fovea_gemm_plan(engine, &gemm, plan);
+    if (status && why && why->text)
+        fovea_explain_gemm(engine, &gemm, why->text, why->size);
+    return status;
+}
+
+static enum fovea_status plan_norm(const struct fovea_engine *engine, const struct fovea_layer_desc *desc, size_t rows,
+                                   void *plan, const struct fovea_why *why)
+{
+    struct fovea_rowwise_desc norm = FOVEA_ROWWISE_DESC_INIT;
+    norm.op = FOVEA_ROWWISE_LAYERNORM;
+    norm.rows = rows;
+    norm.cols = norm.ldx = norm.ldx2 = norm.ldy = desc->width;
+    norm.eps = desc->eps;
+    const enum fovea_status status = fovea_rowwise_plan(engine, &norm, plan);
+    if (status && why && why->text)
+        fovea_explain_rowwise(engine, &norm, why->text, why->size);
+    return status;
+}
+
+// The operator and the plan of each part.
+static const struct {
+    const struct fovea_operator *op;
+    size_t plan;
+} parts[LAYER_PARTS] = {
+    [LAYER_SELF] = {&fovea_composite_operator, offsetof(struct layer_plan, self)},
+    [LAYER_CROSS] = {&fovea_composite_operator, offsetof(struct layer_plan, cross)},
+    [LAYER_NORM1] = {&fovea_rowwise_operator, offsetof(struct layer_plan, norm)},
+    [LAYER_NORM2] = {&fovea_rowwise_operator, offsetof(struct layer_plan, norm)},
+    [LAYER_NORM3] = {&fovea_rowwise_operator, offsetof(struct layer_plan, norm)},
+    [LAYER_UP] = {&fovea_gemm_operator, offsetof(struct layer_plan, up)},
+    [LAYER_DOWN] = {&fovea_gemm_operator, offsetof(struct layer_plan, down)},
+};
+
+enum fovea_status fovea_layer_plan_why(const struct fovea_engine *engine, const struct fovea_layer_desc *desc,
+                                       void *out, const struct fovea_why *why)
+{
+    FOVEA_REQUIRE(engine && out, FOVEA_ERR_NULL, why, "layer: engine or plan is NULL");
+    FOVEA_TRY(check_desc(desc, why));
+    struct layer_plan *const plan = out;
+    plan->desc = *desc;
+    size_t rows, t_bytes, h_bytes, own;
+    FOVEA_REQUIRE(fovea_mul(desc->batch, desc->len, &rows) && fovea_extent(rows, desc->width, desc->width, &t_bytes) &&
+                      fovea_extent(rows, desc->ffn, desc->ffn, &h_bytes) &&
+                      fovea_add(t_bytes, h_bytes, &own) && fovea_add(own, 2 * FOVEA_ALIGNMENT, &own),
+                  FOVEA_ERR_OVERFLOW, why, "layer: an activation's size overflows");
+    plan->t = 0;
+    plan->h = fovea_round_up(t_bytes, FOVEA_ALIGNMENT);
+
+    FOVEA_TRY(plan_attention(engine, desc, 0, &plan->self, why));
+    if (desc->decoder)
+        FOVEA_TRY(plan_attention(engine, desc, 1, &plan->cross, why));
+    FOVEA_TRY(plan_norm(engine, desc, rows, &plan->norm, why));
+    FOVEA_TRY(plan_linear(engine, rows, desc->width, desc->ffn, desc->activation, 0, &plan->up, why));
+    FOVEA_TRY(plan_linear(engine, rows, desc->ffn, desc->width, FOVEA_ACTIVATION_NONE, 1, &plan->down, why));
+
+    fovea_composite_begin(&plan->composite, fovea_layer_part_args, own);
+    for (int i = 0; i < STEPS; i++) {
+        const struct layer_step *const step = &steps[desc->norm][i];
+        if (!desc->decoder && (step->part == LAYER_CROSS || step->part == LAYER_NORM2))
+            continue;
+        plan->step[plan->composite.parts] = *step;
+        FOVEA_REQUIRE(!fovea_composite_stage(&plan->composite, 1, &parts[step->part].op, &parts[step->part].plan),
+                      FOVEA_ERR_OVERFLOW, why, "layer: shared memory overflows");
+    }
+    return FOVEA_OK;
+}
+
+enum fovea_status fovea_layer_plan(const struct fovea_engine *engine, const struct fovea_layer_desc *desc, void *plan)
+{
+    return fovea_layer_plan_why(engine, desc, plan, NULL);
+}
+
+enum fovea_status fovea_explain_layer(const struct fovea_engine *engine, const struct fovea_layer_desc *desc,
+                                      char *text, size_t text_size)
+{
+    const struct fovea_why why = {text, text_size};
+    struct layer_plan plan;
+    FOVEA_TRY(fovea_layer_plan_why(engine, desc, &plan, &why));
+    const struct fovea_work *const work = &plan.composite.work;
+    fovea_say(&why, "layer: %s-norm %s%s, %zu x %zu x %zu, %zu heads of %zu/%zu, ffn %zu, %u phases, shared %zu B, scratch %zu B",
+              desc->norm == FOVEA_NORM_PRE ? "pre" : "post", desc->decoder ? "decoder" : "encoder",
+              desc->cached ? " with caches" : "", desc->batch, desc->len, desc->width, desc->heads, desc->qk_dim,
+              desc->v_dim, desc->ffn, work->phases, work->shared_bytes, work->scratch_bytes);
+    return FOVEA_OK;
+}

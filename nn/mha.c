@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+// nn/mha.c - runs multi-head attention: the args of each part of a call, and appending to the cache.
+#include "nn/mha.h"
+#include "ops/once.h"
+#include "ops/pack.h"
+
+// The rows of keys a call projects.
+static size_t new_rows(const struct mha_plan *plan, const struct fovea_mha_args *args)
+{
+    return plan->desc.keys == FOVEA_MHA_CACHED ? 0 : args->kv_len;
+}
+
+// The keys its queries may see.
+static size_t seen_keys(const struct mha_plan *plan, const struct fovea_mha_args *args)
+{
+    return plan->desc.keys == FOVEA_MHA_APPEND ? args->position + args->kv_len : args->kv_len;
+}
+
+static float *activation(void *shared, size_t offset)
+{
+    return shared ? (float *)(void *)((char *)shared + offset) : NULL;
+}
+
+static struct fovea_gemm_args linear(const struct fovea_linear *weights, const float *x, float *y, size_t rows)
+{
+    return (struct fovea_gemm_args){.a = x, .b = weights->weight, .c = y, .bias = weights->bias, .m = rows};
+}
+
+// The batch strides of q, k, v and o: what was projected lies densely by the lengths of this call, a cache by its
+// capacity.
+static void batch_strides(const struct mha_plan *plan, const struct fovea_mha_args *args, size_t *strides)
+{
+    const struct fovea_mha_desc *const desc = &plan->desc;
+    const int cached = desc->keys != FOVEA_MHA_PROJECT;
+    const size_t capacity = cached ? args->cache->capacity : args->kv_len;
+    strides[0] = desc->heads * args->q_len * desc->qk_dim;
+    strides[1] = desc->heads * (cached ? fovea_round_up(capacity, 16) : capacity) * desc->qk_dim;
+    strides[2] = desc->heads * capacity * desc->v_dim;
+    strides[3] = desc->heads * args->q_len * desc->v_dim;
+}
+
+static struct fovea_attention_args attention(const struct mha_plan *plan, const struct fovea_mha_args *args,
+                                             void *shared)
+{
+    const struct fovea_mha_desc *const desc = &plan->desc;
+    struct fovea_attention_args a = {.batch = args->batch, .q_len = args->q_len, .kv_len = seen_keys(plan, args)};
+    a.q = activation(shared, plan->q);
+    a.out = activation(shared, plan->o);
+    if (desc->keys == FOVEA_MHA_PROJECT) {
+        a.k = activation(shared, plan->k);
+        a.v = activation(shared, plan->v);
+    } else {
+        a.k = args->cache->k;
+        a.v = args->cache->v;
+    }
+    a.q_offset = (int64_t)args->position;
+    a.kv_lens = args->kv_lens;
+    a.mask = args->mask;
+    return a;
+}
+
+// The append part takes the args of the whole call, with key and value pointing to what was projected.
+static struct fovea_mha_args append(const struct mha_plan *plan, const struct fovea_mha_args *args, void *shared)
+{
+    struct fovea_mha_args a = *args;
+    a.key = activation(shared, plan->k);
+    a.value = activation(shared, plan->v);
+    return a;
+}
+
+void fovea_mha_part_args(const void *composite, const void *call, void *shared, uint32_t part,
+                         struct fovea_part_args *out)
+{
+    const struct mha_plan *const plan = composite;
+    const struct fovea_mha_args *const args = call;
+    const size_t q_rows = args->batch * args->q_len, kv_rows = args->batch * new_rows(plan, args);
+    const struct fovea_mha_weights *const w = args->weights;
+    switch ((enum mha_part)plan->part_of[part]) {
+    case MHA_Q:
+        out->gemm = linear(&w->q, args->query, activation(shared, plan->q), q_rows);
+        break;
+    case MHA_K:
+        out->gemm = linear(&w->k, args->key, activation(shared, plan->k), kv_rows);
+        break;
+    case MHA_V:
+        out->gemm = linear(&w->v, args->value, activation(shared, plan->v), kv_rows);
+        break;
+    case MHA_APPEND_KV:
+        out->mha = append(plan, args, shared);
+        break;
+    case MHA_ATTENTION:
+        batch_strides(plan, args, out->batch_strides);
+        out->attention = attention(plan, args, shared);
+        out->attention.batch_strides = out->batch_strides;
+        break;
+    default:
+        out->gemm = linear(&w->o, activation(shared, plan->o), args->out, q_rows);
+        out->gemm.residual = args->residual;
+        break;
+    }
+}
+
+static uint32_t append_tasks(const void *plan, const void *call, uint32_t phase)
+{
+    (void)plan;
+    (void)phase;
+    return (uint32_t)((const struct fovea_mha_args *)call)->batch;
+}
+
+static void append_task(const void *plan, const void *call, void *shared, void *scratch, uint32_t phase, uint32_t b)
+{
+    (void)plan;
+    (void)shared;
+    (void)scratch;
+    (void)phase;
+    const struct fovea_mha_args *const args = call;
+    const struct fovea_kv_cache *const c = args->cache;
+    const struct fovea_strides k = {0, c->qk_dim, c->kv_heads * c->qk_dim}, v = {0, c->v_dim, c->kv_heads * c->v_dim};
+    const size_t first = b * args->kv_len;
+    fovea_kv_append(c, b, args->position, args->kv_len, args->key + first * k.row, k, args->value + first * v.row, v);
+}
+
+const struct fovea_operator fovea_mha_append_operator = {append_tasks, append_task};
+
+static enum fovea_status check_cache(const struct mha_plan *plan, const struct fovea_mha_args *args)
+{
+    const struct fovea_mha_desc *const desc = &plan->desc;
+    const struct fovea_kv_cache *const cache = args->cache;
+    FOVEA_CHECK(cache && cache->k && cache->v, FOVEA_ERR_NULL);
+    FOVEA_CHECK(cache->struct_size == sizeof *cache, FOVEA_ERR_STRUCT);
+    FOVEA_CHECK(cache->batch >= args->batch && cache->kv_heads == desc->heads && cache->capacity == desc->kv_len &&
+                    cache->qk_dim == desc->qk_dim && cache->v_dim == desc->v_dim,
+                FOVEA_ERR_SHAPE);
+    return FOVEA_OK;
+}
+
+static enum fovea_status check_linear(const struct fovea_linear *linear, size_t inputs, size_t outputs)
+{
+    FOVEA_CHECK(linear->weight, FOVEA_ERR_NULL);
+    FOVEA_CHECK(fovea_blob_matches(linear->weight, inputs, outputs), FOVEA_ERR_FORMAT);
+    return FOVEA_OK;
+}
+
+enum fovea_status fovea_mha_check(const struct mha_plan *plan, const struct fovea_mha_args *args)
+{
+    FOVEA_CHECK(plan && args, FOVEA_ERR_NULL);
+    const struct fovea_mha_desc *const desc = &plan->desc;
+    FOVEA_CHECK(args->batch <= desc->batch && args->q_len <= desc->q_len, FOVEA_ERR_SHAPE);
+    if (args->batch == 0)
+        return FOVEA_OK;
+    const size_t new_max = desc->keys == FOVEA_MHA_APPEND ? desc->new_len : desc->kv_len;
+    FOVEA_CHECK(args->kv_len <= new_max && args->position <= PTRDIFF_MAX - args->kv_len, FOVEA_ERR_SHAPE);
+    if (desc->keys != FOVEA_MHA_PROJECT) {
+        FOVEA_CHECK(desc->keys == FOVEA_MHA_CACHED || seen_keys(plan, args) <= desc->kv_len, FOVEA_ERR_SHAPE);
+        FOVEA_TRY(check_cache(plan, args));
+    }
+    const struct fovea_mha_weights *const w = args->weights;
+    FOVEA_CHECK(w, FOVEA_ERR_NULL);
+    const size_t qk = desc->heads * desc->qk_dim, v = desc->heads * desc->v_dim;
+    if (args->q_len) {
+        FOVEA_CHECK(args->query && args->out && (!desc->residual || args->residual), FOVEA_ERR_NULL);
+        FOVEA_TRY(check_linear(&w->q, desc->query_width, qk));
+        FOVEA_TRY(check_linear(&w->o, v, desc->out_width));
+    }
+    if (new_rows(plan, args)) {
+        FOVEA_CHECK(args->key && args->value, FOVEA_ERR_NULL);
+        FOVEA_TRY(check_linear(&w->k, desc->key_width, qk));
+        FOVEA_TRY(check_linear(&w->v, desc->value_width, v));
+    }
+    FOVEA_CHECK(desc->kv_len_kind == FOVEA_KV_LEN_ALL || args->kv_lens, FOVEA_ERR_NULL);
+    FOVEA_CHECK(!desc->mask || args->mask, FOVEA_ERR_NULL);
+    return FOVEA_OK;
+}
+
+enum fovea_status fovea_mha(const void *plan, const struct fovea_mha_args *args, void *shared, void *scratch,
+                            const struct fovea_executor *executor)
+{
+    FOVEA_TRY(fovea_mha_check(plan, args));
+    return fovea_run(&fovea_composite_operator, plan, args, shared, scratch, executor);
+}
+
+uint32_t fovea_mha_tasks(const void *plan, const struct fovea_mha_args *args, uint32_t phase)
+{
+    if (fovea_mha_check(plan, args) || phase >= ((const struct fovea_work *)plan)->phases)
+        return 0;
+    return fovea_composite_operator.tasks(plan, args, phase);
+}
+
+enum fovea_status fovea_mha_task(const void *plan, const struct fovea_mha_args *args, void *shared, void *scratch,
+                                 uint32_t phase, uint32_t task)
+{
+    FOVEA_TRY(fovea_mha_check(plan, args));
+    return fovea_run_task(&fovea_composite_operator, plan, args, shared, scratch, phase, task);
+}
+
+FOVEA_ONCE(mha)

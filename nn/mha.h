@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// nn/mha.h - the plan of multi-head attention, shared by its planner and its runner, and used by layers.
+#ifndef FOVEA_NN_MHA_H
+#define FOVEA_NN_MHA_H
+
+#include "nn/composite.h"
+#include "ops/attention.h"
+#include "ops/gemm.h"
+
+/// The parts in the order they stand in the composite; which of them exist depends on desc.keys.
+enum mha_part { MHA_Q, MHA_K, MHA_V, MHA_APPEND_KV, MHA_ATTENTION, MHA_O, MHA_PARTS };
+
+/// The composite's own shared memory holds the four activations q, k, v, o.
+struct mha_plan {
+    struct fovea_composite composite; ///< first
+    struct fovea_mha_desc desc;
+    uint8_t part_of[MHA_PARTS];       ///< the enum mha_part of each part of the composite
+    size_t q, k, v, o;                ///< bytes from shared memory to each activation
+    struct fovea_work append;         ///< the plan of the append part: one phase, no memory
+    struct {
+        _Alignas(FOVEA_ALIGNMENT) struct fovea_gemm_layout plan;
+    } projection[4]; ///< q, k, v, o
+    _Alignas(FOVEA_ALIGNMENT) struct fovea_attention_layout attention;
+};
+
+/// Fills the args of a part; appends keys and values to the cache, one task for each batch.
+fovea_part_args_fn fovea_mha_part_args;
+extern const struct fovea_operator fovea_mha_append_operator;
+
+/// What fovea_mha checks before it runs.
+enum fovea_status fovea_mha_check(const struct mha_plan *plan, const struct fovea_mha_args *args);
+/// fovea_mha_plan with a reason.
+enum fovea_status fovea_mha_plan_why(const struct fovea_engine *engine, const struct fovea_mha_desc *desc, void *plan,
+                                     const struct fovea_why *why);
+
+#endif

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+// nn/mha_plan.c - plans multi-head attention: validates, lays out memory, plans the four projections and attention.
+#include "nn/mha.h"
+
+#include <math.h>
+#include <stddef.h>
+
+// Where the plan of each part lies.
+static const size_t plan_offset[MHA_PARTS] = {
+    [MHA_Q] = offsetof(struct mha_plan, projection[0]), [MHA_K] = offsetof(struct mha_plan, projection[1]),
+    [MHA_V] = offsetof(struct mha_plan, projection[2]), [MHA_APPEND_KV] = offsetof(struct mha_plan, append),
+    [MHA_ATTENTION] = offsetof(struct mha_plan, attention), [MHA_O] = offsetof(struct mha_plan, projection[3]),
+};
+
+size_t fovea_mha_plan_size(void)
+{
+    return fovea_round_up(sizeof(struct mha_plan), FOVEA_ALIGNMENT);
+}
+
+enum fovea_status fovea_mha_desc_init(struct fovea_mha_desc *desc, size_t size)
+{
+    FOVEA_CHECK(desc, FOVEA_ERR_NULL);
+    FOVEA_CHECK(size == sizeof *desc, FOVEA_ERR_STRUCT);
+    *desc = (struct fovea_mha_desc){.struct_size = sizeof *desc, .scale = NAN};
+    return FOVEA_OK;
+}
+
+static enum fovea_status check_desc(const struct fovea_mha_desc *desc, const struct fovea_why *why)
+{
+    FOVEA_REQUIRE(desc, FOVEA_ERR_NULL, why, "mha: no descriptor");
+    FOVEA_REQUIRE(desc->struct_size == sizeof *desc, FOVEA_ERR_STRUCT, why, "mha: struct_size %u is not %zu",
+                  desc->struct_size, sizeof *desc);
+    FOVEA_REQUIRE(desc->keys <= FOVEA_MHA_CACHED, FOVEA_ERR_ENUM, why, "mha: keys %u is no enum fovea_mha_keys",
+                  (unsigned)desc->keys);
+    FOVEA_REQUIRE(desc->heads >= 1, FOVEA_ERR_SHAPE, why, "mha: no heads");
+    FOVEA_REQUIRE(desc->query_width && desc->out_width, FOVEA_ERR_SHAPE, why, "mha: a width is 0");
+    FOVEA_REQUIRE(desc->keys == FOVEA_MHA_CACHED || (desc->key_width && desc->value_width), FOVEA_ERR_SHAPE, why,
+                  "mha: key_width or value_width is 0");
+    FOVEA_REQUIRE(desc->keys != FOVEA_MHA_APPEND || desc->new_len <= desc->kv_len, FOVEA_ERR_SHAPE, why,
+                  "mha: new_len %zu exceeds the cache's capacity %zu", desc->new_len, desc->kv_len);
+    FOVEA_REQUIRE(desc->causal <= 1 && desc->mask <= 1 && desc->residual <= 1, FOVEA_ERR_ENUM, why,
+                  "mha: causal, mask and residual are 0 or 1");
+    return FOVEA_OK;
+}
+
+// Bytes of batch x len x heads x dim floats.
+static enum fovea_status activation_bytes(const struct fovea_mha_desc *desc, size_t len, size_t dim, size_t *bytes,
+                                          const struct fovea_why *why)
+{
+    size_t n = desc->batch;
+    FOVEA_REQUIRE(fovea_mul(n, len, &n) && fovea_mul(n, desc->heads, &n) && fovea_mul(n, dim, &n) &&
+                      fovea_mul(n, sizeof(float), &n) && fovea_add(n, FOVEA_ALIGNMENT, bytes),
+                  FOVEA_ERR_OVERFLOW, why, "mha: an activation's size overflows");
+    *bytes = fovea_round_up(n, FOVEA_ALIGNMENT);
+    return FOVEA_OK;
+}
+
+// New keys a call projects, at most.
+static size_t projected_len(const struct fovea_mha_desc *desc)
+{
+    return desc->keys == FOVEA_MHA_PROJECT ? desc->kv_len : desc->keys == FOVEA_MHA_APPEND ? desc->new_len : 0;
+}
+
+static enum fovea_status layout(struct mha_plan *plan, size_t *bytes, const struct fovea_why *why)
+{
+    const struct fovea_mha_desc *const desc = &plan->desc;
+    const size_t lens[] = {desc->q_len, projected_len(desc), projected_len(desc), desc->q_len};
+    const size_t dims[] = {desc->qk_dim, desc->qk_dim, desc->v_dim, desc->v_dim};
+    size_t *const offsets[] = {&plan->q, &plan->k, &plan->v, &plan->o};
+    *bytes = 0;
+    for (int i = 0; i < 4; i++) {
+        size_t own;
+        *offsets[i] = *bytes;
+        FOVEA_TRY(activation_bytes(desc, lens[i], dims[i], &own, why));
+        FOVEA_REQUIRE(fovea_add(*bytes, own, bytes), FOVEA_ERR_OVERFLOW, why, "mha: shared memory overflows");
+    }
+    return FOVEA_OK;
+}
+
+// One projection: rows = batch x len.
+static enum fovea_status plan_linear(const struct fovea_engine *engine, struct mha_plan *plan, enum mha_part part,
+                                     size_t len, size_t inputs, size_t outputs, const struct fovea_why *why)
+{
+    static const char *const names[] = {"q", "k", "v"};
+    struct fovea_gemm_desc gemm = FOVEA_GEMM_DESC_INIT;
+    gemm.b_packed = 1;
+    gemm.k = gemm.lda = inputs;
+    gemm.n = gemm.ldc = gemm.ldr = outputs;
+    gemm.residual = part == MHA_O && plan->desc.residual;
+    FOVEA_REQUIRE(fovea_mul(plan->desc.batch, len, &gemm.m), FOVEA_ERR_OVERFLOW, why, "mha: batch x length overflows");
+    const enum fovea_status status = fovea_gemm_plan(engine, &gemm, (char *)plan + plan_offset[part]);
+    FOVEA_REQUIRE(!status, status, why, "mha: projection %s [%zu, %zu] for %zu rows: %s",
+                  part == MHA_O ? "o" : names[part], outputs, inputs, gemm.m, fovea_status_string(status));
+    return FOVEA_OK;
+}
+
+// Strides of a view (L, heads, dim) that a projection writes.
+static struct fovea_strides projected(const struct fovea_mha_desc *desc, size_t len, size_t dim)
+{
+    return (struct fovea_strides){len * desc->heads * dim, dim, desc->heads * dim};
+}
+
+static enum fovea_status plan_attention(const struct fovea_engine *engine, struct mha_plan *plan,
+                                        const struct fovea_why *why)
+{
+    const struct fovea_mha_desc *const desc = &plan->desc;
+    struct fovea_attention_desc attention;
+    FOVEA_TRY(fovea_attention_desc_init(&attention, sizeof attention));
+    attention.causal = desc->causal;
+    attention.batch = desc->batch;
+    attention.heads = attention.kv_heads = desc->heads;
+    attention.q_len = desc->q_len;
+    attention.kv_len = desc->kv_len;
+    attention.qk_dim = desc->qk_dim;
+    attention.v_dim = desc->v_dim;
+    attention.scale = desc->scale;
+    attention.q = projected(desc, desc->q_len, desc->qk_dim);
+    attention.out = projected(desc, desc->q_len, desc->v_dim);
+    if (desc->keys == FOVEA_MHA_PROJECT) {
+        attention.k = projected(desc, desc->kv_len, desc->qk_dim);
+        attention.v = projected(desc, desc->kv_len, desc->v_dim);
+    } else { // a struct fovea_kv_cache of capacity kv_len
+        const size_t k_head = fovea_round_up(desc->kv_len, 16) * desc->qk_dim, v_head = desc->kv_len * desc->v_dim;
+        attention.k_layout = FOVEA_K_PANELS;
+        attention.k = (struct fovea_strides){desc->heads * k_head, k_head, 0};
+        attention.v = (struct fovea_strides){desc->heads * v_head, v_head, desc->v_dim};
+    }
+    attention.kv_len_kind = desc->kv_len_kind;
+    attention.mask = desc->mask;
+    attention.mask_batch = desc->mask_batch;
+    attention.mask_head = desc->mask_head;
+    attention.mask_row = desc->mask_row;
+    attention.mask_key = desc->mask_key;
+    const enum fovea_status status =
+        fovea_attention_plan(engine, &attention, &plan->attention);
+    if (status && why && why->text)
+        fovea_explain_attention(engine, &attention, why->text, why->size);
+    return status;
+}
+
+// Appends stage `parts` to the composite.
+static enum fovea_status stage(struct mha_plan *plan, const enum mha_part *parts, uint32_t count,
+                               const struct fovea_operator *const *ops)
+{
+    size_t offsets[3];
+    for (uint32_t i = 0; i < count; i++) {
+        plan->part_of[plan->composite.parts + i] = (uint8_t)parts[i];
+        offsets[i] = plan_offset[parts[i]];
+    }
+    return fovea_composite_stage(&plan->composite, count, ops, offsets);
+}
+
+enum fovea_status fovea_mha_plan_why(const struct fovea_engine *engine, const struct fovea_mha_desc *desc, void *out,
+                                     const struct fovea_why *why)
+{
+    FOVEA_REQUIRE(engine && out, FOVEA_ERR_NULL, why, "mha: engine or plan is NULL");
+    FOVEA_TRY(check_desc(desc, why));
+    struct mha_plan *const plan = out;
+    size_t own;
+    plan->desc = *desc;
+    FOVEA_TRY(layout(plan, &own, why));
+    const size_t qk = desc->heads * desc->qk_dim, v = desc->heads * desc->v_dim, len = projected_len(desc);
+    FOVEA_TRY(plan_attention(engine, plan, why));
+    FOVEA_TRY(plan_linear(engine, plan, MHA_Q, desc->q_len, desc->query_width, qk, why));
+    if (desc->keys != FOVEA_MHA_CACHED) {
+        FOVEA_TRY(plan_linear(engine, plan, MHA_K, len, desc->key_width, qk, why));
+        FOVEA_TRY(plan_linear(engine, plan, MHA_V, len, desc->value_width, v, why));
+    }
+    FOVEA_TRY(plan_linear(engine, plan, MHA_O, desc->q_len, v, desc->out_width, why));
+    plan->append = (struct fovea_work){.phases = 1};
+
+    static const enum mha_part projections[] = {MHA_Q, MHA_K, MHA_V}, append[] = {MHA_APPEND_KV},
+                               attention[] = {MHA_ATTENTION}, output[] = {MHA_O};
+    static const struct fovea_operator *const gemms[] = {&fovea_gemm_operator, &fovea_gemm_operator,
+                                                         &fovea_gemm_operator};
+    static const struct fovea_operator *const appends[] = {&fovea_mha_append_operator};
+    static const struct fovea_operator *const attentions[] = {&fovea_attention_operator};
+    fovea_composite_begin(&plan->composite, fovea_mha_part_args, own);
+    FOVEA_TRY(stage(plan, projections, desc->keys == FOVEA_MHA_CACHED ? 1 : 3, gemms));
+    if (desc->keys == FOVEA_MHA_APPEND)
+        FOVEA_TRY(stage(plan, append, 1, appends));
+    FOVEA_TRY(stage(plan, attention, 1, attentions));
+    return stage(plan, output, 1, gemms);
+}
+
+enum fovea_status fovea_mha_plan(const struct fovea_engine *engine, const struct fovea_mha_desc *desc, void *plan)
+{
+    return fovea_mha_plan_why(engine, desc, plan, NULL);
+}
+
+enum fovea_status fovea_explain_mha(const struct fovea_engine *engine, const struct fovea_mha_desc *desc, char *text,
+                                    size_t text_size)
+{
+    static const char *const names[] = {"projected", "appended to a cache", "from a cache"};
+    const struct fovea_why why = {text, text_size};
+    struct mha_plan plan;
+    FOVEA_TRY(fovea_mha_plan_why(engine, desc, &plan, &why));
+    const struct fovea_work *const work = &plan.composite.work;
+    fovea_say(&why, "mha: batch %zu, heads %zu, q %zu x kv %zu, d %zu/%zu, keys %s, %u phases, shared %zu B, scratch %zu B",
+              desc->batch, desc->heads, desc->q_len, desc->kv_len, desc->qk_dim, desc->v_dim, names[desc->keys],
+              work->phases, work->shared_bytes, work->scratch_bytes);
+    return FOVEA_OK;
+}

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: Apache-2.0
+// nn/transformer.c - makes a Transformer object: plans, one block of memory, weights, positions.
+#include "nn/transformer.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+void *fovea_arena_take(struct arena *arena, size_t count, size_t bytes)
+{
+    const size_t at = arena->used;
+    size_t own;
+    if (!fovea_mul(count, bytes, &own) || !fovea_add(own, FOVEA_ALIGNMENT - 1, &own) ||
+        !fovea_add(at, own / FOVEA_ALIGNMENT * FOVEA_ALIGNMENT, &arena->used))
+        arena->failed = 1;
+    return arena->base && !arena->failed ? arena->base + at : NULL;
+}
+
+static enum fovea_status check(const struct fovea_transformer_config *c, const struct fovea_transformer_options *o,
+                               const struct fovea_why *why)
+{
+    FOVEA_REQUIRE(c && o, FOVEA_ERR_NULL, why, "transformer: config or options is NULL");
+    FOVEA_REQUIRE(c->struct_size == sizeof *c && o->struct_size == sizeof *o, FOVEA_ERR_STRUCT, why,
+                  "transformer: struct_size of config or options is wrong");
+    FOVEA_REQUIRE((unsigned)c->positions <= FOVEA_POSITIONS_NONE, FOVEA_ERR_ENUM, why, "transformer: positions is %u",
+                  (unsigned)c->positions);
+    FOVEA_REQUIRE(c->d_model && c->target_vocab && c->source_vocab && c->decoder_layers, FOVEA_ERR_SHAPE, why,
+                  "transformer: d_model, a vocabulary or the number of decoder layers is 0");
+    FOVEA_REQUIRE(c->bos < c->target_vocab && c->eos < c->target_vocab, FOVEA_ERR_SHAPE, why,
+                  "transformer: bos %u or eos %u is no token of %zu", c->bos, c->eos, c->target_vocab);
+    FOVEA_REQUIRE(o->workers && o->batch && o->beam && o->max_source && o->max_target, FOVEA_ERR_SHAPE, why,
+                  "transformer: workers, batch, beam, max_source and max_target must be at least 1");
+    FOVEA_REQUIRE(o->batch <= UINT32_MAX / o->beam && o->beam <= UINT32_MAX / c->target_vocab, FOVEA_ERR_OVERFLOW, why,
+                  "transformer: batch x beam x vocabulary overflows");
+    return FOVEA_OK;
+}
+
+static struct fovea_layer_desc layer_desc(const struct fovea_transformer *model)
+{
+    const struct fovea_transformer_config *const c = &model->config;
+    return (struct fovea_layer_desc){.struct_size = sizeof(struct fovea_layer_desc),
+                                     .norm = c->norm,
+                                     .activation = c->activation,
+                                     .eps = c->eps,
+                                     .batch = model->options.batch,
+                                     .len = model->options.max_source,
+                                     .memory_len = model->options.max_source,
+                                     .beams = 1,
+                                     .width = c->d_model,
+                                     .heads = c->heads,
+                                     .qk_dim = c->qk_dim,
+                                     .v_dim = c->v_dim,
+                                     .ffn = c->ffn};
+}
+
+static enum fovea_status plan_layers(struct fovea_transformer *model, const struct fovea_why *why)
+{
+    const struct fovea_transformer_options *const o = &model->options;
+    struct fovea_layer_desc desc = layer_desc(model);
+    FOVEA_TRY(fovea_layer_plan_why(model->engine, &desc, &model->encode_layer, why));
+    desc.decoder = 1;
+    desc.len = o->max_target;
+    FOVEA_TRY(fovea_layer_plan_why(model->engine, &desc, &model->decode_layer, why));
+    desc.cached = 1;
+    desc.len = 1;
+    desc.beams = o->beam;
+    desc.batch = o->batch * o->beam;
+    desc.kv_len = o->max_target;
+    FOVEA_TRY(fovea_layer_plan_why(model->engine, &desc, &model->step_layer, why));
+
+    struct fovea_mha_desc fill;
+    FOVEA_TRY(fovea_mha_desc_init(&fill, sizeof fill));
+    fill.keys = FOVEA_MHA_APPEND;
+    fill.batch = o->batch;
+    fill.heads = model->config.heads;
+    fill.kv_len = fill.new_len = o->max_source;
+    fill.qk_dim = model->config.qk_dim;
+    fill.v_dim = model->config.v_dim;
+    fill.query_width = fill.key_width = fill.value_width = fill.out_width = model->config.d_model;
+    return fovea_mha_plan_why(model->engine, &fill, &model->fill_cross, why);
+}
+
+static enum fovea_status plan_rows(struct fovea_transformer *model, const struct fovea_why *why)
+{
+    const struct fovea_transformer_config *const c = &model->config;
+    struct fovea_rowwise_desc rows = FOVEA_ROWWISE_DESC_INIT;
+    rows.op = FOVEA_ROWWISE_LAYERNORM;
+    rows.rows = model->rows;
+    rows.cols = rows.ldx = rows.ldx2 = rows.ldy = c->d_model;
+    rows.eps = c->eps;
+    enum fovea_status status = fovea_rowwise_plan(model->engine, &rows, &model->norm);
+    rows.op = FOVEA_ROWWISE_LOG_SOFTMAX;
+    rows.cols = rows.ldx = rows.ldx2 = rows.ldy = c->target_vocab;
+    if (!status)
+        status = fovea_rowwise_plan(model->engine, &rows, &model->log_softmax);
+    struct fovea_gemm_desc gemm = FOVEA_GEMM_DESC_INIT;
+    gemm.b_packed = 1;
+    gemm.m = model->rows;
+    gemm.k = gemm.lda = c->d_model;
+    gemm.n = gemm.ldc = c->target_vocab;
+    if (!status)
+        status = fovea_gemm_plan(model->engine, &gemm, &model->to_vocab);
+    FOVEA_REQUIRE(!status, status, why, "transformer: %zu rows of %zu or %zu: %s", model->rows, c->d_model,
+                  c->target_vocab, fovea_status_string(status));
+    return FOVEA_OK;
+}
+
+static enum fovea_status make_plans(struct fovea_transformer *model, const struct fovea_why *why)
+{
+    const struct fovea_transformer_options *const o = &model->options;
+    size_t source, target;
+    FOVEA_REQUIRE(fovea_mul(o->batch, o->max_source, &source) && fovea_mul(o->batch, o->max_target, &target),
+                  FOVEA_ERR_OVERFLOW, why, "transformer: batch x length overflows");
+    model->rows = source > target ? source : target;
+    model->rows = model->rows > o->batch * o->beam ? model->rows : o->batch * o->beam;
+    FOVEA_TRY(plan_layers(model, why));
+    return plan_rows(model, why);
+}
+
+static void layout_caches(struct fovea_transformer *model, struct arena *arena, struct fovea_kv_cache **caches,
+                          size_t batch, size_t capacity)
+{
+    const struct fovea_transformer_config *const c = &model->config;
+    *caches = fovea_arena_take(arena, c->decoder_layers, sizeof **caches);
+    for (size_t i = 0; i < c->decoder_layers; i++) {
+        struct fovea_kv_cache cache = {.struct_size = sizeof cache,
+                                       .batch = batch,
+                                       .kv_heads = c->heads,
+                                       .capacity = capacity,
+                                       .qk_dim = c->qk_dim,
+                                       .v_dim = c->v_dim};
+        size_t k, v;
+        if (fovea_kv_cache_size(&cache, &k, &v)) {
+            arena->failed = 1;
+            return;
+        }
+        cache.k = fovea_arena_take(arena, k, sizeof(float));
+        cache.v = fovea_arena_take(arena, v, sizeof(float));
+        if (*caches)
+            (*caches)[i] = cache;
+    }
+}
+
+// Shared and scratch memory serve one plan at a time: the largest.
+static void layout_work(struct fovea_transformer *model, struct arena *arena)
+{
+    const struct fovea_work *const works[] = {
+        &model->encode_layer.composite.work, &model->decode_layer.composite.work, &model->step_layer.composite.work,
+        &model->fill_cross.composite.work,   &model->norm.work,                   &model->log_softmax.work,
+        &model->to_vocab.work};
+    size_t shared = 0, scratch = 0;
+    for (size_t i = 0; i < sizeof works / sizeof *works; i++) {
+        shared = works[i]->shared_bytes > shared ? works[i]->shared_bytes : shared;
+        scratch = works[i]->scratch_bytes > scratch ? works[i]->scratch_bytes : scratch;
+    }
+    model->shared = fovea_arena_take(arena, shared, 1);
+    model->scratch = fovea_arena_take(arena, model->options.workers, fovea_round_up(scratch, FOVEA_ALIGNMENT));
+}
+
+static enum fovea_status layout(struct fovea_transformer *model, const struct fovea_safetensors *file,
+                                struct arena *arena, const struct fovea_why *why)
+{
+    const struct fovea_transformer_config *const c = &model->config;
+    const struct fovea_transformer_options *const o = &model->options;
+    const size_t row = c->d_model * sizeof(float);
+    FOVEA_TRY(fovea_transformer_load(model, file, arena, why));
+    if (c->positions == FOVEA_POSITIONS_SINUSOIDAL) {
+        const size_t most = o->max_source > o->max_target ? o->max_source : o->max_target;
+        model->source_positions = model->target_positions = fovea_arena_take(arena, most, row);
+    }
+    model->source_lens = fovea_arena_take(arena, o->batch, sizeof *model->source_lens);
+    model->memory = fovea_arena_take(arena, o->batch * o->max_source, row);
+    model->x = fovea_arena_take(arena, model->rows, row);
+    model->log_probs = fovea_arena_take(arena, o->batch * o->beam, c->target_vocab * sizeof(float));
+    layout_caches(model, arena, &model->cross_cache, o->batch, o->max_source);
+    for (int i = 0; i < (o->beam > 1 ? CACHES : 1); i++)
+        layout_caches(model, arena, &model->self_cache[i], o->batch * o->beam, o->max_target);
+    layout_work(model, arena);
+    fovea_search_layout(model, arena);
+    FOVEA_REQUIRE(!arena->failed, FOVEA_ERR_OVERFLOW, why, "transformer: its memory overflows");
+    return FOVEA_OK;
+}
+
+// sin and cos of pos / 10000^(2i/d) in alternating columns. The angle is rounded to f32, then the deterministic sin and
+// cos kernels make the table the same on every machine.
+static enum fovea_status fill_sinusoids(struct fovea_transformer *model)
+{
+    const size_t d = model->config.d_model, half = d / 2 + d % 2;
+    const size_t most = model->options.max_source > model->options.max_target ? model->options.max_source
+                                                                              : model->options.max_target;
+    float *const angles = model->memory, *const values = model->x; // a row each, free while the model is made
+    struct fovea_rowwise_desc desc = FOVEA_ROWWISE_DESC_INIT;
+    desc.rows = 1;
+    desc.cols = desc.ldx = desc.ldx2 = desc.ldy = half;
+    for (size_t pos = 0; pos < most; pos++) {
+        float *const row = model->source_positions + pos * d;
+        for (size_t i = 0; i < half; i++)
+            angles[i] = (float)pos * (float)pow(10000.0, -2.0 * (double)i / (double)d);
+        for (int phase = 0; phase < 2; phase++) {
+            desc.op = phase ? FOVEA_ROWWISE_COS : FOVEA_ROWWISE_SIN;
+            const struct fovea_rowwise_args args = {.x = angles, .y = values, .rows = 1};
+            FOVEA_TRY(fovea_rowwise_once(model->engine, &desc, &args));
+            for (size_t i = 0; 2 * i + (size_t)phase < d; i++)
+                row[2 * i + (size_t)phase] = values[i];
+        }
+    }
+    return FOVEA_OK;
+}
+
+static enum fovea_status build(struct fovea_transformer *model, const struct fovea_safetensors *file, char **memory,
+                               const struct fovea_why *why)
+{
+    FOVEA_TRY(make_plans(model, why));
+    struct arena arena = {NULL, 0, 0};
+    FOVEA_TRY(layout(model, NULL, &arena, why));
+    *memory = aligned_alloc(FOVEA_ALIGNMENT, arena.used);
+    FOVEA_REQUIRE(*memory, FOVEA_ERR_MEMORY, why, "transformer: no memory for %zu bytes", arena.used);
+    arena = (struct arena){*memory, 0, 0};
+    FOVEA_TRY(layout(model, file, &arena, why));
+    return model->config.positions == FOVEA_POSITIONS_SINUSOIDAL ? fill_sinusoids(model) : FOVEA_OK;
+}
+
+enum fovea_status fovea_transformer_create(const struct fovea_engine *engine, const struct fovea_safetensors *file,
+                                           const struct fovea_transformer_config *config,
+                                           const struct fovea_transformer_options *options,
+                                           struct fovea_transformer **out, char *message, size_t message_size)
+{
+    const struct fovea_why why = {message, message_size};
+    FOVEA_REQUIRE(engine && file && out, FOVEA_ERR_NULL, &why, "transformer: engine, file or out is NULL");
+    FOVEA_TRY(check(config, options, &why));
+    struct fovea_transformer *const model = aligned_alloc(FOVEA_ALIGNMENT, sizeof *model);
+    FOVEA_REQUIRE(model, FOVEA_ERR_MEMORY, &why, "transformer: no memory");
+    *model = (struct fovea_transformer){.engine = engine, .config = *config, .options = *options};
+    const enum fovea_status status = build(model, file, &model->block, &why);
+    if (status) {
+        fovea_transformer_destroy(model);
+        return status;
+    }
+    *out = model;
+    return FOVEA_OK;
+}
+
+void fovea_transformer_destroy(struct fovea_transformer *model)
+{
+    if (!model)
+        return;
+    free(model->block);
+    free(model);
+}
+
+const struct fovea_transformer_config *fovea_transformer_config(const struct fovea_transformer *model)
+{
+    return model ? &model->config : NULL;
+}

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+// nn/transformer_config.c - reads a Transformer's architecture from the metadata of its weights.
+#include "nn/transformer.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+// One key of the metadata: a number, or one of two to four words that stand for 0, 1, 2, ...
+struct field {
+    const char *key;
+    size_t offset;
+    enum { SIZE, U32, WORD, FLOAT } kind;
+    const char *words[5];
+};
+
+#define CONFIG(member) offsetof(struct fovea_transformer_config, member)
+static const struct field fields[] = {
+    {"fovea.d_model", CONFIG(d_model), SIZE, {0}},
+    {"fovea.heads", CONFIG(heads), SIZE, {0}},
+    {"fovea.encoder_layers", CONFIG(encoder_layers), SIZE, {0}},
+    {"fovea.decoder_layers", CONFIG(decoder_layers), SIZE, {0}},
+    {"fovea.ffn", CONFIG(ffn), SIZE, {0}},
+    {"fovea.pad", CONFIG(pad), U32, {0}},
+    {"fovea.bos", CONFIG(bos), U32, {0}},
+    {"fovea.eos", CONFIG(eos), U32, {0}},
+    {"fovea.norm_eps", CONFIG(eps), FLOAT, {0}},
+    {"fovea.norm", CONFIG(norm), WORD, {"post", "pre"}},
+    {"fovea.activation", CONFIG(activation), WORD, {"none", "relu", "gelu", "gelu_tanh"}},
+    {"fovea.positions", CONFIG(positions), WORD, {"sinusoidal", "learned", "none"}},
+    {"fovea.embedding_scale", CONFIG(scale_embeddings), WORD, {"none", "sqrt"}},
+};
+
+static int parse_size(const char *text, size_t *out)
+{
+    char *end;
+    const unsigned long long value = strtoull(text, &end, 10);
+    *out = (size_t)value;
+    return *text >= '0' && *text <= '9' && *end == '\0' && value <= 1u << 30;
+}
+
+static int parse_word(const char *text, const char *const *words, uint32_t *out)
+{
+    for (*out = 0; words[*out]; (*out)++)
+        if (strcmp(words[*out], text) == 0)
+            return 1;
+    return 0;
+}
+
+static int parse_field(const struct field *field, const char *text, struct fovea_transformer_config *config)
+{
+    void *const to = (char *)config + field->offset;
+    size_t size = 0;
+    uint32_t word = 0;
+    float number = 0;
+    char *end;
+    switch (field->kind) {
+    case SIZE:
+        return parse_size(text, &size) && memcpy(to, &size, sizeof size);
+    case U32:
+        word = parse_size(text, &size) ? (uint32_t)size : UINT32_MAX;
+        return word != UINT32_MAX && memcpy(to, &word, sizeof word);
+    case WORD: // every enum of the configuration is as large as a uint32_t
+        return parse_word(text, field->words, &word) && memcpy(to, &word, sizeof word);
+    default:
+        number = strtof(text, &end);
+        return end != text && *end == '\0' && number >= 0 && memcpy(to, &number, sizeof number);
+    }
+}
+
+_Static_assert(sizeof(enum fovea_norm_place) == sizeof(uint32_t) && sizeof(enum fovea_positions) == sizeof(uint32_t) &&
+                   sizeof(enum fovea_activation) == sizeof(uint32_t),
+               "enums are read as words");
+
+// The first size of a 2-D tensor: the vocabulary of an embedding.
+static enum fovea_status rows_of(const struct fovea_safetensors *file, const char *name, size_t *rows,
+                                 const struct fovea_why *why)
+{
+    const struct fovea_tensor *const t = fovea_safetensors_find(file, name);
+    FOVEA_REQUIRE(t, FOVEA_ERR_FORMAT, why, "tensor \"%s\" is missing", name);
+    FOVEA_REQUIRE(t->dims == 2 && t->shape[0], FOVEA_ERR_FORMAT, why, "tensor \"%s\" has no rows", name);
+    *rows = t->shape[0];
+    return FOVEA_OK;
+}
+
+enum fovea_status fovea_transformer_config_from(const struct fovea_safetensors *file,
+                                                struct fovea_transformer_config *out, char *message,
+                                                size_t message_size)
+{
+    const struct fovea_why why = {message, message_size};
+    FOVEA_REQUIRE(file && out, FOVEA_ERR_NULL, &why, "transformer: file or config is NULL");
+    struct fovea_transformer_config config = {.struct_size = sizeof config};
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
+        const char *const text = fovea_safetensors_metadata(file, fields[i].key);
+        FOVEA_REQUIRE(text, FOVEA_ERR_FORMAT, &why, "transformer: the file's metadata has no \"%s\"", fields[i].key);
+        FOVEA_REQUIRE(parse_field(&fields[i], text, &config), FOVEA_ERR_FORMAT, &why,
+                      "transformer: \"%s\" cannot be \"%.40s\"", fields[i].key, text);
+    }
+    FOVEA_REQUIRE(config.heads && config.d_model % config.heads == 0, FOVEA_ERR_FORMAT, &why,
+                  "transformer: %zu heads do not divide a width of %zu", config.heads, config.d_model);
+    config.qk_dim = config.v_dim = config.d_model / config.heads;
+    config.final_norm = config.norm == FOVEA_NORM_PRE;
+    // Head sizes that differ from d_model / heads show in the shapes of the first layer's projections.
+    FOVEA_TRY(rows_of(file, "source_embedding.weight", &config.source_vocab, &why));
+    FOVEA_TRY(rows_of(file, "target_embedding.weight", &config.target_vocab, &why));
+    static const char *const projections[] = {"encoder.layers.0.self_attention.q.weight",
+                                              "encoder.layers.0.self_attention.v.weight"};
+    size_t *const dims[] = {&config.qk_dim, &config.v_dim};
+    for (int i = 0; i < 2 && config.encoder_layers; i++) {
+        size_t rows;
+        FOVEA_TRY(rows_of(file, projections[i], &rows, &why));
+        FOVEA_REQUIRE(rows % config.heads == 0, FOVEA_ERR_FORMAT, &why, "tensor \"%s\": %zu rows for %zu heads",
+                      projections[i], rows, config.heads);
+        *dims[i] = rows / config.heads;
+    }
+    *out = config;
+    return FOVEA_OK;
+}

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+// nn/transformer_load.c - finds a Transformer's tensors by name, checks their shapes, packs and copies them.
+//
+// It runs twice: without a file it only takes memory from an arena that measures, so sizes and layout cannot differ.
+#include "nn/transformer.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct loader {
+    const struct fovea_engine *engine;
+    const struct fovea_safetensors *file; ///< NULL: measure only
+    struct arena *arena;
+    const struct fovea_why *why;
+    char prefix[64];
+};
+
+// The tensor prefix.name of that shape (cols 0: one dimension). Biases may be missing.
+static enum fovea_status find(const struct loader *loader, const char *name, size_t rows, size_t cols, int optional,
+                              const float **out)
+{
+    char full[160];
+    snprintf(full, sizeof full, "%s%s", loader->prefix, name);
+    *out = NULL;
+    const struct fovea_tensor *const t = fovea_safetensors_find(loader->file, full);
+    if (!t && optional)
+        return FOVEA_OK;
+    FOVEA_REQUIRE(t, FOVEA_ERR_FORMAT, loader->why, "tensor \"%s\" is missing", full);
+    FOVEA_REQUIRE(strcmp(t->dtype, "F32") == 0, FOVEA_ERR_FORMAT, loader->why, "tensor \"%s\" is %s, not F32", full,
+                  t->dtype);
+    FOVEA_REQUIRE(t->dims == (cols ? 2u : 1u) && t->shape[0] == rows && (!cols || t->shape[1] == cols),
+                  FOVEA_ERR_FORMAT, loader->why, "tensor \"%s\": shape [%zu, %zu] of %u dimensions, expected [%zu, %zu]",
+                  full, t->shape[0], t->shape[1], t->dims, rows, cols);
+    *out = t->data;
+    return FOVEA_OK;
+}
+
+// Copies a tensor of rows x cols (cols 0: a vector). An optional one that is missing leaves NULL but keeps its room.
+static enum fovea_status copy(const struct loader *loader, const char *name, size_t rows, size_t cols, int optional,
+                              float **out)
+{
+    float *const to = fovea_arena_take(loader->arena, rows, (cols ? cols : 1) * sizeof(float));
+    *out = to;
+    if (!loader->file)
+        return FOVEA_OK;
+    const float *from;
+    FOVEA_TRY(find(loader, name, rows, cols, optional, &from));
+    if (from)
+        memcpy(to, from, rows * (cols ? cols : 1) * sizeof(float));
+    else
+        *out = NULL;
+    return FOVEA_OK;
+}
+
+// A Linear: name.weight [outputs, inputs] packed, name.bias [outputs] copied.
+static enum fovea_status load_linear(const struct loader *loader, const char *name, size_t inputs, size_t outputs,
+                                     struct fovea_linear *out)
+{
+    char part[64];
+    size_t bytes;
+    float *bias;
+    FOVEA_REQUIRE(!fovea_pack_size(inputs, outputs, &bytes), FOVEA_ERR_OVERFLOW, loader->why, "%s%s: too large",
+                  loader->prefix, name);
+    void *const blob = fovea_arena_take(loader->arena, bytes, 1);
+    snprintf(part, sizeof part, "%s.bias", name);
+    FOVEA_TRY(copy(loader, part, outputs, 0, 1, &bias));
+    *out = (struct fovea_linear){blob, bias};
+    if (!loader->file)
+        return FOVEA_OK;
+    const float *weight;
+    snprintf(part, sizeof part, "%s.weight", name);
+    FOVEA_TRY(find(loader, part, outputs, inputs, 0, &weight));
+    return fovea_pack(loader->engine, FOVEA_TRANS, inputs, outputs, weight, inputs, blob, bytes);
+}
+
+static enum fovea_status load_norm(const struct loader *loader, const char *name, size_t width, struct fovea_norm *out)
+{
+    char part[64];
+    float *gamma, *beta;
+    snprintf(part, sizeof part, "%s.weight", name);
+    FOVEA_TRY(copy(loader, part, width, 0, 0, &gamma));
+    snprintf(part, sizeof part, "%s.bias", name);
+    FOVEA_TRY(copy(loader, part, width, 0, 1, &beta));
+    *out = (struct fovea_norm){gamma, beta};
+    return FOVEA_OK;
+}
+
+static enum fovea_status load_attention(const struct loader *loader, const struct fovea_transformer_config *c,
+                                        const char *name, struct fovea_mha_weights *out)
+{
+    const size_t d = c->d_model, qk = c->heads * c->qk_dim, v = c->heads * c->v_dim;
+    const struct {
+        const char *name;
+        size_t inputs, outputs;
+        struct fovea_linear *to;
+    } parts[] = {{"q", d, qk, &out->q}, {"k", d, qk, &out->k}, {"v", d, v, &out->v}, {"o", v, d, &out->o}};
+    for (int i = 0; i < 4; i++) {
+        char part[48];
+        snprintf(part, sizeof part, "%s.%s", name, parts[i].name);
+        FOVEA_TRY(load_linear(loader, part, parts[i].inputs, parts[i].outputs, parts[i].to));
+    }
+    return FOVEA_OK;
+}
+
+static enum fovea_status load_layer(struct loader *loader, const struct fovea_transformer_config *c,
+                                    const char *stack, size_t index, struct fovea_layer_weights *out)
+{
+    const int decoder = stack[0] == 'd';
+    snprintf(loader->prefix, sizeof loader->prefix, "%s.layers.%zu.", stack, index);
+    FOVEA_TRY(load_attention(loader, c, "self_attention", &out->self_attention));
+    FOVEA_TRY(load_norm(loader, "norm1", c->d_model, &out->norm1));
+    if (decoder) {
+        FOVEA_TRY(load_attention(loader, c, "cross_attention", &out->cross_attention));
+        FOVEA_TRY(load_norm(loader, "norm2", c->d_model, &out->norm2));
+    }
+    FOVEA_TRY(load_norm(loader, decoder ? "norm3" : "norm2", c->d_model, &out->norm3));
+    FOVEA_TRY(load_linear(loader, "ffn.up", c->d_model, c->ffn, &out->up));
+    FOVEA_TRY(load_linear(loader, "ffn.down", c->ffn, c->d_model, &out->down));
+    loader->prefix[0] = '\0';
+    return FOVEA_OK;
+}
+
+// Learned positions: as many rows as the longest sequence needs; the file may have more.
+static enum fovea_status load_positions(const struct loader *loader, const char *name, size_t rows, size_t width,
+                                        float **out)
+{
+    *out = fovea_arena_take(loader->arena, rows, width * sizeof(float));
+    if (!loader->file)
+        return FOVEA_OK;
+    const struct fovea_tensor *const t = fovea_safetensors_find(loader->file, name);
+    FOVEA_REQUIRE(t && t->dims == 2 && t->shape[0] >= rows, FOVEA_ERR_FORMAT, loader->why,
+                  "tensor \"%s\" is missing or has fewer than %zu rows", name, rows);
+    const float *from;
+    FOVEA_TRY(find(loader, name, t->shape[0], width, 0, &from));
+    memcpy(*out, from, rows * width * sizeof(float));
+    return FOVEA_OK;
+}
+
+enum fovea_status fovea_transformer_load(struct fovea_transformer *model, const struct fovea_safetensors *file,
+                                         struct arena *arena, const struct fovea_why *why)
+{
+    const struct fovea_transformer_config *const c = &model->config;
+    const struct fovea_transformer_options *const o = &model->options;
+    struct loader loader = {model->engine, file, arena, why, ""};
+    model->encoder = fovea_arena_take(arena, c->encoder_layers, sizeof *model->encoder);
+    model->decoder = fovea_arena_take(arena, c->decoder_layers, sizeof *model->decoder);
+    struct fovea_layer_weights unused; // while measuring there is nowhere to write
+    for (size_t i = 0; i < c->encoder_layers; i++)
+        FOVEA_TRY(load_layer(&loader, c, "encoder", i, file ? &model->encoder[i] : &unused));
+    for (size_t i = 0; i < c->decoder_layers; i++)
+        FOVEA_TRY(load_layer(&loader, c, "decoder", i, file ? &model->decoder[i] : &unused));
+    if (c->final_norm) {
+        FOVEA_TRY(load_norm(&loader, "encoder.norm", c->d_model, &model->encoder_norm));
+        FOVEA_TRY(load_norm(&loader, "decoder.norm", c->d_model, &model->decoder_norm));
+    }
+    FOVEA_TRY(load_linear(&loader, "output", c->d_model, c->target_vocab, &model->output));
+    FOVEA_TRY(copy(&loader, "source_embedding.weight", c->source_vocab, c->d_model, 0, &model->source_embedding));
+    FOVEA_TRY(copy(&loader, "target_embedding.weight", c->target_vocab, c->d_model, 0, &model->target_embedding));
+    if (c->positions == FOVEA_POSITIONS_LEARNED) {
+        FOVEA_TRY(load_positions(&loader, "source_positions.weight", o->max_source, c->d_model,
+                                 &model->source_positions));
+        FOVEA_TRY(load_positions(&loader, "target_positions.weight", o->max_target, c->d_model,
+                                 &model->target_positions));
+    }
+    return FOVEA_OK;
+}

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/model/random_model.c - a Transformer with random weights, as a safetensors file in memory.
+#include "tests/model/random_model.h"
+
+#include "tests/support/test.h"
+
+enum { HEADER_MAX = 1 << 16 };
+
+struct writer {
+    char *header;
+    size_t header_used;
+    float *data;
+    size_t count, capacity;
+    uint64_t seed;
+};
+
+// One tensor of rows x cols (cols 0: a vector) with entries of about 1/sqrt(fan in), around `centre`.
+static void tensor(struct writer *w, const char *prefix, const char *name, size_t rows, size_t cols, float centre)
+{
+    const size_t n = rows * (cols ? cols : 1);
+    while (w->count + n > w->capacity)
+        w->data = realloc(w->data, (w->capacity = 2 * w->capacity + n) * sizeof *w->data);
+    const float scale = cols ? 1.5f / sqrtf((float)cols) : 0.1f;
+    for (size_t i = 0; i < n; i++)
+        w->data[w->count + i] = centre + scale * test_float(&w->seed);
+    char shape[48];
+    snprintf(shape, sizeof shape, cols ? "%zu,%zu" : "%zu", rows, cols);
+    w->header_used += (size_t)snprintf(w->header + w->header_used, HEADER_MAX - w->header_used,
+                                       "%s\"%s%s\":{\"dtype\":\"F32\",\"shape\":[%s],\"data_offsets\":[%zu,%zu]}",
+                                       w->header_used > 1 ? "," : "", prefix, name, shape, w->count * sizeof(float),
+                                       (w->count + n) * sizeof(float));
+    w->count += n;
+}
+
+static void linear(struct writer *w, const char *prefix, const char *name, size_t inputs, size_t outputs)
+{
+    char full[64];
+    snprintf(full, sizeof full, "%s.weight", name);
+    tensor(w, prefix, full, outputs, inputs, 0);
+    snprintf(full, sizeof full, "%s.bias", name);
+    tensor(w, prefix, full, outputs, 0, 0);
+}
+
+static void norm(struct writer *w, const char *prefix, const char *name, size_t width)
+{
+    char full[64];
+    snprintf(full, sizeof full, "%s.weight", name);
+    tensor(w, prefix, full, width, 0, 1);
+    snprintf(full, sizeof full, "%s.bias", name);
+    tensor(w, prefix, full, width, 0, 0);
+}
+
+static void attention(struct writer *w, const struct fovea_transformer_config *c, const char *prefix)
+{
+    linear(w, prefix, "q", c->d_model, c->heads * c->qk_dim);
+    linear(w, prefix, "k", c->d_model, c->heads * c->qk_dim);
+    linear(w, prefix, "v", c->d_model, c->heads * c->v_dim);
+    linear(w, prefix, "o", c->heads * c->v_dim, c->d_model);
+}
+
+static void layer(struct writer *w, const struct fovea_transformer_config *c, const char *stack, size_t index)
+{
+    char prefix[64], part[96];
+    snprintf(prefix, sizeof prefix, "%s.layers.%zu.", stack, index);
+    snprintf(part, sizeof part, "%sself_attention.", prefix);
+    attention(w, c, part);
+    if (stack[0] == 'd') {
+        snprintf(part, sizeof part, "%scross_attention.", prefix);
+        attention(w, c, part);
+        norm(w, prefix, "norm3", c->d_model);
+    }
+    norm(w, prefix, "norm1", c->d_model);
+    norm(w, prefix, "norm2", c->d_model);
+    linear(w, prefix, "ffn.up", c->d_model, c->ffn);
+    linear(w, prefix, "ffn.down", c->ffn, c->d_model);
+}
+
+unsigned char *random_model(const struct fovea_transformer_config *c, uint64_t seed, size_t *size)
+{
+    struct writer w = {.header = calloc(1, HEADER_MAX), .header_used = 1, .seed = seed};
+    w.header[0] = '{';
+    tensor(&w, "", "source_embedding.weight", c->source_vocab, c->d_model, 0);
+    tensor(&w, "", "target_embedding.weight", c->target_vocab, c->d_model, 0);
+    for (size_t i = 0; i < c->encoder_layers; i++)
+        layer(&w, c, "encoder", i);
+    for (size_t i = 0; i < c->decoder_layers; i++)
+        layer(&w, c, "decoder", i);
+    norm(&w, "", "encoder.norm", c->d_model);
+    norm(&w, "", "decoder.norm", c->d_model);
+    linear(&w, "", "output", c->d_model, c->target_vocab);
+    w.header[w.header_used++] = '}';
+    while (w.header_used % 8)
+        w.header[w.header_used++] = ' ';
+    *size = 8 + w.header_used + w.count * sizeof(float);
+    unsigned char *const bytes = test_alloc(*size);
+    for (int i = 0; i < 8; i++)
+        bytes[i] = (unsigned char)(w.header_used >> (8 * i));
+    memcpy(bytes + 8, w.header, w.header_used);
+    memcpy(bytes + 8 + w.header_used, w.data, w.count * sizeof(float));
+    free(w.header);
+    free(w.data);
+    return bytes;
+}

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/support/engines.h - an engine for each ISA of this machine.
+#ifndef FOVEA_TESTS_SUPPORT_ENGINES_H
+#define FOVEA_TESTS_SUPPORT_ENGINES_H
+
+#include "fovea/engine.h"
+
+/// Every ISA fovea knows, the defining one first.
+enum { TEST_ISAS = 4 };
+extern const char *const test_isas[TEST_ISAS];
+
+/// An engine capped at isa, or NULL where the CPU lacks it. Exits where there is none for another reason.
+struct fovea_engine *test_engine(const char *isa, const struct fovea_tiling *tiling);
+
+/// One engine for each ISA, NULL where the CPU lacks it. Returns how many there are and prints a line for each that is not.
+int test_engines(struct fovea_engine *engines[TEST_ISAS]);
+void test_engines_free(struct fovea_engine *engines[TEST_ISAS]);
+
+#endif

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/support/operator.c - every operator through its public functions, and every way to run one.
+#include "tests/support/operator.h"
+#include "tests/support/memory.h"
+#include "tests/support/test.h"
+#include "tests/support/threads.h"
+
+// The typed functions of one operator behind untyped ones.
+#define OPERATOR(op)                                                                                                   \
+    static enum fovea_status op##_plan(const struct fovea_engine *engine, const void *desc, void *plan)                \
+    {                                                                                                                  \
+        return fovea_##op##_plan(engine, desc, plan);                                                                  \
+    }                                                                                                                  \
+    static enum fovea_status op##_explain(const struct fovea_engine *engine, const void *desc, char *text,             \
+                                          size_t size)                                                                 \
+    {                                                                                                                  \
+        return fovea_explain_##op(engine, desc, text, size);                                                           \
+    }                                                                                                                  \
+    static enum fovea_status op##_run(const void *plan, const void *args, void *shared, void *scratch,                 \
+                                      const struct fovea_executor *executor)                                           \
+    {                                                                                                                  \
+        return fovea_##op(plan, args, shared, scratch, executor);                                                      \
+    }                                                                                                                  \
+    static uint32_t op##_tasks(const void *plan, const void *args, uint32_t phase)                                     \
+    {                                                                                                                  \
+        return fovea_##op##_tasks(plan, args, phase);                                                                  \
+    }                                                                                                                  \
+    static enum fovea_status op##_task(const void *plan, const void *args, void *shared, void *scratch,                \
+                                       uint32_t phase, uint32_t task)                                                  \
+    {                                                                                                                  \
+        return fovea_##op##_task(plan, args, shared, scratch, phase, task);                                            \
+    }                                                                                                                  \
+    const struct test_operator test_##op = {#op,    fovea_##op##_plan_size, op##_plan, op##_explain,                   \
+                                            op##_run, op##_tasks,             op##_task};
+OPERATOR(gemm)
+OPERATOR(rowwise)
+OPERATOR(attention)
+OPERATOR(mha)
+OPERATOR(layer)
+
+const char *const test_way_names[TEST_WAYS] = {"serial", "shuffled threads", "task by task"};
+
+enum { WORKERS = 3 };
+
+static enum fovea_status run_tasks(const struct test_operator *op, const void *plan, const void *args, void *shared,
+                                   void *scratch, uint64_t seed)
+{
+    const struct fovea_work *const work = plan;
+    enum fovea_status status = FOVEA_OK;
+    for (uint32_t phase = 0; phase < work->phases && status == FOVEA_OK; phase++) {
+        const uint32_t count = op->tasks(plan, args, phase);
+        uint32_t *const order = test_alloc(count * sizeof *order);
+        for (uint32_t i = 0; i < count; i++) { // Fisher-Yates, inside out
+            const uint32_t j = test_below(&seed, i + 1);
+            order[i] = order[j];
+            order[j] = i;
+        }
+        for (uint32_t i = 0; i < count && status == FOVEA_OK; i++) {
+            memset(scratch, 0xff, work->scratch_bytes);
+            status = op->task(plan, args, shared, scratch, phase, order[i]);
+        }
+        free(order);
+    }
+    return status;
+}
+
+enum fovea_status test_run(const struct test_operator *op, const struct fovea_engine *engine, const void *desc,
+                           const void *args, enum test_way way, uint64_t seed)
+{
+    const size_t size = op->plan_size();
+    struct fovea_work *plan = test_memory(size, TEST_HIGH);
+    const enum fovea_status status = op->plan(engine, desc, plan);
+    if (status != FOVEA_OK)
+        return status;
+    if (way == TEST_TASKS) {
+        struct fovea_work *const copy = test_memory(size, TEST_HIGH);
+        memcpy(copy, plan, size);
+        memset(plan, 0xff, size);
+        plan = copy;
+    }
+    const size_t workers = way == TEST_THREADS ? WORKERS : 1;
+    void *const shared = test_memory((plan->shared_bytes + 63) / 64 * 64, TEST_HIGH);
+    void *const scratch = test_memory(workers * plan->scratch_bytes, TEST_HIGH);
+    if (way == TEST_TASKS)
+        return run_tasks(op, plan, args, shared, scratch, seed);
+    struct test_threads threads;
+    test_threads_init(&threads, WORKERS, seed);
+    return op->run(plan, args, shared, scratch, way == TEST_THREADS ? &threads.executor : NULL);
+}
