@@ -9,7 +9,7 @@
 
 static const char help[] =
     "usage: fovea run g2p [OPTIONS] [WORD...]\n\n"
-    "Prints the phonemes of English words (letters and apostrophes). Without words they are read from standard input,\n"
+    "Prints the phonemes of English words. Without words as arguments they are read from standard input,\n"
     "one or more on a line.\n\n"
     "  --beam N       width of the beam search, 1 to 32 (default 5; 1 is greedy)\n"
     "  --json         one JSON object for each word\n"
@@ -43,7 +43,7 @@ struct queue {
 static void print_result(const struct queue *queue, const char *word, const struct g2p_result *result)
 {
     if (queue->json)
-        printf("{\"word\": \"%s\", \"phones\": [", word); // only letters and apostrophes: nothing to escape
+        printf("{\"word\": \"%s\", \"phones\": [", word); // letters of the model: nothing to escape
     else
         printf("%s\t", word);
     for (size_t i = 0; i < result->count; i++)

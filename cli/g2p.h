@@ -26,7 +26,7 @@ struct g2p {
 int g2p_open(struct g2p *g2p, const struct fovea_engine *engine, const char *path, size_t beam);
 void g2p_close(struct g2p *g2p);
 
-/// Why a word cannot be converted, or NULL: it must be letters and apostrophes, and not too long.
+/// Why a word cannot be converted, or NULL: its letters must be the model's, and not too many.
 const char *g2p_refuse(const struct g2p *g2p, const char *word);
 
 /// One converted word: phone ids in the model's vocabulary.

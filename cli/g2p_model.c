@@ -140,7 +140,7 @@ const char *g2p_refuse(const struct g2p *g2p, const char *word)
         return "too long";
     for (const char *c = word; *c; c++)
         if (letter_id(g2p, *c) == UINT32_MAX)
-            return "only letters and apostrophes can be read";
+            return "it has a character that is not in the model's alphabet";
     return NULL;
 }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // nn/layer.c - runs an encoder or decoder layer: the args of each of its steps.
 #include "nn/layer.h"
-#include "ops/pack.h"
 
 static struct fovea_mha_args self_args(const struct layer_plan *plan, const struct fovea_layer_args *args)
 {
@@ -101,11 +100,8 @@ enum fovea_status fovea_layer_check(const struct layer_plan *plan, const struct 
         cross.out = args->y;
         FOVEA_TRY(fovea_mha_check(&plan->cross, &cross));
     }
-    FOVEA_CHECK(args->weights->up.weight && args->weights->down.weight, FOVEA_ERR_NULL);
-    FOVEA_CHECK(fovea_blob_matches(args->weights->up.weight, desc->width, desc->ffn) &&
-                    fovea_blob_matches(args->weights->down.weight, desc->ffn, desc->width),
-                FOVEA_ERR_FORMAT);
-    return FOVEA_OK;
+    FOVEA_TRY(fovea_linear_check(&args->weights->up, desc->width, desc->ffn));
+    return fovea_linear_check(&args->weights->down, desc->ffn, desc->width);
 }
 
 enum fovea_status fovea_layer(const void *plan, const struct fovea_layer_args *args, void *shared, void *scratch,

@@ -156,7 +156,12 @@ enum fovea_status fovea_layer_plan_why(const struct fovea_engine *engine, const 
 
 enum fovea_status fovea_layer_plan(const struct fovea_engine *engine, const struct fovea_layer_desc *desc, void *plan)
 {
-    return fovea_layer_plan_why(engine, desc, plan, NULL);
+    FOVEA_CHECK(plan, FOVEA_ERR_NULL);
+    FOVEA_CHECK(fovea_aligned(plan), FOVEA_ERR_ALIGN);
+    struct layer_plan made; // so that a failure writes nothing
+    FOVEA_TRY(fovea_layer_plan_why(engine, desc, &made, NULL));
+    *(struct layer_plan *)plan = made;
+    return FOVEA_OK;
 }
 
 enum fovea_status fovea_explain_layer(const struct fovea_engine *engine, const struct fovea_layer_desc *desc,

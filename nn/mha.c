@@ -134,9 +134,10 @@ static enum fovea_status check_cache(const struct mha_plan *plan, const struct f
     return FOVEA_OK;
 }
 
-static enum fovea_status check_linear(const struct fovea_linear *linear, size_t inputs, size_t outputs)
+enum fovea_status fovea_linear_check(const struct fovea_linear *linear, size_t inputs, size_t outputs)
 {
     FOVEA_CHECK(linear->weight, FOVEA_ERR_NULL);
+    FOVEA_CHECK(fovea_aligned(linear->weight), FOVEA_ERR_ALIGN);
     FOVEA_CHECK(fovea_blob_matches(linear->weight, inputs, outputs), FOVEA_ERR_FORMAT);
     return FOVEA_OK;
 }
@@ -159,13 +160,13 @@ enum fovea_status fovea_mha_check(const struct mha_plan *plan, const struct fove
     const size_t qk = desc->heads * desc->qk_dim, v = desc->heads * desc->v_dim;
     if (args->q_len) {
         FOVEA_CHECK(args->query && args->out && (!desc->residual || args->residual), FOVEA_ERR_NULL);
-        FOVEA_TRY(check_linear(&w->q, desc->query_width, qk));
-        FOVEA_TRY(check_linear(&w->o, v, desc->out_width));
+        FOVEA_TRY(fovea_linear_check(&w->q, desc->query_width, qk));
+        FOVEA_TRY(fovea_linear_check(&w->o, v, desc->out_width));
     }
     if (new_rows(plan, args)) {
         FOVEA_CHECK(args->key && args->value, FOVEA_ERR_NULL);
-        FOVEA_TRY(check_linear(&w->k, desc->key_width, qk));
-        FOVEA_TRY(check_linear(&w->v, desc->value_width, v));
+        FOVEA_TRY(fovea_linear_check(&w->k, desc->key_width, qk));
+        FOVEA_TRY(fovea_linear_check(&w->v, desc->value_width, v));
     }
     FOVEA_CHECK(desc->kv_len_kind == FOVEA_KV_LEN_ALL || args->kv_lens, FOVEA_ERR_NULL);
     FOVEA_CHECK(!desc->mask || args->mask, FOVEA_ERR_NULL);

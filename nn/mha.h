@@ -27,6 +27,8 @@ struct mha_plan {
 fovea_part_args_fn fovea_mha_part_args;
 extern const struct fovea_operator fovea_mha_append_operator;
 
+/// Errors: NULL, ALIGN, FORMAT (no packed blob of that shape).
+enum fovea_status fovea_linear_check(const struct fovea_linear *linear, size_t inputs, size_t outputs);
 /// What fovea_mha checks before it runs.
 enum fovea_status fovea_mha_check(const struct mha_plan *plan, const struct fovea_mha_args *args);
 /// fovea_mha_plan with a reason.

@@ -185,7 +185,12 @@ enum fovea_status fovea_mha_plan_why(const struct fovea_engine *engine, const st
 
 enum fovea_status fovea_mha_plan(const struct fovea_engine *engine, const struct fovea_mha_desc *desc, void *plan)
 {
-    return fovea_mha_plan_why(engine, desc, plan, NULL);
+    FOVEA_CHECK(plan, FOVEA_ERR_NULL);
+    FOVEA_CHECK(fovea_aligned(plan), FOVEA_ERR_ALIGN);
+    struct mha_plan made; // so that a failure writes nothing
+    FOVEA_TRY(fovea_mha_plan_why(engine, desc, &made, NULL));
+    *(struct mha_plan *)plan = made;
+    return FOVEA_OK;
 }
 
 enum fovea_status fovea_explain_mha(const struct fovea_engine *engine, const struct fovea_mha_desc *desc, char *text,

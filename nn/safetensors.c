@@ -263,9 +263,14 @@ enum fovea_status fovea_safetensors_open(const char *path, struct fovea_safetens
     close(fd);
     FOVEA_REQUIRE(bytes != MAP_FAILED, FOVEA_ERR_IO, &why, "%.200s: %s", path,
                   regular ? "cannot be mapped" : "empty, or no regular file");
-    const enum fovea_status status = open_bytes(bytes, (size_t)st.st_size, (size_t)st.st_size, out, &why);
+    fovea_say(&why, "%.200s: ", path); // what is wrong follows
+    const size_t used = message && message_size ? strlen(message) : 0;
+    const struct fovea_why rest = {message ? message + used : NULL, message_size - used};
+    const enum fovea_status status = open_bytes(bytes, (size_t)st.st_size, (size_t)st.st_size, out, &rest);
     if (status)
         munmap(bytes, (size_t)st.st_size);
+    else
+        fovea_say(&why, "%s", "");
     return status;
 }
 

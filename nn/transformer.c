@@ -228,6 +228,10 @@ enum fovea_status fovea_transformer_create(const struct fovea_engine *engine, co
     const struct fovea_why why = {message, message_size};
     FOVEA_REQUIRE(engine && file && out, FOVEA_ERR_NULL, &why, "transformer: engine, file or out is NULL");
     FOVEA_TRY(check(config, options, &why));
+    const size_t tensors = fovea_safetensors_count(file); // each layer has several: bounds what a bad count can cost
+    FOVEA_REQUIRE(config->encoder_layers <= tensors && config->decoder_layers <= tensors, FOVEA_ERR_FORMAT, &why,
+                  "transformer: %zu and %zu layers in a file of %zu tensors", config->encoder_layers,
+                  config->decoder_layers, tensors);
     struct fovea_transformer *const model = aligned_alloc(FOVEA_ALIGNMENT, sizeof *model);
     FOVEA_REQUIRE(model, FOVEA_ERR_MEMORY, &why, "transformer: no memory");
     *model = (struct fovea_transformer){.engine = engine, .config = *config, .options = *options};

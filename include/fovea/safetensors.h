@@ -28,7 +28,7 @@ struct fovea_tensor {
 };
 
 /// Opens and checks a whole file: header, names, dtypes, shapes, offsets (in range, no overlap, size = shape x dtype).
-/// message (may be NULL) gets one line that names the tensor where something is wrong.
+/// message (may be NULL) gets one line that names the file, and the tensor where one is wrong.
 /// Errors: NULL, IO, FORMAT, MEMORY.
 FOVEA_API enum fovea_status fovea_safetensors_open(const char *path, struct fovea_safetensors **out, char *message,
                                                    size_t message_size);

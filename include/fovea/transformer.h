@@ -82,7 +82,7 @@ struct fovea_hypothesis {
     const uint32_t *tokens; ///< owned by the model, until its next search
 };
 /// Encodes and searches: beam 1 is greedy. out gets the best hypothesis of each sequence. Definition of the beam:
-/// docs/architecture.md (at each step the best `beam` of all continuations; ties: lower beam, then lower token).
+/// docs/architecture.md (at each step the best `beam` of all continuations; ties: lower token, then lower parent).
 FOVEA_API enum fovea_status fovea_transformer_search(struct fovea_transformer *model, size_t batch, size_t len,
                                                      const uint32_t *tokens, const uint32_t *lens, size_t beam,
                                                      struct fovea_hypothesis *out,

@@ -14,8 +14,8 @@
 typedef fv_f32 fv_row_step(fv_f32 lane, fv_f32 *x, fv_f32 c);
 
 /// Takes x[0..n) into vecs * FV_LANES lanes. Where y is not NULL, what step leaves of each element is stored there; y
-/// may be x. step, vecs and whether y is NULL are constants where this is called: the lanes stay in registers and
-/// neither a call nor a branch is left in the loop.
+/// may be x. step and vecs are constants where this is called, and y is where it is NULL: the lanes stay in registers
+/// and no call is left in the loop.
 static inline __attribute__((always_inline)) void fv_row_fold(size_t n, const float *x, fv_f32 c, fv_row_step *step,
                                                               size_t vecs, fv_f32 *lanes, float *y)
 {

@@ -89,8 +89,8 @@ static struct exact_row exact_row(size_t n, const float *x)
     struct exact_row row = {-INFINITY, 0, 0};
     double low = INFINITY;
     for (size_t j = 0; j < n; j++) {
-        row.max = fmax(row.max, x[j]);
-        low = fmin(low, x[j]);
+        row.max = x[j] > row.max ? x[j] : row.max; // fmax and fmin here crash gcc 12.2 for aarch64 at -O3
+        low = x[j] < low ? x[j] : low;
     }
     for (size_t j = 0; j < n; j++)
         row.sum += exp(x[j] - row.max);
