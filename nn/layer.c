@@ -77,12 +77,18 @@ void fovea_layer_part_args(const void *composite, const void *call, void *shared
     }
 }
 
+// Nothing to do: pointers may be NULL.
+static int empty(const struct fovea_layer_args *args)
+{
+    return args->batch == 0 || args->len == 0;
+}
+
 enum fovea_status fovea_layer_check(const struct layer_plan *plan, const struct fovea_layer_args *args)
 {
     FOVEA_CHECK(plan && args, FOVEA_ERR_NULL);
     const struct fovea_layer_desc *const desc = &plan->desc;
     FOVEA_CHECK(args->batch <= desc->batch && args->len <= desc->len, FOVEA_ERR_SHAPE);
-    if (args->batch == 0 || args->len == 0)
+    if (empty(args))
         return FOVEA_OK;
     FOVEA_CHECK(args->weights && args->x && args->y, FOVEA_ERR_NULL);
     // The parts check their own weights and caches; any non-NULL activation stands for those in shared memory.
@@ -108,12 +114,14 @@ enum fovea_status fovea_layer(const void *plan, const struct fovea_layer_args *a
                               const struct fovea_executor *executor)
 {
     FOVEA_TRY(fovea_layer_check(plan, args));
+    if (empty(args))
+        return FOVEA_OK;
     return fovea_run(&fovea_composite_operator, plan, args, shared, scratch, executor);
 }
 
 uint32_t fovea_layer_tasks(const void *plan, const struct fovea_layer_args *args, uint32_t phase)
 {
-    if (fovea_layer_check(plan, args) || phase >= ((const struct fovea_work *)plan)->phases)
+    if (fovea_layer_check(plan, args) || empty(args) || phase >= ((const struct fovea_work *)plan)->phases)
         return 0;
     return fovea_composite_operator.tasks(plan, args, phase);
 }
@@ -122,5 +130,6 @@ enum fovea_status fovea_layer_task(const void *plan, const struct fovea_layer_ar
                                    uint32_t phase, uint32_t task)
 {
     FOVEA_TRY(fovea_layer_check(plan, args));
+    FOVEA_CHECK(!empty(args), FOVEA_ERR_SHAPE);
     return fovea_run_task(&fovea_composite_operator, plan, args, shared, scratch, phase, task);
 }

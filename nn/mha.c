@@ -177,12 +177,14 @@ enum fovea_status fovea_mha(const void *plan, const struct fovea_mha_args *args,
                             const struct fovea_executor *executor)
 {
     FOVEA_TRY(fovea_mha_check(plan, args));
+    if (args->batch == 0)
+        return FOVEA_OK; // its pointers may be NULL
     return fovea_run(&fovea_composite_operator, plan, args, shared, scratch, executor);
 }
 
 uint32_t fovea_mha_tasks(const void *plan, const struct fovea_mha_args *args, uint32_t phase)
 {
-    if (fovea_mha_check(plan, args) || phase >= ((const struct fovea_work *)plan)->phases)
+    if (fovea_mha_check(plan, args) || args->batch == 0 || phase >= ((const struct fovea_work *)plan)->phases)
         return 0;
     return fovea_composite_operator.tasks(plan, args, phase);
 }
@@ -191,6 +193,7 @@ enum fovea_status fovea_mha_task(const void *plan, const struct fovea_mha_args *
                                  uint32_t phase, uint32_t task)
 {
     FOVEA_TRY(fovea_mha_check(plan, args));
+    FOVEA_CHECK(args->batch != 0, FOVEA_ERR_SHAPE);
     return fovea_run_task(&fovea_composite_operator, plan, args, shared, scratch, phase, task);
 }
 

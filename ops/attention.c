@@ -32,8 +32,8 @@ static void finish(const struct fovea_attention_tile *tile, const struct fovea_a
 {
     const struct fovea_attention_args *const args = tile->args;
     const size_t head = tile->batch * tile->plan->desc.heads + tile->kv_head * tile->plan->group;
-    tile->plan->kernels->attention_finish.run(
-        state, args->lse != NULL ? args->lse + head * args->q_len + tile->first : NULL);
+    tile->plan->kernels->attention_finish.run(state,
+                                              args->lse != NULL ? args->lse + head * args->q_len + tile->first : NULL);
 }
 
 static void prefill(const struct fovea_attention_layout *plan, const struct fovea_attention_args *args,
@@ -44,8 +44,8 @@ static void prefill(const struct fovea_attention_layout *plan, const struct fove
     const struct place at = place_of(grid, task);
     const size_t query = (grid->tiles - 1 - at.tile) * grid->most; // last tile first: under causal it has most keys
     const size_t rows = fovea_min(grid->most, args->q_len - query);
-    const struct fovea_attention_tile tile = fovea_attention_tile(
-        plan, args, at.batch, at.head / plan->group, at.head % plan->group * args->q_len + query, rows);
+    const struct fovea_attention_tile tile = fovea_attention_tile(plan, args, at.batch, at.head / plan->group,
+                                                                  at.head % plan->group * args->q_len + query, rows);
 
     float *const q = scratch + plan->kernel_floats, *const states = q + plan->q_floats;
     kernels->pack_bt.run(d->qk_dim, rows, args->q + fovea_attention_offset(&tile, tile.q, 0), (ptrdiff_t)tile.q.row, q,
@@ -150,6 +150,10 @@ static enum fovea_status check_args(const struct fovea_attention_layout *plan, c
         return FOVEA_OK;
     }
     FOVEA_CHECK(args->q != NULL && args->out != NULL, FOVEA_ERR_NULL);
+    if (args->batch_strides != NULL) {
+        const struct fovea_attention_desc call = fovea_attention_call(plan, args);
+        FOVEA_TRY(fovea_attention_check_strides(&call, NULL));
+    }
     FOVEA_CHECK(args->kv_lens != NULL || d->kv_len_kind == FOVEA_KV_LEN_ALL, FOVEA_ERR_NULL);
     if (args->kv_len == 0) {
         return FOVEA_OK;

@@ -19,8 +19,9 @@ struct fovea_attention_layout {
 };
 
 /// How a call is cut. Prefill: a task is a tile of queries of one head, over all keys. Decode: the rows of a key head
-/// (its group of query heads x the queries) are cut into blocks; a task is a block and a split of the keys, and a second
-/// phase merges the splits. Both give the same bits; with fewer than 16 queries a prefill tile would be mostly padding.
+/// (its group of query heads x the queries) are cut into blocks; a task is a block and a split of the keys, and a
+/// second phase merges the splits. Both give the same bits; with fewer than 16 queries a prefill tile would be mostly
+/// padding.
 struct fovea_attention_grid {
     bool prefill;
     size_t heads;  ///< prefill: query heads; decode: key heads
@@ -29,10 +30,19 @@ struct fovea_attention_grid {
     size_t tiles;  ///< tiles or blocks of each
     size_t splits; ///< decode: at least 1, for rows without keys are written too; prefill: 1
 };
-extern const struct fovea_operator fovea_attention_operator;
-
 struct fovea_attention_grid fovea_attention_grid(const struct fovea_attention_layout *plan, size_t q_len,
                                                  size_t kv_len);
+
+/// What runs once the plan and args are validated.
+extern const struct fovea_operator fovea_attention_operator;
+
+/// Whether q, k, v and out of these sizes and strides fit in memory, and no rows of out overlap.
+/// Errors: OVERFLOW, STRIDE.
+enum fovea_status fovea_attention_check_strides(const struct fovea_attention_desc *desc, const struct fovea_why *why);
+
+/// The plan's descriptor with the sizes and batch strides of a call.
+struct fovea_attention_desc fovea_attention_call(const struct fovea_attention_layout *plan,
+                                                 const struct fovea_attention_args *args);
 
 /// Query rows that go through the keys together. Row g * q_len + i of a key head is query i of the g-th of its heads.
 struct fovea_attention_tile {

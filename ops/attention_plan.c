@@ -6,7 +6,7 @@
 
 enum {
     PREFILL_QUERIES = 16, // of a head, from which on a tile of queries is worth its lanes
-    DIM_MAX = 512,        // a tile's queries and state, and a chunk's transposed keys, stay within half a MiB of L2
+    DIM_MAX = 512,        // of a worker's scratch 590 KB: all of it in the L2 of a server core
 };
 
 enum fovea_status fovea_attention_desc_init(struct fovea_attention_desc *desc, size_t size)
@@ -117,6 +117,14 @@ static enum fovea_status check_out(const struct fovea_attention_desc *d, const s
     return FOVEA_OK;
 }
 
+enum fovea_status fovea_attention_check_strides(const struct fovea_attention_desc *d, const struct fovea_why *why)
+{
+    FOVEA_TRY(check_rows("q", d, &d->q, d->heads, d->q_len, d->qk_dim, why));
+    FOVEA_TRY(check_k(d, why));
+    FOVEA_TRY(check_rows("v", d, &d->v, d->kv_heads, d->kv_len, d->v_dim, why));
+    return check_out(d, why);
+}
+
 static enum fovea_status check_flag(const char *name, uint32_t flag, const struct fovea_why *why)
 {
     FOVEA_REQUIRE(flag <= 1, FOVEA_ERR_ENUM, why, "attention: %s is %u, neither 0 nor 1", name, (unsigned)flag);
@@ -147,10 +155,7 @@ static enum fovea_status check_desc(const struct fovea_attention_desc *d, const 
                   (unsigned)d->kv_len_kind);
     FOVEA_REQUIRE(!isinf(d->scale), FOVEA_ERR_VALUE, why, "attention: scale is infinite");
     FOVEA_TRY(check_shape(d, why));
-    FOVEA_TRY(check_rows("q", d, &d->q, d->heads, d->q_len, d->qk_dim, why));
-    FOVEA_TRY(check_k(d, why));
-    FOVEA_TRY(check_rows("v", d, &d->v, d->kv_heads, d->kv_len, d->v_dim, why));
-    FOVEA_TRY(check_out(d, why));
+    FOVEA_TRY(fovea_attention_check_strides(d, why));
     const struct axis mask[4] = {
         {d->batch, d->mask_batch}, {d->heads, d->mask_head}, {d->q_len, d->mask_row}, {d->kv_len, d->mask_key}};
     const struct axis bias[4] = {
@@ -232,8 +237,8 @@ enum fovea_status fovea_explain_attention(const struct fovea_engine *engine, con
     const struct fovea_attention_kernel *const kernel =
         grid.prefill ? &plan.kernels->attention_prefill : &plan.kernels->attention_decode;
     fovea_say(&why,
-              "attention: batch %zu, heads %zu/%zu, %zux%zu, dims %zu and %zu, f32%s%s%s, k in %s, kernel %s, %zu tasks "
-              "of %zu rows, shared %zu B, scratch %zu B",
+              "attention: batch %zu, heads %zu/%zu, %zux%zu, dims %zu and %zu, f32%s%s%s, k in %s, kernel %s, "
+              "%zu tasks of %zu rows, shared %zu B, scratch %zu B",
               desc->batch, desc->heads, desc->kv_heads, desc->q_len, desc->kv_len, desc->qk_dim, desc->v_dim,
               desc->causal ? ", causal" : "", desc->mask ? ", mask" : "", desc->bias ? ", bias" : "",
               desc->k_layout == FOVEA_K_PANELS ? "panels" : "rows", kernel->name,

@@ -1,12 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 // ops/attention_tile.c - which keys the rows of a tile see, and the walk over one split of them.
 //
-// Chunks are classed before anything of K or V is read. Causal order and key counts are an end for each row: chunks past
-// all ends are skipped, chunks before all ends are full. For the others, and for all where there is a boolean mask, one
-// word for each key says which rows see it.
+// Chunks are classed before anything of K or V is read. Causal order and key counts are an end for each row: chunks
+// past all ends are skipped, chunks before all ends are full. For the others, and for all where there is a boolean
+// mask, one word for each key says which rows see it.
 #include "ops/attention.h"
 #include <math.h>
 #include <string.h>
+
+struct fovea_attention_desc fovea_attention_call(const struct fovea_attention_layout *plan,
+                                                 const struct fovea_attention_args *args)
+{
+    struct fovea_attention_desc call = plan->desc;
+    call.batch = args->batch;
+    call.q_len = args->q_len;
+    call.kv_len = args->kv_len;
+    if (args->batch_strides != NULL) {
+        call.q.batch = args->batch_strides[0];
+        call.k.batch = args->batch_strides[1];
+        call.v.batch = args->batch_strides[2];
+        call.out.batch = args->batch_strides[3];
+    }
+    return call;
+}
 
 size_t fovea_attention_offset(const struct fovea_attention_tile *tile, struct fovea_strides strides, size_t r)
 {
@@ -37,28 +53,22 @@ struct fovea_attention_tile fovea_attention_tile(const struct fovea_attention_la
                                                  const struct fovea_attention_args *args, size_t batch, size_t kv_head,
                                                  size_t first, size_t rows)
 {
-    const struct fovea_attention_desc *const d = &plan->desc;
+    const struct fovea_attention_desc *const d = &plan->desc, call = fovea_attention_call(plan, args);
     const size_t head = first / args->q_len, last_head = (first + rows - 1) / args->q_len;
     struct fovea_attention_tile tile = {
         .plan = plan,
         .args = args,
         .batch = batch,
         .kv_head = kv_head,
-        .q = d->q,
-        .k = d->k,
-        .v = d->v,
-        .out = d->out,
+        .q = call.q,
+        .k = call.k,
+        .v = call.v,
+        .out = call.out,
         .first = first,
         .rows = rows,
         .least = SIZE_MAX,
         .one_mask = (d->mask_row == 0 || args->q_len == 1) && (d->mask_head == 0 || head == last_head),
     };
-    if (args->batch_strides != NULL) {
-        tile.q.batch = args->batch_strides[0];
-        tile.k.batch = args->batch_strides[1];
-        tile.v.batch = args->batch_strides[2];
-        tile.out.batch = args->batch_strides[3];
-    }
     const struct fovea_strides mask = {d->mask_batch, d->mask_head, d->mask_row};
     const struct fovea_strides bias = {d->bias_batch, d->bias_head, d->bias_row};
     for (size_t r = 0; r < rows; r++) {

@@ -34,15 +34,15 @@ count() {
     passed=$((passed + ${total:-0} - ${bad:-0} - skip)) failed=$((failed + ${bad:-0})) skipped=$((skipped + skip))
 }
 
-# stage NAME PRESET [ctest arguments]: configures, builds, tests one preset.
+# stage NAME PRESET "cmake options" [ctest arguments]: configures, builds, tests one preset.
 stage() {
-    local name=$1 preset=$2 log
-    shift 2
+    local name=$1 preset=$2 options=$3 log
+    shift 3
     [ -z "$only" ] || [ "$only" = "$name" ] || return 0
     log=build/$name.log
     mkdir -p build
     echo "== $name"
-    if ! { cmake --preset "$preset" ${all:+-DFOVEA_TEST_LONG=ON} >"$log" 2>&1 &&
+    if ! { cmake --preset "$preset" $options ${all:+-DFOVEA_TEST_LONG=ON} >"$log" 2>&1 &&
         cmake --build --preset "$preset" >>"$log" 2>&1; }; then
         tail -30 "$log"
         failed=$((failed + 1)) broken+=("$name (build)")
@@ -53,11 +53,11 @@ stage() {
     count "$log"
 }
 
-stage release release
-stage aarch64 aarch64
-stage clang clang -L quick
-stage asan asan -L quick
-stage ubsan ubsan -L quick
+stage release release -DFOVEA_WITH_PTHREADPOOL=ON
+stage aarch64 aarch64 ""
+stage clang clang "" -L quick
+stage asan asan "" -L quick
+stage ubsan ubsan "" -L quick
 
 echo
 [ -f build/release/matrix.txt ] && cat build/release/matrix.txt

@@ -4,6 +4,10 @@
 // Letters: B batch, H query heads, Hkv key heads (H a multiple of Hkv: grouped queries), Lq queries, Lk keys,
 // d the qk_dim, dv the v_dim. A head is a stride: (B, L, H*d) as a projection writes it, (B, H, L, d), packed QKV and
 // caches are all views.
+//
+// The result of a row depends on its query, on the keys and values it sees, and on their positions: not on the other
+// rows of the call, so a sequence may be computed at once, in pieces, or token by token with a cache, to the same bits.
+// K and V of a key that no query of its (batch, key head) sees by causal order, kv_len or mask are not read.
 #ifndef FOVEA_ATTENTION_H
 #define FOVEA_ATTENTION_H
 
@@ -14,7 +18,8 @@
 extern "C" {
 #endif
 
-/// Elements between batches, heads and rows. Any of them may be 0 (broadcast) for inputs.
+/// Elements between batches, heads and rows. Any of them may be 0 (broadcast) for inputs, but for the row of a K in
+/// rows; a row stride other than 0 is at least the row (d or dv).
 struct fovea_strides {
     size_t batch, head, row;
 };
@@ -33,61 +38,80 @@ enum fovea_kv_len {
     FOVEA_KV_LEN_BATCH_ROW = 2, ///< args.kv_lens[b * q_len + i]
 };
 
-/// An attention problem at its capacity; lengths and pointers are args. Sizes may be 0 but for d and dv.
+/// An attention problem at its capacity; lengths and pointers are args. Sizes may be 0 but for d and dv; heads is a
+/// multiple of kv_heads; q_len and kv_len are below 2^32. Masks compose by AND, and the scores are
+/// s = scale * (q . k) + bias.
 struct fovea_attention_desc {
     uint32_t struct_size; ///< sizeof(struct fovea_attention_desc)
     uint32_t causal;      ///< 1: key j is visible to row i iff j <= i + q_offset
     size_t batch, heads, kv_heads;
-    size_t q_len, kv_len;    ///< capacities: the most queries and keys of a call
-    size_t qk_dim, v_dim;    ///< 1 to 512
-    float scale;             ///< default NaN, meaning 1/sqrt(d); otherwise finite
-    enum fovea_k_layout k_layout;
-    struct fovea_strides q, k, v, out; ///< unit stride inside a row
-    enum fovea_kv_len kv_len_kind;
-    uint32_t mask; ///< 1: args.mask, bytes, nonzero = attend
-    uint32_t bias; ///< 1: args.bias, f32, added to the score; -inf hides the key from the row
-    size_t mask_batch, mask_head, mask_row, mask_key; ///< strides in elements; 0 broadcasts
+    size_t q_len, kv_len;              ///< capacities: the most queries and keys of a call
+    size_t qk_dim, v_dim;              ///< 1 to 512
+    float scale;                       ///< default NaN, meaning 1/sqrt(d); otherwise finite
+    enum fovea_k_layout k_layout;      ///< default FOVEA_K_ROWS
+    struct fovea_strides q, k, v, out; ///< unit stride inside a row; no two rows of out overlap
+    enum fovea_kv_len kv_len_kind;     ///< default FOVEA_KV_LEN_ALL
+    uint32_t mask;                     ///< 1: args.mask, bytes, nonzero = attend
+    uint32_t bias;                     ///< 1: args.bias, f32; -inf hides the key from the row, -1e9 does not
+    size_t mask_batch, mask_head, mask_row, mask_key; ///< strides in elements; 0 broadcasts. Heads are query heads
     size_t bias_batch, bias_head, bias_row, bias_key;
 };
-/// Fills in the defaults: scale 1/sqrt(d), everything else 0. size is sizeof(*desc).
+/// Fills in the defaults: scale 1/sqrt(d), everything else 0. size is sizeof(*desc). Errors: NULL, STRUCT.
 FOVEA_API enum fovea_status fovea_attention_desc_init(struct fovea_attention_desc *desc, size_t size);
 
-/// One call. Masks compose by AND; a row that sees no key gives 0, and -inf as its LSE.
+/// One call. A row that sees no key gives 0, and -inf as its LSE. out and lse overlap neither the inputs nor the
+/// memories.
 struct fovea_attention_args {
     const float *q, *k, *v;
     float *out;
-    float *lse;             ///< NULL, or (B, H, Lq) dense: natural log of the sum of exp of the scores
-    size_t batch, q_len, kv_len; ///< of this call, each at most the plan's
-    /// NULL, or the batch strides of q, k, v and out in this call in place of the plan's: dense tensors of another length
-    /// than the plan's capacity have others.
+    float *lse; ///< NULL, or (batch, H, q_len) of this call, dense: natural log of the sum of exp of the scores
+    size_t batch, q_len, kv_len; ///< of this call, each at most the plan's; 0 means 0
+    /// NULL, or the batch strides of q, k, v and out in this call in place of the plan's: dense tensors of another
+    /// length than the plan's capacity have others.
     const size_t *batch_strides;
-    int64_t q_offset;       ///< causal: absolute position of row 0. 0 = top-left, kv_len - q_len = bottom-right
-    const int64_t *q_offsets;  ///< NULL, or one for each batch in place of q_offset
-    const uint32_t *kv_lens;   ///< as kv_len_kind says; each is clamped to kv_len
-    const uint8_t *mask;
-    const float *bias;
+    int64_t q_offset;         ///< causal: absolute position of row 0. 0 = top-left, kv_len - q_len = bottom-right
+    const int64_t *q_offsets; ///< NULL, or one for each batch in place of q_offset
+    const uint32_t *kv_lens;  ///< as kv_len_kind says, with the q_len of this call; each is clamped to kv_len
+    const uint8_t *mask;      ///< where the descriptor asks for it
+    const float *bias;        ///< where the descriptor asks for it
 };
 
-/// As fovea/gemm.h. Prefill scratch depends on head sizes and the query tile alone.
+/// Bytes of a plan. A plan begins with its struct fovea_work, is 64-byte aligned and may be copied.
 FOVEA_API size_t fovea_attention_plan_size(void);
+/// Validates the descriptor and fills plan. Scratch depends on d and dv alone; shared memory is for fewer than 16
+/// queries at a time, whose keys are split among tasks: per query head and 1024 keys at most 15 rows of dv. Errors:
+/// NULL, STRUCT, ENUM, SHAPE, OVERFLOW, STRIDE, VALUE, ALIGN (plan).
 FOVEA_API enum fovea_status fovea_attention_plan(const struct fovea_engine *engine,
                                                  const struct fovea_attention_desc *desc, void *plan);
+/// Writes one line that says what a plan would do, or why there is none; returns what fovea_attention_plan would.
 FOVEA_API enum fovea_status fovea_explain_attention(const struct fovea_engine *engine,
                                                     const struct fovea_attention_desc *desc, char *text,
                                                     size_t text_size);
+/// Runs a plan on an executor (NULL: in this thread). shared and scratch as plan's fovea_work says.
+/// Errors: NULL, SHAPE (a size above the plan's), STRIDE and OVERFLOW (batch_strides), ALIGN, VALUE (no workers).
+///
+/// Accuracy against exact arithmetic on the same inputs, u being 2^-24: let D be the largest error of a score that the
+/// row sees, (d + 3) u |scale| sum |q k| + u |s|; C its chunks of 128 keys; R the spread of its scores in powers of 2,
+/// at most 127. Then, to first order, |out - exact| <= 2 (D + (140 + 4 C + 3 R) u) max |v|, and the LSE is within D +
+/// (140 + 4 C + 3 R) u + 2 u |LSE| where it is not -inf.
 FOVEA_API enum fovea_status fovea_attention(const void *plan, const struct fovea_attention_args *args, void *shared,
                                             void *scratch, const struct fovea_executor *executor);
+/// The same task by task: tasks of a phase in any order, on any threads, each with a scratch of its own. Their number
+/// depends on the lengths of the call; 0 where args are in error.
 FOVEA_API uint32_t fovea_attention_tasks(const void *plan, const struct fovea_attention_args *args, uint32_t phase);
 FOVEA_API enum fovea_status fovea_attention_task(const void *plan, const struct fovea_attention_args *args,
                                                  void *shared, void *scratch, uint32_t phase, uint32_t task);
+/// Plans, allocates, runs in this thread, frees.
 FOVEA_API enum fovea_status fovea_attention_once(const struct fovea_engine *engine,
                                                  const struct fovea_attention_desc *desc,
                                                  const struct fovea_attention_args *args);
 
-/// A cache of keys and values for one layer: K in panels of 16 keys, V in rows, for each (batch, head).
+/// A cache of keys and values for one layer: K in panels of 16 keys, V in rows, for each (batch, head). As attention's
+/// K it has k_layout FOVEA_K_PANELS and the strides head = ceil(capacity / 16) * 16 * qk_dim, batch = kv_heads * head;
+/// as its V row = v_dim, head = capacity * v_dim, batch = kv_heads * head. It needs no initialisation.
 struct fovea_kv_cache {
-    uint32_t struct_size;
-    uint32_t reserved;
+    uint32_t struct_size;             ///< sizeof(struct fovea_kv_cache)
+    uint32_t reserved;                ///< 0
     size_t batch, kv_heads, capacity; ///< capacity in keys
     size_t qk_dim, v_dim;
     float *k; ///< batch x kv_heads x ceil(capacity / 16) * 16 * qk_dim elements
@@ -97,7 +121,8 @@ struct fovea_kv_cache {
 FOVEA_API enum fovea_status fovea_kv_cache_size(const struct fovea_kv_cache *cache, size_t *k_elements,
                                                 size_t *v_elements);
 /// Writes `len` keys and values of batch b at positions pos..pos+len-1 of the cache; k and v are (len, Hkv, d) views:
-/// k[j * k_strides.row + h * k_strides.head + c]. Errors: NULL, STRUCT, SHAPE (past the capacity), STRIDE.
+/// k[j * k_strides.row + h * k_strides.head + c]; the batch strides are ignored. Touches nothing else of the cache.
+/// Errors: NULL, STRUCT, OVERFLOW, SHAPE (past the capacity), STRIDE (rows that overlap).
 FOVEA_API enum fovea_status fovea_kv_append(const struct fovea_kv_cache *cache, size_t b, size_t pos, size_t len,
                                             const float *k, struct fovea_strides k_strides, const float *v,
                                             struct fovea_strides v_strides);

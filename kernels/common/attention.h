@@ -48,6 +48,16 @@ static inline uint64_t attention_any(const uint64_t *seen, size_t keys)
     return any;
 }
 
+/// The rows that see every key.
+static inline uint64_t attention_common(const uint64_t *seen, size_t keys)
+{
+    uint64_t common = ~UINT64_C(0);
+    for (size_t j = 0; j < keys; j++) {
+        common &= seen[j];
+    }
+    return common;
+}
+
 /// The end of the run of keys from j on that are like key j: their rows are `rows`, or are not.
 static inline size_t attention_run(const uint64_t *seen, size_t keys, size_t j, uint64_t rows)
 {
@@ -63,7 +73,7 @@ static inline size_t attention_run(const uint64_t *seen, size_t keys, size_t j, 
 /// s > m ? s : m: a NaN in s leaves m.
 static inline fv_f32 attention_max(fv_f32 s, fv_f32 m)
 {
-    return FOVEA_FAULT_IS(ATTENTION_MAX_TAKES_NAN) ? fv_select(fv_gt(m, s), m, s) : fv_select(fv_gt(s, m), s, m);
+    return FOVEA_FAULT_IS(ATTENTION_MAX_TAKES_NAN) ? fv_max(m, s) : fv_max(s, m);
 }
 
 /// What is subtracted from the scores: the maximum, or +0 while that is -inf.
@@ -72,12 +82,12 @@ static inline fv_f32 attention_base(fv_f32 m)
     return fv_select(fv_eq(m, fv_set1(-INFINITY)), fv_zero(), m);
 }
 
-/// p of the score s; also the factor by which a state of maximum s shrinks.
+/// p of the score s; also the factor by which a state of maximum s shrinks. s <= base where both are numbers.
 static inline fv_f32 attention_weight(fv_f32 s, fv_f32 base)
 {
     const fv_f32 ln2e = fv_set1(0x1.715476p+0f); // log2(e)
-    return fv_exp2(FOVEA_FAULT_IS(ATTENTION_SCALE_FOLDED) ? fv_fma(s, ln2e, fv_mul(base, fv_sub(fv_zero(), ln2e)))
-                                                          : fv_mul(fv_sub(s, base), ln2e));
+    const fv_f32 folded = fv_fma(s, ln2e, fv_mul(base, fv_sub(fv_zero(), ln2e)));
+    return fv_exp2_to_128(FOVEA_FAULT_IS(ATTENTION_SCALE_FOLDED) ? folded : fv_mul(fv_sub(s, base), ln2e));
 }
 
 // ---- Bias ------------------------------------------------------------------------------------------------------

@@ -161,6 +161,18 @@ static inline fv_f32 fv_select(fv_mask mask, fv_f32 a, fv_f32 b)
     return vbslq_f32(mask, a, b);
 }
 
+// a > b ? a : b, so b where either is a NaN or both are zeros; FMAX and FMAXNM are neither.
+static inline fv_f32 fv_max(fv_f32 a, fv_f32 b)
+{
+    return fv_select(fv_gt(a, b), a, b);
+}
+
+// mask ? a * b + c : c
+static inline fv_f32 fv_fma_masked(fv_mask mask, fv_f32 a, fv_f32 b, fv_f32 c)
+{
+    return fv_select(mask, fv_fma(a, b, c), c);
+}
+
 // ---- Sign and exponent -----------------------------------------------------------------------------------------
 
 static inline fv_f32 fv_abs(fv_f32 x)

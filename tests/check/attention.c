@@ -54,7 +54,8 @@ static ptrdiff_t draw_queries(struct attention_case *a, const float **rows)
     struct check_buffer *const q =
         check_buffer(a->c, "q", a->prefill ? round16(count) * d : (count - 1) * (size_t)chunk->q_row + d);
     for (size_t r = 0; r < count; r++) {
-        const size_t first = a->prefill ? r / FOVEA_PANEL * FOVEA_PANEL * d + r % FOVEA_PANEL : r * (size_t)chunk->q_row;
+        const size_t first =
+            a->prefill ? r / FOVEA_PANEL * FOVEA_PANEL * d + r % FOVEA_PANEL : r * (size_t)chunk->q_row;
         for (size_t i = 0; i < d; i++)
             q->data[first + i * (a->prefill ? FOVEA_PANEL : 1)] = check_draw(&a->c->rng, &a->q_values);
         rows[r] = q->data + first;
@@ -80,8 +81,12 @@ static void follow(struct followed *f, const struct attention_case *a, const flo
         f->index[i] = i * (rows - 1) / (f->count > 1 ? f->count - 1 : 1);
         for (size_t k = 0; k < a->chunk.qk_dim; k++)
             f->q[i][k] = q[f->index[i]][(ptrdiff_t)k * q_step];
-        f->row[i] = (struct oracle_attention){.qk_dim = a->chunk.qk_dim, .v_dim = a->chunk.state.v_dim, .q = f->q[i],
-                                              .max = -INFINITY, .value = f->value[i], .weight = f->weight[i]};
+        f->row[i] = (struct oracle_attention){.qk_dim = a->chunk.qk_dim,
+                                              .v_dim = a->chunk.state.v_dim,
+                                              .q = f->q[i],
+                                              .max = -INFINITY,
+                                              .value = f->value[i],
+                                              .weight = f->weight[i]};
     }
 }
 
@@ -147,9 +152,9 @@ static void run_case(struct check_case *c)
     const size_t rows = a.chunk.state.rows, v_dim = a.chunk.state.v_dim;
     const ptrdiff_t pad = (ptrdiff_t)(check_chance(&c->rng, 50) ? check_below(&c->rng, 20) : 0);
     const bool from_empty = a.plain || check_chance(&c->rng, 50);
-    const struct attention_states states = attention_draw_states(
-        c, rows, v_dim, a.prefill ? 1 : (ptrdiff_t)round16(v_dim) + pad, a.prefill ? c->variant->nr : 1,
-        from_empty ? 100 : 20, &a.v_values);
+    const struct attention_states states =
+        attention_draw_states(c, rows, v_dim, a.prefill ? 1 : (ptrdiff_t)round16(v_dim) + pad,
+                              a.prefill ? c->variant->nr : 1, from_empty ? 100 : 20, &a.v_values);
     struct check_buffer *const scratch = check_buffer(c, "scratch", fovea_attention_scratch(a.chunk.qk_dim, v_dim));
     struct check_buffer *const both[] = {scratch, check_twin(c, scratch)};
     follow(&followed, &a, q, q_step);
@@ -181,13 +186,14 @@ static double bench(struct check_case *c, size_t calls)
     check_fill(&c->rng, &values, v->data, v->count);
     chunk->k = k->data;
     chunk->v = v->data;
-    const struct attention_states states = attention_draw_states(c, chunk->state.rows, d, a.prefill ? 1 : d,
-                                                                 a.prefill ? c->variant->nr : 1, 100, &values);
+    const struct attention_states states =
+        attention_draw_states(c, chunk->state.rows, d, a.prefill ? 1 : d, a.prefill ? c->variant->nr : 1, 100, &values);
     chunk->state = attention_state(&states, 0);
     chunk->scratch = check_buffer(c, "scratch", fovea_attention_scratch(d, d))->data;
+    c->started = check_seconds();
     for (size_t i = 0; i < calls; i++)
         c->variant->run.attention(chunk);
     return 4.0 * (double)(chunk->state.rows * FOVEA_CHUNK * d);
 }
 
-const struct check_family check_family_attention = {400, run_case, bench};
+const struct check_family check_family_attention = {800, run_case, bench};

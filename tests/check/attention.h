@@ -29,6 +29,7 @@ struct attention_states attention_draw_states(struct check_case *c, size_t rows,
                                               ptrdiff_t o_col, unsigned percent_empty,
                                               const struct check_source *values);
 struct fovea_attention_state attention_state(const struct attention_states *states, size_t which);
+/// Bits of m (but for the sign of a zero), l and O, and the memory around them.
 void attention_compare_states(struct check_case *c, const struct attention_states *states);
 
 #endif

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/check/attention_chunk.c - one chunk of keys: how K and V lie, who sees what, and poison in all that nobody sees.
+// tests/check/attention_chunk.c - one chunk of keys: how K and V lie, who sees what, and poison in all that nobody
+// sees.
 #include "tests/check/attention.h"
 
 #include <math.h>

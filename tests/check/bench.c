@@ -4,21 +4,16 @@
 
 #include <stdio.h>
 
-static double measure(const struct check_variant *v, const struct check_options *options, size_t calls, double *work)
+/// Seconds of a call: the best of some rounds.
+static double measure(const struct check_variant *v, size_t calls, double *work)
 {
-    struct check_case c = {.variant = v, .scalar = check_scalar(v->slot), .seed = options->seed};
     double best = 1e9;
     for (size_t round = 0; round < 5; round++) {
-        // The set-up is timed with the calls; a second measurement with one call takes it off again.
-        double time[2];
-        for (size_t i = 0; i < 2; i++) {
-            const double start = check_seconds();
-            *work = v->family->bench(&c, i == 0 ? 1 + calls : 1);
-            time[i] = check_seconds() - start;
-            check_buffers_reset();
-        }
-        const double one = (time[0] - time[1]) / (double)calls;
-        best = one < best ? one : best;
+        struct check_case c = {.variant = v};
+        *work = v->family->bench(&c, calls);
+        const double time = (check_seconds() - c.started) / (double)calls;
+        best = time < best ? time : best;
+        check_buffers_reset();
     }
     return best;
 }
@@ -31,10 +26,8 @@ void check_bench(const struct check_options *options, uint32_t cpu)
         if (!check_selected(options, v) || (v->required & ~cpu) != 0)
             continue;
         double work = 0;
-        size_t calls = 16;
-        double one = measure(v, options, calls, &work);
-        calls = one > 0 && one < 2e-3 ? (size_t)(5e-3 / one) : calls; // 5 ms a round
-        one = measure(v, options, calls, &work);
+        const double first = measure(v, 1, &work), round = 5e-3;
+        const double one = measure(v, first < round ? (size_t)(round / first) : 1, &work);
         printf("%-32s %12.0f ", v->name, one * 1e9);
         const double peak = work > 0 ? check_fma_peak(v->isa) : 0;
         if (work < 0)

@@ -8,12 +8,12 @@
 
 #define CHECK_U 0x1p-24
 
-#define CHECK_EXP2_ULP 0.80      ///< -126 <= x < 128
-#define CHECK_EXP2_LOW 0x1p-127  ///< absolute, -127 < x < -126
-#define CHECK_TANH_ULP 1.0       ///< SLEEF tanhf_u10
-#define CHECK_LN_ULP 1.0         ///< SLEEF logf_u10
-#define CHECK_SIN_ULP 1.0        ///< SLEEF sinf_u10, cosf_u10
-#define CHECK_GELU_ULP 1.3       ///< both forms of gelu, in ulp of x
+#define CHECK_EXP2_ULP 0.80     ///< -126 <= x < 128
+#define CHECK_EXP2_LOW 0x1p-127 ///< absolute, -127 < x < -126
+#define CHECK_TANH_ULP 1.0      ///< SLEEF tanhf_u10
+#define CHECK_LN_ULP 1.0        ///< SLEEF logf_u10
+#define CHECK_SIN_ULP 1.0       ///< SLEEF sinf_u10, cosf_u10
+#define CHECK_GELU_ULP 1.3      ///< both forms of gelu, in ulp of x
 
 /// A relative error of n roundings: n u / (1 - n u).
 static inline double check_gamma(double n)

@@ -2,8 +2,8 @@
 // tests/check/check.h - what the families of `check` share: variants, cases, generators, guarded buffers, verdicts.
 //
 // A case is one call of one variant beside the scalar variant of its slot. It is a function of (seed, variant, number)
-// alone, so the one line a failure prints repeats it exactly. A family (gemm.c, rowwise.c, ...) makes the case: it draws
-// shapes and values from c->rng, takes its memory from check_buffer, calls both variants and hands the outputs to
+// alone, so the one line a failure prints repeats it exactly. A family (gemm.c, rowwise.c, ...) makes the case: it
+// draws shapes and values from c->rng, takes its memory from check_buffer, calls both variants and hands the outputs to
 // check_outputs (the same bits as scalar) and check_bound (close enough to the float64 oracle).
 #ifndef FOVEA_TESTS_CHECK_H
 #define FOVEA_TESTS_CHECK_H
@@ -22,7 +22,8 @@ struct check_case;
 struct check_family {
     unsigned cases;
     void (*run)(struct check_case *c);
-    /// Sets up a typical problem, then calls c->variant `calls` times; returns the flops of a call, or elements negated.
+    /// Sets up a typical problem, sets c->started, calls c->variant `calls` times; returns the flops of a call, or
+    /// its elements negated.
     double (*bench)(struct check_case *c, size_t calls);
 };
 
@@ -59,11 +60,11 @@ extern const struct check_family check_family_gemm, check_family_pack, check_fam
 struct check_rng {
     uint64_t state;
 };
-uint64_t check_next(struct check_rng *rng);                   ///< splitmix64
-size_t check_below(struct check_rng *rng, size_t n);          ///< 0 .. n-1
-bool check_chance(struct check_rng *rng, unsigned percent);   ///< true in so many of a hundred
-size_t check_size(struct check_rng *rng, size_t limit);       ///< 0 .. limit: often a tile edge or a prime
-float check_uniform(struct check_rng *rng);                   ///< [-1, 1)
+uint64_t check_next(struct check_rng *rng);                 ///< splitmix64
+size_t check_below(struct check_rng *rng, size_t n);        ///< 0 .. n-1
+bool check_chance(struct check_rng *rng, unsigned percent); ///< true in so many of a hundred
+size_t check_size(struct check_rng *rng, size_t limit);     ///< 0 .. limit: often a tile edge or a prime
+float check_uniform(struct check_rng *rng);                 ///< [-1, 1)
 
 /// Where the elements of one operand come from.
 enum check_values {
@@ -91,8 +92,8 @@ void check_fill(struct check_rng *rng, const struct check_source *source, float 
 
 // ---- Guarded memory (buffer.c) -----------------------------------------------------------------------------------
 
-/// Floats between two PROT_NONE pages: in even cases they end at the upper one, in odd cases they begin at the lower one.
-/// They and the memory around them are poison until filled: a NaN of known bits.
+/// Floats between two PROT_NONE pages: in even cases they end at the upper one, in odd cases they begin at the lower
+/// one. They and the memory around them are poison until filled: a NaN of known bits.
 struct check_buffer {
     const char *name;
     float *data;
@@ -118,6 +119,9 @@ void check_sealed(struct check_case *c);
 /// Says in words where an address lies: "4 bytes past the end of b".
 void check_locate(const void *address, char *text, size_t size);
 void check_buffers_reset(void);
+/// Before the first buffer: nothing faults, not even what check_page_hide hides. For emulators that load all of a
+/// masked vector (qemu-user does, for AVX2); what a kernel writes out of bounds is found still.
+void check_buffers_unguarded(void);
 
 // ---- Cases and verdicts (report.c) -------------------------------------------------------------------------------
 
@@ -130,10 +134,14 @@ struct check_case {
     struct check_rng rng;
     char shape[320]; ///< the case in words
     bool failed;
-    bool quiet; ///< enough failures of this variant have been printed
+    bool quiet;     ///< enough failures of this variant have been printed
+    double started; ///< of the calls to be timed
 };
 void check_describe(struct check_case *c, const char *format, ...) CHECK_PRINTF;
 void check_fail(struct check_case *c, const char *format, ...) CHECK_PRINTF;
+
+/// Seconds since some moment.
+double check_seconds(void);
 
 /// Bracket each call of a kernel: who is to blame for a signal, and whether the floating-point controls survive.
 void check_enter(struct check_case *c, const struct check_variant *who);

@@ -95,8 +95,16 @@ static double bench(struct check_case *c, size_t calls)
     struct check_buffer *const x = check_buffer(c, "C", 16 * 256), *const bias = check_buffer(c, "bias", 256);
     check_fill(&c->rng, &values, x->data, x->count);
     check_fill(&c->rng, &values, bias->data, bias->count);
-    const struct fovea_gemm_epilogue e = {.m = 16, .n = 256, .acc = x->data, .acc_row = 256, .c = x->data, .c_row = 256,
-                                          .alpha = 1, .bias = bias->data, .act = FOVEA_ACT_GELU};
+    const struct fovea_gemm_epilogue e = {.m = 16,
+                                          .n = 256,
+                                          .acc = x->data,
+                                          .acc_row = 256,
+                                          .c = x->data,
+                                          .c_row = 256,
+                                          .alpha = 1,
+                                          .bias = bias->data,
+                                          .act = FOVEA_ACT_GELU};
+    c->started = check_seconds();
     for (size_t i = 0; i < calls; i++)
         c->variant->run.epilogue(&e);
     return -16.0 * 256.0;

@@ -71,7 +71,8 @@ static void print_cell(const struct check_result *results, const char *slot, con
     if (failed != 0)
         snprintf(cell, sizeof cell, "%llu FAILED", (unsigned long long)failed);
     else if (variants != 0)
-        snprintf(cell, sizeof cell, "%llu x %llu", (unsigned long long)variants, (unsigned long long)(passed / variants));
+        snprintf(cell, sizeof cell, "%llu x %llu", (unsigned long long)variants,
+                 (unsigned long long)(passed / variants));
     else if (skipped != 0)
         snprintf(cell, sizeof cell, "skip");
     printf(" %12s", cell);

@@ -10,8 +10,8 @@ struct check_exact oracle_gemm(const struct fovea_gemm_tile *tile, const float *
     double sum = 0, magnitude = 0;
     for (size_t p = 0; p < tile->k; p++) {
         const double a = tile->a[(ptrdiff_t)i * tile->a_row + (ptrdiff_t)p * tile->a_k];
-        const double b =
-            tile->b[(ptrdiff_t)(j / FOVEA_PANEL) * tile->b_panel + (ptrdiff_t)p * tile->b_k + (ptrdiff_t)(j % FOVEA_PANEL)];
+        const double b = tile->b[(ptrdiff_t)(j / FOVEA_PANEL) * tile->b_panel + (ptrdiff_t)p * tile->b_k +
+                                 (ptrdiff_t)(j % FOVEA_PANEL)];
         sum += a * b;
         magnitude += fabs(a * b);
     }

@@ -111,8 +111,8 @@ static struct check_exact exact_log_softmax(size_t n, const float *x, size_t i)
 {
     const struct exact_row row = exact_row(n, x);
     const double d = x[i] - row.max, ln = log(row.sum), y = d - ln;
-    return (struct check_exact){
-        y, 1.01 * (CHECK_U * (fabs(d) + fabs(y)) + row.error + CHECK_LN_ULP * ulp(ln)) + 0x1p-126};
+    return (struct check_exact){y,
+                                1.01 * (CHECK_U * (fabs(d) + fabs(y)) + row.error + CHECK_LN_ULP * ulp(ln)) + 0x1p-126};
 }
 
 struct check_exact oracle_unary(const char *slot, size_t n, const float *x, size_t i)
@@ -121,8 +121,8 @@ struct check_exact oracle_unary(const char *slot, size_t n, const float *x, size
         const char *slot;
         struct check_exact (*exact)(double x);
     } functions[] = {
-        {"exp2", exact_exp2}, {"relu", exact_relu}, {"tanh", exact_tanh},
-        {"gelu", exact_gelu}, {"gelu_tanh", exact_gelu_tanh}, {"sin", exact_sin}, {"cos", exact_cos},
+        {"exp2", exact_exp2},           {"relu", exact_relu}, {"tanh", exact_tanh}, {"gelu", exact_gelu},
+        {"gelu_tanh", exact_gelu_tanh}, {"sin", exact_sin},   {"cos", exact_cos},
     };
     for (size_t f = 0; f < sizeof functions / sizeof functions[0]; f++) {
         if (strcmp(slot, functions[f].slot) == 0)

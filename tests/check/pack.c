@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/check/pack.c - cases of the packers and the transpose: moves of elements, so every bit is known without an oracle
-// in float64; the index map of kernels/kernel.h is the oracle.
+// tests/check/pack.c - cases of the packers and the transpose: moves of elements, so every bit is known without an
+// oracle in float64; the index map of kernels/kernel.h is the oracle.
 #include "tests/check/check.h"
 
 #include <string.h>
@@ -31,7 +31,8 @@ static void run_pack(struct check_case *c)
     struct check_buffer *const src = check_buffer(c, "src", rows * cols == 0 ? 0 : (rows - 1) * ld + cols);
     if (src->count != 0)
         check_fill_rows(c, src, &values, rows, cols, ld);
-    struct check_buffer *const want = check_buffer(c, "dst", panels * k == 0 ? 0 : (panels - 1) * panel + FOVEA_PANEL * k);
+    struct check_buffer *const want =
+        check_buffer(c, "dst", panels * k == 0 ? 0 : (panels - 1) * panel + FOVEA_PANEL * k);
     struct check_buffer *const got = check_twin(c, want);
     check_seal();
     check_enter(c, c->scalar);
@@ -58,6 +59,7 @@ static double bench_pack(struct check_case *c, size_t calls)
     enum { k = 64, n = 64 };
     struct check_buffer *const src = check_buffer(c, "src", k * n), *const dst = check_buffer(c, "dst", k * n);
     check_fill(&c->rng, &values, src->data, src->count);
+    c->started = check_seconds();
     for (size_t i = 0; i < calls; i++)
         c->variant->run.pack(k, n, src->data, k, dst->data, FOVEA_PANEL * k);
     return -(double)(k * n);
@@ -98,8 +100,10 @@ static double bench_transpose(struct check_case *c, size_t calls)
 {
     const struct check_source values = {CHECK_UNIFORM, 1, 0};
     enum { rows = 64, cols = 64 };
-    struct check_buffer *const src = check_buffer(c, "src", rows * cols), *const dst = check_buffer(c, "dst", rows * cols);
+    struct check_buffer *const src = check_buffer(c, "src", rows * cols), *const dst =
+                                                                              check_buffer(c, "dst", rows * cols);
     check_fill(&c->rng, &values, src->data, src->count);
+    c->started = check_seconds();
     for (size_t i = 0; i < calls; i++)
         c->variant->run.transpose(rows, cols, src->data, cols, dst->data, rows);
     return -(double)(rows * cols);

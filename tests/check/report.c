@@ -116,6 +116,6 @@ void check_bound(struct check_case *c, const char *name, size_t i, size_t j, flo
 {
     if (c->failed || fabs((double)got - exact) <= bound)
         return;
-    check_fail(c, "%s[%zu,%zu] is too far from the float64 oracle: exact %a, got %a, error %.3g, bound %.3g", name, i, j,
-               exact, got, fabs((double)got - exact), bound);
+    check_fail(c, "%s[%zu,%zu] is too far from the float64 oracle: exact %a, got %a, error %.3g, bound %.3g", name, i,
+               j, exact, got, fabs((double)got - exact), bound);
 }

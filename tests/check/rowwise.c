@@ -140,6 +140,7 @@ static double bench_unary(struct check_case *c, size_t calls)
 {
     const float *const x = bench_row(c, "x")->data;
     float *const y = bench_row(c, "y")->data;
+    c->started = check_seconds();
     for (size_t i = 0; i < calls; i++)
         c->variant->run.unary(bench_n, x, y);
     return -(double)bench_n;
@@ -149,6 +150,7 @@ static double bench_binary(struct check_case *c, size_t calls)
 {
     const float *const x = bench_row(c, "x")->data, *const y = bench_row(c, "y")->data;
     float *const z = bench_row(c, "z")->data;
+    c->started = check_seconds();
     for (size_t i = 0; i < calls; i++)
         c->variant->run.binary(bench_n, x, y, z);
     return -(double)bench_n;
@@ -158,6 +160,7 @@ static double bench_norm(struct check_case *c, size_t calls)
 {
     const float *const x = bench_row(c, "x")->data, *const gamma = bench_row(c, "gamma")->data;
     float *const y = bench_row(c, "y")->data;
+    c->started = check_seconds();
     for (size_t i = 0; i < calls; i++)
         c->variant->run.norm(bench_n, 1e-5f, x, gamma, gamma, y);
     return -(double)bench_n;

@@ -28,12 +28,12 @@ static void on_signal(int number, siginfo_t *info, void *context)
 void check_run_install_handlers(void)
 {
     // A kernel that wrecks its stack still reports: the handler has its own.
-    enum { stack_bytes = 1 << 16 };
-    const stack_t stack = {.ss_sp = malloc(stack_bytes), .ss_size = stack_bytes};
+    static unsigned char memory[1 << 16];
+    const stack_t stack = {.ss_sp = memory, .ss_size = sizeof memory};
     struct sigaction action = {.sa_flags = SA_SIGINFO | SA_ONSTACK};
     action.sa_sigaction = on_signal;
     static const int signals[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE};
-    bool ok = stack.ss_sp != NULL && sigaltstack(&stack, NULL) == 0;
+    bool ok = sigaltstack(&stack, NULL) == 0;
     for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++)
         ok &= sigaction(signals[i], &action, NULL) == 0;
     if (!ok) {

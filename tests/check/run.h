@@ -9,7 +9,7 @@ struct check_options {
     const char *only, *isa; ///< globs on names with commas between them, ISA; NULL: all
     const char *skips;      ///< file of allowed skips
     uint64_t seed, cases, only_case;
-    bool has_cases, has_only_case, list, bench;
+    bool has_cases, has_only_case, list, bench, unguarded;
 };
 
 /// What became of a variant.
@@ -36,8 +36,6 @@ int check_print_matrix(const struct check_result *results, uint64_t extra_failur
 
 /// Prints the speed of the selected variants that this CPU can run.
 void check_bench(const struct check_options *options, uint32_t cpu);
-/// Seconds since some moment.
-double check_seconds(void);
 /// Flops per second of fused multiply-adds on one ISA's registers alone; 0 where it cannot be measured.
 double check_fma_peak(const char *isa);
 

@@ -27,8 +27,8 @@ bool check_chance(struct check_rng *rng, unsigned percent)
 size_t check_size(struct check_rng *rng, size_t limit)
 {
     // Ends of vectors (4, 8, 16), panels (16), tiles (6, 48, 64), chunks (128) and the sizes beside them; primes.
-    static const uint16_t edges[] = {0,  1,  2,  3,  4,  5,  6,  7,  8,  9,   11,  13,  15,  16,  17,  23,  31,  32, 33,
-                                     37, 47, 48, 49, 61, 63, 64, 65, 95, 96,  97,  127, 128, 129, 251, 255, 256, 257};
+    static const uint16_t edges[] = {0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  11, 13,  15,  16,  17,  23,  31,  32, 33,
+                                     37, 47, 48, 49, 61, 63, 64, 65, 95, 96, 97, 127, 128, 129, 251, 255, 256, 257};
     if (check_chance(rng, 60)) {
         size_t usable = 0;
         while (usable < sizeof edges / sizeof edges[0] && edges[usable] <= limit)

@@ -6,7 +6,14 @@
 
 const struct check_variant check_variants[] = {
 #define FOVEA_KERNEL(family, slot, stem, isa, mr, nr)                                                                  \
-    {#slot, #isa, #stem "_" #isa, &check_family_##family, FOVEA_REQUIRES_##isa, mr, nr, {.family = fovea_##stem##_##isa}},
+    {#slot,                                                                                                            \
+     #isa,                                                                                                             \
+     #stem "_" #isa,                                                                                                   \
+     &check_family_##family,                                                                                           \
+     FOVEA_REQUIRES_##isa,                                                                                             \
+     mr,                                                                                                               \
+     nr,                                                                                                               \
+     {.family = fovea_##stem##_##isa}},
 #include "kernels/registers.def"
 #undef FOVEA_KERNEL
 };

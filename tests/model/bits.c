@@ -7,6 +7,7 @@
 // same on every machine and stands here.
 #include "fovea/fovea.h"
 #include "tests/model/random_model.h"
+#include "tests/support/engines.h"
 #include "tests/support/test.h"
 #include "tests/support/threads.h"
 
@@ -34,34 +35,17 @@ static const struct fovea_transformer_config config = {.struct_size = sizeof con
                                                        .target_vocab = 47};
 
 static size_t source_len = 300, target_len = 1100;
-static struct fovea_safetensors *weights;
+static struct random_model weights;
 static uint32_t *source, *target, lens[BATCH];
 
 static struct fovea_transformer *make(const struct fovea_engine *engine)
 {
-    const struct fovea_transformer_options options = {.struct_size = sizeof options,
-                                                      .workers = WORKERS,
-                                                      .batch = BATCH,
-                                                      .beam = BEAM,
-                                                      .max_source = source_len,
-                                                      .max_target = target_len};
-    struct fovea_transformer *model = NULL;
-    char message[200] = "";
-    const enum fovea_status status =
-        fovea_transformer_create(engine, weights, &config, &options, &model, message, sizeof message);
-    CHECK(!status, "%s", message);
-    if (status)
-        exit(test_done());
-    return model;
-}
-
-static struct fovea_engine *engine_for(const char *isa, const struct fovea_tiling *tiling)
-{
-    struct fovea_engine_options options = FOVEA_ENGINE_OPTIONS_INIT;
-    struct fovea_engine *engine = NULL;
-    options.isa = isa;
-    options.tiling = tiling;
-    return fovea_engine_create(&options, &engine) ? NULL : engine;
+    return random_model_create(&weights, engine,
+                               (struct fovea_transformer_options){.workers = WORKERS,
+                                                                  .batch = BATCH,
+                                                                  .beam = BEAM,
+                                                                  .max_source = source_len,
+                                                                  .max_target = target_len});
 }
 
 // The log-probabilities of all prefixes at once.
@@ -101,7 +85,7 @@ static void compare_steps(const char *what, struct fovea_transformer *model, con
 
 static void isa_case(const char *isa, const float *expected, float *out)
 {
-    struct fovea_engine *const engine = engine_for(isa, NULL);
+    struct fovea_engine *const engine = test_engine(isa, NULL);
     if (!engine) {
         printf("skip %s: this CPU or build lacks it\n", isa);
         return;
@@ -127,7 +111,7 @@ static void tiling_case(uint64_t seed, const float *expected, float *out)
 {
     const struct fovea_tiling tiling = {1 + test_below(&seed, 300), 1 + test_below(&seed, 200),
                                         1 + test_below(&seed, 400)};
-    struct fovea_engine *const engine = engine_for(NULL, &tiling);
+    struct fovea_engine *const engine = test_engine(NULL, &tiling);
     struct fovea_transformer *const model = make(engine);
     char what[64];
     snprintf(what, sizeof what, "kc %u, mc %u, nc %u", tiling.kc, tiling.mc, tiling.nc);
@@ -137,12 +121,6 @@ static void tiling_case(uint64_t seed, const float *expected, float *out)
     fovea_engine_destroy(engine);
 }
 
-static void random_tokens(uint32_t *tokens, size_t n, uint32_t vocab, uint64_t seed)
-{
-    for (size_t i = 0; i < n; i++)
-        tokens[i] = test_below(&seed, vocab);
-}
-
 int main(void)
 {
     const int small = getenv("FOVEA_TEST_SMALL") != NULL;
@@ -150,20 +128,17 @@ int main(void)
         source_len = 40;
         target_len = 140;
     }
-    size_t size;
-    unsigned char *const bytes = random_model(&config, 7, &size);
-    char message[200] = "";
-    CHECK(!fovea_safetensors_from_memory(bytes, size, &weights, message, sizeof message), "%s", message);
+    random_model_init(&weights, &config, 7, RANDOM_ALL);
     source = test_alloc(BATCH * source_len * sizeof *source);
     target = test_alloc(BATCH * target_len * sizeof *target);
-    random_tokens(source, BATCH * source_len, (uint32_t)config.source_vocab, 1);
-    random_tokens(target, BATCH * target_len, (uint32_t)config.target_vocab, 2);
+    random_tokens(source, BATCH * source_len, config.source_vocab, 1);
+    random_tokens(target, BATCH * target_len, config.target_vocab, 2);
     lens[0] = (uint32_t)source_len;
     lens[1] = (uint32_t)source_len - 17;
 
     const size_t n = BATCH * target_len * config.target_vocab;
     float *const expected = test_alloc(n * sizeof *expected), *const out = test_alloc(n * sizeof *out);
-    struct fovea_engine *const scalar = engine_for("scalar", NULL);
+    struct fovea_engine *const scalar = test_engine("scalar", NULL);
     struct fovea_transformer *const model = make(scalar);
     decode(model, NULL, expected);
     CHECK(isfinite(expected[n - 1]) && expected[0] < 0, "log-probabilities are %g ... %g", (double)expected[0],
@@ -172,16 +147,14 @@ int main(void)
     CHECK(hash == known, "the bits of this machine hash to %016llx, elsewhere to %016llx", (unsigned long long)hash,
           (unsigned long long)known);
 
-    static const char *const isas[] = {"avx2", "avx512", "neon"};
-    for (size_t i = 0; i < sizeof isas / sizeof *isas; i++)
-        isa_case(isas[i], expected, out);
+    for (int i = 1; i < TEST_ISAS; i++)
+        isa_case(test_isas[i], expected, out);
     tiling_case(11, expected, out);
     tiling_case(12, expected, out);
 
     fovea_transformer_destroy(model);
     fovea_engine_destroy(scalar);
-    fovea_safetensors_close(weights);
-    free(bytes);
+    random_model_free(&weights);
     free(source);
     free(target);
     free(expected);

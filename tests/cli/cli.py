@@ -1,0 +1,212 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The fovea program from outside: what it prints, what it refuses, and how it ends.
+
+usage: cli.py SOURCE_DIR PROGRAM...      (PROGRAM... may begin with an emulator)
+"""
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+SOURCE, PROGRAM = sys.argv[1], sys.argv[2:]
+MODEL = os.path.join(SOURCE, "examples/g2p/g2p.safetensors")
+SMALL = "FOVEA_TEST_SMALL" in os.environ
+WORDS = ["hello", "transformer", "attention", "Kernel", "a"]
+passed = failed = 0
+
+
+def check(condition, *what):
+    global passed, failed
+    if condition:
+        passed += 1
+    else:
+        failed += 1
+        print("FAIL", f"line {sys._getframe(1).f_lineno}:", *what)
+    return condition
+
+
+def fovea(*arguments, stdin="", **environment):
+    clean = {key: value for key, value in os.environ.items() if not key.startswith("FOVEA_")}
+    return subprocess.run(PROGRAM + list(arguments), input=stdin, env={**clean, **environment}, capture_output=True,
+                          text=True)
+
+
+def ok(*arguments, **more):
+    """The output of a call that must succeed and say nothing on stderr."""
+    result = fovea(*arguments, **more)
+    check(result.returncode == 0 and result.stderr == "", arguments, result.returncode, result.stderr)
+    return result.stdout
+
+
+def refused(must_say, *arguments, output="", **more):
+    """A call that must end with 2 and one line on stderr that says why."""
+    result = fovea(*arguments, **more)
+    lines = result.stderr.splitlines()
+    check(result.returncode == 2 and len(lines) == 1 and lines[0].startswith("fovea: ") and must_say in lines[0],
+          arguments, more, result.returncode, result.stderr)
+    check(result.stdout == output, arguments, "printed", result.stdout)
+
+
+def g2p(*arguments, **more):
+    return ok("run", "g2p", "--model", MODEL, *arguments, **more)
+
+
+def test_usage():
+    for arguments in (["--help"], ["help"], ["info", "--help"], ["verify", "--help"], ["run", "--help"],
+                      ["run", "g2p", "--help"]):
+        check(ok(*arguments).startswith("usage: fovea"), arguments)
+    check(re.fullmatch(r"fovea \d+\.\d+\.\d+\n", ok("--version")), "version")
+    for arguments in ([], ["run"]):
+        result = fovea(*arguments)
+        check(result.returncode == 2 and result.stderr.startswith("usage: fovea") and not result.stdout, arguments)
+    refused('no command "frobnicate"', "frobnicate")
+    refused('no model "resnet"', "run", "resnet")
+    refused('unknown option "--all"', "info", "--all")
+    refused('unknown option "--cases=0"', "verify", "--cases=0")
+    refused('unknown option "now"', "verify", "now")
+    refused('unknown option "--fast"', "run", "g2p", "--fast")
+    for beam in ("0", "33", "x", "1.5", "-1", ""):
+        refused("--beam takes a number from 1 to 32", "run", "g2p", "--beam", beam, "word")
+    refused("--beam takes", "run", "g2p", "--beam")
+    refused("--model takes a file", "run", "g2p", "word", "--model")
+    refused("--split takes train, dev or test", "run", "g2p", "--eval", "--split", "all")
+    refused("takes a file and no words", "run", "g2p", "word", "--eval", "lexicon")
+
+
+def test_environment():
+    refused("no such ISA", "info", FOVEA_ISA="sse9")
+    refused("no such ISA", "run", "g2p", "--model", MODEL, "a", FOVEA_ISA="AVX2")
+    refused("FOVEA_PIN: no variant named gemm_f32_9x9_avx9", "info", FOVEA_PIN="gemm_f32_9x9_avx9")
+    refused("FOVEA_EXCLUDE: no variant named x", "info", FOVEA_EXCLUDE="x")
+    refused("always stays", "info", FOVEA_EXCLUDE="relu_f32_scalar")
+    refused("this CPU has", "info", FOVEA_ISA="neon" if "neon" not in isas() else "avx2")
+
+
+def isas():
+    return ["scalar"] + [isa for isa in ("avx2", "avx512", "neon") if isa in json.loads(ok("info", "--json"))["features"]]
+
+
+def test_info():
+    for isa in isas():
+        info = json.loads(ok("info", "--json", FOVEA_ISA=isa))
+        text = ok("info", FOVEA_ISA=isa)
+        check(f"fovea {info['version']}\n" in text and info["cache_source"] in text, isa)
+        check(all(info[size] >= 0 for size in ("l1d_bytes", "l2_bytes", "l3_bytes")) and info["l1d_bytes"], info)
+        chosen = [v for v in info["variants"] if v["chosen"]]
+        slots = {v["slot"] for v in info["variants"]}
+        check(sorted(v["slot"] for v in chosen) == sorted(slots), isa, "one variant of each slot", chosen)
+        # "avx512" also uses kernels of AVX2 where a slot has none of its own.
+        check(all(v["isa"] in isas()[:isas().index(isa) + 1] for v in chosen), isa, chosen)
+        check(all(v["name"].endswith("_" + v["isa"]) and v["name"] in text and v["why"] in text
+                  for v in info["variants"]), isa)
+    other = [v for v in info["variants"] if not v["chosen"] and v["isa"] != "scalar"]
+    if other:
+        pinned = json.loads(ok("info", "--json", FOVEA_PIN=other[0]["name"]))["variants"]
+        check([v for v in pinned if v["name"] == other[0]["name"]][0]["chosen"], "pinning", other[0])
+
+
+def test_verify():
+    cases = "2" if SMALL else "20"
+    output = ok("verify", f"--cases={cases}")
+    variants = [v for v in json.loads(ok("info", "--json"))["variants"] if v["isa"] in isas() and v["isa"] != "scalar"]
+    equal = re.findall(r"^  (\S+) +bit-equal to scalar \((\d+) cases\)$", output, re.M)
+    check({name for name, _ in equal} >= {v["name"] for v in variants}, "every kernel is verified", output)
+    check(all(count == cases for _, count in equal), output)
+    check(re.search(r"^(\d+) kernels verified on this CPU, 0 differ$", output, re.M), output)
+    check(len(ok("verify", "--quiet", "--cases=1").splitlines()) == 1, "--quiet")
+
+
+def test_words():
+    lines = g2p("--json", *WORDS)
+    results = [json.loads(line) for line in lines.splitlines()]
+    check([r["word"] for r in results] == WORDS, results)
+    check(all(r["phones"] and r["log_prob"] <= 0 for r in results), results)
+    text = "".join(f"{r['word']}\t{' '.join(r['phones'])}\n" for r in results)
+    check(g2p(*WORDS) == text, "text and JSON agree")
+    check(g2p(stdin=" ".join(WORDS[:2]) + "\n\n" + "\n".join(WORDS[2:])) == text, "words from a pipe")
+    check(g2p(stdin="") == "", "no words")
+    many = WORDS * (2 if SMALL else 30)
+    check(g2p("--beam", "1", stdin="\n".join(many)) == g2p("--beam", "1", *many), "more words than a batch")
+    check(g2p("--beam", "1", "HELLO").split("\t")[1] == g2p("--beam", "1", "hello").split("\t")[1], "case")
+    with tempfile.TemporaryFile("w+") as file:
+        file.write("\n".join(WORDS))
+        file.seek(0)
+        clean = {key: value for key, value in os.environ.items() if not key.startswith("FOVEA_")}
+        result = subprocess.run(PROGRAM + ["run", "g2p", "--model", MODEL], stdin=file, env=clean, capture_output=True,
+                                text=True)
+        check(result.stdout == text and result.stderr == "", "words from a file", result)
+    return lines
+
+
+def test_isas(lines):
+    for isa in isas():
+        check(g2p("--json", *WORDS, FOVEA_ISA=isa) == lines, isa, "gives other output")
+
+
+def test_refused_words():
+    run = ["run", "g2p", "--model", MODEL]
+    for word in ("c3po", "naïve", "a-b", "under_score"):
+        refused(f'"{word}": ', *run, word)
+    refused("too long", *run, "a" * 200)
+    refused('"": an empty word', *run, "")
+    refused('"1": ', *run, "hello", "1", "attention", output=g2p("hello", "attention"))
+
+
+def test_files():
+    with open(MODEL, "rb") as file:
+        good = file.read()
+    header = 8 + int.from_bytes(good[:8], "little")
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "weights.safetensors")
+        for size, why in ((0, "empty"), (5, "5 bytes"), (1000, "header of"), (header - 1, "header of"),
+                          (header + 100, "outside"), (len(good) - 4, "outside")):
+            with open(path, "wb") as file:
+                file.write(good[:size])
+            refused(path, "run", "g2p", "--model", path, "word")
+            refused(why, "run", "g2p", "--model", path, "word")
+        with open(path, "wb") as file:
+            file.write(good.replace(b'"fovea.source_vocab"', b'"fovea.source_Vocab"'))
+        refused("vocabular", "run", "g2p", "--model", path, "word")
+        with open(path, "wb") as file:
+            file.write(good.replace(b'"output.bias"', b'"output.gias"').replace(b'"output.weight"', b'"output.weighs"'))
+        refused(f'{path}: tensor "output.weight" is missing', "run", "g2p", "--model", path, "word")
+    refused("/nonexistent: cannot be opened", "run", "g2p", "--model", "/nonexistent", "word")
+    refused("/: ", "run", "g2p", "--model", "/", "word")
+    refused("cannot be opened", "run", "g2p", "--model", MODEL, "--eval", "/nonexistent")
+    refused("no entries", "run", "g2p", "--model", MODEL, "--eval", "/dev/null")
+
+
+def test_eval():
+    """A lexicon of the model's own answers, one of them spoilt, one with a second pronunciation that is right."""
+    answers = {r["word"]: r["phones"] for r in map(json.loads, g2p("--json", "hello", "kernel", "tree", "word")
+                                                   .splitlines())}
+    spoilt = answers["tree"] + ["zh", "zh"]
+    entries = [(word, phones) for word, phones in answers.items() if word != "tree"]
+    entries += [("tree", spoilt), ("word", ["b"]), ("x-ray", ["b"]), ("a" * 100, ["b"])]
+    with tempfile.NamedTemporaryFile("w", suffix=".out") as lexicon:
+        lexicon.write("MNCL\n")
+        for word, phones in entries:
+            half = len(phones) // 2
+            syllables = f"((({' '.join(phones[:half])}) 0) (({' '.join(phones[half:])}) 1))"
+            lexicon.write(f'("{word}" nil {syllables})\n')
+        lexicon.flush()
+        result = json.loads(g2p("--eval", lexicon.name, "--json"))
+        text = g2p("--eval", lexicon.name)
+    length = sum(len(phones) for word, phones in answers.items()) + 2
+    check(result["words"] == 4 and result["refused"] == 1 and result["beam"] == 5, result)
+    check(abs(result["wer"] - 25) < 1e-3 and abs(result["per"] - 200 / length) < 1e-3, result)
+    check("4 words, beam 5: WER 25.00 %" in text, text)
+
+
+test_usage()
+test_environment()
+test_info()
+test_verify()
+test_isas(test_words())
+test_refused_words()
+test_files()
+test_eval()
+print(f"{passed} passed, {failed} failed")
+sys.exit(failed != 0)

@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Writes golden.safetensors: inputs and outputs of PyTorch's own modules, which golden.c holds fovea to.
+
+Everything is computed in float64 and rounded to f32 once at the end, so the files say what is right and not what
+PyTorch's f32 kernels give. Names and shapes carry all that the test needs; its cases stand in golden.c.
+
+usage: python3 make.py golden.safetensors        (made with Debian 12's python3-torch 1.13)
+"""
+import json
+import struct
+import sys
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+torch.manual_seed(20240501)
+tensors = {}
+
+
+def add(name, tensor):
+    """Stores a tensor; returns it as the file has it, so that both sides begin with the same numbers."""
+    kind = torch.uint8 if tensor.dtype == torch.bool else torch.float32
+    tensors[name] = tensor.detach().to(kind).contiguous()
+    return tensor if tensor.dtype == torch.bool else tensors[name].double()
+
+
+def rand(*shape):
+    return torch.randn(*shape).double()
+
+
+def rows():
+    x = add("layernorm.x", 3 * rand(7, 37) + 1)
+    gamma, beta = add("layernorm.gamma", rand(37)), add("layernorm.beta", rand(37))
+    add("layernorm.y", F.layer_norm(x, (37,), gamma, beta, 1e-5))
+    add("layernorm.plain", F.layer_norm(x, (37,), None, None, 1e-5))
+    x = add("gelu.x", 3 * rand(9, 31))
+    add("gelu.erf", F.gelu(x))
+    add("gelu.tanh", F.gelu(x, approximate="tanh"))
+    x = add("softmax.x", 4 * rand(6, 53))
+    add("softmax.y", F.softmax(x, -1))
+    add("softmax.log", F.log_softmax(x, -1))
+
+
+def attention():
+    """(B, H, L, d) everywhere; a mask is (B, H, Lq, Lk), nonzero = attend."""
+    q, k = add("attention.q", rand(2, 3, 5, 8)), add("attention.k", rand(2, 3, 150, 8))
+    v = add("attention.v", rand(2, 3, 150, 12))
+    add("attention.full", F._scaled_dot_product_attention(q, k, v)[0])
+    add("attention.causal", F._scaled_dot_product_attention(q, k, v, is_causal=True)[0])
+    mask = torch.rand(2, 3, 5, 150) < 0.4
+    mask[..., 0] = True  # PyTorch gives NaN for a row that sees nothing
+    add("attention.mask", mask)
+    add("attention.masked", F._scaled_dot_product_attention(q, k, v, mask)[0])
+    bias = add("attention.bias", rand(5, 150))
+    add("attention.biased", F.softmax(q @ k.transpose(-1, -2) / 8**0.5 + bias, -1) @ v)
+
+
+def randomise(module):
+    """PyTorch begins with zero biases and unit norms, which would hide mistakes."""
+    with torch.no_grad():
+        for parameter in module.parameters():
+            fan_in = parameter.shape[-1] if parameter.dim() > 1 else 4
+            parameter.copy_((parameter + rand(*parameter.shape) / fan_in**0.5).float().double())
+    return module.double()
+
+
+def add_linear(name, weight, bias):
+    add(name + ".weight", weight)
+    if bias is not None:
+        add(name + ".bias", bias)
+
+
+def add_projections(name, mha):
+    """PyTorch stacks q, k and v where their widths are equal."""
+    stacked = mha.in_proj_weight is not None
+    weights = mha.in_proj_weight.chunk(3) if stacked else (mha.q_proj_weight, mha.k_proj_weight, mha.v_proj_weight)
+    biases = mha.in_proj_bias.chunk(3) if mha.in_proj_bias is not None else (None,) * 3
+    for letter, weight, bias in zip("qkv", weights, biases):
+        add_linear(f"{name}.{letter}", weight, bias)
+    add_linear(f"{name}.o", mha.out_proj.weight, mha.out_proj.bias)
+
+
+def multihead():
+    query, key = add("mha.query", rand(2, 6, 24)), add("mha.key", rand(2, 19, 20))
+    value = add("mha.value", rand(2, 19, 28))
+    mask = torch.rand(2, 6, 19) < 0.5
+    mask[..., 0] = True
+    add("mha.mask", mask)
+    for name, bias in (("mha.bias", True), ("mha.plain", False)):
+        module = randomise(nn.MultiheadAttention(24, 3, bias=bias, kdim=20, vdim=28, batch_first=True))
+        add_projections(name, module)
+        add(name + ".full", module(query, key, value)[0])
+        add(name + ".masked", module(query, key, value, attn_mask=~mask.repeat_interleave(3, 0))[0])
+    module = randomise(nn.MultiheadAttention(24, 3, batch_first=True))
+    add_projections("mha.self", module)
+    causal = torch.ones(6, 6, dtype=torch.bool).triu(1)
+    add("mha.self.causal", module(query, query, query, attn_mask=causal)[0])
+
+
+def add_layer(name, layer):
+    add_projections(name + ".self_attention", layer.self_attn)
+    norms = {"norm1": layer.norm1, "norm3": layer.norm2}
+    if hasattr(layer, "multihead_attn"):
+        add_projections(name + ".cross_attention", layer.multihead_attn)
+        norms = {"norm1": layer.norm1, "norm2": layer.norm2, "norm3": layer.norm3}
+    for norm, module in norms.items():
+        add_linear(f"{name}.{norm}", module.weight, module.bias)
+    add_linear(name + ".up", layer.linear1.weight, layer.linear1.bias)
+    add_linear(name + ".down", layer.linear2.weight, layer.linear2.bias)
+
+
+def padding(lens, length):
+    return torch.arange(length)[None, :] >= torch.tensor(lens)[:, None]
+
+
+def layers():
+    """One set of weights for each kind, in all four combinations of norm and activation. Lengths: golden.c."""
+    x, memory = add("layer.x", rand(2, 9, 24)), add("layer.memory", rand(2, 11, 24))
+    causal = torch.ones(9, 9, dtype=torch.bool).triu(1)
+    options = dict(d_model=24, nhead=3, dim_feedforward=40, dropout=0.0, batch_first=True)
+    encoder, decoder = randomise(nn.TransformerEncoderLayer(**options)), randomise(nn.TransformerDecoderLayer(**options))
+    add_layer("encoder", encoder)
+    add_layer("decoder", decoder)
+    for norm_first in (False, True):
+        for activation in ("relu", "gelu"):
+            case = f"{'pre' if norm_first else 'post'}_{activation}"
+            layer = nn.TransformerEncoderLayer(**options, activation=activation, norm_first=norm_first).double()
+            layer.load_state_dict(encoder.state_dict())  # in training mode: inference takes another path, which drops padded rows
+            add("encoder." + case, layer(x, src_key_padding_mask=padding((9, 4), 9)))
+            add("encoder.whole." + case, layer(x))
+            layer = nn.TransformerDecoderLayer(**options, activation=activation, norm_first=norm_first).double()
+            layer.load_state_dict(decoder.state_dict())
+            add("decoder." + case, layer(x, memory, tgt_mask=causal, memory_key_padding_mask=padding((11, 7), 11)))
+
+
+def write(path):
+    header, data = {"__metadata__": {"made_with": f"torch {torch.__version__}"}}, b""
+    for name, tensor in sorted(tensors.items(), key=lambda item: item[1].dtype == torch.uint8):  # f32 stays aligned
+        raw = bytes(tensor.flatten().view(torch.uint8).tolist())
+        header[name] = {"dtype": "U8" if tensor.dtype == torch.uint8 else "F32",
+                        "shape": list(tensor.shape), "data_offsets": [len(data), len(data) + len(raw)]}
+        data += raw
+    text = json.dumps(header, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % 8)
+    with open(path, "wb") as file:
+        file.write(struct.pack("<Q", len(text)) + text + data)
+
+
+rows()
+attention()
+multihead()
+layers()
+write(sys.argv[1])

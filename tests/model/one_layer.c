@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/model/one_layer.c - one layer through its own functions: memory of another width, beams that share a memory,
+// in place, task by task in exactly the memory asked for, in chunks with caches; against the float64 oracle.
+#include "fovea/fovea.h"
+#include "tests/model/oracle.h"
+#include "tests/support/engines.h"
+#include "tests/support/memory.h"
+#include "tests/support/operator.h"
+#include "tests/support/test.h"
+
+enum { WIDTH = 36, MEMORY_WIDTH = 20, HEADS = 3, QK = 10, V = 17, INNER = 50 };
+enum { MEMORIES = 2, BEAMS = 3, BATCH = MEMORIES * BEAMS, LEN = 21, MEMORY_LEN = 18, CHUNK = 8 };
+
+// The weights of one decoder layer, as float64 and fovea want them.
+struct weights {
+    struct oracle_layer oracle;
+    struct fovea_layer_weights packed;
+};
+
+static const float *random_floats(size_t n, float centre, float scale, uint64_t *seed)
+{
+    float *const x = test_floats(n, TEST_HIGH);
+    for (size_t i = 0; i < n; i++)
+        x[i] = centre + scale * test_float(seed);
+    return x;
+}
+
+static void make_linear(const struct fovea_engine *engine, size_t inputs, size_t outputs, uint64_t *seed,
+                        struct oracle_linear *oracle, struct fovea_linear *packed)
+{
+    *oracle = (struct oracle_linear){random_floats(inputs * outputs, 0, 1.5f / sqrtf((float)inputs), seed),
+                                     test_below(seed, 3) ? random_floats(outputs, 0, 0.1f, seed) : NULL, inputs,
+                                     outputs};
+    size_t bytes;
+    CHECK(!fovea_pack_size(inputs, outputs, &bytes), "size of a blob");
+    void *const blob = test_memory(bytes, TEST_HIGH);
+    CHECK(!fovea_pack(engine, FOVEA_TRANS, inputs, outputs, oracle->weight, inputs, blob, bytes), "packing");
+    *packed = (struct fovea_linear){blob, oracle->bias};
+}
+
+static void make_attention(const struct fovea_engine *engine, size_t key_width, uint64_t *seed,
+                           struct oracle_linear oracle[4], struct fovea_mha_weights *packed)
+{
+    make_linear(engine, WIDTH, HEADS * QK, seed, &oracle[0], &packed->q);
+    make_linear(engine, key_width, HEADS * QK, seed, &oracle[1], &packed->k);
+    make_linear(engine, key_width, HEADS * V, seed, &oracle[2], &packed->v);
+    make_linear(engine, HEADS * V, WIDTH, seed, &oracle[3], &packed->o);
+}
+
+static void make_weights(const struct fovea_engine *engine, uint64_t seed, struct weights *w)
+{
+    make_attention(engine, WIDTH, &seed, w->oracle.self, &w->packed.self_attention);
+    make_attention(engine, MEMORY_WIDTH, &seed, w->oracle.cross, &w->packed.cross_attention);
+    make_linear(engine, WIDTH, INNER, &seed, &w->oracle.up, &w->packed.up);
+    make_linear(engine, INNER, WIDTH, &seed, &w->oracle.down, &w->packed.down);
+    struct fovea_norm *const norms[] = {&w->packed.norm1, &w->packed.norm2, &w->packed.norm3};
+    for (int i = 0; i < 3; i++) {
+        norms[i]->gamma = test_below(&seed, 3) ? random_floats(WIDTH, 1, 0.2f, &seed) : NULL;
+        norms[i]->beta = test_below(&seed, 3) ? random_floats(WIDTH, 0, 0.2f, &seed) : NULL;
+        w->oracle.norm[i] = *norms[i];
+    }
+}
+
+static struct fovea_layer_desc layer_desc(enum fovea_norm_place norm)
+{
+    struct fovea_layer_desc desc;
+    CHECK(!fovea_layer_desc_init(&desc, sizeof desc), "init");
+    desc.decoder = 1;
+    desc.norm = norm;
+    desc.activation = FOVEA_ACTIVATION_GELU;
+    desc.batch = BATCH;
+    desc.beams = BEAMS;
+    desc.len = LEN;
+    desc.memory_len = MEMORY_LEN;
+    desc.width = WIDTH;
+    desc.memory_width = MEMORY_WIDTH;
+    desc.heads = HEADS;
+    desc.qk_dim = QK;
+    desc.v_dim = V;
+    desc.ffn = INNER;
+    return desc;
+}
+
+static const uint32_t memory_lens[MEMORIES] = {MEMORY_LEN, 11}, lens[BATCH] = {LEN, 3, 0, LEN + 9, 20, 1};
+
+static double *widen(const float *x, size_t n)
+{
+    double *const y = test_memory(n * sizeof *y, TEST_HIGH);
+    for (size_t i = 0; i < n; i++)
+        y[i] = (double)x[i];
+    return y;
+}
+
+// The bound is that of tests/model/layers.c, for one layer.
+static void against_oracle(const char *what, const struct fovea_layer_desc *desc, const struct weights *w,
+                           const float *x, const float *memory, const float *y)
+{
+    double worst = 0;
+    for (size_t b = 0; b < BATCH; b++) {
+        double *const expected = widen(x + b * LEN * WIDTH, LEN * WIDTH);
+        const size_t m = b / BEAMS, valid = desc->decoder || lens[b] > LEN ? LEN : lens[b];
+        const double *const own_memory = widen(memory + m * MEMORY_LEN * MEMORY_WIDTH, MEMORY_LEN * MEMORY_WIDTH);
+        oracle_run_layer(desc, &w->oracle, LEN, valid, own_memory, memory_lens[m], expected);
+        for (size_t i = 0; i < LEN * WIDTH; i++) {
+            const double off = fabs((double)y[b * LEN * WIDTH + i] - expected[i]);
+            worst = off > worst || isnan(off) ? off : worst;
+        }
+    }
+    CHECK(worst <= 4 * 3 * sqrt(HEADS * V) * 0x1p-24, "%s: %g from float64", what, worst);
+}
+
+static void test_whole(const char *isa, const struct fovea_engine *engine, const struct fovea_layer_desc *desc,
+                       const struct weights *w, const float *x, const float *memory, float *expected, int keep)
+{
+    const size_t n = BATCH * LEN * WIDTH;
+    float *const y = test_floats(n, TEST_HIGH);
+    struct fovea_layer_args args = {.weights = &w->packed, .x = x, .y = y, .memory = memory, .batch = BATCH,
+                                    .len = LEN, .memory_len = MEMORY_LEN, .beams = BEAMS, .lens = lens,
+                                    .memory_lens = memory_lens};
+    char what[80];
+    for (enum test_way way = TEST_SERIAL; way < TEST_WAYS; way++) {
+        snprintf(what, sizeof what, "%s, %s-norm %s, %s", isa, desc->norm ? "pre" : "post",
+                 desc->decoder ? "decoder" : "encoder", test_way_names[way]);
+        memcpy(y, x, n * sizeof *y);
+        args.x = way == TEST_THREADS ? y : x; // in place
+        const enum fovea_status status = test_run(&test_layer, engine, desc, &args, way, 3);
+        CHECK(!status, "%s: %s", what, fovea_status_string(status));
+        if (keep && way == TEST_SERIAL) {
+            memcpy(expected, y, n * sizeof *y);
+            against_oracle(what, desc, w, x, memory, y);
+        }
+        CHECK(test_differ(expected, y, n) == n, "%s: other bits", what);
+    }
+}
+
+static struct fovea_kv_cache make_cache(size_t batch, size_t capacity)
+{
+    struct fovea_kv_cache cache = {.struct_size = sizeof cache, .batch = batch, .kv_heads = HEADS,
+                                   .capacity = capacity, .qk_dim = QK, .v_dim = V};
+    size_t k = 0, v = 0;
+    CHECK(!fovea_kv_cache_size(&cache, &k, &v), "size of a cache");
+    cache.k = test_floats(k, TEST_HIGH);
+    cache.v = test_floats(v, TEST_HIGH);
+    return cache;
+}
+
+// The keys and values of the memories, projected once by multi-head attention without queries.
+static struct fovea_kv_cache fill_cross(const struct fovea_engine *engine, const struct weights *w, const float *memory)
+{
+    const struct fovea_kv_cache cache = make_cache(MEMORIES, MEMORY_LEN);
+    struct fovea_mha_desc desc;
+    CHECK(!fovea_mha_desc_init(&desc, sizeof desc), "init");
+    desc.keys = FOVEA_MHA_APPEND;
+    desc.batch = MEMORIES;
+    desc.heads = HEADS;
+    desc.kv_len = desc.new_len = MEMORY_LEN;
+    desc.qk_dim = QK;
+    desc.v_dim = V;
+    desc.query_width = desc.out_width = WIDTH;
+    desc.key_width = desc.value_width = MEMORY_WIDTH;
+    const struct fovea_mha_args args = {.weights = &w->packed.cross_attention, .key = memory, .value = memory,
+                                        .batch = MEMORIES, .kv_len = MEMORY_LEN, .cache = &cache};
+    const enum fovea_status status = test_run(&test_mha, engine, &desc, &args, TEST_TASKS, 4);
+    CHECK(!status, "filling the cross cache: %s", fovea_status_string(status));
+    return cache;
+}
+
+// Chunks of 7, 1, 1, 8 and 4 positions give the bits of all 21 at once.
+static void test_cached(const char *isa, const struct fovea_engine *engine, const struct fovea_layer_desc *whole,
+                        const struct weights *w, const float *x, const float *memory, const float *expected)
+{
+    static const size_t chunks[] = {7, 1, 1, CHUNK, 4};
+    const struct fovea_kv_cache cross = fill_cross(engine, w, memory), self = make_cache(BATCH, LEN);
+    struct fovea_layer_desc desc = *whole;
+    desc.cached = 1;
+    desc.len = CHUNK;
+    desc.kv_len = LEN;
+    struct fovea_layer_args args = {.weights = &w->packed, .batch = BATCH, .memory_len = MEMORY_LEN, .beams = BEAMS,
+                                    .memory_lens = memory_lens, .self_cache = &self, .cross_cache = &cross};
+    for (size_t i = 0; i < sizeof chunks / sizeof *chunks; i++) {
+        const size_t row = chunks[i] * WIDTH;
+        float *const in = test_floats(BATCH * row, TEST_HIGH), *const out = test_floats(BATCH * row, TEST_HIGH);
+        for (size_t b = 0; b < BATCH; b++)
+            memcpy(in + b * row, x + (b * LEN + args.position) * WIDTH, row * sizeof *in);
+        args.x = in;
+        args.y = out;
+        args.len = chunks[i];
+        const enum fovea_status status = test_run(&test_layer, engine, &desc, &args, (enum test_way)(i % TEST_WAYS), i);
+        CHECK(!status, "%s: chunk at %zu: %s", isa, args.position, fovea_status_string(status));
+        size_t wrong = 0;
+        for (size_t b = 0; b < BATCH; b++)
+            wrong += test_differ(out + b * row, expected + (b * LEN + args.position) * WIDTH, row) != row;
+        CHECK(wrong == 0, "%s, %s-norm: chunk at %zu: %zu sequences differ from the whole", isa,
+              whole->norm ? "pre" : "post", args.position, wrong);
+        args.position += chunks[i];
+    }
+}
+
+static void test_norm_place(struct fovea_engine *const engines[TEST_ISAS], enum fovea_norm_place norm, uint64_t seed)
+{
+    struct weights w;
+    make_weights(engines[0], seed, &w);
+    const float *const x = random_floats(BATCH * LEN * WIDTH, 0, 1.5f, &seed);
+    const float *const memory = random_floats(MEMORIES * MEMORY_LEN * MEMORY_WIDTH, 0, 1.5f, &seed);
+    float *const expected = test_floats(BATCH * LEN * WIDTH, TEST_LOW);
+    struct fovea_layer_desc desc = layer_desc(norm);
+    for (uint32_t decoder = 0; decoder < 2; decoder++) {
+        desc.decoder = decoder;
+        for (int i = 0; i < TEST_ISAS; i++)
+            if (engines[i])
+                test_whole(test_isas[i], engines[i], &desc, &w, x, memory, expected, i == 0);
+    }
+    for (int i = 0; i < TEST_ISAS; i++)
+        if (engines[i])
+            test_cached(test_isas[i], engines[i], &desc, &w, x, memory, expected);
+    test_memory_reset();
+}
+
+int main(void)
+{
+    struct fovea_engine *engines[TEST_ISAS];
+    test_engines(engines);
+    for (uint64_t seed = 1; seed <= 3; seed++) {
+        test_norm_place(engines, FOVEA_NORM_POST, seed);
+        test_norm_place(engines, FOVEA_NORM_PRE, seed);
+    }
+    test_engines_free(engines);
+    return test_done();
+}

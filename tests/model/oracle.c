@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/model/oracle.c - a Transformer in float64, naive loops written from fovea/layer.h and fovea/transformer.h.
+#include "tests/model/oracle.h"
+
+#include "tests/support/test.h"
+
+static double *zeros(size_t n)
+{
+    double *const x = test_alloc(n * sizeof *x);
+    for (size_t i = 0; i < n; i++)
+        x[i] = 0;
+    return x;
+}
+
+static double *linear(const struct oracle_linear *w, size_t rows, const double *x)
+{
+    double *const y = zeros(rows * w->outputs);
+    for (size_t r = 0; r < rows; r++)
+        for (size_t j = 0; j < w->outputs; j++) {
+            double sum = w->bias ? (double)w->bias[j] : 0;
+            for (size_t i = 0; i < w->inputs; i++)
+                sum += x[r * w->inputs + i] * (double)w->weight[j * w->inputs + i];
+            y[r * w->outputs + j] = sum;
+        }
+    return y;
+}
+
+static double *layer_norm(const struct fovea_norm *norm, double eps, size_t rows, size_t width, const double *x)
+{
+    double *const y = zeros(rows * width);
+    for (size_t r = 0; r < rows; r++) {
+        double mean = 0, variance = 0;
+        for (size_t i = 0; i < width; i++)
+            mean += x[r * width + i] / (double)width;
+        for (size_t i = 0; i < width; i++)
+            variance += (x[r * width + i] - mean) * (x[r * width + i] - mean) / (double)width;
+        for (size_t i = 0; i < width; i++)
+            y[r * width + i] = (x[r * width + i] - mean) / sqrt(variance + eps) *
+                                   (norm->gamma ? (double)norm->gamma[i] : 1) +
+                               (norm->beta ? (double)norm->beta[i] : 0);
+    }
+    return y;
+}
+
+static double activate(enum fovea_activation activation, double x)
+{
+    switch (activation) {
+    case FOVEA_ACTIVATION_RELU:
+        return x < 0 ? 0 : x;
+    case FOVEA_ACTIVATION_GELU:
+        return 0.5 * x * (1 + erf(x / sqrt(2)));
+    case FOVEA_ACTIVATION_GELU_TANH:
+        return 0.5 * x * (1 + tanh(sqrt(2 / acos(-1)) * (x + 0.044715 * x * x * x)));
+    case FOVEA_ACTIVATION_TANH:
+        return tanh(x);
+    default:
+        return x;
+    }
+}
+
+// Softmax of row i of one head over the keys it sees, times V, added to out.
+static void attend(const double *q, size_t d, const double *k, size_t k_row, const double *v, size_t dv, size_t v_row,
+                   size_t keys, double *out)
+{
+    double *const p = zeros(keys + 1);
+    double most = -INFINITY, sum = 0;
+    for (size_t j = 0; j < keys; j++) {
+        for (size_t c = 0; c < d; c++)
+            p[j] += q[c] * k[j * k_row + c] / sqrt((double)d);
+        most = p[j] > most ? p[j] : most;
+    }
+    for (size_t j = 0; j < keys; j++)
+        sum += p[j] = exp(p[j] - most);
+    for (size_t j = 0; j < keys; j++)
+        for (size_t c = 0; c < dv; c++)
+            out[c] += p[j] / sum * v[j * v_row + c];
+    free(p);
+}
+
+static double *attention(const struct oracle_linear w[4], size_t heads, size_t len, const double *x, size_t kv_len,
+                         const double *memory, size_t valid, int causal)
+{
+    const size_t d = w[0].outputs / heads, dv = w[2].outputs / heads;
+    double *const q = linear(&w[0], len, x), *const k = linear(&w[1], kv_len, memory);
+    double *const v = linear(&w[2], kv_len, memory), *const o = zeros(len * heads * dv);
+    for (size_t i = 0; i < len; i++)
+        for (size_t h = 0; h < heads; h++)
+            attend(q + (i * heads + h) * d, d, k + h * d, heads * d, v + h * dv, dv, heads * dv,
+                   causal && i + 1 < valid ? i + 1 : valid, o + (i * heads + h) * dv);
+    double *const out = linear(&w[3], len, o);
+    free(q);
+    free(k);
+    free(v);
+    free(o);
+    return out;
+}
+
+static double *ffn(const struct fovea_layer_desc *desc, const struct oracle_layer *layer, size_t len, const double *x)
+{
+    double *const h = linear(&layer->up, len, x);
+    for (size_t i = 0; i < len * desc->ffn; i++)
+        h[i] = activate(desc->activation, h[i]);
+    double *const y = linear(&layer->down, len, h);
+    free(h);
+    return y;
+}
+
+enum part { SELF, CROSS, FFN };
+
+void oracle_run_layer(const struct fovea_layer_desc *desc, const struct oracle_layer *layer, size_t len, size_t valid,
+                      const double *memory, size_t memory_len, double *x)
+{
+    const size_t n = len * desc->width;
+    for (enum part part = SELF; part <= FFN; part++) {
+        if (part == CROSS && !desc->decoder)
+            continue;
+        const struct fovea_norm *const norm = &layer->norm[part];
+        double *const in = desc->norm == FOVEA_NORM_PRE ? layer_norm(norm, (double)desc->eps, len, desc->width, x)
+                                                        : memcpy(zeros(n), x, n * sizeof *x);
+        double *const y = part == SELF ? attention(layer->self, desc->heads, len, in, len, in, valid, (int)desc->decoder)
+                          : part == CROSS
+                              ? attention(layer->cross, desc->heads, len, in, memory_len, memory, memory_len, 0)
+                              : ffn(desc, layer, len, in);
+        for (size_t i = 0; i < n; i++)
+            x[i] += y[i];
+        free(in);
+        free(y);
+        if (desc->norm == FOVEA_NORM_POST) {
+            double *const normed = layer_norm(norm, (double)desc->eps, len, desc->width, x);
+            memcpy(x, normed, n * sizeof *x);
+            free(normed);
+        }
+    }
+}
+
+// ---- The whole model, tensors by name ----------------------------------------------------------------------------
+
+static const float *tensor(const struct fovea_safetensors *file, const char *prefix, const char *name, const char *kind)
+{
+    char full[160];
+    snprintf(full, sizeof full, "%s%s%s", prefix, name, kind);
+    const struct fovea_tensor *const t = fovea_safetensors_find(file, full);
+    return t ? t->data : NULL;
+}
+
+static struct oracle_linear find_linear(const struct fovea_safetensors *file, const char *prefix, const char *name,
+                                        size_t inputs, size_t outputs)
+{
+    return (struct oracle_linear){tensor(file, prefix, name, ".weight"), tensor(file, prefix, name, ".bias"), inputs,
+                                  outputs};
+}
+
+static struct fovea_norm find_norm(const struct fovea_safetensors *file, const char *prefix, const char *name)
+{
+    return (struct fovea_norm){tensor(file, prefix, name, ".weight"), tensor(file, prefix, name, ".bias")};
+}
+
+static void find_attention(const struct fovea_transformer_config *c, const struct fovea_safetensors *file,
+                           const char *prefix, const char *name, struct oracle_linear out[4])
+{
+    const size_t qk = c->heads * c->qk_dim, v = c->heads * c->v_dim;
+    char full[96];
+    snprintf(full, sizeof full, "%s%s.", prefix, name);
+    out[0] = find_linear(file, full, "q", c->d_model, qk);
+    out[1] = find_linear(file, full, "k", c->d_model, qk);
+    out[2] = find_linear(file, full, "v", c->d_model, v);
+    out[3] = find_linear(file, full, "o", v, c->d_model);
+}
+
+static double *embed(const struct fovea_transformer_config *c, const struct fovea_safetensors *file, const char *side,
+                     size_t len, const uint32_t *tokens)
+{
+    const float *const table = tensor(file, side, "_embedding", ".weight");
+    const float *const learned = tensor(file, side, "_positions", ".weight");
+    const size_t d = c->d_model;
+    double *const x = zeros(len * d);
+    for (size_t i = 0; i < len; i++)
+        for (size_t j = 0; j < d; j++) {
+            const double angle = (double)i / pow(10000, (double)(j / 2 * 2) / (double)d);
+            const double position = c->positions == FOVEA_POSITIONS_LEARNED ? (double)learned[i * d + j]
+                                    : c->positions == FOVEA_POSITIONS_NONE  ? 0
+                                    : j % 2                                 ? cos(angle)
+                                                                            : sin(angle);
+            x[i * d + j] = (double)table[tokens[i] * d + j] * (c->scale_embeddings ? sqrt((double)d) : 1) + position;
+        }
+    return x;
+}
+
+// Runs the encoder or the decoder, its final norm included.
+static double *run_stack(const struct fovea_transformer_config *c, const struct fovea_safetensors *file,
+                         const char *stack, size_t layers, size_t len, size_t valid, const double *memory,
+                         size_t memory_len, double *x)
+{
+    const struct fovea_layer_desc desc = {.decoder = memory != NULL, .norm = c->norm, .activation = c->activation,
+                                          .eps = c->eps, .width = c->d_model, .heads = c->heads, .ffn = c->ffn};
+    char prefix[64];
+    for (size_t i = 0; i < layers; i++) {
+        struct oracle_layer layer = {0};
+        snprintf(prefix, sizeof prefix, "%s.layers.%zu.", stack, i);
+        find_attention(c, file, prefix, "self_attention", layer.self);
+        find_attention(c, file, prefix, "cross_attention", layer.cross);
+        layer.norm[SELF] = find_norm(file, prefix, "norm1");
+        layer.norm[CROSS] = find_norm(file, prefix, "norm2");
+        layer.norm[FFN] = find_norm(file, prefix, memory ? "norm3" : "norm2");
+        layer.up = find_linear(file, prefix, "ffn.up", c->d_model, c->ffn);
+        layer.down = find_linear(file, prefix, "ffn.down", c->ffn, c->d_model);
+        oracle_run_layer(&desc, &layer, len, valid, memory, memory_len, x);
+    }
+    if (!c->final_norm)
+        return x;
+    const struct fovea_norm norm = find_norm(file, stack, ".norm");
+    double *const y = layer_norm(&norm, (double)c->eps, len, c->d_model, x);
+    free(x);
+    return y;
+}
+
+void oracle_log_probs(const struct fovea_transformer_config *c, const struct fovea_safetensors *file, size_t len,
+                      size_t valid, const uint32_t *source, size_t target_len, const uint32_t *target, double *out)
+{
+    double *const memory = run_stack(c, file, "encoder", c->encoder_layers, len, valid, NULL, 0,
+                                     embed(c, file, "source", len, source));
+    double *const x = run_stack(c, file, "decoder", c->decoder_layers, target_len, target_len, memory, valid,
+                                embed(c, file, "target", target_len, target));
+    const struct oracle_linear output = find_linear(file, "", "output", c->d_model, c->target_vocab);
+    double *const logits = linear(&output, target_len, x);
+    for (size_t i = 0; i < target_len; i++) {
+        const double *const row = logits + i * c->target_vocab;
+        double most = -INFINITY, sum = 0;
+        for (size_t v = 0; v < c->target_vocab; v++)
+            most = row[v] > most ? row[v] : most;
+        for (size_t v = 0; v < c->target_vocab; v++)
+            sum += exp(row[v] - most);
+        for (size_t v = 0; v < c->target_vocab; v++)
+            out[i * c->target_vocab + v] = row[v] - most - log(sum);
+    }
+    free(memory);
+    free(x);
+    free(logits);
+}

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/unit/attention.c - the attention operator: float64 within a derived bound, and the scalar engine's bits on every
+// ISA, for any sizes, layouts, masks and their compositions, threads, order of tasks and capacity.
+#include "tests/support/engines.h"
+#include "tests/support/memory.h"
+#include "tests/support/operator.h"
+#include "tests/support/test.h"
+#include "tests/unit/attention_case.h"
+
+static struct fovea_engine *engines[TEST_ISAS];
+
+struct result {
+    float *out, *lse;
+};
+
+static struct result run(struct attention_case *c, const struct fovea_engine *engine, enum test_way way)
+{
+    const enum test_side side = way == TEST_THREADS ? TEST_LOW : TEST_HIGH;
+    const struct result r = {test_floats(c->out_floats, side), test_floats(c->lse_floats, side)};
+    memcpy(r.out, c->out_before, c->out_floats * sizeof *r.out);
+    c->args.out = r.out;
+    c->args.lse = c->lse_floats ? r.lse : NULL;
+    const enum fovea_status status = test_run(&test_attention, engine, &c->desc, &c->args, way, c->rng.state);
+    CHECK(status == FOVEA_OK, "%s: %s", c->text, fovea_status_string(status));
+    return r;
+}
+
+static bool far(float got, struct check_exact e)
+{
+    return isinf(e.value) ? (double)got != e.value : !(fabs((double)got - e.value) <= e.bound);
+}
+
+// A row with its LSE. Returns how many elements are farther from float64 than the bound.
+static size_t wrong_in_row(const struct attention_case *c, const struct result *r, size_t row)
+{
+    struct check_exact out[512], lse;
+    const size_t i = row % c->args.q_len, h = row / c->args.q_len % c->desc.heads,
+                 b = row / c->args.q_len / c->desc.heads;
+    const float *const got = r->out + b * c->out.batch + h * c->out.head + i * c->out.row;
+    attention_exact(c, b, h, i, out, &lse);
+    size_t wrong = c->lse_floats && far(r->lse[row], lse);
+    for (size_t p = 0; p < c->desc.v_dim; p++) {
+        wrong += far(got[p], out[p]);
+        wrong += isinf(lse.value) && signbit(got[p]); // +0 where no key is seen
+    }
+    return wrong;
+}
+
+static void compare_oracle(const struct attention_case *c, const struct result *r)
+{
+    const size_t rows = c->args.batch * c->desc.heads * c->args.q_len;
+    size_t wrong = 0, first = rows;
+    for (size_t row = 0; row < rows; row += 1 + rows / 20) {
+        const size_t in_row = wrong_in_row(c, r, row);
+        first = in_row != 0 && wrong == 0 ? row : first;
+        wrong += in_row;
+    }
+    CHECK(wrong == 0, "%s: %zu elements are farther from float64 than the bound, the first in row %zu", c->text, wrong,
+          first);
+}
+
+// Whatever is no element of a row of out must be as it was.
+static void check_gaps(const struct attention_case *c, const struct result *r)
+{
+    float *const rest = test_floats(c->out_floats, TEST_HIGH);
+    memcpy(rest, r->out, c->out_floats * sizeof *rest);
+    for (size_t b = 0; b < c->args.batch; b++)
+        for (size_t h = 0; h < c->desc.heads; h++)
+            for (size_t i = 0; i < c->args.q_len; i++) {
+                const size_t at = b * c->out.batch + h * c->out.head + i * c->out.row;
+                memcpy(rest + at, c->out_before + at, c->desc.v_dim * sizeof *rest);
+            }
+    CHECK(memcmp(rest, c->out_before, c->out_floats * sizeof *rest) == 0, "%s: memory between rows was written", c->text);
+}
+
+static void run_case(uint64_t number, size_t work)
+{
+    struct attention_case c;
+    attention_draw(&c, number, number % 4 != 0, work);
+    const struct result expected = run(&c, engines[0], TEST_SERIAL);
+    check_gaps(&c, &expected);
+    if (c.exact)
+        compare_oracle(&c, &expected);
+    for (int i = 0; i < TEST_ISAS; i++) {
+        if (!engines[i])
+            continue;
+        const enum test_way ways[] = {TEST_SERIAL, number % 4 < 2 ? TEST_THREADS : TEST_TASKS};
+        for (size_t w = i == 0 ? 1 : 0; w < 2; w++) {
+            const struct result got = run(&c, engines[i], ways[w]);
+            const size_t at = test_differ(expected.out, got.out, c.out_floats);
+            CHECK(at == c.out_floats, "%s: %s %s: out[%zu] is %a, expected %a", c.text, test_isas[i],
+                  test_way_names[ways[w]], at, (double)got.out[at], (double)expected.out[at]);
+            const size_t row = test_differ(expected.lse, got.lse, c.lse_floats);
+            CHECK(row == c.lse_floats, "%s: %s %s: lse[%zu] is %a, expected %a", c.text, test_isas[i],
+                  test_way_names[ways[w]], row, (double)got.lse[row], (double)expected.lse[row]);
+        }
+    }
+    test_memory_reset();
+}
+
+static void test_once(void)
+{
+    struct attention_case c;
+    attention_draw(&c, 7, true, 100000);
+    const struct result expected = run(&c, engines[0], TEST_SERIAL);
+    float *const out = test_floats(c.out_floats, TEST_HIGH);
+    memcpy(out, c.out_before, c.out_floats * sizeof *out);
+    c.args.out = out;
+    CHECK(fovea_attention_once(engines[0], &c.desc, &c.args) == FOVEA_OK, "%s", c.text);
+    CHECK(c.out_floats > 0 && test_differ(expected.out, out, c.out_floats) == c.out_floats, "%s: once", c.text);
+    test_memory_reset();
+}
+
+int main(void)
+{
+    const bool small = getenv("FOVEA_TEST_SMALL") != NULL;
+    test_engines(engines);
+    uint64_t number = 1;
+    for (int i = 0; i < (small ? 60 : 800); i++)
+        run_case(number++, 500000);
+    for (int i = 0; i < (small ? 2 : 40); i++)
+        run_case(number++, 10000000);
+    test_once();
+    test_engines_free(engines);
+    return test_done();
+}

@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/unit/attention_case.c - random attention problems of every kind: sizes, layouts, masks, values.
+#include "tests/unit/attention_case.h"
+#include "tests/support/memory.h"
+
+#include <math.h>
+#include <stdio.h>
+
+static size_t pick(struct check_rng *rng, const uint16_t *values, size_t count)
+{
+    return values[check_below(rng, count)];
+}
+#define PICK(rng, ...)                                                                                                 \
+    pick(rng, (const uint16_t[]){__VA_ARGS__}, sizeof((const uint16_t[]){__VA_ARGS__}) / sizeof(uint16_t))
+
+static size_t draw_dim(struct check_rng *rng)
+{
+    return check_chance(rng, 4) ? PICK(rng, 129, 160, 256, 511, 512)
+                                : PICK(rng, 1, 2, 3, 7, 8, 9, 15, 16, 17, 24, 31, 32, 33, 40, 48, 64, 65, 72, 80, 96, 128);
+}
+
+// Edges of tiles (16, 48 queries), panels (16 keys), chunks (128) and splits (1024).
+static size_t draw_q_len(struct check_rng *rng)
+{
+    return PICK(rng, 0, 1, 1, 2, 3, 5, 7, 13, 15, 16, 17, 31, 47, 48, 49, 63, 64, 97);
+}
+
+static size_t draw_kv_len(struct check_rng *rng)
+{
+    return PICK(rng, 0, 1, 2, 3, 15, 16, 17, 31, 64, 100, 127, 128, 129, 200, 255, 256, 257, 383, 1023, 1024, 1025, 1153,
+                2049);
+}
+
+static void draw_sizes(struct attention_case *c, size_t work)
+{
+    struct check_rng *const rng = &c->rng;
+    struct fovea_attention_desc *const d = &c->desc;
+    struct fovea_attention_args *const a = &c->args;
+    size_t need;
+    do {
+        a->batch = check_below(rng, 4);
+        d->kv_heads = PICK(rng, 1, 1, 2, 3);
+        d->heads = d->kv_heads * PICK(rng, 1, 1, 1, 2, 3, 8, 17);
+        d->heads = check_chance(rng, 2) ? 0 : d->heads;
+        a->q_len = draw_q_len(rng);
+        a->kv_len = draw_kv_len(rng);
+        d->qk_dim = draw_dim(rng);
+        d->v_dim = check_chance(rng, 50) ? d->qk_dim : draw_dim(rng);
+        need = a->batch * d->heads * a->q_len * a->kv_len * (d->qk_dim + d->v_dim);
+    } while (need > work || (need == 0 && !check_chance(rng, 8))); // few are empty
+    const bool roomy = check_chance(rng, 40);
+    d->batch = a->batch + (roomy ? check_below(rng, 3) : 0);
+    d->q_len = a->q_len + (roomy ? check_below(rng, 30) : 0);
+    d->kv_len = a->kv_len + (roomy ? check_below(rng, 200) : 0);
+}
+
+// Strides of a tensor at its capacity `len`: (B, L, H * dim) or (B, H, L, dim), with gaps.
+static struct fovea_strides draw_strides(struct check_rng *rng, size_t heads, size_t len, size_t dim)
+{
+    const size_t gap = check_chance(rng, 40) ? check_below(rng, 9) : 0;
+    struct fovea_strides s;
+    if (check_chance(rng, 50)) {
+        s.head = dim + (check_chance(rng, 30) ? check_below(rng, 4) : 0);
+        s.row = heads * s.head + gap;
+        s.batch = len * s.row + gap;
+    } else {
+        s.row = dim + gap;
+        s.head = len * s.row + (check_chance(rng, 30) ? check_below(rng, 4) : 0);
+        s.batch = heads * s.head + gap;
+    }
+    s.row = s.row < dim ? dim : s.row;
+    return s;
+}
+
+static size_t extent(struct fovea_strides s, size_t batch, size_t heads, size_t len, size_t dim)
+{
+    if (batch == 0 || heads == 0 || len == 0)
+        return 0;
+    return (batch - 1) * s.batch + (heads - 1) * s.head + (len - 1) * s.row + dim;
+}
+
+static float *some_floats(struct attention_case *c, size_t n, const struct check_source *source)
+{
+    float *const x = test_floats(n, check_chance(&c->rng, 70) ? TEST_HIGH : TEST_LOW);
+    check_fill(&c->rng, source, x, n);
+    return x;
+}
+
+static struct check_source draw_source(struct attention_case *c, float scale)
+{
+    struct check_source source = check_source(&c->rng, scale);
+    if (c->exact)
+        source.kind = CHECK_UNIFORM;
+    return source;
+}
+
+// K in panels: whole panels, the lanes of keys past the end poisoned.
+static void draw_panels(struct attention_case *c, const struct check_source *source)
+{
+    struct fovea_attention_desc *const d = &c->desc;
+    const size_t panels = (c->args.kv_len + 15) / 16, panel = 16 * d->qk_dim, batch = c->args.batch;
+    d->k_layout = FOVEA_K_PANELS;
+    c->k.head = (d->kv_len + 15) / 16 * panel + (check_chance(&c->rng, 30) ? 16 : 0);
+    c->k.batch = d->kv_heads * c->k.head;
+    c->k.row = 0;
+    const size_t n = batch == 0 ? 0 : (batch - 1) * c->k.batch + (d->kv_heads - 1) * c->k.head + panels * panel;
+    float *const k = some_floats(c, n, source);
+    for (size_t b = 0; b < batch; b++)
+        for (size_t h = 0; h < d->kv_heads; h++)
+            for (size_t j = c->args.kv_len; j < 16 * panels; j++)
+                for (size_t p = 0; p < d->qk_dim; p++)
+                    check_poison(k + b * c->k.batch + h * c->k.head + j / 16 * panel + p * 16 + j % 16, 1);
+    c->args.k = k;
+}
+
+// One tensor (B, L, heads of Q, K and V side by side), as a single projection writes it.
+static void draw_packed_qkv(struct attention_case *c, const struct check_source *source)
+{
+    const struct fovea_attention_desc *const d = &c->desc;
+    const size_t q = d->heads * d->qk_dim, k = d->kv_heads * d->qk_dim, row = q + k + d->kv_heads * d->v_dim;
+    float *const all = some_floats(c, c->args.batch * c->args.q_len * row, source);
+    c->q = c->k = (struct fovea_strides){c->args.q_len * row, d->qk_dim, row};
+    c->v = (struct fovea_strides){c->args.q_len * row, d->v_dim, row};
+    c->args.q = all;
+    c->args.k = all + q;
+    c->args.v = all + q + k;
+}
+
+static void draw_qkv(struct attention_case *c)
+{
+    struct check_rng *const rng = &c->rng;
+    struct fovea_attention_desc *const d = &c->desc;
+    // Scores of a few units, whatever the dimension; sometimes of a hundred, where exp2 clamps.
+    const struct check_source q = draw_source(c, check_chance(rng, 85) ? 6 : 150);
+    const struct check_source k = draw_source(c, 1), v = draw_source(c, 1);
+    const size_t batch = c->args.batch;
+    if (check_chance(rng, 12) && d->kv_len == c->args.kv_len && d->q_len == c->args.q_len && d->q_len == d->kv_len &&
+        d->heads && batch && d->q_len) {
+        draw_packed_qkv(c, &k);
+        return;
+    }
+    c->q = draw_strides(rng, d->heads, d->q_len, d->qk_dim);
+    c->k = draw_strides(rng, d->kv_heads, d->kv_len, d->qk_dim);
+    c->v = draw_strides(rng, d->kv_heads, d->kv_len, d->v_dim);
+    c->q.batch = check_chance(rng, 5) ? 0 : c->q.batch; // broadcast
+    c->q.head = check_chance(rng, 5) ? 0 : c->q.head;
+    c->k.batch = check_chance(rng, 5) ? 0 : c->k.batch;
+    c->k.head = check_chance(rng, 5) ? 0 : c->k.head;
+    c->v.batch = check_chance(rng, 5) ? 0 : c->v.batch;
+    c->v.head = check_chance(rng, 5) ? 0 : c->v.head;
+    c->v.row = check_chance(rng, 3) ? 0 : c->v.row;
+    c->args.q = some_floats(c, extent(c->q, batch, d->heads, c->args.q_len, d->qk_dim), &q);
+    c->args.v = some_floats(c, extent(c->v, batch, d->kv_heads, c->args.kv_len, d->v_dim), &v);
+    if (check_chance(rng, 50))
+        draw_panels(c, &k);
+    else
+        c->args.k = some_floats(c, extent(c->k, batch, d->kv_heads, c->args.kv_len, d->qk_dim), &k);
+}
+
+static void draw_out(struct attention_case *c)
+{
+    const struct check_source source = {CHECK_UNIFORM, 1, 0};
+    const struct fovea_attention_desc *const d = &c->desc;
+    c->out = draw_strides(&c->rng, d->heads, d->q_len, d->v_dim);
+    c->out_floats = extent(c->out, c->args.batch, d->heads, c->args.q_len, d->v_dim);
+    c->out_before = some_floats(c, c->out_floats, &source);
+    c->lse_floats = check_chance(&c->rng, 60) ? c->args.batch * d->heads * c->args.q_len : 0;
+}
+
+static void draw_ends(struct attention_case *c)
+{
+    struct check_rng *const rng = &c->rng;
+    struct fovea_attention_args *const a = &c->args;
+    c->desc.kv_len_kind = (enum fovea_kv_len)(check_chance(rng, 40) ? check_below(rng, 3) : FOVEA_KV_LEN_ALL);
+    if (c->desc.kv_len_kind != FOVEA_KV_LEN_ALL) {
+        const size_t n = a->batch * (c->desc.kv_len_kind == FOVEA_KV_LEN_BATCH ? 1 : a->q_len);
+        uint32_t *const lens = test_memory(n * sizeof *lens, TEST_HIGH);
+        for (size_t i = 0; i < n; i++)
+            lens[i] = check_chance(rng, 10)   ? UINT32_MAX
+                      : check_chance(rng, 15) ? 0
+                                              : (uint32_t)check_below(rng, a->kv_len + 2);
+        a->kv_lens = lens;
+    }
+    c->desc.causal = check_chance(rng, 40);
+    const int64_t end = (int64_t)a->kv_len - (int64_t)a->q_len;
+    const int64_t offsets[] = {0, 0, end, end, end / 2, -1, -3, -40, 1000000, INT64_MAX, INT64_MIN};
+    int64_t *const each = test_memory(a->batch * sizeof *each, TEST_HIGH);
+    a->q_offset = offsets[check_below(rng, sizeof offsets / sizeof *offsets)];
+    for (size_t b = 0; b < a->batch; b++)
+        each[b] = offsets[check_below(rng, sizeof offsets / sizeof *offsets)];
+    a->q_offsets = check_chance(rng, 30) ? each : NULL;
+}
+
+// Dense strides over (B, H, Lq, Lk), some of them 0. Returns the elements of the tensor.
+static size_t draw_broadcast(struct attention_case *c, size_t *batch, size_t *head, size_t *row, size_t *key)
+{
+    const size_t sizes[] = {c->args.kv_len, c->args.q_len, c->desc.heads, c->args.batch};
+    size_t *const strides[] = {key, row, head, batch};
+    size_t n = 1, last = 0;
+    for (size_t i = 0; i < 4; i++) {
+        const bool broadcast = check_chance(&c->rng, i == 0 ? 4 : 40);
+        *strides[i] = broadcast ? 0 : n + (i == 0 ? check_chance(&c->rng, 10) : 0);
+        if (sizes[i] == 0)
+            return 0;
+        last += (sizes[i] - 1) * *strides[i];
+        n = last + 1;
+    }
+    return n;
+}
+
+static void draw_masks(struct attention_case *c)
+{
+    struct check_rng *const rng = &c->rng;
+    struct fovea_attention_desc *const d = &c->desc;
+    d->mask = check_chance(rng, 35);
+    if (d->mask) {
+        const size_t n = draw_broadcast(c, &d->mask_batch, &d->mask_head, &d->mask_row, &d->mask_key);
+        uint8_t *const mask = test_memory(n, TEST_HIGH);
+        const size_t run = check_chance(rng, 50) ? 1 : 1 + check_below(rng, 300); // runs hide whole chunks
+        const unsigned percent = (unsigned)check_below(rng, 101);
+        for (size_t i = 0; i < n; i++)
+            mask[i] = i % run != 0 ? mask[i - 1] : check_chance(rng, percent) ? (uint8_t)(1u << check_below(rng, 8)) : 0;
+        c->args.mask = mask;
+    }
+    d->bias = check_chance(rng, 35);
+    if (d->bias) {
+        const struct check_source source = draw_source(c, 5);
+        const size_t n = draw_broadcast(c, &d->bias_batch, &d->bias_head, &d->bias_row, &d->bias_key);
+        float *const bias = some_floats(c, n, &source);
+        const unsigned percent = check_chance(rng, 50) ? (unsigned)check_below(rng, 101) : 0;
+        for (size_t i = 0; i < n; i++)
+            bias[i] = check_chance(rng, percent) ? -INFINITY : bias[i];
+        c->args.bias = bias;
+    }
+}
+
+// Either the plan's strides are those of the call, or the call gives its own between batches.
+static void place_strides(struct attention_case *c)
+{
+    struct fovea_attention_desc *const d = &c->desc;
+    d->q = c->q, d->k = c->k, d->v = c->v, d->out = c->out;
+    if (!check_chance(&c->rng, 30))
+        return;
+    c->batch_strides[0] = c->q.batch;
+    c->batch_strides[1] = c->k.batch;
+    c->batch_strides[2] = c->v.batch;
+    c->batch_strides[3] = c->out.batch;
+    c->args.batch_strides = c->batch_strides;
+    d->q.batch = d->k.batch = d->v.batch = 1;
+    d->out.batch *= 3;
+}
+
+void attention_draw(struct attention_case *c, uint64_t number, bool exact, size_t work)
+{
+    *c = (struct attention_case){.rng = {number}, .exact = exact};
+    struct fovea_attention_desc *const d = &c->desc;
+    fovea_attention_desc_init(d, sizeof *d);
+    draw_sizes(c, work);
+    static const float scales[] = {1, 0.125f, 0.3f, -0.25f, 0};
+    if (check_chance(&c->rng, 30))
+        d->scale = scales[check_below(&c->rng, 5)];
+    draw_qkv(c);
+    draw_out(c);
+    draw_ends(c);
+    draw_masks(c);
+    place_strides(c);
+    snprintf(c->text, sizeof c->text,
+             "case %llu: batch %zu/%zu, heads %zu/%zu, q %zu/%zu, kv %zu/%zu, d %zu dv %zu, scale %g, k %s, kv_lens %d, "
+             "causal %u offset %lld%s, mask %u (%zu %zu %zu %zu), bias %u (%zu %zu %zu %zu)%s%s",
+             (unsigned long long)number, c->args.batch, d->batch, d->heads, d->kv_heads, c->args.q_len, d->q_len,
+             c->args.kv_len, d->kv_len, d->qk_dim, d->v_dim, (double)d->scale, d->k_layout ? "panels" : "rows",
+             (int)d->kv_len_kind, d->causal, (long long)c->args.q_offset, c->args.q_offsets ? " each" : "", d->mask,
+             d->mask_batch, d->mask_head, d->mask_row, d->mask_key, d->bias, d->bias_batch, d->bias_head, d->bias_row,
+             d->bias_key, c->lse_floats ? ", lse" : "", c->args.batch_strides ? ", batch strides" : "");
+}

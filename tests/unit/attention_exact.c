@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/unit/attention_exact.c - attention in float64 from its definition, and how far f32 may be from it.
+//
+// The bound. All errors are relative to the exact weight p[j] = exp(s[j] - max), u = 2^-24 each rounding.
+//  - A score: the scale (1/sqrt(d): 2 roundings), q * scale (1), d steps of a chain: gamma(d + 3) sum |q scale k|; the
+//    bias adds u |s|. A score that is off by e makes its weight off by the factor exp(e).
+//  - Every weight is a product of exp2's: its own, one for each later chunk of its split (alpha) and one for each merge.
+//    Their arguments add up to at most the range of scores and carry three roundings each (the difference, the constant
+//    log2(e), the product); each exp2 is within 0.8 ulp, which is at most 1.6 u.
+//  - A weight passes at most 128 additions of its chunk, one fma for each later chunk, two roundings for each merge.
+// Numerator and denominator are both sums of such weights, hence the factor 2; 1 / l and O * (1 / l) add two roundings.
+// The LSE is off by the error of the sum's logarithm (its relative error), 1 ulp of ln, and one addition.
+// A weight below 2^-126 is only within 2^-126 of the largest: keys * 2^-126 * |v| at most.
+#include "tests/check/bounds.h"
+#include "tests/unit/attention_case.h"
+
+#include <math.h>
+
+bool attention_case_sees(const struct attention_case *c, size_t b, size_t h, size_t i, size_t j)
+{
+    const struct fovea_attention_desc *const d = &c->desc;
+    const struct fovea_attention_args *const a = &c->args;
+    if (j >= a->kv_len || (d->kv_len_kind == FOVEA_KV_LEN_BATCH && j >= a->kv_lens[b]) ||
+        (d->kv_len_kind == FOVEA_KV_LEN_BATCH_ROW && j >= a->kv_lens[b * a->q_len + i]))
+        return false;
+    // j <= i + offset, in arithmetic that cannot overflow
+    if (d->causal && (int64_t)j - (int64_t)i > (a->q_offsets ? a->q_offsets[b] : a->q_offset))
+        return false;
+    if (d->mask && !a->mask[b * d->mask_batch + h * d->mask_head + i * d->mask_row + j * d->mask_key])
+        return false;
+    return !d->bias ||
+           a->bias[b * d->bias_batch + h * d->bias_head + i * d->bias_row + j * d->bias_key] != -INFINITY;
+}
+
+struct score {
+    double value, error;
+};
+
+static struct score score_of(const struct attention_case *c, size_t b, size_t h, size_t i, size_t j)
+{
+    const struct fovea_attention_desc *const d = &c->desc;
+    const double scale = isnan(d->scale) ? 1 / sqrt((double)d->qk_dim) : (double)d->scale;
+    const float *const q = c->args.q + b * c->q.batch + h * c->q.head + i * c->q.row;
+    const float *const k = c->args.k + b * c->k.batch + h / (d->heads / d->kv_heads) * c->k.head;
+    double s = 0, magnitude = 0;
+    for (size_t p = 0; p < d->qk_dim; p++) {
+        const size_t at = d->k_layout == FOVEA_K_ROWS ? j * c->k.row + p : j / 16 * 16 * d->qk_dim + p * 16 + j % 16;
+        const double product = scale * (double)q[p] * (double)k[at];
+        s += product;
+        magnitude += fabs(product);
+    }
+    double error = check_gamma((double)d->qk_dim + 3) * magnitude;
+    if (d->bias) {
+        s += (double)c->args.bias[b * d->bias_batch + h * d->bias_head + i * d->bias_row + j * d->bias_key];
+        error += CHECK_U * fabs(s);
+    }
+    return (struct score){s, error};
+}
+
+void attention_exact(const struct attention_case *c, size_t b, size_t h, size_t i, struct check_exact *out,
+                     struct check_exact *lse)
+{
+    const struct fovea_attention_desc *const d = &c->desc;
+    const float *const v = c->args.v + b * c->v.batch + (d->heads ? h / (d->heads / d->kv_heads) : 0) * c->v.head;
+    double max = -INFINITY, low = INFINITY, error = 0, sum = 0;
+    double weight[512] = {0}, most = 0; // of |v|
+    size_t keys = 0;
+    for (size_t p = 0; p < d->v_dim; p++)
+        out[p] = (struct check_exact){0, 0};
+    *lse = (struct check_exact){-INFINITY, 0};
+    for (size_t j = 0; j < c->args.kv_len; j++) {
+        if (!attention_case_sees(c, b, h, i, j))
+            continue;
+        const struct score s = score_of(c, b, h, i, j);
+        const double before = max;
+        keys++;
+        low = fmin(low, s.value);
+        max = fmax(max, s.value);
+        error = fmax(error, s.error);
+        const double keep = exp(before - max), p_j = exp(s.value - max);
+        sum = sum * keep + p_j;
+        for (size_t p = 0; p < d->v_dim; p++) {
+            const double value = v[j * c->v.row + p];
+            out[p].value = out[p].value * keep + p_j * value;
+            weight[p] = weight[p] * keep + p_j * fabs(value);
+            most = fmax(most, fabs(value));
+        }
+    }
+    if (keys == 0)
+        return;
+    const double chunks = (double)(c->args.kv_len / 128 + 1), splits = (double)(c->args.kv_len / 1024 + 1);
+    const double relative = error + CHECK_U * (3 * (max - low) + 2 * CHECK_EXP2_ULP * (1 + chunks + splits)) +
+                            check_gamma(128 + chunks + 2 * splits + 1);
+    const double tiny = (double)keys * 0x1p-126 * (1 + most);
+    for (size_t p = 0; p < d->v_dim; p++) {
+        out[p].value /= sum;
+        out[p].bound = 1.01 * expm1(2 * relative) * weight[p] / sum + tiny;
+    }
+    lse->value = max + log(sum);
+    lse->bound = 1.01 * (expm1(relative) + CHECK_U * (2 * fabs(log(sum)) + fabs(lse->value))) + tiny;
+}

@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/unit/errors_nn.c - bad input for multi-head attention, layers, packing and caches; empty calls need no pointers.
+#include "tests/support/engines.h"
+#include "tests/unit/refuse.h"
+
+static struct fovea_engine *engine;
+
+#define BAD_DESC(change, status)                                                                                       \
+    do {                                                                                                               \
+        bad = good;                                                                                                    \
+        change;                                                                                                        \
+        refuse_plan_at(&r, #change, r.engine, &bad, status);                                                           \
+    } while (0)
+#define BAD_ARGS(change, status)                                                                                       \
+    do {                                                                                                               \
+        wrong = args;                                                                                                  \
+        change;                                                                                                        \
+        refuse_args(&r, #change, &wrong, status);                                                                      \
+    } while (0)
+
+enum { B = 2, L = 5, CAPACITY = 20, W = 24, H = 3, D = 8, DV = 4, FFN = 40 };
+
+static float *some(size_t n)
+{
+    float *const x = test_floats(n, TEST_HIGH);
+    for (size_t i = 0; i < n; i++)
+        x[i] = 0.1f * (float)(1 + i % 7);
+    return x;
+}
+
+// A Linear's packed weight; 64 bytes more than it needs.
+static char *linear(size_t inputs, size_t outputs)
+{
+    size_t bytes = 0;
+    CHECK(!fovea_pack_size(inputs, outputs, &bytes), "size");
+    char *const blob = test_memory(bytes + 64, TEST_HIGH);
+    CHECK(!fovea_pack(engine, FOVEA_TRANS, inputs, outputs, some(inputs * outputs), inputs, blob, bytes), "pack");
+    return blob;
+}
+
+static struct fovea_mha_weights mha_weights(void)
+{
+    return (struct fovea_mha_weights){.q = {linear(W, H * D), NULL},
+                                      .k = {linear(W, H * D), NULL},
+                                      .v = {linear(W, H * DV), NULL},
+                                      .o = {linear(H * DV, W), NULL}};
+}
+
+static struct fovea_kv_cache make_cache(void)
+{
+    struct fovea_kv_cache c = {.struct_size = sizeof c, .batch = B, .kv_heads = H, .capacity = CAPACITY, .qk_dim = D, .v_dim = DV};
+    size_t k, v;
+    CHECK(!fovea_kv_cache_size(&c, &k, &v), "size");
+    c.k = some(k);
+    c.v = some(v);
+    return c;
+}
+
+static struct fovea_mha_desc mha_desc(enum fovea_mha_keys keys)
+{
+    struct fovea_mha_desc d;
+    CHECK(!fovea_mha_desc_init(&d, sizeof d), "init");
+    d.keys = keys;
+    d.batch = B, d.heads = H, d.q_len = d.new_len = L, d.kv_len = CAPACITY, d.qk_dim = D, d.v_dim = DV;
+    d.query_width = d.key_width = d.value_width = d.out_width = W;
+    d.kv_len_kind = FOVEA_KV_LEN_BATCH;
+    d.mask = d.residual = 1;
+    d.mask_key = 1;
+    return d;
+}
+
+static void test_mha_descs(const struct refuse *refused, struct fovea_mha_desc good)
+{
+    const struct refuse r = *refused;
+    struct fovea_mha_desc bad;
+    const size_t huge = SIZE_MAX / 4;
+    BAD_DESC(bad.struct_size = 0, FOVEA_ERR_STRUCT);
+    BAD_DESC(bad.struct_size += 8, FOVEA_ERR_STRUCT);
+    BAD_DESC(bad.keys = (enum fovea_mha_keys)3, FOVEA_ERR_ENUM);
+    BAD_DESC(bad.keys = (enum fovea_mha_keys)-1, FOVEA_ERR_ENUM);
+    BAD_DESC(bad.kv_len_kind = (enum fovea_kv_len)3, FOVEA_ERR_ENUM);
+    BAD_DESC(bad.causal = 2, FOVEA_ERR_ENUM);
+    BAD_DESC(bad.mask = 2, FOVEA_ERR_ENUM);
+    BAD_DESC(bad.residual = 2, FOVEA_ERR_ENUM);
+    BAD_DESC(bad.heads = 0, FOVEA_ERR_SHAPE);
+    BAD_DESC(bad.qk_dim = 0, FOVEA_ERR_SHAPE);
+    BAD_DESC(bad.v_dim = 513, FOVEA_ERR_SHAPE);
+    BAD_DESC(bad.query_width = 0, FOVEA_ERR_SHAPE);
+    BAD_DESC(bad.key_width = 0, FOVEA_ERR_SHAPE);
+    BAD_DESC(bad.value_width = 0, FOVEA_ERR_SHAPE);
+    BAD_DESC(bad.out_width = 0, FOVEA_ERR_SHAPE);
+    BAD_DESC(bad.new_len = CAPACITY + 1, FOVEA_ERR_SHAPE);
+    BAD_DESC(bad.scale = INFINITY, FOVEA_ERR_VALUE);
+    BAD_DESC(bad.batch = huge, FOVEA_ERR_OVERFLOW);
+    BAD_DESC(bad.heads = huge, FOVEA_ERR_OVERFLOW);
+    BAD_DESC(bad.q_len = huge, FOVEA_ERR_OVERFLOW);
+    BAD_DESC(bad.kv_len = huge, FOVEA_ERR_OVERFLOW);
+    BAD_DESC(bad.query_width = huge, FOVEA_ERR_OVERFLOW);
+    BAD_DESC(bad.out_width = huge, FOVEA_ERR_OVERFLOW);
+    BAD_DESC(bad.mask_row = huge, FOVEA_ERR_OVERFLOW);
+}
+
+static void test_mha_errors(void)
+{
+    static const uint32_t lens[B] = {L, L};
+    static const uint8_t mask[CAPACITY] = {1, 1, 1};
+    const struct fovea_mha_desc good = mha_desc(FOVEA_MHA_APPEND);
+    const struct fovea_mha_weights weights = mha_weights();
+    const struct fovea_kv_cache cache = make_cache();
+    struct fovea_mha_weights bad_weights;
+    struct fovea_kv_cache bad_cache;
+    float *const out = test_floats(B * L * W, TEST_HIGH);
+    struct fovea_mha_args wrong;
+    const struct fovea_mha_args args = {.weights = &weights, .query = some(B * L * W), .key = some(B * L * W),
+                                        .value = some(B * L * W), .residual = some(B * L * W), .out = out, .batch = B,
+                                        .q_len = L, .kv_len = L, .position = 3, .cache = &cache, .kv_lens = lens,
+                                        .mask = mask};
+    const struct refuse r = refuse_begin(&test_mha, engine, &good, &args, out, B * L * W);
+    refuse_common(&r);
+    test_mha_descs(&r, good);
+    BAD_ARGS(wrong.weights = NULL, FOVEA_ERR_NULL);
+    BAD_ARGS(wrong.query = NULL, FOVEA_ERR_NULL);
+    BAD_ARGS(wrong.key = NULL, FOVEA_ERR_NULL);
+    BAD_ARGS(wrong.value = NULL, FOVEA_ERR_NULL);
+    BAD_ARGS(wrong.residual = NULL, FOVEA_ERR_NULL);
+    BAD_ARGS(wrong.out = NULL, FOVEA_ERR_NULL);
+    BAD_ARGS(wrong.cache = NULL, FOVEA_ERR_NULL);
+    BAD_ARGS(wrong.kv_lens = NULL, FOVEA_ERR_NULL);
+    BAD_ARGS(wrong.mask = NULL, FOVEA_ERR_NULL);
+    BAD_ARGS(wrong.batch = B + 1, FOVEA_ERR_SHAPE);
+    BAD_ARGS(wrong.q_len = L + 1, FOVEA_ERR_SHAPE);
+    BAD_ARGS(wrong.kv_len = L + 1, FOVEA_ERR_SHAPE);
+    BAD_ARGS(wrong.position = CAPACITY - L + 1, FOVEA_ERR_SHAPE);
+    BAD_ARGS(wrong.position = SIZE_MAX, FOVEA_ERR_SHAPE);
+#define BAD_WEIGHT(change, status)                                                                                     \
+    BAD_ARGS((bad_weights = weights, change, wrong.weights = &bad_weights), status)
+    BAD_WEIGHT(bad_weights.q.weight = NULL, FOVEA_ERR_NULL);
+    BAD_WEIGHT(bad_weights.k.weight = NULL, FOVEA_ERR_NULL);
+    BAD_WEIGHT(bad_weights.v.weight = NULL, FOVEA_ERR_NULL);
+    BAD_WEIGHT(bad_weights.o.weight = NULL, FOVEA_ERR_NULL);
+    BAD_WEIGHT(bad_weights.v.weight = weights.k.weight, FOVEA_ERR_FORMAT); // of another width
+    BAD_WEIGHT(bad_weights.o.weight = weights.q.weight, FOVEA_ERR_FORMAT);
+    BAD_WEIGHT(bad_weights.q.weight = (const char *)weights.q.weight + 32, FOVEA_ERR_ALIGN);
+#define BAD_CACHE(change, status) BAD_ARGS((bad_cache = cache, change, wrong.cache = &bad_cache), status)
+    BAD_CACHE(bad_cache.struct_size = 0, FOVEA_ERR_STRUCT);
+    BAD_CACHE(bad_cache.k = NULL, FOVEA_ERR_NULL);
+    BAD_CACHE(bad_cache.v = NULL, FOVEA_ERR_NULL);
+    BAD_CACHE(bad_cache.batch = B - 1, FOVEA_ERR_SHAPE);
+    BAD_CACHE(bad_cache.kv_heads = H - 1, FOVEA_ERR_SHAPE);
+    BAD_CACHE(bad_cache.capacity = CAPACITY - 1, FOVEA_ERR_SHAPE);
+    BAD_CACHE(bad_cache.qk_dim = D - 1, FOVEA_ERR_SHAPE);
+    BAD_CACHE(bad_cache.v_dim = DV + 1, FOVEA_ERR_SHAPE);
+    const struct fovea_mha_args nothing = {.batch = 0};
+    CHECK(!fovea_mha(r.plan, &nothing, r.shared, r.scratch, NULL), "an empty batch needs no pointers");
+    CHECK(fovea_mha_desc_init(NULL, 0) == FOVEA_ERR_NULL, "init of NULL");
+    test_memory_reset();
+}
+
+static struct fovea_layer_desc layer_desc(void)
+{
+    struct fovea_layer_desc d;
+    CHECK(!fovea_layer_desc_init(&d, sizeof d), "init");
+    d.decoder = d.cached = 1;
+    d.batch = d.beams = B, d.len = L, d.memory_len = d.kv_len = CAPACITY;
+    d.width = W, d.heads = H, d.qk_dim = D, d.v_dim = DV, d.ffn = FFN;
+    return d;
+}
+
+static void test_layer_descs(const struct refuse *refused, struct fovea_layer_desc good)
+{
+    const struct refuse r = *refused;
+    struct fovea_layer_desc bad;
+    const size_t huge = SIZE_MAX / 4;
+    BAD_DESC(bad.struct_size = 0, FOVEA_ERR_STRUCT);
+    BAD_DESC(bad.struct_size -= 8, FOVEA_ERR_STRUCT);
+    BAD_DESC(bad.decoder = 2, FOVEA_ERR_ENUM);
+    BAD_DESC(bad.cached = 2, FOVEA_ERR_ENUM);
+    BAD_DESC(bad.norm = (enum fovea_norm_place)2, FOVEA_ERR_ENUM);
+    BAD_DESC(bad.norm = (enum fovea_norm_place)-1, FOVEA_ERR_ENUM);
+    BAD_DESC(bad.activation = (enum fovea_activation)5, FOVEA_ERR_ENUM);
+    BAD_DESC(bad.decoder = 0, FOVEA_ERR_SHAPE); // with caches
+    BAD_DESC(bad.beams = 0, FOVEA_ERR_SHAPE);
+    BAD_DESC(bad.beams = 3, FOVEA_ERR_SHAPE);
+    BAD_DESC(bad.width = 0, FOVEA_ERR_SHAPE);
+    BAD_DESC(bad.ffn = 0, FOVEA_ERR_SHAPE);
+    BAD_DESC(bad.heads = 0, FOVEA_ERR_SHAPE);
+    BAD_DESC(bad.qk_dim = 513, FOVEA_ERR_SHAPE);
+    BAD_DESC(bad.kv_len = L - 1, FOVEA_ERR_SHAPE);
+    BAD_DESC(bad.eps = -1, FOVEA_ERR_VALUE);
+    BAD_DESC(bad.eps = NAN, FOVEA_ERR_VALUE);
+    BAD_DESC(bad.ffn = huge, FOVEA_ERR_OVERFLOW);
+    BAD_DESC(bad.width = huge, FOVEA_ERR_OVERFLOW);
+    BAD_DESC(bad.batch = huge - huge % B, FOVEA_ERR_OVERFLOW);
+    BAD_DESC(bad.memory_len = huge, FOVEA_ERR_OVERFLOW);
+}
+
+static void test_layer_errors(void)
+{
+    const struct fovea_layer_desc good = layer_desc();
+    const struct fovea_kv_cache self = make_cache(), cross = make_cache();
+    const struct fovea_layer_weights weights = {.self_attention = mha_weights(),
+                                                .cross_attention = mha_weights(),
+                                                .up = {linear(W, FFN), NULL},
+                                                .down = {linear(FFN, W), NULL}};
+    static const uint32_t memory_lens[1] = {CAPACITY};
+    struct fovea_layer_weights bad_weights;
+    float *const y = test_floats(B * L * W, TEST_HIGH);
+    struct fovea_layer_args wrong;
+    const struct fovea_layer_args args = {.weights = &weights, .x = some(B * L * W), .y = y, .batch = B, .len = L,
+                                          .memory_len = CAPACITY, .beams = B, .memory_lens = memory_lens,
+                                          .self_cache = &self, .cross_cache = &cross};
+    const struct refuse r = refuse_begin(&test_layer, engine, &good, &args, y, B * L * W);
+    refuse_common(&r);
+    test_layer_descs(&r, good);
+    BAD_ARGS(wrong.weights = NULL, FOVEA_ERR_NULL);
+    BAD_ARGS(wrong.x = NULL, FOVEA_ERR_NULL);
+    BAD_ARGS(wrong.y = NULL, FOVEA_ERR_NULL);
+    BAD_ARGS(wrong.self_cache = NULL, FOVEA_ERR_NULL);
+    BAD_ARGS(wrong.cross_cache = NULL, FOVEA_ERR_NULL);
+    BAD_ARGS(wrong.batch = B + 2, FOVEA_ERR_SHAPE);
+    BAD_ARGS(wrong.len = L + 1, FOVEA_ERR_SHAPE);
+    BAD_ARGS(wrong.memory_len = CAPACITY + 1, FOVEA_ERR_SHAPE);
+    BAD_ARGS(wrong.position = CAPACITY, FOVEA_ERR_SHAPE);
+    BAD_ARGS(wrong.beams = 0, FOVEA_ERR_SHAPE);
+    BAD_ARGS(wrong.beams = B + 1, FOVEA_ERR_SHAPE);
+    BAD_WEIGHT(bad_weights.up.weight = NULL, FOVEA_ERR_NULL);
+    BAD_WEIGHT(bad_weights.down.weight = NULL, FOVEA_ERR_NULL);
+    BAD_WEIGHT(bad_weights.down.weight = weights.up.weight, FOVEA_ERR_FORMAT);
+    BAD_WEIGHT(bad_weights.up.weight = (const char *)weights.up.weight + 32, FOVEA_ERR_ALIGN);
+    BAD_WEIGHT(bad_weights.self_attention.q.weight = NULL, FOVEA_ERR_NULL);
+    BAD_WEIGHT(bad_weights.cross_attention.o.weight = NULL, FOVEA_ERR_NULL);
+    const struct fovea_layer_args nothing = {.batch = 0}, no_rows = {.batch = B, .beams = B};
+    CHECK(!fovea_layer(r.plan, &nothing, r.shared, r.scratch, NULL), "an empty batch needs no pointers");
+    CHECK(!fovea_layer(r.plan, &no_rows, r.shared, r.scratch, NULL), "no rows need no pointers");
+    test_memory_reset();
+}
+
+static void test_pack_errors(void)
+{
+    enum { K = 6, N = 9 };
+    float *const b = some(K * N);
+    size_t bytes = 7;
+    CHECK(fovea_pack_size(K, N, NULL) == FOVEA_ERR_NULL, "size into NULL");
+    CHECK(fovea_pack_size(SIZE_MAX / 16, N, &bytes) == FOVEA_ERR_OVERFLOW && bytes == 7, "huge k");
+    CHECK(fovea_pack_size(K, SIZE_MAX, &bytes) == FOVEA_ERR_OVERFLOW && bytes == 7, "huge n");
+    CHECK(!fovea_pack_size(K, N, &bytes), "size");
+    char *const blob = test_memory(bytes + 64, TEST_HIGH);
+#define PACK(engine, trans, k, n, b, ldb, blob, bytes, status)                                                         \
+    CHECK(fovea_pack(engine, trans, k, n, b, ldb, blob, bytes) == status, "expected %s", fovea_status_string(status))
+    PACK(NULL, FOVEA_NO_TRANS, K, N, b, N, blob, bytes, FOVEA_ERR_NULL);
+    PACK(engine, FOVEA_NO_TRANS, K, N, NULL, N, blob, bytes, FOVEA_ERR_NULL);
+    PACK(engine, FOVEA_NO_TRANS, K, N, b, N, NULL, bytes, FOVEA_ERR_NULL);
+    PACK(engine, (enum fovea_transpose)2, K, N, b, N, blob, bytes, FOVEA_ERR_ENUM);
+    PACK(engine, FOVEA_NO_TRANS, K, N, b, N - 1, blob, bytes, FOVEA_ERR_STRIDE);
+    PACK(engine, FOVEA_TRANS, K, N, b, K - 1, blob, bytes, FOVEA_ERR_STRIDE);
+    PACK(engine, FOVEA_NO_TRANS, K, N, b, SIZE_MAX / 4, blob, bytes, FOVEA_ERR_OVERFLOW);
+    PACK(engine, FOVEA_NO_TRANS, SIZE_MAX / 8, N, b, N, blob, bytes, FOVEA_ERR_OVERFLOW);
+    PACK(engine, FOVEA_NO_TRANS, K, N, b, N, blob + 32, bytes, FOVEA_ERR_ALIGN);
+    PACK(engine, FOVEA_NO_TRANS, K, N, b, N, blob, bytes - 1, FOVEA_ERR_MEMORY);
+    PACK(engine, FOVEA_NO_TRANS, K, N, b, N, blob, 0, FOVEA_ERR_MEMORY);
+    CHECK(refuse_clean(blob, bytes + 64), "a refused blob was written");
+    CHECK(fovea_pack_check(NULL, bytes, K, N) == FOVEA_ERR_NULL, "check of NULL");
+    CHECK(fovea_pack_check(blob + 32, bytes, K, N) == FOVEA_ERR_ALIGN, "check of a misaligned blob");
+    CHECK(fovea_pack_check(blob, bytes, K, N) == FOVEA_ERR_FORMAT, "check of no blob");
+    test_memory_reset();
+}
+
+static void test_cache_errors(void)
+{
+    const struct fovea_kv_cache good = make_cache();
+    struct fovea_kv_cache c;
+    size_t k = 7, v = 7;
+    float *const x = some(B * CAPACITY * H * D);
+    const struct fovea_strides ks = {0, D, H * D}, vs = {0, DV, H * DV}, narrow = {0, D, D - 1};
+    CHECK(fovea_kv_cache_size(NULL, &k, &v) == FOVEA_ERR_NULL, "cache NULL");
+    CHECK(fovea_kv_cache_size(&good, NULL, &v) == FOVEA_ERR_NULL, "k NULL");
+    CHECK(fovea_kv_cache_size(&good, &k, NULL) == FOVEA_ERR_NULL, "v NULL");
+    c = good, c.struct_size = 0;
+    CHECK(fovea_kv_cache_size(&c, &k, &v) == FOVEA_ERR_STRUCT, "struct_size 0");
+    CHECK(fovea_kv_append(&c, 0, 0, 1, x, ks, x, vs) == FOVEA_ERR_STRUCT, "struct_size 0");
+    c = good, c.capacity = SIZE_MAX;
+    CHECK(fovea_kv_cache_size(&c, &k, &v) == FOVEA_ERR_OVERFLOW, "huge capacity");
+    c = good, c.v_dim = SIZE_MAX / 8;
+    CHECK(fovea_kv_cache_size(&c, &k, &v) == FOVEA_ERR_OVERFLOW && k == 7 && v == 7, "huge v_dim");
+    CHECK(fovea_kv_append(NULL, 0, 0, 1, x, ks, x, vs) == FOVEA_ERR_NULL, "cache NULL");
+    CHECK(fovea_kv_append(&good, 0, 0, 1, NULL, ks, x, vs) == FOVEA_ERR_NULL, "k NULL");
+    CHECK(fovea_kv_append(&good, 0, 0, 1, x, ks, NULL, vs) == FOVEA_ERR_NULL, "v NULL");
+    CHECK(fovea_kv_append(&good, B, 0, 1, x, ks, x, vs) == FOVEA_ERR_SHAPE, "past the batch");
+    CHECK(fovea_kv_append(&good, 0, CAPACITY, 1, x, ks, x, vs) == FOVEA_ERR_SHAPE, "past the capacity");
+    CHECK(fovea_kv_append(&good, 0, SIZE_MAX, 2, x, ks, x, vs) == FOVEA_ERR_SHAPE, "far past the capacity");
+    CHECK(fovea_kv_append(&good, 0, 1, SIZE_MAX, x, ks, x, vs) == FOVEA_ERR_SHAPE, "too many");
+    CHECK(fovea_kv_append(&good, 0, 0, 2, x, narrow, x, vs) == FOVEA_ERR_STRIDE, "k rows overlap");
+    CHECK(fovea_kv_append(&good, 0, 0, 2, x, ks, x, (struct fovea_strides){0, DV, DV - 1}) == FOVEA_ERR_STRIDE,
+          "v rows overlap");
+    CHECK(!fovea_kv_append(&good, 0, CAPACITY, 0, NULL, ks, NULL, vs), "no keys need no pointers");
+    test_memory_reset();
+}
+
+static void test_status(void)
+{
+    for (int i = 0; i <= FOVEA_ERR_FORMAT; i++) {
+        const char *const name = fovea_status_string((enum fovea_status)i);
+        CHECK(strncmp(name, "FOVEA_", 6) == 0, "%d is %s", i, name);
+    }
+    CHECK(strcmp(fovea_status_string((enum fovea_status)14), "unknown status") == 0, "14");
+    CHECK(strcmp(fovea_status_string((enum fovea_status)-1), "unknown status") == 0, "-1");
+    CHECK(strcmp(fovea_version(), "0.1.0") == 0, "%s", fovea_version());
+}
+
+int main(void)
+{
+    engine = test_engine("scalar", NULL);
+    test_mha_errors();
+    test_layer_errors();
+    test_pack_errors();
+    test_cache_errors();
+    test_status();
+    fovea_engine_destroy(engine);
+    return test_done();
+}

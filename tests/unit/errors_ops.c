@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/unit/errors_ops.c - bad input for the operators of ops/: each descriptor and each call differs from a good one in
+// one thing, named by the expression that does it.
+#include "tests/support/engines.h"
+#include "tests/unit/refuse.h"
+
+static struct fovea_engine *engine;
+
+// One thing wrong in a copy of `good`; r, good and the copy `bad` are the caller's.
+#define BAD_DESC(change, status)                                                                                       \
+    do {                                                                                                               \
+        bad = good;                                                                                                    \
+        change;                                                                                                        \
+        refuse_plan_at(&r, #change, r.engine, &bad, status);                                                           \
+    } while (0)
+#define BAD_ARGS(change, status)                                                                                       \
+    do {                                                                                                               \
+        wrong = args;                                                                                                  \
+        change;                                                                                                        \
+        refuse_args(&r, #change, &wrong, status);                                                                      \
+    } while (0)
+
+enum { M = 40, N = 70, K = 30 };
+
+static float *some(size_t n)
+{
+    float *const x = test_floats(n, TEST_HIGH);
+    for (size_t i = 0; i < n; i++)
+        x[i] = (float)(i % 7);
+    return x;
+}
+
+static void test_gemm_descs(void)
+{
+    struct fovea_gemm_desc good = FOVEA_GEMM_DESC_INIT, bad;
+    float *const c = test_floats(M * N, TEST_HIGH);
+    good.m = M, good.n = good.ldb = good.ldc = good.ldr = N, good.k = good.lda = K;
+    good.beta = 0.5f; // so that there is scratch
+    good.trans_a = FOVEA_TRANS, good.lda = M; // so that there may be shared memory
+    const struct fovea_gemm_args args = {.a = some(M * K), .b = some(K * N), .c = c, .m = M};
+    const struct refuse r = refuse_begin(&test_gemm, engine, &good, &args, c, M * N);
+    refuse_common(&r);
+    const size_t huge = SIZE_MAX / 4;
+    BAD_DESC(bad.struct_size = 0, FOVEA_ERR_STRUCT);
+    BAD_DESC(bad.struct_size += 8, FOVEA_ERR_STRUCT);
+    BAD_DESC(bad.struct_size -= 8, FOVEA_ERR_STRUCT);
+    BAD_DESC(bad.trans_a = (enum fovea_transpose)2, FOVEA_ERR_ENUM);
+    BAD_DESC(bad.trans_b = (enum fovea_transpose)-1, FOVEA_ERR_ENUM);
+    BAD_DESC(bad.activation = (enum fovea_activation)5, FOVEA_ERR_ENUM);
+    BAD_DESC(bad.activation = (enum fovea_activation)-1, FOVEA_ERR_ENUM);
+    BAD_DESC(bad.b_packed = 2, FOVEA_ERR_ENUM);
+    BAD_DESC(bad.residual = 7, FOVEA_ERR_ENUM);
+    BAD_DESC(bad.lda = M - 1, FOVEA_ERR_STRIDE);
+    BAD_DESC((bad.trans_a = FOVEA_NO_TRANS, bad.lda = K - 1), FOVEA_ERR_STRIDE);
+    BAD_DESC(bad.ldb = N - 1, FOVEA_ERR_STRIDE);
+    BAD_DESC((bad.trans_b = FOVEA_TRANS, bad.ldb = K - 1), FOVEA_ERR_STRIDE);
+    BAD_DESC(bad.ldc = N - 1, FOVEA_ERR_STRIDE);
+    BAD_DESC((bad.residual = 1, bad.ldr = N - 1), FOVEA_ERR_STRIDE);
+    BAD_DESC(bad.alpha = NAN, FOVEA_ERR_VALUE);
+    BAD_DESC(bad.alpha = INFINITY, FOVEA_ERR_VALUE);
+    BAD_DESC(bad.beta = -INFINITY, FOVEA_ERR_VALUE);
+    BAD_DESC(bad.beta = NAN, FOVEA_ERR_VALUE);
+    BAD_DESC((bad.m = huge, bad.lda = huge), FOVEA_ERR_OVERFLOW);
+    BAD_DESC((bad.n = huge, bad.ldb = huge, bad.ldc = huge), FOVEA_ERR_OVERFLOW);
+    BAD_DESC((bad.m = SIZE_MAX, bad.lda = SIZE_MAX), FOVEA_ERR_OVERFLOW);
+    BAD_DESC(bad.k = huge, FOVEA_ERR_OVERFLOW);
+    BAD_DESC(bad.ldc = SIZE_MAX, FOVEA_ERR_OVERFLOW);
+    BAD_DESC((bad.b_packed = 1, bad.k = huge, bad.alpha = 1), FOVEA_ERR_OVERFLOW);
+    BAD_DESC((bad.residual = 1, bad.ldr = SIZE_MAX / 8), FOVEA_ERR_OVERFLOW);
+    test_memory_reset();
+}
+
+static void test_gemm_args(void)
+{
+    struct fovea_gemm_desc good = FOVEA_GEMM_DESC_INIT;
+    struct fovea_gemm_args wrong;
+    float *const c = test_floats(M * N, TEST_HIGH);
+    good.m = M, good.n = good.ldc = N, good.ldr = N + 1, good.k = good.lda = K;
+    good.residual = good.b_packed = 1;
+    size_t bytes = 0;
+    CHECK(!fovea_pack_size(K, N, &bytes), "size");
+    char *const blob = test_memory(bytes + 64, TEST_HIGH), *const damaged = test_memory(bytes, TEST_HIGH);
+    CHECK(!fovea_pack(engine, FOVEA_NO_TRANS, K, N, some(K * N), N, blob, bytes), "pack");
+    const struct fovea_gemm_args args = {
+        .a = some(M * K), .b = blob, .c = c, .residual = some(M * (N + 1)), .m = M};
+    const struct refuse r = refuse_begin(&test_gemm, engine, &good, &args, c, M * N);
+    refuse_common(&r);
+    BAD_ARGS(wrong.a = NULL, FOVEA_ERR_NULL);
+    BAD_ARGS(wrong.b = NULL, FOVEA_ERR_NULL);
+    BAD_ARGS(wrong.c = NULL, FOVEA_ERR_NULL);
+    BAD_ARGS(wrong.residual = NULL, FOVEA_ERR_NULL);
+    BAD_ARGS(wrong.m = M + 1, FOVEA_ERR_SHAPE);
+    BAD_ARGS(wrong.m = SIZE_MAX, FOVEA_ERR_SHAPE);
+    BAD_ARGS(wrong.residual = c, FOVEA_ERR_STRIDE); // aliases C with another leading dimension
+    BAD_ARGS(wrong.b = blob + 32, FOVEA_ERR_ALIGN);
+    static const struct {
+        const char *what;
+        size_t at;
+    } damage[] = {{"magic", 0}, {"version", 8}, {"k", 16}, {"n", 24}, {"data_bytes", 32}};
+    for (size_t i = 0; i < sizeof damage / sizeof *damage; i++) {
+        memcpy(damaged, blob, bytes);
+        damaged[damage[i].at] ^= 1;
+        wrong = args;
+        wrong.b = damaged;
+        refuse_args(&r, damage[i].what, &wrong, FOVEA_ERR_FORMAT);
+    }
+    const struct fovea_gemm_args nothing = {.m = 0};
+    CHECK(!fovea_gemm(r.plan, &nothing, r.shared, r.scratch, NULL), "no rows need no pointers");
+    test_memory_reset();
+}
+
+static void test_rowwise_errors(void)
+{
+    struct fovea_rowwise_desc good = FOVEA_ROWWISE_DESC_INIT, bad;
+    struct fovea_rowwise_args wrong;
+    float *const y = test_floats(M * N, TEST_HIGH);
+    good.op = FOVEA_ROWWISE_ADD;
+    good.rows = M;
+    good.cols = good.ldy = N;
+    good.ldx = good.ldx2 = N + 1;
+    const struct fovea_rowwise_args args = {.x = some(M * (N + 1)), .x2 = some(M * (N + 1)), .y = y, .rows = M};
+    const struct refuse r = refuse_begin(&test_rowwise, engine, &good, &args, y, M * N);
+    refuse_common(&r);
+    BAD_DESC(bad.struct_size = 0, FOVEA_ERR_STRUCT);
+    BAD_DESC(bad.struct_size = 1000, FOVEA_ERR_STRUCT);
+    BAD_DESC(bad.op = (enum fovea_rowwise_op)11, FOVEA_ERR_ENUM);
+    BAD_DESC(bad.op = (enum fovea_rowwise_op)-1, FOVEA_ERR_ENUM);
+    BAD_DESC(bad.ldx = N - 1, FOVEA_ERR_STRIDE);
+    BAD_DESC(bad.ldx2 = N - 1, FOVEA_ERR_STRIDE);
+    BAD_DESC(bad.ldy = N - 1, FOVEA_ERR_STRIDE);
+    BAD_DESC(bad.rows = SIZE_MAX / 8, FOVEA_ERR_OVERFLOW);
+    BAD_DESC(bad.ldy = SIZE_MAX / 8, FOVEA_ERR_OVERFLOW);
+    BAD_DESC((bad.cols = SIZE_MAX, bad.ldx = bad.ldx2 = bad.ldy = SIZE_MAX), FOVEA_ERR_OVERFLOW);
+    BAD_DESC((bad.op = FOVEA_ROWWISE_LAYERNORM, bad.eps = -1), FOVEA_ERR_VALUE);
+    BAD_DESC((bad.op = FOVEA_ROWWISE_LAYERNORM, bad.eps = NAN), FOVEA_ERR_VALUE);
+    BAD_DESC((bad.op = FOVEA_ROWWISE_LAYERNORM, bad.eps = INFINITY), FOVEA_ERR_VALUE);
+    BAD_ARGS(wrong.x = NULL, FOVEA_ERR_NULL);
+    BAD_ARGS(wrong.x2 = NULL, FOVEA_ERR_NULL);
+    BAD_ARGS(wrong.y = NULL, FOVEA_ERR_NULL);
+    BAD_ARGS(wrong.rows = M + 1, FOVEA_ERR_SHAPE);
+    BAD_ARGS(wrong.x = y, FOVEA_ERR_STRIDE); // in place with another stride
+    BAD_ARGS(wrong.x2 = y, FOVEA_ERR_STRIDE);
+    test_memory_reset();
+}
+
+enum { B = 2, H = 6, HKV = 3, LQ = 5, LK = 40, D = 8, DV = 12 };
+
+static struct fovea_attention_desc attention_desc(void)
+{
+    struct fovea_attention_desc d;
+    CHECK(!fovea_attention_desc_init(&d, sizeof d), "init");
+    d.batch = B, d.heads = H, d.kv_heads = HKV, d.q_len = LQ, d.kv_len = LK, d.qk_dim = D, d.v_dim = DV;
+    d.q = (struct fovea_strides){LQ * H * D, D, H * D};
+    d.k = (struct fovea_strides){LK * HKV * D, D, HKV * D};
+    d.v = (struct fovea_strides){LK * HKV * DV, DV, HKV * DV};
+    d.out = (struct fovea_strides){LQ * H * DV, DV, H * DV};
+    d.kv_len_kind = FOVEA_KV_LEN_BATCH;
+    d.mask = d.bias = 1;
+    d.mask_key = d.bias_key = 1;
+    return d;
+}
+
+static void test_attention_descs(const struct refuse *refused, struct fovea_attention_desc good)
+{
+    const struct refuse r = *refused;
+    struct fovea_attention_desc bad;
+    const size_t huge = SIZE_MAX / 4;
+    BAD_DESC(bad.struct_size = 0, FOVEA_ERR_STRUCT);
+    BAD_DESC(bad.struct_size += 4, FOVEA_ERR_STRUCT);
+    BAD_DESC(bad.causal = 2, FOVEA_ERR_ENUM);
+    BAD_DESC(bad.mask = 2, FOVEA_ERR_ENUM);
+    BAD_DESC(bad.bias = 3, FOVEA_ERR_ENUM);
+    BAD_DESC(bad.k_layout = (enum fovea_k_layout)2, FOVEA_ERR_ENUM);
+    BAD_DESC(bad.k_layout = (enum fovea_k_layout)-1, FOVEA_ERR_ENUM);
+    BAD_DESC(bad.kv_len_kind = (enum fovea_kv_len)3, FOVEA_ERR_ENUM);
+    BAD_DESC(bad.kv_len_kind = (enum fovea_kv_len)-1, FOVEA_ERR_ENUM);
+    BAD_DESC(bad.scale = INFINITY, FOVEA_ERR_VALUE);
+    BAD_DESC(bad.scale = -INFINITY, FOVEA_ERR_VALUE);
+    BAD_DESC(bad.kv_heads = 4, FOVEA_ERR_SHAPE);
+    BAD_DESC(bad.kv_heads = 0, FOVEA_ERR_SHAPE);
+    BAD_DESC(bad.qk_dim = 0, FOVEA_ERR_SHAPE);
+    BAD_DESC(bad.v_dim = 0, FOVEA_ERR_SHAPE);
+    BAD_DESC(bad.qk_dim = 513, FOVEA_ERR_SHAPE);
+    BAD_DESC(bad.v_dim = 513, FOVEA_ERR_SHAPE);
+    BAD_DESC(bad.q.row = D - 1, FOVEA_ERR_STRIDE);
+    BAD_DESC(bad.k.row = D - 1, FOVEA_ERR_STRIDE);
+    BAD_DESC(bad.v.row = DV - 1, FOVEA_ERR_STRIDE);
+    BAD_DESC(bad.out.row = DV - 1, FOVEA_ERR_STRIDE);
+    BAD_DESC(bad.out.row = 0, FOVEA_ERR_STRIDE);
+    BAD_DESC(bad.out.head = 0, FOVEA_ERR_STRIDE);
+    BAD_DESC(bad.out.head = DV - 1, FOVEA_ERR_STRIDE);
+    BAD_DESC(bad.out.batch = 0, FOVEA_ERR_STRIDE);
+    BAD_DESC(bad.out.batch = LQ * H * DV - 1, FOVEA_ERR_STRIDE);
+    BAD_DESC(bad.q_len = huge, FOVEA_ERR_OVERFLOW);
+    BAD_DESC(bad.kv_len = huge, FOVEA_ERR_OVERFLOW);
+    BAD_DESC(bad.batch = huge, FOVEA_ERR_OVERFLOW);
+    BAD_DESC((bad.heads = huge - huge % 3, bad.batch = 1), FOVEA_ERR_OVERFLOW);
+    BAD_DESC(bad.q.row = huge, FOVEA_ERR_OVERFLOW);
+    BAD_DESC(bad.k.head = huge, FOVEA_ERR_OVERFLOW);
+    BAD_DESC(bad.v.batch = huge, FOVEA_ERR_OVERFLOW);
+    BAD_DESC(bad.out.batch = huge, FOVEA_ERR_OVERFLOW);
+    BAD_DESC(bad.mask_row = SIZE_MAX, FOVEA_ERR_OVERFLOW);
+    BAD_DESC(bad.bias_key = huge, FOVEA_ERR_OVERFLOW);
+    BAD_DESC((bad.k_layout = FOVEA_K_PANELS, bad.k.head = huge), FOVEA_ERR_OVERFLOW);
+}
+
+static void test_attention_errors(void)
+{
+    static const uint32_t lens[B] = {LK, 1};
+    static const uint8_t mask[LK] = {1, 1, 1};
+    const struct fovea_attention_desc good = attention_desc();
+    float *const out = test_floats(B * LQ * H * DV, TEST_HIGH);
+    struct fovea_attention_args wrong;
+    const struct fovea_attention_args args = {.q = some(B * LQ * H * D), .k = some(B * LK * HKV * D),
+                                              .v = some(B * LK * HKV * DV), .out = out, .batch = B, .q_len = LQ,
+                                              .kv_len = LK, .kv_lens = lens, .mask = mask, .bias = some(LK)};
+    const struct refuse r = refuse_begin(&test_attention, engine, &good, &args, out, B * LQ * H * DV);
+    refuse_common(&r);
+    test_attention_descs(&r, good);
+    BAD_ARGS(wrong.q = NULL, FOVEA_ERR_NULL);
+    BAD_ARGS(wrong.k = NULL, FOVEA_ERR_NULL);
+    BAD_ARGS(wrong.v = NULL, FOVEA_ERR_NULL);
+    BAD_ARGS(wrong.out = NULL, FOVEA_ERR_NULL);
+    BAD_ARGS(wrong.kv_lens = NULL, FOVEA_ERR_NULL);
+    BAD_ARGS(wrong.mask = NULL, FOVEA_ERR_NULL);
+    BAD_ARGS(wrong.bias = NULL, FOVEA_ERR_NULL);
+    BAD_ARGS(wrong.batch = B + 1, FOVEA_ERR_SHAPE);
+    BAD_ARGS(wrong.q_len = LQ + 1, FOVEA_ERR_SHAPE);
+    BAD_ARGS(wrong.kv_len = LK + 1, FOVEA_ERR_SHAPE);
+    BAD_ARGS(wrong.kv_len = SIZE_MAX, FOVEA_ERR_SHAPE);
+    const struct fovea_attention_args nothing = {.batch = 0, .q_len = LQ, .kv_len = LK};
+    CHECK(!fovea_attention(r.plan, &nothing, r.shared, r.scratch, NULL), "an empty batch needs no pointers");
+    struct fovea_attention_desc d;
+    CHECK(fovea_attention_desc_init(NULL, sizeof d) == FOVEA_ERR_NULL, "init of NULL");
+    CHECK(fovea_attention_desc_init(&d, sizeof d - 4) == FOVEA_ERR_STRUCT, "init of another size");
+    test_memory_reset();
+}
+
+static void test_once(void)
+{
+    struct fovea_gemm_desc gemm = FOVEA_GEMM_DESC_INIT;
+    struct fovea_rowwise_desc rowwise = FOVEA_ROWWISE_DESC_INIT;
+    const struct fovea_gemm_args gemm_args = {.m = 0};
+    CHECK(fovea_gemm_once(NULL, &gemm, &gemm_args) == FOVEA_ERR_NULL, "engine NULL");
+    CHECK(fovea_gemm_once(engine, NULL, &gemm_args) == FOVEA_ERR_NULL, "desc NULL");
+    CHECK(fovea_gemm_once(engine, &gemm, NULL) == FOVEA_ERR_NULL, "args NULL");
+    CHECK(fovea_gemm_once(engine, &gemm, &gemm_args) == FOVEA_OK, "nothing to do");
+    CHECK(fovea_rowwise_once(engine, &rowwise, NULL) == FOVEA_ERR_NULL, "args NULL");
+    CHECK(fovea_attention_once(engine, NULL, NULL) == FOVEA_ERR_NULL, "desc NULL");
+}
+
+int main(void)
+{
+    engine = test_engine("scalar", NULL);
+    test_gemm_descs();
+    test_gemm_args();
+    test_rowwise_errors();
+    test_attention_errors();
+    test_once();
+    fovea_engine_destroy(engine);
+    return test_done();
+}

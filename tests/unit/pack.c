@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/unit/pack.c - packed operands: the layout, the same bytes on every ISA, and every damage is found.
+#include "fovea/gemm.h"
+#include "tests/support/engines.h"
+#include "tests/support/memory.h"
+#include "tests/support/test.h"
+
+enum { PANEL = 16, HEADER = 64 };
+
+static struct fovea_engine *engines[TEST_ISAS];
+
+static size_t blob_bytes(size_t k, size_t n)
+{
+    return HEADER + (n + PANEL - 1) / PANEL * PANEL * k * sizeof(float);
+}
+
+static float *random_floats(size_t n, uint64_t seed)
+{
+    float *const x = test_floats(n, TEST_HIGH);
+    for (size_t i = 0; i < n; i++)
+        x[i] = test_float(&seed);
+    return x;
+}
+
+// Panel j / 16 holds column j at 16 * k * (j / 16) + 16 * p + j % 16; columns from n on are +0.
+static size_t wrong_elements(const float *panels, const float *b, enum fovea_transpose trans, size_t k, size_t n,
+                             size_t ldb)
+{
+    size_t wrong = 0;
+    for (size_t p = 0; p < k; p++)
+        for (size_t j = 0; j < (n + PANEL - 1) / PANEL * PANEL; j++) {
+            const float want = j >= n ? 0.0f : trans == FOVEA_TRANS ? b[j * ldb + p] : b[p * ldb + j];
+            wrong += memcmp(&want, panels + j / PANEL * PANEL * k + p * PANEL + j % PANEL, sizeof want) != 0;
+        }
+    return wrong;
+}
+
+static void pack_case(enum fovea_transpose trans, size_t k, size_t n, size_t gap)
+{
+    const size_t rows = trans == FOVEA_TRANS ? n : k, cols = trans == FOVEA_TRANS ? k : n, ldb = cols + gap;
+    const float *const b = random_floats(rows && cols ? (rows - 1) * ldb + cols : 0, 31 * k + n);
+    size_t bytes = 0;
+    CHECK(!fovea_pack_size(k, n, &bytes) && bytes == blob_bytes(k, n), "%zu x %zu takes %zu bytes", k, n, bytes);
+    unsigned char *first = NULL;
+    for (int i = 0; i < TEST_ISAS; i++) {
+        if (!engines[i])
+            continue;
+        unsigned char *const blob = test_memory(bytes, TEST_HIGH);
+        const enum fovea_status status = fovea_pack(engines[i], trans, k, n, b, ldb, blob, bytes);
+        CHECK(!status, "%s %zu x %zu: %s", test_isas[i], k, n, fovea_status_string(status));
+        CHECK(!fovea_pack_check(blob, bytes, k, n), "%s %zu x %zu: its own blob is refused", test_isas[i], k, n);
+        const size_t wrong = wrong_elements((const float *)(const void *)(blob + HEADER), b, trans, k, n, ldb);
+        CHECK(wrong == 0, "%s %zu x %zu ldb %zu trans %d: %zu elements are in the wrong place", test_isas[i], k, n, ldb,
+              (int)trans, wrong);
+        first = first ? first : blob;
+        CHECK(memcmp(first, blob, bytes) == 0, "%s %zu x %zu: other bytes than scalar", test_isas[i], k, n);
+    }
+    test_memory_reset();
+}
+
+static void test_layout(void)
+{
+    static const size_t sizes[] = {0, 1, 2, 7, 8, 15, 16, 17, 31, 32, 33, 48, 61, 64, 97, 130};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        for (size_t j = 0; j < sizeof sizes / sizeof *sizes; j++)
+            for (int trans = 0; trans <= 1; trans++)
+                pack_case((enum fovea_transpose)trans, sizes[i], sizes[j], (i + j) % 3 * 5);
+}
+
+// One flipped bit anywhere, and any missing byte, is found.
+static void test_damage(void)
+{
+    enum { K = 9, N = 21 };
+    const size_t bytes = blob_bytes(K, N);
+    const float *const b = random_floats(K * N, 5);
+    unsigned char *const blob = test_memory(bytes, TEST_HIGH);
+    CHECK(!fovea_pack(engines[0], FOVEA_NO_TRANS, K, N, b, N, blob, bytes), "packing");
+    size_t accepted = 0;
+    for (size_t bit = 0; bit < 8 * bytes; bit++) {
+        blob[bit / 8] ^= (unsigned char)(1u << bit % 8);
+        accepted += fovea_pack_check(blob, bytes, K, N) != FOVEA_ERR_FORMAT;
+        blob[bit / 8] ^= (unsigned char)(1u << bit % 8);
+    }
+    CHECK(accepted == 0, "%zu single-bit errors were not found", accepted);
+    for (size_t size = 0; size < bytes; size++)
+        accepted += fovea_pack_check(blob, size, K, N) != FOVEA_ERR_FORMAT;
+    for (size_t size = 0; size < bytes; size += HEADER) { // behind the cut lies an inaccessible page
+        void *const cut = test_memory(size, TEST_HIGH);
+        memcpy(cut, blob, size);
+        accepted += fovea_pack_check(cut, size, K, N) != FOVEA_ERR_FORMAT;
+    }
+    CHECK(accepted == 0, "%zu blobs that were cut short were accepted", accepted);
+    CHECK(!fovea_pack_check(blob, bytes, K, N), "the blob is whole again");
+    CHECK(fovea_pack_check(blob, bytes, N, K) == FOVEA_ERR_FORMAT, "a blob for other sizes");
+    test_memory_reset();
+}
+
+// A blob may be moved: a copy elsewhere serves, whoever packed it, and a foreign one is refused before C is touched.
+static void test_use(void)
+{
+    enum { M = 7, N = 35, K = 30 };
+    const size_t bytes = blob_bytes(K, N);
+    const float *const a = random_floats(M * K, 1), *const b = random_floats(K * N, 2);
+    char *const blob = test_memory(bytes, TEST_HIGH), *const copy = test_memory(bytes, TEST_HIGH);
+    float *const expected = test_floats(M * N, TEST_HIGH), *const c = test_floats(M * N, TEST_HIGH);
+    struct fovea_gemm_desc desc = FOVEA_GEMM_DESC_INIT;
+    desc.m = M, desc.n = desc.ldb = desc.ldc = N, desc.k = desc.lda = K;
+    struct fovea_gemm_args args = {.a = a, .b = b, .c = expected, .m = M};
+    CHECK(!fovea_gemm_once(engines[0], &desc, &args), "unpacked");
+    desc.b_packed = 1;
+    args.b = copy;
+    args.c = c;
+    for (int from = 0; from < TEST_ISAS; from++)
+        for (int to = 0; to < TEST_ISAS && engines[from]; to++) {
+            if (!engines[to])
+                continue;
+            CHECK(!fovea_pack(engines[from], FOVEA_NO_TRANS, K, N, b, N, blob, bytes), "packing");
+            memcpy(copy, blob, bytes);
+            memset(blob, 0xff, bytes);
+            CHECK(!fovea_gemm_once(engines[to], &desc, &args), "packed by %s, used by %s", test_isas[from], test_isas[to]);
+            CHECK(test_differ(expected, c, M * N) == M * N, "packed by %s, used by %s", test_isas[from], test_isas[to]);
+        }
+    c[0] = 42;
+    desc.n = desc.ldc = N - 1;
+    CHECK(fovea_gemm_once(engines[0], &desc, &args) == FOVEA_ERR_FORMAT, "a blob of another width");
+    desc.n = desc.ldc = N;
+    copy[0] ^= 1;
+    CHECK(fovea_gemm_once(engines[0], &desc, &args) == FOVEA_ERR_FORMAT, "a blob with another magic");
+    CHECK(c[0] == 42, "C was written");
+    test_memory_reset();
+}
+
+int main(void)
+{
+    test_engines(engines);
+    test_layout();
+    test_damage();
+    test_use();
+    test_engines_free(engines);
+    return test_done();
+}
