@@ -2,6 +2,7 @@
 // cli/g2p.c - fovea run g2p: English words to phonemes.
 #include "cli/g2p.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -13,7 +14,8 @@ static const char help[] =
     "one or more on a line.\n\n"
     "  --beam N       width of the beam search, 1 to 32 (default 5; 1 is greedy)\n"
     "  --json         one JSON object for each word\n"
-    "  --model FILE   weights (default: those installed with this program)\n"
+    "  --model FILE   weights (default: g2p.safetensors as installed with this program, else in the folder\n"
+    "                 FOVEA_DATA, else in examples/g2p of a source tree this program lies in)\n"
     "  --eval [FILE]  word and phone error rates: the test split of the installed dictionary (Debian's festlex-cmu),\n"
     "                 or all words of FILE, a lexicon of the same form\n"
     "  --split NAME   with --eval without FILE: test (default), dev or train\n\n"
@@ -37,90 +39,128 @@ struct queue {
     struct g2p *g2p;
     int json, refused;
     char *words[G2P_BATCH];
-    size_t count, done, total; // total 0: not known
+    size_t count;
+    const char *unit;   // what done and total count, for the progress bar
+    size_t done, total; // total 0: not known
 };
 
 static void print_result(const struct queue *queue, const char *word, const struct g2p_result *result)
 {
-    if (queue->json)
-        printf("{\"word\": \"%s\", \"phones\": [", word); // letters of the model: nothing to escape
-    else
+    const char *const *const tokens = queue->g2p->phones.tokens;
+    if (queue->json) {
+        printf("{\"word\": ");
+        cli_json_string(stdout, word);
+        printf(", \"phones\": [");
+        for (size_t i = 0; i < result->count; i++) {
+            fputs(i ? ", " : "", stdout);
+            cli_json_string(stdout, tokens[result->phones[i]]);
+        }
+        printf("], \"log_prob\": %.6f}\n", (double)result->score);
+    } else {
         printf("%s\t", word);
-    for (size_t i = 0; i < result->count; i++)
-        printf(queue->json ? "%s\"%s\"" : "%s%s", i ? (queue->json ? ", " : " ") : "",
-               queue->g2p->phones.tokens[result->phones[i]]);
-    if (queue->json)
-        printf("], \"log_prob\": %.6f}", (double)result->score);
-    putchar('\n');
+        for (size_t i = 0; i < result->count; i++)
+            printf("%s%s", i ? " " : "", tokens[result->phones[i]]);
+        putchar('\n');
+    }
 }
 
+// Returns 0 where the model failed, having said so, or where stdout cannot be written, which main says.
 static int flush(struct queue *queue)
 {
     struct g2p_result results[G2P_BATCH];
     const char *words[G2P_BATCH];
     for (size_t i = 0; i < queue->count; i++)
         words[i] = queue->words[i];
-    const int ok = g2p_convert(queue->g2p, words, queue->count, results);
+    const int ok = queue->count == 0 || g2p_convert(queue->g2p, words, queue->count, results);
     for (size_t i = 0; i < queue->count; i++) {
         if (ok)
             print_result(queue, queue->words[i], &results[i]);
         free(queue->words[i]);
     }
-    queue->done += queue->count;
     queue->count = 0;
-    fflush(stdout);
-    cli_progress("words", queue->done, queue->total);
+    if (fflush(stdout) != 0)
+        return 0;
+    cli_progress(queue->unit, queue->done, queue->total);
     return ok;
 }
 
-static int push(struct queue *queue, const char *word)
+static int push(struct queue *queue, const char *word, size_t length)
 {
-    const char *const why = g2p_refuse(queue->g2p, word);
+    const char *const why = strlen(word) != length ? "it has a NUL byte" : g2p_refuse(queue->g2p, word);
     if (why) {
         cli_error("run g2p: \"%.60s\": %s", word, why);
         queue->refused = 1;
-        queue->total -= queue->total != 0;
         return 1;
     }
-    queue->words[queue->count] = malloc(strlen(word) + 1);
+    queue->words[queue->count] = malloc(length + 1);
     if (!queue->words[queue->count]) {
         cli_error("run g2p: no memory");
         return 0;
     }
-    strcpy(queue->words[queue->count++], word);
+    memcpy(queue->words[queue->count++], word, length + 1);
     return queue->count < G2P_BATCH || flush(queue);
 }
 
-// Words in a regular file on stdin, so that progress can be shown; 0 for pipes and terminals.
-static size_t count_stdin(void)
+static int push_arguments(struct queue *queue, const struct options *options)
+{
+    queue->unit = "words";
+    queue->total = options->count > G2P_BATCH ? options->count : 0;
+    for (; queue->done < options->count; queue->done++)
+        if (!push(queue, options->words[queue->done], strlen(options->words[queue->done])))
+            return 0;
+    return 1;
+}
+
+// Pushes the words of a line, whose last byte is followed by a NUL; any other NUL belongs to a word.
+static int push_line(struct queue *queue, char *line, size_t length)
+{
+    char *const end = line + length;
+    for (char *at = line; at < end; at++) {
+        char *const word = at;
+        while (at < end && !isspace((unsigned char)*at))
+            at++;
+        *at = '\0';
+        if (at > word && !push(queue, word, (size_t)(at - word)))
+            return 0;
+    }
+    return 1;
+}
+
+// Bytes left in a regular file on stdin, of which a shell may have read some; 0 for pipes and terminals.
+static size_t stdin_bytes(void)
 {
     struct stat st;
     if (fstat(STDIN_FILENO, &st) != 0 || !S_ISREG(st.st_mode))
         return 0;
-    size_t count = 0;
-    char word[4096];
-    while (scanf("%4095s", word) == 1)
-        count++;
-    rewind(stdin);
-    return count;
+    const off_t at = lseek(STDIN_FILENO, 0, SEEK_CUR);
+    return at >= 0 && at < st.st_size ? (size_t)(st.st_size - at) : 0;
+}
+
+static int push_stdin(struct queue *queue)
+{
+    char *line = NULL;
+    size_t size = 0;
+    ssize_t length;
+    int ok = 1;
+    queue->unit = "bytes";
+    queue->total = stdin_bytes();
+    while (ok && (length = getline(&line, &size, stdin)) >= 0) {
+        ok = push_line(queue, line, (size_t)length);
+        queue->done += (size_t)length;
+    }
+    free(line);
+    if (ok && !feof(stdin)) {
+        cli_error("run g2p: cannot read standard input");
+        queue->refused = 1;
+    }
+    return ok;
 }
 
 static int convert_words(struct g2p *g2p, const struct options *options)
 {
     struct queue queue = {.g2p = g2p, .json = options->json};
-    int ok = 1;
-    if (options->count) {
-        queue.total = options->count > G2P_BATCH ? options->count : 0;
-        for (size_t i = 0; ok && i < options->count; i++)
-            ok = push(&queue, options->words[i]);
-    } else {
-        char word[4096];
-        queue.total = count_stdin();
-        while (ok && scanf("%4095s", word) == 1)
-            ok = push(&queue, word);
-    }
-    if (ok && queue.count)
-        ok = flush(&queue);
+    int ok = options->count ? push_arguments(&queue, options) : push_stdin(&queue);
+    ok = ok && flush(&queue);
     return !ok || queue.refused ? CLI_USAGE : CLI_OK;
 }
 

@@ -21,7 +21,7 @@ struct g2p {
     size_t max_source, max_target; ///< tokens
 };
 
-/// Loads weights from path; NULL finds those installed beside this program, or in the source tree it was built in.
+/// Loads weights from path; NULL finds those installed with this program, in FOVEA_DATA, or in the tree it lies in.
 /// Says what is wrong and returns 0 on failure.
 int g2p_open(struct g2p *g2p, const struct fovea_engine *engine, const char *path, size_t beam);
 void g2p_close(struct g2p *g2p);
@@ -55,9 +55,6 @@ void g2p_dictionary_free(struct g2p_dictionary *dictionary);
 /// The split a word belongs to: FNV-1a (32 bits) of its bytes modulo 100: 0-89 train, 90-94 dev, 95-99 test.
 enum g2p_split { G2P_TRAIN, G2P_DEV, G2P_TEST };
 enum g2p_split g2p_split_of(const char *word);
-
-/// Edit distance between two blank-separated phone sequences, and the length of the second.
-size_t g2p_edit_distance(const char *hypothesis, const char *reference, size_t *reference_length);
 
 /// fovea run g2p --eval: converts the words of dictionary (those of split, or all for split < 0) and prints WER, PER.
 int g2p_evaluate(struct g2p *g2p, const struct g2p_dictionary *dictionary, int split, int json);

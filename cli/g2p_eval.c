@@ -8,42 +8,28 @@
 #include <string.h>
 #include <time.h>
 
-enum { PHONES_MAX = 256 };
-
-// Splits blank-separated phones; returns how many.
-static size_t split(const char *text, const char **starts, size_t *lengths)
+// Edit distance between phones and a blank-separated reference of any length, and the length of the reference.
+static size_t edit_distance(const char *const *phones, size_t count, const char *reference, size_t *reference_length)
 {
-    size_t count = 0;
-    for (const char *at = text; *at && count < PHONES_MAX; count++) {
-        starts[count] = at;
-        lengths[count] = strcspn(at, " ");
-        at += lengths[count];
-        at += *at == ' ';
-    }
-    return count;
-}
-
-size_t g2p_edit_distance(const char *hypothesis, const char *reference, size_t *reference_length)
-{
-    const char *a[PHONES_MAX], *b[PHONES_MAX];
-    size_t a_length[PHONES_MAX], b_length[PHONES_MAX], row[PHONES_MAX + 1];
-    const size_t m = split(hypothesis, a, a_length), n = split(reference, b, b_length);
-    *reference_length = n;
-    for (size_t j = 0; j <= n; j++)
+    size_t row[G2P_TOKENS_MAX + 1], n = 0;
+    for (size_t j = 0; j <= count; j++)
         row[j] = j;
-    for (size_t i = 1; i <= m; i++) {
+    for (const char *at = reference; *at; at += *at == ' ') {
+        const size_t length = strcspn(at, " ");
         size_t diagonal = row[0];
-        row[0] = i;
-        for (size_t j = 1; j <= n; j++) {
-            const int same = a_length[i - 1] == b_length[j - 1] && memcmp(a[i - 1], b[j - 1], b_length[j - 1]) == 0;
+        row[0] = ++n;
+        for (size_t j = 1; j <= count; j++) {
+            const int same = strlen(phones[j - 1]) == length && memcmp(phones[j - 1], at, length) == 0;
             size_t best = diagonal + !same;
             best = row[j] + 1 < best ? row[j] + 1 : best;
             best = row[j - 1] + 1 < best ? row[j - 1] + 1 : best;
             diagonal = row[j];
             row[j] = best;
         }
+        at += length;
     }
-    return row[n];
+    *reference_length = n;
+    return row[count];
 }
 
 struct tally {
@@ -53,15 +39,13 @@ struct tally {
 static void count_word(const struct g2p *g2p, const struct g2p_entry *entry, const struct g2p_result *result,
                        struct tally *tally)
 {
-    char text[G2P_TOKENS_MAX * 8] = "";
-    size_t used = 0;
+    const char *phones[G2P_TOKENS_MAX];
     for (size_t i = 0; i < result->count; i++)
-        used += (size_t)snprintf(text + used, sizeof text - used, "%s%s", i ? " " : "",
-                                 g2p->phones.tokens[result->phones[i]]);
+        phones[i] = g2p->phones.tokens[result->phones[i]];
     size_t nearest = SIZE_MAX, nearest_length = 0;
     for (size_t i = 0; i < entry->count; i++) {
         size_t length;
-        const size_t distance = g2p_edit_distance(text, entry->pronunciations[i], &length);
+        const size_t distance = edit_distance(phones, result->count, entry->pronunciations[i], &length);
         if (distance < nearest) {
             nearest = distance;
             nearest_length = length;
@@ -94,9 +78,8 @@ static void print(const struct g2p *g2p, const struct tally *t, double seconds, 
         printf("{\"split\": \"%s\", \"words\": %zu, \"refused\": %zu, \"beam\": %zu, \"wer\": %.4f, \"per\": %.4f}\n",
                split_name, t->words, t->refused, g2p->beam, wer, per);
     else
-        printf("%s: %zu words, beam %zu: WER %.2f %%, PER %.2f %%  (%.1f s, %.0f words/s%s)\n", split_name, t->words,
-               g2p->beam, wer, per, seconds, (double)t->words / seconds,
-               t->refused ? "; some words were refused" : "");
+        printf("%s: %zu words, beam %zu: WER %.2f %%, PER %.2f %%  (%.1f s, %.0f words/s; %zu refused)\n", split_name,
+               t->words, g2p->beam, wer, per, seconds, (double)t->words / seconds, t->refused);
 }
 
 int g2p_evaluate(struct g2p *g2p, const struct g2p_dictionary *dictionary, int split_wanted, int json)
@@ -123,7 +106,7 @@ int g2p_evaluate(struct g2p *g2p, const struct g2p_dictionary *dictionary, int s
     }
     clock_gettime(CLOCK_MONOTONIC, &end);
     if (tally.words == 0)
-        return cli_error("run g2p: no words to evaluate");
+        return cli_error("run g2p: no words to evaluate, %zu refused", tally.refused);
     const double seconds = (double)(end.tv_sec - begin.tv_sec) + 1e-9 * (double)(end.tv_nsec - begin.tv_nsec);
     print(g2p, &tally, seconds, split_wanted < 0 ? "all" : names[split_wanted], json);
     return CLI_OK;

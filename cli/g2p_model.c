@@ -3,6 +3,7 @@
 #include "cli/g2p.h"
 
 #include <ctype.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -39,22 +40,33 @@ static size_t metadata_size(const struct fovea_safetensors *file, const char *ke
     return text ? (size_t)strtoul(text, NULL, 10) : 0;
 }
 
-// The weights installed at PREFIX/share/fovea for PREFIX/bin/fovea, or in examples/ of a tree above the program.
+// The weights installed at PREFIX/share/fovea for PREFIX/bin/fovea, those in the folder FOVEA_DATA, or those in
+// examples/g2p of a source tree the program lies in; NULL, having said so, if there are none.
 static const char *find_weights(char *path, size_t size)
 {
-    static const char *const places[] = {"../share/fovea", "examples/g2p", "../examples/g2p", "../../examples/g2p",
-                                         "../../../examples/g2p"};
-    char program[512];
-    const ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
-    if (length <= 0)
-        return NULL;
-    program[length] = '\0';
-    *strrchr(program, '/') = '\0';
+    char program[PATH_MAX] = "";
+    const char *const data = getenv("FOVEA_DATA");
+    if (readlink("/proc/self/exe", program, sizeof program - 1) > 0)
+        *strrchr(program, '/') = '\0';
+    const struct {
+        const char *folder, *below;
+    } places[] = {{program, "/../share/fovea"},
+                  {data, ""},
+                  {program, "/examples/g2p"},
+                  {program, "/../examples/g2p"},
+                  {program, "/../../examples/g2p"},
+                  {program, "/../../../examples/g2p"},
+                  {program, "/../../../../examples/g2p"}};
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
-        snprintf(path, size, "%s/%s/g2p.safetensors", program, places[i]);
-        if (access(path, R_OK) == 0)
+        if (!places[i].folder)
+            continue;
+        const int length = snprintf(path, size, "%s%s/g2p.safetensors", places[i].folder, places[i].below);
+        if (length >= 0 && (size_t)length < size && access(path, R_OK) == 0)
             return path;
     }
+    cli_error("run g2p: no g2p.safetensors in %s/../share/fovea, in FOVEA_DATA (%s), or in examples/g2p of %s and four "
+              "folders above; give --model FILE",
+              program, data ? data : "not set", program);
     return NULL;
 }
 
@@ -96,14 +108,12 @@ static int create(struct g2p *g2p, const struct fovea_engine *engine, const stru
 
 int g2p_open(struct g2p *g2p, const struct fovea_engine *engine, const char *path, size_t beam)
 {
-    char found[600], message[300] = "";
+    char found[PATH_MAX], message[300] = "";
     *g2p = (struct g2p){.beam = beam};
     if (!path)
         path = find_weights(found, sizeof found);
-    if (!path) {
-        cli_error("run g2p: no weights beside this program; give --model FILE");
+    if (!path)
         return 0;
-    }
     struct fovea_safetensors *file = NULL;
     if (fovea_safetensors_open(path, &file, message, sizeof message)) {
         cli_error("%s", message);

@@ -5,8 +5,8 @@
 #include <string.h>
 
 static const char help[] = "usage: fovea info [--json]\n\n"
-                           "Prints the CPU and caches as found, and for every compiled kernel variant whether it is in\n"
-                           "use and why.\n\n"
+                           "Prints the CPU and caches as found, and for every compiled kernel variant whether it is\n"
+                           "in use and why.\n\n"
                            "examples:\n"
                            "  fovea info\n"
                            "  FOVEA_ISA=avx2 fovea info          what a machine without AVX-512 would use\n"
@@ -22,7 +22,7 @@ static void print_text(const struct fovea_engine *engine, const struct fovea_mac
 {
     printf("fovea %s\n\n", fovea_version());
     printf("  %-9s %s\n", "cpu", *machine->brand ? machine->brand : "(does not tell its name)");
-    printf("  %-9s %s\n", "features", *machine->features ? machine->features : "scalar only (no FMA: correct and slow)");
+    printf("  %-9s %s\n", "features", *machine->features ? machine->features : "scalar only (slow)");
     print_cache("L1 data", machine->l1d_bytes, machine->l1d_ways);
     print_cache("L2", machine->l2_bytes, machine->l2_ways);
     print_cache("L3", machine->l3_bytes, machine->l3_ways);

@@ -18,11 +18,13 @@ static void usage(FILE *to)
     fprintf(to, "usage: fovea COMMAND [ARGUMENTS]\n\n");
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
         fprintf(to, "  %-8s %s\n", commands[i].name, commands[i].purpose);
-    fprintf(to, "\n  fovea COMMAND --help tells more. Environment: FOVEA_ISA=scalar|avx2|avx512|neon caps the instruction\n"
-                "  set, FOVEA_PIN=NAME,... chooses kernels by name.\n");
+    fprintf(to,
+            "\n  fovea COMMAND --help tells more. Environment: FOVEA_ISA=scalar|avx2|avx512|neon caps the instruction\n"
+            "  set, FOVEA_PIN=NAME,... chooses kernels by name, FOVEA_EXCLUDE=NAME,... keeps some out of use,\n"
+            "  FOVEA_DATA=FOLDER has the weights where they are not installed with this program.\n");
 }
 
-int main(int argc, char **argv)
+static int run(int argc, char **argv)
 {
     if (argc < 2) {
         usage(stderr);
@@ -40,4 +42,10 @@ int main(int argc, char **argv)
         if (strcmp(argv[1], commands[i].name) == 0)
             return commands[i].run(argc - 1, argv + 1);
     return cli_error("no command \"%s\"; fovea --help lists them", argv[1]);
+}
+
+int main(int argc, char **argv)
+{
+    const int code = run(argc, argv);
+    return fflush(stdout) != 0 || ferror(stdout) ? cli_error("cannot write to standard output") : code;
 }

@@ -25,20 +25,17 @@ endif()
 list(APPEND FOVEA_FLAGS_avx2 ${FOVEA_FLAGS_layout})
 list(APPEND FOVEA_FLAGS_avx512 ${FOVEA_FLAGS_layout})
 
+# SLEEF: Debian's has only a pkg-config file. What is built here links it where it was found; a static fovea that is
+# installed links it by name.
 find_package(PkgConfig)
 if(PkgConfig_FOUND)
-    pkg_check_modules(SLEEF IMPORTED_TARGET sleef)
+    pkg_check_modules(SLEEF sleef)
 endif()
-if(NOT TARGET PkgConfig::SLEEF)
-    find_library(FOVEA_SLEEF_LIBRARY sleef REQUIRED)
-    find_path(FOVEA_SLEEF_INCLUDE sleef.h REQUIRED)
-    add_library(fovea_sleef INTERFACE)
-    target_include_directories(fovea_sleef INTERFACE ${FOVEA_SLEEF_INCLUDE})
-    target_link_libraries(fovea_sleef INTERFACE ${FOVEA_SLEEF_LIBRARY})
-    set(FOVEA_SLEEF_TARGET fovea_sleef)
-else()
-    set(FOVEA_SLEEF_TARGET PkgConfig::SLEEF)
-endif()
+find_library(FOVEA_SLEEF_LIBRARY sleef HINTS ${SLEEF_LIBRARY_DIRS} REQUIRED)
+find_path(FOVEA_SLEEF_INCLUDE sleef.h HINTS ${SLEEF_INCLUDE_DIRS} REQUIRED)
+add_library(fovea_sleef INTERFACE)
+target_include_directories(fovea_sleef SYSTEM INTERFACE ${FOVEA_SLEEF_INCLUDE})
+target_link_libraries(fovea_sleef INTERFACE ${FOVEA_SLEEF_LIBRARY})
 
 # What every object of the library is compiled with. Nothing here may relax IEEE arithmetic (docs/numerics.md).
 add_library(fovea_flags INTERFACE)
@@ -68,7 +65,7 @@ foreach(isa IN LISTS FOVEA_ISAS)
     add_library(fovea_kernels_${isa} OBJECT ${files})
     set_target_properties(fovea_kernels_${isa} PROPERTIES POSITION_INDEPENDENT_CODE ON)
     target_compile_options(fovea_kernels_${isa} PRIVATE ${FOVEA_FLAGS_${isa}} -fno-lto)
-    target_link_libraries(fovea_kernels_${isa} PRIVATE fovea_flags ${FOVEA_SLEEF_TARGET})
+    target_link_libraries(fovea_kernels_${isa} PRIVATE fovea_flags fovea_sleef)
     list(APPEND FOVEA_OBJECTS $<TARGET_OBJECTS:fovea_kernels_${isa}>)
 endforeach()
 
@@ -77,10 +74,13 @@ add_library(fovea::fovea ALIAS fovea)
 # The same objects with every symbol in reach, for the tests and the program: kernels are hidden in a shared fovea.
 add_library(fovea_internal STATIC EXCLUDE_FROM_ALL
     ${FOVEA_OBJECTS} ${FOVEA_FILES_DISPATCH} ${FOVEA_FILES_OPS} ${FOVEA_FILES_NN})
-target_link_libraries(fovea_internal PUBLIC fovea_flags ${FOVEA_SLEEF_TARGET} m)
+target_link_libraries(fovea_internal PUBLIC fovea_flags fovea_sleef m)
 set_target_properties(fovea PROPERTIES
     POSITION_INDEPENDENT_CODE ON VERSION ${PROJECT_VERSION} SOVERSION 0)
-target_link_libraries(fovea PRIVATE $<BUILD_INTERFACE:fovea_flags> ${FOVEA_SLEEF_TARGET} m)
+target_link_libraries(fovea PRIVATE $<BUILD_INTERFACE:fovea_flags> $<BUILD_INTERFACE:fovea_sleef> m)
+if(NOT BUILD_SHARED_LIBS)
+    target_link_libraries(fovea INTERFACE $<INSTALL_INTERFACE:sleef>)
+endif()
 target_include_directories(fovea PUBLIC
     $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 include(cmake/checks.cmake)

@@ -91,8 +91,11 @@ enum fovea_status fovea_layer_check(const struct layer_plan *plan, const struct 
     if (empty(args))
         return FOVEA_OK;
     FOVEA_CHECK(args->weights && args->x && args->y, FOVEA_ERR_NULL);
-    // The parts check their own weights and caches; any non-NULL activation stands for those in shared memory.
+    // The parts check their own weights and caches; anything that is not NULL stands for activations in shared memory,
+    // and for lengths, which a layer need not have.
+    static const uint32_t some_lens;
     struct fovea_mha_args self = self_args(plan, args);
+    self.kv_lens = &some_lens;
     self.query = self.key = self.value = self.residual = args->x;
     self.out = args->y;
     FOVEA_TRY(fovea_mha_check(&plan->self, &self));
@@ -101,6 +104,7 @@ enum fovea_status fovea_layer_check(const struct layer_plan *plan, const struct 
                         args->batch % args->beams == 0,
                     FOVEA_ERR_SHAPE);
         struct fovea_mha_args cross = cross_args(args);
+        cross.kv_lens = &some_lens;
         cross.query = cross.residual = args->x;
         cross.key = cross.value = args->memory;
         cross.out = args->y;

@@ -21,7 +21,7 @@ enum fovea_status fovea_mha_desc_init(struct fovea_mha_desc *desc, size_t size)
 {
     FOVEA_CHECK(desc, FOVEA_ERR_NULL);
     FOVEA_CHECK(size == sizeof *desc, FOVEA_ERR_STRUCT);
-    *desc = (struct fovea_mha_desc){.struct_size = sizeof *desc, .scale = NAN};
+    *desc = (struct fovea_mha_desc){.struct_size = sizeof *desc, .scale = FOVEA_SCALE_DEFAULT};
     return FOVEA_OK;
 }
 
@@ -32,6 +32,7 @@ static enum fovea_status check_desc(const struct fovea_mha_desc *desc, const str
                   desc->struct_size, sizeof *desc);
     FOVEA_REQUIRE(desc->keys <= FOVEA_MHA_CACHED, FOVEA_ERR_ENUM, why, "mha: keys %u is no enum fovea_mha_keys",
                   (unsigned)desc->keys);
+    FOVEA_REQUIRE(desc->batch <= UINT32_MAX / 4, FOVEA_ERR_OVERFLOW, why, "mha: a batch of %zu", desc->batch);
     FOVEA_REQUIRE(desc->heads >= 1, FOVEA_ERR_SHAPE, why, "mha: no heads");
     FOVEA_REQUIRE(desc->query_width && desc->out_width, FOVEA_ERR_SHAPE, why, "mha: a width is 0");
     FOVEA_REQUIRE(desc->keys == FOVEA_MHA_CACHED || (desc->key_width && desc->value_width), FOVEA_ERR_SHAPE, why,
@@ -91,6 +92,10 @@ static enum fovea_status plan_linear(const struct fovea_engine *engine, struct m
     const enum fovea_status status = fovea_gemm_plan(engine, &gemm, (char *)plan + plan_offset[part]);
     FOVEA_REQUIRE(!status, status, why, "mha: projection %s [%zu, %zu] for %zu rows: %s",
                   part == MHA_O ? "o" : names[part], outputs, inputs, gemm.m, fovea_status_string(status));
+    // Three projections run side by side: their tasks are counted together.
+    const struct fovea_gemm_grid grid = fovea_gemm_grid((const void *)((char *)plan + plan_offset[part]), gemm.m);
+    FOVEA_REQUIRE(grid.row_blocks <= UINT32_MAX / 4 && grid.strips <= UINT32_MAX / 4 / (grid.row_blocks + 1),
+                  FOVEA_ERR_OVERFLOW, why, "mha: more tasks than 32 bits count");
     return FOVEA_OK;
 }
 

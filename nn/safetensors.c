@@ -253,7 +253,7 @@ enum fovea_status fovea_safetensors_open(const char *path, struct fovea_safetens
 {
     const struct fovea_why why = {message, message_size};
     FOVEA_REQUIRE(path && out, FOVEA_ERR_NULL, &why, "safetensors: path or out is NULL");
-    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); // a FIFO without a writer would block for ever
     FOVEA_REQUIRE(fd >= 0, FOVEA_ERR_IO, &why, "%.200s: cannot be opened", path);
     struct stat st;
     void *bytes = MAP_FAILED;

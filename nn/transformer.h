@@ -43,6 +43,8 @@ struct fovea_transformer {
 
     // State between calls: what was encoded.
     size_t batch, source_len;
+    int encoded;          ///< 1 after an encoding that succeeded
+    size_t next_position; ///< cached steps done: the self-attention caches hold so many keys
     uint32_t *source_lens;
     float *memory; ///< the encoder's output, (batch, source_len, d_model)
     struct fovea_kv_cache *cross_cache, *self_cache[CACHES]; ///< one for each decoder layer

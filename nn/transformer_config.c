@@ -95,17 +95,15 @@ enum fovea_status fovea_transformer_config_from(const struct fovea_safetensors *
         FOVEA_REQUIRE(parse_field(&fields[i], text, &config), FOVEA_ERR_FORMAT, &why,
                       "transformer: \"%s\" cannot be \"%.40s\"", fields[i].key, text);
     }
-    FOVEA_REQUIRE(config.heads && config.d_model % config.heads == 0, FOVEA_ERR_FORMAT, &why,
-                  "transformer: %zu heads do not divide a width of %zu", config.heads, config.d_model);
-    config.qk_dim = config.v_dim = config.d_model / config.heads;
-    config.final_norm = config.norm == FOVEA_NORM_PRE;
-    // Head sizes that differ from d_model / heads show in the shapes of the first layer's projections.
+    FOVEA_REQUIRE(config.heads, FOVEA_ERR_FORMAT, &why, "transformer: no heads");
+    config.final_norm = fovea_safetensors_find(file, "decoder.norm.weight") != NULL;
+    // Head sizes show in the shapes of the first layer's projections.
     FOVEA_TRY(rows_of(file, "source_embedding.weight", &config.source_vocab, &why));
     FOVEA_TRY(rows_of(file, "target_embedding.weight", &config.target_vocab, &why));
-    static const char *const projections[] = {"encoder.layers.0.self_attention.q.weight",
-                                              "encoder.layers.0.self_attention.v.weight"};
+    static const char *const projections[] = {"decoder.layers.0.self_attention.q.weight",
+                                              "decoder.layers.0.self_attention.v.weight"};
     size_t *const dims[] = {&config.qk_dim, &config.v_dim};
-    for (int i = 0; i < 2 && config.encoder_layers; i++) {
+    for (int i = 0; i < 2; i++) {
         size_t rows;
         FOVEA_TRY(rows_of(file, projections[i], &rows, &why));
         FOVEA_REQUIRE(rows % config.heads == 0, FOVEA_ERR_FORMAT, &why, "tensor \"%s\": %zu rows for %zu heads",

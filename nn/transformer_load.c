@@ -5,6 +5,7 @@
 #include "nn/transformer.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct loader {
@@ -12,6 +13,7 @@ struct loader {
     const struct fovea_safetensors *file; ///< NULL: measure only
     struct arena *arena;
     const struct fovea_why *why;
+    uint8_t *used; ///< tensors found so far: one that no name asks for is an error
     char prefix[64];
 };
 
@@ -32,6 +34,7 @@ static enum fovea_status find(const struct loader *loader, const char *name, siz
                   FOVEA_ERR_FORMAT, loader->why, "tensor \"%s\": shape [%zu, %zu] of %u dimensions, expected [%zu, %zu]",
                   full, t->shape[0], t->shape[1], t->dims, rows, cols);
     *out = t->data;
+    loader->used[t - fovea_safetensors_at(loader->file, 0)] = 1;
     return FOVEA_OK;
 }
 
@@ -136,31 +139,47 @@ static enum fovea_status load_positions(const struct loader *loader, const char 
     return FOVEA_OK;
 }
 
-enum fovea_status fovea_transformer_load(struct fovea_transformer *model, const struct fovea_safetensors *file,
-                                         struct arena *arena, const struct fovea_why *why)
+static enum fovea_status load_all(struct fovea_transformer *model, struct loader *loader)
 {
+    struct arena *const arena = loader->arena;
+    const struct fovea_safetensors *const file = loader->file;
     const struct fovea_transformer_config *const c = &model->config;
     const struct fovea_transformer_options *const o = &model->options;
-    struct loader loader = {model->engine, file, arena, why, ""};
     model->encoder = fovea_arena_take(arena, c->encoder_layers, sizeof *model->encoder);
     model->decoder = fovea_arena_take(arena, c->decoder_layers, sizeof *model->decoder);
     struct fovea_layer_weights unused; // while measuring there is nowhere to write
     for (size_t i = 0; i < c->encoder_layers; i++)
-        FOVEA_TRY(load_layer(&loader, c, "encoder", i, file ? &model->encoder[i] : &unused));
+        FOVEA_TRY(load_layer(loader, c, "encoder", i, file ? &model->encoder[i] : &unused));
     for (size_t i = 0; i < c->decoder_layers; i++)
-        FOVEA_TRY(load_layer(&loader, c, "decoder", i, file ? &model->decoder[i] : &unused));
+        FOVEA_TRY(load_layer(loader, c, "decoder", i, file ? &model->decoder[i] : &unused));
     if (c->final_norm) {
-        FOVEA_TRY(load_norm(&loader, "encoder.norm", c->d_model, &model->encoder_norm));
-        FOVEA_TRY(load_norm(&loader, "decoder.norm", c->d_model, &model->decoder_norm));
+        FOVEA_TRY(load_norm(loader, "encoder.norm", c->d_model, &model->encoder_norm));
+        FOVEA_TRY(load_norm(loader, "decoder.norm", c->d_model, &model->decoder_norm));
     }
-    FOVEA_TRY(load_linear(&loader, "output", c->d_model, c->target_vocab, &model->output));
-    FOVEA_TRY(copy(&loader, "source_embedding.weight", c->source_vocab, c->d_model, 0, &model->source_embedding));
-    FOVEA_TRY(copy(&loader, "target_embedding.weight", c->target_vocab, c->d_model, 0, &model->target_embedding));
+    FOVEA_TRY(load_linear(loader, "output", c->d_model, c->target_vocab, &model->output));
+    FOVEA_TRY(copy(loader, "source_embedding.weight", c->source_vocab, c->d_model, 0, &model->source_embedding));
+    FOVEA_TRY(copy(loader, "target_embedding.weight", c->target_vocab, c->d_model, 0, &model->target_embedding));
     if (c->positions == FOVEA_POSITIONS_LEARNED) {
-        FOVEA_TRY(load_positions(&loader, "source_positions.weight", o->max_source, c->d_model,
+        FOVEA_TRY(load_positions(loader, "source_positions.weight", o->max_source, c->d_model,
                                  &model->source_positions));
-        FOVEA_TRY(load_positions(&loader, "target_positions.weight", o->max_target, c->d_model,
+        FOVEA_TRY(load_positions(loader, "target_positions.weight", o->max_target, c->d_model,
                                  &model->target_positions));
     }
     return FOVEA_OK;
+}
+
+enum fovea_status fovea_transformer_load(struct fovea_transformer *model, const struct fovea_safetensors *file,
+                                         struct arena *arena, const struct fovea_why *why)
+{
+    const size_t count = fovea_safetensors_count(file);
+    struct loader loader = {model->engine, file, arena, why, calloc(count + 1, sizeof *loader.used), ""};
+    FOVEA_REQUIRE(loader.used, FOVEA_ERR_MEMORY, why, "transformer: no memory");
+    enum fovea_status status = load_all(model, &loader);
+    for (size_t i = 0; i < count && !status; i++)
+        if (!loader.used[i]) { // a misspelt bias would otherwise be a silently different model
+            fovea_say(why, "tensor \"%.80s\" belongs to no part of this model", fovea_safetensors_at(file, i)->name);
+            status = FOVEA_ERR_FORMAT;
+        }
+    free(loader.used);
+    return status;
 }

@@ -49,7 +49,11 @@ static enum fovea_status to_log_probs(struct fovea_transformer *model, size_t ro
 
 static enum fovea_status check_executor(const struct fovea_transformer *model, const struct fovea_executor *executor)
 {
-    FOVEA_CHECK(!executor || executor->workers <= model->options.workers, FOVEA_ERR_SHAPE);
+    if (!executor)
+        return FOVEA_OK;
+    FOVEA_CHECK(executor->workers, FOVEA_ERR_VALUE);
+    FOVEA_CHECK(executor->workers <= model->options.workers, FOVEA_ERR_SHAPE);
+    FOVEA_CHECK(executor->parallel_for, FOVEA_ERR_NULL);
     return FOVEA_OK;
 }
 
@@ -76,8 +80,10 @@ enum fovea_status fovea_transformer_encode(struct fovea_transformer *model, size
     FOVEA_CHECK(batch <= model->options.batch && len <= model->options.max_source, FOVEA_ERR_SHAPE);
     FOVEA_TRY(check_executor(model, executor));
     FOVEA_TRY(check_tokens(tokens, batch * len, model->config.source_vocab));
+    model->encoded = 0; // until all of it is done
     model->batch = batch;
     model->source_len = len;
+    model->next_position = 0;
     for (size_t b = 0; b < batch; b++)
         model->source_lens[b] = lens ? lens[b] : (uint32_t)len;
     embed(model, model->source_embedding, model->source_positions, batch * len, len, 0, tokens, model->memory);
@@ -91,14 +97,16 @@ enum fovea_status fovea_transformer_encode(struct fovea_transformer *model, size
         FOVEA_TRY(fovea_layer(&model->encode_layer, &args, model->shared, model->scratch, executor));
     }
     FOVEA_TRY(final_norm(model, &model->encoder_norm, batch * len, model->memory, executor));
-    return fill_cross_caches(model, executor);
+    FOVEA_TRY(fill_cross_caches(model, executor));
+    model->encoded = 1;
+    return FOVEA_OK;
 }
 
 enum fovea_status fovea_transformer_decode(struct fovea_transformer *model, size_t len, const uint32_t *tokens,
                                            float *log_probs, const struct fovea_executor *executor)
 {
     FOVEA_CHECK(model && ((tokens && log_probs) || !len), FOVEA_ERR_NULL);
-    FOVEA_CHECK(len <= model->options.max_target, FOVEA_ERR_SHAPE);
+    FOVEA_CHECK(model->encoded && len <= model->options.max_target, FOVEA_ERR_SHAPE);
     FOVEA_TRY(check_executor(model, executor));
     const size_t rows = model->batch * len;
     FOVEA_TRY(check_tokens(tokens, rows, model->config.target_vocab));
@@ -148,5 +156,9 @@ enum fovea_status fovea_transformer_step_rows(struct fovea_transformer *model, s
 enum fovea_status fovea_transformer_step(struct fovea_transformer *model, size_t position, const uint32_t *tokens,
                                          float *log_probs, const struct fovea_executor *executor)
 {
-    return fovea_transformer_step_rows(model, 1, position, tokens, log_probs, executor);
+    FOVEA_CHECK(model, FOVEA_ERR_NULL);
+    FOVEA_CHECK(model->encoded && position <= model->next_position, FOVEA_ERR_SHAPE);
+    FOVEA_TRY(fovea_transformer_step_rows(model, 1, position, tokens, log_probs, executor));
+    model->next_position = position + 1;
+    return FOVEA_OK;
 }

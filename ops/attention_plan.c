@@ -15,7 +15,7 @@ enum fovea_status fovea_attention_desc_init(struct fovea_attention_desc *desc, s
     FOVEA_CHECK(size == sizeof *desc, FOVEA_ERR_STRUCT);
     memset(desc, 0, sizeof *desc);
     desc->struct_size = sizeof *desc;
-    desc->scale = NAN;
+    desc->scale = FOVEA_SCALE_DEFAULT;
     return FOVEA_OK;
 }
 
@@ -153,7 +153,7 @@ static enum fovea_status check_desc(const struct fovea_attention_desc *d, const 
                   (unsigned)d->k_layout);
     FOVEA_REQUIRE(d->kv_len_kind <= FOVEA_KV_LEN_BATCH_ROW, FOVEA_ERR_ENUM, why, "attention: kv_len_kind is %u",
                   (unsigned)d->kv_len_kind);
-    FOVEA_REQUIRE(!isinf(d->scale), FOVEA_ERR_VALUE, why, "attention: scale is infinite");
+    FOVEA_REQUIRE(isfinite(d->scale), FOVEA_ERR_VALUE, why, "attention: scale is not finite");
     FOVEA_TRY(check_shape(d, why));
     FOVEA_TRY(fovea_attention_check_strides(d, why));
     const struct axis mask[4] = {
@@ -202,7 +202,7 @@ static enum fovea_status make_plan(const struct fovea_engine *engine, const stru
         .q_floats = tile * desc->qk_dim,
         .tile_floats = tile * (2 + desc->v_dim),
     };
-    if (isnan(desc->scale)) {
+    if (desc->scale == FOVEA_SCALE_DEFAULT) {
         plan->desc.scale = 1.0f / sqrtf((float)desc->qk_dim);
     }
     plan->work.phases = 2;

@@ -35,10 +35,10 @@ static size_t end_of(const struct fovea_attention_desc *desc, const struct fovea
                      size_t i)
 {
     size_t end = args->kv_len;
-    if (desc->kv_len_kind == FOVEA_KV_LEN_BATCH) {
-        end = fovea_min(end, args->kv_lens[batch]);
-    } else if (desc->kv_len_kind == FOVEA_KV_LEN_BATCH_ROW) {
-        end = fovea_min(end, args->kv_lens[batch * args->q_len + i]);
+    // In a layer's call without lengths kv_lens is NULL: all keys count. fovea_attention itself refuses that.
+    if (desc->kv_len_kind != FOVEA_KV_LEN_ALL && args->kv_lens != NULL) {
+        const size_t at = desc->kv_len_kind == FOVEA_KV_LEN_BATCH ? batch : batch * args->q_len + i;
+        end = fovea_min(end, args->kv_lens[at]);
     }
     if (desc->causal) {
         // Queries and keys are fewer than 2^32: an offset beyond that hides or shows them all, as this one does.

@@ -21,6 +21,14 @@ enum fovea_status fovea_kv_cache_size(const struct fovea_kv_cache *cache, size_t
     return FOVEA_OK;
 }
 
+// Whether the last element of a (len, heads, dim) view has an address.
+static bool view_fits(size_t len, size_t heads, size_t dim, const struct fovea_strides *strides)
+{
+    size_t rows = 0, last = 0;
+    return fovea_mul(len - 1, strides->row, &rows) && fovea_mul(heads - 1, strides->head, &last) &&
+           fovea_add(rows, last, &last) && fovea_add(last, dim, &last) && fovea_mul(last, sizeof(float), &last);
+}
+
 enum fovea_status fovea_kv_append(const struct fovea_kv_cache *cache, size_t b, size_t pos, size_t len, const float *k,
                                   struct fovea_strides k_strides, const float *v, struct fovea_strides v_strides)
 {
@@ -33,6 +41,9 @@ enum fovea_status fovea_kv_append(const struct fovea_kv_cache *cache, size_t b, 
         return FOVEA_OK;
     }
     FOVEA_CHECK(cache->k != NULL && cache->v != NULL && k != NULL && v != NULL, FOVEA_ERR_NULL);
+    FOVEA_CHECK(view_fits(len, cache->kv_heads, cache->qk_dim, &k_strides) &&
+                    view_fits(len, cache->kv_heads, cache->v_dim, &v_strides),
+                FOVEA_ERR_OVERFLOW);
     const size_t k_head = k_elements / cache->batch / cache->kv_heads;
     for (size_t h = 0; h < cache->kv_heads; h++) {
         const size_t head = b * cache->kv_heads + h;

@@ -18,6 +18,9 @@
 extern "C" {
 #endif
 
+/// The default scale: 1/sqrt(qk_dim), rounded once. A number nobody uses: a NaN would hide a caller's mistake.
+#define FOVEA_SCALE_DEFAULT (-3.40282347e+38f)
+
 /// Elements between batches, heads and rows. Any of them may be 0 (broadcast) for inputs, but for the row of a K in
 /// rows; a row stride other than 0 is at least the row (d or dv).
 struct fovea_strides {
@@ -47,7 +50,7 @@ struct fovea_attention_desc {
     size_t batch, heads, kv_heads;
     size_t q_len, kv_len;              ///< capacities: the most queries and keys of a call
     size_t qk_dim, v_dim;              ///< 1 to 512
-    float scale;                       ///< default NaN, meaning 1/sqrt(d); otherwise finite
+    float scale;                       ///< default FOVEA_SCALE_DEFAULT; finite
     enum fovea_k_layout k_layout;      ///< default FOVEA_K_ROWS
     struct fovea_strides q, k, v, out; ///< unit stride inside a row; no two rows of out overlap
     enum fovea_kv_len kv_len_kind;     ///< default FOVEA_KV_LEN_ALL

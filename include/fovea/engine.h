@@ -37,7 +37,8 @@ struct fovea_engine_options {
 
 /// Makes an engine: probes the CPU and its caches, resolves every kernel. options may be NULL. The engine is immutable,
 /// may be used by any number of threads, survives fork, and must outlive the plans made with it.
-/// Errors: NULL, STRUCT, CONFIG (unknown ISA or variant), UNSUPPORTED (an ISA or variant this CPU lacks), MEMORY.
+/// Errors: NULL, STRUCT, CONFIG (unknown ISA or variant), UNSUPPORTED (an ISA or variant this CPU lacks), VALUE
+/// (tiling), MEMORY.
 FOVEA_API enum fovea_status fovea_engine_create(const struct fovea_engine_options *options, struct fovea_engine **out);
 /// Frees an engine. NULL is legal.
 FOVEA_API void fovea_engine_destroy(struct fovea_engine *engine);
@@ -46,7 +47,7 @@ FOVEA_API void fovea_engine_destroy(struct fovea_engine *engine);
 struct fovea_machine {
     char brand[64];         ///< as the CPU names itself; "" where it does not
     char features[128];     ///< feature clusters found, space-separated: "avx2 avx512 vnni"
-    uint32_t cpu;           ///< the same as bits (kernels/kernel.h)
+    uint32_t cpu;           ///< the same as bits, for the library's own tests
     uint32_t l1d_bytes, l2_bytes, l3_bytes; ///< data caches of one core; l3 shared. Never 0 but for l3
     uint32_t l1d_ways, l2_ways, l3_ways;
     char cache_source[16]; ///< "sysfs", "cpuid" or "default"

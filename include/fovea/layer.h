@@ -39,7 +39,8 @@ struct fovea_layer_desc {
     uint32_t cached; ///< decoder: self-attention appends to args.self_cache, cross-attention reads args.cross_cache
     size_t batch, len, memory_len; ///< capacities; cached: self-attention keys at most kv_len
     size_t kv_len;                 ///< cached: capacity of self_cache
-    size_t beams;                  ///< decoder: the most sequences that share one memory (default 1); divides batch
+    size_t beams;                  ///< decoder: the most sequences that share one memory (default 1); divides batch.
+                                   ///< A call has at most batch / beams memories
     size_t width;                  ///< d_model
     size_t memory_width;           ///< of args.memory, 0: width
     size_t heads, qk_dim, v_dim;   ///< of one head

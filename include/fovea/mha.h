@@ -42,7 +42,7 @@ struct fovea_mha_desc {
     size_t new_len;       ///< APPEND: most new keys of a call (q_len may be 0: only fill the cache)
     size_t qk_dim, v_dim; ///< of one head, 1 to 512
     size_t query_width, key_width, value_width, out_width;
-    float scale;     ///< NaN: 1/sqrt(qk_dim)
+    float scale;     ///< default FOVEA_SCALE_DEFAULT; finite
     uint32_t causal; ///< 1: key j visible to query i iff j <= i + position
     enum fovea_kv_len kv_len_kind;
     uint32_t mask;     ///< as in fovea_attention_desc

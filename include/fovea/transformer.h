@@ -28,7 +28,7 @@ struct fovea_transformer_config {
     enum fovea_positions positions;
     float eps;
     uint32_t scale_embeddings; ///< 1: embeddings are multiplied by sqrt(d_model)
-    uint32_t final_norm;       ///< 1: encoder.norm and decoder.norm exist (pre-norm models)
+    uint32_t final_norm;       ///< 1: encoder.norm and decoder.norm exist (found by the tensors)
     uint32_t pad, bos, eos;    ///< token ids
     size_t d_model, heads, qk_dim, v_dim, ffn;
     size_t encoder_layers, decoder_layers;
@@ -65,12 +65,13 @@ FOVEA_API enum fovea_status fovea_transformer_encode(struct fovea_transformer *m
                                                      const uint32_t *tokens, const uint32_t *lens,
                                                      const struct fovea_executor *executor);
 /// The decoder on whole prefixes, (batch, len) tokens that begin with bos: log-probabilities of every next token,
-/// (batch, len, target_vocab). Uses no cache.
+/// (batch, len, target_vocab). Uses no cache. Errors: NULL, SHAPE (nothing encoded, too long), VALUE (no such token).
 FOVEA_API enum fovea_status fovea_transformer_decode(struct fovea_transformer *model, size_t len,
                                                      const uint32_t *tokens, float *log_probs,
                                                      const struct fovea_executor *executor);
 /// One step with the cache, the same bits: the next token of each sequence (batch) at `position` (0: bos);
-/// log-probabilities (batch, target_vocab).
+/// log-probabilities (batch, target_vocab). Positions follow one another from 0; going back to an earlier one is legal.
+/// Errors: NULL, SHAPE (nothing encoded, a position skipped), VALUE (no such token).
 FOVEA_API enum fovea_status fovea_transformer_step(struct fovea_transformer *model, size_t position,
                                                    const uint32_t *tokens, float *log_probs,
                                                    const struct fovea_executor *executor);
@@ -78,7 +79,7 @@ FOVEA_API enum fovea_status fovea_transformer_step(struct fovea_transformer *mod
 /// One finished sequence of a search.
 struct fovea_hypothesis {
     float score; ///< sum of log-probabilities, eos included
-    size_t len;  ///< tokens, without bos and eos
+    size_t len;  ///< tokens, without bos and eos; max_target: it did not end
     const uint32_t *tokens; ///< owned by the model, until its next search
 };
 /// Encodes and searches: beam 1 is greedy. out gets the best hypothesis of each sequence. Definition of the beam:

@@ -57,8 +57,12 @@ static bool fill_cache(const struct onnx_case *c, struct call *call)
     const size_t past = past_key->shape[2], heads = d->kv_heads;
     size_t k_elements, v_elements;
     d->kv_len += past;
-    call->cache = (struct fovea_kv_cache){.struct_size = sizeof call->cache, .batch = d->batch, .kv_heads = heads,
-                                          .capacity = d->kv_len, .qk_dim = d->qk_dim, .v_dim = d->v_dim};
+    call->cache = (struct fovea_kv_cache){.struct_size = sizeof call->cache,
+                                          .batch = d->batch,
+                                          .kv_heads = heads,
+                                          .capacity = d->kv_len,
+                                          .qk_dim = d->qk_dim,
+                                          .v_dim = d->v_dim};
     if (fovea_kv_cache_size(&call->cache, &k_elements, &v_elements))
         return false;
     call->cache.k = calloc(k_elements + PANEL, sizeof(float));

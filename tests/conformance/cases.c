@@ -125,25 +125,31 @@ static bool take_case(struct json *json, struct onnx_case *c)
     return c->name && c->op && fovea_json_take(json, '}');
 }
 
-bool onnx_open(const char *folder, struct onnx_case **cases, size_t *count)
+bool onnx_open(const char *folder, struct onnx_set *set)
 {
     size_t size;
     char *const text = read_file(folder, "cases.json", &size);
+    *set = (struct onnx_set){0};
     if (!text)
         return false;
-    static char *arena; // names stay in it, as long as the process lives
-    struct json json = {text, text + size, arena = malloc(size)};
-    *cases = calloc(CASES_MAX, sizeof **cases);
-    *count = 0;
+    set->cases = calloc(CASES_MAX, sizeof *set->cases);
+    set->names = malloc(size);
+    struct json json = {text, text + size, set->names};
     bool ok = fovea_json_take(&json, '[');
     do
-        ok = ok && *count < CASES_MAX && take_case(&json, &(*cases)[(*count)++]);
+        ok = ok && set->count < CASES_MAX && take_case(&json, &set->cases[set->count++]);
     while (ok && fovea_json_take(&json, ','));
     ok = ok && fovea_json_take(&json, ']') && fovea_json_done(&json);
     if (!ok)
-        fprintf(stderr, "FAIL cases.json: byte %zu, in case %zu\n", (size_t)(json.at - text), *count);
+        fprintf(stderr, "FAIL cases.json: byte %zu, in case %zu\n", (size_t)(json.at - text), set->count);
     free(text);
     return ok;
+}
+
+void onnx_close(struct onnx_set *set)
+{
+    free(set->cases);
+    free(set->names);
 }
 
 // Version 1.0: 8 bytes, the length of a Python dictionary in two, the dictionary, the data.

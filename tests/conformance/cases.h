@@ -29,8 +29,16 @@ struct onnx_case {
     uint32_t attributes, inputs, outputs;
 };
 
+/// The cases of a folder; names is the memory that their strings lie in.
+struct onnx_set {
+    struct onnx_case *cases;
+    size_t count;
+    char *names;
+};
+
 /// The cases of folder/cases.json, without their data. False, with a line on stderr, where the file is not as expected.
-bool onnx_open(const char *folder, struct onnx_case **cases, size_t *count);
+bool onnx_open(const char *folder, struct onnx_set *set);
+void onnx_close(struct onnx_set *set);
 /// Reads the tensors of one case; false as above. onnx_unload frees them.
 bool onnx_load(const char *folder, struct onnx_case *c);
 void onnx_unload(struct onnx_case *c);

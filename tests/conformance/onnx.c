@@ -2,8 +2,8 @@
 // tests/conformance/onnx.c - ONNX's operator test vectors, on every ISA of this machine. Outputs are within
 // 1e-5 + 1e-4 |x| of the reference, whose own arithmetic is NumPy's in f32.
 //
-// The cases lie in shared/conformance/onnx beside the checkout, or where FOVEA_CONFORMANCE_DIR points; without them the test
-// is skipped (77). A case is run, or listed below with its reason, or the test fails.
+// The cases lie in shared/conformance/onnx beside the checkout, or where FOVEA_CONFORMANCE_DIR points; without them the
+// test is skipped (77). A case is run, or listed below with its reason, or the test fails.
 #include "fovea/gemm.h"
 #include "fovea/rowwise.h"
 #include "tests/conformance/cases.h"
@@ -89,7 +89,7 @@ static size_t product(const uint64_t *shape, uint32_t from, uint32_t to)
 static bool run_gemm(const struct onnx_case *c, const struct fovea_engine *engine, char *why, size_t size)
 {
     const struct onnx_tensor *const a = onnx_input(c, 0), *const b = onnx_input(c, 1), *const bias = onnx_input(c, 2),
-                             *const y = onnx_output(c, 0);
+                                    *const y = onnx_output(c, 0);
     struct fovea_gemm_desc d = FOVEA_GEMM_DESC_INIT;
     d.trans_a = onnx_number(c, "transA", 0) != 0 ? FOVEA_TRANS : FOVEA_NO_TRANS;
     d.trans_b = onnx_number(c, "transB", 0) != 0 ? FOVEA_TRANS : FOVEA_NO_TRANS;
@@ -189,9 +189,10 @@ static void run_case(struct onnx_case *c, const char *folder, struct fovea_engin
 
 int main(void)
 {
-    const char *const set = getenv("FOVEA_CONFORMANCE_DIR"), *const folder = set && *set ? set : ONNX_FOLDER;
-    struct onnx_case *cases;
-    size_t count = 0, skipped = 0;
+    const char *const given = getenv("FOVEA_CONFORMANCE_DIR");
+    const char *const folder = given && *given ? given : ONNX_FOLDER;
+    struct onnx_set all;
+    size_t skipped = 0;
     char path[512];
     snprintf(path, sizeof path, "%s/cases.json", folder);
     FILE *const there = fopen(path, "r");
@@ -200,23 +201,23 @@ int main(void)
         return 77;
     }
     fclose(there);
-    CHECK(onnx_open(folder, &cases, &count) && count > 0, "cases.json is damaged");
+    CHECK(onnx_open(folder, &all) && all.count > 0, "cases.json is damaged");
     struct fovea_engine *engines[TEST_ISAS];
     test_engines(engines);
     bool used[NOT_RUN + 1] = {false};
-    for (size_t i = 0; i < count; i++) {
-        const size_t entry = listed(&cases[i]);
+    for (size_t i = 0; i < all.count; i++) {
+        const size_t entry = listed(&all.cases[i]);
         used[entry] = true;
         skipped += entry < NOT_RUN;
         if (entry < NOT_RUN)
-            printf("skip %s: %s\n", cases[i].name, not_run[entry].why);
+            printf("skip %s: %s\n", all.cases[i].name, not_run[entry].why);
         else
-            run_case(&cases[i], folder, engines);
+            run_case(&all.cases[i], folder, engines);
     }
     for (size_t i = 0; i < NOT_RUN; i++)
         CHECK(used[i], "%s is listed, and there is no such case", not_run[i].name);
-    printf("%zu cases, %zu of them skipped\n", count, skipped);
+    printf("%zu cases, %zu of them skipped\n", all.count, skipped);
     test_engines_free(engines);
-    free(cases);
+    onnx_close(&all);
     return test_done();
 }

@@ -119,19 +119,22 @@ def layers():
     x, memory = add("layer.x", rand(2, 9, 24)), add("layer.memory", rand(2, 11, 24))
     causal = torch.ones(9, 9, dtype=torch.bool).triu(1)
     options = dict(d_model=24, nhead=3, dim_feedforward=40, dropout=0.0, batch_first=True)
-    encoder, decoder = randomise(nn.TransformerEncoderLayer(**options)), randomise(nn.TransformerDecoderLayer(**options))
+    encoder = randomise(nn.TransformerEncoderLayer(**options))
+    decoder = randomise(nn.TransformerDecoderLayer(**options))
     add_layer("encoder", encoder)
     add_layer("decoder", decoder)
     for norm_first in (False, True):
         for activation in ("relu", "gelu"):
             case = f"{'pre' if norm_first else 'post'}_{activation}"
+            # In training mode: inference takes another path, which drops the padded rows.
             layer = nn.TransformerEncoderLayer(**options, activation=activation, norm_first=norm_first).double()
-            layer.load_state_dict(encoder.state_dict())  # in training mode: inference takes another path, which drops padded rows
+            layer.load_state_dict(encoder.state_dict())
             add("encoder." + case, layer(x, src_key_padding_mask=padding((9, 4), 9)))
             add("encoder.whole." + case, layer(x))
             layer = nn.TransformerDecoderLayer(**options, activation=activation, norm_first=norm_first).double()
             layer.load_state_dict(decoder.state_dict())
             add("decoder." + case, layer(x, memory, tgt_mask=causal, memory_key_padding_mask=padding((11, 7), 11)))
+            add("decoder.whole." + case, layer(x, memory, tgt_mask=causal))
 
 
 def write(path):

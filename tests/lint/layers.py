@@ -23,7 +23,8 @@ LAYERS = [
 ONLY = [
     (r"#include <(imm|xmm|emm|zmm)intrin\.h>|#include <arm_neon\.h>", r"kernels/(avx2|avx512|neon)/|tests/",
      "intrinsics belong to kernels/<isa>/"),
-    (r"\b(getenv|__get_cpuid|__cpuid|getauxval)\b", r"dispatch/|tests/", "the environment and the CPU belong to dispatch/"),
+    (r"\b(__get_cpuid|__cpuid|getauxval)\b", r"dispatch/|tests/", "the CPU belongs to dispatch/"),
+    (r"\bgetenv\b", r"dispatch/|cli/|tests/", "the environment belongs to dispatch/ and cli/"),
     (r"\b(malloc|calloc|realloc|aligned_alloc)\(", r"(dispatch/engine|ops/once|nn/(safetensors|transformer))\.[ch]$|"
      r"ops/once\.h|cli/|tests/|adapters/", "memory is the caller's"),
     (r"\b(printf|fprintf|puts|abort|exit)\(", r"cli/|tests/|bench/|examples/", "the library prints nothing and never aborts"),

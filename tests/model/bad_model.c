@@ -168,8 +168,8 @@ static const char metadata[] = "\"fovea.d_model\":\"12\",\"fovea.heads\":\"2\",\
                                "\"fovea.embedding_scale\":\"sqrt\"";
 static const char tensors[] = "\"source_embedding.weight\":{\"dtype\":\"F32\",\"shape\":[7,0],\"data_offsets\":[0,0]},"
                               "\"target_embedding.weight\":{\"dtype\":\"F32\",\"shape\":[9,0],\"data_offsets\":[0,0]},"
-                              "\"encoder.layers.0.self_attention.q.weight\":{\"dtype\":\"F32\",\"shape\":[16,0],"
-                              "\"data_offsets\":[0,0]},\"encoder.layers.0.self_attention.v.weight\":{\"dtype\":"
+                              "\"decoder.layers.0.self_attention.q.weight\":{\"dtype\":\"F32\",\"shape\":[16,0],"
+                              "\"data_offsets\":[0,0]},\"decoder.layers.0.self_attention.v.weight\":{\"dtype\":"
                               "\"F32\",\"shape\":[10,0],\"data_offsets\":[0,0]}";
 
 // A file of empty tensors, only to be configured from; from (NULL: none) is replaced by as long a text.
@@ -217,8 +217,8 @@ static void test_metadata(void)
     refuse_metadata("fovea.heads", "fovea.Heads", "no \"fovea.heads\"");
     refuse_metadata("\"12\"", "\"-2\"", "\"fovea.d_model\" cannot be \"-2\"");
     refuse_metadata("\"12\"", "\"1x\"", "\"fovea.d_model\" cannot be \"1x\"");
-    refuse_metadata("\"2\"", "\"5\"", "5 heads do not divide a width of 12");
-    refuse_metadata("\"2\"", "\"0\"", "0 heads");
+    refuse_metadata("\"2\"", "\"5\"", "16 rows for 5 heads");
+    refuse_metadata("\"2\"", "\"0\"", "no heads");
     refuse_metadata("post", "last", "\"fovea.norm\" cannot be \"last\"");
     refuse_metadata("gelu", "silu", "\"fovea.activation\" cannot be \"silu\"");
     refuse_metadata("1e-6", "-1.0", "\"fovea.norm_eps\" cannot be \"-1.0\"");

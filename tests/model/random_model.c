@@ -118,8 +118,10 @@ void random_model_init(struct random_model *model, const struct fovea_transforme
         layer(&w, c, "encoder", i);
     for (size_t i = 0; i < c->decoder_layers; i++)
         layer(&w, c, "decoder", i);
-    norm(&w, "", "encoder.norm", c->d_model);
-    norm(&w, "", "decoder.norm", c->d_model);
+    if (c->final_norm) {
+        norm(&w, "", "encoder.norm", c->d_model);
+        norm(&w, "", "decoder.norm", c->d_model);
+    }
     linear(&w, "", "output", c->d_model, c->target_vocab);
     if (c->positions == FOVEA_POSITIONS_LEARNED) {
         tensor(&w, "", "source_positions.weight", RANDOM_POSITIONS, c->d_model, 0);

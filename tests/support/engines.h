@@ -12,7 +12,8 @@ extern const char *const test_isas[TEST_ISAS];
 /// An engine capped at isa, or NULL where the CPU lacks it. Exits where there is none for another reason.
 struct fovea_engine *test_engine(const char *isa, const struct fovea_tiling *tiling);
 
-/// One engine for each ISA, NULL where the CPU lacks it. Returns how many there are and prints a line for each that is not.
+/// One engine for each ISA, NULL where the CPU lacks it. Returns how many there are and prints a line for each that is
+/// not.
 int test_engines(struct fovea_engine *engines[TEST_ISAS]);
 void test_engines_free(struct fovea_engine *engines[TEST_ISAS]);
 

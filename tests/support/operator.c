@@ -30,8 +30,8 @@
     {                                                                                                                  \
         return fovea_##op##_task(plan, args, shared, scratch, phase, task);                                            \
     }                                                                                                                  \
-    const struct test_operator test_##op = {#op,    fovea_##op##_plan_size, op##_plan, op##_explain,                   \
-                                            op##_run, op##_tasks,             op##_task};
+    const struct test_operator test_##op = {                                                                           \
+        #op, fovea_##op##_plan_size, op##_plan, op##_explain, op##_run, op##_tasks, op##_task};
 OPERATOR(gemm)
 OPERATOR(rowwise)
 OPERATOR(attention)

@@ -27,8 +27,8 @@ enum test_way {
 };
 extern const char *const test_way_names[TEST_WAYS];
 
-/// Plans and runs once, in exactly the memory that the plan asks for, poisoned with NaNs. Frees nothing: memory is that of
-/// tests/support/memory.h.
+/// Plans and runs once, in exactly the memory that the plan asks for, poisoned with NaNs. Frees nothing: memory is that
+/// of tests/support/memory.h.
 enum fovea_status test_run(const struct test_operator *op, const struct fovea_engine *engine, const void *desc,
                            const void *args, enum test_way way, uint64_t seed);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/unit/alloc.c - after creation nothing allocates: this program's malloc counts, and no call of an operator, layer
-// or model may add to it.
+// tests/unit/alloc.c - after creation nothing allocates: this program's malloc counts, and no call of an operator,
+// layer or model may add to it.
 #include "fovea/fovea.h"
 #include "tests/model/random_model.h"
 #include "tests/support/engines.h"
@@ -157,15 +157,28 @@ static void test_layers(const struct fovea_engine *engine)
     d.decoder = 1;
     d.batch = B, d.len = d.memory_len = L, d.width = W, d.heads = H, d.qk_dim = d.v_dim = D, d.ffn = FFN;
     operator_case(&test_layer, engine, &d,
-                  &(struct fovea_layer_args){.weights = &weights, .x = x, .y = y, .memory = x, .batch = B, .len = L,
-                                             .memory_len = L, .beams = 1, .memory_lens = lens});
+                  &(struct fovea_layer_args){.weights = &weights,
+                                             .x = x,
+                                             .y = y,
+                                             .memory = x,
+                                             .batch = B,
+                                             .len = L,
+                                             .memory_len = L,
+                                             .beams = 1,
+                                             .memory_lens = lens});
     struct fovea_mha_desc mha;
     fovea_mha_desc_init(&mha, sizeof mha);
     mha.batch = B, mha.heads = H, mha.q_len = mha.kv_len = L, mha.qk_dim = mha.v_dim = D;
     mha.query_width = mha.key_width = mha.value_width = mha.out_width = W;
     operator_case(&test_mha, engine, &mha,
-                  &(struct fovea_mha_args){.weights = &weights.self_attention, .query = x, .key = x, .value = x,
-                                           .out = y, .batch = B, .q_len = L, .kv_len = L});
+                  &(struct fovea_mha_args){.weights = &weights.self_attention,
+                                           .query = x,
+                                           .key = x,
+                                           .value = x,
+                                           .out = y,
+                                           .batch = B,
+                                           .q_len = L,
+                                           .kv_len = L});
     free(square);
     free(up);
     free(down);
@@ -175,18 +188,29 @@ static void test_layers(const struct fovea_engine *engine)
 
 static void test_model(const struct fovea_engine *engine)
 {
-    static const struct fovea_transformer_config config = {
-        .struct_size = sizeof config, .norm = FOVEA_NORM_PRE, .activation = FOVEA_ACTIVATION_RELU,
-        .positions = FOVEA_POSITIONS_SINUSOIDAL, .eps = 1e-5f, .final_norm = 1, .bos = 1, .eos = 2, .d_model = 32,
-        .heads = 2, .qk_dim = 16, .v_dim = 16, .ffn = 64, .encoder_layers = 1, .decoder_layers = 2,
-        .source_vocab = 11, .target_vocab = 13};
+    static const struct fovea_transformer_config config = {.struct_size = sizeof config,
+                                                           .norm = FOVEA_NORM_PRE,
+                                                           .activation = FOVEA_ACTIVATION_RELU,
+                                                           .positions = FOVEA_POSITIONS_SINUSOIDAL,
+                                                           .eps = 1e-5f,
+                                                           .final_norm = 1,
+                                                           .bos = 1,
+                                                           .eos = 2,
+                                                           .d_model = 32,
+                                                           .heads = 2,
+                                                           .qk_dim = 16,
+                                                           .v_dim = 16,
+                                                           .ffn = 64,
+                                                           .encoder_layers = 1,
+                                                           .decoder_layers = 2,
+                                                           .source_vocab = 11,
+                                                           .target_vocab = 13};
     static const uint32_t tokens[2 * 8] = {3, 4, 5, 6, 7, 8, 9, 2, 5, 4, 3, 2}, lens[2] = {8, 4}, first[2] = {1, 1};
     struct random_model weights;
     random_model_init(&weights, &config, 3, RANDOM_ALL);
-    struct fovea_transformer *const model =
-        random_model_create(&weights, engine,
-                            (struct fovea_transformer_options){
-                                .workers = 1, .batch = 2, .beam = 3, .max_source = 8, .max_target = 12});
+    struct fovea_transformer *const model = random_model_create(
+        &weights, engine,
+        (struct fovea_transformer_options){.workers = 1, .batch = 2, .beam = 3, .max_source = 8, .max_target = 12});
     random_model_free(&weights);
     float log_probs[2 * 12 * 13];
     struct fovea_hypothesis found[2];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/unit/attention.c - the attention operator: float64 within a derived bound, and the scalar engine's bits on every
-// ISA, for any sizes, layouts, masks and their compositions, threads, order of tasks and capacity.
+// tests/unit/attention.c - the attention operator: float64 within a derived bound, and the scalar engine's bits on
+// every ISA, for any sizes, layouts, masks and their compositions, threads, order of tasks and capacity.
 #include "tests/support/engines.h"
 #include "tests/support/memory.h"
 #include "tests/support/operator.h"
@@ -70,7 +70,8 @@ static void check_gaps(const struct attention_case *c, const struct result *r)
                 const size_t at = b * c->out.batch + h * c->out.head + i * c->out.row;
                 memcpy(rest + at, c->out_before + at, c->desc.v_dim * sizeof *rest);
             }
-    CHECK(memcmp(rest, c->out_before, c->out_floats * sizeof *rest) == 0, "%s: memory between rows was written", c->text);
+    CHECK(memcmp(rest, c->out_before, c->out_floats * sizeof *rest) == 0, "%s: memory between rows was written",
+          c->text);
 }
 
 static void run_case(uint64_t number, size_t work)

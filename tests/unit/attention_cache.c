@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/unit/attention_cache.c - the same bits however a sequence is computed: K in a cache or in rows, all at once, cut
-// anywhere, in uneven pieces or key by key, and whoever else is in the batch.
+// tests/unit/attention_cache.c - the same bits however a sequence is computed: K in a cache or in rows, all at once,
+// cut anywhere, in uneven pieces or key by key, and whoever else is in the batch.
 #include "tests/support/engines.h"
 #include "tests/support/memory.h"
 #include "tests/support/operator.h"

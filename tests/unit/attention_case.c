@@ -15,8 +15,9 @@ static size_t pick(struct check_rng *rng, const uint16_t *values, size_t count)
 
 static size_t draw_dim(struct check_rng *rng)
 {
-    return check_chance(rng, 4) ? PICK(rng, 129, 160, 256, 511, 512)
-                                : PICK(rng, 1, 2, 3, 7, 8, 9, 15, 16, 17, 24, 31, 32, 33, 40, 48, 64, 65, 72, 80, 96, 128);
+    return check_chance(rng, 4)
+               ? PICK(rng, 129, 160, 256, 511, 512)
+               : PICK(rng, 1, 2, 3, 7, 8, 9, 15, 16, 17, 24, 31, 32, 33, 40, 48, 64, 65, 72, 80, 96, 128);
 }
 
 // Edges of tiles (16, 48 queries), panels (16 keys), chunks (128) and splits (1024).
@@ -27,8 +28,8 @@ static size_t draw_q_len(struct check_rng *rng)
 
 static size_t draw_kv_len(struct check_rng *rng)
 {
-    return PICK(rng, 0, 1, 2, 3, 15, 16, 17, 31, 64, 100, 127, 128, 129, 200, 255, 256, 257, 383, 1023, 1024, 1025, 1153,
-                2049);
+    return PICK(rng, 0, 1, 2, 3, 15, 16, 17, 31, 64, 100, 127, 128, 129, 200, 255, 256, 257, 383, 1023, 1024, 1025,
+                1153, 2049);
 }
 
 static void draw_sizes(struct attention_case *c, size_t work)
@@ -218,8 +219,12 @@ static void draw_masks(struct attention_case *c)
         uint8_t *const mask = test_memory(n, TEST_HIGH);
         const size_t run = check_chance(rng, 50) ? 1 : 1 + check_below(rng, 300); // runs hide whole chunks
         const unsigned percent = (unsigned)check_below(rng, 101);
-        for (size_t i = 0; i < n; i++)
-            mask[i] = i % run != 0 ? mask[i - 1] : check_chance(rng, percent) ? (uint8_t)(1u << check_below(rng, 8)) : 0;
+        uint8_t attend = 0;
+        for (size_t i = 0; i < n; i++) {
+            if (i % run == 0)
+                attend = (uint8_t)(check_chance(rng, percent) ? 1u << check_below(rng, 8) : 0);
+            mask[i] = attend;
+        }
         c->args.mask = mask;
     }
     d->bias = check_chance(rng, 35);
@@ -264,12 +269,13 @@ void attention_draw(struct attention_case *c, uint64_t number, bool exact, size_
     draw_ends(c);
     draw_masks(c);
     place_strides(c);
-    snprintf(c->text, sizeof c->text,
-             "case %llu: batch %zu/%zu, heads %zu/%zu, q %zu/%zu, kv %zu/%zu, d %zu dv %zu, scale %g, k %s, kv_lens %d, "
-             "causal %u offset %lld%s, mask %u (%zu %zu %zu %zu), bias %u (%zu %zu %zu %zu)%s%s",
-             (unsigned long long)number, c->args.batch, d->batch, d->heads, d->kv_heads, c->args.q_len, d->q_len,
-             c->args.kv_len, d->kv_len, d->qk_dim, d->v_dim, (double)d->scale, d->k_layout ? "panels" : "rows",
-             (int)d->kv_len_kind, d->causal, (long long)c->args.q_offset, c->args.q_offsets ? " each" : "", d->mask,
-             d->mask_batch, d->mask_head, d->mask_row, d->mask_key, d->bias, d->bias_batch, d->bias_head, d->bias_row,
-             d->bias_key, c->lse_floats ? ", lse" : "", c->args.batch_strides ? ", batch strides" : "");
+    snprintf(
+        c->text, sizeof c->text,
+        "case %llu: batch %zu/%zu, heads %zu/%zu, q %zu/%zu, kv %zu/%zu, d %zu dv %zu, scale %g, k %s, kv_lens %d, "
+        "causal %u offset %lld%s, mask %u (%zu %zu %zu %zu), bias %u (%zu %zu %zu %zu)%s%s",
+        (unsigned long long)number, c->args.batch, d->batch, d->heads, d->kv_heads, c->args.q_len, d->q_len,
+        c->args.kv_len, d->kv_len, d->qk_dim, d->v_dim, (double)d->scale, d->k_layout ? "panels" : "rows",
+        (int)d->kv_len_kind, d->causal, (long long)c->args.q_offset, c->args.q_offsets ? " each" : "", d->mask,
+        d->mask_batch, d->mask_head, d->mask_row, d->mask_key, d->bias, d->bias_batch, d->bias_head, d->bias_row,
+        d->bias_key, c->lse_floats ? ", lse" : "", c->args.batch_strides ? ", batch strides" : "");
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/unit/dispatch.c - engines: caps, pins and exclusions by option and by environment do what they say, unknown names
-// are errors with a message, and a forced ISA is really the one in use.
+// tests/unit/dispatch.c - engines: caps, pins and exclusions by option and by environment do what they say, unknown
+// names are errors with a message, and a forced ISA is really the one in use.
 #include "dispatch/cpu.h"
 #include "fovea/attention.h"
 #include "fovea/gemm.h"
@@ -77,9 +77,10 @@ static void test_listing(const struct fovea_engine *engine, const char *what)
             namesakes += strcmp(v.name, other.name) == 0;
             in_use += other.chosen && strcmp(other.slot, v.slot) == 0;
         }
-        CHECK(in_use == 1 && namesakes == 1, "%s: slot %s has %u variants in use, %u are named %s", what, v.slot, in_use,
-              namesakes, v.name);
-        CHECK(v.chosen <= 1 && (strncmp(v.why, "chosen", 6) == 0) == (v.chosen == 1), "%s: %s: \"%s\"", what, v.name, v.why);
+        CHECK(in_use == 1 && namesakes == 1, "%s: slot %s has %u variants in use, %u are named %s", what, v.slot,
+              in_use, namesakes, v.name);
+        CHECK(v.chosen <= 1 && (strncmp(v.why, "chosen", 6) == 0) == (v.chosen == 1), "%s: %s: \"%s\"", what, v.name,
+              v.why);
         const size_t name = strlen(v.name), isa = strlen(v.isa);
         CHECK(name > isa && strcmp(v.name + name - isa, v.isa) == 0, "%s is of %s", v.name, v.isa);
     }
@@ -139,8 +140,10 @@ static void test_isas_forced(void)
     refuse("sse9", NULL, NULL, FOVEA_ERR_CONFIG, "sse9");
     refuse("AVX2", NULL, NULL, FOVEA_ERR_CONFIG, "AVX2");
     refuse("avx2,avx512", NULL, NULL, FOVEA_ERR_CONFIG, "avx2,avx512");
-    refuse("a name that is far longer than any message has room for, and then goes on for another hundred characters or "
-           "so, as no ISA of any CPU ever did", NULL, NULL, FOVEA_ERR_CONFIG, "a name");
+    refuse(
+        "a name that is far longer than any message has room for, and then goes on for another hundred characters or "
+        "so, as no ISA of any CPU ever did",
+        NULL, NULL, FOVEA_ERR_CONFIG, "a name");
     setenv("FOVEA_ISA", "bogus", 1);
     refuse(NULL, NULL, NULL, FOVEA_ERR_CONFIG, "bogus");
     setenv("FOVEA_ISA", "", 1); // empty is none

@@ -1,22 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/unit/errors_nn.c - bad input for multi-head attention, layers, packing and caches; empty calls need no pointers.
+// tests/unit/errors_nn.c - bad input for multi-head attention, layers, packing, caches; empty calls need no pointers.
 #include "tests/support/engines.h"
 #include "tests/unit/refuse.h"
 
 static struct fovea_engine *engine;
-
-#define BAD_DESC(change, status)                                                                                       \
-    do {                                                                                                               \
-        bad = good;                                                                                                    \
-        change;                                                                                                        \
-        refuse_plan_at(&r, #change, r.engine, &bad, status);                                                           \
-    } while (0)
-#define BAD_ARGS(change, status)                                                                                       \
-    do {                                                                                                               \
-        wrong = args;                                                                                                  \
-        change;                                                                                                        \
-        refuse_args(&r, #change, &wrong, status);                                                                      \
-    } while (0)
 
 enum { B = 2, L = 5, CAPACITY = 20, W = 24, H = 3, D = 8, DV = 4, FFN = 40 };
 
@@ -48,7 +35,8 @@ static struct fovea_mha_weights mha_weights(void)
 
 static struct fovea_kv_cache make_cache(void)
 {
-    struct fovea_kv_cache c = {.struct_size = sizeof c, .batch = B, .kv_heads = H, .capacity = CAPACITY, .qk_dim = D, .v_dim = DV};
+    struct fovea_kv_cache c = {
+        .struct_size = sizeof c, .batch = B, .kv_heads = H, .capacity = CAPACITY, .qk_dim = D, .v_dim = DV};
     size_t k, v;
     CHECK(!fovea_kv_cache_size(&c, &k, &v), "size");
     c.k = some(k);
@@ -77,7 +65,7 @@ static void test_mha_descs(const struct refuse *refused, struct fovea_mha_desc g
     BAD_DESC(bad.struct_size = 0, FOVEA_ERR_STRUCT);
     BAD_DESC(bad.struct_size += 8, FOVEA_ERR_STRUCT);
     BAD_DESC(bad.keys = (enum fovea_mha_keys)3, FOVEA_ERR_ENUM);
-    BAD_DESC(bad.keys = (enum fovea_mha_keys)-1, FOVEA_ERR_ENUM);
+    BAD_DESC(bad.keys = (enum fovea_mha_keys)(-1), FOVEA_ERR_ENUM);
     BAD_DESC(bad.kv_len_kind = (enum fovea_kv_len)3, FOVEA_ERR_ENUM);
     BAD_DESC(bad.causal = 2, FOVEA_ERR_ENUM);
     BAD_DESC(bad.mask = 2, FOVEA_ERR_ENUM);
@@ -111,9 +99,18 @@ static void test_mha_errors(void)
     struct fovea_kv_cache bad_cache;
     float *const out = test_floats(B * L * W, TEST_HIGH);
     struct fovea_mha_args wrong;
-    const struct fovea_mha_args args = {.weights = &weights, .query = some(B * L * W), .key = some(B * L * W),
-                                        .value = some(B * L * W), .residual = some(B * L * W), .out = out, .batch = B,
-                                        .q_len = L, .kv_len = L, .position = 3, .cache = &cache, .kv_lens = lens,
+    const struct fovea_mha_args args = {.weights = &weights,
+                                        .query = some(B * L * W),
+                                        .key = some(B * L * W),
+                                        .value = some(B * L * W),
+                                        .residual = some(B * L * W),
+                                        .out = out,
+                                        .batch = B,
+                                        .q_len = L,
+                                        .kv_len = L,
+                                        .position = 3,
+                                        .cache = &cache,
+                                        .kv_lens = lens,
                                         .mask = mask};
     const struct refuse r = refuse_begin(&test_mha, engine, &good, &args, out, B * L * W);
     refuse_common(&r);
@@ -132,8 +129,7 @@ static void test_mha_errors(void)
     BAD_ARGS(wrong.kv_len = L + 1, FOVEA_ERR_SHAPE);
     BAD_ARGS(wrong.position = CAPACITY - L + 1, FOVEA_ERR_SHAPE);
     BAD_ARGS(wrong.position = SIZE_MAX, FOVEA_ERR_SHAPE);
-#define BAD_WEIGHT(change, status)                                                                                     \
-    BAD_ARGS((bad_weights = weights, change, wrong.weights = &bad_weights), status)
+#define BAD_WEIGHT(change, status) BAD_ARGS((bad_weights = weights, change, wrong.weights = &bad_weights), status)
     BAD_WEIGHT(bad_weights.q.weight = NULL, FOVEA_ERR_NULL);
     BAD_WEIGHT(bad_weights.k.weight = NULL, FOVEA_ERR_NULL);
     BAD_WEIGHT(bad_weights.v.weight = NULL, FOVEA_ERR_NULL);
@@ -176,7 +172,7 @@ static void test_layer_descs(const struct refuse *refused, struct fovea_layer_de
     BAD_DESC(bad.decoder = 2, FOVEA_ERR_ENUM);
     BAD_DESC(bad.cached = 2, FOVEA_ERR_ENUM);
     BAD_DESC(bad.norm = (enum fovea_norm_place)2, FOVEA_ERR_ENUM);
-    BAD_DESC(bad.norm = (enum fovea_norm_place)-1, FOVEA_ERR_ENUM);
+    BAD_DESC(bad.norm = (enum fovea_norm_place)(-1), FOVEA_ERR_ENUM);
     BAD_DESC(bad.activation = (enum fovea_activation)5, FOVEA_ERR_ENUM);
     BAD_DESC(bad.decoder = 0, FOVEA_ERR_SHAPE); // with caches
     BAD_DESC(bad.beams = 0, FOVEA_ERR_SHAPE);
@@ -206,9 +202,16 @@ static void test_layer_errors(void)
     struct fovea_layer_weights bad_weights;
     float *const y = test_floats(B * L * W, TEST_HIGH);
     struct fovea_layer_args wrong;
-    const struct fovea_layer_args args = {.weights = &weights, .x = some(B * L * W), .y = y, .batch = B, .len = L,
-                                          .memory_len = CAPACITY, .beams = B, .memory_lens = memory_lens,
-                                          .self_cache = &self, .cross_cache = &cross};
+    const struct fovea_layer_args args = {.weights = &weights,
+                                          .x = some(B * L * W),
+                                          .y = y,
+                                          .batch = B,
+                                          .len = L,
+                                          .memory_len = CAPACITY,
+                                          .beams = B,
+                                          .memory_lens = memory_lens,
+                                          .self_cache = &self,
+                                          .cross_cache = &cross};
     const struct refuse r = refuse_begin(&test_layer, engine, &good, &args, y, B * L * W);
     refuse_common(&r);
     test_layer_descs(&r, good);
@@ -303,7 +306,7 @@ static void test_status(void)
         CHECK(strncmp(name, "FOVEA_", 6) == 0, "%d is %s", i, name);
     }
     CHECK(strcmp(fovea_status_string((enum fovea_status)14), "unknown status") == 0, "14");
-    CHECK(strcmp(fovea_status_string((enum fovea_status)-1), "unknown status") == 0, "-1");
+    CHECK(strcmp(fovea_status_string((enum fovea_status)(-1)), "unknown status") == 0, "-1");
     CHECK(strcmp(fovea_version(), "0.1.0") == 0, "%s", fovea_version());
 }
 

@@ -1,24 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/unit/errors_ops.c - bad input for the operators of ops/: each descriptor and each call differs from a good one in
-// one thing, named by the expression that does it.
+// tests/unit/errors_ops.c - bad input for the operators of ops/: each descriptor and each call differs from a good one
+// in one thing, named by the expression that does it.
 #include "tests/support/engines.h"
 #include "tests/unit/refuse.h"
 
 static struct fovea_engine *engine;
-
-// One thing wrong in a copy of `good`; r, good and the copy `bad` are the caller's.
-#define BAD_DESC(change, status)                                                                                       \
-    do {                                                                                                               \
-        bad = good;                                                                                                    \
-        change;                                                                                                        \
-        refuse_plan_at(&r, #change, r.engine, &bad, status);                                                           \
-    } while (0)
-#define BAD_ARGS(change, status)                                                                                       \
-    do {                                                                                                               \
-        wrong = args;                                                                                                  \
-        change;                                                                                                        \
-        refuse_args(&r, #change, &wrong, status);                                                                      \
-    } while (0)
 
 enum { M = 40, N = 70, K = 30 };
 
@@ -35,7 +21,7 @@ static void test_gemm_descs(void)
     struct fovea_gemm_desc good = FOVEA_GEMM_DESC_INIT, bad;
     float *const c = test_floats(M * N, TEST_HIGH);
     good.m = M, good.n = good.ldb = good.ldc = good.ldr = N, good.k = good.lda = K;
-    good.beta = 0.5f; // so that there is scratch
+    good.beta = 0.5f;                         // so that there is scratch
     good.trans_a = FOVEA_TRANS, good.lda = M; // so that there may be shared memory
     const struct fovea_gemm_args args = {.a = some(M * K), .b = some(K * N), .c = c, .m = M};
     const struct refuse r = refuse_begin(&test_gemm, engine, &good, &args, c, M * N);
@@ -45,9 +31,9 @@ static void test_gemm_descs(void)
     BAD_DESC(bad.struct_size += 8, FOVEA_ERR_STRUCT);
     BAD_DESC(bad.struct_size -= 8, FOVEA_ERR_STRUCT);
     BAD_DESC(bad.trans_a = (enum fovea_transpose)2, FOVEA_ERR_ENUM);
-    BAD_DESC(bad.trans_b = (enum fovea_transpose)-1, FOVEA_ERR_ENUM);
+    BAD_DESC(bad.trans_b = (enum fovea_transpose)(-1), FOVEA_ERR_ENUM);
     BAD_DESC(bad.activation = (enum fovea_activation)5, FOVEA_ERR_ENUM);
-    BAD_DESC(bad.activation = (enum fovea_activation)-1, FOVEA_ERR_ENUM);
+    BAD_DESC(bad.activation = (enum fovea_activation)(-1), FOVEA_ERR_ENUM);
     BAD_DESC(bad.b_packed = 2, FOVEA_ERR_ENUM);
     BAD_DESC(bad.residual = 7, FOVEA_ERR_ENUM);
     BAD_DESC(bad.lda = M - 1, FOVEA_ERR_STRIDE);
@@ -81,8 +67,7 @@ static void test_gemm_args(void)
     CHECK(!fovea_pack_size(K, N, &bytes), "size");
     char *const blob = test_memory(bytes + 64, TEST_HIGH), *const damaged = test_memory(bytes, TEST_HIGH);
     CHECK(!fovea_pack(engine, FOVEA_NO_TRANS, K, N, some(K * N), N, blob, bytes), "pack");
-    const struct fovea_gemm_args args = {
-        .a = some(M * K), .b = blob, .c = c, .residual = some(M * (N + 1)), .m = M};
+    const struct fovea_gemm_args args = {.a = some(M * K), .b = blob, .c = c, .residual = some(M * (N + 1)), .m = M};
     const struct refuse r = refuse_begin(&test_gemm, engine, &good, &args, c, M * N);
     refuse_common(&r);
     BAD_ARGS(wrong.a = NULL, FOVEA_ERR_NULL);
@@ -124,7 +109,7 @@ static void test_rowwise_errors(void)
     BAD_DESC(bad.struct_size = 0, FOVEA_ERR_STRUCT);
     BAD_DESC(bad.struct_size = 1000, FOVEA_ERR_STRUCT);
     BAD_DESC(bad.op = (enum fovea_rowwise_op)11, FOVEA_ERR_ENUM);
-    BAD_DESC(bad.op = (enum fovea_rowwise_op)-1, FOVEA_ERR_ENUM);
+    BAD_DESC(bad.op = (enum fovea_rowwise_op)(-1), FOVEA_ERR_ENUM);
     BAD_DESC(bad.ldx = N - 1, FOVEA_ERR_STRIDE);
     BAD_DESC(bad.ldx2 = N - 1, FOVEA_ERR_STRIDE);
     BAD_DESC(bad.ldy = N - 1, FOVEA_ERR_STRIDE);
@@ -171,9 +156,9 @@ static void test_attention_descs(const struct refuse *refused, struct fovea_atte
     BAD_DESC(bad.mask = 2, FOVEA_ERR_ENUM);
     BAD_DESC(bad.bias = 3, FOVEA_ERR_ENUM);
     BAD_DESC(bad.k_layout = (enum fovea_k_layout)2, FOVEA_ERR_ENUM);
-    BAD_DESC(bad.k_layout = (enum fovea_k_layout)-1, FOVEA_ERR_ENUM);
+    BAD_DESC(bad.k_layout = (enum fovea_k_layout)(-1), FOVEA_ERR_ENUM);
     BAD_DESC(bad.kv_len_kind = (enum fovea_kv_len)3, FOVEA_ERR_ENUM);
-    BAD_DESC(bad.kv_len_kind = (enum fovea_kv_len)-1, FOVEA_ERR_ENUM);
+    BAD_DESC(bad.kv_len_kind = (enum fovea_kv_len)(-1), FOVEA_ERR_ENUM);
     BAD_DESC(bad.scale = INFINITY, FOVEA_ERR_VALUE);
     BAD_DESC(bad.scale = -INFINITY, FOVEA_ERR_VALUE);
     BAD_DESC(bad.kv_heads = 4, FOVEA_ERR_SHAPE);
@@ -211,9 +196,16 @@ static void test_attention_errors(void)
     const struct fovea_attention_desc good = attention_desc();
     float *const out = test_floats(B * LQ * H * DV, TEST_HIGH);
     struct fovea_attention_args wrong;
-    const struct fovea_attention_args args = {.q = some(B * LQ * H * D), .k = some(B * LK * HKV * D),
-                                              .v = some(B * LK * HKV * DV), .out = out, .batch = B, .q_len = LQ,
-                                              .kv_len = LK, .kv_lens = lens, .mask = mask, .bias = some(LK)};
+    const struct fovea_attention_args args = {.q = some(B * LQ * H * D),
+                                              .k = some(B * LK * HKV * D),
+                                              .v = some(B * LK * HKV * DV),
+                                              .out = out,
+                                              .batch = B,
+                                              .q_len = LQ,
+                                              .kv_len = LK,
+                                              .kv_lens = lens,
+                                              .mask = mask,
+                                              .bias = some(LK)};
     const struct refuse r = refuse_begin(&test_attention, engine, &good, &args, out, B * LQ * H * DV);
     refuse_common(&r);
     test_attention_descs(&r, good);
@@ -228,6 +220,9 @@ static void test_attention_errors(void)
     BAD_ARGS(wrong.q_len = LQ + 1, FOVEA_ERR_SHAPE);
     BAD_ARGS(wrong.kv_len = LK + 1, FOVEA_ERR_SHAPE);
     BAD_ARGS(wrong.kv_len = SIZE_MAX, FOVEA_ERR_SHAPE);
+    const size_t overlap[4] = {1, 1, 1, LQ * H * DV - 1}, huge[4] = {SIZE_MAX / 2, 1, 1, LQ * H * DV};
+    BAD_ARGS(wrong.batch_strides = overlap, FOVEA_ERR_STRIDE);
+    BAD_ARGS(wrong.batch_strides = huge, FOVEA_ERR_OVERFLOW);
     const struct fovea_attention_args nothing = {.batch = 0, .q_len = LQ, .kv_len = LK};
     CHECK(!fovea_attention(r.plan, &nothing, r.shared, r.scratch, NULL), "an empty batch needs no pointers");
     struct fovea_attention_desc d;

@@ -46,19 +46,31 @@ static void compare(struct parent *p, const struct fovea_executor *executor, con
     compute(p, executor, c, scores, log_probs);
     CHECK(test_differ(p->c_expected, c, M * N) == M * N, "%s: another product", who);
     CHECK(test_differ(p->scores, scores, BATCH) == BATCH, "%s: another search", who);
-    CHECK(test_differ(p->log_probs, log_probs, BATCH * LEN * VOCAB) == BATCH * LEN * VOCAB, "%s: other log-probabilities",
-          who);
+    CHECK(test_differ(p->log_probs, log_probs, BATCH * LEN * VOCAB) == BATCH * LEN * VOCAB,
+          "%s: other log-probabilities", who);
     free(c);
     free(log_probs);
 }
 
 static void make(struct parent *p, const struct fovea_engine *engine)
 {
-    static const struct fovea_transformer_config config = {
-        .struct_size = sizeof config, .norm = FOVEA_NORM_POST, .activation = FOVEA_ACTIVATION_GELU,
-        .positions = FOVEA_POSITIONS_SINUSOIDAL, .eps = 1e-5f, .bos = 1, .eos = 2, .d_model = 32, .heads = 2,
-        .qk_dim = 16, .v_dim = 16, .ffn = 64, .encoder_layers = 1, .decoder_layers = 1, .source_vocab = VOCAB,
-        .target_vocab = VOCAB};
+    static const struct fovea_transformer_config config = {.struct_size = sizeof config,
+                                                           .norm = FOVEA_NORM_PRE,
+                                                           .activation = FOVEA_ACTIVATION_GELU,
+                                                           .positions = FOVEA_POSITIONS_SINUSOIDAL,
+                                                           .eps = 1e-5f,
+                                                           .final_norm = 1,
+                                                           .bos = 1,
+                                                           .eos = 2,
+                                                           .d_model = 32,
+                                                           .heads = 2,
+                                                           .qk_dim = 16,
+                                                           .v_dim = 16,
+                                                           .ffn = 64,
+                                                           .encoder_layers = 1,
+                                                           .decoder_layers = 1,
+                                                           .source_vocab = VOCAB,
+                                                           .target_vocab = VOCAB};
     struct fovea_gemm_desc gemm = FOVEA_GEMM_DESC_INIT;
     gemm.m = M, gemm.n = gemm.ldb = gemm.ldc = N, gemm.k = gemm.lda = K;
     p->plan = test_alloc(fovea_gemm_plan_size());
@@ -74,9 +86,10 @@ static void make(struct parent *p, const struct fovea_engine *engine)
         p->b[i] = test_float(&seed);
     struct random_model weights;
     random_model_init(&weights, &config, 3, RANDOM_ALL);
-    p->model = random_model_create(&weights, engine,
-                                   (struct fovea_transformer_options){.workers = WORKERS, .batch = BATCH, .beam = 3,
-                                                                      .max_source = LEN, .max_target = LEN + 4});
+    p->model = random_model_create(
+        &weights, engine,
+        (struct fovea_transformer_options){
+            .workers = WORKERS, .batch = BATCH, .beam = 3, .max_source = LEN, .max_target = LEN + 4});
     random_model_free(&weights);
     compute(p, NULL, p->c_expected, p->scores, p->log_probs);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/unit/gemm.c - the GEMM operator: float64 within the documented bound, and the scalar engine's bits on every ISA,
-// for any transposes, strides, epilogue, packing, tiling, threads, order of tasks and capacity.
+// tests/unit/gemm.c - the GEMM operator: float64 within the documented bound, and the scalar engine's bits on every
+// ISA, for any transposes, strides, epilogue, packing, tiling, threads, order of tasks and capacity.
 //
 // Every buffer is exactly as long as the call may touch and lies against inaccessible pages; what C holds between its
 // rows must survive. Cases are functions of their number.
@@ -84,8 +84,7 @@ static void draw_values(struct problem *p)
         source.kind = CHECK_UNIFORM;
     const size_t m = p->args.m, n = d->n, k = d->k;
     if (d->alpha != 0) {
-        p->args.a = some_matrix(
-            p, d->trans_a == FOVEA_TRANS ? extent(k, m, d->lda) : extent(m, k, d->lda), &source);
+        p->args.a = some_matrix(p, d->trans_a == FOVEA_TRANS ? extent(k, m, d->lda) : extent(m, k, d->lda), &source);
         p->b = some_matrix(p, d->trans_b == FOVEA_TRANS ? extent(n, k, d->ldb) : extent(k, n, d->ldb), &source);
     }
     p->args.bias = check_chance(rng, 50) ? some_matrix(p, n, &source) : NULL;
@@ -118,7 +117,8 @@ static void describe(struct problem *p, uint64_t number)
 {
     const struct fovea_gemm_desc *const d = &p->desc;
     snprintf(p->text, sizeof p->text,
-             "case %llu: %zux%zux%zu of %zu rows, %c%c%s, ld %zu %zu %zu %zu, alpha %g, beta %g, act %d%s%s, tiling %u %u %u",
+             "case %llu: %zux%zux%zu of %zu rows, %c%c%s, ld %zu %zu %zu %zu, alpha %g, beta %g, act %d%s%s, tiling %u "
+             "%u %u",
              (unsigned long long)number, p->args.m, d->n, d->k, d->m, d->trans_a ? 't' : 'n', d->trans_b ? 't' : 'n',
              d->b_packed ? " packed" : "", d->lda, d->ldb, d->ldc, d->ldr, (double)d->alpha, (double)d->beta,
              (int)d->activation, p->args.bias ? ", bias" : "",
@@ -151,7 +151,7 @@ static struct check_exact exact(const struct problem *p, size_t i, size_t j)
         v.bound += CHECK_U * fabs(v.value);
     }
     if (d->activation != FOVEA_ACTIVATION_NONE) {
-        // No activation is steeper than gelu's 1.129. Twice the ulp: v may lie just below a power of two, its f32 above.
+        // No activation is steeper than gelu's 1.129. Twice the ulp: v may lie just below a power of two, its f32 not.
         const struct check_exact a = oracle_activation((uint32_t)d->activation, v.value);
         v = (struct check_exact){a.value, 2 * a.bound + 1.13 * v.bound};
     }

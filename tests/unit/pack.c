@@ -117,7 +117,8 @@ static void test_use(void)
             CHECK(!fovea_pack(engines[from], FOVEA_NO_TRANS, K, N, b, N, blob, bytes), "packing");
             memcpy(copy, blob, bytes);
             memset(blob, 0xff, bytes);
-            CHECK(!fovea_gemm_once(engines[to], &desc, &args), "packed by %s, used by %s", test_isas[from], test_isas[to]);
+            CHECK(!fovea_gemm_once(engines[to], &desc, &args), "packed by %s, used by %s", test_isas[from],
+                  test_isas[to]);
             CHECK(test_differ(expected, c, M * N) == M * N, "packed by %s, used by %s", test_isas[from], test_isas[to]);
         }
     c[0] = 42;

@@ -31,8 +31,8 @@ static inline int refuse_clean(const void *memory, size_t bytes)
 static inline struct refuse refuse_begin(const struct test_operator *op, const struct fovea_engine *engine,
                                          const void *desc, const void *args, float *output, size_t output_floats)
 {
-    struct refuse r = {.op = op, .engine = engine, .desc = desc, .args = args, .output = output,
-                       .output_floats = output_floats};
+    struct refuse r = {
+        .op = op, .engine = engine, .desc = desc, .args = args, .output = output, .output_floats = output_floats};
     r.plan = test_memory(op->plan_size(), TEST_HIGH);
     const enum fovea_status status = op->plan(engine, desc, r.plan);
     CHECK(status == FOVEA_OK, "%s: the good descriptor: %s", op->name, fovea_status_string(status));
@@ -61,7 +61,8 @@ static inline void refuse_plan_at(const struct refuse *r, const char *what, cons
     CHECK(memchr(text, '\0', sizeof text) && text[0] && !strchr(text, '\n') && strchr(text, ':'),
           "explain_%s, %s: \"%.80s\" is no line", r->op->name, what, text);
     CHECK(r->op->explain(engine, desc, NULL, 0) == want && r->op->explain(engine, desc, small, 4) == want &&
-              small[3] == '\0' && small[4] == 'x', "explain_%s, %s: into little memory", r->op->name, what);
+              small[3] == '\0' && small[4] == 'x',
+          "explain_%s, %s: into little memory", r->op->name, what);
 }
 
 /// Bad args, memory or executor. by_task: the task functions must refuse it too.
@@ -126,8 +127,8 @@ static inline void refuse_common(const struct refuse *r)
 
     for (uint32_t phase = 0; phase < r->plan->phases; phase++) {
         const uint32_t count = op->tasks(r->plan, r->args, phase);
-        CHECK(op->task(r->plan, r->args, shared, scratch, phase, count) == FOVEA_ERR_SHAPE, "%s_task: phase %u, task %u",
-              op->name, phase, count);
+        CHECK(op->task(r->plan, r->args, shared, scratch, phase, count) == FOVEA_ERR_SHAPE,
+              "%s_task: phase %u, task %u", op->name, phase, count);
         CHECK(op->task(r->plan, r->args, shared, scratch, phase, UINT32_MAX) == FOVEA_ERR_SHAPE, "%s_task: phase %u",
               op->name, phase);
     }
@@ -144,5 +145,20 @@ static inline void refuse_common(const struct refuse *r)
     CHECK(op->run(r->plan, r->args, shared, scratch, NULL) == FOVEA_OK && r->output[r->output_floats - 1] != 0,
           "%s: the good problem", op->name);
 }
+
+/// One thing wrong in a copy of a good descriptor or of good args, named by the expression that does it. The caller has
+/// r, good and bad; r, args and wrong.
+#define BAD_DESC(change, status)                                                                                       \
+    do {                                                                                                               \
+        bad = good;                                                                                                    \
+        change;                                                                                                        \
+        refuse_plan_at(&r, #change, r.engine, &bad, status);                                                           \
+    } while (0)
+#define BAD_ARGS(change, status)                                                                                       \
+    do {                                                                                                               \
+        wrong = args;                                                                                                  \
+        change;                                                                                                        \
+        refuse_args(&r, #change, &wrong, status);                                                                      \
+    } while (0)
 
 #endif

@@ -13,8 +13,8 @@
 enum { OPS = FOVEA_ROWWISE_COS + 1, COLS_MAX = 40000 };
 
 // The slot of each operator's kernel, as the oracle names them; NULL where it has an oracle of its own.
-static const char *const slots[OPS] = {"softmax", "log_softmax", NULL,   NULL,   "relu", "gelu",
-                                       "gelu_tanh", "tanh",      "exp2", "sin", "cos"};
+static const char *const slots[OPS] = {"softmax",   "log_softmax", NULL,   NULL,  "relu", "gelu",
+                                       "gelu_tanh", "tanh",        "exp2", "sin", "cos"};
 
 enum place { APART, Y_IS_X, Y_IS_X2, PLACES };
 
@@ -105,7 +105,7 @@ static size_t wrong_in_row(const struct problem *p, size_t r, const float *y, st
     size_t wrong = 0;
     if (d->op == FOVEA_ROWWISE_LAYERNORM)
         oracle_layernorm(d->cols, d->eps, x, p->args.gamma, p->args.beta, norm);
-    for (size_t i = 0; i < d->cols; i += d->cols > 16 ? d->cols / 16 : 1) {
+    for (size_t i = 0; i<d->cols; i += d->cols> 16 ? d->cols / 16 : 1) {
         struct check_exact e = norm[i];
         if (d->op == FOVEA_ROWWISE_ADD) {
             e.value = (double)x[i] + (double)p->x2[r * d->ldx2 + i];
@@ -161,8 +161,8 @@ static void run_case(uint64_t number, enum fovea_rowwise_op op, size_t rows, siz
                     compare_oracle(&p, expected);
             }
             const size_t at = test_differ(expected, p.y, p.floats[2]);
-            CHECK(at == p.floats[2], "%s: %s %s: y[%zu] is %a, expected %a", p.text, test_isas[i],
-                  test_way_names[way], at, (double)p.y[at], (double)expected[at]);
+            CHECK(at == p.floats[2], "%s: %s %s: y[%zu] is %a, expected %a", p.text, test_isas[i], test_way_names[way],
+                  at, (double)p.y[at], (double)expected[at]);
         }
         fovea_engine_destroy(engine);
     }
@@ -209,7 +209,7 @@ int main(void)
             const size_t rows = check_size(&rng, 70), cols = check_size(&rng, 300);
             run_case(number++, (enum fovea_rowwise_op)op, rows, cols);
         }
-        run_case(number++, (enum fovea_rowwise_op)op, 701, 29); // many tasks of whole rows
+        run_case(number++, (enum fovea_rowwise_op)op, 701, 29);                  // many tasks of whole rows
         run_case(number++, (enum fovea_rowwise_op)op, 3, small ? 17000 : 39989); // rows cut into tasks of 16384
     }
     test_special();
