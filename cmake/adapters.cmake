@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Adapters from other libraries' threads to struct fovea_executor, each a library of its own: the core links none of them.
+# Adapters from other libraries' threads to struct fovea_executor, each a library of its own: the core links none.
 option(FOVEA_WITH_PTHREADPOOL "Build libfovea_pthreadpool (needs pthreadpool.h and libpthreadpool)" OFF)
 if(FOVEA_WITH_PTHREADPOOL)
     find_path(FOVEA_PTHREADPOOL_INCLUDE pthreadpool.h REQUIRED)

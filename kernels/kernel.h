@@ -6,8 +6,8 @@
 // which is the definition (docs/numerics.md); NaNs count as one value.
 //
 // Adding a variant: one file kernels/<isa>/<stem>.c that defines fovea_<stem>_<isa>, one line in a register
-// (gemm.def, attention.def, rowwise.def), one entry in cmake/files.cmake. Prototypes, the resolver and the checks all read
-// the registers; a kernel that is not registered does not compile (-Werror=missing-prototypes).
+// (gemm.def, attention.def, rowwise.def), one entry in cmake/files.cmake. Prototypes, the resolver and the checks all
+// read the registers; a kernel that is not registered does not compile (-Werror=missing-prototypes).
 #ifndef FOVEA_KERNELS_KERNEL_H
 #define FOVEA_KERNELS_KERNEL_H
 

@@ -171,9 +171,11 @@ enum fovea_status fovea_explain_layer(const struct fovea_engine *engine, const s
     struct layer_plan plan;
     FOVEA_TRY(fovea_layer_plan_why(engine, desc, &plan, &why));
     const struct fovea_work *const work = &plan.composite.work;
-    fovea_say(&why, "layer: %s-norm %s%s, %zu x %zu x %zu, %zu heads of %zu/%zu, ffn %zu, %u phases, shared %zu B, scratch %zu B",
-              desc->norm == FOVEA_NORM_PRE ? "pre" : "post", desc->decoder ? "decoder" : "encoder",
-              desc->cached ? " with caches" : "", desc->batch, desc->len, desc->width, desc->heads, desc->qk_dim,
-              desc->v_dim, desc->ffn, work->phases, work->shared_bytes, work->scratch_bytes);
+    fovea_say(
+        &why,
+        "layer: %s-norm %s%s, %zu x %zu x %zu, %zu heads of %zu/%zu, ffn %zu, %u phases, shared %zu B, scratch %zu B",
+        desc->norm == FOVEA_NORM_PRE ? "pre" : "post", desc->decoder ? "decoder" : "encoder",
+        desc->cached ? " with caches" : "", desc->batch, desc->len, desc->width, desc->heads, desc->qk_dim, desc->v_dim,
+        desc->ffn, work->phases, work->shared_bytes, work->scratch_bytes);
     return FOVEA_OK;
 }

@@ -206,7 +206,8 @@ enum fovea_status fovea_explain_mha(const struct fovea_engine *engine, const str
     struct mha_plan plan;
     FOVEA_TRY(fovea_mha_plan_why(engine, desc, &plan, &why));
     const struct fovea_work *const work = &plan.composite.work;
-    fovea_say(&why, "mha: batch %zu, heads %zu, q %zu x kv %zu, d %zu/%zu, keys %s, %u phases, shared %zu B, scratch %zu B",
+    fovea_say(&why,
+              "mha: batch %zu, heads %zu, q %zu x kv %zu, d %zu/%zu, keys %s, %u phases, shared %zu B, scratch %zu B",
               desc->batch, desc->heads, desc->q_len, desc->kv_len, desc->qk_dim, desc->v_dim, names[desc->keys],
               work->phases, work->shared_bytes, work->scratch_bytes);
     return FOVEA_OK;

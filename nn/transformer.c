@@ -26,8 +26,8 @@ static enum fovea_status check(const struct fovea_transformer_config *c, const s
                   (unsigned)c->positions);
     FOVEA_REQUIRE(c->d_model && c->target_vocab && c->source_vocab && c->decoder_layers, FOVEA_ERR_SHAPE, why,
                   "transformer: d_model, a vocabulary or the number of decoder layers is 0");
-    FOVEA_REQUIRE(c->pad < c->source_vocab, FOVEA_ERR_SHAPE, why, "transformer: pad %u is no source token of %zu", c->pad,
-                  c->source_vocab);
+    FOVEA_REQUIRE(c->pad < c->source_vocab, FOVEA_ERR_SHAPE, why, "transformer: pad %u is no source token of %zu",
+                  c->pad, c->source_vocab);
     FOVEA_REQUIRE(c->final_norm <= 1 && c->scale_embeddings <= 1, FOVEA_ERR_ENUM, why,
                   "transformer: final_norm and scale_embeddings are 0 or 1");
     FOVEA_REQUIRE(c->bos < c->target_vocab && c->eos < c->target_vocab, FOVEA_ERR_SHAPE, why,

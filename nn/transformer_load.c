@@ -31,8 +31,9 @@ static enum fovea_status find(const struct loader *loader, const char *name, siz
     FOVEA_REQUIRE(strcmp(t->dtype, "F32") == 0, FOVEA_ERR_FORMAT, loader->why, "tensor \"%s\" is %s, not F32", full,
                   t->dtype);
     FOVEA_REQUIRE(t->dims == (cols ? 2u : 1u) && t->shape[0] == rows && (!cols || t->shape[1] == cols),
-                  FOVEA_ERR_FORMAT, loader->why, "tensor \"%s\": shape [%zu, %zu] of %u dimensions, expected [%zu, %zu]",
-                  full, t->shape[0], t->shape[1], t->dims, rows, cols);
+                  FOVEA_ERR_FORMAT, loader->why,
+                  "tensor \"%s\": shape [%zu, %zu] of %u dimensions, expected [%zu, %zu]", full, t->shape[0],
+                  t->shape[1], t->dims, rows, cols);
     *out = t->data;
     loader->used[t - fovea_safetensors_at(loader->file, 0)] = 1;
     return FOVEA_OK;

@@ -9,7 +9,10 @@ need() {
     [ ${#missing[@]} -eq 0 ] && return 0
     local sudo=
     if [ "$(id -u)" -ne 0 ]; then
-        command -v sudo >/dev/null || { echo "missing packages, and neither root nor sudo: ${missing[*]}" >&2; return 1; }
+        if ! command -v sudo >/dev/null; then
+            echo "missing packages, and neither root nor sudo: ${missing[*]}" >&2
+            return 1
+        fi
         sudo=sudo
     fi
     echo "== installing from Debian: ${missing[*]}"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// examples/attention/attention.c - causal attention over a whole sequence, then token by token with a KV cache: the same
+// examples/attention/attention.c - causal attention over a whole sequence, then token by token with a KV cache: the
+// same
 // bits both ways.
 //
 //     cc attention.c $(pkg-config --cflags --libs fovea) && ./a.out

@@ -6,10 +6,10 @@ log-probabilities over all phones at each of its steps, computed in one
 teacher-forced pass.  The words are the first by FNV-1a hash of the word with
 the prefix "golden:".
 
-  words     U8  [bytes]         the words, each followed by a newline
   offsets   I32 [words + 1]     word i has the steps offsets[i] .. offsets[i+1]
   tokens    I32 [steps]         the token chosen at each step
   logprobs  F32 [steps, phones] log-softmax of the logits at each step
+  words     U8  [bytes]         the words, each followed by a newline
 
 The decoder's input is <s> and the word's tokens less the last.
 
@@ -63,10 +63,10 @@ def main():
         offsets.append(len(tokens))
     text = "".join(word + "\n" for word in words).encode()
     weights.write(options.output, {
-        "words": torch.tensor(list(text), dtype=torch.uint8),
         "offsets": torch.tensor(offsets, dtype=torch.int32),
         "tokens": torch.tensor(tokens, dtype=torch.int32),
-        "logprobs": torch.cat(logprobs)})
+        "logprobs": torch.cat(logprobs),
+        "words": torch.tensor(list(text), dtype=torch.uint8)})
     print(f"{len(words)} words, {len(tokens)} steps, "
           f"{os.path.getsize(options.output)} bytes")
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// examples/gemm/gemm.c - a Linear with GELU, y = gelu(x W^T + b): packed once, planned once, run for any number of rows.
+// examples/gemm/gemm.c - a Linear with GELU, y = gelu(x W^T + b): packed once, planned once, run for any number of
+// rows.
 //
 //     cc gemm.c $(pkg-config --cflags --libs fovea) && ./a.out
 #include <fovea/fovea.h>

@@ -22,9 +22,11 @@ struct fovea_tiling {
 struct fovea_engine_options {
     uint32_t struct_size; ///< sizeof(struct fovea_engine_options)
     uint32_t reserved;    ///< 0
-    /// "scalar", "avx2", "avx512" or "neon": no kernel above it is used. NULL: the environment's FOVEA_ISA, else the best.
+    /// "scalar", "avx2", "avx512" or "neon": no kernel above it is used. NULL: the environment's FOVEA_ISA, else the
+    /// best.
     const char *isa;
-    /// Names of kernel variants, comma-separated: "gemm_f32_8x48_avx512,...". NULL: the environment's FOVEA_PIN, else none.
+    /// Names of kernel variants, comma-separated: "gemm_f32_8x48_avx512,...". NULL: the environment's FOVEA_PIN, else
+    /// none.
     const char *pin;
     /// Names of kernel variants that are never used (scalar ones cannot be excluded). NULL: the environment's
     /// FOVEA_EXCLUDE, else none. `fovea verify` names the variants that differ from the scalar path, if any.

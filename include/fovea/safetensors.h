@@ -16,8 +16,8 @@ enum { FOVEA_TENSOR_DIMS_MAX = 8 };
 
 struct fovea_safetensors;
 
-/// A tensor as the file has it. data points into the mapping: little-endian, row-major, 4-byte aligned for F32 (files in
-/// which it is not, which no current writer makes, are refused).
+/// A tensor as the file has it. data points into the mapping: little-endian, row-major, 4-byte aligned for F32 (files
+/// in which it is not, which no current writer makes, are refused).
 struct fovea_tensor {
     const char *name;  ///< owned by the file
     const char *dtype; ///< "F32", "F16", "BF16", "I64", ...
@@ -33,8 +33,9 @@ struct fovea_tensor {
 FOVEA_API enum fovea_status fovea_safetensors_open(const char *path, struct fovea_safetensors **out, char *message,
                                                    size_t message_size);
 /// The same for a file already in memory, which must outlive it.
-FOVEA_API enum fovea_status fovea_safetensors_from_memory(const void *bytes, size_t size, struct fovea_safetensors **out,
-                                                          char *message, size_t message_size);
+FOVEA_API enum fovea_status fovea_safetensors_from_memory(const void *bytes, size_t size,
+                                                          struct fovea_safetensors **out, char *message,
+                                                          size_t message_size);
 FOVEA_API void fovea_safetensors_close(struct fovea_safetensors *file);
 
 FOVEA_API size_t fovea_safetensors_count(const struct fovea_safetensors *file);

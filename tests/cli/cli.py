@@ -85,7 +85,8 @@ def test_environment():
 
 
 def isas():
-    return ["scalar"] + [isa for isa in ("avx2", "avx512", "neon") if isa in json.loads(ok("info", "--json"))["features"]]
+    features = json.loads(ok("info", "--json"))["features"]
+    return ["scalar"] + [isa for isa in ("avx2", "avx512", "neon") if isa in features]
 
 
 def test_info():

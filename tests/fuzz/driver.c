@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/fuzz/driver.c - a fuzz target without libFuzzer: its seeds, damaged seeds and random inputs, the same each time.
+// tests/fuzz/driver.c - a fuzz target without libFuzzer: its seeds, damaged seeds and random inputs, the same each
+// time.
 //
 // usage: fuzz_X [RUNS]          default 2000
 //        fuzz_X --corpus DIR    only writes the seeds, for libFuzzer

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/fuzz/gemm.c - any GEMM descriptor: a status and a reason; a small one that is planned runs in exactly its memory
+// tests/fuzz/gemm.c - any GEMM descriptor: a status and a reason; a small one that is planned runs in exactly its
+// memory
 // and gives the scalar path's bits.
 #include "fovea/gemm.h"
 #include "tests/fuzz/fuzz.h"
@@ -113,8 +114,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     for (size_t i = 0; status && i < sizeof plan; i++)
         FUZZ_CHECK(plan[i] == 0x5a);
     const size_t most = 1 << 16; // floats of a matrix
-    if (!status && d.m <= SMALL && d.n <= 2 * SMALL && d.k <= SMALL && d.lda < most / SMALL && d.ldb < most / SMALL / 2 &&
-        d.ldc < most / SMALL && d.ldr < most / SMALL)
+    if (!status && d.m <= SMALL && d.n <= 2 * SMALL && d.k <= SMALL && d.lda < most / SMALL &&
+        d.ldb < most / SMALL / 2 && d.ldc < most / SMALL && d.ldr < most / SMALL)
         run(&d, &in);
     test_memory_reset();
     return 0;

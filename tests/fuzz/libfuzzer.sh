@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # libfuzzer.sh build SOURCE WORK CMAKE CLANG - builds the fuzz targets with libFuzzer and sanitizers in WORK.
-# libfuzzer.sh run WORK PLAIN SECONDS - fuzzes one target, from the seeds that its plain build writes. What it finds stays
-# in WORK as TARGET-crash-...: give it to the target as its only argument to see it again.
+# libfuzzer.sh run WORK PLAIN SECONDS - fuzzes one target, from the seeds that its plain build writes. What it finds
+# stays in WORK as TARGET-crash-...: give it to the target as its only argument to see it again.
 set -eu
 command=$1
 shift
@@ -20,7 +20,9 @@ else
     target=$(basename "$plain")
     mkdir -p "$work/$target"
     "$plain" --corpus "$work/$target"
-    "$work/tests/fuzz/$target" -max_total_time="$seconds" -max_len=16384 -timeout=60 -rss_limit_mb=4096 -print_final_stats=1 \
-        -artifact_prefix="$work/$target-" "$work/$target" >"$work/$target.log" 2>&1 || { tail -40 "$work/$target.log"; exit 1; }
+    "$work/tests/fuzz/$target" -max_total_time="$seconds" -max_len=16384 -timeout=60 -rss_limit_mb=4096 \
+        -print_final_stats=1 \
+        -artifact_prefix="$work/$target-" "$work/$target" >"$work/$target.log" 2>&1 ||
+        { tail -40 "$work/$target.log"; exit 1; }
     grep -E 'number_of_executed_units|^Done' "$work/$target.log"
 fi

@@ -90,7 +90,8 @@ size_t fuzz_seed(uint32_t index, uint8_t *out)
          "\"fovea.decoder_layers\":\"3\",\"fovea.ffn\":\"15\",\"fovea.pad\":\"0\",\"fovea.bos\":\"1\",\"fovea.eos\":"
          "\"2\",\"fovea.norm_eps\":\"1e-6\",\"fovea.norm\":\"pre\",\"fovea.activation\":\"gelu\",\"fovea.positions\":"
          "\"none\",\"fovea.embedding_scale\":\"sqrt\"},\"source_embedding.weight\":{\"dtype\":\"F32\",\"shape\":[1,1],"
-         "\"data_offsets\":[0,4]},\"target_embedding.weight\":{\"dtype\":\"F32\",\"shape\":[1,0],\"data_offsets\":[4,4]}}",
+         "\"data_offsets\":[0,4]},\"target_embedding.weight\":{\"dtype\":\"F32\",\"shape\":[1,0],\"data_offsets\":[4,4]"
+         "}}",
          4},
     };
     const uint32_t count = sizeof texts / sizeof *texts;

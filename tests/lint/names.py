@@ -10,7 +10,8 @@ import pathlib
 import re
 import sys
 
-STEM = re.compile(r"(gemm|pack_b|pack_bt|transpose|gemm_epilogue|attention_\w+|[a-z]+2?|\w+_softmax|gelu_tanh)_f32(_\d+x\d+)?$")
+STEM = re.compile(r"(gemm|pack_b|pack_bt|transpose|gemm_epilogue|attention_\w+|[a-z]+2?|\w+_softmax|gelu_tanh)"
+                  r"_f32(_\d+x\d+)?$")
 
 
 def main():
@@ -36,7 +37,8 @@ def main():
         _, isa, stem = name[:-2].split("/")
         symbol = f"fovea_{stem}_{isa}"
         text = (root / name).read_text()
-        included = "".join((root / target).read_text() for target in re.findall(r'#include "(kernels/common/\w+\.inc)"', text))
+        targets = re.findall(r'#include "(kernels/common/\w+\.inc)"', text)
+        included = "".join((root / target).read_text() for target in targets)
         if not re.search(rf"^void ({symbol}|FV_NAME\({stem}\))\(", text + included, re.M):
             found.append(f"{name} does not define {symbol}")
 

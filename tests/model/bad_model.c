@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/model/bad_model.c - bad input to whole Transformers: files that lack something, configurations, tokens, lengths.
+// tests/model/bad_model.c - bad input to whole Transformers: files that lack something, configurations, tokens,
+// lengths.
 #include "fovea/fovea.h"
 #include "tests/model/random_model.h"
 #include "tests/support/engines.h"
@@ -73,8 +74,10 @@ static void refuse_file(const char *behind, const char *from, const char *to, co
 static void test_files(void)
 {
     static const char q[] = "encoder.layers.1.self_attention.q.weight", up[] = "decoder.layers.0.ffn.up.weight";
-    refuse_file(q, q, "encoder.layers.1.self_attention.Q.weight", "\"encoder.layers.1.self_attention.q.weight\" is missing");
-    refuse_file(up, "[15,12]", "[12,15]", "\"decoder.layers.0.ffn.up.weight\": shape [12, 15] of 2 dimensions, expected [15, 12]");
+    refuse_file(q, q, "encoder.layers.1.self_attention.Q.weight",
+                "\"encoder.layers.1.self_attention.q.weight\" is missing");
+    refuse_file(up, "[15,12]", "[12,15]",
+                "\"decoder.layers.0.ffn.up.weight\": shape [12, 15] of 2 dimensions, expected [15, 12]");
     refuse_file(up, "F32", "I32", "\"decoder.layers.0.ffn.up.weight\" is I32, not F32");
     refuse_file("decoder.layers.0.norm2.weight", "norm2", "norm9", "\"decoder.layers.0.norm2.weight\" is missing");
     refuse_file("decoder.layers.0.cross_attention.v.bias", "F32", "I32", "cross_attention.v.bias\" is I32");

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/model/g2p.c - the trained model of examples/g2p against what PyTorch computed from the same weights.
 //
-// usage: test_model_g2p FOLDER, which has g2p.safetensors and golden.safetensors (made by golden.py: words, their greedy
+// usage: test_model_g2p FOLDER, which has g2p.safetensors and golden.safetensors (made by golden.py: words, their
+// greedy
 // tokens and the log-probabilities of every step). Both libraries work in f32, in another order of operations: their
 // log-probabilities may differ by BOUND (some 1e-6 are found). Among the ISAs of fovea no bit may differ.
 #include "fovea/fovea.h"

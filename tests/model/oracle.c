@@ -117,10 +117,10 @@ void oracle_run_layer(const struct fovea_layer_desc *desc, const struct oracle_l
         const struct fovea_norm *const norm = &layer->norm[part];
         double *const in = desc->norm == FOVEA_NORM_PRE ? layer_norm(norm, (double)desc->eps, len, desc->width, x)
                                                         : memcpy(zeros(n), x, n * sizeof *x);
-        double *const y = part == SELF ? attention(layer->self, desc->heads, len, in, len, in, valid, (int)desc->decoder)
-                          : part == CROSS
-                              ? attention(layer->cross, desc->heads, len, in, memory_len, memory, memory_len, 0)
-                              : ffn(desc, layer, len, in);
+        double *const y =
+            part == SELF    ? attention(layer->self, desc->heads, len, in, len, in, valid, (int)desc->decoder)
+            : part == CROSS ? attention(layer->cross, desc->heads, len, in, memory_len, memory, memory_len, 0)
+                            : ffn(desc, layer, len, in);
         for (size_t i = 0; i < n; i++)
             x[i] += y[i];
         free(in);

@@ -3,8 +3,8 @@
 //
 // The naive search is written from the definition at the top of nn/search.c. It uses fovea_transformer_encode and
 // fovea_transformer_decode on one sequence at a time, so it also says that neighbours in a batch change nothing. Models
-// whose output layer has few distinct values give exact ties of all kinds. Nothing may be allocated while a model works:
-// the linker sends every allocation of this program through the counters below (-Wl,--wrap).
+// whose output layer has few distinct values give exact ties of all kinds. Nothing may be allocated while a model
+// works: the linker sends every allocation of this program through the counters below (-Wl,--wrap).
 #include "fovea/fovea.h"
 #include "tests/model/random_model.h"
 #include "tests/support/engines.h"

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# older.sh QEMU CPU ISA FOVEA COMMAND... - on an emulated CPU every chosen kernel is of that ISA, a better ISA is refused,
-# and the command passes.
+# older.sh QEMU CPU ISA FOVEA COMMAND... - on an emulated CPU every chosen kernel is of that ISA, a better ISA is
+# refused, and the command passes.
 set -eu
 qemu=$1 cpu=$2 isa=$3 fovea=$4
 shift 4

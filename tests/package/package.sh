@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# package.sh SOURCE BUILD CMAKE CC CXX PYTHON - installs a build, moves it, and uses it in every way a user would: CMake's
-# find_package, pkg-config from C++17, ctypes, the fovea program, the README's example; and as a subdirectory.
+# package.sh SOURCE BUILD CMAKE CC CXX PYTHON - installs a build, moves it, and uses it in every way a user would:
+# CMake's find_package, pkg-config from C++17, ctypes, the fovea program, the README's example; and as a subdirectory.
 set -eu
 source=$1 build=$2 cmake=$3 cc=$4 cxx=$5 python=$6
 here=$source/tests/package
