@@ -142,6 +142,12 @@ static uint32_t letter_id(const struct g2p *g2p, char c)
     return id_of(&g2p->letters, token);
 }
 
+// An apostrophe is passed over where the model knows none, as its dictionary has none: don't is read as dont.
+static int silent(const struct g2p *g2p, char c)
+{
+    return c == '\'' && letter_id(g2p, c) == UINT32_MAX;
+}
+
 const char *g2p_refuse(const struct g2p *g2p, const char *word)
 {
     if (!*word)
@@ -149,7 +155,7 @@ const char *g2p_refuse(const struct g2p *g2p, const char *word)
     if (strlen(word) + 1 > g2p->max_source)
         return "too long";
     for (const char *c = word; *c; c++)
-        if (letter_id(g2p, *c) == UINT32_MAX)
+        if (letter_id(g2p, *c) == UINT32_MAX && !silent(g2p, *c))
             return "it has a character that is not in the model's alphabet";
     return NULL;
 }
@@ -159,16 +165,19 @@ int g2p_convert(struct g2p *g2p, const char *const *words, size_t count, struct 
     const struct fovea_transformer_config *const config = fovea_transformer_config(g2p->model);
     uint32_t tokens[G2P_BATCH * G2P_TOKENS_MAX], lens[G2P_BATCH];
     struct fovea_hypothesis found[G2P_BATCH];
-    size_t longest = 0;
-    for (size_t i = 0; i < count; i++) {
-        lens[i] = (uint32_t)strlen(words[i]) + 1; // and eos
-        longest = lens[i] > longest ? lens[i] : longest;
-    }
+    size_t longest = 1;
     for (size_t i = 0; i < count; i++)
-        for (size_t j = 0; j < longest; j++)
-            tokens[i * longest + j] = j + 1 < lens[i]    ? letter_id(g2p, words[i][j])
-                                      : j + 1 == lens[i] ? config->eos
-                                                         : config->pad;
+        longest = strlen(words[i]) + 1 > longest ? strlen(words[i]) + 1 : longest; // and eos
+    for (size_t i = 0; i < count; i++) {
+        uint32_t *const row = tokens + i * longest;
+        lens[i] = 0;
+        for (const char *c = words[i]; *c; c++)
+            if (!silent(g2p, *c))
+                row[lens[i]++] = letter_id(g2p, *c);
+        row[lens[i]++] = config->eos;
+        for (size_t j = lens[i]; j < longest; j++)
+            row[j] = config->pad;
+    }
     const enum fovea_status status =
         fovea_transformer_search(g2p->model, count, longest, tokens, lens, g2p->beam, found, NULL);
     if (status) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/fuzz/gemm.c - any GEMM descriptor: a status and a reason; a small one that is planned runs in exactly its
-// memory
-// and gives the scalar path's bits.
+// memory and gives the scalar path's bits.
 #include "fovea/gemm.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/support/memory.h"

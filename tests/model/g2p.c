@@ -2,9 +2,8 @@
 // tests/model/g2p.c - the trained model of examples/g2p against what PyTorch computed from the same weights.
 //
 // usage: test_model_g2p FOLDER, which has g2p.safetensors and golden.safetensors (made by golden.py: words, their
-// greedy
-// tokens and the log-probabilities of every step). Both libraries work in f32, in another order of operations: their
-// log-probabilities may differ by BOUND (some 1e-6 are found). Among the ISAs of fovea no bit may differ.
+// greedy tokens and the log-probabilities of every step). Both libraries work in f32, in another order of operations:
+// their log-probabilities may differ by BOUND (some 1e-6 are found). Among the ISAs of fovea no bit may differ.
 #include "fovea/fovea.h"
 #include "tests/support/engines.h"
 #include "tests/support/test.h"
@@ -33,26 +32,14 @@ static void stop(const char *what)
     exit(1);
 }
 
-// A file whose tensors need not be aligned (the golden one may begin with bytes): the first of four places in memory
-// that fovea accepts. *memory is to be freed after the file is closed.
-static struct fovea_safetensors *read_anywhere(const char *path, char **memory)
+static struct fovea_safetensors *open_file(const char *folder, const char *name)
 {
-    FILE *const file = fopen(path, "rb");
-    if (!file || fseek(file, 0, SEEK_END))
-        stop(path);
-    const size_t size = (size_t)ftell(file);
-    rewind(file);
-    char message[200] = "";
-    *memory = test_alloc(size + 4);
-    if (fread(*memory, 1, size, file) != size)
-        stop(path);
-    fclose(file);
-    struct fovea_safetensors *out = NULL;
-    for (int i = 0; i < 4 && fovea_safetensors_from_memory(*memory + i, size, &out, message, sizeof message); i++)
-        memmove(*memory + i + 1, *memory + i, size);
-    if (!out)
+    char path[4096], message[300] = "";
+    struct fovea_safetensors *file = NULL;
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    if (fovea_safetensors_open(path, &file, message, sizeof message))
         stop(message);
-    return out;
+    return file;
 }
 
 static const struct fovea_tensor *golden_tensor(const struct fovea_safetensors *file, const char *name,
@@ -98,10 +85,9 @@ static void read_words(const struct fovea_tensor *text)
     CHECK(word == golden.words, "%zu words, expected %zu", word, golden.words);
 }
 
-static void read_golden(const char *path, size_t words_most)
+static void read_golden(const char *folder, size_t words_most)
 {
-    char *memory;
-    struct fovea_safetensors *const file = read_anywhere(path, &memory);
+    struct fovea_safetensors *const file = open_file(folder, "golden.safetensors");
     const struct fovea_tensor *const offsets = golden_tensor(file, "offsets", "I32");
     const struct fovea_tensor *const tokens = golden_tensor(file, "tokens", "I32");
     const struct fovea_tensor *const log_probs = golden_tensor(file, "logprobs", "F32");
@@ -122,7 +108,6 @@ static void read_golden(const char *path, size_t words_most)
     read_words(golden_tensor(file, "words", "U8"));
     golden.expected = test_alloc(log_probs->bytes);
     fovea_safetensors_close(file);
-    free(memory);
 }
 
 static struct fovea_transformer *create(const struct fovea_engine *engine)
@@ -329,13 +314,11 @@ int main(int argc, char **argv)
     if (argc != 2)
         stop("usage: test_model_g2p FOLDER");
     const int small = getenv("FOVEA_TEST_SMALL") != NULL;
-    char path[4096], message[300] = "";
-    snprintf(path, sizeof path, "%s/g2p.safetensors", argv[1]);
-    if (fovea_safetensors_open(path, &weights, message, sizeof message) ||
-        fovea_transformer_config_from(weights, &config, message, sizeof message))
+    char message[300] = "";
+    weights = open_file(argv[1], "g2p.safetensors");
+    if (fovea_transformer_config_from(weights, &config, message, sizeof message))
         stop(message);
-    snprintf(path, sizeof path, "%s/golden.safetensors", argv[1]);
-    read_golden(path, small ? 24 : SIZE_MAX);
+    read_golden(argv[1], small ? 24 : SIZE_MAX);
     float *const out = test_alloc((size_t)golden.offsets[golden.words] * golden.vocab * sizeof *out);
 
     struct fovea_engine *engines[TEST_ISAS];

@@ -117,9 +117,9 @@ int main(void)
     const bool small = getenv("FOVEA_TEST_SMALL") != NULL;
     test_engines(engines);
     uint64_t number = 1;
-    for (int i = 0; i < (small ? 60 : 800); i++)
+    for (int i = 0; i < (small ? 200 : 800); i++)
         run_case(number++, 500000);
-    for (int i = 0; i < (small ? 2 : 40); i++)
+    for (int i = 0; i < (small ? 4 : 40); i++)
         run_case(number++, 10000000);
     test_once();
     test_engines_free(engines);

@@ -59,6 +59,14 @@ static struct score score_of(const struct attention_case *c, size_t b, size_t h,
     return (struct score){s, error};
 }
 
+static double largest(const float *x, size_t n)
+{
+    double most = 0;
+    for (size_t i = 0; i < n; i++)
+        most = fabs((double)x[i]) > most ? fabs((double)x[i]) : most;
+    return most;
+}
+
 void attention_exact(const struct attention_case *c, size_t b, size_t h, size_t i, struct check_exact *out,
                      struct check_exact *lse)
 {
@@ -85,8 +93,8 @@ void attention_exact(const struct attention_case *c, size_t b, size_t h, size_t 
             const double value = v[j * c->v.row + p];
             out[p].value = out[p].value * keep + p_j * value;
             weight[p] = weight[p] * keep + p_j * fabs(value);
-            most = fmax(most, fabs(value));
         }
+        most = fmax(most, largest(v + j * c->v.row, d->v_dim));
     }
     if (keys == 0)
         return;

@@ -160,7 +160,7 @@ static void run_case(uint64_t number)
 int main(void)
 {
     test_engines(engines);
-    const int cases = getenv("FOVEA_TEST_SMALL") ? 40 : 500;
+    const int cases = getenv("FOVEA_TEST_SMALL") ? 120 : 500;
     for (int number = 1; number <= cases; number++)
         run_case(10000u + (uint64_t)number);
     CHECK(hidden_pages > (size_t)cases, "only %zu pages were hidden", hidden_pages);

@@ -275,7 +275,7 @@ int main(void)
     for (size_t m = 0; m <= 17; m += small ? 5 : 1)
         for (size_t j = 0; j < sizeof ns; j += small ? 3 : 1)
             run_case(number++, m, ns[j], ks[(m + j) % sizeof ks]);
-    for (int i = 0; i < (small ? 30 : 600); i++) {
+    for (int i = 0; i < (small ? 150 : 600); i++) {
         struct check_rng rng = {number};
         const size_t m = check_size(&rng, 100), n = check_size(&rng, 150), k = check_size(&rng, 100);
         run_case(number++, m, n, k);
