@@ -151,7 +151,7 @@ static void test_sequences(bool small)
     compute(&whole, 0, len);
     end(&whole);
     memcpy(expected, out, len * HEADS * DV * sizeof *expected);
-    for (int e = 0; e < TEST_ISAS; e++) {
+    for (int e = small ? 1 : 0; e < TEST_ISAS; e++) { // under an emulator scalar takes long: it computed the whole
         for (int cached = 0; cached <= 1 && engines[e]; cached++) {
             struct session s = begin(engines[e], cached);
             for (size_t cut = 1; cut < len; cut += e == 0 ? 16 : 1) // scalar is slow
