@@ -56,8 +56,8 @@ struct fovea_layer_args {
     size_t batch, len, memory_len;
     size_t beams;                ///< decoder: sequences b * beams ... b * beams + beams - 1 see memory b; at least 1
     size_t position;             ///< cached: keys already in self_cache
-    const uint32_t *lens;        ///< encoder: valid positions of each batch (len: all)
-    const uint32_t *memory_lens; ///< decoder: the same for each memory
+    const uint32_t *lens;        ///< encoder: valid positions of each batch, or NULL for all
+    const uint32_t *memory_lens; ///< decoder: the same for each memory, or NULL
     const struct fovea_kv_cache *self_cache, *cross_cache;
 };
 

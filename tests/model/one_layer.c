@@ -133,6 +133,24 @@ static void test_whole(const char *isa, const struct fovea_engine *engine, const
     }
 }
 
+// Without lengths all positions count.
+static void test_no_lens(const char *isa, const struct fovea_engine *engine, const struct fovea_layer_desc *desc,
+                         const struct weights *w, const float *x, const float *memory)
+{
+    static const uint32_t all[BATCH] = {LEN, LEN, LEN, LEN, LEN, LEN}, all_memory[MEMORIES] = {MEMORY_LEN, MEMORY_LEN};
+    const size_t n = BATCH * LEN * WIDTH;
+    float *y[2];
+    for (int i = 0; i < 2; i++) {
+        y[i] = test_floats(n, TEST_HIGH);
+        const struct fovea_layer_args args = {.weights = &w->packed, .x = x, .y = y[i], .memory = memory,
+                                              .batch = BATCH, .len = LEN, .memory_len = MEMORY_LEN, .beams = BEAMS,
+                                              .lens = i ? NULL : all, .memory_lens = i ? NULL : all_memory};
+        const enum fovea_status status = test_run(&test_layer, engine, desc, &args, TEST_SERIAL, 0);
+        CHECK(!status, "%s, %s lengths: %s", isa, i ? "without" : "with", fovea_status_string(status));
+    }
+    CHECK(test_differ(y[0], y[1], n) == n, "%s: other bits without lengths", isa);
+}
+
 static struct fovea_kv_cache make_cache(size_t batch, size_t capacity)
 {
     struct fovea_kv_cache cache = {.struct_size = sizeof cache, .batch = batch, .kv_heads = HEADS,
@@ -209,6 +227,7 @@ static void test_norm_place(struct fovea_engine *const engines[TEST_ISAS], enum 
         for (int i = 0; i < TEST_ISAS; i++)
             if (engines[i])
                 test_whole(test_isas[i], engines[i], &desc, &w, x, memory, expected, i == 0);
+        test_no_lens(test_isas[0], engines[0], &desc, &w, x, memory);
     }
     for (int i = 0; i < TEST_ISAS; i++)
         if (engines[i])

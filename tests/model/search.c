@@ -129,32 +129,44 @@ static struct hypothesis naive(struct fovea_transformer *model, const uint32_t *
 
 // ---- Models --------------------------------------------------------------------------------------------------------
 
-// What is done to the output layer of a random model.
-enum change { AS_IT_IS, TIES, CONSTANT_TIES, NO_END, AT_ONCE, LIKELY_END, IMPOSSIBLE, NOT_A_NUMBER, CHANGES };
-static const char *const change_names[CHANGES] = {"as it is",   "ties",       "ties among parents", "no end",
-                                                  "ends at once", "likely end", "-inf",             "NaN"};
+// What is done to a random model.
+enum change { AS_IT_IS, TIES, TIED_PARENTS, SURE, NO_END, AT_ONCE, LIKELY_END, IMPOSSIBLE, NOT_A_NUMBER, CHANGES };
+static const char *const change_names[CHANGES] = {"as it is",     "ties",       "tied parents", "sure", "no end",
+                                                  "ends at once", "likely end", "-inf",         "NaN"};
 
-static void change(struct random_model *model, enum change change)
+static void change_bias(float *bias, size_t vocab, uint32_t eos, enum change change)
 {
-    size_t n, vocab;
-    float *const weight = random_model_tensor(model, "output.weight", &n);
-    float *const bias = random_model_tensor(model, "output.bias", &vocab);
-    const uint32_t eos = model->config.eos;
-    const size_t width = n / vocab;
-    for (size_t i = 0; i < n && (change == TIES || change == CONSTANT_TIES); i++)
-        weight[i] = change == TIES ? weight[i % (3 * width)] : 0; // three distinct rows; or none that matters
-    for (size_t v = 0; v < vocab && (change == TIES || change == CONSTANT_TIES); v++)
-        bias[v] = change == TIES ? 0 : (float)(v % 3 == 1);
     if (change == NO_END)
         bias[eos] = -1000;
     if (change == AT_ONCE)
         bias[eos] = 1000;
     if (change == LIKELY_END)
         bias[eos] += 2;
-    for (size_t v = 0; v < vocab && change == IMPOSSIBLE; v++)
-        bias[v] = v % 4 ? -INFINITY : bias[v];
+    for (size_t v = 0; v < vocab; v++)
+        if (change == TIES || change == TIED_PARENTS)
+            bias[v] = 0;
+        else if (change == IMPOSSIBLE && v % 4)
+            bias[v] = -INFINITY;
     if (change == NOT_A_NUMBER)
         bias[vocab - 1] = NAN;
+}
+
+static void change(struct random_model *model, enum change change)
+{
+    size_t n, vocab;
+    float *const weight = random_model_tensor(model, "output.weight", &n);
+    float *const bias = random_model_tensor(model, "output.bias", &vocab);
+    float *const embedding = random_model_tensor(model, "target_embedding.weight", NULL);
+    const size_t width = n / vocab;
+    for (size_t i = 0; i < n; i++) {
+        if (change == TIES || change == TIED_PARENTS) // three kinds of tokens
+            weight[i] = weight[i % (3 * width)];
+        if (change == TIED_PARENTS) // all tokens look alike: only the position tells
+            embedding[i] = embedding[i % width];
+        if (change == SURE) // one token far above the others: much ends while something better lives
+            weight[i] *= 5;
+    }
+    change_bias(bias, vocab, model->config.eos, change);
 }
 
 static struct fovea_transformer *create(const struct random_model *random, const struct fovea_engine *engine)
@@ -220,7 +232,7 @@ static void test_model(const struct fovea_engine *engine, enum change what, uint
 {
     const struct fovea_transformer_config config = {
         .struct_size = sizeof config, .norm = seed % 2 ? FOVEA_NORM_PRE : FOVEA_NORM_POST,
-        .activation = FOVEA_ACTIVATION_RELU, .positions = what == CONSTANT_TIES ? FOVEA_POSITIONS_NONE : seed % 3,
+        .activation = FOVEA_ACTIVATION_RELU, .positions = what == TIED_PARENTS ? seed % 2 : seed % 3,
         .eps = 1e-5f, .final_norm = seed % 2, .bos = 1, .eos = 2, .d_model = 16, .heads = 2, .qk_dim = 8, .v_dim = 6,
         .ffn = 20, .encoder_layers = 1, .decoder_layers = 1 + seed % 2, .source_vocab = 7,
         .target_vocab = VOCAB - seed % 3};

@@ -69,7 +69,8 @@ if [ -x "$prefix/bin/fovea" ]; then
 fi
 
 step "a subdirectory, static; what it installs is found again"
-configure "$work/subdirectory" "$here/subdirectory" -DFOVEA="$source" -DBUILD_SHARED_LIBS=OFF -DCMAKE_BUILD_TYPE=Debug
+configure "$work/subdirectory" "$here/subdirectory" -DFOVEA="$source" -DFOVEA_INSTALL=ON \
+    -DBUILD_SHARED_LIBS=OFF -DCMAKE_BUILD_TYPE=Debug
 run_examples "$work/subdirectory"
 [ -z "$(find "$work/subdirectory" -type f -perm -u+x -name fovea)" ] || fail "the program was built"
 "$cmake" --install "$work/subdirectory" --prefix "$work/static" >>"$work/install.log"
