@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes golden.safetensors: inputs and outputs of PyTorch's own modules, which golden.c holds fovea to.
+"""Writes golden.safetensors: inputs and outputs of PyTorch's own modules, which golden.h holds fovea to.
 
 Everything is computed in float64 and rounded to f32 once at the end, so the files say what is right and not what
-PyTorch's f32 kernels give. Names and shapes carry all that the test needs; its cases stand in golden.c.
+PyTorch's f32 kernels give. Names and shapes carry all that the tests need; their cases stand in operators.c and layers.c.
 
 usage: python3 make.py golden.safetensors        (made with Debian 12's python3-torch 1.13)
 """
@@ -115,7 +115,7 @@ def padding(lens, length):
 
 
 def layers():
-    """One set of weights for each kind, in all four combinations of norm and activation. Lengths: golden.c."""
+    """One set of weights for each kind, in all four combinations of norm and activation. Lengths: layers.c."""
     x, memory = add("layer.x", rand(2, 9, 24)), add("layer.memory", rand(2, 11, 24))
     causal = torch.ones(9, 9, dtype=torch.bool).triu(1)
     options = dict(d_model=24, nhead=3, dim_feedforward=40, dropout=0.0, batch_first=True)
