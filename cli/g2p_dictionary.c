@@ -119,6 +119,8 @@ static int absorb(struct g2p_entry *into, struct g2p_entry *from)
 // Sorts and makes one entry of each word's lines.
 static int merge(struct g2p_dictionary *dictionary)
 {
+    if (dictionary->count == 0)
+        return 1; // qsort takes no NULL
     // While sorting, count holds the line's number, so that the sort is stable.
     for (size_t i = 0; i < dictionary->count; i++)
         dictionary->entries[i].count = i;
@@ -135,7 +137,7 @@ static int merge(struct g2p_dictionary *dictionary)
         else
             dictionary->entries[++last] = *entry;
     }
-    dictionary->count = dictionary->count ? last + 1 : 0;
+    dictionary->count = last + 1;
     return ok;
 }
 

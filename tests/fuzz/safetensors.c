@@ -12,7 +12,7 @@ static const struct fovea_transformer_config tiny = {.struct_size = sizeof tiny,
 // Reads all that the file says is there.
 static void read_all(const struct fovea_safetensors *file, const uint8_t *data, size_t size)
 {
-    static volatile uint8_t sink;
+    uint64_t sum = 0;
     for (size_t i = 0; i < fovea_safetensors_count(file); i++) {
         const struct fovea_tensor *const t = fovea_safetensors_at(file, i);
         const uint8_t *const begin = t->data;
@@ -21,8 +21,9 @@ static void read_all(const struct fovea_safetensors *file, const uint8_t *data, 
         FUZZ_CHECK(t->dims <= FOVEA_TENSOR_DIMS_MAX && *t->dtype);
         FUZZ_CHECK(strcmp(t->dtype, "F32") != 0 || (uintptr_t)begin % sizeof(float) == 0);
         for (size_t b = 0; b < t->bytes; b++)
-            sink ^= begin[b];
+            sum += begin[b];
     }
+    FUZZ_CHECK(sum <= 255 * (uint64_t)size); // no byte belongs to two tensors
     FUZZ_CHECK(!fovea_safetensors_at(file, fovea_safetensors_count(file)));
     const char *const value = fovea_safetensors_metadata(file, "key");
     FUZZ_CHECK(!value || strlen(value) < size);

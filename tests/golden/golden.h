@@ -43,7 +43,9 @@ static inline const float *part(const char *prefix, const char *name)
     return t ? t->data : NULL;
 }
 
-static inline void compare(const char *name, enum fovea_status status, const float *got, double tolerance)
+/// how: "" or " in pieces", for the message.
+static inline void compare(const char *name, const char *how, enum fovea_status status, const float *got,
+                           double tolerance)
 {
     const struct fovea_tensor *const t = tensor(name);
     const float *const want = t->data;
@@ -53,7 +55,7 @@ static inline void compare(const char *name, enum fovea_status status, const flo
         const double error = fabs((double)got[i] - (double)want[i]) / (1 + fabs((double)want[i]));
         worst = error <= worst ? worst : error; // a NaN is taken
     }
-    CHECK(status == FOVEA_OK && worst <= tolerance, "%s, %s: %s, off by %g, tolerance %g", name, isa,
+    CHECK(status == FOVEA_OK && worst <= tolerance, "%s%s, %s: %s, off by %g, tolerance %g", name, how, isa,
           fovea_status_string(status), worst, tolerance);
     largest = worst > largest ? worst : largest;
 }

@@ -159,9 +159,9 @@ static void cases(const char *prefix, const char *infix, bool decoder, const uin
             snprintf(name, sizeof name, "%s%s.%s", prefix, infix, names[pre][gelu]);
             l.desc.norm = pre ? FOVEA_NORM_PRE : FOVEA_NORM_POST;
             l.desc.activation = gelu ? FOVEA_ACTIVATION_GELU : FOVEA_ACTIVATION_RELU;
-            compare(name, run_whole(&l, y), y, LAYER);
+            compare(name, "", run_whole(&l, y), y, LAYER);
             for (size_t piece = 1; decoder && piece <= 4; piece += 3)
-                compare(name, run_pieces(&l, piece, y), y, LAYER);
+                compare(name, " in pieces", run_pieces(&l, piece, y), y, LAYER);
         }
     free(y);
     destroy(&l);

@@ -2,7 +2,8 @@
 """Writes golden.safetensors: inputs and outputs of PyTorch's own modules, which golden.h holds fovea to.
 
 Everything is computed in float64 and rounded to f32 once at the end, so the files say what is right and not what
-PyTorch's f32 kernels give. Names and shapes carry all that the tests need; their cases stand in operators.c and layers.c.
+PyTorch's f32 kernels give. Names and shapes carry all that the tests need; their cases stand in operators.c and
+layers.c.
 
 usage: python3 make.py golden.safetensors        (made with Debian 12's python3-torch 1.13)
 """

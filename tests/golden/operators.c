@@ -15,7 +15,7 @@ static void row_case(enum fovea_rowwise_op op, const char *in, const char *gamma
                                             .beta = beta ? floats(beta) : NULL,
                                             .y = y,
                                             .rows = d.rows};
-    compare(out, fovea_rowwise_once(engine, &d, &args), y, OPERATOR);
+    compare(out, "", fovea_rowwise_once(engine, &d, &args), y, OPERATOR);
     free(y);
 }
 
@@ -53,17 +53,17 @@ static void test_attention(void)
                                               .kv_len = d.kv_len,
                                               .mask = tensor("attention.mask")->data,
                                               .bias = floats("attention.bias")};
-    compare("attention.full", fovea_attention_once(engine, &d, &args), out, OPERATOR);
+    compare("attention.full", "", fovea_attention_once(engine, &d, &args), out, OPERATOR);
     d.causal = 1; // PyTorch's is top-left
-    compare("attention.causal", fovea_attention_once(engine, &d, &args), out, OPERATOR);
+    compare("attention.causal", "", fovea_attention_once(engine, &d, &args), out, OPERATOR);
     d.causal = 0;
     d.mask = 1, d.mask_key = 1;
     d.mask_row = d.kv_len, d.mask_head = d.q_len * d.kv_len, d.mask_batch = d.heads * d.mask_head;
-    compare("attention.masked", fovea_attention_once(engine, &d, &args), out, OPERATOR);
+    compare("attention.masked", "", fovea_attention_once(engine, &d, &args), out, OPERATOR);
     d.mask = 0;
     d.bias = 1, d.bias_key = 1;
     d.bias_row = d.kv_len;
-    compare("attention.biased", fovea_attention_once(engine, &d, &args), out, OPERATOR);
+    compare("attention.biased", "", fovea_attention_once(engine, &d, &args), out, OPERATOR);
     free(out);
 }
 
@@ -92,7 +92,7 @@ static void mha_case(const char *prefix, const char *which, const struct fovea_t
                                         .kv_len = d.kv_len,
                                         .mask = mask};
     snprintf(name, sizeof name, "%s.%s", prefix, which);
-    compare(name, fovea_mha_once(engine, &d, &args), out, LAYER);
+    compare(name, "", fovea_mha_once(engine, &d, &args), out, LAYER);
     free(out);
     free_projections(&weights);
 }
