@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// bench/bench.h - what `fovea bench` calls: the suites, each line with its denominator measured beside it.
+#ifndef FOVEA_BENCH_BENCH_H
+#define FOVEA_BENCH_BENCH_H
+
+#include "fovea/engine.h"
+
+#include <stdbool.h>
+
+/// How much of a suite runs.
+enum bench_suite { BENCH_SMOKE, BENCH_STANDARD, BENCH_ALL };
+
+struct bench_options {
+    const char *filter;     ///< an extended regular expression on names, or NULL
+    enum bench_suite suite; ///< how many shapes
+    double min_time;        ///< seconds of timed samples for each line
+    uint32_t threads;       ///< workers, and threads of every peer; at least 1
+    bool json;              ///< Google Benchmark's JSON instead of the table
+    bool peers;             ///< race against the libraries of other people that are installed here
+};
+
+/// Runs the GEMM suite and prints to stdout. Returns the number of lines that failed (a wrong result, no memory), or
+/// -1 where no line matches the filter or the filter is no regular expression.
+int bench_gemm(const struct fovea_engine *engine, const struct bench_options *options);
+
+#endif

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// bench/memory.h - operands: aligned to huge pages, which are asked for, whoever computes.
+#ifndef FOVEA_BENCH_MEMORY_H
+#define FOVEA_BENCH_MEMORY_H
+
+#include <stddef.h>
+
+/// Zeroed and touched memory, or NULL. 0 bytes give a valid pointer.
+void *bench_alloc(size_t bytes);
+/// Frees what bench_alloc gave for the same number of bytes. NULL is legal.
+void bench_free(void *memory, size_t bytes);
+
+#endif

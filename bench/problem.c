@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// bench/problem.c - operands of a product, and its float64 reference on sampled rows.
+#include "bench/problem.h"
+#include "bench/memory.h"
+
+#include <math.h>
+#include <stdint.h>
+
+enum { ALIGNMENT = 64 };
+
+static size_t floats_of(size_t count)
+{
+    const size_t line = ALIGNMENT / sizeof(float);
+    return (count + line - 1) / line * line;
+}
+
+static void fill(float *values, size_t count, uint64_t seed)
+{
+    uint64_t random = seed;
+    for (size_t i = 0; i < count; i++) {
+        random = random * 6364136223846793005u + 1442695040888963407u;
+        values[i] = (float)(int32_t)(random >> 32) * 0x1p-31f; // -1 to 1
+    }
+}
+
+bool gemm_problem_make(struct gemm_problem *p, size_t llc_bytes)
+{
+    const size_t a = floats_of(p->m * p->k), c = floats_of(p->m * p->n), bias = floats_of(p->n);
+    p->b_stride = floats_of(p->k * p->n);
+    p->b_count = p->m > GEMM_DECODE_ROWS ? 1 : 2 * llc_bytes / (p->b_stride * sizeof(float)) + 1;
+    p->memory_bytes = (a + c + bias + p->b_count * p->b_stride) * sizeof(float);
+    p->memory = bench_alloc(p->memory_bytes);
+    if (!p->memory)
+        return false;
+    p->b = p->memory; // first, where huge pages begin
+    p->a = p->b + p->b_count * p->b_stride;
+    p->c = p->a + a;
+    p->bias = p->c + c;
+    fill(p->a, p->m * p->k, 1);
+    fill(p->bias, p->n, 2);
+    for (size_t i = 0; i < p->b_count; i++)
+        fill(p->b + i * p->b_stride, p->k * p->n, 3 + i);
+    return true;
+}
+
+void gemm_problem_free(struct gemm_problem *p)
+{
+    bench_free(p->memory, p->memory_bytes);
+    p->memory = NULL;
+}
+
+void gemm_problem_spoil(const struct gemm_problem *p)
+{
+    for (size_t i = 0; i < p->m * p->n; i++)
+        p->c[i] = NAN;
+}
+
+// The error of one element in units of what is allowed.
+static double error_at(const struct gemm_problem *p, size_t i, size_t j)
+{
+    const double unit = 0x1p-24;
+    double sum = 0, magnitude = 0;
+    for (size_t l = 0; l < p->k; l++) {
+        const double a = (double)(p->trans_a ? p->a[l * p->m + i] : p->a[i * p->k + l]);
+        const double b = (double)(p->trans_b ? p->b[j * p->k + l] : p->b[l * p->n + j]);
+        sum += a * b;
+        magnitude += fabs(a * b);
+    }
+    double allowed = (double)(p->k + 1) * unit * magnitude;
+    if (p->gelu) { // its slope is at most 1.13, the bias rounds once, and its own error is within 4 u of its argument
+        sum += (double)p->bias[j];
+        allowed = 1.13 * (allowed + unit * fabs(sum)) + 4 * unit * fabs(sum) + unit;
+        sum = 0.5 * sum * (1 + erf(sum * sqrt(0.5)));
+    }
+    const double error = fabs((double)p->c[i * p->n + j] - sum);
+    return error <= allowed ? 0 : isfinite(error) ? error / allowed : INFINITY;
+}
+
+double gemm_problem_check(const struct gemm_problem *p)
+{
+    enum { COLUMNS = 256, LAST = 64 };
+    const size_t rows[] = {0, p->m / 3, p->m / 2, p->m - 1}; // of every part that threads and tiles make
+    const size_t sampled = p->n < COLUMNS ? p->n : COLUMNS, last = p->n < LAST ? p->n : LAST;
+    double worst = 0;
+    for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
+        if (r > 0 && rows[r] == rows[r - 1])
+            continue;
+        for (size_t s = 0; s < sampled; s++)
+            worst = fmax(worst, error_at(p, rows[r], s * p->n / sampled));
+        for (size_t j = p->n - last; j < p->n; j++)
+            worst = fmax(worst, error_at(p, rows[r], j));
+    }
+    return worst;
+}

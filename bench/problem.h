@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// bench/problem.h - one product with its operands, and whether a result is right.
+#ifndef FOVEA_BENCH_PROBLEM_H
+#define FOVEA_BENCH_PROBLEM_H
+
+#include "fovea/executor.h"
+#include "fovea/gemm.h"
+
+#include <stdbool.h>
+
+/// Products of at most this many rows are bound by reading B: theirs is a set of matrices, walked in turns, that is
+/// larger than twice the last-level cache. The others have one B, as warm as the caches keep it.
+enum { GEMM_DECODE_ROWS = 16 };
+
+/// C = op(A) op(B), or with gelu C = GELU(op(A) op(B) + bias). Row-major, no padding between rows.
+struct gemm_problem {
+    size_t m, n, k;
+    bool trans_a, trans_b; // A is stored k x m, B n x k
+    bool gelu;
+    uint32_t threads;
+    float *a, *b, *c, *bias;
+    size_t b_count;  // matrices B, each k * n floats, one behind the other
+    size_t b_stride; // floats from one to the next
+    void *memory;
+    size_t memory_bytes;
+};
+
+/// Allocates and fills the operands (the sizes and flags are set already). llc_bytes: the last-level cache. Returns
+/// false without memory.
+bool gemm_problem_make(struct gemm_problem *problem, size_t llc_bytes);
+void gemm_problem_free(struct gemm_problem *problem);
+/// Compares C with float64 in sampled places, for matrix 0 of the set: 0 if all is within k u sum |A| |B|, else the
+/// largest error in units of that bound.
+double gemm_problem_check(const struct gemm_problem *problem);
+/// Fills C with NaN, so that what is not written is seen.
+void gemm_problem_spoil(const struct gemm_problem *problem);
+
+#endif

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+// bench/race.c - timing on a machine that others share: short samples, each beside its denominator, and medians.
+//
+// A figure of today against a figure of an hour ago says as much about the neighbours as about the code. So every
+// sample has its own denominator, the larger of the probes before and after it; and two contestants take turns, first
+// one then the other, next time the other way round, so that neither profits from what the other leaves behind.
+#include "bench/race.h"
+#include "bench/clock.h"
+#include "bench/probe.h"
+
+#include <math.h>
+
+enum { SAMPLES_MIN = 7, SAMPLES_MAX = 400, GLANCES = 3 };
+static const double sample_seconds = 200e-6;
+
+// Seconds of a call, over `calls` of them.
+static double sample(const struct racer *racer, struct track *track, uint64_t calls)
+{
+    const size_t count = track->problem->b_count;
+    const uint32_t threads = track->problem->threads;
+    const double start = bench_seconds(threads);
+    for (uint64_t i = 0; i < calls; i++) {
+        racer->who->run(racer->prepared, track->next);
+        track->next = track->next + 1 < count ? track->next + 1 : 0;
+    }
+    return (bench_seconds(threads) - start) / (double)calls;
+}
+
+bool racer_start(struct racer *racer, const struct contestant *who, bool packed, struct track *track, double *error)
+{
+    *error = 0;
+    *racer = (struct racer){.who = who, .packed = packed};
+    racer->prepared = who->prepare(who->state, track->problem, packed);
+    if (!racer->prepared)
+        return false;
+    gemm_problem_spoil(track->problem);
+    who->run(racer->prepared, 0);
+    *error = gemm_problem_check(track->problem);
+    if (*error != 0) {
+        racer_end(racer);
+        return false;
+    }
+    racer->seconds = fmin(sample(racer, track, 1), sample(racer, track, 1));
+    if (racer->seconds < sample_seconds) // a better guess, of warm calls
+        racer->seconds = sample(racer, track, (uint64_t)(sample_seconds / racer->seconds) + 1);
+    racer->calls = racer->seconds < sample_seconds ? (uint64_t)(sample_seconds / racer->seconds) + 1 : 1;
+    return true;
+}
+
+void racer_end(struct racer *racer)
+{
+    if (racer->prepared)
+        racer->who->release(racer->prepared);
+    racer->prepared = NULL;
+}
+
+// The denominators at this moment.
+struct moment {
+    double flops, bytes; // a second; bytes 0 where nothing streams
+    bool calm;           // the core is ours alone, see probe_fma.c
+};
+
+static struct moment probe_core(const struct track *track)
+{
+    const struct bench_peak peak = bench_fma_peak(track->isa, track->executor);
+    return (struct moment){.flops = peak.flops, .calm = peak.mixed >= 0.95 * peak.flops};
+}
+
+static struct moment probe(struct track *track)
+{
+    const struct gemm_problem *const p = track->problem;
+    struct moment moment = probe_core(track);
+    if (p->m <= GEMM_DECODE_ROWS) {
+        moment.bytes = bench_read_stream(p->b + track->next * p->b_stride, p->k * p->n * sizeof(float),
+                                         track->executor);
+        track->next = track->next + 1 < p->b_count ? track->next + 1 : 0;
+    }
+    return moment;
+}
+
+// Samples, each figure in an array of its own, calm ones in front.
+struct samples {
+    double seconds[SAMPLES_MAX], peak[SAMPLES_MAX], stream[SAMPLES_MAX], bound[SAMPLES_MAX];
+    size_t count, calm;
+};
+
+static void add_sample(struct samples *s, const struct gemm_problem *p, double seconds, struct moment before,
+                       struct moment after)
+{
+    const double flops = 2.0 * (double)p->m * (double)p->n * (double)p->k, bytes = 4.0 * (double)p->n * (double)p->k;
+    const double peak = fmax(before.flops, after.flops), stream = fmax(before.bytes, after.bytes);
+    const double least = fmax(peak > 0 ? flops / peak : 0, stream > 0 ? bytes / stream : 0);
+    const double figures[] = {seconds, peak > 0 ? flops / seconds / peak : 0,
+                              stream > 0 ? bytes / seconds / stream : 0, least / seconds};
+    double *const arrays[] = {s->seconds, s->peak, s->stream, s->bound};
+    const bool calm = before.calm && after.calm;
+    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
+        arrays[i][s->count] = calm ? arrays[i][s->calm] : figures[i]; // the first that was not calm makes room
+        if (calm)
+            arrays[i][s->calm] = figures[i];
+    }
+    s->count++;
+    s->calm += calm;
+}
+
+struct pace race_alone(struct racer *racer, struct track *track, double min_time)
+{
+    enum { PATIENCE = 4 }; // times min_time, for calm samples
+    struct samples s = {.count = 0};
+    double timed = 0;
+    struct moment before = probe(track);
+    while (s.count < SAMPLES_MAX) {
+        const bool calm_enough = s.calm >= SAMPLES_MIN && s.calm * 2 >= s.count;
+        if (s.count >= SAMPLES_MIN && timed >= min_time &&
+            (calm_enough || (timed >= PATIENCE * min_time && s.count >= 2 * SAMPLES_MIN)))
+            break;
+        const double time = sample(racer, track, racer->calls);
+        const struct moment after = probe(track);
+        add_sample(&s, track->problem, time, before, after);
+        timed += time * (double)racer->calls;
+        before = after;
+    }
+    const bool enough = s.calm >= SAMPLES_MIN;
+    const size_t n = enough ? s.calm : s.count;
+    return (struct pace){
+        .samples = s.count,
+        .calm = enough ? (double)s.calm / (double)s.count : 0,
+        .seconds = bench_quantile(s.seconds, n, 0.5),
+        .peak = {bench_quantile(s.peak, n, 0.25), bench_quantile(s.peak, n, 0.5), bench_quantile(s.peak, n, 0.75)},
+        .stream = bench_quantile(s.stream, n, 0.5),
+        .bound = bench_quantile(s.bound, n, 0.5),
+    };
+}
+
+struct bench_interval race_pairs(struct racer *first, struct racer *second, struct track *track, size_t pairs)
+{
+    double calm[SAMPLES_MAX], all[SAMPLES_MAX];
+    size_t calm_count = 0, count = 0;
+    struct moment before = probe_core(track);
+    for (; calm_count < pairs && count < 2 * pairs && count < SAMPLES_MAX; count++) {
+        struct racer *const earlier = count % 2 ? second : first, *const later = count % 2 ? first : second;
+        const double one = sample(earlier, track, earlier->calls), two = sample(later, track, later->calls);
+        const struct moment after = probe_core(track);
+        all[count] = count % 2 ? one / two : two / one;
+        if (before.calm && after.calm)
+            calm[calm_count++] = all[count];
+        before = after;
+    }
+    return calm_count == pairs ? bench_bootstrap(calm, pairs) : bench_bootstrap(all, count);
+}
+
+double race_glance(struct racer *racer, struct track *track)
+{
+    double seconds[GLANCES];
+    for (size_t i = 0; i < GLANCES; i++)
+        seconds[i] = sample(racer, track, racer->calls);
+    return bench_quantile(seconds, GLANCES, 0.5);
+}

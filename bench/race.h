@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// bench/race.h - contestants timed on one problem: against the denominators, and against one another.
+#ifndef FOVEA_BENCH_RACE_H
+#define FOVEA_BENCH_RACE_H
+
+#include "bench/contestant.h"
+#include "bench/stats.h"
+
+#include <stdint.h>
+
+/// A contestant that is ready for a problem.
+struct racer {
+    const struct contestant *who;
+    bool packed;
+    void *prepared;
+    uint64_t calls; ///< of a sample: as many as take 200 us
+    double seconds; ///< about what a call takes
+};
+
+/// The problem, and which matrix of its set comes next, whoever takes it.
+struct track {
+    const struct gemm_problem *problem;
+    const struct fovea_executor *executor;
+    const char *isa; ///< whose FMA peak is the denominator
+    size_t next;
+};
+
+/// Prepares a contestant, computes once, and finds how many calls make a sample. False where it cannot do the problem
+/// or is wrong (*error: gemm_problem_check's answer, 0 where it cannot).
+bool racer_start(struct racer *racer, const struct contestant *who, bool packed, struct track *track, double *error);
+void racer_end(struct racer *racer);
+
+/// A racer on its own. Fractions are medians over samples, each with probes before and after it: over the calm ones, in
+/// which no neighbour took a part of the core, if there are enough.
+struct pace {
+    uint64_t samples;
+    double calm;                    ///< the share of calm samples; 0 where there were too few and all count
+    double seconds;                 ///< of a call
+    struct bench_interval peak;     ///< of the FMA peak: quartiles, not an interval of confidence. 0: no probe
+    double stream;                  ///< B's bytes against the read stream; 0 for problems that are not decoding
+    double bound;                   ///< against min(peak, stream), likewise
+};
+struct pace race_alone(struct racer *racer, struct track *track, double min_time);
+
+/// How many times faster the first is than the second: the median over `pairs` interleaved pairs (ABBA), calm ones if
+/// twice as many attempts give that.
+struct bench_interval race_pairs(struct racer *first, struct racer *second, struct track *track, size_t pairs);
+/// Seconds of one call, from a few samples; a first impression.
+double race_glance(struct racer *racer, struct track *track);
+
+#endif

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// bench/shim.cc - Google Benchmark behind bench/shim.h. The only C++ of the project.
+#include "bench/shim.h"
+
+#include <benchmark/benchmark.h>
+
+#include <string>
+#include <vector>
+
+namespace {
+
+// Says nothing: the table is printed by the suites, a line as soon as it is known.
+class SilentReporter : public benchmark::BenchmarkReporter {
+public:
+    bool ReportContext(const Context &) override { return true; }
+    void ReportRuns(const std::vector<Run> &) override {}
+};
+
+// Names as the suites gave them, without the suffixes "/iterations:1/manual_time".
+class PlainNames : public benchmark::JSONReporter {
+public:
+    void ReportRuns(const std::vector<Run> &runs) override
+    {
+        std::vector<Run> plain = runs;
+        for (Run &run : plain) {
+            run.run_name.iterations.clear();
+            run.run_name.time_type.clear();
+        }
+        benchmark::JSONReporter::ReportRuns(plain);
+    }
+};
+
+void run_line(benchmark::State &state, bench_measure *measure, void *arg)
+{
+    bench_result result = {};
+    measure(arg, &result);
+    if (result.error) {
+        state.SkipWithError(result.error);
+        return;
+    }
+    // The calls have been made: one batch reports them, with the time the suite found.
+    while (state.KeepRunningBatch(static_cast<benchmark::IterationCount>(result.calls)))
+        state.SetIterationTime(result.seconds * static_cast<double>(result.calls));
+    for (uint32_t i = 0; i < result.counter_count; i++)
+        state.counters[result.counters[i].name] = result.counters[i].value;
+    if (result.label)
+        state.SetLabel(result.label);
+}
+
+} // namespace
+
+void bench_register(const char *name, bench_measure *measure, void *arg)
+{
+    benchmark::RegisterBenchmark(name, [=](benchmark::State &state) { run_line(state, measure, arg); })
+        ->Iterations(1)
+        ->UseManualTime();
+}
+
+void bench_context(const char *key, const char *value)
+{
+    benchmark::AddCustomContext(key, value);
+}
+
+void bench_run(bool json)
+{
+    char program[] = "fovea bench";
+    char *arguments[] = {program, nullptr};
+    int count = 1;
+    benchmark::Initialize(&count, arguments);
+    SilentReporter silent;
+    PlainNames names;
+    benchmark::BenchmarkReporter *const reporter = json ? static_cast<benchmark::BenchmarkReporter *>(&names) : &silent;
+    benchmark::RunSpecifiedBenchmarks(reporter, ".");
+    benchmark::ClearRegisteredBenchmarks();
+}

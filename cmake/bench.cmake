@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+# The benchmarks: C over Google Benchmark, whose C++ is behind one file. C++ is enabled for that file alone.
+find_package(benchmark QUIET)
+set(FOVEA_BENCH_DEFAULT OFF)
+if(benchmark_FOUND AND PROJECT_IS_TOP_LEVEL AND NOT CMAKE_CROSSCOMPILING)
+    include(CheckLanguage)
+    check_language(CXX)
+    if(CMAKE_CXX_COMPILER)
+        set(FOVEA_BENCH_DEFAULT ON)
+    endif()
+endif()
+option(FOVEA_BUILD_BENCH "Build `fovea bench` (needs Google Benchmark and a C++ compiler)" ${FOVEA_BENCH_DEFAULT})
+if(FOVEA_BUILD_BENCH)
+    find_package(benchmark REQUIRED)
+    find_package(Threads REQUIRED)
+    enable_language(CXX)
+    add_library(fovea_bench_shim STATIC EXCLUDE_FROM_ALL bench/shim.cc)
+    set_target_properties(fovea_bench_shim PROPERTIES CXX_STANDARD 17 CXX_STANDARD_REQUIRED ON CXX_EXTENSIONS OFF)
+    target_include_directories(fovea_bench_shim PRIVATE ${PROJECT_SOURCE_DIR})
+    target_compile_options(fovea_bench_shim PRIVATE -Wall -Wextra -Wpedantic -Wshadow)
+    target_link_libraries(fovea_bench_shim PRIVATE benchmark::benchmark)
+
+    add_library(fovea_bench STATIC EXCLUDE_FROM_ALL
+        bench/clock.c
+        bench/fovea.c
+        bench/gemm.c
+        bench/gemm_shapes.c
+        bench/gemm_table.c
+        bench/memory.c
+        bench/onnx.c
+        bench/peer_blis.c
+        bench/peer_cblas.c
+        bench/peer_libxsmm.c
+        bench/peer_onednn.c
+        bench/peer_onnxruntime.c
+        bench/peer_openblas.c
+        bench/peers.c
+        bench/pool.c
+        bench/probe_fma.c
+        bench/probe_stream.c
+        bench/problem.c
+        bench/race.c
+        bench/stats.c
+        bench/versus.c
+    )
+    target_compile_definitions(fovea_bench PRIVATE _GNU_SOURCE=1) # MADV_HUGEPAGE, memfd_create
+    target_link_libraries(fovea_bench
+        PUBLIC fovea_internal
+        PRIVATE fovea_bench_shim Threads::Threads ${CMAKE_DL_LIBS} m)
+endif()
