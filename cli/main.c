@@ -10,6 +10,7 @@ static const struct {
 } commands[] = {
     {"info", "what this machine has, which kernels were chosen, and why not the others", cli_info},
     {"verify", "compare every kernel of this CPU with the scalar path, bit for bit", cli_verify},
+    {"bench", "how near the kernels come to what this machine can do, and to other libraries", cli_bench},
     {"run", "run a model: fovea run g2p hello transformer attention", cli_run},
 };
 

@@ -1,15 +1,31 @@
 # SPDX-License-Identifier: Apache-2.0
 # Adapters from other libraries' threads to struct fovea_executor, each a library of its own: the core links none.
 option(FOVEA_WITH_PTHREADPOOL "Build libfovea_pthreadpool (needs pthreadpool.h and libpthreadpool)" OFF)
+option(FOVEA_WITH_OPENMP "Build libfovea_openmp (needs a compiler with OpenMP)" OFF)
+set(FOVEA_ADAPTERS)
+
+# libfovea_NAME from adapters/NAME.c and include/fovea/NAME.h.
+macro(fovea_adapter name)
+    list(APPEND FOVEA_ADAPTERS ${name})
+    add_library(fovea_${name} adapters/${name}.c)
+    add_library(fovea::${name} ALIAS fovea_${name})
+    set_target_properties(fovea_${name} PROPERTIES
+        EXPORT_NAME ${name} POSITION_INDEPENDENT_CODE ON VERSION ${PROJECT_VERSION} SOVERSION 0)
+    target_link_libraries(fovea_${name} PRIVATE $<BUILD_INTERFACE:fovea_flags> PUBLIC fovea)
+endmacro()
+
 if(FOVEA_WITH_PTHREADPOOL)
     find_path(FOVEA_PTHREADPOOL_INCLUDE pthreadpool.h REQUIRED)
     find_library(FOVEA_PTHREADPOOL_LIBRARY pthreadpool REQUIRED)
-    add_library(fovea_pthreadpool adapters/pthreadpool.c)
-    add_library(fovea::pthreadpool ALIAS fovea_pthreadpool)
-    set_target_properties(fovea_pthreadpool PROPERTIES
-        EXPORT_NAME pthreadpool POSITION_INDEPENDENT_CODE ON VERSION ${PROJECT_VERSION} SOVERSION 0)
+    fovea_adapter(pthreadpool)
     target_include_directories(fovea_pthreadpool PUBLIC ${FOVEA_PTHREADPOOL_INCLUDE})
-    target_link_libraries(fovea_pthreadpool
-        PRIVATE $<BUILD_INTERFACE:fovea_flags>
-        PUBLIC fovea ${FOVEA_PTHREADPOOL_LIBRARY})
+    target_link_libraries(fovea_pthreadpool PUBLIC ${FOVEA_PTHREADPOOL_LIBRARY})
+endif()
+if(FOVEA_WITH_OPENMP)
+    find_package(OpenMP REQUIRED COMPONENTS C)
+    fovea_adapter(openmp)
+    target_link_libraries(fovea_openmp PRIVATE $<BUILD_INTERFACE:OpenMP::OpenMP_C>)
+    if(NOT BUILD_SHARED_LIBS) # what is installed names the runtime that the compiler of the adapter calls
+        target_link_libraries(fovea_openmp INTERFACE "$<INSTALL_INTERFACE:${OpenMP_C_LIB_NAMES}>")
+    endif()
 endif()

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The fovea program. It links the internal library: fovea verify needs every kernel, not only those in use.
 add_executable(fovea_cli
+    cli/bench.c
     cli/common.c
     cli/g2p.c
     cli/g2p_dictionary.c
@@ -13,3 +14,10 @@ add_executable(fovea_cli
 )
 set_target_properties(fovea_cli PROPERTIES OUTPUT_NAME fovea)
 target_link_libraries(fovea_cli PRIVATE fovea_checks fovea_internal fovea_flags m)
+include(cmake/bench.cmake)
+if(FOVEA_BUILD_BENCH)
+    # Linked by the C driver, with the flags of C (a sanitizer's, say); CMake adds the C++ runtime.
+    set_target_properties(fovea_cli PROPERTIES LINKER_LANGUAGE C)
+    target_compile_definitions(fovea_cli PRIVATE FOVEA_HAVE_BENCH=1)
+    target_link_libraries(fovea_cli PRIVATE fovea_bench)
+endif()

@@ -16,6 +16,8 @@ set(FOVEA_STEMS_COMMON # every ISA has these
     pack_b_f32
     pack_bt_f32
     relu_f32
+    rmsnorm_f32
+    silu_f32
     sin_f32
     softmax_f32
     tanh_f32
@@ -23,13 +25,14 @@ set(FOVEA_STEMS_COMMON # every ISA has these
 )
 set(FOVEA_STEMS_SCALAR gemm_f32_4x16)
 set(FOVEA_STEMS_AVX2 gemm_f32_6x16)
-set(FOVEA_STEMS_AVX512 gemm_f32_6x64 gemm_f32_8x48)
+set(FOVEA_STEMS_AVX512 gemm_f32_6x64 gemm_f32_9x48)
 set(FOVEA_STEMS_NEON gemm_f32_6x16)
 
 set(FOVEA_FILES_DISPATCH
     dispatch/cache.c
     dispatch/cpu.c
     dispatch/engine.c
+    dispatch/pages.c
     dispatch/resolve.c
 )
 set(FOVEA_FILES_OPS
@@ -39,6 +42,8 @@ set(FOVEA_FILES_OPS
     ops/check.c
     ops/executor.c
     ops/gemm.c
+    ops/gemm_area.c
+    ops/gemm_grid.c
     ops/gemm_plan.c
     ops/kv_cache.c
     ops/once.c

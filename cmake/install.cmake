@@ -6,12 +6,12 @@ install(TARGETS fovea EXPORT fovea-targets
     LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT Runtime NAMELINK_COMPONENT Development
     ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT Development)
 install(DIRECTORY include/fovea DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT Development
-    FILES_MATCHING PATTERN "*.h" PATTERN "pthreadpool.h" EXCLUDE)
-if(FOVEA_WITH_PTHREADPOOL)
-    install(TARGETS fovea_pthreadpool EXPORT fovea-targets
+    FILES_MATCHING PATTERN "*.h" REGEX "/(openmp|pthreadpool)\\.h$" EXCLUDE)
+foreach(adapter IN LISTS FOVEA_ADAPTERS)
+    install(TARGETS fovea_${adapter} EXPORT fovea-targets
         LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
-    install(FILES include/fovea/pthreadpool.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/fovea)
-endif()
+    install(FILES include/fovea/${adapter}.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/fovea)
+endforeach()
 if(FOVEA_BUILD_CLI)
     install(TARGETS fovea_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT Tools)
     install(FILES examples/g2p/g2p.safetensors examples/g2p/MODEL_CARD.md examples/g2p/NOTICE

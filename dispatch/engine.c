@@ -130,21 +130,24 @@ static uint32_t clamp(uint32_t value, uint32_t low, uint32_t high)
     return value < low ? low : value > high ? high : value;
 }
 
-// Block sizes after Low et al. (TOMS 2016), relaxed for wide tiles: a B panel streams from L2 at the bandwidth every
-// measured core sustains, so kc is not held to L1; A's mc x kc block takes 3/8 of L2 and B's panels the rest.
-static struct fovea_blocking default_blocking(const struct fovea_machine *machine)
+// Block sizes for a tile of nr columns. A wide one (AVX-512) streams B from L2 and wants long k blocks, two groups of
+// strips in L2 (one computed, one prefetched); a narrow one keeps its panel of B in half of L1. A's chunk of mc rows
+// takes 3/8 of L2.
+static struct fovea_blocking default_blocking(const struct fovea_machine *machine, uint32_t nr)
 {
+    const uint32_t floats1 = machine->l1d_bytes / (uint32_t)sizeof(float);
+    const uint32_t floats2 = machine->l2_bytes / (uint32_t)sizeof(float);
     struct fovea_blocking b;
-    b.kc = machine->l2_bytes >= 1u << 20 ? 384 : 256;
-    b.mc = clamp(machine->l2_bytes / 8 * 3 / (b.kc * (uint32_t)sizeof(float)) / 48 * 48, 48, 480);
-    b.nc = 1024;
+    b.kc = nr > 16 ? clamp(floats2 / 256, 256, 1024) : clamp(floats1 / 2 / nr, 128, 512);
+    b.mc = clamp(floats2 / 8 * 3 / b.kc / 18 * 18, 54, 480);
+    b.nc = nr;
     return b;
 }
 
 static enum fovea_status set_blocking(struct fovea_engine *engine, const struct fovea_engine_options *options)
 {
     struct fovea_blocking *const b = &engine->kernels.blocking;
-    *b = default_blocking(&engine->machine);
+    *b = default_blocking(&engine->machine, engine->kernels.gemm.nr);
     const struct fovea_tiling *const t = options->tiling;
     if (!t)
         return FOVEA_OK;
@@ -182,11 +185,10 @@ static enum fovea_status fill(struct fovea_engine *engine, const struct fovea_en
     enum fovea_status status = cap_isa(engine, options);
     if (!status)
         status = pin_and_exclude(engine, options);
-    if (!status)
-        status = set_blocking(engine, options);
     if (!status) {
         fovea_resolve(&engine->choice, &engine->kernels);
         engine->kernels.cpu = engine->choice.allowed;
+        status = set_blocking(engine, options);
     }
     return status;
 }

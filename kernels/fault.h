@@ -39,7 +39,7 @@
     X(24, ROW_TAIL_UNMASKED, "lanes past the end of a row take part in its sum")                                       \
     X(25, ROW_ALL_HIDDEN, "a row of -inf subtracts -inf from itself")                                                  \
     X(26, LAYERNORM_ONE_PASS, "the variance is E[x^2] - E[x]^2")                                                       \
-    X(27, LAYERNORM_EPS_OUTSIDE, "eps is added to the root")                                                           \
+    X(27, NORM_EPS_OUTSIDE, "eps is added to the root")                                                                \
     X(28, ATTENTION_MAX_TAKES_NAN, "the maximum of scores may become NaN")                                             \
     X(29, ATTENTION_SCALE_FOLDED, "log2(e) is folded into the scores by an fma")                                       \
     X(30, ATTENTION_BIAS_INF_SEEN, "a bias of -inf does not hide its key")                                             \
@@ -56,7 +56,11 @@
     X(41, MERGE_EMPTY_MIXED, "an empty state is merged like any other")                                                \
     X(42, MERGE_OPERANDS_SWAPPED, "the other product of a merge is the fused one")                                     \
     X(43, FINISH_MINUS_ZERO, "an output of -0 stays -0")                                                               \
-    X(44, FINISH_STORES_PAST_N, "the last vector of the log-sum-exps is stored whole")
+    X(44, FINISH_STORES_PAST_N, "the last vector of the log-sum-exps is stored whole")                                 \
+    X(45, SILU_SIGN, "silu divides by 1 + exp(x)")                                                                     \
+    X(46, GATED_SWAPPED, "the activation is the value's, not the gate's")                                              \
+    X(47, GATED_READS_PAST_2N, "the second vector of pairs is loaded whole")                                           \
+    X(48, RMSNORM_MEAN, "rmsnorm subtracts the mean")
 
 enum fovea_fault {
 #define FOVEA_FAULT_NUMBER(number, name, what) FOVEA_FAULT_##name = number,

@@ -63,6 +63,9 @@ struct fovea_gemm_tile {
     ptrdiff_t c_row;
     const float *scale; ///< RESCALE only: round16(n) readable elements
     enum fovea_gemm_mode mode;
+    const float *ahead;     ///< a hint: memory that tiles to come will read, or NULL. Step p of this tile prefetches
+    ptrdiff_t ahead_step;   ///< the line of ahead[p * ahead_step] and, where ahead_panel is not 0, those of
+    ptrdiff_t ahead_panel;  ///< ahead[p * ahead_step + j * ahead_panel] for each further panel j of the tile
 };
 typedef void fovea_gemm_fn(const struct fovea_gemm_tile *tile);
 
@@ -76,22 +79,27 @@ typedef void fovea_transpose_fn(size_t rows, size_t cols, const float *src, ptrd
                                 ptrdiff_t ld_dst);
 
 /// Activations a GEMM epilogue may apply (values are those of the public enum fovea_activation).
-enum { FOVEA_ACT_NONE, FOVEA_ACT_RELU, FOVEA_ACT_GELU, FOVEA_ACT_GELU_TANH, FOVEA_ACT_TANH };
+enum { FOVEA_ACT_NONE, FOVEA_ACT_RELU, FOVEA_ACT_GELU, FOVEA_ACT_GELU_TANH, FOVEA_ACT_TANH, FOVEA_ACT_SILU };
 
 /// The end of a GEMM on an m x n block, in this order, an absent term being no operation:
 ///     v = alpha * acc (alpha != 1); v = fma(beta, C, v) (beta != 0); v + bias[j]; act(v); v + residual[i,j]; C = v
 /// acc may be C itself where beta = 0. residual may be C itself where acc is not.
+///
+/// Gated, beta = 0: acc and bias have 2n columns, in pairs of a gate and a value, g = 2j and u = 2j + 1:
+///     v = act(alpha * acc[g] + bias[g]) * (alpha * acc[u] + bias[u]); v + residual[i,j]; C = v
+/// acc and C do not overlap then.
 struct fovea_gemm_epilogue {
-    size_t m, n;
+    size_t m, n; ///< of C
     const float *acc;
     ptrdiff_t acc_row;
     float *c;
     ptrdiff_t c_row;
     float alpha, beta;
-    const float *bias; ///< n elements, or NULL
+    const float *bias; ///< n elements (gated: 2n), or NULL
     const float *residual; ///< or NULL
     ptrdiff_t residual_row;
     uint32_t act; ///< FOVEA_ACT_*
+    uint32_t gated; ///< 0 or 1
 };
 typedef void fovea_epilogue_fn(const struct fovea_gemm_epilogue *epilogue);
 
@@ -101,7 +109,7 @@ typedef void fovea_epilogue_fn(const struct fovea_gemm_epilogue *epilogue);
 typedef void fovea_unary_fn(size_t n, const float *x, float *y);
 /// z[i] = f(x[i], y[i]). z may be x or y.
 typedef void fovea_binary_fn(size_t n, const float *x, const float *y, float *z);
-/// One row of LayerNorm; gamma and beta may each be NULL. y may be x.
+/// One row of LayerNorm or RMSNorm; gamma and beta may each be NULL. y may be x.
 typedef void fovea_norm_fn(size_t n, float eps, const float *x, const float *gamma, const float *beta, float *y);
 
 // ---- Attention -------------------------------------------------------------------------------------------------

@@ -74,4 +74,4 @@ static void run_task(const void *plan, const void *args, void *shared, void *scr
     walk(plan, args, shared, scratch, phase, task);
 }
 
-const struct fovea_operator fovea_composite_operator = {count_tasks, run_task};
+const struct fovea_operator fovea_composite_operator = {count_tasks, run_task, NULL};

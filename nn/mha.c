@@ -120,7 +120,7 @@ static void append_task(const void *plan, const void *call, void *shared, void *
     fovea_kv_append(c, b, args->position, args->kv_len, args->key + first * k.row, k, args->value + first * v.row, v);
 }
 
-const struct fovea_operator fovea_mha_append_operator = {append_tasks, append_task};
+const struct fovea_operator fovea_mha_append_operator = {append_tasks, append_task, NULL};
 
 static enum fovea_status check_cache(const struct mha_plan *plan, const struct fovea_mha_args *args)
 {

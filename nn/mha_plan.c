@@ -92,10 +92,6 @@ static enum fovea_status plan_linear(const struct fovea_engine *engine, struct m
     const enum fovea_status status = fovea_gemm_plan(engine, &gemm, (char *)plan + plan_offset[part]);
     FOVEA_REQUIRE(!status, status, why, "mha: projection %s [%zu, %zu] for %zu rows: %s",
                   part == MHA_O ? "o" : names[part], outputs, inputs, gemm.m, fovea_status_string(status));
-    // Three projections run side by side: their tasks are counted together.
-    const struct fovea_gemm_grid grid = fovea_gemm_grid((const void *)((char *)plan + plan_offset[part]), gemm.m);
-    FOVEA_REQUIRE(grid.row_blocks <= UINT32_MAX / 4 && grid.strips <= UINT32_MAX / 4 / (grid.row_blocks + 1),
-                  FOVEA_ERR_OVERFLOW, why, "mha: more tasks than 32 bits count");
     return FOVEA_OK;
 }
 

@@ -139,7 +139,7 @@ static void run_task(const void *plan, const void *args, void *shared, void *scr
     }
 }
 
-const struct fovea_operator fovea_attention_operator = {count_tasks, run_task};
+const struct fovea_operator fovea_attention_operator = {count_tasks, run_task, NULL};
 
 static enum fovea_status check_args(const struct fovea_attention_layout *plan, const struct fovea_attention_args *args)
 {

@@ -37,10 +37,14 @@ enum fovea_status fovea_run(const struct fovea_operator *op, const void *plan, c
         FOVEA_CHECK(executor->parallel_for != NULL, FOVEA_ERR_NULL);
         FOVEA_CHECK(executor->workers >= 1, FOVEA_ERR_VALUE);
     }
+    const bool serial = executor == NULL || executor->workers == 1;
+    if (serial && op->whole != NULL && op->whole(plan, args, shared, scratch)) {
+        return FOVEA_OK;
+    }
     for (uint32_t index = 0; index < work->phases; index++) {
         struct phase phase = {op, plan, args, shared, scratch, work->scratch_bytes, index};
         const uint32_t count = op->tasks(plan, args, index);
-        if (executor != NULL && executor->workers > 1 && count > 1) {
+        if (!serial && count > 1) {
             executor->parallel_for(executor->state, count, run_task, &phase);
             continue;
         }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ops/gemm.h - what a GEMM plan holds, and how it cuts C into tasks.
+// ops/gemm.h - what a GEMM plan holds, how it cuts C into tasks, and the loops over one area of C.
 #ifndef FOVEA_OPS_GEMM_H
 #define FOVEA_OPS_GEMM_H
 
@@ -7,37 +7,96 @@
 #include "kernels/kernel.h"
 #include "ops/run.h"
 
-/// The plan behind fovea_gemm_plan. kc, mc and nr are clamped to the problem.
+/// A length cut into `count` parts of `size` or size + 1, the `longer` longer ones first: 20 rows are 7 + 7 + 6.
+struct fovea_cut {
+    size_t count, size, longer;
+};
+
+static inline struct fovea_cut fovea_cut(size_t length, size_t most)
+{
+    const size_t count = fovea_ceil_div(length, most);
+    return (struct fovea_cut){count, count != 0 ? length / count : 0, count != 0 ? length % count : 0};
+}
+
+static inline size_t fovea_cut_begin(const struct fovea_cut *cut, size_t part)
+{
+    return cut->size * part + fovea_min(part, cut->longer);
+}
+
+/// How one call cuts C: entries of the batch, or blocks of rows times groups of strips of each. Depends on m, never on
+/// the executor.
+struct fovea_gemm_grid {
+    struct fovea_cut batch;  ///< the batch into parts; longer than one only where an entry is one block
+    struct fovea_cut rows;   ///< m into blocks
+    struct fovea_cut groups; ///< the plan's strips into groups, each a task with each block of rows
+    bool copy_a;             ///< A is copied into rows that do not alias: all of it in phase 0
+    bool pack_b;             ///< natural B is packed rather than read in place:
+    bool share_b;            ///< all of it in phase 0, otherwise by the task that needs it
+};
+
+/// The plan behind fovea_gemm_plan.
 struct fovea_gemm_layout {
     struct fovea_work work;
     const struct fovea_kernels *kernels;
     struct fovea_gemm_desc desc;
-    size_t k;        ///< k steps to do: desc.k, or 0 where alpha is 0
-    size_t kc;       ///< k steps of a block, at most
-    size_t mc;       ///< rows of a task, at most
-    size_t nr;       ///< columns of a strip, at most; a multiple of 16
-    size_t nc;       ///< columns of a task, at most; a multiple of nr
-    bool turn_a;     ///< phase 0 turns A, stored k x m, into rows of k
-    bool detour;     ///< acc is kept in scratch: C or the residual is read at the end
-    size_t b_offset; ///< of B's panels in shared, in floats, behind A
+    size_t k;                    ///< k steps to do: desc.k, or 0 where alpha is 0
+    struct fovea_cut blocks;     ///< of k; one of no steps where k is 0
+    size_t kc;                   ///< k steps of the longest
+    struct fovea_cut strips;     ///< of panels of 16 columns, each what a micro-kernel takes at once
+    size_t mr;                   ///< rows of a tile
+    size_t group;                ///< strips that stay in L2 while the rows of a chunk pass
+    size_t chunk;                ///< rows that pass before the next group of strips
+    bool aliases;                ///< A is transposed, or its rows meet in few sets of L1: tall calls copy it
+    bool detour;                 ///< acc is kept in scratch: C or the residual is read at the end
+    size_t a_room, b_room;       ///< in scratch, in floats, behind acc
+    size_t b_offset;             ///< of B's panels in shared, in floats, behind A
+    struct fovea_gemm_grid grid; ///< for desc.m rows
 };
 
-/// How one call cuts C: blocks of rows times groups of strips. Depends on m, never on the executor.
-struct fovea_gemm_grid {
-    size_t m;
-    size_t row_blocks;
-    size_t strips;    ///< each whole panels of 16 columns, at most nr
-    size_t groups;    ///< of strips
-    bool share_b;     ///< several blocks of rows read B: phase 0 packs it into shared
-    bool pack_strips; ///< otherwise, where B is not packed: a task packs strip by strip rather than read natural rows
+/// Rows x strips of one C, and where its operands come from.
+struct fovea_gemm_area {
+    const struct fovea_gemm_layout *plan;
+    const float *a;
+    const void *b;
+    float *c;
+    const float *bias, *residual;
+    size_t row, rows;      ///< of C
+    size_t strip, strips;  ///< of the plan's
+    const float *a_copy;   ///< all of A as rows of fovea_gemm_pitch(k), or NULL
+    const float *b_panels; ///< all of B packed, or NULL
+    float *a_room;         ///< chunk x fovea_gemm_pitch(kc) floats, or NULL: A is read where it lies
+    float *b_room;         ///< a group x kc floats; used where pack_b, and for a partial panel of a natural B
+    bool pack_b;           ///< B is packed into b_room rather than read in place
+    bool keep_b;           ///< b_room holds all strips of a k block: they are packed once, not for each chunk of rows
+    float *acc;            ///< where the plan takes the detour: of a tile (one k block), or rows x columns of the area
 };
 
 extern const struct fovea_operator fovea_gemm_operator;
 
-struct fovea_gemm_grid fovea_gemm_grid(const struct fovea_gemm_layout *plan, size_t m);
+/// Computes an area of C (ops/gemm_area.c).
+void fovea_gemm_area(const struct fovea_gemm_area *area);
+/// Copies `count` rows of `steps` elements of op(A), the first at a, to dst, rows of `pitch` floats.
+void fovea_gemm_copy_a(const struct fovea_gemm_layout *plan, const float *a, size_t steps, size_t count, float *dst,
+                       size_t pitch);
 
-/// Tasks of a phase for m rows.
-uint32_t fovea_gemm_count(const struct fovea_gemm_layout *plan, size_t m, uint32_t phase);
+/// Columns of the widest strip, whole panels.
+static inline size_t fovea_gemm_columns(const struct fovea_gemm_layout *plan)
+{
+    return (plan->strips.size + (plan->strips.longer != 0)) * FOVEA_PANEL;
+}
+
+/// How m rows are cut, and the tasks of a phase (ops/gemm_grid.c).
+struct fovea_gemm_grid fovea_gemm_grid(const struct fovea_gemm_layout *plan, size_t m);
+/// Floats of acc that the area of any task needs.
+size_t fovea_gemm_acc(const struct fovea_gemm_layout *plan);
+uint32_t fovea_gemm_count(const struct fovea_gemm_layout *plan, const struct fovea_gemm_grid *grid, size_t m,
+                          uint32_t phase);
+
+/// Floats from row to row of a copy of k columns of A: an odd number of cache lines, so that rows spread over all sets.
+static inline size_t fovea_gemm_pitch(size_t k)
+{
+    return (fovea_ceil_div(k, FOVEA_PANEL) | 1) * FOVEA_PANEL;
+}
 
 /// Rows of A or columns of B that a task of phase 0 prepares: whole panels, about 64 K elements, some 10 us.
 static inline size_t fovea_gemm_group(size_t k)

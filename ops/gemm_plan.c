@@ -5,15 +5,11 @@
 #include "ops/gemm.h"
 #include <math.h>
 
-// What a task should at least do, in k steps of one element of C (where C has that much): 2^20 are about 8 us on a
-// core of 130 G steps/s, far above what handing out a task costs. The end of an element is worth some 16 steps.
-enum { TASK_STEPS = 1 << 20, ELEMENT_STEPS = 16 };
-// Natural rows of B are read in place by fewer row tiles than this; from then on packing a strip pays.
-enum { NATURAL_TILES = 3 };
-// A transposed A of at most this many elements stays in the L1 cache and is read as it lies; a larger one is turned
-// into rows first. On 512x768x768 and 1024x1024x1024 (AVX-512, one thread) that ran at 67 to 76 % of the speed of the
-// micro-kernel alone; as it lies at 32 to 53 %; in panels of 16 rows (tiles of 6 + 5 + 5) at 57 to 66 %.
-enum { NATURAL_A = 4096 };
+// Rows that pass a strip of B before it is packed once more, where there is no room to keep it: packing costs what 4 to
+// 8 rows cost.
+enum { REPACK_ROWS = 512 };
+// An L1 set holds 8 lines (Intel, to Cascade Lake) and B passes through, so a tile of A may put this many rows in one.
+enum { ROWS_OF_A_SET = 5, SETS = 64 };
 
 static size_t clamp(size_t value, size_t low, size_t high)
 {
@@ -25,33 +21,16 @@ static size_t panels_of(size_t columns)
     return fovea_ceil_div(columns, FOVEA_PANEL);
 }
 
-struct fovea_gemm_grid fovea_gemm_grid(const struct fovea_gemm_layout *plan, size_t m)
+// True where the rows of a tile of A, lda floats apart, meet in few sets of L1: reading them in place then misses at
+// every step (1024 cubes: 77 % of the peak in place, 97 % copied).
+static bool rows_alias(size_t lda, size_t mr)
 {
-    const size_t mr = plan->kernels->gemm.mr;
-    struct fovea_gemm_grid grid = {.m = m};
-    if (m == 0 || plan->desc.n == 0) {
-        return grid;
+    uint8_t lines[SETS] = {0}, most = 0;
+    for (size_t i = 0; i < mr; i++) {
+        uint8_t *const set = &lines[i * lda / FOVEA_PANEL % SETS];
+        most = ++*set > most ? *set : most;
     }
-    grid.row_blocks = fovea_ceil_div(m, plan->mc);
-    grid.strips = fovea_ceil_div(panels_of(plan->desc.n), plan->nr / FOVEA_PANEL);
-    const size_t rows = fovea_ceil_div(m, grid.row_blocks);
-    const size_t enough = TASK_STEPS / (plan->k + ELEMENT_STEPS) / (rows * plan->nr);
-    grid.groups = fovea_ceil_div(grid.strips, clamp(enough, 1, plan->nc / plan->nr));
-    const bool natural = !plan->desc.b_packed && plan->k != 0;
-    grid.share_b = natural && grid.row_blocks > 1;
-    grid.pack_strips = plan->desc.trans_b == FOVEA_TRANS || m >= NATURAL_TILES * mr;
-    return grid;
-}
-
-uint32_t fovea_gemm_count(const struct fovea_gemm_layout *plan, size_t m, uint32_t phase)
-{
-    const struct fovea_gemm_grid grid = fovea_gemm_grid(plan, m);
-    if (phase + 1 == plan->work.phases) {
-        return (uint32_t)(grid.row_blocks * grid.groups);
-    }
-    const size_t group = fovea_gemm_group(plan->k);
-    return (uint32_t)((plan->turn_a ? fovea_ceil_div(m, group) : 0) +
-                      (grid.share_b ? fovea_ceil_div(plan->desc.n, group) : 0));
+    return most > ROWS_OF_A_SET;
 }
 
 // The sizes of one stored matrix. `name` is the letter of its leading dimension, as in lda.
@@ -73,7 +52,7 @@ static enum fovea_status check_desc(const struct fovea_gemm_desc *d, const struc
                   (unsigned)d->b_packed);
     FOVEA_REQUIRE(d->b_packed || d->trans_b <= FOVEA_TRANS, FOVEA_ERR_ENUM, why, "gemm: trans_b is %u",
                   (unsigned)d->trans_b);
-    FOVEA_REQUIRE(d->activation <= FOVEA_ACTIVATION_TANH, FOVEA_ERR_ENUM, why, "gemm: activation is %u",
+    FOVEA_REQUIRE(d->activation <= FOVEA_ACTIVATION_SILU, FOVEA_ERR_ENUM, why, "gemm: activation is %u",
                   (unsigned)d->activation);
     FOVEA_REQUIRE(d->residual <= 1, FOVEA_ERR_ENUM, why, "gemm: residual is %u, neither 0 nor 1",
                   (unsigned)d->residual);
@@ -93,37 +72,60 @@ static enum fovea_status check_desc(const struct fovea_gemm_desc *d, const struc
     } else {
         FOVEA_TRY(check_matrix('b', d->k, d->n, d->ldb, why));
     }
-    FOVEA_TRY(check_matrix('c', d->m, d->n, d->ldc, why));
-    return d->residual ? check_matrix('r', d->m, d->n, d->ldr, why) : FOVEA_OK;
+    FOVEA_REQUIRE(d->gated <= 1, FOVEA_ERR_ENUM, why, "gemm: gated is %u, neither 0 nor 1", (unsigned)d->gated);
+    FOVEA_REQUIRE(!d->gated || d->n % 2 == 0, FOVEA_ERR_SHAPE, why, "gemm: gated needs pairs, n is %zu", d->n);
+    FOVEA_REQUIRE(!d->gated || d->beta == 0, FOVEA_ERR_VALUE, why, "gemm: gated needs beta 0");
+    const size_t columns = d->gated ? d->n / 2 : d->n;
+    FOVEA_TRY(check_matrix('c', d->m, columns, d->ldc, why));
+    FOVEA_TRY(d->residual ? check_matrix('r', d->m, columns, d->ldr, why) : FOVEA_OK);
+    const size_t strides[] = {d->batch_a, d->batch_b, d->batch_c, d->batch_r};
+    for (size_t i = 0; i < sizeof strides / sizeof *strides; i++) {
+        size_t bytes = 0;
+        FOVEA_REQUIRE(fovea_mul(strides[i], sizeof(float), &bytes) && fovea_mul(bytes, d->batch, &bytes),
+                      FOVEA_ERR_OVERFLOW, why, "gemm: %zu entries %zu floats apart do not fit in memory", d->batch,
+                      strides[i]);
+    }
+    size_t entry = 0;
+    FOVEA_REQUIRE(d->batch <= 1 || (fovea_extent(d->m, columns, d->ldc, &entry) && d->batch_c >= entry / sizeof(float)),
+                  FOVEA_ERR_STRIDE, why, "gemm: entries of C, %zu floats apart, overlap", d->batch_c);
+    FOVEA_REQUIRE(!d->b_packed || d->batch_b % FOVEA_PANEL == 0, FOVEA_ERR_STRIDE, why,
+                  "gemm: blobs %zu floats apart are not 64-byte aligned", d->batch_b);
+    return FOVEA_OK;
 }
 
-// Bytes of `lines` lines of k floats packed in panels, added to *total.
-static bool add_panels(size_t lines, size_t k, size_t *total)
+// *total += lines * length floats, in bytes.
+static bool add_floats(size_t lines, size_t length, size_t *total)
 {
     size_t bytes = 0;
-    return fovea_add(lines, FOVEA_PANEL - 1, &bytes) &&
-           fovea_mul(bytes / FOVEA_PANEL * FOVEA_PANEL * sizeof(float), k, &bytes) && fovea_add(*total, bytes, total);
+    return fovea_mul(lines, length, &bytes) && fovea_mul(bytes, sizeof(float), &bytes) &&
+           fovea_add(*total, bytes, total);
 }
 
 static enum fovea_status measure_work(struct fovea_gemm_layout *plan, const struct fovea_why *why)
 {
     const struct fovea_gemm_desc *const d = &plan->desc;
-    const struct fovea_gemm_grid grid = fovea_gemm_grid(plan, d->m);
-    size_t shared = 0, tasks = 0;
-    bool fits = !plan->turn_a || add_panels(d->m, plan->k, &shared);
+    const struct fovea_gemm_grid *const grid = &plan->grid;
+    const bool alone = d->batch == 1, natural = !d->b_packed && plan->k != 0 && d->n != 0;
+    size_t shared = 0, tasks = 0, scratch = 0;
+    bool fits = !(grid->copy_a && alone) || add_floats(d->m, fovea_gemm_pitch(plan->k), &shared);
     plan->b_offset = shared / sizeof(float);
-    fits = fits && (!grid.share_b || add_panels(d->n, plan->k, &shared));
+    fits = fits && (!grid->share_b || add_floats(panels_of(d->n) * FOVEA_PANEL, plan->k, &shared));
+    // Fewer rows make other tasks, but never more than rows x strips; preparing has at most one task for each panel.
+    fits = fits && fovea_mul(d->batch, fovea_ceil_div(d->m, plan->mr), &tasks) &&
+           fovea_mul(tasks, plan->strips.count, &tasks);
     FOVEA_REQUIRE(fits, FOVEA_ERR_OVERFLOW, why, "gemm: packed operands do not fit in memory");
-    // Fewer rows make other tasks, but never more than blocks x strips; preparing has at most one task for each panel.
-    FOVEA_REQUIRE(fovea_mul(grid.row_blocks, grid.strips, &tasks) && tasks <= UINT32_MAX / 2 &&
-                      panels_of(d->m) <= UINT32_MAX / 2 && panels_of(d->n) <= UINT32_MAX / 2,
-                  FOVEA_ERR_OVERFLOW, why, "gemm: more tasks than 32 bits count");
-
-    const size_t strip = d->b_packed ? 0 : plan->kc * plan->nr;
-    const size_t acc_rows = plan->k <= plan->kc ? plan->kernels->gemm.mr : fovea_min(plan->mc, d->m);
-    const size_t acc = plan->detour ? acc_rows * plan->nr : 0;
-    plan->work = (struct fovea_work){
-        .shared_bytes = shared, .scratch_bytes = (strip + acc) * sizeof(float), .phases = shared != 0 ? 2 : 1};
+    const uint32_t most = UINT32_MAX / 8; // a composite adds up those of several
+    FOVEA_REQUIRE(tasks <= most && panels_of(d->m) <= most && panels_of(d->n) <= most, FOVEA_ERR_OVERFLOW, why,
+                  "gemm: more tasks than 32 bits count");
+    plan->a_room = fovea_round_up(fovea_gemm_acc(plan), FOVEA_PANEL);
+    scratch = plan->a_room * sizeof(float);
+    fits = !(grid->copy_a && !alone) || add_floats(plan->chunk, fovea_gemm_pitch(plan->kc), &scratch);
+    plan->b_room = scratch / sizeof(float);
+    if (natural && (d->trans_b == FOVEA_TRANS || grid->pack_b || d->n % FOVEA_PANEL != 0)) {
+        fits = fits && add_floats(plan->group * fovea_gemm_columns(plan), plan->kc, &scratch);
+    }
+    FOVEA_REQUIRE(fits, FOVEA_ERR_OVERFLOW, why, "gemm: work memory does not fit");
+    plan->work = (struct fovea_work){.shared_bytes = shared, .scratch_bytes = scratch, .phases = shared != 0 ? 2 : 1};
     return FOVEA_OK;
 }
 
@@ -134,18 +136,24 @@ static enum fovea_status make_plan(const struct fovea_engine *engine, const stru
     FOVEA_TRY(check_desc(desc, why));
     const struct fovea_kernels *const kernels = fovea_engine_kernels(engine);
     const struct fovea_blocking *const blocking = &kernels->blocking;
-    const size_t k = desc->alpha == 0 ? 0 : desc->k, nr = kernels->gemm.nr;
+    const size_t k = desc->alpha == 0 ? 0 : desc->k, mr = kernels->gemm.mr, nr = kernels->gemm.nr;
+    const size_t kc = clamp(blocking->kc, 1, k > 1 ? k : 1);
     *plan = (struct fovea_gemm_layout){
         .kernels = kernels,
         .desc = *desc,
         .k = k,
-        .kc = clamp(blocking->kc, 1, k > 1 ? k : 1),
-        .mc = clamp(blocking->mc, 1, desc->m > 1 ? desc->m : 1),
-        .nr = clamp(panels_of(desc->n), 1, nr / FOVEA_PANEL) * FOVEA_PANEL,
-        .turn_a = desc->trans_a == FOVEA_TRANS && desc->n > nr && k != 0 && desc->m > NATURAL_A / k,
-        .detour = desc->beta != 0 || desc->residual,
+        .blocks = k != 0 ? fovea_cut(k, kc) : (struct fovea_cut){.count = 1},
+        .kc = k != 0 ? fovea_ceil_div(k, fovea_ceil_div(k, kc)) : 0,
+        .strips = fovea_cut(panels_of(desc->n), nr / FOVEA_PANEL),
+        .mr = mr,
+        .aliases =
+            k != 0 && desc->n >= 2 * nr && (desc->trans_a == FOVEA_TRANS || (desc->m > 1 && rows_alias(desc->lda, mr))),
+        .detour = desc->beta != 0 || desc->residual || desc->gated,
     };
-    plan->nc = fovea_ceil_div(clamp(blocking->nc, 1, desc->n > 1 ? desc->n : 1), plan->nr) * plan->nr;
+    plan->grid = fovea_gemm_grid(plan, desc->m);
+    plan->group = clamp(blocking->nc / nr, 1, plan->strips.count > 1 ? plan->strips.count : 1);
+    const bool repacks = plan->grid.pack_b && !plan->grid.share_b; // for each chunk of rows
+    plan->chunk = clamp(repacks ? REPACK_ROWS : blocking->mc, 1, desc->m > 1 ? desc->m : 1);
     return measure_work(plan, why);
 }
 
@@ -170,16 +178,20 @@ enum fovea_status fovea_explain_gemm(const struct fovea_engine *engine, const st
     const struct fovea_why why = {text, text_size};
     struct fovea_gemm_layout plan;
     FOVEA_TRY(make_plan(engine, desc, &plan, &why));
-    const struct fovea_gemm_grid grid = fovea_gemm_grid(&plan, desc->m);
-    const char *const b = plan.k == 0        ? "A and B not read"
-                          : desc->b_packed   ? "packed B"
-                          : grid.share_b     ? "B packed first"
-                          : grid.pack_strips ? "B packed by strips"
-                                             : "B in place";
+    const struct fovea_gemm_grid *const grid = &plan.grid;
+    const char *const b = plan.k == 0      ? "A and B not read"
+                          : desc->b_packed ? "packed B"
+                          : grid->share_b  ? "B packed on the way, or first for several threads"
+                          : grid->pack_b   ? "B packed on the way"
+                                           : "B in place";
+    const char *const a = grid->copy_a ? "A copied" : "A in place";
     fovea_say(
-        &why, "gemm: %zux%zux%zu f32 %c%c, %s, kernel %s, kc %zu mc %zu nc %zu, %u tasks, shared %zu B, scratch %zu B",
-        desc->m, desc->n, desc->k, desc->trans_a ? 't' : 'n', desc->trans_b ? 't' : 'n', b, plan.kernels->gemm.name,
-        plan.kc, plan.mc, plan.nc, (unsigned)fovea_gemm_count(&plan, desc->m, plan.work.phases - 1),
-        plan.work.shared_bytes, plan.work.scratch_bytes);
+        &why,
+        "gemm: %zux%zux%zu f32 %c%c batch %zu, %s, %s, kernel %s, kc %zu, strips of %zu in groups of %zu, %u tasks, "
+        "shared %zu B, scratch %zu B",
+        desc->m, desc->n, desc->k, desc->trans_a ? 't' : 'n', desc->trans_b ? 't' : 'n', desc->batch, a, b,
+        plan.kernels->gemm.name, plan.kc, fovea_gemm_columns(&plan), plan.group,
+        (unsigned)fovea_gemm_count(&plan, grid, desc->m, plan.work.phases - 1), plan.work.shared_bytes,
+        plan.work.scratch_bytes);
     return FOVEA_OK;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ops/pack.c - packing B once: fovea_pack and its checks.
+// ops/pack.c - packing B once: fovea_pack and its checks. docs/architecture.md has the bytes of a blob.
 //
 // The checksum finds storage damage, not malice. One step is a bijection of the state for each word and of the word for
 // each state, so one damaged word never goes unseen; eight chains of steps run at the speed of the L2 cache.
@@ -52,11 +52,18 @@ static bool data_bytes(size_t k, size_t n, size_t *bytes)
            fovea_mul(*bytes, sizeof(float), bytes);
 }
 
-bool fovea_blob_matches(const struct fovea_blob *blob, size_t k, size_t n)
+// Everything a header says but its checksum. What is 0 today may mean something in a blob of tomorrow.
+static bool well_formed(const struct fovea_blob *blob)
 {
     size_t bytes = 0;
-    return memcmp(blob->magic, MAGIC, sizeof MAGIC) == 0 && blob->version == VERSION && blob->k == k && blob->n == n &&
-           data_bytes(k, n, &bytes) && blob->data_bytes == bytes;
+    return memcmp(blob->magic, MAGIC, sizeof MAGIC) == 0 && blob->version == VERSION && blob->reserved == 0 &&
+           (blob->padding[0] | blob->padding[1]) == 0 && data_bytes(blob->k, blob->n, &bytes) &&
+           blob->data_bytes == bytes;
+}
+
+bool fovea_blob_matches(const struct fovea_blob *blob, size_t k, size_t n)
+{
+    return well_formed(blob) && blob->k == k && blob->n == n;
 }
 
 void fovea_pack_panels(const struct fovea_kernels *kernels, const struct fovea_source *source, size_t p, size_t j,
@@ -103,12 +110,23 @@ enum fovea_status fovea_pack(const struct fovea_engine *engine, enum fovea_trans
     return FOVEA_OK;
 }
 
-enum fovea_status fovea_pack_check(const void *blob, size_t bytes, size_t k, size_t n)
+enum fovea_status fovea_pack_shape(const void *blob, size_t bytes, size_t *k, size_t *n)
 {
-    FOVEA_CHECK(blob != NULL, FOVEA_ERR_NULL);
+    FOVEA_CHECK(blob != NULL && k != NULL && n != NULL, FOVEA_ERR_NULL);
     FOVEA_CHECK(fovea_aligned(blob), FOVEA_ERR_ALIGN);
     const struct fovea_blob *const header = blob;
-    FOVEA_CHECK(bytes >= sizeof *header && fovea_blob_matches(header, k, n), FOVEA_ERR_FORMAT);
-    FOVEA_CHECK(bytes - sizeof *header >= header->data_bytes && header->checksum == checksum(header), FOVEA_ERR_FORMAT);
+    FOVEA_CHECK(bytes >= sizeof *header && well_formed(header), FOVEA_ERR_FORMAT);
+    FOVEA_CHECK(bytes - sizeof *header >= header->data_bytes, FOVEA_ERR_FORMAT);
+    *k = header->k;
+    *n = header->n;
+    return FOVEA_OK;
+}
+
+enum fovea_status fovea_pack_check(const void *blob, size_t bytes, size_t k, size_t n)
+{
+    size_t blob_k = 0, blob_n = 0;
+    FOVEA_TRY(fovea_pack_shape(blob, bytes, &blob_k, &blob_n));
+    const struct fovea_blob *const header = blob;
+    FOVEA_CHECK(blob_k == k && blob_n == n && header->checksum == checksum(header), FOVEA_ERR_FORMAT);
     return FOVEA_OK;
 }

@@ -8,15 +8,16 @@
 
 /// The first 64 bytes of a blob; panel j follows at float j * 16 * k. Little-endian, as every supported CPU is.
 struct fovea_blob {
-    char magic[8]; ///< "FOVEAP16"
-    uint32_t version, reserved;
+    char magic[8];     ///< "FOVEAP16"
+    uint32_t version;  ///< of the layout
+    uint32_t reserved; ///< 0
     uint64_t k, n;
     uint64_t data_bytes; ///< k * round16(n) * 4
     uint64_t checksum;   ///< over all of the above (this field as 0) and the panels
     uint64_t padding[2]; ///< 0
 };
 
-/// True if blob is of this version and holds a k x n operand. Looks at the header only.
+/// True if the header is sound (all but the checksum is looked at) and that of a k x n operand.
 bool fovea_blob_matches(const struct fovea_blob *blob, size_t k, size_t n);
 
 static inline const float *fovea_blob_panels(const struct fovea_blob *blob)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ops/rowwise.c - LayerNorm, softmax, activations and addition over the rows of a matrix.
+// ops/rowwise.c - LayerNorm, RMSNorm, softmax, activations and addition over the rows of a matrix.
 //
 // A task is about 16 K elements, some microseconds. Elementwise operators cut long rows too, and see a matrix without
 // gaps as one row; the others need whole rows.
@@ -34,16 +34,29 @@ static const struct fovea_unary_kernel *unary_kernel(const struct fovea_kernels 
         return &kernels->sin;
     case FOVEA_ROWWISE_COS:
         return &kernels->cos;
+    case FOVEA_ROWWISE_SILU:
+        return &kernels->silu;
     case FOVEA_ROWWISE_LAYERNORM:
+    case FOVEA_ROWWISE_RMSNORM:
     case FOVEA_ROWWISE_ADD:
         break;
     }
     return NULL;
 }
 
+static const struct fovea_norm_kernel *norm_kernel(const struct fovea_kernels *kernels, enum fovea_rowwise_op op)
+{
+    return op == FOVEA_ROWWISE_LAYERNORM ? &kernels->layernorm : op == FOVEA_ROWWISE_RMSNORM ? &kernels->rmsnorm : NULL;
+}
+
+static bool is_norm(enum fovea_rowwise_op op)
+{
+    return op == FOVEA_ROWWISE_LAYERNORM || op == FOVEA_ROWWISE_RMSNORM;
+}
+
 static bool elementwise(enum fovea_rowwise_op op)
 {
-    return op != FOVEA_ROWWISE_SOFTMAX && op != FOVEA_ROWWISE_LOG_SOFTMAX && op != FOVEA_ROWWISE_LAYERNORM;
+    return op != FOVEA_ROWWISE_SOFTMAX && op != FOVEA_ROWWISE_LOG_SOFTMAX && !is_norm(op);
 }
 
 static struct grid cut(const struct fovea_rowwise_desc *d, size_t rows)
@@ -84,10 +97,10 @@ static void run_line(const struct fovea_rowwise_layout *plan, const struct fovea
     float *const y = args->y + line * d->ldy + begin;
     if (plan->unary != NULL) {
         plan->unary->run(n, x, y);
-    } else if (d->op == FOVEA_ROWWISE_ADD) {
-        plan->kernels->add.run(n, x, args->x2 + line * d->ldx2 + begin, y);
+    } else if (plan->norm != NULL) {
+        plan->norm->run(n, d->eps, x, args->gamma, args->beta, y);
     } else {
-        plan->kernels->layernorm.run(n, d->eps, x, args->gamma, args->beta, y);
+        plan->kernels->add.run(n, x, args->x2 + line * d->ldx2 + begin, y);
     }
 }
 
@@ -105,7 +118,7 @@ static void run_task(const void *plan, const void *args, void *shared, void *scr
     }
 }
 
-const struct fovea_operator fovea_rowwise_operator = {count_tasks, run_task};
+const struct fovea_operator fovea_rowwise_operator = {count_tasks, run_task, NULL};
 
 static enum fovea_status check_matrix(const char *name, const struct fovea_rowwise_desc *d, size_t ld,
                                       const struct fovea_why *why)
@@ -123,19 +136,24 @@ static enum fovea_status make_plan(const struct fovea_engine *engine, const stru
     FOVEA_REQUIRE(engine != NULL && desc != NULL, FOVEA_ERR_NULL, why, "rowwise: engine or desc is NULL");
     FOVEA_REQUIRE(desc->struct_size == sizeof *desc, FOVEA_ERR_STRUCT, why, "rowwise: struct_size is %u, not %zu",
                   (unsigned)desc->struct_size, sizeof *desc);
-    FOVEA_REQUIRE(desc->op <= FOVEA_ROWWISE_COS, FOVEA_ERR_ENUM, why, "rowwise: op is %u", (unsigned)desc->op);
+    FOVEA_REQUIRE(desc->op <= FOVEA_ROWWISE_RMSNORM, FOVEA_ERR_ENUM, why, "rowwise: op is %u", (unsigned)desc->op);
     FOVEA_TRY(check_matrix("ldx", desc, desc->ldx, why));
     FOVEA_TRY(check_matrix("ldy", desc, desc->ldy, why));
     if (desc->op == FOVEA_ROWWISE_ADD) {
         FOVEA_TRY(check_matrix("ldx2", desc, desc->ldx2, why));
     }
-    FOVEA_REQUIRE(desc->op != FOVEA_ROWWISE_LAYERNORM || (isfinite(desc->eps) && desc->eps >= 0), FOVEA_ERR_VALUE, why,
+    FOVEA_REQUIRE(!is_norm(desc->op) || (isfinite(desc->eps) && desc->eps >= 0), FOVEA_ERR_VALUE, why,
                   "rowwise: eps is negative or not finite");
     FOVEA_REQUIRE(count(desc, desc->rows) <= UINT32_MAX, FOVEA_ERR_OVERFLOW, why,
                   "rowwise: more tasks than 32 bits count");
     const struct fovea_kernels *const kernels = fovea_engine_kernels(engine);
     *plan = (struct fovea_rowwise_layout){
-        .work = {.phases = 1}, .kernels = kernels, .unary = unary_kernel(kernels, desc->op), .desc = *desc};
+        .work = {.phases = 1},
+        .kernels = kernels,
+        .unary = unary_kernel(kernels, desc->op),
+        .norm = norm_kernel(kernels, desc->op),
+        .desc = *desc,
+    };
     return FOVEA_OK;
 }
 
@@ -161,9 +179,9 @@ enum fovea_status fovea_explain_rowwise(const struct fovea_engine *engine, const
     const struct fovea_why why = {text, text_size};
     struct fovea_rowwise_layout plan;
     FOVEA_TRY(make_plan(engine, desc, &plan, &why));
-    const char *const kernel = plan.unary != NULL              ? plan.unary->name
-                               : desc->op == FOVEA_ROWWISE_ADD ? plan.kernels->add.name
-                                                               : plan.kernels->layernorm.name;
+    const char *const kernel = plan.unary != NULL  ? plan.unary->name
+                               : plan.norm != NULL ? plan.norm->name
+                                                   : plan.kernels->add.name;
     fovea_say(&why, "rowwise: %zux%zu f32, kernel %s, %zu tasks, no memory", desc->rows, desc->cols, kernel,
               count(desc, desc->rows));
     return FOVEA_OK;

@@ -11,7 +11,8 @@
 struct fovea_rowwise_layout {
     struct fovea_work work;
     const struct fovea_kernels *kernels;
-    const struct fovea_unary_kernel *unary; ///< NULL for ADD and LAYERNORM
+    const struct fovea_unary_kernel *unary; ///< NULL for ADD and norms
+    const struct fovea_norm_kernel *norm;   ///< NULL for all but norms
     struct fovea_rowwise_desc desc;
 };
 

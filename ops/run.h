@@ -12,6 +12,8 @@ struct fovea_operator {
     uint32_t (*tasks)(const void *plan, const void *args, uint32_t phase);
     /// Runs one of them. scratch is that of the worker it runs on.
     void (*task)(const void *plan, const void *args, void *shared, void *scratch, uint32_t phase, uint32_t task);
+    /// NULL, or does everything in this thread, faster than task by task; false where it cannot and has done nothing.
+    bool (*whole)(const void *plan, const void *args, void *shared, void *scratch);
 };
 
 /// The beginning of part `index` when `total` things are dealt to `parts` as evenly as they go: parts differ by one at

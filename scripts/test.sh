@@ -28,7 +28,8 @@ esac
 
 echo "== packages"
 need gcc g++ libc6-dev cmake ninja-build pkg-config python3 binutils festlex-cmu libsleef-dev libpthreadpool-dev \
-    clang libclang-rt-14-dev gcc-aarch64-linux-gnu libc6-dev-arm64-cross libsleef-dev:arm64 qemu-user || exit 1
+    libbenchmark-dev clang libclang-rt-14-dev gcc-aarch64-linux-gnu libc6-dev-arm64-cross libsleef-dev:arm64 qemu-user \
+    libblas3 libblas-test python3-numpy python3-pytest python3-hypothesis || exit 1
 
 passed=0 failed=0 skipped=0 broken=()
 started=$SECONDS
@@ -61,7 +62,7 @@ stage() {
 }
 
 rm -f build/release/matrix.txt build/release/Testing/Temporary/LastTest.log
-stage release release -DFOVEA_WITH_PTHREADPOOL=ON
+stage release release "-DFOVEA_WITH_PTHREADPOOL=ON -DFOVEA_WITH_OPENMP=ON"
 # What ran where, as the test `check` has printed it; other tests print such a matrix of fewer cases.
 matrix=$(sed -n '/Testing: check$/,/passed, .* skipped$/p' build/release/Testing/Temporary/LastTest.log 2>/dev/null |
     sed -n '/^variants x cases/,/passed, .* skipped$/p' | sed '$d')

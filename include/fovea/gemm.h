@@ -21,6 +21,7 @@ enum fovea_activation {
     FOVEA_ACTIVATION_GELU = 2,      ///< 0.5 x (1 + erf(x / sqrt 2))
     FOVEA_ACTIVATION_GELU_TANH = 3, ///< 0.5 x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3)))
     FOVEA_ACTIVATION_TANH = 4,
+    FOVEA_ACTIVATION_SILU = 5, ///< x / (1 + exp(-x))
 };
 
 /// A GEMM. Sizes may be 0. Leading dimensions are in elements.
@@ -35,11 +36,15 @@ struct fovea_gemm_desc {
     enum fovea_activation activation; ///< default none
     uint32_t residual;                ///< 1: args.residual, m x n with leading dimension ldr, is added last
     size_t ldr;
+    uint32_t gated; ///< 1: op(B) has n columns in pairs, gate and value side by side, and C, the residual n / 2:
+                    ///< C[i,j] = act(v[i,2j]) * v[i,2j+1] + residual[i,j] (SwiGLU with SILU). n even, beta 0
+    size_t batch;   ///< default 1: that many GEMMs of these shapes; entry e begins at a + e * batch_a and so on
+    size_t batch_a, batch_b, batch_c, batch_r; ///< in floats; 0 for A, B or the residual: shared by all entries
 };
 #define FOVEA_GEMM_DESC_INIT                                                                                           \
     {                                                                                                                  \
         sizeof(struct fovea_gemm_desc), FOVEA_NO_TRANS, FOVEA_NO_TRANS, 0, 0, 0, 0, 0, 0, 0, 1.0f, 0.0f,               \
-            FOVEA_ACTIVATION_NONE, 0, 0                                                                                \
+            FOVEA_ACTIVATION_NONE, 0, 0, 0, 1, 0, 0, 0, 0                                                              \
     }
 
 /// One plan serves any number of rows up to its capacity.
@@ -49,7 +54,7 @@ struct fovea_gemm_args {
     float *c;
     const float *bias;     ///< n elements, or NULL
     const float *residual; ///< where the descriptor asks for it; may be c itself
-    size_t m;              ///< rows of this call, at most the plan's
+    size_t m;              ///< rows of this call (of each entry), at most the plan's
 };
 
 /// Bytes of a plan. A plan begins with its struct fovea_work, is 64-byte aligned and may be copied to such a place.
@@ -80,13 +85,18 @@ FOVEA_API enum fovea_status fovea_gemm_once(const struct fovea_engine *engine, c
 /// Bytes of the packed blob of a k x n operand B. Errors: NULL, OVERFLOW.
 FOVEA_API enum fovea_status fovea_pack_size(size_t k, size_t n, size_t *bytes);
 /// Packs op(B) (see enum fovea_transpose) into blob: 64-byte aligned, `bytes` long. The blob is layout f32-p16: a
-/// header of 64 bytes (magic, layout, k, n, checksum), then panels of 16 columns, k-major, columns zero-padded. It is
-/// relocatable, may be stored and mapped, and is read by every ISA with the same bits.
+/// header of 64 bytes (magic, layout, k, n, checksum), then panels of 16 columns, k-major, columns zero-padded;
+/// docs/architecture.md says which byte is what. It is relocatable, may be stored and mapped, and is read by every ISA
+/// with the same bits. Large ones profit from fovea_advise_huge_pages before they are packed.
 /// Errors: NULL, ENUM, OVERFLOW, STRIDE, ALIGN, MEMORY (blob too short).
 FOVEA_API enum fovea_status fovea_pack(const struct fovea_engine *engine, enum fovea_transpose trans, size_t k,
                                        size_t n, const float *b, size_t ldb, void *blob, size_t bytes);
-/// Checks a blob that came from elsewhere, its checksum too. Errors: NULL, ALIGN, FORMAT.
+/// Checks a blob that came from elsewhere, its checksum too: made for this k and n, whole within `bytes`, undamaged.
+/// Errors: NULL, ALIGN, FORMAT.
 FOVEA_API enum fovea_status fovea_pack_check(const void *blob, size_t bytes, size_t k, size_t n);
+/// Reads k and n from the header of such a blob, for whoever maps one without knowing them; fovea_pack_size then says
+/// where it ends. The panels are not read. Errors: NULL, ALIGN, FORMAT (foreign, or longer than `bytes`).
+FOVEA_API enum fovea_status fovea_pack_shape(const void *blob, size_t bytes, size_t *k, size_t *n);
 
 #ifdef __cplusplus
 }

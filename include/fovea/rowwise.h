@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// fovea/rowwise.h - operators on the rows of a matrix: LayerNorm, softmax, activations, addition.
+// fovea/rowwise.h - operators on the rows of a matrix: LayerNorm, RMSNorm, softmax, activations, addition.
 #ifndef FOVEA_ROWWISE_H
 #define FOVEA_ROWWISE_H
 
@@ -22,6 +22,8 @@ enum fovea_rowwise_op {
     FOVEA_ROWWISE_EXP2 = 8,
     FOVEA_ROWWISE_SIN = 9,
     FOVEA_ROWWISE_COS = 10,
+    FOVEA_ROWWISE_SILU = 11,    ///< x / (1 + exp(-x))
+    FOVEA_ROWWISE_RMSNORM = 12, ///< each row: x / sqrt(mean of x^2 + eps) * gamma + beta
 };
 
 /// rows x cols elements with a stride between rows for each matrix (elements, at least cols).
@@ -30,7 +32,7 @@ struct fovea_rowwise_desc {
     enum fovea_rowwise_op op;
     size_t rows, cols;
     size_t ldx, ldx2, ldy; ///< ldx2 for ADD only
-    float eps;             ///< LAYERNORM, default 1e-5; at least 0
+    float eps;             ///< LAYERNORM and RMSNORM, default 1e-5; at least 0
     uint32_t reserved;
 };
 #define FOVEA_ROWWISE_DESC_INIT                                                                                        \
@@ -42,8 +44,8 @@ struct fovea_rowwise_desc {
 struct fovea_rowwise_args {
     const float *x;
     const float *x2;    ///< ADD
-    const float *gamma; ///< LAYERNORM, cols elements, or NULL
-    const float *beta;  ///< LAYERNORM, cols elements, or NULL
+    const float *gamma; ///< LAYERNORM and RMSNORM, cols elements, or NULL
+    const float *beta;  ///< LAYERNORM and RMSNORM, cols elements, or NULL
     float *y;           ///< may be x or x2 with the same stride
     size_t rows;        ///< of this call, at most the plan's
 };

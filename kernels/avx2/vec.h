@@ -62,6 +62,16 @@ static inline fv_f32 fv_zero(void)
     return _mm256_setzero_ps();
 }
 
+/// Takes pairs apart: of the elements of a, then b, those at even places and those at odd ones.
+static inline void fv_deinterleave(fv_f32 a, fv_f32 b, fv_f32 *even, fv_f32 *odd)
+{
+    enum { EVEN = 0x88, ODD = 0xDD, HALVES = 0xD8 }; // 0 2 0 2, 1 3 1 3 of each half; then the inner quarters swapped
+    const __m256d e = _mm256_castps_pd(_mm256_shuffle_ps(a, b, EVEN)),
+                  o = _mm256_castps_pd(_mm256_shuffle_ps(a, b, ODD));
+    *even = _mm256_castpd_ps(_mm256_permute4x64_pd(e, HALVES));
+    *odd = _mm256_castpd_ps(_mm256_permute4x64_pd(o, HALVES));
+}
+
 // ---- Arithmetic ------------------------------------------------------------------------------------------------
 
 static inline fv_f32 fv_add(fv_f32 a, fv_f32 b)

@@ -4,7 +4,7 @@
 // Skylake-X to Zen 5: two FMA ports of 4 cycles need 8 independent accumulators; 6 rows of 4 panels are 24, with 4
 // registers of B and 1 or 2 broadcasts of A 29 or 30 of 32. 10 loads serve 24 FMAs (0.42 each, two load ports give 1).
 // Bound: 12 cycles a k step, 64 flop a cycle. B is 21 bytes a cycle where it comes from L2: Zen 5 has 50; Cascade Lake
-// does not quite keep up (90 % of the FMA peak), so gemm_f32_8x48 is the better tile there.
+// does not quite keep up (95 % of the FMA peak), so gemm_f32_9x48 is the better tile there.
 //
 // A blob of panels is read four at a time. One instantiation for each number of rows and panels; only C is masked.
 #include "kernels/avx512/gemm_tile.h"

@@ -63,6 +63,14 @@ static inline fv_f32 fv_zero(void)
     return _mm512_setzero_ps();
 }
 
+/// Takes pairs apart: of the elements of a, then b, those at even places and those at odd ones.
+static inline void fv_deinterleave(fv_f32 a, fv_f32 b, fv_f32 *even, fv_f32 *odd)
+{
+    const fv_i32 places = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+    *even = _mm512_permutex2var_ps(a, places, b);
+    *odd = _mm512_permutex2var_ps(a, _mm512_add_epi32(places, _mm512_set1_epi32(1)), b);
+}
+
 // ---- Arithmetic ------------------------------------------------------------------------------------------------
 
 static inline fv_f32 fv_add(fv_f32 a, fv_f32 b)

@@ -6,6 +6,7 @@
 #define FOVEA_KERNELS_COMMON_ACTIVATION_H
 
 #include "kernels/common/erf.h"
+#include "kernels/common/exp2.h"
 #include "kernels/fault.h"
 
 /// x < 0 ? +0 : x. A comparison, for max instructions differ between ISAs on NaN and on -0, which both pass here.
@@ -26,6 +27,13 @@ static inline fv_f32 fv_gelu_tanh(fv_f32 x)
     const fv_f32 h = fv_mul(fv_set1(0.5f), x);
     const fv_f32 u = fv_mul(x, fv_fma(fv_mul(fv_set1(0x1.6e4e26p-5f), x), x, fv_set1(1.0f))); // x + 0.044715 x^3
     return fv_fma(h, fv_tanh(fv_mul(fv_set1(0x1.988454p-1f), u)), h);                         // sqrt(2/pi)
+}
+
+/// x / (1 + exp(-x)): one division, which also carries the limits: x / 1 far above 0, -0 where exp(-x) overflows.
+static inline fv_f32 fv_silu(fv_f32 x)
+{
+    const fv_f32 ln2e = fv_set1(FOVEA_FAULT_IS(SILU_SIGN) ? 0x1.715476p+0f : -0x1.715476p+0f); // -log2(e)
+    return fv_div(x, fv_add(fv_set1(1.0f), fv_exp2(fv_mul(x, ln2e))));
 }
 
 #endif

@@ -81,6 +81,13 @@ static inline void fv_store_tail(float *p, fv_f32 v, size_t n)
     }
 }
 
+// Takes pairs apart: of the elements of a, then b, those at even places and those at odd ones.
+static inline void fv_deinterleave(fv_f32 a, fv_f32 b, fv_f32 *even, fv_f32 *odd)
+{
+    *even = vuzp1q_f32(a, b);
+    *odd = vuzp2q_f32(a, b);
+}
+
 // ---- Arithmetic ------------------------------------------------------------------------------------------------
 
 static inline fv_f32 fv_add(fv_f32 a, fv_f32 b)

@@ -5,6 +5,7 @@
 
 #include "kernels/kernel.h"
 #include "kernels/scalar/erf.h"
+#include "kernels/scalar/exp2.h"
 #include "kernels/scalar/sleef.h"
 
 #include <math.h>
@@ -30,6 +31,12 @@ static inline float scalar_gelu_tanh(float x)
     return fmaf(half, scalar_tanh(0x1.988454p-1f * u), half);
 }
 
+/// x / (1 + exp(-x)).
+static inline float scalar_silu(float x)
+{
+    return x / (1.0f + scalar_exp2(x * -scalar_ln2e));
+}
+
 /// The activation `act`, one of FOVEA_ACT_*.
 static inline float scalar_activation(uint32_t act, float x)
 {
@@ -42,6 +49,8 @@ static inline float scalar_activation(uint32_t act, float x)
         return scalar_gelu_tanh(x);
     case FOVEA_ACT_TANH:
         return scalar_tanh(x);
+    case FOVEA_ACT_SILU:
+        return scalar_silu(x);
     default:
         return x;
     }

@@ -15,6 +15,11 @@
 #define CHECK_SIN_ULP 1.0       ///< SLEEF sinf_u10, cosf_u10
 #define CHECK_GELU_ULP 1.3      ///< both forms of gelu, in ulp of x
 
+#define CHECK_SILU_ULP 2.0       ///< from CHECK_SILU_END on, and below 0 so many ulp more:
+#define CHECK_SILU_ULP_PER_X 1.2 ///< times |x|
+#define CHECK_SILU_END (-88.7)
+#define CHECK_SILU_LOW 0x1p-121 ///< absolute, below CHECK_SILU_END
+
 /// A relative error of n roundings: n u / (1 - n u).
 static inline double check_gamma(double n)
 {

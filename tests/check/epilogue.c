@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/check/epilogue.c - cases of the GEMM epilogue: all terms present and absent, all activations, legal aliasing.
+// tests/check/epilogue.c - cases of the GEMM epilogue: all terms present and absent, all activations, gated or not,
+// legal aliasing.
 #include "tests/check/check.h"
 #include "tests/check/oracle.h"
 
@@ -13,13 +14,14 @@ static float draw_factor(struct check_rng *rng)
                                  : 2 * check_uniform(rng);
 }
 
-static struct check_buffer *make(struct check_case *c, const char *name, const struct check_source *values,
-                                 const struct fovea_gemm_epilogue *e, ptrdiff_t *stride)
+/// rows x cols elements with a stride that is drawn, too.
+static struct check_buffer *make(struct check_case *c, const char *name, const struct check_source *values, size_t rows,
+                                 size_t cols, ptrdiff_t *stride)
 {
-    *stride = (ptrdiff_t)(e->n + (check_chance(&c->rng, 60) ? check_below(&c->rng, 20) : 0));
-    struct check_buffer *const b = check_buffer(c, name, e->m * e->n == 0 ? 0 : (e->m - 1) * (size_t)*stride + e->n);
+    *stride = (ptrdiff_t)(cols + (check_chance(&c->rng, 60) ? check_below(&c->rng, 20) : 0));
+    struct check_buffer *const b = check_buffer(c, name, rows * cols == 0 ? 0 : (rows - 1) * (size_t)*stride + cols);
     if (b->count != 0)
-        check_fill_rows(c, b, values, e->m, e->n, (size_t)*stride);
+        check_fill_rows(c, b, values, rows, cols, (size_t)*stride);
     return b;
 }
 
@@ -41,8 +43,7 @@ static void compare_oracle(struct check_case *c, const struct fovea_gemm_epilogu
 {
     for (size_t i = 0; i < e->m; i++) {
         for (size_t j = 0; j < e->n; j++) {
-            const float acc = e->acc[i * (size_t)e->acc_row + j];
-            const struct check_exact x = oracle_epilogue(e, acc, before[i * (size_t)e->c_row + j], i, j);
+            const struct check_exact x = oracle_epilogue(e, before[i * (size_t)e->c_row + j], i, j);
             check_bound(c, "C", i, j, got[i * (size_t)e->c_row + j], x.value, x.bound);
         }
     }
@@ -52,18 +53,22 @@ static void run_case(struct check_case *c)
 {
     struct check_rng *const rng = &c->rng;
     const struct check_source values = check_source(rng, 3);
-    enum aliasing aliasing = (enum aliasing)check_below(rng, 3);
     struct fovea_gemm_epilogue e = {.m = check_size(rng, 9), .n = check_size(rng, 140), .alpha = draw_factor(rng)};
-    e.beta = aliasing != ACC_IS_C && check_chance(rng, 50) ? draw_factor(rng) : 0;
-    e.act = (uint32_t)check_below(rng, FOVEA_ACT_TANH + 1);
+    e.gated = check_chance(rng, 40);
+    const size_t acc_n = e.gated ? 2 * e.n : e.n;
+    static const enum aliasing legal[] = {ALL_APART, RESIDUAL_IS_C, ACC_IS_C};
+    const enum aliasing aliasing = legal[check_below(rng, e.gated ? 2 : 3)];
+    e.beta = aliasing != ACC_IS_C && !e.gated && check_chance(rng, 50) ? draw_factor(rng) : 0;
+    e.act = (uint32_t)check_below(rng, FOVEA_ACT_SILU + 1);
     const bool has_bias = check_chance(rng, 60), has_residual = aliasing == RESIDUAL_IS_C || check_chance(rng, 50);
-    check_describe(c, " m %zu n %zu alpha %a beta %a act %u bias %d residual %d aliasing %d values %d", e.m, e.n,
-                   (double)e.alpha, (double)e.beta, e.act, has_bias, has_residual, (int)aliasing, (int)values.kind);
-    struct check_buffer *const acc = make(c, "acc", &values, &e, &e.acc_row);
-    struct check_buffer *const residual = make(c, "residual", &values, &e, &e.residual_row);
-    struct check_buffer *const bias = check_buffer(c, "bias", e.n);
-    check_fill(rng, &values, bias->data, e.n);
-    struct check_buffer *const want = make(c, "C", &values, &e, &e.c_row);
+    check_describe(c, " m %zu n %zu alpha %a beta %a act %u%s bias %d residual %d aliasing %d values %d", e.m, e.n,
+                   (double)e.alpha, (double)e.beta, e.act, e.gated ? " gated" : "", has_bias, has_residual,
+                   (int)aliasing, (int)values.kind);
+    struct check_buffer *const acc = make(c, "acc", &values, e.m, acc_n, &e.acc_row);
+    struct check_buffer *const residual = make(c, "residual", &values, e.m, e.n, &e.residual_row);
+    struct check_buffer *const bias = check_buffer(c, "bias", acc_n);
+    check_fill(rng, &values, bias->data, acc_n);
+    struct check_buffer *const want = make(c, "C", &values, e.m, e.n, &e.c_row);
     const bool reads_c = e.beta != 0 || aliasing != ALL_APART;
     if (!reads_c)
         check_poison(want->data, want->count); // and must not show

@@ -13,14 +13,15 @@ struct check_exact {
 
 /// C[i,j] of a tile, c being the C that was there before.
 struct check_exact oracle_gemm(const struct fovea_gemm_tile *tile, const float *c, size_t i, size_t j);
-/// C[i,j] of an epilogue, given the accumulator and the C that were there before.
-struct check_exact oracle_epilogue(const struct fovea_gemm_epilogue *e, float acc, float c, size_t i, size_t j);
+/// C[i,j] of an epilogue, c being the C that was there before; e->acc and e->residual are as they were, too.
+struct check_exact oracle_epilogue(const struct fovea_gemm_epilogue *e, float c, size_t i, size_t j);
 
 /// Element i of the unary slot's row; slots are those of kernels/rowwise.def. bound < 0: this slot has no oracle.
 struct check_exact oracle_unary(const char *slot, size_t n, const float *x, size_t i);
 struct check_exact oracle_activation(uint32_t act, double x);
-void oracle_layernorm(size_t n, float eps, const float *x, const float *gamma, const float *beta,
-                      struct check_exact *y);
+/// A row of the norm slot.
+void oracle_norm(const char *slot, size_t n, float eps, const float *x, const float *gamma, const float *beta,
+                 struct check_exact *y);
 
 /// Keys as one query row sees them, in any number of chunks: s[j] scores and their error bounds are made here.
 struct oracle_attention {

@@ -25,9 +25,10 @@ struct check_exact oracle_gemm(const struct fovea_gemm_tile *tile, const float *
     return (struct check_exact){sum + old, check_gamma(roundings) * (magnitude + fabs(old))};
 }
 
-struct check_exact oracle_epilogue(const struct fovea_gemm_epilogue *e, float acc, float c, size_t i, size_t j)
+/// alpha * acc + beta * C + bias for column j of acc.
+static struct check_exact exact_sum(const struct fovea_gemm_epilogue *e, float c, size_t i, size_t j)
 {
-    struct check_exact v = {(double)e->alpha * (double)acc, 0};
+    struct check_exact v = {(double)e->alpha * (double)e->acc[(ptrdiff_t)i * e->acc_row + (ptrdiff_t)j], 0};
     v.bound = CHECK_U * fabs(v.value);
     if (e->beta != 0) {
         v.value += (double)e->beta * (double)c;
@@ -37,9 +38,20 @@ struct check_exact oracle_epilogue(const struct fovea_gemm_epilogue *e, float ac
         v.value += (double)e->bias[j];
         v.bound += CHECK_U * fabs(v.value);
     }
+    return v;
+}
+
+struct check_exact oracle_epilogue(const struct fovea_gemm_epilogue *e, float c, size_t i, size_t j)
+{
+    struct check_exact v = exact_sum(e, c, i, e->gated ? 2 * j : j);
     if (e->act != FOVEA_ACT_NONE) {
         const struct check_exact a = oracle_activation(e->act, v.value);
         v = (struct check_exact){a.value, a.bound + 1.13 * v.bound}; // no activation is steeper than gelu's 1.129
+    }
+    if (e->gated) {
+        const struct check_exact gate = v, u = exact_sum(e, c, i, 2 * j + 1);
+        v.value = gate.value * u.value;
+        v.bound = gate.bound * (fabs(u.value) + u.bound) + fabs(gate.value) * u.bound + CHECK_U * fabs(v.value);
     }
     if (e->residual) {
         v.value += (double)e->residual[(ptrdiff_t)i * e->residual_row + (ptrdiff_t)j];

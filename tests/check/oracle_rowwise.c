@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/check/oracle_rowwise.c - float64 activations, softmax, LayerNorm, with bounds counted in roundings.
+// tests/check/oracle_rowwise.c - float64 activations, softmax, norms, with bounds counted in roundings.
 #include "tests/check/bounds.h"
 #include "tests/check/oracle.h"
 
@@ -58,6 +58,13 @@ static struct check_exact exact_gelu_tanh(double x)
     return (struct check_exact){y, CHECK_GELU_ULP * ulp(x)};
 }
 
+static struct check_exact exact_silu(double x)
+{
+    const double y = x / (1 + exp(-x));
+    const double below = x < CHECK_SILU_END ? CHECK_SILU_LOW : 0;
+    return (struct check_exact){y, (CHECK_SILU_ULP - CHECK_SILU_ULP_PER_X * fmin(x, 0)) * ulp(y) + below};
+}
+
 struct check_exact oracle_activation(uint32_t act, double x)
 {
     switch (act) {
@@ -69,6 +76,8 @@ struct check_exact oracle_activation(uint32_t act, double x)
         return exact_gelu_tanh(x);
     case FOVEA_ACT_TANH:
         return exact_tanh(x);
+    case FOVEA_ACT_SILU:
+        return exact_silu(x);
     default:
         return (struct check_exact){x, 0};
     }
@@ -122,7 +131,7 @@ struct check_exact oracle_unary(const char *slot, size_t n, const float *x, size
         struct check_exact (*exact)(double x);
     } functions[] = {
         {"exp2", exact_exp2},           {"relu", exact_relu}, {"tanh", exact_tanh}, {"gelu", exact_gelu},
-        {"gelu_tanh", exact_gelu_tanh}, {"sin", exact_sin},   {"cos", exact_cos},
+        {"gelu_tanh", exact_gelu_tanh}, {"silu", exact_silu}, {"sin", exact_sin},   {"cos", exact_cos},
     };
     for (size_t f = 0; f < sizeof functions / sizeof functions[0]; f++) {
         if (strcmp(slot, functions[f].slot) == 0)
@@ -135,10 +144,11 @@ struct check_exact oracle_unary(const char *slot, size_t n, const float *x, size
     return (struct check_exact){0, -1};
 }
 
-void oracle_layernorm(size_t n, float eps, const float *x, const float *gamma, const float *beta, struct check_exact *y)
+void oracle_norm(const char *slot, size_t n, float eps, const float *x, const float *gamma, const float *beta,
+                 struct check_exact *y)
 {
     double mean = 0, magnitude = 0, var = 0;
-    for (size_t j = 0; j < n; j++) {
+    for (size_t j = 0; j < n && strcmp(slot, "rmsnorm") != 0; j++) { // which has no mean
         mean += x[j] / (double)n;
         magnitude += fabs(x[j]) / (double)n;
     }

@@ -18,7 +18,6 @@
 static const struct {
     const char *name, *why;
 } not_run[] = {
-    {"RMSNormalization", "no RMSNorm"},
     {"RotaryEmbedding", "no rotary embedding"},
     {"test_attention_24_fullymasked_qk_matmul_output_mode3_zero", SCORES},
     {"test_attention_24_qk_matmul_output_mode3_softmax_precision", HALF},
@@ -106,19 +105,23 @@ static bool run_gemm(const struct onnx_case *c, const struct fovea_engine *engin
     return ok;
 }
 
-// Mean and InvStdDev are no outputs of fovea: Y alone is compared.
-static bool run_layernorm(const struct onnx_case *c, const struct fovea_engine *engine, char *why, size_t size)
+// LayerNormalization and RMSNormalization. Mean and InvStdDev are no outputs of fovea: Y alone is compared.
+static bool run_norm(const struct onnx_case *c, const struct fovea_engine *engine, char *why, size_t size)
 {
     const struct onnx_tensor *const x = onnx_input(c, 0), *const y = onnx_output(c, 0);
     const uint32_t axis = axis_of(c, x->dims);
     struct fovea_rowwise_desc d = FOVEA_ROWWISE_DESC_INIT;
-    d.op = FOVEA_ROWWISE_LAYERNORM;
+    const bool rms = strcmp(c->op, "RMSNormalization") == 0; // it has no beta
+    d.op = rms ? FOVEA_ROWWISE_RMSNORM : FOVEA_ROWWISE_LAYERNORM;
     d.rows = product(x->shape, 0, axis);
     d.cols = d.ldx = d.ldy = product(x->shape, axis, x->dims);
     d.eps = (float)onnx_number(c, "epsilon", (double)d.eps);
     float *const out = test_alloc(y->count * sizeof *out);
-    const struct fovea_rowwise_args args = {
-        .x = x->data, .gamma = onnx_input(c, 1)->data, .beta = onnx_input(c, 2)->data, .y = out, .rows = d.rows};
+    const struct fovea_rowwise_args args = {.x = x->data,
+                                            .gamma = onnx_input(c, 1)->data,
+                                            .beta = rms ? NULL : onnx_input(c, 2)->data,
+                                            .y = out,
+                                            .rows = d.rows};
     const bool ok = !failed(fovea_rowwise_once(engine, &d, &args), why, size) && onnx_compare(y, out, why, size);
     free(out);
     return ok;
@@ -164,11 +167,10 @@ typedef bool runner(const struct onnx_case *c, const struct fovea_engine *engine
 static const struct {
     const char *op;
     runner *run;
-} runners[] = {{"Attention", onnx_attention},
-               {"Gelu", run_gelu},
-               {"Gemm", run_gemm},
-               {"LayerNormalization", run_layernorm},
-               {"Softmax", run_softmax}};
+} runners[] = {
+    {"Attention", onnx_attention},  {"Gelu", run_gelu},       {"Gemm", run_gemm}, {"LayerNormalization", run_norm},
+    {"RMSNormalization", run_norm}, {"Softmax", run_softmax},
+};
 
 static void run_case(struct onnx_case *c, const char *folder, struct fovea_engine *const *engines)
 {

@@ -138,6 +138,16 @@ def layers():
             add("decoder.whole." + case, layer(x, memory, tgt_mask=causal))
 
 
+def silu_and_rmsnorm():
+    x = add("silu.x", 3 * rand(9, 31))
+    add("silu.y", F.silu(x))
+    x = add("rmsnorm.x", 3 * rand(7, 37) + 1)
+    gamma = add("rmsnorm.gamma", rand(37))
+    plain = x / (x.square().mean(-1, keepdim=True) + 1e-5).sqrt()  # PyTorch 1.13 has no RMSNorm
+    add("rmsnorm.plain", plain)
+    add("rmsnorm.y", plain * gamma)
+
+
 def write(path):
     header, data = {"__metadata__": {"made_with": f"torch {torch.__version__}"}}, b""
     for name, tensor in sorted(tensors.items(), key=lambda item: item[1].dtype == torch.uint8):  # f32 stays aligned
@@ -155,4 +165,5 @@ rows()
 attention()
 multihead()
 layers()
+silu_and_rmsnorm()  # after the others: new tensors leave the random numbers of the old ones alone
 write(sys.argv[1])

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/golden/operators.c - LayerNorm, GELU, softmax, attention and multi-head attention give what PyTorch gives.
+// tests/golden/operators.c - norms, GELU, SiLU, softmax, attention and multi-head attention give what PyTorch gives.
 #include "tests/golden/golden.h"
 
 static void row_case(enum fovea_rowwise_op op, const char *in, const char *gamma, const char *beta, const char *out)
@@ -27,6 +27,9 @@ static void test_rows(void)
     row_case(FOVEA_ROWWISE_GELU_TANH, "gelu.x", NULL, NULL, "gelu.tanh");
     row_case(FOVEA_ROWWISE_SOFTMAX, "softmax.x", NULL, NULL, "softmax.y");
     row_case(FOVEA_ROWWISE_LOG_SOFTMAX, "softmax.x", NULL, NULL, "softmax.log");
+    row_case(FOVEA_ROWWISE_SILU, "silu.x", NULL, NULL, "silu.y");
+    row_case(FOVEA_ROWWISE_RMSNORM, "rmsnorm.x", "rmsnorm.gamma", NULL, "rmsnorm.y");
+    row_case(FOVEA_ROWWISE_RMSNORM, "rmsnorm.x", NULL, NULL, "rmsnorm.plain");
 }
 
 static struct fovea_strides dense(const struct fovea_tensor *t)

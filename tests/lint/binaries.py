@@ -19,8 +19,9 @@ def run(*command):
 
 def exports(root, library, nm):
     declared = set()
+    adapters = {path.stem for path in (root / "adapters").glob("*.c")}  # libraries of their own
     for header in (root / "include/fovea").glob("*.h"):
-        if header.name != "pthreadpool.h":
+        if header.stem not in adapters:
             text = re.sub(r"//[^\n]*", "", header.read_text())
             declared |= set(re.findall(r"FOVEA_API[^;{]*?\b(fovea_\w+)\s*\(", text))
     symbols = {line.split()[-1].split("@")[0] for line in run(nm, "-D", "--defined-only", library).splitlines()}

@@ -16,27 +16,31 @@ LAYERS = [
     (r"ops/", r"(fovea/|kernels/(kernel|fault)\.h|ops/)"),
     (r"nn/", r"(fovea/|ops/|nn/)"),
     (r"adapters/", r"fovea/"),
+    (r"cblas/", r"(fovea/|cblas/)"),
     (r"include/fovea/", r"fovea/"),
-    (r"cli/", r"(fovea/|dispatch/|cli/|tests/check/)"),
+    (r"bench/", r"(fovea/|dispatch/|bench/)"),
+    (r"cli/", r"(fovea/|dispatch/|cli/|bench/bench\.h|tests/check/)"),
 ]
 # What may stand only in some places: (pattern, files that may have it, why)
 ONLY = [
-    (r"#include <(imm|xmm|emm|zmm)intrin\.h>|#include <arm_neon\.h>", r"kernels/(avx2|avx512|neon)/|tests/",
+    (r"#include <(imm|xmm|emm|zmm)intrin\.h>|#include <arm_neon\.h>", r"kernels/(avx2|avx512|neon)/|bench/|tests/",
      "intrinsics belong to kernels/<isa>/"),
     (r"\b(__get_cpuid|__cpuid|getauxval)\b", r"dispatch/|tests/", "the CPU belongs to dispatch/"),
-    (r"\bgetenv\b", r"dispatch/|cli/|tests/", "the environment belongs to dispatch/ and cli/"),
+    (r"\bgetenv\b", r"dispatch/|cblas/engine\.c|bench/|cli/|tests/",
+     "the environment belongs to dispatch/, cblas/ and programs"),
     (r"\b(malloc|calloc|realloc|aligned_alloc)\(",
-     r"(dispatch/engine|ops/once|nn/(safetensors|transformer|transformer_load))\.[ch]$|cli/|tests/|adapters/",
+     r"(dispatch/engine|ops/once|nn/(safetensors|transformer|transformer_load)|cblas/thread)\.[ch]$|"
+     r"bench/|cli/|tests/|adapters/",
      "memory is the caller's"),
-    (r"\b(printf|fprintf|puts|abort|exit)\(", r"cli/|tests/|bench/|examples/",
+    (r"\b(printf|fprintf|puts|abort|exit)\(", r"cblas/(engine|xerbla)\.c|cli/|tests/|bench/|examples/",
      "the library prints nothing and never aborts"),
-    (r"\bfopen\(", r"dispatch/|cli/|tests/", "files are read by dispatch/ and by nn/ through mmap"),
+    (r"\bfopen\(", r"dispatch/|bench/|cli/|tests/", "files are read by dispatch/ and by nn/ through mmap"),
     (r"-ffast-math|#pragma.*FP_CONTRACT\s+ON", r"docs/|tests/lint/", "arithmetic is canonical"),
 ]
 
 
 def sources(root):
-    for folder in ("adapters", "cli", "dispatch", "include", "kernels", "nn", "ops", "tests"):
+    for folder in ("adapters", "bench", "cblas", "cli", "dispatch", "include", "kernels", "nn", "ops", "tests"):
         for path in sorted((root / folder).rglob("*")):
             if path.suffix in (".c", ".h", ".inc", ".def"):
                 yield path.relative_to(root).as_posix(), path.read_text()

@@ -53,6 +53,8 @@ static double activate(enum fovea_activation activation, double x)
         return 0.5 * x * (1 + tanh(sqrt(2 / acos(-1)) * (x + 0.044715 * x * x * x)));
     case FOVEA_ACTIVATION_TANH:
         return tanh(x);
+    case FOVEA_ACTIVATION_SILU:
+        return x / (1 + exp(-x));
     default:
         return x;
     }

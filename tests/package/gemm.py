@@ -12,7 +12,9 @@ class Desc(ctypes.Structure):
     _fields_ = [("struct_size", c_uint32), ("trans_a", c_int), ("trans_b", c_int), ("b_packed", c_uint32),
                 ("m", c_size_t), ("n", c_size_t), ("k", c_size_t),
                 ("lda", c_size_t), ("ldb", c_size_t), ("ldc", c_size_t),
-                ("alpha", c_float), ("beta", c_float), ("activation", c_int), ("residual", c_uint32), ("ldr", c_size_t)]
+                ("alpha", c_float), ("beta", c_float), ("activation", c_int), ("residual", c_uint32), ("ldr", c_size_t),
+                ("gated", c_uint32), ("batch", c_size_t),
+                ("batch_a", c_size_t), ("batch_b", c_size_t), ("batch_c", c_size_t), ("batch_r", c_size_t)]
 
 
 class Args(ctypes.Structure):
@@ -33,7 +35,7 @@ def main():
     a = floats([(3 * i) % 7 - 3 for i in range(m * k)])
     b = floats([(5 * i) % 11 - 5 for i in range(n * k)])  # stored n x k
     bias, c = floats(range(n)), floats([0] * (m * n))
-    desc = Desc(struct_size=ctypes.sizeof(Desc), trans_b=1, m=m, n=n, k=k, lda=k, ldb=k, ldc=n, alpha=1)
+    desc = Desc(struct_size=ctypes.sizeof(Desc), trans_b=1, m=m, n=n, k=k, lda=k, ldb=k, ldc=n, alpha=1, batch=1)
     args = Args(a=a, b=ctypes.cast(b, c_void_p), c=c, bias=bias, m=m)
     status = fovea.fovea_gemm_once(engine, byref(desc), byref(args))
     assert status == 0, fovea.fovea_status_string(status)

@@ -230,7 +230,7 @@ static void test_lists(void)
     refuse(NULL, NULL, NULL, FOVEA_ERR_CONFIG, "FOVEA_EXCLUDE");
     unsetenv("FOVEA_EXCLUDE");
     if (fovea_cpu_probe() & FOVEA_CPU_AVX512)
-        refuse(NULL, "gemm_f32_8x48_avx512,gemm_f32_6x64_avx512", NULL, FOVEA_ERR_CONFIG, "one slot");
+        refuse(NULL, "gemm_f32_9x48_avx512,gemm_f32_6x64_avx512", NULL, FOVEA_ERR_CONFIG, "one slot");
 }
 
 static void test_bad_options(void)

@@ -32,7 +32,7 @@ static void test_gemm_descs(void)
     BAD_DESC(bad.struct_size -= 8, FOVEA_ERR_STRUCT);
     BAD_DESC(bad.trans_a = (enum fovea_transpose)2, FOVEA_ERR_ENUM);
     BAD_DESC(bad.trans_b = (enum fovea_transpose)(-1), FOVEA_ERR_ENUM);
-    BAD_DESC(bad.activation = (enum fovea_activation)5, FOVEA_ERR_ENUM);
+    BAD_DESC(bad.activation = (enum fovea_activation)6, FOVEA_ERR_ENUM);
     BAD_DESC(bad.activation = (enum fovea_activation)(-1), FOVEA_ERR_ENUM);
     BAD_DESC(bad.b_packed = 2, FOVEA_ERR_ENUM);
     BAD_DESC(bad.residual = 7, FOVEA_ERR_ENUM);
@@ -108,7 +108,7 @@ static void test_rowwise_errors(void)
     refuse_common(&r);
     BAD_DESC(bad.struct_size = 0, FOVEA_ERR_STRUCT);
     BAD_DESC(bad.struct_size = 1000, FOVEA_ERR_STRUCT);
-    BAD_DESC(bad.op = (enum fovea_rowwise_op)11, FOVEA_ERR_ENUM);
+    BAD_DESC(bad.op = (enum fovea_rowwise_op)13, FOVEA_ERR_ENUM);
     BAD_DESC(bad.op = (enum fovea_rowwise_op)(-1), FOVEA_ERR_ENUM);
     BAD_DESC(bad.ldx = N - 1, FOVEA_ERR_STRIDE);
     BAD_DESC(bad.ldx2 = N - 1, FOVEA_ERR_STRIDE);
@@ -119,6 +119,7 @@ static void test_rowwise_errors(void)
     BAD_DESC((bad.op = FOVEA_ROWWISE_LAYERNORM, bad.eps = -1), FOVEA_ERR_VALUE);
     BAD_DESC((bad.op = FOVEA_ROWWISE_LAYERNORM, bad.eps = NAN), FOVEA_ERR_VALUE);
     BAD_DESC((bad.op = FOVEA_ROWWISE_LAYERNORM, bad.eps = INFINITY), FOVEA_ERR_VALUE);
+    BAD_DESC((bad.op = FOVEA_ROWWISE_RMSNORM, bad.eps = -1), FOVEA_ERR_VALUE);
     BAD_ARGS(wrong.x = NULL, FOVEA_ERR_NULL);
     BAD_ARGS(wrong.x2 = NULL, FOVEA_ERR_NULL);
     BAD_ARGS(wrong.y = NULL, FOVEA_ERR_NULL);

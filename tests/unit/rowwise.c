@@ -10,11 +10,11 @@
 #include "tests/support/operator.h"
 #include "tests/support/test.h"
 
-enum { OPS = FOVEA_ROWWISE_COS + 1, COLS_MAX = 40000 };
+enum { OPS = FOVEA_ROWWISE_RMSNORM + 1, COLS_MAX = 40000 };
 
-// The slot of each operator's kernel, as the oracle names them; NULL where it has an oracle of its own.
-static const char *const slots[OPS] = {"softmax",   "log_softmax", NULL,   NULL,  "relu", "gelu",
-                                       "gelu_tanh", "tanh",        "exp2", "sin", "cos"};
+// The slot of each operator's kernel, as the oracles name them.
+static const char *const slots[OPS] = {"softmax", "log_softmax", "layernorm", "add", "relu", "gelu",   "gelu_tanh",
+                                       "tanh",    "exp2",        "sin",       "cos", "silu", "rmsnorm"};
 
 enum place { APART, Y_IS_X, Y_IS_X2, PLACES };
 
@@ -28,6 +28,11 @@ struct problem {
     bool exact;       ///< values are such that the oracle applies
     char text[200];
 };
+
+static bool is_norm(enum fovea_rowwise_op op)
+{
+    return op == FOVEA_ROWWISE_LAYERNORM || op == FOVEA_ROWWISE_RMSNORM;
+}
 
 static size_t extent(size_t rows, size_t cols, size_t ld)
 {
@@ -76,7 +81,7 @@ static void draw(struct problem *p, enum fovea_rowwise_op op, size_t rows, size_
     p->x2 = some_vector(p, p->floats[1], &source);
     p->y_before = some_vector(p, p->floats[2], &source);
     p->args.rows = rows;
-    if (op == FOVEA_ROWWISE_LAYERNORM) {
+    if (is_norm(op)) {
         p->args.gamma = check_chance(rng, 60) ? some_vector(p, cols, &source) : NULL;
         p->args.beta = check_chance(rng, 60) ? some_vector(p, cols, &source) : NULL;
     }
@@ -103,14 +108,14 @@ static size_t wrong_in_row(const struct problem *p, size_t r, const float *y, st
     const struct fovea_rowwise_desc *const d = &p->desc;
     const float *const x = p->x + r * d->ldx, *const got = y + r * d->ldy;
     size_t wrong = 0;
-    if (d->op == FOVEA_ROWWISE_LAYERNORM)
-        oracle_layernorm(d->cols, d->eps, x, p->args.gamma, p->args.beta, norm);
+    if (is_norm(d->op))
+        oracle_norm(slots[d->op], d->cols, d->eps, x, p->args.gamma, p->args.beta, norm);
     for (size_t i = 0; i<d->cols; i += d->cols> 16 ? d->cols / 16 : 1) {
         struct check_exact e = norm[i];
         if (d->op == FOVEA_ROWWISE_ADD) {
             e.value = (double)x[i] + (double)p->x2[r * d->ldx2 + i];
             e.bound = CHECK_U * fabs(e.value);
-        } else if (d->op != FOVEA_ROWWISE_LAYERNORM) {
+        } else if (!is_norm(d->op)) {
             e = oracle_unary(slots[d->op], d->cols, x, i);
         }
         const bool same = isinf(e.value) && (double)got[i] == e.value; // exp2 beyond 128
@@ -123,7 +128,7 @@ static void compare_oracle(const struct problem *p, const float *y)
 {
     static struct check_exact norm[COLS_MAX];
     const struct fovea_rowwise_desc *const d = &p->desc;
-    if (d->op == FOVEA_ROWWISE_LAYERNORM && (d->eps == 0 || d->cols < 2))
+    if (is_norm(d->op) && (d->eps == 0 || d->cols < 2))
         return; // no variance to divide by: the bits say it all
     size_t wrong = 0;
     for (size_t r = 0; r < p->args.rows; r += 1 + p->args.rows / 16)
@@ -169,7 +174,7 @@ static void run_case(uint64_t number, enum fovea_rowwise_op op, size_t rows, siz
     test_memory_reset();
 }
 
-// What the header promises of rows of -inf, and that no operator takes a NaN for a number.
+// What the header promises of rows of -inf and numerics.md of SiLU, and that no operator takes a NaN for a number.
 static void test_special(void)
 {
     enum { N = 37 };
@@ -186,6 +191,12 @@ static void test_special(void)
     d.op = FOVEA_ROWWISE_LOG_SOFTMAX;
     CHECK(!fovea_rowwise_once(engine, &d, &args) && y[0] == -INFINITY && y[N - 1] == -INFINITY,
           "log-softmax of a row of -inf gives %g", (double)y[0]);
+    d.op = FOVEA_ROWWISE_SILU;
+    CHECK(!fovea_rowwise_once(engine, &d, &args) && isnan(y[0]), "silu of -inf gives %g", (double)y[0]);
+    x[0] = INFINITY, x[1] = -0.0f, x[2] = -100;
+    CHECK(!fovea_rowwise_once(engine, &d, &args) && y[0] == INFINITY, "silu of inf gives %g", (double)y[0]);
+    for (size_t i = 1; i < 3; i++)
+        CHECK(y[i] == 0 && signbit(y[i]), "silu of %g gives %g", (double)x[i], (double)y[i]);
     for (size_t i = 0; i < N; i++)
         x[i] = i == 20 ? NAN : (float)i;
     for (int op = 0; op < OPS; op++) {

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: Apache-2.0
+// ops/gemm_area.c - the loops over one area of C.
+//
+// Outermost first: k blocks, chunks of rows, groups of strips, tiles of mr rows, strips. A group of strips of B stays
+// in L2 and a tile's rows of A in L1 while the strips of the group pass; B is packed strip by strip when its first tile
+// needs it, A copied tile by tile when its first group does, both hot. While a group is computed its tiles prefetch the
+// next one, a panel each, so B streams from memory or L3 beside the arithmetic.
+#include "ops/gemm.h"
+#include "ops/pack.h"
+#include <string.h>
+
+// Rows of A copied at once: whole 16 x 16 transposes, used while they are in L2.
+enum { COPY_ROWS = 48 };
+
+// B[p,j] = first[(j / 16) * panel + p * step + j % 16]: packed panels, or natural rows (panel 16).
+struct panels {
+    const float *first;
+    ptrdiff_t panel, step;
+};
+
+// A[i,p] = first[i * row + p * k].
+struct rows {
+    const float *first;
+    ptrdiff_t row, k;
+};
+
+// A k block of the area: steps [p, p + steps).
+struct block {
+    const struct fovea_gemm_area *area;
+    size_t p, steps;
+    bool first, last;
+    size_t chunk; // of rows, counted from 0
+};
+
+static struct panels packed(const float *first, size_t k)
+{
+    return (struct panels){first, (ptrdiff_t)(FOVEA_PANEL * k), FOVEA_PANEL};
+}
+
+// b from step p and panel j on.
+static struct panels moved(struct panels b, size_t p, size_t j)
+{
+    b.first += (ptrdiff_t)p * b.step + (ptrdiff_t)j * b.panel;
+    return b;
+}
+
+static size_t strip_begin(const struct fovea_gemm_layout *plan, size_t strip)
+{
+    return fovea_cut_begin(&plan->strips, strip) * FOVEA_PANEL;
+}
+
+static size_t strip_end(const struct fovea_gemm_layout *plan, size_t strip)
+{
+    return fovea_min(strip_begin(plan, strip + 1), plan->desc.n);
+}
+
+// Where B of the block from panel j on lies, be it packed or natural.
+static struct panels b_source(const struct block *block, size_t j)
+{
+    static const float nothing[FOVEA_PANEL]; // stands for A and B where no step reads them
+    const struct fovea_gemm_area *const area = block->area;
+    const struct fovea_gemm_desc *const d = &area->plan->desc;
+    if (block->steps == 0) {
+        return packed(nothing, 0);
+    }
+    if (d->b_packed) {
+        return moved(packed(fovea_blob_panels(area->b), area->plan->k), block->p, j);
+    }
+    if (area->b_panels != NULL) {
+        return moved(packed(area->b_panels, area->plan->k), block->p, j);
+    }
+    const struct panels natural = {area->b, FOVEA_PANEL, (ptrdiff_t)d->ldb};
+    return moved(natural, block->p, j);
+}
+
+// The place of a strip in b_room, which holds the strips from `group` on, or all of the area.
+static float *room_of(const struct block *block, size_t group, size_t strip)
+{
+    const struct fovea_gemm_area *const area = block->area;
+    const size_t first = strip_begin(area->plan, area->keep_b ? area->strip : group);
+    return area->b_room + (strip_begin(area->plan, strip) - first) * block->steps;
+}
+
+// B of a strip: packed into its place in the room when the first tile comes, or where it lies.
+static struct panels b_of_strip(const struct block *block, size_t group, size_t strip, bool first_tile)
+{
+    const struct fovea_gemm_area *const area = block->area;
+    const struct fovea_gemm_layout *const plan = area->plan;
+    const size_t begin = strip_begin(plan, strip), end = strip_end(plan, strip);
+    // A natural partial panel ends before its 16 columns: it is packed even where the others are read in place.
+    const bool in_place = plan->desc.b_packed || area->b_panels != NULL || (!area->pack_b && end % FOVEA_PANEL == 0);
+    if (in_place || block->steps == 0) {
+        return b_source(block, begin / FOVEA_PANEL);
+    }
+    float *const room = room_of(block, group, strip);
+    if (first_tile && !(area->keep_b && block->chunk != 0)) {
+        const struct fovea_source source = {area->b, plan->desc.ldb, plan->desc.trans_b == FOVEA_TRANS};
+        fovea_pack_panels(plan->kernels, &source, block->p, begin, block->steps, end - begin, room);
+    }
+    return packed(room, block->steps);
+}
+
+// A where it lies, from row `row` and the block's first step on.
+static struct rows a_source(const struct block *block, size_t row)
+{
+    const struct fovea_gemm_area *const area = block->area;
+    const struct fovea_gemm_layout *const plan = area->plan;
+    const ptrdiff_t ld = (ptrdiff_t)plan->desc.lda, i = (ptrdiff_t)row, p = (ptrdiff_t)block->p;
+    if (block->steps == 0) {
+        return (struct rows){b_source(block, 0).first, 0, 0};
+    }
+    if (area->a_copy != NULL) {
+        const ptrdiff_t pitch = (ptrdiff_t)fovea_gemm_pitch(plan->k);
+        return (struct rows){area->a_copy + i * pitch + p, pitch, 1};
+    }
+    return plan->desc.trans_a == FOVEA_TRANS ? (struct rows){area->a + p * ld + i, 1, ld}
+                                             : (struct rows){area->a + i * ld + p, ld, 1};
+}
+
+void fovea_gemm_copy_a(const struct fovea_gemm_layout *plan, const float *a, size_t steps, size_t count, float *dst,
+                       size_t pitch)
+{
+    const size_t lda = plan->desc.lda;
+    if (plan->desc.trans_a == FOVEA_TRANS) {
+        plan->kernels->transpose.run(steps, count, a, (ptrdiff_t)lda, dst, (ptrdiff_t)pitch);
+        return;
+    }
+    for (size_t i = 0; i < count; i++) {
+        memcpy(dst + i * pitch, a + i * lda, steps * sizeof(float));
+    }
+}
+
+static void finish_tile(const struct fovea_gemm_area *area, const struct fovea_gemm_tile *tile, float *c, size_t row,
+                        size_t column)
+{
+    const struct fovea_gemm_desc *const d = &area->plan->desc;
+    if (tile->c == c && d->alpha == 1 && area->bias == NULL && d->activation == FOVEA_ACTIVATION_NONE) {
+        return;
+    }
+    const struct fovea_gemm_epilogue epilogue = {
+        .m = tile->m,
+        .n = d->gated ? tile->n / 2 : tile->n,
+        .gated = d->gated,
+        .acc = tile->c,
+        .acc_row = tile->c_row,
+        .c = c,
+        .c_row = (ptrdiff_t)d->ldc,
+        .alpha = d->alpha,
+        .beta = d->beta,
+        .bias = area->bias != NULL ? area->bias + column : NULL,
+        .residual = d->residual ? area->residual + row * d->ldr + (d->gated ? column / 2 : column) : NULL,
+        .residual_row = (ptrdiff_t)d->ldr,
+        .act = (uint32_t)d->activation,
+    };
+    area->plan->kernels->gemm_epilogue.run(&epilogue);
+}
+
+// What the calls of a group's micro-kernels prefetch: panels of the next group, dealt evenly. Fewer calls than panels
+// prefetch several at once; two tiles half of the steps each.
+struct ahead {
+    struct panels b;
+    size_t panels, calls;
+    size_t call;
+    size_t half; // steps of the first of two tiles, 0: panels are not halved
+};
+
+static struct ahead look_ahead(const struct block *block, size_t next, size_t end, size_t tiles, size_t strips)
+{
+    const struct fovea_gemm_area *const area = block->area;
+    const struct fovea_gemm_layout *const plan = area->plan;
+    const bool rows = area->b_panels == NULL && !plan->desc.b_packed && plan->desc.trans_b == FOVEA_TRANS;
+    if (next >= end || block->steps == 0) {
+        return (struct ahead){.calls = 1};
+    }
+    const size_t first = fovea_cut_begin(&plan->strips, next);
+    struct ahead ahead = {.panels = fovea_cut_begin(&plan->strips, end) - first, .calls = tiles * strips};
+    if (area->keep_b && block->chunk != 0) {
+        ahead.b = packed(room_of(block, next, next), block->steps);
+    } else if (rows) { // 16 rows of a transposed B: as many lines as steps, adjacent where a block is all of k
+        const ptrdiff_t panel = (ptrdiff_t)(FOVEA_PANEL * plan->desc.ldb);
+        const float *const b = area->b;
+        ahead.b = (struct panels){b + (ptrdiff_t)first * panel + block->p, panel, FOVEA_PANEL};
+    } else {
+        ahead.b = b_source(block, first);
+    }
+    ahead.half = tiles == 2 && ahead.b.step == FOVEA_PANEL ? block->steps / 2 : 0;
+    return ahead;
+}
+
+static void set_ahead(struct ahead *ahead, struct fovea_gemm_tile *tile)
+{
+    const size_t calls = ahead->half != 0 ? ahead->calls / 2 : ahead->calls, call = ahead->call++ % calls;
+    const size_t done = ahead->panels * call / calls, due = ahead->panels * (call + 1) / calls;
+    const bool second = ahead->call > calls;
+    tile->ahead = due != done ? ahead->b.first + (ptrdiff_t)done * ahead->b.panel : NULL;
+    tile->ahead_step = ahead->b.step;
+    tile->ahead_panel = due - done > 1 ? ahead->b.panel : 0;
+    if (ahead->half != 0 && tile->ahead != NULL) {
+        tile->ahead += second ? ahead->half * FOVEA_PANEL : 0;
+        tile->ahead_step /= 2;
+    }
+}
+
+// Rows [begin, begin + count) times strips [group, end).
+static void run_group(const struct block *block, size_t begin, size_t count, size_t group, size_t end)
+{
+    const struct fovea_gemm_area *const area = block->area;
+    const struct fovea_gemm_layout *const plan = area->plan;
+    const struct fovea_gemm_desc *const d = &plan->desc;
+    const struct fovea_cut tiles = fovea_cut(count, plan->mr);
+    const size_t last = area->strip + area->strips, column0 = strip_begin(plan, area->strip);
+    const bool whole_acc = plan->detour && plan->blocks.count > 1;
+    const size_t acc_row =
+        whole_acc ? fovea_cut_begin(&plan->strips, last) * FOVEA_PANEL - column0 : fovea_gemm_columns(plan);
+    struct ahead ahead = look_ahead(block, end, fovea_min(end + (end - group), last), tiles.count, end - group);
+    struct fovea_gemm_tile tile = {.k = block->steps, .mode = block->first ? FOVEA_GEMM_STORE : FOVEA_GEMM_ADD};
+    const bool room = area->a_room != NULL && block->steps != 0;
+    const size_t pitch = fovea_gemm_pitch(plan->kc);
+    size_t copied = group == area->strip ? begin : begin + count; // the room holds rows [begin, copied)
+    for (size_t t = 0, row = begin; t < tiles.count; t++, row += tile.m) {
+        tile.m = tiles.size + (t < tiles.longer);
+        for (; room && copied < row + tile.m; copied += COPY_ROWS) {
+            fovea_gemm_copy_a(plan, a_source(block, copied).first, block->steps,
+                              fovea_min(COPY_ROWS, begin + count - copied), area->a_room + (copied - begin) * pitch,
+                              pitch);
+        }
+        const struct rows a =
+            room ? (struct rows){area->a_room + (row - begin) * pitch, (ptrdiff_t)pitch, 1} : a_source(block, row);
+        tile.a = a.first;
+        tile.a_row = a.row;
+        tile.a_k = a.k;
+        for (size_t strip = group; strip < end; strip++) {
+            const size_t column = strip_begin(plan, strip);
+            const struct panels b = b_of_strip(block, group, strip, t == 0);
+            float *const c = area->c + row * d->ldc + (d->gated ? column / 2 : column);
+            tile.n = strip_end(plan, strip) - column;
+            tile.b = b.first;
+            tile.b_panel = b.panel;
+            tile.b_k = b.step;
+            tile.c = !plan->detour ? c
+                     : whole_acc   ? area->acc + (row - area->row) * acc_row + (column - column0)
+                                   : area->acc;
+            tile.c_row = plan->detour ? (ptrdiff_t)acc_row : (ptrdiff_t)d->ldc;
+            set_ahead(&ahead, &tile);
+            plan->kernels->gemm.run(&tile);
+            if (block->last) {
+                finish_tile(area, &tile, c, row, column);
+            }
+        }
+    }
+}
+
+void fovea_gemm_area(const struct fovea_gemm_area *area)
+{
+    const struct fovea_gemm_layout *const plan = area->plan;
+    const size_t row_end = area->row + area->rows, strip_last = area->strip + area->strips;
+    for (size_t i = 0; i < plan->blocks.count; i++) {
+        const size_t p = fovea_cut_begin(&plan->blocks, i);
+        struct block block = {area, p, fovea_cut_begin(&plan->blocks, i + 1) - p, i == 0, i + 1 == plan->blocks.count,
+                              0};
+        for (size_t row = area->row; row < row_end; row += plan->chunk, block.chunk++) {
+            const size_t rows = fovea_min(plan->chunk, row_end - row);
+            for (size_t group = area->strip, end; group < strip_last; group = end) {
+                end = fovea_min(group + plan->group, strip_last);
+                run_group(&block, row, rows, group, end);
+            }
+        }
+    }
+}

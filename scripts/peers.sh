@@ -1,0 +1,21 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# scripts/peers.sh - installs the libraries that `fovea bench gemm --peers` races against.
+#
+# From Debian: OpenBLAS, BLIS, oneDNN, and libxsmm, which it has as an archive only: a shared library is made of it.
+# From npm: onnxruntime-node, for its libonnxruntime. These two go to FOVEA_PEERS_DIR, else ~/.cache/fovea-peers.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+. scripts/deps.sh
+
+folder=${FOVEA_PEERS_DIR:-$HOME/.cache/fovea-peers}
+mkdir -p "$folder"
+
+need libopenblas0-pthread libblis4-pthread libdnnl2 libxsmm-dev gcc
+echo "== libxsmm as a shared library in $folder"
+gcc -shared -Wl,--whole-archive /usr/lib/libxsmm.a /usr/lib/libxsmmnoblas.a -Wl,--no-whole-archive \
+    -o "$folder/libxsmm.so" -lpthread -ldl -lm -lrt
+command -v npm >/dev/null || need npm
+echo "== onnxruntime-node in $folder"
+npm install --prefix "$folder" --no-save --ignore-scripts --no-audit --no-fund onnxruntime-node@1.30.0
+echo "fovea bench gemm --peers finds them$([ -z "${FOVEA_PEERS_DIR:-}" ] || echo " with FOVEA_PEERS_DIR=$folder")"

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""fovea bench: names and counters of the JSON, the table, peers that are not installed, and what it refuses.
+
+usage: smoke.py built|absent PROGRAM...      (absent: the program was built without benchmarks)
+"""
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+BUILT, PROGRAM = sys.argv[1] == "built", sys.argv[2:]
+NAME = re.compile(r"gemm/f32/(plain|packed|packed-gelu)/[nt][nt]/(\d+)x(\d+)x(\d+)$")
+SMALL = ["gemm", "--shapes", "smoke", "--min-time", "0.001"]
+failed = 0
+
+
+def check(condition, *what):
+    global failed
+    if not condition:
+        failed += 1
+        print("FAIL", f"line {sys._getframe(1).f_lineno}:", *what)
+
+
+def bench(*arguments, **environment):
+    clean = {key: value for key, value in os.environ.items() if not key.startswith("FOVEA_")}
+    return subprocess.run(PROGRAM + ["bench", *arguments], env={**clean, **environment}, capture_output=True, text=True)
+
+
+def refused(must_say, *arguments):
+    result = bench(*arguments)
+    check(result.returncode == 2 and result.stdout == "" and len(result.stderr.splitlines()) == 1 and
+          must_say in result.stderr, arguments, result)
+
+
+def report(*arguments, **environment):
+    result = bench(*SMALL, "--json", *arguments, **environment)
+    check(result.returncode == 0, arguments, environment, result.returncode, result.stderr)
+    return json.loads(result.stdout)
+
+
+def check_lines(lines):
+    ways = set()
+    for line in lines:
+        name = NAME.match(line["name"])
+        check(name and line["name"] == line["run_name"], line)
+        ways.add("/".join(line["name"].split("/")[2:4]))
+        check("error_occurred" not in line and line["real_time"] > 0 and line["iterations"] > 0, line)
+        check(line["gflops"] > 0 and 0 < line["of_peak"] and line["of_peak_q1"] <= line["of_peak_q3"], line)
+        decoding = int(name.group(2)) <= 16
+        check(("of_stream" in line) == decoding and ("of_bound" in line) == decoding, line)
+        check(("over_plain" in line) == (name.group(1) == "packed-gelu"), line)
+    check(ways == {"plain/nn", "plain/nt", "plain/tn", "plain/tt", "packed/nn", "packed/nt", "packed-gelu/nt"}, ways)
+
+
+def main():
+    check(bench("--help").stdout.startswith("usage: fovea bench"), "--help")
+    if not BUILT:
+        refused("not built in", "gemm")
+        return
+    whole = report()
+    check(whole["context"]["threads"] == "1" and whole["context"]["isa"], whole["context"])
+    check_lines(whole["benchmarks"])
+    check_lines(report("--threads", "2")["benchmarks"])
+    scalar = report("--filter", "packed/nt", FOVEA_ISA="scalar")
+    check(scalar["context"]["isa"] == "scalar" and len(scalar["benchmarks"]) == 2, scalar)
+    check(len(report("--filter", "64x64x64$")["benchmarks"]) == 5, "the end of a name")
+    check(len(report("--filter", "-64x64x64$")["benchmarks"]) + 5 == len(whole["benchmarks"]), "all but some")
+
+    # Peers that are installed race; those in the folder of peers are missing here, by name.
+    with tempfile.TemporaryDirectory() as empty:
+        raced = report("--filter", "plain/nn/64", "--peers", FOVEA_PEERS_DIR=empty)
+        peers = [value for key, value in raced["context"].items() if key.startswith("peer_")]
+        for line in raced["benchmarks"]:
+            check(("vs_best_peer" in line) == ("peer" in line), line)
+            check("peer" not in line or line["vs_best_peer"] > 0 and peers[int(line["peer"])] in line["label"], line)
+        table = bench(*SMALL, "--filter", "plain/nn/64", "--peers", FOVEA_PEERS_DIR=empty)
+    check(table.returncode == 0 and re.search(r"^gemm/f32/plain/nn/64x64x64 +[\d.]+ us ", table.stdout, re.M), table)
+    check("peer libxsmm: " in table.stdout and "peer ONNX Runtime: " in table.stdout, table.stdout)
+
+    refused("no line", "gemm", "--filter", "nonesuch")
+    refused("no line", "gemm", "--filter", "open(")
+    refused("--shapes takes", "gemm", "--shapes", "round")
+    refused("--threads takes", "gemm", "--threads", "0")
+    refused("--min-time takes", "gemm", "--min-time", "soon")
+    refused("unknown option", "gemm", "--fast")
+    refused('no suite "fft"', "fft")
+
+
+main()
+print("failed:", failed)
+sys.exit(bool(failed))

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/unit/gemm_batch.c - a batch is its entries one by one, a gated GEMM is a plain one and a product, bit for bit.
+#include "fovea/fovea.h"
+#include "tests/support/engines.h"
+#include "tests/support/operator.h"
+#include "tests/support/memory.h"
+#include "tests/support/test.h"
+
+static float *some(size_t floats, uint64_t *rng)
+{
+    float *const x = test_floats(floats, TEST_HIGH);
+    for (size_t i = 0; i < floats; i++)
+        x[i] = test_float(rng);
+    return x;
+}
+
+static float *clean(size_t floats)
+{
+    float *const x = test_floats(floats, TEST_HIGH);
+    memset(x, 0, floats * sizeof *x);
+    return x;
+}
+
+struct shape {
+    size_t m, n, k, batch;
+    int trans_a, trans_b;
+};
+
+static void run(const struct fovea_engine *engine, const struct fovea_gemm_desc *desc,
+                const struct fovea_gemm_args *args, enum test_way way)
+{
+    const enum fovea_status status = test_run(&test_gemm, engine, desc, args, way, 7);
+    CHECK(status == FOVEA_OK, "%s", fovea_status_string(status));
+}
+
+static void test_batch(const struct fovea_engine *engine, const char *isa, const struct shape *s)
+{
+    uint64_t rng = s->m * 31 + s->n;
+    const size_t a_size = s->m * s->k + 3, b_size = s->k * s->n + 5, c_size = s->m * s->n + 7;
+    struct fovea_gemm_desc d = FOVEA_GEMM_DESC_INIT;
+    d.m = s->m, d.n = s->n, d.k = s->k;
+    d.trans_a = s->trans_a ? FOVEA_TRANS : FOVEA_NO_TRANS, d.trans_b = s->trans_b ? FOVEA_TRANS : FOVEA_NO_TRANS;
+    d.lda = s->trans_a ? s->m : s->k, d.ldb = s->trans_b ? s->k : s->n, d.ldc = s->n;
+    const float *const a = some(a_size * s->batch, &rng), *const b = some(b_size * s->batch, &rng);
+    float *const one = clean(c_size * s->batch), *const all = clean(c_size * s->batch);
+    for (size_t e = 0; e < s->batch; e++) {
+        const struct fovea_gemm_args args = {a + e * a_size, b + e * b_size, one + e * c_size, NULL, NULL, s->m};
+        run(engine, &d, &args, TEST_SERIAL);
+    }
+    d.batch = s->batch, d.batch_a = a_size, d.batch_b = b_size, d.batch_c = c_size;
+    for (int way = 0; way < TEST_WAYS; way++) {
+        const struct fovea_gemm_args args = {a, b, all, NULL, NULL, s->m};
+        run(engine, &d, &args, (enum test_way)way);
+        const size_t at = test_differ(one, all, c_size * s->batch);
+        CHECK(at == c_size * s->batch, "%s %s batch %zu of %zux%zux%zu: C[%zu]", isa, test_way_names[way], s->batch,
+              s->m, s->n, s->k, at);
+    }
+    test_memory_reset();
+}
+
+static void test_gated(const struct fovea_engine *engine, const char *isa, size_t m, size_t pairs, size_t k,
+                       enum fovea_activation act)
+{
+    uint64_t rng = m * 131 + pairs;
+    const size_t n = 2 * pairs;
+    const float *const a = some(m * k, &rng), *const b = some(k * n, &rng), *const bias = some(n, &rng);
+    const float *const residual = some(m * pairs, &rng);
+    float *const plain = clean(m * n), *const gate = clean(m * n), *const want = clean(m * pairs);
+    struct fovea_gemm_desc d = FOVEA_GEMM_DESC_INIT;
+    d.m = m, d.n = d.ldb = d.ldc = n, d.k = d.lda = k;
+    run(engine, &d, &(struct fovea_gemm_args){a, b, plain, bias, NULL, m}, TEST_SERIAL);
+    d.activation = act;
+    run(engine, &d, &(struct fovea_gemm_args){a, b, gate, bias, NULL, m}, TEST_SERIAL);
+    for (size_t i = 0; i < m * pairs; i++)
+        want[i] = gate[2 * i] * plain[2 * i + 1] + residual[i];
+    d.gated = d.residual = 1;
+    d.ldc = d.ldr = pairs;
+    for (int way = 0; way < TEST_WAYS; way++) {
+        float *const c = clean(m * pairs);
+        run(engine, &d, &(struct fovea_gemm_args){a, b, c, bias, residual, m}, (enum test_way)way);
+        const size_t at = test_differ(want, c, m * pairs);
+        CHECK(at == m * pairs, "%s %s gated %zux%zux%zu: C[%zu]", isa, test_way_names[way], m, n, k, at);
+    }
+    test_memory_reset();
+}
+
+static void test_refused(const struct fovea_engine *engine)
+{
+    struct fovea_gemm_desc d = FOVEA_GEMM_DESC_INIT;
+    char text[200];
+    d.m = d.k = d.lda = 4, d.n = d.ldb = d.ldc = 7, d.gated = 1;
+    CHECK(fovea_explain_gemm(engine, &d, text, sizeof text) == FOVEA_ERR_SHAPE, "odd n: %s", text);
+    d.n = 6, d.beta = 1;
+    CHECK(fovea_explain_gemm(engine, &d, text, sizeof text) == FOVEA_ERR_VALUE, "beta: %s", text);
+    d.beta = 0, d.gated = 2;
+    CHECK(fovea_explain_gemm(engine, &d, text, sizeof text) == FOVEA_ERR_ENUM, "gated 2: %s", text);
+    d.gated = 0, d.batch = 2, d.batch_c = 4 * 7 - 2;
+    CHECK(fovea_explain_gemm(engine, &d, text, sizeof text) == FOVEA_ERR_STRIDE, "entries of C overlap: %s", text);
+    d.batch = SIZE_MAX, d.batch_c = 4 * 7;
+    CHECK(fovea_explain_gemm(engine, &d, text, sizeof text) == FOVEA_ERR_OVERFLOW, "batch: %s", text);
+}
+
+int main(void)
+{
+    static const struct shape shapes[] = {
+        {1, 17, 5, 3, 0, 0},    {16, 16, 16, 40, 0, 0},  {33, 50, 64, 12, 0, 1}, {7, 100, 30, 9, 1, 1},
+        {64, 64, 512, 3, 1, 0}, {128, 130, 70, 5, 0, 0}, {0, 5, 5, 2, 0, 0},     {5, 5, 0, 2, 0, 0},
+    };
+    static const enum fovea_activation acts[] = {FOVEA_ACTIVATION_NONE, FOVEA_ACTIVATION_SILU, FOVEA_ACTIVATION_GELU};
+    for (int i = 0; i < TEST_ISAS; i++) {
+        struct fovea_engine *const engine = test_engine(test_isas[i], NULL);
+        if (engine == NULL)
+            continue;
+        for (size_t j = 0; j < sizeof shapes / sizeof *shapes; j++)
+            test_batch(engine, test_isas[i], &shapes[j]);
+        for (size_t j = 0; j < sizeof acts / sizeof *acts; j++) {
+            test_gated(engine, test_isas[i], 5, 1, 3, acts[j]);
+            test_gated(engine, test_isas[i], 29, 37, 40, acts[j]);
+            test_gated(engine, test_isas[i], 12, 64, 1100, acts[j]);
+        }
+        test_refused(engine);
+        fovea_engine_destroy(engine);
+    }
+    return test_done();
+}
