@@ -138,7 +138,7 @@ def layers():
             add("decoder.whole." + case, layer(x, memory, tgt_mask=causal))
 
 
-def silu_and_rmsnorm():
+def gates():
     x = add("silu.x", 3 * rand(9, 31))
     add("silu.y", F.silu(x))
     x = add("rmsnorm.x", 3 * rand(7, 37) + 1)
@@ -146,6 +146,11 @@ def silu_and_rmsnorm():
     plain = x / (x.square().mean(-1, keepdim=True) + 1e-5).sqrt()  # PyTorch 1.13 has no RMSNorm
     add("rmsnorm.plain", plain)
     add("rmsnorm.y", plain * gamma)
+    x = add("glu.x", rand(6, 24))
+    gate, value = (F.linear(x, add(f"glu.{half}.weight", rand(21, 24) / 5), add(f"glu.{half}.bias", rand(21)))
+                   for half in ("gate", "value"))
+    add("glu.silu", F.silu(gate) * value)
+    add("glu.gelu", F.gelu(gate) * value)
 
 
 def write(path):
@@ -165,5 +170,5 @@ rows()
 attention()
 multihead()
 layers()
-silu_and_rmsnorm()  # after the others: new tensors leave the random numbers of the old ones alone
+gates()  # after the others: new tensors leave the random numbers of the old ones alone
 write(sys.argv[1])

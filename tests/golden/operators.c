@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/golden/operators.c - norms, GELU, SiLU, softmax, attention and multi-head attention give what PyTorch gives.
+// tests/golden/operators.c - what PyTorch gives for norms, GELU, SiLU, softmax, gated products, attention and MHA.
 #include "tests/golden/golden.h"
 
 static void row_case(enum fovea_rowwise_op op, const char *in, const char *gamma, const char *beta, const char *out)
@@ -30,6 +30,31 @@ static void test_rows(void)
     row_case(FOVEA_ROWWISE_SILU, "silu.x", NULL, NULL, "silu.y");
     row_case(FOVEA_ROWWISE_RMSNORM, "rmsnorm.x", "rmsnorm.gamma", NULL, "rmsnorm.y");
     row_case(FOVEA_ROWWISE_RMSNORM, "rmsnorm.x", NULL, NULL, "rmsnorm.plain");
+}
+
+// SwiGLU and GEGLU as one GEMM: the rows of the two weights in turn.
+static void gated_case(enum fovea_activation activation, const char *out)
+{
+    enum { HALVES = 2 };
+    static const char *const half[HALVES] = {"glu.gate", "glu.value"};
+    const struct fovea_tensor *const x = tensor("glu.x"), *const y = tensor(out);
+    struct fovea_gemm_desc d = FOVEA_GEMM_DESC_INIT;
+    d.m = x->shape[0], d.k = d.lda = d.ldb = x->shape[1];
+    d.ldc = y->shape[1], d.n = HALVES * d.ldc;
+    d.trans_b = FOVEA_TRANS;
+    d.activation = activation;
+    d.gated = 1;
+    float *const b = test_alloc(d.n * d.k * sizeof *b), *const bias = test_alloc(d.n * sizeof *bias),
+                 *const c = test_alloc(y->bytes);
+    for (size_t j = 0; j < d.n; j++) {
+        memcpy(b + j * d.k, part(half[j % HALVES], "weight") + j / HALVES * d.k, d.k * sizeof *b);
+        bias[j] = part(half[j % HALVES], "bias")[j / HALVES];
+    }
+    const struct fovea_gemm_args args = {.a = x->data, .b = b, .c = c, .bias = bias, .m = d.m};
+    compare(out, "", fovea_gemm_once(engine, &d, &args), c, OPERATOR);
+    free(b);
+    free(bias);
+    free(c);
 }
 
 static struct fovea_strides dense(const struct fovea_tensor *t)
@@ -114,6 +139,8 @@ static void test_mha(void)
 static void test_all(void)
 {
     test_rows();
+    gated_case(FOVEA_ACTIVATION_SILU, "glu.silu");
+    gated_case(FOVEA_ACTIVATION_GELU, "glu.gelu");
     test_attention();
     test_mha();
 }
