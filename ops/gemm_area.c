@@ -160,7 +160,7 @@ static void finish_tile(const struct fovea_gemm_area *area, const struct fovea_g
 struct ahead {
     struct panels b;
     size_t panels, calls;
-    size_t call;
+    size_t owed; // panels times calls so far, less calls for each panel that was dealt
     size_t half; // steps of the first of two tiles, 0: panels are not halved
 };
 
@@ -183,22 +183,24 @@ static struct ahead look_ahead(const struct block *block, size_t next, size_t en
     } else {
         ahead.b = b_source(block, first);
     }
-    ahead.half = tiles == 2 && ahead.b.step == FOVEA_PANEL ? block->steps / 2 : 0;
+    if (tiles == 2 && ahead.b.step == FOVEA_PANEL) {
+        ahead.half = block->steps / 2;
+        ahead.calls = strips;
+    }
     return ahead;
 }
 
+// No division here: it would be 1 % of a tile.
 static void set_ahead(struct ahead *ahead, struct fovea_gemm_tile *tile)
 {
-    const size_t calls = ahead->half != 0 ? ahead->calls / 2 : ahead->calls, call = ahead->call++ % calls;
-    const size_t done = ahead->panels * call / calls, due = ahead->panels * (call + 1) / calls;
-    const bool second = ahead->call > calls;
-    tile->ahead = due != done ? ahead->b.first + (ptrdiff_t)done * ahead->b.panel : NULL;
-    tile->ahead_step = ahead->b.step;
-    tile->ahead_panel = due - done > 1 ? ahead->b.panel : 0;
-    if (ahead->half != 0 && tile->ahead != NULL) {
-        tile->ahead += second ? ahead->half * FOVEA_PANEL : 0;
-        tile->ahead_step /= 2;
+    size_t count = 0;
+    for (ahead->owed += ahead->panels; ahead->owed >= ahead->calls && ahead->panels != 0; ahead->owed -= ahead->calls) {
+        count++;
     }
+    tile->ahead = count != 0 ? ahead->b.first : NULL;
+    tile->ahead_step = ahead->half != 0 ? ahead->b.step / 2 : ahead->b.step;
+    tile->ahead_panel = count > 1 ? ahead->b.panel : 0;
+    ahead->b.first += (ptrdiff_t)count * ahead->b.panel;
 }
 
 // Rows [begin, begin + count) times strips [group, end).
@@ -227,6 +229,9 @@ static void run_group(const struct block *block, size_t begin, size_t count, siz
         const struct rows a =
             room ? (struct rows){area->a_room + (row - begin) * pitch, (ptrdiff_t)pitch, 1} : a_source(block, row);
         tile.a = a.first;
+        if (t == 1 && ahead.half != 0) { // the second half of the same panels
+            ahead.b.first += (ptrdiff_t)(ahead.half * FOVEA_PANEL) - (ptrdiff_t)ahead.panels * ahead.b.panel;
+        }
         tile.a_row = a.row;
         tile.a_k = a.k;
         for (size_t strip = group; strip < end; strip++) {

@@ -153,7 +153,10 @@ static enum fovea_status make_plan(const struct fovea_engine *engine, const stru
     plan->grid = fovea_gemm_grid(plan, desc->m);
     plan->group = clamp(blocking->nc / nr, 1, plan->strips.count > 1 ? plan->strips.count : 1);
     const bool repacks = plan->grid.pack_b && !plan->grid.share_b; // for each chunk of rows
-    plan->chunk = clamp(repacks ? REPACK_ROWS : blocking->mc, 1, desc->m > 1 ? desc->m : 1);
+    // mc rows of kc steps are what stays in L2: more rows where k is shorter, all chunks alike.
+    const size_t rows = repacks ? REPACK_ROWS : blocking->mc * (size_t)blocking->kc / (plan->kc > 1 ? plan->kc : 1);
+    const struct fovea_cut chunks = fovea_cut(desc->m, clamp(rows, 1, (size_t)1 << 20));
+    plan->chunk = clamp(chunks.size + (chunks.longer != 0), 1, desc->m > 1 ? desc->m : 1);
     return measure_work(plan, why);
 }
 

