@@ -52,6 +52,8 @@ static bool make_plan(struct prepared *self, const struct fovea_engine *engine)
     desc.lda = p->trans_a ? p->m : p->k;
     desc.ldb = p->trans_b ? p->k : p->n;
     desc.ldc = p->n;
+    desc.batch = p->batch;
+    desc.batch_a = p->m * p->k, desc.batch_b = p->k * p->n, desc.batch_c = p->m * p->n;
     desc.activation = p->gelu ? FOVEA_ACTIVATION_GELU : FOVEA_ACTIVATION_NONE;
     self->plan_bytes = fovea_gemm_plan_size();
     self->plan = bench_alloc(self->plan_bytes);
@@ -68,7 +70,7 @@ static bool make_plan(struct prepared *self, const struct fovea_engine *engine)
 static void *prepare(const void *state, const struct gemm_problem *problem, bool packed)
 {
     const struct bench_fovea *const with = state;
-    struct prepared *const self = calloc(1, sizeof *self);
+    struct prepared *const self = packed && problem->batch > 1 ? NULL : calloc(1, sizeof *self);
     if (!self)
         return NULL;
     self->problem = problem;

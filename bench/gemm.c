@@ -34,9 +34,9 @@ static const struct way {
     const char *name;
     bool trans_a, trans_b, packed, gelu;
 } ways[] = {
-    {GEMM_NN, "plain/nn", false, false, false, false},  {GEMM_NT, "plain/nt", false, true, false, false},
-    {GEMM_TN, "plain/tn", true, false, false, false},   {GEMM_TT, "plain/tt", true, true, false, false},
-    {GEMM_PNN, "packed/nn", false, false, true, false}, {GEMM_PNT, "packed/nt", false, true, true, false},
+    {GEMM_NN, "plain/nn", false, false, false, false},      {GEMM_NT, "plain/nt", false, true, false, false},
+    {GEMM_TN, "plain/tn", true, false, false, false},       {GEMM_TT, "plain/tt", true, true, false, false},
+    {GEMM_PNN, "packed/nn", false, false, true, false},     {GEMM_PNT, "packed/nt", false, true, true, false},
     {GEMM_GELU, "packed-gelu/nt", false, true, true, true},
 };
 enum { WAYS = sizeof ways / sizeof *ways };
@@ -45,7 +45,7 @@ struct line {
     struct suite *suite;
     const struct gemm_shape *shape;
     const struct way *way;
-    char name[64];
+    char name[96];
 };
 
 // The widest ISA of the GEMM kernels in use: so FOVEA_ISA and FOVEA_PIN choose the denominator too.
@@ -85,10 +85,10 @@ static void fail(const struct line *line, struct bench_result *result, const cha
         printf("%-42s %s\n", line->name, suite->text);
 }
 
-static void report_pace(const struct line *line, const struct pace *pace, struct bench_result *result)
+static void report_pace(const struct line *line, const struct gemm_problem *problem, const struct pace *pace,
+                        struct bench_result *result)
 {
-    const struct gemm_shape *const s = line->shape;
-    const double gflops = 2e-9 * (double)s->m * (double)s->n * (double)s->k / pace->seconds;
+    const double gflops = 1e-9 * gemm_problem_flops(problem) / pace->seconds;
     result->seconds = pace->seconds;
     count(result, "gflops", gflops);
     count(result, "calm", pace->calm);
@@ -145,8 +145,8 @@ static void race_line(const struct line *line, struct racer *fovea, struct track
     count(result, "vs_best_peer_low", versus.ratio.low);
     count(result, "vs_best_peer_high", versus.ratio.high);
     count(result, "peer", versus.best);
-    snprintf(suite->text, sizeof suite->text, "%s; best peer: %s%s", line->shape->model,
-             suite->peers[versus.best].name, versus.packed ? ", packed" : "");
+    snprintf(suite->text, sizeof suite->text, "%s; best peer: %s%s", line->shape->model, suite->peers[versus.best].name,
+             versus.packed ? ", packed" : "");
     result->label = suite->text;
     if (!suite->options->json)
         gemm_table_versus(&versus, suite->peers[versus.best].name);
@@ -165,7 +165,7 @@ static void run_line(const struct line *line, const struct gemm_problem *problem
     const struct bench_ticks before = bench_ticks();
     const struct pace pace = race_alone(&fovea, &track, suite->options->min_time);
     result->calls = pace.samples * fovea.calls;
-    report_pace(line, &pace, result);
+    report_pace(line, problem, &pace, result);
     if (problem->gelu)
         race_epilogue(line, &fovea, &track, result);
     else if (suite->peer_count)
@@ -188,6 +188,7 @@ static void measure(void *arg, struct bench_result *result)
     struct gemm_problem problem = {.m = line->shape->m,
                                    .n = line->shape->n,
                                    .k = line->shape->k,
+                                   .batch = line->shape->batch,
                                    .trans_a = line->way->trans_a,
                                    .trans_b = line->way->trans_b,
                                    .gelu = line->way->gelu,
@@ -223,7 +224,10 @@ static size_t add_lines(struct suite *suite, const regex_t *filter, struct line 
                 continue;
             struct line *const line = &lines[used];
             *line = (struct line){.suite = suite, .shape = s, .way = &ways[w]};
-            snprintf(line->name, sizeof line->name, "gemm/f32/%s/%zux%zux%zu", ways[w].name, s->m, s->n, s->k);
+            char batch[24] = "";
+            if (s->batch > 1)
+                snprintf(batch, sizeof batch, "%zux", s->batch);
+            snprintf(line->name, sizeof line->name, "gemm/f32/%s/%s%zux%zux%zu", ways[w].name, batch, s->m, s->n, s->k);
             if (chosen(suite, filter, line)) {
                 bench_register(line->name, measure, line);
                 used++;

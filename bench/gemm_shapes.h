@@ -20,6 +20,7 @@ struct gemm_shape {
     const char *model; ///< where it is met
     unsigned suite;    ///< the first enum bench_suite that has it
     unsigned ways;     ///< of enum gemm_way
+    size_t batch;      ///< products at once, of matrices that lie one behind the other
     size_t m, n, k;
 };
 

@@ -14,8 +14,8 @@ enum { PEER_VARIANTS = 2, PEERS_MAX = 16 };
 
 /// What peers are asked for.
 struct peer_request {
-    const char *isa;  ///< nothing wider may be used, where the peer can be told so
-    bool widest;      ///< it is the widest of this machine: peers also run as installed
+    const char *isa; ///< nothing wider may be used, where the peer can be told so
+    bool widest;     ///< it is the widest of this machine: peers also run as installed
     uint32_t threads;
 };
 

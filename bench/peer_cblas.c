@@ -34,13 +34,15 @@ static void run(void *prepared, size_t index)
     const struct gemm_problem *const p = self->problem;
     const float *const b = p->b + index * p->b_stride;
     const int m = (int)p->m, n = (int)p->n, k = (int)p->k;
-    if (m == 1) {
+    if (m == 1 && p->batch == 1) {
         self->cblas->sgemv(ROW_MAJOR, p->trans_b ? NO_TRANS : TRANS, p->trans_b ? n : k, p->trans_b ? k : n, 1, b,
                            p->trans_b ? k : n, p->a, 1, 0, p->c, 1);
         return;
     }
-    self->cblas->sgemm(ROW_MAJOR, p->trans_a ? TRANS : NO_TRANS, p->trans_b ? TRANS : NO_TRANS, m, n, k, 1, p->a,
-                       p->trans_a ? m : k, b, p->trans_b ? k : n, 0, p->c, n);
+    for (size_t i = 0; i < p->batch; i++)
+        self->cblas->sgemm(ROW_MAJOR, p->trans_a ? TRANS : NO_TRANS, p->trans_b ? TRANS : NO_TRANS, m, n, k, 1,
+                           p->a + i * p->m * p->k, p->trans_a ? m : k, b + i * p->k * p->n, p->trans_b ? k : n, 0,
+                           p->c + i * p->m * p->n, n);
 }
 
 struct contestant peer_cblas_contestant(const struct peer_cblas *cblas)

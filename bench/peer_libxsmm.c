@@ -53,7 +53,8 @@ static bool turn(struct prepared *self)
 static void *prepare(const void *state, const struct gemm_problem *p, bool packed)
 {
     (void)state;
-    if (p->gelu || p->threads > 1 || p->m > INT_MAX || p->n > INT_MAX || p->k > INT_MAX || packed != p->trans_b)
+    if (p->gelu || (packed && p->batch > 1) || p->threads > 1 || p->m > INT_MAX || p->n > INT_MAX || p->k > INT_MAX ||
+        packed != p->trans_b)
         return NULL;
     const int m = (int)p->m, n = (int)p->n, k = (int)p->k, lda = p->trans_a ? m : k;
     const int flags = p->trans_a ? FLAG_TRANS_B : 0, prefetch = PREFETCH_NONE;
@@ -75,7 +76,9 @@ static void run(void *prepared, size_t index)
 {
     const struct prepared *const self = prepared;
     const struct gemm_problem *const p = self->problem;
-    self->call((self->turned ? self->turned : p->b) + index * p->b_stride, p->a, p->c);
+    const float *const b = (self->turned ? self->turned : p->b) + index * p->b_stride;
+    for (size_t i = 0; i < p->batch; i++)
+        self->call(b + i * p->k * p->n, p->a + i * p->m * p->k, p->c + i * p->m * p->n);
 }
 
 size_t peer_libxsmm(const struct peer_request *request, struct contestant *out, const char **why)

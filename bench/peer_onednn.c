@@ -10,15 +10,15 @@
 
 // What the C interface of 2.x is made of. Descriptors are structs, used here as memory of more than their size.
 enum {
-    DNNL_CPU = 1,            // dnnl_cpu
-    DNNL_IN_ORDER = 1,       // dnnl_stream_in_order
-    DNNL_F32 = 3,            // dnnl_f32
-    DNNL_TAG_ANY = 1,        // dnnl_format_tag_any
-    DNNL_WEIGHTS_MD = 131,   // dnnl_query_weights_md
-    DNNL_ARG_SRC = 1,        // also DNNL_ARG_FROM
-    DNNL_ARG_DST = 17,       // also DNNL_ARG_TO
+    DNNL_CPU = 1,          // dnnl_cpu
+    DNNL_IN_ORDER = 1,     // dnnl_stream_in_order
+    DNNL_F32 = 3,          // dnnl_f32
+    DNNL_TAG_ANY = 1,      // dnnl_format_tag_any
+    DNNL_WEIGHTS_MD = 131, // dnnl_query_weights_md
+    DNNL_ARG_SRC = 1,      // also DNNL_ARG_FROM
+    DNNL_ARG_DST = 17,     // also DNNL_ARG_TO
     DNNL_ARG_WEIGHTS = 33,
-    DNNL_DIMS = 12,          // of dnnl_dims_t
+    DNNL_DIMS = 12, // of dnnl_dims_t
 };
 struct descriptor {
     _Alignas(16) char bytes[4096]; // dnnl_memory_desc_t has 696 bytes in 2.6, dnnl_matmul_desc_t 2800
@@ -102,12 +102,14 @@ static void release(void *memory)
     free(self);
 }
 
-// rows x cols, or stored the other way round.
-static bool describe(struct descriptor *md, size_t rows, size_t cols, bool transposed)
+// A batch of rows x cols, or stored the other way round. Of one matrix: without the first dimension.
+static bool describe(struct descriptor *md, size_t batch, size_t rows, size_t cols, bool transposed)
 {
-    const int64_t dims[DNNL_DIMS] = {(int64_t)rows, (int64_t)cols};
-    const int64_t strides[DNNL_DIMS] = {transposed ? 1 : (int64_t)cols, transposed ? (int64_t)rows : 1};
-    return dnnl.by_strides(md, 2, dims, DNNL_F32, strides) == 0;
+    const int64_t dims[DNNL_DIMS] = {(int64_t)batch, (int64_t)rows, (int64_t)cols};
+    const int64_t strides[DNNL_DIMS] = {(int64_t)(rows * cols), transposed ? 1 : (int64_t)cols,
+                                        transposed ? (int64_t)rows : 1};
+    const int skip = batch == 1;
+    return dnnl.by_strides(md, 3 - skip, dims + skip, DNNL_F32, strides + skip) == 0;
 }
 
 // Brings every matrix of the set into the layout the primitive wants.
@@ -144,8 +146,8 @@ static bool make(struct prepared *self, bool packed)
     const struct gemm_problem *const p = self->problem;
     const int64_t dims[DNNL_DIMS] = {(int64_t)p->k, (int64_t)p->n};
     struct descriptor src, lies, any, dst, op;
-    if (!describe(&src, p->m, p->k, p->trans_a) || !describe(&lies, p->k, p->n, p->trans_b) ||
-        !describe(&dst, p->m, p->n, false) || dnnl.by_tag(&any, 2, dims, DNNL_F32, DNNL_TAG_ANY) != 0)
+    if (!describe(&src, p->batch, p->m, p->k, p->trans_a) || !describe(&lies, p->batch, p->k, p->n, p->trans_b) ||
+        !describe(&dst, p->batch, p->m, p->n, false) || dnnl.by_tag(&any, 2, dims, DNNL_F32, DNNL_TAG_ANY) != 0)
         return false;
     return dnnl.matmul_init(&op, &src, packed ? &any : &lies, NULL, &dst) == 0 &&
            dnnl.pd_create(&self->pd, &op, NULL, dnnl.engine, NULL) == 0 &&
@@ -159,7 +161,7 @@ static bool make(struct prepared *self, bool packed)
 static void *prepare(const void *state, const struct gemm_problem *problem, bool packed)
 {
     (void)state;
-    struct prepared *const self = problem->gelu ? NULL : calloc(1, sizeof *self);
+    struct prepared *const self = problem->gelu || (packed && problem->batch > 1) ? NULL : calloc(1, sizeof *self);
     if (!self)
         return NULL;
     self->problem = problem;

@@ -38,8 +38,8 @@ struct base { // OrtApiBase
 static struct {
     void *(*create_env)(int level, const char *id, void **env);
     void *(*create_session)(const void *env, const void *model, size_t bytes, const void *options, void **session);
-    void *(*run)(void *session, const void *options, const char *const *inputs, const void *const *values,
-                 size_t count, const char *const *outputs, size_t output_count, void **results);
+    void *(*run)(void *session, const void *options, const char *const *inputs, const void *const *values, size_t count,
+                 const char *const *outputs, size_t output_count, void **results);
     void *(*create_options)(void **options);
     void *(*set_intra)(void *options, int threads);
     void *(*set_inter)(void *options, int threads);
@@ -113,7 +113,7 @@ static bool make(struct prepared *self)
 static void *prepare(const void *state, const struct gemm_problem *problem, bool packed)
 {
     (void)state;
-    struct prepared *const self = problem->gelu ? NULL : calloc(1, sizeof *self);
+    struct prepared *const self = problem->gelu || problem->batch > 1 ? NULL : calloc(1, sizeof *self);
     if (!self)
         return NULL;
     self->problem = problem;

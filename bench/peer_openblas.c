@@ -39,6 +39,7 @@ size_t peer_openblas(const struct peer_request *request, struct contestant *out,
     char threads[16];
     snprintf(threads, sizeof threads, "%u", request->threads);
     setenv("OPENBLAS_NUM_THREADS", threads, 1);
+    setenv("OPENBLAS_THREAD_TIMEOUT", "20", 1); // its threads fall asleep after 2^20 cycles without work, not 2^26
     void *const library = peer_open("libopenblas.so.0", NULL);
     if (!library)
         return 0;

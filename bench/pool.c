@@ -8,9 +8,9 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-// A call follows the one before it at once while something is measured: so threads spin for some 100 us before they
-// sleep, as those of the peers do.
-enum { SPINS = 1 << 14 };
+// A call follows the one before it at once while something is measured: so threads spin for about 1 ms before they
+// sleep, as those of the peers do. Where cores are short, the other thread may be waiting for this one's: they yield.
+enum { SPINS = 1 << 14, YIELD_EVERY = 256 };
 
 struct bench_pool {
     struct fovea_executor executor;
@@ -31,8 +31,10 @@ struct bench_pool {
     } helper[];
 };
 
-static void pause_cpu(void)
+static void pause_cpu(int spin)
 {
+    if (spin % YIELD_EVERY == YIELD_EVERY - 1)
+        sched_yield();
 #if defined(__x86_64__)
     __builtin_ia32_pause();
 #elif defined(__aarch64__)
@@ -52,7 +54,7 @@ static unsigned await(struct bench_pool *pool, unsigned seen)
         const unsigned now = atomic_load(&pool->generation);
         if (now != seen)
             return now;
-        pause_cpu();
+        pause_cpu(i);
     }
     pthread_mutex_lock(&pool->mutex);
     while (atomic_load(&pool->generation) == seen)
@@ -93,12 +95,8 @@ static void parallel_for(void *state, uint32_t count, void (*body)(void *arg, ui
     atomic_store(&pool->busy, pool->helpers);
     wake(pool);
     draw(pool, 0);
-    for (int i = 0; atomic_load(&pool->busy) != 0; i++) {
-        if (i < SPINS)
-            pause_cpu();
-        else
-            sched_yield(); // a helper has no core: perhaps this one
-    }
+    for (int i = 0; atomic_load(&pool->busy) != 0; i = (i + 1) % YIELD_EVERY)
+        pause_cpu(i);
 }
 
 struct bench_pool *bench_pool_start(uint32_t workers)

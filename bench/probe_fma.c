@@ -19,8 +19,7 @@
 enum { STEPS = 3072, ROUNDS = 3 }; // 16 us for a loop on 512 bits at 2.3 GHz
 
 // The chains, with L after every second.
-#define TWELVE(X, L)                                                                                                   \
-    X("2") X("3") L X("4") X("5") L X("6") X("7") L X("8") X("9") L X("10") X("11") L X("12") X("13") L
+#define TWELVE(X, L) X("2") X("3") L X("4") X("5") L X("6") X("7") L X("8") X("9") L X("10") X("11") L X("12") X("13") L
 
 struct probe {
     const char *isa;
@@ -39,8 +38,8 @@ static const float zero[4];
 #define LOOP(name, X, L, end)                                                                                          \
     static void name(size_t steps)                                                                                     \
     {                                                                                                                  \
-        __asm__ volatile(ZERO("0") ZERO("1") TWELVE(ZERO, ) ".p2align 5\n1:\n\t" TWELVE(X, L) TWELVE(X, L)             \
-                         "dec %0\n\tjnz 1b\n\t" end                                                                    \
+        __asm__ volatile(ZERO("0") ZERO("1") TWELVE(ZERO, ) ".p2align 5\n1:\n\t" TWELVE(X, L)                          \
+                             TWELVE(X, L) "dec %0\n\tjnz 1b\n\t" end                                                   \
                          : "+r"(steps)                                                                                 \
                          : "r"(zero)                                                                                   \
                          : XMMS, "cc");                                                                                \

@@ -25,8 +25,9 @@ static void fill(float *values, size_t count, uint64_t seed)
 
 bool gemm_problem_make(struct gemm_problem *p, size_t llc_bytes)
 {
-    const size_t a = floats_of(p->m * p->k), c = floats_of(p->m * p->n), bias = floats_of(p->n);
-    p->b_stride = floats_of(p->k * p->n);
+    const size_t a = floats_of(p->batch * p->m * p->k), c = floats_of(p->batch * p->m * p->n);
+    const size_t bias = floats_of(p->n), b = p->batch * p->k * p->n;
+    p->b_stride = floats_of(b);
     p->b_count = p->m > GEMM_DECODE_ROWS ? 1 : 2 * llc_bytes / (p->b_stride * sizeof(float)) + 1;
     p->memory_bytes = (a + c + bias + p->b_count * p->b_stride) * sizeof(float);
     p->memory = bench_alloc(p->memory_bytes);
@@ -36,10 +37,10 @@ bool gemm_problem_make(struct gemm_problem *p, size_t llc_bytes)
     p->a = p->b + p->b_count * p->b_stride;
     p->c = p->a + a;
     p->bias = p->c + c;
-    fill(p->a, p->m * p->k, 1);
+    fill(p->a, p->batch * p->m * p->k, 1);
     fill(p->bias, p->n, 2);
     for (size_t i = 0; i < p->b_count; i++)
-        fill(p->b + i * p->b_stride, p->k * p->n, 3 + i);
+        fill(p->b + i * p->b_stride, b, 3 + i);
     return true;
 }
 
@@ -51,18 +52,29 @@ void gemm_problem_free(struct gemm_problem *p)
 
 void gemm_problem_spoil(const struct gemm_problem *p)
 {
-    for (size_t i = 0; i < p->m * p->n; i++)
+    for (size_t i = 0; i < p->batch * p->m * p->n; i++)
         p->c[i] = NAN;
 }
 
-// The error of one element in units of what is allowed.
-static double error_at(const struct gemm_problem *p, size_t i, size_t j)
+double gemm_problem_flops(const struct gemm_problem *p)
 {
+    return 2.0 * (double)p->batch * (double)p->m * (double)p->n * (double)p->k;
+}
+
+size_t gemm_problem_b_bytes(const struct gemm_problem *p)
+{
+    return p->batch * p->k * p->n * sizeof(float);
+}
+
+// The error of one element of an entry of the batch, in units of what is allowed.
+static double error_at(const struct gemm_problem *p, size_t entry, size_t i, size_t j)
+{
+    const float *const matrix_a = p->a + entry * p->m * p->k, *const matrix_b = p->b + entry * p->k * p->n;
     const double unit = 0x1p-24;
     double sum = 0, magnitude = 0;
     for (size_t l = 0; l < p->k; l++) {
-        const double a = (double)(p->trans_a ? p->a[l * p->m + i] : p->a[i * p->k + l]);
-        const double b = (double)(p->trans_b ? p->b[j * p->k + l] : p->b[l * p->n + j]);
+        const double a = (double)(p->trans_a ? matrix_a[l * p->m + i] : matrix_a[i * p->k + l]);
+        const double b = (double)(p->trans_b ? matrix_b[j * p->k + l] : matrix_b[l * p->n + j]);
         sum += a * b;
         magnitude += fabs(a * b);
     }
@@ -72,23 +84,29 @@ static double error_at(const struct gemm_problem *p, size_t i, size_t j)
         allowed = 1.13 * (allowed + unit * fabs(sum)) + 4 * unit * fabs(sum) + unit;
         sum = 0.5 * sum * (1 + erf(sum * sqrt(0.5)));
     }
-    const double error = fabs((double)p->c[i * p->n + j] - sum);
+    const double error = fabs((double)p->c[(entry * p->m + i) * p->n + j] - sum);
     return error <= allowed ? 0 : isfinite(error) ? error / allowed : INFINITY;
+}
+
+static double check_row(const struct gemm_problem *p, size_t entry, size_t i)
+{
+    enum { COLUMNS = 256, LAST = 64 };
+    const size_t sampled = p->n < COLUMNS ? p->n : COLUMNS, last = p->n < LAST ? p->n : LAST;
+    double worst = 0;
+    for (size_t s = 0; s < sampled; s++)
+        worst = fmax(worst, error_at(p, entry, i, s * p->n / sampled));
+    for (size_t j = p->n - last; j < p->n; j++)
+        worst = fmax(worst, error_at(p, entry, i, j));
+    return worst;
 }
 
 double gemm_problem_check(const struct gemm_problem *p)
 {
-    enum { COLUMNS = 256, LAST = 64 };
     const size_t rows[] = {0, p->m / 3, p->m / 2, p->m - 1}; // of every part that threads and tiles make
-    const size_t sampled = p->n < COLUMNS ? p->n : COLUMNS, last = p->n < LAST ? p->n : LAST;
     double worst = 0;
-    for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
-        if (r > 0 && rows[r] == rows[r - 1])
-            continue;
-        for (size_t s = 0; s < sampled; s++)
-            worst = fmax(worst, error_at(p, rows[r], s * p->n / sampled));
-        for (size_t j = p->n - last; j < p->n; j++)
-            worst = fmax(worst, error_at(p, rows[r], j));
-    }
+    for (size_t entry = 0; entry < p->batch; entry++)
+        for (size_t r = 0; r < sizeof rows / sizeof *rows; r++)
+            if (r == 0 || rows[r] != rows[r - 1])
+                worst = fmax(worst, check_row(p, entry, rows[r]));
     return worst;
 }

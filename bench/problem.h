@@ -12,14 +12,16 @@
 /// larger than twice the last-level cache. The others have one B, as warm as the caches keep it.
 enum { GEMM_DECODE_ROWS = 16 };
 
-/// C = op(A) op(B), or with gelu C = GELU(op(A) op(B) + bias). Row-major, no padding between rows.
+/// C = op(A) op(B), or with gelu C = GELU(op(A) op(B) + bias). Row-major, no padding between rows. With batch, as many
+/// products: the matrices A lie one behind the other, and so do B and C.
 struct gemm_problem {
     size_t m, n, k;
+    size_t batch;          // at least 1
     bool trans_a, trans_b; // A is stored k x m, B n x k
     bool gelu;
     uint32_t threads;
     float *a, *b, *c, *bias;
-    size_t b_count;  // matrices B, each k * n floats, one behind the other
+    size_t b_count;  // matrices B (batches of them), one behind the other
     size_t b_stride; // floats from one to the next
     void *memory;
     size_t memory_bytes;
@@ -29,6 +31,10 @@ struct gemm_problem {
 /// false without memory.
 bool gemm_problem_make(struct gemm_problem *problem, size_t llc_bytes);
 void gemm_problem_free(struct gemm_problem *problem);
+/// Multiply-adds count twice.
+double gemm_problem_flops(const struct gemm_problem *problem);
+/// Bytes of one matrix B (of a batch of them).
+size_t gemm_problem_b_bytes(const struct gemm_problem *problem);
 /// Compares C with float64 in sampled places, for matrix 0 of the set: 0 if all is within k u sum |A| |B|, else the
 /// largest error in units of that bound.
 double gemm_problem_check(const struct gemm_problem *problem);

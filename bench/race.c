@@ -9,6 +9,7 @@
 #include "bench/probe.h"
 
 #include <math.h>
+#include <time.h>
 
 enum { SAMPLES_MIN = 7, SAMPLES_MAX = 400, GLANCES = 3 };
 static const double sample_seconds = 200e-6;
@@ -24,6 +25,18 @@ static double sample(const struct racer *racer, struct track *track, uint64_t ca
         track->next = track->next + 1 < count ? track->next + 1 : 0;
     }
     return (bench_seconds(threads) - start) / (double)calls;
+}
+
+// With several threads: those of a library that ran just before still spin for up to some ms, on cores that are wanted
+// now. They are given the time to fall asleep, and one call wakes the next library's.
+static double sample_after_another(const struct racer *racer, struct track *track)
+{
+    const struct timespec asleep = {0, 5000000};
+    if (track->problem->threads > 1) {
+        nanosleep(&asleep, NULL);
+        sample(racer, track, 1);
+    }
+    return sample(racer, track, racer->calls);
 }
 
 bool racer_start(struct racer *racer, const struct contestant *who, bool packed, struct track *track, double *error)
@@ -71,8 +84,7 @@ static struct moment probe(struct track *track)
     const struct gemm_problem *const p = track->problem;
     struct moment moment = probe_core(track);
     if (p->m <= GEMM_DECODE_ROWS) {
-        moment.bytes = bench_read_stream(p->b + track->next * p->b_stride, p->k * p->n * sizeof(float),
-                                         track->executor);
+        moment.bytes = bench_read_stream(p->b + track->next * p->b_stride, gemm_problem_b_bytes(p), track->executor);
         track->next = track->next + 1 < p->b_count ? track->next + 1 : 0;
     }
     return moment;
@@ -87,11 +99,11 @@ struct samples {
 static void add_sample(struct samples *s, const struct gemm_problem *p, double seconds, struct moment before,
                        struct moment after)
 {
-    const double flops = 2.0 * (double)p->m * (double)p->n * (double)p->k, bytes = 4.0 * (double)p->n * (double)p->k;
+    const double flops = gemm_problem_flops(p), bytes = (double)gemm_problem_b_bytes(p);
     const double peak = fmax(before.flops, after.flops), stream = fmax(before.bytes, after.bytes);
     const double least = fmax(peak > 0 ? flops / peak : 0, stream > 0 ? bytes / stream : 0);
-    const double figures[] = {seconds, peak > 0 ? flops / seconds / peak : 0,
-                              stream > 0 ? bytes / seconds / stream : 0, least / seconds};
+    const double figures[] = {seconds, peak > 0 ? flops / seconds / peak : 0, stream > 0 ? bytes / seconds / stream : 0,
+                              least / seconds};
     double *const arrays[] = {s->seconds, s->peak, s->stream, s->bound};
     const bool calm = before.calm && after.calm;
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
@@ -139,7 +151,7 @@ struct bench_interval race_pairs(struct racer *first, struct racer *second, stru
     struct moment before = probe_core(track);
     for (; calm_count < pairs && count < 2 * pairs && count < SAMPLES_MAX; count++) {
         struct racer *const earlier = count % 2 ? second : first, *const later = count % 2 ? first : second;
-        const double one = sample(earlier, track, earlier->calls), two = sample(later, track, later->calls);
+        const double one = sample_after_another(earlier, track), two = sample_after_another(later, track);
         const struct moment after = probe_core(track);
         all[count] = count % 2 ? one / two : two / one;
         if (before.calm && after.calm)
@@ -153,6 +165,6 @@ double race_glance(struct racer *racer, struct track *track)
 {
     double seconds[GLANCES];
     for (size_t i = 0; i < GLANCES; i++)
-        seconds[i] = sample(racer, track, racer->calls);
+        seconds[i] = sample_after_another(racer, track);
     return bench_quantile(seconds, GLANCES, 0.5);
 }

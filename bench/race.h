@@ -34,11 +34,11 @@ void racer_end(struct racer *racer);
 /// which no neighbour took a part of the core, if there are enough.
 struct pace {
     uint64_t samples;
-    double calm;                    ///< the share of calm samples; 0 where there were too few and all count
-    double seconds;                 ///< of a call
-    struct bench_interval peak;     ///< of the FMA peak: quartiles, not an interval of confidence. 0: no probe
-    double stream;                  ///< B's bytes against the read stream; 0 for problems that are not decoding
-    double bound;                   ///< against min(peak, stream), likewise
+    double calm;                ///< the share of calm samples; 0 where there were too few and all count
+    double seconds;             ///< of a call
+    struct bench_interval peak; ///< of the FMA peak: quartiles, not an interval of confidence. 0: no probe
+    double stream;              ///< B's bytes against the read stream; 0 for problems that are not decoding
+    double bound;               ///< against min(peak, stream), likewise
 };
 struct pace race_alone(struct racer *racer, struct track *track, double min_time);
 

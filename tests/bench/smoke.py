@@ -11,7 +11,7 @@ import sys
 import tempfile
 
 BUILT, PROGRAM = sys.argv[1] == "built", sys.argv[2:]
-NAME = re.compile(r"gemm/f32/(plain|packed|packed-gelu)/[nt][nt]/(\d+)x(\d+)x(\d+)$")
+NAME = re.compile(r"gemm/f32/(plain|packed|packed-gelu)/[nt][nt]/(?:\d+x)?(\d+)x(\d+)x(\d+)$")
 SMALL = ["gemm", "--shapes", "smoke", "--min-time", "0.001"]
 failed = 0
 
@@ -66,6 +66,7 @@ def main():
     scalar = report("--filter", "packed/nt", FOVEA_ISA="scalar")
     check(scalar["context"]["isa"] == "scalar" and len(scalar["benchmarks"]) == 2, scalar)
     check(len(report("--filter", "64x64x64$")["benchmarks"]) == 5, "the end of a name")
+    check(len(report("--filter", "/3x20x24x16$")["benchmarks"]) == 1, "a batch")
     check(len(report("--filter", "-64x64x64$")["benchmarks"]) + 5 == len(whole["benchmarks"]), "all but some")
 
     # Peers that are installed race; those in the folder of peers are missing here, by name.
