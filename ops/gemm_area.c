@@ -200,7 +200,9 @@ static void set_ahead(struct ahead *ahead, struct fovea_gemm_tile *tile)
     tile->ahead = count != 0 ? ahead->b.first : NULL;
     tile->ahead_step = ahead->half != 0 ? ahead->b.step / 2 : ahead->b.step;
     tile->ahead_panel = count > 1 ? ahead->b.panel : 0;
-    ahead->b.first += (ptrdiff_t)count * ahead->b.panel;
+    if (count != 0) {
+        ahead->b.first += (ptrdiff_t)count * ahead->b.panel;
+    }
 }
 
 // Rows [begin, begin + count) times strips [group, end).

@@ -55,7 +55,8 @@ static inline __attribute__((always_inline)) void gemm_steps(const struct fovea_
     // x86 addresses base + {0, 1, 2} * stride: one moving pointer serves three rows of A, or three panels of B.
     const float *a[3] = {t->a, t->a + (M > 3 ? 3 : 0) * t->a_row, t->a + (M > 6 ? 6 : 0) * t->a_row};
     const float *b[2] = {t->b, t->b + (NV > 3 ? 3 : 0) * t->b_panel};
-    const float *ahead[2] = {t->ahead ? t->ahead : t->b, t->ahead + (NV > 3 ? 3 : 0) * t->ahead_panel};
+    const float *const first_ahead = t->ahead ? t->ahead : t->b;
+    const float *ahead[2] = {first_ahead, first_ahead + (NV > 3 ? 3 : 0) * t->ahead_panel};
     const ptrdiff_t ahead_step = t->ahead ? t->ahead_step : 0;
     // or clang derives them from the first in each step, by additions
     __asm__("" : "+r"(a[1]), "+r"(a[2]), "+r"(b[1]), "+r"(ahead[1]));

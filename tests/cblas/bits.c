@@ -50,8 +50,7 @@ int main(void)
 {
     const bool small = getenv("FOVEA_TEST_SMALL") != NULL;
     struct fovea_engine *const engine = call_engine();
-    CHECK(fovea_gemm_plan_size() <= FOVEA_CBLAS_PLAN_BYTES, "a plan of %zu bytes does not fit",
-          fovea_gemm_plan_size());
+    CHECK(fovea_gemm_plan_size() <= FOVEA_CBLAS_PLAN_BYTES, "a plan of %zu bytes does not fit", fovea_gemm_plan_size());
     draw(engine, small ? 100 : 3000);
     large(engine, small ? 2 : 18, small ? 170 : 250);
     unread();
