@@ -3,7 +3,7 @@
 //
 // Skylake-X to Zen 5: two FMA ports of 4 cycles need 8 independent accumulators; 9 rows of 3 panels are 27, with 3
 // registers of B and 1 or 2 broadcasts of A 31 or 32 of 32. 12 loads serve 27 FMAs (0.44 each, two load ports give 1).
-// Bound: 13.5 cycles a k step, 64 flop a cycle, in 50 instructions. B is 14 bytes a cycle where it comes from L2:
+// Bound: 13.5 cycles a k step, 64 flop a cycle, in 45 instructions. B is 14 bytes a cycle where it comes from L2:
 // 97 to 98 % of the FMA peak on Cascade Lake at k = 384 to 1024, where 8x48 reaches 96, 6x64 95, 14x32 93.
 //
 // Panels are read three at a time. One instantiation for each number of rows and panels; only C is masked.

@@ -44,20 +44,30 @@ static inline float *gemm_next_row(float *c, ptrdiff_t c_row)
     return c;
 }
 
-/// The k steps of a tile. B is prefetched into L1 eight steps ahead: where it streams from L2, FMAs that are scheduled
-/// on a load that then misses L1 are issued again and take slots of the FMA ports (Cascade Lake, 9x48: 90 % of the peak
-/// without, 97 % with). AHEAD lines a step are prefetched for later tiles. Not unrolled: the loop of 9x48 just fits the
-/// queue behind the decoders, twice its size ran at 83 %.
-static inline __attribute__((always_inline)) void gemm_steps(const struct fovea_gemm_tile *t, __m512 acc[9][6], int M,
-                                                             int NV, int AHEAD)
+/// acc += a * b with a's broadcast inside the fma: one slot of the front end less, NV - 1 loads more. As asm, for a
+/// compiler loads an operand that it sees in several fmas once. An address with an index would split it in two again.
+static inline __m512 gemm_fma_broadcast(const float *a, __m512 b, __m512 acc)
 {
-    enum { NEAR = 8 * FOVEA_PANEL };
+    __asm__("vfmadd231ps %2%{1to16%}, %1, %0" : "+v"(acc) : "v"(b), "m"(*a));
+    return acc;
+}
+
+/// The k steps of a tile, AHEAD lines a step prefetched for later tiles. NEAR: B is packed, and prefetched into L1
+/// eight steps ahead: where it streams from L2, FMAs that are scheduled on a load that then misses L1 are issued again
+/// and take slots of the FMA ports (Cascade Lake, 9x48: 90 % of the peak without, 97 % with).
+///
+/// Every instruction counts: a core whose other hyper-thread is busy issues two a cycle, so that the 27 FMAs of a step
+/// of 9x48 in 45 instructions are 60 % of the peak, in the 50 of plain broadcasts 54 %. Not unrolled: the loop just fits
+/// the queue behind the decoders, and gcc spills in a longer one.
+static inline __attribute__((always_inline)) void gemm_steps(const struct fovea_gemm_tile *t, __m512 acc[9][6], int M,
+                                                             int NV, int NEAR, int AHEAD)
+{
+    enum { STEPS = 8, BROADCASTS = 2 };
+    const ptrdiff_t b_k = NEAR ? FOVEA_PANEL : t->b_k;
     // x86 addresses base + {0, 1, 2} * stride: one moving pointer serves three rows of A, or three panels of B.
     const float *a[3] = {t->a, t->a + (M > 3 ? 3 : 0) * t->a_row, t->a + (M > 6 ? 6 : 0) * t->a_row};
     const float *b[2] = {t->b, t->b + (NV > 3 ? 3 : 0) * t->b_panel};
-    const float *const first_ahead = t->ahead ? t->ahead : t->b;
-    const float *ahead[2] = {first_ahead, first_ahead + (NV > 3 ? 3 : 0) * t->ahead_panel};
-    const ptrdiff_t ahead_step = t->ahead ? t->ahead_step : 0;
+    const float *ahead[2] = {t->ahead, AHEAD > 3 ? t->ahead + 3 * t->ahead_panel : t->ahead};
     // or clang derives them from the first in each step, by additions
     __asm__("" : "+r"(a[1]), "+r"(a[2]), "+r"(b[1]), "+r"(ahead[1]));
     for (size_t p = FOVEA_FAULT_IS(GEMM_K_SHORT) ? t->k / 4 * 4 : t->k; p != 0; p--) {
@@ -65,7 +75,9 @@ static inline __attribute__((always_inline)) void gemm_steps(const struct fovea_
         FV_UNROLL
         for (int j = 0; j < NV; j++) {
             bv[j] = gemm_load_b(b[j / 3] + j % 3 * t->b_panel);
-            _mm_prefetch((const char *)(b[j / 3] + j % 3 * t->b_panel + NEAR), _MM_HINT_T0);
+            if (NEAR) {
+                _mm_prefetch((const char *)(b[j / 3] + j % 3 * t->b_panel + STEPS * FOVEA_PANEL), _MM_HINT_T0);
+            }
         }
         FV_UNROLL
         for (int j = 0; j < AHEAD; j++) {
@@ -73,11 +85,14 @@ static inline __attribute__((always_inline)) void gemm_steps(const struct fovea_
         }
         FV_UNROLL
         for (int i = 0; i < M; i++) {
-            const __m512 av = _mm512_set1_ps(a[i / 3][i % 3 * t->a_row]);
+            const float *const ai = a[i / 3] + i % 3 * t->a_row;
+            const int inside = NV <= 3 && i % 3 == 0 && i / 3 < BROADCASTS && !FOVEA_FAULT_IS(GEMM_MUL_ADD);
+            const __m512 av = inside ? _mm512_setzero_ps() : _mm512_set1_ps(*ai);
             FV_UNROLL
             for (int j = 0; j < NV; j++) {
-                acc[i][j] = FOVEA_FAULT_IS(GEMM_MUL_ADD) ? _mm512_add_ps(_mm512_mul_ps(av, bv[j]), acc[i][j])
-                                                         : _mm512_fmadd_ps(av, bv[j], acc[i][j]);
+                acc[i][j] = inside                         ? gemm_fma_broadcast(ai, bv[j], acc[i][j])
+                            : FOVEA_FAULT_IS(GEMM_MUL_ADD) ? _mm512_add_ps(_mm512_mul_ps(av, bv[j]), acc[i][j])
+                                                           : _mm512_fmadd_ps(av, bv[j], acc[i][j]);
             }
         }
         FV_UNROLL
@@ -86,11 +101,11 @@ static inline __attribute__((always_inline)) void gemm_steps(const struct fovea_
         }
         FV_UNROLL
         for (int j = 0; j < (NV + 2) / 3; j++) {
-            b[j] += t->b_k;
+            b[j] += b_k;
         }
         FV_UNROLL
         for (int j = 0; j < (AHEAD + 2) / 3; j++) {
-            ahead[j] += ahead_step;
+            ahead[j] += t->ahead_step;
         }
     }
 }
@@ -129,10 +144,21 @@ static inline __attribute__((always_inline)) void gemm_tile(const struct fovea_g
         }
     }
 
-    if (t.ahead_panel == 0) {
-        gemm_steps(&t, acc, M, NV, 1);
+    const int ahead = t.ahead == NULL ? 0 : t.ahead_panel == 0 ? 1 : NV;
+    if (t.b_k != FOVEA_PANEL) {
+        if (ahead == 0) {
+            gemm_steps(&t, acc, M, NV, 0, 0);
+        } else if (ahead == 1) {
+            gemm_steps(&t, acc, M, NV, 0, 1);
+        } else {
+            gemm_steps(&t, acc, M, NV, 0, NV);
+        }
+    } else if (ahead == 0) {
+        gemm_steps(&t, acc, M, NV, 1, 0);
+    } else if (ahead == 1) {
+        gemm_steps(&t, acc, M, NV, 1, 1);
     } else {
-        gemm_steps(&t, acc, M, NV, NV);
+        gemm_steps(&t, acc, M, NV, 1, NV);
     }
 
     c = t.c;

@@ -11,7 +11,8 @@ if [ "$command" = build ]; then
     mkdir -p "$work"
     {
         "$cmake" -S "$source" -B "$work" -DCMAKE_C_COMPILER="$clang" -DCMAKE_BUILD_TYPE=None \
-            -DCMAKE_C_FLAGS="-O1 -g1 -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined" \
+            -DCMAKE_C_FLAGS="-O1 -g1 -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined \
+                -fsanitize-ignorelist=$source/tests/fuzz/ignore.txt" \
             -DFOVEA_BUILD_TESTS=ON -DFOVEA_BUILD_CLI=OFF -DFOVEA_LIBFUZZER=ON &&
             "$cmake" --build "$work" -j2 --target fuzz_attention fuzz_gemm fuzz_safetensors
     } >"$work/build.log" 2>&1 || { tail -30 "$work/build.log"; exit 1; }
