@@ -28,8 +28,8 @@ esac
 
 echo "== packages"
 need gcc g++ libc6-dev cmake ninja-build pkg-config python3 binutils festlex-cmu libsleef-dev libpthreadpool-dev \
-    libbenchmark-dev clang libclang-rt-14-dev gcc-aarch64-linux-gnu libc6-dev-arm64-cross libsleef-dev:arm64 qemu-user \
-    libblas3 libblas-test python3-numpy python3-pytest python3-hypothesis || exit 1
+    libbenchmark-dev clang libclang-rt-14-dev llvm-19 gcc-aarch64-linux-gnu libc6-dev-arm64-cross libsleef-dev:arm64 \
+    qemu-user libblas3 libblas-test python3-numpy python3-pytest python3-hypothesis || exit 1
 
 passed=0 failed=0 skipped=0 broken=()
 started=$SECONDS

@@ -1,23 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Running programs of others in front of which libfovea_cblas is preloaded."""
-import fnmatch
 import os
 import pathlib
 import re
 import subprocess
 import sys
 
-SKIP = 77
-
-
-def skip(test, name, reason):
-    """Ends with the status of a skip, which tests/skips.txt must allow."""
-    for line in (pathlib.Path(__file__).parent.parent / "skips.txt").read_text().splitlines():
-        listed, glob = line.split()[:2]
-        if listed == test and fnmatch.fnmatch(name, glob):
-            print(f"skip: {test} {name}: {reason}")
-            sys.exit(SKIP)
-    sys.exit(f"FAIL {test} {name} skipped, and tests/skips.txt gives no reason: {reason}")
+sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "support"))
+from skips import skip  # noqa: E402, F401: callers have it from here
 
 
 def environment(library, **more):

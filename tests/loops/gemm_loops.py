@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the compiler made of the k loops of the GEMM micro-kernels: every register tile of every kernel.
+
+A k step of m rows and v vectors is m x v FMAs, v vectors of B and m elements of A that are loaded once each, and
+nothing else that a vector takes part in: no spill, no store, no shuffle, no load of B that is folded into an FMA and so
+repeated. The table says what a compiler may not do to the main tile besides.
+
+usage: gemm_loops.py OBJECT_DIR OBJDUMP COMPILER_ID ISA...
+"""
+import collections
+import pathlib
+import sys
+
+import loops
+
+Kernel = collections.namedtuple("Kernel", "isa stem function m v prefetches reloads")
+# The main tile, by its function; prefetches: cache lines a step, one loop for each number; reloads: strides that a
+# compiler may read from the stack in a step of that loop (x86 has 15 registers for 13 to 17 pointers and strides).
+KERNELS = [
+    Kernel("avx512", "gemm_f32_9x48", "gemm_{m}x{v}", 9, 3, (4, 6), {"GNU": (0, 1), "Clang": (4, 6)}),
+    Kernel("avx512", "gemm_f32_6x64", "gemm_{m}x{v}", 6, 4, (5, 8), {"GNU": (0, 2), "Clang": (3, 7)}),
+    Kernel("avx2", "gemm_f32_6x16", "gemm_{m}", 6, 2, (0,), {"GNU": (0,), "Clang": (0,)}),
+    Kernel("neon", "gemm_f32_6x16", "gemm_rows_{m}", 6, 4, (0,), {"GNU": (0,), "Clang": (0,)}),
+]
+COLUMNS = ("FMAs", "B", "A", "prefetches", "reloads", "spills", "stores", "shuffles")
+
+
+def per_step(loop, fmas):
+    """The counts of COLUMNS for one k step of a loop that may be unrolled."""
+    counts = (loop.fmas(), loop.b_loads(), loop.a_loads(), loop.prefetches(), loop.reloads(), loop.spills(),
+              loop.stores(), loop.shuffles())
+    steps = max(1, round(counts[0] / fmas))
+    return tuple(count / steps for count in counts)
+
+
+def problems(kernel, m, v, found, compiler):
+    """What is wrong with the loops of one register tile; found: their counts."""
+    if not found:
+        yield "no k loop found"
+    for counts in found:
+        wanted = (m * v, v, m, counts[3], counts[4], 0, 0, 0)
+        for column, count, expected in zip(COLUMNS, counts, wanted):
+            if count != expected:
+                yield f"{count:g} {column} a step, not {expected}"
+    if (m, v) == (kernel.m, kernel.v):
+        prefetches = sorted({counts[3] for counts in found})
+        if prefetches != sorted(kernel.prefetches):
+            yield f"prefetches of its loops: {prefetches}, not {list(kernel.prefetches)}"
+        allowed = dict(zip(kernel.prefetches, kernel.reloads[compiler]))
+        for counts in found:
+            if counts[4] > allowed.get(counts[3], 0):
+                yield f"{counts[4]:g} strides read from the stack a step beside {counts[3]:g} prefetches"
+
+
+def tiles(kernel):
+    by_panel = "{v}" in kernel.function
+    return [(m, v) for m in range(1, kernel.m + 1) for v in (range(1, kernel.v + 1) if by_panel else [kernel.v])]
+
+
+def main():
+    folder, objdump, compiler, isas = pathlib.Path(sys.argv[1]), sys.argv[2], sys.argv[3], sys.argv[4:]
+    failed = checked = 0
+    print(f"{'tile':34}" + "".join(f"{column:>11}" for column in COLUMNS) + "   instructions")
+    for kernel in (kernel for kernel in KERNELS if kernel.isa in isas):
+        path = folder / f"fovea_kernels_{kernel.isa}.dir/kernels/{kernel.isa}/{kernel.stem}.c.o"
+        by_function = collections.defaultdict(list)
+        for loop in loops.innermost(objdump, path):
+            if loop.fmas():
+                by_function[loop.function].append(loop)
+        for m, v in tiles(kernel):
+            name = kernel.function.format(m=m, v=v)
+            found = by_function[name]
+            counts = [per_step(loop, m * v) for loop in found]
+            wrong = list(problems(kernel, m, v, counts, compiler))
+            if wrong or (m, v) == (kernel.m, kernel.v):
+                for loop, line in zip(found, counts):
+                    print(f"{kernel.stem + '_' + kernel.isa + ' ' + name:34}" +
+                          "".join(f"{count:11g}" for count in line) + f"{len(loop.instructions):15}")
+            for problem in wrong:
+                print(f"FAIL {kernel.stem}_{kernel.isa} {name}: {problem}")
+            failed += bool(wrong)
+            checked += 1
+    print(f"{checked} tiles, {failed} failed")
+    sys.exit(bool(failed) or not checked)
+
+
+main()
