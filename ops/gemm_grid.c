@@ -1,59 +1,107 @@
 // SPDX-License-Identifier: Apache-2.0
 // ops/gemm_grid.c - how a GEMM is cut into tasks.
 //
-// Tasks of equal work: at least TASK_STEPS each, where C has that much, and else about TASKS of them: enough that the
-// largest share of 64 workers is within a tenth of the even one. A task is about as tall as wide, so that it reads
-// least; one that packs its own strips of B takes all rows.
+// Tasks of about equal work: none below TASK_STEPS where fewer would do, and about TASKS of them at most: enough that
+// the largest share of 64 workers is within a tenth of the even one. A task is about as tall as wide, so that it reads
+// least; one that packs its own strips of B takes all rows. tests/unit/gemm_balance.c holds the cuts to that.
 #include "ops/gemm.h"
 #include <math.h>
 
 // What a task should at least do, in k steps of one element of C: 3 * 2^19 are 20 us on a core of 77 G steps/s (two
-// AVX-512 FMA ports at 2.4 GHz). The end of an element is worth some 16 steps.
-enum { TASK_STEPS = 3 << 19, ELEMENT_STEPS = 16, TASKS = 704 };
+// AVX-512 FMA ports at 2.4 GHz). The end of an element is worth some 16 steps, and fewer rows than 8 take as long as 8:
+// reading B from beyond L2 is then what takes the time.
+enum { TASK_STEPS = 3 << 19, ELEMENT_STEPS = 16, THIN_ROWS = 8, TASKS = 704 };
+// So few rows are not cut, as each block of rows reads all of B.
+enum { WHOLE_ROWS = 24 };
 // Natural rows of B are read in place by fewer row tiles than this; from then on packing a strip pays.
 enum { NATURAL_TILES = 3 };
 // Packing a strip of B takes as long as 4 (natural) to 8 rows of C: above this it is done once, for all tasks.
 enum { SHARE_ROWS = 256 };
 
-static size_t at_least_1(size_t value)
+// A length cut into parts of at most `most` each, but of no fewer than `least`; whole where it is shorter. Parts of one
+// rather than of one and of two.
+static struct fovea_cut cut_between(size_t length, double least, double most)
 {
-    return value > 1 ? value : 1;
+    const double parts = fmin(floor((double)length / fmax(least, 1)), ceil((double)length / most));
+    const size_t count = 2 * parts > (double)length && least <= 1 ? length : parts > 1 ? (size_t)parts : 1;
+    return (struct fovea_cut){count, length / count, length % count};
 }
 
-// Steps of one entry of the batch, and elements of C a task should have. Beyond 2^53 low bits are lost, which no cut
-// notices.
-static double entry_steps(const struct fovea_gemm_layout *plan, size_t m)
+static struct fovea_cut uncut(size_t length)
 {
-    return (double)m * (double)plan->desc.n * ((double)plan->k + ELEMENT_STEPS);
+    return (struct fovea_cut){1, length, 0};
 }
 
+// Steps of rows x columns of C. Beyond 2^53 low bits are lost, which no cut notices.
+static double steps_of(const struct fovea_gemm_layout *plan, size_t rows, double columns)
+{
+    return fmax((double)rows, THIN_ROWS) * columns * ((double)plan->k + ELEMENT_STEPS);
+}
+
+static double task_steps(const struct fovea_gemm_layout *plan, size_t m)
+{
+    const double all = steps_of(plan, m, (double)plan->desc.n) * (double)plan->desc.batch;
+    return fmax(TASK_STEPS, all / TASKS);
+}
+
+// Elements of C that a task of many rows should have.
 static double task_elements(const struct fovea_gemm_layout *plan, size_t m)
 {
-    const double even = entry_steps(plan, m) * (double)plan->desc.batch / TASKS;
-    return fmax(TASK_STEPS, even) / ((double)plan->k + ELEMENT_STEPS);
+    return task_steps(plan, m) / ((double)plan->k + ELEMENT_STEPS);
 }
 
-// Rows of a task that does not pack: about as many as columns, more where C has few columns.
-static size_t task_rows(const struct fovea_gemm_layout *plan, size_t m)
+// Columns of a square task, more where C has few rows.
+static double task_side(const struct fovea_gemm_layout *plan, double elements, size_t m)
 {
-    const double elements = task_elements(plan, m);
-    const double rows = fmax(sqrt(elements), elements / (double)plan->desc.n);
-    return rows < (double)m ? fovea_min(m, at_least_1((size_t)rows / plan->mr) * plan->mr) : m;
+    return fmin(fmax(sqrt(elements), elements / (double)m), (double)plan->desc.n);
 }
 
 size_t fovea_gemm_acc(const struct fovea_gemm_layout *plan)
 {
-    const size_t m = plan->desc.m;
-    if (!plan->detour || m == 0 || plan->desc.n == 0) {
+    const size_t m = plan->desc.m, n = plan->desc.n;
+    if (!plan->detour || m == 0 || n == 0) {
         return 0;
     }
-    const size_t columns = fovea_gemm_columns(plan);
+    const size_t wide = fovea_gemm_columns(plan), narrow = fovea_min(plan->strips.size * FOVEA_PANEL, n);
     if (plan->blocks.count <= 1) {
-        return plan->mr * columns;
+        return plan->mr * wide;
     }
-    // Fewer rows than m only make tasks of fewer elements, and never of more rows but where they pack.
-    const size_t rows = plan->desc.b_packed ? task_rows(plan, m) : m;
-    return (size_t)fmax(task_elements(plan, m), (double)rows * (double)columns) + columns * plan->mr;
+    // The most that a task of m or fewer rows has. A part is at most twice the least, or one more than the most; strips
+    // and groups of them differ by their rounding.
+    const double elements = task_elements(plan, m), rounding = (double)wide / (double)narrow;
+    const double side = task_side(plan, elements, fovea_min(m, WHOLE_ROWS + 1)) * rounding;
+    const size_t rows = plan->desc.b_packed ? fovea_min(m, WHOLE_ROWS) : m;
+    const double most = 4 * elements * rounding + 2 * (double)rows * (double)wide +
+                        2 * (double)(plan->mr + 1) * (2 * side + 3 * (double)wide);
+    return (size_t)fmin(most, (double)m * (double)(fovea_ceil_div(n, FOVEA_PANEL) * FOVEA_PANEL));
+}
+
+// Groups of strips for tasks of so many rows, of average strips.
+static struct fovea_cut cut_strips(const struct fovea_gemm_layout *plan, size_t m, size_t rows)
+{
+    const double strip = steps_of(plan, rows, (double)plan->desc.n) / (double)plan->strips.count;
+    return cut_between(plan->strips.count, ceil(TASK_STEPS / strip), task_steps(plan, m) / strip);
+}
+
+// Blocks of rows for tasks of so many columns.
+static struct fovea_cut cut_rows(const struct fovea_gemm_layout *plan, size_t m, double columns)
+{
+    if (m <= WHOLE_ROWS) {
+        return uncut(m);
+    }
+    const double row = columns * ((double)plan->k + ELEMENT_STEPS), tile = (double)plan->mr;
+    return cut_between(m, fmax(ceil(TASK_STEPS / row), tile), fmax(task_steps(plan, m) / row, tile));
+}
+
+// The narrowest group, the last one aside: it ends where C does.
+static double narrowest(const struct fovea_gemm_layout *plan, const struct fovea_cut *groups)
+{
+    if (groups->count < 2) {
+        return (double)plan->desc.n;
+    }
+    const size_t begin = fovea_cut_begin(&plan->strips, fovea_cut_begin(groups, groups->count - 2));
+    const size_t end = fovea_cut_begin(&plan->strips, fovea_cut_begin(groups, groups->count - 1));
+    return (double)((end - begin) * FOVEA_PANEL);
 }
 
 struct fovea_gemm_grid fovea_gemm_grid(const struct fovea_gemm_layout *plan, size_t m)
@@ -67,20 +115,21 @@ struct fovea_gemm_grid fovea_gemm_grid(const struct fovea_gemm_layout *plan, siz
     grid.copy_a = plan->aliases && m > 2 * plan->mr;
     grid.pack_b = natural && (d->trans_b == FOVEA_TRANS || m >= NATURAL_TILES * plan->mr);
     grid.share_b = grid.pack_b && alone && m > SHARE_ROWS;
-    const double entry = entry_steps(plan, m), elements = task_elements(plan, m);
-    const double task = elements * ((double)plan->k + ELEMENT_STEPS);
-    if (entry <= task) {
-        grid.batch = fovea_cut(d->batch, (size_t)fmin(task / entry, (double)d->batch));
-        grid.rows = fovea_cut(m, m);
-        grid.groups = fovea_cut(plan->strips.count, plan->strips.count);
+    const double entry = steps_of(plan, m, (double)d->n), task = task_steps(plan, m);
+    grid.rows = uncut(m);
+    if (entry < 2 * task) {
+        grid.batch = cut_between(d->batch, ceil(TASK_STEPS / entry), task / entry);
+        grid.groups = uncut(plan->strips.count);
         return grid;
     }
-    const size_t rows = grid.pack_b && !grid.share_b ? m : task_rows(plan, m);
-    const double strips =
-        fmin(elements / ((double)rows * (double)fovea_gemm_columns(plan)), (double)plan->strips.count);
     grid.batch = fovea_cut(d->batch, 1);
-    grid.rows = fovea_cut(m, rows);
-    grid.groups = fovea_cut(plan->strips.count, at_least_1((size_t)strips));
+    if (grid.pack_b && !grid.share_b) {
+        grid.groups = cut_strips(plan, m, m);
+        return grid;
+    }
+    const struct fovea_cut square = cut_rows(plan, m, task_side(plan, task_elements(plan, m), m));
+    grid.groups = cut_strips(plan, m, square.size);
+    grid.rows = cut_rows(plan, m, narrowest(plan, &grid.groups));
     return grid;
 }
 

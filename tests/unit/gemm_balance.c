@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/unit/gemm_balance.c - the cuts of a GEMM into tasks, on 2 to 64 workers who are simulated: no clock.
+//
+// A worker takes the next task when it is done with one. A cut is balanced if no worker gets more than the even share
+// by over a tenth of it or by over one strip of micro-tiles, and worthy if no task is under 20 us of estimated work
+// (but at the right edge of C, where a strip ends as n does) or there is only one. A cut that is not balanced must be
+// as fine as 20 us allow; one that is not worthy must be as coarse as balance allows.
+#include "bench/gemm_shapes.h"
+#include "fovea/fovea.h"
+#include "ops/gemm.h"
+#include "tests/support/engines.h"
+#include "tests/support/test.h"
+
+enum { WORKERS_MAX = 64, TASKS_MAX = 1 << 14 };
+// 20 us of k steps (ops/gemm_grid.c), the end of an element being worth 16, and 8 rows the least that B's way from
+// memory allows.
+static const double worth = 3 << 19;
+
+static double steps(const struct fovea_gemm_layout *plan, size_t rows, size_t columns)
+{
+    return (double)(rows > 8 ? rows : 8) * (double)columns * ((double)plan->k + 16);
+}
+
+struct list {
+    size_t count;
+    double most, least, least_inside, all; // inside: but at the right edge of C
+    double work[TASKS_MAX];
+};
+
+static size_t part(const struct fovea_cut *cut, size_t i)
+{
+    return fovea_cut_begin(cut, i + 1) - fovea_cut_begin(cut, i);
+}
+
+// The estimated work of the tasks of a grid, in the order of their numbers (ops/gemm.c).
+static void list_tasks(const struct fovea_gemm_layout *plan, const struct fovea_gemm_grid *grid, size_t m,
+                       struct list *list)
+{
+    const size_t rows = grid->rows.count, groups = grid->groups.count, n = plan->desc.n;
+    *list = (struct list){.count = grid->batch.count * rows * groups, .least = HUGE_VAL, .least_inside = HUGE_VAL};
+    for (size_t task = 0; task < list->count; task++) {
+        const size_t in_entry = task % (rows * groups);
+        const size_t row = n >= m ? in_entry % rows : in_entry / groups;
+        const size_t group = n >= m ? in_entry / rows : in_entry % groups;
+        const size_t begin = fovea_cut_begin(&plan->strips, fovea_cut_begin(&grid->groups, group)) * FOVEA_PANEL;
+        const size_t end = fovea_cut_begin(&plan->strips, fovea_cut_begin(&grid->groups, group + 1)) * FOVEA_PANEL;
+        const double work = steps(plan, part(&grid->rows, row), fovea_min(end, n) - begin) *
+                            (double)part(&grid->batch, task / (rows * groups));
+        list->work[task] = work;
+        list->all += work;
+        list->most = fmax(list->most, work);
+        list->least = fmin(list->least, work);
+        list->least_inside = group + 1 < groups || groups == 1 ? fmin(list->least_inside, work) : list->least_inside;
+    }
+}
+
+static double largest_share(const struct list *list, size_t workers)
+{
+    double share[WORKERS_MAX] = {0}, largest = 0;
+    for (size_t task = 0; task < list->count; task++) {
+        size_t first = 0;
+        for (size_t w = 1; w < workers; w++)
+            first = share[w] < share[first] ? w : first;
+        share[first] += list->work[task];
+        largest = fmax(largest, share[first]);
+    }
+    return largest;
+}
+
+// A strip of micro-tiles: of rows or of columns, whichever is less; of columns where a task packs its own.
+static double strip(const struct fovea_gemm_layout *plan, const struct fovea_gemm_grid *grid, size_t m)
+{
+    const size_t n = plan->desc.n;
+    const double columns = steps(plan, m, fovea_min(n, fovea_gemm_columns(plan)));
+    const double rows = steps(plan, fovea_min(m, plan->mr), n);
+    return grid->pack_b && !grid->share_b ? columns : fmin(columns, rows);
+}
+
+// The number of workers whose shares are not balanced, or 0.
+static size_t unbalanced(const struct list *list, double strip)
+{
+    for (size_t workers = 2; workers <= WORKERS_MAX; workers++) {
+        const double even = list->all / (double)workers;
+        if (list->most > fmax(even / 10, strip) && // else no share can be too large
+            largest_share(list, workers) > (even + fmax(even / 10, strip)) * (1 + 1e-9))
+            return workers;
+    }
+    return 0;
+}
+
+static bool worthy(const struct list *list, double least)
+{
+    return list->count == 1 || least >= worth;
+}
+
+static struct fovea_cut cut_into(size_t length, size_t count)
+{
+    return (struct fovea_cut){count, length / count, length % count};
+}
+
+// Counts of parts next to a cut's, finer or coarser ones: one more or less, twice or half, and the next at which the
+// smallest part differs. Returns how many, the cut's own among them.
+static size_t neighbours(const struct fovea_cut *cut, size_t most, bool finer, size_t counts[4])
+{
+    const size_t length = cut->size * cut->count + cut->longer, size = finer ? cut->size - 1 : cut->size + 1;
+    const size_t wanted[4] = {cut->count, finer ? cut->count + 1 : cut->count - 1,
+                              finer ? 2 * cut->count : cut->count / 2, size != 0 ? length / size : 0};
+    size_t found = 0;
+    for (size_t i = 0; i < 4; i++)
+        if (wanted[i] >= 1 && wanted[i] <= most)
+            counts[found++] = wanted[i];
+    return found;
+}
+
+// Whether a finer grid beside this one is worthy, or a coarser one worthy and balanced.
+static bool better_beside(const struct fovea_gemm_layout *plan, const struct fovea_gemm_grid *grid, size_t m,
+                          bool finer, double strip, struct list *list)
+{
+    // Rows are not cut where each block of them would read or pack all of B, entries not where tasks have several.
+    const bool whole = grid->batch.count < plan->desc.batch, packs = grid->pack_b && !grid->share_b;
+    size_t rows[4], groups[4];
+    const size_t row_counts = neighbours(&grid->rows, whole || packs || m <= 24 ? 1 : m / plan->mr, finer, rows);
+    const size_t group_counts = neighbours(&grid->groups, whole ? 1 : plan->strips.count, finer, groups);
+    for (size_t i = 0; i < row_counts; i++)
+        for (size_t j = 0; j < group_counts; j++) {
+            struct fovea_gemm_grid other = *grid;
+            other.rows = cut_into(m, rows[i]);
+            other.groups = cut_into(plan->strips.count, groups[j]);
+            const size_t count = other.batch.count * rows[i] * groups[j];
+            const size_t own = grid->batch.count * grid->rows.count * grid->groups.count;
+            if (count > TASKS_MAX || (finer ? count <= own : count >= own))
+                continue;
+            list_tasks(plan, &other, m, list);
+            if (worthy(list, list->least) && (finer || unbalanced(list, strip) == 0))
+                return true;
+        }
+    return false;
+}
+
+// The accumulators of the largest task of m rows, which the plan has room for.
+static void test_room(const struct fovea_gemm_layout *plan, size_t m, const char *isa)
+{
+    const struct fovea_gemm_grid grid = fovea_gemm_grid(plan, m);
+    const size_t rows = grid.rows.size + (grid.rows.longer != 0);
+    for (size_t group = 0; group < grid.groups.count; group++) {
+        const size_t begin = fovea_cut_begin(&plan->strips, fovea_cut_begin(&grid.groups, group));
+        const size_t end = fovea_cut_begin(&plan->strips, fovea_cut_begin(&grid.groups, group + 1));
+        CHECK(plan->blocks.count <= 1 || rows * (end - begin) * FOVEA_PANEL <= fovea_gemm_acc(plan),
+              "%s %zux%zux%zu, %zu rows: %zu x %zu columns in %zu floats", isa, plan->desc.m, plan->desc.n, plan->k, m,
+              rows, (end - begin) * FOVEA_PANEL, fovea_gemm_acc(plan));
+    }
+}
+
+static void test_cut(const struct fovea_gemm_layout *plan, size_t m, const char *isa)
+{
+    static struct list list, other;
+    const struct fovea_gemm_desc *const desc = &plan->desc;
+    const struct fovea_gemm_grid grid = fovea_gemm_grid(plan, m);
+    CHECK(grid.batch.count * grid.rows.count * grid.groups.count <= TASKS_MAX, "%zux%zux%zu", m, desc->n, desc->k);
+    list_tasks(plan, &grid, m, &list);
+    const double one = strip(plan, &grid, m);
+    const size_t workers = unbalanced(&list, one);
+    const bool fine = workers == 0 || !better_beside(plan, &grid, m, true, one, &other);
+    const bool coarse = worthy(&list, list.least_inside) || !better_beside(plan, &grid, m, false, one, &other);
+    CHECK(fine && coarse,
+          "%s %zu x %zux%zux%zu %s: %zu tasks (%zu x %zu x %zu) of %.1f to %.1f us, strip %.1f us, %zu workers %s", isa,
+          desc->batch, m, desc->n, desc->k, desc->b_packed ? "packed" : "plain", list.count, grid.batch.count,
+          grid.rows.count, grid.groups.count, list.least / worth * 20, list.most / worth * 20, one / worth * 20,
+          workers, fine ? "could have larger tasks" : "are not balanced");
+}
+
+static void test_shape(const struct fovea_engine *engine, size_t batch, size_t m, size_t n, size_t k, const char *isa)
+{
+    for (int packed = 0; packed < 2; packed++) {
+        struct fovea_gemm_desc desc = FOVEA_GEMM_DESC_INIT;
+        desc.trans_b = FOVEA_TRANS;
+        desc.b_packed = (uint32_t)packed;
+        desc.m = m, desc.n = n, desc.k = k;
+        desc.lda = desc.ldb = k, desc.ldc = n;
+        desc.batch = batch;
+        desc.batch_a = m * k, desc.batch_b = fovea_ceil_div(n * k, FOVEA_PANEL) * FOVEA_PANEL, desc.batch_c = m * n;
+        desc.residual = 1, desc.ldr = n, desc.batch_r = m * n; // accumulators then need room
+        static struct fovea_gemm_layout plan;
+        CHECK(fovea_gemm_plan(engine, &desc, &plan) == FOVEA_OK, "%zux%zux%zu", m, n, k);
+        test_cut(&plan, m, isa);
+        test_cut(&plan, fovea_ceil_div(m, 3), isa);
+        for (size_t rows = 1; rows <= m; rows += 1 + rows / 5)
+            test_room(&plan, rows, isa);
+        test_room(&plan, m, isa);
+    }
+}
+
+int main(void)
+{
+    const int draws = getenv("FOVEA_TEST_SMALL") != NULL ? 30 : 1000;
+    struct fovea_engine *engines[TEST_ISAS];
+    test_engines(engines);
+    for (int e = 0; e < TEST_ISAS; e++) {
+        if (engines[e] == NULL)
+            continue;
+        for (size_t i = 0; i < gemm_shapes_count; i++) {
+            const struct gemm_shape *const s = &gemm_shapes[i];
+            test_shape(engines[e], s->batch, s->m, s->n, s->k, test_isas[e]);
+        }
+        uint64_t rng = 7;
+        for (int i = 0; i < draws; i++) { // sizes of 1 to 8191, as many of each power of two
+            size_t size[3];
+            for (int j = 0; j < 3; j++)
+                size[j] = 1 + test_below(&rng, 1u << (1 + test_below(&rng, 13)));
+            const size_t batch = test_below(&rng, 4) == 0 ? 1 + test_below(&rng, 40) : 1;
+            test_shape(engines[e], batch, size[0], size[1], size[2], test_isas[e]);
+        }
+    }
+    test_engines_free(engines);
+    return test_done();
+}
