@@ -130,17 +130,16 @@ static uint32_t clamp(uint32_t value, uint32_t low, uint32_t high)
     return value < low ? low : value > high ? high : value;
 }
 
-// Block sizes for a tile of nr columns. A wide one (AVX-512) streams B from L2 and wants long k blocks, two groups of
-// strips in L2 (one computed, one prefetched); a narrow one keeps its panel of B in half of L1. A's chunk of mc rows
-// takes 3/8 of L2.
+// Block sizes for a tile of nr columns: long k blocks, for which B streams from L2 and a tile of A stays in L1; two
+// groups of strips in L2, one computed, one prefetched. A group is one wide strip (AVX-512) or two narrow ones, and A's
+// chunk of mc rows takes 3/8 or 5/8 of L2.
 static struct fovea_blocking default_blocking(const struct fovea_machine *machine, uint32_t nr)
 {
-    const uint32_t floats1 = machine->l1d_bytes / (uint32_t)sizeof(float);
-    const uint32_t floats2 = machine->l2_bytes / (uint32_t)sizeof(float);
+    const uint32_t floats2 = machine->l2_bytes / (uint32_t)sizeof(float), eighths = nr > 16 ? 3 : 5;
     struct fovea_blocking b;
-    b.kc = nr > 16 ? clamp(floats2 / 256, 256, 1024) : clamp(floats1 / 2 / nr, 128, 512);
-    b.mc = clamp(floats2 / 8 * 3 / b.kc / 18 * 18, 54, 480);
-    b.nc = nr;
+    b.kc = clamp(floats2 / 256, 256, 1024);
+    b.mc = clamp(floats2 / 8 * eighths / b.kc / 18 * 18, 54, 480);
+    b.nc = nr > 16 ? nr : 2 * nr;
     return b;
 }
 

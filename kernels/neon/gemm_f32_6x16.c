@@ -37,6 +37,41 @@ static inline float load_element(const float *a)
     return x;
 }
 
+/// The k steps of a tile of m rows. B, which streams from L2, is prefetched into L1 eight steps ahead, and where
+/// `ahead` is not 0 a line a step for later tiles into L2; both are loads that take no slot of an FMA pipe.
+static inline __attribute__((always_inline)) void gemm_steps(const struct fovea_gemm_tile *t,
+                                                             float32x4_t acc[MR][FV_VECS], const int m, const int ahead)
+{
+    const float *b = t->b, *line = t->ahead;
+    ptrdiff_t a_offset = 0;
+    for (size_t p = t->k; p != 0; p--) {
+        float32x4_t b_p[FV_VECS];
+        UNROLL
+        for (int j = 0; j < FV_VECS; j++) {
+            b_p[j] = vld1q_f32(b + j * FV_LANES);
+        }
+        __builtin_prefetch(b + 8 * t->b_k, 0, 3);
+        if (ahead) {
+            __builtin_prefetch(line, 0, 2);
+            line += t->ahead_step;
+        }
+        UNROLL
+        for (int i = 0; i < m; i++) {
+            if (i % 3 == 0) {
+                fence();
+            }
+            const float a_ip = load_element(t->a + i * t->a_row + a_offset);
+            UNROLL
+            for (int j = 0; j < FV_VECS; j++) {
+                acc[i][j] = vfmaq_n_f32(acc[i][j], b_p[j], a_ip);
+            }
+        }
+        fence();
+        a_offset += t->a_k;
+        b += t->b_k;
+    }
+}
+
 /// The micro-kernel for m rows, a constant, and n = 16.
 static inline __attribute__((always_inline)) void gemm_rows(const struct fovea_gemm_tile *tile, const int m)
 {
@@ -59,28 +94,10 @@ static inline __attribute__((always_inline)) void gemm_rows(const struct fovea_g
         }
     }
 
-    const float *b = t.b;
-    ptrdiff_t a_offset = 0;
-    for (size_t p = t.k; p != 0; p--) {
-        float32x4_t b_p[FV_VECS];
-        UNROLL
-        for (int j = 0; j < FV_VECS; j++) {
-            b_p[j] = vld1q_f32(b + j * FV_LANES);
-        }
-        UNROLL
-        for (int i = 0; i < m; i++) {
-            if (i % 3 == 0) {
-                fence();
-            }
-            const float a_ip = load_element(t.a + i * t.a_row + a_offset);
-            UNROLL
-            for (int j = 0; j < FV_VECS; j++) {
-                acc[i][j] = vfmaq_n_f32(acc[i][j], b_p[j], a_ip);
-            }
-        }
-        fence();
-        a_offset += t.a_k;
-        b += t.b_k;
+    if (t.ahead == NULL) {
+        gemm_steps(&t, acc, m, 0);
+    } else {
+        gemm_steps(&t, acc, m, 1);
     }
 
     if (t.mode == FOVEA_GEMM_RESCALE) {

@@ -19,8 +19,8 @@ Kernel = collections.namedtuple("Kernel", "isa stem function m v prefetches relo
 KERNELS = [
     Kernel("avx512", "gemm_f32_9x48", "gemm_{m}x{v}", 9, 3, (4, 6), {"GNU": (0, 1), "Clang": (4, 6)}),
     Kernel("avx512", "gemm_f32_6x64", "gemm_{m}x{v}", 6, 4, (5, 8), {"GNU": (0, 2), "Clang": (3, 7)}),
-    Kernel("avx2", "gemm_f32_6x16", "gemm_{m}", 6, 2, (0,), {"GNU": (0,), "Clang": (0,)}),
-    Kernel("neon", "gemm_f32_6x16", "gemm_rows_{m}", 6, 4, (0,), {"GNU": (0,), "Clang": (0,)}),
+    Kernel("avx2", "gemm_f32_6x16", "gemm_{m}", 6, 2, (1, 2), {"GNU": (0, 0), "Clang": (0, 0)}),
+    Kernel("neon", "gemm_f32_6x16", "gemm_rows_{m}", 6, 4, (1, 2), {"GNU": (0, 0), "Clang": (0, 0)}),
 ]
 COLUMNS = ("FMAs", "B", "A", "prefetches", "reloads", "spills", "stores", "shuffles")
 
