@@ -110,7 +110,7 @@ enum fovea_status fovea_layer_check(const struct layer_plan *plan, const struct 
         cross.out = args->y;
         FOVEA_TRY(fovea_mha_check(&plan->cross, &cross));
     }
-    FOVEA_TRY(fovea_linear_check(&args->weights->up, desc->width, desc->ffn));
+    FOVEA_TRY(fovea_linear_check(&args->weights->up, desc->width, desc->gated ? 2 * desc->ffn : desc->ffn));
     return fovea_linear_check(&args->weights->down, desc->ffn, desc->width);
 }
 

@@ -45,6 +45,9 @@ static enum fovea_status check_desc(const struct fovea_layer_desc *desc, const s
     FOVEA_REQUIRE(desc->decoder <= 1 && desc->cached <= 1, FOVEA_ERR_ENUM, why, "layer: decoder and cached are 0 or 1");
     FOVEA_REQUIRE((unsigned)desc->norm <= FOVEA_NORM_PRE, FOVEA_ERR_ENUM, why, "layer: norm %u is no place for a norm",
                   (unsigned)desc->norm);
+    FOVEA_REQUIRE((unsigned)desc->norm_kind <= FOVEA_NORM_RMS, FOVEA_ERR_ENUM, why, "layer: norm_kind is %u",
+                  (unsigned)desc->norm_kind);
+    FOVEA_REQUIRE(desc->gated <= 1, FOVEA_ERR_ENUM, why, "layer: gated is %u, neither 0 nor 1", desc->gated);
     FOVEA_REQUIRE(!desc->cached || desc->decoder, FOVEA_ERR_SHAPE, why, "layer: only a decoder has caches");
     FOVEA_REQUIRE(desc->beams && desc->batch % desc->beams == 0, FOVEA_ERR_SHAPE, why,
                   "layer: %zu beams do not divide a batch of %zu", desc->beams, desc->batch);
@@ -75,28 +78,37 @@ static enum fovea_status plan_attention(const struct fovea_engine *engine, const
     return fovea_mha_plan_why(engine, &mha, plan, why);
 }
 
-static enum fovea_status plan_linear(const struct fovea_engine *engine, size_t rows, size_t inputs, size_t outputs,
-                                     enum fovea_activation activation, uint32_t residual, void *plan,
+static enum fovea_status plan_linear(const struct fovea_engine *engine, const struct fovea_gemm_desc *gemm, void *plan,
                                      const struct fovea_why *why)
 {
-    struct fovea_gemm_desc gemm = FOVEA_GEMM_DESC_INIT;
-    gemm.b_packed = 1;
-    gemm.m = rows;
-    gemm.k = gemm.lda = inputs;
-    gemm.n = gemm.ldc = gemm.ldr = outputs;
-    gemm.activation = activation;
-    gemm.residual = residual;
-    const enum fovea_status status = fovea_gemm_plan(engine, &gemm, plan);
+    const enum fovea_status status = fovea_gemm_plan(engine, gemm, plan);
     if (status && why && why->text)
-        fovea_explain_gemm(engine, &gemm, why->text, why->size);
+        fovea_explain_gemm(engine, gemm, why->text, why->size);
     return status;
+}
+
+static enum fovea_status plan_ffn(const struct fovea_engine *engine, const struct fovea_layer_desc *desc, size_t rows,
+                                  struct layer_plan *plan, const struct fovea_why *why)
+{
+    struct fovea_gemm_desc up = FOVEA_GEMM_DESC_INIT, down = FOVEA_GEMM_DESC_INIT;
+    up.b_packed = down.b_packed = 1;
+    up.m = down.m = rows;
+    up.k = up.lda = down.n = down.ldc = down.ldr = desc->width;
+    up.ldc = down.k = down.lda = desc->ffn;
+    FOVEA_REQUIRE(fovea_mul(desc->ffn, desc->gated ? 2 : 1, &up.n), FOVEA_ERR_OVERFLOW, why,
+                  "layer: the gated FFN's width overflows");
+    up.activation = desc->activation;
+    up.gated = desc->gated;
+    down.residual = 1;
+    FOVEA_TRY(plan_linear(engine, &up, &plan->up, why));
+    return plan_linear(engine, &down, &plan->down, why);
 }
 
 static enum fovea_status plan_norm(const struct fovea_engine *engine, const struct fovea_layer_desc *desc, size_t rows,
                                    void *plan, const struct fovea_why *why)
 {
     struct fovea_rowwise_desc norm = FOVEA_ROWWISE_DESC_INIT;
-    norm.op = FOVEA_ROWWISE_LAYERNORM;
+    norm.op = desc->norm_kind == FOVEA_NORM_RMS ? FOVEA_ROWWISE_RMSNORM : FOVEA_ROWWISE_LAYERNORM;
     norm.rows = rows;
     norm.cols = norm.ldx = norm.ldx2 = norm.ldy = desc->width;
     norm.eps = desc->eps;
@@ -139,8 +151,7 @@ enum fovea_status fovea_layer_plan_why(const struct fovea_engine *engine, const 
     if (desc->decoder)
         FOVEA_TRY(plan_attention(engine, desc, 1, &plan->cross, why));
     FOVEA_TRY(plan_norm(engine, desc, rows, &plan->norm, why));
-    FOVEA_TRY(plan_linear(engine, rows, desc->width, desc->ffn, desc->activation, 0, &plan->up, why));
-    FOVEA_TRY(plan_linear(engine, rows, desc->ffn, desc->width, FOVEA_ACTIVATION_NONE, 1, &plan->down, why));
+    FOVEA_TRY(plan_ffn(engine, desc, rows, plan, why));
 
     fovea_composite_begin(&plan->composite, fovea_layer_part_args, own);
     for (int i = 0; i < STEPS; i++) {
@@ -173,9 +184,10 @@ enum fovea_status fovea_explain_layer(const struct fovea_engine *engine, const s
     const struct fovea_work *const work = &plan.composite.work;
     fovea_say(
         &why,
-        "layer: %s-norm %s%s, %zu x %zu x %zu, %zu heads of %zu/%zu, ffn %zu, %u phases, shared %zu B, scratch %zu B",
-        desc->norm == FOVEA_NORM_PRE ? "pre" : "post", desc->decoder ? "decoder" : "encoder",
-        desc->cached ? " with caches" : "", desc->batch, desc->len, desc->width, desc->heads, desc->qk_dim, desc->v_dim,
-        desc->ffn, work->phases, work->shared_bytes, work->scratch_bytes);
+        "layer: %s-%s %s%s, %zu x %zu x %zu, %zu heads of %zu/%zu, %sffn %zu, %u phases, shared %zu B, scratch %zu B",
+        desc->norm == FOVEA_NORM_PRE ? "pre" : "post", desc->norm_kind == FOVEA_NORM_RMS ? "RMSNorm" : "LayerNorm",
+        desc->decoder ? "decoder" : "encoder", desc->cached ? " with caches" : "", desc->batch, desc->len, desc->width,
+        desc->heads, desc->qk_dim, desc->v_dim, desc->gated ? "gated " : "", desc->ffn, work->phases,
+        work->shared_bytes, work->scratch_bytes);
     return FOVEA_OK;
 }

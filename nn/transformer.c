@@ -28,6 +28,8 @@ static enum fovea_status check(const struct fovea_transformer_config *c, const s
                   "transformer: d_model, a vocabulary or the number of decoder layers is 0");
     FOVEA_REQUIRE(c->pad < c->source_vocab, FOVEA_ERR_SHAPE, why, "transformer: pad %u is no source token of %zu",
                   c->pad, c->source_vocab);
+    FOVEA_REQUIRE((unsigned)c->norm_kind <= FOVEA_NORM_RMS && c->gated <= 1, FOVEA_ERR_ENUM, why,
+                  "transformer: norm_kind is %u, gated %u", (unsigned)c->norm_kind, c->gated);
     FOVEA_REQUIRE(c->final_norm <= 1 && c->scale_embeddings <= 1, FOVEA_ERR_ENUM, why,
                   "transformer: final_norm and scale_embeddings are 0 or 1");
     FOVEA_REQUIRE(c->bos < c->target_vocab && c->eos < c->target_vocab, FOVEA_ERR_SHAPE, why,
@@ -44,7 +46,9 @@ static struct fovea_layer_desc layer_desc(const struct fovea_transformer *model)
     const struct fovea_transformer_config *const c = &model->config;
     return (struct fovea_layer_desc){.struct_size = sizeof(struct fovea_layer_desc),
                                      .norm = c->norm,
+                                     .norm_kind = c->norm_kind,
                                      .activation = c->activation,
+                                     .gated = c->gated,
                                      .eps = c->eps,
                                      .batch = model->options.batch,
                                      .len = model->options.max_source,
@@ -88,7 +92,7 @@ static enum fovea_status plan_rows(struct fovea_transformer *model, const struct
 {
     const struct fovea_transformer_config *const c = &model->config;
     struct fovea_rowwise_desc rows = FOVEA_ROWWISE_DESC_INIT;
-    rows.op = FOVEA_ROWWISE_LAYERNORM;
+    rows.op = c->norm_kind == FOVEA_NORM_RMS ? FOVEA_ROWWISE_RMSNORM : FOVEA_ROWWISE_LAYERNORM;
     rows.rows = model->rows;
     rows.cols = rows.ldx = rows.ldx2 = rows.ldy = c->d_model;
     rows.eps = c->eps;

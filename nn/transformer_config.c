@@ -5,12 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-// One key of the metadata: a number, or one of two to four words that stand for 0, 1, 2, ...
+// One key of the metadata: a number, or one of some words that stand for 0, 1, 2, ... An optional one that is missing
+// is 0.
 struct field {
     const char *key;
     size_t offset;
-    enum { SIZE, U32, WORD, FLOAT } kind;
-    const char *words[5];
+    enum { SIZE, U32, WORD, OPTIONAL_WORD, FLOAT } kind;
+    const char *words[7];
 };
 
 #define CONFIG(member) offsetof(struct fovea_transformer_config, member)
@@ -25,7 +26,8 @@ static const struct field fields[] = {
     {"fovea.eos", CONFIG(eos), U32, {0}},
     {"fovea.norm_eps", CONFIG(eps), FLOAT, {0}},
     {"fovea.norm", CONFIG(norm), WORD, {"post", "pre"}},
-    {"fovea.activation", CONFIG(activation), WORD, {"none", "relu", "gelu", "gelu_tanh"}},
+    {"fovea.norm_kind", CONFIG(norm_kind), OPTIONAL_WORD, {"layer", "rms"}},
+    {"fovea.activation", CONFIG(activation), WORD, {"none", "relu", "gelu", "gelu_tanh", "tanh", "silu"}},
     {"fovea.positions", CONFIG(positions), WORD, {"sinusoidal", "learned", "none"}},
     {"fovea.embedding_scale", CONFIG(scale_embeddings), WORD, {"none", "sqrt"}},
 };
@@ -59,7 +61,8 @@ static int parse_field(const struct field *field, const char *text, struct fovea
     case U32:
         word = parse_size(text, &size) ? (uint32_t)size : UINT32_MAX;
         return word != UINT32_MAX && memcpy(to, &word, sizeof word);
-    case WORD: // every enum of the configuration is as large as a uint32_t
+    case WORD:
+    case OPTIONAL_WORD: // every enum of the configuration is as large as a uint32_t
         return parse_word(text, field->words, &word) && memcpy(to, &word, sizeof word);
     default:
         number = strtof(text, &end);
@@ -67,7 +70,8 @@ static int parse_field(const struct field *field, const char *text, struct fovea
     }
 }
 
-_Static_assert(sizeof(enum fovea_norm_place) == sizeof(uint32_t) && sizeof(enum fovea_positions) == sizeof(uint32_t) &&
+_Static_assert(sizeof(enum fovea_norm_place) == sizeof(uint32_t) && sizeof(enum fovea_norm_kind) == sizeof(uint32_t) &&
+                   sizeof(enum fovea_positions) == sizeof(uint32_t) &&
                    sizeof(enum fovea_activation) == sizeof(uint32_t),
                "enums are read as words");
 
@@ -91,12 +95,15 @@ enum fovea_status fovea_transformer_config_from(const struct fovea_safetensors *
     struct fovea_transformer_config config = {.struct_size = sizeof config};
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
         const char *const text = fovea_safetensors_metadata(file, fields[i].key);
+        if (!text && fields[i].kind == OPTIONAL_WORD)
+            continue;
         FOVEA_REQUIRE(text, FOVEA_ERR_FORMAT, &why, "transformer: the file's metadata has no \"%s\"", fields[i].key);
         FOVEA_REQUIRE(parse_field(&fields[i], text, &config), FOVEA_ERR_FORMAT, &why,
                       "transformer: \"%s\" cannot be \"%.40s\"", fields[i].key, text);
     }
     FOVEA_REQUIRE(config.heads, FOVEA_ERR_FORMAT, &why, "transformer: no heads");
     config.final_norm = fovea_safetensors_find(file, "decoder.norm.weight") != NULL;
+    config.gated = fovea_safetensors_find(file, "decoder.layers.0.ffn.gate.weight") != NULL;
     // Head sizes show in the shapes of the first layer's projections.
     FOVEA_TRY(rows_of(file, "source_embedding.weight", &config.source_vocab, &why));
     FOVEA_TRY(rows_of(file, "target_embedding.weight", &config.target_vocab, &why));

@@ -77,6 +77,33 @@ static enum fovea_status load_linear(const struct loader *loader, const char *na
     return fovea_pack(loader->engine, FOVEA_TRANS, inputs, outputs, weight, inputs, blob, bytes);
 }
 
+// The gate and the other half of a gated feed-forward network, each [outputs, inputs], as one operand of pairs. A bias
+// that only one of them has is zeros in the other.
+static enum fovea_status load_gated(const struct loader *loader, size_t inputs, size_t outputs,
+                                    struct fovea_linear *out)
+{
+    static const char *const weights[2] = {"ffn.gate.weight", "ffn.up.weight"};
+    static const char *const biases[2] = {"ffn.gate.bias", "ffn.up.bias"};
+    size_t columns, bytes;
+    FOVEA_REQUIRE(fovea_mul(outputs, 2, &columns) && !fovea_pack_size(inputs, columns, &bytes), FOVEA_ERR_OVERFLOW,
+                  loader->why, "%sffn: too large", loader->prefix);
+    void *const blob = fovea_arena_take(loader->arena, bytes, 1);
+    float *const bias = fovea_arena_take(loader->arena, columns, sizeof *bias);
+    *out = (struct fovea_linear){blob, NULL};
+    if (!loader->file)
+        return FOVEA_OK;
+    const float *weight[2], *half[2];
+    for (int i = 0; i < 2; i++) {
+        FOVEA_TRY(find(loader, weights[i], outputs, inputs, 0, &weight[i]));
+        FOVEA_TRY(find(loader, biases[i], outputs, 0, 1, &half[i]));
+        for (size_t j = 0; j < outputs; j++)
+            bias[2 * j + (size_t)i] = half[i] ? half[i][j] : 0;
+    }
+    out->bias = half[0] || half[1] ? bias : NULL;
+    return fovea_pack_gated(loader->engine, FOVEA_TRANS, inputs, outputs, weight[0], inputs, weight[1], inputs, blob,
+                            bytes);
+}
+
 static enum fovea_status load_norm(const struct loader *loader, const char *name, size_t width, struct fovea_norm *out)
 {
     char part[64];
@@ -118,7 +145,8 @@ static enum fovea_status load_layer(struct loader *loader, const struct fovea_tr
         FOVEA_TRY(load_norm(loader, "norm2", c->d_model, &out->norm2));
     }
     FOVEA_TRY(load_norm(loader, decoder ? "norm3" : "norm2", c->d_model, &out->norm3));
-    FOVEA_TRY(load_linear(loader, "ffn.up", c->d_model, c->ffn, &out->up));
+    FOVEA_TRY(c->gated ? load_gated(loader, c->d_model, c->ffn, &out->up)
+                       : load_linear(loader, "ffn.up", c->d_model, c->ffn, &out->up));
     FOVEA_TRY(load_linear(loader, "ffn.down", c->ffn, c->d_model, &out->down));
     loader->prefix[0] = '\0';
     return FOVEA_OK;

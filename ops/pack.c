@@ -86,25 +86,68 @@ enum fovea_status fovea_pack_size(size_t k, size_t n, size_t *bytes)
     return FOVEA_OK;
 }
 
-enum fovea_status fovea_pack(const struct fovea_engine *engine, enum fovea_transpose trans, size_t k, size_t n,
-                             const float *b, size_t ldb, void *blob, size_t bytes)
+static enum fovea_status check_operand(enum fovea_transpose trans, size_t k, size_t n, const float *b, size_t ldb)
 {
-    FOVEA_CHECK(engine != NULL && blob != NULL && (b != NULL || k == 0 || n == 0), FOVEA_ERR_NULL);
+    FOVEA_CHECK(b != NULL || k == 0 || n == 0, FOVEA_ERR_NULL);
     FOVEA_CHECK(trans == FOVEA_NO_TRANS || trans == FOVEA_TRANS, FOVEA_ERR_ENUM);
     const size_t rows = trans == FOVEA_TRANS ? n : k, cols = trans == FOVEA_TRANS ? k : n;
+    size_t extent = 0;
     FOVEA_CHECK(ldb >= cols, FOVEA_ERR_STRIDE);
-    size_t need = 0, extent = 0;
-    FOVEA_TRY(fovea_pack_size(k, n, &need));
     FOVEA_CHECK(fovea_extent(rows, cols, ldb, &extent), FOVEA_ERR_OVERFLOW);
+    return FOVEA_OK;
+}
+
+// Writes the header, all but the checksum, of a k x n operand's blob.
+static enum fovea_status begin_blob(size_t k, size_t n, void *blob, size_t bytes)
+{
+    size_t need = 0;
+    FOVEA_TRY(fovea_pack_size(k, n, &need));
     FOVEA_CHECK(fovea_aligned(blob), FOVEA_ERR_ALIGN);
     FOVEA_CHECK(bytes >= need, FOVEA_ERR_MEMORY);
-
     struct fovea_blob *const header = blob;
     *header = (struct fovea_blob){.version = VERSION, .k = k, .n = n, .data_bytes = need - sizeof *header};
     memcpy(header->magic, MAGIC, sizeof MAGIC);
+    return FOVEA_OK;
+}
+
+enum fovea_status fovea_pack(const struct fovea_engine *engine, enum fovea_transpose trans, size_t k, size_t n,
+                             const float *b, size_t ldb, void *blob, size_t bytes)
+{
+    FOVEA_CHECK(engine != NULL && blob != NULL, FOVEA_ERR_NULL);
+    FOVEA_TRY(check_operand(trans, k, n, b, ldb));
+    FOVEA_TRY(begin_blob(k, n, blob, bytes));
+    struct fovea_blob *const header = blob;
     if (k != 0 && n != 0) {
         const struct fovea_source source = {b, ldb, trans == FOVEA_TRANS};
         fovea_pack_panels(fovea_engine_kernels(engine), &source, 0, 0, k, n, (float *)(void *)(header + 1));
+    }
+    header->checksum = checksum(header);
+    return FOVEA_OK;
+}
+
+enum fovea_status fovea_pack_gated(const struct fovea_engine *engine, enum fovea_transpose trans, size_t k, size_t n,
+                                   const float *gate, size_t ldg, const float *value, size_t ldv, void *blob,
+                                   size_t bytes)
+{
+    enum { PAIRS = FOVEA_PANEL / 2 };
+    FOVEA_CHECK(engine != NULL && blob != NULL, FOVEA_ERR_NULL);
+    FOVEA_TRY(check_operand(trans, k, n, gate, ldg));
+    FOVEA_TRY(check_operand(trans, k, n, value, ldv));
+    size_t columns = 0;
+    FOVEA_CHECK(fovea_mul(2, n, &columns), FOVEA_ERR_OVERFLOW);
+    FOVEA_TRY(begin_blob(k, columns, blob, bytes));
+    struct fovea_blob *const header = blob;
+    float *panel = (float *)(void *)(header + 1);
+    const float *const halves[2] = {gate, value};
+    const size_t lds[2] = {ldg, ldv};
+    for (size_t first = 0; first < n; first += PAIRS, panel += FOVEA_PANEL * k) {
+        memset(panel, 0, FOVEA_PANEL * k * sizeof *panel);
+        for (size_t i = 0; i < 2 * fovea_min(PAIRS, n - first); i++) {
+            const size_t half = i % 2, j = first + i / 2, ld = lds[half];
+            for (size_t p = 0; p < k; p++) {
+                panel[p * FOVEA_PANEL + i] = halves[half][trans == FOVEA_TRANS ? j * ld + p : p * ld + j];
+            }
+        }
     }
     header->checksum = checksum(header);
     return FOVEA_OK;

@@ -91,6 +91,11 @@ FOVEA_API enum fovea_status fovea_pack_size(size_t k, size_t n, size_t *bytes);
 /// Errors: NULL, ENUM, OVERFLOW, STRIDE, ALIGN, MEMORY (blob too short).
 FOVEA_API enum fovea_status fovea_pack(const struct fovea_engine *engine, enum fovea_transpose trans, size_t k,
                                        size_t n, const float *b, size_t ldb, void *blob, size_t bytes);
+/// Packs the operand of a gated GEMM, k x 2n: column j of op(gate) becomes column 2j, of op(value) 2j + 1; each is
+/// k x n. fovea_pack_size(k, 2 n, ...) says how long the blob is. Errors: as fovea_pack.
+FOVEA_API enum fovea_status fovea_pack_gated(const struct fovea_engine *engine, enum fovea_transpose trans, size_t k,
+                                             size_t n, const float *gate, size_t ldg, const float *value, size_t ldv,
+                                             void *blob, size_t bytes);
 /// Checks a blob that came from elsewhere, its checksum too: made for this k and n, whole within `bytes`, undamaged.
 /// Errors: NULL, ALIGN, FORMAT.
 FOVEA_API enum fovea_status fovea_pack_check(const void *blob, size_t bytes, size_t k, size_t n);

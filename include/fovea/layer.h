@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// fovea/layer.h - one encoder or decoder layer: attention, feed-forward network, residuals, LayerNorm.
+// fovea/layer.h - one encoder or decoder layer: attention, feed-forward network, residuals, norms.
 //
 //     post-norm: x = norm1(x + self(x));  [x = norm2(x + cross(x, memory));]  x = norm3(x + ffn(x))
 //     pre-norm:  x = x + self(norm1(x));  [x = x + cross(norm2(x), memory);]  x = x + ffn(norm3(x))
 //     ffn(x) = act(x W_up^T + b_up) W_down^T + b_down
+//     gated: ffn(x) = (act(x W_gate^T + b_gate) * (x W_up^T + b_up)) W_down^T + b_down    (SwiGLU: silu, GEGLU: gelu)
 //
-// An encoder layer has no part in brackets (and no norm2).
+// An encoder layer has no part in brackets (and no norm2). The norms are LayerNorm or RMSNorm.
 #ifndef FOVEA_LAYER_H
 #define FOVEA_LAYER_H
 
@@ -20,6 +21,11 @@ enum fovea_norm_place {
     FOVEA_NORM_PRE = 1,
 };
 
+enum fovea_norm_kind {
+    FOVEA_NORM_LAYER = 0, ///< LayerNorm: (x - mean) / sqrt(variance + eps) * gamma + beta
+    FOVEA_NORM_RMS = 1,   ///< RMSNorm: x / sqrt(mean of x^2 + eps) * gamma + beta
+};
+
 struct fovea_norm {
     const float *gamma, *beta; ///< width elements; either may be NULL
 };
@@ -27,15 +33,19 @@ struct fovea_norm {
 struct fovea_layer_weights {
     struct fovea_mha_weights self_attention, cross_attention; ///< cross: decoder only
     struct fovea_norm norm1, norm2, norm3;                    ///< norm2: decoder only
-    struct fovea_linear up, down;
+    struct fovea_linear up;   ///< width to ffn; gated: width to 2 ffn, the gate's output j in column 2j and up's in
+                              ///< 2j + 1: fovea_pack_gated; the bias is interleaved likewise
+    struct fovea_linear down; ///< ffn to width
 };
 
 struct fovea_layer_desc {
     uint32_t struct_size; ///< sizeof(struct fovea_layer_desc)
     uint32_t decoder;     ///< 1: causal self-attention, then cross-attention to args.memory
     enum fovea_norm_place norm;
+    enum fovea_norm_kind norm_kind;   ///< default LayerNorm
     enum fovea_activation activation; ///< of the FFN
-    float eps;                        ///< of LayerNorm, default 1e-5
+    uint32_t gated;                   ///< 1: the FFN is gated
+    float eps;                        ///< of the norms, default 1e-5
     uint32_t cached; ///< decoder: self-attention appends to args.self_cache, cross-attention reads args.cross_cache
     size_t batch, len, memory_len; ///< capacities; cached: self-attention keys at most kv_len
     size_t kv_len;                 ///< cached: capacity of self_cache

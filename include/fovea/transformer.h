@@ -20,11 +20,15 @@ enum fovea_positions {
     FOVEA_POSITIONS_NONE = 2,
 };
 
-/// The architecture. fovea_transformer_config_from reads it from a file's metadata ("fovea.d_model", ...).
+/// The architecture. fovea_transformer_config_from reads it from a file's metadata ("fovea.d_model", ...) and tensors.
+/// Tensors have PyTorch's shapes, [outputs, inputs]; those of a feed-forward network are ffn.up and ffn.down, gated
+/// ffn.gate, ffn.up and ffn.down (Hugging Face's gate_proj, up_proj, down_proj): docs/architecture.md names all.
 struct fovea_transformer_config {
     uint32_t struct_size; ///< sizeof(struct fovea_transformer_config)
     enum fovea_norm_place norm;
+    enum fovea_norm_kind norm_kind; ///< of every norm, the final ones too
     enum fovea_activation activation;
+    uint32_t gated; ///< 1: feed-forward networks have a tensor ffn.gate beside ffn.up (found by the tensors)
     enum fovea_positions positions;
     float eps;
     uint32_t scale_embeddings; ///< 1: embeddings are multiplied by sqrt(d_model)

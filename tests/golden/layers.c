@@ -9,6 +9,24 @@ struct layer {
     struct fovea_layer_args args;
 };
 
+// The gate and up as one operand of pairs.
+static struct fovea_linear gated(const char *prefix)
+{
+    const size_t inputs = tensor("gated.up.weight")->shape[1], outputs = tensor("gated.up.weight")->shape[0];
+    size_t bytes = 0;
+    CHECK(!fovea_pack_size(inputs, 2 * outputs, &bytes), "%s", prefix);
+    void *const blob = test_alloc(bytes);
+    float *const bias = test_alloc(2 * outputs * sizeof *bias);
+    CHECK(!fovea_pack_gated(engine, FOVEA_TRANS, inputs, outputs, part(prefix, "gate.weight"), inputs,
+                            part(prefix, "up.weight"), inputs, blob, bytes),
+          "%s", prefix);
+    for (size_t j = 0; j < outputs; j++) {
+        bias[2 * j] = part(prefix, "gate.bias")[j];
+        bias[2 * j + 1] = part(prefix, "up.bias")[j];
+    }
+    return (struct fovea_linear){blob, bias};
+}
+
 static struct fovea_layer_weights layer_weights(const char *prefix, bool decoder)
 {
     char self[64], cross[64];
@@ -17,7 +35,7 @@ static struct fovea_layer_weights layer_weights(const char *prefix, bool decoder
     struct fovea_layer_weights w = {.self_attention = projections(self),
                                     .norm1 = {part(prefix, "norm1.weight"), part(prefix, "norm1.bias")},
                                     .norm3 = {part(prefix, "norm3.weight"), part(prefix, "norm3.bias")},
-                                    .up = linear(prefix, "up"),
+                                    .up = part(prefix, "gate.weight") ? gated(prefix) : linear(prefix, "up"),
                                     .down = linear(prefix, "down")};
     if (decoder) {
         w.cross_attention = projections(cross);
@@ -26,7 +44,8 @@ static struct fovea_layer_weights layer_weights(const char *prefix, bool decoder
     return w;
 }
 
-// lens are those of make.py, of x or of the memory; NULL: whole.
+// A gate makes the layer one of RMSNorm and gated feed-forward. lens are those of make.py, of x or of the memory, or
+// NULL for whole ones.
 static struct layer make(const char *prefix, bool decoder, const uint32_t *lens)
 {
     const struct fovea_tensor *const x = tensor("layer.x"), *const memory = tensor("layer.memory");
@@ -35,6 +54,8 @@ static struct layer make(const char *prefix, bool decoder, const uint32_t *lens)
     fovea_layer_desc_init(d, sizeof *d);
     d->decoder = decoder;
     d->batch = x->shape[0], d->len = x->shape[1], d->width = x->shape[2], d->memory_len = memory->shape[1];
+    d->gated = part(prefix, "gate.weight") != NULL;
+    d->norm_kind = d->gated ? FOVEA_NORM_RMS : FOVEA_NORM_LAYER;
     d->heads = 3, d->qk_dim = d->v_dim = d->width / d->heads, d->ffn = 40;
     l.args = (struct fovea_layer_args){.x = x->data,
                                        .memory = memory->data,
@@ -52,6 +73,8 @@ static void destroy(struct layer *l)
     free_projections(&l->weights.self_attention);
     if (l->desc.decoder)
         free_projections(&l->weights.cross_attention);
+    if (l->desc.gated)
+        free((void *)(uintptr_t)l->weights.up.bias);
     free((void *)(uintptr_t)l->weights.up.weight);
     free((void *)(uintptr_t)l->weights.down.weight);
 }
@@ -147,18 +170,20 @@ static enum fovea_status run_pieces(const struct layer *l, size_t piece, float *
     return status;
 }
 
-// All four combinations of norm and activation with one set of weights.
+// Both places of norms and two activations with one set of weights.
 static void cases(const char *prefix, const char *infix, bool decoder, const uint32_t *lens)
 {
-    static const char *const names[2][2] = {{"post_relu", "post_gelu"}, {"pre_relu", "pre_gelu"}};
+    static const char *const places[2] = {"post", "pre"}, *const words[2][2] = {{"relu", "gelu"}, {"silu", "gelu"}};
+    static const enum fovea_activation activations[2][2] = {{FOVEA_ACTIVATION_RELU, FOVEA_ACTIVATION_GELU},
+                                                            {FOVEA_ACTIVATION_SILU, FOVEA_ACTIVATION_GELU}};
     struct layer l = make(prefix, decoder, lens);
     float *const y = test_alloc(tensor("layer.x")->bytes);
     for (int pre = 0; pre < 2; pre++)
-        for (int gelu = 0; gelu < 2; gelu++) {
+        for (int i = 0; i < 2; i++) {
             char name[64];
-            snprintf(name, sizeof name, "%s%s.%s", prefix, infix, names[pre][gelu]);
+            snprintf(name, sizeof name, "%s%s.%s_%s", prefix, infix, places[pre], words[l.desc.gated][i]);
             l.desc.norm = pre ? FOVEA_NORM_PRE : FOVEA_NORM_POST;
-            l.desc.activation = gelu ? FOVEA_ACTIVATION_GELU : FOVEA_ACTIVATION_RELU;
+            l.desc.activation = activations[l.desc.gated][i];
             compare(name, "", run_whole(&l, y), y, LAYER);
             for (size_t piece = 1; decoder && piece <= 4; piece += 3)
                 compare(name, " in pieces", run_pieces(&l, piece, y), y, LAYER);
@@ -174,6 +199,7 @@ static void test_all(void)
     cases("encoder", ".whole", false, NULL);
     cases("decoder", "", true, memory_lens);
     cases("decoder", ".whole", true, NULL);
+    cases("gated", "", true, memory_lens); // with RMSNorm
 }
 
 int main(void)

@@ -153,6 +153,44 @@ def gates():
     add("glu.gelu", F.gelu(gate) * value)
 
 
+class RmsNorm(nn.Module):
+    """PyTorch 1.13 has none."""
+    bias = None
+
+    def __init__(self, width):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(width))
+
+    def forward(self, x):
+        return x / (x.square().mean(-1, keepdim=True) + 1e-5).sqrt() * self.weight
+
+
+class GatedDecoder(nn.TransformerDecoderLayer):
+    """PyTorch's decoder with RMSNorm and a gated feed-forward network."""
+
+    def __init__(self, gate_activation, norm_first):
+        super().__init__(d_model=24, nhead=3, dim_feedforward=40, dropout=0.0, batch_first=True, norm_first=norm_first)
+        self.norm1, self.norm2, self.norm3 = RmsNorm(24), RmsNorm(24), RmsNorm(24)
+        self.gate, self.gate_activation = nn.Linear(24, 40), gate_activation
+
+    def _ff_block(self, x):
+        return self.linear2(self.gate_activation(self.gate(x)) * self.linear1(x))
+
+
+def gated_layers():
+    x, memory = (tensors[name].double() for name in ("layer.x", "layer.memory"))
+    causal = torch.ones(9, 9, dtype=torch.bool).triu(1)
+    decoder = randomise(GatedDecoder(F.silu, False))
+    add_layer("gated", decoder)
+    add_linear("gated.gate", decoder.gate.weight, decoder.gate.bias)
+    for norm_first in (False, True):
+        for activation in ("silu", "gelu"):
+            layer = GatedDecoder(getattr(F, activation), norm_first).double()
+            layer.load_state_dict(decoder.state_dict())
+            case = f"gated.{'pre' if norm_first else 'post'}_{activation}"
+            add(case, layer(x, memory, tgt_mask=causal, memory_key_padding_mask=padding((11, 7), 11)))
+
+
 def write(path):
     header, data = {"__metadata__": {"made_with": f"torch {torch.__version__}"}}, b""
     for name, tensor in sorted(tensors.items(), key=lambda item: item[1].dtype == torch.uint8):  # f32 stays aligned
@@ -171,4 +209,5 @@ attention()
 multihead()
 layers()
 gates()  # after the others: new tensors leave the random numbers of the old ones alone
+gated_layers()
 write(sys.argv[1])

@@ -127,6 +127,9 @@ static void test_create(void)
     refuse_config(&good, &config, NULL, FOVEA_ERR_NULL, "no options");
     BAD_CONFIG(FOVEA_ERR_STRUCT, struct_size, 0);
     BAD_CONFIG(FOVEA_ERR_ENUM, norm, (enum fovea_norm_place)2);
+    BAD_CONFIG(FOVEA_ERR_ENUM, norm_kind, (enum fovea_norm_kind)2);
+    BAD_CONFIG(FOVEA_ERR_ENUM, gated, 2);
+    BAD_CONFIG(FOVEA_ERR_FORMAT, gated, 1); // no such tensor
     BAD_CONFIG(FOVEA_ERR_ENUM, activation, (enum fovea_activation)9);
     BAD_CONFIG(FOVEA_ERR_ENUM, positions, (enum fovea_positions)3);
     BAD_CONFIG(FOVEA_ERR_VALUE, eps, -1.0f);
@@ -168,12 +171,14 @@ static const char metadata[] = "\"fovea.d_model\":\"12\",\"fovea.heads\":\"2\",\
                                "\"fovea.decoder_layers\":\"3\",\"fovea.ffn\":\"15\",\"fovea.pad\":\"0\",\"fovea.bos\":"
                                "\"1\",\"fovea.eos\":\"2\",\"fovea.norm_eps\":\"1e-6\",\"fovea.norm\":\"post\","
                                "\"fovea.activation\":\"gelu\",\"fovea.positions\":\"learned\","
-                               "\"fovea.embedding_scale\":\"sqrt\"";
+                               "\"fovea.embedding_scale\":\"sqrt\",\"fovea.norm_kind\":\"rms\"";
 static const char tensors[] = "\"source_embedding.weight\":{\"dtype\":\"F32\",\"shape\":[7,0],\"data_offsets\":[0,0]},"
                               "\"target_embedding.weight\":{\"dtype\":\"F32\",\"shape\":[9,0],\"data_offsets\":[0,0]},"
                               "\"decoder.layers.0.self_attention.q.weight\":{\"dtype\":\"F32\",\"shape\":[16,0],"
                               "\"data_offsets\":[0,0]},\"decoder.layers.0.self_attention.v.weight\":{\"dtype\":"
-                              "\"F32\",\"shape\":[10,0],\"data_offsets\":[0,0]}";
+                              "\"F32\",\"shape\":[10,0],\"data_offsets\":[0,0]},"
+                              "\"decoder.layers.0.ffn.gote.weight\":{\"dtype\":\"F32\",\"shape\":[0,0],"
+                              "\"data_offsets\":[0,0]}";
 
 // A file of empty tensors, only to be configured from; from (NULL: none) is replaced by as long a text.
 static enum fovea_status configure(const char *from, const char *to, struct fovea_transformer_config *out,
@@ -213,9 +218,10 @@ static void test_metadata(void)
     EXPECT(FOVEA_OK, configure(NULL, NULL, &c, message));
     CHECK(c.struct_size == sizeof c && c.d_model == 12 && c.heads == 2 && c.encoder_layers == 1 &&
               c.decoder_layers == 3 && c.ffn == 15 && c.bos == 1 && c.eos == 2 && c.eps == 1e-6f &&
-              c.norm == FOVEA_NORM_POST && c.activation == FOVEA_ACTIVATION_GELU &&
-              c.positions == FOVEA_POSITIONS_LEARNED && c.scale_embeddings == 1 && c.final_norm == 0 &&
-              c.source_vocab == 7 && c.target_vocab == 9 && c.qk_dim == 8 && c.v_dim == 5,
+              c.norm == FOVEA_NORM_POST && c.norm_kind == FOVEA_NORM_RMS && c.gated == 0 &&
+              c.activation == FOVEA_ACTIVATION_GELU && c.positions == FOVEA_POSITIONS_LEARNED &&
+              c.scale_embeddings == 1 && c.final_norm == 0 && c.source_vocab == 7 && c.target_vocab == 9 &&
+              c.qk_dim == 8 && c.v_dim == 5,
           "a configuration is not what the file says");
     refuse_metadata("fovea.heads", "fovea.Heads", "no \"fovea.heads\"");
     refuse_metadata("\"12\"", "\"-2\"", "\"fovea.d_model\" cannot be \"-2\"");
@@ -223,7 +229,14 @@ static void test_metadata(void)
     refuse_metadata("\"2\"", "\"5\"", "16 rows for 5 heads");
     refuse_metadata("\"2\"", "\"0\"", "no heads");
     refuse_metadata("post", "last", "\"fovea.norm\" cannot be \"last\"");
-    refuse_metadata("gelu", "silu", "\"fovea.activation\" cannot be \"silu\"");
+    refuse_metadata("gelu", "silo", "\"fovea.activation\" cannot be \"silo\"");
+    EXPECT(FOVEA_OK, configure("gelu", "silu", &c, message));
+    CHECK(c.activation == FOVEA_ACTIVATION_SILU, "silu is read as %u", (unsigned)c.activation);
+    EXPECT(FOVEA_OK, configure("norm_kind", "norm_size", &c, message));
+    CHECK(c.norm_kind == FOVEA_NORM_LAYER, "without a kind, norms are %u", (unsigned)c.norm_kind);
+    EXPECT(FOVEA_OK, configure("gote", "gate", &c, message));
+    CHECK(c.gated == 1, "a gate is not found");
+    refuse_metadata("rms", "RMS", "\"fovea.norm_kind\" cannot be \"RMS\"");
     refuse_metadata("1e-6", "-1.0", "\"fovea.norm_eps\" cannot be \"-1.0\"");
     refuse_metadata("1e-6", "nan ", "\"fovea.norm_eps\"");
     refuse_metadata("source_embedding", "source_embeddign", "\"source_embedding.weight\" is missing");

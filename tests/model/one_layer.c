@@ -8,6 +8,8 @@
 #include "tests/support/operator.h"
 #include "tests/support/test.h"
 
+#include <stdbool.h>
+
 enum { WIDTH = 36, MEMORY_WIDTH = 20, HEADS = 3, QK = 10, V = 17, INNER = 50 };
 enum { MEMORIES = 2, BEAMS = 3, BATCH = MEMORIES * BEAMS, LEN = 21, MEMORY_LEN = 18, CHUNK = 8 };
 
@@ -47,11 +49,34 @@ static void make_attention(const struct fovea_engine *engine, size_t key_width, 
     make_linear(engine, HEADS * V, WIDTH, seed, &oracle[3], &packed->o);
 }
 
-static void make_weights(const struct fovea_engine *engine, uint64_t seed, struct weights *w)
+// The gate beside up, and both as one operand.
+static void make_gated(const struct fovea_engine *engine, uint64_t *seed, struct weights *w)
+{
+    struct oracle_linear *const halves[2] = {&w->oracle.gate, &w->oracle.up};
+    struct fovea_linear unused;
+    float *const bias = test_floats(2 * INNER, TEST_HIGH);
+    for (size_t i = 0; i < 2; i++) {
+        make_linear(engine, WIDTH, INNER, seed, halves[i], &unused);
+        for (size_t j = 0; j < INNER; j++)
+            bias[2 * j + i] = halves[i]->bias ? halves[i]->bias[j] : 0;
+    }
+    size_t bytes;
+    CHECK(!fovea_pack_size(WIDTH, 2 * INNER, &bytes), "size of a blob");
+    void *const blob = test_memory(bytes, TEST_HIGH);
+    CHECK(!fovea_pack_gated(engine, FOVEA_TRANS, WIDTH, INNER, halves[0]->weight, WIDTH, halves[1]->weight, WIDTH, blob,
+                            bytes),
+          "packing");
+    w->packed.up = (struct fovea_linear){blob, bias};
+}
+
+static void make_weights(const struct fovea_engine *engine, uint64_t seed, bool gated, struct weights *w)
 {
     make_attention(engine, WIDTH, &seed, w->oracle.self, &w->packed.self_attention);
     make_attention(engine, MEMORY_WIDTH, &seed, w->oracle.cross, &w->packed.cross_attention);
-    make_linear(engine, WIDTH, INNER, &seed, &w->oracle.up, &w->packed.up);
+    if (gated)
+        make_gated(engine, &seed, w);
+    else
+        make_linear(engine, WIDTH, INNER, &seed, &w->oracle.up, &w->packed.up);
     make_linear(engine, INNER, WIDTH, &seed, &w->oracle.down, &w->packed.down);
     struct fovea_norm *const norms[] = {&w->packed.norm1, &w->packed.norm2, &w->packed.norm3};
     for (int i = 0; i < 3; i++) {
@@ -61,13 +86,16 @@ static void make_weights(const struct fovea_engine *engine, uint64_t seed, struc
     }
 }
 
-static struct fovea_layer_desc layer_desc(enum fovea_norm_place norm)
+// Gated layers have RMSNorm besides.
+static struct fovea_layer_desc layer_desc(enum fovea_norm_place norm, bool gated)
 {
     struct fovea_layer_desc desc;
     CHECK(!fovea_layer_desc_init(&desc, sizeof desc), "init");
     desc.decoder = 1;
     desc.norm = norm;
-    desc.activation = FOVEA_ACTIVATION_GELU;
+    desc.norm_kind = gated ? FOVEA_NORM_RMS : FOVEA_NORM_LAYER;
+    desc.activation = gated ? FOVEA_ACTIVATION_SILU : FOVEA_ACTIVATION_GELU;
+    desc.gated = gated;
     desc.batch = BATCH;
     desc.beams = BEAMS;
     desc.len = LEN;
@@ -119,8 +147,8 @@ static void test_whole(const char *isa, const struct fovea_engine *engine, const
                                     .memory_lens = memory_lens};
     char what[80];
     for (enum test_way way = TEST_SERIAL; way < TEST_WAYS; way++) {
-        snprintf(what, sizeof what, "%s, %s-norm %s, %s", isa, desc->norm ? "pre" : "post",
-                 desc->decoder ? "decoder" : "encoder", test_way_names[way]);
+        snprintf(what, sizeof what, "%s, %s-norm %s%s, %s", isa, desc->norm ? "pre" : "post",
+                 desc->gated ? "gated " : "", desc->decoder ? "decoder" : "encoder", test_way_names[way]);
         memcpy(y, x, n * sizeof *y);
         args.x = way == TEST_THREADS ? y : x; // in place
         const enum fovea_status status = test_run(&test_layer, engine, desc, &args, way, 3);
@@ -214,14 +242,15 @@ static void test_cached(const char *isa, const struct fovea_engine *engine, cons
     }
 }
 
-static void test_norm_place(struct fovea_engine *const engines[TEST_ISAS], enum fovea_norm_place norm, uint64_t seed)
+static void test_norm_place(struct fovea_engine *const engines[TEST_ISAS], enum fovea_norm_place norm, bool gated,
+                            uint64_t seed)
 {
     struct weights w;
-    make_weights(engines[0], seed, &w);
+    make_weights(engines[0], seed, gated, &w);
     const float *const x = random_floats(BATCH * LEN * WIDTH, 0, 1.5f, &seed);
     const float *const memory = random_floats(MEMORIES * MEMORY_LEN * MEMORY_WIDTH, 0, 1.5f, &seed);
     float *const expected = test_floats(BATCH * LEN * WIDTH, TEST_LOW);
-    struct fovea_layer_desc desc = layer_desc(norm);
+    struct fovea_layer_desc desc = layer_desc(norm, gated);
     for (uint32_t decoder = 0; decoder < 2; decoder++) {
         desc.decoder = decoder;
         for (int i = 0; i < TEST_ISAS; i++)
@@ -239,10 +268,11 @@ int main(void)
 {
     struct fovea_engine *engines[TEST_ISAS];
     test_engines(engines);
-    for (uint64_t seed = 1; seed <= 3; seed++) {
-        test_norm_place(engines, FOVEA_NORM_POST, seed);
-        test_norm_place(engines, FOVEA_NORM_PRE, seed);
-    }
+    for (uint64_t seed = 1; seed <= 3; seed++)
+        for (int gated = 0; gated < 2; gated++) {
+            test_norm_place(engines, FOVEA_NORM_POST, gated, seed);
+            test_norm_place(engines, FOVEA_NORM_PRE, gated, seed);
+        }
     test_engines_free(engines);
     return test_done();
 }

@@ -25,12 +25,13 @@ static double *linear(const struct oracle_linear *w, size_t rows, const double *
     return y;
 }
 
-static double *layer_norm(const struct fovea_norm *norm, double eps, size_t rows, size_t width, const double *x)
+static double *normalise(enum fovea_norm_kind kind, const struct fovea_norm *norm, double eps, size_t rows,
+                         size_t width, const double *x)
 {
     double *const y = zeros(rows * width);
     for (size_t r = 0; r < rows; r++) {
         double mean = 0, variance = 0;
-        for (size_t i = 0; i < width; i++)
+        for (size_t i = 0; i < width && kind == FOVEA_NORM_LAYER; i++)
             mean += x[r * width + i] / (double)width;
         for (size_t i = 0; i < width; i++)
             variance += (x[r * width + i] - mean) * (x[r * width + i] - mean) / (double)width;
@@ -99,10 +100,11 @@ static double *attention(const struct oracle_linear w[4], size_t heads, size_t l
 
 static double *ffn(const struct fovea_layer_desc *desc, const struct oracle_layer *layer, size_t len, const double *x)
 {
-    double *const h = linear(&layer->up, len, x);
+    double *const h = linear(&layer->up, len, x), *const gate = desc->gated ? linear(&layer->gate, len, x) : NULL;
     for (size_t i = 0; i < len * desc->ffn; i++)
-        h[i] = activate(desc->activation, h[i]);
+        h[i] = gate ? activate(desc->activation, gate[i]) * h[i] : activate(desc->activation, h[i]);
     double *const y = linear(&layer->down, len, h);
+    free(gate);
     free(h);
     return y;
 }
@@ -117,8 +119,9 @@ void oracle_run_layer(const struct fovea_layer_desc *desc, const struct oracle_l
         if (part == CROSS && !desc->decoder)
             continue;
         const struct fovea_norm *const norm = &layer->norm[part];
-        double *const in = desc->norm == FOVEA_NORM_PRE ? layer_norm(norm, (double)desc->eps, len, desc->width, x)
-                                                        : memcpy(zeros(n), x, n * sizeof *x);
+        double *const in = desc->norm == FOVEA_NORM_PRE
+                               ? normalise(desc->norm_kind, norm, (double)desc->eps, len, desc->width, x)
+                               : memcpy(zeros(n), x, n * sizeof *x);
         double *const y =
             part == SELF    ? attention(layer->self, desc->heads, len, in, len, in, valid, (int)desc->decoder)
             : part == CROSS ? attention(layer->cross, desc->heads, len, in, memory_len, memory, memory_len, 0)
@@ -128,7 +131,7 @@ void oracle_run_layer(const struct fovea_layer_desc *desc, const struct oracle_l
         free(in);
         free(y);
         if (desc->norm == FOVEA_NORM_POST) {
-            double *const normed = layer_norm(norm, (double)desc->eps, len, desc->width, x);
+            double *const normed = normalise(desc->norm_kind, norm, (double)desc->eps, len, desc->width, x);
             memcpy(x, normed, n * sizeof *x);
             free(normed);
         }
@@ -193,8 +196,15 @@ static double *run_stack(const struct fovea_transformer_config *c, const struct 
                          const char *stack, size_t layers, size_t len, size_t valid, const double *memory,
                          size_t memory_len, double *x)
 {
-    const struct fovea_layer_desc desc = {.decoder = memory != NULL, .norm = c->norm, .activation = c->activation,
-                                          .eps = c->eps, .width = c->d_model, .heads = c->heads, .ffn = c->ffn};
+    const struct fovea_layer_desc desc = {.decoder = memory != NULL,
+                                          .norm = c->norm,
+                                          .norm_kind = c->norm_kind,
+                                          .activation = c->activation,
+                                          .gated = c->gated,
+                                          .eps = c->eps,
+                                          .width = c->d_model,
+                                          .heads = c->heads,
+                                          .ffn = c->ffn};
     char prefix[64];
     for (size_t i = 0; i < layers; i++) {
         struct oracle_layer layer = {0};
@@ -204,6 +214,8 @@ static double *run_stack(const struct fovea_transformer_config *c, const struct 
         layer.norm[SELF] = find_norm(file, prefix, "norm1");
         layer.norm[CROSS] = find_norm(file, prefix, "norm2");
         layer.norm[FFN] = find_norm(file, prefix, memory ? "norm3" : "norm2");
+        if (c->gated)
+            layer.gate = find_linear(file, prefix, "ffn.gate", c->d_model, c->ffn);
         layer.up = find_linear(file, prefix, "ffn.up", c->d_model, c->ffn);
         layer.down = find_linear(file, prefix, "ffn.down", c->ffn, c->d_model);
         oracle_run_layer(&desc, &layer, len, valid, memory, memory_len, x);
@@ -211,7 +223,7 @@ static double *run_stack(const struct fovea_transformer_config *c, const struct 
     if (!c->final_norm)
         return x;
     const struct fovea_norm norm = find_norm(file, stack, ".norm");
-    double *const y = layer_norm(&norm, (double)c->eps, len, c->d_model, x);
+    double *const y = normalise(c->norm_kind, &norm, (double)c->eps, len, c->d_model, x);
     free(x);
     return y;
 }

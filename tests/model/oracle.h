@@ -16,7 +16,7 @@ struct oracle_linear {
 struct oracle_layer {
     struct oracle_linear self[4], cross[4]; ///< q, k, v, o; cross: decoder only
     struct fovea_norm norm[3];              ///< norm[1]: decoder only
-    struct oracle_linear up, down;
+    struct oracle_linear gate, up, down; ///< gate: where the FFN is gated
 };
 
 /// What a layer needs to know besides its weights: those fields of the descriptor.

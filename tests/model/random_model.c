@@ -87,6 +87,8 @@ static void layer(struct writer *w, const struct fovea_transformer_config *c, co
     }
     norm(w, prefix, "norm1", c->d_model);
     norm(w, prefix, "norm2", c->d_model);
+    if (c->gated)
+        linear(w, prefix, "ffn.gate", c->d_model, c->ffn);
     linear(w, prefix, "ffn.up", c->d_model, c->ffn);
     linear(w, prefix, "ffn.down", c->ffn, c->d_model);
 }

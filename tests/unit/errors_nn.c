@@ -173,7 +173,10 @@ static void test_layer_descs(const struct refuse *refused, struct fovea_layer_de
     BAD_DESC(bad.cached = 2, FOVEA_ERR_ENUM);
     BAD_DESC(bad.norm = (enum fovea_norm_place)2, FOVEA_ERR_ENUM);
     BAD_DESC(bad.norm = (enum fovea_norm_place)(-1), FOVEA_ERR_ENUM);
+    BAD_DESC(bad.norm_kind = (enum fovea_norm_kind)2, FOVEA_ERR_ENUM);
     BAD_DESC(bad.activation = (enum fovea_activation)6, FOVEA_ERR_ENUM);
+    BAD_DESC(bad.gated = 2, FOVEA_ERR_ENUM);
+    BAD_DESC((bad.gated = 1, bad.ffn = SIZE_MAX / 2 + 1), FOVEA_ERR_OVERFLOW);
     BAD_DESC(bad.decoder = 0, FOVEA_ERR_SHAPE); // with caches
     BAD_DESC(bad.beams = 0, FOVEA_ERR_SHAPE);
     BAD_DESC(bad.beams = 3, FOVEA_ERR_SHAPE);

@@ -58,6 +58,58 @@ static void pack_case(enum fovea_transpose trans, size_t k, size_t n, size_t gap
     test_memory_reset();
 }
 
+// A gated operand is the two of them with columns in turn.
+static void gated_case(enum fovea_transpose trans, size_t k, size_t n, size_t gap)
+{
+    const size_t rows = trans == FOVEA_TRANS ? n : k, cols = trans == FOVEA_TRANS ? k : n, ld = cols + gap;
+    const size_t pairs = trans == FOVEA_TRANS ? k : 2 * n;
+    const float *const halves[2] = {random_floats(rows && cols ? (rows - 1) * ld + cols : 0, 3 * k + n),
+                                    random_floats(rows && cols ? (rows - 1) * (ld + 1) + cols : 0, 5 * k + n)};
+    float *const both = test_floats(2 * k * n, TEST_HIGH);
+    for (size_t p = 0; p < k; p++)
+        for (size_t j = 0; j < 2 * n; j++) {
+            const size_t own = ld + j % 2, column = j / 2;
+            both[trans == FOVEA_TRANS ? j * pairs + p : p * pairs + j] =
+                halves[j % 2][trans == FOVEA_TRANS ? column * own + p : p * own + column];
+        }
+    size_t bytes = 0;
+    CHECK(!fovea_pack_size(k, 2 * n, &bytes), "%zu x %zu", k, n);
+    unsigned char *const want = test_memory(bytes, TEST_HIGH), *const blob = test_memory(bytes, TEST_HIGH);
+    CHECK(!fovea_pack(engines[0], trans, k, 2 * n, both, pairs, want, bytes), "%zu x %zu", k, n);
+    CHECK(!fovea_pack_gated(engines[0], trans, k, n, halves[0], ld, halves[1], ld + 1, blob, bytes) &&
+              memcmp(want, blob, bytes) == 0,
+          "gated %zu x %zu ld %zu trans %d", k, n, ld, (int)trans);
+    test_memory_reset();
+}
+
+static void test_gated(void)
+{
+    static const size_t sizes[] = {0, 1, 2, 7, 8, 9, 16, 31, 40};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        for (size_t j = 0; j < sizeof sizes / sizeof *sizes; j++)
+            for (int trans = 0; trans <= 1; trans++)
+                gated_case((enum fovea_transpose)trans, sizes[i], sizes[j], (i + j) % 3 * 5);
+    enum { K = 9, N = 21 };
+    const size_t bytes = blob_bytes(K, 2 * N);
+    const float *const b = random_floats(K * N, 5);
+    const struct fovea_engine *const e = engines[0];
+    unsigned char *const blob = test_memory(bytes, TEST_HIGH);
+    const enum fovea_transpose nn = FOVEA_NO_TRANS;
+    CHECK(fovea_pack_gated(NULL, nn, K, N, b, N, b, N, blob, bytes) == FOVEA_ERR_NULL, "no engine");
+    CHECK(fovea_pack_gated(e, nn, K, N, NULL, N, b, N, blob, bytes) == FOVEA_ERR_NULL, "no gate");
+    CHECK(fovea_pack_gated(e, nn, K, N, b, N, NULL, N, blob, bytes) == FOVEA_ERR_NULL, "no value");
+    CHECK(fovea_pack_gated(e, nn, K, N, b, N, b, N - 1, blob, bytes) == FOVEA_ERR_STRIDE, "rows of N - 1");
+    CHECK(fovea_pack_gated(e, nn, K, SIZE_MAX / 2 + 1, b, SIZE_MAX, b, SIZE_MAX, blob, bytes) == FOVEA_ERR_OVERFLOW,
+          "too wide");
+    CHECK(fovea_pack_gated(e, nn, K, N, b, N, b, N, blob, bytes - 1) == FOVEA_ERR_MEMORY, "a byte too short");
+    CHECK(fovea_pack_gated(e, nn, K, N, b, N, b, N, blob + 4, bytes) == FOVEA_ERR_ALIGN, "off by 4");
+    size_t written = 0;
+    for (size_t i = 0; i < bytes; i++)
+        written += blob[i] != 0xff;
+    CHECK(written == 0, "%zu bytes of the blob were written", written);
+    test_memory_reset();
+}
+
 static void test_layout(void)
 {
     static const size_t sizes[] = {0, 1, 2, 7, 8, 15, 16, 17, 31, 32, 33, 48, 61, 64, 97, 130};
@@ -153,6 +205,7 @@ int main(void)
 {
     test_engines(engines);
     test_layout();
+    test_gated();
     test_refused();
     test_use();
     test_engines_free(engines);
