@@ -3,6 +3,7 @@
 add_library(fovea_checks STATIC EXCLUDE_FROM_ALL
     tests/check/attention.c
     tests/check/attention_chunk.c
+    tests/check/attention_keep.c
     tests/check/attention_state.c
     tests/check/bench.c
     tests/check/buffer.c

@@ -4,6 +4,7 @@ set(FOVEA_STEMS_COMMON # every ISA has these
     add_f32
     attention_decode_f32
     attention_finish_f32
+    attention_keep_f32
     attention_merge_f32
     attention_prefill_f32
     cos_f32

@@ -60,7 +60,10 @@
     X(45, SILU_SIGN, "silu divides by 1 + exp(x)")                                                                     \
     X(46, GATED_SWAPPED, "the activation is the value's, not the gate's")                                              \
     X(47, GATED_READS_PAST_2N, "the second vector of pairs is loaded whole")                                           \
-    X(48, RMSNORM_MEAN, "rmsnorm subtracts the mean")
+    X(48, RMSNORM_MEAN, "rmsnorm subtracts the mean")                                                                  \
+    X(49, PHILOX_9_ROUNDS, "Philox has 9 rounds")                                                                      \
+    X(50, KEEP_WORD_ORDER, "the words of a Philox block are taken from the last")                                      \
+    X(51, FINISH_SINK_ONCE, "l is not rescaled when the sink is added")
 
 enum fovea_fault {
 #define FOVEA_FAULT_NUMBER(number, name, what) FOVEA_FAULT_##name = number,

@@ -146,10 +146,23 @@ struct fovea_attention_chunk {
 };
 typedef void fovea_attention_fn(const struct fovea_attention_chunk *chunk);
 
+/// Weights of a chunk, as dropout names them: docs/numerics.md section 6.
+struct fovea_attention_keep {
+    uint32_t seed[2];    ///< low word, high word
+    uint32_t batch, key; ///< of the first key: a multiple of 4
+    size_t rows, keys;   ///< 1 <= rows <= FOVEA_TILE_ROWS_MAX, 1 <= keys <= FOVEA_CHUNK
+    const uint32_t *query, *head; ///< of each row, readable up to the next multiple of 16
+    uint32_t threshold;  ///< a weight is dropped iff its word is below
+};
+/// keep[j] of keys words: bit r is set iff row r keeps the weight of key j; other bits are 0.
+typedef void fovea_keep_fn(const struct fovea_attention_keep *weights, uint64_t *keep);
+
 /// into = merge(into, from), from being the state of later keys. from is left unspecified.
 typedef void fovea_merge_fn(const struct fovea_attention_state *into, const struct fovea_attention_state *from);
-/// O = O * (1 / l), +0 where it is zero or l = 0; lse[r] = m + ln(l), -inf where l = 0 (lse may be NULL).
-typedef void fovea_finish_fn(const struct fovea_attention_state *state, float *lse);
+/// The end of the softmax. sinks (NULL: none) has a logit for each row, merged as the last state: m = the sink, l = 1,
+/// O = 0, or as no state where it is -inf. Then O = O * (1 / l), +0 where it is zero or l = 0; lse[r] = m + ln(l), -inf
+/// where l = 0 (lse may be NULL). sinks are readable up to the next multiple of 16 rows.
+typedef void fovea_finish_fn(const struct fovea_attention_state *state, const float *sinks, float *lse);
 
 /// Elements of scratch a chunk needs, for any variant: S [128][64] (decode: S [16][128] and the last panel of V
 /// [128][16]), transposed keys [64][qk_dim], the new part of O [64][round16(v_dim)], alpha [64].
@@ -178,6 +191,7 @@ FOVEA_FAMILY(unary)
 FOVEA_FAMILY(binary)
 FOVEA_FAMILY(norm)
 FOVEA_FAMILY(attention)
+FOVEA_FAMILY(keep)
 FOVEA_FAMILY(merge)
 FOVEA_FAMILY(finish)
 #undef FOVEA_FAMILY

@@ -32,7 +32,7 @@ static void finish(const struct fovea_attention_tile *tile, const struct fovea_a
 {
     const struct fovea_attention_args *const args = tile->args;
     const size_t head = tile->batch * tile->plan->desc.heads + tile->kv_head * tile->plan->group;
-    tile->plan->kernels->attention_finish.run(state,
+    tile->plan->kernels->attention_finish.run(state, NULL,
                                               args->lse != NULL ? args->lse + head * args->q_len + tile->first : NULL);
 }
 

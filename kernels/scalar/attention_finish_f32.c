@@ -2,21 +2,43 @@
 // kernels/scalar/attention_finish_f32.c - from an attention state to the output and the LSE, the definition
 // (docs/numerics.md section 3).
 #include "kernels/kernel.h"
+#include "kernels/scalar/exp2.h"
 #include "kernels/scalar/sleef.h"
 
 #include <math.h>
 
-void fovea_attention_finish_f32_scalar(const struct fovea_attention_state *state, float *lse)
+/// m and l of a row with its sink; O is to be multiplied by factor, or is nothing.
+struct ending {
+    float m, l, factor;
+    int nothing;
+};
+
+static struct ending end_row(float m, float l, float sink)
+{
+    if (sink == -INFINITY) {
+        return (struct ending){m, l, 1.0f, 0};
+    }
+    if (m == -INFINITY && l == 0.0f) {
+        return (struct ending){sink, 1.0f, 0.0f, 1};
+    }
+    const float most = sink > m ? sink : m;
+    const float base = most == -INFINITY ? 0.0f : most;
+    const float a = scalar_exp2((m - base) * scalar_ln2e), b = scalar_exp2((sink - base) * scalar_ln2e);
+    return (struct ending){most, fmaf(l, a, b), a, 0};
+}
+
+void fovea_attention_finish_f32_scalar(const struct fovea_attention_state *state, const float *sinks, float *lse)
 {
     for (size_t r = 0; r < state->rows; r++) {
-        const float l = state->l[r];
-        const float reciprocal = l == 0.0f ? 0.0f : 1.0f / l;
+        const struct ending row = end_row(state->m[r], state->l[r], sinks ? sinks[r] : -INFINITY);
+        const float reciprocal = row.l == 0.0f ? 0.0f : 1.0f / row.l;
         for (size_t c = 0; c < state->v_dim; c++) {
             float *const o = state->o + (ptrdiff_t)r * state->o_row + (ptrdiff_t)c * state->o_col;
-            *o = *o * reciprocal + 0.0f; // -0 becomes +0
+            const float sum = row.nothing ? 0.0f : *o * row.factor;
+            *o = sum * reciprocal + 0.0f; // -0 becomes +0
         }
         if (lse) {
-            lse[r] = l == 0.0f ? -INFINITY : state->m[r] + scalar_ln(l);
+            lse[r] = row.l == 0.0f ? -INFINITY : row.m + scalar_ln(row.l);
         }
     }
 }

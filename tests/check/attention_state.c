@@ -147,8 +147,11 @@ static void run_finish(struct check_case *c)
     const struct shape s = draw_shape(c);
     const struct check_source values = check_source(&c->rng, 10);
     const unsigned empty = check_chance(&c->rng, 50) ? (unsigned)check_below(&c->rng, 101) : 0;
-    const bool has_lse = check_chance(&c->rng, 60);
-    check_describe(c, " values %d empty %u%% lse %d", (int)values.kind, empty, has_lse);
+    const bool has_lse = check_chance(&c->rng, 60), has_sinks = check_chance(&c->rng, 40);
+    check_describe(c, " values %d empty %u%% lse %d sinks %d", (int)values.kind, empty, has_lse, has_sinks);
+    struct check_buffer *const sinks = check_buffer(c, "sinks", round16(s.rows));
+    for (size_t r = 0; r < s.rows; r++)
+        sinks->data[r] = check_chance(&c->rng, 20) ? -INFINITY : check_draw(&c->rng, &values);
     const struct attention_states states = attention_draw_states(c, s.rows, s.v_dim, s.o_row, s.o_col, empty, &values);
     struct attention_states before = states;
     before.o[1] = check_twin(c, states.o[0]);
@@ -159,23 +162,28 @@ static void run_finish(struct check_case *c)
     for (size_t w = 0; w < 2; w++) {
         const struct fovea_attention_state state = attention_state(&states, w);
         check_enter(c, who[w]);
-        who[w]->run.finish(&state, has_lse ? lse[w]->data : NULL);
+        who[w]->run.finish(&state, has_sinks ? sinks->data : NULL, has_lse ? lse[w]->data : NULL);
         check_leave(c);
     }
     check_sealed(c);
     attention_compare_states(c, &states);
     check_outputs(c, want, got, (struct check_view){has_lse, s.rows, s.rows, 0});
     for (size_t r = 0; r < s.rows && values.kind == CHECK_UNIFORM; r++) {
-        const double m = states.m[1]->data[r], l = states.l[1]->data[r], ln = log(l), exact = m + ln;
+        const double m = states.m[1]->data[r], l = states.l[1]->data[r];
+        const double sink = has_sinks ? (double)sinks->data[r] : -INFINITY, most = fmax(m, sink);
         if (l == 0 || m == -INFINITY)
             continue;
+        // With a sink: the factors of m and of the sink, each off by three roundings of its exponent and an exp2.
+        const double keep = exp(m - most), sum = l * keep + exp(sink - most), ln = log(sum), exact = most + ln;
+        const double worse = isinf(sink) ? 0 : 3 * fabs(m - sink) + 2 * CHECK_EXP2_ULP + 2;
         if (has_lse)
             check_bound(c, "lse", 0, r, got->data[r], exact,
-                        CHECK_U * (2 * CHECK_LN_ULP * fabs(ln) + fabs(exact)) * 1.01);
+                        CHECK_U * (2 * CHECK_LN_ULP * fabs(ln) + fabs(exact) + worse) * 1.01);
         for (size_t q = 0; q < s.v_dim; q++) {
             const ptrdiff_t at = (ptrdiff_t)r * s.o_row + (ptrdiff_t)q * s.o_col;
-            const double out = before.o[1]->data[at] / l;
-            check_bound(c, "out", r, q, states.o[1]->data[at], out, 2.01 * CHECK_U * fabs(out) + 0x1p-149);
+            const double out = before.o[1]->data[at] * keep / sum;
+            check_bound(c, "out", r, q, states.o[1]->data[at], out,
+                        (2.01 + 2 * worse) * CHECK_U * fabs(out) + 0x1p-120);
         }
     }
 }
@@ -200,7 +208,7 @@ static double bench_finish(struct check_case *c, size_t calls)
     const struct fovea_attention_state state = attention_state(&s, 0);
     c->started = check_seconds();
     for (size_t i = 0; i < calls; i++)
-        c->variant->run.finish(&state, NULL);
+        c->variant->run.finish(&state, NULL, NULL);
     return -16.0 * 64.0;
 }
 

@@ -42,6 +42,7 @@ struct check_variant {
         fovea_binary_fn *binary;
         fovea_norm_fn *norm;
         fovea_attention_fn *attention;
+        fovea_keep_fn *keep;
         fovea_merge_fn *merge;
         fovea_finish_fn *finish;
     } run;
@@ -52,8 +53,8 @@ extern const size_t check_variants_count;
 const struct check_variant *check_scalar(const char *slot);
 
 extern const struct check_family check_family_gemm, check_family_pack, check_family_transpose, check_family_epilogue,
-    check_family_unary, check_family_binary, check_family_norm, check_family_attention, check_family_merge,
-    check_family_finish;
+    check_family_unary, check_family_binary, check_family_norm, check_family_attention, check_family_keep,
+    check_family_merge, check_family_finish;
 
 // ---- Random numbers and values (values.c) ------------------------------------------------------------------------
 
