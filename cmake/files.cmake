@@ -38,6 +38,7 @@ set(FOVEA_FILES_DISPATCH
 )
 set(FOVEA_FILES_OPS
     ops/attention.c
+    ops/attention_mask.c
     ops/attention_plan.c
     ops/attention_tile.c
     ops/check.c

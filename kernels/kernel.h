@@ -139,8 +139,16 @@ struct fovea_attention_chunk {
     const float *v; ///< v[j * v_row + c]
     ptrdiff_t v_row;
     const uint64_t *visible;  ///< NULL: every row sees every key; or keys words, bit r: row r sees key j
+    float softcap;            ///< 0: none; s = softcap * tanh(s * cap_inverse), before the bias
+    float cap_inverse;        ///< 1 / softcap
     const float *const *bias; ///< NULL, or for each row a pointer to the chunk's first bias; -inf hides the key
     ptrdiff_t bias_key;       ///< elements between the biases of adjacent keys
+    /// NULL, or ALiBi, after the bias: s = fma(falls[r], |key + j - positions[r]|, s). Both are readable up to the next
+    /// multiple of 16 rows.
+    const float *falls, *positions;
+    float key;               ///< position of the chunk's first key
+    float keep_scale;        ///< with keep: what a kept weight is multiplied by; a dropped one becomes +0
+    const uint64_t *keep;    ///< NULL: no dropout; or keys words, bit r: row r keeps its weight for key j
     struct fovea_attention_state state;
     float *scratch; ///< fovea_attention_scratch(variant, qk_dim, v_dim) elements, 64-byte aligned
 };

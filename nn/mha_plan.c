@@ -39,8 +39,8 @@ static enum fovea_status check_desc(const struct fovea_mha_desc *desc, const str
                   "mha: key_width or value_width is 0");
     FOVEA_REQUIRE(desc->keys != FOVEA_MHA_APPEND || desc->new_len <= desc->kv_len, FOVEA_ERR_SHAPE, why,
                   "mha: new_len %zu exceeds the cache's capacity %zu", desc->new_len, desc->kv_len);
-    FOVEA_REQUIRE(desc->causal <= 1 && desc->mask <= 1 && desc->residual <= 1, FOVEA_ERR_ENUM, why,
-                  "mha: causal, mask and residual are 0 or 1");
+    FOVEA_REQUIRE(desc->causal <= 1 && desc->mask <= FOVEA_MASK_BITS && desc->residual <= 1, FOVEA_ERR_ENUM, why,
+                  "mha: causal or residual is neither 0 nor 1, or mask is no enum fovea_mask");
     return FOVEA_OK;
 }
 

@@ -32,7 +32,7 @@ static void finish(const struct fovea_attention_tile *tile, const struct fovea_a
 {
     const struct fovea_attention_args *const args = tile->args;
     const size_t head = tile->batch * tile->plan->desc.heads + tile->kv_head * tile->plan->group;
-    tile->plan->kernels->attention_finish.run(state, NULL,
+    tile->plan->kernels->attention_finish.run(state, args->sinks != NULL ? tile->sink : NULL,
                                               args->lse != NULL ? args->lse + head * args->q_len + tile->first : NULL);
 }
 
@@ -55,10 +55,17 @@ static void prefill(const struct fovea_attention_layout *plan, const struct fove
     }
     const struct fovea_attention_state total = state_in(states, true, rows, grid->most, d->v_dim);
     const struct fovea_attention_state next = state_in(states + plan->tile_floats, true, rows, grid->most, d->v_dim);
-    fovea_attention_split(&tile, &kernels->attention_prefill, q, 0, &total, scratch);
-    for (size_t split = 1; split * FOVEA_SPLIT < tile.most; split++) {
-        fovea_attention_split(&tile, &kernels->attention_prefill, q, split, &next, scratch);
-        kernels->attention_merge.run(&total, &next);
+    bool any = false;
+    for (size_t split = tile.begin_least / FOVEA_SPLIT; split * FOVEA_SPLIT < tile.end_most; split++) {
+        const struct fovea_attention_state *const into = any ? &next : &total;
+        const bool some = fovea_attention_split(&tile, &kernels->attention_prefill, q, split, into, scratch);
+        if (some && any) {
+            kernels->attention_merge.run(&total, &next);
+        }
+        any |= some;
+    }
+    if (!any) {
+        fovea_attention_clear(&total);
     }
     finish(&tile, &total);
     kernels->transpose.run(d->v_dim, rows, total.o, total.o_col, args->out + fovea_attention_offset(&tile, tile.out, 0),
@@ -74,6 +81,18 @@ static struct fovea_attention_tile block_of(const struct fovea_attention_layout 
     return fovea_attention_tile(plan, args, at.batch, at.head, row, fovea_min(grid->most, grid->rows - row));
 }
 
+// The first split that a block may see keys of; that of a block which sees none holds its empty state.
+static size_t first_split(const struct fovea_attention_tile *tile)
+{
+    return tile->begin_least / FOVEA_SPLIT;
+}
+
+// Whether a block may see keys of a split, or has its result there.
+static bool in_reach(const struct fovea_attention_tile *tile, size_t split)
+{
+    return split == first_split(tile) || (split > first_split(tile) && split * FOVEA_SPLIT < tile->end_most);
+}
+
 // Phase 0 of decoding: one block, one split.
 static void decode(const struct fovea_attention_layout *plan, const struct fovea_attention_args *args,
                    const struct fovea_attention_grid *grid, float *shared, float *scratch, uint32_t task)
@@ -81,7 +100,7 @@ static void decode(const struct fovea_attention_layout *plan, const struct fovea
     const struct fovea_attention_desc *const d = &plan->desc;
     const size_t split = task % grid->splits;
     const struct fovea_attention_tile tile = block_of(plan, args, grid, task / grid->splits);
-    if (split != 0 && split * FOVEA_SPLIT >= tile.most) {
+    if (!in_reach(&tile, split)) {
         return; // join() does not look there
     }
     float *const q = scratch + plan->kernel_floats;
@@ -93,7 +112,9 @@ static void decode(const struct fovea_attention_layout *plan, const struct fovea
     }
     const struct fovea_attention_state state =
         state_in(shared + task * plan->block_floats, false, tile.rows, grid->most, d->v_dim);
-    fovea_attention_split(&tile, &plan->kernels->attention_decode, q, split, &state, scratch);
+    if (!fovea_attention_split(&tile, &plan->kernels->attention_decode, q, split, &state, scratch)) {
+        fovea_attention_clear(&state);
+    }
 }
 
 // Phase 1 of decoding: merges the splits of a block in order and writes its rows.
@@ -102,11 +123,12 @@ static void join(const struct fovea_attention_layout *plan, const struct fovea_a
 {
     const struct fovea_attention_desc *const d = &plan->desc;
     const struct fovea_attention_tile tile = block_of(plan, args, grid, task);
-    float *const states = shared + task * grid->splits * plan->block_floats;
+    const size_t first = first_split(&tile);
+    float *const states = shared + (task * grid->splits + first) * plan->block_floats;
     const struct fovea_attention_state total = state_in(states, false, tile.rows, grid->most, d->v_dim);
-    for (size_t split = 1; split * FOVEA_SPLIT < tile.most; split++) {
+    for (size_t split = first + 1; in_reach(&tile, split); split++) {
         const struct fovea_attention_state next =
-            state_in(states + split * plan->block_floats, false, tile.rows, grid->most, d->v_dim);
+            state_in(states + (split - first) * plan->block_floats, false, tile.rows, grid->most, d->v_dim);
         plan->kernels->attention_merge.run(&total, &next);
     }
     finish(&tile, &total);
@@ -154,12 +176,19 @@ static enum fovea_status check_args(const struct fovea_attention_layout *plan, c
         const struct fovea_attention_desc call = fovea_attention_call(plan, args);
         FOVEA_TRY(fovea_attention_check_strides(&call, NULL));
     }
+    for (size_t i = 0; args->live_heads != NULL && i < args->live_count; i++) {
+        FOVEA_CHECK(args->live_heads[i] < d->heads, FOVEA_ERR_SHAPE);
+        FOVEA_CHECK(i == 0 || args->live_heads[i] > args->live_heads[i - 1], FOVEA_ERR_VALUE);
+    }
     FOVEA_CHECK(args->kv_lens != NULL || d->kv_len_kind == FOVEA_KV_LEN_ALL, FOVEA_ERR_NULL);
     if (args->kv_len == 0) {
         return FOVEA_OK;
     }
     FOVEA_CHECK(args->k != NULL && args->v != NULL, FOVEA_ERR_NULL);
-    FOVEA_CHECK((args->mask != NULL || !d->mask) && (args->bias != NULL || !d->bias), FOVEA_ERR_NULL);
+    FOVEA_CHECK((args->mask != NULL || !d->mask) && (args->bias != NULL || !d->bias) &&
+                    (args->blocks != NULL || !d->blocks),
+                FOVEA_ERR_NULL);
+    FOVEA_CHECK((args->q_segments != NULL && args->kv_segments != NULL) || !d->segments, FOVEA_ERR_NULL);
     return FOVEA_OK;
 }
 

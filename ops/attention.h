@@ -15,6 +15,9 @@ struct fovea_attention_layout {
     size_t group;                     ///< query heads that share a key head
     // A worker's scratch in floats, whole cache lines each: the kernel's, scaled queries, two states of a prefill tile.
     size_t kernel_floats, q_floats, tile_floats;
+    float cap_inverse;   ///< 1 / softcap where there is one
+    float keep_scale;    ///< 1 / (1 - dropout)
+    uint32_t threshold;  ///< dropout: words below drop their weight
     size_t block_floats; ///< one state of a decoding block; shared memory is an array of them
 };
 
@@ -51,11 +54,20 @@ struct fovea_attention_tile {
     size_t batch, kv_head;
     struct fovea_strides q, k, v, out; ///< of this call
     size_t first, rows;                ///< rows [first, first + rows) of the key head
-    size_t most, least;                ///< largest and smallest of end
-    size_t end[FOVEA_TILE_ROWS_MAX];   ///< row r sees the keys below, but for those that args.mask hides
-    bool one_mask;                     ///< all rows have the same
-    size_t mask[FOVEA_TILE_ROWS_MAX];  ///< where a row of args.mask begins
-    size_t bias[FOVEA_TILE_ROWS_MAX];  ///< where a row of args.bias begins
+    /// Causal order, windows and counts: row r sees keys [begin[r], end[r]), but for those that other masks hide; a row
+    /// that sees none has 0 and 0. Some row sees keys of [begin_least, end_most), all see [begin_most, end_least).
+    size_t begin_least, begin_most, end_least, end_most;
+    size_t begin[FOVEA_TILE_ROWS_MAX], end[FOVEA_TILE_ROWS_MAX];
+    bool one_mask;                      ///< all rows have the same
+    size_t mask[FOVEA_TILE_ROWS_MAX];   ///< where a row of args.mask begins
+    size_t bias[FOVEA_TILE_ROWS_MAX];   ///< where a row of args.bias begins
+    size_t blocks[FOVEA_TILE_ROWS_MAX]; ///< where a row of args.blocks begins
+    size_t segments;                    ///< different segments of the rows, ascending, and the rows of each
+    uint32_t segment[FOVEA_TILE_ROWS_MAX];
+    uint64_t segment_rows[FOVEA_TILE_ROWS_MAX];
+    float fall[FOVEA_TILE_ROWS_MAX], position[FOVEA_TILE_ROWS_MAX]; ///< ALiBi: -slope, position of the query
+    float sink[FOVEA_TILE_ROWS_MAX];
+    uint32_t query[FOVEA_TILE_ROWS_MAX], head[FOVEA_TILE_ROWS_MAX]; ///< as dropout names them
 };
 struct fovea_attention_tile fovea_attention_tile(const struct fovea_attention_layout *plan,
                                                  const struct fovea_attention_args *args, size_t batch, size_t kv_head,
@@ -64,9 +76,20 @@ struct fovea_attention_tile fovea_attention_tile(const struct fovea_attention_la
 /// Where row r of a tile begins in a tensor with these strides.
 size_t fovea_attention_offset(const struct fovea_attention_tile *tile, struct fovea_strides strides, size_t r);
 
-/// state = what the tile sees of one split, chunk by chunk. q is scaled and lies as the kernel asks; scratch is the
-/// kernel's.
-void fovea_attention_split(const struct fovea_attention_tile *tile, const struct fovea_attention_kernel *kernel,
+/// What the rows of a tile see of some keys.
+enum fovea_attention_sight { FOVEA_SEE_NOTHING, FOVEA_SEE_SOME, FOVEA_SEE_ALL };
+/// Classes keys [key, key + keys) of a chunk before anything of K or V is read. SOME: bit r of visible[j] is set where
+/// row r sees key + j.
+enum fovea_attention_sight fovea_attention_see(const struct fovea_attention_tile *tile, size_t key, size_t keys,
+                                               uint64_t *visible);
+/// Fills in what fovea_attention_see needs to know of the tile's segments.
+void fovea_attention_segments(struct fovea_attention_tile *tile);
+
+/// Makes the state of rows that have seen nothing.
+void fovea_attention_clear(const struct fovea_attention_state *state);
+/// state = what the tile sees of one split, chunk by chunk; false, and nothing is written, where it sees nothing. q is
+/// scaled and lies as the kernel asks; scratch is the kernel's.
+bool fovea_attention_split(const struct fovea_attention_tile *tile, const struct fovea_attention_kernel *kernel,
                            const float *q, size_t split, const struct fovea_attention_state *state, float *scratch);
 
 #endif

@@ -16,6 +16,7 @@ enum fovea_status fovea_attention_desc_init(struct fovea_attention_desc *desc, s
     memset(desc, 0, sizeof *desc);
     desc->struct_size = sizeof *desc;
     desc->scale = FOVEA_SCALE_DEFAULT;
+    desc->window_left = desc->window_right = FOVEA_WINDOW_ALL;
     return FOVEA_OK;
 }
 
@@ -147,20 +148,36 @@ static enum fovea_status check_desc(const struct fovea_attention_desc *d, const 
     FOVEA_REQUIRE(d->struct_size == sizeof *d, FOVEA_ERR_STRUCT, why, "attention: struct_size is %u, not %zu",
                   (unsigned)d->struct_size, sizeof *d);
     FOVEA_TRY(check_flag("causal", d->causal, why));
-    FOVEA_TRY(check_flag("mask", d->mask, why));
     FOVEA_TRY(check_flag("bias", d->bias, why));
+    FOVEA_TRY(check_flag("segments", d->segments, why));
+    FOVEA_TRY(check_flag("blocks", d->blocks, why));
+    FOVEA_REQUIRE(d->mask <= FOVEA_MASK_BITS, FOVEA_ERR_ENUM, why, "attention: mask is %u", (unsigned)d->mask);
     FOVEA_REQUIRE(d->k_layout <= FOVEA_K_PANELS, FOVEA_ERR_ENUM, why, "attention: k_layout is %u",
                   (unsigned)d->k_layout);
     FOVEA_REQUIRE(d->kv_len_kind <= FOVEA_KV_LEN_BATCH_ROW, FOVEA_ERR_ENUM, why, "attention: kv_len_kind is %u",
                   (unsigned)d->kv_len_kind);
     FOVEA_REQUIRE(isfinite(d->scale), FOVEA_ERR_VALUE, why, "attention: scale is not finite");
+    FOVEA_REQUIRE(isfinite(d->softcap) && d->softcap >= 0, FOVEA_ERR_VALUE, why, "attention: softcap is %g",
+                  (double)d->softcap);
+    FOVEA_REQUIRE(d->dropout >= 0 && d->dropout < 1, FOVEA_ERR_VALUE, why, "attention: dropout is %g",
+                  (double)d->dropout);
     FOVEA_TRY(check_shape(d, why));
     FOVEA_TRY(fovea_attention_check_strides(d, why));
-    const struct axis mask[4] = {
-        {d->batch, d->mask_batch}, {d->heads, d->mask_head}, {d->q_len, d->mask_row}, {d->kv_len, d->mask_key}};
+    FOVEA_REQUIRE(!d->blocks || (d->block_rows != 0 && d->block_keys != 0), FOVEA_ERR_SHAPE, why,
+                  "attention: blocks of %zu rows and %zu keys", d->block_rows, d->block_keys);
+    const bool bits = d->mask == FOVEA_MASK_BITS;
+    const struct axis mask[4] = {{d->batch, d->mask_batch},
+                                 {d->heads, d->mask_head},
+                                 {d->q_len, d->mask_row},
+                                 {bits ? fovea_ceil_div(d->kv_len, 8) : d->kv_len, bits ? 1 : d->mask_key}};
+    const struct axis blocks[4] = {{d->batch, d->blocks_batch},
+                                   {d->heads, d->blocks_head},
+                                   {d->blocks ? fovea_ceil_div(d->q_len, d->block_rows) : 0, d->blocks_row},
+                                   {d->blocks ? fovea_ceil_div(d->kv_len, d->block_keys) : 0, 1}};
     const struct axis bias[4] = {
         {d->batch, d->bias_batch}, {d->heads, d->bias_head}, {d->q_len, d->bias_row}, {d->kv_len, d->bias_key}};
     FOVEA_TRY(d->mask ? check_extent("mask", mask, 4, 1, why) : FOVEA_OK);
+    FOVEA_TRY(d->blocks ? check_extent("blocks", blocks, 4, 1, why) : FOVEA_OK);
     return d->bias ? check_extent("bias", bias, 4, 1, why) : FOVEA_OK;
 }
 
@@ -205,6 +222,9 @@ static enum fovea_status make_plan(const struct fovea_engine *engine, const stru
     if (desc->scale == FOVEA_SCALE_DEFAULT) {
         plan->desc.scale = 1.0f / sqrtf((float)desc->qk_dim);
     }
+    plan->cap_inverse = desc->softcap != 0 ? 1.0f / desc->softcap : 0;
+    plan->keep_scale = 1.0f / (1.0f - desc->dropout);
+    plan->threshold = (uint32_t)((double)desc->dropout * 0x1p32);
     plan->work.phases = 2;
     plan->work.scratch_bytes = (plan->kernel_floats + plan->q_floats + 2 * plan->tile_floats) * sizeof(float);
     FOVEA_TRY(count(plan, fovea_min(desc->q_len, PREFILL_QUERIES - 1), why));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// fovea/attention.h - softmax(scale * Q K^T + bias, masked) V, fused: no Lq x Lk memory.
+// fovea/attention.h - softmax(softcap(scale * Q K^T) + bias, masked) V, fused: no Lq x Lk memory.
 //
 // Letters: B batch, H query heads, Hkv key heads (H a multiple of Hkv: grouped queries), Lq queries, Lk keys,
 // d the qk_dim, dv the v_dim. A head is a stride: (B, L, H*d) as a projection writes it, (B, H, L, d), packed QKV and
@@ -7,7 +7,8 @@
 //
 // The result of a row depends on its query, on the keys and values it sees, and on their positions: not on the other
 // rows of the call, so a sequence may be computed at once, in pieces, or token by token with a cache, to the same bits.
-// K and V of a key that no query of its (batch, key head) sees by causal order, kv_len or mask are not read.
+// K and V of a key that no query of its (batch, key head) sees by causal order, window, kv_len, segments, mask or block
+// map are not read.
 #ifndef FOVEA_ATTENTION_H
 #define FOVEA_ATTENTION_H
 
@@ -20,6 +21,9 @@ extern "C" {
 
 /// The default scale: 1/sqrt(qk_dim), rounded once. A number nobody uses: a NaN would hide a caller's mistake.
 #define FOVEA_SCALE_DEFAULT (-3.40282347e+38f)
+
+/// A window without an end on that side: the default.
+#define FOVEA_WINDOW_ALL SIZE_MAX
 
 /// Elements between batches, heads and rows. Any of them may be 0 (broadcast) for inputs, but for the row of a K in
 /// rows; a row stride other than 0 is at least the row (d or dv).
@@ -41,29 +45,49 @@ enum fovea_kv_len {
     FOVEA_KV_LEN_BATCH_ROW = 2, ///< args.kv_lens[b * q_len + i]
 };
 
+/// What lies behind args.mask.
+enum fovea_mask {
+    FOVEA_MASK_NONE = 0,
+    FOVEA_MASK_BYTES = 1, ///< a byte for each key, nonzero = attend
+    FOVEA_MASK_BITS = 2,  ///< a bit for each key, 1 = attend: bit j % 8 of byte j / 8. Its strides are in bytes,
+                          ///< mask_key is ignored; whole bytes must be readable
+};
+
 /// An attention problem at its capacity; lengths and pointers are args. Sizes may be 0 but for d and dv; heads is a
-/// multiple of kv_heads; q_len and kv_len are below 2^32. Masks compose by AND, and the scores are
-/// s = scale * (q . k) + bias.
+/// multiple of kv_heads; q_len and kv_len are below 2^32. Row i of a call stands at position i + q_offset, key j at j.
+///
+/// Scores, in this order: s = scale * (q . k); s = softcap * tanh(s / softcap); s + bias; s - slope * |position - j|.
+/// Row i sees key j where all of these say so: causal order, window, key count, segments, mask, block map, a bias that
+/// is not -inf. A sink is one more logit of the row's softmax, whose value is 0.
 struct fovea_attention_desc {
     uint32_t struct_size; ///< sizeof(struct fovea_attention_desc)
     uint32_t causal;      ///< 1: key j is visible to row i iff j <= i + q_offset
+    size_t window_left;   ///< and iff j >= i + q_offset - window_left; default FOVEA_WINDOW_ALL
+    size_t window_right;  ///< and iff j <= i + q_offset + window_right; default FOVEA_WINDOW_ALL
     size_t batch, heads, kv_heads;
     size_t q_len, kv_len;              ///< capacities: the most queries and keys of a call
     size_t qk_dim, v_dim;              ///< 1 to 512
     float scale;                       ///< default FOVEA_SCALE_DEFAULT; finite
+    float dropout;                     ///< 0 <= p < 1 of the weights are dropped; 0, the default: none
+    float softcap;                     ///< finite, not negative; 0, the default: scores are not capped
     enum fovea_k_layout k_layout;      ///< default FOVEA_K_ROWS
     struct fovea_strides q, k, v, out; ///< unit stride inside a row; no two rows of out overlap
     enum fovea_kv_len kv_len_kind;     ///< default FOVEA_KV_LEN_ALL
-    uint32_t mask;                     ///< 1: args.mask, bytes, nonzero = attend
+    enum fovea_mask mask;              ///< default FOVEA_MASK_NONE
     uint32_t bias;                     ///< 1: args.bias, f32; -inf hides the key from the row, -1e9 does not
     size_t mask_batch, mask_head, mask_row, mask_key; ///< strides in elements; 0 broadcasts. Heads are query heads
     size_t bias_batch, bias_head, bias_row, bias_key;
+    uint32_t segments; ///< 1: row i sees key j iff args.q_segments and args.kv_segments agree (packed sequences)
+    uint32_t blocks;   ///< 1: args.blocks, a byte for block_rows rows by block_keys keys, nonzero = attend
+    size_t block_rows, block_keys;                ///< at least 1 where blocks is 1; the last blocks may be partial
+    size_t blocks_batch, blocks_head, blocks_row; ///< strides in bytes; 0 broadcasts; adjacent key blocks are adjacent
 };
-/// Fills in the defaults: scale 1/sqrt(d), everything else 0. size is sizeof(*desc). Errors: NULL, STRUCT.
+/// Fills in the defaults: scale 1/sqrt(d), windows without end, everything else 0. size is sizeof(*desc). Errors:
+/// NULL, STRUCT.
 FOVEA_API enum fovea_status fovea_attention_desc_init(struct fovea_attention_desc *desc, size_t size);
 
-/// One call. A row that sees no key gives 0, and -inf as its LSE. out and lse overlap neither the inputs nor the
-/// memories.
+/// One call. A row that sees no key gives 0, and -inf as its LSE (its sink, where there is one). out and lse overlap
+/// neither the inputs nor the memories.
 struct fovea_attention_args {
     const float *q, *k, *v;
     float *out;
@@ -72,11 +96,21 @@ struct fovea_attention_args {
     /// NULL, or the batch strides of q, k, v and out in this call in place of the plan's: dense tensors of another
     /// length than the plan's capacity have others.
     const size_t *batch_strides;
-    int64_t q_offset;         ///< causal: absolute position of row 0. 0 = top-left, kv_len - q_len = bottom-right
+    int64_t q_offset;         ///< absolute position of row 0. 0 = top-left, kv_len - q_len = bottom-right
     const int64_t *q_offsets; ///< NULL, or one for each batch in place of q_offset
     const uint32_t *kv_lens;  ///< as kv_len_kind says, with the q_len of this call; each is clamped to kv_len
-    const uint8_t *mask;      ///< where the descriptor asks for it
-    const float *bias;        ///< where the descriptor asks for it
+    const uint8_t *mask;      ///< where the descriptor asks for it, like bias, blocks and segments
+    const float *bias;
+    const uint8_t *blocks;      ///< [b * blocks_batch + h * blocks_head + i / block_rows * blocks_row + j / block_keys]
+    const uint32_t *q_segments; ///< (batch, q_len) of this call, dense
+    const uint32_t *kv_segments; ///< (batch, kv_len) of this call, dense
+    const float *slopes;         ///< NULL, or ALiBi: H of them, finite, the fall of a score with each position
+    const float *sinks;          ///< NULL, or H logits; -inf is none
+    /// NULL, or live_count head numbers below H, ascending: the other heads are not computed, and give 0 and -inf.
+    const uint32_t *live_heads;
+    size_t live_count;
+    uint64_t seed; ///< of dropout: a weight is dropped or not by (seed; b, head, position, j) alone
+    uint32_t eval; ///< 1: no dropout in this call
 };
 
 /// Bytes of a plan. A plan begins with its struct fovea_work, is 64-byte aligned and may be copied.
@@ -94,9 +128,9 @@ FOVEA_API enum fovea_status fovea_explain_attention(const struct fovea_engine *e
 /// Errors: NULL, SHAPE (a size above the plan's), STRIDE and OVERFLOW (batch_strides), ALIGN, VALUE (no workers).
 ///
 /// Accuracy against exact arithmetic on the same inputs, u being 2^-24: let D be the largest error of a score that the
-/// row sees, (d + 3) u |scale| sum |q k| + u |s|; C its chunks of 128 keys; R the spread of its scores in powers of 2,
-/// at most 127. Then, to first order, |out - exact| <= 2 (D + (140 + 4 C + 3 R) u) max |v|, and the LSE is within D +
-/// (140 + 4 C + 3 R) u + 2 u |LSE| where it is not -inf.
+/// row sees, (d + 3) u |scale| sum |q k| + u |s|, with a softcap 7 u |s| and with ALiBi u |s| more; C its chunks of 128
+/// keys; R the spread of its scores in powers of 2, at most 127. Then, to first order, |out - exact| <= 2 (D + (140 + 4
+/// C + 3 R) u) max |v|, and the LSE is within D + (140 + 4 C + 3 R) u + 2 u |LSE| where it is not -inf.
 FOVEA_API enum fovea_status fovea_attention(const void *plan, const struct fovea_attention_args *args, void *shared,
                                             void *scratch, const struct fovea_executor *executor);
 /// The same task by task: tasks of a phase in any order, on any threads, each with a scratch of its own. Their number

@@ -45,7 +45,7 @@ struct fovea_mha_desc {
     float scale;     ///< default FOVEA_SCALE_DEFAULT; finite
     uint32_t causal; ///< 1: key j visible to query i iff j <= i + position
     enum fovea_kv_len kv_len_kind;
-    uint32_t mask;     ///< as in fovea_attention_desc
+    enum fovea_mask mask; ///< as in fovea_attention_desc
     uint32_t residual; ///< 1: args.residual (B, Lq, out_width) is added to the output
     size_t mask_batch, mask_head, mask_row, mask_key;
 };

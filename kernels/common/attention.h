@@ -90,6 +90,26 @@ static inline fv_f32 attention_weight(fv_f32 s, fv_f32 base)
     return fv_exp2_to_128(FOVEA_FAULT_IS(ATTENTION_SCALE_FOLDED) ? folded : fv_mul(fv_sub(s, base), ln2e));
 }
 
+// ---- Softcap, ALiBi, dropout -------------------------------------------------------------------------------------
+
+static inline fv_f32 attention_cap(const struct fovea_attention_chunk *chunk, fv_f32 s)
+{
+    return fv_mul(fv_set1(chunk->softcap), fv_tanh(fv_mul(s, fv_set1(chunk->cap_inverse))));
+}
+
+/// The score of keys at `key` for rows at `position`.
+static inline fv_f32 attention_fall(fv_f32 fall, fv_f32 key, fv_f32 position, fv_f32 s)
+{
+    const fv_f32 away = fv_sub(key, position);
+    return fv_fma(fall, FOVEA_FAULT_IS(ATTENTION_ALIBI_SIGNED) ? away : fv_abs(away), s);
+}
+
+/// keep ? p * scale : +0
+static inline fv_f32 attention_drop(fv_mask keep, fv_f32 p, float scale)
+{
+    return fv_select(keep, FOVEA_FAULT_IS(ATTENTION_KEPT_UNSCALED) ? p : fv_mul(p, fv_set1(scale)), fv_zero());
+}
+
 // ---- Bias ------------------------------------------------------------------------------------------------------
 
 /// The biases of row r for keys j .. j + n - 1, n <= 16; the other elements of out become +0.

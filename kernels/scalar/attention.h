@@ -7,6 +7,7 @@
 
 #include "kernels/kernel.h"
 #include "kernels/scalar/exp2.h"
+#include "kernels/scalar/sleef.h"
 
 #include <math.h>
 
@@ -49,7 +50,14 @@ static inline size_t scalar_attention_scores(const struct fovea_attention_chunk 
         for (size_t c = 0; c < chunk->qk_dim; c++) {
             score = fmaf(q.first[(ptrdiff_t)c * q.step], k.first[(ptrdiff_t)c * k.step], score);
         }
-        s[seen] = bias ? score + *bias : score;
+        if (chunk->softcap != 0.0f) {
+            score = chunk->softcap * scalar_tanh(score * chunk->cap_inverse);
+        }
+        score = bias ? score + *bias : score;
+        if (chunk->falls) {
+            score = fmaf(chunk->falls[r], fabsf(chunk->key + (float)j - chunk->positions[r]), score);
+        }
+        s[seen] = score;
         key[seen] = j;
         seen++;
     }
@@ -78,6 +86,9 @@ static inline void scalar_attention_row(const struct fovea_attention_chunk *chun
     for (size_t i = 0; i < seen; i++) {
         p[i] = scalar_exp2((p[i] - ms) * scalar_ln2e);
         lc = lc + p[i];
+        if (chunk->keep) {
+            p[i] = chunk->keep[key[i]] >> r & 1 ? p[i] * chunk->keep_scale : 0.0f;
+        }
     }
     for (size_t c = 0; c < state->v_dim; c++) {
         float acc = 0.0f;

@@ -32,6 +32,8 @@ static void draw_problem(struct attention_case *a)
     const size_t most = c->variant->nr;
     a->chunk.state.rows = check_chance(rng, 25) ? most : 1 + check_below(rng, most);
     a->plain = check_chance(rng, 45);
+    a->chunk.softcap = check_chance(rng, 20) ? 5 + 5 * check_uniform(rng) : 0;
+    a->chunk.cap_inverse = a->chunk.softcap != 0 ? 1 / a->chunk.softcap : 0;
     // Scores of a dozen or so, whatever the dimension; sometimes of hundreds, where exp2 clamps.
     const float q_scale = (check_chance(rng, 80) ? 6 : 200) / sqrtf((float)a->chunk.qk_dim);
     a->q_values = check_source(rng, q_scale);
@@ -40,9 +42,10 @@ static void draw_problem(struct attention_case *a)
     a->bias_values = check_source(rng, 5);
     if (a->plain)
         a->q_values.kind = a->k_values.kind = a->v_values.kind = a->bias_values.kind = CHECK_UNIFORM;
-    check_describe(c, " rows %zu qk_dim %zu v_dim %zu K %s%s values %d %d %d %d", a->chunk.state.rows, a->chunk.qk_dim,
-                   a->chunk.state.v_dim, a->panels ? "panels" : "rows", a->own_pages ? " in pages" : "",
-                   (int)a->q_values.kind, (int)a->k_values.kind, (int)a->v_values.kind, (int)a->bias_values.kind);
+    check_describe(c, " rows %zu qk_dim %zu v_dim %zu cap %g K %s%s values %d %d %d %d", a->chunk.state.rows,
+                   a->chunk.qk_dim, a->chunk.state.v_dim, (double)a->chunk.softcap, a->panels ? "panels" : "rows",
+                   a->own_pages ? " in pages" : "", (int)a->q_values.kind, (int)a->k_values.kind, (int)a->v_values.kind,
+                   (int)a->bias_values.kind);
 }
 
 /// Queries as the variant wants them; returns element c of query r at q[r][c * step] for the oracle.
@@ -100,8 +103,15 @@ static void follow_chunk(struct followed *f, const struct attention_case *a)
                 continue;
             const float *const key = a->panels ? k->k + j / FOVEA_PANEL * FOVEA_PANEL * k->qk_dim + j % FOVEA_PANEL
                                                : k->k + j * (size_t)k->k_row;
-            oracle_attention_key(&f->row[i], key, a->panels ? FOVEA_PANEL : 1,
-                                 k->bias ? k->bias[r][(ptrdiff_t)j * k->bias_key] : 0, k->v + j * (size_t)k->v_row);
+            const struct oracle_terms terms = {
+                .softcap = (double)k->softcap,
+                .bias = k->bias ? (double)k->bias[r][(ptrdiff_t)j * k->bias_key] : 0,
+                .fall = k->falls ? (double)k->falls[r] * fabs((double)k->key + (double)j - (double)k->positions[r]) : 0,
+                .kept = !k->keep              ? 1
+                        : k->keep[j] >> r & 1 ? (double)k->keep_scale
+                                              : 0,
+            };
+            oracle_attention_key(&f->row[i], key, a->panels ? FOVEA_PANEL : 1, &terms, k->v + j * (size_t)k->v_row);
         }
     }
 }

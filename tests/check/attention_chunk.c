@@ -126,6 +126,37 @@ static float *make_panels(struct attention_case *a)
     return pages;
 }
 
+/// Softcap is the case's, ALiBi and dropout are drawn anew: positions and keys of any place in a sequence.
+static void draw_terms(struct attention_case *a)
+{
+    struct check_case *const c = a->c;
+    struct check_rng *const rng = &c->rng;
+    struct fovea_attention_chunk *const chunk = &a->chunk;
+    const size_t rows = chunk->state.rows, padded = (rows + FOVEA_PANEL - 1) / FOVEA_PANEL * FOVEA_PANEL;
+    chunk->falls = chunk->positions = NULL;
+    chunk->keep = NULL;
+    chunk->key = (float)(FOVEA_CHUNK * check_below(rng, 20));
+    if (check_chance(rng, 20)) {
+        struct check_buffer *const falls = check_buffer(c, "falls", padded);
+        struct check_buffer *const positions = check_buffer(c, "positions", padded);
+        for (size_t r = 0; r < rows; r++) {
+            falls->data[r] = -0.05f * fabsf(check_uniform(rng));
+            positions->data[r] = (float)check_below(rng, 3000) - 100;
+        }
+        chunk->falls = falls->data;
+        chunk->positions = positions->data;
+        check_describe(c, " alibi");
+    }
+    if (check_chance(rng, 20)) {
+        uint64_t *const keep = (uint64_t *)(void *)check_buffer(c, "keep", 2 * chunk->keys)->data;
+        for (size_t j = 0; j < chunk->keys; j++)
+            keep[j] = check_next(rng) | check_next(rng);
+        chunk->keep = keep;
+        chunk->keep_scale = 4.0f / 3;
+        check_describe(c, " dropout");
+    }
+}
+
 void attention_draw_chunk(struct attention_case *a)
 {
     struct fovea_attention_chunk *const chunk = &a->chunk;
@@ -134,6 +165,7 @@ void attention_draw_chunk(struct attention_case *a)
     check_describe(a->c, "; keys %zu", chunk->keys);
     draw_mask(a);
     draw_bias(a);
+    draw_terms(a);
     float *const k = a->panels ? make_panels(a) : make_rows(a, "K", chunk->qk_dim, &chunk->k_row);
     float *const v = make_rows(a, "V", chunk->state.v_dim, &chunk->v_row);
     for (size_t j = 0; j < chunk->keys; j++) {

@@ -32,7 +32,13 @@ struct oracle_attention {
     size_t keys;                  ///< visible so far
     double low;                   ///< the least visible score
 };
-void oracle_attention_key(struct oracle_attention *row, const float *k, ptrdiff_t k_step, float bias, const float *v);
+/// What becomes of a score after the product, and of its weight: s = softcap * tanh(s / softcap) (softcap 0: none),
+/// + bias, + fall; the value counts `kept` times.
+struct oracle_terms {
+    double softcap, bias, fall, kept;
+};
+void oracle_attention_key(struct oracle_attention *row, const float *k, ptrdiff_t k_step,
+                          const struct oracle_terms *terms, const float *v);
 /// Column c of the output, O / l; the bound is on O / l computed in f32 from the state.
 struct check_exact oracle_attention_out(const struct oracle_attention *row, size_t c);
 struct check_exact oracle_attention_lse(const struct oracle_attention *row);

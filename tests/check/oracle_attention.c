@@ -7,9 +7,10 @@
 
 #include <math.h>
 
-void oracle_attention_key(struct oracle_attention *row, const float *k, ptrdiff_t k_step, float bias, const float *v)
+void oracle_attention_key(struct oracle_attention *row, const float *k, ptrdiff_t k_step,
+                          const struct oracle_terms *terms, const float *v)
 {
-    if (bias == -INFINITY)
+    if (isinf(terms->bias))
         return;
     double s = 0, magnitude = 0;
     for (size_t c = 0; c < row->qk_dim; c++) {
@@ -17,16 +18,24 @@ void oracle_attention_key(struct oracle_attention *row, const float *k, ptrdiff_
         s += product;
         magnitude += fabs(product);
     }
-    s += (double)bias;
-    row->score_error = fmax(row->score_error, check_gamma((double)row->qk_dim) * magnitude + CHECK_U * fabs(s));
+    double error = check_gamma((double)row->qk_dim) * magnitude;
+    if (terms->softcap != 0) { // tanh' <= 1; two roundings of its argument and one of the product, and tanh itself
+        s = terms->softcap * tanh(s / terms->softcap);
+        error += (3 + 2 * CHECK_TANH_ULP) * CHECK_U * fabs(s) + 2 * CHECK_U * fabs(s);
+    }
+    s += terms->bias;
+    error += CHECK_U * fabs(s);
+    s += terms->fall;
+    error += CHECK_U * fabs(s);
+    row->score_error = fmax(row->score_error, error);
     row->low = row->keys == 0 ? s : fmin(row->low, s);
     row->keys++;
     const double max = fmax(row->max, s);
     const double keep = exp(row->max - max), p = exp(s - max); // exp(-inf) = 0 for the first key
     row->sum = row->sum * keep + p;
     for (size_t c = 0; c < row->v_dim; c++) {
-        row->value[c] = row->value[c] * keep + p * (double)v[c];
-        row->weight[c] = row->weight[c] * keep + p * fabs((double)v[c]);
+        row->value[c] = row->value[c] * keep + p * terms->kept * (double)v[c];
+        row->weight[c] = row->weight[c] * keep + p * terms->kept * fabs((double)v[c]);
     }
     row->max = max;
 }

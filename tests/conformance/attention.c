@@ -130,6 +130,13 @@ static void place_lengths(const struct onnx_case *c, struct call *call)
     call->args.q_offsets = call->offsets;
 }
 
+// -1, the default, is no end.
+static size_t window(const struct onnx_case *c, const char *name)
+{
+    const double size = onnx_number(c, name, -1);
+    return size < 0 ? FOVEA_WINDOW_ALL : (size_t)size;
+}
+
 static bool prepare(const struct onnx_case *c, struct call *call)
 {
     const size_t heads = (size_t)onnx_number(c, "q_num_heads", 1), kv_heads = (size_t)onnx_number(c, "kv_num_heads", 1);
@@ -142,6 +149,9 @@ static bool prepare(const struct onnx_case *c, struct call *call)
     d->batch = q.batch, d->heads = q.heads, d->kv_heads = k.heads;
     d->q_len = q.len, d->kv_len = k.len, d->qk_dim = q.dim, d->v_dim = v.dim;
     d->scale = (float)onnx_number(c, "scale", (double)d->scale);
+    d->softcap = (float)onnx_number(c, "softcap", 0);
+    d->window_left = window(c, "left_window_size");
+    d->window_right = window(c, "right_window_size");
     d->q = q.strides, d->k = k.strides, d->v = v.strides, d->out = y.strides;
     call->args.q = onnx_input(c, Q)->data;
     call->args.k = onnx_input(c, K)->data;

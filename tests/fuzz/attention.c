@@ -12,15 +12,21 @@ static struct fovea_attention_desc wild(struct fuzz_input *in)
     FUZZ_CHECK(!fovea_attention_desc_init(&d, sizeof d));
     d.struct_size = fuzz_byte(in) < 250 ? d.struct_size : fuzz_bits(in);
     d.causal = fuzz_flag(in, 2);
-    d.mask = fuzz_flag(in, 2);
+    d.mask = (enum fovea_mask)fuzz_flag(in, 3);
     d.bias = fuzz_flag(in, 2);
+    d.segments = fuzz_flag(in, 2);
+    d.blocks = fuzz_flag(in, 2);
+    d.softcap = fuzz_byte(in) % 4 ? 0 : fuzz_float(in);
+    d.dropout = fuzz_byte(in) % 4 ? 0 : fuzz_float(in);
     d.k_layout = (enum fovea_k_layout)fuzz_flag(in, 2);
     d.kv_len_kind = (enum fovea_kv_len)fuzz_flag(in, 3);
     d.scale = fuzz_byte(in) % 2 ? FOVEA_SCALE_DEFAULT : fuzz_float(in);
-    size_t *const sizes[] = {&d.batch, &d.heads, &d.kv_heads, &d.q_len, &d.kv_len, &d.qk_dim, &d.v_dim, &d.q.batch,
-                             &d.q.head, &d.q.row, &d.k.batch, &d.k.head, &d.k.row, &d.v.batch, &d.v.head, &d.v.row,
-                             &d.out.batch, &d.out.head, &d.out.row, &d.mask_batch, &d.mask_head, &d.mask_row,
-                             &d.mask_key, &d.bias_batch, &d.bias_head, &d.bias_row, &d.bias_key};
+    size_t *const sizes[] = {
+        &d.batch,        &d.heads,      &d.kv_heads,   &d.q_len,        &d.kv_len,      &d.qk_dim,     &d.v_dim,
+        &d.q.batch,      &d.q.head,     &d.q.row,      &d.k.batch,      &d.k.head,      &d.k.row,      &d.v.batch,
+        &d.v.head,       &d.v.row,      &d.out.batch,  &d.out.head,     &d.out.row,     &d.mask_batch, &d.mask_head,
+        &d.mask_row,     &d.mask_key,   &d.bias_batch, &d.bias_head,    &d.bias_row,    &d.bias_key,   &d.window_left,
+        &d.window_right, &d.block_rows, &d.block_keys, &d.blocks_batch, &d.blocks_head, &d.blocks_row};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
         *sizes[i] = fuzz_size(in);
     if (fuzz_byte(in) % 2) // else hardly any is a multiple
@@ -63,8 +69,18 @@ static struct fovea_attention_desc valid(struct fuzz_input *in)
     d.qk_dim = 1 + fuzz_below(in, d.kv_len > 100 ? 9 : 40);
     d.v_dim = 1 + fuzz_below(in, d.kv_len > 100 ? 9 : 40);
     d.causal = fuzz_byte(in) % 2;
-    d.mask = fuzz_byte(in) % 2;
+    d.mask = (enum fovea_mask)(fuzz_byte(in) % 3);
     d.bias = fuzz_byte(in) % 2;
+    const uint8_t terms = fuzz_byte(in);
+    d.segments = terms & 1;
+    d.blocks = terms >> 1 & 1;
+    d.softcap = terms & 4 ? 3 : 0;
+    d.dropout = terms & 8 ? 0.3f : 0;
+    d.window_left = terms & 16 ? fuzz_below(in, 200) : FOVEA_WINDOW_ALL;
+    d.window_right = terms & 32 ? fuzz_below(in, 200) : FOVEA_WINDOW_ALL;
+    d.block_rows = 1 + fuzz_below(in, 50);
+    d.block_keys = 1 + fuzz_below(in, 150);
+    d.blocks_row = (d.kv_len + d.block_keys - 1) / d.block_keys;
     d.kv_len_kind = (enum fovea_kv_len)(fuzz_byte(in) % 3);
     d.k_layout = (enum fovea_k_layout)(fuzz_byte(in) % 2);
     d.scale = fuzz_byte(in) % 2 ? FOVEA_SCALE_DEFAULT : 0.5f;
@@ -109,7 +125,7 @@ static size_t tensor_extent(const struct fovea_strides *s, size_t batch, size_t 
 
 // How large everything is in one call.
 struct extents {
-    size_t q, k, v, out, mask, bias;
+    size_t q, k, v, out, mask, bias, blocks;
 };
 
 static struct extents measure(const struct fovea_attention_desc *d, const struct fovea_attention_args *a)
@@ -117,6 +133,11 @@ static struct extents measure(const struct fovea_attention_desc *d, const struct
     const size_t scores[] = {a->batch, d->heads, a->q_len, a->kv_len};
     const size_t mask[] = {d->mask_batch, d->mask_head, d->mask_row, d->mask_key};
     const size_t bias[] = {d->bias_batch, d->bias_head, d->bias_row, d->bias_key};
+    const size_t bytes[] = {a->batch, d->heads, a->q_len, (a->kv_len + 7) / 8};
+    const size_t bits[] = {d->mask_batch, d->mask_head, d->mask_row, 1};
+    const size_t rows = d->blocks ? d->block_rows : 1, keys = d->blocks ? d->block_keys : 1;
+    const size_t tiles[] = {a->batch, d->heads, (a->q_len + rows - 1) / rows, (a->kv_len + keys - 1) / keys};
+    const size_t blocks[] = {d->blocks_batch, d->blocks_head, d->blocks_row, 1};
     const struct fovea_strides panels = {d->k.batch, d->k.head, 16 * d->qk_dim};
     return (struct extents){
         .q = tensor_extent(&d->q, a->batch, d->heads, a->q_len, d->qk_dim),
@@ -125,16 +146,19 @@ static struct extents measure(const struct fovea_attention_desc *d, const struct
                  : tensor_extent(&d->k, a->batch, d->kv_heads, a->kv_len, d->qk_dim),
         .v = tensor_extent(&d->v, a->batch, d->kv_heads, a->kv_len, d->v_dim),
         .out = tensor_extent(&d->out, a->batch, d->heads, a->q_len, d->v_dim),
-        .mask = d->mask ? extent(scores, mask) : 0,
+        .mask = d->mask == FOVEA_MASK_BITS ? extent(bytes, bits)
+                : d->mask                  ? extent(scores, mask)
+                                           : 0,
         .bias = d->bias ? extent(scores, bias) : 0,
+        .blocks = d->blocks ? extent(tiles, blocks) : 0,
     };
 }
 
 static int too_large(const struct fovea_attention_desc *d, const struct fovea_attention_args *a,
                      const struct extents *e)
 {
-    const size_t all[] = {e->q, e->k, e->v, e->out, e->mask, e->bias};
-    for (int i = 0; i < 6; i++)
+    const size_t all[] = {e->q, e->k, e->v, e->out, e->mask, e->bias, e->blocks};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         if (all[i] > 1 << 18)
             return 1;
     return a->batch * d->heads * a->q_len > 1 << 12 || a->batch * d->heads * a->q_len * a->kv_len > 1 << 16;
@@ -164,6 +188,14 @@ static const uint32_t *random_lens(size_t n, size_t most, uint64_t seed)
     return lens;
 }
 
+static const uint32_t *random_ids(size_t n, uint64_t seed)
+{
+    uint32_t *const ids = test_memory(n * sizeof *ids, TEST_HIGH);
+    for (size_t i = 0; i < n; i++)
+        ids[i] = i > 0 && test_below(&seed, 20) ? ids[i - 1] : test_below(&seed, 3);
+    return ids;
+}
+
 static void run(const struct fovea_attention_desc *d, struct fuzz_input *in)
 {
     const uint64_t seed = fuzz_bits(in);
@@ -182,6 +214,12 @@ static void run(const struct fovea_attention_desc *d, struct fuzz_input *in)
     a.v = random_floats(e.v, seed + 2);
     a.mask = random_mask(e.mask, seed + 3);
     a.bias = random_floats(e.bias, seed + 4);
+    a.blocks = random_mask(e.blocks, seed + 6);
+    a.q_segments = random_ids(a.batch * a.q_len, seed + 7);
+    a.kv_segments = random_ids(a.batch * a.kv_len, seed + 8);
+    a.slopes = bits & 16 ? random_floats(d->heads, seed + 9) : NULL;
+    a.sinks = bits & 32 ? random_floats(d->heads, seed + 10) : NULL;
+    a.seed = seed;
     const size_t lens = d->kv_len_kind == FOVEA_KV_LEN_BATCH_ROW ? a.batch * a.q_len : a.batch;
     a.kv_lens = random_lens(lens, a.kv_len, seed + 5);
     a.q_offset = bits & 2 ? (int64_t)a.kv_len - (int64_t)a.q_len : bits & 4 ? (int64_t)(seed << 40) : 0;
@@ -224,7 +262,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 size_t fuzz_seed(uint32_t index, uint8_t *out)
 {
     uint64_t random = index;
-    for (size_t i = 0; i < 80; i++)
+    for (size_t i = 0; i < 100; i++)
         out[i] = (uint8_t)test_random(&random);
-    return index < 8 ? 80 : 0;
+    return index < 8 ? 100 : 0;
 }

@@ -191,6 +191,34 @@ def gated_layers():
             add(case, layer(x, memory, tgt_mask=causal, memory_key_padding_mask=padding((11, 7), 11)))
 
 
+def terms():
+    """What attention may add to a score, one by one and all at once; row i stands at position i + 70 of 150 keys."""
+    q, k = add("terms.q", rand(1, 2, 20, 8)), add("terms.k", rand(1, 2, 150, 8))
+    v = add("terms.v", rand(1, 2, 150, 12))
+    slopes, sinks = add("terms.slopes", rand(2).abs() / 8), add("terms.logits", rand(2))
+    away = torch.arange(150)[None, :] - torch.arange(20)[:, None] - 70
+    segment = torch.arange(150) // 40  # of a key, and of the row at its position
+    cut = {"window": (away >= -20) & (away <= 5), "segments": segment[None, :] == segment[70:90, None],
+           "blocks": (torch.arange(150)[None, :] // 32 + torch.arange(20)[:, None] // 8) % 2 == 0}
+    scores = q @ k.transpose(-1, -2) / 8**0.5
+    capped = 3 * torch.tanh(scores / 3)
+    fallen = -slopes[:, None, None] * away.abs()
+
+    def finish(name, s, sink=None):
+        extra = torch.full((2,), float("-inf")).double() if sink is None else sink
+        s = torch.cat((s, extra[:, None, None].expand(1, 2, 20, 1)), -1)
+        add("terms." + name, F.softmax(s, -1)[..., :-1] @ v)
+        add("terms." + name + ".lse", torch.logsumexp(s, -1))
+
+    finish("softcap", capped)
+    finish("alibi", scores + fallen)
+    finish("sinks", scores, sinks)
+    for name, mask in cut.items():
+        finish(name, scores.masked_fill(~mask, float("-inf")))
+    seen = cut["window"] & cut["segments"] & cut["blocks"]
+    finish("all", (capped + fallen).masked_fill(~seen, float("-inf")), sinks)
+
+
 def write(path):
     header, data = {"__metadata__": {"made_with": f"torch {torch.__version__}"}}, b""
     for name, tensor in sorted(tensors.items(), key=lambda item: item[1].dtype == torch.uint8):  # f32 stays aligned
@@ -209,5 +237,8 @@ attention()
 multihead()
 layers()
 gates()  # after the others: new tensors leave the random numbers of the old ones alone
+state = torch.get_rng_state()
 gated_layers()
+torch.set_rng_state(state)
+terms()
 write(sys.argv[1])

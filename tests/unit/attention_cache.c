@@ -180,6 +180,9 @@ static void alone(const struct attention_case *c, size_t b, const float *togethe
     one.args.kv_lens = c->args.kv_lens ? c->args.kv_lens + lens : NULL;
     one.args.mask = c->args.mask ? c->args.mask + b * c->desc.mask_batch : NULL;
     one.args.bias = c->args.bias ? c->args.bias + b * c->desc.bias_batch : NULL;
+    one.args.q_segments = c->args.q_segments ? c->args.q_segments + b * c->args.q_len : NULL;
+    one.args.kv_segments = c->args.kv_segments ? c->args.kv_segments + b * c->args.kv_len : NULL;
+    one.args.blocks = c->args.blocks ? c->args.blocks + b * c->desc.blocks_batch : NULL;
     one.args.lse = NULL;
     const size_t first = b * c->out.batch;
     const size_t n = (c->desc.heads - 1) * c->out.head + (c->args.q_len - 1) * c->out.row + c->desc.v_dim;
@@ -196,6 +199,7 @@ static void test_neighbours(int cases)
         attention_draw(&c, 20000u + (uint64_t)number, false, 200000);
         const bool any = c.args.batch >= 2 && c.desc.heads && c.args.q_len;
         c.args.out = test_floats(c.out_floats, TEST_HIGH);
+        c.args.eval = 1; // dropout draws by batch entry
         memcpy(c.args.out, c.out_before, c.out_floats * sizeof *c.args.out);
         CHECK(!test_run(&test_attention, engines[0], &c.desc, &c.args, TEST_SERIAL, 1), "%s", c.text);
         for (size_t b = 0; b < c.args.batch && any; b++)

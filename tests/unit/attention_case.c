@@ -168,6 +168,11 @@ static void draw_out(struct attention_case *c)
     c->lse_floats = check_chance(&c->rng, 60) ? c->args.batch * d->heads * c->args.q_len : 0;
 }
 
+static size_t draw_window(struct check_rng *rng, size_t keys)
+{
+    return check_chance(rng, 40) ? FOVEA_WINDOW_ALL : check_chance(rng, 5) ? SIZE_MAX - 1 : check_below(rng, keys + 3);
+}
+
 static void draw_ends(struct attention_case *c)
 {
     struct check_rng *const rng = &c->rng;
@@ -190,17 +195,22 @@ static void draw_ends(struct attention_case *c)
     for (size_t b = 0; b < a->batch; b++)
         each[b] = offsets[check_below(rng, sizeof offsets / sizeof *offsets)];
     a->q_offsets = check_chance(rng, 30) ? each : NULL;
+    if (check_chance(rng, 25)) {
+        c->desc.window_left = draw_window(rng, a->kv_len);
+        c->desc.window_right = draw_window(rng, a->kv_len);
+    }
 }
 
-// Dense strides over (B, H, Lq, Lk), some of them 0. Returns the elements of the tensor.
-static size_t draw_broadcast(struct attention_case *c, size_t *batch, size_t *head, size_t *row, size_t *key)
+// Dense strides over (B, H, rows, keys), some of them 0. Returns the elements of the tensor. key NULL: its stride is 1.
+static size_t draw_broadcast(struct attention_case *c, size_t rows, size_t keys, size_t *batch, size_t *head,
+                             size_t *row, size_t *key)
 {
-    const size_t sizes[] = {c->args.kv_len, c->args.q_len, c->desc.heads, c->args.batch};
-    size_t *const strides[] = {key, row, head, batch};
+    const size_t sizes[] = {keys, rows, c->desc.heads, c->args.batch};
+    size_t one, *const strides[] = {key ? key : &one, row, head, batch};
     size_t n = 1, last = 0;
     for (size_t i = 0; i < 4; i++) {
-        const bool broadcast = check_chance(&c->rng, i == 0 ? 4 : 40);
-        *strides[i] = broadcast ? 0 : n + (i == 0 ? check_chance(&c->rng, 10) : 0);
+        const bool broadcast = check_chance(&c->rng, i == 0 ? 4 : 40) && strides[i] != &one;
+        *strides[i] = broadcast ? 0 : n + (i == 0 && key ? check_chance(&c->rng, 10) : 0);
         if (sizes[i] == 0)
             return 0;
         last += (sizes[i] - 1) * *strides[i];
@@ -209,33 +219,116 @@ static size_t draw_broadcast(struct attention_case *c, size_t *batch, size_t *he
     return n;
 }
 
+// n bytes in runs, some of them 0; the others any, or all ones.
+static const uint8_t *draw_bytes(struct attention_case *c, size_t n, size_t longest, bool ones)
+{
+    struct check_rng *const rng = &c->rng;
+    uint8_t *const bytes = test_memory(n, TEST_HIGH), attend = 0;
+    const size_t run = check_chance(rng, 50) ? 1 : 1 + check_below(rng, longest);
+    const unsigned percent = (unsigned)check_below(rng, 101);
+    const bool noise = ones && check_chance(rng, 50);
+    for (size_t i = 0; i < n; i++) {
+        if (i % run == 0)
+            attend = (uint8_t)(!check_chance(rng, percent) ? 0 : ones ? 255 : 1u << check_below(rng, 8));
+        bytes[i] = noise ? attend & (uint8_t)check_next(rng) : attend;
+    }
+    return bytes;
+}
+
+static void draw_segments(struct attention_case *c)
+{
+    struct check_rng *const rng = &c->rng;
+    const size_t lens[] = {c->args.q_len, c->args.kv_len};
+    const bool sorted = check_chance(rng, 60);
+    const uint32_t kinds = 1 + (uint32_t)check_below(rng, 5), first = check_chance(rng, 20) ? UINT32_MAX - kinds : 0;
+    const size_t run = 1 + check_below(rng, 200);
+    uint32_t *ids[2];
+    for (int which = 0; which < 2; which++) {
+        ids[which] = test_memory(c->args.batch * lens[which] * sizeof **ids, TEST_HIGH);
+        for (size_t b = 0; b < c->args.batch; b++) {
+            uint32_t id = (uint32_t)check_below(rng, kinds);
+            for (size_t i = 0; i < lens[which]; i++) {
+                if (i % run == 0)
+                    id = sorted ? (uint32_t)(i * kinds / lens[which]) : (uint32_t)check_below(rng, kinds);
+                ids[which][b * lens[which] + i] = first + id;
+            }
+        }
+    }
+    c->desc.segments = 1;
+    c->args.q_segments = ids[0];
+    c->args.kv_segments = ids[1];
+}
+
+static void draw_blocks(struct attention_case *c)
+{
+    struct fovea_attention_desc *const d = &c->desc;
+    d->blocks = 1;
+    d->block_rows = PICK(&c->rng, 1, 3, 16, 48, 64);
+    d->block_keys = PICK(&c->rng, 1, 7, 16, 64, 100, 128, 500);
+    const size_t rows = (c->args.q_len + d->block_rows - 1) / d->block_rows;
+    const size_t keys = (c->args.kv_len + d->block_keys - 1) / d->block_keys;
+    const size_t n = draw_broadcast(c, rows, keys, &d->blocks_batch, &d->blocks_head, &d->blocks_row, NULL);
+    c->args.blocks = draw_bytes(c, n, 4, false);
+}
+
 static void draw_masks(struct attention_case *c)
 {
     struct check_rng *const rng = &c->rng;
     struct fovea_attention_desc *const d = &c->desc;
-    d->mask = check_chance(rng, 35);
+    d->mask = (enum fovea_mask)(check_chance(rng, 40) ? check_below(rng, 3) : FOVEA_MASK_NONE);
     if (d->mask) {
-        const size_t n = draw_broadcast(c, &d->mask_batch, &d->mask_head, &d->mask_row, &d->mask_key);
-        uint8_t *const mask = test_memory(n, TEST_HIGH);
-        const size_t run = check_chance(rng, 50) ? 1 : 1 + check_below(rng, 300); // runs hide whole chunks
-        const unsigned percent = (unsigned)check_below(rng, 101);
-        uint8_t attend = 0;
-        for (size_t i = 0; i < n; i++) {
-            if (i % run == 0)
-                attend = (uint8_t)(check_chance(rng, percent) ? 1u << check_below(rng, 8) : 0);
-            mask[i] = attend;
-        }
-        c->args.mask = mask;
+        const bool bits = d->mask == FOVEA_MASK_BITS;
+        const size_t keys = bits ? (c->args.kv_len + 7) / 8 : c->args.kv_len;
+        const size_t n = draw_broadcast(c, c->args.q_len, keys, &d->mask_batch, &d->mask_head, &d->mask_row,
+                                        bits ? NULL : &d->mask_key);
+        c->args.mask = draw_bytes(c, n, bits ? 40 : 300, bits); // runs hide whole chunks
     }
+    if (check_chance(rng, 15))
+        draw_segments(c);
+    if (check_chance(rng, 15))
+        draw_blocks(c);
     d->bias = check_chance(rng, 35);
     if (d->bias) {
         const struct check_source source = draw_source(c, 5);
-        const size_t n = draw_broadcast(c, &d->bias_batch, &d->bias_head, &d->bias_row, &d->bias_key);
+        const size_t n =
+            draw_broadcast(c, c->args.q_len, c->args.kv_len, &d->bias_batch, &d->bias_head, &d->bias_row, &d->bias_key);
         float *const bias = some_floats(c, n, &source);
         const unsigned percent = check_chance(rng, 50) ? (unsigned)check_below(rng, 101) : 0;
         for (size_t i = 0; i < n; i++)
             bias[i] = check_chance(rng, percent) ? -INFINITY : bias[i];
         c->args.bias = bias;
+    }
+}
+
+// Softcap, ALiBi, sinks, dropout, pruned heads.
+static void draw_terms(struct attention_case *c)
+{
+    struct check_rng *const rng = &c->rng;
+    struct fovea_attention_args *const a = &c->args;
+    const size_t heads = c->desc.heads;
+    if (check_chance(rng, 15))
+        c->desc.softcap = 1 + 10 * fabsf(check_uniform(rng));
+    float *const slopes = test_floats(heads, TEST_HIGH), *const sinks = test_floats(heads, TEST_HIGH);
+    bool far = a->q_offset > 1000000 || a->q_offset < -1000000;
+    for (size_t b = 0; b < a->batch && a->q_offsets; b++)
+        far |= a->q_offsets[b] > 1000000 || a->q_offsets[b] < -1000000;
+    for (size_t h = 0; h < heads; h++) {
+        slopes[h] = 0.5f * check_uniform(rng);
+        sinks[h] = check_chance(rng, 10) ? -INFINITY : 5 * check_uniform(rng);
+    }
+    a->slopes = check_chance(rng, 15) && !far ? slopes : NULL;
+    a->sinks = check_chance(rng, 15) ? sinks : NULL;
+    if (check_chance(rng, 15)) {
+        c->desc.dropout = check_chance(rng, 20) ? 0 : 0.9f * fabsf(check_uniform(rng));
+        a->seed = check_next(rng);
+        a->eval = check_chance(rng, 20);
+    }
+    if (check_chance(rng, 10)) {
+        uint32_t *const live = test_memory(heads * sizeof *live, TEST_LOW);
+        for (size_t h = 0; h < heads; h++)
+            if (check_chance(rng, 50))
+                live[a->live_count++] = (uint32_t)h;
+        a->live_heads = live;
     }
 }
 
@@ -268,14 +361,20 @@ void attention_draw(struct attention_case *c, uint64_t number, bool exact, size_
     draw_out(c);
     draw_ends(c);
     draw_masks(c);
+    draw_terms(c);
     place_strides(c);
     snprintf(
         c->text, sizeof c->text,
         "case %llu: batch %zu/%zu, heads %zu/%zu, q %zu/%zu, kv %zu/%zu, d %zu dv %zu, scale %g, k %s, kv_lens %d, "
-        "causal %u offset %lld%s, mask %u (%zu %zu %zu %zu), bias %u (%zu %zu %zu %zu)%s%s",
+        "causal %u offset %lld%s window %zd %zd, segments %u, blocks %u (%zux%zu), cap %g%s%s, dropout %g%s, live "
+        "%zu%s, "
+        "mask %u (%zu %zu %zu %zu), bias %u (%zu %zu %zu %zu)%s%s",
         (unsigned long long)number, c->args.batch, d->batch, d->heads, d->kv_heads, c->args.q_len, d->q_len,
         c->args.kv_len, d->kv_len, d->qk_dim, d->v_dim, (double)d->scale, d->k_layout ? "panels" : "rows",
-        (int)d->kv_len_kind, d->causal, (long long)c->args.q_offset, c->args.q_offsets ? " each" : "", d->mask,
+        (int)d->kv_len_kind, d->causal, (long long)c->args.q_offset, c->args.q_offsets ? " each" : "",
+        (ptrdiff_t)d->window_left, (ptrdiff_t)d->window_right, d->segments, d->blocks, d->block_rows, d->block_keys,
+        (double)d->softcap, c->args.slopes ? ", slopes" : "", c->args.sinks ? ", sinks" : "", (double)d->dropout,
+        c->args.eval ? " eval" : "", c->args.live_count, c->args.live_heads ? "" : " (all)", (unsigned)d->mask,
         d->mask_batch, d->mask_head, d->mask_row, d->mask_key, d->bias, d->bias_batch, d->bias_head, d->bias_row,
         d->bias_key, c->lse_floats ? ", lse" : "", c->args.batch_strides ? ", batch strides" : "");
 }

@@ -17,7 +17,7 @@ struct attention_case {
     float *out_before; ///< what out holds before the call: out_floats elements, as in args.out
     size_t out_floats, lse_floats;
     bool exact; ///< values are such that the oracle applies
-    char text[400];
+    char text[600];
 };
 
 /// Draws a problem of at most `work` multiply-adds or so; a function of number alone. Memory is that of

@@ -4,7 +4,8 @@
 // The bound is that of fovea/attention.h, with the weighted mean of |v| in place of its largest. All errors are
 // relative to the exact weight p[j] = exp(s[j] - max), u = 2^-24 each rounding.
 //  - A score: the scale (1/sqrt(d): 2 roundings), q * scale (1), d steps of a chain: gamma(d + 3) sum |q scale k|; the
-//    bias adds u |s|. A score that is off by e makes its weight off by the factor exp(e).
+//    bias adds u |s|, and so does ALiBi; a softcap 7 u |s| (two roundings of the argument, tanh, the product). A score
+//    that is off by e makes its weight off by the factor exp(e).
 //  - Every weight is a product of exp2's: its own, one for each later chunk of its split (alpha), one for each merge.
 //    Their arguments add up to at most the range of scores and carry three roundings each (the difference, the constant
 //    log2(e), the product); each exp2 is within 0.8 ulp, which is at most 1.6 u. Beyond 2^-127 a weight is nothing.
@@ -14,10 +15,19 @@
 // Numerator and denominator are both sums of such weights, hence the factor 2; 1 / l and O * (1 / l) add two roundings.
 // The LSE is off by the error of the sum's logarithm (its relative error), 1 ulp of ln, and one addition.
 // A weight below 2^-126 is only within 2^-126 of the largest: keys * 2^-126 * |v| at most.
+#include "kernels/scalar/philox.h"
 #include "tests/check/bounds.h"
 #include "tests/unit/attention_case.h"
 
 #include <math.h>
+
+static bool alive(const struct fovea_attention_args *a, size_t h)
+{
+    bool found = !a->live_heads;
+    for (size_t i = 0; a->live_heads && i < a->live_count; i++)
+        found |= a->live_heads[i] == h;
+    return found;
+}
 
 bool attention_case_sees(const struct attention_case *c, size_t b, size_t h, size_t i, size_t j)
 {
@@ -26,10 +36,20 @@ bool attention_case_sees(const struct attention_case *c, size_t b, size_t h, siz
     if (j >= a->kv_len || (d->kv_len_kind == FOVEA_KV_LEN_BATCH && j >= a->kv_lens[b]) ||
         (d->kv_len_kind == FOVEA_KV_LEN_BATCH_ROW && j >= a->kv_lens[b * a->q_len + i]))
         return false;
-    // j <= i + offset, in arithmetic that cannot overflow
-    if (d->causal && (int64_t)j - (int64_t)i > (a->q_offsets ? a->q_offsets[b] : a->q_offset))
+    const double away = (double)j - (double)i - (double)(a->q_offsets ? a->q_offsets[b] : a->q_offset);
+    if ((d->causal && away > 0) || (d->window_right != FOVEA_WINDOW_ALL && away > (double)d->window_right) ||
+        (d->window_left != FOVEA_WINDOW_ALL && -away > (double)d->window_left))
         return false;
-    if (d->mask && !a->mask[b * d->mask_batch + h * d->mask_head + i * d->mask_row + j * d->mask_key])
+    const size_t row = b * d->mask_batch + h * d->mask_head + i * d->mask_row;
+    if ((d->mask == FOVEA_MASK_BYTES && !a->mask[row + j * d->mask_key]) ||
+        (d->mask == FOVEA_MASK_BITS && !(a->mask[row + j / 8] >> j % 8 & 1)))
+        return false;
+    if (d->segments && a->q_segments[b * a->q_len + i] != a->kv_segments[b * a->kv_len + j])
+        return false;
+    if (d->blocks &&
+        !a->blocks[b * d->blocks_batch + h * d->blocks_head + i / d->block_rows * d->blocks_row + j / d->block_keys])
+        return false;
+    if (!alive(a, h))
         return false;
     return !d->bias || a->bias[b * d->bias_batch + h * d->bias_head + i * d->bias_row + j * d->bias_key] != -INFINITY;
 }
@@ -52,11 +72,36 @@ static struct score score_of(const struct attention_case *c, size_t b, size_t h,
         magnitude += fabs(product);
     }
     double error = check_gamma((double)d->qk_dim + 3) * magnitude;
+    if (d->softcap != 0) {
+        s = (double)d->softcap * tanh(s / (double)d->softcap);
+        error += 7 * CHECK_U * fabs(s);
+    }
     if (d->bias) {
         s += (double)c->args.bias[b * d->bias_batch + h * d->bias_head + i * d->bias_row + j * d->bias_key];
         error += CHECK_U * fabs(s);
     }
+    if (c->args.slopes) {
+        const double position = (double)i + (double)(c->args.q_offsets ? c->args.q_offsets[b] : c->args.q_offset);
+        s -= (double)c->args.slopes[h] * fabs((double)j - position);
+        error += CHECK_U * fabs(s);
+    }
     return (struct score){s, error};
+}
+
+// What dropout makes of a weight: a factor.
+static double kept(const struct attention_case *c, size_t b, size_t h, size_t i, size_t j)
+{
+    const struct fovea_attention_args *const a = &c->args;
+    const double p = (double)c->desc.dropout;
+    const int64_t offset = a->q_offsets ? a->q_offsets[b] : a->q_offset, far = UINT32_MAX;
+    const int64_t position = (int64_t)i + (offset > far ? far : offset < -far ? -far : offset);
+    const uint32_t counter[] = {(uint32_t)j / 4, (uint32_t)position, (uint32_t)h, (uint32_t)b};
+    const uint32_t key[] = {(uint32_t)a->seed, (uint32_t)(a->seed >> 32)};
+    uint32_t words[4];
+    if (p == 0 || a->eval)
+        return 1;
+    scalar_philox(counter, key, words);
+    return words[j % 4] < (uint32_t)(p * 0x1p32) ? 0 : 1 / (1 - p);
 }
 
 static double largest(const float *x, size_t n)
@@ -87,14 +132,26 @@ void attention_exact(const struct attention_case *c, size_t b, size_t h, size_t 
         low = fmin(low, s.value);
         max = fmax(max, s.value);
         error = fmax(error, s.error);
-        const double keep = exp(before - max), p_j = exp(s.value - max);
+        const double keep = exp(before - max), p_j = exp(s.value - max), factor = kept(c, b, h, i, j);
         sum = sum * keep + p_j;
         for (size_t p = 0; p < d->v_dim; p++) {
-            const double value = v[j * c->v.row + p];
+            const double value = factor * (double)v[j * c->v.row + p];
             out[p].value = out[p].value * keep + p_j * value;
             weight[p] = weight[p] * keep + p_j * fabs(value);
         }
         most = fmax(most, largest(v + j * c->v.row, d->v_dim));
+    }
+    const double sink = c->args.sinks && alive(&c->args, h) ? (double)c->args.sinks[h] : -INFINITY;
+    if (!isinf(sink)) { // one more logit, whose value is 0
+        const double before = max;
+        max = fmax(max, sink);
+        low = fmin(low, sink);
+        sum = sum * exp(before - max) + exp(sink - max);
+        for (size_t p = 0; p < d->v_dim; p++) {
+            out[p].value *= exp(before - max);
+            weight[p] *= exp(before - max);
+        }
+        keys++;
     }
     if (keys == 0)
         return;
@@ -103,7 +160,7 @@ void attention_exact(const struct attention_case *c, size_t b, size_t h, size_t 
     const double tiny = (double)keys * 0x1p-126 * (1 + most);
     for (size_t p = 0; p < d->v_dim; p++) {
         out[p].value /= sum;
-        out[p].bound = 1.01 * expm1(2 * relative) * weight[p] / sum + tiny;
+        out[p].bound = 1.01 * expm1(2 * relative + 4 * CHECK_U) * weight[p] / sum + tiny;
     }
     lse->value = max + log(sum);
     lse->bound = 1.01 * (expm1(relative) + CHECK_U * (2 * fabs(log(sum)) + fabs(lse->value))) + tiny;

@@ -52,7 +52,8 @@ static struct fovea_mha_desc mha_desc(enum fovea_mha_keys keys)
     d.batch = B, d.heads = H, d.q_len = d.new_len = L, d.kv_len = CAPACITY, d.qk_dim = D, d.v_dim = DV;
     d.query_width = d.key_width = d.value_width = d.out_width = W;
     d.kv_len_kind = FOVEA_KV_LEN_BATCH;
-    d.mask = d.residual = 1;
+    d.mask = FOVEA_MASK_BYTES;
+    d.residual = 1;
     d.mask_key = 1;
     return d;
 }
@@ -68,7 +69,7 @@ static void test_mha_descs(const struct refuse *refused, struct fovea_mha_desc g
     BAD_DESC(bad.keys = (enum fovea_mha_keys)(-1), FOVEA_ERR_ENUM);
     BAD_DESC(bad.kv_len_kind = (enum fovea_kv_len)3, FOVEA_ERR_ENUM);
     BAD_DESC(bad.causal = 2, FOVEA_ERR_ENUM);
-    BAD_DESC(bad.mask = 2, FOVEA_ERR_ENUM);
+    BAD_DESC(bad.mask = (enum fovea_mask)3, FOVEA_ERR_ENUM);
     BAD_DESC(bad.residual = 2, FOVEA_ERR_ENUM);
     BAD_DESC(bad.heads = 0, FOVEA_ERR_SHAPE);
     BAD_DESC(bad.qk_dim = 0, FOVEA_ERR_SHAPE);

@@ -141,7 +141,9 @@ static struct fovea_attention_desc attention_desc(void)
     d.v = (struct fovea_strides){LK * HKV * DV, DV, HKV * DV};
     d.out = (struct fovea_strides){LQ * H * DV, DV, H * DV};
     d.kv_len_kind = FOVEA_KV_LEN_BATCH;
-    d.mask = d.bias = 1;
+    d.mask = FOVEA_MASK_BYTES;
+    d.bias = d.segments = d.blocks = 1;
+    d.block_rows = 1, d.block_keys = LK;
     d.mask_key = d.bias_key = 1;
     return d;
 }
@@ -154,7 +156,20 @@ static void test_attention_descs(const struct refuse *refused, struct fovea_atte
     BAD_DESC(bad.struct_size = 0, FOVEA_ERR_STRUCT);
     BAD_DESC(bad.struct_size += 4, FOVEA_ERR_STRUCT);
     BAD_DESC(bad.causal = 2, FOVEA_ERR_ENUM);
-    BAD_DESC(bad.mask = 2, FOVEA_ERR_ENUM);
+    BAD_DESC(bad.mask = (enum fovea_mask)3, FOVEA_ERR_ENUM);
+    BAD_DESC(bad.mask = (enum fovea_mask)(-1), FOVEA_ERR_ENUM);
+    BAD_DESC(bad.segments = 2, FOVEA_ERR_ENUM);
+    BAD_DESC(bad.blocks = 2, FOVEA_ERR_ENUM);
+    BAD_DESC(bad.block_rows = 0, FOVEA_ERR_SHAPE);
+    BAD_DESC(bad.block_keys = 0, FOVEA_ERR_SHAPE);
+    BAD_DESC(bad.blocks_row = huge, FOVEA_ERR_OVERFLOW);
+    BAD_DESC((bad.mask = FOVEA_MASK_BITS, bad.mask_row = SIZE_MAX), FOVEA_ERR_OVERFLOW);
+    BAD_DESC(bad.softcap = -1, FOVEA_ERR_VALUE);
+    BAD_DESC(bad.softcap = INFINITY, FOVEA_ERR_VALUE);
+    BAD_DESC(bad.softcap = NAN, FOVEA_ERR_VALUE);
+    BAD_DESC(bad.dropout = 1, FOVEA_ERR_VALUE);
+    BAD_DESC(bad.dropout = -0.1f, FOVEA_ERR_VALUE);
+    BAD_DESC(bad.dropout = NAN, FOVEA_ERR_VALUE);
     BAD_DESC(bad.bias = 3, FOVEA_ERR_ENUM);
     BAD_DESC(bad.k_layout = (enum fovea_k_layout)2, FOVEA_ERR_ENUM);
     BAD_DESC(bad.k_layout = (enum fovea_k_layout)(-1), FOVEA_ERR_ENUM);
@@ -194,6 +209,7 @@ static void test_attention_errors(void)
 {
     static const uint32_t lens[B] = {LK, 1};
     static const uint8_t mask[LK] = {1, 1, 1};
+    static const uint32_t segments[B * LK] = {1};
     const struct fovea_attention_desc good = attention_desc();
     float *const out = test_floats(B * LQ * H * DV, TEST_HIGH);
     struct fovea_attention_args wrong;
@@ -206,7 +222,10 @@ static void test_attention_errors(void)
                                               .kv_len = LK,
                                               .kv_lens = lens,
                                               .mask = mask,
-                                              .bias = some(LK)};
+                                              .bias = some(LK),
+                                              .blocks = mask,
+                                              .q_segments = segments,
+                                              .kv_segments = segments};
     const struct refuse r = refuse_begin(&test_attention, engine, &good, &args, out, B * LQ * H * DV);
     refuse_common(&r);
     test_attention_descs(&r, good);
@@ -217,6 +236,12 @@ static void test_attention_errors(void)
     BAD_ARGS(wrong.kv_lens = NULL, FOVEA_ERR_NULL);
     BAD_ARGS(wrong.mask = NULL, FOVEA_ERR_NULL);
     BAD_ARGS(wrong.bias = NULL, FOVEA_ERR_NULL);
+    BAD_ARGS(wrong.q_segments = NULL, FOVEA_ERR_NULL);
+    BAD_ARGS(wrong.kv_segments = NULL, FOVEA_ERR_NULL);
+    BAD_ARGS(wrong.blocks = NULL, FOVEA_ERR_NULL);
+    static const uint32_t dead[] = {0, H}, twice[] = {1, 1};
+    BAD_ARGS((wrong.live_heads = dead, wrong.live_count = 2), FOVEA_ERR_SHAPE);
+    BAD_ARGS((wrong.live_heads = twice, wrong.live_count = 2), FOVEA_ERR_VALUE);
     BAD_ARGS(wrong.batch = B + 1, FOVEA_ERR_SHAPE);
     BAD_ARGS(wrong.q_len = LQ + 1, FOVEA_ERR_SHAPE);
     BAD_ARGS(wrong.kv_len = LK + 1, FOVEA_ERR_SHAPE);
