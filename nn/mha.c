@@ -31,11 +31,13 @@ static struct fovea_gemm_args linear(const struct fovea_linear *weights, const f
 static void batch_strides(const struct mha_plan *plan, const struct fovea_mha_args *args, size_t *strides)
 {
     const struct fovea_mha_desc *const desc = &plan->desc;
-    const int cached = desc->keys != FOVEA_MHA_PROJECT;
-    const size_t capacity = cached ? args->cache->capacity : args->kv_len;
+    struct fovea_strides k = {desc->heads * args->kv_len * desc->qk_dim, 0, 0};
+    struct fovea_strides v = {desc->heads * args->kv_len * desc->v_dim, 0, 0};
+    if (desc->keys != FOVEA_MHA_PROJECT)
+        fovea_kv_cache_strides(args->cache, &k, &v);
     strides[0] = desc->heads * args->q_len * desc->qk_dim;
-    strides[1] = desc->heads * (cached ? fovea_round_up(capacity, 16) : capacity) * desc->qk_dim;
-    strides[2] = desc->heads * capacity * desc->v_dim;
+    strides[1] = k.batch;
+    strides[2] = v.batch;
     strides[3] = desc->heads * args->q_len * desc->v_dim;
 }
 

@@ -120,11 +120,16 @@ static enum fovea_status plan_attention(const struct fovea_engine *engine, struc
     if (desc->keys == FOVEA_MHA_PROJECT) {
         attention.k = projected(desc, desc->kv_len, desc->qk_dim);
         attention.v = projected(desc, desc->kv_len, desc->v_dim);
-    } else { // a struct fovea_kv_cache of capacity kv_len
-        const size_t k_head = fovea_round_up(desc->kv_len, 16) * desc->qk_dim, v_head = desc->kv_len * desc->v_dim;
+    } else {
+        const struct fovea_kv_cache cache = {.struct_size = sizeof cache,
+                                             .batch = desc->batch,
+                                             .kv_heads = desc->heads,
+                                             .capacity = desc->kv_len,
+                                             .qk_dim = desc->qk_dim,
+                                             .v_dim = desc->v_dim};
         attention.k_layout = FOVEA_K_PANELS;
-        attention.k = (struct fovea_strides){desc->heads * k_head, k_head, 0};
-        attention.v = (struct fovea_strides){desc->heads * v_head, v_head, desc->v_dim};
+        FOVEA_REQUIRE(fovea_kv_cache_strides(&cache, &attention.k, &attention.v) == FOVEA_OK, FOVEA_ERR_OVERFLOW, why,
+                      "mha: a cache of %zu keys does not fit in memory", desc->kv_len);
     }
     attention.kv_len_kind = desc->kv_len_kind;
     attention.mask = desc->mask;

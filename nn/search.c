@@ -133,13 +133,13 @@ static void advance(struct fovea_transformer *model, size_t b, uint32_t beam, si
 static void copy_sequence(const struct fovea_kv_cache *source, size_t from, const struct fovea_kv_cache *target,
                           size_t to, size_t len)
 {
-    const size_t k_head = fovea_round_up(source->capacity, 16) * source->qk_dim;
-    const size_t v_head = source->capacity * source->v_dim;
+    struct fovea_strides k, v; // of both: their sizes are alike
+    fovea_kv_cache_strides(source, &k, &v);
     for (size_t h = 0; h < source->kv_heads; h++) {
-        const size_t a = from * source->kv_heads + h, b = to * source->kv_heads + h;
-        memcpy(target->k + b * k_head, source->k + a * k_head,
+        memcpy(target->k + to * k.batch + h * k.head, source->k + from * k.batch + h * k.head,
                fovea_round_up(len, 16) * source->qk_dim * sizeof(float));
-        memcpy(target->v + b * v_head, source->v + a * v_head, len * source->v_dim * sizeof(float));
+        memcpy(target->v + to * v.batch + h * v.head, source->v + from * v.batch + h * v.head,
+               len * source->v_dim * sizeof(float));
     }
 }
 

@@ -3,18 +3,23 @@
 #include "ops/attention.h"
 #include <string.h>
 
-// The batch entry, head and tile or block of a task that has no splits.
-struct place {
-    size_t batch, head, tile;
-};
-
-static struct place place_of(const struct fovea_attention_grid *grid, size_t task)
+struct fovea_attention_tile fovea_attention_place(const struct fovea_attention_layout *plan,
+                                                  const struct fovea_attention_args *args,
+                                                  const struct fovea_attention_grid *grid, size_t task)
 {
-    return (struct place){task / grid->tiles / grid->heads, task / grid->tiles % grid->heads, task % grid->tiles};
+    const size_t batch = grid->first + task / grid->tiles / grid->heads, head = task / grid->tiles % grid->heads;
+    const size_t tile = task % grid->tiles;
+    if (!grid->prefill) {
+        const size_t row = tile * grid->most;
+        return fovea_attention_tile(plan, args, batch, head, row, fovea_min(grid->most, grid->rows - row));
+    }
+    const size_t query = (grid->tiles - 1 - tile) * grid->most; // last tile first: under causal it has most keys
+    return fovea_attention_tile(plan, args, batch, head / plan->group, head % plan->group * args->q_len + query,
+                                fovea_min(grid->most, args->q_len - query));
 }
 
-// The state in `memory`: m, l, then O, as the kernels of this way want it. rows_most is a multiple of 16.
-static struct fovea_attention_state state_in(float *memory, bool prefill, size_t rows, size_t rows_most, size_t v_dim)
+struct fovea_attention_state fovea_attention_state_in(float *memory, bool prefill, size_t rows, size_t rows_most,
+                                                      size_t v_dim)
 {
     return (struct fovea_attention_state){
         .rows = rows,
@@ -27,11 +32,37 @@ static struct fovea_attention_state state_in(float *memory, bool prefill, size_t
     };
 }
 
+size_t fovea_attention_state_floats(bool prefill, size_t rows, size_t rows_most, size_t v_dim)
+{
+    return 2 * rows_most + (prefill ? rows_most * v_dim : rows * fovea_round_up(v_dim, FOVEA_PANEL));
+}
+
+void fovea_attention_queries(const struct fovea_attention_tile *tile, bool prefill, float *q)
+{
+    const struct fovea_attention_desc *const d = &tile->plan->desc;
+    if (prefill) {
+        tile->plan->kernels->pack_bt.run(d->qk_dim, tile->rows,
+                                         tile->args->q + fovea_attention_offset(tile, tile->q, 0),
+                                         (ptrdiff_t)tile->q.row, q, (ptrdiff_t)(FOVEA_PANEL * d->qk_dim));
+        for (size_t i = 0; i < fovea_round_up(tile->rows, FOVEA_PANEL) * d->qk_dim; i++) {
+            q[i] *= d->scale;
+        }
+        return;
+    }
+    for (size_t r = 0; r < tile->rows; r++) {
+        const float *const row = tile->args->q + fovea_attention_offset(tile, tile->q, r);
+        for (size_t c = 0; c < d->qk_dim; c++) {
+            q[r * d->qk_dim + c] = row[c] * d->scale;
+        }
+    }
+}
+
 // Ends the softmax in state->o, and writes the LSE where it is asked for.
 static void finish(const struct fovea_attention_tile *tile, const struct fovea_attention_state *state)
 {
     const struct fovea_attention_args *const args = tile->args;
-    const size_t head = tile->batch * tile->plan->desc.heads + tile->kv_head * tile->plan->group;
+    const size_t batch = args->q_starts != NULL ? 0 : tile->batch; // a ragged entry's lse begins with itself
+    const size_t head = batch * tile->plan->desc.heads + tile->kv_head * tile->plan->group;
     tile->plan->kernels->attention_finish.run(state, args->sinks != NULL ? tile->sink : NULL,
                                               args->lse != NULL ? args->lse + head * args->q_len + tile->first : NULL);
 }
@@ -41,24 +72,18 @@ static void prefill(const struct fovea_attention_layout *plan, const struct fove
 {
     const struct fovea_kernels *const kernels = plan->kernels;
     const struct fovea_attention_desc *const d = &plan->desc;
-    const struct place at = place_of(grid, task);
-    const size_t query = (grid->tiles - 1 - at.tile) * grid->most; // last tile first: under causal it has most keys
-    const size_t rows = fovea_min(grid->most, args->q_len - query);
-    const struct fovea_attention_tile tile = fovea_attention_tile(plan, args, at.batch, at.head / plan->group,
-                                                                  at.head % plan->group * args->q_len + query, rows);
+    const struct fovea_attention_tile tile = fovea_attention_place(plan, args, grid, task);
+    const size_t rows = tile.rows;
 
     float *const q = scratch + plan->kernel_floats, *const states = q + plan->q_floats;
-    kernels->pack_bt.run(d->qk_dim, rows, args->q + fovea_attention_offset(&tile, tile.q, 0), (ptrdiff_t)tile.q.row, q,
-                         (ptrdiff_t)(FOVEA_PANEL * d->qk_dim));
-    for (size_t i = 0; i < fovea_round_up(rows, FOVEA_PANEL) * d->qk_dim; i++) {
-        q[i] *= d->scale;
-    }
-    const struct fovea_attention_state total = state_in(states, true, rows, grid->most, d->v_dim);
-    const struct fovea_attention_state next = state_in(states + plan->tile_floats, true, rows, grid->most, d->v_dim);
+    fovea_attention_queries(&tile, true, q);
+    const struct fovea_attention_state total = fovea_attention_state_in(states, true, rows, grid->most, d->v_dim);
+    const struct fovea_attention_state next =
+        fovea_attention_state_in(states + plan->tile_floats, true, rows, grid->most, d->v_dim);
     bool any = false;
     for (size_t split = tile.begin_least / FOVEA_SPLIT; split * FOVEA_SPLIT < tile.end_most; split++) {
         const struct fovea_attention_state *const into = any ? &next : &total;
-        const bool some = fovea_attention_split(&tile, &kernels->attention_prefill, q, split, into, scratch);
+        const bool some = fovea_attention_split(&tile, &kernels->attention_prefill, q, split, true, into, scratch);
         if (some && any) {
             kernels->attention_merge.run(&total, &next);
         }
@@ -70,15 +95,6 @@ static void prefill(const struct fovea_attention_layout *plan, const struct fove
     finish(&tile, &total);
     kernels->transpose.run(d->v_dim, rows, total.o, total.o_col, args->out + fovea_attention_offset(&tile, tile.out, 0),
                            (ptrdiff_t)tile.out.row);
-}
-
-static struct fovea_attention_tile block_of(const struct fovea_attention_layout *plan,
-                                            const struct fovea_attention_args *args,
-                                            const struct fovea_attention_grid *grid, size_t task)
-{
-    const struct place at = place_of(grid, task);
-    const size_t row = at.tile * grid->most;
-    return fovea_attention_tile(plan, args, at.batch, at.head, row, fovea_min(grid->most, grid->rows - row));
 }
 
 // The first split that a block may see keys of; that of a block which sees none holds its empty state.
@@ -99,20 +115,15 @@ static void decode(const struct fovea_attention_layout *plan, const struct fovea
 {
     const struct fovea_attention_desc *const d = &plan->desc;
     const size_t split = task % grid->splits;
-    const struct fovea_attention_tile tile = block_of(plan, args, grid, task / grid->splits);
+    const struct fovea_attention_tile tile = fovea_attention_place(plan, args, grid, task / grid->splits);
     if (!in_reach(&tile, split)) {
         return; // join() does not look there
     }
     float *const q = scratch + plan->kernel_floats;
-    for (size_t r = 0; r < tile.rows; r++) {
-        const float *const row = args->q + fovea_attention_offset(&tile, tile.q, r);
-        for (size_t c = 0; c < d->qk_dim; c++) {
-            q[r * d->qk_dim + c] = row[c] * d->scale;
-        }
-    }
+    fovea_attention_queries(&tile, false, q);
     const struct fovea_attention_state state =
-        state_in(shared + task * plan->block_floats, false, tile.rows, grid->most, d->v_dim);
-    if (!fovea_attention_split(&tile, &plan->kernels->attention_decode, q, split, &state, scratch)) {
+        fovea_attention_state_in(shared + task * plan->block_floats, false, tile.rows, grid->most, d->v_dim);
+    if (!fovea_attention_split(&tile, &plan->kernels->attention_decode, q, split, true, &state, scratch)) {
         fovea_attention_clear(&state);
     }
 }
@@ -122,13 +133,13 @@ static void join(const struct fovea_attention_layout *plan, const struct fovea_a
                  const struct fovea_attention_grid *grid, float *shared, uint32_t task)
 {
     const struct fovea_attention_desc *const d = &plan->desc;
-    const struct fovea_attention_tile tile = block_of(plan, args, grid, task);
+    const struct fovea_attention_tile tile = fovea_attention_place(plan, args, grid, task);
     const size_t first = first_split(&tile);
     float *const states = shared + (task * grid->splits + first) * plan->block_floats;
-    const struct fovea_attention_state total = state_in(states, false, tile.rows, grid->most, d->v_dim);
+    const struct fovea_attention_state total = fovea_attention_state_in(states, false, tile.rows, grid->most, d->v_dim);
     for (size_t split = first + 1; in_reach(&tile, split); split++) {
-        const struct fovea_attention_state next =
-            state_in(states + (split - first) * plan->block_floats, false, tile.rows, grid->most, d->v_dim);
+        const struct fovea_attention_state next = fovea_attention_state_in(
+            states + (split - first) * plan->block_floats, false, tile.rows, grid->most, d->v_dim);
         plan->kernels->attention_merge.run(&total, &next);
     }
     finish(&tile, &total);
@@ -138,32 +149,69 @@ static void join(const struct fovea_attention_layout *plan, const struct fovea_a
     }
 }
 
+static size_t tasks_of(const struct fovea_attention_args *args, const struct fovea_attention_grid *grid, uint32_t phase)
+{
+    const size_t tiles = args->batch * grid->heads * grid->tiles;
+    return phase == 0 ? tiles * grid->splits : grid->prefill ? 0 : tiles;
+}
+
 static uint32_t count_tasks(const void *plan, const void *args, uint32_t phase)
 {
-    const struct fovea_attention_layout *const layout = plan;
     const struct fovea_attention_args *const a = args;
-    const struct fovea_attention_grid grid = fovea_attention_grid(layout, a->q_len, a->kv_len);
-    const size_t tiles = a->batch * grid.heads * grid.tiles;
-    return (uint32_t)(phase == 0 ? tiles * grid.splits : grid.prefill ? 0 : tiles);
+    size_t tasks = 0;
+    if (a->q_starts == NULL) {
+        const struct fovea_attention_grid grid = fovea_attention_grid(plan, a->q_len, a->kv_len);
+        return (uint32_t)tasks_of(a, &grid, phase);
+    }
+    for (size_t b = 0; b < a->batch; b++) {
+        size_t strides[4];
+        const struct fovea_attention_args entry = fovea_attention_entry(plan, a, b, strides);
+        const struct fovea_attention_grid grid = fovea_attention_grid(plan, entry.q_len, entry.kv_len);
+        tasks += tasks_of(&entry, &grid, phase);
+    }
+    return (uint32_t)tasks;
+}
+
+static void run_part(const struct fovea_attention_layout *plan, const struct fovea_attention_args *args,
+                     const struct fovea_attention_grid *grid, float *shared, float *scratch, uint32_t phase,
+                     uint32_t task)
+{
+    if (phase == 1) {
+        join(plan, args, grid, shared, task);
+    } else if (grid->prefill) {
+        prefill(plan, args, grid, scratch, task);
+    } else {
+        decode(plan, args, grid, shared, scratch, task);
+    }
 }
 
 static void run_task(const void *plan, const void *args, void *shared, void *scratch, uint32_t phase, uint32_t task)
 {
     const struct fovea_attention_layout *const layout = plan;
     const struct fovea_attention_args *const a = args;
-    const struct fovea_attention_grid grid = fovea_attention_grid(layout, a->q_len, a->kv_len);
-    if (phase == 1) {
-        join(layout, a, &grid, shared, task);
-    } else if (grid.prefill) {
-        prefill(layout, a, &grid, scratch, task);
-    } else {
-        decode(layout, a, &grid, shared, scratch, task);
+    if (a->q_starts == NULL) {
+        const struct fovea_attention_grid grid = fovea_attention_grid(layout, a->q_len, a->kv_len);
+        run_part(layout, a, &grid, shared, scratch, phase, task);
+        return;
+    }
+    for (size_t b = 0, before = 0, tasks; b < a->batch; b++, before += tasks) {
+        size_t strides[4];
+        const struct fovea_attention_args entry = fovea_attention_entry(layout, a, b, strides);
+        struct fovea_attention_grid grid = fovea_attention_grid(layout, entry.q_len, entry.kv_len);
+        tasks = tasks_of(&entry, &grid, phase);
+        if (task < before + tasks) {
+            grid.first = b;
+            run_part(layout, &entry, &grid, (float *)shared + b * layout->entry_floats, scratch, phase,
+                     task - (uint32_t)before);
+            return;
+        }
     }
 }
 
 const struct fovea_operator fovea_attention_operator = {count_tasks, run_task, NULL};
 
-static enum fovea_status check_args(const struct fovea_attention_layout *plan, const struct fovea_attention_args *args)
+enum fovea_status fovea_attention_check(const struct fovea_attention_layout *plan,
+                                        const struct fovea_attention_args *args)
 {
     FOVEA_CHECK(plan != NULL && args != NULL, FOVEA_ERR_NULL);
     const struct fovea_attention_desc *const d = &plan->desc;
@@ -171,7 +219,8 @@ static enum fovea_status check_args(const struct fovea_attention_layout *plan, c
     if (args->batch == 0 || d->heads == 0 || args->q_len == 0) {
         return FOVEA_OK;
     }
-    FOVEA_CHECK(args->q != NULL && args->out != NULL, FOVEA_ERR_NULL);
+    FOVEA_CHECK(args->q != NULL, FOVEA_ERR_NULL);
+    FOVEA_CHECK(args->kv_begin % FOVEA_PANEL == 0, FOVEA_ERR_ALIGN);
     if (args->batch_strides != NULL) {
         const struct fovea_attention_desc call = fovea_attention_call(plan, args);
         FOVEA_TRY(fovea_attention_check_strides(&call, NULL));
@@ -181,10 +230,12 @@ static enum fovea_status check_args(const struct fovea_attention_layout *plan, c
         FOVEA_CHECK(i == 0 || args->live_heads[i] > args->live_heads[i - 1], FOVEA_ERR_VALUE);
     }
     FOVEA_CHECK(args->kv_lens != NULL || d->kv_len_kind == FOVEA_KV_LEN_ALL, FOVEA_ERR_NULL);
+    FOVEA_TRY(fovea_attention_check_ragged(plan, args));
     if (args->kv_len == 0) {
         return FOVEA_OK;
     }
     FOVEA_CHECK(args->k != NULL && args->v != NULL, FOVEA_ERR_NULL);
+    FOVEA_CHECK(args->pages != NULL || d->page_keys == 0, FOVEA_ERR_NULL);
     FOVEA_CHECK((args->mask != NULL || !d->mask) && (args->bias != NULL || !d->bias) &&
                     (args->blocks != NULL || !d->blocks),
                 FOVEA_ERR_NULL);
@@ -192,22 +243,30 @@ static enum fovea_status check_args(const struct fovea_attention_layout *plan, c
     return FOVEA_OK;
 }
 
+static enum fovea_status check_call(const struct fovea_attention_layout *plan, const struct fovea_attention_args *args)
+{
+    FOVEA_TRY(fovea_attention_check(plan, args));
+    const bool empty = args->batch == 0 || plan->desc.heads == 0 || args->q_len == 0;
+    FOVEA_CHECK(empty || args->out != NULL, FOVEA_ERR_NULL);
+    return FOVEA_OK;
+}
+
 enum fovea_status fovea_attention(const void *plan, const struct fovea_attention_args *args, void *shared,
                                   void *scratch, const struct fovea_executor *executor)
 {
-    FOVEA_TRY(check_args(plan, args));
+    FOVEA_TRY(check_call(plan, args));
     return fovea_run(&fovea_attention_operator, plan, args, shared, scratch, executor);
 }
 
 uint32_t fovea_attention_tasks(const void *plan, const struct fovea_attention_args *args, uint32_t phase)
 {
     const struct fovea_attention_layout *const layout = plan;
-    return check_args(plan, args) == FOVEA_OK && phase < layout->work.phases ? count_tasks(plan, args, phase) : 0;
+    return check_call(plan, args) == FOVEA_OK && phase < layout->work.phases ? count_tasks(plan, args, phase) : 0;
 }
 
 enum fovea_status fovea_attention_task(const void *plan, const struct fovea_attention_args *args, void *shared,
                                        void *scratch, uint32_t phase, uint32_t task)
 {
-    FOVEA_TRY(check_args(plan, args));
+    FOVEA_TRY(check_call(plan, args));
     return fovea_run_task(&fovea_attention_operator, plan, args, shared, scratch, phase, task);
 }

@@ -13,12 +13,14 @@ struct fovea_attention_layout {
     const struct fovea_kernels *kernels;
     struct fovea_attention_desc desc; ///< scale is a number
     size_t group;                     ///< query heads that share a key head
-    // A worker's scratch in floats, whole cache lines each: the kernel's, scaled queries, two states of a prefill tile.
-    size_t kernel_floats, q_floats, tile_floats;
+    // A worker's scratch in floats, whole cache lines each: the kernel's, scaled queries, two states of a tile or two
+    // blocks of scores, a chunk gathered from small pages.
+    size_t kernel_floats, q_floats, tile_floats, page_floats;
     float cap_inverse;   ///< 1 / softcap where there is one
     float keep_scale;    ///< 1 / (1 - dropout)
     uint32_t threshold;  ///< dropout: words below drop their weight
     size_t block_floats; ///< one state of a decoding block; shared memory is an array of them
+    size_t entry_floats; ///< shared memory of one entry of a ragged batch
 };
 
 /// How a call is cut. Prefill: a task is a tile of queries of one head, over all keys. Decode: the rows of a key head
@@ -32,9 +34,21 @@ struct fovea_attention_grid {
     size_t most;   ///< rows of a tile or block, at most
     size_t tiles;  ///< tiles or blocks of each
     size_t splits; ///< decode: at least 1, for rows without keys are written too; prefill: 1
+    size_t first;  ///< the batch entry of task 0: not 0 for an entry of a ragged batch
 };
 struct fovea_attention_grid fovea_attention_grid(const struct fovea_attention_layout *plan, size_t q_len,
                                                  size_t kv_len);
+
+/// Entry b of a ragged batch as a call of its own, in which b is still its number. batch_strides: room for four.
+struct fovea_attention_args fovea_attention_entry(const struct fovea_attention_layout *plan,
+                                                  const struct fovea_attention_args *args, size_t b,
+                                                  size_t *batch_strides);
+/// Whether q_starts and kv_starts fit the plan and the call. Errors: NULL, SHAPE, UNSUPPORTED, OVERFLOW.
+enum fovea_status fovea_attention_check_ragged(const struct fovea_attention_layout *plan,
+                                               const struct fovea_attention_args *args);
+/// Checks the plan and what a call reads: all but out.
+enum fovea_status fovea_attention_check(const struct fovea_attention_layout *plan,
+                                        const struct fovea_attention_args *args);
 
 /// What runs once the plan and args are validated.
 extern const struct fovea_operator fovea_attention_operator;
@@ -42,6 +56,9 @@ extern const struct fovea_operator fovea_attention_operator;
 /// Whether q, k, v and out of these sizes and strides fit in memory, and no rows of out overlap.
 /// Errors: OVERFLOW, STRIDE.
 enum fovea_status fovea_attention_check_strides(const struct fovea_attention_desc *desc, const struct fovea_why *why);
+
+/// The same of out alone.
+enum fovea_status fovea_attention_check_out(const struct fovea_attention_desc *desc, const struct fovea_why *why);
 
 /// The plan's descriptor with the sizes and batch strides of a call.
 struct fovea_attention_desc fovea_attention_call(const struct fovea_attention_layout *plan,
@@ -73,6 +90,24 @@ struct fovea_attention_tile fovea_attention_tile(const struct fovea_attention_la
                                                  const struct fovea_attention_args *args, size_t batch, size_t kv_head,
                                                  size_t first, size_t rows);
 
+/// The tile or block of a task; decoding counts its blocks here, not their splits.
+struct fovea_attention_tile fovea_attention_place(const struct fovea_attention_layout *plan,
+                                                  const struct fovea_attention_args *args,
+                                                  const struct fovea_attention_grid *grid, size_t task);
+
+/// Where the queries, or keys, of a batch entry begin in arrays that have an element for each: (batch, length), or
+/// ragged.
+static inline size_t fovea_attention_first_query(const struct fovea_attention_args *args, size_t batch)
+{
+    return args->q_starts != NULL ? args->q_starts[batch] : batch * args->q_len;
+}
+static inline size_t fovea_attention_first_key(const struct fovea_attention_args *args, size_t batch)
+{
+    return args->kv_starts != NULL ? args->kv_starts[batch] : batch * args->kv_len;
+}
+/// Whether the call computes a query head.
+bool fovea_attention_lives(const struct fovea_attention_args *args, size_t head);
+
 /// Where row r of a tile begins in a tensor with these strides.
 size_t fovea_attention_offset(const struct fovea_attention_tile *tile, struct fovea_strides strides, size_t r);
 
@@ -85,11 +120,38 @@ enum fovea_attention_sight fovea_attention_see(const struct fovea_attention_tile
 /// Fills in what fovea_attention_see needs to know of the tile's segments.
 void fovea_attention_segments(struct fovea_attention_tile *tile);
 
-/// Makes the state of rows that have seen nothing.
+/// The tile's queries, scaled, as the kernels of prefill (panels of 16 queries) or of decoding (rows) take them.
+void fovea_attention_queries(const struct fovea_attention_tile *tile, bool prefill, float *q);
+
+/// The state in `memory`: m, l, then O, as the kernels of this way want it; rows_most is a multiple of 16. It takes
+/// fovea_attention_state_floats elements.
+struct fovea_attention_state fovea_attention_state_in(float *memory, bool prefill, size_t rows, size_t rows_most,
+                                                      size_t v_dim);
+size_t fovea_attention_state_floats(bool prefill, size_t rows, size_t rows_most, size_t v_dim);
+/// Makes it the state of rows that have seen nothing.
 void fovea_attention_clear(const struct fovea_attention_state *state);
-/// state = what the tile sees of one split, chunk by chunk; false, and nothing is written, where it sees nothing. q is
-/// scaled and lies as the kernel asks; scratch is the kernel's.
+
+/// What the kernels are told of one chunk of keys after another.
+struct fovea_attention_view {
+    const struct fovea_attention_tile *tile;
+    struct fovea_attention_chunk chunk;
+    uint64_t visible[FOVEA_CHUNK], keep[FOVEA_CHUNK];
+    const float *bias[FOVEA_TILE_ROWS_MAX];
+};
+/// What all chunks have in common, but for the state. q is scaled and lies as the kernel asks; scratch is the worker's.
+void fovea_attention_view(const struct fovea_attention_tile *tile, const float *q, float *scratch,
+                          struct fovea_attention_view *view);
+/// view->chunk becomes the keys from `key` to the end of its chunk, at most to end > key; only chunk.keys is set and
+/// false returned where no row sees any of them.
+bool fovea_attention_look(struct fovea_attention_view *view, size_t key, size_t end);
+/// Makes k and v of view->chunk those of its keys from `key` on, which lie in pages.
+void fovea_attention_page(struct fovea_attention_view *view, size_t key);
+
+/// Adds to the state what the tile sees of one split, chunk by chunk; `fresh`: the state is made, and not added to.
+/// False, and nothing is written, where it sees nothing. q is scaled and lies as the kernel asks; scratch is the
+/// worker's.
 bool fovea_attention_split(const struct fovea_attention_tile *tile, const struct fovea_attention_kernel *kernel,
-                           const float *q, size_t split, const struct fovea_attention_state *state, float *scratch);
+                           const float *q, size_t split, bool fresh, const struct fovea_attention_state *state,
+                           float *scratch);
 
 #endif

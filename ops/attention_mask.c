@@ -34,7 +34,7 @@ static void see_ranges(const struct fovea_attention_tile *tile, size_t key, size
 
 void fovea_attention_segments(struct fovea_attention_tile *tile)
 {
-    const uint32_t *const ids = tile->args->q_segments + tile->batch * tile->args->q_len;
+    const uint32_t *const ids = tile->args->q_segments + fovea_attention_first_query(tile->args, tile->batch);
     for (size_t r = 0; r < tile->rows; r++) {
         const uint32_t id = ids[(tile->first + r) % tile->args->q_len];
         size_t i = 0;
@@ -168,7 +168,8 @@ enum fovea_attention_sight fovea_attention_see(const struct fovea_attention_tile
     }
     const bool in_range = key >= tile->begin_most && key + keys <= tile->end_least;
     bool segments = d->segments;
-    const uint32_t *const ids = segments ? tile->args->kv_segments + tile->batch * tile->args->kv_len + key : NULL;
+    const uint32_t *const ids =
+        segments ? tile->args->kv_segments + fovea_attention_first_key(tile->args, tile->batch) + key : NULL;
     if (segments) {
         const uint32_t span = tile->segment[tile->segments - 1] - tile->segment[0];
         const uint32_t near = count_near(ids, keys, tile->segment[0], span);

@@ -80,6 +80,17 @@ static enum fovea_status check_rows(const char *name, const struct fovea_attenti
     return check_extent(name, axes, 3, dim, why);
 }
 
+// K or V in pages: one page fits in memory; how many there are only the table of a call knows.
+static struct fovea_attention_desc one_page(const struct fovea_attention_desc *d)
+{
+    struct fovea_attention_desc page = *d;
+    if (d->page_keys != 0) {
+        page.batch = fovea_min(d->batch, 1);
+        page.kv_len = d->page_keys;
+    }
+    return page;
+}
+
 static enum fovea_status check_k(const struct fovea_attention_desc *d, const struct fovea_why *why)
 {
     if (d->k_layout == FOVEA_K_ROWS) {
@@ -92,7 +103,7 @@ static enum fovea_status check_k(const struct fovea_attention_desc *d, const str
 }
 
 // No element of out may have two addresses: from the smallest stride to the largest, each must clear what lies within.
-static enum fovea_status check_out(const struct fovea_attention_desc *d, const struct fovea_why *why)
+enum fovea_status fovea_attention_check_out(const struct fovea_attention_desc *d, const struct fovea_why *why)
 {
     struct axis axes[3] = {{d->batch, d->out.batch}, {d->heads, d->out.head}, {d->q_len, d->out.row}};
     FOVEA_TRY(check_extent("out", axes, 3, d->v_dim, why));
@@ -121,9 +132,10 @@ static enum fovea_status check_out(const struct fovea_attention_desc *d, const s
 enum fovea_status fovea_attention_check_strides(const struct fovea_attention_desc *d, const struct fovea_why *why)
 {
     FOVEA_TRY(check_rows("q", d, &d->q, d->heads, d->q_len, d->qk_dim, why));
-    FOVEA_TRY(check_k(d, why));
-    FOVEA_TRY(check_rows("v", d, &d->v, d->kv_heads, d->kv_len, d->v_dim, why));
-    return check_out(d, why);
+    const struct fovea_attention_desc page = one_page(d);
+    FOVEA_TRY(check_k(&page, why));
+    FOVEA_TRY(check_rows("v", &page, &d->v, d->kv_heads, page.kv_len, d->v_dim, why));
+    return fovea_attention_check_out(d, why);
 }
 
 static enum fovea_status check_flag(const char *name, uint32_t flag, const struct fovea_why *why)
@@ -156,6 +168,10 @@ static enum fovea_status check_desc(const struct fovea_attention_desc *d, const 
                   (unsigned)d->k_layout);
     FOVEA_REQUIRE(d->kv_len_kind <= FOVEA_KV_LEN_BATCH_ROW, FOVEA_ERR_ENUM, why, "attention: kv_len_kind is %u",
                   (unsigned)d->kv_len_kind);
+    FOVEA_REQUIRE(d->page_keys == 0 || (d->page_keys % FOVEA_PANEL == 0 && d->page_keys <= UINT32_MAX &&
+                                        (FOVEA_CHUNK % d->page_keys == 0 || d->page_keys % FOVEA_CHUNK == 0)),
+                  FOVEA_ERR_VALUE, why, "attention: pages of %zu keys: neither 16, 32 nor 64, nor a multiple of 128",
+                  d->page_keys);
     FOVEA_REQUIRE(isfinite(d->scale), FOVEA_ERR_VALUE, why, "attention: scale is not finite");
     FOVEA_REQUIRE(isfinite(d->softcap) && d->softcap >= 0, FOVEA_ERR_VALUE, why, "attention: softcap is %g",
                   (double)d->softcap);
@@ -196,12 +212,19 @@ static enum fovea_status count(struct fovea_attention_layout *plan, size_t q_len
                   FOVEA_ERR_OVERFLOW, why, "attention: more tasks than 32 bits count");
     if (!grid.prefill) {
         const size_t block_rows = fovea_min(grid.rows, grid.most);
-        plan->block_floats = 2 * grid.most + block_rows * fovea_round_up(d->v_dim, FOVEA_PANEL);
+        plan->block_floats = fovea_attention_state_floats(false, block_rows, grid.most, d->v_dim);
         FOVEA_REQUIRE(fovea_mul(tasks, plan->block_floats * sizeof(float), &bytes), FOVEA_ERR_OVERFLOW, why,
                       "attention: the states of %zu splits do not fit in memory", grid.splits);
         plan->work.shared_bytes = bytes;
+        plan->entry_floats = d->batch == 0 ? 0 : bytes / sizeof(float) / d->batch;
     }
     return FOVEA_OK;
+}
+
+static size_t largest(size_t a, size_t b, size_t c)
+{
+    const size_t most = a > b ? a : b;
+    return most > c ? most : c;
 }
 
 static enum fovea_status make_plan(const struct fovea_engine *engine, const struct fovea_attention_desc *desc,
@@ -210,14 +233,19 @@ static enum fovea_status make_plan(const struct fovea_engine *engine, const stru
     FOVEA_REQUIRE(engine != NULL && desc != NULL, FOVEA_ERR_NULL, why, "attention: engine or desc is NULL");
     FOVEA_TRY(check_desc(desc, why));
     const struct fovea_kernels *const kernels = fovea_engine_kernels(engine);
-    const size_t tile = kernels->attention_prefill.nr;
+    const size_t tile = kernels->attention_prefill.nr, block = kernels->attention_decode.nr;
+    const size_t state_floats = fovea_attention_state_floats(true, tile, tile, desc->v_dim);
+    const size_t rows_floats = fovea_attention_state_floats(false, block, block, desc->v_dim);
     *plan = (struct fovea_attention_layout){
         .kernels = kernels,
         .desc = *desc,
         .group = desc->kv_heads == 0 ? 0 : desc->heads / desc->kv_heads,
         .kernel_floats = fovea_round_up(fovea_attention_scratch(desc->qk_dim, desc->v_dim), FOVEA_PANEL),
         .q_floats = tile * desc->qk_dim,
-        .tile_floats = tile * (2 + desc->v_dim),
+        .page_floats = desc->page_keys != 0 && desc->page_keys < FOVEA_CHUNK
+                           ? (size_t)FOVEA_CHUNK * (desc->qk_dim + desc->v_dim)
+                           : 0,
+        .tile_floats = largest(state_floats, rows_floats, FOVEA_CHUNK * block),
     };
     if (desc->scale == FOVEA_SCALE_DEFAULT) {
         plan->desc.scale = 1.0f / sqrtf((float)desc->qk_dim);
@@ -226,7 +254,8 @@ static enum fovea_status make_plan(const struct fovea_engine *engine, const stru
     plan->keep_scale = 1.0f / (1.0f - desc->dropout);
     plan->threshold = (uint32_t)((double)desc->dropout * 0x1p32);
     plan->work.phases = 2;
-    plan->work.scratch_bytes = (plan->kernel_floats + plan->q_floats + 2 * plan->tile_floats) * sizeof(float);
+    plan->work.scratch_bytes =
+        (plan->kernel_floats + plan->q_floats + 2 * plan->tile_floats + plan->page_floats) * sizeof(float);
     FOVEA_TRY(count(plan, fovea_min(desc->q_len, PREFILL_QUERIES - 1), why));
     return desc->q_len < PREFILL_QUERIES ? FOVEA_OK : count(plan, desc->q_len, why);
 }
@@ -257,11 +286,11 @@ enum fovea_status fovea_explain_attention(const struct fovea_engine *engine, con
     const struct fovea_attention_kernel *const kernel =
         grid.prefill ? &plan.kernels->attention_prefill : &plan.kernels->attention_decode;
     fovea_say(&why,
-              "attention: batch %zu, heads %zu/%zu, %zux%zu, dims %zu and %zu, f32%s%s%s, k in %s, kernel %s, "
+              "attention: batch %zu, heads %zu/%zu, %zux%zu, dims %zu and %zu, f32%s%s%s, k in %s%s, kernel %s, "
               "%zu tasks of %zu rows, shared %zu B, scratch %zu B",
               desc->batch, desc->heads, desc->kv_heads, desc->q_len, desc->kv_len, desc->qk_dim, desc->v_dim,
               desc->causal ? ", causal" : "", desc->mask ? ", mask" : "", desc->bias ? ", bias" : "",
-              desc->k_layout == FOVEA_K_PANELS ? "panels" : "rows", kernel->name,
+              desc->k_layout == FOVEA_K_PANELS ? "panels" : "rows", desc->page_keys ? " of pages" : "", kernel->name,
               desc->batch * grid.heads * grid.tiles * grid.splits, fovea_min(grid.rows, grid.most),
               plan.work.shared_bytes, plan.work.scratch_bytes);
     return FOVEA_OK;

@@ -43,10 +43,11 @@ static void see_range(struct fovea_attention_tile *tile, size_t r, size_t i)
     const struct fovea_attention_desc *const d = &tile->plan->desc;
     const struct fovea_attention_args *const args = tile->args;
     const int64_t position = (int64_t)i + offset_of(args, tile->batch);
-    size_t begin = 0, end = args->kv_len;
+    size_t begin = args->kv_begin, end = args->kv_len;
     // In a layer's call without lengths kv_lens is NULL: all keys count. fovea_attention itself refuses that.
     if (d->kv_len_kind != FOVEA_KV_LEN_ALL && args->kv_lens != NULL) {
-        const size_t at = d->kv_len_kind == FOVEA_KV_LEN_BATCH ? tile->batch : tile->batch * args->q_len + i;
+        const size_t at =
+            d->kv_len_kind == FOVEA_KV_LEN_BATCH ? tile->batch : fovea_attention_first_query(args, tile->batch) + i;
         end = fovea_min(end, args->kv_lens[at]);
     }
     const size_t right = d->causal ? 0 : d->window_right, far = (size_t)UINT32_MAX * 4; // beyond all positions
@@ -54,7 +55,7 @@ static void see_range(struct fovea_attention_tile *tile, size_t r, size_t i)
         const int64_t last = position + (int64_t)right;
         end = last < 0 ? 0 : fovea_min(end, (size_t)last + 1);
     }
-    if (d->window_left < far && position > (int64_t)d->window_left) {
+    if (d->window_left < far && position - (int64_t)d->window_left > (int64_t)begin) {
         begin = (size_t)(position - (int64_t)d->window_left);
     }
     const bool sees = begin < end;
@@ -62,8 +63,8 @@ static void see_range(struct fovea_attention_tile *tile, size_t r, size_t i)
     tile->end[r] = sees ? end : 0;
 }
 
-// Whether the call computes a query head. The list is short and ascending.
-static bool lives(const struct fovea_attention_args *args, size_t head)
+// The list is short and ascending.
+bool fovea_attention_lives(const struct fovea_attention_args *args, size_t head)
 {
     for (size_t i = 0; args->live_heads != NULL && i < args->live_count; i++) {
         if (args->live_heads[i] == head) {
@@ -83,7 +84,7 @@ static void place_terms(struct fovea_attention_tile *tile, size_t r, size_t head
     tile->position[r] = (float)position;
     tile->fall[r] = args->slopes != NULL ? -args->slopes[head] : 0;
     tile->sink[r] = args->sinks != NULL ? args->sinks[head] : -INFINITY;
-    if (!lives(args, head)) {
+    if (!fovea_attention_lives(args, head)) {
         tile->begin[r] = tile->end[r] = 0;
         tile->sink[r] = -INFINITY;
     }
@@ -160,58 +161,80 @@ static void draw_kept(const struct fovea_attention_tile *tile, size_t key, size_
     tile->plan->kernels->attention_keep.run(&weights, keep);
 }
 
-bool fovea_attention_split(const struct fovea_attention_tile *tile, const struct fovea_attention_kernel *kernel,
-                           const float *q, size_t split, const struct fovea_attention_state *state, float *scratch)
+void fovea_attention_view(const struct fovea_attention_tile *tile, const float *q, float *scratch,
+                          struct fovea_attention_view *view)
 {
     const struct fovea_attention_desc *const d = &tile->plan->desc;
-    const struct fovea_attention_args *const args = tile->args;
-    const bool panels = d->k_layout == FOVEA_K_PANELS;
-    const size_t k_row = panels ? d->qk_dim : d->k.row; // in whole panels a key takes qk_dim elements
-    const size_t k_head = tile->batch * tile->k.batch + tile->kv_head * tile->k.head;
-    const size_t v_head = tile->batch * tile->v.batch + tile->kv_head * tile->v.head;
-    uint64_t visible[FOVEA_CHUNK], keep[FOVEA_CHUNK];
-    const float *bias[FOVEA_TILE_ROWS_MAX];
-    struct fovea_attention_chunk chunk = {
+    view->tile = tile;
+    view->chunk = (struct fovea_attention_chunk){
         .qk_dim = d->qk_dim,
         .q = q,
         .q_row = (ptrdiff_t)d->qk_dim,
-        .k_row = panels ? 0 : (ptrdiff_t)d->k.row,
+        .k_row = d->k_layout == FOVEA_K_PANELS ? 0 : (ptrdiff_t)d->k.row,
         .v_row = (ptrdiff_t)d->v.row,
         .softcap = d->softcap,
         .cap_inverse = tile->plan->cap_inverse,
-        .falls = args->slopes != NULL ? tile->fall : NULL,
+        .falls = tile->args->slopes != NULL ? tile->fall : NULL,
         .positions = tile->position,
-        .keep = tile->plan->threshold != 0 && !args->eval ? keep : NULL,
+        .keep = tile->plan->threshold != 0 && !tile->args->eval ? view->keep : NULL,
         .keep_scale = tile->plan->keep_scale,
-        .bias = d->bias ? bias : NULL,
+        .bias = d->bias ? view->bias : NULL,
         .bias_key = (ptrdiff_t)d->bias_key,
-        .state = *state,
         .scratch = scratch,
     };
+}
+
+bool fovea_attention_look(struct fovea_attention_view *view, size_t key, size_t end)
+{
+    const struct fovea_attention_tile *const tile = view->tile;
+    const struct fovea_attention_desc *const d = &tile->plan->desc;
+    const struct fovea_attention_args *const args = tile->args;
+    struct fovea_attention_chunk *const chunk = &view->chunk;
+    chunk->keys = fovea_min(FOVEA_CHUNK - key % FOVEA_CHUNK, end - key);
+    const enum fovea_attention_sight sight = fovea_attention_see(tile, key, chunk->keys, view->visible);
+    if (sight == FOVEA_SEE_NOTHING) {
+        return false;
+    }
+    chunk->visible = sight == FOVEA_SEE_ALL ? NULL : view->visible;
+    chunk->key = (float)key;
+    if (d->page_keys != 0) {
+        fovea_attention_page(view, key);
+    } else {
+        const size_t k_row = chunk->k_row == 0 ? d->qk_dim : d->k.row; // in whole panels a key takes qk_dim elements
+        const size_t at = key - args->kv_begin;
+        chunk->k = args->k + tile->batch * tile->k.batch + tile->kv_head * tile->k.head + at * k_row;
+        chunk->v = args->v + tile->batch * tile->v.batch + tile->kv_head * tile->v.head + at * d->v.row;
+    }
+    for (size_t r = 0; d->bias && r < tile->rows; r++) {
+        view->bias[r] = args->bias + tile->bias[r] + key * d->bias_key;
+    }
+    if (chunk->keep != NULL) {
+        draw_kept(tile, key, chunk->keys, view->keep);
+    }
+    return true;
+}
+
+bool fovea_attention_split(const struct fovea_attention_tile *tile, const struct fovea_attention_kernel *kernel,
+                           const float *q, size_t split, bool fresh, const struct fovea_attention_state *state,
+                           float *scratch)
+{
+    struct fovea_attention_view view;
+    fovea_attention_view(tile, q, scratch, &view);
+    view.chunk.state = *state;
     bool any = false;
-    const size_t begin = tile->begin_least - tile->begin_least % FOVEA_CHUNK;
+    size_t key = tile->begin_least - tile->begin_least % FOVEA_CHUNK;
+    key = key > split * FOVEA_SPLIT ? key : split * FOVEA_SPLIT;
+    key = key > tile->args->kv_begin ? key : tile->args->kv_begin;
     const size_t end = fovea_min(tile->end_most, (split + 1) * FOVEA_SPLIT);
-    for (size_t key = begin > split * FOVEA_SPLIT ? begin : split * FOVEA_SPLIT; key < end; key += FOVEA_CHUNK) {
-        chunk.keys = fovea_min(FOVEA_CHUNK, end - key);
-        const enum fovea_attention_sight sight = fovea_attention_see(tile, key, chunk.keys, visible);
-        if (sight == FOVEA_SEE_NOTHING) {
+    for (; key < end; key += view.chunk.keys) {
+        if (!fovea_attention_look(&view, key, end)) {
             continue;
         }
-        if (!any) {
+        if (fresh && !any) {
             fovea_attention_clear(state);
-            any = true;
         }
-        chunk.visible = sight == FOVEA_SEE_ALL ? NULL : visible;
-        chunk.k = args->k + k_head + key * k_row;
-        chunk.v = args->v + v_head + key * d->v.row;
-        chunk.key = (float)key;
-        for (size_t r = 0; d->bias && r < tile->rows; r++) {
-            bias[r] = args->bias + tile->bias[r] + key * d->bias_key;
-        }
-        if (chunk.keep != NULL) {
-            draw_kept(tile, key, chunk.keys, keep);
-        }
-        kernel->run(&chunk);
+        any = true;
+        kernel->run(&view.chunk);
     }
     return any;
 }

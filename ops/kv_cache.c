@@ -1,24 +1,102 @@
 // SPDX-License-Identifier: Apache-2.0
-// ops/kv_cache.c - a cache of keys in panels of 16 and values in rows.
-#include "fovea/attention.h"
+// ops/kv_cache.c - caches of keys in panels of 16 and values in rows: a block for each sequence, or pages.
+//
+// Both are arrays of units (sequences, pages) of a capacity in keys, each with its heads; a unit is appended to by one
+// function.
+#include "fovea/kv_cache.h"
 #include "kernels/kernel.h"
 #include "ops/check.h"
 #include <string.h>
 
-enum fovea_status fovea_kv_cache_size(const struct fovea_kv_cache *cache, size_t *k_elements, size_t *v_elements)
+// Units of `keys` keys.
+struct units {
+    size_t count, heads, keys;
+    size_t qk_dim, v_dim;
+    float *k, *v;
+};
+
+static struct units units_of_cache(const struct fovea_kv_cache *c)
 {
-    FOVEA_CHECK(cache != NULL && k_elements != NULL && v_elements != NULL, FOVEA_ERR_NULL);
+    return (struct units){c->batch, c->kv_heads, c->capacity, c->qk_dim, c->v_dim, c->k, c->v};
+}
+
+static struct units units_of_pages(const struct fovea_kv_pages *p)
+{
+    return (struct units){p->pages, p->kv_heads, p->page_keys, p->qk_dim, p->v_dim, p->k, p->v};
+}
+
+static enum fovea_status check_cache(const struct fovea_kv_cache *cache)
+{
+    FOVEA_CHECK(cache != NULL, FOVEA_ERR_NULL);
     FOVEA_CHECK(cache->struct_size == sizeof *cache, FOVEA_ERR_STRUCT);
+    return FOVEA_OK;
+}
+
+static enum fovea_status check_pages(const struct fovea_kv_pages *pool)
+{
+    FOVEA_CHECK(pool != NULL, FOVEA_ERR_NULL);
+    FOVEA_CHECK(pool->struct_size == sizeof *pool, FOVEA_ERR_STRUCT);
+    const uint32_t n = pool->page_keys;
+    FOVEA_CHECK(n == 16 || n == 32 || n == 64 || n == 128 || n == 256, FOVEA_ERR_VALUE);
+    FOVEA_CHECK(pool->pages <= UINT32_MAX, FOVEA_ERR_OVERFLOW);
+    return FOVEA_OK;
+}
+
+static enum fovea_status units_size(const struct units *u, size_t *k_elements, size_t *v_elements)
+{
     size_t heads = 0, keys = 0, k = 0, v = 0, bytes = 0;
-    FOVEA_CHECK(fovea_mul(cache->batch, cache->kv_heads, &heads), FOVEA_ERR_OVERFLOW);
-    FOVEA_CHECK(fovea_add(cache->capacity, FOVEA_PANEL - 1, &keys), FOVEA_ERR_OVERFLOW);
+    FOVEA_CHECK(fovea_mul(u->count, u->heads, &heads), FOVEA_ERR_OVERFLOW);
+    FOVEA_CHECK(fovea_add(u->keys, FOVEA_PANEL - 1, &keys), FOVEA_ERR_OVERFLOW);
     keys -= keys % FOVEA_PANEL;
-    FOVEA_CHECK(fovea_mul(heads, keys, &k) && fovea_mul(k, cache->qk_dim, &k), FOVEA_ERR_OVERFLOW);
-    FOVEA_CHECK(fovea_mul(heads, cache->capacity, &v) && fovea_mul(v, cache->v_dim, &v), FOVEA_ERR_OVERFLOW);
+    FOVEA_CHECK(fovea_mul(heads, keys, &k) && fovea_mul(k, u->qk_dim, &k), FOVEA_ERR_OVERFLOW);
+    FOVEA_CHECK(fovea_mul(heads, u->keys, &v) && fovea_mul(v, u->v_dim, &v), FOVEA_ERR_OVERFLOW);
     FOVEA_CHECK(fovea_mul(k, sizeof(float), &bytes) && fovea_mul(v, sizeof(float), &bytes), FOVEA_ERR_OVERFLOW);
     *k_elements = k;
     *v_elements = v;
     return FOVEA_OK;
+}
+
+static enum fovea_status units_strides(const struct units *u, struct fovea_strides *k, struct fovea_strides *v)
+{
+    size_t k_elements = 0, v_elements = 0;
+    FOVEA_TRY(units_size(u, &k_elements, &v_elements));
+    FOVEA_CHECK(k != NULL && v != NULL, FOVEA_ERR_NULL);
+    const size_t k_head = fovea_round_up(u->keys, FOVEA_PANEL) * u->qk_dim, v_head = u->keys * u->v_dim;
+    *k = (struct fovea_strides){u->heads * k_head, k_head, 0};
+    *v = (struct fovea_strides){u->heads * v_head, v_head, u->v_dim};
+    return FOVEA_OK;
+}
+
+enum fovea_status fovea_kv_cache_size(const struct fovea_kv_cache *cache, size_t *k_elements, size_t *v_elements)
+{
+    FOVEA_CHECK(k_elements != NULL && v_elements != NULL, FOVEA_ERR_NULL);
+    FOVEA_TRY(check_cache(cache));
+    const struct units u = units_of_cache(cache);
+    return units_size(&u, k_elements, v_elements);
+}
+
+enum fovea_status fovea_kv_cache_strides(const struct fovea_kv_cache *cache, struct fovea_strides *k,
+                                         struct fovea_strides *v)
+{
+    FOVEA_TRY(check_cache(cache));
+    const struct units u = units_of_cache(cache);
+    return units_strides(&u, k, v);
+}
+
+enum fovea_status fovea_kv_pages_size(const struct fovea_kv_pages *pool, size_t *k_elements, size_t *v_elements)
+{
+    FOVEA_CHECK(k_elements != NULL && v_elements != NULL, FOVEA_ERR_NULL);
+    FOVEA_TRY(check_pages(pool));
+    const struct units u = units_of_pages(pool);
+    return units_size(&u, k_elements, v_elements);
+}
+
+enum fovea_status fovea_kv_pages_strides(const struct fovea_kv_pages *pool, struct fovea_strides *k,
+                                         struct fovea_strides *v)
+{
+    FOVEA_TRY(check_pages(pool));
+    const struct units u = units_of_pages(pool);
+    return units_strides(&u, k, v);
 }
 
 // Whether the last element of a (len, heads, dim) view has an address.
@@ -29,34 +107,70 @@ static bool view_fits(size_t len, size_t heads, size_t dim, const struct fovea_s
            fovea_add(rows, last, &last) && fovea_add(last, dim, &last) && fovea_mul(last, sizeof(float), &last);
 }
 
+// What can be said of new keys and values before anything is written.
+static enum fovea_status check_news(const struct units *u, size_t len, const float *k, const struct fovea_strides *ks,
+                                    const float *v, const struct fovea_strides *vs)
+{
+    FOVEA_CHECK(ks->row >= u->qk_dim || len <= 1, FOVEA_ERR_STRIDE);
+    FOVEA_CHECK(vs->row >= u->v_dim || len <= 1, FOVEA_ERR_STRIDE);
+    if (len == 0 || u->heads == 0) {
+        return FOVEA_OK;
+    }
+    FOVEA_CHECK(u->k != NULL && u->v != NULL && k != NULL && v != NULL, FOVEA_ERR_NULL);
+    FOVEA_CHECK(view_fits(len, u->heads, u->qk_dim, ks) && view_fits(len, u->heads, u->v_dim, vs), FOVEA_ERR_OVERFLOW);
+    return FOVEA_OK;
+}
+
+// Keys and values at positions [pos, pos + len) of one unit.
+static void write(const struct units *u, size_t unit, size_t pos, size_t len, const float *k,
+                  const struct fovea_strides *ks, const float *v, const struct fovea_strides *vs)
+{
+    struct fovea_strides to_k = {0, 0, 0}, to_v = {0, 0, 0};
+    units_strides(u, &to_k, &to_v);
+    for (size_t h = 0; h < u->heads; h++) {
+        for (size_t j = 0; j < len; j++) {
+            const float *const key = k + j * ks->row + h * ks->head;
+            const size_t lane = (pos + j) % FOVEA_PANEL;
+            float *const column = u->k + unit * to_k.batch + h * to_k.head + (pos + j - lane) * u->qk_dim + lane;
+            for (size_t c = 0; c < u->qk_dim; c++) {
+                column[c * FOVEA_PANEL] = key[c];
+            }
+            memcpy(u->v + unit * to_v.batch + h * to_v.head + (pos + j) * u->v_dim, v + j * vs->row + h * vs->head,
+                   u->v_dim * sizeof *v);
+        }
+    }
+}
+
 enum fovea_status fovea_kv_append(const struct fovea_kv_cache *cache, size_t b, size_t pos, size_t len, const float *k,
                                   struct fovea_strides k_strides, const float *v, struct fovea_strides v_strides)
 {
     size_t k_elements = 0, v_elements = 0;
     FOVEA_TRY(fovea_kv_cache_size(cache, &k_elements, &v_elements));
     FOVEA_CHECK(b < cache->batch && pos <= cache->capacity && len <= cache->capacity - pos, FOVEA_ERR_SHAPE);
-    FOVEA_CHECK(k_strides.row >= cache->qk_dim || len <= 1, FOVEA_ERR_STRIDE);
-    FOVEA_CHECK(v_strides.row >= cache->v_dim || len <= 1, FOVEA_ERR_STRIDE);
-    if (len == 0 || cache->kv_heads == 0) {
-        return FOVEA_OK;
+    const struct units u = units_of_cache(cache);
+    FOVEA_TRY(check_news(&u, len, k, &k_strides, v, &v_strides));
+    write(&u, b, pos, len, k, &k_strides, v, &v_strides);
+    return FOVEA_OK;
+}
+
+enum fovea_status fovea_kv_pages_append(const struct fovea_kv_pages *pool, const uint32_t *table, size_t pos,
+                                        size_t len, const float *k, struct fovea_strides k_strides, const float *v,
+                                        struct fovea_strides v_strides)
+{
+    size_t k_elements = 0, v_elements = 0;
+    FOVEA_TRY(fovea_kv_pages_size(pool, &k_elements, &v_elements));
+    FOVEA_CHECK(pos <= UINT32_MAX && len <= UINT32_MAX - pos, FOVEA_ERR_SHAPE);
+    const struct units u = units_of_pages(pool);
+    FOVEA_TRY(check_news(&u, len, k, &k_strides, v, &v_strides));
+    FOVEA_CHECK(table != NULL || len == 0, FOVEA_ERR_NULL);
+    for (size_t page = pos / u.keys; page * u.keys < pos + len; page++) {
+        FOVEA_CHECK(len == 0 || table[page] < pool->pages, FOVEA_ERR_SHAPE);
     }
-    FOVEA_CHECK(cache->k != NULL && cache->v != NULL && k != NULL && v != NULL, FOVEA_ERR_NULL);
-    FOVEA_CHECK(view_fits(len, cache->kv_heads, cache->qk_dim, &k_strides) &&
-                    view_fits(len, cache->kv_heads, cache->v_dim, &v_strides),
-                FOVEA_ERR_OVERFLOW);
-    const size_t k_head = k_elements / cache->batch / cache->kv_heads;
-    for (size_t h = 0; h < cache->kv_heads; h++) {
-        const size_t head = b * cache->kv_heads + h;
-        for (size_t j = 0; j < len; j++) {
-            const float *const key = k + j * k_strides.row + h * k_strides.head;
-            const size_t lane = (pos + j) % FOVEA_PANEL;
-            float *const column = cache->k + head * k_head + (pos + j - lane) * cache->qk_dim + lane;
-            for (size_t c = 0; c < cache->qk_dim; c++) {
-                column[c * FOVEA_PANEL] = key[c];
-            }
-            memcpy(cache->v + (head * cache->capacity + pos + j) * cache->v_dim,
-                   v + j * v_strides.row + h * v_strides.head, cache->v_dim * sizeof *v);
-        }
+    for (size_t done = 0, n; done < len; done += n) {
+        const size_t at = pos + done;
+        n = fovea_min(len - done, u.keys - at % u.keys);
+        write(&u, table[at / u.keys], at % u.keys, n, k + done * k_strides.row, &k_strides, v + done * v_strides.row,
+              &v_strides);
     }
     return FOVEA_OK;
 }

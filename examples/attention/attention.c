@@ -57,8 +57,7 @@ static void step_by_step(const struct fovea_engine *engine)
 
     struct fovea_attention_desc desc = describe(1);
     desc.k_layout = FOVEA_K_PANELS;
-    desc.k.head = k_elements / HEADS;
-    desc.v = (struct fovea_strides){v_elements, v_elements / HEADS, DIM};
+    must(fovea_kv_cache_strides(&cache, &desc.k, &desc.v), "strides");
     struct fovea_work *const plan = take(fovea_attention_plan_size());
     must(fovea_attention_plan(engine, &desc, plan), "plan");
     void *const shared = take(plan->shared_bytes), *const scratch = take(plan->scratch_bytes);

@@ -81,6 +81,11 @@ struct fovea_attention_desc {
     uint32_t blocks;   ///< 1: args.blocks, a byte for block_rows rows by block_keys keys, nonzero = attend
     size_t block_rows, block_keys;                ///< at least 1 where blocks is 1; the last blocks may be partial
     size_t blocks_batch, blocks_head, blocks_row; ///< strides in bytes; 0 broadcasts; adjacent key blocks are adjacent
+    /// 0, the default: keys lie one after another. Or a multiple of 16: K and V lie in pages of so many keys (a power
+    /// of two up to 128, or a multiple of 128), k.batch and v.batch are the strides between pages, and args.pages says
+    /// which page holds which keys. Pages of 128 keys and more are read in place; chunks of smaller ones are gathered
+    /// in scratch.
+    size_t page_keys;
 };
 /// Fills in the defaults: scale 1/sqrt(d), windows without end, everything else 0. size is sizeof(*desc). Errors:
 /// NULL, STRUCT.
@@ -93,6 +98,9 @@ struct fovea_attention_args {
     float *out;
     float *lse; ///< NULL, or (batch, H, q_len) of this call, dense: natural log of the sum of exp of the scores
     size_t batch, q_len, kv_len; ///< of this call, each at most the plan's; 0 means 0
+    /// The key that k and v begin with; those before it are hidden: they were evicted, or a state has them already
+    /// (fovea/attention_state.h). A multiple of 16. Everything else counts keys from 0, tables of pages too.
+    size_t kv_begin;
     /// NULL, or the batch strides of q, k, v and out in this call in place of the plan's: dense tensors of another
     /// length than the plan's capacity have others.
     const size_t *batch_strides;
@@ -111,6 +119,16 @@ struct fovea_attention_args {
     size_t live_count;
     uint64_t seed; ///< of dropout: a weight is dropped or not by (seed; b, head, position, j) alone
     uint32_t eval; ///< 1: no dropout in this call
+    /// Where the descriptor asks for pages: key j of batch b lies in page pages[b * pages_batch + j / page_keys].
+    /// Entries of pages in which no query sees a key are not read, nor are such pages; the others are trusted.
+    const uint32_t *pages;
+    size_t pages_batch;
+    /// NULL, or ragged: batch + 1 ascending numbers. Entry b has the q_starts[b + 1] - q_starts[b] queries that begin
+    /// at row q_starts[b] of q and out, whose batch strides are ignored; at most q_len. Its rows of lse begin at
+    /// element q_starts[b] * H, (H, queries), and its row lengths, where there are some, at kv_lens[q_starts[b]].
+    const uint32_t *q_starts;
+    /// NULL, or with q_starts: the same for the rows of k and v, at most kv_len each. FOVEA_K_ROWS without pages only.
+    const uint32_t *kv_starts;
 };
 
 /// Bytes of a plan. A plan begins with its struct fovea_work, is 64-byte aligned and may be copied.
@@ -142,27 +160,6 @@ FOVEA_API enum fovea_status fovea_attention_task(const void *plan, const struct 
 FOVEA_API enum fovea_status fovea_attention_once(const struct fovea_engine *engine,
                                                  const struct fovea_attention_desc *desc,
                                                  const struct fovea_attention_args *args);
-
-/// A cache of keys and values for one layer: K in panels of 16 keys, V in rows, for each (batch, head). As attention's
-/// K it has k_layout FOVEA_K_PANELS and the strides head = ceil(capacity / 16) * 16 * qk_dim, batch = kv_heads * head;
-/// as its V row = v_dim, head = capacity * v_dim, batch = kv_heads * head. It needs no initialisation.
-struct fovea_kv_cache {
-    uint32_t struct_size;             ///< sizeof(struct fovea_kv_cache)
-    uint32_t reserved;                ///< 0
-    size_t batch, kv_heads, capacity; ///< capacity in keys
-    size_t qk_dim, v_dim;
-    float *k; ///< batch x kv_heads x ceil(capacity / 16) * 16 * qk_dim elements
-    float *v; ///< batch x kv_heads x capacity x v_dim elements
-};
-/// Elements of k and v for the sizes set in cache. Errors: NULL, STRUCT, OVERFLOW.
-FOVEA_API enum fovea_status fovea_kv_cache_size(const struct fovea_kv_cache *cache, size_t *k_elements,
-                                                size_t *v_elements);
-/// Writes `len` keys and values of batch b at positions pos..pos+len-1 of the cache; k and v are (len, Hkv, d) views:
-/// k[j * k_strides.row + h * k_strides.head + c]; the batch strides are ignored. Touches nothing else of the cache.
-/// Errors: NULL, STRUCT, OVERFLOW, SHAPE (past the capacity), STRIDE (rows that overlap).
-FOVEA_API enum fovea_status fovea_kv_append(const struct fovea_kv_cache *cache, size_t b, size_t pos, size_t len,
-                                            const float *k, struct fovea_strides k_strides, const float *v,
-                                            struct fovea_strides v_strides);
 
 #ifdef __cplusplus
 }

@@ -7,8 +7,8 @@
 #ifndef FOVEA_MHA_H
 #define FOVEA_MHA_H
 
-#include "fovea/attention.h"
 #include "fovea/gemm.h"
+#include "fovea/kv_cache.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -55,11 +55,11 @@ struct fovea_mha_args {
     const struct fovea_mha_weights *weights;
     const float *query, *key, *value; ///< (B, Lq, query_width), (B, L, key_width), (B, L, value_width), dense
     const float *residual;
-    float *out; ///< (B, Lq, out_width) dense; may be the residual
-    size_t batch;             ///< at most the plan's
-    size_t q_len, kv_len;     ///< of this call. PROJECT: rows of key; APPEND: new rows; CACHED: keys in the cache
-    size_t position;          ///< APPEND: keys already in the cache, the absolute position of the first new one.
-                              ///< Causal: the absolute position of query 0
+    float *out;           ///< (B, Lq, out_width) dense; may be the residual
+    size_t batch;         ///< at most the plan's
+    size_t q_len, kv_len; ///< of this call. PROJECT: rows of key; APPEND: new rows; CACHED: keys in the cache
+    size_t position;      ///< APPEND: keys already in the cache, the absolute position of the first new one.
+                          ///< Causal: the absolute position of query 0
     const struct fovea_kv_cache *cache;
     const uint32_t *kv_lens;
     const uint8_t *mask;

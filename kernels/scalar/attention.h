@@ -71,6 +71,16 @@ static inline void scalar_attention_row(const struct fovea_attention_chunk *chun
     float p[FOVEA_CHUNK]; // scores, then probabilities
     size_t key[FOVEA_CHUNK];
     const size_t seen = scalar_attention_scores(chunk, r, q, p, key);
+    if (chunk->scores) {
+        float *const row = chunk->scores + r * FOVEA_CHUNK;
+        for (size_t j = 0; j < chunk->keys || j % FOVEA_PANEL != 0; j++) {
+            row[j] = -INFINITY;
+        }
+        for (size_t i = 0; i < seen; i++) {
+            row[key[i]] = p[i];
+        }
+        return;
+    }
     if (seen == 0) {
         return;
     }

@@ -31,7 +31,11 @@ static void draw_problem(struct attention_case *a)
     a->chunk.state.v_dim = draw_dim(rng);
     const size_t most = c->variant->nr;
     a->chunk.state.rows = check_chance(rng, 25) ? most : 1 + check_below(rng, most);
-    a->plain = check_chance(rng, 45);
+    if (!a->prefill && check_chance(rng, 15)) {
+        a->scores[0] = check_buffer(c, "scores", a->chunk.state.rows * FOVEA_CHUNK);
+        a->scores[1] = check_twin(c, a->scores[0]);
+    }
+    a->plain = !a->scores[0] && check_chance(rng, 45);
     a->chunk.softcap = check_chance(rng, 20) ? 5 + 5 * check_uniform(rng) : 0;
     a->chunk.cap_inverse = a->chunk.softcap != 0 ? 1 / a->chunk.softcap : 0;
     // Scores of a dozen or so, whatever the dimension; sometimes of hundreds, where exp2 clamps.
@@ -42,10 +46,10 @@ static void draw_problem(struct attention_case *a)
     a->bias_values = check_source(rng, 5);
     if (a->plain)
         a->q_values.kind = a->k_values.kind = a->v_values.kind = a->bias_values.kind = CHECK_UNIFORM;
-    check_describe(c, " rows %zu qk_dim %zu v_dim %zu cap %g K %s%s values %d %d %d %d", a->chunk.state.rows,
-                   a->chunk.qk_dim, a->chunk.state.v_dim, (double)a->chunk.softcap, a->panels ? "panels" : "rows",
-                   a->own_pages ? " in pages" : "", (int)a->q_values.kind, (int)a->k_values.kind, (int)a->v_values.kind,
-                   (int)a->bias_values.kind);
+    check_describe(c, " rows %zu qk_dim %zu v_dim %zu cap %g%s K %s%s values %d %d %d %d", a->chunk.state.rows,
+                   a->chunk.qk_dim, a->chunk.state.v_dim, (double)a->chunk.softcap, a->scores[0] ? " scores" : "",
+                   a->panels ? "panels" : "rows", a->own_pages ? " in pages" : "", (int)a->q_values.kind,
+                   (int)a->k_values.kind, (int)a->v_values.kind, (int)a->bias_values.kind);
 }
 
 /// Queries as the variant wants them; returns element c of query r at q[r][c * step] for the oracle.
@@ -143,12 +147,16 @@ static void run_chunk(struct attention_case *a, const struct attention_states *s
     for (size_t w = 0; w < 2; w++) {
         a->chunk.state = attention_state(states, w);
         a->chunk.scratch = scratch[w]->data;
+        a->chunk.scores = a->scores[w] ? a->scores[w]->data : NULL;
         check_enter(c, who[w]);
         who[w]->run.attention(&a->chunk);
         check_leave(c);
     }
     check_sealed(c);
     attention_compare_states(c, states);
+    if (a->scores[0])
+        check_outputs(c, a->scores[0], a->scores[1],
+                      (struct check_view){a->chunk.state.rows, round16(a->chunk.keys), FOVEA_CHUNK, FOVEA_CHUNK});
     check_outputs(c, scratch[0], scratch[1], (struct check_view){1, 0, scratch[0]->count, scratch[0]->count});
 }
 

@@ -10,7 +10,8 @@ struct attention_case {
     bool prefill, panels, own_pages;
     struct fovea_attention_chunk chunk; ///< q, k, v, masks of the chunk at hand; state and scratch of whoever runs
     struct check_source q_values, k_values, v_values, bias_values;
-    bool plain; ///< every value uniform: the oracle is asked
+    struct check_buffer *scores[2]; ///< decode, or NULL: the scores are returned, and nothing else is done
+    bool plain;                     ///< every value uniform: the oracle is asked
 };
 
 /// Draws keys, values, mask and bias of the next chunk. Keys that no row sees stay poison, or unmapped pages.

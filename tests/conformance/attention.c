@@ -1,14 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/conformance/attention.c - ONNX Attention on fovea: layouts are strides, past and present are a cache, and
 // nonpad_kv_seqlen is a length and an offset for each batch entry.
-#include "fovea/attention.h"
+#include "fovea/attention_weights.h"
+#include "fovea/kv_cache.h"
 #include "tests/conformance/cases.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { Q, K, V, MASK, PAST_KEY, PAST_VALUE, NONPAD, Y = 0, PRESENT_KEY, PRESENT_VALUE, BATCH_MAX = 8, PANEL = 16 };
+enum {
+    Q,
+    K,
+    V,
+    MASK,
+    PAST_KEY,
+    PAST_VALUE,
+    NONPAD,
+    Y = 0,
+    PRESENT_KEY,
+    PRESENT_VALUE,
+    QK_MATMUL,
+    BATCH_MAX = 8,
+    PANEL = 16
+};
 
 // A tensor as (B, heads, L, dim): 4-D as it stands, or 3-D (B, L, heads * dim).
 struct view {
@@ -68,8 +83,8 @@ static bool fill_cache(const struct onnx_case *c, struct call *call)
     call->cache.k = calloc(k_elements + PANEL, sizeof(float));
     call->cache.v = calloc(v_elements + PANEL, sizeof(float));
     d->k_layout = FOVEA_K_PANELS;
-    d->k = (struct fovea_strides){k_elements / d->batch, k_elements / d->batch / heads, 0};
-    d->v = (struct fovea_strides){v_elements / d->batch, d->kv_len * d->v_dim, d->v_dim};
+    if (fovea_kv_cache_strides(&call->cache, &d->k, &d->v))
+        return false;
     call->args.k = call->cache.k;
     call->args.v = call->cache.v;
     call->args.q_offset = (int64_t)past;
@@ -181,6 +196,41 @@ static bool compare_present(const struct onnx_case *c, const struct call *call, 
     return same;
 }
 
+// qk_matmul_output by its mode: 0 scaled products, 1 softcapped, 2 biased and masked, 3 weights. The first two are the
+// scores of a call without masks.
+static bool compare_scores(const struct onnx_case *c, const struct fovea_engine *engine, const struct call *call,
+                           char *why, size_t size)
+{
+    enum { PRODUCTS, CAPPED, MASKED, WEIGHTS };
+    const struct onnx_tensor *const want = onnx_output(c, QK_MATMUL);
+    const int mode = (int)onnx_number(c, "qk_matmul_output_mode", PRODUCTS);
+    if (!want)
+        return true;
+    struct fovea_attention_desc d = call->desc;
+    if (mode == PRODUCTS || mode == CAPPED) {
+        d.causal = d.bias = 0;
+        d.window_left = d.window_right = FOVEA_WINDOW_ALL;
+        d.mask = FOVEA_MASK_NONE;
+        d.softcap = mode == CAPPED ? d.softcap : 0;
+        d.kv_len_kind = FOVEA_KV_LEN_ALL;
+    }
+    struct fovea_work *const plan = aligned_alloc(64, fovea_attention_plan_size());
+    bool same = !fovea_attention_plan(engine, &d, plan);
+    void *const scratch = aligned_alloc(64, (plan->scratch_bytes + 63) / 64 * 64);
+    float *const got = malloc(want->count * sizeof *got);
+    const struct fovea_attention_weights_args args = {
+        .call = &call->args,
+        .returned = mode == WEIGHTS ? FOVEA_RETURN_WEIGHTS : FOVEA_RETURN_SCORES,
+        .weights = got,
+        .strides = {d.heads * d.q_len * d.kv_len, d.q_len * d.kv_len, d.kv_len},
+    };
+    same = same && !fovea_attention_weights(plan, &args, scratch, NULL) && onnx_compare(want, got, why, size);
+    free(plan);
+    free(scratch);
+    free(got);
+    return same;
+}
+
 bool onnx_attention(const struct onnx_case *c, const struct fovea_engine *engine, char *why, size_t size)
 {
     struct call call = {.args = {0}};
@@ -188,14 +238,17 @@ bool onnx_attention(const struct onnx_case *c, const struct fovea_engine *engine
     float *const out = malloc(y->count * sizeof *out);
     call.args.out = out;
     bool ok = prepare(c, &call);
+    call.args.lse = malloc((call.desc.batch * call.desc.heads * call.desc.q_len + 1) * sizeof *out);
     if (!ok) {
         snprintf(why, size, "the case cannot be expressed");
     } else {
         const enum fovea_status status = fovea_attention_once(engine, &call.desc, &call.args);
         if (status != FOVEA_OK)
             fovea_explain_attention(engine, &call.desc, why, size);
-        ok = status == FOVEA_OK && onnx_compare(y, out, why, size) && compare_present(c, &call, why, size);
+        ok = status == FOVEA_OK && onnx_compare(y, out, why, size) && compare_present(c, &call, why, size) &&
+             compare_scores(c, engine, &call, why, size);
     }
+    free(call.args.lse);
     free(call.cache.k);
     free(call.cache.v);
     free(out);

@@ -11,29 +11,15 @@
 #include "tests/support/test.h"
 
 // Cases that are not run: by name, or all of an operator.
-#define SCORES "the scores themselves are no output of fovea"
 #define HALF "no f16"
 static const struct {
     const char *name, *why;
 } not_run[] = {
     {"RotaryEmbedding", "no rotary embedding"},
-    {"test_attention_24_fullymasked_qk_matmul_output_mode3_zero", SCORES},
     {"test_attention_24_qk_matmul_output_mode3_softmax_precision", HALF},
-    {"test_attention_3d_with_past_and_present_qk_matmul", SCORES},
-    {"test_attention_3d_with_past_and_present_qk_matmul_softcap", SCORES},
-    {"test_attention_3d_with_past_and_present_qk_matmul_softmax", SCORES},
     {"test_attention_4d_gqa_causal_nonpad_decode_fp16", HALF},
     {"test_attention_4d_gqa_with_past_and_present_fp16", HALF},
-    {"test_attention_4d_with_past_and_present_qk_matmul", SCORES},
-    {"test_attention_4d_with_past_and_present_qk_matmul_bias", SCORES},
-    {"test_attention_4d_with_past_and_present_qk_matmul_bias_3d_mask", SCORES},
-    {"test_attention_4d_with_past_and_present_qk_matmul_bias_4d_mask", SCORES},
-    {"test_attention_4d_with_past_and_present_qk_matmul_bias_4d_mask_causal", SCORES},
-    {"test_attention_4d_with_qk_matmul_bias", SCORES},
-    {"test_attention_4d_with_qk_matmul_softcap", SCORES},
-    {"test_attention_4d_with_qk_matmul_softmax", SCORES},
     {"test_attention_local_window_ext_cache_float16_mask", HALF},
-    {"test_attention_local_window_gqa_rank4_mask", SCORES},
 };
 
 enum { NOT_RUN = sizeof not_run / sizeof *not_run };

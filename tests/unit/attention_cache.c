@@ -7,7 +7,7 @@
 #include "tests/support/test.h"
 #include "tests/unit/attention_case.h"
 
-enum { HEADS = 2, KV_HEADS = 1, D = 8, DV = 24, PANEL = 16 };
+enum { HEADS = 2, KV_HEADS = 1, D = 8, DV = 24 };
 
 static struct fovea_engine *engines[TEST_ISAS];
 
@@ -33,10 +33,9 @@ static struct fovea_attention_desc describe(bool cached)
     d.v = (struct fovea_strides){len * KV_HEADS * DV, DV, KV_HEADS * DV};
     d.out = (struct fovea_strides){len * HEADS * DV, DV, HEADS * DV};
     if (cached) {
-        const size_t k_head = (len + PANEL - 1) / PANEL * PANEL * D;
+        cache.capacity = len;
         d.k_layout = FOVEA_K_PANELS;
-        d.k = (struct fovea_strides){KV_HEADS * k_head, k_head, 0};
-        d.v = (struct fovea_strides){KV_HEADS * len * DV, len * DV, DV};
+        CHECK(!fovea_kv_cache_strides(&cache, &d.k, &d.v), "strides");
     }
     return d;
 }

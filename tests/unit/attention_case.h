@@ -27,6 +27,9 @@ void attention_draw(struct attention_case *c, uint64_t number, bool exact, size_
 /// True if row i of head h of batch b sees key j: masks, and a bias that is not -inf.
 bool attention_case_sees(const struct attention_case *c, size_t b, size_t h, size_t i, size_t j);
 
+/// The score of a query and a key: scaled, biased; the masks are not looked at.
+struct check_exact attention_exact_score(const struct attention_case *c, size_t b, size_t h, size_t i, size_t j);
+
 /// The output row (v_dim elements) and its LSE in float64, from the definition of softmax and nothing else.
 void attention_exact(const struct attention_case *c, size_t b, size_t h, size_t i, struct check_exact *out,
                      struct check_exact *lse);

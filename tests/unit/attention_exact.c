@@ -54,11 +54,7 @@ bool attention_case_sees(const struct attention_case *c, size_t b, size_t h, siz
     return !d->bias || a->bias[b * d->bias_batch + h * d->bias_head + i * d->bias_row + j * d->bias_key] != -INFINITY;
 }
 
-struct score {
-    double value, error;
-};
-
-static struct score score_of(const struct attention_case *c, size_t b, size_t h, size_t i, size_t j)
+struct check_exact attention_exact_score(const struct attention_case *c, size_t b, size_t h, size_t i, size_t j)
 {
     const struct fovea_attention_desc *const d = &c->desc;
     const double scale = d->scale == FOVEA_SCALE_DEFAULT ? 1 / sqrt((double)d->qk_dim) : (double)d->scale;
@@ -85,7 +81,7 @@ static struct score score_of(const struct attention_case *c, size_t b, size_t h,
         s -= (double)c->args.slopes[h] * fabs((double)j - position);
         error += CHECK_U * fabs(s);
     }
-    return (struct score){s, error};
+    return (struct check_exact){s, error};
 }
 
 // What dropout makes of a weight: a factor.
@@ -126,12 +122,12 @@ void attention_exact(const struct attention_case *c, size_t b, size_t h, size_t 
     for (size_t j = 0; j < c->args.kv_len; j++) {
         if (!attention_case_sees(c, b, h, i, j))
             continue;
-        const struct score s = score_of(c, b, h, i, j);
+        const struct check_exact s = attention_exact_score(c, b, h, i, j);
         const double before = max;
         keys++;
         low = fmin(low, s.value);
         max = fmax(max, s.value);
-        error = fmax(error, s.error);
+        error = fmax(error, s.bound);
         const double keep = exp(before - max), p_j = exp(s.value - max), factor = kept(c, b, h, i, j);
         sum = sum * keep + p_j;
         for (size_t p = 0; p < d->v_dim; p++) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/unit/kv_cache.c - fovea_kv_append puts each key into its panel and each value into its row, and writes nothing
 // else: any sizes, views and positions.
-#include "fovea/attention.h"
+#include "fovea/kv_cache.h"
 #include "tests/check/check.h"
 #include "tests/support/memory.h"
 #include "tests/support/test.h"

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+// ops/attention_weights.c - a second pass over the keys: scores again, and from the LSE the weights and their sums.
+//
+// A task is a chunk of keys for one head, or for all heads where weights are averaged; it takes the queries 16 at a
+// time through the decoding kernel, which hands out its scores. No task shares an element with another.
+#include "fovea/attention_weights.h"
+#include "ops/attention.h"
+#include <math.h>
+#include <string.h>
+
+enum { ROWS = 16 }; // of a tile: what the decoding kernels take
+
+// One call, as fovea_run sees it: phase 0 makes weights and sums over queries, phase 1 the sums of these.
+struct pass {
+    struct fovea_work work;
+    const struct fovea_attention_layout *plan;
+    const struct fovea_attention_weights_args *args;
+    const struct fovea_attention_args *call;
+    size_t begin, keys; // the first key, and their number
+    size_t first_chunk, chunks;
+    size_t heads_each, heads; // of a task; tasks side by side
+};
+
+// A chunk of keys, and rows of one head.
+struct block {
+    size_t batch, head, key, keys;
+    size_t query, rows;
+};
+
+static uint32_t count_tasks(const void *plan, const void *call, uint32_t phase)
+{
+    (void)plan;
+    const struct pass *const pass = call;
+    const size_t entries = pass->call->batch * pass->plan->desc.heads;
+    if (phase == 1) {
+        return pass->args->head_sums != NULL ? (uint32_t)entries : 0;
+    }
+    return (uint32_t)(pass->call->batch * pass->heads * pass->chunks);
+}
+
+// scores[r * FOVEA_CHUNK + j] of a block; bit r of keep[j]: what dropout keeps of them.
+static void score(const struct pass *pass, const struct block *at, float *scores, uint64_t *keep, float *scratch)
+{
+    const struct fovea_attention_layout *const plan = pass->plan;
+    const struct fovea_attention_tile tile =
+        fovea_attention_tile(plan, pass->call, at->batch, at->head / plan->group,
+                             at->head % plan->group * pass->call->q_len + at->query, at->rows);
+    struct fovea_attention_view view;
+    float *const q = scratch + plan->kernel_floats;
+    size_t known = 0;
+    fovea_attention_view(&tile, q, scratch, &view);
+    if (at->key < tile.end_most && fovea_attention_look(&view, at->key, fovea_min(tile.end_most, at->key + at->keys))) {
+        fovea_attention_queries(&tile, false, q);
+        view.chunk.state.rows = at->rows;
+        view.chunk.state.v_dim = plan->desc.v_dim;
+        view.chunk.scores = scores;
+        plan->kernels->attention_decode.run(&view.chunk);
+        known = view.chunk.keys;
+        if (view.chunk.keep != NULL) {
+            memcpy(keep, view.keep, known * sizeof *keep);
+        }
+    }
+    for (size_t r = 0; r < at->rows; r++) {
+        for (size_t j = known; j < FOVEA_CHUNK; j++) {
+            scores[r * FOVEA_CHUNK + j] = -INFINITY;
+        }
+    }
+}
+
+// Turns the scores of a block into weights.
+static void weigh(const struct pass *pass, const struct block *at, float *scores)
+{
+    const float ln2e = 0x1.715476p+0f; // log2(e)
+    const size_t row = (at->batch * pass->plan->desc.heads + at->head) * pass->call->q_len + at->query;
+    for (size_t r = 0; r < at->rows; r++) {
+        const float lse = pass->call->lse[row + r];
+        float *const x = scores + r * FOVEA_CHUNK;
+        for (size_t j = 0; j < at->keys; j++) {
+            x[j] = x[j] == -INFINITY || lse == -INFINITY ? -INFINITY : (x[j] - lse) * ln2e;
+        }
+        pass->plan->kernels->exp2.run(at->keys, x, x);
+    }
+}
+
+// What dropout leaves of the weights of a block.
+static void drop(const struct pass *pass, const struct block *at, const uint64_t *keep, float *weights)
+{
+    for (size_t r = 0; r < at->rows; r++) {
+        float *const w = weights + r * FOVEA_CHUNK;
+        for (size_t j = 0; j < at->keys; j++) {
+            w[j] = keep[j] >> r & 1 ? w[j] * pass->plan->keep_scale : 0.0f;
+        }
+    }
+}
+
+static float *output(const struct pass *pass, const struct block *at, size_t r)
+{
+    const struct fovea_strides *const s = &pass->args->strides;
+    return pass->args->weights + at->batch * s->batch + (pass->args->average ? 0 : at->head * s->head) +
+           (at->query + r) * s->row + at->key - pass->begin;
+}
+
+static void add_sums(const struct pass *pass, const struct block *at, const float *weights)
+{
+    float *const sums =
+        pass->args->key_sums + (at->batch * pass->plan->desc.heads + at->head) * pass->keys + at->key - pass->begin;
+    for (size_t r = 0; r < at->rows; r++) {
+        for (size_t j = 0; j < at->keys; j++) {
+            sums[j] = (at->query + r == 0 ? 0.0f : sums[j]) + weights[r * FOVEA_CHUNK + j];
+        }
+    }
+}
+
+// Scores or weights of some queries for all heads of a task. total: room for the sum over heads.
+static void run_block(const struct pass *pass, struct block at, float *total, float *scratch)
+{
+    float *const x = scratch + pass->plan->kernel_floats + pass->plan->q_floats;
+    const size_t first = at.head;
+    const bool drops = pass->args->dropped && pass->plan->threshold != 0 && !pass->call->eval;
+    uint64_t keep[FOVEA_CHUNK] = {0};
+    for (size_t h = 0; h < pass->heads_each; h++) {
+        at.head = first + h;
+        score(pass, &at, x, keep, scratch);
+        if (pass->args->returned == FOVEA_RETURN_WEIGHTS) {
+            weigh(pass, &at, x);
+        }
+        if (drops) {
+            drop(pass, &at, keep, x);
+        }
+        if (pass->args->key_sums != NULL) {
+            add_sums(pass, &at, x);
+        }
+        for (size_t i = 0; pass->args->average && i < at.rows * FOVEA_CHUNK; i++) {
+            total[i] = (h == 0 ? 0.0f : total[i]) + x[i];
+        }
+    }
+    const float share = 1.0f / (float)pass->heads_each;
+    for (size_t i = 0; pass->args->average && i < at.rows * FOVEA_CHUNK; i++) {
+        x[i] = total[i] * share;
+    }
+    for (size_t r = 0; pass->args->weights != NULL && r < at.rows; r++) {
+        memcpy(output(pass, &at, r), x + r * FOVEA_CHUNK, at.keys * sizeof *x);
+    }
+}
+
+static void run_task(const void *plan, const void *call, void *shared, void *scratch, uint32_t phase, uint32_t task)
+{
+    (void)plan, (void)shared;
+    const struct pass *const pass = call;
+    if (phase == 1) {
+        float sum = 0.0f;
+        for (size_t j = 0; j < pass->keys; j++) {
+            sum += pass->args->key_sums[task * pass->keys + j];
+        }
+        pass->args->head_sums[task] = sum;
+        return;
+    }
+    const size_t chunk = pass->first_chunk + task % pass->chunks, entry = task / pass->chunks;
+    struct block at = {.batch = entry / pass->heads, .head = entry % pass->heads};
+    at.key = chunk * FOVEA_CHUNK > pass->begin ? chunk * FOVEA_CHUNK : pass->begin;
+    at.keys = fovea_min((chunk + 1) * FOVEA_CHUNK, pass->call->kv_len) - at.key;
+    float *const total = (float *)scratch + pass->plan->kernel_floats + pass->plan->q_floats + pass->plan->tile_floats;
+    for (; at.query < pass->call->q_len; at.query += ROWS) {
+        at.rows = fovea_min(ROWS, pass->call->q_len - at.query);
+        run_block(pass, at, total, scratch);
+    }
+}
+
+static const struct fovea_operator operator= {count_tasks, run_task, NULL};
+
+static enum fovea_status check_args(const struct fovea_attention_layout *plan,
+                                    const struct fovea_attention_weights_args *args)
+{
+    FOVEA_CHECK(plan != NULL && args != NULL && args->call != NULL, FOVEA_ERR_NULL);
+    FOVEA_TRY(fovea_attention_check(plan, args->call));
+    FOVEA_CHECK(args->call->q_starts == NULL, FOVEA_ERR_UNSUPPORTED);
+    FOVEA_CHECK(args->returned <= FOVEA_RETURN_SCORES && args->average <= 1 && args->dropped <= 1, FOVEA_ERR_ENUM);
+    const bool scores = args->returned == FOVEA_RETURN_SCORES;
+    FOVEA_CHECK(!scores || (!args->average && !args->dropped && args->key_sums == NULL && args->head_sums == NULL),
+                FOVEA_ERR_VALUE);
+    FOVEA_CHECK((args->weights != NULL || args->key_sums != NULL) &&
+                    (args->head_sums == NULL || args->key_sums != NULL) && (scores || args->call->lse != NULL),
+                FOVEA_ERR_NULL);
+    if (args->weights == NULL || args->call->kv_begin >= args->call->kv_len) {
+        return FOVEA_OK;
+    }
+    struct fovea_attention_desc map = fovea_attention_call(plan, args->call);
+    map.heads = args->average ? 1 : map.heads;
+    map.v_dim = map.kv_len - args->call->kv_begin;
+    map.out = args->strides;
+    return fovea_attention_check_out(&map, NULL);
+}
+
+enum fovea_status fovea_attention_weights(const void *plan, const struct fovea_attention_weights_args *args,
+                                          void *scratch, const struct fovea_executor *executor)
+{
+    FOVEA_TRY(check_args(plan, args));
+    const struct fovea_attention_layout *const layout = plan;
+    const struct fovea_attention_args *const call = args->call;
+    struct pass pass = {.plan = plan,
+                        .args = args,
+                        .call = call,
+                        .begin = call->kv_begin,
+                        .keys = call->kv_len > call->kv_begin ? call->kv_len - call->kv_begin : 0,
+                        .first_chunk = call->kv_begin / FOVEA_CHUNK,
+                        .heads_each = args->average ? layout->desc.heads : 1,
+                        .heads = args->average ? layout->desc.heads != 0 : layout->desc.heads};
+    pass.chunks = pass.keys == 0 ? 0 : fovea_ceil_div(call->kv_len, FOVEA_CHUNK) - pass.first_chunk;
+    pass.work = (struct fovea_work){.scratch_bytes = layout->work.scratch_bytes, .phases = 2};
+    size_t tasks = 0;
+    FOVEA_CHECK(fovea_mul(call->batch * pass.heads, pass.chunks, &tasks) && tasks <= UINT32_MAX, FOVEA_ERR_OVERFLOW);
+    if (call->q_len == 0 && args->key_sums != NULL) { // no task comes by
+        memset(args->key_sums, 0, call->batch * layout->desc.heads * pass.keys * sizeof *args->key_sums);
+    }
+    return fovea_run(&operator, & pass.work, &pass, NULL, scratch, executor);
+}

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/unit/attention_pages.c - keys in pages give the bits of keys in one block, whatever the page size, layout,
+// masks, ISA and threads; pages that nobody sees are inaccessible, their entries in the table garbage. Appending to
+// pages.
+#include "fovea/kv_cache.h"
+#include "tests/support/engines.h"
+#include "tests/support/memory.h"
+#include "tests/support/operator.h"
+#include "tests/support/test.h"
+#include "tests/unit/attention_case.h"
+
+enum { PANEL = 16, UNIT = 1024 }; ///< floats of a 4 KiB page
+
+static struct fovea_engine *engines[TEST_ISAS];
+
+// The keys of a case in pages of a pool.
+struct pool {
+    struct fovea_strides k_strides, v_strides;
+    size_t page_keys, pages_each, pages; // pages_each: entries of the table for a batch entry
+    uint32_t *table;
+    float *k, *v;
+};
+
+// True if some query of the batch entry sees key j by the masks: a bias of -inf hides nothing here.
+static bool needed(const struct attention_case *c, size_t b, size_t j)
+{
+    struct attention_case structural = *c;
+    structural.desc.bias = 0;
+    for (size_t h = 0; h < c->desc.heads; h++)
+        for (size_t i = 0; i < c->args.q_len; i++)
+            if (attention_case_sees(&structural, b, h, i, j))
+                return true;
+    return false;
+}
+
+static bool page_needed(const struct attention_case *c, const struct pool *p, size_t b, size_t page)
+{
+    for (size_t j = page * p->page_keys; j < (page + 1) * p->page_keys && j < c->args.kv_len; j++)
+        if (needed(c, b, j))
+            return true;
+    return false;
+}
+
+// Keys and values of one page, taken from the case; what lies past the last key stays NaN.
+static void fill_page(const struct attention_case *c, const struct pool *p, size_t b, size_t page, size_t to)
+{
+    const size_t d = c->desc.qk_dim, dv = c->desc.v_dim;
+    const bool panels = c->desc.k_layout == FOVEA_K_PANELS;
+    for (size_t h = 0; h < c->desc.kv_heads; h++)
+        for (size_t n = 0; n < p->page_keys && page * p->page_keys + n < c->args.kv_len; n++) {
+            const size_t j = page * p->page_keys + n;
+            const float *const k = c->args.k + b * c->k.batch + h * c->k.head;
+            float *const into = p->k + to * p->k_strides.batch + h * p->k_strides.head;
+            for (size_t i = 0; i < d; i++) {
+                if (panels)
+                    into[n / PANEL * PANEL * d + i * PANEL + n % PANEL] =
+                        k[j / PANEL * PANEL * d + i * PANEL + j % PANEL];
+                else
+                    into[n * p->k_strides.row + i] = k[j * c->k.row + i];
+            }
+            memcpy(p->v + to * p->v_strides.batch + h * p->v_strides.head + n * p->v_strides.row,
+                   c->args.v + b * c->v.batch + h * c->v.head + j * c->v.row, dv * sizeof *p->v);
+        }
+}
+
+static struct pool make_pool(struct attention_case *c)
+{
+    static const uint16_t sizes[] = {16, 32, 64, 128, 256, 384};
+    struct check_rng *const rng = &c->rng;
+    const struct fovea_attention_desc *const d = &c->desc;
+    struct pool p = {.page_keys = sizes[check_below(rng, 6)]};
+    p.pages_each = (d->kv_len + p.page_keys - 1) / p.page_keys + 1;
+    p.pages = c->args.batch * p.pages_each + 3;
+    const size_t gap = check_below(rng, 5);
+    // A page of the pool begins at a page of memory, so that it can be hidden.
+    p.k_strides.row = d->k_layout == FOVEA_K_PANELS ? 0 : d->qk_dim + gap;
+    p.k_strides.head = p.page_keys * (d->k_layout == FOVEA_K_PANELS ? d->qk_dim : d->qk_dim + gap);
+    p.k_strides.batch = (d->kv_heads * p.k_strides.head + UNIT - 1) / UNIT * UNIT;
+    p.v_strides = (struct fovea_strides){0, p.page_keys * (d->v_dim + gap), d->v_dim + gap};
+    p.v_strides.batch = (d->kv_heads * p.v_strides.head + UNIT - 1) / UNIT * UNIT;
+    p.k = test_floats(p.pages * p.k_strides.batch, TEST_LOW);
+    p.v = test_floats(p.pages * p.v_strides.batch, TEST_LOW);
+    p.table = test_memory(c->args.batch * p.pages_each * sizeof *p.table, TEST_HIGH);
+    uint32_t *const order = test_memory(p.pages * sizeof *order, TEST_HIGH); // pages in a shuffled order
+    for (uint32_t i = 0; i < p.pages; i++) {
+        const size_t j = check_below(rng, i + 1);
+        order[i] = order[j];
+        order[j] = i;
+    }
+    bool *const used = test_memory(p.pages * sizeof *used, TEST_HIGH);
+    memset(used, 0, p.pages * sizeof *used);
+    for (size_t b = 0; b < c->args.batch; b++)
+        for (size_t page = 0; page < p.pages_each; page++) {
+            const size_t at = b * p.pages_each + page;
+            p.table[at] = UINT32_MAX;
+            if (!page_needed(c, &p, b, page))
+                continue;
+            p.table[at] = order[at];
+            used[order[at]] = true;
+            fill_page(c, &p, b, page, order[at]);
+        }
+    for (size_t page = 0; page < p.pages; page++)
+        if (!used[page]) {
+            test_hide(p.k + page * p.k_strides.batch, p.k_strides.batch);
+            test_hide(p.v + page * p.v_strides.batch, p.v_strides.batch);
+        }
+    return p;
+}
+
+static void run_case(uint64_t number)
+{
+    struct attention_case c;
+    attention_draw(&c, number, true, 400000);
+    c.args.out = test_floats(c.out_floats, TEST_HIGH);
+    c.args.lse = NULL;
+    memcpy(c.args.out, c.out_before, c.out_floats * sizeof *c.args.out);
+    CHECK(!test_run(&test_attention, engines[0], &c.desc, &c.args, TEST_SERIAL, 1), "%s", c.text);
+    const float *const expected = c.args.out;
+    const struct pool p = make_pool(&c);
+    c.desc.page_keys = p.page_keys;
+    c.desc.k = p.k_strides;
+    c.desc.v = p.v_strides;
+    c.batch_strides[1] = p.k_strides.batch;
+    c.batch_strides[2] = p.v_strides.batch;
+    c.args.k = p.k;
+    c.args.v = p.v;
+    c.args.pages = p.table;
+    c.args.pages_batch = p.pages_each;
+    for (int e = 0; e < TEST_ISAS; e++) {
+        if (!engines[e])
+            continue;
+        c.args.out = test_floats(c.out_floats, TEST_HIGH);
+        memcpy(c.args.out, c.out_before, c.out_floats * sizeof *c.args.out);
+        const enum test_way way = (enum test_way)check_below(&c.rng, TEST_WAYS);
+        const enum fovea_status status = test_run(&test_attention, engines[e], &c.desc, &c.args, way, number);
+        const size_t at = test_differ(expected, c.args.out, c.out_floats);
+        CHECK(!status && at == c.out_floats, "%s: pages of %zu, %s: %s, out[%zu] differs", c.text, p.page_keys,
+              test_isas[e], fovea_status_string(status), at);
+    }
+    test_memory_reset();
+}
+
+// The same keys appended to a cache and to pages, in pieces.
+static void test_append(uint64_t seed)
+{
+    static const uint32_t sizes[] = {16, 32, 64, 128, 256};
+    struct check_rng rng = {seed};
+    const struct check_source source = {CHECK_BITS, 1, 0};
+    struct fovea_kv_cache cache = {.struct_size = sizeof cache, .batch = 1, .kv_heads = 1 + check_below(&rng, 3)};
+    struct fovea_kv_pages pool = {.struct_size = sizeof pool, .page_keys = sizes[check_below(&rng, 5)]};
+    cache.capacity = 1 + check_below(&rng, 600);
+    cache.qk_dim = pool.qk_dim = 1 + check_below(&rng, 20);
+    cache.v_dim = pool.v_dim = 1 + check_below(&rng, 20);
+    pool.kv_heads = cache.kv_heads;
+    const size_t pages = (cache.capacity + pool.page_keys - 1) / pool.page_keys;
+    pool.pages = pages + 2;
+    size_t nk, nv, pk, pv;
+    struct fovea_strides cs, cv, ps, pvs;
+    CHECK(!fovea_kv_cache_size(&cache, &nk, &nv) && !fovea_kv_pages_size(&pool, &pk, &pv), "sizes");
+    CHECK(!fovea_kv_cache_strides(&cache, &cs, &cv) && !fovea_kv_pages_strides(&pool, &ps, &pvs), "strides");
+    cache.k = test_floats(nk, TEST_HIGH), cache.v = test_floats(nv, TEST_HIGH);
+    pool.k = test_floats(pk, TEST_HIGH), pool.v = test_floats(pv, TEST_HIGH);
+    uint32_t *const table = test_memory(pages * sizeof *table, TEST_HIGH);
+    for (size_t i = 0; i < pages; i++)
+        table[i] = (uint32_t)(pages + 1 - i);
+    const struct fovea_strides kr = {0, pool.qk_dim, pool.kv_heads * pool.qk_dim + 1},
+                               vr = {0, pool.v_dim, pool.kv_heads * pool.v_dim};
+    float *const k = test_floats(cache.capacity * kr.row, TEST_HIGH), *const v = test_floats(cache.capacity * vr.row,
+                                                                                             TEST_HIGH);
+    check_fill(&rng, &source, k, cache.capacity * kr.row);
+    check_fill(&rng, &source, v, cache.capacity * vr.row);
+    for (size_t pos = 0, n; pos < cache.capacity; pos += n) {
+        n = 1 + check_below(&rng, 300);
+        n = n < cache.capacity - pos ? n : cache.capacity - pos;
+        CHECK(!fovea_kv_append(&cache, 0, pos, n, k + pos * kr.row, kr, v + pos * vr.row, vr), "append");
+        CHECK(!fovea_kv_pages_append(&pool, table, pos, n, k + pos * kr.row, kr, v + pos * vr.row, vr), "append");
+    }
+    size_t wrong = 0;
+    for (size_t h = 0; h < pool.kv_heads; h++)
+        for (size_t j = 0; j < cache.capacity; j++) {
+            const size_t page = table[j / pool.page_keys], n = j % pool.page_keys;
+            for (size_t i = 0; i < pool.qk_dim; i++)
+                wrong += memcmp(&cache.k[h * cs.head + j / 16 * 16 * pool.qk_dim + i * 16 + j % 16],
+                                &pool.k[page * ps.batch + h * ps.head + n / 16 * 16 * pool.qk_dim + i * 16 + n % 16],
+                                sizeof(float)) != 0;
+            wrong += memcmp(&cache.v[h * cv.head + j * cv.row], &pool.v[page * pvs.batch + h * pvs.head + n * pvs.row],
+                            pool.v_dim * sizeof(float)) != 0;
+        }
+    CHECK(wrong == 0, "append %llu: %zu elements differ", (unsigned long long)seed, wrong);
+    const uint64_t before = test_hash(pool.k, pk) ^ test_hash(pool.v, pv);
+    table[pages - 1] = (uint32_t)pool.pages; // no page of the pool
+    CHECK(fovea_kv_pages_append(&pool, table, 0, cache.capacity, k, kr, v, vr) == FOVEA_ERR_SHAPE, "no such page");
+    CHECK(fovea_kv_pages_append(&pool, NULL, 0, 1, k, kr, v, vr) == FOVEA_ERR_NULL, "no table");
+    pool.page_keys = 48;
+    CHECK(fovea_kv_pages_append(&pool, table, 0, 1, k, kr, v, vr) == FOVEA_ERR_VALUE, "pages of 48");
+    CHECK(fovea_kv_pages_size(NULL, &pk, &pv) == FOVEA_ERR_NULL, "no pool");
+    pool.page_keys = 16;
+    CHECK(before == (test_hash(pool.k, pk) ^ test_hash(pool.v, pv)), "a refused append wrote");
+    test_memory_reset();
+}
+
+int main(void)
+{
+    const bool small = getenv("FOVEA_TEST_SMALL") != NULL;
+    test_engines(engines);
+    for (uint64_t number = 50001; number <= (small ? 50060 : 50300); number++)
+        run_case(number);
+    for (uint64_t seed = 1; seed <= 60; seed++)
+        test_append(seed);
+    test_engines_free(engines);
+    return test_done();
+}

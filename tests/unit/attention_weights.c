@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/unit/attention_weights.c - returned weights, scores and their sums: float64 within the bound, the scalar
+// engine's bits on every ISA and any order of tasks, sums that are sums of the weights, and an output that stays as it
+// was.
+#include "fovea/attention_weights.h"
+#include "tests/check/bounds.h"
+#include "tests/support/engines.h"
+#include "tests/support/memory.h"
+#include "tests/support/operator.h"
+#include "tests/support/test.h"
+#include "tests/support/threads.h"
+#include "tests/unit/attention_case.h"
+
+enum { WORKERS = 3 };
+
+static struct fovea_engine *engines[TEST_ISAS];
+static size_t dropped; ///< weights that dropout took, in all cases
+
+// Everything that one case can return, dense: weights and scores (B, H, Lq, Lk), means (B, Lq, Lk).
+enum kind { WEIGHTS, DROPPED, SCORES, MEANS, KEY_SUMS, HEAD_SUMS, KINDS };
+static const char *const kind_names[KINDS] = {"weights", "dropped", "scores", "means", "key sums", "head sums"};
+struct returned {
+    float *of[KINDS];
+};
+
+static size_t count_of(const struct attention_case *c, enum kind kind)
+{
+    const size_t heads = c->args.batch * c->desc.heads, keys = c->args.kv_len;
+    const size_t all = heads * c->args.q_len * keys;
+    const size_t counts[KINDS] = {all, all, all, c->args.batch * c->args.q_len * keys, heads * keys, heads};
+    return counts[kind];
+}
+
+static void call(const struct attention_case *c, int e, void *scratch, const void *plan,
+                 const struct fovea_attention_weights_args *args, bool threads)
+{
+    struct test_threads t;
+    test_threads_init(&t, WORKERS, c->rng.state);
+    const enum fovea_status status = fovea_attention_weights(plan, args, scratch, threads ? &t.executor : NULL);
+    CHECK(!status, "%s: %s: %s", c->text, test_isas[e], fovea_status_string(status));
+}
+
+static struct returned run(const struct attention_case *c, int e, bool threads)
+{
+    struct returned r;
+    struct fovea_work *const plan = test_memory(fovea_attention_plan_size(), TEST_HIGH);
+    CHECK(!fovea_attention_plan(engines[e], &c->desc, plan), "%s", c->text);
+    void *const scratch = test_memory(WORKERS * plan->scratch_bytes, TEST_HIGH);
+    for (int k = 0; k < KINDS; k++)
+        r.of[k] = test_floats(count_of(c, (enum kind)k), threads ? TEST_LOW : TEST_HIGH);
+    const size_t keys = c->args.kv_len, head = c->args.q_len * keys;
+    struct fovea_attention_weights_args args = {.call = &c->args, .weights = r.of[WEIGHTS]};
+    args.strides = (struct fovea_strides){c->desc.heads * head, head, keys};
+    args.key_sums = r.of[KEY_SUMS];
+    args.head_sums = r.of[HEAD_SUMS];
+    call(c, e, scratch, plan, &args, threads);
+    args.key_sums = args.head_sums = NULL;
+    args.weights = r.of[MEANS];
+    args.average = 1;
+    args.strides.batch = head;
+    call(c, e, scratch, plan, &args, threads);
+    args.average = 0;
+    args.strides.batch = c->desc.heads * head;
+    args.dropped = 1;
+    args.weights = r.of[DROPPED];
+    call(c, e, scratch, plan, &args, threads);
+    args.dropped = 0;
+    args.weights = r.of[SCORES];
+    args.returned = FOVEA_RETURN_SCORES;
+    call(c, e, scratch, plan, &args, threads);
+    return r;
+}
+
+static void compare(const struct attention_case *c, int e, const struct returned *a, const struct returned *b)
+{
+    for (int k = 0; k < KINDS; k++) {
+        const size_t n = count_of(c, (enum kind)k), at = test_differ(a->of[k], b->of[k], n);
+        CHECK(at == n, "%s: %s: %s[%zu] is %a, expected %a", c->text, test_isas[e], kind_names[k], at,
+              (double)b->of[k][at], (double)a->of[k][at]);
+    }
+}
+
+// A query and its keys: scores and weights from their definition, the bound of fovea/attention_weights.h.
+static size_t wrong_in_row(const struct attention_case *c, const struct returned *r, size_t b, size_t h, size_t i)
+{
+    struct check_exact out[512], lse;
+    attention_exact(c, b, h, i, out, &lse);
+    const size_t keys = c->args.kv_len, row = ((b * c->desc.heads + h) * c->args.q_len + i) * keys;
+    size_t wrong = 0;
+    for (size_t j = 0; j < keys; j++) {
+        const float score = r->of[SCORES][row + j], weight = r->of[WEIGHTS][row + j];
+        if (!attention_case_sees(c, b, h, i, j)) {
+            wrong += score != -INFINITY || weight != 0 || signbit(weight);
+            continue;
+        }
+        const struct check_exact s = attention_exact_score(c, b, h, i, j);
+        const double w = exp(s.value - lse.value);
+        const double error = s.bound + lse.bound + CHECK_U * (3 * fabs(s.value - lse.value) + 2);
+        wrong += !(fabs((double)score - s.value) <= s.bound);
+        wrong += !(fabs((double)weight - w) <= 1.01 * expm1(error) * w + 0x1p-126);
+    }
+    return wrong;
+}
+
+static void check_rows(const struct attention_case *c, const struct returned *r)
+{
+    const size_t rows = c->args.batch * c->desc.heads * c->args.q_len;
+    for (size_t row = 0; row < rows; row += 1 + rows / 12) {
+        const size_t i = row % c->args.q_len, h = row / c->args.q_len % c->desc.heads,
+                     b = row / c->args.q_len / c->desc.heads;
+        CHECK(wrong_in_row(c, r, b, h, i) == 0, "%s: row %zu is farther from float64 than the bound", c->text, row);
+    }
+}
+
+// After dropout a weight is nothing, or the weight times 1 / (1 - p); and the output is their product with V.
+static void check_dropped(const struct attention_case *c, const struct returned *r)
+{
+    const bool drops = c->desc.dropout > 0 && !c->args.eval;
+    const float scale = drops ? 1.0f / (1.0f - c->desc.dropout) : 1;
+    const size_t n = count_of(c, WEIGHTS), keys = c->args.kv_len, rows = c->args.batch * c->desc.heads * c->args.q_len;
+    size_t wrong = 0, none = 0;
+    for (size_t i = 0; i < n; i++) {
+        const float kept = drops ? r->of[WEIGHTS][i] * scale : r->of[WEIGHTS][i];
+        none += r->of[DROPPED][i] != kept;
+        wrong += r->of[DROPPED][i] != kept && !(drops && r->of[DROPPED][i] == 0);
+    }
+    CHECK(wrong == 0, "%s: %zu weights after dropout are neither kept nor dropped", c->text, wrong);
+    dropped += none;
+    for (size_t row = 0; row < rows && c->desc.v_dim; row += 1 + rows / 12) {
+        const size_t i = row % c->args.q_len, h = row / c->args.q_len % c->desc.heads,
+                     b = row / c->args.q_len / c->desc.heads, group = c->desc.heads / c->desc.kv_heads;
+        const float *const v = c->args.v + b * c->v.batch + h / group * c->v.head;
+        double sum = 0, magnitude = 0;
+        for (size_t j = 0; j < keys; j++) {
+            const double w = (double)r->of[DROPPED][row * keys + j];
+            sum += w == 0 ? 0 : w * (double)v[j * c->v.row];
+            magnitude += w == 0 ? 0 : w * fabs((double)v[j * c->v.row]);
+        }
+        const float out = c->args.out[b * c->out.batch + h * c->out.head + i * c->out.row];
+        CHECK(fabs((double)out - sum) <= 1e-3 * magnitude + 1e-30, "%s: row %zu: %g, by its weights %g", c->text, row,
+              (double)out, sum);
+    }
+}
+
+// Means and sums are chains over the weights.
+static void check_sums(const struct attention_case *c, const struct returned *r)
+{
+    const size_t keys = c->args.kv_len, q_len = c->args.q_len, heads = c->desc.heads;
+    size_t wrong = 0;
+    for (size_t b = 0; b < c->args.batch; b++) {
+        for (size_t h = 0; h < heads; h++) {
+            float total = 0;
+            for (size_t j = 0; j < keys; j++) {
+                float sum = 0;
+                for (size_t i = 0; i < q_len; i++)
+                    sum += r->of[WEIGHTS][((b * heads + h) * q_len + i) * keys + j];
+                wrong += test_differ(&sum, &r->of[KEY_SUMS][(b * heads + h) * keys + j], 1) == 0;
+                total += sum;
+            }
+            wrong += test_differ(&total, &r->of[HEAD_SUMS][b * heads + h], 1) == 0;
+        }
+        for (size_t at = 0; at < q_len * keys; at++) {
+            float sum = 0;
+            for (size_t h = 0; h < heads; h++)
+                sum += r->of[WEIGHTS][(b * heads + h) * q_len * keys + at];
+            sum *= 1.0f / (float)heads;
+            wrong += heads != 0 && test_differ(&sum, &r->of[MEANS][b * q_len * keys + at], 1) == 0;
+        }
+    }
+    CHECK(wrong == 0, "%s: %zu sums or means are not those of the weights", c->text, wrong);
+}
+
+static void run_case(uint64_t number)
+{
+    struct attention_case c;
+    attention_draw(&c, number, true, 1500000);
+    c.lse_floats = c.args.batch * c.desc.heads * c.args.q_len;
+    c.args.out = test_floats(c.out_floats, TEST_HIGH);
+    c.args.lse = test_floats(c.lse_floats, TEST_HIGH);
+    memcpy(c.args.out, c.out_before, c.out_floats * sizeof *c.args.out);
+    CHECK(!test_run(&test_attention, engines[0], &c.desc, &c.args, TEST_SERIAL, 1), "%s", c.text);
+    const uint64_t before = test_hash(c.args.out, c.out_floats) ^ test_hash(c.args.lse, c.lse_floats);
+    const struct returned expected = run(&c, 0, false);
+    check_rows(&c, &expected);
+    check_sums(&c, &expected);
+    check_dropped(&c, &expected);
+    for (int e = 0; e < TEST_ISAS; e++) {
+        if (!engines[e])
+            continue;
+        const struct returned got = run(&c, e, true);
+        compare(&c, e, &expected, &got);
+    }
+    CHECK(before == (test_hash(c.args.out, c.out_floats) ^ test_hash(c.args.lse, c.lse_floats)), "%s: out changed",
+          c.text);
+    test_memory_reset();
+}
+
+static void test_errors(void)
+{
+    struct attention_case c;
+    uint64_t number = 1;
+    do
+        attention_draw(&c, number++, true, 100000);
+    while (c.args.kv_len < 40 || c.args.q_len < 2 || c.out_floats == 0);
+    float lse[1];
+    c.args.lse = lse;
+    struct fovea_work *const plan = test_memory(fovea_attention_plan_size(), TEST_HIGH);
+    CHECK(!fovea_attention_plan(engines[0], &c.desc, plan), "plan");
+    void *const scratch = test_memory(plan->scratch_bytes, TEST_HIGH);
+    const size_t n = count_of(&c, WEIGHTS), head = c.args.q_len * c.args.kv_len;
+    float *const weights = test_floats(n, TEST_HIGH);
+    const struct fovea_attention_weights_args good = {
+        .call = &c.args, .weights = weights, .strides = {c.desc.heads * head, head, c.args.kv_len}};
+    struct fovea_attention_weights_args a = good;
+#define REFUSED(status) CHECK(fovea_attention_weights(plan, &a, scratch, NULL) == (status), "%s", #status)
+    a.returned = (enum fovea_attention_returned)7;
+    REFUSED(FOVEA_ERR_ENUM);
+    a = good, a.average = 2;
+    REFUSED(FOVEA_ERR_ENUM);
+    a = good, a.average = 1, a.returned = FOVEA_RETURN_SCORES;
+    REFUSED(FOVEA_ERR_VALUE);
+    a = good, a.weights = NULL;
+    REFUSED(FOVEA_ERR_NULL);
+    a.head_sums = weights;
+    REFUSED(FOVEA_ERR_NULL);
+    a = good, a.strides.row--;
+    REFUSED(FOVEA_ERR_STRIDE);
+    a = good, a.strides.batch = SIZE_MAX / 2;
+    a.strides.head = SIZE_MAX / 2;
+    REFUSED(FOVEA_ERR_OVERFLOW);
+    c.args.lse = NULL;
+    a = good;
+    REFUSED(FOVEA_ERR_NULL);
+    c.args.lse = lse;
+    c.args.q_len = c.desc.q_len + 1;
+    REFUSED(FOVEA_ERR_SHAPE);
+    CHECK(fovea_attention_weights(NULL, &good, scratch, NULL) == FOVEA_ERR_NULL, "no plan");
+    size_t written = 0;
+    for (size_t i = 0; i < n; i++)
+        written += !isnan(weights[i]);
+    CHECK(written == 0, "a refused call wrote");
+    test_memory_reset();
+}
+
+int main(void)
+{
+    const bool small = getenv("FOVEA_TEST_SMALL") != NULL;
+    test_engines(engines);
+    for (uint64_t number = 40001; number <= (small ? 40040 : 40160); number++)
+        run_case(number);
+    CHECK(dropped > 0, "no case has dropout");
+    test_errors();
+    test_engines_free(engines);
+    return test_done();
+}
