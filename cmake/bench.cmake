@@ -21,7 +21,6 @@ if(FOVEA_BUILD_BENCH)
     target_link_libraries(fovea_bench_shim PRIVATE benchmark::benchmark)
 
     add_library(fovea_bench STATIC EXCLUDE_FROM_ALL
-        bench/clock.c
         bench/fovea.c
         bench/gemm.c
         bench/gemm_shapes.c
@@ -40,11 +39,10 @@ if(FOVEA_BUILD_BENCH)
         bench/probe_stream.c
         bench/problem.c
         bench/race.c
-        bench/stats.c
         bench/versus.c
     )
     target_compile_definitions(fovea_bench PRIVATE _GNU_SOURCE=1) # MADV_HUGEPAGE, memfd_create
     target_link_libraries(fovea_bench
-        PUBLIC fovea_internal
+        PUBLIC fovea_internal fovea_measure
         PRIVATE fovea_bench_shim Threads::Threads ${CMAKE_DL_LIBS} m)
 endif()

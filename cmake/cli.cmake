@@ -7,6 +7,7 @@ add_executable(fovea_cli
     cli/g2p_dictionary.c
     cli/g2p_eval.c
     cli/g2p_model.c
+    cli/history.c
     cli/info.c
     cli/main.c
     cli/run.c
@@ -14,6 +15,16 @@ add_executable(fovea_cli
 )
 set_target_properties(fovea_cli PROPERTIES OUTPUT_NAME fovea)
 target_link_libraries(fovea_cli PRIVATE fovea_checks fovea_internal fovea_flags m)
+include(cmake/history.cmake)
+if(FOVEA_BUILD_HISTORY)
+    target_sources(fovea_cli PRIVATE
+        cli/history_acknowledge.c
+        cli/history_check.c
+        cli/history_import.c
+    )
+    target_compile_definitions(fovea_cli PRIVATE FOVEA_HAVE_HISTORY=1)
+    target_link_libraries(fovea_cli PRIVATE fovea_history)
+endif()
 include(cmake/bench.cmake)
 if(FOVEA_BUILD_BENCH)
     # Linked by the C driver, with the flags of C (a sanitizer's, say); CMake adds the C++ runtime.

@@ -13,8 +13,8 @@
 struct history;
 
 enum history_mode {
-    HISTORY_READ,  ///< an existing database
-    HISTORY_WRITE, ///< made where it does not exist
+    HISTORY_READ,  ///< an existing one
+    HISTORY_WRITE, ///< made where there is none
 };
 
 /// Opens a database, and brings an older schema up to date. Any number of readers and writers may have it open; a
@@ -58,6 +58,7 @@ struct history_point {
 /// Somebody knows of the change that begins with this run; it stays quiet.
 struct history_acknowledgement {
     int64_t id, run; ///< ids
+    size_t at;       ///< index of that run's point in the series; its count where it has none
     int64_t time;
     const char *note;
 };
@@ -102,10 +103,10 @@ void history_book_free(struct history_book *book);
 /// A moment at which a series went to another level.
 struct history_change {
     size_t at;            ///< index of the first point of the new level: the change lies in (at - 1, at]
-    double before, after; ///< medians of the levels on both sides
+    double before, after; ///< the levels on both sides: robust means of at most 64 runs
     double effect;        ///< after / before - 1
     double low, high;     ///< its 95 % interval
-    double confidence;    ///< 1 - p of the test
+    double confidence;    ///< 1 - p of the permutation test; 1 where the series does not vary
     bool worse;           ///< by the metric's direction
     bool acknowledged;
 };
@@ -117,8 +118,10 @@ struct history_test {
     size_t shortest; ///< points of the shortest level (3)
 };
 /// Finds the changes of a series, oldest first, writes at most `most` and returns how many there are. `test` may be
-/// NULL.
+/// NULL. Series with values that are not positive have none.
 size_t history_changes(const struct history_series *series, const struct history_test *test,
                        struct history_change *changes, size_t most);
+/// Whether a change that begins at a point, give or take three, is one that somebody knows of.
+bool history_is_acknowledged(const struct history_series *series, size_t at);
 
 #endif

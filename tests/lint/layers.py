@@ -19,7 +19,8 @@ LAYERS = [
     (r"cblas/", r"(fovea/|cblas/)"),
     (r"include/fovea/", r"fovea/"),
     (r"bench/", r"(fovea/|dispatch/|bench/)"),
-    (r"cli/", r"(fovea/|dispatch/|cli/|bench/bench\.h|tests/check/)"),
+    (r"history/", r"(fovea/|bench/(clock|stats)\.h|history/)"),
+    (r"cli/", r"(fovea/|dispatch/|cli/|bench/bench\.h|history/|tests/check/)"),
 ]
 # What may stand only in some places: (pattern, files that may have it, why)
 ONLY = [
@@ -30,17 +31,17 @@ ONLY = [
      "the environment belongs to dispatch/, cblas/ and programs"),
     (r"\b(malloc|calloc|realloc|aligned_alloc)\(",
      r"(dispatch/engine|ops/once|nn/(safetensors|transformer|transformer_load)|cblas/thread)\.[ch]$|"
-     r"bench/|cli/|tests/|adapters/",
+     r"bench/|cli/|history/|tests/|adapters/",
      "memory is the caller's"),
     (r"\b(printf|fprintf|puts|abort|exit)\(", r"cblas/(engine|xerbla)\.c|cli/|tests/|bench/|examples/",
      "the library prints nothing and never aborts"),
-    (r"\bfopen\(", r"dispatch/|bench/|cli/|tests/", "files are read by dispatch/ and by nn/ through mmap"),
+    (r"\bfopen\(", r"dispatch/|bench/|cli/|history/|tests/", "files are read by dispatch/ and by nn/ through mmap"),
     (r"-ffast-math|#pragma.*FP_CONTRACT\s+ON", r"docs/|tests/lint/", "arithmetic is canonical"),
 ]
 
 
 def sources(root):
-    for folder in ("adapters", "bench", "cblas", "cli", "dispatch", "include", "kernels", "nn", "ops", "tests"):
+    for folder in ("adapters", "bench", "cblas", "cli", "dispatch", "history", "include", "kernels", "nn", "ops", "tests"):
         for path in sorted((root / folder).rglob("*")):
             if path.suffix in (".c", ".h", ".inc", ".def"):
                 yield path.relative_to(root).as_posix(), path.read_text()

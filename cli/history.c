@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+// cli/history.c - fovea history: finds the part, and what the parts share.
+#include "cli/history.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#if FOVEA_HAVE_HISTORY
+
+static const struct {
+    const char *name, *purpose;
+    cli_command *run;
+} parts[] = {
+    {"import", "keep reports of Google Benchmark (its JSON) in a database", cli_history_import},
+    {"check", "find the changes that noise hides; exit status 1: a regression", cli_history_check},
+    {"acknowledge", "a change that somebody knows of stays quiet", cli_history_acknowledge},
+};
+
+static void usage(FILE *to)
+{
+    fprintf(to, "usage: fovea history PART [ARGUMENTS]\n\n");
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        fprintf(to, "  %-12s %s\n", parts[i].name, parts[i].purpose);
+    fprintf(to, "\n  fovea history PART --help tells more. The database: --db FILE, else the environment's\n"
+                "  FOVEA_HISTORY, else history.db. fovea bench --history FILE runs a suite and keeps it.\n");
+}
+
+int cli_history(int argc, char **argv)
+{
+    if (argc < 2 || strcmp(argv[1], "--help") == 0) {
+        usage(argc < 2 ? stderr : stdout);
+        return argc < 2 ? CLI_USAGE : CLI_OK;
+    }
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (strcmp(argv[1], parts[i].name) == 0)
+            return parts[i].run(argc - 1, argv + 1);
+    return cli_error("history: no part \"%s\"; fovea history --help lists them", argv[1]);
+}
+
+static const struct cli_option *find_option(const struct cli_option *options, size_t count, const char *name)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(options[i].name, name) == 0)
+            return &options[i];
+    return NULL;
+}
+
+int cli_options(int argc, char **argv, const char *help, const struct cli_option *options, size_t count)
+{
+    int left = 1;
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--help") == 0) {
+            fputs(help, stdout);
+            return -1;
+        }
+        if (argv[i][0] != '-' || argv[i][1] == '\0') {
+            argv[left++] = argv[i];
+            continue;
+        }
+        const struct cli_option *const option = find_option(options, count, argv[i]);
+        if (!option)
+            return cli_error("history %s: unknown option \"%s\"; --help lists them", argv[0], argv[i]), 0;
+        if (option->flag) {
+            *option->flag = true;
+            continue;
+        }
+        if (i + 1 == argc || (option->list && option->list->count == CLI_LIST))
+            return cli_error("history %s: %s %s", argv[0], option->name,
+                             i + 1 == argc ? "wants a value" : "is given too often"),
+                   0;
+        *(option->list ? &option->list->items[option->list->count++] : option->text) = argv[++i];
+    }
+    return left;
+}
+
+bool cli_number(const char *option, const char *text, double low, double high, double *value)
+{
+    char *end;
+    *value = strtod(text, &end);
+    if (end != text && *end == '%') {
+        *value /= 100;
+        end++;
+    }
+    if (end != text && *end == '\0' && *value >= low && *value <= high)
+        return true;
+    cli_error("history: %s takes a number from %g to %g", option, low, high);
+    return false;
+}
+
+const char *cli_history_path(const char *option)
+{
+    const char *const set = getenv("FOVEA_HISTORY");
+    return option ? option : set && *set ? set : "history.db";
+}
+
+struct history *cli_history_open(const char *option, enum history_mode mode)
+{
+    char message[500];
+    struct history *const history = history_open(cli_history_path(option), mode, message, sizeof message);
+    if (!history)
+        cli_error("history: %s", message);
+    return history;
+}
+
+const char *cli_figure(char *text, double value, const char *metric, const char *unit)
+{
+    static const struct {
+        double unit;
+        const char *name;
+    } units[] = {{1e-9, "ns"}, {1e-6, "us"}, {1e-3, "ms"}, {1, "s"}};
+    if (strcmp(unit, "s") == 0) {
+        size_t i = 0;
+        while (i + 1 < sizeof units / sizeof *units && value >= units[i + 1].unit)
+            i++;
+        snprintf(text, CLI_FIGURE, "%.4g %s", value / units[i].unit, units[i].name);
+    } else if (strncmp(metric, "of_", 3) == 0) {
+        snprintf(text, CLI_FIGURE, "%.1f %%", 100 * value);
+    } else {
+        snprintf(text, CLI_FIGURE, "%.6g%s%s", value, *unit ? " " : "", unit);
+    }
+    return text;
+}
+
+#else
+
+int cli_history(int argc, char **argv)
+{
+    (void)argc;
+    (void)argv;
+    return cli_error("history: not built in; build with libsqlite3-dev and libjansson-dev installed (CMake option "
+                     "FOVEA_BUILD_HISTORY)");
+}
+
+#endif

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// cli/history.h - what the parts of fovea history share.
+#ifndef FOVEA_CLI_HISTORY_H
+#define FOVEA_CLI_HISTORY_H
+
+#include "cli/cli.h"
+#include "history/history.h"
+
+/// Exit code where there is too little data to say anything.
+enum { CLI_TOO_LITTLE = 3 };
+
+/// A part gets the arguments behind its name, argv[0] being the name.
+cli_command cli_history_import, cli_history_check, cli_history_compare, cli_history_acknowledge;
+
+/// An option: one of the three pointers is set. A text's value is the next argument; a list may come up to LIST times.
+struct cli_option {
+    const char *name; ///< "--db"
+    const char **text;
+    bool *flag;
+    struct cli_list *list;
+};
+enum { CLI_LIST = 32 };
+struct cli_list {
+    const char *items[CLI_LIST];
+    size_t count;
+};
+/// Takes the options out of the arguments, and leaves the others in argv[1] ... Returns 1 + how many are left; 0 having
+/// said what is wrong, -1 having printed help (--help).
+int cli_options(int argc, char **argv, const char *help, const struct cli_option *options, size_t count);
+/// A number in [low, high], "5%" being 0.05. False having said what is wrong.
+bool cli_number(const char *option, const char *text, double low, double high, double *value);
+
+/// The database by its option, else by FOVEA_HISTORY, else history.db.
+const char *cli_history_path(const char *option);
+/// Opens it, or says why not.
+struct history *cli_history_open(const char *option, enum history_mode mode);
+
+enum { CLI_FIGURE = 32 };
+/// A value with its unit, in CLI_FIGURE bytes: "1.234 ms", "87.3 %", "45120".
+const char *cli_figure(char *text, double value, const char *metric, const char *unit);
+
+#endif

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// cli/history_acknowledge.c - fovea history acknowledge: a change that somebody knows of stays quiet.
+#include "cli/history.h"
+#include "history/import.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char help[] =
+    "usage: fovea history acknowledge --commit NAME --note TEXT [OPTIONS]\n\n"
+    "Marks the changes that begin with a commit (the second of the two that fovea history check prints) as known, in\n"
+    "every series that has a change there: check no longer fails for them, and prints them with --all.\n\n"
+    "  --db FILE         the database (default: FOVEA_HISTORY, else history.db)\n"
+    "  --commit NAME     the first commit of the new level\n"
+    "  --note TEXT       why this is as it should be\n"
+    "  --branch NAME     (default main)\n"
+    "  --machine NAME    only this one (default all)\n"
+    "  --filter REGEX    only benchmarks whose name holds it\n"
+    "  --metric REGEX    only these metrics\n\n"
+    "exit status: 0 done, 2 wrong usage or input, or no such change\n\n"
+    "example:\n"
+    "  fovea history acknowledge --commit 1a2b3c --filter packed --note 'exact GELU costs this'\n";
+
+struct order {
+    const char *db, *commit, *note;
+    struct history_filter filter;
+};
+
+// The first run of the commit at or near which a series changes, or NULL.
+static const struct history_run *changes_near(const struct history_book *book, const struct history_series *series,
+                                              const char *commit)
+{
+    enum { CHANGES = 64, NEAR = 3 };
+    struct history_change changes[CHANGES];
+    const size_t count = history_changes(series, NULL, changes, CHANGES);
+    for (size_t i = 0; i < series->count; i++) {
+        const struct history_run *const run = &book->runs[series->points[i].run];
+        if (strcmp(run->commit, commit) != 0)
+            continue;
+        if (i + 2 >= series->count) // a jump, which the detector does not see yet
+            return run;
+        for (size_t j = 0; j < count && j < CHANGES; j++)
+            if ((changes[j].at > i ? changes[j].at - i : i - changes[j].at) <= NEAR)
+                return run;
+    }
+    return NULL;
+}
+
+static int acknowledge(struct history *history, const struct order *order)
+{
+    struct history_book book;
+    if (!history_read(history, &order->filter, &book))
+        return cli_error("history acknowledge: %s", history_message(history));
+    size_t marked = 0;
+    bool done = true;
+    for (size_t i = 0; i < book.series_count && done; i++) {
+        const struct history_run *const run =
+            book.series[i].better ? changes_near(&book, &book.series[i], order->commit) : NULL;
+        if (run) {
+            done = history_acknowledge(history, book.series[i].id, run->id, order->note);
+            marked++;
+        }
+    }
+    history_book_free(&book);
+    if (!done)
+        return cli_error("history acknowledge: %s", history_message(history));
+    if (marked == 0)
+        return cli_error("history acknowledge: no series changes at commit %s", order->commit);
+    printf("%zu series\n", marked);
+    return CLI_OK;
+}
+
+int cli_history_acknowledge(int argc, char **argv)
+{
+    struct order order = {.filter = {.branch = "main"}};
+    const struct cli_option options[] = {
+        {.name = "--db", .text = &order.db},
+        {.name = "--commit", .text = &order.commit},
+        {.name = "--note", .text = &order.note},
+        {.name = "--branch", .text = &order.filter.branch},
+        {.name = "--machine", .text = &order.filter.machine},
+        {.name = "--filter", .text = &order.filter.benchmark},
+        {.name = "--metric", .text = &order.filter.metric},
+    };
+    const int left = cli_options(argc, argv, help, options, sizeof options / sizeof *options);
+    if (left <= 0)
+        return left < 0 ? CLI_OK : CLI_USAGE;
+    if (left > 1 || !order.commit || !order.note)
+        return cli_error("history acknowledge: wants --commit and --note; --help tells more");
+    struct history *const history = cli_history_open(order.db, HISTORY_READ);
+    const int code = history ? acknowledge(history, &order) : CLI_USAGE;
+    history_close(history);
+    return code;
+}

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// cli/history_import.c - fovea history import: reports become runs, all of them or none.
+#include "cli/history.h"
+#include "history/import.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char help[] =
+    "usage: fovea history import [OPTIONS] FILE...\n\n"
+    "Keeps reports of Google Benchmark 1.7 and later (--benchmark_format=json; - is standard input), one run each.\n"
+    "Every repetition is kept, aggregates are not, user counters are metrics. The same report again changes nothing;\n"
+    "a file that is damaged, cut off or something else is named, and then nothing at all is imported.\n\n"
+    "  --db FILE          the database (default: FOVEA_HISTORY, else history.db); made where it does not exist\n"
+    "  --commit NAME      the commit that was measured (default: \"commit\" of the report's context)\n"
+    "  --branch NAME      (default main)\n"
+    "  --machine NAME     (default: the report's host_name; give one where hosts are rented by the hour)\n"
+    "  --time WHEN        its place on the commit axis, as git show -s --format=%cI prints it (default: the report's\n"
+    "                     date); runs of old commits are put among their neighbours by it\n"
+    "  --fact NAME=VALUE  something else about the environment; may be repeated\n\n"
+    "exit status: 0 done, 2 wrong usage or input\n\n"
+    "examples:\n"
+    "  ./bench --benchmark_repetitions=5 --benchmark_format=json > run.json\n"
+    "  fovea history import --commit $(git rev-parse HEAD) --time $(git show -s --format=%cI) run.json\n"
+    "  fovea history import --db perf.db --commit v1.2 --machine ci-large --fact kernel=$(uname -r) *.json\n";
+
+struct order {
+    const char *db, *time;
+    struct history_labels labels;
+    struct cli_list facts;
+};
+
+static bool add_facts(struct report *report, const struct cli_list *facts)
+{
+    for (size_t i = 0; i < facts->count; i++) {
+        const char *const equals = strchr(facts->items[i], '=');
+        char name[64];
+        if (!equals || equals == facts->items[i] || (size_t)(equals - facts->items[i]) >= sizeof name)
+            return cli_error("history import: --fact takes NAME=VALUE, not \"%s\"", facts->items[i]), false;
+        snprintf(name, sizeof name, "%.*s", (int)(equals - facts->items[i]), facts->items[i]);
+        if (!report_fact(report, name, equals + 1))
+            return cli_error("history import: no memory"), false;
+    }
+    return true;
+}
+
+// All files are read before the database is touched.
+static bool read_all(const struct order *order, char **paths, size_t count, struct report *reports)
+{
+    char message[400];
+    for (size_t i = 0; i < count; i++) {
+        if (!report_read(paths[i], &reports[i], message, sizeof message))
+            return cli_error("history import: %s", message), false;
+        if (!add_facts(&reports[i], &order->facts))
+            return false;
+    }
+    return true;
+}
+
+static bool store(struct history *history, const struct order *order, char **paths, size_t count,
+                  const struct report *reports)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct history_imported imported;
+        if (!history_import(history, &reports[i], &order->labels, &imported))
+            return cli_error("history import: %s: %s", paths[i], history_message(history)), false;
+        if (imported.already)
+            printf("%s: already there as run %lld\n", paths[i], (long long)imported.run);
+        else
+            printf("%s: run %lld, %zu series, %zu values\n", paths[i], (long long)imported.run, imported.series,
+                   imported.values);
+        if (reports[i].failed)
+            printf("%s: %zu benchmarks of it failed and are left out\n", paths[i], reports[i].failed);
+    }
+    return true;
+}
+
+int cli_history_import(int argc, char **argv)
+{
+    struct order order = {0};
+    const struct cli_option options[] = {
+        {.name = "--db", .text = &order.db},
+        {.name = "--commit", .text = &order.labels.commit},
+        {.name = "--branch", .text = &order.labels.branch},
+        {.name = "--machine", .text = &order.labels.machine},
+        {.name = "--time", .text = &order.time},
+        {.name = "--fact", .list = &order.facts},
+    };
+    const int left = cli_options(argc, argv, help, options, sizeof options / sizeof *options);
+    if (left <= 0)
+        return left < 0 ? CLI_OK : CLI_USAGE;
+    if (left == 1)
+        return cli_error("history import: no file; fovea history import --help tells more");
+    if (order.time && !report_date(order.time, &order.labels.time))
+        return cli_error("history import: --time takes a date like 2026-01-31T12:00:00+01:00, not \"%s\"", order.time);
+    const size_t count = (size_t)left - 1;
+    struct report *const reports = calloc(count, sizeof *reports);
+    bool done = reports && read_all(&order, argv + 1, count, reports);
+    if (done) {
+        struct history *const history = cli_history_open(order.db, HISTORY_WRITE);
+        done = history && store(history, &order, argv + 1, count, reports);
+        history_close(history);
+    }
+    for (size_t i = 0; reports && i < count; i++)
+        report_free(&reports[i]);
+    free(reports);
+    return done ? CLI_OK : CLI_USAGE;
+}

@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0
+# The history of benchmark runs: SQLite, and Jansson for Google Benchmark's JSON. Without them `fovea history` says so.
+set(FOVEA_HISTORY_DEFAULT OFF)
+if(PkgConfig_FOUND)
+    pkg_check_modules(FOVEA_SQLITE IMPORTED_TARGET sqlite3>=3.35)
+    pkg_check_modules(FOVEA_JANSSON IMPORTED_TARGET jansson>=2.7)
+    if(FOVEA_SQLITE_FOUND AND FOVEA_JANSSON_FOUND AND PROJECT_IS_TOP_LEVEL AND NOT CMAKE_CROSSCOMPILING)
+        set(FOVEA_HISTORY_DEFAULT ON)
+    endif()
+endif()
+option(FOVEA_BUILD_HISTORY "Build `fovea history` (needs SQLite and Jansson)" ${FOVEA_HISTORY_DEFAULT})
+
+# Statistics and clocks, for the benchmarks too.
+find_package(Threads REQUIRED)
+add_library(fovea_measure STATIC EXCLUDE_FROM_ALL bench/clock.c bench/stats.c)
+target_link_libraries(fovea_measure PUBLIC fovea_flags PRIVATE m)
+
+if(FOVEA_BUILD_HISTORY)
+    if(NOT (FOVEA_SQLITE_FOUND AND FOVEA_JANSSON_FOUND))
+        message(FATAL_ERROR "FOVEA_BUILD_HISTORY needs SQLite 3.35 and Jansson 2.7 (libsqlite3-dev, libjansson-dev)")
+    endif()
+    add_library(fovea_history STATIC EXCLUDE_FROM_ALL
+        history/arena.c
+        history/book.c
+        history/check.c
+        history/database.c
+        history/date.c
+        history/detect.c
+        history/energy.c
+        history/import.c
+        history/level.c
+        history/metric.c
+        history/report.c
+        history/schema.c
+        history/text.c
+    )
+    target_link_libraries(fovea_history
+        PUBLIC fovea_flags fovea_measure
+        PRIVATE PkgConfig::FOVEA_SQLITE PkgConfig::FOVEA_JANSSON ${CMAKE_DL_LIBS} m)
+endif()

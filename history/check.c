@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+// history/check.c - the changes of every series that are recent enough to stop a merge.
+#include "history/check.h"
+#include "history/arena.h"
+#include "history/level.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+// Series of fewer runs are not judged: 4 before a change and 3 behind it are the least the tests can tell apart.
+enum { RUNS_MIN = 7, CHANGES_MAX = 64 };
+
+struct checking {
+    const struct history_book *book;
+    const struct check_options *options;
+    struct check *check;
+    struct arena_block *arena;
+    size_t last; // index of the last run that counts
+    size_t room;
+};
+
+// The last run of a commit, or of all.
+static bool find_last(struct checking *checking)
+{
+    const struct history_book *const book = checking->book;
+    const char *const commit = checking->options->commit;
+    for (size_t i = book->run_count; i-- > 0;)
+        if (strcmp(book->runs[i].branch, checking->options->branch) == 0 &&
+            (!commit || strcmp(book->runs[i].commit, commit) == 0)) {
+            checking->last = i;
+            return true;
+        }
+    return false;
+}
+
+static const struct history_series *find_series(const struct history_book *book, const struct history_series *like,
+                                                const char *branch)
+{
+    for (size_t i = 0; i < book->series_count; i++) {
+        const struct history_series *const series = &book->series[i];
+        if (strcmp(series->branch, branch) == 0 && strcmp(series->benchmark, like->benchmark) == 0 &&
+            strcmp(series->metric, like->metric) == 0 && strcmp(series->machine, like->machine) == 0)
+            return series;
+    }
+    return NULL;
+}
+
+// Acknowledgements name places in their own series, which now begins `by` points later.
+static bool move_acknowledgements(struct checking *checking, struct history_series *line, size_t by)
+{
+    struct history_acknowledgement *const moved =
+        arena_take(&checking->arena, (line->acknowledgement_count + 1) * sizeof *moved);
+    for (size_t i = 0; moved && i < line->acknowledgement_count; i++) {
+        moved[i] = line->acknowledgements[i];
+        moved[i].at += by;
+    }
+    line->acknowledgements = moved;
+    return moved != NULL;
+}
+
+// The series as it is judged: the baseline's points up to its own first, then its own, none newer than the last run.
+static bool line_up(struct checking *checking, const struct history_series *own, struct history_series *line)
+{
+    const char *const baseline = checking->options->baseline;
+    const struct history_series *const base =
+        baseline && strcmp(baseline, own->branch) != 0 ? find_series(checking->book, own, baseline) : NULL;
+    *line = *own;
+    line->count = 0;
+    struct history_point *const points =
+        arena_take(&checking->arena, ((base ? base->count : 0) + own->count) * sizeof *points);
+    if (!points)
+        return false;
+    for (size_t i = 0; base && i < base->count && base->points[i].run < own->points[0].run; i++)
+        points[line->count++] = base->points[i];
+    const size_t before = line->count;
+    for (size_t i = 0; i < own->count && own->points[i].run <= checking->last; i++)
+        points[line->count++] = own->points[i];
+    line->points = points;
+    return move_acknowledgements(checking, line, before);
+}
+
+static bool add_finding(struct checking *checking, const struct history_series *line,
+                        const struct history_change *change, bool jump)
+{
+    struct check *const check = checking->check;
+    if (check->count == checking->room) {
+        const size_t room = 2 * checking->room + 64;
+        struct check_finding *const findings = realloc(check->findings, room * sizeof *findings);
+        if (!findings)
+            return false;
+        check->findings = findings;
+        checking->room = room;
+    }
+    struct history_series *const series = arena_take(&checking->arena, sizeof *series);
+    if (!series)
+        return false;
+    *series = *line;
+    const enum check_kind kind = !change->worse         ? CHECK_IMPROVEMENT
+                                 : change->acknowledged ? CHECK_ACKNOWLEDGED
+                                                        : CHECK_REGRESSION;
+    check->findings[check->count++] = (struct check_finding){.series = series,
+                                                             .kind = kind,
+                                                             .change = *change,
+                                                             .good = line->points[change->at - 1].run,
+                                                             .bad = line->points[change->at].run,
+                                                             .runs = line->count - change->at,
+                                                             .jump = jump};
+    check->regressions += kind == CHECK_REGRESSION;
+    return true;
+}
+
+// One or two runs are too few for the detector. They count where they lie three times as far from the level as
+// anything has in the runs before, and a tenth of it at least: a slowdown by half need not happen three times.
+static bool find_jump(const struct history_series *line, size_t begin, const struct history_test *test,
+                      struct history_change *change)
+{
+    enum { NEW = 2, BEFORE_MIN = 8, BEFORE = 64, FARTHER = 3 };
+    const double least = fmax(0.1, test->effect);
+    for (size_t fresh = 1; fresh <= NEW && line->count >= begin + BEFORE_MIN + fresh; fresh++) {
+        double before[BEFORE], farthest = 0, nearest = INFINITY;
+        const size_t at = line->count - fresh, count = at - begin < BEFORE ? at - begin : BEFORE;
+        for (size_t i = 0; i < count; i++)
+            before[i] = line->points[at - count + i].median;
+        const double level = level_median(before, count);
+        for (size_t i = 0; i < count; i++)
+            farthest = fmax(farthest, fabs(before[i] / level - 1));
+        double sum = 0;
+        for (size_t i = at; i < line->count; i++) {
+            const double away = (line->points[i].median / level - 1) * line->better;
+            nearest = fmin(nearest, -away); // the better way is no jump
+            sum += line->points[i].median / (double)fresh;
+        }
+        if (!(level > 0) || !(nearest >= fmax(FARTHER * farthest, least)))
+            continue;
+        const double effect = sum / level - 1;
+        *change = (struct history_change){.at = at,
+                                          .before = level,
+                                          .after = sum,
+                                          .effect = effect,
+                                          .low = effect - farthest,
+                                          .high = effect + farthest,
+                                          .confidence = 1 - 1 / (double)(count + 1),
+                                          .worse = true,
+                                          .acknowledged = history_is_acknowledged(line, at)};
+        return true;
+    }
+    return false;
+}
+
+static bool check_series(struct checking *checking, const struct history_series *own)
+{
+    struct history_change changes[CHANGES_MAX];
+    struct history_series line;
+    if (own->better == HISTORY_NEITHER || strcmp(own->branch, checking->options->branch) != 0 ||
+        own->points[0].run > checking->last)
+        return true;
+    if (!line_up(checking, own, &line))
+        return false;
+    if (line.count < RUNS_MIN) {
+        checking->check->too_short++;
+        return true;
+    }
+    checking->check->judged++;
+    size_t count = history_changes(&line, &checking->options->test, changes, CHANGES_MAX);
+    count = count < CHANGES_MAX ? count : CHANGES_MAX;
+    bool done = true;
+    for (size_t i = 0; i < count && done; i++)
+        if (line.count - changes[i].at <= checking->options->recent)
+            done = add_finding(checking, &line, &changes[i], false);
+    struct history_change jump;
+    if (done && find_jump(&line, count ? changes[count - 1].at : 0, &checking->options->test, &jump))
+        done = add_finding(checking, &line, &jump, true);
+    return done;
+}
+
+static int compare_findings(const void *a, const void *b)
+{
+    const struct check_finding *const x = a, *const y = b;
+    if (x->kind != y->kind)
+        return x->kind < y->kind ? -1 : 1;
+    const double one = fabs(log1p(x->change.effect)), two = fabs(log1p(y->change.effect));
+    return (one < two) - (one > two);
+}
+
+bool history_check(const struct history_book *book, const struct check_options *options, struct check *check,
+                   bool *missing)
+{
+    struct checking checking = {.book = book, .options = options, .check = check};
+    *check = (struct check){0};
+    *missing = !find_last(&checking);
+    if (*missing)
+        return false;
+    bool done = true;
+    for (size_t i = 0; i < book->series_count && done; i++)
+        done = check_series(&checking, &book->series[i]);
+    check->memory = checking.arena;
+    if (!done)
+        check_free(check);
+    else if (check->count)
+        qsort(check->findings, check->count, sizeof *check->findings, compare_findings);
+    return done;
+}
+
+void check_free(struct check *check)
+{
+    arena_free(check->memory);
+    free(check->findings);
+    *check = (struct check){0};
+}

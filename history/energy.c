@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// history/energy.c - best cuts in one walk over the pairs, and the permutation test.
+#include "history/energy.h"
+
+#include <math.h>
+#include <stdint.h>
+
+void energy_make(struct energy *energy, const double *values, size_t count, double cap)
+{
+    energy->count = count;
+    energy->total = 0;
+    for (size_t i = 0; i < count; i++) {
+        double row = 0;
+        for (size_t j = 0; j < count; j++) {
+            energy->distance[i][j] = (float)fmin(fabs(values[i] - values[j]), cap);
+            row += (double)energy->distance[i][j];
+        }
+        energy->row[i] = row;
+        energy->total += row / 2;
+    }
+}
+
+// Values join the left side one after the other: the sums within both sides follow from the one of pairs with the left.
+static struct energy_cut best_cut(const struct energy *energy, const uint16_t *order, size_t shortest)
+{
+    const size_t n = energy->count;
+    struct energy_cut best = {0, -1};
+    double left = 0, right = energy->total; // pairs within a side
+    for (size_t t = 0; t + shortest < n; t++) {
+        const float *const distance = energy->distance[order[t]];
+        float joined = 0;
+        for (size_t j = 0; j < t; j++)
+            joined += distance[order[j]];
+        left += (double)joined;
+        right -= energy->row[order[t]] - (double)joined;
+        if (t + 1 < shortest)
+            continue;
+        const double a = (double)(t + 1), b = (double)(n - t - 1), across = energy->total - left - right;
+        const double q = a * b / (a + b) * 2 * (across / (a * b) - left / (a * a) - right / (b * b));
+        if (q > best.q)
+            best = (struct energy_cut){t + 1, q};
+    }
+    return best;
+}
+
+struct energy_cut energy_best(const struct energy *energy, size_t shortest)
+{
+    uint16_t order[ENERGY_MAX];
+    for (size_t i = 0; i < energy->count; i++)
+        order[i] = (uint16_t)i;
+    return best_cut(energy, order, shortest);
+}
+
+double energy_chance(const struct energy *energy, size_t shortest, double q, size_t permutations, double enough)
+{
+    uint16_t order[ENERGY_MAX];
+    uint64_t random = 0x9e3779b97f4a7c15u;
+    size_t reached = 1, done = 1; // the order that was found counts as one
+    for (size_t i = 0; i < energy->count; i++)
+        order[i] = (uint16_t)i;
+    while (done <= permutations && (double)reached <= enough * (double)(permutations + 1)) {
+        for (size_t i = energy->count; i > 1; i--) {
+            random = random * 6364136223846793005u + 1442695040888963407u; // Knuth's MMIX generator
+            const size_t j = (size_t)((random >> 33) % i);
+            const uint16_t swapped = order[i - 1];
+            order[i - 1] = order[j];
+            order[j] = swapped;
+        }
+        reached += best_cut(energy, order, shortest).q >= q * (1 - 1e-6);
+        done++;
+    }
+    return (double)reached / (double)done;
+}

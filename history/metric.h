@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// history/metric.h - what is known of metrics by their names.
+#ifndef FOVEA_HISTORY_METRIC_H
+#define FOVEA_HISTORY_METRIC_H
+
+#include "history/history.h"
+
+struct metric {
+    const char *unit;
+    enum history_better better;
+};
+
+/// Unit and direction. Counters of other programs: rates (..._per_second) are better when more; of the rest nothing is
+/// known, and they are kept without a judgement.
+struct metric metric_of(const char *name);
+
+#endif

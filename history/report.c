@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: Apache-2.0
+// history/report.c - Google Benchmark's JSON: its context as facts, every repetition's figures as values.
+#include "history/report.h"
+#include "history/text.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+// What the values' and facts' strings lie in.
+struct memory {
+    json_t **texts;
+    size_t text_count;
+};
+
+struct reader {
+    struct report *report;
+    size_t room; // of values
+    char *message;
+    size_t message_size;
+};
+
+static bool refuse(const struct reader *reader, const char *why)
+{
+    snprintf(reader->message, reader->message_size, "%s", why);
+    return false;
+}
+
+static bool add_value(struct reader *reader, const char *benchmark, const char *metric, double value)
+{
+    struct report *const report = reader->report;
+    if (!isfinite(value))
+        return true;
+    if (report->value_count == reader->room) {
+        const size_t room = reader->room ? 2 * reader->room : 1024;
+        struct report_value *const values = realloc(report->values, room * sizeof *values);
+        if (!values)
+            return refuse(reader, "no memory");
+        report->values = values;
+        reader->room = room;
+    }
+    report->values[report->value_count] = (struct report_value){benchmark, metric, report->value_count, value};
+    report->value_count++;
+    return true;
+}
+
+static double time_unit(const json_t *entry)
+{
+    static const struct {
+        const char *name;
+        double seconds;
+    } units[] = {{"ns", 1e-9}, {"us", 1e-6}, {"ms", 1e-3}, {"s", 1}};
+    const char *const name = json_string_value(json_object_get(entry, "time_unit"));
+    for (size_t i = 0; name && i < sizeof units / sizeof *units; i++)
+        if (strcmp(name, units[i].name) == 0)
+            return units[i].seconds;
+    return 0;
+}
+
+// Numbers of an entry that count, but measure nothing.
+static bool bookkeeping(const char *name)
+{
+    static const char *const names[] = {
+        "family_index", "per_family_instance_index", "repetitions", "repetition_index", "threads", "iterations"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(name, names[i]) == 0)
+            return true;
+    return false;
+}
+
+static bool read_entry(struct reader *reader, json_t *entry)
+{
+    const char *const type = json_string_value(json_object_get(entry, "run_type"));
+    const char *name = json_string_value(json_object_get(entry, "run_name"));
+    if (!name)
+        name = json_string_value(json_object_get(entry, "name"));
+    if (!name || !*name)
+        return refuse(reader, "not a report of Google Benchmark: a benchmark without a name");
+    if (type && strcmp(type, "aggregate") == 0)
+        return true;
+    if (json_is_true(json_object_get(entry, "error_occurred")) || json_is_true(json_object_get(entry, "skipped"))) {
+        reader->report->failed++;
+        return true;
+    }
+    const double unit = time_unit(entry);
+    if (unit == 0 || !json_is_number(json_object_get(entry, "real_time")))
+        return refuse(reader, "not a report of Google Benchmark: a benchmark without real_time and time_unit");
+    const char *metric;
+    json_t *value;
+    json_object_foreach(entry, metric, value)
+    {
+        const bool time = strcmp(metric, "real_time") == 0 || strcmp(metric, "cpu_time") == 0;
+        if (json_is_number(value) && !bookkeeping(metric) &&
+            !add_value(reader, name, metric, json_number_value(value) * (time ? unit : 1)))
+            return false;
+    }
+    return true;
+}
+
+bool report_fact(struct report *report, const char *name, const char *value)
+{
+    struct history_fact *fact = NULL;
+    for (size_t i = 0; i < report->fact_count && !fact; i++)
+        if (strcmp(report->facts[i].name, name) == 0)
+            fact = &report->facts[i];
+    char *const copy = strdup(value);
+    if (fact && copy) {
+        free((char *)fact->value);
+        fact->value = copy;
+        return true;
+    }
+    struct history_fact *const facts = realloc(report->facts, (report->fact_count + 1) * sizeof *facts);
+    if (facts)
+        report->facts = facts;
+    char *const own = strdup(name);
+    if (!facts || !copy || !own) {
+        free(copy);
+        free(own);
+        return false;
+    }
+    facts[report->fact_count++] = (struct history_fact){own, copy};
+    return true;
+}
+
+const char *report_find(const struct report *report, const char *name)
+{
+    for (size_t i = 0; i < report->fact_count; i++)
+        if (strcmp(report->facts[i].name, name) == 0)
+            return report->facts[i].value;
+    return NULL;
+}
+
+// A fact that is text as it is, anything else as JSON writes it, lists of numbers without brackets.
+static bool add_fact(struct report *report, const char *name, json_t *value)
+{
+    if (json_is_string(value))
+        return report_fact(report, name, json_string_value(value));
+    char *const text = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(6));
+    if (!text)
+        return false;
+    const size_t length = strlen(text);
+    if (json_is_array(value) && length >= 2)
+        text[length - 1] = '\0';
+    const bool added = report_fact(report, name, text + json_is_array(value));
+    free(text);
+    return added;
+}
+
+// "caches": [{"type": "Data", "level": 1, "size": 32768, ...}, ...] as l1d_bytes, l1i_bytes, l2_bytes, l3_bytes.
+static bool add_caches(struct report *report, json_t *caches)
+{
+    size_t i;
+    json_t *cache;
+    json_array_foreach(caches, i, cache)
+    {
+        const char *const type = json_string_value(json_object_get(cache, "type"));
+        const json_int_t level = json_integer_value(json_object_get(cache, "level"));
+        char name[32], value[32];
+        snprintf(name, sizeof name, "l%d%s_bytes", (int)level,
+                 !type || level != 1         ? ""
+                 : strcmp(type, "Data") == 0 ? "d"
+                                             : "i");
+        snprintf(value, sizeof value, "%lld", (long long)json_integer_value(json_object_get(cache, "size")));
+        if (!report_fact(report, name, value))
+            return false;
+    }
+    return true;
+}
+
+static bool read_context(struct reader *reader, json_t *context)
+{
+    const char *name;
+    json_t *value;
+    json_object_foreach(context, name, value)
+    {
+        const bool caches = strcmp(name, "caches") == 0;
+        if (!(caches ? add_caches(reader->report, value) : add_fact(reader->report, name, value)))
+            return refuse(reader, "no memory");
+    }
+    const char *const date = report_find(reader->report, "date");
+    if (date && !report_date(date, &reader->report->date))
+        reader->report->date = 0;
+    return true;
+}
+
+static json_t *parse(const struct reader *reader, const char *text, size_t size)
+{
+    json_error_t error;
+    char *const plain = text_plain_json(text, &size);
+    json_t *const root = plain ? json_loadb(plain, size, JSON_REJECT_DUPLICATES, &error) : NULL;
+    free(plain);
+    if (!plain)
+        refuse(reader, "no memory");
+    else if (!root)
+        snprintf(reader->message, reader->message_size, "not JSON, or cut off: line %d: %.120s", error.line,
+                 error.text);
+    return root;
+}
+
+static bool read_text(struct reader *reader, json_t *root, bool first)
+{
+    json_t *const context = json_object_get(root, "context"), *const entries = json_object_get(root, "benchmarks");
+    if (!json_is_object(context) || !json_is_array(entries))
+        return refuse(reader, "not a report of Google Benchmark: it has no context and benchmarks");
+    bool done = !first || read_context(reader, context);
+    size_t i;
+    json_t *entry;
+    json_array_foreach(entries, i, entry)
+    {
+        if (done)
+            done = read_entry(reader, entry);
+    }
+    return done;
+}
+
+static int compare_values(const void *a, const void *b)
+{
+    const struct report_value *const x = a, *const y = b;
+    const int benchmark = strcmp(x->benchmark, y->benchmark), metric = strcmp(x->metric, y->metric);
+    return benchmark ? benchmark : metric ? metric : (x->order > y->order) - (x->order < y->order);
+}
+
+bool report_parse(const char *const *texts, const size_t *sizes, size_t count, struct report *report, char *message,
+                  size_t message_size)
+{
+    struct reader reader = {report, 0, message, message_size};
+    *report = (struct report){.digest = {text_hash_basis[0], text_hash_basis[1]}};
+    struct memory *const memory = calloc(1, sizeof *memory);
+    if (memory)
+        memory->texts = calloc(count, sizeof *memory->texts);
+    report->memory = memory;
+    bool done = memory && memory->texts ? true : refuse(&reader, "no memory");
+    for (size_t i = 0; i < count && done; i++) {
+        memory->texts[i] = parse(&reader, texts[i], sizes[i]);
+        memory->text_count += memory->texts[i] != NULL;
+        done = memory->texts[i] && read_text(&reader, memory->texts[i], i == 0);
+        for (size_t j = 0; j < TEXT_HASHES; j++)
+            report->digest[j] = text_hash(report->digest[j], texts[i], sizes[i]);
+    }
+    if (done && report->value_count == 0)
+        done = refuse(&reader, report->failed ? "every benchmark of it has failed" : "it holds no benchmark");
+    if (done)
+        qsort(report->values, report->value_count, sizeof *report->values, compare_values);
+    else
+        report_free(report);
+    return done;
+}
+
+bool report_read(const char *path, struct report *report, char *message, size_t message_size)
+{
+    char *text, why[300];
+    size_t size;
+    if (!text_read(path, &text, &size, message, message_size))
+        return false;
+    const bool done = report_parse((const char *const[]){text}, &size, 1, report, why, sizeof why);
+    if (!done)
+        snprintf(message, message_size, "%s: %s", path, why);
+    free(text);
+    return done;
+}
+
+void report_free(struct report *report)
+{
+    struct memory *const memory = report->memory;
+    for (size_t i = 0; memory && i < memory->text_count; i++)
+        json_decref(memory->texts[i]);
+    if (memory)
+        free(memory->texts);
+    for (size_t i = 0; i < report->fact_count; i++) {
+        free((char *)report->facts[i].name);
+        free((char *)report->facts[i].value);
+    }
+    free(memory);
+    free(report->facts);
+    free(report->values);
+    *report = (struct report){0};
+}
