@@ -13,6 +13,7 @@ static const struct {
 } parts[] = {
     {"import", "keep reports of Google Benchmark (its JSON) in a database", cli_history_import},
     {"check", "find the changes that noise hides; exit status 1: a regression", cli_history_check},
+    {"compare", "two runs of the database, or two builds of the library measured now", cli_history_compare},
     {"acknowledge", "a change that somebody knows of stays quiet", cli_history_acknowledge},
 };
 

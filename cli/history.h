@@ -12,6 +12,18 @@ enum { CLI_TOO_LITTLE = 3 };
 /// A part gets the arguments behind its name, argv[0] being the name.
 cli_command cli_history_import, cli_history_check, cli_history_compare, cli_history_acknowledge;
 
+/// The metrics that are judged unless others are asked for.
+#define CLI_HISTORY_METRICS "^(real_time|instructions|of_peak)$"
+
+/// fovea history compare --lib.
+struct cli_builds {
+    const char *filter; ///< NULL: all
+    double effect, seconds;
+    bool json;
+};
+/// Loads two builds, measures them by turns, prints. Returns an exit code.
+int cli_compare_builds(const struct cli_builds *builds, char **paths);
+
 /// An option: one of the three pointers is set. A text's value is the next argument; a list may come up to LIST times.
 struct cli_option {
     const char *name; ///< "--db"

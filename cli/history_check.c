@@ -105,8 +105,7 @@ static int check(struct history *history, const struct order *order)
 {
     const struct history_filter filter = {.machine = order->machine,
                                           .benchmark = order->filter,
-                                          .metric =
-                                              order->metric ? order->metric : "^(real_time|instructions|of_peak)$"};
+                                          .metric = order->metric ? order->metric : CLI_HISTORY_METRICS};
     struct history_book book;
     struct check found;
     bool missing;

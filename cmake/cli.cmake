@@ -19,7 +19,9 @@ include(cmake/history.cmake)
 if(FOVEA_BUILD_HISTORY)
     target_sources(fovea_cli PRIVATE
         cli/history_acknowledge.c
+        cli/history_builds.c
         cli/history_check.c
+        cli/history_compare.c
         cli/history_import.c
     )
     target_compile_definitions(fovea_cli PRIVATE FOVEA_HAVE_HISTORY=1)

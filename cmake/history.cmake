@@ -23,17 +23,25 @@ if(FOVEA_BUILD_HISTORY)
         history/arena.c
         history/book.c
         history/check.c
+        history/compare.c
         history/database.c
         history/date.c
         history/detect.c
+        history/duel.c
+        history/duel_attention.c
+        history/duel_gemm.c
+        history/duel_rowwise.c
         history/energy.c
         history/import.c
         history/level.c
+        history/library.c
         history/metric.c
         history/report.c
         history/schema.c
         history/text.c
+        history/utest.c
     )
+    target_compile_definitions(fovea_history PRIVATE _GNU_SOURCE=1) # memfd_create
     target_link_libraries(fovea_history
         PUBLIC fovea_flags fovea_measure
         PRIVATE PkgConfig::FOVEA_SQLITE PkgConfig::FOVEA_JANSSON ${CMAKE_DL_LIBS} m)

@@ -41,7 +41,8 @@ ONLY = [
 
 
 def sources(root):
-    for folder in ("adapters", "bench", "cblas", "cli", "dispatch", "history", "include", "kernels", "nn", "ops", "tests"):
+    folders = ("adapters", "bench", "cblas", "cli", "dispatch", "history", "include", "kernels", "nn", "ops", "tests")
+    for folder in folders:
         for path in sorted((root / folder).rglob("*")):
             if path.suffix in (".c", ".h", ".inc", ".def"):
                 yield path.relative_to(root).as_posix(), path.read_text()

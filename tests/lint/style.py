@@ -8,8 +8,8 @@ import pathlib
 import re
 import sys
 
-FOLDERS = ("adapters", "bench", "cblas", "cli", "cmake", "dispatch", "examples", "history", "include", "kernels", "nn", "ops",
-           "scripts", "tests")
+FOLDERS = ("adapters", "bench", "cblas", "cli", "cmake", "dispatch", "examples", "history", "include", "kernels", "nn",
+           "ops", "scripts", "tests")
 SUFFIXES = {".c": "//", ".cc": "//", ".h": "//", ".inc": "//", ".def": "//", ".py": "#", ".sh": "#", ".cmake": "#"}
 LINES_MAX, COLUMNS_MAX = 400, 120
 
