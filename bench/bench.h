@@ -16,6 +16,7 @@ struct bench_options {
     double min_time;        ///< seconds of timed samples for each line
     uint32_t threads;       ///< workers, and threads of every peer; at least 1
     bool json;              ///< Google Benchmark's JSON instead of the table
+    bool instructions;      ///< count instructions beside time, where that takes at most 5 s
     bool peers;             ///< race against the libraries of other people that are installed here
 };
 

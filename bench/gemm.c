@@ -4,6 +4,7 @@
 #include "bench/clock.h"
 #include "bench/gemm_shapes.h"
 #include "bench/gemm_table.h"
+#include "bench/instructions.h"
 #include "bench/peer.h"
 #include "bench/pool.h"
 #include "bench/shim.h"
@@ -152,6 +153,21 @@ static void race_line(const struct line *line, struct racer *fovea, struct track
         gemm_table_versus(&versus, suite->peers[versus.best].name);
 }
 
+static void call_once(void *arg)
+{
+    const struct racer *const racer = arg;
+    racer->who->run(racer->prepared, 0);
+}
+
+// The figure beside time: a call of one thread, if it is short enough to be stepped through.
+static void count_instructions(const struct line *line, struct racer *fovea, struct bench_result *result)
+{
+    static const double patience = 5;
+    uint64_t instructions;
+    if (line->suite->options->threads == 1 && bench_instructions(call_once, fovea, patience, &instructions))
+        count(result, "instructions", (double)instructions);
+}
+
 static void run_line(const struct line *line, const struct gemm_problem *problem, struct bench_result *result)
 {
     struct suite *const suite = line->suite;
@@ -166,6 +182,8 @@ static void run_line(const struct line *line, const struct gemm_problem *problem
     const struct pace pace = race_alone(&fovea, &track, suite->options->min_time);
     result->calls = pace.samples * fovea.calls;
     report_pace(line, problem, &pace, result);
+    if (suite->options->instructions)
+        count_instructions(line, &fovea, result);
     if (problem->gelu)
         race_epilogue(line, &fovea, &track, result);
     else if (suite->peer_count)

@@ -4,6 +4,7 @@
 
 #include <benchmark/benchmark.h>
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -58,7 +59,9 @@ void bench_register(const char *name, bench_measure *measure, void *arg)
 
 void bench_context(const char *key, const char *value)
 {
-    benchmark::AddCustomContext(key, value);
+    static std::set<std::string> known; // a suite that runs again says the same again
+    if (known.insert(key).second)
+        benchmark::AddCustomContext(key, value);
 }
 
 void bench_run(bool json)

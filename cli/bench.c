@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // cli/bench.c - fovea bench: how near the kernels come to what the machine can do, and to other libraries.
 #include "bench/bench.h"
+#include "cli/bench_history.h"
 #include "cli/cli.h"
 
 #include <stdlib.h>
@@ -17,10 +18,14 @@ static const char help[] =
     "  --threads N       workers, 1 to 64 (default 1)\n"
     "  --peers           race against OpenBLAS, BLIS, oneDNN, libxsmm and ONNX Runtime, as far as they are installed\n"
     "                    (scripts/peers.sh installs them)\n"
-    "  --json            Google Benchmark's JSON, with counters of_peak, of_stream, of_bound, vs_best_peer, peer\n\n"
+    "  --instructions    count the instructions of a call too, by single steps: one thread, lines of up to 5 s of it\n"
+    "  --json            Google Benchmark's JSON, with counters of_peak, of_stream, of_bound, vs_best_peer, peer\n"
+    "  --history FILE    keep the result with its environment in this database (fovea history); with --commit NAME,\n"
+    "                    --repetitions N (default 5), --branch, --machine, --time as fovea history import has them\n\n"
     "examples:\n"
     "  fovea bench gemm --filter 'packed/.*/128x'     products of 128 rows with packed weights\n"
     "  fovea bench gemm --peers --filter 512x512x512  against other libraries\n"
+    "  fovea bench gemm --shapes smoke --instructions --history perf.db --commit $(git rev-parse HEAD)\n"
     "  FOVEA_ISA=avx2 fovea bench gemm                what a machine without AVX-512 does, of its own peak\n";
 
 #if FOVEA_HAVE_BENCH
@@ -48,10 +53,13 @@ static int take_option(int left, char **argv, struct bench_options *options, int
 {
     enum { THREADS_MAX = 64 };
     double number;
-    if (strcmp(argv[0], "--json") == 0 || strcmp(argv[0], "--peers") == 0) {
-        *(argv[0][2] == 'j' ? &options->json : &options->peers) = true;
-        return 1;
-    }
+    const struct {
+        const char *name;
+        bool *flag;
+    } flags[] = {{"--json", &options->json}, {"--peers", &options->peers}, {"--instructions", &options->instructions}};
+    for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
+        if (strcmp(argv[0], flags[i].name) == 0)
+            return *flags[i].flag = true;
     const char *const value = left > 1 ? argv[1] : "";
     if (strcmp(argv[0], "--filter") == 0 && left > 1) {
         options->filter = value;
@@ -115,6 +123,6 @@ int cli_bench(int argc, char **argv)
         fputs(help, stderr);
         return CLI_USAGE;
     }
-    return strcmp(argv[1], "gemm") == 0 ? bench(argc, argv)
+    return strcmp(argv[1], "gemm") == 0 ? cli_bench_history(argc, argv, bench)
                                         : cli_error("bench: no suite \"%s\"; fovea bench --help lists them", argv[1]);
 }

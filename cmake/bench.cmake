@@ -25,6 +25,7 @@ if(FOVEA_BUILD_BENCH)
         bench/gemm.c
         bench/gemm_shapes.c
         bench/gemm_table.c
+        bench/instructions.c
         bench/memory.c
         bench/onnx.c
         bench/peer_blis.c

@@ -2,6 +2,7 @@
 # The fovea program. It links the internal library: fovea verify needs every kernel, not only those in use.
 add_executable(fovea_cli
     cli/bench.c
+    cli/bench_history.c
     cli/common.c
     cli/g2p.c
     cli/g2p_dictionary.c
@@ -24,6 +25,11 @@ if(FOVEA_BUILD_HISTORY)
         cli/history_compare.c
         cli/history_import.c
     )
+    # What a run was built with is part of its environment.
+    string(TOUPPER "${CMAKE_BUILD_TYPE}" FOVEA_BUILD_TYPE)
+    string(STRIP "${CMAKE_C_FLAGS} ${CMAKE_C_FLAGS_${FOVEA_BUILD_TYPE}}" FOVEA_C_FLAGS)
+    set_source_files_properties(cli/bench_history.c PROPERTIES COMPILE_DEFINITIONS
+        "_GNU_SOURCE=1;FOVEA_COMPILER=\"${CMAKE_C_COMPILER_ID} ${CMAKE_C_COMPILER_VERSION}\";FOVEA_FLAGS=\"${FOVEA_C_FLAGS}\"")
     target_compile_definitions(fovea_cli PRIVATE FOVEA_HAVE_HISTORY=1)
     target_link_libraries(fovea_cli PRIVATE fovea_history)
 endif()

@@ -2,6 +2,7 @@
 // history/compare.c - the repetitions of two runs, figure by figure, as Go's benchstat does it.
 #include "history/compare.h"
 #include "history/level.h"
+#include "history/metric.h"
 #include "history/utest.h"
 
 #include <math.h>
@@ -61,6 +62,11 @@ static struct compare_line judge(const struct history_series *series, struct sid
     for (int i = 0; i < 2; i++)
         line.medians[i] = level_median(sides[i].values, sides[i].count);
     line.change = line.medians[1] / line.medians[0] - 1;
+    if (metric_of(series->metric).exact) { // one repetition says it all, and a third of the effect counts
+        line.enough = true;
+        line.p = line.change != 0 ? 0 : 1;
+        effect /= 3;
+    }
     if (line.p < significant && fabs(line.change) >= effect && series->better != HISTORY_NEITHER)
         line.verdict = (line.change > 0) == (series->better > 0) ? 1 : -1;
     return line;

@@ -9,9 +9,11 @@ static const struct {
     const char *name;
     struct metric metric;
 } metrics[] = {
-    {"cpu_time", {"s", HISTORY_NEITHER}}, {"gflops", {"Gflop/s", HISTORY_MORE}}, {"instructions", {"", HISTORY_LESS}},
-    {"of_bound", {"", HISTORY_MORE}},     {"of_peak", {"", HISTORY_MORE}},       {"of_stream", {"", HISTORY_MORE}},
-    {"over_plain", {"", HISTORY_LESS}},   {"real_time", {"s", HISTORY_LESS}},    {"vs_best_peer", {"", HISTORY_MORE}},
+    {"cpu_time", {"s", HISTORY_NEITHER, false}}, {"gflops", {"Gflop/s", HISTORY_MORE, false}},
+    {"instructions", {"", HISTORY_LESS, true}},  {"of_bound", {"", HISTORY_MORE, false}},
+    {"of_peak", {"", HISTORY_MORE, false}},      {"of_stream", {"", HISTORY_MORE, false}},
+    {"over_plain", {"", HISTORY_LESS, false}},   {"real_time", {"s", HISTORY_LESS, false}},
+    {"vs_best_peer", {"", HISTORY_MORE, false}},
 };
 
 struct metric metric_of(const char *name)
@@ -22,6 +24,6 @@ struct metric metric_of(const char *name)
             return metrics[i].metric;
     const size_t length = strlen(name), tail = sizeof rate - 1;
     if (length > tail && strcmp(name + length - tail, rate) == 0)
-        return (struct metric){"1/s", HISTORY_MORE};
-    return (struct metric){"", HISTORY_NEITHER};
+        return (struct metric){"1/s", HISTORY_MORE, false};
+    return (struct metric){"", HISTORY_NEITHER, false};
 }

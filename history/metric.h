@@ -8,6 +8,7 @@
 struct metric {
     const char *unit;
     enum history_better better;
+    bool exact; ///< the same in every repetition: any difference is one
 };
 
 /// Unit and direction. Counters of other programs: rates (..._per_second) are better when more; of the rest nothing is
