@@ -14,6 +14,7 @@ static const struct {
     {"import", "keep reports of Google Benchmark (its JSON) in a database", cli_history_import},
     {"check", "find the changes that noise hides; exit status 1: a regression", cli_history_check},
     {"compare", "two runs of the database, or two builds of the library measured now", cli_history_compare},
+    {"report", "one HTML page of all of it: what got slower, since when, by how much", cli_history_report},
     {"acknowledge", "a change that somebody knows of stays quiet", cli_history_acknowledge},
 };
 

@@ -10,7 +10,7 @@
 enum { CLI_TOO_LITTLE = 3 };
 
 /// A part gets the arguments behind its name, argv[0] being the name.
-cli_command cli_history_import, cli_history_check, cli_history_compare, cli_history_acknowledge;
+cli_command cli_history_import, cli_history_check, cli_history_compare, cli_history_report, cli_history_acknowledge;
 
 /// The metrics that are judged unless others are asked for.
 #define CLI_HISTORY_METRICS "^(real_time|instructions|of_peak)$"

@@ -18,12 +18,14 @@ set_target_properties(fovea_cli PROPERTIES OUTPUT_NAME fovea)
 target_link_libraries(fovea_cli PRIVATE fovea_checks fovea_internal fovea_flags m)
 include(cmake/history.cmake)
 if(FOVEA_BUILD_HISTORY)
+    include(cmake/page.cmake)
     target_sources(fovea_cli PRIVATE
         cli/history_acknowledge.c
         cli/history_builds.c
         cli/history_check.c
         cli/history_compare.c
         cli/history_import.c
+        cli/history_report.c
     )
     # What a run was built with is part of its environment.
     string(TOUPPER "${CMAKE_BUILD_TYPE}" FOVEA_BUILD_TYPE)
@@ -31,7 +33,7 @@ if(FOVEA_BUILD_HISTORY)
     set_source_files_properties(cli/bench_history.c PROPERTIES COMPILE_DEFINITIONS
         "_GNU_SOURCE=1;FOVEA_COMPILER=\"${CMAKE_C_COMPILER_ID} ${CMAKE_C_COMPILER_VERSION}\";FOVEA_FLAGS=\"${FOVEA_C_FLAGS}\"")
     target_compile_definitions(fovea_cli PRIVATE FOVEA_HAVE_HISTORY=1)
-    target_link_libraries(fovea_cli PRIVATE fovea_history)
+    target_link_libraries(fovea_cli PRIVATE fovea_page fovea_history)
 endif()
 include(cmake/bench.cmake)
 if(FOVEA_BUILD_BENCH)

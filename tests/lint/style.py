@@ -10,7 +10,8 @@ import sys
 
 FOLDERS = ("adapters", "bench", "cblas", "cli", "cmake", "dispatch", "examples", "history", "include", "kernels", "nn",
            "ops", "scripts", "tests")
-SUFFIXES = {".c": "//", ".cc": "//", ".h": "//", ".inc": "//", ".def": "//", ".py": "#", ".sh": "#", ".cmake": "#"}
+SUFFIXES = {".c": "//", ".cc": "//", ".h": "//", ".inc": "//", ".def": "//", ".js": "//", ".mjs": "//",
+            ".css": "/*", ".py": "#", ".sh": "#", ".cmake": "#"}
 LINES_MAX, COLUMNS_MAX = 400, 120
 
 
@@ -18,11 +19,12 @@ def problems(name, path):
     text = path.read_text()
     lines = text.split("\n")
     comment = SUFFIXES[path.suffix]
-    head = [line for line in lines[:3] if not line.startswith("#!")]
+    head = [line.removesuffix(" */") for line in lines[:3] if not line.startswith("#!")]
     if head[0] != f"{comment} SPDX-License-Identifier: Apache-2.0":
         yield "the first line is not the SPDX line"
-    if comment == "//" and not re.match(rf"// {re.escape(name.removeprefix('include/'))} - \S", head[1]):
-        yield f'the second line is not "// {name} - purpose"'
+    purpose = rf"{re.escape(comment)} {re.escape(name.removeprefix('include/'))} - \S"
+    if comment != "#" and not re.match(purpose, head[1]):
+        yield f'the second line is not "{comment} {name} - purpose"'
     if len(lines) > LINES_MAX:
         yield f"{len(lines)} lines; a file is one idea of about 200"
     if not text.endswith("\n") or text.endswith("\n\n"):
