@@ -30,8 +30,9 @@ if(FOVEA_BUILD_HISTORY)
     # What a run was built with is part of its environment.
     string(TOUPPER "${CMAKE_BUILD_TYPE}" FOVEA_BUILD_TYPE)
     string(STRIP "${CMAKE_C_FLAGS} ${CMAKE_C_FLAGS_${FOVEA_BUILD_TYPE}}" FOVEA_C_FLAGS)
+    set(FOVEA_COMPILER "${CMAKE_C_COMPILER_ID} ${CMAKE_C_COMPILER_VERSION}")
     set_source_files_properties(cli/bench_history.c PROPERTIES COMPILE_DEFINITIONS
-        "_GNU_SOURCE=1;FOVEA_COMPILER=\"${CMAKE_C_COMPILER_ID} ${CMAKE_C_COMPILER_VERSION}\";FOVEA_FLAGS=\"${FOVEA_C_FLAGS}\"")
+        "_GNU_SOURCE=1;FOVEA_COMPILER=\"${FOVEA_COMPILER}\";FOVEA_FLAGS=\"${FOVEA_C_FLAGS}\"")
     target_compile_definitions(fovea_cli PRIVATE FOVEA_HAVE_HISTORY=1)
     target_link_libraries(fovea_cli PRIVATE fovea_page fovea_history)
 endif()

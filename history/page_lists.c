@@ -104,7 +104,7 @@ bool page_write_changes(FILE *file, const struct page *page, const struct page_o
     count = 0;
     for (size_t i = 0; i < page->book->series_count; i++) {
         const struct page_series *const s = &page->series[i];
-        for (size_t j = 0; s->series->better != HISTORY_NEITHER && j < s->change_count; j++)
+        for (size_t j = 0; page_speaks(page, s) && j < s->change_count; j++)
             entries[count++] = (struct entry){s->series->points[s->changes[j].at].run, s, j};
     }
     qsort(entries, count, sizeof *entries, newest_first);

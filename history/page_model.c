@@ -104,12 +104,14 @@ static void find_axis(struct page *page, struct page_series *s, size_t index)
     page->axes[page->axis_count++] = index;
 }
 
-// The leading metric speaks for the row unless another one is in a worse state.
+// The leading metric speaks for the row unless another one that is judged is in a worse state.
 static void choose_shown(const struct page *page, struct page_row *row)
 {
     row->shown = row->first;
     for (size_t i = row->first + 1; i < row->first + row->count; i++) {
         const struct page_series *const a = &page->series[i], *const b = &page->series[row->shown];
+        if (!a->metric.judged)
+            continue;
         if (a->status < b->status || (a->status == b->status && row->shown != row->first && a->cost > b->cost))
             row->shown = i;
     }
@@ -190,6 +192,11 @@ const struct page_series *page_find(const struct page *page, const struct page_r
         if (strcmp(page->series[i].series->metric, metric) == 0)
             return &page->series[i];
     return NULL;
+}
+
+bool page_speaks(const struct page *page, const struct page_series *s)
+{
+    return s->series->better != HISTORY_NEITHER && (s->metric.judged || s == &page->series[page->rows[s->row].first]);
 }
 
 const char *page_note(const struct page_series *s, size_t at)

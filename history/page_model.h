@@ -55,6 +55,8 @@ void page_free(struct page *page);
 
 /// A row's series of a metric, or NULL.
 const struct page_series *page_find(const struct page *page, const struct page_row *row, const char *metric);
+/// Whether a series' changes are told: its metric is judged, or leads its row.
+bool page_speaks(const struct page *page, const struct page_series *series);
 /// What was noted when somebody acknowledged the change at a point: the note nearest to it.
 const char *page_note(const struct page_series *series, size_t at);
 /// A fact of a run, or NULL.

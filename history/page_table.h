@@ -10,7 +10,7 @@
 void page_write_tiles(FILE *file, const struct page *page);
 /// The rows of the overview, each with a sparkline.
 void page_write_table(FILE *file, const struct page *page, const struct page_options *options);
-/// All changes of judged metrics, newest first, at most PAGE_CHANGES of them. False: no memory.
+/// All changes of series that speak, newest first, at most PAGE_CHANGES of them. False: no memory.
 bool page_write_changes(FILE *file, const struct page *page, const struct page_options *options);
 enum { PAGE_CHANGES = 300 };
 /// The facts of the newest run of each machine.

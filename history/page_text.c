@@ -10,19 +10,19 @@ static const struct {
     const char *name;
     struct page_metric metric;
 } known[] = {
-    {"real_time", {"Time", PAGE_TIME, 0, 1}},
-    {"cpu_time", {"CPU time", PAGE_TIME, 1, 0}},
-    {"instructions", {"Instructions", PAGE_COUNT, 2, 0}},
-    {"of_peak", {"% of peak", PAGE_FRACTION, 3, -1}},
-    {"of_stream", {"% of stream", PAGE_FRACTION, 4, -1}},
-    {"of_bound", {"% of bound", PAGE_FRACTION, 5, -1}},
-    {"gflops", {"Gflop/s", PAGE_NUMBER, 6, -1}},
-    {"vs_best_peer", {"Against the best peer", PAGE_NUMBER, 7, 0}},
-    {"over_plain", {"Over the plain product", PAGE_NUMBER, 8, 0}},
-    {"of_peak_q1", {"% of peak, quartile 1", PAGE_FRACTION, 20, 0}},
-    {"of_peak_q3", {"% of peak, quartile 3", PAGE_FRACTION, 21, 0}},
-    {"calm", {"Calm samples", PAGE_FRACTION, 22, 0}},
-    {"stolen", {"Stolen by the host", PAGE_FRACTION, 23, 0}},
+    {"real_time", {"Time", PAGE_TIME, 0, true, 1}},
+    {"cpu_time", {"CPU time", PAGE_TIME, 1, false, 0}},
+    {"instructions", {"Instructions", PAGE_COUNT, 2, true, 0}},
+    {"of_peak", {"% of peak", PAGE_FRACTION, 3, true, -1}},
+    {"of_stream", {"% of stream", PAGE_FRACTION, 4, false, -1}},
+    {"of_bound", {"% of bound", PAGE_FRACTION, 5, false, -1}},
+    {"gflops", {"Gflop/s", PAGE_NUMBER, 6, false, -1}},
+    {"vs_best_peer", {"Against the best peer", PAGE_NUMBER, 7, false, 0}},
+    {"over_plain", {"Over the plain product", PAGE_NUMBER, 8, false, 0}},
+    {"of_peak_q1", {"% of peak, quartile 1", PAGE_FRACTION, 20, false, 0}},
+    {"of_peak_q3", {"% of peak, quartile 3", PAGE_FRACTION, 21, false, 0}},
+    {"calm", {"Calm samples", PAGE_FRACTION, 22, false, 0}},
+    {"stolen", {"Stolen by the host", PAGE_FRACTION, 23, false, 0}},
 };
 
 struct page_metric page_metric(const char *name, const char *unit)
@@ -30,7 +30,7 @@ struct page_metric page_metric(const char *name, const char *unit)
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (strcmp(name, known[i].name) == 0)
             return known[i].metric;
-    return (struct page_metric){name, strcmp(unit, "s") == 0 ? PAGE_TIME : PAGE_NUMBER, 10, 0};
+    return (struct page_metric){name, strcmp(unit, "s") == 0 ? PAGE_TIME : PAGE_NUMBER, 10, false, 0};
 }
 
 // Four significant digits without an exponent, for 1 <= |value| < 10000.

@@ -3,6 +3,7 @@
 #ifndef FOVEA_HISTORY_PAGE_TEXT_H
 #define FOVEA_HISTORY_PAGE_TEXT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -18,8 +19,9 @@ enum page_kind {
 struct page_metric {
     const char *label;
     enum page_kind kind;
-    int rank; ///< the order in which a benchmark's metrics are shown; the first one leads its row
-    int peer; ///< a peer's figure from ours and vs_best_peer: 1 their product, -1 the quotient, 0 it has none
+    int rank;    ///< the order in which a benchmark's metrics are shown; the first one leads its row
+    bool judged; ///< a change of it speaks for its benchmark, as it does in fovea history check
+    int peer;    ///< a peer's figure from ours and vs_best_peer: 1 their product, -1 the quotient, 0 it has none
 };
 
 /// What is known of a metric by its name and unit; any other is a plain number under its own name.

@@ -29,7 +29,9 @@ esac
 echo "== packages"
 need gcc g++ libc6-dev cmake ninja-build pkg-config python3 binutils festlex-cmu libsleef-dev libpthreadpool-dev \
     libbenchmark-dev clang libclang-rt-14-dev llvm-19 gcc-aarch64-linux-gnu libc6-dev-arm64-cross libsleef-dev:arm64 \
-    qemu-user libblas3 libblas-test python3-numpy python3-pytest python3-hypothesis || exit 1
+    qemu-user libblas3 libblas-test python3-numpy python3-pytest python3-hypothesis libsqlite3-dev libjansson-dev \
+    chromium fonts-dejavu-core || exit 1
+command -v npm >/dev/null || need npm || exit 1
 
 passed=0 failed=0 skipped=0 broken=()
 started=$SECONDS
@@ -42,6 +44,7 @@ count() {
     passed=$((passed + ${total:-0} - ${bad:-0} - skip)) failed=$((failed + ${bad:-0})) skipped=$((skipped + skip))
 }
 
+modules=build/release/page/node_modules
 # stage NAME PRESET "cmake options" [ctest arguments]: configures, builds, tests one preset.
 stage() {
     local name=$1 preset=$2 options=$3 log
@@ -50,6 +53,8 @@ stage() {
     log=build/$name.log
     mkdir -p build
     echo "== $name"
+    # npm is asked once, by the first stage that finds it.
+    [ "$name" = release ] || [ ! -d "$modules/uplot" ] || options+=" -DFOVEA_NODE_MODULES=$PWD/$modules"
     if ! { cmake --preset "$preset" $options ${all:+-DFOVEA_TEST_LONG=ON} >"$log" 2>&1 &&
         cmake --build --preset "$preset" >>"$log" 2>&1; }; then
         tail -30 "$log"
@@ -61,11 +66,26 @@ stage() {
     count "$log"
 }
 
+# The page of a short suite, kept from call to call in build/history.db. No time is judged.
+performance_page() {
+    [ -z "$only" ] || [ "$only" = release ] || return 0
+    echo "== performance history"
+    local commit
+    commit=$(git rev-parse HEAD 2>/dev/null || echo unknown)
+    if build/release/fovea bench gemm --shapes smoke --min-time 0.01 --repetitions 3 --history build/history.db \
+        --commit "$commit" && build/release/fovea history report --db build/history.db -o build/history.html; then
+        echo "build/history.html"
+    else
+        failed=$((failed + 1)) broken+=("performance history")
+    fi
+}
+
 rm -f build/release/matrix.txt build/release/Testing/Temporary/LastTest.log
 stage release release "-DFOVEA_WITH_PTHREADPOOL=ON -DFOVEA_WITH_OPENMP=ON"
 # What ran where, as the test `check` has printed it; other tests print such a matrix of fewer cases.
 matrix=$(sed -n '/Testing: check$/,/passed, .* skipped$/p' build/release/Testing/Temporary/LastTest.log 2>/dev/null |
     sed -n '/^variants x cases/,/passed, .* skipped$/p' | sed '$d')
+performance_page
 stage aarch64 aarch64 ""
 stage clang clang "" -L quick
 stage asan asan "" -L quick

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """fovea history report from outside: reports in, a page out, its figures read back; what it refuses leaves nothing.
 
-usage: report.py PROGRAM
+The step of docs/ci.md that keeps, checks and draws is run as it stands there.
+
+usage: report.py SOURCE_DIR PROGRAM
 """
 import base64
 import hashlib
@@ -15,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 
-PROGRAM = sys.argv[1]
+SOURCE, PROGRAM = sys.argv[1:3]
 RUNS, REPETITIONS, STEP = 40, 5, 28
 failed = 0
 
@@ -104,6 +106,35 @@ def check_data(page, medians):
     check(data["rows"][0]["benchmark"] == "slower/<64>", "worst first")
 
 
+def check_recipe(folder, paths):
+    """A run like those before it passes, one of the new level is told; a branch may have any name."""
+    text = (pathlib.Path(SOURCE) / "docs/ci.md").read_text()
+    step = re.search(r"- name: Keep, check, draw\n.*?run: \|\n(.*?)\n\n      - ", text, re.S).group(1)
+    work, home = folder / "ci", folder / "home"
+    work.mkdir()
+    (home / "fovea").mkdir(parents=True)
+    (home / "fovea" / "fovea").symlink_to(os.path.abspath(PROGRAM))
+    told = {}
+    for count, branch in ((3, "main"), (STEP, "main"), (STEP + 6, "a $(touch broken) 'b'")):
+        before = ["import", "--db", str(work / "perf.db"), "--machine", "m"]
+        history(*before, *map(str, paths[:min(count, STEP) - 1]))
+        history(*before, "--branch", branch, *map(str, paths[STEP:count - 1]))
+        (work / "run.json").write_text(paths[count - 1].read_text())
+        files = {name: str(folder / name) for name in ("GITHUB_STEP_SUMMARY", "GITHUB_OUTPUT")}
+        environment = {**os.environ, **files, "HOME": str(home), "MACHINE": "m", "BRANCH": branch,
+                       "COMMIT": f"c{count - 1:03d}", "COMMITS": "https://x/"}
+        done = subprocess.run(["bash", "-eo", "pipefail", "-c", re.sub(r"(?m)^ {10}", "", step)], cwd=work,
+                              env=environment, capture_output=True, text=True)
+        check(done.returncode == 0, done)
+        told[count] = done.stdout
+        check((work / "performance.html").stat().st_size > 50000, "a page")
+    check("::notice::too few" in told[3] and "::" not in told[STEP] and "::warning::" in told[STEP + 6], told)
+    check("status=1" in (folder / "GITHUB_OUTPUT").read_text(), "the gate")
+    check("slower/" in (folder / "GITHUB_STEP_SUMMARY").read_text(), "the summary")
+    left = sorted(path.name for path in work.iterdir() if "perf.db" not in path.name)
+    check(left == ["check.txt", "performance.html", "run.json"], left)
+
+
 def main():
     check(history("report", "--help").stdout.startswith("usage: fovea history report"), "--help")
     with tempfile.TemporaryDirectory() as name:
@@ -139,6 +170,7 @@ def main():
         refused("--commit-url", "--db", database, "-o", str(page_path), "--commit-url", "javascript:alert(1)")
         refused("unknown option", "--db", database, "-o", str(page_path), "--fast")
         check(sorted(os.listdir(folder)) == before and page_path.read_text() == page, "nothing left, nothing lost")
+        check_recipe(folder, paths)
 
 
 main()
