@@ -65,7 +65,7 @@
     X(50, KEEP_WORD_ORDER, "the words of a Philox block are taken from the last")                                      \
     X(51, FINISH_SINK_ONCE, "l is not rescaled when the sink is added")                                                \
     X(52, ATTENTION_ALIBI_SIGNED, "keys after the query rise with their distance")                                     \
-    X(53, ATTENTION_KEPT_UNSCALED, "weights that dropout keeps are not scaled")                                             \
+    X(53, ATTENTION_KEPT_UNSCALED, "weights that dropout keeps are not scaled")                                        \
     X(70, DECODE_RETURNS_HIDDEN, "a returned score is not -inf where it is hidden")
 
 enum fovea_fault {

@@ -150,8 +150,8 @@ struct fovea_attention_chunk {
     float keep_scale;        ///< with keep: what a kept weight is multiplied by; a dropped one becomes +0
     const uint64_t *keep;    ///< NULL: no dropout; or keys words, bit r: row r keeps its weight for key j
     struct fovea_attention_state state;
-    /// decode only. NULL, or S[r,j] = scores[r * FOVEA_CHUNK + j] becomes the score, -inf where row r does not see key j
-    /// and for j from keys to the next multiple of 16; v and the state are not touched then.
+    /// decode only. NULL, or S[r,j] = scores[r * FOVEA_CHUNK + j] becomes the score, -inf where row r does not see key
+    /// j and for j from keys to the next multiple of 16; v and the state are not touched then.
     float *scores;
     float *scratch; ///< fovea_attention_scratch(variant, qk_dim, v_dim) elements, 64-byte aligned
 };

@@ -57,8 +57,8 @@ static inline __m512 gemm_fma_broadcast(const float *a, __m512 b, __m512 acc)
 /// and take slots of the FMA ports (Cascade Lake, 9x48: 90 % of the peak without, 97 % with).
 ///
 /// Every instruction counts: a core whose other hyper-thread is busy issues two a cycle, so that the 27 FMAs of a step
-/// of 9x48 in 45 instructions are 60 % of the peak, in the 50 of plain broadcasts 54 %. Not unrolled: the loop just fits
-/// the queue behind the decoders, and gcc spills in a longer one.
+/// of 9x48 in 45 instructions are 60 % of the peak, in the 50 of plain broadcasts 54 %. Not unrolled: the loop just
+/// fits the queue behind the decoders, and gcc spills in a longer one.
 static inline __attribute__((always_inline)) void gemm_steps(const struct fovea_gemm_tile *t, __m512 acc[9][6], int M,
                                                              int NV, int NEAR, int AHEAD)
 {

@@ -23,7 +23,7 @@ static inline fv_f32 fv_erf_near(fv_f32 x)
     return fv_fma(p, x, x);
 }
 
-/// |erf| from 0.875 on: 1 - 2^(t * P(t)) with t = min(|x|, 4).
+/// |erf| from 0.875 on: 1 - 2^(t * P(t)) with t = min(|x|, 4), where P is below 0.
 static inline fv_f32 fv_erf_far(fv_f32 magnitude)
 {
     const fv_f32 end = fv_set1(FOVEA_FAULT_IS(ERF_NO_CLAMP) ? 16.0f : 4.0f);
@@ -34,7 +34,7 @@ static inline fv_f32 fv_erf_far(fv_f32 magnitude)
     p = fv_fma(p, t, fv_set1(-0x1.371d46p-3f));
     p = fv_fma(p, t, fv_set1(-0x1.d58f44p-1f));
     p = fv_fma(p, t, fv_set1(-0x1.a0cc12p+0f));
-    return fv_sub(fv_set1(1.0f), fv_exp2(fv_mul(p, t)));
+    return fv_sub(fv_set1(1.0f), fv_exp2_to_128(fv_mul(p, t)));
 }
 
 static inline fv_f32 fv_erf(fv_f32 x)
