@@ -180,7 +180,7 @@ static void test_shape(const struct fovea_engine *engine, size_t batch, size_t m
         desc.batch = batch;
         desc.batch_a = m * k, desc.batch_b = fovea_ceil_div(n * k, FOVEA_PANEL) * FOVEA_PANEL, desc.batch_c = m * n;
         desc.residual = 1, desc.ldr = n, desc.batch_r = m * n; // accumulators then need room
-        static struct fovea_gemm_layout plan;
+        static _Alignas(FOVEA_ALIGNMENT) struct fovea_gemm_layout plan;
         CHECK(fovea_gemm_plan(engine, &desc, &plan) == FOVEA_OK, "%zux%zux%zu", m, n, k);
         test_cut(&plan, m, isa);
         test_cut(&plan, fovea_ceil_div(m, 3), isa);
