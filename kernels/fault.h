@@ -66,7 +66,8 @@
     X(51, FINISH_SINK_ONCE, "l is not rescaled when the sink is added")                                                \
     X(52, ATTENTION_ALIBI_SIGNED, "keys after the query rise with their distance")                                     \
     X(53, ATTENTION_KEPT_UNSCALED, "weights that dropout keeps are not scaled")                                        \
-    X(70, DECODE_RETURNS_HIDDEN, "a returned score is not -inf where it is hidden")
+    X(70, DECODE_RETURNS_HIDDEN, "a returned score is not -inf where it is hidden")                                    \
+    X(71, ADDITIVE_MUL_ADD, "a term of an additive score is rounded before it is added")
 
 enum fovea_fault {
 #define FOVEA_FAULT_NUMBER(number, name, what) FOVEA_FAULT_##name = number,

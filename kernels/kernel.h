@@ -138,6 +138,9 @@ struct fovea_attention_chunk {
     ptrdiff_t k_row;
     const float *v; ///< v[j * v_row + c]
     ptrdiff_t v_row;
+    /// NULL; or additive scores in place of products: for each row a pointer to qk_dim weights w, the sum of
+    /// w[c] * tanh(q[c] + k[c]). Rows of prefill have the same: additive[0].
+    const float *const *additive;
     const uint64_t *visible;  ///< NULL: every row sees every key; or keys words, bit r: row r sees key j
     float softcap;            ///< 0: none; s = softcap * tanh(s * cap_inverse), before the bias
     float cap_inverse;        ///< 1 / softcap

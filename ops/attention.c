@@ -235,6 +235,7 @@ enum fovea_status fovea_attention_check(const struct fovea_attention_layout *pla
         return FOVEA_OK;
     }
     FOVEA_CHECK(args->k != NULL && args->v != NULL, FOVEA_ERR_NULL);
+    FOVEA_CHECK(args->additive != NULL || d->scoring == FOVEA_SCORING_DOT, FOVEA_ERR_NULL);
     FOVEA_CHECK(args->pages != NULL || d->page_keys == 0, FOVEA_ERR_NULL);
     FOVEA_CHECK((args->mask != NULL || !d->mask) && (args->bias != NULL || !d->bias) &&
                     (args->blocks != NULL || !d->blocks),

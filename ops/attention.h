@@ -136,7 +136,7 @@ struct fovea_attention_view {
     const struct fovea_attention_tile *tile;
     struct fovea_attention_chunk chunk;
     uint64_t visible[FOVEA_CHUNK], keep[FOVEA_CHUNK];
-    const float *bias[FOVEA_TILE_ROWS_MAX];
+    const float *bias[FOVEA_TILE_ROWS_MAX], *additive[FOVEA_TILE_ROWS_MAX];
 };
 /// What all chunks have in common, but for the state. q is scaled and lies as the kernel asks; scratch is the worker's.
 void fovea_attention_view(const struct fovea_attention_tile *tile, const float *q, float *scratch,

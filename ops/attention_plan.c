@@ -172,7 +172,11 @@ static enum fovea_status check_desc(const struct fovea_attention_desc *d, const 
                                         (FOVEA_CHUNK % d->page_keys == 0 || d->page_keys % FOVEA_CHUNK == 0)),
                   FOVEA_ERR_VALUE, why, "attention: pages of %zu keys: neither 16, 32 nor 64, nor a multiple of 128",
                   d->page_keys);
+    FOVEA_REQUIRE((unsigned)d->scoring <= FOVEA_SCORING_ADDITIVE, FOVEA_ERR_ENUM, why, "attention: scoring is %u",
+                  (unsigned)d->scoring);
     FOVEA_REQUIRE(isfinite(d->scale), FOVEA_ERR_VALUE, why, "attention: scale is not finite");
+    FOVEA_REQUIRE(d->scoring == FOVEA_SCORING_DOT || d->scale == FOVEA_SCALE_DEFAULT, FOVEA_ERR_VALUE, why,
+                  "attention: additive scores have no scale");
     FOVEA_REQUIRE(isfinite(d->softcap) && d->softcap >= 0, FOVEA_ERR_VALUE, why, "attention: softcap is %g",
                   (double)d->softcap);
     FOVEA_REQUIRE(d->dropout >= 0 && d->dropout < 1, FOVEA_ERR_VALUE, why, "attention: dropout is %g",
@@ -248,7 +252,7 @@ static enum fovea_status make_plan(const struct fovea_engine *engine, const stru
         .tile_floats = largest(state_floats, rows_floats, FOVEA_CHUNK * block),
     };
     if (desc->scale == FOVEA_SCALE_DEFAULT) {
-        plan->desc.scale = 1.0f / sqrtf((float)desc->qk_dim);
+        plan->desc.scale = desc->scoring == FOVEA_SCORING_ADDITIVE ? 1.0f : 1.0f / sqrtf((float)desc->qk_dim);
     }
     plan->cap_inverse = desc->softcap != 0 ? 1.0f / desc->softcap : 0;
     plan->keep_scale = 1.0f / (1.0f - desc->dropout);
@@ -286,10 +290,11 @@ enum fovea_status fovea_explain_attention(const struct fovea_engine *engine, con
     const struct fovea_attention_kernel *const kernel =
         grid.prefill ? &plan.kernels->attention_prefill : &plan.kernels->attention_decode;
     fovea_say(&why,
-              "attention: batch %zu, heads %zu/%zu, %zux%zu, dims %zu and %zu, f32%s%s%s, k in %s%s, kernel %s, "
+              "attention: batch %zu, heads %zu/%zu, %zux%zu, dims %zu and %zu, f32%s%s%s%s, k in %s%s, kernel %s, "
               "%zu tasks of %zu rows, shared %zu B, scratch %zu B",
               desc->batch, desc->heads, desc->kv_heads, desc->q_len, desc->kv_len, desc->qk_dim, desc->v_dim,
-              desc->causal ? ", causal" : "", desc->mask ? ", mask" : "", desc->bias ? ", bias" : "",
+              desc->scoring == FOVEA_SCORING_ADDITIVE ? ", additive" : "", desc->causal ? ", causal" : "",
+              desc->mask ? ", mask" : "", desc->bias ? ", bias" : "",
               desc->k_layout == FOVEA_K_PANELS ? "panels" : "rows", desc->page_keys ? " of pages" : "", kernel->name,
               desc->batch * grid.heads * grid.tiles * grid.splits, fovea_min(grid.rows, grid.most),
               plan.work.shared_bytes, plan.work.scratch_bytes);

@@ -172,6 +172,7 @@ void fovea_attention_view(const struct fovea_attention_tile *tile, const float *
         .q_row = (ptrdiff_t)d->qk_dim,
         .k_row = d->k_layout == FOVEA_K_PANELS ? 0 : (ptrdiff_t)d->k.row,
         .v_row = (ptrdiff_t)d->v.row,
+        .additive = d->scoring == FOVEA_SCORING_ADDITIVE ? view->additive : NULL,
         .softcap = d->softcap,
         .cap_inverse = tile->plan->cap_inverse,
         .falls = tile->args->slopes != NULL ? tile->fall : NULL,
@@ -182,6 +183,9 @@ void fovea_attention_view(const struct fovea_attention_tile *tile, const float *
         .bias_key = (ptrdiff_t)d->bias_key,
         .scratch = scratch,
     };
+    for (size_t r = 0; view->chunk.additive != NULL && r < tile->rows; r++) {
+        view->additive[r] = tile->args->additive + tile->head[r] * d->qk_dim;
+    }
 }
 
 bool fovea_attention_look(struct fovea_attention_view *view, size_t key, size_t end)

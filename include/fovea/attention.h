@@ -38,6 +38,14 @@ enum fovea_k_layout {
                         ///< What fovea_kv_append writes; decoding streams it. Whole panels must be readable
 };
 
+/// What a query and a key make of one another.
+enum fovea_scoring {
+    FOVEA_SCORING_DOT = 0,      ///< scale * (q . k)
+    FOVEA_SCORING_ADDITIVE = 1, ///< sum of w[c] * tanh(q[c] + k[c]) over c: Bahdanau, Cho, Bengio, ICLR 2015. q and k
+                                ///< are the projected query and key, w is args.additive. A tanh for each c of each
+                                ///< query and key, and no memory for them; scale is FOVEA_SCALE_DEFAULT and means 1
+};
+
 /// Where the number of keys comes from, in fovea_attention_args.
 enum fovea_kv_len {
     FOVEA_KV_LEN_ALL = 0,       ///< args.kv_len for every row
@@ -56,9 +64,9 @@ enum fovea_mask {
 /// An attention problem at its capacity; lengths and pointers are args. Sizes may be 0 but for d and dv; heads is a
 /// multiple of kv_heads; q_len and kv_len are below 2^32. Row i of a call stands at position i + q_offset, key j at j.
 ///
-/// Scores, in this order: s = scale * (q . k); s = softcap * tanh(s / softcap); s + bias; s - slope * |position - j|.
-/// Row i sees key j where all of these say so: causal order, window, key count, segments, mask, block map, a bias that
-/// is not -inf. A sink is one more logit of the row's softmax, whose value is 0.
+/// Scores, in this order: s = scale * (q . k), or additive; s = softcap * tanh(s / softcap); s + bias; s - slope *
+/// |position - j|. Row i sees key j where all of these say so: causal order, window, key count, segments, mask, block
+/// map, a bias that is not -inf. A sink is one more logit of the row's softmax, whose value is 0.
 struct fovea_attention_desc {
     uint32_t struct_size; ///< sizeof(struct fovea_attention_desc)
     uint32_t causal;      ///< 1: key j is visible to row i iff j <= i + q_offset
@@ -67,6 +75,7 @@ struct fovea_attention_desc {
     size_t batch, heads, kv_heads;
     size_t q_len, kv_len;              ///< capacities: the most queries and keys of a call
     size_t qk_dim, v_dim;              ///< 1 to 512
+    enum fovea_scoring scoring;        ///< default FOVEA_SCORING_DOT
     float scale;                       ///< default FOVEA_SCALE_DEFAULT; finite
     float dropout;                     ///< 0 <= p < 1 of the weights are dropped; 0, the default: none
     float softcap;                     ///< finite, not negative; 0, the default: scores are not capped
@@ -112,6 +121,7 @@ struct fovea_attention_args {
     const uint8_t *blocks;      ///< [b * blocks_batch + h * blocks_head + i / block_rows * blocks_row + j / block_keys]
     const uint32_t *q_segments; ///< (batch, q_len) of this call, dense
     const uint32_t *kv_segments; ///< (batch, kv_len) of this call, dense
+    const float *additive;       ///< FOVEA_SCORING_ADDITIVE: (H, qk_dim) dense
     const float *slopes;         ///< NULL, or ALiBi: H of them, finite, the fall of a score with each position
     const float *sinks;          ///< NULL, or H logits; -inf is none
     /// NULL, or live_count head numbers below H, ascending: the other heads are not computed, and give 0 and -inf.

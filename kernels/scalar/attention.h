@@ -48,7 +48,8 @@ static inline size_t scalar_attention_scores(const struct fovea_attention_chunk 
                                                     : scalar_panel_vector(chunk->k, chunk->qk_dim, j);
         float score = 0.0f;
         for (size_t c = 0; c < chunk->qk_dim; c++) {
-            score = fmaf(q.first[(ptrdiff_t)c * q.step], k.first[(ptrdiff_t)c * k.step], score);
+            const float a = q.first[(ptrdiff_t)c * q.step], b = k.first[(ptrdiff_t)c * k.step];
+            score = chunk->additive ? fmaf(chunk->additive[r][c], scalar_tanh(a + b), score) : fmaf(a, b, score);
         }
         if (chunk->softcap != 0.0f) {
             score = chunk->softcap * scalar_tanh(score * chunk->cap_inverse);

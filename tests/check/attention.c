@@ -27,7 +27,10 @@ static void draw_problem(struct attention_case *a)
     a->prefill = strcmp(c->variant->slot, "attention_prefill") == 0;
     a->panels = check_chance(rng, 50);
     a->own_pages = check_page_floats() <= 1024 && check_chance(rng, 15);
-    a->chunk.qk_dim = a->own_pages && a->panels ? check_page_floats() / FOVEA_PANEL : draw_dim(rng);
+    a->additive = check_chance(rng, 12);
+    a->chunk.qk_dim = a->own_pages && a->panels ? check_page_floats() / FOVEA_PANEL
+                      : a->additive             ? 1 + check_below(rng, 24) // a tanh is slow
+                                                : draw_dim(rng);
     a->chunk.state.v_dim = draw_dim(rng);
     const size_t most = c->variant->nr;
     a->chunk.state.rows = check_chance(rng, 25) ? most : 1 + check_below(rng, most);
@@ -50,6 +53,20 @@ static void draw_problem(struct attention_case *a)
                    a->chunk.qk_dim, a->chunk.state.v_dim, (double)a->chunk.softcap, a->scores[0] ? " scores" : "",
                    a->panels ? "panels" : "rows", a->own_pages ? " in pages" : "", (int)a->q_values.kind,
                    (int)a->k_values.kind, (int)a->v_values.kind, (int)a->bias_values.kind);
+}
+
+/// Weights of additive scores for up to three heads; rows of a prefill tile are of one.
+static void draw_additive(struct attention_case *a)
+{
+    const size_t d = a->chunk.qk_dim, rows = a->chunk.state.rows, words = sizeof(uintptr_t) / sizeof(float);
+    const size_t heads = a->prefill ? 1 : 1 + check_below(&a->c->rng, 3);
+    struct check_buffer *const w = check_buffer(a->c, "additive", heads * d);
+    const float **const pointers = (const float **)(void *)check_buffer(a->c, "additive pointers", rows * words)->data;
+    check_fill(&a->c->rng, &a->k_values, w->data, w->count);
+    for (size_t r = 0; r < rows; r++)
+        pointers[r] = w->data + r % heads * d;
+    a->chunk.additive = pointers;
+    check_describe(a->c, " additive %zu", heads);
 }
 
 /// Queries as the variant wants them; returns element c of query r at q[r][c * step] for the oracle.
@@ -91,6 +108,7 @@ static void follow(struct followed *f, const struct attention_case *a, const flo
         f->row[i] = (struct oracle_attention){.qk_dim = a->chunk.qk_dim,
                                               .v_dim = a->chunk.state.v_dim,
                                               .q = f->q[i],
+                                              .additive = a->additive ? a->chunk.additive[f->index[i]] : NULL,
                                               .max = -INFINITY,
                                               .value = f->value[i],
                                               .weight = f->weight[i]};
@@ -165,6 +183,8 @@ static void run_case(struct check_case *c)
     static struct followed followed; // large
     struct attention_case a = {.c = c};
     draw_problem(&a);
+    if (a.additive)
+        draw_additive(&a);
     const float *q[FOVEA_TILE_ROWS_MAX];
     const ptrdiff_t q_step = draw_queries(&a, q);
     const size_t rows = a.chunk.state.rows, v_dim = a.chunk.state.v_dim;

@@ -11,6 +11,7 @@ struct attention_case {
     struct fovea_attention_chunk chunk; ///< q, k, v, masks of the chunk at hand; state and scratch of whoever runs
     struct check_source q_values, k_values, v_values, bias_values;
     struct check_buffer *scores[2]; ///< decode, or NULL: the scores are returned, and nothing else is done
+    bool additive;                  ///< scores are those of chunk.additive
     bool plain;                     ///< every value uniform: the oracle is asked
 };
 

@@ -26,7 +26,7 @@ void oracle_norm(const char *slot, size_t n, float eps, const float *x, const fl
 /// Keys as one query row sees them, in any number of chunks: s[j] scores and their error bounds are made here.
 struct oracle_attention {
     size_t qk_dim, v_dim;
-    const float *q;
+    const float *q, *additive;    ///< additive: NULL, or the weights w of the score sum of w[c] tanh(q[c] + k[c])
     double max, sum, score_error; ///< score_error: the largest bound on a visible score
     double *value, *weight;       ///< v_dim sums of p v and p |v|, p relative to max
     size_t keys;                  ///< visible so far

@@ -12,13 +12,18 @@ void oracle_attention_key(struct oracle_attention *row, const float *k, ptrdiff_
 {
     if (isinf(terms->bias))
         return;
-    double s = 0, magnitude = 0;
+    double s = 0, magnitude = 0, slope = 0;
     for (size_t c = 0; c < row->qk_dim; c++) {
-        const double product = (double)row->q[c] * (double)k[(ptrdiff_t)c * k_step];
+        const double a = (double)row->q[c], b = (double)k[(ptrdiff_t)c * k_step];
+        const double product = row->additive ? (double)row->additive[c] * tanh(a + b) : a * b;
         s += product;
         magnitude += fabs(product);
+        // q + k is rounded, which x tanh'(x) < 1/2 of its relative error passes on; tanh is within an ulp of its
+        // result.
+        slope += row->additive ? fabs((double)row->additive[c]) : 0;
     }
     double error = check_gamma((double)row->qk_dim) * magnitude;
+    error += CHECK_U * (0.5 * slope + 2 * CHECK_TANH_ULP * (row->additive ? magnitude : 0));
     if (terms->softcap != 0) { // tanh' <= 1; two roundings of its argument and one of the product, and tanh itself
         s = terms->softcap * tanh(s / terms->softcap);
         error += (3 + 2 * CHECK_TANH_ULP) * CHECK_U * fabs(s) + 2 * CHECK_U * fabs(s);

@@ -330,6 +330,13 @@ static void draw_terms(struct attention_case *c)
                 live[a->live_count++] = (uint32_t)h;
         a->live_heads = live;
     }
+    const size_t pairs = a->batch * heads * a->q_len * a->kv_len;
+    if (check_chance(rng, 12) && pairs * c->desc.qk_dim <= 1000000) { // a tanh each
+        const struct check_source source = draw_source(c, 1);
+        c->desc.scoring = FOVEA_SCORING_ADDITIVE;
+        c->desc.scale = FOVEA_SCALE_DEFAULT;
+        a->additive = some_floats(c, heads * c->desc.qk_dim, &source);
+    }
 }
 
 // Either the plan's strides are those of the call, or the call gives its own between batches.
@@ -366,15 +373,16 @@ void attention_draw(struct attention_case *c, uint64_t number, bool exact, size_
     snprintf(
         c->text, sizeof c->text,
         "case %llu: batch %zu/%zu, heads %zu/%zu, q %zu/%zu, kv %zu/%zu, d %zu dv %zu, scale %g, k %s, kv_lens %d, "
-        "causal %u offset %lld%s window %zd %zd, segments %u, blocks %u (%zux%zu), cap %g%s%s, dropout %g%s, live "
+        "causal %u offset %lld%s window %zd %zd, segments %u, blocks %u (%zux%zu), cap %g%s%s%s, dropout %g%s, live "
         "%zu%s, "
         "mask %u (%zu %zu %zu %zu), bias %u (%zu %zu %zu %zu)%s%s",
         (unsigned long long)number, c->args.batch, d->batch, d->heads, d->kv_heads, c->args.q_len, d->q_len,
         c->args.kv_len, d->kv_len, d->qk_dim, d->v_dim, (double)d->scale, d->k_layout ? "panels" : "rows",
         (int)d->kv_len_kind, d->causal, (long long)c->args.q_offset, c->args.q_offsets ? " each" : "",
         (ptrdiff_t)d->window_left, (ptrdiff_t)d->window_right, d->segments, d->blocks, d->block_rows, d->block_keys,
-        (double)d->softcap, c->args.slopes ? ", slopes" : "", c->args.sinks ? ", sinks" : "", (double)d->dropout,
-        c->args.eval ? " eval" : "", c->args.live_count, c->args.live_heads ? "" : " (all)", (unsigned)d->mask,
-        d->mask_batch, d->mask_head, d->mask_row, d->mask_key, d->bias, d->bias_batch, d->bias_head, d->bias_row,
-        d->bias_key, c->lse_floats ? ", lse" : "", c->args.batch_strides ? ", batch strides" : "");
+        (double)d->softcap, d->scoring ? ", additive" : "", c->args.slopes ? ", slopes" : "",
+        c->args.sinks ? ", sinks" : "", (double)d->dropout, c->args.eval ? " eval" : "", c->args.live_count,
+        c->args.live_heads ? "" : " (all)", (unsigned)d->mask, d->mask_batch, d->mask_head, d->mask_row, d->mask_key,
+        d->bias, d->bias_batch, d->bias_head, d->bias_row, d->bias_key, c->lse_floats ? ", lse" : "",
+        c->args.batch_strides ? ", batch strides" : "");
 }

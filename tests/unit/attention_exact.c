@@ -4,7 +4,9 @@
 // The bound is that of fovea/attention.h, with the weighted mean of |v| in place of its largest. All errors are
 // relative to the exact weight p[j] = exp(s[j] - max), u = 2^-24 each rounding.
 //  - A score: the scale (1/sqrt(d): 2 roundings), q * scale (1), d steps of a chain: gamma(d + 3) sum |q scale k|; the
-//    bias adds u |s|, and so does ALiBi; a softcap 7 u |s| (two roundings of the argument, tanh, the product). A score
+//    bias adds u |s|, and so does ALiBi; a softcap 7 u |s| (two roundings of the argument, tanh, the product). An
+//    additive score: d terms, each a tanh within 2 u, and gamma(d + 3) of them; q + k is rounded, of which x tanh'(x) <
+//    1/2 passes on u / 2. A score
 //    that is off by e makes its weight off by the factor exp(e).
 //  - Every weight is a product of exp2's: its own, one for each later chunk of its split (alpha), one for each merge.
 //    Their arguments add up to at most the range of scores and carry three roundings each (the difference, the constant
@@ -60,14 +62,17 @@ struct check_exact attention_exact_score(const struct attention_case *c, size_t 
     const double scale = d->scale == FOVEA_SCALE_DEFAULT ? 1 / sqrt((double)d->qk_dim) : (double)d->scale;
     const float *const q = c->args.q + b * c->q.batch + h * c->q.head + i * c->q.row;
     const float *const k = c->args.k + b * c->k.batch + h / (d->heads / d->kv_heads) * c->k.head;
-    double s = 0, magnitude = 0;
+    const bool additive = d->scoring == FOVEA_SCORING_ADDITIVE;
+    double s = 0, magnitude = 0, weights = 0;
     for (size_t p = 0; p < d->qk_dim; p++) {
         const size_t at = d->k_layout == FOVEA_K_ROWS ? j * c->k.row + p : j / 16 * 16 * d->qk_dim + p * 16 + j % 16;
-        const double product = scale * (double)q[p] * (double)k[at];
+        const double w = additive ? (double)c->args.additive[h * d->qk_dim + p] : 0;
+        const double product = additive ? w * tanh((double)q[p] + (double)k[at]) : scale * (double)q[p] * (double)k[at];
         s += product;
         magnitude += fabs(product);
+        weights += fabs(w);
     }
-    double error = check_gamma((double)d->qk_dim + 3) * magnitude;
+    double error = check_gamma((double)d->qk_dim + 3) * magnitude + 0.5 * CHECK_U * weights;
     if (d->softcap != 0) {
         s = (double)d->softcap * tanh(s / (double)d->softcap);
         error += 7 * CHECK_U * fabs(s);

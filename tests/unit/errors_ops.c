@@ -167,6 +167,11 @@ static void test_attention_descs(const struct refuse *refused, struct fovea_atte
     BAD_DESC(bad.softcap = -1, FOVEA_ERR_VALUE);
     BAD_DESC(bad.softcap = INFINITY, FOVEA_ERR_VALUE);
     BAD_DESC(bad.softcap = NAN, FOVEA_ERR_VALUE);
+    BAD_DESC(bad.scoring = (enum fovea_scoring)2, FOVEA_ERR_ENUM);
+    BAD_DESC((bad.scoring = FOVEA_SCORING_ADDITIVE, bad.scale = 1), FOVEA_ERR_VALUE);
+    BAD_DESC(bad.page_keys = 48, FOVEA_ERR_VALUE);
+    BAD_DESC(bad.page_keys = 8, FOVEA_ERR_VALUE);
+    BAD_DESC(bad.page_keys = 192, FOVEA_ERR_VALUE);
     BAD_DESC(bad.dropout = 1, FOVEA_ERR_VALUE);
     BAD_DESC(bad.dropout = -0.1f, FOVEA_ERR_VALUE);
     BAD_DESC(bad.dropout = NAN, FOVEA_ERR_VALUE);
@@ -236,6 +241,8 @@ static void test_attention_errors(void)
     BAD_ARGS(wrong.kv_lens = NULL, FOVEA_ERR_NULL);
     BAD_ARGS(wrong.mask = NULL, FOVEA_ERR_NULL);
     BAD_ARGS(wrong.bias = NULL, FOVEA_ERR_NULL);
+    BAD_ARGS(wrong.kv_begin = 8, FOVEA_ERR_ALIGN);
+    BAD_ARGS(wrong.kv_starts = lens, FOVEA_ERR_NULL);
     BAD_ARGS(wrong.q_segments = NULL, FOVEA_ERR_NULL);
     BAD_ARGS(wrong.kv_segments = NULL, FOVEA_ERR_NULL);
     BAD_ARGS(wrong.blocks = NULL, FOVEA_ERR_NULL);
