@@ -110,12 +110,12 @@ static bool add_finding(struct checking *checking, const struct history_series *
     return true;
 }
 
-// One or two runs are too few for the detector. They count where they lie three times as far from the level as
+// One or two runs are too few for the detector. They count where they lie four times as far from the level as
 // anything has in the runs before, and a tenth of it at least: a slowdown by half need not happen three times.
 static bool find_jump(const struct history_series *line, size_t begin, const struct history_test *test,
                       struct history_change *change)
 {
-    enum { NEW = 2, BEFORE_MIN = 8, BEFORE = 64, FARTHER = 3 };
+    enum { NEW = 2, BEFORE_MIN = 16, BEFORE = 64, FARTHER = 4 };
     const double least = fmax(0.1, test->effect);
     for (size_t fresh = 1; fresh <= NEW && line->count >= begin + BEFORE_MIN + fresh; fresh++) {
         double before[BEFORE], farthest = 0, nearest = INFINITY;

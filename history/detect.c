@@ -21,7 +21,7 @@
 enum { PERMUTATIONS = 999, SIDE = ENERGY_MAX / 2 };
 static const double still = 1e-4; // a series whose neighbours differ by less, in the median, does not vary
 
-static const struct history_test defaults = {.effect = 0.03, .p = 0.003, .shortest = 3};
+static const struct history_test defaults = {.effect = 0.03, .p = 0.005, .shortest = 3};
 
 struct search {
     const double *values; // logarithms, so that differences are ratios
@@ -50,10 +50,10 @@ static double noise(const double *values, size_t count)
 }
 
 // Standard errors for a level of so many runs. Found by simulation: few enough for a step of 5 % in noise of 3 % to be
-// seen within 14 runs, so many that 400 quiet series rarely cry.
+// seen within 14 runs in nine series of ten, so many that one of 1000 quiet series cries.
 static double least_score(size_t shorter)
 {
-    return 3.6 + 5 / (double)shorter;
+    return 3.3 + 6 / (double)shorter;
 }
 
 // Tests 1 and 2, on at most SIDE runs on each side of a cut.
@@ -69,8 +69,8 @@ static double score(const struct search *search, size_t begin, size_t at, size_t
     return step.score;
 }
 
-// The best cut of a stretch, if it passes.
-static void try_stretch(struct search *search, size_t begin, size_t end, struct cut *best)
+// The best cut of a stretch, if it passes with `more` standard errors than the least.
+static void try_stretch(struct search *search, size_t begin, size_t end, double more, struct cut *best)
 {
     enum { CAP = 4 };
     const size_t shortest = search->test.shortest, count = end - begin;
@@ -83,7 +83,7 @@ static void try_stretch(struct search *search, size_t begin, size_t end, struct 
     if (cut.q <= 0)
         return;
     const double found = score(search, begin, begin + cut.at, end);
-    if (found < least_score(cut.at < count - cut.at ? cut.at : count - cut.at) || found <= best->score)
+    if (found < least_score(cut.at < count - cut.at ? cut.at : count - cut.at) + more || found <= best->score)
         return;
     const double chance = energy_chance(search->energy, shortest, cut.q, PERMUTATIONS, search->test.p);
     if (chance <= search->test.p)
@@ -91,11 +91,11 @@ static void try_stretch(struct search *search, size_t begin, size_t end, struct 
 }
 
 // All stretches of a length, overlapping by half, the last one up to the end.
-static void try_stretches(struct search *search, size_t begin, size_t end, size_t length, struct cut *best)
+static void try_stretches(struct search *search, size_t begin, size_t end, size_t length, double more, struct cut *best)
 {
     for (size_t at = begin;; at += length / 2) {
         const size_t first = end - begin > length && at + length > end ? end - length : at;
-        try_stretch(search, first, first + length < end ? first + length : end, best);
+        try_stretch(search, first, first + length < end ? first + length : end, more, best);
         if (first + length >= end)
             return;
     }
@@ -103,11 +103,11 @@ static void try_stretches(struct search *search, size_t begin, size_t end, size_
 
 static void find_cuts(struct search *search, size_t begin, size_t end)
 {
-    static const size_t lengths[] = {ENERGY_MAX, 32};
+    enum { SHORT = 32 };
     struct cut best = {0, 0, 1};
-    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++)
-        if (i == 0 || end - begin > lengths[i])
-            try_stretches(search, begin, end, lengths[i], &best);
+    try_stretches(search, begin, end, ENERGY_MAX, 0, &best);
+    if (end - begin > SHORT) // there are many short ones: of them more is asked
+        try_stretches(search, begin, end, SHORT, 1, &best);
     if (best.at == 0)
         return;
     find_cuts(search, begin, best.at);
