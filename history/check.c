@@ -9,7 +9,7 @@
 #include <string.h>
 
 // Series of fewer runs are not judged: 4 before a change and 3 behind it are the least the tests can tell apart.
-enum { RUNS_MIN = 7, CHANGES_MAX = 64 };
+enum { RUNS_MIN = 7, CHANGES_MAX = 64, LINE_MAX = 384 };
 
 struct checking {
     const struct history_book *book;
@@ -46,14 +46,15 @@ static const struct history_series *find_series(const struct history_book *book,
     return NULL;
 }
 
-// Acknowledgements name places in their own series, which now begins `by` points later.
-static bool move_acknowledgements(struct checking *checking, struct history_series *line, size_t by)
+// Acknowledgements name places in their own series, which has now `before` points in front and `left_out` fewer.
+static bool move_acknowledgements(struct checking *checking, struct history_series *line, size_t before,
+                                  size_t left_out)
 {
     struct history_acknowledgement *const moved =
         arena_take(&checking->arena, (line->acknowledgement_count + 1) * sizeof *moved);
     for (size_t i = 0; moved && i < line->acknowledgement_count; i++) {
         moved[i] = line->acknowledgements[i];
-        moved[i].at += by;
+        moved[i].at += before - left_out; // wraps around for those left out: beyond the end
     }
     line->acknowledgements = moved;
     return moved != NULL;
@@ -76,8 +77,11 @@ static bool line_up(struct checking *checking, const struct history_series *own,
     const size_t before = line->count;
     for (size_t i = 0; i < own->count && own->points[i].run <= checking->last; i++)
         points[line->count++] = own->points[i];
-    line->points = points;
-    return move_acknowledgements(checking, line, before);
+    // What is older than a few of the detector's stretches says nothing about recent changes, and takes its time.
+    const size_t most = LINE_MAX + checking->options->recent, left_out = line->count > most ? line->count - most : 0;
+    line->points = points + left_out;
+    line->count -= left_out;
+    return move_acknowledgements(checking, line, before, left_out);
 }
 
 static bool add_finding(struct checking *checking, const struct history_series *line,

@@ -9,37 +9,45 @@ void energy_make(struct energy *energy, const double *values, size_t count, doub
 {
     energy->count = count;
     energy->total = 0;
+    for (size_t a = 1; a < count; a++)
+        energy->odds[a] = (double)(count - a) / (double)a;
     for (size_t i = 0; i < count; i++) {
         double row = 0;
         for (size_t j = 0; j < count; j++) {
-            energy->distance[i][j] = (float)fmin(fabs(values[i] - values[j]), cap);
-            row += (double)energy->distance[i][j];
+            const double distance = fabs(values[i] - values[j]);
+            energy->distance[i][j] = (float)(distance < cap ? distance : cap);
         }
+        for (size_t j = 0; j < count; j++)
+            row += (double)energy->distance[i][j];
         energy->row[i] = row;
         energy->total += row / 2;
     }
 }
 
-// Values join the left side one after the other: the sums within both sides follow from the one of pairs with the left.
+// Values join the left side one after the other, and the sums within both sides follow. near[i] is what i is away from
+// all on the left: kept for every i, as adding whole rows takes a sixth of the time of picking what is asked for.
 static struct energy_cut best_cut(const struct energy *energy, const uint16_t *order, size_t shortest)
 {
     const size_t n = energy->count;
     struct energy_cut best = {0, -1};
+    float near[ENERGY_MAX] = {0};
     double left = 0, right = energy->total; // pairs within a side
     for (size_t t = 0; t + shortest < n; t++) {
+        const double joined = (double)near[order[t]];
         const float *const distance = energy->distance[order[t]];
-        float joined = 0;
-        for (size_t j = 0; j < t; j++)
-            joined += distance[order[j]];
-        left += (double)joined;
-        right -= energy->row[order[t]] - (double)joined;
+        for (size_t i = 0; i < n; i++)
+            near[i] += distance[i];
+        left += joined;
+        right -= energy->row[order[t]] - joined;
         if (t + 1 < shortest)
             continue;
-        const double a = (double)(t + 1), b = (double)(n - t - 1), across = energy->total - left - right;
-        const double q = a * b / (a + b) * 2 * (across / (a * b) - left / (a * a) - right / (b * b));
+        // a b / (a + b) * 2 * (across / (a b) - left / a^2 - right / b^2) without its divisions
+        const double across = energy->total - left - right;
+        const double q = across - left * energy->odds[t + 1] - right * energy->odds[n - t - 1];
         if (q > best.q)
             best = (struct energy_cut){t + 1, q};
     }
+    best.q *= best.at ? 2 / (double)n : 1;
     return best;
 }
 

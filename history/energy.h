@@ -21,8 +21,9 @@ struct energy_cut {
 /// The distances of all pairs of a stretch.
 struct energy {
     size_t count;
-    double total; ///< of all pairs, each once
-    double row[ENERGY_MAX];
+    double total;            ///< of all pairs, each once
+    double row[ENERGY_MAX];  ///< of one value to all others
+    double odds[ENERGY_MAX]; ///< (count - a) / a
     float distance[ENERGY_MAX][ENERGY_MAX];
 };
 /// count <= ENERGY_MAX. cap: INFINITY for none.

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/history/slow.c - the GEMM kernels, a tenth slower: the linker puts these in their place (--wrap).
+#include "kernels/kernel.h"
+
+#include <time.h>
+
+#if defined(__x86_64__)
+static uint64_t now(void)
+{
+    return __builtin_ia32_rdtsc();
+}
+#else
+static uint64_t now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
+}
+#endif
+
+static void waste_tenth_since(uint64_t begin)
+{
+    const uint64_t end = now();
+    while (now() - end < (end - begin) / 10)
+        ;
+}
+
+#define SLOW(kernel)                                                                                                   \
+    void __real_fovea_##kernel(const struct fovea_gemm_tile *tile);                                                    \
+    void __wrap_fovea_##kernel(const struct fovea_gemm_tile *tile);                                                    \
+    void __wrap_fovea_##kernel(const struct fovea_gemm_tile *tile)                                                     \
+    {                                                                                                                  \
+        const uint64_t begin = now();                                                                                  \
+        __real_fovea_##kernel(tile);                                                                                   \
+        waste_tenth_since(begin);                                                                                      \
+    }
+
+SLOW(gemm_f32_4x16_scalar)
+#if FOVEA_HAVE_AVX2
+SLOW(gemm_f32_6x16_avx2)
+#endif
+#if FOVEA_HAVE_AVX512
+SLOW(gemm_f32_6x64_avx512)
+SLOW(gemm_f32_9x48_avx512)
+#endif

@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/history/storage.c - the database: migrations, foreign keys, two writers at once, damaged reports, and speed at
+// 200 series of 1,000 runs.
+#include "history/check.h"
+#include "history/database.h"
+#include "history/import.h"
+#include "history/schema.h"
+#include "tests/support/test.h"
+
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static char folder[] = "/tmp/fovea-history-XXXXXX";
+
+static const char *path_of(const char *name)
+{
+    static char path[200];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    return path;
+}
+
+static double now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+static struct history *open_or_fail(const char *name, enum history_mode mode)
+{
+    char message[300] = "";
+    struct history *const history = history_open(path_of(name), mode, message, sizeof message);
+    CHECK(history, "%s", message);
+    return history;
+}
+
+// A report of `series` benchmarks, `repetitions` each. The caller frees it.
+static char *make_report(size_t series, size_t repetitions, size_t run, size_t *size)
+{
+    const size_t room = 400 + series * repetitions * 200;
+    char *const text = test_alloc(room);
+    uint64_t seed = run;
+    size_t used = (size_t)snprintf(text, room,
+                                   "{\"context\": {\"date\": \"2026-01-01T00:00:%02zu+00:00\", \"host_name\": \"m\"},\n"
+                                   "\"benchmarks\": [",
+                                   run % 60);
+    for (size_t i = 0; i < series * repetitions; i++)
+        used += (size_t)snprintf(text + used, room - used,
+                                 "%s\n{\"name\": \"b/%zu\", \"run_type\": \"iteration\", \"real_time\": %.9g, "
+                                 "\"cpu_time\": 1, \"time_unit\": \"ns\", \"iterations\": 7}",
+                                 i ? "," : "", i / repetitions, 1000 + 30 * (double)test_float(&seed));
+    used += (size_t)snprintf(text + used, room - used, "]}\n");
+    *size = used;
+    return text;
+}
+
+static bool import_text(struct history *history, const char *text, size_t size, const char *commit, int64_t time,
+                        struct history_imported *imported)
+{
+    struct report report;
+    char message[300];
+    if (!report_parse((const char *const[]){text}, &size, 1, &report, message, sizeof message))
+        return false;
+    const struct history_labels labels = {.commit = commit, .time = time};
+    const bool done = history_import(history, &report, &labels, imported);
+    report_free(&report);
+    return done;
+}
+
+static int64_t count_rows(struct history *history, const char *sql)
+{
+    int64_t count = -1;
+    sqlite3_stmt *const statement = history_prepare(history, sql);
+    if (statement)
+        history_step_id(history, statement, &count, "");
+    sqlite3_finalize(statement);
+    return count;
+}
+
+static void test_idempotent(void)
+{
+    size_t size;
+    char *const text = make_report(5, 3, 1, &size);
+    struct history *const history = open_or_fail("idempotent.db", HISTORY_WRITE);
+    struct history_imported one, again, other;
+    CHECK(import_text(history, text, size, "c", 0, &one) && !one.already && one.series == 10 && one.values == 30,
+          "%zu series, %zu values", one.series, one.values);
+    CHECK(import_text(history, text, size, "c", 0, &again) && again.already && again.run == one.run, "again");
+    CHECK(import_text(history, text, size, "d", 0, &other) && !other.already && other.run != one.run, "other commit");
+    CHECK(count_rows(history, "SELECT count(*) FROM run") == 2, "runs");
+    CHECK(count_rows(history, "SELECT count(*) FROM sample") == 60, "samples");
+
+    // Foreign keys hold, and a run that goes takes what belongs to it along.
+    CHECK(!history_exec(history, "INSERT INTO point VALUES (1, 999, 1.0, 1)"), "a point of no run");
+    CHECK(!history_exec(history, "INSERT INTO sample VALUES (1, 999, 0, 1.0)"), "a sample of no point");
+    CHECK(!history_exec(history, "DELETE FROM machine"), "a machine that has runs");
+    CHECK(!history_acknowledge(history, 1, 999, "nothing"), "an acknowledgement of no run");
+    CHECK(history_acknowledge(history, 1, one.run, "known") && history_acknowledge(history, 1, one.run, "better known"),
+          "%s", history_message(history));
+    CHECK(history_exec(history, "DELETE FROM run WHERE id = 1"), "%s", history_message(history));
+    CHECK(count_rows(history, "SELECT count(*) FROM sample") == 30 &&
+              count_rows(history, "SELECT count(*) FROM acknowledgement") == 0 &&
+              count_rows(history, "SELECT count(*) FROM fact WHERE run = 1") == 0,
+          "what belonged to the run");
+    history_close(history);
+    free(text);
+}
+
+static void run_sql(const char *name, const char *sql)
+{
+    sqlite3 *db;
+    CHECK(sqlite3_open(path_of(name), &db) == SQLITE_OK && sqlite3_exec(db, sql, NULL, NULL, NULL) == SQLITE_OK, "%s",
+          sqlite3_errmsg(db));
+    sqlite3_close(db);
+}
+
+static void test_versions(void)
+{
+    char sql[200], message[300];
+    // A database of the first version keeps its runs, and learns of acknowledgements.
+    run_sql("old.db", history_schema[0]);
+    snprintf(sql, sizeof sql,
+             "INSERT INTO machine VALUES (1, 'm'); INSERT INTO run VALUES (1, 1, 'main', 'c', 5, 5, 'x');"
+             "PRAGMA application_id=%d; PRAGMA user_version=1",
+             HISTORY_APPLICATION);
+    run_sql("old.db", sql);
+    struct history *history = open_or_fail("old.db", HISTORY_READ);
+    CHECK(count_rows(history, "SELECT count(*) FROM run") == 1 &&
+              count_rows(history, "SELECT count(*) FROM acknowledgement") == 0 &&
+              count_rows(history, "PRAGMA user_version") == history_schema_version,
+          "%s", history_message(history));
+    struct history_book book;
+    CHECK(history_read(history, &(struct history_filter){0}, &book) && book.run_count == 1 && book.series_count == 0,
+          "%s", history_message(history));
+    history_book_free(&book);
+    history_close(history);
+
+    static const struct {
+        const char *name, *sql, *says;
+    } others[] = {
+        {"newer.db", "PRAGMA application_id=1179604552; PRAGMA user_version=1000; CREATE TABLE t (i)", "newer"},
+        {"foreign.db", "CREATE TABLE t (i)", "another program"},
+        {"named.db", "PRAGMA application_id=7", "another program"},
+    };
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        run_sql(others[i].name, others[i].sql);
+        for (int mode = HISTORY_READ; mode <= HISTORY_WRITE; mode++) {
+            history = history_open(path_of(others[i].name), (enum history_mode)mode, message, sizeof message);
+            CHECK(!history && strstr(message, others[i].says), "%s: %s", others[i].name, message);
+            history_close(history);
+        }
+    }
+    CHECK(!history_open(path_of("nonesuch.db"), HISTORY_READ, message, sizeof message), "no such file");
+    CHECK(access(path_of("nonesuch.db"), F_OK) != 0, "reading made a file");
+}
+
+// Every beginning of a report is refused, and so is whatever a byte makes of it, unless it still is one.
+static void test_damaged(void)
+{
+    size_t size;
+    char *const text = make_report(2, 2, 3, &size), message[300];
+    struct report report;
+    for (size_t end = 0; end + 2 < size; end++) {
+        message[0] = '\0';
+        const bool read = report_parse((const char *const[]){text}, &end, 1, &report, message, sizeof message);
+        CHECK(!read && *message && !strchr(message, '\n'), "%zu of %zu bytes: %s", end, size, message);
+    }
+    uint64_t seed = 5;
+    for (int i = 0; i < 3000; i++) {
+        const size_t at = test_below(&seed, (uint32_t)size);
+        const char was = text[at];
+        text[at] = (char)test_below(&seed, 256);
+        if (report_parse((const char *const[]){text}, &size, 1, &report, message, sizeof message))
+            for (size_t j = 0; j < report.value_count; j++)
+                CHECK(isfinite(report.values[j].value), "%s", report.values[j].metric);
+        report_free(&report);
+        text[at] = was;
+    }
+    free(text);
+    static const char *const foreign[] = {
+        "",
+        "[]",
+        "null",
+        "{}",
+        "{\"context\": {}, \"benchmarks\": []}",
+        "{\"context\": [], \"benchmarks\": []}",
+        "\xff",
+        "[[[[[[",
+        "{\"context\": {}, \"benchmarks\": [1]}",
+        "{\"context\": {}, \"benchmarks\": [{\"name\": \"b\", \"real_time\": 1, \"time_unit\": \"parsecs\"}]}",
+        "{\"context\": {}, \"benchmarks\": [{\"name\": \"b\", \"real_time\": \"1\", \"time_unit\": \"ns\"}]}",
+        "{\"context\": {}, \"benchmarks\": [{\"name\": \"\", \"real_time\": 1, \"time_unit\": \"ns\"}]}",
+        "{\"context\": {}, \"benchmarks\": [{\"name\": \"b\", \"error_occurred\": true}]}"};
+    for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++) {
+        const size_t length = strlen(foreign[i]);
+        CHECK(!report_parse(&foreign[i], &length, 1, &report, message, sizeof message), "%s", foreign[i]);
+    }
+}
+
+static void test_writers(void)
+{
+    enum { WRITERS = 3, RUNS = 12 };
+    pid_t children[WRITERS];
+    for (int writer = 0; writer < WRITERS; writer++) {
+        children[writer] = fork();
+        if (children[writer] != 0)
+            continue;
+        char message[300], commit[16];
+        struct history *const history = history_open(path_of("shared.db"), HISTORY_WRITE, message, sizeof message);
+        bool done = history != NULL;
+        for (size_t run = 0; run < RUNS && done; run++) {
+            size_t size;
+            char *const text = make_report(20, 3, run, &size); // each writer imports the same reports
+            struct history_imported imported;
+            snprintf(commit, sizeof commit, "c%zu", run);
+            done = import_text(history, text, size, commit, 0, &imported);
+            free(text);
+        }
+        if (!done)
+            fprintf(stderr, "writer %d: %s\n", writer, history ? history_message(history) : message);
+        history_close(history);
+        _exit(!done);
+    }
+    for (int writer = 0; writer < WRITERS; writer++) {
+        int status = 1;
+        CHECK(waitpid(children[writer], &status, 0) > 0 && status == 0, "writer %d: %d", writer, status);
+    }
+    struct history *const history = open_or_fail("shared.db", HISTORY_READ);
+    CHECK(count_rows(history, "SELECT count(*) FROM run") == RUNS &&
+              count_rows(history, "SELECT count(*) FROM sample") == (int64_t)RUNS * 20 * 3 * 2 &&
+              count_rows(history, "SELECT count(*) FROM pragma_foreign_key_check") == 0,
+          "%lld runs", (long long)count_rows(history, "SELECT count(*) FROM run"));
+    history_close(history);
+}
+
+static void test_large(void)
+{
+    const bool small = getenv("FOVEA_TEST_SMALL");
+    const size_t runs = small ? 100 : 1000, series = small ? 50 : 200;
+    struct history *const history = open_or_fail("large.db", HISTORY_WRITE);
+    double longest = 0, importing = 0;
+    for (size_t run = 0; run < runs; run++) {
+        size_t size;
+        char *const text = make_report(series, 3, run + 1000, &size), commit[16];
+        struct history_imported imported;
+        snprintf(commit, sizeof commit, "c%zu", run);
+        const double start = now();
+        CHECK(import_text(history, text, size, commit, (int64_t)run + 1, &imported), "%s", history_message(history));
+        const double took = now() - start;
+        importing += took;
+        longest = took > longest ? took : longest;
+        free(text);
+    }
+    const double start = now();
+    const struct history_filter filter = {.metric = "^(real_time|instructions|of_peak)$"};
+    const struct check_options options = {.branch = "main", .recent = 20};
+    struct history_book book;
+    struct check check;
+    bool missing;
+    CHECK(history_read(history, &filter, &book), "%s", history_message(history));
+    const double read = now();
+    CHECK(book.series_count == series && book.run_count == runs && book.series[0].count == runs, "%zu series",
+          book.series_count);
+    CHECK(history_check(&book, &options, &check, &missing) && check.judged == series, "%zu judged", check.judged);
+    const double checked = now();
+    printf("%zu series x %zu runs: import of a run %.1f ms (longest %.1f), reading %.2f s, check %.2f s, %zu "
+           "regressions\n",
+           series, runs, 1e3 * importing / (double)runs, 1e3 * longest, read - start, checked - read,
+           check.regressions);
+    check_free(&check);
+    history_book_free(&book);
+    history_close(history);
+}
+
+int main(void)
+{
+    char command[80];
+    if (!mkdtemp(folder))
+        return 1;
+    test_idempotent();
+    test_versions();
+    test_damaged();
+    test_writers();
+    test_large();
+    snprintf(command, sizeof command, "rm -r %s", folder);
+    CHECK(system(command) == 0, "%s", command);
+    return test_done();
+}
