@@ -72,7 +72,7 @@ void *peer_open_again(void *library)
     void *const copy = left == 0 ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
     if (from >= 0)
         close(from);
-    if (to >= 0)
+    if (to >= 0 && !copy) // else it stays open: under the same name the loader would take the next copy for this one
         close(to);
     return copy;
 }

@@ -9,7 +9,7 @@
 #include <string.h>
 
 // Series of fewer runs are not judged: 4 before a change and 3 behind it are the least the tests can tell apart.
-enum { RUNS_MIN = 7, CHANGES_MAX = 64, LINE_MAX = 384 };
+enum { RUNS_MIN = 7, CHANGES_MAX = 64, LINE_MAX = 384, NEAR = 3 };
 
 struct checking {
     const struct history_book *book;
@@ -61,7 +61,9 @@ static bool move_acknowledgements(struct checking *checking, struct history_seri
 }
 
 // The series as it is judged: the baseline's points up to its own first, then its own, none newer than the last run.
-static bool line_up(struct checking *checking, const struct history_series *own, struct history_series *line)
+// Changes before its own first point are the baseline's affair, but for the detector's uncertainty (NEAR).
+static bool line_up(struct checking *checking, const struct history_series *own, struct history_series *line,
+                    size_t *first_own)
 {
     const char *const baseline = checking->options->baseline;
     const struct history_series *const base =
@@ -81,6 +83,7 @@ static bool line_up(struct checking *checking, const struct history_series *own,
     const size_t most = LINE_MAX + checking->options->recent, left_out = line->count > most ? line->count - most : 0;
     line->points = points + left_out;
     line->count -= left_out;
+    *first_own = before > left_out ? before - left_out : 0;
     return move_acknowledgements(checking, line, before, left_out);
 }
 
@@ -114,12 +117,12 @@ static bool add_finding(struct checking *checking, const struct history_series *
     return true;
 }
 
-// One or two runs are too few for the detector. They count where they lie four times as far from the level as
+// One or two runs are too few for the detector. They count where they lie four to six times as far from the level as
 // anything has in the runs before, and a tenth of it at least: a slowdown by half need not happen three times.
 static bool find_jump(const struct history_series *line, size_t begin, const struct history_test *test,
                       struct history_change *change)
 {
-    enum { NEW = 2, BEFORE_MIN = 16, BEFORE = 64, FARTHER = 4 };
+    enum { NEW = 2, BEFORE_MIN = 8, BEFORE = 64 };
     const double least = fmax(0.1, test->effect);
     for (size_t fresh = 1; fresh <= NEW && line->count >= begin + BEFORE_MIN + fresh; fresh++) {
         double before[BEFORE], farthest = 0, nearest = INFINITY;
@@ -135,7 +138,8 @@ static bool find_jump(const struct history_series *line, size_t begin, const str
             nearest = fmin(nearest, -away); // the better way is no jump
             sum += line->points[i].median / (double)fresh;
         }
-        if (!(level > 0) || !(nearest >= fmax(FARTHER * farthest, least)))
+        const double farther = 4 + 16 / (double)count; // fewer runs have seen less of the noise
+        if (!(level > 0) || !(nearest >= fmax(farther * farthest, least)))
             continue;
         const double effect = sum / level - 1;
         *change = (struct history_change){.at = at,
@@ -156,10 +160,11 @@ static bool check_series(struct checking *checking, const struct history_series 
 {
     struct history_change changes[CHANGES_MAX];
     struct history_series line;
+    size_t first_own;
     if (own->better == HISTORY_NEITHER || strcmp(own->branch, checking->options->branch) != 0 ||
         own->points[0].run > checking->last)
         return true;
-    if (!line_up(checking, own, &line))
+    if (!line_up(checking, own, &line, &first_own))
         return false;
     if (line.count < RUNS_MIN) {
         checking->check->too_short++;
@@ -169,9 +174,11 @@ static bool check_series(struct checking *checking, const struct history_series 
     size_t count = history_changes(&line, &checking->options->test, changes, CHANGES_MAX);
     count = count < CHANGES_MAX ? count : CHANGES_MAX;
     bool done = true;
-    for (size_t i = 0; i < count && done; i++)
-        if (line.count - changes[i].at <= checking->options->recent)
+    for (size_t i = 0; i < count && done; i++) {
+        const size_t near = changes[i].confidence < 1 ? NEAR : 1;
+        if (line.count - changes[i].at <= checking->options->recent && changes[i].at + near > first_own)
             done = add_finding(checking, &line, &changes[i], false);
+    }
     struct history_change jump;
     if (done && find_jump(&line, count ? changes[count - 1].at : 0, &checking->options->test, &jump))
         done = add_finding(checking, &line, &jump, true);

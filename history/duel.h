@@ -13,6 +13,7 @@
 /// The functions of one build. Those an older build lacks are NULL.
 struct library {
     void *handle;
+    int fd; ///< of the copy
     struct fovea_engine *engine;
     __typeof__(fovea_version) *version;
     __typeof__(fovea_engine_create) *engine_create;

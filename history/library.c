@@ -73,13 +73,14 @@ bool library_open(struct library *library, const char *path, char *message, size
         snprintf(message, message_size, "%s: %s", path, strerror(errno));
         return false;
     }
+    library->fd = fd; // stays open: under the same name the loader would find this library again
     snprintf(copy, sizeof copy, "/proc/self/fd/%d", fd);
     library->handle = dlopen(copy, RTLD_NOW | RTLD_LOCAL);
-    const char *const error = library->handle ? NULL : dlerror();
-    close(fd);
     if (!library->handle) {
+        const char *const error = dlerror();
         const char *const colon = error ? strstr(error, ": ") : NULL; // what comes before it is the name of the copy
         snprintf(message, message_size, "%s: %s", path, colon ? colon + 2 : "cannot be loaded");
+        library_close(library);
         return false;
     }
     struct fovea_engine_options options = FOVEA_ENGINE_OPTIONS_INIT;
@@ -98,5 +99,7 @@ void library_close(struct library *library)
         library->engine_destroy(library->engine);
     if (library->handle)
         dlclose(library->handle);
+    if (library->fd > 0)
+        close(library->fd);
     *library = (struct library){0};
 }

@@ -28,7 +28,7 @@ def compare(*arguments):
 
 def report(*arguments):
     started = time.monotonic()
-    result = compare("--json", "--seconds", SECONDS, *arguments)
+    result = compare("--json", "--effect", "4%", "--seconds", SECONDS, *arguments)
     check(result.returncode in (0, 1), result)
     cases = {case["benchmark"]: case for case in json.loads(result.stdout)["cases"]}
     for name, case in cases.items():
@@ -43,7 +43,7 @@ def main():
     code, cases = report(NORMAL, SLOW)
     check(code == 1, code)
     gemm = [case for name, case in cases.items() if name.startswith("gemm/") and "/1x" not in name]
-    check(len(gemm) >= 5 and all(case["verdict"] == -1 for case in gemm), gemm)
+    check(len(gemm) == 5 and sum(case["verdict"] == -1 for case in gemm) >= 4, gemm)
     check(all(case["verdict"] == 0 for name, case in cases.items() if name.startswith("rowwise/")), cases)
     # The same the other way round is an improvement.
     code, cases = report(SLOW, NORMAL, "--filter", "gemm/packed/nt/128")

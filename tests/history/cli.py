@@ -1,0 +1,225 @@
+# SPDX-License-Identifier: Apache-2.0
+"""fovea history from outside: import, check, acknowledge, compare, and fovea bench --history.
+
+usage: cli.py built|absent bench|nobench PROGRAM...
+"""
+import json
+import os
+import pathlib
+import random
+import sqlite3
+import subprocess
+import sys
+import tempfile
+
+BUILT, BENCH, PROGRAM = sys.argv[1] == "built", sys.argv[2] == "bench", sys.argv[3:]
+failed = 0
+
+
+def check(condition, *what):
+    global failed
+    if not condition:
+        failed += 1
+        print("FAIL", f"line {sys._getframe(1).f_lineno}:", *what)
+
+
+def fovea(*arguments, code=0, **environment):
+    clean = {key: value for key, value in os.environ.items() if not key.startswith("FOVEA_")}
+    result = subprocess.run(PROGRAM + [str(a) for a in arguments], env={**clean, **environment}, capture_output=True,
+                            text=True)
+    if result.returncode != code:
+        check(False, arguments, result)
+    return result
+
+
+def refused(says, *arguments):
+    result = fovea(*arguments, code=2)
+    check(result.stdout == "" and len(result.stderr.splitlines()) == 1 and says in result.stderr, arguments, result)
+
+
+def entry(name, nanoseconds, index, **counters):
+    return {"name": name, "run_name": name, "run_type": "iteration", "repetition_index": index, "iterations": 10,
+            "threads": 1, "real_time": nanoseconds, "cpu_time": nanoseconds, "time_unit": "ns", **counters}
+
+
+def report(run, slow=1.0, repetitions=5, instructions=1000):
+    """Benchmarks a and b in noise of 1 %, one counter, an aggregate, one that failed; b becomes `slow`."""
+    rng = random.Random(run)
+    lines = []
+    for name, factor in (("a", 1), ("b", slow)):
+        level = factor * (1 + 0.01 * rng.gauss(0, 1))
+        for i in range(repetitions):
+            time = 1000 * level * (1 + 0.003 * rng.gauss(0, 1))
+            lines.append(entry(name, time, i, gflops=1e3 / time, instructions=instructions, odd=float("nan")))
+        lines.append({**entry(name + "_mean", 1e9, 0), "run_type": "aggregate", "aggregate_name": "mean"})
+    lines.append({"name": "c", "run_type": "iteration", "error_occurred": True, "error_message": "no"})
+    context = {"date": f"2026-01-{1 + run // 24:02}T{run % 24:02}:00:00+00:00", "host_name": "host", "num_cpus": 2,
+               "caches": [{"type": "Data", "level": 1, "size": 32768, "num_sharing": 1}], "load_avg": [0.5, 0.25]}
+    return {"context": context, "benchmarks": lines}
+
+
+def write(path, value):
+    path.write_text(json.dumps(value))
+    return path
+
+
+def rows(db, query):
+    connection = sqlite3.connect(db)
+    try:
+        return connection.execute(query).fetchall()
+    finally:
+        connection.close()
+
+
+def test_import(folder):
+    db, one, two = folder / "import.db", write(folder / "1.json", report(1)), write(folder / "2.json", report(2))
+    check("run 1, 8 series, 40 values" in fovea("history", "import", "--db", db, "--commit", "c1", "--fact", "note=hot",
+                                                one).stdout, "first")
+    check("already there as run 1" in fovea("history", "import", "--db", db, "--commit", "c1", "--fact", "note=hot",
+                                            one).stdout, "again")
+    check(rows(db, "SELECT count(*) FROM run") == [(1,)], "one run")
+    facts = dict(rows(db, "SELECT name, value FROM fact"))
+    check(facts["l1d_bytes"] == "32768" and facts["note"] == "hot" and facts["load_avg"] == "0.5,0.25", facts)
+    check(rows(db, "SELECT DISTINCT metric FROM series ORDER BY 1") ==
+          [("cpu_time",), ("gflops",), ("instructions",), ("real_time",)], "metrics, without what is not finite")
+    values = [value for value, in rows(db, "SELECT value FROM sample JOIN series ON series.id = series "
+                                           "WHERE benchmark = 'a' AND metric = 'real_time' ORDER BY repetition")]
+    wanted = [line["real_time"] * 1e-9 for line in report(1)["benchmarks"] if line["name"] == "a"]
+    check(len(values) == 5 and all(abs(v / w - 1) < 1e-12 for v, w in zip(values, wanted)), values, wanted)
+    check(rows(db, "PRAGMA journal_mode") == [("wal",)], "write-ahead logging")
+
+    # Whatever is wrong with one file, nothing is imported, not even of the good ones beside it.
+    text = two.read_text()
+    bad = {"cut.json": text[:len(text) // 2], "empty.json": "", "list.json": "[1, 2]", "foreign.json": '{"name": "x"}',
+           "text.json": "hello", "zip.json": "PK\x03\x04", "none.json": '{"context": {}, "benchmarks": []}',
+           "twice.json": '{"context": {}, "context": {}, "benchmarks": []}'}
+    before = rows(db, "SELECT count(*) FROM run, sample")
+    for name, content in bad.items():
+        (folder / name).write_text(content)
+        refused(name, "history", "import", "--db", db, "--commit", "c", two, folder / name)
+        refused(name, "history", "import", "--db", folder / "new.db", "--commit", "c", folder / name)
+    check(rows(db, "SELECT count(*) FROM run, sample") == before and not (folder / "new.db").exists(), "untouched")
+    refused("No such file", "history", "import", "--db", db, "--commit", "c", folder / "nonesuch.json")
+    refused("give --commit", "history", "import", "--db", db, two)
+    refused("--time takes", "history", "import", "--db", db, "--commit", "c", "--time", "soon", two)
+    refused("NAME=VALUE", "history", "import", "--db", db, "--commit", "c", "--fact", "x", two)
+    refused("not a database", "history", "import", "--db", one, "--commit", "c", two)
+    check(json.loads(one.read_text()), "a report given as the database stays what it is")
+    refused("no file", "history", "import", "--db", db)
+    refused("unknown option", "history", "import", "--fast", one)
+    result = fovea("history", "import", "--commit", "c2", one, FOVEA_HISTORY=str(folder / "named.db"))
+    check("run 1" in result.stdout and "1 benchmarks of it failed" in result.stdout, result)
+
+
+def fill(folder, db, runs, slow_from, slow, branch="main", first=0, **more):
+    for run in range(first, first + runs):
+        path = write(folder / "run.json", report(run, slow if run >= slow_from else 1.0, **more))
+        fovea("history", "import", "--db", db, "--commit", f"c{run}", "--branch", branch, "--machine", "m", path)
+
+
+def found(db, *arguments, code=0):
+    return json.loads(fovea("history", "check", "--db", db, "--json", *arguments, code=code).stdout)
+
+
+def test_check(folder):
+    db = folder / "check.db"
+    fill(folder, db, 5, 99, 1)
+    check(found(db, code=3)["too_short"] == 4, "too little data")
+    fill(folder, db, 25, 22, 1.08, first=5)
+    changes = found(db, code=1)
+    check(changes["regressions"] == 1 and changes["judged"] == 4, changes)
+    change = changes["changes"][0]
+    check(change["benchmark"] == "b" and change["metric"] == "real_time" and change["kind"] == "regression" and
+          change["good"] == "c21" and change["bad"] == "c22" and change["low"] < 0.08 < change["high"] and
+          change["confidence"] >= 0.99, change)
+    check(found(db, "--commit", "c21")["changes"] == [], "before it")
+    check(found(db, "--filter", "^a$")["changes"] == [] and found(db, "--effect", "20%")["changes"] == [], "others")
+    check(found(db, "--recent", "3")["changes"] == [], "long ago")
+    text = fovea("history", "check", "--db", db, code=1).stdout
+    check("c21..c22" in text and "1 regressions" in text and "b real_time" in text, text)
+
+    # A change of instructions is one at once, and one that is known stays quiet.
+    fill(folder, db, 1, 0, 1.08, first=30, instructions=1100)
+    check([c["metric"] for c in found(db, code=1)["changes"]] == ["instructions", "instructions", "real_time"], "first")
+    fovea("history", "acknowledge", "--db", db, "--commit", "c22", "--note", "wanted", "--metric", "real_time")
+    fovea("history", "acknowledge", "--db", db, "--commit", "c30", "--note", "wanted")
+    changes = found(db)
+    check(changes["regressions"] == 0 and len(changes["changes"]) == 3 and
+          {c["kind"] for c in changes["changes"]} == {"acknowledged"}, changes)
+    check("[acknowledged]" in fovea("history", "check", "--db", db, "--all").stdout, "--all")
+
+    # A branch against the one it came from: a single run far outside is enough.
+    fill(folder, db, 1, 0, 1.5, branch="wide", first=31, instructions=1100)
+    changes = found(db, "--branch", "wide", "--baseline", "main", code=1)
+    check(len(changes["changes"]) == 1 and changes["changes"][0]["jump"] and changes["changes"][0]["bad"] == "c31",
+          "what changed before the branch is not its affair", changes)
+    check(found(db, "--branch", "wide", code=3)["judged"] == 0, "alone it is too short")
+
+    refused("no run of commit nonesuch", "history", "check", "--db", db, "--commit", "nonesuch")
+    refused("unable to open", "history", "check", "--db", folder / "nonesuch.db")
+    refused("no regular expression", "history", "check", "--db", db, "--filter", "(")
+    refused("--effect takes", "history", "check", "--db", db, "--effect", "much")
+    refused("no series changes", "history", "acknowledge", "--db", db, "--commit", "c3", "--note", "x")
+    refused("wants --commit and --note", "history", "acknowledge", "--db", db)
+    (folder / "empty.db").touch()
+    refused("empty database", "history", "check", "--db", folder / "empty.db")
+
+
+def test_compare(folder):
+    db = folder / "check.db"
+    slower = json.loads(fovea("history", "compare", "--db", db, "--json", "c10", "c25", code=1).stdout)
+    lines = {(line["benchmark"], line["metric"]): line for line in slower["lines"]}
+    worst = slower["lines"][0]
+    check(slower["worse"] >= 1 and worst["benchmark"] == "b" and worst["metric"] == "real_time" and
+          worst["p"] < 0.05 and worst["repetitions"] == [5, 5], worst)
+    check(lines["a", "instructions"]["verdict"] == 0, lines)
+    same = json.loads(fovea("history", "compare", "--db", db, "--json", "@3", "@3").stdout)
+    check(same["worse"] == 0 and same["geomean"] == 1, same)
+    fill(folder, folder / "few.db", 2, 99, 1, repetitions=2)
+    fovea("history", "compare", "--db", folder / "few.db", "--metric", "real_time", "c0", "c1", code=3)
+    check("worse" in fovea("history", "compare", "--db", db, "c10", "c25", code=1).stdout, "table")
+    refused("no run of nonesuch", "history", "compare", "--db", db, "c1", "nonesuch")
+    refused("wants two", "history", "compare", "--db", db, "c1")
+
+
+def test_bench(folder):
+    db, suite = folder / "bench.db", ["bench", "gemm", "--shapes", "smoke", "--min-time", "0.001", "--filter", "20x80x48"]
+    result = fovea(*suite, "--history", db, "--commit", "here", "--machine", "m", "--repetitions", "3", "--instructions")
+    check("run 1" in result.stdout and result.stderr == "", result)
+    facts = dict(rows(db, "SELECT name, value FROM fact"))
+    for name in ("cpu", "isa", "features", "l1d_bytes", "l2_bytes", "compiler", "flags", "profile", "load", "steal",
+                 "fovea", "system", "threads"):
+        check(name in facts, name, facts)
+    check(rows(db, "SELECT commit_name, branch, machine.name FROM run JOIN machine ON machine.id = machine") ==
+          [("here", "main", "m")], "labels")
+    counts = dict(rows(db, "SELECT metric, count FROM point JOIN series ON series.id = series "
+                           "WHERE benchmark = 'gemm/f32/packed/nt/20x80x48'"))
+    check(counts["real_time"] == counts["of_peak"] == 3, counts)
+    if "instructions" not in counts:
+        print("instructions: not counted here: single steps are not allowed, or take too long")
+    refused("wants --commit", *suite, "--history", db)
+    refused("go with --history", *suite, "--commit", "x")
+    refused("--repetitions takes", *suite, "--history", db, "--commit", "x", "--repetitions", "many")
+
+
+def main():
+    if not BUILT:
+        refused("not built in", "history", "check")
+        refused("not built in" if BENCH else "", "bench", "gemm", "--history", "x.db", "--commit", "y")
+        return
+    check(fovea("history", "--help").stdout.startswith("usage: fovea history"), "--help")
+    for part in ("import", "check", "compare", "acknowledge"):
+        check("examples" in fovea("history", part, "--help").stdout or part == "acknowledge", part)
+    refused('no part "guess"', "history", "guess")
+    with tempfile.TemporaryDirectory() as folder:
+        folder = pathlib.Path(folder)
+        test_import(folder)
+        test_check(folder)
+        test_compare(folder)
+        if BENCH:
+            test_bench(folder)
+
+
+main()
+print("failed:", failed)
+sys.exit(bool(failed))
