@@ -8,10 +8,10 @@ static const struct {
     const char *name, *mark, *words, *label;
 } states[] = {
     [PAGE_WORSE] = {"worse", "\342\226\262", "slower", "Slower"},
-    [PAGE_KNOWN] = {"known", "\342\226\263", "slower, acknowledged", "Acknowledged"},
+    [PAGE_KNOWN] = {"known", "\342\226\263", "slower, acknowledged", "Known"},
     [PAGE_BETTER] = {"better", "\342\226\274", "faster", "Faster"},
     [PAGE_STEADY] = {"steady", "\302\267", "steady", "Steady"},
-    [PAGE_FEW] = {"few", "?", "too few runs", "Too few runs"},
+    [PAGE_FEW] = {"few", "?", "too few runs", "Too few"},
 };
 enum { STATES = sizeof states / sizeof *states };
 
@@ -22,9 +22,9 @@ void page_write_tiles(FILE *file, const struct page *page)
         counts[page->rows[i].status]++;
     for (size_t i = 0; i < STATES; i++)
         fprintf(file,
-                "<button type=\"button\" class=\"tile %s\" data-state=\"%s\" aria-pressed=\"false\">"
+                "<button type=\"button\" class=\"tile %s\" data-state=\"%s\" aria-pressed=\"false\" title=\"%s\">"
                 "<b>%zu</b><span><i aria-hidden=\"true\">%s</i> %s</span></button>\n",
-                states[i].name, states[i].name, counts[i], states[i].mark, states[i].label);
+                states[i].name, states[i].name, states[i].words, counts[i], states[i].mark, states[i].label);
 }
 
 static void write_commit(FILE *file, const char *commit, const struct page_options *options)
@@ -90,14 +90,15 @@ static void write_row(FILE *file, const struct page *page, size_t index, const s
 {
     const struct page_row *const row = &page->rows[index];
     const struct page_series *const lead = &page->series[row->first], *const s = &page->series[row->shown];
-    const struct page_series *const peak = page_find(page, row, "of_peak");
-    char now[PAGE_TEXT], of_peak[PAGE_TEXT] = "";
+    const struct page_series *const bound = page_find(page, row, "of_bound");
+    const struct page_series *const limit = bound ? bound : page_find(page, row, "of_peak");
+    char now[PAGE_TEXT], of_limit[PAGE_TEXT] = "";
     fprintf(file,
-            "<tr class=\"%s\" data-row=\"%zu\" data-at=\"%zu\" data-now=\"%.6g\" data-peak=\"%.4g\"><th "
+            "<tr class=\"%s\" data-row=\"%zu\" data-at=\"%zu\" data-now=\"%.6g\" data-limit=\"%.4g\"><th "
             "scope=\"row\"><span class=\"mark\" role=\"img\" aria-label=\"%s\" "
             "title=\"%s\">%s</span> <span class=\"name\">",
             states[row->status].name, index, s->change_count ? s->changes[s->change].at : 0, lead->level,
-            peak ? peak->level : 0, states[row->status].words, states[row->status].words, states[row->status].mark);
+            limit ? limit->level : 0, states[row->status].words, states[row->status].words, states[row->status].mark);
     write_name(file, lead->series->benchmark);
     fputs("</span>", file);
     if (row->status < PAGE_STEADY) {
@@ -116,9 +117,9 @@ static void write_row(FILE *file, const struct page *page, size_t index, const s
     write_change(file, page, row);
     fputs("<td class=\"num now\">", file);
     page_html(file, page_figure(now, lead->metric.kind, lead->series->unit, lead->level));
-    if (peak)
-        page_figure(of_peak, PAGE_FRACTION, "", peak->level);
-    fprintf(file, "</td><td class=\"num\">%s</td></tr>\n", of_peak);
+    if (limit)
+        page_figure(of_limit, PAGE_FRACTION, "", limit->level);
+    fprintf(file, "</td><td class=\"num\">%s</td></tr>\n", of_limit);
 }
 
 void page_write_table(FILE *file, const struct page *page, const struct page_options *options)

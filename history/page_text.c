@@ -81,7 +81,8 @@ const char *page_figure(char text[PAGE_TEXT], enum page_kind kind, const char *u
 const char *page_effect(char text[PAGE_TEXT], double effect)
 {
     const double percent = fabs(effect * 100);
-    snprintf(text, PAGE_TEXT, "%s%.*f %%", effect < 0 ? "\342\210\222" : "+", percent < 99.95 ? 1 : 0, percent);
+    const char *const sign = percent < 0.05 ? "" : effect < 0 ? "\342\210\222" : "+";
+    snprintf(text, PAGE_TEXT, "%s%.*f %%", sign, percent < 99.95 ? 1 : 0, percent);
     return text;
 }
 

@@ -38,7 +38,7 @@ function drawLevels(u, chart) {
 
 function label(u, text, x, y, align, name) {
     const context = u.ctx;
-    context.font = `600 ${11 * pixels()}px ${getComputedStyle(document.body).fontFamily}`;
+    context.font = `600 ${11 * pixels()}px ${FONT}`;
     context.textAlign = align;
     context.textBaseline = "middle";
     const width = context.measureText(text).width + 8 * pixels(),
@@ -151,7 +151,7 @@ function chartOf(row, series, options) {
 }
 
 function axesOf(chart) {
-    const font = `${11}px ${getComputedStyle(document.body).fontFamily}`;
+    const font = `${11}px ${FONT}`;
     const common = {
         labelFont: font,
         stroke: colour("muted"),
@@ -211,7 +211,10 @@ function drawUplot(box, chart, options) {
         {
             width: box.clientWidth || 600,
             height: options.height,
-            scales: {x: {time: chart.dates}, y: {range: (self, low, high) => padded(low, high)}},
+            scales: {
+                x: {time: chart.dates},
+                y: {range: self => spanOf(chart, ...(self.series[0].idxs || [0, chart.x.length - 1]))},
+            },
             axes: axesOf(chart),
             series: seriesOptions(chart),
             bands: [{series: [2, 1], fill: fade("line", 0.22)}],
@@ -263,10 +266,24 @@ function clipped(u, draw) {
     u.ctx.restore();
 }
 
-// Some air, and never less than 4 % of the value: noise of a per mille shall not look like a mountain.
-function padded(low, high) {
-    if (low === null || low === undefined) return [0, 1];
+// What the y axis spans, in the chart's unit, for the points from..to: all medians but those six quartile distances
+// outside, every level, and bands as far as they do not squash the rest; some air around it, and never less than 4 % of
+// the value: noise of a per mille shall not look like a mountain.
+function spanOf(chart, from, to) {
+    const sorted = chart.points.value.slice(from, to + 1).sort((a, b) => a - b),
+        last = sorted.length - 1;
+    if (last < 0) return [0, 1];
+    const [q1, q3] = [sorted[last >> 2], sorted[last - (last >> 2)]],
+        far = q3 > q1 ? 6 * (q3 - q1) : Infinity;
+    const levels = chart.levels.filter(level => level.to > from && level.from <= to).map(level => level.median);
+    let low = Math.min(Math.max(sorted[0], q1 - far), ...levels),
+        high = Math.max(Math.min(sorted[last], q3 + far), ...levels);
+    if (chart.band) {
+        const more = Math.max(high - low, Math.abs(high) * 0.02) / 2;
+        low = Math.max(Math.min(low, ...chart.band.low.slice(from, to + 1)), low - more);
+        high = Math.min(Math.max(high, ...chart.band.high.slice(from, to + 1)), high + more);
+    }
     const middle = (low + high) / 2,
-        half = Math.max(((high - low) / 2) * 1.15, Math.abs(middle) * 0.02, 1e-12);
-    return [middle - half, middle + half];
+        half = Math.max(((high - low) / 2) * 1.12, Math.abs(middle) * 0.02, 1e-15);
+    return [(middle - half) * chart.scale, (middle + half) * chart.scale];
 }

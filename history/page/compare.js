@@ -81,7 +81,7 @@ function pairRow(line, largest) {
         make("td", {class: "num"}, figure(line.about, line.right.value)),
         make("td", {class: "num change"}, signed(line.ratio - 1)),
         make("td", {}, bar(line, largest)),
-        make("td", {class: "num"}, line.noise === null ? "" : "\u00b1" + signed(line.noise).slice(1)),
+        make("td", {class: "num"}, line.noise === null ? "" : "\u00b1" + percentOf(line.noise)),
         make("td", {}, words)
     );
 }

@@ -21,7 +21,7 @@ const SORTS = {
     name: (a, b) => a.row.benchmark.localeCompare(b.row.benchmark, "en", {numeric: true}),
     change: (a, b) => a.index - b.index,
     now: (a, b) => Number(b.tr.dataset.now) - Number(a.tr.dataset.now),
-    peak: (a, b) => Number(a.tr.dataset.peak || 9) - Number(b.tr.dataset.peak || 9),
+    limit: (a, b) => (Number(a.tr.dataset.limit) || 9) - (Number(b.tr.dataset.limit) || 9),
 };
 
 function sortRows() {
@@ -122,7 +122,12 @@ function startOverview() {
             filterRows();
         });
     for (const entry of entries)
-        entry.tr.addEventListener("click", event => event.target.closest("a") || pickEntry(entry));
+        entry.tr.addEventListener("click", event => {
+            if (event.target.closest("a")) return;
+            pickEntry(entry);
+            const above = getComputedStyle(byId("detail")).position === "static"; // in narrow windows
+            if (above) byId("detail").scrollIntoView();
+        });
     byId("filter").addEventListener("input", filterRows);
     sortRows();
     filterRows();

@@ -23,7 +23,7 @@ function verdict(entry, row) {
     const effect = change === changes[changes.length - 1] ? change.effect : now / change.before - 1;
     const lead =
         metric.kind === KIND.TIME
-            ? `${signed(Math.abs(effect)).slice(1)} ${change.worse ? "slower" : "faster"}`
+            ? `${percentOf(effect)} ${change.worse ? "slower" : "faster"}`
             : `${signed(effect)} ${metric.label}`;
     return [
         make("strong", {}, lead),
@@ -72,7 +72,8 @@ function metricChoice(row, shown) {
 
 // The second chart: how near the machine's limit, or the time where that is what the first one shows.
 function companion(row, shown) {
-    const names = metricOf(shown).name === "of_peak" ? ["real_time", "cpu_time"] : ["of_peak", "real_time"];
+    const names =
+        metricOf(shown).kind === KIND.FRACTION ? ["real_time", "cpu_time"] : ["of_bound", "of_peak", "real_time"];
     return names.map(name => seriesOfMetric(row, name)).find(series => series && series !== shown);
 }
 
@@ -85,7 +86,9 @@ function readout(chart, i) {
     const moved = chart.moves.filter(move => move.at === i);
     const part = (name, ...content) => make("div", {}, make("dt", {}, name), make("dd", {}, ...content));
     const others = seriesOfRow(chart.row).filter(
-        series => series !== chart.series && ["real_time", "of_peak", "instructions"].includes(metricOf(series).name)
+        series =>
+            series !== chart.series &&
+            ["real_time", "of_bound", "of_peak", "instructions"].includes(metricOf(series).name)
     );
     return [
         part("Commit", commitElement(commitOf(run))),

@@ -16,11 +16,8 @@ function plainScales(chart, width, height, from, to) {
         right = 8,
         top = 8,
         bottom = 22,
-        {x, points, band, scale} = chart;
-    const inSight = (
-        band ? [...band.low.slice(from, to + 1), ...band.high.slice(from, to + 1)] : points.value.slice(from, to + 1)
-    ).map(value => value * scale);
-    const [low, high] = padded(Math.min(...inSight), Math.max(...inSight));
+        {x, scale} = chart;
+    const [low, high] = spanOf(chart, from, to);
     return {
         left,
         top,
@@ -30,7 +27,7 @@ function plainScales(chart, width, height, from, to) {
         high,
         foot: height - bottom,
         x: i => left + (x[to] > x[from] ? (x[i] - x[from]) / (x[to] - x[from]) : 0.5) * (width - left - right),
-        y: value => top + ((high - value * scale) / (high - low)) * (height - top - bottom),
+        y: value => top + Math.min(Math.max((high - value * scale) / (high - low), 0), 1) * (height - top - bottom),
     };
 }
 

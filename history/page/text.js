@@ -28,10 +28,8 @@ function figure(metric, value) {
     return (size >= 1 && size < 9999.5 ? fourDigits(value) : String(Number(value.toPrecision(4)))) + unit;
 }
 
-function signed(effect) {
-    const percent = Math.abs(effect * 100);
-    return (effect < 0 ? MINUS : "+") + percent.toFixed(percent < 99.95 ? 1 : 0) + " %";
-}
+const percentOf = effect => Math.abs(effect * 100).toFixed(Math.abs(effect) < 0.9995 ? 1 : 0) + " %";
+const signed = effect => (Math.abs(effect) < 0.0005 ? "" : effect < 0 ? MINUS : "+") + percentOf(effect);
 
 const sure = confidence => (confidence > 0.999 ? "> 99.9 %" : (Math.floor(confidence * 1000) / 10).toFixed(1) + " %");
 const plural = (count, word) => `${count.toLocaleString("en-US")} ${word}${count === 1 ? "" : "s"}`;

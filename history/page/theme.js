@@ -9,6 +9,7 @@ function applyTheme() {
     if (theme === "auto") delete document.documentElement.dataset.theme;
     else document.documentElement.dataset.theme = theme;
     byId("theme").textContent = "Theme: " + theme;
+    colours = new Map();
     for (const watcher of watchers) if (watcher.names.includes("theme")) watcher.draw();
 }
 
@@ -19,13 +20,19 @@ function nextTheme() {
     say("Theme: " + theme);
 }
 
-// A colour of the style, as the theme has it just now: "rgb(58, 110, 165)"; canvases do not know light-dark().
+// Colours of the style as the theme has them just now, "rgb(58, 110, 165)": canvases do not know light-dark(). They are
+// asked once for each theme, as every answer makes the browser work out all styles.
 const probe = document.body.appendChild(make("span", {hidden: true}));
+let colours = new Map();
 function colour(name) {
-    probe.style.color = `var(--${name})`;
-    return getComputedStyle(probe).color;
+    if (!colours.has(name)) {
+        probe.style.color = `var(--${name})`;
+        colours.set(name, getComputedStyle(probe).color);
+    }
+    return colours.get(name);
 }
 const fade = (name, alpha) => colour(name).replace("rgb(", "rgba(").replace(")", `, ${alpha})`);
+const FONT = getComputedStyle(document.body).fontFamily;
 
 byId("theme").addEventListener("click", nextTheme);
 systemDark.addEventListener("change", applyTheme);
