@@ -20,6 +20,7 @@ static const char help[] =
     "  --db FILE          the database (default: FOVEA_HISTORY, else history.db)\n"
     "  --machine NAME     only this machine (the page has a choice of all otherwise)\n"
     "  --branch NAME      only this branch\n"
+    "  --baseline NAME    the branch whose runs come before those of the others (default: main, else master)\n"
     "  --filter REGEX     only benchmarks whose names match this extended regular expression\n"
     "  --metric REGEX     only such metrics\n"
     "  --last N           only the newest N runs of every machine and branch\n"
@@ -134,6 +135,7 @@ int cli_history_report(int argc, char **argv)
         {"--db", .text = &order.db},
         {"--machine", .text = &order.filter.machine},
         {"--branch", .text = &order.filter.branch},
+        {"--baseline", .text = &order.options.baseline},
         {"--filter", .text = &order.filter.benchmark},
         {"--metric", .text = &order.filter.metric},
         {"--last", .text = &order.last},

@@ -33,6 +33,7 @@ if(FOVEA_BUILD_HISTORY)
         history/duel_rowwise.c
         history/energy.c
         history/import.c
+        history/jump.c
         history/level.c
         history/library.c
         history/metric.c

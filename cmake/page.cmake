@@ -47,6 +47,7 @@ fovea_page_assets(${FOVEA_PAGE_DIR}/page_assets.c ${FOVEA_PAGE_MODULES}/uplot ${
 add_library(fovea_page STATIC EXCLUDE_FROM_ALL
     history/page.c
     history/page_band.c
+    history/page_baseline.c
     history/page_data.c
     history/page_lists.c
     history/page_model.c

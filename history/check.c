@@ -117,45 +117,6 @@ static bool add_finding(struct checking *checking, const struct history_series *
     return true;
 }
 
-// One or two runs are too few for the detector. They count where they lie four to six times as far from the level as
-// anything has in the runs before, and a tenth of it at least: a slowdown by half need not happen three times.
-static bool find_jump(const struct history_series *line, size_t begin, const struct history_test *test,
-                      struct history_change *change)
-{
-    enum { NEW = 2, BEFORE_MIN = 8, BEFORE = 64 };
-    const double least = fmax(0.1, test->effect);
-    for (size_t fresh = 1; fresh <= NEW && line->count >= begin + BEFORE_MIN + fresh; fresh++) {
-        double before[BEFORE], farthest = 0, nearest = INFINITY;
-        const size_t at = line->count - fresh, count = at - begin < BEFORE ? at - begin : BEFORE;
-        for (size_t i = 0; i < count; i++)
-            before[i] = line->points[at - count + i].median;
-        const double level = level_median(before, count);
-        for (size_t i = 0; i < count; i++)
-            farthest = fmax(farthest, fabs(before[i] / level - 1));
-        double sum = 0;
-        for (size_t i = at; i < line->count; i++) {
-            const double away = (line->points[i].median / level - 1) * line->better;
-            nearest = fmin(nearest, -away); // the better way is no jump
-            sum += line->points[i].median / (double)fresh;
-        }
-        const double farther = 4 + 16 / (double)count; // fewer runs have seen less of the noise
-        if (!(level > 0) || !(nearest >= fmax(farther * farthest, least)))
-            continue;
-        const double effect = sum / level - 1;
-        *change = (struct history_change){.at = at,
-                                          .before = level,
-                                          .after = sum,
-                                          .effect = effect,
-                                          .low = effect - farthest,
-                                          .high = effect + farthest,
-                                          .confidence = 1 - 1 / (double)(count + 1),
-                                          .worse = true,
-                                          .acknowledged = history_is_acknowledged(line, at)};
-        return true;
-    }
-    return false;
-}
-
 static bool check_series(struct checking *checking, const struct history_series *own)
 {
     struct history_change changes[CHANGES_MAX];
@@ -180,7 +141,7 @@ static bool check_series(struct checking *checking, const struct history_series 
             done = add_finding(checking, &line, &changes[i], false);
     }
     struct history_change jump;
-    if (done && find_jump(&line, count ? changes[count - 1].at : 0, &checking->options->test, &jump))
+    if (done && history_jump(&line, count ? changes[count - 1].at : 0, &checking->options->test, &jump))
         done = add_finding(checking, &line, &jump, true);
     return done;
 }

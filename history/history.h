@@ -121,6 +121,10 @@ struct history_test {
 /// NULL. Series with values that are not positive have none.
 size_t history_changes(const struct history_series *series, const struct history_test *test,
                        struct history_change *changes, size_t most);
+/// Whether the newest one or two points of a series whose level begins at `begin` lie far outside everything before:
+/// true, and the change.
+bool history_jump(const struct history_series *series, size_t begin, const struct history_test *test,
+                  struct history_change *change);
 /// Whether a change that begins at a point, give or take three, is one that somebody knows of.
 bool history_is_acknowledged(const struct history_series *series, size_t at);
 

@@ -2,6 +2,7 @@
 // history/page.c - fills the template: {{name}} becomes what the table below says.
 #include "history/page.h"
 #include "history/page_assets.h"
+#include "history/page_baseline.h"
 #include "history/page_data.h"
 #include "history/page_table.h"
 #include "fovea/engine.h"
@@ -147,8 +148,13 @@ static const char *find(const char *from, const char *end, const char *mark)
 bool page_write(FILE *file, const struct history_book *book, const struct page_options *options)
 {
     struct page page;
-    if (!page_make(&page, book))
+    struct history_book lined;
+    if (!page_baseline(book, options->baseline ? options->baseline : page_baseline_of(book), &lined))
         return false;
+    if (!page_make(&page, &lined)) {
+        page_baseline_free(&lined);
+        return false;
+    }
     const struct filling filling = {file, &page, options};
     const char *from = (const char *)page_template;
     const char *const end = from + page_template_size;
@@ -161,5 +167,6 @@ bool page_write(FILE *file, const struct history_book *book, const struct page_o
     }
     fwrite(from, 1, (size_t)(end - from), file);
     page_free(&page);
+    page_baseline_free(&lined);
     return ok;
 }

@@ -10,8 +10,9 @@
 struct page_options {
     const char *title; ///< NULL: "Performance history"
     const char
-        *commit_url; ///< what a commit's name is appended to for a link ("https://host/project/commit/"), or NULL
-    int64_t now;     ///< seconds since 1970 UTC: when the page is made
+        *commit_url;      ///< what a commit's name is appended to for a link ("https://host/project/commit/"), or NULL
+    const char *baseline; ///< branches are shown and judged behind its runs; NULL: main or master
+    int64_t now;          ///< seconds since 1970 UTC: when the page is made
 };
 
 /// Writes the page. The book should have been read with repetitions, or no point has a band. False: no memory. Errors

@@ -24,20 +24,26 @@ static int compare_series(const void *left, const void *right)
     return strcmp(a->series->metric, b->series->metric);
 }
 
+// The detector's changes, and a jump of the newest runs that are too few for it.
 static bool find_changes(struct page_series *s)
 {
     enum { USUAL = 32 };
-    s->changes = malloc(USUAL * sizeof *s->changes);
+    size_t room = USUAL;
+    s->changes = malloc(room * sizeof *s->changes);
     if (!s->changes)
         return false;
-    s->change_count = history_changes(s->series, NULL, s->changes, USUAL);
-    if (s->change_count <= USUAL)
-        return true;
-    struct history_change *const more = realloc(s->changes, s->change_count * sizeof *more);
-    if (!more)
-        return false;
-    s->changes = more;
-    history_changes(s->series, NULL, more, s->change_count);
+    s->change_count = history_changes(s->series, NULL, s->changes, room - 1);
+    if (s->change_count > room - 1) {
+        room = s->change_count + 1;
+        struct history_change *const more = realloc(s->changes, room * sizeof *more);
+        if (!more)
+            return false;
+        s->changes = more;
+        history_changes(s->series, NULL, more, room - 1);
+    }
+    const size_t begin = s->change_count ? s->changes[s->change_count - 1].at : 0;
+    if (s->series->better != HISTORY_NEITHER)
+        s->change_count += history_jump(s->series, begin, NULL, &s->changes[s->change_count]);
     return true;
 }
 

@@ -12,9 +12,9 @@ enum page_status {
     PAGE_KNOWN,  ///< likewise, but somebody has acknowledged it
     PAGE_BETTER, ///< a change for the better within the last PAGE_NEWS points
     PAGE_STEADY,
-    PAGE_FEW, ///< fewer than PAGE_POINTS points: nothing can be said
+    PAGE_FEW, ///< fewer than PAGE_POINTS points and no jump: nothing can be said
 };
-enum { PAGE_NEWS = 30, PAGE_POINTS = 6 };
+enum { PAGE_NEWS = 30, PAGE_POINTS = 7 };
 
 /// One figure on one machine and branch.
 struct page_series {

@@ -102,6 +102,22 @@ function drawMoves(u, chart) {
     }
 }
 
+// Where a branch left the one whose runs are drawn before its own.
+function drawFork(u, chart) {
+    if (chart.fork <= 0) return;
+    const x = edge(u, chart, chart.fork);
+    u.ctx.strokeStyle = colour("muted");
+    u.ctx.lineWidth = pixels();
+    u.ctx.setLineDash([1 * pixels(), 3 * pixels()]);
+    u.ctx.beginPath();
+    u.ctx.moveTo(x, u.bbox.top);
+    u.ctx.lineTo(x, u.bbox.top + u.bbox.height);
+    u.ctx.stroke();
+    u.ctx.setLineDash([]);
+    const y = u.bbox.top + u.bbox.height - 22 * pixels();
+    if (!chart.small) label(u, DATA.branches[chart.row.branch], x, y, "center", "muted");
+}
+
 // Flat lines; a peer that is out of the picture is named at the edge beyond which it lies.
 function drawPeers(u, chart) {
     const {left, top, width, height} = u.bbox,
@@ -143,6 +159,7 @@ function chartOf(row, series, options) {
         band: bandOf(row, series),
         levels: levelsOf(series),
         changes: changesOf(series),
+        fork: runs.findIndex(run => fact(run, BRANCH) === DATA.branches[row.branch]),
         moves: movesOf(series.axis),
         peers: options.small ? [] : series.peers || [],
         x: options.axis === "dates" ? runs.map(timeOf) : runs.map((run, i) => i),
@@ -231,6 +248,7 @@ function drawUplot(box, chart, options) {
                     self =>
                         clipped(self, () => {
                             drawLevels(self, chart);
+                            drawFork(self, chart);
                             drawMoves(self, chart);
                             drawPeers(self, chart);
                             drawChanges(self, chart);

@@ -12,7 +12,7 @@ function showRun(i) {
         `${shortCommit(commitOf(chart.runs[i]))}, ${dateOf(chart.runs[i])}, ` +
             figure(chart.metric, chart.points.value[i])
     );
-    box.replaceChildren(...readout(chart, i));
+    box.replaceChildren(...readout(chart, i).filter(Boolean));
     panel.at = i;
     return charts;
 }

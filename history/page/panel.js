@@ -92,6 +92,7 @@ function readout(chart, i) {
     );
     return [
         part("Commit", commitElement(commitOf(run))),
+        chart.fork > 0 && part("Branch", fact(run, BRANCH)),
         part("Date", momentOf(run)),
         part(
             metric.label,

@@ -77,6 +77,10 @@ function plainParts(chart, at, from, to) {
         const x = (at.x(change.at - 1) + at.x(change.at)) / 2;
         parts.push(shape("line", {class: change.worse ? "worse" : "better", x1: x, x2: x, y1: at.top, y2: at.foot}));
     }
+    if (chart.fork > from && chart.fork <= to) {
+        const x = (at.x(chart.fork - 1) + at.x(chart.fork)) / 2;
+        parts.push(shape("line", {class: "needle", x1: x, x2: x, y1: at.top, y2: at.foot}));
+    }
     for (const [name, value] of chart.peers)
         if (at.y(value) > at.top && at.y(value) < at.foot)
             parts.push(

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { REPETITIONS = 5, METRICS = 5, FACTS = 8, NAME = 96, FEW = 3 };
+enum { REPETITIONS = 5, METRICS = 5, FACTS = 8, NAME = 96, FEW = 3, FRESH = 5 };
 
 // Everything of a book; history_book points into it.
 struct memory {
@@ -90,8 +90,10 @@ static void make_runs(struct memory *m, const struct page_book_shape *shape)
 }
 
 // The true time of a benchmark, as a multiple of its first one.
-static double level(size_t benchmark, size_t i, size_t runs)
+static double level(size_t benchmark, size_t i, size_t runs, size_t branch)
 {
+    if (branch && benchmark % 8 == 6 && i + 1 == runs)
+        return 1.5;
     if (benchmark % 8 == 1 && i >= runs - runs / 10)
         return 1.12;
     if (benchmark % 8 == 3 && i >= runs - runs / 10)
@@ -110,10 +112,10 @@ static const struct {
                       {"real_time", "s", HISTORY_LESS},
                       {"vs_best_peer", "", HISTORY_MORE}};
 
-static double value_of(struct memory *m, const char *metric, size_t benchmark, size_t i,
+static double value_of(struct memory *m, const char *metric, size_t benchmark, size_t i, size_t branch,
                        const struct page_book_shape *shape)
 {
-    const double time = level(benchmark, i, shape->runs) * (1 + 0.01 * normal(m)),
+    const double time = level(benchmark, i, shape->runs, branch) * (1 + 0.01 * normal(m)),
                  first = 1e-6 * (double)(1 + benchmark * 37);
     switch (*metric) {
     case 'i':
@@ -135,11 +137,11 @@ static int ascending(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-static void make_point(struct memory *m, size_t run, const char *metric, size_t benchmark, size_t i,
+static void make_point(struct memory *m, size_t run, const char *metric, size_t benchmark, size_t i, size_t branch,
                        const struct page_book_shape *shape)
 {
     double *const values = m->values + m->value, sorted[REPETITIONS];
-    const double middle = value_of(m, metric, benchmark, i, shape);
+    const double middle = value_of(m, metric, benchmark, i, branch, shape);
     const bool exact = *metric == 'i' || strcmp(metric, "peer") == 0;
     for (size_t j = 0; j < REPETITIONS; j++)
         sorted[j] = values[j] = exact ? middle : middle * (1 + 0.006 * normal(m));
@@ -152,7 +154,9 @@ static void make_series(struct memory *m, const struct page_book_shape *shape, c
                         size_t metric, size_t place)
 {
     const size_t places = shape->machines * shape->branches;
-    const size_t first = shape->rich && index == 0 && shape->runs > FEW ? shape->runs - FEW : 0;
+    const size_t branch = place % shape->branches;
+    const size_t most = shape->rich && index == 0 ? FEW : branch ? FRESH : shape->runs;
+    const size_t first = shape->runs > most ? shape->runs - most : 0;
     struct history_series *const s = &m->series[m->one++];
     *s = (struct history_series){.id = (int64_t)m->one,
                                  .benchmark = benchmark,
@@ -164,8 +168,8 @@ static void make_series(struct memory *m, const struct page_book_shape *shape, c
                                  .points = m->points + m->point,
                                  .count = shape->runs - first};
     for (size_t i = first; i < shape->runs; i++)
-        make_point(m, i * places + place, s->metric, index, i, shape);
-    if (index % 16 != 13)
+        make_point(m, i * places + place, s->metric, index, i, branch, shape);
+    if (index % 16 != 13 || first > shape->runs / 2)
         return;
     s->acknowledgements = &m->acknowledgements[m->acknowledgement];
     s->acknowledgement_count = 1;

@@ -7,7 +7,8 @@
 
 /// What is made. Benchmark i of n: i % 8 == 1 gets 12 % slower for the last tenth of its runs, i % 8 == 3 gets 8 %
 /// faster there, i % 16 == 5 is 15 % slower in the middle third only, i % 16 == 13 is 20 % slower since the middle and
-/// acknowledged; all others are steady. Noise is 1 %, there are five repetitions in each run.
+/// acknowledged; all others are steady. Noise is 1 %, there are five repetitions in each run. Branches but the first
+/// have the last five runs only, and in the very last one i % 8 == 6 takes half as long again.
 struct page_book_shape {
     size_t benchmarks, runs; ///< of every machine and branch
     size_t machines, branches;
