@@ -105,7 +105,7 @@ static void write_row(FILE *file, const struct page *page, size_t index, const s
         const size_t at = s->changes[s->change].at, runs = s->series->count - at;
         fputs("<small>", file);
         page_write_commits(file, page, s, at, options);
-        fprintf(file, ", %zu run%s ago</small>", runs, runs == 1 ? "" : "s");
+        fprintf(file, ", %zu run%s so far</small>", runs, runs == 1 ? "" : "s");
     }
     fputs("</th><td class=\"place\">", file);
     page_html(file, lead->series->machine);

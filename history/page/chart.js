@@ -114,7 +114,7 @@ function drawFork(u, chart) {
     u.ctx.lineTo(x, u.bbox.top + u.bbox.height);
     u.ctx.stroke();
     u.ctx.setLineDash([]);
-    const y = u.bbox.top + u.bbox.height - 22 * pixels();
+    const y = u.bbox.top + 28 * pixels(); // under the labels of changes
     if (!chart.small) label(u, DATA.branches[chart.row.branch], x, y, "center", "muted");
 }
 

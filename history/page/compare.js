@@ -23,7 +23,7 @@ function valueAt(row, series, run) {
 
 // A benchmark in a run: the leading metric unless another one is asked for.
 function measured(benchmark, run, metric) {
-    const place = `${fact(run, MACHINE)}, ${fact(run, BRANCH)}`;
+    const place = placeOfRun(run);
     const row = DATA.rows.find(candidate => candidate.benchmark === benchmark && placeOf(candidate) === place);
     const series = row && (metric ? seriesOfMetric(row, metric) : DATA.series[row.first]);
     return series ? valueAt(row, series, run) : null;
@@ -131,6 +131,12 @@ function runSelect(name, label, runs) {
     return make("label", {}, label + " ", select);
 }
 
+// The run before another one, on the same machine and branch where there is one.
+function runBefore(run, runs) {
+    const beside = runs.filter(other => other < run && placeOfRun(other) === placeOfRun(run));
+    return beside.length ? beside[beside.length - 1] : runs[runs[0] === run ? 1 : 0];
+}
+
 function summaryOf(lines) {
     if (!lines.length) return "These runs have no benchmark in common.";
     const mean = Math.exp(lines.reduce((sum, line) => sum + Math.log(line.ratio), 0) / lines.length);
@@ -162,7 +168,7 @@ function drawCompare() {
         return;
     }
     if (!runs.includes(state.b)) state.b = runs[runs.length - 1];
-    if (!runs.includes(state.a)) state.a = runs[runs.length - 2];
+    if (!runs.includes(state.a)) state.a = runBefore(state.b, runs);
     const metrics = DATA.metrics.filter(metric => metric.better),
         known = metrics.some(m => m.name === state.metric);
     const lines = pairs(state.a, state.b, known ? state.metric : "");

@@ -46,6 +46,7 @@ function fact(run, index) {
 const [COMMIT, BRANCH, MACHINE, FIRST_FACT] = [0, 1, 2, 3];
 const commitOf = run => fact(run, COMMIT);
 const shortCommit = commit => (/^[0-9a-f]{40,}$/.test(commit) ? commit.slice(0, 9) : commit);
+const placeOfRun = run => `${fact(run, MACHINE)}, ${fact(run, BRANCH)}`;
 const timeOf = run => runTimes(0)[run];
 const dateOf = run => new Date(timeOf(run) * 1000).toISOString().slice(0, 10);
 const momentOf = run => new Date(timeOf(run) * 1000).toISOString().slice(0, 16).replace("T", " ");
@@ -121,7 +122,7 @@ function turns(runs, index) {
 const placeRuns = memo(() => {
     const places = new Map();
     for (let run = 0; run < DATA.runs.count; run++) {
-        const place = `${fact(run, MACHINE)}, ${fact(run, BRANCH)}`;
+        const place = placeOfRun(run);
         if (!places.has(place)) places.set(place, []);
         places.get(place).push(run);
     }

@@ -29,7 +29,7 @@ function verdict(entry, row) {
         make("strong", {}, lead),
         " ",
         ...commitsOf(runs, change.at),
-        `, ${plural(runs.length - change.at, "run")} ago. `,
+        `, ${plural(runs.length - change.at, "run")} so far. `,
         `${figure(metric, change.before)} before, ${figure(metric, now)} now; the step was ${signed(change.low)} to ` +
             `${signed(change.high)} (95 %), ${sure(change.confidence)} sure.`,
         change.note === null ? "" : ` Acknowledged${change.note ? ": " + change.note : "."}`,

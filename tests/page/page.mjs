@@ -42,7 +42,7 @@ async function testOverview(page) {
         "worst first"
     );
     check(
-        /^\d+\.\d % slower after [0-9a-f]{9}, in [0-9a-f]{9}, 12 runs ago/.test(await text(page, ".verdict")),
+        /^\d+\.\d % slower after [0-9a-f]{9}, in [0-9a-f]{9}, 12 runs so far/.test(await text(page, ".verdict")),
         await text(page, ".verdict")
     );
     await page.selectOption("#machine", "epyc-2");
@@ -51,7 +51,7 @@ async function testOverview(page) {
     check((await text(page, ".place-of")) === "epyc-2, topic-1", "branch");
     const fresh = await page.locator("#tiles b").allInnerTexts(); // three more, by their last run, which main has not
     check(fresh.join() === "6,1,3,13,1", "a branch is judged behind main", fresh);
-    check(/^5\d\.\d % slower .*, 1 run ago/.test(await text(page, ".verdict")), await text(page, ".verdict"));
+    check(/^5\d\.\d % slower .*, 1 run so far/.test(await text(page, ".verdict")), await text(page, ".verdict"));
     await page.selectOption("#branch", "main");
     await page.fill("#filter", "packed 160x");
     check((await rowsInSight(page)) === 1, "filter", await rowsInSight(page));

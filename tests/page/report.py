@@ -150,7 +150,7 @@ def main():
         check_policy(page)
         check_data(page, medians)
         check(re.search(r'<tr class="worse" data-row="0".*?slower/.*?after <code>c027</code>.*?'
-                        r'in <code>c028</code>.*?12 runs ago', page, re.S), "the first row")
+                        r'in <code>c028</code>.*?12 runs so far', page, re.S), "the first row")
         mask = os.umask(0o22)
         os.umask(mask)
         check(page_path.stat().st_mode & 0o777 == 0o666 & ~mask, "rights")
