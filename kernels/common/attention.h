@@ -90,6 +90,17 @@ static inline fv_f32 attention_weight(fv_f32 s, fv_f32 base)
     return fv_exp2_to_128(FOVEA_FAULT_IS(ATTENTION_SCALE_FOLDED) ? folded : fv_mul(fv_sub(s, base), ln2e));
 }
 
+/// n scores s, a constant, become weights, step by step side by side.
+static inline __attribute__((always_inline)) void attention_weights(fv_f32 *s, fv_f32 base, int n)
+{
+    const fv_f32 ln2e = fv_set1(0x1.715476p+0f);
+    FV_UNROLL
+    for (int i = 0; i < n; i++) {
+        s[i] = fv_mul(fv_sub(s[i], base), ln2e);
+    }
+    fv_exp2_to_128_each(s, n);
+}
+
 // ---- Softcap, ALiBi, dropout -------------------------------------------------------------------------------------
 
 static inline fv_f32 attention_cap(const struct fovea_attention_chunk *chunk, fv_f32 s)
