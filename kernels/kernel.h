@@ -179,11 +179,12 @@ typedef void fovea_merge_fn(const struct fovea_attention_state *into, const stru
 typedef void fovea_finish_fn(const struct fovea_attention_state *state, const float *sinks, float *lse);
 
 /// Elements of scratch a chunk needs, for any variant: S [128][64] (decode: S [16][128] and the last panel of V
-/// [128][16]), transposed keys [64][qk_dim], the new part of O [64][round16(v_dim)], alpha [64].
+/// [128][16]), transposed keys [64][qk_dim], the new part of O [64][round16(v_dim)], alpha [64], a dense copy of V
+/// [128][round16(v_dim)].
 static inline size_t fovea_attention_scratch(size_t qk_dim, size_t v_dim)
 {
     const size_t v_round = (v_dim + FOVEA_PANEL - 1) / FOVEA_PANEL * FOVEA_PANEL;
-    return (size_t)FOVEA_TILE_ROWS_MAX * (FOVEA_CHUNK + qk_dim + v_round + 1);
+    return (size_t)FOVEA_TILE_ROWS_MAX * (FOVEA_CHUNK + qk_dim + 3 * v_round + 1);
 }
 
 // ---- Registers -------------------------------------------------------------------------------------------------
