@@ -5,7 +5,8 @@
 #include <string.h>
 
 static const char help[] = "usage: fovea info [--json]\n\n"
-                           "Prints the CPU and caches as found, and for every compiled kernel variant whether it is\n"
+                           "Prints the CPU and caches as found, the tuning profile in use or why one is ignored, and "
+                           "for every compiled kernel variant whether it is\n"
                            "in use and why.\n\n"
                            "examples:\n"
                            "  fovea info\n"
@@ -26,7 +27,8 @@ static void print_text(const struct fovea_engine *engine, const struct fovea_mac
     print_cache("L1 data", machine->l1d_bytes, machine->l1d_ways);
     print_cache("L2", machine->l2_bytes, machine->l2_ways);
     print_cache("L3", machine->l3_bytes, machine->l3_ways);
-    printf("  %-9s %s\n\n", "caches by", machine->cache_source);
+    printf("  %-9s %s\n", "caches by", machine->cache_source);
+    printf("  %-9s %s\n\n", "profile", fovea_engine_profile(engine));
     printf("  %-18s %-30s   %s\n", "slot", "variant", "why");
     for (uint32_t i = 0; i < fovea_engine_variants(engine); i++) {
         struct fovea_variant v;
@@ -41,8 +43,10 @@ static void print_json(const struct fovea_engine *engine, const struct fovea_mac
     cli_json_string(stdout, machine->brand);
     printf(", \"features\": ");
     cli_json_string(stdout, machine->features);
-    printf(",\n \"l1d_bytes\": %u, \"l2_bytes\": %u, \"l3_bytes\": %u, \"cache_source\": \"%s\",\n \"variants\": [",
+    printf(",\n \"l1d_bytes\": %u, \"l2_bytes\": %u, \"l3_bytes\": %u, \"cache_source\": \"%s\",\n \"profile\": ",
            machine->l1d_bytes, machine->l2_bytes, machine->l3_bytes, machine->cache_source);
+    cli_json_string(stdout, fovea_engine_profile(engine));
+    printf(",\n \"variants\": [");
     for (uint32_t i = 0; i < fovea_engine_variants(engine); i++) {
         struct fovea_variant v;
         if (fovea_engine_variant(engine, i, &v) == FOVEA_OK)

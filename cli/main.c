@@ -23,6 +23,8 @@ static void usage(FILE *to)
     fprintf(to,
             "\n  fovea COMMAND --help tells more. Environment: FOVEA_ISA=scalar|avx2|avx512|neon caps the instruction\n"
             "  set, FOVEA_PIN=NAME,... chooses kernels by name, FOVEA_EXCLUDE=NAME,... keeps some out of use,\n"
+            "  FOVEA_PROFILE=FILE|none names the tuning profile, FOVEA_CACHES=32K,1M,32M the caches where the machine\n"
+            "  does not tell the truth, FOVEA_VERBOSE=1 prints what was chosen,\n"
             "  FOVEA_DATA=FOLDER has the weights where they are not installed with this program.\n");
 }
 

@@ -30,11 +30,15 @@ set(FOVEA_STEMS_AVX512 gemm_f32_6x64 gemm_f32_9x48)
 set(FOVEA_STEMS_NEON gemm_f32_6x16)
 
 set(FOVEA_FILES_DISPATCH
+    dispatch/adopt.c
     dispatch/cache.c
     dispatch/cpu.c
     dispatch/engine.c
     dispatch/pages.c
+    dispatch/profile.c
+    dispatch/profile_file.c
     dispatch/resolve.c
+    dispatch/tuning.c
 )
 set(FOVEA_FILES_OPS
     ops/attention.c

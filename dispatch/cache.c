@@ -98,6 +98,25 @@ int fovea_cache_from_cpuid(struct fovea_machine *machine)
 }
 #endif
 
+int fovea_cache_from_text(const char *text, struct fovea_machine *machine)
+{
+    char sizes[3][16] = {"", "", ""}, more = '\0';
+    const int count = sscanf(text, "%15[^,],%15[^,],%15[^,]%c", sizes[0], sizes[1], sizes[2], &more);
+    if (count != 2 && count != 3)
+        return 0;
+    uint32_t bytes[3] = {0, 0, 0};
+    for (int i = 0; i < count; i++) {
+        bytes[i] = parse_size(sizes[i]);
+        if (bytes[i] < 1u << 12)
+            return 0;
+    }
+    machine->l3_bytes = machine->l3_ways = 0;
+    for (unsigned level = 1; level <= 3; level++)
+        set_level(machine, level, bytes[level - 1], 8);
+    snprintf(machine->cache_source, sizeof machine->cache_source, "FOVEA_CACHES");
+    return 1;
+}
+
 void fovea_cache_probe(struct fovea_machine *machine)
 {
     const char *source = "default";

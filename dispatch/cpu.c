@@ -65,6 +65,11 @@ void fovea_cpu_brand(char *text, size_t size)
     snprintf(text, size, "%s", brand + strspn(brand, " "));
 }
 
+uint32_t fovea_cpu_signature(void)
+{
+    return cpuid(1, 0).eax;
+}
+
 #elif defined(__aarch64__)
 #include <sys/auxv.h>
 
@@ -91,6 +96,18 @@ void fovea_cpu_brand(char *text, size_t size)
     snprintf(text, size, "%s", "");
 }
 
+uint32_t fovea_cpu_signature(void)
+{
+    FILE *const file = fopen("/sys/devices/system/cpu/cpu0/regs/identification/midr_el1", "r");
+    unsigned long long midr = 0;
+    if (file) {
+        if (fscanf(file, "%llx", &midr) != 1)
+            midr = 0;
+        fclose(file);
+    }
+    return (uint32_t)midr;
+}
+
 #else
 
 uint32_t fovea_cpu_probe(void)
@@ -101,5 +118,10 @@ uint32_t fovea_cpu_probe(void)
 void fovea_cpu_brand(char *text, size_t size)
 {
     snprintf(text, size, "%s", "");
+}
+
+uint32_t fovea_cpu_signature(void)
+{
+    return 0;
 }
 #endif

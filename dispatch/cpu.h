@@ -11,11 +11,16 @@ uint32_t fovea_cpu_probe(void);
 /// The processor's own name, "" where it tells none.
 void fovea_cpu_brand(char *text, size_t size);
 
+/// Family, model and stepping in one number: leaf 1 of CPUID, the MIDR of Arm; 0 where neither is there.
+uint32_t fovea_cpu_signature(void);
+
 /// Fills the cache fields of machine: sysfs, then CPUID, then the documented default. Never sysconf, which reports
 /// 384 MB of L3 on some virtual machines where sysfs and CPUID say 32.
 void fovea_cache_probe(struct fovea_machine *machine);
 /// One source at a time, 1 if it knew at least L1d and L2; root is "/sys/devices/system/cpu/cpu0/cache".
 int fovea_cache_from_sysfs(const char *root, struct fovea_machine *machine);
 int fovea_cache_from_cpuid(struct fovea_machine *machine);
+/// What a person says, "32K,1M,32M" (L3 may be missing), for machines that do not tell. Returns 0 for what is no sizes.
+int fovea_cache_from_text(const char *text, struct fovea_machine *machine);
 
 #endif

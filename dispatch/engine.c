@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// dispatch/engine.c - makes an engine: probe, cap, pin, resolve, block sizes.
-#include "dispatch/cpu.h"
-#include "dispatch/resolve.h"
+// dispatch/engine.c - makes an engine: probe, cap, pin, profile, resolve, numbers.
+#include "dispatch/adopt.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct fovea_engine {
     struct fovea_kernels kernels;
     struct fovea_machine machine;
     struct fovea_choice choice;
-    const char *cap; // the name of the ISA cap, NULL: none
+    const char *cap;    // the name of the ISA cap, NULL: none
+    char profile[1024]; // what became of the tuning profile
 };
 
 // Every ISA fovea knows, compiled here or not, and the CPU bits it allows.
@@ -65,22 +66,13 @@ static enum fovea_status cap_isa(struct fovea_engine *engine, const struct fovea
     return fail(options, FOVEA_ERR_CONFIG, "FOVEA_ISA=%.40s: no such ISA (scalar, avx2, avx512, neon)", name);
 }
 
-// The variant of that name, or -1.
-static int find_variant(const char *name, size_t length)
-{
-    for (int i = 0; i < FOVEA_VARIANTS; i++)
-        if (strlen(fovea_variant_facts[i].name) == length && strncmp(fovea_variant_facts[i].name, name, length) == 0)
-            return i;
-    return -1;
-}
-
 // Marks each variant of a comma-separated list.
 static enum fovea_status mark(const struct fovea_engine_options *options, const char *variable, const char *list,
                               uint8_t *marks)
 {
     while (list && *list) {
         const size_t length = strcspn(list, ",");
-        const int variant = find_variant(list, length);
+        const int variant = fovea_variant_find(list, length);
         if (variant < 0)
             return fail(options, FOVEA_ERR_CONFIG, "%s: no variant named %.*s", variable,
                         length < 60 ? (int)length : 60, list);
@@ -103,8 +95,8 @@ static enum fovea_status check_pin(const struct fovea_engine *engine, const stru
         return fail(options, FOVEA_ERR_CONFIG, "FOVEA_PIN: %s is excluded", facts->name);
     for (int i = 0; i < pin; i++)
         if (choice->pinned[i] && strcmp(fovea_variant_facts[i].slot, facts->slot) == 0)
-            return fail(options, FOVEA_ERR_CONFIG, "FOVEA_PIN: %s and %s are for one slot",
-                        fovea_variant_facts[i].name, facts->name);
+            return fail(options, FOVEA_ERR_CONFIG, "FOVEA_PIN: %s and %s are for one slot", fovea_variant_facts[i].name,
+                        facts->name);
     return FOVEA_OK;
 }
 
@@ -125,36 +117,20 @@ static enum fovea_status pin_and_exclude(struct fovea_engine *engine, const stru
     return status;
 }
 
-static uint32_t clamp(uint32_t value, uint32_t low, uint32_t high)
+// A tiling that the caller gives holds for all classes.
+static enum fovea_status set_tiling(struct fovea_engine *engine, const struct fovea_engine_options *options)
 {
-    return value < low ? low : value > high ? high : value;
-}
-
-// Block sizes for a tile of nr columns: long k blocks, for which B streams from L2 and a tile of A stays in L1; two
-// groups of strips in L2, one computed, one prefetched. A group is one wide strip (AVX-512) or two narrow ones, and A's
-// chunk of mc rows takes 3/8 or 5/8 of L2.
-static struct fovea_blocking default_blocking(const struct fovea_machine *machine, uint32_t nr)
-{
-    const uint32_t floats2 = machine->l2_bytes / (uint32_t)sizeof(float), eighths = nr > 16 ? 3 : 5;
-    struct fovea_blocking b;
-    b.kc = clamp(floats2 / 256, 256, 1024);
-    b.mc = clamp(floats2 / 8 * eighths / b.kc / 18 * 18, 54, 480);
-    b.nc = nr > 16 ? nr : 2 * nr;
-    return b;
-}
-
-static enum fovea_status set_blocking(struct fovea_engine *engine, const struct fovea_engine_options *options)
-{
-    struct fovea_blocking *const b = &engine->kernels.blocking;
-    *b = default_blocking(&engine->machine, engine->kernels.gemm.nr);
     const struct fovea_tiling *const t = options->tiling;
     if (!t)
         return FOVEA_OK;
     if (t->kc > 1u << 20 || t->mc > 1u << 20 || t->nc > 1u << 20)
         return fail(options, FOVEA_ERR_VALUE, "tiling: kc %u, mc %u, nc %u: at most 1048576 each", t->kc, t->mc, t->nc);
-    b->kc = t->kc ? t->kc : b->kc;
-    b->mc = t->mc ? t->mc : b->mc;
-    b->nc = t->nc ? t->nc : b->nc;
+    for (int i = 0; i < FOVEA_GEMM_CLASSES; i++) {
+        struct fovea_gemm_tuning *const b = &engine->kernels.tuning.gemm[i];
+        b->kc = t->kc ? t->kc : b->kc;
+        b->mc = t->mc ? t->mc : b->mc;
+        b->nc = t->nc ? t->nc : b->nc;
+    }
     return FOVEA_OK;
 }
 
@@ -163,36 +139,97 @@ static void name_features(struct fovea_machine *machine)
     static const struct {
         uint32_t bit;
         const char *name;
-    } names[] = {{FOVEA_CPU_AVX2, "avx2"}, {FOVEA_CPU_AVX512, "avx512"},   {FOVEA_CPU_NEON, "neon"},
-                 {FOVEA_CPU_VNNI, "vnni"}, {FOVEA_CPU_BF16, "bf16"},       {FOVEA_CPU_DOTPROD, "dotprod"},
+    } names[] = {{FOVEA_CPU_AVX2, "avx2"}, {FOVEA_CPU_AVX512, "avx512"}, {FOVEA_CPU_NEON, "neon"},
+                 {FOVEA_CPU_VNNI, "vnni"}, {FOVEA_CPU_BF16, "bf16"},     {FOVEA_CPU_DOTPROD, "dotprod"},
                  {FOVEA_CPU_I8MM, "i8mm"}};
     size_t used = 0;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (machine->cpu & names[i].bit)
-            used += (size_t)snprintf(machine->features + used, sizeof machine->features - used, "%s%s",
-                                     used ? " " : "", names[i].name);
+            used += (size_t)snprintf(machine->features + used, sizeof machine->features - used, "%s%s", used ? " " : "",
+                                     names[i].name);
 }
 
-static enum fovea_status fill(struct fovea_engine *engine, const struct fovea_engine_options *options)
+static enum fovea_status find_caches(struct fovea_machine *machine, const struct fovea_engine_options *options)
+{
+    const char *const text = getenv("FOVEA_CACHES");
+    fovea_cache_probe(machine);
+    if (text && *text && !fovea_cache_from_text(text, machine))
+        return fail(options, FOVEA_ERR_CONFIG, "FOVEA_CACHES=%.40s: not L1d,L2[,L3] as in 32K,1M,32M", text);
+    return FOVEA_OK;
+}
+
+// The profile that is given, or the one that is found; none is no error.
+static enum fovea_status find_profile(struct fovea_engine *engine, const struct fovea_engine_options *options,
+                                      const struct fovea_profile *given, struct fovea_profile *profile)
+{
+    struct fovea_machine *const machine = &engine->machine;
+    if (given) {
+        *profile = *given;
+        snprintf(engine->profile, sizeof engine->profile, "given, level %s", fovea_profile_levels[given->level]);
+        machine->l1d_bytes = given->key.l1d_bytes ? given->key.l1d_bytes : machine->l1d_bytes;
+        machine->l2_bytes = given->key.l2_bytes ? given->key.l2_bytes : machine->l2_bytes;
+        machine->l3_bytes = given->key.l3_bytes ? given->key.l3_bytes : machine->l3_bytes;
+        return FOVEA_OK;
+    }
+    const struct fovea_profile_key key = fovea_profile_key(machine);
+    const int found = fovea_profile_look(options->profile && *options->profile ? options->profile : NULL, &key, profile,
+                                         engine->profile, sizeof engine->profile);
+    if (found < 0)
+        return fail(options, FOVEA_ERR_MEMORY, "engine: no memory");
+    if (found && profile->isa != engine->choice.allowed) {
+        const size_t used = strlen(engine->profile);
+        snprintf(engine->profile + used, sizeof engine->profile - used,
+                 ", not for this ISA cap: only its quarantine counts");
+    }
+    if (!found)
+        memset(profile, 0, sizeof *profile);
+    return FOVEA_OK;
+}
+
+// FOVEA_VERBOSE=1 asks for the one line this library ever prints.
+static void be_verbose(const struct fovea_engine *engine)
+{
+    const char *const verbose = getenv("FOVEA_VERBOSE");
+    char line[1200];
+    if (!verbose || strcmp(verbose, "1") != 0)
+        return;
+    const int length = snprintf(line, sizeof line, "fovea %s: cpu %s; gemm kernel %s; profile: %s\n", fovea_version(),
+                                *engine->machine.features ? engine->machine.features : "scalar",
+                                engine->kernels.gemm.name, engine->profile);
+    if (write(STDERR_FILENO, line, (size_t)length < sizeof line ? (size_t)length : sizeof line - 1) < 0)
+        return; // nobody listens
+}
+
+static enum fovea_status fill(struct fovea_engine *engine, const struct fovea_engine_options *options,
+                              const struct fovea_profile *given, struct fovea_profile *profile)
 {
     engine->machine.cpu = fovea_cpu_probe();
     fovea_cpu_brand(engine->machine.brand, sizeof engine->machine.brand);
-    fovea_cache_probe(&engine->machine);
     name_features(&engine->machine);
     engine->choice.cpu = engine->choice.allowed = engine->machine.cpu;
 
-    enum fovea_status status = cap_isa(engine, options);
+    enum fovea_status status = find_caches(&engine->machine, options);
+    if (!status)
+        status = cap_isa(engine, options);
     if (!status)
         status = pin_and_exclude(engine, options);
-    if (!status) {
-        fovea_resolve(&engine->choice, &engine->kernels);
-        engine->kernels.cpu = engine->choice.allowed;
-        status = set_blocking(engine, options);
-    }
+    if (!status)
+        status = find_profile(engine, options, given, profile);
+    if (status)
+        return status;
+    fovea_profile_choose(profile, &engine->choice);
+    fovea_resolve(&engine->choice, &engine->kernels);
+    engine->kernels.cpu = engine->choice.allowed;
+    fovea_tuning_defaults(&engine->machine, &engine->kernels);
+    fovea_profile_apply(profile, &engine->choice, &engine->kernels);
+    status = set_tiling(engine, options);
+    if (!status && !given)
+        be_verbose(engine);
     return status;
 }
 
-enum fovea_status fovea_engine_create(const struct fovea_engine_options *options, struct fovea_engine **out)
+enum fovea_status fovea_engine_create_with(const struct fovea_engine_options *options,
+                                           const struct fovea_profile *given, struct fovea_engine **out)
 {
     static const struct fovea_engine_options defaults = FOVEA_ENGINE_OPTIONS_INIT;
     if (!out)
@@ -202,15 +239,26 @@ enum fovea_status fovea_engine_create(const struct fovea_engine_options *options
     if (options->struct_size != sizeof *options)
         return FOVEA_ERR_STRUCT;
     struct fovea_engine *const engine = calloc(1, sizeof *engine);
-    if (!engine)
-        return fail(options, FOVEA_ERR_MEMORY, "engine: no memory");
-    const enum fovea_status status = fill(engine, options);
+    struct fovea_profile *const profile = calloc(1, sizeof *profile);
+    const enum fovea_status status = engine && profile ? fill(engine, options, given, profile)
+                                                       : fail(options, FOVEA_ERR_MEMORY, "engine: no memory");
+    free(profile);
     if (status) {
         free(engine);
         return status;
     }
     *out = engine;
     return FOVEA_OK;
+}
+
+enum fovea_status fovea_engine_create(const struct fovea_engine_options *options, struct fovea_engine **out)
+{
+    return fovea_engine_create_with(options, NULL, out);
+}
+
+const char *fovea_engine_profile(const struct fovea_engine *engine)
+{
+    return engine ? engine->profile : NULL;
 }
 
 void fovea_engine_destroy(struct fovea_engine *engine)
@@ -243,12 +291,14 @@ enum fovea_status fovea_engine_variant(const struct fovea_engine *engine, uint32
     const struct fovea_choice *const choice = &engine->choice;
     const struct fovea_variant_facts *const facts = &fovea_variant_facts[index];
     const int chosen = choice->chosen[index];
-    const char *const why = chosen && choice->pinned[index]       ? "chosen: pinned by name"
-                            : chosen                              ? "chosen"
-                            : choice->excluded[index]             ? "excluded by name"
-                            : facts->required & ~choice->cpu      ? "this CPU lacks it"
-                            : facts->required & ~choice->allowed  ? "above the ISA cap"
-                                                                  : "another variant is better or pinned";
+    const char *const why = chosen && choice->pinned[index]      ? "chosen: pinned by name"
+                            : chosen && choice->tuned[index]     ? "chosen: by the tuning profile"
+                            : chosen                             ? "chosen"
+                            : choice->excluded[index]            ? "excluded by name"
+                            : choice->quarantined[index]         ? "quarantined: it failed when this machine was tuned"
+                            : facts->required & ~choice->cpu     ? "this CPU lacks it"
+                            : facts->required & ~choice->allowed ? "above the ISA cap"
+                                                                 : "another variant is better or pinned";
     *out = (struct fovea_variant){facts->slot, facts->name, facts->isa, why, (uint32_t)chosen};
     return FOVEA_OK;
 }

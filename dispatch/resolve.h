@@ -17,20 +17,30 @@ enum fovea_variant_index {
 struct fovea_variant_facts {
     const char *slot, *name, *isa;
     uint32_t required;
+    uint16_t mr, nr;
 };
 extern const struct fovea_variant_facts fovea_variant_facts[FOVEA_VARIANTS];
+
+/// The variant of that name, or -1.
+int32_t fovea_variant_find(const char *name, size_t length);
+/// Puts a variant into its slot of a table.
+void fovea_use_variant(struct fovea_kernels *kernels, int32_t variant);
+/// The variant in slot `slot` (in the order of kernels/slots.def) of a table.
+int32_t fovea_slot_variant(const struct fovea_kernels *kernels, uint32_t slot);
 
 /// What may be chosen, and what was.
 struct fovea_choice {
     uint32_t cpu;                   ///< bits of this CPU
     uint32_t allowed;               ///< bits that may be used
     uint8_t pinned[FOVEA_VARIANTS]; ///< 1: asked for by name
+    uint8_t tuned[FOVEA_VARIANTS];  ///< 1: the tuning profile prefers it
     uint8_t excluded[FOVEA_VARIANTS]; ///< 1: never to be used
+    uint8_t quarantined[FOVEA_VARIANTS]; ///< 1: the same, as the tuning profile found it wrong
     uint8_t chosen[FOVEA_VARIANTS]; ///< out
 };
 
-/// Fills the table: the last line of each slot that `allowed` supports, then the pinned ones. A slot always has its
-/// scalar line, so no member stays NULL.
+/// Fills the table: the last line of each slot that `allowed` supports, then those the profile prefers, then the pinned
+/// ones. A slot always has its scalar line, so no member stays NULL.
 void fovea_resolve(struct fovea_choice *choice, struct fovea_kernels *kernels);
 
 #endif

@@ -11,8 +11,7 @@
 #ifndef FOVEA_KERNELS_KERNEL_H
 #define FOVEA_KERNELS_KERNEL_H
 
-#include <stddef.h>
-#include <stdint.h>
+#include "kernels/tuning.h"
 
 enum {
     FOVEA_PANEL = 16,   ///< columns of a packed panel: layout f32-p16, the same on every ISA
@@ -215,15 +214,11 @@ FOVEA_FAMILY(finish)
 #include "kernels/registers.def"
 #undef FOVEA_KERNEL
 
-/// Tile sizes above the registers. None of them can change a bit.
-struct fovea_blocking {
-    uint32_t kc, mc, nc; ///< k steps, rows, columns of a GEMM block
-};
-
 /// The table an engine resolves once: no member is ever NULL.
 struct fovea_kernels {
     uint32_t cpu; ///< FOVEA_CPU_* bits in use
-    struct fovea_blocking blocking;
+    struct fovea_tuning tuning;
+    struct fovea_gemm_kernel gemm_of[FOVEA_GEMM_CLASSES]; ///< the micro-kernel of each class; slot gemm is the default
 #define FOVEA_SLOT(family, slot) struct fovea_##family##_kernel slot;
 #include "kernels/slots.def"
 #undef FOVEA_SLOT

@@ -77,9 +77,9 @@ static void prefill(const struct fovea_attention_layout *plan, const struct fove
 
     float *const q = scratch + plan->kernel_floats, *const states = q + plan->q_floats;
     fovea_attention_queries(&tile, true, q);
-    const struct fovea_attention_state total = fovea_attention_state_in(states, true, rows, grid->most, d->v_dim);
+    const struct fovea_attention_state total = fovea_attention_state_in(states, true, rows, grid->lanes, d->v_dim);
     const struct fovea_attention_state next =
-        fovea_attention_state_in(states + plan->tile_floats, true, rows, grid->most, d->v_dim);
+        fovea_attention_state_in(states + plan->tile_floats, true, rows, grid->lanes, d->v_dim);
     bool any = false;
     for (size_t split = tile.begin_least / FOVEA_SPLIT; split * FOVEA_SPLIT < tile.end_most; split++) {
         const struct fovea_attention_state *const into = any ? &next : &total;
@@ -122,7 +122,7 @@ static void decode(const struct fovea_attention_layout *plan, const struct fovea
     float *const q = scratch + plan->kernel_floats;
     fovea_attention_queries(&tile, false, q);
     const struct fovea_attention_state state =
-        fovea_attention_state_in(shared + task * plan->block_floats, false, tile.rows, grid->most, d->v_dim);
+        fovea_attention_state_in(shared + task * plan->block_floats, false, tile.rows, grid->lanes, d->v_dim);
     if (!fovea_attention_split(&tile, &plan->kernels->attention_decode, q, split, true, &state, scratch)) {
         fovea_attention_clear(&state);
     }
@@ -136,10 +136,10 @@ static void join(const struct fovea_attention_layout *plan, const struct fovea_a
     const struct fovea_attention_tile tile = fovea_attention_place(plan, args, grid, task);
     const size_t first = first_split(&tile);
     float *const states = shared + (task * grid->splits + first) * plan->block_floats;
-    const struct fovea_attention_state total = fovea_attention_state_in(states, false, tile.rows, grid->most, d->v_dim);
+    const struct fovea_attention_state total = fovea_attention_state_in(states, false, tile.rows, grid->lanes, d->v_dim);
     for (size_t split = first + 1; in_reach(&tile, split); split++) {
         const struct fovea_attention_state next = fovea_attention_state_in(
-            states + (split - first) * plan->block_floats, false, tile.rows, grid->most, d->v_dim);
+            states + (split - first) * plan->block_floats, false, tile.rows, grid->lanes, d->v_dim);
         plan->kernels->attention_merge.run(&total, &next);
     }
     finish(&tile, &total);

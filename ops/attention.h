@@ -11,6 +11,7 @@
 struct fovea_attention_layout {
     struct fovea_work work;
     const struct fovea_kernels *kernels;
+    const struct fovea_attention_tuning *tuning; ///< of this class of head sizes
     struct fovea_attention_desc desc; ///< scale is a number
     size_t group;                     ///< query heads that share a key head
     // A worker's scratch in floats, whole cache lines each: the kernel's, scaled queries, two states of a tile or two
@@ -25,13 +26,13 @@ struct fovea_attention_layout {
 
 /// How a call is cut. Prefill: a task is a tile of queries of one head, over all keys. Decode: the rows of a key head
 /// (its group of query heads x the queries) are cut into blocks; a task is a block and a split of the keys, and a
-/// second phase merges the splits. Both give the same bits; with fewer than 16 queries a prefill tile would be mostly
-/// padding.
+/// second phase merges the splits. Both give the same bits; with few queries a prefill tile would be mostly padding.
 struct fovea_attention_grid {
     bool prefill;
     size_t heads;  ///< prefill: query heads; decode: key heads
     size_t rows;   ///< of each: q_len; group * q_len
     size_t most;   ///< rows of a tile or block, at most
+    size_t lanes;  ///< rows a state has room for: the kernel's, however few a tile has
     size_t tiles;  ///< tiles or blocks of each
     size_t splits; ///< decode: at least 1, for rows without keys are written too; prefill: 1
     size_t first;  ///< the batch entry of task 0: not 0 for an entry of a ragged batch

@@ -4,10 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-enum {
-    PREFILL_QUERIES = 16, // of a head, from which on a tile of queries is worth its lanes
-    DIM_MAX = 512,        // of a worker's scratch 590 KB: all of it in the L2 of a server core
-};
+enum { DIM_MAX = 512 }; // of a worker's scratch 590 KB: all of it in the L2 of a server core
 
 enum fovea_status fovea_attention_desc_init(struct fovea_attention_desc *desc, size_t size)
 {
@@ -23,15 +20,16 @@ enum fovea_status fovea_attention_desc_init(struct fovea_attention_desc *desc, s
 struct fovea_attention_grid fovea_attention_grid(const struct fovea_attention_layout *plan, size_t q_len, size_t kv_len)
 {
     const struct fovea_kernels *const kernels = plan->kernels;
-    struct fovea_attention_grid grid = {.prefill = q_len >= PREFILL_QUERIES, .splits = 1};
+    struct fovea_attention_grid grid = {.prefill = q_len >= plan->tuning->prefill, .splits = 1};
     if (grid.prefill) {
         grid.heads = plan->desc.heads;
         grid.rows = q_len;
-        grid.most = kernels->attention_prefill.nr;
+        grid.lanes = kernels->attention_prefill.nr;
+        grid.most = fovea_min(plan->tuning->queries / FOVEA_PANEL * FOVEA_PANEL, grid.lanes);
     } else {
         grid.heads = plan->desc.heads == 0 ? 0 : plan->desc.kv_heads;
         grid.rows = plan->group * q_len;
-        grid.most = kernels->attention_decode.nr;
+        grid.most = grid.lanes = kernels->attention_decode.nr;
         grid.splits = kv_len <= FOVEA_SPLIT ? 1 : fovea_ceil_div(kv_len, FOVEA_SPLIT);
     }
     grid.tiles = fovea_ceil_div(grid.rows, grid.most);
@@ -216,7 +214,7 @@ static enum fovea_status count(struct fovea_attention_layout *plan, size_t q_len
                   FOVEA_ERR_OVERFLOW, why, "attention: more tasks than 32 bits count");
     if (!grid.prefill) {
         const size_t block_rows = fovea_min(grid.rows, grid.most);
-        plan->block_floats = fovea_attention_state_floats(false, block_rows, grid.most, d->v_dim);
+        plan->block_floats = fovea_attention_state_floats(false, block_rows, grid.lanes, d->v_dim);
         FOVEA_REQUIRE(fovea_mul(tasks, plan->block_floats * sizeof(float), &bytes), FOVEA_ERR_OVERFLOW, why,
                       "attention: the states of %zu splits do not fit in memory", grid.splits);
         plan->work.shared_bytes = bytes;
@@ -242,6 +240,7 @@ static enum fovea_status make_plan(const struct fovea_engine *engine, const stru
     const size_t rows_floats = fovea_attention_state_floats(false, block, block, desc->v_dim);
     *plan = (struct fovea_attention_layout){
         .kernels = kernels,
+        .tuning = &kernels->tuning.attention[fovea_attention_class(desc->qk_dim, desc->v_dim)],
         .desc = *desc,
         .group = desc->kv_heads == 0 ? 0 : desc->heads / desc->kv_heads,
         .kernel_floats = fovea_round_up(fovea_attention_scratch(desc->qk_dim, desc->v_dim), FOVEA_PANEL),
@@ -260,8 +259,8 @@ static enum fovea_status make_plan(const struct fovea_engine *engine, const stru
     plan->work.phases = 2;
     plan->work.scratch_bytes =
         (plan->kernel_floats + plan->q_floats + 2 * plan->tile_floats + plan->page_floats) * sizeof(float);
-    FOVEA_TRY(count(plan, fovea_min(desc->q_len, PREFILL_QUERIES - 1), why));
-    return desc->q_len < PREFILL_QUERIES ? FOVEA_OK : count(plan, desc->q_len, why);
+    FOVEA_TRY(count(plan, fovea_min(desc->q_len, plan->tuning->prefill - 1), why));
+    return desc->q_len < plan->tuning->prefill ? FOVEA_OK : count(plan, desc->q_len, why);
 }
 
 size_t fovea_attention_plan_size(void)

@@ -162,7 +162,7 @@ static void accumulate_task(const void *unused, const void *call, void *shared, 
     const struct fovea_attention_tile tile = fovea_attention_place(plan, args, &grid, task);
     const size_t head = tile.batch * plan->desc.heads + tile.kv_head * plan->group;
     struct rows rows =
-        rows_in(plan, op->state, head * args->q_len + tile.first, tile.rows, grid.most, grid.prefill, scratch);
+        rows_in(plan, op->state, head * args->q_len + tile.first, tile.rows, grid.lanes, grid.prefill, scratch);
     const struct fovea_attention_kernel *const kernel =
         grid.prefill ? &plan->kernels->attention_prefill : &plan->kernels->attention_decode;
     float *const q = (float *)scratch + plan->kernel_floats;

@@ -38,6 +38,8 @@ struct fovea_gemm_grid {
 struct fovea_gemm_layout {
     struct fovea_work work;
     const struct fovea_kernels *kernels;
+    const struct fovea_gemm_kernel *kernel; ///< the micro-kernel, and the numbers, of this class of shapes
+    const struct fovea_gemm_tuning *tuning;
     struct fovea_gemm_desc desc;
     size_t k;                    ///< k steps to do: desc.k, or 0 where alpha is 0
     struct fovea_cut blocks;     ///< of k; one of no steps where k is 0

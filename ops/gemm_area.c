@@ -175,7 +175,7 @@ static struct ahead look_ahead(const struct block *block, size_t next, size_t en
     const struct fovea_gemm_area *const area = block->area;
     const struct fovea_gemm_layout *const plan = area->plan;
     const bool rows = area->b_panels == NULL && !plan->desc.b_packed && plan->desc.trans_b == FOVEA_TRANS;
-    if (next >= end || block->steps == 0) {
+    if (next >= end || block->steps == 0 || plan->tuning->ahead == 0) {
         return (struct ahead){.next = NULL};
     }
     const size_t first = fovea_cut_begin(&plan->strips, next), panels = fovea_cut_begin(&plan->strips, end) - first;
@@ -266,7 +266,7 @@ static void run_group(const struct block *block, size_t begin, size_t count, siz
                                    : area->acc;
             tile.c_row = plan->detour ? (ptrdiff_t)acc_row : (ptrdiff_t)d->ldc;
             set_ahead(&ahead, &tile);
-            plan->kernels->gemm.run(&tile);
+            plan->kernel->run(&tile);
             if (block->last) {
                 finish_tile(area, &tile, c, row, column);
             }

@@ -13,10 +13,6 @@
 enum { TASK_STEPS = 3 << 19, ELEMENT_STEPS = 16, THIN_ROWS = 8, TASKS = 704 };
 // So few rows are not cut, as each block of rows reads all of B.
 enum { WHOLE_ROWS = 24 };
-// Natural rows of B are read in place by fewer row tiles than this; from then on packing a strip pays.
-enum { NATURAL_TILES = 3 };
-// Packing a strip of B takes as long as 4 (natural) to 8 rows of C: above this it is done once, for all tasks.
-enum { SHARE_ROWS = 256 };
 
 // A length cut into parts of at most `most` each, but of no fewer than `least`; whole where it is shorter. Parts of one
 // rather than of one and of two.
@@ -113,8 +109,8 @@ struct fovea_gemm_grid fovea_gemm_grid(const struct fovea_gemm_layout *plan, siz
     }
     const bool natural = !d->b_packed && plan->k != 0, alone = d->batch == 1;
     grid.copy_a = plan->aliases && m > 2 * plan->mr;
-    grid.pack_b = natural && (d->trans_b == FOVEA_TRANS || m >= NATURAL_TILES * plan->mr);
-    grid.share_b = grid.pack_b && alone && m > SHARE_ROWS;
+    grid.pack_b = natural && (d->trans_b == FOVEA_TRANS || m >= plan->tuning->pack_rows);
+    grid.share_b = grid.pack_b && alone && m > plan->tuning->keep_rows;
     const double entry = steps_of(plan, m, (double)d->n), task = task_steps(plan, m);
     grid.rows = uncut(m);
     if (entry < 2 * task) {

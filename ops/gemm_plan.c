@@ -135,11 +135,17 @@ static enum fovea_status make_plan(const struct fovea_engine *engine, const stru
     FOVEA_REQUIRE(engine != NULL && desc != NULL, FOVEA_ERR_NULL, why, "gemm: engine or desc is NULL");
     FOVEA_TRY(check_desc(desc, why));
     const struct fovea_kernels *const kernels = fovea_engine_kernels(engine);
-    const struct fovea_blocking *const blocking = &kernels->blocking;
-    const size_t k = desc->alpha == 0 ? 0 : desc->k, mr = kernels->gemm.mr, nr = kernels->gemm.nr;
-    const size_t kc = clamp(blocking->kc, 1, k > 1 ? k : 1);
+    const enum fovea_gemm_form form = desc->b_packed                 ? FOVEA_FORM_PACKED
+                                      : desc->trans_b == FOVEA_TRANS ? FOVEA_FORM_NT
+                                                                     : FOVEA_FORM_NN;
+    const uint32_t class = fovea_gemm_class(&kernels->tuning, desc->m, desc->n, desc->k, form);
+    const struct fovea_gemm_tuning *const tuning = &kernels->tuning.gemm[class];
+    const size_t k = desc->alpha == 0 ? 0 : desc->k, mr = kernels->gemm_of[class].mr, nr = kernels->gemm_of[class].nr;
+    const size_t kc = clamp(tuning->kc, 1, k > 1 ? k : 1);
     *plan = (struct fovea_gemm_layout){
         .kernels = kernels,
+        .kernel = &kernels->gemm_of[class],
+        .tuning = tuning,
         .desc = *desc,
         .k = k,
         .blocks = k != 0 ? fovea_cut(k, kc) : (struct fovea_cut){.count = 1},
@@ -151,10 +157,10 @@ static enum fovea_status make_plan(const struct fovea_engine *engine, const stru
         .detour = desc->beta != 0 || desc->residual || desc->gated,
     };
     plan->grid = fovea_gemm_grid(plan, desc->m);
-    plan->group = clamp(blocking->nc / nr, 1, plan->strips.count > 1 ? plan->strips.count : 1);
+    plan->group = clamp(tuning->nc / nr, 1, plan->strips.count > 1 ? plan->strips.count : 1);
     const bool repacks = plan->grid.pack_b && !plan->grid.share_b; // for each chunk of rows
     // mc rows of kc steps are what stays in L2: more rows where k is shorter, all chunks alike.
-    const size_t rows = repacks ? REPACK_ROWS : blocking->mc * (size_t)blocking->kc / (plan->kc > 1 ? plan->kc : 1);
+    const size_t rows = repacks ? REPACK_ROWS : tuning->mc * (size_t)tuning->kc / (plan->kc > 1 ? plan->kc : 1);
     const struct fovea_cut chunks = fovea_cut(desc->m, clamp(rows, 1, (size_t)1 << 20));
     plan->chunk = clamp(chunks.size + (chunks.longer != 0), 1, desc->m > 1 ? desc->m : 1);
     return measure_work(plan, why);
@@ -188,13 +194,13 @@ enum fovea_status fovea_explain_gemm(const struct fovea_engine *engine, const st
                           : grid->pack_b   ? "B packed on the way"
                                            : "B in place";
     const char *const a = grid->copy_a ? "A copied" : "A in place";
-    fovea_say(
-        &why,
-        "gemm: %zux%zux%zu f32 %c%c batch %zu, %s, %s, kernel %s, kc %zu, strips of %zu in groups of %zu, %u tasks, "
-        "shared %zu B, scratch %zu B",
-        desc->m, desc->n, desc->k, desc->trans_a ? 't' : 'n', desc->trans_b ? 't' : 'n', desc->batch, a, b,
-        plan.kernels->gemm.name, plan.kc, fovea_gemm_columns(&plan), plan.group,
-        (unsigned)fovea_gemm_count(&plan, grid, desc->m, plan.work.phases - 1), plan.work.shared_bytes,
-        plan.work.scratch_bytes);
+    fovea_say(&why,
+              "gemm: %zux%zux%zu f32 %c%c batch %zu, %s, %s, kernel %s, kc %zu, rows in chunks of %zu, strips of "
+              "%zu in groups of %zu%s, %u tasks, shared %zu B, scratch %zu B",
+              desc->m, desc->n, desc->k, desc->trans_a ? 't' : 'n', desc->trans_b ? 't' : 'n', desc->batch, a, b,
+              plan.kernel->name, plan.kc, plan.chunk, fovea_gemm_columns(&plan), plan.group,
+              plan.tuning->ahead ? ", the next one prefetched" : "",
+              (unsigned)fovea_gemm_count(&plan, grid, desc->m, plan.work.phases - 1), plan.work.shared_bytes,
+              plan.work.scratch_bytes);
     return FOVEA_OK;
 }

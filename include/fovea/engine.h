@@ -31,13 +31,18 @@ struct fovea_engine_options {
     /// Names of kernel variants that are never used (scalar ones cannot be excluded). NULL: the environment's
     /// FOVEA_EXCLUDE, else none. `fovea verify` names the variants that differ from the scalar path, if any.
     const char *exclude;
-    const struct fovea_tiling *tiling; ///< NULL: defaults from the measured caches
+    const struct fovea_tiling *tiling; ///< NULL: those of the tuning profile, else defaults from the measured caches
     char *message;                     ///< NULL, or where one line that explains a failure is written
     size_t message_size;               ///< bytes of message
+    /// The tuning profile: a file written by `fovea tune`, or "none". NULL: the file FOVEA_PROFILE names, else the first
+    /// good one of $XDG_CONFIG_HOME/fovea/profile (or $HOME/.config), /var/lib/fovea/profile, /etc/fovea/profile. One
+    /// that is damaged or made for another machine is ignored, which fovea_engine_profile tells. It changes speed,
+    /// never a bit.
+    const char *profile;
 };
-#define FOVEA_ENGINE_OPTIONS_INIT {sizeof(struct fovea_engine_options), 0, NULL, NULL, NULL, NULL, NULL, 0}
+#define FOVEA_ENGINE_OPTIONS_INIT {sizeof(struct fovea_engine_options), 0, NULL, NULL, NULL, NULL, NULL, 0, NULL}
 
-/// Makes an engine: probes the CPU and its caches, resolves every kernel. options may be NULL. The engine is immutable,
+/// Makes an engine: probes the CPU and its caches, reads the tuning profile, resolves every kernel. options may be NULL. The engine is immutable,
 /// may be used by any number of threads, survives fork, and must outlive the plans made with it.
 /// Errors: NULL, STRUCT, CONFIG (unknown ISA or variant), UNSUPPORTED (an ISA or variant this CPU lacks), VALUE
 /// (tiling), MEMORY.
@@ -56,6 +61,9 @@ struct fovea_machine {
 };
 /// The machine this engine was made on.
 FOVEA_API const struct fovea_machine *fovea_engine_machine(const struct fovea_engine *engine);
+
+/// In one line, the tuning profile in use, or that there is none, and which were ignored and why. NULL for NULL.
+FOVEA_API const char *fovea_engine_profile(const struct fovea_engine *engine);
 
 /// One kernel slot of an engine and, per variant, what became of it.
 struct fovea_variant {

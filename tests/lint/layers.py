@@ -12,7 +12,7 @@ LAYERS = [
     (r"kernels/(scalar|avx2|avx512|neon)/", r"kernels/(kernel\.h|fault\.h|common/|{isa}/)"),
     (r"kernels/common/", r"kernels/(kernel\.h|fault\.h|common/)"),
     (r"kernels/[^/]*$", r"kernels/"),
-    (r"dispatch/", r"(fovea/|kernels/kernel\.h|kernels/(registers|slots)\.def|dispatch/)"),
+    (r"dispatch/", r"(fovea/|kernels/kernel\.h|kernels/(registers|slots|tuning)\.def|dispatch/)"),
     (r"ops/", r"(fovea/|kernels/(kernel|fault)\.h|ops/)"),
     (r"nn/", r"(fovea/|ops/|nn/)"),
     (r"adapters/", r"fovea/"),
@@ -20,7 +20,8 @@ LAYERS = [
     (r"include/fovea/", r"fovea/"),
     (r"bench/", r"(fovea/|dispatch/|bench/)"),
     (r"history/", r"(fovea/|bench/(clock|stats)\.h|history/)"),
-    (r"cli/", r"(fovea/|dispatch/|cli/|bench/bench\.h|history/|tests/check/)"),
+    (r"tune/", r"(fovea/|kernels/kernel\.h|dispatch/|tune/|bench/(clock|memory|pool|probe|stats)\.h|tests/check/)"),
+    (r"cli/", r"(fovea/|dispatch/|cli/|tune/|bench/bench\.h|history/|tests/check/)"),
 ]
 # What may stand only in some places: (pattern, files that may have it, why)
 ONLY = [
@@ -30,18 +31,21 @@ ONLY = [
     (r"\bgetenv\b", r"dispatch/|cblas/engine\.c|bench/|cli/|tests/",
      "the environment belongs to dispatch/, cblas/ and programs"),
     (r"\b(malloc|calloc|realloc|aligned_alloc)\(",
-     r"(dispatch/engine|ops/once|nn/(safetensors|transformer|transformer_load)|cblas/thread)\.[ch]$|"
-     r"bench/|cli/|history/|tests/|adapters/",
+     r"(dispatch/(engine|adopt)|ops/once|nn/(safetensors|transformer|transformer_load)|cblas/thread)\.[ch]$|"
+     r"bench/|cli/|history/|tests/|tune/|adapters/",
      "memory is the caller's"),
-    (r"\b(printf|fprintf|puts|abort|exit)\(", r"cblas/(engine|xerbla)\.c|history/page|cli/|tests/|bench/|examples/",
+    (r"\b(printf|fprintf|puts|abort|exit)\(",
+     r"cblas/(engine|xerbla)\.c|history/page|cli/|tests/|tune/|bench/|examples/",
      "the library prints nothing and never aborts"),
-    (r"\bfopen\(", r"dispatch/|bench/|cli/|history/|tests/", "files are read by dispatch/ and by nn/ through mmap"),
+    (r"\bfopen\(", r"dispatch/|bench/|cli/|history/|tests/|tune/",
+     "files are read by dispatch/ and by nn/ through mmap"),
     (r"-ffast-math|#pragma.*FP_CONTRACT\s+ON", r"docs/|tests/lint/", "arithmetic is canonical"),
 ]
 
 
 def sources(root):
-    folders = ("adapters", "bench", "cblas", "cli", "dispatch", "history", "include", "kernels", "nn", "ops", "tests")
+    folders = ("adapters", "bench", "cblas", "cli", "dispatch", "history", "include", "kernels", "nn", "ops", "tests",
+               "tune")
     for folder in folders:
         for path in sorted((root / folder).rglob("*")):
             if path.suffix in (".c", ".h", ".inc", ".def"):

@@ -9,7 +9,7 @@ import re
 import sys
 
 FOLDERS = ("adapters", "bench", "cblas", "cli", "cmake", "dispatch", "examples", "history", "include", "kernels", "nn",
-           "ops", "scripts", "tests")
+           "ops", "scripts", "tests", "tune")
 SUFFIXES = {".c": "//", ".cc": "//", ".h": "//", ".inc": "//", ".def": "//", ".js": "//", ".mjs": "//",
             ".css": "/*", ".py": "#", ".sh": "#", ".cmake": "#"}
 LINES_MAX, COLUMNS_MAX = 400, 120

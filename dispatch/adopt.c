@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// dispatch/adopt.c - finds the profile of an engine and applies it.
+#include "dispatch/adopt.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+// What looking needs, too large for the stack of a thread.
+struct search {
+    struct fovea_profile_place places[FOVEA_PROFILE_PLACES];
+    char text[FOVEA_PROFILE_BYTES_MAX];
+};
+
+static void say(char *text, size_t size, const char *format, ...) __attribute__((format(printf, 3, 4)));
+static void say(char *text, size_t size, const char *format, ...)
+{
+    const size_t used = strlen(text);
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text + used, size - used, format, args);
+    va_end(args);
+}
+
+static uint32_t classes_of(const struct fovea_profile *profile)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < FOVEA_TUNED_CLASSES; i++)
+        count += profile->has[i];
+    return count;
+}
+
+int fovea_profile_look(const char *wanted, const struct fovea_profile_key *key, struct fovea_profile *out, char *text,
+                       size_t text_size)
+{
+    struct search *const search = calloc(1, sizeof *search);
+    uint32_t count = 0, found = 0;
+    char why[FOVEA_PROFILE_WHY];
+    *text = '\0';
+    if (!search)
+        return -1;
+    if (!wanted)
+        count = fovea_profile_places(search->places);
+    else if (strcmp(wanted, "none") != 0)
+        count = (uint32_t)(snprintf(search->places[0].path, sizeof search->places[0].path, "%s", wanted) > 0);
+    for (uint32_t i = 0; i < count && !found; i++) {
+        const struct fovea_profile_place *const place = &search->places[i];
+        const int status = fovea_profile_read(place, key, search->text, out, why);
+        found = status == 0;
+        if (found)
+            say(text, text_size, "%s (level %s, %u classes tuned)", place->path, fovea_profile_levels[out->level],
+                classes_of(out));
+        else if (status > 0 || count == 1)
+            say(text, text_size, "%.300s ignored: %s; ", place->path, why);
+    }
+    if (!found)
+        say(text, text_size, "%s", "none, the defaults of the model");
+    free(search);
+    return (int)found;
+}
+
+void fovea_profile_choose(const struct fovea_profile *profile, struct fovea_choice *choice)
+{
+    for (uint32_t i = 0; i < FOVEA_VARIANTS; i++)
+        choice->quarantined[i] = profile->quarantine[i] != 0;
+    for (uint32_t class = FOVEA_CLASS_SLOT; class < FOVEA_TUNED_CLASSES; class ++)
+        if (profile->has[class] && profile->isa == choice->allowed)
+            choice->tuned[profile->tuned[class].kernel] = 1;
+}
+
+// Whether the pinned variants leave this choice of a micro-kernel.
+static int may_use(const struct fovea_choice *choice, int32_t kernel)
+{
+    if ((fovea_variant_facts[kernel].required & ~choice->allowed) || choice->excluded[kernel] ||
+        choice->quarantined[kernel])
+        return 0;
+    for (uint32_t i = 0; i < FOVEA_VARIANTS; i++)
+        if (choice->pinned[i] && strcmp(fovea_variant_facts[i].slot, fovea_variant_facts[kernel].slot) == 0)
+            return 0; // even the same one: with it come the defaults
+    return 1;
+}
+
+void fovea_profile_apply(const struct fovea_profile *profile, const struct fovea_choice *choice,
+                         struct fovea_kernels *kernels)
+{
+    for (uint32_t class = 0; class < FOVEA_CLASS_SLOT; class ++) {
+        const int32_t kernel = profile->tuned[class].kernel;
+        if (profile->has[class] && profile->isa == choice->allowed && (kernel < 0 || may_use(choice, kernel)))
+            fovea_tuned_set(kernels, class, &profile->tuned[class]);
+    }
+}

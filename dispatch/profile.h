@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// dispatch/profile.h - the tuning profile: what `fovea tune` proved on this machine, as text.
+//
+//     fovea-profile 1
+//     library 0.1.0
+//     registers 0f3c9a51d2e4b687
+//     cpu Intel(R) Xeon(R) Processor @ 2.50GHz
+//     signature 50657
+//     features 103
+//     caches 32768 1048576 37486592
+//     isa 103
+//     level install
+//     quarantine gemm_f32_6x64_avx512 differs
+//     gemm some-far-nt gemm_f32_9x48_avx512 kc=512 mc=216 ... gain=1.034000 low=1.021000 high=1.046000 p=0.000061
+//     pairs=15 attention heads-64 queries=32 prefill=16 gain=... slot softmax softmax_f32_avx2 gain=... checksum
+//     5b0e6f6c1a2b3c4d
+//
+// One blank between words, lines in this order, each class once; numbers of a class in the order of kernels/tuning.def.
+// The checksum is FNV-1a of every byte before its line. A file that differs from this in anything, or is made for
+// another library, CPU or cache, is ignored as a whole: defaults are always right.
+#ifndef FOVEA_DISPATCH_PROFILE_H
+#define FOVEA_DISPATCH_PROFILE_H
+
+#include "dispatch/tuning.h"
+
+enum { FOVEA_PROFILE_BYTES_MAX = 1 << 15, FOVEA_PROFILE_WHY = 160 };
+
+enum fovea_profile_level {
+    FOVEA_LEVEL_ESTIMATE,
+    FOVEA_LEVEL_QUICK,
+    FOVEA_LEVEL_INSTALL,
+    FOVEA_LEVEL_EXHAUSTIVE,
+    FOVEA_LEVELS
+};
+extern const char *const fovea_profile_levels[FOVEA_LEVELS];
+
+/// Why a variant is never to be used; 0: it may be.
+enum fovea_quarantine { FOVEA_QUARANTINE_NONE, FOVEA_DIFFERS, FOVEA_CRASHES, FOVEA_HANGS, FOVEA_QUARANTINES };
+extern const char *const fovea_quarantine_names[FOVEA_QUARANTINES];
+
+/// What a profile is valid for.
+struct fovea_profile_key {
+    char library[16];
+    uint64_t registers; ///< a hash of what may be tuned and of the kernels there are
+    char cpu[64];       ///< as it names itself
+    uint32_t signature; ///< family, model and stepping in one number
+    uint32_t features;  ///< FOVEA_CPU_* bits
+    uint32_t l1d_bytes, l2_bytes, l3_bytes;
+};
+struct fovea_profile_key fovea_profile_key(const struct fovea_machine *machine);
+
+/// How sure it is, in millionths: the default's time divided by that of the choice, and its 95 % interval.
+struct fovea_evidence {
+    uint32_t gain, low, high, p;
+    uint32_t pairs;
+};
+
+struct fovea_profile {
+    struct fovea_profile_key key;
+    uint32_t isa; ///< FOVEA_CPU_* bits that were allowed when it was made
+    enum fovea_profile_level level;
+    uint8_t quarantine[FOVEA_VARIANTS]; ///< of enum fovea_quarantine
+    uint8_t has[FOVEA_TUNED_CLASSES];   ///< 1: the class is tuned
+    struct fovea_tuned tuned[FOVEA_TUNED_CLASSES];
+    struct fovea_evidence evidence[FOVEA_TUNED_CLASSES];
+};
+
+/// Reads a profile. expected: its key must be this one; NULL: any CPU and caches, of this library. Returns 0, or 1 with
+/// the reason in one line; *out is then unspecified.
+int fovea_profile_parse(const char *text, size_t size, const struct fovea_profile_key *expected,
+                        struct fovea_profile *out, char why[FOVEA_PROFILE_WHY]);
+/// FNV-1a, going on from `hash` (begin with FOVEA_FNV).
+#define FOVEA_FNV 0xcbf29ce484222325u
+uint64_t fovea_fnv(uint64_t hash, const void *bytes, size_t size);
+
+/// Where a profile may lie. A system place must belong to root and be writable by its owner alone.
+struct fovea_profile_place {
+    char path[4096]; ///< "": none
+    int system;
+};
+enum { FOVEA_PROFILE_PLACES = 3 };
+/// The places of this process, first wins: only FOVEA_PROFILE's file where that is set (none for "none"), else the
+/// user's ($XDG_CONFIG_HOME/fovea/profile, $HOME/.config), /var/lib/fovea/profile, /etc/fovea/profile. A program with
+/// raised rights looks at the last two alone. Returns how many.
+uint32_t fovea_profile_places(struct fovea_profile_place places[FOVEA_PROFILE_PLACES]);
+/// Reads one place into text (FOVEA_PROFILE_BYTES_MAX) and parses it. Returns 0 with the profile; 1 with why; -1 where
+/// there is no file.
+int fovea_profile_read(const struct fovea_profile_place *place, const struct fovea_profile_key *expected, char *text,
+                       struct fovea_profile *out, char why[FOVEA_PROFILE_WHY]);
+
+#endif

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+// dispatch/profile_file.c - what a profile is valid for, where it may lie, and who may have written it.
+#include "dispatch/profile.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static uint64_t hash_text(uint64_t hash, const char *text)
+{
+    return fovea_fnv(hash, text, strlen(text) + 1);
+}
+
+// The kernels, the classes and their numbers: what the words of a profile mean.
+static uint64_t hash_registers(void)
+{
+    uint64_t hash = FOVEA_FNV;
+    for (int i = 0; i < FOVEA_VARIANTS; i++) {
+        const struct fovea_variant_facts *const facts = &fovea_variant_facts[i];
+        const uint32_t numbers[] = {facts->required, facts->mr, facts->nr};
+        hash = hash_text(hash_text(hash, facts->slot), facts->name);
+        hash = fovea_fnv(hash, numbers, sizeof numbers);
+    }
+    for (int i = 0; i < FOVEA_TUNED_CLASSES; i++)
+        hash = hash_text(hash_text(hash, fovea_tuned_classes[i].operator_name), fovea_tuned_classes[i].name);
+    for (int kind = FOVEA_TUNED_GEMM; kind < FOVEA_TUNED_SLOT; kind++) {
+        uint32_t count;
+        const struct fovea_tunable *const tunables = fovea_tunables((enum fovea_tuned_operator)kind, &count);
+        for (uint32_t i = 0; i < count; i++)
+            hash = hash_text(hash, tunables[i].name);
+    }
+    return hash;
+}
+
+struct fovea_profile_key fovea_profile_key(const struct fovea_machine *machine)
+{
+    struct fovea_profile_key key;
+    memset(&key, 0, sizeof key);
+    snprintf(key.library, sizeof key.library, "%d.%d.%d", FOVEA_VERSION_MAJOR, FOVEA_VERSION_MINOR,
+             FOVEA_VERSION_PATCH);
+    key.registers = hash_registers();
+    snprintf(key.cpu, sizeof key.cpu, "%s", machine->brand);
+    key.signature = fovea_cpu_signature();
+    key.features = machine->cpu;
+    key.l1d_bytes = machine->l1d_bytes;
+    key.l2_bytes = machine->l2_bytes;
+    key.l3_bytes = machine->l3_bytes;
+    return key;
+}
+
+static void add_place(struct fovea_profile_place *places, uint32_t *count, int system, const char *folder,
+                      const char *name)
+{
+    struct fovea_profile_place *const place = &places[*count];
+    const int length = snprintf(place->path, sizeof place->path, "%s%s", folder, name);
+    place->system = system;
+    *count += length > 0 && (size_t)length < sizeof place->path;
+}
+
+uint32_t fovea_profile_places(struct fovea_profile_place places[FOVEA_PROFILE_PLACES])
+{
+    uint32_t count = 0;
+    if (getauxval(AT_SECURE) == 0) {
+        const char *const file = getenv("FOVEA_PROFILE"), *const config = getenv("XDG_CONFIG_HOME");
+        const char *const home = getenv("HOME");
+        if (file && *file) {
+            if (strcmp(file, "none") != 0)
+                add_place(places, &count, 0, file, "");
+            return count;
+        }
+        if (config && *config == '/')
+            add_place(places, &count, 0, config, "/fovea/profile");
+        else if (home && *home == '/')
+            add_place(places, &count, 0, home, "/.config/fovea/profile");
+    }
+    add_place(places, &count, 1, "/var/lib/fovea/profile", "");
+    add_place(places, &count, 1, "/etc/fovea/profile", "");
+    return count;
+}
+
+// Whom to believe: root and oneself, where nobody else may write.
+static const char *distrust(const struct stat *status, int system)
+{
+    const int stranger = status->st_uid != 0 && (system || status->st_uid != geteuid());
+    return !S_ISREG(status->st_mode)                                  ? "not a file"
+           : status->st_mode & (system ? S_IWGRP | S_IWOTH : S_IWOTH) ? "others may write it"
+           : stranger                                                 ? "it belongs to another user"
+           : status->st_size >= FOVEA_PROFILE_BYTES_MAX               ? "too long"
+                                                                      : NULL;
+}
+
+int fovea_profile_read(const struct fovea_profile_place *place, const struct fovea_profile_key *expected, char *text,
+                       struct fovea_profile *out, char why[FOVEA_PROFILE_WHY])
+{
+    const int file = open(place->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    struct stat status;
+    if (file < 0) {
+        snprintf(why, FOVEA_PROFILE_WHY, "cannot be opened");
+        return access(place->path, F_OK) == 0 ? 1 : -1;
+    }
+    const char *reason = fstat(file, &status) == 0 ? distrust(&status, place->system) : "cannot be read";
+    size_t size = 0;
+    for (ssize_t got = 1; !reason && got > 0 && size<FOVEA_PROFILE_BYTES_MAX; size += got> 0 ? (size_t)got : 0) {
+        got = read(file, text + size, FOVEA_PROFILE_BYTES_MAX - size);
+        reason = got < 0 ? "cannot be read" : NULL;
+    }
+    close(file);
+    if (reason) {
+        snprintf(why, FOVEA_PROFILE_WHY, "%s", reason);
+        return 1;
+    }
+    return fovea_profile_parse(text, size, expected, out, why);
+}

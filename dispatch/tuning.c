@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+// dispatch/tuning.c - the classes, their numbers, and the model that gives the defaults.
+#include "dispatch/tuning.h"
+
+#include <string.h>
+
+#define GEMM(name)                                                                                                     \
+    {                                                                                                                  \
+        FOVEA_TUNED_GEMM, "gemm", name                                                                                 \
+    }
+#define FORMS(name) GEMM(name "-packed"), GEMM(name "-nn"), GEMM(name "-nt")
+#define ATTENTION(name)                                                                                                \
+    {                                                                                                                  \
+        FOVEA_TUNED_ATTENTION, "attention", name                                                                       \
+    }
+const struct fovea_tuned_class fovea_tuned_classes[FOVEA_TUNED_CLASSES] = {
+    // In the order of fovea_gemm_class and fovea_attention_class.
+    FORMS("few-near"), FORMS("few-far"),      FORMS("some-near"),     FORMS("some-far"),       FORMS("many-near"),
+    FORMS("many-far"), ATTENTION("heads-64"), ATTENTION("heads-128"), ATTENTION("heads-wide"),
+#define FOVEA_SLOT(family, slot) {FOVEA_TUNED_SLOT, "slot", #slot},
+#include "kernels/slots.def"
+#undef FOVEA_SLOT
+};
+
+#define TUNABLE(stage, name, smallest, largest, purpose, ...)                                                          \
+    {#name, purpose, stage, smallest, largest, (const uint32_t[]){__VA_ARGS__}, sizeof((uint32_t[]){__VA_ARGS__}) / 4},
+static const struct fovea_tunable gemm_tunables[] = {
+#define FOVEA_GEMM_TUNABLE TUNABLE
+#include "kernels/tuning.def"
+};
+static const struct fovea_tunable attention_tunables[] = {
+#define FOVEA_ATTENTION_TUNABLE TUNABLE
+#include "kernels/tuning.def"
+};
+
+// A struct of numbers is as long as its table, so it can be copied as an array.
+_Static_assert(sizeof(struct fovea_gemm_tuning) / 4 == sizeof gemm_tunables / sizeof *gemm_tunables, "words only");
+_Static_assert(sizeof(struct fovea_attention_tuning) / 4 == sizeof attention_tunables / sizeof *attention_tunables,
+               "words only");
+_Static_assert(sizeof(struct fovea_gemm_tuning) / 4 <= FOVEA_TUNABLES_MAX, "raise FOVEA_TUNABLES_MAX");
+
+const struct fovea_tunable *fovea_tunables(enum fovea_tuned_operator kind, uint32_t *count)
+{
+    *count = kind == FOVEA_TUNED_GEMM        ? sizeof gemm_tunables / sizeof *gemm_tunables
+             : kind == FOVEA_TUNED_ATTENTION ? sizeof attention_tunables / sizeof *attention_tunables
+                                             : 0;
+    return kind == FOVEA_TUNED_GEMM ? gemm_tunables : attention_tunables;
+}
+
+static uint32_t clamp(uint32_t value, uint32_t low, uint32_t high)
+{
+    return value < low ? low : value > high ? high : value;
+}
+
+// Long k blocks, for which B streams from L2 and a tile of A stays in L1; two groups of strips in L2, one computed, one
+// prefetched. A group is one wide strip (AVX-512) or two narrow ones, and A's chunk of mc rows takes 3/8 or 5/8 of L2.
+// Natural rows of B are read in place by fewer than three tiles; from then on packing a strip pays. Packing a strip
+// takes as long as 4 (natural) to 8 rows of C, so above 256 rows it is done once.
+static struct fovea_gemm_tuning gemm_default(const struct fovea_machine *machine, uint32_t mr, uint32_t nr)
+{
+    const uint32_t floats2 = machine->l2_bytes / (uint32_t)sizeof(float), eighths = nr > 16 ? 3 : 5;
+    struct fovea_gemm_tuning t = {.nc = nr > 16 ? nr : 2 * nr, .ahead = 1, .pack_rows = 3 * mr, .keep_rows = 256};
+    t.kc = clamp(floats2 / 256, 256, 1024);
+    t.mc = clamp(floats2 / 8 * eighths / t.kc / 18 * 18, 54, 480);
+    return t;
+}
+
+static const struct fovea_attention_tuning attention_default = {.queries = 48, .prefill = 16};
+
+struct fovea_tuned fovea_tuned_default(const struct fovea_machine *machine, uint32_t class, int32_t kernel)
+{
+    struct fovea_tuned tuned = {.kernel = kernel};
+    if (fovea_tuned_classes[class].kind == FOVEA_TUNED_GEMM) {
+        const struct fovea_variant_facts *const facts = &fovea_variant_facts[kernel];
+        const struct fovea_gemm_tuning t = gemm_default(machine, facts->mr, facts->nr);
+        memcpy(tuned.values, &t, sizeof t);
+    } else if (fovea_tuned_classes[class].kind == FOVEA_TUNED_ATTENTION) {
+        tuned.kernel = -1;
+        memcpy(tuned.values, &attention_default, sizeof attention_default);
+    }
+    return tuned;
+}
+
+struct fovea_tuned fovea_tuned_get(const struct fovea_kernels *kernels, uint32_t class)
+{
+    struct fovea_tuned tuned = {.kernel = -1};
+    if (class >= FOVEA_CLASS_SLOT) {
+        tuned.kernel = fovea_slot_variant(kernels, class - FOVEA_CLASS_SLOT);
+    } else if (class >= FOVEA_CLASS_ATTENTION) {
+        memcpy(tuned.values, &kernels->tuning.attention[class - FOVEA_CLASS_ATTENTION],
+               sizeof *kernels->tuning.attention);
+    } else {
+        const char *const name = kernels->gemm_of[class].name;
+        tuned.kernel = fovea_variant_find(name, strlen(name));
+        memcpy(tuned.values, &kernels->tuning.gemm[class], sizeof *kernels->tuning.gemm);
+    }
+    return tuned;
+}
+
+void fovea_tuned_set(struct fovea_kernels *kernels, uint32_t class, const struct fovea_tuned *tuned)
+{
+    if (class >= FOVEA_CLASS_SLOT) {
+        fovea_use_variant(kernels, tuned->kernel);
+    } else if (class >= FOVEA_CLASS_ATTENTION) {
+        memcpy(&kernels->tuning.attention[class - FOVEA_CLASS_ATTENTION], tuned->values,
+               sizeof *kernels->tuning.attention);
+    } else {
+        struct fovea_kernels other = *kernels;
+        fovea_use_variant(&other, tuned->kernel);
+        kernels->gemm_of[class] = other.gemm;
+        memcpy(&kernels->tuning.gemm[class], tuned->values, sizeof *kernels->tuning.gemm);
+    }
+}
+
+int fovea_tuned_same(const struct fovea_tuned *a, const struct fovea_tuned *b)
+{
+    return a->kernel == b->kernel && memcmp(a->values, b->values, sizeof a->values) == 0;
+}
+
+void fovea_tuning_defaults(const struct fovea_machine *machine, struct fovea_kernels *kernels)
+{
+    const int32_t gemm = fovea_slot_variant(kernels, FOVEA_SLOT_gemm);
+    kernels->tuning.near_bytes = machine->l2_bytes;
+    for (uint32_t class = 0; class < FOVEA_CLASS_SLOT; class ++) {
+        const struct fovea_tuned tuned = fovea_tuned_default(machine, class, gemm);
+        fovea_tuned_set(kernels, class, &tuned);
+    }
+}

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// dispatch/tuning.h - what may be tuned, as data: classes of shapes, numbers of a class, and their defaults.
+//
+// A class is one line of a tuning profile: the shapes of an operator that share a micro-kernel and numbers, or a slot
+// of kernels/slots.def, of which only the variant may be chosen.
+#ifndef FOVEA_DISPATCH_TUNING_H
+#define FOVEA_DISPATCH_TUNING_H
+
+#include "dispatch/cpu.h"
+#include "dispatch/resolve.h"
+
+enum fovea_tuned_operator { FOVEA_TUNED_GEMM, FOVEA_TUNED_ATTENTION, FOVEA_TUNED_SLOT };
+
+enum {
+#define FOVEA_SLOT(family, slot) FOVEA_SLOT_##slot,
+#include "kernels/slots.def"
+#undef FOVEA_SLOT
+    FOVEA_SLOTS,
+    FOVEA_CLASS_ATTENTION = FOVEA_GEMM_CLASSES,
+    FOVEA_CLASS_SLOT = FOVEA_CLASS_ATTENTION + FOVEA_ATTENTION_CLASSES,
+    FOVEA_TUNED_CLASSES = FOVEA_CLASS_SLOT + FOVEA_SLOTS,
+};
+
+/// A class, by its number: first those of GEMM, then of attention, then the slots.
+struct fovea_tuned_class {
+    enum fovea_tuned_operator kind;
+    const char *operator_name; ///< "gemm", "attention", "slot"
+    const char *name;          ///< "some-far-nt", "heads-64", "softmax"
+};
+extern const struct fovea_tuned_class fovea_tuned_classes[FOVEA_TUNED_CLASSES];
+
+/// The numbers of an operator's classes: kernels/tuning.def.
+struct fovea_tunable {
+    const char *name, *purpose;
+    uint32_t stage, smallest, largest;
+    const uint32_t *values; ///< worth trying
+    uint32_t count;
+};
+enum { FOVEA_TUNABLES_MAX = 8 };
+/// *count of them; of slots none.
+const struct fovea_tunable *fovea_tunables(enum fovea_tuned_operator kind, uint32_t *count);
+
+/// What is chosen for a class.
+struct fovea_tuned {
+    int32_t kernel;                      ///< of enum fovea_variant_index; -1 where the class has no kernel of its own
+    uint32_t values[FOVEA_TUNABLES_MAX]; ///< in the order of fovea_tunables; behind them 0
+};
+
+/// The default of a class by the model, given the kernel (ignored where the class has none).
+struct fovea_tuned fovea_tuned_default(const struct fovea_machine *machine, uint32_t class, int32_t kernel);
+/// What a table has for a class, and replacing it.
+struct fovea_tuned fovea_tuned_get(const struct fovea_kernels *kernels, uint32_t class);
+void fovea_tuned_set(struct fovea_kernels *kernels, uint32_t class, const struct fovea_tuned *tuned);
+/// The same choice.
+int fovea_tuned_same(const struct fovea_tuned *a, const struct fovea_tuned *b);
+
+/// All classes of a resolved table by the model: the micro-kernel of slot gemm everywhere.
+void fovea_tuning_defaults(const struct fovea_machine *machine, struct fovea_kernels *kernels);
+
+#endif

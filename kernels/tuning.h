@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// kernels/tuning.h - the numbers that plans read, one set for each class of shapes. None of them can change a bit.
+//
+// A class is what a reader can tell from a shape: how many rows, whether B stays in L2, how B lies. dispatch/tuning.c
+// fills all classes by the model; a tuning profile replaces some.
+#ifndef FOVEA_KERNELS_TUNING_H
+#define FOVEA_KERNELS_TUNING_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct fovea_gemm_tuning {
+#define FOVEA_GEMM_TUNABLE(stage, name, smallest, largest, purpose, ...) uint32_t name; ///< purpose
+#include "kernels/tuning.def"
+};
+struct fovea_attention_tuning {
+#define FOVEA_ATTENTION_TUNABLE(stage, name, smallest, largest, purpose, ...) uint32_t name; ///< purpose
+#include "kernels/tuning.def"
+};
+
+enum {
+    FOVEA_FEW_ROWS = 16,   ///< decoding: reading B is the work
+    FOVEA_SOME_ROWS = 192, ///< a prompt: A stays in L2 whole
+    FOVEA_GEMM_CLASSES = 18,
+    FOVEA_ATTENTION_CLASSES = 3,
+};
+
+/// How B lies: a packed blob, rows (k x n), or rows of the transpose (n x k).
+enum fovea_gemm_form { FOVEA_FORM_PACKED, FOVEA_FORM_NN, FOVEA_FORM_NT };
+
+struct fovea_tuning {
+    size_t near_bytes; ///< a B of at most so many bytes stays in L2
+    struct fovea_gemm_tuning gemm[FOVEA_GEMM_CLASSES];
+    struct fovea_attention_tuning attention[FOVEA_ATTENTION_CLASSES];
+};
+
+/// The class of a GEMM: rows (few, some, many) x B (near, far) x form.
+static inline uint32_t fovea_gemm_class(const struct fovea_tuning *tuning, size_t m, size_t n, size_t k,
+                                        enum fovea_gemm_form form)
+{
+    const uint32_t rows = m <= FOVEA_FEW_ROWS ? 0 : m <= FOVEA_SOME_ROWS ? 1 : 2;
+    const uint32_t far = (double)n * (double)k * sizeof(float) > (double)tuning->near_bytes;
+    return (rows * 2 + far) * 3 + (uint32_t)form;
+}
+
+/// The class of an attention, by its wider head: up to 64, up to 128, wider.
+static inline uint32_t fovea_attention_class(size_t qk_dim, size_t v_dim)
+{
+    const size_t wide = qk_dim > v_dim ? qk_dim : v_dim;
+    return wide <= 64 ? 0 : wide <= 128 ? 1 : 2;
+}
+
+#endif

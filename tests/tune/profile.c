@@ -1,0 +1,349 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/tune/profile.c - profiles: what is written is read; anything else is ignored as a whole, with the reason;
+// strangers' files are refused; replacing is atomic; pins, caps and exclusions stay above it; no bit changes.
+#include "dispatch/adopt.h"
+#include "fovea/fovea.h"
+#include "tests/support/engines.h"
+#include "tests/support/memory.h"
+#include "tests/support/operator.h"
+#include "tests/tune/random_profile.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static char folder[] = "/tmp/fovea_profile_XXXXXX";
+static char path[128];
+static char text[FOVEA_PROFILE_BYTES_MAX];
+static struct fovea_profile profile, back;
+
+static const struct fovea_machine *machine(void)
+{
+    static struct fovea_engine *engine;
+    if (!engine && fovea_engine_create(NULL, &engine))
+        exit(1);
+    return fovea_engine_machine(engine);
+}
+
+static void put(const char *bytes, size_t size, mode_t mode)
+{
+    FILE *const file = fopen(path, "wb");
+    if (!file || fwrite(bytes, 1, size, file) != size || fclose(file) != 0 || chmod(path, mode) != 0) {
+        perror(path);
+        exit(1);
+    }
+}
+
+static void test_round_trip(void)
+{
+    char why[FOVEA_PROFILE_WHY];
+    for (uint64_t seed = 0; seed < 50; seed++) {
+        random_profile(machine(), machine()->cpu, seed, &profile);
+        const size_t size = tune_write(&profile, text);
+        const int bad = fovea_profile_parse(text, size, &profile.key, &back, why);
+        CHECK(!bad, "seed %d: %s", (int)seed, why);
+        CHECK(bad || memcmp(&profile, &back, sizeof back) == 0, "seed %d comes back changed", (int)seed);
+    }
+}
+
+static void test_damage(void)
+{
+    char why[FOVEA_PROFILE_WHY], copy[FOVEA_PROFILE_BYTES_MAX];
+    random_profile(machine(), machine()->cpu, 7, &profile);
+    const size_t size = tune_write(&profile, text);
+    uint64_t random = 1;
+    size_t accepted = 0;
+    for (size_t at = 0; at < size; at++) {
+        memcpy(copy, text, size);
+        copy[at] ^= (char)(1u << test_below(&random, 8));
+        accepted += !fovea_profile_parse(copy, size, &profile.key, &back, why);
+        accepted += !fovea_profile_parse(text, at, &profile.key, &back, why);
+    }
+    CHECK(accepted == 0, "%zu damaged files were accepted", accepted);
+}
+
+// A line replaced (NULL: left out), with a right checksum: only what the words mean is wrong then.
+static int parse_with(const char *line, const char *with, char why[FOVEA_PROFILE_WHY])
+{
+    static char changed[FOVEA_PROFILE_BYTES_MAX];
+    tune_write(&profile, text);
+    char *const at = strstr(text, line), *const end = at ? strchr(at, '\n') + 1 : NULL;
+    CHECK(at, "no line %s in\n%s", line, text);
+    if (!at)
+        return 1;
+    *strstr(text, "checksum ") = '\0';
+    int length = snprintf(changed, sizeof changed, "%.*s%s%s", (int)(at - text), text, with ? with : "", end);
+    length += snprintf(changed + length, sizeof changed - (size_t)length, "checksum %016llx\n",
+                       (unsigned long long)fovea_fnv(FOVEA_FNV, changed, (size_t)length));
+    return fovea_profile_parse(changed, (size_t)length, &profile.key, &back, why);
+}
+
+static void test_meaning(void)
+{
+    static const struct {
+        const char *line, *with, *must_say;
+    } cases[] = {
+        {"fovea-profile 1", "fovea-profile 2\n", "line 1"},
+        {"fovea-profile 1", NULL, "line 1"},
+        {"library", "library 99.0.0\n", "made by fovea 99.0.0"},
+        {"registers", "registers 0000000000000000\n", "other kernels"},
+        {"cpu ", "cpu Abacus\n", "another CPU"},
+        {"signature", "signature 1\n", "another CPU"},
+        {"features", "features 80000000\n", "other CPU features"},
+        {"caches", "caches 1 2 3\n", "other caches"},
+        {"caches", "caches 1 2\n", "line 7"},
+        {"level", "level lazy\n", "line 9"},
+        {"level", "level install \n", "line 9"},
+        {"level", "level install\nquarantine relu_f32_scalar differs\n", "line 10"},
+        {"level", "level install\nquarantine nonesuch differs\n", "line 10"},
+        {"level", "level install\n\n", "line 10"},
+        {"level", "level install\nslot softmax\n", "line 10"},
+        {"level", "level install\nslot nonesuch relu_f32_scalar gain=1.000000\n", "line 10"},
+        {"level",
+         "level install\nslot softmax relu_f32_scalar gain=1.000000 low=1.000000 high=1.000000 p=0.000000 "
+         "pairs=1\n",
+         "line 10"},
+        {"level",
+         "level install\nattention heads-64 queries=0 prefill=1 gain=1.000000 low=1.000000 high=1.000000 "
+         "p=0.000000 pairs=1\n",
+         "line 10"},
+        {"level",
+         "level install\nattention heads-64 queries=16 prefill=65 gain=1.000000 low=1.000000 high=1.000000 "
+         "p=0.000000 pairs=1\n",
+         "line 10"},
+        {"level",
+         "level install\nattention heads-64 queries=16 gain=1.000000 low=1.000000 high=1.000000 p=0.000000 "
+         "pairs=1\n",
+         "line 10"},
+    };
+    char why[FOVEA_PROFILE_WHY];
+    memset(&profile, 0, sizeof profile);
+    profile.key = fovea_profile_key(machine());
+    profile.isa = machine()->cpu;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const int bad = parse_with(cases[i].line, cases[i].with, why);
+        CHECK(bad && strstr(why, cases[i].must_say), "%s -> %s: %s", cases[i].line, cases[i].with, bad ? why : "taken");
+    }
+    const char *const good = "level install\nattention heads-64 queries=16 prefill=64 gain=1.000000 low=1.000000 "
+                             "high=1.000000 p=0.000000 pairs=1\n";
+    CHECK(!parse_with("level", good, why) && back.has[FOVEA_CLASS_ATTENTION], "%s", why);
+    CHECK(parse_with("level",
+                     "level install\nattention heads-64 queries=16 prefill=64 gain=1.000000 low=1.000000 "
+                     "high=1.000000 p=0.000000 pairs=1\nattention heads-64 queries=16 prefill=64 gain=1.000000 "
+                     "low=1.000000 high=1.000000 p=0.000000 pairs=1\n",
+                     why),
+          "a class twice");
+}
+
+// An engine with options.profile; what it says of it.
+static struct fovea_engine *engine_of(const char *file, const char *isa, const char *pin, const char *exclude)
+{
+    struct fovea_engine_options options = FOVEA_ENGINE_OPTIONS_INIT;
+    struct fovea_engine *engine = NULL;
+    options.profile = file;
+    options.isa = isa;
+    options.pin = pin;
+    options.exclude = exclude;
+    CHECK(fovea_engine_create(&options, &engine) == FOVEA_OK, "an engine with %s", file);
+    return engine;
+}
+
+static void expect(const char *must_say, int tuned)
+{
+    struct fovea_engine *const engine = engine_of(path, NULL, NULL, NULL);
+    const struct fovea_tuned got = fovea_tuned_get(fovea_engine_kernels(engine), FOVEA_CLASS_ATTENTION);
+    CHECK(strstr(fovea_engine_profile(engine), must_say), "\"%s\" lacks \"%s\"", fovea_engine_profile(engine),
+          must_say);
+    CHECK((got.values[0] == 32) == tuned, "queries %u, %s", got.values[0], must_say);
+    fovea_engine_destroy(engine);
+}
+
+static void make_profile(void)
+{
+    memset(&profile, 0, sizeof profile);
+    profile.key = fovea_profile_key(machine());
+    profile.isa = machine()->cpu;
+    profile.level = FOVEA_LEVEL_INSTALL;
+    profile.has[FOVEA_CLASS_ATTENTION] = 1;
+    profile.tuned[FOVEA_CLASS_ATTENTION] = (struct fovea_tuned){-1, {32, 16}};
+}
+
+static void test_files(void)
+{
+    char why[FOVEA_PROFILE_WHY];
+    make_profile();
+    CHECK(tune_save(path, &profile, why), "%s", why);
+    expect("level install, 1 classes tuned", 1);
+    const size_t size = tune_write(&profile, text);
+    put(text, size, 0666);
+    expect("others may write it", 0);
+    put(text, size, 0664); // a person's own group may; of a system's file it may not
+    expect("level install", 1);
+    put(text, size - 1, 0644);
+    expect("checksum", 0);
+    put("", 0, 0644);
+    expect("checksum", 0);
+    static char long_text[FOVEA_PROFILE_BYTES_MAX + 1];
+    put(long_text, sizeof long_text, 0644);
+    expect("too long", 0);
+    unlink(path);
+    expect("cannot be opened", 0);
+    CHECK(mkfifo(path, 0600) == 0, "mkfifo");
+    expect("not a file", 0);
+    unlink(path);
+    CHECK(mkdir(path, 0700) == 0, "mkdir");
+    expect("not a file", 0);
+    rmdir(path);
+
+    struct fovea_profile_place place = {"", 1};
+    snprintf(place.path, sizeof place.path, "%s", path);
+    put(text, size, 0664);
+    CHECK(fovea_profile_read(&place, NULL, text, &back, why) == 1 && strstr(why, "others"), "a system file: %s", why);
+    chmod(path, 0644);
+    const int status = fovea_profile_read(&place, NULL, text, &back, why);
+    CHECK(geteuid() == 0 ? status == 0 : status == 1 && strstr(why, "another user"), "a system file: %s", why);
+    unlink(path);
+    CHECK(!tune_save("/proc/nonesuch/profile", &profile, why) && *why, "saving into /proc");
+}
+
+static void test_places(void)
+{
+    struct fovea_profile_place places[FOVEA_PROFILE_PLACES];
+    setenv("FOVEA_PROFILE", "/a/b", 1);
+    CHECK(fovea_profile_places(places) == 1 && strcmp(places[0].path, "/a/b") == 0, "%s", places[0].path);
+    setenv("FOVEA_PROFILE", "none", 1);
+    CHECK(fovea_profile_places(places) == 0, "none");
+    unsetenv("FOVEA_PROFILE");
+    setenv("XDG_CONFIG_HOME", folder, 1);
+    setenv("HOME", "/home/x", 1);
+    CHECK(fovea_profile_places(places) == 3 && strncmp(places[0].path, folder, strlen(folder)) == 0 &&
+              places[1].system && places[2].system && !places[0].system,
+          "%s", places[0].path);
+    unsetenv("XDG_CONFIG_HOME");
+    CHECK(fovea_profile_places(places) == 3 && strcmp(places[0].path, "/home/x/.config/fovea/profile") == 0, "%s",
+          places[0].path);
+    setenv("HOME", "relative", 1);
+    CHECK(fovea_profile_places(places) == 2, "a relative HOME");
+    setenv("HOME", folder, 1);
+
+    // The engine finds the user's profile.
+    char place[160], why[FOVEA_PROFILE_WHY];
+    snprintf(place, sizeof place, "%s/.config/fovea/profile", folder);
+    make_profile();
+    CHECK(tune_save(place, &profile, why), "%s", why);
+    struct fovea_engine *engine = engine_of(NULL, NULL, NULL, NULL);
+    CHECK(strstr(fovea_engine_profile(engine), place), "%s", fovea_engine_profile(engine));
+    fovea_engine_destroy(engine);
+    engine = engine_of("none", NULL, NULL, NULL);
+    CHECK(strncmp(fovea_engine_profile(engine), "none", 4) == 0, "%s", fovea_engine_profile(engine));
+    fovea_engine_destroy(engine);
+    unlink(place);
+    setenv("FOVEA_PROFILE", "none", 1);
+}
+
+// While one process replaces the file again and again, another always reads a whole one.
+static void test_atomic(void)
+{
+    char why[FOVEA_PROFILE_WHY];
+    make_profile();
+    CHECK(tune_save(path, &profile, why), "%s", why);
+    const pid_t child = fork();
+    if (child == 0)
+        for (;;) {
+            profile.has[0] = !profile.has[0];
+            profile.tuned[0] = fovea_tuned_default(machine(), 0, fovea_variant_find("gemm_f32_4x16_scalar", 20));
+            tune_save(path, &profile, why);
+        }
+    int bad = 0;
+    for (int i = 0; i < 300; i++)
+        bad += !tune_load(path, &back, why);
+    CHECK(bad == 0, "%d of 300 reads: %s", bad, why);
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
+    CHECK(tune_load(path, &back, why), "after a kill: %s", why);
+}
+
+// Pins, exclusions and quarantine, on the widest GEMM kernel of this machine.
+static void test_above(void)
+{
+    char why[FOVEA_PROFILE_WHY];
+    struct fovea_engine *engine = engine_of("none", NULL, NULL, NULL);
+    const struct fovea_tuned plain = fovea_tuned_get(fovea_engine_kernels(engine), 0);
+    fovea_engine_destroy(engine);
+    const char *const widest = fovea_variant_facts[plain.kernel].name;
+    const int32_t scalar = fovea_variant_find("gemm_f32_4x16_scalar", 20);
+    make_profile();
+    profile.has[0] = 1;
+    profile.tuned[0] = fovea_tuned_default(machine(), 0, scalar);
+    profile.tuned[0].values[0] = 77;
+    const struct {
+        const char *isa, *pin, *exclude;
+        int quarantine, tuned;
+        const char *kernel; // of class 0
+    } cases[] = {
+        {NULL, NULL, NULL, 0, 1, "gemm_f32_4x16_scalar"},     {NULL, widest, NULL, 0, 0, widest},
+        {NULL, NULL, widest, 0, 1, "gemm_f32_4x16_scalar"},   {NULL, NULL, NULL, 1, 1, "gemm_f32_4x16_scalar"},
+        {"scalar", NULL, NULL, 0, 0, "gemm_f32_4x16_scalar"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases && plain.kernel != scalar; i++) {
+        profile.quarantine[plain.kernel] = cases[i].quarantine ? FOVEA_DIFFERS : 0;
+        CHECK(tune_save(path, &profile, why), "%s", why);
+        engine = engine_of(path, cases[i].isa, cases[i].pin, cases[i].exclude);
+        const struct fovea_tuned got = fovea_tuned_get(fovea_engine_kernels(engine), 0);
+        CHECK(strcmp(fovea_variant_facts[got.kernel].name, cases[i].kernel) == 0, "case %zu: %s", i,
+              fovea_variant_facts[got.kernel].name);
+        CHECK((got.values[0] == 77) == cases[i].tuned, "case %zu: kc %u", i, got.values[0]);
+        const struct fovea_tuned other = fovea_tuned_get(fovea_engine_kernels(engine), 1);
+        CHECK((other.kernel == plain.kernel) == (!cases[i].quarantine && !cases[i].exclude && !cases[i].isa),
+              "case %zu: class 1 has %s", i, fovea_variant_facts[other.kernel].name);
+        fovea_engine_destroy(engine);
+    }
+}
+
+static void test_bits(void)
+{
+    struct fovea_engine *const scalar = test_engine("scalar", NULL);
+    enum { M = 70, N = 100, K = 130 };
+    float *const a = test_floats(M * K, TEST_HIGH), *const b = test_floats(K * N, TEST_HIGH);
+    float *const want = test_floats(M * N, TEST_HIGH), *const got = test_floats(M * N, TEST_HIGH);
+    uint64_t random = 3;
+    for (size_t i = 0; i < M * K; i++)
+        a[i] = test_float(&random);
+    for (size_t i = 0; i < K * N; i++)
+        b[i] = test_float(&random);
+    struct fovea_gemm_desc desc = FOVEA_GEMM_DESC_INIT;
+    desc.m = M, desc.n = desc.ldb = desc.ldc = N, desc.k = desc.lda = K;
+    struct fovea_gemm_args args = {.a = a, .b = b, .c = want, .m = M};
+    CHECK(!test_run(&test_gemm, scalar, &desc, &args, TEST_SERIAL, 1), "the scalar path");
+    args.c = got;
+    for (uint64_t seed = 0; seed < 40; seed++) {
+        struct fovea_engine *engine = NULL;
+        random_profile(machine(), machine()->cpu, seed, &profile);
+        CHECK(!fovea_engine_create_with(NULL, &profile, &engine), "seed %d", (int)seed);
+        CHECK(!test_run(&test_gemm, engine, &desc, &args, (enum test_way)(seed % TEST_WAYS), seed), "seed %d",
+              (int)seed);
+        CHECK(test_differ(want, got, M * N) == M * N, "profile %d changes bits", (int)seed);
+        fovea_engine_destroy(engine);
+    }
+    fovea_engine_destroy(scalar);
+    test_memory_reset();
+}
+
+int main(void)
+{
+    if (!mkdtemp(folder))
+        return 1;
+    snprintf(path, sizeof path, "%s/profile", folder);
+    setenv("FOVEA_PROFILE", "none", 1);
+    test_round_trip();
+    test_damage();
+    test_meaning();
+    test_files();
+    test_places();
+    test_atomic();
+    test_above();
+    test_bits();
+    return test_done();
+}

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+// tune/write.c - writes a profile beside the old one and renames it.
+#include "tune/write.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct page {
+    char *text;
+    size_t used;
+};
+
+static void say(struct page *page, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void say(struct page *page, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    const size_t room = FOVEA_PROFILE_BYTES_MAX - page->used;
+    const int length = vsnprintf(page->text + page->used, room, format, args);
+    va_end(args);
+    page->used += length > 0 && (size_t)length < room ? (size_t)length : 0;
+}
+
+static void say_millionths(struct page *page, const char *name, uint32_t value)
+{
+    say(page, " %s=%u.%06u", name, value / 1000000, value % 1000000);
+}
+
+static void say_class(struct page *page, const struct fovea_profile *profile, uint32_t class)
+{
+    const struct fovea_tuned *const tuned = &profile->tuned[class];
+    const struct fovea_evidence *const e = &profile->evidence[class];
+    uint32_t count;
+    const struct fovea_tunable *const tunables = fovea_tunables(fovea_tuned_classes[class].kind, &count);
+    say(page, "%s %s", fovea_tuned_classes[class].operator_name, fovea_tuned_classes[class].name);
+    if (tuned->kernel >= 0)
+        say(page, " %s", fovea_variant_facts[tuned->kernel].name);
+    for (uint32_t i = 0; i < count; i++)
+        say(page, " %s=%u", tunables[i].name, tuned->values[i]);
+    say_millionths(page, "gain", e->gain);
+    say_millionths(page, "low", e->low);
+    say_millionths(page, "high", e->high);
+    say_millionths(page, "p", e->p);
+    say(page, " pairs=%u\n", e->pairs);
+}
+
+size_t tune_write(const struct fovea_profile *profile, char text[FOVEA_PROFILE_BYTES_MAX])
+{
+    const struct fovea_profile_key *const key = &profile->key;
+    struct page page = {text, 0};
+    say(&page, "fovea-profile 1\nlibrary %s\nregisters %016" PRIx64 "\ncpu %s\nsignature %x\nfeatures %x\n",
+        key->library, key->registers, key->cpu, key->signature, key->features);
+    say(&page, "caches %u %u %u\nisa %x\nlevel %s\n", key->l1d_bytes, key->l2_bytes, key->l3_bytes, profile->isa,
+        fovea_profile_levels[profile->level]);
+    for (uint32_t i = 0; i < FOVEA_VARIANTS; i++)
+        if (profile->quarantine[i])
+            say(&page, "quarantine %s %s\n", fovea_variant_facts[i].name,
+                fovea_quarantine_names[profile->quarantine[i]]);
+    for (uint32_t class = 0; class < FOVEA_TUNED_CLASSES; class ++)
+        if (profile->has[class])
+            say_class(&page, profile, class);
+    say(&page, "checksum %016" PRIx64 "\n", fovea_fnv(FOVEA_FNV, text, page.used));
+    return page.used;
+}
+
+// Makes the folders above path, as mkdir -p does.
+static void make_folders(const char *path)
+{
+    char folder[4096];
+    snprintf(folder, sizeof folder, "%s", path);
+    for (char *slash = strchr(folder + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        mkdir(folder, 0755); // what is there is there; what cannot be made shows when the file is written
+        *slash = '/';
+    }
+}
+
+static bool write_all(int file, const char *text, size_t size)
+{
+    for (size_t done = 0; done < size;) {
+        const ssize_t wrote = write(file, text + done, size - done);
+        if (wrote < 0 && errno != EINTR)
+            return false;
+        done += wrote > 0 ? (size_t)wrote : 0;
+    }
+    return true;
+}
+
+// The new name must survive a crash too.
+static void sync_folder(const char *path)
+{
+    char folder[4096];
+    snprintf(folder, sizeof folder, "%s", path);
+    char *const slash = strrchr(folder, '/');
+    if (slash)
+        slash[slash == folder] = '\0';
+    const int file = open(slash ? folder : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (file >= 0) {
+        fsync(file);
+        close(file);
+    }
+}
+
+bool tune_save(const char *path, const struct fovea_profile *profile, char why[FOVEA_PROFILE_WHY])
+{
+    char name[4096], *text = malloc(FOVEA_PROFILE_BYTES_MAX);
+    const int length = snprintf(name, sizeof name, "%s.XXXXXX", path);
+    snprintf(why, FOVEA_PROFILE_WHY, "no memory, or too long a path");
+    if (!text || length < 0 || (size_t)length >= sizeof name) {
+        free(text);
+        return false;
+    }
+    make_folders(path);
+    const size_t size = tune_write(profile, text);
+    const int file = mkstemp(name);
+    bool ok = file >= 0;
+    if (ok) {
+        ok = write_all(file, text, size) && fchmod(file, 0644) == 0 && fsync(file) == 0;
+        ok = close(file) == 0 && ok;
+        ok = ok && rename(name, path) == 0;
+        if (!ok)
+            unlink(name);
+    }
+    if (!ok)
+        snprintf(why, FOVEA_PROFILE_WHY, "%s", strerror(errno));
+    else
+        sync_folder(path);
+    free(text);
+    return ok;
+}
+
+bool tune_load(const char *path, struct fovea_profile *profile, char why[FOVEA_PROFILE_WHY])
+{
+    struct fovea_profile_place *const place = calloc(1, sizeof *place);
+    char *const text = malloc(FOVEA_PROFILE_BYTES_MAX);
+    snprintf(why, FOVEA_PROFILE_WHY, "no memory, or too long a path");
+    bool ok = place && text && strlen(path) < sizeof place->path;
+    if (ok) {
+        snprintf(place->path, sizeof place->path, "%s", path);
+        const int status = fovea_profile_read(place, NULL, text, profile, why);
+        ok = status == 0;
+    }
+    free(place);
+    free(text);
+    return ok;
+}
+
+bool tune_destination(bool system, char *path, size_t size)
+{
+    struct fovea_profile_place places[FOVEA_PROFILE_PLACES] = {{"", 0}};
+    const uint32_t count = fovea_profile_places(places);
+    for (uint32_t i = 0; i < count && !system; i++)
+        if (!places[i].system)
+            return snprintf(path, size, "%s", places[i].path) > 0;
+    snprintf(path, size, "%s", system ? "/var/lib/fovea/profile" : "");
+    return system;
+}
