@@ -12,7 +12,7 @@ enum { CLI_OK = 0, CLI_FAILED = 1, CLI_USAGE = 2 };
 
 /// A command gets the arguments behind its name, argv[0] being the name.
 typedef int cli_command(int argc, char **argv);
-cli_command cli_info, cli_verify, cli_bench, cli_history, cli_run, cli_run_g2p;
+cli_command cli_info, cli_verify, cli_tune, cli_bench, cli_history, cli_run, cli_run_g2p;
 
 /// Says "fovea: ..." on stderr and returns CLI_USAGE.
 __attribute__((format(printf, 1, 2))) int cli_error(const char *format, ...);

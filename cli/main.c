@@ -10,6 +10,7 @@ static const struct {
 } commands[] = {
     {"info", "what this machine has, which kernels were chosen, and why not the others", cli_info},
     {"verify", "compare every kernel of this CPU with the scalar path, bit for bit", cli_verify},
+    {"tune", "choose kernels, tiles and crossovers for this machine, once", cli_tune},
     {"bench", "how near the kernels come to what this machine can do, and to other libraries", cli_bench},
     {"history", "keep benchmark runs, find regressions, compare builds", cli_history},
     {"run", "run a model: fovea run g2p hello transformer attention", cli_run},

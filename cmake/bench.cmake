@@ -26,7 +26,6 @@ if(FOVEA_BUILD_BENCH)
         bench/gemm_shapes.c
         bench/gemm_table.c
         bench/instructions.c
-        bench/memory.c
         bench/onnx.c
         bench/peer_blis.c
         bench/peer_cblas.c
@@ -35,9 +34,6 @@ if(FOVEA_BUILD_BENCH)
         bench/peer_onnxruntime.c
         bench/peer_openblas.c
         bench/peers.c
-        bench/pool.c
-        bench/probe_fma.c
-        bench/probe_stream.c
         bench/problem.c
         bench/race.c
         bench/versus.c

@@ -12,10 +12,12 @@ add_executable(fovea_cli
     cli/info.c
     cli/main.c
     cli/run.c
+    cli/tune.c
+    cli/tune_show.c
     cli/verify.c
 )
 set_target_properties(fovea_cli PROPERTIES OUTPUT_NAME fovea)
-target_link_libraries(fovea_cli PRIVATE fovea_checks fovea_internal fovea_flags m)
+target_link_libraries(fovea_cli PRIVATE fovea_tune fovea_checks fovea_internal fovea_flags m)
 include(cmake/history.cmake)
 if(FOVEA_BUILD_HISTORY)
     include(cmake/page.cmake)

@@ -10,11 +10,6 @@ if(PkgConfig_FOUND)
 endif()
 option(FOVEA_BUILD_HISTORY "Build `fovea history` (needs SQLite and Jansson)" ${FOVEA_HISTORY_DEFAULT})
 
-# Statistics and clocks, for the benchmarks too.
-find_package(Threads REQUIRED)
-add_library(fovea_measure STATIC EXCLUDE_FROM_ALL bench/clock.c bench/stats.c)
-target_link_libraries(fovea_measure PUBLIC fovea_flags PRIVATE m)
-
 if(FOVEA_BUILD_HISTORY)
     if(NOT (FOVEA_SQLITE_FOUND AND FOVEA_JANSSON_FOUND))
         message(FATAL_ERROR "FOVEA_BUILD_HISTORY needs SQLite 3.35 and Jansson 2.7 (libsqlite3-dev, libjansson-dev)")

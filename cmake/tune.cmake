@@ -1,7 +1,31 @@
 # SPDX-License-Identifier: Apache-2.0
-# The autotuner, a part of the fovea program; the library only reads what it wrote.
+# The autotuner, a part of the fovea program (the library only reads what it wrote), and the clocks, probes and statistics
+# it shares with the benchmarks and their history.
+find_package(Threads REQUIRED)
+add_library(fovea_measure STATIC EXCLUDE_FROM_ALL
+    bench/clock.c
+    bench/memory.c
+    bench/pool.c
+    bench/probe_fma.c
+    bench/probe_stream.c
+    bench/stats.c
+)
+target_compile_definitions(fovea_measure PRIVATE _GNU_SOURCE=1) # MADV_HUGEPAGE
+target_link_libraries(fovea_measure PUBLIC fovea_flags PRIVATE Threads::Threads m)
+
 add_library(fovea_tune STATIC EXCLUDE_FROM_ALL
+    tune/case_attention.c
+    tune/case_gemm.c
+    tune/case_slot.c
+    tune/cases.c
+    tune/child.c
+    tune/measure.c
+    tune/report.c
+    tune/search.c
+    tune/space.c
+    tune/stats.c
+    tune/tune.c
     tune/write.c
 )
-target_compile_definitions(fovea_tune PRIVATE _GNU_SOURCE=1) # mkstemp, kill, MAP_ANONYMOUS
-target_link_libraries(fovea_tune PUBLIC fovea_internal fovea_checks)
+target_compile_definitions(fovea_tune PRIVATE _GNU_SOURCE=1) # mkstemp, prctl
+target_link_libraries(fovea_tune PUBLIC fovea_internal fovea_checks fovea_measure m)

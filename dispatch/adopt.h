@@ -21,5 +21,10 @@ void fovea_profile_apply(const struct fovea_profile *profile, const struct fovea
 /// CPU can run them; caches as in its key, unless 0). NULL: as fovea_engine_create.
 enum fovea_status fovea_engine_create_with(const struct fovea_engine_options *options,
                                            const struct fovea_profile *profile, struct fovea_engine **out);
+/// The same engine but for one class (the tuner's candidates). NULL without memory.
+struct fovea_engine *fovea_engine_copy_with(const struct fovea_engine *engine, uint32_t class,
+                                            const struct fovea_tuned *tuned);
+/// What may be chosen in an engine, and what was.
+const struct fovea_choice *fovea_engine_choice(const struct fovea_engine *engine);
 
 #endif

@@ -256,6 +256,22 @@ enum fovea_status fovea_engine_create(const struct fovea_engine_options *options
     return fovea_engine_create_with(options, NULL, out);
 }
 
+struct fovea_engine *fovea_engine_copy_with(const struct fovea_engine *engine, uint32_t class,
+                                            const struct fovea_tuned *tuned)
+{
+    struct fovea_engine *const copy = malloc(sizeof *copy);
+    if (copy) {
+        *copy = *engine;
+        fovea_tuned_set(&copy->kernels, class, tuned);
+    }
+    return copy;
+}
+
+const struct fovea_choice *fovea_engine_choice(const struct fovea_engine *engine)
+{
+    return &engine->choice;
+}
+
 const char *fovea_engine_profile(const struct fovea_engine *engine)
 {
     return engine ? engine->profile : NULL;

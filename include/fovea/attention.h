@@ -143,9 +143,10 @@ struct fovea_attention_args {
 
 /// Bytes of a plan. A plan begins with its struct fovea_work, is 64-byte aligned and may be copied.
 FOVEA_API size_t fovea_attention_plan_size(void);
-/// Validates the descriptor and fills plan. Scratch depends on d and dv alone; shared memory is for fewer than 16
-/// queries at a time, whose keys are split among tasks: per query head and 1024 keys at most 15 rows of dv. Errors:
-/// NULL, STRUCT, ENUM, SHAPE, OVERFLOW, STRIDE, VALUE, ALIGN (plan).
+/// Validates the descriptor and fills plan. Scratch depends on d and dv alone; shared memory is for few queries at a
+/// time (fewer than 16, or what the tuning profile says, at most 64), whose keys are split among tasks: per query head
+/// and 1024 keys that many rows of dv at most.
+/// Errors: NULL, STRUCT, ENUM, SHAPE, OVERFLOW, STRIDE, VALUE, ALIGN (plan).
 FOVEA_API enum fovea_status fovea_attention_plan(const struct fovea_engine *engine,
                                                  const struct fovea_attention_desc *desc, void *plan);
 /// Writes one line that says what a plan would do, or why there is none; returns what fovea_attention_plan would.

@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: Apache-2.0
+// cli/tune.c - fovea tune: asks the tuner, shows what it does, keeps what it proved.
+#include "cli/tune.h"
+#include "tune/report.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char help[] =
+    "usage: fovea tune [OPTIONS]\n"
+    "       fovea tune --show [FILE] | --diff A B | --explain gemm MxNxK [packed|nn|nt]\n\n"
+    "Chooses kernels, tile sizes and crossovers for this machine and writes them as a profile, which every program "
+    "with\n"
+    "fovea then reads. Each candidate is compared with the scalar path bit for bit, in a child process, before it is\n"
+    "timed; it is adopted only where it beats the default by 1.5 % or more with p < 0.01. No result changes by a bit.\n"
+    "Ctrl-C ends it and keeps what is proved so far.\n\n"
+    "  --level L      estimate (the model, no timing), quick (2 s), install (60 s, the default), exhaustive\n"
+    "  --budget S     seconds, hard\n"
+    "  --only TEXT    classes whose name contains TEXT: gemm, many-far, \"slot softmax\"\n"
+    "  --output FILE  where the profile goes (default: FOVEA_PROFILE, else $XDG_CONFIG_HOME/fovea/profile)\n"
+    "  --system       to /var/lib/fovea/profile, for all users of this machine\n"
+    "  --force        replace a profile of a higher level\n"
+    "  --from FILE    begin with the choices of another profile\n"
+    "  --set C.N=V    begin with a number or the kernel of a class by hand, also with --level estimate:\n"
+    "                 --set some-far-nt.kc=512 --set all.kernel=gemm_f32_6x64_avx512 (all: every GEMM class)\n"
+    "  --report FILE  a page (HTML, self-contained) of what was tried\n"
+    "  --json         the profile as JSON\n"
+    "  --show [FILE]  the table of a profile: default, chosen, gain and its 95 % interval\n"
+    "  --diff A B     what two profiles choose differently\n"
+    "  --explain gemm 128x768x768 nt     which class a shape is of, why, and what runs\n\n"
+    "examples:\n"
+    "  fovea tune --report search.html\n"
+    "  fovea tune --system                      as root, once for the machine\n"
+    "  FOVEA_ISA=avx2 fovea tune --output p     a profile for programs with that cap\n";
+
+struct arguments {
+    struct tune_options tune;
+    const char *output, *from, *report;
+    const char *set[64];
+    uint32_t sets;
+    bool system, force, json;
+};
+
+static volatile sig_atomic_t stopped;
+
+static void on_stop(int number)
+{
+    stopped = 1;
+    signal(number, SIG_DFL); // the second one ends the program
+}
+
+struct fovea_engine *cli_tune_engine(void)
+{
+    char message[200] = "";
+    struct fovea_engine_options options = FOVEA_ENGINE_OPTIONS_INIT;
+    options.message = message;
+    options.message_size = sizeof message;
+    options.profile = "none";
+    struct fovea_engine *engine = NULL;
+    const enum fovea_status status = fovea_engine_create(&options, &engine);
+    if (status)
+        cli_error("%s", *message ? message : fovea_status_string(status));
+    return engine;
+}
+
+// Says an option's mistake; 0 as the number of arguments taken.
+#define WRONG(...) (cli_error("tune: " __VA_ARGS__), 0)
+
+static int take_value(char **argv, struct arguments *a)
+{
+    const char *const name = argv[0], *const value = argv[1];
+    char *end;
+    if (strcmp(name, "--level") == 0) {
+        for (int i = 0; i < FOVEA_LEVELS; i++)
+            if (strcmp(value, fovea_profile_levels[i]) == 0) {
+                a->tune.level = (enum fovea_profile_level)i;
+                return 2;
+            }
+        return WRONG("--level takes estimate, quick, install or exhaustive");
+    }
+    if (strcmp(name, "--budget") == 0) {
+        a->tune.budget = strtod(value, &end);
+        return end != value && *end == '\0' && a->tune.budget > 0 && a->tune.budget <= 1e6
+                   ? 2
+                   : WRONG("--budget takes seconds above 0");
+    }
+    if (strcmp(name, "--set") == 0) {
+        if (a->sets == sizeof a->set / sizeof *a->set)
+            return WRONG("--set: more than 64 of them");
+        a->set[a->sets++] = value;
+        return 2;
+    }
+    const char **const text = strcmp(name, "--output") == 0   ? &a->output
+                              : strcmp(name, "--from") == 0   ? &a->from
+                              : strcmp(name, "--report") == 0 ? &a->report
+                              : strcmp(name, "--only") == 0   ? &a->tune.only
+                                                              : NULL;
+    if (!text)
+        return WRONG("unknown option \"%s\"; --help lists them", name);
+    *text = value;
+    return 2;
+}
+
+static int take_option(int left, char **argv, struct arguments *a)
+{
+    bool *const flag = strcmp(argv[0], "--system") == 0  ? &a->system
+                       : strcmp(argv[0], "--force") == 0 ? &a->force
+                       : strcmp(argv[0], "--json") == 0  ? &a->json
+                                                         : NULL;
+    if (flag) {
+        *flag = true;
+        return 1;
+    }
+    return left > 1 ? take_value(argv, a) : WRONG("unknown option \"%s\", or its value is missing", argv[0]);
+}
+
+// One number or kernel of a class.
+static bool set_in_class(const struct fovea_engine *engine, uint32_t class, const char *name, size_t length,
+                         const char *value, struct fovea_profile *start)
+{
+    static const uint8_t none[FOVEA_VARIANTS];
+    struct fovea_tuned *const tuned = &start->tuned[class];
+    uint32_t count;
+    const struct fovea_tunable *const tunables = fovea_tunables(fovea_tuned_classes[class].kind, &count);
+    if (!start->has[class])
+        *tuned = tune_default(engine, class, none);
+    start->has[class] = 1;
+    if (length == 6 && memcmp(name, "kernel", 6) == 0) {
+        const int32_t kernel = fovea_variant_find(value, strlen(value));
+        if (kernel < 0 || tuned->kernel < 0 ||
+            strcmp(fovea_variant_facts[kernel].slot, fovea_variant_facts[tuned->kernel].slot) != 0 ||
+            (fovea_variant_facts[kernel].required & ~fovea_engine_choice(engine)->allowed))
+            return false;
+        tuned->kernel = kernel;
+        return true;
+    }
+    for (uint32_t i = 0; i < count; i++)
+        if (strlen(tunables[i].name) == length && memcmp(tunables[i].name, name, length) == 0) {
+            char *end;
+            const unsigned long number = strtoul(value, &end, 10);
+            if (end == value || *end || number < tunables[i].smallest || number > tunables[i].largest)
+                return false;
+            tuned->values[i] = (uint32_t)number;
+            return true;
+        }
+    return false;
+}
+
+static bool set_all(const struct fovea_engine *engine, const struct arguments *a, struct fovea_profile *start)
+{
+    for (uint32_t i = 0; i < a->sets; i++) {
+        const char *const text = a->set[i], *const dot = strchr(text, '.'), *const equals = strchr(text, '=');
+        bool ok = dot && equals && dot < equals, any = false;
+        for (uint32_t class = 0; class < FOVEA_TUNED_CLASSES && ok; class ++) {
+            const struct fovea_tuned_class *const facts = &fovea_tuned_classes[class];
+            const size_t length = (size_t)(dot - text);
+            const bool all = length == 3 && memcmp(text, "all", 3) == 0 && facts->kind == FOVEA_TUNED_GEMM;
+            if (!all && !(strlen(facts->name) == length && memcmp(facts->name, text, length) == 0))
+                continue;
+            any = true;
+            ok = set_in_class(engine, class, dot + 1, (size_t)(equals - dot - 1), equals + 1, start);
+        }
+        if (!ok || !any) {
+            cli_error("tune: --set %s: no such class or number, or not a legal value", text);
+            return false;
+        }
+    }
+    return true;
+}
+
+// The profile to begin with: another one, what is set by hand, or the one that is to be replaced.
+static bool begin_with(const struct fovea_engine *engine, struct arguments *a, const char *path,
+                       struct fovea_profile *start)
+{
+    char why[FOVEA_PROFILE_WHY];
+    static struct fovea_profile_place place;
+    static char text[FOVEA_PROFILE_BYTES_MAX];
+    if (a->from && !tune_load(a->from, start, why)) {
+        cli_error("tune: %s: %s", a->from, why);
+        return false;
+    }
+    if (a->from || a->sets) {
+        a->tune.start = start;
+        return set_all(engine, a, start);
+    }
+    const struct fovea_profile_key key = fovea_profile_key(fovea_engine_machine(engine));
+    snprintf(place.path, sizeof place.path, "%s", path);
+    if (fovea_profile_read(&place, &key, text, start, why) != 0 || start->isa != fovea_engine_choice(engine)->allowed) {
+        memset(start, 0, sizeof *start);
+        return true;
+    }
+    if (start->level > a->tune.level && !a->force) {
+        cli_error("tune: %s is of level %s; --force replaces it", path, fovea_profile_levels[start->level]);
+        return false;
+    }
+    a->tune.start = start;
+    a->tune.keep = true;
+    return true;
+}
+
+// A terminal gets a bar; else a line for each class.
+static void tell(void *arg, const struct tune_progress *p)
+{
+    static char last[160];
+    const bool terminal = isatty(STDERR_FILENO);
+    (void)arg;
+    if (!terminal && strcmp(last, p->what) == 0)
+        return;
+    snprintf(last, sizeof last, "%s", p->what);
+    char left[32] = "";
+    if (isfinite(p->budget))
+        snprintf(left, sizeof left, ", %.0f s left", fmax(0, p->budget - p->elapsed));
+    if (!terminal) {
+        fprintf(stderr, "tune: %2u/%u %s%s\n", p->done, p->total, p->what, left);
+        return;
+    }
+    enum { WIDTH = 24 };
+    static const char bar[WIDTH + 1] = "########################";
+    const int filled = p->total ? (int)(p->done * WIDTH / p->total) : 0;
+    fprintf(stderr, "\r\033[K[%-*.*s] %s, best %.3fx%s", WIDTH, filled, bar, p->what, fmax(1, p->best), left);
+}
+
+static void print_end(const struct tune_result *r, const char *path)
+{
+    uint32_t tuned = 0, quarantined = 0;
+    for (uint32_t i = 0; i < FOVEA_TUNED_CLASSES; i++)
+        tuned += r->profile.has[i];
+    for (uint32_t i = 0; i < FOVEA_VARIANTS; i++)
+        quarantined += r->profile.quarantine[i] != 0;
+    fprintf(stderr,
+            "%s%u of %u classes searched in %.1f s%s, %u better than the default; %llu pairs, %llu of them disturbed\n",
+            isatty(STDERR_FILENO) ? "\r\033[K" : "", r->classes_done, r->classes, r->seconds,
+            r->interrupted ? " (interrupted)" : "", tuned, (unsigned long long)r->pairs,
+            (unsigned long long)r->disturbed);
+    if (r->failures)
+        fprintf(stderr, "%u candidates did not give the scalar path's bits; %u kernels are in quarantine\n",
+                r->failures, quarantined);
+    fprintf(stderr, "wrote %s\n", path);
+}
+
+static int finish(const struct fovea_engine *engine, const struct arguments *a, const struct tune_result *result,
+                  const char *path)
+{
+    char why[FOVEA_PROFILE_WHY];
+    if (!tune_save(path, &result->profile, why))
+        return cli_error("tune: %s: cannot be written: %s", path, why);
+    print_end(result, path);
+    if (a->report && !tune_report(a->report, engine, result))
+        return cli_error("tune: %s: cannot be written", a->report);
+    if (a->json)
+        cli_tune_json(engine, &result->profile);
+    return CLI_OK;
+}
+
+static int tune(struct arguments *a)
+{
+    char path[4096];
+    static struct fovea_profile start;
+    if (a->output)
+        snprintf(path, sizeof path, "%s", a->output);
+    else if (!tune_destination(a->system, path, sizeof path))
+        return cli_error("tune: no place for the profile: give --output FILE or set HOME");
+    struct fovea_engine *const engine = cli_tune_engine();
+    if (!engine)
+        return CLI_USAGE;
+    struct tune_result result;
+    int code = CLI_USAGE;
+    if (begin_with(engine, a, path, &start)) {
+        a->tune.engine = engine;
+        a->tune.stop = &stopped;
+        a->tune.tell = tell;
+        signal(SIGINT, on_stop);
+        signal(SIGTERM, on_stop);
+        if (!tune_run(&a->tune, &result)) {
+            code = cli_error("tune: no memory");
+        } else {
+            if (a->tune.level == FOVEA_LEVEL_ESTIMATE && (a->from || a->sets)) { // written as it was given
+                memcpy(result.profile.has, start.has, sizeof start.has);
+                memcpy(result.profile.tuned, start.tuned, sizeof start.tuned);
+                memcpy(result.profile.evidence, start.evidence, sizeof start.evidence);
+            }
+            code = finish(engine, a, &result, path);
+            tune_result_free(&result);
+        }
+    }
+    fovea_engine_destroy(engine);
+    return code;
+}
+
+int cli_tune(int argc, char **argv)
+{
+    struct arguments a = {.tune.level = FOVEA_LEVEL_INSTALL};
+    for (int i = 1, taken; i < argc; i += taken) {
+        if (strcmp(argv[i], "--help") == 0) {
+            fputs(help, stdout);
+            return CLI_OK;
+        }
+        cli_command *const other = strcmp(argv[i], "--show") == 0      ? cli_tune_show
+                                   : strcmp(argv[i], "--diff") == 0    ? cli_tune_diff
+                                   : strcmp(argv[i], "--explain") == 0 ? cli_tune_explain
+                                                                       : NULL;
+        if (other)
+            return other(argc - i, argv + i);
+        taken = take_option(argc - i, argv + i, &a);
+        if (!taken)
+            return CLI_USAGE;
+    }
+    return tune(&a);
+}

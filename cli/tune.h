@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// cli/tune.h - the parts of `fovea tune`.
+#ifndef FOVEA_CLI_TUNE_H
+#define FOVEA_CLI_TUNE_H
+
+#include "cli/cli.h"
+#include "tune/tune.h"
+#include "tune/write.h"
+
+/// An engine without any profile, as the environment else wants it; NULL having said why not.
+struct fovea_engine *cli_tune_engine(void);
+
+/// What a class is given, in words: "gemm_f32_9x48_avx512, kc 512, mc 216".
+void cli_tune_words(uint32_t class, const struct fovea_tuned *tuned, char *text, size_t size);
+/// A table of a profile's classes: default, chosen, gain.
+void cli_tune_table(const struct fovea_engine *engine, const struct fovea_profile *profile);
+/// The same as a JSON object.
+void cli_tune_json(const struct fovea_engine *engine, const struct fovea_profile *profile);
+
+/// `fovea tune --show [FILE]`, `--diff A B`, `--explain gemm MxNxK [packed|nn|nt]`: the arguments behind the option.
+cli_command cli_tune_show, cli_tune_diff, cli_tune_explain;
+
+#endif

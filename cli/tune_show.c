@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+// cli/tune_show.c - profiles for people: the table, the difference of two, and why a shape gets what it gets.
+#include "cli/tune.h"
+
+#include <string.h>
+
+void cli_tune_words(uint32_t class, const struct fovea_tuned *tuned, char *text, size_t size)
+{
+    uint32_t count;
+    const struct fovea_tunable *const tunables = fovea_tunables(fovea_tuned_classes[class].kind, &count);
+    int used = 0;
+    *text = '\0';
+    if (tuned->kernel >= 0)
+        used = snprintf(text, size, "%s", fovea_variant_facts[tuned->kernel].name);
+    for (uint32_t i = 0; i < count && used >= 0 && (size_t)used < size; i++)
+        used +=
+            snprintf(text + used, size - (size_t)used, "%s%s %u", used ? ", " : "", tunables[i].name, tuned->values[i]);
+}
+
+static void name_of(uint32_t class, char *text, size_t size)
+{
+    snprintf(text, size, "%s %s", fovea_tuned_classes[class].operator_name, fovea_tuned_classes[class].name);
+}
+
+// What would be used without the profile, but for its quarantine.
+static struct fovea_tuned default_of(const struct fovea_engine *engine, const struct fovea_profile *profile,
+                                     uint32_t class)
+{
+    return tune_default(engine, class, profile->quarantine);
+}
+
+void cli_tune_table(const struct fovea_engine *engine, const struct fovea_profile *profile)
+{
+    printf("level %s, made for %s, caches %u %u %u KiB\n", fovea_profile_levels[profile->level],
+           *profile->key.cpu ? profile->key.cpu : "a CPU without a name", profile->key.l1d_bytes >> 10,
+           profile->key.l2_bytes >> 10, profile->key.l3_bytes >> 10);
+    for (uint32_t i = 0; i < FOVEA_VARIANTS; i++)
+        if (profile->quarantine[i])
+            printf("quarantined: %s, which %s\n", fovea_variant_facts[i].name,
+                   fovea_quarantine_names[profile->quarantine[i]]);
+    printf("\n%-24s %6s %15s  %s\n", "class", "gain", "95 %", "default -> chosen");
+    for (uint32_t class = 0; class < FOVEA_TUNED_CLASSES; class ++) {
+        char name[64], from[256], to[256], interval[32];
+        if (class == FOVEA_CLASS_SLOT + FOVEA_SLOT_gemm)
+            continue;
+        const struct fovea_tuned model = default_of(engine, profile, class);
+        const struct fovea_evidence *const e = &profile->evidence[class];
+        name_of(class, name, sizeof name);
+        cli_tune_words(class, &model, from, sizeof from);
+        if (!profile->has[class]) {
+            printf("%-24s %6s %15s  %s\n", name, "-", "", from);
+            continue;
+        }
+        cli_tune_words(class, &profile->tuned[class], to, sizeof to);
+        snprintf(interval, sizeof interval, "(%.3f-%.3f)", e->low * 1e-6, e->high * 1e-6);
+        printf("%-24s %5.3fx %15s  %s\n%-48s -> %s\n", name, e->gain * 1e-6, interval, from, "", to);
+    }
+}
+
+void cli_tune_json(const struct fovea_engine *engine, const struct fovea_profile *profile)
+{
+    bool any = false;
+    printf("{\"level\": \"%s\", \"cpu\": ", fovea_profile_levels[profile->level]);
+    cli_json_string(stdout, profile->key.cpu);
+    printf(", \"caches\": [%u, %u, %u],\n \"quarantine\": {", profile->key.l1d_bytes, profile->key.l2_bytes,
+           profile->key.l3_bytes);
+    for (uint32_t i = 0; i < FOVEA_VARIANTS; i++)
+        if (profile->quarantine[i]) {
+            printf("%s\"%s\": \"%s\"", any ? ", " : "", fovea_variant_facts[i].name,
+                   fovea_quarantine_names[profile->quarantine[i]]);
+            any = true;
+        }
+    printf("},\n \"classes\": [");
+    any = false;
+    for (uint32_t class = 0; class < FOVEA_TUNED_CLASSES; class ++) {
+        uint32_t count;
+        const struct fovea_tunable *const tunables = fovea_tunables(fovea_tuned_classes[class].kind, &count);
+        if (class == FOVEA_CLASS_SLOT + FOVEA_SLOT_gemm)
+            continue;
+        const struct fovea_tuned model = default_of(engine, profile, class);
+        const struct fovea_tuned *const tuned = profile->has[class] ? &profile->tuned[class] : &model;
+        const struct fovea_evidence *const e = &profile->evidence[class];
+        printf("%s\n  {\"operator\": \"%s\", \"class\": \"%s\", \"tuned\": %s", any ? "," : "",
+               fovea_tuned_classes[class].operator_name, fovea_tuned_classes[class].name,
+               profile->has[class] ? "true" : "false");
+        any = true;
+        if (tuned->kernel >= 0)
+            printf(", \"kernel\": \"%s\"", fovea_variant_facts[tuned->kernel].name);
+        for (uint32_t i = 0; i < count; i++)
+            printf(", \"%s\": %u", tunables[i].name, tuned->values[i]);
+        if (profile->has[class])
+            printf(", \"gain\": %.4f, \"low\": %.4f, \"high\": %.4f, \"p\": %.6f, \"pairs\": %u", e->gain * 1e-6,
+                   e->low * 1e-6, e->high * 1e-6, e->p * 1e-6, e->pairs);
+        printf("}");
+    }
+    printf("\n ]}\n");
+}
+
+int cli_tune_show(int argc, char **argv)
+{
+    static struct fovea_profile profile;
+    char path[4096], why[FOVEA_PROFILE_WHY];
+    const bool json = argc > 1 && strcmp(argv[argc - 1], "--json") == 0;
+    const int files = argc - 1 - json;
+    if (files > 1)
+        return cli_error("tune: --show takes one file at most");
+    struct fovea_engine *const engine = cli_tune_engine(), *found = NULL;
+    if (!engine)
+        return CLI_USAGE;
+    int code = CLI_OK;
+    if (files == 1)
+        snprintf(path, sizeof path, "%s", argv[1]);
+    else if (fovea_engine_create(NULL, &found) == FOVEA_OK)
+        snprintf(path, sizeof path, "%.*s", (int)strcspn(fovea_engine_profile(found), " "),
+                 fovea_engine_profile(found));
+    if (files == 0 && *path != '/')
+        printf("profile: %s\n\n", found ? fovea_engine_profile(found) : "none"); // and the table of the defaults
+    else if (!tune_load(path, &profile, why))
+        code = cli_error("tune: %s: %s", path, why);
+    else if (!json)
+        printf("%s: ", path);
+    if (code == CLI_OK)
+        (json ? cli_tune_json : cli_tune_table)(engine, &profile);
+    fovea_engine_destroy(engine);
+    fovea_engine_destroy(found);
+    return code;
+}
+
+int cli_tune_diff(int argc, char **argv)
+{
+    static struct fovea_profile profiles[2];
+    char why[FOVEA_PROFILE_WHY];
+    if (argc != 3)
+        return cli_error("tune: --diff takes two files");
+    for (int i = 0; i < 2; i++)
+        if (!tune_load(argv[i + 1], &profiles[i], why))
+            return cli_error("tune: %s: %s", argv[i + 1], why);
+    struct fovea_engine *const engine = cli_tune_engine();
+    if (!engine)
+        return CLI_USAGE;
+    uint32_t differ = 0;
+    for (uint32_t class = 0; class < FOVEA_TUNED_CLASSES; class ++) {
+        char name[64], words[2][256];
+        struct fovea_tuned tuned[2];
+        for (int i = 0; i < 2; i++) {
+            tuned[i] = profiles[i].has[class] ? profiles[i].tuned[class] : default_of(engine, &profiles[i], class);
+            cli_tune_words(class, &tuned[i], words[i], sizeof words[i]);
+        }
+        if (fovea_tuned_same(&tuned[0], &tuned[1]))
+            continue;
+        name_of(class, name, sizeof name);
+        for (int i = 0; i < 2; i++)
+            printf("%-24s %c %5.3fx  %s\n", i ? "" : name, i ? 'B' : 'A',
+                   profiles[i].has[class] ? profiles[i].evidence[class].gain * 1e-6 : 1.0, words[i]);
+        differ++;
+    }
+    for (uint32_t i = 0; i < FOVEA_VARIANTS; i++)
+        if (profiles[0].quarantine[i] != profiles[1].quarantine[i])
+            printf("%-24s A %s, B %s\n", fovea_variant_facts[i].name, fovea_quarantine_names[profiles[0].quarantine[i]],
+                   fovea_quarantine_names[profiles[1].quarantine[i]]);
+    printf("%u classes differ\n", differ);
+    fovea_engine_destroy(engine);
+    return CLI_OK;
+}
+
+static int explain_gemm(const struct fovea_engine *engine, size_t m, size_t n, size_t k, enum fovea_gemm_form form)
+{
+    const struct fovea_tuning *const tuning = &fovea_engine_kernels(engine)->tuning;
+    const uint32_t class = fovea_gemm_class(tuning, m, n, k, form);
+    const struct fovea_tuned tuned = fovea_tuned_get(fovea_engine_kernels(engine), class);
+    struct fovea_gemm_desc d = FOVEA_GEMM_DESC_INIT;
+    char text[512], words[256];
+    d.m = m;
+    d.n = d.ldc = n;
+    d.k = d.lda = k;
+    d.ldb = form == FOVEA_FORM_NT ? k : n;
+    d.trans_b = form == FOVEA_FORM_NT ? FOVEA_TRANS : FOVEA_NO_TRANS;
+    d.b_packed = form == FOVEA_FORM_PACKED;
+    printf("class    gemm %s\n", fovea_tuned_classes[class].name);
+    printf("because  %zu rows are %s; B has %.1f KiB, which %s the %zu KiB of L2; %s\n", m,
+           m <= FOVEA_FEW_ROWS    ? "few (at most 16)"
+           : m <= FOVEA_SOME_ROWS ? "some (17 to 192)"
+                                  : "many (more than 192)",
+           (double)n * (double)k / 256, class / 3 % 2 ? "exceeds" : "fits", tuning->near_bytes >> 10,
+           form == FOVEA_FORM_PACKED ? "B is packed beforehand"
+           : form == FOVEA_FORM_NN   ? "B lies as k x n"
+                                     : "B lies as n x k");
+    printf("profile  %s\n", fovea_engine_profile(engine));
+    cli_tune_words(class, &tuned, words, sizeof words);
+    printf("chosen   %s\n", words);
+    const enum fovea_status status = fovea_explain_gemm(engine, &d, text, sizeof text);
+    printf("plan     %s\n", text);
+    return status == FOVEA_OK ? CLI_OK : CLI_USAGE;
+}
+
+int cli_tune_explain(int argc, char **argv)
+{
+    static const char *const forms[] = {"packed", "nn", "nt"};
+    size_t m, n, k;
+    char more;
+    int form = argc == 4 ? -1 : FOVEA_FORM_NT;
+    for (int i = 0; i < 3 && argc == 4; i++)
+        form = strcmp(argv[3], forms[i]) == 0 ? i : form;
+    if (argc < 3 || argc > 4 || form < 0 || strcmp(argv[1], "gemm") != 0 ||
+        sscanf(argv[2], "%zux%zux%zu%c", &m, &n, &k, &more) != 3)
+        return cli_error("tune: --explain takes gemm MxNxK and packed, nn or nt (the default)");
+    struct fovea_engine *const engine = cli_engine();
+    if (!engine)
+        return CLI_USAGE;
+    const int code = explain_gemm(engine, m, n, k, (enum fovea_gemm_form)form);
+    fovea_engine_destroy(engine);
+    return code;
+}

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/tune/search.c - a whole search: kernels that are wrong, crash or hang on this machine never get into a profile;
+// a budget, an interruption and a start that is kept do what they say. No time of a kernel is asserted.
+#include "tests/support/test.h"
+#include "tune/tune.h"
+#include "tune/write.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+static struct fovea_engine *engine;
+static int32_t best, other; // GEMM kernels of this machine: the default, and another one; -1
+static volatile sig_atomic_t stop;
+
+static void differ(const struct fovea_gemm_tile *tile)
+{
+    for (size_t i = 0; i < tile->m; i++)
+        for (size_t j = 0; j < tile->n; j++)
+            tile->c[(ptrdiff_t)i * tile->c_row + (ptrdiff_t)j] = 1;
+}
+
+static void crash_ill(const struct fovea_gemm_tile *tile)
+{
+    (void)tile;
+    raise(SIGILL);
+}
+
+static void crash_segv(const struct fovea_gemm_tile *tile)
+{
+    (void)tile;
+    raise(SIGSEGV);
+}
+
+static void hang(const struct fovea_gemm_tile *tile)
+{
+    volatile int spin = tile != NULL;
+    while (spin)
+        continue;
+}
+
+static fovea_gemm_fn *planted;
+static int32_t planted_in;
+
+// The planted function in the place of one kernel.
+static void tamper(struct fovea_engine *candidate, uint32_t class, const struct fovea_tuned *tuned)
+{
+    if (class < FOVEA_GEMM_CLASSES && tuned->kernel == planted_in)
+        ((struct fovea_kernels *)fovea_engine_kernels(candidate))->gemm_of[class].run = planted;
+}
+
+static bool run(struct tune_options *options, struct tune_result *result)
+{
+    options->engine = engine;
+    options->stop = &stop;
+    const bool ok = tune_run(options, result);
+    CHECK(ok, "no memory");
+    static char text[FOVEA_PROFILE_BYTES_MAX];
+    static struct fovea_profile back;
+    char why[FOVEA_PROFILE_WHY];
+    const size_t size = tune_write(&result->profile, text);
+    CHECK(!fovea_profile_parse(text, size, &result->profile.key, &back, why), "what comes out is no profile: %s", why);
+    return ok;
+}
+
+static void check_planted(fovea_gemm_fn *function, int32_t kernel, enum fovea_quarantine want, const char *what)
+{
+    struct tune_result result;
+    struct tune_options options = {
+        .level = FOVEA_LEVEL_QUICK, .budget = 60, .only = "gemm few-near-nn", .patience = 1, .tamper = tamper};
+    if (kernel < 0 || fovea_variant_facts[kernel].required == 0)
+        return;
+    planted = function;
+    planted_in = kernel;
+    if (!run(&options, &result))
+        return;
+    CHECK(result.profile.quarantine[kernel] == want, "%s in %s: quarantine %s", what, fovea_variant_facts[kernel].name,
+          fovea_quarantine_names[result.profile.quarantine[kernel]]);
+    for (uint32_t i = 0; i < FOVEA_TUNED_CLASSES; i++)
+        CHECK(!result.profile.has[i] || result.profile.tuned[i].kernel != kernel, "%s was chosen", what);
+    for (size_t i = 0; i < result.trial_count; i++)
+        CHECK(result.trials[i].tuned.kernel != kernel || result.trials[i].gain == 0, "%s was timed", what);
+    // An engine with that profile does not use it.
+    struct fovea_engine *with = NULL;
+    CHECK(!fovea_engine_create_with(NULL, &result.profile, &with), "an engine");
+    for (uint32_t i = 0; i < FOVEA_GEMM_CLASSES; i++)
+        CHECK(fovea_tuned_get(fovea_engine_kernels(with), i).kernel != kernel, "%s is in use", what);
+    fovea_engine_destroy(with);
+    tune_result_free(&result);
+}
+
+static void check_levels(void)
+{
+    struct tune_result result;
+    struct tune_options options = {.level = FOVEA_LEVEL_ESTIMATE};
+    if (run(&options, &result))
+        CHECK(result.pairs == 0 && result.trial_count == 0, "estimate times nothing");
+    tune_result_free(&result);
+    options = (struct tune_options){.level = FOVEA_LEVEL_QUICK, .budget = 0.2};
+    if (run(&options, &result))
+        CHECK(result.classes_done < result.classes && !result.interrupted, "a budget of 0.2 s is over before the end");
+    tune_result_free(&result);
+    stop = 1;
+    options = (struct tune_options){.level = FOVEA_LEVEL_INSTALL};
+    if (run(&options, &result))
+        CHECK(result.interrupted && result.classes_done == 0, "an interruption ends it");
+    tune_result_free(&result);
+    stop = 0;
+}
+
+// What is kept stays where nothing better is found, but for a kernel in quarantine; what is no more than a start goes.
+static void check_start(void)
+{
+    static struct fovea_profile start;
+    struct tune_result result;
+    memset(&start, 0, sizeof start);
+    for (uint32_t class = 0; class < FOVEA_GEMM_CLASSES; class ++) {
+        start.has[class] = 1;
+        start.tuned[class] = fovea_tuned_get(fovea_engine_kernels(engine), class);
+        start.tuned[class].values[0] = 123;
+    }
+    struct tune_options options = {
+        .level = FOVEA_LEVEL_QUICK, .budget = 0.01, .only = "nonesuch", .start = &start, .keep = true};
+    if (run(&options, &result))
+        CHECK(result.profile.has[3] && result.profile.tuned[3].values[0] == 123, "kept");
+    tune_result_free(&result);
+    options.keep = false;
+    if (run(&options, &result))
+        CHECK(!result.profile.has[3], "not kept");
+    tune_result_free(&result);
+    if (fovea_variant_facts[best].required == 0)
+        return;
+    options.keep = true;
+    start.quarantine[best] = FOVEA_DIFFERS;
+    if (run(&options, &result))
+        CHECK(!result.profile.has[3] && result.profile.quarantine[best] == FOVEA_DIFFERS, "a quarantined kernel");
+    tune_result_free(&result);
+}
+
+// A start that is far from any good is left: the profile is never one that was only begun with.
+static void check_bad_start(void)
+{
+    static struct fovea_profile start;
+    struct tune_result result;
+    memset(&start, 0, sizeof start);
+    start.has[2] = 1;
+    start.tuned[2] = fovea_tuned_get(fovea_engine_kernels(engine), 2);
+    start.tuned[2].values[0] = start.tuned[2].values[1] = 1; // kc and mc
+    struct tune_options options = {
+        .level = FOVEA_LEVEL_QUICK, .budget = 20, .only = "gemm few-near-nt", .start = &start};
+    if (run(&options, &result))
+        CHECK(!result.profile.has[2] || result.profile.tuned[2].values[0] != 1, "kc 1 was kept");
+    tune_result_free(&result);
+}
+
+int main(void)
+{
+    setenv("FOVEA_PROFILE", "none", 1);
+    if (fovea_engine_create(NULL, &engine))
+        return 1;
+    best = fovea_slot_variant(fovea_engine_kernels(engine), FOVEA_SLOT_gemm);
+    other = -1;
+    for (int32_t i = 0; i < FOVEA_VARIANTS; i++)
+        if (strcmp(fovea_variant_facts[i].slot, "gemm") == 0 && i != best && fovea_variant_facts[i].required != 0 &&
+            !(fovea_variant_facts[i].required & ~fovea_engine_choice(engine)->allowed))
+            other = i;
+    const int32_t kernels[] = {other, best};
+    for (int i = 0; i < 2; i++) {
+        check_planted(differ, kernels[i], FOVEA_DIFFERS, "a kernel that differs");
+        check_planted(crash_ill, kernels[i], FOVEA_CRASHES, "SIGILL");
+        check_planted(crash_segv, kernels[i], FOVEA_CRASHES, "SIGSEGV");
+        check_planted(hang, kernels[i], FOVEA_HANGS, "a kernel that hangs");
+    }
+    check_levels();
+    check_start();
+    check_bad_start();
+    fovea_engine_destroy(engine);
+    return test_done();
+}

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/tune/space.c - the space: what the registers hold and nothing twice; every candidate of every class gives the
+// bits of the scalar path, on every ISA of this machine; and whether the test of gains knows chance from gain.
+#include "tests/support/engines.h"
+#include "tests/support/test.h"
+#include "tune/case.h"
+#include "tune/space.h"
+#include "tune/stats.h"
+
+// Small shapes of every class, for an L2 of 16 KiB.
+static const size_t rows[] = {7, 37, 197};
+static const size_t columns[] = {53, 68}, steps = 70; // 15 and 19 KB
+
+static const uint8_t none[FOVEA_VARIANTS];
+
+static struct tune_case *make_case(const struct fovea_engine *engine, uint32_t class)
+{
+    if (class >= FOVEA_CLASS_SLOT)
+        return tune_case_slot(class);
+    if (class >= FOVEA_CLASS_ATTENTION) {
+        static const size_t dims[] = {32, 72, 136};
+        const struct tune_attention_shape shape = {2, 50, 150, dims[class - FOVEA_CLASS_ATTENTION], class % 2};
+        return tune_case_attention(engine, &shape);
+    }
+    const struct tune_shape shape = {rows[class / 6], columns[class / 3 % 2], steps, (enum fovea_gemm_form)(class % 3)};
+    return tune_case_gemm(engine, &shape);
+}
+
+static void check_legal(const struct fovea_engine *engine, uint32_t class, const struct fovea_tuned *t)
+{
+    uint32_t count;
+    const struct fovea_tunable *const tunables = fovea_tunables(fovea_tuned_classes[class].kind, &count);
+    for (uint32_t i = 0; i < count; i++)
+        CHECK(t->values[i] >= tunables[i].smallest && t->values[i] <= tunables[i].largest, "%s %u", tunables[i].name,
+              t->values[i]);
+    if (t->kernel >= 0)
+        CHECK((fovea_variant_facts[t->kernel].required & ~fovea_engine_choice(engine)->allowed) == 0, "%s",
+              fovea_variant_facts[t->kernel].name);
+}
+
+static uint64_t check_class(const struct fovea_engine *engine, uint32_t class, uint32_t stride)
+{
+    struct fovea_tuned candidates[TUNE_CANDIDATES_MAX];
+    const struct fovea_tuned model = tune_default(engine, class, none);
+    struct tune_case *const c = make_case(engine, class);
+    uint64_t ran = 0;
+    CHECK(c && c->class == class, "class %u: the case is of class %u", class, c ? c->class : 999);
+    for (uint32_t stage = 0; c && stage < tune_stages(class); stage++) {
+        const uint32_t count = tune_space(engine, class, stage, &model, none, candidates);
+        for (uint32_t i = 0; i < count; i += stride) {
+            check_legal(engine, class, &candidates[i]);
+            for (uint32_t j = 0; j < i; j++)
+                CHECK(!fovea_tuned_same(&candidates[i], &candidates[j]), "%s: twice", fovea_tuned_classes[class].name);
+            struct fovea_engine *const other = fovea_engine_copy_with(engine, class, &candidates[i]);
+            void *const ready = c->kind->prepare(c, other);
+            char text[512] = "refused";
+            if (ready)
+                c->kind->explain(ready, text, sizeof text);
+            CHECK(ready && c->kind->verify(ready), "%s %s, stage %u, candidate %u: %s",
+                  fovea_tuned_classes[class].operator_name, fovea_tuned_classes[class].name, stage, i, text);
+            ran++;
+            if (ready)
+                c->kind->release(ready);
+            fovea_engine_destroy(other);
+        }
+    }
+    if (c)
+        c->kind->destroy(c);
+    return ran;
+}
+
+// Bans leave what is not banned; without any kernel but the scalar one nothing is offered.
+static void check_bans(const struct fovea_engine *engine)
+{
+    uint8_t banned[FOVEA_VARIANTS] = {0};
+    struct fovea_tuned candidates[TUNE_CANDIDATES_MAX];
+    for (uint32_t rounds = 0; rounds < FOVEA_VARIANTS; rounds++) {
+        const struct fovea_tuned best = tune_default(engine, 0, banned);
+        const uint32_t count = tune_space(engine, 0, 0, &best, banned, candidates);
+        for (uint32_t i = 0; i < count; i++)
+            CHECK(!banned[candidates[i].kernel], "%s is banned", fovea_variant_facts[candidates[i].kernel].name);
+        if (fovea_variant_facts[best.kernel].required == 0) {
+            CHECK(count == 0, "%u kernels beside the scalar one", count);
+            return;
+        }
+        banned[best.kernel] = 1;
+    }
+    CHECK(0, "bans never end");
+}
+
+static void check_statistics(void)
+{
+    const double up[7] = {1, 2, 3, 4, 5, 6, 7}, mixed[6] = {1, -1, 2, -2, 3, -3}, one[5] = {5, -1, 4, 3, 2};
+    CHECK(fabs(tune_signed_rank(up, 7) - 1.0 / 128) < 1e-12, "%g", tune_signed_rank(up, 7));
+    CHECK(tune_signed_rank(mixed, 6) > 0.5, "%g", tune_signed_rank(mixed, 6));
+    CHECK(fabs(tune_signed_rank(one, 5) - 2.0 / 32) < 1e-12, "%g", tune_signed_rank(one, 5));
+    CHECK(tune_signed_rank(up, 0) == 1, "nothing");
+    // Of chance alone: about one in a hundred below 0.01.
+    uint64_t random = 11;
+    int below = 0;
+    for (int i = 0; i < 4000; i++) {
+        double noise[15];
+        for (int j = 0; j < 15; j++)
+            noise[j] = test_float(&random) + test_float(&random);
+        below += tune_signed_rank(noise, 15) < 0.01;
+    }
+    CHECK(below > 15 && below < 70, "%d of 4000 below 0.01", below);
+}
+
+int main(void)
+{
+    setenv("FOVEA_CACHES", "8K,16K,64K", 1);
+    setenv("FOVEA_PROFILE", "none", 1);
+    const uint32_t stride = getenv("FOVEA_TEST_SMALL") ? 7 : 1;
+    uint64_t ran = 0;
+    for (int isa = 0; isa < TEST_ISAS; isa++) {
+        struct fovea_engine *const engine = test_engine(test_isas[isa], NULL);
+        if (!engine)
+            continue;
+        for (uint32_t class = 0; class < FOVEA_TUNED_CLASSES; class ++)
+            ran += check_class(engine, class, isa ? stride : 4 * stride); // the scalar path is slow, and defines
+        check_bans(engine);
+        fovea_engine_destroy(engine);
+    }
+    check_statistics();
+    printf("%llu candidates\n", (unsigned long long)ran);
+    return test_done();
+}

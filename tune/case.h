@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// tune/case.h - the problems that candidates are verified and timed on.
+//
+// A case is one problem of a class with its operands. All candidates use the same operands, work memory and output in
+// turn, so none profits from where its memory lies.
+#ifndef FOVEA_TUNE_CASE_H
+#define FOVEA_TUNE_CASE_H
+
+#include "dispatch/adopt.h"
+
+#include <stdbool.h>
+
+struct tune_case {
+    const struct tune_case_kind *kind;
+    uint32_t class;
+    char name[64]; ///< "gemm 128x768x768 nt"
+};
+
+/// What a case can do. `ready` is a candidate, that is an engine, prepared for it.
+struct tune_case_kind {
+    void (*destroy)(struct tune_case *c);
+    void *(*prepare)(struct tune_case *c, const struct fovea_engine *engine); ///< NULL: refused, or no memory
+    void (*release)(void *ready);
+    void (*explain)(const void *ready, char *text, size_t size); ///< equal texts: equal work
+    double (*seconds)(void *ready, uint64_t calls);              ///< CPU time of a call, over so many
+    bool (*verify)(void *ready);                                 ///< the bits of the scalar path
+};
+
+/// The shape of a GEMM case.
+struct tune_shape {
+    size_t m, n, k;
+    enum fovea_gemm_form form;
+};
+/// A GEMM. Few rows walk through as many B as fill the last-level cache twice. NULL without memory.
+struct tune_case *tune_case_gemm(const struct fovea_engine *engine, const struct tune_shape *shape);
+
+/// Attention of one batch entry: `heads` heads of q queries over kv keys, `dim` wide.
+struct tune_attention_shape {
+    size_t heads, q, kv, dim;
+    bool causal;
+};
+struct tune_case *tune_case_attention(const struct fovea_engine *engine, const struct tune_attention_shape *shape);
+
+/// A slot's kernel on the typical problem of its family in tests/check.
+struct tune_case *tune_case_slot(uint32_t class);
+
+/// Up to `most` cases of a class on this machine, from the tables in tune/cases.c; returns how many.
+enum { TUNE_CASES_MAX = 4 };
+uint32_t tune_cases(const struct fovea_engine *engine, uint32_t class, uint32_t most,
+                    struct tune_case *cases[TUNE_CASES_MAX]);
+/// Whether a GEMM of this shape is among those tables: the bench holds such shapes out.
+bool tune_is_tuned_on(size_t m, size_t n, size_t k);
+
+#endif

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+// tune/case_attention.c - attention as a case. All heads have the same operands, so the scalar path computes one.
+#include "bench/clock.h"
+#include "bench/memory.h"
+#include "fovea/attention.h"
+#include "tune/case.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct attention_case {
+    struct tune_case base;
+    struct tune_attention_shape shape;
+    float *q, *k, *v, *out, *want;
+    void *shared, *scratch;
+    size_t shared_bytes, scratch_bytes;
+};
+
+struct attention_ready {
+    struct attention_case *c;
+    const struct fovea_engine *engine;
+    void *plan;
+};
+
+static size_t out_bytes(const struct tune_attention_shape *s)
+{
+    return s->heads * s->q * s->dim * sizeof(float);
+}
+
+// (B, H, S, D); a head stride of 0 gives all heads the same rows.
+static struct fovea_attention_desc desc_of(const struct tune_attention_shape *s)
+{
+    struct fovea_attention_desc d;
+    fovea_attention_desc_init(&d, sizeof d);
+    d.batch = 1;
+    d.heads = d.kv_heads = s->heads;
+    d.q_len = s->q;
+    d.kv_len = s->kv;
+    d.qk_dim = d.v_dim = s->dim;
+    d.causal = s->causal;
+    d.q = (struct fovea_strides){0, 0, s->dim};
+    d.k = d.v = (struct fovea_strides){0, s->kv * s->dim, s->dim};
+    d.out = (struct fovea_strides){0, s->q * s->dim, s->dim};
+    return d;
+}
+
+static struct fovea_attention_args args_of(const struct attention_case *c, float *out)
+{
+    const struct tune_attention_shape *const s = &c->shape;
+    return (struct fovea_attention_args){.q = c->q,
+                                         .k = c->k,
+                                         .v = c->v,
+                                         .out = out,
+                                         .batch = 1,
+                                         .q_len = s->q,
+                                         .kv_len = s->kv,
+                                         .q_offset = (int64_t)s->kv - (int64_t)s->q};
+}
+
+static void destroy(struct tune_case *base)
+{
+    struct attention_case *const c = (struct attention_case *)base;
+    const struct tune_attention_shape *const s = &c->shape;
+    bench_free(c->q, s->q * s->dim * sizeof(float));
+    bench_free(c->k, s->heads * s->kv * s->dim * sizeof(float));
+    bench_free(c->v, s->heads * s->kv * s->dim * sizeof(float));
+    bench_free(c->out, out_bytes(s));
+    bench_free(c->shared, c->shared_bytes);
+    bench_free(c->scratch, c->scratch_bytes);
+    free(c->want);
+    free(c);
+}
+
+static void *prepare(struct tune_case *base, const struct fovea_engine *engine)
+{
+    struct attention_case *const c = (struct attention_case *)base;
+    const struct fovea_attention_desc d = desc_of(&c->shape);
+    struct attention_ready *const ready = calloc(1, sizeof *ready);
+    void *const plan = aligned_alloc(64, fovea_attention_plan_size());
+    if (!ready || !plan || fovea_attention_plan(engine, &d, plan) != FOVEA_OK) {
+        free(ready);
+        free(plan);
+        return NULL;
+    }
+    const struct fovea_work *const work = plan;
+    if (!c->shared || work->shared_bytes > c->shared_bytes) {
+        bench_free(c->shared, c->shared_bytes);
+        c->shared = bench_alloc(c->shared_bytes = work->shared_bytes);
+    }
+    if (!c->scratch || work->scratch_bytes > c->scratch_bytes) {
+        bench_free(c->scratch, c->scratch_bytes);
+        c->scratch = bench_alloc(c->scratch_bytes = work->scratch_bytes);
+    }
+    *ready = (struct attention_ready){c, engine, plan};
+    return ready;
+}
+
+static void release(void *state)
+{
+    struct attention_ready *const ready = state;
+    free(ready->plan);
+    free(ready);
+}
+
+static void explain(const void *state, char *text, size_t size)
+{
+    const struct attention_ready *const ready = state;
+    const struct fovea_attention_desc d = desc_of(&ready->c->shape);
+    fovea_explain_attention(ready->engine, &d, text, size);
+}
+
+static double seconds(void *state, uint64_t calls)
+{
+    struct attention_ready *const ready = state;
+    struct attention_case *const c = ready->c;
+    const struct fovea_attention_args args = args_of(c, c->out);
+    const double start = bench_seconds(1);
+    for (uint64_t i = 0; i < calls; i++)
+        fovea_attention(ready->plan, &args, c->shared, c->scratch, NULL);
+    return (bench_seconds(1) - start) / (double)calls;
+}
+
+static bool verify(void *state)
+{
+    struct attention_ready *const ready = state;
+    struct attention_case *const c = ready->c;
+    const struct tune_attention_shape *const s = &c->shape;
+    const struct fovea_attention_args args = args_of(c, c->out);
+    memset(c->out, 0xff, out_bytes(s));
+    memset(c->shared, 0xff, c->shared_bytes);
+    memset(c->scratch, 0xff, c->scratch_bytes);
+    bool ok = fovea_attention(ready->plan, &args, c->shared, c->scratch, NULL) == FOVEA_OK;
+    for (size_t h = 0; h < s->heads && ok; h++)
+        ok = memcmp(c->out + h * s->q * s->dim, c->want, out_bytes(s) / s->heads) == 0;
+    return ok;
+}
+
+// The scalar path on the first head.
+static bool compute_want(struct attention_case *c)
+{
+    struct fovea_engine_options options = FOVEA_ENGINE_OPTIONS_INIT;
+    struct fovea_engine *scalar = NULL;
+    options.isa = "scalar";
+    options.profile = "none";
+    options.pin = options.exclude = "";
+    struct fovea_attention_desc d = desc_of(&c->shape);
+    d.heads = d.kv_heads = 1;
+    const struct fovea_attention_args args = args_of(c, c->want);
+    const bool ok =
+        fovea_engine_create(&options, &scalar) == FOVEA_OK && fovea_attention_once(scalar, &d, &args) == FOVEA_OK;
+    fovea_engine_destroy(scalar);
+    return ok;
+}
+
+static void fill(float *x, size_t n, uint64_t state)
+{
+    for (size_t i = 0; i < n; i++) {
+        state = state * 6364136223846793005u + 1442695040888963407u;
+        x[i] = (float)((int64_t)(state >> 40) - (1 << 23)) * 0x1p-23f;
+    }
+}
+
+struct tune_case *tune_case_attention(const struct fovea_engine *engine, const struct tune_attention_shape *s)
+{
+    static const struct tune_case_kind kind = {destroy, prepare, release, explain, seconds, verify};
+    struct attention_case *const c = calloc(1, sizeof *c);
+    (void)engine;
+    if (!c)
+        return NULL;
+    const size_t kv = s->kv * s->dim;
+    c->base.kind = &kind;
+    c->base.class = FOVEA_CLASS_ATTENTION + fovea_attention_class(s->dim, s->dim);
+    c->shape = *s;
+    snprintf(c->base.name, sizeof c->base.name, "attention %zu heads %zux%zu d%zu%s", s->heads, s->q, s->kv, s->dim,
+             s->causal ? " causal" : "");
+    c->q = bench_alloc(s->q * s->dim * sizeof(float));
+    c->k = bench_alloc(s->heads * kv * sizeof(float));
+    c->v = bench_alloc(s->heads * kv * sizeof(float));
+    c->out = bench_alloc(out_bytes(s));
+    c->want = malloc(out_bytes(s));
+    bool ok = c->q && c->k && c->v && c->out && c->want;
+    if (ok) {
+        fill(c->q, s->q * s->dim, 1);
+        for (size_t h = 0; h < s->heads; h++) {
+            fill(c->k + h * kv, kv, 2);
+            fill(c->v + h * kv, kv, 3);
+        }
+        ok = compute_want(c);
+    }
+    if (!ok) {
+        destroy(&c->base);
+        return NULL;
+    }
+    return &c->base;
+}

@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+// tune/case_gemm.c - a GEMM as a case.
+//
+// Rows of A repeat every 13, columns of B every 131: both are primes above every tile, so that each element of C has an
+// equal among 13 x 131 that the scalar path computes in milliseconds, and all of C is compared with it.
+#include "bench/clock.h"
+#include "bench/memory.h"
+#include "fovea/gemm.h"
+#include "tune/case.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ROWS = 13, COLUMNS = 131 };
+
+struct gemm_case {
+    struct tune_case base;
+    struct tune_shape shape;
+    float *a, *b, *c, *want; // b: b_count matrices or blobs, b_stride bytes apart
+    size_t b_count, b_stride, next;
+    void *shared, *scratch; // grown to what any candidate asks for
+    size_t shared_bytes, scratch_bytes;
+};
+
+struct gemm_ready {
+    struct gemm_case *c;
+    const struct fovea_engine *engine;
+    void *plan;
+};
+
+static size_t min_size(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+// In [-1, 1), the same everywhere.
+static float value(size_t i, size_t j)
+{
+    const uint64_t mixed = (i * 0x9e3779b97f4a7c15u ^ (j + 1) * 0xbf58476d1ce4e5b9u) * 0x94d049bb133111ebu;
+    return (float)((int64_t)(mixed >> 40) - (1 << 23)) * 0x1p-23f;
+}
+
+static struct fovea_gemm_desc desc_of(const struct tune_shape *s, bool packed)
+{
+    struct fovea_gemm_desc d = FOVEA_GEMM_DESC_INIT;
+    d.m = s->m;
+    d.n = d.ldc = s->n;
+    d.k = d.lda = s->k;
+    d.b_packed = packed;
+    d.trans_b = s->form == FOVEA_FORM_NT ? FOVEA_TRANS : FOVEA_NO_TRANS;
+    d.ldb = s->form == FOVEA_FORM_NT ? s->k : s->n;
+    return d;
+}
+
+static void destroy(struct tune_case *base)
+{
+    struct gemm_case *const c = (struct gemm_case *)base;
+    bench_free(c->a, c->shape.m * c->shape.k * sizeof(float));
+    bench_free(c->b, c->b_count * c->b_stride);
+    bench_free(c->c, c->shape.m * c->shape.n * sizeof(float));
+    bench_free(c->shared, c->shared_bytes);
+    bench_free(c->scratch, c->scratch_bytes);
+    free(c->want);
+    free(c);
+}
+
+static void fill_b(const struct tune_shape *s, float *b)
+{
+    float columns[COLUMNS];
+    if (s->form == FOVEA_FORM_NT) {
+        for (size_t j = 0; j < s->n; j++)
+            for (size_t p = 0; p < s->k; p++)
+                b[j * s->k + p] = value(p, j % COLUMNS);
+        return;
+    }
+    for (size_t p = 0; p < s->k; p++) {
+        for (size_t j = 0; j < COLUMNS; j++)
+            columns[j] = value(p, j);
+        for (size_t j = 0; j < s->n; j++)
+            b[p * s->n + j] = columns[j % COLUMNS];
+    }
+}
+
+// The scalar path on the rows and columns that repeat.
+static bool compute_want(struct gemm_case *c, const float *b)
+{
+    struct fovea_engine_options options = FOVEA_ENGINE_OPTIONS_INIT;
+    struct fovea_engine *scalar = NULL;
+    options.isa = "scalar";
+    options.profile = "none";
+    options.pin = options.exclude = "";
+    struct fovea_gemm_desc d = desc_of(&c->shape, false);
+    d.m = min_size(d.m, ROWS);
+    d.n = min_size(d.n, COLUMNS);
+    d.ldc = COLUMNS;
+    const struct fovea_gemm_args args = {.a = c->a, .b = b, .c = c->want, .m = d.m};
+    const bool ok =
+        fovea_engine_create(&options, &scalar) == FOVEA_OK && fovea_gemm_once(scalar, &d, &args) == FOVEA_OK;
+    fovea_engine_destroy(scalar);
+    return ok;
+}
+
+// B as the form wants it, as often as the walk needs.
+static bool make_b(struct gemm_case *c, const struct fovea_engine *engine)
+{
+    const struct fovea_machine *const machine = fovea_engine_machine(engine);
+    const struct tune_shape *const s = &c->shape;
+    const size_t natural = s->n * s->k * sizeof(float),
+                 cache = machine->l3_bytes ? machine->l3_bytes : machine->l2_bytes;
+    size_t bytes = natural;
+    if (s->form == FOVEA_FORM_PACKED && fovea_pack_size(s->k, s->n, &bytes) != FOVEA_OK)
+        return false;
+    const bool walks = s->m <= FOVEA_FEW_ROWS && natural > machine->l2_bytes;
+    c->b_count = walks ? 2 * (size_t)cache / bytes + 1 : 1;
+    c->b_stride = (bytes + 63) / 64 * 64;
+    c->b = bench_alloc(c->b_count * c->b_stride);
+    float *const source = s->form == FOVEA_FORM_PACKED ? bench_alloc(natural) : c->b;
+    bool ok = c->b && source;
+    if (ok) {
+        fill_b(s, source);
+        ok = compute_want(c, source) &&
+             (s->form != FOVEA_FORM_PACKED ||
+              fovea_pack(engine, FOVEA_NO_TRANS, s->k, s->n, source, s->n, c->b, bytes) == FOVEA_OK);
+        for (size_t i = 1; i < c->b_count && ok; i++)
+            memcpy((char *)c->b + i * c->b_stride, c->b, bytes);
+    }
+    if (source != c->b)
+        bench_free(source, natural);
+    return ok;
+}
+
+static void *prepare(struct tune_case *base, const struct fovea_engine *engine)
+{
+    struct gemm_case *const c = (struct gemm_case *)base;
+    const struct fovea_gemm_desc d = desc_of(&c->shape, c->shape.form == FOVEA_FORM_PACKED);
+    struct gemm_ready *const ready = calloc(1, sizeof *ready);
+    void *const plan = aligned_alloc(64, fovea_gemm_plan_size());
+    if (!ready || !plan || fovea_gemm_plan(engine, &d, plan) != FOVEA_OK) {
+        free(ready);
+        free(plan);
+        return NULL;
+    }
+    const struct fovea_work *const work = plan;
+    if (!c->shared || work->shared_bytes > c->shared_bytes) {
+        bench_free(c->shared, c->shared_bytes);
+        c->shared = bench_alloc(c->shared_bytes = work->shared_bytes);
+    }
+    if (!c->scratch || work->scratch_bytes > c->scratch_bytes) {
+        bench_free(c->scratch, c->scratch_bytes);
+        c->scratch = bench_alloc(c->scratch_bytes = work->scratch_bytes);
+    }
+    *ready = (struct gemm_ready){c, engine, plan};
+    return ready;
+}
+
+static void release(void *state)
+{
+    struct gemm_ready *const ready = state;
+    free(ready->plan);
+    free(ready);
+}
+
+static void explain(const void *state, char *text, size_t size)
+{
+    const struct gemm_ready *const ready = state;
+    const struct fovea_gemm_desc d = desc_of(&ready->c->shape, ready->c->shape.form == FOVEA_FORM_PACKED);
+    fovea_explain_gemm(ready->engine, &d, text, size);
+}
+
+static struct fovea_gemm_args next_args(struct gemm_case *c)
+{
+    const void *const b = (const char *)c->b + c->next * c->b_stride;
+    c->next = c->next + 1 < c->b_count ? c->next + 1 : 0;
+    return (struct fovea_gemm_args){.a = c->a, .b = b, .c = c->c, .m = c->shape.m};
+}
+
+static double seconds(void *state, uint64_t calls)
+{
+    struct gemm_ready *const ready = state;
+    struct gemm_case *const c = ready->c;
+    const double start = bench_seconds(1);
+    for (uint64_t i = 0; i < calls; i++) {
+        const struct fovea_gemm_args args = next_args(c);
+        fovea_gemm(ready->plan, &args, c->shared, c->scratch, NULL);
+    }
+    return (bench_seconds(1) - start) / (double)calls;
+}
+
+static bool same(const struct gemm_case *c)
+{
+    for (size_t i = 0; i < c->shape.m; i++)
+        for (size_t j = 0; j < c->shape.n; j += COLUMNS) {
+            const size_t columns = min_size(COLUMNS, c->shape.n - j);
+            if (memcmp(c->c + i * c->shape.n + j, c->want + i % ROWS * COLUMNS, columns * sizeof(float)) != 0)
+                return false;
+        }
+    return true;
+}
+
+static void spoil(struct gemm_case *c)
+{
+    for (size_t i = 0; i < c->shape.m * c->shape.n; i++)
+        c->c[i] = NAN;
+    memset(c->shared, 0xff, c->shared_bytes);
+    memset(c->scratch, 0xff, c->scratch_bytes);
+}
+
+// In one thread, which runs it as a whole, and task by task, as several threads do.
+static bool verify(void *state)
+{
+    struct gemm_ready *const ready = state;
+    struct gemm_case *const c = ready->c;
+    const struct fovea_gemm_args args = next_args(c);
+    spoil(c);
+    bool ok = fovea_gemm(ready->plan, &args, c->shared, c->scratch, NULL) == FOVEA_OK && same(c);
+    spoil(c);
+    const struct fovea_work *const work = ready->plan;
+    for (uint32_t phase = 0; phase < work->phases && ok; phase++)
+        for (uint32_t task = fovea_gemm_tasks(ready->plan, &args, phase); task > 0 && ok; task--)
+            ok = fovea_gemm_task(ready->plan, &args, c->shared, c->scratch, phase, task - 1) == FOVEA_OK;
+    return ok && same(c);
+}
+
+struct tune_case *tune_case_gemm(const struct fovea_engine *engine, const struct tune_shape *shape)
+{
+    static const struct tune_case_kind kind = {destroy, prepare, release, explain, seconds, verify};
+    static const char *const forms[] = {"packed", "nn", "nt"};
+    struct gemm_case *const c = calloc(1, sizeof *c);
+    if (!c)
+        return NULL;
+    c->base.kind = &kind;
+    c->shape = *shape;
+    c->base.class = fovea_gemm_class(&fovea_engine_kernels(engine)->tuning, shape->m, shape->n, shape->k, shape->form);
+    snprintf(c->base.name, sizeof c->base.name, "gemm %zux%zux%zu %s", shape->m, shape->n, shape->k,
+             forms[shape->form]);
+    c->a = bench_alloc(shape->m * shape->k * sizeof(float));
+    c->c = bench_alloc(shape->m * shape->n * sizeof(float));
+    c->want = calloc(ROWS * COLUMNS, sizeof(float));
+    for (size_t i = 0; c->a && i < shape->m; i++)
+        for (size_t p = 0; p < shape->k; p++)
+            c->a[i * shape->k + p] = value(i % ROWS + 1000, p);
+    if (!c->a || !c->c || !c->want || !make_b(c, engine)) {
+        destroy(&c->base);
+        return NULL;
+    }
+    return &c->base;
+}

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// tune/case_slot.c - a slot's variants as candidates: what tests/check knows of their family serves for both bits and
+// time.
+#include "tests/check/run.h"
+#include "tune/case.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { CASES = 40 };
+
+struct slot_ready {
+    const struct check_variant *variant; // check_variants has the order of the registers
+};
+
+static void destroy(struct tune_case *c)
+{
+    free(c);
+}
+
+static void *prepare(struct tune_case *c, const struct fovea_engine *engine)
+{
+    struct slot_ready *const ready = malloc(sizeof *ready);
+    if (ready)
+        ready->variant = &check_variants[fovea_slot_variant(fovea_engine_kernels(engine), c->class - FOVEA_CLASS_SLOT)];
+    return ready;
+}
+
+static void release(void *ready)
+{
+    free(ready);
+}
+
+static void explain(const void *state, char *text, size_t size)
+{
+    snprintf(text, size, "%s", ((const struct slot_ready *)state)->variant->name);
+}
+
+static double seconds(void *state, uint64_t calls)
+{
+    const struct slot_ready *const ready = state;
+    struct check_case c = {.variant = ready->variant};
+    ready->variant->family->bench(&c, calls);
+    const double time = (check_seconds() - c.started) / (double)calls;
+    check_buffers_reset();
+    return time;
+}
+
+static bool verify(void *state)
+{
+    const struct slot_ready *const ready = state;
+    const struct check_options options = {.seed = 2, .cases = CASES, .has_cases = true};
+    bool ok = true;
+    for (uint64_t i = 0; i < CASES && ok; i++)
+        ok = check_run_case(ready->variant, &options, i, true);
+    return ok;
+}
+
+struct tune_case *tune_case_slot(uint32_t class)
+{
+    static const struct tune_case_kind kind = {destroy, prepare, release, explain, seconds, verify};
+    struct tune_case *const c = calloc(1, sizeof *c);
+    if (c) {
+        c->kind = &kind;
+        c->class = class;
+        snprintf(c->name, sizeof c->name, "slot %s", fovea_tuned_classes[class].name);
+    }
+    return c;
+}

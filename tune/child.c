@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// tune/child.c - one byte for each answer through a pipe; a child that ends early or is silent too long is to blame for
+// the question it was asked.
+#include "tune/child.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+const char *const tune_verdict_names[] = {"unknown", "same", "differs", "crashes", "hangs"};
+
+// What the child does. It ends by a signal where the question crashes: the handlers of the parent are not its own.
+static void answer(uint32_t first, uint32_t count, bool (*question)(void *arg, uint32_t i), void *arg, int to)
+{
+    static const int fatal[] = {SIGILL, SIGSEGV, SIGBUS, SIGFPE, SIGABRT, SIGTERM};
+    const struct rlimit no_core = {0, 0};
+    setrlimit(RLIMIT_CORE, &no_core);
+    prctl(PR_SET_PDEATHSIG, SIGKILL); // it does not outlive its parent
+    for (size_t i = 0; i < sizeof fatal / sizeof *fatal; i++)
+        signal(fatal[i], SIG_DFL);
+    signal(SIGINT, SIG_IGN); // a person's Ctrl-C is for the parent
+    for (uint32_t i = first; i < count; i++) {
+        const char byte = question(arg, i) ? 1 : 0;
+        if (write(to, &byte, 1) != 1)
+            break;
+    }
+    _exit(0);
+}
+
+// Waits for a byte: 1 with it, 0 at the end of the pipe, -1 after `patience` seconds of silence. The wait is cut into
+// parts, so that a process that is stopped as a whole for a while, parent and child, has lost one part only.
+static int wait_byte(int from, double patience, char *byte)
+{
+    enum { PARTS = 4 };
+    struct pollfd poller = {.fd = from, .events = POLLIN};
+    for (int part = 0; part < PARTS;) {
+        const int ready = poll(&poller, 1, (int)(patience * 1000 / PARTS) + 1);
+        if (ready > 0)
+            return read(from, byte, 1) == 1;
+        part += ready == 0;
+        if (ready < 0 && errno != EINTR)
+            return 0;
+    }
+    return -1;
+}
+
+// Answers of one child, beginning with question `first`; returns the first question that has none.
+static uint32_t listen_to(uint32_t first, uint32_t count, int from, pid_t child, double patience,
+                          enum tune_verdict *verdicts, int *signals)
+{
+    int status = 0, got = 1;
+    uint32_t i = first;
+    char byte = 0;
+    while (i < count && (got = wait_byte(from, patience, &byte)) > 0)
+        verdicts[i++] = byte ? TUNE_SAME : TUNE_DIFFERS;
+    if (got < 0)
+        kill(child, SIGKILL);
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+        continue;
+    if (i < count) {
+        verdicts[i] = got < 0 ? TUNE_HANGS : TUNE_CRASHES;
+        signals[i] = got == 0 && WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+        i++;
+    }
+    return i;
+}
+
+void tune_ask(uint32_t count, bool (*question)(void *arg, uint32_t i), void *arg, double patience,
+              enum tune_verdict *verdicts, int *signals)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        verdicts[i] = TUNE_UNKNOWN;
+        signals[i] = 0;
+    }
+    for (uint32_t next = 0; next < count;) {
+        int ends[2];
+        if (pipe(ends) != 0)
+            return;
+        fflush(NULL);
+        const pid_t child = fork();
+        if (child == 0) {
+            close(ends[0]);
+            answer(next, count, question, arg, ends[1]);
+        }
+        close(ends[1]);
+        if (child > 0)
+            next = listen_to(next, count, ends[0], child, patience, verdicts, signals);
+        close(ends[0]);
+        if (child < 0)
+            return;
+    }
+}

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// tune/child.h - questions that may crash or hang, asked in a child process.
+#ifndef FOVEA_TUNE_CHILD_H
+#define FOVEA_TUNE_CHILD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum tune_verdict {
+    TUNE_UNKNOWN, ///< not asked: no process could be made, or there was no time
+    TUNE_SAME,
+    TUNE_DIFFERS,
+    TUNE_CRASHES,
+    TUNE_HANGS
+};
+extern const char *const tune_verdict_names[];
+
+/// Asks question(arg, i) for each i < count, in one child for all, and in another one for the rest after a crash or
+/// when an answer takes longer than `patience` seconds. Nothing of the asking process changes. signals[i] receives what
+/// ended a child, 0 where nothing did.
+void tune_ask(uint32_t count, bool (*question)(void *arg, uint32_t i), void *arg, double patience,
+              enum tune_verdict *verdicts, int *signals);
+
+#endif

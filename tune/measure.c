@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+// tune/measure.c - pairs: two samples side by side say which is faster, however fast the machine is at that moment.
+#include "tune/measure.h"
+#include "bench/clock.h"
+#include "bench/probe.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static const double sample_seconds = 200e-6;
+
+bool tune_racer_start(struct tune_racer *racer, const struct tune_track *track, const struct fovea_engine *engine,
+                      uint32_t class, const struct fovea_tuned *tuned)
+{
+    memset(racer, 0, sizeof *racer);
+    racer->tuned = *tuned;
+    racer->engine = fovea_engine_copy_with(engine, class, tuned);
+    bool ok = racer->engine != NULL;
+    for (uint32_t i = 0; i < track->count && ok; i++) {
+        racer->ready[i] = track->cases[i]->kind->prepare(track->cases[i], racer->engine);
+        ok = racer->ready[i] != NULL;
+    }
+    if (!ok)
+        tune_racer_end(racer, track);
+    return ok;
+}
+
+void tune_racer_end(struct tune_racer *racer, const struct tune_track *track)
+{
+    for (uint32_t i = 0; i < track->count; i++)
+        if (racer->ready[i])
+            track->cases[i]->kind->release(racer->ready[i]);
+    fovea_engine_destroy(racer->engine);
+    memset(racer, 0, sizeof *racer);
+}
+
+bool tune_racer_differs(struct tune_racer *racer, const struct tune_racer *incumbent, const struct tune_track *track)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < track->count; i++) {
+        char mine[512] = "", others[512] = "";
+        track->cases[i]->kind->explain(racer->ready[i], mine, sizeof mine);
+        track->cases[i]->kind->explain(incumbent->ready[i], others, sizeof others);
+        racer->affected[i] = strcmp(mine, others) != 0;
+        any |= racer->affected[i];
+    }
+    return any;
+}
+
+void tune_track_calibrate(struct tune_track *track, const struct tune_racer *racer)
+{
+    for (uint32_t i = 0; i < track->count; i++) {
+        const struct tune_case *const c = track->cases[i];
+        double seconds = fmin(c->kind->seconds(racer->ready[i], 1), c->kind->seconds(racer->ready[i], 1));
+        if (seconds < sample_seconds) // a better guess, of warm calls
+            seconds = c->kind->seconds(racer->ready[i], (uint64_t)(sample_seconds / fmax(seconds, 1e-8)) + 1);
+        track->seconds[i] = seconds;
+        track->calls[i] = (uint64_t)(sample_seconds / fmax(seconds, 1e-8)) + 1;
+    }
+}
+
+double tune_pair_seconds(const struct tune_track *track, const struct tune_racer *racer)
+{
+    double sum = 100e-6; // the probe
+    for (uint32_t i = 0; i < track->count; i++)
+        sum += racer->affected[i] ? 2 * track->seconds[i] * (double)track->calls[i] : 0;
+    return sum;
+}
+
+static bool calm(struct tune_track *track)
+{
+    const struct bench_peak peak = bench_fma_peak(track->isa, track->executor);
+    track->best_flops = fmax(track->best_flops, peak.flops);
+    return peak.flops >= 0.93 * track->best_flops && peak.mixed >= 0.95 * peak.flops;
+}
+
+// A neighbour on the core stays for tens or hundreds of ms: a pair beside it would be lost, so its end is waited for.
+// A single bad probe says little, as it is as easily disturbed as what it is to guard.
+static bool wait_for_calm(struct tune_track *track)
+{
+    enum { TRIES = 20 };
+    const struct timespec pause = {0, 1000000};
+    for (int i = 0; i < TRIES; i++) {
+        if (calm(track) || calm(track))
+            return true;
+        nanosleep(&pause, NULL);
+    }
+    return false;
+}
+
+bool tune_pair(struct tune_track *track, const struct tune_racer *incumbent, struct tune_racer *racer)
+{
+    const bool incumbent_first = racer->turns++ % 2 == 0;
+    double logs[TUNE_CASES_MAX] = {0}, sum = 0;
+    uint32_t affected = 0;
+    track->pairs++;
+    if (!wait_for_calm(track)) {
+        track->disturbed++;
+        return false;
+    }
+    for (uint32_t i = 0; i < track->count; i++) {
+        if (!racer->affected[i])
+            continue;
+        const struct tune_case_kind *const kind = track->cases[i]->kind;
+        void *const ready[2] = {incumbent_first ? incumbent->ready[i] : racer->ready[i],
+                                incumbent_first ? racer->ready[i] : incumbent->ready[i]};
+        const double one = kind->seconds(ready[0], track->calls[i]), two = kind->seconds(ready[1], track->calls[i]);
+        logs[i] = log(incumbent_first ? one / two : two / one);
+        sum += logs[i];
+        affected++;
+    }
+    if (!calm(track) && !calm(track)) {
+        track->disturbed++;
+        return false;
+    }
+    if (racer->pairs < TUNE_PAIRS_MAX && affected) {
+        for (uint32_t i = 0; i < track->count; i++)
+            racer->case_logs[i][racer->pairs] = logs[i];
+        racer->logs[racer->pairs++] = sum / affected;
+    }
+    return true;
+}
+
+static double median(const double *values, uint32_t count)
+{
+    double copy[TUNE_PAIRS_MAX];
+    memcpy(copy, values, count * sizeof *copy);
+    return count ? bench_quantile(copy, count, 0.5) : 0;
+}
+
+double tune_racer_median(const struct tune_racer *racer)
+{
+    return median(racer->logs, racer->pairs);
+}
+
+double tune_racer_worst(const struct tune_racer *racer, const struct tune_track *track)
+{
+    double worst = INFINITY;
+    for (uint32_t i = 0; i < track->count; i++)
+        if (racer->affected[i])
+            worst = fmin(worst, median(racer->case_logs[i], racer->pairs));
+    return worst;
+}

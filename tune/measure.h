@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// tune/measure.h - candidates against one another on a machine that others disturb.
+#ifndef FOVEA_TUNE_MEASURE_H
+#define FOVEA_TUNE_MEASURE_H
+
+#include "bench/stats.h"
+#include "fovea/executor.h"
+#include "tune/case.h"
+#include "tune/stats.h"
+
+/// The cases of a class, and the peak that tells whether a moment is calm.
+struct tune_track {
+    struct tune_case *cases[TUNE_CASES_MAX];
+    uint32_t count;
+    uint64_t calls[TUNE_CASES_MAX]; ///< of a sample: as many as take 200 us
+    double seconds[TUNE_CASES_MAX]; ///< of a call, at first sight
+    const char *isa;                ///< whose multiply-adds are the probe
+    const struct fovea_executor *executor;
+    double best_flops;         ///< the highest probe so far
+    uint64_t pairs, disturbed; ///< all that were measured, and those that did not count
+};
+
+/// A choice made ready for all cases, and what its pairs with the incumbent gave.
+struct tune_racer {
+    struct fovea_tuned tuned;
+    struct fovea_engine *engine;
+    void *ready[TUNE_CASES_MAX];
+    bool affected[TUNE_CASES_MAX]; ///< does something else than the incumbent there
+    double logs[TUNE_PAIRS_MAX];   ///< log(incumbent's time / its own), mean over affected cases
+    double case_logs[TUNE_CASES_MAX][TUNE_PAIRS_MAX];
+    uint32_t pairs, turns; ///< noted, and measured
+};
+
+/// Makes a choice ready. False where a case refuses it, or without memory.
+bool tune_racer_start(struct tune_racer *racer, const struct tune_track *track, const struct fovea_engine *engine,
+                      uint32_t class, const struct fovea_tuned *tuned);
+void tune_racer_end(struct tune_racer *racer, const struct tune_track *track);
+/// Marks the cases where the plans of both differ; false where they are the same everywhere.
+bool tune_racer_differs(struct tune_racer *racer, const struct tune_racer *incumbent, const struct tune_track *track);
+/// Times a choice once to find how many calls make a sample.
+void tune_track_calibrate(struct tune_track *track, const struct tune_racer *racer);
+
+/// Seconds that a pair on the affected cases takes, about.
+double tune_pair_seconds(const struct tune_track *track, const struct tune_racer *racer);
+/// One pair: both in turn on each affected case, the incumbent first in even calls (ABBA). A pair beside which the
+/// probe is below 93 % of its best, or shows a neighbour on the core, is not noted: returns false.
+bool tune_pair(struct tune_track *track, const struct tune_racer *incumbent, struct tune_racer *racer);
+/// The median of a racer's logs, 0 without pairs.
+double tune_racer_median(const struct tune_racer *racer);
+/// The median of its worst affected case.
+double tune_racer_worst(const struct tune_racer *racer, const struct tune_track *track);
+
+#endif

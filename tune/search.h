@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// tune/search.h - the state of a search through one class after another.
+#ifndef FOVEA_TUNE_SEARCH_H
+#define FOVEA_TUNE_SEARCH_H
+
+#include "tune/measure.h"
+#include "tune/tune.h"
+
+/// How hard a level tries.
+struct tune_effort {
+    uint32_t cases;       ///< of a class
+    uint32_t candidates;  ///< of a stage
+    uint32_t first_pairs; ///< for each, before the first half goes
+    uint32_t stage_pairs; ///< fresh ones, for the best of a stage
+    uint32_t proof_pairs; ///< fresh ones, against the default
+    uint32_t passes;      ///< through all stages
+};
+extern const struct tune_effort tune_efforts[FOVEA_LEVELS];
+
+struct tune_search {
+    const struct fovea_engine *engine;
+    const struct tune_effort *effort;
+    double start, deadline, class_deadline, patience; ///< in tune_now's seconds
+    const volatile sig_atomic_t *stop;
+    void (*tell)(struct tune_search *search, uint32_t stage, double best);
+    void (*tamper)(struct fovea_engine *engine, uint32_t class, const struct fovea_tuned *tuned);
+    void *owner;
+    uint8_t quarantine[FOVEA_VARIANTS]; ///< of enum fovea_quarantine
+    uint32_t failures;                  ///< candidates that were wrong
+    struct tune_trial *trials;
+    size_t trial_count, trial_room;
+    // of the class that is searched
+    uint32_t class;
+    struct tune_track track;
+    struct tune_racer incumbent, *racers; ///< TUNE_CANDIDATES_MAX
+    size_t trial_of[TUNE_CANDIDATES_MAX];
+    uint32_t count;
+    int32_t trusted; ///< a kernel that has been right in this class: what goes wrong with it is not its fault; -1: none
+    double reserve;  ///< seconds that the proof will take
+    // what came out
+    struct fovea_tuned best;
+    bool adopted; ///< best is proved to beat the default
+    struct fovea_evidence evidence;
+};
+
+/// Seconds from some moment on, on the wall.
+double tune_now(void);
+
+/// Searches s->class on s->track's cases, from `from` or (NULL) the default. False where not even that is right.
+bool tune_search_class(struct tune_search *s, const struct fovea_tuned *from);
+
+#endif

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// tune/space.h - what may be chosen for a class, from the registers of kernels and numbers.
+#ifndef FOVEA_TUNE_SPACE_H
+#define FOVEA_TUNE_SPACE_H
+
+#include "dispatch/adopt.h"
+
+enum { TUNE_CANDIDATES_MAX = 128 };
+
+/// Stages of a class: 0 its kernel (with the numbers the model gives for it), then those of kernels/tuning.def.
+uint32_t tune_stages(uint32_t class);
+
+/// The candidates of a stage beside `from`, those nearest to the model first; at most TUNE_CANDIDATES_MAX. Kernels that
+/// this CPU or its cap lacks, or that are excluded or in `banned` (FOVEA_VARIANTS marks), are not among them; scalar
+/// ones only where there is nothing else.
+uint32_t tune_space(const struct fovea_engine *engine, uint32_t class, uint32_t stage, const struct fovea_tuned *from,
+                    const uint8_t *banned, struct fovea_tuned *out);
+
+/// The default of a class in this engine: the best kernel of its slot that is not banned, the numbers of the model.
+struct fovea_tuned tune_default(const struct fovea_engine *engine, uint32_t class, const uint8_t *banned);
+
+#endif

@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: Apache-2.0
+// tune/tune.c - all of it: kernels first, then one class after another, each with its share of the time.
+#include "tune/tune.h"
+#include "bench/pool.h"
+#include "tests/check/run.h"
+#include "tune/search.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { VERIFY_CASES = 6 }; // of each kernel: some ms; the candidates' own problems follow
+
+double tune_now(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+double tune_level_budget(enum fovea_profile_level level)
+{
+    static const double seconds[FOVEA_LEVELS] = {0, 2, 60, INFINITY};
+    return seconds[level];
+}
+
+// What tell() needs beside the search.
+struct run {
+    const struct tune_options *options;
+    struct tune_result *result;
+    double budget;
+};
+
+static void tell(struct tune_search *s, uint32_t stage, double best)
+{
+    const struct run *const run = s->owner;
+    char what[160];
+    uint32_t count;
+    const struct fovea_tuned_class *const class = &fovea_tuned_classes[s->class];
+    const struct fovea_tunable *const tunables = fovea_tunables(class->kind, &count);
+    if (!run->options->tell)
+        return;
+    int length = snprintf(what, sizeof what, "%s %s,", class->operator_name, class->name);
+    if (stage == 0)
+        length += snprintf(what + length, sizeof what - (size_t)length, " kernel");
+    for (uint32_t i = 0; i < count; i++)
+        if (stage != 0 && tunables[i].stage == stage)
+            length += snprintf(what + length, sizeof what - (size_t)length, " %s", tunables[i].name);
+    snprintf(what + length, sizeof what - (size_t)length, ": %u candidates", s->count);
+    const struct tune_progress progress = {
+        what, best, tune_now() - s->start, run->budget, run->result->classes_done, run->result->classes};
+    run->options->tell(run->options->arg, &progress);
+}
+
+// Kernels, each on a few cases of tests/check.
+struct kernels {
+    int32_t variants[FOVEA_VARIANTS];
+    uint32_t count;
+};
+
+static bool kernel_is_right(void *arg, uint32_t i)
+{
+    const struct kernels *const kernels = arg;
+    const struct check_options options = {.seed = 5, .cases = VERIFY_CASES, .has_cases = true};
+    for (uint64_t c = 0; c < VERIFY_CASES; c++)
+        if (!check_run_case(&check_variants[kernels->variants[i]], &options, c, true))
+            return false;
+    return true;
+}
+
+static void verify_kernels(struct tune_search *s)
+{
+    const struct fovea_choice *const choice = fovea_engine_choice(s->engine);
+    enum tune_verdict verdicts[FOVEA_VARIANTS];
+    int signals[FOVEA_VARIANTS];
+    struct kernels kernels = {.count = 0};
+    for (int32_t i = 0; i < FOVEA_VARIANTS; i++)
+        if (fovea_variant_facts[i].required != 0 && !(fovea_variant_facts[i].required & ~choice->allowed) &&
+            !choice->excluded[i] && !s->quarantine[i])
+            kernels.variants[kernels.count++] = i;
+    tune_ask(kernels.count, kernel_is_right, &kernels, s->patience, verdicts, signals);
+    for (uint32_t i = 0; i < kernels.count; i++) {
+        static const uint8_t why[] = {
+            [TUNE_DIFFERS] = FOVEA_DIFFERS, [TUNE_CRASHES] = FOVEA_CRASHES, [TUNE_HANGS] = FOVEA_HANGS};
+        if (verdicts[i] >= TUNE_DIFFERS) {
+            s->quarantine[kernels.variants[i]] = why[verdicts[i]];
+            s->failures++;
+        }
+    }
+}
+
+// Classes in the order of what they are worth to most programs, and their shares of the time.
+static uint32_t order_classes(const char *only, uint32_t classes[FOVEA_TUNED_CLASSES])
+{
+    static const uint8_t rows_and_place[] = {3, 5, 1, 2, 4, 0}, form[] = {0, 2, 1};
+    uint32_t count = 0, chosen = 0;
+    for (size_t i = 0; i < sizeof rows_and_place; i++)
+        for (size_t j = 0; j < sizeof form; j++)
+            classes[count++] = rows_and_place[i] * 3u + form[j];
+    for (uint32_t class = FOVEA_CLASS_ATTENTION; class < FOVEA_TUNED_CLASSES; class ++)
+        if (class != FOVEA_CLASS_SLOT + FOVEA_SLOT_gemm) // its classes have their own
+            classes[count++] = class;
+    for (uint32_t i = 0; i < count; i++) {
+        char name[80];
+        snprintf(name, sizeof name, "%s %s", fovea_tuned_classes[classes[i]].operator_name,
+                 fovea_tuned_classes[classes[i]].name);
+        if (!only || strstr(name, only))
+            classes[chosen++] = classes[i];
+    }
+    return chosen;
+}
+
+static double share(uint32_t class)
+{
+    static const double shares[] = {[FOVEA_TUNED_GEMM] = 6, [FOVEA_TUNED_ATTENTION] = 5, [FOVEA_TUNED_SLOT] = 1};
+    return shares[fovea_tuned_classes[class].kind];
+}
+
+static void search_class(struct tune_search *s, uint32_t class, double seconds)
+{
+    const struct run *const run = s->owner;
+    const struct fovea_profile *const start = run->options->start;
+    struct fovea_profile *const profile = &run->result->profile;
+    s->class = class;
+    s->class_deadline = tune_now() + seconds;
+    s->track.count = tune_cases(s->engine, class, s->effort->cases, s->track.cases);
+    if (s->track.count && tune_search_class(s, start && start->has[class] ? &start->tuned[class] : NULL) &&
+        tune_now() < s->deadline) {
+        profile->has[class] = s->adopted;
+        profile->tuned[class] = s->best;
+        profile->evidence[class] = s->evidence;
+        run->result->classes_done++;
+    }
+    if (!profile->has[class]) {
+        memset(&profile->tuned[class], 0, sizeof profile->tuned[class]);
+        memset(&profile->evidence[class], 0, sizeof profile->evidence[class]);
+    }
+    for (uint32_t i = 0; i < s->track.count; i++)
+        s->track.cases[i]->kind->destroy(s->track.cases[i]);
+}
+
+static void search_all(struct tune_search *s)
+{
+    const struct run *const run = s->owner;
+    uint32_t classes[FOVEA_TUNED_CLASSES];
+    const uint32_t count = order_classes(run->options->only, classes);
+    double shares = 0;
+    run->result->classes = count;
+    for (uint32_t i = 0; i < count; i++)
+        shares += share(classes[i]);
+    for (uint32_t i = 0; i < count; i++) {
+        const double left = s->deadline - tune_now();
+        if (left <= 0 || (s->stop && *s->stop))
+            break;
+        search_class(s, classes[i], left * share(classes[i]) / shares);
+        shares -= share(classes[i]);
+    }
+    run->result->interrupted = s->stop && *s->stop;
+}
+
+// The profile so far: nothing tuned, or what is kept.
+static void begin_profile(const struct tune_options *options, struct fovea_profile *profile)
+{
+    memset(profile, 0, sizeof *profile);
+    if (options->start && options->keep)
+        *profile = *options->start;
+    profile->key = fovea_profile_key(fovea_engine_machine(options->engine));
+    profile->isa = fovea_engine_choice(options->engine)->allowed;
+    profile->level = options->level;
+}
+
+// A kernel that turned out wrong is in no class, not even in one that was kept.
+static void end_profile(struct fovea_profile *profile, const uint8_t *quarantine)
+{
+    memcpy(profile->quarantine, quarantine, sizeof profile->quarantine);
+    for (uint32_t class = 0; class < FOVEA_TUNED_CLASSES; class ++)
+        if (profile->has[class] && profile->tuned[class].kernel >= 0 && quarantine[profile->tuned[class].kernel]) {
+            profile->has[class] = 0;
+            memset(&profile->tuned[class], 0, sizeof profile->tuned[class]);
+            memset(&profile->evidence[class], 0, sizeof profile->evidence[class]);
+        }
+}
+
+static bool begin_search(struct tune_search *s, const struct tune_options *options, struct bench_pool *pool)
+{
+    const int32_t gemm = fovea_slot_variant(fovea_engine_kernels(options->engine), FOVEA_SLOT_gemm);
+    s->engine = options->engine;
+    s->effort = &tune_efforts[options->level];
+    s->start = tune_now();
+    s->deadline = s->start + (options->budget > 0 ? options->budget : tune_level_budget(options->level));
+    s->patience = options->patience > 0 ? options->patience : 5;
+    s->stop = options->stop;
+    s->tamper = options->tamper;
+    s->tell = tell;
+    s->racers = calloc(TUNE_CANDIDATES_MAX, sizeof *s->racers);
+    s->track.isa = fovea_variant_facts[gemm].isa;
+    s->track.executor = pool ? bench_pool_executor(pool) : NULL;
+    if (options->start)
+        memcpy(s->quarantine, options->start->quarantine, sizeof s->quarantine);
+    return s->racers && pool;
+}
+
+bool tune_run(const struct tune_options *options, struct tune_result *result)
+{
+    struct tune_search *const s = calloc(1, sizeof *s);
+    struct bench_pool *const pool = bench_pool_start(1);
+    struct run run = {options, result, 0};
+    memset(result, 0, sizeof *result);
+    const bool ok = s && begin_search(s, options, pool);
+    if (ok) {
+        run.budget = s->deadline - s->start;
+        s->owner = &run;
+        begin_profile(options, &result->profile);
+        if (options->level != FOVEA_LEVEL_ESTIMATE) {
+            verify_kernels(s);
+            search_all(s);
+        }
+        end_profile(&result->profile, s->quarantine);
+        result->trials = s->trials;
+        result->trial_count = s->trial_count;
+        result->failures = s->failures;
+        result->seconds = tune_now() - s->start;
+        result->pairs = s->track.pairs;
+        result->disturbed = s->track.disturbed;
+    }
+    if (s)
+        free(s->racers);
+    free(s);
+    bench_pool_stop(pool);
+    return ok;
+}
+
+void tune_result_free(struct tune_result *result)
+{
+    free(result->trials);
+    memset(result, 0, sizeof *result);
+}
+
+static void tell_nobody(struct tune_search *s, uint32_t stage, double best)
+{
+    (void)s, (void)stage, (void)best;
+}
+
+bool tune_best(const struct fovea_engine *engine, const struct tune_shape *shape, double seconds,
+               struct fovea_tuned *best)
+{
+    struct tune_search *const s = calloc(1, sizeof *s);
+    struct bench_pool *const pool = bench_pool_start(1);
+    struct tune_effort effort = tune_efforts[FOVEA_LEVEL_EXHAUSTIVE];
+    const struct tune_options options = {.engine = engine, .level = FOVEA_LEVEL_EXHAUSTIVE, .budget = seconds};
+    bool ok = s && begin_search(s, &options, pool);
+    effort.proof_pairs = 0;
+    if (ok) {
+        s->effort = &effort;
+        s->tell = tell_nobody;
+        s->class_deadline = s->deadline;
+        s->track.cases[0] = tune_case_gemm(engine, shape);
+        s->track.count = s->track.cases[0] != NULL;
+        s->class = s->track.count ? s->track.cases[0]->class : 0;
+        ok = s->track.count && tune_search_class(s, NULL);
+        *best = s->best;
+        if (s->track.count)
+            s->track.cases[0]->kind->destroy(s->track.cases[0]);
+        free(s->trials);
+        free(s->racers);
+    }
+    free(s);
+    bench_pool_stop(pool);
+    return ok;
+}
