@@ -2,13 +2,14 @@
 // cli/bench.c - fovea bench: how near the kernels come to what the machine can do, and to other libraries.
 #include "bench/bench.h"
 #include "cli/bench_history.h"
-#include "cli/cli.h"
+#include "cli/tune.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 static const char help[] =
-    "usage: fovea bench gemm [OPTIONS]\n\n"
+    "usage: fovea bench gemm [OPTIONS]\n"
+    "       fovea bench tune [OPTIONS]      the tuning profile against the defaults; --help tells more\n\n"
     "Times matrix products. Every line has its denominator measured beside it: the FMA peak of the instruction set in\n"
     "use, and where weights come from memory (M <= 16) also the rate at which this machine reads them.\n\n"
     "  --filter REGEX    lines whose name gemm/f32/{plain,packed}/{nn,nt,tn,tt}/MxNxK matches; a REGEX with - in\n"
@@ -114,6 +115,8 @@ static int bench(int argc, char **argv)
 
 int cli_bench(int argc, char **argv)
 {
+    if (argc > 1 && strcmp(argv[1], "tune") == 0)
+        return cli_bench_tune(argc - 1, argv + 1);
     for (int i = 1; i < argc; i++)
         if (strcmp(argv[i], "--help") == 0) {
             fputs(help, stdout);

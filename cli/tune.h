@@ -19,5 +19,7 @@ void cli_tune_json(const struct fovea_engine *engine, const struct fovea_profile
 
 /// `fovea tune --show [FILE]`, `--diff A B`, `--explain gemm MxNxK [packed|nn|nt]`: the arguments behind the option.
 cli_command cli_tune_show, cli_tune_diff, cli_tune_explain;
+/// `fovea bench tune`: the arguments behind it.
+cli_command cli_bench_tune;
 
 #endif

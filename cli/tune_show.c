@@ -178,9 +178,10 @@ static int explain_gemm(const struct fovea_engine *engine, size_t m, size_t n, s
     d.b_packed = form == FOVEA_FORM_PACKED;
     printf("class    gemm %s\n", fovea_tuned_classes[class].name);
     printf("because  %zu rows are %s; B has %.1f KiB, which %s the %zu KiB of L2; %s\n", m,
-           m <= FOVEA_FEW_ROWS    ? "few (at most 16)"
-           : m <= FOVEA_SOME_ROWS ? "some (17 to 192)"
-                                  : "many (more than 192)",
+           m <= FOVEA_FEW_ROWS       ? "few (at most 8)"
+           : m <= FOVEA_SEVERAL_ROWS ? "several (9 to 32)"
+           : m <= FOVEA_SOME_ROWS    ? "some (33 to 192)"
+                                     : "many (more than 192)",
            (double)n * (double)k / 256, class / 3 % 2 ? "exceeds" : "fits", tuning->near_bytes >> 10,
            form == FOVEA_FORM_PACKED ? "B is packed beforehand"
            : form == FOVEA_FORM_NN   ? "B lies as k x n"

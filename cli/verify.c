@@ -2,22 +2,24 @@
 // cli/verify.c - fovea verify: every kernel of this CPU against the scalar path, bit for bit.
 //
 // The cases are those of the project's own kernel tests (tests/check), fewer of them: guard pages around every buffer,
-// tails, strides, NaN, infinities, denormals. A kernel that differs or crashes is named for FOVEA_EXCLUDE. The scalar
-// path, which nothing replaces, is held against the float64 oracle.
-#include "cli/cli.h"
-#include "dispatch/cpu.h"
+// tails, strides, NaN, infinities, denormals. A kernel that differs or crashes is named for FOVEA_EXCLUDE, and put into
+// quarantine where that is asked. The scalar path, which nothing replaces, is held against the float64 oracle.
+#include "cli/tune.h"
 #include "tests/check/run.h"
 
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const char help[] = "usage: fovea verify [--cases=N] [--quiet]\n\n"
+static const char help[] = "usage: fovea verify [--cases=N] [--quiet] [--quarantine[=FILE] | --system]\n\n"
                            "Compares every kernel variant this CPU can run with the scalar path, bit for bit.\n"
                            "Exit status 0: all equal. 1: some differ; they are named, with the setting that keeps\n"
                            "them out of use.\n\n"
                            "  --cases=N   cases of each variant, 1 to 1000000 (default 100)\n"
-                           "  --quiet     print only what differs\n";
+                           "  --quiet     print only what differs\n"
+                           "  --quarantine[=FILE]  write those that differ into the tuning profile, which keeps them\n"
+                           "              out of use from then on (default: where fovea tune writes)\n"
+                           "  --system    the same in /var/lib/fovea/profile, for all users of this machine\n";
 
 static uint64_t failures(const struct check_variant *variant, const struct check_options *options)
 {
@@ -27,7 +29,26 @@ static uint64_t failures(const struct check_variant *variant, const struct check
     return failed;
 }
 
-static int verify(const struct check_options *options, int quiet)
+// Marks what differed in the profile; check_variants has the order of the registers.
+static int put_into_quarantine(const char *file, bool system, const uint8_t *quarantine)
+{
+    char path[4096], why[FOVEA_PROFILE_WHY];
+    if (file && *file)
+        snprintf(path, sizeof path, "%s", file);
+    else if (!tune_destination(system, path, sizeof path))
+        return cli_error("verify: no place for the profile: give --quarantine=FILE or set HOME");
+    struct fovea_engine *const engine = cli_tune_engine();
+    if (!engine)
+        return CLI_USAGE;
+    const bool ok = tune_quarantine(path, engine, quarantine, why);
+    fovea_engine_destroy(engine);
+    if (!ok)
+        return cli_error("verify: %s: cannot be written: %s", path, why);
+    printf("wrote %s\n", path);
+    return CLI_OK;
+}
+
+static int verify(const struct check_options *options, int quiet, uint8_t *quarantine)
 {
     const uint32_t cpu = fovea_cpu_probe();
     size_t tested = 0, differ = 0, scalar = 0;
@@ -46,6 +67,7 @@ static int verify(const struct check_options *options, int quiet)
                    (unsigned long long)failed, (unsigned long long)options->cases);
         } else if (failed) {
             const size_t used = strlen(excluded);
+            quarantine[i] = FOVEA_DIFFERS;
             snprintf(excluded + used, sizeof excluded - used, "%s%s", used ? "," : "", variant->name);
             printf("  %-32s QUARANTINED by FOVEA_EXCLUDE=%s: %llu of %llu cases differ\n", variant->name, variant->name,
                    (unsigned long long)failed, (unsigned long long)options->cases);
@@ -73,6 +95,9 @@ static int parse_cases(const char *text, uint64_t *cases)
 int cli_verify(int argc, char **argv)
 {
     struct check_options options = {.seed = 1, .cases = 100, .has_cases = true};
+    uint8_t quarantine[FOVEA_VARIANTS] = {0};
+    const char *file = NULL;
+    bool system = false;
     int quiet = 0;
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--help") == 0) {
@@ -81,9 +106,15 @@ int cli_verify(int argc, char **argv)
         }
         if (strcmp(argv[i], "--quiet") == 0) {
             quiet = 1;
+        } else if (strcmp(argv[i], "--system") == 0) {
+            system = true;
+        } else if (strncmp(argv[i], "--quarantine", 12) == 0 && (argv[i][12] == '\0' || argv[i][12] == '=')) {
+            file = argv[i] + 12 + (argv[i][12] == '=');
         } else if (strncmp(argv[i], "--cases=", 8) != 0 || !parse_cases(argv[i] + 8, &options.cases)) {
             return cli_error("verify: unknown option \"%s\"; --help lists them", argv[i]);
         }
     }
-    return verify(&options, quiet);
+    const int code = verify(&options, quiet, quarantine);
+    const bool any = memchr(quarantine, FOVEA_DIFFERS, sizeof quarantine) != NULL;
+    return any && (file || system) && put_into_quarantine(file, system, quarantine) ? CLI_USAGE : code;
 }

@@ -3,6 +3,7 @@
 add_executable(fovea_cli
     cli/bench.c
     cli/bench_history.c
+    cli/bench_tune.c
     cli/common.c
     cli/g2p.c
     cli/g2p_dictionary.c

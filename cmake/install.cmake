@@ -16,6 +16,11 @@ if(FOVEA_BUILD_CLI)
     install(TARGETS fovea_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT Tools)
     install(FILES examples/g2p/g2p.safetensors examples/g2p/MODEL_CARD.md examples/g2p/NOTICE
         DESTINATION ${CMAKE_INSTALL_DATADIR}/fovea COMPONENT Tools)
+    if(CMAKE_SYSTEM_NAME STREQUAL "Linux")
+        configure_file(cmake/systemd/fovea-tune.service.in fovea-tune.service @ONLY)
+        install(FILES ${CMAKE_CURRENT_BINARY_DIR}/fovea-tune.service
+            DESTINATION lib/systemd/system COMPONENT Tools)
+    endif()
 endif()
 
 install(EXPORT fovea-targets NAMESPACE fovea:: DESTINATION ${FOVEA_INSTALL_CMAKE} COMPONENT Development)
@@ -28,3 +33,9 @@ install(FILES ${CMAKE_CURRENT_BINARY_DIR}/foveaConfig.cmake ${CMAKE_CURRENT_BINA
 file(RELATIVE_PATH FOVEA_PC_PREFIX /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
 configure_file(cmake/fovea.pc.in fovea.pc @ONLY)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/fovea.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT Development)
+
+# Last, when the program and its library are in place.
+if(FOVEA_BUILD_CLI AND FOVEA_TUNE_ON_INSTALL)
+    configure_file(cmake/tune_on_install.cmake.in tune_on_install.cmake @ONLY)
+    install(SCRIPT ${CMAKE_CURRENT_BINARY_DIR}/tune_on_install.cmake COMPONENT Tools)
+endif()

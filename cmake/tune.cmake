@@ -19,7 +19,9 @@ add_library(fovea_tune STATIC EXCLUDE_FROM_ALL
     tune/case_slot.c
     tune/cases.c
     tune/child.c
+    tune/held_out.c
     tune/measure.c
+    tune/quarantine.c
     tune/report.c
     tune/search.c
     tune/space.c

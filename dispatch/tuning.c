@@ -15,8 +15,9 @@
     }
 const struct fovea_tuned_class fovea_tuned_classes[FOVEA_TUNED_CLASSES] = {
     // In the order of fovea_gemm_class and fovea_attention_class.
-    FORMS("few-near"), FORMS("few-far"),      FORMS("some-near"),     FORMS("some-far"),       FORMS("many-near"),
-    FORMS("many-far"), ATTENTION("heads-64"), ATTENTION("heads-128"), ATTENTION("heads-wide"),
+    FORMS("few-near"),     FORMS("few-far"),       FORMS("several-near"),   FORMS("several-far"),
+    FORMS("some-near"),    FORMS("some-far"),      FORMS("many-near"),      FORMS("many-far"),
+    ATTENTION("heads-64"), ATTENTION("heads-128"), ATTENTION("heads-wide"),
 #define FOVEA_SLOT(family, slot) {FOVEA_TUNED_SLOT, "slot", #slot},
 #include "kernels/slots.def"
 #undef FOVEA_SLOT

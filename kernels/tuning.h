@@ -19,9 +19,10 @@ struct fovea_attention_tuning {
 };
 
 enum {
-    FOVEA_FEW_ROWS = 16,   ///< decoding: reading B is the work
-    FOVEA_SOME_ROWS = 192, ///< a prompt: A stays in L2 whole
-    FOVEA_GEMM_CLASSES = 18,
+    FOVEA_FEW_ROWS = 8,      ///< decoding: reading B is the work
+    FOVEA_SEVERAL_ROWS = 32, ///< decoding of several sentences, drafts: a few tiles, and where packing B begins to pay
+    FOVEA_SOME_ROWS = 192,   ///< a prompt: A stays in L2 whole
+    FOVEA_GEMM_CLASSES = 24,
     FOVEA_ATTENTION_CLASSES = 3,
 };
 
@@ -34,11 +35,11 @@ struct fovea_tuning {
     struct fovea_attention_tuning attention[FOVEA_ATTENTION_CLASSES];
 };
 
-/// The class of a GEMM: rows (few, some, many) x B (near, far) x form.
+/// The class of a GEMM: rows (few, several, some, many) x B (near, far) x form.
 static inline uint32_t fovea_gemm_class(const struct fovea_tuning *tuning, size_t m, size_t n, size_t k,
                                         enum fovea_gemm_form form)
 {
-    const uint32_t rows = m <= FOVEA_FEW_ROWS ? 0 : m <= FOVEA_SOME_ROWS ? 1 : 2;
+    const uint32_t rows = (m > FOVEA_FEW_ROWS) + (m > FOVEA_SEVERAL_ROWS) + (m > FOVEA_SOME_ROWS);
     const uint32_t far = (double)n * (double)k * sizeof(float) > (double)tuning->near_bytes;
     return (rows * 2 + far) * 3 + (uint32_t)form;
 }

@@ -31,7 +31,7 @@ struct tune_shape {
     size_t m, n, k;
     enum fovea_gemm_form form;
 };
-/// A GEMM. Few rows walk through as many B as fill the last-level cache twice. NULL without memory.
+/// A GEMM. At most 16 rows walk through as many B as fill the last-level cache twice. NULL without memory.
 struct tune_case *tune_case_gemm(const struct fovea_engine *engine, const struct tune_shape *shape);
 
 /// Attention of one batch entry: `heads` heads of q queries over kv keys, `dim` wide.

@@ -14,6 +14,8 @@
 #include <string.h>
 
 enum { ROWS = 13, COLUMNS = 131 };
+// Up to so many rows are decoding: B comes from memory.
+enum { DECODE_ROWS = 16 };
 
 struct gemm_case {
     struct tune_case base;
@@ -112,7 +114,7 @@ static bool make_b(struct gemm_case *c, const struct fovea_engine *engine)
     size_t bytes = natural;
     if (s->form == FOVEA_FORM_PACKED && fovea_pack_size(s->k, s->n, &bytes) != FOVEA_OK)
         return false;
-    const bool walks = s->m <= FOVEA_FEW_ROWS && natural > machine->l2_bytes;
+    const bool walks = s->m <= DECODE_ROWS && natural > machine->l2_bytes;
     c->b_count = walks ? 2 * (size_t)cache / bytes + 1 : 1;
     c->b_stride = (bytes + 63) / 64 * 64;
     c->b = bench_alloc(c->b_count * c->b_stride);

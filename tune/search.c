@@ -11,7 +11,7 @@ const struct tune_effort tune_efforts[FOVEA_LEVELS] = {
     [FOVEA_LEVEL_QUICK] =
         {.cases = 1, .candidates = 8, .first_pairs = 1, .stage_pairs = 5, .proof_pairs = 9, .passes = 1},
     [FOVEA_LEVEL_INSTALL] =
-        {.cases = 2, .candidates = 32, .first_pairs = 3, .stage_pairs = 7, .proof_pairs = 15, .passes = 1},
+        {.cases = 3, .candidates = 32, .first_pairs = 3, .stage_pairs = 7, .proof_pairs = 15, .passes = 1},
     [FOVEA_LEVEL_EXHAUSTIVE] = {.cases = 4,
                                 .candidates = TUNE_CANDIDATES_MAX,
                                 .first_pairs = 5,

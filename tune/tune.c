@@ -4,6 +4,7 @@
 #include "bench/pool.h"
 #include "tests/check/run.h"
 #include "tune/search.h"
+#include "tune/write.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -94,7 +95,7 @@ static void verify_kernels(struct tune_search *s)
 // Classes in the order of what they are worth to most programs, and their shares of the time.
 static uint32_t order_classes(const char *only, uint32_t classes[FOVEA_TUNED_CLASSES])
 {
-    static const uint8_t rows_and_place[] = {3, 5, 1, 2, 4, 0}, form[] = {0, 2, 1};
+    static const uint8_t rows_and_place[] = {5, 7, 1, 3, 4, 6, 2, 0}, form[] = {0, 2, 1};
     uint32_t count = 0, chosen = 0;
     for (size_t i = 0; i < sizeof rows_and_place; i++)
         for (size_t j = 0; j < sizeof form; j++)
@@ -171,18 +172,6 @@ static void begin_profile(const struct tune_options *options, struct fovea_profi
     profile->level = options->level;
 }
 
-// A kernel that turned out wrong is in no class, not even in one that was kept.
-static void end_profile(struct fovea_profile *profile, const uint8_t *quarantine)
-{
-    memcpy(profile->quarantine, quarantine, sizeof profile->quarantine);
-    for (uint32_t class = 0; class < FOVEA_TUNED_CLASSES; class ++)
-        if (profile->has[class] && profile->tuned[class].kernel >= 0 && quarantine[profile->tuned[class].kernel]) {
-            profile->has[class] = 0;
-            memset(&profile->tuned[class], 0, sizeof profile->tuned[class]);
-            memset(&profile->evidence[class], 0, sizeof profile->evidence[class]);
-        }
-}
-
 static bool begin_search(struct tune_search *s, const struct tune_options *options, struct bench_pool *pool)
 {
     const int32_t gemm = fovea_slot_variant(fovea_engine_kernels(options->engine), FOVEA_SLOT_gemm);
@@ -217,7 +206,7 @@ bool tune_run(const struct tune_options *options, struct tune_result *result)
             verify_kernels(s);
             search_all(s);
         }
-        end_profile(&result->profile, s->quarantine);
+        tune_banish(&result->profile, s->quarantine); // not even in a class that was kept
         result->trials = s->trials;
         result->trial_count = s->trial_count;
         result->failures = s->failures;

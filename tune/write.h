@@ -17,6 +17,13 @@ bool tune_save(const char *path, const struct fovea_profile *profile, char why[F
 /// Reads a profile of this library made on any machine. Returns false with why.
 bool tune_load(const char *path, struct fovea_profile *profile, char why[FOVEA_PROFILE_WHY]);
 
+/// Adds to the quarantine of a profile (of enum fovea_quarantine, for each variant; 0: nothing to add); classes that
+/// had such a kernel fall back to the default.
+void tune_banish(struct fovea_profile *profile, const uint8_t *quarantine);
+/// The same in a file; where there is none for this machine it is made, with nothing else in it.
+bool tune_quarantine(const char *path, const struct fovea_engine *engine, const uint8_t *quarantine,
+                     char why[FOVEA_PROFILE_WHY]);
+
 /// Where `fovea tune` writes: /var/lib/fovea/profile, or FOVEA_PROFILE, or the user's place. False where there is none.
 bool tune_destination(bool system, char *path, size_t size);
 

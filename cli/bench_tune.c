@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+// cli/bench_tune.c - fovea bench tune: the tuning profile against the defaults, on shapes it was not tuned on.
+#include "cli/tune.h"
+#include "tune/held_out.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char help[] =
+    "usage: fovea bench tune [OPTIONS]\n\n"
+    "Pairs of the same product with the defaults (level estimate) and with the tuning profile, one after the other "
+    "and\n"
+    "the other way round, on shapes that nothing was tuned on: how many times faster is the profile? Medians with 95 "
+    "%\n"
+    "intervals; pairs beside which another program disturbed the core do not count.\n\n"
+    "  --profile FILE  instead of the profile that programs find\n"
+    "  --against FILE  instead of the defaults: another profile (a profile brings its own caches, told or lied)\n"
+    "  --best S        also against the best of the whole space for each shape, searched for S seconds each\n"
+    "  --pairs N       7 to 63 (default 15)\n"
+    "  --json          an array of objects\n\n"
+    "examples:\n"
+    "  fovea tune && fovea bench tune\n"
+    "  fovea bench tune --profile second --against first\n";
+
+struct arguments {
+    const char *profile, *against;
+    double best;
+    uint32_t pairs;
+    bool json;
+};
+
+// The engine a file describes; NULL: what programs get (found), or the defaults.
+static struct fovea_engine *engine_of(const char *path, bool found)
+{
+    static struct fovea_profile profile;
+    char why[FOVEA_PROFILE_WHY];
+    struct fovea_engine *engine = NULL;
+    if (!path)
+        return found ? cli_engine() : cli_tune_engine();
+    if (!tune_load(path, &profile, why))
+        cli_error("bench: %s: %s", path, why);
+    else if (fovea_engine_create_with(NULL, &profile, &engine) != FOVEA_OK)
+        cli_error("bench: %s: no engine with it", path);
+    return engine;
+}
+
+struct sums {
+    double log_gain, worst, log_best, worst_best;
+    uint32_t count, best_count;
+};
+
+static void print_line(const struct arguments *a, const struct tune_versus *v, const struct tune_versus *best,
+                       bool first)
+{
+    if (a->json) {
+        printf("%s\n {\"name\": \"%s\", \"measured\": %s", first ? "" : ",", v->name, v->ok ? "true" : "false");
+        if (v->ok)
+            printf(", \"gain\": %.4f, \"low\": %.4f, \"high\": %.4f, \"calm\": %.2f, \"same\": %s", v->ratio.median,
+                   v->ratio.low, v->ratio.high, v->calm, v->same ? "true" : "false");
+        if (best && best->ok)
+            printf(", \"of_best\": %.4f, \"of_best_low\": %.4f, \"of_best_high\": %.4f", 1 / best->ratio.median,
+                   1 / best->ratio.high, 1 / best->ratio.low);
+        printf("}");
+        return;
+    }
+    if (!v->ok) {
+        printf("%-36s too disturbed: %u calm pairs\n", v->name, v->pairs);
+        return;
+    }
+    if (v->same)
+        printf("%-36s      1   (the same plan)", v->name);
+    else
+        printf("%-36s %6.3fx (%.3f-%.3f)   ", v->name, v->ratio.median, v->ratio.low, v->ratio.high);
+    if (best && best->ok)
+        printf("   %6.3f of the best (%.3f-%.3f)", 1 / best->ratio.median, 1 / best->ratio.high, 1 / best->ratio.low);
+    putchar('\n');
+}
+
+// What each of three engines gives to a shape.
+static void print_choices(const struct fovea_engine *const engines[3], const struct tune_held_out *shape)
+{
+    static const char *const names[] = {"default", "profile", "best"};
+    for (int i = 0; i < 3; i++) {
+        uint32_t class;
+        char words[256];
+        const struct fovea_tuned tuned = tune_choice(engines[i], shape, &class);
+        cli_tune_words(class, &tuned, words, sizeof words);
+        printf("    %-8s %s\n", names[i], words);
+    }
+}
+
+static void add(struct sums *sums, const struct tune_versus *v, const struct tune_versus *best)
+{
+    if (v->ok) {
+        sums->log_gain += log(v->ratio.median);
+        sums->worst = fmin(sums->worst, v->ratio.median);
+        sums->count++;
+    }
+    if (best && best->ok) {
+        sums->log_best -= log(best->ratio.median);
+        sums->worst_best = fmin(sums->worst_best, 1 / best->ratio.median);
+        sums->best_count++;
+    }
+}
+
+static void bench(const struct arguments *a, const struct fovea_engine *base, const struct fovea_engine *tuned)
+{
+    struct sums sums = {.worst = INFINITY, .worst_best = INFINITY};
+    if (a->json)
+        printf("[");
+    else
+        printf("%-36s %7s\n", "", "gain");
+    for (size_t i = 0; i < tune_held_out_count; i++) {
+        const struct tune_held_out *const shape = &tune_held_out[i];
+        const struct tune_versus v = tune_compare(base, tuned, shape, a->pairs);
+        struct fovea_engine *const best = a->best > 0 ? tune_best_engine(tuned, shape, a->best) : NULL;
+        struct tune_versus of_best = {.ok = false};
+        if (best)
+            of_best = tune_compare(tuned, best, shape, a->pairs);
+        print_line(a, &v, &of_best, i == 0);
+        const struct fovea_engine *const engines[3] = {base, tuned, best};
+        if (best && !a->json)
+            print_choices(engines, shape);
+        fovea_engine_destroy(best);
+        add(&sums, &v, &of_best);
+        fflush(stdout);
+    }
+    if (a->json)
+        printf("\n]\n");
+    else if (sums.count)
+        printf("geometric mean of %u: %.3fx, the smallest %.3fx\n", sums.count, exp(sums.log_gain / sums.count),
+               sums.worst);
+    if (!a->json && sums.best_count)
+        printf("of the best of %u: mean %.3f, the smallest %.3f\n", sums.best_count,
+               exp(sums.log_best / sums.best_count), sums.worst_best);
+}
+
+static int take_option(int left, char **argv, struct arguments *a)
+{
+    char *end;
+    if (strcmp(argv[0], "--json") == 0) {
+        a->json = true;
+        return 1;
+    }
+    const char *const value = left > 1 ? argv[1] : "";
+    if (strcmp(argv[0], "--profile") == 0 && left > 1) {
+        a->profile = value;
+    } else if (strcmp(argv[0], "--against") == 0 && left > 1) {
+        a->against = value;
+    } else if (strcmp(argv[0], "--best") == 0) {
+        a->best = strtod(value, &end);
+        if (end == value || *end || !(a->best > 0 && a->best <= 1e6))
+            return cli_error("bench: --best takes seconds above 0"), 0;
+    } else if (strcmp(argv[0], "--pairs") == 0) {
+        const unsigned long number = strtoul(value, &end, 10);
+        if (end == value || *end || number < 7 || number > 63)
+            return cli_error("bench: --pairs takes 7 to 63"), 0;
+        a->pairs = (uint32_t)number;
+    } else {
+        return cli_error("bench: unknown option \"%s\"; fovea bench tune --help lists them", argv[0]), 0;
+    }
+    return 2;
+}
+
+int cli_bench_tune(int argc, char **argv)
+{
+    struct arguments a = {.pairs = 15};
+    for (int i = 1, taken; i < argc; i += taken) {
+        if (strcmp(argv[i], "--help") == 0) {
+            fputs(help, stdout);
+            return CLI_OK;
+        }
+        taken = take_option(argc - i, argv + i, &a);
+        if (!taken)
+            return CLI_USAGE;
+    }
+    struct fovea_engine *const base = engine_of(a.against, false), *const tuned =
+                                                                       base ? engine_of(a.profile, true) : NULL;
+    if (tuned)
+        bench(&a, base, tuned);
+    fovea_engine_destroy(base);
+    fovea_engine_destroy(tuned);
+    return tuned ? CLI_OK : CLI_USAGE;
+}

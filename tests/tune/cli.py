@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: Apache-2.0
+"""fovea tune from outside: levels, files, tables, reports, interruption, what it refuses, and the hook of cmake --install.
+
+usage: cli.py CMAKE BUILD PROGRAM...      (PROGRAM... may begin with an emulator; BUILD: "-" to leave installing out)
+"""
+import html.parser
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+CMAKE, BUILD, PROGRAM = sys.argv[1], sys.argv[2], sys.argv[3:]
+SMALL = "FOVEA_TEST_SMALL" in os.environ
+passed = failed = 0
+
+
+def check(condition, *what):
+    global passed, failed
+    if condition:
+        passed += 1
+    else:
+        failed += 1
+        print("FAIL", f"line {sys._getframe(1).f_lineno}:", *what)
+    return condition
+
+
+def environment(**more):
+    clean = {key: value for key, value in os.environ.items() if not key.startswith(("FOVEA_", "XDG_"))}
+    return {**clean, "HOME": HOME, **more}
+
+
+def fovea(*arguments, **more):
+    return subprocess.run(PROGRAM + list(arguments), env=environment(**more), capture_output=True, text=True)
+
+
+def ok(*arguments, **more):
+    result = fovea(*arguments, **more)
+    check(result.returncode == 0, arguments, result.returncode, result.stderr)
+    return result.stdout
+
+
+def refused(must_say, *arguments, **more):
+    result = fovea(*arguments, **more)
+    lines = result.stderr.splitlines()
+    check(result.returncode == 2 and len(lines) == 1 and must_say in lines[0] and not result.stdout, arguments,
+          result.returncode, result.stdout, result.stderr)
+
+
+def profile_line(**more):
+    return json.loads(ok("info", "--json", **more))["profile"]
+
+
+def test_estimate(folder):
+    path = os.path.join(folder, "estimate")
+    data = json.loads(ok("tune", "--level", "estimate", "--output", path, "--json"))
+    check(data["level"] == "estimate" and data["classes"] and not any(c["tuned"] for c in data["classes"]), data)
+    check(oct(os.stat(path).st_mode & 0o777) == "0o644", os.stat(path).st_mode)
+    check(profile_line(FOVEA_PROFILE=path).startswith(path + " (level estimate, 0 classes"), profile_line())
+    ok("tune", "--level", "estimate")  # the user's place
+    place = os.path.join(HOME, ".config/fovea/profile")
+    check(profile_line().startswith(place), profile_line())
+    text = ok("tune", "--show")
+    check(text.startswith(place) and "gemm some-far-nt" in text and "slot softmax" in text, text)
+    verbose = fovea("info", FOVEA_VERBOSE="1").stderr
+    check(verbose.count("\n") == 1 and place in verbose, verbose)
+    os.unlink(place)
+    check(profile_line().startswith("none"), profile_line())
+    check(ok("tune", "--show").startswith("profile: none"), "--show without a profile")
+    with open(path, "a") as file:
+        file.write("\n")
+    check("ignored: damaged" in profile_line(FOVEA_PROFILE=path), profile_line(FOVEA_PROFILE=path))
+    refused("damaged", "tune", "--show", path)
+
+
+def test_set(folder):
+    path, other = os.path.join(folder, "set"), os.path.join(folder, "other")
+    scalar = "gemm_f32_4x16_scalar"
+    ok("tune", "--level", "estimate", "--output", path, "--set", "all.kc=32", "--set", "some-far-nt.mc=16", "--set",
+       f"few-near-nn.kernel={scalar}", "--set", "heads-64.queries=32")
+    classes = {c["class"]: c for c in json.loads(ok("tune", "--show", path, "--json"))["classes"]}
+    check(classes["many-far-nn"]["kc"] == 32 and classes["some-far-nt"]["mc"] == 16, classes)
+    check(classes["few-near-nn"]["kernel"] == scalar and classes["heads-64"]["queries"] == 32, classes)
+    text = ok("tune", "--explain", "gemm", "8x64x64", "nn", FOVEA_PROFILE=path)
+    check("few-near-nn" in text and scalar in text and "kc 32" in text, text)
+    ok("tune", "--level", "estimate", "--output", other)
+    text = ok("tune", "--diff", path, other)
+    check("some-far-nt" in text and "heads-64" in text and text.rstrip().endswith("classes differ"), text)
+    check(ok("tune", "--diff", path, path).strip() == "0 classes differ", "a profile and itself")
+    for bad in ("all", "all.kc", "all.kc=0", "all.kc=x", "nonesuch.kc=1", "all.speed=9", "softmax.kernel=" + scalar,
+                "heads-64.kernel=" + scalar, "all.kernel=nonesuch"):
+        refused("--set " + bad, "tune", "--level", "estimate", "--output", other, "--set", bad)
+
+
+def test_run(folder):
+    path, report = os.path.join(folder, "run"), os.path.join(folder, "report.html")
+    started = time.monotonic()
+    result = fovea("tune", "--level", "quick", "--output", path, "--report", report, "--json")
+    check(result.returncode == 0 and "classes searched" in result.stderr, result.stderr)
+    check(time.monotonic() - started < 120, "quick took minutes")
+    data = json.loads(result.stdout)
+    check(data["level"] == "quick" and data["quarantine"] == {}, data["quarantine"])
+    for c in data["classes"]:
+        check(not c["tuned"] or (c["gain"] >= 1.0149 and c["p"] < 0.01 and c["low"] <= c["gain"] <= c["high"]), c)
+    with open(report) as file:
+        page = file.read()
+    html.parser.HTMLParser().feed(page)
+    check("<svg" in page and not re.search(r"(src|href)=|<script|@import|url\(", page), "the page needs other files")
+    check(ok("run", "g2p", "--model", MODEL, "hello", FOVEA_PROFILE=path) ==
+          ok("run", "g2p", "--model", MODEL, "hello", FOVEA_PROFILE="none"), "words under a profile")
+    # A lower level does not replace a higher one, and what is asked of another CPU is not for this one.
+    refused("--force replaces it", "tune", "--level", "estimate", "--output", path)
+    ok("tune", "--level", "estimate", "--output", path, "--force")
+    check("not for this ISA cap" in profile_line(FOVEA_PROFILE=path, FOVEA_ISA="scalar") or
+          json.loads(ok("info", "--json"))["features"] == "", "a cap")
+    check("other caches" in profile_line(FOVEA_PROFILE=path, FOVEA_CACHES="16K,256K,4M"), "lied-about caches")
+
+
+def test_interrupt(folder):
+    path = os.path.join(folder, "interrupted")
+    process = subprocess.Popen(PROGRAM + ["tune", "--output", path], env=environment(), stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE, text=True)
+    process.stderr.readline()  # it has begun
+    process.send_signal(signal.SIGINT)
+    _, error = process.communicate(timeout=300)
+    check(process.returncode == 0 and "(interrupted)" in error, process.returncode, error)
+    check(profile_line(FOVEA_PROFILE=path).startswith(path + " (level install"), profile_line(FOVEA_PROFILE=path))
+
+
+def test_verify(folder):
+    path = os.path.join(folder, "verify")
+    ok("verify", "--quiet", "--cases=1", "--quarantine=" + path)
+    check(not os.path.exists(path), "nothing differs, and nothing is written")
+
+
+def test_refusals(folder):
+    refused("--level takes", "tune", "--level", "fast")
+    refused("--budget takes", "tune", "--budget", "0")
+    refused("--budget takes", "tune", "--budget", "soon")
+    refused("unknown option", "tune", "--fast")
+    refused("unknown option", "tune", "--fast", "1")
+    refused("nonesuch", "tune", "--from", "/nonesuch", "--output", folder + "/x")
+    refused("--explain takes", "tune", "--explain", "gemm", "12")
+    refused("--explain takes", "tune", "--explain", "fft", "1x2x3")
+    refused("--diff takes two", "tune", "--diff", "a")
+    refused("cannot be opened", "tune", "--diff", "/nonesuch", "/nonesuch")
+    refused("cannot be written", "tune", "--level", "estimate", "--output", "/proc/x/y")
+    refused("FOVEA_CACHES", "info", FOVEA_CACHES="big")
+    for options in (["--pairs", "3"], ["--best", "0"], ["--fast"], ["--profile", "/nonesuch"]):
+        refused("bench:", "bench", "tune", *options)
+    check(ok("tune", "--help").startswith("usage: fovea tune") and
+          ok("bench", "tune", "--help").startswith("usage: fovea bench tune"), "--help")
+
+
+def install(prefix, **more):
+    result = subprocess.run([CMAKE, "--install", BUILD, "--prefix", prefix, "--component", "Tools"],
+                            env=environment(**more), capture_output=True, text=True)
+    check(result.returncode == 0, result.stdout, result.stderr)
+    return result.stdout + result.stderr
+
+
+def test_install(folder):
+    """The script itself, as --install runs it where FOVEA_TUNE_ON_INSTALL is set."""
+    prefix = os.path.join(folder, "prefix")
+    text = install(prefix)
+    with open(os.path.join(prefix, "lib/systemd/system/fovea-tune.service")) as file:
+        unit = file.read()
+    check("ConditionPathExists=!/var/lib/fovea/profile" in unit and "tune --system" in unit and "@" not in unit, unit)
+    check("fovea tune" not in text, "tuned without being asked to")
+
+
+with tempfile.TemporaryDirectory() as HOME:
+    MODEL = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../examples/g2p/g2p.safetensors")
+    with tempfile.TemporaryDirectory() as work:
+        test_estimate(work)
+        test_set(work)
+        test_run(work)
+        test_refusals(work)
+        if not SMALL:
+            test_interrupt(work)
+            test_verify(work)
+        if BUILD != "-":
+            test_install(work)
+print(f"{passed} passed, {failed} failed")
+sys.exit(failed != 0)

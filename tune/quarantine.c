@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// tune/quarantine.c - puts kernels into quarantine in a profile, or takes none out.
+#include "tune/write.h"
+
+#include "dispatch/adopt.h"
+
+#include <stdio.h>
+#include <string.h>
+
+void tune_banish(struct fovea_profile *profile, const uint8_t *quarantine)
+{
+    for (uint32_t i = 0; i < FOVEA_VARIANTS; i++)
+        if (quarantine[i])
+            profile->quarantine[i] = quarantine[i];
+    for (uint32_t class = 0; class < FOVEA_TUNED_CLASSES; class ++)
+        if (profile->has[class] && profile->tuned[class].kernel >= 0 &&
+            profile->quarantine[profile->tuned[class].kernel]) {
+            profile->has[class] = 0;
+            memset(&profile->tuned[class], 0, sizeof profile->tuned[class]);
+            memset(&profile->evidence[class], 0, sizeof profile->evidence[class]);
+        }
+}
+
+bool tune_quarantine(const char *path, const struct fovea_engine *engine, const uint8_t *quarantine,
+                     char why[FOVEA_PROFILE_WHY])
+{
+    static struct fovea_profile profile; // of a program with one thread
+    static struct fovea_profile_place place;
+    static char text[FOVEA_PROFILE_BYTES_MAX];
+    const struct fovea_profile_key key = fovea_profile_key(fovea_engine_machine(engine));
+    snprintf(place.path, sizeof place.path, "%s", path);
+    if (fovea_profile_read(&place, &key, text, &profile, why) != 0) {
+        memset(&profile, 0, sizeof profile);
+        profile.key = key;
+        profile.isa = fovea_engine_choice(engine)->allowed;
+    }
+    tune_banish(&profile, quarantine);
+    return tune_save(path, &profile, why);
+}
