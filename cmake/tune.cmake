@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# The autotuner, a part of the fovea program (the library only reads what it wrote), and the clocks, probes and statistics
-# it shares with the benchmarks and their history.
+# The autotuner, a part of the fovea program (the library only reads what it wrote), and the clocks, probes and
+# statistics it shares with the benchmarks and their history.
 find_package(Threads REQUIRED)
 add_library(fovea_measure STATIC EXCLUDE_FROM_ALL
     bench/clock.c

@@ -136,7 +136,8 @@ static void join(const struct fovea_attention_layout *plan, const struct fovea_a
     const struct fovea_attention_tile tile = fovea_attention_place(plan, args, grid, task);
     const size_t first = first_split(&tile);
     float *const states = shared + (task * grid->splits + first) * plan->block_floats;
-    const struct fovea_attention_state total = fovea_attention_state_in(states, false, tile.rows, grid->lanes, d->v_dim);
+    const struct fovea_attention_state total =
+        fovea_attention_state_in(states, false, tile.rows, grid->lanes, d->v_dim);
     for (size_t split = first + 1; in_reach(&tile, split); split++) {
         const struct fovea_attention_state next = fovea_attention_state_in(
             states + (split - first) * plan->block_floats, false, tile.rows, grid->lanes, d->v_dim);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""fovea tune from outside: levels, files, tables, reports, interruption, what it refuses, and the hook of cmake --install.
+"""fovea tune from outside: levels, files, tables, reports, interruption, what it refuses, and what is installed.
 
 usage: cli.py CMAKE BUILD PROGRAM...      (PROGRAM... may begin with an emulator; BUILD: "-" to leave installing out)
 """
@@ -98,9 +98,12 @@ def test_set(folder):
 def test_run(folder):
     path, report = os.path.join(folder, "run"), os.path.join(folder, "report.html")
     started = time.monotonic()
-    result = fovea("tune", "--level", "quick", "--output", path, "--report", report, "--json")
+    result = fovea("tune", "--level", "quick", "--output", path, "--json")
     check(result.returncode == 0 and "classes searched" in result.stderr, result.stderr)
     check(time.monotonic() - started < 120, "quick took minutes")
+    result = fovea("tune", "--level", "quick", "--budget", "20", "--only", "few-near", "--output", path, "--report",
+                   report, "--json")
+    check(result.returncode == 0 and "3 of 3 classes searched" in result.stderr, result.stderr)
     data = json.loads(result.stdout)
     check(data["level"] == "quick" and data["quarantine"] == {}, data["quarantine"])
     for c in data["classes"]:
