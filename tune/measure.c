@@ -11,6 +11,13 @@
 
 static const double sample_seconds = 200e-6;
 
+double tune_now(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
 bool tune_racer_start(struct tune_racer *racer, const struct tune_track *track, const struct fovea_engine *engine,
                       uint32_t class, const struct fovea_tuned *tuned)
 {
@@ -65,19 +72,30 @@ double tune_pair_seconds(const struct tune_track *track, const struct tune_racer
 {
     double sum = 100e-6; // the probe
     for (uint32_t i = 0; i < track->count; i++)
-        sum += racer->affected[i] ? 2 * track->seconds[i] * (double)track->calls[i] : 0;
+        sum += racer->affected[i] ? 4 * track->seconds[i] * (double)track->calls[i] : 0;
     return sum;
 }
 
+// Compared with the best of the last two to four seconds: who stays longer than that is no disturbance but how this
+// machine is, and a choice made beside him serves.
 static bool calm(struct tune_track *track)
 {
+    static const double window = 2;
     const struct bench_peak peak = bench_fma_peak(track->isa, track->executor);
-    track->best_flops = fmax(track->best_flops, peak.flops);
-    return peak.flops >= 0.93 * track->best_flops && peak.mixed >= 0.95 * peak.flops;
+    const double now = tune_now();
+    if (now - track->recent_from > window) {
+        track->recent[1] = track->recent[0];
+        track->recent[0].pure = track->recent[0].mixed = 0;
+        track->recent_from = now;
+    }
+    track->recent[0].pure = fmax(track->recent[0].pure, peak.flops);
+    track->recent[0].mixed = fmax(track->recent[0].mixed, peak.mixed);
+    return peak.flops >= 0.93 * fmax(track->recent[0].pure, track->recent[1].pure) &&
+           peak.mixed >= 0.95 * fmax(track->recent[0].mixed, track->recent[1].mixed);
 }
 
-// A neighbour on the core stays for tens or hundreds of ms: a pair beside it would be lost, so its end is waited for.
-// A single bad probe says little, as it is as easily disturbed as what it is to guard.
+// A neighbour on the core mostly stays for tens or hundreds of ms: a pair beside it would be lost, so its end is waited
+// for. A single bad probe says little, as it is as easily disturbed as what it is to guard.
 static bool wait_for_calm(struct tune_track *track)
 {
     enum { TRIES = 20 };
@@ -90,6 +108,21 @@ static bool wait_for_calm(struct tune_track *track)
     return false;
 }
 
+// log(incumbent's time / the racer's) on one case: in the order ABBA, of the faster of both samples each, as what
+// disturbs makes slower only. Long samples, over which the machine changes anyway, once each and in turns.
+static double pair_on(struct tune_track *track, uint32_t i, void *incumbent, void *racer, bool incumbent_first)
+{
+    static const double long_sample = 1e-3;
+    const struct tune_case_kind *const kind = track->cases[i]->kind;
+    void *const first = incumbent_first ? incumbent : racer, *const second = incumbent_first ? racer : incumbent;
+    double one = kind->seconds(first, track->calls[i]), two = kind->seconds(second, track->calls[i]);
+    if (track->seconds[i] * (double)track->calls[i] < long_sample) {
+        two = fmin(two, kind->seconds(second, track->calls[i]));
+        one = fmin(one, kind->seconds(first, track->calls[i]));
+    }
+    return log(incumbent_first ? one / two : two / one);
+}
+
 bool tune_pair(struct tune_track *track, const struct tune_racer *incumbent, struct tune_racer *racer)
 {
     const bool incumbent_first = racer->turns++ % 2 == 0;
@@ -100,17 +133,12 @@ bool tune_pair(struct tune_track *track, const struct tune_racer *incumbent, str
         track->disturbed++;
         return false;
     }
-    for (uint32_t i = 0; i < track->count; i++) {
-        if (!racer->affected[i])
-            continue;
-        const struct tune_case_kind *const kind = track->cases[i]->kind;
-        void *const ready[2] = {incumbent_first ? incumbent->ready[i] : racer->ready[i],
-                                incumbent_first ? racer->ready[i] : incumbent->ready[i]};
-        const double one = kind->seconds(ready[0], track->calls[i]), two = kind->seconds(ready[1], track->calls[i]);
-        logs[i] = log(incumbent_first ? one / two : two / one);
-        sum += logs[i];
-        affected++;
-    }
+    for (uint32_t i = 0; i < track->count; i++)
+        if (racer->affected[i]) {
+            logs[i] = pair_on(track, i, incumbent->ready[i], racer->ready[i], incumbent_first);
+            sum += logs[i];
+            affected++;
+        }
     if (!calm(track) && !calm(track)) {
         track->disturbed++;
         return false;
@@ -135,11 +163,14 @@ double tune_racer_median(const struct tune_racer *racer)
     return median(racer->logs, racer->pairs);
 }
 
-double tune_racer_worst(const struct tune_racer *racer, const struct tune_track *track)
+bool tune_racer_loses(const struct tune_racer *racer, const struct tune_track *track, double loss, double p)
 {
-    double worst = INFINITY;
-    for (uint32_t i = 0; i < track->count; i++)
-        if (racer->affected[i])
-            worst = fmin(worst, median(racer->case_logs[i], racer->pairs));
-    return worst;
+    for (uint32_t i = 0; i < track->count; i++) {
+        double losses[TUNE_PAIRS_MAX];
+        for (uint32_t j = 0; j < racer->pairs; j++)
+            losses[j] = -racer->case_logs[i][j];
+        if (racer->affected[i] && median(losses, racer->pairs) > loss && tune_signed_rank(losses, racer->pairs) < p)
+            return true;
+    }
+    return false;
 }

@@ -16,7 +16,10 @@ struct tune_track {
     double seconds[TUNE_CASES_MAX]; ///< of a call, at first sight
     const char *isa;                ///< whose multiply-adds are the probe
     const struct fovea_executor *executor;
-    double best_flops;         ///< the highest probe so far
+    struct {
+        double pure, mixed;
+    } recent[2];               ///< the highest probes of these two seconds, and of the two before
+    double recent_from;        ///< when these began
     uint64_t pairs, disturbed; ///< all that were measured, and those that did not count
 };
 
@@ -30,6 +33,9 @@ struct tune_racer {
     double case_logs[TUNE_CASES_MAX][TUNE_PAIRS_MAX];
     uint32_t pairs, turns; ///< noted, and measured
 };
+
+/// Seconds from some moment on, on the wall.
+double tune_now(void);
 
 /// Makes a choice ready. False where a case refuses it, or without memory.
 bool tune_racer_start(struct tune_racer *racer, const struct tune_track *track, const struct fovea_engine *engine,
@@ -47,7 +53,7 @@ double tune_pair_seconds(const struct tune_track *track, const struct tune_racer
 bool tune_pair(struct tune_track *track, const struct tune_racer *incumbent, struct tune_racer *racer);
 /// The median of a racer's logs, 0 without pairs.
 double tune_racer_median(const struct tune_racer *racer);
-/// The median of its worst affected case.
-double tune_racer_worst(const struct tune_racer *racer, const struct tune_track *track);
+/// Whether it is slower than the incumbent on any case, by more than `loss` (a logarithm) and not by chance (p).
+bool tune_racer_loses(const struct tune_racer *racer, const struct tune_track *track, double loss, double p);
 
 #endif

@@ -22,7 +22,9 @@ const struct tune_effort tune_efforts[FOVEA_LEVELS] = {
 
 // A candidate replaces the incumbent of a stage; the proof against the default is stricter.
 static const double stage_gain = 0.005, stage_p = 0.05;
-static const double proof_gain = 0.015, proof_p = 0.01, case_loss = 0.01;
+static const double proof_gain = 0.015, proof_p = 0.01;
+// On no case of its class may it lose this much, as far as the pairs tell.
+static const double case_loss = 0.01, case_p = 0.1;
 
 static bool late(const struct tune_search *s, double spare)
 {
@@ -170,13 +172,16 @@ static void halve(struct tune_search *s)
         lose(s, 0);
 }
 
-// Fresh pairs with the incumbent, as many as count; false where the time or the calm does not suffice.
+// Fresh pairs with the incumbent, as many as count; false where the time or the calm does not suffice, and then the
+// class is undecided.
 static bool pairs_of(struct tune_search *s, struct tune_racer *racer, uint32_t wanted)
 {
+    enum { PATIENCE = 12 };
     racer->pairs = 0;
     const double each = tune_pair_seconds(&s->track, racer);
-    for (uint32_t tries = 0; racer->pairs < wanted && tries < 4 * wanted && !late(s, each); tries++)
+    for (uint32_t tries = 0; racer->pairs < wanted && tries < PATIENCE * wanted && !late(s, each); tries++)
         tune_pair(&s->track, &s->incumbent, racer);
+    s->undecided |= racer->pairs < wanted;
     return racer->pairs >= wanted;
 }
 
@@ -254,7 +259,7 @@ static void prove(struct tune_search *s)
     }
     if (tune_racer_differs(&chosen, &s->incumbent, &s->track) && pairs_of(s, &chosen, s->effort->proof_pairs)) {
         const double gain = tune_racer_median(&chosen), p = tune_signed_rank(chosen.logs, chosen.pairs);
-        if (gain >= log(1 + proof_gain) && p < proof_p && tune_racer_worst(&chosen, &s->track) > -case_loss) {
+        if (gain >= log(1 + proof_gain) && p < proof_p && !tune_racer_loses(&chosen, &s->track, case_loss, case_p)) {
             memcpy(logs, chosen.logs, sizeof logs);
             const struct bench_interval interval = bench_bootstrap(logs, chosen.pairs);
             s->adopted = true;
@@ -262,6 +267,7 @@ static void prove(struct tune_search *s)
                                                   millionths(exp(interval.high)), millionths(p), chosen.pairs};
         }
     }
+    s->undecided |= !s->adopted && !fovea_tuned_same(&chosen.tuned, &s->incumbent.tuned);
     tune_racer_end(&s->incumbent, &s->track);
     s->incumbent = chosen;
 }
@@ -281,7 +287,7 @@ static bool begin(struct tune_search *s, const struct fovea_tuned *from)
 
 bool tune_search_class(struct tune_search *s, const struct fovea_tuned *from)
 {
-    s->adopted = false;
+    s->adopted = s->undecided = false;
     s->count = 0;
     s->reserve = 0;
     if (!begin(s, from))
@@ -295,6 +301,7 @@ bool tune_search_class(struct tune_search *s, const struct fovea_tuned *from)
     for (uint32_t pass = 0; pass < s->effort->passes; pass++)
         for (uint32_t stage = 0; stage < stages && !late(s, s->reserve); stage++)
             run_stage(s, stage);
+    s->undecided |= late(s, s->reserve);
     s->class_deadline = INFINITY; // the proof has its time, but for the end of all
     prove(s);
     s->best = s->incumbent.tuned;

@@ -39,12 +39,10 @@ struct tune_search {
     double reserve;  ///< seconds that the proof will take
     // what came out
     struct fovea_tuned best;
-    bool adopted; ///< best is proved to beat the default
+    bool adopted;   ///< best is proved to beat the default
+    bool undecided; ///< there was not enough calm or time for some pairs, or best is not proved: worth another round
     struct fovea_evidence evidence;
 };
-
-/// Seconds from some moment on, on the wall.
-double tune_now(void);
 
 /// Searches s->class on s->track's cases, from `from` or (NULL) the default. False where not even that is right.
 bool tune_search_class(struct tune_search *s, const struct fovea_tuned *from);

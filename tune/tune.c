@@ -10,16 +10,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum { VERIFY_CASES = 6 }; // of each kernel: some ms; the candidates' own problems follow
-
-double tune_now(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
 
 double tune_level_budget(enum fovea_profile_level level)
 {
@@ -119,45 +111,73 @@ static double share(uint32_t class)
     return shares[fovea_tuned_classes[class].kind];
 }
 
-static void search_class(struct tune_search *s, uint32_t class, double seconds)
+static void search_class(struct tune_search *s, uint32_t class, double seconds, const struct fovea_tuned *from)
 {
     const struct run *const run = s->owner;
-    const struct fovea_profile *const start = run->options->start;
     struct fovea_profile *const profile = &run->result->profile;
     s->class = class;
     s->class_deadline = tune_now() + seconds;
+    s->undecided = false;
     s->track.count = tune_cases(s->engine, class, s->effort->cases, s->track.cases);
-    if (s->track.count && tune_search_class(s, start && start->has[class] ? &start->tuned[class] : NULL) &&
-        tune_now() < s->deadline) {
-        profile->has[class] = s->adopted;
+    if (s->track.count && tune_search_class(s, from) && tune_now() < s->deadline && s->adopted) {
+        profile->has[class] = 1;
         profile->tuned[class] = s->best;
         profile->evidence[class] = s->evidence;
-        run->result->classes_done++;
-    }
-    if (!profile->has[class]) {
-        memset(&profile->tuned[class], 0, sizeof profile->tuned[class]);
-        memset(&profile->evidence[class], 0, sizeof profile->evidence[class]);
     }
     for (uint32_t i = 0; i < s->track.count; i++)
         s->track.cases[i]->kind->destroy(s->track.cases[i]);
 }
 
-static void search_all(struct tune_search *s)
+static void forget(struct fovea_profile *profile, uint32_t class)
+{
+    profile->has[class] = 0;
+    memset(&profile->tuned[class], 0, sizeof profile->tuned[class]);
+    memset(&profile->evidence[class], 0, sizeof profile->evidence[class]);
+}
+
+// One round through `count` classes; returns how many are undecided, which classes then begins with. What a class was
+// given before stays until a round has searched it.
+static uint32_t search_round(struct tune_search *s, uint32_t round, uint32_t count, uint32_t *classes,
+                             struct fovea_tuned *best)
 {
     const struct run *const run = s->owner;
-    uint32_t classes[FOVEA_TUNED_CLASSES];
-    const uint32_t count = order_classes(run->options->only, classes);
+    const struct fovea_profile *const start = run->options->start;
     double shares = 0;
-    run->result->classes = count;
+    uint32_t open = 0;
     for (uint32_t i = 0; i < count; i++)
         shares += share(classes[i]);
     for (uint32_t i = 0; i < count; i++) {
+        const uint32_t class = classes[i];
         const double left = s->deadline - tune_now();
         if (left <= 0 || (s->stop && *s->stop))
-            break;
-        search_class(s, classes[i], left * share(classes[i]) / shares);
-        shares -= share(classes[i]);
+            return 0;
+        const bool kept = run->result->profile.has[class];
+        search_class(s, class, left * share(class) / shares,
+                     round                        ? &best[class]
+                     : start && start->has[class] ? &start->tuned[class]
+                                                  : NULL);
+        if (tune_now() >= s->deadline)
+            return 0;
+        if (round == 0 && kept && !s->adopted) // begun with, and not proved anew
+            forget(&run->result->profile, class);
+        run->result->classes_done += round == 0;
+        shares -= share(class);
+        best[class] = s->best;
+        if (s->undecided)
+            classes[open++] = class;
     }
+    return open;
+}
+
+static void search_all(struct tune_search *s)
+{
+    enum { ROUNDS = 4 };
+    const struct run *const run = s->owner;
+    uint32_t classes[FOVEA_TUNED_CLASSES];
+    struct fovea_tuned best[FOVEA_TUNED_CLASSES];
+    uint32_t open = run->result->classes = order_classes(run->options->only, classes);
+    for (uint32_t round = 0; round < ROUNDS && open > 0; round++)
+        open = search_round(s, round, open, classes, best);
     run->result->interrupted = s->stop && *s->stop;
 }
 
