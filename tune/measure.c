@@ -76,36 +76,40 @@ double tune_pair_seconds(const struct tune_track *track, const struct tune_racer
     return sum;
 }
 
-// Compared with the best of the last two to four seconds: who stays longer than that is no disturbance but how this
-// machine is, and a choice made beside him serves.
+static double usual(const double *ring, uint32_t probes)
+{
+    double copy[TUNE_PROBES];
+    const uint32_t count = probes < TUNE_PROBES ? probes : TUNE_PROBES;
+    memcpy(copy, ring, count * sizeof *copy);
+    return bench_quantile(copy, count, 0.5);
+}
+
+// Compared with the median of the last probes. On a quiet machine that is the peak, and whatever disturbs is left out.
+// Where a neighbour never leaves, or comes and goes all the time, that is how this machine is: then only what is worse
+// than usual goes, and the pairs have to say the rest. (Against the highest probe, four pairs of five were lost on a
+// rented machine with a busy neighbour, and nothing could be proved.)
 static bool calm(struct tune_track *track)
 {
-    static const double window = 2;
     const struct bench_peak peak = bench_fma_peak(track->isa, track->executor);
-    const double now = tune_now();
-    if (now - track->recent_from > window) {
-        track->recent[1] = track->recent[0];
-        track->recent[0].pure = track->recent[0].mixed = 0;
-        track->recent_from = now;
-    }
-    track->recent[0].pure = fmax(track->recent[0].pure, peak.flops);
-    track->recent[0].mixed = fmax(track->recent[0].mixed, peak.mixed);
-    return peak.flops >= 0.93 * fmax(track->recent[0].pure, track->recent[1].pure) &&
-           peak.mixed >= 0.95 * fmax(track->recent[0].mixed, track->recent[1].mixed);
+    track->pure[track->probes % TUNE_PROBES] = peak.flops;
+    track->mixed[track->probes % TUNE_PROBES] = peak.mixed;
+    track->probes++;
+    return peak.flops >= 0.93 * usual(track->pure, track->probes) &&
+           peak.mixed >= 0.93 * usual(track->mixed, track->probes);
 }
 
 // A neighbour on the core mostly stays for tens or hundreds of ms: a pair beside it would be lost, so its end is waited
 // for. A single bad probe says little, as it is as easily disturbed as what it is to guard.
 static bool wait_for_calm(struct tune_track *track)
 {
-    enum { TRIES = 20 };
     const struct timespec pause = {0, 1000000};
-    for (int i = 0; i < TRIES; i++) {
+    for (const double end = tune_now() + track->patience;;) {
         if (calm(track) || calm(track))
             return true;
+        if (tune_now() >= end)
+            return false;
         nanosleep(&pause, NULL);
     }
-    return false;
 }
 
 // log(incumbent's time / the racer's) on one case: in the order ABBA, of the faster of both samples each, as what

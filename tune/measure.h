@@ -8,6 +8,8 @@
 #include "tune/case.h"
 #include "tune/stats.h"
 
+enum { TUNE_PROBES = 63 };
+
 /// The cases of a class, and the peak that tells whether a moment is calm.
 struct tune_track {
     struct tune_case *cases[TUNE_CASES_MAX];
@@ -16,11 +18,10 @@ struct tune_track {
     double seconds[TUNE_CASES_MAX]; ///< of a call, at first sight
     const char *isa;                ///< whose multiply-adds are the probe
     const struct fovea_executor *executor;
-    struct {
-        double pure, mixed;
-    } recent[2];               ///< the highest probes of these two seconds, and of the two before
-    double recent_from;        ///< when these began
-    uint64_t pairs, disturbed; ///< all that were measured, and those that did not count
+    double patience;                              ///< seconds that the end of a disturbance is waited for
+    double pure[TUNE_PROBES], mixed[TUNE_PROBES]; ///< the last probes, a ring
+    uint32_t probes;                              ///< so far
+    uint64_t pairs, disturbed;                    ///< all that were measured, and those that did not count
 };
 
 /// A choice made ready for all cases, and what its pairs with the incumbent gave.
@@ -48,8 +49,8 @@ void tune_track_calibrate(struct tune_track *track, const struct tune_racer *rac
 
 /// Seconds that a pair on the affected cases takes, about.
 double tune_pair_seconds(const struct tune_track *track, const struct tune_racer *racer);
-/// One pair: both in turn on each affected case, the incumbent first in even calls (ABBA). A pair beside which the
-/// probe is below 93 % of its best, or shows a neighbour on the core, is not noted: returns false.
+/// One pair: both on each affected case, incumbent first and last in even calls, racer first and last in odd ones. A
+/// pair beside which the probe is 7 % below what is usual is not noted: returns false.
 bool tune_pair(struct tune_track *track, const struct tune_racer *incumbent, struct tune_racer *racer);
 /// The median of a racer's logs, 0 without pairs.
 double tune_racer_median(const struct tune_racer *racer);

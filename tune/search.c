@@ -8,16 +8,9 @@
 
 const struct tune_effort tune_efforts[FOVEA_LEVELS] = {
     [FOVEA_LEVEL_ESTIMATE] = {0},
-    [FOVEA_LEVEL_QUICK] =
-        {.cases = 1, .candidates = 8, .first_pairs = 1, .stage_pairs = 5, .proof_pairs = 9, .passes = 1},
-    [FOVEA_LEVEL_INSTALL] =
-        {.cases = 3, .candidates = 32, .first_pairs = 3, .stage_pairs = 7, .proof_pairs = 15, .passes = 1},
-    [FOVEA_LEVEL_EXHAUSTIVE] = {.cases = 4,
-                                .candidates = TUNE_CANDIDATES_MAX,
-                                .first_pairs = 5,
-                                .stage_pairs = 15,
-                                .proof_pairs = 31,
-                                .passes = 2},
+    [FOVEA_LEVEL_QUICK] = {1, 8, 1, 5, 9, 1, 0.003},
+    [FOVEA_LEVEL_INSTALL] = {3, 32, 3, 7, 15, 1, 0.02},
+    [FOVEA_LEVEL_EXHAUSTIVE] = {4, TUNE_CANDIDATES_MAX, 5, 15, 31, 2, 0.02},
 };
 
 // A candidate replaces the incumbent of a stage; the proof against the default is stricter.

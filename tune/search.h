@@ -14,6 +14,7 @@ struct tune_effort {
     uint32_t stage_pairs; ///< fresh ones, for the best of a stage
     uint32_t proof_pairs; ///< fresh ones, against the default
     uint32_t passes;      ///< through all stages
+    double patience;      ///< see struct tune_track
 };
 extern const struct tune_effort tune_efforts[FOVEA_LEVELS];
 

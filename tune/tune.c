@@ -204,6 +204,7 @@ static bool begin_search(struct tune_search *s, const struct tune_options *optio
     s->tamper = options->tamper;
     s->tell = tell;
     s->racers = calloc(TUNE_CANDIDATES_MAX, sizeof *s->racers);
+    s->track.patience = s->effort->patience;
     s->track.isa = fovea_variant_facts[gemm].isa;
     s->track.executor = pool ? bench_pool_executor(pool) : NULL;
     if (options->start)
