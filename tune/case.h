@@ -23,7 +23,7 @@ struct tune_case_kind {
     void (*release)(void *ready);
     void (*explain)(const void *ready, char *text, size_t size); ///< equal texts: equal work
     double (*seconds)(void *ready, uint64_t calls);              ///< CPU time of a call, over so many
-    bool (*verify)(void *ready);                                 ///< the bits of the scalar path
+    bool (*verify)(void *ready, bool every_way); ///< the bits of the scalar path; every_way: task by task as well
 };
 
 /// The shape of a GEMM case.

@@ -122,8 +122,9 @@ static double seconds(void *state, uint64_t calls)
     return (bench_seconds(1) - start) / (double)calls;
 }
 
-static bool verify(void *state)
+static bool verify(void *state, bool every_way)
 {
+    (void)every_way;
     struct attention_ready *const ready = state;
     struct attention_case *const c = ready->c;
     const struct tune_attention_shape *const s = &c->shape;

@@ -2,7 +2,7 @@
 // tune/cases.c - which problems stand for a class.
 //
 // A table of shapes that models have, for caches of 256 KiB to 16 MiB: those that fall into a class on this machine,
-// the first ones first, stand for it. Calls are short, some 0.1 to 5 ms, so that many pairs fit into the time.
+// the first ones first, stand for it. Calls are short, some 0.01 to 7 ms, so that many pairs fit into the time.
 #include "tune/case.h"
 
 static const struct {
@@ -24,8 +24,8 @@ static const struct {
     {32, 128, 64},
     {16, 4096, 1024},
     // some rows: prompts and the products of attention
-    {128, 2304, 768},
     {48, 1024, 1024},
+    {128, 2304, 768},
     {128, 384, 384},
     {64, 64, 64},
     {96, 2048, 512},
@@ -33,7 +33,7 @@ static const struct {
     {160, 128, 64},
     {128, 4096, 1024},
     // many rows: long prompts, batches, images
-    {512, 768, 768},
+    {256, 768, 768},
     {256, 2048, 512},
     {512, 384, 384},
     {256, 256, 256},

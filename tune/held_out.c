@@ -65,7 +65,7 @@ static void run_pairs(struct tune_track *track, const struct tune_racer *first, 
     enum { PATIENCE = 6 };
     double logs[TUNE_PAIRS_MAX];
     for (uint32_t tries = 0; second->pairs < pairs && tries < PATIENCE * pairs; tries++)
-        tune_pair(track, first, second);
+        tune_pair(track, first, second, false);
     versus->pairs = second->pairs;
     versus->calm = track->pairs ? 1 - (double)track->disturbed / (double)track->pairs : 0;
     versus->ok = second->pairs * 2 > pairs;

@@ -127,30 +127,34 @@ static double pair_on(struct tune_track *track, uint32_t i, void *incumbent, voi
     return log(incumbent_first ? one / two : two / one);
 }
 
-bool tune_pair(struct tune_track *track, const struct tune_racer *incumbent, struct tune_racer *racer)
+bool tune_pair(struct tune_track *track, const struct tune_racer *incumbent, struct tune_racer *racer, bool one)
 {
-    const bool incumbent_first = racer->turns++ % 2 == 0;
+    const bool incumbent_first = racer->turns % 2 == 0;
     double logs[TUNE_CASES_MAX] = {0}, sum = 0;
-    uint32_t affected = 0;
+    uint32_t affected = 0, timed = 0, seen = 0;
+    for (uint32_t i = 0; i < track->count; i++)
+        affected += racer->affected[i];
+    const uint32_t turn = affected ? racer->turns / 2 % affected : 0;
+    racer->turns++;
     track->pairs++;
     if (!wait_for_calm(track)) {
         track->disturbed++;
         return false;
     }
     for (uint32_t i = 0; i < track->count; i++)
-        if (racer->affected[i]) {
+        if (racer->affected[i] && (seen++ == turn || !one)) {
             logs[i] = pair_on(track, i, incumbent->ready[i], racer->ready[i], incumbent_first);
             sum += logs[i];
-            affected++;
+            timed++;
         }
     if (!calm(track) && !calm(track)) {
         track->disturbed++;
         return false;
     }
-    if (racer->pairs < TUNE_PAIRS_MAX && affected) {
+    if (racer->pairs < TUNE_PAIRS_MAX && timed) {
         for (uint32_t i = 0; i < track->count; i++)
             racer->case_logs[i][racer->pairs] = logs[i];
-        racer->logs[racer->pairs++] = sum / affected;
+        racer->logs[racer->pairs++] = sum / timed;
     }
     return true;
 }

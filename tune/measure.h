@@ -47,11 +47,12 @@ bool tune_racer_differs(struct tune_racer *racer, const struct tune_racer *incum
 /// Times a choice once to find how many calls make a sample.
 void tune_track_calibrate(struct tune_track *track, const struct tune_racer *racer);
 
-/// Seconds that a pair on the affected cases takes, about.
+/// Seconds that a pair on all affected cases takes, about.
 double tune_pair_seconds(const struct tune_track *track, const struct tune_racer *racer);
-/// One pair: both on each affected case, incumbent first and last in even calls, racer first and last in odd ones. A
-/// pair beside which the probe is 7 % below what is usual is not noted: returns false.
-bool tune_pair(struct tune_track *track, const struct tune_racer *incumbent, struct tune_racer *racer);
+/// One pair: both on each affected case (`one`: on one of them, by turns), incumbent first and last in even calls,
+/// racer first and last in odd ones. A pair beside which the probe is 7 % below what is usual is not noted: returns
+/// false.
+bool tune_pair(struct tune_track *track, const struct tune_racer *incumbent, struct tune_racer *racer, bool one);
 /// The median of a racer's logs, 0 without pairs.
 double tune_racer_median(const struct tune_racer *racer);
 /// Whether it is slower than the incumbent on any case, by more than `loss` (a logarithm) and not by chance (p).

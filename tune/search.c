@@ -48,13 +48,13 @@ static void note_time(struct tune_search *s, size_t trial, const struct tune_rac
     }
 }
 
-// What the child is asked: racer i on every case.
+// What the child is asked: racer i on every case, on the first one in every way.
 static bool gives_scalar_bits(void *arg, uint32_t i)
 {
     const struct tune_search *const s = arg;
     bool same = true;
     for (uint32_t c = 0; c < s->track.count && same; c++)
-        same = s->track.cases[c]->kind->verify(s->racers[i].ready[c]);
+        same = s->track.cases[c]->kind->verify(s->racers[i].ready[c], c == 0);
     return same;
 }
 
@@ -126,11 +126,11 @@ static void enter(struct tune_search *s, uint32_t stage)
     }
 }
 
-// A pair that counts, if three attempts give one.
+// A pair that counts, on one of the cases, if three attempts give one.
 static void measure(struct tune_search *s, struct tune_racer *racer)
 {
     for (int attempt = 0; attempt < 3 && !late(s, s->reserve); attempt++)
-        if (tune_pair(&s->track, &s->incumbent, racer))
+        if (tune_pair(&s->track, &s->incumbent, racer, true))
             return;
 }
 
@@ -173,7 +173,7 @@ static bool pairs_of(struct tune_search *s, struct tune_racer *racer, uint32_t w
     racer->pairs = 0;
     const double each = tune_pair_seconds(&s->track, racer);
     for (uint32_t tries = 0; racer->pairs < wanted && tries < PATIENCE * wanted && !late(s, each); tries++)
-        tune_pair(&s->track, &s->incumbent, racer);
+        tune_pair(&s->track, &s->incumbent, racer, false);
     s->undecided |= racer->pairs < wanted;
     return racer->pairs >= wanted;
 }

@@ -105,10 +105,11 @@ static uint32_t order_classes(const char *only, uint32_t classes[FOVEA_TUNED_CLA
     return chosen;
 }
 
+// Long products need more time for as many pairs.
 static double share(uint32_t class)
 {
-    static const double shares[] = {[FOVEA_TUNED_GEMM] = 6, [FOVEA_TUNED_ATTENTION] = 5, [FOVEA_TUNED_SLOT] = 1};
-    return shares[fovea_tuned_classes[class].kind];
+    const bool far = class < FOVEA_GEMM_CLASSES && class / 3 % 2;
+    return class >= FOVEA_CLASS_SLOT ? 1 : class >= FOVEA_CLASS_ATTENTION ? 5 : far ? 8 : 4;
 }
 
 static void search_class(struct tune_search *s, uint32_t class, double seconds, const struct fovea_tuned *from)

@@ -56,7 +56,7 @@ static uint64_t check_class(const struct fovea_engine *engine, uint32_t class, u
             char text[512] = "refused";
             if (ready)
                 c->kind->explain(ready, text, sizeof text);
-            CHECK(ready && c->kind->verify(ready), "%s %s, stage %u, candidate %u: %s",
+            CHECK(ready && c->kind->verify(ready, true), "%s %s, stage %u, candidate %u: %s",
                   fovea_tuned_classes[class].operator_name, fovea_tuned_classes[class].name, stage, i, text);
             ran++;
             if (ready)
