@@ -22,11 +22,16 @@ static void name_of(uint32_t class, char *text, size_t size)
     snprintf(text, size, "%s %s", fovea_tuned_classes[class].operator_name, fovea_tuned_classes[class].name);
 }
 
-// What would be used without the profile, but for its quarantine.
+// What would be used without the profile, but for its quarantine, with the caches it was made for.
 static struct fovea_tuned default_of(const struct fovea_engine *engine, const struct fovea_profile *profile,
                                      uint32_t class)
 {
-    return tune_default(engine, class, profile->quarantine);
+    struct fovea_machine machine = *fovea_engine_machine(engine);
+    const struct fovea_tuned best = tune_default(engine, class, profile->quarantine);
+    machine.l1d_bytes = profile->key.l1d_bytes ? profile->key.l1d_bytes : machine.l1d_bytes;
+    machine.l2_bytes = profile->key.l2_bytes ? profile->key.l2_bytes : machine.l2_bytes;
+    machine.l3_bytes = profile->key.l3_bytes ? profile->key.l3_bytes : machine.l3_bytes;
+    return fovea_tuned_default(&machine, class, best.kernel);
 }
 
 void cli_tune_table(const struct fovea_engine *engine, const struct fovea_profile *profile)
