@@ -183,8 +183,10 @@ def test_compare(folder):
 
 
 def test_bench(folder):
-    db, suite = folder / "bench.db", ["bench", "gemm", "--shapes", "smoke", "--min-time", "0.001", "--filter", "20x80x48"]
-    result = fovea(*suite, "--history", db, "--commit", "here", "--machine", "m", "--repetitions", "3", "--instructions")
+    db = folder / "bench.db"
+    suite = ["bench", "gemm", "--shapes", "smoke", "--min-time", "0.001", "--filter", "20x80x48"]
+    result = fovea(*suite, "--history", db, "--commit", "here", "--machine", "m", "--repetitions", "3",
+                   "--instructions")
     check("run 1" in result.stdout and result.stderr == "", result)
     facts = dict(rows(db, "SELECT name, value FROM fact"))
     for name in ("cpu", "isa", "features", "l1d_bytes", "l2_bytes", "compiler", "flags", "profile", "load", "steal",
