@@ -86,8 +86,13 @@ bool library_open(struct library *library, const char *path, char *message, size
     struct fovea_engine_options options = FOVEA_ENGINE_OPTIONS_INIT;
     options.message = why;
     options.message_size = sizeof why;
-    if (find_symbols(library) && library->engine_create(&options, &library->engine) == FOVEA_OK)
-        return true;
+    if (find_symbols(library)) {
+        enum fovea_status status = library->engine_create(&options, &library->engine);
+        if (status == FOVEA_ERR_STRUCT) // an older build, whose options had fewer fields
+            status = library->engine_create(NULL, &library->engine);
+        if (status == FOVEA_OK)
+            return true;
+    }
     snprintf(message, message_size, "%s: %s", path, *why ? why : "not a fovea library, or it makes no engine");
     library_close(library);
     return false;
