@@ -284,18 +284,24 @@ function clipped(u, draw) {
     u.ctx.restore();
 }
 
-// What the y axis spans, in the chart's unit, for the points from..to: all medians but those six quartile distances
-// outside, every level, and bands as far as they do not squash the rest; some air around it, and never less than 4 % of
-// the value: noise of a per mille shall not look like a mountain.
+// What the y axis spans, in the chart's unit, for the points from..to: every level and all medians but those that lie
+// twelve times as far from their level as three quarters do, and bands as far as they do not squash the rest; some air
+// around it, and never less than 4 % of the value: noise of a per mille shall not look like a mountain.
 function spanOf(chart, from, to) {
-    const sorted = chart.points.value.slice(from, to + 1).sort((a, b) => a - b),
-        last = sorted.length - 1;
-    if (last < 0) return [0, 1];
-    const [q1, q3] = [sorted[last >> 2], sorted[last - (last >> 2)]],
-        far = q3 > q1 ? 6 * (q3 - q1) : Infinity;
-    const levels = chart.levels.filter(level => level.to > from && level.from <= to).map(level => level.median);
-    let low = Math.min(Math.max(sorted[0], q1 - far), ...levels),
-        high = Math.max(Math.min(sorted[last], q3 + far), ...levels);
+    if (to < from) return [0, 1];
+    const {value} = chart.points,
+        levels = chart.levels.filter(level => level.to > from && level.from <= to);
+    const away = levels
+        .flatMap(level =>
+            value.slice(Math.max(level.from, from), Math.min(level.to, to + 1)).map(v => v - level.median)
+        )
+        .map(Math.abs)
+        .sort((a, b) => a - b);
+    const far = 12 * away[Math.floor((away.length - 1) * 0.75)] || Infinity,
+        middles = levels.map(level => level.median);
+    const inSight = value.slice(from, to + 1);
+    let low = Math.min(Math.max(Math.min(...inSight), Math.min(...middles) - far), ...middles),
+        high = Math.max(Math.min(Math.max(...inSight), Math.max(...middles) + far), ...middles);
     if (chart.band) {
         const more = Math.max(high - low, Math.abs(high) * 0.02) / 2;
         low = Math.max(Math.min(low, ...chart.band.low.slice(from, to + 1)), low - more);

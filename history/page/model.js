@@ -72,7 +72,7 @@ const pointsOf = memo(series => {
 function bandOf(row, series) {
     const points = pointsOf(series);
     if (points.low)
-        return {low: points.low, high: points.high, what: "between repetitions (95 % interval of the median)"};
+        return {low: points.low, high: points.high, what: "90 % interval of the median, by the repetitions"};
     const [low, high] = ["_q1", "_q3"].map(end => seriesOfMetric(row, metricOf(series).name + end));
     if (low && high && low.axis === series.axis && high.axis === series.axis)
         return {low: pointsOf(low).value, high: pointsOf(high).value, what: "quartiles of the samples"};
@@ -97,16 +97,27 @@ function median(sorted) {
     return sorted.length % 2 ? sorted[half] : (sorted[half - 1] + sorted[half]) / 2;
 }
 
-// Levels between changes: the median of each, and the interval of order statistics that holds it with 95 %.
+// The interval that holds the true median of sorted values with 90 %, as history/page_band.h has it.
+function intervalOf(sorted) {
+    const n = sorted.length,
+        k = n < 8 ? 0 : Math.max(0, Math.floor(n / 2 - 0.8225 * Math.sqrt(n)) - 1);
+    const low = sorted[k],
+        high = sorted[n - 1 - k];
+    if (n < 5 || n >= 8) return [low, high];
+    const middle = median(sorted),
+        far = [4.2, 2.0, 1.9][n - 5] * median(sorted.map(value => Math.abs(value - middle)).sort((a, b) => a - b));
+    return [Math.max(low, middle - far), Math.min(high, middle + far)];
+}
+
+// Levels between changes: the median of each and its interval.
 const levelsOf = memo(series => {
     const {value} = pointsOf(series),
         starts = [0, ...changesOf(series).map(change => change.at)];
     return starts.map((from, i) => {
         const to = i + 1 < starts.length ? starts[i + 1] : value.length,
-            n = to - from;
-        const sorted = value.slice(from, to).sort((a, b) => a - b);
-        const k = Math.max(0, Math.floor(n / 2 - 0.98 * Math.sqrt(n)) - 1);
-        return {from, to, median: median(sorted), low: sorted[k], high: sorted[n - 1 - k]};
+            sorted = value.slice(from, to).sort((a, b) => a - b);
+        const [low, high] = intervalOf(sorted);
+        return {from, to, median: median(sorted), low, high};
     });
 });
 

@@ -196,7 +196,7 @@ function legend(chart) {
         {class: "legend"},
         item("line", "median of a run"),
         chart.band && item("band", chart.band.what),
-        item("level", "level between changes, its 95 % interval"),
+        item("level", "level between changes, its 90 % interval"),
         chart.moves.length > 0 && item("move", "environment changed"),
         chart.peers.length > 0 && item("peer", "other libraries")
     );
