@@ -8,6 +8,7 @@ set(FOVEA_STEMS_COMMON # every ISA has these
     attention_merge_f32
     attention_prefill_f32
     cos_f32
+    dropout_f32
     exp2_f32
     gelu_f32
     gelu_tanh_f32

@@ -67,7 +67,9 @@
     X(52, ATTENTION_ALIBI_SIGNED, "keys after the query rise with their distance")                                     \
     X(53, ATTENTION_KEPT_UNSCALED, "weights that dropout keeps are not scaled")                                        \
     X(70, DECODE_RETURNS_HIDDEN, "a returned score is not -inf where it is hidden")                                    \
-    X(71, ADDITIVE_MUL_ADD, "a term of an additive score is rounded before it is added")
+    X(71, ADDITIVE_MUL_ADD, "a term of an additive score is rounded before it is added")                               \
+    X(72, DROPOUT_NO_CARRY, "the number of a Philox block of elements has 32 bits")                                    \
+    X(73, DROPOUT_FIRST_WORD, "a row always begins with the first word of a Philox block")
 
 enum fovea_fault {
 #define FOVEA_FAULT_NUMBER(number, name, what) FOVEA_FAULT_##name = number,

@@ -111,6 +111,17 @@ typedef void fovea_binary_fn(size_t n, const float *x, const float *y, float *z)
 /// One row of LayerNorm or RMSNorm; gamma and beta may each be NULL. y may be x.
 typedef void fovea_norm_fn(size_t n, float eps, const float *x, const float *gamma, const float *beta, float *y);
 
+/// Elementwise dropout, as docs/numerics.md section 6 names the elements.
+struct fovea_dropout {
+    uint32_t seed[2]; ///< low word, high word
+    uint32_t site;
+    uint32_t threshold; ///< an element is dropped iff its word is below
+    uint64_t element;   ///< the number of x[0]
+    float scale;        ///< of what is kept
+};
+/// y[i] = x[i] * scale, +0 where it is dropped. y may be x; otherwise they do not overlap.
+typedef void fovea_dropout_fn(const struct fovea_dropout *dropout, size_t n, const float *x, float *y);
+
 // ---- Attention -------------------------------------------------------------------------------------------------
 
 /// The running state of `rows` queries: O[r,c] = o[r * o_row + c * o_col], one of the two strides being 1.
@@ -204,6 +215,7 @@ FOVEA_FAMILY(epilogue)
 FOVEA_FAMILY(unary)
 FOVEA_FAMILY(binary)
 FOVEA_FAMILY(norm)
+FOVEA_FAMILY(dropout)
 FOVEA_FAMILY(attention)
 FOVEA_FAMILY(keep)
 FOVEA_FAMILY(merge)

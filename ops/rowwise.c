@@ -5,6 +5,7 @@
 // gaps as one row; the others need whole rows.
 #include "ops/rowwise.h"
 #include <math.h>
+#include <string.h>
 
 enum { TASK_ELEMENTS = 1 << 14 };
 
@@ -39,6 +40,8 @@ static const struct fovea_unary_kernel *unary_kernel(const struct fovea_kernels 
     case FOVEA_ROWWISE_LAYERNORM:
     case FOVEA_ROWWISE_RMSNORM:
     case FOVEA_ROWWISE_ADD:
+    case FOVEA_ROWWISE_DROPOUT:
+    case FOVEA_ROWWISE_DROPOUT_ADD:
         break;
     }
     return NULL;
@@ -54,6 +57,16 @@ static bool is_norm(enum fovea_rowwise_op op)
     return op == FOVEA_ROWWISE_LAYERNORM || op == FOVEA_ROWWISE_RMSNORM;
 }
 
+static bool is_dropout(enum fovea_rowwise_op op)
+{
+    return op == FOVEA_ROWWISE_DROPOUT || op == FOVEA_ROWWISE_DROPOUT_ADD;
+}
+
+static bool has_x2(enum fovea_rowwise_op op)
+{
+    return op == FOVEA_ROWWISE_ADD || op == FOVEA_ROWWISE_DROPOUT_ADD;
+}
+
 static bool elementwise(enum fovea_rowwise_op op)
 {
     return op != FOVEA_ROWWISE_SOFTMAX && op != FOVEA_ROWWISE_LOG_SOFTMAX && !is_norm(op);
@@ -63,7 +76,7 @@ static struct grid cut(const struct fovea_rowwise_desc *d, size_t rows)
 {
     struct grid grid = {rows, d->cols, 1, 1};
     if (elementwise(d->op)) {
-        const bool dense = d->ldx == d->cols && d->ldy == d->cols && (d->op != FOVEA_ROWWISE_ADD || d->ldx2 == d->cols);
+        const bool dense = d->ldx == d->cols && d->ldy == d->cols && (!has_x2(d->op) || d->ldx2 == d->cols);
         if (dense) {
             grid = (struct grid){1, rows * d->cols, 1, 1};
         }
@@ -88,19 +101,44 @@ static uint32_t count_tasks(const void *plan, const void *args, uint32_t phase)
     return (uint32_t)count(&layout->desc, ((const struct fovea_rowwise_args *)args)->rows);
 }
 
+// y = x with dropout, plus x2 where there is one; x2 may be y. Elements go by way of a buffer that stays in L1.
+static void run_dropout(const struct fovea_rowwise_layout *plan, const struct fovea_rowwise_args *args,
+                        uint64_t element, size_t n, const float *x, const float *x2, float *y)
+{
+    enum { BUFFER = 1024 };
+    float buffer[BUFFER];
+    struct fovea_dropout dropout = plan->dropout;
+    dropout.seed[0] = (uint32_t)args->seed;
+    dropout.seed[1] = (uint32_t)(args->seed >> 32);
+    dropout.site = args->site;
+    for (size_t i = 0, m; i < n; i += m) {
+        m = fovea_min(BUFFER, n - i);
+        dropout.element = element + i;
+        plan->kernels->dropout.run(&dropout, m, x + i, x2 != NULL ? buffer : y + i);
+        if (x2 != NULL) {
+            plan->kernels->add.run(m, buffer, x2 + i, y + i);
+        }
+    }
+}
+
 // Elements [begin, begin + n) of one line.
 static void run_line(const struct fovea_rowwise_layout *plan, const struct fovea_rowwise_args *args, size_t line,
                      size_t begin, size_t n)
 {
     const struct fovea_rowwise_desc *const d = &plan->desc;
     const float *const x = args->x + line * d->ldx + begin;
+    const float *const x2 = has_x2(d->op) ? args->x2 + line * d->ldx2 + begin : NULL;
     float *const y = args->y + line * d->ldy + begin;
     if (plan->unary != NULL) {
         plan->unary->run(n, x, y);
     } else if (plan->norm != NULL) {
         plan->norm->run(n, d->eps, x, args->gamma, args->beta, y);
-    } else {
-        plan->kernels->add.run(n, x, args->x2 + line * d->ldx2 + begin, y);
+    } else if (plan->dropout.threshold != 0 && !args->eval) {
+        run_dropout(plan, args, args->element + line * d->cols + begin, n, x, x2, y);
+    } else if (x2 != NULL) {
+        plan->kernels->add.run(n, x, x2, y);
+    } else if (x != y) {
+        memcpy(y, x, n * sizeof *y);
     }
 }
 
@@ -136,14 +174,16 @@ static enum fovea_status make_plan(const struct fovea_engine *engine, const stru
     FOVEA_REQUIRE(engine != NULL && desc != NULL, FOVEA_ERR_NULL, why, "rowwise: engine or desc is NULL");
     FOVEA_REQUIRE(desc->struct_size == sizeof *desc, FOVEA_ERR_STRUCT, why, "rowwise: struct_size is %u, not %zu",
                   (unsigned)desc->struct_size, sizeof *desc);
-    FOVEA_REQUIRE(desc->op <= FOVEA_ROWWISE_RMSNORM, FOVEA_ERR_ENUM, why, "rowwise: op is %u", (unsigned)desc->op);
+    FOVEA_REQUIRE(desc->op <= FOVEA_ROWWISE_DROPOUT_ADD, FOVEA_ERR_ENUM, why, "rowwise: op is %u", (unsigned)desc->op);
     FOVEA_TRY(check_matrix("ldx", desc, desc->ldx, why));
     FOVEA_TRY(check_matrix("ldy", desc, desc->ldy, why));
-    if (desc->op == FOVEA_ROWWISE_ADD) {
+    if (has_x2(desc->op)) {
         FOVEA_TRY(check_matrix("ldx2", desc, desc->ldx2, why));
     }
     FOVEA_REQUIRE(!is_norm(desc->op) || (isfinite(desc->eps) && desc->eps >= 0), FOVEA_ERR_VALUE, why,
                   "rowwise: eps is negative or not finite");
+    FOVEA_REQUIRE(!is_dropout(desc->op) || (desc->dropout >= 0 && desc->dropout < 1), FOVEA_ERR_VALUE, why,
+                  "rowwise: dropout %g is not within 0 and 1", (double)desc->dropout);
     FOVEA_REQUIRE(count(desc, desc->rows) <= UINT32_MAX, FOVEA_ERR_OVERFLOW, why,
                   "rowwise: more tasks than 32 bits count");
     const struct fovea_kernels *const kernels = fovea_engine_kernels(engine);
@@ -154,6 +194,10 @@ static enum fovea_status make_plan(const struct fovea_engine *engine, const stru
         .norm = norm_kernel(kernels, desc->op),
         .desc = *desc,
     };
+    if (is_dropout(desc->op)) {
+        plan->dropout.threshold = (uint32_t)((double)desc->dropout * 0x1p32);
+        plan->dropout.scale = 1.0f / (1.0f - desc->dropout);
+    }
     return FOVEA_OK;
 }
 
@@ -179,9 +223,10 @@ enum fovea_status fovea_explain_rowwise(const struct fovea_engine *engine, const
     const struct fovea_why why = {text, text_size};
     struct fovea_rowwise_layout plan;
     FOVEA_TRY(make_plan(engine, desc, &plan, &why));
-    const char *const kernel = plan.unary != NULL  ? plan.unary->name
-                               : plan.norm != NULL ? plan.norm->name
-                                                   : plan.kernels->add.name;
+    const char *const kernel = plan.unary != NULL     ? plan.unary->name
+                               : plan.norm != NULL    ? plan.norm->name
+                               : is_dropout(desc->op) ? plan.kernels->dropout.name
+                                                      : plan.kernels->add.name;
     fovea_say(&why, "rowwise: %zux%zu f32, kernel %s, %zu tasks, no memory", desc->rows, desc->cols, kernel,
               count(desc, desc->rows));
     return FOVEA_OK;
@@ -196,7 +241,7 @@ static enum fovea_status check_args(const struct fovea_rowwise_layout *plan, con
     if (rows == 0 || d->cols == 0) {
         return FOVEA_OK;
     }
-    const bool add = d->op == FOVEA_ROWWISE_ADD;
+    const bool add = has_x2(d->op);
     FOVEA_CHECK(args->x != NULL && args->y != NULL && (args->x2 != NULL || !add), FOVEA_ERR_NULL);
     // In place with another stride a task would overwrite what its neighbour reads.
     FOVEA_CHECK(args->y != args->x || d->ldy == d->ldx || rows == 1, FOVEA_ERR_STRIDE);

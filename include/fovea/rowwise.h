@@ -24,6 +24,8 @@ enum fovea_rowwise_op {
     FOVEA_ROWWISE_COS = 10,
     FOVEA_ROWWISE_SILU = 11,    ///< x / (1 + exp(-x))
     FOVEA_ROWWISE_RMSNORM = 12, ///< each row: x / sqrt(mean of x^2 + eps) * gamma + beta
+    FOVEA_ROWWISE_DROPOUT = 13, ///< +0, or x / (1 - dropout): by (args.seed, args.site, number of the element) alone
+    FOVEA_ROWWISE_DROPOUT_ADD = 14, ///< DROPOUT of x, + x2: the residual connection of a sublayer in training
 };
 
 /// rows x cols elements with a stride between rows for each matrix (elements, at least cols).
@@ -31,9 +33,9 @@ struct fovea_rowwise_desc {
     uint32_t struct_size; ///< sizeof(struct fovea_rowwise_desc)
     enum fovea_rowwise_op op;
     size_t rows, cols;
-    size_t ldx, ldx2, ldy; ///< ldx2 for ADD only
+    size_t ldx, ldx2, ldy; ///< ldx2 for ADD and DROPOUT_ADD only
     float eps;             ///< LAYERNORM and RMSNORM, default 1e-5; at least 0
-    uint32_t reserved;
+    float dropout;         ///< DROPOUT and DROPOUT_ADD, 0 <= p < 1 of the elements are dropped; default 0: none
 };
 #define FOVEA_ROWWISE_DESC_INIT                                                                                        \
     {                                                                                                                  \
@@ -43,15 +45,22 @@ struct fovea_rowwise_desc {
 /// One plan serves any number of rows up to its capacity.
 struct fovea_rowwise_args {
     const float *x;
-    const float *x2;    ///< ADD
+    const float *x2;    ///< ADD, DROPOUT_ADD
     const float *gamma; ///< LAYERNORM and RMSNORM, cols elements, or NULL
     const float *beta;  ///< LAYERNORM and RMSNORM, cols elements, or NULL
     float *y;           ///< may be x or x2 with the same stride
     size_t rows;        ///< of this call, at most the plan's
+    // DROPOUT and DROPOUT_ADD: element (r, c) has the number element + r * cols + c, whatever the strides. What is
+    // drawn depends on (seed; site, number), so a sequence computed in pieces draws what it draws at once.
+    uint64_t seed;
+    uint32_t site;    ///< tells the dropouts of a model apart
+    uint32_t eval;    ///< 1: no dropout in this call: the bits of dropout 0, which are those of x and of ADD
+    uint64_t element; ///< the number of element (0, 0)
 };
 
 /// As fovea/gemm.h. A row-wise plan has one phase and needs no memory. Errors of the plan: NULL, STRUCT, ENUM, STRIDE,
-/// OVERFLOW, VALUE (eps), ALIGN (plan); of a run: NULL, SHAPE (rows above the plan's), STRIDE (y is x, another stride).
+/// OVERFLOW, VALUE (eps, dropout), ALIGN (plan); of a run: NULL, SHAPE (rows above the plan's), STRIDE (y is x, another
+/// stride).
 FOVEA_API size_t fovea_rowwise_plan_size(void);
 FOVEA_API enum fovea_status fovea_rowwise_plan(const struct fovea_engine *engine, const struct fovea_rowwise_desc *desc,
                                                void *plan);

@@ -128,6 +128,43 @@ static void run_norm(struct check_case *c)
         check_bound(c, "y", 0, i, got->data[i], exact[i].value, exact[i].bound);
 }
 
+static uint32_t draw_word(struct check_rng *rng)
+{
+    return check_chance(rng, 30) ? UINT32_MAX - (uint32_t)check_below(rng, 3) : (uint32_t)check_next(rng);
+}
+
+/// Elements of any number, and of numbers at which the words of the block's number carry.
+static void run_dropout(struct check_case *c)
+{
+    struct check_rng *const rng = &c->rng;
+    const size_t n = draw_length(c);
+    const struct check_source values = check_source(rng, 3);
+    const bool in_place = check_chance(rng, 40);
+    const uint64_t edge = (uint64_t)1 << (check_chance(rng, 50) ? 34 : 32);
+    const struct fovea_dropout dropout = {
+        .seed = {draw_word(rng), draw_word(rng)},
+        .site = draw_word(rng),
+        .threshold = check_chance(rng, 10) ? 0 : draw_word(rng),
+        .element = check_chance(rng, 40) ? edge - 1 - check_below(rng, 300) : check_next(rng) >> check_below(rng, 64),
+        .scale = 4.0f / 3,
+    };
+    check_describe(c, " n %zu values %d element %llu threshold %u%s", n, (int)values.kind,
+                   (unsigned long long)dropout.element, (unsigned)dropout.threshold, in_place ? " in place" : "");
+    struct check_buffer *const x = make(c, "x", &values, n), *const want = check_buffer(c, "y", n);
+    for (size_t i = 0; i < n && in_place; i++)
+        want->data[i] = x->data[i];
+    struct check_buffer *const y[] = {want, check_twin(c, want)};
+    const struct check_variant *const who[] = {c->scalar, c->variant};
+    check_seal();
+    for (size_t w = 0; w < 2; w++) {
+        check_enter(c, who[w]);
+        who[w]->run.dropout(&dropout, n, in_place ? y[w]->data : x->data, y[w]->data);
+        check_leave(c);
+    }
+    check_sealed(c);
+    check_outputs(c, y[0], y[1], (struct check_view){1, n, n, 0});
+}
+
 enum { bench_n = 1024 };
 
 static struct check_buffer *bench_row(struct check_case *c, const char *name)
@@ -166,6 +203,18 @@ static double bench_norm(struct check_case *c, size_t calls)
     return -(double)bench_n;
 }
 
+static double bench_dropout(struct check_case *c, size_t calls)
+{
+    const struct fovea_dropout dropout = {.seed = {1, 2}, .threshold = 1u << 29, .scale = 8.0f / 7};
+    const float *const x = bench_row(c, "x")->data;
+    float *const y = bench_row(c, "y")->data;
+    c->started = check_seconds();
+    for (size_t i = 0; i < calls; i++)
+        c->variant->run.dropout(&dropout, bench_n, x, y);
+    return -(double)bench_n;
+}
+
 const struct check_family check_family_unary = {1500, run_unary, bench_unary};
 const struct check_family check_family_binary = {1500, run_binary, bench_binary};
 const struct check_family check_family_norm = {1500, run_norm, bench_norm};
+const struct check_family check_family_dropout = {1000, run_dropout, bench_dropout};
