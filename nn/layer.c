@@ -10,7 +10,10 @@ static struct fovea_mha_args self_args(const struct layer_plan *plan, const stru
                                    .kv_len = args->len,
                                    .position = plan->desc.cached ? args->position : 0,
                                    .cache = args->self_cache,
-                                   .kv_lens = args->lens};
+                                   .kv_lens = args->lens,
+                                   .seed = args->seed,
+                                   .site = args->site,
+                                   .eval = args->eval};
 }
 
 static struct fovea_mha_args cross_args(const struct fovea_layer_args *args)
@@ -20,12 +23,27 @@ static struct fovea_mha_args cross_args(const struct fovea_layer_args *args)
                                    .q_len = args->len * args->beams,
                                    .kv_len = args->memory_len,
                                    .cache = args->cross_cache,
-                                   .kv_lens = args->memory_lens};
+                                   .kv_lens = args->memory_lens,
+                                   .seed = args->seed,
+                                   .site = args->site + 1,
+                                   .eval = args->eval};
 }
 
 static struct fovea_rowwise_args norm_args(const struct fovea_norm *norm, const float *in, float *out, size_t rows)
 {
     return (struct fovea_rowwise_args){.x = in, .gamma = norm->gamma, .beta = norm->beta, .y = out, .rows = rows};
+}
+
+static struct fovea_rowwise_args drop_args(const struct fovea_layer_args *args, uint32_t site, const float *in,
+                                           const float *residual, float *out, size_t rows)
+{
+    return (struct fovea_rowwise_args){.x = in,
+                                       .x2 = residual,
+                                       .y = out,
+                                       .rows = rows,
+                                       .seed = args->seed,
+                                       .site = args->site + site,
+                                       .eval = args->eval};
 }
 
 void fovea_layer_part_args(const void *composite, const void *call, void *shared, uint32_t part,
@@ -69,6 +87,12 @@ void fovea_layer_part_args(const void *composite, const void *call, void *shared
         break;
     case LAYER_UP:
         out->gemm = (struct fovea_gemm_args){.a = in, .b = w->up.weight, .c = to, .bias = w->up.bias, .m = rows};
+        break;
+    case LAYER_DROP_UP:
+        out->rowwise = drop_args(args, 2, in, NULL, to, rows);
+        break;
+    case LAYER_DROP_DOWN:
+        out->rowwise = drop_args(args, 3, in, residual, to, rows);
         break;
     default:
         out->gemm = (struct fovea_gemm_args){

@@ -8,7 +8,18 @@
 #include "ops/rowwise.h"
 
 /// What a layer is made of.
-enum layer_part { LAYER_SELF, LAYER_CROSS, LAYER_NORM1, LAYER_NORM2, LAYER_NORM3, LAYER_UP, LAYER_DOWN, LAYER_PARTS };
+enum layer_part {
+    LAYER_SELF,
+    LAYER_CROSS,
+    LAYER_NORM1,
+    LAYER_NORM2,
+    LAYER_NORM3,
+    LAYER_UP,
+    LAYER_DOWN,
+    LAYER_DROP_UP,   ///< with dropout: of the FFN's activations
+    LAYER_DROP_DOWN, ///< with dropout: of the FFN's output, and its residual
+    LAYER_PARTS
+};
 
 /// Where activations lie: the caller's x and y, and in shared memory one of the model's width, one of the FFN's.
 enum layer_buffer { LAYER_X, LAYER_Y, LAYER_T, LAYER_H, LAYER_BUFFERS };
@@ -28,6 +39,8 @@ struct layer_plan {
     _Alignas(FOVEA_ALIGNMENT) struct fovea_rowwise_layout norm; ///< all norms have one shape
     _Alignas(FOVEA_ALIGNMENT) struct fovea_gemm_layout up;
     _Alignas(FOVEA_ALIGNMENT) struct fovea_gemm_layout down;
+    _Alignas(FOVEA_ALIGNMENT) struct fovea_rowwise_layout drop_up;
+    _Alignas(FOVEA_ALIGNMENT) struct fovea_rowwise_layout drop_down;
 };
 
 fovea_part_args_fn fovea_layer_part_args;

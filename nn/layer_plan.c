@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stddef.h>
 
-// A decoder layer's steps; an encoder layer leaves out LAYER_CROSS and LAYER_NORM2.
+// A decoder layer's steps without dropout; an encoder layer leaves out LAYER_CROSS and LAYER_NORM2.
 enum { STEPS = 7 };
 static const struct layer_step steps[2][STEPS] = {
     [FOVEA_NORM_POST] = {{LAYER_SELF, LAYER_X, LAYER_T, LAYER_X},
@@ -75,6 +75,7 @@ static enum fovea_status plan_attention(const struct fovea_engine *engine, const
     mha.causal = desc->decoder && !cross;
     mha.kv_len_kind = desc->decoder && !cross ? FOVEA_KV_LEN_ALL : FOVEA_KV_LEN_BATCH;
     mha.residual = 1;
+    mha.dropout = mha.out_dropout = desc->dropout;
     return fovea_mha_plan_why(engine, &mha, plan, why);
 }
 
@@ -99,9 +100,23 @@ static enum fovea_status plan_ffn(const struct fovea_engine *engine, const struc
                   "layer: the gated FFN's width overflows");
     up.activation = desc->activation;
     up.gated = desc->gated;
-    down.residual = 1;
+    down.residual = desc->dropout == 0;
     FOVEA_TRY(plan_linear(engine, &up, &plan->up, why));
     return plan_linear(engine, &down, &plan->down, why);
+}
+
+static enum fovea_status plan_drop(const struct fovea_engine *engine, const struct fovea_layer_desc *desc, size_t rows,
+                                   enum fovea_rowwise_op op, size_t width, void *plan, const struct fovea_why *why)
+{
+    struct fovea_rowwise_desc drop = FOVEA_ROWWISE_DESC_INIT;
+    drop.op = op;
+    drop.rows = rows;
+    drop.cols = drop.ldx = drop.ldx2 = drop.ldy = width;
+    drop.dropout = desc->dropout;
+    const enum fovea_status status = fovea_rowwise_plan(engine, &drop, plan);
+    if (status && why && why->text)
+        fovea_explain_rowwise(engine, &drop, why->text, why->size);
+    return status;
 }
 
 static enum fovea_status plan_norm(const struct fovea_engine *engine, const struct fovea_layer_desc *desc, size_t rows,
@@ -130,7 +145,28 @@ static const struct {
     [LAYER_NORM3] = {&fovea_rowwise_operator, offsetof(struct layer_plan, norm)},
     [LAYER_UP] = {&fovea_gemm_operator, offsetof(struct layer_plan, up)},
     [LAYER_DOWN] = {&fovea_gemm_operator, offsetof(struct layer_plan, down)},
+    [LAYER_DROP_UP] = {&fovea_rowwise_operator, offsetof(struct layer_plan, drop_up)},
+    [LAYER_DROP_DOWN] = {&fovea_rowwise_operator, offsetof(struct layer_plan, drop_down)},
 };
+
+static enum fovea_status add_step(struct layer_plan *plan, struct layer_step step, const struct fovea_why *why)
+{
+    plan->step[plan->composite.parts] = step;
+    FOVEA_REQUIRE(!fovea_composite_stage(&plan->composite, 1, &parts[step.part].op, &parts[step.part].plan),
+                  FOVEA_ERR_OVERFLOW, why, "layer: shared memory overflows");
+    return FOVEA_OK;
+}
+
+// Adds a step of the FFN and its dropout. What comes down goes by way of T, which holds nothing else then.
+static enum fovea_status add_dropped(struct layer_plan *plan, struct layer_step step, const struct fovea_why *why)
+{
+    if (step.part == LAYER_UP) {
+        FOVEA_TRY(add_step(plan, step, why));
+        return add_step(plan, (struct layer_step){LAYER_DROP_UP, LAYER_H, LAYER_H, LAYER_X}, why);
+    }
+    FOVEA_TRY(add_step(plan, (struct layer_step){LAYER_DOWN, step.in, LAYER_T, LAYER_X}, why));
+    return add_step(plan, (struct layer_step){LAYER_DROP_DOWN, LAYER_T, step.out, step.residual}, why);
+}
 
 enum fovea_status fovea_layer_plan_why(const struct fovea_engine *engine, const struct fovea_layer_desc *desc,
                                        void *out, const struct fovea_why *why)
@@ -152,15 +188,16 @@ enum fovea_status fovea_layer_plan_why(const struct fovea_engine *engine, const 
         FOVEA_TRY(plan_attention(engine, desc, 1, &plan->cross, why));
     FOVEA_TRY(plan_norm(engine, desc, rows, &plan->norm, why));
     FOVEA_TRY(plan_ffn(engine, desc, rows, plan, why));
+    FOVEA_TRY(plan_drop(engine, desc, rows, FOVEA_ROWWISE_DROPOUT, desc->ffn, &plan->drop_up, why));
+    FOVEA_TRY(plan_drop(engine, desc, rows, FOVEA_ROWWISE_DROPOUT_ADD, desc->width, &plan->drop_down, why));
 
     fovea_composite_begin(&plan->composite, fovea_layer_part_args, own);
     for (int i = 0; i < STEPS; i++) {
         const struct layer_step *const step = &steps[desc->norm][i];
         if (!desc->decoder && (step->part == LAYER_CROSS || step->part == LAYER_NORM2))
             continue;
-        plan->step[plan->composite.parts] = *step;
-        FOVEA_REQUIRE(!fovea_composite_stage(&plan->composite, 1, &parts[step->part].op, &parts[step->part].plan),
-                      FOVEA_ERR_OVERFLOW, why, "layer: shared memory overflows");
+        const bool dropped = desc->dropout != 0 && (step->part == LAYER_UP || step->part == LAYER_DOWN);
+        FOVEA_TRY(dropped ? add_dropped(plan, *step, why) : add_step(plan, *step, why));
     }
     return FOVEA_OK;
 }

@@ -58,6 +58,8 @@ static struct fovea_attention_args attention(const struct mha_plan *plan, const 
     a.q_offset = (int64_t)args->position;
     a.kv_lens = args->kv_lens;
     a.mask = args->mask;
+    a.seed = args->seed + args->site;
+    a.eval = args->eval;
     return a;
 }
 
@@ -95,9 +97,19 @@ void fovea_mha_part_args(const void *composite, const void *call, void *shared, 
         out->attention = attention(plan, args, shared);
         out->attention.batch_strides = out->batch_strides;
         break;
+    case MHA_DROP:
+        out->rowwise = (struct fovea_rowwise_args){.x = activation(shared, plan->y),
+                                                   .x2 = args->residual,
+                                                   .y = args->out,
+                                                   .rows = q_rows,
+                                                   .seed = args->seed,
+                                                   .site = args->site,
+                                                   .eval = args->eval};
+        break;
     default:
-        out->gemm = linear(&w->o, activation(shared, plan->o), args->out, q_rows);
-        out->gemm.residual = args->residual;
+        out->gemm = linear(&w->o, activation(shared, plan->o),
+                           plan->desc.out_dropout != 0 ? activation(shared, plan->y) : args->out, q_rows);
+        out->gemm.residual = plan->desc.out_dropout != 0 ? NULL : args->residual;
         break;
     }
 }

@@ -6,21 +6,23 @@
 #include "nn/composite.h"
 #include "ops/attention.h"
 #include "ops/gemm.h"
+#include "ops/rowwise.h"
 
 /// The parts in the order they stand in the composite; which of them exist depends on desc.keys.
-enum mha_part { MHA_Q, MHA_K, MHA_V, MHA_APPEND_KV, MHA_ATTENTION, MHA_O, MHA_PARTS };
+enum mha_part { MHA_Q, MHA_K, MHA_V, MHA_APPEND_KV, MHA_ATTENTION, MHA_O, MHA_DROP, MHA_PARTS };
 
-/// The composite's own shared memory holds the four activations q, k, v, o.
+/// The composite's own shared memory holds the four activations q, k, v, o, and with out_dropout the output projection.
 struct mha_plan {
     struct fovea_composite composite; ///< first
     struct fovea_mha_desc desc;
     uint8_t part_of[MHA_PARTS];       ///< the enum mha_part of each part of the composite
-    size_t q, k, v, o;                ///< bytes from shared memory to each activation
+    size_t q, k, v, o, y;             ///< bytes from shared memory to each activation
     struct fovea_work append;         ///< the plan of the append part: one phase, no memory
     struct {
         _Alignas(FOVEA_ALIGNMENT) struct fovea_gemm_layout plan;
     } projection[4]; ///< q, k, v, o
     _Alignas(FOVEA_ALIGNMENT) struct fovea_attention_layout attention;
+    _Alignas(FOVEA_ALIGNMENT) struct fovea_rowwise_layout drop; ///< with out_dropout
 };
 
 /// Fills the args of a part; appends keys and values to the cache, one task for each batch.

@@ -10,6 +10,7 @@ static const size_t plan_offset[MHA_PARTS] = {
     [MHA_Q] = offsetof(struct mha_plan, projection[0]), [MHA_K] = offsetof(struct mha_plan, projection[1]),
     [MHA_V] = offsetof(struct mha_plan, projection[2]), [MHA_APPEND_KV] = offsetof(struct mha_plan, append),
     [MHA_ATTENTION] = offsetof(struct mha_plan, attention), [MHA_O] = offsetof(struct mha_plan, projection[3]),
+    [MHA_DROP] = offsetof(struct mha_plan, drop),
 };
 
 size_t fovea_mha_plan_size(void)
@@ -75,6 +76,15 @@ static enum fovea_status layout(struct mha_plan *plan, size_t *bytes, const stru
         FOVEA_TRY(activation_bytes(desc, lens[i], dims[i], &own, why));
         FOVEA_REQUIRE(fovea_add(*bytes, own, bytes), FOVEA_ERR_OVERFLOW, why, "mha: shared memory overflows");
     }
+    if (desc->out_dropout != 0) {
+        size_t rows, own;
+        plan->y = *bytes;
+        FOVEA_REQUIRE(fovea_mul(desc->batch, desc->q_len, &rows) &&
+                          fovea_extent(rows, desc->out_width, desc->out_width, &own) && fovea_add(*bytes, own, bytes) &&
+                          fovea_add(*bytes, FOVEA_ALIGNMENT, &own),
+                      FOVEA_ERR_OVERFLOW, why, "mha: shared memory overflows");
+        *bytes = fovea_round_up(*bytes, FOVEA_ALIGNMENT);
+    }
     return FOVEA_OK;
 }
 
@@ -87,7 +97,7 @@ static enum fovea_status plan_linear(const struct fovea_engine *engine, struct m
     gemm.b_packed = 1;
     gemm.k = gemm.lda = inputs;
     gemm.n = gemm.ldc = gemm.ldr = outputs;
-    gemm.residual = part == MHA_O && plan->desc.residual;
+    gemm.residual = part == MHA_O && plan->desc.residual && plan->desc.out_dropout == 0;
     FOVEA_REQUIRE(fovea_mul(plan->desc.batch, len, &gemm.m), FOVEA_ERR_OVERFLOW, why, "mha: batch x length overflows");
     const enum fovea_status status = fovea_gemm_plan(engine, &gemm, (char *)plan + plan_offset[part]);
     FOVEA_REQUIRE(!status, status, why, "mha: projection %s [%zu, %zu] for %zu rows: %s",
@@ -115,6 +125,7 @@ static enum fovea_status plan_attention(const struct fovea_engine *engine, struc
     attention.qk_dim = desc->qk_dim;
     attention.v_dim = desc->v_dim;
     attention.scale = desc->scale;
+    attention.dropout = desc->dropout;
     attention.q = projected(desc, desc->q_len, desc->qk_dim);
     attention.out = projected(desc, desc->q_len, desc->v_dim);
     if (desc->keys == FOVEA_MHA_PROJECT) {
@@ -141,6 +152,22 @@ static enum fovea_status plan_attention(const struct fovea_engine *engine, struc
         fovea_attention_plan(engine, &attention, &plan->attention);
     if (status && why && why->text)
         fovea_explain_attention(engine, &attention, why->text, why->size);
+    return status;
+}
+
+// Dropout of the output projection, and the residual behind it.
+static enum fovea_status plan_drop(const struct fovea_engine *engine, struct mha_plan *plan,
+                                   const struct fovea_why *why)
+{
+    struct fovea_rowwise_desc drop = FOVEA_ROWWISE_DESC_INIT;
+    drop.op = plan->desc.residual ? FOVEA_ROWWISE_DROPOUT_ADD : FOVEA_ROWWISE_DROPOUT;
+    drop.cols = drop.ldx = drop.ldx2 = drop.ldy = plan->desc.out_width;
+    drop.dropout = plan->desc.out_dropout;
+    FOVEA_REQUIRE(fovea_mul(plan->desc.batch, plan->desc.q_len, &drop.rows), FOVEA_ERR_OVERFLOW, why,
+                  "mha: batch x length overflows");
+    const enum fovea_status status = fovea_rowwise_plan(engine, &drop, &plan->drop);
+    if (status && why && why->text)
+        fovea_explain_rowwise(engine, &drop, why->text, why->size);
     return status;
 }
 
@@ -173,20 +200,24 @@ enum fovea_status fovea_mha_plan_why(const struct fovea_engine *engine, const st
         FOVEA_TRY(plan_linear(engine, plan, MHA_V, len, desc->value_width, v, why));
     }
     FOVEA_TRY(plan_linear(engine, plan, MHA_O, desc->q_len, v, desc->out_width, why));
+    if (desc->out_dropout != 0)
+        FOVEA_TRY(plan_drop(engine, plan, why));
     plan->append = (struct fovea_work){.phases = 1};
 
     static const enum mha_part projections[] = {MHA_Q, MHA_K, MHA_V}, append[] = {MHA_APPEND_KV},
-                               attention[] = {MHA_ATTENTION}, output[] = {MHA_O};
+                               attention[] = {MHA_ATTENTION}, output[] = {MHA_O}, drop[] = {MHA_DROP};
     static const struct fovea_operator *const gemms[] = {&fovea_gemm_operator, &fovea_gemm_operator,
                                                          &fovea_gemm_operator};
     static const struct fovea_operator *const appends[] = {&fovea_mha_append_operator};
     static const struct fovea_operator *const attentions[] = {&fovea_attention_operator};
+    static const struct fovea_operator *const drops[] = {&fovea_rowwise_operator};
     fovea_composite_begin(&plan->composite, fovea_mha_part_args, own);
     FOVEA_TRY(stage(plan, projections, desc->keys == FOVEA_MHA_CACHED ? 1 : 3, gemms));
     if (desc->keys == FOVEA_MHA_APPEND)
         FOVEA_TRY(stage(plan, append, 1, appends));
     FOVEA_TRY(stage(plan, attention, 1, attentions));
-    return stage(plan, output, 1, gemms);
+    FOVEA_TRY(stage(plan, output, 1, gemms));
+    return desc->out_dropout != 0 ? stage(plan, drop, 1, drops) : FOVEA_OK;
 }
 
 enum fovea_status fovea_mha_plan(const struct fovea_engine *engine, const struct fovea_mha_desc *desc, void *plan)

@@ -55,6 +55,8 @@ struct fovea_layer_desc {
     size_t memory_width;           ///< of args.memory, 0: width
     size_t heads, qk_dim, v_dim;   ///< of one head
     size_t ffn;                    ///< inner width
+    float dropout;                 ///< training: of attention weights, of the FFN's activations, and of what each
+                                   ///< sublayer adds to its residual; default 0, 0 <= p < 1
 };
 FOVEA_API enum fovea_status fovea_layer_desc_init(struct fovea_layer_desc *desc, size_t size);
 
@@ -69,6 +71,11 @@ struct fovea_layer_args {
     const uint32_t *lens;        ///< encoder: valid positions of each batch, or NULL for all
     const uint32_t *memory_lens; ///< decoder: the same for each memory, or NULL
     const struct fovea_kv_cache *self_cache, *cross_cache;
+    // Training: what is dropped follows from seed and from the sites: self-attention has `site`, cross-attention the
+    // next, the FFN's activations and its output the two after it. Layers of a model take sites 4 apart.
+    uint64_t seed;
+    uint32_t site;
+    uint32_t eval; ///< 1: no dropout in this call: the bits of a plan without
 };
 
 /// As fovea/gemm.h.

@@ -46,7 +46,9 @@ struct fovea_mha_desc {
     uint32_t causal; ///< 1: key j visible to query i iff j <= i + position
     enum fovea_kv_len kv_len_kind;
     enum fovea_mask mask; ///< as in fovea_attention_desc
-    uint32_t residual; ///< 1: args.residual (B, Lq, out_width) is added to the output
+    uint32_t residual;    ///< 1: args.residual (B, Lq, out_width) is added to the output
+    float dropout;        ///< of the attention weights, default 0; 0 <= p < 1
+    float out_dropout;    ///< of the output before the residual is added, default 0; 0 <= p < 1
     size_t mask_batch, mask_head, mask_row, mask_key;
 };
 FOVEA_API enum fovea_status fovea_mha_desc_init(struct fovea_mha_desc *desc, size_t size);
@@ -63,6 +65,11 @@ struct fovea_mha_args {
     const struct fovea_kv_cache *cache;
     const uint32_t *kv_lens;
     const uint8_t *mask;
+    // Training: weights are drawn as fovea_attention does under seed + site, outputs as FOVEA_ROWWISE_DROPOUT does at
+    // this site, element (0, 0, 0) of out being number 0.
+    uint64_t seed;
+    uint32_t site;
+    uint32_t eval; ///< 1: no dropout in this call: the bits of a plan without
 };
 
 /// As fovea/gemm.h.
