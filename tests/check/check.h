@@ -54,8 +54,8 @@ extern const size_t check_variants_count;
 const struct check_variant *check_scalar(const char *slot);
 
 extern const struct check_family check_family_gemm, check_family_pack, check_family_transpose, check_family_epilogue,
-    check_family_unary, check_family_binary, check_family_norm, check_family_dropout, check_family_attention, check_family_keep,
-    check_family_merge, check_family_finish;
+    check_family_unary, check_family_binary, check_family_norm, check_family_dropout, check_family_attention,
+    check_family_keep, check_family_merge, check_family_finish;
 
 // ---- Random numbers and values (values.c) ------------------------------------------------------------------------
 

@@ -14,7 +14,7 @@ if [ "$command" = build ]; then
             -DCMAKE_C_FLAGS="-O1 -g1 -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined \
                 -fsanitize-ignorelist=$source/tests/fuzz/ignore.txt" \
             -DFOVEA_BUILD_TESTS=ON -DFOVEA_BUILD_CLI=OFF -DFOVEA_LIBFUZZER=ON &&
-            "$cmake" --build "$work" -j2 --target fuzz_attention fuzz_gemm fuzz_safetensors
+            "$cmake" --build "$work" -j2 --target fuzz_attention fuzz_gemm fuzz_profile fuzz_safetensors
     } >"$work/build.log" 2>&1 || { tail -30 "$work/build.log"; exit 1; }
 else
     work=$1 plain=$2 seconds=$3

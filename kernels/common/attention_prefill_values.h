@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+// kernels/common/attention_prefill_values.h - O^T of a chunk: V^T P^T where all rows see a key, by masks where some do.
+//
+// Part of attention_prefill_f32.inc, after FV_GEMM is defined.
+#ifndef FOVEA_KERNELS_COMMON_ATTENTION_PREFILL_VALUES_H
+#define FOVEA_KERNELS_COMMON_ATTENTION_PREFILL_VALUES_H
+
+#include "kernels/common/attention_prefill_scores.h"
+
+/// C = V^T P^T over keys [j, end) that every row sees, c being O^T or what is to be added to it.
+static inline __attribute__((always_inline)) void prefill_values(const struct fovea_attention_chunk *chunk, size_t j,
+                                                                 size_t end, const float *p, float *c,
+                                                                 const float *alpha, enum fovea_gemm_mode mode)
+{
+    const struct fovea_attention_state *const state = &chunk->state;
+    struct fovea_gemm_tile tile = {
+        .m = state->v_dim,
+        .k = end - j,
+        .a = chunk->v + (ptrdiff_t)j * chunk->v_row,
+        .a_row = 1,
+        .a_k = chunk->v_row,
+        .b = p + j * PREFILL_ROWS,
+        .b_panel = FOVEA_PANEL,
+        .b_k = PREFILL_ROWS,
+        .c = c,
+        .c_row = PREFILL_ROWS,
+        .scale = alpha,
+    };
+    prefill_product(&tile, 0, attention_round(state->rows) / FOVEA_PANEL, mode);
+}
+
+/// Columns of V that one pass over the keys takes: 8 accumulators of AVX-512, 8 of AVX2, 16 of NEON, each with the
+/// weights and masks of a panel beside them.
+enum { PREFILL_COLUMNS = FV_VECS == 1 ? 8 : 4 };
+
+/// acc += V^T P^T over keys [j, end), of which a lane takes those it sees: `columns` columns, one panel of queries.
+static inline __attribute__((always_inline)) void prefill_masked_block(const uint64_t *seen, size_t j, size_t end,
+                                                                       size_t panel, const float *v, ptrdiff_t v_row,
+                                                                       const float *p, float *acc, size_t columns)
+{
+    fv_f32 sum[PREFILL_COLUMNS][FV_VECS];
+    for (size_t c = 0; c < columns; c++) {
+        for (size_t i = 0; i < FV_VECS; i++) {
+            sum[c][i] = fv_load(acc + c * PREFILL_ROWS + i * FV_LANES);
+        }
+    }
+    for (; j < end; j++) {
+        const uint32_t bits = (uint32_t)(seen[j] >> (panel * FOVEA_PANEL)) & 0xFFFF;
+        if (bits == 0 && !FOVEA_FAULT_IS(PREFILL_LOADS_HIDDEN_V)) {
+            continue;
+        }
+        for (size_t i = 0; i < FV_VECS; i++) {
+            const fv_f32 weight = fv_load(p + j * PREFILL_ROWS + i * FV_LANES);
+            const fv_mask mask = fv_mask_bits(bits >> (i * FV_LANES));
+            for (size_t c = 0; c < columns; c++) {
+                const fv_f32 value = fv_set1(v[(ptrdiff_t)j * v_row + (ptrdiff_t)c]);
+                sum[c][i] = FOVEA_FAULT_IS(PREFILL_HIDDEN_IS_ZERO)
+                                ? fv_fma(fv_select(mask, weight, fv_zero()), value, sum[c][i])
+                                : fv_fma_masked(mask, weight, value, sum[c][i]);
+            }
+        }
+    }
+    for (size_t c = 0; c < columns; c++) {
+        for (size_t i = 0; i < FV_VECS; i++) {
+            fv_store(acc + c * PREFILL_ROWS + i * FV_LANES, sum[c][i]);
+        }
+    }
+}
+
+/// The same for all columns and panels.
+static void prefill_masked(const struct fovea_attention_chunk *chunk, const uint64_t *seen, size_t j, size_t end,
+                           const float *p, float *acc)
+{
+    const size_t v_dim = chunk->state.v_dim;
+    for (size_t r = 0; r < chunk->state.rows; r += FOVEA_PANEL) {
+        size_t c = 0;
+        for (; c + PREFILL_COLUMNS <= v_dim; c += PREFILL_COLUMNS) {
+            prefill_masked_block(seen, j, end, r / FOVEA_PANEL, chunk->v + c, chunk->v_row, p + r,
+                                 acc + c * PREFILL_ROWS + r, PREFILL_COLUMNS);
+        }
+        for (; c < v_dim; c++) {
+            prefill_masked_block(seen, j, end, r / FOVEA_PANEL, chunk->v + c, chunk->v_row, p + r,
+                                 acc + c * PREFILL_ROWS + r, 1);
+        }
+    }
+}
+
+/// O^T = fma(O^T, alpha, acc) where the row saw a key.
+static void prefill_update(const struct fovea_attention_state *state, uint64_t any, const float *alpha,
+                           const float *acc)
+{
+    for (size_t lane = 0; lane < attention_round(state->rows); lane += FV_LANES) {
+        const fv_mask mask = fv_mask_bits(prefill_lanes(any, lane));
+        const fv_f32 shrink = FOVEA_FAULT_IS(PREFILL_O_NO_ALPHA) ? fv_set1(1.0f) : fv_load(alpha + lane);
+        for (size_t c = 0; c < state->v_dim; c++) {
+            float *const at = state->o + c * PREFILL_ROWS + lane;
+            const fv_f32 o = fv_load(at);
+            fv_store(at, fv_select(mask, fv_fma(o, shrink, fv_load(acc + c * PREFILL_ROWS + lane)), o));
+        }
+    }
+}
+
+/// O^T where rows see different keys: acc collects the keys in ascending order, some by micro-kernel, some by masks.
+static void prefill_partial(const struct fovea_attention_chunk *chunk, const uint64_t *seen, const float *p,
+                            const float *alpha, float *acc)
+{
+    const struct fovea_attention_state *const state = &chunk->state;
+    const uint64_t all = attention_all(state->rows);
+    for (size_t i = 0; i < state->v_dim * PREFILL_ROWS; i += FV_LANES) {
+        fv_store(acc + i, fv_zero());
+    }
+    for (size_t j = 0, end; j < chunk->keys; j = end) {
+        end = attention_run(seen, chunk->keys, j, all);
+        if (seen[j] == all) {
+            prefill_values(chunk, j, end, p, acc, alpha, FOVEA_GEMM_ADD);
+        } else {
+            prefill_masked(chunk, seen, j, end, p, acc);
+        }
+    }
+    prefill_update(state, attention_any(seen, chunk->keys), alpha, acc);
+}
+
+/// Rows of V farther apart than this are copied: O^T reads V in columns, 8 at a time, and every step is on another page
+/// and in the same set of L1. A chunk at a pitch of 4096 bytes: 67 -> 70 % of the FMA peak (d = 64), 72 -> 75 (128); at
+/// 3072 bytes it would gain nothing.
+enum { PREFILL_FAR = 800 };
+
+/// The rows of V that are seen, one after another.
+static void prefill_copy(const struct fovea_attention_chunk *chunk, const uint64_t *seen, float *copy)
+{
+    const size_t v_dim = chunk->state.v_dim, whole = v_dim - v_dim % FV_LANES;
+    for (size_t j = 0; j < chunk->keys; j++) {
+        const float *const v = chunk->v + (ptrdiff_t)j * chunk->v_row;
+        float *const to = copy + j * v_dim;
+        for (size_t c = 0; c < whole && seen[j] != 0; c += FV_LANES) {
+            fv_store(to + c, fv_load(v + c));
+        }
+        if (whole < v_dim && seen[j] != 0) {
+            fv_store_tail(to + whole, fv_load_tail(v + whole, v_dim - whole), v_dim - whole);
+        }
+    }
+}
+
+#endif
