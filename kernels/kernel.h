@@ -131,6 +131,12 @@ struct fovea_attention_state {
     size_t rows, v_dim;
     float *m, *l, *o;
     ptrdiff_t o_row, o_col;
+    /// NULL, or statistics, as m and l: the sum of p x, x being the exponents of the weights p in powers of 2 (an empty
+    /// state has 0), and the first key whose score is m (UINT32_MAX: none). Finishing makes the entropy of spread, and
+    /// writes the largest weight.
+    float *spread;
+    uint32_t *top;
+    float *largest;
 };
 
 /// One chunk of at most FOVEA_CHUNK keys against one tile of queries: scores, softmax step, times V.
@@ -148,6 +154,7 @@ struct fovea_attention_chunk {
     ptrdiff_t k_row;
     const float *v; ///< v[j * v_row + c]
     ptrdiff_t v_row;
+    const float *k_ahead; ///< a hint: K of the chunk that comes next, or NULL
     /// NULL; or additive scores in place of products: for each row a pointer to qk_dim weights w, the sum of
     /// w[c] * tanh(q[c] + k[c]). Rows of prefill have the same: additive[0].
     const float *const *additive;
@@ -159,7 +166,7 @@ struct fovea_attention_chunk {
     /// NULL, or ALiBi, after the bias: s = fma(falls[r], |key + j - positions[r]|, s). Both are readable up to the next
     /// multiple of 16 rows.
     const float *falls, *positions;
-    float key;               ///< position of the chunk's first key
+    uint32_t key;            ///< position of the chunk's first key
     float keep_scale;        ///< with keep: what a kept weight is multiplied by; a dropped one becomes +0
     const uint64_t *keep;    ///< NULL: no dropout; or keys words, bit r: row r keeps its weight for key j
     struct fovea_attention_state state;

@@ -57,14 +57,38 @@ void fovea_attention_queries(const struct fovea_attention_tile *tile, bool prefi
     }
 }
 
-// Ends the softmax in state->o, and writes the LSE where it is asked for.
+// A state of a call: where there are statistics they lie behind O.
+static struct fovea_attention_state state_in(const struct fovea_attention_layout *plan,
+                                             const struct fovea_attention_grid *grid, float *memory, size_t rows)
+{
+    const size_t lanes = grid->lanes, v_dim = plan->desc.v_dim;
+    struct fovea_attention_state state = fovea_attention_state_in(memory, grid->prefill, rows, lanes, v_dim);
+    if (plan->statistics != 0) {
+        state.spread = memory + fovea_attention_state_floats(grid->prefill, rows, lanes, v_dim);
+        state.largest = state.spread + lanes;
+        state.top = (uint32_t *)(void *)(state.largest + lanes);
+    }
+    return state;
+}
+
+// Ends the softmax in state->o, and writes the LSE and the statistics that are asked for.
 static void finish(const struct fovea_attention_tile *tile, const struct fovea_attention_state *state)
 {
     const struct fovea_attention_args *const args = tile->args;
     const size_t batch = args->q_starts != NULL ? 0 : tile->batch; // a ragged entry's lse begins with itself
     const size_t head = batch * tile->plan->desc.heads + tile->kv_head * tile->plan->group;
+    const size_t first = head * args->q_len + tile->first, bytes = state->rows * sizeof(float);
     tile->plan->kernels->attention_finish.run(state, args->sinks != NULL ? tile->sink : NULL,
-                                              args->lse != NULL ? args->lse + head * args->q_len + tile->first : NULL);
+                                              args->lse != NULL ? args->lse + first : NULL);
+    if (args->entropy != NULL) {
+        memcpy(args->entropy + first, state->spread, bytes);
+    }
+    if (args->max_weight != NULL) {
+        memcpy(args->max_weight + first, state->largest, bytes);
+    }
+    if (args->max_key != NULL) {
+        memcpy(args->max_key + first, state->top, bytes);
+    }
 }
 
 static void prefill(const struct fovea_attention_layout *plan, const struct fovea_attention_args *args,
@@ -77,9 +101,8 @@ static void prefill(const struct fovea_attention_layout *plan, const struct fove
 
     float *const q = scratch + plan->kernel_floats, *const states = q + plan->q_floats;
     fovea_attention_queries(&tile, true, q);
-    const struct fovea_attention_state total = fovea_attention_state_in(states, true, rows, grid->lanes, d->v_dim);
-    const struct fovea_attention_state next =
-        fovea_attention_state_in(states + plan->tile_floats, true, rows, grid->lanes, d->v_dim);
+    const struct fovea_attention_state total = state_in(plan, grid, states, rows);
+    const struct fovea_attention_state next = state_in(plan, grid, states + plan->tile_floats, rows);
     bool any = false;
     for (size_t split = tile.begin_least / FOVEA_SPLIT; split * FOVEA_SPLIT < tile.end_most; split++) {
         const struct fovea_attention_state *const into = any ? &next : &total;
@@ -113,7 +136,6 @@ static bool in_reach(const struct fovea_attention_tile *tile, size_t split)
 static void decode(const struct fovea_attention_layout *plan, const struct fovea_attention_args *args,
                    const struct fovea_attention_grid *grid, float *shared, float *scratch, uint32_t task)
 {
-    const struct fovea_attention_desc *const d = &plan->desc;
     const size_t split = task % grid->splits;
     const struct fovea_attention_tile tile = fovea_attention_place(plan, args, grid, task / grid->splits);
     if (!in_reach(&tile, split)) {
@@ -121,8 +143,7 @@ static void decode(const struct fovea_attention_layout *plan, const struct fovea
     }
     float *const q = scratch + plan->kernel_floats;
     fovea_attention_queries(&tile, false, q);
-    const struct fovea_attention_state state =
-        fovea_attention_state_in(shared + task * plan->block_floats, false, tile.rows, grid->lanes, d->v_dim);
+    const struct fovea_attention_state state = state_in(plan, grid, shared + task * plan->block_floats, tile.rows);
     if (!fovea_attention_split(&tile, &plan->kernels->attention_decode, q, split, true, &state, scratch)) {
         fovea_attention_clear(&state);
     }
@@ -136,11 +157,10 @@ static void join(const struct fovea_attention_layout *plan, const struct fovea_a
     const struct fovea_attention_tile tile = fovea_attention_place(plan, args, grid, task);
     const size_t first = first_split(&tile);
     float *const states = shared + (task * grid->splits + first) * plan->block_floats;
-    const struct fovea_attention_state total =
-        fovea_attention_state_in(states, false, tile.rows, grid->lanes, d->v_dim);
+    const struct fovea_attention_state total = state_in(plan, grid, states, tile.rows);
     for (size_t split = first + 1; in_reach(&tile, split); split++) {
-        const struct fovea_attention_state next = fovea_attention_state_in(
-            states + (split - first) * plan->block_floats, false, tile.rows, grid->lanes, d->v_dim);
+        const struct fovea_attention_state next =
+            state_in(plan, grid, states + (split - first) * plan->block_floats, tile.rows);
         plan->kernels->attention_merge.run(&total, &next);
     }
     finish(&tile, &total);
@@ -230,6 +250,8 @@ enum fovea_status fovea_attention_check(const struct fovea_attention_layout *pla
         FOVEA_CHECK(args->live_heads[i] < d->heads, FOVEA_ERR_SHAPE);
         FOVEA_CHECK(i == 0 || args->live_heads[i] > args->live_heads[i - 1], FOVEA_ERR_VALUE);
     }
+    FOVEA_CHECK(d->statistics || (args->entropy == NULL && args->max_weight == NULL && args->max_key == NULL),
+                FOVEA_ERR_VALUE);
     FOVEA_CHECK(args->kv_lens != NULL || d->kv_len_kind == FOVEA_KV_LEN_ALL, FOVEA_ERR_NULL);
     FOVEA_TRY(fovea_attention_check_ragged(plan, args));
     if (args->kv_len == 0) {

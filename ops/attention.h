@@ -12,14 +12,15 @@ struct fovea_attention_layout {
     struct fovea_work work;
     const struct fovea_kernels *kernels;
     const struct fovea_attention_tuning *tuning; ///< of this class of head sizes
-    struct fovea_attention_desc desc; ///< scale is a number
-    size_t group;                     ///< query heads that share a key head
+    struct fovea_attention_desc desc;            ///< scale is a number
+    size_t group;                                ///< query heads that share a key head
     // A worker's scratch in floats, whole cache lines each: the kernel's, scaled queries, two states of a tile or two
     // blocks of scores, a chunk gathered from small pages.
     size_t kernel_floats, q_floats, tile_floats, page_floats;
     float cap_inverse;   ///< 1 / softcap where there is one
     float keep_scale;    ///< 1 / (1 - dropout)
     uint32_t threshold;  ///< dropout: words below drop their weight
+    size_t statistics;   ///< 3, or 0 without them: floats that a state of a call has more, for each row
     size_t block_floats; ///< one state of a decoding block; shared memory is an array of them
     size_t entry_floats; ///< shared memory of one entry of a ragged batch
 };

@@ -76,6 +76,9 @@ struct fovea_attention_args fovea_attention_entry(const struct fovea_attention_l
         entry.q += first * call.q.row;
         entry.out = args->out != NULL ? args->out + first * call.out.row : NULL;
         entry.lse = args->lse != NULL ? args->lse + first * call.heads : NULL;
+        entry.entropy = args->entropy != NULL ? args->entropy + first * call.heads : NULL;
+        entry.max_weight = args->max_weight != NULL ? args->max_weight + first * call.heads : NULL;
+        entry.max_key = args->max_key != NULL ? args->max_key + first * call.heads : NULL;
     }
     if (args->kv_starts != NULL) {
         const size_t first_key = args->kv_starts[b];

@@ -161,6 +161,7 @@ static enum fovea_status check_desc(const struct fovea_attention_desc *d, const 
     FOVEA_TRY(check_flag("bias", d->bias, why));
     FOVEA_TRY(check_flag("segments", d->segments, why));
     FOVEA_TRY(check_flag("blocks", d->blocks, why));
+    FOVEA_TRY(check_flag("statistics", d->statistics, why));
     FOVEA_REQUIRE(d->mask <= FOVEA_MASK_BITS, FOVEA_ERR_ENUM, why, "attention: mask is %u", (unsigned)d->mask);
     FOVEA_REQUIRE(d->k_layout <= FOVEA_K_PANELS, FOVEA_ERR_ENUM, why, "attention: k_layout is %u",
                   (unsigned)d->k_layout);
@@ -214,7 +215,8 @@ static enum fovea_status count(struct fovea_attention_layout *plan, size_t q_len
                   FOVEA_ERR_OVERFLOW, why, "attention: more tasks than 32 bits count");
     if (!grid.prefill) {
         const size_t block_rows = fovea_min(grid.rows, grid.most);
-        plan->block_floats = fovea_attention_state_floats(false, block_rows, grid.lanes, d->v_dim);
+        plan->block_floats =
+            fovea_attention_state_floats(false, block_rows, grid.lanes, d->v_dim) + plan->statistics * grid.lanes;
         FOVEA_REQUIRE(fovea_mul(tasks, plan->block_floats * sizeof(float), &bytes), FOVEA_ERR_OVERFLOW, why,
                       "attention: the states of %zu splits do not fit in memory", grid.splits);
         plan->work.shared_bytes = bytes;
@@ -248,7 +250,8 @@ static enum fovea_status make_plan(const struct fovea_engine *engine, const stru
         .page_floats = desc->page_keys != 0 && desc->page_keys < FOVEA_CHUNK
                            ? (size_t)FOVEA_CHUNK * (desc->qk_dim + desc->v_dim)
                            : 0,
-        .tile_floats = largest(state_floats, rows_floats, FOVEA_CHUNK * block),
+        .tile_floats = largest(state_floats, rows_floats, FOVEA_CHUNK * block) + (desc->statistics ? 3 * tile : 0),
+        .statistics = desc->statistics ? 3 : 0,
     };
     if (desc->scale == FOVEA_SCALE_DEFAULT) {
         plan->desc.scale = desc->scoring == FOVEA_SCORING_ADDITIVE ? 1.0f : 1.0f / sqrtf((float)desc->qk_dim);

@@ -200,7 +200,7 @@ bool fovea_attention_look(struct fovea_attention_view *view, size_t key, size_t 
         return false;
     }
     chunk->visible = sight == FOVEA_SEE_ALL ? NULL : view->visible;
-    chunk->key = (float)key;
+    chunk->key = (uint32_t)key;
     if (d->page_keys != 0) {
         fovea_attention_page(view, key);
     } else {
@@ -208,12 +208,16 @@ bool fovea_attention_look(struct fovea_attention_view *view, size_t key, size_t 
         const size_t at = key - args->kv_begin;
         chunk->k = args->k + tile->batch * tile->k.batch + tile->kv_head * tile->k.head + at * k_row;
         chunk->v = args->v + tile->batch * tile->v.batch + tile->kv_head * tile->v.head + at * d->v.row;
+        // Keys of a head that lie side by side, and another whole chunk of them.
+        const bool more = k_row == d->qk_dim && chunk->keys == FOVEA_CHUNK && key + 2 * FOVEA_CHUNK <= tile->end_most;
+        chunk->k_ahead = more ? chunk->k + FOVEA_CHUNK * k_row : NULL;
     }
     for (size_t r = 0; d->bias && r < tile->rows; r++) {
         view->bias[r] = args->bias + tile->bias[r] + key * d->bias_key;
     }
-    if (chunk->keep != NULL) {
-        draw_kept(tile, key, chunk->keys, view->keep);
+    if (chunk->keep != NULL) { // four keys share their random words
+        draw_kept(tile, key - key % 4, chunk->keys + key % 4, view->keep);
+        chunk->keep = view->keep + key % 4;
     }
     return true;
 }

@@ -89,6 +89,7 @@ struct fovea_attention_desc {
     uint32_t segments; ///< 1: row i sees key j iff args.q_segments and args.kv_segments agree (packed sequences)
     uint32_t blocks;   ///< 1: args.blocks, a byte for block_rows rows by block_keys keys, nonzero = attend
     size_t block_rows, block_keys;                ///< at least 1 where blocks is 1; the last blocks may be partial
+    uint32_t statistics;                          ///< 1: args.entropy, max_weight and max_key may be asked for
     size_t blocks_batch, blocks_head, blocks_row; ///< strides in bytes; 0 broadcasts; adjacent key blocks are adjacent
     /// 0, the default: keys lie one after another. Or a multiple of 16: K and V lie in pages of so many keys (a power
     /// of two up to 128, or a multiple of 128), k.batch and v.batch are the strides between pages, and args.pages says
@@ -127,6 +128,11 @@ struct fovea_attention_args {
     /// NULL, or live_count head numbers below H, ascending: the other heads are not computed, and give 0 and -inf.
     const uint32_t *live_heads;
     size_t live_count;
+    /// Each NULL, or (batch, H, q_len) of this call, dense, where the descriptor has statistics. Of a row's weights
+    /// before dropout: the entropy in nats (a sink counts as one more weight), the largest weight of a key, and the
+    /// first key that has it. A row that sees no key gives 0, 0 and UINT32_MAX.
+    float *entropy, *max_weight;
+    uint32_t *max_key;
     uint64_t seed; ///< of dropout: a weight is dropped or not by (seed; b, head, position, j) alone
     uint32_t eval; ///< 1: no dropout in this call
     /// Where the descriptor asks for pages: key j of batch b lies in page pages[b * pages_batch + j / page_keys].

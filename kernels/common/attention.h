@@ -90,6 +90,18 @@ static inline fv_f32 attention_weight(fv_f32 s, fv_f32 base)
     return fv_exp2_to_128(FOVEA_FAULT_IS(ATTENTION_SCALE_FOLDED) ? folded : fv_mul(fv_sub(s, base), ln2e));
 }
 
+/// x of the score s: its exponent in powers of 2 below base, as a statistic has it.
+static inline fv_f32 attention_exponent(fv_f32 s, fv_f32 base)
+{
+    return fv_max(fv_set1(-127.0f), fv_mul(fv_sub(s, base), fv_set1(0x1.715476p+0f)));
+}
+
+/// The sum of p x of rows of maximum m when that becomes base, before the weights shrink.
+static inline fv_f32 attention_shifted(fv_f32 m, fv_f32 base, fv_f32 l, fv_f32 spread)
+{
+    return FOVEA_FAULT_IS(ATTENTION_SPREAD_UNSHIFTED) ? spread : fv_fma(attention_exponent(m, base), l, spread);
+}
+
 /// n scores s, a constant, become weights, step by step side by side.
 static inline __attribute__((always_inline)) void attention_weights(fv_f32 *s, fv_f32 base, int n)
 {

@@ -62,13 +62,13 @@ static void prefill_scores(const struct fovea_attention_chunk *chunk, const uint
     const int full = chunk->visible == NULL;
     for (size_t j = 0, end; j < chunk->keys; j = end) {
         end = full ? chunk->keys : attention_run(seen, chunk->keys, j, 0);
-        for (size_t i = j, keys; i < end && seen[j] != 0; i += keys) {
+        for (size_t i = j, keys; i < end && (full || seen[j] != 0); i += keys) {
             keys = attention_min(end - i, full ? FOVEA_CHUNK : FV_GEMM_MR);
             keys = attention_min(keys, panels ? FOVEA_PANEL - i % FOVEA_PANEL : FOVEA_CHUNK);
             tile.m = keys;
             tile.a = panels ? chunk->k + i / FOVEA_PANEL * FOVEA_PANEL * chunk->qk_dim + i % FOVEA_PANEL
                             : chunk->k + (ptrdiff_t)i * chunk->k_row;
-            uint64_t any = full ? seen[i] : attention_any(seen + i, keys);
+            uint64_t any = full ? attention_all(chunk->state.rows) : attention_any(seen + i, keys);
             size_t first = 0, last = 0;
             for (; (any & 0xFFFF) == 0; any >>= FOVEA_PANEL) {
                 first++;
@@ -119,7 +119,7 @@ static void prefill_fall(const struct fovea_attention_chunk *chunk, const uint64
         for (size_t j = 0; j < chunk->keys; j++) {
             if (seen[j] != 0) {
                 float *const at = s + j * PREFILL_ROWS + lane;
-                fv_store(at, attention_fall(fall, fv_set1(chunk->key + (float)j), position, fv_load(at)));
+                fv_store(at, attention_fall(fall, fv_set1((float)chunk->key + (float)j), position, fv_load(at)));
             }
         }
     }

@@ -56,13 +56,35 @@ static inline size_t scalar_attention_scores(const struct fovea_attention_chunk 
         }
         score = bias ? score + *bias : score;
         if (chunk->falls) {
-            score = fmaf(chunk->falls[r], fabsf(chunk->key + (float)j - chunk->positions[r]), score);
+            score = fmaf(chunk->falls[r], fabsf((float)chunk->key + (float)j - chunk->positions[r]), score);
         }
         s[seen] = score;
         key[seen] = j;
         seen++;
     }
     return seen;
+}
+
+/// The statistics of row r after a chunk of the scores s[0..seen) with the new maximum m. State m and l are still old.
+static inline void scalar_attention_statistics(const struct fovea_attention_chunk *chunk, size_t r, const float *s,
+                                               const size_t *key, size_t seen, float m)
+{
+    const struct fovea_attention_state *const state = &chunk->state;
+    const float ms = m == -INFINITY ? 0.0f : m;
+    const float old = (state->m[r] - ms) * scalar_ln2e;
+    float spread = 0.0f;
+    for (size_t i = 0; i < seen; i++) {
+        const float x = (s[i] - ms) * scalar_ln2e;
+        spread = fmaf(scalar_exp2(x), x < -127.0f ? -127.0f : x, spread);
+    }
+    const float shifted = fmaf(old < -127.0f ? -127.0f : old, state->l[r], state->spread[r]);
+    state->spread[r] = fmaf(shifted, scalar_exp2(old), spread);
+    for (size_t i = 0; i < seen && m > state->m[r]; i++) {
+        if (s[i] == m) {
+            state->top[r] = chunk->key + (uint32_t)key[i];
+            break;
+        }
+    }
 }
 
 /// The state of row r after the chunk. A row that sees no key keeps its state.
@@ -89,6 +111,9 @@ static inline void scalar_attention_row(const struct fovea_attention_chunk *chun
     float m = state->m[r];
     for (size_t i = 0; i < seen; i++) {
         m = p[i] > m ? p[i] : m;
+    }
+    if (state->spread) {
+        scalar_attention_statistics(chunk, r, p, key, seen, m);
     }
     const float ms = m == -INFINITY ? 0.0f : m;
     const float alpha = scalar_exp2((state->m[r] - ms) * scalar_ln2e);

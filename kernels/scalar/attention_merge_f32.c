@@ -20,8 +20,19 @@ static void copy_row(const struct fovea_attention_state *into, const struct fove
     for (size_t c = 0; c < into->v_dim; c++) {
         *element(into, r, c) = *element(from, r, c);
     }
+    if (into->spread) {
+        into->spread[r] = from->spread[r];
+        into->top[r] = from->top[r];
+    }
     into->l[r] = from->l[r];
     into->m[r] = from->m[r];
+}
+
+/// The sum of p x of a row when its maximum becomes ms, before the weights shrink.
+static float shifted(const struct fovea_attention_state *state, size_t r, float ms)
+{
+    const float x = (state->m[r] - ms) * scalar_ln2e;
+    return fmaf(x < -127.0f ? -127.0f : x, state->l[r], state->spread[r]);
 }
 
 static void merge_row(const struct fovea_attention_state *into, const struct fovea_attention_state *from, size_t r)
@@ -33,6 +44,10 @@ static void merge_row(const struct fovea_attention_state *into, const struct fov
     for (size_t c = 0; c < into->v_dim; c++) {
         float *const o = element(into, r, c);
         *o = fmaf(*o, a, *element(from, r, c) * b);
+    }
+    if (into->spread) {
+        into->spread[r] = fmaf(shifted(into, r, ms), a, shifted(from, r, ms) * b);
+        into->top[r] = from->m[r] > into->m[r] ? from->top[r] : into->top[r];
     }
     into->l[r] = fmaf(into->l[r], a, from->l[r] * b);
     into->m[r] = m;

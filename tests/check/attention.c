@@ -190,9 +190,13 @@ static void run_case(struct check_case *c)
     const size_t rows = a.chunk.state.rows, v_dim = a.chunk.state.v_dim;
     const ptrdiff_t pad = (ptrdiff_t)(check_chance(&c->rng, 50) ? check_below(&c->rng, 20) : 0);
     const bool from_empty = a.plain || check_chance(&c->rng, 50);
-    const struct attention_states states =
+    struct attention_states states =
         attention_draw_states(c, rows, v_dim, a.prefill ? 1 : (ptrdiff_t)round16(v_dim) + pad,
                               a.prefill ? c->variant->nr : 1, from_empty ? 100 : 20, &a.v_values);
+    if (check_chance(&c->rng, 30)) {
+        attention_draw_statistics(c, &states);
+        check_describe(c, " statistics");
+    }
     struct check_buffer *const scratch = check_buffer(c, "scratch", fovea_attention_scratch(a.chunk.qk_dim, v_dim));
     struct check_buffer *const both[] = {scratch, check_twin(c, scratch)};
     follow(&followed, &a, q, q_step);

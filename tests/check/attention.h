@@ -23,6 +23,7 @@ bool attention_sees(const struct attention_case *a, size_t r, size_t j);
 /// Two states of the same shape and contents, for the scalar and the tested variant.
 struct attention_states {
     struct check_buffer *m[2], *l[2], *o[2];
+    struct check_buffer *spread[2], *top[2], *largest[2]; ///< NULL: no statistics
     size_t rows, v_dim;
     ptrdiff_t o_row, o_col;
 };
@@ -30,6 +31,8 @@ struct attention_states {
 struct attention_states attention_draw_states(struct check_case *c, size_t rows, size_t v_dim, ptrdiff_t o_row,
                                               ptrdiff_t o_col, unsigned percent_empty,
                                               const struct check_source *values);
+/// Adds statistics to states that were just drawn.
+void attention_draw_statistics(struct check_case *c, struct attention_states *states);
 struct fovea_attention_state attention_state(const struct attention_states *states, size_t which);
 /// Bits of m (but for the sign of a zero), l and O, and the memory around them.
 void attention_compare_states(struct check_case *c, const struct attention_states *states);

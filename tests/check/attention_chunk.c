@@ -135,7 +135,7 @@ static void draw_terms(struct attention_case *a)
     const size_t rows = chunk->state.rows, padded = (rows + FOVEA_PANEL - 1) / FOVEA_PANEL * FOVEA_PANEL;
     chunk->falls = chunk->positions = NULL;
     chunk->keep = NULL;
-    chunk->key = (float)(FOVEA_CHUNK * check_below(rng, 20));
+    chunk->key = (uint32_t)(FOVEA_CHUNK * check_below(rng, 20));
     if (check_chance(rng, 20)) {
         struct check_buffer *const falls = check_buffer(c, "falls", padded);
         struct check_buffer *const positions = check_buffer(c, "positions", padded);

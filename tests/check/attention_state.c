@@ -4,6 +4,7 @@
 #include "tests/check/bounds.h"
 
 #include <math.h>
+#include <string.h>
 
 static size_t round16(size_t n)
 {
@@ -45,14 +46,37 @@ struct attention_states attention_draw_states(struct check_case *c, size_t rows,
     return s;
 }
 
+void attention_draw_statistics(struct check_case *c, struct attention_states *s)
+{
+    struct check_buffer **const all[] = {s->spread, s->top, s->largest};
+    for (size_t i = 0; i < 3; i++)
+        all[i][0] = output(c, "statistics", round16(s->rows));
+    for (size_t r = 0; r < s->rows; r++) {
+        const bool empty = s->l[0]->data[r] == 0;
+        const uint32_t key = empty ? UINT32_MAX : (uint32_t)check_below(&c->rng, 5000);
+        s->spread[0]->data[r] = empty ? 0 : -3 * fabsf(check_uniform(&c->rng));
+        memcpy(s->top[0]->data + r, &key, sizeof key);
+    }
+    for (size_t i = 0; i < 3; i++)
+        all[i][1] = check_twin(c, all[i][0]);
+}
+
 struct fovea_attention_state attention_state(const struct attention_states *s, size_t which)
 {
-    return (struct fovea_attention_state){s->rows,           s->v_dim, s->m[which]->data, s->l[which]->data,
-                                          s->o[which]->data, s->o_row, s->o_col};
+    struct fovea_attention_state state = {
+        s->rows, s->v_dim, s->m[which]->data, s->l[which]->data, s->o[which]->data, s->o_row, s->o_col, NULL,
+        NULL,    NULL};
+    if (s->spread[which]) {
+        state.spread = s->spread[which]->data;
+        state.top = (uint32_t *)(void *)s->top[which]->data;
+        state.largest = s->largest[which]->data;
+    }
+    return state;
 }
 
 void attention_compare_states(struct check_case *c, const struct attention_states *s)
 {
+    const bool finished = strcmp(c->variant->slot, "attention_finish") == 0;
     const size_t lanes = round16(s->rows);
     // The order of a maximum is free, so m may be a zero of either sign; no result can tell (docs/numerics.md).
     for (size_t r = 0; r < s->rows; r++) {
@@ -61,6 +85,12 @@ void attention_compare_states(struct check_case *c, const struct attention_state
     }
     check_outputs(c, s->m[0], s->m[1], (struct check_view){1, s->rows, lanes, lanes});
     check_outputs(c, s->l[0], s->l[1], (struct check_view){1, s->rows, lanes, lanes});
+    if (s->spread[0]) {
+        check_outputs(c, s->spread[0], s->spread[1], (struct check_view){1, s->rows, lanes, lanes});
+        check_outputs(c, s->top[0], s->top[1], (struct check_view){1, s->rows, lanes, lanes});
+        // written when the state is finished, padding and all
+        check_outputs(c, s->largest[0], s->largest[1], (struct check_view){1, finished ? s->rows : 0, lanes, lanes});
+    }
     if (s->o_row == 1)
         check_outputs(c, s->o[0], s->o[1], (struct check_view){s->v_dim, s->rows, (size_t)s->o_col, lanes});
     else
@@ -114,8 +144,13 @@ static void run_merge(struct check_case *c)
     const struct check_source values = check_source(&c->rng, 10);
     const unsigned empty = (unsigned)check_below(&c->rng, 101);
     check_describe(c, " values %d empty %u%%", (int)values.kind, empty);
-    const struct attention_states into = attention_draw_states(c, s.rows, s.v_dim, s.o_row, s.o_col, empty, &values);
-    const struct attention_states from = attention_draw_states(c, s.rows, s.v_dim, s.o_row, s.o_col, empty, &values);
+    struct attention_states into = attention_draw_states(c, s.rows, s.v_dim, s.o_row, s.o_col, empty, &values);
+    struct attention_states from = attention_draw_states(c, s.rows, s.v_dim, s.o_row, s.o_col, empty, &values);
+    if (check_chance(&c->rng, 30)) {
+        attention_draw_statistics(c, &into);
+        attention_draw_statistics(c, &from);
+        check_describe(c, " statistics");
+    }
     struct attention_states before = into, source = from; // what was merged: `from` may be destroyed
     before.m[1] = check_twin(c, into.m[0]);
     before.l[1] = check_twin(c, into.l[0]);
@@ -152,7 +187,11 @@ static void run_finish(struct check_case *c)
     struct check_buffer *const sinks = check_buffer(c, "sinks", round16(s.rows));
     for (size_t r = 0; r < s.rows; r++)
         sinks->data[r] = check_chance(&c->rng, 20) ? -INFINITY : check_draw(&c->rng, &values);
-    const struct attention_states states = attention_draw_states(c, s.rows, s.v_dim, s.o_row, s.o_col, empty, &values);
+    struct attention_states states = attention_draw_states(c, s.rows, s.v_dim, s.o_row, s.o_col, empty, &values);
+    if (check_chance(&c->rng, 30)) {
+        attention_draw_statistics(c, &states);
+        check_describe(c, " statistics");
+    }
     struct attention_states before = states;
     before.o[1] = check_twin(c, states.o[0]);
     struct check_buffer *const want = check_buffer(c, "lse", s.rows), *const got = check_twin(c, want);

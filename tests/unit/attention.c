@@ -11,12 +11,20 @@ static struct fovea_engine *engines[TEST_ISAS];
 
 struct result {
     float *out, *lse;
+    float *entropy, *largest, *top; ///< top: bits of the keys
 };
 
 static struct result run(struct attention_case *c, const struct fovea_engine *engine, enum test_way way)
 {
     const enum test_side side = way == TEST_THREADS ? TEST_LOW : TEST_HIGH;
-    const struct result r = {test_floats(c->out_floats, side), test_floats(c->lse_floats, side)};
+    const size_t rows = c->desc.statistics ? c->args.batch * c->desc.heads * c->args.q_len : 0;
+    const struct result r = {test_floats(c->out_floats, side), test_floats(c->lse_floats, side),
+                             test_floats(rows, side), test_floats(rows, side), test_floats(rows, side)};
+    if (c->desc.statistics) {
+        c->args.entropy = r.entropy;
+        c->args.max_weight = r.largest;
+        c->args.max_key = (uint32_t *)(void *)r.top;
+    }
     memcpy(r.out, c->out_before, c->out_floats * sizeof *r.out);
     c->args.out = r.out;
     c->args.lse = c->lse_floats ? r.lse : NULL;
@@ -39,6 +47,14 @@ static size_t wrong_in_row(const struct attention_case *c, const struct result *
     const float *const got = r->out + b * c->out.batch + h * c->out.head + i * c->out.row;
     attention_exact(c, b, h, i, out, &lse);
     size_t wrong = c->lse_floats && far(r->lse[row], lse);
+    if (c->desc.statistics) {
+        uint32_t key;
+        memcpy(&key, r->top + row, sizeof key);
+        const struct attention_exact_statistics e = attention_exact_statistics(c, b, h, i, key);
+        wrong += far(r->entropy[row], e.entropy) + far(r->largest[row], e.largest);
+        wrong += !(e.at_key >= e.largest.value - 2 * e.largest.bound);
+        wrong += (key == UINT32_MAX) != (e.largest.value == 0);
+    }
     for (size_t p = 0; p < c->desc.v_dim; p++) {
         wrong += far(got[p], out[p]);
         wrong += isinf(lse.value) && signbit(got[p]); // +0 where no key is seen
@@ -91,6 +107,11 @@ static void run_case(uint64_t number, size_t work)
             const size_t at = test_differ(expected.out, got.out, c.out_floats);
             CHECK(at == c.out_floats, "%s: %s %s: out[%zu] is %a, expected %a", c.text, test_isas[i],
                   test_way_names[ways[w]], at, (double)got.out[at], (double)expected.out[at]);
+            const size_t rows = c.desc.statistics ? c.args.batch * c.desc.heads * c.args.q_len : 0;
+            CHECK(test_differ(expected.entropy, got.entropy, rows) == rows &&
+                      test_differ(expected.largest, got.largest, rows) == rows &&
+                      test_differ(expected.top, got.top, rows) == rows,
+                  "%s: %s %s: statistics differ", c.text, test_isas[i], test_way_names[ways[w]]);
             const size_t row = test_differ(expected.lse, got.lse, c.lse_floats);
             CHECK(row == c.lse_floats, "%s: %s %s: lse[%zu] is %a, expected %a", c.text, test_isas[i],
                   test_way_names[ways[w]], row, (double)got.lse[row], (double)expected.lse[row]);

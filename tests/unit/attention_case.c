@@ -306,6 +306,7 @@ static void draw_terms(struct attention_case *c)
     struct check_rng *const rng = &c->rng;
     struct fovea_attention_args *const a = &c->args;
     const size_t heads = c->desc.heads;
+    c->desc.statistics = check_chance(rng, 20);
     if (check_chance(rng, 15))
         c->desc.softcap = 1 + 10 * fabsf(check_uniform(rng));
     float *const slopes = test_floats(heads, TEST_HIGH), *const sinks = test_floats(heads, TEST_HIGH);

@@ -105,6 +105,57 @@ static double kept(const struct attention_case *c, size_t b, size_t h, size_t i,
     return words[j % 4] < (uint32_t)(p * 0x1p32) ? 0 : 1 / (1 - p);
 }
 
+static double sink_of(const struct attention_case *c, size_t h)
+{
+    return c->args.sinks && alive(&c->args, h) ? (double)c->args.sinks[h] : -INFINITY;
+}
+
+// How far a weight may be off, relative to it: see the head of this file.
+static double relative_error(const struct attention_case *c, double score_error, double max, double low)
+{
+    const double chunks = (double)(c->args.kv_len / 128 + 1), spread = fmin((max - low) / log(2), 127);
+    return score_error + CHECK_U * (140 + 4 * chunks + 3 * spread);
+}
+
+// The entropy is -sum w ln w = ln(l) + sum w (max - s): its error is that of the weights, each times |ln w| + 1.
+struct attention_exact_statistics attention_exact_statistics(const struct attention_case *c, size_t b, size_t h,
+                                                             size_t i, uint32_t key)
+{
+    const double sink = sink_of(c, h);
+    double max = sink, low = isinf(sink) ? INFINITY : sink, error = 0, sum = 0, top = -INFINITY, mean = 0;
+    struct attention_exact_statistics e = {{0, 0}, {0, 0}, 0};
+    for (int pass = 0; pass < 2; pass++) {
+        for (size_t j = 0; j < c->args.kv_len; j++) {
+            if (!attention_case_sees(c, b, h, i, j))
+                continue;
+            const struct check_exact s = attention_exact_score(c, b, h, i, j);
+            if (pass == 0) {
+                max = fmax(max, s.value);
+                top = fmax(top, s.value);
+                low = fmin(low, s.value);
+                error = fmax(error, s.bound);
+                continue;
+            }
+            sum += exp(s.value - max);
+            mean += exp(s.value - max) * (max - s.value);
+            e.at_key = j == key ? exp(s.value - max) : e.at_key;
+        }
+    }
+    if (!isinf(sink)) {
+        sum += exp(sink - max);
+        mean += exp(sink - max) * (max - sink);
+    }
+    if (sum > 0) {
+        const double relative = 2.2 * expm1(2 * relative_error(c, error, max, low)) + 16 * CHECK_U;
+        e.entropy.value = log(sum) + mean / sum;
+        e.entropy.bound = relative * (1 + e.entropy.value) + (double)c->args.kv_len * 0x1p-118;
+        e.largest.value = exp(top - max) / sum;
+        e.largest.bound = relative * e.largest.value + 0x1p-120;
+        e.at_key /= sum;
+    }
+    return e;
+}
+
 static double largest(const float *x, size_t n)
 {
     double most = 0;
@@ -142,7 +193,7 @@ void attention_exact(const struct attention_case *c, size_t b, size_t h, size_t 
         }
         most = fmax(most, largest(v + j * c->v.row, d->v_dim));
     }
-    const double sink = c->args.sinks && alive(&c->args, h) ? (double)c->args.sinks[h] : -INFINITY;
+    const double sink = sink_of(c, h);
     if (!isinf(sink)) { // one more logit, whose value is 0
         const double before = max;
         max = fmax(max, sink);
@@ -156,8 +207,7 @@ void attention_exact(const struct attention_case *c, size_t b, size_t h, size_t 
     }
     if (keys == 0)
         return;
-    const double chunks = (double)(c->args.kv_len / 128 + 1), spread = fmin((max - low) / log(2), 127);
-    const double relative = error + CHECK_U * (140 + 4 * chunks + 3 * spread);
+    const double relative = relative_error(c, error, max, low);
     const double tiny = (double)keys * 0x1p-126 * (1 + most);
     for (size_t p = 0; p < d->v_dim; p++) {
         out[p].value /= sum;

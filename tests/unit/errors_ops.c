@@ -164,6 +164,7 @@ static void test_attention_descs(const struct refuse *refused, struct fovea_atte
     BAD_DESC(bad.block_keys = 0, FOVEA_ERR_SHAPE);
     BAD_DESC(bad.blocks_row = huge, FOVEA_ERR_OVERFLOW);
     BAD_DESC((bad.mask = FOVEA_MASK_BITS, bad.mask_row = SIZE_MAX), FOVEA_ERR_OVERFLOW);
+    BAD_DESC(bad.statistics = 2, FOVEA_ERR_ENUM);
     BAD_DESC(bad.softcap = -1, FOVEA_ERR_VALUE);
     BAD_DESC(bad.softcap = INFINITY, FOVEA_ERR_VALUE);
     BAD_DESC(bad.softcap = NAN, FOVEA_ERR_VALUE);
@@ -246,6 +247,7 @@ static void test_attention_errors(void)
     BAD_ARGS(wrong.q_segments = NULL, FOVEA_ERR_NULL);
     BAD_ARGS(wrong.kv_segments = NULL, FOVEA_ERR_NULL);
     BAD_ARGS(wrong.blocks = NULL, FOVEA_ERR_NULL);
+    BAD_ARGS(wrong.entropy = out, FOVEA_ERR_VALUE); // the plan has no statistics
     static const uint32_t dead[] = {0, H}, twice[] = {1, 1};
     BAD_ARGS((wrong.live_heads = dead, wrong.live_count = 2), FOVEA_ERR_SHAPE);
     BAD_ARGS((wrong.live_heads = twice, wrong.live_count = 2), FOVEA_ERR_VALUE);
