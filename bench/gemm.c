@@ -117,6 +117,7 @@ static void race_epilogue(const struct line *line, struct racer *fovea, struct t
     double error;
     bare.gelu = false;
     bare_track.problem = &bare;
+    bare_track.load = race_gemm_load(&bare);
     if (!racer_start(&plain, &line->suite->fovea, true, &bare_track, &error))
         return;
     const struct bench_interval over = race_pairs(&plain, fovea, track, PAIRS);
@@ -171,7 +172,7 @@ static void count_instructions(const struct line *line, struct racer *fovea, str
 static void run_line(const struct line *line, const struct gemm_problem *problem, struct bench_result *result)
 {
     struct suite *const suite = line->suite;
-    struct track track = {problem, bench_pool_executor(suite->pool), suite->isa, 0};
+    struct track track = {problem, bench_pool_executor(suite->pool), suite->isa, race_gemm_load(problem), 0};
     struct racer fovea;
     double error;
     if (!racer_start(&fovea, &suite->fovea, line->way->packed, &track, &error)) {

@@ -14,11 +14,24 @@
 enum { SAMPLES_MIN = 7, SAMPLES_MAX = 400, GLANCES = 3 };
 static const double sample_seconds = 200e-6;
 
+struct race_load race_gemm_load(const struct gemm_problem *p)
+{
+    const bool decoding = p->m <= GEMM_DECODE_ROWS;
+    return (struct race_load){
+        .flops = gemm_problem_flops(p),
+        .stream = decoding ? (const char *)p->b : NULL,
+        .stream_bytes = decoding ? gemm_problem_b_bytes(p) : 0,
+        .stride_bytes = p->b_stride * sizeof *p->b,
+        .count = p->b_count,
+        .threads = p->threads,
+    };
+}
+
 // Seconds of a call, over `calls` of them.
 static double sample(const struct racer *racer, struct track *track, uint64_t calls)
 {
-    const size_t count = track->problem->b_count;
-    const uint32_t threads = track->problem->threads;
+    const size_t count = track->load.count;
+    const uint32_t threads = track->load.threads;
     const double start = bench_seconds(threads);
     for (uint64_t i = 0; i < calls; i++) {
         racer->who->run(racer->prepared, track->next);
@@ -32,7 +45,7 @@ static double sample(const struct racer *racer, struct track *track, uint64_t ca
 static double sample_after_another(const struct racer *racer, struct track *track)
 {
     const struct timespec asleep = {0, 5000000};
-    if (track->problem->threads > 1) {
+    if (track->load.threads > 1) {
         nanosleep(&asleep, NULL);
         sample(racer, track, 1);
     }
@@ -53,11 +66,16 @@ bool racer_start(struct racer *racer, const struct contestant *who, bool packed,
         racer_end(racer);
         return false;
     }
+    racer_pace(racer, track);
+    return true;
+}
+
+void racer_pace(struct racer *racer, struct track *track)
+{
     racer->seconds = fmin(sample(racer, track, 1), sample(racer, track, 1));
     if (racer->seconds < sample_seconds) // a better guess, of warm calls
         racer->seconds = sample(racer, track, (uint64_t)(sample_seconds / racer->seconds) + 1);
     racer->calls = racer->seconds < sample_seconds ? (uint64_t)(sample_seconds / racer->seconds) + 1 : 1;
-    return true;
 }
 
 void racer_end(struct racer *racer)
@@ -81,11 +99,12 @@ static struct moment probe_core(const struct track *track)
 
 static struct moment probe(struct track *track)
 {
-    const struct gemm_problem *const p = track->problem;
+    const struct race_load *const load = &track->load;
     struct moment moment = probe_core(track);
-    if (p->m <= GEMM_DECODE_ROWS) {
-        moment.bytes = bench_read_stream(p->b + track->next * p->b_stride, gemm_problem_b_bytes(p), track->executor);
-        track->next = track->next + 1 < p->b_count ? track->next + 1 : 0;
+    if (load->stream) {
+        moment.bytes =
+            bench_read_stream(load->stream + track->next * load->stride_bytes, load->stream_bytes, track->executor);
+        track->next = track->next + 1 < load->count ? track->next + 1 : 0;
     }
     return moment;
 }
@@ -96,10 +115,10 @@ struct samples {
     size_t count, calm;
 };
 
-static void add_sample(struct samples *s, const struct gemm_problem *p, double seconds, struct moment before,
+static void add_sample(struct samples *s, const struct race_load *load, double seconds, struct moment before,
                        struct moment after)
 {
-    const double flops = gemm_problem_flops(p), bytes = (double)gemm_problem_b_bytes(p);
+    const double flops = load->flops, bytes = (double)load->stream_bytes;
     const double peak = fmax(before.flops, after.flops), stream = fmax(before.bytes, after.bytes);
     const double least = fmax(peak > 0 ? flops / peak : 0, stream > 0 ? bytes / stream : 0);
     const double figures[] = {seconds, peak > 0 ? flops / seconds / peak : 0, stream > 0 ? bytes / seconds / stream : 0,
@@ -128,7 +147,7 @@ struct pace race_alone(struct racer *racer, struct track *track, double min_time
             break;
         const double time = sample(racer, track, racer->calls);
         const struct moment after = probe(track);
-        add_sample(&s, track->problem, time, before, after);
+        add_sample(&s, &track->load, time, before, after);
         timed += time * (double)racer->calls;
         before = after;
     }

@@ -17,17 +17,31 @@ struct racer {
     double seconds; ///< about what a call takes
 };
 
-/// The problem, and which matrix of its set comes next, whoever takes it.
+/// What a call does, and what of it streams from memory.
+struct race_load {
+    double flops;
+    const char *stream;                ///< NULL, or what a call reads: stream_bytes of it, once
+    size_t stream_bytes, stride_bytes; ///< the next call reads as much, stride_bytes further on
+    size_t count;                      ///< calls until the first one's operands come again
+    uint32_t threads;
+};
+
+/// The problem, and which operands of its set come next, whoever takes them.
 struct track {
-    const struct gemm_problem *problem;
+    const struct gemm_problem *problem; ///< NULL where the contestants are not racer_start's
     const struct fovea_executor *executor;
     const char *isa; ///< whose FMA peak is the denominator
+    struct race_load load;
     size_t next;
 };
+/// The load of a product.
+struct race_load race_gemm_load(const struct gemm_problem *problem);
 
 /// Prepares a contestant, computes once, and finds how many calls make a sample. False where it cannot do the problem
 /// or is wrong (*error: gemm_problem_check's answer, 0 where it cannot).
 bool racer_start(struct racer *racer, const struct contestant *who, bool packed, struct track *track, double *error);
+/// Finds how many calls make a sample, for a racer that is prepared.
+void racer_pace(struct racer *racer, struct track *track);
 void racer_end(struct racer *racer);
 
 /// A racer on its own. Fractions are medians over samples, each with probes before and after it: over the calm ones, in
@@ -37,7 +51,7 @@ struct pace {
     double calm;                ///< the share of calm samples; 0 where there were too few and all count
     double seconds;             ///< of a call
     struct bench_interval peak; ///< of the FMA peak: quartiles, not an interval of confidence. 0: no probe
-    double stream;              ///< B's bytes against the read stream; 0 for problems that are not decoding
+    double stream;              ///< what is read against the read stream; 0 for problems that are not decoding
     double bound;               ///< against min(peak, stream), likewise
 };
 struct pace race_alone(struct racer *racer, struct track *track, double min_time);

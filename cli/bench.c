@@ -9,11 +9,14 @@
 
 static const char help[] =
     "usage: fovea bench gemm [OPTIONS]\n"
+    "       fovea bench attention [OPTIONS] the same options but --peers\n"
     "       fovea bench tune [OPTIONS]      the tuning profile against the defaults; --help tells more\n\n"
-    "Times matrix products. Every line has its denominator measured beside it: the FMA peak of the instruction set in\n"
+    "Times matrix products, or attention. Every line has its denominator measured beside it: the FMA peak of the "
+    "instruction set in\n"
     "use, and where weights come from memory (M <= 16) also the rate at which this machine reads them.\n\n"
-    "  --filter REGEX    lines whose name gemm/f32/{plain,packed}/{nn,nt,tn,tt}/MxNxK matches; a REGEX with - in\n"
-    "                    front: those that do not\n"
+    "  --filter REGEX    lines whose name matches, gemm/f32/{plain,packed}/{nn,nt,tn,tt}/MxNxK or\n"
+    "                    attention/f32/{full,causal,decode,...}/B,H,Hkv,Sq,Skv,D; a REGEX with - in front: those that\n"
+    "                    do not\n"
     "  --shapes SET      smoke, standard (default; all with --filter), or all\n"
     "  --min-time S      seconds of timed samples for each line (default 0.2)\n"
     "  --threads N       workers, 1 to 64 (default 1)\n"
@@ -25,6 +28,7 @@ static const char help[] =
     "                    --repetitions N (default 5), --branch, --machine, --time as fovea history import has them\n\n"
     "examples:\n"
     "  fovea bench gemm --filter 'packed/.*/128x'     products of 128 rows with packed weights\n"
+    "  fovea bench attention --filter causal          causal attention, of its useful work\n"
     "  fovea bench gemm --peers --filter 512x512x512  against other libraries\n"
     "  fovea bench gemm --shapes smoke --instructions --history perf.db --commit $(git rev-parse HEAD)\n"
     "  FOVEA_ISA=avx2 fovea bench gemm                what a machine without AVX-512 does, of its own peak\n";
@@ -95,7 +99,7 @@ static int bench(int argc, char **argv)
     struct fovea_engine *const engine = cli_engine();
     if (!engine)
         return CLI_USAGE;
-    const int failed = bench_gemm(engine, &options);
+    const int failed = (strcmp(argv[1], "gemm") == 0 ? bench_gemm : bench_attention)(engine, &options);
     fovea_engine_destroy(engine);
     if (failed < 0)
         return cli_error("bench: no line of this set matches \"%s\"", options.filter);
@@ -126,6 +130,7 @@ int cli_bench(int argc, char **argv)
         fputs(help, stderr);
         return CLI_USAGE;
     }
-    return strcmp(argv[1], "gemm") == 0 ? cli_bench_history(argc, argv, bench)
-                                        : cli_error("bench: no suite \"%s\"; fovea bench --help lists them", argv[1]);
+    const bool known = strcmp(argv[1], "gemm") == 0 || strcmp(argv[1], "attention") == 0;
+    return known ? cli_bench_history(argc, argv, bench)
+                 : cli_error("bench: no suite \"%s\"; fovea bench --help lists them", argv[1]);
 }

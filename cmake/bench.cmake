@@ -22,6 +22,9 @@ if(FOVEA_BUILD_BENCH)
 
     add_library(fovea_bench STATIC EXCLUDE_FROM_ALL
         bench/fovea.c
+        bench/attention.c
+        bench/attention_problem.c
+        bench/attention_shapes.c
         bench/gemm.c
         bench/gemm_shapes.c
         bench/gemm_table.c

@@ -69,6 +69,16 @@ def main():
     check(len(report("--filter", "/3x20x24x16$")["benchmarks"]) == 1, "a batch")
     check(len(report("--filter", "-64x64x64$")["benchmarks"]) + 5 == len(whole["benchmarks"]), "all but some")
 
+    attention = bench("attention", "--shapes", "smoke", "--min-time", "0.001", "--json")
+    check(attention.returncode == 0, attention)
+    kinds = set()
+    for line in json.loads(attention.stdout)["benchmarks"]:
+        name = re.match(r"attention/f32/([a-z-]+)/(\d+,){5}\d+$", line["name"])
+        check(name and "error_occurred" not in line and line["gflops"] > 0 and line["of_peak"] > 0, line)
+        check(("of_stream" in line) == name.group(1).startswith("decode"), line)
+        kinds.add(name.group(1))
+    check(len(kinds) == 12, kinds)
+
     # Peers that are installed race; those in the folder of peers are missing here, by name.
     with tempfile.TemporaryDirectory() as empty:
         raced = report("--filter", "plain/nn/64", "--peers", FOVEA_PEERS_DIR=empty)
