@@ -141,7 +141,7 @@ static struct history_change change_at(const struct search *search, size_t befor
                                    .low = expm1(step.low),
                                    .high = expm1(step.high),
                                    .confidence = 1 - cut->chance,
-                                   .worse = step.difference * better < 0};
+                                   .worse = step.difference * (double)better < 0};
 }
 
 // Somebody knows of a change that begins with a run near this one: later runs may move it a little.

@@ -31,8 +31,8 @@ static const char *const sql[STATEMENTS] = {
     [ADD_RUN] = "INSERT INTO run (machine, branch, commit_name, time, measured, digest) VALUES (?, ?, ?, ?, ?, ?)",
     [FIND_RUN] = "SELECT id FROM run WHERE digest = ?",
     [ADD_FACT] = "INSERT INTO fact (run, name, value) VALUES (?, ?, ?)",
-    [ADD_SERIES] = "INSERT INTO series (benchmark, metric, machine, branch, unit, better) VALUES (?, ?, ?, ?, ?, ?)"
-                   " ON CONFLICT DO NOTHING",
+    [ADD_SERIES] = ("INSERT INTO series (benchmark, metric, machine, branch, unit, better) VALUES (?, ?, ?, ?, ?, ?)"
+                    " ON CONFLICT DO NOTHING"),
     [FIND_SERIES] = "SELECT id FROM series WHERE benchmark = ? AND metric = ? AND machine = ? AND branch = ?",
     [ADD_POINT] = "INSERT INTO point (series, run, median, count) VALUES (?, ?, ?, ?)",
     [ADD_SAMPLE] = "INSERT INTO sample (series, run, repetition, value) VALUES (?, ?, ?, ?)",

@@ -22,7 +22,7 @@ bool history_jump(const struct history_series *line, size_t begin, const struct 
             farthest = fmax(farthest, fabs(before[i] / level - 1));
         double sum = 0;
         for (size_t i = at; i < line->count; i++) {
-            const double away = (line->points[i].median / level - 1) * line->better;
+            const double away = (line->points[i].median / level - 1) * (double)line->better;
             nearest = fmin(nearest, -away); // the better way is no jump
             sum += line->points[i].median / (double)fresh;
         }
