@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+// kernels/common/attention_decode_scores.h - S of a chunk: the product, and the terms that change a score.
+//
+// Part of attention_decode_f32.inc, after FV_GEMM is defined.
+#ifndef FOVEA_KERNELS_COMMON_ATTENTION_DECODE_SCORES_H
+#define FOVEA_KERNELS_COMMON_ATTENTION_DECODE_SCORES_H
+
+#include "kernels/common/attention.h"
+#include "kernels/common/attention_additive.h"
+#include "kernels/fault.h"
+
+enum { DECODE_ROWS = 16, DECODE_GROUPS = FOVEA_CHUNK / FOVEA_PANEL };
+
+/// FV_GEMM on `rows` rows, in tiles as equal as they go; a and c are those of the first row. As in prefill the tile is
+/// changed and not copied: loads of a copy just written would wait for the stores.
+static inline void decode_gemm(struct fovea_gemm_tile *tile, const float *a, float *c, size_t rows)
+{
+    const float *const ahead = tile->ahead;
+    const size_t tiles = (rows + FV_GEMM_MR - 1) / FV_GEMM_MR;
+    const size_t most = (rows + tiles - 1) / tiles;
+    for (size_t r = 0; r < rows; r += tile->m) {
+        tile->m = attention_min(most, rows - r);
+        tile->a = a + (ptrdiff_t)r * tile->a_row;
+        tile->c = c + (ptrdiff_t)r * tile->c_row;
+        FV_GEMM(tile);
+        tile->ahead = NULL; // once is enough
+    }
+    tile->ahead = ahead;
+}
+
+/// Which keys are loaded: those that some row sees, of a panelled K whole groups of 16.
+static void decode_loads(const struct fovea_attention_chunk *chunk, const uint64_t *seen, uint64_t load[FOVEA_CHUNK])
+{
+    for (size_t j = 0; j < chunk->keys; j += FOVEA_PANEL) {
+        const size_t keys = attention_min(FOVEA_PANEL, chunk->keys - j);
+        const uint64_t any = attention_any(seen + j, keys);
+        for (size_t i = j; i < j + keys; i++) {
+            load[i] = chunk->k_row == 0 ? any : seen[i];
+        }
+    }
+}
+
+/// S = Q K^T for the keys that some row sees; of a panelled K for whole groups of 16 where one key is seen.
+static void decode_scores(const struct fovea_attention_chunk *chunk, const uint64_t *seen, float *s, float *transposed)
+{
+    const int panels = chunk->k_row == 0;
+    uint64_t load[FOVEA_CHUNK];
+    decode_loads(chunk, seen, load);
+    struct fovea_gemm_tile tile = {
+        .k = chunk->qk_dim,
+        .a_row = chunk->q_row,
+        .a_k = 1,
+        .b_panel = (ptrdiff_t)(FOVEA_PANEL * chunk->qk_dim),
+        .b_k = FOVEA_PANEL,
+        .c_row = FOVEA_CHUNK,
+        .mode = FOVEA_GEMM_STORE,
+        .ahead_step = FOVEA_PANEL,
+        .ahead_panel = (ptrdiff_t)(FOVEA_PANEL * chunk->state.v_dim),
+    };
+    // A step of 16 keys prefetches a line of their V, and a step of O one of the next K: lines in the order they lie,
+    // as many as there are, so memory delivers all the while: 79 -> 94 % of the read stream for 8 heads of 128 alone,
+    // 72 -> 87 with four query heads each, and with K in rows 57 -> 76 (Cascade Lake, 4096 keys, medians of 25 pairs).
+    const int dense = chunk->v_row == (ptrdiff_t)chunk->state.v_dim && chunk->state.v_dim >= chunk->qk_dim;
+    for (size_t j = 0, end; j < chunk->keys; j = end) {
+        end = attention_run(load, chunk->keys, j, 0);
+        for (size_t i = j; i < end && (load[j] != 0 || FOVEA_FAULT_IS(DECODE_LOADS_HIDDEN_K)); i += tile.n) {
+            tile.n = attention_min(FV_GEMM_NR, end - i);
+            tile.ahead = dense && !chunk->visible ? chunk->v + (ptrdiff_t)i * chunk->v_row : NULL;
+            if (panels) {
+                tile.b = chunk->k + i * chunk->qk_dim;
+            } else {
+                FV_NAME(pack_bt_f32)
+                (tile.k, tile.n, chunk->k + (ptrdiff_t)i * chunk->k_row, chunk->k_row, transposed, tile.b_panel);
+                tile.b = transposed;
+            }
+            decode_gemm(&tile, chunk->q, s + i, chunk->state.rows);
+        }
+    }
+}
+
+/// The same for additive scores, 16 keys at a time.
+static void decode_additive(const struct fovea_attention_chunk *chunk, const uint64_t *seen, float *s,
+                            float *transposed)
+{
+    uint64_t load[FOVEA_CHUNK];
+    decode_loads(chunk, seen, load);
+    for (size_t j = 0, end; j < chunk->keys; j = end) {
+        end = attention_run(load, chunk->keys, j, 0);
+        for (size_t i = j, n; i < end && load[j] != 0; i += n) {
+            const float *panel = chunk->k + i * chunk->qk_dim;
+            n = attention_min(FOVEA_PANEL, end - i);
+            if (chunk->k_row != 0) {
+                FV_NAME(pack_bt_f32)
+                (chunk->qk_dim, n, chunk->k + (ptrdiff_t)i * chunk->k_row, chunk->k_row, transposed, 0);
+                panel = transposed;
+            }
+            for (size_t r = 0; r < chunk->state.rows; r++) {
+                attention_additive(chunk->qk_dim, panel, chunk->q + (ptrdiff_t)r * chunk->q_row, 1, chunk->additive[r],
+                                   s + r * FOVEA_CHUNK + i, n);
+            }
+        }
+    }
+}
+
+/// Caps the scores.
+static void decode_cap(const struct fovea_attention_chunk *chunk, float *s)
+{
+    for (size_t r = 0; r < chunk->state.rows; r++) {
+        for (size_t j = 0; j < chunk->keys; j += FV_LANES) {
+            float *const at = s + r * FOVEA_CHUNK + j;
+            fv_store(at, attention_cap(chunk, fv_load(at)));
+        }
+    }
+}
+
+/// Lets the scores fall with the distance of their keys.
+static void decode_fall(const struct fovea_attention_chunk *chunk, float *s)
+{
+    static const float lane[FOVEA_PANEL] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+    for (size_t r = 0; r < chunk->state.rows; r++) {
+        const fv_f32 fall = fv_set1(chunk->falls[r]), position = fv_set1(chunk->positions[r]);
+        for (size_t j = 0; j < chunk->keys; j += FV_LANES) {
+            float *const at = s + r * FOVEA_CHUNK + j;
+            const fv_f32 key = fv_add(fv_set1((float)chunk->key), fv_add(fv_set1((float)j), fv_load(lane)));
+            fv_store(at, attention_fall(fall, key, position, fv_load(at)));
+        }
+    }
+}
+
+/// Adds the biases and takes the bits of those that are -inf out of seen.
+static void decode_bias(const struct fovea_attention_chunk *chunk, uint64_t *seen, float *s)
+{
+    for (size_t r = 0; r < chunk->state.rows; r++) {
+        for (size_t j = 0; j < chunk->keys; j += FOVEA_PANEL) {
+            const size_t keys = attention_min(FOVEA_PANEL, chunk->keys - j);
+            float bias[FOVEA_PANEL];
+            attention_bias(chunk, r, j, keys, bias);
+            const uint64_t hidden = attention_add_bias(s + r * FOVEA_CHUNK + j, bias);
+            for (size_t i = 0; i < keys && hidden != 0; i++) {
+                seen[j + i] &= ~((hidden >> i & 1) << r);
+            }
+        }
+    }
+}
+
+#endif

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// kernels/common/attention_decode_values.h - what a chunk adds to O: runs of keys that the same rows see, times V.
+//
+// Part of attention_decode_f32.inc, after FV_GEMM is defined.
+#ifndef FOVEA_KERNELS_COMMON_ATTENTION_DECODE_VALUES_H
+#define FOVEA_KERNELS_COMMON_ATTENTION_DECODE_VALUES_H
+
+#include "kernels/common/attention_decode_scores.h"
+
+/// acc[rows] += P[rows] V over keys [j, end) that all these rows see. tail holds the last partial panel of V.
+static void decode_values(const struct fovea_attention_chunk *chunk, size_t j, size_t end, size_t row, size_t rows,
+                          const float *p, const float *tail, float *acc)
+{
+    const size_t v_dim = chunk->state.v_dim, whole = v_dim - v_dim % FOVEA_PANEL, acc_row = attention_round(v_dim);
+    struct fovea_gemm_tile tile = {
+        .k = end - j,
+        .a_row = FOVEA_CHUNK,
+        .a_k = 1,
+        .b_panel = FOVEA_PANEL,
+        .b_k = chunk->v_row,
+        .c_row = (ptrdiff_t)acc_row,
+        .mode = FOVEA_GEMM_ADD,
+        .ahead_step = FOVEA_PANEL,
+        .ahead_panel = FOVEA_PANEL * FOVEA_CHUNK,
+    };
+    const float *const weights = p + row * FOVEA_CHUNK + j;
+    acc += row * acc_row;
+    for (size_t column = 0; column < whole; column += tile.n) {
+        tile.n = attention_min(FV_GEMM_NR, whole - column);
+        tile.b = chunk->v + (ptrdiff_t)j * chunk->v_row + column;
+        tile.ahead = chunk->k_ahead && column < chunk->qk_dim ? chunk->k_ahead + column * FOVEA_CHUNK : NULL;
+        decode_gemm(&tile, weights, acc + column, rows);
+    }
+    if (whole < v_dim) {
+        tile.n = v_dim - whole;
+        tile.b = tail + j * FOVEA_PANEL;
+        tile.b_k = FOVEA_PANEL;
+        decode_gemm(&tile, weights, acc + whole, rows);
+    }
+}
+
+/// acc = P V: runs of keys that the same rows see, and for each of them runs of these rows.
+static void decode_product(const struct fovea_attention_chunk *chunk, const uint64_t *seen, const float *p, float *tail,
+                           float *acc)
+{
+    const size_t v_dim = chunk->state.v_dim, partial = v_dim % FOVEA_PANEL;
+    for (size_t i = 0; i < chunk->state.rows * attention_round(v_dim); i += FV_LANES) {
+        fv_store(acc + i, fv_zero());
+    }
+    for (size_t j = 0, end; j < chunk->keys; j = end) {
+        end = attention_run(seen, chunk->keys, j, seen[j]);
+        if (seen[j] != 0 && partial != 0) { // rows of V end here: what lies behind must not be read
+            FV_NAME(pack_b_f32)
+            (end - j, partial, chunk->v + (ptrdiff_t)j * chunk->v_row + v_dim - partial, chunk->v_row,
+             tail + j * FOVEA_PANEL, 0);
+        }
+        for (size_t r = 0; seen[j] >> r != 0; r++) {
+            const size_t first = r;
+            while (seen[j] >> r & 1) {
+                r++;
+            }
+            if (r > first) {
+                decode_values(chunk, j, end, first, r - first, p, tail, acc);
+            }
+        }
+    }
+}
+
+/// O = fma(O, alpha, acc) and l = fma(l, alpha, sum) where the row saw a key.
+static void decode_update(const struct fovea_attention_state *state, uint64_t any, const float *alpha,
+                          const float *sums, const float *acc)
+{
+    const size_t acc_row = attention_round(state->v_dim);
+    for (size_t lane = 0; lane < DECODE_ROWS; lane += FV_LANES) {
+        const fv_f32 l = fv_load(state->l + lane), grown = fv_fma(l, fv_load(alpha + lane), fv_load(sums + lane));
+        fv_store(state->l + lane, fv_select(fv_mask_bits((uint32_t)(any >> lane)), grown, l));
+    }
+    for (size_t r = 0; r < state->rows; r++) {
+        float *const o = state->o + (ptrdiff_t)r * state->o_row;
+        const fv_f32 shrink = fv_set1(FOVEA_FAULT_IS(DECODE_O_NO_ALPHA) ? 1.0f : alpha[r]);
+        for (size_t c = 0; c < acc_row && (any >> r & 1); c += FV_LANES) {
+            fv_store(o + c, fv_fma(fv_load(o + c), shrink, fv_load(acc + r * acc_row + c)));
+        }
+    }
+}
+
+#endif
