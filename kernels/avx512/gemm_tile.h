@@ -120,7 +120,9 @@ static inline __attribute__((always_inline)) void gemm_tile(const struct fovea_g
         FV_UNROLL
         for (int j = 0; j < NV; j++) {
             acc[i][j] = _mm512_setzero_ps();
+#if defined(__clang__)
             __asm__("" : "+v"(acc[i][j])); // or clang 14 keeps those of one row in memory
+#endif
         }
     }
     float *c = t.c;
