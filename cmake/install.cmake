@@ -35,7 +35,9 @@ configure_file(cmake/fovea.pc.in fovea.pc @ONLY)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/fovea.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT Development)
 
 # Last, when the program and its library are in place.
-if(FOVEA_BUILD_CLI AND FOVEA_TUNE_ON_INSTALL)
+if(FOVEA_BUILD_CLI)
     configure_file(cmake/tune_on_install.cmake.in tune_on_install.cmake @ONLY)
-    install(SCRIPT ${CMAKE_CURRENT_BINARY_DIR}/tune_on_install.cmake COMPONENT Tools)
+    if(FOVEA_TUNE_ON_INSTALL)
+        install(SCRIPT ${CMAKE_CURRENT_BINARY_DIR}/tune_on_install.cmake COMPONENT Tools)
+    endif()
 endif()

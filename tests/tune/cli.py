@@ -166,13 +166,19 @@ def install(prefix, **more):
 
 
 def test_install(folder):
-    """The script itself, as --install runs it where FOVEA_TUNE_ON_INSTALL is set."""
+    """What is installed; and the script that --install runs where FOVEA_TUNE_ON_INSTALL is set."""
     prefix = os.path.join(folder, "prefix")
     text = install(prefix)
     with open(os.path.join(prefix, "lib/systemd/system/fovea-tune.service")) as file:
         unit = file.read()
     check("ConditionPathExists=!/var/lib/fovea/profile" in unit and "tune --system" in unit and "@" not in unit, unit)
     check("fovea tune" not in text, "tuned without being asked to")
+    hook = [CMAKE, "-DCMAKE_INSTALL_PREFIX=" + prefix, "-P", os.path.join(BUILD, "tune_on_install.cmake")]
+    path = os.path.join(folder, "hook")
+    result = subprocess.run(hook, env=environment(DESTDIR="/stage", FOVEA_PROFILE=path), capture_output=True, text=True)
+    check(result.returncode == 0 and "not run" in result.stdout and not os.path.exists(path), "DESTDIR", result)
+    result = subprocess.run(hook, env=environment(FOVEA_PROFILE=path), capture_output=True, text=True)
+    check(result.returncode == 0 and os.path.exists(path), "the hook", result)
 
 
 with tempfile.TemporaryDirectory() as HOME:
