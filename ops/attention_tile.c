@@ -141,6 +141,10 @@ void fovea_attention_clear(const struct fovea_attention_state *state)
     for (size_t r = 0; r < fovea_round_up(state->rows, FOVEA_PANEL); r++) {
         state->m[r] = -INFINITY;
         state->l[r] = 0.0f;
+        if (state->spread != NULL) {
+            state->spread[r] = 0.0f;
+            state->top[r] = UINT32_MAX;
+        }
     }
 }
 
