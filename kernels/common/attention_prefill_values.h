@@ -130,12 +130,13 @@ static void prefill_copy(const struct fovea_attention_chunk *chunk, const uint64
 {
     const size_t v_dim = chunk->state.v_dim, whole = v_dim - v_dim % FV_LANES;
     for (size_t j = 0; j < chunk->keys; j++) {
+        const int shown = seen[j] != 0 || FOVEA_FAULT_IS(PREFILL_LOADS_HIDDEN_V);
         const float *const v = chunk->v + (ptrdiff_t)j * chunk->v_row;
         float *const to = copy + j * v_dim;
-        for (size_t c = 0; c < whole && seen[j] != 0; c += FV_LANES) {
+        for (size_t c = 0; c < whole && shown; c += FV_LANES) {
             fv_store(to + c, fv_load(v + c));
         }
-        if (whole < v_dim && seen[j] != 0) {
+        if (whole < v_dim && shown) {
             fv_store_tail(to + whole, fv_load_tail(v + whole, v_dim - whole), v_dim - whole);
         }
     }
