@@ -90,19 +90,24 @@ static void draw_bias(struct attention_case *a)
     check_describe(c, " bias step %zu%s -inf %u%%", step, shared ? " shared" : "", hides);
 }
 
-/// `keys` rows of `dim` elements, packed, with a stride, or each at the end or beginning of a page of its own.
+/// `keys` rows of `dim` elements, packed, with a stride, or each at the end or beginning of a page or half a page: rows
+/// far apart are copied by some kernels, others are not.
 static float *make_rows(struct attention_case *a, const char *name, size_t dim, ptrdiff_t *row)
 {
     struct check_case *const c = a->c;
     const size_t keys = a->chunk.keys;
     if (a->own_pages) {
-        float *const pages = check_pages(c, name, keys);
-        *row = (ptrdiff_t)check_page_floats();
-        for (size_t j = 0; j < keys; j++) {
-            if (!mask_shows(a, j))
-                check_page_hide(pages + j * check_page_floats());
+        const size_t page = check_page_floats(), per_page = dim <= page / 2 && check_chance(&c->rng, 50) ? 2 : 1;
+        float *const pages = check_pages(c, name, (keys + per_page - 1) / per_page);
+        *row = (ptrdiff_t)(page / per_page);
+        for (size_t j = 0; j < keys; j += per_page) {
+            bool shown = false;
+            for (size_t i = j; i < keys && i < j + per_page; i++)
+                shown |= mask_shows(a, i);
+            if (!shown)
+                check_page_hide(pages + j / per_page * page);
         }
-        return pages + (c->index % 2 == 0 ? check_page_floats() - dim : 0);
+        return pages + (c->index % 2 == 0 ? (size_t)*row - dim : 0);
     }
     *row = (ptrdiff_t)(dim + (check_chance(&c->rng, 60) ? check_below(&c->rng, 40) : 0));
     return check_buffer(c, name, (keys - 1) * (size_t)*row + dim)->data;
