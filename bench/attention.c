@@ -3,6 +3,7 @@
 #include "bench/attention_problem.h"
 #include "bench/bench.h"
 #include "bench/clock.h"
+#include "bench/counters.h"
 #include "bench/gemm_table.h"
 #include "bench/pool.h"
 #include "bench/shim.h"
@@ -58,29 +59,12 @@ static const char *isa_in_use(const struct fovea_engine *engine)
     return "scalar";
 }
 
-static void count(struct bench_result *result, const char *name, double value)
-{
-    result->counters[result->counter_count].name = name;
-    result->counters[result->counter_count++].value = value;
-}
-
 static void report(const struct line *line, const struct race_load *load, const struct pace *pace, double stolen,
                    struct bench_result *result)
 {
     const double gflops = 1e-9 * load->flops / pace->seconds;
-    result->seconds = pace->seconds;
-    count(result, "gflops", gflops);
-    count(result, "calm", pace->calm);
-    count(result, "stolen", stolen);
-    if (pace->peak.median > 0) {
-        count(result, "of_peak", pace->peak.median);
-        count(result, "of_peak_q1", pace->peak.low);
-        count(result, "of_peak_q3", pace->peak.high);
-    }
-    if (pace->stream > 0) {
-        count(result, "of_stream", pace->stream);
-        count(result, "of_bound", pace->bound);
-    }
+    bench_count_pace(result, gflops, pace);
+    bench_count(result, "stolen", stolen);
     if (!line->suite->options->json) {
         gemm_table_pace(line->name, gflops, pace);
         gemm_table_end(pace->calm <= 0, stolen);

@@ -2,6 +2,7 @@
 // bench/gemm.c - the GEMM suite: its lines, and what each measures.
 #include "bench/bench.h"
 #include "bench/clock.h"
+#include "bench/counters.h"
 #include "bench/gemm_shapes.h"
 #include "bench/gemm_table.h"
 #include "bench/instructions.h"
@@ -65,14 +66,6 @@ static const char *gemm_isa(const struct fovea_engine *engine, bool chosen)
     return order[widest];
 }
 
-static void count(struct bench_result *result, const char *name, double value)
-{
-    if (result->counter_count < BENCH_COUNTERS) {
-        result->counters[result->counter_count].name = name;
-        result->counters[result->counter_count++].value = value;
-    }
-}
-
 static void fail(const struct line *line, struct bench_result *result, const char *who, double error)
 {
     struct suite *const suite = line->suite;
@@ -90,18 +83,7 @@ static void report_pace(const struct line *line, const struct gemm_problem *prob
                         struct bench_result *result)
 {
     const double gflops = 1e-9 * gemm_problem_flops(problem) / pace->seconds;
-    result->seconds = pace->seconds;
-    count(result, "gflops", gflops);
-    count(result, "calm", pace->calm);
-    if (pace->peak.median > 0) {
-        count(result, "of_peak", pace->peak.median);
-        count(result, "of_peak_q1", pace->peak.low);
-        count(result, "of_peak_q3", pace->peak.high);
-    }
-    if (pace->stream > 0) {
-        count(result, "of_stream", pace->stream);
-        count(result, "of_bound", pace->bound);
-    }
+    bench_count_pace(result, gflops, pace);
     if (!line->suite->options->json)
         gemm_table_pace(line->name, gflops, pace);
 }
@@ -121,9 +103,9 @@ static void race_epilogue(const struct line *line, struct racer *fovea, struct t
     if (!racer_start(&plain, &line->suite->fovea, true, &bare_track, &error))
         return;
     const struct bench_interval over = race_pairs(&plain, fovea, track, PAIRS);
-    count(result, "over_plain", over.median);
-    count(result, "over_plain_low", over.low);
-    count(result, "over_plain_high", over.high);
+    bench_count(result, "over_plain", over.median);
+    bench_count(result, "over_plain_low", over.low);
+    bench_count(result, "over_plain_high", over.high);
     if (!line->suite->options->json)
         gemm_table_epilogue(&over);
     racer_end(&plain);
@@ -143,10 +125,10 @@ static void race_line(const struct line *line, struct racer *fovea, struct track
     suite->log_sum += log(versus.ratio.median);
     suite->raced++;
     suite->behind += versus.ratio.median < 0.97 || versus.ratio.high < 1;
-    count(result, "vs_best_peer", versus.ratio.median);
-    count(result, "vs_best_peer_low", versus.ratio.low);
-    count(result, "vs_best_peer_high", versus.ratio.high);
-    count(result, "peer", versus.best);
+    bench_count(result, "vs_best_peer", versus.ratio.median);
+    bench_count(result, "vs_best_peer_low", versus.ratio.low);
+    bench_count(result, "vs_best_peer_high", versus.ratio.high);
+    bench_count(result, "peer", versus.best);
     snprintf(suite->text, sizeof suite->text, "%s; best peer: %s%s", line->shape->model, suite->peers[versus.best].name,
              versus.packed ? ", packed" : "");
     result->label = suite->text;
@@ -166,7 +148,7 @@ static void count_instructions(const struct line *line, struct racer *fovea, str
     static const double patience = 5;
     uint64_t instructions;
     if (line->suite->options->threads == 1 && bench_instructions(call_once, fovea, patience, &instructions))
-        count(result, "instructions", (double)instructions);
+        bench_count(result, "instructions", (double)instructions);
 }
 
 static void run_line(const struct line *line, const struct gemm_problem *problem, struct bench_result *result)
@@ -190,7 +172,7 @@ static void run_line(const struct line *line, const struct gemm_problem *problem
     else if (suite->peer_count)
         race_line(line, &fovea, &track, result);
     const double stolen = bench_stolen_since(before);
-    count(result, "stolen", stolen);
+    bench_count(result, "stolen", stolen);
     if (!suite->options->json)
         gemm_table_end(pace.calm <= 0, stolen);
     racer_end(&fovea);

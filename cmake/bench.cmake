@@ -21,6 +21,7 @@ if(FOVEA_BUILD_BENCH)
     target_link_libraries(fovea_bench_shim PRIVATE benchmark::benchmark)
 
     add_library(fovea_bench STATIC EXCLUDE_FROM_ALL
+        bench/counters.c
         bench/fovea.c
         bench/attention.c
         bench/attention_problem.c

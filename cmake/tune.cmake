@@ -23,6 +23,7 @@ add_library(fovea_tune STATIC EXCLUDE_FROM_ALL
     tune/measure.c
     tune/quarantine.c
     tune/report.c
+    tune/room.c
     tune/search.c
     tune/space.c
     tune/stats.c

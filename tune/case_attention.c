@@ -4,6 +4,7 @@
 #include "bench/memory.h"
 #include "fovea/attention.h"
 #include "tune/case.h"
+#include "tune/room.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -14,8 +15,7 @@ struct attention_case {
     struct tune_case base;
     struct tune_attention_shape shape;
     float *q, *k, *v, *out, *want;
-    void *shared, *scratch;
-    size_t shared_bytes, scratch_bytes;
+    struct tune_room room;
 };
 
 struct attention_ready {
@@ -67,8 +67,7 @@ static void destroy(struct tune_case *base)
     bench_free(c->k, s->heads * s->kv * s->dim * sizeof(float));
     bench_free(c->v, s->heads * s->kv * s->dim * sizeof(float));
     bench_free(c->out, out_bytes(s));
-    bench_free(c->shared, c->shared_bytes);
-    bench_free(c->scratch, c->scratch_bytes);
+    tune_room_free(&c->room);
     free(c->want);
     free(c);
 }
@@ -79,19 +78,10 @@ static void *prepare(struct tune_case *base, const struct fovea_engine *engine)
     const struct fovea_attention_desc d = desc_of(&c->shape);
     struct attention_ready *const ready = calloc(1, sizeof *ready);
     void *const plan = aligned_alloc(64, fovea_attention_plan_size());
-    if (!ready || !plan || fovea_attention_plan(engine, &d, plan) != FOVEA_OK) {
+    if (!ready || !plan || fovea_attention_plan(engine, &d, plan) != FOVEA_OK || !tune_room_grow(&c->room, plan)) {
         free(ready);
         free(plan);
         return NULL;
-    }
-    const struct fovea_work *const work = plan;
-    if (!c->shared || work->shared_bytes > c->shared_bytes) {
-        bench_free(c->shared, c->shared_bytes);
-        c->shared = bench_alloc(c->shared_bytes = work->shared_bytes);
-    }
-    if (!c->scratch || work->scratch_bytes > c->scratch_bytes) {
-        bench_free(c->scratch, c->scratch_bytes);
-        c->scratch = bench_alloc(c->scratch_bytes = work->scratch_bytes);
     }
     *ready = (struct attention_ready){c, engine, plan};
     return ready;
@@ -118,7 +108,7 @@ static double seconds(void *state, uint64_t calls)
     const struct fovea_attention_args args = args_of(c, c->out);
     const double start = bench_seconds(1);
     for (uint64_t i = 0; i < calls; i++)
-        fovea_attention(ready->plan, &args, c->shared, c->scratch, NULL);
+        fovea_attention(ready->plan, &args, c->room.shared, c->room.scratch, NULL);
     return (bench_seconds(1) - start) / (double)calls;
 }
 
@@ -130,9 +120,8 @@ static bool verify(void *state, bool every_way)
     const struct tune_attention_shape *const s = &c->shape;
     const struct fovea_attention_args args = args_of(c, c->out);
     memset(c->out, 0xff, out_bytes(s));
-    memset(c->shared, 0xff, c->shared_bytes);
-    memset(c->scratch, 0xff, c->scratch_bytes);
-    bool ok = fovea_attention(ready->plan, &args, c->shared, c->scratch, NULL) == FOVEA_OK;
+    tune_room_spoil(&c->room);
+    bool ok = fovea_attention(ready->plan, &args, c->room.shared, c->room.scratch, NULL) == FOVEA_OK;
     for (size_t h = 0; h < s->heads && ok; h++)
         ok = memcmp(c->out + h * s->q * s->dim, c->want, out_bytes(s) / s->heads) == 0;
     return ok;

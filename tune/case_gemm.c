@@ -7,6 +7,7 @@
 #include "bench/memory.h"
 #include "fovea/gemm.h"
 #include "tune/case.h"
+#include "tune/room.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -22,8 +23,7 @@ struct gemm_case {
     struct tune_shape shape;
     float *a, *b, *c, *want; // b: b_count matrices or blobs, b_stride bytes apart
     size_t b_count, b_stride, next;
-    void *shared, *scratch; // grown to what any candidate asks for
-    size_t shared_bytes, scratch_bytes;
+    struct tune_room room;
 };
 
 struct gemm_ready {
@@ -62,8 +62,7 @@ static void destroy(struct tune_case *base)
     bench_free(c->a, c->shape.m * c->shape.k * sizeof(float));
     bench_free(c->b, c->b_count * c->b_stride);
     bench_free(c->c, c->shape.m * c->shape.n * sizeof(float));
-    bench_free(c->shared, c->shared_bytes);
-    bench_free(c->scratch, c->scratch_bytes);
+    tune_room_free(&c->room);
     free(c->want);
     free(c);
 }
@@ -139,19 +138,10 @@ static void *prepare(struct tune_case *base, const struct fovea_engine *engine)
     const struct fovea_gemm_desc d = desc_of(&c->shape, c->shape.form == FOVEA_FORM_PACKED);
     struct gemm_ready *const ready = calloc(1, sizeof *ready);
     void *const plan = aligned_alloc(64, fovea_gemm_plan_size());
-    if (!ready || !plan || fovea_gemm_plan(engine, &d, plan) != FOVEA_OK) {
+    if (!ready || !plan || fovea_gemm_plan(engine, &d, plan) != FOVEA_OK || !tune_room_grow(&c->room, plan)) {
         free(ready);
         free(plan);
         return NULL;
-    }
-    const struct fovea_work *const work = plan;
-    if (!c->shared || work->shared_bytes > c->shared_bytes) {
-        bench_free(c->shared, c->shared_bytes);
-        c->shared = bench_alloc(c->shared_bytes = work->shared_bytes);
-    }
-    if (!c->scratch || work->scratch_bytes > c->scratch_bytes) {
-        bench_free(c->scratch, c->scratch_bytes);
-        c->scratch = bench_alloc(c->scratch_bytes = work->scratch_bytes);
     }
     *ready = (struct gemm_ready){c, engine, plan};
     return ready;
@@ -185,7 +175,7 @@ static double seconds(void *state, uint64_t calls)
     const double start = bench_seconds(1);
     for (uint64_t i = 0; i < calls; i++) {
         const struct fovea_gemm_args args = next_args(c);
-        fovea_gemm(ready->plan, &args, c->shared, c->scratch, NULL);
+        fovea_gemm(ready->plan, &args, c->room.shared, c->room.scratch, NULL);
     }
     return (bench_seconds(1) - start) / (double)calls;
 }
@@ -205,8 +195,7 @@ static void spoil(struct gemm_case *c)
 {
     for (size_t i = 0; i < c->shape.m * c->shape.n; i++)
         c->c[i] = NAN;
-    memset(c->shared, 0xff, c->shared_bytes);
-    memset(c->scratch, 0xff, c->scratch_bytes);
+    tune_room_spoil(&c->room);
 }
 
 // In one thread, which runs it as a whole, and task by task, as several threads do.
@@ -216,14 +205,14 @@ static bool verify(void *state, bool every_way)
     struct gemm_case *const c = ready->c;
     const struct fovea_gemm_args args = next_args(c);
     spoil(c);
-    bool ok = fovea_gemm(ready->plan, &args, c->shared, c->scratch, NULL) == FOVEA_OK && same(c);
+    bool ok = fovea_gemm(ready->plan, &args, c->room.shared, c->room.scratch, NULL) == FOVEA_OK && same(c);
     if (!ok || !every_way)
         return ok;
     spoil(c);
     const struct fovea_work *const work = ready->plan;
     for (uint32_t phase = 0; phase < work->phases && ok; phase++)
         for (uint32_t task = fovea_gemm_tasks(ready->plan, &args, phase); task > 0 && ok; task--)
-            ok = fovea_gemm_task(ready->plan, &args, c->shared, c->scratch, phase, task - 1) == FOVEA_OK;
+            ok = fovea_gemm_task(ready->plan, &args, c->room.shared, c->room.scratch, phase, task - 1) == FOVEA_OK;
     return ok && same(c);
 }
 

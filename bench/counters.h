@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// bench/counters.h - what every suite counts, by the names that docs/benchmarks.md gives.
+#ifndef FOVEA_BENCH_COUNTERS_H
+#define FOVEA_BENCH_COUNTERS_H
+
+#include "bench/race.h"
+#include "bench/shim.h"
+
+/// Adds a counter; past BENCH_COUNTERS it is left out.
+void bench_count(struct bench_result *result, const char *name, double value);
+/// The time of a racer on its own, and its fractions of the peak and of the stream.
+void bench_count_pace(struct bench_result *result, double gflops, const struct pace *pace);
+
+#endif
