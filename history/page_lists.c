@@ -105,7 +105,8 @@ bool page_write_changes(FILE *file, const struct page *page, const struct page_o
     for (size_t i = 0; i < page->book->series_count; i++) {
         const struct page_series *const s = &page->series[i];
         for (size_t j = 0; page_speaks(page, s) && j < s->change_count; j++)
-            entries[count++] = (struct entry){s->series->points[s->changes[j].at].run, s, j};
+            if (page_owns(s, &s->changes[j]))
+                entries[count++] = (struct entry){s->series->points[s->changes[j].at].run, s, j};
     }
     qsort(entries, count, sizeof *entries, newest_first);
     if (count)

@@ -72,7 +72,8 @@ static void judge(struct page_series *s, double *work)
         const double cost = cost_of(series->better, change->before, s->level);
         const double lost = cost_of(series->better, change->before, change->after) - 1;
         const enum page_status status = change->acknowledged ? PAGE_KNOWN : PAGE_WORSE;
-        if (!change->worse || cost - 1 < lost / 2 || status > s->status || (status == s->status && cost <= s->cost))
+        if (!page_owns(s, change) || !change->worse || cost - 1 < lost / 2 || status > s->status ||
+            (status == s->status && cost <= s->cost))
             continue;
         s->status = status;
         s->change = i;
@@ -80,7 +81,8 @@ static void judge(struct page_series *s, double *work)
         s->effect = s->level / change->before - 1;
     }
     const struct history_change *const last = n ? &s->changes[n - 1] : NULL;
-    if (s->status == PAGE_STEADY && last && !last->worse && last->at + PAGE_NEWS >= series->count) {
+    if (s->status == PAGE_STEADY && last && page_owns(s, last) && !last->worse &&
+        last->at + PAGE_NEWS >= series->count) {
         s->status = PAGE_BETTER;
         s->change = n - 1;
         s->cost = cost_of(series->better, last->before, s->level);
@@ -169,6 +171,9 @@ bool page_make(struct page *page, const struct history_book *book)
         struct page_series *const s = &page->series[i];
         s->series = &book->series[i];
         s->metric = page_metric(s->series->metric, s->series->unit);
+        while (s->fork < s->series->count &&
+               strcmp(book->runs[s->series->points[s->fork].run].branch, s->series->branch) != 0)
+            s->fork++;
         ok = find_changes(s);
         if (ok)
             judge(s, work);
@@ -198,6 +203,12 @@ const struct page_series *page_find(const struct page *page, const struct page_r
         if (strcmp(page->series[i].series->metric, metric) == 0)
             return &page->series[i];
     return NULL;
+}
+
+bool page_owns(const struct page_series *s, const struct history_change *change)
+{
+    enum { NEAR = 3 }; // a change may be found so many points early
+    return s->fork == 0 || change->at + NEAR > s->fork;
 }
 
 bool page_speaks(const struct page *page, const struct page_series *s)

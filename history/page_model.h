@@ -24,6 +24,7 @@ struct page_series {
     size_t change_count;
     size_t axis; ///< index of its runs in struct page: most series have the same ones
     size_t row;
+    size_t fork; ///< points of the baseline before its own
     enum page_status status;
     size_t change; ///< the one that the status speaks of (WORSE, KNOWN, BETTER)
     double level;  ///< the newest one
@@ -57,6 +58,8 @@ void page_free(struct page *page);
 const struct page_series *page_find(const struct page *page, const struct page_row *row, const char *metric);
 /// Whether a series' changes are told: its metric is judged, or leads its row.
 bool page_speaks(const struct page *page, const struct page_series *series);
+/// Whether a change belongs to the series' own branch, not to the baseline that is drawn before it.
+bool page_owns(const struct page_series *series, const struct history_change *change);
 /// What was noted when somebody acknowledged the change at a point: the note nearest to it.
 const char *page_note(const struct page_series *series, size_t at);
 /// A fact of a run, or NULL.
