@@ -22,7 +22,8 @@ static void print_cache(const char *name, uint32_t bytes, uint32_t ways)
 static void print_text(const struct fovea_engine *engine, const struct fovea_machine *machine)
 {
     printf("fovea %s\n\n", fovea_version());
-    printf("  %-9s %s\n", "cpu", *machine->brand ? machine->brand : "(does not tell its name)");
+    printf("  %-9s %s, %u processors\n", "cpu", *machine->brand ? machine->brand : "(does not tell its name)",
+           machine->processors);
     printf("  %-9s %s\n", "features", *machine->features ? machine->features : "scalar only (slow)");
     print_cache("L1 data", machine->l1d_bytes, machine->l1d_ways);
     print_cache("L2", machine->l2_bytes, machine->l2_ways);
@@ -43,6 +44,7 @@ static void print_json(const struct fovea_engine *engine, const struct fovea_mac
     cli_json_string(stdout, machine->brand);
     printf(", \"features\": ");
     cli_json_string(stdout, machine->features);
+    printf(",\n \"processors\": %u", machine->processors);
     printf(",\n \"l1d_bytes\": %u, \"l2_bytes\": %u, \"l3_bytes\": %u, \"cache_source\": \"%s\",\n \"profile\": ",
            machine->l1d_bytes, machine->l2_bytes, machine->l3_bytes, machine->cache_source);
     cli_json_string(stdout, fovea_engine_profile(engine));

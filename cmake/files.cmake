@@ -45,6 +45,7 @@ set(FOVEA_FILES_OPS
     ops/attention.c
     ops/attention_mask.c
     ops/attention_pages.c
+    ops/attention_prefill.c
     ops/attention_plan.c
     ops/attention_state.c
     ops/attention_tile.c

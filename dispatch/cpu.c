@@ -7,6 +7,13 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
+
+uint32_t fovea_cpu_count(void)
+{
+    const long count = sysconf(_SC_NPROCESSORS_ONLN);
+    return count < 1 ? 1 : (uint32_t)count;
+}
 
 #if defined(__x86_64__) || defined(__i386__)
 #include <cpuid.h>

@@ -14,6 +14,9 @@ void fovea_cpu_brand(char *text, size_t size);
 /// Family, model and stepping in one number: leaf 1 of CPUID, the MIDR of Arm; 0 where neither is there.
 uint32_t fovea_cpu_signature(void);
 
+/// Processors the system has in use, at least 1.
+uint32_t fovea_cpu_count(void);
+
 /// Fills the cache fields of machine: sysfs, then CPUID, then the documented default. Never sysconf, which reports
 /// 384 MB of L3 on some virtual machines where sysfs and CPUID say 32.
 void fovea_cache_probe(struct fovea_machine *machine);

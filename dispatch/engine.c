@@ -206,6 +206,7 @@ static enum fovea_status fill(struct fovea_engine *engine, const struct fovea_en
     engine->machine.cpu = fovea_cpu_probe();
     fovea_cpu_brand(engine->machine.brand, sizeof engine->machine.brand);
     name_features(&engine->machine);
+    engine->machine.processors = fovea_cpu_count();
     engine->choice.cpu = engine->choice.allowed = engine->machine.cpu;
 
     enum fovea_status status = find_caches(&engine->machine, options);
@@ -220,6 +221,7 @@ static enum fovea_status fill(struct fovea_engine *engine, const struct fovea_en
     fovea_profile_choose(profile, &engine->choice);
     fovea_resolve(&engine->choice, &engine->kernels);
     engine->kernels.cpu = engine->choice.allowed;
+    engine->kernels.workers = options->workers ? options->workers : engine->machine.processors;
     fovea_tuning_defaults(&engine->machine, &engine->kernels);
     fovea_profile_apply(profile, &engine->choice, &engine->kernels);
     status = set_tiling(engine, options);

@@ -66,7 +66,14 @@ static struct fovea_gemm_tuning gemm_default(const struct fovea_machine *machine
     return t;
 }
 
-static const struct fovea_attention_tuning attention_default = {.queries = 48, .prefill = 16};
+// The queries and the two states of each tile of a task, in half of L2.
+static struct fovea_attention_tuning attention_default(const struct fovea_machine *machine, uint32_t class)
+{
+    struct fovea_attention_tuning t = {.queries = 48, .prefill = 16};
+    const uint32_t dim = UINT32_C(64) << (class - FOVEA_CLASS_ATTENTION); // the largest of the class, of most models
+    t.tiles = clamp(machine->l2_bytes / 2 / (3 * t.queries * dim * (uint32_t)sizeof(float)), 1, 8);
+    return t;
+}
 
 struct fovea_tuned fovea_tuned_default(const struct fovea_machine *machine, uint32_t class, int32_t kernel)
 {
@@ -77,7 +84,8 @@ struct fovea_tuned fovea_tuned_default(const struct fovea_machine *machine, uint
         memcpy(tuned.values, &t, sizeof t);
     } else if (fovea_tuned_classes[class].kind == FOVEA_TUNED_ATTENTION) {
         tuned.kernel = -1;
-        memcpy(tuned.values, &attention_default, sizeof attention_default);
+        const struct fovea_attention_tuning t = attention_default(machine, class);
+        memcpy(tuned.values, &t, sizeof t);
     }
     return tuned;
 }

@@ -14,19 +14,19 @@
 #include "kernels/tuning.h"
 
 enum {
-    FOVEA_PANEL = 16,   ///< columns of a packed panel: layout f32-p16, the same on every ISA
-    FOVEA_CHUNK = 128,  ///< keys between two rescalings of the attention state, at absolute key positions
-    FOVEA_SPLIT = 1024, ///< keys between two merges of attention states, at absolute key positions
+    FOVEA_PANEL = 16,         ///< columns of a packed panel: layout f32-p16, the same on every ISA
+    FOVEA_CHUNK = 128,        ///< keys between two rescalings of the attention state, at absolute key positions
+    FOVEA_SPLIT = 1024,       ///< keys between two merges of attention states, at absolute key positions
     FOVEA_TILE_ROWS_MAX = 64, ///< queries of an attention tile: one bit each in fovea_attention_chunk.visible
 };
 
 /// CPU bits. One bit is a cluster of features (docs/kernels.md); a variant requires those of its ISA.
 enum {
-    FOVEA_CPU_AVX2 = 1 << 0,    ///< AVX2, FMA, F16C, and the OS saves ymm
-    FOVEA_CPU_AVX512 = 1 << 1,  ///< F, BW, DQ, VL, and the OS saves zmm
-    FOVEA_CPU_NEON = 1 << 2,    ///< Armv8-A Advanced SIMD
-    FOVEA_CPU_VNNI = 1 << 8,    ///< AVX512_VNNI
-    FOVEA_CPU_BF16 = 1 << 9,    ///< AVX512_BF16, or Arm BF16
+    FOVEA_CPU_AVX2 = 1 << 0,   ///< AVX2, FMA, F16C, and the OS saves ymm
+    FOVEA_CPU_AVX512 = 1 << 1, ///< F, BW, DQ, VL, and the OS saves zmm
+    FOVEA_CPU_NEON = 1 << 2,   ///< Armv8-A Advanced SIMD
+    FOVEA_CPU_VNNI = 1 << 8,   ///< AVX512_VNNI
+    FOVEA_CPU_BF16 = 1 << 9,   ///< AVX512_BF16, or Arm BF16
     FOVEA_CPU_DOTPROD = 1 << 10,
     FOVEA_CPU_I8MM = 1 << 11,
 };
@@ -62,9 +62,9 @@ struct fovea_gemm_tile {
     ptrdiff_t c_row;
     const float *scale; ///< RESCALE only: round16(n) readable elements
     enum fovea_gemm_mode mode;
-    const float *ahead;     ///< a hint: memory that tiles to come will read, or NULL. Step p of this tile prefetches
-    ptrdiff_t ahead_step;   ///< the line of ahead[p * ahead_step] and, where ahead_panel is not 0, those of
-    ptrdiff_t ahead_panel;  ///< ahead[p * ahead_step + j * ahead_panel] for each further panel j of the tile
+    const float *ahead;    ///< a hint: memory that tiles to come will read, or NULL. Step p of this tile prefetches
+    ptrdiff_t ahead_step;  ///< the line of ahead[p * ahead_step] and, where ahead_panel is not 0, those of
+    ptrdiff_t ahead_panel; ///< ahead[p * ahead_step + j * ahead_panel] for each further panel j of the tile
 };
 typedef void fovea_gemm_fn(const struct fovea_gemm_tile *tile);
 
@@ -94,10 +94,10 @@ struct fovea_gemm_epilogue {
     float *c;
     ptrdiff_t c_row;
     float alpha, beta;
-    const float *bias; ///< n elements (gated: 2n), or NULL
+    const float *bias;     ///< n elements (gated: 2n), or NULL
     const float *residual; ///< or NULL
     ptrdiff_t residual_row;
-    uint32_t act; ///< FOVEA_ACT_*
+    uint32_t act;   ///< FOVEA_ACT_*
     uint32_t gated; ///< 0 or 1
 };
 typedef void fovea_epilogue_fn(const struct fovea_gemm_epilogue *epilogue);
@@ -139,10 +139,30 @@ struct fovea_attention_state {
     float *largest;
 };
 
+/// Memory that a worker will use next, two tensors row by row: a hint, for prefetching.
+struct fovea_fetch {
+    const float *a, *b; ///< the next row of each; b may be NULL
+    ptrdiff_t a_row, b_row;
+    uint32_t rows, lines; ///< rows that are left, and the cache lines of one
+};
+/// Fetches one after another, a kernel of prefill taking `each` rows between its tiles while there are some owed.
+struct fovea_fetch_queue {
+    struct fovea_fetch *next; ///< a list, ended by one without rows
+    uint32_t owed, each;
+};
+
+/// Keys and values of a chunk, kept by a kernel of prefill for the tiles that come by next: what lies there is its
+/// business. The caller clears done when the chunk changes.
+struct fovea_attention_copy {
+    float *k; ///< [128][qk_dim], or NULL where no other tile will read them
+    float *v; ///< [128][v_dim rounded up to a multiple of 8]
+    uint64_t k_done[FOVEA_CHUNK / 64], v_done[FOVEA_CHUNK / 64]; ///< bit j: key j has been copied
+};
+
 /// One chunk of at most FOVEA_CHUNK keys against one tile of queries: scores, softmax step, times V.
 ///
-/// prefill (lanes are queries): q is packed in panels of 16 queries, q[(r / 16) * 16 * qk_dim + c * 16 + r % 16];
-/// state.o_row = 1, state.o_col = the variant's nr. decode (lanes are keys, then columns of V): q has rows,
+/// prefill (lanes are queries): q is transposed, q[c * nr + r], nr being the variant's, and readable up to the next
+/// multiple of 16 queries; state.o_row = 1, state.o_col = nr. decode (lanes are keys, then columns of V): q has rows,
 /// q[r * q_row + c]; state.o_col = 1 and state.o_row >= round16(v_dim).
 /// q is already multiplied by the scale. Keys are those of the chunk, counted from 0; only keys that some row sees
 /// are loaded (whole 16-key groups of a panelled K where one of them is seen).
@@ -154,7 +174,9 @@ struct fovea_attention_chunk {
     ptrdiff_t k_row;
     const float *v; ///< v[j * v_row + c]
     ptrdiff_t v_row;
-    const float *k_ahead; ///< a hint: K of the chunk that comes next, or NULL
+    const float *k_ahead;              ///< a hint for decode: K of the chunk that comes next, or NULL
+    struct fovea_attention_copy *copy; ///< prefill only: shared by the tiles that see this chunk, or NULL
+    struct fovea_fetch_queue *fetch;   ///< prefill only: a hint, or NULL
     /// NULL; or additive scores in place of products: for each row a pointer to qk_dim weights w, the sum of
     /// w[c] * tanh(q[c] + k[c]). Rows of prefill have the same: additive[0].
     const float *const *additive;
@@ -166,9 +188,9 @@ struct fovea_attention_chunk {
     /// NULL, or ALiBi, after the bias: s = fma(falls[r], |key + j - positions[r]|, s). Both are readable up to the next
     /// multiple of 16 rows.
     const float *falls, *positions;
-    uint32_t key;            ///< position of the chunk's first key
-    float keep_scale;        ///< with keep: what a kept weight is multiplied by; a dropped one becomes +0
-    const uint64_t *keep;    ///< NULL: no dropout; or keys words, bit r: row r keeps its weight for key j
+    uint32_t key;         ///< position of the chunk's first key
+    float keep_scale;     ///< with keep: what a kept weight is multiplied by; a dropped one becomes +0
+    const uint64_t *keep; ///< NULL: no dropout; or keys words, bit r: row r keeps its weight for key j
     struct fovea_attention_state state;
     /// decode only. NULL, or S[r,j] = scores[r * FOVEA_CHUNK + j] becomes the score, -inf where row r does not see key
     /// j and for j from keys to the next multiple of 16; v and the state are not touched then.
@@ -179,11 +201,11 @@ typedef void fovea_attention_fn(const struct fovea_attention_chunk *chunk);
 
 /// Weights of a chunk, as dropout names them: docs/numerics.md section 6.
 struct fovea_attention_keep {
-    uint32_t seed[2];    ///< low word, high word
-    uint32_t batch, key; ///< of the first key: a multiple of 4
-    size_t rows, keys;   ///< 1 <= rows <= FOVEA_TILE_ROWS_MAX, 1 <= keys <= FOVEA_CHUNK
+    uint32_t seed[2];             ///< low word, high word
+    uint32_t batch, key;          ///< of the first key: a multiple of 4
+    size_t rows, keys;            ///< 1 <= rows <= FOVEA_TILE_ROWS_MAX, 1 <= keys <= FOVEA_CHUNK
     const uint32_t *query, *head; ///< of each row, readable up to the next multiple of 16
-    uint32_t threshold;  ///< a weight is dropped iff its word is below
+    uint32_t threshold;           ///< a weight is dropped iff its word is below
 };
 /// keep[j] of keys words: bit r is set iff row r keeps the weight of key j; other bits are 0.
 typedef void fovea_keep_fn(const struct fovea_attention_keep *weights, uint64_t *keep);
@@ -196,8 +218,8 @@ typedef void fovea_merge_fn(const struct fovea_attention_state *into, const stru
 typedef void fovea_finish_fn(const struct fovea_attention_state *state, const float *sinks, float *lse);
 
 /// Elements of scratch a chunk needs, for any variant: S [128][64] (decode: S [16][128] and the last panel of V
-/// [128][16]), transposed keys [64][qk_dim], the new part of O [64][round16(v_dim)], alpha [64], a dense copy of V
-/// [128][round16(v_dim)].
+/// [128][16]), transposed keys [64][qk_dim], the new part of O [64][round16(v_dim)], alpha [64], a copy of V [128]
+/// [round16(v_dim)].
 static inline size_t fovea_attention_scratch(size_t qk_dim, size_t v_dim)
 {
     const size_t v_round = (v_dim + FOVEA_PANEL - 1) / FOVEA_PANEL * FOVEA_PANEL;
@@ -235,7 +257,8 @@ FOVEA_FAMILY(finish)
 
 /// The table an engine resolves once: no member is ever NULL.
 struct fovea_kernels {
-    uint32_t cpu; ///< FOVEA_CPU_* bits in use
+    uint32_t cpu;     ///< FOVEA_CPU_* bits in use
+    uint32_t workers; ///< that share a call, at most; at least 1
     struct fovea_tuning tuning;
     struct fovea_gemm_kernel gemm_of[FOVEA_GEMM_CLASSES]; ///< the micro-kernel of each class; slot gemm is the default
 #define FOVEA_SLOT(family, slot) struct fovea_##family##_kernel slot;

@@ -3,19 +3,30 @@
 #include "ops/attention.h"
 #include <string.h>
 
-struct fovea_attention_tile fovea_attention_place(const struct fovea_attention_layout *plan,
-                                                  const struct fovea_attention_args *args,
-                                                  const struct fovea_attention_grid *grid, size_t task)
+struct fovea_attention_rows fovea_attention_find(const struct fovea_attention_layout *plan,
+                                                 const struct fovea_attention_args *args,
+                                                 const struct fovea_attention_grid *grid, size_t index)
 {
-    const size_t batch = grid->first + task / grid->tiles / grid->heads, head = task / grid->tiles % grid->heads;
-    const size_t tile = task % grid->tiles;
+    struct fovea_attention_rows at = {.batch = grid->first + index / grid->tiles / grid->heads,
+                                      .kv_head = index / grid->tiles % grid->heads};
     if (!grid->prefill) {
-        const size_t row = tile * grid->most;
-        return fovea_attention_tile(plan, args, batch, head, row, fovea_min(grid->most, grid->rows - row));
+        at.first = index % grid->tiles * grid->most;
+        at.rows = fovea_min(grid->most, grid->rows - at.first);
+        return at;
     }
-    const size_t query = (grid->tiles - 1 - tile) * grid->most; // last tile first: under causal it has most keys
-    return fovea_attention_tile(plan, args, batch, head / plan->group, head % plan->group * args->q_len + query,
-                                fovea_min(grid->most, args->q_len - query));
+    const size_t of_head = grid->tiles / plan->group;
+    const size_t last = grid->tiles - 1 - index % grid->tiles; // under causal it has most keys
+    const size_t query = last % of_head * grid->most;
+    at.first = last / of_head * args->q_len + query;
+    at.rows = fovea_min(grid->most, args->q_len - query);
+    return at;
+}
+
+void fovea_attention_place(const struct fovea_attention_layout *plan, const struct fovea_attention_args *args,
+                           const struct fovea_attention_grid *grid, size_t index, struct fovea_attention_tile *tile)
+{
+    const struct fovea_attention_rows at = fovea_attention_find(plan, args, grid, index);
+    fovea_attention_tile(plan, args, at.batch, at.kv_head, at.first, at.rows, tile);
 }
 
 struct fovea_attention_state fovea_attention_state_in(float *memory, bool prefill, size_t rows, size_t rows_most,
@@ -41,11 +52,18 @@ void fovea_attention_queries(const struct fovea_attention_tile *tile, bool prefi
 {
     const struct fovea_attention_desc *const d = &tile->plan->desc;
     if (prefill) {
-        tile->plan->kernels->pack_bt.run(d->qk_dim, tile->rows,
-                                         tile->args->q + fovea_attention_offset(tile, tile->q, 0),
-                                         (ptrdiff_t)tile->q.row, q, (ptrdiff_t)(FOVEA_PANEL * d->qk_dim));
-        for (size_t i = 0; i < fovea_round_up(tile->rows, FOVEA_PANEL) * d->qk_dim; i++) {
-            q[i] *= d->scale;
+        const size_t lanes = tile->plan->kernels->attention_prefill.nr,
+                     padded = fovea_round_up(tile->rows, FOVEA_PANEL);
+        tile->plan->kernels->transpose.run(tile->rows, d->qk_dim,
+                                           tile->args->q + fovea_attention_offset(tile, tile->q, 0),
+                                           (ptrdiff_t)tile->q.row, q, (ptrdiff_t)lanes);
+        for (size_t c = 0; c < d->qk_dim; c++) {
+            for (size_t r = tile->rows; r < padded; r++) {
+                q[c * lanes + r] = 0.0f;
+            }
+            for (size_t r = 0; r < padded; r++) {
+                q[c * lanes + r] *= d->scale;
+            }
         }
         return;
     }
@@ -57,9 +75,9 @@ void fovea_attention_queries(const struct fovea_attention_tile *tile, bool prefi
     }
 }
 
-// A state of a call: where there are statistics they lie behind O.
-static struct fovea_attention_state state_in(const struct fovea_attention_layout *plan,
-                                             const struct fovea_attention_grid *grid, float *memory, size_t rows)
+struct fovea_attention_state fovea_attention_call_state(const struct fovea_attention_layout *plan,
+                                                        const struct fovea_attention_grid *grid, float *memory,
+                                                        size_t rows)
 {
     const size_t lanes = grid->lanes, v_dim = plan->desc.v_dim;
     struct fovea_attention_state state = fovea_attention_state_in(memory, grid->prefill, rows, lanes, v_dim);
@@ -71,8 +89,7 @@ static struct fovea_attention_state state_in(const struct fovea_attention_layout
     return state;
 }
 
-// Ends the softmax in state->o, and writes the LSE and the statistics that are asked for.
-static void finish(const struct fovea_attention_tile *tile, const struct fovea_attention_state *state)
+void fovea_attention_finish(const struct fovea_attention_tile *tile, const struct fovea_attention_state *state)
 {
     const struct fovea_attention_args *const args = tile->args;
     const size_t batch = args->q_starts != NULL ? 0 : tile->batch; // a ragged entry's lse begins with itself
@@ -89,35 +106,6 @@ static void finish(const struct fovea_attention_tile *tile, const struct fovea_a
     if (args->max_key != NULL) {
         memcpy(args->max_key + first, state->top, bytes);
     }
-}
-
-static void prefill(const struct fovea_attention_layout *plan, const struct fovea_attention_args *args,
-                    const struct fovea_attention_grid *grid, float *scratch, uint32_t task)
-{
-    const struct fovea_kernels *const kernels = plan->kernels;
-    const struct fovea_attention_desc *const d = &plan->desc;
-    const struct fovea_attention_tile tile = fovea_attention_place(plan, args, grid, task);
-    const size_t rows = tile.rows;
-
-    float *const q = scratch + plan->kernel_floats, *const states = q + plan->q_floats;
-    fovea_attention_queries(&tile, true, q);
-    const struct fovea_attention_state total = state_in(plan, grid, states, rows);
-    const struct fovea_attention_state next = state_in(plan, grid, states + plan->tile_floats, rows);
-    bool any = false;
-    for (size_t split = tile.begin_least / FOVEA_SPLIT; split * FOVEA_SPLIT < tile.end_most; split++) {
-        const struct fovea_attention_state *const into = any ? &next : &total;
-        const bool some = fovea_attention_split(&tile, &kernels->attention_prefill, q, split, true, into, scratch);
-        if (some && any) {
-            kernels->attention_merge.run(&total, &next);
-        }
-        any |= some;
-    }
-    if (!any) {
-        fovea_attention_clear(&total);
-    }
-    finish(&tile, &total);
-    kernels->transpose.run(d->v_dim, rows, total.o, total.o_col, args->out + fovea_attention_offset(&tile, tile.out, 0),
-                           (ptrdiff_t)tile.out.row);
 }
 
 // The first split that a block may see keys of; that of a block which sees none holds its empty state.
@@ -137,14 +125,20 @@ static void decode(const struct fovea_attention_layout *plan, const struct fovea
                    const struct fovea_attention_grid *grid, float *shared, float *scratch, uint32_t task)
 {
     const size_t split = task % grid->splits;
-    const struct fovea_attention_tile tile = fovea_attention_place(plan, args, grid, task / grid->splits);
+    struct fovea_attention_tile tile;
+    fovea_attention_place(plan, args, grid, task / grid->splits, &tile);
     if (!in_reach(&tile, split)) {
         return; // join() does not look there
     }
-    float *const q = scratch + plan->kernel_floats;
+    float *const q = scratch + plan->q_at;
     fovea_attention_queries(&tile, false, q);
-    const struct fovea_attention_state state = state_in(plan, grid, shared + task * plan->block_floats, tile.rows);
-    if (!fovea_attention_split(&tile, &plan->kernels->attention_decode, q, split, true, &state, scratch)) {
+    const struct fovea_attention_state state =
+        fovea_attention_call_state(plan, grid, shared + task * plan->block_floats, tile.rows);
+    struct fovea_attention_part part = {.tile = &tile, .q = q, .state = state};
+    const struct fovea_attention_walk walk = {
+        .kernel = &plan->kernels->attention_decode, .parts = &part, .count = 1, .scratch = scratch};
+    fovea_attention_split(&walk, split, true);
+    if (!part.any) {
         fovea_attention_clear(&state);
     }
 }
@@ -154,16 +148,17 @@ static void join(const struct fovea_attention_layout *plan, const struct fovea_a
                  const struct fovea_attention_grid *grid, float *shared, uint32_t task)
 {
     const struct fovea_attention_desc *const d = &plan->desc;
-    const struct fovea_attention_tile tile = fovea_attention_place(plan, args, grid, task);
+    struct fovea_attention_tile tile;
+    fovea_attention_place(plan, args, grid, task, &tile);
     const size_t first = first_split(&tile);
     float *const states = shared + (task * grid->splits + first) * plan->block_floats;
-    const struct fovea_attention_state total = state_in(plan, grid, states, tile.rows);
+    const struct fovea_attention_state total = fovea_attention_call_state(plan, grid, states, tile.rows);
     for (size_t split = first + 1; in_reach(&tile, split); split++) {
         const struct fovea_attention_state next =
-            state_in(plan, grid, states + (split - first) * plan->block_floats, tile.rows);
+            fovea_attention_call_state(plan, grid, states + (split - first) * plan->block_floats, tile.rows);
         plan->kernels->attention_merge.run(&total, &next);
     }
-    finish(&tile, &total);
+    fovea_attention_finish(&tile, &total);
     for (size_t r = 0; r < tile.rows; r++) {
         memcpy(args->out + fovea_attention_offset(&tile, tile.out, r), total.o + (ptrdiff_t)r * total.o_row,
                d->v_dim * sizeof *args->out);
@@ -172,8 +167,8 @@ static void join(const struct fovea_attention_layout *plan, const struct fovea_a
 
 static size_t tasks_of(const struct fovea_attention_args *args, const struct fovea_attention_grid *grid, uint32_t phase)
 {
-    const size_t tiles = args->batch * grid->heads * grid->tiles;
-    return phase == 0 ? tiles * grid->splits : grid->prefill ? 0 : tiles;
+    const size_t tasks = args->batch * grid->heads * fovea_ceil_div(grid->tiles, grid->each);
+    return phase == 0 ? tasks * grid->splits : grid->prefill ? 0 : tasks;
 }
 
 static uint32_t count_tasks(const void *plan, const void *args, uint32_t phase)
@@ -181,13 +176,13 @@ static uint32_t count_tasks(const void *plan, const void *args, uint32_t phase)
     const struct fovea_attention_args *const a = args;
     size_t tasks = 0;
     if (a->q_starts == NULL) {
-        const struct fovea_attention_grid grid = fovea_attention_grid(plan, a->q_len, a->kv_len);
+        const struct fovea_attention_grid grid = fovea_attention_grid(plan, a->batch, a->q_len, a->kv_len);
         return (uint32_t)tasks_of(a, &grid, phase);
     }
     for (size_t b = 0; b < a->batch; b++) {
         size_t strides[4];
         const struct fovea_attention_args entry = fovea_attention_entry(plan, a, b, strides);
-        const struct fovea_attention_grid grid = fovea_attention_grid(plan, entry.q_len, entry.kv_len);
+        const struct fovea_attention_grid grid = fovea_attention_grid(plan, entry.batch, entry.q_len, entry.kv_len);
         tasks += tasks_of(&entry, &grid, phase);
     }
     return (uint32_t)tasks;
@@ -200,7 +195,7 @@ static void run_part(const struct fovea_attention_layout *plan, const struct fov
     if (phase == 1) {
         join(plan, args, grid, shared, task);
     } else if (grid->prefill) {
-        prefill(plan, args, grid, scratch, task);
+        fovea_attention_prefill(plan, args, grid, scratch, task);
     } else {
         decode(plan, args, grid, shared, scratch, task);
     }
@@ -211,14 +206,14 @@ static void run_task(const void *plan, const void *args, void *shared, void *scr
     const struct fovea_attention_layout *const layout = plan;
     const struct fovea_attention_args *const a = args;
     if (a->q_starts == NULL) {
-        const struct fovea_attention_grid grid = fovea_attention_grid(layout, a->q_len, a->kv_len);
+        const struct fovea_attention_grid grid = fovea_attention_grid(layout, a->batch, a->q_len, a->kv_len);
         run_part(layout, a, &grid, shared, scratch, phase, task);
         return;
     }
     for (size_t b = 0, before = 0, tasks; b < a->batch; b++, before += tasks) {
         size_t strides[4];
         const struct fovea_attention_args entry = fovea_attention_entry(layout, a, b, strides);
-        struct fovea_attention_grid grid = fovea_attention_grid(layout, entry.q_len, entry.kv_len);
+        struct fovea_attention_grid grid = fovea_attention_grid(layout, entry.batch, entry.q_len, entry.kv_len);
         tasks = tasks_of(&entry, &grid, phase);
         if (task < before + tasks) {
             grid.first = b;

@@ -7,6 +7,8 @@
 #include "kernels/kernel.h"
 #include "ops/run.h"
 
+enum { FOVEA_ATTENTION_TILES_MAX = 16 }; ///< of a task of prefill
+
 /// The plan behind fovea_attention_plan.
 struct fovea_attention_layout {
     struct fovea_work work;
@@ -14,31 +16,36 @@ struct fovea_attention_layout {
     const struct fovea_attention_tuning *tuning; ///< of this class of head sizes
     struct fovea_attention_desc desc;            ///< scale is a number
     size_t group;                                ///< query heads that share a key head
-    // A worker's scratch in floats, whole cache lines each: the kernel's, scaled queries, two states of a tile or two
-    // blocks of scores, a chunk gathered from small pages.
-    size_t kernel_floats, q_floats, tile_floats, page_floats;
-    float cap_inverse;   ///< 1 / softcap where there is one
-    float keep_scale;    ///< 1 / (1 - dropout)
-    uint32_t threshold;  ///< dropout: words below drop their weight
-    size_t statistics;   ///< 3, or 0 without them: floats that a state of a call has more, for each row
-    size_t block_floats; ///< one state of a decoding block; shared memory is an array of them
-    size_t entry_floats; ///< shared memory of one entry of a ragged batch
+    // A worker's scratch, where its parts begin, in floats and on cache lines: the kernel's own; a chunk gathered from
+    // small pages; the scaled queries of each tile of a task; two states of each, or two blocks of scores; a copy of a
+    // chunk's K and V; the tiles themselves.
+    size_t pages_at, q_at, states_at, copy_at, tiles_at;
+    size_t q_floats, state_floats; ///< of one tile
+    size_t tiles_most;             ///< of a task
+    float cap_inverse;             ///< 1 / softcap where there is one
+    float keep_scale;              ///< 1 / (1 - dropout)
+    uint32_t threshold;            ///< dropout: words below drop their weight
+    size_t statistics;             ///< 3, or 0 without them: floats that a state of a call has more, for each row
+    size_t block_floats;           ///< one state of a decoding block; shared memory is an array of them
+    size_t entry_floats;           ///< shared memory of one entry of a ragged batch
 };
 
-/// How a call is cut. Prefill: a task is a tile of queries of one head, over all keys. Decode: the rows of a key head
-/// (its group of query heads x the queries) are cut into blocks; a task is a block and a split of the keys, and a
-/// second phase merges the splits. Both give the same bits; with few queries a prefill tile would be mostly padding.
+/// How a call is cut. The rows of a key head are its group of query heads x the queries. Prefill: tiles of queries of
+/// one head; a task is some tiles of a key head, which share a copy of each chunk of its keys, over all keys. Decode:
+/// blocks of rows; a task is a block and a split of the keys, and a second phase merges the splits. Both give the same
+/// bits; with few queries a prefill tile would be mostly padding.
 struct fovea_attention_grid {
     bool prefill;
-    size_t heads;  ///< prefill: query heads; decode: key heads
-    size_t rows;   ///< of each: q_len; group * q_len
+    size_t heads;  ///< key heads
+    size_t rows;   ///< of each that are cut as one: q_len, a query head (prefill); group * q_len
     size_t most;   ///< rows of a tile or block, at most
     size_t lanes;  ///< rows a state has room for: the kernel's, however few a tile has
-    size_t tiles;  ///< tiles or blocks of each
+    size_t tiles;  ///< tiles or blocks of a key head
+    size_t each;   ///< prefill: tiles of a task; decode: 1
     size_t splits; ///< decode: at least 1, for rows without keys are written too; prefill: 1
     size_t first;  ///< the batch entry of task 0: not 0 for an entry of a ragged batch
 };
-struct fovea_attention_grid fovea_attention_grid(const struct fovea_attention_layout *plan, size_t q_len,
+struct fovea_attention_grid fovea_attention_grid(const struct fovea_attention_layout *plan, size_t batch, size_t q_len,
                                                  size_t kv_len);
 
 /// Entry b of a ragged batch as a call of its own, in which b is still its number. batch_strides: room for four.
@@ -88,14 +95,20 @@ struct fovea_attention_tile {
     float sink[FOVEA_TILE_ROWS_MAX];
     uint32_t query[FOVEA_TILE_ROWS_MAX], head[FOVEA_TILE_ROWS_MAX]; ///< as dropout names them
 };
-struct fovea_attention_tile fovea_attention_tile(const struct fovea_attention_layout *plan,
-                                                 const struct fovea_attention_args *args, size_t batch, size_t kv_head,
-                                                 size_t first, size_t rows);
+void fovea_attention_tile(const struct fovea_attention_layout *plan, const struct fovea_attention_args *args,
+                          size_t batch, size_t kv_head, size_t first, size_t rows, struct fovea_attention_tile *tile);
 
-/// The tile or block of a task; decoding counts its blocks here, not their splits.
-struct fovea_attention_tile fovea_attention_place(const struct fovea_attention_layout *plan,
-                                                  const struct fovea_attention_args *args,
-                                                  const struct fovea_attention_grid *grid, size_t task);
+/// Rows [first, first + rows) of a key head.
+struct fovea_attention_rows {
+    size_t batch, kv_head, first, rows;
+};
+/// Tile or block `index` of a call: of its first key head, of the second, ...
+struct fovea_attention_rows fovea_attention_find(const struct fovea_attention_layout *plan,
+                                                 const struct fovea_attention_args *args,
+                                                 const struct fovea_attention_grid *grid, size_t index);
+/// The same with what its rows see.
+void fovea_attention_place(const struct fovea_attention_layout *plan, const struct fovea_attention_args *args,
+                           const struct fovea_attention_grid *grid, size_t index, struct fovea_attention_tile *tile);
 
 /// Where the queries, or keys, of a batch entry begin in arrays that have an element for each: (batch, length), or
 /// ragged.
@@ -122,7 +135,7 @@ enum fovea_attention_sight fovea_attention_see(const struct fovea_attention_tile
 /// Fills in what fovea_attention_see needs to know of the tile's segments.
 void fovea_attention_segments(struct fovea_attention_tile *tile);
 
-/// The tile's queries, scaled, as the kernels of prefill (panels of 16 queries) or of decoding (rows) take them.
+/// The tile's queries, scaled, as the kernels of prefill (transposed) or of decoding (rows) take them.
 void fovea_attention_queries(const struct fovea_attention_tile *tile, bool prefill, float *q);
 
 /// The state in `memory`: m, l, then O, as the kernels of this way want it; rows_most is a multiple of 16. It takes
@@ -130,6 +143,12 @@ void fovea_attention_queries(const struct fovea_attention_tile *tile, bool prefi
 struct fovea_attention_state fovea_attention_state_in(float *memory, bool prefill, size_t rows, size_t rows_most,
                                                       size_t v_dim);
 size_t fovea_attention_state_floats(bool prefill, size_t rows, size_t rows_most, size_t v_dim);
+/// A state of a call: where there are statistics they lie behind O.
+struct fovea_attention_state fovea_attention_call_state(const struct fovea_attention_layout *plan,
+                                                        const struct fovea_attention_grid *grid, float *memory,
+                                                        size_t rows);
+/// Ends the softmax in state->o, and writes the LSE and the statistics that are asked for.
+void fovea_attention_finish(const struct fovea_attention_tile *tile, const struct fovea_attention_state *state);
 /// Makes it the state of rows that have seen nothing.
 void fovea_attention_clear(const struct fovea_attention_state *state);
 
@@ -149,11 +168,31 @@ bool fovea_attention_look(struct fovea_attention_view *view, size_t key, size_t 
 /// Makes k and v of view->chunk those of its keys from `key` on, which lie in pages.
 void fovea_attention_page(struct fovea_attention_view *view, size_t key);
 
-/// Adds to the state what the tile sees of one split, chunk by chunk; `fresh`: the state is made, and not added to.
-/// False, and nothing is written, where it sees nothing. q is scaled and lies as the kernel asks; scratch is the
-/// worker's.
-bool fovea_attention_split(const struct fovea_attention_tile *tile, const struct fovea_attention_kernel *kernel,
-                           const float *q, size_t split, bool fresh, const struct fovea_attention_state *state,
-                           float *scratch);
+/// A tile on its way through the keys.
+struct fovea_attention_part {
+    const struct fovea_attention_tile *tile;
+    const float *q; ///< scaled, as the kernel asks
+    struct fovea_attention_state state;
+    bool any; ///< the state has something of the split
+};
+/// What parts have in common on their way.
+struct fovea_attention_walk {
+    const struct fovea_attention_kernel *kernel;
+    struct fovea_attention_part *parts;
+    size_t count;
+    float *scratch; ///< the worker's
+    /// Prefill: where a kernel may keep keys that the parts share; what is to be fetched, fetch_rows with each chunk.
+    /// Both may be NULL.
+    struct fovea_attention_copy *copy;
+    struct fovea_fetch_queue *fetch;
+    uint32_t fetch_rows;
+};
+/// Adds to the states of the parts what they see of one split, chunk by chunk, all parts on the same chunk; `fresh`:
+/// states are made, and not added to. Of a part that sees nothing `any` is false and the state is not touched.
+void fovea_attention_split(const struct fovea_attention_walk *walk, size_t split, bool fresh);
+
+/// A task of prefill. scratch is the worker's.
+void fovea_attention_prefill(const struct fovea_attention_layout *plan, const struct fovea_attention_args *args,
+                             const struct fovea_attention_grid *grid, float *scratch, uint32_t task);
 
 #endif

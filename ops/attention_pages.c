@@ -41,7 +41,7 @@ void fovea_attention_page(struct fovea_attention_view *view, size_t key)
         chunk->v = v + page * tile->v.batch + key % size * d->v.row;
         return;
     }
-    float *const k_dense = chunk->scratch + plan->kernel_floats + plan->q_floats + 2 * plan->tile_floats;
+    float *const k_dense = chunk->scratch + plan->pages_at;
     float *const v_dense = k_dense + FOVEA_CHUNK * d->qk_dim;
     for (size_t j = 0; j < chunk->keys; j++) {
         const size_t at = (key + j) % size;

@@ -17,22 +17,29 @@ enum fovea_status fovea_attention_desc_init(struct fovea_attention_desc *desc, s
     return FOVEA_OK;
 }
 
-struct fovea_attention_grid fovea_attention_grid(const struct fovea_attention_layout *plan, size_t q_len, size_t kv_len)
+struct fovea_attention_grid fovea_attention_grid(const struct fovea_attention_layout *plan, size_t batch, size_t q_len,
+                                                 size_t kv_len)
 {
+    enum { TASKS_EACH = 4 }; // of a worker, before tasks grow
     const struct fovea_kernels *const kernels = plan->kernels;
-    struct fovea_attention_grid grid = {.prefill = q_len >= plan->tuning->prefill, .splits = 1};
+    struct fovea_attention_grid grid = {.prefill = q_len >= plan->tuning->prefill,
+                                        .heads = plan->desc.heads == 0 ? 0 : plan->desc.kv_heads,
+                                        .each = 1,
+                                        .splits = 1};
     if (grid.prefill) {
-        grid.heads = plan->desc.heads;
         grid.rows = q_len;
         grid.lanes = kernels->attention_prefill.nr;
         grid.most = fovea_min(plan->tuning->queries / FOVEA_PANEL * FOVEA_PANEL, grid.lanes);
+        grid.tiles = plan->group * fovea_ceil_div(grid.rows, grid.most);
+        const size_t tasks = kernels->workers == 1 ? 1 : (size_t)TASKS_EACH * kernels->workers;
+        const size_t share = batch * grid.heads * grid.tiles / tasks;
+        grid.each = fovea_min(plan->tiles_most, share > 1 ? share : 1);
     } else {
-        grid.heads = plan->desc.heads == 0 ? 0 : plan->desc.kv_heads;
         grid.rows = plan->group * q_len;
         grid.most = grid.lanes = kernels->attention_decode.nr;
         grid.splits = kv_len <= FOVEA_SPLIT ? 1 : fovea_ceil_div(kv_len, FOVEA_SPLIT);
+        grid.tiles = fovea_ceil_div(grid.rows, grid.most);
     }
-    grid.tiles = fovea_ceil_div(grid.rows, grid.most);
     return grid;
 }
 
@@ -209,7 +216,7 @@ static enum fovea_status count(struct fovea_attention_layout *plan, size_t q_len
     size_t rows = 0, tasks = 0, bytes = 0;
     FOVEA_REQUIRE(fovea_mul(plan->group, q_len, &rows), FOVEA_ERR_OVERFLOW, why,
                   "attention: %zu heads of %zu queries do not fit in memory", plan->group, q_len);
-    const struct fovea_attention_grid grid = fovea_attention_grid(plan, q_len, d->kv_len);
+    const struct fovea_attention_grid grid = fovea_attention_grid(plan, d->batch, q_len, d->kv_len);
     FOVEA_REQUIRE(fovea_mul(d->batch, grid.heads, &tasks) && fovea_mul(tasks, grid.tiles, &tasks) &&
                       fovea_mul(tasks, grid.splits, &tasks) && tasks <= UINT32_MAX,
                   FOVEA_ERR_OVERFLOW, why, "attention: more tasks than 32 bits count");
@@ -225,10 +232,28 @@ static enum fovea_status count(struct fovea_attention_layout *plan, size_t q_len
     return FOVEA_OK;
 }
 
-static size_t largest(size_t a, size_t b, size_t c)
+static size_t larger(size_t a, size_t b)
 {
-    const size_t most = a > b ? a : b;
-    return most > c ? most : c;
+    return a > b ? a : b;
+}
+
+// Lays out a worker's scratch; what the plan says of tasks is known.
+static void lay_out(struct fovea_attention_layout *plan)
+{
+    const struct fovea_attention_desc *const d = &plan->desc;
+    const size_t tile = plan->kernels->attention_prefill.nr, block = plan->kernels->attention_decode.nr;
+    const size_t tile_state = fovea_attention_state_floats(true, tile, tile, d->v_dim);
+    const size_t block_state = fovea_attention_state_floats(false, block, block, d->v_dim);
+    const bool gathers = d->page_keys != 0 && d->page_keys<FOVEA_CHUNK, shares = plan->tiles_most> 1;
+    plan->q_floats = tile * d->qk_dim;
+    plan->state_floats = larger(larger(tile_state, block_state), FOVEA_CHUNK * block) + plan->statistics * tile;
+    plan->pages_at = fovea_round_up(fovea_attention_scratch(d->qk_dim, d->v_dim), FOVEA_PANEL);
+    plan->q_at = plan->pages_at + (gathers ? (size_t)FOVEA_CHUNK * (d->qk_dim + d->v_dim) : 0);
+    plan->states_at = plan->q_at + plan->tiles_most * plan->q_floats;
+    plan->copy_at = plan->states_at + 2 * plan->tiles_most * plan->state_floats;
+    plan->tiles_at = plan->copy_at + (shares ? (size_t)FOVEA_CHUNK * (d->qk_dim + fovea_round_up(d->v_dim, 8)) : 0);
+    plan->work.scratch_bytes = plan->tiles_at * sizeof(float) +
+                               fovea_round_up(plan->tiles_most * sizeof(struct fovea_attention_tile), FOVEA_ALIGNMENT);
 }
 
 static enum fovea_status make_plan(const struct fovea_engine *engine, const struct fovea_attention_desc *desc,
@@ -237,22 +262,15 @@ static enum fovea_status make_plan(const struct fovea_engine *engine, const stru
     FOVEA_REQUIRE(engine != NULL && desc != NULL, FOVEA_ERR_NULL, why, "attention: engine or desc is NULL");
     FOVEA_TRY(check_desc(desc, why));
     const struct fovea_kernels *const kernels = fovea_engine_kernels(engine);
-    const size_t tile = kernels->attention_prefill.nr, block = kernels->attention_decode.nr;
-    const size_t state_floats = fovea_attention_state_floats(true, tile, tile, desc->v_dim);
-    const size_t rows_floats = fovea_attention_state_floats(false, block, block, desc->v_dim);
     *plan = (struct fovea_attention_layout){
         .kernels = kernels,
         .tuning = &kernels->tuning.attention[fovea_attention_class(desc->qk_dim, desc->v_dim)],
         .desc = *desc,
         .group = desc->kv_heads == 0 ? 0 : desc->heads / desc->kv_heads,
-        .kernel_floats = fovea_round_up(fovea_attention_scratch(desc->qk_dim, desc->v_dim), FOVEA_PANEL),
-        .q_floats = tile * desc->qk_dim,
-        .page_floats = desc->page_keys != 0 && desc->page_keys < FOVEA_CHUNK
-                           ? (size_t)FOVEA_CHUNK * (desc->qk_dim + desc->v_dim)
-                           : 0,
-        .tile_floats = largest(state_floats, rows_floats, FOVEA_CHUNK * block) + (desc->statistics ? 3 * tile : 0),
         .statistics = desc->statistics ? 3 : 0,
     };
+    plan->tiles_most = plan->tuning->tiles;
+    plan->tiles_most = fovea_attention_grid(plan, desc->batch, desc->q_len, desc->kv_len).each;
     if (desc->scale == FOVEA_SCALE_DEFAULT) {
         plan->desc.scale = desc->scoring == FOVEA_SCORING_ADDITIVE ? 1.0f : 1.0f / sqrtf((float)desc->qk_dim);
     }
@@ -260,8 +278,7 @@ static enum fovea_status make_plan(const struct fovea_engine *engine, const stru
     plan->keep_scale = 1.0f / (1.0f - desc->dropout);
     plan->threshold = (uint32_t)((double)desc->dropout * 0x1p32);
     plan->work.phases = 2;
-    plan->work.scratch_bytes =
-        (plan->kernel_floats + plan->q_floats + 2 * plan->tile_floats + plan->page_floats) * sizeof(float);
+    lay_out(plan);
     FOVEA_TRY(count(plan, fovea_min(desc->q_len, plan->tuning->prefill - 1), why));
     return desc->q_len < plan->tuning->prefill ? FOVEA_OK : count(plan, desc->q_len, why);
 }
@@ -288,17 +305,18 @@ enum fovea_status fovea_explain_attention(const struct fovea_engine *engine, con
     const struct fovea_why why = {text, text_size};
     struct fovea_attention_layout plan;
     FOVEA_TRY(make_plan(engine, desc, &plan, &why));
-    const struct fovea_attention_grid grid = fovea_attention_grid(&plan, desc->q_len, desc->kv_len);
+    const struct fovea_attention_grid grid = fovea_attention_grid(&plan, desc->batch, desc->q_len, desc->kv_len);
     const struct fovea_attention_kernel *const kernel =
         grid.prefill ? &plan.kernels->attention_prefill : &plan.kernels->attention_decode;
     fovea_say(&why,
               "attention: batch %zu, heads %zu/%zu, %zux%zu, dims %zu and %zu, f32%s%s%s%s, k in %s%s, kernel %s, "
-              "%zu tasks of %zu rows, shared %zu B, scratch %zu B",
+              "%zu tasks of %zu rows%s, shared %zu B, scratch %zu B",
               desc->batch, desc->heads, desc->kv_heads, desc->q_len, desc->kv_len, desc->qk_dim, desc->v_dim,
               desc->scoring == FOVEA_SCORING_ADDITIVE ? ", additive" : "", desc->causal ? ", causal" : "",
               desc->mask ? ", mask" : "", desc->bias ? ", bias" : "",
               desc->k_layout == FOVEA_K_PANELS ? "panels" : "rows", desc->page_keys ? " of pages" : "", kernel->name,
-              desc->batch * grid.heads * grid.tiles * grid.splits, fovea_min(grid.rows, grid.most),
-              plan.work.shared_bytes, plan.work.scratch_bytes);
+              desc->batch * grid.heads * fovea_ceil_div(grid.tiles, grid.each) * grid.splits,
+              fovea_min(grid.rows, grid.most), grid.each > 1 ? " and more that share keys" : "", plan.work.shared_bytes,
+              plan.work.scratch_bytes);
     return FOVEA_OK;
 }

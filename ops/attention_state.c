@@ -83,14 +83,14 @@ static struct rows rows_in(const struct fovea_attention_layout *plan, void *stat
                            size_t most, bool prefill, float *scratch)
 {
     const struct header *const header = state;
-    float *const memory = scratch + plan->kernel_floats + plan->q_floats;
+    float *const memory = scratch + plan->states_at;
     const size_t v_dim = plan->desc.v_dim;
     return (struct rows){plan,
                          state,
                          first,
                          header->parts,
                          fovea_attention_state_in(memory, prefill, count, most, v_dim),
-                         fovea_attention_state_in(memory + plan->tile_floats, prefill, count, most, v_dim)};
+                         fovea_attention_state_in(memory + plan->state_floats, prefill, count, most, v_dim)};
 }
 
 // Makes room for one more part behind the last one. rows->a and rows->b are lost.
@@ -147,7 +147,8 @@ static uint32_t accumulate_tasks(const void *plan, const void *call, uint32_t ph
 {
     (void)plan, (void)phase;
     const struct operation *const op = call;
-    const struct fovea_attention_grid grid = fovea_attention_grid(op->plan, op->args->q_len, op->args->kv_len);
+    const struct fovea_attention_grid grid =
+        fovea_attention_grid(op->plan, op->args->batch, op->args->q_len, op->args->kv_len);
     return (uint32_t)(op->args->batch * grid.heads * grid.tiles);
 }
 
@@ -158,14 +159,15 @@ static void accumulate_task(const void *unused, const void *call, void *shared, 
     const struct operation *const op = call;
     const struct fovea_attention_layout *const plan = op->plan;
     const struct fovea_attention_args *const args = op->args;
-    const struct fovea_attention_grid grid = fovea_attention_grid(plan, args->q_len, args->kv_len);
-    const struct fovea_attention_tile tile = fovea_attention_place(plan, args, &grid, task);
+    const struct fovea_attention_grid grid = fovea_attention_grid(plan, args->batch, args->q_len, args->kv_len);
+    struct fovea_attention_tile tile;
+    fovea_attention_place(plan, args, &grid, task, &tile);
     const size_t head = tile.batch * plan->desc.heads + tile.kv_head * plan->group;
     struct rows rows =
         rows_in(plan, op->state, head * args->q_len + tile.first, tile.rows, grid.lanes, grid.prefill, scratch);
     const struct fovea_attention_kernel *const kernel =
         grid.prefill ? &plan->kernels->attention_prefill : &plan->kernels->attention_decode;
-    float *const q = (float *)scratch + plan->kernel_floats;
+    float *const q = (float *)scratch + plan->q_at;
     fovea_attention_queries(&tile, grid.prefill, q);
     for (size_t split = first_split(args); split * FOVEA_SPLIT < args->kv_len; split++) {
         const bool fresh = split != first_split(args) || !goes_on(op->state, args);
@@ -173,7 +175,9 @@ static void accumulate_task(const void *unused, const void *call, void *shared, 
         if (!fresh) {
             load(plan, &part, &rows.a);
         }
-        if (!fovea_attention_split(&tile, kernel, q, split, fresh, &rows.a, scratch) && fresh) {
+        struct fovea_attention_part one = {.tile = &tile, .q = q, .state = rows.a};
+        fovea_attention_split(&(struct fovea_attention_walk){kernel, &one, 1, scratch, NULL, NULL, 0}, split, fresh);
+        if (!one.any && fresh) {
             fovea_attention_clear(&rows.a);
         }
         store(plan, &part, &rows.a);

@@ -37,12 +37,11 @@ static int64_t offset_of(const struct fovea_attention_args *args, size_t batch)
     return offset > far ? far : offset < -far ? -far : offset;
 }
 
-// Sets begin and end of row r, which is query i.
-static void see_range(struct fovea_attention_tile *tile, size_t r, size_t i)
+// Sets begin and end of row r, which is query i and stands at `position`.
+static void see_range(struct fovea_attention_tile *tile, size_t r, size_t i, int64_t position)
 {
     const struct fovea_attention_desc *const d = &tile->plan->desc;
     const struct fovea_attention_args *const args = tile->args;
-    const int64_t position = (int64_t)i + offset_of(args, tile->batch);
     size_t begin = args->kv_begin, end = args->kv_len;
     // In a layer's call without lengths kv_lens is NULL: all keys count. fovea_attention itself refuses that.
     if (d->kv_len_kind != FOVEA_KV_LEN_ALL && args->kv_lens != NULL) {
@@ -74,63 +73,75 @@ bool fovea_attention_lives(const struct fovea_attention_args *args, size_t head)
     return args->live_heads == NULL;
 }
 
-// The terms that row r, query i of a head, has beside its scores.
-static void place_terms(struct fovea_attention_tile *tile, size_t r, size_t head, size_t i)
+// The terms that row r has beside its scores.
+static void place_terms(struct fovea_attention_tile *tile, size_t r, size_t head, int64_t position)
 {
     const struct fovea_attention_args *const args = tile->args;
-    const int64_t position = (int64_t)i + offset_of(args, tile->batch);
     tile->query[r] = (uint32_t)position;
     tile->head[r] = (uint32_t)head;
     tile->position[r] = (float)position;
     tile->fall[r] = args->slopes != NULL ? -args->slopes[head] : 0;
     tile->sink[r] = args->sinks != NULL ? args->sinks[head] : -INFINITY;
-    if (!fovea_attention_lives(args, head)) {
+    if (args->live_heads != NULL && !fovea_attention_lives(args, head)) {
         tile->begin[r] = tile->end[r] = 0;
         tile->sink[r] = -INFINITY;
     }
 }
 
-struct fovea_attention_tile fovea_attention_tile(const struct fovea_attention_layout *plan,
-                                                 const struct fovea_attention_args *args, size_t batch, size_t kv_head,
-                                                 size_t first, size_t rows)
+// Where the masks of row r, query i of a head, begin.
+static void place_masks(struct fovea_attention_tile *tile, size_t r, size_t head, size_t i)
+{
+    const struct fovea_attention_desc *const d = &tile->plan->desc;
+    if (d->mask) {
+        tile->mask[r] = tile->batch * d->mask_batch + head * d->mask_head + i * d->mask_row;
+    }
+    if (d->bias) {
+        tile->bias[r] = tile->batch * d->bias_batch + head * d->bias_head + i * d->bias_row;
+    }
+    if (d->blocks) {
+        tile->blocks[r] = tile->batch * d->blocks_batch + head * d->blocks_head + i / d->block_rows * d->blocks_row;
+    }
+}
+
+void fovea_attention_tile(const struct fovea_attention_layout *plan, const struct fovea_attention_args *args,
+                          size_t batch, size_t kv_head, size_t first, size_t rows, struct fovea_attention_tile *tile)
 {
     const struct fovea_attention_desc *const d = &plan->desc, call = fovea_attention_call(plan, args);
-    const size_t head = first / args->q_len, last_head = (first + rows - 1) / args->q_len;
-    struct fovea_attention_tile tile = {
-        .plan = plan,
-        .args = args,
-        .batch = batch,
-        .kv_head = kv_head,
-        .q = call.q,
-        .k = call.k,
-        .v = call.v,
-        .out = call.out,
-        .first = first,
-        .rows = rows,
-        .begin_least = SIZE_MAX,
-        .end_least = SIZE_MAX,
-        .one_mask = (d->mask_row == 0 || args->q_len == 1) && (d->mask_head == 0 || head == last_head),
-    };
-    const struct fovea_strides mask = {d->mask_batch, d->mask_head, d->mask_row};
-    const struct fovea_strides bias = {d->bias_batch, d->bias_head, d->bias_row};
-    const struct fovea_strides blocks = {d->blocks_batch, d->blocks_head, 0};
+    const size_t first_head = first / args->q_len, last_head = (first + rows - 1) / args->q_len;
+    const int64_t offset = offset_of(args, batch);
+    tile->plan = plan;
+    tile->args = args;
+    tile->batch = batch;
+    tile->kv_head = kv_head;
+    tile->q = call.q;
+    tile->k = call.k;
+    tile->v = call.v;
+    tile->out = call.out;
+    tile->first = first;
+    tile->rows = rows;
+    tile->begin_least = tile->end_least = SIZE_MAX;
+    tile->begin_most = tile->end_most = 0;
+    tile->one_mask = (d->mask_row == 0 || args->q_len == 1) && (d->mask_head == 0 || first_head == last_head);
+    tile->segments = 0;
+    size_t head = kv_head * plan->group + first_head, i = first - first_head * args->q_len;
     for (size_t r = 0; r < rows; r++) {
-        const size_t i = (first + r) % args->q_len, row_head = kv_head * plan->group + (first + r) / args->q_len;
-        see_range(&tile, r, i);
-        place_terms(&tile, r, row_head, i);
-        tile.mask[r] = fovea_attention_offset(&tile, mask, r);
-        tile.bias[r] = fovea_attention_offset(&tile, bias, r);
-        tile.blocks[r] = d->blocks ? fovea_attention_offset(&tile, blocks, r) + i / d->block_rows * d->blocks_row : 0;
-        tile.begin_most = tile.begin[r] > tile.begin_most ? tile.begin[r] : tile.begin_most;
-        tile.end_most = tile.end[r] > tile.end_most ? tile.end[r] : tile.end_most;
-        tile.end_least = fovea_min(tile.end_least, tile.end[r]);
-        tile.begin_least = tile.end[r] != 0 ? fovea_min(tile.begin_least, tile.begin[r]) : tile.begin_least;
+        const int64_t position = (int64_t)i + offset;
+        see_range(tile, r, i, position);
+        place_terms(tile, r, head, position);
+        place_masks(tile, r, head, i);
+        tile->begin_most = tile->begin[r] > tile->begin_most ? tile->begin[r] : tile->begin_most;
+        tile->end_most = tile->end[r] > tile->end_most ? tile->end[r] : tile->end_most;
+        tile->end_least = fovea_min(tile->end_least, tile->end[r]);
+        tile->begin_least = tile->end[r] != 0 ? fovea_min(tile->begin_least, tile->begin[r]) : tile->begin_least;
+        if (++i == args->q_len) {
+            i = 0;
+            head++;
+        }
     }
-    tile.begin_least = fovea_min(tile.begin_least, tile.end_most);
+    tile->begin_least = fovea_min(tile->begin_least, tile->end_most);
     if (d->segments) {
-        fovea_attention_segments(&tile);
+        fovea_attention_segments(tile);
     }
-    return tile;
 }
 
 // O is one block, with its other stride as its pitch.
@@ -226,27 +237,62 @@ bool fovea_attention_look(struct fovea_attention_view *view, size_t key, size_t 
     return true;
 }
 
-bool fovea_attention_split(const struct fovea_attention_tile *tile, const struct fovea_attention_kernel *kernel,
-                           const float *q, size_t split, bool fresh, const struct fovea_attention_state *state,
-                           float *scratch)
+// The first key of a split that some part may see, but for those before its chunk.
+static size_t first_key(const struct fovea_attention_walk *walk, size_t split)
 {
-    struct fovea_attention_view view;
-    fovea_attention_view(tile, q, scratch, &view);
-    view.chunk.state = *state;
-    bool any = false;
-    size_t key = tile->begin_least - tile->begin_least % FOVEA_CHUNK;
-    key = key > split * FOVEA_SPLIT ? key : split * FOVEA_SPLIT;
-    key = key > tile->args->kv_begin ? key : tile->args->kv_begin;
-    const size_t end = fovea_min(tile->end_most, (split + 1) * FOVEA_SPLIT);
-    for (; key < end; key += view.chunk.keys) {
-        if (!fovea_attention_look(&view, key, end)) {
-            continue;
-        }
-        if (fresh && !any) {
-            fovea_attention_clear(state);
-        }
-        any = true;
-        kernel->run(&view.chunk);
+    size_t key = SIZE_MAX;
+    for (size_t i = 0; i < walk->count; i++) {
+        key = fovea_min(key, walk->parts[i].tile->begin_least);
     }
-    return any;
+    key -= key % FOVEA_CHUNK;
+    key = key > split * FOVEA_SPLIT ? key : split * FOVEA_SPLIT;
+    return key > walk->parts->tile->args->kv_begin ? key : walk->parts->tile->args->kv_begin;
+}
+
+// A chunk begins: nothing of it is copied yet, and its share of what is to be fetched is spread over the tiles, of
+// which a part has one for each 8 keys and each 8 columns of V, or more.
+static void begin_chunk(const struct fovea_attention_walk *walk)
+{
+    if (walk->copy != NULL) {
+        memset(walk->copy->k_done, 0, sizeof walk->copy->k_done);
+        memset(walk->copy->v_done, 0, sizeof walk->copy->v_done);
+    }
+    if (walk->fetch != NULL) {
+        const size_t tiles = walk->count * (FOVEA_CHUNK + walk->parts->tile->plan->desc.v_dim) / 8;
+        walk->fetch->owed = walk->fetch_rows;
+        walk->fetch->each = (uint32_t)fovea_ceil_div(walk->fetch_rows, tiles);
+    }
+}
+
+void fovea_attention_split(const struct fovea_attention_walk *walk, size_t split, bool fresh)
+{
+    struct fovea_attention_part *const parts = walk->parts, *const parts_end = parts + walk->count;
+    size_t last = 0;
+    for (struct fovea_attention_part *part = parts; part < parts_end; part++) {
+        part->any = false;
+        last = part->tile->end_most > last ? part->tile->end_most : last;
+    }
+    last = fovea_min(last, (split + 1) * FOVEA_SPLIT);
+    struct fovea_attention_view view;
+    for (size_t key = first_key(walk, split); key < last; key += FOVEA_CHUNK - key % FOVEA_CHUNK) {
+        begin_chunk(walk);
+        for (struct fovea_attention_part *part = parts; part < parts_end; part++) {
+            const size_t end = fovea_min(part->tile->end_most, last);
+            if (key >= end) {
+                continue;
+            }
+            fovea_attention_view(part->tile, part->q, walk->scratch, &view);
+            if (!fovea_attention_look(&view, key, end)) {
+                continue;
+            }
+            if (fresh && !part->any) {
+                fovea_attention_clear(&part->state);
+            }
+            part->any = true;
+            view.chunk.state = part->state;
+            view.chunk.copy = walk->copy;
+            view.chunk.fetch = walk->fetch;
+            walk->kernel->run(&view.chunk);
+        }
+    }
 }

@@ -42,11 +42,11 @@ static uint32_t count_tasks(const void *plan, const void *call, uint32_t phase)
 static void score(const struct pass *pass, const struct block *at, float *scores, uint64_t *keep, float *scratch)
 {
     const struct fovea_attention_layout *const plan = pass->plan;
-    const struct fovea_attention_tile tile =
-        fovea_attention_tile(plan, pass->call, at->batch, at->head / plan->group,
-                             at->head % plan->group * pass->call->q_len + at->query, at->rows);
+    struct fovea_attention_tile tile;
+    fovea_attention_tile(plan, pass->call, at->batch, at->head / plan->group,
+                         at->head % plan->group * pass->call->q_len + at->query, at->rows, &tile);
     struct fovea_attention_view view;
-    float *const q = scratch + plan->kernel_floats;
+    float *const q = scratch + plan->q_at;
     size_t known = 0;
     fovea_attention_view(&tile, q, scratch, &view);
     if (at->key < tile.end_most && fovea_attention_look(&view, at->key, fovea_min(tile.end_most, at->key + at->keys))) {
@@ -114,7 +114,7 @@ static void add_sums(const struct pass *pass, const struct block *at, const floa
 // Scores or weights of some queries for all heads of a task. total: room for the sum over heads.
 static void run_block(const struct pass *pass, struct block at, float *total, float *scratch)
 {
-    float *const x = scratch + pass->plan->kernel_floats + pass->plan->q_floats;
+    float *const x = scratch + pass->plan->states_at;
     const size_t first = at.head;
     const bool drops = pass->args->dropped && pass->plan->threshold != 0 && !pass->call->eval;
     uint64_t keep[FOVEA_CHUNK] = {0};
@@ -159,7 +159,7 @@ static void run_task(const void *plan, const void *call, void *shared, void *scr
     struct block at = {.batch = entry / pass->heads, .head = entry % pass->heads};
     at.key = chunk * FOVEA_CHUNK > pass->begin ? chunk * FOVEA_CHUNK : pass->begin;
     at.keys = fovea_min((chunk + 1) * FOVEA_CHUNK, pass->call->kv_len) - at.key;
-    float *const total = (float *)scratch + pass->plan->kernel_floats + pass->plan->q_floats + pass->plan->tile_floats;
+    float *const total = (float *)scratch + pass->plan->states_at + pass->plan->state_floats;
     for (; at.query < pass->call->q_len; at.query += ROWS) {
         at.rows = fovea_min(ROWS, pass->call->q_len - at.query);
         run_block(pass, at, total, scratch);

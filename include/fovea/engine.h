@@ -21,7 +21,9 @@ struct fovea_tiling {
 /// All fields may be zero (but struct_size). The strings and structs are read during the call only.
 struct fovea_engine_options {
     uint32_t struct_size; ///< sizeof(struct fovea_engine_options)
-    uint32_t reserved;    ///< 0
+    /// Threads that will share a call at most: attention makes tasks enough for them, or larger ones that read keys
+    /// less often. 0: the processors of this machine. It changes speed, never a bit.
+    uint32_t workers;
     /// "scalar", "avx2", "avx512" or "neon": no kernel above it is used. NULL: the environment's FOVEA_ISA, else the
     /// best.
     const char *isa;
@@ -40,7 +42,10 @@ struct fovea_engine_options {
     /// never a bit.
     const char *profile;
 };
-#define FOVEA_ENGINE_OPTIONS_INIT {sizeof(struct fovea_engine_options), 0, NULL, NULL, NULL, NULL, NULL, 0, NULL}
+#define FOVEA_ENGINE_OPTIONS_INIT                                                                                      \
+    {                                                                                                                  \
+        sizeof(struct fovea_engine_options), 0, NULL, NULL, NULL, NULL, NULL, 0, NULL                                  \
+    }
 
 /// Makes an engine: probes the CPU and its caches, reads the tuning profile, resolves every kernel. options may be
 /// NULL. The engine is immutable, may be used by any number of threads, survives fork, and must outlive the plans made
@@ -53,12 +58,13 @@ FOVEA_API void fovea_engine_destroy(struct fovea_engine *engine);
 
 /// Facts about the machine, as found.
 struct fovea_machine {
-    char brand[64];         ///< as the CPU names itself; "" where it does not
-    char features[128];     ///< feature clusters found, space-separated: "avx2 avx512 vnni"
-    uint32_t cpu;           ///< the same as bits, for the library's own tests
+    char brand[64];                         ///< as the CPU names itself; "" where it does not
+    char features[128];                     ///< feature clusters found, space-separated: "avx2 avx512 vnni"
+    uint32_t cpu;                           ///< the same as bits, for the library's own tests
     uint32_t l1d_bytes, l2_bytes, l3_bytes; ///< data caches of one core; l3 shared. Never 0 but for l3
     uint32_t l1d_ways, l2_ways, l3_ways;
     char cache_source[16]; ///< "sysfs", "cpuid" or "default"
+    uint32_t processors;   ///< in use by this system, at least 1
 };
 /// The machine this engine was made on.
 FOVEA_API const struct fovea_machine *fovea_engine_machine(const struct fovea_engine *engine);

@@ -10,14 +10,15 @@
 
 #include "kernels/fault.h"
 
-/// s[0..n) = the scores of the first n of 16 lanes: lane l is panel[c * 16 + l], the other side x[c * step].
-static inline void attention_additive(size_t dim, const float *panel, const float *x, ptrdiff_t step, const float *w,
-                                      float *s, size_t n)
+/// s[0..n) = the scores of the first n of 16 lanes: lane l is panel[c * panel_row + l], the other side
+/// x[c * step].
+static inline void attention_additive(size_t dim, const float *panel, size_t panel_row, const float *x, ptrdiff_t step,
+                                      const float *w, float *s, size_t n)
 {
     for (size_t i = 0; i < n; i += FV_LANES) {
         fv_f32 sum = fv_zero();
         for (size_t c = 0; c < dim; c++) {
-            const fv_f32 t = fv_tanh(fv_add(fv_load(panel + c * FOVEA_PANEL + i), fv_set1(x[(ptrdiff_t)c * step])));
+            const fv_f32 t = fv_tanh(fv_add(fv_load(panel + c * panel_row + i), fv_set1(x[(ptrdiff_t)c * step])));
             sum = FOVEA_FAULT_IS(ADDITIVE_MUL_ADD) ? fv_add(fv_mul(fv_set1(w[c]), t), sum)
                                                    : fv_fma(fv_set1(w[c]), t, sum);
         }

@@ -95,8 +95,8 @@ static void decode_additive(const struct fovea_attention_chunk *chunk, const uin
                 panel = transposed;
             }
             for (size_t r = 0; r < chunk->state.rows; r++) {
-                attention_additive(chunk->qk_dim, panel, chunk->q + (ptrdiff_t)r * chunk->q_row, 1, chunk->additive[r],
-                                   s + r * FOVEA_CHUNK + i, n);
+                attention_additive(chunk->qk_dim, panel, FOVEA_PANEL, chunk->q + (ptrdiff_t)r * chunk->q_row, 1,
+                                   chunk->additive[r], s + r * FOVEA_CHUNK + i, n);
             }
         }
     }

@@ -7,79 +7,97 @@
 
 #include "kernels/common/attention.h"
 #include "kernels/common/attention_additive.h"
+#include "kernels/common/attention_product.h"
 #include "kernels/common/unroll.h"
 #include "kernels/fault.h"
 
-enum { PREFILL_ROWS = 48 }; ///< queries of a tile, and the pitch of S^T, P^T and O^T
-
-/// FV_GEMM on panels [first, end) of 16 queries, as many at once as its tile holds; b, c and scale are those of panel
-/// 0. The tile is changed and not copied: loads of a copy just written would wait for the stores.
-static inline void prefill_gemm(struct fovea_gemm_tile *tile, const float *b, float *c, const float *scale,
-                                size_t first, size_t end)
+/// FV_GEMM on rows [first, t->m) of A, as many as its tile has at a time, and panels [panel, end) of 16 queries. The
+/// tile is changed and not copied: loads of a copy just written would wait for the stores.
+static inline void prefill_gemm(const struct attention_product *t, size_t first, size_t panel, size_t end,
+                                enum fovea_gemm_mode mode)
 {
-    const size_t step = FV_GEMM_NR / FOVEA_PANEL;
-    for (size_t panel = first; panel < end; panel += step) {
-        tile->n = attention_min(step, end - panel) * FOVEA_PANEL;
-        tile->b = b + (ptrdiff_t)panel * tile->b_panel;
-        tile->c = c + panel * FOVEA_PANEL;
-        tile->scale = scale + panel * FOVEA_PANEL;
-        FV_GEMM(tile);
+    struct fovea_gemm_tile tile = {
+        .k = t->k,
+        .a_row = t->a_row,
+        .a_k = t->a_k,
+        .b_panel = FOVEA_PANEL,
+        .b_k = ATTENTION_ROWS,
+        .c_row = ATTENTION_ROWS,
+        .mode = mode,
+    };
+    for (; first < t->m; first += tile.m) {
+        tile.m = attention_min(FV_GEMM_MR, t->m - first);
+        tile.a = attention_row(t, first);
+        for (size_t at = panel * FOVEA_PANEL; at < end * FOVEA_PANEL; at += tile.n) {
+            tile.n = attention_min(FV_GEMM_NR, end * FOVEA_PANEL - at);
+            tile.b = t->b + at;
+            tile.c = t->c + first * ATTENTION_ROWS + at;
+            tile.scale = t->scale + at;
+            FV_GEMM(&tile);
+        }
     }
 }
 
-/// tile->m rows and panels [first, end): whole tiles at once, the others by FV_GEMM. b, c and scale are those of panel
-/// 0.
-static inline __attribute__((always_inline)) void prefill_product(struct fovea_gemm_tile *tile, size_t first,
+/// All rows and panels [panel, end) of 16 queries: whole register tiles at once, the others by FV_GEMM.
+static inline __attribute__((always_inline)) void prefill_product(const struct attention_product *t, size_t panel,
                                                                   size_t end, enum fovea_gemm_mode mode)
 {
-    const struct fovea_gemm_tile all = *tile;
     size_t done = 0;
 #ifdef FV_TILE_ROWS
-    done = all.m / FV_TILE_ROWS * FV_TILE_ROWS;
-    tile->m = done;
-    attention_tile(tile, first, end, mode);
+    struct attention_product whole = *t;
+    whole.m = done = t->m / FV_TILE_ROWS * FV_TILE_ROWS;
+    attention_tile(&whole, panel, end, mode);
 #endif
-    tile->mode = mode;
-    for (; done < all.m; done += tile->m) {
-        tile->m = attention_min(FV_GEMM_MR, all.m - done);
-        tile->a = all.a + (ptrdiff_t)done * all.a_row;
-        prefill_gemm(tile, all.b, all.c + (ptrdiff_t)done * all.c_row, all.scale, first, end);
+    if (done < t->m) {
+        prefill_gemm(t, done, panel, end, mode);
     }
 }
 
-/// S^T = K Q^T for the keys that some row sees.
-static void prefill_scores(const struct fovea_attention_chunk *chunk, const uint64_t *seen, float *s)
+/// S^T = K Q^T for keys [first, end) and the panels of queries that some row of `rows` is in.
+static void prefill_score(const struct fovea_attention_chunk *chunk, size_t first, size_t end, uint64_t rows, float *s)
 {
-    const int panels = chunk->k_row == 0; // of 16 keys; a tile of the micro-kernel never crosses from one to the next
-    struct fovea_gemm_tile tile = {
-        .k = chunk->qk_dim,
-        .a_row = panels ? 1 : chunk->k_row,
-        .a_k = panels ? FOVEA_PANEL : 1,
-        .b_panel = (ptrdiff_t)(FOVEA_PANEL * chunk->qk_dim),
-        .b_k = FOVEA_PANEL,
-        .c_row = PREFILL_ROWS,
-    };
-    const int full = chunk->visible == NULL;
-    for (size_t j = 0, end; j < chunk->keys; j = end) {
-        end = full ? chunk->keys : attention_run(seen, chunk->keys, j, 0);
-        for (size_t i = j, keys; i < end && (full || seen[j] != 0); i += keys) {
-            keys = attention_min(end - i, full ? FOVEA_CHUNK : FV_GEMM_MR);
-            keys = attention_min(keys, panels ? FOVEA_PANEL - i % FOVEA_PANEL : FOVEA_CHUNK);
-            tile.m = keys;
-            tile.a = panels ? chunk->k + i / FOVEA_PANEL * FOVEA_PANEL * chunk->qk_dim + i % FOVEA_PANEL
-                            : chunk->k + (ptrdiff_t)i * chunk->k_row;
-            uint64_t any = full ? attention_all(chunk->state.rows) : attention_any(seen + i, keys);
-            size_t first = 0, last = 0;
-            for (; (any & 0xFFFF) == 0; any >>= FOVEA_PANEL) {
-                first++;
-            }
-            for (last = first; any != 0; any >>= FOVEA_PANEL) {
-                last++;
-            }
-            tile.b = chunk->q;
-            tile.c = s + i * PREFILL_ROWS;
-            tile.scale = s; // not read
-            prefill_product(&tile, first, last, FOVEA_GEMM_STORE);
+    size_t panel = 0, last = 0;
+    for (; (rows & 0xFFFF) == 0; rows >>= FOVEA_PANEL) {
+        panel++;
+    }
+    for (last = panel; rows != 0; rows >>= FOVEA_PANEL) {
+        last++;
+    }
+    struct attention_product t = {
+        .k = chunk->qk_dim, .b = chunk->q, .scale = s, .fetch = chunk->fetch}; // no scale is read
+    if (chunk->k_row != 0) {
+        t.m = end - first;
+        t.a = chunk->k + (ptrdiff_t)first * chunk->k_row;
+        t.a_row = chunk->k_row;
+        t.a_k = 1;
+        t.a_group = ATTENTION_GROUP * chunk->k_row;
+        t.c = s + first * ATTENTION_ROWS;
+        prefill_product(&t, panel, last, FOVEA_GEMM_STORE);
+        return;
+    }
+    for (; first < end; first += t.m) { // no product crosses from one panel of keys to the next
+        t.m = attention_min(end - first, FOVEA_PANEL - first % FOVEA_PANEL);
+        t.a = chunk->k + first / FOVEA_PANEL * FOVEA_PANEL * chunk->qk_dim + first % FOVEA_PANEL;
+        t.near = 1;
+        t.a_row = 1;
+        t.a_k = FOVEA_PANEL;
+        t.a_group = ATTENTION_GROUP;
+        t.c = s + first * ATTENTION_ROWS;
+        prefill_product(&t, panel, last, FOVEA_GEMM_STORE);
+    }
+}
+
+/// S^T of the keys that some row sees; the first `whole` are seen by all.
+static void prefill_scores(const struct fovea_attention_chunk *chunk, const uint64_t *seen, size_t whole, float *s)
+{
+    if (whole != 0) {
+        prefill_score(chunk, 0, whole, attention_all(chunk->state.rows), s);
+    }
+    for (size_t j = whole, end; j < chunk->keys; j = end) {
+        end = attention_run(seen, chunk->keys, j, 0);
+        for (size_t i = j, keys; i < end && seen[j] != 0; i += keys) {
+            keys = attention_min(end - i, ATTENTION_GROUP - i % ATTENTION_GROUP);
+            prefill_score(chunk, i, i + keys, attention_any(seen + i, keys), s);
         }
     }
 }
@@ -93,8 +111,8 @@ static void prefill_additive(const struct fovea_attention_chunk *chunk, const ui
                                         : chunk->k + (ptrdiff_t)j * chunk->k_row;
         for (size_t r = 0; r < chunk->state.rows; r += FOVEA_PANEL) {
             if ((seen[j] >> r & 0xFFFF) != 0) {
-                attention_additive(chunk->qk_dim, chunk->q + r * chunk->qk_dim, key, panels ? FOVEA_PANEL : 1,
-                                   chunk->additive[0], s + j * PREFILL_ROWS + r, FOVEA_PANEL);
+                attention_additive(chunk->qk_dim, chunk->q + r, ATTENTION_ROWS, key, panels ? FOVEA_PANEL : 1,
+                                   chunk->additive[0], s + j * ATTENTION_ROWS + r, FOVEA_PANEL);
             }
         }
     }
@@ -105,7 +123,7 @@ static void prefill_cap(const struct fovea_attention_chunk *chunk, const uint64_
 {
     for (size_t j = 0; j < chunk->keys; j++) {
         for (size_t lane = 0; lane < chunk->state.rows && seen[j] != 0; lane += FV_LANES) {
-            float *const at = s + j * PREFILL_ROWS + lane;
+            float *const at = s + j * ATTENTION_ROWS + lane;
             fv_store(at, attention_cap(chunk, fv_load(at)));
         }
     }
@@ -118,7 +136,7 @@ static void prefill_fall(const struct fovea_attention_chunk *chunk, const uint64
         const fv_f32 fall = fv_load(chunk->falls + lane), position = fv_load(chunk->positions + lane);
         for (size_t j = 0; j < chunk->keys; j++) {
             if (seen[j] != 0) {
-                float *const at = s + j * PREFILL_ROWS + lane;
+                float *const at = s + j * ATTENTION_ROWS + lane;
                 fv_store(at, attention_fall(fall, fv_set1((float)chunk->key + (float)j), position, fv_load(at)));
             }
         }
@@ -130,7 +148,7 @@ static void prefill_drop(const struct fovea_attention_chunk *chunk, const uint64
 {
     for (size_t j = 0; j < chunk->keys; j++) {
         for (size_t lane = 0; lane < chunk->state.rows && seen[j] != 0; lane += FV_LANES) {
-            float *const at = p + j * PREFILL_ROWS + lane;
+            float *const at = p + j * ATTENTION_ROWS + lane;
             const fv_mask keep = fv_mask_bits((uint32_t)(chunk->keep[j] >> lane));
             fv_store(at, attention_drop(keep, fv_load(at), chunk->keep_scale));
         }
@@ -149,7 +167,7 @@ static void prefill_bias(const struct fovea_attention_chunk *chunk, uint64_t *se
             }
             FV_NAME(transpose_f32)(FOVEA_PANEL, keys, rows[0], FOVEA_PANEL, lanes[0], FOVEA_PANEL);
             for (size_t i = 0; i < keys; i++) {
-                const uint32_t hidden = attention_add_bias(s + (j + i) * PREFILL_ROWS + r, lanes[i]);
+                const uint32_t hidden = attention_add_bias(s + (j + i) * ATTENTION_ROWS + r, lanes[i]);
                 seen[j + i] &= ~((uint64_t)hidden << r);
             }
         }

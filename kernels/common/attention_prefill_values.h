@@ -7,26 +7,39 @@
 
 #include "kernels/common/attention_prefill_scores.h"
 
+/// V as the products read it: v[c / 8 * group + j * row + c % 8].
+struct prefill_v {
+    const float *v;
+    ptrdiff_t row, group;
+};
+
+/// Column c of key j.
+static inline const float *prefill_v_at(const struct prefill_v *v, size_t j, size_t c)
+{
+    return v->v + (ptrdiff_t)(c / ATTENTION_GROUP) * v->group + (ptrdiff_t)j * v->row + c % ATTENTION_GROUP;
+}
+
 /// C = V^T P^T over keys [j, end) that every row sees, c being O^T or what is to be added to it.
-static inline __attribute__((always_inline)) void prefill_values(const struct fovea_attention_chunk *chunk, size_t j,
-                                                                 size_t end, const float *p, float *c,
-                                                                 const float *alpha, enum fovea_gemm_mode mode)
+static inline __attribute__((always_inline)) void prefill_values(const struct fovea_attention_chunk *chunk,
+                                                                 const struct prefill_v *v, size_t j, size_t end,
+                                                                 const float *p, float *c, const float *alpha,
+                                                                 enum fovea_gemm_mode mode)
 {
     const struct fovea_attention_state *const state = &chunk->state;
-    struct fovea_gemm_tile tile = {
+    const struct attention_product t = {
         .m = state->v_dim,
         .k = end - j,
-        .a = chunk->v + (ptrdiff_t)j * chunk->v_row,
+        .a = prefill_v_at(v, j, 0),
+        .near = 1,
         .a_row = 1,
-        .a_k = chunk->v_row,
-        .b = p + j * PREFILL_ROWS,
-        .b_panel = FOVEA_PANEL,
-        .b_k = PREFILL_ROWS,
+        .a_k = PREFILL_COPIES ? ATTENTION_GROUP : v->row,
+        .a_group = v->group,
+        .b = p + j * ATTENTION_ROWS,
         .c = c,
-        .c_row = PREFILL_ROWS,
         .scale = alpha,
+        .fetch = chunk->fetch,
     };
-    prefill_product(&tile, 0, attention_round(state->rows) / FOVEA_PANEL, mode);
+    prefill_product(&t, 0, attention_round(state->rows) / FOVEA_PANEL, mode);
 }
 
 /// Columns of V that one pass over the keys takes: 8 accumulators of AVX-512, 8 of AVX2, 16 of NEON, each with the
@@ -41,7 +54,7 @@ static inline __attribute__((always_inline)) void prefill_masked_block(const uin
     fv_f32 sum[PREFILL_COLUMNS][FV_VECS];
     for (size_t c = 0; c < columns; c++) {
         for (size_t i = 0; i < FV_VECS; i++) {
-            sum[c][i] = fv_load(acc + c * PREFILL_ROWS + i * FV_LANES);
+            sum[c][i] = fv_load(acc + c * ATTENTION_ROWS + i * FV_LANES);
         }
     }
     for (; j < end; j++) {
@@ -50,7 +63,7 @@ static inline __attribute__((always_inline)) void prefill_masked_block(const uin
             continue;
         }
         for (size_t i = 0; i < FV_VECS; i++) {
-            const fv_f32 weight = fv_load(p + j * PREFILL_ROWS + i * FV_LANES);
+            const fv_f32 weight = fv_load(p + j * ATTENTION_ROWS + i * FV_LANES);
             const fv_mask mask = fv_mask_bits(bits >> (i * FV_LANES));
             for (size_t c = 0; c < columns; c++) {
                 const fv_f32 value = fv_set1(v[(ptrdiff_t)j * v_row + (ptrdiff_t)c]);
@@ -62,25 +75,25 @@ static inline __attribute__((always_inline)) void prefill_masked_block(const uin
     }
     for (size_t c = 0; c < columns; c++) {
         for (size_t i = 0; i < FV_VECS; i++) {
-            fv_store(acc + c * PREFILL_ROWS + i * FV_LANES, sum[c][i]);
+            fv_store(acc + c * ATTENTION_ROWS + i * FV_LANES, sum[c][i]);
         }
     }
 }
 
 /// The same for all columns and panels.
-static void prefill_masked(const struct fovea_attention_chunk *chunk, const uint64_t *seen, size_t j, size_t end,
-                           const float *p, float *acc)
+static void prefill_masked(const struct fovea_attention_state *state, const struct prefill_v *v, const uint64_t *seen,
+                           size_t j, size_t end, const float *p, float *acc)
 {
-    const size_t v_dim = chunk->state.v_dim;
-    for (size_t r = 0; r < chunk->state.rows; r += FOVEA_PANEL) {
+    const size_t v_dim = state->v_dim;
+    for (size_t r = 0; r < state->rows; r += FOVEA_PANEL) {
         size_t c = 0;
         for (; c + PREFILL_COLUMNS <= v_dim; c += PREFILL_COLUMNS) {
-            prefill_masked_block(seen, j, end, r / FOVEA_PANEL, chunk->v + c, chunk->v_row, p + r,
-                                 acc + c * PREFILL_ROWS + r, PREFILL_COLUMNS);
+            prefill_masked_block(seen, j, end, r / FOVEA_PANEL, prefill_v_at(v, 0, c), v->row, p + r,
+                                 acc + c * ATTENTION_ROWS + r, PREFILL_COLUMNS);
         }
         for (; c < v_dim; c++) {
-            prefill_masked_block(seen, j, end, r / FOVEA_PANEL, chunk->v + c, chunk->v_row, p + r,
-                                 acc + c * PREFILL_ROWS + r, 1);
+            prefill_masked_block(seen, j, end, r / FOVEA_PANEL, prefill_v_at(v, 0, c), v->row, p + r,
+                                 acc + c * ATTENTION_ROWS + r, 1);
         }
     }
 }
@@ -93,53 +106,31 @@ static void prefill_update(const struct fovea_attention_state *state, uint64_t a
         const fv_mask mask = fv_mask_bits(prefill_lanes(any, lane));
         const fv_f32 shrink = FOVEA_FAULT_IS(PREFILL_O_NO_ALPHA) ? fv_set1(1.0f) : fv_load(alpha + lane);
         for (size_t c = 0; c < state->v_dim; c++) {
-            float *const at = state->o + c * PREFILL_ROWS + lane;
+            float *const at = state->o + c * ATTENTION_ROWS + lane;
             const fv_f32 o = fv_load(at);
-            fv_store(at, fv_select(mask, fv_fma(o, shrink, fv_load(acc + c * PREFILL_ROWS + lane)), o));
+            fv_store(at, fv_select(mask, fv_fma(o, shrink, fv_load(acc + c * ATTENTION_ROWS + lane)), o));
         }
     }
 }
 
 /// O^T where rows see different keys: acc collects the keys in ascending order, some by micro-kernel, some by masks.
-static void prefill_partial(const struct fovea_attention_chunk *chunk, const uint64_t *seen, const float *p,
-                            const float *alpha, float *acc)
+static void prefill_partial(const struct fovea_attention_chunk *chunk, const struct prefill_v *v, const uint64_t *seen,
+                            const float *p, const float *alpha, float *acc)
 {
     const struct fovea_attention_state *const state = &chunk->state;
     const uint64_t all = attention_all(state->rows);
-    for (size_t i = 0; i < state->v_dim * PREFILL_ROWS; i += FV_LANES) {
+    for (size_t i = 0; i < state->v_dim * ATTENTION_ROWS; i += FV_LANES) {
         fv_store(acc + i, fv_zero());
     }
     for (size_t j = 0, end; j < chunk->keys; j = end) {
         end = attention_run(seen, chunk->keys, j, all);
         if (seen[j] == all) {
-            prefill_values(chunk, j, end, p, acc, alpha, FOVEA_GEMM_ADD);
+            prefill_values(chunk, v, j, end, p, acc, alpha, FOVEA_GEMM_ADD);
         } else {
-            prefill_masked(chunk, seen, j, end, p, acc);
+            prefill_masked(state, v, seen, j, end, p, acc);
         }
     }
     prefill_update(state, attention_any(seen, chunk->keys), alpha, acc);
-}
-
-/// Rows of V farther apart than this are copied: O^T reads V in columns, 8 at a time, and every step is on another page
-/// and in the same set of L1. A chunk at a pitch of 4096 bytes: 67 -> 70 % of the FMA peak (d = 64), 72 -> 75 (128); at
-/// 3072 bytes it would gain nothing.
-enum { PREFILL_FAR = 800 };
-
-/// The rows of V that are seen, one after another.
-static void prefill_copy(const struct fovea_attention_chunk *chunk, const uint64_t *seen, float *copy)
-{
-    const size_t v_dim = chunk->state.v_dim, whole = v_dim - v_dim % FV_LANES;
-    for (size_t j = 0; j < chunk->keys; j++) {
-        const int shown = seen[j] != 0 || FOVEA_FAULT_IS(PREFILL_LOADS_HIDDEN_V);
-        const float *const v = chunk->v + (ptrdiff_t)j * chunk->v_row;
-        float *const to = copy + j * v_dim;
-        for (size_t c = 0; c < whole && shown; c += FV_LANES) {
-            fv_store(to + c, fv_load(v + c));
-        }
-        if (whole < v_dim && shown) {
-            fv_store_tail(to + whole, fv_load_tail(v + whole, v_dim - whole), v_dim - whole);
-        }
-    }
 }
 
 #endif

@@ -1,119 +1,159 @@
 // SPDX-License-Identifier: Apache-2.0
-// kernels/common/attention_tile.h - the two products of prefill: keys or columns of V by queries, in registers.
+// kernels/common/attention_tile.h - the two products of prefill, keys or columns of V by queries, in registers.
 //
 // The k loops of attention are short (d, or 128 keys), so what a GEMM does around them counts: here a tile is entered
-// without a call, has one size, and what it reads of B (queries, weights) lies in L1, so nothing is prefetched but A.
-// Measured on a Cascade Lake core, 128 keys by 48 queries of 64: 97 % of the FMA peak, where gemm_f32_9x48 has 85.
+// without a call, has one size, and what it reads of B (queries, weights) lies in L1. Eight steps make a turn of the
+// loop: 64 steps are then 8 turns, few enough for a branch predictor to foresee the last, and the next tile begins
+// while the sums of this one are still under way.
 //
 // Included after an ISA's vec.h and FV_TILE_ROWS x FV_TILE_VECS, the tile: AVX-512 8 x 3, AVX2 4 x 3 vectors (4 loads
-// and 4 broadcasts serve 12 FMAs; 6 x 16 needs 8). Fewer panels of queries are taken in taller blocks, so that there
-// are as many accumulators. FV_REGISTER(v) keeps gcc from turning v into a memory operand.
+// and 4 broadcasts serve 12 FMAs; 6 x 16 needs 8). A strip of one vector takes twice the rows, so that there are sums
+// enough to hide an FMA's latency. FV_REGISTER(v) keeps gcc from turning v into a memory operand. An ISA that
+// defines FV_BLOCK has whole tiles of its own: attention_whole_block().
 #ifndef FOVEA_KERNELS_COMMON_ATTENTION_TILE_H
 #define FOVEA_KERNELS_COMMON_ATTENTION_TILE_H
 
+#include "kernels/common/attention_product.h"
 #include "kernels/common/unroll.h"
-#include "kernels/fault.h"
-#include "kernels/kernel.h"
 
-/// acc += A[rows, k] B[k, vecs]: rows and vecs are constants. Vector v of B's step p is at b[p * b_k + offset[v]].
-static inline __attribute__((always_inline)) void attention_steps(const struct fovea_gemm_tile *t, const float *a,
-                                                                  const ptrdiff_t *offset, int rows, int vecs,
-                                                                  fv_f32 acc[][FV_TILE_VECS])
+#define FV_INLINE static inline __attribute__((always_inline))
+
+/// Prefetches into L2 what is owed for a tile. Its rows come from memory one to a page: no hardware foresees them.
+static __attribute__((noinline)) void attention_fetch(struct fovea_fetch_queue *queue)
 {
-    // x86 addresses base + {0, 1, 2} * stride: one moving pointer serves three rows of A.
-    enum { PER_POINTER = 3, POINTERS = 8 };
-    const float *b = t->b, *row[POINTERS];
-    FV_UNROLL
-    for (int i = 0; i < POINTERS; i++) {
-        row[i] = a + (i * PER_POINTER < rows ? i * PER_POINTER : 0) * t->a_row;
-        __asm__("" : "+r"(row[i])); // or clang derives them from the first in each step
+    for (uint32_t n = queue->owed < queue->each ? queue->owed : queue->each; n != 0 && queue->next->rows != 0; n--) {
+        struct fovea_fetch *const f = queue->next;
+        for (uint32_t line = 0; line < f->lines; line++) {
+            __builtin_prefetch(f->a + line * 16, 0, 2);
+            if (f->b) {
+                __builtin_prefetch(f->b + line * 16, 0, 2);
+            }
+        }
+        f->a += f->a_row;
+        f->b = f->b ? f->b + f->b_row : NULL;
+        queue->next += --f->rows == 0;
+        queue->owed--;
     }
-    for (size_t p = t->k; p != 0; p--) {
+}
+
+/// acc += A[rows, steps] B[steps, vecs]: rows, vecs, steps and each are constants. Row i of A begins at
+/// row[i / each] + i % each * a_row.
+FV_INLINE void attention_steps(const float *const *row, ptrdiff_t a_row, ptrdiff_t a_k, const float *b, int steps,
+                               int rows, int vecs, int each, fv_f32 acc[][FV_TILE_VECS])
+{
+    FV_UNROLL
+    for (int p = 0; p < steps; p++) {
         fv_f32 bv[FV_TILE_VECS];
         FV_UNROLL
         for (int v = 0; v < vecs; v++) {
-            bv[v] = fv_load(b + offset[v]);
+            bv[v] = fv_load(b + p * ATTENTION_ROWS + v * FV_LANES);
             FV_REGISTER(bv[v]);
         }
         FV_UNROLL
         for (int i = 0; i < rows; i++) {
-            const fv_f32 av = fv_set1(row[i / PER_POINTER][i % PER_POINTER * t->a_row]);
+            const fv_f32 av = fv_set1(row[i / each][i % each * a_row + p * a_k]);
             FV_UNROLL
             for (int v = 0; v < vecs; v++) {
                 acc[i][v] = fv_fma(av, bv[v], acc[i][v]);
             }
         }
+    }
+}
+
+/// acc += A[rows, k] B[k, vecs]; a and b are the first of the tile.
+FV_INLINE void attention_sum(const struct attention_product *t, const float *a, const float *b, int rows, int vecs,
+                             fv_f32 acc[][FV_TILE_VECS])
+{
+    // A pointer serves a group of rows that lie side by side, or three of rows apart: x86 has base + {0, 1, 2} *
+    // stride.
+    enum { TURN = ATTENTION_TURN, POINTERS = 2 * FV_TILE_ROWS / 3 + 1 };
+    const int each = t->near ? ATTENTION_GROUP : 3;
+    const int pointers = (rows + each - 1) / each;
+    const float *row[POINTERS];
+    FV_UNROLL
+    for (int i = 0; i < pointers; i++) {
+        row[i] = a + i * (t->near ? t->a_group : each * t->a_row);
+        __asm__("" : "+r"(row[i])); // or clang derives them from the first in each step
+    }
+    size_t left = t->k;
+    for (; left >= TURN; left -= TURN) {
+        attention_steps(row, t->a_row, t->a_k, b, TURN, rows, vecs, each, acc);
         FV_UNROLL
-        for (int i = 0; i < (rows + PER_POINTER - 1) / PER_POINTER; i++) {
+        for (int i = 0; i < pointers; i++) {
+            row[i] += TURN * t->a_k;
+        }
+        b += TURN * ATTENTION_ROWS;
+    }
+    for (; left != 0; left--) {
+        attention_steps(row, t->a_row, t->a_k, b, 1, rows, vecs, each, acc);
+        FV_UNROLL
+        for (int i = 0; i < pointers; i++) {
             row[i] += t->a_k;
         }
-        b += t->b_k;
+        b += ATTENTION_ROWS;
     }
 }
 
-/// Rows [first, first + rows) of A, of C, by vectors [vector, vector + vecs); rows and vecs are constants.
-static inline __attribute__((always_inline)) void attention_block(const struct fovea_gemm_tile *t, size_t first,
-                                                                  size_t vector, const ptrdiff_t *offset, int rows,
-                                                                  int vecs)
+/// Rows [first, first + rows) of A, of C, by `vecs` vectors of queries from `lane` on; rows and vecs are constants.
+FV_INLINE void attention_block(const struct attention_product *t, size_t first, size_t lane, int rows, int vecs,
+                               enum fovea_gemm_mode mode)
 {
-    fv_f32 acc[FV_TILE_ROWS * FV_TILE_VECS][FV_TILE_VECS];
-    float *const c = t->c + (ptrdiff_t)first * t->c_row + vector * FV_LANES;
-    const float *const scale = t->scale + vector * FV_LANES;
+#ifdef FV_BLOCK
+    if (rows == FV_TILE_ROWS && vecs == FV_TILE_VECS) {
+        attention_whole_block(t, attention_row(t, first), first, lane, mode);
+        return;
+    }
+#endif
+    fv_f32 acc[2 * FV_TILE_ROWS][FV_TILE_VECS];
+    float *const c = t->c + first * ATTENTION_ROWS + lane;
     FV_UNROLL
     for (int i = 0; i < rows; i++) {
         FV_UNROLL
         for (int v = 0; v < vecs; v++) {
-            acc[i][v] = t->mode == FOVEA_GEMM_ADD ? fv_load(c + i * t->c_row + v * FV_LANES) : fv_zero();
+            acc[i][v] = mode == FOVEA_GEMM_ADD ? fv_load(c + i * ATTENTION_ROWS + v * FV_LANES) : fv_zero();
         }
     }
-    attention_steps(t, t->a + (ptrdiff_t)first * t->a_row, offset, rows, vecs, acc);
+    attention_sum(t, attention_row(t, first), t->b + lane, rows, vecs, acc);
     FV_UNROLL
     for (int i = 0; i < rows; i++) {
         FV_UNROLL
         for (int v = 0; v < vecs; v++) {
-            float *const at = c + i * t->c_row + v * FV_LANES;
-            fv_store(at, t->mode == FOVEA_GEMM_RESCALE ? fv_fma(fv_load(at), fv_load(scale + v * FV_LANES), acc[i][v])
-                                                       : acc[i][v]);
+            float *const at = c + i * ATTENTION_ROWS + v * FV_LANES;
+            fv_store(at, mode == FOVEA_GEMM_RESCALE
+                             ? fv_fma(fv_load(at), fv_load(t->scale + lane + v * FV_LANES), acc[i][v])
+                             : acc[i][v]);
         }
     }
 }
 
-/// All rows by `vecs` vectors, a constant: first in blocks of `tall` rows, two of which are whole tiles.
-static inline __attribute__((always_inline)) void attention_strip(const struct fovea_gemm_tile *t, size_t vector,
-                                                                  const ptrdiff_t *offset, int tall, int vecs)
+/// All rows by `vecs` vectors, a constant.
+FV_INLINE void attention_strip(const struct attention_product *t, size_t lane, int vecs, enum fovea_gemm_mode mode)
 {
     size_t i = 0;
-    for (; tall != FV_TILE_ROWS && i + 2 * (size_t)tall <= t->m; i += 2 * (size_t)tall) {
-        attention_block(t, i, vector, offset, tall, vecs);
-        attention_block(t, i + (size_t)tall, vector, offset, tall, vecs);
+    for (; vecs == 1 && i + 2 * FV_TILE_ROWS <= t->m; i += 2 * FV_TILE_ROWS) {
+        attention_block(t, i, lane, 2 * FV_TILE_ROWS, vecs, mode);
     }
     for (; i < t->m; i += FV_TILE_ROWS) {
-        attention_block(t, i, vector, offset, FV_TILE_ROWS, vecs);
+        attention_block(t, i, lane, FV_TILE_ROWS, vecs, mode);
+        if (t->fetch && t->fetch->owed != 0) {
+            attention_fetch(t->fetch);
+        }
     }
 }
 
-/// C of a tile as FV_GEMM would have it, for t->m rows, a multiple of FV_TILE_ROWS, and panels [first, end) of 16
-/// columns; b, c and scale are those of panel 0. The mode is a constant.
-static inline __attribute__((always_inline)) void attention_tile(const struct fovea_gemm_tile *t, size_t first,
-                                                                 size_t end, enum fovea_gemm_mode mode)
+/// t->m rows, a multiple of FV_TILE_ROWS, and the panels [first, end) of 16 queries. The mode is a constant.
+FV_INLINE void attention_tile(const struct attention_product *t, size_t first, size_t end, enum fovea_gemm_mode mode)
 {
-    struct fovea_gemm_tile tile = *t;
     const size_t last = end * FV_VECS, all = last - first * FV_VECS;
     const size_t strips = (all + FV_TILE_VECS - 1) / FV_TILE_VECS, most = (all + strips - 1) / strips;
-    tile.mode = mode;
     for (size_t vector = first * FV_VECS, vecs; vector < last; vector += vecs) {
-        ptrdiff_t offset[FV_TILE_VECS];
-        for (size_t v = 0; v < FV_TILE_VECS; v++) {
-            offset[v] =
-                (ptrdiff_t)((vector + v) / FV_VECS) * t->b_panel + (ptrdiff_t)((vector + v) % FV_VECS * FV_LANES);
-        }
         vecs = last - vector < most ? last - vector : most;
         if (vecs == FV_TILE_VECS) {
-            attention_strip(&tile, vector, offset, FV_TILE_ROWS, FV_TILE_VECS);
+            attention_strip(t, vector * FV_LANES, FV_TILE_VECS, mode);
         } else if (vecs == 2) {
-            attention_strip(&tile, vector, offset, FV_TILE_ROWS / 2 * 3, 2);
+            attention_strip(t, vector * FV_LANES, 2, mode);
         } else {
-            attention_strip(&tile, vector, offset, FV_TILE_ROWS * 2, 1);
+            attention_strip(t, vector * FV_LANES, 1, mode);
         }
     }
 }

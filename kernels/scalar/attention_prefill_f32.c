@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// kernels/scalar/attention_prefill_f32.c - one chunk of keys against a tile of queries, q in panels of 16 queries.
+// kernels/scalar/attention_prefill_f32.c - one chunk of keys against a tile of queries, q transposed.
 #include "kernels/scalar/attention.h"
 
 void fovea_attention_prefill_f32_scalar(const struct fovea_attention_chunk *chunk)
 {
     for (size_t r = 0; r < chunk->state.rows; r++) {
-        scalar_attention_row(chunk, r, scalar_panel_vector(chunk->q, chunk->qk_dim, r));
+        scalar_attention_row(chunk, r, (struct scalar_vector){chunk->q + r, chunk->state.o_col});
     }
 }

@@ -75,17 +75,17 @@ static ptrdiff_t draw_queries(struct attention_case *a, const float **rows)
     struct fovea_attention_chunk *const chunk = &a->chunk;
     const size_t d = chunk->qk_dim, count = chunk->state.rows;
     chunk->q_row = (ptrdiff_t)(a->prefill ? 0 : d + (check_chance(&a->c->rng, 50) ? check_below(&a->c->rng, 20) : 0));
+    const size_t lanes = a->c->variant->nr, last = count - 1;
     struct check_buffer *const q =
-        check_buffer(a->c, "q", a->prefill ? round16(count) * d : (count - 1) * (size_t)chunk->q_row + d);
+        check_buffer(a->c, "q", a->prefill ? (d - 1) * lanes + round16(count) : last * (size_t)chunk->q_row + d);
     for (size_t r = 0; r < count; r++) {
-        const size_t first =
-            a->prefill ? r / FOVEA_PANEL * FOVEA_PANEL * d + r % FOVEA_PANEL : r * (size_t)chunk->q_row;
+        const size_t first = a->prefill ? r : r * (size_t)chunk->q_row;
         for (size_t i = 0; i < d; i++)
-            q->data[first + i * (a->prefill ? FOVEA_PANEL : 1)] = check_draw(&a->c->rng, &a->q_values);
+            q->data[first + i * (a->prefill ? lanes : 1)] = check_draw(&a->c->rng, &a->q_values);
         rows[r] = q->data + first;
     }
     chunk->q = q->data;
-    return a->prefill ? FOVEA_PANEL : 1;
+    return a->prefill ? (ptrdiff_t)lanes : 1;
 }
 
 /// The oracle follows a few rows of a tile.

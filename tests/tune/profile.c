@@ -106,15 +106,15 @@ static void test_meaning(void)
          "pairs=1\n",
          "line 10"},
         {"level",
-         "level install\nattention heads-64 queries=0 prefill=1 gain=1.000000 low=1.000000 high=1.000000 "
+         "level install\nattention heads-64 queries=0 prefill=1 tiles=4 gain=1.000000 low=1.000000 high=1.000000 "
          "p=0.000000 pairs=1\n",
          "line 10"},
         {"level",
-         "level install\nattention heads-64 queries=16 prefill=65 gain=1.000000 low=1.000000 high=1.000000 "
+         "level install\nattention heads-64 queries=16 prefill=65 tiles=4 gain=1.000000 low=1.000000 high=1.000000 "
          "p=0.000000 pairs=1\n",
          "line 10"},
         {"level",
-         "level install\nattention heads-64 queries=16 gain=1.000000 low=1.000000 high=1.000000 p=0.000000 "
+         "level install\nattention heads-64 queries=16 tiles=4 gain=1.000000 low=1.000000 high=1.000000 p=0.000000 "
          "pairs=1\n",
          "line 10"},
     };
@@ -126,12 +126,13 @@ static void test_meaning(void)
         const int bad = parse_with(cases[i].line, cases[i].with, why);
         CHECK(bad && strstr(why, cases[i].must_say), "%s -> %s: %s", cases[i].line, cases[i].with, bad ? why : "taken");
     }
-    const char *const good = "level install\nattention heads-64 queries=16 prefill=64 gain=1.000000 low=1.000000 "
-                             "high=1.000000 p=0.000000 pairs=1\n";
+    const char *const good =
+        "level install\nattention heads-64 queries=16 prefill=64 tiles=4 gain=1.000000 low=1.000000 "
+        "high=1.000000 p=0.000000 pairs=1\n";
     CHECK(!parse_with("level", good, why) && back.has[FOVEA_CLASS_ATTENTION], "%s", why);
     CHECK(parse_with("level",
-                     "level install\nattention heads-64 queries=16 prefill=64 gain=1.000000 low=1.000000 "
-                     "high=1.000000 p=0.000000 pairs=1\nattention heads-64 queries=16 prefill=64 gain=1.000000 "
+                     "level install\nattention heads-64 queries=16 prefill=64 tiles=4 gain=1.000000 low=1.000000 "
+                     "high=1.000000 p=0.000000 pairs=1\nattention heads-64 queries=16 prefill=64 tiles=4 gain=1.000000 "
                      "low=1.000000 high=1.000000 p=0.000000 pairs=1\n",
                      why),
           "a class twice");
@@ -167,7 +168,7 @@ static void make_profile(void)
     profile.isa = machine()->cpu;
     profile.level = FOVEA_LEVEL_INSTALL;
     profile.has[FOVEA_CLASS_ATTENTION] = 1;
-    profile.tuned[FOVEA_CLASS_ATTENTION] = (struct fovea_tuned){-1, {32, 16}};
+    profile.tuned[FOVEA_CLASS_ATTENTION] = (struct fovea_tuned){-1, {32, 16, 8}};
 }
 
 static void test_files(void)

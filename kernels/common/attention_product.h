@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// kernels/common/attention_product.h - C = A B of prefill: A has keys or columns of V, B and C a tile of queries.
+//
+// Included after an ISA's vec.h, and attention_tile.h where the ISA has that.
+#ifndef FOVEA_KERNELS_COMMON_ATTENTION_PRODUCT_H
+#define FOVEA_KERNELS_COMMON_ATTENTION_PRODUCT_H
+
+#include "kernels/kernel.h"
+
+enum {
+    ATTENTION_TURN = 8,  ///< steps of a turn of the k loop
+    ATTENTION_ROWS = 48, ///< queries of a tile, and the pitch of Q^T, S^T, P^T and O^T
+    ATTENTION_GROUP = 8, ///< rows of A that lie alike
+};
+
+/// A[i,p] = a[i / 8 * a_group + i % 8 * a_row + p * a_k]; B[p,r] = b[p * 48 + r] and C likewise, from query 0 on.
+struct attention_product {
+    size_t m, k;
+    const float *a;
+    int near; ///< a_row is 1: a constant, where the tile is to be fast
+    ptrdiff_t a_row, a_k, a_group;
+    const float *b;
+    float *c;
+    const float *scale;              ///< RESCALE: of each query
+    struct fovea_fetch_queue *fetch; ///< or NULL
+};
+
+/// Where row i of A begins.
+static inline const float *attention_row(const struct attention_product *t, size_t i)
+{
+    return t->a + (ptrdiff_t)(i / ATTENTION_GROUP) * t->a_group + (ptrdiff_t)(i % ATTENTION_GROUP) * t->a_row;
+}
+
+#endif
