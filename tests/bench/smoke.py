@@ -4,34 +4,25 @@
 usage: smoke.py built|absent PROGRAM...      (absent: the program was built without benchmarks)
 """
 import json
-import os
+import pathlib
 import re
-import subprocess
 import sys
 import tempfile
+
+sys.path.append(str(pathlib.Path(__file__).parents[1] / "support"))
+from program import check, check_refused, finish, run  # noqa: E402
 
 BUILT, PROGRAM = sys.argv[1] == "built", sys.argv[2:]
 NAME = re.compile(r"gemm/f32/(plain|packed|packed-gelu)/[nt][nt]/(?:\d+x)?(\d+)x(\d+)x(\d+)$")
 SMALL = ["gemm", "--shapes", "smoke", "--min-time", "0.001"]
-failed = 0
 
 
-def check(condition, *what):
-    global failed
-    if not condition:
-        failed += 1
-        print("FAIL", f"line {sys._getframe(1).f_lineno}:", *what)
-
-
-def bench(*arguments, **environment):
-    clean = {key: value for key, value in os.environ.items() if not key.startswith("FOVEA_")}
-    return subprocess.run(PROGRAM + ["bench", *arguments], env={**clean, **environment}, capture_output=True, text=True)
+def bench(*arguments, **variables):
+    return run([*PROGRAM, "bench", *arguments], variables)
 
 
 def refused(must_say, *arguments):
-    result = bench(*arguments)
-    check(result.returncode == 2 and result.stdout == "" and len(result.stderr.splitlines()) == 1 and
-          must_say in result.stderr, arguments, result)
+    check_refused(bench(*arguments), must_say)
 
 
 def report(*arguments, **environment):
@@ -100,5 +91,4 @@ def main():
 
 
 main()
-print("failed:", failed)
-sys.exit(bool(failed))
+finish()

@@ -5,32 +5,22 @@ usage: cli.py SOURCE_DIR PROGRAM...      (PROGRAM... may begin with an emulator)
 """
 import json
 import os
+import pathlib
 import re
-import subprocess
 import sys
 import tempfile
+
+sys.path.append(str(pathlib.Path(__file__).parents[1] / "support"))
+from program import check, check_refused, finish, run  # noqa: E402
 
 SOURCE, PROGRAM = sys.argv[1], sys.argv[2:]
 MODEL = os.path.join(SOURCE, "examples/g2p/g2p.safetensors")
 SMALL = "FOVEA_TEST_SMALL" in os.environ
 WORDS = ["hello", "transformer", "attention", "Kernel", "a"]
-passed = failed = 0
 
 
-def check(condition, *what):
-    global passed, failed
-    if condition:
-        passed += 1
-    else:
-        failed += 1
-        print("FAIL", f"line {sys._getframe(1).f_lineno}:", *what)
-    return condition
-
-
-def fovea(*arguments, stdin="", **environment):
-    clean = {key: value for key, value in os.environ.items() if not key.startswith("FOVEA_")}
-    return subprocess.run(PROGRAM + list(arguments), input=stdin, env={**clean, **environment}, capture_output=True,
-                          text=True)
+def fovea(*arguments, stdin="", **variables):
+    return run([*PROGRAM, *arguments], variables, input=stdin)
 
 
 def ok(*arguments, **more):
@@ -42,11 +32,7 @@ def ok(*arguments, **more):
 
 def refused(must_say, *arguments, output="", **more):
     """A call that must end with 2 and one line on stderr that says why."""
-    result = fovea(*arguments, **more)
-    lines = result.stderr.splitlines()
-    check(result.returncode == 2 and len(lines) == 1 and lines[0].startswith("fovea: ") and must_say in lines[0],
-          arguments, more, result.returncode, result.stderr)
-    check(result.stdout == output, arguments, "printed", result.stdout)
+    check_refused(fovea(*arguments, **more), must_say, output)
 
 
 def g2p(*arguments, **more):
@@ -134,9 +120,7 @@ def test_words():
     with tempfile.TemporaryFile("w+") as file:
         file.write("\n".join(WORDS))
         file.seek(0)
-        clean = {key: value for key, value in os.environ.items() if not key.startswith("FOVEA_")}
-        result = subprocess.run(PROGRAM + ["run", "g2p", "--model", MODEL], stdin=file, env=clean, capture_output=True,
-                                text=True)
+        result = run([*PROGRAM, "run", "g2p", "--model", MODEL], stdin=file)
         check(result.stdout == text and result.stderr == "", "words from a file", result)
     return lines
 
@@ -209,5 +193,4 @@ test_isas(test_words())
 test_refused_words()
 test_files()
 test_eval()
-print(f"{passed} passed, {failed} failed")
-sys.exit(failed != 0)
+finish()

@@ -5,25 +5,20 @@ usage: builds.py PROGRAM NORMAL.so SLOW.so
 """
 import json
 import os
-import subprocess
+import pathlib
 import sys
 import tempfile
 import time
 
+sys.path.append(str(pathlib.Path(__file__).parents[1] / "support"))
+from program import check, finish, run  # noqa: E402
+
 PROGRAM, NORMAL, SLOW = sys.argv[1:4]
 SECONDS = "0.3" if os.environ.get("FOVEA_TEST_SMALL") else "1"
-failed = 0
-
-
-def check(condition, *what):
-    global failed
-    if not condition:
-        failed += 1
-        print("FAIL", f"line {sys._getframe(1).f_lineno}:", *what)
 
 
 def compare(*arguments):
-    return subprocess.run([PROGRAM, "history", "compare", "--lib", *arguments], capture_output=True, text=True)
+    return run([PROGRAM, "history", "compare", "--lib", *arguments])
 
 
 def report(*arguments):
@@ -64,5 +59,4 @@ def main():
 
 
 main()
-print("failed:", failed)
-sys.exit(bool(failed))
+finish()

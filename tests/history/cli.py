@@ -4,37 +4,25 @@
 usage: cli.py built|absent bench|nobench PROGRAM...
 """
 import json
-import os
 import pathlib
 import random
 import sqlite3
-import subprocess
 import sys
 import tempfile
 
+sys.path.append(str(pathlib.Path(__file__).parents[1] / "support"))
+from program import check, check_refused, finish, run  # noqa: E402
+
 BUILT, BENCH, PROGRAM = sys.argv[1] == "built", sys.argv[2] == "bench", sys.argv[3:]
-failed = 0
 
-
-def check(condition, *what):
-    global failed
-    if not condition:
-        failed += 1
-        print("FAIL", f"line {sys._getframe(1).f_lineno}:", *what)
-
-
-def fovea(*arguments, code=0, **environment):
-    clean = {key: value for key, value in os.environ.items() if not key.startswith("FOVEA_")}
-    result = subprocess.run(PROGRAM + [str(a) for a in arguments], env={**clean, **environment}, capture_output=True,
-                            text=True)
-    if result.returncode != code:
-        check(False, arguments, result)
+def fovea(*arguments, code=0, **variables):
+    result = run([*PROGRAM, *arguments], variables)
+    check(result.returncode == code, arguments, result)
     return result
 
 
 def refused(says, *arguments):
-    result = fovea(*arguments, code=2)
-    check(result.stdout == "" and len(result.stderr.splitlines()) == 1 and says in result.stderr, arguments, result)
+    check_refused(run([*PROGRAM, *arguments]), says)
 
 
 def entry(name, nanoseconds, index, **counters):
@@ -223,5 +211,4 @@ def main():
 
 
 main()
-print("failed:", failed)
-sys.exit(bool(failed))
+finish()

@@ -17,26 +17,19 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.append(str(pathlib.Path(__file__).parents[1] / "support"))
+from program import check, check_refused, finish, run  # noqa: E402
+
 SOURCE, PROGRAM = sys.argv[1:3]
 RUNS, REPETITIONS, STEP = 40, 5, 28
-failed = 0
-
-
-def check(condition, *what):
-    global failed
-    if not condition:
-        failed += 1
-        print("FAIL", f"line {sys._getframe(1).f_lineno}:", *what)
 
 
 def history(*arguments, **options):
-    return subprocess.run([PROGRAM, "history", *arguments], capture_output=True, text=True, **options)
+    return run([PROGRAM, "history", *arguments], **options)
 
 
 def refused(must_say, *arguments):
-    result = history("report", *arguments)
-    check(result.returncode == 2 and result.stdout == "" and len(result.stderr.splitlines()) == 1 and
-          must_say in result.stderr, arguments, result)
+    check_refused(history("report", *arguments), must_say)
 
 
 def unpack(text, step):
@@ -174,5 +167,4 @@ def main():
 
 
 main()
-print("failed:", failed)
-sys.exit(bool(failed))
+finish()

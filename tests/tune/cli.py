@@ -6,6 +6,7 @@ usage: cli.py CMAKE BUILD PROGRAM...      (PROGRAM... may begin with an emulator
 import html.parser
 import json
 import os
+import pathlib
 import re
 import signal
 import subprocess
@@ -13,28 +14,15 @@ import sys
 import tempfile
 import time
 
+sys.path.append(str(pathlib.Path(__file__).parents[1] / "support"))
+from program import check, check_refused, environment, finish, run  # noqa: E402
+
 CMAKE, BUILD, PROGRAM = sys.argv[1], sys.argv[2], sys.argv[3:]
 SMALL = "FOVEA_TEST_SMALL" in os.environ
-passed = failed = 0
 
 
-def check(condition, *what):
-    global passed, failed
-    if condition:
-        passed += 1
-    else:
-        failed += 1
-        print("FAIL", f"line {sys._getframe(1).f_lineno}:", *what)
-    return condition
-
-
-def environment(**more):
-    clean = {key: value for key, value in os.environ.items() if not key.startswith(("FOVEA_", "XDG_"))}
-    return {**clean, "HOME": HOME, **more}
-
-
-def fovea(*arguments, **more):
-    return subprocess.run(PROGRAM + list(arguments), env=environment(**more), capture_output=True, text=True)
+def fovea(*arguments, **variables):
+    return run([*PROGRAM, *arguments], {"HOME": HOME, **variables})
 
 
 def ok(*arguments, **more):
@@ -44,10 +32,7 @@ def ok(*arguments, **more):
 
 
 def refused(must_say, *arguments, **more):
-    result = fovea(*arguments, **more)
-    lines = result.stderr.splitlines()
-    check(result.returncode == 2 and len(lines) == 1 and must_say in lines[0] and not result.stdout, arguments,
-          result.returncode, result.stdout, result.stderr)
+    check_refused(fovea(*arguments, **more), must_say)
 
 
 def profile_line(**more):
@@ -125,7 +110,7 @@ def test_run(folder):
 
 def test_interrupt(folder):
     path = os.path.join(folder, "interrupted")
-    process = subprocess.Popen(PROGRAM + ["tune", "--output", path], env=environment(), stdout=subprocess.PIPE,
+    process = subprocess.Popen(PROGRAM + ["tune", "--output", path], env=environment(HOME=HOME), stdout=subprocess.PIPE,
                                stderr=subprocess.PIPE, text=True)
     process.stderr.readline()  # it has begun
     process.send_signal(signal.SIGINT)
@@ -160,8 +145,7 @@ def test_refusals(folder):
 
 
 def install(prefix, **more):
-    result = subprocess.run([CMAKE, "--install", BUILD, "--prefix", prefix, "--component", "Tools"],
-                            env=environment(**more), capture_output=True, text=True)
+    result = run([CMAKE, "--install", BUILD, "--prefix", prefix, "--component", "Tools"], {"HOME": HOME, **more})
     check(result.returncode == 0, result.stdout, result.stderr)
     return result.stdout + result.stderr
 
@@ -176,9 +160,9 @@ def test_install(folder):
     check("fovea tune" not in text, "tuned without being asked to")
     hook = [CMAKE, "-DCMAKE_INSTALL_PREFIX=" + prefix, "-P", os.path.join(BUILD, "tune_on_install.cmake")]
     path = os.path.join(folder, "hook")
-    result = subprocess.run(hook, env=environment(DESTDIR="/stage", FOVEA_PROFILE=path), capture_output=True, text=True)
+    result = run(hook, {"HOME": HOME, "DESTDIR": "/stage", "FOVEA_PROFILE": path})
     check(result.returncode == 0 and "not run" in result.stdout and not os.path.exists(path), "DESTDIR", result)
-    result = subprocess.run(hook, env=environment(FOVEA_PROFILE=path), capture_output=True, text=True)
+    result = run(hook, {"HOME": HOME, "FOVEA_PROFILE": path})
     emulated = len(PROGRAM) > 1
     check(result.returncode == 0 and os.path.exists(path) != emulated, "the hook", result)
     check(("not run, this is a cross build" in result.stdout) == emulated, "a cross build", result)
@@ -196,5 +180,4 @@ with tempfile.TemporaryDirectory() as HOME:
             test_verify(work)
         if BUILD != "-":
             test_install(work)
-print(f"{passed} passed, {failed} failed")
-sys.exit(failed != 0)
+finish()
