@@ -60,13 +60,14 @@ static const char *isa_in_use(const struct fovea_engine *engine)
 }
 
 static void report(const struct line *line, const struct race_load *load, const struct pace *pace, double stolen,
-                   struct bench_result *result)
+                   uint64_t instructions, struct bench_result *result)
 {
     const double gflops = 1e-9 * load->flops / pace->seconds;
     bench_count_pace(result, gflops, pace);
     bench_count(result, "stolen", stolen);
     if (!line->suite->options->json) {
         gemm_table_pace(line->name, gflops, pace);
+        gemm_table_instructions(instructions);
         gemm_table_end(pace->calm <= 0, stolen);
     }
 }
@@ -92,11 +93,16 @@ static void run_line(const struct line *line, struct attention_problem *problem,
         fail(line, result, "WRONG RESULT");
         return;
     }
+    if (suite->options->untimed) {
+        suite->failed += !bench_untimed(result, line->name, &racer, suite->options);
+        return;
+    }
     racer_pace(&racer, &track);
     const struct bench_ticks before = bench_ticks();
     const struct pace pace = race_alone(&racer, &track, suite->options->min_time);
     result->calls = pace.samples * racer.calls;
-    report(line, &track.load, &pace, bench_stolen_since(before), result);
+    const double stolen = bench_stolen_since(before);
+    report(line, &track.load, &pace, stolen, bench_count_instructions(result, &racer, suite->options), result);
 }
 
 static void measure(void *arg, struct bench_result *result)
@@ -105,7 +111,7 @@ static void measure(void *arg, struct bench_result *result)
     struct suite *const suite = line->suite;
     const struct fovea_machine *const machine = fovea_engine_machine(suite->engine);
     const struct fovea_executor *const executor = bench_pool_executor(suite->pool);
-    if (!suite->headed && !suite->options->json)
+    if (!suite->headed && !suite->options->json && !suite->options->untimed)
         gemm_table_head(machine->brand, suite->isa, executor, false);
     suite->headed = true;
     struct attention_problem problem = {

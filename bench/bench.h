@@ -16,7 +16,8 @@ struct bench_options {
     double min_time;        ///< seconds of timed samples for each line
     uint32_t threads;       ///< workers, and threads of every peer; at least 1
     bool json;              ///< Google Benchmark's JSON instead of the table
-    bool instructions;      ///< count instructions beside time, where that takes at most 5 s
+    bool instructions;      ///< count the instructions of a call, where that takes at most 5 s
+    bool untimed;           ///< and take no times: under an emulator they say nothing
     bool peers;             ///< race against the libraries of other people that are installed here
 };
 

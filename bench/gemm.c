@@ -5,7 +5,6 @@
 #include "bench/counters.h"
 #include "bench/gemm_shapes.h"
 #include "bench/gemm_table.h"
-#include "bench/instructions.h"
 #include "bench/peer.h"
 #include "bench/pool.h"
 #include "bench/shim.h"
@@ -136,21 +135,6 @@ static void race_line(const struct line *line, struct racer *fovea, struct track
         gemm_table_versus(&versus, suite->peers[versus.best].name);
 }
 
-static void call_once(void *arg)
-{
-    const struct racer *const racer = arg;
-    racer->who->run(racer->prepared, 0);
-}
-
-// The figure beside time: a call of one thread, if it is short enough to be stepped through.
-static void count_instructions(const struct line *line, struct racer *fovea, struct bench_result *result)
-{
-    static const double patience = 5;
-    uint64_t instructions;
-    if (line->suite->options->threads == 1 && bench_instructions(call_once, fovea, patience, &instructions))
-        bench_count(result, "instructions", (double)instructions);
-}
-
 static void run_line(const struct line *line, const struct gemm_problem *problem, struct bench_result *result)
 {
     struct suite *const suite = line->suite;
@@ -161,20 +145,26 @@ static void run_line(const struct line *line, const struct gemm_problem *problem
         fail(line, result, "fovea", error);
         return;
     }
+    if (suite->options->untimed) {
+        suite->failed += !bench_untimed(result, line->name, &fovea, suite->options);
+        racer_end(&fovea);
+        return;
+    }
     const struct bench_ticks before = bench_ticks();
     const struct pace pace = race_alone(&fovea, &track, suite->options->min_time);
     result->calls = pace.samples * fovea.calls;
     report_pace(line, problem, &pace, result);
-    if (suite->options->instructions)
-        count_instructions(line, &fovea, result);
+    const uint64_t instructions = bench_count_instructions(result, &fovea, suite->options);
     if (problem->gelu)
         race_epilogue(line, &fovea, &track, result);
     else if (suite->peer_count)
         race_line(line, &fovea, &track, result);
     const double stolen = bench_stolen_since(before);
     bench_count(result, "stolen", stolen);
-    if (!suite->options->json)
+    if (!suite->options->json) {
+        gemm_table_instructions(instructions);
         gemm_table_end(pace.calm <= 0, stolen);
+    }
     racer_end(&fovea);
 }
 
@@ -183,7 +173,7 @@ static void measure(void *arg, struct bench_result *result)
     const struct line *const line = arg;
     struct suite *const suite = line->suite;
     const struct fovea_machine *const machine = fovea_engine_machine(suite->engine);
-    if (!suite->headed && !suite->options->json)
+    if (!suite->headed && !suite->options->json && !suite->options->untimed)
         gemm_table_head(machine->brand, suite->isa, bench_pool_executor(suite->pool), suite->peer_count > 0);
     suite->headed = true;
     struct gemm_problem problem = {.m = line->shape->m,

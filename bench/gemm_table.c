@@ -3,6 +3,7 @@
 #include "bench/gemm_table.h"
 #include "bench/probe.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 
 void gemm_table_head(const char *cpu, const char *isa, const struct fovea_executor *executor, bool peers)
@@ -52,6 +53,12 @@ void gemm_table_epilogue(const struct bench_interval *over_plain)
     printf("   %.3fx the time without (%.3f-%.3f)", over_plain->median, over_plain->low, over_plain->high);
 }
 
+void gemm_table_instructions(uint64_t instructions)
+{
+    if (instructions)
+        printf("   %" PRIu64 " instructions", instructions);
+}
+
 void gemm_table_end(bool disturbed, double stolen)
 {
     if (disturbed)
@@ -59,4 +66,12 @@ void gemm_table_end(bool disturbed, double stolen)
     if (stolen > 0.01)
         printf("   [the host took %.0f %% of the time]", 100 * stolen);
     putchar('\n');
+}
+
+void gemm_table_untimed(const char *name, uint64_t instructions, const char *error)
+{
+    if (instructions)
+        printf("%-42s %15" PRIu64 " instructions\n", name, instructions);
+    else
+        printf("%-42s %s\n", name, error);
 }

@@ -11,6 +11,9 @@ void gemm_table_head(const char *cpu, const char *isa, const struct fovea_execut
 void gemm_table_pace(const char *name, double gflops, const struct pace *pace);
 void gemm_table_versus(const struct versus *versus, const char *peer);
 void gemm_table_epilogue(const struct bench_interval *over_plain);
+void gemm_table_instructions(uint64_t instructions);
 void gemm_table_end(bool disturbed, double stolen);
+/// A line without times: its instructions, or (where they are 0) why not.
+void gemm_table_untimed(const char *name, uint64_t instructions, const char *error);
 
 #endif

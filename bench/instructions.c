@@ -1,64 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// bench/instructions.c - single steps between two stops of a child.
+// bench/instructions.c - the ways to count, the best first, and what is around a call taken off.
 #include "bench/instructions.h"
 
-#include <signal.h>
 #include <stddef.h>
-#include <sys/ptrace.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
 
-static double now(void)
+static const struct bench_way *way_here(void)
 {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+    static const struct bench_way *const ways[] = {&bench_way_callgrind, &bench_way_qemu, &bench_way_steps};
+    enum { WAYS = sizeof ways / sizeof *ways };
+    for (int i = 0; i + 1 < WAYS; i++)
+        if (ways[i]->here())
+            return ways[i];
+    return ways[WAYS - 1];
 }
 
-static void be_counted(void (*run)(void *arg), void *arg)
+const char *bench_instructions_way(void)
 {
-    if (ptrace(PTRACE_TRACEME, 0, NULL, NULL) != 0)
-        _exit(1);
-    raise(SIGSTOP); // counting begins
-    run(arg);
-    raise(SIGSTOP); // and ends
-    _exit(0);
-}
-
-// Waits for the child's next stop and says by which signal it is; 0 where it has ended.
-static int stopped(pid_t child)
-{
-    int status;
-    return waitpid(child, &status, 0) == child && WIFSTOPPED(status) ? WSTOPSIG(status) : 0;
-}
-
-// Steps from the first stop to the second: the call, and what is around it.
-static bool count_steps(void (*run)(void *arg), void *arg, double seconds, uint64_t *count)
-{
-    enum { CLOCK_EVERY = 1024 };
-    const double end = now() + seconds;
-    const pid_t child = fork();
-    if (child == 0)
-        be_counted(run, arg);
-    if (child < 0)
-        return false;
-    int signal = stopped(child);
-    if (signal == 0)
-        return false;
-    bool counting = signal == SIGSTOP;
-    for (*count = 0; counting; ++*count) {
-        if (ptrace(PTRACE_SINGLESTEP, child, NULL, NULL) != 0 || (*count % CLOCK_EVERY == 0 && now() > end))
-            break;
-        signal = stopped(child);
-        counting = signal == SIGTRAP;
-    }
-    const bool done = signal == SIGSTOP && *count > 0;
-    if (signal != 0) {
-        kill(child, SIGKILL);
-        waitpid(child, NULL, 0);
-    }
-    return done;
+    return way_here()->name;
 }
 
 static void nothing(void *arg)
@@ -68,8 +26,11 @@ static void nothing(void *arg)
 
 bool bench_instructions(void (*run)(void *arg), void *arg, double seconds, uint64_t *count)
 {
+    const struct bench_way *const way = way_here();
     uint64_t around;
-    if (!count_steps(nothing, NULL, seconds, &around) || !count_steps(run, arg, seconds, count) || *count < around)
+    // Twice nothing: the first time binds the symbols of what is around.
+    if (!way->count(nothing, NULL, seconds, &around) || !way->count(nothing, NULL, seconds, &around) ||
+        !way->count(run, arg, seconds, count) || *count < around)
         return false;
     *count -= around;
     return true;

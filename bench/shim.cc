@@ -4,6 +4,7 @@
 
 #include <benchmark/benchmark.h>
 
+#include <cmath>
 #include <set>
 #include <string>
 #include <vector>
@@ -26,6 +27,8 @@ public:
         for (Run &run : plain) {
             run.run_name.iterations.clear();
             run.run_name.time_type.clear();
+            if (std::isnan(run.real_accumulated_time)) // not timed at all
+                run.cpu_accumulated_time = run.real_accumulated_time;
         }
         benchmark::JSONReporter::ReportRuns(plain);
     }

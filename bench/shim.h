@@ -17,7 +17,7 @@ enum { BENCH_COUNTERS = 16 };
 
 /// What a line measured.
 struct bench_result {
-    double seconds;    ///< of one call (the median)
+    double seconds;    ///< of one call (the median); NAN where none was timed: the report has no number then
     uint64_t calls;    ///< calls that were timed
     const char *error; ///< NULL, or why there is no result
     const char *label; ///< NULL, or a remark; read after the line's function returned

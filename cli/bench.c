@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // cli/bench.c - fovea bench: how near the kernels come to what the machine can do, and to other libraries.
 #include "bench/bench.h"
+#include "cli/bench_count.h"
 #include "cli/bench_history.h"
 #include "cli/tune.h"
 
@@ -23,6 +24,9 @@ static const char help[] =
     "  --peers           race against OpenBLAS, BLIS, oneDNN, libxsmm and ONNX Runtime, as far as they are installed\n"
     "                    (scripts/peers.sh installs them)\n"
     "  --instructions    count the instructions of a call too, by single steps: one thread, lines of up to 5 s of it\n"
+    "  --count WAY       nothing but instructions, and no times: callgrind (runs the program in valgrind, which has "
+    "AVX2),\n"
+    "                    qemu (in qemu-user with -plugin libfovea_count.so), or steps\n"
     "  --json            Google Benchmark's JSON, with counters of_peak, of_stream, of_bound, vs_best_peer, peer\n"
     "  --history FILE    keep the result with its environment in this database (fovea history); with --commit NAME,\n"
     "                    --repetitions N (default 5), --branch, --machine, --time as fovea history import has them\n\n"
@@ -31,6 +35,8 @@ static const char help[] =
     "  fovea bench attention --filter causal          causal attention, of its useful work\n"
     "  fovea bench gemm --peers --filter 512x512x512  against other libraries\n"
     "  fovea bench gemm --shapes smoke --instructions --history perf.db --commit $(git rev-parse HEAD)\n"
+    "  fovea bench gemm --shapes smoke --count callgrind --history perf.db --commit $(git rev-parse HEAD)\n"
+    "  qemu-aarch64 -plugin libfovea_count.so fovea bench attention --shapes smoke --count qemu\n"
     "  FOVEA_ISA=avx2 fovea bench gemm                what a machine without AVX-512 does, of its own peak\n";
 
 #if FOVEA_HAVE_BENCH
@@ -79,6 +85,10 @@ static int take_option(int left, char **argv, struct bench_options *options, int
         if (!parse_number(value, 1, THREADS_MAX, &number) || number != (double)(uint32_t)number)
             return cli_error("bench: --threads takes a number from 1 to %d", THREADS_MAX), 0;
         options->threads = (uint32_t)number;
+    } else if (strcmp(argv[0], "--count") == 0) {
+        if (!cli_bench_way_here(value))
+            return 0;
+        options->instructions = options->untimed = true;
     } else {
         return cli_error("bench: unknown option \"%s\"; --help lists them", argv[0]), 0;
     }
@@ -94,6 +104,8 @@ static int bench(int argc, char **argv)
         if (!taken)
             return CLI_USAGE;
     }
+    if (options.untimed && options.peers)
+        return cli_error("bench: --peers races against time, and --count takes none");
     if (options.filter && !shapes)
         options.suite = BENCH_ALL;
     struct fovea_engine *const engine = cli_engine();
@@ -106,9 +118,15 @@ static int bench(int argc, char **argv)
     return failed ? CLI_FAILED : CLI_OK;
 }
 
+static int counted(int argc, char **argv)
+{
+    return cli_bench_wants_callgrind(cli_bench_way(argc, argv)) ? cli_bench_callgrind(argc, argv)
+                                                                : cli_bench_history(argc, argv, bench);
+}
+
 #else
 
-static int bench(int argc, char **argv)
+static int counted(int argc, char **argv)
 {
     (void)argc;
     (void)argv;
@@ -131,6 +149,5 @@ int cli_bench(int argc, char **argv)
         return CLI_USAGE;
     }
     const bool known = strcmp(argv[1], "gemm") == 0 || strcmp(argv[1], "attention") == 0;
-    return known ? cli_bench_history(argc, argv, bench)
-                 : cli_error("bench: no suite \"%s\"; fovea bench --help lists them", argv[1]);
+    return known ? counted(argc, argv) : cli_error("bench: no suite \"%s\"; fovea bench --help lists them", argv[1]);
 }

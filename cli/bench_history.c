@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // cli/bench_history.c - fovea bench --history: the suite's JSON is caught, and kept with what is known of the machine.
 #include "cli/bench_history.h"
+#include "cli/bench_count.h"
 
 #include <string.h>
 
@@ -20,7 +21,9 @@ enum { REPETITIONS_MAX = 100 };
 struct keep {
     const char *history, *repetitions, *time;
     struct history_labels labels;
-    size_t count; // of repetitions
+    char machine[300]; // what it is called where nobody named it
+    const char *way;   // in which instructions, and nothing else, are counted
+    size_t count;      // of repetitions
     char *texts[REPETITIONS_MAX];
     size_t sizes[REPETITIONS_MAX];
 };
@@ -56,7 +59,7 @@ static int take_options(int argc, char **argv, struct keep *keep)
 
 static bool check_options(struct keep *keep)
 {
-    double repetitions = 5;
+    double repetitions = keep->way ? 1 : 5; // counting twice gives the same numbers
     if (keep->repetitions && !cli_number("--repetitions", keep->repetitions, 1, REPETITIONS_MAX, &repetitions))
         return false;
     keep->count = (size_t)repetitions;
@@ -93,7 +96,7 @@ static int run_suite(int argc, char **argv, cli_command *suite, struct keep *kee
     for (size_t i = 0; i < keep->count && code == CLI_OK; i++) {
         cli_progress("repetitions", i, keep->count);
         int count = 0;
-        for (int j = 0; j < argc; j++) // counting twice gives the same numbers
+        for (int j = 0; j < argc; j++) // nor is it done beside time
             if (i == 0 || strcmp(argv[j], "--instructions") != 0)
                 arguments[count++] = argv[j];
         arguments[count++] = json;
@@ -135,6 +138,20 @@ static bool add_environment(struct report *report, const struct fovea_engine *en
     return done;
 }
 
+// Figures of an emulator, or of a part of the instruction set, are not those of the machine: unless it was named, they
+// are stored under a name that says so.
+static void name_machine(const struct report *report, struct keep *keep)
+{
+    const char *const isa = report_find(report, "isa"), *const host = report_find(report, "host_name");
+    if (keep->labels.machine || !isa || !host)
+        return;
+    keep->labels.machine = keep->machine;
+    if (keep->way && strcmp(keep->way, "steps") != 0)
+        snprintf(keep->machine, sizeof keep->machine, "%s in %s", isa, keep->way);
+    else
+        snprintf(keep->machine, sizeof keep->machine, getenv("FOVEA_ISA") ? "%s, %s" : "%s", host, isa);
+}
+
 static int store(const struct keep *keep, struct report *report)
 {
     struct history *const history = cli_history_open(keep->history, HISTORY_WRITE);
@@ -163,10 +180,13 @@ static int run_and_store(int argc, char **argv, cli_command *suite, struct keep 
         char message[300];
         if (!report_parse((const char *const *)keep->texts, keep->sizes, keep->count, &report, message, sizeof message))
             code = cli_error("bench: %s", message);
-        else if (!add_environment(&report, engine, bench_stolen_since(before)))
+        else if (!add_environment(&report, engine, bench_stolen_since(before)) ||
+                 (keep->way && !report_fact(&report, "counted", keep->way)))
             code = cli_error("bench: no memory");
-        else
+        else {
+            name_machine(&report, keep);
             code = store(keep, &report);
+        }
         report_free(&report);
     }
     fovea_engine_destroy(engine);
@@ -175,7 +195,7 @@ static int run_and_store(int argc, char **argv, cli_command *suite, struct keep 
 
 int cli_bench_history(int argc, char **argv, cli_command *suite)
 {
-    struct keep keep = {0};
+    struct keep keep = {.way = cli_bench_way(argc, argv)};
     const int left = take_options(argc, argv, &keep);
     if (left == 0)
         return CLI_USAGE;

@@ -21,6 +21,9 @@ if(FOVEA_BUILD_BENCH)
     target_link_libraries(fovea_bench_shim PRIVATE benchmark::benchmark)
 
     add_library(fovea_bench STATIC EXCLUDE_FROM_ALL
+        bench/count_callgrind.c
+        bench/count_qemu.c
+        bench/count_steps.c
         bench/counters.c
         bench/fovea.c
         bench/attention.c
@@ -42,6 +45,10 @@ if(FOVEA_BUILD_BENCH)
         bench/race.c
         bench/versus.c
     )
+    # What qemu-user loads to count instructions: nothing of fovea is in it, so it serves programs of other CPUs too.
+    add_library(fovea_count MODULE bench/qemu_plugin.c)
+    target_link_libraries(fovea_count PRIVATE fovea_flags)
+    set_target_properties(fovea_count PROPERTIES C_VISIBILITY_PRESET hidden)
     target_compile_definitions(fovea_bench PRIVATE _GNU_SOURCE=1) # MADV_HUGEPAGE, memfd_create
     target_link_libraries(fovea_bench
         PUBLIC fovea_internal fovea_measure

@@ -2,6 +2,7 @@
 # The fovea program. It links the internal library: fovea verify needs every kernel, not only those in use.
 add_executable(fovea_cli
     cli/bench.c
+    cli/bench_count.c
     cli/bench_history.c
     cli/bench_tune.c
     cli/common.c
@@ -18,6 +19,7 @@ add_executable(fovea_cli
     cli/verify.c
 )
 set_target_properties(fovea_cli PROPERTIES OUTPUT_NAME fovea)
+set_source_files_properties(cli/bench_count.c PROPERTIES COMPILE_DEFINITIONS _GNU_SOURCE=1) # mkdtemp
 target_link_libraries(fovea_cli PRIVATE fovea_tune fovea_checks fovea_internal fovea_flags m)
 include(cmake/history.cmake)
 if(FOVEA_BUILD_HISTORY)

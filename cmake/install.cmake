@@ -16,6 +16,9 @@ if(FOVEA_BUILD_CLI)
     install(TARGETS fovea_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT Tools)
     install(FILES examples/g2p/g2p.safetensors examples/g2p/MODEL_CARD.md examples/g2p/NOTICE
         DESTINATION ${CMAKE_INSTALL_DATADIR}/fovea COMPONENT Tools)
+    if(FOVEA_BUILD_BENCH)
+        install(TARGETS fovea_count LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/fovea COMPONENT Tools)
+    endif()
     if(CMAKE_SYSTEM_NAME STREQUAL "Linux")
         configure_file(cmake/systemd/fovea-tune.service.in fovea-tune.service @ONLY)
         install(FILES ${CMAKE_CURRENT_BINARY_DIR}/fovea-tune.service

@@ -85,15 +85,16 @@ static bool read_entry(struct reader *reader, json_t *entry)
         return true;
     }
     const double unit = time_unit(entry);
-    if (unit == 0 || !json_is_number(json_object_get(entry, "real_time")))
+    const json_t *const time = json_object_get(entry, "real_time"); // null, once NaN: only counters were taken
+    if (unit == 0 || !(json_is_number(time) || json_is_null(time)))
         return refuse(reader, "not a report of Google Benchmark: a benchmark without real_time and time_unit");
     const char *metric;
     json_t *value;
     json_object_foreach(entry, metric, value)
     {
-        const bool time = strcmp(metric, "real_time") == 0 || strcmp(metric, "cpu_time") == 0;
+        const bool timed = strcmp(metric, "real_time") == 0 || strcmp(metric, "cpu_time") == 0;
         if (json_is_number(value) && !bookkeeping(metric) &&
-            !add_value(reader, name, metric, json_number_value(value) * (time ? unit : 1)))
+            !add_value(reader, name, metric, json_number_value(value) * (timed ? unit : 1)))
             return false;
     }
     return true;

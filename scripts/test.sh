@@ -30,7 +30,7 @@ echo "== packages"
 need gcc g++ libc6-dev cmake ninja-build pkg-config python3 binutils festlex-cmu libsleef-dev libpthreadpool-dev \
     libbenchmark-dev clang libclang-rt-14-dev llvm-19 gcc-aarch64-linux-gnu libc6-dev-arm64-cross libsleef-dev:arm64 \
     qemu-user libblas3 libblas-test python3-numpy python3-pytest python3-hypothesis libsqlite3-dev libjansson-dev \
-    chromium fonts-dejavu-core || exit 1
+    chromium fonts-dejavu-core valgrind || exit 1
 command -v npm >/dev/null || need npm || exit 1
 
 passed=0 failed=0 skipped=0 broken=()

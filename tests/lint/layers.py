@@ -21,7 +21,7 @@ LAYERS = [
     (r"bench/", r"(fovea/|dispatch/|bench/)"),
     (r"history/", r"(fovea/|bench/(clock|stats)\.h|history/)"),
     (r"tune/", r"(fovea/|kernels/kernel\.h|dispatch/|tune/|bench/(clock|memory|pool|probe|stats)\.h|tests/check/)"),
-    (r"cli/", r"(fovea/|dispatch/|cli/|tune/|bench/(bench|clock)\.h|history/|tests/check/)"),
+    (r"cli/", r"(fovea/|dispatch/|cli/|tune/|bench/(bench|clock|instructions)\.h|history/|tests/check/)"),
 ]
 # What may stand only in some places: (pattern, files that may have it, why)
 ONLY = [

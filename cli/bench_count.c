@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// cli/bench_count.c - fovea bench --count: starts the program again in callgrind, and knows who counts otherwise.
+#include "cli/bench_count.h"
+
+#include <string.h>
+
+const char *cli_bench_way(int argc, char **argv)
+{
+    for (int i = 1; i + 1 < argc; i++)
+        if (strcmp(argv[i], "--count") == 0)
+            return argv[i + 1];
+    return NULL;
+}
+
+#if FOVEA_HAVE_BENCH
+
+#include "bench/instructions.h"
+
+#include <dirent.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+bool cli_bench_wants_callgrind(const char *way)
+{
+    return way && strcmp(way, "callgrind") == 0 && !getenv(BENCH_CALLGRIND);
+}
+
+bool cli_bench_way_here(const char *way)
+{
+    const char *const here = bench_instructions_way();
+    if (strcmp(way, here) == 0)
+        return true;
+    if (strcmp(way, "qemu") == 0)
+        cli_error(
+            "bench: --count qemu wants qemu-user with its plugin: qemu-aarch64 -plugin libfovea_count.so fovea ...");
+    else if (strcmp(way, "callgrind") == 0 || strcmp(way, "steps") == 0)
+        cli_error("bench: --count %s: here %s counts", way, here);
+    else
+        cli_error("bench: --count takes callgrind, qemu or steps");
+    return false;
+}
+
+// What valgrind is told, for a folder of dumps.
+static void exec_callgrind(const char *folder, int argc, char **argv)
+{
+    enum { OWN = 6 };
+    char self[4096], out[4200];
+    const ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
+    char **const all = calloc((size_t)argc + OWN + 2, sizeof *all);
+    if (length < 0 || !all || setenv(BENCH_CALLGRIND, folder, 1) != 0)
+        return;
+    self[length] = '\0';
+    snprintf(out, sizeof out, "--callgrind-out-file=%s/out", folder);
+    char *const own[OWN + 1] = {(char[]){"valgrind"},
+                                (char[]){"-q"},
+                                (char[]){"--tool=callgrind"},
+                                out,
+                                (char[]){"--toggle-collect=" BENCH_CALLGRIND_TOGGLE},
+                                (char[]){"--dump-after=" BENCH_CALLGRIND_TOGGLE},
+                                self};
+    memcpy(all, own, sizeof own);
+    memcpy(all + OWN + 1, argv, (size_t)argc * sizeof *all);
+    execvp(all[0], all);
+}
+
+// A folder with nothing but files in it.
+static void remove_folder(const char *path)
+{
+    DIR *const folder = opendir(path);
+    if (folder) {
+        for (const struct dirent *entry; (entry = readdir(folder));)
+            unlinkat(dirfd(folder), entry->d_name, 0); // but for . and .., which stay
+        closedir(folder);
+    }
+    rmdir(path);
+}
+
+int cli_bench_callgrind(int argc, char **argv)
+{
+    enum { NO_VALGRIND = 127 };
+    const char *const temporary = getenv("TMPDIR");
+    char folder[4096];
+    const int length = snprintf(folder, sizeof folder, "%s/fovea-XXXXXX", temporary ? temporary : "/tmp");
+    if (length >= (int)sizeof folder || !mkdtemp(folder))
+        return cli_error("bench: no folder for callgrind in %s", temporary ? temporary : "/tmp");
+    fflush(stdout);
+    int status = 0;
+    const pid_t child = fork();
+    if (child == 0) {
+        exec_callgrind(folder, argc, argv);
+        _exit(NO_VALGRIND);
+    }
+    const bool ended = child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status);
+    remove_folder(folder);
+    if (!ended)
+        return cli_error("bench: callgrind did not come to an end");
+    if (WEXITSTATUS(status) == NO_VALGRIND)
+        return cli_error("bench: --count callgrind wants valgrind (Debian's package has that name)");
+    return WEXITSTATUS(status);
+}
+
+#endif
