@@ -19,6 +19,7 @@ static const char help[] =
     "  --metric REGEX     only these metrics (default ^(real_time|instructions|of_peak)$)\n"
     "  --effect X         smaller changes do not count (default 3%; a third of it for series that do not vary)\n"
     "  --recent N         changes that began in the last N runs count (default 20)\n"
+    "  --disturbed        judge points too that fovea bench marks as disturbed (calm 0, or more than 10 % stolen)\n"
     "  --all              print improvements and acknowledged changes too\n"
     "  --json             everything, for machines\n\n"
     "exit status: 0 no regression, 1 a regression, 2 wrong usage or input, 3 too little data (fewer than 7 runs of\n"
@@ -29,7 +30,7 @@ static const char help[] =
 
 struct order {
     const char *db, *machine, *filter, *metric, *effect, *recent;
-    bool all, json;
+    bool all, json, disturbed;
     struct check_options check;
 };
 
@@ -68,6 +69,9 @@ static void print_text(const struct history_book *book, const struct check *chec
         counts[check->findings[i].kind]++;
     printf("%zu series judged, %zu too short; %zu regressions, %zu acknowledged, %zu improvements\n", check->judged,
            check->too_short, counts[0], counts[1], counts[2]);
+    if (check->disturbed)
+        printf("%zu points left out that the bench marks as disturbed, %zu of them of the newest run%s\n",
+               check->disturbed, check->disturbed_newest, check->disturbed_newest ? ": measure it again" : "");
 }
 
 static void print_field(const char *name, const char *value)
@@ -79,8 +83,10 @@ static void print_field(const char *name, const char *value)
 
 static void print_json(const struct history_book *book, const struct check *check)
 {
-    printf("{\"judged\": %zu, \"too_short\": %zu, \"regressions\": %zu,\n \"changes\": [", check->judged,
-           check->too_short, check->regressions);
+    printf(
+        "{\"judged\": %zu, \"too_short\": %zu, \"disturbed\": %zu, \"disturbed_newest\": %zu, \"regressions\": %zu,\n"
+        " \"changes\": [",
+        check->judged, check->too_short, check->disturbed, check->disturbed_newest, check->regressions);
     for (size_t i = 0; i < check->count; i++) {
         const struct check_finding *const f = &check->findings[i];
         const struct history_change *const c = &f->change;
@@ -105,7 +111,8 @@ static int check(struct history *history, const struct order *order)
 {
     const struct history_filter filter = {.machine = order->machine,
                                           .benchmark = order->filter,
-                                          .metric = order->metric ? order->metric : CLI_HISTORY_METRICS};
+                                          .metric = order->metric ? order->metric : CLI_HISTORY_METRICS,
+                                          .calm = !order->disturbed};
     struct history_book book;
     struct check found;
     bool missing;
@@ -143,6 +150,7 @@ int cli_history_check(int argc, char **argv)
         {.name = "--metric", .text = &order.metric},
         {.name = "--effect", .text = &order.effect},
         {.name = "--recent", .text = &order.recent},
+        {.name = "--disturbed", .flag = &order.disturbed},
         {.name = "--all", .flag = &order.all},
         {.name = "--json", .flag = &order.json},
     };

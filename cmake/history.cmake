@@ -17,6 +17,8 @@ if(FOVEA_BUILD_HISTORY)
     add_library(fovea_history STATIC EXCLUDE_FROM_ALL
         history/arena.c
         history/book.c
+        history/book_runs.c
+        history/book_series.c
         history/check.c
         history/compare.c
         history/database.c

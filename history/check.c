@@ -117,13 +117,27 @@ static bool add_finding(struct checking *checking, const struct history_series *
     return true;
 }
 
+static void count_disturbed(struct checking *checking, const struct history_series *series)
+{
+    for (size_t i = 0; i < series->disturbed_count; i++) {
+        checking->check->disturbed += series->disturbed[i] <= checking->last;
+        checking->check->disturbed_newest += series->disturbed[i] == checking->last;
+    }
+}
+
 static bool check_series(struct checking *checking, const struct history_series *own)
 {
     struct history_change changes[CHANGES_MAX];
     struct history_series line;
     size_t first_own;
-    if (own->better == HISTORY_NEITHER || strcmp(own->branch, checking->options->branch) != 0 ||
-        own->points[0].run > checking->last)
+    if (own->better == HISTORY_NEITHER || strcmp(own->branch, checking->options->branch) != 0)
+        return true;
+    count_disturbed(checking, own);
+    if (own->count == 0) { // all of it is disturbed
+        checking->check->too_short++;
+        return true;
+    }
+    if (own->points[0].run > checking->last)
         return true;
     if (!line_up(checking, own, &line, &first_own))
         return false;

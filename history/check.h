@@ -28,8 +28,10 @@ struct check_finding {
 struct check {
     struct check_finding *findings; ///< regressions first, the worst ones in front
     size_t count, regressions;
-    size_t judged;    ///< series with enough runs
-    size_t too_short; ///< series with fewer
+    size_t judged;           ///< series with enough runs
+    size_t too_short;        ///< series with fewer
+    size_t disturbed;        ///< points that the book's filter left out
+    size_t disturbed_newest; ///< those of the newest run among them: of these series it says nothing
     void *memory;
 };
 

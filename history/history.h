@@ -72,6 +72,8 @@ struct history_series {
     enum history_better better;
     const struct history_point *points; ///< in the order of their runs
     size_t count;
+    const size_t *disturbed; ///< runs (indices) whose points filter.calm left out, in any order
+    size_t disturbed_count;
     const struct history_acknowledgement *acknowledgements;
     size_t acknowledgement_count;
 };
@@ -83,6 +85,9 @@ struct history_filter {
     const char *metric;           ///< likewise
     size_t last;                  ///< so many newest runs of every machine and branch
     bool repetitions;             ///< every value, not only medians
+    /// Leaves out points that the bench itself marks as disturbed: those of a benchmark whose "calm" is 0 in that run
+    /// or whose "stolen" is above 10 %. Metrics without noise (instructions) keep all of theirs.
+    bool calm;
 };
 
 /// A part of the history in memory, as it was at one moment. Strings and arrays live as long as the book.
@@ -91,7 +96,7 @@ struct history_book {
     size_t machine_count, branch_count;
     const struct history_run *runs; ///< by time, then by id
     size_t run_count;
-    const struct history_series *series; ///< by benchmark, metric, machine, branch; none is empty
+    const struct history_series *series; ///< by benchmark, metric, machine, branch; each has points, or disturbed ones
     size_t series_count;
     void *memory;
 };

@@ -30,7 +30,7 @@ def entry(name, nanoseconds, index, **counters):
             "threads": 1, "real_time": nanoseconds, "cpu_time": nanoseconds, "time_unit": "ns", **counters}
 
 
-def report(run, slow=1.0, repetitions=5, instructions=1000):
+def report(run, slow=1.0, repetitions=5, instructions=1000, **remarks):
     """Benchmarks a and b in noise of 1 %, one counter, an aggregate, one that failed; b becomes `slow`."""
     rng = random.Random(run)
     lines = []
@@ -38,7 +38,8 @@ def report(run, slow=1.0, repetitions=5, instructions=1000):
         level = factor * (1 + 0.01 * rng.gauss(0, 1))
         for i in range(repetitions):
             time = 1000 * level * (1 + 0.003 * rng.gauss(0, 1))
-            lines.append(entry(name, time, i, gflops=1e3 / time, instructions=instructions, odd=float("nan")))
+            lines.append(entry(name, time, i, gflops=1e3 / time, instructions=instructions, odd=float("nan"),
+                               **remarks))
         lines.append({**entry(name + "_mean", 1e9, 0), "run_type": "aggregate", "aggregate_name": "mean"})
     lines.append({"name": "c", "run_type": "iteration", "error_occurred": True, "error_message": "no"})
     context = {"date": f"2026-01-{1 + run // 24:02}T{run % 24:02}:00:00+00:00", "host_name": "host", "num_cpus": 2,
@@ -153,6 +154,41 @@ def test_check(folder):
     refused("empty database", "history", "check", "--db", folder / "empty.db")
 
 
+def test_disturbed(folder):
+    """What the bench itself marks as disturbed is no regression, unless instructions say so."""
+    db = folder / "disturbed.db"
+    fill(folder, db, 12, 99, 1, calm=0.8, stolen=0)
+    fill(folder, db, 5, 0, 1.3, first=12, calm=0, stolen=0)
+    changes = found(db)
+    check(changes["changes"] == [] and changes["judged"] == 4 and changes["disturbed"] == 10 and
+          changes["disturbed_newest"] == 2, changes)
+    text = fovea("history", "check", "--db", db).stdout
+    check("10 points left out that the bench marks as disturbed, 2 of them of the newest run: measure it" in text, text)
+    check(found(db, "--disturbed", code=1)["regressions"] == 1, "all of them")
+    check(found(db, "--commit", "c11")["disturbed"] == 0, "none before")
+    fill(folder, db, 1, 0, 1.3, first=17, calm=0.8, stolen=0.2, instructions=1100)
+    changes = found(db, code=1)
+    check([c["metric"] for c in changes["changes"]] == ["instructions"] * 2 and changes["disturbed"] == 12, changes)
+    fill(folder, db, 3, 0, 1.3, first=18, calm=0.8, stolen=0.02, instructions=1100)
+    changes = found(db, "--metric", "real_time", code=1)
+    check(changes["changes"][0]["good"] == "c11" and changes["changes"][0]["bad"] == "c18", changes)
+
+    # Somebody knows of it, and its own first point becomes a disturbed one: the next is taken for it.
+    fovea("history", "acknowledge", "--db", db, "--commit", "c18", "--note", "wanted", "--metric", "real_time")
+    connection = sqlite3.connect(db)
+    connection.execute("UPDATE point SET median = 0 WHERE run = 19 AND series IN (SELECT id FROM series "
+                       "WHERE metric = 'calm')")
+    connection.commit()
+    connection.close()
+    fill(folder, db, 1, 0, 1.3, first=21, calm=0.8, stolen=0, instructions=1100)
+    changes = found(db, "--metric", "real_time")
+    check(changes["changes"][0]["kind"] == "acknowledged" and changes["changes"][0]["bad"] == "c19", changes)
+
+    # Nothing but disturbed points: too little data.
+    fill(folder, folder / "noise.db", 12, 99, 1, calm=0)
+    check(found(folder / "noise.db", "--metric", "real_time", code=3)["too_short"] == 2, "all of them")
+
+
 def test_compare(folder):
     db = folder / "check.db"
     slower = json.loads(fovea("history", "compare", "--db", db, "--json", "c10", "c25", code=1).stdout)
@@ -205,6 +241,7 @@ def main():
         folder = pathlib.Path(folder)
         test_import(folder)
         test_check(folder)
+        test_disturbed(folder)
         test_compare(folder)
         if BENCH:
             test_bench(folder)

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+// history/book_runs.c - the runs of a book in the order of the commit axis, their facts, machines and branches.
+#include "history/book.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+// A list of names in which each stands once; the runs share its strings.
+struct names {
+    const char **items;
+    size_t count, room;
+};
+
+static const char *intern(struct book_reading *reading, struct names *names, const char *name)
+{
+    for (size_t i = 0; i < names->count; i++)
+        if (strcmp(names->items[i], name) == 0)
+            return names->items[i];
+    if (names->count == names->room) {
+        const char **const items = arena_take(&reading->arena, (2 * names->room + 8) * sizeof *items);
+        if (!items)
+            return NULL;
+        if (names->count)
+            memcpy(items, names->items, names->count * sizeof *items);
+        names->items = items;
+        names->room = 2 * names->room + 8;
+    }
+    return names->items[names->count++] = arena_text(&reading->arena, name);
+}
+
+struct runs {
+    struct history_run *items;
+    size_t count;
+    struct names machines, branches;
+};
+
+static bool read_run(struct book_reading *reading, sqlite3_stmt *row, void *out)
+{
+    struct runs *const runs = out;
+    const char *const machine = (const char *)sqlite3_column_text(row, 3);
+    const char *const branch = (const char *)sqlite3_column_text(row, 4);
+    const struct history_filter *const filter = reading->filter;
+    if ((filter->machine && strcmp(filter->machine, machine) != 0) ||
+        (filter->branch && strcmp(filter->branch, branch) != 0) ||
+        (filter->last && sqlite3_column_int64(row, 6) > (int64_t)filter->last))
+        return true;
+    struct history_run *const run = &runs->items[runs->count++];
+    run->id = sqlite3_column_int64(row, 0);
+    run->time = sqlite3_column_int64(row, 1);
+    run->measured = sqlite3_column_int64(row, 2);
+    run->machine = intern(reading, &runs->machines, machine);
+    run->branch = intern(reading, &runs->branches, branch);
+    run->commit = book_text(reading, row, 5);
+    reading->place[run->id] = runs->count;
+    return run->machine && run->branch && run->commit;
+}
+
+// Facts come by run: their count is known when the next run's begin, so they are counted first.
+static bool count_fact(struct book_reading *reading, sqlite3_stmt *row, void *out)
+{
+    struct runs *const runs = out;
+    const size_t place = reading->place[sqlite3_column_int64(row, 0)];
+    if (!place)
+        return true;
+    struct history_run *const run = &runs->items[place - 1];
+    run->facts = arena_take(&reading->arena, (size_t)sqlite3_column_int64(row, 1) * sizeof *run->facts);
+    return run->facts != NULL;
+}
+
+static bool read_fact(struct book_reading *reading, sqlite3_stmt *row, void *out)
+{
+    struct runs *const runs = out;
+    const size_t place = reading->place[sqlite3_column_int64(row, 0)];
+    if (!place)
+        return true;
+    struct history_run *const run = &runs->items[place - 1];
+    struct history_fact *const fact = (struct history_fact *)&run->facts[run->fact_count++];
+    fact->name = book_text(reading, row, 1);
+    fact->value = book_text(reading, row, 2);
+    return fact->name && fact->value;
+}
+
+static int compare_names(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+bool book_read_runs(struct book_reading *reading)
+{
+    int64_t counts[2] = {0, 0};
+    struct runs runs = {0};
+    if (!book_query(reading, "SELECT count(*), coalesce(max(id), 0) + 1 FROM run", book_two, counts))
+        return false;
+    reading->place = calloc((size_t)counts[1] + 1, sizeof *reading->place);
+    runs.items = arena_take(&reading->arena, ((size_t)counts[0] + 1) * sizeof *runs.items);
+    if (!reading->place || !runs.items)
+        return history_fail(reading->history, "no memory");
+    if (!book_query(reading,
+                    "SELECT run.id, time, measured, machine.name, branch, commit_name,"
+                    " row_number() OVER (PARTITION BY machine, branch ORDER BY time DESC, run.id DESC)"
+                    " FROM run JOIN machine ON machine.id = run.machine ORDER BY time, run.id",
+                    read_run, &runs) ||
+        !book_query(reading, "SELECT run, count(*) FROM fact GROUP BY run", count_fact, &runs) ||
+        !book_query(reading, "SELECT run, name, value FROM fact ORDER BY run, name", read_fact, &runs))
+        return false;
+    if (runs.machines.count)
+        qsort(runs.machines.items, runs.machines.count, sizeof *runs.machines.items, compare_names);
+    if (runs.branches.count)
+        qsort(runs.branches.items, runs.branches.count, sizeof *runs.branches.items, compare_names);
+    reading->disturbed = calloc(runs.count + 1, sizeof *reading->disturbed);
+    if (!reading->disturbed)
+        return history_fail(reading->history, "no memory");
+    struct history_book *const book = reading->book;
+    book->runs = runs.items;
+    book->run_count = runs.count;
+    book->machines = runs.machines.items;
+    book->machine_count = runs.machines.count;
+    book->branches = runs.branches.items;
+    book->branch_count = runs.branches.count;
+    return true;
+}
