@@ -6,8 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { PANEL = 16, WINDOW = 256, CACHED = ATTENTION_DECODE | ATTENTION_DECODE_ROWS | ATTENTION_DECODE_MASK };
-enum { ORDERED = ATTENTION_CAUSAL | ATTENTION_WINDOW | ATTENTION_ALIBI };
+enum { PANEL = 16 };
 static const float softcap = 30, slope = 0.05f, dropout = 0.1f;
 
 static void fill(float *values, size_t count, uint64_t seed)
@@ -29,35 +28,21 @@ static void describe(struct attention_problem *p)
     d->q_len = s->q_len, d->kv_len = s->kv_len, d->qk_dim = d->v_dim = s->dim;
     d->q = d->out = (struct fovea_strides){s->q_len * q_row, s->dim, q_row};
     d->k = d->v = (struct fovea_strides){s->kv_len * k_row, s->dim, k_row};
-    if (p->kind & CACHED) {
+    if (p->kind & ATTENTION_CACHED) {
         const size_t head = s->kv_len * s->dim, panels = (s->kv_len + PANEL - 1) / PANEL * PANEL * s->dim;
         d->k_layout = p->kind == ATTENTION_DECODE_ROWS ? FOVEA_K_ROWS : FOVEA_K_PANELS;
         const size_t k_head = d->k_layout == FOVEA_K_ROWS ? head : panels;
         d->k = (struct fovea_strides){s->kv_heads * k_head, k_head, d->k_layout == FOVEA_K_ROWS ? s->dim : 0};
         d->v = (struct fovea_strides){s->kv_heads * head, head, s->dim};
     }
-    d->causal = (p->kind & ORDERED) != 0;
-    d->window_left = p->kind == ATTENTION_WINDOW ? WINDOW : FOVEA_WINDOW_ALL;
+    d->causal = (p->kind & ATTENTION_ORDERED) || (p->kind & ATTENTION_CACHED && s->q_len > 1); // speculative rows
+    d->window_left = p->kind == ATTENTION_WINDOW ? ATTENTION_WINDOW_LEFT : FOVEA_WINDOW_ALL;
     d->kv_len_kind = p->kind == ATTENTION_PADDED ? FOVEA_KV_LEN_BATCH : FOVEA_KV_LEN_ALL;
     d->mask = p->kind & (ATTENTION_MASK | ATTENTION_DECODE_MASK) ? FOVEA_MASK_BYTES : FOVEA_MASK_NONE;
     d->mask_key = 1;
     d->softcap = p->kind == ATTENTION_SOFTCAP ? softcap : 0;
     d->dropout = p->kind == ATTENTION_DROPOUT ? dropout : 0;
     d->statistics = p->kind == ATTENTION_STATISTICS;
-}
-
-static bool plan(struct attention_problem *p, const struct fovea_engine *engine)
-{
-    p->plan_bytes = fovea_attention_plan_size();
-    p->plan = bench_alloc(p->plan_bytes);
-    if (!p->plan || fovea_attention_plan(engine, &p->desc, p->plan) != FOVEA_OK)
-        return false;
-    const struct fovea_work *const work = p->plan;
-    p->shared_bytes = work->shared_bytes;
-    p->scratch_bytes = work->scratch_bytes * (p->executor ? p->executor->workers : 1);
-    p->shared = bench_alloc(p->shared_bytes);
-    p->scratch = bench_alloc(p->scratch_bytes);
-    return p->shared && p->scratch;
 }
 
 // Keys, slopes and the rest that lie behind the operands.
@@ -82,17 +67,17 @@ static void place_terms(struct attention_problem *p, float *at)
     p->args.entropy = p->kind == ATTENTION_STATISTICS ? statistics : NULL;
 }
 
-bool attention_problem_make(struct attention_problem *p, const struct fovea_engine *engine, size_t llc_bytes)
+bool attention_problem_make(struct attention_problem *p, size_t llc_bytes)
 {
     const struct attention_shape *const s = p->shape;
     describe(p);
     const size_t rows = s->batch * s->heads * s->q_len, q = rows * s->dim, v = s->batch * p->desc.v.batch;
     p->v_offset = s->batch * p->desc.k.batch;
     p->cache_floats = (p->v_offset + v + PANEL - 1) / PANEL * PANEL;
-    p->count = p->kind & CACHED ? 2 * llc_bytes / (p->cache_floats * sizeof(float)) + 1 : 1;
+    p->count = p->kind & ATTENTION_CACHED ? 2 * llc_bytes / (p->cache_floats * sizeof(float)) + 1 : 1;
     p->memory_bytes = (p->count * p->cache_floats + 2 * q + s->kv_len + s->batch + s->heads + rows) * sizeof(float);
     p->memory = bench_alloc(p->memory_bytes);
-    if (!p->memory || !plan(p, engine))
+    if (!p->memory)
         return false;
     float *const queries = p->memory + p->count * p->cache_floats;
     for (size_t i = 0; i < p->count; i++)
@@ -111,88 +96,130 @@ bool attention_problem_make(struct attention_problem *p, const struct fovea_engi
 void attention_problem_free(struct attention_problem *p)
 {
     bench_free(p->memory, p->memory_bytes);
-    bench_free(p->plan, p->plan_bytes);
-    bench_free(p->shared, p->shared_bytes);
-    bench_free(p->scratch, p->scratch_bytes);
     p->memory = NULL;
-    p->plan = p->shared = p->scratch = NULL;
 }
 
-void attention_problem_run(void *problem, size_t index)
+struct attention_keys attention_problem_keys(const struct attention_problem *p, size_t i)
 {
-    const struct attention_problem *const p = problem;
-    struct fovea_attention_args args = p->args;
-    args.k = p->memory + index * p->cache_floats;
-    args.v = args.k + p->v_offset;
-    fovea_attention(p->plan, &args, p->shared, p->scratch, p->executor);
+    const size_t position = i + (size_t)p->args.q_offset, len = p->shape->kv_len;
+    struct attention_keys keys = {0, p->kind == ATTENTION_PADDED ? len / 2 : len};
+    if (p->desc.causal && position + 1 < keys.end)
+        keys.end = position + 1;
+    if (p->kind == ATTENTION_WINDOW && position > ATTENTION_WINDOW_LEFT)
+        keys.first = position - ATTENTION_WINDOW_LEFT;
+    return keys;
 }
 
-static bool sees(const struct attention_problem *p, size_t i, size_t j)
+bool attention_problem_sees(const struct attention_problem *p, size_t i, size_t j)
 {
-    const int64_t position = (int64_t)i + p->args.q_offset, key = (int64_t)j;
-    return (!p->desc.causal || key <= position) && (p->kind != ATTENTION_WINDOW || key >= position - WINDOW) &&
-           (p->kind != ATTENTION_PADDED || j < p->shape->kv_len / 2) && (!p->desc.mask || p->args.mask[j]);
+    const struct attention_keys keys = attention_problem_keys(p, i);
+    return j >= keys.first && j < keys.end && (!p->desc.mask || p->args.mask[j]);
 }
 
-struct race_load attention_problem_load(const struct attention_problem *p, uint32_t threads)
+float attention_problem_bias(const struct attention_problem *p, size_t i, size_t j)
+{
+    const float distance = (float)j - (float)(i + (size_t)p->args.q_offset);
+    return p->kind == ATTENTION_ALIBI ? -slope * fabsf(distance) : 0;
+}
+
+struct race_load attention_problem_load(const struct attention_problem *p)
 {
     const struct attention_shape *const s = p->shape;
     double pairs = 0;
     for (size_t i = 0; i < s->q_len; i++)
         for (size_t j = 0; j < s->kv_len; j++)
-            pairs += sees(p, i, j);
+            pairs += attention_problem_sees(p, i, j);
     return (struct race_load){
         .flops = 4.0 * pairs * (double)(s->batch * s->heads * s->dim),
-        .stream = p->kind & CACHED ? (const char *)p->memory : NULL,
-        .stream_bytes = p->kind & CACHED ? p->cache_floats * sizeof(float) : 0,
+        .stream = p->kind & ATTENTION_CACHED ? (const char *)p->memory : NULL,
+        .stream_bytes = p->kind & ATTENTION_CACHED ? p->cache_floats * sizeof(float) : 0,
         .stride_bytes = p->cache_floats * sizeof(float),
         .count = p->count,
-        .threads = threads,
+        .threads = p->threads,
     };
 }
 
-static double key_element(const struct attention_problem *p, size_t g, size_t j, size_t c)
+// Element c of key j of an entry and head, from the beginning of a cache.
+static size_t key_at(const struct attention_problem *p, size_t b, size_t g, size_t j, size_t c)
 {
     const struct fovea_attention_desc *const d = &p->desc;
     const size_t at =
         d->k_layout == FOVEA_K_ROWS ? j * d->k.row + c : j / PANEL * PANEL * d->qk_dim + c * PANEL + j % PANEL;
-    return (double)p->memory[g * d->k.head + at];
+    return b * d->k.batch + g * d->k.head + at;
 }
 
-// Row i of head h of entry 0: the largest difference from softmax(...) V in float64.
-static double row_error(const struct attention_problem *p, size_t h, size_t i)
+float *attention_problem_rows(const struct attention_problem *p)
+{
+    const struct attention_shape *const s = p->shape;
+    float *const rows = bench_alloc(p->memory_bytes);
+    for (size_t i = 0; i < p->count && rows; i++) {
+        const float *const from = p->memory + i * p->cache_floats;
+        float *k = rows + i * p->cache_floats, *v = k + p->v_offset;
+        for (size_t row = 0; row < s->batch * s->kv_heads * s->kv_len; row++, k += s->dim, v += s->dim) {
+            const size_t b = row / s->kv_len / s->kv_heads, g = row / s->kv_len % s->kv_heads, j = row % s->kv_len;
+            for (size_t c = 0; c < s->dim; c++)
+                k[c] = from[key_at(p, b, g, j, c)];
+            memcpy(v, from + p->v_offset + b * p->desc.v.batch + g * p->desc.v.head + j * p->desc.v.row,
+                   s->dim * sizeof *v);
+        }
+    }
+    return rows;
+}
+
+// Row i of head h of entry b: the largest difference from softmax(...) V in float64.
+static double row_error(const struct attention_problem *p, size_t b, size_t h, size_t i)
 {
     enum { DIM_MAX = 512 };
     const struct fovea_attention_desc *const d = &p->desc;
     const size_t g = h / (d->heads / d->kv_heads);
+    const float *const q = p->args.q + b * d->q.batch + h * d->q.head + i * d->q.row;
+    const float *const out = p->args.out + b * d->out.batch + h * d->out.head + i * d->out.row;
+    const float *const v = p->memory + p->v_offset + b * d->v.batch + g * d->v.head;
     double sum = 0, worst = 0, value[DIM_MAX] = {0};
     for (size_t j = 0; j < d->kv_len; j++) {
         double score = 0;
         for (size_t c = 0; c < d->qk_dim; c++)
-            score += (double)p->args.q[h * d->q.head + i * d->q.row + c] * key_element(p, g, j, c);
+            score += (double)q[c] * (double)p->memory[key_at(p, b, g, j, c)];
         score /= sqrt((double)d->qk_dim);
         if (p->kind == ATTENTION_SOFTCAP)
             score = (double)softcap * tanh(score / (double)softcap);
-        if (p->kind == ATTENTION_ALIBI)
-            score -= (double)slope * fabs((double)i + (double)p->args.q_offset - (double)j);
-        const double weight = sees(p, i, j) ? exp(score) : 0; // scores are small: no maximum is needed
+        score += (double)attention_problem_bias(p, i, j);
+        const double weight =
+            attention_problem_sees(p, i, j) ? exp(score) : 0; // scores are small: no maximum is needed
         sum += weight;
         for (size_t c = 0; c < d->v_dim; c++)
-            value[c] += weight * (double)p->memory[p->v_offset + g * d->v.head + j * d->v.row + c];
+            value[c] += weight * (double)v[j * d->v.row + c];
     }
     for (size_t c = 0; c < d->v_dim; c++) {
-        const double error = fabs((double)p->args.out[h * d->out.head + i * d->out.row + c] - value[c] / sum);
-        worst = error <= worst ? worst : error; // a NaN is taken
+        const double error = fabs((double)out[c] - value[c] / sum);
+        worst = isnan(error) ? INFINITY : fmax(worst, error);
     }
     return worst;
 }
 
-bool attention_problem_check(const struct attention_problem *p)
+static double check(const void *problem)
 {
+    const struct attention_problem *const p = problem;
     const double allowed = 1e-5;
-    const size_t rows[] = {0, p->shape->q_len / 2, p->shape->q_len - 1};
-    bool right = true;
+    const struct attention_shape *const s = p->shape;
+    const size_t rows[][3] = {{0, 0, 0}, // entry, head, query
+                              {s->batch - 1, s->heads - 1, s->q_len / 2},
+                              {s->batch / 2, s->heads / 2, s->q_len - 1}};
+    double worst = 0;
     for (size_t r = 0; r < sizeof rows / sizeof *rows && p->kind != ATTENTION_DROPOUT; r++)
-        right &= row_error(p, r % p->shape->heads, rows[r]) <= allowed;
-    return right;
+        worst = fmax(worst, row_error(p, rows[r][0], rows[r][1], rows[r][2]));
+    return worst <= allowed ? 0 : worst / allowed;
+}
+
+static void spoil(const void *problem)
+{
+    const struct attention_problem *const p = problem;
+    const struct attention_shape *const s = p->shape;
+    for (size_t i = 0; i < s->batch * s->heads * s->q_len * s->dim; i++)
+        p->args.out[i] = NAN;
+}
+
+struct race_problem attention_problem_race(const struct attention_problem *problem)
+{
+    return (struct race_problem){problem, spoil, check};
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// bench/attention_problem.h - one line of the attention suite: operands, plan, and whether the result is right.
+// bench/attention_problem.h - one line of the attention suite: its operands, and whether a result is right.
 #ifndef FOVEA_BENCH_ATTENTION_PROBLEM_H
 #define FOVEA_BENCH_ATTENTION_PROBLEM_H
 
@@ -7,29 +7,47 @@
 #include "bench/race.h"
 #include "fovea/attention.h"
 
+/// What those kinds that read a cache have in common; and those in which row i does not see keys behind its own.
+enum {
+    ATTENTION_CACHED = ATTENTION_DECODE | ATTENTION_DECODE_ROWS | ATTENTION_DECODE_MASK,
+    ATTENTION_ORDERED = ATTENTION_CAUSAL | ATTENTION_WINDOW | ATTENTION_ALIBI,
+    ATTENTION_WINDOW_LEFT = 256,
+};
+
 struct attention_problem {
     const struct attention_shape *shape;
     enum attention_kind kind;
     const struct fovea_executor *executor; ///< NULL: the calling thread
+    uint32_t threads;
     struct fovea_attention_desc desc;
-    struct fovea_attention_args args;
-    size_t count, cache_floats; ///< caches that calls take in turns, one behind the other, and floats of each
-    size_t v_offset;            ///< floats from a cache's K to its V
+    struct fovea_attention_args args; ///< but k and v
+    size_t count, cache_floats;       ///< caches that calls take in turns, one behind the other, and floats of each
+    size_t v_offset;                  ///< floats from a cache's K to its V
     float *memory;
     size_t memory_bytes;
-    void *plan, *shared, *scratch;
-    size_t plan_bytes, shared_bytes, scratch_bytes;
 };
 
-/// Allocates, fills and plans (shape, kind and executor are set already). llc_bytes: the last-level cache. False
-/// without memory; what there is must be freed.
-bool attention_problem_make(struct attention_problem *problem, const struct fovea_engine *engine, size_t llc_bytes);
+/// Allocates and fills (shape, kind, executor and threads are set already). llc_bytes: the last-level cache. False
+/// without memory.
+bool attention_problem_make(struct attention_problem *problem, size_t llc_bytes);
 void attention_problem_free(struct attention_problem *problem);
-/// A call with cache `index` of the set.
-void attention_problem_run(void *problem, size_t index);
 /// Multiply-adds that the masks leave count twice; what is read of a cache streams.
-struct race_load attention_problem_load(const struct attention_problem *problem, uint32_t threads);
-/// Compares rows of the output with float64, for cache 0: whether all are within 1e-5. Dropout is not looked at.
-bool attention_problem_check(const struct attention_problem *problem);
+struct race_load attention_problem_load(const struct attention_problem *problem);
+/// The race for it. Rows of the output are compared with float64, for cache 0: all within 1e-5. Dropout is not looked
+/// at.
+struct race_problem attention_problem_race(const struct attention_problem *problem);
+
+/// Keys [first, end) that causal order, the window and the length leave to row i. A mask may hide some of them.
+struct attention_keys {
+    size_t first, end;
+};
+struct attention_keys attention_problem_keys(const struct attention_problem *problem, size_t i);
+/// Whether row i sees key j.
+bool attention_problem_sees(const struct attention_problem *problem, size_t i, size_t j);
+/// What is added to the score of a key that is as far from the query as that: 0, or ALiBi.
+float attention_problem_bias(const struct attention_problem *problem, size_t i, size_t j);
+/// A copy of all caches with K and V as (B, Hkv, Skv, D), at cache_floats and v_offset as theirs; memory_bytes of them
+/// and all. NULL without memory.
+float *attention_problem_rows(const struct attention_problem *problem);
 
 #endif

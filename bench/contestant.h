@@ -1,26 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// bench/contestant.h - whoever can compute a product: fovea, and the libraries it is raced against.
+// bench/contestant.h - whoever can do a problem of a suite: fovea, and the libraries it is raced against.
 #ifndef FOVEA_BENCH_CONTESTANT_H
 #define FOVEA_BENCH_CONTESTANT_H
 
-#include "bench/problem.h"
+#include <stdbool.h>
+#include <stddef.h>
 
+/// Of one suite: its problems are all struct gemm_problem, or all struct attention_problem.
 struct contestant {
     char name[80];
     const void *state;
     /// Gets ready for a problem, with B as it lies or (packed) prepared beforehand in a form of its own. NULL where
     /// this contestant cannot do it. The problem outlives what is prepared.
-    void *(*prepare)(const void *state, const struct gemm_problem *problem, bool packed);
-    /// Computes C with matrix `index` of the set.
+    void *(*prepare)(const void *state, const void *problem, bool packed);
+    /// Computes the result with operands `index` of the set.
     void (*run)(void *prepared, size_t index);
     void (*release)(void *prepared);
+    /// Bytes that a call works in, beside operands and result. NULL: that cannot be said.
+    size_t (*work_bytes)(const void *prepared);
 };
-
-/// What fovea runs with; the state of its contestant.
-struct bench_fovea {
-    const struct fovea_engine *engine;
-    const struct fovea_executor *executor; ///< NULL: the calling thread
-};
-struct contestant bench_fovea(const struct bench_fovea *with);
 
 #endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // bench/counters.c - counters of a line.
 #include "bench/counters.h"
-#include "bench/gemm_table.h"
 #include "bench/instructions.h"
+#include "bench/table.h"
 
 #include <math.h>
 
@@ -55,7 +55,9 @@ bool bench_untimed(struct bench_result *result, const char *name, struct racer *
     result->calls = 1;
     if (!instructions)
         result->error = "not counted: more than one thread, more than 5 s of single steps, or not allowed";
-    if (!options->json)
-        gemm_table_untimed(name, instructions, result->error);
+    if (!options->json && instructions)
+        table_untimed(name, instructions);
+    else if (!options->json)
+        table_error(name, result->error);
     return instructions != 0;
 }

@@ -7,24 +7,31 @@
 #define FOVEA_BENCH_PEER_H
 
 #include "bench/contestant.h"
+#include "fovea/engine.h"
 
 #include <stdio.h>
 
-enum { PEER_VARIANTS = 2, PEERS_MAX = 16 };
+enum { PEER_VARIANTS = 3, PEERS_MAX = 16 };
+
+/// What they are to compute: problems of struct gemm_problem, or of struct attention_problem.
+enum peer_event { PEER_GEMM = 1, PEER_ATTENTION = 2 };
 
 /// What peers are asked for.
 struct peer_request {
-    const char *isa; ///< nothing wider may be used, where the peer can be told so
-    bool widest;     ///< it is the widest of this machine: peers also run as installed
+    enum peer_event event;
+    const struct fovea_engine *engine; ///< whose softmax those take that have none
+    const char *isa;                   ///< nothing wider may be used, where the peer can be told so
+    bool widest;                       ///< it is the widest of this machine: peers also run as installed
     uint32_t threads;
 };
 
 /// Loads a peer and fills at most PEER_VARIANTS contestants: as installed, and forced to the kernels of this ISA where
-/// it chooses others by itself. Returns how many; 0 where it is not installed or, *why then set, cannot be used.
+/// it chooses others by itself; or one for each of its operators. Returns how many; 0 where it is not installed or,
+/// *why then set, cannot be used.
 typedef size_t peer_load(const struct peer_request *request, struct contestant *out, const char **why);
 peer_load peer_openblas, peer_blis, peer_onednn, peer_libxsmm, peer_onnxruntime;
 
-/// Loads all peers, writes a line for each to `notes`, and returns how many contestants there are.
+/// Loads all peers of the event, writes a line for each to `notes`, and returns how many contestants there are.
 size_t peers_load(const struct peer_request *request, struct contestant out[PEERS_MAX], FILE *notes);
 
 /// Opens a library: by name, or below the folder of peers (FOVEA_PEERS_DIR, else ~/.cache/fovea-peers) where pattern

@@ -37,12 +37,13 @@ static bool take(void *library, struct blis *blis, struct peer_cblas *cblas)
     return true;
 }
 
-static void enter(const struct blis *blis, const struct peer_cblas *cblas, uint32_t threads, const char *how,
-                  struct contestant *out)
+static void enter(const struct blis *blis, struct peer_cblas *cblas, const struct peer_request *request,
+                  const char *how, struct contestant *out)
 {
-    *out = peer_cblas_contestant(cblas);
-    snprintf(out->name, sizeof out->name, "BLIS %s %s, %s", blis->version(), blis->arch_name(blis->arch()), how);
-    blis->set_threads(threads);
+    *out = peer_cblas_contestant(cblas, request);
+    snprintf(out->name, sizeof out->name, "%sBLIS %s %s, %s", peer_cblas_prefix(request), blis->version(),
+             blis->arch_name(blis->arch()), how);
+    blis->set_threads(peer_cblas_threads(request));
 }
 
 // The number of an architecture by its name, or -1.
@@ -65,7 +66,7 @@ size_t peer_blis(const struct peer_request *request, struct contestant *out, con
         *why = "this build lacks functions that are needed";
         return 0;
     }
-    enter(&blis, &libraries[0], request->threads, "as installed", &out[0]);
+    enter(&blis, &libraries[0], request, "as installed", &out[0]);
     size_t count = request->widest;
     const int number = arch ? number_of(&blis, arch) : -1;
     if (number >= 0 && blis.arch() != number) {
@@ -73,7 +74,7 @@ size_t peer_blis(const struct peer_request *request, struct contestant *out, con
         snprintf(text, sizeof text, "%d", number);
         setenv("BLIS_ARCH_TYPE", text, 1);
         if (take(peer_open_again(library), &blis, &libraries[1]))
-            enter(&blis, &libraries[1], request->threads, "forced", &out[count++]);
+            enter(&blis, &libraries[1], request, "forced", &out[count++]);
         unsetenv("BLIS_ARCH_TYPE");
     } else if (number >= 0) {
         count = 1; // what it chooses by itself is what was asked for

@@ -5,6 +5,7 @@
 // is what the library is for in small products; in large ones it has no blocking, and others are ahead. Its kernels do
 // not transpose their first operand: a B of n x k is theirs only where it may be prepared, by transposing it. One
 // thread. Debian has it as an archive; scripts/peers.sh makes a shared library of that.
+#include "bench/gemm_problem.h"
 #include "bench/memory.h"
 #include "bench/peer.h"
 
@@ -50,9 +51,10 @@ static bool turn(struct prepared *self)
     return true;
 }
 
-static void *prepare(const void *state, const struct gemm_problem *p, bool packed)
+static void *prepare(const void *state, const void *problem, bool packed)
 {
     (void)state;
+    const struct gemm_problem *const p = problem;
     if (p->gelu || (packed && p->batch > 1) || p->threads > 1 || p->m > INT_MAX || p->n > INT_MAX || p->k > INT_MAX ||
         packed != p->trans_b)
         return NULL;

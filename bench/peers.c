@@ -16,12 +16,13 @@
 static const struct {
     const char *name, *package;
     peer_load *load;
+    unsigned events; // of enum peer_event
 } peers[] = {
-    {"OpenBLAS", "Debian's libopenblas0-pthread", peer_openblas},
-    {"BLIS", "Debian's libblis4-pthread", peer_blis},
-    {"oneDNN", "Debian's libdnnl2", peer_onednn},
-    {"libxsmm", "Debian's libxsmm-dev, made shared by scripts/peers.sh", peer_libxsmm},
-    {"ONNX Runtime", "npm's onnxruntime-node, by scripts/peers.sh", peer_onnxruntime},
+    {"OpenBLAS", "Debian's libopenblas0-pthread", peer_openblas, PEER_GEMM | PEER_ATTENTION},
+    {"BLIS", "Debian's libblis4-pthread", peer_blis, PEER_GEMM | PEER_ATTENTION},
+    {"oneDNN", "Debian's libdnnl2", peer_onednn, PEER_GEMM | PEER_ATTENTION},
+    {"libxsmm", "Debian's libxsmm-dev, made shared by scripts/peers.sh", peer_libxsmm, PEER_GEMM},
+    {"ONNX Runtime", "npm's onnxruntime-node, by scripts/peers.sh", peer_onnxruntime, PEER_GEMM | PEER_ATTENTION},
 };
 
 size_t peers_load(const struct peer_request *request, struct contestant out[PEERS_MAX], FILE *notes)
@@ -29,6 +30,8 @@ size_t peers_load(const struct peer_request *request, struct contestant out[PEER
     size_t count = 0;
     for (size_t i = 0; i < sizeof peers / sizeof *peers && count + PEER_VARIANTS <= PEERS_MAX; i++) {
         const char *why = NULL;
+        if (!(peers[i].events & request->event))
+            continue;
         const size_t found = peers[i].load(request, out + count, &why);
         if (found == 0)
             fprintf(notes, "peer %s: %s%s\n", peers[i].name, why ? why : "not installed; it is ",

@@ -14,19 +14,6 @@
 enum { SAMPLES_MIN = 7, SAMPLES_MAX = 400, GLANCES = 3 };
 static const double sample_seconds = 200e-6;
 
-struct race_load race_gemm_load(const struct gemm_problem *p)
-{
-    const bool decoding = p->m <= GEMM_DECODE_ROWS;
-    return (struct race_load){
-        .flops = gemm_problem_flops(p),
-        .stream = decoding ? (const char *)p->b : NULL,
-        .stream_bytes = decoding ? gemm_problem_b_bytes(p) : 0,
-        .stride_bytes = p->b_stride * sizeof *p->b,
-        .count = p->b_count,
-        .threads = p->threads,
-    };
-}
-
 // Seconds of a call, over `calls` of them.
 static double sample(const struct racer *racer, struct track *track, uint64_t calls)
 {
@@ -56,26 +43,26 @@ bool racer_start(struct racer *racer, const struct contestant *who, bool packed,
 {
     *error = 0;
     *racer = (struct racer){.who = who, .packed = packed};
-    racer->prepared = who->prepare(who->state, track->problem, packed);
+    racer->prepared = who->prepare(who->state, track->problem.operands, packed);
     if (!racer->prepared)
         return false;
-    gemm_problem_spoil(track->problem);
+    track->problem.spoil(track->problem.operands);
     who->run(racer->prepared, 0);
-    *error = gemm_problem_check(track->problem);
+    *error = track->problem.check(track->problem.operands);
     if (*error != 0) {
         racer_end(racer);
         return false;
     }
-    racer_pace(racer, track);
-    return true;
-}
-
-void racer_pace(struct racer *racer, struct track *track)
-{
     racer->seconds = fmin(sample(racer, track, 1), sample(racer, track, 1));
     if (racer->seconds < sample_seconds) // a better guess, of warm calls
         racer->seconds = sample(racer, track, (uint64_t)(sample_seconds / racer->seconds) + 1);
     racer->calls = racer->seconds < sample_seconds ? (uint64_t)(sample_seconds / racer->seconds) + 1 : 1;
+    return true;
+}
+
+size_t racer_work_bytes(const struct racer *racer)
+{
+    return racer->who->work_bytes ? racer->who->work_bytes(racer->prepared) : 0;
 }
 
 void racer_end(struct racer *racer)

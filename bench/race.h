@@ -5,6 +5,7 @@
 
 #include "bench/contestant.h"
 #include "bench/stats.h"
+#include "fovea/executor.h"
 
 #include <stdint.h>
 
@@ -26,22 +27,28 @@ struct race_load {
     uint32_t threads;
 };
 
+/// What the contestants compute, and whether it is right.
+struct race_problem {
+    const void *operands;                  ///< what contestants prepare for
+    void (*spoil)(const void *operands);   ///< fills the result with NaN, so that what is not written is seen
+    double (*check)(const void *operands); ///< 0 where the result of operands 0 is right, else its error in units of
+                                           ///< what is allowed
+};
+
 /// The problem, and which operands of its set come next, whoever takes them.
 struct track {
-    const struct gemm_problem *problem; ///< NULL where the contestants are not racer_start's
+    struct race_problem problem;
     const struct fovea_executor *executor;
     const char *isa; ///< whose FMA peak is the denominator
     struct race_load load;
     size_t next;
 };
-/// The load of a product.
-struct race_load race_gemm_load(const struct gemm_problem *problem);
 
 /// Prepares a contestant, computes once, and finds how many calls make a sample. False where it cannot do the problem
-/// or is wrong (*error: gemm_problem_check's answer, 0 where it cannot).
+/// or is wrong (*error: the check's answer, 0 where it cannot).
 bool racer_start(struct racer *racer, const struct contestant *who, bool packed, struct track *track, double *error);
-/// Finds how many calls make a sample, for a racer that is prepared.
-void racer_pace(struct racer *racer, struct track *track);
+/// Bytes that a call works in; 0 where that cannot be said, too.
+size_t racer_work_bytes(const struct racer *racer);
 void racer_end(struct racer *racer);
 
 /// A racer on its own. Fractions are medians over samples, each with probes before and after it: over the calm ones, in

@@ -5,6 +5,8 @@
 // The best peer is the one with the lowest ratio after the pairs; choosing it so favours the peers, if anyone.
 #include "bench/versus.h"
 
+#include <math.h>
+
 enum { RACERS_MAX = 32, FINALISTS = 3, PAIRS = 31, PAIRS_SLOW = 15 };
 static const double behind = 1.25, slow_seconds = 30e-3;
 
@@ -28,14 +30,17 @@ static void start(struct field *field, const struct contestant *peers, size_t co
         }
 }
 
-// Two rounds, in turns; the better of them.
+// Two rounds, in turns; the better of them. Who needs twice the best time of the first is not asked again.
 static void glance(struct field *field, struct track *track)
 {
-    for (int round = 0; round < 2; round++)
-        for (size_t i = 0; i < field->count; i++) {
-            const double seconds = race_glance(&field->racer[i], track);
-            field->glance[i] = round == 0 || seconds < field->glance[i] ? seconds : field->glance[i];
-        }
+    double best = INFINITY;
+    for (size_t i = 0; i < field->count; i++) {
+        field->glance[i] = race_glance(&field->racer[i], track);
+        best = fmin(best, field->glance[i]);
+    }
+    for (size_t i = 0; i < field->count; i++)
+        if (field->glance[i] < 2 * best)
+            field->glance[i] = fmin(field->glance[i], race_glance(&field->racer[i], track));
 }
 
 // The fastest that is left at first sight, or the count where none is.
@@ -66,6 +71,7 @@ struct versus race_peers(struct racer *fovea, const struct contestant *peers, si
         if (versus.best < 0 || ratio.median < versus.ratio.median) {
             versus.best = field.peer[next];
             versus.packed = field.racer[next].packed;
+            versus.work_bytes = racer_work_bytes(&field.racer[next]);
             versus.ratio = ratio;
         }
     }

@@ -9,7 +9,8 @@
 /// do the problem; wrong of one that gave a wrong result, -1 if none did.
 struct versus {
     int best, wrong;
-    bool packed; ///< the best peer had B prepared beforehand
+    bool packed;       ///< the best peer had B prepared beforehand
+    size_t work_bytes; ///< of the best peer; 0 where that cannot be said
     struct bench_interval ratio;
 };
 

@@ -21,28 +21,40 @@ if(FOVEA_BUILD_BENCH)
     target_link_libraries(fovea_bench_shim PRIVATE benchmark::benchmark)
 
     add_library(fovea_bench STATIC EXCLUDE_FROM_ALL
+        bench/attention.c
+        bench/attention_problem.c
+        bench/attention_shapes.c
+        bench/composite.c
+        bench/composite_cut.c
         bench/count_callgrind.c
         bench/count_qemu.c
         bench/count_steps.c
         bench/counters.c
-        bench/fovea.c
-        bench/attention.c
-        bench/attention_problem.c
-        bench/attention_shapes.c
+        bench/fovea_attention.c
+        bench/fovea_gemm.c
+        bench/fovea_work.c
         bench/gemm.c
+        bench/gemm_problem.c
         bench/gemm_shapes.c
-        bench/gemm_table.c
         bench/instructions.c
         bench/onnx.c
         bench/peer_blis.c
         bench/peer_cblas.c
+        bench/peer_cblas_attention.c
+        bench/peer_cblas_gemm.c
         bench/peer_libxsmm.c
         bench/peer_onednn.c
+        bench/peer_onednn_attention.c
+        bench/peer_onednn_gemm.c
         bench/peer_onnxruntime.c
+        bench/peer_onnxruntime_attention.c
+        bench/peer_onnxruntime_gemm.c
+        bench/peer_onnxruntime_inputs.c
         bench/peer_openblas.c
         bench/peers.c
-        bench/problem.c
         bench/race.c
+        bench/suite.c
+        bench/table.c
         bench/versus.c
     )
     # What qemu-user loads to count instructions: nothing of fovea is in it, so it serves programs of other CPUs too.

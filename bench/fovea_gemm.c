@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// bench/fovea.c - fovea as a contestant: plan, memory and blobs made once, runs without allocation.
-#include "bench/contestant.h"
+// bench/fovea_gemm.c - fovea's products as a contestant.
+#include "bench/fovea.h"
+#include "bench/gemm_problem.h"
 #include "bench/memory.h"
 
 #include <stdlib.h>
@@ -10,17 +11,15 @@ struct prepared {
     const struct fovea_executor *executor;
     bool packed;
     const float *bias;
-    void *plan, *shared, *scratch;
+    struct bench_work work;
     char *blobs;
-    size_t plan_bytes, shared_bytes, scratch_bytes, blob_bytes, blobs_bytes;
+    size_t blob_bytes, blobs_bytes;
 };
 
 static void release(void *memory)
 {
     struct prepared *const self = memory;
-    bench_free(self->plan, self->plan_bytes);
-    bench_free(self->shared, self->shared_bytes);
-    bench_free(self->scratch, self->scratch_bytes);
+    bench_work_free(&self->work);
     bench_free(self->blobs, self->blobs_bytes);
     free(self);
 }
@@ -55,28 +54,21 @@ static bool make_plan(struct prepared *self, const struct fovea_engine *engine)
     desc.batch = p->batch;
     desc.batch_a = p->m * p->k, desc.batch_b = p->k * p->n, desc.batch_c = p->m * p->n;
     desc.activation = p->gelu ? FOVEA_ACTIVATION_GELU : FOVEA_ACTIVATION_NONE;
-    self->plan_bytes = fovea_gemm_plan_size();
-    self->plan = bench_alloc(self->plan_bytes);
-    if (!self->plan || fovea_gemm_plan(engine, &desc, self->plan) != FOVEA_OK)
-        return false;
-    const struct fovea_work *const work = self->plan;
-    self->shared_bytes = work->shared_bytes;
-    self->scratch_bytes = work->scratch_bytes * (self->executor ? self->executor->workers : 1);
-    self->shared = bench_alloc(self->shared_bytes);
-    self->scratch = bench_alloc(self->scratch_bytes);
-    return self->shared && self->scratch;
+    return bench_work_plan(&self->work, fovea_gemm_plan_size()) &&
+           fovea_gemm_plan(engine, &desc, self->work.plan) == FOVEA_OK && bench_work_make(&self->work, self->executor);
 }
 
-static void *prepare(const void *state, const struct gemm_problem *problem, bool packed)
+static void *prepare(const void *state, const void *problem, bool packed)
 {
     const struct bench_fovea *const with = state;
-    struct prepared *const self = packed && problem->batch > 1 ? NULL : calloc(1, sizeof *self);
+    const struct gemm_problem *const p = problem;
+    struct prepared *const self = packed && p->batch > 1 ? NULL : calloc(1, sizeof *self);
     if (!self)
         return NULL;
-    self->problem = problem;
+    self->problem = p;
     self->executor = with->executor;
     self->packed = packed;
-    self->bias = problem->gelu ? problem->bias : NULL;
+    self->bias = p->gelu ? p->bias : NULL;
     if (!make_plan(self, with->engine) || (packed && !pack(self, with->engine))) {
         release(self);
         return NULL;
@@ -96,10 +88,16 @@ static void run(void *prepared, size_t index)
         .bias = self->bias,
         .m = p->m,
     };
-    fovea_gemm(self->plan, &args, self->shared, self->scratch, self->executor);
+    fovea_gemm(self->work.plan, &args, self->work.shared, self->work.scratch, self->executor);
 }
 
-struct contestant bench_fovea(const struct bench_fovea *with)
+static size_t work_bytes(const void *prepared)
 {
-    return (struct contestant){"fovea", with, prepare, run, release};
+    const struct prepared *const self = prepared;
+    return self->work.shared_bytes + self->work.scratch_bytes;
+}
+
+struct contestant bench_fovea_gemm(const struct bench_fovea *with)
+{
+    return (struct contestant){"fovea", with, prepare, run, release, work_bytes};
 }

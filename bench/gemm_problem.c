@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// bench/problem.c - operands of a product, and its float64 reference on sampled rows.
-#include "bench/problem.h"
+// bench/gemm_problem.c - operands of a product, and its float64 reference on sampled rows.
+#include "bench/gemm_problem.h"
 #include "bench/memory.h"
 
 #include <math.h>
@@ -50,8 +50,9 @@ void gemm_problem_free(struct gemm_problem *p)
     p->memory = NULL;
 }
 
-void gemm_problem_spoil(const struct gemm_problem *p)
+static void spoil(const void *problem)
 {
+    const struct gemm_problem *const p = problem;
     for (size_t i = 0; i < p->batch * p->m * p->n; i++)
         p->c[i] = NAN;
 }
@@ -61,9 +62,17 @@ double gemm_problem_flops(const struct gemm_problem *p)
     return 2.0 * (double)p->batch * (double)p->m * (double)p->n * (double)p->k;
 }
 
-size_t gemm_problem_b_bytes(const struct gemm_problem *p)
+struct race_load gemm_problem_load(const struct gemm_problem *p)
 {
-    return p->batch * p->k * p->n * sizeof(float);
+    const bool decoding = p->m <= GEMM_DECODE_ROWS;
+    return (struct race_load){
+        .flops = gemm_problem_flops(p),
+        .stream = decoding ? (const char *)p->b : NULL,
+        .stream_bytes = decoding ? p->batch * p->k * p->n * sizeof(float) : 0,
+        .stride_bytes = p->b_stride * sizeof *p->b,
+        .count = p->b_count,
+        .threads = p->threads,
+    };
 }
 
 // The error of one element of an entry of the batch, in units of what is allowed.
@@ -100,8 +109,9 @@ static double check_row(const struct gemm_problem *p, size_t entry, size_t i)
     return worst;
 }
 
-double gemm_problem_check(const struct gemm_problem *p)
+static double check(const void *problem)
 {
+    const struct gemm_problem *const p = problem;
     const size_t rows[] = {0, p->m / 3, p->m / 2, p->m - 1}; // of every part that threads and tiles make
     double worst = 0;
     for (size_t entry = 0; entry < p->batch; entry++)
@@ -109,4 +119,9 @@ double gemm_problem_check(const struct gemm_problem *p)
             if (r == 0 || rows[r] != rows[r - 1])
                 worst = fmax(worst, check_row(p, entry, rows[r]));
     return worst;
+}
+
+struct race_problem gemm_problem_race(const struct gemm_problem *problem)
+{
+    return (struct race_problem){problem, spoil, check};
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// bench/problem.h - one product with its operands, and whether a result is right.
-#ifndef FOVEA_BENCH_PROBLEM_H
-#define FOVEA_BENCH_PROBLEM_H
+// bench/gemm_problem.h - one product with its operands, and whether a result is right.
+#ifndef FOVEA_BENCH_GEMM_PROBLEM_H
+#define FOVEA_BENCH_GEMM_PROBLEM_H
 
-#include "fovea/executor.h"
+#include "bench/race.h"
 #include "fovea/gemm.h"
 
 #include <stdbool.h>
@@ -33,12 +33,9 @@ bool gemm_problem_make(struct gemm_problem *problem, size_t llc_bytes);
 void gemm_problem_free(struct gemm_problem *problem);
 /// Multiply-adds count twice.
 double gemm_problem_flops(const struct gemm_problem *problem);
-/// Bytes of one matrix B (of a batch of them).
-size_t gemm_problem_b_bytes(const struct gemm_problem *problem);
-/// Compares C with float64 in sampled places, for matrix 0 of the set: 0 if all is within k u sum |A| |B|, else the
-/// largest error in units of that bound.
-double gemm_problem_check(const struct gemm_problem *problem);
-/// Fills C with NaN, so that what is not written is seen.
-void gemm_problem_spoil(const struct gemm_problem *problem);
+/// The race for it. C is compared with float64 in sampled places, for matrix 0 of the set: all within k u sum |A| |B|.
+struct race_problem gemm_problem_race(const struct gemm_problem *problem);
+/// What a call does; decoding streams its matrix B.
+struct race_load gemm_problem_load(const struct gemm_problem *problem);
 
 #endif

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// bench/suite.h - what a suite is: lines with names, each a problem that is timed alone and raced against peers.
+#ifndef FOVEA_BENCH_SUITE_H
+#define FOVEA_BENCH_SUITE_H
+
+#include "bench/bench.h"
+#include "bench/fovea.h"
+#include "bench/peer.h"
+#include "bench/race.h"
+#include "bench/shim.h"
+
+struct suite;
+
+/// One line. What shape and way point to is the suite's own.
+struct suite_line {
+    struct suite *suite;
+    const void *shape, *way;
+    const char *model; ///< where the shape is met
+    char name[96];
+};
+
+struct suite_kind {
+    const char *slot; ///< what the slots of its kernels begin with
+    enum peer_event event;
+    size_t lines_max;
+    struct contestant (*fovea)(const struct bench_fovea *with);
+    void (*offer)(struct suite *suite); ///< offers all lines with suite_offer
+    /// Makes the problem of a line, has it run with suite_run_line, and frees it; false without memory.
+    bool (*measure)(const struct suite_line *line, struct bench_result *result);
+};
+
+struct suite {
+    const struct suite_kind *kind;
+    const struct fovea_engine *engine;
+    const struct bench_options *options;
+    struct suite_line *lines;
+    size_t line_count;
+    const void *filter; ///< regex_t, or NULL
+    struct bench_pool *pool;
+    const char *isa; ///< whose FMA peak is the denominator
+    struct bench_fovea with;
+    struct contestant fovea, peers[PEERS_MAX];
+    size_t peer_count;
+    int failed;
+    bool headed;
+    double log_sum; // of the ratios to the best peer
+    size_t raced, behind;
+    char text[200]; // of the line that is measured: an error, or the best peer
+};
+
+/// Runs a suite and prints to stdout; returns what bench_gemm does.
+int suite_run(const struct suite_kind *kind, const struct fovea_engine *engine, const struct bench_options *options);
+
+/// Adds a line of a shape that is met first in the set `first`, if the options ask for it.
+void suite_offer(struct suite *suite, const struct suite_line *line, enum bench_suite first);
+
+/// Bytes of the last-level cache.
+size_t suite_llc_bytes(const struct suite *suite);
+/// With more threads than one: the pool; else NULL, the calling thread.
+const struct fovea_executor *suite_executor(const struct suite *suite);
+
+/// How a line is run.
+struct suite_way {
+    struct race_problem problem;
+    struct race_load load;
+    bool packed; ///< fovea takes B packed
+    /// NULL, or what this line is compared with in place of the peers.
+    void (*compare)(const struct suite_line *line, struct racer *fovea, struct track *track,
+                    struct bench_result *result);
+};
+void suite_run_line(const struct suite_line *line, const struct suite_way *way, struct bench_result *result);
+
+#endif
