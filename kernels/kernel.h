@@ -73,8 +73,8 @@ typedef void fovea_gemm_fn(const struct fovea_gemm_tile *tile);
 /// (16 x 16 blocks are transposed in registers). Reads exactly k x n elements.
 typedef void fovea_pack_fn(size_t k, size_t n, const float *src, ptrdiff_t ld, float *dst, ptrdiff_t dst_panel);
 
-/// dst[c * ld_dst + r] = src[r * ld_src + c] for r < rows, c < cols.
-typedef void fovea_transpose_fn(size_t rows, size_t cols, const float *src, ptrdiff_t ld_src, float *dst,
+/// dst[c * ld_dst + r] = scale * src[r * ld_src + c] for r < rows, c < cols.
+typedef void fovea_transpose_fn(size_t rows, size_t cols, float scale, const float *src, ptrdiff_t ld_src, float *dst,
                                 ptrdiff_t ld_dst);
 
 /// Activations a GEMM epilogue may apply (values are those of the public enum fovea_activation).
@@ -139,23 +139,21 @@ struct fovea_attention_state {
     float *largest;
 };
 
-/// Memory that a worker will use next, two tensors row by row: a hint, for prefetching.
-struct fovea_fetch {
-    const float *a, *b; ///< the next row of each; b may be NULL
-    ptrdiff_t a_row, b_row;
-    uint32_t rows, lines; ///< rows that are left, and the cache lines of one
+/// Memory that a worker will use next, each pointer standing for FOVEA_FETCH_LINES cache lines: a hint. A kernel of
+/// prefill prefetches pointer after pointer, evenly beside its arithmetic, and takes them off the list.
+struct fovea_fetch_list {
+    const float *const *next;
+    size_t count;
 };
-/// Fetches one after another, a kernel of prefill taking `each` rows between its tiles while there are some owed.
-struct fovea_fetch_queue {
-    struct fovea_fetch *next; ///< a list, ended by one without rows
-    uint32_t owed, each;
-};
+enum { FOVEA_FETCH_LINES = 4 };
+
+enum { FOVEA_COPY_KEYS = FOVEA_CHUNK + 2 }; ///< 8 columns of so many floats are a line more than 4 KiB
 
 /// Keys and values of a chunk, kept by a kernel of prefill for the tiles that come by next: what lies there is its
 /// business. The caller clears done when the chunk changes.
 struct fovea_attention_copy {
     float *k; ///< [128][qk_dim], or NULL where no other tile will read them
-    float *v; ///< [128][v_dim rounded up to a multiple of 8]
+    float *v; ///< [v_dim rounded up to a multiple of 8][FOVEA_COPY_KEYS]
     uint64_t k_done[FOVEA_CHUNK / 64], v_done[FOVEA_CHUNK / 64]; ///< bit j: key j has been copied
 };
 
@@ -176,7 +174,7 @@ struct fovea_attention_chunk {
     ptrdiff_t v_row;
     const float *k_ahead;              ///< a hint for decode: K of the chunk that comes next, or NULL
     struct fovea_attention_copy *copy; ///< prefill only: shared by the tiles that see this chunk, or NULL
-    struct fovea_fetch_queue *fetch;   ///< prefill only: a hint, or NULL
+    struct fovea_fetch_list *fetch;    ///< prefill only: a hint, or NULL
     /// NULL; or additive scores in place of products: for each row a pointer to qk_dim weights w, the sum of
     /// w[c] * tanh(q[c] + k[c]). Rows of prefill have the same: additive[0].
     const float *const *additive;
@@ -218,8 +216,8 @@ typedef void fovea_merge_fn(const struct fovea_attention_state *into, const stru
 typedef void fovea_finish_fn(const struct fovea_attention_state *state, const float *sinks, float *lse);
 
 /// Elements of scratch a chunk needs, for any variant: S [128][64] (decode: S [16][128] and the last panel of V
-/// [128][16]), transposed keys [64][qk_dim], the new part of O [64][round16(v_dim)], alpha [64], a copy of V [128]
-/// [round16(v_dim)].
+/// [128][16]), transposed keys [64][qk_dim], the new part of O [64][round16(v_dim)], alpha [64], a copy of V
+/// [round8(v_dim)][FOVEA_COPY_KEYS] (in prefill, which has 48 rows where 64 are counted).
 static inline size_t fovea_attention_scratch(size_t qk_dim, size_t v_dim)
 {
     const size_t v_round = (v_dim + FOVEA_PANEL - 1) / FOVEA_PANEL * FOVEA_PANEL;

@@ -54,16 +54,11 @@ void fovea_attention_queries(const struct fovea_attention_tile *tile, bool prefi
     if (prefill) {
         const size_t lanes = tile->plan->kernels->attention_prefill.nr,
                      padded = fovea_round_up(tile->rows, FOVEA_PANEL);
-        tile->plan->kernels->transpose.run(tile->rows, d->qk_dim,
+        tile->plan->kernels->transpose.run(tile->rows, d->qk_dim, d->scale,
                                            tile->args->q + fovea_attention_offset(tile, tile->q, 0),
                                            (ptrdiff_t)tile->q.row, q, (ptrdiff_t)lanes);
-        for (size_t c = 0; c < d->qk_dim; c++) {
-            for (size_t r = tile->rows; r < padded; r++) {
-                q[c * lanes + r] = 0.0f;
-            }
-            for (size_t r = 0; r < padded; r++) {
-                q[c * lanes + r] *= d->scale;
-            }
+        for (size_t c = 0; c < d->qk_dim && tile->rows < padded; c++) {
+            memset(q + c * lanes + tile->rows, 0, (padded - tile->rows) * sizeof *q);
         }
         return;
     }

@@ -7,7 +7,10 @@
 #include "kernels/kernel.h"
 #include "ops/run.h"
 
-enum { FOVEA_ATTENTION_TILES_MAX = 16 }; ///< of a task of prefill
+enum {
+    FOVEA_ATTENTION_TILES_MAX = 16,  ///< of a task of prefill
+    FOVEA_ATTENTION_POINTERS = 2048, ///< to be fetched with a chunk
+};
 
 /// The plan behind fovea_attention_plan.
 struct fovea_attention_layout {
@@ -18,8 +21,8 @@ struct fovea_attention_layout {
     size_t group;                                ///< query heads that share a key head
     // A worker's scratch, where its parts begin, in floats and on cache lines: the kernel's own; a chunk gathered from
     // small pages; the scaled queries of each tile of a task; two states of each, or two blocks of scores; a copy of a
-    // chunk's K and V; the tiles themselves.
-    size_t pages_at, q_at, states_at, copy_at, tiles_at;
+    // chunk's K and V; pointers to what is fetched; the tiles themselves.
+    size_t pages_at, q_at, states_at, copy_at, pointers_at, tiles_at;
     size_t q_floats, state_floats; ///< of one tile
     size_t tiles_most;             ///< of a task
     float cap_inverse;             ///< 1 / softcap where there is one
@@ -175,17 +178,32 @@ struct fovea_attention_part {
     struct fovea_attention_state state;
     bool any; ///< the state has something of the split
 };
+/// Memory that a task will use, two tensors row by row.
+struct fovea_attention_fetch {
+    const float *a, *b; ///< the next row of each
+    ptrdiff_t a_row, b_row;
+    size_t rows; ///< that are left; 0 ends a list of these
+};
+/// What is to be prefetched in the course of a task: `each` rows with a chunk.
+struct fovea_attention_fetches {
+    const struct fovea_attention_layout *plan;
+    struct fovea_attention_fetch list[FOVEA_ATTENTION_TILES_MAX + 3], *next;
+    size_t each;
+    const float **pointers;        ///< room for FOVEA_ATTENTION_POINTERS
+    struct fovea_fetch_list chunk; ///< those of the chunk, for the kernel
+};
+/// The next chunk begins: its share of the rows becomes a list of pointers.
+void fovea_attention_fetch(struct fovea_attention_fetches *fetches);
+
 /// What parts have in common on their way.
 struct fovea_attention_walk {
     const struct fovea_attention_kernel *kernel;
     struct fovea_attention_part *parts;
     size_t count;
     float *scratch; ///< the worker's
-    /// Prefill: where a kernel may keep keys that the parts share; what is to be fetched, fetch_rows with each chunk.
-    /// Both may be NULL.
+    /// Prefill: where a kernel may keep keys that the parts share; what is to be fetched. Both may be NULL.
     struct fovea_attention_copy *copy;
-    struct fovea_fetch_queue *fetch;
-    uint32_t fetch_rows;
+    struct fovea_attention_fetches *fetches;
 };
 /// Adds to the states of the parts what they see of one split, chunk by chunk, all parts on the same chunk; `fresh`:
 /// states are made, and not added to. Of a part that sees nothing `any` is false and the state is not touched.

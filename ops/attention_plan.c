@@ -33,7 +33,8 @@ struct fovea_attention_grid fovea_attention_grid(const struct fovea_attention_la
         grid.tiles = plan->group * fovea_ceil_div(grid.rows, grid.most);
         const size_t tasks = kernels->workers == 1 ? 1 : (size_t)TASKS_EACH * kernels->workers;
         const size_t share = batch * grid.heads * grid.tiles / tasks;
-        grid.each = fovea_min(plan->tiles_most, share > 1 ? share : 1);
+        const size_t tasks_of_head = fovea_ceil_div(grid.tiles, fovea_min(plan->tiles_most, share > 1 ? share : 1));
+        grid.each = grid.tiles == 0 ? 1 : fovea_ceil_div(grid.tiles, tasks_of_head); // alike
     } else {
         grid.rows = plan->group * q_len;
         grid.most = grid.lanes = kernels->attention_decode.nr;
@@ -251,7 +252,9 @@ static void lay_out(struct fovea_attention_layout *plan)
     plan->q_at = plan->pages_at + (gathers ? (size_t)FOVEA_CHUNK * (d->qk_dim + d->v_dim) : 0);
     plan->states_at = plan->q_at + plan->tiles_most * plan->q_floats;
     plan->copy_at = plan->states_at + 2 * plan->tiles_most * plan->state_floats;
-    plan->tiles_at = plan->copy_at + (shares ? (size_t)FOVEA_CHUNK * (d->qk_dim + fovea_round_up(d->v_dim, 8)) : 0);
+    const size_t v_copy = FOVEA_COPY_KEYS * fovea_round_up(d->v_dim, 8);
+    plan->pointers_at = plan->copy_at + (shares ? FOVEA_CHUNK * d->qk_dim + fovea_round_up(v_copy, FOVEA_PANEL) : 0);
+    plan->tiles_at = plan->pointers_at + FOVEA_ATTENTION_POINTERS * sizeof(float *) / sizeof(float);
     plan->work.scratch_bytes = plan->tiles_at * sizeof(float) +
                                fovea_round_up(plan->tiles_most * sizeof(struct fovea_attention_tile), FOVEA_ALIGNMENT);
 }

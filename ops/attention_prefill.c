@@ -8,66 +8,81 @@
 #include "ops/attention.h"
 #include <string.h>
 
-// What a task has to fetch: its later chunks, the queries of the next task and its own output, the next task's keys.
-struct fetches {
-    struct fovea_fetch list[FOVEA_ATTENTION_TILES_MAX + 3];
-    struct fovea_fetch_queue queue;
-    uint32_t rows; // other than of later chunks
-};
+void fovea_attention_fetch(struct fovea_attention_fetches *fetches)
+{
+    enum { STEP = FOVEA_FETCH_LINES * FOVEA_PANEL };
+    const struct fovea_attention_desc *const d = &fetches->plan->desc;
+    const size_t dim = d->qk_dim > d->v_dim ? d->qk_dim : d->v_dim, pointers = 2 * fovea_ceil_div(dim, STEP);
+    struct fovea_attention_fetch *f = fetches->next;
+    size_t count = 0;
+    for (size_t n = fetches->each; n != 0 && f->rows != 0 && count + pointers <= FOVEA_ATTENTION_POINTERS; n--) {
+        for (size_t c = 0; c < dim; c += STEP) {
+            fetches->pointers[count++] = f->a + c;
+            fetches->pointers[count++] = f->b + c;
+        }
+        f->a += f->a_row;
+        f->b += f->b_row;
+        f += --f->rows == 0;
+    }
+    fetches->next = f;
+    fetches->chunk = (struct fovea_fetch_list){fetches->pointers, count};
+}
 
 // Keys and values [key, key + rows) of a head.
-static struct fovea_fetch keys_of(const struct fovea_attention_tile *tile, size_t batch, size_t kv_head, size_t key,
-                                  size_t rows)
+static struct fovea_attention_fetch keys_of(const struct fovea_attention_tile *tile, size_t batch, size_t kv_head,
+                                            size_t key, size_t rows)
 {
     const struct fovea_attention_desc *const d = &tile->plan->desc;
     const struct fovea_attention_args *const args = tile->args;
     const size_t k_row = d->k_layout == FOVEA_K_PANELS ? d->qk_dim : d->k.row, at = key - args->kv_begin;
-    return (struct fovea_fetch){
+    return (struct fovea_attention_fetch){
         .a = args->k + batch * tile->k.batch + kv_head * tile->k.head + at * k_row,
         .b = args->v + batch * tile->v.batch + kv_head * tile->v.head + at * d->v.row,
         .a_row = (ptrdiff_t)k_row,
         .b_row = (ptrdiff_t)d->v.row,
-        .rows = (uint32_t)rows,
+        .rows = rows,
     };
 }
 
+// What a task has to fetch: its later chunks; the queries of the next task, and its own output; the next task's keys.
 // tiles: those of the task, `count` of them from number `index` on; they see keys of [begin, end).
 static void plan_fetches(const struct fovea_attention_grid *grid, const struct fovea_attention_tile *tiles,
-                         size_t count, size_t index, size_t begin, size_t end, struct fetches *fetches)
+                         size_t count, size_t index, size_t begin, size_t end, struct fovea_attention_fetches *fetches)
 {
     const struct fovea_attention_layout *const plan = tiles->plan;
     const struct fovea_attention_args *const args = tiles->args;
-    struct fovea_fetch *f = fetches->list;
     const size_t all = args->batch * grid->heads * grid->tiles, later = fovea_min(index + count, all - 1);
-    const size_t dim = plan->desc.qk_dim > plan->desc.v_dim ? plan->desc.qk_dim : plan->desc.v_dim;
     const struct fovea_attention_rows next = fovea_attention_find(plan, args, grid, later);
     const size_t second = begin - begin % FOVEA_CHUNK + FOVEA_CHUNK;
     const bool linear = plan->desc.page_keys == 0;
+    struct fovea_attention_fetch *f = fetches->list;
     if (linear && second < end) {
         *f++ = keys_of(tiles, tiles->batch, tiles->kv_head, second, end - second);
     }
-    fetches->rows = 0;
-    for (size_t t = 0; t < count; t++) {
-        const struct fovea_attention_rows at = fovea_attention_find(plan, args, grid, fovea_min(later + t, all - 1));
+    const size_t next_count = fovea_min(grid->each, grid->tiles - later % grid->tiles);
+    size_t rest = 0; // rows that are not of later chunks
+    for (size_t t = 0; t < count || t < next_count; t++) {
+        const struct fovea_attention_tile *const own = &tiles[fovea_min(t, count - 1)];
+        const struct fovea_attention_rows at =
+            fovea_attention_find(plan, args, grid, later + fovea_min(t, next_count - 1));
         const size_t head = at.kv_head * plan->group + at.first / args->q_len;
-        *f++ = (struct fovea_fetch){
+        *f++ = (struct fovea_attention_fetch){
             .a = args->q + at.batch * tiles->q.batch + head * tiles->q.head + at.first % args->q_len * tiles->q.row,
-            .b = args->out + fovea_attention_offset(&tiles[t], tiles->out, 0),
+            .b = args->out + fovea_attention_offset(own, own->out, 0),
             .a_row = (ptrdiff_t)tiles->q.row,
             .b_row = (ptrdiff_t)tiles->out.row,
-            .rows = (uint32_t)tiles[t].rows,
+            .rows = fovea_min(at.rows, own->rows),
         };
-        fetches->rows += f[-1].rows;
+        rest += f[-1].rows;
     }
     if (linear && (next.batch != tiles->batch || next.kv_head != tiles->kv_head)) {
         *f++ = keys_of(tiles, next.batch, next.kv_head, args->kv_begin, fovea_min(FOVEA_CHUNK, args->kv_len));
-        fetches->rows += f[-1].rows;
+        rest += f[-1].rows;
     }
     f->rows = 0;
-    for (f = fetches->list; f->rows != 0; f++) {
-        f->lines = (uint32_t)fovea_ceil_div(dim * sizeof(float), FOVEA_ALIGNMENT);
-    }
-    fetches->queue = (struct fovea_fetch_queue){.next = fetches->list};
+    fetches->plan = plan;
+    fetches->next = fetches->list;
+    fetches->each = (second < end ? FOVEA_CHUNK : 0) + fovea_ceil_div(rest, fovea_ceil_div(end - begin, FOVEA_CHUNK));
 }
 
 // The end of a tile: O, LSE and statistics of its state, which holds something if `any`.
@@ -78,7 +93,7 @@ static void write_tile(const struct fovea_attention_tile *tile, const struct fov
         fovea_attention_clear(state);
     }
     fovea_attention_finish(tile, state);
-    kernels->transpose.run(state->v_dim, tile->rows, state->o, state->o_col,
+    kernels->transpose.run(state->v_dim, tile->rows, 1.0f, state->o, state->o_col,
                            tile->args->out + fovea_attention_offset(tile, tile->out, 0), (ptrdiff_t)tile->out.row);
 }
 
@@ -105,7 +120,7 @@ void fovea_attention_prefill(const struct fovea_attention_layout *plan, const st
     }
     float *const keys = scratch + plan->copy_at;
     struct fovea_attention_copy copy = {.k = keys, .v = keys + FOVEA_CHUNK * plan->desc.qk_dim};
-    struct fetches fetches;
+    struct fovea_attention_fetches fetches;
     struct fovea_attention_walk walk = {.kernel = &plan->kernels->attention_prefill,
                                         .parts = parts,
                                         .count = count,
@@ -113,8 +128,8 @@ void fovea_attention_prefill(const struct fovea_attention_layout *plan, const st
                                         .copy = count > 1 ? &copy : NULL};
     if (begin < end) {
         plan_fetches(grid, tiles, count, index, begin, end, &fetches);
-        walk.fetch = &fetches.queue;
-        walk.fetch_rows = FOVEA_CHUNK + fetches.rows / (uint32_t)fovea_ceil_div(end - begin, FOVEA_CHUNK) + 1;
+        fetches.pointers = (const float **)(void *)(scratch + plan->pointers_at);
+        walk.fetches = &fetches;
     }
     for (size_t split = begin / FOVEA_SPLIT; split * FOVEA_SPLIT < end; split++) {
         for (size_t t = 0; t < count; t++) {

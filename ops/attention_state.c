@@ -47,7 +47,7 @@ static void load(const struct fovea_attention_layout *plan, const struct part *p
     memcpy(state->m, part->m, state->rows * sizeof *state->m);
     memcpy(state->l, part->l, state->rows * sizeof *state->l);
     if (state->o_row == 1) {
-        plan->kernels->transpose.run(state->rows, v_dim, part->o, (ptrdiff_t)v_dim, state->o, state->o_col);
+        plan->kernels->transpose.run(state->rows, v_dim, 1.0f, part->o, (ptrdiff_t)v_dim, state->o, state->o_col);
         return;
     }
     for (size_t r = 0; r < state->rows; r++) {
@@ -62,7 +62,7 @@ static void store(const struct fovea_attention_layout *plan, const struct part *
     memcpy(part->m, state->m, state->rows * sizeof *state->m);
     memcpy(part->l, state->l, state->rows * sizeof *state->l);
     if (state->o_row == 1) {
-        plan->kernels->transpose.run(v_dim, state->rows, state->o, state->o_col, part->o, (ptrdiff_t)v_dim);
+        plan->kernels->transpose.run(v_dim, state->rows, 1.0f, state->o, state->o_col, part->o, (ptrdiff_t)v_dim);
         return;
     }
     for (size_t r = 0; r < state->rows; r++) {
@@ -176,7 +176,7 @@ static void accumulate_task(const void *unused, const void *call, void *shared, 
             load(plan, &part, &rows.a);
         }
         struct fovea_attention_part one = {.tile = &tile, .q = q, .state = rows.a};
-        fovea_attention_split(&(struct fovea_attention_walk){kernel, &one, 1, scratch, NULL, NULL, 0}, split, fresh);
+        fovea_attention_split(&(struct fovea_attention_walk){kernel, &one, 1, scratch, NULL, NULL}, split, fresh);
         if (!one.any && fresh) {
             fovea_attention_clear(&rows.a);
         }

@@ -37,8 +37,13 @@ static int64_t offset_of(const struct fovea_attention_args *args, size_t batch)
     return offset > far ? far : offset < -far ? -far : offset;
 }
 
-// Sets begin and end of row r, which is query i and stands at `position`.
-static void see_range(struct fovea_attention_tile *tile, size_t r, size_t i, int64_t position)
+// Keys [begin, end).
+struct range {
+    size_t begin, end;
+};
+
+// What query i sees, which stands at `position`.
+static struct range see_range(const struct fovea_attention_tile *tile, size_t i, int64_t position)
 {
     const struct fovea_attention_desc *const d = &tile->plan->desc;
     const struct fovea_attention_args *const args = tile->args;
@@ -57,9 +62,7 @@ static void see_range(struct fovea_attention_tile *tile, size_t r, size_t i, int
     if (d->window_left < far && position - (int64_t)d->window_left > (int64_t)begin) {
         begin = (size_t)(position - (int64_t)d->window_left);
     }
-    const bool sees = begin < end;
-    tile->begin[r] = sees ? begin : 0;
-    tile->end[r] = sees ? end : 0;
+    return begin < end ? (struct range){begin, end} : (struct range){0, 0};
 }
 
 // The list is short and ascending.
@@ -103,12 +106,39 @@ static void place_masks(struct fovea_attention_tile *tile, size_t r, size_t head
     }
 }
 
+// What each row sees and has; whether all of them see the same keys.
+static bool place_rows(struct fovea_attention_tile *tile, size_t head, size_t i)
+{
+    const struct fovea_attention_desc *const d = &tile->plan->desc;
+    const struct fovea_attention_args *const args = tile->args;
+    const bool alike = !d->causal && d->window_left == FOVEA_WINDOW_ALL && d->window_right == FOVEA_WINDOW_ALL &&
+                       d->kv_len_kind != FOVEA_KV_LEN_BATCH_ROW;
+    const bool terms = tile->plan->threshold != 0 || d->scoring == FOVEA_SCORING_ADDITIVE || args->slopes != NULL ||
+                       args->sinks != NULL || args->live_heads != NULL;
+    const int64_t offset = offset_of(args, tile->batch);
+    struct range range = {0, 0};
+    for (size_t r = 0; r < tile->rows; r++) {
+        const int64_t position = (int64_t)i + offset;
+        range = r == 0 || !alike ? see_range(tile, i, position) : range;
+        tile->begin[r] = range.begin;
+        tile->end[r] = range.end;
+        if (terms) {
+            place_terms(tile, r, head, position);
+        }
+        place_masks(tile, r, head, i);
+        if (++i == args->q_len) {
+            i = 0;
+            head++;
+        }
+    }
+    return alike && args->live_heads == NULL;
+}
+
 void fovea_attention_tile(const struct fovea_attention_layout *plan, const struct fovea_attention_args *args,
                           size_t batch, size_t kv_head, size_t first, size_t rows, struct fovea_attention_tile *tile)
 {
     const struct fovea_attention_desc *const d = &plan->desc, call = fovea_attention_call(plan, args);
-    const size_t first_head = first / args->q_len, last_head = (first + rows - 1) / args->q_len;
-    const int64_t offset = offset_of(args, batch);
+    const size_t head = first / args->q_len, last_head = (first + rows - 1) / args->q_len;
     tile->plan = plan;
     tile->args = args;
     tile->batch = batch;
@@ -121,22 +151,14 @@ void fovea_attention_tile(const struct fovea_attention_layout *plan, const struc
     tile->rows = rows;
     tile->begin_least = tile->end_least = SIZE_MAX;
     tile->begin_most = tile->end_most = 0;
-    tile->one_mask = (d->mask_row == 0 || args->q_len == 1) && (d->mask_head == 0 || first_head == last_head);
+    tile->one_mask = (d->mask_row == 0 || args->q_len == 1) && (d->mask_head == 0 || head == last_head);
     tile->segments = 0;
-    size_t head = kv_head * plan->group + first_head, i = first - first_head * args->q_len;
-    for (size_t r = 0; r < rows; r++) {
-        const int64_t position = (int64_t)i + offset;
-        see_range(tile, r, i, position);
-        place_terms(tile, r, head, position);
-        place_masks(tile, r, head, i);
+    const bool alike = place_rows(tile, kv_head * plan->group + head, first - head * args->q_len);
+    for (size_t r = 0; r < (alike ? 1 : rows); r++) {
         tile->begin_most = tile->begin[r] > tile->begin_most ? tile->begin[r] : tile->begin_most;
         tile->end_most = tile->end[r] > tile->end_most ? tile->end[r] : tile->end_most;
         tile->end_least = fovea_min(tile->end_least, tile->end[r]);
         tile->begin_least = tile->end[r] != 0 ? fovea_min(tile->begin_least, tile->begin[r]) : tile->begin_least;
-        if (++i == args->q_len) {
-            i = 0;
-            head++;
-        }
     }
     tile->begin_least = fovea_min(tile->begin_least, tile->end_most);
     if (d->segments) {
@@ -249,18 +271,15 @@ static size_t first_key(const struct fovea_attention_walk *walk, size_t split)
     return key > walk->parts->tile->args->kv_begin ? key : walk->parts->tile->args->kv_begin;
 }
 
-// A chunk begins: nothing of it is copied yet, and its share of what is to be fetched is spread over the tiles, of
-// which a part has one for each 8 keys and each 8 columns of V, or more.
+// A chunk begins: nothing of it is copied yet.
 static void begin_chunk(const struct fovea_attention_walk *walk)
 {
     if (walk->copy != NULL) {
         memset(walk->copy->k_done, 0, sizeof walk->copy->k_done);
         memset(walk->copy->v_done, 0, sizeof walk->copy->v_done);
     }
-    if (walk->fetch != NULL) {
-        const size_t tiles = walk->count * (FOVEA_CHUNK + walk->parts->tile->plan->desc.v_dim) / 8;
-        walk->fetch->owed = walk->fetch_rows;
-        walk->fetch->each = (uint32_t)fovea_ceil_div(walk->fetch_rows, tiles);
+    if (walk->fetches != NULL) {
+        fovea_attention_fetch(walk->fetches);
     }
 }
 
@@ -291,7 +310,7 @@ void fovea_attention_split(const struct fovea_attention_walk *walk, size_t split
             part->any = true;
             view.chunk.state = part->state;
             view.chunk.copy = walk->copy;
-            view.chunk.fetch = walk->fetch;
+            view.chunk.fetch = walk->fetches != NULL ? &walk->fetches->chunk : NULL;
             walk->kernel->run(&view.chunk);
         }
     }

@@ -122,7 +122,7 @@ void fovea_gemm_copy_a(const struct fovea_gemm_layout *plan, const float *a, siz
 {
     const size_t lda = plan->desc.lda;
     if (plan->desc.trans_a == FOVEA_TRANS) {
-        plan->kernels->transpose.run(steps, count, a, (ptrdiff_t)lda, dst, (ptrdiff_t)pitch);
+        plan->kernels->transpose.run(steps, count, 1.0f, a, (ptrdiff_t)lda, dst, (ptrdiff_t)pitch);
         return;
     }
     for (size_t i = 0; i < count; i++) {

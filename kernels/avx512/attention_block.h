@@ -75,12 +75,15 @@
 #define BLOCK_ADD_NEAR(bytes) "add $" bytes ", %[a0]\n\t"
 #define BLOCK_ADD_APART(bytes) "add $" bytes ", %[a0]\n\tadd $" bytes ", %[a1]\n\tadd $" bytes ", %[a2]\n\t"
 
-// The k loop: n turns of 8 steps, then `left` steps, together at least one.
+// The k loop: n turns of 8 steps, each of which prefetches 4 lines into L2, then `left` steps, together at least one.
 #define BLOCK_LOOP(FORM, step)                                                                          \
     "test %[n], %[n]\n\tjz 2f\n"                                                                        \
     "1:\n\t"                                                                                            \
-    BLOCK_##FORM(step, "0") BLOCK_##FORM(step, "1") BLOCK_##FORM(step, "2") BLOCK_##FORM(step, "3")     \
-    BLOCK_##FORM(step, "4") BLOCK_##FORM(step, "5") BLOCK_##FORM(step, "6") BLOCK_##FORM(step, "7")     \
+    "mov (%[fetch]), %[line]\n\tadd $8, %[fetch]\n\t"                                                   \
+    BLOCK_##FORM(step, "0") BLOCK_##FORM(step, "1") "prefetcht1 (%[line])\n\t"                          \
+    BLOCK_##FORM(step, "2") BLOCK_##FORM(step, "3") "prefetcht1 64(%[line])\n\t"                        \
+    BLOCK_##FORM(step, "4") BLOCK_##FORM(step, "5") "prefetcht1 128(%[line])\n\t"                       \
+    BLOCK_##FORM(step, "6") BLOCK_##FORM(step, "7") "prefetcht1 192(%[line])\n\t"                       \
     BLOCK_ADD_##FORM("8*" step) "add $8*192, %[b]\n\tdec %[n]\n\tjnz 1b\n"                              \
     "2:\ttest %[left], %[left]\n\tjz 4f\n"                                                             \
     "3:\n\t"                                                                                            \
@@ -92,7 +95,8 @@
     "zmm12", "zmm13", "zmm14", "zmm15", "zmm16", "zmm17", "zmm18", "zmm19", "zmm20", "zmm21", "zmm22", "zmm23"
 #define BLOCK(FORM, step, begin, end)                                                                   \
     __asm__ volatile(BLOCK_ROWS(begin) BLOCK_LOOP(FORM, step) end BLOCK_ROWS(BLOCK_STORE)               \
-                     : [a0] "+r"(a0), [a1] "+r"(a1), [a2] "+r"(a2), [b] "+r"(b), [n] "+r"(n), [left] "+r"(left) \
+                     : [a0] "+r"(a0), [a1] "+r"(a1), [a2] "+r"(a2), [b] "+r"(b), [n] "+r"(n), [left] "+r"(left), \
+                       [fetch] "+r"(fetch), [line] "=&r"(line)                                          \
                      : [s] "r"(s), [c] "r"(c), [scale] "r"(scale)                                       \
                      : BLOCK_SUMS, "zmm27", "zmm28", "zmm29", "zmm30", "zmm31", "memory", "cc")
 #define BLOCK_END_RESCALE                                                                               \
@@ -120,6 +124,7 @@ static inline __attribute__((always_inline)) void attention_whole_block(const st
     float *const c = t->c + first * ATTENTION_ROWS + lane;
     const ptrdiff_t s = t->a_row * (ptrdiff_t)sizeof(float);
     size_t n = t->k / ATTENTION_TURN, left = t->k % ATTENTION_TURN;
+    const float *const *fetch = attention_take(t->fetch, n), *line;
     if (!t->near) {
         BLOCK_MODES(APART, "4");
     } else if (t->a_k == ATTENTION_GROUP) {

@@ -23,9 +23,9 @@ static inline void fv_transpose_lanes(__m512 x[4])
     x[3] = _mm512_castpd_ps(_mm512_unpackhi_pd(high01, high23));
 }
 
-/// dst[c * ld_dst + r] = src[r * ld_src + c] for r, c < FV_LANES. Reads row by row: of 16 rows that share a set of an
-/// 8-way L1 not all would stay for a second visit.
-static inline void fv_transpose_block(const float *src, ptrdiff_t ld_src, float *dst, ptrdiff_t ld_dst)
+/// dst[c * ld_dst + r] = scale * src[r * ld_src + c] for r, c < FV_LANES. Reads row by row: of 16 rows that share a set
+/// of an 8-way L1 not all would stay for a second visit.
+static inline void fv_transpose_block(fv_f32 scale, const float *src, ptrdiff_t ld_src, float *dst, ptrdiff_t ld_dst)
 {
     __m512 x[2][2][4]; // x[g][h][r]: the elements 8h .. 8h + 7 of row 8g + r, then those of row 8g + 4 + r
     FV_UNROLL
@@ -51,8 +51,9 @@ static inline void fv_transpose_block(const float *src, ptrdiff_t ld_src, float 
         FV_UNROLL
         for (int c = 0; c < 4; c++) {
             float *const column = dst + (8 * h + c) * ld_dst;
-            fv_store(column, _mm512_shuffle_f32x4(x[0][h][c], x[1][h][c], _MM_SHUFFLE(2, 0, 2, 0)));
-            fv_store(column + 4 * ld_dst, _mm512_shuffle_f32x4(x[0][h][c], x[1][h][c], _MM_SHUFFLE(3, 1, 3, 1)));
+            fv_store(column, fv_mul(scale, _mm512_shuffle_f32x4(x[0][h][c], x[1][h][c], _MM_SHUFFLE(2, 0, 2, 0))));
+            fv_store(column + 4 * ld_dst,
+                     fv_mul(scale, _mm512_shuffle_f32x4(x[0][h][c], x[1][h][c], _MM_SHUFFLE(3, 1, 3, 1))));
         }
     }
 }

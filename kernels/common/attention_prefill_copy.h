@@ -15,6 +15,10 @@
 
 #include <string.h>
 
+/// Elements from a group of columns to the next: a line more than its keys, or all groups of a key would be in one set
+/// of L1 while they are written.
+enum { PREFILL_V_GROUP = ATTENTION_GROUP * FOVEA_COPY_KEYS };
+
 /// The keys that some row sees and that are not copied yet, as bits; they are marked as done.
 static inline void prefill_take(const struct fovea_attention_chunk *chunk, const uint64_t *seen, uint64_t *done,
                                 uint64_t *take)
@@ -51,14 +55,20 @@ static void prefill_copy_k(const struct fovea_attention_chunk *chunk, const uint
     uint64_t take[FOVEA_CHUNK / 64];
     prefill_take(chunk, seen, copy->k_done, take);
     for (size_t j = 0; j < chunk->keys && (take[0] | take[1]) != 0; j++) {
-        const float *const from = chunk->k + (ptrdiff_t)j * chunk->k_row;
-        for (size_t c = 0; c < dim && (take[j / 64] >> j % 64 & 1); c += ATTENTION_GROUP) {
-            prefill_copy_group(copy->k + j * dim + c, from + c, dim - c);
+        if (take[j / 64] >> j % 64 & 1) {
+            const float *const from = chunk->k + (ptrdiff_t)j * chunk->k_row;
+            size_t c = 0;
+            for (; c + FV_LANES <= dim; c += FV_LANES) {
+                fv_store(copy->k + j * dim + c, fv_load(from + c));
+            }
+            for (; c < dim; c++) {
+                copy->k[j * dim + c] = from[c];
+            }
         }
     }
 }
 
-/// Groups of 8 columns one after another.
+/// Groups of 8 columns, PREFILL_V_GROUP apart, of one key after another.
 static void prefill_copy_v(const struct fovea_attention_chunk *chunk, const uint64_t *seen,
                            struct fovea_attention_copy *copy)
 {
@@ -66,9 +76,12 @@ static void prefill_copy_v(const struct fovea_attention_chunk *chunk, const uint
     uint64_t take[FOVEA_CHUNK / 64];
     prefill_take(chunk, seen, copy->v_done, take);
     for (size_t j = 0; j < chunk->keys && (take[0] | take[1]) != 0; j++) {
-        const float *const from = chunk->v + (ptrdiff_t)j * chunk->v_row;
-        for (size_t c = 0; c < dim && (take[j / 64] >> j % 64 & 1); c += ATTENTION_GROUP) {
-            prefill_copy_group(copy->v + c * FOVEA_CHUNK + j * ATTENTION_GROUP, from + c, dim - c);
+        if (take[j / 64] >> j % 64 & 1) {
+            const float *const from = chunk->v + (ptrdiff_t)j * chunk->v_row;
+            float *to = copy->v + j * ATTENTION_GROUP;
+            for (size_t c = 0; c < dim; c += ATTENTION_GROUP, to += PREFILL_V_GROUP) {
+                prefill_copy_group(to, from + c, dim - c);
+            }
         }
     }
 }

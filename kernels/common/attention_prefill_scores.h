@@ -165,7 +165,7 @@ static void prefill_bias(const struct fovea_attention_chunk *chunk, uint64_t *se
             for (size_t i = 0; i < FOVEA_PANEL; i++) { // the last row stands in for those that are not there
                 attention_bias(chunk, attention_min(r + i, chunk->state.rows - 1), j, keys, rows[i]);
             }
-            FV_NAME(transpose_f32)(FOVEA_PANEL, keys, rows[0], FOVEA_PANEL, lanes[0], FOVEA_PANEL);
+            FV_NAME(transpose_f32)(FOVEA_PANEL, keys, 1.0f, rows[0], FOVEA_PANEL, lanes[0], FOVEA_PANEL);
             for (size_t i = 0; i < keys; i++) {
                 const uint32_t hidden = attention_add_bias(s + (j + i) * ATTENTION_ROWS + r, lanes[i]);
                 seen[j + i] &= ~((uint64_t)hidden << r);

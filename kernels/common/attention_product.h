@@ -21,9 +21,25 @@ struct attention_product {
     ptrdiff_t a_row, a_k, a_group;
     const float *b;
     float *c;
-    const float *scale;              ///< RESCALE: of each query
-    struct fovea_fetch_queue *fetch; ///< or NULL
+    const float *scale;             ///< RESCALE: of each query
+    struct fovea_fetch_list *fetch; ///< or NULL
 };
+
+enum { ATTENTION_TURNS_MAX = 512 / ATTENTION_TURN }; ///< of one tile: K is at most 512 wide
+
+/// What the `turns` turns of a tile prefetch: a pointer each, taken off the list; the same harmless one where it has
+/// not as many left.
+static inline const float *const *attention_take(struct fovea_fetch_list *list, size_t turns)
+{
+    static const float nothing[FOVEA_FETCH_LINES * FOVEA_PANEL];
+    static const float *const idle[ATTENTION_TURNS_MAX] = {nothing};
+    if (list == NULL || list->count < turns) {
+        return idle;
+    }
+    list->count -= turns;
+    list->next += turns;
+    return list->next - turns;
+}
 
 /// Where row i of A begins.
 static inline const float *attention_row(const struct attention_product *t, size_t i)

@@ -18,24 +18,6 @@
 
 #define FV_INLINE static inline __attribute__((always_inline))
 
-/// Prefetches into L2 what is owed for a tile. Its rows come from memory one to a page: no hardware foresees them.
-static __attribute__((noinline)) void attention_fetch(struct fovea_fetch_queue *queue)
-{
-    for (uint32_t n = queue->owed < queue->each ? queue->owed : queue->each; n != 0 && queue->next->rows != 0; n--) {
-        struct fovea_fetch *const f = queue->next;
-        for (uint32_t line = 0; line < f->lines; line++) {
-            __builtin_prefetch(f->a + line * 16, 0, 2);
-            if (f->b) {
-                __builtin_prefetch(f->b + line * 16, 0, 2);
-            }
-        }
-        f->a += f->a_row;
-        f->b = f->b ? f->b + f->b_row : NULL;
-        queue->next += --f->rows == 0;
-        queue->owed--;
-    }
-}
-
 /// acc += A[rows, steps] B[steps, vecs]: rows, vecs, steps and each are constants. Row i of A begins at
 /// row[i / each] + i % each * a_row.
 FV_INLINE void attention_steps(const float *const *row, ptrdiff_t a_row, ptrdiff_t a_k, const float *b, int steps,
@@ -75,9 +57,15 @@ FV_INLINE void attention_sum(const struct attention_product *t, const float *a, 
         row[i] = a + i * (t->near ? t->a_group : each * t->a_row);
         __asm__("" : "+r"(row[i])); // or clang derives them from the first in each step
     }
+    const float *const *fetch = attention_take(t->fetch, t->k / TURN);
     size_t left = t->k;
     for (; left >= TURN; left -= TURN) {
         attention_steps(row, t->a_row, t->a_k, b, TURN, rows, vecs, each, acc);
+        FV_UNROLL
+        for (int i = 0; i < FOVEA_FETCH_LINES; i++) {
+            __builtin_prefetch(*fetch + i * FOVEA_PANEL, 0, 2); // into L2
+        }
+        fetch++;
         FV_UNROLL
         for (int i = 0; i < pointers; i++) {
             row[i] += TURN * t->a_k;
@@ -135,9 +123,6 @@ FV_INLINE void attention_strip(const struct attention_product *t, size_t lane, i
     }
     for (; i < t->m; i += FV_TILE_ROWS) {
         attention_block(t, i, lane, FV_TILE_ROWS, vecs, mode);
-        if (t->fetch && t->fetch->owed != 0) {
-            attention_fetch(t->fetch);
-        }
     }
 }
 

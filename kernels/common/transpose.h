@@ -8,23 +8,23 @@
 #include "kernels/fault.h"
 
 /// A block at the edge, rows and cols <= FV_LANES: by two blocks on the stack, so that nothing beyond it is touched.
-static inline void fv_transpose_edge(size_t rows, size_t cols, const float *src, ptrdiff_t ld_src, float *dst,
-                                     ptrdiff_t ld_dst)
+static inline void fv_transpose_edge(size_t rows, size_t cols, fv_f32 scale, const float *src, ptrdiff_t ld_src,
+                                     float *dst, ptrdiff_t ld_dst)
 {
     float in[FV_LANES * FV_LANES], out[FV_LANES * FV_LANES];
     for (size_t r = 0; r < FV_LANES; r++) {
         fv_store(in + r * FV_LANES, r < rows ? fv_load_tail(src + (ptrdiff_t)r * ld_src, cols) : fv_zero());
     }
-    fv_transpose_block(in, FV_LANES, out, FV_LANES);
+    fv_transpose_block(scale, in, FV_LANES, out, FV_LANES);
     for (size_t c = 0; c < cols; c++) {
         const size_t live = FOVEA_FAULT_IS(TRANSPOSE_TAIL) ? cols : rows;
         fv_store_tail(dst + (ptrdiff_t)c * ld_dst, fv_load(out + c * FV_LANES), live);
     }
 }
 
-/// dst[c * ld_dst + r] = src[r * ld_src + c] for r < rows, c < cols. Bands of 16 rows: whatever FV_LANES is, the cache
-/// lines of both sides are used up while they are in L1.
-static inline void fv_transpose(size_t rows, size_t cols, const float *src, ptrdiff_t ld_src, float *dst,
+/// dst[c * ld_dst + r] = scale * src[r * ld_src + c] for r < rows, c < cols. Bands of 16 rows: whatever FV_LANES is,
+/// the cache lines of both sides are used up while they are in L1.
+static inline void fv_transpose(size_t rows, size_t cols, fv_f32 scale, const float *src, ptrdiff_t ld_src, float *dst,
                                 ptrdiff_t ld_dst)
 {
     for (size_t band = 0; band < rows; band += 16) {
@@ -34,10 +34,10 @@ static inline void fv_transpose(size_t rows, size_t cols, const float *src, ptrd
                 float *const to = dst + (ptrdiff_t)c * ld_dst + r;
                 const size_t height = rows - r, width = cols - c;
                 if (height >= FV_LANES && width >= FV_LANES) {
-                    fv_transpose_block(from, ld_src, to, ld_dst);
+                    fv_transpose_block(scale, from, ld_src, to, ld_dst);
                 } else {
-                    fv_transpose_edge(height < FV_LANES ? height : FV_LANES, width < FV_LANES ? width : FV_LANES, from,
-                                      ld_src, to, ld_dst);
+                    fv_transpose_edge(height < FV_LANES ? height : FV_LANES, width < FV_LANES ? width : FV_LANES, scale,
+                                      from, ld_src, to, ld_dst);
                 }
             }
         }

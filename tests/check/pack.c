@@ -72,7 +72,8 @@ static void run_transpose(struct check_case *c)
     draw_sizes(rng, &rows, &cols);
     const struct check_source values = check_source(rng, 1);
     const size_t ld_src = cols + draw_pad(rng), ld_dst = rows + draw_pad(rng);
-    check_describe(c, " rows %zu cols %zu ld_src %zu ld_dst %zu", rows, cols, ld_src, ld_dst);
+    const float scale = check_chance(rng, 50) ? 1 : 3 * check_uniform(rng) - 1;
+    check_describe(c, " rows %zu cols %zu ld_src %zu ld_dst %zu scale %g", rows, cols, ld_src, ld_dst, (double)scale);
     const bool empty = rows * cols == 0;
     struct check_buffer *const src = check_buffer(c, "src", empty ? 0 : (rows - 1) * ld_src + cols);
     if (!empty)
@@ -81,17 +82,17 @@ static void run_transpose(struct check_case *c)
     struct check_buffer *const got = check_twin(c, want);
     check_seal();
     check_enter(c, c->scalar);
-    c->scalar->run.transpose(rows, cols, src->data, (ptrdiff_t)ld_src, want->data, (ptrdiff_t)ld_dst);
+    c->scalar->run.transpose(rows, cols, scale, src->data, (ptrdiff_t)ld_src, want->data, (ptrdiff_t)ld_dst);
     check_leave(c);
     check_enter(c, c->variant);
-    c->variant->run.transpose(rows, cols, src->data, (ptrdiff_t)ld_src, got->data, (ptrdiff_t)ld_dst);
+    c->variant->run.transpose(rows, cols, scale, src->data, (ptrdiff_t)ld_src, got->data, (ptrdiff_t)ld_dst);
     check_leave(c);
     check_sealed(c);
     check_outputs(c, want, got, (struct check_view){empty ? 0 : cols, rows, ld_dst, 0});
     for (size_t r = 0; r < rows && !c->failed; r++) {
         for (size_t q = 0; q < cols; q++) {
-            if (!check_same(got->data[q * ld_dst + r], src->data[r * ld_src + q]))
-                check_fail(c, "dst[%zu,%zu] is not src[%zu,%zu]", q, r, r, q);
+            if (!check_same(got->data[q * ld_dst + r], scale * src->data[r * ld_src + q]))
+                check_fail(c, "dst[%zu,%zu] is not scale * src[%zu,%zu]", q, r, r, q);
         }
     }
 }
@@ -105,7 +106,7 @@ static double bench_transpose(struct check_case *c, size_t calls)
     check_fill(&c->rng, &values, src->data, src->count);
     c->started = check_seconds();
     for (size_t i = 0; i < calls; i++)
-        c->variant->run.transpose(rows, cols, src->data, cols, dst->data, rows);
+        c->variant->run.transpose(rows, cols, 1.0f, src->data, cols, dst->data, rows);
     return -(double)(rows * cols);
 }
 

@@ -166,8 +166,17 @@ static struct check check_values(const double *values, size_t count, struct hist
     }
     const struct history_acknowledgement *const known = series->acknowledgements;
     const size_t known_count = series->acknowledgement_count;
-    *series = (struct history_series){1,      "b",   "instructions", "",         "m", "main", HISTORY_LESS,
-                                      points, count, known,          known_count};
+    *series = (struct history_series){.id = 1,
+                                      .benchmark = "b",
+                                      .metric = "instructions",
+                                      .unit = "",
+                                      .machine = "m",
+                                      .branch = "main",
+                                      .better = HISTORY_LESS,
+                                      .points = points,
+                                      .count = count,
+                                      .acknowledgements = known,
+                                      .acknowledgement_count = known_count};
     *book = (struct history_book){.runs = runs, .run_count = count, .series = series, .series_count = 1};
     const struct check_options options = {.branch = "main", .recent = 20};
     struct check check;
