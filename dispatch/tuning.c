@@ -66,12 +66,13 @@ static struct fovea_gemm_tuning gemm_default(const struct fovea_machine *machine
     return t;
 }
 
-// The queries and the two states of each tile of a task, in half of L2.
+// Of each tile of a task its queries and state, the next task's queries and the output that are being fetched, and at
+// times a second state, in half of L2.
 static struct fovea_attention_tuning attention_default(const struct fovea_machine *machine, uint32_t class)
 {
     struct fovea_attention_tuning t = {.queries = 48, .prefill = 16};
     const uint32_t dim = UINT32_C(64) << (class - FOVEA_CLASS_ATTENTION); // the largest of the class, of most models
-    t.tiles = clamp(machine->l2_bytes / 2 / (3 * t.queries * dim * (uint32_t)sizeof(float)), 1, 8);
+    t.tiles = clamp(machine->l2_bytes / 2 / (5 * t.queries * dim * (uint32_t)sizeof(float)), 1, 8);
     return t;
 }
 

@@ -129,11 +129,8 @@ static void decode(const struct fovea_attention_layout *plan, const struct fovea
     fovea_attention_queries(&tile, false, q);
     const struct fovea_attention_state state =
         fovea_attention_call_state(plan, grid, shared + task * plan->block_floats, tile.rows);
-    struct fovea_attention_part part = {.tile = &tile, .q = q, .state = state};
-    const struct fovea_attention_walk walk = {
-        .kernel = &plan->kernels->attention_decode, .parts = &part, .count = 1, .scratch = scratch};
-    fovea_attention_split(&walk, split, true);
-    if (!part.any) {
+    struct fovea_attention_part part = {&tile, &plan->kernels->attention_decode, q, scratch, state, true, NULL, NULL};
+    if (!fovea_attention_split(&part, split)) {
         fovea_attention_clear(&state);
     }
 }

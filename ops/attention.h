@@ -9,7 +9,7 @@
 
 enum {
     FOVEA_ATTENTION_TILES_MAX = 16,  ///< of a task of prefill
-    FOVEA_ATTENTION_POINTERS = 2048, ///< to be fetched with a chunk
+    FOVEA_ATTENTION_POINTERS = 1024, ///< that a tile and a chunk may prefetch
 };
 
 /// The plan behind fovea_attention_plan.
@@ -171,43 +171,23 @@ bool fovea_attention_look(struct fovea_attention_view *view, size_t key, size_t 
 /// Makes k and v of view->chunk those of its keys from `key` on, which lie in pages.
 void fovea_attention_page(struct fovea_attention_view *view, size_t key);
 
-/// A tile on its way through the keys.
+/// A tile on its way through the keys of a split.
 struct fovea_attention_part {
     const struct fovea_attention_tile *tile;
-    const float *q; ///< scaled, as the kernel asks
-    struct fovea_attention_state state;
-    bool any; ///< the state has something of the split
-};
-/// Memory that a task will use, two tensors row by row.
-struct fovea_attention_fetch {
-    const float *a, *b; ///< the next row of each
-    ptrdiff_t a_row, b_row;
-    size_t rows; ///< that are left; 0 ends a list of these
-};
-/// What is to be prefetched in the course of a task: `each` rows with a chunk.
-struct fovea_attention_fetches {
-    const struct fovea_attention_layout *plan;
-    struct fovea_attention_fetch list[FOVEA_ATTENTION_TILES_MAX + 3], *next;
-    size_t each;
-    const float **pointers;        ///< room for FOVEA_ATTENTION_POINTERS
-    struct fovea_fetch_list chunk; ///< those of the chunk, for the kernel
-};
-/// The next chunk begins: its share of the rows becomes a list of pointers.
-void fovea_attention_fetch(struct fovea_attention_fetches *fetches);
-
-/// What parts have in common on their way.
-struct fovea_attention_walk {
     const struct fovea_attention_kernel *kernel;
-    struct fovea_attention_part *parts;
-    size_t count;
+    const float *q; ///< scaled, as the kernel asks
     float *scratch; ///< the worker's
-    /// Prefill: where a kernel may keep keys that the parts share; what is to be fetched. Both may be NULL.
+    struct fovea_attention_state state;
+    bool fresh; ///< the state is made with the first keys that are seen, and not added to; it is false from then on
+    /// Prefill: where the kernel may keep keys for other tiles, and what it is to prefetch. Both may be NULL.
     struct fovea_attention_copy *copy;
-    struct fovea_attention_fetches *fetches;
+    struct fovea_fetch_list *fetch;
 };
-/// Adds to the states of the parts what they see of one split, chunk by chunk, all parts on the same chunk; `fresh`:
-/// states are made, and not added to. Of a part that sees nothing `any` is false and the state is not touched.
-void fovea_attention_split(const struct fovea_attention_walk *walk, size_t split, bool fresh);
+/// Adds to the state what the part sees of the chunk from `key` on, or of its keys below `end`. False, and nothing is
+/// written, where it sees nothing.
+bool fovea_attention_step(struct fovea_attention_part *part, size_t key, size_t end);
+/// The same of a split, chunk by chunk.
+bool fovea_attention_split(struct fovea_attention_part *part, size_t split);
 
 /// A task of prefill. scratch is the worker's.
 void fovea_attention_prefill(const struct fovea_attention_layout *plan, const struct fovea_attention_args *args,

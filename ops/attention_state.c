@@ -175,9 +175,8 @@ static void accumulate_task(const void *unused, const void *call, void *shared, 
         if (!fresh) {
             load(plan, &part, &rows.a);
         }
-        struct fovea_attention_part one = {.tile = &tile, .q = q, .state = rows.a};
-        fovea_attention_split(&(struct fovea_attention_walk){kernel, &one, 1, scratch, NULL, NULL}, split, fresh);
-        if (!one.any && fresh) {
+        struct fovea_attention_part one = {&tile, kernel, q, scratch, rows.a, fresh, NULL, NULL};
+        if (!fovea_attention_split(&one, split) && fresh) {
             fovea_attention_clear(&rows.a);
         }
         store(plan, &part, &rows.a);

@@ -259,59 +259,35 @@ bool fovea_attention_look(struct fovea_attention_view *view, size_t key, size_t 
     return true;
 }
 
-// The first key of a split that some part may see, but for those before its chunk.
-static size_t first_key(const struct fovea_attention_walk *walk, size_t split)
+bool fovea_attention_step(struct fovea_attention_part *part, size_t key, size_t end)
 {
-    size_t key = SIZE_MAX;
-    for (size_t i = 0; i < walk->count; i++) {
-        key = fovea_min(key, walk->parts[i].tile->begin_least);
-    }
-    key -= key % FOVEA_CHUNK;
-    key = key > split * FOVEA_SPLIT ? key : split * FOVEA_SPLIT;
-    return key > walk->parts->tile->args->kv_begin ? key : walk->parts->tile->args->kv_begin;
-}
-
-// A chunk begins: nothing of it is copied yet.
-static void begin_chunk(const struct fovea_attention_walk *walk)
-{
-    if (walk->copy != NULL) {
-        memset(walk->copy->k_done, 0, sizeof walk->copy->k_done);
-        memset(walk->copy->v_done, 0, sizeof walk->copy->v_done);
-    }
-    if (walk->fetches != NULL) {
-        fovea_attention_fetch(walk->fetches);
-    }
-}
-
-void fovea_attention_split(const struct fovea_attention_walk *walk, size_t split, bool fresh)
-{
-    struct fovea_attention_part *const parts = walk->parts, *const parts_end = parts + walk->count;
-    size_t last = 0;
-    for (struct fovea_attention_part *part = parts; part < parts_end; part++) {
-        part->any = false;
-        last = part->tile->end_most > last ? part->tile->end_most : last;
-    }
-    last = fovea_min(last, (split + 1) * FOVEA_SPLIT);
     struct fovea_attention_view view;
-    for (size_t key = first_key(walk, split); key < last; key += FOVEA_CHUNK - key % FOVEA_CHUNK) {
-        begin_chunk(walk);
-        for (struct fovea_attention_part *part = parts; part < parts_end; part++) {
-            const size_t end = fovea_min(part->tile->end_most, last);
-            if (key >= end) {
-                continue;
-            }
-            fovea_attention_view(part->tile, part->q, walk->scratch, &view);
-            if (!fovea_attention_look(&view, key, end)) {
-                continue;
-            }
-            if (fresh && !part->any) {
-                fovea_attention_clear(&part->state);
-            }
-            part->any = true;
-            view.chunk.state = part->state;
-            view.chunk.copy = walk->copy;
-            view.chunk.fetch = walk->fetches != NULL ? &walk->fetches->chunk : NULL;
-            walk->kernel->run(&view.chunk);
-        }
+    fovea_attention_view(part->tile, part->q, part->scratch, &view);
+    end = fovea_min(end, part->tile->end_most);
+    if (key >= end || !fovea_attention_look(&view, key, end)) {
+        return false;
     }
+    if (part->fresh) {
+        fovea_attention_clear(&part->state);
+        part->fresh = false;
+    }
+    view.chunk.state = part->state;
+    view.chunk.copy = part->copy;
+    view.chunk.fetch = part->fetch;
+    part->kernel->run(&view.chunk);
+    return true;
+}
+
+bool fovea_attention_split(struct fovea_attention_part *part, size_t split)
+{
+    const struct fovea_attention_tile *const tile = part->tile;
+    const size_t end = fovea_min(tile->end_most, (split + 1) * FOVEA_SPLIT);
+    size_t key = tile->begin_least - tile->begin_least % FOVEA_CHUNK;
+    key = key > split * FOVEA_SPLIT ? key : split * FOVEA_SPLIT;
+    key = key > tile->args->kv_begin ? key : tile->args->kv_begin;
+    bool any = false;
+    for (; key < end; key += FOVEA_CHUNK - key % FOVEA_CHUNK) {
+        any |= fovea_attention_step(part, key, end);
+    }
+    return any;
 }
