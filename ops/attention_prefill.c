@@ -22,6 +22,11 @@ struct task {
     struct fovea_fetch_list fetch;
 };
 
+static float *queries_of(const struct task *task, size_t t)
+{
+    return task->scratch + task->plan->q_at + t * task->plan->q_floats;
+}
+
 // The two states of a tile: all splits but the last one, that one.
 static struct fovea_attention_state state_of(const struct task *task, size_t t, size_t which)
 {
@@ -106,7 +111,7 @@ static void place(struct task *task)
         task->parts[t] = (struct fovea_attention_part){
             .tile = tile,
             .kernel = &task->plan->kernels->attention_prefill,
-            .q = task->scratch + task->plan->q_at + t * task->plan->q_floats,
+            .q = queries_of(task, t),
             .scratch = task->scratch,
             .copy = task->count > 1 ? &task->copy : NULL,
             .fetch = &task->fetch,
@@ -142,7 +147,7 @@ static void meet(struct task *task, size_t t, size_t key, size_t next)
         part->fresh = true;
     }
     if (!task->packed[t] && key < part->tile->end_most) {
-        fovea_attention_queries(part->tile, true, (float *)part->q);
+        fovea_attention_queries(part->tile, true, queries_of(task, t));
         task->packed[t] = true;
     }
     plan_fetch(task, t, key, next);
