@@ -67,6 +67,7 @@
     X(52, ATTENTION_ALIBI_SIGNED, "keys after the query rise with their distance")                                     \
     X(53, ATTENTION_KEPT_UNSCALED, "weights that dropout keeps are not scaled")                                        \
     X(54, ATTENTION_SPREAD_UNSHIFTED, "the sum behind the entropy does not follow the maximum")                        \
+    X(55, PREFILL_COPY_DONE_EARLY, "a chunk counts as copied once one tile has seen some of it")                       \
     X(70, DECODE_RETURNS_HIDDEN, "a returned score is not -inf where it is hidden")                                    \
     X(71, ADDITIVE_MUL_ADD, "a term of an additive score is rounded before it is added")                               \
     X(72, DROPOUT_NO_CARRY, "the number of a Philox block of elements has 32 bits")                                    \

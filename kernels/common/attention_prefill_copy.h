@@ -31,7 +31,7 @@ static inline void prefill_take(const struct fovea_attention_chunk *chunk, const
             wanted &= ~((uint64_t)(seen[first + j] == 0) << j);
         }
         take[word] = wanted & ~done[word];
-        done[word] |= wanted;
+        done[word] |= FOVEA_FAULT_IS(PREFILL_COPY_DONE_EARLY) ? ~UINT64_C(0) : wanted;
     }
 }
 

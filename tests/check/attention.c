@@ -156,8 +156,48 @@ static void compare_oracle(struct check_case *c, const struct followed *f, const
     }
 }
 
+/// Memory that the variant shares with another tile, and some to prefetch.
+static void draw_shared(struct attention_case *a)
+{
+    static struct fovea_attention_copy copy;
+    static struct fovea_fetch_list fetch;
+    static const float *pointers[64];
+    if (!a->prefill || !check_chance(&a->c->rng, 50))
+        return;
+    const size_t k_floats = FOVEA_CHUNK * a->chunk.qk_dim, v_round = (a->chunk.state.v_dim + 7) / 8 * 8;
+    a->shared[0] = check_buffer(a->c, "shared keys", k_floats + FOVEA_COPY_KEYS * v_round);
+    a->shared[1] = check_twin(a->c, a->shared[0]);
+    copy.k = check_chance(&a->c->rng, 70) ? a->shared[0]->data : NULL;
+    copy.v = a->shared[0]->data + k_floats;
+    for (size_t i = 0; i < sizeof pointers / sizeof *pointers; i++)
+        pointers[i] = copy.v;
+    fetch.next = pointers;
+    fetch.count = check_below(&a->c->rng, 65);
+    a->copy = &copy;
+    a->fetch = check_chance(&a->c->rng, 50) ? &fetch : NULL;
+    check_describe(a->c, " shared%s", a->fetch ? ", fetches" : "");
+}
+
+/// Another tile takes the chunk first: it sees some of what this one sees, and its state is nobody's.
+static void run_other(struct attention_case *a, const struct attention_states *other, struct check_buffer *scratch)
+{
+    struct fovea_attention_chunk chunk = a->chunk;
+    uint64_t visible[FOVEA_CHUNK], random = 0;
+    memset(a->copy->k_done, 0, sizeof a->copy->k_done);
+    memset(a->copy->v_done, 0, sizeof a->copy->v_done);
+    for (size_t j = 0; j < chunk.keys; j++) {
+        random = check_chance(&a->c->rng, 50) ? 0 : ~UINT64_C(0) >> check_below(&a->c->rng, 64);
+        visible[j] = (chunk.visible ? chunk.visible[j] : ~UINT64_C(0)) & random;
+    }
+    chunk.visible = visible;
+    chunk.state = attention_state(other, 1);
+    chunk.scratch = scratch->data;
+    chunk.copy = a->copy;
+    a->c->variant->run.attention(&chunk);
+}
+
 static void run_chunk(struct attention_case *a, const struct attention_states *states,
-                      struct check_buffer *const *scratch)
+                      const struct attention_states *other, struct check_buffer *const *scratch)
 {
     struct check_case *const c = a->c;
     const struct check_variant *const who[] = {c->scalar, c->variant};
@@ -166,7 +206,11 @@ static void run_chunk(struct attention_case *a, const struct attention_states *s
         a->chunk.state = attention_state(states, w);
         a->chunk.scratch = scratch[w]->data;
         a->chunk.scores = a->scores[w] ? a->scores[w]->data : NULL;
+        a->chunk.copy = w == 1 ? a->copy : NULL;
+        a->chunk.fetch = w == 1 ? a->fetch : NULL;
         check_enter(c, who[w]);
+        if (a->chunk.copy)
+            run_other(a, other, scratch[w]);
         who[w]->run.attention(&a->chunk);
         check_leave(c);
     }
@@ -176,6 +220,9 @@ static void run_chunk(struct attention_case *a, const struct attention_states *s
         check_outputs(c, a->scores[0], a->scores[1],
                       (struct check_view){a->chunk.state.rows, round16(a->chunk.keys), FOVEA_CHUNK, FOVEA_CHUNK});
     check_outputs(c, scratch[0], scratch[1], (struct check_view){1, 0, scratch[0]->count, scratch[0]->count});
+    if (a->copy)
+        check_outputs(c, a->shared[0], a->shared[1],
+                      (struct check_view){1, 0, a->shared[0]->count, a->shared[0]->count});
 }
 
 static void run_case(struct check_case *c)
@@ -193,6 +240,9 @@ static void run_case(struct check_case *c)
     struct attention_states states =
         attention_draw_states(c, rows, v_dim, a.prefill ? 1 : (ptrdiff_t)round16(v_dim) + pad,
                               a.prefill ? c->variant->nr : 1, from_empty ? 100 : 20, &a.v_values);
+    const struct attention_states other =
+        attention_draw_states(c, rows, v_dim, states.o_row, states.o_col, 50, &a.v_values);
+    draw_shared(&a);
     if (check_chance(&c->rng, 30)) {
         attention_draw_statistics(c, &states);
         check_describe(c, " statistics");
@@ -203,7 +253,7 @@ static void run_case(struct check_case *c)
     const size_t chunks = a.chunk.qk_dim + v_dim > 200 ? 1 : 1 + check_below(&c->rng, 3);
     for (size_t t = 0; t < chunks && !c->failed; t++) {
         attention_draw_chunk(&a);
-        run_chunk(&a, &states, both);
+        run_chunk(&a, &states, &other, both);
         if (a.plain)
             follow_chunk(&followed, &a);
     }

@@ -10,9 +10,12 @@ struct attention_case {
     bool prefill, panels, own_pages;
     struct fovea_attention_chunk chunk; ///< q, k, v, masks of the chunk at hand; state and scratch of whoever runs
     struct check_source q_values, k_values, v_values, bias_values;
-    struct check_buffer *scores[2]; ///< decode, or NULL: the scores are returned, and nothing else is done
-    bool additive;                  ///< scores are those of chunk.additive
-    bool plain;                     ///< every value uniform: the oracle is asked
+    struct check_buffer *scores[2];    ///< decode, or NULL: the scores are returned, and nothing else is done
+    bool additive;                     ///< scores are those of chunk.additive
+    bool plain;                        ///< every value uniform: the oracle is asked
+    struct fovea_attention_copy *copy; ///< prefill, or NULL: keys are shared with another tile
+    struct fovea_fetch_list *fetch;    ///< prefill, or NULL
+    struct check_buffer *shared[2];    ///< the memory of copy; the second is not used
 };
 
 /// Draws keys, values, mask and bias of the next chunk. Keys that no row sees stay poison, or unmapped pages.
