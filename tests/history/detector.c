@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/history/detector.c - what the detector finds in synthetic histories, and how often it cries for nothing.
 //
-// Noise is that of a run's median. The seeds are not those on which the limits were chosen.
+// Noise is that of a run's median. No limit was chosen on these seeds.
 #include "history/check.h"
 #include "tests/support/test.h"
 
@@ -96,38 +96,71 @@ static double found(enum law law, double step, size_t within, size_t series, uin
     return (double)seen / (double)series;
 }
 
-// Series of RUNS runs without a change that report one: in a look at all of it, and in checks after every run.
-static void quiet(enum law law, size_t series, uint64_t seed, size_t *whole, size_t *ever)
+// Series of RUNS runs without a change that report one in a look at all of it.
+static size_t cries(enum law law, size_t series, uint64_t seed)
 {
-    *whole = *ever = 0;
+    size_t count = 0, at;
     for (size_t i = 0; i < series; i++) {
-        size_t at;
-        bool cried = false;
         make_series(law, 0, &seed);
-        *whole += alarmed(RUNS, RUNS, &at);
-        for (size_t run = 7; run <= RUNS && ever && !cried && !getenv("FOVEA_TEST_SMALL"); run++)
-            cried = alarmed(run, 20, &at);
-        *ever += cried;
+        count += alarmed(RUNS, RUNS, &at);
     }
+    return count;
 }
 
+// Those that report one in a check after any of their runs.
+static size_t cries_ever(enum law law, size_t series, uint64_t seed)
+{
+    size_t count = 0, at;
+    for (size_t i = 0; i < series; i++) {
+        bool cried = false;
+        make_series(law, 0, &seed);
+        for (size_t run = 7; run <= RUNS && !cried; run++)
+            cried = alarmed(run, 20, &at);
+        count += cried;
+    }
+    return count;
+}
+
+// A figure over the seeds: of a share the least is the worst, of false alarms the most.
+struct figure {
+    double sum, least, most;
+};
+
+static void add(struct figure *figure, double value)
+{
+    figure->sum += value;
+    figure->least = fmin(figure->least, value);
+    figure->most = fmax(figure->most, value);
+}
+
+// 200 series with a step, and 400 without, say how good the detector is within 2 % of 100: one lucky seed is no proof.
 int main(void)
 {
     static const char *const names[] = {"normal", "Student's t of 3 degrees", "spikes (1 run in 20, 4 times)"};
-    const uint64_t seed = 20261121;
+    const bool small = getenv("FOVEA_TEST_SMALL") != NULL;
+    const int seeds = small ? 2 : 10;
     for (enum law law = NORMAL; law <= SPIKES; law++) {
-        const double ten = found(law, 0.10, 6, 200, seed + law), five = found(law, 0.05, 14, 200, seed + 10 + law);
-        size_t whole, ever;
-        quiet(law, 400, seed + 20 + law, &whole, &ever);
-        printf("%-30s 10 %% within 6 runs: %5.1f %%; 5 %% within 14 runs: %5.1f %%; of 400 quiet series %zu cry, "
-               "%zu when checked after each of %d runs\n",
-               names[law], 100 * ten, 100 * five, whole, ever, RUNS);
-        if (law == NORMAL) {
-            CHECK(ten >= 0.95, "a step of 10 %% found in %.1f %%", 100 * ten);
-            CHECK(five >= 0.90, "a step of 5 %% found in %.1f %%", 100 * five);
-            CHECK(whole <= 2, "%zu false alarms", whole);
+        struct figure ten = {0, 1, 0}, five = {0, 1, 0}, whole = {0, 400, 0};
+        for (int i = 0; i < seeds; i++) {
+            const uint64_t seed = 314159265 + 1000 * (uint64_t)i + law;
+            add(&ten, found(law, 0.10, 6, 200, seed));
+            add(&five, found(law, 0.05, 14, 200, seed + 10));
+            add(&whole, (double)cries(law, 400, seed + 20));
         }
-        CHECK(whole <= 8, "%zu false alarms, %s", whole, names[law]);
+        printf(
+            "%-30s %d seeds, mean (worst): 10 %% within 6 runs: %.1f %% (%.1f); 5 %% within 14 runs: %.1f %% (%.1f); "
+            "of 400 quiet series %.1f cry (%.0f)",
+            names[law], seeds, 100 * ten.sum / seeds, 100 * ten.least, 100 * five.sum / seeds, 100 * five.least,
+            whole.sum / seeds, whole.most);
+        if (!small)
+            printf(", %zu when checked after each of %d runs", cries_ever(law, 400, 271828 + law), RUNS);
+        putchar('\n');
+        if (law == NORMAL) {
+            CHECK(ten.sum >= 0.95 * seeds, "a step of 10 %% found in %.1f %%", 100 * ten.sum / seeds);
+            CHECK(five.sum >= 0.90 * seeds, "a step of 5 %% found in %.1f %%", 100 * five.sum / seeds);
+            CHECK(whole.sum <= 2 * seeds, "%.0f false alarms", whole.sum);
+        }
+        CHECK(whole.sum <= 4 * seeds, "%.0f false alarms, %s", whole.sum, names[law]);
     }
     return test_done();
 }
