@@ -30,20 +30,22 @@ struct order {
 static const struct history_run *changes_near(const struct history_book *book, const struct history_series *series,
                                               const char *commit)
 {
-    enum { CHANGES = 64, NEAR = 3 };
-    struct history_change changes[CHANGES];
-    const size_t count = history_changes(series, NULL, changes, CHANGES);
-    for (size_t i = 0; i < series->count; i++) {
+    enum { NEAR = 3 };
+    struct history_change *const changes = calloc(series->count + 1, sizeof *changes);
+    const size_t count = changes ? history_changes(series, NULL, changes, series->count) : 0;
+    const struct history_run *found = NULL;
+    for (size_t i = 0; i < series->count && !found; i++) {
         const struct history_run *const run = &book->runs[series->points[i].run];
         if (strcmp(run->commit, commit) != 0)
             continue;
         if (i + 2 >= series->count) // a jump, which the detector does not see yet
-            return run;
-        for (size_t j = 0; j < count && j < CHANGES; j++)
+            found = run;
+        for (size_t j = 0; j < count; j++)
             if ((changes[j].at > i ? changes[j].at - i : i - changes[j].at) <= NEAR)
-                return run;
+                found = run;
     }
-    return NULL;
+    free(changes);
+    return found;
 }
 
 static int acknowledge(struct history *history, const struct order *order)

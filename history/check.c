@@ -9,7 +9,7 @@
 #include <string.h>
 
 // Series of fewer runs are not judged: 4 before a change and 3 behind it are the least the tests can tell apart.
-enum { RUNS_MIN = 7, CHANGES_MAX = 64, LINE_MAX = 384, NEAR = 3 };
+enum { RUNS_MIN = 7, LINE_MAX = 384, NEAR = 3 };
 
 struct checking {
     const struct history_book *book;
@@ -18,6 +18,8 @@ struct checking {
     struct arena_block *arena;
     size_t last; // index of the last run that counts
     size_t room;
+    struct history_change *changes; // of one series
+    size_t change_room;
 };
 
 // The last run of a commit, or of all.
@@ -125,9 +127,21 @@ static void count_disturbed(struct checking *checking, const struct history_seri
     }
 }
 
+// Room for as many changes as a series has points: one without noise may change with every run.
+static bool make_room(struct checking *checking, size_t points)
+{
+    if (points <= checking->change_room)
+        return true;
+    struct history_change *const changes = realloc(checking->changes, points * sizeof *changes);
+    if (!changes)
+        return false;
+    checking->changes = changes;
+    checking->change_room = points;
+    return true;
+}
+
 static bool check_series(struct checking *checking, const struct history_series *own)
 {
-    struct history_change changes[CHANGES_MAX];
     struct history_series line;
     size_t first_own;
     if (own->better == HISTORY_NEITHER || strcmp(own->branch, checking->options->branch) != 0)
@@ -146,8 +160,10 @@ static bool check_series(struct checking *checking, const struct history_series 
         return true;
     }
     checking->check->judged++;
-    size_t count = history_changes(&line, &checking->options->test, changes, CHANGES_MAX);
-    count = count < CHANGES_MAX ? count : CHANGES_MAX;
+    if (!make_room(checking, line.count))
+        return false;
+    const struct history_change *const changes = checking->changes;
+    const size_t count = history_changes(&line, &checking->options->test, checking->changes, line.count);
     bool done = true;
     for (size_t i = 0; i < count && done; i++) {
         const size_t near = changes[i].confidence < 1 ? NEAR : 1;
@@ -180,6 +196,7 @@ bool history_check(const struct history_book *book, const struct check_options *
     bool done = true;
     for (size_t i = 0; i < book->series_count && done; i++)
         done = check_series(&checking, &book->series[i]);
+    free(checking.changes);
     check->memory = checking.arena;
     if (!done)
         check_free(check);

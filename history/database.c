@@ -107,6 +107,16 @@ static bool pragma(struct history *history, const char *sql, int64_t *value)
     return done;
 }
 
+// Somebody else's, or one of a newer fovea.
+static bool known_version(struct history *history, int64_t version)
+{
+    if (version < 0)
+        return history_fail(history, "another program's database");
+    return version <= history_schema_version ||
+           history_fail(history, "schema version %d, and this fovea knows %d: use a newer one", (int)version,
+                        history_schema_version);
+}
+
 // What kind of database this is: its schema's version, 0 for one without a table, -1 for somebody else's.
 static bool find_version(struct history *history, int64_t *version)
 {
@@ -119,14 +129,14 @@ static bool find_version(struct history *history, int64_t *version)
     return true;
 }
 
-// Runs the steps that are missing, all or none. Whoever waited for the lock finds them done.
+// Runs the steps that are missing, all or none. Whoever waited for the lock finds them done, perhaps by a newer fovea.
 static bool migrate(struct history *history)
 {
     int64_t version;
     char sql[80];
     if (!history_begin(history))
         return false;
-    bool done = find_version(history, &version);
+    bool done = find_version(history, &version) && known_version(history, version);
     for (int64_t i = version; done && i < history_schema_version; i++)
         done = history_exec(history, history_schema[i]);
     snprintf(sql, sizeof sql, "PRAGMA application_id=%d; PRAGMA user_version=%d", HISTORY_APPLICATION,
@@ -153,11 +163,8 @@ static bool prepare_database(struct history *history, enum history_mode mode)
     int64_t version;
     if (!find_version(history, &version))
         return history_fail(history, "%s", sqlite3_errmsg(history->db));
-    if (version < 0)
-        return history_fail(history, "another program's database");
-    if (version > history_schema_version)
-        return history_fail(history, "schema version %d, and this fovea knows %d: use a newer one", (int)version,
-                            history_schema_version);
+    if (!known_version(history, version))
+        return false;
     if (version == 0 && mode == HISTORY_READ)
         return history_fail(history, "an empty database: fovea history import fills it");
     if (!history_exec(history, "PRAGMA foreign_keys=ON; PRAGMA synchronous=NORMAL"))

@@ -119,7 +119,7 @@ struct history_change {
 /// How changes are found. Zero takes the default in parentheses.
 struct history_test {
     double effect;   ///< smaller changes are no changes (0.03)
-    double p;        ///< significance of one (0.0002)
+    double p;        ///< significance of one (0.005)
     size_t shortest; ///< points of the shortest level (3)
 };
 /// Finds the changes of a series, oldest first, writes at most `most` and returns how many there are. `test` may be

@@ -133,6 +133,9 @@ static void test_text(void)
         {"", -1},
         {"yesterday", -1},
         {"2026-13-01", -1},
+        {"2026-02-29", -1},
+        {"2026-04-31", -1},
+        {"2026-11-21T15:55:07+99:00", -1},
         {"2026-11-21T", -1},
         {"2026-11-21T15:55", -1},
         {"2026-11-21T15:55:07+00:00x", -1},
@@ -152,14 +155,14 @@ static void test_text(void)
     free(made);
 }
 
-enum { RUNS = 40 };
+enum { RUNS = 40, MANY = 240 };
 
 // What a check says of a series of these medians.
 static struct check check_values(const double *values, size_t count, struct history_series *series,
                                  struct history_book *book)
 {
-    static struct history_run runs[RUNS];
-    static struct history_point points[RUNS];
+    static struct history_run runs[MANY];
+    static struct history_point points[MANY];
     for (size_t i = 0; i < count; i++) {
         runs[i] = (struct history_run){.id = (int64_t)i + 1, .machine = "m", .branch = "main", .commit = "c"};
         points[i] = (struct history_point){.run = i, .median = values[i], .count = 1};
@@ -206,6 +209,22 @@ static void test_still_series(void)
     check_free(&check);
 }
 
+// A count that goes up with every third run: the newest changes are among 79.
+static void test_many_changes(void)
+{
+    double values[MANY];
+    struct history_series series = {0};
+    struct history_book book;
+    for (size_t i = 0; i < MANY; i++)
+        values[i] = 1000 * pow(1.02, (double)(i / 3));
+    struct check check = check_values(values, MANY, &series, &book);
+    size_t newest = 0;
+    for (size_t i = 0; i < check.count; i++)
+        newest = check.findings[i].bad > newest ? check.findings[i].bad : newest;
+    CHECK(check.regressions == 6 && newest == MANY - 3, "%zu, the newest from run %zu", check.regressions, newest);
+    check_free(&check);
+}
+
 static void test_jump(uint64_t *seed)
 {
     for (int newest = 0; newest < 3; newest++) { // usual, far outside, far outside the better way
@@ -240,6 +259,7 @@ int main(void)
     test_level(&seed);
     test_text();
     test_still_series();
+    test_many_changes();
     test_jump(&seed);
     test_short();
     return test_done();
