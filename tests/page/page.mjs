@@ -91,6 +91,7 @@ async function testChart(page, series) {
     const name = await text(page, "#detail h2"),
         place = (await text(page, ".place-of")).split(", ");
     await page.click("#detail summary");
+    await page.locator("#detail details table").waitFor(); // it is made when the browser says that they are open
     const shown = (await page.locator("#detail details td:nth-child(3)").allInnerTexts()).reverse();
     const units = {s: 1, ms: 1e-3, "\u00b5s": 1e-6, ns: 1e-9};
     const truth = series
