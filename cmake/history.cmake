@@ -35,6 +35,7 @@ if(FOVEA_BUILD_HISTORY)
         history/library.c
         history/metric.c
         history/report.c
+        history/report_context.c
         history/schema.c
         history/text.c
         history/utest.c

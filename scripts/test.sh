@@ -66,14 +66,16 @@ stage() {
     count "$log"
 }
 
-# The page of a short suite, kept from call to call in build/history.db. No time is judged.
+# The page of a short suite and of its instructions, kept from call to call in build/history.db. No time is judged.
 performance_page() {
     [ -z "$only" ] || [ "$only" = release ] || return 0
     echo "== performance history"
-    local commit
+    local commit keep
     commit=$(git rev-parse HEAD 2>/dev/null || echo unknown)
-    if build/release/fovea bench gemm --shapes smoke --min-time 0.01 --repetitions 3 --history build/history.db \
-        --commit "$commit" && build/release/fovea history report --db build/history.db -o build/history.html; then
+    keep="--shapes smoke --history build/history.db --commit $commit"
+    if build/release/fovea bench gemm --min-time 0.01 --repetitions 3 $keep &&
+        build/release/fovea bench gemm --count callgrind $keep &&
+        build/release/fovea history report --db build/history.db -o build/history.html; then
         echo "build/history.html"
     else
         failed=$((failed + 1)) broken+=("performance history")
