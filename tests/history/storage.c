@@ -107,6 +107,36 @@ static void test_idempotent(void)
     free(text);
 }
 
+// Three runs of which the second was never calm: it is left out of noisy series, with its repetitions.
+static void test_disturbed(void)
+{
+    static const char *const calm[] = {"0.9", "0", "0.8"};
+    struct history *const history = open_or_fail("disturbed.db", HISTORY_WRITE);
+    struct history_imported imported;
+    struct history_book book;
+    for (int i = 0; i < 3; i++) {
+        char text[600];
+        const int size =
+            snprintf(text, sizeof text,
+                     "{\"context\": {\"host_name\": \"m\"}, \"benchmarks\": [{\"name\": \"b\", \"real_time\": %d,"
+                     " \"time_unit\": \"ns\", \"instructions\": 5, \"calm\": %s}]}",
+                     i + 1, calm[i]);
+        CHECK(import_text(history, text, (size_t)size, "c", i + 1, &imported), "%s", history_message(history));
+    }
+    const int64_t time = count_rows(history, "SELECT id FROM series WHERE metric = 'real_time'");
+    CHECK(history_acknowledge(history, time, 2, "known"), "%s", history_message(history));
+    const struct history_filter filter = {.metric = "real_time|instructions", .repetitions = true, .calm = true};
+    CHECK(history_read(history, &filter, &book) && book.series_count == 2, "%s", history_message(history));
+    const struct history_series *const counts = &book.series[0], *const times = &book.series[1];
+    CHECK(counts->count == 3 && counts->disturbed_count == 0, "%zu counts", counts->count);
+    CHECK(times->count == 2 && times->disturbed_count == 1 && times->disturbed[0] == 1, "%zu times", times->count);
+    for (size_t i = 0; i < times->count; i++)
+        CHECK(times->points[i].run == 2 * i && times->points[i].values[0] == times->points[i].median, "%zu", i);
+    CHECK(times->acknowledgement_count == 1 && times->acknowledgements[0].at == 1, "the next run stands for it");
+    history_book_free(&book);
+    history_close(history);
+}
+
 static void run_sql(const char *name, const char *sql)
 {
     sqlite3 *db;
@@ -282,6 +312,7 @@ int main(int argc, char **argv)
         test_large();
     } else {
         test_idempotent();
+        test_disturbed();
         test_versions();
         test_damaged();
         test_writers();
