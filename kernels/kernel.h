@@ -152,7 +152,7 @@ enum { FOVEA_COPY_KEYS = FOVEA_CHUNK + 2 }; ///< 8 columns of so many floats are
 /// Keys and values of a chunk, kept by a kernel of prefill for the tiles that come by next: what lies there is its
 /// business. The caller clears done when the chunk changes.
 struct fovea_attention_copy {
-    float *k; ///< [128][qk_dim], or NULL where no other tile will read them
+    float *k; ///< [128][qk_dim], or NULL where too few tiles read them
     float *v; ///< [v_dim rounded up to a multiple of 8][FOVEA_COPY_KEYS]
     uint64_t k_done[FOVEA_CHUNK / 64], v_done[FOVEA_CHUNK / 64]; ///< bit j: key j has been copied
 };

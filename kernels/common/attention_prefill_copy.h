@@ -47,22 +47,24 @@ static inline void prefill_copy_group(float *to, const float *from, size_t left)
     }
 }
 
-/// Keys one after another.
+/// Panels of 16 keys: the first product then reads them in one stream, too.
 static void prefill_copy_k(const struct fovea_attention_chunk *chunk, const uint64_t *seen,
                            struct fovea_attention_copy *copy)
 {
     const size_t dim = chunk->qk_dim;
     uint64_t take[FOVEA_CHUNK / 64];
     prefill_take(chunk, seen, copy->k_done, take);
-    for (size_t j = 0; j < chunk->keys && (take[0] | take[1]) != 0; j++) {
-        if (take[j / 64] >> j % 64 & 1) {
-            const float *const from = chunk->k + (ptrdiff_t)j * chunk->k_row;
-            size_t c = 0;
-            for (; c + FV_LANES <= dim; c += FV_LANES) {
-                fv_store(copy->k + j * dim + c, fv_load(from + c));
-            }
-            for (; c < dim; c++) {
-                copy->k[j * dim + c] = from[c];
+    for (size_t j = 0; j < chunk->keys && (take[0] | take[1]) != 0; j += FOVEA_PANEL) {
+        const float *const from = chunk->k + (ptrdiff_t)j * chunk->k_row;
+        float *const panel = copy->k + j * dim;
+        const uint64_t keys = take[j / 64] >> j % 64 & 0xFFFF;
+        if (keys == 0xFFFF) {
+            FV_NAME(transpose_f32)(FOVEA_PANEL, dim, 1.0f, from, chunk->k_row, panel, FOVEA_PANEL);
+            continue;
+        }
+        for (size_t i = 0; i < FOVEA_PANEL; i++) {
+            for (size_t c = 0; c < dim && (keys >> i & 1); c++) {
+                panel[c * FOVEA_PANEL + i] = from[(ptrdiff_t)i * chunk->k_row + (ptrdiff_t)c];
             }
         }
     }
