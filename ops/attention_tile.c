@@ -115,6 +115,7 @@ static bool place_rows(struct fovea_attention_tile *tile, size_t head, size_t i)
                        d->kv_len_kind != FOVEA_KV_LEN_BATCH_ROW;
     const bool terms = tile->plan->threshold != 0 || d->scoring == FOVEA_SCORING_ADDITIVE || args->slopes != NULL ||
                        args->sinks != NULL || args->live_heads != NULL;
+    const bool masks = d->mask || d->bias || d->blocks;
     const int64_t offset = offset_of(args, tile->batch);
     struct range range = {0, 0};
     for (size_t r = 0; r < tile->rows; r++) {
@@ -125,7 +126,9 @@ static bool place_rows(struct fovea_attention_tile *tile, size_t head, size_t i)
         if (terms) {
             place_terms(tile, r, head, position);
         }
-        place_masks(tile, r, head, i);
+        if (masks) {
+            place_masks(tile, r, head, i);
+        }
         if (++i == args->q_len) {
             i = 0;
             head++;
