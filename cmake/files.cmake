@@ -54,6 +54,7 @@ set(FOVEA_FILES_OPS
     ops/executor.c
     ops/gemm.c
     ops/gemm_area.c
+    ops/gemm_direct.c
     ops/gemm_grid.c
     ops/gemm_plan.c
     ops/kv_cache.c

@@ -56,6 +56,22 @@ int32_t fovea_slot_variant(const struct fovea_kernels *kernels, uint32_t slot)
     return fovea_variant_find(names[slot], strlen(names[slot]));
 }
 
+// The micro-kernels that small products may choose from: where one is pinned it alone.
+static void list_gemm_tiles(const struct fovea_choice *choice, struct fovea_kernels *kernels)
+{
+    const int32_t slot = fovea_variant_find(kernels->gemm.name, strlen(kernels->gemm.name));
+    kernels->gemm_tile_count = 0;
+    for (int32_t i = 0; i < FOVEA_VARIANTS && kernels->gemm_tile_count < FOVEA_GEMM_TILES; i++) {
+        const struct fovea_variant_facts *const facts = &fovea_variant_facts[i];
+        const int kin = strcmp(facts->slot, "gemm") == 0 && strcmp(facts->isa, fovea_variant_facts[slot].isa) == 0;
+        if (choice->pinned[slot] ? i == slot : kin && supported(choice, i)) {
+            struct fovea_kernels other = *kernels;
+            fovea_use_variant(&other, i);
+            kernels->gemm_tiles[kernels->gemm_tile_count++] = other.gemm;
+        }
+    }
+}
+
 void fovea_resolve(struct fovea_choice *choice, struct fovea_kernels *kernels)
 {
     enum { SUPPORTED, TUNED, PINNED, PASSES };
@@ -71,6 +87,7 @@ void fovea_resolve(struct fovea_choice *choice, struct fovea_kernels *kernels)
 #include "kernels/registers.def"
 #undef FOVEA_KERNEL
     }
+    list_gemm_tiles(choice, kernels);
 #define FOVEA_SLOT(family, slot) choice->chosen[at.slot] = 1;
 #include "kernels/slots.def"
 #undef FOVEA_SLOT

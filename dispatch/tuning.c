@@ -56,11 +56,13 @@ static uint32_t clamp(uint32_t value, uint32_t low, uint32_t high)
 // Long k blocks, for which B streams from L2 and a tile of A stays in L1; two groups of strips in L2, one computed, one
 // prefetched. A group is one wide strip (AVX-512) or two narrow ones, and A's chunk of mc rows takes 3/8 or 5/8 of L2.
 // Natural rows of B are read in place by fewer than three tiles; from then on packing a strip pays. Packing a strip
-// takes as long as 4 (natural) to 8 rows of C, so above 256 rows it is done once.
+// takes as long as 4 (natural) to 8 rows of C, so above 256 rows it is done once. Half of L2 is what a product may take
+// that relies on all of it being there.
 static struct fovea_gemm_tuning gemm_default(const struct fovea_machine *machine, uint32_t mr, uint32_t nr)
 {
     const uint32_t floats2 = machine->l2_bytes / (uint32_t)sizeof(float), eighths = nr > 16 ? 3 : 5;
     struct fovea_gemm_tuning t = {.nc = nr > 16 ? nr : 2 * nr, .ahead = 1, .pack_rows = 3 * mr, .keep_rows = 256};
+    t.direct = machine->l2_bytes / 2048;
     t.kc = clamp(floats2 / 256, 256, 1024);
     t.mc = clamp(floats2 / 8 * eighths / t.kc / 18 * 18, 54, 480);
     return t;

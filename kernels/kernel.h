@@ -259,6 +259,8 @@ struct fovea_kernels {
     uint32_t workers; ///< that share a call, at most; at least 1
     struct fovea_tuning tuning;
     struct fovea_gemm_kernel gemm_of[FOVEA_GEMM_CLASSES]; ///< the micro-kernel of each class; slot gemm is the default
+    struct fovea_gemm_kernel gemm_tiles[FOVEA_GEMM_TILES]; ///< those of slot gemm's ISA, or the one that is pinned:
+    uint32_t gemm_tile_count;                              ///< small products choose by their shape
 #define FOVEA_SLOT(family, slot) struct fovea_##family##_kernel slot;
 #include "kernels/slots.def"
 #undef FOVEA_SLOT

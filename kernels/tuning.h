@@ -23,6 +23,7 @@ enum {
     FOVEA_SEVERAL_ROWS = 32, ///< decoding of several sentences, drafts: a few tiles, and where packing B begins to pay
     FOVEA_SOME_ROWS = 192,   ///< a prompt: A stays in L2 whole
     FOVEA_GEMM_CLASSES = 24,
+    FOVEA_GEMM_TILES = 4,    ///< micro-kernels of an ISA, at most
     FOVEA_ATTENTION_CLASSES = 3,
 };
 

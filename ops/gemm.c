@@ -4,6 +4,13 @@
 #include "ops/gemm.h"
 #include "ops/pack.h"
 
+// Where C cannot hold acc: it is read at the end, or is narrower. A residual that is not C lets it.
+static bool detour(const struct fovea_gemm_layout *plan, const struct fovea_gemm_args *args)
+{
+    const struct fovea_gemm_desc *const d = &plan->desc;
+    return d->beta != 0 || d->gated || (d->residual && args->residual == args->c);
+}
+
 // The area of one entry of the batch, whole, reading operands where they lie.
 static struct fovea_gemm_area area_of(const struct fovea_gemm_layout *plan, const struct fovea_gemm_args *args,
                                       const struct fovea_gemm_grid *grid, size_t entry, float *scratch)
@@ -20,7 +27,7 @@ static struct fovea_gemm_area area_of(const struct fovea_gemm_layout *plan, cons
         .strips = plan->strips.count,
         .b_room = scratch != NULL ? scratch + plan->b_room : NULL,
         .pack_b = grid->pack_b,
-        .acc = scratch,
+        .acc = detour(plan, args) ? scratch : NULL,
     };
 }
 
@@ -46,6 +53,10 @@ static void compute(const struct fovea_gemm_layout *plan, const struct fovea_gem
         area.rows = fovea_cut_begin(&grid.rows, row + 1) - area.row;
         area.strip = fovea_cut_begin(&grid.groups, group);
         area.strips = fovea_cut_begin(&grid.groups, group + 1) - area.strip;
+        if (plan->direct) {
+            fovea_gemm_direct(&area);
+            continue;
+        }
         area.a_copy = grid.copy_a && alone ? shared : NULL;
         area.a_room = grid.copy_a && !alone ? scratch + plan->a_room : NULL;
         area.b_panels = grid.share_b ? shared + plan->b_offset : NULL;
@@ -90,12 +101,12 @@ static void run_task(const void *plan, const void *args, void *shared, void *scr
     }
 }
 
-// Everything in one thread. Only where acc is that of an area of several k blocks is there no room for one this large.
+// Everything in one thread. Only an acc of several k blocks has no room that is as large as C.
 static bool run_whole(const void *plan, const void *args, void *shared, void *scratch)
 {
     const struct fovea_gemm_layout *const layout = plan;
     const struct fovea_gemm_args *const call = args;
-    if (layout->detour && layout->blocks.count > 1) {
+    if (layout->blocks.count > 1 && detour(plan, args)) {
         return false;
     }
     if (call->m == 0 || layout->desc.n == 0) {
@@ -105,7 +116,11 @@ static bool run_whole(const void *plan, const void *args, void *shared, void *sc
     const bool alone = layout->desc.batch == 1;
     for (size_t entry = 0; entry < layout->desc.batch; entry++) {
         struct fovea_gemm_area area = area_of(layout, args, &grid, entry, scratch);
-        area.a_room = !grid.copy_a ? NULL : alone ? shared : area.acc + layout->a_room;
+        if (layout->direct) {
+            fovea_gemm_direct(&area);
+            continue;
+        }
+        area.a_room = !grid.copy_a ? NULL : alone ? shared : (float *)scratch + layout->a_room;
         area.keep_b = grid.share_b;
         area.b_room = grid.share_b ? (float *)shared + layout->b_offset : area.b_room;
         fovea_gemm_area(&area);

@@ -49,7 +49,8 @@ struct fovea_gemm_layout {
     size_t group;                ///< strips that stay in L2 while the rows of a chunk pass
     size_t chunk;                ///< rows that pass before the next group of strips
     bool aliases;                ///< A is transposed, or its rows meet in few sets of L1: tall calls copy it
-    bool detour;                 ///< acc is kept in scratch: C or the residual is read at the end
+    bool direct;                 ///< so small that all of it is in L2 and goes the way of gemm_direct.c
+    bool detour;                 ///< there is room for acc in scratch: C, or a residual that is C, is read at the end
     size_t a_room, b_room;       ///< in scratch, in floats, behind acc
     size_t b_offset;             ///< of B's panels in shared, in floats, behind A
     struct fovea_gemm_grid grid; ///< for desc.m rows
@@ -70,13 +71,23 @@ struct fovea_gemm_area {
     float *b_room;         ///< a group x kc floats; used where pack_b, and for a partial panel of a natural B
     bool pack_b;           ///< B is packed into b_room rather than read in place
     bool keep_b;           ///< b_room holds all strips of a k block: they are packed once, not for each chunk of rows
-    float *acc;            ///< where the plan takes the detour: of a tile (one k block), or rows x columns of the area
+    float *acc;            ///< where C cannot: of a tile (one k block, not direct), or rows x columns; or NULL
 };
 
 extern const struct fovea_operator fovea_gemm_operator;
 
 /// Computes an area of C (ops/gemm_area.c).
 void fovea_gemm_area(const struct fovea_gemm_area *area);
+/// The same for an area that is a whole C of a direct plan; needs neither a_room nor a_copy.
+void fovea_gemm_direct(const struct fovea_gemm_area *area);
+/// The micro-kernel of a direct plan: that of its class, or another of the ISA whose tiles cost less.
+const struct fovea_gemm_kernel *fovea_gemm_fitting(const struct fovea_gemm_layout *plan);
+/// Whether a plan, complete up to its blocks of k, goes that way (ops/gemm_direct.c).
+bool fovea_gemm_is_direct(const struct fovea_gemm_layout *plan);
+/// The end of a GEMM on tile->m x tile->n elements of acc at tile->c, which become those of C at c: row `row` and
+/// column `column` of the whole.
+void fovea_gemm_finish(const struct fovea_gemm_area *area, const struct fovea_gemm_tile *tile, float *c, size_t row,
+                       size_t column);
 /// Copies `count` rows of `steps` elements of op(A), the first at a, to dst, rows of `pitch` floats.
 void fovea_gemm_copy_a(const struct fovea_gemm_layout *plan, const float *a, size_t steps, size_t count, float *dst,
                        size_t pitch);
@@ -89,6 +100,8 @@ static inline size_t fovea_gemm_columns(const struct fovea_gemm_layout *plan)
 
 /// How m rows are cut, and the tasks of a phase (ops/gemm_grid.c).
 struct fovea_gemm_grid fovea_gemm_grid(const struct fovea_gemm_layout *plan, size_t m);
+/// Whether no task has less than an entry of the batch of m rows.
+bool fovea_gemm_whole(const struct fovea_gemm_layout *plan, size_t m);
 /// Floats of acc that the area of any task needs.
 size_t fovea_gemm_acc(const struct fovea_gemm_layout *plan);
 uint32_t fovea_gemm_count(const struct fovea_gemm_layout *plan, const struct fovea_gemm_grid *grid, size_t m,

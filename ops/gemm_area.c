@@ -130,11 +130,11 @@ void fovea_gemm_copy_a(const struct fovea_gemm_layout *plan, const float *a, siz
     }
 }
 
-static void finish_tile(const struct fovea_gemm_area *area, const struct fovea_gemm_tile *tile, float *c, size_t row,
-                        size_t column)
+void fovea_gemm_finish(const struct fovea_gemm_area *area, const struct fovea_gemm_tile *tile, float *c, size_t row,
+                       size_t column)
 {
     const struct fovea_gemm_desc *const d = &area->plan->desc;
-    if (tile->c == c && d->alpha == 1 && area->bias == NULL && d->activation == FOVEA_ACTIVATION_NONE) {
+    if (tile->c == c && d->alpha == 1 && area->bias == NULL && d->activation == FOVEA_ACTIVATION_NONE && !d->residual) {
         return;
     }
     const struct fovea_gemm_epilogue epilogue = {
@@ -232,7 +232,7 @@ static void run_group(const struct block *block, size_t begin, size_t count, siz
     const struct fovea_gemm_desc *const d = &plan->desc;
     const struct fovea_cut tiles = fovea_cut(count, plan->mr);
     const size_t last = area->strip + area->strips, column0 = strip_begin(plan, area->strip);
-    const bool whole_acc = plan->detour && plan->blocks.count > 1;
+    const bool whole_acc = area->acc != NULL && plan->blocks.count > 1;
     const size_t acc_row =
         whole_acc ? fovea_cut_begin(&plan->strips, last) * FOVEA_PANEL - column0 : fovea_gemm_columns(plan);
     struct ahead ahead = look_ahead(block, end, fovea_min(end + (end - group), last), tiles.count, end - group);
@@ -261,14 +261,14 @@ static void run_group(const struct block *block, size_t begin, size_t count, siz
             tile.b = b.first;
             tile.b_panel = b.panel;
             tile.b_k = b.step;
-            tile.c = !plan->detour ? c
-                     : whole_acc   ? area->acc + (row - area->row) * acc_row + (column - column0)
-                                   : area->acc;
-            tile.c_row = plan->detour ? (ptrdiff_t)acc_row : (ptrdiff_t)d->ldc;
+            tile.c = area->acc == NULL ? c
+                     : whole_acc       ? area->acc + (row - area->row) * acc_row + (column - column0)
+                                       : area->acc;
+            tile.c_row = area->acc != NULL ? (ptrdiff_t)acc_row : (ptrdiff_t)d->ldc;
             set_ahead(&ahead, &tile);
             plan->kernel->run(&tile);
             if (block->last) {
-                finish_tile(area, &tile, c, row, column);
+                fovea_gemm_finish(area, &tile, c, row, column);
             }
         }
     }

@@ -59,6 +59,9 @@ size_t fovea_gemm_acc(const struct fovea_gemm_layout *plan)
         return 0;
     }
     const size_t wide = fovea_gemm_columns(plan), narrow = fovea_min(plan->strips.size * FOVEA_PANEL, n);
+    if (plan->direct) {
+        return m * wide;
+    }
     if (plan->blocks.count <= 1) {
         return plan->mr * wide;
     }
@@ -100,6 +103,11 @@ static double narrowest(const struct fovea_gemm_layout *plan, const struct fovea
     return (double)((end - begin) * FOVEA_PANEL);
 }
 
+bool fovea_gemm_whole(const struct fovea_gemm_layout *plan, size_t m)
+{
+    return steps_of(plan, m, (double)plan->desc.n) < 2 * task_steps(plan, m);
+}
+
 struct fovea_gemm_grid fovea_gemm_grid(const struct fovea_gemm_layout *plan, size_t m)
 {
     const struct fovea_gemm_desc *const d = &plan->desc;
@@ -108,12 +116,12 @@ struct fovea_gemm_grid fovea_gemm_grid(const struct fovea_gemm_layout *plan, siz
         return grid;
     }
     const bool natural = !d->b_packed && plan->k != 0, alone = d->batch == 1;
-    grid.copy_a = plan->aliases && m > 2 * plan->mr;
+    grid.copy_a = !plan->direct && plan->aliases && m > 2 * plan->mr;
     grid.pack_b = natural && (d->trans_b == FOVEA_TRANS || m >= plan->tuning->pack_rows);
-    grid.share_b = grid.pack_b && alone && m > plan->tuning->keep_rows;
+    grid.share_b = !plan->direct && grid.pack_b && alone && m > plan->tuning->keep_rows;
     const double entry = steps_of(plan, m, (double)d->n), task = task_steps(plan, m);
     grid.rows = uncut(m);
-    if (entry < 2 * task) {
+    if (fovea_gemm_whole(plan, m)) {
         grid.batch = cut_between(d->batch, ceil(TASK_STEPS / entry), task / entry);
         grid.groups = uncut(plan->strips.count);
         return grid;

@@ -121,7 +121,7 @@ static enum fovea_status measure_work(struct fovea_gemm_layout *plan, const stru
     scratch = plan->a_room * sizeof(float);
     fits = !(grid->copy_a && !alone) || add_floats(plan->chunk, fovea_gemm_pitch(plan->kc), &scratch);
     plan->b_room = scratch / sizeof(float);
-    if (natural && (d->trans_b == FOVEA_TRANS || grid->pack_b || d->n % FOVEA_PANEL != 0)) {
+    if (natural && (d->trans_b == FOVEA_TRANS || grid->pack_b || plan->direct || d->n % FOVEA_PANEL != 0)) {
         fits = fits && add_floats(plan->group * fovea_gemm_columns(plan), plan->kc, &scratch);
     }
     FOVEA_REQUIRE(fits, FOVEA_ERR_OVERFLOW, why, "gemm: work memory does not fit");
@@ -156,6 +156,12 @@ static enum fovea_status make_plan(const struct fovea_engine *engine, const stru
             k != 0 && desc->n >= 2 * nr && (desc->trans_a == FOVEA_TRANS || (desc->m > 1 && rows_alias(desc->lda, mr))),
         .detour = desc->beta != 0 || desc->residual || desc->gated,
     };
+    plan->direct = fovea_gemm_is_direct(plan);
+    if (plan->direct) {
+        plan->kernel = fovea_gemm_fitting(plan);
+        plan->mr = plan->kernel->mr;
+        plan->strips = fovea_cut(panels_of(desc->n), plan->kernel->nr / FOVEA_PANEL);
+    }
     plan->grid = fovea_gemm_grid(plan, desc->m);
     plan->group = clamp(tuning->nc / nr, 1, plan->strips.count > 1 ? plan->strips.count : 1);
     const bool repacks = plan->grid.pack_b && !plan->grid.share_b; // for each chunk of rows
@@ -195,11 +201,11 @@ enum fovea_status fovea_explain_gemm(const struct fovea_engine *engine, const st
                                            : "B in place";
     const char *const a = grid->copy_a ? "A copied" : "A in place";
     fovea_say(&why,
-              "gemm: %zux%zux%zu f32 %c%c batch %zu, %s, %s, kernel %s, kc %zu, rows in chunks of %zu, strips of "
+              "gemm: %zux%zux%zu f32 %c%c batch %zu, %s%s, %s, kernel %s, kc %zu, rows in chunks of %zu, strips of "
               "%zu in groups of %zu%s, %u tasks, shared %zu B, scratch %zu B",
-              desc->m, desc->n, desc->k, desc->trans_a ? 't' : 'n', desc->trans_b ? 't' : 'n', desc->batch, a, b,
-              plan.kernel->name, plan.kc, plan.chunk, fovea_gemm_columns(&plan), plan.group,
-              plan.tuning->ahead ? ", the next one prefetched" : "",
+              desc->m, desc->n, desc->k, desc->trans_a ? 't' : 'n', desc->trans_b ? 't' : 'n', desc->batch,
+              plan.direct ? "directly, " : "", a, b, plan.kernel->name, plan.kc, plan.chunk, fovea_gemm_columns(&plan),
+              plan.group, plan.tuning->ahead ? ", the next one prefetched" : "",
               (unsigned)fovea_gemm_count(&plan, grid, desc->m, plan.work.phases - 1), plan.work.shared_bytes,
               plan.work.scratch_bytes);
     return FOVEA_OK;

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+// ops/gemm_direct.c - the way of small products: strip by strip, one loop over the tiles of C.
+//
+// All three matrices are in L2 already, so there are no blocks, nothing is prefetched and A is read where it lies. What
+// gemm_area.c decides anew for each tile costs 150 cycles there, and a tile of a 64 cube has 770 cycles of FMAs.
+#include "ops/gemm.h"
+#include "ops/pack.h"
+
+// So many bytes of rows that lie apart fall into L1 without meeting in few of its sets.
+enum { SPAN_BYTES = 1 << 16 };
+
+static bool near(size_t rows, size_t ld)
+{
+    return (double)rows * (double)ld * sizeof(float) <= SPAN_BYTES;
+}
+
+bool fovea_gemm_is_direct(const struct fovea_gemm_layout *plan)
+{
+    const struct fovea_gemm_desc *const d = &plan->desc;
+    const double m = (double)d->m, n = (double)d->n, k = (double)plan->k;
+    return plan->k != 0 && d->m != 0 && d->n != 0 && d->batch != 0 && plan->blocks.count == 1 &&
+           (m * k + k * n + m * n) * sizeof(float) <= 1024.0 * plan->tuning->direct &&
+           (d->trans_a == FOVEA_TRANS ? near(d->k, d->lda) : !plan->aliases) && fovea_gemm_whole(plan, d->m);
+}
+
+// What the tiles of C cost, in instructions for each k step: a fma for each row and panel, a broadcast for each row and
+// strip, a load for each panel and tile, and a loop for each tile of a strip, with what comes before and after it.
+static double cost(const struct fovea_gemm_desc *d, const struct fovea_gemm_kernel *kernel)
+{
+    enum { LOOP = 5, AROUND = 100 };
+    const size_t panels = fovea_ceil_div(d->n, FOVEA_PANEL);
+    const double m = (double)d->m, p = (double)panels, tiles = (double)fovea_ceil_div(d->m, kernel->mr),
+                 strips = (double)fovea_ceil_div(panels, kernel->nr / FOVEA_PANEL);
+    return m * p + m * strips + p * tiles + (LOOP + AROUND / (double)d->k) * strips * tiles;
+}
+
+const struct fovea_gemm_kernel *fovea_gemm_fitting(const struct fovea_gemm_layout *plan)
+{
+    const struct fovea_kernels *const kernels = plan->kernels;
+    const struct fovea_gemm_kernel *best = plan->kernel;
+    for (uint32_t i = 0; i < kernels->gemm_tile_count; i++) {
+        const struct fovea_gemm_kernel *const other = &kernels->gemm_tiles[i];
+        if (plan->desc.m <= other->mr) {
+            return plan->kernel; // one tile high: as its class has found
+        }
+        best = cost(&plan->desc, other) < cost(&plan->desc, best) ? other : best;
+    }
+    return best;
+}
+
+// Natural rows are read in place where few rows of C come for them, or where they are as good as packed: a load that
+// crosses a line takes two turns of a port.
+static bool in_place(const struct fovea_gemm_area *area)
+{
+    const struct fovea_gemm_desc *const d = &area->plan->desc;
+    return d->trans_b != FOVEA_TRANS &&
+           (!area->pack_b || (fovea_aligned(area->b) && d->ldb % FOVEA_PANEL == 0 && near(area->plan->k, d->ldb)));
+}
+
+// B of columns [begin, end), in whole panels.
+static void set_b(const struct fovea_gemm_area *area, bool natural, size_t begin, size_t end,
+                  struct fovea_gemm_tile *tile)
+{
+    const struct fovea_gemm_layout *const plan = area->plan;
+    const struct fovea_gemm_desc *const d = &plan->desc;
+    if (natural && end % FOVEA_PANEL == 0) {
+        tile->b = (const float *)area->b + begin;
+        tile->b_panel = FOVEA_PANEL;
+        tile->b_k = (ptrdiff_t)d->ldb;
+        return;
+    }
+    tile->b_panel = (ptrdiff_t)(FOVEA_PANEL * plan->k);
+    tile->b_k = FOVEA_PANEL;
+    if (d->b_packed) {
+        tile->b = fovea_blob_panels(area->b) + begin * plan->k;
+        return;
+    }
+    const struct fovea_source source = {area->b, d->ldb, d->trans_b == FOVEA_TRANS};
+    fovea_pack_panels(plan->kernels, &source, 0, begin, plan->k, end - begin, area->b_room);
+    tile->b = area->b_room;
+}
+
+void fovea_gemm_direct(const struct fovea_gemm_area *area)
+{
+    const struct fovea_gemm_layout *const plan = area->plan;
+    const struct fovea_gemm_desc *const d = &plan->desc;
+    const struct fovea_cut tiles = fovea_cut(area->rows, plan->mr);
+    const bool natural = !d->b_packed && in_place(area), turned = d->trans_a == FOVEA_TRANS;
+    struct fovea_gemm_tile tile = {
+        .k = plan->k,
+        .a_row = turned ? 1 : (ptrdiff_t)d->lda,
+        .a_k = turned ? (ptrdiff_t)d->lda : 1,
+        .c_row = (ptrdiff_t)(area->acc != NULL ? fovea_gemm_columns(plan) : d->ldc),
+        .mode = FOVEA_GEMM_STORE,
+    };
+    for (size_t strip = 0; strip < plan->strips.count; strip++) {
+        const size_t begin = fovea_cut_begin(&plan->strips, strip) * FOVEA_PANEL;
+        const size_t end = fovea_min(fovea_cut_begin(&plan->strips, strip + 1) * FOVEA_PANEL, d->n);
+        float *const c = area->c + (d->gated ? begin / 2 : begin), *const first = area->acc != NULL ? area->acc : c;
+        set_b(area, natural, begin, end, &tile);
+        tile.n = end - begin;
+        tile.a = area->a;
+        tile.c = first;
+        for (size_t t = 0; t < tiles.count; t++) {
+            tile.m = tiles.size + (t < tiles.longer);
+            plan->kernel->run(&tile);
+            tile.a += (ptrdiff_t)tile.m * tile.a_row;
+            tile.c += (ptrdiff_t)tile.m * tile.c_row;
+        }
+        tile.m = area->rows;
+        tile.c = first;
+        fovea_gemm_finish(area, &tile, c, 0, begin);
+    }
+}
