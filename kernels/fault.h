@@ -71,7 +71,8 @@
     X(70, DECODE_RETURNS_HIDDEN, "a returned score is not -inf where it is hidden")                                    \
     X(71, ADDITIVE_MUL_ADD, "a term of an additive score is rounded before it is added")                               \
     X(72, DROPOUT_NO_CARRY, "the number of a Philox block of elements has 32 bits")                                    \
-    X(73, DROPOUT_FIRST_WORD, "a row always begins with the first word of a Philox block")
+    X(73, DROPOUT_FIRST_WORD, "a row always begins with the first word of a Philox block")                             \
+    X(80, GEMM_BELOW_STAYS, "tiles below read the rows of A of the first")
 
 enum fovea_fault {
 #define FOVEA_FAULT_NUMBER(number, name, what) FOVEA_FAULT_##name = number,

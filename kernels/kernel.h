@@ -65,6 +65,8 @@ struct fovea_gemm_tile {
     const float *ahead;    ///< a hint: memory that tiles to come will read, or NULL. Step p of this tile prefetches
     ptrdiff_t ahead_step;  ///< the line of ahead[p * ahead_step] and, where ahead_panel is not 0, those of
     ptrdiff_t ahead_panel; ///< ahead[p * ahead_step + j * ahead_panel] for each further panel j of the tile
+    size_t below;          ///< so many more tiles of m rows, one below another in A and C, each doing the same.
+                           ///< Where it is not 0, mode is STORE and ahead NULL
 };
 typedef void fovea_gemm_fn(const struct fovea_gemm_tile *tile);
 

@@ -46,6 +46,7 @@ struct fovea_gemm_layout {
     size_t kc;                   ///< k steps of the longest
     struct fovea_cut strips;     ///< of panels of 16 columns, each what a micro-kernel takes at once
     size_t mr;                   ///< rows of a tile
+    struct fovea_cut tiles;      ///< desc.m into them: two divisions, 100 cycles, that a small product notices
     size_t group;                ///< strips that stay in L2 while the rows of a chunk pass
     size_t chunk;                ///< rows that pass before the next group of strips
     bool aliases;                ///< A is transposed, or its rows meet in few sets of L1: tall calls copy it

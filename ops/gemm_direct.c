@@ -84,7 +84,7 @@ void fovea_gemm_direct(const struct fovea_gemm_area *area)
 {
     const struct fovea_gemm_layout *const plan = area->plan;
     const struct fovea_gemm_desc *const d = &plan->desc;
-    const struct fovea_cut tiles = fovea_cut(area->rows, plan->mr);
+    const struct fovea_cut tiles = area->rows == d->m ? plan->tiles : fovea_cut(area->rows, plan->mr);
     const bool natural = !d->b_packed && in_place(area), turned = d->trans_a == FOVEA_TRANS;
     struct fovea_gemm_tile tile = {
         .k = plan->k,
@@ -101,11 +101,13 @@ void fovea_gemm_direct(const struct fovea_gemm_area *area)
         tile.n = end - begin;
         tile.a = area->a;
         tile.c = first;
-        for (size_t t = 0; t < tiles.count; t++) {
+        for (size_t t = 0, next; t < tiles.count; t = next) {
+            next = t < tiles.longer ? tiles.longer : tiles.count;
             tile.m = tiles.size + (t < tiles.longer);
+            tile.below = next - t - 1;
             plan->kernel->run(&tile);
-            tile.a += (ptrdiff_t)tile.m * tile.a_row;
-            tile.c += (ptrdiff_t)tile.m * tile.c_row;
+            tile.a += (ptrdiff_t)((next - t) * tile.m) * tile.a_row;
+            tile.c += (ptrdiff_t)((next - t) * tile.m) * tile.c_row;
         }
         tile.m = area->rows;
         tile.c = first;

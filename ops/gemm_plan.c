@@ -162,6 +162,7 @@ static enum fovea_status make_plan(const struct fovea_engine *engine, const stru
         plan->mr = plan->kernel->mr;
         plan->strips = fovea_cut(panels_of(desc->n), plan->kernel->nr / FOVEA_PANEL);
     }
+    plan->tiles = fovea_cut(desc->m, plan->mr);
     plan->grid = fovea_gemm_grid(plan, desc->m);
     plan->group = clamp(tuning->nc / nr, 1, plan->strips.count > 1 ? plan->strips.count : 1);
     const bool repacks = plan->grid.pack_b && !plan->grid.share_b; // for each chunk of rows

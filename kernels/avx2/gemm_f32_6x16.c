@@ -6,6 +6,7 @@
 // give 1). Bound: 6 cycles a k step, 32 flop a cycle, in which Intel cores up to Skylake issue 24 instructions.
 //
 // Lanes are columns of C and a k step is a rank-1 update: each element is one ascending fma chain (docs/numerics.md).
+#include "kernels/common/gemm_below.h"
 #include "kernels/common/unroll.h"
 #include "kernels/fault.h"
 #include "kernels/kernel.h"
@@ -136,5 +137,5 @@ GEMM_TILE(6)
 void fovea_gemm_f32_6x16_avx2(const struct fovea_gemm_tile *tile)
 {
     static fovea_gemm_fn *const tiles[6] = {gemm_1, gemm_2, gemm_3, gemm_4, gemm_5, gemm_6};
-    tiles[tile->m - 1](tile);
+    gemm_with_below(tile, tiles[tile->m - 1]);
 }

@@ -19,10 +19,23 @@ GEMM_ROW(6)
 
 void fovea_gemm_f32_6x64_avx512(const struct fovea_gemm_tile *tile)
 {
-    static fovea_gemm_fn *const tiles[6][4] = {
-        {gemm_1x1, gemm_1x2, gemm_1x3, gemm_1x4}, {gemm_2x1, gemm_2x2, gemm_2x3, gemm_2x4},
-        {gemm_3x1, gemm_3x2, gemm_3x3, gemm_3x4}, {gemm_4x1, gemm_4x2, gemm_4x3, gemm_4x4},
-        {gemm_5x1, gemm_5x2, gemm_5x3, gemm_5x4}, {gemm_6x1, gemm_6x2, gemm_6x3, gemm_6x4},
+    static fovea_gemm_fn *const tiles[2][6][4] = {
+        {
+            {gemm_1x1, gemm_1x2, gemm_1x3, gemm_1x4},
+            {gemm_2x1, gemm_2x2, gemm_2x3, gemm_2x4},
+            {gemm_3x1, gemm_3x2, gemm_3x3, gemm_3x4},
+            {gemm_4x1, gemm_4x2, gemm_4x3, gemm_4x4},
+            {gemm_5x1, gemm_5x2, gemm_5x3, gemm_5x4},
+            {gemm_6x1, gemm_6x2, gemm_6x3, gemm_6x4},
+        },
+        {
+            {plain_1x1, plain_1x2, plain_1x3, plain_1x4},
+            {plain_2x1, plain_2x2, plain_2x3, plain_2x4},
+            {plain_3x1, plain_3x2, plain_3x3, plain_3x4},
+            {plain_4x1, plain_4x2, plain_4x3, plain_4x4},
+            {plain_5x1, plain_5x2, plain_5x3, plain_5x4},
+            {plain_6x1, plain_6x2, plain_6x3, plain_6x4},
+        },
     };
-    tiles[tile->m - 1][(tile->n - 1) / FOVEA_PANEL](tile);
+    tiles[gemm_is_plain(tile)][tile->m - 1][(tile->n - 1) / FOVEA_PANEL](tile);
 }

@@ -22,10 +22,29 @@ GEMM_ROW(9)
 
 void fovea_gemm_f32_9x48_avx512(const struct fovea_gemm_tile *tile)
 {
-    static fovea_gemm_fn *const tiles[9][3] = {
-        {gemm_1x1, gemm_1x2, gemm_1x3}, {gemm_2x1, gemm_2x2, gemm_2x3}, {gemm_3x1, gemm_3x2, gemm_3x3},
-        {gemm_4x1, gemm_4x2, gemm_4x3}, {gemm_5x1, gemm_5x2, gemm_5x3}, {gemm_6x1, gemm_6x2, gemm_6x3},
-        {gemm_7x1, gemm_7x2, gemm_7x3}, {gemm_8x1, gemm_8x2, gemm_8x3}, {gemm_9x1, gemm_9x2, gemm_9x3},
+    static fovea_gemm_fn *const tiles[2][9][3] = {
+        {
+            {gemm_1x1, gemm_1x2, gemm_1x3},
+            {gemm_2x1, gemm_2x2, gemm_2x3},
+            {gemm_3x1, gemm_3x2, gemm_3x3},
+            {gemm_4x1, gemm_4x2, gemm_4x3},
+            {gemm_5x1, gemm_5x2, gemm_5x3},
+            {gemm_6x1, gemm_6x2, gemm_6x3},
+            {gemm_7x1, gemm_7x2, gemm_7x3},
+            {gemm_8x1, gemm_8x2, gemm_8x3},
+            {gemm_9x1, gemm_9x2, gemm_9x3},
+        },
+        {
+            {plain_1x1, plain_1x2, plain_1x3},
+            {plain_2x1, plain_2x2, plain_2x3},
+            {plain_3x1, plain_3x2, plain_3x3},
+            {plain_4x1, plain_4x2, plain_4x3},
+            {plain_5x1, plain_5x2, plain_5x3},
+            {plain_6x1, plain_6x2, plain_6x3},
+            {plain_7x1, plain_7x2, plain_7x3},
+            {plain_8x1, plain_8x2, plain_8x3},
+            {plain_9x1, plain_9x2, plain_9x3},
+        },
     };
-    tiles[tile->m - 1][(tile->n - 1) / FOVEA_PANEL](tile);
+    tiles[gemm_is_plain(tile)][tile->m - 1][(tile->n - 1) / FOVEA_PANEL](tile);
 }

@@ -17,6 +17,8 @@
 
 #include <immintrin.h>
 
+enum { GEMM_LONG_K = 256 };
+
 /// gcc turns a load of B that has few uses into a memory operand of each of them: more loads than FMAs, and 75 % of the
 /// peak instead of 99. The barrier makes B a register; clang needs none.
 static inline __m512 gemm_load_b(const float *b)
@@ -110,11 +112,8 @@ static inline __attribute__((always_inline)) void gemm_steps(const struct fovea_
     }
 }
 
-/// The whole of a micro-kernel for m = M and n in 16 * (NV - 1) + 1 .. 16 * NV, both constants; M <= 9, NV <= 6.
-static inline __attribute__((always_inline)) void gemm_tile(const struct fovea_gemm_tile *tile, int M, int NV)
+static inline __attribute__((always_inline)) void gemm_zero(__m512 acc[9][6], int M, int NV)
 {
-    const struct fovea_gemm_tile t = *tile; // a copy: stores to C cannot change it, so its members stay in registers
-    __m512 acc[9][6];
     FV_UNROLL
     for (int i = 0; i < M; i++) {
         FV_UNROLL
@@ -125,6 +124,51 @@ static inline __attribute__((always_inline)) void gemm_tile(const struct fovea_g
 #endif
         }
     }
+}
+
+static inline __attribute__((always_inline)) void gemm_store(const struct fovea_gemm_tile *t, __m512 acc[9][6], int M,
+                                                             int NV)
+{
+    float *c = t->c;
+    FV_UNROLL
+    for (int i = 0; i < M; i++, c = gemm_next_row(c, t->c_row)) {
+        FV_UNROLL
+        for (int j = 0; j < NV; j++) {
+            _mm512_mask_storeu_ps(c + j * FOVEA_PANEL, gemm_mask(t, j, NV), acc[i][j]);
+        }
+    }
+}
+
+/// The tile, and those below it, of a product that is in L2: nothing but the steps and the stores. What a tile does
+/// around its steps takes as long as 2 to 6 of them; among all the ways of gemm_tile gcc makes 80 instructions of it.
+/// A panel that stays in L1 needs no prefetches.
+static inline __attribute__((always_inline)) void gemm_plain(const struct fovea_gemm_tile *tile, int M, int NV)
+{
+    enum { L1_STEPS = 448 }; // lines of B: 28 of 32 KiB
+    struct fovea_gemm_tile t = *tile;
+    const int near = t.b_k == FOVEA_PANEL && t.k * (size_t)NV > L1_STEPS;
+    const ptrdiff_t a_below = FOVEA_FAULT_IS(GEMM_BELOW_STAYS) ? 0 : M * t.a_row;
+    for (size_t left = t.below;; left--, t.a += a_below, t.c += M * t.c_row) {
+        __m512 acc[9][6];
+        gemm_zero(acc, M, NV);
+        if (near) {
+            gemm_steps(&t, acc, M, NV, 1, 0);
+        } else {
+            gemm_steps(&t, acc, M, NV, 0, 0);
+        }
+        gemm_store(&t, acc, M, NV);
+        if (left == 0) {
+            return;
+        }
+    }
+}
+
+/// The whole of a micro-kernel for m = M and n in 16 * (NV - 1) + 1 .. 16 * NV, both constants; M <= 9, NV <= 6.
+static inline __attribute__((always_inline)) void gemm_tile(const struct fovea_gemm_tile *tile, int M, int NV)
+{
+    const struct fovea_gemm_tile t = *tile; // a copy: stores to C cannot change it, so its members stay in registers
+    __m512 acc[9][6];
+    gemm_zero(acc, M, NV);
     float *c = t.c;
     if (t.mode == FOVEA_GEMM_ADD && !FOVEA_FAULT_IS(GEMM_ADD_FROM_ZERO)) {
         FV_UNROLL
@@ -138,9 +182,8 @@ static inline __attribute__((always_inline)) void gemm_tile(const struct fovea_g
 
     // The lines of C come from L3 or memory while the steps run rather than after them: 84 to 88 % of the peak for
     // 512x512x512. A short k loop is over before they are there.
-    enum { LONG_K = 256 };
     float *line = t.c;
-    for (int i = t.k >= LONG_K ? 0 : M; i < M; i++, line += t.c_row) {
+    for (int i = t.k >= GEMM_LONG_K ? 0 : M; i < M; i++, line += t.c_row) {
         FV_UNROLL
         for (int j = 0; j < NV; j++) {
             _mm_prefetch((const char *)(line + j * FOVEA_PANEL), _MM_HINT_T0);
@@ -176,22 +219,25 @@ static inline __attribute__((always_inline)) void gemm_tile(const struct fovea_g
                                                                  : _mm512_fmadd_ps(old, scale, acc[i][j]);
             }
         }
-        c = t.c;
     }
-    FV_UNROLL
-    for (int i = 0; i < M; i++, c = gemm_next_row(c, t.c_row)) {
-        FV_UNROLL
-        for (int j = 0; j < NV; j++) {
-            _mm512_mask_storeu_ps(c + j * FOVEA_PANEL, gemm_mask(&t, j, NV), acc[i][j]);
-        }
-    }
+    gemm_store(&t, acc, M, NV);
 }
 
-/// Defines gemm_<M>x<NV>, one instantiation for a table of tiles.
+/// True where gemm_plain does the same: always where there are tiles below.
+static inline int gemm_is_plain(const struct fovea_gemm_tile *t)
+{
+    return t->below != 0 || (t->mode == FOVEA_GEMM_STORE && t->ahead == NULL && t->k < GEMM_LONG_K);
+}
+
+/// Defines gemm_<M>x<NV> and plain_<M>x<NV>, one instantiation each for tables of tiles.
 #define GEMM_TILE(M, NV)                                                                                               \
     static void gemm_##M##x##NV(const struct fovea_gemm_tile *tile)                                                    \
     {                                                                                                                  \
         gemm_tile(tile, M, NV);                                                                                        \
+    }                                                                                                                  \
+    static void plain_##M##x##NV(const struct fovea_gemm_tile *tile)                                                   \
+    {                                                                                                                  \
+        gemm_plain(tile, M, NV);                                                                                       \
     }
 
 #endif

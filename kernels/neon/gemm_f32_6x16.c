@@ -10,6 +10,7 @@
 // which is 24 FMAs on 2 and 4 pipes without a lost slot; fewer rows are in proportion down to latency (m = 1: 4). Four
 // k of a row in one register (FMLA by lanes 0..3) need 24 + 6 + 2 = 32 registers: no faster where they fit (clang: 12.0
 // and 6.0), and gcc spills (19.8 and 8.8).
+#include "kernels/common/gemm_below.h"
 #include "kernels/neon/vec.h"
 
 enum { MR = 6, NR = FOVEA_PANEL };
@@ -145,7 +146,7 @@ static void copy_columns(size_t m, size_t n, const float *src, ptrdiff_t ld_src,
     }
 }
 
-void fovea_gemm_f32_6x16_neon(const struct fovea_gemm_tile *tile)
+static void gemm_one(const struct fovea_gemm_tile *tile)
 {
     static fovea_gemm_fn *const rows[MR] = {gemm_rows_1, gemm_rows_2, gemm_rows_3,
                                             gemm_rows_4, gemm_rows_5, gemm_rows_6};
@@ -164,4 +165,9 @@ void fovea_gemm_f32_6x16_neon(const struct fovea_gemm_tile *tile)
     }
     run(&edge);
     copy_columns(tile->m, tile->n, whole, NR, tile->c, tile->c_row);
+}
+
+void fovea_gemm_f32_6x16_neon(const struct fovea_gemm_tile *tile)
+{
+    gemm_with_below(tile, gemm_one);
 }

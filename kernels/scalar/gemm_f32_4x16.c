@@ -8,7 +8,7 @@
 
 void fovea_gemm_f32_4x16_scalar(const struct fovea_gemm_tile *tile)
 {
-    for (size_t i = 0; i < tile->m; i++) {
+    for (size_t i = 0; i < tile->m * (tile->below + 1); i++) {
         for (size_t j = 0; j < tile->n; j++) {
             const float *const a = tile->a + (ptrdiff_t)i * tile->a_row;
             const float *const b = tile->b + (ptrdiff_t)(j / FOVEA_PANEL) * tile->b_panel + j % FOVEA_PANEL;

@@ -77,19 +77,21 @@ static void run_case(struct check_case *c)
     struct fovea_gemm_tile t = {.m = 1 + at / v->nr, .n = 1 + at % v->nr};
     t.k = check_size(rng, check_chance(rng, 5) ? k_max : 70);
     t.mode = (enum fovea_gemm_mode)check_below(rng, 3);
+    t.below = t.mode == FOVEA_GEMM_STORE && check_chance(rng, 50) ? check_below(rng, 4) : 0;
+    const size_t rows = t.m * (t.below + 1);
     const struct check_source values = check_source(rng, 1);
-    const struct a_layout layout = draw_a(rng, t.m, t.k, v->mr);
+    const struct a_layout layout = draw_a(rng, rows, t.k, rows);
     t.a_row = layout.row;
     t.a_k = layout.k;
     t.c_row = (ptrdiff_t)(t.n + (check_chance(rng, 70) ? check_below(rng, 40) : 0));
-    check_describe(c, " m %zu n %zu k %zu %s values %d A %s c_row %td", t.m, t.n, t.k, modes[t.mode], (int)values.kind,
-                   layout.name, t.c_row);
-    t.a = make_a(c, &layout, &values, t.m, t.k);
+    check_describe(c, " m %zu below %zu n %zu k %zu %s values %d A %s c_row %td", t.m, t.below, t.n, t.k, modes[t.mode],
+                   (int)values.kind, layout.name, t.c_row);
+    t.a = make_a(c, &layout, &values, rows, t.k);
     make_b(c, &t, &values);
     if (t.mode == FOVEA_GEMM_RESCALE)
         make_scale(c, &t, &values);
 
-    struct check_buffer *const want = check_buffer(c, "C", (t.m - 1) * (size_t)t.c_row + t.n);
+    struct check_buffer *const want = check_buffer(c, "C", (rows - 1) * (size_t)t.c_row + t.n);
     struct check_buffer *before = want;
     if (t.mode != FOVEA_GEMM_STORE) {
         check_fill_rows(c, want, &values, t.m, t.n, (size_t)t.c_row);
@@ -106,8 +108,8 @@ static void run_case(struct check_case *c)
     v->run.gemm(&t);
     check_leave(c);
     check_sealed(c);
-    check_outputs(c, want, got, (struct check_view){t.m, t.n, (size_t)t.c_row, 0});
-    for (size_t i = 0; i < t.m && values.kind == CHECK_UNIFORM; i++) {
+    check_outputs(c, want, got, (struct check_view){rows, t.n, (size_t)t.c_row, 0});
+    for (size_t i = 0; i < rows && values.kind == CHECK_UNIFORM; i++) {
         for (size_t j = 0; j < t.n; j++) {
             const struct check_exact e = oracle_gemm(&t, before->data, i, j);
             check_bound(c, "C", i, j, got->data[i * (size_t)t.c_row + j], e.value, e.bound);
