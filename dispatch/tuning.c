@@ -57,11 +57,13 @@ static uint32_t clamp(uint32_t value, uint32_t low, uint32_t high)
 // prefetched. A group is one wide strip (AVX-512) or two narrow ones, and A's chunk of mc rows takes 3/8 or 5/8 of L2.
 // Natural rows of B are read in place by fewer than three tiles; from then on packing a strip pays. Packing a strip
 // takes as long as 4 (natural) to 8 rows of C, so above 256 rows it is done once. Half of L2 is what a product may take
-// that relies on all of it being there.
+// that relies on all of it being there. Rows of a transposed B are read in place for as many rows of C as registers
+// hold beside the transpose: a second pass over B is slower than packing it.
 static struct fovea_gemm_tuning gemm_default(const struct fovea_machine *machine, uint32_t mr, uint32_t nr)
 {
     const uint32_t floats2 = machine->l2_bytes / (uint32_t)sizeof(float), eighths = nr > 16 ? 3 : 5;
     struct fovea_gemm_tuning t = {.nc = nr > 16 ? nr : 2 * nr, .ahead = 1, .pack_rows = 3 * mr, .keep_rows = 256};
+    t.bt_rows = nr > 16 ? 16 : mr;
     t.direct = machine->l2_bytes / 2048;
     t.kc = clamp(floats2 / 256, 256, 1024);
     t.mc = clamp(floats2 / 8 * eighths / t.kc / 18 * 18, 54, 480);

@@ -70,6 +70,22 @@ struct fovea_gemm_tile {
 };
 typedef void fovea_gemm_fn(const struct fovea_gemm_tile *tile);
 
+/// Few rows of C against rows of B, which is read where it lies: C[i,j] for i < m, j < n <= 16 is the chain over k
+/// ascending steps acc = fma(A[i,p], B[j,p], acc) from +0. Of A, B and C exactly m x k, n x k and m x n elements are
+/// read and written.
+///
+///     A[i,p] = a[p * a_k + i]    B[j,p] = b[j * b_row + p]    C[i,j] = c[i * c_row + j]
+struct fovea_gemm_bt_tile {
+    size_t m, n, k; ///< 1 <= m <= mr of the variant, 1 <= n <= 16
+    const float *a;
+    ptrdiff_t a_k;
+    const float *b;
+    ptrdiff_t b_row;
+    float *c;
+    ptrdiff_t c_row;
+};
+typedef void fovea_gemm_bt_fn(const struct fovea_gemm_bt_tile *tile);
+
 /// Packs k x n elements of B into panels: dst[(j / 16) * dst_panel + p * 16 + j % 16] = B[p,j]; the columns from n to
 /// the next multiple of 16 become +0. pack_b reads B[p,j] = src[p * ld + j], pack_bt reads B[p,j] = src[j * ld + p]
 /// (16 x 16 blocks are transposed in registers). Reads exactly k x n elements.
@@ -238,6 +254,7 @@ static inline size_t fovea_attention_scratch(size_t qk_dim, size_t v_dim)
         fovea_##family##_fn *run;                                                                                      \
     };
 FOVEA_FAMILY(gemm)
+FOVEA_FAMILY(gemm_bt)
 FOVEA_FAMILY(pack)
 FOVEA_FAMILY(transpose)
 FOVEA_FAMILY(epilogue)

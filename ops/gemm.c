@@ -36,6 +36,17 @@ static struct fovea_gemm_grid grid_of(const struct fovea_gemm_layout *plan, size
     return m == plan->desc.m ? plan->grid : fovea_gemm_grid(plan, m);
 }
 
+static void run_area(const struct fovea_gemm_area *area)
+{
+    if (fovea_gemm_takes_rows(area)) {
+        fovea_gemm_bt(area);
+    } else if (area->plan->direct) {
+        fovea_gemm_direct(area);
+    } else {
+        fovea_gemm_area(area);
+    }
+}
+
 static void compute(const struct fovea_gemm_layout *plan, const struct fovea_gemm_args *args, const float *shared,
                     float *scratch, uint32_t task)
 {
@@ -53,14 +64,10 @@ static void compute(const struct fovea_gemm_layout *plan, const struct fovea_gem
         area.rows = fovea_cut_begin(&grid.rows, row + 1) - area.row;
         area.strip = fovea_cut_begin(&grid.groups, group);
         area.strips = fovea_cut_begin(&grid.groups, group + 1) - area.strip;
-        if (plan->direct) {
-            fovea_gemm_direct(&area);
-            continue;
-        }
         area.a_copy = grid.copy_a && alone ? shared : NULL;
         area.a_room = grid.copy_a && !alone ? scratch + plan->a_room : NULL;
         area.b_panels = grid.share_b ? shared + plan->b_offset : NULL;
-        fovea_gemm_area(&area);
+        run_area(&area);
     }
 }
 
@@ -116,14 +123,10 @@ static bool run_whole(const void *plan, const void *args, void *shared, void *sc
     const bool alone = layout->desc.batch == 1;
     for (size_t entry = 0; entry < layout->desc.batch; entry++) {
         struct fovea_gemm_area area = area_of(layout, args, &grid, entry, scratch);
-        if (layout->direct) {
-            fovea_gemm_direct(&area);
-            continue;
-        }
         area.a_room = !grid.copy_a ? NULL : alone ? shared : (float *)scratch + layout->a_room;
         area.keep_b = grid.share_b;
         area.b_room = grid.share_b ? (float *)shared + layout->b_offset : area.b_room;
-        fovea_gemm_area(&area);
+        run_area(&area);
     }
     return true;
 }

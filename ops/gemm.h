@@ -83,6 +83,9 @@ void fovea_gemm_area(const struct fovea_gemm_area *area);
 void fovea_gemm_direct(const struct fovea_gemm_area *area);
 /// The micro-kernel of a direct plan: that of its class, or another of the ISA whose tiles cost less.
 const struct fovea_gemm_kernel *fovea_gemm_fitting(const struct fovea_gemm_layout *plan);
+/// Whether an area has so few rows that a transposed B is read where it lies, and computing it so (ops/gemm_bt.c).
+bool fovea_gemm_takes_rows(const struct fovea_gemm_area *area);
+void fovea_gemm_bt(const struct fovea_gemm_area *area);
 /// Whether a plan, complete up to its blocks of k, goes that way (ops/gemm_direct.c).
 bool fovea_gemm_is_direct(const struct fovea_gemm_layout *plan);
 /// The end of a GEMM on tile->m x tile->n elements of acc at tile->c, which become those of C at c: row `row` and

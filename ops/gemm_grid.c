@@ -63,7 +63,8 @@ size_t fovea_gemm_acc(const struct fovea_gemm_layout *plan)
         return m * wide;
     }
     if (plan->blocks.count <= 1) {
-        return plan->mr * wide;
+        const size_t tile = plan->mr * wide, rows = (size_t)plan->kernels->gemm_bt.mr * FOVEA_PANEL;
+        return tile > rows ? tile : rows;
     }
     // The most that a task of m or fewer rows has. A part is at most twice the least, or one more than the most; strips
     // and groups of them differ by their rounding.

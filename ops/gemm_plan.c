@@ -122,7 +122,10 @@ static enum fovea_status measure_work(struct fovea_gemm_layout *plan, const stru
     fits = !(grid->copy_a && !alone) || add_floats(plan->chunk, fovea_gemm_pitch(plan->kc), &scratch);
     plan->b_room = scratch / sizeof(float);
     if (natural && (d->trans_b == FOVEA_TRANS || grid->pack_b || plan->direct || d->n % FOVEA_PANEL != 0)) {
-        fits = fits && add_floats(plan->group * fovea_gemm_columns(plan), plan->kc, &scratch);
+        const size_t strips = plan->group * fovea_gemm_columns(plan) * plan->kc;
+        const size_t turned_a = d->trans_b == FOVEA_TRANS ? fovea_min(d->m, plan->tuning->bt_rows) * plan->k : 0;
+        fits = fits &&
+               add_floats(FOVEA_PANEL, fovea_ceil_div(strips > turned_a ? strips : turned_a, FOVEA_PANEL), &scratch);
     }
     FOVEA_REQUIRE(fits, FOVEA_ERR_OVERFLOW, why, "gemm: work memory does not fit");
     plan->work = (struct fovea_work){.shared_bytes = shared, .scratch_bytes = scratch, .phases = shared != 0 ? 2 : 1};
@@ -195,11 +198,12 @@ enum fovea_status fovea_explain_gemm(const struct fovea_engine *engine, const st
     struct fovea_gemm_layout plan;
     FOVEA_TRY(make_plan(engine, desc, &plan, &why));
     const struct fovea_gemm_grid *const grid = &plan.grid;
-    const char *const b = plan.k == 0      ? "A and B not read"
-                          : desc->b_packed ? "packed B"
-                          : grid->share_b  ? "B packed on the way, or first for several threads"
-                          : grid->pack_b   ? "B packed on the way"
-                                           : "B in place";
+    const char *const b = plan.k == 0                                        ? "A and B not read"
+                          : desc->b_packed                                   ? "packed B"
+                          : desc->trans_b && desc->m <= plan.tuning->bt_rows ? "rows of B in place"
+                          : grid->share_b ? "B packed on the way, or first for several threads"
+                          : grid->pack_b  ? "B packed on the way"
+                                          : "B in place";
     const char *const a = grid->copy_a ? "A copied" : "A in place";
     fovea_say(&why,
               "gemm: %zux%zux%zu f32 %c%c batch %zu, %s%s, %s, kernel %s, kc %zu, rows in chunks of %zu, strips of "

@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
+// kernels/avx512/gemm_bt_f32.c - few rows of A times rows of B, transposed in blocks: 16 rows are 16 accumulators.
+#include "kernels/avx512/transpose.h"
+#include "kernels/common/transpose.h"
+
+#define GEMM_BT_MR 16
+#define GEMM_BT_TRANSPOSE fv_transpose
+#define GEMM_BT_SCALE fv_set1(1.0f)
+#include "kernels/common/gemm_bt_f32.inc"

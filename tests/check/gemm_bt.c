@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/check/gemm_bt.c - cases of the kernels for few rows and a transposed B: every m and n, all strides.
+#include "tests/check/check.h"
+#include "tests/check/oracle.h"
+
+enum { k_max = 300 };
+
+// The same element as a tile of the micro-kernels: B[p,j] in natural rows is B^T.
+static struct check_exact exact(const struct fovea_gemm_bt_tile *t, size_t i, size_t j)
+{
+    const struct fovea_gemm_tile one = {
+        .m = 1, .n = 1, .k = t->k, .a = t->a + i, .a_k = t->a_k, .b = t->b + (ptrdiff_t)j * t->b_row, .b_k = 1};
+    return oracle_gemm(&one, NULL, 0, 0);
+}
+
+static void run_case(struct check_case *c)
+{
+    const struct check_variant *const v = c->variant;
+    struct check_rng *const rng = &c->rng;
+    const size_t at = (size_t)(c->index * 7919 % ((uint64_t)v->mr * FOVEA_PANEL));
+    struct fovea_gemm_bt_tile t = {.m = 1 + at / FOVEA_PANEL, .n = 1 + at % FOVEA_PANEL};
+    t.k = check_size(rng, check_chance(rng, 10) ? k_max : 70);
+    const size_t lda = t.m + (check_chance(rng, 50) ? check_below(rng, 20) : 0);
+    const size_t ldb = t.k + (check_chance(rng, 50) ? check_below(rng, 20) : 0);
+    const size_t ldc = t.n + (check_chance(rng, 50) ? check_below(rng, 20) : 0);
+    const struct check_source values = check_source(rng, 1);
+    t.a_k = (ptrdiff_t)lda;
+    t.b_row = (ptrdiff_t)ldb;
+    t.c_row = (ptrdiff_t)ldc;
+    check_describe(c, " m %zu n %zu k %zu values %d lda %zu ldb %zu ldc %zu", t.m, t.n, t.k, (int)values.kind, lda, ldb,
+                   ldc);
+    struct check_buffer *const a = check_buffer(c, "A", t.k == 0 ? 0 : (t.k - 1) * lda + t.m);
+    struct check_buffer *const b = check_buffer(c, "B", t.k == 0 ? 0 : (t.n - 1) * ldb + t.k);
+    if (t.k != 0) {
+        check_fill_rows(c, a, &values, t.k, t.m, lda);
+        check_fill_rows(c, b, &values, t.n, t.k, ldb);
+    }
+    t.a = a->data;
+    t.b = b->data;
+    struct check_buffer *const want = check_buffer(c, "C", (t.m - 1) * ldc + t.n);
+    struct check_buffer *const got = check_twin(c, want);
+    check_seal();
+    t.c = want->data;
+    check_enter(c, c->scalar);
+    c->scalar->run.gemm_bt(&t);
+    check_leave(c);
+    t.c = got->data;
+    check_enter(c, v);
+    v->run.gemm_bt(&t);
+    check_leave(c);
+    check_sealed(c);
+    check_outputs(c, want, got, (struct check_view){t.m, t.n, ldc, 0});
+    for (size_t i = 0; i < t.m && values.kind == CHECK_UNIFORM; i++) {
+        for (size_t j = 0; j < t.n; j++) {
+            const struct check_exact e = exact(&t, i, j);
+            check_bound(c, "C", i, j, got->data[i * ldc + j], e.value, e.bound);
+        }
+    }
+}
+
+/// One row against rows of B in the first level of cache.
+static double bench(struct check_case *c, size_t calls)
+{
+    const struct check_source values = {CHECK_UNIFORM, 1, 0};
+    enum { k = 256 };
+    struct check_buffer *const a = check_buffer(c, "A", k), *const b = check_buffer(c, "B", FOVEA_PANEL * k);
+    check_fill(&c->rng, &values, a->data, a->count);
+    check_fill(&c->rng, &values, b->data, b->count);
+    struct fovea_gemm_bt_tile t = {.m = 1, .n = FOVEA_PANEL, .k = k, .a_k = 1, .b_row = k};
+    t.c_row = FOVEA_PANEL;
+    t.a = a->data;
+    t.b = b->data;
+    t.c = check_buffer(c, "C", FOVEA_PANEL)->data;
+    c->started = check_seconds();
+    for (size_t i = 0; i < calls; i++)
+        c->variant->run.gemm_bt(&t);
+    return 2.0 * (double)(t.m * t.n * t.k);
+}
+
+const struct check_family check_family_gemm_bt = {600, run_case, bench};
