@@ -108,12 +108,13 @@ static void run_task(const void *plan, const void *args, void *shared, void *scr
     }
 }
 
-// Everything in one thread. Only an acc of several k blocks has no room that is as large as C.
+// Everything in one thread, unless an acc of several k blocks has no room that is as large as C.
 static bool run_whole(const void *plan, const void *args, void *shared, void *scratch)
 {
     const struct fovea_gemm_layout *const layout = plan;
     const struct fovea_gemm_args *const call = args;
-    if (layout->blocks.count > 1 && detour(plan, args)) {
+    const bool all_of_c = layout->blocks.count > 1 && detour(plan, args);
+    if (all_of_c && !layout->c_room) {
         return false;
     }
     if (call->m == 0 || layout->desc.n == 0) {
@@ -126,6 +127,7 @@ static bool run_whole(const void *plan, const void *args, void *shared, void *sc
         area.a_room = !grid.copy_a ? NULL : alone ? shared : (float *)scratch + layout->a_room;
         area.keep_b = grid.share_b;
         area.b_room = grid.share_b ? (float *)shared + layout->b_offset : area.b_room;
+        area.acc = all_of_c ? (float *)shared + layout->c_offset : area.acc;
         run_area(&area);
     }
     return true;

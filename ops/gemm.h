@@ -54,6 +54,8 @@ struct fovea_gemm_layout {
     bool detour;                 ///< there is room for acc in scratch: C, or a residual that is C, is read at the end
     size_t a_room, b_room;       ///< in scratch, in floats, behind acc
     size_t b_offset;             ///< of B's panels in shared, in floats, behind A
+    size_t c_offset;             ///< of acc in shared, where
+    bool c_room;                 ///< one thread has room there for that of all of C
     struct fovea_gemm_grid grid; ///< for desc.m rows
 };
 

@@ -8,6 +8,9 @@
 // Rows that pass a strip of B before it is packed once more, where there is no room to keep it: packing costs what 4 to
 // 8 rows cost.
 enum { REPACK_ROWS = 512 };
+// One thread with several k blocks keeps acc of all of C where it is at most so large: the work memory of a few k
+// blocks of B. Larger ones go task by task, whose acc is small.
+enum { WHOLE_ACC_BYTES = 4 << 20 };
 // An L1 set holds 8 lines (Intel, to Cascade Lake) and B passes through, so a tile of A may put this many rows in one.
 enum { ROWS_OF_A_SET = 5, SETS = 64 };
 
@@ -110,6 +113,11 @@ static enum fovea_status measure_work(struct fovea_gemm_layout *plan, const stru
     bool fits = !(grid->copy_a && alone) || add_floats(d->m, fovea_gemm_pitch(plan->k), &shared);
     plan->b_offset = shared / sizeof(float);
     fits = fits && (!grid->share_b || add_floats(panels_of(d->n) * FOVEA_PANEL, plan->k, &shared));
+    const bool prepares = shared != 0;
+    const double all_of_c = (double)d->m * (double)(panels_of(d->n) * FOVEA_PANEL) * sizeof(float);
+    plan->c_offset = shared / sizeof(float);
+    plan->c_room = plan->detour && plan->blocks.count > 1 && all_of_c <= WHOLE_ACC_BYTES;
+    fits = fits && (!plan->c_room || add_floats(d->m, panels_of(d->n) * FOVEA_PANEL, &shared));
     // Fewer rows make other tasks, but never more than rows x strips; preparing has at most one task for each panel.
     fits = fits && fovea_mul(d->batch, fovea_ceil_div(d->m, plan->mr), &tasks) &&
            fovea_mul(tasks, plan->strips.count, &tasks);
@@ -128,7 +136,7 @@ static enum fovea_status measure_work(struct fovea_gemm_layout *plan, const stru
                add_floats(FOVEA_PANEL, fovea_ceil_div(strips > turned_a ? strips : turned_a, FOVEA_PANEL), &scratch);
     }
     FOVEA_REQUIRE(fits, FOVEA_ERR_OVERFLOW, why, "gemm: work memory does not fit");
-    plan->work = (struct fovea_work){.shared_bytes = shared, .scratch_bytes = scratch, .phases = shared != 0 ? 2 : 1};
+    plan->work = (struct fovea_work){.shared_bytes = shared, .scratch_bytes = scratch, .phases = prepares ? 2 : 1};
     return FOVEA_OK;
 }
 
