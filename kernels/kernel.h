@@ -50,8 +50,9 @@ enum fovea_gemm_mode {
 ///     B[p,j] = b[(j / 16) * b_panel + p * b_k + j % 16]          packed panels (b_k 16), or natural rows (b_panel 16)
 ///     C[i,j] = c[i * c_row + j]
 ///
-/// Every panel of B that holds a column below n is readable in full (16 columns); of A exactly m x k elements are read
-/// and of C exactly m x n written. k = 0 is legal. Any alignment is legal; 64-byte aligned panels are the fast case.
+/// Every panel of B that holds a column below n is readable in full (16 columns), but for b_ends; of A exactly m x k
+/// elements are read and of C exactly m x n written. k = 0 is legal. Any alignment is legal; 64-byte aligned panels are
+/// the fast case.
 struct fovea_gemm_tile {
     size_t m, n, k; ///< 1 <= m <= mr, 1 <= n <= nr of the variant
     const float *a;
@@ -67,6 +68,8 @@ struct fovea_gemm_tile {
     ptrdiff_t ahead_panel; ///< ahead[p * ahead_step + j * ahead_panel] for each further panel j of the tile
     size_t below;          ///< so many more tiles of m rows, one below another in A and C, each doing the same.
                            ///< Where it is not 0, mode is STORE and ahead NULL
+    size_t b_ends;         ///< 1: B is natural rows, k >= 1 of them, and of the last exactly n elements are readable;
+                           ///< mode is STORE and ahead NULL. 0: every panel is readable in full
 };
 typedef void fovea_gemm_fn(const struct fovea_gemm_tile *tile);
 

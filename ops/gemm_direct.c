@@ -6,6 +6,8 @@
 #include "ops/gemm.h"
 #include "ops/pack.h"
 
+// Tiles of a strip up to which loads that cross cache lines cost less than packing it.
+enum { FEW_TILES = 8 };
 // So many bytes of rows that lie apart fall into L1 without meeting in few of its sets.
 enum { SPAN_BYTES = 1 << 16 };
 
@@ -50,11 +52,12 @@ const struct fovea_gemm_kernel *fovea_gemm_fitting(const struct fovea_gemm_layou
 
 // Natural rows are read in place where few rows of C come for them, or where they are as good as packed: a load that
 // crosses a line takes two turns of a port.
-static bool in_place(const struct fovea_gemm_area *area)
+static bool in_place(const struct fovea_gemm_area *area, size_t tiles)
 {
     const struct fovea_gemm_desc *const d = &area->plan->desc;
+    const bool on_lines = fovea_aligned(area->b) && d->ldb % FOVEA_PANEL == 0;
     return d->trans_b != FOVEA_TRANS &&
-           (!area->pack_b || (fovea_aligned(area->b) && d->ldb % FOVEA_PANEL == 0 && near(area->plan->k, d->ldb)));
+           (!area->pack_b || ((on_lines || tiles <= FEW_TILES) && near(area->plan->k, d->ldb)));
 }
 
 // B of columns [begin, end), in whole panels.
@@ -63,12 +66,15 @@ static void set_b(const struct fovea_gemm_area *area, bool natural, size_t begin
 {
     const struct fovea_gemm_layout *const plan = area->plan;
     const struct fovea_gemm_desc *const d = &plan->desc;
-    if (natural && end % FOVEA_PANEL == 0) {
+    // Past a partial panel come the columns of the next row, where rows follow one another and are as long as a panel.
+    tile->b_ends = natural && end % FOVEA_PANEL != 0;
+    if (natural && (!tile->b_ends || (d->ldb == d->n && d->n >= FOVEA_PANEL))) {
         tile->b = (const float *)area->b + begin;
         tile->b_panel = FOVEA_PANEL;
         tile->b_k = (ptrdiff_t)d->ldb;
         return;
     }
+    tile->b_ends = 0;
     tile->b_panel = (ptrdiff_t)(FOVEA_PANEL * plan->k);
     tile->b_k = FOVEA_PANEL;
     if (d->b_packed) {
@@ -85,7 +91,7 @@ void fovea_gemm_direct(const struct fovea_gemm_area *area)
     const struct fovea_gemm_layout *const plan = area->plan;
     const struct fovea_gemm_desc *const d = &plan->desc;
     const struct fovea_cut tiles = area->rows == d->m ? plan->tiles : fovea_cut(area->rows, plan->mr);
-    const bool natural = !d->b_packed && in_place(area), turned = d->trans_a == FOVEA_TRANS;
+    const bool natural = !d->b_packed && in_place(area, tiles.count), turned = d->trans_a == FOVEA_TRANS;
     struct fovea_gemm_tile tile = {
         .k = plan->k,
         .a_row = turned ? 1 : (ptrdiff_t)d->lda,

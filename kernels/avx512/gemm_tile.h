@@ -139,6 +139,25 @@ static inline __attribute__((always_inline)) void gemm_store(const struct fovea_
     }
 }
 
+/// The last step, of which the last panel of B ends with its n columns.
+static inline __attribute__((always_inline)) void gemm_last_step(const struct fovea_gemm_tile *t, __m512 acc[9][6],
+                                                                 int M, int NV)
+{
+    const float *a = t->a + (ptrdiff_t)t->k * t->a_k, *b = t->b + (ptrdiff_t)t->k * t->b_k;
+    __m512 bv[6];
+    FV_UNROLL
+    for (int j = 0; j < NV; j++, b += t->b_panel) {
+        bv[j] = _mm512_maskz_loadu_ps(FOVEA_FAULT_IS(GEMM_B_ENDS_UNMASKED) ? 0xFFFF : gemm_mask(t, j, NV), b);
+    }
+    FV_UNROLL
+    for (int i = 0; i < M; i++, a += t->a_row) {
+        FV_UNROLL
+        for (int j = 0; j < NV; j++) {
+            acc[i][j] = _mm512_fmadd_ps(_mm512_set1_ps(*a), bv[j], acc[i][j]);
+        }
+    }
+}
+
 /// The tile, and those below it, of a product that is in L2: nothing but the steps and the stores. What a tile does
 /// around its steps takes as long as 2 to 6 of them; among all the ways of gemm_tile gcc makes 80 instructions of it.
 /// A panel that stays in L1 needs no prefetches.
@@ -146,6 +165,7 @@ static inline __attribute__((always_inline)) void gemm_plain(const struct fovea_
 {
     enum { L1_STEPS = 448 }; // lines of B: 28 of 32 KiB
     struct fovea_gemm_tile t = *tile;
+    t.k -= t.b_ends;
     const int near = t.b_k == FOVEA_PANEL && t.k * (size_t)NV > L1_STEPS;
     const ptrdiff_t a_below = FOVEA_FAULT_IS(GEMM_BELOW_STAYS) ? 0 : M * t.a_row;
     for (size_t left = t.below;; left--, t.a += a_below, t.c += M * t.c_row) {
@@ -155,6 +175,9 @@ static inline __attribute__((always_inline)) void gemm_plain(const struct fovea_
             gemm_steps(&t, acc, M, NV, 1, 0);
         } else {
             gemm_steps(&t, acc, M, NV, 0, 0);
+        }
+        if (t.b_ends != 0) {
+            gemm_last_step(&t, acc, M, NV);
         }
         gemm_store(&t, acc, M, NV);
         if (left == 0) {
@@ -223,10 +246,10 @@ static inline __attribute__((always_inline)) void gemm_tile(const struct fovea_g
     gemm_store(&t, acc, M, NV);
 }
 
-/// True where gemm_plain does the same: always where there are tiles below.
+/// True where gemm_plain does the same: always where there are tiles below, or B ends.
 static inline int gemm_is_plain(const struct fovea_gemm_tile *t)
 {
-    return t->below != 0 || (t->mode == FOVEA_GEMM_STORE && t->ahead == NULL && t->k < GEMM_LONG_K);
+    return t->below != 0 || t->b_ends != 0 || (t->mode == FOVEA_GEMM_STORE && t->ahead == NULL && t->k < GEMM_LONG_K);
 }
 
 /// Defines gemm_<M>x<NV> and plain_<M>x<NV>, one instantiation each for tables of tiles.

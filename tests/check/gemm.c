@@ -49,14 +49,17 @@ static void make_b(struct check_case *c, struct fovea_gemm_tile *t, const struct
     const size_t pad = check_chance(&c->rng, 40) ? check_below(&c->rng, 40) : 0;
     t->b_k = (ptrdiff_t)(rows ? panels * FOVEA_PANEL + pad : FOVEA_PANEL);
     t->b_panel = (ptrdiff_t)(rows ? FOVEA_PANEL : FOVEA_PANEL * t->k + pad);
+    t->b_ends = rows && t->k != 0 && t->mode == FOVEA_GEMM_STORE && check_chance(&c->rng, 50);
     const size_t last = (panels - 1) * (size_t)t->b_panel + (t->k - 1) * (size_t)t->b_k;
-    struct check_buffer *const b = check_buffer(c, "B", t->k == 0 ? 0 : last + FOVEA_PANEL);
+    const size_t live = t->b_ends ? t->n - (panels - 1) * FOVEA_PANEL : FOVEA_PANEL;
+    struct check_buffer *const b = check_buffer(c, "B", t->k == 0 ? 0 : last + live);
     for (size_t p = 0; p < t->k; p++)
         for (size_t j = 0; j < t->n; j++)
             b->data[j / FOVEA_PANEL * (size_t)t->b_panel + p * (size_t)t->b_k + j % FOVEA_PANEL] =
                 check_draw(&c->rng, values);
     t->b = b->data;
-    check_describe(c, " B %s b_panel %td b_k %td", rows ? "rows" : "panels", t->b_panel, t->b_k);
+    check_describe(c, " B %s%s b_panel %td b_k %td", rows ? "rows" : "panels", t->b_ends ? " to its end" : "",
+                   t->b_panel, t->b_k);
 }
 
 static void make_scale(struct check_case *c, struct fovea_gemm_tile *t, const struct check_source *values)
