@@ -110,7 +110,7 @@ static int bench(int argc, char **argv)
         return cli_error("bench: --peers races against time, and --count takes none");
     if (options.filter && !shapes)
         options.suite = BENCH_ALL;
-    struct fovea_engine *const engine = cli_engine();
+    struct fovea_engine *const engine = cli_engine(options.threads);
     if (!engine)
         return CLI_USAGE;
     const int failed = (strcmp(argv[1], "gemm") == 0 ? bench_gemm : bench_attention)(engine, &options);

@@ -170,7 +170,7 @@ static int store(const struct keep *keep, struct report *report)
 
 static int run_and_store(int argc, char **argv, cli_command *suite, struct keep *keep)
 {
-    struct fovea_engine *const engine = cli_engine();
+    struct fovea_engine *const engine = cli_engine(0);
     if (!engine)
         return CLI_USAGE;
     const struct bench_ticks before = bench_ticks();

@@ -37,7 +37,7 @@ static struct fovea_engine *engine_of(const char *path, bool found)
     char why[FOVEA_PROFILE_WHY];
     struct fovea_engine *engine = NULL;
     if (!path)
-        return found ? cli_engine() : cli_tune_engine();
+        return found ? cli_engine(0) : cli_tune_engine();
     if (!tune_load(path, &profile, why))
         cli_error("bench: %s: %s", path, why);
     else if (fovea_engine_create_with(NULL, &profile, &engine) != FOVEA_OK)

@@ -17,8 +17,8 @@ cli_command cli_info, cli_verify, cli_tune, cli_bench, cli_history, cli_run, cli
 /// Says "fovea: ..." on stderr and returns CLI_USAGE.
 __attribute__((format(printf, 1, 2))) int cli_error(const char *format, ...);
 
-/// Makes an engine from the environment, or says why not and returns NULL.
-struct fovea_engine *cli_engine(void);
+/// Makes an engine from the environment for so many workers (0: the processors), or says why not and returns NULL.
+struct fovea_engine *cli_engine(uint32_t workers);
 
 /// Writes text as a JSON string.
 void cli_json_string(FILE *file, const char *text);

@@ -16,10 +16,11 @@ int cli_error(const char *format, ...)
     return CLI_USAGE;
 }
 
-struct fovea_engine *cli_engine(void)
+struct fovea_engine *cli_engine(uint32_t workers)
 {
     char message[200] = "";
     struct fovea_engine_options options = FOVEA_ENGINE_OPTIONS_INIT;
+    options.workers = workers;
     options.message = message;
     options.message_size = sizeof message;
     struct fovea_engine *engine = NULL;

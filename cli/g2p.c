@@ -230,7 +230,7 @@ int cli_run_g2p(int argc, char **argv)
     int code = parse(argc, argv, &options);
     if (code)
         return code;
-    struct fovea_engine *const engine = cli_engine();
+    struct fovea_engine *const engine = cli_engine(0);
     if (!engine)
         return CLI_USAGE;
     struct g2p g2p;

@@ -70,7 +70,7 @@ int cli_info(int argc, char **argv)
             return cli_error("info: unknown option \"%s\"", argv[i]);
         json = 1;
     }
-    struct fovea_engine *const engine = cli_engine();
+    struct fovea_engine *const engine = cli_engine(0);
     if (!engine)
         return CLI_USAGE;
     (json ? print_json : print_text)(engine, fovea_engine_machine(engine));

@@ -58,6 +58,7 @@ struct fovea_engine *cli_tune_engine(void)
     options.message = message;
     options.message_size = sizeof message;
     options.profile = "none";
+    options.workers = 1; // the cases have no executor
     struct fovea_engine *engine = NULL;
     const enum fovea_status status = fovea_engine_create(&options, &engine);
     if (status)

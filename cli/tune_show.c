@@ -210,7 +210,7 @@ int cli_tune_explain(int argc, char **argv)
     if (argc < 3 || argc > 4 || form < 0 || strcmp(argv[1], "gemm") != 0 ||
         sscanf(argv[2], "%zux%zux%zu%c", &m, &n, &k, &more) != 3)
         return cli_error("tune: --explain takes gemm MxNxK and packed, nn or nt (the default)");
-    struct fovea_engine *const engine = cli_engine();
+    struct fovea_engine *const engine = cli_engine(0);
     if (!engine)
         return CLI_USAGE;
     const int code = explain_gemm(engine, m, n, k, (enum fovea_gemm_form)form);

@@ -173,7 +173,7 @@ enum { FOVEA_COPY_KEYS = FOVEA_CHUNK + 2 }; ///< 8 columns of so many floats are
 /// Keys and values of a chunk, kept by a kernel of prefill for the tiles that come by next: what lies there is its
 /// business. The caller clears done when the chunk changes.
 struct fovea_attention_copy {
-    float *k; ///< [128][qk_dim], or NULL where too few tiles read them
+    float *k; ///< [8][qk_dim][16], or NULL: K is read where it lies
     float *v; ///< [v_dim rounded up to a multiple of 8][FOVEA_COPY_KEYS]
     uint64_t k_done[FOVEA_CHUNK / 64], v_done[FOVEA_CHUNK / 64]; ///< bit j: key j has been copied
 };
@@ -214,7 +214,7 @@ struct fovea_attention_chunk {
     /// decode only. NULL, or S[r,j] = scores[r * FOVEA_CHUNK + j] becomes the score, -inf where row r does not see key
     /// j and for j from keys to the next multiple of 16; v and the state are not touched then.
     float *scores;
-    float *scratch; ///< fovea_attention_scratch(variant, qk_dim, v_dim) elements, 64-byte aligned
+    float *scratch; ///< fovea_attention_scratch(qk_dim, v_dim) elements, 64-byte aligned
 };
 typedef void fovea_attention_fn(const struct fovea_attention_chunk *chunk);
 
@@ -280,7 +280,7 @@ struct fovea_kernels {
     uint32_t cpu;     ///< FOVEA_CPU_* bits in use
     uint32_t workers; ///< that share a call, at most; at least 1
     struct fovea_tuning tuning;
-    struct fovea_gemm_kernel gemm_of[FOVEA_GEMM_CLASSES]; ///< the micro-kernel of each class; slot gemm is the default
+    struct fovea_gemm_kernel gemm_of[FOVEA_GEMM_CLASSES];  ///< the micro-kernel of each class; slot gemm is the default
     struct fovea_gemm_kernel gemm_tiles[FOVEA_GEMM_TILES]; ///< those of slot gemm's ISA, or the one that is pinned:
     uint32_t gemm_tile_count;                              ///< small products choose by their shape
 #define FOVEA_SLOT(family, slot) struct fovea_##family##_kernel slot;

@@ -174,7 +174,7 @@ static uint32_t count_tasks(const void *plan, const void *args, uint32_t phase)
     for (size_t b = 0; b < a->batch; b++) {
         size_t strides[4];
         const struct fovea_attention_args entry = fovea_attention_entry(plan, a, b, strides);
-        const struct fovea_attention_grid grid = fovea_attention_grid(plan, entry.batch, entry.q_len, entry.kv_len);
+        const struct fovea_attention_grid grid = fovea_attention_grid(plan, a->batch, entry.q_len, entry.kv_len);
         tasks += tasks_of(&entry, &grid, phase);
     }
     return (uint32_t)tasks;
@@ -205,7 +205,7 @@ static void run_task(const void *plan, const void *args, void *shared, void *scr
     for (size_t b = 0, before = 0, tasks; b < a->batch; b++, before += tasks) {
         size_t strides[4];
         const struct fovea_attention_args entry = fovea_attention_entry(layout, a, b, strides);
-        struct fovea_attention_grid grid = fovea_attention_grid(layout, entry.batch, entry.q_len, entry.kv_len);
+        struct fovea_attention_grid grid = fovea_attention_grid(layout, a->batch, entry.q_len, entry.kv_len);
         tasks = tasks_of(&entry, &grid, phase);
         if (task < before + tasks) {
             grid.first = b;

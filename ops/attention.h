@@ -39,14 +39,15 @@ struct fovea_attention_layout {
 /// bits; with few queries a prefill tile would be mostly padding.
 struct fovea_attention_grid {
     bool prefill;
-    size_t heads;  ///< key heads
-    size_t rows;   ///< of each that are cut as one: q_len, a query head (prefill); group * q_len
-    size_t most;   ///< rows of a tile or block, at most
-    size_t lanes;  ///< rows a state has room for: the kernel's, however few a tile has
-    size_t tiles;  ///< tiles or blocks of a key head
-    size_t each;   ///< prefill: tiles of a task; decode: 1
-    size_t splits; ///< decode: at least 1, for rows without keys are written too; prefill: 1
-    size_t first;  ///< the batch entry of task 0: not 0 for an entry of a ragged batch
+    size_t heads;     ///< key heads
+    size_t rows;      ///< of each that are cut as one: q_len, a query head (prefill); group * q_len
+    size_t most;      ///< rows of a tile or block, at most
+    size_t lanes;     ///< rows a state has room for: the kernel's, however few a tile has
+    size_t tiles;     ///< tiles or blocks of a key head
+    size_t each;      ///< prefill: tiles of a task; decode: 1
+    size_t each_most; ///< before tasks were made alike: at most that of a larger call
+    size_t splits;    ///< decode: at least 1, for rows without keys are written too; prefill: 1
+    size_t first;     ///< the batch entry of task 0: not 0 for an entry of a ragged batch
 };
 struct fovea_attention_grid fovea_attention_grid(const struct fovea_attention_layout *plan, size_t batch, size_t q_len,
                                                  size_t kv_len);

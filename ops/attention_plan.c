@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { DIM_MAX = 512 }; // of a worker's scratch 590 KB: all of it in the L2 of a server core
+enum { DIM_MAX = 512 }; // a tile of a worker's scratch is then some 900 KB: about the L2 of a server core
 
 enum fovea_status fovea_attention_desc_init(struct fovea_attention_desc *desc, size_t size)
 {
@@ -24,6 +24,7 @@ struct fovea_attention_grid fovea_attention_grid(const struct fovea_attention_la
     const struct fovea_kernels *const kernels = plan->kernels;
     struct fovea_attention_grid grid = {.prefill = q_len >= plan->tuning->prefill,
                                         .heads = plan->desc.heads == 0 ? 0 : plan->desc.kv_heads,
+                                        .each_most = 1,
                                         .each = 1,
                                         .splits = 1};
     if (grid.prefill) {
@@ -33,7 +34,9 @@ struct fovea_attention_grid fovea_attention_grid(const struct fovea_attention_la
         grid.tiles = plan->group * fovea_ceil_div(grid.rows, grid.most);
         const size_t tasks = kernels->workers == 1 ? 1 : (size_t)TASKS_EACH * kernels->workers;
         const size_t share = batch * grid.heads * grid.tiles / tasks;
-        const size_t tasks_of_head = fovea_ceil_div(grid.tiles, fovea_min(plan->tiles_most, share > 1 ? share : 1));
+        grid.each_most = fovea_min(fovea_min(plan->tiles_most, grid.tiles), share);
+        grid.each_most = grid.each_most > 1 ? grid.each_most : 1;
+        const size_t tasks_of_head = fovea_ceil_div(grid.tiles, grid.each_most);
         grid.each = grid.tiles == 0 ? 1 : fovea_ceil_div(grid.tiles, tasks_of_head); // alike
     } else {
         grid.rows = plan->group * q_len;
@@ -238,6 +241,12 @@ static size_t larger(size_t a, size_t b)
     return a > b ? a : b;
 }
 
+#define FOVEA_ATTENTION_TUNABLE(stage, name, smallest, largest, purpose, ...) LARGEST_##name = largest,
+enum {
+#include "kernels/tuning.def"
+};
+_Static_assert((int)LARGEST_tiles == (int)FOVEA_ATTENTION_TILES_MAX, "a task has room for as many tiles as may be tuned");
+
 // Lays out a worker's scratch; what the plan says of tasks is known.
 static void lay_out(struct fovea_attention_layout *plan)
 {
@@ -245,7 +254,8 @@ static void lay_out(struct fovea_attention_layout *plan)
     const size_t tile = plan->kernels->attention_prefill.nr, block = plan->kernels->attention_decode.nr;
     const size_t tile_state = fovea_attention_state_floats(true, tile, tile, d->v_dim);
     const size_t block_state = fovea_attention_state_floats(false, block, block, d->v_dim);
-    const bool gathers = d->page_keys != 0 && d->page_keys<FOVEA_CHUNK, shares = plan->tiles_most> 1;
+    const bool gathers = d->page_keys != 0 && d->page_keys < FOVEA_CHUNK;
+    const bool shares = plan->tiles_most > 1;
     plan->q_floats = tile * d->qk_dim;
     plan->state_floats = larger(larger(tile_state, block_state), FOVEA_CHUNK * block) + plan->statistics * tile;
     plan->pages_at = fovea_round_up(fovea_attention_scratch(d->qk_dim, d->v_dim), FOVEA_PANEL);
@@ -273,7 +283,7 @@ static enum fovea_status make_plan(const struct fovea_engine *engine, const stru
         .statistics = desc->statistics ? 3 : 0,
     };
     plan->tiles_most = plan->tuning->tiles;
-    plan->tiles_most = fovea_attention_grid(plan, desc->batch, desc->q_len, desc->kv_len).each;
+    plan->tiles_most = fovea_attention_grid(plan, desc->batch, desc->q_len, desc->kv_len).each_most;
     if (desc->scale == FOVEA_SCALE_DEFAULT) {
         plan->desc.scale = desc->scoring == FOVEA_SCORING_ADDITIVE ? 1.0f : 1.0f / sqrtf((float)desc->qk_dim);
     }

@@ -57,13 +57,13 @@ static void fetch_queries(struct task *task, const struct fovea_attention_rows *
                at->rows, task->plan->desc.qk_dim);
 }
 
-// Tile t's share of the chunk from `key` on.
-static void fetch_keys(struct task *task, const struct fovea_attention_rows *at, size_t t, size_t key)
+// Tile t's share of the chunk from `key` on, or of its keys below `end`.
+static void fetch_keys(struct task *task, const struct fovea_attention_rows *at, size_t t, size_t key, size_t end)
 {
     const struct fovea_attention_desc *const d = &task->plan->desc;
     const struct fovea_attention_args *const args = task->args;
     const struct fovea_strides *const k = &task->tiles->k, *const v = &task->tiles->v;
-    const size_t keys = fovea_min(FOVEA_CHUNK, args->kv_len - key), first = keys * t / task->count;
+    const size_t keys = fovea_min(FOVEA_CHUNK, end - key), first = keys * t / task->count;
     const size_t count = keys * (t + 1) / task->count - first, from = key + first - args->kv_begin;
     const size_t k_row = d->k_layout == FOVEA_K_PANELS ? d->qk_dim : k->row;
     fetch_rows(task, args->k + at->batch * k->batch + at->kv_head * k->head + from * k_row, k_row, count, d->qk_dim);
@@ -86,13 +86,14 @@ static void plan_fetch(struct task *task, size_t t, size_t key, size_t next)
         fetch_rows(task, task->args->out + fovea_attention_offset(tile, tile->out, 0), tile->out.row, tile->rows,
                    task->plan->desc.v_dim);
     } else if (linear) {
-        fetch_keys(task, &here, t, next);
+        fetch_keys(task, &here, t, next, task->end);
     }
     if (last && task->index + task->count < task->args->batch * grid->heads * grid->tiles) {
         const struct fovea_attention_rows there =
             fovea_attention_find(task->plan, task->args, grid, task->index + task->count);
-        if (linear && (there.batch != here.batch || there.kv_head != here.kv_head)) {
-            fetch_keys(task, &there, t, task->args->kv_begin);
+        const bool anew = there.batch != here.batch || there.kv_head != here.kv_head;
+        if (linear && anew && task->plan->desc.window_left == FOVEA_WINDOW_ALL) {
+            fetch_keys(task, &there, t, task->args->kv_begin, task->args->kv_len);
         }
         if (t + 1 == task->count) {
             fetch_queries(task, &there);
@@ -116,10 +117,10 @@ static void place(struct task *task)
             .copy = task->count > 1 ? &task->copy : NULL,
             .fetch = &task->fetch,
         };
-        task->begin = fovea_min(task->begin, tile->begin_least);
+        task->begin = tile->end_most != 0 ? fovea_min(task->begin, tile->begin_least) : task->begin;
         task->end = tile->end_most > task->end ? tile->end_most : task->end;
     }
-    task->begin -= task->begin % FOVEA_CHUNK;
+    task->begin = task->end != 0 ? task->begin - task->begin % FOVEA_CHUNK : 0;
     task->begin = task->begin > task->args->kv_begin ? task->begin : task->args->kv_begin;
 }
 

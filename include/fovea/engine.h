@@ -21,8 +21,9 @@ struct fovea_tiling {
 /// All fields may be zero (but struct_size). The strings and structs are read during the call only.
 struct fovea_engine_options {
     uint32_t struct_size; ///< sizeof(struct fovea_engine_options)
-    /// Threads that will share a call at most: attention makes tasks enough for them, or larger ones that read keys
-    /// less often. 0: the processors of this machine. It changes speed, never a bit.
+    /// Threads that will share a call at most, 1 where there is no executor: attention makes tasks enough for them, or
+    /// larger ones, which read keys less often. 0: the processors of this machine. It changes speed and the scratch of
+    /// attention, never a bit.
     uint32_t workers;
     /// "scalar", "avx2", "avx512" or "neon": no kernel above it is used. NULL: the environment's FOVEA_ISA, else the
     /// best.

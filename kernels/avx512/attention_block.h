@@ -95,8 +95,8 @@
     "zmm12", "zmm13", "zmm14", "zmm15", "zmm16", "zmm17", "zmm18", "zmm19", "zmm20", "zmm21", "zmm22", "zmm23"
 #define BLOCK(FORM, step, begin, end)                                                                   \
     __asm__ volatile(BLOCK_ROWS(begin) BLOCK_LOOP(FORM, step) end BLOCK_ROWS(BLOCK_STORE)               \
-                     : [a0] "+r"(a0), [a1] "+r"(a1), [a2] "+r"(a2), [b] "+r"(b), [n] "+r"(n), [left] "+r"(left), \
-                       [fetch] "+r"(fetch), [line] "=&r"(line)                                          \
+                     : [a0] "+&r"(a0), [a1] "+&r"(a1), [a2] "+&r"(a2), [b] "+&r"(b), [n] "+&r"(n), [left] "+&r"(left), \
+                       [fetch] "+&r"(fetch), [line] "=&r"(line)                                          \
                      : [s] "r"(s), [c] "r"(c), [scale] "r"(scale)                                       \
                      : BLOCK_SUMS, "zmm27", "zmm28", "zmm29", "zmm30", "zmm31", "memory", "cc")
 #define BLOCK_END_RESCALE                                                                               \
