@@ -241,12 +241,6 @@ static size_t larger(size_t a, size_t b)
     return a > b ? a : b;
 }
 
-#define FOVEA_ATTENTION_TUNABLE(stage, name, smallest, largest, purpose, ...) LARGEST_##name = largest,
-enum {
-#include "kernels/tuning.def"
-};
-_Static_assert((int)LARGEST_tiles == (int)FOVEA_ATTENTION_TILES_MAX, "a task has room for as many tiles as may be tuned");
-
 // Lays out a worker's scratch; what the plan says of tasks is known.
 static void lay_out(struct fovea_attention_layout *plan)
 {
@@ -282,7 +276,7 @@ static enum fovea_status make_plan(const struct fovea_engine *engine, const stru
         .group = desc->kv_heads == 0 ? 0 : desc->heads / desc->kv_heads,
         .statistics = desc->statistics ? 3 : 0,
     };
-    plan->tiles_most = plan->tuning->tiles;
+    plan->tiles_most = fovea_min(plan->tuning->tiles, FOVEA_ATTENTION_TILES_MAX);
     plan->tiles_most = fovea_attention_grid(plan, desc->batch, desc->q_len, desc->kv_len).each_most;
     if (desc->scale == FOVEA_SCALE_DEFAULT) {
         plan->desc.scale = desc->scoring == FOVEA_SCORING_ADDITIVE ? 1.0f : 1.0f / sqrtf((float)desc->qk_dim);
