@@ -193,6 +193,7 @@ struct fovea_attention_chunk {
     ptrdiff_t k_row;
     const float *v; ///< v[j * v_row + c]
     ptrdiff_t v_row;
+    uint32_t far;                      ///< a hint for decode: 1 where K and V come from beyond L2
     const float *k_ahead;              ///< a hint for decode: K of the chunk that comes next, or NULL
     struct fovea_attention_copy *copy; ///< prefill only: shared by the tiles that see this chunk, or NULL
     struct fovea_fetch_list *fetch;    ///< prefill only: a hint, or NULL
@@ -236,9 +237,9 @@ typedef void fovea_merge_fn(const struct fovea_attention_state *into, const stru
 /// where l = 0 (lse may be NULL). sinks are readable up to the next multiple of 16 rows.
 typedef void fovea_finish_fn(const struct fovea_attention_state *state, const float *sinks, float *lse);
 
-/// Elements of scratch a chunk needs, for any variant: S [128][64] (decode: S [16][128] and the last panel of V
-/// [128][16]), transposed keys [64][qk_dim], the new part of O [64][round16(v_dim)], alpha [64], a copy of V
-/// [round8(v_dim)][FOVEA_COPY_KEYS] (in prefill, which has 48 rows where 64 are counted).
+/// Elements of scratch a chunk needs, for any variant: S [128][64] (decode: S [16][128], the last panel of V [128][16]
+/// and 4096 transposed elements), transposed keys [64][qk_dim], the new part of O [64][round16(v_dim)], alpha [64], a
+/// copy of V [round8(v_dim)][FOVEA_COPY_KEYS] (in prefill, which has 48 rows where 64 are counted).
 static inline size_t fovea_attention_scratch(size_t qk_dim, size_t v_dim)
 {
     const size_t v_round = (v_dim + FOVEA_PANEL - 1) / FOVEA_PANEL * FOVEA_PANEL;

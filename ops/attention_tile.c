@@ -201,6 +201,14 @@ static void draw_kept(const struct fovea_attention_tile *tile, size_t key, size_
     tile->plan->kernels->attention_keep.run(&weights, keep);
 }
 
+// Whether K and V of the call are more than L2 holds.
+static bool is_far(const struct fovea_attention_tile *tile)
+{
+    const struct fovea_attention_desc *const d = &tile->plan->desc;
+    const double keys = (double)tile->args->batch * (double)d->kv_heads * (double)tile->args->kv_len;
+    return keys * (double)((d->qk_dim + d->v_dim) * sizeof(float)) > (double)tile->plan->kernels->tuning.near_bytes;
+}
+
 void fovea_attention_view(const struct fovea_attention_tile *tile, const float *q, float *scratch,
                           struct fovea_attention_view *view)
 {
@@ -222,6 +230,7 @@ void fovea_attention_view(const struct fovea_attention_tile *tile, const float *
         .bias = d->bias ? view->bias : NULL,
         .bias_key = (ptrdiff_t)d->bias_key,
         .scratch = scratch,
+        .far = is_far(tile),
     };
     for (size_t r = 0; view->chunk.additive != NULL && r < tile->rows; r++) {
         view->additive[r] = tile->args->additive + tile->head[r] * d->qk_dim;
@@ -249,7 +258,8 @@ bool fovea_attention_look(struct fovea_attention_view *view, size_t key, size_t 
         chunk->k = args->k + tile->batch * tile->k.batch + tile->kv_head * tile->k.head + at * k_row;
         chunk->v = args->v + tile->batch * tile->v.batch + tile->kv_head * tile->v.head + at * d->v.row;
         // Keys of a head that lie side by side, and another whole chunk of them.
-        const bool more = k_row == d->qk_dim && chunk->keys == FOVEA_CHUNK && key + 2 * FOVEA_CHUNK <= tile->end_most;
+        const bool dense = k_row == d->qk_dim && chunk->keys == FOVEA_CHUNK;
+        const bool more = chunk->far && dense && key + 2 * FOVEA_CHUNK <= tile->end_most;
         chunk->k_ahead = more ? chunk->k + FOVEA_CHUNK * k_row : NULL;
     }
     for (size_t r = 0; d->bias && r < tile->rows; r++) {

@@ -58,11 +58,22 @@ static inline uint64_t attention_common(const uint64_t *seen, size_t keys)
     return common;
 }
 
-/// The end of the run of keys from j on that are like key j: their rows are `rows`, or are not.
+/// The end of the run of keys from j on that are like key j: their rows are `rows`, or are not. Mostly all keys of a
+/// chunk are: they are looked at in vectors, one by one where they differ.
 static inline size_t attention_run(const uint64_t *seen, size_t keys, size_t j, uint64_t rows)
 {
+    enum { STEP = 16 };
+    const uint64_t first = seen[j] == rows;
     size_t end = j + 1;
-    while (end < keys && (seen[end] == rows) == (seen[j] == rows)) {
+    for (uint64_t other = 0; end + STEP <= keys; end += STEP) {
+        for (size_t i = 0; i < STEP; i++) {
+            other |= (seen[end + i] == rows) ^ first;
+        }
+        if (other) {
+            break;
+        }
+    }
+    while (end < keys && (seen[end] == rows) == first) {
         end++;
     }
     return end;

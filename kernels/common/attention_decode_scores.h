@@ -7,12 +7,30 @@
 
 #include "kernels/common/attention.h"
 #include "kernels/common/attention_additive.h"
+#include "kernels/common/attention_decode_few.h"
 #include "kernels/fault.h"
 
-enum { DECODE_ROWS = 16, DECODE_GROUPS = FOVEA_CHUNK / FOVEA_PANEL };
+enum {
+    DECODE_ROWS = 16,
+    DECODE_GROUPS = FOVEA_CHUNK / FOVEA_PANEL,
+    DECODE_DEPTH = 32, ///< dims of all keys of a chunk that are transposed at once: 16 KiB, half of L1
+};
 
-/// FV_GEMM on `rows` rows, in tiles as equal as they go; a and c are those of the first row. As in prefill the tile is
-/// changed and not copied: loads of a copy just written would wait for the stores.
+/// Elements of keys that are transposed: NR of them, or for few rows DECODE_DEPTH elements of each of a chunk.
+static inline size_t decode_transposed(size_t qk_dim)
+{
+    const size_t few = (size_t)FOVEA_CHUNK * DECODE_DEPTH, many = FV_GEMM_NR * qk_dim;
+    return few > many ? few : many;
+}
+
+/// Columns that decode_gemm takes at once.
+static inline size_t decode_columns(size_t rows)
+{
+    return rows <= DECODE_FEW ? SIZE_MAX : FV_GEMM_NR;
+}
+
+/// The tile on `rows` rows, in tiles of FV_GEMM as equal as they go; a and c are those of the first row. As in prefill
+/// the tile is changed and not copied: loads of a copy just written would wait for the stores.
 static inline void decode_gemm(struct fovea_gemm_tile *tile, const float *a, float *c, size_t rows)
 {
     const float *const ahead = tile->ahead;
@@ -40,10 +58,54 @@ static void decode_loads(const struct fovea_attention_chunk *chunk, const uint64
     }
 }
 
+/// Whether a chunk's K and V are asked for once more just before their use: with more rows the arithmetic is the bound.
+static inline int decode_again(const struct fovea_attention_chunk *chunk)
+{
+    return chunk->far && chunk->state.rows <= 6;
+}
+
+/// Asks for `columns` elements of each of some rows, in the order they lie.
+static inline void decode_fetch(const float *at, ptrdiff_t row, size_t rows, size_t columns)
+{
+    enum { LINE = 16 };
+    for (size_t r = 0; r < rows; r++) {
+        for (size_t c = 0; c < columns; c += LINE) {
+            __builtin_prefetch(at + (ptrdiff_t)r * row + c, 0, 2);
+        }
+    }
+}
+
+/// Keys [i, i + n) of natural rows, transposed just before their use. Few rows read them a few columns at a time, so
+/// those that come next are prefetched.
+static void decode_transpose(const struct fovea_attention_chunk *chunk, struct fovea_gemm_tile *tile, size_t i,
+                             float *s, float *transposed)
+{
+    const size_t rows = chunk->state.rows, depth = rows <= DECODE_FEW ? DECODE_DEPTH : chunk->qk_dim, n = tile->n;
+    const float *const k = chunk->k + (ptrdiff_t)i * chunk->k_row;
+    for (size_t c = 0; c < chunk->qk_dim; c += depth) {
+        tile->k = attention_min(depth, chunk->qk_dim - c);
+        tile->b_panel = (ptrdiff_t)(FOVEA_PANEL * tile->k);
+        tile->b = transposed;
+        if (chunk->far && c + depth < chunk->qk_dim) {
+            decode_fetch(k + c + depth, chunk->k_row, n, attention_min(depth, chunk->qk_dim - c - depth));
+        }
+        FV_NAME(pack_bt_f32)(tile->k, n, k + c, chunk->k_row, transposed, tile->b_panel);
+        if (rows <= DECODE_FEW) {
+            tile->mode = c == 0 ? FOVEA_GEMM_STORE : FOVEA_GEMM_ADD;
+            tile->n = n; // decode_few has taken it
+            tile->a = chunk->q + c;
+            tile->c = s + i;
+            decode_few(tile, NULL, rows);
+        } else {
+            decode_gemm(tile, chunk->q + c, s + i, rows);
+        }
+    }
+}
+
 /// S = Q K^T for the keys that some row sees; of a panelled K for whole groups of 16 where one key is seen.
 static void decode_scores(const struct fovea_attention_chunk *chunk, const uint64_t *seen, float *s, float *transposed)
 {
-    const int panels = chunk->k_row == 0;
+    const size_t rows = chunk->state.rows;
     uint64_t load[FOVEA_CHUNK];
     decode_loads(chunk, seen, load);
     struct fovea_gemm_tile tile = {
@@ -57,23 +119,32 @@ static void decode_scores(const struct fovea_attention_chunk *chunk, const uint6
         .ahead_step = FOVEA_PANEL,
         .ahead_panel = (ptrdiff_t)(FOVEA_PANEL * chunk->state.v_dim),
     };
-    // A step of 16 keys prefetches a line of their V, and a step of O one of the next K: lines in the order they lie,
-    // as many as there are, so memory delivers all the while: 79 -> 94 % of the read stream for 8 heads of 128 alone,
-    // 72 -> 87 with four query heads each, and with K in rows 57 -> 76 (Cascade Lake, 4096 keys, medians of 25 pairs).
+    // Memory is to deliver all the while. A step of 16 keys prefetches a line of their V, and a step of O one of the
+    // next K. Zen 4 drops a prefetch while all 24 buffers wait, and only its hardware, which follows lines in the order
+    // they lie, reaches the full rate; so before a chunk's K, and again before its V, all of it is asked for once more.
+    // Cascade Lake, per cent of the stream without and with the former: 8 heads of 128 79 -> 94, four query heads each
+    // 72 -> 87. Zen 4, with the latter, too: 65 -> 100; in rows 36 -> 68.
     const int dense = chunk->v_row == (ptrdiff_t)chunk->state.v_dim && chunk->state.v_dim >= chunk->qk_dim;
     for (size_t j = 0, end; j < chunk->keys; j = end) {
         end = attention_run(load, chunk->keys, j, 0);
-        for (size_t i = j; i < end && (load[j] != 0 || FOVEA_FAULT_IS(DECODE_LOADS_HIDDEN_K)); i += tile.n) {
-            tile.n = attention_min(FV_GEMM_NR, end - i);
-            tile.ahead = dense && !chunk->visible ? chunk->v + (ptrdiff_t)i * chunk->v_row : NULL;
-            if (panels) {
+        if (decode_again(chunk) && load[j] != 0) {
+            const size_t row = chunk->k_row == 0 ? chunk->qk_dim : (size_t)chunk->k_row;
+            decode_fetch(chunk->k + j * row, (ptrdiff_t)row, end - j, chunk->qk_dim);
+        }
+        for (size_t i = j, n; i < end && (load[j] != 0 || FOVEA_FAULT_IS(DECODE_LOADS_HIDDEN_K)); i += n) {
+            tile.n = n = attention_min(decode_columns(rows), end - i);
+            tile.ahead = chunk->far && dense && !chunk->visible ? chunk->v + (ptrdiff_t)i * chunk->v_row : NULL;
+            if (chunk->k_row != 0) {
+                decode_transpose(chunk, &tile, i, s, transposed);
+            } else if (rows <= DECODE_FEW) {
+                tile.a = chunk->q;
                 tile.b = chunk->k + i * chunk->qk_dim;
+                tile.c = s + i;
+                decode_few(&tile, NULL, rows);
             } else {
-                FV_NAME(pack_bt_f32)
-                (tile.k, tile.n, chunk->k + (ptrdiff_t)i * chunk->k_row, chunk->k_row, transposed, tile.b_panel);
-                tile.b = transposed;
+                tile.b = chunk->k + i * chunk->qk_dim;
+                decode_gemm(&tile, chunk->q, s + i, rows);
             }
-            decode_gemm(&tile, chunk->q, s + i, chunk->state.rows);
         }
     }
 }

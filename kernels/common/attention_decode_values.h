@@ -7,9 +7,10 @@
 
 #include "kernels/common/attention_decode_scores.h"
 
-/// acc[rows] += P[rows] V over keys [j, end) that all these rows see. tail holds the last partial panel of V.
+/// acc[rows] += P[rows] V over keys [j, end) that all these rows see, and of few rows, where sums is not NULL,
+/// sums[rows] += those of P. tail holds the last partial panel of V.
 static void decode_values(const struct fovea_attention_chunk *chunk, size_t j, size_t end, size_t row, size_t rows,
-                          const float *p, const float *tail, float *acc)
+                          const float *p, const float *tail, float *acc, float *sums)
 {
     const size_t v_dim = chunk->state.v_dim, whole = v_dim - v_dim % FOVEA_PANEL, acc_row = attention_round(v_dim);
     struct fovea_gemm_tile tile = {
@@ -25,23 +26,25 @@ static void decode_values(const struct fovea_attention_chunk *chunk, size_t j, s
     };
     const float *const weights = p + row * FOVEA_CHUNK + j;
     acc += row * acc_row;
-    for (size_t column = 0; column < whole; column += tile.n) {
-        tile.n = attention_min(FV_GEMM_NR, whole - column);
-        tile.b = chunk->v + (ptrdiff_t)j * chunk->v_row + column;
+    for (size_t column = 0, n; column < v_dim; column += n) {
+        const size_t left = column < whole ? whole - column : v_dim - whole;
+        n = tile.n = attention_min(decode_columns(rows), left);
+        tile.b = column < whole ? chunk->v + (ptrdiff_t)j * chunk->v_row + column : tail + j * FOVEA_PANEL;
+        tile.b_k = column < whole ? chunk->v_row : FOVEA_PANEL;
         tile.ahead = chunk->k_ahead && column < chunk->qk_dim ? chunk->k_ahead + column * FOVEA_CHUNK : NULL;
-        decode_gemm(&tile, weights, acc + column, rows);
-    }
-    if (whole < v_dim) {
-        tile.n = v_dim - whole;
-        tile.b = tail + j * FOVEA_PANEL;
-        tile.b_k = FOVEA_PANEL;
-        decode_gemm(&tile, weights, acc + whole, rows);
+        if (rows <= DECODE_FEW) {
+            tile.a = weights;
+            tile.c = acc + column;
+            decode_few(&tile, column == 0 ? sums : NULL, rows);
+        } else {
+            decode_gemm(&tile, weights, acc + column, rows);
+        }
     }
 }
 
-/// acc = P V: runs of keys that the same rows see, and for each of them runs of these rows.
+/// acc = P V: runs of keys that the same rows see, and for each of them runs of these rows. sums: as in decode_values.
 static void decode_product(const struct fovea_attention_chunk *chunk, const uint64_t *seen, const float *p, float *tail,
-                           float *acc)
+                           float *acc, float *sums)
 {
     const size_t v_dim = chunk->state.v_dim, partial = v_dim % FOVEA_PANEL;
     for (size_t i = 0; i < chunk->state.rows * attention_round(v_dim); i += FV_LANES) {
@@ -49,6 +52,9 @@ static void decode_product(const struct fovea_attention_chunk *chunk, const uint
     }
     for (size_t j = 0, end; j < chunk->keys; j = end) {
         end = attention_run(seen, chunk->keys, j, seen[j]);
+        if (decode_again(chunk) && seen[j] != 0) {
+            decode_fetch(chunk->v + (ptrdiff_t)j * chunk->v_row, chunk->v_row, end - j, v_dim);
+        }
         if (seen[j] != 0 && partial != 0) { // rows of V end here: what lies behind must not be read
             FV_NAME(pack_b_f32)
             (end - j, partial, chunk->v + (ptrdiff_t)j * chunk->v_row + v_dim - partial, chunk->v_row,
@@ -60,7 +66,7 @@ static void decode_product(const struct fovea_attention_chunk *chunk, const uint
                 r++;
             }
             if (r > first) {
-                decode_values(chunk, j, end, first, r - first, p, tail, acc);
+                decode_values(chunk, j, end, first, r - first, p, tail, acc, sums ? sums + first : NULL);
             }
         }
     }
