@@ -115,7 +115,17 @@ static bool in_reach(const struct fovea_attention_tile *tile, size_t split)
     return split == first_split(tile) || (split > first_split(tile) && split * FOVEA_SPLIT < tile->end_most);
 }
 
-// Phase 0 of decoding: one block, one split.
+// Ends the softmax of a block, whose state it is, and writes its rows.
+static void finish_block(const struct fovea_attention_tile *tile, const struct fovea_attention_state *state)
+{
+    fovea_attention_finish(tile, state);
+    for (size_t r = 0; r < tile->rows; r++) {
+        memcpy(tile->args->out + fovea_attention_offset(tile, tile->out, r), state->o + (ptrdiff_t)r * state->o_row,
+               state->v_dim * sizeof *state->o);
+    }
+}
+
+// Phase 0 of decoding: one block, one split. Where there is but one, it ends the block, too.
 static void decode(const struct fovea_attention_layout *plan, const struct fovea_attention_args *args,
                    const struct fovea_attention_grid *grid, float *shared, float *scratch, uint32_t task)
 {
@@ -133,13 +143,15 @@ static void decode(const struct fovea_attention_layout *plan, const struct fovea
     if (!fovea_attention_split(&part, split)) {
         fovea_attention_clear(&state);
     }
+    if (grid->splits == 1) {
+        finish_block(&tile, &state);
+    }
 }
 
-// Phase 1 of decoding: merges the splits of a block in order and writes its rows.
+// Phase 1 of decoding: merges the splits of a block in order and ends it.
 static void join(const struct fovea_attention_layout *plan, const struct fovea_attention_args *args,
                  const struct fovea_attention_grid *grid, float *shared, uint32_t task)
 {
-    const struct fovea_attention_desc *const d = &plan->desc;
     struct fovea_attention_tile tile;
     fovea_attention_place(plan, args, grid, task, &tile);
     const size_t first = first_split(&tile);
@@ -150,17 +162,13 @@ static void join(const struct fovea_attention_layout *plan, const struct fovea_a
             fovea_attention_call_state(plan, grid, states + (split - first) * plan->block_floats, tile.rows);
         plan->kernels->attention_merge.run(&total, &next);
     }
-    fovea_attention_finish(&tile, &total);
-    for (size_t r = 0; r < tile.rows; r++) {
-        memcpy(args->out + fovea_attention_offset(&tile, tile.out, r), total.o + (ptrdiff_t)r * total.o_row,
-               d->v_dim * sizeof *args->out);
-    }
+    finish_block(&tile, &total);
 }
 
 static size_t tasks_of(const struct fovea_attention_args *args, const struct fovea_attention_grid *grid, uint32_t phase)
 {
     const size_t tasks = args->batch * grid->heads * fovea_ceil_div(grid->tiles, grid->each);
-    return phase == 0 ? tasks * grid->splits : grid->prefill ? 0 : tasks;
+    return phase == 0 ? tasks * grid->splits : grid->splits > 1 ? tasks : 0;
 }
 
 static uint32_t count_tasks(const void *plan, const void *args, uint32_t phase)

@@ -62,9 +62,9 @@ static inline uint64_t attention_common(const uint64_t *seen, size_t keys)
 /// chunk are: they are looked at in vectors, one by one where they differ.
 static inline size_t attention_run(const uint64_t *seen, size_t keys, size_t j, uint64_t rows)
 {
-    enum { STEP = 16 };
+    enum { STEP = 8 };
     const uint64_t first = seen[j] == rows;
-    size_t end = j + 1;
+    size_t end = j;
     for (uint64_t other = 0; end + STEP <= keys; end += STEP) {
         for (size_t i = 0; i < STEP; i++) {
             other |= (seen[end + i] == rows) ^ first;
