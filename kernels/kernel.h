@@ -86,6 +86,7 @@ struct fovea_gemm_bt_tile {
     ptrdiff_t b_row;
     float *c;
     ptrdiff_t c_row;
+    uint32_t far; ///< a hint: 1 where B comes from beyond L2, its next 16 rows after these
 };
 typedef void fovea_gemm_bt_fn(const struct fovea_gemm_bt_tile *tile);
 

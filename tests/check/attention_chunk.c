@@ -184,4 +184,6 @@ void attention_draw_chunk(struct attention_case *a)
     }
     chunk->k = k;
     chunk->v = v;
+    chunk->far = check_chance(rng, 50); // hints
+    chunk->k_ahead = chunk->far && check_chance(rng, 50) ? k : NULL;
 }

@@ -3,7 +3,7 @@
 #include "tests/check/check.h"
 #include "tests/check/oracle.h"
 
-enum { k_max = 300 };
+enum { k_max = 600 };
 
 // The same element as a tile of the micro-kernels: B[p,j] in natural rows is B^T.
 static struct check_exact exact(const struct fovea_gemm_bt_tile *t, size_t i, size_t j)
@@ -27,8 +27,9 @@ static void run_case(struct check_case *c)
     t.a_k = (ptrdiff_t)lda;
     t.b_row = (ptrdiff_t)ldb;
     t.c_row = (ptrdiff_t)ldc;
-    check_describe(c, " m %zu n %zu k %zu values %d lda %zu ldb %zu ldc %zu", t.m, t.n, t.k, (int)values.kind, lda, ldb,
-                   ldc);
+    t.far = check_chance(rng, 50);
+    check_describe(c, " m %zu n %zu k %zu values %d lda %zu ldb %zu ldc %zu%s", t.m, t.n, t.k, (int)values.kind, lda,
+                   ldb, ldc, t.far ? " far" : "");
     struct check_buffer *const a = check_buffer(c, "A", t.k == 0 ? 0 : (t.k - 1) * lda + t.m);
     struct check_buffer *const b = check_buffer(c, "B", t.k == 0 ? 0 : (t.n - 1) * ldb + t.k);
     if (t.k != 0) {
