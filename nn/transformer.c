@@ -38,6 +38,8 @@ static enum fovea_status check(const struct fovea_transformer_config *c, const s
                   "transformer: workers, batch, beam, max_source and max_target must be at least 1");
     FOVEA_REQUIRE(o->batch <= UINT32_MAX / o->beam && o->beam <= UINT32_MAX / c->target_vocab, FOVEA_ERR_OVERFLOW, why,
                   "transformer: batch x beam x vocabulary overflows");
+    FOVEA_REQUIRE(o->dropout >= 0 && o->dropout < 1, FOVEA_ERR_VALUE, why, "transformer: dropout is %g",
+                  (double)o->dropout);
     return FOVEA_OK;
 }
 
@@ -58,7 +60,8 @@ static struct fovea_layer_desc layer_desc(const struct fovea_transformer *model)
                                      .heads = c->heads,
                                      .qk_dim = c->qk_dim,
                                      .v_dim = c->v_dim,
-                                     .ffn = c->ffn};
+                                     .ffn = c->ffn,
+                                     .dropout = model->options.dropout};
 }
 
 static enum fovea_status plan_layers(struct fovea_transformer *model, const struct fovea_why *why)
@@ -70,6 +73,7 @@ static enum fovea_status plan_layers(struct fovea_transformer *model, const stru
     desc.len = o->max_target;
     FOVEA_TRY(fovea_layer_plan_why(model->engine, &desc, &model->decode_layer, why));
     desc.cached = 1;
+    desc.dropout = 0;
     desc.len = 1;
     desc.beams = o->beam;
     desc.batch = o->batch * o->beam;
@@ -97,6 +101,10 @@ static enum fovea_status plan_rows(struct fovea_transformer *model, const struct
     rows.cols = rows.ldx = rows.ldx2 = rows.ldy = c->d_model;
     rows.eps = c->eps;
     enum fovea_status status = fovea_rowwise_plan(model->engine, &rows, &model->norm);
+    rows.op = FOVEA_ROWWISE_DROPOUT;
+    rows.dropout = model->options.dropout;
+    if (!status)
+        status = fovea_rowwise_plan(model->engine, &rows, &model->drop);
     rows.op = FOVEA_ROWWISE_LOG_SOFTMAX;
     rows.cols = rows.ldx = rows.ldx2 = rows.ldy = c->target_vocab;
     if (!status)
@@ -152,10 +160,14 @@ static void layout_caches(struct fovea_transformer *model, struct arena *arena, 
 // Shared and scratch memory serve one plan at a time: the largest.
 static void layout_work(struct fovea_transformer *model, struct arena *arena)
 {
-    const struct fovea_work *const works[] = {
-        &model->encode_layer.composite.work, &model->decode_layer.composite.work, &model->step_layer.composite.work,
-        &model->fill_cross.composite.work,   &model->norm.work,                   &model->log_softmax.work,
-        &model->to_vocab.work};
+    const struct fovea_work *const works[] = {&model->encode_layer.composite.work,
+                                              &model->decode_layer.composite.work,
+                                              &model->step_layer.composite.work,
+                                              &model->fill_cross.composite.work,
+                                              &model->norm.work,
+                                              &model->drop.work,
+                                              &model->log_softmax.work,
+                                              &model->to_vocab.work};
     size_t shared = 0, scratch = 0;
     for (size_t i = 0; i < sizeof works / sizeof *works; i++) {
         shared = works[i]->shared_bytes > shared ? works[i]->shared_bytes : shared;
@@ -194,8 +206,8 @@ static enum fovea_status layout(struct fovea_transformer *model, const struct fo
 static enum fovea_status fill_sinusoids(struct fovea_transformer *model)
 {
     const size_t d = model->config.d_model, half = d / 2 + d % 2;
-    const size_t most = model->options.max_source > model->options.max_target ? model->options.max_source
-                                                                              : model->options.max_target;
+    const size_t most =
+        model->options.max_source > model->options.max_target ? model->options.max_source : model->options.max_target;
     float *const angles = model->memory, *const values = model->x; // a row each, free while the model is made
     struct fovea_rowwise_desc desc = FOVEA_ROWWISE_DESC_INIT;
     desc.rows = 1;
@@ -258,6 +270,15 @@ void fovea_transformer_destroy(struct fovea_transformer *model)
         return;
     free(model->block);
     free(model);
+}
+
+enum fovea_status fovea_transformer_train(struct fovea_transformer *model, uint32_t on, uint64_t seed)
+{
+    FOVEA_CHECK(model, FOVEA_ERR_NULL);
+    FOVEA_CHECK(on <= 1, FOVEA_ERR_ENUM);
+    model->train = on;
+    model->seed = seed;
+    return FOVEA_OK;
 }
 
 const struct fovea_transformer_config *fovea_transformer_config(const struct fovea_transformer *model)

@@ -38,18 +38,22 @@ struct fovea_transformer {
     struct layer_plan encode_layer, decode_layer, step_layer;
     struct mha_plan fill_cross; ///< projects the encoder's output into a cross-attention cache
     _Alignas(FOVEA_ALIGNMENT) struct fovea_rowwise_layout norm;
+    _Alignas(FOVEA_ALIGNMENT) struct fovea_rowwise_layout drop; ///< of embeddings
     _Alignas(FOVEA_ALIGNMENT) struct fovea_rowwise_layout log_softmax;
     _Alignas(FOVEA_ALIGNMENT) struct fovea_gemm_layout to_vocab;
+
+    uint32_t train; ///< 1: encoding and decoding drop, by seed
+    uint64_t seed;
 
     // State between calls: what was encoded.
     size_t batch, source_len;
     int encoded;          ///< 1 after an encoding that succeeded
     size_t next_position; ///< cached steps done: the self-attention caches hold so many keys
     uint32_t *source_lens;
-    float *memory; ///< the encoder's output, (batch, source_len, d_model)
+    float *memory;                                           ///< the encoder's output, (batch, source_len, d_model)
     struct fovea_kv_cache *cross_cache, *self_cache[CACHES]; ///< one for each decoder layer
 
-    float *x; ///< activations, rows x d_model
+    float *x;         ///< activations, rows x d_model
     float *log_probs; ///< of a search step, batch * beam x target_vocab
     struct search *search;
     char *shared, *scratch;

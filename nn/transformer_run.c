@@ -4,6 +4,8 @@
 
 #include <math.h>
 
+enum { LAYER_SITES = 4 }; // of dropout, in each layer
+
 // Every token must be one of the vocabulary before any is looked up.
 static enum fovea_status check_tokens(const uint32_t *tokens, size_t count, size_t vocab)
 {
@@ -24,6 +26,18 @@ static void embed(const struct fovea_transformer *model, const float *embedding,
         for (size_t c = 0; c < d; c++)
             x[row * d + c] = e[c] * scale + (p ? p[c] : 0);
     }
+}
+
+// In training, what dropout leaves of the embeddings in x: of the source, or of the target.
+static enum fovea_status drop_embeddings(struct fovea_transformer *model, size_t rows, int target, float *x,
+                                         const struct fovea_executor *executor)
+{
+    if (!model->train || model->options.dropout == 0)
+        return FOVEA_OK;
+    const size_t layers = model->config.encoder_layers + model->config.decoder_layers;
+    const struct fovea_rowwise_args args = {
+        .x = x, .y = x, .rows = rows, .seed = model->seed, .site = (uint32_t)(LAYER_SITES * layers) + (uint32_t)target};
+    return fovea_rowwise(&model->drop, &args, model->shared, model->scratch, executor);
 }
 
 static enum fovea_status final_norm(struct fovea_transformer *model, const struct fovea_norm *norm, size_t rows,
@@ -87,13 +101,17 @@ enum fovea_status fovea_transformer_encode(struct fovea_transformer *model, size
     for (size_t b = 0; b < batch; b++)
         model->source_lens[b] = lens ? lens[b] : (uint32_t)len;
     embed(model, model->source_embedding, model->source_positions, batch * len, len, 0, tokens, model->memory);
+    FOVEA_TRY(drop_embeddings(model, batch * len, 0, model->memory, executor));
     for (size_t i = 0; i < model->config.encoder_layers; i++) {
         const struct fovea_layer_args args = {.weights = &model->encoder[i],
                                               .x = model->memory,
                                               .y = model->memory,
                                               .batch = batch,
                                               .len = len,
-                                              .lens = model->source_lens};
+                                              .lens = model->source_lens,
+                                              .seed = model->seed,
+                                              .site = (uint32_t)(LAYER_SITES * i),
+                                              .eval = !model->train};
         FOVEA_TRY(fovea_layer(&model->encode_layer, &args, model->shared, model->scratch, executor));
     }
     FOVEA_TRY(final_norm(model, &model->encoder_norm, batch * len, model->memory, executor));
@@ -111,6 +129,7 @@ enum fovea_status fovea_transformer_decode(struct fovea_transformer *model, size
     const size_t rows = model->batch * len;
     FOVEA_TRY(check_tokens(tokens, rows, model->config.target_vocab));
     embed(model, model->target_embedding, model->target_positions, rows, len, 0, tokens, model->x);
+    FOVEA_TRY(drop_embeddings(model, rows, 1, model->x, executor));
     for (size_t i = 0; i < model->config.decoder_layers; i++) {
         const struct fovea_layer_args args = {.weights = &model->decoder[i],
                                               .x = model->x,
@@ -120,7 +139,10 @@ enum fovea_status fovea_transformer_decode(struct fovea_transformer *model, size
                                               .len = len,
                                               .memory_len = model->source_len,
                                               .beams = 1,
-                                              .memory_lens = model->source_lens};
+                                              .memory_lens = model->source_lens,
+                                              .seed = model->seed,
+                                              .site = (uint32_t)(LAYER_SITES * (model->config.encoder_layers + i)),
+                                              .eval = !model->train};
         FOVEA_TRY(fovea_layer(&model->decode_layer, &args, model->shared, model->scratch, executor));
     }
     return to_log_probs(model, rows, log_probs, executor);

@@ -44,24 +44,30 @@ FOVEA_API enum fovea_status fovea_transformer_config_from(const struct fovea_saf
 
 /// Capacities of one model object.
 struct fovea_transformer_options {
-    uint32_t struct_size; ///< sizeof(struct fovea_transformer_options)
-    uint32_t workers;     ///< the most workers of an executor, at least 1
-    size_t batch;         ///< the most sequences of a call
-    size_t beam;          ///< the widest beam, at least 1
+    uint32_t struct_size;          ///< sizeof(struct fovea_transformer_options)
+    uint32_t workers;              ///< the most workers of an executor, at least 1
+    size_t batch;                  ///< the most sequences of a call
+    size_t beam;                   ///< the widest beam, at least 1
     size_t max_source, max_target; ///< the longest sequences, in tokens
+    float dropout; ///< training: of embeddings with their positions, and in each layer what fovea_layer_desc.dropout
+                   ///< names; default 0, 0 <= p < 1
 };
 
 struct fovea_transformer;
 /// Packs the weights of file (names: docs/architecture.md) and makes every plan and buffer. The file may be closed
 /// afterwards. message (may be NULL) names the tensor where one is missing or has another shape.
-FOVEA_API enum fovea_status fovea_transformer_create(const struct fovea_engine *engine,
-                                                     const struct fovea_safetensors *file,
-                                                     const struct fovea_transformer_config *config,
-                                                     const struct fovea_transformer_options *options,
-                                                     struct fovea_transformer **out, char *message,
-                                                     size_t message_size);
+FOVEA_API enum fovea_status
+fovea_transformer_create(const struct fovea_engine *engine, const struct fovea_safetensors *file,
+                         const struct fovea_transformer_config *config, const struct fovea_transformer_options *options,
+                         struct fovea_transformer **out, char *message, size_t message_size);
 FOVEA_API void fovea_transformer_destroy(struct fovea_transformer *model);
 FOVEA_API const struct fovea_transformer_config *fovea_transformer_config(const struct fovea_transformer *model);
+
+/// Whether the encodings and whole prefixes that follow are training, on = 1, or not, as for a model just made.
+/// Training drops by seed: encoder layer i has the sites (fovea/layer.h) from 4 i on, decoder layer i those from 4
+/// (encoder_layers + i) on, the source's and the target's embeddings the two behind all of them. Without, the bits are
+/// those of a model with dropout 0, as are cached steps and searches at all times. Errors: NULL, ENUM (on).
+FOVEA_API enum fovea_status fovea_transformer_train(struct fovea_transformer *model, uint32_t on, uint64_t seed);
 
 /// Runs the encoder on batch sequences: tokens (batch, len), of which lens[b] are valid (NULL: all), and projects the
 /// keys and values of every cross-attention once. What follows decodes from it.
@@ -82,8 +88,8 @@ FOVEA_API enum fovea_status fovea_transformer_step(struct fovea_transformer *mod
 
 /// One finished sequence of a search.
 struct fovea_hypothesis {
-    float score; ///< sum of log-probabilities, eos included
-    size_t len;  ///< tokens, without bos and eos; max_target: it did not end
+    float score;            ///< sum of log-probabilities, eos included
+    size_t len;             ///< tokens, without bos and eos; max_target: it did not end
     const uint32_t *tokens; ///< owned by the model, until its next search
 };
 /// Encodes and searches: beam 1 is greedy. out gets the best hypothesis of each sequence. Definition of the beam:

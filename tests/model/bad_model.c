@@ -156,6 +156,8 @@ static void test_create(void)
     BAD_OPTION(FOVEA_ERR_SHAPE, beam, 0);
     BAD_OPTION(FOVEA_ERR_SHAPE, max_source, 0);
     BAD_OPTION(FOVEA_ERR_SHAPE, max_target, 0);
+    BAD_OPTION(FOVEA_ERR_VALUE, dropout, 1);
+    BAD_OPTION(FOVEA_ERR_VALUE, dropout, NAN);
     BAD_OPTION(FOVEA_ERR_FORMAT, max_source, RANDOM_POSITIONS + 1);
     BAD_OPTION(FOVEA_ERR_OVERFLOW, batch, SIZE_MAX);
     BAD_OPTION(FOVEA_ERR_OVERFLOW, beam, SIZE_MAX / 2);
