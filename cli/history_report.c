@@ -24,6 +24,8 @@ static const char help[] =
     "  --filter REGEX     only benchmarks whose names match this extended regular expression\n"
     "  --metric REGEX     only such metrics\n"
     "  --last N           only the newest N runs of every machine and branch\n"
+    "  --disturbed        judge points too that fovea bench marks as disturbed (calm 0, or more than 10 % stolen);\n"
+    "                     else they are drawn hollow and left out\n"
     "  --title TEXT       (default: Performance history)\n"
     "  --commit-url URL   commits become links: their name is appended to it\n\n"
     "exit status: 0 done, 2 wrong usage or input\n\n"
@@ -35,6 +37,7 @@ struct order {
     const char *path, *db, *last;
     struct history_filter filter;
     struct page_options options;
+    bool disturbed;
 };
 
 static bool whole(const char *text, size_t *value)
@@ -139,6 +142,7 @@ int cli_history_report(int argc, char **argv)
         {"--filter", .text = &order.filter.benchmark},
         {"--metric", .text = &order.filter.metric},
         {"--last", .text = &order.last},
+        {"--disturbed", .flag = &order.disturbed},
         {"--title", .text = &order.options.title},
         {"--commit-url", .text = &order.options.commit_url},
     };
@@ -151,6 +155,7 @@ int cli_history_report(int argc, char **argv)
         return cli_error("history report: -o FILE is missing; --help tells more");
     if ((order.last && !whole(order.last, &order.filter.last)) || !check_url(order.options.commit_url))
         return CLI_USAGE;
+    order.filter.calm = !order.disturbed;
     order.options.now = (int64_t)time(NULL);
     return report(&order);
 }

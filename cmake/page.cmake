@@ -6,7 +6,7 @@ set(FOVEA_NODE_MODULES "" CACHE PATH "A node_modules folder that has uplot, in p
 
 set(FOVEA_PAGE_SOURCE ${PROJECT_SOURCE_DIR}/history/page)
 set(FOVEA_PAGE_DIR ${PROJECT_BINARY_DIR}/page)
-set(FOVEA_PAGE_SCRIPTS model text state theme overview chart plain panel detail compare main) # in this order
+set(FOVEA_PAGE_SCRIPTS model text state theme overview marks chart plain panel detail compare main) # in this order
 set(FOVEA_PAGE_STYLES base overview detail)
 set(FOVEA_PAGE_FILES page.html early.js)
 foreach(script IN LISTS FOVEA_PAGE_SCRIPTS)
@@ -53,6 +53,7 @@ add_library(fovea_page STATIC EXCLUDE_FROM_ALL
     history/page_model.c
     history/page_pack.c
     history/page_peers.c
+    history/page_points.c
     history/page_runs.c
     history/page_spark.c
     history/page_table.c

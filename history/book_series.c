@@ -25,11 +25,13 @@ static bool read_point(struct book_reading *reading, sqlite3_stmt *row, void *ou
 {
     struct history_series *const series = out;
     const size_t place = reading->place[sqlite3_column_int64(row, 0)];
-    if (place && series->disturbed && reading->disturbed[place - 1] == series->id)
-        *(size_t *)&series->disturbed[series->disturbed_count++] = place - 1;
-    else if (place)
-        *(struct history_point *)&series->points[series->count++] = (struct history_point){
-            .run = place - 1, .median = sqlite3_column_double(row, 1), .count = (size_t)sqlite3_column_int64(row, 2)};
+    if (!place)
+        return true;
+    const bool disturbed = series->disturbed && reading->disturbed[place - 1] == series->id;
+    const struct history_point *const point =
+        disturbed ? &series->disturbed[series->disturbed_count++] : &series->points[series->count++];
+    *(struct history_point *)point = (struct history_point){
+        .run = place - 1, .median = sqlite3_column_double(row, 1), .count = (size_t)sqlite3_column_int64(row, 2)};
     return true;
 }
 
@@ -52,22 +54,30 @@ static bool read_sample(struct book_reading *reading, sqlite3_stmt *row, void *o
     if (!place)
         return true;
     struct history_point *const point = sampling->at[place - 1];
-    if (!point) // left out as disturbed
-        return true;
     if (!point->values)
         point->values = sampling->next;
     *sampling->next++ = sqlite3_column_double(row, 1);
     return true;
 }
 
+// Notes where the points are, and returns how many samples they have.
+static size_t place_points(struct sampling *sampling, const struct history_point *points, size_t count)
+{
+    size_t total = 0;
+    for (size_t i = 0; i < count; i++) {
+        sampling->at[points[i].run] = (struct history_point *)&points[i];
+        total += points[i].count;
+    }
+    return total;
+}
+
 static bool read_samples(struct book_reading *reading, sqlite3_stmt *statement, const struct history_series *series)
 {
     size_t total = 0;
     struct sampling sampling = {.at = calloc(reading->book->run_count + 1, sizeof *sampling.at)};
-    for (size_t i = 0; sampling.at && i < series->count; i++) {
-        sampling.at[series->points[i].run] = (struct history_point *)&series->points[i];
-        total += series->points[i].count;
-    }
+    if (sampling.at)
+        total = place_points(&sampling, series->points, series->count) +
+                place_points(&sampling, series->disturbed, series->disturbed_count);
     sampling.next = arena_take(&reading->arena, total * sizeof *sampling.next);
     const bool done = sampling.at && sampling.next ? book_each(reading, statement, read_sample, &sampling)
                                                    : history_fail(reading->history, "no memory");
@@ -139,6 +149,8 @@ static bool read_series(struct book_reading *reading, sqlite3_stmt *row, void *o
     if (series->count + series->disturbed_count == 0)
         return true;
     qsort((void *)series->points, series->count, sizeof *series->points, compare_points);
+    if (series->disturbed_count)
+        qsort((void *)series->disturbed, series->disturbed_count, sizeof *series->disturbed, compare_points);
     all->count++;
     return (!reading->filter->repetitions || read_samples(reading, all->samples, series)) &&
            book_each(reading, all->acknowledgements, read_acknowledgement, series);

@@ -122,8 +122,8 @@ static bool add_finding(struct checking *checking, const struct history_series *
 static void count_disturbed(struct checking *checking, const struct history_series *series)
 {
     for (size_t i = 0; i < series->disturbed_count; i++) {
-        checking->check->disturbed += series->disturbed[i] <= checking->last;
-        checking->check->disturbed_newest += series->disturbed[i] == checking->last;
+        checking->check->disturbed += series->disturbed[i].run <= checking->last;
+        checking->check->disturbed_newest += series->disturbed[i].run == checking->last;
     }
 }
 

@@ -72,7 +72,7 @@ struct history_series {
     enum history_better better;
     const struct history_point *points; ///< in the order of their runs
     size_t count;
-    const size_t *disturbed; ///< runs (indices) whose points filter.calm left out, in any order
+    const struct history_point *disturbed; ///< those that filter.calm left out, likewise
     size_t disturbed_count;
     const struct history_acknowledgement *acknowledgements;
     size_t acknowledgement_count;

@@ -48,6 +48,14 @@ static bool fill_meta(const struct filling *f)
     fprintf(f->file, "%zu benchmark%s, %zu run%s, %s to %s", f->page->row_count, f->page->row_count == 1 ? "" : "s",
             book->run_count, book->run_count == 1 ? "" : "s", page_date(first, book->runs[0].time),
             page_date(last, book->runs[book->run_count - 1].time));
+    size_t disturbed = 0, points = 0;
+    for (size_t i = 0; i < book->series_count; i++)
+        if (page_speaks(f->page, &f->page->series[i])) {
+            disturbed += f->page->series[i].series->disturbed_count;
+            points += f->page->series[i].count;
+        }
+    if (disturbed)
+        fprintf(f->file, "; %zu of %zu points disturbed", disturbed, points);
     return true;
 }
 

@@ -42,15 +42,31 @@ static const struct history_series *base_of(const struct history_book *book, siz
     return NULL;
 }
 
+// The points of a baseline before the run `first`, then the branch's own; returns how many there are of the former.
+static size_t join(const struct history_point **points, const struct history_point *base, size_t base_count,
+                   const struct history_point *own, size_t own_count, size_t first, struct lines *free)
+{
+    size_t before = 0;
+    while (before < base_count && base[before].run < first)
+        before++;
+    if (before > 0)
+        memcpy(free->points, base, before * sizeof *base);
+    if (own_count > 0)
+        memcpy(free->points + before, own, own_count * sizeof *own);
+    *points = free->points;
+    free->points += before + own_count;
+    return before;
+}
+
 static void line_up(struct history_series *line, const struct history_series *own, const struct history_series *base,
                     struct lines *free)
 {
-    size_t before = 0, known = 0;
-    while (before < base->count && base->points[before].run < own->points[0].run)
-        before++;
-    if (before > 0)
-        memcpy(free->points, base->points, before * sizeof *free->points);
-    memcpy(free->points + before, own->points, own->count * sizeof *free->points);
+    const size_t first =
+        own->disturbed_count && own->disturbed[0].run < own->points[0].run ? own->disturbed[0].run : own->points[0].run;
+    size_t known = 0;
+    const size_t before = join(&line->points, base->points, base->count, own->points, own->count, first, free);
+    const size_t out = join(&line->disturbed, base->disturbed, base->disturbed_count, own->disturbed,
+                            own->disturbed_count, first, free);
     for (size_t i = 0; i < base->acknowledgement_count; i++)
         if (base->acknowledgements[i].at < before)
             free->acknowledgements[known++] = base->acknowledgements[i];
@@ -58,12 +74,16 @@ static void line_up(struct history_series *line, const struct history_series *ow
         free->acknowledgements[known] = own->acknowledgements[i];
         free->acknowledgements[known++].at += before;
     }
-    line->points = free->points;
     line->count = before + own->count;
+    line->disturbed_count = out + own->disturbed_count;
     line->acknowledgements = free->acknowledgements;
     line->acknowledgement_count = known;
-    free->points += line->count;
     free->acknowledgements += known;
+}
+
+static size_t points_of(const struct history_series *series)
+{
+    return series->count + series->disturbed_count;
 }
 
 bool page_baseline(const struct history_book *book, const char *baseline, struct history_book *lined)
@@ -75,7 +95,7 @@ bool page_baseline(const struct history_book *book, const char *baseline, struct
     size_t points = 0, known = 0;
     for (size_t i = 0; i < book->series_count; i++) {
         const struct history_series *const base = base_of(book, i, baseline);
-        points += book->series[i].count + (base ? base->count : 0);
+        points += points_of(&book->series[i]) + (base ? points_of(base) : 0);
         known += book->series[i].acknowledgement_count + (base ? base->acknowledgement_count : 0);
     }
     struct lines lines;
@@ -93,7 +113,7 @@ bool page_baseline(const struct history_book *book, const char *baseline, struct
         const struct history_series *const base =
             strcmp(own->branch, baseline) != 0 ? base_of(book, i, baseline) : NULL;
         lines.series[i] = *own;
-        if (base)
+        if (base && own->count > 0)
             line_up(&lines.series[i], own, base, &lines);
     }
     return true;

@@ -46,11 +46,11 @@ static void write_axes(FILE *file, const struct page *page)
 {
     fputs(",\n\"axes\":[", file);
     for (size_t i = 0; i < page->axis_count; i++) {
-        const struct history_series *const series = page->series[page->axes[i]].series;
+        const struct page_series *const s = &page->series[page->axes[i]];
         fputs(i ? "," : "", file);
         struct page_pack pack = page_pack_begin(file, 1);
-        for (size_t j = 0; j < series->count; j++)
-            page_pack_add(&pack, (double)series->points[j].run);
+        for (size_t j = 0; j < s->count; j++)
+            page_pack_add(&pack, (double)s->points[j].point->run);
         page_pack_end(&pack);
     }
     fputs("]", file);
@@ -61,8 +61,8 @@ static void write_changes(FILE *file, const struct page_series *s)
     fputs(",\"changes\":[", file);
     for (size_t i = 0; i < s->change_count; i++) {
         const struct history_change *const c = &s->changes[i];
-        fprintf(file, "%s[%zu,%.9g,%.9g,%.5g,%.5g,%.5g,%.6g,%d,", i ? "," : "", c->at, c->before, c->after, c->effect,
-                c->low, c->high, c->confidence, c->worse);
+        fprintf(file, "%s[%zu,%.9g,%.9g,%.5g,%.5g,%.5g,%.6g,%d,", i ? "," : "", page_place(s, c->at), c->before,
+                c->after, c->effect, c->low, c->high, c->confidence, c->worse);
         if (c->acknowledged)
             page_json(file, page_note(s, c->at));
         else
@@ -89,10 +89,10 @@ static void write_column(FILE *file, const char *name, const double *values, siz
 
 static void write_values(FILE *file, const struct page_series *s, struct room *room)
 {
-    const size_t n = s->series->count;
+    const size_t n = s->count;
     bool bands = false;
     for (size_t i = 0; i < n; i++) {
-        const struct history_point *const point = &s->series->points[i];
+        const struct history_point *const point = s->points[i].point;
         const struct page_band band = page_band(point, room->work);
         room->value[i] = point->median;
         room->low[i] = point->median - band.low;
@@ -108,11 +108,23 @@ static void write_values(FILE *file, const struct page_series *s, struct room *r
     }
 }
 
+static void write_disturbed(FILE *file, const struct page_series *s)
+{
+    fputs(",\"disturbed\":", file);
+    struct page_pack pack = page_pack_begin(file, 1);
+    for (size_t i = 0; i < s->count; i++)
+        if (s->points[i].disturbed)
+            page_pack_add(&pack, (double)i);
+    page_pack_end(&pack);
+}
+
 static void write_series(FILE *file, const struct page *page, const struct page_row *row, size_t metric,
                          const struct page_series *s, struct room *room)
 {
     fprintf(file, "{\"metric\":%zu,\"axis\":%zu", metric, s->axis);
     write_values(file, s, room);
+    if (s->series->disturbed_count)
+        write_disturbed(file, s);
     if (s->change_count)
         write_changes(file, s);
     const size_t peers = page_peers(page, row, s, room->peers);
@@ -160,14 +172,14 @@ static void write_names(FILE *file, const char *what, const char *const *names, 
 }
 
 // Room for the longest series; a band is worked out in `work`, so it holds the most repetitions too.
-static bool make_room(const struct history_book *book, struct room *room)
+static bool make_room(const struct page *page, struct room *room)
 {
     size_t points = 1, work = 1;
-    for (size_t i = 0; i < book->series_count; i++) {
-        const struct history_series *const series = &book->series[i];
-        points = series->count > points ? series->count : points;
-        for (size_t j = 0; j < series->count; j++)
-            work = series->points[j].count > work ? series->points[j].count : work;
+    for (size_t i = 0; i < page->book->series_count; i++) {
+        const struct page_series *const s = &page->series[i];
+        points = s->count > points ? s->count : points;
+        for (size_t j = 0; j < s->count; j++)
+            work = s->points[j].point->count > work ? s->points[j].point->count : work;
     }
     work = points > work ? points : work;
     room->value = malloc((3 * points + work) * sizeof *room->value);
@@ -185,7 +197,7 @@ bool page_write_data(FILE *file, const struct page *page)
     const struct history_book *const book = page->book;
     struct room room = {0};
     size_t *const metrics = malloc((book->series_count + 1) * sizeof *metrics);
-    bool ok = metrics && make_room(book, &room);
+    bool ok = metrics && make_room(page, &room);
     if (ok) {
         fputs("{\n", file);
         write_names(file, "machines", book->machines, book->machine_count);

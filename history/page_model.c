@@ -62,7 +62,7 @@ static void judge(struct page_series *s, double *work)
     const size_t n = s->change_count;
     for (size_t i = 0; i < series->count; i++)
         work[i] = series->points[i].median;
-    s->level = n ? s->changes[n - 1].after : bench_quantile(work, series->count, 0.5);
+    s->level = n ? s->changes[n - 1].after : series->count ? bench_quantile(work, series->count, 0.5) : 0;
     s->status = series->count < PAGE_POINTS ? PAGE_FEW : PAGE_STEADY;
     s->cost = 1;
     if (series->better == HISTORY_NEITHER)
@@ -88,28 +88,6 @@ static void judge(struct page_series *s, double *work)
         s->cost = cost_of(series->better, last->before, s->level);
         s->effect = last->effect;
     }
-}
-
-static bool same_runs(const struct history_series *a, const struct history_series *b)
-{
-    if (a->count != b->count)
-        return false;
-    for (size_t i = 0; i < a->count; i++)
-        if (a->points[i].run != b->points[i].run)
-            return false;
-    return true;
-}
-
-// Neighbours mostly have the same runs, so the search begins with the newest axis.
-static void find_axis(struct page *page, struct page_series *s, size_t index)
-{
-    for (size_t i = page->axis_count; i-- > 0;)
-        if (same_runs(s->series, page->series[page->axes[i]].series)) {
-            s->axis = i;
-            return;
-        }
-    s->axis = page->axis_count;
-    page->axes[page->axis_count++] = index;
 }
 
 // The leading metric speaks for the row unless another one that is judged is in a worse state.
@@ -148,8 +126,8 @@ static void order(struct page *page)
             row->first = i;
         }
         row->count++;
-        find_axis(page, &page->series[i], i);
     }
+    page_find_axes(page);
     for (size_t i = 0; i < page->row_count; i++)
         choose_shown(page, &page->rows[i]);
     qsort(page->rows, page->row_count, sizeof *page->rows, compare_rows);
@@ -174,7 +152,7 @@ bool page_make(struct page *page, const struct history_book *book)
         while (s->fork < s->series->count &&
                strcmp(book->runs[s->series->points[s->fork].run].branch, s->series->branch) != 0)
             s->fork++;
-        ok = find_changes(s);
+        ok = page_join(s) && find_changes(s);
         if (ok)
             judge(s, work);
     }
@@ -190,7 +168,7 @@ bool page_make(struct page *page, const struct history_book *book)
 void page_free(struct page *page)
 {
     for (size_t i = 0; page->series && i < page->book->series_count; i++)
-        free(page->series[i].changes);
+        free(page->series[i].changes), free(page->series[i].points);
     free(page->series);
     free(page->rows);
     free(page->axes);

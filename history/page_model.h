@@ -12,9 +12,15 @@ enum page_status {
     PAGE_KNOWN,  ///< likewise, but somebody has acknowledged it
     PAGE_BETTER, ///< a change for the better within the last PAGE_NEWS points
     PAGE_STEADY,
-    PAGE_FEW, ///< fewer than PAGE_POINTS points and no jump: nothing can be said
+    PAGE_FEW, ///< fewer than PAGE_POINTS undisturbed points and no jump: nothing can be said
 };
 enum { PAGE_NEWS = 30, PAGE_POINTS = 7 };
+
+/// A point that is drawn.
+struct page_point {
+    const struct history_point *point;
+    bool disturbed; ///< it is not one of the series' points, so nothing is judged by it
+};
 
 /// One figure on one machine and branch.
 struct page_series {
@@ -22,12 +28,14 @@ struct page_series {
     struct page_metric metric;
     struct history_change *changes;
     size_t change_count;
+    struct page_point *points; ///< all of them, in the order of their runs
+    size_t count;
     size_t axis; ///< index of its runs in struct page: most series have the same ones
     size_t row;
-    size_t fork; ///< points of the baseline before its own
+    size_t fork; ///< series->points of the baseline before its own
     enum page_status status;
     size_t change; ///< the one that the status speaks of (WORSE, KNOWN, BETTER)
-    double level;  ///< the newest one
+    double level;  ///< the newest one; 0 where all points are disturbed
     double effect; ///< from before that change until now
     double cost;   ///< how many times the cost of before, whichever way the metric is better
 };
@@ -53,6 +61,13 @@ struct page {
 bool page_make(struct page *page, const struct history_book *book);
 /// A page of zeros is legal.
 void page_free(struct page *page);
+
+/// Joins a series' points with the disturbed ones (history/page_points.c). False: no memory.
+bool page_join(struct page_series *series);
+/// The place of one of the series' own points among all.
+size_t page_place(const struct page_series *series, size_t at);
+/// Gives each series the axis of its runs: that of an earlier one that has the same.
+void page_find_axes(struct page *page);
 
 /// A row's series of a metric, or NULL.
 const struct page_series *page_find(const struct page *page, const struct page_row *row, const char *metric);

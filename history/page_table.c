@@ -86,6 +86,18 @@ static void write_change(FILE *file, const struct page *page, const struct page_
     fprintf(file, "%s sure</small></td>", page_confidence(sure, s->changes[s->change].confidence));
 }
 
+// What is missing in the row's verdict. A branch says so of its own runs and of those of the baseline before them.
+static void write_disturbed(FILE *file, const struct page_series *s)
+{
+    const size_t count = s->series->disturbed_count;
+    if (count == 0)
+        return;
+    fprintf(file,
+            "<small class=\"disturbed\" title=\"Left out: the bench marks %s as disturbed\">\342\227\213 %zu "
+            "disturbed%s</small>",
+            count == 1 ? "it" : "them", count, !s->points[s->count - 1].disturbed ? "" : ", the newest too");
+}
+
 static void write_row(FILE *file, const struct page *page, size_t index, const struct page_options *options)
 {
     const struct page_row *const row = &page->rows[index];
@@ -97,7 +109,7 @@ static void write_row(FILE *file, const struct page *page, size_t index, const s
             "<tr class=\"%s\" data-row=\"%zu\" data-at=\"%zu\" data-now=\"%.6g\" data-limit=\"%.4g\"><th "
             "scope=\"row\"><span class=\"mark\" role=\"img\" aria-label=\"%s\" "
             "title=\"%s\">%s</span> <span class=\"name\">",
-            states[row->status].name, index, s->change_count ? s->changes[s->change].at : 0, lead->level,
+            states[row->status].name, index, s->change_count ? page_place(s, s->changes[s->change].at) : 0, lead->level,
             limit ? limit->level : 0, states[row->status].words, states[row->status].words, states[row->status].mark);
     write_name(file, lead->series->benchmark);
     fputs("</span>", file);
@@ -107,6 +119,7 @@ static void write_row(FILE *file, const struct page *page, size_t index, const s
         page_write_commits(file, page, s, at, options);
         fprintf(file, ", %zu run%s so far</small>", runs, runs == 1 ? "" : "s");
     }
+    write_disturbed(file, s);
     fputs("</th><td class=\"place\">", file);
     page_html(file, lead->series->machine);
     fputs("</td><td class=\"place\">", file);
@@ -116,8 +129,9 @@ static void write_row(FILE *file, const struct page *page, size_t index, const s
     fputs("</td>", file);
     write_change(file, page, row);
     fputs("<td class=\"num now\">", file);
-    page_html(file, page_figure(now, lead->metric.kind, lead->series->unit, lead->level));
-    if (limit)
+    if (lead->series->count > 0)
+        page_html(file, page_figure(now, lead->metric.kind, lead->series->unit, lead->level));
+    if (limit && limit->series->count > 0)
         page_figure(of_limit, PAGE_FRACTION, "", limit->level);
     fprintf(file, "</td><td class=\"num\">%s</td></tr>\n", of_limit);
 }

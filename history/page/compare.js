@@ -17,8 +17,10 @@ function runsInPlace() {
 function valueAt(row, series, run) {
     const at = pointsOf(series).runs.indexOf(run),
         band = bandOf(row, series),
-        value = pointsOf(series).value[at];
-    return at < 0 ? null : {series, value, half: band ? (band.high[at] - band.low[at]) / 2 / value : null};
+        {value, disturbed} = pointsOf(series);
+    if (at < 0) return null;
+    const half = band ? (band.high[at] - band.low[at]) / 2 / value[at] : null;
+    return {series, value: value[at], half, disturbed: disturbed[at]};
 }
 
 // A benchmark in a run: the leading metric unless another one is asked for.
@@ -36,7 +38,7 @@ function usual(left, right) {
     return left.half === null || right.half === null ? null : left.half + right.half;
 }
 
-// One line for each benchmark that both runs have, the worst first.
+// One line for each benchmark that both runs have, the worst first, those that say nothing last.
 function pairs(a, b, metric) {
     const lines = [];
     for (const benchmark of new Set(DATA.rows.map(row => row.benchmark))) {
@@ -45,9 +47,10 @@ function pairs(a, b, metric) {
         if (!left || !right || !(left.value > 0 && right.value > 0)) continue;
         const about = metricOf(left.series),
             ratio = right.value / left.value,
-            noise = usual(left, right);
+            noise = usual(left, right),
+            disturbed = left.disturbed | right.disturbed;
         const cost = about.better > 0 ? 1 / ratio : ratio,
-            clear = noise !== null && Math.abs(ratio - 1) > noise;
+            clear = noise !== null && Math.abs(ratio - 1) > noise && !disturbed;
         lines.push({
             benchmark,
             about,
@@ -56,10 +59,11 @@ function pairs(a, b, metric) {
             ratio,
             noise,
             cost,
+            disturbed,
             state: clear && about.better ? (cost > 1 ? "worse" : "better") : "steady",
         });
     }
-    return lines.sort((x, y) => y.cost - x.cost);
+    return lines.sort((x, y) => x.disturbed - y.disturbed || y.cost - x.cost);
 }
 
 // A bar from the middle: to the right for worse.
@@ -72,7 +76,13 @@ function bar(line, largest) {
 }
 
 function pairRow(line, largest) {
-    const words = line.noise === null ? "not known" : line.state === "steady" ? "within the noise" : line.state;
+    const words = line.disturbed
+        ? "disturbed"
+        : line.noise === null
+          ? "not known"
+          : line.state === "steady"
+            ? "within the noise"
+            : line.state;
     return make(
         "tr",
         {class: line.state},

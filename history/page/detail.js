@@ -10,7 +10,8 @@ function showRun(i) {
     slider.setAttribute(
         "aria-valuetext",
         `${shortCommit(commitOf(chart.runs[i]))}, ${dateOf(chart.runs[i])}, ` +
-            figure(chart.metric, chart.points.value[i])
+            figure(chart.metric, chart.points.value[i]) +
+            (chart.points.disturbed[i] ? ", disturbed" : "")
     );
     box.replaceChildren(...readout(chart, i).filter(Boolean));
     panel.at = i;
@@ -62,7 +63,8 @@ function drawDetail() {
                 ],
                 state.axis,
                 axis => choose({axis})
-            )
+            ),
+            disturbedSwitch(series)
         ),
         boxes[0],
         make("div", {class: "rail"}, slider),
@@ -92,7 +94,7 @@ function drawDetail() {
 }
 
 function startDetail() {
-    watch(["machine", "branch", "benchmark", "at", "metric", "axis", "theme"], drawDetail);
+    watch(["machine", "branch", "benchmark", "at", "metric", "axis", "disturbed", "theme"], drawDetail);
     watch(["latest"], () => {
         const input = document.querySelector(`.segment input[name="segment-Runs"][value="${state.latest}"]`);
         if (input) input.checked = true;

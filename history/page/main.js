@@ -121,6 +121,7 @@ const KEYS = {
         say(panel.chart.metric.label);
     },
     z: () => choose({latest: state.latest ? 0 : 50}),
+    d: () => choose({disturbed: state.disturbed === "shown" ? "hidden" : "shown"}),
     a: () => mark("a"),
     b: () => mark("b"),
 };

@@ -55,15 +55,18 @@ const metricOf = series => DATA.metrics[series.metric];
 const seriesOfRow = row => DATA.series.slice(row.first, row.first + row.count);
 const seriesOfMetric = (row, name) => seriesOfRow(row).find(series => metricOf(series).name === name);
 
-// The points of a series: runs, values, and the ends of their bands. A fraction of the peak that was measured once has
-// the quartiles of its samples instead.
+// The points of a series: runs, values, which are disturbed (they are shown, and nothing is judged by them), and the
+// ends of their bands. A fraction of the peak that was measured once has the quartiles of its samples instead.
 const pointsOf = memo(series => {
     const value = unpack(series.value, series.step);
     const away = (column, sign) =>
         unpack(column, series.step * BAND_STEPS).map((distance, i) => value[i] + sign * distance);
+    const disturbed = new Uint8Array(value.length);
+    for (const at of series.disturbed ? unpack(series.disturbed, 1) : []) disturbed[at] = 1;
     return {
         runs: axisRuns(series.axis),
         value,
+        disturbed,
         low: series.low ? away(series.low, -1) : null,
         high: series.high ? away(series.high, 1) : null,
     };
@@ -97,6 +100,14 @@ function median(sorted) {
     return sorted.length % 2 ? sorted[half] : (sorted[half - 1] + sorted[half]) / 2;
 }
 
+// The indices of a series' points from..to - 1 that count.
+const undisturbed = (series, from, to) => {
+    const {disturbed, value} = pointsOf(series),
+        kept = [];
+    for (let i = from; i < Math.min(to, value.length); i++) if (!disturbed[i]) kept.push(i);
+    return kept;
+};
+
 // The interval that holds the true median of sorted values with 90 %, as history/page_band.h has it.
 function intervalOf(sorted) {
     const n = sorted.length,
@@ -109,13 +120,15 @@ function intervalOf(sorted) {
     return [Math.max(low, middle - far), Math.min(high, middle + far)];
 }
 
-// Levels between changes: the median of each and its interval.
+// Levels between changes: the median of each and its interval. None where all points are disturbed.
 const levelsOf = memo(series => {
     const {value} = pointsOf(series),
-        starts = [0, ...changesOf(series).map(change => change.at)];
+        starts = undisturbed(series, 0, value.length).length ? [0, ...changesOf(series).map(change => change.at)] : [];
     return starts.map((from, i) => {
         const to = i + 1 < starts.length ? starts[i + 1] : value.length,
-            sorted = value.slice(from, to).sort((a, b) => a - b);
+            sorted = undisturbed(series, from, to)
+                .map(at => value[at])
+                .sort((a, b) => a - b);
         const [low, high] = intervalOf(sorted);
         return {from, to, median: median(sorted), low, high};
     });
@@ -171,6 +184,6 @@ const usualOf = memo(series => {
     const {value} = pointsOf(series),
         away = [];
     for (const level of levelsOf(series))
-        for (let i = level.from; i < level.to; i++) away.push(Math.abs(value[i] / level.median - 1));
+        for (const i of undisturbed(series, level.from, level.to)) away.push(Math.abs(value[i] / level.median - 1));
     return away.length < 6 ? null : 1.96 * Math.SQRT2 * 1.4826 * median(away.sort((a, b) => a - b));
 });

@@ -13,12 +13,11 @@ function verdict(entry, row) {
     const series = DATA.series[row.shown],
         metric = metricOf(series),
         changes = changesOf(series);
+    const runsSince = at => plural(undisturbed(series, at, Infinity).length, "run");
+    if (entry.state === "few") return [`Only ${runsSince(0)} so far: too few to tell a change from noise.`];
     const levels = levelsOf(series),
-        now = levels[levels.length - 1].median,
-        {runs} = pointsOf(series);
-    if (entry.state === "few")
-        return [`Only ${plural(runs.length, "run")} so far: too few to tell a change from noise.`];
-    if (entry.state === "steady") return [`Steady at ${figure(metric, now)} over ${plural(runs.length, "run")}.`];
+        now = levels[levels.length - 1].median;
+    if (entry.state === "steady") return [`Steady at ${figure(metric, now)} over ${runsSince(0)}.`];
     const change = changes.find(candidate => candidate.at === Number(entry.tr.dataset.at));
     const effect = change === changes[changes.length - 1] ? change.effect : now / change.before - 1;
     const lead =
@@ -28,8 +27,8 @@ function verdict(entry, row) {
     return [
         make("strong", {}, lead),
         " ",
-        ...commitsOf(runs, change.at),
-        `, ${plural(runs.length - change.at, "run")} so far. `,
+        ...commitsOf(series, change.at),
+        `, ${runsSince(change.at)} so far. `,
         `${figure(metric, change.before)} before, ${figure(metric, now)} now; the step was ${signed(change.low)} to ` +
             `${signed(change.high)} (95 %), ${sure(change.confidence)} sure.`,
         change.note === null ? "" : ` Acknowledged${change.note ? ": " + change.note : "."}`,
@@ -44,6 +43,15 @@ function segment(name, choices, value, onPick) {
         group.append(make("label", {}, input, make("span", {}, text)));
     }
     return group;
+}
+
+// Whether disturbed runs are drawn: only where the series has some.
+function disturbedSwitch(series) {
+    if (!series.disturbed) return null;
+    const input = make("input", {type: "checkbox", id: "show-disturbed", checked: state.disturbed === "shown"});
+    input.addEventListener("change", () => choose({disturbed: input.checked ? "shown" : "hidden"}));
+    const count = pointsOf(series).disturbed.reduce((sum, one) => sum + one, 0);
+    return make("label", {class: "switch", title: "The bench marks them (d)"}, input, ` Disturbed runs (${count})`);
 }
 
 function metricChoice(row, shown) {
@@ -77,18 +85,24 @@ function companion(row, shown) {
     return names.map(name => seriesOfMetric(row, name)).find(series => series && series !== shown);
 }
 
+// Why a point is disturbed: the share of undisturbed samples, and what the host took.
+const REMARKS = ["calm", "stolen"];
+
 function readout(chart, i) {
     const run = chart.runs[i],
         value = chart.points.value[i],
         band = chart.band,
-        metric = chart.metric;
+        metric = chart.metric,
+        disturbed = chart.points.disturbed[i];
     const level = chart.levels.find(candidate => i < candidate.to);
     const moved = chart.moves.filter(move => move.at === i);
     const part = (name, ...content) => make("div", {}, make("dt", {}, name), make("dd", {}, ...content));
     const others = seriesOfRow(chart.row).filter(
         series =>
             series !== chart.series &&
-            ["real_time", "of_bound", "of_peak", "instructions"].includes(metricOf(series).name)
+            ["real_time", "of_bound", "of_peak", "instructions", ...(disturbed ? REMARKS : [])].includes(
+                metricOf(series).name
+            )
     );
     return [
         part("Commit", commitElement(commitOf(run))),
@@ -99,7 +113,8 @@ function readout(chart, i) {
             make("b", {}, figure(metric, value)),
             band ? ` ${figure(metric, band.low[i])} to ${figure(metric, band.high[i])}` : ""
         ),
-        part("Against its level", signed(value / level.median - 1)),
+        disturbed && part("Disturbed", "left out"),
+        level && part("Against its level", signed(value / level.median - 1)),
         ...others
             .map(series => {
                 const at = pointsOf(series).runs.indexOf(run);
@@ -135,7 +150,7 @@ function changeList(row) {
                     "tr",
                     {class: change.worse ? (change.note === null ? "worse" : "known") : "better"},
                     make("td", {}, dateOf(pointsOf(series).runs[change.at])),
-                    make("td", {}, ...commitsOf(pointsOf(series).runs, change.at)),
+                    make("td", {}, ...commitsOf(series, change.at)),
                     make("td", {}, metricOf(series).label),
                     make("td", {class: "num change"}, signed(change.effect)),
                     make("td", {class: "num"}, sure(change.confidence) + " sure"),
@@ -154,7 +169,7 @@ function runTable(chart) {
         const rows = chart.runs.map((run, i) =>
             make(
                 "tr",
-                {},
+                chart.points.disturbed[i] ? {class: "disturbed"} : {},
                 make("th", {scope: "row"}, commitElement(commitOf(run))),
                 make("td", {}, momentOf(run)),
                 make("td", {class: "num"}, figure(chart.metric, chart.points.value[i])),
@@ -164,7 +179,8 @@ function runTable(chart) {
                     chart.band
                         ? `${figure(chart.metric, chart.band.low[i])} to ` + figure(chart.metric, chart.band.high[i])
                         : ""
-                )
+                ),
+                chart.series.disturbed && make("td", {}, chart.points.disturbed[i] ? "disturbed" : "")
             )
         );
         details.append(
@@ -179,7 +195,8 @@ function runTable(chart) {
                         {},
                         ...["Commit", "Date", chart.metric.label, "Band"].map((text, i) =>
                             make("th", {scope: "col", class: i > 1 ? "num" : ""}, text)
-                        )
+                        ),
+                        chart.series.disturbed && make("th", {scope: "col"}, "Left out")
                     )
                 ),
                 make("tbody", {}, ...rows.reverse())
@@ -195,6 +212,7 @@ function legend(chart) {
         "ul",
         {class: "legend"},
         item("line", "median of a run"),
+        chart.disturbed && item("disturbed", "disturbed run, left out of all else"),
         chart.band && item("band", chart.band.what),
         item("level", "level between changes, its 90 % interval"),
         chart.moves.length > 0 && item("move", "environment changed"),

@@ -55,7 +55,7 @@ function plainAxes(chart, at, from, to) {
 function plainParts(chart, at, from, to) {
     const spot = (i, value) => `${at.x(i).toFixed(1)},${at.y(value).toFixed(1)}`,
         parts = plainAxes(chart, at, from, to);
-    const indices = [...Array(to - from + 1).keys()].map(i => i + from);
+    const indices = undisturbed(chart.series, from, to + 1);
     if (chart.band)
         parts.push(
             shape("polygon", {
@@ -68,6 +68,9 @@ function plainParts(chart, at, from, to) {
         );
     indices.sort((a, b) => a - b);
     parts.push(shape("polyline", {class: "line", points: indices.map(i => spot(i, chart.points.value[i])).join(" ")}));
+    for (let i = from; chart.disturbed && i <= to; i++)
+        if (chart.points.disturbed[i])
+            parts.push(shape("circle", {class: "disturbed", cx: at.x(i), cy: at.y(chart.points.value[i]), r: 3.5}));
     for (const level of chart.levels.filter(level => level.to > from && level.from <= to)) {
         const ends = [Math.max(level.from, from), Math.min(level.to - 1, to)].map(i => at.x(i)),
             y = at.y(level.median);

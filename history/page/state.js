@@ -10,6 +10,7 @@ const state = {
     metric: "",
     latest: 0,
     axis: "commits",
+    disturbed: "shown",
     a: -1,
     b: -1,
 };

@@ -58,7 +58,10 @@ function commitElement(commit) {
     return COMMIT_URL ? make("a", {href: COMMIT_URL + commit}, code) : code;
 }
 
-const commitsOf = (runs, at) =>
-    at > 0
-        ? ["after ", commitElement(commitOf(runs[at - 1])), ", in ", commitElement(commitOf(runs[at]))]
-        : ["in ", commitElement(commitOf(runs[at]))];
+// The runs between which a change lies; disturbed ones do not tell.
+function commitsOf(series, at) {
+    const {runs} = pointsOf(series),
+        before = undisturbed(series, 0, at).pop();
+    const here = ["in ", commitElement(commitOf(runs[at]))];
+    return before === undefined ? here : ["after ", commitElement(commitOf(runs[before])), ", ", ...here];
+}

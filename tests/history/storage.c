@@ -129,9 +129,11 @@ static void test_disturbed(void)
     CHECK(history_read(history, &filter, &book) && book.series_count == 2, "%s", history_message(history));
     const struct history_series *const counts = &book.series[0], *const times = &book.series[1];
     CHECK(counts->count == 3 && counts->disturbed_count == 0, "%zu counts", counts->count);
-    CHECK(times->count == 2 && times->disturbed_count == 1 && times->disturbed[0] == 1, "%zu times", times->count);
+    CHECK(times->count == 2 && times->disturbed_count == 1 && times->disturbed[0].run == 1, "%zu times", times->count);
     for (size_t i = 0; i < times->count; i++)
         CHECK(times->points[i].run == 2 * i && times->points[i].values[0] == times->points[i].median, "%zu", i);
+    CHECK(times->disturbed[0].median == 2e-9 && times->disturbed[0].values[0] == 2e-9, "%g",
+          times->disturbed[0].median);
     CHECK(times->acknowledgement_count == 1 && times->acknowledgements[0].at == 1, "the next run stands for it");
     history_book_free(&book);
     history_close(history);

@@ -58,6 +58,27 @@ export async function open(browser, file, options = {}) {
     return {page, context, notes};
 }
 
+export const text = (page, selector) => page.locator(selector).first().innerText();
+
+// How much is drawn on each chart of the panel, and a sum of its pixels.
+export const ink = page =>
+    page.evaluate(() =>
+        [...document.querySelectorAll("#detail canvas")].map(canvas => {
+            const copy = document.createElement("canvas").getContext("2d", {willReadFrequently: true});
+            copy.canvas.width = canvas.width;
+            copy.canvas.height = canvas.height;
+            copy.drawImage(canvas, 0, 0);
+            const {data} = copy.getImageData(0, 0, canvas.width, canvas.height);
+            let sum = 0,
+                drawn = 0;
+            for (let i = 0; i < data.length; i += 4) {
+                drawn += data[i + 3] > 0;
+                sum = (sum * 31 + data[i] + 7 * data[i + 1] + 13 * data[i + 2]) >>> 0;
+            }
+            return {drawn, sum, width: canvas.width};
+        })
+    );
+
 // Closes a page that had nothing to say and asked for nothing but itself.
 export async function close({page, context, notes}, name) {
     await page.waitForTimeout(100);

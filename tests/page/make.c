@@ -21,7 +21,7 @@ static void print(const struct history_book *book)
 int main(int argc, char **argv)
 {
     if (argc < 6) {
-        fprintf(stderr, "usage: make FILE BENCHMARKS RUNS MACHINES BRANCHES [rich] [nasty]\n");
+        fprintf(stderr, "usage: make FILE BENCHMARKS RUNS MACHINES BRANCHES [rich] [nasty] [storm]\n");
         return 2;
     }
     struct page_book_shape shape = {.benchmarks = strtoul(argv[2], NULL, 10),
@@ -29,7 +29,9 @@ int main(int argc, char **argv)
                                     .machines = strtoul(argv[4], NULL, 10),
                                     .branches = strtoul(argv[5], NULL, 10)};
     for (int i = 6; i < argc; i++)
-        *(strcmp(argv[i], "rich") == 0 ? &shape.rich : &shape.nasty) = true;
+        *(strcmp(argv[i], "rich") == 0    ? &shape.rich
+          : strcmp(argv[i], "nasty") == 0 ? &shape.nasty
+                                          : &shape.storm) = true;
     struct history_book book;
     FILE *const file = fopen(argv[1], "w");
     if (!file || !page_book_make(&book, &shape))

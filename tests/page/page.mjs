@@ -5,7 +5,8 @@
 import {mkdtempSync, rmSync, statSync} from "node:fs";
 import {tmpdir} from "node:os";
 import {join} from "node:path";
-import {check, close, failures, launch, makePage, open} from "./browser.mjs";
+import {check, close, failures, ink, launch, makePage, open, text} from "./browser.mjs";
+import {testDisturbed, testNotedInTable, testStorm} from "./disturbed.mjs";
 
 const [program, plainProgram, modules] = process.argv.slice(2);
 const small = !!process.env.FOVEA_TEST_SMALL;
@@ -13,26 +14,7 @@ const folder = mkdtempSync(join(tmpdir(), "fovea-page-"));
 const path = name => join(folder, name + ".html");
 const RICH = {benchmarks: 24, machines: 2, branches: 2, runs: 120};
 
-const text = (page, selector) => page.locator(selector).first().innerText();
 const rowsInSight = page => page.locator("#overview tbody tr:visible").count();
-const ink = page =>
-    page.evaluate(() =>
-        [...document.querySelectorAll("#detail canvas")].map(canvas => {
-            const copy = document.createElement("canvas").getContext("2d", {willReadFrequently: true});
-            copy.canvas.width = canvas.width;
-            copy.canvas.height = canvas.height;
-            copy.drawImage(canvas, 0, 0);
-            const {data} = copy.getImageData(0, 0, canvas.width, canvas.height);
-            let sum = 0,
-                drawn = 0;
-            for (let i = 0; i < data.length; i += 4) {
-                drawn += data[i + 3] > 0;
-                sum = (sum * 31 + data[i] + 7 * data[i + 1] + 13 * data[i + 2]) >>> 0;
-            }
-            return {drawn, sum, width: canvas.width};
-        })
-    );
-
 async function testOverview(page) {
     const counts = await page.locator("#tiles b").allInnerTexts();
     check(counts.join() === "6,2,6,32,2", "tiles", counts); // of 24 on two machines, one branch; see book.h
@@ -259,6 +241,7 @@ async function testRich(browser) {
     await testKeys(page);
     await testViews(page);
     await testNames(page);
+    await testDisturbed(page);
     await close(opened, "rich");
 }
 
@@ -280,6 +263,7 @@ async function testNoScript(browser) {
         (await page.locator("noscript").count()) === 1 && !(await page.locator("#theme").isVisible()),
         "no dead buttons"
     );
+    await testNotedInTable(page);
     await close(opened, "without JavaScript");
 }
 
@@ -319,6 +303,15 @@ async function testEdges(browser) {
         makePage(program, path(name), benchmarks, runs, 1, 1);
         const opened = await open(browser, path(name));
         for (const key of ["j", "z", "m", "a", "2", "3", "4", "1"]) await opened.page.keyboard.press(key);
+        await close(opened, name);
+    }
+    for (const [made, name] of [
+        [program, "storm"],
+        [plainProgram, "plain-storm"],
+    ]) {
+        makePage(made, path(name), 2, 9, 1, 2, "storm");
+        const opened = await open(browser, path(name));
+        await testStorm(opened.page);
         await close(opened, name);
     }
 }

@@ -21,7 +21,7 @@ sys.path.append(str(pathlib.Path(__file__).parents[1] / "support"))
 from program import check, check_refused, finish, run  # noqa: E402
 
 SOURCE, PROGRAM = sys.argv[1:3]
-RUNS, REPETITIONS, STEP = 40, 5, 28
+RUNS, REPETITIONS, STEP, DISTURBED = 40, 5, 28, 12
 
 
 def history(*arguments, **options):
@@ -46,7 +46,7 @@ def unpack(text, step):
 
 
 def make_reports(folder):
-    """RUNS reports of three benchmarks; the second one takes 20 % more time from run STEP on."""
+    """RUNS reports of three benchmarks; the second one takes 20 % more time from run STEP on, one is DISTURBED."""
     rng, medians, paths = random.Random(7), {}, []
     for run in range(RUNS):
         lines = []
@@ -56,7 +56,8 @@ def make_reports(folder):
             medians.setdefault(name, []).append(sorted(times)[REPETITIONS // 2] * 1e-9)
             lines += [{"name": name, "run_name": name, "run_type": "iteration", "repetitions": REPETITIONS,
                        "repetition_index": i, "threads": 1, "iterations": 100, "real_time": time, "cpu_time": time,
-                       "time_unit": "ns", "of_peak": 5e3 / time} for i, time in enumerate(times)]
+                       "time_unit": "ns", "of_peak": 5e3 / time,
+                       "calm": float(index > 0 or run != DISTURBED)} for i, time in enumerate(times)]
         context = {"date": f"2026-0{run // 28 + 1}-{run % 28 + 1:02d}T10:00:00+00:00", "host_name": "lab",
                    "num_cpus": 2, "mhz_per_cpu": 2500, "library_build_type": "release", "commit": f"c{run:03d}"}
         paths.append(folder / f"{run:03d}.json")
@@ -94,6 +95,8 @@ def check_data(page, medians):
         truth = medians[row["benchmark"]]
         check(len(values) == RUNS and max(abs(v - t) for v, t in zip(values, truth)) <= 0.51 * time["step"], row)
         check(time["step"] <= 1e-4 * max(truth), time["step"])
+        out = [DISTURBED] if row["benchmark"] == "steady/64" else []
+        check(unpack(time.get("disturbed", ""), 1) == out, row, time.get("disturbed"))
         low = unpack(time["low"], 4 * time["step"])
         check(len(low) == RUNS and min(low) >= 0 and max(low) > 0, low)
     check(data["rows"][0]["benchmark"] == "slower/<64>", "worst first")
@@ -152,6 +155,9 @@ def main():
                           "^real_time$", "--title", "a <b>", "--commit-url", "https://example.org/?c=1&d=").stdout
         check("<title>a &lt;b&gt;</title>" in printed and '"count":7' in printed, "title and last")
         check("slower/" not in printed and "cpu_time" not in re.search('"metrics":.*', printed).group(0), "filters")
+        printed = history("report", "--db", database, "-o", "-", "--disturbed").stdout
+        check("1 disturbed</small>" in page and "disturbed</small>" not in printed, "judged by wish")
+        printed = history("report", "--db", database, "-o", "-", "--commit-url", "https://example.org/?c=1&d=").stdout
         check('data-commits="https://example.org/?c=1&amp;d="' in printed, "commits")
 
         before = sorted(os.listdir(folder))
