@@ -4,10 +4,12 @@
 // A series is cut where the energy statistic is largest, within stretches of 32 and 128 runs (older runs say little
 // about today's noise, and a short excursion drowns in a long stretch). The cut is a change if
 //   1. the levels differ by at least the least effect that matters,
-//   2. their robust means differ by so many standard errors (least_score), the more the shorter the shorter level, and
+//   2. their robust means differ by so many standard errors (struct least), the more the shorter the shorter level, and
 //   3. of random orders of the stretch's runs no more than a share p has so good a cut.
 // Then both sides are searched. The second test is what keeps a check after every run quiet: 100 checks of a series
-// see its extremes, which a test made for one look calls significant. Figures: docs/history.md.
+// see its extremes, which a test made for one look calls significant. Where nothing is found in what has happened
+// last, the cuts 12 to 24 runs before the end are tried alone: against so few, random orders need less to be rare, so
+// a small change is seen when it has become that old. Figures: docs/history.md.
 //
 // A series that does not vary (instructions) has no noise to test against: every change of its value is one.
 #include "history/energy.h"
@@ -18,13 +20,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PERMUTATIONS = 999, SIDE = ENERGY_MAX / 2 };
+enum { PERMUTATIONS = 999, SIDE = ENERGY_MAX, NEWEST_MIN = 12, NEWEST_MAX = 24 };
 static const double still = 1e-4; // a series whose neighbours differ by less, in the median, does not vary
 
 static const struct history_test defaults = {.effect = 0.03, .p = 0.005, .shortest = 3};
 
+// Standard errors that two levels must differ by, and more for a shorter level of n runs: `more` / n. Found by
+// simulation.
+struct least {
+    double score, more;
+};
+static const struct least usual = {3.7, 6}, in_short = {4.7, 6}, newest = {3.7, 0};
+
 struct search {
     const double *values; // logarithms, so that differences are ratios
+    size_t length;
     struct history_test test;
     struct energy *energy;
     struct cut {
@@ -49,13 +59,6 @@ static double noise(const double *values, size_t count)
     return neighbours(values, steps, count) * LEVEL_SIGMA / sqrt(2);
 }
 
-// Standard errors for a level of so many runs. Found by simulation: few enough for a step of 5 % in noise of 3 % to be
-// seen within 14 runs in nine series of ten, so many that one of 1000 quiet series cries.
-static double least_score(size_t shorter)
-{
-    return 3.3 + 6 / (double)shorter;
-}
-
 // Tests 1 and 2, on at most SIDE runs on each side of a cut.
 static double score(const struct search *search, size_t begin, size_t at, size_t end)
 {
@@ -69,45 +72,63 @@ static double score(const struct search *search, size_t begin, size_t at, size_t
     return step.score;
 }
 
-// The best cut of a stretch, if it passes with `more` standard errors than the least.
-static void try_stretch(struct search *search, size_t begin, size_t end, double more, struct cut *best)
+// The best cut of a stretch within a range, if it passes with `least` standard errors, and more where it is short.
+static void try_stretch(struct search *search, size_t begin, size_t end, struct energy_range range, struct least least,
+                        struct cut *best)
 {
     enum { CAP = 4 };
-    const size_t shortest = search->test.shortest, count = end - begin;
+    const size_t count = end - begin;
     const double *const values = search->values + begin;
-    if (count < 2 * shortest)
-        return;
     const double sigma = noise(values, count);
     energy_make(search->energy, values, count, sigma > 0 ? CAP * sigma : INFINITY);
-    const struct energy_cut cut = energy_best(search->energy, shortest);
+    const struct energy_cut cut = energy_best(search->energy, range);
     if (cut.q <= 0)
         return;
     const double found = score(search, begin, begin + cut.at, end);
-    if (found < least_score(cut.at < count - cut.at ? cut.at : count - cut.at) + more || found <= best->score)
+    const size_t shorter = cut.at < count - cut.at ? cut.at : count - cut.at;
+    if (found < least.score + least.more / (double)shorter || found <= best->score)
         return;
-    const double chance = energy_chance(search->energy, shortest, cut.q, PERMUTATIONS, search->test.p);
+    const double chance = energy_chance(search->energy, range, cut.q, PERMUTATIONS, search->test.p);
     if (chance <= search->test.p)
         *best = (struct cut){begin + cut.at, found, chance};
 }
 
 // All stretches of a length, overlapping by half, the last one up to the end.
-static void try_stretches(struct search *search, size_t begin, size_t end, size_t length, double more, struct cut *best)
+static void try_stretches(struct search *search, size_t begin, size_t end, size_t length, struct least least,
+                          struct cut *best)
 {
+    const size_t shortest = search->test.shortest, count = end - begin < length ? end - begin : length;
+    if (count < 2 * shortest)
+        return;
     for (size_t at = begin;; at += length / 2) {
         const size_t first = end - begin > length && at + length > end ? end - length : at;
-        try_stretch(search, first, first + length < end ? first + length : end, more, best);
+        try_stretch(search, first, first + count, (struct energy_range){shortest, count - shortest}, least, best);
         if (first + length >= end)
             return;
     }
+}
+
+// The newest cuts, within the last stretch.
+static void try_newest(struct search *search, size_t begin, struct cut *best)
+{
+    const size_t end = search->length;
+    if (end - begin > ENERGY_MAX)
+        begin = end - ENERGY_MAX;
+    const size_t count = end - begin;
+    if (count < 2 * NEWEST_MAX)
+        return;
+    try_stretch(search, begin, end, (struct energy_range){count - NEWEST_MAX, count - NEWEST_MIN}, newest, best);
 }
 
 static void find_cuts(struct search *search, size_t begin, size_t end)
 {
     enum { SHORT = 32 };
     struct cut best = {0, 0, 1};
-    try_stretches(search, begin, end, ENERGY_MAX, 0, &best);
-    if (end - begin > SHORT) // there are many short ones: of them more is asked
-        try_stretches(search, begin, end, SHORT, 1, &best);
+    try_stretches(search, begin, end, ENERGY_MAX, usual, &best);
+    if (end - begin > SHORT)
+        try_stretches(search, begin, end, SHORT, in_short, &best);
+    if (best.at == 0 && end == search->length)
+        try_newest(search, begin, &best);
     if (best.at == 0)
         return;
     find_cuts(search, begin, best.at);
@@ -171,7 +192,7 @@ size_t history_changes(const struct history_series *series, const struct history
                        struct history_change *changes, size_t most)
 {
     const size_t count = series->count;
-    struct search search = {.test = test ? *test : defaults};
+    struct search search = {.test = test ? *test : defaults, .length = count};
     double *const values = calloc(2 * count + 1, sizeof *values);
     search.values = values;
     search.cuts = calloc(count + 1, sizeof *search.cuts);

@@ -26,20 +26,20 @@ void energy_make(struct energy *energy, const double *values, size_t count, doub
 
 // Values join the left side one after the other, and the sums within both sides follow. near[i] is what i is away from
 // all on the left: kept for every i, as adding whole rows takes a sixth of the time of picking what is asked for.
-static struct energy_cut best_cut(const struct energy *energy, const uint16_t *order, size_t shortest)
+static struct energy_cut best_cut(const struct energy *energy, const uint16_t *order, struct energy_range range)
 {
     const size_t n = energy->count;
     struct energy_cut best = {0, -1};
     float near[ENERGY_MAX] = {0};
     double left = 0, right = energy->total; // pairs within a side
-    for (size_t t = 0; t + shortest < n; t++) {
+    for (size_t t = 0; t < range.last; t++) {
         const double joined = (double)near[order[t]];
         const float *const distance = energy->distance[order[t]];
         for (size_t i = 0; i < n; i++)
             near[i] += distance[i];
         left += joined;
         right -= energy->row[order[t]] - joined;
-        if (t + 1 < shortest)
+        if (t + 1 < range.first)
             continue;
         // a b / (a + b) * 2 * (across / (a b) - left / a^2 - right / b^2) without its divisions
         const double across = energy->total - left - right;
@@ -51,15 +51,16 @@ static struct energy_cut best_cut(const struct energy *energy, const uint16_t *o
     return best;
 }
 
-struct energy_cut energy_best(const struct energy *energy, size_t shortest)
+struct energy_cut energy_best(const struct energy *energy, struct energy_range range)
 {
     uint16_t order[ENERGY_MAX];
     for (size_t i = 0; i < energy->count; i++)
         order[i] = (uint16_t)i;
-    return best_cut(energy, order, shortest);
+    return best_cut(energy, order, range);
 }
 
-double energy_chance(const struct energy *energy, size_t shortest, double q, size_t permutations, double enough)
+double energy_chance(const struct energy *energy, struct energy_range range, double q, size_t permutations,
+                     double enough)
 {
     uint16_t order[ENERGY_MAX];
     uint64_t random = 0x9e3779b97f4a7c15u;
@@ -74,7 +75,7 @@ double energy_chance(const struct energy *energy, size_t shortest, double q, siz
             order[i - 1] = order[j];
             order[j] = swapped;
         }
-        reached += best_cut(energy, order, shortest).q >= q * (1 - 1e-6);
+        reached += best_cut(energy, order, range).q >= q * (1 - 1e-6);
         done++;
     }
     return (double)reached / (double)done;

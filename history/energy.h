@@ -28,10 +28,16 @@ struct energy {
 };
 /// count <= ENERGY_MAX. cap: INFINITY for none.
 void energy_make(struct energy *energy, const double *values, size_t count, double cap);
-/// The best cut that leaves at least `shortest` values on both sides.
-struct energy_cut energy_best(const struct energy *energy, size_t shortest);
+/// Places of cuts: 0 < first <= last < count.
+struct energy_range {
+    size_t first, last;
+};
+/// The best cut within a range.
+struct energy_cut energy_best(const struct energy *energy, struct energy_range range);
 /// The share of orders of these values (`permutations` random ones, the same every time, and theirs) whose best cut
-/// has a statistic of at least q. Stops early, with what it has, once the share is sure to be above `enough`.
-double energy_chance(const struct energy *energy, size_t shortest, double q, size_t permutations, double enough);
+/// within the range has a statistic of at least q. Stops early, with what it has, once the share is sure to be above
+/// `enough`.
+double energy_chance(const struct energy *energy, struct energy_range range, double q, size_t permutations,
+                     double enough);
 
 #endif

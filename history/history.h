@@ -108,7 +108,7 @@ void history_book_free(struct history_book *book);
 /// A moment at which a series went to another level.
 struct history_change {
     size_t at;            ///< index of the first point of the new level: the change lies in (at - 1, at]
-    double before, after; ///< the levels on both sides: robust means of at most 64 runs
+    double before, after; ///< the levels on both sides: robust means of at most 128 runs
     double effect;        ///< after / before - 1
     double low, high;     ///< its 95 % interval
     double confidence;    ///< 1 - p of the permutation test; 1 where the series does not vary

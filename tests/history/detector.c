@@ -134,11 +134,12 @@ static void add(struct figure *figure, double value)
 }
 
 // 200 series with a step, and 400 without, say how good the detector is within 2 % of 100: one lucky seed is no proof.
+// Of normal noise the worst seed counts.
 int main(void)
 {
     static const char *const names[] = {"normal", "Student's t of 3 degrees", "spikes (1 run in 20, 4 times)"};
     const bool small = getenv("FOVEA_TEST_SMALL") != NULL;
-    const int seeds = small ? 2 : 10;
+    const int seeds = small ? 2 : 20;
     for (enum law law = NORMAL; law <= SPIKES; law++) {
         struct figure ten = {0, 1, 0}, five = {0, 1, 0}, whole = {0, 400, 0};
         for (int i = 0; i < seeds; i++) {
@@ -156,9 +157,9 @@ int main(void)
             printf(", %zu when checked after each of %d runs", cries_ever(law, 400, 271828 + law), RUNS);
         putchar('\n');
         if (law == NORMAL) {
-            CHECK(ten.sum >= 0.95 * seeds, "a step of 10 %% found in %.1f %%", 100 * ten.sum / seeds);
-            CHECK(five.sum >= 0.90 * seeds, "a step of 5 %% found in %.1f %%", 100 * five.sum / seeds);
-            CHECK(whole.sum <= 2 * seeds, "%.0f false alarms", whole.sum);
+            CHECK(ten.least >= 0.95, "a step of 10 %% found in %.1f %%", 100 * ten.least);
+            CHECK(five.least >= 0.90, "a step of 5 %% found in %.1f %%", 100 * five.least);
+            CHECK(whole.most <= 2, "%.0f false alarms", whole.most);
         }
         CHECK(whole.sum <= 4 * seeds, "%.0f false alarms, %s", whole.sum, names[law]);
     }

@@ -33,30 +33,34 @@ static struct energy_cut best_by_definition(const double *x, size_t n, size_t sh
 static void test_energy(uint64_t *seed)
 {
     static struct energy energy;
-    for (size_t n = 0; n <= 40; n++) {
+    for (size_t n = 6; n <= 40; n++) {
+        const struct energy_range range = {3, n - 3};
         double x[40];
         for (size_t i = 0; i < n; i++)
             x[i] = test_float(seed) + (i >= n / 3 ? 0.5 : 0);
         for (int capped = 0; capped < 2; capped++) {
             const double cap = capped ? 0.3 : INFINITY;
             energy_make(&energy, x, n, cap);
-            const struct energy_cut found = energy_best(&energy, 3), expected = best_by_definition(x, n, 3, cap);
+            const struct energy_cut found = energy_best(&energy, range), expected = best_by_definition(x, n, 3, cap);
             CHECK(found.at == expected.at && fabs(found.q - expected.q) < 1e-5, "n %zu: %zu %g for %zu %g", n, found.at,
                   found.q, expected.at, expected.q);
         }
     }
+    const struct energy_range range = {3, 9};
     double step[12], flat[12];
     for (size_t i = 0; i < 12; i++) {
         flat[i] = test_float(seed);
         step[i] = flat[i] * 0.01 + (i >= 6);
     }
     energy_make(&energy, step, 12, INFINITY);
-    const double rare = energy_chance(&energy, 3, energy_best(&energy, 3).q, 999, 1);
+    const double rare = energy_chance(&energy, range, energy_best(&energy, range).q, 999, 1);
     CHECK(rare < 0.02, "a clear step: %g", rare); // 2 of C(12, 6) = 924 orders are cut as well
+    const struct energy_range late = {8, 10};     // the step is not among them
+    CHECK(energy_best(&energy, late).at == 8, "the nearest: %zu", energy_best(&energy, late).at);
     energy_make(&energy, flat, 12, INFINITY);
-    const double common = energy_chance(&energy, 3, energy_best(&energy, 3).q, 999, 1);
+    const double common = energy_chance(&energy, range, energy_best(&energy, range).q, 999, 1);
     CHECK(common > 0.02, "no step: %g", common);
-    CHECK(energy_chance(&energy, 3, 0, 999, 0.01) > 0.01, "stops early");
+    CHECK(energy_chance(&energy, range, 0, 999, 0.01) > 0.01, "stops early");
 }
 
 // All ways to choose which of the n values are a's.
