@@ -36,13 +36,22 @@ struct order {
 
 static const char *const kinds[] = {"regression", "acknowledged", "improvement"};
 
+// A hash is cut, another name is not: what tells names apart often stands at their end.
+static int commit_width(const char *commit)
+{
+    enum { HASH = 12, NAME = 40 };
+    const size_t length = strlen(commit);
+    return length >= NAME && strspn(commit, "0123456789abcdef") == length ? HASH : NAME;
+}
+
 static void print_line(const struct history_book *book, const struct check_finding *finding, const char *mark)
 {
     const struct history_change *const change = &finding->change;
-    char before[CLI_FIGURE], after[CLI_FIGURE], effect[32], range[48], levels[2 * CLI_FIGURE + 8];
+    char before[CLI_FIGURE], after[CLI_FIGURE], effect[32], range[96], levels[2 * CLI_FIGURE + 8];
     const struct history_series *const s = finding->series;
     snprintf(effect, sizeof effect, "(%+.1f to %+.1f)", 100 * change->low, 100 * change->high);
-    snprintf(range, sizeof range, "%.12s..%.12s", book->runs[finding->good].commit, book->runs[finding->bad].commit);
+    const char *const good = book->runs[finding->good].commit, *const bad = book->runs[finding->bad].commit;
+    snprintf(range, sizeof range, "%.*s..%.*s", commit_width(good), good, commit_width(bad), bad);
     snprintf(levels, sizeof levels, "%s -> %s", cli_figure(before, change->before, s->metric, s->unit),
              cli_figure(after, change->after, s->metric, s->unit));
     printf("%+7.1f %% %-18s %9.2f %% %5zu  %-26s  %-26s  %s %s", 100 * change->effect, effect, 100 * change->confidence,

@@ -45,9 +45,11 @@ static bool fill_meta(const struct filling *f)
         fputs("No runs yet: fovea bench --history, or fovea history import", f->file);
         return true;
     }
-    fprintf(f->file, "%zu benchmark%s, %zu run%s, %s to %s", f->page->row_count, f->page->row_count == 1 ? "" : "s",
-            book->run_count, book->run_count == 1 ? "" : "s", page_date(first, book->runs[0].time),
-            page_date(last, book->runs[book->run_count - 1].time));
+    fprintf(f->file, "%zu benchmark%s, %zu run%s, %s", f->page->row_count, f->page->row_count == 1 ? "" : "s",
+            book->run_count, book->run_count == 1 ? "" : "s", page_date(first, book->runs[0].time));
+    page_date(last, book->runs[book->run_count - 1].time);
+    if (strcmp(first, last) != 0)
+        fprintf(f->file, " to %s", last);
     size_t disturbed = 0, points = 0;
     for (size_t i = 0; i < book->series_count; i++)
         if (page_speaks(f->page, &f->page->series[i])) {

@@ -47,7 +47,7 @@ function axesOf(chart) {
     };
     const commits = (u, splits) =>
         splits.map(i =>
-            Number.isInteger(i) && chart.runs[i] !== undefined ? shortCommit(commitOf(chart.runs[i])).slice(0, 12) : ""
+            Number.isInteger(i) && chart.runs[i] !== undefined ? shortCommit(commitOf(chart.runs[i])).slice(0, 15) : ""
         );
     const dates = (u, splits, axis, space, increment) =>
         splits.map(second => {

@@ -130,7 +130,7 @@ function runSelect(name, label, runs) {
                 make(
                     "option",
                     {value: run},
-                    `${dateOf(run)}  ${shortCommit(commitOf(run))}` +
+                    `${momentOf(run)}  ${shortCommit(commitOf(run))}` +
                         (state.machine ? "" : `  ${fact(run, MACHINE)}`) +
                         (state.branch ? "" : `  ${fact(run, BRANCH)}`)
                 )
@@ -141,10 +141,15 @@ function runSelect(name, label, runs) {
     return make("label", {}, label + " ", select);
 }
 
-// The run before another one, on the same machine and branch where there is one.
+// The run before another one on the same machine and branch; one with a benchmark of it where there is one, as suites
+// may have runs of their own.
 function runBefore(run, runs) {
-    const beside = runs.filter(other => other < run && placeOfRun(other) === placeOfRun(run));
-    return beside.length ? beside[beside.length - 1] : runs[runs[0] === run ? 1 : 0];
+    const place = placeOfRun(run),
+        beside = runs.filter(other => other < run && placeOfRun(other) === place);
+    const axes = new Set(DATA.rows.filter(row => placeOf(row) === place).map(row => DATA.series[row.first].axis));
+    const shared = [...axes].map(axisRuns).filter(axis => axis.includes(run));
+    const alike = beside.filter(other => shared.some(axis => axis.includes(other)));
+    return [...beside, ...alike].pop() ?? runs[runs[0] === run ? 1 : 0];
 }
 
 function summaryOf(lines) {
@@ -205,7 +210,7 @@ function drawCompare() {
         make("p", {class: "sum"}, summaryOf(lines)),
         make(
             "table",
-            {class: "list"},
+            {class: "list", hidden: !lines.length},
             make(
                 "thead",
                 {},

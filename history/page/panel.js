@@ -16,7 +16,7 @@ function verdict(entry, row) {
     const runsSince = at => plural(undisturbed(series, at, Infinity).length, "run");
     if (entry.state === "few") return [`Only ${runsSince(0)} so far: too few to tell a change from noise.`];
     const levels = levelsOf(series),
-        now = levels[levels.length - 1].median;
+        now = changes.length ? changes[changes.length - 1].after : levels[0].median;
     if (entry.state === "steady") return [`Steady at ${figure(metric, now)} over ${runsSince(0)}.`];
     const change = changes.find(candidate => candidate.at === Number(entry.tr.dataset.at));
     const effect = change === changes[changes.length - 1] ? change.effect : now / change.before - 1;
