@@ -104,6 +104,37 @@ struct history *cli_history_open(const char *option, enum history_mode mode)
     return history;
 }
 
+static bool is_hash(const char *commit)
+{
+    enum { SHA1 = 40 };
+    const size_t length = strlen(commit);
+    return length >= SHA1 && strspn(commit, "0123456789abcdef") == length;
+}
+
+int cli_commit_width(const char *commit)
+{
+    return is_hash(commit) ? CLI_COMMIT : (int)strlen(commit);
+}
+
+bool cli_commit(const struct history_book *book, const char **name)
+{
+    enum { SHORTEST = 4 };
+    const char *found = NULL;
+    const size_t length = *name ? strlen(*name) : 0;
+    for (size_t i = 0; i < book->run_count && *name; i++) {
+        const char *const commit = book->runs[i].commit;
+        if (strcmp(commit, *name) == 0)
+            return true;
+        if (length < SHORTEST || !is_hash(commit) || strncmp(commit, *name, length) != 0)
+            continue;
+        if (found && strcmp(found, commit) != 0)
+            return cli_error("history: several commits begin with %s", *name), false;
+        found = commit;
+    }
+    *name = found ? found : *name;
+    return true;
+}
+
 const char *cli_figure(char *text, double value, const char *metric, const char *unit)
 {
     static const struct {

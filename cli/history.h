@@ -47,6 +47,15 @@ const char *cli_history_path(const char *option);
 /// Opens it, or says why not.
 struct history *cli_history_open(const char *option, enum history_mode mode);
 
+/// How much of a commit's name is printed: of a hash CLI_COMMIT digits, of another name all, as what tells names apart
+/// often stands at their end.
+int cli_commit_width(const char *commit);
+enum { CLI_COMMIT = 12 };
+/// The commit of the book that a name means: the one of this name, else the only one whose hash begins with it (four
+/// digits at least), else the name itself. False having said that several begin so. A name of
+/// NULL stays.
+bool cli_commit(const struct history_book *book, const char **name);
+
 enum { CLI_FIGURE = 32 };
 /// A value with its unit, in CLI_FIGURE bytes: "1.234 ms", "87.3 %", "45120".
 const char *cli_figure(char *text, double value, const char *metric, const char *unit);

@@ -32,14 +32,14 @@ static const struct history_run *changes_near(const struct history_book *book, c
 {
     enum { NEAR = 3 };
     struct history_change *const changes = calloc(series->count + 1, sizeof *changes);
-    const size_t count = changes ? history_changes(series, NULL, changes, series->count) : 0;
+    size_t count = changes ? history_changes(series, NULL, changes, series->count) : 0;
+    if (changes)
+        count += history_jump(series, count ? changes[count - 1].at : 0, NULL, &changes[count]);
     const struct history_run *found = NULL;
     for (size_t i = 0; i < series->count && !found; i++) {
         const struct history_run *const run = &book->runs[series->points[i].run];
         if (strcmp(run->commit, commit) != 0)
             continue;
-        if (i + 2 >= series->count) // a jump, which the detector does not see yet
-            found = run;
         for (size_t j = 0; j < count; j++)
             if ((changes[j].at > i ? changes[j].at - i : i - changes[j].at) <= NEAR)
                 found = run;
@@ -48,13 +48,17 @@ static const struct history_run *changes_near(const struct history_book *book, c
     return found;
 }
 
-static int acknowledge(struct history *history, const struct order *order)
+static int acknowledge(struct history *history, struct order *order)
 {
     struct history_book book;
     if (!history_read(history, &order->filter, &book))
         return cli_error("history acknowledge: %s", history_message(history));
     size_t marked = 0;
     bool done = true;
+    if (!cli_commit(&book, &order->commit)) {
+        history_book_free(&book);
+        return CLI_USAGE;
+    }
     for (size_t i = 0; i < book.series_count && done; i++) {
         const struct history_run *const run =
             book.series[i].better ? changes_near(&book, &book.series[i], order->commit) : NULL;

@@ -36,14 +36,6 @@ struct order {
 
 static const char *const kinds[] = {"regression", "acknowledged", "improvement"};
 
-// A hash is cut, another name is not: what tells names apart often stands at their end.
-static int commit_width(const char *commit)
-{
-    enum { HASH = 12, NAME = 40 };
-    const size_t length = strlen(commit);
-    return length >= NAME && strspn(commit, "0123456789abcdef") == length ? HASH : NAME;
-}
-
 static void print_line(const struct history_book *book, const struct check_finding *finding, const char *mark)
 {
     const struct history_change *const change = &finding->change;
@@ -51,7 +43,7 @@ static void print_line(const struct history_book *book, const struct check_findi
     const struct history_series *const s = finding->series;
     snprintf(effect, sizeof effect, "(%+.1f to %+.1f)", 100 * change->low, 100 * change->high);
     const char *const good = book->runs[finding->good].commit, *const bad = book->runs[finding->bad].commit;
-    snprintf(range, sizeof range, "%.*s..%.*s", commit_width(good), good, commit_width(bad), bad);
+    snprintf(range, sizeof range, "%.*s..%.*s", cli_commit_width(good), good, cli_commit_width(bad), bad);
     snprintf(levels, sizeof levels, "%s -> %s", cli_figure(before, change->before, s->metric, s->unit),
              cli_figure(after, change->after, s->metric, s->unit));
     printf("%+7.1f %% %-18s %9.2f %% %5zu  %-26s  %-26s  %s %s", 100 * change->effect, effect, 100 * change->confidence,
@@ -116,7 +108,7 @@ static void print_json(const struct history_book *book, const struct check *chec
     printf("\n ]}\n");
 }
 
-static int check(struct history *history, const struct order *order)
+static int check(struct history *history, struct order *order)
 {
     const struct history_filter filter = {.machine = order->machine,
                                           .benchmark = order->filter,
@@ -127,7 +119,11 @@ static int check(struct history *history, const struct order *order)
     bool missing;
     if (!history_read(history, &filter, &book))
         return cli_error("history check: %s", history_message(history));
-    int code;
+    int code = CLI_USAGE;
+    if (!cli_commit(&book, &order->check.commit)) {
+        history_book_free(&book);
+        return code;
+    }
     if (history_check(&book, &order->check, &found, &missing)) {
         if (order->json)
             print_json(&book, &found);

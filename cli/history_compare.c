@@ -90,8 +90,11 @@ static int compare_runs(const struct order *order, char **names)
     }
     struct compare compare;
     const char *unknown;
-    int code;
-    if (history_compare(&book, (const char *const[]){names[0], names[1]}, order->builds.effect, &compare, &unknown)) {
+    int code = CLI_USAGE;
+    const char *pair[] = {names[0], names[1]};
+    if (!cli_commit(&book, &pair[0]) || !cli_commit(&book, &pair[1])) {
+        // it has been said
+    } else if (history_compare(&book, pair, order->builds.effect, &compare, &unknown)) {
         (order->builds.json ? print_json : print_text)(&compare);
         code = compare.worse ? CLI_FAILED : compare.judged ? CLI_OK : CLI_TOO_LITTLE;
         compare_free(&compare);

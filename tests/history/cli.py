@@ -100,10 +100,10 @@ def test_import(folder):
     check("run 1" in result.stdout and "1 benchmarks of it failed" in result.stdout, result)
 
 
-def fill(folder, db, runs, slow_from, slow, branch="main", first=0, **more):
+def fill(folder, db, runs, slow_from, slow, branch="main", first=0, name="c{}", **more):
     for run in range(first, first + runs):
         path = write(folder / "run.json", report(run, slow if run >= slow_from else 1.0, **more))
-        fovea("history", "import", "--db", db, "--commit", f"c{run}", "--branch", branch, "--machine", "m", path)
+        fovea("history", "import", "--db", db, "--commit", name.format(run), "--branch", branch, "--machine", "m", path)
 
 
 def found(db, *arguments, code=0):
@@ -152,6 +152,24 @@ def test_check(folder):
     refused("wants --commit and --note", "history", "acknowledge", "--db", db)
     (folder / "empty.db").touch()
     refused("empty database", "history", "check", "--db", folder / "empty.db")
+
+
+def test_commits(folder):
+    """A hash may be shortened as check prints it; the newest commit is acknowledged where it changes something."""
+    db, name = folder / "commits.db", "ab{0:02d}" + "cd{0:02d}" * 9
+    fill(folder, db, 20, 99, 1, name=name)
+    refused("no series changes", "history", "acknowledge", "--db", db, "--commit", "ab19cd", "--note", "x")
+    fill(folder, db, 1, 0, 1.5, first=20, name=name)
+    text = fovea("history", "check", "--db", db, code=1).stdout
+    check("ab19cd19cd19..ab20cd20cd20 " in text, text)
+    check(found(db, "--commit", "ab19")["regressions"] == 0, "before it")
+    refused("no run of commit ab2 ", "history", "check", "--db", db, "--commit", "ab2")
+    fill(folder, db, 1, 0, 1.5, first=21, name="ab20ff" + "0" * 34)
+    refused("several commits begin with ab20", "history", "compare", "--db", db, "ab19cd", "ab20")
+    fovea("history", "compare", "--db", db, "ab19cd", "ab20cd", code=1)
+    told = fovea("history", "acknowledge", "--db", db, "--commit", "ab20cd20cd20", "--note", "wanted",
+                  "--metric", "real_time|instructions").stdout
+    check(told == "1 series\n" and found(db)["regressions"] == 0, told)
 
 
 def test_disturbed(folder):
@@ -241,6 +259,7 @@ def main():
         folder = pathlib.Path(folder)
         test_import(folder)
         test_check(folder)
+        test_commits(folder)
         test_disturbed(folder)
         test_compare(folder)
         if BENCH:
