@@ -20,6 +20,7 @@ static const char help[] =
     "  --machine NAME     only this one (default all)\n"
     "  --branch NAME      only this one (default all)\n"
     "  --metric REGEX     only these metrics (default ^(real_time|instructions|of_peak)$)\n"
+    "  --disturbed        points too that fovea bench marks as disturbed (calm 0, or more than 10 % stolen)\n"
     "builds:\n"
     "  --seconds S        of measuring for each benchmark (default 1.5: half a minute in all)\n\n"
     "exit status: 0 nothing is worse, 1 something is, 2 wrong usage or input, 3 too little data\n\n"
@@ -46,12 +47,14 @@ static void print_text(const struct compare *compare)
         print_line(&compare->lines[i]);
     printf("%zu figures, %zu with enough repetitions: %zu worse, %zu better; geomean of times %.4fx\n", compare->count,
            compare->judged, compare->worse, compare->better, compare->geomean);
+    if (compare->disturbed)
+        printf("%zu figures left out that the bench marks as disturbed: measure them again\n", compare->disturbed);
 }
 
 static void print_json(const struct compare *compare)
 {
-    printf("{\"worse\": %zu, \"better\": %zu, \"judged\": %zu, \"geomean\": %.6g,\n \"lines\": [", compare->worse,
-           compare->better, compare->judged, compare->geomean);
+    printf("{\"worse\": %zu, \"better\": %zu, \"judged\": %zu, \"disturbed\": %zu, \"geomean\": %.6g,\n \"lines\": [",
+           compare->worse, compare->better, compare->judged, compare->disturbed, compare->geomean);
     for (size_t i = 0; i < compare->count; i++) {
         const struct compare_line *const line = &compare->lines[i];
         printf("%s\n  {\"benchmark\": ", i ? "," : "");
@@ -68,7 +71,7 @@ static void print_json(const struct compare *compare)
 
 struct order {
     const char *db, *machine, *branch, *metric, *effect, *seconds;
-    bool lib;
+    bool lib, disturbed;
     struct cli_builds builds;
 };
 
@@ -81,7 +84,8 @@ static int compare_runs(const struct order *order, char **names)
                                           .branch = order->branch,
                                           .benchmark = order->builds.filter,
                                           .metric = order->metric ? order->metric : CLI_HISTORY_METRICS,
-                                          .repetitions = true};
+                                          .repetitions = true,
+                                          .calm = !order->disturbed};
     struct history_book book;
     if (!history_read(history, &filter, &book)) {
         cli_error("history compare: %s", history_message(history));
@@ -118,6 +122,7 @@ int cli_history_compare(int argc, char **argv)
         {.name = "--effect", .text = &order.effect},
         {.name = "--seconds", .text = &order.seconds},
         {.name = "--lib", .flag = &order.lib},
+        {.name = "--disturbed", .flag = &order.disturbed},
         {.name = "--json", .flag = &order.builds.json},
     };
     const int left = cli_options(argc, argv, help, options, sizeof options / sizeof *options);

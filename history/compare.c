@@ -16,6 +16,7 @@ struct side {
     const char *name;
     double *values;
     size_t count;
+    size_t disturbed; // points that the book's filter left out
 };
 
 static bool is_of(const struct history_run *run, const char *name)
@@ -39,6 +40,8 @@ static bool together(const struct history_series *a, const struct history_series
 
 static bool collect(const struct history_book *book, const struct history_series *series, struct side *side)
 {
+    for (size_t i = 0; i < series->disturbed_count; i++)
+        side->disturbed += is_of(&book->runs[series->disturbed[i].run], side->name);
     for (size_t i = 0; i < series->count; i++) {
         const struct history_point *const point = &series->points[i];
         if (!is_of(&book->runs[point->run], side->name))
@@ -124,6 +127,8 @@ bool history_compare(const struct history_book *book, const char *const names[2]
                 done && collect(book, &book->series[next], &sides[0]) && collect(book, &book->series[next], &sides[1]);
         if (done && sides[0].count && sides[1].count)
             compare->lines[compare->count++] = judge(&book->series[i], sides, effect);
+        else
+            compare->disturbed += sides[0].count + sides[0].disturbed && sides[1].count + sides[1].disturbed;
         free(sides[0].values);
         free(sides[1].values);
     }

@@ -21,7 +21,8 @@ struct compare_line {
 struct compare {
     struct compare_line *lines; ///< worse ones first, the worst in front; then by name
     size_t count, worse, better, judged;
-    double geomean; ///< of second / first over real_time; 1 where there is none
+    size_t disturbed; ///< figures without a line: all that a side has of them the book's filter left out
+    double geomean;   ///< of second / first over real_time; 1 where there is none
 };
 
 /// Compares runs named by commit, or by number ("@12"), with all their repetitions. Runs given by number may be of

@@ -184,6 +184,10 @@ def test_disturbed(folder):
     check("10 points left out that the bench marks as disturbed, 2 of them of the newest run: measure it" in text, text)
     check(found(db, "--disturbed", code=1)["regressions"] == 1, "all of them")
     check(found(db, "--commit", "c11")["disturbed"] == 0, "none before")
+    beside = ["history", "compare", "--db", db, "--metric", "real_time", "c11", "c16"]
+    left = fovea(*beside, code=3).stdout
+    check("0 figures" in left and "2 figures left out that the bench marks as disturbed" in left, left)
+    check(json.loads(fovea(*beside, "--json", "--disturbed", code=1).stdout)["worse"] == 1, "compared by wish")
     fill(folder, db, 1, 0, 1.3, first=17, calm=0.8, stolen=0.2, instructions=1100)
     changes = found(db, code=1)
     check([c["metric"] for c in changes["changes"]] == ["instructions"] * 2 and changes["disturbed"] == 12, changes)
