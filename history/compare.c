@@ -128,7 +128,7 @@ bool history_compare(const struct history_book *book, const char *const names[2]
         if (done && sides[0].count && sides[1].count)
             compare->lines[compare->count++] = judge(&book->series[i], sides, effect);
         else
-            compare->disturbed += sides[0].count + sides[0].disturbed && sides[1].count + sides[1].disturbed;
+            compare->disturbed += sides[0].count + sides[0].disturbed > 0 && sides[1].count + sides[1].disturbed > 0;
         free(sides[0].values);
         free(sides[1].values);
     }
