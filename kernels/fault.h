@@ -68,6 +68,9 @@
     X(53, ATTENTION_KEPT_UNSCALED, "weights that dropout keeps are not scaled")                                        \
     X(54, ATTENTION_SPREAD_UNSHIFTED, "the sum behind the entropy does not follow the maximum")                        \
     X(55, PREFILL_COPY_DONE_EARLY, "a chunk counts as copied once one tile has seen some of it")                       \
+    X(56, DECODE_FEW_ADDS_NOTHING, "one or two rows begin their sums anew after 32 dims")                              \
+    X(57, DECODE_FEW_STORES_PAST_N, "one or two rows store whole vectors of scores")                                   \
+    X(58, DECODE_FEW_SUMS_TWICE, "one or two rows add their weights for every tile of V")                              \
     X(70, DECODE_RETURNS_HIDDEN, "a returned score is not -inf where it is hidden")                                    \
     X(71, ADDITIVE_MUL_ADD, "a term of an additive score is rounded before it is added")                               \
     X(72, DROPOUT_NO_CARRY, "the number of a Philox block of elements has 32 bits")                                    \

@@ -23,7 +23,7 @@ enum {
     FOVEA_SEVERAL_ROWS = 32, ///< decoding of several sentences, drafts: a few tiles, and where packing B begins to pay
     FOVEA_SOME_ROWS = 192,   ///< a prompt: A stays in L2 whole
     FOVEA_GEMM_CLASSES = 24,
-    FOVEA_GEMM_TILES = 4,    ///< micro-kernels of an ISA, at most
+    FOVEA_GEMM_TILES = 4, ///< micro-kernels of an ISA, at most
     FOVEA_ATTENTION_CLASSES = 3,
 };
 
@@ -31,17 +31,23 @@ enum {
 enum fovea_gemm_form { FOVEA_FORM_PACKED, FOVEA_FORM_NN, FOVEA_FORM_NT };
 
 struct fovea_tuning {
-    size_t near_bytes; ///< a B of at most so many bytes stays in L2
+    size_t near_bytes; ///< so many bytes stay in L2: a B, or K and V of a call
     struct fovea_gemm_tuning gemm[FOVEA_GEMM_CLASSES];
     struct fovea_attention_tuning attention[FOVEA_ATTENTION_CLASSES];
 };
+
+/// Whether so many floats come from beyond L2.
+static inline uint32_t fovea_is_far(const struct fovea_tuning *tuning, double floats)
+{
+    return floats * sizeof(float) > (double)tuning->near_bytes;
+}
 
 /// The class of a GEMM: rows (few, several, some, many) x B (near, far) x form.
 static inline uint32_t fovea_gemm_class(const struct fovea_tuning *tuning, size_t m, size_t n, size_t k,
                                         enum fovea_gemm_form form)
 {
     const uint32_t rows = (m > FOVEA_FEW_ROWS) + (m > FOVEA_SEVERAL_ROWS) + (m > FOVEA_SOME_ROWS);
-    const uint32_t far = (double)n * (double)k * sizeof(float) > (double)tuning->near_bytes;
+    const uint32_t far = fovea_is_far(tuning, (double)n * (double)k);
     return (rows * 2 + far) * 3 + (uint32_t)form;
 }
 

@@ -25,9 +25,9 @@ struct generation {
 
 struct search {
     struct generation now, next;
-    uint32_t *live;     // live hypotheses of each sequence; 0: done
-    uint32_t *finished; // how many of each sequence
-    float *worst, *best; // scores of its finished ones
+    uint32_t *live;                   // live hypotheses of each sequence; 0: done
+    uint32_t *finished;               // how many of each sequence
+    float *worst, *best;              // scores of its finished ones
     uint32_t *best_len, *best_tokens; // batch x max_target
     uint32_t *parents, *inputs;       // of each row of the next step
     struct candidate *candidates;     // beam
@@ -182,7 +182,11 @@ enum fovea_status fovea_transformer_search(struct fovea_transformer *model, size
 {
     FOVEA_CHECK(model && (out || !batch), FOVEA_ERR_NULL);
     FOVEA_CHECK(beam >= 1 && beam <= model->options.beam, FOVEA_ERR_SHAPE);
-    FOVEA_TRY(fovea_transformer_encode(model, batch, len, tokens, lens, executor));
+    const uint32_t train = model->train;
+    model->train = 0; // a search never drops
+    const enum fovea_status encoded = fovea_transformer_encode(model, batch, len, tokens, lens, executor);
+    model->train = train;
+    FOVEA_TRY(encoded);
     struct search *const s = model->search;
     const uint32_t width = (uint32_t)beam;
     for (size_t b = 0; b < batch; b++) {

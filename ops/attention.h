@@ -35,8 +35,8 @@ struct fovea_attention_layout {
 
 /// How a call is cut. The rows of a key head are its group of query heads x the queries. Prefill: tiles of queries of
 /// one head; a task is some tiles of a key head, which share a copy of each chunk of its keys, over all keys. Decode:
-/// blocks of rows; a task is a block and a split of the keys, and a second phase merges the splits. Both give the same
-/// bits; with few queries a prefill tile would be mostly padding.
+/// blocks of rows; a task is a block and a split of the keys, and where there are several a second phase merges them.
+/// Both give the same bits; with few queries a prefill tile would be mostly padding.
 struct fovea_attention_grid {
     bool prefill;
     size_t heads;     ///< key heads

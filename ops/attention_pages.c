@@ -57,6 +57,7 @@ void fovea_attention_page(struct fovea_attention_view *view, size_t key)
             }
         }
     }
+    chunk->far = 0;
     chunk->k = k_dense;
     chunk->v = v_dense;
     chunk->k_row = panels ? 0 : (ptrdiff_t)d->qk_dim;

@@ -201,12 +201,14 @@ static void draw_kept(const struct fovea_attention_tile *tile, size_t key, size_
     tile->plan->kernels->attention_keep.run(&weights, keep);
 }
 
-// Whether K and V of the call are more than L2 holds.
+// Whether K and V of the call are more than L2 holds; those of a ragged batch, of which this is one entry, are taken
+// for that.
 static bool is_far(const struct fovea_attention_tile *tile)
 {
     const struct fovea_attention_desc *const d = &tile->plan->desc;
     const double keys = (double)tile->args->batch * (double)d->kv_heads * (double)tile->args->kv_len;
-    return keys * (double)((d->qk_dim + d->v_dim) * sizeof(float)) > (double)tile->plan->kernels->tuning.near_bytes;
+    return tile->args->q_starts != NULL ||
+           fovea_is_far(&tile->plan->kernels->tuning, keys * (double)(d->qk_dim + d->v_dim));
 }
 
 void fovea_attention_view(const struct fovea_attention_tile *tile, const float *q, float *scratch,

@@ -34,7 +34,7 @@ void fovea_gemm_bt(const struct fovea_gemm_area *area)
         .b = area->b,
         .b_row = (ptrdiff_t)d->ldb,
         .c_row = area->acc != NULL ? FOVEA_PANEL : (ptrdiff_t)d->ldc,
-        .far = (double)d->n * (double)plan->k * sizeof(float) > (double)plan->kernels->tuning.near_bytes,
+        .far = fovea_is_far(&plan->kernels->tuning, (double)d->n * (double)plan->k),
     };
     tile.b += (ptrdiff_t)begin * tile.b_row;
     for (size_t j = begin; j < end; j += FOVEA_PANEL, tile.b += FOVEA_PANEL * tile.b_row) {

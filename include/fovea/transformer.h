@@ -65,8 +65,10 @@ FOVEA_API const struct fovea_transformer_config *fovea_transformer_config(const 
 
 /// Whether the encodings and whole prefixes that follow are training, on = 1, or not, as for a model just made.
 /// Training drops by seed: encoder layer i has the sites (fovea/layer.h) from 4 i on, decoder layer i those from 4
-/// (encoder_layers + i) on, the source's and the target's embeddings the two behind all of them. Without, the bits are
-/// those of a model with dropout 0, as are cached steps and searches at all times. Errors: NULL, ENUM (on).
+/// (encoder_layers + i) on, the source's and the target's embeddings the two behind all of them. Attention weights are
+/// drawn under seed + site, so seeds of different steps lie at least 4 x layers apart. Without training the bits are
+/// those of a model with dropout 0; searches never drop, and cached steps only see what the encoding dropped.
+/// Errors: NULL, ENUM (on).
 FOVEA_API enum fovea_status fovea_transformer_train(struct fovea_transformer *model, uint32_t on, uint64_t seed);
 
 /// Runs the encoder on batch sequences: tokens (batch, len), of which lens[b] are valid (NULL: all), and projects the

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // kernels/common/attention_decode_few.h - products of one or two rows, up to eight vectors wide.
 //
-// A tile of the GEMM micro-kernel has as many sums as a row has panels, 3 or 4, and each waits four cycles for the step
-// before. Eight or sixteen sums keep the ports busy, and a chunk of keys is one tile.
+// A row of a tile of the GEMM micro-kernel has 2 to 4 sums, and each waits four cycles for the step before. Eight or
+// sixteen keep the ports busy; on AVX-512 a chunk of keys is one tile.
 // Part of attention_decode_f32.inc.
 #ifndef FOVEA_KERNELS_COMMON_ATTENTION_DECODE_FEW_H
 #define FOVEA_KERNELS_COMMON_ATTENTION_DECODE_FEW_H
@@ -38,7 +38,9 @@ static inline __attribute__((always_inline)) void decode_few_tile(const struct f
     }
     FV_UNROLL
     for (int i = 0; i < R * V; i++) {
-        acc[i] = t->mode == FOVEA_GEMM_ADD ? fv_load(t->c + i / V * t->c_row + i % V * FV_LANES) : fv_zero();
+        acc[i] = t->mode == FOVEA_GEMM_ADD && !FOVEA_FAULT_IS(DECODE_FEW_ADDS_NOTHING)
+                     ? fv_load(t->c + i / V * t->c_row + i % V * FV_LANES)
+                     : fv_zero();
     }
     for (size_t p = t->k; p != 0; p--) {
         fv_f32 of_row[DECODE_FEW];
@@ -69,7 +71,7 @@ static inline __attribute__((always_inline)) void decode_few_tile(const struct f
     for (int i = 0; i < R * V; i++) {
         float *const c = t->c + i / V * t->c_row + i % V * FV_LANES;
         const size_t before = (size_t)(i % V) * FV_LANES;
-        if (t->n >= before + FV_LANES) {
+        if (t->n >= before + FV_LANES || FOVEA_FAULT_IS(DECODE_FEW_STORES_PAST_N)) {
             fv_store(c, acc[i]);
         } else if (t->n > before) {
             fv_store_tail(c, acc[i], t->n - before);
@@ -128,7 +130,7 @@ static inline void decode_few(struct fovea_gemm_tile *tile, float *sums, size_t 
             log--;
         }
         tiles[rows - 1][log](tile, sums);
-        sums = NULL; // once is enough
+        sums = FOVEA_FAULT_IS(DECODE_FEW_SUMS_TWICE) ? sums : NULL; // once is enough
         tile->b += (ptrdiff_t)(vecs / panel_vecs) * tile->b_panel;
         tile->c += vecs * FV_LANES;
         tile->ahead = tile->ahead ? tile->ahead + tile->k * vecs * FV_LANES : NULL;

@@ -27,11 +27,13 @@ static void decode_values(const struct fovea_attention_chunk *chunk, size_t j, s
     const float *const weights = p + row * FOVEA_CHUNK + j;
     acc += row * acc_row;
     for (size_t column = 0, n; column < v_dim; column += n) {
-        const size_t left = column < whole ? whole - column : v_dim - whole;
+        const int ahead = chunk->k_ahead && column < chunk->qk_dim;
+        size_t left = column < whole ? whole - column : v_dim - whole;
+        left = ahead ? attention_min(left, attention_round(chunk->qk_dim) - column) : left; // K ends there
         n = tile.n = attention_min(decode_columns(rows), left);
         tile.b = column < whole ? chunk->v + (ptrdiff_t)j * chunk->v_row + column : tail + j * FOVEA_PANEL;
         tile.b_k = column < whole ? chunk->v_row : FOVEA_PANEL;
-        tile.ahead = chunk->k_ahead && column < chunk->qk_dim ? chunk->k_ahead + column * FOVEA_CHUNK : NULL;
+        tile.ahead = ahead ? chunk->k_ahead + column * FOVEA_CHUNK : NULL;
         if (rows <= DECODE_FEW) {
             tile.a = weights;
             tile.c = acc + column;

@@ -33,7 +33,7 @@ static void draw_problem(struct attention_case *a)
                                                 : draw_dim(rng);
     a->chunk.state.v_dim = draw_dim(rng);
     const size_t most = c->variant->nr;
-    a->chunk.state.rows = check_chance(rng, 25) ? most : 1 + check_below(rng, most);
+    a->chunk.state.rows = check_chance(rng, 25) ? most : 1 + check_below(rng, check_chance(rng, 40) ? 2 : most);
     if (!a->prefill && check_chance(rng, 15)) {
         a->scores[0] = check_buffer(c, "scores", a->chunk.state.rows * FOVEA_CHUNK);
         a->scores[1] = check_twin(c, a->scores[0]);

@@ -12,24 +12,24 @@ enum { BATCH = 2, SOURCE = 19, TARGET = 23, WORKERS = 4 };
 static const float p_drop = 0.25f;
 static const uint64_t seed_of_run = 0xfedcba9876543210u;
 
-static const struct fovea_transformer_config config = {.struct_size = sizeof config,
-                                                       .norm = FOVEA_NORM_PRE,
-                                                       .activation = FOVEA_ACTIVATION_RELU,
-                                                       .positions = FOVEA_POSITIONS_SINUSOIDAL,
-                                                       .eps = 1e-5f,
-                                                       .scale_embeddings = 1,
-                                                       .final_norm = 1,
-                                                       .bos = 1,
-                                                       .eos = 2,
-                                                       .d_model = 40,
-                                                       .heads = 2,
-                                                       .qk_dim = 20,
-                                                       .v_dim = 12,
-                                                       .ffn = 50,
-                                                       .encoder_layers = 2,
-                                                       .decoder_layers = 2,
-                                                       .source_vocab = 31,
-                                                       .target_vocab = 27};
+static struct fovea_transformer_config config = {.struct_size = sizeof config,
+                                                 .norm = FOVEA_NORM_PRE,
+                                                 .activation = FOVEA_ACTIVATION_RELU,
+                                                 .positions = FOVEA_POSITIONS_SINUSOIDAL,
+                                                 .eps = 1e-5f,
+                                                 .scale_embeddings = 1,
+                                                 .final_norm = 1,
+                                                 .bos = 1,
+                                                 .eos = 2,
+                                                 .d_model = 40,
+                                                 .heads = 2,
+                                                 .qk_dim = 20,
+                                                 .v_dim = 12,
+                                                 .ffn = 50,
+                                                 .encoder_layers = 2,
+                                                 .decoder_layers = 2,
+                                                 .source_vocab = 31,
+                                                 .target_vocab = 27};
 enum { COUNT = BATCH * TARGET * 27 };
 
 static struct random_model weights;
@@ -133,9 +133,11 @@ static void compose(const struct fovea_engine *engine, const struct fovea_transf
     float *const memory = embedded(engine, m->source_embedding, m->source_positions, source, SOURCE, 4 * all);
     float *const x = embedded(engine, m->target_embedding, m->target_positions, target, TARGET, 4 * all + 1);
     layers(engine, m->encoder, config.encoder_layers, SOURCE, 0, memory, NULL);
-    row_wise(engine, FOVEA_ROWWISE_LAYERNORM, &m->encoder_norm, 0, memory, BATCH * SOURCE, config.d_model);
+    if (config.final_norm)
+        row_wise(engine, FOVEA_ROWWISE_LAYERNORM, &m->encoder_norm, 0, memory, BATCH * SOURCE, config.d_model);
     layers(engine, m->decoder, config.decoder_layers, TARGET, 4 * encoder, x, memory);
-    row_wise(engine, FOVEA_ROWWISE_LAYERNORM, &m->decoder_norm, 0, x, BATCH * TARGET, config.d_model);
+    if (config.final_norm)
+        row_wise(engine, FOVEA_ROWWISE_LAYERNORM, &m->decoder_norm, 0, x, BATCH * TARGET, config.d_model);
     struct fovea_gemm_desc d = FOVEA_GEMM_DESC_INIT;
     d.b_packed = 1;
     d.m = BATCH * TARGET, d.k = d.lda = config.d_model, d.n = d.ldc = config.target_vocab;
@@ -180,6 +182,17 @@ static void test_isa(const char *isa, const struct fovea_engine *engine, float *
         for (size_t b = 0; b < BATCH; b++)
             CHECK(test_differ(out + b * 27, without + (b * TARGET + t) * 27, 27) == 27, "step %zu drops", t);
     }
+    // Nor does a search, whatever was encoded.
+    struct fovea_hypothesis searched[2][BATCH];
+    for (int i = 0; i < 2; i++)
+        CHECK(!fovea_transformer_search(i ? model : plain, BATCH, SOURCE, source, lens, 1, searched[i], NULL),
+              "search");
+    for (size_t b = 0; b < BATCH; b++)
+        CHECK(searched[0][b].len == searched[1][b].len &&
+                  test_differ(&searched[0][b].score, &searched[1][b].score, 1) == 1,
+              "%s: a search in training drops", isa);
+    decode(model, NULL, out);
+    same("training, after a search", trained, out);
     CHECK(fovea_transformer_train(model, 2, 0) == FOVEA_ERR_ENUM, "on is 2");
     CHECK(fovea_transformer_train(NULL, 1, 0) == FOVEA_ERR_NULL, "no model");
     fovea_transformer_destroy(plain);
@@ -188,16 +201,20 @@ static void test_isa(const char *isa, const struct fovea_engine *engine, float *
 
 int main(void)
 {
-    static float trained[COUNT];
     struct fovea_engine *engines[TEST_ISAS];
     test_engines(engines);
-    random_model_init(&weights, &config, 5, RANDOM_ALL);
     random_tokens(source, BATCH * SOURCE, config.source_vocab, 1);
     random_tokens(target, BATCH * TARGET, config.target_vocab, 2);
-    for (int i = 0; i < TEST_ISAS; i++)
-        if (engines[i])
-            test_isa(test_isas[i], engines[i], trained);
-    random_model_free(&weights);
+    for (int post = 0; post < 2; post++) {
+        float trained[COUNT] = {0};
+        config.norm = post ? FOVEA_NORM_POST : FOVEA_NORM_PRE;
+        config.final_norm = !post;
+        random_model_init(&weights, &config, 5, RANDOM_ALL);
+        for (int i = 0; i < TEST_ISAS; i++)
+            if (engines[i])
+                test_isa(test_isas[i], engines[i], trained);
+        random_model_free(&weights);
+    }
     test_engines_free(engines);
     return test_done();
 }
