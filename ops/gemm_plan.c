@@ -91,7 +91,7 @@ static enum fovea_status check_desc(const struct fovea_gemm_desc *d, const struc
     size_t entry = 0;
     FOVEA_REQUIRE(d->batch <= 1 || (fovea_extent(d->m, columns, d->ldc, &entry) && d->batch_c >= entry / sizeof(float)),
                   FOVEA_ERR_STRIDE, why, "gemm: entries of C, %zu floats apart, overlap", d->batch_c);
-    FOVEA_REQUIRE(!d->b_packed || d->batch_b % FOVEA_PANEL == 0, FOVEA_ERR_STRIDE, why,
+    FOVEA_REQUIRE(d->batch <= 1 || !d->b_packed || d->batch_b % FOVEA_PANEL == 0, FOVEA_ERR_STRIDE, why,
                   "gemm: blobs %zu floats apart are not 64-byte aligned", d->batch_b);
     return FOVEA_OK;
 }

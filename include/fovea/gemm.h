@@ -39,7 +39,8 @@ struct fovea_gemm_desc {
     uint32_t gated; ///< 1: op(B) has n columns in pairs, gate and value side by side, and C, the residual n / 2:
                     ///< C[i,j] = act(v[i,2j]) * v[i,2j+1] + residual[i,j] (SwiGLU with SILU). n even, beta 0
     size_t batch;   ///< default 1: that many GEMMs of these shapes; entry e begins at a + e * batch_a and so on
-    size_t batch_a, batch_b, batch_c, batch_r; ///< in floats; 0 for A, B or the residual: shared by all entries
+    size_t batch_a, batch_b, batch_c, batch_r; ///< in floats; 0 for A, B or the residual: shared by all entries;
+                                               ///< of several packed B a multiple of 16
 };
 #define FOVEA_GEMM_DESC_INIT                                                                                           \
     {                                                                                                                  \

@@ -98,6 +98,10 @@ static void test_refused(const struct fovea_engine *engine)
     CHECK(fovea_explain_gemm(engine, &d, text, sizeof text) == FOVEA_ERR_STRIDE, "entries of C overlap: %s", text);
     d.batch = SIZE_MAX, d.batch_c = 4 * 7;
     CHECK(fovea_explain_gemm(engine, &d, text, sizeof text) == FOVEA_ERR_OVERFLOW, "batch: %s", text);
+    d.batch = 2, d.b_packed = 1, d.batch_b = 4 * 6;
+    CHECK(fovea_explain_gemm(engine, &d, text, sizeof text) == FOVEA_ERR_STRIDE, "blobs not on lines: %s", text);
+    d.batch = 1;
+    CHECK(fovea_explain_gemm(engine, &d, text, sizeof text) == FOVEA_OK, "one blob, whatever the stride: %s", text);
 }
 
 int main(void)
