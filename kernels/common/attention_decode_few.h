@@ -57,10 +57,12 @@ static inline __attribute__((always_inline)) void decode_few_tile(const struct f
                 acc[r * V + v] = fv_fma(of_row[r], x, acc[r * V + v]);
             }
         }
-        for (int at = 0; AHEAD && at < V * FV_LANES; at += LINE) {
-            __builtin_prefetch(ahead + at, 0, 2);
+        if (AHEAD) {
+            for (int at = 0; at < V * FV_LANES; at += LINE) {
+                __builtin_prefetch(ahead + at, 0, 2);
+            }
+            ahead += V * FV_LANES;
         }
-        ahead += V * FV_LANES;
         a += t->a_k;
         FV_UNROLL
         for (int i = 0; i < 3; i++) {
