@@ -67,13 +67,15 @@ static int acknowledge(struct history *history, struct order *order)
             marked++;
         }
     }
-    history_book_free(&book);
+    int code = CLI_OK;
     if (!done)
-        return cli_error("history acknowledge: %s", history_message(history));
-    if (marked == 0)
-        return cli_error("history acknowledge: no series changes at commit %s", order->commit);
-    printf("%zu series\n", marked);
-    return CLI_OK;
+        code = cli_error("history acknowledge: %s", history_message(history));
+    else if (marked == 0)
+        code = cli_error("history acknowledge: no series changes at commit %s", order->commit); // a name of the book's
+    else
+        printf("%zu series\n", marked);
+    history_book_free(&book);
+    return code;
 }
 
 int cli_history_acknowledge(int argc, char **argv)

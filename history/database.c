@@ -121,8 +121,11 @@ static bool known_version(struct history *history, int64_t version)
 static bool find_version(struct history *history, int64_t *version)
 {
     int64_t application, tables;
-    if (!pragma(history, "PRAGMA application_id", &application) || !pragma(history, "PRAGMA user_version", version) ||
-        !pragma(history, "SELECT count(*) FROM sqlite_master", &tables))
+    // One transaction, or another program makes the database between two of the questions. Whoever hears false closes.
+    const bool alone = sqlite3_get_autocommit(history->db) != 0;
+    if ((alone && !history_exec(history, "BEGIN")) || !pragma(history, "PRAGMA application_id", &application) ||
+        !pragma(history, "PRAGMA user_version", version) ||
+        !pragma(history, "SELECT count(*) FROM sqlite_master", &tables) || (alone && !history_exec(history, "COMMIT")))
         return false;
     if (application != HISTORY_APPLICATION)
         *version = tables == 0 && application == 0 && *version == 0 ? 0 : -1;
