@@ -15,9 +15,9 @@
 ///            the first facts are commit, branch and machine; -1 is a run without that fact
 ///   axes     [column of run indices]
 ///   metrics  [{name, label, kind, unit, better}]
-///   series   [{metric, axis, step, value, low, high, disturbed, changes, peers}], where low and high are columns of
-///   the
-///            distances below and above the value in PAGE_BAND_STEPS steps, or are missing where no run has repetitions
+///   series   [{metric, axis, step, value, low, high, disturbed, changes, peers}], where low and high are columns
+///            of the distances below and above the value in PAGE_BAND_STEPS steps, or are missing where no run has
+///            repetitions
 ///            disturbed: column of the places of points that are not judged; missing where there are none
 ///            changes: [[at, before, after, effect, low, high, confidence, worse, note or null]]
 ///            peers: [[name, figure]]

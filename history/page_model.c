@@ -167,8 +167,10 @@ bool page_make(struct page *page, const struct history_book *book)
 
 void page_free(struct page *page)
 {
-    for (size_t i = 0; page->series && i < page->book->series_count; i++)
-        free(page->series[i].changes), free(page->series[i].points);
+    for (size_t i = 0; page->series && i < page->book->series_count; i++) {
+        free(page->series[i].changes);
+        free(page->series[i].points);
+    }
     free(page->series);
     free(page->rows);
     free(page->axes);
