@@ -14,6 +14,7 @@ target_compile_definitions(fovea_measure PRIVATE _GNU_SOURCE=1) # MADV_HUGEPAGE
 target_link_libraries(fovea_measure PUBLIC fovea_flags PRIVATE Threads::Threads m)
 
 add_library(fovea_tune STATIC EXCLUDE_FROM_ALL
+    tune/cache.c
     tune/case_attention.c
     tune/case_gemm.c
     tune/case_slot.c
@@ -24,10 +25,12 @@ add_library(fovea_tune STATIC EXCLUDE_FROM_ALL
     tune/quarantine.c
     tune/report.c
     tune/room.c
+    tune/rounds.c
     tune/search.c
     tune/space.c
     tune/stats.c
     tune/tune.c
+    tune/verify.c
     tune/write.c
 )
 target_compile_definitions(fovea_tune PRIVATE _GNU_SOURCE=1) # mkstemp, prctl

@@ -24,6 +24,9 @@ enum fovea_status fovea_engine_create_with(const struct fovea_engine_options *op
 /// The same engine but for one class (the tuner's candidates). NULL without memory.
 struct fovea_engine *fovea_engine_copy_with(const struct fovea_engine *engine, uint32_t class,
                                             const struct fovea_tuned *tuned);
+/// The same engine without the micro-kernels of which banned[variant] is not 0, among those that plans choose by shape;
+/// what a class has stays. NULL without memory.
+struct fovea_engine *fovea_engine_copy_without(const struct fovea_engine *engine, const uint8_t *banned);
 /// What may be chosen in an engine, and what was.
 const struct fovea_choice *fovea_engine_choice(const struct fovea_engine *engine);
 

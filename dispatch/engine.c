@@ -269,6 +269,22 @@ struct fovea_engine *fovea_engine_copy_with(const struct fovea_engine *engine, u
     return copy;
 }
 
+struct fovea_engine *fovea_engine_copy_without(const struct fovea_engine *engine, const uint8_t *banned)
+{
+    struct fovea_engine *const copy = malloc(sizeof *copy);
+    if (copy) {
+        *copy = *engine;
+        copy->kernels.gemm_tile_count = 0;
+        for (uint32_t i = 0; i < engine->kernels.gemm_tile_count; i++) {
+            const struct fovea_gemm_kernel *const tile = &engine->kernels.gemm_tiles[i];
+            if (!banned[fovea_variant_find(tile->name, strlen(tile->name))]) {
+                copy->kernels.gemm_tiles[copy->kernels.gemm_tile_count++] = *tile;
+            }
+        }
+    }
+    return copy;
+}
+
 const struct fovea_choice *fovea_engine_choice(const struct fovea_engine *engine)
 {
     return &engine->choice;

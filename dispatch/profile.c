@@ -196,7 +196,7 @@ static int read_class(struct reader *r, enum fovea_tuned_operator kind, struct f
     r->at += length;
     struct fovea_tuned *const tuned = &out->tuned[class];
     *tuned = (struct fovea_tuned){.kernel = -1};
-    if (kind != FOVEA_TUNED_ATTENTION) {
+    if (fovea_tuned_has_kernel(kind)) {
         const char *const slot = kind == FOVEA_TUNED_GEMM ? "gemm" : fovea_tuned_classes[class].name;
         tuned->kernel = literal(r, " ") ? variant(r) : -1;
         if (tuned->kernel < 0 || strcmp(fovea_variant_facts[tuned->kernel].slot, slot) != 0 ||
@@ -218,6 +218,7 @@ static int read_lines(struct reader *r, struct fovea_profile *out, char *why)
         const int ok = literal(r, "quarantine ")  ? read_quarantine(r, out)
                        : literal(r, "gemm ")      ? read_class(r, FOVEA_TUNED_GEMM, out)
                        : literal(r, "attention ") ? read_class(r, FOVEA_TUNED_ATTENTION, out)
+                       : literal(r, "cache ")     ? read_class(r, FOVEA_TUNED_CACHE, out)
                        : literal(r, "slot ")      ? read_class(r, FOVEA_TUNED_SLOT, out)
                                                   : 0;
         if (!ok || !end_of_line(r))

@@ -11,9 +11,11 @@
 //     isa 103
 //     level install
 //     quarantine gemm_f32_6x64_avx512 differs
-//     gemm some-far-nt gemm_f32_9x48_avx512 kc=512 mc=216 ... gain=1.034000 low=1.021000 high=1.046000 p=0.000061
-//     pairs=15 attention heads-64 queries=32 prefill=16 gain=... slot softmax softmax_f32_avx2 gain=... checksum
-//     5b0e6f6c1a2b3c4d
+//     gemm some-far-nt gemm_f32_9x48_avx512 kc=512 ... gain=1.034000 low=1.021000 high=1.046000 p=0.000061 pairs=15
+//     attention heads-64 queries=32 prefill=16 ... gain=1.020000 ...
+//     cache border near=1024 gain=1.181000 ...
+//     slot softmax softmax_f32_avx2 gain=1.050000 ...
+//     checksum 5b0e6f6c1a2b3c4d
 //
 // One blank between words, lines in this order, each class once; numbers of a class in the order of kernels/tuning.def.
 // The checksum is FNV-1a of every byte before its line. A file that differs from this in anything, or is made for

@@ -17,7 +17,7 @@ const struct fovea_tuned_class fovea_tuned_classes[FOVEA_TUNED_CLASSES] = {
     // In the order of fovea_gemm_class and fovea_attention_class.
     FORMS("few-near"),     FORMS("few-far"),       FORMS("several-near"),   FORMS("several-far"),
     FORMS("some-near"),    FORMS("some-far"),      FORMS("many-near"),      FORMS("many-far"),
-    ATTENTION("heads-64"), ATTENTION("heads-128"), ATTENTION("heads-wide"),
+    ATTENTION("heads-64"), ATTENTION("heads-128"), ATTENTION("heads-wide"), {FOVEA_TUNED_CACHE, "cache", "border"},
 #define FOVEA_SLOT(family, slot) {FOVEA_TUNED_SLOT, "slot", #slot},
 #include "kernels/slots.def"
 #undef FOVEA_SLOT
@@ -34,18 +34,27 @@ static const struct fovea_tunable attention_tunables[] = {
 #include "kernels/tuning.def"
 };
 
+static const struct fovea_tunable cache_tunables[] = {
+#define FOVEA_CACHE_TUNABLE TUNABLE
+#include "kernels/tuning.def"
+};
+
 // A struct of numbers is as long as its table, so it can be copied as an array.
 _Static_assert(sizeof(struct fovea_gemm_tuning) / 4 == sizeof gemm_tunables / sizeof *gemm_tunables, "words only");
 _Static_assert(sizeof(struct fovea_attention_tuning) / 4 == sizeof attention_tunables / sizeof *attention_tunables,
                "words only");
+_Static_assert(sizeof(struct fovea_cache_tuning) / 4 == sizeof cache_tunables / sizeof *cache_tunables, "words only");
 _Static_assert(sizeof(struct fovea_gemm_tuning) / 4 <= FOVEA_TUNABLES_MAX, "raise FOVEA_TUNABLES_MAX");
 
 const struct fovea_tunable *fovea_tunables(enum fovea_tuned_operator kind, uint32_t *count)
 {
     *count = kind == FOVEA_TUNED_GEMM        ? sizeof gemm_tunables / sizeof *gemm_tunables
              : kind == FOVEA_TUNED_ATTENTION ? sizeof attention_tunables / sizeof *attention_tunables
+             : kind == FOVEA_TUNED_CACHE     ? sizeof cache_tunables / sizeof *cache_tunables
                                              : 0;
-    return kind == FOVEA_TUNED_GEMM ? gemm_tunables : attention_tunables;
+    return kind == FOVEA_TUNED_GEMM        ? gemm_tunables
+           : kind == FOVEA_TUNED_ATTENTION ? attention_tunables
+                                           : cache_tunables;
 }
 
 static uint32_t clamp(uint32_t value, uint32_t low, uint32_t high)
@@ -54,7 +63,9 @@ static uint32_t clamp(uint32_t value, uint32_t low, uint32_t high)
 }
 
 // Long k blocks, for which B streams from L2 and a tile of A stays in L1; two groups of strips in L2, one computed, one
-// prefetched. A group is one wide strip (AVX-512) or two narrow ones, and A's chunk of mc rows takes 3/8 or 5/8 of L2.
+// prefetched. A group is one wide strip (AVX-512) or two narrow ones, and A's chunk of mc rows takes 3/8 or 5/8 of L2,
+// however few rows that makes of long blocks (AVX2, L2 of 512 KiB: 72 of 1024 steps in place of 144 of 512 are 1 to 9 %
+// faster where k is 768 to 3072).
 // Natural rows of B are read in place by fewer than three tiles; from then on packing a strip pays. Packing a strip
 // takes as long as 4 (natural) to 8 rows of C, so above 256 rows it is done once. Half of L2 is what a product may take
 // that relies on all of it being there. Rows of a transposed B are read in place for as many rows of C as registers
@@ -63,33 +74,70 @@ static struct fovea_gemm_tuning gemm_default(const struct fovea_machine *machine
 {
     const uint32_t floats2 = machine->l2_bytes / (uint32_t)sizeof(float), eighths = nr > 16 ? 3 : 5;
     struct fovea_gemm_tuning t = {.nc = nr > 16 ? nr : 2 * nr, .ahead = 1, .pack_rows = 3 * mr, .keep_rows = 256};
-    t.bt_rows = nr > 16 ? 16 : mr;
     t.direct = machine->l2_bytes / 2048;
-    t.kc = clamp(floats2 / 256, 256, 1024);
+    t.kc = clamp(floats2 / (nr > 16 ? 256 : 128), 256, 1024);
     t.mc = clamp(floats2 / 8 * eighths / t.kc / 18 * 18, 54, 480);
     return t;
 }
 
+// Rows of the variant that an ISA has in a slot, of those with at most so many; 0: none.
+static uint32_t rows_of(const char *slot, const char *isa, uint32_t most)
+{
+    for (int32_t i = 0; i < FOVEA_VARIANTS; i++) {
+        const struct fovea_variant_facts *const facts = &fovea_variant_facts[i];
+        if (strcmp(facts->slot, slot) == 0 && strcmp(facts->isa, isa) == 0 && facts->mr <= most) {
+            return facts->mr;
+        }
+    }
+    return 0;
+}
+
+// Where B is far two tiles of a flat micro-kernel, one below the other, are faster than one of another (3 and 4 rows on
+// Zen 3: 1.1 to 1.25 times as fast, and 0.85 where B is near; 6 rows 0.93).
+static uint32_t flat_rows_of(const char *isa, uint32_t class)
+{
+    const uint32_t far = class / 3 % 2;
+    return (1 + far) * rows_of("gemm", isa, FOVEA_FLAT_ROWS);
+}
+
 // Of each tile of a task its queries and state, the next task's queries and the output that are being fetched, and at
-// times a second state, in half of L2.
+// times a second state, in twice L2: streaming them from L3 costs less than copying K and V for fewer tiles (Zen 3, L2
+// 512 KiB, 32 heads of 128 on 8: 4 tiles 1.08 times as fast as 2, 8 tiles 1.14; 16 of d = 64 gain 1 to 2 % over 8).
 static struct fovea_attention_tuning attention_default(const struct fovea_machine *machine, uint32_t class)
 {
-    struct fovea_attention_tuning t = {.queries = 48, .prefill = 16};
+    struct fovea_attention_tuning t = {
+        .queries = 48, .prefill = 16, .near = clamp(machine->l2_bytes >> 10, 1, 1 << 20)};
     const uint32_t dim = UINT32_C(64) << (class - FOVEA_CLASS_ATTENTION); // the largest of the class, of most models
-    t.tiles = clamp(machine->l2_bytes / 2 / (5 * t.queries * dim * (uint32_t)sizeof(float)), 1, 8);
+    t.tiles = clamp(2 * machine->l2_bytes / (5 * t.queries * dim * (uint32_t)sizeof(float)), 1, 8);
     return t;
 }
+
+// 9 to 32 rows of C for which a transposed B is packed on the way: a strip of all of k passes them, of what L2 holds at
+// most. Then what is prefetched of the next one, 16 rows, lies side by side, where shorter blocks prefetch lines that
+// come much later. Zen 3, 12 to 24 rows, K up to 4864: 1.26 to 1.33 times as fast as blocks of 512 steps, 32 rows 1.15,
+// K = 8192 1.06. Other ISAs were not measured.
+enum { SEVERAL_FAR_NT = (1 * 2 + 1) * 3 + FOVEA_FORM_NT, PANEL_STEP_BYTES = FOVEA_PANEL * (int)sizeof(float) };
 
 struct fovea_tuned fovea_tuned_default(const struct fovea_machine *machine, uint32_t class, int32_t kernel)
 {
     struct fovea_tuned tuned = {.kernel = kernel};
     if (fovea_tuned_classes[class].kind == FOVEA_TUNED_GEMM) {
         const struct fovea_variant_facts *const facts = &fovea_variant_facts[kernel];
-        const struct fovea_gemm_tuning t = gemm_default(machine, facts->mr, facts->nr);
+        struct fovea_gemm_tuning t = gemm_default(machine, facts->mr, facts->nr);
+        t.bt_rows = rows_of("gemm_bt", facts->isa, UINT32_MAX);
+        t.flat_rows = flat_rows_of(facts->isa, class);
+        if (class == SEVERAL_FAR_NT && strcmp(facts->isa, "avx2") == 0) {
+            t.kc = clamp(machine->l2_bytes / PANEL_STEP_BYTES, t.kc, 1 << 20);
+            t.nc = facts->nr;
+        }
         memcpy(tuned.values, &t, sizeof t);
     } else if (fovea_tuned_classes[class].kind == FOVEA_TUNED_ATTENTION) {
         tuned.kernel = -1;
         const struct fovea_attention_tuning t = attention_default(machine, class);
+        memcpy(tuned.values, &t, sizeof t);
+    } else if (fovea_tuned_classes[class].kind == FOVEA_TUNED_CACHE) {
+        tuned.kernel = -1;
+        const struct fovea_cache_tuning t = {.near = clamp(machine->l2_bytes >> 10, 1, 1 << 20)};
         memcpy(tuned.values, &t, sizeof t);
     }
     return tuned;
@@ -100,6 +148,8 @@ struct fovea_tuned fovea_tuned_get(const struct fovea_kernels *kernels, uint32_t
     struct fovea_tuned tuned = {.kernel = -1};
     if (class >= FOVEA_CLASS_SLOT) {
         tuned.kernel = fovea_slot_variant(kernels, class - FOVEA_CLASS_SLOT);
+    } else if (class == FOVEA_CLASS_CACHE) {
+        memcpy(tuned.values, &kernels->tuning.cache, sizeof kernels->tuning.cache);
     } else if (class >= FOVEA_CLASS_ATTENTION) {
         memcpy(tuned.values, &kernels->tuning.attention[class - FOVEA_CLASS_ATTENTION],
                sizeof *kernels->tuning.attention);
@@ -115,6 +165,8 @@ void fovea_tuned_set(struct fovea_kernels *kernels, uint32_t class, const struct
 {
     if (class >= FOVEA_CLASS_SLOT) {
         fovea_use_variant(kernels, tuned->kernel);
+    } else if (class == FOVEA_CLASS_CACHE) {
+        memcpy(&kernels->tuning.cache, tuned->values, sizeof kernels->tuning.cache);
     } else if (class >= FOVEA_CLASS_ATTENTION) {
         memcpy(&kernels->tuning.attention[class - FOVEA_CLASS_ATTENTION], tuned->values,
                sizeof *kernels->tuning.attention);
@@ -134,7 +186,6 @@ int fovea_tuned_same(const struct fovea_tuned *a, const struct fovea_tuned *b)
 void fovea_tuning_defaults(const struct fovea_machine *machine, struct fovea_kernels *kernels)
 {
     const int32_t gemm = fovea_slot_variant(kernels, FOVEA_SLOT_gemm);
-    kernels->tuning.near_bytes = machine->l2_bytes;
     for (uint32_t class = 0; class < FOVEA_CLASS_SLOT; class ++) {
         const struct fovea_tuned tuned = fovea_tuned_default(machine, class, gemm);
         fovea_tuned_set(kernels, class, &tuned);

@@ -9,7 +9,7 @@
 #include "dispatch/cpu.h"
 #include "dispatch/resolve.h"
 
-enum fovea_tuned_operator { FOVEA_TUNED_GEMM, FOVEA_TUNED_ATTENTION, FOVEA_TUNED_SLOT };
+enum fovea_tuned_operator { FOVEA_TUNED_GEMM, FOVEA_TUNED_ATTENTION, FOVEA_TUNED_CACHE, FOVEA_TUNED_SLOT };
 
 enum {
 #define FOVEA_SLOT(family, slot) FOVEA_SLOT_##slot,
@@ -17,15 +17,16 @@ enum {
 #undef FOVEA_SLOT
     FOVEA_SLOTS,
     FOVEA_CLASS_ATTENTION = FOVEA_GEMM_CLASSES,
-    FOVEA_CLASS_SLOT = FOVEA_CLASS_ATTENTION + FOVEA_ATTENTION_CLASSES,
+    FOVEA_CLASS_CACHE = FOVEA_CLASS_ATTENTION + FOVEA_ATTENTION_CLASSES,
+    FOVEA_CLASS_SLOT,
     FOVEA_TUNED_CLASSES = FOVEA_CLASS_SLOT + FOVEA_SLOTS,
 };
 
-/// A class, by its number: first those of GEMM, then of attention, then the slots.
+/// A class, by its number: first those of GEMM, then of attention, then the border that they share, then the slots.
 struct fovea_tuned_class {
     enum fovea_tuned_operator kind;
-    const char *operator_name; ///< "gemm", "attention", "slot"
-    const char *name;          ///< "some-far-nt", "heads-64", "softmax"
+    const char *operator_name; ///< "gemm", "attention", "cache", "slot"
+    const char *name;          ///< "some-far-nt", "heads-64", "border", "softmax"
 };
 extern const struct fovea_tuned_class fovea_tuned_classes[FOVEA_TUNED_CLASSES];
 
@@ -36,7 +37,7 @@ struct fovea_tunable {
     const uint32_t *values; ///< worth trying
     uint32_t count;
 };
-enum { FOVEA_TUNABLES_MAX = 8 };
+enum { FOVEA_TUNABLES_MAX = 9 };
 /// *count of them; of slots none.
 const struct fovea_tunable *fovea_tunables(enum fovea_tuned_operator kind, uint32_t *count);
 
@@ -45,6 +46,12 @@ struct fovea_tuned {
     int32_t kernel;                      ///< of enum fovea_variant_index; -1 where the class has no kernel of its own
     uint32_t values[FOVEA_TUNABLES_MAX]; ///< in the order of fovea_tunables; behind them 0
 };
+
+/// Whether a kernel is part of what is chosen for such a class.
+static inline int fovea_tuned_has_kernel(enum fovea_tuned_operator kind)
+{
+    return kind == FOVEA_TUNED_GEMM || kind == FOVEA_TUNED_SLOT;
+}
 
 /// The default of a class by the model, given the kernel (ignored where the class has none).
 struct fovea_tuned fovea_tuned_default(const struct fovea_machine *machine, uint32_t class, int32_t kernel);

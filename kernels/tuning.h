@@ -17,6 +17,10 @@ struct fovea_attention_tuning {
 #define FOVEA_ATTENTION_TUNABLE(stage, name, smallest, largest, purpose, ...) uint32_t name; ///< purpose
 #include "kernels/tuning.def"
 };
+struct fovea_cache_tuning {
+#define FOVEA_CACHE_TUNABLE(stage, name, smallest, largest, purpose, ...) uint32_t name; ///< purpose
+#include "kernels/tuning.def"
+};
 
 enum {
     FOVEA_FEW_ROWS = 8,      ///< decoding: reading B is the work
@@ -24,6 +28,7 @@ enum {
     FOVEA_SOME_ROWS = 192,   ///< a prompt: A stays in L2 whole
     FOVEA_GEMM_CLASSES = 24,
     FOVEA_GEMM_TILES = 4, ///< micro-kernels of an ISA, at most
+    FOVEA_FLAT_ROWS = 2,  ///< a micro-kernel of no more rows is flat: made for products that have hardly more
     FOVEA_ATTENTION_CLASSES = 3,
 };
 
@@ -31,15 +36,15 @@ enum {
 enum fovea_gemm_form { FOVEA_FORM_PACKED, FOVEA_FORM_NN, FOVEA_FORM_NT };
 
 struct fovea_tuning {
-    size_t near_bytes; ///< so many bytes stay in L2: a B, or K and V of a call
+    struct fovea_cache_tuning cache; ///< the border between the classes of near and far B
     struct fovea_gemm_tuning gemm[FOVEA_GEMM_CLASSES];
     struct fovea_attention_tuning attention[FOVEA_ATTENTION_CLASSES];
 };
 
-/// Whether so many floats come from beyond L2.
-static inline uint32_t fovea_is_far(const struct fovea_tuning *tuning, double floats)
+/// Whether so many floats are more than so many KiB.
+static inline uint32_t fovea_is_far(uint32_t near, double floats)
 {
-    return floats * sizeof(float) > (double)tuning->near_bytes;
+    return floats * sizeof(float) > 1024.0 * near;
 }
 
 /// The class of a GEMM: rows (few, several, some, many) x B (near, far) x form.
@@ -47,7 +52,7 @@ static inline uint32_t fovea_gemm_class(const struct fovea_tuning *tuning, size_
                                         enum fovea_gemm_form form)
 {
     const uint32_t rows = (m > FOVEA_FEW_ROWS) + (m > FOVEA_SEVERAL_ROWS) + (m > FOVEA_SOME_ROWS);
-    const uint32_t far = fovea_is_far(tuning, (double)n * (double)k);
+    const uint32_t far = fovea_is_far(tuning->cache.near, (double)n * (double)k);
     return (rows * 2 + far) * 3 + (uint32_t)form;
 }
 

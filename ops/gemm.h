@@ -87,6 +87,8 @@ void fovea_gemm_direct(const struct fovea_gemm_area *area);
 const struct fovea_gemm_kernel *fovea_gemm_fitting(const struct fovea_gemm_layout *plan);
 /// Whether an area has so few rows that a transposed B is read where it lies, and computing it so (ops/gemm_bt.c).
 bool fovea_gemm_takes_rows(const struct fovea_gemm_area *area);
+/// Whether that way fetches the rows it will read next.
+bool fovea_gemm_fetches(const struct fovea_gemm_layout *plan);
 void fovea_gemm_bt(const struct fovea_gemm_area *area);
 /// Whether a plan, complete up to its blocks of k, goes that way (ops/gemm_direct.c).
 bool fovea_gemm_is_direct(const struct fovea_gemm_layout *plan);
@@ -97,6 +99,12 @@ void fovea_gemm_finish(const struct fovea_gemm_area *area, const struct fovea_ge
 /// Copies `count` rows of `steps` elements of op(A), the first at a, to dst, rows of `pitch` floats.
 void fovea_gemm_copy_a(const struct fovea_gemm_layout *plan, const float *a, size_t steps, size_t count, float *dst,
                        size_t pitch);
+
+/// Whether a micro-kernel is one for few rows.
+static inline bool fovea_gemm_is_flat(const struct fovea_gemm_kernel *kernel)
+{
+    return kernel->mr <= FOVEA_FLAT_ROWS;
+}
 
 /// Columns of the widest strip, whole panels.
 static inline size_t fovea_gemm_columns(const struct fovea_gemm_layout *plan)

@@ -6,6 +6,8 @@
 // not meet in one set of L1 (16x4096x4096: half of the time).
 #include "ops/gemm.h"
 
+enum { SPREAD_ROWS = 16 }; // of a tile, at most
+
 bool fovea_gemm_takes_rows(const struct fovea_gemm_area *area)
 {
     const struct fovea_gemm_layout *const plan = area->plan;
@@ -14,11 +16,57 @@ bool fovea_gemm_takes_rows(const struct fovea_gemm_area *area)
            plan->k != 0;
 }
 
+// Columns from `begin` on, as many times nr as there are before `end`, by kernels that stream fewer rows than a panel
+// has: a call takes rows of B that lie as far apart as they can, so each is one of nr streams through all of B. C's
+// columns lie as far apart; they are raw until all are there. Returns how many columns that is.
+static size_t spread_rows(const struct fovea_gemm_area *area, struct fovea_gemm_bt_tile tile, const float *a,
+                          size_t begin, size_t end)
+{
+    const struct fovea_gemm_layout *const plan = area->plan;
+    const struct fovea_gemm_desc *const d = &plan->desc;
+    const size_t lanes = plan->kernels->gemm_bt.nr, apart = (end - begin) / lanes;
+    if (lanes >= FOVEA_PANEL || plan->kernels->gemm_bt.mr > SPREAD_ROWS || apart == 0) {
+        return 0;
+    }
+    const struct fovea_cut tiles = fovea_cut(area->rows, plan->kernels->gemm_bt.mr);
+    float room[SPREAD_ROWS * FOVEA_PANEL];
+    tile.b += (ptrdiff_t)(begin * d->ldb);
+    tile.b_row = (ptrdiff_t)(apart * d->ldb);
+    tile.n = lanes;
+    tile.far = 0; // the rows after these are not what comes next
+    tile.c = room;
+    tile.c_row = FOVEA_PANEL;
+    for (size_t j = 0; j < apart; j++, tile.b += d->ldb) {
+        tile.a = a;
+        for (size_t t = 0, row = area->row; t < tiles.count; t++, row += tile.m) {
+            tile.m = tiles.size + (t < tiles.longer);
+            plan->kernels->gemm_bt.run(&tile);
+            float *const c = area->c + row * d->ldc + begin + j;
+            for (size_t i = 0; i < tile.m; i++) {
+                for (size_t lane = 0; lane < lanes; lane++) {
+                    c[i * d->ldc + lane * apart] = room[i * FOVEA_PANEL + lane];
+                }
+            }
+            tile.a += tile.m;
+        }
+    }
+    float *const c = area->c + area->row * d->ldc + begin;
+    const struct fovea_gemm_tile done = {.m = area->rows, .n = lanes * apart, .c = c, .c_row = (ptrdiff_t)d->ldc};
+    fovea_gemm_finish(area, &done, c, area->row, begin);
+    return done.n;
+}
+
+bool fovea_gemm_fetches(const struct fovea_gemm_layout *plan)
+{
+    return plan->tuning->ahead != 0 &&
+           fovea_is_far(plan->kernels->tuning.cache.near, (double)plan->desc.n * (double)plan->k);
+}
+
 void fovea_gemm_bt(const struct fovea_gemm_area *area)
 {
     const struct fovea_gemm_layout *const plan = area->plan;
     const struct fovea_gemm_desc *const d = &plan->desc;
-    const size_t begin = fovea_cut_begin(&plan->strips, area->strip) * FOVEA_PANEL;
+    size_t begin = fovea_cut_begin(&plan->strips, area->strip) * FOVEA_PANEL;
     const size_t end = fovea_min(fovea_cut_begin(&plan->strips, area->strip + area->strips) * FOVEA_PANEL, d->n);
     const struct fovea_cut tiles = fovea_cut(area->rows, plan->kernels->gemm_bt.mr);
     const float *a = d->trans_a == FOVEA_TRANS ? area->a + area->row : area->a + area->row * d->lda;
@@ -34,8 +82,10 @@ void fovea_gemm_bt(const struct fovea_gemm_area *area)
         .b = area->b,
         .b_row = (ptrdiff_t)d->ldb,
         .c_row = area->acc != NULL ? FOVEA_PANEL : (ptrdiff_t)d->ldc,
-        .far = fovea_is_far(&plan->kernels->tuning, (double)d->n * (double)plan->k),
+        .far = fovea_gemm_fetches(plan),
     };
+    const size_t spread = tile.far && area->acc == NULL ? spread_rows(area, tile, a, begin, end) : 0;
+    begin += spread;
     tile.b += (ptrdiff_t)begin * tile.b_row;
     for (size_t j = begin; j < end; j += FOVEA_PANEL, tile.b += FOVEA_PANEL * tile.b_row) {
         tile.n = fovea_min(FOVEA_PANEL, end - j);

@@ -36,6 +36,17 @@ static bool rows_alias(size_t lda, size_t mr)
     return most > ROWS_OF_A_SET;
 }
 
+// The micro-kernel of a class, or a flat one of the ISA for few rows.
+static const struct fovea_gemm_kernel *kernel_of(const struct fovea_kernels *kernels, uint32_t class, size_t m)
+{
+    for (uint32_t i = 0; i < kernels->gemm_tile_count && m <= kernels->tuning.gemm[class].flat_rows; i++) {
+        if (fovea_gemm_is_flat(&kernels->gemm_tiles[i])) {
+            return &kernels->gemm_tiles[i];
+        }
+    }
+    return &kernels->gemm_of[class];
+}
+
 // The sizes of one stored matrix. `name` is the letter of its leading dimension, as in lda.
 static enum fovea_status check_matrix(char name, size_t rows, size_t cols, size_t ld, const struct fovea_why *why)
 {
@@ -151,11 +162,14 @@ static enum fovea_status make_plan(const struct fovea_engine *engine, const stru
                                                                      : FOVEA_FORM_NN;
     const uint32_t class = fovea_gemm_class(&kernels->tuning, desc->m, desc->n, desc->k, form);
     const struct fovea_gemm_tuning *const tuning = &kernels->tuning.gemm[class];
-    const size_t k = desc->alpha == 0 ? 0 : desc->k, mr = kernels->gemm_of[class].mr, nr = kernels->gemm_of[class].nr;
-    const size_t kc = clamp(tuning->kc, 1, k > 1 ? k : 1);
+    const struct fovea_gemm_kernel *const kernel = kernel_of(kernels, class, desc->m);
+    const size_t k = desc->alpha == 0 ? 0 : desc->k, mr = kernel->mr, nr = kernel->nr;
+    // One flat tile passes a packed B once and keeps nothing of it: its streams are not cut.
+    const bool once = desc->b_packed && desc->m <= mr && fovea_gemm_is_flat(kernel);
+    const size_t kc = clamp(once ? k : tuning->kc, 1, k > 1 ? k : 1);
     *plan = (struct fovea_gemm_layout){
         .kernels = kernels,
-        .kernel = &kernels->gemm_of[class],
+        .kernel = kernel,
         .tuning = tuning,
         .desc = *desc,
         .k = k,
@@ -179,7 +193,7 @@ static enum fovea_status make_plan(const struct fovea_engine *engine, const stru
     const bool repacks = plan->grid.pack_b && !plan->grid.share_b; // for each chunk of rows
     // mc rows of kc steps are what stays in L2: more rows where k is shorter, all chunks alike.
     const size_t rows = repacks ? REPACK_ROWS : tuning->mc * (size_t)tuning->kc / (plan->kc > 1 ? plan->kc : 1);
-    const struct fovea_cut chunks = fovea_cut(desc->m, clamp(rows, 1, (size_t)1 << 20));
+    const struct fovea_cut chunks = fovea_cut(desc->m, clamp(rows, once ? mr : 1, (size_t)1 << 20));
     plan->chunk = clamp(chunks.size + (chunks.longer != 0), 1, desc->m > 1 ? desc->m : 1);
     return measure_work(plan, why);
 }
@@ -206,9 +220,10 @@ enum fovea_status fovea_explain_gemm(const struct fovea_engine *engine, const st
     struct fovea_gemm_layout plan;
     FOVEA_TRY(make_plan(engine, desc, &plan, &why));
     const struct fovea_gemm_grid *const grid = &plan.grid;
-    const char *const b = plan.k == 0                                        ? "A and B not read"
-                          : desc->b_packed                                   ? "packed B"
-                          : desc->trans_b && desc->m <= plan.tuning->bt_rows ? "rows of B in place"
+    const char *const b = plan.k == 0      ? "A and B not read"
+                          : desc->b_packed ? "packed B"
+                          : desc->trans_b && desc->m <= plan.tuning->bt_rows
+                              ? fovea_gemm_fetches(&plan) ? "rows of B in place, fetched ahead" : "rows of B in place"
                           : grid->share_b ? "B packed on the way, or first for several threads"
                           : grid->pack_b  ? "B packed on the way"
                                           : "B in place";

@@ -30,8 +30,10 @@ struct tune_case_kind {
 struct tune_shape {
     size_t m, n, k;
     enum fovea_gemm_form form;
+    size_t near; ///< bytes of B that stay in L2; 0: as many as the engine's border says
 };
-/// A GEMM. At most 16 rows walk through as many B as fill the last-level cache twice. NULL without memory.
+/// A GEMM. At most 16 rows walk, where B is more than stays in L2, through as many of them as fill the last-level cache
+/// twice, and 64 MiB. NULL without memory.
 struct tune_case *tune_case_gemm(const struct fovea_engine *engine, const struct tune_shape *shape);
 
 /// Attention of one batch entry: `heads` heads of q queries over kv keys, `dim` wide.
@@ -44,8 +46,9 @@ struct tune_case *tune_case_attention(const struct fovea_engine *engine, const s
 /// A slot's kernel on the typical problem of its family in tests/check.
 struct tune_case *tune_case_slot(uint32_t class);
 
-/// Up to `most` cases of a class on this machine, from the tables in tune/cases.c; returns how many.
-enum { TUNE_CASES_MAX = 4 };
+/// Up to `most` cases of a class in this engine, from the tables in tune/cases.c (of attention and of the border all);
+/// returns how many.
+enum { TUNE_CASES_MAX = 12 };
 uint32_t tune_cases(const struct fovea_engine *engine, uint32_t class, uint32_t most,
                     struct tune_case *cases[TUNE_CASES_MAX]);
 /// Whether a GEMM of this shape is among those tables: the bench holds such shapes out.

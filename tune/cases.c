@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // tune/cases.c - which problems stand for a class.
 //
-// A table of shapes that models have, for caches of 256 KiB to 16 MiB: those that fall into a class on this machine,
-// the first ones first, stand for it. Calls are short, some 0.01 to 7 ms, so that many pairs fit into the time.
+// A table of shapes for caches of 256 KiB to 2 MiB: those that fall into a class on this machine, the first ones first,
+// stand for it. Crossovers are seen only where there are problems on both sides of each value, so the rows of a class
+// lie between the values of tuning.def (few: 4 and 6; several: 16 and 18; some: 36, 54, 72, 108, 144; many: 216, 256,
+// 512), and sizes that are no multiples of a tile stand beside those that models have. Calls are short, some 0.01 to
+// 3 ms, so that many pairs fit into the time.
+#include "tune/cache.h"
 #include "tune/case.h"
 
 static const struct {
@@ -10,45 +14,74 @@ static const struct {
 } gemm_shapes[] = {
     // few rows: decoding
     {1, 4096, 1024},
-    {8, 3072, 768},
+    {8, 1536, 2048},
     {4, 256, 256},
-    {1, 384, 384},
+    {1, 384, 320},
     {4, 2048, 512},
-    {8, 384, 384},
+    {8, 200, 400},
+    {6, 512, 200},
+    {3, 128, 128},
+    {1, 448, 512},
     // several rows: a handful of sentences, drafts, the shortest prompts
     {12, 1024, 1024},
     {24, 2048, 512},
-    {16, 384, 384},
+    {16, 320, 384},
     {32, 768, 768},
     {24, 256, 256},
+    {17, 700, 1000},
     {32, 128, 64},
-    {16, 4096, 1024},
+    {13, 100, 300},
+    {20, 512, 448},
     // some rows: prompts and the products of attention
-    {48, 1024, 1024},
-    {128, 2304, 768},
-    {128, 384, 384},
+    {48, 512, 1024},
+    {96, 2304, 768},
+    {128, 1024, 512},
     {64, 64, 64},
-    {96, 2048, 512},
-    {96, 128, 128},
+    {65, 600, 1300},
+    {128, 384, 320},
+    {170, 384, 768},
+    {98, 110, 104},
+    {48, 300, 200},
     {160, 128, 64},
-    {128, 4096, 1024},
+    {120, 1100, 512},
+    {96, 448, 512},
     // many rows: long prompts, batches, images
-    {300, 768, 768},
-    {384, 1024, 1024},
-    {256, 2048, 512},
-    {512, 384, 384},
+    {200, 1536, 768},
+    {300, 384, 1024},
     {256, 256, 256},
-    {1024, 384, 256},
+    {210, 300, 1500},
+    {640, 192, 192},
+    {520, 384, 600},
+    {210, 350, 350},
     {197, 64, 197},
-    {256, 4096, 1024},
+    {1024, 128, 256},
+    {257, 448, 512},
+    {220, 1024, 768},
+    {256, 2048, 512},
 };
 enum { GEMM_SHAPES = sizeof gemm_shapes / sizeof *gemm_shapes };
 
+// Of each width prompts, chunks of them on both sides of each value of `prefill`, and steps whose K and V have sizes
+// between those of `near`: 384 KiB, 1, 4 and 12 MiB.
 static const struct tune_attention_shape attention_shapes[] = {
-    {4, 256, 256, 64, false},  {4, 384, 384, 64, true},  {4, 20, 768, 64, false},  {4, 10, 768, 64, false},
-    {2, 256, 256, 128, false}, {2, 384, 384, 128, true}, {2, 20, 768, 128, false}, {2, 10, 768, 128, false},
-    {1, 256, 256, 256, false}, {1, 20, 512, 256, false},
+    {4, 256, 256, 64, false},  {4, 336, 336, 64, true},  {4, 28, 768, 64, false},   {4, 20, 768, 64, false},
+    {4, 14, 768, 64, false},   {4, 10, 768, 64, false},  {4, 1, 192, 64, false},    {4, 1, 512, 64, false},
+    {8, 1, 1024, 64, false},   {8, 1, 3072, 64, false},  {2, 192, 256, 128, false}, {2, 288, 288, 128, true},
+    {2, 28, 512, 128, false},  {2, 20, 768, 128, false}, {2, 14, 512, 128, false},  {2, 10, 768, 128, false},
+    {2, 1, 192, 128, false},   {2, 1, 512, 128, false},  {4, 1, 1024, 128, false},  {4, 1, 3072, 128, false},
+    {1, 192, 192, 256, false}, {1, 28, 512, 256, false}, {1, 20, 512, 256, false},  {1, 14, 512, 256, false},
+    {1, 1, 192, 256, false},   {1, 1, 512, 256, false},  {2, 1, 1024, 256, false},  {2, 1, 3072, 256, false},
 };
+
+// B of sizes between the values of `near`: 192 and 384 KiB, 0.75 and 1.5 MiB. Those that stay in L2, as it is
+// measured, are there in each call; those that do not come from memory where the rows are few, as weights do.
+static const struct tune_shape border_shapes[] = {
+    {4, 256, 192, FOVEA_FORM_NT, 0}, {24, 256, 192, FOVEA_FORM_NN, 0}, {96, 256, 192, FOVEA_FORM_PACKED, 0},
+    {4, 384, 256, FOVEA_FORM_NT, 0}, {24, 384, 256, FOVEA_FORM_NN, 0}, {96, 384, 256, FOVEA_FORM_PACKED, 0},
+    {4, 512, 384, FOVEA_FORM_NT, 0}, {24, 512, 384, FOVEA_FORM_NN, 0}, {96, 512, 384, FOVEA_FORM_PACKED, 0},
+    {4, 768, 512, FOVEA_FORM_NT, 0}, {24, 768, 512, FOVEA_FORM_NN, 0}, {96, 768, 512, FOVEA_FORM_PACKED, 0},
+};
+_Static_assert(sizeof border_shapes / sizeof *border_shapes <= TUNE_CASES_MAX, "raise TUNE_CASES_MAX");
 
 static uint32_t gemm_cases(const struct fovea_engine *engine, uint32_t class, uint32_t most, struct tune_case **cases)
 {
@@ -56,7 +89,7 @@ static uint32_t gemm_cases(const struct fovea_engine *engine, uint32_t class, ui
     const enum fovea_gemm_form form = (enum fovea_gemm_form)(class % 3);
     uint32_t count = 0;
     for (size_t i = 0; i < GEMM_SHAPES && count < most; i++) {
-        const struct tune_shape shape = {gemm_shapes[i].m, gemm_shapes[i].n, gemm_shapes[i].k, form};
+        const struct tune_shape shape = {gemm_shapes[i].m, gemm_shapes[i].n, gemm_shapes[i].k, form, 0};
         if (fovea_gemm_class(tuning, shape.m, shape.n, shape.k, form) != class)
             continue;
         cases[count] = tune_case_gemm(engine, &shape);
@@ -79,6 +112,19 @@ static uint32_t attention_cases(const struct fovea_engine *engine, uint32_t clas
     return count;
 }
 
+static uint32_t border_cases(const struct fovea_engine *engine, struct tune_case **cases)
+{
+    const size_t near = tune_measure_l2();
+    uint32_t count = 0;
+    for (size_t i = 0; i < sizeof border_shapes / sizeof *border_shapes; i++) {
+        struct tune_shape shape = border_shapes[i];
+        shape.near = near ? near : 1;
+        cases[count] = tune_case_gemm(engine, &shape);
+        count += cases[count] != NULL;
+    }
+    return count;
+}
+
 uint32_t tune_cases(const struct fovea_engine *engine, uint32_t class, uint32_t most,
                     struct tune_case *cases[TUNE_CASES_MAX])
 {
@@ -87,6 +133,8 @@ uint32_t tune_cases(const struct fovea_engine *engine, uint32_t class, uint32_t 
         return gemm_cases(engine, class, most, cases);
     case FOVEA_TUNED_ATTENTION: // its numbers show in different shapes
         return attention_cases(engine, class, TUNE_CASES_MAX, cases);
+    case FOVEA_TUNED_CACHE:
+        return border_cases(engine, cases);
     default:
         cases[0] = tune_case_slot(class);
         return cases[0] != NULL;
@@ -97,6 +145,9 @@ bool tune_is_tuned_on(size_t m, size_t n, size_t k)
 {
     for (size_t i = 0; i < GEMM_SHAPES; i++)
         if (gemm_shapes[i].m == m && gemm_shapes[i].n == n && gemm_shapes[i].k == k)
+            return true;
+    for (size_t i = 0; i < sizeof border_shapes / sizeof *border_shapes; i++)
+        if (border_shapes[i].m == m && border_shapes[i].n == n && border_shapes[i].k == k)
             return true;
     return false;
 }

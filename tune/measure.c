@@ -127,14 +127,24 @@ static double pair_on(struct tune_track *track, uint32_t i, void *incumbent, voi
     return log(incumbent_first ? one / two : two / one);
 }
 
+uint32_t tune_racer_affected(const struct tune_racer *racer, const struct tune_track *track)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < track->count; i++)
+        count += racer->affected[i];
+    return count;
+}
+
 bool tune_pair(struct tune_track *track, const struct tune_racer *incumbent, struct tune_racer *racer, bool one)
 {
-    const bool incumbent_first = racer->turns % 2 == 0;
+    const uint32_t affected = tune_racer_affected(racer, track);
+    if (affected == 0)
+        return false;
+    const bool incumbent_first = (one ? racer->turns / affected : racer->turns) % 2 == 0;
     double logs[TUNE_CASES_MAX] = {0}, sum = 0;
-    uint32_t affected = 0, timed = 0, seen = 0;
-    for (uint32_t i = 0; i < track->count; i++)
-        affected += racer->affected[i];
-    const uint32_t turn = affected ? racer->turns / 2 % affected : 0;
+    bool done[TUNE_CASES_MAX] = {false};
+    uint32_t timed = 0, seen = 0;
+    const uint32_t turn = racer->turns % affected;
     racer->turns++;
     track->pairs++;
     if (!wait_for_calm(track)) {
@@ -144,6 +154,7 @@ bool tune_pair(struct tune_track *track, const struct tune_racer *incumbent, str
     for (uint32_t i = 0; i < track->count; i++)
         if (racer->affected[i] && (seen++ == turn || !one)) {
             logs[i] = pair_on(track, i, incumbent->ready[i], racer->ready[i], incumbent_first);
+            done[i] = true;
             sum += logs[i];
             timed++;
         }
@@ -151,11 +162,11 @@ bool tune_pair(struct tune_track *track, const struct tune_racer *incumbent, str
         track->disturbed++;
         return false;
     }
-    if (racer->pairs < TUNE_PAIRS_MAX && timed) {
-        for (uint32_t i = 0; i < track->count; i++)
-            racer->case_logs[i][racer->pairs] = logs[i];
+    for (uint32_t i = 0; i < track->count; i++)
+        if (done[i] && racer->case_pairs[i] < TUNE_PAIRS_MAX)
+            racer->case_logs[i][racer->case_pairs[i]++] = logs[i];
+    if (!one && racer->pairs < TUNE_PAIRS_MAX && timed)
         racer->logs[racer->pairs++] = sum / timed;
-    }
     return true;
 }
 
@@ -166,18 +177,44 @@ static double median(const double *values, uint32_t count)
     return count ? bench_quantile(copy, count, 0.5) : 0;
 }
 
+void tune_racer_rest(struct tune_racer *racer)
+{
+    racer->pairs = 0;
+    memset(racer->case_pairs, 0, sizeof racer->case_pairs);
+}
+
 double tune_racer_median(const struct tune_racer *racer)
 {
     return median(racer->logs, racer->pairs);
+}
+
+double tune_racer_mean(const struct tune_racer *racer, const struct tune_track *track)
+{
+    double sum = 0;
+    const uint32_t affected = tune_racer_affected(racer, track);
+    for (uint32_t i = 0; i < track->count; i++)
+        sum += median(racer->case_logs[i], racer->case_pairs[i]);
+    return affected ? sum / affected : 0;
+}
+
+double tune_racer_worth(const struct tune_racer *racer, const struct tune_track *track)
+{
+    double sum = 0;
+    for (uint32_t i = 0; i < track->count; i++) {
+        const double gain = median(racer->case_logs[i], racer->case_pairs[i]);
+        sum += gain < 0 ? 3 * gain : gain;
+    }
+    return sum;
 }
 
 bool tune_racer_loses(const struct tune_racer *racer, const struct tune_track *track, double loss, double p)
 {
     for (uint32_t i = 0; i < track->count; i++) {
         double losses[TUNE_PAIRS_MAX];
-        for (uint32_t j = 0; j < racer->pairs; j++)
+        const uint32_t pairs = racer->case_pairs[i];
+        for (uint32_t j = 0; j < pairs; j++)
             losses[j] = -racer->case_logs[i][j];
-        if (racer->affected[i] && median(losses, racer->pairs) > loss && tune_signed_rank(losses, racer->pairs) < p)
+        if (racer->affected[i] && median(losses, pairs) > loss && tune_signed_rank(losses, pairs) < p)
             return true;
     }
     return false;

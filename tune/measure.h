@@ -30,9 +30,10 @@ struct tune_racer {
     struct fovea_engine *engine;
     void *ready[TUNE_CASES_MAX];
     bool affected[TUNE_CASES_MAX]; ///< does something else than the incumbent there
-    double logs[TUNE_PAIRS_MAX];   ///< log(incumbent's time / its own), mean over affected cases
+    double logs[TUNE_PAIRS_MAX];   ///< log(incumbent's time / its own), mean over affected cases, of whole pairs
     double case_logs[TUNE_CASES_MAX][TUNE_PAIRS_MAX];
-    uint32_t pairs, turns; ///< noted, and measured
+    uint32_t case_pairs[TUNE_CASES_MAX];
+    uint32_t pairs, turns; ///< whole ones noted, and all that were measured
 };
 
 /// Seconds from some moment on, on the wall.
@@ -44,6 +45,8 @@ bool tune_racer_start(struct tune_racer *racer, const struct tune_track *track, 
 void tune_racer_end(struct tune_racer *racer, const struct tune_track *track);
 /// Marks the cases where the plans of both differ; false where they are the same everywhere.
 bool tune_racer_differs(struct tune_racer *racer, const struct tune_racer *incumbent, const struct tune_track *track);
+/// How many cases are marked.
+uint32_t tune_racer_affected(const struct tune_racer *racer, const struct tune_track *track);
 /// Times a choice once to find how many calls make a sample.
 void tune_track_calibrate(struct tune_track *track, const struct tune_racer *racer);
 
@@ -53,8 +56,15 @@ double tune_pair_seconds(const struct tune_track *track, const struct tune_racer
 /// racer first and last in odd ones. A pair beside which the probe is 7 % below what is usual is not noted: returns
 /// false.
 bool tune_pair(struct tune_track *track, const struct tune_racer *incumbent, struct tune_racer *racer, bool one);
-/// The median of a racer's logs, 0 without pairs.
+/// Forgets its pairs.
+void tune_racer_rest(struct tune_racer *racer);
+/// The median of the logs of whole pairs, 0 without any.
 double tune_racer_median(const struct tune_racer *racer);
+/// The mean of the medians of the cases it affects, 0 without pairs.
+double tune_racer_mean(const struct tune_racer *racer, const struct tune_track *track);
+/// What it is worth to the class: the sum of the medians, losses thrice, as none is adopted that has one. So a
+/// crossover that gains a little on two cases is worth more than one that gains that on one of them.
+double tune_racer_worth(const struct tune_racer *racer, const struct tune_track *track);
 /// Whether it is slower than the incumbent on any case, by more than `loss` (a logarithm) and not by chance (p).
 bool tune_racer_loses(const struct tune_racer *racer, const struct tune_track *track, double loss, double p);
 

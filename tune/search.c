@@ -3,14 +3,13 @@
 #include "tune/search.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 const struct tune_effort tune_efforts[FOVEA_LEVELS] = {
     [FOVEA_LEVEL_ESTIMATE] = {0},
-    [FOVEA_LEVEL_QUICK] = {1, 8, 1, 5, 9, 1, 0.003},
-    [FOVEA_LEVEL_INSTALL] = {3, 32, 3, 7, 15, 1, 0.02},
-    [FOVEA_LEVEL_EXHAUSTIVE] = {4, TUNE_CANDIDATES_MAX, 5, 15, 31, 2, 0.02},
+    [FOVEA_LEVEL_QUICK] = {1, 8, 1, 5, 9, 0, 1, false, 0.003},
+    [FOVEA_LEVEL_INSTALL] = {4, 40, 2, 7, 15, 31, 1, true, 0.02},
+    [FOVEA_LEVEL_EXHAUSTIVE] = {6, TUNE_CANDIDATES_MAX, 5, 15, 31, 63, 2, true, 0.02},
 };
 
 // A candidate replaces the incumbent of a stage; the proof against the default is stricter.
@@ -25,75 +24,14 @@ static bool late(const struct tune_search *s, double spare)
     return (s->stop && *s->stop) || now + spare >= s->deadline || now + spare >= s->class_deadline;
 }
 
-static struct tune_trial *note(struct tune_search *s, uint32_t stage, const struct fovea_tuned *tuned)
-{
-    if (s->trial_count == s->trial_room) {
-        const size_t room = s->trial_room ? 2 * s->trial_room : 256;
-        struct tune_trial *const more = realloc(s->trials, room * sizeof *more);
-        if (!more)
-            return NULL;
-        s->trials = more;
-        s->trial_room = room;
-    }
-    struct tune_trial *const trial = &s->trials[s->trial_count++];
-    *trial = (struct tune_trial){.class = s->class, .stage = stage, .tuned = *tuned, .at = tune_now() - s->start};
-    return trial;
-}
-
 static void note_time(struct tune_search *s, size_t trial, const struct tune_racer *racer)
 {
-    if (trial < s->trial_count && racer->pairs) {
-        s->trials[trial].gain = exp(tune_racer_median(racer));
-        s->trials[trial].pairs = racer->pairs;
-    }
-}
-
-// What the child is asked: racer i on every case, on the first one in every way.
-static bool gives_scalar_bits(void *arg, uint32_t i)
-{
-    const struct tune_search *const s = arg;
-    bool same = true;
-    for (uint32_t c = 0; c < s->track.count && same; c++)
-        same = s->track.cases[c]->kind->verify(s->racers[i].ready[c], c == 0);
-    return same;
-}
-
-static void drop(struct tune_search *s, uint32_t i)
-{
-    tune_racer_end(&s->racers[i], &s->track);
-    s->count--;
-    memmove(&s->racers[i], &s->racers[i + 1], (s->count - i) * sizeof *s->racers);
-    memmove(&s->trial_of[i], &s->trial_of[i + 1], (s->count - i) * sizeof *s->trial_of);
-}
-
-// A kernel with which a candidate was wrong is not used again, unless it is the one that everything has been right
-// with.
-static void blame(struct tune_search *s, const struct fovea_tuned *tuned, enum tune_verdict verdict)
-{
-    static const uint8_t why[] = {
-        [TUNE_DIFFERS] = FOVEA_DIFFERS, [TUNE_CRASHES] = FOVEA_CRASHES, [TUNE_HANGS] = FOVEA_HANGS};
-    s->failures++;
-    if (tuned->kernel >= 0 && tuned->kernel != s->trusted && fovea_variant_facts[tuned->kernel].required != 0)
-        s->quarantine[tuned->kernel] = why[verdict];
-}
-
-static void verify(struct tune_search *s)
-{
-    enum tune_verdict verdicts[TUNE_CANDIDATES_MAX];
-    int signals[TUNE_CANDIDATES_MAX];
-    const double left = fmin(s->deadline, s->class_deadline) - tune_now();
-    const double patience = fmax(0.25, fmin(s->patience, left));
-    tune_ask(s->count, gives_scalar_bits, s, patience, verdicts, signals);
-    for (uint32_t i = s->count; i-- > 0;) {
-        if (verdicts[i] == TUNE_HANGS && patience < s->patience)
-            verdicts[i] = TUNE_UNKNOWN; // the time was over, no more
-        if (s->trial_of[i] < s->trial_count)
-            s->trials[s->trial_of[i]].verdict = verdicts[i];
-        if (verdicts[i] != TUNE_SAME) {
-            if (verdicts[i] != TUNE_UNKNOWN)
-                blame(s, &s->racers[i].tuned, verdicts[i]);
-            drop(s, i);
-        }
+    uint32_t pairs = 0;
+    for (uint32_t i = 0; i < s->track.count; i++)
+        pairs = racer->case_pairs[i] > pairs ? racer->case_pairs[i] : pairs;
+    if (trial < s->trial_count && pairs) {
+        s->trials[trial].gain = exp(tune_racer_mean(racer, &s->track));
+        s->trials[trial].pairs = pairs;
     }
 }
 
@@ -121,47 +59,49 @@ static void enter(struct tune_search *s, uint32_t stage)
             tune_racer_end(racer, &s->track);
             continue;
         }
-        s->trial_of[s->count] = note(s, stage, &candidates[i]) ? s->trial_count - 1 : SIZE_MAX;
+        s->trial_of[s->count] = tune_note(s, stage, &candidates[i]) ? s->trial_count - 1 : SIZE_MAX;
         s->count++;
     }
 }
 
-// A pair that counts, on one of the cases, if three attempts give one.
-static void measure(struct tune_search *s, struct tune_racer *racer)
+// A pair for each racer on one of the cases that it affects, then on the next one, until all had theirs.
+static void race(struct tune_search *s)
 {
-    for (int attempt = 0; attempt < 3 && !late(s, s->reserve); attempt++)
-        if (tune_pair(&s->track, &s->incumbent, racer, true))
-            return;
+    for (uint32_t c = 0; c < s->track.count; c++)
+        for (uint32_t i = 0; i < s->count; i++)
+            if (c < tune_racer_affected(&s->racers[i], &s->track) && !late(s, s->reserve))
+                tune_pair(&s->track, &s->incumbent, &s->racers[i], true);
 }
 
 static void tell(struct tune_search *s, uint32_t stage)
 {
     double best = 0;
     for (uint32_t i = 0; i < s->count; i++)
-        best = fmax(best, exp(tune_racer_median(&s->racers[i])));
+        best = fmax(best, exp(tune_racer_mean(&s->racers[i], &s->track)));
     s->tell(s, stage, best);
 }
 
 static void lose(struct tune_search *s, uint32_t i)
 {
     note_time(s, s->trial_of[i], &s->racers[i]);
-    drop(s, i);
+    tune_drop(s, i);
 }
 
-// The slower half goes, and whoever is clearly slower than the incumbent; the last one if it is slower at all.
+// Who is worth less goes, half of them, and whoever is clearly slower than the incumbent (by 10 %: beside other
+// programs two pairs are off by as much); the last one if it is worth nothing at all.
 static void halve(struct tune_search *s)
 {
     for (uint32_t i = s->count; i-- > 0;)
-        if (tune_racer_median(&s->racers[i]) < log(0.97))
+        if (tune_racer_mean(&s->racers[i], &s->track) < log(0.9))
             lose(s, i);
     for (uint32_t keep = (s->count + 1) / 2; s->count > keep;) {
-        uint32_t slowest = 0;
+        uint32_t least = 0;
         for (uint32_t i = 1; i < s->count; i++)
-            if (tune_racer_median(&s->racers[i]) < tune_racer_median(&s->racers[slowest]))
-                slowest = i;
-        lose(s, slowest);
+            if (tune_racer_worth(&s->racers[i], &s->track) < tune_racer_worth(&s->racers[least], &s->track))
+                least = i;
+        lose(s, least);
     }
-    if (s->count == 1 && tune_racer_median(&s->racers[0]) <= 0)
+    if (s->count == 1 && tune_racer_worth(&s->racers[0], &s->track) <= 0)
         lose(s, 0);
 }
 
@@ -170,7 +110,7 @@ static void halve(struct tune_search *s)
 static bool pairs_of(struct tune_search *s, struct tune_racer *racer, uint32_t wanted)
 {
     enum { PATIENCE = 12 };
-    racer->pairs = 0;
+    tune_racer_rest(racer);
     const double each = tune_pair_seconds(&s->track, racer);
     for (uint32_t tries = 0; racer->pairs < wanted && tries < PATIENCE * wanted && !late(s, each); tries++)
         tune_pair(&s->track, &s->incumbent, racer, false);
@@ -178,33 +118,47 @@ static bool pairs_of(struct tune_search *s, struct tune_racer *racer, uint32_t w
     return racer->pairs >= wanted;
 }
 
+// Whether the best of a stage is faster than the incumbent, in fresh pairs; doubt: it may be, there were too few.
+static bool beats(struct tune_search *s, struct tune_racer *best, uint32_t pairs, bool *doubt)
+{
+    *doubt = false;
+    if (!pairs_of(s, best, pairs))
+        return false;
+    note_time(s, s->trial_of[0], best);
+    const bool gains = tune_racer_median(best) >= stage_gain;
+    const bool wins = gains && tune_signed_rank(best->logs, best->pairs) < stage_p &&
+                      !tune_racer_loses(best, &s->track, case_loss, case_p);
+    *doubt = gains && !wins;
+    return wins;
+}
+
 // One stage; the incumbent is replaced where a candidate is faster.
 static void run_stage(struct tune_search *s, uint32_t stage)
 {
     s->count = 0;
     enter(s, stage);
-    verify(s);
+    tune_verify(s);
     tell(s, stage);
-    for (uint32_t rounds = s->effort->first_pairs; s->count > 0; rounds *= 2) {
-        for (uint32_t round = 0; round < rounds; round++)
-            for (uint32_t i = 0; i < s->count; i++)
-                measure(s, &s->racers[i]);
+    while (s->count > 0) {
+        for (uint32_t i = 0; i < s->effort->race_pairs; i++)
+            race(s);
         tell(s, stage);
         halve(s);
         if (s->count <= 1 || late(s, s->reserve))
             break;
     }
     struct tune_racer *const best = &s->racers[0];
-    if (s->count == 1 && best->pairs && pairs_of(s, best, s->effort->stage_pairs)) {
-        note_time(s, s->trial_of[0], best);
-        if (tune_racer_median(best) >= stage_gain && tune_signed_rank(best->logs, best->pairs) < stage_p) {
-            tune_racer_end(&s->incumbent, &s->track);
-            s->incumbent = *best;
-            s->count = 0;
-        }
+    bool doubt = false;
+    bool wins = s->count == 1 && beats(s, best, s->effort->stage_pairs, &doubt);
+    if (doubt && s->effort->close_pairs)
+        wins = beats(s, best, 2 * s->effort->stage_pairs + 1, &doubt);
+    if (wins) {
+        tune_racer_end(&s->incumbent, &s->track);
+        s->incumbent = *best;
+        s->count = 0;
     }
     while (s->count > 0)
-        drop(s, s->count - 1);
+        tune_drop(s, s->count - 1);
 }
 
 static uint32_t millionths(double value)
@@ -212,52 +166,43 @@ static uint32_t millionths(double value)
     return value < 0 ? 0 : value > 4000 ? 4000000000u : (uint32_t)(value * 1e6 + 0.5);
 }
 
-// Whether a choice gives the scalar path's bits; it is blamed where it does not.
-static bool is_right(struct tune_search *s, struct tune_racer *racer)
+// Whether fresh pairs say that the incumbent is better than the default, and whether that is in doubt: the threshold is
+// within the interval, or only one problem speaks against it.
+static bool look(struct tune_search *s, struct tune_racer *chosen, uint32_t pairs, bool *doubt)
 {
-    enum tune_verdict verdict;
-    int number;
-    if (s->tamper)
-        s->tamper(racer->engine, s->class, &racer->tuned);
-    s->racers[0] = *racer;
-    tune_ask(1, gives_scalar_bits, s, s->patience, &verdict, &number);
-    if (verdict != TUNE_SAME && verdict != TUNE_UNKNOWN)
-        blame(s, &racer->tuned, verdict);
-    return verdict == TUNE_SAME;
-}
-
-// The default that is right: with the best kernel of the slot that is.
-static bool start_default(struct tune_search *s, struct tune_racer *racer)
-{
-    for (;;) {
-        const struct fovea_tuned model = tune_default(s->engine, s->class, s->quarantine);
-        if (!tune_racer_start(racer, &s->track, s->engine, s->class, &model))
-            return false;
-        if (is_right(s, racer))
-            return true;
-        tune_racer_end(racer, &s->track);
-        if (model.kernel < 0 || !s->quarantine[model.kernel])
-            return false;
-    }
+    double logs[TUNE_PAIRS_MAX];
+    *doubt = false;
+    if (!pairs_of(s, chosen, pairs))
+        return false;
+    const double gain = tune_racer_median(chosen), p = tune_signed_rank(chosen->logs, chosen->pairs),
+                 threshold = log(1 + proof_gain);
+    memcpy(logs, chosen->logs, sizeof logs);
+    const struct bench_interval interval = bench_bootstrap(logs, chosen->pairs);
+    const bool better = gain >= threshold && p < proof_p,
+               loses = tune_racer_loses(chosen, &s->track, case_loss, case_p);
+    *doubt = (interval.low < threshold && interval.high >= threshold) || (better && loses);
+    s->evidence = (struct fovea_evidence){millionths(exp(gain)), millionths(exp(interval.low)),
+                                          millionths(exp(interval.high)), millionths(p), chosen->pairs};
+    return better && !loses;
 }
 
 // The incumbent against the default, which is what would be used without it.
 static void prove(struct tune_search *s)
 {
     struct tune_racer chosen = s->incumbent;
-    double logs[TUNE_PAIRS_MAX];
-    if (s->effort->proof_pairs == 0 || !start_default(s, &s->incumbent)) {
+    bool doubt;
+    if (s->effort->proof_pairs == 0 || !tune_start_default(s, &s->incumbent)) {
         s->incumbent = chosen;
         return;
     }
-    if (tune_racer_differs(&chosen, &s->incumbent, &s->track) && pairs_of(s, &chosen, s->effort->proof_pairs)) {
-        const double gain = tune_racer_median(&chosen), p = tune_signed_rank(chosen.logs, chosen.pairs);
-        if (gain >= log(1 + proof_gain) && p < proof_p && !tune_racer_loses(&chosen, &s->track, case_loss, case_p)) {
-            memcpy(logs, chosen.logs, sizeof logs);
-            const struct bench_interval interval = bench_bootstrap(logs, chosen.pairs);
-            s->adopted = true;
-            s->evidence = (struct fovea_evidence){millionths(exp(gain)), millionths(exp(interval.low)),
-                                                  millionths(exp(interval.high)), millionths(p), chosen.pairs};
+    s->refuted = !tune_racer_differs(&chosen, &s->incumbent, &s->track);
+    if (!s->refuted) {
+        s->adopted = look(s, &chosen, s->effort->proof_pairs, &doubt);
+        s->refuted = !s->adopted && chosen.pairs == s->effort->proof_pairs;
+        if (doubt && s->effort->close_pairs) {
+            const bool better = look(s, &chosen, s->effort->close_pairs, &doubt);
+            s->adopted = chosen.pairs < s->effort->close_pairs ? s->adopted : better; // no time: the first look stands
+            s->refuted = !s->adopted;
         }
     }
     s->undecided |= !s->adopted && !fovea_tuned_same(&chosen.tuned, &s->incumbent.tuned);
@@ -265,22 +210,43 @@ static void prove(struct tune_search *s)
     s->incumbent = chosen;
 }
 
-// The incumbent to begin with: what is given, if it is right; else the default.
+// Whether a choice to begin with takes more than twice as long as the default, once on the problem where that is
+// shortest: each pair beside it would be lost time (the scalar kernel in place of AVX2: 60 s for two classes).
+static bool is_hopeless(struct tune_search *s, struct tune_racer *from)
+{
+    const struct fovea_tuned model = tune_default(s->engine, s->class, s->quarantine);
+    struct tune_racer usual;
+    double least = INFINITY;
+    uint32_t shortest = 0;
+    if (fovea_tuned_same(&model, &from->tuned) || !tune_racer_start(&usual, &s->track, s->engine, s->class, &model))
+        return false;
+    const bool right = tune_is_right(s, &usual);
+    for (uint32_t i = 0; i < s->track.count && right; i++) {
+        const struct tune_case_kind *const kind = s->track.cases[i]->kind;
+        const double seconds = fmin(kind->seconds(usual.ready[i], 1), kind->seconds(usual.ready[i], 1));
+        shortest = seconds < least ? i : shortest;
+        least = fmin(least, seconds);
+    }
+    tune_racer_end(&usual, &s->track);
+    return right && s->track.cases[shortest]->kind->seconds(from->ready[shortest], 1) > 2 * least + 1e-5;
+}
+
+// The incumbent to begin with: what is given, if it is right and not hopeless; else the default.
 static bool begin(struct tune_search *s, const struct fovea_tuned *from)
 {
     s->trusted = -1;
     if (from && (from->kernel < 0 || !s->quarantine[from->kernel]) &&
         tune_racer_start(&s->incumbent, &s->track, s->engine, s->class, from)) {
-        if (is_right(s, &s->incumbent))
+        if (tune_is_right(s, &s->incumbent) && !is_hopeless(s, &s->incumbent))
             return true;
         tune_racer_end(&s->incumbent, &s->track);
     }
-    return start_default(s, &s->incumbent);
+    return tune_start_default(s, &s->incumbent);
 }
 
-bool tune_search_class(struct tune_search *s, const struct fovea_tuned *from)
+bool tune_search_class(struct tune_search *s, const struct fovea_tuned *from, bool proved)
 {
-    s->adopted = s->undecided = false;
+    s->adopted = s->undecided = s->refuted = false;
     s->count = 0;
     s->reserve = 0;
     if (!begin(s, from))
@@ -289,14 +255,17 @@ bool tune_search_class(struct tune_search *s, const struct fovea_tuned *from)
     for (uint32_t i = 0; i < s->track.count; i++)
         s->incumbent.affected[i] = true;
     tune_track_calibrate(&s->track, &s->incumbent);
-    s->reserve = s->effort->proof_pairs * 1.3 * tune_pair_seconds(&s->track, &s->incumbent);
+    s->reserve = proved ? 0
+                        : fmin(s->effort->proof_pairs * 1.3 * tune_pair_seconds(&s->track, &s->incumbent),
+                               0.5 * (fmin(s->class_deadline, s->deadline) - tune_now()));
     const uint32_t stages = tune_stages(s->class);
     for (uint32_t pass = 0; pass < s->effort->passes; pass++)
         for (uint32_t stage = 0; stage < stages && !late(s, s->reserve); stage++)
             run_stage(s, stage);
     s->undecided |= late(s, s->reserve);
     s->class_deadline = INFINITY; // the proof has its time, but for the end of all
-    prove(s);
+    if (!proved || !fovea_tuned_same(&s->incumbent.tuned, from))
+        prove(s);
     s->best = s->incumbent.tuned;
     tune_racer_end(&s->incumbent, &s->track);
     return true;

@@ -10,10 +10,12 @@
 struct tune_effort {
     uint32_t cases;       ///< of a class
     uint32_t candidates;  ///< of a stage
-    uint32_t first_pairs; ///< for each, before the first half goes
+    uint32_t race_pairs;  ///< for each on each case, before another half goes
     uint32_t stage_pairs; ///< fresh ones, for the best of a stage
     uint32_t proof_pairs; ///< fresh ones, against the default
+    uint32_t close_pairs; ///< fresh ones, where those left the threshold in doubt; 0: they count
     uint32_t passes;      ///< through all stages
+    bool again;           ///< while there is time, all classes are searched once more, from what was found
     double patience;      ///< see struct tune_track
 };
 extern const struct tune_effort tune_efforts[FOVEA_LEVELS];
@@ -30,6 +32,7 @@ struct tune_search {
     uint32_t failures;                  ///< candidates that were wrong
     struct tune_trial *trials;
     size_t trial_count, trial_room;
+    size_t known_from; ///< trials from here on were verified on the same cases as now
     // of the class that is searched
     uint32_t class;
     struct tune_track track;
@@ -42,10 +45,23 @@ struct tune_search {
     struct fovea_tuned best;
     bool adopted;   ///< best is proved to beat the default
     bool undecided; ///< there was not enough calm or time for some pairs, or best is not proved: worth another round
+    bool refuted;   ///< nothing is better than the default: another round begins with that
     struct fovea_evidence evidence;
 };
 
-/// Searches s->class on s->track's cases, from `from` or (NULL) the default. False where not even that is right.
-bool tune_search_class(struct tune_search *s, const struct fovea_tuned *from);
+/// Remembers a candidate for the report; NULL without memory.
+struct tune_trial *tune_note(struct tune_search *s, uint32_t stage, const struct fovea_tuned *tuned);
+/// Ends racer i; those behind it move up.
+void tune_drop(struct tune_search *s, uint32_t i);
+/// Drops the racers that do not give the scalar path's bits, and blames their kernels.
+void tune_verify(struct tune_search *s);
+/// Whether a choice gives them; it is blamed where it does not.
+bool tune_is_right(struct tune_search *s, struct tune_racer *racer);
+/// The default that is right: with the best kernel of the slot that is. False where none is.
+bool tune_start_default(struct tune_search *s, struct tune_racer *racer);
+
+/// Searches s->class on s->track's cases, from `from` or (NULL) the default. proved: `from` was adopted before, and
+/// need not be proved again if nothing better is found. False where not even the beginning is right.
+bool tune_search_class(struct tune_search *s, const struct fovea_tuned *from, bool proved);
 
 #endif

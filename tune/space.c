@@ -106,7 +106,7 @@ uint32_t tune_space(const struct fovea_engine *engine, uint32_t class, uint32_t 
     struct fovea_tuned all[TUNE_CANDIDATES_MAX];
     struct ranked ranked[TUNE_CANDIDATES_MAX];
     uint32_t found = 0, used = 0;
-    if (stage == 0 && fovea_tuned_classes[class].kind == FOVEA_TUNED_ATTENTION) {
+    if (stage == 0 && !fovea_tuned_has_kernel(fovea_tuned_classes[class].kind)) {
         all[found++] = tune_default(engine, class, banned);
     } else if (stage == 0) {
         found = kernels(engine, class, banned, all);

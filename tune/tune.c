@@ -3,7 +3,7 @@
 #include "tune/tune.h"
 #include "bench/pool.h"
 #include "tests/check/run.h"
-#include "tune/search.h"
+#include "tune/rounds.h"
 #include "tune/write.h"
 
 #include <math.h>
@@ -19,16 +19,9 @@ double tune_level_budget(enum fovea_profile_level level)
     return seconds[level];
 }
 
-// What tell() needs beside the search.
-struct run {
-    const struct tune_options *options;
-    struct tune_result *result;
-    double budget;
-};
-
 static void tell(struct tune_search *s, uint32_t stage, double best)
 {
-    const struct run *const run = s->owner;
+    const struct tune_run *const run = s->owner;
     char what[160];
     uint32_t count;
     const struct fovea_tuned_class *const class = &fovea_tuned_classes[s->class];
@@ -82,104 +75,10 @@ static void verify_kernels(struct tune_search *s)
             s->failures++;
         }
     }
-}
-
-// Classes in the order of what they are worth to most programs, and their shares of the time.
-static uint32_t order_classes(const char *only, uint32_t classes[FOVEA_TUNED_CLASSES])
-{
-    static const uint8_t rows_and_place[] = {5, 7, 1, 3, 4, 6, 2, 0}, form[] = {0, 2, 1};
-    uint32_t count = 0, chosen = 0;
-    for (size_t i = 0; i < sizeof rows_and_place; i++)
-        for (size_t j = 0; j < sizeof form; j++)
-            classes[count++] = rows_and_place[i] * 3u + form[j];
-    for (uint32_t class = FOVEA_CLASS_ATTENTION; class < FOVEA_TUNED_CLASSES; class ++)
-        if (class != FOVEA_CLASS_SLOT + FOVEA_SLOT_gemm) // its classes have their own
-            classes[count++] = class;
-    for (uint32_t i = 0; i < count; i++) {
-        char name[80];
-        snprintf(name, sizeof name, "%s %s", fovea_tuned_classes[classes[i]].operator_name,
-                 fovea_tuned_classes[classes[i]].name);
-        if (!only || strstr(name, only))
-            classes[chosen++] = classes[i];
-    }
-    return chosen;
-}
-
-// Long products need more time for as many pairs.
-static double share(uint32_t class)
-{
-    const bool far = class < FOVEA_GEMM_CLASSES && class / 3 % 2;
-    return class >= FOVEA_CLASS_SLOT ? 1 : class >= FOVEA_CLASS_ATTENTION ? 5 : far ? 8 : 4;
-}
-
-static void search_class(struct tune_search *s, uint32_t class, double seconds, const struct fovea_tuned *from)
-{
-    const struct run *const run = s->owner;
-    struct fovea_profile *const profile = &run->result->profile;
-    s->class = class;
-    s->class_deadline = tune_now() + seconds;
-    s->undecided = false;
-    s->track.count = tune_cases(s->engine, class, s->effort->cases, s->track.cases);
-    if (s->track.count && tune_search_class(s, from) && tune_now() < s->deadline && s->adopted) {
-        profile->has[class] = 1;
-        profile->tuned[class] = s->best;
-        profile->evidence[class] = s->evidence;
-    }
-    for (uint32_t i = 0; i < s->track.count; i++)
-        s->track.cases[i]->kind->destroy(s->track.cases[i]);
-}
-
-static void forget(struct fovea_profile *profile, uint32_t class)
-{
-    profile->has[class] = 0;
-    memset(&profile->tuned[class], 0, sizeof profile->tuned[class]);
-    memset(&profile->evidence[class], 0, sizeof profile->evidence[class]);
-}
-
-// One round through `count` classes; returns how many are undecided, which classes then begins with. What a class was
-// given before stays until a round has searched it.
-static uint32_t search_round(struct tune_search *s, uint32_t round, uint32_t count, uint32_t *classes,
-                             struct fovea_tuned *best)
-{
-    const struct run *const run = s->owner;
-    const struct fovea_profile *const start = run->options->start;
-    double shares = 0;
-    uint32_t open = 0;
-    for (uint32_t i = 0; i < count; i++)
-        shares += share(classes[i]);
-    for (uint32_t i = 0; i < count; i++) {
-        const uint32_t class = classes[i];
-        const double left = s->deadline - tune_now();
-        if (left <= 0 || (s->stop && *s->stop))
-            return 0;
-        const bool kept = run->result->profile.has[class];
-        search_class(s, class, left * share(class) / shares,
-                     round                        ? &best[class]
-                     : start && start->has[class] ? &start->tuned[class]
-                                                  : NULL);
-        if (tune_now() >= s->deadline)
-            return 0;
-        if (round == 0 && kept && !s->adopted) // begun with, and not proved anew
-            forget(&run->result->profile, class);
-        run->result->classes_done += round == 0;
-        shares -= share(class);
-        best[class] = s->best;
-        if (s->undecided)
-            classes[open++] = class;
-    }
-    return open;
-}
-
-static void search_all(struct tune_search *s)
-{
-    enum { ROUNDS = 4 };
-    const struct run *const run = s->owner;
-    uint32_t classes[FOVEA_TUNED_CLASSES];
-    struct fovea_tuned best[FOVEA_TUNED_CLASSES];
-    uint32_t open = run->result->classes = order_classes(run->options->only, classes);
-    for (uint32_t round = 0; round < ROUNDS && open > 0; round++)
-        open = search_round(s, round, open, classes, best);
-    run->result->interrupted = s->stop && *s->stop;
+    // Or plans for few rows still took a kernel in quarantine, and that of their class would be blamed.
+    struct tune_run *const run = s->owner;
+    run->moved = fovea_engine_copy_without(s->engine, s->quarantine);
+    s->engine = run->moved ? run->moved : s->engine;
 }
 
 // The profile so far: nothing tuned, or what is kept.
@@ -217,7 +116,7 @@ bool tune_run(const struct tune_options *options, struct tune_result *result)
 {
     struct tune_search *const s = calloc(1, sizeof *s);
     struct bench_pool *const pool = bench_pool_start(1);
-    struct run run = {options, result, 0};
+    struct tune_run run = {options, result, 0, NULL};
     memset(result, 0, sizeof *result);
     const bool ok = s && begin_search(s, options, pool);
     if (ok) {
@@ -226,7 +125,7 @@ bool tune_run(const struct tune_options *options, struct tune_result *result)
         begin_profile(options, &result->profile);
         if (options->level != FOVEA_LEVEL_ESTIMATE) {
             verify_kernels(s);
-            search_all(s);
+            tune_rounds(s);
         }
         tune_banish(&result->profile, s->quarantine); // not even in a class that was kept
         result->trials = s->trials;
@@ -235,6 +134,7 @@ bool tune_run(const struct tune_options *options, struct tune_result *result)
         result->seconds = tune_now() - s->start;
         result->pairs = s->track.pairs;
         result->disturbed = s->track.disturbed;
+        fovea_engine_destroy(run.moved);
     }
     if (s)
         free(s->racers);
@@ -270,7 +170,7 @@ bool tune_best(const struct fovea_engine *engine, const struct tune_shape *shape
         s->track.cases[0] = tune_case_gemm(engine, shape);
         s->track.count = s->track.cases[0] != NULL;
         s->class = s->track.count ? s->track.cases[0]->class : 0;
-        ok = s->track.count && tune_search_class(s, NULL);
+        ok = s->track.count && tune_search_class(s, NULL, false);
         *best = s->best;
         if (s->track.count)
             s->track.cases[0]->kind->destroy(s->track.cases[0]);

@@ -1,9 +1,140 @@
 // SPDX-License-Identifier: Apache-2.0
-// kernels/avx2/gemm_bt_f32.c - few rows of A times rows of B, transposed in blocks: 6 rows are 12 of 16 registers.
-#include "kernels/avx2/transpose.h"
-#include "kernels/common/transpose.h"
+// kernels/avx2/gemm_bt_f32.c - few rows of A times rows of B: C[i,j] = sum of A[i,p] * B[j,p].
+//
+// Eight rows of B at a time: blocks of 8 x 8 are transposed in registers and used there, so lanes are columns of C and
+// each element is the one ascending fma chain that docs/numerics.md asks for. What limits such a pass over B is how
+// memory is read. Zen 3 follows eight streams by itself (115 to 130 % of the read stream of bench/probe_stream.c, where
+// nothing is computed), sixteen barely (100) and 32 not (65); software prefetches fill the buffers of misses, which
+// drop what comes too fast, and are slower in any order (70 to 85). So nothing is prefetched, and the caller takes rows
+// that lie far apart: each of the eight is then one stream through many rows, where rows of 3 KiB that lie side by side
+// begin eight new streams every 48 lines (M = 1, 2304x768: 70 % of the stream, far apart 97).
+#include "kernels/avx2/vec.h"
+#include "kernels/common/unroll.h"
+#include "kernels/fault.h"
 
-#define GEMM_BT_MR 6
-#define GEMM_BT_TRANSPOSE fv_transpose
-#define GEMM_BT_SCALE fv_set1(1.0f)
-#include "kernels/common/gemm_bt_f32.inc"
+enum { MR = 8, LANES = 8 };
+
+/// acc += one k step.
+static inline __attribute__((always_inline)) void add_step(const float *a, fv_f32 b, fv_f32 acc[MR], int M)
+{
+    FV_UNROLL
+    for (int i = 0; i < M; i++) {
+        const fv_f32 ai = fv_set1(a[i]);
+        acc[i] = FOVEA_FAULT_IS(GEMM_BT_MUL_ADD) ? fv_add(fv_mul(ai, b), acc[i]) : fv_fma(ai, b, acc[i]);
+    }
+}
+
+/// Three strides, with which x86 addresses base + {1, 2, 4} * index reach eight rows, or a step of four.
+struct strides {
+    ptrdiff_t one, three, five, seven;
+};
+
+static inline __attribute__((always_inline)) struct strides strides_of(ptrdiff_t one)
+{
+    struct strides s = {one, 3 * one, 5 * one, 7 * one};
+    __asm__("" : "+r"(s.three), "+r"(s.five), "+r"(s.seven)); // or they are made of the others in each block
+    return s;
+}
+
+/// acc += `steps` k steps, 8 for a constant, of the block of eight rows of B at b. Rows are loaded whole, every second
+/// as an operand: with fewer instructions more of B is in flight (28; with halves that are inserted from memory 32, and
+/// M = 1 to 4 took up to 1.1 times as long). A column is used as soon as it is there, for want of registers.
+static inline __attribute__((always_inline)) void add_block(const float *b, struct strides row, const float *a,
+                                                            ptrdiff_t a_k, size_t steps, fv_f32 acc[MR], int M)
+{
+    const ptrdiff_t rows[LANES] = {0, row.one, 2 * row.one, row.three, 4 * row.one, row.five, 2 * row.three, row.seven};
+    __m256d low[4], high[4]; // of pairs of rows: in each half the elements 0 and 1, or 2 and 3, of both
+    FV_UNROLL
+    for (int i = 0; i < 4; i++) {
+        const fv_f32 even = fv_load(b + rows[2 * i]), odd = fv_load(b + rows[2 * i + 1]);
+        low[i] = _mm256_castps_pd(_mm256_unpacklo_ps(even, odd));
+        high[i] = _mm256_castps_pd(_mm256_unpackhi_ps(even, odd));
+    }
+    fv_f32 later[4];
+    FV_UNROLL
+    for (size_t i = 0; i < 4; i++, a += a_k) {
+        const __m256d *const pairs = i < 2 ? low : high;
+        const fv_f32 x =
+            _mm256_castpd_ps(i % 2 ? _mm256_unpackhi_pd(pairs[0], pairs[1]) : _mm256_unpacklo_pd(pairs[0], pairs[1]));
+        const fv_f32 y =
+            _mm256_castpd_ps(i % 2 ? _mm256_unpackhi_pd(pairs[2], pairs[3]) : _mm256_unpacklo_pd(pairs[2], pairs[3]));
+        later[i] = _mm256_permute2f128_ps(x, y, 0x31);
+        if (i < steps) {
+            add_step(a, _mm256_insertf128_ps(x, _mm256_castps256_ps128(y), 1), acc, M);
+        }
+    }
+    FV_UNROLL
+    for (size_t i = 0; i < 4; i++, a += a_k) {
+        if (4 + i < steps) {
+            add_step(a, later[i], acc, M);
+        }
+    }
+}
+
+/// The same of n rows of `steps` elements, neither more than 8, of which nothing else is read.
+static inline __attribute__((always_inline)) void add_edge(const float *b, ptrdiff_t b_row, size_t n, const float *a,
+                                                           ptrdiff_t a_k, size_t steps, fv_f32 acc[MR], int M)
+{
+    float rows[LANES * LANES] = {0};
+    for (size_t i = 0; i < n; i++) {
+        fv_store(rows + i * LANES, fv_load_tail(b + (ptrdiff_t)i * b_row, steps));
+    }
+    add_block(rows, strides_of(LANES), a, a_k, steps, acc, M);
+}
+
+/// n <= 8 columns from `begin` on, for m = M.
+static inline __attribute__((always_inline)) void gemm_bt_columns(const struct fovea_gemm_bt_tile *tile, size_t begin,
+                                                                  size_t n, int M)
+{
+    const struct fovea_gemm_bt_tile t = *tile; // a copy: stores to C cannot change it
+    const float *a = t.a, *b = t.b + (ptrdiff_t)begin * t.b_row;
+    fv_f32 acc[MR];
+    FV_UNROLL
+    for (int i = 0; i < M; i++) {
+        acc[i] = fv_zero();
+    }
+    size_t left = FOVEA_FAULT_IS(GEMM_BT_K_SHORT) ? t.k / FOVEA_PANEL * FOVEA_PANEL : t.k;
+    if (n == LANES) {
+        const struct strides row = strides_of(t.b_row);
+        for (; left >= LANES; left -= LANES, a += LANES * t.a_k, b += LANES) {
+            add_block(b, row, a, t.a_k, LANES, acc, M);
+        }
+    }
+    for (size_t steps; left != 0; left -= steps, a += LANES * t.a_k, b += LANES) {
+        steps = left < LANES ? left : LANES;
+        add_edge(b, t.b_row, n, a, t.a_k, steps, acc, M);
+    }
+    FV_UNROLL
+    for (int i = 0; i < M; i++) {
+        float *const c = t.c + i * t.c_row + begin;
+        if (n == LANES) {
+            fv_store(c, acc[i]);
+        } else {
+            fv_store_tail(c, acc[i], n);
+        }
+    }
+}
+
+/// Defines gemm_bt_<m>, one instantiation for the table.
+#define GEMM_BT_ROWS(m)                                                                                                \
+    static void gemm_bt_##m(const struct fovea_gemm_bt_tile *tile)                                                     \
+    {                                                                                                                  \
+        for (size_t begin = 0; begin < tile->n; begin += LANES) {                                                      \
+            gemm_bt_columns(tile, begin, tile->n - begin < LANES ? tile->n - begin : LANES, m);                        \
+        }                                                                                                              \
+    }
+GEMM_BT_ROWS(1)
+GEMM_BT_ROWS(2)
+GEMM_BT_ROWS(3)
+GEMM_BT_ROWS(4)
+GEMM_BT_ROWS(5)
+GEMM_BT_ROWS(6)
+GEMM_BT_ROWS(7)
+GEMM_BT_ROWS(8)
+
+void fovea_gemm_bt_f32_avx2(const struct fovea_gemm_bt_tile *tile)
+{
+    static fovea_gemm_bt_fn *const rows[MR] = {gemm_bt_1, gemm_bt_2, gemm_bt_3, gemm_bt_4,
+                                               gemm_bt_5, gemm_bt_6, gemm_bt_7, gemm_bt_8};
+    rows[tile->m - 1](tile);
+}

@@ -2,140 +2,170 @@
 // kernels/avx2/gemm_f32_6x16.c - f32 GEMM micro-kernel, C[6,16] += A[6,k] * B[k,16].
 //
 // Haswell to Zen 4: two FMA ports of 4 to 5 cycles need 10 independent accumulators; 6 rows of one panel (two ymm) are
-// 12, with 2 registers of B and 1 or 2 broadcasts of A 15 or 16 of 16. 8 loads serve 12 FMAs (0.67 each, two load ports
-// give 1). Bound: 6 cycles a k step, 32 flop a cycle, in which Intel cores up to Skylake issue 24 instructions.
+// 12, with 2 registers of B and one of A 15 of 16. 8 loads serve 12 FMAs (0.67 each, two load ports give 1). Bound: 6
+// cycles a k step, 32 flop a cycle.
 //
 // Lanes are columns of C and a k step is a rank-1 update: each element is one ascending fma chain (docs/numerics.md).
-#include "kernels/common/gemm_below.h"
+#include "kernels/avx2/gemm_steps.h"
 #include "kernels/common/unroll.h"
 #include "kernels/fault.h"
 #include "kernels/kernel.h"
 
 #include <immintrin.h>
+#include <stdbool.h>
+#include <string.h>
 
 #if !defined(__AVX2__) || !defined(__FMA__)
 #error "compile with -mavx2 -mfma -mf16c"
 #endif
 
-enum { LANES = 8, HALVES = FOVEA_PANEL / LANES };
+enum { ROWS = 6, LANES = 8 };
 
-/// gcc turns a load of B that has few uses into a memory operand of each of them: more loads than FMAs, and 75 % of the
-/// peak. The barrier makes B a register; clang needs none.
-static inline __m256 load_b(const float *b)
-{
-    __m256 v = _mm256_loadu_ps(b);
-#if defined(__GNUC__) && !defined(__clang__)
-    __asm__("" : "+x"(v));
-#endif
-    return v;
-}
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Woverlength-strings" // clang counts the assembly of a tile
 
-/// The lanes of half h of a row of C that has n columns.
-static inline __m256i mask_c(size_t n, int h)
+/// The lines of m rows of C come from L3 or memory while the steps run: even where these are few, stores that wait for
+/// their lines one after another take longer (1500x240x32: 1.5 times as fast, 3000x384x240: 1.17 times).
+static inline __attribute__((always_inline)) void prefetch_c(const float *c, ptrdiff_t c_row, size_t m)
 {
-    return _mm256_cmpgt_epi32(_mm256_set1_epi32((int)n - h * LANES), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
-}
-
-/// The k steps of a tile. B is prefetched into L1 eight steps ahead: where it streams from L2, FMAs that are scheduled
-/// on a load that then misses L1 are issued again (Cascade Lake: 83 % of the peak without, 96 to 99 with). x86
-/// addresses base + {1, 2, 4} * index, so three strides serve six rows of A with one moving pointer: a step is 25
-/// instructions, two of them one to the core. Not unrolled: two and four steps with immediate offsets ran at 95 and 92
-/// %. AHEAD lines a step are prefetched for later tiles.
-static inline __attribute__((always_inline)) void gemm_steps(const struct fovea_gemm_tile *t, __m256 acc[6][HALVES],
-                                                             int M, int AHEAD)
-{
-    const ptrdiff_t row1 = t->a_row, near = 8 * t->b_k;
-    ptrdiff_t row3 = 3 * row1, row5 = 5 * row1;
-    __asm__("" : "+r"(row3), "+r"(row5)); // or they are made of the others in each step
-    const ptrdiff_t row[6] = {0, row1, 2 * row1, row3, 4 * row1, row5};
-    const float *a = t->a, *b = t->b, *ahead = t->ahead;
-    for (size_t p = FOVEA_FAULT_IS(GEMM_K_SHORT) ? t->k / 4 * 4 : t->k; p != 0; p--) {
-        const __m256 b0 = load_b(b), b1 = load_b(b + LANES);
-        _mm_prefetch((const char *)(b + near), _MM_HINT_T0);
-        if (AHEAD) {
-            _mm_prefetch((const char *)ahead, _MM_HINT_T1);
-            ahead += t->ahead_step;
-        }
-        FV_UNROLL
-        for (int i = 0; i < M; i++) {
-            const __m256 av = _mm256_broadcast_ss(a + row[i]);
-            acc[i][0] = FOVEA_FAULT_IS(GEMM_MUL_ADD) ? _mm256_add_ps(_mm256_mul_ps(av, b0), acc[i][0])
-                                                     : _mm256_fmadd_ps(av, b0, acc[i][0]);
-            acc[i][1] = _mm256_fmadd_ps(av, b1, acc[i][1]);
-        }
-        a += t->a_k;
-        b += t->b_k;
-    }
-}
-
-/// The whole of the micro-kernel for m = M, a constant.
-static inline __attribute__((always_inline)) void gemm_tile(const struct fovea_gemm_tile *tile, int M)
-{
-    const struct fovea_gemm_tile t = *tile; // a copy: stores to C cannot change it, so its members stay in registers
-    __m256 acc[6][HALVES];
     FV_UNROLL
-    for (int i = 0; i < M; i++) {
-        FV_UNROLL
-        for (int h = 0; h < HALVES; h++) {
-            acc[i][h] = t.mode == FOVEA_GEMM_ADD && !FOVEA_FAULT_IS(GEMM_ADD_FROM_ZERO)
-                            ? _mm256_maskload_ps(t.c + i * t.c_row + h * LANES, mask_c(t.n, h))
-                            : _mm256_setzero_ps();
-        }
-    }
-
-    // The lines of C come from L3 or memory while the steps run. A short k loop is over before they are there.
-    enum { LONG_K = 256 };
-    const float *line = t.c;
-    for (int i = t.k >= LONG_K ? 0 : M; i < M; i++, line += t.c_row) {
-        _mm_prefetch((const char *)line, _MM_HINT_T0);
-    }
-    if (t.ahead == NULL) {
-        gemm_steps(&t, acc, M, 0);
-    } else {
-        gemm_steps(&t, acc, M, 1);
-    }
-
-    if (t.mode == FOVEA_GEMM_RESCALE && !FOVEA_FAULT_IS(GEMM_RESCALE_STORES)) {
-        FV_UNROLL
-        for (int h = 0; h < HALVES; h++) {
-            const __m256 scale = _mm256_loadu_ps(t.scale + h * LANES);
-            FV_UNROLL
-            for (int i = 0; i < M; i++) {
-                const __m256 c = _mm256_maskload_ps(t.c + i * t.c_row + h * LANES, mask_c(t.n, h));
-                acc[i][h] = FOVEA_FAULT_IS(GEMM_RESCALE_MUL_ADD) ? _mm256_add_ps(_mm256_mul_ps(c, scale), acc[i][h])
-                                                                 : _mm256_fmadd_ps(c, scale, acc[i][h]);
-            }
-        }
-    }
-    FV_UNROLL
-    for (int i = 0; i < M; i++) {
-        FV_UNROLL
-        for (int h = 0; h < HALVES; h++) {
-            float *const c = t.c + i * t.c_row + h * LANES;
-            // Masked stores take tens of cycles on AMD cores before Zen 5.
-            if (t.n == FOVEA_PANEL || FOVEA_FAULT_IS(GEMM_STORES_PAST_N)) {
-                _mm256_storeu_ps(c, acc[i][h]);
-            } else {
-                _mm256_maskstore_ps(c, mask_c(t.n, h), acc[i][h]);
-            }
-        }
+    for (size_t i = 0; i < m; i++, c += c_row) {
+        _mm_prefetch((const char *)c, _MM_HINT_T0);
     }
 }
 
+/// Whole tiles of M rows, STORE or ADD: one, or several one below another, whose strides stay in registers.
 #define GEMM_TILE(M)                                                                                                   \
-    static void gemm_##M(const struct fovea_gemm_tile *tile)                                                           \
+    static void gemm_##M(const struct fovea_gemm_tile *t)                                                              \
     {                                                                                                                  \
-        gemm_tile(tile, M);                                                                                            \
+        const bool near = t->a_k == 1 && t->b_k == FOVEA_PANEL;                                                        \
+        const bool add = t->mode == FOVEA_GEMM_ADD && !FOVEA_FAULT_IS(GEMM_ADD_FROM_ZERO);                             \
+        const ptrdiff_t r1 = t->a_row * 4, r3 = 3 * r1, r5 = 5 * r1;                                                   \
+        const ptrdiff_t a_below = FOVEA_FAULT_IS(GEMM_BELOW_STAYS) ? 0 : M * t->a_row, c_below = M * t->c_row;         \
+        const float *first = t->a, *ahead = t->ahead;                                                                  \
+        float *c = t->c;                                                                                               \
+        for (size_t left = t->below + 1; left != 0; left--, first += a_below, c += c_below) {                          \
+            const float *a = first, *b = t->b, *row = add ? c : NULL;                                                  \
+            prefetch_c(c, t->c_row, M);                                                                                \
+            size_t k = FOVEA_FAULT_IS(GEMM_K_SHORT) ? t->k / 4 * 4 : t->k;                                             \
+            if (near && ahead == NULL) {                                                                               \
+                GEMM_TILE_OF(M, NEAR, NONE);                                                                           \
+            } else if (near && t->ahead_step == FOVEA_PANEL / 2) {                                                     \
+                GEMM_TILE_OF(M, NEAR, HALF);                                                                           \
+            } else if (near) {                                                                                         \
+                GEMM_TILE_OF(M, NEAR, LINE);                                                                           \
+            } else if (ahead == NULL) {                                                                                \
+                GEMM_TILE_OF(M, APART, NONE);                                                                          \
+            } else {                                                                                                   \
+                GEMM_TILE_OF(M, APART, LINE);                                                                          \
+            }                                                                                                          \
+        }                                                                                                              \
     }
-GEMM_TILE(1)
-GEMM_TILE(2)
-GEMM_TILE(3)
-GEMM_TILE(4)
-GEMM_TILE(5)
-GEMM_TILE(6)
+
+/// Two tiles of M rows or one, as `below` says, by 8 columns: row i of C is the first and the second half of 16 floats.
+#define GEMM_NARROW(M)                                                                                                 \
+    static void gemm_narrow_##M(const struct fovea_gemm_tile *t)                                                       \
+    {                                                                                                                  \
+        const ptrdiff_t r1 = t->a_row * 4, r3 = 3 * r1, r5 = 5 * r1;                                                   \
+        const float *a = t->a, *b = t->b, *ahead = NULL, *row = t->mode == FOVEA_GEMM_ADD ? t->c : NULL;               \
+        const float *a2 = t->below != 0 && !FOVEA_FAULT_IS(GEMM_BELOW_STAYS) ? a + M * t->a_row : a;                   \
+        float *const c = t->c;                                                                                         \
+        size_t k = FOVEA_FAULT_IS(GEMM_K_SHORT) ? t->k / 4 * 4 : t->k;                                                 \
+        if (t->a_k == 1 && t->b_k == FOVEA_PANEL) {                                                                    \
+            GEMM_TILE_OF(M, NEAR2, NONE);                                                                              \
+        } else {                                                                                                       \
+            GEMM_TILE_OF(M, APART2, NONE);                                                                             \
+        }                                                                                                              \
+    }
+#define GEMM_TILES(X) X(1) X(2) X(3) X(4) X(5) X(6)
+GEMM_TILES(GEMM_TILE)
+GEMM_TILES(GEMM_NARROW)
+
+#pragma GCC diagnostic pop
+
+/// dst = src, n <= 16 floats. Masked stores take tens of cycles on AMD cores before Zen 5.
+static void copy_row(float *dst, const float *src, size_t n)
+{
+    if (n >= LANES) {
+        _mm256_storeu_ps(dst, _mm256_loadu_ps(src));
+        dst += LANES, src += LANES, n -= LANES;
+    }
+    if (n >= LANES) {
+        _mm256_storeu_ps(dst, _mm256_loadu_ps(src));
+    }
+    if (n & 4) {
+        _mm_storeu_ps(dst, _mm_loadu_ps(src));
+        dst += 4, src += 4;
+    }
+    if (n & 2) {
+        _mm_storel_pi((__m64 *)dst, _mm_loadl_pi(_mm_setzero_ps(), (const __m64 *)src));
+        dst += 2, src += 2;
+    }
+    if (n & 1) {
+        *dst = *src;
+    }
+}
+
+#define GEMM_NAME(M) gemm_##M,
+#define GEMM_NARROW_NAME(M) gemm_narrow_##M,
+static fovea_gemm_fn *const gemm_tiles[ROWS] = {GEMM_TILES(GEMM_NAME)};
+static fovea_gemm_fn *const gemm_narrow[ROWS] = {GEMM_TILES(GEMM_NARROW_NAME)};
+
+/// A tile at the edge of C (two where `below` is 1, of at most 8 columns), one whose B ends, or RESCALE: whole vectors
+/// of sums in a room of their own.
+static void gemm_edge(const struct fovea_gemm_tile *tile)
+{
+    _Alignas(32) float room[ROWS * FOVEA_PANEL], last[FOVEA_PANEL] = {0};
+    struct fovea_gemm_tile t = *tile;
+    t.b_ends = FOVEA_FAULT_IS(GEMM_B_ENDS_UNMASKED) ? 0 : t.b_ends;
+    fovea_gemm_fn *const run = t.n <= LANES ? gemm_narrow[t.m - 1] : gemm_tiles[t.m - 1];
+    const size_t rows = t.m * (t.below + 1);
+    float *sums[2 * ROWS];
+    for (size_t i = 0; i < rows; i++) {
+        sums[i] = i < t.m ? room + i * FOVEA_PANEL : room + (i - t.m) * FOVEA_PANEL + LANES;
+        _mm_prefetch((const char *)(t.c + (ptrdiff_t)i * t.c_row), _MM_HINT_T0);
+    }
+    if (t.mode == FOVEA_GEMM_ADD) {
+        memset(room, 0, sizeof room);
+        for (size_t i = 0; i < rows && !FOVEA_FAULT_IS(GEMM_ADD_FROM_ZERO); i++) {
+            copy_row(sums[i], t.c + (ptrdiff_t)i * t.c_row, t.n);
+        }
+    }
+    t.c = room;
+    t.c_row = FOVEA_PANEL;
+    t.k -= t.b_ends;
+    run(&t);
+    if (t.b_ends) {
+        copy_row(last, t.b + (ptrdiff_t)t.k * t.b_k, t.n);
+        t.a += (ptrdiff_t)t.k * t.a_k;
+        t.b = last;
+        t.b_k = FOVEA_PANEL;
+        t.k = 1;
+        t.mode = FOVEA_GEMM_ADD;
+        run(&t);
+    }
+    for (size_t i = 0; i < rows; i++) {
+        float *const row = tile->c + (ptrdiff_t)i * tile->c_row;
+        for (size_t j = 0; t.mode == FOVEA_GEMM_RESCALE && !FOVEA_FAULT_IS(GEMM_RESCALE_STORES) && j < t.n; j++) {
+            sums[i][j] = FOVEA_FAULT_IS(GEMM_RESCALE_MUL_ADD) ? row[j] * t.scale[j] + sums[i][j]
+                                                              : __builtin_fmaf(row[j], t.scale[j], sums[i][j]);
+        }
+        copy_row(row, sums[i], FOVEA_FAULT_IS(GEMM_STORES_PAST_N) ? FOVEA_PANEL : t.n);
+    }
+}
 
 void fovea_gemm_f32_6x16_avx2(const struct fovea_gemm_tile *tile)
 {
-    static fovea_gemm_fn *const tiles[6] = {gemm_1, gemm_2, gemm_3, gemm_4, gemm_5, gemm_6};
-    gemm_with_below(tile, tiles[tile->m - 1]);
+    if (tile->n == FOVEA_PANEL && tile->b_ends == 0 && tile->mode != FOVEA_GEMM_RESCALE) {
+        gemm_tiles[tile->m - 1](tile);
+        return;
+    }
+    struct fovea_gemm_tile t = *tile;
+    for (size_t i = 0; i <= tile->below; i += t.below + 1) {
+        t.below = tile->n <= LANES && i < tile->below ? 1 : 0;
+        gemm_edge(&t);
+        const ptrdiff_t rows = (ptrdiff_t)(t.m * (t.below + 1));
+        t.a += FOVEA_FAULT_IS(GEMM_BELOW_STAYS) ? 0 : rows * t.a_row;
+        t.c += rows * t.c_row;
+    }
 }

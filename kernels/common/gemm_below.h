@@ -6,7 +6,7 @@
 #include "kernels/fault.h"
 #include "kernels/kernel.h"
 
-/// One tile; where B ends, its last step is a second one on a copy of n <= 16 elements.
+/// One tile; where B ends, its last step is a second one on a copy of n <= 48 elements.
 static inline void gemm_to_the_end(const struct fovea_gemm_tile *tile, fovea_gemm_fn *one)
 {
     if (tile->b_ends == 0) {
@@ -16,7 +16,7 @@ static inline void gemm_to_the_end(const struct fovea_gemm_tile *tile, fovea_gem
     struct fovea_gemm_tile t = *tile;
     t.k--;
     one(&t);
-    float last[FOVEA_PANEL] = {0};
+    float last[3 * FOVEA_PANEL] = {0};
     for (size_t j = 0; j < t.n; j++) {
         last[j] = t.b[(ptrdiff_t)t.k * t.b_k + (ptrdiff_t)j];
     }

@@ -91,6 +91,12 @@ static void run_case(struct check_case *c)
                    (int)values.kind, layout.name, t.c_row);
     t.a = make_a(c, &layout, &values, rows, t.k);
     make_b(c, &t, &values);
+    // Prefetches change nothing, wherever they point.
+    if (t.below == 0 && t.b_ends == 0 && check_chance(rng, 50)) {
+        t.ahead = t.b;
+        t.ahead_step = check_chance(rng, 50) ? FOVEA_PANEL / 2 : FOVEA_PANEL;
+        check_describe(c, " ahead %td", (ptrdiff_t)t.ahead_step);
+    }
     if (t.mode == FOVEA_GEMM_RESCALE)
         make_scale(c, &t, &values);
 

@@ -37,6 +37,7 @@ static void waste_tenth_since(uint64_t begin)
 
 SLOW(gemm_f32_4x16_scalar)
 #if FOVEA_HAVE_AVX2
+SLOW(gemm_f32_2x48_avx2)
 SLOW(gemm_f32_6x16_avx2)
 #endif
 #if FOVEA_HAVE_AVX512

@@ -13,7 +13,7 @@ import sys
 
 import loops
 
-Kernel = collections.namedtuple("Kernel", "isa stem function m v a_loads prefetches reloads")
+Kernel = collections.namedtuple("Kernel", "isa stem function m v a_loads prefetches reloads instructions")
 
 
 def each_once(m, v):
@@ -27,12 +27,14 @@ def two_inside(m, v):
 
 # The main tile, by its function; elements of A a step; cache lines prefetched a step, one or more loops for each;
 # reloads: strides that a compiler may read from the stack in a step (x86 has 15 registers for up to 17 pointers and
-# strides).
+# strides); instructions a step, of the shortest and of the longest loop, where it is written in assembly: the longest
+# is the loop of single steps at the end of k, around which the compiler counts.
 KERNELS = [
-    Kernel("avx512", "gemm_f32_9x48", "gemm_{m}x{v}", 9, 3, two_inside, {0, 1, 3, 4, 6}, {"GNU": 1, "Clang": 5}),
-    Kernel("avx512", "gemm_f32_6x64", "gemm_{m}x{v}", 6, 4, two_inside, {0, 1, 4, 5, 8}, {"GNU": 2, "Clang": 7}),
-    Kernel("avx2", "gemm_f32_6x16", "gemm_{m}", 6, 2, each_once, {1, 2}, {"GNU": 0, "Clang": 0}),
-    Kernel("neon", "gemm_f32_6x16", "gemm_rows_{m}", 6, 4, each_once, {1, 2}, {"GNU": 0, "Clang": 0}),
+    Kernel("avx512", "gemm_f32_9x48", "gemm_{m}x{v}", 9, 3, two_inside, {0, 1, 3, 4, 6}, {"GNU": 1, "Clang": 5}, None),
+    Kernel("avx512", "gemm_f32_6x64", "gemm_{m}x{v}", 6, 4, two_inside, {0, 1, 4, 5, 8}, {"GNU": 2, "Clang": 7}, None),
+    Kernel("avx2", "gemm_f32_6x16", "gemm_{m}", 6, 2, each_once, {1, 1.5, 2}, {"GNU": 0, "Clang": 0},
+           {"GNU": (22, 25), "Clang": (22, 26)}),
+    Kernel("neon", "gemm_f32_6x16", "gemm_rows_{m}", 6, 4, each_once, {1, 2}, {"GNU": 0, "Clang": 0}, None),
 ]
 COLUMNS = ("FMAs", "B", "A", "prefetches", "reloads", "spills", "stores", "shuffles")
 
@@ -63,6 +65,12 @@ def problems(kernel, m, v, found, compiler):
                 yield f"{counts[4]:g} strides read from the stack a step, more than {kernel.reloads[compiler]}"
 
 
+def long(kernel, steps, compiler):
+    """What is wrong with the instructions a step of the main tile's loops."""
+    if kernel.instructions and steps and (min(steps), max(steps)) != kernel.instructions[compiler]:
+        yield f"{min(steps):g} to {max(steps):g} instructions a step, not {kernel.instructions[compiler]}"
+
+
 def tiles(kernel):
     by_panel = "{v}" in kernel.function
     return [(m, v) for m in range(1, kernel.m + 1) for v in (range(1, kernel.v + 1) if by_panel else [kernel.v])]
@@ -83,6 +91,8 @@ def main():
             found = by_function[name]
             counts = [per_step(loop, m * v) for loop in found]
             wrong = list(problems(kernel, m, v, counts, compiler))
+            if (m, v) == (kernel.m, kernel.v):
+                wrong += long(kernel, [len(loop.instructions) * m * v / loop.fmas() for loop in found], compiler)
             if wrong or (m, v) == (kernel.m, kernel.v):
                 for loop, line in zip(found, counts):
                     print(f"{kernel.stem + '_' + kernel.isa + ' ' + name:34}" +

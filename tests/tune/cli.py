@@ -65,18 +65,20 @@ def test_set(folder):
     path, other = os.path.join(folder, "set"), os.path.join(folder, "other")
     scalar = "gemm_f32_4x16_scalar"
     ok("tune", "--level", "estimate", "--output", path, "--set", "all.kc=32", "--set", "some-far-nt.mc=16", "--set",
-       f"few-near-nn.kernel={scalar}", "--set", "heads-64.queries=32")
+       f"few-near-nn.kernel={scalar}", "--set", "heads-64.queries=32", "--set", "border.near=20")
     classes = {c["class"]: c for c in json.loads(ok("tune", "--show", path, "--json"))["classes"]}
     check(classes["many-far-nn"]["kc"] == 32 and classes["some-far-nt"]["mc"] == 16, classes)
     check(classes["few-near-nn"]["kernel"] == scalar and classes["heads-64"]["queries"] == 32, classes)
     text = ok("tune", "--explain", "gemm", "8x64x64", "nn", FOVEA_PROFILE=path)
-    check("few-near-nn" in text and scalar in text and "kc 32" in text, text)
+    check("few-near-nn" in text and scalar in text and "kc 32" in text and "20 KiB" in text, text)
+    check("few-far-nn" in ok("tune", "--explain", "gemm", "8x64x96", "nn", FOVEA_PROFILE=path), "a border of 20 KiB")
+    check("border" in ok("tune", "--show", path), "the border in the table")
     ok("tune", "--level", "estimate", "--output", other)
     text = ok("tune", "--diff", path, other)
     check("some-far-nt" in text and "heads-64" in text and text.rstrip().endswith("classes differ"), text)
     check(ok("tune", "--diff", path, path).strip() == "0 classes differ", "a profile and itself")
     for bad in ("all", "all.kc", "all.kc=0", "all.kc=x", "nonesuch.kc=1", "all.speed=9", "softmax.kernel=" + scalar,
-                "heads-64.kernel=" + scalar, "all.kernel=nonesuch"):
+                "heads-64.kernel=" + scalar, "all.kernel=nonesuch", "border.near=0", "border.kernel=" + scalar):
         refused("--set " + bad, "tune", "--level", "estimate", "--output", other, "--set", bad)
 
 

@@ -16,7 +16,7 @@ static inline int32_t random_kernel(uint32_t class, uint32_t isa, uint64_t *rand
     for (int32_t i = 0; i < FOVEA_VARIANTS; i++)
         if (strcmp(fovea_variant_facts[i].slot, slot) == 0 && (fovea_variant_facts[i].required & ~isa) == 0)
             kernels[count++] = i;
-    return kind == FOVEA_TUNED_ATTENTION ? -1 : kernels[test_below(random, count)];
+    return fovea_tuned_has_kernel(kind) ? kernels[test_below(random, count)] : -1;
 }
 
 /// Most classes tuned with numbers of the whole legal range, most of them small.

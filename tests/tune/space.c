@@ -17,12 +17,17 @@ static struct tune_case *make_case(const struct fovea_engine *engine, uint32_t c
 {
     if (class >= FOVEA_CLASS_SLOT)
         return tune_case_slot(class);
-    if (class >= FOVEA_CLASS_ATTENTION) {
+    if (class >= FOVEA_CLASS_ATTENTION && class < FOVEA_CLASS_CACHE) {
         static const size_t dims[] = {32, 72, 136};
         const struct tune_attention_shape shape = {2, 50, 150, dims[class - FOVEA_CLASS_ATTENTION], class % 2};
         return tune_case_attention(engine, &shape);
     }
-    const struct tune_shape shape = {rows[class / 6], columns[class / 3 % 2], steps, (enum fovea_gemm_form)(class % 3)};
+    if (class == FOVEA_CLASS_CACHE) { // 300 KiB, between the values of the border; one B, which stays
+        const struct tune_shape shape = {5, 320, 240, FOVEA_FORM_NT, SIZE_MAX};
+        return tune_case_gemm(engine, &shape);
+    }
+    const struct tune_shape shape = {rows[class / 6], columns[class / 3 % 2], steps, (enum fovea_gemm_form)(class % 3),
+                                     0};
     return tune_case_gemm(engine, &shape);
 }
 
@@ -44,7 +49,8 @@ static uint64_t check_class(const struct fovea_engine *engine, uint32_t class, u
     const struct fovea_tuned model = tune_default(engine, class, none);
     struct tune_case *const c = make_case(engine, class);
     uint64_t ran = 0;
-    CHECK(c && c->class == class, "class %u: the case is of class %u", class, c ? c->class : 999);
+    CHECK(c && (c->class == class || class == FOVEA_CLASS_CACHE), "class %u: the case is of class %u", class,
+          c ? c->class : 999);
     for (uint32_t stage = 0; c && stage < tune_stages(class); stage++) {
         const uint32_t count = tune_space(engine, class, stage, &model, none, candidates);
         for (uint32_t i = 0; i < count; i += stride) {

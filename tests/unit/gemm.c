@@ -288,6 +288,9 @@ int main(void)
         run_case(number++, 67, 1301, 41);
         run_case(number++, 1, 3000, 97);
     }
+    // Few rows and a B that no L2 holds.
+    for (size_t m = 1; m <= 10; m += small ? 3 : 1)
+        run_case(number++, m, 1493 + m, 403);
     test_once();
     return test_done();
 }

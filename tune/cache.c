@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// tune/cache.c - a chain of loads through all lines of a footprint, in an order that no prefetcher follows.
+//
+// What a machine says of its caches may be wrong (a hypervisor's table, a share of another core, FOVEA_CACHES); how
+// long a load takes is not. A line in L2 takes 12 to 17 cycles, one beyond it 40 and more. Three quarters of a size are
+// asked for: that is where the problems between two borders lie, and all of an L2 is never one program's own. On Zen 3
+// (L2 512 KiB) loads of 384 KiB take 1.2 times as long as those of 64, of 768 KiB 3.1 times; small pages, whose sets
+// meet by chance, bring the former up to 2.2.
+#include "tune/cache.h"
+#include "bench/clock.h"
+#include "bench/memory.h"
+#include "dispatch/tuning.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <time.h>
+
+enum { LINE = 64, PASSES = 7, TRIES = 5, SMALL_KIB = 64 };
+static const double beyond = 2.5; // times the load of a small footprint: it does not come from L2
+
+// Seconds of one load. The order is that of a full-period generator modulo a power of two, without what lies above.
+static double load_seconds(char *memory, size_t bytes)
+{
+    const size_t lines = bytes / LINE;
+    size_t all = 1, at = 0, last = 0;
+    while (all < lines)
+        all *= 2;
+    for (size_t i = 0; i < all; i++) {
+        at = (at * 1664525 + 1013904223) & (all - 1);
+        if (at < lines && at != 0) {
+            *(size_t *)(memory + last * LINE) = at * LINE;
+            last = at;
+        }
+    }
+    *(size_t *)(memory + last * LINE) = 0;
+    double best = INFINITY;
+    for (int pass = 0; pass < PASSES; pass++) {
+        const size_t loads = lines > 16384 ? lines : 16384;
+        const double start = bench_seconds(1);
+        for (size_t i = 0; i < loads; i++)
+            at = *(const volatile size_t *)(memory + at);
+        best = fmin(best, (bench_seconds(1) - start) / (double)loads);
+    }
+    return best;
+}
+
+size_t tune_measure_l2(void)
+{
+    uint32_t count;
+    const struct fovea_tunable *const border = fovea_tunables(FOVEA_TUNED_CACHE, &count);
+    const size_t most = (size_t)border->values[border->count - 1] << 10;
+    char *const memory = bench_alloc(most);
+    size_t found = 0;
+    if (!memory)
+        return 0;
+    const struct timespec pause = {0, 4000000};
+    const double near = load_seconds(memory, SMALL_KIB << 10);
+    for (uint32_t i = 0; i < border->count; i++) {
+        const size_t bytes = (size_t)border->values[i] << 10;
+        bool stays = false;
+        for (int tries = 0; tries < TRIES && !stays; tries++) { // others on this core only take away
+            if (tries)
+                nanosleep(&pause, NULL);
+            stays = load_seconds(memory, bytes / 4 * 3) < beyond * near;
+        }
+        if (!stays)
+            break;
+        found = bytes;
+    }
+    bench_free(memory, most);
+    return found;
+}

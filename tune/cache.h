@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+// tune/cache.h - how much really stays in L2.
+#ifndef FOVEA_TUNE_CACHE_H
+#define FOVEA_TUNE_CACHE_H
+
+#include <stddef.h>
+
+/// The largest of the sizes worth trying as the border (kernels/tuning.def) up to which lines come from L2, in bytes,
+/// by timing chains of loads; 0: not even the smallest one, or no memory. Takes some 20 ms.
+size_t tune_measure_l2(void);
+
+#endif

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+// tune/rounds.c - the order of classes, their shares of the time, and what is searched once more.
+//
+// The border between near and far comes first, then the classes on both sides of it. While there is time everything is
+// searched once more, from what was found, so that a choice that a disturbed moment has made or missed does not stay;
+// the border is then where the choices of both sides are worth the same.
+#include "tune/rounds.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { ROUNDS = 4 };
+
+// What a round leaves of a class for the next one.
+struct past {
+    struct fovea_tuned best;
+    bool known; // best is worth beginning with
+    bool open;  // to be searched, or searched again as it is undecided
+    bool stale; // what it was given must be proved anew, or goes
+    bool moved; // other problems are its own since it was proved
+};
+
+// The border first, then classes in the order of what they are worth to most programs.
+static uint32_t order_classes(const char *only, uint32_t classes[FOVEA_TUNED_CLASSES])
+{
+    static const uint8_t rows_and_place[] = {5, 7, 1, 3, 4, 6, 2, 0}, form[] = {0, 2, 1};
+    uint32_t count = 0, chosen = 0;
+    classes[count++] = FOVEA_CLASS_CACHE;
+    for (size_t i = 0; i < sizeof rows_and_place; i++)
+        for (size_t j = 0; j < sizeof form; j++)
+            classes[count++] = rows_and_place[i] * 3u + form[j];
+    for (uint32_t class = FOVEA_CLASS_ATTENTION; class < FOVEA_TUNED_CLASSES; class ++)
+        if (class != FOVEA_CLASS_CACHE && class != FOVEA_CLASS_SLOT + FOVEA_SLOT_gemm) // its classes have their own
+            classes[count++] = class;
+    for (uint32_t i = 0; i < count; i++) {
+        char name[80];
+        snprintf(name, sizeof name, "%s %s", fovea_tuned_classes[classes[i]].operator_name,
+                 fovea_tuned_classes[classes[i]].name);
+        if (!only || strstr(name, only))
+            classes[chosen++] = classes[i];
+    }
+    return chosen;
+}
+
+// Long products need more time for as many pairs; most slots have one kernel and need none.
+static double share(uint32_t class)
+{
+    static const double rows[] = {4, 5, 8, 12};
+    const bool far = class / 3 % 2;
+    return class >= FOVEA_CLASS_SLOT        ? 0.2
+           : class == FOVEA_CLASS_CACHE     ? 16
+           : class >= FOVEA_CLASS_ATTENTION ? 6
+                                            : rows[class / 6] * (far ? 1 : 0.6);
+}
+
+// The border is searched with what is proved of the classes.
+static struct fovea_engine *tuned_engine(const struct fovea_engine *engine, const struct fovea_profile *profile)
+{
+    struct fovea_tuned border = fovea_tuned_get(fovea_engine_kernels(engine), FOVEA_CLASS_CACHE);
+    struct fovea_engine *tuned = fovea_engine_copy_with(engine, FOVEA_CLASS_CACHE, &border);
+    for (uint32_t class = 0; class < FOVEA_CLASS_CACHE && tuned; class ++)
+        if (profile->has[class]) {
+            struct fovea_engine *const more = fovea_engine_copy_with(tuned, class, &profile->tuned[class]);
+            fovea_engine_destroy(tuned);
+            tuned = more;
+        }
+    return tuned;
+}
+
+// The border of the profile becomes that of the search; returns whether it is another one.
+static bool move_border(struct tune_search *s)
+{
+    struct tune_run *const run = s->owner;
+    const struct fovea_profile *const profile = &run->result->profile;
+    const struct fovea_tuned now = fovea_tuned_get(fovea_engine_kernels(s->engine), FOVEA_CLASS_CACHE),
+                             model = tune_default(run->options->engine, FOVEA_CLASS_CACHE, s->quarantine),
+                             *const wanted =
+                                 profile->has[FOVEA_CLASS_CACHE] ? &profile->tuned[FOVEA_CLASS_CACHE] : &model;
+    struct fovea_engine *const moved =
+        fovea_tuned_same(&now, wanted) ? NULL : fovea_engine_copy_with(s->engine, FOVEA_CLASS_CACHE, wanted);
+    if (!moved)
+        return false;
+    fovea_engine_destroy(run->moved);
+    s->engine = run->moved = moved;
+    return true;
+}
+
+static void search_class(struct tune_search *s, uint32_t class, double seconds, const struct fovea_tuned *from,
+                         bool proved)
+{
+    const struct tune_run *const run = s->owner;
+    struct fovea_profile *const profile = &run->result->profile;
+    const struct fovea_engine *const engine = s->engine;
+    struct fovea_engine *const tuned = class == FOVEA_CLASS_CACHE ? tuned_engine(engine, profile) : NULL;
+    s->engine = tuned ? tuned : engine;
+    s->class = class;
+    s->class_deadline = tune_now() + seconds;
+    s->undecided = s->refuted = s->adopted = false;
+    s->best = tune_default(s->engine, class, s->quarantine);
+    s->track.count = tune_cases(s->engine, class, s->effort->cases, s->track.cases);
+    if (s->track.count && tune_search_class(s, from, proved) && tune_now() < s->deadline && s->adopted) {
+        profile->has[class] = 1;
+        profile->tuned[class] = s->best;
+        profile->evidence[class] = s->evidence;
+    }
+    for (uint32_t i = 0; i < s->track.count; i++)
+        s->track.cases[i]->kind->destroy(s->track.cases[i]);
+    s->engine = engine;
+    fovea_engine_destroy(tuned);
+}
+
+static void forget(struct fovea_profile *profile, uint32_t class)
+{
+    profile->has[class] = 0;
+    memset(&profile->tuned[class], 0, sizeof profile->tuned[class]);
+    memset(&profile->evidence[class], 0, sizeof profile->evidence[class]);
+}
+
+// A class that was begun with, or whose border has moved, falls back to the default where that is as good.
+static void keep_or_forget(struct tune_search *s, uint32_t class, struct past *past)
+{
+    const struct tune_run *const run = s->owner;
+    struct fovea_profile *const profile = &run->result->profile;
+    if (past->stale && s->refuted)
+        forget(profile, class);
+    *past = (struct past){.best = profile->has[class] ? profile->tuned[class] : s->best,
+                          .known = profile->has[class] || !s->refuted,
+                          .open = s->undecided,
+                          .stale = past->stale && !s->adopted && !s->refuted};
+}
+
+// Searches the classes that are open; false where the time is over.
+static bool search_round(struct tune_search *s, uint32_t round, uint32_t count, const uint32_t *classes,
+                         struct past *past)
+{
+    const struct tune_run *const run = s->owner;
+    for (uint32_t i = 0; i < count; i++) {
+        const uint32_t class = classes[i];
+        struct past *const p = &past[class];
+        if (!p->open)
+            continue;
+        const double left = s->deadline - tune_now();
+        if (left <= fmin(0.5, 0.05 * run->budget) || (s->stop && *s->stop)) // what a class begins with takes time, too
+            return false;
+        double shares = 0; // of what is open, which may have become more
+        for (uint32_t j = i; j < count; j++)
+            shares += past[classes[j]].open ? share(classes[j]) : 0;
+        search_class(s, class, left * share(class) / shares, p->known ? &p->best : NULL,
+                     run->result->profile.has[class] && !p->stale);
+        if (tune_now() >= s->deadline)
+            return false;
+        keep_or_forget(s, class, p);
+        run->result->classes_done += round == 0;
+        if (class == FOVEA_CLASS_CACHE && move_border(s)) {
+            s->known_from = s->trial_count; // other cases stand for the classes now
+            for (uint32_t other = 0; other < FOVEA_GEMM_CLASSES; other++)
+                past[other].open = past[other].stale = past[other].moved = true;
+        }
+    }
+    return true;
+}
+
+void tune_rounds(struct tune_search *s)
+{
+    struct tune_run *const run = s->owner;
+    const struct fovea_profile *const start = run->options->start;
+    uint32_t classes[FOVEA_TUNED_CLASSES];
+    struct past past[FOVEA_TUNED_CLASSES];
+    const uint32_t count = run->result->classes = order_classes(run->options->only, classes);
+    for (uint32_t class = 0; class < FOVEA_TUNED_CLASSES; class ++) {
+        past[class] = (struct past){.open = true, .stale = run->result->profile.has[class]};
+        if (start && start->has[class]) {
+            past[class].best = start->tuned[class];
+            past[class].known = true;
+        }
+    }
+    move_border(s);
+    for (uint32_t round = 0; round < ROUNDS && search_round(s, round, count, classes, past); round++)
+        for (uint32_t i = 0; i < count && round == 0 && s->effort->again; i++)
+            past[classes[i]].open |= classes[i] < FOVEA_CLASS_SLOT;
+    for (uint32_t class = 0; class < FOVEA_TUNED_CLASSES; class ++) // proved on other problems than are now the class's
+        if (past[class].moved)
+            forget(&run->result->profile, class);
+    run->result->interrupted = s->stop && *s->stop;
+}
