@@ -19,6 +19,8 @@ static const struct kind {
     {ATTENTION_DECODE, "decode"},
     {ATTENTION_DECODE_ROWS, "decode-rows"},
     {ATTENTION_DECODE_MASK, "decode-mask"},
+    {ATTENTION_DECODE_L2, "decode-l2"},
+    {ATTENTION_DECODE_ROWS_L2, "decode-rows-l2"},
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 

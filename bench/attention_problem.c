@@ -30,7 +30,7 @@ static void describe(struct attention_problem *p)
     d->k = d->v = (struct fovea_strides){s->kv_len * k_row, s->dim, k_row};
     if (p->kind & ATTENTION_CACHED) {
         const size_t head = s->kv_len * s->dim, panels = (s->kv_len + PANEL - 1) / PANEL * PANEL * s->dim;
-        d->k_layout = p->kind == ATTENTION_DECODE_ROWS ? FOVEA_K_ROWS : FOVEA_K_PANELS;
+        d->k_layout = p->kind & (ATTENTION_DECODE_ROWS | ATTENTION_DECODE_ROWS_L2) ? FOVEA_K_ROWS : FOVEA_K_PANELS;
         const size_t k_head = d->k_layout == FOVEA_K_ROWS ? head : panels;
         d->k = (struct fovea_strides){s->kv_heads * k_head, k_head, d->k_layout == FOVEA_K_ROWS ? s->dim : 0};
         d->v = (struct fovea_strides){s->kv_heads * head, head, s->dim};
@@ -74,7 +74,7 @@ bool attention_problem_make(struct attention_problem *p, size_t llc_bytes)
     const size_t rows = s->batch * s->heads * s->q_len, q = rows * s->dim, v = s->batch * p->desc.v.batch;
     p->v_offset = s->batch * p->desc.k.batch;
     p->cache_floats = (p->v_offset + v + PANEL - 1) / PANEL * PANEL;
-    p->count = p->kind & ATTENTION_CACHED ? 2 * llc_bytes / (p->cache_floats * sizeof(float)) + 1 : 1;
+    p->count = p->kind & ATTENTION_STREAMED ? 2 * llc_bytes / (p->cache_floats * sizeof(float)) + 1 : 1;
     p->memory_bytes = (p->count * p->cache_floats + 2 * q + s->kv_len + s->batch + s->heads + rows) * sizeof(float);
     p->memory = bench_alloc(p->memory_bytes);
     if (!p->memory)
@@ -131,8 +131,8 @@ struct race_load attention_problem_load(const struct attention_problem *p)
             pairs += attention_problem_sees(p, i, j);
     return (struct race_load){
         .flops = 4.0 * pairs * (double)(s->batch * s->heads * s->dim),
-        .stream = p->kind & ATTENTION_CACHED ? (const char *)p->memory : NULL,
-        .stream_bytes = p->kind & ATTENTION_CACHED ? p->cache_floats * sizeof(float) : 0,
+        .stream = p->kind & ATTENTION_STREAMED ? (const char *)p->memory : NULL,
+        .stream_bytes = p->kind & ATTENTION_STREAMED ? p->cache_floats * sizeof(float) : 0,
         .stride_bytes = p->cache_floats * sizeof(float),
         .count = p->count,
         .threads = p->threads,

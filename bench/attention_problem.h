@@ -7,9 +7,11 @@
 #include "bench/race.h"
 #include "fovea/attention.h"
 
-/// What those kinds that read a cache have in common; and those in which row i does not see keys behind its own.
+/// What those kinds that read a cache have in common, and those whose caches come from memory; and those in which row i
+/// does not see keys behind its own.
 enum {
-    ATTENTION_CACHED = ATTENTION_DECODE | ATTENTION_DECODE_ROWS | ATTENTION_DECODE_MASK,
+    ATTENTION_STREAMED = ATTENTION_DECODE | ATTENTION_DECODE_ROWS | ATTENTION_DECODE_MASK,
+    ATTENTION_CACHED = ATTENTION_STREAMED | ATTENTION_DECODE_L2 | ATTENTION_DECODE_ROWS_L2,
     ATTENTION_ORDERED = ATTENTION_CAUSAL | ATTENTION_WINDOW | ATTENTION_ALIBI,
     ATTENTION_WINDOW_LEFT = 256,
 };
@@ -31,7 +33,7 @@ struct attention_problem {
 /// without memory.
 bool attention_problem_make(struct attention_problem *problem, size_t llc_bytes);
 void attention_problem_free(struct attention_problem *problem);
-/// Multiply-adds that the masks leave count twice; what is read of a cache streams.
+/// Multiply-adds that the masks leave count twice; what is read of a cache in memory streams.
 struct race_load attention_problem_load(const struct attention_problem *problem);
 /// The race for it. Rows of the output are compared with float64, for cache 0: all within 1e-5. Dropout is not looked
 /// at.

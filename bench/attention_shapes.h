@@ -19,6 +19,8 @@ enum attention_kind {
     ATTENTION_DECODE = 512, ///< K in panels, the cache in memory
     ATTENTION_DECODE_ROWS = 1024,
     ATTENTION_DECODE_MASK = 2048, ///< K in panels, half of the keys hidden at random
+    ATTENTION_DECODE_L2 = 4096,   ///< K in panels, one small cache that stays where it is
+    ATTENTION_DECODE_ROWS_L2 = 8192,
 };
 
 struct attention_shape {

@@ -78,6 +78,9 @@ typedef void fovea_gemm_fn(const struct fovea_gemm_tile *tile);
 /// read and written.
 ///
 ///     A[i,p] = a[p * a_k + i]    B[j,p] = b[j * b_row + p]    C[i,j] = c[i * c_row + j]
+///
+/// A variant reads nr rows of B side by side; where that is fewer than 16, they stream best from memory when they lie
+/// far apart.
 struct fovea_gemm_bt_tile {
     size_t m, n, k; ///< 1 <= m <= mr of the variant, 1 <= n <= 16
     const float *a;
@@ -196,6 +199,10 @@ struct fovea_attention_chunk {
     ptrdiff_t v_row;
     uint32_t far;                      ///< a hint for decode: 1 where K and V come from beyond L2
     const float *k_ahead;              ///< a hint for decode: K of the chunk that comes next, or NULL
+    /// decode only. NULL; or K, laid out like this, of the next call's chunk, whole as this one and seen by all rows:
+    /// the kernel may make its scores now, keep them in scratch and set *begun, with which the next call finds them.
+    const float *k_next;
+    uint32_t *begun;                   ///< decode only: not NULL where k_next is not; 0 before the first chunk
     struct fovea_attention_copy *copy; ///< prefill only: shared by the tiles that see this chunk, or NULL
     struct fovea_fetch_list *fetch;    ///< prefill only: a hint, or NULL
     /// NULL; or additive scores in place of products: for each row a pointer to qk_dim weights w, the sum of
@@ -238,9 +245,10 @@ typedef void fovea_merge_fn(const struct fovea_attention_state *into, const stru
 /// where l = 0 (lse may be NULL). sinks are readable up to the next multiple of 16 rows.
 typedef void fovea_finish_fn(const struct fovea_attention_state *state, const float *sinks, float *lse);
 
-/// Elements of scratch a chunk needs, for any variant: S [128][64] (decode: S [16][128], the last panel of V [128][16]
-/// and 4096 transposed elements), transposed keys [64][qk_dim], the new part of O [64][round16(v_dim)], alpha [64], a
-/// copy of V [round8(v_dim)][FOVEA_COPY_KEYS] (in prefill, which has 48 rows where 64 are counted).
+/// Elements of scratch a chunk needs, for any variant: S [128][64] (decode: S [16][128], the last panel of V [128][16],
+/// 4096 transposed elements, S of the next chunk [2][128], V of the keys that are seen [128][v_dim]), transposed keys
+/// [64][qk_dim], the new part of O [64][round16(v_dim)], alpha [64], a copy of V [round8(v_dim)][FOVEA_COPY_KEYS] (in
+/// prefill, which has 48 rows where 64 are counted).
 static inline size_t fovea_attention_scratch(size_t qk_dim, size_t v_dim)
 {
     const size_t v_round = (v_dim + FOVEA_PANEL - 1) / FOVEA_PANEL * FOVEA_PANEL;

@@ -139,7 +139,8 @@ static void decode(const struct fovea_attention_layout *plan, const struct fovea
     fovea_attention_queries(&tile, false, q);
     const struct fovea_attention_state state =
         fovea_attention_call_state(plan, grid, shared + task * plan->block_floats, tile.rows);
-    struct fovea_attention_part part = {&tile, &plan->kernels->attention_decode, q, scratch, state, true, NULL, NULL};
+    struct fovea_attention_part part = {&tile, &plan->kernels->attention_decode, q, scratch, state, true, NULL, NULL,
+                                        0};
     if (!fovea_attention_split(&part, split)) {
         fovea_attention_clear(&state);
     }

@@ -183,6 +183,7 @@ struct fovea_attention_part {
     /// Prefill: where the kernel may keep keys for other tiles, and what it is to prefetch. Both may be NULL.
     struct fovea_attention_copy *copy;
     struct fovea_fetch_list *fetch;
+    uint32_t begun; ///< of decoding: the kernel's word that it made scores of the chunk that comes next; 0 at first
 };
 /// Adds to the state what the part sees of the chunk from `key` on, or of its keys below `end`. False, and nothing is
 /// written, where it sees nothing.

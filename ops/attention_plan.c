@@ -315,13 +315,16 @@ enum fovea_status fovea_explain_attention(const struct fovea_engine *engine, con
     const struct fovea_attention_grid grid = fovea_attention_grid(&plan, desc->batch, desc->q_len, desc->kv_len);
     const struct fovea_attention_kernel *const kernel =
         grid.prefill ? &plan.kernels->attention_prefill : &plan.kernels->attention_decode;
+    const double floats = (double)desc->batch * (double)desc->kv_heads * (double)desc->kv_len;
+    const bool far = fovea_is_far(plan.tuning->near, floats * (double)(desc->qk_dim + desc->v_dim));
     fovea_say(&why,
-              "attention: batch %zu, heads %zu/%zu, %zux%zu, dims %zu and %zu, f32%s%s%s%s, k in %s%s, kernel %s, "
+              "attention: batch %zu, heads %zu/%zu, %zux%zu, dims %zu and %zu, f32%s%s%s%s, k in %s%s%s, kernel %s, "
               "%zu tasks of %zu rows%s, shared %zu B, scratch %zu B",
               desc->batch, desc->heads, desc->kv_heads, desc->q_len, desc->kv_len, desc->qk_dim, desc->v_dim,
               desc->scoring == FOVEA_SCORING_ADDITIVE ? ", additive" : "", desc->causal ? ", causal" : "",
               desc->mask ? ", mask" : "", desc->bias ? ", bias" : "",
-              desc->k_layout == FOVEA_K_PANELS ? "panels" : "rows", desc->page_keys ? " of pages" : "", kernel->name,
+              desc->k_layout == FOVEA_K_PANELS ? "panels" : "rows", desc->page_keys ? " of pages" : "",
+              far && !grid.prefill ? ", from beyond L2" : "", kernel->name,
               desc->batch * grid.heads * fovea_ceil_div(grid.tiles, grid.each) * grid.splits,
               fovea_min(grid.rows, grid.most), grid.each > 1 ? " and more that share keys" : "", plan.work.shared_bytes,
               plan.work.scratch_bytes);

@@ -175,7 +175,7 @@ static void accumulate_task(const void *unused, const void *call, void *shared, 
         if (!fresh) {
             load(plan, &part, &rows.a);
         }
-        struct fovea_attention_part one = {&tile, kernel, q, scratch, rows.a, fresh, NULL, NULL};
+        struct fovea_attention_part one = {&tile, kernel, q, scratch, rows.a, fresh, NULL, NULL, 0};
         if (!fovea_attention_split(&one, split) && fresh) {
             fovea_attention_clear(&rows.a);
         }

@@ -201,14 +201,14 @@ static void draw_kept(const struct fovea_attention_tile *tile, size_t key, size_
     tile->plan->kernels->attention_keep.run(&weights, keep);
 }
 
-// Whether K and V of the call are more than L2 holds; those of a ragged batch, of which this is one entry, are taken
-// for that.
+// Whether K and V of the call are more than is read without fetching ahead; those of a ragged batch, of which this is
+// one entry, are taken for that.
 static bool is_far(const struct fovea_attention_tile *tile)
 {
     const struct fovea_attention_desc *const d = &tile->plan->desc;
     const double keys = (double)tile->args->batch * (double)d->kv_heads * (double)tile->args->kv_len;
     return tile->args->q_starts != NULL ||
-           fovea_is_far(&tile->plan->kernels->tuning, keys * (double)(d->qk_dim + d->v_dim));
+           fovea_is_far(tile->plan->tuning->near, keys * (double)(d->qk_dim + d->v_dim));
 }
 
 void fovea_attention_view(const struct fovea_attention_tile *tile, const float *q, float *scratch,
@@ -274,6 +274,19 @@ bool fovea_attention_look(struct fovea_attention_view *view, size_t key, size_t 
     return true;
 }
 
+// K of the chunk behind the view's where the next step reads all of it, and all rows see it; NULL where that is not
+// known without asking a mask.
+static const float *next_of(const struct fovea_attention_view *view, size_t end)
+{
+    const struct fovea_attention_tile *const tile = view->tile;
+    const struct fovea_attention_desc *const d = &tile->plan->desc;
+    const struct fovea_attention_chunk *const chunk = &view->chunk;
+    const size_t next = chunk->key + FOVEA_CHUNK, k_row = chunk->k_row == 0 ? d->qk_dim : d->k.row;
+    const bool masks = d->mask || d->blocks || d->segments || d->page_keys != 0 || chunk->additive != NULL;
+    const bool all = next >= tile->begin_most && next + FOVEA_CHUNK <= fovea_min(end, tile->end_least);
+    return !masks && all && chunk->far && chunk->keys == FOVEA_CHUNK ? chunk->k + FOVEA_CHUNK * k_row : NULL;
+}
+
 bool fovea_attention_step(struct fovea_attention_part *part, size_t key, size_t end)
 {
     struct fovea_attention_view view;
@@ -289,6 +302,8 @@ bool fovea_attention_step(struct fovea_attention_part *part, size_t key, size_t 
     view.chunk.state = part->state;
     view.chunk.copy = part->copy;
     view.chunk.fetch = part->fetch;
+    view.chunk.k_next = next_of(&view, end);
+    view.chunk.begun = &part->begun;
     part->kernel->run(&view.chunk);
     return true;
 }

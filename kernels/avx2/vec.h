@@ -17,6 +17,7 @@
 
 #define FV_LANES 8
 #define FV_VECS (16 / FV_LANES)
+#define FV_REGISTERS 16
 #define FV_NAME(stem) fovea_##stem##_avx2
 
 typedef __m256 fv_f32;

@@ -4,4 +4,5 @@
 #define FV_GEMM fovea_gemm_f32_9x48_avx512
 #define FV_GEMM_MR 8
 #define FV_GEMM_NR 48
+#define FV_DECODE_BESIDE 0
 #include "kernels/common/attention_decode_f32.inc"

@@ -18,6 +18,7 @@
 
 #define FV_LANES 16
 #define FV_VECS (16 / FV_LANES)
+#define FV_REGISTERS 32
 #define FV_NAME(stem) fovea_##stem##_avx512
 
 typedef __m512 fv_f32;

@@ -7,6 +7,7 @@
 
 #include "kernels/common/attention.h"
 #include "kernels/common/attention_additive.h"
+#include "kernels/common/attention_decode_beside.h"
 #include "kernels/common/attention_decode_few.h"
 #include "kernels/fault.h"
 
@@ -46,6 +47,12 @@ static inline void decode_gemm(struct fovea_gemm_tile *tile, const float *a, flo
     tile->ahead = ahead;
 }
 
+/// Whether the first word of seen stands for all keys, which are not looked at one by one then.
+static inline int decode_plain(const struct fovea_attention_chunk *chunk)
+{
+    return !chunk->visible && !chunk->bias && !chunk->additive && !chunk->state.spread;
+}
+
 /// Which keys are loaded: those that some row sees, of a panelled K whole groups of 16.
 static void decode_loads(const struct fovea_attention_chunk *chunk, const uint64_t *seen, uint64_t load[FOVEA_CHUNK])
 {
@@ -58,11 +65,17 @@ static void decode_loads(const struct fovea_attention_chunk *chunk, const uint64
     }
 }
 
+/// Whether what comes next is prefetched.
+static inline int decode_asks(const struct fovea_attention_chunk *chunk)
+{
+    return chunk->far && !(FV_DECODE_BESIDE && chunk->state.rows <= DECODE_FEW);
+}
+
 /// Whether a chunk's K and V are asked for once more just before their use. With more rows the arithmetic is the bound
 /// (Zen 4, K in rows, 4096 keys of 128: 5 rows 1.35 times as fast with it, 6 1.21, 8 1.05; in panels 8 rows 0.93).
 static inline int decode_again(const struct fovea_attention_chunk *chunk)
 {
-    return chunk->far && chunk->state.rows <= 6;
+    return decode_asks(chunk) && chunk->state.rows <= 6;
 }
 
 /// Asks for `columns` elements of each of some rows, in the order they lie.
@@ -87,7 +100,7 @@ static void decode_transpose(const struct fovea_attention_chunk *chunk, struct f
         tile->k = attention_min(depth, chunk->qk_dim - c);
         tile->b_panel = (ptrdiff_t)(FOVEA_PANEL * tile->k);
         tile->b = transposed;
-        if (chunk->far && c + depth < chunk->qk_dim) {
+        if (decode_asks(chunk) && c + depth < chunk->qk_dim) {
             decode_fetch(k + c + depth, chunk->k_row, n, attention_min(depth, chunk->qk_dim - c - depth));
         }
         FV_NAME(pack_bt_f32)(tile->k, n, k + c, chunk->k_row, transposed, tile->b_panel);
@@ -108,7 +121,10 @@ static void decode_scores(const struct fovea_attention_chunk *chunk, const uint6
 {
     const size_t rows = chunk->state.rows;
     uint64_t load[FOVEA_CHUNK];
-    decode_loads(chunk, seen, load);
+    load[0] = seen[0];
+    if (!decode_plain(chunk)) {
+        decode_loads(chunk, seen, load);
+    }
     struct fovea_gemm_tile tile = {
         .k = chunk->qk_dim,
         .a_row = chunk->q_row,
@@ -128,14 +144,18 @@ static void decode_scores(const struct fovea_attention_chunk *chunk, const uint6
     // tried).
     const int dense = chunk->v_row == (ptrdiff_t)chunk->state.v_dim && chunk->state.v_dim >= chunk->qk_dim;
     for (size_t j = 0, end; j < chunk->keys; j = end) {
-        end = attention_run(load, chunk->keys, j, 0);
-        if (decode_again(chunk) && load[j] != 0) {
+        end = decode_plain(chunk) ? chunk->keys : attention_run(load, chunk->keys, j, 0);
+        const int wanted = load[j] != 0;
+        if (decode_again(chunk) && wanted) {
             const size_t row = chunk->k_row == 0 ? chunk->qk_dim : (size_t)chunk->k_row;
             decode_fetch(chunk->k + j * row, (ptrdiff_t)row, end - j, chunk->qk_dim);
         }
-        for (size_t i = j, n; i < end && (load[j] != 0 || FOVEA_FAULT_IS(DECODE_LOADS_HIDDEN_K)); i += n) {
+        if (chunk->k_row != 0 && wanted) {
+            j += decode_few_rows(chunk, j, end, s);
+        }
+        for (size_t i = j, n; i < end && (wanted || FOVEA_FAULT_IS(DECODE_LOADS_HIDDEN_K)); i += n) {
             tile.n = n = attention_min(decode_columns(rows), end - i);
-            tile.ahead = chunk->far && dense && !chunk->visible && !chunk->scores
+            tile.ahead = decode_asks(chunk) && dense && !chunk->visible && !chunk->scores
                              ? chunk->v + (ptrdiff_t)i * chunk->v_row
                              : NULL;
             if (chunk->k_row != 0) {

@@ -11,6 +11,12 @@
 #include "kernels/common/unroll.h"
 #include "kernels/fault.h"
 
+/// The lanes from `lane` on of a key's bits.
+static inline uint32_t prefill_lanes(uint64_t bits, size_t lane)
+{
+    return (uint32_t)(bits >> lane) & ((1u << FV_LANES) - 1);
+}
+
 /// FV_GEMM on rows [first, t->m) of A, as many as its tile has at a time, and panels [panel, end) of 16 queries. The
 /// tile is changed and not copied: loads of a copy just written would wait for the stores.
 static inline void prefill_gemm(const struct attention_product *t, size_t first, size_t panel, size_t end,
@@ -38,29 +44,30 @@ static inline void prefill_gemm(const struct attention_product *t, size_t first,
     }
 }
 
-/// All rows and panels [panel, end) of 16 queries: whole register tiles at once, the others by FV_GEMM.
-static inline __attribute__((always_inline)) void prefill_product(const struct attention_product *t, size_t panel,
+/// All rows and the vectors [first, end) of queries: whole register tiles at once, the others by FV_GEMM, which takes
+/// whole panels.
+static inline __attribute__((always_inline)) void prefill_product(const struct attention_product *t, size_t first,
                                                                   size_t end, enum fovea_gemm_mode mode)
 {
     size_t done = 0;
 #ifdef FV_TILE_ROWS
     struct attention_product whole = *t;
     whole.m = done = t->m / FV_TILE_ROWS * FV_TILE_ROWS;
-    attention_tile(&whole, panel, end, mode);
+    attention_tile(&whole, first, end, mode);
 #endif
     if (done < t->m) {
-        prefill_gemm(t, done, panel, end, mode);
+        prefill_gemm(t, done, first / FV_VECS, (end + FV_VECS - 1) / FV_VECS, mode);
     }
 }
 
-/// S^T = K Q^T for keys [first, end) and the panels of queries that some row of `rows` is in.
+/// S^T = K Q^T for keys [first, end) and the vectors of queries that some row of `rows` is in.
 static void prefill_score(const struct fovea_attention_chunk *chunk, size_t first, size_t end, uint64_t rows, float *s)
 {
-    size_t panel = 0, last = 0;
-    for (; (rows & 0xFFFF) == 0; rows >>= FOVEA_PANEL) {
-        panel++;
+    size_t vector = 0, last = 0;
+    for (; prefill_lanes(rows, 0) == 0; rows >>= FV_LANES) {
+        vector++;
     }
-    for (last = panel; rows != 0; rows >>= FOVEA_PANEL) {
+    for (last = vector; rows != 0; rows >>= FV_LANES) {
         last++;
     }
     struct attention_product t = {
@@ -72,7 +79,7 @@ static void prefill_score(const struct fovea_attention_chunk *chunk, size_t firs
         t.a_k = 1;
         t.a_group = ATTENTION_GROUP * chunk->k_row;
         t.c = s + first * ATTENTION_ROWS;
-        prefill_product(&t, panel, last, FOVEA_GEMM_STORE);
+        prefill_product(&t, vector, last, FOVEA_GEMM_STORE);
         return;
     }
     for (; first < end; first += t.m) { // no product crosses from one panel of keys to the next
@@ -83,7 +90,7 @@ static void prefill_score(const struct fovea_attention_chunk *chunk, size_t firs
         t.a_k = FOVEA_PANEL;
         t.a_group = ATTENTION_GROUP;
         t.c = s + first * ATTENTION_ROWS;
-        prefill_product(&t, panel, last, FOVEA_GEMM_STORE);
+        prefill_product(&t, vector, last, FOVEA_GEMM_STORE);
     }
 }
 
@@ -172,12 +179,6 @@ static void prefill_bias(const struct fovea_attention_chunk *chunk, uint64_t *se
             }
         }
     }
-}
-
-/// The lanes from `lane` on of a key's bits.
-static inline uint32_t prefill_lanes(uint64_t bits, size_t lane)
-{
-    return (uint32_t)(bits >> lane) & ((1u << FV_LANES) - 1);
 }
 
 #endif

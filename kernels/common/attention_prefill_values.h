@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// kernels/common/attention_prefill_values.h - O^T of a chunk: V^T P^T where all rows see a key, by masks where some do.
+// kernels/common/attention_prefill_values.h - O^T of a chunk: V^T P^T over the keys that some row sees.
 //
 // Part of attention_prefill_f32.inc, after FV_GEMM is defined.
 #ifndef FOVEA_KERNELS_COMMON_ATTENTION_PREFILL_VALUES_H
@@ -19,7 +19,7 @@ static inline const float *prefill_v_at(const struct prefill_v *v, size_t j, siz
     return v->v + (ptrdiff_t)(c / ATTENTION_GROUP) * v->group + (ptrdiff_t)j * v->row + c % ATTENTION_GROUP;
 }
 
-/// C = V^T P^T over keys [j, end) that every row sees, c being O^T or what is to be added to it.
+/// C = V^T P^T over keys [j, end), c being O^T or what is to be added to it.
 static inline __attribute__((always_inline)) void prefill_values(const struct fovea_attention_chunk *chunk,
                                                                  const struct prefill_v *v, size_t j, size_t end,
                                                                  const float *p, float *c, const float *alpha,
@@ -39,7 +39,7 @@ static inline __attribute__((always_inline)) void prefill_values(const struct fo
         .scale = alpha,
         .fetch = chunk->fetch,
     };
-    prefill_product(&t, 0, attention_round(state->rows) / FOVEA_PANEL, mode);
+    prefill_product(&t, 0, (state->rows + FV_LANES - 1) / FV_LANES, mode);
 }
 
 /// Columns of V that one pass over the keys takes: 8 accumulators of AVX-512, 8 of AVX2, 16 of NEON, each with the
@@ -102,7 +102,7 @@ static void prefill_masked(const struct fovea_attention_state *state, const stru
 static void prefill_update(const struct fovea_attention_state *state, uint64_t any, const float *alpha,
                            const float *acc)
 {
-    for (size_t lane = 0; lane < attention_round(state->rows); lane += FV_LANES) {
+    for (size_t lane = 0; lane < state->rows; lane += FV_LANES) {
         const fv_mask mask = fv_mask_bits(prefill_lanes(any, lane));
         const fv_f32 shrink = FOVEA_FAULT_IS(PREFILL_O_NO_ALPHA) ? fv_set1(1.0f) : fv_load(alpha + lane);
         for (size_t c = 0; c < state->v_dim; c++) {
@@ -113,24 +113,73 @@ static void prefill_update(const struct fovea_attention_state *state, uint64_t a
     }
 }
 
-/// O^T where rows see different keys: acc collects the keys in ascending order, some by micro-kernel, some by masks.
-static void prefill_partial(const struct fovea_attention_chunk *chunk, const struct prefill_v *v, const uint64_t *seen,
-                            const float *p, const float *alpha, float *acc)
+/// The weights of keys that only some rows see become +0 where they are hidden. Returns whether there are any.
+static int prefill_hide(const struct fovea_attention_chunk *chunk, const uint64_t *seen, float *p)
 {
-    const struct fovea_attention_state *const state = &chunk->state;
-    const uint64_t all = attention_all(state->rows);
+    const size_t rows = chunk->state.rows;
+    const uint64_t all = attention_all(rows);
+    int some = 0;
+    for (size_t j = 0; j < chunk->keys; j++) {
+        if (seen[j] != 0 && seen[j] != all) {
+            some = 1;
+            for (size_t lane = 0; lane < rows; lane += FV_LANES) {
+                float *const at = p + j * ATTENTION_ROWS + lane;
+                fv_store(at, fv_select(fv_mask_bits(prefill_lanes(seen[j], lane)), fv_load(at), fv_zero()));
+            }
+        }
+    }
+    return some;
+}
+
+/// Whether acc, with hidden keys of weight +0, is what it is without them: fma(+0, v, x) is x unless v is infinite or a
+/// NaN, which leaves a NaN, or x is a zero, whose sign may change and which stays one until something is added.
+static int prefill_stands(const struct fovea_attention_state *state, uint64_t any, const float *acc)
+{
+    uint32_t bad = 0;
+    for (size_t lane = 0; lane < state->rows; lane += FV_LANES) {
+        fv_mask good = fv_mask_bits(~0u);
+        for (size_t c = 0; c < state->v_dim; c++) {
+            good = fv_mask_and(good, fv_gt(fv_abs(fv_load(acc + c * ATTENTION_ROWS + lane)), fv_zero()));
+        }
+        bad |= prefill_lanes(any, lane) & ~fv_bits(good);
+    }
+    return bad == 0;
+}
+
+static void prefill_clear(const struct fovea_attention_state *state, float *acc)
+{
     for (size_t i = 0; i < state->v_dim * ATTENTION_ROWS; i += FV_LANES) {
         fv_store(acc + i, fv_zero());
     }
+}
+
+/// O^T where rows see different keys: acc collects the keys in ascending order. The micro-kernel, for which a hidden
+/// key has the weight +0, is four times as fast as masks, which are for what does not come out the same.
+static void prefill_partial(const struct fovea_attention_chunk *chunk, const struct prefill_v *v, const uint64_t *seen,
+                            float *p, const float *alpha, float *acc)
+{
+    const struct fovea_attention_state *const state = &chunk->state;
+    const uint64_t all = attention_all(state->rows), any = attention_any(seen, chunk->keys);
+    const int some = prefill_hide(chunk, seen, p);
+    prefill_clear(state, acc);
     for (size_t j = 0, end; j < chunk->keys; j = end) {
-        end = attention_run(seen, chunk->keys, j, all);
-        if (seen[j] == all) {
+        end = attention_run(seen, chunk->keys, j, 0);
+        if (seen[j] != 0) {
             prefill_values(chunk, v, j, end, p, acc, alpha, FOVEA_GEMM_ADD);
-        } else {
-            prefill_masked(state, v, seen, j, end, p, acc);
         }
     }
-    prefill_update(state, attention_any(seen, chunk->keys), alpha, acc);
+    if (some && !prefill_stands(state, any, acc)) {
+        prefill_clear(state, acc);
+        for (size_t j = 0, end; j < chunk->keys; j = end) {
+            end = attention_run(seen, chunk->keys, j, all);
+            if (seen[j] == all) {
+                prefill_values(chunk, v, j, end, p, acc, alpha, FOVEA_GEMM_ADD);
+            } else {
+                prefill_masked(state, v, seen, j, end, p, acc);
+            }
+        }
+    }
+    prefill_update(state, any, alpha, acc);
 }
 
 #endif

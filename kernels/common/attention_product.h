@@ -25,23 +25,16 @@ struct attention_product {
     struct fovea_fetch_list *fetch; ///< or NULL
 };
 
-enum { ATTENTION_TURNS_MAX = 512 / ATTENTION_TURN }; ///< of one tile: K is at most 512 wide
-
-#define ATTENTION_8(x) x, x, x, x, x, x, x, x
-/// What the `turns` turns of a tile prefetch: a pointer each, taken off the list; memory that is there where it has not
-/// as many left (a prefetch of NULL walks the page tables).
+/// What the `turns` turns of a tile prefetch: a pointer each, taken off the list; NULL where it has not as many left.
 static inline const float *const *attention_take(struct fovea_fetch_list *list, size_t turns)
 {
-    static const float nothing[FOVEA_FETCH_LINES * FOVEA_PANEL];
-    static const float *const idle[ATTENTION_TURNS_MAX] = {ATTENTION_8(ATTENTION_8(nothing))};
     if (list == NULL || list->count < turns) {
-        return idle;
+        return NULL;
     }
     list->count -= turns;
     list->next += turns;
     return list->next - turns;
 }
-#undef ATTENTION_8
 
 /// Where row i of A begins.
 static inline const float *attention_row(const struct attention_product *t, size_t i)

@@ -61,11 +61,13 @@ FV_INLINE void attention_sum(const struct attention_product *t, const float *a, 
     size_t left = t->k;
     for (; left >= TURN; left -= TURN) {
         attention_steps(row, t->a_row, t->a_k, b, TURN, rows, vecs, each, acc);
-        FV_UNROLL
-        for (int i = 0; i < FOVEA_FETCH_LINES; i++) {
-            __builtin_prefetch(*fetch + i * FOVEA_PANEL, 0, 2); // into L2
+        if (fetch != NULL) {
+            FV_UNROLL
+            for (int i = 0; i < FOVEA_FETCH_LINES; i++) {
+                __builtin_prefetch(*fetch + i * FOVEA_PANEL, 0, 2); // into L2
+            }
+            fetch++;
         }
-        fetch++;
         FV_UNROLL
         for (int i = 0; i < pointers; i++) {
             row[i] += TURN * t->a_k;
@@ -126,13 +128,13 @@ FV_INLINE void attention_strip(const struct attention_product *t, size_t lane, i
     }
 }
 
-/// t->m rows, a multiple of FV_TILE_ROWS, and the panels [first, end) of 16 queries. The mode is a constant.
+/// t->m rows, a multiple of FV_TILE_ROWS, and the vectors [first, end) of queries. The mode is a constant.
 FV_INLINE void attention_tile(const struct attention_product *t, size_t first, size_t end, enum fovea_gemm_mode mode)
 {
-    const size_t last = end * FV_VECS, all = last - first * FV_VECS;
+    const size_t all = end - first;
     const size_t strips = (all + FV_TILE_VECS - 1) / FV_TILE_VECS, most = (all + strips - 1) / strips;
-    for (size_t vector = first * FV_VECS, vecs; vector < last; vector += vecs) {
-        vecs = last - vector < most ? last - vector : most;
+    for (size_t vector = first, vecs; vector < end; vector += vecs) {
+        vecs = end - vector < most ? end - vector : most;
         if (vecs == FV_TILE_VECS) {
             attention_strip(t, vector * FV_LANES, FV_TILE_VECS, mode);
         } else if (vecs == 2) {

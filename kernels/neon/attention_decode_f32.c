@@ -4,4 +4,5 @@
 #define FV_GEMM fovea_gemm_f32_6x16_neon
 #define FV_GEMM_MR 6
 #define FV_GEMM_NR 16
+#define FV_DECODE_BESIDE 0
 #include "kernels/common/attention_decode_f32.inc"

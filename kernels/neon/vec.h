@@ -17,6 +17,7 @@
 
 #define FV_LANES 4
 #define FV_VECS (FOVEA_PANEL / FV_LANES)
+#define FV_REGISTERS 32
 #define FV_NAME(stem) fovea_##stem##_neon
 
 typedef float32x4_t fv_f32;

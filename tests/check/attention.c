@@ -39,6 +39,12 @@ static void draw_problem(struct attention_case *a)
         a->scores[1] = check_twin(c, a->scores[0]);
     }
     a->plain = !a->scores[0] && check_chance(rng, 45);
+    a->ordered = !a->prefill && !a->scores[0] && !a->additive && !a->own_pages && check_chance(rng, 40);
+    if (a->ordered && check_chance(rng, 70)) { // few rows of whole vectors are those that some kernels prepare
+        a->chunk.state.rows = 1 + check_below(rng, 2);
+        a->chunk.state.v_dim = 32 * (1 + check_below(rng, 8));
+        a->chunk.qk_dim = check_chance(rng, 50) ? 4 * (1 + check_below(rng, 40)) : 1 + check_below(rng, 160);
+    }
     a->chunk.softcap = check_chance(rng, 20) ? 5 + 5 * check_uniform(rng) : 0;
     a->chunk.cap_inverse = a->chunk.softcap != 0 ? 1 / a->chunk.softcap : 0;
     // Scores of a dozen or so, whatever the dimension; sometimes of hundreds, where exp2 clamps.
@@ -208,6 +214,7 @@ static void run_chunk(struct attention_case *a, const struct attention_states *s
         a->chunk.scores = a->scores[w] ? a->scores[w]->data : NULL;
         a->chunk.copy = w == 1 ? a->copy : NULL;
         a->chunk.fetch = w == 1 ? a->fetch : NULL;
+        a->chunk.begun = &a->begun[w];
         check_enter(c, who[w]);
         if (a->chunk.copy)
             run_other(a, other, scratch[w]);
@@ -250,7 +257,9 @@ static void run_case(struct check_case *c)
     struct check_buffer *const scratch = check_buffer(c, "scratch", fovea_attention_scratch(a.chunk.qk_dim, v_dim));
     struct check_buffer *const both[] = {scratch, check_twin(c, scratch)};
     follow(&followed, &a, q, q_step);
-    const size_t chunks = a.chunk.qk_dim + v_dim > 200 ? 1 : 1 + check_below(&c->rng, 3);
+    const size_t chunks = a.ordered                      ? 2 + check_below(&c->rng, 3)
+                          : a.chunk.qk_dim + v_dim > 200 ? 1
+                                                         : 1 + check_below(&c->rng, 3);
     for (size_t t = 0; t < chunks && !c->failed; t++) {
         attention_draw_chunk(&a);
         run_chunk(&a, &states, &other, both);

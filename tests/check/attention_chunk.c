@@ -92,10 +92,9 @@ static void draw_bias(struct attention_case *a)
 
 /// `keys` rows of `dim` elements, packed, with a stride, or each at the end or beginning of a page or half a page: rows
 /// far apart are copied by some kernels, others are not.
-static float *make_rows(struct attention_case *a, const char *name, size_t dim, ptrdiff_t *row)
+static float *make_rows(struct attention_case *a, const char *name, size_t keys, size_t dim, ptrdiff_t *row)
 {
     struct check_case *const c = a->c;
-    const size_t keys = a->chunk.keys;
     if (a->own_pages) {
         const size_t page = check_page_floats(), per_page = dim <= page / 2 && check_chance(&c->rng, 50) ? 2 : 1;
         float *const pages = check_pages(c, name, (keys + per_page - 1) / per_page);
@@ -113,9 +112,9 @@ static float *make_rows(struct attention_case *a, const char *name, size_t dim, 
     return check_buffer(c, name, (keys - 1) * (size_t)*row + dim)->data;
 }
 
-static float *make_panels(struct attention_case *a)
+static float *make_panels(struct attention_case *a, size_t keys)
 {
-    const size_t panel = FOVEA_PANEL * a->chunk.qk_dim, keys = a->chunk.keys;
+    const size_t panel = FOVEA_PANEL * a->chunk.qk_dim;
     const size_t panels = (keys + FOVEA_PANEL - 1) / FOVEA_PANEL;
     a->chunk.k_row = 0;
     if (!a->own_pages)
@@ -162,28 +161,57 @@ static void draw_terms(struct attention_case *a)
     }
 }
 
+/// Fills key j of K.
+static void fill_key(struct attention_case *a, float *k, size_t j)
+{
+    const size_t d = a->chunk.qk_dim;
+    for (size_t i = 0; i < d; i++)
+        k[a->panels ? j / FOVEA_PANEL * FOVEA_PANEL * d + i * FOVEA_PANEL + j % FOVEA_PANEL
+                    : j * (size_t)a->chunk.k_row + i] = check_draw(&a->c->rng, &a->k_values);
+}
+
+/// K of the chunk; that of the next one behind it, if the kernel is to know it. Such a chunk finds its K there.
+static float *draw_keys(struct attention_case *a, float *next)
+{
+    struct fovea_attention_chunk *const chunk = &a->chunk;
+    chunk->k_next = a->next = NULL;
+    if (next)
+        return next;
+    const bool more = a->ordered && chunk->keys == FOVEA_CHUNK && check_chance(&a->c->rng, 80);
+    const size_t keys = chunk->keys * (more ? 2 : 1), d = chunk->qk_dim;
+    float *const k = a->panels ? make_panels(a, keys) : make_rows(a, "K", keys, d, &chunk->k_row);
+    if (more) {
+        check_describe(a->c, " and the next");
+        chunk->k_next = a->next = k + FOVEA_CHUNK * (a->panels ? d : (size_t)chunk->k_row);
+        for (size_t j = 0; j < FOVEA_CHUNK; j++)
+            fill_key(a, a->next, j);
+    }
+    for (size_t j = 0; j < chunk->keys; j++) {
+        if (anyone_sees(a, j))
+            fill_key(a, k, j);
+    }
+    return k;
+}
+
 void attention_draw_chunk(struct attention_case *a)
 {
     struct fovea_attention_chunk *const chunk = &a->chunk;
     struct check_rng *const rng = &a->c->rng;
-    chunk->keys = check_chance(rng, 30) ? FOVEA_CHUNK : 1 + check_below(rng, FOVEA_CHUNK);
+    float *const next = a->next;
+    chunk->keys = next || check_chance(rng, a->ordered ? 80 : 30) ? FOVEA_CHUNK : 1 + check_below(rng, FOVEA_CHUNK);
     check_describe(a->c, "; keys %zu", chunk->keys);
-    draw_mask(a);
+    chunk->visible = NULL;
+    if (!next && !(a->ordered && check_chance(rng, 70)))
+        draw_mask(a);
     draw_bias(a);
     draw_terms(a);
-    float *const k = a->panels ? make_panels(a) : make_rows(a, "K", chunk->qk_dim, &chunk->k_row);
-    float *const v = make_rows(a, "V", chunk->state.v_dim, &chunk->v_row);
+    chunk->k = draw_keys(a, next);
+    float *const v = make_rows(a, "V", chunk->keys, chunk->state.v_dim, &chunk->v_row);
     for (size_t j = 0; j < chunk->keys; j++) {
-        if (!anyone_sees(a, j))
-            continue;
-        const size_t d = chunk->qk_dim;
-        for (size_t i = 0; i < d; i++)
-            k[a->panels ? j / FOVEA_PANEL * FOVEA_PANEL * d + i * FOVEA_PANEL + j % FOVEA_PANEL
-                        : j * (size_t)chunk->k_row + i] = check_draw(rng, &a->k_values);
-        check_fill(rng, &a->v_values, v + j * (size_t)chunk->v_row, chunk->state.v_dim);
+        if (anyone_sees(a, j))
+            check_fill(rng, &a->v_values, v + j * (size_t)chunk->v_row, chunk->state.v_dim);
     }
-    chunk->k = k;
     chunk->v = v;
     chunk->far = check_chance(rng, 50); // hints
-    chunk->k_ahead = chunk->far && check_chance(rng, 50) ? k : NULL;
+    chunk->k_ahead = chunk->far && check_chance(rng, 50) ? chunk->k : NULL;
 }

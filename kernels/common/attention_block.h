@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+// kernels/common/attention_block.h - the frame of a whole tile of prefill in assembly: k loop, sums in, sums out.
+//
+// Included at the end of an ISA's attention_block.h, which says how a step is made. It defines
+//   BLOCK_REG, BLOCK_BYTES     the vector registers' name and their width: "ymm", "32"
+//   BLOCK_CLEAR(x)             sum x becomes +0
+//   BLOCK_ROWS(X)              X(row's offset in C, its three sums) for each row
+//   BLOCK_B0, _B1, _B2         the registers of B
+//   BLOCK_NEAR(step, p)        step p of a turn, A's elements of the next step being `step` bytes on; the rows of A lie
+//                              side by side, from %[a0] on
+//   BLOCK_APART(step, p)       the same for rows %[s] bytes apart, %[a0], %[a1] and %[a2] being rows 0, 3 and 6
+//   BLOCK_CLOBBERS             the registers it takes
+// Sums and steps in assembly, as gcc copies and spills registers where all of them are in use.
+#ifndef FOVEA_KERNELS_COMMON_ATTENTION_BLOCK_H
+#define FOVEA_KERNELS_COMMON_ATTENTION_BLOCK_H
+
+#include "kernels/common/attention_product.h"
+#include "kernels/fault.h"
+
+// clang-format off
+#define BLOCK_ZERO(at, x, y, z) BLOCK_CLEAR(x) BLOCK_CLEAR(y) BLOCK_CLEAR(z)
+// A row of three vectors between memory and registers, whose numbers are given.
+#define BLOCK_FROM(at, x, y, z)                                                                         \
+    "vmovups " at ", %%" BLOCK_REG x "\n\t"                                                             \
+    "vmovups " BLOCK_BYTES "+" at ", %%" BLOCK_REG y "\n\t"                                             \
+    "vmovups 2*" BLOCK_BYTES "+" at ", %%" BLOCK_REG z "\n\t"
+#define BLOCK_LOAD(at, x, y, z) BLOCK_FROM(at "(%[c])", x, y, z)
+#define BLOCK_STORE(at, x, y, z)                                                                        \
+    "vmovups %%" BLOCK_REG x ", " at "(%[c])\n\t"                                                       \
+    "vmovups %%" BLOCK_REG y ", " at "+" BLOCK_BYTES "(%[c])\n\t"                                       \
+    "vmovups %%" BLOCK_REG z ", " at "+2*" BLOCK_BYTES "(%[c])\n\t"
+#define BLOCK_RESCALE(at, x, y, z)                                                                      \
+    "vfmadd231ps " at "(%[c]), %%" BLOCK_REG BLOCK_B0 ", %%" BLOCK_REG x "\n\t"                         \
+    "vfmadd231ps " at "+" BLOCK_BYTES "(%[c]), %%" BLOCK_REG BLOCK_B1 ", %%" BLOCK_REG y "\n\t"         \
+    "vfmadd231ps " at "+2*" BLOCK_BYTES "(%[c]), %%" BLOCK_REG BLOCK_B2 ", %%" BLOCK_REG z "\n\t"
+#define BLOCK_END_RESCALE BLOCK_FROM("0(%[scale])", BLOCK_B0, BLOCK_B1, BLOCK_B2) BLOCK_ROWS(BLOCK_RESCALE)
+
+// For the steps: B of step p; a row whose element at `at` is broadcast into register `by`.
+#define BLOCK_B(p) BLOCK_FROM("192*" p "(%[b])", BLOCK_B0, BLOCK_B1, BLOCK_B2)
+#define BLOCK_FMA(at, by, x, y, z)                                                                      \
+    "vbroadcastss " at ", %%" BLOCK_REG by "\n\t"                                                       \
+    "vfmadd231ps %%" BLOCK_REG BLOCK_B0 ", %%" BLOCK_REG by ", %%" BLOCK_REG x "\n\t"                   \
+    "vfmadd231ps %%" BLOCK_REG BLOCK_B1 ", %%" BLOCK_REG by ", %%" BLOCK_REG y "\n\t"                   \
+    "vfmadd231ps %%" BLOCK_REG BLOCK_B2 ", %%" BLOCK_REG by ", %%" BLOCK_REG z "\n\t"
+#define BLOCK_ADD_NEAR(bytes) "add $" bytes ", %[a0]\n\t"
+#define BLOCK_ADD_APART(bytes) "add $" bytes ", %[a0]\n\tadd $" bytes ", %[a1]\n\tadd $" bytes ", %[a2]\n\t"
+
+// A turn of 8 steps. Beside them it prefetches 4 lines into L2, or nothing: even a prefetch of what is there is a load.
+#define BLOCK_FETCH(at) "prefetcht1 " at "(%[line])\n\t"
+#define BLOCK_IDLE(at)
+#define BLOCK_TURN(FORM, step, FETCH)                                                                   \
+    BLOCK_##FORM(step, "0") BLOCK_##FORM(step, "1") BLOCK_##FETCH("0")                                  \
+    BLOCK_##FORM(step, "2") BLOCK_##FORM(step, "3") BLOCK_##FETCH("64")                                 \
+    BLOCK_##FORM(step, "4") BLOCK_##FORM(step, "5") BLOCK_##FETCH("128")                                \
+    BLOCK_##FORM(step, "6") BLOCK_##FORM(step, "7") BLOCK_##FETCH("192")                                \
+    BLOCK_ADD_##FORM("8*" step) "add $8*192, %[b]\n\t"
+// The k loop: n turns, with prefetches where there is a list, then `left` steps, together at least one.
+#define BLOCK_LOOP(FORM, step)                                                                          \
+    "test %[n], %[n]\n\tjz 3f\n\ttest %[fetch], %[fetch]\n\tjz 2f\n"                                     \
+    "1:\n\tmov (%[fetch]), %[line]\n\tadd $8, %[fetch]\n\t"                                              \
+    BLOCK_TURN(FORM, step, FETCH) "dec %[n]\n\tjnz 1b\n\tjmp 3f\n"                                      \
+    "2:\n\t" BLOCK_TURN(FORM, step, IDLE) "dec %[n]\n\tjnz 2b\n"                                        \
+    "3:\ttest %[left], %[left]\n\tjz 5f\n"                                                             \
+    "4:\n\t"                                                                                            \
+    BLOCK_##FORM(step, "0")                                                                             \
+    BLOCK_ADD_##FORM(step) "add $192, %[b]\n\tdec %[left]\n\tjnz 4b\n"                                 \
+    "5:\n\t"
+
+#define BLOCK(FORM, step, begin, end)                                                                   \
+    __asm__ volatile(BLOCK_ROWS(begin) BLOCK_LOOP(FORM, step) end BLOCK_ROWS(BLOCK_STORE)               \
+                     : [a0] "+&r"(a0), [a1] "+&r"(a1), [a2] "+&r"(a2), [b] "+&r"(b), [n] "+&r"(n), [left] "+&r"(left), \
+                       [fetch] "+&r"(fetch), [line] "=&r"(line)                                          \
+                     : [s] "r"(s), [c] "r"(c), [scale] "r"(scale)                                       \
+                     : BLOCK_CLOBBERS, "memory", "cc")
+#define BLOCK_MODES(FORM, step)                                                                         \
+    do {                                                                                                \
+        if (mode == FOVEA_GEMM_STORE) {                                                                 \
+            BLOCK(FORM, step, BLOCK_ZERO, "");                                                          \
+        } else if (mode == FOVEA_GEMM_ADD) {                                                            \
+            BLOCK(FORM, step, BLOCK_LOAD, "");                                                          \
+        } else {                                                                                        \
+            BLOCK(FORM, step, BLOCK_ZERO, BLOCK_END_RESCALE);                                           \
+        }                                                                                               \
+    } while (0)
+// clang-format on
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Woverlength-strings" // clang counts the assembly of a tile
+
+/// Rows of A from `first` on, which begin at a0, by the queries from `lane` on. The mode is a constant, and the form of
+/// A should be.
+static inline __attribute__((always_inline)) void attention_whole_block(const struct attention_product *t,
+                                                                        const float *a0, size_t first, size_t lane,
+                                                                        enum fovea_gemm_mode mode)
+{
+    const float *b = t->b + lane, *const scale = t->scale + lane, *a1 = a0 + 3 * t->a_row, *a2 = a0 + 6 * t->a_row;
+    float *const c = t->c + first * ATTENTION_ROWS + lane;
+    const ptrdiff_t s = t->a_row * (ptrdiff_t)sizeof(float);
+    size_t n = t->k / ATTENTION_TURN, left = FOVEA_FAULT_IS(PREFILL_TILE_K_SHORT) ? 0 : t->k % ATTENTION_TURN;
+    const float *const *fetch = attention_take(t->fetch, n), *line;
+    if (!t->near) {
+        BLOCK_MODES(APART, "4");
+    } else if (t->a_k == ATTENTION_GROUP) {
+        BLOCK_MODES(NEAR, "32");
+    } else {
+        BLOCK_MODES(NEAR, "64");
+    }
+}
+
+#pragma GCC diagnostic pop
+
+#undef BLOCK
+#undef BLOCK_ADD_APART
+#undef BLOCK_ADD_NEAR
+#undef BLOCK_APART
+#undef BLOCK_B
+#undef BLOCK_B0
+#undef BLOCK_B1
+#undef BLOCK_B2
+#undef BLOCK_BYTES
+#undef BLOCK_CLEAR
+#undef BLOCK_CLOBBERS
+#undef BLOCK_END_RESCALE
+#undef BLOCK_FETCH
+#undef BLOCK_FMA
+#undef BLOCK_FROM
+#undef BLOCK_IDLE
+#undef BLOCK_LOAD
+#undef BLOCK_LOOP
+#undef BLOCK_MODES
+#undef BLOCK_NEAR
+#undef BLOCK_REG
+#undef BLOCK_RESCALE
+#undef BLOCK_ROWS
+#undef BLOCK_STORE
+#undef BLOCK_TURN
+#undef BLOCK_ZERO
+
+#endif
