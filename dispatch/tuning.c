@@ -80,24 +80,28 @@ static struct fovea_gemm_tuning gemm_default(const struct fovea_machine *machine
     return t;
 }
 
-// Rows of the variant that an ISA has in a slot, of those with at most so many; 0: none.
-static uint32_t rows_of(const char *slot, const char *isa, uint32_t most)
+// Rows of the variant that an ISA has in a slot, of slot gemm of the one for few rows; 0: none.
+static uint32_t rows_of(const char *slot, const char *isa)
 {
     for (int32_t i = 0; i < FOVEA_VARIANTS; i++) {
         const struct fovea_variant_facts *const facts = &fovea_variant_facts[i];
-        if (strcmp(facts->slot, slot) == 0 && strcmp(facts->isa, isa) == 0 && facts->mr <= most) {
+        if (strcmp(facts->slot, slot) == 0 && strcmp(facts->isa, isa) == 0 &&
+            (strcmp(slot, "gemm") != 0 || fovea_is_thin(facts->mr, facts->nr))) {
             return facts->mr;
         }
     }
     return 0;
 }
 
-// Where B is far two tiles of a flat micro-kernel, one below the other, are faster than one of another (3 and 4 rows on
-// Zen 3: 1.1 to 1.25 times as fast, and 0.85 where B is near; 6 rows 0.93).
-static uint32_t flat_rows_of(const char *isa, uint32_t class)
+// AVX2's streams a B of any form, and where B is far two tiles of it, one below the other, are faster than one of
+// another (3 and 4 rows on Zen 3: 1.1 to 1.25 times as fast, and 0.85 where B is near; 6 rows 0.93). That of AVX-512 is
+// for the one stream of a packed B that is far: from memory, as of a model that is larger than L3 (Zen 5: 1 to 4 rows
+// 1.25 to 1.36 times as fast as 9x48, 8 rows 1.15, 12 rows 1.05 to 1.13, 16 rows 0.96 to 1.04; from L3 0.7 to 0.95).
+static uint32_t thin_rows_of(const char *isa, uint32_t class)
 {
-    const uint32_t far = class / 3 % 2;
-    return (1 + far) * rows_of("gemm", isa, FOVEA_FLAT_ROWS);
+    enum { NARROW_ROWS = 14 };
+    const uint32_t rows = rows_of("gemm", isa), far = class / 3 % 2, packed = class % 3 == FOVEA_FORM_PACKED;
+    return strcmp(isa, "avx2") == 0 ? (1 + far) * rows : strcmp(isa, "avx512") == 0 ? far * packed * NARROW_ROWS : 0;
 }
 
 // Of each tile of a task its queries and state, the next task's queries and the output that are being fetched, and at
@@ -124,8 +128,8 @@ struct fovea_tuned fovea_tuned_default(const struct fovea_machine *machine, uint
     if (fovea_tuned_classes[class].kind == FOVEA_TUNED_GEMM) {
         const struct fovea_variant_facts *const facts = &fovea_variant_facts[kernel];
         struct fovea_gemm_tuning t = gemm_default(machine, facts->mr, facts->nr);
-        t.bt_rows = rows_of("gemm_bt", facts->isa, UINT32_MAX);
-        t.flat_rows = flat_rows_of(facts->isa, class);
+        t.bt_rows = rows_of("gemm_bt", facts->isa);
+        t.thin_rows = thin_rows_of(facts->isa, class);
         if (class == SEVERAL_FAR_NT && strcmp(facts->isa, "avx2") == 0) {
             t.kc = clamp(machine->l2_bytes / PANEL_STEP_BYTES, t.kc, 1 << 20);
             t.nc = facts->nr;

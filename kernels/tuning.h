@@ -28,7 +28,6 @@ enum {
     FOVEA_SOME_ROWS = 192,   ///< a prompt: A stays in L2 whole
     FOVEA_GEMM_CLASSES = 24,
     FOVEA_GEMM_TILES = 4, ///< micro-kernels of an ISA, at most
-    FOVEA_FLAT_ROWS = 2,  ///< a micro-kernel of no more rows is flat: made for products that have hardly more
     FOVEA_ATTENTION_CLASSES = 3,
 };
 
@@ -40,6 +39,13 @@ struct fovea_tuning {
     struct fovea_gemm_tuning gemm[FOVEA_GEMM_CLASSES];
     struct fovea_attention_tuning attention[FOVEA_ATTENTION_CLASSES];
 };
+
+/// Whether a GEMM micro-kernel is made for few rows: flat, several streams of B, or narrow, a single one. The others
+/// are several rows high and wider than that.
+static inline uint32_t fovea_is_thin(uint32_t mr, uint32_t nr)
+{
+    return mr <= 2 || mr >= nr;
+}
 
 /// Whether so many floats are more than so many KiB.
 static inline uint32_t fovea_is_far(uint32_t near, double floats)

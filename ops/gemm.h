@@ -101,9 +101,9 @@ void fovea_gemm_copy_a(const struct fovea_gemm_layout *plan, const float *a, siz
                        size_t pitch);
 
 /// Whether a micro-kernel is one for few rows.
-static inline bool fovea_gemm_is_flat(const struct fovea_gemm_kernel *kernel)
+static inline bool fovea_gemm_is_thin(const struct fovea_gemm_kernel *kernel)
 {
-    return kernel->mr <= FOVEA_FLAT_ROWS;
+    return fovea_is_thin(kernel->mr, kernel->nr);
 }
 
 /// Columns of the widest strip, whole panels.

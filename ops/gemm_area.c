@@ -165,6 +165,9 @@ struct ahead {
     const float *half;     // of two tiles, where the second begins: each prefetches half of every panel
 };
 
+// The panels of a packed B that strips of one panel read are one stream, asked for so many steps ahead.
+enum { STREAM_STEPS = 128 };
+
 // A line comes from memory in some 300 cycles, during which it holds one of a dozen fill buffers, and B itself needs
 // three of them to pass from L2 to L1: where there are calls enough, each prefetches a line every second step
 // (128x3072x768: 79 % of the peak with a line a step in every fifth tile, 83 % with two tiles a panel).
@@ -177,6 +180,11 @@ static struct ahead look_ahead(const struct block *block, size_t next, size_t en
     const bool rows = area->b_panels == NULL && !plan->desc.b_packed && plan->desc.trans_b == FOVEA_TRANS;
     if (next >= end || block->steps == 0 || plan->tuning->ahead == 0) {
         return (struct ahead){.next = NULL};
+    }
+    if (tiles == 1 && plan->desc.b_packed && plan->kernel->nr == FOVEA_PANEL && fovea_gemm_is_thin(plan->kernel)) {
+        const struct panels b = b_source(block, next - strips);
+        return (struct ahead){
+            .next = b.first + STREAM_STEPS * b.step, .calls = strips, .step = b.step, .call = b.panel, .parts = 1};
     }
     const size_t first = fovea_cut_begin(&plan->strips, next), panels = fovea_cut_begin(&plan->strips, end) - first;
     struct panels b;

@@ -42,7 +42,7 @@ const struct fovea_gemm_kernel *fovea_gemm_fitting(const struct fovea_gemm_layou
     const struct fovea_gemm_kernel *best = plan->kernel;
     for (uint32_t i = 0; i < kernels->gemm_tile_count; i++) {
         const struct fovea_gemm_kernel *const other = &kernels->gemm_tiles[i];
-        if (fovea_gemm_is_flat(other)) {
+        if (fovea_gemm_is_thin(other)) {
             continue; // the choice of a plan for so few rows
         }
         if (plan->desc.m <= other->mr) {

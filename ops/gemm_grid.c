@@ -117,7 +117,9 @@ struct fovea_gemm_grid fovea_gemm_grid(const struct fovea_gemm_layout *plan, siz
         return grid;
     }
     const bool natural = !d->b_packed && plan->k != 0, alone = d->batch == 1;
-    grid.copy_a = !plan->direct && plan->aliases && m > 2 * plan->mr;
+    // A tile of few rows reads all of A for every panel.
+    const size_t in_place = fovea_gemm_is_thin(plan->kernel) ? plan->mr / 2 : 2 * plan->mr;
+    grid.copy_a = !plan->direct && plan->aliases && m > in_place;
     grid.pack_b = natural && (d->trans_b == FOVEA_TRANS || m >= plan->tuning->pack_rows);
     grid.share_b = !plan->direct && grid.pack_b && alone && m > plan->tuning->keep_rows;
     const double entry = steps_of(plan, m, (double)d->n), task = task_steps(plan, m);

@@ -36,11 +36,11 @@ static bool rows_alias(size_t lda, size_t mr)
     return most > ROWS_OF_A_SET;
 }
 
-// The micro-kernel of a class, or a flat one of the ISA for few rows.
+// The micro-kernel of a class, or the one of the ISA for few rows.
 static const struct fovea_gemm_kernel *kernel_of(const struct fovea_kernels *kernels, uint32_t class, size_t m)
 {
-    for (uint32_t i = 0; i < kernels->gemm_tile_count && m <= kernels->tuning.gemm[class].flat_rows; i++) {
-        if (fovea_gemm_is_flat(&kernels->gemm_tiles[i])) {
+    for (uint32_t i = 0; i < kernels->gemm_tile_count && m <= kernels->tuning.gemm[class].thin_rows; i++) {
+        if (fovea_gemm_is_thin(&kernels->gemm_tiles[i])) {
             return &kernels->gemm_tiles[i];
         }
     }
@@ -164,8 +164,8 @@ static enum fovea_status make_plan(const struct fovea_engine *engine, const stru
     const struct fovea_gemm_tuning *const tuning = &kernels->tuning.gemm[class];
     const struct fovea_gemm_kernel *const kernel = kernel_of(kernels, class, desc->m);
     const size_t k = desc->alpha == 0 ? 0 : desc->k, mr = kernel->mr, nr = kernel->nr;
-    // One flat tile passes a packed B once and keeps nothing of it: its streams are not cut.
-    const bool once = desc->b_packed && desc->m <= mr && fovea_gemm_is_flat(kernel);
+    // One tile of few rows passes a packed B once and keeps nothing of it: its streams are not cut.
+    const bool once = desc->b_packed && desc->m <= mr && fovea_gemm_is_thin(kernel);
     const size_t kc = clamp(once ? k : tuning->kc, 1, k > 1 ? k : 1);
     *plan = (struct fovea_gemm_layout){
         .kernels = kernels,

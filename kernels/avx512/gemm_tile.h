@@ -17,7 +17,10 @@
 
 #include <immintrin.h>
 
-enum { GEMM_LONG_K = 256 };
+enum { GEMM_LONG_K = 256, GEMM_MR = 16, GEMM_PANELS = 4 };
+
+/// The sums of a tile of up to GEMM_MR rows or GEMM_PANELS panels; those in use are registers.
+typedef __m512 gemm_acc[GEMM_MR][GEMM_PANELS];
 
 /// gcc turns a load of B that has few uses into a memory operand of each of them: more loads than FMAs, and 75 % of the
 /// peak instead of 99. The barrier makes B a register; clang needs none.
@@ -56,28 +59,33 @@ static inline __m512 gemm_fma_broadcast(const float *a, __m512 b, __m512 acc)
 
 /// The k steps of a tile, AHEAD lines a step prefetched for later tiles. NEAR: B is packed, and prefetched into L1
 /// eight steps ahead: where it streams from L2, FMAs that are scheduled on a load that then misses L1 are issued again
-/// and take slots of the FMA ports (Cascade Lake, 9x48: 90 % of the peak without, 97 % with).
+/// and take slots of the FMA ports (Cascade Lake, 9x48: 90 % of the peak without, 97 % with). One panel is one stream,
+/// which hardware follows best alone.
 ///
 /// Every instruction counts: a core whose other hyper-thread is busy issues two a cycle, so that the 27 FMAs of a step
 /// of 9x48 in 45 instructions are 60 % of the peak, in the 50 of plain broadcasts 54 %. Not unrolled: the loop just
 /// fits the queue behind the decoders, and gcc spills in a longer one.
-static inline __attribute__((always_inline)) void gemm_steps(const struct fovea_gemm_tile *t, __m512 acc[9][6], int M,
+static inline __attribute__((always_inline)) void gemm_steps(const struct fovea_gemm_tile *t, gemm_acc acc, int M,
                                                              int NV, int NEAR, int AHEAD)
 {
     enum { STEPS = 8, BROADCASTS = 2 };
     const ptrdiff_t b_k = NEAR ? FOVEA_PANEL : t->b_k;
     // x86 addresses base + {0, 1, 2} * stride: one moving pointer serves three rows of A, or three panels of B.
-    const float *a[3] = {t->a, t->a + (M > 3 ? 3 : 0) * t->a_row, t->a + (M > 6 ? 6 : 0) * t->a_row};
+    const float *a[(GEMM_MR + 2) / 3];
+    FV_UNROLL
+    for (int i = 0; i < (M + 2) / 3; i++) {
+        a[i] = t->a + 3 * i * t->a_row;
+        __asm__("" : "+r"(a[i])); // or clang derives them from the first in each step, by additions
+    }
     const float *b[2] = {t->b, t->b + (NV > 3 ? 3 : 0) * t->b_panel};
     const float *ahead[2] = {t->ahead, AHEAD > 3 ? t->ahead + 3 * t->ahead_panel : t->ahead};
-    // or clang derives them from the first in each step, by additions
-    __asm__("" : "+r"(a[1]), "+r"(a[2]), "+r"(b[1]), "+r"(ahead[1]));
+    __asm__("" : "+r"(b[1]), "+r"(ahead[1]));
     for (size_t p = FOVEA_FAULT_IS(GEMM_K_SHORT) ? t->k / 4 * 4 : t->k; p != 0; p--) {
-        __m512 bv[6];
+        __m512 bv[GEMM_PANELS];
         FV_UNROLL
         for (int j = 0; j < NV; j++) {
             bv[j] = gemm_load_b(b[j / 3] + j % 3 * t->b_panel);
-            if (NEAR) {
+            if (NEAR && NV > 1) {
                 _mm_prefetch((const char *)(b[j / 3] + j % 3 * t->b_panel + STEPS * FOVEA_PANEL), _MM_HINT_T0);
             }
         }
@@ -112,7 +120,7 @@ static inline __attribute__((always_inline)) void gemm_steps(const struct fovea_
     }
 }
 
-static inline __attribute__((always_inline)) void gemm_zero(__m512 acc[9][6], int M, int NV)
+static inline __attribute__((always_inline)) void gemm_zero(gemm_acc acc, int M, int NV)
 {
     FV_UNROLL
     for (int i = 0; i < M; i++) {
@@ -126,7 +134,7 @@ static inline __attribute__((always_inline)) void gemm_zero(__m512 acc[9][6], in
     }
 }
 
-static inline __attribute__((always_inline)) void gemm_store(const struct fovea_gemm_tile *t, __m512 acc[9][6], int M,
+static inline __attribute__((always_inline)) void gemm_store(const struct fovea_gemm_tile *t, gemm_acc acc, int M,
                                                              int NV)
 {
     float *c = t->c;
@@ -140,11 +148,11 @@ static inline __attribute__((always_inline)) void gemm_store(const struct fovea_
 }
 
 /// The last step, of which the last panel of B ends with its n columns.
-static inline __attribute__((always_inline)) void gemm_last_step(const struct fovea_gemm_tile *t, __m512 acc[9][6],
-                                                                 int M, int NV)
+static inline __attribute__((always_inline)) void gemm_last_step(const struct fovea_gemm_tile *t, gemm_acc acc, int M,
+                                                                 int NV)
 {
     const float *a = t->a + (ptrdiff_t)t->k * t->a_k, *b = t->b + (ptrdiff_t)t->k * t->b_k;
-    __m512 bv[6];
+    __m512 bv[GEMM_PANELS];
     FV_UNROLL
     for (int j = 0; j < NV; j++, b += t->b_panel) {
         bv[j] = _mm512_maskz_loadu_ps(FOVEA_FAULT_IS(GEMM_B_ENDS_UNMASKED) ? 0xFFFF : gemm_mask(t, j, NV), b);
@@ -169,7 +177,7 @@ static inline __attribute__((always_inline)) void gemm_plain(const struct fovea_
     const int near = t.b_k == FOVEA_PANEL && t.k * (size_t)NV > L1_STEPS;
     const ptrdiff_t a_below = FOVEA_FAULT_IS(GEMM_BELOW_STAYS) ? 0 : M * t.a_row;
     for (size_t left = t.below;; left--, t.a += a_below, t.c += M * t.c_row) {
-        __m512 acc[9][6];
+        gemm_acc acc;
         gemm_zero(acc, M, NV);
         if (near) {
             gemm_steps(&t, acc, M, NV, 1, 0);
@@ -186,11 +194,11 @@ static inline __attribute__((always_inline)) void gemm_plain(const struct fovea_
     }
 }
 
-/// The whole of a micro-kernel for m = M and n in 16 * (NV - 1) + 1 .. 16 * NV, both constants; M <= 9, NV <= 6.
+/// The whole of a micro-kernel for m = M and n in 16 * (NV - 1) + 1 .. 16 * NV, both constants; M <= 16, NV <= 4.
 static inline __attribute__((always_inline)) void gemm_tile(const struct fovea_gemm_tile *tile, int M, int NV)
 {
     const struct fovea_gemm_tile t = *tile; // a copy: stores to C cannot change it, so its members stay in registers
-    __m512 acc[9][6];
+    gemm_acc acc;
     gemm_zero(acc, M, NV);
     float *c = t.c;
     if (t.mode == FOVEA_GEMM_ADD && !FOVEA_FAULT_IS(GEMM_ADD_FROM_ZERO)) {

@@ -41,6 +41,7 @@ SLOW(gemm_f32_2x48_avx2)
 SLOW(gemm_f32_6x16_avx2)
 #endif
 #if FOVEA_HAVE_AVX512
+SLOW(gemm_f32_16x16_avx512)
 SLOW(gemm_f32_6x64_avx512)
 SLOW(gemm_f32_9x48_avx512)
 #endif
