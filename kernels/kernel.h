@@ -67,7 +67,8 @@ struct fovea_gemm_tile {
     ptrdiff_t ahead_step;  ///< the line of ahead[p * ahead_step] and, where ahead_panel is not 0, those of
     ptrdiff_t ahead_panel; ///< ahead[p * ahead_step + j * ahead_panel] for each further panel j of the tile
     size_t below;          ///< so many more tiles of m rows, one below another in A and C, each doing the same.
-                           ///< Where it is not 0, mode is STORE and ahead NULL
+                           ///< Where it is not 0, mode is STORE or ADD, and ahead NULL
+    uint32_t near;         ///< a hint: 1 where A, B and C are in L2 already
     size_t b_ends;         ///< 1: B is natural rows, k >= 1 of them, and of the last exactly n elements are readable;
                            ///< mode is STORE and ahead NULL. 0: every panel is readable in full
 };
@@ -197,8 +198,8 @@ struct fovea_attention_chunk {
     ptrdiff_t k_row;
     const float *v; ///< v[j * v_row + c]
     ptrdiff_t v_row;
-    uint32_t far;                      ///< a hint for decode: 1 where K and V come from beyond L2
-    const float *k_ahead;              ///< a hint for decode: K of the chunk that comes next, or NULL
+    uint32_t far;         ///< a hint for decode: 1 where K and V come from beyond L2
+    const float *k_ahead; ///< a hint for decode: K of the chunk that comes next, or NULL
     /// decode only. NULL; or K, laid out like this, of the next call's chunk, whole as this one and seen by all rows:
     /// the kernel may make its scores now, keep them in scratch and set *begun, with which the next call finds them.
     const float *k_next;

@@ -59,6 +59,9 @@ struct fovea_gemm_layout {
     struct fovea_gemm_grid grid; ///< for desc.m rows
 };
 
+/// Tiles that one call of a micro-kernel takes, at most, where what comes before or after should find their rows in L1.
+enum { FOVEA_HOT_TILES = 4 };
+
 /// Rows x strips of one C, and where its operands come from.
 struct fovea_gemm_area {
     const struct fovea_gemm_layout *plan;
@@ -74,17 +77,19 @@ struct fovea_gemm_area {
     float *b_room;         ///< a group x kc floats; used where pack_b, and for a partial panel of a natural B
     bool pack_b;           ///< B is packed into b_room rather than read in place
     bool keep_b;           ///< b_room holds all strips of a k block: they are packed once, not for each chunk of rows
-    float *acc;            ///< where C cannot: of a tile (one k block, not direct), or rows x columns; or NULL
+    float *acc;            ///< where C cannot: of the tiles of a call (one k block), or rows x columns; or NULL
 };
 
 extern const struct fovea_operator fovea_gemm_operator;
 
 /// Computes an area of C (ops/gemm_area.c).
 void fovea_gemm_area(const struct fovea_gemm_area *area);
-/// The same for an area that is a whole C of a direct plan; needs neither a_room nor a_copy.
+/// The same for an area of a direct plan; needs neither a_room nor a_copy.
 void fovea_gemm_direct(const struct fovea_gemm_area *area);
 /// The micro-kernel of a direct plan: that of its class, or another of the ISA whose tiles cost less.
 const struct fovea_gemm_kernel *fovea_gemm_fitting(const struct fovea_gemm_layout *plan);
+/// Whether a direct plan reads natural rows of B where they lie, however many rows of C come for them.
+bool fovea_gemm_in_place(const struct fovea_gemm_layout *plan);
 /// Whether an area has so few rows that a transposed B is read where it lies, and computing it so (ops/gemm_bt.c).
 bool fovea_gemm_takes_rows(const struct fovea_gemm_area *area);
 /// Whether that way fetches the rows it will read next.
@@ -92,6 +97,8 @@ bool fovea_gemm_fetches(const struct fovea_gemm_layout *plan);
 void fovea_gemm_bt(const struct fovea_gemm_area *area);
 /// Whether a plan, complete up to its blocks of k, goes that way (ops/gemm_direct.c).
 bool fovea_gemm_is_direct(const struct fovea_gemm_layout *plan);
+/// Whether sums are not C yet when the last k block is done.
+bool fovea_gemm_finishes(const struct fovea_gemm_area *area);
 /// The end of a GEMM on tile->m x tile->n elements of acc at tile->c, which become those of C at c: row `row` and
 /// column `column` of the whole.
 void fovea_gemm_finish(const struct fovea_gemm_area *area, const struct fovea_gemm_tile *tile, float *c, size_t row,

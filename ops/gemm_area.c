@@ -38,7 +38,7 @@ static struct panels packed(const float *first, size_t k)
 }
 
 // b from step p and panel j on.
-static struct panels moved(struct panels b, size_t p, size_t j)
+static inline struct panels moved(struct panels b, size_t p, size_t j)
 {
     b.first += (ptrdiff_t)p * b.step + (ptrdiff_t)j * b.panel;
     return b;
@@ -55,7 +55,7 @@ static size_t strip_end(const struct fovea_gemm_layout *plan, size_t strip)
 }
 
 // Where B of the block from panel j on lies, be it packed or natural.
-static struct panels b_source(const struct block *block, size_t j)
+static inline __attribute__((always_inline)) struct panels b_source(const struct block *block, size_t j)
 {
     static const float nothing[FOVEA_PANEL]; // stands for A and B where no step reads them
     const struct fovea_gemm_area *const area = block->area;
@@ -82,7 +82,8 @@ static float *room_of(const struct block *block, size_t group, size_t strip)
 }
 
 // B of a strip: packed into its place in the room when the first tile comes, or where it lies.
-static struct panels b_of_strip(const struct block *block, size_t group, size_t strip, bool first_tile)
+static inline __attribute__((always_inline)) struct panels b_of_strip(const struct block *block, size_t group,
+                                                                      size_t strip, bool first_tile)
 {
     const struct fovea_gemm_area *const area = block->area;
     const struct fovea_gemm_layout *const plan = area->plan;
@@ -101,7 +102,7 @@ static struct panels b_of_strip(const struct block *block, size_t group, size_t 
 }
 
 // A where it lies, from row `row` and the block's first step on.
-static struct rows a_source(const struct block *block, size_t row)
+static inline __attribute__((always_inline)) struct rows a_source(const struct block *block, size_t row)
 {
     const struct fovea_gemm_area *const area = block->area;
     const struct fovea_gemm_layout *const plan = area->plan;
@@ -130,11 +131,18 @@ void fovea_gemm_copy_a(const struct fovea_gemm_layout *plan, const float *a, siz
     }
 }
 
+bool fovea_gemm_finishes(const struct fovea_gemm_area *area)
+{
+    const struct fovea_gemm_desc *const d = &area->plan->desc;
+    return area->acc != NULL || d->alpha != 1 || area->bias != NULL || d->activation != FOVEA_ACTIVATION_NONE ||
+           d->residual;
+}
+
 void fovea_gemm_finish(const struct fovea_gemm_area *area, const struct fovea_gemm_tile *tile, float *c, size_t row,
                        size_t column)
 {
     const struct fovea_gemm_desc *const d = &area->plan->desc;
-    if (tile->c == c && d->alpha == 1 && area->bias == NULL && d->activation == FOVEA_ACTIVATION_NONE && !d->residual) {
+    if (!fovea_gemm_finishes(area)) {
         return;
     }
     const struct fovea_gemm_epilogue epilogue = {
@@ -218,7 +226,7 @@ static struct ahead look_ahead(const struct block *block, size_t next, size_t en
     return ahead;
 }
 
-static void set_ahead(struct ahead *ahead, struct fovea_gemm_tile *tile)
+static inline __attribute__((always_inline)) void set_ahead(struct ahead *ahead, struct fovea_gemm_tile *tile)
 {
     tile->ahead = NULL;
     if (ahead->calls == 0) {
@@ -230,6 +238,14 @@ static void set_ahead(struct ahead *ahead, struct fovea_gemm_tile *tile)
     tile->ahead_panel = ahead->panel;
     ahead->part = ahead->part + 1 < ahead->parts ? ahead->part + 1 : 0;
     ahead->next += ahead->parts > 1 && ahead->part == 0 ? ahead->turn : ahead->call;
+}
+
+// Tiles that one call of the micro-kernel takes, of `same` that are left with as many rows. A call costs up to 1 % of a
+// product; but its rows of A have to stay in L1 while several strips pass, and what has to be done before or
+// after a tile should find its rows there.
+static size_t tiles_of_call(const struct ahead *ahead, size_t strips, bool hot, size_t same)
+{
+    return strips > 1 || ahead->calls != 0 ? 1 : hot ? fovea_min(FOVEA_HOT_TILES, same) : same;
 }
 
 // Rows [begin, begin + count) times strips [group, end).
@@ -248,9 +264,13 @@ static void run_group(const struct block *block, size_t begin, size_t count, siz
     const bool room = area->a_room != NULL && block->steps != 0;
     const size_t pitch = fovea_gemm_pitch(plan->kc);
     size_t copied = group == area->strip ? begin : begin + count; // the room holds rows [begin, copied)
-    for (size_t t = 0, row = begin; t < tiles.count; t++, row += tile.m) {
+    const bool finishes = block->last && fovea_gemm_finishes(area);
+    for (size_t t = 0, row = begin, rows; t < tiles.count; t += tile.below + 1, row += rows) {
+        const size_t same = (t < tiles.longer ? tiles.longer : tiles.count) - t;
         tile.m = tiles.size + (t < tiles.longer);
-        for (; room && copied < row + tile.m; copied += COPY_ROWS) {
+        tile.below = tiles_of_call(&ahead, end - group, room || finishes, same) - 1;
+        rows = tile.m * (tile.below + 1);
+        for (; room && copied < row + rows; copied += COPY_ROWS) {
             fovea_gemm_copy_a(plan, a_source(block, copied).first, block->steps,
                               fovea_min(COPY_ROWS, begin + count - copied), area->a_room + (copied - begin) * pitch,
                               pitch);
@@ -275,8 +295,9 @@ static void run_group(const struct block *block, size_t begin, size_t count, siz
             tile.c_row = area->acc != NULL ? (ptrdiff_t)acc_row : (ptrdiff_t)d->ldc;
             set_ahead(&ahead, &tile);
             plan->kernel->run(&tile);
-            if (block->last) {
-                fovea_gemm_finish(area, &tile, c, row, column);
+            if (finishes) {
+                const struct fovea_gemm_tile done = {.m = rows, .n = tile.n, .c = tile.c, .c_row = tile.c_row};
+                fovea_gemm_finish(area, &done, c, row, column);
             }
         }
     }

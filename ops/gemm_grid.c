@@ -59,11 +59,9 @@ size_t fovea_gemm_acc(const struct fovea_gemm_layout *plan)
         return 0;
     }
     const size_t wide = fovea_gemm_columns(plan), narrow = fovea_min(plan->strips.size * FOVEA_PANEL, n);
-    if (plan->direct) {
-        return m * wide;
-    }
     if (plan->blocks.count <= 1) {
-        const size_t tile = plan->mr * wide, rows = (size_t)plan->kernels->gemm_bt.mr * FOVEA_PANEL;
+        const size_t tile = fovea_min(m, FOVEA_HOT_TILES * plan->mr) * wide,
+                     rows = (size_t)plan->kernels->gemm_bt.mr * FOVEA_PANEL;
         return tile > rows ? tile : rows;
     }
     // The most that a task of m or fewer rows has. A part is at most twice the least, or one more than the most; strips
@@ -120,7 +118,8 @@ struct fovea_gemm_grid fovea_gemm_grid(const struct fovea_gemm_layout *plan, siz
     // A tile of few rows reads all of A for every panel.
     const size_t in_place = fovea_gemm_is_thin(plan->kernel) ? plan->mr / 2 : 2 * plan->mr;
     grid.copy_a = !plan->direct && plan->aliases && m > in_place;
-    grid.pack_b = natural && (d->trans_b == FOVEA_TRANS || m >= plan->tuning->pack_rows);
+    grid.pack_b =
+        natural && (d->trans_b == FOVEA_TRANS || (m >= plan->tuning->pack_rows && !fovea_gemm_in_place(plan)));
     grid.share_b = !plan->direct && grid.pack_b && alone && m > plan->tuning->keep_rows;
     const double entry = steps_of(plan, m, (double)d->n), task = task_steps(plan, m);
     grid.rows = uncut(m);

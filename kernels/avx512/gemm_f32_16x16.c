@@ -16,5 +16,5 @@ GEMM_ROWS(GEMM_OF)
 void fovea_gemm_f32_16x16_avx512(const struct fovea_gemm_tile *tile)
 {
     static fovea_gemm_fn *const tiles[2][16] = {{GEMM_ROWS(GEMM_NAME)}, {GEMM_ROWS(GEMM_PLAIN)}};
-    tiles[gemm_is_plain(tile)][tile->m - 1](tile);
+    gemm_call(tile, tiles[0][tile->m - 1], tiles[1][tile->m - 1]);
 }

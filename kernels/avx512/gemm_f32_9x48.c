@@ -46,5 +46,6 @@ void fovea_gemm_f32_9x48_avx512(const struct fovea_gemm_tile *tile)
             {plain_9x1, plain_9x2, plain_9x3},
         },
     };
-    tiles[gemm_is_plain(tile)][tile->m - 1][(tile->n - 1) / FOVEA_PANEL](tile);
+    const size_t i = tile->m - 1, j = (tile->n - 1) / FOVEA_PANEL;
+    gemm_call(tile, tiles[0][i][j], tiles[1][i][j]);
 }

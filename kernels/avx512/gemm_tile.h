@@ -194,11 +194,11 @@ static inline __attribute__((always_inline)) void gemm_plain(const struct fovea_
     }
 }
 
-/// The whole of a micro-kernel for m = M and n in 16 * (NV - 1) + 1 .. 16 * NV, both constants; M <= 16, NV <= 4.
-static inline __attribute__((always_inline)) void gemm_tile(const struct fovea_gemm_tile *tile, int M, int NV)
+/// The sums of a tile, before they are stored.
+static inline __attribute__((always_inline)) void gemm_sums(const struct fovea_gemm_tile *tile, gemm_acc acc, int M,
+                                                            int NV)
 {
-    const struct fovea_gemm_tile t = *tile; // a copy: stores to C cannot change it, so its members stay in registers
-    gemm_acc acc;
+    const struct fovea_gemm_tile t = *tile;
     gemm_zero(acc, M, NV);
     float *c = t.c;
     if (t.mode == FOVEA_GEMM_ADD && !FOVEA_FAULT_IS(GEMM_ADD_FROM_ZERO)) {
@@ -237,27 +237,59 @@ static inline __attribute__((always_inline)) void gemm_tile(const struct fovea_g
     } else {
         gemm_steps(&t, acc, M, NV, 1, NV);
     }
-
-    c = t.c;
-    if (t.mode == FOVEA_GEMM_RESCALE && !FOVEA_FAULT_IS(GEMM_RESCALE_STORES)) {
-        FV_UNROLL
-        for (int i = 0; i < M; i++, c = gemm_next_row(c, t.c_row)) {
-            FV_UNROLL
-            for (int j = 0; j < NV; j++) {
-                const __m512 scale = _mm512_loadu_ps(t.scale + j * FOVEA_PANEL);
-                const __m512 old = _mm512_maskz_loadu_ps(gemm_mask(&t, j, NV), c + j * FOVEA_PANEL);
-                acc[i][j] = FOVEA_FAULT_IS(GEMM_RESCALE_MUL_ADD) ? _mm512_add_ps(_mm512_mul_ps(old, scale), acc[i][j])
-                                                                 : _mm512_fmadd_ps(old, scale, acc[i][j]);
-            }
-        }
-    }
-    gemm_store(&t, acc, M, NV);
 }
 
-/// True where gemm_plain does the same: always where there are tiles below, or B ends.
+/// The whole of a micro-kernel, but for RESCALE, for m = M and n in 16 * (NV - 1) + 1 .. 16 * NV, both constants;
+/// M <= 16, NV <= 4.
+static inline __attribute__((always_inline)) void gemm_tile(const struct fovea_gemm_tile *tile, int M, int NV)
+{
+    struct fovea_gemm_tile t = *tile; // a copy: stores to C cannot change it, so its members stay in registers
+    const ptrdiff_t a_below = FOVEA_FAULT_IS(GEMM_BELOW_STAYS) ? 0 : M * t.a_row;
+    for (size_t left = t.below;; left--, t.a += a_below, t.c += M * t.c_row) {
+        gemm_acc acc;
+        gemm_sums(&t, acc, M, NV);
+        gemm_store(&t, acc, M, NV);
+        if (left == 0) {
+            return;
+        }
+    }
+}
+
+/// RESCALE, which no product of this ISA asks for: the sums go through a room.
+static inline void gemm_rescale(const struct fovea_gemm_tile *tile, fovea_gemm_fn *run)
+{
+    enum { WIDE = GEMM_PANELS * FOVEA_PANEL };
+    _Alignas(64) float room[GEMM_MR * WIDE];
+    struct fovea_gemm_tile t = *tile;
+    t.mode = FOVEA_GEMM_STORE;
+    t.c = room;
+    t.c_row = WIDE;
+    run(&t);
+    for (size_t i = 0; i < t.m; i++) {
+        float *const c = tile->c + (ptrdiff_t)i * tile->c_row;
+        for (size_t j = 0; j < t.n; j++) {
+            const float sum = room[i * WIDE + j];
+            c[j] = FOVEA_FAULT_IS(GEMM_RESCALE_STORES)    ? sum
+                   : FOVEA_FAULT_IS(GEMM_RESCALE_MUL_ADD) ? c[j] * t.scale[j] + sum
+                                                          : __builtin_fmaf(c[j], t.scale[j], sum);
+        }
+    }
+}
+
+/// True where gemm_plain does the same and is faster.
 static inline int gemm_is_plain(const struct fovea_gemm_tile *t)
 {
-    return t->below != 0 || t->b_ends != 0 || (t->mode == FOVEA_GEMM_STORE && t->ahead == NULL && t->k < GEMM_LONG_K);
+    return t->b_ends != 0 || (t->mode == FOVEA_GEMM_STORE && t->ahead == NULL && (t->near || t->k < GEMM_LONG_K));
+}
+
+/// Calls a tile of a table of two, gemm_<M>x<NV> and plain_<M>x<NV>.
+static inline void gemm_call(const struct fovea_gemm_tile *tile, fovea_gemm_fn *gemm, fovea_gemm_fn *plain)
+{
+    if (tile->mode == FOVEA_GEMM_RESCALE) {
+        gemm_rescale(tile, gemm);
+    } else {
+        (gemm_is_plain(tile) ? plain : gemm)(tile);
+    }
 }
 
 /// Defines gemm_<M>x<NV> and plain_<M>x<NV>, one instantiation each for tables of tiles.

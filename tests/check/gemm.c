@@ -80,7 +80,8 @@ static void run_case(struct check_case *c)
     struct fovea_gemm_tile t = {.m = 1 + at / v->nr, .n = 1 + at % v->nr};
     t.k = check_size(rng, check_chance(rng, 5) ? k_max : 70);
     t.mode = (enum fovea_gemm_mode)check_below(rng, 3);
-    t.below = t.mode == FOVEA_GEMM_STORE && check_chance(rng, 50) ? check_below(rng, 4) : 0;
+    t.below = t.mode != FOVEA_GEMM_RESCALE && check_chance(rng, 50) ? check_below(rng, 4) : 0;
+    t.near = check_chance(rng, 50);
     const size_t rows = t.m * (t.below + 1);
     const struct check_source values = check_source(rng, 1);
     const struct a_layout layout = draw_a(rng, rows, t.k, rows);
@@ -103,7 +104,7 @@ static void run_case(struct check_case *c)
     struct check_buffer *const want = check_buffer(c, "C", (rows - 1) * (size_t)t.c_row + t.n);
     struct check_buffer *before = want;
     if (t.mode != FOVEA_GEMM_STORE) {
-        check_fill_rows(c, want, &values, t.m, t.n, (size_t)t.c_row);
+        check_fill_rows(c, want, &values, rows, t.n, (size_t)t.c_row);
         before = check_twin(c, want);
     }
     struct check_buffer *const got = check_twin(c, want);
