@@ -66,14 +66,16 @@ static uint32_t clamp(uint32_t value, uint32_t low, uint32_t high)
 // prefetched. A group is one wide strip (AVX-512) or two narrow ones, and A's chunk of mc rows takes 3/8 or 5/8 of L2,
 // however few rows that makes of long blocks (AVX2, L2 of 512 KiB: 72 of 1024 steps in place of 144 of 512 are 1 to 9 %
 // faster where k is 768 to 3072).
-// Natural rows of B are read in place by fewer than three tiles; from then on packing a strip pays. Packing a strip
-// takes as long as 4 (natural) to 8 rows of C, so above 256 rows it is done once. L2 is what a product may take
+// Natural rows of B are read in place by fewer than three tiles, wide ones four (Zen 5, 28 to 35 rows: 1.12 to 1.27
+// times as fast; 19 to 22 rows by narrow ones 1.06 to 1.18, but 0.61 where rows meet in few sets of L1). Packing a
+// strip takes as long as 4 (natural) to 8 rows of C, so above 256 rows it is done once. L2 is what a product may take
 // that relies on all of it being there. Rows of a transposed B are read in place for as many rows of C as registers
 // hold beside the transpose: a second pass over B is slower than packing it.
 static struct fovea_gemm_tuning gemm_default(const struct fovea_machine *machine, uint32_t mr, uint32_t nr)
 {
     const uint32_t floats2 = machine->l2_bytes / (uint32_t)sizeof(float), eighths = nr > 16 ? 3 : 5;
-    struct fovea_gemm_tuning t = {.nc = nr > 16 ? nr : 2 * nr, .ahead = 1, .pack_rows = 3 * mr, .keep_rows = 256};
+    struct fovea_gemm_tuning t = {
+        .nc = nr > 16 ? nr : 2 * nr, .ahead = 1, .pack_rows = (nr > 16 ? 4 : 3) * mr, .keep_rows = 256};
     t.direct = machine->l2_bytes / 1024;
     t.kc = clamp(floats2 / (nr > 16 ? 256 : 128), 256, 1024);
     t.mc = clamp(floats2 / 8 * eighths / t.kc / 18 * 18, 54, 480);

@@ -50,6 +50,7 @@ struct fovea_gemm_layout {
     size_t group;                ///< strips that stay in L2 while the rows of a chunk pass
     size_t chunk;                ///< rows that pass before the next group of strips
     bool aliases;                ///< A is transposed, or its rows meet in few sets of L1: tall calls copy it
+    bool b_aliases;              ///< rows of a natural B meet in few sets of L1: tall calls pack it
     bool direct;                 ///< so small that all of it is in L2 and goes the way of gemm_direct.c
     bool detour;                 ///< there is room for acc in scratch: C, or a residual that is C, is read at the end
     size_t a_room, b_room;       ///< in scratch, in floats, behind acc

@@ -24,13 +24,13 @@ static size_t panels_of(size_t columns)
     return fovea_ceil_div(columns, FOVEA_PANEL);
 }
 
-// True where the rows of a tile of A, lda floats apart, meet in few sets of L1: reading them in place then misses at
-// every step (1024 cubes: 77 % of the peak in place, 97 % copied).
-static bool rows_alias(size_t lda, size_t mr)
+// True where rows of a tile of A, or rows of B side by side, ld floats apart, meet in few sets of L1: reading them in
+// place then misses at every step (1024 cubes: 77 % of the peak with A in place, 97 % copied).
+static bool rows_alias(size_t ld, size_t rows)
 {
     uint8_t lines[SETS] = {0}, most = 0;
-    for (size_t i = 0; i < mr; i++) {
-        uint8_t *const set = &lines[i * lda / FOVEA_PANEL % SETS];
+    for (size_t i = 0; i < rows; i++) {
+        uint8_t *const set = &lines[i * ld / FOVEA_PANEL % SETS];
         most = ++*set > most ? *set : most;
     }
     return most > ROWS_OF_A_SET;
@@ -179,6 +179,7 @@ static enum fovea_status make_plan(const struct fovea_engine *engine, const stru
         .mr = mr,
         .aliases =
             k != 0 && desc->n >= 2 * nr && (desc->trans_a == FOVEA_TRANS || (desc->m > 1 && rows_alias(desc->lda, mr))),
+        .b_aliases = !desc->b_packed && rows_alias(desc->ldb, FOVEA_PANEL),
         .detour = desc->beta != 0 || desc->residual || desc->gated,
     };
     plan->direct = fovea_gemm_is_direct(plan);
