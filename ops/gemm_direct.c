@@ -17,7 +17,9 @@ bool fovea_gemm_is_direct(const struct fovea_gemm_layout *plan)
 {
     const struct fovea_gemm_desc *const d = &plan->desc;
     const double m = (double)d->m, n = (double)d->n, k = (double)plan->k;
-    return plan->k != 0 && d->m != 0 && d->n != 0 && d->batch != 0 && plan->blocks.count == 1 &&
+    // Few rows over a B that is far read it from memory, as weights are.
+    const bool far = d->m <= FOVEA_SEVERAL_ROWS && fovea_is_far(plan->kernels->tuning.cache.near, n * k);
+    return !far && plan->k != 0 && d->m != 0 && d->n != 0 && d->batch != 0 && plan->blocks.count == 1 &&
            (m * k + k * n + m * n) * sizeof(float) <= 1024.0 * plan->tuning->direct &&
            (d->trans_a == FOVEA_TRANS ? near(plan, d->k, d->lda) : !plan->aliases);
 }
