@@ -65,19 +65,23 @@ static uint32_t clamp(uint32_t value, uint32_t low, uint32_t high)
 // Long k blocks, for which B streams from L2 and a tile of A stays in L1; two groups of strips in L2, one computed, one
 // prefetched. A group is one wide strip (AVX-512) or two narrow ones, and A's chunk of mc rows takes 3/8 or 5/8 of L2,
 // however few rows that makes of long blocks (AVX2, L2 of 512 KiB: 72 of 1024 steps in place of 144 of 512 are 1 to 9 %
-// faster where k is 768 to 3072).
+// faster where k is 768 to 3072). Many rows are still faster in blocks of 2048 steps, with a chunk of all of L2 (Zen
+// 5, 200 to 2048 rows, k of 1152 to 4096: 1.00 to 1.07; fewer rows over a B from memory are not, 16 to 64 rows 0.88 to
+// 0.94).
 // Natural rows of B are read in place by fewer than three tiles, wide ones four (Zen 5, 28 to 35 rows: 1.12 to 1.27
 // times as fast; 19 to 22 rows by narrow ones 1.06 to 1.18, but 0.61 where rows meet in few sets of L1). Packing a
 // strip takes as long as 4 (natural) to 8 rows of C, so above 256 rows it is done once. L2 is what a product may take
 // that relies on all of it being there. Rows of a transposed B are read in place for as many rows of C as registers
 // hold beside the transpose: a second pass over B is slower than packing it.
-static struct fovea_gemm_tuning gemm_default(const struct fovea_machine *machine, uint32_t mr, uint32_t nr)
+static struct fovea_gemm_tuning gemm_default(const struct fovea_machine *machine, uint32_t mr, uint32_t nr,
+                                             uint32_t many)
 {
-    const uint32_t floats2 = machine->l2_bytes / (uint32_t)sizeof(float), eighths = nr > 16 ? 3 : 5;
+    const uint32_t floats2 = machine->l2_bytes / (uint32_t)sizeof(float);
     struct fovea_gemm_tuning t = {
         .nc = nr > 16 ? nr : 2 * nr, .ahead = 1, .pack_rows = (nr > 16 ? 4 : 3) * mr, .keep_rows = 256};
     t.direct = machine->l2_bytes / 1024;
-    t.kc = clamp(floats2 / (nr > 16 ? 256 : 128), 256, 1024);
+    t.kc = clamp(floats2 / (nr > 16 && !many ? 256 : 128), 256, many ? 2048 : 1024);
+    const uint32_t eighths = t.kc > 1024 ? 8 : nr > 16 ? 3 : 5;
     t.mc = clamp(floats2 / 8 * eighths / t.kc / 18 * 18, 54, 480);
     return t;
 }
@@ -122,14 +126,18 @@ static struct fovea_attention_tuning attention_default(const struct fovea_machin
 // most. Then what is prefetched of the next one, 16 rows, lies side by side, where shorter blocks prefetch lines that
 // come much later. Zen 3, 12 to 24 rows, K up to 4864: 1.26 to 1.33 times as fast as blocks of 512 steps, 32 rows 1.15,
 // K = 8192 1.06. Other ISAs were not measured.
-enum { SEVERAL_FAR_NT = (1 * 2 + 1) * 3 + FOVEA_FORM_NT, PANEL_STEP_BYTES = FOVEA_PANEL * (int)sizeof(float) };
+enum {
+    MANY = 3,
+    SEVERAL_FAR_NT = (1 * 2 + 1) * 3 + FOVEA_FORM_NT,
+    PANEL_STEP_BYTES = FOVEA_PANEL * (int)sizeof(float)
+};
 
 struct fovea_tuned fovea_tuned_default(const struct fovea_machine *machine, uint32_t class, int32_t kernel)
 {
     struct fovea_tuned tuned = {.kernel = kernel};
     if (fovea_tuned_classes[class].kind == FOVEA_TUNED_GEMM) {
         const struct fovea_variant_facts *const facts = &fovea_variant_facts[kernel];
-        struct fovea_gemm_tuning t = gemm_default(machine, facts->mr, facts->nr);
+        struct fovea_gemm_tuning t = gemm_default(machine, facts->mr, facts->nr, class / 6 == MANY);
         t.bt_rows = rows_of("gemm_bt", facts->isa);
         t.thin_rows = thin_rows_of(facts->isa, class);
         if (class == SEVERAL_FAR_NT && strcmp(facts->isa, "avx2") == 0) {
