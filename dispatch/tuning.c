@@ -122,15 +122,22 @@ static struct fovea_attention_tuning attention_default(const struct fovea_machin
     return t;
 }
 
-// 9 to 32 rows of C for which a transposed B is packed on the way: a strip of all of k passes them, of what L2 holds at
-// most. Then what is prefetched of the next one, 16 rows, lies side by side, where shorter blocks prefetch lines that
+enum { SEVERAL = 1, SOME = 2, MANY = 3 }; // rows of a class: fovea_gemm_class
+
+// Steps of all of k, of what L2 holds a strip of at most, for 9 to 192 rows of C for which a transposed B is packed on
+// the way: what is prefetched of the next strip, rows, then lies side by side, where shorter blocks prefetch lines that
 // come much later. Zen 3, 12 to 24 rows, K up to 4864: 1.26 to 1.33 times as fast as blocks of 512 steps, 32 rows 1.15,
-// K = 8192 1.06. Other ISAs were not measured.
-enum {
-    MANY = 3,
-    SEVERAL_FAR_NT = (1 * 2 + 1) * 3 + FOVEA_FORM_NT,
-    PANEL_STEP_BYTES = FOVEA_PANEL * (int)sizeof(float)
-};
+// K = 8192 1.06. Zen 5, AVX-512, K up to 4864, against blocks of 1024: 20 to 48 rows 1.00 to 1.13, 100 to 180 rows 1.03
+// to 1.07. AVX2 with more than 32 rows and other ISAs were not measured.
+static uint32_t strip_steps(const struct fovea_machine *machine, const struct fovea_variant_facts *facts,
+                            uint32_t class)
+{
+    const uint32_t rows = class / 6, most = strcmp(facts->isa, "avx512") == 0 ? SOME
+                                            : strcmp(facts->isa, "avx2") == 0 ? SEVERAL
+                                                                              : 0;
+    const int far_nt = class / 3 % 2 == 1 && class % 3 == FOVEA_FORM_NT;
+    return far_nt && rows >= SEVERAL && rows <= most ? machine->l2_bytes / (facts->nr * (uint32_t)sizeof(float)) : 0;
+}
 
 struct fovea_tuned fovea_tuned_default(const struct fovea_machine *machine, uint32_t class, int32_t kernel)
 {
@@ -140,8 +147,9 @@ struct fovea_tuned fovea_tuned_default(const struct fovea_machine *machine, uint
         struct fovea_gemm_tuning t = gemm_default(machine, facts->mr, facts->nr, class / 6 == MANY);
         t.bt_rows = rows_of("gemm_bt", facts->isa);
         t.thin_rows = thin_rows_of(facts->isa, class);
-        if (class == SEVERAL_FAR_NT && strcmp(facts->isa, "avx2") == 0) {
-            t.kc = clamp(machine->l2_bytes / PANEL_STEP_BYTES, t.kc, 1 << 20);
+        const uint32_t steps = strip_steps(machine, facts, class);
+        if (steps != 0) {
+            t.kc = clamp(steps, t.kc, 1 << 20);
             t.nc = facts->nr;
         }
         memcpy(tuned.values, &t, sizeof t);
