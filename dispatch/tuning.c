@@ -2,6 +2,7 @@
 // dispatch/tuning.c - the classes, their numbers, and the model that gives the defaults.
 #include "dispatch/tuning.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 #define GEMM(name)                                                                                                     \
@@ -65,9 +66,9 @@ static uint32_t clamp(uint32_t value, uint32_t low, uint32_t high)
 // Long k blocks, for which B streams from L2 and a tile of A stays in L1; two groups of strips in L2, one computed, one
 // prefetched. A group is one wide strip (AVX-512) or two narrow ones, and A's chunk of mc rows takes 3/8 or 5/8 of L2,
 // however few rows that makes of long blocks (AVX2, L2 of 512 KiB: 72 of 1024 steps in place of 144 of 512 are 1 to 9 %
-// faster where k is 768 to 3072). Many rows are still faster in blocks of 2048 steps, with a chunk of all of L2 (Zen
-// 5, 200 to 2048 rows, k of 1152 to 4096: 1.00 to 1.07; fewer rows over a B from memory are not, 16 to 64 rows 0.88 to
-// 0.94).
+// faster where k is 768 to 3072). Many rows are still faster in blocks of 2048 steps, of which L2 holds less
+// than all that (Zen 5, 200 to 2048 rows, k of 1152 to 4096: 1.00 to 1.07; fewer rows over a B from memory are not, 16
+// to 64 rows 0.88 to 0.94).
 // Natural rows of B are read in place by fewer than three tiles, wide ones four (Zen 5, 28 to 35 rows: 1.12 to 1.27
 // times as fast; 19 to 22 rows by narrow ones 1.06 to 1.18, but 0.61 where rows meet in few sets of L1). Packing a
 // strip takes as long as 4 (natural) to 8 rows of C, so above 256 rows it is done once. L2 is what a product may take
@@ -76,38 +77,46 @@ static uint32_t clamp(uint32_t value, uint32_t low, uint32_t high)
 static struct fovea_gemm_tuning gemm_default(const struct fovea_machine *machine, uint32_t mr, uint32_t nr,
                                              uint32_t many)
 {
-    const uint32_t floats2 = machine->l2_bytes / (uint32_t)sizeof(float);
+    const uint32_t floats2 = machine->l2_bytes / (uint32_t)sizeof(float), eighths = nr > 16 ? 3 : 5;
     struct fovea_gemm_tuning t = {
-        .nc = nr > 16 ? nr : 2 * nr, .ahead = 1, .pack_rows = (nr > 16 ? 4 : 3) * mr, .keep_rows = 256};
+        .nc = nr > 16 ? nr : 2 * nr, .ahead = 1, .pack_rows = fovea_in_place_tiles(nr) * mr, .keep_rows = 256};
     t.direct = machine->l2_bytes / 1024;
     t.kc = clamp(floats2 / (nr > 16 && !many ? 256 : 128), 256, many ? 2048 : 1024);
-    const uint32_t eighths = t.kc > 1024 ? 8 : nr > 16 ? 3 : 5;
-    t.mc = clamp(floats2 / 8 * eighths / t.kc / 18 * 18, 54, 480);
+    const uint32_t steps = t.kc < 1024 ? t.kc : 1024; // as ops/gemm_plan.c counts rows of longer blocks
+    t.mc = clamp(floats2 / 8 * eighths / steps / 18 * 18, t.kc > 1024 ? 108 : 54, 480);
     return t;
 }
 
-// Rows of the variant that an ISA has in a slot, of slot gemm of the one for few rows; 0: none.
-static uint32_t rows_of(const char *slot, const char *isa)
+// Rows of the one variant that an ISA has in slot gemm_bt.
+static uint32_t bt_rows_of(const char *isa)
 {
     for (int32_t i = 0; i < FOVEA_VARIANTS; i++) {
         const struct fovea_variant_facts *const facts = &fovea_variant_facts[i];
-        if (strcmp(facts->slot, slot) == 0 && strcmp(facts->isa, isa) == 0 &&
-            (strcmp(slot, "gemm") != 0 || fovea_is_thin(facts->mr, facts->nr))) {
+        if (strcmp(facts->slot, "gemm_bt") == 0 && strcmp(facts->isa, isa) == 0) {
             return facts->mr;
         }
     }
     return 0;
 }
 
-// AVX2's streams a B of any form, and where B is far two tiles of it, one below the other, are faster than one of
-// another (3 and 4 rows on Zen 3: 1.1 to 1.25 times as fast, and 0.85 where B is near; 6 rows 0.93). That of AVX-512 is
-// for the one stream of a packed B that is far: from memory, as of a model that is larger than L3 (Zen 5: 1 to 4 rows
-// 1.25 to 1.36 times as fast as 9x48, 8 rows 1.15, 12 rows 1.05 to 1.13, 16 rows 0.96 to 1.04; from L3 0.7 to 0.95).
+// Up to how many rows the micro-kernel for few is taken. AVX2's streams a B of any form; where B is far two tiles of
+// it, one below the other, are faster than one of another (3 and 4 rows on Zen 3: 1.1 to 1.25 times as fast, and 0.85
+// where B is near; 6 rows 0.93). That of AVX-512 is for the one stream of a packed B that is far: from memory, as of a
+// model that is larger than L3 (Zen 5: 1 to 4 rows 1.25 to 1.36 times as fast as 9x48, 8 rows 1.15, 12 rows 1.05
+// to 1.15, 16 rows 0.96 to 1.04; from L3 0.7 to 0.95).
 static uint32_t thin_rows_of(const char *isa, uint32_t class)
 {
-    enum { NARROW_ROWS = 14 };
-    const uint32_t rows = rows_of("gemm", isa), far = class / 3 % 2, packed = class % 3 == FOVEA_FORM_PACKED;
-    return strcmp(isa, "avx2") == 0 ? (1 + far) * rows : strcmp(isa, "avx512") == 0 ? far * packed * NARROW_ROWS : 0;
+    static const struct {
+        const char *isa;
+        uint32_t near, far; // rows
+        bool packed;        // B only
+    } table[] = {{"avx2", 2, 4, false}, {"avx512", 0, 14, true}};
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        if (strcmp(isa, table[i].isa) == 0 && (!table[i].packed || class % 3 == FOVEA_FORM_PACKED)) {
+            return class / 3 % 2 ? table[i].far : table[i].near;
+        }
+    }
+    return 0;
 }
 
 // Of each tile of a task its queries and state, the next task's queries and the output that are being fetched, and at
@@ -135,7 +144,7 @@ static uint32_t strip_steps(const struct fovea_machine *machine, const struct fo
     const uint32_t rows = class / 6, most = strcmp(facts->isa, "avx512") == 0 ? SOME
                                             : strcmp(facts->isa, "avx2") == 0 ? SEVERAL
                                                                               : 0;
-    const int far_nt = class / 3 % 2 == 1 && class % 3 == FOVEA_FORM_NT;
+    const bool far_nt = class / 3 % 2 == 1 && class % 3 == FOVEA_FORM_NT;
     return far_nt && rows >= SEVERAL && rows <= most ? machine->l2_bytes / (facts->nr * (uint32_t)sizeof(float)) : 0;
 }
 
@@ -145,7 +154,7 @@ struct fovea_tuned fovea_tuned_default(const struct fovea_machine *machine, uint
     if (fovea_tuned_classes[class].kind == FOVEA_TUNED_GEMM) {
         const struct fovea_variant_facts *const facts = &fovea_variant_facts[kernel];
         struct fovea_gemm_tuning t = gemm_default(machine, facts->mr, facts->nr, class / 6 == MANY);
-        t.bt_rows = rows_of("gemm_bt", facts->isa);
+        t.bt_rows = bt_rows_of(facts->isa);
         t.thin_rows = thin_rows_of(facts->isa, class);
         const uint32_t steps = strip_steps(machine, facts, class);
         if (steps != 0) {

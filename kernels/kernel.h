@@ -63,7 +63,7 @@ struct fovea_gemm_tile {
     ptrdiff_t c_row;
     const float *scale; ///< RESCALE only: round16(n) readable elements
     enum fovea_gemm_mode mode;
-    const float *ahead;    ///< a hint: memory that tiles to come will read, or NULL. Step p of this tile prefetches
+    const float *ahead;    ///< a hint: memory that later steps or tiles will read, or NULL. Step p prefetches
     ptrdiff_t ahead_step;  ///< the line of ahead[p * ahead_step] and, where ahead_panel is not 0, those of
     ptrdiff_t ahead_panel; ///< ahead[p * ahead_step + j * ahead_panel] for each further panel j of the tile
     size_t below;          ///< so many more tiles of m rows, one below another in A and C, each doing the same.

@@ -40,6 +40,12 @@ struct fovea_tuning {
     struct fovea_attention_tuning attention[FOVEA_ATTENTION_CLASSES];
 };
 
+/// Tiles of C that rows of a natural B are not packed for by default: those that are nr columns wide.
+static inline uint32_t fovea_in_place_tiles(uint32_t nr)
+{
+    return nr > 16 ? 4 : 3;
+}
+
 /// Whether a GEMM micro-kernel is made for few rows: flat, several streams of B, or narrow, a single one. The others
 /// are several rows high and wider than that.
 static inline uint32_t fovea_is_thin(uint32_t mr, uint32_t nr)

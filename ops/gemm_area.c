@@ -55,6 +55,9 @@ static size_t strip_end(const struct fovea_gemm_layout *plan, size_t strip)
 }
 
 // Where B of the block from panel j on lies, be it packed or natural.
+// Inlined, like a_source, b_of_strip and set_ahead, so that what they return is in registers. From memory, where its
+// numbers were just written one by one, two of them are read as one vector: that load waits until all stores before it
+// are in L1, those of the last tile of C among them (Zen 5, C from L3: 950 cycles a tile).
 static inline __attribute__((always_inline)) struct panels b_source(const struct block *block, size_t j)
 {
     static const float nothing[FOVEA_PANEL]; // stands for A and B where no step reads them
@@ -163,7 +166,7 @@ void fovea_gemm_finish(const struct fovea_gemm_area *area, const struct fovea_ge
     area->plan->kernels->gemm_epilogue.run(&epilogue);
 }
 
-// What the calls of a group's micro-kernels prefetch: the panels of the next group.
+// What the calls of a group's micro-kernels prefetch: the panels of the next group, or what they read themselves later.
 struct ahead {
     const float *next;
     size_t calls;          // that have something left to prefetch
@@ -186,13 +189,19 @@ static struct ahead look_ahead(const struct block *block, size_t next, size_t en
     const struct fovea_gemm_area *const area = block->area;
     const struct fovea_gemm_layout *const plan = area->plan;
     const bool rows = area->b_panels == NULL && !plan->desc.b_packed && plan->desc.trans_b == FOVEA_TRANS;
-    if (next >= end || block->steps == 0 || plan->tuning->ahead == 0) {
+    if (block->steps == 0 || plan->tuning->ahead == 0) {
         return (struct ahead){.next = NULL};
     }
     if (tiles == 1 && plan->desc.b_packed && plan->kernel->nr == FOVEA_PANEL && fovea_gemm_is_thin(plan->kernel)) {
-        const struct panels b = b_source(block, next - strips);
-        return (struct ahead){
-            .next = b.first + STREAM_STEPS * b.step, .calls = strips, .step = b.step, .call = b.panel, .parts = 1};
+        const struct panels b = b_source(block, next - strips); // the area's last panel has nothing behind it
+        return (struct ahead){.next = b.first + STREAM_STEPS * b.step,
+                              .calls = next < area->strip + area->strips ? strips : strips - 1,
+                              .step = b.step,
+                              .call = b.panel,
+                              .parts = 1};
+    }
+    if (next >= end) {
+        return (struct ahead){.next = NULL};
     }
     const size_t first = fovea_cut_begin(&plan->strips, next), panels = fovea_cut_begin(&plan->strips, end) - first;
     struct panels b;

@@ -13,22 +13,35 @@ static bool near(const struct fovea_gemm_layout *plan, size_t rows, size_t ld)
     return (double)rows * (double)ld * sizeof(float) <= 512.0 * plan->tuning->direct;
 }
 
+// Rows of a natural B are read in place. Loads that cross lines cost less than packing even for many rows of C: 60 rows
+// 1.10 times as fast on Zen 5, 100 rows 1.06, 300 rows 1.02 (Zen 4, 100 rows: 1.04; Cascade Lake, where such a load
+// takes two turns of a port: 0.93). Rows that meet in few sets of L1 are read by wide tiles alone, a few lines of each
+// at once (ldb of 512 and 1024, 40 to 200 rows: 0.98 to 1.22; by the narrow ones of AVX2 0.5 to 0.95).
+static bool reads_rows(const struct fovea_gemm_layout *plan)
+{
+    return near(plan, plan->k, plan->desc.ldb) && (!plan->b_aliases || plan->kernel->nr > FOVEA_PANEL);
+}
+
+bool fovea_gemm_in_place(const struct fovea_gemm_layout *plan)
+{
+    return plan->direct && reads_rows(plan);
+}
+
 bool fovea_gemm_is_direct(const struct fovea_gemm_layout *plan)
 {
     const struct fovea_gemm_desc *const d = &plan->desc;
     const double m = (double)d->m, n = (double)d->n, k = (double)plan->k;
-    // Few rows over a B that is far read it from memory, as weights are.
+    if (plan->k == 0 || d->m == 0 || d->n == 0 || d->batch == 0 || plan->blocks.count != 1 ||
+        (m * k + k * n + m * n) * sizeof(float) > 1024.0 * plan->tuning->direct ||
+        (d->trans_a == FOVEA_TRANS ? !near(plan, d->k, d->lda) : plan->aliases)) {
+        return false;
+    }
+    // Few rows over a B that is far read it from memory, as weights are. And what several tasks of many rows pack, all
+    // of them read: it is packed first, for all.
     const bool far = d->m <= FOVEA_SEVERAL_ROWS && fovea_is_far(plan->kernels->tuning.cache.near, n * k);
-    return !far && plan->k != 0 && d->m != 0 && d->n != 0 && d->batch != 0 && plan->blocks.count == 1 &&
-           (m * k + k * n + m * n) * sizeof(float) <= 1024.0 * plan->tuning->direct &&
-           (d->trans_a == FOVEA_TRANS ? near(plan, d->k, d->lda) : !plan->aliases);
-}
-
-// Loads that cross lines cost less than packing even for many rows of C: 60 rows 1.10 times as fast on Zen 5, 100 rows
-// 1.06, 300 rows 1.02 (Zen 4, 100 rows: 1.04; Cascade Lake, where such a load takes two turns of a port: 0.93).
-bool fovea_gemm_in_place(const struct fovea_gemm_layout *plan)
-{
-    return plan->direct && near(plan, plan->k, plan->desc.ldb);
+    const bool packs = !d->b_packed && (d->trans_b == FOVEA_TRANS || !reads_rows(plan));
+    const bool shares = packs && d->batch == 1 && d->m > plan->tuning->keep_rows && !fovea_gemm_whole(plan, d->m);
+    return !far && !shares;
 }
 
 // What the tiles of C cost, in instructions for each k step: a fma for each row and panel, a broadcast for each row and
@@ -89,7 +102,7 @@ void fovea_gemm_direct(const struct fovea_gemm_area *area)
 {
     const struct fovea_gemm_layout *const plan = area->plan;
     const struct fovea_gemm_desc *const d = &plan->desc;
-    const struct fovea_cut tiles = fovea_cut(area->rows, plan->mr);
+    const struct fovea_cut tiles = area->rows == d->m ? plan->tiles : fovea_cut(area->rows, plan->mr);
     const bool natural = !d->b_packed && d->trans_b != FOVEA_TRANS && !area->pack_b, turned = d->trans_a == FOVEA_TRANS;
     const bool finishes = fovea_gemm_finishes(area);
     const size_t most = finishes ? FOVEA_HOT_TILES : tiles.count;

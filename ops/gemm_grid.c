@@ -11,9 +11,6 @@
 // AVX-512 FMA ports at 2.4 GHz). The end of an element is worth some 16 steps, and fewer rows than 8 take as long as 8:
 // reading B from beyond L2 is then what takes the time.
 enum { TASK_STEPS = 3 << 19, ELEMENT_STEPS = 16, THIN_ROWS = 8, TASKS = 704 };
-// Tiles for which rows of B that meet in few sets are read in place at most (Zen 5, ldb 1024: 35 rows 1.12 times as
-// fast in place, 96 rows 0.91).
-enum { ALIASING_TILES = 4 };
 // So few rows are not cut, as each block of rows reads all of B.
 enum { WHOLE_ROWS = 24 };
 
@@ -118,12 +115,14 @@ struct fovea_gemm_grid fovea_gemm_grid(const struct fovea_gemm_layout *plan, siz
         return grid;
     }
     const bool natural = !d->b_packed && plan->k != 0, alone = d->batch == 1;
-    // A tile of few rows reads all of A for every panel.
-    const size_t in_place = fovea_gemm_is_thin(plan->kernel) ? plan->mr / 2 : 2 * plan->mr;
-    grid.copy_a = !plan->direct && plan->aliases && m > in_place;
-    const size_t most = plan->b_aliases ? fovea_min(ALIASING_TILES * plan->mr, plan->tuning->pack_rows)
-                                        : plan->tuning->pack_rows; // rows from which on B is packed
-    grid.pack_b = natural && (d->trans_b == FOVEA_TRANS || (m >= most && !fovea_gemm_in_place(plan)));
+    // A narrow tile reads all of A for every panel, so a copy pays from half of its rows on.
+    const bool narrow = plan->kernel->mr >= plan->kernel->nr;
+    grid.copy_a = !plan->direct && plan->aliases && m > (narrow ? plan->mr / 2 : 2 * plan->mr);
+    // Rows of B that meet in few sets are packed from the default on, whatever a profile says (Zen 5, ldb 1024: 35 rows
+    // 1.12 times as fast in place, 96 rows 0.91).
+    const size_t default_rows = fovea_in_place_tiles(plan->kernel->nr) * plan->mr, tuned = plan->tuning->pack_rows;
+    const size_t packed_from = plan->b_aliases ? fovea_min(default_rows, tuned) : tuned;
+    grid.pack_b = natural && (d->trans_b == FOVEA_TRANS || (m >= packed_from && !fovea_gemm_in_place(plan)));
     grid.share_b = !plan->direct && grid.pack_b && alone && m > plan->tuning->keep_rows;
     const double entry = steps_of(plan, m, (double)d->n), task = task_steps(plan, m);
     grid.rows = uncut(m);

@@ -8,6 +8,8 @@
 // Rows that pass a strip of B before it is packed once more, where there is no room to keep it: packing costs what 4 to
 // 8 rows cost.
 enum { REPACK_ROWS = 512 };
+// Steps up to which shorter blocks have more rows of A: fewer than mc are slower even where these do not stay in L2.
+enum { CHUNK_STEPS = 1024 };
 // One thread with several k blocks keeps acc of all of C where it is at most so large: the work memory of a few k
 // blocks of B. Larger ones go task by task, whose acc is small.
 enum { WHOLE_ACC_BYTES = 4 << 20 };
@@ -140,7 +142,7 @@ static enum fovea_status measure_work(struct fovea_gemm_layout *plan, const stru
     scratch = plan->a_room * sizeof(float);
     fits = !(grid->copy_a && !alone) || add_floats(plan->chunk, fovea_gemm_pitch(plan->kc), &scratch);
     plan->b_room = scratch / sizeof(float);
-    if (natural && (d->trans_b == FOVEA_TRANS || grid->pack_b || plan->direct || d->n % FOVEA_PANEL != 0)) {
+    if (natural && (d->trans_b == FOVEA_TRANS || grid->pack_b || d->n % FOVEA_PANEL != 0)) {
         const size_t strips = plan->group * fovea_gemm_columns(plan) * plan->kc;
         const size_t turned_a = d->trans_b == FOVEA_TRANS ? fovea_min(d->m, plan->tuning->bt_rows) * plan->k : 0;
         fits = fits &&
@@ -193,7 +195,8 @@ static enum fovea_status make_plan(const struct fovea_engine *engine, const stru
     plan->group = clamp(tuning->nc / nr, 1, plan->strips.count > 1 ? plan->strips.count : 1);
     const bool repacks = plan->grid.pack_b && !plan->grid.share_b; // for each chunk of rows
     // mc rows of kc steps are what stays in L2: more rows where k is shorter, all chunks alike.
-    const size_t rows = repacks ? REPACK_ROWS : tuning->mc * (size_t)tuning->kc / (plan->kc > 1 ? plan->kc : 1);
+    const size_t of_mc = fovea_min(tuning->kc, CHUNK_STEPS), steps = clamp(plan->kc, 1, CHUNK_STEPS);
+    const size_t rows = repacks ? REPACK_ROWS : tuning->mc * of_mc / steps;
     const struct fovea_cut chunks = fovea_cut(desc->m, clamp(rows, once ? mr : 1, (size_t)1 << 20));
     plan->chunk = clamp(chunks.size + (chunks.longer != 0), 1, desc->m > 1 ? desc->m : 1);
     return measure_work(plan, why);

@@ -26,20 +26,24 @@ struct tune_case_kind {
     bool (*verify)(void *ready, bool every_way); ///< the bits of the scalar path; every_way: task by task as well
 };
 
+/// How many operands of so many bytes come from memory when they are taken in turns: they fill the last-level cache
+/// twice, and 64 MiB.
+size_t tune_walk_count(const struct fovea_engine *engine, size_t bytes);
+
 /// The shape of a GEMM case.
 struct tune_shape {
     size_t m, n, k;
     enum fovea_gemm_form form;
     size_t near; ///< bytes of B that stay in L2; 0: as many as the engine's border says
 };
-/// A GEMM. At most 16 rows walk, where B is more than stays in L2, through as many of them as fill the last-level cache
-/// twice, and 64 MiB. NULL without memory.
+/// A GEMM. At most 16 rows walk where B is more than stays in L2. NULL without memory.
 struct tune_case *tune_case_gemm(const struct fovea_engine *engine, const struct tune_shape *shape);
 
 /// Attention of one batch entry: `heads` heads of q queries over kv keys, `dim` wide.
 struct tune_attention_shape {
     size_t heads, q, kv, dim;
     bool causal;
+    size_t near; ///< bytes of K and V up to which a single query finds them in cache; more come from memory
 };
 struct tune_case *tune_case_attention(const struct fovea_engine *engine, const struct tune_attention_shape *shape);
 

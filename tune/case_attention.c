@@ -6,7 +6,6 @@
 #include "bench/clock.h"
 #include "bench/memory.h"
 #include "fovea/attention.h"
-#include "tune/cache.h"
 #include "tune/case.h"
 #include "tune/room.h"
 
@@ -168,11 +167,9 @@ static void fill(float *x, size_t n, uint64_t state)
 // K and V as often as the walk needs.
 static bool make_kv(struct attention_case *c, const struct fovea_engine *engine)
 {
-    enum { WALK = 32 << 20 }; // whatever a machine says of its last-level cache
     const struct tune_attention_shape *const s = &c->shape;
-    const size_t floats = k_floats(s), bytes = 2 * floats * sizeof(float), llc = fovea_engine_machine(engine)->l3_bytes,
-                 cache = llc > WALK ? llc : WALK;
-    c->kv_count = s->q == 1 && bytes > tune_measure_l2() ? 2 * cache / bytes + 1 : 1;
+    const size_t floats = k_floats(s), bytes = 2 * floats * sizeof(float);
+    c->kv_count = s->q == 1 && bytes > s->near ? tune_walk_count(engine, bytes) : 1;
     c->kv = bench_alloc(c->kv_count * bytes);
     for (size_t at = 0; c->kv && at < floats; at += floats / s->heads) {
         fill(c->kv + at, floats / s->heads, 2);

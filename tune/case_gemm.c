@@ -17,8 +17,6 @@
 enum { ROWS = 13, COLUMNS = 131 };
 // Up to so many rows are decoding: B comes from memory.
 enum { DECODE_ROWS = 16 };
-// Copies of B fill at least so much, whatever a machine says of its last-level cache.
-static const size_t walk_bytes = (size_t)32 << 20;
 
 struct gemm_case {
     struct tune_case base;
@@ -108,16 +106,14 @@ static bool compute_want(struct gemm_case *c, const float *b)
 // B as the form wants it, as often as the walk needs.
 static bool make_b(struct gemm_case *c, const struct fovea_engine *engine)
 {
-    const struct fovea_machine *const machine = fovea_engine_machine(engine);
     const struct tune_shape *const s = &c->shape;
-    const size_t natural = s->n * s->k * sizeof(float),
-                 cache = machine->l3_bytes > walk_bytes ? machine->l3_bytes : walk_bytes;
+    const size_t natural = s->n * s->k * sizeof(float);
     size_t bytes = natural;
     if (s->form == FOVEA_FORM_PACKED && fovea_pack_size(s->k, s->n, &bytes) != FOVEA_OK)
         return false;
     const size_t near = s->near ? s->near : (size_t)fovea_engine_kernels(engine)->tuning.cache.near << 10;
     const bool walks = s->m <= DECODE_ROWS && natural > near;
-    c->b_count = walks ? 2 * cache / bytes + 1 : 1;
+    c->b_count = walks ? tune_walk_count(engine, bytes) : 1;
     c->b_stride = (bytes + 63) / 64 * 64;
     c->b = bench_alloc(c->b_count * c->b_stride);
     float *const source = s->form == FOVEA_FORM_PACKED ? bench_alloc(natural) : c->b;

@@ -64,13 +64,16 @@ enum { GEMM_SHAPES = sizeof gemm_shapes / sizeof *gemm_shapes };
 // Of each width prompts, chunks of them on both sides of each value of `prefill`, and steps whose K and V have sizes
 // between those of `near`: 384 KiB, 1, 4 and 12 MiB.
 static const struct tune_attention_shape attention_shapes[] = {
-    {4, 256, 256, 64, false},  {4, 336, 336, 64, true},  {4, 28, 768, 64, false},   {4, 20, 768, 64, false},
-    {4, 14, 768, 64, false},   {4, 10, 768, 64, false},  {4, 1, 192, 64, false},    {4, 1, 512, 64, false},
-    {8, 1, 1024, 64, false},   {8, 1, 3072, 64, false},  {2, 192, 256, 128, false}, {2, 288, 288, 128, true},
-    {2, 28, 512, 128, false},  {2, 20, 768, 128, false}, {2, 14, 512, 128, false},  {2, 10, 768, 128, false},
-    {2, 1, 192, 128, false},   {2, 1, 512, 128, false},  {4, 1, 1024, 128, false},  {4, 1, 3072, 128, false},
-    {1, 192, 192, 256, false}, {1, 28, 512, 256, false}, {1, 20, 512, 256, false},  {1, 14, 512, 256, false},
-    {1, 1, 192, 256, false},   {1, 1, 512, 256, false},  {2, 1, 1024, 256, false},  {2, 1, 3072, 256, false},
+    {4, 256, 256, 64, false, 0}, {4, 336, 336, 64, true, 0},   {4, 28, 768, 64, false, 0},
+    {4, 20, 768, 64, false, 0},  {4, 14, 768, 64, false, 0},   {4, 10, 768, 64, false, 0},
+    {4, 1, 192, 64, false, 0},   {4, 1, 512, 64, false, 0},    {8, 1, 1024, 64, false, 0},
+    {8, 1, 3072, 64, false, 0},  {2, 192, 256, 128, false, 0}, {2, 288, 288, 128, true, 0},
+    {2, 28, 512, 128, false, 0}, {2, 20, 768, 128, false, 0},  {2, 14, 512, 128, false, 0},
+    {2, 10, 768, 128, false, 0}, {2, 1, 192, 128, false, 0},   {2, 1, 512, 128, false, 0},
+    {4, 1, 1024, 128, false, 0}, {4, 1, 3072, 128, false, 0},  {1, 192, 192, 256, false, 0},
+    {1, 28, 512, 256, false, 0}, {1, 20, 512, 256, false, 0},  {1, 14, 512, 256, false, 0},
+    {1, 1, 192, 256, false, 0},  {1, 1, 512, 256, false, 0},   {2, 1, 1024, 256, false, 0},
+    {2, 1, 3072, 256, false, 0},
 };
 
 // B of sizes between the values of `near`: 192 and 384 KiB, 0.75 and 1.5 MiB. Those that stay in L2, as it is
@@ -98,15 +101,24 @@ static uint32_t gemm_cases(const struct fovea_engine *engine, uint32_t class, ui
     return count;
 }
 
+size_t tune_walk_count(const struct fovea_engine *engine, size_t bytes)
+{
+    const size_t least = (size_t)32 << 20,
+                 llc = fovea_engine_machine(engine)->l3_bytes; // whatever a machine says of it
+    return 2 * (llc > least ? llc : least) / bytes + 1;
+}
+
 static uint32_t attention_cases(const struct fovea_engine *engine, uint32_t class, uint32_t most,
                                 struct tune_case **cases)
 {
+    const size_t near = tune_measure_l2();
     uint32_t count = 0;
     for (size_t i = 0; i < sizeof attention_shapes / sizeof *attention_shapes && count < most; i++) {
-        const struct tune_attention_shape *const shape = &attention_shapes[i];
-        if (FOVEA_CLASS_ATTENTION + fovea_attention_class(shape->dim, shape->dim) != class)
+        struct tune_attention_shape shape = attention_shapes[i];
+        shape.near = near;
+        if (FOVEA_CLASS_ATTENTION + fovea_attention_class(shape.dim, shape.dim) != class)
             continue;
-        cases[count] = tune_case_attention(engine, shape);
+        cases[count] = tune_case_attention(engine, &shape);
         count += cases[count] != NULL;
     }
     return count;

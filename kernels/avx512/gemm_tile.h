@@ -59,8 +59,8 @@ static inline __m512 gemm_fma_broadcast(const float *a, __m512 b, __m512 acc)
 
 /// The k steps of a tile, AHEAD lines a step prefetched for later tiles. NEAR: B is packed, and prefetched into L1
 /// eight steps ahead: where it streams from L2, FMAs that are scheduled on a load that then misses L1 are issued again
-/// and take slots of the FMA ports (Cascade Lake, 9x48: 90 % of the peak without, 97 % with). One panel is one stream,
-/// which hardware follows best alone.
+/// and take slots of the FMA ports (Cascade Lake, 9x48: 90 % of the peak without, 97 % with). One panel has none, as
+/// its one stream is slower from memory with it (gemm_f32_16x16.c).
 ///
 /// Every instruction counts: a core whose other hyper-thread is busy issues two a cycle, so that the 27 FMAs of a step
 /// of 9x48 in 45 instructions are 60 % of the peak, in the 50 of plain broadcasts 54 %. Not unrolled: the loop just
@@ -166,9 +166,9 @@ static inline __attribute__((always_inline)) void gemm_last_step(const struct fo
     }
 }
 
-/// The tile, and those below it, of a product that is in L2: nothing but the steps and the stores. What a tile does
-/// around its steps takes as long as 2 to 6 of them; among all the ways of gemm_tile gcc makes 80 instructions of it.
-/// A panel that stays in L1 needs no prefetches.
+/// The tile, and those below it, of a product that is in L2 or has few steps: nothing but the steps and the stores.
+/// What a tile does around its steps takes as long as 2 to 6 of them; among all the ways of gemm_tile gcc makes 80
+/// instructions of it. A panel that stays in L1 needs no prefetches.
 static inline __attribute__((always_inline)) void gemm_plain(const struct fovea_gemm_tile *tile, int M, int NV)
 {
     enum { L1_STEPS = 448 }; // lines of B: 28 of 32 KiB
@@ -255,7 +255,7 @@ static inline __attribute__((always_inline)) void gemm_tile(const struct fovea_g
     }
 }
 
-/// RESCALE, which no product of this ISA asks for: the sums go through a room.
+/// RESCALE, which is for the last v_dim % 8 rows of prefill's O: the sums go through a room.
 static inline void gemm_rescale(const struct fovea_gemm_tile *tile, fovea_gemm_fn *run)
 {
     enum { WIDE = GEMM_PANELS * FOVEA_PANEL };
@@ -276,7 +276,7 @@ static inline void gemm_rescale(const struct fovea_gemm_tile *tile, fovea_gemm_f
     }
 }
 
-/// True where gemm_plain does the same and is faster.
+/// True where gemm_plain does the same and is faster, and where B ends, as it alone can do that.
 static inline int gemm_is_plain(const struct fovea_gemm_tile *t)
 {
     return t->b_ends != 0 || (t->mode == FOVEA_GEMM_STORE && t->ahead == NULL && (t->near || t->k < GEMM_LONG_K));

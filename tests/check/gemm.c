@@ -88,8 +88,8 @@ static void run_case(struct check_case *c)
     t.a_row = layout.row;
     t.a_k = layout.k;
     t.c_row = (ptrdiff_t)(t.n + (check_chance(rng, 70) ? check_below(rng, 40) : 0));
-    check_describe(c, " m %zu below %zu n %zu k %zu %s values %d A %s c_row %td", t.m, t.below, t.n, t.k, modes[t.mode],
-                   (int)values.kind, layout.name, t.c_row);
+    check_describe(c, " m %zu below %zu n %zu k %zu %s near %u values %d A %s c_row %td", t.m, t.below, t.n, t.k,
+                   modes[t.mode], (unsigned)t.near, (int)values.kind, layout.name, t.c_row);
     t.a = make_a(c, &layout, &values, rows, t.k);
     make_b(c, &t, &values);
     // Prefetches change nothing, wherever they point.

@@ -289,8 +289,11 @@ int main(void)
         run_case(number++, 1, 3000, 97);
     }
     // Few rows and a B that no L2 holds.
-    for (size_t m = 1; m <= 10; m += small ? 3 : 1)
+    for (size_t m = 1; m <= 16; m += small ? 3 : 1)
         run_case(number++, m, 1493 + m, 403);
+    // Rows that meet in few sets of L1.
+    for (size_t m = 12; m <= 48; m += small ? 18 : 6)
+        run_case(number++, m, 512, 512);
     test_once();
     return test_done();
 }
