@@ -70,6 +70,7 @@ static inline __attribute__((always_inline)) void gemm_steps(const struct fovea_
 {
     enum { STEPS = 8, BROADCASTS = 2 };
     const ptrdiff_t b_k = NEAR ? FOVEA_PANEL : t->b_k;
+    ptrdiff_t a_row = t->a_row, b_panel = t->b_panel;
     // x86 addresses base + {0, 1, 2} * stride: one moving pointer serves three rows of A, or three panels of B.
     const float *a[(GEMM_MR + 2) / 3];
     FV_UNROLL
@@ -81,12 +82,18 @@ static inline __attribute__((always_inline)) void gemm_steps(const struct fovea_
     const float *ahead[2] = {t->ahead, AHEAD > 3 ? t->ahead + 3 * t->ahead_panel : t->ahead};
     __asm__("" : "+r"(b[1]), "+r"(ahead[1]));
     for (size_t p = FOVEA_FAULT_IS(GEMM_K_SHORT) ? t->k / 4 * 4 : t->k; p != 0; p--) {
+#if defined(__clang__)
+        if (NV <=
+            3) { // or clang makes a pointer for each row and keeps them on the stack; with four panels sums, instead
+            __asm__("" : "+r"(a_row), "+r"(b_panel));
+        }
+#endif
         __m512 bv[GEMM_PANELS];
         FV_UNROLL
         for (int j = 0; j < NV; j++) {
-            bv[j] = gemm_load_b(b[j / 3] + j % 3 * t->b_panel);
+            bv[j] = gemm_load_b(b[j / 3] + j % 3 * b_panel);
             if (NEAR && NV > 1) {
-                _mm_prefetch((const char *)(b[j / 3] + j % 3 * t->b_panel + STEPS * FOVEA_PANEL), _MM_HINT_T0);
+                _mm_prefetch((const char *)(b[j / 3] + j % 3 * b_panel + STEPS * FOVEA_PANEL), _MM_HINT_T0);
             }
         }
         FV_UNROLL
@@ -95,7 +102,7 @@ static inline __attribute__((always_inline)) void gemm_steps(const struct fovea_
         }
         FV_UNROLL
         for (int i = 0; i < M; i++) {
-            const float *const ai = a[i / 3] + i % 3 * t->a_row;
+            const float *const ai = a[i / 3] + i % 3 * a_row;
             const int inside = NV <= 3 && i % 3 == 0 && i / 3 < BROADCASTS && !FOVEA_FAULT_IS(GEMM_MUL_ADD);
             const __m512 av = inside ? _mm512_setzero_ps() : _mm512_set1_ps(*ai);
             FV_UNROLL
