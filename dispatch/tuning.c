@@ -83,7 +83,7 @@ static struct fovea_gemm_tuning gemm_default(const struct fovea_machine *machine
     t.direct = machine->l2_bytes / 1024;
     t.kc = clamp(floats2 / (nr > 16 && !many ? 256 : 128), 256, many ? 2048 : 1024);
     const uint32_t steps = t.kc < 1024 ? t.kc : 1024; // as ops/gemm_plan.c counts rows of longer blocks
-    t.mc = clamp(floats2 / 8 * eighths / steps / 18 * 18, t.kc > 1024 ? 108 : 54, 480);
+    t.mc = clamp(floats2 / 8 * eighths / steps / 18 * 18, t.kc > 1024 ? 144 : 54, 480);
     return t;
 }
 
