@@ -237,7 +237,7 @@ enum fovea_status fovea_explain_gemm(const struct fovea_engine *engine, const st
               "%zu in groups of %zu%s, %u tasks, shared %zu B, scratch %zu B",
               desc->m, desc->n, desc->k, desc->trans_a ? 't' : 'n', desc->trans_b ? 't' : 'n', desc->batch,
               plan.direct ? "directly, " : "", a, b, plan.kernel->name, plan.kc, plan.chunk, fovea_gemm_columns(&plan),
-              plan.group, plan.tuning->ahead ? ", the next one prefetched" : "",
+              plan.group, plan.tuning->ahead && !plan.direct ? ", the next one prefetched" : "",
               (unsigned)fovea_gemm_count(&plan, grid, desc->m, plan.work.phases - 1), plan.work.shared_bytes,
               plan.work.scratch_bytes);
     return FOVEA_OK;
