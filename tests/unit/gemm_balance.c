@@ -190,6 +190,22 @@ static void test_shape(const struct fovea_engine *engine, size_t batch, size_t m
     }
 }
 
+// Many rows over a small transposed B, which one strip holds: several tasks, as what all of them read is packed first.
+static void test_tall(const struct fovea_engine *engine, const char *isa)
+{
+    static const size_t shapes[][3] = {{1024, 64, 64}, {512, 192, 192}, {2048, 64, 128}}, least[] = {3, 8, 8};
+    for (size_t i = 0; i < sizeof least / sizeof *least; i++) {
+        struct fovea_gemm_desc desc = FOVEA_GEMM_DESC_INIT;
+        desc.trans_b = FOVEA_TRANS;
+        desc.m = shapes[i][0], desc.n = desc.ldc = shapes[i][1], desc.k = desc.lda = desc.ldb = shapes[i][2];
+        static _Alignas(FOVEA_ALIGNMENT) struct fovea_gemm_layout plan;
+        CHECK(fovea_gemm_plan(engine, &desc, &plan) == FOVEA_OK, "tall %zu", i);
+        const struct fovea_gemm_grid grid = fovea_gemm_grid(&plan, desc.m);
+        CHECK(grid.rows.count * grid.groups.count >= least[i], "%s: %zux%zux%zu nt in %zu tasks", isa, desc.m, desc.n,
+              desc.k, grid.rows.count * grid.groups.count);
+    }
+}
+
 int main(void)
 {
     const int draws = getenv("FOVEA_TEST_SMALL") != NULL ? 30 : 1000;
@@ -202,6 +218,7 @@ int main(void)
             const struct gemm_shape *const s = &gemm_shapes[i];
             test_shape(engines[e], s->batch, s->m, s->n, s->k, test_isas[e]);
         }
+        test_tall(engines[e], test_isas[e]);
         uint64_t rng = 7;
         for (int i = 0; i < draws; i++) { // sizes of 1 to 8191, as many of each power of two
             size_t size[3];
