@@ -13,10 +13,10 @@ static const char help[] = "usage: fovea info [--json]\n\n"
                            "  FOVEA_ISA=avx2 fovea info          what a machine without AVX-512 would use\n"
                            "  fovea info --json | python3 -m json.tool\n";
 
-static void print_cache(const char *name, uint32_t bytes, uint32_t ways)
+static void print_cache(const char *name, uint32_t bytes, uint32_t ways, const char *more)
 {
     if (bytes)
-        printf("  %-9s %6u KiB, %u ways\n", name, bytes >> 10, ways);
+        printf("  %-9s %6u KiB, %u ways%s\n", name, bytes >> 10, ways, more);
 }
 
 static void print_text(const struct fovea_engine *engine, const struct fovea_machine *machine)
@@ -25,9 +25,9 @@ static void print_text(const struct fovea_engine *engine, const struct fovea_mac
     printf("  %-9s %s, %u processors\n", "cpu", *machine->brand ? machine->brand : "(does not tell its name)",
            machine->processors);
     printf("  %-9s %s\n", "features", *machine->features ? machine->features : "scalar only (slow)");
-    print_cache("L1 data", machine->l1d_bytes, machine->l1d_ways);
-    print_cache("L2", machine->l2_bytes, machine->l2_ways);
-    print_cache("L3", machine->l3_bytes, machine->l3_ways);
+    print_cache("L1 data", machine->l1d_bytes, machine->l1d_ways, "");
+    print_cache("L2", machine->l2_bytes, machine->l2_ways, "");
+    print_cache("L3", machine->l3_bytes, machine->l3_ways, machine->l3_hashed ? ", hashed over slices" : "");
     printf("  %-9s %s\n", "caches by", machine->cache_source);
     printf("  %-9s %s\n\n", "profile", fovea_engine_profile(engine));
     printf("  %-18s %-30s   %s\n", "slot", "variant", "why");
@@ -45,8 +45,10 @@ static void print_json(const struct fovea_engine *engine, const struct fovea_mac
     printf(", \"features\": ");
     cli_json_string(stdout, machine->features);
     printf(",\n \"processors\": %u", machine->processors);
-    printf(",\n \"l1d_bytes\": %u, \"l2_bytes\": %u, \"l3_bytes\": %u, \"cache_source\": \"%s\",\n \"profile\": ",
-           machine->l1d_bytes, machine->l2_bytes, machine->l3_bytes, machine->cache_source);
+    printf(",\n \"l1d_bytes\": %u, \"l2_bytes\": %u, \"l3_bytes\": %u, \"l3_hashed\": %s, \"cache_source\": \"%s\",\n "
+           "\"profile\": ",
+           machine->l1d_bytes, machine->l2_bytes, machine->l3_bytes, machine->l3_hashed ? "true" : "false",
+           machine->cache_source);
     cli_json_string(stdout, fovea_engine_profile(engine));
     printf(",\n \"variants\": [");
     for (uint32_t i = 0; i < fovea_engine_variants(engine); i++) {

@@ -36,6 +36,7 @@ set(FOVEA_FILES_DISPATCH
     dispatch/cache.c
     dispatch/cpu.c
     dispatch/engine.c
+    dispatch/model.c
     dispatch/pages.c
     dispatch/profile.c
     dispatch/profile_file.c

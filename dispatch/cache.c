@@ -90,10 +90,28 @@ int fovea_cache_from_cpuid(struct fovea_machine *machine)
     }
     return knows_l1_l2(machine);
 }
+uint32_t fovea_cache_l3_hashed(void)
+{
+    enum { UNIFIED = 3, LEVEL = 3, COMPLEX_INDEXING = 1 << 2 };
+    for (uint32_t sub = 0; sub < 8; sub++) {
+        uint32_t eax, ebx, ecx, edx;
+        if (!__get_cpuid_count(4, sub, &eax, &ebx, &ecx, &edx) || (eax & 0x1f) == 0) {
+            return 0;
+        }
+        if ((eax & 0x1f) == UNIFIED && (eax >> 5 & 7) == LEVEL) {
+            return (edx & COMPLEX_INDEXING) != 0;
+        }
+    }
+    return 0;
+}
 #else
 int fovea_cache_from_cpuid(struct fovea_machine *machine)
 {
     (void)machine;
+    return 0;
+}
+uint32_t fovea_cache_l3_hashed(void)
+{
     return 0;
 }
 #endif
@@ -129,4 +147,5 @@ void fovea_cache_probe(struct fovea_machine *machine)
         set_level(machine, 2, default_caches.l2_bytes, default_caches.l2_ways);
     }
     snprintf(machine->cache_source, sizeof machine->cache_source, "%s", source);
+    machine->l3_hashed = fovea_cache_l3_hashed();
 }

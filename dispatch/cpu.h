@@ -23,6 +23,8 @@ void fovea_cache_probe(struct fovea_machine *machine);
 /// One source at a time, 1 if it knew at least L1d and L2; root is "/sys/devices/system/cpu/cpu0/cache".
 int fovea_cache_from_sysfs(const char *root, struct fovea_machine *machine);
 int fovea_cache_from_cpuid(struct fovea_machine *machine);
+/// l3_hashed, which only CPUID tells.
+uint32_t fovea_cache_l3_hashed(void);
 /// What a person says, "32K,1M,32M" (L3 may be missing), for machines that do not tell. Returns 0 for what is no sizes.
 int fovea_cache_from_text(const char *text, struct fovea_machine *machine);
 

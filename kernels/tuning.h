@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // kernels/tuning.h - the numbers that plans read, one set for each class of shapes. None of them can change a bit.
 //
-// A class is what a reader can tell from a shape: how many rows, whether B stays in L2, how B lies. dispatch/tuning.c
+// A class is what a reader can tell from a shape: how many rows, whether B stays in L2, how B lies. dispatch/model.c
 // fills all classes by the model; a tuning profile replaces some.
 #ifndef FOVEA_KERNELS_TUNING_H
 #define FOVEA_KERNELS_TUNING_H

@@ -233,6 +233,7 @@ void fovea_attention_view(const struct fovea_attention_tile *tile, const float *
         .bias_key = (ptrdiff_t)d->bias_key,
         .scratch = scratch,
         .far = is_far(tile),
+        .again = tile->rows <= tile->plan->tuning->again,
     };
     for (size_t r = 0; view->chunk.additive != NULL && r < tile->rows; r++) {
         view->additive[r] = tile->args->additive + tile->head[r] * d->qk_dim;

@@ -58,7 +58,7 @@ static size_t spread_rows(const struct fovea_gemm_area *area, struct fovea_gemm_
 
 bool fovea_gemm_fetches(const struct fovea_gemm_layout *plan)
 {
-    return plan->tuning->ahead != 0 &&
+    return plan->k <= plan->tuning->fetch_k &&
            fovea_is_far(plan->kernels->tuning.cache.near, (double)plan->desc.n * (double)plan->k);
 }
 

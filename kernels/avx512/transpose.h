@@ -23,37 +23,60 @@ static inline void fv_transpose_lanes(__m512 x[4])
     x[3] = _mm512_castpd_ps(_mm512_unpackhi_pd(high01, high23));
 }
 
-/// dst[c * ld_dst + r] = scale * src[r * ld_src + c] for r, c < FV_LANES. Reads row by row: of 16 rows that share a set
-/// of an 8-way L1 not all would stay for a second visit.
-static inline void fv_transpose_block(fv_f32 scale, const float *src, ptrdiff_t ld_src, float *dst, ptrdiff_t ld_dst)
+/// A 16 x 16 block on its way: x[g][h][r] has the elements 8h .. 8h + 7 of row 8g + r, then those of row 8g + 4 + r.
+struct fv_transpose_rows {
+    __m512 x[2][2][4];
+};
+
+/// Reads row by row: of 16 rows that share a set of an 8-way L1 not all would stay for a second visit.
+static inline __attribute__((always_inline)) void fv_transpose_load(const float *src, ptrdiff_t ld,
+                                                                    struct fv_transpose_rows *rows)
 {
-    __m512 x[2][2][4]; // x[g][h][r]: the elements 8h .. 8h + 7 of row 8g + r, then those of row 8g + 4 + r
     FV_UNROLL
     for (int g = 0; g < 2; g++) {
+        __m512(*const x)[4] = rows->x[g];
         FV_UNROLL
         for (int r = 0; r < 4; r++) {
-            const float *const row = src + (8 * g + r) * ld_src;
-            x[g][0][r] = _mm512_castps256_ps512(_mm256_loadu_ps(row));
-            x[g][1][r] = _mm512_castps256_ps512(_mm256_loadu_ps(row + 8));
+            const float *const row = src + (8 * g + r) * ld;
+            x[0][r] = _mm512_castps256_ps512(_mm256_loadu_ps(row));
+            x[1][r] = _mm512_castps256_ps512(_mm256_loadu_ps(row + 8));
         }
         FV_UNROLL
         for (int r = 0; r < 4; r++) {
-            const float *const row = src + (8 * g + 4 + r) * ld_src;
-            x[g][0][r] = _mm512_insertf32x8(x[g][0][r], _mm256_loadu_ps(row), 1);
-            x[g][1][r] = _mm512_insertf32x8(x[g][1][r], _mm256_loadu_ps(row + 8), 1);
+            const float *const row = src + (8 * g + 4 + r) * ld;
+            x[0][r] = _mm512_insertf32x8(x[0][r], _mm256_loadu_ps(row), 1);
+            x[1][r] = _mm512_insertf32x8(x[1][r], _mm256_loadu_ps(row + 8), 1);
         }
     }
+}
+
+/// Columns 8h .. 8h + 7, each to be taken once.
+static inline __attribute__((always_inline)) void fv_transpose_columns(struct fv_transpose_rows *rows, int h,
+                                                                       __m512 columns[8])
+{
+    __m512 *const low = rows->x[0][h], *const high = rows->x[1][h];
+    fv_transpose_lanes(low);
+    fv_transpose_lanes(high);
+    // Lanes of low[c] and high[c]: column 8h + c in four rows, column 8h + 4 + c, both again in the next four.
+    FV_UNROLL
+    for (int c = 0; c < 4; c++) {
+        columns[c] = _mm512_shuffle_f32x4(low[c], high[c], _MM_SHUFFLE(2, 0, 2, 0));
+        columns[4 + c] = _mm512_shuffle_f32x4(low[c], high[c], _MM_SHUFFLE(3, 1, 3, 1));
+    }
+}
+
+/// dst[c * ld_dst + r] = scale * src[r * ld_src + c] for r, c < FV_LANES.
+static inline void fv_transpose_block(fv_f32 scale, const float *src, ptrdiff_t ld_src, float *dst, ptrdiff_t ld_dst)
+{
+    struct fv_transpose_rows rows;
+    fv_transpose_load(src, ld_src, &rows);
     FV_UNROLL
     for (int h = 0; h < 2; h++) {
-        fv_transpose_lanes(x[0][h]);
-        fv_transpose_lanes(x[1][h]);
-        // Lanes of x[g][h][c]: column 8h + c in rows 8g .., column 8h + 4 + c, both again in rows 8g + 4 ..
+        __m512 columns[8];
+        fv_transpose_columns(&rows, h, columns);
         FV_UNROLL
-        for (int c = 0; c < 4; c++) {
-            float *const column = dst + (8 * h + c) * ld_dst;
-            fv_store(column, fv_mul(scale, _mm512_shuffle_f32x4(x[0][h][c], x[1][h][c], _MM_SHUFFLE(2, 0, 2, 0))));
-            fv_store(column + 4 * ld_dst,
-                     fv_mul(scale, _mm512_shuffle_f32x4(x[0][h][c], x[1][h][c], _MM_SHUFFLE(3, 1, 3, 1))));
+        for (int c = 0; c < 8; c++) {
+            fv_store(dst + (8 * h + c) * ld_dst, fv_mul(scale, columns[c]));
         }
     }
 }

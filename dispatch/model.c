@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+// dispatch/model.c - the numbers of a class that was not tuned, from the sizes of the caches and what lies beyond them.
+#include "dispatch/tuning.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+enum { SEVERAL = 1, SOME = 2, MANY = 3 }; // rows of a class: fovea_gemm_class
+
+// What the defaults suppose of what is beyond L2. By itself: an L3 of a few cores, which delivers nearly what L2 does
+// (Zen 4 and 5, 25 to 30 bytes a cycle), and cores that follow few streams of memory. With addresses hashed over
+// slices: an L3 on a mesh (Cascade Lake, 5 bytes a cycle), and cores that follow 16 streams and more, so that
+// prefetches of what they fetch anyway take their buffers. Ratios are speeds with what stands in the table against the
+// other's.
+struct beyond {
+    // Of a k block for many rows of C: Zen 5, 200 to 2048 rows, k of 1152 to 4096, 1.00 to 1.07; Cascade Lake, k of
+    // 2048 to 4096, 1.05 to 1.11.
+    uint32_t many_steps;
+    // Of L2, for a strip of all of k (strip_steps): Cascade Lake, k of 3072 to 4864, 1.05 to 1.40, k to 2048 alike.
+    uint32_t strip_eighths;
+    // Up to which AVX-512 takes a packed B as one stream, where there are at most eight: Zen 5 1.15 to 1.36, Cascade
+    // Lake 1.03 to 1.06 (the other way round for 9 to 14 rows: 1.00 to 1.05).
+    uint32_t few_rows;
+    // Up to which the next rows of a transposed B are prefetched: Zen 4, M = 1, 1.3 to 2.5; Cascade Lake, k of 896 and
+    // more, 1.07 to 1.23; of 384 and 640 the other way round 1.12 to 1.22.
+    uint32_t fetch_k;
+    // From which on rows of B that begin within a line are packed in small products: Cascade Lake, 64 to 170 rows, 1.00
+    // to 1.28, 36 rows the other way round 1.1.
+    uint32_t split_rows;
+    // Rows of decoding for which a chunk is asked for once more: Zen 4, K in rows, 4096 keys of 128, 5 rows 1.35, 6
+    // 1.21, 8 1.05, in panels 8 rows 0.93; Cascade Lake, one and four rows, 1.10 to 1.20.
+    uint32_t again;
+};
+static const struct beyond beyonds[2] = {
+    {.many_steps = 2048, .strip_eighths = 8, .few_rows = 14, .fetch_k = 1 << 20, .split_rows = 1 << 20, .again = 6},
+    {.many_steps = 1024, .strip_eighths = 3, .few_rows = 0, .fetch_k = 640, .split_rows = 64, .again = 0},
+};
+
+static const struct beyond *beyond_l2(const struct fovea_machine *machine)
+{
+    return &beyonds[machine->l3_hashed != 0];
+}
+
+static uint32_t clamp(uint32_t value, uint32_t low, uint32_t high)
+{
+    return value < low ? low : value > high ? high : value;
+}
+
+// Long k blocks, for which B streams from L2 and a tile of A stays in L1; two groups of strips in L2, one computed, one
+// prefetched. A group is one wide strip (AVX-512) or two narrow ones, and A's chunk of mc rows takes 3/8 or 5/8 of L2,
+// however few rows that makes of long blocks (AVX2, L2 of 512 KiB: 72 of 1024 steps in place of 144 of 512 are 1 to 9 %
+// faster where k is 768 to 3072). Many rows may want longer blocks, and 144 rows of them, which is more than L2 holds
+// (fewer rows over a B from memory do not: Zen 5, 16 to 64 rows 0.88 to 0.94). Natural rows of B are read in place by
+// fewer than three tiles, wide ones four (Zen 5, 28 to 35 rows: 1.12 to 1.27 times as fast; 19 to 22 rows by narrow
+// ones 1.06 to 1.18, but 0.61 where rows meet in few sets of L1). Packing a strip takes as long as 4 (natural) to 8
+// rows of C, so above 256 rows it is done once. L2 is what a product may take that relies on all of it being there.
+// Rows of a transposed B are read in place for as many rows of C as registers hold beside the transpose: a second pass
+// over B is slower than packing it.
+static struct fovea_gemm_tuning gemm_default(const struct fovea_machine *machine, uint32_t mr, uint32_t nr, bool many)
+{
+    const struct beyond *const beyond = beyond_l2(machine);
+    const uint32_t floats2 = machine->l2_bytes / (uint32_t)sizeof(float), eighths = nr > 16 ? 3 : 5;
+    struct fovea_gemm_tuning t = {
+        .nc = nr > 16 ? nr : 2 * nr,
+        .ahead = 1,
+        .pack_rows = fovea_in_place_tiles(nr) * mr,
+        .split_rows = beyond->split_rows,
+        .keep_rows = 256,
+        .fetch_k = beyond->fetch_k,
+        .direct = machine->l2_bytes / 1024,
+    };
+    t.kc = clamp(floats2 / (nr > 16 && !many ? 256 : 128), 256, many ? beyond->many_steps : 1024);
+    const uint32_t steps = t.kc < 1024 ? t.kc : 1024; // as ops/gemm_plan.c counts rows of longer blocks
+    t.mc = clamp(floats2 / 8 * eighths / steps / 18 * 18, t.kc > 1024 ? 144 : 54, 480);
+    return t;
+}
+
+// Rows of the one variant that an ISA has in slot gemm_bt.
+static uint32_t bt_rows_of(const char *isa)
+{
+    for (int32_t i = 0; i < FOVEA_VARIANTS; i++) {
+        const struct fovea_variant_facts *const facts = &fovea_variant_facts[i];
+        if (strcmp(facts->slot, "gemm_bt") == 0 && strcmp(facts->isa, isa) == 0) {
+            return facts->mr;
+        }
+    }
+    return 0;
+}
+
+// Up to how many rows the micro-kernel for few is taken. AVX2's streams a B of any form; where B is far two tiles of
+// it, one below the other, are faster than one of another (3 and 4 rows on Zen 3: 1.1 to 1.25 times as fast, and 0.85
+// where B is near; 6 rows 0.93). That of AVX-512 is for the one stream of a packed B that is far: from memory, as of a
+// model that is larger than L3 (Zen 5: 1 to 4 rows 1.25 to 1.36 times as fast as 9x48, 8 rows 1.15, 12 rows 1.05
+// to 1.15, 16 rows 0.96 to 1.04; from L3 0.7 to 0.95).
+static uint32_t thin_rows_of(const struct fovea_machine *machine, const char *isa, uint32_t class)
+{
+    const uint32_t stream = class / 6 >= SEVERAL ? 14 : beyond_l2(machine)->few_rows;
+    const struct {
+        const char *isa;
+        uint32_t near, far; // rows
+        bool packed;        // B only
+    } table[] = {{"avx2", 2, 4, false}, {"avx512", 0, stream, true}};
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        if (strcmp(isa, table[i].isa) == 0 && (!table[i].packed || class % 3 == FOVEA_FORM_PACKED)) {
+            return class / 3 % 2 ? table[i].far : table[i].near;
+        }
+    }
+    return 0;
+}
+
+// Of each tile of a task its queries and state, the next task's queries and the output that are being fetched, and at
+// times a second state, in twice L2: streaming them from L3 costs less than copying K and V for fewer tiles (Zen 3, L2
+// 512 KiB, 32 heads of 128 on 8: 4 tiles 1.08 times as fast as 2, 8 tiles 1.14; 16 of d = 64 gain 1 to 2 % over 8).
+static struct fovea_attention_tuning attention_default(const struct fovea_machine *machine, uint32_t class)
+{
+    struct fovea_attention_tuning t = {
+        .queries = 48,
+        .prefill = 16,
+        .near = clamp(machine->l2_bytes >> 10, 1, 1 << 20),
+        .again = beyond_l2(machine)->again,
+    };
+    const uint32_t dim = UINT32_C(64) << (class - FOVEA_CLASS_ATTENTION); // the largest of the class, of most models
+    t.tiles = clamp(2 * machine->l2_bytes / (5 * t.queries * dim * (uint32_t)sizeof(float)), 1, 8);
+    return t;
+}
+
+// Steps of all of k, of what L2 holds a strip of at most, for 9 to 192 rows of C for which a transposed B is packed on
+// the way: what is prefetched of the next strip, rows, then lies side by side, where shorter blocks prefetch lines that
+// come much later. Zen 3, 12 to 24 rows, K up to 4864: 1.26 to 1.33 times as fast as blocks of 512 steps, 32 rows 1.15,
+// K = 8192 1.06. Zen 5, AVX-512, K up to 4864, against blocks of 1024: 20 to 48 rows 1.00 to 1.13, 100 to 180 rows 1.03
+// to 1.07. AVX2 with more than 32 rows and other ISAs were not measured.
+static uint32_t strip_steps(const struct fovea_machine *machine, const struct fovea_variant_facts *facts,
+                            uint32_t class)
+{
+    const uint32_t rows = class / 6, most = strcmp(facts->isa, "avx512") == 0 ? SOME
+                                            : strcmp(facts->isa, "avx2") == 0 ? SEVERAL
+                                                                              : 0;
+    const bool far_nt = class / 3 % 2 == 1 && class % 3 == FOVEA_FORM_NT;
+    const uint32_t bytes = machine->l2_bytes / 8 * beyond_l2(machine)->strip_eighths;
+    return far_nt && rows >= SEVERAL && rows <= most ? bytes / (facts->nr * (uint32_t)sizeof(float)) : 0;
+}
+
+struct fovea_tuned fovea_tuned_default(const struct fovea_machine *machine, uint32_t class, int32_t kernel)
+{
+    struct fovea_tuned tuned = {.kernel = kernel};
+    if (fovea_tuned_classes[class].kind == FOVEA_TUNED_GEMM) {
+        const struct fovea_variant_facts *const facts = &fovea_variant_facts[kernel];
+        struct fovea_gemm_tuning t = gemm_default(machine, facts->mr, facts->nr, class / 6 == MANY);
+        t.bt_rows = bt_rows_of(facts->isa);
+        t.thin_rows = thin_rows_of(machine, facts->isa, class);
+        const uint32_t steps = strip_steps(machine, facts, class);
+        if (steps != 0) {
+            t.kc = clamp(steps, t.kc, 1 << 20);
+            t.nc = facts->nr;
+        }
+        memcpy(tuned.values, &t, sizeof t);
+    } else if (fovea_tuned_classes[class].kind == FOVEA_TUNED_ATTENTION) {
+        tuned.kernel = -1;
+        const struct fovea_attention_tuning t = attention_default(machine, class);
+        memcpy(tuned.values, &t, sizeof t);
+    } else if (fovea_tuned_classes[class].kind == FOVEA_TUNED_CACHE) {
+        tuned.kernel = -1;
+        const struct fovea_cache_tuning t = {.near = clamp(machine->l2_bytes >> 10, 1, 1 << 20)};
+        memcpy(tuned.values, &t, sizeof t);
+    }
+    return tuned;
+}
