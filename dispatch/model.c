@@ -27,13 +27,22 @@ struct beyond {
     // From which on rows of B that begin within a line are packed in small products: Cascade Lake, 64 to 170 rows, 1.00
     // to 1.28, 36 rows the other way round 1.1.
     uint32_t split_rows;
+    // Rows up to which a transposed B that stays in L2 is read where it lies: Cascade Lake, 7 to 16 rows, 1.04 to 1.55
+    // (as many as are computed in registers); Zen 5 found no number better than all 16.
+    uint32_t bt_near;
     // Rows of decoding for which a chunk is asked for once more: Zen 4, K in rows, 4096 keys of 128, 5 rows 1.35, 6
     // 1.21, 8 1.05, in panels 8 rows 0.93; Cascade Lake, one and four rows, 1.10 to 1.20.
     uint32_t again;
 };
 static const struct beyond beyonds[2] = {
-    {.many_steps = 2048, .strip_eighths = 8, .few_rows = 14, .fetch_k = 1 << 20, .split_rows = 1 << 20, .again = 6},
-    {.many_steps = 1024, .strip_eighths = 3, .few_rows = 0, .fetch_k = 640, .split_rows = 64, .again = 0},
+    {.many_steps = 2048,
+     .strip_eighths = 8,
+     .few_rows = 14,
+     .fetch_k = 1 << 20,
+     .split_rows = 1 << 20,
+     .bt_near = UINT32_MAX,
+     .again = 6},
+    {.many_steps = 1024, .strip_eighths = 3, .few_rows = 0, .fetch_k = 640, .split_rows = 64, .bt_near = 6, .again = 0},
 };
 
 static const struct beyond *beyond_l2(const struct fovea_machine *machine)
@@ -147,6 +156,9 @@ struct fovea_tuned fovea_tuned_default(const struct fovea_machine *machine, uint
         const struct fovea_variant_facts *const facts = &fovea_variant_facts[kernel];
         struct fovea_gemm_tuning t = gemm_default(machine, facts->mr, facts->nr, class / 6 == MANY);
         t.bt_rows = bt_rows_of(facts->isa);
+        if (class / 3 % 2 == 0) {
+            t.bt_rows = clamp(t.bt_rows, 0, beyond_l2(machine)->bt_near);
+        }
         t.thin_rows = thin_rows_of(machine, facts->isa, class);
         const uint32_t steps = strip_steps(machine, facts, class);
         if (steps != 0) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // kernels/avx512/attention_decode_f32.c - one chunk of keys against a few queries, lanes are keys, on AVX-512.
-#include "kernels/avx512/vec.h"
+#include "kernels/avx512/register_rows.h"
 #define FV_GEMM fovea_gemm_f32_9x48_avx512
 #define FV_GEMM_MR 8
 #define FV_GEMM_NR 48

@@ -9,6 +9,7 @@
 #include "kernels/common/attention_additive.h"
 #include "kernels/common/attention_decode_beside.h"
 #include "kernels/common/attention_decode_few.h"
+#include "kernels/common/attention_decode_rows.h"
 #include "kernels/fault.h"
 
 enum {
@@ -153,11 +154,14 @@ static void decode_scores(const struct fovea_attention_chunk *chunk, const uint6
         if (chunk->k_row != 0 && wanted) {
             j += decode_few_rows(chunk, j, end, s);
         }
+        // Where a chunk is asked for again its parts are, too, which decode_transpose does.
+        const int asks = decode_asks(chunk) && dense && !chunk->visible && !chunk->scores;
+        if (chunk->k_row != 0 && wanted && !decode_again(chunk)) {
+            j += decode_register_rows(chunk, j, end, asks ? chunk->v + (ptrdiff_t)j * chunk->v_row : NULL, s);
+        }
         for (size_t i = j, n; i < end && (wanted || FOVEA_FAULT_IS(DECODE_LOADS_HIDDEN_K)); i += n) {
             tile.n = n = attention_min(decode_columns(rows), end - i);
-            tile.ahead = decode_asks(chunk) && dense && !chunk->visible && !chunk->scores
-                             ? chunk->v + (ptrdiff_t)i * chunk->v_row
-                             : NULL;
+            tile.ahead = asks ? chunk->v + (ptrdiff_t)i * chunk->v_row : NULL;
             // Of a masked V the rows that some row sees, one by one (Zen 5: 1.05 to 1.24 times as fast).
             for (size_t key = i; key < i + n && decode_asks(chunk) && chunk->visible && !chunk->scores; key++) {
                 decode_fetch(chunk->v + (ptrdiff_t)key * chunk->v_row, 0, seen[key] != 0, chunk->state.v_dim);

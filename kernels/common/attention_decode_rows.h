@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// kernels/common/attention_decode_rows.h - natural rows of K against a few queries, transposed in registers, where the
+// ISA has FV_REGISTER_ROWS of them.
+//
+// Part of attention_decode_f32.inc.
+#ifndef FOVEA_KERNELS_COMMON_ATTENTION_DECODE_ROWS_H
+#define FOVEA_KERNELS_COMMON_ATTENTION_DECODE_ROWS_H
+
+#include "kernels/common/attention_decode_few.h"
+
+#ifdef FV_REGISTER_ROWS
+/// Scores of 16 keys from k on, for R rows. ahead: NULL, or as much memory as their K is, prefetched. (Two sixteens
+/// side by side, for a chain of one row waits at each step, are not faster.)
+static inline __attribute__((always_inline)) void
+decode_register_tile(const struct fovea_attention_chunk *chunk, const float *k, const float *ahead, float *s, int R)
+{
+    enum { LINE = 16 };
+    fv_f32 sums[FV_REGISTER_ROWS];
+    FV_UNROLL
+    for (int r = 0; r < R; r++) {
+        sums[r] = fv_zero();
+    }
+    for (size_t c = 0; c < chunk->qk_dim; c += LINE) {
+        for (size_t i = 0; i < FOVEA_PANEL && ahead; i++, ahead += LINE) {
+            __builtin_prefetch(ahead, 0, 2);
+        }
+        fv_register_rows(k + c, chunk->k_row, chunk->q + c, chunk->q_row, 1, sums, R);
+    }
+    FV_UNROLL
+    for (int r = 0; r < R; r++) {
+        fv_store(s + r * FOVEA_CHUNK, sums[r]);
+    }
+}
+
+#define DECODE_REGISTER_TILE(R)                                                                                        \
+    static void decode_register_##R(const struct fovea_attention_chunk *chunk, const float *k, const float *ahead,     \
+                                    float *s)                                                                          \
+    {                                                                                                                  \
+        decode_register_tile(chunk, k, ahead, s, R);                                                                   \
+    }
+DECODE_REGISTER_TILE(1)
+DECODE_REGISTER_TILE(2)
+DECODE_REGISTER_TILE(3)
+DECODE_REGISTER_TILE(4)
+DECODE_REGISTER_TILE(5)
+DECODE_REGISTER_TILE(6)
+
+/// Whole sixteens of the keys [j, end); v: NULL, or what of V is prefetched with each key. Returns how many keys were
+/// taken.
+static size_t decode_register_rows(const struct fovea_attention_chunk *chunk, size_t j, size_t end, const float *v,
+                                   float *s)
+{
+    typedef void tile_fn(const struct fovea_attention_chunk *, const float *, const float *, float *);
+    static tile_fn *const tiles[FV_REGISTER_ROWS] = {decode_register_1, decode_register_2, decode_register_3,
+                                                     decode_register_4, decode_register_5, decode_register_6};
+    const size_t rows = chunk->state.rows, first = j;
+    if (rows > FV_REGISTER_ROWS || chunk->qk_dim % FOVEA_PANEL != 0) {
+        return 0;
+    }
+    for (; j + FOVEA_PANEL <= end; j += FOVEA_PANEL) {
+        tiles[rows - 1](chunk, chunk->k + (ptrdiff_t)j * chunk->k_row, v, s + j);
+        v = v ? v + FOVEA_PANEL * chunk->v_row : NULL;
+    }
+    return j - first;
+}
+#else
+static inline size_t decode_register_rows(const struct fovea_attention_chunk *chunk, size_t j, size_t end,
+                                          const float *v, float *s)
+{
+    (void)chunk, (void)j, (void)end, (void)v, (void)s;
+    return 0;
+}
+#endif
+
+#endif
