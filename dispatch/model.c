@@ -24,12 +24,19 @@ struct beyond {
     // Up to which the next rows of a transposed B are prefetched: Zen 4, M = 1, 1.3 to 2.5; Cascade Lake, k of 896 and
     // more, 1.07 to 1.23; of 384 and 640 the other way round 1.12 to 1.22.
     uint32_t fetch_k;
+    // Rows of C times k up to which rows of a transposed B are taken far apart, so that each is one long stream, by
+    // kernels that take eight at a time, and by those that take 16: Zen 3 (8) 1.1 to 1.4; Cascade Lake (16), M = 1, k
+    // of 384 to 1024, 1.20 to 1.01, of 1536 and more 0.94 to 1.01, more rows 0.85 to 1.15, (8) k = 768 1.15, 4096 0.96.
+    uint32_t spread[2];
     // From which on rows of B that begin within a line are packed in small products: Cascade Lake, 64 to 170 rows, 1.00
     // to 1.28, 36 rows the other way round 1.1.
     uint32_t split_rows;
     // Rows up to which a transposed B that stays in L2 is read where it lies: Cascade Lake, 7 to 16 rows, 1.04 to 1.55
     // (as many as are computed in registers); Zen 5 found no number better than all 16.
     uint32_t bt_near;
+    // Rows up to which one thread packs a transposed B strip by strip and keeps nothing of it: Cascade Lake, 300 to 512
+    // rows, 1.03 to 1.09 (512 cube 0.985), more rows 0.94 to 1.00; a natural B 0.9 to 1.0.
+    uint32_t pass_rows;
     // Rows of decoding for which a chunk is asked for once more: Zen 4, K in rows, 4096 keys of 128, 5 rows 1.35, 6
     // 1.21, 8 1.05, in panels 8 rows 0.93; Cascade Lake, one and four rows, 1.10 to 1.20.
     uint32_t again;
@@ -39,10 +46,20 @@ static const struct beyond beyonds[2] = {
      .strip_eighths = 8,
      .few_rows = 14,
      .fetch_k = 1 << 20,
+     .spread = {1 << 20, 0},
      .split_rows = 1 << 20,
      .bt_near = UINT32_MAX,
+     .pass_rows = 0,
      .again = 6},
-    {.many_steps = 1024, .strip_eighths = 3, .few_rows = 0, .fetch_k = 640, .split_rows = 64, .bt_near = 6, .again = 0},
+    {.many_steps = 1024,
+     .strip_eighths = 3,
+     .few_rows = 0,
+     .fetch_k = 640,
+     .spread = {1024, 1024},
+     .split_rows = 64,
+     .bt_near = 6,
+     .pass_rows = 512,
+     .again = 0},
 };
 
 static const struct beyond *beyond_l2(const struct fovea_machine *machine)
@@ -75,7 +92,6 @@ static struct fovea_gemm_tuning gemm_default(const struct fovea_machine *machine
         .pack_rows = fovea_in_place_tiles(nr) * mr,
         .split_rows = beyond->split_rows,
         .keep_rows = 256,
-        .fetch_k = beyond->fetch_k,
         .direct = machine->l2_bytes / 1024,
     };
     t.kc = clamp(floats2 / (nr > 16 && !many ? 256 : 128), 256, many ? beyond->many_steps : 1024);
@@ -84,16 +100,25 @@ static struct fovea_gemm_tuning gemm_default(const struct fovea_machine *machine
     return t;
 }
 
-// Rows of the one variant that an ISA has in slot gemm_bt.
-static uint32_t bt_rows_of(const char *isa)
+// The one variant that an ISA has in slot gemm_bt.
+static const struct fovea_variant_facts *bt_of(const char *isa)
 {
-    for (int32_t i = 0; i < FOVEA_VARIANTS; i++) {
-        const struct fovea_variant_facts *const facts = &fovea_variant_facts[i];
-        if (strcmp(facts->slot, "gemm_bt") == 0 && strcmp(facts->isa, isa) == 0) {
-            return facts->mr;
-        }
+    int32_t i = 0;
+    while (strcmp(fovea_variant_facts[i].slot, "gemm_bt") != 0 || strcmp(fovea_variant_facts[i].isa, isa) != 0) {
+        i++;
     }
-    return 0;
+    return &fovea_variant_facts[i];
+}
+
+// The numbers of a B that is given transposed.
+static void set_bt(const struct fovea_machine *machine, const char *isa, bool near, struct fovea_gemm_tuning *t)
+{
+    const struct beyond *const beyond = beyond_l2(machine);
+    const struct fovea_variant_facts *const kernel = bt_of(isa);
+    t->bt_rows = near ? clamp(kernel->mr, 0, beyond->bt_near) : kernel->mr;
+    t->fetch_k = beyond->fetch_k;
+    t->spread = strcmp(isa, "avx2") == 0 ? beyond->spread[0] : strcmp(isa, "avx512") == 0 ? beyond->spread[1] : 0;
+    t->pass_rows = beyond->pass_rows;
 }
 
 // Up to how many rows the micro-kernel for few is taken. AVX2's streams a B of any form; where B is far two tiles of
@@ -155,9 +180,8 @@ struct fovea_tuned fovea_tuned_default(const struct fovea_machine *machine, uint
     if (fovea_tuned_classes[class].kind == FOVEA_TUNED_GEMM) {
         const struct fovea_variant_facts *const facts = &fovea_variant_facts[kernel];
         struct fovea_gemm_tuning t = gemm_default(machine, facts->mr, facts->nr, class / 6 == MANY);
-        t.bt_rows = bt_rows_of(facts->isa);
-        if (class / 3 % 2 == 0) {
-            t.bt_rows = clamp(t.bt_rows, 0, beyond_l2(machine)->bt_near);
+        if (class % 3 == FOVEA_FORM_NT) {
+            set_bt(machine, facts->isa, class / 3 % 2 == 0, &t);
         }
         t.thin_rows = thin_rows_of(machine, facts->isa, class);
         const uint32_t steps = strip_steps(machine, facts, class);

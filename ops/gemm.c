@@ -25,6 +25,7 @@ static struct fovea_gemm_area area_of(const struct fovea_gemm_layout *plan, cons
         .residual = d->residual ? args->residual + entry * d->batch_r : NULL,
         .rows = args->m,
         .strips = plan->strips.count,
+        .chunk = plan->chunk,
         .b_room = scratch != NULL ? scratch + plan->b_room : NULL,
         .pack_b = grid->pack_b,
         .acc = detour(plan, args) ? scratch : NULL,
@@ -125,8 +126,9 @@ static bool run_whole(const void *plan, const void *args, void *shared, void *sc
     for (size_t entry = 0; entry < layout->desc.batch; entry++) {
         struct fovea_gemm_area area = area_of(layout, args, &grid, entry, scratch);
         area.a_room = !grid.copy_a ? NULL : alone ? shared : (float *)scratch + layout->a_room;
-        area.keep_b = grid.share_b;
-        area.b_room = grid.share_b ? (float *)shared + layout->b_offset : area.b_room;
+        area.keep_b = grid.share_b && call->m > layout->tuning->pass_rows;
+        area.chunk = grid.share_b && !area.keep_b ? call->m : area.chunk;
+        area.b_room = area.keep_b ? (float *)shared + layout->b_offset : area.b_room;
         area.acc = all_of_c ? (float *)shared + layout->c_offset : area.acc;
         run_area(&area);
     }

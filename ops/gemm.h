@@ -48,7 +48,7 @@ struct fovea_gemm_layout {
     size_t mr;                   ///< rows of a tile
     struct fovea_cut tiles;      ///< desc.m into them: two divisions, 100 cycles, that a small product notices
     size_t group;                ///< strips that stay in L2 while the rows of a chunk pass
-    size_t chunk;                ///< rows that pass before the next group of strips
+    size_t chunk;                ///< rows of an area that pass before the next group of strips, mostly
     bool aliases;                ///< A is transposed, or its rows meet in few sets of L1: tall calls copy it
     bool b_aliases;              ///< rows of a natural B meet in few sets of L1: tall calls pack it
     bool direct;                 ///< so small that all of it is in L2 and goes the way of gemm_direct.c
@@ -72,6 +72,7 @@ struct fovea_gemm_area {
     const float *bias, *residual;
     size_t row, rows;      ///< of C
     size_t strip, strips;  ///< of the plan's
+    size_t chunk;          ///< rows that pass before the next group of strips
     const float *a_copy;   ///< all of A as rows of fovea_gemm_pitch(k), or NULL
     const float *b_panels; ///< all of B packed, or NULL
     float *a_room;         ///< chunk x fovea_gemm_pitch(kc) floats, or NULL: A is read where it lies

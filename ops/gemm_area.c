@@ -320,8 +320,8 @@ void fovea_gemm_area(const struct fovea_gemm_area *area)
         const size_t p = fovea_cut_begin(&plan->blocks, i);
         struct block block = {area, p, fovea_cut_begin(&plan->blocks, i + 1) - p, i == 0, i + 1 == plan->blocks.count,
                               0};
-        for (size_t row = area->row; row < row_end; row += plan->chunk, block.chunk++) {
-            const size_t rows = fovea_min(plan->chunk, row_end - row);
+        for (size_t row = area->row; row < row_end; row += area->chunk, block.chunk++) {
+            const size_t rows = fovea_min(area->chunk, row_end - row);
             for (size_t group = area->strip, end; group < strip_last; group = end) {
                 end = fovea_min(group + plan->group, strip_last);
                 run_group(&block, row, rows, group, end);
