@@ -90,6 +90,7 @@ int fovea_cache_from_cpuid(struct fovea_machine *machine)
     }
     return knows_l1_l2(machine);
 }
+
 uint32_t fovea_cache_l3_hashed(void)
 {
     enum { UNIFIED = 3, LEVEL = 3, COMPLEX_INDEXING = 1 << 2 };
@@ -110,6 +111,7 @@ int fovea_cache_from_cpuid(struct fovea_machine *machine)
     (void)machine;
     return 0;
 }
+
 uint32_t fovea_cache_l3_hashed(void)
 {
     return 0;
@@ -118,16 +120,22 @@ uint32_t fovea_cache_l3_hashed(void)
 
 int fovea_cache_from_text(const char *text, struct fovea_machine *machine)
 {
-    char sizes[3][16] = {"", "", ""}, more = '\0';
-    const int count = sscanf(text, "%15[^,],%15[^,],%15[^,]%c", sizes[0], sizes[1], sizes[2], &more);
-    if (count != 2 && count != 3)
+    char words[4][16] = {"", "", "", ""};
+    const int count = sscanf(text, "%15[^,],%15[^,],%15[^,],%15[^,]", words[0], words[1], words[2], words[3]);
+    const int hashed = strcmp(words[3], "hashed") == 0;
+    size_t length = 0; // of the words and the commas between them: all there is
+    for (int i = 0; i < count; i++)
+        length += strlen(words[i]) + (i > 0);
+    if (count < 2 || length != strlen(text) || (count == 4 && !hashed && strcmp(words[3], "plain") != 0))
         return 0;
     uint32_t bytes[3] = {0, 0, 0};
-    for (int i = 0; i < count; i++) {
-        bytes[i] = parse_size(sizes[i]);
+    for (int i = 0; i < count && i < 3; i++) {
+        bytes[i] = parse_size(words[i]);
         if (bytes[i] < 1u << 12)
             return 0;
     }
+    if (count == 4)
+        machine->l3_hashed = (uint32_t)hashed;
     machine->l3_bytes = machine->l3_ways = 0;
     for (unsigned level = 1; level <= 3; level++)
         set_level(machine, level, bytes[level - 1], 8);

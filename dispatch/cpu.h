@@ -25,7 +25,8 @@ int fovea_cache_from_sysfs(const char *root, struct fovea_machine *machine);
 int fovea_cache_from_cpuid(struct fovea_machine *machine);
 /// l3_hashed, which only CPUID tells.
 uint32_t fovea_cache_l3_hashed(void);
-/// What a person says, "32K,1M,32M" (L3 may be missing), for machines that do not tell. Returns 0 for what is no sizes.
+/// What a person says, "32K,1M,32M" (L3 may be missing), for machines that do not tell; ",hashed" or ",plain" behind L3
+/// says how it is indexed. Returns 0 for what is neither.
 int fovea_cache_from_text(const char *text, struct fovea_machine *machine);
 
 #endif

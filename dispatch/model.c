@@ -18,7 +18,7 @@ struct beyond {
     uint32_t many_steps;
     // Of L2, for a strip of all of k (strip_steps): Cascade Lake, k of 3072 to 4864, 1.05 to 1.40, k to 2048 alike.
     uint32_t strip_eighths;
-    // Up to which AVX-512 takes a packed B as one stream, where there are at most eight: Zen 5 1.15 to 1.36, Cascade
+    // Up to which AVX-512 takes a packed B as one stream, of at most eight rows: Zen 5 1.15 to 1.36, Cascade
     // Lake 1.03 to 1.06 (the other way round for 9 to 14 rows: 1.00 to 1.05).
     uint32_t few_rows;
     // Up to which the next rows of a transposed B are prefetched: Zen 4, M = 1, 1.3 to 2.5; Cascade Lake, k of 896 and
@@ -44,7 +44,7 @@ struct beyond {
 static const struct beyond beyonds[2] = {
     {.many_steps = 2048,
      .strip_eighths = 8,
-     .few_rows = 14,
+     .few_rows = 8,
      .fetch_k = 1 << 20,
      .spread = {1 << 20, 0},
      .split_rows = 1 << 20,
@@ -103,11 +103,13 @@ static struct fovea_gemm_tuning gemm_default(const struct fovea_machine *machine
 // The one variant that an ISA has in slot gemm_bt.
 static const struct fovea_variant_facts *bt_of(const char *isa)
 {
-    int32_t i = 0;
-    while (strcmp(fovea_variant_facts[i].slot, "gemm_bt") != 0 || strcmp(fovea_variant_facts[i].isa, isa) != 0) {
-        i++;
+    for (int32_t i = 0; i < FOVEA_VARIANTS; i++) {
+        const struct fovea_variant_facts *const facts = &fovea_variant_facts[i];
+        if (strcmp(facts->slot, "gemm_bt") == 0 && strcmp(facts->isa, isa) == 0) {
+            return facts;
+        }
     }
-    return &fovea_variant_facts[i];
+    return NULL;
 }
 
 // The numbers of a B that is given transposed.
@@ -115,7 +117,8 @@ static void set_bt(const struct fovea_machine *machine, const char *isa, bool ne
 {
     const struct beyond *const beyond = beyond_l2(machine);
     const struct fovea_variant_facts *const kernel = bt_of(isa);
-    t->bt_rows = near ? clamp(kernel->mr, 0, beyond->bt_near) : kernel->mr;
+    const uint32_t rows = kernel != NULL ? kernel->mr : 0;
+    t->bt_rows = near ? clamp(rows, 0, beyond->bt_near) : rows;
     t->fetch_k = beyond->fetch_k;
     t->spread = strcmp(isa, "avx2") == 0 ? beyond->spread[0] : strcmp(isa, "avx512") == 0 ? beyond->spread[1] : 0;
     t->pass_rows = beyond->pass_rows;
@@ -158,11 +161,11 @@ static struct fovea_attention_tuning attention_default(const struct fovea_machin
     return t;
 }
 
-// Steps of all of k, of what L2 holds a strip of at most, for 9 to 192 rows of C for which a transposed B is packed on
-// the way: what is prefetched of the next strip, rows, then lies side by side, where shorter blocks prefetch lines that
-// come much later. Zen 3, 12 to 24 rows, K up to 4864: 1.26 to 1.33 times as fast as blocks of 512 steps, 32 rows 1.15,
-// K = 8192 1.06. Zen 5, AVX-512, K up to 4864, against blocks of 1024: 20 to 48 rows 1.00 to 1.13, 100 to 180 rows 1.03
-// to 1.07. AVX2 with more than 32 rows and other ISAs were not measured.
+// Steps of all of k, of what L2, or 3/8 of it, holds a strip of at most, for 9 to 192 rows of C for which a transposed
+// B is packed on the way: what is prefetched of the next strip, rows, then lies side by side, where shorter blocks
+// prefetch lines that come much later. Zen 3, 12 to 24 rows, K up to 4864: 1.26 to 1.33 times as fast as blocks of 512
+// steps, 32 rows 1.15, K = 8192 1.06. Zen 5, AVX-512, K up to 4864, against blocks of 1024: 20 to 48 rows 1.00 to 1.13,
+// 100 to 180 rows 1.03 to 1.07. AVX2 with more than 32 rows and other ISAs were not measured.
 static uint32_t strip_steps(const struct fovea_machine *machine, const struct fovea_variant_facts *facts,
                             uint32_t class)
 {

@@ -2,7 +2,6 @@
 // dispatch/tuning.c - the classes and their numbers.
 #include "dispatch/tuning.h"
 
-#include <stdbool.h>
 #include <string.h>
 
 #define GEMM(name)                                                                                                     \

@@ -80,8 +80,7 @@ typedef void fovea_gemm_fn(const struct fovea_gemm_tile *tile);
 ///
 ///     A[i,p] = a[p * a_k + i]    B[j,p] = b[j * b_row + p]    C[i,j] = c[i * c_row + j]
 ///
-/// A variant reads nr rows of B side by side; where that is fewer than 16, they stream best from memory when they lie
-/// far apart.
+/// A variant reads nr rows of B side by side; from memory they may stream better when they lie far apart.
 struct fovea_gemm_bt_tile {
     size_t m, n, k; ///< 1 <= m <= mr of the variant, 1 <= n <= 16
     const float *a;

@@ -324,7 +324,10 @@ enum fovea_status fovea_explain_attention(const struct fovea_engine *engine, con
               desc->scoring == FOVEA_SCORING_ADDITIVE ? ", additive" : "", desc->causal ? ", causal" : "",
               desc->mask ? ", mask" : "", desc->bias ? ", bias" : "",
               desc->k_layout == FOVEA_K_PANELS ? "panels" : "rows", desc->page_keys ? " of pages" : "",
-              far && !grid.prefill ? ", from beyond L2" : "", kernel->name,
+              !far || grid.prefill                                                ? ""
+              : fovea_min(grid.rows, grid.most) <= plan.tuning->again ? ", from beyond L2, asked for twice"
+                                                                      : ", from beyond L2",
+              kernel->name,
               desc->batch * grid.heads * fovea_ceil_div(grid.tiles, grid.each) * grid.splits,
               fovea_min(grid.rows, grid.most), grid.each > 1 ? " and more that share keys" : "", plan.work.shared_bytes,
               plan.work.scratch_bytes);

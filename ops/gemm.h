@@ -48,7 +48,7 @@ struct fovea_gemm_layout {
     size_t mr;                   ///< rows of a tile
     struct fovea_cut tiles;      ///< desc.m into them: two divisions, 100 cycles, that a small product notices
     size_t group;                ///< strips that stay in L2 while the rows of a chunk pass
-    size_t chunk;                ///< rows of an area that pass before the next group of strips, mostly
+    size_t chunk;                ///< rows that pass before the next group of strips (one thread: pass_rows)
     bool aliases;                ///< A is transposed, or its rows meet in few sets of L1: tall calls copy it
     bool b_aliases;              ///< rows of a natural B meet in few sets of L1: tall calls pack it
     bool direct;                 ///< so small that all of it is in L2 and goes the way of gemm_direct.c
@@ -94,7 +94,8 @@ const struct fovea_gemm_kernel *fovea_gemm_fitting(const struct fovea_gemm_layou
 bool fovea_gemm_in_place(const struct fovea_gemm_layout *plan);
 /// Whether an area has so few rows that a transposed B is read where it lies, and computing it so (ops/gemm_bt.c).
 bool fovea_gemm_takes_rows(const struct fovea_gemm_area *area);
-/// Whether that way fetches the rows it will read next.
+/// Whether that way takes rows of B that lie far apart, or else fetches the rows it will read next.
+bool fovea_gemm_spreads(const struct fovea_gemm_layout *plan, size_t rows);
 bool fovea_gemm_fetches(const struct fovea_gemm_layout *plan);
 void fovea_gemm_bt(const struct fovea_gemm_area *area);
 /// Whether a plan, complete up to its blocks of k, goes that way (ops/gemm_direct.c).

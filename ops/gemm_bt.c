@@ -16,6 +16,21 @@ bool fovea_gemm_takes_rows(const struct fovea_gemm_area *area)
            plan->k != 0;
 }
 
+static bool is_far(const struct fovea_gemm_layout *plan)
+{
+    return fovea_is_far(plan->kernels->tuning.cache.near, (double)plan->desc.n * (double)plan->k);
+}
+
+bool fovea_gemm_spreads(const struct fovea_gemm_layout *plan, size_t rows)
+{
+    return rows * plan->k <= plan->tuning->spread && is_far(plan);
+}
+
+bool fovea_gemm_fetches(const struct fovea_gemm_layout *plan)
+{
+    return plan->k <= plan->tuning->fetch_k && is_far(plan);
+}
+
 // Columns from `begin` on, as many times nr as there are before `end`, where a call takes rows of B that lie as far
 // apart as they can, so each is one of nr streams through all of B. C's columns lie as far apart; they are raw until
 // all are there. Returns how many columns that is.
@@ -25,7 +40,8 @@ static size_t spread_rows(const struct fovea_gemm_area *area, struct fovea_gemm_
     const struct fovea_gemm_layout *const plan = area->plan;
     const struct fovea_gemm_desc *const d = &plan->desc;
     const size_t lanes = plan->kernels->gemm_bt.nr, apart = (end - begin) / lanes;
-    if (area->rows * plan->k > plan->tuning->spread || plan->kernels->gemm_bt.mr > SPREAD_ROWS || apart == 0) {
+    if (!fovea_gemm_spreads(plan, area->rows) || plan->kernels->gemm_bt.mr > SPREAD_ROWS || lanes > FOVEA_PANEL ||
+        apart == 0) {
         return 0;
     }
     const struct fovea_cut tiles = fovea_cut(area->rows, plan->kernels->gemm_bt.mr);
@@ -56,16 +72,6 @@ static size_t spread_rows(const struct fovea_gemm_area *area, struct fovea_gemm_
     return done.n;
 }
 
-static bool is_far(const struct fovea_gemm_layout *plan)
-{
-    return fovea_is_far(plan->kernels->tuning.cache.near, (double)plan->desc.n * (double)plan->k);
-}
-
-bool fovea_gemm_fetches(const struct fovea_gemm_layout *plan)
-{
-    return plan->k <= plan->tuning->fetch_k && is_far(plan);
-}
-
 void fovea_gemm_bt(const struct fovea_gemm_area *area)
 {
     const struct fovea_gemm_layout *const plan = area->plan;
@@ -88,7 +94,7 @@ void fovea_gemm_bt(const struct fovea_gemm_area *area)
         .c_row = area->acc != NULL ? FOVEA_PANEL : (ptrdiff_t)d->ldc,
         .far = fovea_gemm_fetches(plan),
     };
-    const size_t spread = is_far(plan) && area->acc == NULL ? spread_rows(area, tile, a, begin, end) : 0;
+    const size_t spread = area->acc == NULL ? spread_rows(area, tile, a, begin, end) : 0;
     begin += spread;
     tile.b += (ptrdiff_t)begin * tile.b_row;
     for (size_t j = begin; j < end; j += FOVEA_PANEL, tile.b += FOVEA_PANEL * tile.b_row) {

@@ -123,7 +123,8 @@ struct fovea_gemm_grid fovea_gemm_grid(const struct fovea_gemm_layout *plan, siz
     const size_t default_rows = fovea_in_place_tiles(plan->kernel->nr) * plan->mr, tuned = plan->tuning->pack_rows;
     const size_t packed_from = plan->b_aliases ? fovea_min(default_rows, tuned) : tuned;
     grid.pack_b = natural && (d->trans_b == FOVEA_TRANS || (m >= packed_from && !fovea_gemm_in_place(plan)));
-    grid.share_b = !plan->direct && grid.pack_b && alone && m > plan->tuning->keep_rows;
+    const bool in_place = d->trans_b == FOVEA_TRANS && m <= plan->tuning->bt_rows; // the way of gemm_bt.c
+    grid.share_b = !plan->direct && grid.pack_b && alone && m > plan->tuning->keep_rows && !in_place;
     const double entry = steps_of(plan, m, (double)d->n), task = task_steps(plan, m);
     grid.rows = uncut(m);
     if (fovea_gemm_whole(plan, m)) {

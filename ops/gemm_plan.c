@@ -5,7 +5,8 @@
 #include "ops/gemm.h"
 #include <math.h>
 
-// Rows that pass a strip of B before it is packed once more, where there is no room to keep it: packing costs what 4 to
+// Rows that pass a strip of B before it is packed once more, where there is no room to keep it (up to pass_rows in one
+// thread, which could, all do): packing costs what 4 to
 // 8 rows cost.
 enum { REPACK_ROWS = 512 };
 // Steps up to which shorter blocks have more rows of A: fewer than mc are slower even where these do not stay in L2.
@@ -224,10 +225,14 @@ enum fovea_status fovea_explain_gemm(const struct fovea_engine *engine, const st
     struct fovea_gemm_layout plan;
     FOVEA_TRY(make_plan(engine, desc, &plan, &why));
     const struct fovea_gemm_grid *const grid = &plan.grid;
+    const bool passes = grid->share_b && desc->m <= plan.tuning->pass_rows;
     const char *const b = plan.k == 0      ? "A and B not read"
                           : desc->b_packed ? "packed B"
                           : desc->trans_b && desc->m <= plan.tuning->bt_rows
-                              ? fovea_gemm_fetches(&plan) ? "rows of B in place, fetched ahead" : "rows of B in place"
+                              ? fovea_gemm_spreads(&plan, desc->m) ? "rows of B in place, far apart"
+                                : fovea_gemm_fetches(&plan)        ? "rows of B in place, fetched ahead"
+                                                                   : "rows of B in place"
+                          : passes        ? "B packed as all rows pass, or first for several threads"
                           : grid->share_b ? "B packed on the way, or first for several threads"
                           : grid->pack_b  ? "B packed on the way"
                                           : "B in place";

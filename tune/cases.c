@@ -4,8 +4,8 @@
 // A table of shapes for caches of 256 KiB to 2 MiB: those that fall into a class on this machine, the first ones first,
 // stand for it. Crossovers are seen only where there are problems on both sides of each value, so the rows of a class
 // lie between the values of tuning.def (few: 4 and 6; several: 16 and 18; some: 36, 54, 72, 108, 144; many: 216, 256,
-// 512), and sizes that are no multiples of a tile stand beside those that models have. Calls are short, some 0.01 to
-// 3 ms, so that many pairs fit into the time.
+// 512), and sizes that are no multiples of a tile stand beside those that models have, among them a long k. Calls are
+// short, some 0.01 to 3 ms, so that many pairs fit into the time.
 #include "tune/cache.h"
 #include "tune/case.h"
 
@@ -28,7 +28,7 @@ static const struct {
     {16, 320, 384},
     {32, 768, 768},
     {24, 256, 256},
-    {17, 700, 1000},
+    {17, 500, 3000},
     {32, 128, 64},
     {13, 100, 300},
     {20, 512, 448},
@@ -37,7 +37,7 @@ static const struct {
     {96, 2304, 768},
     {128, 1024, 512},
     {64, 64, 64},
-    {65, 600, 1300},
+    {65, 400, 3000},
     {128, 384, 320},
     {170, 384, 768},
     {98, 110, 104},
@@ -49,7 +49,7 @@ static const struct {
     {200, 1536, 768},
     {300, 384, 1024},
     {256, 256, 256},
-    {210, 300, 1500},
+    {210, 300, 3000},
     {640, 192, 192},
     {520, 384, 600},
     {210, 350, 350},
@@ -66,11 +66,11 @@ enum { GEMM_SHAPES = sizeof gemm_shapes / sizeof *gemm_shapes };
 static const struct tune_attention_shape attention_shapes[] = {
     {4, 256, 256, 64, false, 0}, {4, 336, 336, 64, true, 0},   {4, 28, 768, 64, false, 0},
     {4, 20, 768, 64, false, 0},  {4, 14, 768, 64, false, 0},   {4, 10, 768, 64, false, 0},
-    {4, 1, 192, 64, false, 0},   {4, 1, 512, 64, false, 0},    {8, 1, 1024, 64, false, 0},
+    {4, 1, 192, 64, false, 0},   {4, 1, 512, 64, false, 0},    {4, 4, 2048, 64, false, 0},
     {8, 1, 3072, 64, false, 0},  {2, 192, 256, 128, false, 0}, {2, 288, 288, 128, true, 0},
     {2, 28, 512, 128, false, 0}, {2, 20, 768, 128, false, 0},  {2, 14, 512, 128, false, 0},
     {2, 10, 768, 128, false, 0}, {2, 1, 192, 128, false, 0},   {2, 1, 512, 128, false, 0},
-    {4, 1, 1024, 128, false, 0}, {4, 1, 3072, 128, false, 0},  {1, 192, 192, 256, false, 0},
+    {2, 4, 2048, 128, false, 0}, {4, 1, 3072, 128, false, 0},  {1, 192, 192, 256, false, 0},
     {1, 28, 512, 256, false, 0}, {1, 20, 512, 256, false, 0},  {1, 14, 512, 256, false, 0},
     {1, 1, 192, 256, false, 0},  {1, 1, 512, 256, false, 0},   {2, 1, 1024, 256, false, 0},
     {2, 1, 3072, 256, false, 0},

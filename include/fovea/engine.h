@@ -64,8 +64,8 @@ struct fovea_machine {
     uint32_t cpu;                           ///< the same as bits, for the library's own tests
     uint32_t l1d_bytes, l2_bytes, l3_bytes; ///< data caches of one core; l3 shared. Never 0 but for l3
     uint32_t l1d_ways, l2_ways, l3_ways;
-    uint32_t l3_hashed;    ///< 1: L3 is in slices that addresses are spread over (CPUID: "complex indexing"), as on the
-                           ///< rings and meshes of Intel; 0: it is not, or nothing tells
+    uint32_t l3_hashed;    ///< 1: L3 is in slices that addresses are hashed over (CPUID: "complex indexing"), as on
+                           ///< Intel's; 0: it is not, or nothing tells
     char cache_source[16]; ///< "sysfs", "cpuid" or "default"
     uint32_t processors;   ///< in use by this system, at least 1
 };

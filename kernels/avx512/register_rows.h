@@ -12,7 +12,7 @@
 
 #define FV_REGISTER_ROWS 6
 
-/// acc[i], lane j, += the sum of a[i * a_row + p * a_k] * b[j * b_row + p] over 16 steps p, for M rows i.
+/// acc[i], lane j, = fma(a[i * a_row + p * a_k], b[j * b_row + p], acc[i]) for 16 ascending steps p, for M rows i.
 static inline __attribute__((always_inline)) void fv_register_rows(const float *b, ptrdiff_t b_row, const float *a,
                                                                    ptrdiff_t a_row, ptrdiff_t a_k, fv_f32 *acc, int M)
 {

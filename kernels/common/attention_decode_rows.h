@@ -53,6 +53,7 @@ static size_t decode_register_rows(const struct fovea_attention_chunk *chunk, si
     typedef void tile_fn(const struct fovea_attention_chunk *, const float *, const float *, float *);
     static tile_fn *const tiles[FV_REGISTER_ROWS] = {decode_register_1, decode_register_2, decode_register_3,
                                                      decode_register_4, decode_register_5, decode_register_6};
+    _Static_assert(sizeof tiles / sizeof *tiles == 6, "a tile for each number of rows");
     const size_t rows = chunk->state.rows, first = j;
     if (rows > FV_REGISTER_ROWS || chunk->qk_dim % FOVEA_PANEL != 0) {
         return 0;

@@ -154,9 +154,12 @@ static void decode_scores(const struct fovea_attention_chunk *chunk, const uint6
         if (chunk->k_row != 0 && wanted) {
             j += decode_few_rows(chunk, j, end, s);
         }
-        // Where a chunk is asked for again its parts are, too, which decode_transpose does.
         const int asks = decode_asks(chunk) && dense && !chunk->visible && !chunk->scores;
+        // Not where a chunk is asked for again: there its parts are, too, which decode_transpose does.
         if (chunk->k_row != 0 && wanted && !decode_again(chunk)) {
+            for (size_t key = j; key < end && decode_asks(chunk) && chunk->visible && !chunk->scores; key++) {
+                decode_fetch(chunk->v + (ptrdiff_t)key * chunk->v_row, 0, seen[key] != 0, chunk->state.v_dim);
+            }
             j += decode_register_rows(chunk, j, end, asks ? chunk->v + (ptrdiff_t)j * chunk->v_row : NULL, s);
         }
         for (size_t i = j, n; i < end && (wanted || FOVEA_FAULT_IS(DECODE_LOADS_HIDDEN_K)); i += n) {

@@ -75,6 +75,24 @@ static uint64_t check_class(const struct fovea_engine *engine, uint32_t class, u
     return ran;
 }
 
+// Every value of every number is offered in its stage: none is cut off where there are too many candidates.
+static void check_complete(const struct fovea_engine *engine, uint32_t class)
+{
+    const struct fovea_tuned best = tune_default(engine, class, none);
+    struct fovea_tuned candidates[TUNE_CANDIDATES_MAX];
+    uint32_t count = 0;
+    const struct fovea_tunable *const tunables = fovea_tunables(fovea_tuned_classes[class].kind, &count);
+    for (uint32_t i = 0; i < count; i++) {
+        const uint32_t found = tune_space(engine, class, tunables[i].stage, &best, none, candidates);
+        for (uint32_t v = 0; v < tunables[i].count; v++) {
+            bool there = best.values[i] == tunables[i].values[v];
+            for (uint32_t c = 0; c < found; c++)
+                there = there || candidates[c].values[i] == tunables[i].values[v];
+            CHECK(there, "%s: %s %u", fovea_tuned_classes[class].name, tunables[i].name, tunables[i].values[v]);
+        }
+    }
+}
+
 // Bans leave what is not banned; without any kernel but the scalar one nothing is offered.
 static void check_bans(const struct fovea_engine *engine)
 {
@@ -125,6 +143,8 @@ int main(void)
             continue;
         for (uint32_t class = 0; class < FOVEA_TUNED_CLASSES; class ++)
             ran += check_class(engine, class, isa ? stride : 4 * stride); // the scalar path is slow, and defines
+        for (uint32_t class = 0; class < FOVEA_TUNED_CLASSES; class ++)
+            check_complete(engine, class);
         check_bans(engine);
         fovea_engine_destroy(engine);
     }

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// ops/gemm_block.h - a k block of an area of C, and where its operands lie: part of ops/gemm_area.c.
+#ifndef FOVEA_OPS_GEMM_BLOCK_H
+#define FOVEA_OPS_GEMM_BLOCK_H
+
+#include "ops/gemm.h"
+#include "ops/pack.h"
+
+// B[p,j] = first[(j / 16) * panel + p * step + j % 16]: packed panels, or natural rows (panel 16).
+struct gemm_panels {
+    const float *first;
+    ptrdiff_t panel, step;
+};
+
+// A[i,p] = first[i * row + p * k].
+struct gemm_rows {
+    const float *first;
+    ptrdiff_t row, k;
+};
+
+// A k block of the area: steps [p, p + steps).
+struct gemm_block {
+    const struct fovea_gemm_area *area;
+    size_t p, steps;
+    bool first, last;
+    size_t chunk; // of rows, counted from 0
+};
+
+static inline struct gemm_panels gemm_packed(const float *first, size_t k)
+{
+    return (struct gemm_panels){first, (ptrdiff_t)(FOVEA_PANEL * k), FOVEA_PANEL};
+}
+
+// b from step p and panel j on.
+static inline struct gemm_panels gemm_moved(struct gemm_panels b, size_t p, size_t j)
+{
+    b.first += (ptrdiff_t)p * b.step + (ptrdiff_t)j * b.panel;
+    return b;
+}
+
+static inline size_t gemm_strip_begin(const struct fovea_gemm_layout *plan, size_t strip)
+{
+    return fovea_cut_begin(&plan->strips, strip) * FOVEA_PANEL;
+}
+
+static inline size_t gemm_strip_end(const struct fovea_gemm_layout *plan, size_t strip)
+{
+    return fovea_min(gemm_strip_begin(plan, strip + 1), plan->desc.n);
+}
+
+// Where B of the block from panel j on lies, be it packed or natural.
+// Inlined, like gemm_a_source, gemm_set_ahead and b_of_strip, so that what they return is in registers. From memory,
+// where its numbers were just written one by one, two of them are read as one vector: that load waits until all stores
+// before it are in L1, those of the last tile of C among them (Zen 5, C from L3: 950 cycles a tile).
+static inline __attribute__((always_inline)) struct gemm_panels gemm_b_source(const struct gemm_block *block, size_t j)
+{
+    static const float nothing[FOVEA_PANEL]; // stands for A and B where no step reads them
+    const struct fovea_gemm_area *const area = block->area;
+    const struct fovea_gemm_desc *const d = &area->plan->desc;
+    if (block->steps == 0) {
+        return gemm_packed(nothing, 0);
+    }
+    if (d->b_packed) {
+        return gemm_moved(gemm_packed(fovea_blob_panels(area->b), area->plan->k), block->p, j);
+    }
+    if (area->b_panels != NULL) {
+        return gemm_moved(gemm_packed(area->b_panels, area->plan->k), block->p, j);
+    }
+    const struct gemm_panels natural = {area->b, FOVEA_PANEL, (ptrdiff_t)d->ldb};
+    return gemm_moved(natural, block->p, j);
+}
+
+// The place of a strip in b_room, which holds the strips from `group` on, or all of the area.
+static inline float *gemm_room_of(const struct gemm_block *block, size_t group, size_t strip)
+{
+    const struct fovea_gemm_area *const area = block->area;
+    const size_t first = gemm_strip_begin(area->plan, area->keep_b ? area->strip : group);
+    return area->b_room + (gemm_strip_begin(area->plan, strip) - first) * block->steps;
+}
+
+// A where it lies, from row `row` and the block's first step on.
+static inline __attribute__((always_inline)) struct gemm_rows gemm_a_source(const struct gemm_block *block, size_t row)
+{
+    const struct fovea_gemm_area *const area = block->area;
+    const struct fovea_gemm_layout *const plan = area->plan;
+    const ptrdiff_t ld = (ptrdiff_t)plan->desc.lda, i = (ptrdiff_t)row, p = (ptrdiff_t)block->p;
+    if (block->steps == 0) {
+        return (struct gemm_rows){gemm_b_source(block, 0).first, 0, 0};
+    }
+    if (area->a_copy != NULL) {
+        const ptrdiff_t pitch = (ptrdiff_t)fovea_gemm_pitch(plan->k);
+        return (struct gemm_rows){area->a_copy + i * pitch + p, pitch, 1};
+    }
+    return plan->desc.trans_a == FOVEA_TRANS ? (struct gemm_rows){area->a + p * ld + i, 1, ld}
+                                             : (struct gemm_rows){area->a + i * ld + p, ld, 1};
+}
+
+#endif
