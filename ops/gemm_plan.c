@@ -5,9 +5,8 @@
 #include "ops/gemm.h"
 #include <math.h>
 
-// Rows that pass a strip of B before it is packed once more, where there is no room to keep it (up to pass_rows in one
-// thread, which could, all do): packing costs what 4 to
-// 8 rows cost.
+// Rows that pass a strip of B before it is packed once more, where there is no room to keep it (in one thread that has
+// the room, pass_rows): packing costs what 4 to 8 rows cost.
 enum { REPACK_ROWS = 512 };
 // Steps up to which shorter blocks have more rows of A: fewer than mc are slower even where these do not stay in L2.
 enum { CHUNK_STEPS = 1024 };

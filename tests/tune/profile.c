@@ -305,33 +305,56 @@ static void test_above(void)
     }
 }
 
-static void test_bits(void)
+// A number of all GEMM classes of the profile that has them.
+static void set_all(const char *name, uint32_t value)
+{
+    uint32_t count = 0, at = 0;
+    const struct fovea_tunable *const tunables = fovea_tunables(FOVEA_TUNED_GEMM, &count);
+    while (at + 1 < count && strcmp(tunables[at].name, name) != 0)
+        at++;
+    for (uint32_t class = 0; class < FOVEA_GEMM_CLASSES; class ++)
+        profile.tuned[class].values[at] = value;
+}
+
+static void test_bits_of(size_t m, size_t n, size_t k, enum fovea_transpose trans_b)
 {
     struct fovea_engine *const scalar = test_engine("scalar", NULL);
-    enum { M = 70, N = 100, K = 130 };
-    float *const a = test_floats(M * K, TEST_HIGH), *const b = test_floats(K * N, TEST_HIGH);
-    float *const want = test_floats(M * N, TEST_HIGH), *const got = test_floats(M * N, TEST_HIGH);
+    float *const a = test_floats(m * k, TEST_HIGH), *const b = test_floats(k * n, TEST_HIGH);
+    float *const want = test_floats(m * n, TEST_HIGH), *const got = test_floats(m * n, TEST_HIGH);
     uint64_t random = 3;
-    for (size_t i = 0; i < M * K; i++)
+    for (size_t i = 0; i < m * k; i++)
         a[i] = test_float(&random);
-    for (size_t i = 0; i < K * N; i++)
+    for (size_t i = 0; i < k * n; i++)
         b[i] = test_float(&random);
     struct fovea_gemm_desc desc = FOVEA_GEMM_DESC_INIT;
-    desc.m = M, desc.n = desc.ldb = desc.ldc = N, desc.k = desc.lda = K;
-    struct fovea_gemm_args args = {.a = a, .b = b, .c = want, .m = M};
+    desc.m = m, desc.n = desc.ldc = n, desc.k = desc.lda = k;
+    desc.trans_b = trans_b, desc.ldb = trans_b == FOVEA_TRANS ? k : n;
+    struct fovea_gemm_args args = {.a = a, .b = b, .c = want, .m = m};
     CHECK(!test_run(&test_gemm, scalar, &desc, &args, TEST_SERIAL, 1), "the scalar path");
     args.c = got;
     for (uint64_t seed = 0; seed < 40; seed++) {
         struct fovea_engine *engine = NULL;
         random_profile(machine(), machine()->cpu, seed, &profile);
+        if (seed % 4 == 0) // B is kept in a room in which A would not fit, and not at all
+            set_all("keep_rows", 1), set_all("pass_rows", seed % 8 ? 1 << 20 : 0), set_all("bt_rows", 1 << 20);
         CHECK(!fovea_engine_create_with(NULL, &profile, &engine), "seed %d", (int)seed);
         CHECK(!test_run(&test_gemm, engine, &desc, &args, (enum test_way)(seed % TEST_WAYS), seed), "seed %d",
               (int)seed);
-        CHECK(test_differ(want, got, M * N) == M * N, "profile %d changes bits", (int)seed);
+        CHECK(test_differ(want, got, m * n) == m * n, "profile %d changes bits of %zux%zux%zu", (int)seed, m, n, k);
         fovea_engine_destroy(engine);
     }
     fovea_engine_destroy(scalar);
     test_memory_reset();
+}
+
+static void test_bits(void)
+{
+    // Few and many rows, C wide and narrow: what is kept of B and of A has rooms of different sizes.
+    static const size_t shapes[][3] = {{70, 100, 130}, {230, 40, 130}, {7, 200, 90}};
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+        test_bits_of(shapes[i][0], shapes[i][1], shapes[i][2], FOVEA_NO_TRANS);
+        test_bits_of(shapes[i][0], shapes[i][1], shapes[i][2], FOVEA_TRANS);
+    }
 }
 
 int main(void)
