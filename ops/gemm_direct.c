@@ -14,10 +14,10 @@ static bool near(const struct fovea_gemm_layout *plan, size_t rows, size_t ld)
 }
 
 // Rows of a natural B are read in place. Loads that cross lines cost less than packing even for many rows of C: 60 rows
-// 1.10 times as fast on Zen 5, 100 rows 1.06, 300 rows 1.02 (Zen 4, 100 rows: 1.04), but not on
-// Cascade Lake, where such a load takes two turns of a port and panels that are longer than L1 are not prefetched. Rows
-// that meet in few sets of L1 are read by wide tiles alone, a few lines of each at once (ldb of 512 and 1024, 40 to 200
-// rows: 0.98 to 1.22; by the narrow ones of AVX2 0.5 to 0.95).
+// 1.10 times as fast on Zen 5, 100 rows 1.06, 300 rows 1.02 (Zen 4, 100 rows: 1.04). Not on Cascade Lake, where such a
+// load takes two turns of a port and panels that are longer than L1 are not prefetched: split_rows. Rows that meet in
+// few sets of L1 are read by wide tiles alone, a few lines of each at once (ldb of 512 and 1024, 40 to 200 rows: 0.98
+// to 1.22; by the narrow ones of AVX2 0.5 to 0.95).
 static bool reads_rows(const struct fovea_gemm_layout *plan)
 {
     const bool broken = plan->desc.ldb % FOVEA_PANEL != 0;
