@@ -9,7 +9,7 @@
 // Panels are read three at a time. One instantiation for each number of rows and panels; only C is masked.
 #include "kernels/avx512/gemm_tile.h"
 
-#define GEMM_ROW(M) GEMM_TILE(M, 1) GEMM_TILE(M, 2) GEMM_TILE(M, 3)
+#define GEMM_ROW(M) GEMM_TILE(M, 1) GEMM_TILE(M, 2) GEMM_TILE(M, 3) GEMM_TILE_HALF(M, 2) GEMM_TILE_HALF(M, 3)
 GEMM_ROW(1)
 GEMM_ROW(2)
 GEMM_ROW(3)
@@ -22,7 +22,7 @@ GEMM_ROW(9)
 
 void fovea_gemm_f32_9x48_avx512(const struct fovea_gemm_tile *tile)
 {
-    static fovea_gemm_fn *const tiles[2][9][3] = {
+    static fovea_gemm_fn *const tiles[3][9][3] = {
         {
             {gemm_1x1, gemm_1x2, gemm_1x3},
             {gemm_2x1, gemm_2x2, gemm_2x3},
@@ -45,7 +45,18 @@ void fovea_gemm_f32_9x48_avx512(const struct fovea_gemm_tile *tile)
             {plain_8x1, plain_8x2, plain_8x3},
             {plain_9x1, plain_9x2, plain_9x3},
         },
+        {
+            {plain_1x1, half_1x2, half_1x3},
+            {plain_2x1, half_2x2, half_2x3},
+            {plain_3x1, half_3x2, half_3x3},
+            {plain_4x1, half_4x2, half_4x3},
+            {plain_5x1, half_5x2, half_5x3},
+            {plain_6x1, half_6x2, half_6x3},
+            {plain_7x1, half_7x2, half_7x3},
+            {plain_8x1, half_8x2, half_8x3},
+            {plain_9x1, half_9x2, half_9x3},
+        },
     };
     const size_t i = tile->m - 1, j = (tile->n - 1) / FOVEA_PANEL;
-    gemm_call(tile, tiles[0][i][j], tiles[1][i][j]);
+    gemm_call(tile, tiles[0][i][j], tiles[1][i][j], tiles[2][i][j]);
 }

@@ -33,12 +33,27 @@ static inline __m512 gemm_load_b(const float *b)
     return v;
 }
 
+/// A constant HALF says of the last panel that at most eight of its columns exist: its multiply-adds are then of 256
+/// bits, half of the time where 512 bits take two turns (Zen 4), the same elsewhere. FULL: of 512 bits, as all others.
+enum { GEMM_FULL, GEMM_HALF };
+
 /// acc += a * b with a's broadcast inside the fma: one slot of the front end less, NV - 1 loads more. As asm, for a
 /// compiler loads an operand that it sees in several fmas once. An address with an index would split it in two again.
-static inline __m512 gemm_fma_broadcast(const float *a, __m512 b, __m512 acc)
+static inline __attribute__((always_inline)) __m512 gemm_fma_broadcast(const float *a, __m512 b, __m512 acc, int half)
 {
-    __asm__("vfmadd231ps %2%{1to16%}, %1, %0" : "+v"(acc) : "v"(b), "m"(*a));
+    if (half) {
+        __asm__("vfmadd231ps %2%{1to8%}, %t1, %t0" : "+v"(acc) : "v"(b), "m"(*a));
+    } else {
+        __asm__("vfmadd231ps %2%{1to16%}, %1, %0" : "+v"(acc) : "v"(b), "m"(*a));
+    }
     return acc;
+}
+
+static inline __attribute__((always_inline)) __m512 gemm_fma(__m512 a, __m512 b, __m512 acc, int half)
+{
+    return half ? _mm512_castps256_ps512(_mm256_fmadd_ps(_mm512_castps512_ps256(a), _mm512_castps512_ps256(b),
+                                                         _mm512_castps512_ps256(acc)))
+                : _mm512_fmadd_ps(a, b, acc);
 }
 
 /// The k steps of a tile, AHEAD lines a step prefetched for later tiles. NEAR: B is packed, and prefetched into L1
@@ -50,7 +65,7 @@ static inline __m512 gemm_fma_broadcast(const float *a, __m512 b, __m512 acc)
 /// of 9x48 in 45 instructions are 60 % of the peak, in the 50 of plain broadcasts 54 %. Not unrolled: the loop just
 /// fits the queue behind the decoders, and gcc spills in a longer one.
 static inline __attribute__((always_inline)) void gemm_steps(const struct fovea_gemm_tile *t, gemm_acc acc, int M,
-                                                             int NV, int NEAR, int AHEAD)
+                                                             int NV, int NEAR, int AHEAD, int HALF)
 {
     enum { STEPS = 8, BROADCASTS = 2 };
     const ptrdiff_t b_k = NEAR ? FOVEA_PANEL : t->b_k;
@@ -91,9 +106,10 @@ static inline __attribute__((always_inline)) void gemm_steps(const struct fovea_
             const __m512 av = inside ? _mm512_setzero_ps() : _mm512_set1_ps(*ai);
             FV_UNROLL
             for (int j = 0; j < NV; j++) {
-                acc[i][j] = inside                         ? gemm_fma_broadcast(ai, bv[j], acc[i][j])
+                const int half = HALF && j == NV - 1;
+                acc[i][j] = inside                         ? gemm_fma_broadcast(ai, bv[j], acc[i][j], half)
                             : FOVEA_FAULT_IS(GEMM_MUL_ADD) ? _mm512_add_ps(_mm512_mul_ps(av, bv[j]), acc[i][j])
-                                                           : _mm512_fmadd_ps(av, bv[j], acc[i][j]);
+                                                           : gemm_fma(av, bv[j], acc[i][j], half);
             }
         }
         FV_UNROLL

@@ -72,7 +72,8 @@ static inline __attribute__((always_inline)) void gemm_last_step(const struct fo
 /// The tile, and those below it, of a product that is in L2 or has few steps: nothing but the steps and the stores.
 /// What a tile does around its steps takes as long as 2 to 6 of them; among all the ways of gemm_tile gcc makes 80
 /// instructions of it. A panel that stays in L1 needs no prefetches.
-static inline __attribute__((always_inline)) void gemm_plain(const struct fovea_gemm_tile *tile, int M, int NV)
+static inline __attribute__((always_inline)) void gemm_plain(const struct fovea_gemm_tile *tile, int M, int NV,
+                                                             int HALF)
 {
     enum { L1_STEPS = 448 }; // lines of B: 28 of 32 KiB
     struct fovea_gemm_tile t = *tile;
@@ -83,9 +84,9 @@ static inline __attribute__((always_inline)) void gemm_plain(const struct fovea_
         gemm_acc acc;
         gemm_zero(acc, M, NV);
         if (near) {
-            gemm_steps(&t, acc, M, NV, 1, 0);
+            gemm_steps(&t, acc, M, NV, 1, 0, HALF);
         } else {
-            gemm_steps(&t, acc, M, NV, 0, 0);
+            gemm_steps(&t, acc, M, NV, 0, 0, HALF);
         }
         if (t.b_ends != 0) {
             gemm_last_step(&t, acc, M, NV);
@@ -127,18 +128,18 @@ static inline __attribute__((always_inline)) void gemm_sums(const struct fovea_g
     const int ahead = t.ahead == NULL ? 0 : t.ahead_panel == 0 ? 1 : NV;
     if (t.b_k != FOVEA_PANEL) {
         if (ahead == 0) {
-            gemm_steps(&t, acc, M, NV, 0, 0);
+            gemm_steps(&t, acc, M, NV, 0, 0, GEMM_FULL);
         } else if (ahead == 1) {
-            gemm_steps(&t, acc, M, NV, 0, 1);
+            gemm_steps(&t, acc, M, NV, 0, 1, GEMM_FULL);
         } else {
-            gemm_steps(&t, acc, M, NV, 0, NV);
+            gemm_steps(&t, acc, M, NV, 0, NV, GEMM_FULL);
         }
     } else if (ahead == 0) {
-        gemm_steps(&t, acc, M, NV, 1, 0);
+        gemm_steps(&t, acc, M, NV, 1, 0, GEMM_FULL);
     } else if (ahead == 1) {
-        gemm_steps(&t, acc, M, NV, 1, 1);
+        gemm_steps(&t, acc, M, NV, 1, 1, GEMM_FULL);
     } else {
-        gemm_steps(&t, acc, M, NV, 1, NV);
+        gemm_steps(&t, acc, M, NV, 1, NV, GEMM_FULL);
     }
 }
 
@@ -185,13 +186,17 @@ static inline int gemm_is_plain(const struct fovea_gemm_tile *t)
     return t->b_ends != 0 || (t->mode == FOVEA_GEMM_STORE && t->ahead == NULL && (t->near || t->k < GEMM_LONG_K));
 }
 
-/// Calls a tile of a table of two, gemm_<M>x<NV> and plain_<M>x<NV>.
-static inline void gemm_call(const struct fovea_gemm_tile *tile, fovea_gemm_fn *gemm, fovea_gemm_fn *plain)
+/// Calls a tile of a table of three: gemm_<M>x<NV>, plain_<M>x<NV> and half_<M>x<NV>.
+static inline void gemm_call(const struct fovea_gemm_tile *tile, fovea_gemm_fn *gemm, fovea_gemm_fn *plain,
+                             fovea_gemm_fn *half)
 {
+    const size_t most = FOVEA_FAULT_IS(GEMM_HALF_OF_MORE) ? 12 : FOVEA_PANEL / 2;
     if (tile->mode == FOVEA_GEMM_RESCALE) {
         gemm_rescale(tile, gemm);
+    } else if (gemm_is_plain(tile)) {
+        ((tile->n - 1) % FOVEA_PANEL < most ? half : plain)(tile);
     } else {
-        (gemm_is_plain(tile) ? plain : gemm)(tile);
+        gemm(tile);
     }
 }
 
@@ -203,7 +208,15 @@ static inline void gemm_call(const struct fovea_gemm_tile *tile, fovea_gemm_fn *
     }                                                                                                                  \
     static void plain_##M##x##NV(const struct fovea_gemm_tile *tile)                                                   \
     {                                                                                                                  \
-        gemm_plain(tile, M, NV);                                                                                       \
+        gemm_plain(tile, M, NV, GEMM_FULL);                                                                            \
+    }
+
+/// Defines half_<M>x<NV>, which is plain_<M>x<NV> where at most eight columns of the last panel exist. Not for one
+/// panel.
+#define GEMM_TILE_HALF(M, NV)                                                                                          \
+    static void half_##M##x##NV(const struct fovea_gemm_tile *tile)                                                    \
+    {                                                                                                                  \
+        gemm_plain(tile, M, NV, GEMM_HALF);                                                                            \
     }
 
 #endif

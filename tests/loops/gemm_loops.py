@@ -34,6 +34,9 @@ KERNELS = [
     Kernel("avx512", "gemm_f32_9x48", "gemm_{m}x{v}", 9, 3, two_inside, {0, 1, 3, 4, 6}, {"GNU": 1, "Clang": 3}, None),
     Kernel("avx512", "gemm_f32_16x16", "gemm_{m}x1", 16, 1, each_once, {0, 1}, {"GNU": 0, "Clang": 3}, None),
     Kernel("avx512", "gemm_f32_6x64", "gemm_{m}x{v}", 6, 4, two_inside, {0, 1, 4, 5, 8}, {"GNU": 3, "Clang": 8}, None),
+    Kernel("avx512", "gemm_f32_9x48", "plain_{m}x{v}", 9, 3, two_inside, {0, 3}, {"GNU": 1, "Clang": 3}, None),
+    Kernel("avx512", "gemm_f32_9x48", "half_{m}x{v}", 9, 3, two_inside, {0, 3}, {"GNU": 1, "Clang": 3}, None),
+    Kernel("avx512", "gemm_f32_6x64", "half_{m}x{v}", 6, 4, two_inside, {0, 4}, {"GNU": 3, "Clang": 8}, None),
     Kernel("avx2", "gemm_f32_6x16", "gemm_{m}", 6, 2, each_once, {1, 1.5, 2}, {"GNU": 0, "Clang": 0},
            {"GNU": (22, 25), "Clang": (22, 26)}),
     Kernel("neon", "gemm_f32_6x16", "gemm_rows_{m}", 6, 4, each_once, {1, 2}, {"GNU": 0, "Clang": 0}, None),
@@ -74,8 +77,9 @@ def long(kernel, steps, compiler):
 
 
 def tiles(kernel):
-    by_panel = "{v}" in kernel.function
-    return [(m, v) for m in range(1, kernel.m + 1) for v in (range(1, kernel.v + 1) if by_panel else [kernel.v])]
+    """Rows and panels of its register tiles; those with half of a panel have one beside it."""
+    panels = [kernel.v] if "{v}" not in kernel.function else range(2 if "half" in kernel.function else 1, kernel.v + 1)
+    return [(m, v) for m in range(1, kernel.m + 1) for v in panels]
 
 
 def main():
