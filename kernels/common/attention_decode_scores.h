@@ -8,6 +8,7 @@
 #include "kernels/common/attention.h"
 #include "kernels/common/attention_additive.h"
 #include "kernels/common/attention_decode_beside.h"
+#include "kernels/common/attention_decode_fetch.h"
 #include "kernels/common/attention_decode_few.h"
 #include "kernels/common/attention_decode_rows.h"
 #include "kernels/fault.h"
@@ -66,32 +67,8 @@ static void decode_loads(const struct fovea_attention_chunk *chunk, const uint64
     }
 }
 
-/// Whether what comes next is prefetched.
-static inline int decode_asks(const struct fovea_attention_chunk *chunk)
-{
-    return chunk->far && !(FV_DECODE_BESIDE && chunk->state.rows <= DECODE_FEW);
-}
-
-/// Whether a chunk's K and V are asked for once more just before their use.
-static inline int decode_again(const struct fovea_attention_chunk *chunk)
-{
-    return decode_asks(chunk) && chunk->again;
-}
-
-/// Asks for `columns` elements of each of some rows, in the order they lie.
-static inline void decode_fetch(const float *at, ptrdiff_t row, size_t rows, size_t columns)
-{
-    enum { LINE = 16 };
-    for (size_t r = 0; r < rows; r++) {
-        for (size_t c = 0; c < columns; c += LINE) {
-            __builtin_prefetch(at + (ptrdiff_t)r * row + c, 0, 2);
-        }
-    }
-}
-
 /// Keys [i, i + n) of natural rows, transposed just before their use. Few rows read them a few columns at a time, and
-/// those that come next may be asked for a third time: some of 1024 lines in a row are still dropped (1.24 times as
-/// fast on Zen 4).
+/// those that come next may be asked for a third time.
 static void decode_transpose(const struct fovea_attention_chunk *chunk, struct fovea_gemm_tile *tile, size_t i,
                              float *s, float *transposed)
 {
@@ -137,12 +114,6 @@ static void decode_scores(const struct fovea_attention_chunk *chunk, const uint6
         .ahead_step = FOVEA_PANEL,
         .ahead_panel = (ptrdiff_t)(FOVEA_PANEL * chunk->state.v_dim),
     };
-    // Memory is to deliver all the while. A step of 16 keys prefetches a line of their V, and a step of O one of the
-    // next K: 8 heads of 128, 4096 keys in panels, went from 79 to 94 % of the read stream on Cascade Lake, with four
-    // query heads each from 72 to 87. Zen 4 drops a prefetch while all 24 buffers wait, and only its hardware, which
-    // follows lines in the order they lie, reaches the full rate: so before a chunk's K, and before its V, all of it is
-    // asked for once more. There 8 heads go from 65 to 95 % in panels and from 36 to 68 % in rows; Cascade Lake is 1.1
-    // to 1.2 times as fast without.
     const int dense = chunk->v_row == (ptrdiff_t)chunk->state.v_dim && chunk->state.v_dim >= chunk->qk_dim;
     for (size_t j = 0, end; j < chunk->keys; j = end) {
         end = decode_plain(chunk) ? chunk->keys : attention_run(load, chunk->keys, j, 0);
@@ -155,20 +126,13 @@ static void decode_scores(const struct fovea_attention_chunk *chunk, const uint6
             j += decode_few_rows(chunk, j, end, s);
         }
         const int asks = decode_asks(chunk) && dense && !chunk->visible && !chunk->scores;
-        // Not where a chunk is asked for again: there its parts are, too, which decode_transpose does.
-        if (chunk->k_row != 0 && wanted && !decode_again(chunk)) {
-            for (size_t key = j; key < end && decode_asks(chunk) && chunk->visible && !chunk->scores; key++) {
-                decode_fetch(chunk->v + (ptrdiff_t)key * chunk->v_row, 0, seen[key] != 0, chunk->state.v_dim);
-            }
-            j += decode_register_rows(chunk, j, end, asks ? chunk->v + (ptrdiff_t)j * chunk->v_row : NULL, s);
+        if (chunk->k_row != 0 && wanted) {
+            j += decode_register_rows(chunk, seen, j, end, asks ? chunk->v + (ptrdiff_t)j * chunk->v_row : NULL, s);
         }
         for (size_t i = j, n; i < end && (wanted || FOVEA_FAULT_IS(DECODE_LOADS_HIDDEN_K)); i += n) {
             tile.n = n = attention_min(decode_columns(rows), end - i);
             tile.ahead = asks ? chunk->v + (ptrdiff_t)i * chunk->v_row : NULL;
-            // Of a masked V the rows that some row sees, one by one (Zen 5: 1.05 to 1.24 times as fast).
-            for (size_t key = i; key < i + n && decode_asks(chunk) && chunk->visible && !chunk->scores; key++) {
-                decode_fetch(chunk->v + (ptrdiff_t)key * chunk->v_row, 0, seen[key] != 0, chunk->state.v_dim);
-            }
+            decode_fetch_seen(chunk, seen, i, i + n);
             if (chunk->k_row != 0) {
                 decode_transpose(chunk, &tile, i, s, transposed);
             } else if (rows <= DECODE_FEW) {
