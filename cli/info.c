@@ -24,7 +24,8 @@ static void print_text(const struct fovea_engine *engine, const struct fovea_mac
     printf("fovea %s\n\n", fovea_version());
     printf("  %-9s %s, %u processors\n", "cpu", *machine->brand ? machine->brand : "(does not tell its name)",
            machine->processors);
-    printf("  %-9s %s\n", "features", *machine->features ? machine->features : "scalar only (slow)");
+    printf("  %-9s %s%s\n", "features", *machine->features ? machine->features : "scalar only (slow)",
+           machine->wide512 ? ", 512 bits at once" : "");
     print_cache("L1 data", machine->l1d_bytes, machine->l1d_ways, "");
     print_cache("L2", machine->l2_bytes, machine->l2_ways, "");
     print_cache("L3", machine->l3_bytes, machine->l3_ways, machine->l3_hashed ? ", hashed over slices" : "");
@@ -45,10 +46,11 @@ static void print_json(const struct fovea_engine *engine, const struct fovea_mac
     printf(", \"features\": ");
     cli_json_string(stdout, machine->features);
     printf(",\n \"processors\": %u", machine->processors);
-    printf(",\n \"l1d_bytes\": %u, \"l2_bytes\": %u, \"l3_bytes\": %u, \"l3_hashed\": %s, \"cache_source\": \"%s\",\n "
+    printf(",\n \"l1d_bytes\": %u, \"l2_bytes\": %u, \"l3_bytes\": %u, \"l3_hashed\": %s, \"wide512\": %s, "
+           "\"cache_source\": \"%s\",\n "
            "\"profile\": ",
            machine->l1d_bytes, machine->l2_bytes, machine->l3_bytes, machine->l3_hashed ? "true" : "false",
-           machine->cache_source);
+           machine->wide512 ? "true" : "false", machine->cache_source);
     cli_json_string(stdout, fovea_engine_profile(engine));
     printf(",\n \"variants\": [");
     for (uint32_t i = 0; i < fovea_engine_variants(engine); i++) {

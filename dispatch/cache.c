@@ -122,11 +122,11 @@ int fovea_cache_from_text(const char *text, struct fovea_machine *machine)
 {
     char words[4][16] = {"", "", "", ""};
     const int count = sscanf(text, "%15[^,],%15[^,],%15[^,],%15[^,]", words[0], words[1], words[2], words[3]);
-    const int hashed = strcmp(words[3], "hashed") == 0;
+    const int hashed = strcmp(words[3], "hashed") == 0, wide = strcmp(words[3], "wide") == 0;
     size_t length = 0; // of the words and the commas between them: all there is
     for (int i = 0; i < count; i++)
         length += strlen(words[i]) + (i > 0);
-    if (count < 2 || length != strlen(text) || (count == 4 && !hashed && strcmp(words[3], "plain") != 0))
+    if (count < 2 || length != strlen(text) || (count == 4 && !hashed && !wide && strcmp(words[3], "plain") != 0))
         return 0;
     uint32_t bytes[3] = {0, 0, 0};
     for (int i = 0; i < count && i < 3; i++) {
@@ -134,8 +134,10 @@ int fovea_cache_from_text(const char *text, struct fovea_machine *machine)
         if (bytes[i] < 1u << 12)
             return 0;
     }
-    if (count == 4)
+    if (count == 4) {
         machine->l3_hashed = (uint32_t)hashed;
+        machine->wide512 = (uint32_t)wide;
+    }
     machine->l3_bytes = machine->l3_ways = 0;
     for (unsigned level = 1; level <= 3; level++)
         set_level(machine, level, bytes[level - 1], 8);
@@ -156,4 +158,5 @@ void fovea_cache_probe(struct fovea_machine *machine)
     }
     snprintf(machine->cache_source, sizeof machine->cache_source, "%s", source);
     machine->l3_hashed = fovea_cache_l3_hashed();
+    machine->wide512 = fovea_cpu_wide512();
 }

@@ -77,6 +77,12 @@ uint32_t fovea_cpu_signature(void)
     return cpuid(1, 0).eax;
 }
 
+uint32_t fovea_cpu_wide512(void)
+{
+    enum { FP512 = 1 << 3 }; // "performance optimization identifiers", in AMD's manuals since Zen 5
+    return (cpuid(0x8000001au, 0).eax & FP512) != 0;
+}
+
 #elif defined(__aarch64__)
 #include <sys/auxv.h>
 
@@ -115,6 +121,11 @@ uint32_t fovea_cpu_signature(void)
     return (uint32_t)midr;
 }
 
+uint32_t fovea_cpu_wide512(void)
+{
+    return 0;
+}
+
 #else
 
 uint32_t fovea_cpu_probe(void)
@@ -128,6 +139,11 @@ void fovea_cpu_brand(char *text, size_t size)
 }
 
 uint32_t fovea_cpu_signature(void)
+{
+    return 0;
+}
+
+uint32_t fovea_cpu_wide512(void)
 {
     return 0;
 }

@@ -23,10 +23,11 @@ void fovea_cache_probe(struct fovea_machine *machine);
 /// One source at a time, 1 if it knew at least L1d and L2; root is "/sys/devices/system/cpu/cpu0/cache".
 int fovea_cache_from_sysfs(const char *root, struct fovea_machine *machine);
 int fovea_cache_from_cpuid(struct fovea_machine *machine);
-/// l3_hashed, which only CPUID tells.
+/// l3_hashed and wide512, which only CPUID tells.
 uint32_t fovea_cache_l3_hashed(void);
-/// What a person says, "32K,1M,32M" (L3 may be missing), for machines that do not tell; ",hashed" or ",plain" behind L3
-/// says how it is indexed. Returns 0 for what is neither.
+uint32_t fovea_cpu_wide512(void);
+/// What a person says, "32K,1M,32M" (L3 may be missing), for machines that do not tell; ",hashed", ",wide" or ",plain"
+/// behind L3 says which core it belongs to: l3_hashed, wide512 or neither is 1. Returns 0 for what is nothing of that.
 int fovea_cache_from_text(const char *text, struct fovea_machine *machine);
 
 #endif

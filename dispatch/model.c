@@ -7,26 +7,39 @@
 
 enum { SEVERAL = 1, SOME = 2, MANY = 3 }; // rows of a class: fovea_gemm_class
 
-// What the defaults suppose of what is beyond L2. By itself: an L3 of a few cores, which delivers nearly what L2 does
-// (Zen 4 and 5, 25 to 30 bytes a cycle), and cores that follow few streams of memory. With addresses hashed over
-// slices: an L3 on a mesh (Cascade Lake, 5 bytes a cycle), and cores that follow 16 streams and more, so that
-// prefetches of what they fetch anyway take their buffers. Ratios are speeds with what stands in the table against the
-// other's.
+// What the defaults suppose of a core beside what is beyond its L2, three sets of numbers, and CPUID says which
+// (fovea_machine): L3's addresses hashed over slices, 512 bits computed at once, or neither.
+//     narrow   an L3 of a few cores, which delivers nearly what L2 does (25 to 30 bytes a cycle); cores that follow few
+//              streams of memory, and whose multiply-adds take as long as AVX2's (Zen 4, Zen 3)
+//     wide     the same, beside multiply-adds twice as fast (Zen 5)
+//     hashed   an L3 on a mesh (Cascade Lake, 5 bytes a cycle); cores that follow 16 streams and more, so that
+//              prefetches of what they fetch anyway take their buffers
+// Ratios are speeds with what stands in the table against another's.
+enum { NARROW, WIDE, HASHED, SETS };
 struct beyond {
-    // Of a k block for many rows of C: Zen 5, 200 to 2048 rows, k of 1152 to 4096, 1.00 to 1.07; Cascade Lake, k of
-    // 2048 to 4096, 1.05 to 1.11.
-    uint32_t many_steps;
+    // Of a k block for many rows of C, and of the part of L2 that a panel of it may take: Zen 4, k of 3072 to 8192,
+    // against 2048, 1.00 to 1.03; Zen 5, 200 to 2048 rows, k of 1152 to 4096, against 1024, 1.00 to 1.07; Cascade
+    // Lake, k of 2048 to 4096, against 2048, 1.05 to 1.11.
+    uint32_t many_steps, panel_share;
+    // Of one for 33 to 192 rows over a packed B: Zen 4, k of 1536 to 8192, 1.00 to 1.02; Zen 5 the other way round 1.06
+    // to 1.13.
+    uint32_t some_steps;
     // Of L2, for a strip of all of k (strip_steps): Cascade Lake, k of 3072 to 4864, 1.05 to 1.40, k to 2048 alike.
     uint32_t strip_eighths;
-    // Up to which AVX-512 takes a packed B as one stream, of at most eight rows: Zen 5 1.15 to 1.36, Cascade
-    // Lake 1.03 to 1.06 (the other way round for 9 to 14 rows: 1.00 to 1.05).
+    // Up to which AVX-512 takes a packed B as one stream, of at most eight rows: Zen 5 1.15 to 1.36; Zen 4, 1 and 2
+    // rows, below; 3 to 8 rows the other way round 0.95 to 1.11; Cascade Lake 1.03 to 1.06 (the other way round for 9
+    // to 14 rows: 1.00 to 1.05).
     uint32_t few_rows;
+    // Up to which nothing of that stream is prefetched: the core itself sees 80 steps of one row ahead. Zen 4, one row,
+    // 1.1 to 1.45, two 1.06 to 1.12, four 0.8; Zen 5, one row, 0.8.
+    uint32_t stream_rows;
     // Up to which the next rows of a transposed B are prefetched: Zen 4, M = 1, 1.3 to 2.5; Cascade Lake, k of 896 and
     // more, 1.07 to 1.23; of 384 and 640 the other way round 1.12 to 1.22.
     uint32_t fetch_k;
     // Rows of C times k up to which rows of a transposed B are taken far apart, so that each is one long stream, by
-    // kernels that take eight at a time, and by those that take 16: Zen 3 (8) 1.1 to 1.4; Cascade Lake (16), M = 1, k
-    // of 384 to 1024, 1.20 to 1.01, of 1536 and more 0.94 to 1.01, more rows 0.85 to 1.15, (8) k = 768 1.15, 4096 0.96.
+    // kernels that take eight at a time, and by those that take 16: Zen 3 (8) 1.1 to 1.4; Zen 4 (16), M = 1, 0.74 to
+    // 0.96; Cascade Lake (16), M = 1, k of 384 to 1024, 1.20 to 1.01, of 1536 and more 0.94 to 1.01, more rows 0.85 to
+    // 1.15, (8) k = 768 1.15, 4096 0.96.
     uint32_t spread[2];
     // From which on rows of B that begin within a line are packed in small products: Cascade Lake, 64 to 170 rows, 1.00
     // to 1.28, 36 rows the other way round 1.1.
@@ -34,37 +47,57 @@ struct beyond {
     // Rows up to which a transposed B that stays in L2 is read where it lies: Cascade Lake, 7 to 16 rows, 1.04 to 1.55
     // (as many as are computed in registers); Zen 5 found no number better than all 16.
     uint32_t bt_near;
-    // Rows up to which one thread packs a transposed B strip by strip and keeps nothing of it: Cascade Lake, 300 to 512
-    // rows, 1.03 to 1.09 (512 cube 0.985), more rows 0.94 to 1.00; a natural B 0.9 to 1.0.
+    // Rows up to which one thread packs a transposed B strip by strip and keeps nothing of it: Zen 4, 300 to 512 rows,
+    // 1.00 to 1.045 (AVX2 the same), 600 to 1024 1.01 to 1.02, 2048 0.98, a natural B 0.99 to 1.03; Cascade Lake, 300
+    // to 512 rows, 1.03 to 1.09 (512 cube 0.985), more rows 0.94 to 1.00, a natural B 0.9 to 1.0.
     uint32_t pass_rows;
-    // Rows of decoding for which a chunk is asked for once more: Zen 4, K in rows, 4096 keys of 128, 5 rows 1.35, 6
-    // 1.21, 8 1.05, in panels 8 rows 0.93; Cascade Lake, one and four rows, 1.10 to 1.20.
+    // Rows of decoding for which a chunk is asked for once more: Zen 4, K in rows, one and four rows, 1.2 to 1.3, 8
+    // 1.05, in panels one row 1.1 to 1.2, 8 rows 0.93; Cascade Lake, one and four rows, the other way round 1.10
+    // to 1.20.
     uint32_t again;
 };
-static const struct beyond beyonds[2] = {
-    {.many_steps = 2048,
-     .strip_eighths = 8,
-     .few_rows = 8,
-     .fetch_k = 1 << 20,
-     .spread = {1 << 20, 0},
-     .split_rows = 1 << 20,
-     .bt_near = UINT32_MAX,
-     .pass_rows = 0,
-     .again = 6},
-    {.many_steps = 1024,
-     .strip_eighths = 3,
-     .few_rows = 0,
-     .fetch_k = 640,
-     .spread = {1024, 1024},
-     .split_rows = 64,
-     .bt_near = 6,
-     .pass_rows = 512,
-     .again = 0},
+static const struct beyond beyonds[SETS] = {
+    [NARROW] = {.many_steps = 4096,
+                .panel_share = 64,
+                .some_steps = 4096,
+                .strip_eighths = 8,
+                .few_rows = 2,
+                .stream_rows = 2,
+                .fetch_k = 1 << 20,
+                .spread = {1 << 20, 0},
+                .split_rows = 1 << 20,
+                .bt_near = UINT32_MAX,
+                .pass_rows = 1024,
+                .again = 6},
+    [WIDE] = {.many_steps = 2048,
+              .panel_share = 128,
+              .some_steps = 1024,
+              .strip_eighths = 8,
+              .few_rows = 8,
+              .stream_rows = 0,
+              .fetch_k = 1 << 20,
+              .spread = {1 << 20, 0},
+              .split_rows = 1 << 20,
+              .bt_near = UINT32_MAX,
+              .pass_rows = 0,
+              .again = 6},
+    [HASHED] = {.many_steps = 1024,
+                .panel_share = 128,
+                .some_steps = 1024,
+                .strip_eighths = 3,
+                .few_rows = 0,
+                .stream_rows = 0,
+                .fetch_k = 640,
+                .spread = {1024, 1024},
+                .split_rows = 64,
+                .bt_near = 6,
+                .pass_rows = 512,
+                .again = 0},
 };
 
 static const struct beyond *beyond_l2(const struct fovea_machine *machine)
 {
-    return &beyonds[machine->l3_hashed != 0];
+    return &beyonds[machine->l3_hashed ? HASHED : machine->wide512 ? WIDE : NARROW];
 }
 
 static uint32_t clamp(uint32_t value, uint32_t low, uint32_t high)
@@ -75,14 +108,15 @@ static uint32_t clamp(uint32_t value, uint32_t low, uint32_t high)
 // Long k blocks, for which B streams from L2 and a tile of A stays in L1; two groups of strips in L2, one computed, one
 // prefetched. A group is one wide strip (AVX-512) or two narrow ones, and A's chunk of mc rows takes 3/8 or 5/8 of L2,
 // however few rows that makes of long blocks (AVX2, L2 of 512 KiB: 72 of 1024 steps in place of 144 of 512 are 1 to 9 %
-// faster where k is 768 to 3072). Many rows may want longer blocks, and 144 rows of them, which is more than L2 holds
-// (fewer rows over a B from memory do not: Zen 5, 16 to 64 rows 0.88 to 0.94). Natural rows of B are read in place by
+// faster where k is 768 to 3072). Many rows may want longer blocks, and 144 rows of them, which is more than L2
+// holds (some_steps: fewer rows over a B from memory not everywhere). Natural rows of B are read in place by
 // fewer than three tiles, wide ones four (Zen 5, 28 to 35 rows: 1.12 to 1.27 times as fast; 19 to 22 rows by narrow
 // ones 1.06 to 1.18, but 0.61 where rows meet in few sets of L1). Packing a strip takes as long as 4 (natural) to 8
 // rows of C, so above 256 rows it is done once. L2 is what a product may take that relies on all of it being there.
 // Rows of a transposed B are read in place for as many rows of C as registers hold beside the transpose: a second pass
 // over B is slower than packing it.
-static struct fovea_gemm_tuning gemm_default(const struct fovea_machine *machine, uint32_t mr, uint32_t nr, bool many)
+static struct fovea_gemm_tuning gemm_default(const struct fovea_machine *machine, uint32_t mr, uint32_t nr,
+                                             uint32_t class)
 {
     const struct beyond *const beyond = beyond_l2(machine);
     const uint32_t floats2 = machine->l2_bytes / (uint32_t)sizeof(float), eighths = nr > 16 ? 3 : 5;
@@ -93,8 +127,12 @@ static struct fovea_gemm_tuning gemm_default(const struct fovea_machine *machine
         .split_rows = beyond->split_rows,
         .keep_rows = 256,
         .direct = machine->l2_bytes / 1024,
+        .stream_rows = beyond->stream_rows,
     };
-    t.kc = clamp(floats2 / (nr > 16 && !many ? 256 : 128), 256, many ? beyond->many_steps : 1024);
+    const bool many = class / 6 == MANY, some = class / 6 == SOME && class % 3 == FOVEA_FORM_PACKED && nr > 16;
+    const uint32_t most = many ? beyond->many_steps : some ? beyond->some_steps : 1024;
+    const uint32_t share = nr <= 16 ? 128 : many || most > 1024 ? beyond->panel_share : 256;
+    t.kc = clamp(floats2 / share, 256, most);
     const uint32_t steps = t.kc < 1024 ? t.kc : 1024; // as ops/gemm_plan.c counts rows of longer blocks
     t.mc = clamp(floats2 / 8 * eighths / steps / 18 * 18, t.kc > 1024 ? 144 : 54, 480);
     return t;
@@ -182,7 +220,7 @@ struct fovea_tuned fovea_tuned_default(const struct fovea_machine *machine, uint
     struct fovea_tuned tuned = {.kernel = kernel};
     if (fovea_tuned_classes[class].kind == FOVEA_TUNED_GEMM) {
         const struct fovea_variant_facts *const facts = &fovea_variant_facts[kernel];
-        struct fovea_gemm_tuning t = gemm_default(machine, facts->mr, facts->nr, class / 6 == MANY);
+        struct fovea_gemm_tuning t = gemm_default(machine, facts->mr, facts->nr, class);
         if (class % 3 == FOVEA_FORM_NT) {
             set_bt(machine, facts->isa, class / 3 % 2 == 0, &t);
         }

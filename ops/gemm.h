@@ -116,6 +116,12 @@ static inline bool fovea_gemm_is_thin(const struct fovea_gemm_kernel *kernel)
     return fovea_is_thin(kernel->mr, kernel->nr);
 }
 
+/// Whether the panels of a packed B are one stream: strips of one panel, by a micro-kernel for few rows.
+static inline bool fovea_gemm_streams(const struct fovea_gemm_layout *plan)
+{
+    return plan->desc.b_packed && plan->kernel->nr == FOVEA_PANEL && fovea_gemm_is_thin(plan->kernel);
+}
+
 /// Columns of the widest strip, whole panels.
 static inline size_t fovea_gemm_columns(const struct fovea_gemm_layout *plan)
 {

@@ -15,7 +15,8 @@ struct gemm_ahead {
     const float *half;     // of two tiles, where the second begins: each prefetches half of every panel
 };
 
-// The panels of a packed B that strips of one panel read are one stream, asked for so many steps ahead.
+// The panels of a packed B that strips of one panel read are one stream, asked for so many steps ahead, unless so few
+// rows meet it that the core sees far ahead itself (stream_rows).
 enum { STREAM_STEPS = 128 };
 
 // A line comes from memory in some 300 cycles, during which it holds one of a dozen fill buffers, and B itself needs
@@ -33,7 +34,10 @@ static inline struct gemm_ahead gemm_look_ahead(const struct gemm_block *block, 
     if (block->steps == 0 || plan->tuning->ahead == 0) {
         return (struct gemm_ahead){.next = NULL};
     }
-    if (tiles == 1 && plan->desc.b_packed && plan->kernel->nr == FOVEA_PANEL && fovea_gemm_is_thin(plan->kernel)) {
+    if (tiles == 1 && fovea_gemm_streams(plan)) {
+        if (area->rows <= plan->tuning->stream_rows) {
+            return (struct gemm_ahead){.next = NULL};
+        }
         const struct gemm_panels b = gemm_b_source(block, next - strips); // the area's last panel has nothing behind it
         return (struct gemm_ahead){.next = b.first + STREAM_STEPS * b.step,
                                    .calls = next < area->strip + area->strips ? strips : strips - 1,

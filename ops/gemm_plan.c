@@ -226,7 +226,10 @@ enum fovea_status fovea_explain_gemm(const struct fovea_engine *engine, const st
     const struct fovea_gemm_grid *const grid = &plan.grid;
     const bool passes = grid->share_b && desc->m <= plan.tuning->pass_rows;
     const char *const b = plan.k == 0      ? "A and B not read"
-                          : desc->b_packed ? "packed B"
+                          : desc->b_packed ? !fovea_gemm_streams(&plan) || desc->m > plan.mr ? "packed B"
+                                             : desc->m <= plan.tuning->stream_rows
+                                                 ? "packed B, one stream that hardware follows"
+                                                 : "packed B, one stream fetched ahead"
                           : desc->trans_b && desc->m <= plan.tuning->bt_rows
                               ? fovea_gemm_spreads(&plan, desc->m) ? "rows of B in place, far apart"
                                 : fovea_gemm_fetches(&plan)        ? "rows of B in place, fetched ahead"

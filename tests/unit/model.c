@@ -15,8 +15,8 @@ static void test_class(const struct fovea_machine *machine, uint32_t class, int3
     const struct fovea_tunable *const tunables = fovea_tunables(fovea_tuned_classes[class].kind, &count);
     for (uint32_t i = 0; i < count; i++) {
         CHECK(tuned.values[i] >= tunables[i].smallest && tuned.values[i] <= tunables[i].largest,
-              "%s, L2 %u KiB, hashed %u: %s is %u", fovea_tuned_classes[class].name, machine->l2_bytes >> 10,
-              machine->l3_hashed, tunables[i].name, tuned.values[i]);
+              "%s, L2 %u KiB, hashed %u, wide %u: %s is %u", fovea_tuned_classes[class].name, machine->l2_bytes >> 10,
+              machine->l3_hashed, machine->wide512, tunables[i].name, tuned.values[i]);
     }
 }
 
@@ -35,43 +35,52 @@ static void test_machine(const struct fovea_machine *machine)
     }
 }
 
-// What CPUID says of L3, or a person, decides what is prefetched.
-static void test_hashed(void)
+static uint32_t number(const char *name)
 {
+    uint32_t count = 0, i = 0;
+    const struct fovea_tunable *const tunables = fovea_tunables(FOVEA_TUNED_GEMM, &count);
+    while (strcmp(tunables[i].name, name) != 0) {
+        i++;
+    }
+    return i;
+}
+
+// What CPUID says of the core and its L3, or a person, decides what is prefetched.
+static void test_sets(void)
+{
+    enum { FEW_FAR_NT = 5 };
     static const struct {
         const char *text;
         int taken;
-        uint32_t hashed, fetch_k; // of some-far-nt
-    } cases[] = {{"32K,1M,32M,hashed", 1, 1, 640},
-                 {"32K,1M,32M,plain", 1, 0, 1 << 20},
-                 {"32K,1M,32M,", 0, 0, 0},
-                 {"32K,1M,32M,mesh", 0, 0, 0},
-                 {"32K,1M,32M,plain,", 0, 0, 0}};
-    uint32_t count = 0, fetch_k = 0;
-    const struct fovea_tunable *const tunables = fovea_tunables(FOVEA_TUNED_GEMM, &count);
-    while (strcmp(tunables[fetch_k].name, "fetch_k") != 0) {
-        fetch_k++;
-    }
+        uint32_t hashed, wide, fetch_k, stream_rows;
+    } cases[] = {{"32K,1M,32M,hashed", 1, 1, 0, 640, 0},    {"32K,1M,32M,wide", 1, 0, 1, 1 << 20, 0},
+                 {"32K,1M,32M,plain", 1, 0, 0, 1 << 20, 2}, {"32K,1M,32M,", 0, 0, 0, 0, 0},
+                 {"32K,1M,32M,mesh", 0, 0, 0, 0, 0},        {"32K,1M,32M,plain,", 0, 0, 0, 0, 0}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct fovea_machine machine = {.l3_hashed = 2};
+        struct fovea_machine machine = {.l3_hashed = 2, .wide512 = 2};
         const int taken = fovea_cache_from_text(cases[i].text, &machine);
-        CHECK(taken == cases[i].taken && (!taken || machine.l3_hashed == cases[i].hashed), "%s", cases[i].text);
+        CHECK(taken == cases[i].taken, "%s", cases[i].text);
+        if (!taken) {
+            continue;
+        }
+        CHECK(machine.l3_hashed == cases[i].hashed && machine.wide512 == cases[i].wide, "%s", cases[i].text);
         const struct fovea_tuned tuned =
-            taken ? fovea_tuned_default(&machine, 17, fovea_variant_find("gemm_f32_4x16_scalar", 20))
-                  : (struct fovea_tuned){0};
-        CHECK(!taken || tuned.values[fetch_k] == cases[i].fetch_k, "%s: %u", cases[i].text, tuned.values[fetch_k]);
+            fovea_tuned_default(&machine, FEW_FAR_NT, fovea_variant_find("gemm_f32_4x16_scalar", 20));
+        const uint32_t fetch_k = tuned.values[number("fetch_k")], stream_rows = tuned.values[number("stream_rows")];
+        CHECK(fetch_k == cases[i].fetch_k && stream_rows == cases[i].stream_rows, "%s: fetch_k %u, stream_rows %u",
+              cases[i].text, fetch_k, stream_rows);
     }
-    struct fovea_machine machine = {.l3_hashed = 1};
-    CHECK(fovea_cache_from_text("32K,1M", &machine) && machine.l3_hashed == 1, "as it was");
+    struct fovea_machine machine = {.l3_hashed = 1, .wide512 = 1};
+    CHECK(fovea_cache_from_text("32K,1M", &machine) && machine.l3_hashed == 1 && machine.wide512 == 1, "as it was");
 }
 
 int main(void)
 {
-    test_hashed();
+    test_sets();
     for (uint32_t l2 = 4u << 10; l2 <= 1u << 30; l2 *= 2) {
-        for (uint32_t hashed = 0; hashed <= 1; hashed++) {
+        for (uint32_t set = 0; set < 4; set++) {
             const struct fovea_machine machine = {
-                .l1d_bytes = 32 << 10, .l2_bytes = l2, .l3_bytes = 32 << 20, .l3_hashed = hashed};
+                .l1d_bytes = 32 << 10, .l2_bytes = l2, .l3_bytes = 32 << 20, .l3_hashed = set & 1, .wide512 = set >> 1};
             test_machine(&machine);
         }
     }
