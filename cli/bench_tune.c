@@ -83,7 +83,7 @@ static void print_choices(const struct fovea_engine *const engines[3], const str
     static const char *const names[] = {"default", "profile", "best"};
     for (int i = 0; i < 3; i++) {
         uint32_t class;
-        char words[256];
+        char words[CLI_TUNE_WORDS];
         const struct fovea_tuned tuned = tune_choice(engines[i], shape, &class);
         cli_tune_words(class, &tuned, words, sizeof words);
         printf("    %-8s %s\n", names[i], words);

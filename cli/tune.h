@@ -10,6 +10,8 @@
 /// An engine without any profile, as the environment else wants it; NULL having said why not.
 struct fovea_engine *cli_tune_engine(void);
 
+enum { CLI_TUNE_WORDS = 512 }; ///< bytes that hold all words of a class
+
 /// What a class is given, in words: "gemm_f32_9x48_avx512, kc 512, mc 216".
 void cli_tune_words(uint32_t class, const struct fovea_tuned *tuned, char *text, size_t size);
 /// A table of a profile's classes: default, chosen, gain.

@@ -17,6 +17,24 @@ void cli_tune_words(uint32_t class, const struct fovea_tuned *tuned, char *text,
             snprintf(text + used, size - (size_t)used, "%s%s %u", used ? ", " : "", tunables[i].name, tuned->values[i]);
 }
 
+// What differs, in words: "kc 512 -> 768, mc 216 -> 108".
+static void tell_changes(uint32_t class, const struct fovea_tuned *from, const struct fovea_tuned *to)
+{
+    uint32_t count;
+    const struct fovea_tunable *const tunables = fovea_tunables(fovea_tuned_classes[class].kind, &count);
+    const char *comma = "";
+    if (from->kernel != to->kernel) {
+        printf("%s -> %s", fovea_variant_facts[from->kernel].name, fovea_variant_facts[to->kernel].name);
+        comma = ", ";
+    }
+    for (uint32_t i = 0; i < count; i++)
+        if (from->values[i] != to->values[i]) {
+            printf("%s%s %u -> %u", comma, tunables[i].name, from->values[i], to->values[i]);
+            comma = ", ";
+        }
+    printf("%s\n", *comma ? "" : "the default of today");
+}
+
 static void name_of(uint32_t class, char *text, size_t size)
 {
     snprintf(text, size, "%s %s", fovea_tuned_classes[class].operator_name, fovea_tuned_classes[class].name);
@@ -43,22 +61,22 @@ void cli_tune_table(const struct fovea_engine *engine, const struct fovea_profil
         if (profile->quarantine[i])
             printf("quarantined: %s, which %s\n", fovea_variant_facts[i].name,
                    fovea_quarantine_names[profile->quarantine[i]]);
-    printf("\n%-24s %6s %15s  %s\n", "class", "gain", "95 %", "default -> chosen");
+    printf("\n%-24s %6s %15s  %s\n", "class", "gain", "95 %", "default, or what was chosen in its place");
     for (uint32_t class = 0; class < FOVEA_TUNED_CLASSES; class ++) {
-        char name[64], from[256], to[256], interval[32];
+        char name[64], words[CLI_TUNE_WORDS], interval[32];
         if (class == FOVEA_CLASS_SLOT + FOVEA_SLOT_gemm)
             continue;
         const struct fovea_tuned model = default_of(engine, profile, class);
         const struct fovea_evidence *const e = &profile->evidence[class];
         name_of(class, name, sizeof name);
-        cli_tune_words(class, &model, from, sizeof from);
         if (!profile->has[class]) {
-            printf("%-24s %6s %15s  %s\n", name, "-", "", from);
+            cli_tune_words(class, &model, words, sizeof words);
+            printf("%-24s %6s %15s  %s\n", name, "-", "", words);
             continue;
         }
-        cli_tune_words(class, &profile->tuned[class], to, sizeof to);
         snprintf(interval, sizeof interval, "(%.3f-%.3f)", e->low * 1e-6, e->high * 1e-6);
-        printf("%-24s %5.3fx %15s  %s\n%-48s -> %s\n", name, e->gain * 1e-6, interval, from, "", to);
+        printf("%-24s %5.3fx %15s  ", name, e->gain * 1e-6, interval);
+        tell_changes(class, &model, &profile->tuned[class]);
     }
 }
 
@@ -118,9 +136,11 @@ int cli_tune_show(int argc, char **argv)
     else if (fovea_engine_create(NULL, &found) == FOVEA_OK)
         snprintf(path, sizeof path, "%.*s", (int)strcspn(fovea_engine_profile(found), " "),
                  fovea_engine_profile(found));
-    if (files == 0 && *path != '/')
-        printf("profile: %s\n\n", found ? fovea_engine_profile(found) : "none"); // and the table of the defaults
-    else if (!tune_load(path, &profile, why))
+    if (files == 0 && *path != '/') { // the table of the defaults
+        profile.key = fovea_profile_key(fovea_engine_machine(engine));
+        if (!json)
+            printf("profile: %s\n\n", found ? fovea_engine_profile(found) : "none");
+    } else if (!tune_load(path, &profile, why))
         code = cli_error("tune: %s: %s", path, why);
     else if (!json)
         printf("%s: ", path);
@@ -145,7 +165,7 @@ int cli_tune_diff(int argc, char **argv)
         return CLI_USAGE;
     uint32_t differ = 0;
     for (uint32_t class = 0; class < FOVEA_TUNED_CLASSES; class ++) {
-        char name[64], words[2][256];
+        char name[64], words[2][CLI_TUNE_WORDS];
         struct fovea_tuned tuned[2];
         for (int i = 0; i < 2; i++) {
             tuned[i] = profiles[i].has[class] ? profiles[i].tuned[class] : default_of(engine, &profiles[i], class);
@@ -174,7 +194,7 @@ static int explain_gemm(const struct fovea_engine *engine, size_t m, size_t n, s
     const uint32_t class = fovea_gemm_class(tuning, m, n, k, form);
     const struct fovea_tuned tuned = fovea_tuned_get(fovea_engine_kernels(engine), class);
     struct fovea_gemm_desc d = FOVEA_GEMM_DESC_INIT;
-    char text[512], words[256];
+    char text[512], words[CLI_TUNE_WORDS];
     d.m = m;
     d.n = d.ldc = n;
     d.k = d.lda = k;

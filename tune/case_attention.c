@@ -39,7 +39,13 @@ static size_t k_floats(const struct tune_attention_shape *s)
     return s->heads * s->kv * s->dim;
 }
 
-// (B, H, S, D); a head stride of 0 gives all heads the same rows.
+static struct fovea_strides kv_strides(const struct tune_attention_shape *s)
+{
+    return s->tokens ? (struct fovea_strides){0, s->dim, s->heads * s->dim}
+                     : (struct fovea_strides){0, s->kv * s->dim, s->dim};
+}
+
+// A head stride of 0 gives all heads the same queries.
 static struct fovea_attention_desc desc_of(const struct tune_attention_shape *s)
 {
     struct fovea_attention_desc d;
@@ -51,7 +57,7 @@ static struct fovea_attention_desc desc_of(const struct tune_attention_shape *s)
     d.qk_dim = d.v_dim = s->dim;
     d.causal = s->causal;
     d.q = (struct fovea_strides){0, 0, s->dim};
-    d.k = d.v = (struct fovea_strides){0, s->kv * s->dim, s->dim};
+    d.k = d.v = kv_strides(s);
     d.out = (struct fovea_strides){0, s->q * s->dim, s->dim};
     return d;
 }
@@ -156,12 +162,28 @@ static bool compute_want(struct attention_case *c)
     return ok;
 }
 
+static float random_of(uint64_t *state)
+{
+    *state = *state * 6364136223846793005u + 1442695040888963407u;
+    return (float)((int64_t)(*state >> 40) - (1 << 23)) * 0x1p-23f;
+}
+
 static void fill(float *x, size_t n, uint64_t state)
 {
-    for (size_t i = 0; i < n; i++) {
-        state = state * 6364136223846793005u + 1442695040888963407u;
-        x[i] = (float)((int64_t)(state >> 40) - (1 << 23)) * 0x1p-23f;
-    }
+    for (size_t i = 0; i < n; i++)
+        x[i] = random_of(&state);
+}
+
+// K or V, the same for all heads.
+static void fill_keys(const struct tune_attention_shape *s, float *to, uint64_t state)
+{
+    const struct fovea_strides strides = kv_strides(s);
+    for (size_t j = 0; j < s->kv; j++)
+        for (size_t c = 0; c < s->dim; c++) {
+            const float x = random_of(&state);
+            for (size_t h = 0; h < s->heads; h++)
+                to[h * strides.head + j * strides.row + c] = x;
+        }
 }
 
 // K and V as often as the walk needs.
@@ -171,9 +193,9 @@ static bool make_kv(struct attention_case *c, const struct fovea_engine *engine)
     const size_t floats = k_floats(s), bytes = 2 * floats * sizeof(float);
     c->kv_count = s->q == 1 && bytes > s->near ? tune_walk_count(engine, bytes) : 1;
     c->kv = bench_alloc(c->kv_count * bytes);
-    for (size_t at = 0; c->kv && at < floats; at += floats / s->heads) {
-        fill(c->kv + at, floats / s->heads, 2);
-        fill(c->kv + floats + at, floats / s->heads, 3);
+    if (c->kv) {
+        fill_keys(s, c->kv, 2);
+        fill_keys(s, c->kv + floats, 3);
     }
     for (size_t i = 1; c->kv && i < c->kv_count; i++)
         memcpy(c->kv + i * 2 * floats, c->kv, bytes);
@@ -189,8 +211,8 @@ struct tune_case *tune_case_attention(const struct fovea_engine *engine, const s
     c->base.kind = &kind;
     c->base.class = FOVEA_CLASS_ATTENTION + fovea_attention_class(s->dim, s->dim);
     c->shape = *s;
-    snprintf(c->base.name, sizeof c->base.name, "attention %zu heads %zux%zu d%zu%s", s->heads, s->q, s->kv, s->dim,
-             s->causal ? " causal" : "");
+    snprintf(c->base.name, sizeof c->base.name, "attention %zu heads %zux%zu d%zu%s%s", s->heads, s->q, s->kv, s->dim,
+             s->causal ? " causal" : "", s->tokens ? " tokens" : "");
     c->q = bench_alloc(s->q * s->dim * sizeof(float));
     c->out = bench_alloc(out_bytes(s));
     c->want = malloc(out_bytes(s));

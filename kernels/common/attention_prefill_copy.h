@@ -35,18 +35,6 @@ static inline void prefill_take(const struct fovea_attention_chunk *chunk, const
     }
 }
 
-/// to[0..8) = from[0..8), or less where `left` is less.
-static inline void prefill_copy_group(float *to, const float *from, size_t left)
-{
-    if (left >= ATTENTION_GROUP) {
-        memcpy(to, from, ATTENTION_GROUP * sizeof *to);
-        return;
-    }
-    for (size_t i = 0; i < left; i++) {
-        to[i] = from[i];
-    }
-}
-
 /// Panels of 16 keys: the first product then reads them in one stream, too.
 static void prefill_copy_k(const struct fovea_attention_chunk *chunk, const uint64_t *seen,
                            struct fovea_attention_copy *copy)
@@ -74,15 +62,20 @@ static void prefill_copy_k(const struct fovea_attention_chunk *chunk, const uint
 static void prefill_copy_v(const struct fovea_attention_chunk *chunk, const uint64_t *seen,
                            struct fovea_attention_copy *copy)
 {
-    const size_t dim = chunk->state.v_dim;
+    const size_t dim = chunk->state.v_dim, whole = dim / ATTENTION_GROUP * ATTENTION_GROUP, keys = chunk->keys;
+    const float *from = chunk->v;
+    const ptrdiff_t row = chunk->v_row;
+    float *to = copy->v;
     uint64_t take[FOVEA_CHUNK / 64];
     prefill_take(chunk, seen, copy->v_done, take);
-    for (size_t j = 0; j < chunk->keys && (take[0] | take[1]) != 0; j++) {
+    for (size_t j = 0; j < keys && (take[0] | take[1]) != 0; j++, from += row, to += ATTENTION_GROUP) {
         if (take[j / 64] >> j % 64 & 1) {
-            const float *const from = chunk->v + (ptrdiff_t)j * chunk->v_row;
-            float *to = copy->v + j * ATTENTION_GROUP;
-            for (size_t c = 0; c < dim; c += ATTENTION_GROUP, to += PREFILL_V_GROUP) {
-                prefill_copy_group(to, from + c, dim - c);
+            float *group = to;
+            for (size_t c = 0; c < whole; c += ATTENTION_GROUP, group += PREFILL_V_GROUP) {
+                memcpy(group, from + c, ATTENTION_GROUP * sizeof *group);
+            }
+            for (size_t c = whole; c < dim; c++) {
+                group[c - whole] = from[c];
             }
         }
     }
