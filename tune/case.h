@@ -44,7 +44,7 @@ struct tune_attention_shape {
     size_t heads, q, kv, dim;
     bool causal;
     bool tokens; ///< K and V are (S, H, D), as a projection writes them, not (H, S, D)
-    size_t near; ///< bytes of K and V up to which a single query finds them in cache; more come from memory
+    size_t near; ///< bytes of K and V up to which few queries find them in cache; more come from memory
 };
 struct tune_case *tune_case_attention(const struct fovea_engine *engine, const struct tune_attention_shape *shape);
 
