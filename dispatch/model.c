@@ -21,9 +21,9 @@ struct beyond {
     // against 2048, 1.00 to 1.03; Zen 5, 200 to 2048 rows, k of 1152 to 4096, against 1024, 1.00 to 1.07; Cascade
     // Lake, k of 2048 to 4096, against 2048, 1.05 to 1.11.
     uint32_t many_steps, panel_share;
-    // Of one for 33 to 192 rows over a packed B: Zen 4, k of 1536 to 8192, 1.00 to 1.02; Zen 5 the other way round 1.06
-    // to 1.13.
-    uint32_t some_steps;
+    // Of one for fewer rows over a packed B, by wide tiles: Zen 4, k of 1536 to 8192, 1.00 to 1.03 (3 and 4 rows 1.04
+    // and 1.23); Zen 5, 16 to 64 rows, the other way round 1.06 to 1.13.
+    uint32_t packed_steps;
     // Of L2, for a strip of all of k (strip_steps): Cascade Lake, k of 3072 to 4864, 1.05 to 1.40, k to 2048 alike.
     uint32_t strip_eighths;
     // Up to which AVX-512 takes a packed B as one stream, of at most eight rows: Zen 5 1.15 to 1.36; Zen 4, 1 and 2
@@ -59,7 +59,7 @@ struct beyond {
 static const struct beyond beyonds[SETS] = {
     [NARROW] = {.many_steps = 4096,
                 .panel_share = 64,
-                .some_steps = 4096,
+                .packed_steps = 4096,
                 .strip_eighths = 8,
                 .few_rows = 2,
                 .stream_rows = 2,
@@ -71,7 +71,7 @@ static const struct beyond beyonds[SETS] = {
                 .again = 6},
     [WIDE] = {.many_steps = 2048,
               .panel_share = 128,
-              .some_steps = 1024,
+              .packed_steps = 1024,
               .strip_eighths = 8,
               .few_rows = 8,
               .stream_rows = 0,
@@ -83,7 +83,7 @@ static const struct beyond beyonds[SETS] = {
               .again = 6},
     [HASHED] = {.many_steps = 1024,
                 .panel_share = 128,
-                .some_steps = 1024,
+                .packed_steps = 1024,
                 .strip_eighths = 3,
                 .few_rows = 0,
                 .stream_rows = 0,
@@ -109,7 +109,7 @@ static uint32_t clamp(uint32_t value, uint32_t low, uint32_t high)
 // prefetched. A group is one wide strip (AVX-512) or two narrow ones, and A's chunk of mc rows takes 3/8 or 5/8 of L2,
 // however few rows that makes of long blocks (AVX2, L2 of 512 KiB: 72 of 1024 steps in place of 144 of 512 are 1 to 9 %
 // faster where k is 768 to 3072). Many rows may want longer blocks, and 144 rows of them, which is more than L2
-// holds (some_steps: fewer rows over a B from memory not everywhere). Natural rows of B are read in place by
+// holds (packed_steps: fewer rows over a B from memory not everywhere). Natural rows of B are read in place by
 // fewer than three tiles, wide ones four (Zen 5, 28 to 35 rows: 1.12 to 1.27 times as fast; 19 to 22 rows by narrow
 // ones 1.06 to 1.18, but 0.61 where rows meet in few sets of L1). Packing a strip takes as long as 4 (natural) to 8
 // rows of C, so above 256 rows it is done once. L2 is what a product may take that relies on all of it being there.
@@ -129,8 +129,8 @@ static struct fovea_gemm_tuning gemm_default(const struct fovea_machine *machine
         .direct = machine->l2_bytes / 1024,
         .stream_rows = beyond->stream_rows,
     };
-    const bool many = class / 6 == MANY, some = class / 6 == SOME && class % 3 == FOVEA_FORM_PACKED && nr > 16;
-    const uint32_t most = many ? beyond->many_steps : some ? beyond->some_steps : 1024;
+    const bool many = class / 6 == MANY, packed = class % 3 == FOVEA_FORM_PACKED && nr > 16;
+    const uint32_t most = many ? beyond->many_steps : packed ? beyond->packed_steps : 1024;
     const uint32_t share = nr <= 16 ? 128 : many || most > 1024 ? beyond->panel_share : 256;
     t.kc = clamp(floats2 / share, 256, most);
     const uint32_t steps = t.kc < 1024 ? t.kc : 1024; // as ops/gemm_plan.c counts rows of longer blocks
