@@ -169,6 +169,7 @@ struct fovea_attention_state {
 struct fovea_fetch_list {
     const float *const *next;
     size_t count;
+    uint32_t into_l1; ///< 1: into L1, for kernels that do that; 0: into L2
 };
 enum { FOVEA_FETCH_LINES = 4 };
 

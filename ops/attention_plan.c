@@ -324,7 +324,8 @@ enum fovea_status fovea_explain_attention(const struct fovea_engine *engine, con
               desc->scoring == FOVEA_SCORING_ADDITIVE ? ", additive" : "", desc->causal ? ", causal" : "",
               desc->mask ? ", mask" : "", desc->bias ? ", bias" : "",
               desc->k_layout == FOVEA_K_PANELS ? "panels" : "rows", desc->page_keys ? " of pages" : "",
-              !far || grid.prefill                                                ? ""
+              grid.prefill ? plan.tuning->into_l1 ? ", fetched for L1" : ", fetched for L2"
+              : !far       ? ""
               : fovea_min(grid.rows, grid.most) <= plan.tuning->again ? ", from beyond L2, asked for twice"
                                                                       : ", from beyond L2",
               kernel->name,

@@ -77,7 +77,8 @@ static void plan_fetch(struct task *task, size_t t, size_t key, size_t next)
     const struct fovea_attention_tile *const tile = &task->tiles[t];
     const struct fovea_attention_rows here = {tile->batch, tile->kv_head, 0, 0};
     const bool last = next >= task->end, linear = task->plan->desc.page_keys == 0;
-    task->fetch = (struct fovea_fetch_list){(const float *const *)(void *)(task->scratch + task->plan->pointers_at), 0};
+    task->fetch = (struct fovea_fetch_list){(const float *const *)(void *)(task->scratch + task->plan->pointers_at), 0,
+                                            task->plan->tuning->into_l1};
     if (key <= task->begin && t + 1 < task->count) {
         const struct fovea_attention_tile *const other = tile + 1;
         fetch_queries(task, &(struct fovea_attention_rows){other->batch, other->kv_head, other->first, other->rows});

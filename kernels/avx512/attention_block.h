@@ -27,6 +27,7 @@
 #define BLOCK_CLOBBERS "zmm0", "zmm1", "zmm2", "zmm3", "zmm4", "zmm5", "zmm6", "zmm7", "zmm8", "zmm9", "zmm10", \
     "zmm11", "zmm12", "zmm13", "zmm14", "zmm15", "zmm16", "zmm17", "zmm18", "zmm19", "zmm20", "zmm21", "zmm22", \
     "zmm23", "zmm27", "zmm28", "zmm29", "zmm30", "zmm31"
+#define BLOCK_INTO_L1 BLOCK_LOOP_INTO_L1
 
 // A row whose element at `at` is broadcast inside the FMAs.
 #define BLOCK_FMA_INSIDE(at, x, y, z)                                                                   \

@@ -10,6 +10,7 @@
 //                              side by side, from %[a0] on
 //   BLOCK_APART(step, p)       the same for rows %[s] bytes apart, %[a0], %[a1] and %[a2] being rows 0, 3 and 6
 //   BLOCK_CLOBBERS             the registers it takes
+//   BLOCK_INTO_L1(FORM, step)  BLOCK_LOOP_INTO_L1, or nothing where that is never faster
 // Sums and steps in assembly, as gcc copies and spills registers where all of them are in use.
 #ifndef FOVEA_KERNELS_COMMON_ATTENTION_BLOCK_H
 #define FOVEA_KERNELS_COMMON_ATTENTION_BLOCK_H
@@ -45,8 +46,10 @@
 #define BLOCK_ADD_NEAR(bytes) "add $" bytes ", %[a0]\n\t"
 #define BLOCK_ADD_APART(bytes) "add $" bytes ", %[a0]\n\tadd $" bytes ", %[a1]\n\tadd $" bytes ", %[a2]\n\t"
 
-// A turn of 8 steps. Beside them it prefetches 4 lines into L2, or nothing: even a prefetch of what is there is a load.
+// A turn of 8 steps. Beside them it prefetches 4 lines into L2, into L1, or nothing: even a prefetch of what is there
+// is a load.
 #define BLOCK_FETCH(at) "prefetcht1 " at "(%[line])\n\t"
+#define BLOCK_FETCH_L1(at) "prefetcht0 " at "(%[line])\n\t"
 #define BLOCK_IDLE(at)
 #define BLOCK_TURN(FORM, step, FETCH)                                                                   \
     BLOCK_##FORM(step, "0") BLOCK_##FORM(step, "1") BLOCK_##FETCH("0")                                  \
@@ -54,11 +57,16 @@
     BLOCK_##FORM(step, "4") BLOCK_##FORM(step, "5") BLOCK_##FETCH("128")                                \
     BLOCK_##FORM(step, "6") BLOCK_##FORM(step, "7") BLOCK_##FETCH("192")                                \
     BLOCK_ADD_##FORM("8*" step) "add $8*192, %[b]\n\t"
-// The k loop: n turns, with prefetches where there is a list, then `left` steps, together at least one.
+#define BLOCK_NEXT_LINE "mov (%[fetch]), %[line]\n\tadd $8, %[fetch]\n\t"
+#define BLOCK_LOOP_INTO_L1(FORM, step)                                                                  \
+    "test %[line], %[line]\n\tjz 1f\n"                                                                  \
+    "6:\n\t" BLOCK_NEXT_LINE BLOCK_TURN(FORM, step, FETCH_L1) "dec %[n]\n\tjnz 6b\n\tjmp 3f\n"
+// The k loop: n turns, with prefetches where there is a list, then `left` steps, together at least one. %[line] begins
+// as 1 where they go into L1, as 0 otherwise.
 #define BLOCK_LOOP(FORM, step)                                                                          \
     "test %[n], %[n]\n\tjz 3f\n\ttest %[fetch], %[fetch]\n\tjz 2f\n"                                     \
-    "1:\n\tmov (%[fetch]), %[line]\n\tadd $8, %[fetch]\n\t"                                              \
-    BLOCK_TURN(FORM, step, FETCH) "dec %[n]\n\tjnz 1b\n\tjmp 3f\n"                                      \
+    BLOCK_INTO_L1(FORM, step)                                                                           \
+    "1:\n\t" BLOCK_NEXT_LINE BLOCK_TURN(FORM, step, FETCH) "dec %[n]\n\tjnz 1b\n\tjmp 3f\n"              \
     "2:\n\t" BLOCK_TURN(FORM, step, IDLE) "dec %[n]\n\tjnz 2b\n"                                        \
     "3:\ttest %[left], %[left]\n\tjz 5f\n"                                                             \
     "4:\n\t"                                                                                            \
@@ -69,7 +77,7 @@
 #define BLOCK(FORM, step, begin, end)                                                                   \
     __asm__ volatile(BLOCK_ROWS(begin) BLOCK_LOOP(FORM, step) end BLOCK_ROWS(BLOCK_STORE)               \
                      : [a0] "+&r"(a0), [a1] "+&r"(a1), [a2] "+&r"(a2), [b] "+&r"(b), [n] "+&r"(n), [left] "+&r"(left), \
-                       [fetch] "+&r"(fetch), [line] "=&r"(line)                                          \
+                       [fetch] "+&r"(fetch), [line] "+&r"(line)                                          \
                      : [s] "r"(s), [c] "r"(c), [scale] "r"(scale)                                       \
                      : BLOCK_CLOBBERS, "memory", "cc")
 #define BLOCK_MODES(FORM, step)                                                                         \
@@ -97,7 +105,8 @@ static inline __attribute__((always_inline)) void attention_whole_block(const st
     float *const c = t->c + first * ATTENTION_ROWS + lane;
     const ptrdiff_t s = t->a_row * (ptrdiff_t)sizeof(float);
     size_t n = t->k / ATTENTION_TURN, left = FOVEA_FAULT_IS(PREFILL_TILE_K_SHORT) ? 0 : t->k % ATTENTION_TURN;
-    const float *const *fetch = attention_take(t->fetch, n), *line;
+    const float *const *fetch = attention_take(t->fetch, n);
+    uintptr_t line = t->fetch != NULL && t->fetch->into_l1;
     if (!t->near) {
         BLOCK_MODES(APART, "4");
     } else if (t->a_k == ATTENTION_GROUP) {
@@ -122,13 +131,17 @@ static inline __attribute__((always_inline)) void attention_whole_block(const st
 #undef BLOCK_CLOBBERS
 #undef BLOCK_END_RESCALE
 #undef BLOCK_FETCH
+#undef BLOCK_FETCH_L1
 #undef BLOCK_FMA
 #undef BLOCK_FROM
 #undef BLOCK_IDLE
+#undef BLOCK_INTO_L1
 #undef BLOCK_LOAD
 #undef BLOCK_LOOP
+#undef BLOCK_LOOP_INTO_L1
 #undef BLOCK_MODES
 #undef BLOCK_NEAR
+#undef BLOCK_NEXT_LINE
 #undef BLOCK_REG
 #undef BLOCK_RESCALE
 #undef BLOCK_ROWS

@@ -58,24 +58,41 @@ static void prefill_copy_k(const struct fovea_attention_chunk *chunk, const uint
     }
 }
 
-/// Groups of 8 columns, PREFILL_V_GROUP apart, of one key after another.
+/// to[i] = from[i * row] for the keys i of `bits`, of 8 columns each.
+static inline __attribute__((always_inline)) void prefill_copy_group(float *to, const float *from, ptrdiff_t row,
+                                                                     uint64_t bits)
+{
+    FV_UNROLL
+    for (int i = 0; i < FOVEA_PANEL; i++) {
+        if (bits >> i & 1) {
+            memcpy(to + i * ATTENTION_GROUP, from + i * row, ATTENTION_GROUP * sizeof *to);
+        }
+    }
+}
+
+/// Groups of 8 columns, PREFILL_V_GROUP apart, of one key after another: 16 keys of a group at a time, so that what is
+/// written lies side by side.
 static void prefill_copy_v(const struct fovea_attention_chunk *chunk, const uint64_t *seen,
                            struct fovea_attention_copy *copy)
 {
     const size_t dim = chunk->state.v_dim, whole = dim / ATTENTION_GROUP * ATTENTION_GROUP, keys = chunk->keys;
-    const float *from = chunk->v;
     const ptrdiff_t row = chunk->v_row;
-    float *to = copy->v;
     uint64_t take[FOVEA_CHUNK / 64];
     prefill_take(chunk, seen, copy->v_done, take);
-    for (size_t j = 0; j < keys && (take[0] | take[1]) != 0; j++, from += row, to += ATTENTION_GROUP) {
-        if (take[j / 64] >> j % 64 & 1) {
-            float *group = to;
-            for (size_t c = 0; c < whole; c += ATTENTION_GROUP, group += PREFILL_V_GROUP) {
-                memcpy(group, from + c, ATTENTION_GROUP * sizeof *group);
+    for (size_t j = 0; j < keys && (take[0] | take[1]) != 0; j += FOVEA_PANEL) {
+        const uint64_t bits = take[j / 64] >> j % 64 & 0xFFFF;
+        const float *const from = chunk->v + (ptrdiff_t)j * row;
+        float *group = copy->v + j * ATTENTION_GROUP;
+        for (size_t c = 0; c < whole; c += ATTENTION_GROUP, group += PREFILL_V_GROUP) {
+            if (bits == 0xFFFF) {
+                prefill_copy_group(group, from + c, row, 0xFFFF);
+            } else {
+                prefill_copy_group(group, from + c, row, bits);
             }
-            for (size_t c = whole; c < dim; c++) {
-                group[c - whole] = from[c];
+        }
+        for (size_t i = 0; i < FOVEA_PANEL && whole < dim; i++) {
+            for (size_t c = whole; c < dim && (bits >> i & 1); c++) {
+                group[i * ATTENTION_GROUP + c - whole] = from[(ptrdiff_t)i * row + (ptrdiff_t)c];
             }
         }
     }

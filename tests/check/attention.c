@@ -179,6 +179,7 @@ static void draw_shared(struct attention_case *a)
         pointers[i] = copy.v;
     fetch.next = pointers;
     fetch.count = check_below(&a->c->rng, 65);
+    fetch.into_l1 = check_chance(&a->c->rng, 50);
     a->copy = &copy;
     a->fetch = check_chance(&a->c->rng, 50) ? &fetch : NULL;
     check_describe(a->c, " shared%s", a->fetch ? ", fetches" : "");
