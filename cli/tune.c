@@ -27,7 +27,7 @@ static const char help[] =
     "                 --set some-far-nt.kc=512 --set all.kernel=gemm_f32_6x64_avx512 (all: every GEMM class)\n"
     "  --report FILE  a page (HTML, self-contained) of what was tried\n"
     "  --json         the profile as JSON\n"
-    "  --show [FILE]  the table of a profile: default, chosen, gain and its 95 % interval\n"
+    "  --show [FILE]  the table of a profile: default, or what differs from it, gain and its 95 % interval\n"
     "  --diff A B     what two profiles choose differently\n"
     "  --explain gemm 128x768x768 nt     which class a shape is of, why, and what runs\n\n"
     "examples:\n"

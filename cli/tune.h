@@ -14,7 +14,7 @@ enum { CLI_TUNE_WORDS = 512 }; ///< bytes that hold all words of a class
 
 /// What a class is given, in words: "gemm_f32_9x48_avx512, kc 512, mc 216".
 void cli_tune_words(uint32_t class, const struct fovea_tuned *tuned, char *text, size_t size);
-/// A table of a profile's classes: default, chosen, gain.
+/// A table of a profile's classes: the default, or what differs from it, and the gain.
 void cli_tune_table(const struct fovea_engine *engine, const struct fovea_profile *profile);
 /// The same as a JSON object.
 void cli_tune_json(const struct fovea_engine *engine, const struct fovea_profile *profile);

@@ -122,7 +122,7 @@ void cli_tune_json(const struct fovea_engine *engine, const struct fovea_profile
 int cli_tune_show(int argc, char **argv)
 {
     static struct fovea_profile profile;
-    char path[4096], why[FOVEA_PROFILE_WHY];
+    char path[4096] = "", why[FOVEA_PROFILE_WHY];
     const bool json = argc > 1 && strcmp(argv[argc - 1], "--json") == 0;
     const int files = argc - 1 - json;
     if (files > 1)

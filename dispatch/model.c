@@ -7,22 +7,23 @@
 
 enum { SEVERAL = 1, SOME = 2, MANY = 3 }; // rows of a class: fovea_gemm_class
 
-// What the defaults suppose of a core beside what is beyond its L2, three sets of numbers, and CPUID says which
+// What the defaults suppose of a core and of what is beyond its L2, three sets of numbers, and CPUID says which
 // (fovea_machine): L3's addresses hashed over slices, 512 bits computed at once, or neither.
 //     narrow   an L3 of a few cores, which delivers nearly what L2 does (25 to 30 bytes a cycle); cores that follow few
-//              streams of memory, and whose multiply-adds take as long as AVX2's (Zen 4, Zen 3)
-//     wide     the same, beside multiply-adds twice as fast (Zen 5)
+//              streams of memory, and compute 32 elements of multiply-adds in two cycles, by AVX-512 or AVX2 (Zen 4;
+//              Zen 3, and what tells nothing, Arm among it, where many_steps and pass_rows were not measured)
+//     wide     the same, in one cycle (Zen 5)
 //     hashed   an L3 on a mesh (Cascade Lake, 5 bytes a cycle); cores that follow 16 streams and more, so that
 //              prefetches of what they fetch anyway take their buffers
 // Ratios are speeds with what stands in the table against another's.
 enum { NARROW, WIDE, HASHED, SETS };
 struct beyond {
-    // Of a k block for many rows of C, and of the part of L2 that a panel of it may take: Zen 4, k of 3072 to 8192,
+    // Steps of a k block for many rows of C, at most, and floats of L2 for each of them: Zen 4, k of 3072 to 8192,
     // against 2048, 1.00 to 1.03; Zen 5, 200 to 2048 rows, k of 1152 to 4096, against 1024, 1.00 to 1.07; Cascade
     // Lake, k of 2048 to 4096, against 2048, 1.05 to 1.11.
-    uint32_t many_steps, panel_share;
-    // Of one for fewer rows over a packed B, by wide tiles: Zen 4, k of 1536 to 8192, 1.00 to 1.03 (3 and 4 rows 1.04
-    // and 1.23); Zen 5, 16 to 64 rows, the other way round 1.06 to 1.13.
+    uint32_t many_steps, step_floats;
+    // Steps of one for fewer rows over a packed B, by wide tiles: Zen 4, k of 1536 to 8192, 1.00 to 1.03 (3 and 4
+    // rows 1.04 and 1.23); Zen 5, 16 to 64 rows, the other way round 1.06 to 1.13.
     uint32_t packed_steps;
     // Of L2, for a strip of all of k (strip_steps): Cascade Lake, k of 3072 to 4864, 1.05 to 1.40, k to 2048 alike.
     uint32_t strip_eighths;
@@ -31,7 +32,7 @@ struct beyond {
     // to 14 rows: 1.00 to 1.05).
     uint32_t few_rows;
     // Up to which nothing of that stream is prefetched: the core itself sees 80 steps of one row ahead. Zen 4, one row,
-    // 1.1 to 1.45, two 1.06 to 1.12, four 0.8; Zen 5, one row, 0.8.
+    // 1.07 to 1.44, two 1.0 to 1.12, four 0.8; Zen 5, one row, 0.8.
     uint32_t stream_rows;
     // Up to which the next rows of a transposed B are prefetched: Zen 4, M = 1, 1.3 to 2.5; Cascade Lake, k of 896 and
     // more, 1.07 to 1.23; of 384 and 640 the other way round 1.12 to 1.22.
@@ -55,13 +56,13 @@ struct beyond {
     // 1.05, in panels one row 1.1 to 1.2, 8 rows 0.93; Cascade Lake, one and four rows, the other way round 1.10
     // to 1.20.
     uint32_t again;
-    // Whether prefill of AVX-512 prefetches K, V, queries and output into L1: Zen 4, d = 64, 1500 to 4096 keys 1.03 to
-    // 1.05, 512 keys 1.01, 128 keys and d = 128 1.00.
+    // Whether prefill of AVX-512 prefetches K, V, queries and output into L1: Zen 4, d = 64, 1024 to 4096 keys 1.00
+    // to 1.06, fewer keys 1.00 to 1.03, d = 128 0.99 to 1.0.
     uint32_t into_l1;
 };
 static const struct beyond beyonds[SETS] = {
     [NARROW] = {.many_steps = 4096,
-                .panel_share = 64,
+                .step_floats = 64,
                 .packed_steps = 4096,
                 .strip_eighths = 8,
                 .few_rows = 2,
@@ -74,7 +75,7 @@ static const struct beyond beyonds[SETS] = {
                 .again = 6,
                 .into_l1 = 1},
     [WIDE] = {.many_steps = 2048,
-              .panel_share = 128,
+              .step_floats = 128,
               .packed_steps = 1024,
               .strip_eighths = 8,
               .few_rows = 8,
@@ -87,7 +88,7 @@ static const struct beyond beyonds[SETS] = {
               .again = 6,
               .into_l1 = 0},
     [HASHED] = {.many_steps = 1024,
-                .panel_share = 128,
+                .step_floats = 128,
                 .packed_steps = 1024,
                 .strip_eighths = 3,
                 .few_rows = 0,
@@ -137,7 +138,7 @@ static struct fovea_gemm_tuning gemm_default(const struct fovea_machine *machine
     };
     const bool many = class / 6 == MANY, packed = class % 3 == FOVEA_FORM_PACKED && nr > 16;
     const uint32_t most = many ? beyond->many_steps : packed ? beyond->packed_steps : 1024;
-    const uint32_t share = nr <= 16 ? 128 : many || most > 1024 ? beyond->panel_share : 256;
+    const uint32_t share = nr <= 16 ? 128 : many || most > 1024 ? beyond->step_floats : 256;
     t.kc = clamp(floats2 / share, 256, most);
     const uint32_t steps = t.kc < 1024 ? t.kc : 1024; // as ops/gemm_plan.c counts rows of longer blocks
     t.mc = clamp(floats2 / 8 * eighths / steps / 18 * 18, t.kc > 1024 ? 144 : 54, 480);
@@ -199,7 +200,7 @@ static struct fovea_attention_tuning attention_default(const struct fovea_machin
         .prefill = 16,
         .near = clamp(machine->l2_bytes >> 10, 1, 1 << 20),
         .again = beyond_l2(machine)->again,
-        .into_l1 = beyond_l2(machine)->into_l1,
+        .into_l1 = (machine->cpu & FOVEA_CPU_AVX512) != 0 && beyond_l2(machine)->into_l1,
     };
     const uint32_t dim = UINT32_C(64) << (class - FOVEA_CLASS_ATTENTION); // the largest of the class, of most models
     t.tiles = clamp(2 * machine->l2_bytes / (5 * t.queries * dim * (uint32_t)sizeof(float)), 1, 8);

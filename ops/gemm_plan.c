@@ -224,12 +224,13 @@ enum fovea_status fovea_explain_gemm(const struct fovea_engine *engine, const st
     struct fovea_gemm_layout plan;
     FOVEA_TRY(make_plan(engine, desc, &plan, &why));
     const struct fovea_gemm_grid *const grid = &plan.grid;
+    const bool streams = fovea_gemm_streams(&plan) && !plan.direct && desc->m <= plan.mr;
+    const bool fetches = plan.tuning->ahead && desc->m > plan.tuning->stream_rows;
     const bool passes = grid->share_b && desc->m <= plan.tuning->pass_rows;
     const char *const b = plan.k == 0      ? "A and B not read"
-                          : desc->b_packed ? !fovea_gemm_streams(&plan) || desc->m > plan.mr ? "packed B"
-                                             : desc->m <= plan.tuning->stream_rows
-                                                 ? "packed B, one stream that hardware follows"
-                                                 : "packed B, one stream fetched ahead"
+                          : desc->b_packed ? !streams  ? "packed B"
+                                             : fetches ? "packed B, one stream fetched ahead"
+                                                       : "packed B, one stream that hardware follows"
                           : desc->trans_b && desc->m <= plan.tuning->bt_rows
                               ? fovea_gemm_spreads(&plan, desc->m) ? "rows of B in place, far apart"
                                 : fovea_gemm_fetches(&plan)        ? "rows of B in place, fetched ahead"
@@ -244,7 +245,7 @@ enum fovea_status fovea_explain_gemm(const struct fovea_engine *engine, const st
               "%zu in groups of %zu%s, %u tasks, shared %zu B, scratch %zu B",
               desc->m, desc->n, desc->k, desc->trans_a ? 't' : 'n', desc->trans_b ? 't' : 'n', desc->batch,
               plan.direct ? "directly, " : "", a, b, plan.kernel->name, plan.kc, plan.chunk, fovea_gemm_columns(&plan),
-              plan.group, plan.tuning->ahead && !plan.direct ? ", the next one prefetched" : "",
+              plan.group, plan.tuning->ahead && !plan.direct && !streams ? ", the next one prefetched" : "",
               (unsigned)fovea_gemm_count(&plan, grid, desc->m, plan.work.phases - 1), plan.work.shared_bytes,
               plan.work.scratch_bytes);
     return FOVEA_OK;

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DECODING = 16 };
+enum { DECODING = 16 }; // queries from which on K and V are those of the prompt that was just computed
 
 struct attention_case {
     struct tune_case base;

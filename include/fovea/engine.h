@@ -66,8 +66,8 @@ struct fovea_machine {
     uint32_t l1d_ways, l2_ways, l3_ways;
     uint32_t l3_hashed; ///< 1: L3 is in slices that addresses are hashed over (CPUID: "complex indexing"), as on
                         ///< Intel's; 0: it is not, or nothing tells
-    uint32_t wide512;   ///< 1: CPUID says that 512 bits are computed at once (AMD's leaf 0x8000001A, FP512); 0: in two
-                        ///< halves, or nothing tells
+    uint32_t wide512; ///< 1: 512 bits are computed at once, as far as CPUID tells (AMD's FP512; in a guest, where that
+                      ///< is hidden, AVX-512 with AVX-VNNI); 0: in two halves, or nothing tells
     char cache_source[16]; ///< "sysfs", "cpuid" or "default"
     uint32_t processors;   ///< in use by this system, at least 1
 };

@@ -6,12 +6,12 @@
 // Bound: 12 cycles a k step, 64 flop a cycle. B is 21 bytes a cycle where it comes from L2: Zen 5 has 50; Cascade Lake
 // does not quite keep up (95 % of the FMA peak), so gemm_f32_9x48 is the better tile there.
 //
-// A blob of panels is read four at a time. One instantiation for each number of rows and panels; only C is masked.
+// A blob of panels is read four at a time. For each number of rows and panels one instantiation of
+// each way (gemm_tile.h); only C is masked.
 #include "kernels/avx512/gemm_tile.h"
 
-#define GEMM_ROW(M)                                                                                                    \
-    GEMM_TILE(M, 1)                                                                                                    \
-    GEMM_TILE(M, 2) GEMM_TILE(M, 3) GEMM_TILE(M, 4) GEMM_TILE_HALF(M, 2) GEMM_TILE_HALF(M, 3) GEMM_TILE_HALF(M, 4)
+#define GEMM_HALVES(M) GEMM_TILE_HALF(M, 2) GEMM_TILE_HALF(M, 3) GEMM_TILE_HALF(M, 4)
+#define GEMM_ROW(M) GEMM_TILE(M, 1) GEMM_TILE(M, 2) GEMM_TILE(M, 3) GEMM_TILE(M, 4) GEMM_HALVES(M)
 GEMM_ROW(1)
 GEMM_ROW(2)
 GEMM_ROW(3)

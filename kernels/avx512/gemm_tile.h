@@ -186,7 +186,8 @@ static inline int gemm_is_plain(const struct fovea_gemm_tile *t)
     return t->b_ends != 0 || (t->mode == FOVEA_GEMM_STORE && t->ahead == NULL && (t->near || t->k < GEMM_LONG_K));
 }
 
-/// Calls a tile of a table of three: gemm_<M>x<NV>, plain_<M>x<NV> and half_<M>x<NV>.
+/// Calls one of three tiles: gemm_<M>x<NV>, plain_<M>x<NV> or half_<M>x<NV>, for which plain stands where there is
+/// none.
 static inline void gemm_call(const struct fovea_gemm_tile *tile, fovea_gemm_fn *gemm, fovea_gemm_fn *plain,
                              fovea_gemm_fn *half)
 {
@@ -212,7 +213,7 @@ static inline void gemm_call(const struct fovea_gemm_tile *tile, fovea_gemm_fn *
     }
 
 /// Defines half_<M>x<NV>, which is plain_<M>x<NV> where at most eight columns of the last panel exist. Not for one
-/// panel.
+/// panel: then no FMA would be of 512 bits.
 #define GEMM_TILE_HALF(M, NV)                                                                                          \
     static void half_##M##x##NV(const struct fovea_gemm_tile *tile)                                                    \
     {                                                                                                                  \

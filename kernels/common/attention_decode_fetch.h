@@ -8,7 +8,7 @@
 // once more. There 8 heads go from 65 to 95 % in panels and from 36 to 68 % in rows; Cascade Lake is 1.1 to 1.2 times
 // as fast without. Of K in rows the next 16 keys, or columns, are asked for a third time: some of 1024 lines in a row
 // are still dropped (Zen 4, transposed in scratch 1.24 times as fast, in registers 1.2 for one row, 1.08 for four; 32
-// keys ahead 0.94 to 1.0 of it, without the second time 0.87).
+// keys ahead 0.94 to 1.0 of it, without the second time 0.87; Zen 5: not measured).
 // Part of attention_decode_f32.inc.
 #ifndef FOVEA_KERNELS_COMMON_ATTENTION_DECODE_FETCH_H
 #define FOVEA_KERNELS_COMMON_ATTENTION_DECODE_FETCH_H
@@ -27,8 +27,8 @@ static inline int decode_again(const struct fovea_attention_chunk *chunk)
     return decode_asks(chunk) && chunk->again;
 }
 
-/// Asks for `columns` elements of each of some rows, in the order they lie. Inlined always: gcc takes a function that
-/// only prefetches for one without effects, and drops calls of it.
+/// Asks for `columns` elements of each of some rows, in the order they lie. Inlined always: gcc 12 takes a function
+/// that only prefetches for one without effects, and drops calls of it.
 static inline __attribute__((always_inline)) void decode_fetch(const float *at, ptrdiff_t row, size_t rows,
                                                                size_t columns)
 {
@@ -40,14 +40,19 @@ static inline __attribute__((always_inline)) void decode_fetch(const float *at, 
     }
 }
 
-/// Of a masked V, which no step prefetches, asks for the rows of keys [j, end) that some row sees, one by one (Zen 5:
-/// 1.05 to 1.24 times as fast). A hidden key asks for the row before it once more: a jump that nobody foresees costs
-/// more.
+/// Whether rows of V are asked for one by one, as no step prefetches a masked V (Zen 5: 1.05 to 1.24 times as fast).
+static inline int decode_fetches_seen(const struct fovea_attention_chunk *chunk)
+{
+    return decode_asks(chunk) && chunk->visible && !chunk->scores;
+}
+
+/// Asks for V of the keys [j, end) that some row sees; in panels of K hidden ones are among them. Such a key asks for
+/// the row before it once more, or for q: a jump that nobody foresees costs more.
 static inline __attribute__((always_inline)) void decode_fetch_seen(const struct fovea_attention_chunk *chunk,
                                                                     const uint64_t *seen, size_t j, size_t end)
 {
     const float *row = chunk->q;
-    const int fetches = decode_asks(chunk) && chunk->visible && !chunk->scores;
+    const int fetches = decode_fetches_seen(chunk);
     for (; j < end && fetches; j++) {
         row = seen[j] != 0 ? chunk->v + (ptrdiff_t)j * chunk->v_row : row;
         __asm__("" : "+r"(row)); // or gcc jumps

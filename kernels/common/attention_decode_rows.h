@@ -47,8 +47,8 @@ DECODE_REGISTER_TILE(6)
 
 /// Whole sixteens of the keys [j, end); v: NULL, or what of V is prefetched with each key. Returns how many keys were
 /// taken.
-static size_t decode_register_rows(const struct fovea_attention_chunk *chunk, const uint64_t *seen, size_t j,
-                                   size_t end, const float *v, float *s)
+static size_t decode_register_rows(const struct fovea_attention_chunk *chunk, size_t j, size_t end, const float *v,
+                                   float *s)
 {
     typedef void tile_fn(const struct fovea_attention_chunk *, const float *, const float *, float *);
     static tile_fn *const tiles[FV_REGISTER_ROWS] = {decode_register_1, decode_register_2, decode_register_3,
@@ -63,17 +63,19 @@ static size_t decode_register_rows(const struct fovea_attention_chunk *chunk, co
         if (decode_again(chunk) && j + 2 * FOVEA_PANEL <= end) {
             decode_fetch(next, chunk->k_row, FOVEA_PANEL, chunk->qk_dim);
         }
-        decode_fetch_seen(chunk, seen, j, j + FOVEA_PANEL);
+        if (decode_fetches_seen(chunk)) { // all of these keys are
+            decode_fetch(chunk->v + (ptrdiff_t)j * chunk->v_row, chunk->v_row, FOVEA_PANEL, chunk->state.v_dim);
+        }
         tiles[rows - 1](chunk, k, v, s + j);
         v = v ? v + FOVEA_PANEL * chunk->v_row : NULL;
     }
     return j - first;
 }
 #else
-static inline size_t decode_register_rows(const struct fovea_attention_chunk *chunk, const uint64_t *seen, size_t j,
-                                          size_t end, const float *v, float *s)
+static inline size_t decode_register_rows(const struct fovea_attention_chunk *chunk, size_t j, size_t end,
+                                          const float *v, float *s)
 {
-    (void)chunk, (void)seen, (void)j, (void)end, (void)v, (void)s;
+    (void)chunk, (void)j, (void)end, (void)v, (void)s;
     return 0;
 }
 #endif

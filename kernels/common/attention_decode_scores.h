@@ -127,7 +127,7 @@ static void decode_scores(const struct fovea_attention_chunk *chunk, const uint6
         }
         const int asks = decode_asks(chunk) && dense && !chunk->visible && !chunk->scores;
         if (chunk->k_row != 0 && wanted) {
-            j += decode_register_rows(chunk, seen, j, end, asks ? chunk->v + (ptrdiff_t)j * chunk->v_row : NULL, s);
+            j += decode_register_rows(chunk, j, end, asks ? chunk->v + (ptrdiff_t)j * chunk->v_row : NULL, s);
         }
         for (size_t i = j, n; i < end && (wanted || FOVEA_FAULT_IS(DECODE_LOADS_HIDDEN_K)); i += n) {
             tile.n = n = attention_min(decode_columns(rows), end - i);

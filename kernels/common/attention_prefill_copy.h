@@ -16,7 +16,7 @@
 #include <string.h>
 
 /// Elements from a group of columns to the next: a line more than its keys, or all groups of a key would be in one set
-/// of L1 while they are written.
+/// of L1.
 enum { PREFILL_V_GROUP = ATTENTION_GROUP * FOVEA_COPY_KEYS };
 
 /// The keys that some row sees and that are not copied yet, as bits; they are marked as done.
@@ -83,6 +83,9 @@ static void prefill_copy_v(const struct fovea_attention_chunk *chunk, const uint
         const uint64_t bits = take[j / 64] >> j % 64 & 0xFFFF;
         const float *const from = chunk->v + (ptrdiff_t)j * row;
         float *group = copy->v + j * ATTENTION_GROUP;
+        if (bits == 0) {
+            continue;
+        }
         for (size_t c = 0; c < whole; c += ATTENTION_GROUP, group += PREFILL_V_GROUP) {
             if (bits == 0xFFFF) {
                 prefill_copy_group(group, from + c, row, 0xFFFF);

@@ -64,7 +64,8 @@ FV_INLINE void attention_sum(const struct attention_product *t, const float *a, 
         if (fetch != NULL) {
             FV_UNROLL
             for (int i = 0; i < FOVEA_FETCH_LINES; i++) {
-                __builtin_prefetch(*fetch + i * FOVEA_PANEL, 0, 2); // into L2: this is for the edges of a tile
+                __builtin_prefetch(*fetch + i * FOVEA_PANEL, 0,
+                                   2); // into L2: these are edges, and strips of one or two vectors
             }
             fetch++;
         }

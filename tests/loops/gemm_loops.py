@@ -36,6 +36,7 @@ KERNELS = [
     Kernel("avx512", "gemm_f32_6x64", "gemm_{m}x{v}", 6, 4, two_inside, {0, 1, 4, 5, 8}, {"GNU": 3, "Clang": 8}, None),
     Kernel("avx512", "gemm_f32_9x48", "plain_{m}x{v}", 9, 3, two_inside, {0, 3}, {"GNU": 1, "Clang": 3}, None),
     Kernel("avx512", "gemm_f32_9x48", "half_{m}x{v}", 9, 3, two_inside, {0, 3}, {"GNU": 1, "Clang": 3}, None),
+    Kernel("avx512", "gemm_f32_6x64", "plain_{m}x{v}", 6, 4, two_inside, {0, 4}, {"GNU": 3, "Clang": 8}, None),
     Kernel("avx512", "gemm_f32_6x64", "half_{m}x{v}", 6, 4, two_inside, {0, 4}, {"GNU": 3, "Clang": 8}, None),
     Kernel("avx2", "gemm_f32_6x16", "gemm_{m}", 6, 2, each_once, {1, 1.5, 2}, {"GNU": 0, "Clang": 0},
            {"GNU": (22, 25), "Clang": (22, 26)}),

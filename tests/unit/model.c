@@ -39,38 +39,50 @@ static uint32_t number(const char *name)
 {
     uint32_t count = 0, i = 0;
     const struct fovea_tunable *const tunables = fovea_tunables(FOVEA_TUNED_GEMM, &count);
-    while (strcmp(tunables[i].name, name) != 0) {
+    while (i < count && strcmp(tunables[i].name, name) != 0) {
         i++;
     }
-    return i;
+    CHECK(i < count, "no number is called %s", name);
+    return i < count ? i : 0;
 }
 
 // What CPUID says of the core and its L3, or a person, decides what is prefetched.
 static void test_sets(void)
 {
-    enum { FEW_FAR_NT = 5 };
+    enum { FEW_FAR_PACKED = 3, FEW_FAR_NT = 5 };
     static const struct {
         const char *text;
         int taken;
-        uint32_t hashed, wide, fetch_k, stream_rows;
-    } cases[] = {{"32K,1M,32M,hashed", 1, 1, 0, 640, 0},    {"32K,1M,32M,wide", 1, 0, 1, 1 << 20, 0},
-                 {"32K,1M,32M,plain", 1, 0, 0, 1 << 20, 2}, {"32K,1M,32M,", 0, 0, 0, 0, 0},
-                 {"32K,1M,32M,mesh", 0, 0, 0, 0, 0},        {"32K,1M,32M,plain,", 0, 0, 0, 0, 0}};
+        uint32_t hashed, wide, fetch_k, stream_rows, kc, into_l1;
+    } cases[] = {{"32K,1M,32M,hashed", 1, 1, 0, 640, 0, 1024, 0},    {"32K,1M,32M,wide", 1, 0, 1, 1 << 20, 0, 1024, 0},
+                 {"32K,1M,32M,plain", 1, 0, 0, 1 << 20, 2, 4096, 1}, {"32K,1M,32M,", 0, 0, 0, 0, 0, 0, 0},
+                 {"32K,1M,32M,mesh", 0, 0, 0, 0, 0, 0, 0},           {"32K,1M,32M,plain,", 0, 0, 0, 0, 0, 0, 0}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct fovea_machine machine = {.l3_hashed = 2, .wide512 = 2};
+        struct fovea_machine machine = {.cpu = ~0u, .l3_hashed = 2, .wide512 = 2};
         const int taken = fovea_cache_from_text(cases[i].text, &machine);
         CHECK(taken == cases[i].taken, "%s", cases[i].text);
         if (!taken) {
             continue;
         }
         CHECK(machine.l3_hashed == cases[i].hashed && machine.wide512 == cases[i].wide, "%s", cases[i].text);
-        const struct fovea_tuned tuned =
-            fovea_tuned_default(&machine, FEW_FAR_NT, fovea_variant_find("gemm_f32_4x16_scalar", 20));
-        const uint32_t fetch_k = tuned.values[number("fetch_k")], stream_rows = tuned.values[number("stream_rows")];
+        const int32_t scalar = fovea_variant_find("gemm_f32_4x16_scalar", 20);
+        const struct fovea_tuned nt = fovea_tuned_default(&machine, FEW_FAR_NT, scalar);
+        const uint32_t fetch_k = nt.values[number("fetch_k")], stream_rows = nt.values[number("stream_rows")];
         CHECK(fetch_k == cases[i].fetch_k && stream_rows == cases[i].stream_rows, "%s: fetch_k %u, stream_rows %u",
               cases[i].text, fetch_k, stream_rows);
+        const int32_t wide = fovea_variant_find("gemm_f32_9x48_avx512", 20);
+        const uint32_t kc =
+            wide < 0 ? cases[i].kc : fovea_tuned_default(&machine, FEW_FAR_PACKED, wide).values[number("kc")];
+        CHECK(kc == cases[i].kc, "%s: kc %u", cases[i].text, kc);
+        uint32_t count = 0;
+        const struct fovea_tunable *const last = fovea_tunables(FOVEA_TUNED_ATTENTION, &count) + count - 1;
+        const uint32_t into_l1 = fovea_tuned_default(&machine, FOVEA_CLASS_ATTENTION, -1).values[count - 1];
+        CHECK(strcmp(last->name, "into_l1") == 0 && into_l1 == cases[i].into_l1, "%s: %s %u", cases[i].text, last->name,
+              into_l1);
     }
     struct fovea_machine machine = {.l3_hashed = 1, .wide512 = 1};
+    const uint32_t both = fovea_tuned_default(&machine, FEW_FAR_NT, 0).values[number("fetch_k")];
+    CHECK(both == 640, "hashed and wide is hashed: fetch_k %u", both);
     CHECK(fovea_cache_from_text("32K,1M", &machine) && machine.l3_hashed == 1 && machine.wide512 == 1, "as it was");
 }
 
