@@ -51,6 +51,19 @@ static inline __attribute__((always_inline)) __m512 gemm_fma_broadcast(const flo
     return acc;
 }
 
+/// Or clang loads and broadcasts in both widths what FMAs of 512 and of 256 bits take.
+static inline __attribute__((always_inline)) void gemm_keep_wide(__m512 *v, int half)
+{
+#if defined(__clang__)
+    if (half) {
+        __asm__("" : "+v"(*v));
+    }
+#else
+    (void)v, (void)half;
+#endif
+}
+
+/// acc += a * b.
 static inline __attribute__((always_inline)) __m512 gemm_fma(__m512 a, __m512 b, __m512 acc, int half)
 {
     return half ? _mm512_castps256_ps512(_mm256_fmadd_ps(_mm512_castps512_ps256(a), _mm512_castps512_ps256(b),
@@ -93,6 +106,7 @@ static inline __attribute__((always_inline)) void gemm_steps(const struct fovea_
         FV_UNROLL
         for (int j = 0; j < NV; j++) {
             bv[j] = gemm_load_b(b[j / 3] + j % 3 * b_panel);
+            gemm_keep_wide(&bv[j], HALF);
             if (NEAR && NV > 1) {
                 _mm_prefetch((const char *)(b[j / 3] + j % 3 * b_panel + STEPS * FOVEA_PANEL), _MM_HINT_T0);
             }
@@ -105,7 +119,8 @@ static inline __attribute__((always_inline)) void gemm_steps(const struct fovea_
         for (int i = 0; i < M; i++) {
             const float *const ai = a[i / 3] + i % 3 * a_row;
             const int inside = NV <= 3 && i % 3 == 0 && i / 3 < BROADCASTS && !FOVEA_FAULT_IS(GEMM_MUL_ADD);
-            const __m512 av = inside ? _mm512_setzero_ps() : _mm512_set1_ps(*ai);
+            __m512 av = inside ? _mm512_setzero_ps() : _mm512_set1_ps(*ai);
+            gemm_keep_wide(&av, HALF);
             FV_UNROLL
             for (int j = 0; j < NV; j++) {
                 const int half = HALF && j == NV - 1;
