@@ -317,9 +317,8 @@ enum fovea_status fovea_explain_attention(const struct fovea_engine *engine, con
         grid.prefill ? &plan.kernels->attention_prefill : &plan.kernels->attention_decode;
     const double floats = (double)desc->batch * (double)desc->kv_heads * (double)desc->kv_len;
     const bool far = fovea_is_far(plan.tuning->near, floats * (double)(desc->qk_dim + desc->v_dim));
-    // Whole strips of a tile alone do that, and of AVX-512 alone.
-    const bool into_l1 = grid.prefill && plan.tuning->into_l1 && strstr(kernel->name, "avx512") != NULL &&
-                         fovea_min(grid.rows, grid.most) > 2 * FOVEA_PANEL;
+    const bool into_l1 =
+        grid.prefill && plan.tuning->into_l1 && kernel->mr != 0 && fovea_min(grid.rows, grid.most) >= kernel->mr;
     fovea_say(&why,
               "attention: batch %zu, heads %zu/%zu, %zux%zu, dims %zu and %zu, f32%s%s%s%s, k in %s%s%s, kernel %s, "
               "%zu tasks of %zu rows%s, shared %zu B, scratch %zu B",
@@ -327,12 +326,11 @@ enum fovea_status fovea_explain_attention(const struct fovea_engine *engine, con
               desc->scoring == FOVEA_SCORING_ADDITIVE ? ", additive" : "", desc->causal ? ", causal" : "",
               desc->mask ? ", mask" : "", desc->bias ? ", bias" : "",
               desc->k_layout == FOVEA_K_PANELS ? "panels" : "rows", desc->page_keys ? " of pages" : "",
-              into_l1              ? ", fetched into L1"
-              : !far || grid.prefill ? ""
+              into_l1                                                 ? ", fetched into L1"
+              : !far || grid.prefill                                  ? ""
               : fovea_min(grid.rows, grid.most) <= plan.tuning->again ? ", from beyond L2, asked for twice"
                                                                       : ", from beyond L2",
-              kernel->name,
-              desc->batch * grid.heads * fovea_ceil_div(grid.tiles, grid.each) * grid.splits,
+              kernel->name, desc->batch * grid.heads * fovea_ceil_div(grid.tiles, grid.each) * grid.splits,
               fovea_min(grid.rows, grid.most), grid.each > 1 ? " and more that share keys" : "", plan.work.shared_bytes,
               plan.work.scratch_bytes);
     return FOVEA_OK;

@@ -62,10 +62,10 @@ FV_INLINE void attention_sum(const struct attention_product *t, const float *a, 
     for (; left >= TURN; left -= TURN) {
         attention_steps(row, t->a_row, t->a_k, b, TURN, rows, vecs, each, acc);
         if (fetch != NULL) {
-            FV_UNROLL
-            for (int i = 0; i < FOVEA_FETCH_LINES; i++) {
-                __builtin_prefetch(*fetch + i * FOVEA_PANEL, 0,
-                                   2); // into L2: these are edges, and strips of one or two vectors
+            FV_UNROLL // into L2 alone: these are strips of one or two vectors, and edges
+                for (int i = 0; i < FOVEA_FETCH_LINES; i++)
+            {
+                __builtin_prefetch(*fetch + i * FOVEA_PANEL, 0, 2);
             }
             fetch++;
         }

@@ -75,6 +75,10 @@ def test_set(folder):
     text = ok("tune", "--explain", "gemm", "8x64x64", "nn", FOVEA_PROFILE=path)
     check("few-near-nn" in text and scalar in text and "kc 32" in text and "20 KiB" in text, text)
     check("few-far-nn" in ok("tune", "--explain", "gemm", "8x64x96", "nn", FOVEA_PROFILE=path), "a border of 20 KiB")
+    streams = {"plain": "hardware follows", "wide": "fetched ahead", "hashed": "strips of 48"}
+    for set_, words in streams.items() if "avx512" in ok("info") and not os.environ.get("FOVEA_ISA") else ():
+        text = ok("tune", "--explain", "gemm", "1x4096x4096", "packed", FOVEA_CACHES=f"32K,1M,32M,{set_}")
+        check(words in text and ("the next one prefetched" in text) == (set_ == "hashed"), text)
     text = ok("tune", "--show", path)
     check("border" in text and f" -> {scalar}" in text and " -> 32, " in text, text)
     ok("tune", "--level", "estimate", "--output", other)

@@ -19,8 +19,9 @@ static struct tune_case *make_case(const struct fovea_engine *engine, uint32_t c
         return tune_case_slot(class);
     if (class >= FOVEA_CLASS_ATTENTION && class < FOVEA_CLASS_CACHE) {
         static const size_t dims[] = {32, 72, 136};
-        const struct tune_attention_shape shape = {2,         50,        150, dims[class - FOVEA_CLASS_ATTENTION],
-                                                   class % 2, class % 2, 0};
+        const size_t dim = dims[class - FOVEA_CLASS_ATTENTION];
+        const struct tune_attention_shape shape = {
+            .heads = 2, .q = 50, .kv = 150, .dim = dim, .causal = class % 2, .tokens = class % 2};
         return tune_case_attention(engine, &shape);
     }
     if (class == FOVEA_CLASS_CACHE) { // 300 KiB, between the values of the border; one B, which stays
