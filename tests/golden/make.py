@@ -21,9 +21,9 @@ tensors = {}
 
 def add(name, tensor):
     """Stores a tensor; returns it as the file has it, so that both sides begin with the same numbers."""
-    kind = torch.uint8 if tensor.dtype == torch.bool else torch.float32
+    kind = torch.uint8 if tensor.dtype in (torch.bool, torch.uint8) else torch.float32
     tensors[name] = tensor.detach().to(kind).contiguous()
-    return tensor if tensor.dtype == torch.bool else tensors[name].double()
+    return tensors[name].double() if kind == torch.float32 else tensor
 
 
 def rand(*shape):
@@ -219,6 +219,45 @@ def terms():
     finish("all", (capped + fallen).masked_fill(~seen, float("-inf")), sinks)
 
 
+def philox(counter, key):
+    """Philox4x32-10 (Salmon et al., SC 2011): four words."""
+    c, k = list(counter), list(key)
+    for _ in range(10):
+        a, b = 0xD2511F53 * c[0], 0xCD9E8D57 * c[2]
+        c = [b >> 32 ^ c[1] ^ k[0], b & 0xFFFFFFFF, a >> 32 ^ c[3] ^ k[1], a & 0xFFFFFFFF]
+        k = [(k[0] + 0x9E3779B9) & 0xFFFFFFFF, (k[1] + 0xBB67AE85) & 0xFFFFFFFF]
+    return c
+
+
+def kept(shape, p, seed, first):
+    """Which weights of (B, H, Lq, Lk) dropout leaves, as docs/numerics.md section 6 says; row 0 is at position first."""
+    words = [philox((j // 4, i + first, h, b), (seed & 0xFFFFFFFF, seed >> 32))[j % 4]
+             for b in range(shape[0]) for h in range(shape[1]) for i in range(shape[2]) for j in range(shape[3])]
+    return torch.tensor([word >= int(p * 2**32) for word in words]).reshape(shape)
+
+
+def returned():
+    """What attention returns beside its output, and dropout; four heads on two of K and V, row i at i + 70."""
+    q, k = add("returned.q", rand(2, 4, 12, 8)), add("returned.k", rand(2, 2, 140, 8))
+    v = add("returned.v", rand(2, 2, 140, 12))
+    causal = torch.arange(140)[None, :] <= torch.arange(12)[:, None] + 70
+    k, v = k.repeat_interleave(2, 1), v.repeat_interleave(2, 1)
+    out, weights = F._scaled_dot_product_attention(q, k, v, causal.expand(2, 4, 12, 140), need_attn_weights=True)
+    scores = (q @ k.transpose(-1, -2) / 8**0.5).masked_fill(~causal, float("-inf"))
+    add("returned.out", out)
+    add("returned.lse", torch.logsumexp(scores, -1))
+    add("returned.weights", weights)
+    add("returned.average", weights.mean(1))
+    add("returned.key_sums", weights.sum(2))
+    add("returned.head_sums", weights.sum((2, 3)))
+    add("returned.entropy", torch.special.entr(weights).sum(-1))
+    add("returned.max_weight", weights.max(-1).values)
+    add("returned.max_key", weights.max(-1).indices.to(torch.uint8))
+    dropped = weights * kept(weights.shape, 0.25, 0x123456789ABCDEF0, 70) / 0.75
+    add("returned.dropped", dropped)
+    add("returned.dropped.out", dropped @ v)
+
+
 def write(path):
     header, data = {"__metadata__": {"made_with": f"torch {torch.__version__}"}}, b""
     for name, tensor in sorted(tensors.items(), key=lambda item: item[1].dtype == torch.uint8):  # f32 stays aligned
@@ -241,4 +280,5 @@ state = torch.get_rng_state()
 gated_layers()
 torch.set_rng_state(state)
 terms()
+returned()
 write(sys.argv[1])
