@@ -41,8 +41,8 @@ FOVEA_API enum fovea_status fovea_attention_state_init(const void *plan, size_t 
 /// Adds keys [args->kv_begin, args->kv_len) to what the queries have seen; out and lse are not used. batch and q_len
 /// are the state's. The same plan and queries, but for k, v, kv_begin and kv_len, give the bits above. scratch as the
 /// plan's fovea_work says, for each worker; no shared memory. Sinks wait for the end. Tasks are tiles of queries, each
-/// over all keys of the block. Errors: those of fovea_attention, FORMAT (no state), SHAPE (another batch, heads, q_len
-/// or v_dim than the state's).
+/// over all keys of the block. Errors: those of fovea_attention, UNSUPPORTED (ragged: a state for each entry), FORMAT
+/// (no state), SHAPE (another batch, heads, q_len or v_dim than the state's).
 FOVEA_API enum fovea_status fovea_attention_state_accumulate(const void *plan, const struct fovea_attention_args *args,
                                                              void *state, void *scratch,
                                                              const struct fovea_executor *executor);

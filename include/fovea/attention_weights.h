@@ -37,8 +37,8 @@ struct fovea_attention_weights_args {
 
 /// Runs on an executor (NULL: in this thread). plan is that of the call; scratch as its fovea_work says, for each
 /// worker; no shared memory. A task is a chunk of 128 keys of one head, or of all where they are averaged. Errors:
-/// those of fovea_attention, NULL (no lse, no output, head_sums alone), ENUM, VALUE (scores dropped, averaged or
-/// summed), STRIDE and OVERFLOW (weights).
+/// those of fovea_attention, UNSUPPORTED (a ragged call: take its entries one by one), NULL (no lse, no output,
+/// head_sums alone), ENUM, VALUE (scores dropped, averaged or summed), STRIDE and OVERFLOW (weights).
 ///
 /// With D, C and R as at fovea_attention and u = 2^-24, a weight w of score s is, to first order, within
 /// w (2 D + (142 + 4 C + 3 R) u + 3 u |s - LSE| + 2 u |LSE|) of the exact one. Sums over n are n u worse, relatively.

@@ -230,7 +230,7 @@ def philox(counter, key):
 
 
 def kept(shape, p, seed, first):
-    """Which weights of (B, H, Lq, Lk) dropout leaves, as docs/numerics.md section 6 says; row 0 is at position first."""
+    """Which weights of (B, H, Lq, Lk) dropout leaves (docs/numerics.md section 6); row 0 stands at position first."""
     words = [philox((j // 4, i + first, h, b), (seed & 0xFFFFFFFF, seed >> 32))[j % 4]
              for b in range(shape[0]) for h in range(shape[1]) for i in range(shape[2]) for j in range(shape[3])]
     return torch.tensor([word >= int(p * 2**32) for word in words]).reshape(shape)
@@ -242,7 +242,8 @@ def returned():
     v = add("returned.v", rand(2, 2, 140, 12))
     causal = torch.arange(140)[None, :] <= torch.arange(12)[:, None] + 70
     k, v = k.repeat_interleave(2, 1), v.repeat_interleave(2, 1)
-    out, weights = F._scaled_dot_product_attention(q, k, v, causal.expand(2, 4, 12, 140), need_attn_weights=True)
+    causal = causal.expand(2, 4, 12, 140)
+    out, weights = F._scaled_dot_product_attention(q, k, v, causal, need_attn_weights=True)
     scores = (q @ k.transpose(-1, -2) / 8**0.5).masked_fill(~causal, float("-inf"))
     add("returned.out", out)
     add("returned.lse", torch.logsumexp(scores, -1))
