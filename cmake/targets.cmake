@@ -58,6 +58,13 @@ target_compile_options(fovea_flags INTERFACE
     -ffp-contract=off -fno-math-errno -fvisibility=hidden
     -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion
     -Werror=missing-prototypes -Werror=implicit-function-declaration)
+# gcc clears and copies structs of some hundred bytes by rep stos and rep movs, microcode that takes 10 ns each time on
+# Zen 4: 1.5 % of a 32 cube, 1 to 3 of decoding from L2 and of short prompts.
+if(CMAKE_C_COMPILER_ID STREQUAL GNU AND CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
+    target_compile_options(fovea_flags INTERFACE
+        -mmemset-strategy=vector_loop:512:noalign,libcall:-1:noalign
+        -mmemcpy-strategy=vector_loop:512:noalign,libcall:-1:noalign)
+endif()
 foreach(isa IN LISTS FOVEA_ISAS)
     string(TOUPPER ${isa} ISA)
     if(NOT isa STREQUAL scalar)
