@@ -57,6 +57,7 @@ set(FOVEA_FILES_OPS
     ops/gemm.c
     ops/gemm_area.c
     ops/gemm_bt.c
+    ops/gemm_bare.c
     ops/gemm_direct.c
     ops/gemm_grid.c
     ops/gemm_plan.c

@@ -114,6 +114,10 @@ static bool run_whole(const void *plan, const void *args, void *shared, void *sc
 {
     const struct fovea_gemm_layout *const layout = plan;
     const struct fovea_gemm_args *const call = args;
+    if (layout->bare && call->bias == NULL && call->m == layout->desc.m) {
+        fovea_gemm_bare(layout, call);
+        return true;
+    }
     const bool all_of_c = layout->blocks.count > 1 && detour(plan, args);
     if (all_of_c && !layout->c_room) {
         return false;

@@ -52,6 +52,8 @@ struct fovea_gemm_layout {
     bool aliases;                ///< A is transposed, or its rows meet in few sets of L1: tall calls copy it
     bool b_aliases;              ///< rows of a natural B meet in few sets of L1: tall calls pack it
     bool direct;                 ///< so small that all of it is in L2 and goes the way of gemm_direct.c
+    bool bare;                   ///< the same, and nothing but tiles, whose description (but m, n, pointers) is
+    struct fovea_gemm_tile tile; ///< this one
     bool detour;                 ///< there is room for acc in scratch: C, or a residual that is C, is read at the end
     size_t a_room, b_room;       ///< in scratch, in floats, behind acc
     size_t b_offset;             ///< of B's panels in shared, in floats, behind A
@@ -88,6 +90,15 @@ extern const struct fovea_operator fovea_gemm_operator;
 void fovea_gemm_area(const struct fovea_gemm_area *area);
 /// The same for an area of a direct plan; needs neither a_room nor a_copy.
 void fovea_gemm_direct(const struct fovea_gemm_area *area);
+/// What all tiles of a direct plan have in common. natural: B is read in place, not from panels.
+struct fovea_gemm_tile fovea_gemm_direct_tile(const struct fovea_gemm_layout *plan, bool natural);
+/// Whether whole panels may be read of columns up to `end` of a natural B: past a partial one come the columns of the
+/// next row, where rows follow one another and are as long as a panel.
+bool fovea_gemm_whole_panels(const struct fovea_gemm_desc *desc, size_t end);
+/// Whether a direct plan is nothing but tiles (ops/gemm_bare.c); and all of it, in this thread, for all of its rows
+/// and without a bias.
+bool fovea_gemm_is_bare(const struct fovea_gemm_layout *plan);
+void fovea_gemm_bare(const struct fovea_gemm_layout *plan, const struct fovea_gemm_args *args);
 /// The micro-kernel of a direct plan: that of its class, or another of the ISA whose tiles cost less.
 const struct fovea_gemm_kernel *fovea_gemm_fitting(const struct fovea_gemm_layout *plan);
 /// Whether a direct plan reads natural rows of B where they lie, however many rows of C come for them.

@@ -75,30 +75,24 @@ const struct fovea_gemm_kernel *fovea_gemm_fitting(const struct fovea_gemm_layou
     return best;
 }
 
-// B of columns [begin, end), in whole panels.
+// B of columns [begin, end), in whole panels; of a natural one that lies elsewhere a copy, made for this strip.
 static void set_b(const struct fovea_gemm_area *area, bool natural, size_t begin, size_t end,
                   struct fovea_gemm_tile *tile)
 {
     const struct fovea_gemm_layout *const plan = area->plan;
     const struct fovea_gemm_desc *const d = &plan->desc;
-    // Past a partial panel come the columns of the next row, where rows follow one another and are as long as a panel.
-    tile->b_ends = natural && end % FOVEA_PANEL != 0;
-    if (natural && (!tile->b_ends || (d->ldb == d->n && d->n >= FOVEA_PANEL))) {
+    if (natural && fovea_gemm_whole_panels(d, end)) {
+        tile->b_ends = end % FOVEA_PANEL != 0;
         tile->b = (const float *)area->b + begin;
-        tile->b_panel = FOVEA_PANEL;
-        tile->b_k = (ptrdiff_t)d->ldb;
-        return;
-    }
-    tile->b_ends = 0;
-    tile->b_panel = (ptrdiff_t)(FOVEA_PANEL * plan->k);
-    tile->b_k = FOVEA_PANEL;
-    if (d->b_packed) {
+    } else if (d->b_packed) {
         tile->b = fovea_blob_panels(area->b) + begin * plan->k;
-        return;
+    } else {
+        const struct fovea_source source = {area->b, d->ldb, d->trans_b == FOVEA_TRANS};
+        fovea_pack_panels(plan->kernels, &source, 0, begin, plan->k, end - begin, area->b_room);
+        tile->b = area->b_room;
+        tile->b_panel = (ptrdiff_t)(FOVEA_PANEL * plan->k);
+        tile->b_k = FOVEA_PANEL;
     }
-    const struct fovea_source source = {area->b, d->ldb, d->trans_b == FOVEA_TRANS};
-    fovea_pack_panels(plan->kernels, &source, 0, begin, plan->k, end - begin, area->b_room);
-    tile->b = area->b_room;
 }
 
 void fovea_gemm_direct(const struct fovea_gemm_area *area)
@@ -106,17 +100,11 @@ void fovea_gemm_direct(const struct fovea_gemm_area *area)
     const struct fovea_gemm_layout *const plan = area->plan;
     const struct fovea_gemm_desc *const d = &plan->desc;
     const struct fovea_cut tiles = area->rows == d->m ? plan->tiles : fovea_cut(area->rows, plan->mr);
-    const bool natural = !d->b_packed && d->trans_b != FOVEA_TRANS && !area->pack_b, turned = d->trans_a == FOVEA_TRANS;
+    const bool natural = !d->b_packed && d->trans_b != FOVEA_TRANS && !area->pack_b;
     const bool finishes = fovea_gemm_finishes(area);
     const size_t most = finishes ? FOVEA_HOT_TILES : tiles.count;
-    struct fovea_gemm_tile tile = {
-        .k = plan->k,
-        .a_row = turned ? 1 : (ptrdiff_t)d->lda,
-        .a_k = turned ? (ptrdiff_t)d->lda : 1,
-        .c_row = (ptrdiff_t)(area->acc != NULL ? fovea_gemm_columns(plan) : d->ldc),
-        .mode = FOVEA_GEMM_STORE,
-        .near = 1,
-    };
+    struct fovea_gemm_tile tile = fovea_gemm_direct_tile(plan, natural);
+    tile.c_row = area->acc != NULL ? (ptrdiff_t)fovea_gemm_columns(plan) : tile.c_row;
     for (size_t strip = area->strip; strip < area->strip + area->strips; strip++) {
         const size_t begin = fovea_cut_begin(&plan->strips, strip) * FOVEA_PANEL;
         const size_t end = fovea_min(fovea_cut_begin(&plan->strips, strip + 1) * FOVEA_PANEL, d->n);

@@ -192,6 +192,8 @@ static enum fovea_status make_plan(const struct fovea_engine *engine, const stru
     }
     plan->tiles = fovea_cut(desc->m, plan->mr);
     plan->grid = fovea_gemm_grid(plan, desc->m);
+    plan->bare = fovea_gemm_is_bare(plan);
+    plan->tile = fovea_gemm_direct_tile(plan, !desc->b_packed);
     plan->group = clamp(tuning->nc / nr, 1, plan->strips.count > 1 ? plan->strips.count : 1);
     const bool repacks = plan->grid.pack_b && !plan->grid.share_b; // for each chunk of rows
     // mc rows of kc steps are what stays in L2: more rows where k is shorter, all chunks alike.

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// ops/gemm_bare.c - direct plans that are nothing but tiles: B is read as it is, and sums are what C gets.
+//
+// What gemm.c and gemm_direct.c ask and hand on in every call takes 30 ns on Zen 4, of the 630 of a 32 cube. All of it
+// is known to the plan but the addresses: 20 ns (32 and 33 cubes 1.03, the 47 cube 1.01 times as fast).
+#include "ops/gemm.h"
+#include "ops/pack.h"
+
+bool fovea_gemm_whole_panels(const struct fovea_gemm_desc *d, size_t end)
+{
+    return end % FOVEA_PANEL == 0 || (d->ldb == d->n && d->n >= FOVEA_PANEL);
+}
+
+struct fovea_gemm_tile fovea_gemm_direct_tile(const struct fovea_gemm_layout *plan, bool natural)
+{
+    const struct fovea_gemm_desc *const d = &plan->desc;
+    const bool turned = d->trans_a == FOVEA_TRANS;
+    return (struct fovea_gemm_tile){
+        .k = plan->k,
+        .a_row = turned ? 1 : (ptrdiff_t)d->lda,
+        .a_k = turned ? (ptrdiff_t)d->lda : 1,
+        .b_panel = natural ? FOVEA_PANEL : (ptrdiff_t)(FOVEA_PANEL * plan->k),
+        .b_k = natural ? (ptrdiff_t)d->ldb : FOVEA_PANEL,
+        .c_row = (ptrdiff_t)d->ldc,
+        .mode = FOVEA_GEMM_STORE,
+        .near = 1,
+    };
+}
+
+bool fovea_gemm_is_bare(const struct fovea_gemm_layout *plan)
+{
+    const struct fovea_gemm_desc *const d = &plan->desc;
+    const bool natural = !d->b_packed && d->trans_b != FOVEA_TRANS && !plan->grid.pack_b;
+    return plan->direct && (d->b_packed || (natural && fovea_gemm_whole_panels(d, d->n))) && !plan->detour &&
+           d->alpha == 1 && d->activation == FOVEA_ACTIVATION_NONE;
+}
+
+static void run_column(const struct fovea_gemm_kernel *kernel, const struct fovea_cut *tiles,
+                       struct fovea_gemm_tile *tile)
+{
+    tile->m = tiles->size;
+    if (tiles->longer != 0) {
+        tile->m++;
+        tile->below = tiles->longer - 1;
+        kernel->run(tile);
+        tile->a += (ptrdiff_t)(tile->m * tiles->longer) * tile->a_row;
+        tile->c += (ptrdiff_t)(tile->m * tiles->longer) * tile->c_row;
+        tile->m--;
+    }
+    tile->below = tiles->count - tiles->longer - 1;
+    kernel->run(tile);
+}
+
+void fovea_gemm_bare(const struct fovea_gemm_layout *plan, const struct fovea_gemm_args *args)
+{
+    const struct fovea_gemm_desc *const d = &plan->desc;
+    struct fovea_gemm_tile tile = plan->tile;
+    for (size_t entry = 0; entry < d->batch; entry++) {
+        const float *const b = (const float *)args->b + entry * d->batch_b,
+                           *const panels = d->b_packed ? fovea_blob_panels((const void *)b) : b;
+        for (size_t strip = 0, panel = 0, next; strip < plan->strips.count; strip++, panel = next) {
+            next = panel + plan->strips.size + (strip < plan->strips.longer);
+            const size_t begin = panel * FOVEA_PANEL, end = fovea_min(next * FOVEA_PANEL, d->n);
+            tile.n = end - begin;
+            tile.b_ends = !d->b_packed && end % FOVEA_PANEL != 0;
+            tile.a = args->a + entry * d->batch_a;
+            tile.b = panels + (ptrdiff_t)panel * tile.b_panel;
+            tile.c = args->c + entry * d->batch_c + begin;
+            run_column(plan->kernel, &plan->tiles, &tile);
+        }
+    }
+}
