@@ -97,6 +97,7 @@ static void run_group(const struct gemm_block *block, size_t begin, size_t count
         whole_acc ? fovea_cut_begin(&plan->strips, last) * FOVEA_PANEL - column0 : fovea_gemm_columns(plan);
     struct gemm_ahead ahead =
         gemm_look_ahead(block, end, fovea_min(end + (end - group), last), tiles.count, end - group);
+    struct gemm_ahead_of_a ahead_of_a = {.source = {.next = NULL}};
     struct fovea_gemm_tile tile = {.k = block->steps, .mode = block->first ? FOVEA_GEMM_STORE : FOVEA_GEMM_ADD};
     const bool room = area->a_room != NULL && block->steps != 0;
     const size_t pitch = fovea_gemm_pitch(plan->kc);
@@ -105,12 +106,13 @@ static void run_group(const struct gemm_block *block, size_t begin, size_t count
     for (size_t t = 0, row = begin, rows; t < tiles.count; t += tile.below + 1, row += rows) {
         const size_t same = (t < tiles.longer ? tiles.longer : tiles.count) - t;
         tile.m = tiles.size + (t < tiles.longer);
-        tile.below = tiles_of_call(&ahead, end - group, room || finishes, same) - 1;
+        tile.below = tiles_of_call(gemm_next_ahead(&ahead_of_a, &ahead), end - group, room || finishes, same) - 1;
         rows = tile.m * (tile.below + 1);
         for (; room && copied < row + rows; copied += COPY_ROWS) {
             fovea_gemm_copy_a(plan, gemm_a_source(block, copied).first, block->steps,
                               fovea_min(COPY_ROWS, begin + count - copied), area->a_room + (copied - begin) * pitch,
                               pitch);
+            ahead_of_a = gemm_look_ahead_of_a(block, begin, copied + COPY_ROWS, begin + count, COPY_ROWS);
         }
         const struct gemm_rows a = room ? (struct gemm_rows){area->a_room + (row - begin) * pitch, (ptrdiff_t)pitch, 1}
                                         : gemm_a_source(block, row);
@@ -130,7 +132,10 @@ static void run_group(const struct gemm_block *block, size_t begin, size_t count
                      : whole_acc       ? area->acc + (row - area->row) * acc_row + (column - column0)
                                        : area->acc;
             tile.c_row = area->acc != NULL ? (ptrdiff_t)acc_row : (ptrdiff_t)d->ldc;
-            gemm_set_ahead(&ahead, &tile);
+            tile.ahead = NULL;
+            if (tile.below == 0) {
+                gemm_set_ahead(gemm_next_ahead(&ahead_of_a, &ahead), &tile);
+            }
             plan->kernel->run(&tile);
             if (finishes) {
                 const struct fovea_gemm_tile done = {.m = rows, .n = tile.n, .c = tile.c, .c_row = tile.c_row};

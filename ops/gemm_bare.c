@@ -56,8 +56,10 @@ void fovea_gemm_bare(const struct fovea_gemm_layout *plan, const struct fovea_ge
     const struct fovea_gemm_desc *const d = &plan->desc;
     struct fovea_gemm_tile tile = plan->tile;
     for (size_t entry = 0; entry < d->batch; entry++) {
-        const float *const b = (const float *)args->b + entry * d->batch_b,
-                           *const panels = d->b_packed ? fovea_blob_panels((const void *)b) : b;
+        const float *const b = (const float *)args->b + entry * d->batch_b, *const panels =
+                                                                                d->b_packed
+                                                                                    ? fovea_blob_panels((const void *)b)
+                                                                                    : b;
         for (size_t strip = 0, panel = 0, next; strip < plan->strips.count; strip++, panel = next) {
             next = panel + plan->strips.size + (strip < plan->strips.longer);
             const size_t begin = panel * FOVEA_PANEL, end = fovea_min(next * FOVEA_PANEL, d->n);
