@@ -42,6 +42,10 @@ struct beyond {
     // 0.96; Cascade Lake (16), M = 1, k of 384 to 1024, 1.20 to 1.01, of 1536 and more 0.94 to 1.01, more rows 0.85 to
     // 1.15, (8) k = 768 1.15, 4096 0.96.
     uint32_t spread[2];
+    // Rows of C up to which AVX-512 takes eight rows of a transposed B at a time in place of 16, where the next ones
+    // are prefetched: Zen 4, one row, k of 1024, 2048, 3072 and 4096 (16 rows in one set of L1) 1.13 to 1.2, other k
+    // 1.0 to 1.19, two and four rows 1.06 to 1.16, three and six 1.0 to 1.05. Elsewhere nobody measured it.
+    uint32_t half_rows;
     // From which on rows of B that begin within a line are packed in small products: Cascade Lake, 64 to 170 rows, 1.00
     // to 1.28, 36 rows the other way round 1.1.
     uint32_t split_rows;
@@ -69,6 +73,7 @@ static const struct beyond beyonds[SETS] = {
                 .stream_rows = 2,
                 .fetch_k = 1 << 20,
                 .spread = {1 << 20, 0},
+                .half_rows = 6,
                 .split_rows = 1 << 20,
                 .bt_near = UINT32_MAX,
                 .pass_rows = 1024,
@@ -82,6 +87,7 @@ static const struct beyond beyonds[SETS] = {
               .stream_rows = 0,
               .fetch_k = 1 << 20,
               .spread = {1 << 20, 0},
+              .half_rows = 0,
               .split_rows = 1 << 20,
               .bt_near = UINT32_MAX,
               .pass_rows = 0,
@@ -95,6 +101,7 @@ static const struct beyond beyonds[SETS] = {
                 .stream_rows = 0,
                 .fetch_k = 640,
                 .spread = {1024, 1024},
+                .half_rows = 0,
                 .split_rows = 64,
                 .bt_near = 6,
                 .pass_rows = 512,
@@ -166,6 +173,7 @@ static void set_bt(const struct fovea_machine *machine, const char *isa, bool ne
     t->bt_rows = near ? clamp(rows, 0, beyond->bt_near) : rows;
     t->fetch_k = beyond->fetch_k;
     t->spread = strcmp(isa, "avx2") == 0 ? beyond->spread[0] : strcmp(isa, "avx512") == 0 ? beyond->spread[1] : 0;
+    t->half_rows = strcmp(isa, "avx512") == 0 ? beyond->half_rows : 0;
     t->pass_rows = beyond->pass_rows;
 }
 

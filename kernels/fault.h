@@ -81,7 +81,8 @@
     X(83, GEMM_B_ENDS_UNMASKED, "the last row of a B that ends is loaded whole")                                       \
     X(84, DECODE_BESIDE_SHORT, "scores made beside the chunk before lack the last dims")                              \
     X(85, PREFILL_TILE_K_SHORT, "a tile of prefill leaves out the steps past a multiple of 8")                         \
-    X(86, GEMM_HALF_OF_MORE, "a panel of nine to twelve columns counts as half of one")
+    X(86, GEMM_HALF_OF_MORE, "a panel of nine to twelve columns counts as half of one")                                \
+    X(87, GEMM_BT_HALVES_SWAPPED, "the first eight rows of B stand for the last eight, and these for them")
 
 enum fovea_fault {
 #define FOVEA_FAULT_NUMBER(number, name, what) FOVEA_FAULT_##name = number,

@@ -108,6 +108,8 @@ bool fovea_gemm_takes_rows(const struct fovea_gemm_area *area);
 /// Whether that way takes rows of B that lie far apart, or else fetches the rows it will read next.
 bool fovea_gemm_spreads(const struct fovea_gemm_layout *plan, size_t rows);
 bool fovea_gemm_fetches(const struct fovea_gemm_layout *plan);
+/// And, where it fetches, whether eight rows are taken at a time rather than 16.
+bool fovea_gemm_halves(const struct fovea_gemm_layout *plan, size_t rows);
 void fovea_gemm_bt(const struct fovea_gemm_area *area);
 /// Whether a plan, complete up to its blocks of k, goes that way (ops/gemm_direct.c).
 bool fovea_gemm_is_direct(const struct fovea_gemm_layout *plan);

@@ -31,6 +31,11 @@ bool fovea_gemm_fetches(const struct fovea_gemm_layout *plan)
     return plan->k <= plan->tuning->fetch_k && is_far(plan);
 }
 
+bool fovea_gemm_halves(const struct fovea_gemm_layout *plan, size_t rows)
+{
+    return rows <= plan->tuning->half_rows && fovea_gemm_fetches(plan);
+}
+
 // Columns from `begin` on, as many times nr as there are before `end`, where a call takes rows of B that lie as far
 // apart as they can, so each is one of nr streams through all of B. C's columns lie as far apart; they are raw until
 // all are there. Returns how many columns that is.
@@ -49,7 +54,7 @@ static size_t spread_rows(const struct fovea_gemm_area *area, struct fovea_gemm_
     tile.b += (ptrdiff_t)(begin * d->ldb);
     tile.b_row = (ptrdiff_t)(apart * d->ldb);
     tile.n = lanes;
-    tile.far = 0; // the rows after these are not what comes next
+    tile.far = tile.halves = 0; // the rows after these are not what comes next
     tile.c = room;
     tile.c_row = FOVEA_PANEL;
     for (size_t j = 0; j < apart; j++, tile.b += d->ldb) {
@@ -93,6 +98,7 @@ void fovea_gemm_bt(const struct fovea_gemm_area *area)
         .b_row = (ptrdiff_t)d->ldb,
         .c_row = area->acc != NULL ? FOVEA_PANEL : (ptrdiff_t)d->ldc,
         .far = fovea_gemm_fetches(plan),
+        .halves = fovea_gemm_halves(plan, area->rows),
     };
     const size_t spread = area->acc == NULL ? spread_rows(area, tile, a, begin, end) : 0;
     begin += spread;

@@ -235,8 +235,10 @@ enum fovea_status fovea_explain_gemm(const struct fovea_engine *engine, const st
                                                        : "packed B, one stream that hardware follows"
                           : desc->trans_b && desc->m <= plan.tuning->bt_rows
                               ? fovea_gemm_spreads(&plan, desc->m) ? "rows of B in place, far apart"
-                                : fovea_gemm_fetches(&plan)        ? "rows of B in place, fetched ahead"
-                                                                   : "rows of B in place"
+                                : fovea_gemm_halves(&plan, desc->m)
+                                    ? "rows of B in place, eight at a time, fetched ahead"
+                                : fovea_gemm_fetches(&plan) ? "rows of B in place, fetched ahead"
+                                                            : "rows of B in place"
                           : passes        ? "B packed as all rows pass, or first for several threads"
                           : grid->share_b ? "B packed on the way, or first for several threads"
                           : grid->pack_b  ? "B packed on the way"

@@ -34,4 +34,62 @@ static inline __attribute__((always_inline)) void fv_register_rows(const float *
     }
 }
 
+/// Sums of eight lanes.
+typedef __m256 fv_half;
+
+static inline fv_half fv_half_zero(void)
+{
+    return _mm256_setzero_ps();
+}
+
+static inline fv_f32 fv_of_halves(fv_half low, fv_half high)
+{
+    return FOVEA_FAULT_IS(GEMM_BT_HALVES_SWAPPED) ? _mm512_insertf32x8(_mm512_castps256_ps512(high), low, 1)
+                                                  : _mm512_insertf32x8(_mm512_castps256_ps512(low), high, 1);
+}
+
+/// acc[i], lane j, = fma(a[i + p * a_k], b[j * b_row + p], acc[i]) for eight rows of B and 16 ascending steps p, for M
+/// rows i. Each line of B is one load. Where 256 bits are computed twice as often as 512 (Zen 4) only the shuffles cost
+/// more for as many rows of B; 7 to 16 rows of A would spill, and load too much (0.75 to 1.0).
+static inline __attribute__((always_inline)) void fv_register_half(const float *b, ptrdiff_t b_row, const float *a,
+                                                                   ptrdiff_t a_k, fv_half *acc, int M)
+{
+    enum { LANES = 8, BLOCK = 4 };
+    __m512 top[BLOCK], bottom[BLOCK];
+    FV_UNROLL
+    for (int r = 0; r < BLOCK; r++) {
+        top[r] = _mm512_loadu_ps(b + r * b_row);
+    }
+    FV_UNROLL
+    for (int r = 0; r < BLOCK; r++) {
+        bottom[r] = _mm512_loadu_ps(b + (BLOCK + r) * b_row);
+    }
+    fv_transpose_lanes(top);
+    fv_transpose_lanes(bottom);
+    // Lanes of 128 bits of top[c]: columns c, 4 + c, 8 + c and 12 + c of four rows. Two of them and those of the others
+    // make columns 8g + c and 8g + 4 + c of all eight.
+    FV_UNROLL
+    for (int g = 0; g < 2; g++) {
+        const __m512i lanes =
+            g == 0 ? _mm512_setr_epi64(0, 1, 8, 9, 2, 3, 10, 11) : _mm512_setr_epi64(4, 5, 12, 13, 6, 7, 14, 15);
+        __m512 columns[BLOCK];
+        FV_UNROLL
+        for (int c = 0; c < BLOCK; c++) {
+            columns[c] =
+                _mm512_castpd_ps(_mm512_permutex2var_pd(_mm512_castps_pd(top[c]), lanes, _mm512_castps_pd(bottom[c])));
+        }
+        FV_UNROLL
+        for (int c = 0; c < LANES; c++, a += a_k) {
+            const __m256 column =
+                c < BLOCK ? _mm512_castps512_ps256(columns[c]) : _mm512_extractf32x8_ps(columns[c - BLOCK], 1);
+            FV_UNROLL
+            for (int i = 0; i < M; i++) {
+                const __m256 ai = _mm256_set1_ps(a[i]);
+                acc[i] = FOVEA_FAULT_IS(GEMM_BT_MUL_ADD) ? _mm256_add_ps(_mm256_mul_ps(ai, column), acc[i])
+                                                         : _mm256_fmadd_ps(ai, column, acc[i]);
+            }
+        }
+    }
+}
+
 #endif

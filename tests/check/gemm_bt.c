@@ -28,6 +28,7 @@ static void run_case(struct check_case *c)
     t.b_row = (ptrdiff_t)ldb;
     t.c_row = (ptrdiff_t)ldc;
     t.far = check_chance(rng, 50);
+    t.halves = check_chance(rng, 50);
     check_describe(c, " m %zu n %zu k %zu values %d lda %zu ldb %zu ldc %zu%s", t.m, t.n, t.k, (int)values.kind, lda,
                    ldb, ldc, t.far ? " far" : "");
     struct check_buffer *const a = check_buffer(c, "A", t.k == 0 ? 0 : (t.k - 1) * lda + t.m);

@@ -53,10 +53,11 @@ static void test_sets(void)
     static const struct {
         const char *text;
         int taken;
-        uint32_t hashed, wide, fetch_k, stream_rows, kc, into_l1;
-    } cases[] = {{"32K,1M,32M,hashed", 1, 1, 0, 640, 0, 1024, 0},    {"32K,1M,32M,wide", 1, 0, 1, 1 << 20, 0, 1024, 0},
-                 {"32K,1M,32M,plain", 1, 0, 0, 1 << 20, 2, 4096, 1}, {"32K,1M,32M,", 0, 0, 0, 0, 0, 0, 0},
-                 {"32K,1M,32M,mesh", 0, 0, 0, 0, 0, 0, 0},           {"32K,1M,32M,plain,", 0, 0, 0, 0, 0, 0, 0}};
+        uint32_t hashed, wide, fetch_k, stream_rows, half_rows, kc, into_l1;
+    } cases[] = {
+        {"32K,1M,32M,hashed", 1, 1, 0, 640, 0, 0, 1024, 0},    {"32K,1M,32M,wide", 1, 0, 1, 1 << 20, 0, 0, 1024, 0},
+        {"32K,1M,32M,plain", 1, 0, 0, 1 << 20, 2, 6, 4096, 1}, {"32K,1M,32M,", 0, 0, 0, 0, 0, 0, 0, 0},
+        {"32K,1M,32M,mesh", 0, 0, 0, 0, 0, 0, 0, 0},           {"32K,1M,32M,plain,", 0, 0, 0, 0, 0, 0, 0, 0}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct fovea_machine machine = {.cpu = ~0u, .l3_hashed = 2, .wide512 = 2};
         const int taken = fovea_cache_from_text(cases[i].text, &machine);
@@ -74,6 +75,10 @@ static void test_sets(void)
         const uint32_t kc =
             wide < 0 ? cases[i].kc : fovea_tuned_default(&machine, FEW_FAR_PACKED, wide).values[number("kc")];
         CHECK(kc == cases[i].kc, "%s: kc %u", cases[i].text, kc);
+        const uint32_t half_rows =
+            wide < 0 ? cases[i].half_rows : fovea_tuned_default(&machine, FEW_FAR_NT, wide).values[number("half_rows")];
+        CHECK(half_rows == cases[i].half_rows && nt.values[number("half_rows")] == 0, "%s: half_rows %u", cases[i].text,
+              half_rows);
         uint32_t count = 0;
         const struct fovea_tunable *const last = fovea_tunables(FOVEA_TUNED_ATTENTION, &count) + count - 1;
         const uint32_t into_l1 = fovea_tuned_default(&machine, FOVEA_CLASS_ATTENTION, -1).values[count - 1];
