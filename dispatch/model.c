@@ -46,6 +46,10 @@ struct beyond {
     // are prefetched: Zen 4, one row, k of 1024, 2048, 3072 and 4096 (16 rows in one set of L1) 1.13 to 1.2, other k
     // 1.0 to 1.19, two and four rows 1.06 to 1.16, three and six 1.0 to 1.05. Elsewhere nobody measured it.
     uint32_t half_rows;
+    // From which on wide tiles pack a natural B, or 0, as many as a few tiles have: Zen 4, 40 to 200 rows, ldb of 192
+    // to 3072, 1.00 to 1.17 in place, rows that meet in few sets of L1 1.02 to 1.30; 256 to 1024 rows 0.89 to 1.04. Zen
+    // 5, ldb of 1024, 96 rows 0.91.
+    uint32_t pack_rows;
     // From which on rows of B that begin within a line are packed in small products: Cascade Lake, 64 to 170 rows, 1.00
     // to 1.28, 36 rows the other way round 1.1.
     uint32_t split_rows;
@@ -74,6 +78,7 @@ static const struct beyond beyonds[SETS] = {
                 .fetch_k = 1 << 20,
                 .spread = {1 << 20, 0},
                 .half_rows = 6,
+                .pack_rows = 216,
                 .split_rows = 1 << 20,
                 .bt_near = UINT32_MAX,
                 .pass_rows = 1024,
@@ -88,6 +93,7 @@ static const struct beyond beyonds[SETS] = {
               .fetch_k = 1 << 20,
               .spread = {1 << 20, 0},
               .half_rows = 0,
+              .pack_rows = 0,
               .split_rows = 1 << 20,
               .bt_near = UINT32_MAX,
               .pass_rows = 0,
@@ -102,6 +108,7 @@ static const struct beyond beyonds[SETS] = {
                 .fetch_k = 640,
                 .spread = {1024, 1024},
                 .half_rows = 0,
+                .pack_rows = 0,
                 .split_rows = 64,
                 .bt_near = 6,
                 .pass_rows = 512,
@@ -123,7 +130,7 @@ static uint32_t clamp(uint32_t value, uint32_t low, uint32_t high)
 // prefetched. A group is one wide strip (AVX-512) or two narrow ones, and A's chunk of mc rows takes 3/8 or 5/8 of L2,
 // however few rows that makes of long blocks (AVX2, L2 of 512 KiB: 72 of 1024 steps in place of 144 of 512 are 1 to 9 %
 // faster where k is 768 to 3072). Many rows may want longer blocks, and 144 rows of them, which is more than L2
-// holds (packed_steps: fewer rows over a B from memory not everywhere). Natural rows of B are read in place by
+// holds (packed_steps: fewer rows over a B from memory not everywhere). Natural rows of B are read in place at least by
 // fewer than three tiles, wide ones four (Zen 5, 28 to 35 rows: 1.12 to 1.27 times as fast; 19 to 22 rows by narrow
 // ones 1.06 to 1.18, but 0.61 where rows meet in few sets of L1). Packing a strip takes as long as 4 (natural) to 8
 // rows of C, so above 256 rows it is done once. L2 is what a product may take that relies on all of it being there.
@@ -137,12 +144,13 @@ static struct fovea_gemm_tuning gemm_default(const struct fovea_machine *machine
     struct fovea_gemm_tuning t = {
         .nc = nr > 16 ? nr : 2 * nr,
         .ahead = 1,
-        .pack_rows = fovea_in_place_tiles(nr) * mr,
+        .pack_rows = nr > 16 && beyond->pack_rows != 0 ? beyond->pack_rows : fovea_in_place_tiles(nr) * mr,
         .split_rows = beyond->split_rows,
         .keep_rows = 256,
         .direct = machine->l2_bytes / 1024,
         .stream_rows = beyond->stream_rows,
     };
+    t.alias_rows = t.pack_rows;
     const bool many = class / 6 == MANY, packed = class % 3 == FOVEA_FORM_PACKED && nr > 16;
     const uint32_t most = many ? beyond->many_steps : packed ? beyond->packed_steps : 1024;
     const uint32_t share = nr <= 16 ? 128 : many || most > 1024 ? beyond->step_floats : 256;

@@ -118,10 +118,12 @@ struct fovea_gemm_grid fovea_gemm_grid(const struct fovea_gemm_layout *plan, siz
     // A narrow tile reads all of A for every panel, so a copy pays from half of its rows on.
     const bool narrow = plan->kernel->mr >= plan->kernel->nr;
     grid.copy_a = !plan->direct && plan->aliases && m > (narrow ? plan->mr / 2 : 2 * plan->mr);
-    // Rows of B that meet in few sets are packed from the default on, whatever a profile says (Zen 5, ldb 1024: 35 rows
-    // 1.12 times as fast in place, 96 rows 0.91).
-    const size_t default_rows = fovea_in_place_tiles(plan->kernel->nr) * plan->mr, tuned = plan->tuning->pack_rows;
-    const size_t packed_from = plan->b_aliases ? fovea_min(default_rows, tuned) : tuned;
+    // Rows of B that begin within lines are packed after a few tiles, whatever the others are: each load of them is two
+    // (Zen 4, 120x1100x512 0.95 times as fast in place, 210x300x3000 0.78).
+    const size_t few = fovea_in_place_tiles(plan->kernel->nr) * plan->mr;
+    const size_t packed_from = d->ldb % FOVEA_PANEL != 0 ? fovea_min(few, plan->tuning->pack_rows)
+                               : plan->b_aliases         ? plan->tuning->alias_rows
+                                                         : plan->tuning->pack_rows;
     grid.pack_b = natural && (d->trans_b == FOVEA_TRANS || (m >= packed_from && !fovea_gemm_in_place(plan)));
     const bool in_place = d->trans_b == FOVEA_TRANS && m <= plan->tuning->bt_rows; // the way of gemm_bt.c
     grid.share_b = !plan->direct && grid.pack_b && alone && m > plan->tuning->keep_rows && !in_place;
