@@ -6,7 +6,8 @@
 #include <stddef.h>
 
 /// The largest of the sizes worth trying as the border (kernels/tuning.def) up to which lines come from L2, in bytes,
-/// by timing chains of loads; 0: not even the smallest one, or no memory. Takes some 20 ms.
+/// by timing chains of loads, now or in an earlier call; 0: not even the smallest one, or no memory. Takes some 20 ms.
+/// Not for several threads.
 size_t tune_measure_l2(void);
 
 #endif

@@ -48,7 +48,8 @@ static bool same_as_another(const struct tune_search *s, struct tune_racer *race
 static void enter(struct tune_search *s, uint32_t stage)
 {
     struct fovea_tuned candidates[TUNE_CANDIDATES_MAX];
-    const uint32_t found = tune_space(s->engine, s->class, stage, &s->incumbent.tuned, s->quarantine, candidates);
+    const uint32_t found =
+        tune_space(s->engine, s->class, stage, &s->incumbent.tuned, s->quarantine, s->l2, candidates);
     for (uint32_t i = 0; i < found && s->count < s->effort->candidates && !late(s, 0); i++) {
         struct tune_racer *const racer = &s->racers[s->count];
         if (!tune_racer_start(racer, &s->track, s->engine, s->class, &candidates[i]))

@@ -36,14 +36,28 @@ struct fovea_tuned tune_default(const struct fovea_engine *engine, uint32_t clas
     return fovea_tuned_default(fovea_engine_machine(engine), class, best);
 }
 
-static uint32_t kernels(const struct fovea_engine *engine, uint32_t class, const uint8_t *banned,
+// The machines that the model is asked about: what this one says of itself and, where that is wrong, what it is.
+enum { MACHINES = 2 };
+static uint32_t machines(const struct fovea_engine *engine, size_t l2, struct fovea_machine out[MACHINES])
+{
+    const struct fovea_machine *const said = fovea_engine_machine(engine);
+    for (uint32_t i = 0; i < MACHINES; i++)
+        out[i] = *said;
+    out[1].l2_bytes = (uint32_t)l2;
+    return l2 != 0 && (l2 / 2 >= said->l2_bytes || l2 <= said->l2_bytes / 2) ? 2 : 1;
+}
+
+static uint32_t kernels(const struct fovea_engine *engine, uint32_t class, const uint8_t *banned, size_t l2,
                         struct fovea_tuned *out)
 {
+    struct fovea_machine of[MACHINES];
+    const uint32_t asked = machines(engine, l2, of);
     uint32_t count = 0;
-    for (int32_t i = FOVEA_VARIANTS - 1; i >= 0 && count < TUNE_CANDIDATES_MAX; i--)
-        if (strcmp(fovea_variant_facts[i].slot, slot_of(class)) == 0 && fovea_variant_facts[i].required != 0 &&
-            usable(fovea_engine_choice(engine), banned, i))
-            out[count++] = fovea_tuned_default(fovea_engine_machine(engine), class, i);
+    for (int32_t i = FOVEA_VARIANTS - 1; i >= 0; i--)
+        for (uint32_t m = 0; m < asked && count < TUNE_CANDIDATES_MAX; m++)
+            if (strcmp(fovea_variant_facts[i].slot, slot_of(class)) == 0 && fovea_variant_facts[i].required != 0 &&
+                usable(fovea_engine_choice(engine), banned, i))
+                out[count++] = fovea_tuned_default(&of[m], class, i);
     return count;
 }
 
@@ -70,9 +84,10 @@ static int nearer(const void *a, const void *b)
                                        : (x->order > y->order) - (x->order < y->order);
 }
 
-// Every combination of the values of a stage, and of what `from` and the model have there.
+// Every combination of the values of a stage, and of what `from` and the models have there.
 static uint32_t numbers(const struct fovea_tunable *tunables, uint32_t count, uint32_t stage,
-                        const struct fovea_tuned *from, const struct fovea_tuned *model, struct ranked *out)
+                        const struct fovea_tuned *from, const struct fovea_tuned *models, uint32_t model_count,
+                        struct ranked *out)
 {
     uint32_t used = 1;
     out[0] = (struct ranked){*from, 0, 0};
@@ -80,11 +95,16 @@ static uint32_t numbers(const struct fovea_tunable *tunables, uint32_t count, ui
         if (tunables[i].stage != stage)
             continue;
         const uint32_t before = used;
-        for (uint32_t v = 0; v <= tunables[i].count; v++) { // the last one is the model's
-            const uint32_t value = v < tunables[i].count ? tunables[i].values[v] : model->values[i];
+        uint32_t values[TUNE_CANDIDATES_MAX + MACHINES], value_count = 0;
+        for (uint32_t v = 0; v < tunables[i].count; v++)
+            values[value_count++] = tunables[i].values[v];
+        for (uint32_t m = 0; m < model_count; m++)
+            values[value_count++] = models[m].values[i];
+        for (uint32_t v = 0; v < value_count; v++) {
+            const uint32_t value = values[v];
             bool known = value == from->values[i];
-            for (uint32_t w = 0; w < v && w < tunables[i].count; w++)
-                known |= value == tunables[i].values[w];
+            for (uint32_t w = 0; w < v; w++)
+                known |= value == values[w];
             for (uint32_t j = 0; j < before && !known && used < TUNE_CANDIDATES_MAX; j++) {
                 out[used] = out[j];
                 out[used++].tuned.values[i] = value;
@@ -92,14 +112,14 @@ static uint32_t numbers(const struct fovea_tunable *tunables, uint32_t count, ui
         }
     }
     for (uint32_t i = 0; i < used; i++) {
-        out[i].distance = distance(&out[i].tuned, model, count);
+        out[i].distance = distance(&out[i].tuned, &models[model_count - 1], count);
         out[i].order = i;
     }
     return used;
 }
 
 uint32_t tune_space(const struct fovea_engine *engine, uint32_t class, uint32_t stage, const struct fovea_tuned *from,
-                    const uint8_t *banned, struct fovea_tuned *out)
+                    const uint8_t *banned, size_t l2, struct fovea_tuned *out)
 {
     uint32_t count;
     const struct fovea_tunable *const tunables = fovea_tunables(fovea_tuned_classes[class].kind, &count);
@@ -109,16 +129,24 @@ uint32_t tune_space(const struct fovea_engine *engine, uint32_t class, uint32_t 
     if (stage == 0 && !fovea_tuned_has_kernel(fovea_tuned_classes[class].kind)) {
         all[found++] = tune_default(engine, class, banned);
     } else if (stage == 0) {
-        found = kernels(engine, class, banned, all);
+        found = kernels(engine, class, banned, l2, all);
     } else {
-        const struct fovea_tuned model = fovea_tuned_default(fovea_engine_machine(engine), class, from->kernel);
-        found = numbers(tunables, count, stage, from, &model, ranked);
+        struct fovea_machine of[MACHINES];
+        struct fovea_tuned models[MACHINES];
+        const uint32_t asked = machines(engine, l2, of);
+        for (uint32_t m = 0; m < asked; m++)
+            models[m] = fovea_tuned_default(&of[m], class, from->kernel);
+        found = numbers(tunables, count, stage, from, models, asked, ranked);
         qsort(ranked, found, sizeof *ranked, nearer);
         for (uint32_t i = 0; i < found; i++)
             all[i] = ranked[i].tuned;
     }
-    for (uint32_t i = 0; i < found; i++)
-        if (!fovea_tuned_same(&all[i], from))
+    for (uint32_t i = 0; i < found; i++) {
+        bool known = fovea_tuned_same(&all[i], from);
+        for (uint32_t j = 0; j < used; j++)
+            known |= fovea_tuned_same(&all[i], &out[j]);
+        if (!known)
             out[used++] = all[i];
+    }
     return used;
 }

@@ -3,6 +3,7 @@
 #include "tune/tune.h"
 #include "bench/pool.h"
 #include "tests/check/run.h"
+#include "tune/cache.h"
 #include "tune/rounds.h"
 #include "tune/write.h"
 
@@ -99,6 +100,7 @@ static bool begin_search(struct tune_search *s, const struct tune_options *optio
     s->effort = &tune_efforts[options->level];
     s->start = tune_now();
     s->deadline = s->start + (options->budget > 0 ? options->budget : tune_level_budget(options->level));
+    s->l2 = options->level != FOVEA_LEVEL_ESTIMATE ? tune_measure_l2() : 0;
     s->patience = options->patience > 0 ? options->patience : 5;
     s->stop = options->stop;
     s->tamper = options->tamper;

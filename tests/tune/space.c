@@ -54,7 +54,7 @@ static uint64_t check_class(const struct fovea_engine *engine, uint32_t class, u
     CHECK(c && (c->class == class || class == FOVEA_CLASS_CACHE), "class %u: the case is of class %u", class,
           c ? c->class : 999);
     for (uint32_t stage = 0; c && stage < tune_stages(class); stage++) {
-        const uint32_t count = tune_space(engine, class, stage, &model, none, candidates);
+        const uint32_t count = tune_space(engine, class, stage, &model, none, 0, candidates);
         for (uint32_t i = 0; i < count; i += stride) {
             check_legal(engine, class, &candidates[i]);
             for (uint32_t j = 0; j < i; j++)
@@ -85,7 +85,7 @@ static void check_complete(const struct fovea_engine *engine, uint32_t class)
     uint32_t count = 0;
     const struct fovea_tunable *const tunables = fovea_tunables(fovea_tuned_classes[class].kind, &count);
     for (uint32_t i = 0; i < count; i++) {
-        const uint32_t found = tune_space(engine, class, tunables[i].stage, &best, none, candidates);
+        const uint32_t found = tune_space(engine, class, tunables[i].stage, &best, none, 0, candidates);
         for (uint32_t v = 0; v < tunables[i].count; v++) {
             bool there = best.values[i] == tunables[i].values[v];
             for (uint32_t c = 0; c < found; c++)
@@ -95,6 +95,28 @@ static void check_complete(const struct fovea_engine *engine, uint32_t class)
     }
 }
 
+// A machine that tells a quarter of its L2 is offered what the model makes of all of it, kernel and numbers at once;
+// nothing is offered twice, and nothing more where the two agree.
+static void check_measured(const struct fovea_engine *engine, uint32_t class)
+{
+    struct fovea_machine real = *fovea_engine_machine(engine);
+    const struct fovea_tuned best = tune_default(engine, class, none);
+    struct fovea_tuned candidates[TUNE_CANDIDATES_MAX];
+    const uint32_t honest = tune_space(engine, class, 0, &best, none, real.l2_bytes, candidates);
+    CHECK(honest == tune_space(engine, class, 0, &best, none, 0, candidates), "%s: %u candidates without a lie",
+          fovea_tuned_classes[class].name, honest);
+    real.l2_bytes *= 4;
+    const struct fovea_tuned wanted = fovea_tuned_default(&real, class, best.kernel);
+    const uint32_t found = tune_space(engine, class, 0, &best, none, real.l2_bytes, candidates);
+    bool there = fovea_tuned_same(&wanted, &best) || best.kernel < 0 || fovea_variant_facts[best.kernel].required == 0;
+    for (uint32_t i = 0; i < found; i++) {
+        there = there || fovea_tuned_same(&candidates[i], &wanted);
+        for (uint32_t j = 0; j < i; j++)
+            CHECK(!fovea_tuned_same(&candidates[i], &candidates[j]), "%s: twice", fovea_tuned_classes[class].name);
+    }
+    CHECK(there, "%s: the model of the real L2 is not offered", fovea_tuned_classes[class].name);
+}
+
 // Bans leave what is not banned; without any kernel but the scalar one nothing is offered.
 static void check_bans(const struct fovea_engine *engine)
 {
@@ -102,7 +124,7 @@ static void check_bans(const struct fovea_engine *engine)
     struct fovea_tuned candidates[TUNE_CANDIDATES_MAX];
     for (uint32_t rounds = 0; rounds < FOVEA_VARIANTS; rounds++) {
         const struct fovea_tuned best = tune_default(engine, 0, banned);
-        const uint32_t count = tune_space(engine, 0, 0, &best, banned, candidates);
+        const uint32_t count = tune_space(engine, 0, 0, &best, banned, 0, candidates);
         for (uint32_t i = 0; i < count; i++)
             CHECK(!banned[candidates[i].kernel], "%s is banned", fovea_variant_facts[candidates[i].kernel].name);
         if (fovea_variant_facts[best.kernel].required == 0) {
@@ -145,8 +167,10 @@ int main(void)
             continue;
         for (uint32_t class = 0; class < FOVEA_TUNED_CLASSES; class ++)
             ran += check_class(engine, class, isa ? stride : 4 * stride); // the scalar path is slow, and defines
-        for (uint32_t class = 0; class < FOVEA_TUNED_CLASSES; class ++)
+        for (uint32_t class = 0; class < FOVEA_TUNED_CLASSES; class ++) {
             check_complete(engine, class);
+            check_measured(engine, class);
+        }
         check_bans(engine);
         fovea_engine_destroy(engine);
     }
