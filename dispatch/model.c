@@ -43,13 +43,17 @@ struct beyond {
     // 1.15, (8) k = 768 1.15, 4096 0.96.
     uint32_t spread[2];
     // Rows of C up to which AVX-512 takes eight rows of a transposed B at a time in place of 16, where the next ones
-    // are prefetched: Zen 4, one row, k of 1024, 2048, 3072 and 4096 (16 rows in one set of L1) 1.13 to 1.2, other k
-    // 1.0 to 1.19, two and four rows 1.06 to 1.16, three and six 1.0 to 1.05. Elsewhere nobody measured it.
+    // are prefetched, and thrice as many where rows of B meet in few sets of L1: Zen 4, one row, k of 1024, 2048, 3072
+    // and 4096 (all in one set) 1.13 to 1.2, other k 1.0 to 1.19, two rows 1.06 to 1.1; four rows, those k, 1.10 to
+    // 1.16, other k 0.89 to 1.04; six, those k, 1.0 to 1.07. Elsewhere nobody measured it.
     uint32_t half_rows;
     // From which on wide tiles pack a natural B, or 0, as many as a few tiles have: Zen 4, 40 to 200 rows, ldb of 192
     // to 3072, 1.00 to 1.17 in place, rows that meet in few sets of L1 1.02 to 1.30; 256 to 1024 rows 0.89 to 1.04. Zen
     // 5, ldb of 1024, 96 rows 0.91.
     uint32_t pack_rows;
+    // Of L2, what wide tiles run directly over a natural B: Zen 4, operands of 1.2 to 1.8 MiB, 1.00 to 1.05, A
+    // transposed 1.01 to 1.13, other B 0.98 to 1.01, three times L2 0.91 to 1.03; AVX2 0.92 to 1.04.
+    uint32_t direct_of_l2;
     // From which on rows of B that begin within a line are packed in small products: Cascade Lake, 64 to 170 rows, 1.00
     // to 1.28, 36 rows the other way round 1.1.
     uint32_t split_rows;
@@ -77,8 +81,9 @@ static const struct beyond beyonds[SETS] = {
                 .stream_rows = 2,
                 .fetch_k = 1 << 20,
                 .spread = {1 << 20, 0},
-                .half_rows = 6,
+                .half_rows = 2,
                 .pack_rows = 216,
+                .direct_of_l2 = 2,
                 .split_rows = 1 << 20,
                 .bt_near = UINT32_MAX,
                 .pass_rows = 1024,
@@ -94,6 +99,7 @@ static const struct beyond beyonds[SETS] = {
               .spread = {1 << 20, 0},
               .half_rows = 0,
               .pack_rows = 0,
+              .direct_of_l2 = 1,
               .split_rows = 1 << 20,
               .bt_near = UINT32_MAX,
               .pass_rows = 0,
@@ -109,6 +115,7 @@ static const struct beyond beyonds[SETS] = {
                 .spread = {1024, 1024},
                 .half_rows = 0,
                 .pack_rows = 0,
+                .direct_of_l2 = 1,
                 .split_rows = 64,
                 .bt_near = 6,
                 .pass_rows = 512,
@@ -151,6 +158,9 @@ static struct fovea_gemm_tuning gemm_default(const struct fovea_machine *machine
         .stream_rows = beyond->stream_rows,
     };
     t.alias_rows = t.pack_rows;
+    if (nr > 16 && class % 3 == FOVEA_FORM_NN) {
+        t.direct = clamp(t.direct * beyond->direct_of_l2, 0, 1 << 20);
+    }
     const bool many = class / 6 == MANY, packed = class % 3 == FOVEA_FORM_PACKED && nr > 16;
     const uint32_t most = many ? beyond->many_steps : packed ? beyond->packed_steps : 1024;
     const uint32_t share = nr <= 16 ? 128 : many || most > 1024 ? beyond->step_floats : 256;

@@ -56,7 +56,7 @@ static void test_sets(void)
         uint32_t hashed, wide, fetch_k, stream_rows, half_rows, kc, into_l1;
     } cases[] = {
         {"32K,1M,32M,hashed", 1, 1, 0, 640, 0, 0, 1024, 0},    {"32K,1M,32M,wide", 1, 0, 1, 1 << 20, 0, 0, 1024, 0},
-        {"32K,1M,32M,plain", 1, 0, 0, 1 << 20, 2, 6, 4096, 1}, {"32K,1M,32M,", 0, 0, 0, 0, 0, 0, 0, 0},
+        {"32K,1M,32M,plain", 1, 0, 0, 1 << 20, 2, 2, 4096, 1}, {"32K,1M,32M,", 0, 0, 0, 0, 0, 0, 0, 0},
         {"32K,1M,32M,mesh", 0, 0, 0, 0, 0, 0, 0, 0},           {"32K,1M,32M,plain,", 0, 0, 0, 0, 0, 0, 0, 0}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct fovea_machine machine = {.cpu = ~0u, .l3_hashed = 2, .wide512 = 2};
