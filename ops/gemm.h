@@ -50,10 +50,10 @@ struct fovea_gemm_layout {
     size_t group;                ///< strips that stay in L2 while the rows of a chunk pass
     size_t chunk;                ///< rows that pass before the next group of strips (one thread: pass_rows)
     bool aliases;                ///< A is transposed, or its rows meet in few sets of L1: tall calls copy it
-    bool b_aliases;              ///< rows of a natural B meet in few sets of L1: tall calls pack it
+    bool b_aliases;              ///< rows of B, natural or transposed, meet in few sets of L1
     bool direct;                 ///< so small that all of it is in L2 and goes the way of gemm_direct.c
-    bool bare;                   ///< the same, and nothing but tiles, whose description (but m, n, pointers) is
-    struct fovea_gemm_tile tile; ///< this one
+    bool bare;                   ///< direct, and nothing but tiles: ops/gemm_bare.c
+    struct fovea_gemm_tile tile; ///< all but rows, columns and addresses of those
     bool detour;                 ///< there is room for acc in scratch: C, or a residual that is C, is read at the end
     size_t a_room, b_room;       ///< in scratch, in floats, behind acc
     size_t b_offset;             ///< of B's panels in shared, in floats, behind A
