@@ -22,18 +22,18 @@ struct beyond {
     // against 2048, 1.00 to 1.03; Zen 5, 200 to 2048 rows, k of 1152 to 4096, against 1024, 1.00 to 1.07; Cascade
     // Lake, k of 2048 to 4096, against 2048, 1.05 to 1.11.
     uint32_t many_steps, step_floats;
-    // Steps of one for fewer rows over a packed B, by wide tiles: Zen 4, k of 1536 to 8192, 1.00 to 1.03 (3 and 4
-    // rows 1.04 and 1.23); Zen 5, 16 to 64 rows, the other way round 1.06 to 1.13.
+    // Steps of one for fewer rows over a packed B, by wide tiles: Zen 4, k of 1536 to 8192, 1.00 to 1.03 (4 to 8 rows
+    // 1.02 to 1.23); Zen 5, 16 to 64 rows, the other way round 1.06 to 1.13.
     uint32_t packed_steps;
     // Of L2, for a strip of all of k (strip_steps): Cascade Lake, k of 3072 to 4864, 1.05 to 1.40, k to 2048 alike.
     uint32_t strip_eighths;
-    // Up to which AVX-512 takes a packed B as one stream, of at most eight rows: Zen 5 1.15 to 1.36; Zen 4, 1 and 2
-    // rows, below; 3 to 8 rows the other way round 0.95 to 1.11; Cascade Lake 1.03 to 1.06 (the other way round for 9
-    // to 14 rows: 1.00 to 1.05).
+    // Up to which AVX-512 takes a packed B as one stream, of at most eight rows: Zen 5 1.15 to 1.36; Zen 4, one row,
+    // 0.95 to 1.06, more 0.85 to 1.0; Cascade Lake 1.03 to 1.06 (the other way round for 9 to 14 rows: 1.00 to 1.05).
     uint32_t few_rows;
-    // Up to which nothing of that stream is prefetched: the core itself sees 80 steps of one row ahead. Zen 4, one row,
-    // 1.07 to 1.44, two 1.0 to 1.12, four 0.8; Zen 5, one row, 0.8.
-    uint32_t stream_rows;
+    // Up to which nothing of a packed B is prefetched, be it one stream or three: the core itself sees 80 steps of one
+    // row ahead. Zen 4, one row, 1.07 to 1.44, two 1.12 to 1.25, three 1.07 to 1.2, four 0.95 to 1.2, six 0.7 to 0.95;
+    // Zen 5, one row, 0.8.
+    uint32_t follow_rows;
     // Up to which the next rows of a transposed B are prefetched: Zen 4, M = 1, 1.3 to 2.5; Cascade Lake, k of 896 and
     // more, 1.07 to 1.23; of 384 and 640 the other way round 1.12 to 1.22.
     uint32_t fetch_k;
@@ -75,10 +75,10 @@ struct beyond {
 static const struct beyond beyonds[SETS] = {
     [NARROW] = {.many_steps = 4096,
                 .step_floats = 64,
-                .packed_steps = 4096,
+                .packed_steps = 8192,
                 .strip_eighths = 8,
-                .few_rows = 2,
-                .stream_rows = 2,
+                .few_rows = 1,
+                .follow_rows = 4,
                 .fetch_k = 1 << 20,
                 .spread = {1 << 20, 0},
                 .half_rows = 2,
@@ -94,7 +94,7 @@ static const struct beyond beyonds[SETS] = {
               .packed_steps = 1024,
               .strip_eighths = 8,
               .few_rows = 8,
-              .stream_rows = 0,
+              .follow_rows = 0,
               .fetch_k = 1 << 20,
               .spread = {1 << 20, 0},
               .half_rows = 0,
@@ -110,7 +110,7 @@ static const struct beyond beyonds[SETS] = {
                 .packed_steps = 1024,
                 .strip_eighths = 3,
                 .few_rows = 0,
-                .stream_rows = 0,
+                .follow_rows = 0,
                 .fetch_k = 640,
                 .spread = {1024, 1024},
                 .half_rows = 0,
@@ -155,16 +155,15 @@ static struct fovea_gemm_tuning gemm_default(const struct fovea_machine *machine
         .split_rows = beyond->split_rows,
         .keep_rows = 256,
         .direct = machine->l2_bytes / 1024,
-        .stream_rows = beyond->stream_rows,
+        .follow_rows = beyond->follow_rows,
     };
     t.alias_rows = t.pack_rows;
     if (nr > 16 && class % 3 == FOVEA_FORM_NN) {
         t.direct = clamp(t.direct * beyond->direct_of_l2, 0, 1 << 20);
     }
     const bool many = class / 6 == MANY, packed = class % 3 == FOVEA_FORM_PACKED && nr > 16;
-    const uint32_t most = many ? beyond->many_steps : packed ? beyond->packed_steps : 1024;
-    const uint32_t share = nr <= 16 ? 128 : many || most > 1024 ? beyond->step_floats : 256;
-    t.kc = clamp(floats2 / share, 256, most);
+    const uint32_t share = nr <= 16 ? 128 : many ? beyond->step_floats : 256;
+    t.kc = packed && !many ? beyond->packed_steps : clamp(floats2 / share, 256, many ? beyond->many_steps : 1024);
     const uint32_t steps = t.kc < 1024 ? t.kc : 1024; // as ops/gemm_plan.c counts rows of longer blocks
     t.mc = clamp(floats2 / 8 * eighths / steps / 18 * 18, t.kc > 1024 ? 144 : 54, 480);
     return t;

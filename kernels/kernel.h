@@ -69,6 +69,7 @@ struct fovea_gemm_tile {
     size_t below;          ///< so many more tiles of m rows, one below another in A and C, each doing the same.
                            ///< Where it is not 0, mode is STORE or ADD, and ahead NULL
     uint32_t near;         ///< a hint: 1 where A, B and C are in L2 already
+    uint32_t follows;      ///< a hint: 1 where a packed B comes fastest if nothing of it is prefetched
     size_t b_ends;         ///< 1: B is natural rows, k >= 1 of them, and of the last exactly n elements are readable;
                            ///< mode is STORE and ahead NULL. 0: every panel is readable in full
 };

@@ -135,6 +135,12 @@ static inline bool fovea_gemm_streams(const struct fovea_gemm_layout *plan)
     return plan->desc.b_packed && plan->kernel->nr == FOVEA_PANEL && fovea_gemm_is_thin(plan->kernel);
 }
 
+/// Whether so few rows meet a packed B that nothing of it is prefetched.
+static inline bool fovea_gemm_follows(const struct fovea_gemm_layout *plan, size_t rows)
+{
+    return plan->desc.b_packed && rows <= plan->tuning->follow_rows && rows <= plan->mr;
+}
+
 /// Columns of the widest strip, whole panels.
 static inline size_t fovea_gemm_columns(const struct fovea_gemm_layout *plan)
 {

@@ -16,7 +16,7 @@ struct gemm_ahead {
 };
 
 // The panels of a packed B that strips of one panel read are one stream, asked for so many steps ahead, unless so few
-// rows meet it that the core sees far ahead itself (stream_rows).
+// rows meet it that the core sees far ahead itself (follow_rows).
 enum { STREAM_STEPS = 128 };
 
 // A line comes from memory in some 300 cycles, during which it holds one of a dozen fill buffers, and B itself needs
@@ -31,13 +31,10 @@ static inline struct gemm_ahead gemm_look_ahead(const struct gemm_block *block, 
     const struct fovea_gemm_area *const area = block->area;
     const struct fovea_gemm_layout *const plan = area->plan;
     const bool rows = area->b_panels == NULL && !plan->desc.b_packed && plan->desc.trans_b == FOVEA_TRANS;
-    if (block->steps == 0 || plan->tuning->ahead == 0) {
+    if (block->steps == 0 || plan->tuning->ahead == 0 || fovea_gemm_follows(plan, area->rows)) {
         return (struct gemm_ahead){.next = NULL};
     }
     if (tiles == 1 && fovea_gemm_streams(plan)) {
-        if (area->rows <= plan->tuning->stream_rows) {
-            return (struct gemm_ahead){.next = NULL};
-        }
         const struct gemm_panels b = gemm_b_source(block, next - strips); // the area's last panel has nothing behind it
         return (struct gemm_ahead){.next = b.first + STREAM_STEPS * b.step,
                                    .calls = next < area->strip + area->strips ? strips : strips - 1,

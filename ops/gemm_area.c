@@ -98,7 +98,11 @@ static void run_group(const struct gemm_block *block, size_t begin, size_t count
     struct gemm_ahead ahead =
         gemm_look_ahead(block, end, fovea_min(end + (end - group), last), tiles.count, end - group);
     struct gemm_ahead_of_a ahead_of_a = {.source = {.next = NULL}};
-    struct fovea_gemm_tile tile = {.k = block->steps, .mode = block->first ? FOVEA_GEMM_STORE : FOVEA_GEMM_ADD};
+    struct fovea_gemm_tile tile = {
+        .k = block->steps,
+        .mode = block->first ? FOVEA_GEMM_STORE : FOVEA_GEMM_ADD,
+        .follows = fovea_gemm_follows(plan, area->rows),
+    };
     const bool room = area->a_room != NULL && block->steps != 0;
     const size_t pitch = fovea_gemm_pitch(plan->kc);
     size_t copied = group == area->strip ? begin : begin + count; // the room holds rows [begin, copied)

@@ -167,7 +167,7 @@ static enum fovea_status make_plan(const struct fovea_engine *engine, const stru
     const struct fovea_gemm_kernel *const kernel = kernel_of(kernels, class, desc->m);
     const size_t k = desc->alpha == 0 ? 0 : desc->k, mr = kernel->mr, nr = kernel->nr;
     // One tile of few rows passes a packed B once and keeps nothing of it: its streams are not cut.
-    const bool once = desc->b_packed && desc->m <= mr && fovea_gemm_is_thin(kernel);
+    const bool once = desc->b_packed && desc->m <= mr && (fovea_gemm_is_thin(kernel) || desc->m <= tuning->follow_rows);
     const size_t kc = clamp(once ? k : tuning->kc, 1, k > 1 ? k : 1);
     *plan = (struct fovea_gemm_layout){
         .kernels = kernels,
@@ -227,12 +227,12 @@ enum fovea_status fovea_explain_gemm(const struct fovea_engine *engine, const st
     FOVEA_TRY(make_plan(engine, desc, &plan, &why));
     const struct fovea_gemm_grid *const grid = &plan.grid;
     const bool streams = fovea_gemm_streams(&plan) && !plan.direct && desc->m <= plan.mr;
-    const bool fetches = plan.tuning->ahead && desc->m > plan.tuning->stream_rows;
+    const bool follows = fovea_gemm_follows(&plan, desc->m) && !plan.direct;
     const bool passes = grid->share_b && desc->m <= plan.tuning->pass_rows;
     const char *const b = plan.k == 0      ? "A and B not read"
-                          : desc->b_packed ? !streams  ? "packed B"
-                                             : fetches ? "packed B, one stream fetched ahead"
-                                                       : "packed B, one stream that hardware follows"
+                          : desc->b_packed ? follows                         ? "packed B, which hardware follows"
+                                             : streams && plan.tuning->ahead ? "packed B, one stream fetched ahead"
+                                                                             : "packed B"
                           : desc->trans_b && desc->m <= plan.tuning->bt_rows
                               ? fovea_gemm_spreads(&plan, desc->m) ? "rows of B in place, far apart"
                                 : fovea_gemm_halves(&plan, desc->m)
@@ -249,7 +249,7 @@ enum fovea_status fovea_explain_gemm(const struct fovea_engine *engine, const st
               "%zu in groups of %zu%s, %u tasks, shared %zu B, scratch %zu B",
               desc->m, desc->n, desc->k, desc->trans_a ? 't' : 'n', desc->trans_b ? 't' : 'n', desc->batch,
               plan.direct ? "directly, " : "", a, b, plan.kernel->name, plan.kc, plan.chunk, fovea_gemm_columns(&plan),
-              plan.group, plan.tuning->ahead && !plan.direct && !streams ? ", the next one prefetched" : "",
+              plan.group, plan.tuning->ahead && !plan.direct && !streams && !follows ? ", the next one prefetched" : "",
               (unsigned)fovea_gemm_count(&plan, grid, desc->m, plan.work.phases - 1), plan.work.shared_bytes,
               plan.work.scratch_bytes);
     return FOVEA_OK;

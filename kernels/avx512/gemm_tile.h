@@ -126,7 +126,7 @@ static inline __attribute__((always_inline)) void gemm_sums(const struct fovea_g
     }
 
     const int ahead = t.ahead == NULL ? 0 : t.ahead_panel == 0 ? 1 : NV;
-    if (t.b_k != FOVEA_PANEL) {
+    if (t.b_k != FOVEA_PANEL || t.follows) {
         if (ahead == 0) {
             gemm_steps(&t, acc, M, NV, 0, 0, GEMM_FULL);
         } else if (ahead == 1) {

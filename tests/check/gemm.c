@@ -82,14 +82,15 @@ static void run_case(struct check_case *c)
     t.mode = (enum fovea_gemm_mode)check_below(rng, 3);
     t.below = t.mode != FOVEA_GEMM_RESCALE && check_chance(rng, 50) ? check_below(rng, 4) : 0;
     t.near = check_chance(rng, 50);
+    t.follows = check_chance(rng, 30);
     const size_t rows = t.m * (t.below + 1);
     const struct check_source values = check_source(rng, 1);
     const struct a_layout layout = draw_a(rng, rows, t.k, rows);
     t.a_row = layout.row;
     t.a_k = layout.k;
     t.c_row = (ptrdiff_t)(t.n + (check_chance(rng, 70) ? check_below(rng, 40) : 0));
-    check_describe(c, " m %zu below %zu n %zu k %zu %s near %u values %d A %s c_row %td", t.m, t.below, t.n, t.k,
-                   modes[t.mode], (unsigned)t.near, (int)values.kind, layout.name, t.c_row);
+    check_describe(c, " m %zu below %zu n %zu k %zu %s near %u follows %u values %d A %s c_row %td", t.m, t.below, t.n,
+                   t.k, modes[t.mode], (unsigned)t.near, (unsigned)t.follows, (int)values.kind, layout.name, t.c_row);
     t.a = make_a(c, &layout, &values, rows, t.k);
     make_b(c, &t, &values);
     // Prefetches change nothing, wherever they point.

@@ -53,10 +53,10 @@ static void test_sets(void)
     static const struct {
         const char *text;
         int taken;
-        uint32_t hashed, wide, fetch_k, stream_rows, half_rows, kc, into_l1;
+        uint32_t hashed, wide, fetch_k, follow_rows, half_rows, kc, into_l1;
     } cases[] = {
         {"32K,1M,32M,hashed", 1, 1, 0, 640, 0, 0, 1024, 0},    {"32K,1M,32M,wide", 1, 0, 1, 1 << 20, 0, 0, 1024, 0},
-        {"32K,1M,32M,plain", 1, 0, 0, 1 << 20, 2, 2, 4096, 1}, {"32K,1M,32M,", 0, 0, 0, 0, 0, 0, 0, 0},
+        {"32K,1M,32M,plain", 1, 0, 0, 1 << 20, 4, 2, 8192, 1}, {"32K,1M,32M,", 0, 0, 0, 0, 0, 0, 0, 0},
         {"32K,1M,32M,mesh", 0, 0, 0, 0, 0, 0, 0, 0},           {"32K,1M,32M,plain,", 0, 0, 0, 0, 0, 0, 0, 0}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct fovea_machine machine = {.cpu = ~0u, .l3_hashed = 2, .wide512 = 2};
@@ -68,9 +68,9 @@ static void test_sets(void)
         CHECK(machine.l3_hashed == cases[i].hashed && machine.wide512 == cases[i].wide, "%s", cases[i].text);
         const int32_t scalar = fovea_variant_find("gemm_f32_4x16_scalar", 20);
         const struct fovea_tuned nt = fovea_tuned_default(&machine, FEW_FAR_NT, scalar);
-        const uint32_t fetch_k = nt.values[number("fetch_k")], stream_rows = nt.values[number("stream_rows")];
-        CHECK(fetch_k == cases[i].fetch_k && stream_rows == cases[i].stream_rows, "%s: fetch_k %u, stream_rows %u",
-              cases[i].text, fetch_k, stream_rows);
+        const uint32_t fetch_k = nt.values[number("fetch_k")], follow_rows = nt.values[number("follow_rows")];
+        CHECK(fetch_k == cases[i].fetch_k && follow_rows == cases[i].follow_rows, "%s: fetch_k %u, follow_rows %u",
+              cases[i].text, fetch_k, follow_rows);
         const int32_t wide = fovea_variant_find("gemm_f32_9x48_avx512", 20);
         const uint32_t kc =
             wide < 0 ? cases[i].kc : fovea_tuned_default(&machine, FEW_FAR_PACKED, wide).values[number("kc")];
