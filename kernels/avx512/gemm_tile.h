@@ -126,10 +126,10 @@ static inline __attribute__((always_inline)) void gemm_sums(const struct fovea_g
     }
 
     const int ahead = t.ahead == NULL ? 0 : t.ahead_panel == 0 ? 1 : NV;
-    if (t.b_k != FOVEA_PANEL || t.follows) {
-        if (ahead == 0) {
-            gemm_steps(&t, acc, M, NV, 0, 0, GEMM_FULL);
-        } else if (ahead == 1) {
+    if (ahead == 0 && (t.b_k != FOVEA_PANEL || t.follows)) {
+        gemm_steps(&t, acc, M, NV, 0, 0, GEMM_FULL);
+    } else if (t.b_k != FOVEA_PANEL) { // as branches of one chain gcc spills in four of these loops
+        if (ahead == 1) {
             gemm_steps(&t, acc, M, NV, 0, 1, GEMM_FULL);
         } else {
             gemm_steps(&t, acc, M, NV, 0, NV, GEMM_FULL);
