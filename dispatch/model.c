@@ -30,6 +30,10 @@ struct beyond {
     // Up to which AVX-512 takes a packed B as one stream, of at most eight rows: Zen 5 1.15 to 1.36; Zen 4, one row,
     // 0.95 to 1.06, more 0.85 to 1.0; Cascade Lake 1.03 to 1.06 (the other way round for 9 to 14 rows: 1.00 to 1.05).
     uint32_t few_rows;
+    // Steps of its k blocks over a natural B, 0 where it does not run over one. Short blocks of a far B are nearly its
+    // rows one after another: Zen 4, 10 to 14 rows in blocks of 128, 1.0 to 1.15 (N of 300 1.9); 15 and more 0.95,
+    // blocks of 1024 0.86 to 0.89.
+    uint32_t thin_kc;
     // Up to which nothing of a packed B is prefetched, be it one stream or three: the core itself sees 80 steps of one
     // row ahead. Zen 4, one row, 1.07 to 1.44, two 1.12 to 1.25, three 1.07 to 1.2, four 0.95 to 1.2, six 0.7 to 0.95;
     // Zen 5, one row, 0.8.
@@ -78,6 +82,7 @@ static const struct beyond beyonds[SETS] = {
                 .packed_steps = 8192,
                 .strip_eighths = 8,
                 .few_rows = 1,
+                .thin_kc = 128,
                 .follow_rows = 4,
                 .fetch_k = 1 << 20,
                 .spread = {1 << 20, 0},
@@ -94,6 +99,7 @@ static const struct beyond beyonds[SETS] = {
               .packed_steps = 1024,
               .strip_eighths = 8,
               .few_rows = 8,
+              .thin_kc = 0,
               .follow_rows = 0,
               .fetch_k = 1 << 20,
               .spread = {1 << 20, 0},
@@ -110,6 +116,7 @@ static const struct beyond beyonds[SETS] = {
                 .packed_steps = 1024,
                 .strip_eighths = 3,
                 .few_rows = 0,
+                .thin_kc = 0,
                 .follow_rows = 0,
                 .fetch_k = 640,
                 .spread = {1024, 1024},
@@ -155,6 +162,7 @@ static struct fovea_gemm_tuning gemm_default(const struct fovea_machine *machine
         .split_rows = beyond->split_rows,
         .keep_rows = 256,
         .direct = machine->l2_bytes / 1024,
+        .thin_kc = nr > 16 && beyond->thin_kc != 0 ? beyond->thin_kc : 1 << 20,
         .follow_rows = beyond->follow_rows,
     };
     t.alias_rows = t.pack_rows;
@@ -194,22 +202,24 @@ static void set_bt(const struct fovea_machine *machine, const char *isa, bool ne
     t->pass_rows = beyond->pass_rows;
 }
 
-// Up to how many rows the micro-kernel for few is taken. AVX2's streams a B of any form; where B is far two tiles of
-// it, one below the other, are faster than one of another (3 and 4 rows on Zen 3: 1.1 to 1.25 times as fast, and 0.85
-// where B is near; 6 rows 0.93). That of AVX-512 is for the one stream of a packed B that is far: from memory, as of a
-// model that is larger than L3 (Zen 5: 1 to 4 rows 1.25 to 1.36 times as fast as 9x48, 8 rows 1.15, 12 rows 1.05
-// to 1.15, 16 rows 0.96 to 1.04; from L3 0.7 to 0.95).
+// Up to how many rows the micro-kernel for few is taken. AVX2's streams a B that is near or packed; where that is far
+// two tiles of it, one below the other, are faster than one of another (3 and 4 rows on Zen 3: 1.1 to 1.25 times as
+// fast, and 0.85 where B is near; 6 rows 0.93). Natural rows that are far want what it lacks, prefetches (Zen 4: 1 to 4
+// rows 0.5 to 0.65). That of AVX-512 is for a B that is far: the one stream of a packed one from memory, as of a model
+// that is larger than L3 (Zen 5: 1 to 4 rows 1.25 to 1.36 times as fast as 9x48, 8 rows 1.15, 12 rows 1.05 to 1.15, 16
+// rows 0.96 to 1.04; from L3 0.7 to 0.95), or more rows than 9x48 takes at once over a natural one.
 static uint32_t thin_rows_of(const struct fovea_machine *machine, const char *isa, uint32_t class)
 {
-    const uint32_t stream = class / 6 >= SEVERAL ? 14 : beyond_l2(machine)->few_rows;
+    const struct beyond *const beyond = beyond_l2(machine);
+    const bool several = class / 6 >= SEVERAL, natural = class % 3 == FOVEA_FORM_NN;
     const struct {
         const char *isa;
-        uint32_t near, far; // rows
-        bool packed;        // B only
-    } table[] = {{"avx2", 2, 4, false}, {"avx512", 0, stream, true}};
+        uint32_t near, packed, natural; // rows; the latter two of a B that is far
+    } table[] = {{"avx2", 2, 4, 0},
+                 {"avx512", 0, several ? 14 : beyond->few_rows, several && beyond->thin_kc != 0 ? 14 : 0}};
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
-        if (strcmp(isa, table[i].isa) == 0 && (!table[i].packed || class % 3 == FOVEA_FORM_PACKED)) {
-            return class / 3 % 2 ? table[i].far : table[i].near;
+        if (strcmp(isa, table[i].isa) == 0 && class % 3 != FOVEA_FORM_NT) {
+            return class / 3 % 2 == 0 ? table[i].near : natural ? table[i].natural : table[i].packed;
         }
     }
     return 0;

@@ -11,6 +11,10 @@
 // AVX-512 FMA ports at 2.4 GHz). The end of an element is worth some 16 steps, and fewer rows than 8 take as long as 8:
 // reading B from beyond L2 is then what takes the time.
 enum { TASK_STEPS = 3 << 19, ELEMENT_STEPS = 16, THIN_ROWS = 8, TASKS = 704 };
+// Rows from which on those of a natural B that begin within lines are packed, at the latest: each load of them is two
+// (Zen 4, ldb of 300 to 5000, 40 rows 1.07 to 1.12 times as fast in place, 100 rows 1.01 to 1.06, 150 rows 0.99
+// to 1.03, 210 rows 0.85 to 1.02).
+enum { BROKEN_ROWS = 144 };
 // So few rows are not cut, as each block of rows reads all of B.
 enum { WHOLE_ROWS = 24 };
 
@@ -118,12 +122,8 @@ struct fovea_gemm_grid fovea_gemm_grid(const struct fovea_gemm_layout *plan, siz
     // A narrow tile reads all of A for every panel, so a copy pays from half of its rows on.
     const bool narrow = plan->kernel->mr >= plan->kernel->nr;
     grid.copy_a = !plan->direct && plan->aliases && m > (narrow ? plan->mr / 2 : 2 * plan->mr);
-    // Rows of B that begin within lines are packed after a few tiles, whatever the others are: each load of them is two
-    // (Zen 4, 120x1100x512 0.95 times as fast in place, 210x300x3000 0.78).
-    const size_t few = fovea_in_place_tiles(plan->kernel->nr) * plan->mr;
-    const size_t packed_from = d->ldb % FOVEA_PANEL != 0 ? fovea_min(few, plan->tuning->pack_rows)
-                               : plan->b_aliases         ? plan->tuning->alias_rows
-                                                         : plan->tuning->pack_rows;
+    const size_t unbroken = plan->b_aliases ? plan->tuning->alias_rows : plan->tuning->pack_rows;
+    const size_t packed_from = d->ldb % FOVEA_PANEL != 0 ? fovea_min(unbroken, BROKEN_ROWS) : unbroken;
     grid.pack_b = natural && (d->trans_b == FOVEA_TRANS || (m >= packed_from && !fovea_gemm_in_place(plan)));
     const bool in_place = d->trans_b == FOVEA_TRANS && m <= plan->tuning->bt_rows; // the way of gemm_bt.c
     grid.share_b = !plan->direct && grid.pack_b && alone && m > plan->tuning->keep_rows && !in_place;

@@ -38,15 +38,19 @@ static bool rows_alias(size_t ld, size_t rows)
     return most > ROWS_OF_A_SET;
 }
 
-// The micro-kernel of a class, or the one of the ISA for few rows.
+// The micro-kernel of a class, or the one of the ISA for few rows. Of rows of a natural B a narrow one takes less at
+// once: it is for those that would otherwise pass twice.
 static const struct fovea_gemm_kernel *kernel_of(const struct fovea_kernels *kernels, uint32_t class, size_t m)
 {
+    const struct fovea_gemm_kernel *const wide = &kernels->gemm_of[class];
     for (uint32_t i = 0; i < kernels->gemm_tile_count && m <= kernels->tuning.gemm[class].thin_rows; i++) {
-        if (fovea_gemm_is_thin(&kernels->gemm_tiles[i])) {
-            return &kernels->gemm_tiles[i];
+        const struct fovea_gemm_kernel *const thin = &kernels->gemm_tiles[i];
+        const bool passes_once = class % 3 == FOVEA_FORM_NN && thin->mr > wide->mr && m <= wide->mr;
+        if (fovea_gemm_is_thin(thin) && !passes_once) {
+            return thin;
         }
     }
-    return &kernels->gemm_of[class];
+    return wide;
 }
 
 // The sizes of one stored matrix. `name` is the letter of its leading dimension, as in lda.
@@ -168,7 +172,8 @@ static enum fovea_status make_plan(const struct fovea_engine *engine, const stru
     const size_t k = desc->alpha == 0 ? 0 : desc->k, mr = kernel->mr, nr = kernel->nr;
     // One tile of few rows passes a packed B once and keeps nothing of it: its streams are not cut.
     const bool once = desc->b_packed && desc->m <= mr && (fovea_gemm_is_thin(kernel) || desc->m <= tuning->follow_rows);
-    const size_t kc = clamp(once ? k : tuning->kc, 1, k > 1 ? k : 1);
+    const size_t steps_of_thin = fovea_gemm_is_thin(kernel) && !desc->b_packed ? tuning->thin_kc : SIZE_MAX;
+    const size_t kc = clamp(once ? k : fovea_min(tuning->kc, steps_of_thin), 1, k > 1 ? k : 1);
     *plan = (struct fovea_gemm_layout){
         .kernels = kernels,
         .kernel = kernel,
