@@ -10,6 +10,7 @@ add_library(fovea_checks STATIC EXCLUDE_FROM_ALL
     tests/check/cpu.c
     tests/check/epilogue.c
     tests/check/gemm.c
+    tests/check/gemm_bn.c
     tests/check/gemm_bt.c
     tests/check/matrix.c
     tests/check/oracle_attention.c

@@ -12,6 +12,7 @@ set(FOVEA_STEMS_COMMON # every ISA has these
     exp2_f32
     gelu_f32
     gelu_tanh_f32
+    gemm_bn_f32
     gemm_bt_f32
     gemm_epilogue_f32
     layernorm_f32
@@ -56,8 +57,9 @@ set(FOVEA_FILES_OPS
     ops/executor.c
     ops/gemm.c
     ops/gemm_area.c
-    ops/gemm_bt.c
     ops/gemm_bare.c
+    ops/gemm_bn.c
+    ops/gemm_bt.c
     ops/gemm_direct.c
     ops/gemm_grid.c
     ops/gemm_plan.c

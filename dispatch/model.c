@@ -51,6 +51,9 @@ struct beyond {
     // and 4096 (all in one set) 1.13 to 1.2, other k 1.0 to 1.19, two rows 1.06 to 1.1; four rows, those k, 1.10 to
     // 1.16, other k 0.89 to 1.04; six, those k, 1.0 to 1.07. Elsewhere nobody measured it.
     uint32_t half_rows;
+    // Up to which a far natural B is read a few of its rows at a time: Zen 4 (ops/gemm_bn.c). Elsewhere nobody measured
+    // it.
+    uint32_t bn_rows;
     // From which on wide tiles pack a natural B, or 0, as many as a few tiles have: Zen 4, 40 to 200 rows, ldb of 192
     // to 3072, 1.00 to 1.17 in place, rows that meet in few sets of L1 1.02 to 1.30; 256 to 1024 rows 0.89 to 1.04. Zen
     // 5, ldb of 1024, 96 rows 0.91.
@@ -87,6 +90,7 @@ static const struct beyond beyonds[SETS] = {
                 .fetch_k = 1 << 20,
                 .spread = {1 << 20, 0},
                 .half_rows = 2,
+                .bn_rows = 6,
                 .pack_rows = 216,
                 .direct_of_l2 = 2,
                 .split_rows = 1 << 20,
@@ -104,6 +108,7 @@ static const struct beyond beyonds[SETS] = {
               .fetch_k = 1 << 20,
               .spread = {1 << 20, 0},
               .half_rows = 0,
+              .bn_rows = 0,
               .pack_rows = 0,
               .direct_of_l2 = 1,
               .split_rows = 1 << 20,
@@ -121,6 +126,7 @@ static const struct beyond beyonds[SETS] = {
                 .fetch_k = 640,
                 .spread = {1024, 1024},
                 .half_rows = 0,
+                .bn_rows = 0,
                 .pack_rows = 0,
                 .direct_of_l2 = 1,
                 .split_rows = 64,
@@ -162,6 +168,7 @@ static struct fovea_gemm_tuning gemm_default(const struct fovea_machine *machine
         .split_rows = beyond->split_rows,
         .keep_rows = 256,
         .direct = machine->l2_bytes / 1024,
+        .bn_rows = class % 3 == FOVEA_FORM_NN && class / 3 % 2 == 1 ? beyond->bn_rows : 0,
         .thin_kc = nr > 16 && beyond->thin_kc != 0 ? beyond->thin_kc : 1 << 20,
         .follow_rows = beyond->follow_rows,
     };

@@ -79,10 +79,13 @@
     X(81, GEMM_BT_MUL_ADD, "a product with a row of B is rounded before it is added")                                  \
     X(82, GEMM_BT_K_SHORT, "the k steps past a multiple of 16 of a row of B are left out")                             \
     X(83, GEMM_B_ENDS_UNMASKED, "the last row of a B that ends is loaded whole")                                       \
-    X(84, DECODE_BESIDE_SHORT, "scores made beside the chunk before lack the last dims")                              \
+    X(84, DECODE_BESIDE_SHORT, "scores made beside the chunk before lack the last dims")                               \
     X(85, PREFILL_TILE_K_SHORT, "a tile of prefill leaves out the steps past a multiple of 8")                         \
     X(86, GEMM_HALF_OF_MORE, "a panel of nine to twelve columns counts as half of one")                                \
-    X(87, GEMM_BT_HALVES_SWAPPED, "the first eight rows of B stand for the last eight, and these for them")
+    X(87, GEMM_BT_HALVES_SWAPPED, "the first eight rows of B stand for the last eight, and these for them")            \
+    X(88, GEMM_BN_MUL_ADD, "a product with an element of a row of B is rounded before it is added")                    \
+    X(89, GEMM_BN_FROM_ZERO, "a few steps over rows of B begin at zero where they add to C")                           \
+    X(90, GEMM_BN_STORES_PAST_N, "a few steps over rows of B store whole vectors of C")
 
 enum fovea_fault {
 #define FOVEA_FAULT_NUMBER(number, name, what) FOVEA_FAULT_##name = number,

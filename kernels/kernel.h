@@ -15,6 +15,7 @@
 
 enum {
     FOVEA_PANEL = 16,         ///< columns of a packed panel: layout f32-p16, the same on every ISA
+    FOVEA_BN_STEPS = 8,       ///< rows of a natural B that are read side by side, at most
     FOVEA_CHUNK = 128,        ///< keys between two rescalings of the attention state, at absolute key positions
     FOVEA_SPLIT = 1024,       ///< keys between two merges of attention states, at absolute key positions
     FOVEA_TILE_ROWS_MAX = 64, ///< queries of an attention tile: one bit each in fovea_attention_chunk.visible
@@ -94,6 +95,26 @@ struct fovea_gemm_bt_tile {
     uint32_t halves; ///< a hint: 1 where eight rows at a time come faster than 16
 };
 typedef void fovea_gemm_bt_fn(const struct fovea_gemm_bt_tile *tile);
+
+/// A few steps of few rows of C against rows of B: C[i,j] for i < m, j < n is the chain over k ascending steps acc =
+/// fma(A[i,p], B[p,j], acc), acc beginning at +0 or, where `adds` is 1, at C. Of A, B and C exactly m x k, k x n and m
+/// x n elements are read and written.
+///
+///     A[i,p] = a[i * a_row + p * a_k]    B[p,j] = b[p * b_row + j]    C[i,j] = c[i * c_row + j]
+///
+/// B's rows are read side by side, each a stream.
+struct fovea_gemm_bn_tile {
+    size_t m, n, k; ///< 1 <= m <= mr of the variant, 1 <= n, 1 <= k <= FOVEA_BN_STEPS
+    const float *a;
+    ptrdiff_t a_row, a_k;
+    const float *b;
+    ptrdiff_t b_row;
+    float *c;
+    ptrdiff_t c_row;
+    uint32_t adds;
+    const float *ahead; ///< a hint: rows that are read next, also b_row apart, or b itself where there are none
+};
+typedef void fovea_gemm_bn_fn(const struct fovea_gemm_bn_tile *tile);
 
 /// Packs k x n elements of B into panels: dst[(j / 16) * dst_panel + p * 16 + j % 16] = B[p,j]; the columns from n to
 /// the next multiple of 16 become +0. pack_b reads B[p,j] = src[p * ld + j], pack_bt reads B[p,j] = src[j * ld + p]
@@ -272,6 +293,7 @@ static inline size_t fovea_attention_scratch(size_t qk_dim, size_t v_dim)
     };
 FOVEA_FAMILY(gemm)
 FOVEA_FAMILY(gemm_bt)
+FOVEA_FAMILY(gemm_bn)
 FOVEA_FAMILY(pack)
 FOVEA_FAMILY(transpose)
 FOVEA_FAMILY(epilogue)

@@ -111,6 +111,10 @@ bool fovea_gemm_fetches(const struct fovea_gemm_layout *plan);
 /// And, where it fetches, whether eight rows are taken at a time rather than 16.
 bool fovea_gemm_halves(const struct fovea_gemm_layout *plan, size_t rows);
 void fovea_gemm_bt(const struct fovea_gemm_area *area);
+/// Whether so few rows meet a natural B that is far that a few of its rows are read at a time, and computing an area
+/// whose sums are C so (ops/gemm_bn.c).
+bool fovea_gemm_takes_steps(const struct fovea_gemm_layout *plan, size_t rows);
+void fovea_gemm_bn(const struct fovea_gemm_area *area);
 /// Whether a plan, complete up to its blocks of k, goes that way (ops/gemm_direct.c).
 bool fovea_gemm_is_direct(const struct fovea_gemm_layout *plan);
 /// Whether sums are not C yet when the last k block is done.

@@ -234,20 +234,21 @@ enum fovea_status fovea_explain_gemm(const struct fovea_engine *engine, const st
     const bool streams = fovea_gemm_streams(&plan) && !plan.direct && desc->m <= plan.mr;
     const bool follows = fovea_gemm_follows(&plan, desc->m) && !plan.direct;
     const bool passes = grid->share_b && desc->m <= plan.tuning->pass_rows;
-    const char *const b = plan.k == 0      ? "A and B not read"
-                          : desc->b_packed ? follows                         ? "packed B, which hardware follows"
-                                             : streams && plan.tuning->ahead ? "packed B, one stream fetched ahead"
-                                                                             : "packed B"
-                          : desc->trans_b && desc->m <= plan.tuning->bt_rows
-                              ? fovea_gemm_spreads(&plan, desc->m) ? "rows of B in place, far apart"
-                                : fovea_gemm_halves(&plan, desc->m)
-                                    ? "rows of B in place, eight at a time, fetched ahead"
-                                : fovea_gemm_fetches(&plan) ? "rows of B in place, fetched ahead"
-                                                            : "rows of B in place"
-                          : passes        ? "B packed as all rows pass, or first for several threads"
-                          : grid->share_b ? "B packed on the way, or first for several threads"
-                          : grid->pack_b  ? "B packed on the way"
-                                          : "B in place";
+    const char *const b =
+        plan.k == 0      ? "A and B not read"
+        : desc->b_packed ? follows                         ? "packed B, which hardware follows"
+                           : streams && plan.tuning->ahead ? "packed B, one stream fetched ahead"
+                                                           : "packed B"
+        : desc->trans_b && desc->m <= plan.tuning->bt_rows
+            ? fovea_gemm_spreads(&plan, desc->m)  ? "rows of B in place, far apart"
+              : fovea_gemm_halves(&plan, desc->m) ? "rows of B in place, eight at a time, fetched ahead"
+              : fovea_gemm_fetches(&plan)         ? "rows of B in place, fetched ahead"
+                                                  : "rows of B in place"
+        : fovea_gemm_takes_steps(&plan, desc->m) && desc->beta == 0 && !desc->gated ? "B in place, a few rows at a time"
+        : passes        ? "B packed as all rows pass, or first for several threads"
+        : grid->share_b ? "B packed on the way, or first for several threads"
+        : grid->pack_b  ? "B packed on the way"
+                        : "B in place";
     const char *const a = grid->copy_a ? "A copied" : "A in place";
     fovea_say(&why,
               "gemm: %zux%zux%zu f32 %c%c batch %zu, %s%s, %s, kernel %s, kc %zu, rows in chunks of %zu, strips of "

@@ -10,7 +10,7 @@ import pathlib
 import re
 import sys
 
-STEM = re.compile(r"(gemm|gemm_bt|pack_b|pack_bt|transpose|gemm_epilogue|attention_\w+|[a-z]+2?|\w+_softmax|gelu_tanh)"
+STEM = re.compile(r"(gemm|gemm_b[nt]|pack_bt?|transpose|gemm_epilogue|attention_\w+|[a-z]+2?|\w+_softmax|gelu_tanh)"
                   r"_f32(_\d+x\d+)?$")
 
 

@@ -291,6 +291,8 @@ int main(void)
     // Few rows and a B that no L2 holds.
     for (size_t m = 1; m <= 16; m += small ? 3 : 1)
         run_case(number++, m, 1493 + m, 403);
+    for (size_t m = 1; m <= 8; m += small ? 3 : 1) // rows of B that meet in few sets of L1, and some steps more than 8
+        run_case(number++, m, 1024, 300 + m);
     // Rows that meet in few sets of L1.
     for (size_t m = 12; m <= 48; m += small ? 18 : 6)
         run_case(number++, m, 512, 512);

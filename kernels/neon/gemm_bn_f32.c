@@ -1,0 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+// kernels/neon/gemm_bn_f32.c - a few steps of few rows of C over natural rows of B.
+#include "kernels/neon/vec.h"
+
+#define GEMM_BN_MR 6
+#include "kernels/common/gemm_bn_f32.inc"
