@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // bench/gemm_shapes.c - the products of the models that people run, and the cubes that libraries are compared with.
 //
-// Weights are n x k: they are run as they lie (nt) and packed. Shapes with m <= 16 are decoding: their weights come
-// from memory.
+// Weights are n x k, of GPT-2 k x n: they are run as they lie (nt, nn) and packed. Shapes with m <= 16 are decoding:
+// their weights come from memory.
 #include "bench/gemm_shapes.h"
 #include "bench/bench.h"
 
@@ -119,6 +119,15 @@ const struct gemm_shape gemm_shapes[] = {
     {"Llama-3-8B decode", BENCH_ALL, LINEAR, 1, 4, 4096, 14336},
     {"Llama-3-8B decode", BENCH_ALL, LINEAR, 1, 8, 4096, 14336},
     {"Llama-3-8B decode", BENCH_ALL, LINEAR, 1, 16, 4096, 14336},
+    {"GPT-2 decode", BENCH_ALL, GEMM_NN, 1, 1, 3072, 768},
+    {"GPT-2 decode", BENCH_ALL, GEMM_NN, 1, 1, 768, 3072},
+    {"GPT-2 decode", BENCH_ALL, GEMM_NN, 1, 4, 3072, 768},
+    {"GPT-2 decode", BENCH_ALL, GEMM_NN, 1, 4, 768, 3072},
+    {"GPT-2 decode", BENCH_ALL, GEMM_NN, 1, 8, 3072, 768},
+    {"GPT-2 decode", BENCH_ALL, GEMM_NN, 1, 12, 768, 3072},
+    {"odd decode", BENCH_ALL, GEMM_NN, 1, 1, 1000, 1000},
+    {"odd decode", BENCH_ALL, GEMM_NN, 1, 4, 333, 3001},
+    {"odd decode", BENCH_ALL, GEMM_NN, 1, 8, 5000, 300},
     {"Llama-3-8B", BENCH_ALL, LINEAR, 1, 128, 6144, 4096},
     {"Llama-3-8B", BENCH_ALL, LINEAR, 1, 128, 4096, 4096},
     {"Llama-3-8B", BENCH_ALL, LINEAR, 1, 128, 28672, 4096},
