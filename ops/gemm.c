@@ -41,7 +41,7 @@ static void run_area(const struct fovea_gemm_area *area)
 {
     if (fovea_gemm_takes_rows(area)) {
         fovea_gemm_bt(area);
-    } else if (area->acc == NULL && fovea_gemm_takes_steps(area->plan, area->rows)) {
+    } else if (area->acc == NULL && area->plan->steps) {
         fovea_gemm_bn(area);
     } else if (area->plan->direct) {
         fovea_gemm_direct(area);

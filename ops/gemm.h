@@ -53,6 +53,7 @@ struct fovea_gemm_layout {
     bool b_aliases;              ///< rows of B, natural or transposed, meet in few sets of L1
     bool direct;                 ///< so small that all of it is in L2 and goes the way of gemm_direct.c
     bool bare;                   ///< direct, and nothing but tiles: ops/gemm_bare.c
+    bool steps;                  ///< so few rows over a natural B that they go the way of gemm_bn.c where sums are C
     struct fovea_gemm_tile tile; ///< all but rows, columns and addresses of those
     bool detour;                 ///< there is room for acc in scratch: C, or a residual that is C, is read at the end
     size_t a_room, b_room;       ///< in scratch, in floats, behind acc
@@ -111,9 +112,10 @@ bool fovea_gemm_fetches(const struct fovea_gemm_layout *plan);
 /// And, where it fetches, whether eight rows are taken at a time rather than 16.
 bool fovea_gemm_halves(const struct fovea_gemm_layout *plan, size_t rows);
 void fovea_gemm_bt(const struct fovea_gemm_area *area);
-/// Whether so few rows meet a natural B that is far that a few of its rows are read at a time, and computing an area
-/// whose sums are C so (ops/gemm_bn.c).
-bool fovea_gemm_takes_steps(const struct fovea_gemm_layout *plan, size_t rows);
+/// Whether a plan, complete up to `direct`, has so few rows that a few of a natural B's are read at a time; panels of a
+/// strip then, where sums are C; and an area of it (ops/gemm_bn.c).
+bool fovea_gemm_takes_steps(const struct fovea_gemm_layout *plan);
+size_t fovea_gemm_step_panels(const struct fovea_gemm_layout *plan);
 void fovea_gemm_bn(const struct fovea_gemm_area *area);
 /// Whether a plan, complete up to its blocks of k, goes that way (ops/gemm_direct.c).
 bool fovea_gemm_is_direct(const struct fovea_gemm_layout *plan);

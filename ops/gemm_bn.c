@@ -11,11 +11,20 @@
 // eight lines holds them all (4x1024x4096 1.22), of one or two still eight (1.03 to 1.08).
 enum { WAYS = 8, ALIASING = 4, FEW = 2 };
 
-bool fovea_gemm_takes_steps(const struct fovea_gemm_layout *plan, size_t rows)
+bool fovea_gemm_takes_steps(const struct fovea_gemm_layout *plan)
 {
     const struct fovea_gemm_desc *const d = &plan->desc;
-    return !d->b_packed && d->trans_b != FOVEA_TRANS && plan->k != 0 && rows <= plan->tuning->bn_rows &&
-           rows <= plan->kernels->gemm_bn.mr && (!plan->b_aliases || rows <= WAYS - ALIASING);
+    return !d->b_packed && d->trans_b != FOVEA_TRANS && plan->k != 0 && !plan->direct &&
+           d->m <= plan->tuning->bn_rows && d->m <= plan->kernels->gemm_bn.mr &&
+           (!plan->b_aliases || d->m <= WAYS - ALIASING);
+}
+
+// Rows are streams only where they are long: a strip for each worker rather than many short ones.
+size_t fovea_gemm_step_panels(const struct fovea_gemm_layout *plan)
+{
+    enum { LEAST = 32 };
+    const size_t even = fovea_ceil_div(fovea_ceil_div(plan->desc.n, FOVEA_PANEL), plan->kernels->workers);
+    return even > LEAST ? even : LEAST;
 }
 
 void fovea_gemm_bn(const struct fovea_gemm_area *area)

@@ -125,7 +125,8 @@ static enum fovea_status measure_work(struct fovea_gemm_layout *plan, const stru
 {
     const struct fovea_gemm_desc *const d = &plan->desc;
     const struct fovea_gemm_grid *const grid = &plan->grid;
-    const bool alone = d->batch == 1, natural = !d->b_packed && plan->k != 0 && d->n != 0;
+    const bool alone = d->batch == 1, tiles = !plan->steps || plan->detour;
+    const bool natural = !d->b_packed && plan->k != 0 && d->n != 0 && tiles;
     size_t shared = 0, tasks = 0, scratch = 0;
     bool fits = !(grid->copy_a && alone) || add_floats(d->m, fovea_gemm_pitch(plan->k), &shared);
     plan->b_offset = shared / sizeof(float);
@@ -195,6 +196,10 @@ static enum fovea_status make_plan(const struct fovea_engine *engine, const stru
         plan->mr = plan->kernel->mr;
         plan->strips = fovea_cut(panels_of(desc->n), plan->kernel->nr / FOVEA_PANEL);
     }
+    plan->steps = fovea_gemm_takes_steps(plan);
+    if (plan->steps && !plan->detour) {
+        plan->strips = fovea_cut(panels_of(desc->n), fovea_gemm_step_panels(plan));
+    }
     plan->tiles = fovea_cut(desc->m, plan->mr);
     plan->grid = fovea_gemm_grid(plan, desc->m);
     plan->bare = fovea_gemm_is_bare(plan);
@@ -234,21 +239,21 @@ enum fovea_status fovea_explain_gemm(const struct fovea_engine *engine, const st
     const bool streams = fovea_gemm_streams(&plan) && !plan.direct && desc->m <= plan.mr;
     const bool follows = fovea_gemm_follows(&plan, desc->m) && !plan.direct;
     const bool passes = grid->share_b && desc->m <= plan.tuning->pass_rows;
-    const char *const b =
-        plan.k == 0      ? "A and B not read"
-        : desc->b_packed ? follows                         ? "packed B, which hardware follows"
-                           : streams && plan.tuning->ahead ? "packed B, one stream fetched ahead"
-                                                           : "packed B"
-        : desc->trans_b && desc->m <= plan.tuning->bt_rows
-            ? fovea_gemm_spreads(&plan, desc->m)  ? "rows of B in place, far apart"
-              : fovea_gemm_halves(&plan, desc->m) ? "rows of B in place, eight at a time, fetched ahead"
-              : fovea_gemm_fetches(&plan)         ? "rows of B in place, fetched ahead"
-                                                  : "rows of B in place"
-        : fovea_gemm_takes_steps(&plan, desc->m) && desc->beta == 0 && !desc->gated ? "B in place, a few rows at a time"
-        : passes        ? "B packed as all rows pass, or first for several threads"
-        : grid->share_b ? "B packed on the way, or first for several threads"
-        : grid->pack_b  ? "B packed on the way"
-                        : "B in place";
+    const char *const b = plan.k == 0      ? "A and B not read"
+                          : desc->b_packed ? follows                         ? "packed B, which hardware follows"
+                                             : streams && plan.tuning->ahead ? "packed B, one stream fetched ahead"
+                                                                             : "packed B"
+                          : desc->trans_b && desc->m <= plan.tuning->bt_rows
+                              ? fovea_gemm_spreads(&plan, desc->m) ? "rows of B in place, far apart"
+                                : fovea_gemm_halves(&plan, desc->m)
+                                    ? "rows of B in place, eight at a time, fetched ahead"
+                                : fovea_gemm_fetches(&plan) ? "rows of B in place, fetched ahead"
+                                                            : "rows of B in place"
+                          : plan.steps && desc->beta == 0 && !desc->gated ? "B in place, a few rows at a time"
+                          : passes        ? "B packed as all rows pass, or first for several threads"
+                          : grid->share_b ? "B packed on the way, or first for several threads"
+                          : grid->pack_b  ? "B packed on the way"
+                                          : "B in place";
     const char *const a = grid->copy_a ? "A copied" : "A in place";
     fovea_say(&why,
               "gemm: %zux%zux%zu f32 %c%c batch %zu, %s%s, %s, kernel %s, kc %zu, rows in chunks of %zu, strips of "
