@@ -202,12 +202,12 @@ static int explain_gemm(const struct fovea_engine *engine, size_t m, size_t n, s
     d.trans_b = form == FOVEA_FORM_NT ? FOVEA_TRANS : FOVEA_NO_TRANS;
     d.b_packed = form == FOVEA_FORM_PACKED;
     printf("class    gemm %s\n", fovea_tuned_classes[class].name);
-    printf("because  %zu rows are %s; B has %.1f KiB, which %s the %zu KiB that stay in L2; %s\n", m,
+    printf("because  %zu rows are %s; B has %.1f KiB, which %s the %zu KiB that they are taken to find in L2; %s\n", m,
            m <= FOVEA_FEW_ROWS       ? "few (at most 8)"
            : m <= FOVEA_SEVERAL_ROWS ? "several (9 to 32)"
            : m <= FOVEA_SOME_ROWS    ? "some (33 to 192)"
                                      : "many (more than 192)",
-           (double)n * (double)k / 256, class / 3 % 2 ? "exceeds" : "fits", (size_t)tuning->cache.near,
+           (double)n * (double)k / 256, class / 3 % 2 ? "exceeds" : "fits", (size_t)fovea_near_of(tuning, m),
            form == FOVEA_FORM_PACKED ? "B is packed beforehand"
            : form == FOVEA_FORM_NN   ? "B lies as k x n"
                                      : "B lies as n x k");

@@ -28,7 +28,8 @@ struct beyond {
     // Of L2, for a strip of all of k (strip_steps): Cascade Lake, k of 3072 to 4864, 1.05 to 1.40, k to 2048 alike.
     uint32_t strip_eighths;
     // Up to which AVX-512 takes a packed B as one stream, of at most eight rows: Zen 5 1.15 to 1.36; Zen 4, one row,
-    // 0.95 to 1.06, more 0.85 to 1.0; Cascade Lake 1.03 to 1.06 (the other way round for 9 to 14 rows: 1.00 to 1.05).
+    // 0.94 to 1.05 (from L2 0.6), more 0.85 to 1.0; Cascade Lake 1.03 to 1.06 (the other way round for 9 to 14
+    // rows: 1.00 to 1.05).
     uint32_t few_rows;
     // Steps of its k blocks over a natural B, 0 where it does not run over one. Short blocks of a far B are nearly its
     // rows one after another: Zen 4, 10 to 14 rows in blocks of 128, 1.0 to 1.15 (N of 300 1.9); 15 and more 0.95,
@@ -84,7 +85,7 @@ static const struct beyond beyonds[SETS] = {
                 .step_floats = 64,
                 .packed_steps = 8192,
                 .strip_eighths = 8,
-                .few_rows = 1,
+                .few_rows = 0,
                 .thin_kc = 128,
                 .follow_rows = 4,
                 .fetch_k = 1 << 20,

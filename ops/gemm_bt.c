@@ -18,7 +18,7 @@ bool fovea_gemm_takes_rows(const struct fovea_gemm_area *area)
 
 static bool is_far(const struct fovea_gemm_layout *plan)
 {
-    return fovea_is_far(plan->kernels->tuning.cache.near, (double)plan->desc.n * (double)plan->k);
+    return fovea_is_far(fovea_near_of(&plan->kernels->tuning, plan->desc.m), (double)plan->desc.n * (double)plan->k);
 }
 
 bool fovea_gemm_spreads(const struct fovea_gemm_layout *plan, size_t rows)

@@ -41,7 +41,7 @@ bool fovea_gemm_is_direct(const struct fovea_gemm_layout *plan)
     }
     // Few rows over a B that is far read it from memory, as weights are. And what several tasks of many rows pack, all
     // of them read: it is packed first, for all.
-    const bool far = d->m <= FOVEA_SEVERAL_ROWS && fovea_is_far(plan->kernels->tuning.cache.near, n * k);
+    const bool far = d->m <= FOVEA_SEVERAL_ROWS && fovea_is_far(fovea_near_of(&plan->kernels->tuning, d->m), n * k);
     const bool packs = !d->b_packed && (d->trans_b == FOVEA_TRANS || !reads_rows(plan));
     const bool shares = packs && d->batch == 1 && d->m > plan->tuning->keep_rows && !fovea_gemm_whole(plan, d->m);
     return !far && !shares;

@@ -111,8 +111,9 @@ static bool make_b(struct gemm_case *c, const struct fovea_engine *engine)
     size_t bytes = natural;
     if (s->form == FOVEA_FORM_PACKED && fovea_pack_size(s->k, s->n, &bytes) != FOVEA_OK)
         return false;
-    const size_t near = s->near ? s->near : (size_t)fovea_engine_kernels(engine)->tuning.cache.near << 10;
-    const bool walks = s->m <= DECODE_ROWS && natural > near;
+    struct fovea_tuning tuning = fovea_engine_kernels(engine)->tuning;
+    tuning.cache.near = s->near ? (uint32_t)(s->near >> 10) : tuning.cache.near;
+    const bool walks = s->m <= DECODE_ROWS && natural > (size_t)fovea_near_of(&tuning, s->m) << 10;
     c->b_count = walks ? tune_walk_count(engine, bytes) : 1;
     c->b_stride = (bytes + 63) / 64 * 64;
     c->b = bench_alloc(c->b_count * c->b_stride);

@@ -16,16 +16,16 @@ static const struct {
     {1, 4096, 1024},
     {8, 1536, 2048},
     {4, 256, 256},
-    {1, 384, 320},
+    {1, 192, 320},
     {4, 2048, 512},
-    {8, 200, 400},
-    {6, 512, 200},
+    {8, 200, 160},
+    {6, 320, 200},
     {3, 128, 128},
     {1, 448, 512},
     // several rows: a handful of sentences, drafts, the shortest prompts
     {12, 1024, 1024},
     {24, 2048, 512},
-    {16, 320, 384},
+    {16, 160, 384},
     {32, 768, 768},
     {24, 256, 256},
     {17, 500, 3000},
@@ -77,13 +77,14 @@ static const struct tune_attention_shape attention_shapes[] = {
     {2, 1, 3072, 256, false, false, 0},
 };
 
-// B of sizes between the values of `near`: 192 and 384 KiB, 0.75 and 1.5 MiB. Those that stay in L2, as it is
-// measured, are there in each call; those that do not come from memory where the rows are few, as weights do.
+// B of sizes between the values of `near`, 192 and 384 KiB, 0.75 and 1.5 MiB, or, of few rows, a quarter of them. Those
+// that stay in L2, as it is measured, are there in each call; those that do not come from memory where the rows are
+// few, as weights do (fovea_near_of).
 static const struct tune_shape border_shapes[] = {
-    {4, 256, 192, FOVEA_FORM_NT, 0}, {24, 256, 192, FOVEA_FORM_NN, 0}, {96, 256, 192, FOVEA_FORM_PACKED, 0},
-    {4, 384, 256, FOVEA_FORM_NT, 0}, {24, 384, 256, FOVEA_FORM_NN, 0}, {96, 384, 256, FOVEA_FORM_PACKED, 0},
-    {4, 512, 384, FOVEA_FORM_NT, 0}, {24, 512, 384, FOVEA_FORM_NN, 0}, {96, 512, 384, FOVEA_FORM_PACKED, 0},
-    {4, 768, 512, FOVEA_FORM_NT, 0}, {24, 768, 512, FOVEA_FORM_NN, 0}, {96, 768, 512, FOVEA_FORM_PACKED, 0},
+    {4, 128, 96, FOVEA_FORM_NT, 0},  {24, 128, 96, FOVEA_FORM_NN, 0},  {96, 256, 192, FOVEA_FORM_PACKED, 0},
+    {4, 192, 128, FOVEA_FORM_NT, 0}, {24, 192, 128, FOVEA_FORM_NN, 0}, {96, 384, 256, FOVEA_FORM_PACKED, 0},
+    {4, 256, 192, FOVEA_FORM_NT, 0}, {24, 256, 192, FOVEA_FORM_NN, 0}, {96, 512, 384, FOVEA_FORM_PACKED, 0},
+    {4, 384, 256, FOVEA_FORM_NT, 0}, {24, 384, 256, FOVEA_FORM_NN, 0}, {96, 768, 512, FOVEA_FORM_PACKED, 0},
 };
 _Static_assert(sizeof border_shapes / sizeof *border_shapes <= TUNE_CASES_MAX, "raise TUNE_CASES_MAX");
 

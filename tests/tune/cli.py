@@ -68,7 +68,7 @@ def test_set(folder):
     path, other = os.path.join(folder, "set"), os.path.join(folder, "other")
     scalar = "gemm_f32_4x16_scalar"
     ok("tune", "--level", "estimate", "--output", path, "--set", "all.kc=32", "--set", "some-far-nt.mc=16", "--set",
-       f"few-near-nn.kernel={scalar}", "--set", "heads-64.queries=32", "--set", "border.near=20")
+       f"few-near-nn.kernel={scalar}", "--set", "heads-64.queries=32", "--set", "border.near=80")
     classes = {c["class"]: c for c in json.loads(ok("tune", "--show", path, "--json"))["classes"]}
     check(classes["many-far-nn"]["kc"] == 32 and classes["some-far-nt"]["mc"] == 16, classes)
     check(classes["few-near-nn"]["kernel"] == scalar and classes["heads-64"]["queries"] == 32, classes)

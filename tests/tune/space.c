@@ -7,9 +7,9 @@
 #include "tune/space.h"
 #include "tune/stats.h"
 
-// Small shapes of every class, for an L2 of 16 KiB.
+// Small shapes of every class, for an L2 of 64 KiB, of which few and several rows have a quarter.
 static const size_t rows[] = {7, 20, 37, 197};
-static const size_t columns[] = {53, 68}, steps = 70; // 15 and 19 KB
+static const size_t columns[][2] = {{53, 68}, {53, 68}, {53, 236}, {53, 236}}, steps = 70; // 14.5, 18.6 and 64.5 KiB
 
 static const uint8_t none[FOVEA_VARIANTS];
 
@@ -28,8 +28,8 @@ static struct tune_case *make_case(const struct fovea_engine *engine, uint32_t c
         const struct tune_shape shape = {5, 320, 240, FOVEA_FORM_NT, SIZE_MAX};
         return tune_case_gemm(engine, &shape);
     }
-    const struct tune_shape shape = {rows[class / 6], columns[class / 3 % 2], steps, (enum fovea_gemm_form)(class % 3),
-                                     0};
+    const struct tune_shape shape = {rows[class / 6], columns[class / 6][class / 3 % 2], steps,
+                                     (enum fovea_gemm_form)(class % 3), 0};
     return tune_case_gemm(engine, &shape);
 }
 
@@ -157,7 +157,7 @@ static void check_statistics(void)
 
 int main(void)
 {
-    setenv("FOVEA_CACHES", "8K,16K,64K", 1);
+    setenv("FOVEA_CACHES", "8K,64K,256K", 1);
     setenv("FOVEA_PROFILE", "none", 1);
     const uint32_t stride = getenv("FOVEA_TEST_SMALL") ? 7 : 1;
     uint64_t ran = 0;
