@@ -14,11 +14,11 @@ struct fovea_attention_rows fovea_attention_find(const struct fovea_attention_la
         at.rows = fovea_min(grid->most, grid->rows - at.first);
         return at;
     }
-    const size_t of_head = grid->tiles / plan->group;
+    const size_t of_head = grid->tiles / plan->group, whole = grid->rows - grid->few;
     const size_t last = grid->tiles - 1 - index % grid->tiles; // under causal it has most keys
-    const size_t query = last % of_head * grid->most;
+    const size_t query = fovea_min(last % of_head * grid->most, whole);
     at.first = last / of_head * args->q_len + query;
-    at.rows = fovea_min(grid->most, args->q_len - query);
+    at.rows = query == whole ? grid->few : fovea_min(grid->most, whole - query);
     return at;
 }
 
@@ -27,6 +27,13 @@ void fovea_attention_place(const struct fovea_attention_layout *plan, const stru
 {
     const struct fovea_attention_rows at = fovea_attention_find(plan, args, grid, index);
     fovea_attention_tile(plan, args, at.batch, at.kv_head, at.first, at.rows, tile);
+    tile->prefill = grid->prefill && at.rows != grid->few;
+}
+
+const struct fovea_attention_kernel *fovea_attention_kernel_of(const struct fovea_attention_tile *tile)
+{
+    const struct fovea_kernels *const kernels = tile->plan->kernels;
+    return tile->prefill ? &kernels->attention_prefill : &kernels->attention_decode;
 }
 
 struct fovea_attention_state fovea_attention_state_in(float *memory, bool prefill, size_t rows, size_t rows_most,
@@ -48,10 +55,10 @@ size_t fovea_attention_state_floats(bool prefill, size_t rows, size_t rows_most,
     return 2 * rows_most + (prefill ? rows_most * v_dim : rows * fovea_round_up(v_dim, FOVEA_PANEL));
 }
 
-void fovea_attention_queries(const struct fovea_attention_tile *tile, bool prefill, float *q)
+void fovea_attention_queries(const struct fovea_attention_tile *tile, float *q)
 {
     const struct fovea_attention_desc *const d = &tile->plan->desc;
-    if (prefill) {
+    if (tile->prefill) {
         const size_t lanes = tile->plan->kernels->attention_prefill.nr,
                      padded = fovea_round_up(tile->rows, FOVEA_PANEL);
         tile->plan->kernels->transpose.run(tile->rows, d->qk_dim, d->scale,
@@ -70,14 +77,12 @@ void fovea_attention_queries(const struct fovea_attention_tile *tile, bool prefi
     }
 }
 
-struct fovea_attention_state fovea_attention_call_state(const struct fovea_attention_layout *plan,
-                                                        const struct fovea_attention_grid *grid, float *memory,
-                                                        size_t rows)
+struct fovea_attention_state fovea_attention_call_state(const struct fovea_attention_tile *tile, float *memory)
 {
-    const size_t lanes = grid->lanes, v_dim = plan->desc.v_dim;
-    struct fovea_attention_state state = fovea_attention_state_in(memory, grid->prefill, rows, lanes, v_dim);
-    if (plan->statistics != 0) {
-        state.spread = memory + fovea_attention_state_floats(grid->prefill, rows, lanes, v_dim);
+    const size_t rows = tile->rows, lanes = fovea_attention_kernel_of(tile)->nr, v_dim = tile->plan->desc.v_dim;
+    struct fovea_attention_state state = fovea_attention_state_in(memory, tile->prefill, rows, lanes, v_dim);
+    if (tile->plan->statistics != 0) {
+        state.spread = memory + fovea_attention_state_floats(tile->prefill, rows, lanes, v_dim);
         state.largest = state.spread + lanes;
         state.top = (uint32_t *)(void *)(state.largest + lanes);
     }
@@ -101,6 +106,16 @@ void fovea_attention_finish(const struct fovea_attention_tile *tile, const struc
     if (args->max_key != NULL) {
         memcpy(args->max_key + first, state->top, bytes);
     }
+    if (tile->prefill) {
+        tile->plan->kernels->transpose.run(state->v_dim, tile->rows, 1.0f, state->o, state->o_col,
+                                           args->out + fovea_attention_offset(tile, tile->out, 0),
+                                           (ptrdiff_t)tile->out.row);
+        return;
+    }
+    for (size_t r = 0; r < tile->rows; r++) {
+        memcpy(args->out + fovea_attention_offset(tile, tile->out, r), state->o + (ptrdiff_t)r * state->o_row,
+               state->v_dim * sizeof *state->o);
+    }
 }
 
 // The first split that a block may see keys of; that of a block which sees none holds its empty state.
@@ -115,16 +130,6 @@ static bool in_reach(const struct fovea_attention_tile *tile, size_t split)
     return split == first_split(tile) || (split > first_split(tile) && split * FOVEA_SPLIT < tile->end_most);
 }
 
-// Ends the softmax of a block, whose state it is, and writes its rows.
-static void finish_block(const struct fovea_attention_tile *tile, const struct fovea_attention_state *state)
-{
-    fovea_attention_finish(tile, state);
-    for (size_t r = 0; r < tile->rows; r++) {
-        memcpy(tile->args->out + fovea_attention_offset(tile, tile->out, r), state->o + (ptrdiff_t)r * state->o_row,
-               state->v_dim * sizeof *state->o);
-    }
-}
-
 // Phase 0 of decoding: one block, one split. Where there is but one, it ends the block, too.
 static void decode(const struct fovea_attention_layout *plan, const struct fovea_attention_args *args,
                    const struct fovea_attention_grid *grid, float *shared, float *scratch, uint32_t task)
@@ -136,16 +141,15 @@ static void decode(const struct fovea_attention_layout *plan, const struct fovea
         return; // join() does not look there
     }
     float *const q = scratch + plan->q_at;
-    fovea_attention_queries(&tile, false, q);
-    const struct fovea_attention_state state =
-        fovea_attention_call_state(plan, grid, shared + task * plan->block_floats, tile.rows);
-    struct fovea_attention_part part = {&tile, &plan->kernels->attention_decode, q, scratch, state, true, NULL, NULL,
-                                        0};
+    fovea_attention_queries(&tile, q);
+    const struct fovea_attention_state state = fovea_attention_call_state(&tile, shared + task * plan->block_floats);
+    struct fovea_attention_part part = {
+        .tile = &tile, .q = q, .scratch = scratch, .state = state, .fresh = true, .alone = true};
     if (!fovea_attention_split(&part, split)) {
         fovea_attention_clear(&state);
     }
     if (grid->splits == 1) {
-        finish_block(&tile, &state);
+        fovea_attention_finish(&tile, &state);
     }
 }
 
@@ -157,13 +161,13 @@ static void join(const struct fovea_attention_layout *plan, const struct fovea_a
     fovea_attention_place(plan, args, grid, task, &tile);
     const size_t first = first_split(&tile);
     float *const states = shared + (task * grid->splits + first) * plan->block_floats;
-    const struct fovea_attention_state total = fovea_attention_call_state(plan, grid, states, tile.rows);
+    const struct fovea_attention_state total = fovea_attention_call_state(&tile, states);
     for (size_t split = first + 1; in_reach(&tile, split); split++) {
         const struct fovea_attention_state next =
-            fovea_attention_call_state(plan, grid, states + (split - first) * plan->block_floats, tile.rows);
+            fovea_attention_call_state(&tile, states + (split - first) * plan->block_floats);
         plan->kernels->attention_merge.run(&total, &next);
     }
-    finish_block(&tile, &total);
+    fovea_attention_finish(&tile, &total);
 }
 
 static size_t tasks_of(const struct fovea_attention_args *args, const struct fovea_attention_grid *grid, uint32_t phase)

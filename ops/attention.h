@@ -36,13 +36,14 @@ struct fovea_attention_layout {
 /// How a call is cut. The rows of a key head are its group of query heads x the queries. Prefill: tiles of queries of
 /// one head; a task is some tiles of a key head, which share a copy of each chunk of its keys, over all keys. Decode:
 /// blocks of rows; a task is a block and a split of the keys, and where there are several a second phase merges them.
-/// Both give the same bits; with few queries a prefill tile would be mostly padding.
+/// Both give the same bits; with few queries a prefill tile would be mostly padding, so that the last few of a head,
+/// which would be a vector of their own, are a block among the tiles.
 struct fovea_attention_grid {
     bool prefill;
     size_t heads;     ///< key heads
     size_t rows;      ///< of each that are cut as one: q_len, a query head (prefill); group * q_len
     size_t most;      ///< rows of a tile or block, at most
-    size_t lanes;     ///< rows a state has room for: the kernel's, however few a tile has
+    size_t few;       ///< prefill: the last rows of a head that are a block; 0 where there is none
     size_t tiles;     ///< tiles or blocks of a key head
     size_t each;      ///< prefill: tiles of a task; decode: 1
     size_t each_most; ///< before tasks were made alike: at most that of a larger call
@@ -82,6 +83,7 @@ struct fovea_attention_tile {
     const struct fovea_attention_layout *plan;
     const struct fovea_attention_args *args;
     size_t batch, kv_head;
+    bool prefill;                      ///< a tile; false: a block
     struct fovea_strides q, k, v, out; ///< of this call
     size_t first, rows;                ///< rows [first, first + rows) of the key head
     /// Causal order, windows and counts: row r sees keys [begin[r], end[r]), but for those that other masks hide; a row
@@ -139,19 +141,19 @@ enum fovea_attention_sight fovea_attention_see(const struct fovea_attention_tile
 /// Fills in what fovea_attention_see needs to know of the tile's segments.
 void fovea_attention_segments(struct fovea_attention_tile *tile);
 
+/// The kernel that meets the tile's keys; its nr rows are those that a state has room for, however few there are.
+const struct fovea_attention_kernel *fovea_attention_kernel_of(const struct fovea_attention_tile *tile);
 /// The tile's queries, scaled, as the kernels of prefill (transposed) or of decoding (rows) take them.
-void fovea_attention_queries(const struct fovea_attention_tile *tile, bool prefill, float *q);
+void fovea_attention_queries(const struct fovea_attention_tile *tile, float *q);
 
 /// The state in `memory`: m, l, then O, as the kernels of this way want it; rows_most is a multiple of 16. It takes
 /// fovea_attention_state_floats elements.
 struct fovea_attention_state fovea_attention_state_in(float *memory, bool prefill, size_t rows, size_t rows_most,
                                                       size_t v_dim);
 size_t fovea_attention_state_floats(bool prefill, size_t rows, size_t rows_most, size_t v_dim);
-/// A state of a call: where there are statistics they lie behind O.
-struct fovea_attention_state fovea_attention_call_state(const struct fovea_attention_layout *plan,
-                                                        const struct fovea_attention_grid *grid, float *memory,
-                                                        size_t rows);
-/// Ends the softmax in state->o, and writes the LSE and the statistics that are asked for.
+/// A state of the tile in a call: where there are statistics they lie behind O.
+struct fovea_attention_state fovea_attention_call_state(const struct fovea_attention_tile *tile, float *memory);
+/// Ends the softmax in state->o, and writes it, the LSE and the statistics that are asked for.
 void fovea_attention_finish(const struct fovea_attention_tile *tile, const struct fovea_attention_state *state);
 /// Makes it the state of rows that have seen nothing.
 void fovea_attention_clear(const struct fovea_attention_state *state);
@@ -175,7 +177,6 @@ void fovea_attention_page(struct fovea_attention_view *view, size_t key);
 /// A tile on its way through the keys of a split.
 struct fovea_attention_part {
     const struct fovea_attention_tile *tile;
-    const struct fovea_attention_kernel *kernel;
     const float *q; ///< scaled, as the kernel asks
     float *scratch; ///< the worker's
     struct fovea_attention_state state;
@@ -183,7 +184,8 @@ struct fovea_attention_part {
     /// Prefill: where the kernel may keep keys for other tiles, and what it is to prefetch. Both may be NULL.
     struct fovea_attention_copy *copy;
     struct fovea_fetch_list *fetch;
-    uint32_t begun; ///< of decoding: the kernel's word that it made scores of the chunk that comes next; 0 at first
+    bool alone;     ///< nothing else uses the scratch between its chunks
+    uint32_t begun; ///< if alone: the kernel's word that it made scores of the chunk that comes next; 0 at first
 };
 /// Adds to the state what the part sees of the chunk from `key` on, or of its keys below `end`. False, and nothing is
 /// written, where it sees nothing.

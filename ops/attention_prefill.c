@@ -32,7 +32,7 @@ static struct fovea_attention_state state_of(const struct task *task, size_t t, 
 {
     const struct fovea_attention_layout *const plan = task->plan;
     float *const memory = task->scratch + plan->states_at + (2 * t + which) * plan->state_floats;
-    return fovea_attention_call_state(plan, task->grid, memory, task->tiles[t].rows);
+    return fovea_attention_call_state(&task->tiles[t], memory);
 }
 
 // ---- What is prefetched ------------------------------------------------------------------------------------------
@@ -70,15 +70,20 @@ static void fetch_keys(struct task *task, const struct fovea_attention_rows *at,
     fetch_rows(task, args->v + at->batch * v->batch + at->kv_head * v->head + from * v->row, v->row, count, d->v_dim);
 }
 
-// What tile t prefetches while it meets the chunk from `key` on, whose last key is below `next`.
+static void clear_fetch(struct task *task)
+{
+    task->fetch = (struct fovea_fetch_list){(const float *const *)(void *)(task->scratch + task->plan->pointers_at), 0,
+                                            task->plan->tuning->into_l1};
+}
+
+// What tile t prefetches while it meets the chunk from `key` on, whose last key is below `next`: a block, which
+// prefetches nothing, leaves it to the tile behind it.
 static void plan_fetch(struct task *task, size_t t, size_t key, size_t next)
 {
     const struct fovea_attention_grid *const grid = task->grid;
     const struct fovea_attention_tile *const tile = &task->tiles[t];
     const struct fovea_attention_rows here = {tile->batch, tile->kv_head, 0, 0};
     const bool last = next >= task->end, linear = task->plan->desc.page_keys == 0;
-    task->fetch = (struct fovea_fetch_list){(const float *const *)(void *)(task->scratch + task->plan->pointers_at), 0,
-                                            task->plan->tuning->into_l1};
     if (key <= task->begin && t + 1 < task->count) {
         const struct fovea_attention_tile *const other = tile + 1;
         fetch_queries(task, &(struct fovea_attention_rows){other->batch, other->kv_head, other->first, other->rows});
@@ -106,23 +111,27 @@ static void plan_fetch(struct task *task, size_t t, size_t key, size_t next)
 
 static void place(struct task *task)
 {
+    size_t sharing = 0;
     task->begin = SIZE_MAX;
     for (size_t t = 0; t < task->count; t++) {
         struct fovea_attention_tile *const tile = &task->tiles[t];
         fovea_attention_place(task->plan, task->args, task->grid, task->index + t, tile);
         task->parts[t] = (struct fovea_attention_part){
             .tile = tile,
-            .kernel = &task->plan->kernels->attention_prefill,
             .q = queries_of(task, t),
             .scratch = task->scratch,
-            .copy = task->count > 1 ? &task->copy : NULL,
+            .copy = &task->copy,
             .fetch = &task->fetch,
         };
+        sharing += tile->prefill;
         task->begin = tile->end_most != 0 ? fovea_min(task->begin, tile->begin_least) : task->begin;
         task->end = tile->end_most > task->end ? tile->end_most : task->end;
     }
     task->begin = task->end != 0 ? task->begin - task->begin % FOVEA_CHUNK : 0;
     task->begin = task->begin > task->args->kv_begin ? task->begin : task->args->kv_begin;
+    for (size_t t = 0; t < task->count && sharing < 2; t++) {
+        task->parts[t].copy = NULL;
+    }
 }
 
 // The end of tile t: O, LSE and statistics.
@@ -134,9 +143,6 @@ static void write_tile(const struct task *task, size_t t)
         fovea_attention_clear(&state);
     }
     fovea_attention_finish(tile, &state);
-    task->plan->kernels->transpose.run(state.v_dim, tile->rows, 1.0f, state.o, state.o_col,
-                                       task->args->out + fovea_attention_offset(tile, tile->out, 0),
-                                       (ptrdiff_t)tile->out.row);
 }
 
 // Tile t meets the chunk from `key` on, which ends before `next`.
@@ -149,11 +155,14 @@ static void meet(struct task *task, size_t t, size_t key, size_t next)
         part->fresh = true;
     }
     if (!task->packed[t] && key < part->tile->end_most) {
-        fovea_attention_queries(part->tile, true, queries_of(task, t));
+        fovea_attention_queries(part->tile, queries_of(task, t));
         task->packed[t] = true;
     }
     plan_fetch(task, t, key, next);
     fovea_attention_step(part, key, next);
+    if (part->tile->prefill) {
+        clear_fetch(task);
+    }
     if (next < task->end && next / FOVEA_SPLIT == split) {
         return;
     }
@@ -179,6 +188,7 @@ void fovea_attention_prefill(const struct fovea_attention_layout *plan, const st
         .copy = {.k = scratch + plan->copy_at, .v = scratch + plan->copy_at + FOVEA_CHUNK * plan->desc.qk_dim},
     };
     place(&task);
+    clear_fetch(&task);
     size_t key = task.begin;
     do { // once where there is no key, for the output
         const size_t next = key + FOVEA_CHUNK - key % FOVEA_CHUNK;

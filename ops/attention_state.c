@@ -163,19 +163,18 @@ static void accumulate_task(const void *unused, const void *call, void *shared, 
     struct fovea_attention_tile tile;
     fovea_attention_place(plan, args, &grid, task, &tile);
     const size_t head = tile.batch * plan->desc.heads + tile.kv_head * plan->group;
-    struct rows rows =
-        rows_in(plan, op->state, head * args->q_len + tile.first, tile.rows, grid.lanes, grid.prefill, scratch);
-    const struct fovea_attention_kernel *const kernel =
-        grid.prefill ? &plan->kernels->attention_prefill : &plan->kernels->attention_decode;
+    struct rows rows = rows_in(plan, op->state, head * args->q_len + tile.first, tile.rows,
+                               fovea_attention_kernel_of(&tile)->nr, tile.prefill, scratch);
     float *const q = (float *)scratch + plan->q_at;
-    fovea_attention_queries(&tile, grid.prefill, q);
+    fovea_attention_queries(&tile, q);
     for (size_t split = first_split(args); split * FOVEA_SPLIT < args->kv_len; split++) {
         const bool fresh = split != first_split(args) || !goes_on(op->state, args);
         const struct part part = fresh ? push(&rows) : part_of(op->state, rows.parts - 1, rows.first);
         if (!fresh) {
             load(plan, &part, &rows.a);
         }
-        struct fovea_attention_part one = {&tile, kernel, q, scratch, rows.a, fresh, NULL, NULL, 0};
+        struct fovea_attention_part one = {
+            .tile = &tile, .q = q, .scratch = scratch, .state = rows.a, .fresh = fresh, .alone = true};
         if (!fovea_attention_split(&one, split) && fresh) {
             fovea_attention_clear(&rows.a);
         }

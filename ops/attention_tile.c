@@ -145,6 +145,7 @@ void fovea_attention_tile(const struct fovea_attention_layout *plan, const struc
     tile->plan = plan;
     tile->args = args;
     tile->batch = batch;
+    tile->prefill = false;
     tile->kv_head = kv_head;
     tile->q = call.q;
     tile->k = call.k;
@@ -303,9 +304,9 @@ bool fovea_attention_step(struct fovea_attention_part *part, size_t key, size_t 
     view.chunk.state = part->state;
     view.chunk.copy = part->copy;
     view.chunk.fetch = part->fetch;
-    view.chunk.k_next = next_of(&view, end);
+    view.chunk.k_next = part->alone ? next_of(&view, end) : NULL;
     view.chunk.begun = &part->begun;
-    part->kernel->run(&view.chunk);
+    fovea_attention_kernel_of(part->tile)->run(&view.chunk);
     return true;
 }
 

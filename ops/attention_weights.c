@@ -50,7 +50,7 @@ static void score(const struct pass *pass, const struct block *at, float *scores
     size_t known = 0;
     fovea_attention_view(&tile, q, scratch, &view);
     if (at->key < tile.end_most && fovea_attention_look(&view, at->key, fovea_min(tile.end_most, at->key + at->keys))) {
-        fovea_attention_queries(&tile, false, q);
+        fovea_attention_queries(&tile, q);
         view.chunk.state.rows = at->rows;
         view.chunk.state.v_dim = plan->desc.v_dim;
         view.chunk.scores = scores;

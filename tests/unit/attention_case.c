@@ -23,7 +23,7 @@ static size_t draw_dim(struct check_rng *rng)
 // Edges of tiles (16, 48 queries), panels (16 keys), chunks (128) and splits (1024).
 static size_t draw_q_len(struct check_rng *rng)
 {
-    return PICK(rng, 0, 1, 1, 2, 3, 5, 7, 13, 15, 16, 17, 31, 47, 48, 49, 63, 64, 97);
+    return PICK(rng, 0, 1, 1, 2, 3, 5, 7, 13, 15, 16, 17, 24, 31, 47, 48, 49, 50, 63, 64, 97, 100);
 }
 
 static size_t draw_kv_len(struct check_rng *rng)
@@ -37,6 +37,7 @@ static void draw_sizes(struct attention_case *c, size_t work)
     struct check_rng *const rng = &c->rng;
     struct fovea_attention_desc *const d = &c->desc;
     struct fovea_attention_args *const a = &c->args;
+    const bool beside = check_chance(rng, 4); // a row or two beside a tile, over several chunks
     size_t need;
     do {
         a->batch = check_below(rng, 4);
@@ -47,6 +48,11 @@ static void draw_sizes(struct attention_case *c, size_t work)
         a->kv_len = draw_kv_len(rng);
         d->qk_dim = draw_dim(rng);
         d->v_dim = check_chance(rng, 50) ? d->qk_dim : draw_dim(rng);
+        if (beside) {
+            a->q_len = PICK(rng, 17, 18, 50);
+            a->kv_len = PICK(rng, 256, 300, 400);
+            d->qk_dim = d->v_dim = 32;
+        }
         need = a->batch * d->heads * a->q_len * a->kv_len * (d->qk_dim + d->v_dim);
     } while (need > work || (need == 0 && !check_chance(rng, 8))); // few are empty
     const bool roomy = check_chance(rng, 40);

@@ -34,10 +34,12 @@ struct check_exact attention_exact_score(const struct attention_case *c, size_t 
 void attention_exact(const struct attention_case *c, size_t b, size_t h, size_t i, struct check_exact *out,
                      struct check_exact *lse);
 
-/// Statistics of a row's weights; at_key is the exact weight of `key` (UINT32_MAX: 0).
+/// Statistics of a row's weights; at_key is the exact weight of `key` (UINT32_MAX: 0). Beside a large sink the weight
+/// of a key that is seen may be 0, too.
 struct attention_exact_statistics {
     struct check_exact entropy, largest;
     double at_key;
+    bool seen; ///< some key
 };
 struct attention_exact_statistics attention_exact_statistics(const struct attention_case *c, size_t b, size_t h,
                                                              size_t i, uint32_t key);

@@ -123,12 +123,13 @@ struct attention_exact_statistics attention_exact_statistics(const struct attent
 {
     const double sink = sink_of(c, h);
     double max = sink, low = isinf(sink) ? INFINITY : sink, error = 0, sum = 0, top = -INFINITY, mean = 0;
-    struct attention_exact_statistics e = {{0, 0}, {0, 0}, 0};
+    struct attention_exact_statistics e = {.seen = false};
     for (int pass = 0; pass < 2; pass++) {
         for (size_t j = 0; j < c->args.kv_len; j++) {
             if (!attention_case_sees(c, b, h, i, j))
                 continue;
             const struct check_exact s = attention_exact_score(c, b, h, i, j);
+            e.seen = true;
             if (pass == 0) {
                 max = fmax(max, s.value);
                 top = fmax(top, s.value);
