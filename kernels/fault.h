@@ -85,7 +85,10 @@
     X(87, GEMM_BT_HALVES_SWAPPED, "the first eight rows of B stand for the last eight, and these for them")            \
     X(88, GEMM_BN_MUL_ADD, "a product with an element of a row of B is rounded before it is added")                    \
     X(89, GEMM_BN_FROM_ZERO, "a few steps over rows of B begin at zero where they add to C")                           \
-    X(90, GEMM_BN_STORES_PAST_N, "a few steps over rows of B store whole vectors of C")
+    X(90, GEMM_BN_STORES_PAST_N, "a few steps over rows of B store whole vectors of C")                                \
+    X(91, PREFILL_SPAN_SHORT, "the softmax of a panel leaves out the last key that it sees")                           \
+    X(92, PREFILL_PANELS_SHORT, "the first of some panels is left out of the values of sixteen keys")                  \
+    X(93, PREFILL_FRESH_KEEPS, "a row that sees no key of its first chunk keeps what lay in O")
 
 enum fovea_fault {
 #define FOVEA_FAULT_NUMBER(number, name, what) FOVEA_FAULT_##name = number,

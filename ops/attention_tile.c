@@ -170,11 +170,9 @@ void fovea_attention_tile(const struct fovea_attention_layout *plan, const struc
     }
 }
 
-// O is one block, with its other stride as its pitch.
-void fovea_attention_clear(const struct fovea_attention_state *state)
+// All of a state that has seen nothing but its O.
+static void clear_rows(const struct fovea_attention_state *state)
 {
-    const size_t pitch = (size_t)(state->o_row == 1 ? state->o_col : state->o_row);
-    memset(state->o, 0, (state->o_row == 1 ? state->v_dim : state->rows) * pitch * sizeof *state->o);
     for (size_t r = 0; r < fovea_round_up(state->rows, FOVEA_PANEL); r++) {
         state->m[r] = -INFINITY;
         state->l[r] = 0.0f;
@@ -183,6 +181,14 @@ void fovea_attention_clear(const struct fovea_attention_state *state)
             state->top[r] = UINT32_MAX;
         }
     }
+}
+
+// O is one block, with its other stride as its pitch.
+void fovea_attention_clear(const struct fovea_attention_state *state)
+{
+    const size_t pitch = (size_t)(state->o_row == 1 ? state->o_col : state->o_row);
+    memset(state->o, 0, (state->o_row == 1 ? state->v_dim : state->rows) * pitch * sizeof *state->o);
+    clear_rows(state);
 }
 
 // The bits of the weights of a chunk that dropout keeps.
@@ -297,11 +303,14 @@ bool fovea_attention_step(struct fovea_attention_part *part, size_t key, size_t 
     if (key >= end || !fovea_attention_look(&view, key, end)) {
         return false;
     }
-    if (part->fresh) {
-        fovea_attention_clear(&part->state);
-        part->fresh = false;
-    }
     view.chunk.state = part->state;
+    view.chunk.fresh = part->fresh && part->tile->prefill;
+    if (view.chunk.fresh) {
+        clear_rows(&part->state);
+    } else if (part->fresh) {
+        fovea_attention_clear(&part->state);
+    }
+    part->fresh = false;
     view.chunk.copy = part->copy;
     view.chunk.fetch = part->fetch;
     view.chunk.k_next = part->alone ? next_of(&view, end) : NULL;

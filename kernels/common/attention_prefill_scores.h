@@ -94,9 +94,11 @@ static void prefill_score(const struct fovea_attention_chunk *chunk, size_t firs
     }
 }
 
-/// S^T of the keys that some row sees; the first `whole` are seen by all.
+/// S^T of the keys that some row sees; the first `whole` are seen by all. Of these the ones that do not fill a group
+/// wait for the others of it: apart, 1 and 7 keys of a causal tile, they took 2 % of its time.
 static void prefill_scores(const struct fovea_attention_chunk *chunk, const uint64_t *seen, size_t whole, float *s)
 {
+    whole -= whole == chunk->keys ? 0 : whole % ATTENTION_GROUP;
     if (whole != 0) {
         prefill_score(chunk, 0, whole, attention_all(chunk->state.rows), s);
     }

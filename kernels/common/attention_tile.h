@@ -17,6 +17,9 @@
 #include "kernels/common/unroll.h"
 
 #define FV_INLINE static inline __attribute__((always_inline))
+// A register of its own for a pointer: clang derives those of rows from the first in each step, and gcc keeps two of
+// them in a vector, which it loads from two stores (a tile of 16 queries by 16 keys or columns began 16 cycles late).
+#define FV_POINTER(p) __asm__("" : "+r"(p))
 
 /// acc += A[rows, steps] B[steps, vecs]: rows, vecs, steps and each are constants. Row i of A begins at
 /// row[i / each] + i % each * a_row.
@@ -55,7 +58,7 @@ FV_INLINE void attention_sum(const struct attention_product *t, const float *a, 
     FV_UNROLL
     for (int i = 0; i < pointers; i++) {
         row[i] = a + i * (t->near ? t->a_group : each * t->a_row);
-        __asm__("" : "+r"(row[i])); // or clang derives them from the first in each step
+        FV_POINTER(row[i]);
     }
     const float *const *fetch = attention_take(t->fetch, t->k / TURN);
     size_t left = t->k;
@@ -72,6 +75,7 @@ FV_INLINE void attention_sum(const struct attention_product *t, const float *a, 
         FV_UNROLL
         for (int i = 0; i < pointers; i++) {
             row[i] += TURN * t->a_k;
+            FV_POINTER(row[i]);
         }
         b += TURN * ATTENTION_ROWS;
     }

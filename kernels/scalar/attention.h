@@ -87,6 +87,12 @@ static inline void scalar_attention_statistics(const struct fovea_attention_chun
     }
 }
 
+/// Element c of row r of O.
+static inline float *scalar_attention_o(const struct fovea_attention_state *state, size_t r, size_t c)
+{
+    return state->o + (ptrdiff_t)r * state->o_row + (ptrdiff_t)c * state->o_col;
+}
+
 /// The state of row r after the chunk. A row that sees no key keeps its state.
 static inline void scalar_attention_row(const struct fovea_attention_chunk *chunk, size_t r, struct scalar_vector q)
 {
@@ -103,6 +109,9 @@ static inline void scalar_attention_row(const struct fovea_attention_chunk *chun
             row[key[i]] = p[i];
         }
         return;
+    }
+    for (size_t c = 0; c < state->v_dim && chunk->fresh && seen == 0; c++) {
+        *scalar_attention_o(state, r, c) = 0.0f;
     }
     if (seen == 0) {
         return;
@@ -131,8 +140,8 @@ static inline void scalar_attention_row(const struct fovea_attention_chunk *chun
         for (size_t i = 0; i < seen; i++) {
             acc = fmaf(p[i], chunk->v[(ptrdiff_t)key[i] * chunk->v_row + (ptrdiff_t)c], acc);
         }
-        float *const o = state->o + (ptrdiff_t)r * state->o_row + (ptrdiff_t)c * state->o_col;
-        *o = fmaf(*o, alpha, acc);
+        float *const o = scalar_attention_o(state, r, c);
+        *o = chunk->fresh ? acc : fmaf(*o, alpha, acc);
     }
     state->l[r] = fmaf(state->l[r], alpha, lc);
     state->m[r] = m;

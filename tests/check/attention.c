@@ -197,6 +197,7 @@ static void run_other(struct attention_case *a, const struct attention_states *o
         visible[j] = (chunk.visible ? chunk.visible[j] : ~UINT64_C(0)) & random;
     }
     chunk.visible = visible;
+    chunk.fresh = 0;
     chunk.state = attention_state(other, 1);
     chunk.scratch = scratch->data;
     chunk.copy = a->copy;
@@ -233,6 +234,17 @@ static void run_chunk(struct attention_case *a, const struct attention_states *s
                       (struct check_view){1, 0, a->shared[0]->count, a->shared[0]->count});
 }
 
+/// An O that is not set yet.
+static void spoil_o(const struct attention_states *s)
+{
+    for (size_t r = 0; r < s->rows; r++) {
+        for (size_t q = 0; q < s->v_dim; q++) {
+            const ptrdiff_t at = (ptrdiff_t)r * s->o_row + (ptrdiff_t)q * s->o_col;
+            s->o[0]->data[at] = s->o[1]->data[at] = NAN;
+        }
+    }
+}
+
 static void run_case(struct check_case *c)
 {
     static struct followed followed; // large
@@ -248,6 +260,11 @@ static void run_case(struct check_case *c)
     struct attention_states states =
         attention_draw_states(c, rows, v_dim, a.prefill ? 1 : (ptrdiff_t)round16(v_dim) + pad,
                               a.prefill ? c->variant->nr : 1, from_empty ? 100 : 20, &a.v_values);
+    const bool fresh = a.prefill && from_empty && check_chance(&c->rng, 60);
+    if (fresh) {
+        spoil_o(&states);
+        check_describe(c, " fresh");
+    }
     const struct attention_states other =
         attention_draw_states(c, rows, v_dim, states.o_row, states.o_col, 50, &a.v_values);
     draw_shared(&a);
@@ -263,6 +280,7 @@ static void run_case(struct check_case *c)
                                                          : 1 + check_below(&c->rng, 3);
     for (size_t t = 0; t < chunks && !c->failed; t++) {
         attention_draw_chunk(&a);
+        a.chunk.fresh = fresh && t == 0;
         run_chunk(&a, &states, &other, both);
         if (a.plain)
             follow_chunk(&followed, &a);

@@ -211,6 +211,11 @@ void attention_draw_chunk(struct attention_case *a)
         if (anyone_sees(a, j))
             check_fill(rng, &a->v_values, v + j * (size_t)chunk->v_row, chunk->state.v_dim);
     }
+    size_t one = a->plain || check_chance(rng, 80) ? chunk->keys : 0;
+    while (one < chunk->keys && !anyone_sees(a, one))
+        one++;
+    if (one < chunk->keys) // an infinity, for those alone who see it
+        v[one * (size_t)chunk->v_row + check_below(rng, chunk->state.v_dim)] = INFINITY;
     chunk->v = v;
     chunk->far = check_chance(rng, 50); // hints
     chunk->again = check_chance(rng, 50);
