@@ -236,11 +236,14 @@ static uint32_t thin_rows_of(const struct fovea_machine *machine, const char *is
 // Of each tile of a task its queries and state, the next task's queries and the output that are being fetched, and at
 // times a second state, in twice L2: streaming them from L3 costs less than copying K and V for fewer tiles (Zen 3, L2
 // 512 KiB, 32 heads of 128 on 8: 4 tiles 1.08 times as fast as 2, 8 tiles 1.14; 16 of d = 64 gain 1 to 2 % over 8).
+//
+// Lanes for 14 and 15 queries rather than rows: Zen 4, d = 64, 15 to 64 keys 1.09 to 1.42 times as fast, 256 0.97 and
+// 1.04, 1024 1.0 to 1.25; d = 128 0.91 to 1.44. For 12, 16 keys 1.13, 64 0.97, 256 0.86.
 static struct fovea_attention_tuning attention_default(const struct fovea_machine *machine, uint32_t class)
 {
     struct fovea_attention_tuning t = {
         .queries = 48,
-        .prefill = 16,
+        .prefill = 14,
         .near = clamp(machine->l2_bytes >> 10, 1, 1 << 20),
         .again = beyond_l2(machine)->again,
         .into_l1 = (machine->cpu & FOVEA_CPU_AVX512) != 0 && beyond_l2(machine)->into_l1,
