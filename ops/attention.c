@@ -62,15 +62,17 @@ void fovea_attention_queries(const struct fovea_attention_tile *tile, float *q)
         const size_t lanes = tile->plan->kernels->attention_prefill.nr,
                      padded = fovea_round_up(tile->rows, FOVEA_PANEL);
         tile->plan->kernels->transpose.run(tile->rows, d->qk_dim, d->scale,
-                                           tile->args->q + fovea_attention_offset(tile, tile->q, 0),
+                                           tile->args->q + fovea_attention_offset(tile, tile->q),
                                            (ptrdiff_t)tile->q.row, q, (ptrdiff_t)lanes);
         for (size_t c = 0; c < d->qk_dim && tile->rows < padded; c++) {
             memset(q + c * lanes + tile->rows, 0, (padded - tile->rows) * sizeof *q);
         }
         return;
     }
+    size_t offsets[FOVEA_TILE_ROWS_MAX];
+    fovea_attention_offsets(tile, tile->q, offsets);
     for (size_t r = 0; r < tile->rows; r++) {
-        const float *const row = tile->args->q + fovea_attention_offset(tile, tile->q, r);
+        const float *const row = tile->args->q + offsets[r];
         for (size_t c = 0; c < d->qk_dim; c++) {
             q[r * d->qk_dim + c] = row[c] * d->scale;
         }
@@ -108,13 +110,14 @@ void fovea_attention_finish(const struct fovea_attention_tile *tile, const struc
     }
     if (tile->prefill) {
         tile->plan->kernels->transpose.run(state->v_dim, tile->rows, 1.0f, state->o, state->o_col,
-                                           args->out + fovea_attention_offset(tile, tile->out, 0),
+                                           args->out + fovea_attention_offset(tile, tile->out),
                                            (ptrdiff_t)tile->out.row);
         return;
     }
+    size_t offsets[FOVEA_TILE_ROWS_MAX];
+    fovea_attention_offsets(tile, tile->out, offsets);
     for (size_t r = 0; r < tile->rows; r++) {
-        memcpy(args->out + fovea_attention_offset(tile, tile->out, r), state->o + (ptrdiff_t)r * state->o_row,
-               state->v_dim * sizeof *state->o);
+        memcpy(args->out + offsets[r], state->o + (ptrdiff_t)r * state->o_row, state->v_dim * sizeof *state->o);
     }
 }
 

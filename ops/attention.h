@@ -129,8 +129,11 @@ static inline size_t fovea_attention_first_key(const struct fovea_attention_args
 /// Whether the call computes a query head.
 bool fovea_attention_lives(const struct fovea_attention_args *args, size_t head);
 
-/// Where row r of a tile begins in a tensor with these strides.
-size_t fovea_attention_offset(const struct fovea_attention_tile *tile, struct fovea_strides strides, size_t r);
+/// Where the first row of a tile begins in a tensor with these strides.
+size_t fovea_attention_offset(const struct fovea_attention_tile *tile, struct fovea_strides strides);
+/// The elements from there to each of its rows.
+void fovea_attention_offsets(const struct fovea_attention_tile *tile, struct fovea_strides strides,
+                             size_t offsets[FOVEA_TILE_ROWS_MAX]);
 
 /// What the rows of a tile see of some keys.
 enum fovea_attention_sight { FOVEA_SEE_NOTHING, FOVEA_SEE_SOME, FOVEA_SEE_ALL };

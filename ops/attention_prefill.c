@@ -101,7 +101,7 @@ static void plan_fetch(struct task *task, size_t t, size_t key, size_t next)
         fetch_queries(task, &(struct fovea_attention_rows){other->batch, other->kv_head, other->first, other->rows});
     }
     if (last) {
-        fetch_rows(task, task->args->out + fovea_attention_offset(tile, tile->out, 0), tile->out.row, tile->rows,
+        fetch_rows(task, task->args->out + fovea_attention_offset(tile, tile->out), tile->out.row, tile->rows,
                    task->plan->desc.v_dim);
     } else if (linear) {
         fetch_keys(task, &here, t, next, task->end);

@@ -23,10 +23,26 @@ struct fovea_attention_desc fovea_attention_call(const struct fovea_attention_la
     return call;
 }
 
-size_t fovea_attention_offset(const struct fovea_attention_tile *tile, struct fovea_strides strides, size_t r)
+size_t fovea_attention_offset(const struct fovea_attention_tile *tile, struct fovea_strides strides)
 {
-    const size_t row = tile->first + r, head = tile->kv_head * tile->plan->group + row / tile->args->q_len;
-    return tile->batch * strides.batch + head * strides.head + row % tile->args->q_len * strides.row;
+    const size_t head = tile->kv_head * tile->plan->group + tile->first / tile->args->q_len;
+    return tile->batch * strides.batch + head * strides.head + tile->first % tile->args->q_len * strides.row;
+}
+
+// Row by row: two divisions for each are 5 % of the time of 8 queries and keys.
+void fovea_attention_offsets(const struct fovea_attention_tile *tile, struct fovea_strides strides,
+                             size_t offsets[FOVEA_TILE_ROWS_MAX])
+{
+    const size_t q_len = tile->args->q_len;
+    size_t at = fovea_attention_offset(tile, strides), left = q_len - tile->first % q_len;
+    for (size_t r = 0; r < tile->rows; r++) {
+        offsets[r] = at;
+        at += strides.row;
+        if (--left == 0) {
+            at += strides.head - q_len * strides.row;
+            left = q_len;
+        }
+    }
 }
 
 // Where the queries of a batch entry stand. Queries and keys are fewer than 2^32: an offset beyond that hides or shows
@@ -304,11 +320,9 @@ bool fovea_attention_step(struct fovea_attention_part *part, size_t key, size_t 
         return false;
     }
     view.chunk.state = part->state;
-    view.chunk.fresh = part->fresh && part->tile->prefill;
-    if (view.chunk.fresh) {
+    view.chunk.fresh = part->fresh;
+    if (part->fresh) {
         clear_rows(&part->state);
-    } else if (part->fresh) {
-        fovea_attention_clear(&part->state);
     }
     part->fresh = false;
     view.chunk.copy = part->copy;

@@ -7,10 +7,10 @@
 
 #include "kernels/common/attention_decode_scores.h"
 
-/// acc[rows] += P[rows] V over keys [j, end) that all these rows see, and of few rows, where sums is not NULL,
+/// acc[rows] = or += P[rows] V over keys [j, end) that all these rows see, and of few rows, where sums is not NULL,
 /// sums[rows] += those of P. tail holds the last partial panel of V.
 static void decode_values(const struct fovea_attention_chunk *chunk, size_t j, size_t end, size_t row, size_t rows,
-                          const float *p, const float *tail, float *acc, float *sums)
+                          enum fovea_gemm_mode mode, const float *p, const float *tail, float *acc, float *sums)
 {
     const size_t v_dim = chunk->state.v_dim, whole = v_dim - v_dim % FOVEA_PANEL, acc_row = attention_round(v_dim);
     struct fovea_gemm_tile tile = {
@@ -20,7 +20,7 @@ static void decode_values(const struct fovea_attention_chunk *chunk, size_t j, s
         .b_panel = FOVEA_PANEL,
         .b_k = chunk->v_row,
         .c_row = (ptrdiff_t)acc_row,
-        .mode = FOVEA_GEMM_ADD,
+        .mode = mode,
         .ahead_step = FOVEA_PANEL,
         .ahead_panel = FOVEA_PANEL * FOVEA_CHUNK,
     };
@@ -86,7 +86,8 @@ static void decode_product(const struct fovea_attention_chunk *chunk, const uint
                            float *acc, float *sums, float *dense)
 {
     const size_t v_dim = chunk->state.v_dim, partial = v_dim % FOVEA_PANEL;
-    for (size_t i = 0; i < chunk->state.rows * attention_round(v_dim); i += FV_LANES) {
+    const enum fovea_gemm_mode mode = decode_plain(chunk) ? FOVEA_GEMM_STORE : FOVEA_GEMM_ADD;
+    for (size_t i = 0; i < chunk->state.rows * attention_round(v_dim) && mode == FOVEA_GEMM_ADD; i += FV_LANES) {
         fv_store(acc + i, fv_zero());
     }
     if (!decode_plain(chunk) && decode_compacts(chunk, seen)) {
@@ -94,7 +95,7 @@ static void decode_product(const struct fovea_attention_chunk *chunk, const uint
         of_seen.v = dense;
         of_seen.v_row = (ptrdiff_t)v_dim;
         of_seen.keys = decode_compact(chunk, seen, p, dense);
-        decode_values(&of_seen, 0, of_seen.keys, 0, chunk->state.rows, p, tail, acc, sums);
+        decode_values(&of_seen, 0, of_seen.keys, 0, chunk->state.rows, mode, p, tail, acc, sums);
         return;
     }
     for (size_t j = 0, end; j < chunk->keys; j = end) {
@@ -113,26 +114,29 @@ static void decode_product(const struct fovea_attention_chunk *chunk, const uint
                 r++;
             }
             if (r > first) {
-                decode_values(chunk, j, end, first, r - first, p, tail, acc, sums ? sums + first : NULL);
+                decode_values(chunk, j, end, first, r - first, mode, p, tail, acc, sums ? sums + first : NULL);
             }
         }
     }
 }
 
-/// O = fma(O, alpha, acc) and l = fma(l, alpha, sum) where the row saw a key.
-static void decode_update(const struct fovea_attention_state *state, uint64_t any, const float *alpha,
+/// O = fma(O, alpha, acc) and l = fma(l, alpha, sum) where the row saw a key; a fresh O becomes acc, which is +0 where
+/// it did not.
+static void decode_update(const struct fovea_attention_chunk *chunk, uint64_t any, const float *alpha,
                           const float *sums, const float *acc)
 {
+    const struct fovea_attention_state *const state = &chunk->state;
     const size_t acc_row = attention_round(state->v_dim);
     for (size_t lane = 0; lane < DECODE_ROWS; lane += FV_LANES) {
         const fv_f32 l = fv_load(state->l + lane), grown = fv_fma(l, fv_load(alpha + lane), fv_load(sums + lane));
         fv_store(state->l + lane, fv_select(fv_mask_bits((uint32_t)(any >> lane)), grown, l));
     }
-    for (size_t r = 0; r < state->rows; r++) {
+    for (size_t r = 0; r < state->rows && acc != state->o; r++) {
         float *const o = state->o + (ptrdiff_t)r * state->o_row;
         const fv_f32 shrink = fv_set1(FOVEA_FAULT_IS(DECODE_O_NO_ALPHA) ? 1.0f : alpha[r]);
-        for (size_t c = 0; c < acc_row && (any >> r & 1); c += FV_LANES) {
-            fv_store(o + c, fv_fma(fv_load(o + c), shrink, fv_load(acc + r * acc_row + c)));
+        for (size_t c = 0; c < acc_row && (chunk->fresh || (any >> r & 1)); c += FV_LANES) {
+            const fv_f32 more = fv_load(acc + r * acc_row + c);
+            fv_store(o + c, chunk->fresh ? more : fv_fma(fv_load(o + c), shrink, more));
         }
     }
 }

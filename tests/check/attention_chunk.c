@@ -66,7 +66,6 @@ static void draw_bias(struct attention_case *a)
     struct check_case *const c = a->c;
     struct check_rng *const rng = &c->rng;
     const size_t keys = a->chunk.keys, rows = a->chunk.state.rows;
-    a->chunk.bias = NULL;
     if (check_chance(rng, 50))
         return;
     const size_t step = steps[check_below(rng, sizeof steps)], length = (keys - 1) * step + 1;
@@ -201,9 +200,11 @@ void attention_draw_chunk(struct attention_case *a)
     chunk->keys = next || check_chance(rng, a->ordered ? 80 : 30) ? FOVEA_CHUNK : 1 + check_below(rng, FOVEA_CHUNK);
     check_describe(a->c, "; keys %zu", chunk->keys);
     chunk->visible = NULL;
+    chunk->bias = NULL;
     if (!next && !(a->ordered && check_chance(rng, 70)))
         draw_mask(a);
-    draw_bias(a);
+    if (!(a->ordered && check_chance(rng, 70)))
+        draw_bias(a);
     draw_terms(a);
     chunk->k = draw_keys(a, next);
     float *const v = make_rows(a, "V", chunk->keys, chunk->state.v_dim, &chunk->v_row);
