@@ -156,17 +156,23 @@ static bool place_rows(struct fovea_attention_tile *tile, size_t head, size_t i)
 void fovea_attention_tile(const struct fovea_attention_layout *plan, const struct fovea_attention_args *args,
                           size_t batch, size_t kv_head, size_t first, size_t rows, struct fovea_attention_tile *tile)
 {
-    const struct fovea_attention_desc *const d = &plan->desc, call = fovea_attention_call(plan, args);
+    const struct fovea_attention_desc *const d = &plan->desc;
     const size_t head = first / args->q_len, last_head = (first + rows - 1) / args->q_len;
     tile->plan = plan;
     tile->args = args;
     tile->batch = batch;
     tile->prefill = false;
     tile->kv_head = kv_head;
-    tile->q = call.q;
-    tile->k = call.k;
-    tile->v = call.v;
-    tile->out = call.out;
+    tile->q = d->q;
+    tile->k = d->k;
+    tile->v = d->v;
+    tile->out = d->out;
+    if (args->batch_strides != NULL) {
+        tile->q.batch = args->batch_strides[0];
+        tile->k.batch = args->batch_strides[1];
+        tile->v.batch = args->batch_strides[2];
+        tile->out.batch = args->batch_strides[3];
+    }
     tile->first = first;
     tile->rows = rows;
     tile->begin_least = tile->end_least = SIZE_MAX;
