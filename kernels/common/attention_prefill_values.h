@@ -50,14 +50,14 @@ prefill_product_v(const struct fovea_attention_chunk *chunk, const struct prefil
 static void prefill_store(const struct fovea_attention_chunk *chunk, const struct prefill_v *v, size_t j, size_t end,
                           struct prefill_panels panels, const float *p, float *c)
 {
-    prefill_product_v(chunk, v, j, end, panels, p, c, NULL, FOVEA_GEMM_STORE);
+    prefill_product_v(chunk, v, j, end, panels, p, c, p, FOVEA_GEMM_STORE); // no scale is read
 }
 
 /// C = C + V^T P^T.
 static void prefill_add(const struct fovea_attention_chunk *chunk, const struct prefill_v *v, size_t j, size_t end,
                         struct prefill_panels panels, const float *p, float *c)
 {
-    prefill_product_v(chunk, v, j, end, panels, p, c, NULL, FOVEA_GEMM_ADD);
+    prefill_product_v(chunk, v, j, end, panels, p, c, p, FOVEA_GEMM_ADD);
 }
 
 /// C = fma(C, alpha, V^T P^T).
