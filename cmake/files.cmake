@@ -46,12 +46,15 @@ set(FOVEA_FILES_DISPATCH
 )
 set(FOVEA_FILES_OPS
     ops/attention.c
+    ops/attention_grid.c
     ops/attention_mask.c
     ops/attention_pages.c
     ops/attention_prefill.c
     ops/attention_plan.c
+    ops/attention_rows.c
     ops/attention_state.c
     ops/attention_tile.c
+    ops/attention_view.c
     ops/attention_weights.c
     ops/check.c
     ops/executor.c

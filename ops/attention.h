@@ -53,6 +53,10 @@ struct fovea_attention_grid {
 struct fovea_attention_grid fovea_attention_grid(const struct fovea_attention_layout *plan, size_t batch, size_t q_len,
                                                  size_t kv_len);
 
+/// Whether K and V of a call, and Q and the output where q_len is not 0, are more than is read without fetching ahead.
+/// A ragged batch, of whose entries each is a call, is taken for that.
+bool fovea_attention_is_far(const struct fovea_attention_layout *plan, size_t batch, size_t q_len, size_t kv_len);
+
 /// Entry b of a ragged batch as a call of its own, in which b is still its number. batch_strides: room for four.
 struct fovea_attention_args fovea_attention_entry(const struct fovea_attention_layout *plan,
                                                   const struct fovea_attention_args *args, size_t b,
@@ -158,8 +162,9 @@ size_t fovea_attention_state_floats(bool prefill, size_t rows, size_t rows_most,
 struct fovea_attention_state fovea_attention_call_state(const struct fovea_attention_tile *tile, float *memory);
 /// Ends the softmax in state->o, and writes it, the LSE and the statistics that are asked for.
 void fovea_attention_finish(const struct fovea_attention_tile *tile, const struct fovea_attention_state *state);
-/// Makes it the state of rows that have seen nothing.
+/// Makes it the state of rows that have seen nothing: all of it; all but O, which the first chunk sets.
 void fovea_attention_clear(const struct fovea_attention_state *state);
+void fovea_attention_begin(const struct fovea_attention_state *state);
 
 /// What the kernels are told of one chunk of keys after another.
 struct fovea_attention_view {

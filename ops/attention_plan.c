@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ops/attention_plan.c - validates an attention problem, counts its memory and tasks.
+// ops/attention_plan.c - validates an attention problem, counts its memory and tasks, tells what was chosen.
 #include "ops/attention.h"
 #include <math.h>
 #include <string.h>
@@ -15,47 +15,6 @@ enum fovea_status fovea_attention_desc_init(struct fovea_attention_desc *desc, s
     desc->scale = FOVEA_SCALE_DEFAULT;
     desc->window_left = desc->window_right = FOVEA_WINDOW_ALL;
     return FOVEA_OK;
-}
-
-// The last rows of a head that are better off as a block, `block` being the most of those that would be a tile of their
-// own; where they would be one more vector of a tile, half as many. Zen 4, AVX-512, block = 8: 50 and 100 tokens 1.25
-// and 1.09 times as fast, 56 and 200 1.09 and 1.02, 17 and 20 1.12 and 1.08; beyond that, 24 and 40, 0.93 and 0.99.
-// AVX2, block = 4: 50 and 100 1.15 and 1.03; beyond that, 20, 0.88. NEON, block = 4: 49 to 52 tokens 10 to 16 % fewer
-// instructions.
-static size_t few_of(size_t rows, size_t most, size_t block)
-{
-    const size_t last = rows % most, few = last % FOVEA_PANEL;
-    return few <= (last < FOVEA_PANEL ? block : block / 2) ? few : 0;
-}
-
-struct fovea_attention_grid fovea_attention_grid(const struct fovea_attention_layout *plan, size_t batch, size_t q_len,
-                                                 size_t kv_len)
-{
-    enum { TASKS_EACH = 4 }; // of a worker, before tasks grow
-    const struct fovea_kernels *const kernels = plan->kernels;
-    struct fovea_attention_grid grid = {.prefill = q_len >= plan->tuning->prefill,
-                                        .heads = plan->desc.heads == 0 ? 0 : plan->desc.kv_heads,
-                                        .each_most = 1,
-                                        .each = 1,
-                                        .splits = 1};
-    if (grid.prefill) {
-        grid.rows = q_len;
-        grid.most = fovea_min(plan->tuning->queries / FOVEA_PANEL * FOVEA_PANEL, kernels->attention_prefill.nr);
-        grid.few = few_of(grid.rows, grid.most, kernels->attention_decode.mr);
-        grid.tiles = plan->group * (fovea_ceil_div(grid.rows - grid.few, grid.most) + (grid.few != 0));
-        const size_t tasks = kernels->workers == 1 ? 1 : (size_t)TASKS_EACH * kernels->workers;
-        const size_t share = batch * grid.heads * grid.tiles / tasks;
-        grid.each_most = fovea_min(fovea_min(plan->tiles_most, grid.tiles), share);
-        grid.each_most = grid.each_most > 1 ? grid.each_most : 1;
-        const size_t tasks_of_head = fovea_ceil_div(grid.tiles, grid.each_most);
-        grid.each = grid.tiles == 0 ? 1 : fovea_ceil_div(grid.tiles, tasks_of_head); // alike
-    } else {
-        grid.rows = plan->group * q_len;
-        grid.most = kernels->attention_decode.nr;
-        grid.splits = kv_len <= FOVEA_SPLIT ? 1 : fovea_ceil_div(kv_len, FOVEA_SPLIT);
-        grid.tiles = fovea_ceil_div(grid.rows, grid.most);
-    }
-    return grid;
 }
 
 // One dimension of a tensor.
@@ -327,10 +286,9 @@ enum fovea_status fovea_explain_attention(const struct fovea_engine *engine, con
     const struct fovea_attention_grid grid = fovea_attention_grid(&plan, desc->batch, desc->q_len, desc->kv_len);
     const struct fovea_attention_kernel *const kernel =
         grid.prefill ? &plan.kernels->attention_prefill : &plan.kernels->attention_decode;
-    const double floats = (double)desc->batch * (double)desc->kv_heads * (double)desc->kv_len;
-    const bool far = fovea_is_far(plan.tuning->near, floats * (double)(desc->qk_dim + desc->v_dim));
+    const bool far = fovea_attention_is_far(&plan, desc->batch, grid.prefill ? desc->q_len : 0, desc->kv_len);
     const bool into_l1 =
-        grid.prefill && plan.tuning->into_l1 && kernel->mr != 0 && fovea_min(grid.rows, grid.most) >= kernel->mr;
+        far && grid.prefill && plan.tuning->into_l1 && kernel->mr != 0 && fovea_min(grid.rows, grid.most) >= kernel->mr;
     fovea_say(&why,
               "attention: batch %zu, heads %zu/%zu, %zux%zu, dims %zu and %zu, f32%s%s%s%s, k in %s%s%s, kernel %s, "
               "%zu tasks of %zu rows%s%s, shared %zu B, scratch %zu B",
@@ -344,7 +302,7 @@ enum fovea_status fovea_explain_attention(const struct fovea_engine *engine, con
                                                                       : ", from beyond L2",
               kernel->name, desc->batch * grid.heads * fovea_ceil_div(grid.tiles, grid.each) * grid.splits,
               fovea_min(grid.rows, grid.most), grid.each > 1 ? " and more that share keys" : "",
-              grid.few != 0 && grid.few != grid.rows ? ", the last few without lanes" : "", plan.work.shared_bytes,
+              grid.few != 0 ? ", the last few of a head as in decoding" : "", plan.work.shared_bytes,
               plan.work.scratch_bytes);
     return FOVEA_OK;
 }

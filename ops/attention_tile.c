@@ -1,11 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// ops/attention_tile.c - the rows of a tile, what they see by position, and the walk over one split of the keys.
+// ops/attention_tile.c - the rows of a tile, and what they see by position.
 //
 // Causal order, windows and counts are a range of keys for each row, so whole splits and chunks are passed over unseen;
 // what is left of the masks is attention_mask.c's.
 #include "ops/attention.h"
 #include <math.h>
 #include <string.h>
+
+// The batch strides of a call that has its own.
+static void place_batches(const struct fovea_attention_args *args, struct fovea_strides *q, struct fovea_strides *k,
+                          struct fovea_strides *v, struct fovea_strides *out)
+{
+    struct fovea_strides *const all[] = {q, k, v, out};
+    for (size_t i = 0; i < 4 && args->batch_strides != NULL; i++) {
+        all[i]->batch = args->batch_strides[i];
+    }
+}
 
 struct fovea_attention_desc fovea_attention_call(const struct fovea_attention_layout *plan,
                                                  const struct fovea_attention_args *args)
@@ -14,12 +24,7 @@ struct fovea_attention_desc fovea_attention_call(const struct fovea_attention_la
     call.batch = args->batch;
     call.q_len = args->q_len;
     call.kv_len = args->kv_len;
-    if (args->batch_strides != NULL) {
-        call.q.batch = args->batch_strides[0];
-        call.k.batch = args->batch_strides[1];
-        call.v.batch = args->batch_strides[2];
-        call.out.batch = args->batch_strides[3];
-    }
+    place_batches(args, &call.q, &call.k, &call.v, &call.out);
     return call;
 }
 
@@ -167,12 +172,7 @@ void fovea_attention_tile(const struct fovea_attention_layout *plan, const struc
     tile->k = d->k;
     tile->v = d->v;
     tile->out = d->out;
-    if (args->batch_strides != NULL) {
-        tile->q.batch = args->batch_strides[0];
-        tile->k.batch = args->batch_strides[1];
-        tile->v.batch = args->batch_strides[2];
-        tile->out.batch = args->batch_strides[3];
-    }
+    place_batches(args, &tile->q, &tile->k, &tile->v, &tile->out);
     tile->first = first;
     tile->rows = rows;
     tile->begin_least = tile->end_least = SIZE_MAX;
@@ -190,165 +190,4 @@ void fovea_attention_tile(const struct fovea_attention_layout *plan, const struc
     if (d->segments) {
         fovea_attention_segments(tile);
     }
-}
-
-// All of a state that has seen nothing but its O.
-static void clear_rows(const struct fovea_attention_state *state)
-{
-    for (size_t r = 0; r < fovea_round_up(state->rows, FOVEA_PANEL); r++) {
-        state->m[r] = -INFINITY;
-        state->l[r] = 0.0f;
-        if (state->spread != NULL) {
-            state->spread[r] = 0.0f;
-            state->top[r] = UINT32_MAX;
-        }
-    }
-}
-
-// O is one block, with its other stride as its pitch.
-void fovea_attention_clear(const struct fovea_attention_state *state)
-{
-    const size_t pitch = (size_t)(state->o_row == 1 ? state->o_col : state->o_row);
-    memset(state->o, 0, (state->o_row == 1 ? state->v_dim : state->rows) * pitch * sizeof *state->o);
-    clear_rows(state);
-}
-
-// The bits of the weights of a chunk that dropout keeps.
-static void draw_kept(const struct fovea_attention_tile *tile, size_t key, size_t keys, uint64_t *keep)
-{
-    const uint64_t seed = tile->args->seed;
-    const struct fovea_attention_keep weights = {
-        .seed = {(uint32_t)seed, (uint32_t)(seed >> 32)},
-        .batch = (uint32_t)tile->batch,
-        .key = (uint32_t)key,
-        .rows = tile->rows,
-        .keys = keys,
-        .query = tile->query,
-        .head = tile->head,
-        .threshold = tile->plan->threshold,
-    };
-    tile->plan->kernels->attention_keep.run(&weights, keep);
-}
-
-// Whether K and V of the call are more than is read without fetching ahead; those of a ragged batch, of which this is
-// one entry, are taken for that.
-static bool is_far(const struct fovea_attention_tile *tile)
-{
-    const struct fovea_attention_desc *const d = &tile->plan->desc;
-    const double keys = (double)tile->args->batch * (double)d->kv_heads * (double)tile->args->kv_len;
-    return tile->args->q_starts != NULL ||
-           fovea_is_far(tile->plan->tuning->near, keys * (double)(d->qk_dim + d->v_dim));
-}
-
-void fovea_attention_view(const struct fovea_attention_tile *tile, const float *q, float *scratch,
-                          struct fovea_attention_view *view)
-{
-    const struct fovea_attention_desc *const d = &tile->plan->desc;
-    view->tile = tile;
-    view->chunk = (struct fovea_attention_chunk){
-        .qk_dim = d->qk_dim,
-        .q = q,
-        .q_row = (ptrdiff_t)d->qk_dim,
-        .k_row = d->k_layout == FOVEA_K_PANELS ? 0 : (ptrdiff_t)d->k.row,
-        .v_row = (ptrdiff_t)d->v.row,
-        .additive = d->scoring == FOVEA_SCORING_ADDITIVE ? view->additive : NULL,
-        .softcap = d->softcap,
-        .cap_inverse = tile->plan->cap_inverse,
-        .falls = tile->args->slopes != NULL ? tile->fall : NULL,
-        .positions = tile->position,
-        .keep = tile->plan->threshold != 0 && !tile->args->eval ? view->keep : NULL,
-        .keep_scale = tile->plan->keep_scale,
-        .bias = d->bias ? view->bias : NULL,
-        .bias_key = (ptrdiff_t)d->bias_key,
-        .scratch = scratch,
-        .far = is_far(tile),
-        .again = tile->rows <= tile->plan->tuning->again,
-    };
-    for (size_t r = 0; view->chunk.additive != NULL && r < tile->rows; r++) {
-        view->additive[r] = tile->args->additive + tile->head[r] * d->qk_dim;
-    }
-}
-
-bool fovea_attention_look(struct fovea_attention_view *view, size_t key, size_t end)
-{
-    const struct fovea_attention_tile *const tile = view->tile;
-    const struct fovea_attention_desc *const d = &tile->plan->desc;
-    const struct fovea_attention_args *const args = tile->args;
-    struct fovea_attention_chunk *const chunk = &view->chunk;
-    chunk->keys = fovea_min(FOVEA_CHUNK - key % FOVEA_CHUNK, end - key);
-    const enum fovea_attention_sight sight = fovea_attention_see(tile, key, chunk->keys, view->visible);
-    if (sight == FOVEA_SEE_NOTHING) {
-        return false;
-    }
-    chunk->visible = sight == FOVEA_SEE_ALL ? NULL : view->visible;
-    chunk->key = (uint32_t)key;
-    if (d->page_keys != 0) {
-        fovea_attention_page(view, key);
-    } else {
-        const size_t k_row = chunk->k_row == 0 ? d->qk_dim : d->k.row; // in whole panels a key takes qk_dim elements
-        const size_t at = key - args->kv_begin;
-        chunk->k = args->k + tile->batch * tile->k.batch + tile->kv_head * tile->k.head + at * k_row;
-        chunk->v = args->v + tile->batch * tile->v.batch + tile->kv_head * tile->v.head + at * d->v.row;
-        // Keys of a head that lie side by side, and another whole chunk of them.
-        const bool dense = k_row == d->qk_dim && chunk->keys == FOVEA_CHUNK;
-        const bool more = chunk->far && dense && key + 2 * FOVEA_CHUNK <= tile->end_most;
-        chunk->k_ahead = more ? chunk->k + FOVEA_CHUNK * k_row : NULL;
-    }
-    for (size_t r = 0; d->bias && r < tile->rows; r++) {
-        view->bias[r] = args->bias + tile->bias[r] + key * d->bias_key;
-    }
-    if (chunk->keep != NULL) { // four keys share their random words
-        draw_kept(tile, key - key % 4, chunk->keys + key % 4, view->keep);
-        chunk->keep = view->keep + key % 4;
-    }
-    return true;
-}
-
-// K of the chunk behind the view's where the next step reads all of it, and all rows see it; NULL where that is not
-// known without asking a mask.
-static const float *next_of(const struct fovea_attention_view *view, size_t end)
-{
-    const struct fovea_attention_tile *const tile = view->tile;
-    const struct fovea_attention_desc *const d = &tile->plan->desc;
-    const struct fovea_attention_chunk *const chunk = &view->chunk;
-    const size_t next = chunk->key + FOVEA_CHUNK, k_row = chunk->k_row == 0 ? d->qk_dim : d->k.row;
-    const bool masks = d->mask || d->blocks || d->segments || d->page_keys != 0 || chunk->additive != NULL;
-    const bool all = next >= tile->begin_most && next + FOVEA_CHUNK <= fovea_min(end, tile->end_least);
-    return !masks && all && chunk->far && chunk->keys == FOVEA_CHUNK ? chunk->k + FOVEA_CHUNK * k_row : NULL;
-}
-
-bool fovea_attention_step(struct fovea_attention_part *part, size_t key, size_t end)
-{
-    struct fovea_attention_view view;
-    fovea_attention_view(part->tile, part->q, part->scratch, &view);
-    end = fovea_min(end, part->tile->end_most);
-    if (key >= end || !fovea_attention_look(&view, key, end)) {
-        return false;
-    }
-    view.chunk.state = part->state;
-    view.chunk.fresh = part->fresh;
-    if (part->fresh) {
-        clear_rows(&part->state);
-    }
-    part->fresh = false;
-    view.chunk.copy = part->copy;
-    view.chunk.fetch = part->fetch;
-    view.chunk.k_next = part->alone ? next_of(&view, end) : NULL;
-    view.chunk.begun = &part->begun;
-    fovea_attention_kernel_of(part->tile)->run(&view.chunk);
-    return true;
-}
-
-bool fovea_attention_split(struct fovea_attention_part *part, size_t split)
-{
-    const struct fovea_attention_tile *const tile = part->tile;
-    const size_t end = fovea_min(tile->end_most, (split + 1) * FOVEA_SPLIT);
-    size_t key = tile->begin_least - tile->begin_least % FOVEA_CHUNK;
-    key = key > split * FOVEA_SPLIT ? key : split * FOVEA_SPLIT;
-    key = key > tile->args->kv_begin ? key : tile->args->kv_begin;
-    bool any = false;
-    for (; key < end; key += FOVEA_CHUNK - key % FOVEA_CHUNK) {
-        any |= fovea_attention_step(part, key, end);
-    }
-    return any;
 }

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+// kernels/common/attention_decode_softmax.h - the scores of a block's rows become weights, with their maxima and sums.
+//
+// Part of attention_decode_f32.inc.
+#ifndef FOVEA_KERNELS_COMMON_ATTENTION_DECODE_SOFTMAX_H
+#define FOVEA_KERNELS_COMMON_ATTENTION_DECODE_SOFTMAX_H
+
+#include "kernels/common/attention_decode_scores.h"
+
+enum { DECODE_CHAINS = 8 }; ///< of sums side by side, at most
+
+/// Bit i: row r sees key i, of at most 16. common: the rows that see all keys of the chunk.
+static inline uint32_t decode_bits(const uint64_t *seen, size_t keys, size_t r, uint64_t common)
+{
+    uint32_t bits = 0;
+    if (common >> r & 1) {
+        return (1u << keys) - 1;
+    }
+    for (size_t i = 0; i < keys; i++) {
+        bits |= (uint32_t)(seen[i] >> r & 1) << i;
+    }
+    return bits;
+}
+
+/// Statistics of row r, whose scores are s[0..128), before they become weights. Sums run key after key.
+static void decode_statistics(const struct fovea_attention_chunk *chunk, const uint64_t *seen, size_t r, const float *s)
+{
+    const struct fovea_attention_state *const state = &chunk->state;
+    const float old = state->m[r];
+    float m = old, p[FOVEA_CHUNK + FOVEA_PANEL], x[FOVEA_CHUNK + FOVEA_PANEL], spread = 0.0f;
+    uint32_t top = state->top[r];
+    uint64_t any = 0;
+    for (size_t j = 0; j < chunk->keys; j++) {
+        if ((seen[j] >> r & 1) && s[j] > m) {
+            m = s[j];
+            top = chunk->key + (uint32_t)j;
+        }
+        any |= seen[j];
+    }
+    if (!(any >> r & 1)) {
+        return;
+    }
+    const fv_f32 base = attention_base(fv_set1(m));
+    for (size_t j = 0; j < chunk->keys; j += FV_LANES) {
+        fv_store(p + j, attention_weight(fv_load(s + j), base));
+        fv_store(x + j, attention_exponent(fv_load(s + j), base));
+    }
+    for (size_t j = 0; j < chunk->keys; j++) {
+        spread = seen[j] >> r & 1 ? fmaf(p[j], x[j], spread) : spread;
+    }
+    const fv_f32 before = fv_set1(old);
+    const fv_f32 shifted = attention_shifted(before, base, fv_set1(state->l[r]), fv_set1(state->spread[r]));
+    fv_store_tail(state->spread + r, fv_fma(shifted, attention_weight(before, base), fv_set1(spread)), 1);
+    state->top[r] = top;
+}
+
+/// most[r] becomes the largest scores of row r, lane by lane, with its m so far; bits[r]: the keys that it sees.
+static void decode_row_max(const struct fovea_attention_chunk *chunk, const uint64_t *seen, uint64_t common, size_t r,
+                           const float *s, uint32_t bits[DECODE_GROUPS], float most[FOVEA_PANEL])
+{
+    fv_f32 max[FV_VECS];
+    for (size_t i = 0; i < FV_VECS; i++) {
+        max[i] = fv_set1(chunk->state.m[r]);
+    }
+    for (size_t j = 0; j < chunk->keys; j += FOVEA_PANEL) {
+        bits[j / FOVEA_PANEL] = decode_bits(seen + j, attention_min(FOVEA_PANEL, chunk->keys - j), r, common);
+        for (size_t i = 0; i < FV_VECS; i++) {
+            const fv_mask mask = fv_mask_bits(bits[j / FOVEA_PANEL] >> (i * FV_LANES));
+            max[i] = fv_select(mask, attention_max(fv_load(s + j + i * FV_LANES), max[i]), max[i]);
+        }
+    }
+    for (size_t i = 0; i < FV_VECS; i++) {
+        fv_store(most + i * FV_LANES, max[i]);
+    }
+}
+
+/// m[r] = the largest of most[r][0..16): by a transpose where there are more than a few rows, as 16 comparisons one
+/// after the other take as long for each of them.
+static void decode_largest(float most[DECODE_ROWS][FOVEA_PANEL], size_t rows, float m[DECODE_ROWS])
+{
+    float lanes[FOVEA_PANEL][DECODE_ROWS];
+    if (rows <= DECODE_FEW) {
+        float of[DECODE_FEW];
+        for (size_t r = 0; r < rows; r++) {
+            of[r] = most[r][0];
+            for (size_t i = 1; i < FOVEA_PANEL; i++) {
+                of[r] = most[r][i] > of[r] ? most[r][i] : of[r];
+            }
+        }
+        // One store: a load of several just written would wait for them.
+        fv_store(m, fv_select(fv_mask_bits(1), fv_set1(of[0]), fv_set1(of[rows - 1])));
+        return;
+    }
+    for (size_t r = rows; r < DECODE_ROWS; r++) {
+        for (size_t i = 0; i < FOVEA_PANEL; i += FV_LANES) {
+            fv_store(most[r] + i, fv_zero());
+        }
+    }
+    FV_NAME(transpose_f32)(DECODE_ROWS, FOVEA_PANEL, 1.0f, most[0], FOVEA_PANEL, lanes[0], DECODE_ROWS);
+    for (size_t lane = 0; lane < rows; lane += FV_LANES) {
+        fv_f32 max[FOVEA_PANEL / 2];
+        FV_UNROLL
+        for (size_t i = 0; i < FOVEA_PANEL / 2; i++) {
+            max[i] = attention_max(fv_load(lanes[i] + lane), fv_load(lanes[i + FOVEA_PANEL / 2] + lane));
+        }
+        FV_UNROLL
+        for (size_t step = FOVEA_PANEL / 4; step != 0; step /= 2) {
+            FV_UNROLL
+            for (size_t i = 0; i < step; i++) {
+                max[i] = attention_max(max[i], max[i + step]);
+            }
+        }
+        fv_store(m + lane, max[0]);
+    }
+}
+
+/// m and alpha of all rows; their scores, 128 for each row from s on, become weights, +0 where a row does not see the
+/// key.
+static void decode_softmax(const struct fovea_attention_chunk *chunk, const uint64_t *seen, uint64_t common, float *s,
+                           float *alpha)
+{
+    const struct fovea_attention_state *const state = &chunk->state;
+    uint32_t bits[DECODE_ROWS][DECODE_GROUPS];
+    float most[DECODE_ROWS][FOVEA_PANEL], m[DECODE_ROWS], base[DECODE_ROWS];
+    for (size_t r = 0; r < state->rows; r++) {
+        decode_row_max(chunk, seen, common, r, s + r * FOVEA_CHUNK, bits[r], most[r]);
+    }
+    decode_largest(most, state->rows, m);
+    for (size_t lane = 0; lane < state->rows; lane += FV_LANES) {
+        const fv_f32 larger = fv_load(m + lane), from = attention_base(larger);
+        fv_store(base + lane, from);
+        fv_store(alpha + lane, attention_weight(fv_load(state->m + lane), from));
+        fv_store(state->m + lane, larger);
+    }
+    for (size_t r = 0; r < state->rows; r++) {
+        const fv_f32 from = fv_set1(base[r]);
+        for (size_t j = 0; j < chunk->keys; j += FOVEA_PANEL) {
+            for (size_t i = 0; i < FV_VECS; i++) {
+                float *const at = s + r * FOVEA_CHUNK + j + i * FV_LANES;
+                const fv_mask mask = fv_mask_bits(bits[r][j / FOVEA_PANEL] >> (i * FV_LANES));
+                fv_store(at, fv_select(mask, attention_weight(fv_load(at), from), fv_zero()));
+            }
+        }
+    }
+}
+
+/// sums[r] = the sum of p[r][0..keys) for some rows, one chain each, of `chains` side by side, a constant: a chain
+/// waits 4 cycles at each key. The +0 of a key that a row does not see leaves its chain as it is.
+static inline __attribute__((always_inline)) void decode_chains(const float *p, size_t keys, size_t rows, float *sums,
+                                                                size_t chains)
+{
+    const float *row[DECODE_CHAINS];
+    float sum[DECODE_CHAINS] = {0};
+    for (size_t i = 0; i < chains; i++) { // the last row stands in for those that are not there
+        row[i] = p + attention_min(i, rows - 1) * FOVEA_CHUNK;
+    }
+    for (size_t j = 0; j < keys; j++) {
+        for (size_t i = 0; i < chains; i++) {
+            sum[i] += row[i][FOVEA_FAULT_IS(DECODE_SUM_ORDER) ? keys - 1 - j : j];
+        }
+    }
+    for (size_t i = 0; i < chains && i < rows; i++) {
+        sums[i] = sum[i];
+    }
+}
+
+static void decode_sums(const float *p, size_t keys, size_t rows, float *sums)
+{
+    for (; rows > DECODE_CHAINS / 2; p += DECODE_CHAINS * FOVEA_CHUNK, sums += DECODE_CHAINS) {
+        decode_chains(p, keys, rows, sums, DECODE_CHAINS);
+        rows -= attention_min(rows, DECODE_CHAINS);
+    }
+    if (rows != 0) {
+        decode_chains(p, keys, rows, sums, DECODE_CHAINS / 2);
+    }
+}
+
+#endif

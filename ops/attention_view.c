@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+// ops/attention_view.c - a tile meets its keys, split by split and chunk by chunk, of which those unseen are passed
+// over.
+#include "ops/attention.h"
+
+// The bits of the weights of a chunk that dropout keeps.
+static void draw_kept(const struct fovea_attention_tile *tile, size_t key, size_t keys, uint64_t *keep)
+{
+    const uint64_t seed = tile->args->seed;
+    const struct fovea_attention_keep weights = {
+        .seed = {(uint32_t)seed, (uint32_t)(seed >> 32)},
+        .batch = (uint32_t)tile->batch,
+        .key = (uint32_t)key,
+        .rows = tile->rows,
+        .keys = keys,
+        .query = tile->query,
+        .head = tile->head,
+        .threshold = tile->plan->threshold,
+    };
+    tile->plan->kernels->attention_keep.run(&weights, keep);
+}
+
+void fovea_attention_view(const struct fovea_attention_tile *tile, const float *q, float *scratch,
+                          struct fovea_attention_view *view)
+{
+    const struct fovea_attention_desc *const d = &tile->plan->desc;
+    view->tile = tile;
+    view->chunk = (struct fovea_attention_chunk){
+        .qk_dim = d->qk_dim,
+        .q = q,
+        .q_row = (ptrdiff_t)d->qk_dim,
+        .k_row = d->k_layout == FOVEA_K_PANELS ? 0 : (ptrdiff_t)d->k.row,
+        .v_row = (ptrdiff_t)d->v.row,
+        .additive = d->scoring == FOVEA_SCORING_ADDITIVE ? view->additive : NULL,
+        .softcap = d->softcap,
+        .cap_inverse = tile->plan->cap_inverse,
+        .falls = tile->args->slopes != NULL ? tile->fall : NULL,
+        .positions = tile->position,
+        .keep = tile->plan->threshold != 0 && !tile->args->eval ? view->keep : NULL,
+        .keep_scale = tile->plan->keep_scale,
+        .bias = d->bias ? view->bias : NULL,
+        .bias_key = (ptrdiff_t)d->bias_key,
+        .scratch = scratch,
+        .far = tile->args->q_starts != NULL ||
+               fovea_attention_is_far(tile->plan, tile->args->batch, 0, tile->args->kv_len),
+        .again = tile->rows <= tile->plan->tuning->again,
+    };
+    for (size_t r = 0; view->chunk.additive != NULL && r < tile->rows; r++) {
+        view->additive[r] = tile->args->additive + tile->head[r] * d->qk_dim;
+    }
+}
+
+bool fovea_attention_look(struct fovea_attention_view *view, size_t key, size_t end)
+{
+    const struct fovea_attention_tile *const tile = view->tile;
+    const struct fovea_attention_desc *const d = &tile->plan->desc;
+    const struct fovea_attention_args *const args = tile->args;
+    struct fovea_attention_chunk *const chunk = &view->chunk;
+    chunk->keys = fovea_min(FOVEA_CHUNK - key % FOVEA_CHUNK, end - key);
+    const enum fovea_attention_sight sight = fovea_attention_see(tile, key, chunk->keys, view->visible);
+    if (sight == FOVEA_SEE_NOTHING) {
+        return false;
+    }
+    chunk->visible = sight == FOVEA_SEE_ALL ? NULL : view->visible;
+    chunk->key = (uint32_t)key;
+    if (d->page_keys != 0) {
+        fovea_attention_page(view, key);
+    } else {
+        const size_t k_row = chunk->k_row == 0 ? d->qk_dim : d->k.row; // in whole panels a key takes qk_dim elements
+        const size_t at = key - args->kv_begin;
+        chunk->k = args->k + tile->batch * tile->k.batch + tile->kv_head * tile->k.head + at * k_row;
+        chunk->v = args->v + tile->batch * tile->v.batch + tile->kv_head * tile->v.head + at * d->v.row;
+        // Keys of a head that lie side by side, and another whole chunk of them.
+        const bool dense = k_row == d->qk_dim && chunk->keys == FOVEA_CHUNK;
+        const bool more = chunk->far && dense && key + 2 * FOVEA_CHUNK <= tile->end_most;
+        chunk->k_ahead = more ? chunk->k + FOVEA_CHUNK * k_row : NULL;
+    }
+    for (size_t r = 0; d->bias && r < tile->rows; r++) {
+        view->bias[r] = args->bias + tile->bias[r] + key * d->bias_key;
+    }
+    if (chunk->keep != NULL) { // four keys share their random words
+        draw_kept(tile, key - key % 4, chunk->keys + key % 4, view->keep);
+        chunk->keep = view->keep + key % 4;
+    }
+    return true;
+}
+
+// K of the chunk behind the view's where the next step reads all of it, and all rows see it; NULL where that is not
+// known without asking a mask.
+static const float *next_of(const struct fovea_attention_view *view, size_t end)
+{
+    const struct fovea_attention_tile *const tile = view->tile;
+    const struct fovea_attention_desc *const d = &tile->plan->desc;
+    const struct fovea_attention_chunk *const chunk = &view->chunk;
+    const size_t next = chunk->key + FOVEA_CHUNK, k_row = chunk->k_row == 0 ? d->qk_dim : d->k.row;
+    const bool masks = d->mask || d->blocks || d->segments || d->page_keys != 0 || chunk->additive != NULL;
+    const bool all = next >= tile->begin_most && next + FOVEA_CHUNK <= fovea_min(end, tile->end_least);
+    return !masks && all && chunk->far && chunk->keys == FOVEA_CHUNK ? chunk->k + FOVEA_CHUNK * k_row : NULL;
+}
+
+bool fovea_attention_step(struct fovea_attention_part *part, size_t key, size_t end)
+{
+    struct fovea_attention_view view;
+    fovea_attention_view(part->tile, part->q, part->scratch, &view);
+    end = fovea_min(end, part->tile->end_most);
+    if (key >= end || !fovea_attention_look(&view, key, end)) {
+        return false;
+    }
+    view.chunk.state = part->state;
+    view.chunk.fresh = part->fresh;
+    if (part->fresh) {
+        fovea_attention_begin(&part->state);
+    }
+    part->fresh = false;
+    view.chunk.copy = part->copy;
+    view.chunk.fetch = part->fetch;
+    view.chunk.k_next = part->alone ? next_of(&view, end) : NULL;
+    view.chunk.begun = &part->begun;
+    fovea_attention_kernel_of(part->tile)->run(&view.chunk);
+    return true;
+}
+
+bool fovea_attention_split(struct fovea_attention_part *part, size_t split)
+{
+    const struct fovea_attention_tile *const tile = part->tile;
+    const size_t end = fovea_min(tile->end_most, (split + 1) * FOVEA_SPLIT);
+    size_t key = tile->begin_least - tile->begin_least % FOVEA_CHUNK;
+    key = key > split * FOVEA_SPLIT ? key : split * FOVEA_SPLIT;
+    key = key > tile->args->kv_begin ? key : tile->args->kv_begin;
+    bool any = false;
+    for (; key < end; key += FOVEA_CHUNK - key % FOVEA_CHUNK) {
+        any |= fovea_attention_step(part, key, end);
+    }
+    return any;
+}
