@@ -67,12 +67,15 @@ struct fovea_gemm_tile {
     const float *ahead;    ///< a hint: memory that later steps or tiles will read, or NULL. Step p prefetches
     ptrdiff_t ahead_step;  ///< the line of ahead[p * ahead_step] and, where ahead_panel is not 0, those of
     ptrdiff_t ahead_panel; ///< ahead[p * ahead_step + j * ahead_panel] for each further panel j of the tile
-    size_t below;          ///< so many more tiles of m rows, one below another in A and C, each doing the same.
-                           ///< Where it is not 0, mode is STORE or ADD, and ahead NULL
-    uint32_t near;         ///< a hint: 1 where A, B and C are in L2 already
-    uint32_t follows;      ///< a hint: 1 where a packed B comes fastest if nothing of it is prefetched
-    size_t b_ends;         ///< 1: B is natural rows, k >= 1 of them, and of the last exactly n elements are readable;
-                           ///< mode is STORE and ahead NULL. 0: every panel is readable in full
+    /// So many more tiles, of the same sizes, each at a + a_next, b + b_next and c + c_next of the one before: one
+    /// below another in A and C (m * a_row, 0, m * c_row), or one beside another in B and C (0, any, any). Where there
+    /// are any, mode is STORE or ADD, and ahead NULL.
+    size_t more;
+    ptrdiff_t a_next, b_next, c_next;
+    uint32_t near;    ///< a hint: 1 where A, B and C are in L2 already
+    uint32_t follows; ///< a hint: 1 where a packed B comes fastest if nothing of it is prefetched
+    size_t b_ends;    ///< 1: B is natural rows, k >= 1 of them, and of the last exactly n elements are readable;
+                      ///< mode is STORE, ahead NULL and b_next 0. 0: every panel is readable in full
 };
 typedef void fovea_gemm_fn(const struct fovea_gemm_tile *tile);
 

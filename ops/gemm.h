@@ -153,6 +153,15 @@ static inline size_t fovea_gemm_columns(const struct fovea_gemm_layout *plan)
     return (plan->strips.size + (plan->strips.longer != 0)) * FOVEA_PANEL;
 }
 
+/// The tile becomes the first of `tiles`, one below another.
+static inline void fovea_gemm_below(struct fovea_gemm_tile *tile, size_t tiles)
+{
+    tile->more = tiles - 1;
+    tile->a_next = (ptrdiff_t)tile->m * tile->a_row;
+    tile->b_next = 0;
+    tile->c_next = (ptrdiff_t)tile->m * tile->c_row;
+}
+
 /// How m rows are cut, and the tasks of a phase (ops/gemm_grid.c).
 struct fovea_gemm_grid fovea_gemm_grid(const struct fovea_gemm_layout *plan, size_t m);
 /// Whether no task has less than an entry of the batch of m rows.

@@ -84,6 +84,16 @@ static size_t tiles_of_call(const struct gemm_ahead *ahead, size_t strips, bool 
     return strips > 1 || ahead->calls != 0 ? 1 : hot ? fovea_min(FOVEA_HOT_TILES, same) : same;
 }
 
+// Strips that one call of the micro-kernel takes, of those from `strip` to `end`: those of the same width, of which
+// only the last of C ends within a panel. What passes between two calls costs as much as three to six steps.
+static size_t strips_of_call(const struct fovea_gemm_layout *plan, size_t strip, size_t end)
+{
+    const struct fovea_cut *const strips = &plan->strips;
+    const size_t same = fovea_min(strip < strips->longer ? strips->longer : strips->count, end);
+    const bool whole = same < strips->count || plan->desc.n % FOVEA_PANEL == 0;
+    return same - strip > 1 && !whole ? same - strip - 1 : same - strip;
+}
+
 // Rows [begin, begin + count) times strips [group, end).
 static void run_group(const struct gemm_block *block, size_t begin, size_t count, size_t group, size_t end)
 {
@@ -107,11 +117,13 @@ static void run_group(const struct gemm_block *block, size_t begin, size_t count
     const size_t pitch = fovea_gemm_pitch(plan->kc);
     size_t copied = group == area->strip ? begin : begin + count; // the room holds rows [begin, copied)
     const bool finishes = block->last && fovea_gemm_finishes(area);
-    for (size_t t = 0, row = begin, rows; t < tiles.count; t += tile.below + 1, row += rows) {
+    const bool packs = area->pack_b || area->plan->desc.trans_b == FOVEA_TRANS;
+    const bool beside = !finishes && (area->acc == NULL || whole_acc);
+    for (size_t t = 0, row = begin, rows, tall; t < tiles.count; t += tall, row += rows) {
         const size_t same = (t < tiles.longer ? tiles.longer : tiles.count) - t;
         tile.m = tiles.size + (t < tiles.longer);
-        tile.below = tiles_of_call(gemm_next_ahead(&ahead_of_a, &ahead), end - group, room || finishes, same) - 1;
-        rows = tile.m * (tile.below + 1);
+        tall = tiles_of_call(gemm_next_ahead(&ahead_of_a, &ahead), end - group, room || finishes, same);
+        rows = tile.m * tall;
         for (; room && copied < row + rows; copied += COPY_ROWS) {
             fovea_gemm_copy_a(plan, gemm_a_source(block, copied).first, block->steps,
                               fovea_min(COPY_ROWS, begin + count - copied), area->a_room + (copied - begin) * pitch,
@@ -124,7 +136,7 @@ static void run_group(const struct gemm_block *block, size_t begin, size_t count
         ahead.next = t == 1 && ahead.half != NULL ? ahead.half : ahead.next;
         tile.a_row = a.row;
         tile.a_k = a.k;
-        for (size_t strip = group; strip < end; strip++) {
+        for (size_t strip = group, wide; strip < end; strip += wide) {
             const size_t column = gemm_strip_begin(plan, strip);
             const struct gemm_panels b = b_of_strip(block, group, strip, t == 0);
             float *const c = area->c + row * d->ldc + (d->gated ? column / 2 : column);
@@ -137,8 +149,17 @@ static void run_group(const struct gemm_block *block, size_t begin, size_t count
                                        : area->acc;
             tile.c_row = area->acc != NULL ? (ptrdiff_t)acc_row : (ptrdiff_t)d->ldc;
             tile.ahead = NULL;
-            if (tile.below == 0) {
+            fovea_gemm_below(&tile, tall);
+            wide = 1;
+            if (tall == 1) {
                 gemm_set_ahead(gemm_next_ahead(&ahead_of_a, &ahead), &tile);
+                wide = tile.ahead == NULL && beside && !(packs && t == 0) ? strips_of_call(plan, strip, end) : 1;
+            }
+            if (wide > 1) {
+                tile.more = wide - 1;
+                tile.a_next = 0;
+                tile.b_next = (ptrdiff_t)(tile.n / FOVEA_PANEL) * b.panel;
+                tile.c_next = (ptrdiff_t)tile.n;
             }
             plan->kernel->run(&tile);
             if (finishes) {

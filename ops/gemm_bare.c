@@ -41,13 +41,13 @@ static void run_column(const struct fovea_gemm_kernel *kernel, const struct fove
     tile->m = tiles->size;
     if (tiles->longer != 0) {
         tile->m++;
-        tile->below = tiles->longer - 1;
+        fovea_gemm_below(tile, tiles->longer);
         kernel->run(tile);
-        tile->a += (ptrdiff_t)(tile->m * tiles->longer) * tile->a_row;
-        tile->c += (ptrdiff_t)(tile->m * tiles->longer) * tile->c_row;
+        tile->a += (ptrdiff_t)tiles->longer * tile->a_next;
+        tile->c += (ptrdiff_t)tiles->longer * tile->c_next;
         tile->m--;
     }
-    tile->below = tiles->count - tiles->longer - 1;
+    fovea_gemm_below(tile, tiles->count - tiles->longer);
     kernel->run(tile);
 }
 

@@ -110,11 +110,11 @@ void fovea_gemm_direct(const struct fovea_gemm_area *area)
         const size_t end = fovea_min(fovea_cut_begin(&plan->strips, strip + 1) * FOVEA_PANEL, d->n);
         set_b(area, natural, begin, end, &tile);
         tile.n = end - begin;
-        for (size_t t = 0, row = area->row, rows; t < tiles.count; t += tile.below + 1, row += rows) {
+        for (size_t t = 0, row = area->row, rows; t < tiles.count; t += tile.more + 1, row += rows) {
             float *const c = area->c + row * d->ldc + (d->gated ? begin / 2 : begin);
             tile.m = tiles.size + (t < tiles.longer);
-            tile.below = fovea_min(most, (t < tiles.longer ? tiles.longer : tiles.count) - t) - 1;
-            rows = tile.m * (tile.below + 1);
+            fovea_gemm_below(&tile, fovea_min(most, (t < tiles.longer ? tiles.longer : tiles.count) - t));
+            rows = tile.m * (tile.more + 1);
             tile.a = area->a + (ptrdiff_t)row * tile.a_row;
             tile.c = area->acc != NULL ? area->acc : c;
             plan->kernel->run(&tile);

@@ -9,7 +9,14 @@
 // the room, pass_rows): packing costs what 4 to 8 rows cost.
 enum { REPACK_ROWS = 512 };
 // Steps up to which shorter blocks have more rows of A: fewer than mc are slower even where these do not stay in L2.
-enum { CHUNK_STEPS = 1024 };
+// And more columns of B, so that C is written along its rows: tile below tile, each line of it that is not in L2 waits
+// for itself (Zen 4, products of 16 steps 1.1 to 1.5 times as fast with 48 columns, 2.0 to 3.0 with 16; 64 steps 1.1
+// to 1.5, 128 steps 1.0 to 1.1). Two strips in place of one are 0.98.
+enum { CHUNK_STEPS = 1024, WIDE_STRIPS = 4 };
+// Steps up to which wide tiles read a transposed A in place: a line for each of them, that many strips meet again (Zen
+// 4, ld of 768 to 3072, 16 to 128 steps: 1.01 to 1.07 times as fast as copied, 256 steps 0.95 to 1.0; narrow tiles 0.6
+// to 1.0); unless more than 4 of these lines meet in a set of 2048 of L2 (ld of 2048 and 4096, 128 steps: 0.97).
+enum { TURNED_STEPS = 128, TURNED_SPAN = 4 * 2048 * 16 };
 // One thread with several k blocks keeps acc of all of C where it is at most so large: the work memory of a few k
 // blocks of B. Larger ones go task by task, whose acc is small.
 enum { WHOLE_ACC_BYTES = 4 << 20 };
@@ -36,6 +43,13 @@ static bool rows_alias(size_t ld, size_t rows)
         most = ++*set > most ? *set : most;
     }
     return most > ROWS_OF_A_SET;
+}
+
+// The same for the lines of k rows of a transposed A: rows whose distance is an odd multiple of 2^i meet like those
+// 2^i apart.
+static bool columns_alias(size_t ld, size_t k)
+{
+    return k > TURNED_STEPS || k * (ld & -ld) > TURNED_SPAN;
 }
 
 // The micro-kernel of a class, or the one of the ISA for few rows. Of rows of a natural B a narrow one takes less at
@@ -185,8 +199,9 @@ static enum fovea_status make_plan(const struct fovea_engine *engine, const stru
         .kc = k != 0 ? fovea_ceil_div(k, fovea_ceil_div(k, kc)) : 0,
         .strips = fovea_cut(panels_of(desc->n), nr / FOVEA_PANEL),
         .mr = mr,
-        .aliases =
-            k != 0 && desc->n >= 2 * nr && (desc->trans_a == FOVEA_TRANS || (desc->m > 1 && rows_alias(desc->lda, mr))),
+        .aliases = k != 0 && desc->n >= 2 * nr &&
+                   (desc->trans_a == FOVEA_TRANS ? nr == FOVEA_PANEL || columns_alias(desc->lda, k)
+                                                 : desc->m > 1 && rows_alias(desc->lda, mr)),
         .b_aliases = !desc->b_packed && rows_alias(desc->ldb, FOVEA_PANEL),
         .detour = desc->beta != 0 || desc->residual || desc->gated,
     };
@@ -204,11 +219,12 @@ static enum fovea_status make_plan(const struct fovea_engine *engine, const stru
     plan->grid = fovea_gemm_grid(plan, desc->m);
     plan->bare = fovea_gemm_is_bare(plan);
     plan->tile = fovea_gemm_direct_tile(plan, !desc->b_packed);
-    plan->group = clamp(tuning->nc / nr, 1, plan->strips.count > 1 ? plan->strips.count : 1);
+    // mc rows and nc columns of kc steps are what stays in L2: more where k is shorter, all chunks alike.
+    const size_t of = fovea_min(tuning->kc, CHUNK_STEPS), steps = clamp(plan->kc, 1, CHUNK_STEPS);
+    const size_t wide = tuning->nc * of / steps / nr, group = wide >= WIDE_STRIPS ? wide : tuning->nc / nr;
+    plan->group = clamp(group, 1, plan->strips.count > 1 ? plan->strips.count : 1);
     const bool repacks = plan->grid.pack_b && !plan->grid.share_b; // for each chunk of rows
-    // mc rows of kc steps are what stays in L2: more rows where k is shorter, all chunks alike.
-    const size_t of_mc = fovea_min(tuning->kc, CHUNK_STEPS), steps = clamp(plan->kc, 1, CHUNK_STEPS);
-    const size_t rows = repacks ? REPACK_ROWS : tuning->mc * of_mc / steps;
+    const size_t rows = repacks ? REPACK_ROWS : tuning->mc * of / steps;
     const struct fovea_cut chunks = fovea_cut(desc->m, clamp(rows, once ? mr : 1, (size_t)1 << 20));
     plan->chunk = clamp(chunks.size + (chunks.longer != 0), 1, desc->m > 1 ? desc->m : 1);
     return measure_work(plan, why);

@@ -11,11 +11,12 @@ extern "C" {
 
 struct fovea_engine;
 
-/// Block sizes of a GEMM; 0 takes the default of this machine. No value changes a bit of any result.
+/// Block sizes of a GEMM; 0 takes the default of this machine. No value changes a bit of any result. Where k is shorter
+/// than kc and than 1024, mc and nc grow as it shrinks: what stays in a cache is a number of steps times them.
 struct fovea_tiling {
     uint32_t kc; ///< k steps of a block
-    uint32_t mc; ///< rows of C of a task
-    uint32_t nc; ///< columns of C of a task
+    uint32_t mc; ///< rows of A that pass a group of columns of B
+    uint32_t nc; ///< columns of B of a group, in whole tiles: they stay in L2 while the rows pass
 };
 
 /// All fields may be zero (but struct_size). The strings and structs are read during the call only.

@@ -8,7 +8,7 @@
 //
 // Lanes are columns of C and a k step is a rank-1 update: each element is one ascending fma chain (docs/numerics.md).
 #include "kernels/avx2/vec.h"
-#include "kernels/common/gemm_below.h"
+#include "kernels/common/gemm_more.h"
 #include "kernels/common/unroll.h"
 
 enum { MR = 2, PANELS = 3 };
@@ -105,5 +105,5 @@ GEMM_TILE(2, 3)
 void fovea_gemm_f32_2x48_avx2(const struct fovea_gemm_tile *tile)
 {
     static fovea_gemm_fn *const tiles[MR][PANELS] = {{gemm_1x1, gemm_1x2, gemm_1x3}, {gemm_2x1, gemm_2x2, gemm_2x3}};
-    gemm_with_below(tile, tiles[tile->m - 1][(tile->n - 1) / FOVEA_PANEL]);
+    gemm_with_more(tile, tiles[tile->m - 1][(tile->n - 1) / FOVEA_PANEL]);
 }

@@ -34,18 +34,19 @@ static inline __attribute__((always_inline)) void prefetch_c(const float *c, ptr
     }
 }
 
-/// Whole tiles of M rows, STORE or ADD: one, or several one below another, whose strides stay in registers.
+/// Whole tiles of M rows, STORE or ADD: one, or several, whose strides stay in registers.
 #define GEMM_TILE(M)                                                                                                   \
     static void gemm_##M(const struct fovea_gemm_tile *t)                                                              \
     {                                                                                                                  \
         const bool near = t->a_k == 1 && t->b_k == FOVEA_PANEL;                                                        \
         const bool add = t->mode == FOVEA_GEMM_ADD && !FOVEA_FAULT_IS(GEMM_ADD_FROM_ZERO);                             \
         const ptrdiff_t r1 = t->a_row * 4, r3 = 3 * r1, r5 = 5 * r1;                                                   \
-        const ptrdiff_t a_below = FOVEA_FAULT_IS(GEMM_BELOW_STAYS) ? 0 : M * t->a_row, c_below = M * t->c_row;         \
-        const float *first = t->a, *ahead = t->ahead;                                                                  \
+        const ptrdiff_t a_next = FOVEA_FAULT_IS(GEMM_BELOW_STAYS) ? 0 : t->a_next, c_next = t->c_next;                 \
+        const ptrdiff_t b_next = FOVEA_FAULT_IS(GEMM_BESIDE_STAYS) ? 0 : t->b_next;                                    \
+        const float *a_first = t->a, *b_first = t->b, *ahead = t->ahead;                                               \
         float *c = t->c;                                                                                               \
-        for (size_t left = t->below + 1; left != 0; left--, first += a_below, c += c_below) {                          \
-            const float *a = first, *b = t->b, *row = add ? c : NULL;                                                  \
+        for (size_t left = t->more + 1; left != 0; left--, a_first += a_next, b_first += b_next, c += c_next) {        \
+            const float *a = a_first, *b = b_first, *row = add ? c : NULL;                                             \
             prefetch_c(c, t->c_row, M);                                                                                \
             size_t k = FOVEA_FAULT_IS(GEMM_K_SHORT) ? t->k / 4 * 4 : t->k;                                             \
             if (near && ahead == NULL) {                                                                               \
@@ -62,13 +63,14 @@ static inline __attribute__((always_inline)) void prefetch_c(const float *c, ptr
         }                                                                                                              \
     }
 
-/// Two tiles of M rows or one, as `below` says, by 8 columns: row i of C is the first and the second half of 16 floats.
+/// Two tiles of M rows, one below the other, or one, as `more` says, by 8 columns: row i of C is the first and the
+/// second half of 16 floats.
 #define GEMM_NARROW(M)                                                                                                 \
     static void gemm_narrow_##M(const struct fovea_gemm_tile *t)                                                       \
     {                                                                                                                  \
         const ptrdiff_t r1 = t->a_row * 4, r3 = 3 * r1, r5 = 5 * r1;                                                   \
         const float *a = t->a, *b = t->b, *ahead = NULL, *row = t->mode == FOVEA_GEMM_ADD ? t->c : NULL;               \
-        const float *a2 = t->below != 0 && !FOVEA_FAULT_IS(GEMM_BELOW_STAYS) ? a + M * t->a_row : a;                   \
+        const float *a2 = t->more != 0 && !FOVEA_FAULT_IS(GEMM_BELOW_STAYS) ? a + t->a_next : a;                       \
         float *const c = t->c;                                                                                         \
         size_t k = FOVEA_FAULT_IS(GEMM_K_SHORT) ? t->k / 4 * 4 : t->k;                                                 \
         if (t->a_k == 1 && t->b_k == FOVEA_PANEL) {                                                                    \
@@ -111,15 +113,15 @@ static void copy_row(float *dst, const float *src, size_t n)
 static fovea_gemm_fn *const gemm_tiles[ROWS] = {GEMM_TILES(GEMM_NAME)};
 static fovea_gemm_fn *const gemm_narrow[ROWS] = {GEMM_TILES(GEMM_NARROW_NAME)};
 
-/// A tile at the edge of C (two where `below` is 1, of at most 8 columns), one whose B ends, or RESCALE: whole vectors
-/// of sums in a room of their own.
+/// A tile at the edge of C (two, one below the other, where `more` is 1, of at most 8 columns), one whose B ends, or
+/// RESCALE: whole vectors of sums in a room of their own.
 static void gemm_edge(const struct fovea_gemm_tile *tile)
 {
     _Alignas(32) float room[ROWS * FOVEA_PANEL], last[FOVEA_PANEL] = {0};
     struct fovea_gemm_tile t = *tile;
     t.b_ends = FOVEA_FAULT_IS(GEMM_B_ENDS_UNMASKED) ? 0 : t.b_ends;
     fovea_gemm_fn *const run = t.n <= LANES ? gemm_narrow[t.m - 1] : gemm_tiles[t.m - 1];
-    const size_t rows = t.m * (t.below + 1);
+    const size_t rows = t.m * (t.more + 1);
     float *sums[2 * ROWS];
     for (size_t i = 0; i < rows; i++) {
         sums[i] = i < t.m ? room + i * FOVEA_PANEL : room + (i - t.m) * FOVEA_PANEL + LANES;
@@ -161,11 +163,13 @@ void fovea_gemm_f32_6x16_avx2(const struct fovea_gemm_tile *tile)
         return;
     }
     struct fovea_gemm_tile t = *tile;
-    for (size_t i = 0; i <= tile->below; i += t.below + 1) {
-        t.below = tile->n <= LANES && i < tile->below ? 1 : 0;
+    const bool pairs = t.n <= LANES && t.b_next == 0 && t.c_next == (ptrdiff_t)t.m * t.c_row;
+    for (size_t i = 0; i <= tile->more; i += t.more + 1) {
+        t.more = pairs && i < tile->more;
         gemm_edge(&t);
-        const ptrdiff_t rows = (ptrdiff_t)(t.m * (t.below + 1));
-        t.a += FOVEA_FAULT_IS(GEMM_BELOW_STAYS) ? 0 : rows * t.a_row;
-        t.c += rows * t.c_row;
+        const ptrdiff_t tiles = (ptrdiff_t)(t.more + 1);
+        t.a += FOVEA_FAULT_IS(GEMM_BELOW_STAYS) ? 0 : tiles * t.a_next;
+        t.b += FOVEA_FAULT_IS(GEMM_BESIDE_STAYS) ? 0 : tiles * t.b_next;
+        t.c += tiles * t.c_next;
     }
 }

@@ -10,7 +10,7 @@
 // each way (gemm_tile.h); only C is masked.
 #include "kernels/avx512/gemm_tile.h"
 
-#define GEMM_HALVES(M) GEMM_TILE_HALF(M, 2) GEMM_TILE_HALF(M, 3) GEMM_TILE_HALF(M, 4)
+#define GEMM_HALVES(M) GEMM_TILE_HALF(M, 1) GEMM_TILE_HALF(M, 2) GEMM_TILE_HALF(M, 3) GEMM_TILE_HALF(M, 4)
 #define GEMM_ROW(M) GEMM_TILE(M, 1) GEMM_TILE(M, 2) GEMM_TILE(M, 3) GEMM_TILE(M, 4) GEMM_HALVES(M)
 GEMM_ROW(1)
 GEMM_ROW(2)
@@ -39,12 +39,12 @@ void fovea_gemm_f32_6x64_avx512(const struct fovea_gemm_tile *tile)
             {plain_6x1, plain_6x2, plain_6x3, plain_6x4},
         },
         {
-            {plain_1x1, half_1x2, half_1x3, half_1x4},
-            {plain_2x1, half_2x2, half_2x3, half_2x4},
-            {plain_3x1, half_3x2, half_3x3, half_3x4},
-            {plain_4x1, half_4x2, half_4x3, half_4x4},
-            {plain_5x1, half_5x2, half_5x3, half_5x4},
-            {plain_6x1, half_6x2, half_6x3, half_6x4},
+            {half_1x1, half_1x2, half_1x3, half_1x4},
+            {half_2x1, half_2x2, half_2x3, half_2x4},
+            {half_3x1, half_3x2, half_3x3, half_3x4},
+            {half_4x1, half_4x2, half_4x3, half_4x4},
+            {half_5x1, half_5x2, half_5x3, half_5x4},
+            {half_6x1, half_6x2, half_6x3, half_6x4},
         },
     };
     const size_t i = tile->m - 1, j = (tile->n - 1) / FOVEA_PANEL;

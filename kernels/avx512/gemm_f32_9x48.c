@@ -10,7 +10,7 @@
 // each way (gemm_tile.h); only C is masked.
 #include "kernels/avx512/gemm_tile.h"
 
-#define GEMM_HALVES(M) GEMM_TILE_HALF(M, 2) GEMM_TILE_HALF(M, 3)
+#define GEMM_HALVES(M) GEMM_TILE_HALF(M, 1) GEMM_TILE_HALF(M, 2) GEMM_TILE_HALF(M, 3)
 #define GEMM_ROW(M) GEMM_TILE(M, 1) GEMM_TILE(M, 2) GEMM_TILE(M, 3) GEMM_HALVES(M)
 GEMM_ROW(1)
 GEMM_ROW(2)
@@ -48,15 +48,15 @@ void fovea_gemm_f32_9x48_avx512(const struct fovea_gemm_tile *tile)
             {plain_9x1, plain_9x2, plain_9x3},
         },
         {
-            {plain_1x1, half_1x2, half_1x3},
-            {plain_2x1, half_2x2, half_2x3},
-            {plain_3x1, half_3x2, half_3x3},
-            {plain_4x1, half_4x2, half_4x3},
-            {plain_5x1, half_5x2, half_5x3},
-            {plain_6x1, half_6x2, half_6x3},
-            {plain_7x1, half_7x2, half_7x3},
-            {plain_8x1, half_8x2, half_8x3},
-            {plain_9x1, half_9x2, half_9x3},
+            {half_1x1, half_1x2, half_1x3},
+            {half_2x1, half_2x2, half_2x3},
+            {half_3x1, half_3x2, half_3x3},
+            {half_4x1, half_4x2, half_4x3},
+            {half_5x1, half_5x2, half_5x3},
+            {half_6x1, half_6x2, half_6x3},
+            {half_7x1, half_7x2, half_7x3},
+            {half_8x1, half_8x2, half_8x3},
+            {half_9x1, half_9x2, half_9x3},
         },
     };
     const size_t i = tile->m - 1, j = (tile->n - 1) / FOVEA_PANEL;

@@ -24,9 +24,9 @@ typedef __m512 gemm_acc[GEMM_MR][GEMM_PANELS];
 
 /// gcc turns a load of B that has few uses into a memory operand of each of them: more loads than FMAs, and 75 % of the
 /// peak instead of 99. The barrier makes B a register; clang needs none.
-static inline __m512 gemm_load_b(const float *b)
+static inline __attribute__((always_inline)) __m512 gemm_load_b(const float *b, int half)
 {
-    __m512 v = _mm512_loadu_ps(b);
+    __m512 v = half ? _mm512_castps256_ps512(_mm256_loadu_ps(b)) : _mm512_loadu_ps(b);
 #if defined(__GNUC__) && !defined(__clang__)
     __asm__("" : "+v"(v));
 #endif
@@ -34,9 +34,10 @@ static inline __m512 gemm_load_b(const float *b)
 }
 
 /// A constant HALF says of the last panel that at most eight of its columns exist: its multiply-adds are then of 256
-/// bits, half of the time where 512 bits take two turns (Zen 4: products of 33 to 100 columns 1.05 to 1.17). Not
-/// measured elsewhere: Zen 5 has the same slots for both, of Intel's ports one takes only those of 512 bits, which is
-/// as many as are left for it. FULL: of 512 bits, as all others.
+/// bits, half of the time where 512 bits take two turns (Zen 4: products of 33 to 100 columns 1.05 to 1.17, of up to
+/// 8, where loads of 512 bits take two turns, too, 1.45 to 1.6). Not measured elsewhere: Zen 5 has the same slots for
+/// both, of Intel's ports one takes only those of 512 bits, which is as many as are left for it where there are other
+/// panels; without them two ports take those of 256 bits. FULL: of 512 bits, as all others.
 enum { GEMM_FULL, GEMM_HALF };
 
 /// acc += a * b with a's broadcast inside the fma: one slot of the front end less, NV - 1 loads more. As asm, for a
@@ -105,7 +106,7 @@ static inline __attribute__((always_inline)) void gemm_steps(const struct fovea_
         __m512 bv[GEMM_PANELS];
         FV_UNROLL
         for (int j = 0; j < NV; j++) {
-            bv[j] = gemm_load_b(b[j / 3] + j % 3 * b_panel);
+            bv[j] = gemm_load_b(b[j / 3] + j % 3 * b_panel, HALF && NV == 1);
             gemm_keep_wide(&bv[j], HALF);
             if (NEAR && NV > 1) {
                 _mm_prefetch((const char *)(b[j / 3] + j % 3 * b_panel + STEPS * FOVEA_PANEL), _MM_HINT_T0);
@@ -118,7 +119,8 @@ static inline __attribute__((always_inline)) void gemm_steps(const struct fovea_
         FV_UNROLL
         for (int i = 0; i < M; i++) {
             const float *const ai = a[i / 3] + i % 3 * a_row;
-            const int inside = NV <= 3 && i % 3 == 0 && i / 3 < BROADCASTS && !FOVEA_FAULT_IS(GEMM_MUL_ADD);
+            const int once = HALF && NV == 1, few = NV <= 3 && i % 3 == 0 && i / 3 < BROADCASTS;
+            const int inside = (once || few) && !FOVEA_FAULT_IS(GEMM_MUL_ADD);
             __m512 av = inside ? _mm512_setzero_ps() : _mm512_set1_ps(*ai);
             gemm_keep_wide(&av, HALF);
             FV_UNROLL

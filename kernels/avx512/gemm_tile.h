@@ -69,7 +69,7 @@ static inline __attribute__((always_inline)) void gemm_last_step(const struct fo
     }
 }
 
-/// The tile, and those below it, of a product that is in L2 or has few steps: nothing but the steps and the stores.
+/// The tile, and those after it, of a product that is in L2 or has few steps: nothing but the steps and the stores.
 /// What a tile does around its steps takes as long as 2 to 6 of them; among all the ways of gemm_tile gcc makes 80
 /// instructions of it. A panel that stays in L1 needs no prefetches.
 static inline __attribute__((always_inline)) void gemm_plain(const struct fovea_gemm_tile *tile, int M, int NV,
@@ -79,8 +79,9 @@ static inline __attribute__((always_inline)) void gemm_plain(const struct fovea_
     struct fovea_gemm_tile t = *tile;
     t.k -= t.b_ends;
     const int near = t.b_k == FOVEA_PANEL && t.k * (size_t)NV > L1_STEPS;
-    const ptrdiff_t a_below = FOVEA_FAULT_IS(GEMM_BELOW_STAYS) ? 0 : M * t.a_row;
-    for (size_t left = t.below;; left--, t.a += a_below, t.c += M * t.c_row) {
+    const ptrdiff_t a_next = FOVEA_FAULT_IS(GEMM_BELOW_STAYS) ? 0 : t.a_next;
+    const ptrdiff_t b_next = FOVEA_FAULT_IS(GEMM_BESIDE_STAYS) ? 0 : t.b_next;
+    for (size_t left = t.more;; left--, t.a += a_next, t.b += b_next, t.c += t.c_next) {
         gemm_acc acc;
         gemm_zero(acc, M, NV);
         if (near) {
@@ -148,8 +149,9 @@ static inline __attribute__((always_inline)) void gemm_sums(const struct fovea_g
 static inline __attribute__((always_inline)) void gemm_tile(const struct fovea_gemm_tile *tile, int M, int NV)
 {
     struct fovea_gemm_tile t = *tile; // a copy: stores to C cannot change it, so its members stay in registers
-    const ptrdiff_t a_below = FOVEA_FAULT_IS(GEMM_BELOW_STAYS) ? 0 : M * t.a_row;
-    for (size_t left = t.below;; left--, t.a += a_below, t.c += M * t.c_row) {
+    const ptrdiff_t a_next = FOVEA_FAULT_IS(GEMM_BELOW_STAYS) ? 0 : t.a_next;
+    const ptrdiff_t b_next = FOVEA_FAULT_IS(GEMM_BESIDE_STAYS) ? 0 : t.b_next;
+    for (size_t left = t.more;; left--, t.a += a_next, t.b += b_next, t.c += t.c_next) {
         gemm_acc acc;
         gemm_sums(&t, acc, M, NV);
         gemm_store(&t, acc, M, NV);
@@ -183,7 +185,8 @@ static inline void gemm_rescale(const struct fovea_gemm_tile *tile, fovea_gemm_f
 /// True where gemm_plain does the same and is faster, and where B ends, as it alone can do that.
 static inline int gemm_is_plain(const struct fovea_gemm_tile *t)
 {
-    return t->b_ends != 0 || (t->mode == FOVEA_GEMM_STORE && t->ahead == NULL && (t->near || t->k < GEMM_LONG_K));
+    const int little = t->near || t->k < GEMM_LONG_K || t->n <= FOVEA_PANEL / 2;
+    return t->b_ends != 0 || (t->mode == FOVEA_GEMM_STORE && t->ahead == NULL && little);
 }
 
 /// Calls one of three tiles: gemm_<M>x<NV>, plain_<M>x<NV> or half_<M>x<NV>, for which plain stands where there is
@@ -212,8 +215,7 @@ static inline void gemm_call(const struct fovea_gemm_tile *tile, fovea_gemm_fn *
         gemm_plain(tile, M, NV, GEMM_FULL);                                                                            \
     }
 
-/// Defines half_<M>x<NV>, which is plain_<M>x<NV> where at most eight columns of the last panel exist. Not for one
-/// panel: then no FMA would be of 512 bits.
+/// Defines half_<M>x<NV>, which is plain_<M>x<NV> where at most eight columns of the last panel exist.
 #define GEMM_TILE_HALF(M, NV)                                                                                          \
     static void half_##M##x##NV(const struct fovea_gemm_tile *tile)                                                    \
     {                                                                                                                  \

@@ -10,7 +10,7 @@
 // which is 24 FMAs on 2 and 4 pipes without a lost slot; fewer rows are in proportion down to latency (m = 1: 4). Four
 // k of a row in one register (FMLA by lanes 0..3) need 24 + 6 + 2 = 32 registers: no faster where they fit (clang: 12.0
 // and 6.0), and gcc spills (19.8 and 8.8).
-#include "kernels/common/gemm_below.h"
+#include "kernels/common/gemm_more.h"
 #include "kernels/neon/vec.h"
 
 enum { MR = 6, NR = FOVEA_PANEL };
@@ -169,5 +169,5 @@ static void gemm_one(const struct fovea_gemm_tile *tile)
 
 void fovea_gemm_f32_6x16_neon(const struct fovea_gemm_tile *tile)
 {
-    gemm_with_below(tile, gemm_one);
+    gemm_with_more(tile, gemm_one);
 }

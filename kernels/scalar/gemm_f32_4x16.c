@@ -6,9 +6,9 @@
 
 #include <math.h>
 
-void fovea_gemm_f32_4x16_scalar(const struct fovea_gemm_tile *tile)
+static void compute(const struct fovea_gemm_tile *tile)
 {
-    for (size_t i = 0; i < tile->m * (tile->below + 1); i++) {
+    for (size_t i = 0; i < tile->m; i++) {
         for (size_t j = 0; j < tile->n; j++) {
             const float *const a = tile->a + (ptrdiff_t)i * tile->a_row;
             const float *const b = tile->b + (ptrdiff_t)(j / FOVEA_PANEL) * tile->b_panel + j % FOVEA_PANEL;
@@ -19,5 +19,16 @@ void fovea_gemm_f32_4x16_scalar(const struct fovea_gemm_tile *tile)
             }
             *c = tile->mode == FOVEA_GEMM_RESCALE ? fmaf(*c, tile->scale[j], acc) : acc;
         }
+    }
+}
+
+void fovea_gemm_f32_4x16_scalar(const struct fovea_gemm_tile *tile)
+{
+    struct fovea_gemm_tile t = *tile;
+    for (size_t i = 0; i <= tile->more; i++) {
+        compute(&t);
+        t.a += t.a_next;
+        t.b += t.b_next;
+        t.c += t.c_next;
     }
 }

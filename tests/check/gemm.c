@@ -42,21 +42,23 @@ static const float *make_a(struct check_case *c, const struct a_layout *layout, 
 }
 
 /// Panels, or natural rows; readable by whole panels, what lies in columns past n being poison.
-static void make_b(struct check_case *c, struct fovea_gemm_tile *t, const struct check_source *values)
+static void make_b(struct check_case *c, struct fovea_gemm_tile *t, bool beside, const struct check_source *values)
 {
-    const size_t panels = (t->n + FOVEA_PANEL - 1) / FOVEA_PANEL;
+    const size_t of_tile = (t->n + FOVEA_PANEL - 1) / FOVEA_PANEL, panels = beside ? of_tile * (t->more + 1) : of_tile;
     const bool rows = check_chance(&c->rng, 40);
     const size_t pad = check_chance(&c->rng, 40) ? check_below(&c->rng, 40) : 0;
     t->b_k = (ptrdiff_t)(rows ? panels * FOVEA_PANEL + pad : FOVEA_PANEL);
     t->b_panel = (ptrdiff_t)(rows ? FOVEA_PANEL : FOVEA_PANEL * t->k + pad);
-    t->b_ends = rows && t->k != 0 && t->mode == FOVEA_GEMM_STORE && check_chance(&c->rng, 50);
+    t->b_next = beside ? (ptrdiff_t)of_tile * t->b_panel : 0;
+    t->b_ends = rows && !beside && t->k != 0 && t->mode == FOVEA_GEMM_STORE && check_chance(&c->rng, 50);
     const size_t last = (panels - 1) * (size_t)t->b_panel + (t->k - 1) * (size_t)t->b_k;
     const size_t live = t->b_ends ? t->n - (panels - 1) * FOVEA_PANEL : FOVEA_PANEL;
     struct check_buffer *const b = check_buffer(c, "B", t->k == 0 ? 0 : last + live);
     for (size_t p = 0; p < t->k; p++)
-        for (size_t j = 0; j < t->n; j++)
-            b->data[j / FOVEA_PANEL * (size_t)t->b_panel + p * (size_t)t->b_k + j % FOVEA_PANEL] =
-                check_draw(&c->rng, values);
+        for (size_t j = 0; j < panels * FOVEA_PANEL; j++)
+            if (j % (of_tile * FOVEA_PANEL) < t->n)
+                b->data[j / FOVEA_PANEL * (size_t)t->b_panel + p * (size_t)t->b_k + j % FOVEA_PANEL] =
+                    check_draw(&c->rng, values);
     t->b = b->data;
     check_describe(c, " B %s%s b_panel %td b_k %td", rows ? "rows" : "panels", t->b_ends ? " to its end" : "",
                    t->b_panel, t->b_k);
@@ -80,21 +82,25 @@ static void run_case(struct check_case *c)
     struct fovea_gemm_tile t = {.m = 1 + at / v->nr, .n = 1 + at % v->nr};
     t.k = check_size(rng, check_chance(rng, 5) ? k_max : 70);
     t.mode = (enum fovea_gemm_mode)check_below(rng, 3);
-    t.below = t.mode != FOVEA_GEMM_RESCALE && check_chance(rng, 50) ? check_below(rng, 4) : 0;
+    t.more = t.mode != FOVEA_GEMM_RESCALE && check_chance(rng, 50) ? check_below(rng, 4) : 0;
+    const bool beside = t.more != 0 && check_chance(rng, 50);
     t.near = check_chance(rng, 50);
     t.follows = check_chance(rng, 30);
-    const size_t rows = t.m * (t.below + 1);
+    const size_t rows = beside ? t.m : t.m * (t.more + 1), columns = beside ? t.n * (t.more + 1) : t.n;
     const struct check_source values = check_source(rng, 1);
     const struct a_layout layout = draw_a(rng, rows, t.k, rows);
     t.a_row = layout.row;
     t.a_k = layout.k;
-    t.c_row = (ptrdiff_t)(t.n + (check_chance(rng, 70) ? check_below(rng, 40) : 0));
-    check_describe(c, " m %zu below %zu n %zu k %zu %s near %u follows %u values %d A %s c_row %td", t.m, t.below, t.n,
-                   t.k, modes[t.mode], (unsigned)t.near, (unsigned)t.follows, (int)values.kind, layout.name, t.c_row);
+    t.c_row = (ptrdiff_t)(columns + (check_chance(rng, 70) ? check_below(rng, 40) : 0));
+    t.a_next = beside ? 0 : (ptrdiff_t)t.m * t.a_row;
+    t.c_next = beside ? (ptrdiff_t)t.n : (ptrdiff_t)t.m * t.c_row;
+    check_describe(c, " m %zu more %zu %s n %zu k %zu %s near %u follows %u values %d A %s c_row %td", t.m, t.more,
+                   beside ? "beside" : "below", t.n, t.k, modes[t.mode], (unsigned)t.near, (unsigned)t.follows,
+                   (int)values.kind, layout.name, t.c_row);
     t.a = make_a(c, &layout, &values, rows, t.k);
-    make_b(c, &t, &values);
+    make_b(c, &t, beside, &values);
     // Prefetches change nothing, wherever they point.
-    if (t.below == 0 && t.b_ends == 0 && check_chance(rng, 50)) {
+    if (t.more == 0 && t.b_ends == 0 && check_chance(rng, 50)) {
         t.ahead = t.b;
         t.ahead_step = check_chance(rng, 50) ? FOVEA_PANEL / 2 : FOVEA_PANEL;
         check_describe(c, " ahead %td", (ptrdiff_t)t.ahead_step);
@@ -102,10 +108,10 @@ static void run_case(struct check_case *c)
     if (t.mode == FOVEA_GEMM_RESCALE)
         make_scale(c, &t, &values);
 
-    struct check_buffer *const want = check_buffer(c, "C", (rows - 1) * (size_t)t.c_row + t.n);
+    struct check_buffer *const want = check_buffer(c, "C", (rows - 1) * (size_t)t.c_row + columns);
     struct check_buffer *before = want;
     if (t.mode != FOVEA_GEMM_STORE) {
-        check_fill_rows(c, want, &values, rows, t.n, (size_t)t.c_row);
+        check_fill_rows(c, want, &values, rows, columns, (size_t)t.c_row);
         before = check_twin(c, want);
     }
     struct check_buffer *const got = check_twin(c, want);
@@ -119,10 +125,12 @@ static void run_case(struct check_case *c)
     v->run.gemm(&t);
     check_leave(c);
     check_sealed(c);
-    check_outputs(c, want, got, (struct check_view){rows, t.n, (size_t)t.c_row, 0});
+    check_outputs(c, want, got, (struct check_view){rows, columns, (size_t)t.c_row, 0});
     for (size_t i = 0; i < rows && values.kind == CHECK_UNIFORM; i++) {
-        for (size_t j = 0; j < t.n; j++) {
-            const struct check_exact e = oracle_gemm(&t, before->data, i, j);
+        for (size_t j = 0; j < columns; j++) {
+            struct fovea_gemm_tile of = t;
+            of.b += (ptrdiff_t)(j / t.n) * t.b_next;
+            const struct check_exact e = oracle_gemm(&of, before->data + j / t.n * t.n, i, j % t.n);
             check_bound(c, "C", i, j, got->data[i * (size_t)t.c_row + j], e.value, e.bound);
         }
     }

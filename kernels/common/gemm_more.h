@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// kernels/common/gemm_below.h - a GEMM tile and those below it, for micro-kernels that compute one at a time.
-#ifndef FOVEA_KERNELS_COMMON_GEMM_BELOW_H
-#define FOVEA_KERNELS_COMMON_GEMM_BELOW_H
+// kernels/common/gemm_more.h - a GEMM tile and those after it, for micro-kernels that compute one at a time.
+#ifndef FOVEA_KERNELS_COMMON_GEMM_MORE_H
+#define FOVEA_KERNELS_COMMON_GEMM_MORE_H
 
 #include "kernels/fault.h"
 #include "kernels/kernel.h"
@@ -28,17 +28,18 @@ static inline void gemm_to_the_end(const struct fovea_gemm_tile *tile, fovea_gem
     one(&t);
 }
 
-static inline void gemm_with_below(const struct fovea_gemm_tile *tile, fovea_gemm_fn *one)
+static inline void gemm_with_more(const struct fovea_gemm_tile *tile, fovea_gemm_fn *one)
 {
-    if (tile->below == 0) {
+    if (tile->more == 0) {
         gemm_to_the_end(tile, one);
         return;
     }
     struct fovea_gemm_tile t = *tile;
-    for (size_t i = 0; i <= tile->below; i++) {
+    for (size_t i = 0; i <= tile->more; i++) {
         gemm_to_the_end(&t, one);
-        t.a += FOVEA_FAULT_IS(GEMM_BELOW_STAYS) ? 0 : (ptrdiff_t)t.m * t.a_row;
-        t.c += (ptrdiff_t)t.m * t.c_row;
+        t.a += FOVEA_FAULT_IS(GEMM_BELOW_STAYS) ? 0 : t.a_next;
+        t.b += FOVEA_FAULT_IS(GEMM_BESIDE_STAYS) ? 0 : t.b_next;
+        t.c += t.c_next;
     }
 }
 
