@@ -89,7 +89,9 @@
     X(91, PREFILL_SPAN_SHORT, "the softmax of a panel leaves out the last key that it sees")                           \
     X(92, PREFILL_PANELS_SHORT, "the first of some panels is left out of the values of sixteen keys")                  \
     X(93, PREFILL_FRESH_KEEPS, "a row that sees no key of its first chunk keeps what lay in O")                        \
-    X(94, GEMM_BESIDE_STAYS, "tiles beside another read its columns of B")
+    X(94, GEMM_BESIDE_STAYS, "tiles beside another read its columns of B")                                             \
+    X(95, DECODE_FRESH_KEEPS, "what keys that not all rows see add to is not cleared")                                 \
+    X(96, DECODE_LARGEST_SHORT, "the maximum of several rows leaves out every 16th key")
 
 enum fovea_fault {
 #define FOVEA_FAULT_NUMBER(number, name, what) FOVEA_FAULT_##name = number,

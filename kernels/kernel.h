@@ -248,8 +248,8 @@ struct fovea_attention_chunk {
     float keep_scale;     ///< with keep: what a kept weight is multiplied by; a dropped one becomes +0
     const uint64_t *keep; ///< NULL: no dropout; or keys words, bit r: row r keeps its weight for key j
     struct fovea_attention_state state;
-    /// 1: nothing has been seen yet and o is not set: it becomes what would be added to it, or +0 in rows that see no
-    /// key.
+    /// 1: nothing has been seen yet, the state is an empty one but for o, which is not set: it becomes what would be
+    /// added to it, or +0 in rows that see no key. Not read where `scores` is not NULL.
     uint32_t fresh;
     /// decode only. NULL, or S[r,j] = scores[r * FOVEA_CHUNK + j] becomes the score, -inf where row r does not see key
     /// j and for j from keys to the next multiple of 16; v and the state are not touched then.

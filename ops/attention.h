@@ -37,7 +37,7 @@ struct fovea_attention_layout {
 /// one head; a task is some tiles of a key head, which share a copy of each chunk of its keys, over all keys. Decode:
 /// blocks of rows; a task is a block and a split of the keys, and where there are several a second phase merges them.
 /// Both give the same bits; with few queries a prefill tile would be mostly padding, so that the last few of a head,
-/// which would be a vector of their own, are a block among the tiles.
+/// which would be a tile of their own or one more panel of one, are a block among the tiles.
 struct fovea_attention_grid {
     bool prefill;
     size_t heads;     ///< key heads
@@ -46,16 +46,17 @@ struct fovea_attention_grid {
     size_t few;       ///< prefill: the last rows of a head that are a block; 0 where there is none
     size_t tiles;     ///< tiles or blocks of a key head
     size_t each;      ///< prefill: tiles of a task; decode: 1
-    size_t each_most; ///< before tasks were made alike: at most that of a larger call
+    size_t each_most; ///< before tasks were made alike
     size_t splits;    ///< decode: at least 1, for rows without keys are written too; prefill: 1
     size_t first;     ///< the batch entry of task 0: not 0 for an entry of a ragged batch
 };
 struct fovea_attention_grid fovea_attention_grid(const struct fovea_attention_layout *plan, size_t batch, size_t q_len,
                                                  size_t kv_len);
 
-/// Whether K and V of a call, and Q and the output where q_len is not 0, are more than is read without fetching ahead.
-/// A ragged batch, of whose entries each is a call, is taken for that.
-bool fovea_attention_is_far(const struct fovea_attention_layout *plan, size_t batch, size_t q_len, size_t kv_len);
+/// Whether K and V of a call, and with `queries` Q and the output, are more than is read without fetching ahead. That
+/// of an entry of a ragged batch, which does not know of the others, is taken for it.
+bool fovea_attention_is_far(const struct fovea_attention_layout *plan, const struct fovea_attention_args *args,
+                            bool queries);
 
 /// Entry b of a ragged batch as a call of its own, in which b is still its number. batch_strides: room for four.
 struct fovea_attention_args fovea_attention_entry(const struct fovea_attention_layout *plan,
@@ -111,6 +112,7 @@ void fovea_attention_tile(const struct fovea_attention_layout *plan, const struc
 /// Rows [first, first + rows) of a key head.
 struct fovea_attention_rows {
     size_t batch, kv_head, first, rows;
+    bool prefill; ///< they are a tile; false: a block
 };
 /// Tile or block `index` of a call: of its first key head, of the second, ...
 struct fovea_attention_rows fovea_attention_find(const struct fovea_attention_layout *plan,
@@ -133,9 +135,8 @@ static inline size_t fovea_attention_first_key(const struct fovea_attention_args
 /// Whether the call computes a query head.
 bool fovea_attention_lives(const struct fovea_attention_args *args, size_t head);
 
-/// Where the first row of a tile begins in a tensor with these strides.
+/// Where the first row of a tile begins in a tensor with these strides, and where each of its rows does.
 size_t fovea_attention_offset(const struct fovea_attention_tile *tile, struct fovea_strides strides);
-/// The elements from there to each of its rows.
 void fovea_attention_offsets(const struct fovea_attention_tile *tile, struct fovea_strides strides,
                              size_t offsets[FOVEA_TILE_ROWS_MAX]);
 
@@ -162,8 +163,9 @@ size_t fovea_attention_state_floats(bool prefill, size_t rows, size_t rows_most,
 struct fovea_attention_state fovea_attention_call_state(const struct fovea_attention_tile *tile, float *memory);
 /// Ends the softmax in state->o, and writes it, the LSE and the statistics that are asked for.
 void fovea_attention_finish(const struct fovea_attention_tile *tile, const struct fovea_attention_state *state);
-/// Makes it the state of rows that have seen nothing: all of it; all but O, which the first chunk sets.
+/// Makes it the state of rows that have seen nothing.
 void fovea_attention_clear(const struct fovea_attention_state *state);
+/// The same of all but its O, which the first chunk sets.
 void fovea_attention_begin(const struct fovea_attention_state *state);
 
 /// What the kernels are told of one chunk of keys after another.

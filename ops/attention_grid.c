@@ -3,10 +3,11 @@
 #include "ops/attention.h"
 
 // The last rows of a head that are better off as a block, `block` being the most of those that would be a tile of their
-// own; where they would be one more vector of a tile, half as many. Zen 4, AVX-512, block = 8: 50 and 100 tokens 1.25
+// own; where they would be one more panel of a tile, half as many. Zen 4, AVX-512, block = 8: 50 and 100 tokens 1.25
 // and 1.09 times as fast, 56 and 200 1.09 and 1.02, 17 and 20 1.12 and 1.08; beyond that, 24 and 40, 0.93 and 0.99.
 // AVX2, block = 4: 50 and 100 1.15 and 1.03; beyond that, 20, 0.88. NEON, block = 4: 49 to 52 tokens 10 to 16 % fewer
-// instructions.
+// instructions. However many keys: 50 queries over 256 to 4096 1.18 to 1.20, 17 over 1024 1.32, 8 heads that share them
+// 1.17 to 1.29, 100 queries of 32 heads on 8 1.05; AVX2 1.12 to 1.16, 1.14, 1.13 to 1.16, 0.96 to 1.02.
 static size_t few_of(size_t rows, size_t most, size_t block)
 {
     const size_t last = rows % most, few = last % FOVEA_PANEL;
@@ -58,7 +59,8 @@ struct fovea_attention_rows fovea_attention_find(const struct fovea_attention_la
     const size_t last = grid->tiles - 1 - index % grid->tiles; // under causal it has most keys
     const size_t query = fovea_min(last % of_head * grid->most, whole);
     at.first = last / of_head * args->q_len + query;
-    at.rows = query == whole ? grid->few : fovea_min(grid->most, whole - query);
+    at.prefill = query != whole;
+    at.rows = at.prefill ? fovea_min(grid->most, whole - query) : grid->few;
     return at;
 }
 
@@ -67,12 +69,15 @@ void fovea_attention_place(const struct fovea_attention_layout *plan, const stru
 {
     const struct fovea_attention_rows at = fovea_attention_find(plan, args, grid, index);
     fovea_attention_tile(plan, args, at.batch, at.kv_head, at.first, at.rows, tile);
-    tile->prefill = grid->prefill && at.rows != grid->few;
+    tile->prefill = at.prefill;
 }
 
-bool fovea_attention_is_far(const struct fovea_attention_layout *plan, size_t batch, size_t q_len, size_t kv_len)
+bool fovea_attention_is_far(const struct fovea_attention_layout *plan, const struct fovea_attention_args *args,
+                            bool queries)
 {
     const struct fovea_attention_desc *const d = &plan->desc;
-    const double rows = (double)d->heads * (double)q_len + (double)d->kv_heads * (double)kv_len;
-    return fovea_is_far(plan->tuning->near, (double)batch * rows * (double)(d->qk_dim + d->v_dim));
+    const double of_q = queries ? (double)d->heads * (double)args->q_len : 0;
+    const double rows = of_q + (double)d->kv_heads * (double)args->kv_len;
+    return args->q_starts != NULL ||
+           fovea_is_far(plan->tuning->near, (double)args->batch * rows * (double)(d->qk_dim + d->v_dim));
 }

@@ -183,7 +183,7 @@ static enum fovea_status check_desc(const struct fovea_attention_desc *d, const 
 
 // Tasks of a call of q_len queries at the plan's kv_len, and the states that decoding keeps in shared memory: both are
 // largest at the plan's capacities, but for a block that heads of fewer queries may have. The states are a small part
-// of the cache they are made from: for each 1024 keys at most 15 rows for each query head.
+// of the cache they are made from: for each 1024 keys as many rows of each query head as are not prefill, less than 64.
 static enum fovea_status count(struct fovea_attention_layout *plan, size_t q_len, const struct fovea_why *why)
 {
     const struct fovea_attention_desc *const d = &plan->desc;
@@ -286,7 +286,8 @@ enum fovea_status fovea_explain_attention(const struct fovea_engine *engine, con
     const struct fovea_attention_grid grid = fovea_attention_grid(&plan, desc->batch, desc->q_len, desc->kv_len);
     const struct fovea_attention_kernel *const kernel =
         grid.prefill ? &plan.kernels->attention_prefill : &plan.kernels->attention_decode;
-    const bool far = fovea_attention_is_far(&plan, desc->batch, grid.prefill ? desc->q_len : 0, desc->kv_len);
+    const struct fovea_attention_args all = {.batch = desc->batch, .q_len = desc->q_len, .kv_len = desc->kv_len};
+    const bool far = fovea_attention_is_far(&plan, &all, grid.prefill);
     const bool into_l1 =
         far && grid.prefill && plan.tuning->into_l1 && kernel->mr != 0 && fovea_min(grid.rows, grid.most) >= kernel->mr;
     fovea_say(&why,

@@ -14,10 +14,12 @@ struct task {
     const struct fovea_attention_grid *grid;
     float *scratch;
     size_t index, count; ///< the first tile, and their number
+    size_t sharing;      ///< of them prefill tiles, which share what is copied and what is prefetched
     size_t begin, end;   ///< keys that some tile sees
     struct fovea_attention_tile *tiles;
     struct fovea_attention_part *parts;
     bool packed[FOVEA_ATTENTION_TILES_MAX], any[FOVEA_ATTENTION_TILES_MAX]; ///< its queries; its state has something
+    size_t rank[FOVEA_ATTENTION_TILES_MAX];                                 ///< prefill tiles before it
     struct fovea_attention_copy copy;
     struct fovea_fetch_list fetch;
     bool fetches; ///< not what stays in L2: asking for it took 7 % of the time of 16 tokens, 3 of 50
@@ -58,14 +60,14 @@ static void fetch_queries(struct task *task, const struct fovea_attention_rows *
                at->rows, task->plan->desc.qk_dim);
 }
 
-// Tile t's share of the chunk from `key` on, or of its keys below `end`.
+// Prefill tile t's share of the chunk from `key` on, or of its keys below `end`.
 static void fetch_keys(struct task *task, const struct fovea_attention_rows *at, size_t t, size_t key, size_t end)
 {
     const struct fovea_attention_desc *const d = &task->plan->desc;
     const struct fovea_attention_args *const args = task->args;
     const struct fovea_strides *const k = &task->tiles->k, *const v = &task->tiles->v;
-    const size_t keys = fovea_min(FOVEA_CHUNK, end - key), first = keys * t / task->count;
-    const size_t count = keys * (t + 1) / task->count - first, from = key + first - args->kv_begin;
+    const size_t keys = fovea_min(FOVEA_CHUNK, end - key), first = keys * task->rank[t] / task->sharing;
+    const size_t count = keys * (task->rank[t] + 1) / task->sharing - first, from = key + first - args->kv_begin;
     const size_t k_row = d->k_layout == FOVEA_K_PANELS ? d->qk_dim : k->row;
     fetch_rows(task, args->k + at->batch * k->batch + at->kv_head * k->head + from * k_row, k_row, count, d->qk_dim);
     fetch_rows(task, args->v + at->batch * v->batch + at->kv_head * v->head + from * v->row, v->row, count, d->v_dim);
@@ -77,17 +79,18 @@ static void clear_fetch(struct task *task)
                                             task->plan->tuning->into_l1};
 }
 
-// What tile t prefetches while it meets the chunk from `key` on, whose last key is below `next`: a block, which
-// prefetches nothing, leaves it to the tile behind it.
+// What tile t of prefill prefetches while it meets the chunk from `key` on, whose last key is below `next`. A block
+// prefetches nothing.
 static void plan_fetch(struct task *task, size_t t, size_t key, size_t next)
 {
     const struct fovea_attention_grid *const grid = task->grid;
     const struct fovea_attention_tile *const tile = &task->tiles[t];
-    const struct fovea_attention_rows here = {tile->batch, tile->kv_head, 0, 0};
+    const struct fovea_attention_rows here = {.batch = tile->batch, .kv_head = tile->kv_head};
     const bool last = next >= task->end, linear = task->plan->desc.page_keys == 0;
     if (key <= task->begin && t + 1 < task->count) {
-        const struct fovea_attention_tile *const other = tile + 1;
-        fetch_queries(task, &(struct fovea_attention_rows){other->batch, other->kv_head, other->first, other->rows});
+        const struct fovea_attention_rows other =
+            fovea_attention_find(task->plan, task->args, grid, task->index + t + 1);
+        fetch_queries(task, &other);
     }
     if (last) {
         fetch_rows(task, task->args->out + fovea_attention_offset(tile, tile->out), tile->out.row, tile->rows,
@@ -102,7 +105,7 @@ static void plan_fetch(struct task *task, size_t t, size_t key, size_t next)
         if (linear && anew && task->plan->desc.window_left == FOVEA_WINDOW_ALL) {
             fetch_keys(task, &there, t, task->args->kv_begin, task->args->kv_len);
         }
-        if (t + 1 == task->count) {
+        if (task->rank[t] + 1 == task->sharing) {
             fetch_queries(task, &there);
         }
     }
@@ -112,7 +115,6 @@ static void plan_fetch(struct task *task, size_t t, size_t key, size_t next)
 
 static void place(struct task *task)
 {
-    size_t sharing = 0;
     task->begin = SIZE_MAX;
     for (size_t t = 0; t < task->count; t++) {
         struct fovea_attention_tile *const tile = &task->tiles[t];
@@ -121,17 +123,17 @@ static void place(struct task *task)
             .tile = tile,
             .q = queries_of(task, t),
             .scratch = task->scratch,
-            .copy = &task->copy,
-            .fetch = &task->fetch,
+            .fetch = tile->prefill ? &task->fetch : NULL,
         };
-        sharing += tile->prefill;
+        task->rank[t] = task->sharing;
+        task->sharing += tile->prefill;
         task->begin = tile->end_most != 0 ? fovea_min(task->begin, tile->begin_least) : task->begin;
         task->end = tile->end_most > task->end ? tile->end_most : task->end;
     }
     task->begin = task->end != 0 ? task->begin - task->begin % FOVEA_CHUNK : 0;
     task->begin = task->begin > task->args->kv_begin ? task->begin : task->args->kv_begin;
-    for (size_t t = 0; t < task->count && sharing < 2; t++) {
-        task->parts[t].copy = NULL;
+    for (size_t t = 0; t < task->count; t++) {
+        task->parts[t].copy = task->sharing > 1 && task->tiles[t].prefill ? &task->copy : NULL;
     }
 }
 
@@ -159,13 +161,11 @@ static void meet(struct task *task, size_t t, size_t key, size_t next)
         fovea_attention_queries(part->tile, queries_of(task, t));
         task->packed[t] = true;
     }
-    if (task->fetches) {
+    if (task->fetches && part->tile->prefill) {
+        clear_fetch(task);
         plan_fetch(task, t, key, next);
     }
     fovea_attention_step(part, key, next);
-    if (part->tile->prefill) {
-        clear_fetch(task);
-    }
     if (next < task->end && next / FOVEA_SPLIT == split) {
         return;
     }
@@ -180,7 +180,7 @@ void fovea_attention_prefill(const struct fovea_attention_layout *plan, const st
                              const struct fovea_attention_grid *grid, float *scratch, uint32_t number)
 {
     const size_t tasks = fovea_ceil_div(grid->tiles, grid->each), first = number % tasks * grid->each;
-    struct fovea_attention_part parts[FOVEA_ATTENTION_TILES_MAX];
+    struct fovea_attention_part parts[FOVEA_ATTENTION_TILES_MAX]; // of which only those in use are cleared
     struct task task = {
         .plan = plan,
         .args = args,
@@ -189,7 +189,7 @@ void fovea_attention_prefill(const struct fovea_attention_layout *plan, const st
         .index = number / tasks * grid->tiles + first,
         .count = fovea_min(grid->each, grid->tiles - first),
         .parts = parts,
-        .fetches = args->q_starts != NULL || fovea_attention_is_far(plan, args->batch, args->q_len, args->kv_len),
+        .fetches = fovea_attention_is_far(plan, args, true),
         .tiles = (struct fovea_attention_tile *)(void *)(scratch + plan->tiles_at),
         .copy = {.k = scratch + plan->copy_at, .v = scratch + plan->copy_at + FOVEA_CHUNK * plan->desc.qk_dim},
     };

@@ -41,8 +41,7 @@ void fovea_attention_view(const struct fovea_attention_tile *tile, const float *
         .bias = d->bias ? view->bias : NULL,
         .bias_key = (ptrdiff_t)d->bias_key,
         .scratch = scratch,
-        .far = tile->args->q_starts != NULL ||
-               fovea_attention_is_far(tile->plan, tile->args->batch, 0, tile->args->kv_len),
+        .far = fovea_attention_is_far(tile->plan, tile->args, false),
         .again = tile->rows <= tile->plan->tuning->again,
     };
     for (size_t r = 0; view->chunk.additive != NULL && r < tile->rows; r++) {

@@ -101,7 +101,8 @@ static void decode_largest(float most[DECODE_ROWS][FOVEA_PANEL], size_t rows, fl
         fv_f32 max[FOVEA_PANEL / 2];
         FV_UNROLL
         for (size_t i = 0; i < FOVEA_PANEL / 2; i++) {
-            max[i] = attention_max(fv_load(lanes[i] + lane), fv_load(lanes[i + FOVEA_PANEL / 2] + lane));
+            const size_t other = FOVEA_FAULT_IS(DECODE_LARGEST_SHORT) && i == 0 ? i : i + FOVEA_PANEL / 2;
+            max[i] = attention_max(fv_load(lanes[i] + lane), fv_load(lanes[other] + lane));
         }
         FV_UNROLL
         for (size_t step = FOVEA_PANEL / 4; step != 0; step /= 2) {

@@ -87,7 +87,8 @@ static void decode_product(const struct fovea_attention_chunk *chunk, const uint
 {
     const size_t v_dim = chunk->state.v_dim, partial = v_dim % FOVEA_PANEL;
     const enum fovea_gemm_mode mode = decode_plain(chunk) ? FOVEA_GEMM_STORE : FOVEA_GEMM_ADD;
-    for (size_t i = 0; i < chunk->state.rows * attention_round(v_dim) && mode == FOVEA_GEMM_ADD; i += FV_LANES) {
+    const size_t clears = mode == FOVEA_GEMM_ADD && !FOVEA_FAULT_IS(DECODE_FRESH_KEEPS) ? chunk->state.rows : 0;
+    for (size_t i = 0; i < clears * attention_round(v_dim); i += FV_LANES) {
         fv_store(acc + i, fv_zero());
     }
     if (!decode_plain(chunk) && decode_compacts(chunk, seen)) {

@@ -109,14 +109,15 @@ static int prefill_hide(const struct fovea_attention_chunk *chunk, const uint64_
 }
 
 /// Whether acc, with hidden keys of weight +0, is what it is without them: fma(+0, v, x) is x unless v is infinite or a
-/// NaN, which leaves a NaN, or x is a zero, whose sign may change and which stays one until something is added.
+/// NaN, which leaves a NaN. It may change the sign of a zero, which reaches no result (docs/numerics.md).
 static int prefill_stands(const struct fovea_attention_state *state, uint64_t any, const float *acc)
 {
     uint32_t bad = 0;
     for (size_t lane = 0; lane < state->rows; lane += FV_LANES) {
         fv_mask good = fv_mask_bits(~0u);
         for (size_t c = 0; c < state->v_dim; c++) {
-            good = fv_mask_and(good, fv_gt(fv_abs(fv_load(acc + c * ATTENTION_ROWS + lane)), fv_zero()));
+            const fv_f32 sum = fv_load(acc + c * ATTENTION_ROWS + lane);
+            good = fv_mask_and(good, fv_eq(sum, sum));
         }
         bad |= prefill_lanes(any, lane) & ~fv_bits(good);
     }

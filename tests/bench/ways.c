@@ -48,12 +48,12 @@ static __attribute__((noinline)) void print_counts(struct fovea_engine *engine)
 int main(void)
 {
     enum { PAGE = 4096 };
+    _Alignas(PAGE) char room[1];
     struct fovea_engine *engine = NULL;
     if (fovea_engine_create(NULL, &engine) != FOVEA_OK)
         return 1;
     // The stack begins anywhere, and libc takes 3 steps more where a short memset or memcpy there meets the end of a
-    // page: from here on it is at the same place of one in every run.
-    char room[((uintptr_t)&engine) % PAGE + 1];
+    // page: with something on it that is aligned to one it is at the same place of a page in every run.
     __asm__ volatile("" : : "r"(room) : "memory");
     print_counts(engine);
     fovea_engine_destroy(engine);

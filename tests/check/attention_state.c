@@ -74,15 +74,23 @@ struct fovea_attention_state attention_state(const struct attention_states *s, s
     return state;
 }
 
+/// Zeros of the second state become those of the first.
+static void take_zeros(struct check_buffer *const both[2])
+{
+    for (size_t i = 0; i < both[0]->count; i++) {
+        if (both[0]->data[i] == 0 && both[1]->data[i] == 0)
+            both[1]->data[i] = both[0]->data[i];
+    }
+}
+
 void attention_compare_states(struct check_case *c, const struct attention_states *s)
 {
     const bool finished = strcmp(c->variant->slot, "attention_finish") == 0;
     const size_t lanes = round16(s->rows);
-    // The order of a maximum is free, so m may be a zero of either sign; no result can tell (docs/numerics.md).
-    for (size_t r = 0; r < s->rows; r++) {
-        if (s->m[0]->data[r] == 0 && s->m[1]->data[r] == 0)
-            s->m[1]->data[r] = s->m[0]->data[r];
-    }
+    // Zeros of m and, until it is finished, of O may have either sign: no result can tell (docs/numerics.md).
+    take_zeros(s->m);
+    if (!finished)
+        take_zeros(s->o);
     check_outputs(c, s->m[0], s->m[1], (struct check_view){1, s->rows, lanes, lanes});
     check_outputs(c, s->l[0], s->l[1], (struct check_view){1, s->rows, lanes, lanes});
     if (s->spread[0]) {

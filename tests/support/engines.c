@@ -44,3 +44,8 @@ void test_engines_free(struct fovea_engine *engines[TEST_ISAS])
     for (int i = 0; i < TEST_ISAS; i++)
         fovea_engine_destroy(engines[i]);
 }
+
+struct fovea_tuning *test_tuning(const struct fovea_engine *engine)
+{
+    return &((struct fovea_kernels *)fovea_engine_kernels(engine))->tuning; // allocated, by fovea_engine_create
+}

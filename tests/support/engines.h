@@ -4,6 +4,7 @@
 #define FOVEA_TESTS_SUPPORT_ENGINES_H
 
 #include "fovea/engine.h"
+#include "kernels/kernel.h"
 
 /// Every ISA fovea knows, the defining one first.
 enum { TEST_ISAS = 4 };
@@ -16,5 +17,8 @@ struct fovea_engine *test_engine(const char *isa, const struct fovea_tiling *til
 /// not.
 int test_engines(struct fovea_engine *engines[TEST_ISAS]);
 void test_engines_free(struct fovea_engine *engines[TEST_ISAS]);
+
+/// The numbers that plans of an engine, not NULL, read, to be changed as a profile may.
+struct fovea_tuning *test_tuning(const struct fovea_engine *engine);
 
 #endif

@@ -37,7 +37,8 @@ static void draw_sizes(struct attention_case *c, size_t work)
     struct check_rng *const rng = &c->rng;
     struct fovea_attention_desc *const d = &c->desc;
     struct fovea_attention_args *const a = &c->args;
-    const bool beside = check_chance(rng, 4); // a row or two beside a tile, over several chunks
+    // A row or two beside a tile, over several chunks.
+    const bool beside = work >= (size_t)17 * 256 * 64 && check_chance(rng, 4);
     size_t need;
     do {
         a->batch = check_below(rng, 4);

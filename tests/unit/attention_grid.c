@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/unit/attention_grid.c - which queries of a head are lanes and which are rows, and what is fetched, is what the
+// sizes and the profile say; fovea_explain_attention says so, too.
+#include "fovea/attention.h"
+#include "tests/support/engines.h"
+#include "tests/support/test.h"
+
+#include <stdbool.h>
+
+static const char few_says[] = ", the last few of a head as in decoding", l1_says[] = ", fetched into L1",
+                  far_says[] = ", from beyond L2";
+
+static const char *explain(const struct fovea_engine *engine, size_t heads, size_t queries, size_t keys)
+{
+    static char text[600];
+    struct fovea_attention_desc d;
+    fovea_attention_desc_init(&d, sizeof d);
+    d.batch = 1;
+    d.heads = d.kv_heads = heads;
+    d.q_len = queries;
+    d.kv_len = keys;
+    d.qk_dim = d.v_dim = 64;
+    d.q = d.k = d.v = d.out = (struct fovea_strides){0, 64, heads * 64};
+    const enum fovea_status status = fovea_explain_attention(engine, &d, text, sizeof text);
+    CHECK(status == FOVEA_OK, "%s: %s", fovea_status_string(status), text);
+    return text;
+}
+
+// Of tiles of 48 queries the last ones are a block: up to 8 (AVX-512) or 4, half as many where they would be one more
+// panel of a tile.
+static void test_few(const struct fovea_engine *engine, const char *isa)
+{
+    static const struct {
+        size_t queries, avx512, avx2;
+    } cases[] = {{14, 0, 0}, {16, 0, 0}, {17, 1, 1}, {18, 1, 1}, {19, 1, 0}, {20, 1, 0}, {21, 0, 0},  {32, 0, 0},
+                 {48, 0, 0}, {49, 1, 1}, {52, 1, 1}, {53, 1, 0}, {56, 1, 0}, {57, 0, 0}, {100, 1, 1}, {144, 0, 0}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *const text = explain(engine, 12, cases[i].queries, 70);
+        const size_t want = strcmp(isa, "avx512") == 0   ? cases[i].avx512
+                            : strcmp(isa, "scalar") == 0 ? 0
+                                                         : cases[i].avx2;
+        CHECK((strstr(text, few_says) != NULL) == want && strstr(text, "prefill"), "%s, %zu queries: %s", isa,
+              cases[i].queries, text);
+    }
+    const char *const text = explain(engine, 12, 13, 70);
+    CHECK(!strstr(text, few_says) && strstr(text, "decode"), "%s, 13 queries: %s", isa, text);
+}
+
+// A profile may want lanes for fewer: all of them, then.
+static void test_profile(const struct fovea_engine *engine, const char *isa)
+{
+    struct fovea_attention_tuning *const t = &test_tuning(engine)->attention[0];
+    const struct fovea_attention_tuning before = *t;
+    t->prefill = 8;
+    const char *const text = explain(engine, 12, 8, 70);
+    CHECK(!strstr(text, few_says) && strstr(text, "prefill") && strstr(text, "12 tasks of 8 rows"), "%s: %s", isa,
+          text);
+    *t = before;
+}
+
+static void test_near(const struct fovea_engine *engine, const char *isa)
+{
+    struct fovea_attention_tuning *const t = &test_tuning(engine)->attention[0];
+    const struct fovea_attention_tuning before = *t;
+    t->near = 1024; // KiB: of 2 heads of 64, 1024 keys, or 512 and as many queries
+    t->into_l1 = 1;
+    t->again = 0;
+    const bool reaches = strcmp(isa, "avx512") == 0; // the only kernel with prefetches into L1
+    CHECK(!strstr(explain(engine, 2, 512, 512), l1_says), "%s: near", isa);
+    CHECK((strstr(explain(engine, 2, 512, 513), l1_says) != NULL) == reaches, "%s: far", isa);
+    CHECK(!strstr(explain(engine, 2, 1, 1024), far_says), "%s: near, decoding", isa);
+    CHECK(strstr(explain(engine, 2, 1, 1025), far_says), "%s: far, decoding", isa);
+    *t = before;
+}
+
+int main(void)
+{
+    struct fovea_engine *engines[TEST_ISAS];
+    test_engines(engines);
+    for (int i = 0; i < TEST_ISAS; i++) {
+        if (!engines[i])
+            continue;
+        test_few(engines[i], test_isas[i]);
+        test_profile(engines[i], test_isas[i]);
+        test_near(engines[i], test_isas[i]);
+    }
+    test_engines_free(engines);
+    return test_done();
+}
