@@ -52,6 +52,7 @@ struct fovea_gemm_layout {
     bool aliases;                ///< A is transposed, or its rows meet in few sets of L1: tall calls copy it
     bool b_aliases;              ///< rows of B, natural or transposed, meet in few sets of L1
     bool direct;                 ///< so small that all of it is in L2 and goes the way of gemm_direct.c
+    bool along;                  ///< direct, C is written along its rows rather than strip by strip
     bool bare;                   ///< direct, and nothing but tiles: ops/gemm_bare.c
     bool steps;                  ///< so few rows over a natural B that they go the way of gemm_bn.c where sums are C
     struct fovea_gemm_tile tile; ///< all but rows, columns and addresses of those
@@ -119,6 +120,7 @@ size_t fovea_gemm_step_panels(const struct fovea_gemm_layout *plan);
 void fovea_gemm_bn(const struct fovea_gemm_area *area);
 /// Whether a plan, complete up to its blocks of k, goes that way (ops/gemm_direct.c).
 bool fovea_gemm_is_direct(const struct fovea_gemm_layout *plan);
+bool fovea_gemm_is_along(const struct fovea_gemm_layout *plan);
 /// Whether sums are not C yet when the last k block is done.
 bool fovea_gemm_finishes(const struct fovea_gemm_area *area);
 /// The end of a GEMM on tile->m x tile->n elements of acc at tile->c, which become those of C at c: row `row` and
@@ -160,6 +162,25 @@ static inline void fovea_gemm_below(struct fovea_gemm_tile *tile, size_t tiles)
     tile->a_next = (ptrdiff_t)tile->m * tile->a_row;
     tile->b_next = 0;
     tile->c_next = (ptrdiff_t)tile->m * tile->c_row;
+}
+
+/// The tile becomes the first of `tiles`, one beside another. What passes between two calls of a micro-kernel costs as
+/// much as three to six steps.
+static inline void fovea_gemm_beside(struct fovea_gemm_tile *tile, size_t tiles)
+{
+    tile->more = tiles - 1;
+    tile->a_next = 0;
+    tile->b_next = (ptrdiff_t)(tile->n / FOVEA_PANEL) * tile->b_panel;
+    tile->c_next = (ptrdiff_t)tile->n;
+}
+
+/// Strips of the width of `strip` from there to `end`, which are tiles beside one another. Only the last strip of C may
+/// end within a panel.
+static inline size_t fovea_gemm_strips_alike(const struct fovea_gemm_layout *plan, size_t strip, size_t end)
+{
+    const struct fovea_cut *const strips = &plan->strips;
+    const size_t same = fovea_min(strip < strips->longer ? strips->longer : strips->count, end) - strip;
+    return same > 1 && strip + same == strips->count && plan->desc.n % FOVEA_PANEL != 0 ? same - 1 : same;
 }
 
 /// How m rows are cut, and the tasks of a phase (ops/gemm_grid.c).

@@ -84,16 +84,6 @@ static size_t tiles_of_call(const struct gemm_ahead *ahead, size_t strips, bool 
     return strips > 1 || ahead->calls != 0 ? 1 : hot ? fovea_min(FOVEA_HOT_TILES, same) : same;
 }
 
-// Strips that one call of the micro-kernel takes, of those from `strip` to `end`: those of the same width, of which
-// only the last of C ends within a panel. What passes between two calls costs as much as three to six steps.
-static size_t strips_of_call(const struct fovea_gemm_layout *plan, size_t strip, size_t end)
-{
-    const struct fovea_cut *const strips = &plan->strips;
-    const size_t same = fovea_min(strip < strips->longer ? strips->longer : strips->count, end);
-    const bool whole = same < strips->count || plan->desc.n % FOVEA_PANEL == 0;
-    return same - strip > 1 && !whole ? same - strip - 1 : same - strip;
-}
-
 // Rows [begin, begin + count) times strips [group, end).
 static void run_group(const struct gemm_block *block, size_t begin, size_t count, size_t group, size_t end)
 {
@@ -153,13 +143,10 @@ static void run_group(const struct gemm_block *block, size_t begin, size_t count
             wide = 1;
             if (tall == 1) {
                 gemm_set_ahead(gemm_next_ahead(&ahead_of_a, &ahead), &tile);
-                wide = tile.ahead == NULL && beside && !(packs && t == 0) ? strips_of_call(plan, strip, end) : 1;
             }
-            if (wide > 1) {
-                tile.more = wide - 1;
-                tile.a_next = 0;
-                tile.b_next = (ptrdiff_t)(tile.n / FOVEA_PANEL) * b.panel;
-                tile.c_next = (ptrdiff_t)tile.n;
+            if (tall == 1 && tile.ahead == NULL && beside && !(packs && t == 0)) {
+                wide = fovea_gemm_strips_alike(plan, strip, end);
+                fovea_gemm_beside(&tile, wide);
             }
             plan->kernel->run(&tile);
             if (finishes) {

@@ -31,8 +31,8 @@ bool fovea_gemm_is_bare(const struct fovea_gemm_layout *plan)
 {
     const struct fovea_gemm_desc *const d = &plan->desc;
     const bool natural = !d->b_packed && d->trans_b != FOVEA_TRANS && !plan->grid.pack_b;
-    return plan->direct && (d->b_packed || (natural && fovea_gemm_whole_panels(d, d->n))) && !plan->detour &&
-           d->alpha == 1 && d->activation == FOVEA_ACTIVATION_NONE;
+    return plan->direct && !plan->along && (d->b_packed || (natural && fovea_gemm_whole_panels(d, d->n))) &&
+           !plan->detour && d->alpha == 1 && d->activation == FOVEA_ACTIVATION_NONE;
 }
 
 static void run_column(const struct fovea_gemm_kernel *kernel, const struct fovea_cut *tiles,

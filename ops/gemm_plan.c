@@ -211,6 +211,7 @@ static enum fovea_status make_plan(const struct fovea_engine *engine, const stru
         plan->mr = plan->kernel->mr;
         plan->strips = fovea_cut(panels_of(desc->n), plan->kernel->nr / FOVEA_PANEL);
     }
+    plan->along = fovea_gemm_is_along(plan);
     plan->steps = fovea_gemm_takes_steps(plan);
     if (plan->steps && !plan->detour) {
         plan->strips = fovea_cut(panels_of(desc->n), fovea_gemm_step_panels(plan));
