@@ -46,6 +46,7 @@ set(FOVEA_FILES_DISPATCH
 )
 set(FOVEA_FILES_OPS
     ops/attention.c
+    ops/attention_explain.c
     ops/attention_grid.c
     ops/attention_mask.c
     ops/attention_pages.c
@@ -64,6 +65,7 @@ set(FOVEA_FILES_OPS
     ops/gemm_bn.c
     ops/gemm_bt.c
     ops/gemm_direct.c
+    ops/gemm_explain.c
     ops/gemm_grid.c
     ops/gemm_plan.c
     ops/kv_cache.c

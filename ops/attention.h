@@ -72,6 +72,10 @@ enum fovea_status fovea_attention_check(const struct fovea_attention_layout *pla
 /// What runs once the plan and args are validated.
 extern const struct fovea_operator fovea_attention_operator;
 
+/// fovea_attention_plan on any struct; `why` says what is wrong.
+enum fovea_status fovea_attention_make(const struct fovea_engine *engine, const struct fovea_attention_desc *desc,
+                                       struct fovea_attention_layout *plan, const struct fovea_why *why);
+
 /// Whether q, k, v and out of these sizes and strides fit in memory, and no rows of out overlap.
 /// Errors: OVERFLOW, STRIDE.
 enum fovea_status fovea_attention_check_strides(const struct fovea_attention_desc *desc, const struct fovea_why *why);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ops/attention_plan.c - validates an attention problem, counts its memory and tasks, tells what was chosen.
+// ops/attention_plan.c - validates an attention problem, counts its memory and tasks.
 #include "ops/attention.h"
 #include <math.h>
 #include <string.h>
@@ -234,8 +234,8 @@ static void lay_out(struct fovea_attention_layout *plan)
                                fovea_round_up(plan->tiles_most * sizeof(struct fovea_attention_tile), FOVEA_ALIGNMENT);
 }
 
-static enum fovea_status make_plan(const struct fovea_engine *engine, const struct fovea_attention_desc *desc,
-                                   struct fovea_attention_layout *plan, const struct fovea_why *why)
+enum fovea_status fovea_attention_make(const struct fovea_engine *engine, const struct fovea_attention_desc *desc,
+                                       struct fovea_attention_layout *plan, const struct fovea_why *why)
 {
     FOVEA_REQUIRE(engine != NULL && desc != NULL, FOVEA_ERR_NULL, why, "attention: engine or desc is NULL");
     FOVEA_TRY(check_desc(desc, why));
@@ -272,38 +272,7 @@ enum fovea_status fovea_attention_plan(const struct fovea_engine *engine, const 
     FOVEA_CHECK(plan != NULL, FOVEA_ERR_NULL);
     FOVEA_CHECK(fovea_aligned(plan), FOVEA_ERR_ALIGN);
     struct fovea_attention_layout made;
-    FOVEA_TRY(make_plan(engine, desc, &made, NULL));
+    FOVEA_TRY(fovea_attention_make(engine, desc, &made, NULL));
     *(struct fovea_attention_layout *)plan = made;
-    return FOVEA_OK;
-}
-
-enum fovea_status fovea_explain_attention(const struct fovea_engine *engine, const struct fovea_attention_desc *desc,
-                                          char *text, size_t text_size)
-{
-    const struct fovea_why why = {text, text_size};
-    struct fovea_attention_layout plan;
-    FOVEA_TRY(make_plan(engine, desc, &plan, &why));
-    const struct fovea_attention_grid grid = fovea_attention_grid(&plan, desc->batch, desc->q_len, desc->kv_len);
-    const struct fovea_attention_kernel *const kernel =
-        grid.prefill ? &plan.kernels->attention_prefill : &plan.kernels->attention_decode;
-    const struct fovea_attention_args all = {.batch = desc->batch, .q_len = desc->q_len, .kv_len = desc->kv_len};
-    const bool far = fovea_attention_is_far(&plan, &all, grid.prefill);
-    const bool into_l1 =
-        far && grid.prefill && plan.tuning->into_l1 && kernel->mr != 0 && fovea_min(grid.rows, grid.most) >= kernel->mr;
-    fovea_say(&why,
-              "attention: batch %zu, heads %zu/%zu, %zux%zu, dims %zu and %zu, f32%s%s%s%s, k in %s%s%s, kernel %s, "
-              "%zu tasks of %zu rows%s%s, shared %zu B, scratch %zu B",
-              desc->batch, desc->heads, desc->kv_heads, desc->q_len, desc->kv_len, desc->qk_dim, desc->v_dim,
-              desc->scoring == FOVEA_SCORING_ADDITIVE ? ", additive" : "", desc->causal ? ", causal" : "",
-              desc->mask ? ", mask" : "", desc->bias ? ", bias" : "",
-              desc->k_layout == FOVEA_K_PANELS ? "panels" : "rows", desc->page_keys ? " of pages" : "",
-              into_l1                                                 ? ", fetched into L1"
-              : !far || grid.prefill                                  ? ""
-              : fovea_min(grid.rows, grid.most) <= plan.tuning->again ? ", from beyond L2, asked for twice"
-                                                                      : ", from beyond L2",
-              kernel->name, desc->batch * grid.heads * fovea_ceil_div(grid.tiles, grid.each) * grid.splits,
-              fovea_min(grid.rows, grid.most), grid.each > 1 ? " and more that share keys" : "",
-              grid.few != 0 ? ", the last few of a head as in decoding" : "", plan.work.shared_bytes,
-              plan.work.scratch_bytes);
     return FOVEA_OK;
 }

@@ -100,9 +100,12 @@ static const float *next_of(const struct fovea_attention_view *view, size_t end)
 bool fovea_attention_step(struct fovea_attention_part *part, size_t key, size_t end)
 {
     struct fovea_attention_view view;
-    fovea_attention_view(part->tile, part->q, part->scratch, &view);
     end = fovea_min(end, part->tile->end_most);
-    if (key >= end || !fovea_attention_look(&view, key, end)) {
+    if (key >= end) {
+        return false;
+    }
+    fovea_attention_view(part->tile, part->q, part->scratch, &view);
+    if (!fovea_attention_look(&view, key, end)) {
         return false;
     }
     view.chunk.state = part->state;

@@ -86,6 +86,9 @@ struct fovea_gemm_area {
     float *acc;            ///< where C cannot: of the tiles of a call (one k block), or rows x columns; or NULL
 };
 
+/// fovea_gemm_plan on any struct; `why` says what is wrong.
+enum fovea_status fovea_gemm_make(const struct fovea_engine *engine, const struct fovea_gemm_desc *desc,
+                                  struct fovea_gemm_layout *plan, const struct fovea_why *why);
 extern const struct fovea_operator fovea_gemm_operator;
 
 /// Computes an area of C (ops/gemm_area.c).

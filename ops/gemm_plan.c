@@ -172,8 +172,8 @@ static enum fovea_status measure_work(struct fovea_gemm_layout *plan, const stru
     return FOVEA_OK;
 }
 
-static enum fovea_status make_plan(const struct fovea_engine *engine, const struct fovea_gemm_desc *desc,
-                                   struct fovea_gemm_layout *plan, const struct fovea_why *why)
+enum fovea_status fovea_gemm_make(const struct fovea_engine *engine, const struct fovea_gemm_desc *desc,
+                                  struct fovea_gemm_layout *plan, const struct fovea_why *why)
 {
     FOVEA_REQUIRE(engine != NULL && desc != NULL, FOVEA_ERR_NULL, why, "gemm: engine or desc is NULL");
     FOVEA_TRY(check_desc(desc, why));
@@ -241,44 +241,7 @@ enum fovea_status fovea_gemm_plan(const struct fovea_engine *engine, const struc
     FOVEA_CHECK(plan != NULL, FOVEA_ERR_NULL);
     FOVEA_CHECK(fovea_aligned(plan), FOVEA_ERR_ALIGN);
     struct fovea_gemm_layout made;
-    FOVEA_TRY(make_plan(engine, desc, &made, NULL));
+    FOVEA_TRY(fovea_gemm_make(engine, desc, &made, NULL));
     *(struct fovea_gemm_layout *)plan = made;
-    return FOVEA_OK;
-}
-
-enum fovea_status fovea_explain_gemm(const struct fovea_engine *engine, const struct fovea_gemm_desc *desc, char *text,
-                                     size_t text_size)
-{
-    const struct fovea_why why = {text, text_size};
-    struct fovea_gemm_layout plan;
-    FOVEA_TRY(make_plan(engine, desc, &plan, &why));
-    const struct fovea_gemm_grid *const grid = &plan.grid;
-    const bool streams = fovea_gemm_streams(&plan) && !plan.direct && desc->m <= plan.mr;
-    const bool follows = fovea_gemm_follows(&plan, desc->m) && !plan.direct;
-    const bool passes = grid->share_b && desc->m <= plan.tuning->pass_rows;
-    const char *const b = plan.k == 0      ? "A and B not read"
-                          : desc->b_packed ? follows                         ? "packed B, which hardware follows"
-                                             : streams && plan.tuning->ahead ? "packed B, one stream fetched ahead"
-                                                                             : "packed B"
-                          : desc->trans_b && desc->m <= plan.tuning->bt_rows
-                              ? fovea_gemm_spreads(&plan, desc->m) ? "rows of B in place, far apart"
-                                : fovea_gemm_halves(&plan, desc->m)
-                                    ? "rows of B in place, eight at a time, fetched ahead"
-                                : fovea_gemm_fetches(&plan) ? "rows of B in place, fetched ahead"
-                                                            : "rows of B in place"
-                          : plan.steps && desc->beta == 0 && !desc->gated ? "B in place, a few rows at a time"
-                          : passes        ? "B packed as all rows pass, or first for several threads"
-                          : grid->share_b ? "B packed on the way, or first for several threads"
-                          : grid->pack_b  ? "B packed on the way"
-                                          : "B in place";
-    const char *const a = grid->copy_a ? "A copied" : "A in place";
-    fovea_say(&why,
-              "gemm: %zux%zux%zu f32 %c%c batch %zu, %s%s, %s, kernel %s, kc %zu, rows in chunks of %zu, strips of "
-              "%zu in groups of %zu%s, %u tasks, shared %zu B, scratch %zu B",
-              desc->m, desc->n, desc->k, desc->trans_a ? 't' : 'n', desc->trans_b ? 't' : 'n', desc->batch,
-              plan.direct ? "directly, " : "", a, b, plan.kernel->name, plan.kc, plan.chunk, fovea_gemm_columns(&plan),
-              plan.group, plan.tuning->ahead && !plan.direct && !streams && !follows ? ", the next one prefetched" : "",
-              (unsigned)fovea_gemm_count(&plan, grid, desc->m, plan.work.phases - 1), plan.work.shared_bytes,
-              plan.work.scratch_bytes);
     return FOVEA_OK;
 }
