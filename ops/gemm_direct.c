@@ -11,6 +11,11 @@
 // columns: 0.98 to 1.06 times as fast where all of it is in L2, 1.05 to 2.2 where it is not; 256 columns 0.96 to 0.99
 // and 1.0 to 1.2).
 enum { ALONG_STEPS = 128, ALONG_COLUMNS = 512 };
+// Rows up to which wide tiles take a B of half of L2 for weights that come from beyond it (Zen 4, 40 to 128 rows, B of
+// 480 to 590 KiB: 1.05 to 1.33 times as fast from memory, 0.98 to 1.0 where all of it is in L2; of 256 to 360 KiB 0.94
+// to 0.98; tiles of 16 columns 0.94 to 1.14 and 0.97 to 1.0), unless it is packed: hardware follows that (an encoder of
+// 64 and 128 tokens 0.99 to 1.0).
+enum { WEIGHTS_ROWS = 128 };
 
 // Rows that lie apart and together span half of what the operands may take: they are read in place, from L2 at worst.
 static bool near(const struct fovea_gemm_layout *plan, size_t rows, size_t ld)
@@ -44,9 +49,12 @@ bool fovea_gemm_is_direct(const struct fovea_gemm_layout *plan)
         (d->trans_a == FOVEA_TRANS ? !near(plan, d->k, d->lda) : plan->aliases)) {
         return false;
     }
-    // Few rows over a B that is far read it from memory, as weights are. And what several tasks of many rows pack, all
-    // of them read: it is packed first, for all.
-    const bool far = d->m <= FOVEA_SEVERAL_ROWS && fovea_is_far(fovea_near_of(&plan->kernels->tuning, d->m), n * k);
+    // Few rows over a B that is far read it from memory, as weights are, and so do some more over half as much as stays
+    // in L2. And what several tasks of many rows pack, all of them read: it is packed first, for all.
+    const uint32_t near_kib = fovea_near_of(&plan->kernels->tuning, d->m);
+    const bool several = d->m <= FOVEA_SEVERAL_ROWS;
+    const bool some = d->m <= WEIGHTS_ROWS && !d->b_packed && plan->kernel->nr > FOVEA_PANEL;
+    const bool far = (several || some) && fovea_is_far(several ? near_kib : near_kib / 2, n * k);
     const bool packs = !d->b_packed && (d->trans_b == FOVEA_TRANS || !reads_rows(plan));
     const bool shares = packs && d->batch == 1 && d->m > plan->tuning->keep_rows && !fovea_gemm_whole(plan, d->m);
     const bool along = packs && plan->k <= ALONG_STEPS && d->n >= ALONG_COLUMNS; // as gemm_area.c does
