@@ -35,12 +35,14 @@ static struct fovea_engine *engine_of(const char *path, bool found)
 {
     static struct fovea_profile profile;
     char why[FOVEA_PROFILE_WHY];
+    struct fovea_engine_options options = FOVEA_ENGINE_OPTIONS_INIT;
+    options.workers = 1; // all three: the cases have no executor
     struct fovea_engine *engine = NULL;
     if (!path)
-        return found ? cli_engine(0) : cli_tune_engine();
+        return found ? cli_engine(1) : cli_tune_engine();
     if (!tune_load(path, &profile, why))
         cli_error("bench: %s: %s", path, why);
-    else if (fovea_engine_create_with(NULL, &profile, &engine) != FOVEA_OK)
+    else if (fovea_engine_create_with(&options, &profile, &engine) != FOVEA_OK)
         cli_error("bench: %s: no engine with it", path);
     return engine;
 }

@@ -8,7 +8,8 @@
 // The result of a row depends on its query, on the keys and values it sees, and on their positions: not on the other
 // rows of the call, so a sequence may be computed at once, in pieces, or token by token with a cache, to the same bits.
 // K and V of a key that no query of its (batch, key head) sees by causal order, window, kv_len, segments, mask or block
-// map are not read.
+// map are not read; but K in panels by whole panels of 16 keys, some of which may be hidden: NaN there is legal,
+// unmapped memory is not.
 #ifndef FOVEA_ATTENTION_H
 #define FOVEA_ATTENTION_H
 
@@ -97,12 +98,12 @@ struct fovea_attention_desc {
     /// in scratch.
     size_t page_keys;
 };
-/// Fills in the defaults: scale 1/sqrt(d), windows without end, everything else 0. size is sizeof(*desc). Errors:
-/// NULL, STRUCT.
+/// Fills in the defaults: scale 1/sqrt(d), windows without end, everything else 0. size is sizeof(*desc). Begin with
+/// it: a descriptor of zeros has the scale 0 and windows of one key. Errors: NULL, STRUCT.
 FOVEA_API enum fovea_status fovea_attention_desc_init(struct fovea_attention_desc *desc, size_t size);
 
-/// One call. A row that sees no key gives 0, and -inf as its LSE (its sink, where there is one). out and lse overlap
-/// neither the inputs nor the memories.
+/// One call. A row that sees no key gives 0, and -inf as its LSE (its sink, where there is one). out and lse
+/// must not overlap an input, shared or scratch.
 struct fovea_attention_args {
     const float *q, *k, *v;
     float *out;
@@ -161,7 +162,10 @@ FOVEA_API enum fovea_status fovea_explain_attention(const struct fovea_engine *e
                                                     const struct fovea_attention_desc *desc, char *text,
                                                     size_t text_size);
 /// Runs a plan on an executor (NULL: in this thread). shared and scratch as plan's fovea_work says.
-/// Errors: NULL, SHAPE (a size above the plan's), STRIDE and OVERFLOW (batch_strides), ALIGN, VALUE (no workers).
+/// Errors: NULL (a pointer that the descriptor asks for; kv_starts alone), SHAPE (a size above the plan's, a head that
+/// is not there, starts that do not ascend), STRIDE and OVERFLOW (batch_strides), ALIGN (memories; kv_begin), VALUE
+/// (live_heads that do not ascend, statistics that were not planned, no workers), UNSUPPORTED (kv_starts with panels,
+/// pages or kv_begin).
 ///
 /// Accuracy against exact arithmetic on the same inputs, u being 2^-24: let D be the largest error of a score that the
 /// row sees, (d + 3) u |scale| sum |q k| + u |s|, with a softcap 7 u |s| and with ALiBi u |s| more; C its chunks of 128

@@ -23,8 +23,8 @@ struct fovea_tiling {
 struct fovea_engine_options {
     uint32_t struct_size; ///< sizeof(struct fovea_engine_options)
     /// Threads that will share a call at most, 1 where there is no executor: attention makes tasks enough for them, or
-    /// larger ones, which read keys less often. 0: the processors of this machine. It changes speed and the scratch of
-    /// attention, never a bit.
+    /// larger ones, which read keys less often; a GEMM of few rows over an unpacked B cuts its columns for them. 0: the
+    /// processors that are online, whatever affinity or cgroups allow. It changes speed and scratch, never a bit.
     uint32_t workers;
     /// "scalar", "avx2", "avx512" or "neon": no kernel above it is used. NULL: the environment's FOVEA_ISA, else the
     /// best.
@@ -83,7 +83,7 @@ struct fovea_variant {
     const char *slot; ///< "gemm"
     const char *name; ///< "gemm_f32_6x64_avx512"
     const char *isa;  ///< "avx512"
-    const char *why;  ///< "chosen", or why not: "not supported by this CPU", "above the ISA cap", ...
+    const char *why;  ///< "chosen", or why not: "this CPU lacks it", "above the ISA cap", ...
     uint32_t chosen;  ///< 1 for the variant in use
 };
 /// The number of compiled variants, and facts about variant `index` (0-based, in register order).

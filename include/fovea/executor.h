@@ -11,7 +11,8 @@ extern "C" {
 
 /// The caller's threads. parallel_for calls body(arg, task, worker) once for each task < count, in any order, on any
 /// thread, and returns when all are done; worker < workers, and two calls that run at the same time have different
-/// workers (each has its own scratch). A phase of one task runs in the thread of the call, as worker 0. The library
+/// workers (each has its own scratch). What tasks write is seen behind its return. A phase of one task, and all where
+/// there is one worker, run in the thread of the call, as worker 0; parallel_for is not NULL even then. The library
 /// never starts a thread.
 struct fovea_executor {
     uint32_t workers; ///< at least 1

@@ -55,7 +55,7 @@ struct fovea_gemm_args {
     float *c;
     const float *bias;     ///< n elements, or NULL
     const float *residual; ///< where the descriptor asks for it; may be c itself
-    size_t m;              ///< rows of this call (of each entry), at most the plan's
+    size_t m;              ///< rows of this call (of each entry), at most the plan's; 0 computes nothing, and is OK
 };
 
 /// Bytes of a plan. A plan begins with its struct fovea_work, is 64-byte aligned and may be copied to such a place.

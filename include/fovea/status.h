@@ -31,7 +31,7 @@ enum fovea_status {
     FOVEA_ERR_STRIDE = 6,       ///< a stride is smaller than the row it separates
     FOVEA_ERR_VALUE = 7,        ///< a number is NaN, infinite or out of range
     FOVEA_ERR_ALIGN = 8,        ///< memory is not aligned as asked
-    FOVEA_ERR_MEMORY = 9,       ///< memory is too short, or none could be had (create calls only)
+    FOVEA_ERR_MEMORY = 9,       ///< memory is too short, or the system had none (what creates, _once)
     FOVEA_ERR_CONFIG = 10,      ///< an option or environment variable names something unknown
     FOVEA_ERR_UNSUPPORTED = 11, ///< this CPU or this build cannot do it
     FOVEA_ERR_IO = 12,          ///< a file cannot be opened, read or mapped
