@@ -35,6 +35,11 @@ static bool reads_rows(const struct fovea_gemm_layout *plan)
            (!plan->b_aliases || plan->kernel->nr > FOVEA_PANEL);
 }
 
+static bool short_and_wide(const struct fovea_gemm_layout *plan)
+{
+    return plan->k <= ALONG_STEPS && plan->desc.n >= ALONG_COLUMNS;
+}
+
 bool fovea_gemm_in_place(const struct fovea_gemm_layout *plan)
 {
     return plan->direct && reads_rows(plan);
@@ -57,7 +62,7 @@ bool fovea_gemm_is_direct(const struct fovea_gemm_layout *plan)
     const bool far = (several || some) && fovea_is_far(several ? near_kib : near_kib / 2, n * k);
     const bool packs = !d->b_packed && (d->trans_b == FOVEA_TRANS || !reads_rows(plan));
     const bool shares = packs && d->batch == 1 && d->m > plan->tuning->keep_rows && !fovea_gemm_whole(plan, d->m);
-    const bool along = packs && plan->k <= ALONG_STEPS && d->n >= ALONG_COLUMNS; // as gemm_area.c does
+    const bool along = packs && short_and_wide(plan); // as gemm_area.c does
     return !far && !shares && !along;
 }
 
@@ -113,8 +118,8 @@ bool fovea_gemm_is_along(const struct fovea_gemm_layout *plan)
 {
     const struct fovea_gemm_desc *const d = &plan->desc;
     const bool reads = d->b_packed || (d->trans_b != FOVEA_TRANS && reads_rows(plan));
-    return plan->direct && reads && plan->k <= ALONG_STEPS && d->n >= ALONG_COLUMNS && d->alpha == 1 &&
-           d->activation == FOVEA_ACTIVATION_NONE && !plan->detour;
+    return plan->direct && reads && short_and_wide(plan) && d->alpha == 1 && d->activation == FOVEA_ACTIVATION_NONE &&
+           !plan->detour;
 }
 
 // C along its rows, all strips but the last where that ends within a panel. Returns the first one that is left.
