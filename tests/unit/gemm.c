@@ -19,6 +19,7 @@ struct problem {
     struct fovea_gemm_args args; ///< but for c
     struct fovea_tiling tiling;
     bool alias; ///< the residual is C itself
+    bool plain; ///< C = A B, and the profile's tiling
     const float *b;
     float *c_before, *c; ///< of c_floats elements each
     size_t c_floats;
@@ -65,6 +66,8 @@ static void draw_desc(struct problem *p, size_t m, size_t n, size_t k)
     d->ldb = some_ld(rng, d->trans_b == FOVEA_TRANS ? k : n);
     d->ldc = d->ldr = some_ld(rng, n);
     d->b_packed = check_chance(rng, 40);
+    if (p->plain)
+        return;
     d->alpha = some_factor(rng, 1);
     d->beta = some_factor(rng, 0);
     d->activation = check_chance(rng, 50) ? FOVEA_ACTIVATION_NONE : (enum fovea_activation)check_below(rng, 5);
@@ -87,7 +90,7 @@ static void draw_values(struct problem *p)
         p->args.a = some_matrix(p, d->trans_a == FOVEA_TRANS ? extent(k, m, d->lda) : extent(m, k, d->lda), &source);
         p->b = some_matrix(p, d->trans_b == FOVEA_TRANS ? extent(n, k, d->ldb) : extent(k, n, d->ldb), &source);
     }
-    p->args.bias = check_chance(rng, 50) ? some_matrix(p, n, &source) : NULL;
+    p->args.bias = !p->plain && check_chance(rng, 50) ? some_matrix(p, n, &source) : NULL;
     p->c_floats = extent(m, n, d->ldc);
     p->c_before = some_matrix(p, p->c_floats, &source);
     p->c = some_matrix(p, p->c_floats, &source);
@@ -206,10 +209,10 @@ static void check_gaps(const struct problem *p, const float *c)
 // The scalar engine without tiling is the definition; all others follow.
 static void run_case(uint64_t number, size_t m, size_t n, size_t k)
 {
-    struct problem p = {.rng = {number}, .exact = number % 5 != 0};
+    struct problem p = {.rng = {number}, .exact = number % 5 != 0, .plain = number % 3 == 0};
     draw_desc(&p, m, n, k);
     draw_values(&p);
-    if (check_chance(&p.rng, 60))
+    if (!p.plain && check_chance(&p.rng, 60))
         p.tiling = (struct fovea_tiling){(uint32_t)check_size(&p.rng, 300), (uint32_t)check_size(&p.rng, 100),
                                          (uint32_t)check_size(&p.rng, 300)};
     describe(&p, number);
@@ -296,6 +299,12 @@ int main(void)
     // Rows that meet in few sets of L1.
     for (size_t m = 12; m <= 48; m += small ? 18 : 6)
         run_case(number++, m, 512, 512);
+    // Few steps and many columns, whose C is written along its rows.
+    static const uint16_t wide[] = {511, 512, 519, 784, 1040}, few[] = {1, 16, 65, 128, 129};
+    for (size_t i = 0; i < (small ? 24 : 120); i++) {
+        struct check_rng rng = {number};
+        run_case(number++, check_below(&rng, i % 8 == 0 ? 200 : 70), wide[i % 5], few[i / 5 % 5]);
+    }
     test_once();
     return test_done();
 }
