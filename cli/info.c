@@ -2,12 +2,13 @@
 // cli/info.c - fovea info: the machine, the kernels chosen, and why the others were not.
 #include "cli/cli.h"
 
+#include <stdbool.h>
 #include <string.h>
 
-static const char help[] = "usage: fovea info [--json]\n\n"
+static const char help[] = "usage: fovea info [--all] [--json]\n\n"
                            "Prints the CPU and caches as found, the tuning profile in use or why one is ignored, and "
-                           "for every compiled kernel variant whether it is\n"
-                           "in use and why.\n\n"
+                           "the kernel variants in use; with --all every\n"
+                           "compiled variant, and why it is in use or not. --json always has all.\n\n"
                            "examples:\n"
                            "  fovea info\n"
                            "  FOVEA_ISA=avx2 fovea info          what a machine without AVX-512 would use\n"
@@ -19,7 +20,25 @@ static void print_cache(const char *name, uint32_t bytes, uint32_t ways, const c
         printf("  %-9s %6u KiB, %u ways%s\n", name, bytes >> 10, ways, more);
 }
 
-static void print_text(const struct fovea_engine *engine, const struct fovea_machine *machine)
+static void print_variants(const struct fovea_engine *engine, bool all)
+{
+    const uint32_t count = fovea_engine_variants(engine);
+    uint32_t others = 0;
+    printf("  %-18s %-30s   %s\n", "slot", "variant", "why");
+    for (uint32_t i = 0; i < count; i++) {
+        struct fovea_variant v;
+        if (fovea_engine_variant(engine, i, &v) != FOVEA_OK)
+            continue;
+        if (all || v.chosen || v.also)
+            printf("  %-18s %-30s %c %s\n", v.slot, v.name, v.chosen ? '*' : v.also ? '+' : ' ', v.why);
+        else
+            others++;
+    }
+    if (others > 0)
+        printf("\n%u other variants are not in use: fovea info --all says why.\n", others);
+}
+
+static void print_text(const struct fovea_engine *engine, const struct fovea_machine *machine, bool all)
 {
     printf("fovea %s\n\n", fovea_version());
     printf("  %-9s %s, %u processors\n", "cpu", *machine->brand ? machine->brand : "(does not tell its name)",
@@ -31,12 +50,7 @@ static void print_text(const struct fovea_engine *engine, const struct fovea_mac
     print_cache("L3", machine->l3_bytes, machine->l3_ways, machine->l3_hashed ? ", hashed over slices" : "");
     printf("  %-9s %s\n", "caches by", machine->cache_source);
     printf("  %-9s %s\n\n", "profile", fovea_engine_profile(engine));
-    printf("  %-18s %-30s   %s\n", "slot", "variant", "why");
-    for (uint32_t i = 0; i < fovea_engine_variants(engine); i++) {
-        struct fovea_variant v;
-        if (fovea_engine_variant(engine, i, &v) == FOVEA_OK)
-            printf("  %-18s %-30s %c %s\n", v.slot, v.name, v.chosen ? '*' : ' ', v.why);
-    }
+    print_variants(engine, all);
 }
 
 static void print_json(const struct fovea_engine *engine, const struct fovea_machine *machine)
@@ -56,28 +70,35 @@ static void print_json(const struct fovea_engine *engine, const struct fovea_mac
     for (uint32_t i = 0; i < fovea_engine_variants(engine); i++) {
         struct fovea_variant v;
         if (fovea_engine_variant(engine, i, &v) == FOVEA_OK)
-            printf("%s\n  {\"slot\": \"%s\", \"name\": \"%s\", \"isa\": \"%s\", \"chosen\": %s, \"why\": \"%s\"}",
-                   i ? "," : "", v.slot, v.name, v.isa, v.chosen ? "true" : "false", v.why);
+            printf("%s\n  {\"slot\": \"%s\", \"name\": \"%s\", \"isa\": \"%s\", \"chosen\": %s, \"also\": %s, \"why\": "
+                   "\"%s\"}",
+                   i ? "," : "", v.slot, v.name, v.isa, v.chosen ? "true" : "false", v.also ? "true" : "false", v.why);
     }
     printf("\n ]}\n");
 }
 
 int cli_info(int argc, char **argv)
 {
-    int json = 0;
+    bool json = false, all = false;
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--help") == 0) {
             fputs(help, stdout);
             return CLI_OK;
         }
-        if (strcmp(argv[i], "--json") != 0)
+        if (strcmp(argv[i], "--json") == 0)
+            json = true;
+        else if (strcmp(argv[i], "--all") == 0)
+            all = true;
+        else
             return cli_error("info: unknown option \"%s\"", argv[i]);
-        json = 1;
     }
     struct fovea_engine *const engine = cli_engine(0);
     if (!engine)
         return CLI_USAGE;
-    (json ? print_json : print_text)(engine, fovea_engine_machine(engine));
+    if (json)
+        print_json(engine, fovea_engine_machine(engine));
+    else
+        print_text(engine, fovea_engine_machine(engine), all);
     fovea_engine_destroy(engine);
     return CLI_OK;
 }

@@ -4,6 +4,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -317,6 +318,25 @@ uint32_t fovea_engine_variants(const struct fovea_engine *engine)
     return FOVEA_VARIANTS;
 }
 
+static bool is_also_in_use(const struct fovea_engine *engine, uint32_t index)
+{
+    const struct fovea_kernels *const kernels = &engine->kernels;
+    bool found = false;
+    for (uint32_t i = 0; i < kernels->gemm_tile_count; i++) {
+        found |= strcmp(kernels->gemm_tiles[i].name, fovea_variant_facts[index].name) == 0;
+    }
+    return found && !engine->choice.chosen[index];
+}
+
+static bool slot_is_pinned(const struct fovea_choice *choice, const char *slot)
+{
+    bool pinned = false;
+    for (uint32_t i = 0; i < FOVEA_VARIANTS; i++) {
+        pinned |= choice->pinned[i] && strcmp(fovea_variant_facts[i].slot, slot) == 0;
+    }
+    return pinned;
+}
+
 enum fovea_status fovea_engine_variant(const struct fovea_engine *engine, uint32_t index, struct fovea_variant *out)
 {
     if (!engine || !out)
@@ -326,14 +346,17 @@ enum fovea_status fovea_engine_variant(const struct fovea_engine *engine, uint32
     const struct fovea_choice *const choice = &engine->choice;
     const struct fovea_variant_facts *const facts = &fovea_variant_facts[index];
     const int chosen = choice->chosen[index];
-    const char *const why = chosen && choice->pinned[index]      ? "chosen: pinned by name"
-                            : chosen && choice->tuned[index]     ? "chosen: by the tuning profile"
-                            : chosen                             ? "chosen"
-                            : choice->excluded[index]            ? "excluded by name"
-                            : choice->quarantined[index]         ? "quarantined: it failed when this machine was tuned"
-                            : facts->required & ~choice->cpu     ? "this CPU lacks it"
-                            : facts->required & ~choice->allowed ? "above the ISA cap"
-                                                                 : "another variant is better or pinned";
-    *out = (struct fovea_variant){facts->slot, facts->name, facts->isa, why, (uint32_t)chosen};
+    const bool also = is_also_in_use(engine, index);
+    const char *const why = chosen && choice->pinned[index]       ? "chosen: pinned by name"
+                            : chosen && choice->tuned[index]      ? "chosen: by the tuning profile"
+                            : chosen                              ? "chosen"
+                            : also                                ? "in use, too, for shapes that suit it"
+                            : choice->excluded[index]             ? "excluded by name"
+                            : choice->quarantined[index]          ? "quarantined: it failed when this machine was tuned"
+                            : facts->required & ~choice->cpu      ? "this CPU lacks it"
+                            : facts->required & ~choice->allowed  ? "above the ISA cap"
+                            : slot_is_pinned(choice, facts->slot) ? "another variant is pinned"
+                                                                  : "another variant is better";
+    *out = (struct fovea_variant){facts->slot, facts->name, facts->isa, why, (uint32_t)chosen, also};
     return FOVEA_OK;
 }

@@ -49,7 +49,7 @@ def test_usage():
         check(result.returncode == 2 and result.stderr.startswith("usage: fovea") and not result.stdout, arguments)
     refused('no command "frobnicate"', "frobnicate")
     refused('no model "resnet"', "run", "resnet")
-    refused('unknown option "--all"', "info", "--all")
+    refused('unknown option "--every"', "info", "--every")
     refused('unknown option "--cases=0"', "verify", "--cases=0")
     refused('unknown option "now"', "verify", "now")
     refused('unknown option "--fast"', "run", "g2p", "--fast")
@@ -78,7 +78,7 @@ def isas():
 def test_info():
     for isa in isas():
         info = json.loads(ok("info", "--json", FOVEA_ISA=isa))
-        text = ok("info", FOVEA_ISA=isa)
+        text, short = ok("info", "--all", FOVEA_ISA=isa), ok("info", FOVEA_ISA=isa)
         check(f"fovea {info['version']}\n" in text and info["cache_source"] in text, isa)
         check(all(info[size] >= 0 for size in ("l1d_bytes", "l2_bytes", "l3_bytes")) and info["l1d_bytes"], info)
         chosen = [v for v in info["variants"] if v["chosen"]]
@@ -88,6 +88,7 @@ def test_info():
         check(all(v["isa"] in isas()[:isas().index(isa) + 1] for v in chosen), isa, chosen)
         check(all(v["name"].endswith("_" + v["isa"]) and v["name"] in text and v["why"] in text
                   for v in info["variants"]), isa)
+        check(all((v["name"] in short) == (v["chosen"] or v["also"]) for v in info["variants"]), isa, short)
     other = [v for v in info["variants"] if not v["chosen"] and v["isa"] != "scalar"]
     if other:
         pinned = json.loads(ok("info", "--json", FOVEA_PIN=other[0]["name"]))["variants"]
