@@ -108,7 +108,6 @@ static void run_group(const struct gemm_block *block, size_t begin, size_t count
     size_t copied = group == area->strip ? begin : begin + count; // the room holds rows [begin, copied)
     const bool finishes = block->last && fovea_gemm_finishes(area);
     const bool packs = area->pack_b || d->trans_b == FOVEA_TRANS;
-    const bool beside = !finishes && (area->acc == NULL || whole_acc);
     for (size_t t = 0, row = begin, rows, tall; t < tiles.count; t += tall, row += rows) {
         const size_t same = (t < tiles.longer ? tiles.longer : tiles.count) - t;
         tile.m = tiles.size + (t < tiles.longer);
@@ -143,7 +142,7 @@ static void run_group(const struct gemm_block *block, size_t begin, size_t count
             if (tall == 1) {
                 gemm_set_ahead(gemm_next_ahead(&ahead_of_a, &ahead), &tile);
                 const bool packing = packs && t == 0; // strip by strip
-                wide = beside && tile.ahead == NULL && !packing ? fovea_gemm_strips_alike(plan, strip, end) : 1;
+                wide = !finishes && tile.ahead == NULL && !packing ? fovea_gemm_strips_alike(plan, strip, end) : 1;
                 fovea_gemm_beside(&tile, wide);
             } else {
                 fovea_gemm_below(&tile, tall);

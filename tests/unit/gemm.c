@@ -4,6 +4,7 @@
 //
 // Every buffer is exactly as long as the call may touch and lies against inaccessible pages; what C holds between its
 // rows must survive. Cases are functions of their number.
+#include "dispatch/adopt.h"
 #include "fovea/gemm.h"
 #include "tests/check/bounds.h"
 #include "tests/check/check.h"
@@ -12,6 +13,7 @@
 #include "tests/support/memory.h"
 #include "tests/support/operator.h"
 #include "tests/support/test.h"
+#include "tests/tune/random_profile.h"
 
 struct problem {
     struct check_rng rng;
@@ -206,6 +208,20 @@ static void check_gaps(const struct problem *p, const float *c)
     CHECK(wrong == 0, "%s: %zu elements between the rows of C were written", p->text, wrong);
 }
 
+// An engine as the case wants it: the default one, with a tiling, or with any legal profile.
+static struct fovea_engine *engine_of(const struct problem *p, const char *isa, uint64_t number)
+{
+    struct fovea_engine *engine = test_engine(isa, &p->tiling);
+    if (engine == NULL || number % 4 != 1)
+        return engine;
+    static struct fovea_profile profile;
+    const struct fovea_engine_options options = {.struct_size = sizeof options, .isa = isa, .workers = 1};
+    random_profile(fovea_engine_machine(engine), fovea_engine_choice(engine)->allowed, number, &profile);
+    fovea_engine_destroy(engine);
+    CHECK(fovea_engine_create_with(&options, &profile, &engine) == FOVEA_OK, "%s", p->text);
+    return engine;
+}
+
 // The scalar engine without tiling is the definition; all others follow.
 static void run_case(uint64_t number, size_t m, size_t n, size_t k)
 {
@@ -225,7 +241,7 @@ static void run_case(uint64_t number, size_t m, size_t n, size_t k)
         compare_oracle(&p, expected);
     check_gaps(&p, expected);
     for (int i = 0; i < TEST_ISAS; i++) {
-        struct fovea_engine *const engine = test_engine(test_isas[i], &p.tiling);
+        struct fovea_engine *const engine = engine_of(&p, test_isas[i], number);
         if (engine == NULL)
             continue;
         place_b(&p, engine);
