@@ -79,8 +79,8 @@ static void test_listing(const struct fovea_engine *engine, const char *what)
         }
         CHECK(in_use == 1 && namesakes == 1, "%s: slot %s has %u variants in use, %u are named %s", what, v.slot,
               in_use, namesakes, v.name);
-        CHECK(v.chosen + v.also <= 1 && (strncmp(v.why, "chosen", 6) == 0) == (v.chosen == 1), "%s: %s: \"%s\"", what, v.name,
-              v.why);
+        CHECK(v.chosen + v.also <= 1 && (strncmp(v.why, "chosen", 6) == 0) == (v.chosen == 1), "%s: %s: \"%s\"", what,
+              v.name, v.why);
         const size_t name = strlen(v.name), isa = strlen(v.isa);
         CHECK(name > isa && strcmp(v.name + name - isa, v.isa) == 0, "%s is of %s", v.name, v.isa);
     }
