@@ -43,8 +43,9 @@ static void read_attribute(const char *root, unsigned index, const char *name, c
 static uint32_t parse_size(const char *text)
 {
     unsigned long value = 0;
-    char unit = '\0';
-    if (sscanf(text, "%lu%c", &value, &unit) != 2 || value > 2u << 20)
+    char unit = '\0', end = '\n'; // as sysfs ends it
+    if (*text < '0' || *text > '9' || sscanf(text, "%lu%c%c", &value, &unit, &end) < 2 || end != '\n' ||
+        value > 2u << 20)
         return 0;
     const unsigned long bytes = unit == 'K' ? value << 10 : unit == 'M' ? value << 20 : 0;
     return bytes <= 2ul << 30 ? (uint32_t)bytes : 0;

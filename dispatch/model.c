@@ -43,10 +43,11 @@ struct beyond {
     // more, 1.07 to 1.23; of 384 and 640 the other way round 1.12 to 1.22.
     uint32_t fetch_k;
     // Rows of C times k up to which rows of a transposed B are taken far apart, so that each is one long stream, by
-    // kernels that take eight at a time, and by those that take 16: Zen 3 (8) 1.1 to 1.4; Zen 4 (16), M = 1, 0.74 to
+    // kernels that take eight at a time, of cores without AVX-512 and with it, and by those that take 16: Zen 3 1.1 to
+    // 1.4; Zen 4 (8), one row 0.71 to 0.88, two to five 0.66 to 0.91, six to eight 0.85 to 1.08, (16), M = 1, 0.74 to
     // 0.96; Cascade Lake (16), M = 1, k of 384 to 1024, 1.20 to 1.01, of 1536 and more 0.94 to 1.01, more rows 0.85 to
-    // 1.15, (8) k = 768 1.15, 4096 0.96.
-    uint32_t spread[2];
+    // 1.15, (8), nothing prefetched, k = 768 1.15, 4096 0.96.
+    uint32_t spread[3];
     // Rows of C up to which AVX-512 takes eight rows of a transposed B at a time in place of 16, where the next ones
     // are prefetched, and thrice as many where rows of B meet in few sets of L1: Zen 4, one row, k of 1024, 2048, 3072
     // and 4096 (all in one set) 1.13 to 1.2, other k 1.0 to 1.19, two rows 1.06 to 1.1; four rows, those k, 1.10 to
@@ -89,7 +90,7 @@ static const struct beyond beyonds[SETS] = {
                 .thin_kc = 128,
                 .follow_rows = 4,
                 .fetch_k = 1 << 20,
-                .spread = {1 << 20, 0},
+                .spread = {1 << 20, 0, 0},
                 .half_rows = 2,
                 .bn_rows = 6,
                 .pack_rows = 216,
@@ -107,7 +108,7 @@ static const struct beyond beyonds[SETS] = {
               .thin_kc = 0,
               .follow_rows = 0,
               .fetch_k = 1 << 20,
-              .spread = {1 << 20, 0},
+              .spread = {1 << 20, 1 << 20, 0},
               .half_rows = 0,
               .bn_rows = 0,
               .pack_rows = 0,
@@ -125,7 +126,7 @@ static const struct beyond beyonds[SETS] = {
                 .thin_kc = 0,
                 .follow_rows = 0,
                 .fetch_k = 640,
-                .spread = {1024, 1024},
+                .spread = {1024, 1024, 1024},
                 .half_rows = 0,
                 .bn_rows = 0,
                 .pack_rows = 0,
@@ -205,7 +206,9 @@ static void set_bt(const struct fovea_machine *machine, const char *isa, bool ne
     const uint32_t rows = kernel != NULL ? kernel->mr : 0;
     t->bt_rows = near ? clamp(rows, 0, beyond->bt_near) : rows;
     t->fetch_k = beyond->fetch_k;
-    t->spread = strcmp(isa, "avx2") == 0 ? beyond->spread[0] : strcmp(isa, "avx512") == 0 ? beyond->spread[1] : 0;
+    t->spread = strcmp(isa, "avx512") == 0 ? beyond->spread[2]
+                : strcmp(isa, "avx2") == 0 ? beyond->spread[(machine->cpu & FOVEA_CPU_AVX512) != 0]
+                                           : 0;
     t->half_rows = strcmp(isa, "avx512") == 0 ? beyond->half_rows : 0;
     t->pass_rows = beyond->pass_rows;
 }

@@ -5,11 +5,12 @@
 // each element is the one ascending fma chain that docs/numerics.md asks for. What limits such a pass over B is how
 // memory is read. Zen 3 follows eight streams by itself (115 to 130 % of the read stream of bench/probe_stream.c, where
 // nothing is computed), sixteen barely (100) and 32 not (65); software prefetches fill the buffers of misses, which
-// drop what comes too fast, and are slower in any order (70 to 85). So nothing is prefetched, and the caller takes rows
-// that lie far apart: each of the eight is then one stream through many rows, where rows of 3 KiB that lie side by side
-// begin eight new streams every 48 lines (M = 1, 2304x768: 70 % of the stream, far apart 97).
+// drop what comes too fast, and are slower in any order (70 to 85). So nothing is prefetched there, and the caller
+// takes rows that lie far apart: each of the eight is then one stream through many rows, where rows of 3 KiB that lie
+// side by side begin eight new streams every 48 lines (M = 1, 2304x768: 70 % of the stream, far apart 97). Zen 4 wants
+// the prefetches, row by row (one to five rows 1.1 to 1.5 times as fast as far apart, six to eight 0.93 to 1.18).
 #include "kernels/avx2/vec.h"
-#include "kernels/common/unroll.h"
+#include "kernels/common/gemm_bt_ahead.h"
 #include "kernels/fault.h"
 
 enum { MR = 8, LANES = 8 };
@@ -96,6 +97,20 @@ static inline __attribute__((always_inline)) void gemm_bt_columns(const struct f
     size_t left = FOVEA_FAULT_IS(GEMM_BT_K_SHORT) ? t.k / FOVEA_PANEL * FOVEA_PANEL : t.k;
     if (n == LANES) {
         const struct strides row = strides_of(t.b_row);
+        if (t.far) {
+            const float *const first = b;
+            struct gemm_bt_place place = gemm_bt_begin(&t, first, LANES);
+            for (; left >= FOVEA_PANEL; left -= FOVEA_PANEL, b += FOVEA_PANEL) {
+                gemm_bt_ahead(&t, &place, b, first, LANES);
+                add_block(b, row, a, t.a_k, LANES, acc, M);
+                a += LANES * t.a_k;
+                add_block(b + LANES, row, a, t.a_k, LANES, acc, M);
+                a += LANES * t.a_k;
+            }
+            if (left != 0) {
+                gemm_bt_ahead(&t, &place, b, first, LANES);
+            }
+        }
         for (; left >= LANES; left -= LANES, a += LANES * t.a_k, b += LANES) {
             add_block(b, row, a, t.a_k, LANES, acc, M);
         }

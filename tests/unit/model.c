@@ -89,6 +89,10 @@ static void test_sets(void)
     const uint32_t both = fovea_tuned_default(&machine, FEW_FAR_NT, 0).values[number("fetch_k")];
     CHECK(both == 640, "hashed and wide is hashed: fetch_k %u", both);
     CHECK(fovea_cache_from_text("32K,1M", &machine) && machine.l3_hashed == 1 && machine.wide512 == 1, "as it was");
+    static const char *const wrong[] = {"",         "32K",      "32KiB,1M", "32k,1M", " 32K,1M", "32K, 1M",   "-1K,1M",
+                                        "32K,1.5M", "32K,1M,x", "32K,,1M",  "2K,1M",  "32,1024", "32K,9999M", "K,M"};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        CHECK(!fovea_cache_from_text(wrong[i], &machine), "\"%s\" was taken", wrong[i]);
 }
 
 int main(void)
