@@ -145,7 +145,8 @@ static enum fovea_status check_cache(const struct mha_plan *plan, const struct f
     FOVEA_CHECK(cache->batch >= args->batch && cache->kv_heads == desc->heads && cache->capacity == desc->kv_len &&
                     cache->qk_dim == desc->qk_dim && cache->v_dim == desc->v_dim,
                 FOVEA_ERR_SHAPE);
-    return FOVEA_OK;
+    struct fovea_strides k, v;
+    return fovea_kv_cache_strides(cache, &k, &v); // a batch that overflows
 }
 
 enum fovea_status fovea_linear_check(const struct fovea_linear *linear, size_t inputs, size_t outputs)

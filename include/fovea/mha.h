@@ -3,7 +3,12 @@
 //     out = concat_h(attention(x W_q^T + b_q, y W_k^T + b_k, z W_v^T + b_v)) W_o^T + b_o  (+ residual)
 //
 // Letters: B batch, H heads, Lq queries, Lk keys, d qk_dim and dv v_dim of one head. Activations are (B, L, width) with
-// unit stride inside a row. Weights are packed once by fovea_pack (trans FOVEA_TRANS of a Linear's [out, in]).
+// unit stride inside a row. Weights are packed once by fovea_pack (trans FOVEA_TRANS of a Linear's [out, in]). There
+// are as many key heads as query heads.
+//
+// A row of out depends on its query and on the keys and values it sees, not on the other rows of the call: a sequence
+// whole, in pieces or token by token with a cache has the same bits, unless outputs are dropped. A query that sees no
+// key gets b_o (+ residual).
 #ifndef FOVEA_MHA_H
 #define FOVEA_MHA_H
 
@@ -20,6 +25,7 @@ struct fovea_linear {
     const float *bias;  ///< outputs elements, or NULL
 };
 
+/// q and o are not looked at in a call without queries, k and v in one without new keys.
 struct fovea_mha_weights {
     struct fovea_linear q; ///< [H * d, query_width]
     struct fovea_linear k; ///< [H * d, key_width]
@@ -34,55 +40,79 @@ enum fovea_mha_keys {
     FOVEA_MHA_CACHED = 2,  ///< queries see the cache as it is (cross-attention whose keys were projected once)
 };
 
+/// A problem at its capacity; lengths and pointers are args. batch and lengths may be 0; heads, dims and widths are at
+/// least 1, but for the key_width and value_width of CACHED, which are ignored.
 struct fovea_mha_desc {
     uint32_t struct_size; ///< sizeof(struct fovea_mha_desc)
     enum fovea_mha_keys keys;
     size_t batch, heads;
-    size_t q_len, kv_len; ///< capacities; with a cache kv_len is the cache's capacity
-    size_t new_len;       ///< APPEND: most new keys of a call (q_len may be 0: only fill the cache)
+    size_t q_len, kv_len; ///< the most queries of a call; PROJECT: the most keys, else exactly the cache's capacity
+    size_t new_len;       ///< APPEND: most new keys of a call, at most kv_len (q_len may be 0: only fill the cache)
     size_t qk_dim, v_dim; ///< of one head, 1 to 512
     size_t query_width, key_width, value_width, out_width;
-    float scale;     ///< default FOVEA_SCALE_DEFAULT; finite
-    uint32_t causal; ///< 1: key j visible to query i iff j <= i + position
-    enum fovea_kv_len kv_len_kind;
-    enum fovea_mask mask; ///< as in fovea_attention_desc
-    uint32_t residual;    ///< 1: args.residual (B, Lq, out_width) is added to the output
-    float dropout;        ///< of the attention weights, default 0; 0 <= p < 1
-    float out_dropout;    ///< of the output before the residual is added, default 0; 0 <= p < 1
+    float scale;                   ///< default FOVEA_SCALE_DEFAULT; finite
+    uint32_t causal;               ///< 1: key j visible to query i iff j <= i + position
+    enum fovea_kv_len kv_len_kind; ///< default FOVEA_KV_LEN_ALL
+    enum fovea_mask mask;          ///< default FOVEA_MASK_NONE; mask and its strides as in fovea_attention_desc
+    uint32_t residual;             ///< 1: args.residual (B, Lq, out_width) is added to the output
+    float dropout;                 ///< of the attention weights, default 0; 0 <= p < 1
+    float out_dropout;             ///< of the output before the residual is added, default 0; 0 <= p < 1
     size_t mask_batch, mask_head, mask_row, mask_key;
 };
+/// Fills in the defaults: FOVEA_MHA_PROJECT, scale 1/sqrt(d), everything else 0. size is sizeof(*desc). Begin with it:
+/// a descriptor of zeros has the scale 0. Errors: NULL, STRUCT.
 FOVEA_API enum fovea_status fovea_mha_desc_init(struct fovea_mha_desc *desc, size_t size);
 
+/// One call. Without queries query, residual and out may be NULL, without new keys (and with CACHED) key and value.
 struct fovea_mha_args {
     const struct fovea_mha_weights *weights;
-    const float *query, *key, *value; ///< (B, Lq, query_width), (B, L, key_width), (B, L, value_width), dense
-    const float *residual;
-    float *out;           ///< (B, Lq, out_width) dense; may be the residual
-    size_t batch;         ///< at most the plan's
-    size_t q_len, kv_len; ///< of this call. PROJECT: rows of key; APPEND: new rows; CACHED: keys in the cache
-    size_t position;      ///< APPEND: keys already in the cache, the absolute position of the first new one.
-                          ///< Causal: the absolute position of query 0
-    const struct fovea_kv_cache *cache;
-    const uint32_t *kv_lens;
-    const uint8_t *mask;
+    const float *query, *key, *value; ///< (B, q_len, query_width), (B, kv_len, key_width and value_width), dense
+    const float *residual;            ///< (B, q_len, out_width) dense, where the descriptor asks for it
+    float *out;                       ///< (B, q_len, out_width) dense; may be the residual and overlaps nothing else
+    size_t batch;                     ///< at most the plan's; 0 computes nothing, is OK, and all pointers may be NULL
+    size_t q_len, kv_len;             ///< of this call. PROJECT: rows of key and value; APPEND: new ones;
+                                      ///< CACHED: keys in the cache
+    size_t position; ///< absolute, of query 0, for causal order and dropout; APPEND: of the first new key, too, so many
+                     ///< keys being in the cache already
+    const struct fovea_kv_cache *cache; ///< APPEND, CACHED: kv_len, heads, dims as planned, batch at least this call's
+    const uint32_t *kv_lens; ///< as kv_len_kind says; each is clamped to the keys there are, with a cache those in it
+    const uint8_t *mask;     ///< where the descriptor asks for it; key 0 is the cache's first
     // Training: weights are drawn as fovea_attention does under seed + site, outputs as FOVEA_ROWWISE_DROPOUT does at
-    // this site, element (0, 0, 0) of out being number 0.
+    // this site, element (0, 0, 0) of out being number 0: a sequence in pieces draws its weights as it does at once,
+    // but not its outputs.
     uint64_t seed;
     uint32_t site;
     uint32_t eval; ///< 1: no dropout in this call: the bits of a plan without
 };
 
-/// As fovea/gemm.h.
+/// Bytes of a plan. A plan begins with its struct fovea_work, is 64-byte aligned and may be copied to such a place.
 FOVEA_API size_t fovea_mha_plan_size(void);
+/// Validates the descriptor and fills plan. The engine must outlive it. Shared memory holds what is projected at its
+/// capacity, 4 B H (d + dv) (q_len + projected keys) bytes, with out_dropout 4 B q_len out_width more, and what
+/// attention and products need. Nothing writes to a plan again: several calls may use it at once, each with shared and
+/// scratch of its own, those that append with a cache of their own.
+/// Errors: NULL, STRUCT, ENUM, SHAPE, OVERFLOW, VALUE (scale, dropout, out_dropout), ALIGN (plan).
 FOVEA_API enum fovea_status fovea_mha_plan(const struct fovea_engine *engine, const struct fovea_mha_desc *desc,
                                            void *plan);
+/// Writes one line that says what a plan would do, or why there is none; returns what fovea_mha_plan would. The line is
+/// cut to text_size bytes; text may be NULL.
 FOVEA_API enum fovea_status fovea_explain_mha(const struct fovea_engine *engine, const struct fovea_mha_desc *desc,
                                               char *text, size_t text_size);
+/// Runs a plan on an executor (NULL: in this thread). shared and scratch as plan's fovea_work says. After an error
+/// neither out nor the cache has been written. Of a blob only the header is checked, see fovea_pack_check.
+/// Errors: NULL, SHAPE (a size above the plan's, a cache of other sizes, position + kv_len above its capacity), STRUCT
+/// and OVERFLOW (cache), ALIGN (memories, blobs), FORMAT (a foreign blob, or of another shape), VALUE (no workers).
+///
+/// Accuracy: no bound is stated for the whole. Each product has that of fovea_gemm (docs/numerics.md, section 2),
+/// attention that of fovea_attention, against exact arithmetic on its own, rounded inputs.
 FOVEA_API enum fovea_status fovea_mha(const void *plan, const struct fovea_mha_args *args, void *shared, void *scratch,
                                       const struct fovea_executor *executor);
+/// The same task by task: tasks of a phase in any order, on any threads, each with a scratch of its own. The number of
+/// tasks is 0 where args are wrong; a task that is not there gives SHAPE.
 FOVEA_API uint32_t fovea_mha_tasks(const void *plan, const struct fovea_mha_args *args, uint32_t phase);
 FOVEA_API enum fovea_status fovea_mha_task(const void *plan, const struct fovea_mha_args *args, void *shared,
                                            void *scratch, uint32_t phase, uint32_t task);
+/// Plans, allocates, runs in this thread, frees. Also MEMORY.
 FOVEA_API enum fovea_status fovea_mha_once(const struct fovea_engine *engine, const struct fovea_mha_desc *desc,
                                            const struct fovea_mha_args *args);
 

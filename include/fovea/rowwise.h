@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // fovea/rowwise.h - operators on the rows of a matrix: LayerNorm, RMSNorm, softmax, activations, addition.
+//
+// Error bounds are in docs/numerics.md: EXP2 in section 1 (0.80 ulp), GELU, GELU_TANH and SILU in section 5; TANH, SIN
+// and COS are SLEEF's u10 functions, 1.0 ulp (section 1 names them). RELU is exact, ADD one rounding, DROPOUT a
+// product with the rounded 1 / (1 - dropout) (section 6). Softmax and norms: section 4.
 #ifndef FOVEA_ROWWISE_H
 #define FOVEA_ROWWISE_H
 
@@ -59,8 +63,8 @@ struct fovea_rowwise_args {
 };
 
 /// As fovea/gemm.h. A row-wise plan has one phase and needs no memory. Errors of the plan: NULL, STRUCT, ENUM, STRIDE,
-/// OVERFLOW, VALUE (eps, dropout), ALIGN (plan); of a run: NULL, SHAPE (rows above the plan's), STRIDE (y is x, another
-/// stride).
+/// OVERFLOW, VALUE (eps, dropout), ALIGN (plan); of a run: NULL, SHAPE (rows above the plan's), STRIDE (y is x or x2,
+/// another stride), VALUE (no workers).
 FOVEA_API size_t fovea_rowwise_plan_size(void);
 FOVEA_API enum fovea_status fovea_rowwise_plan(const struct fovea_engine *engine, const struct fovea_rowwise_desc *desc,
                                                void *plan);

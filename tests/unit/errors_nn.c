@@ -143,6 +143,7 @@ static void test_mha_errors(void)
     BAD_CACHE(bad_cache.k = NULL, FOVEA_ERR_NULL);
     BAD_CACHE(bad_cache.v = NULL, FOVEA_ERR_NULL);
     BAD_CACHE(bad_cache.batch = B - 1, FOVEA_ERR_SHAPE);
+    BAD_CACHE(bad_cache.batch = SIZE_MAX, FOVEA_ERR_OVERFLOW);
     BAD_CACHE(bad_cache.kv_heads = H - 1, FOVEA_ERR_SHAPE);
     BAD_CACHE(bad_cache.capacity = CAPACITY - 1, FOVEA_ERR_SHAPE);
     BAD_CACHE(bad_cache.qk_dim = D - 1, FOVEA_ERR_SHAPE);
