@@ -188,7 +188,8 @@ enum fovea_status fovea_gemm_make(const struct fovea_engine *engine, const struc
     // One tile of few rows passes a packed B once and keeps nothing of it: its streams are not cut.
     const bool once = desc->b_packed && desc->m <= mr && (fovea_gemm_is_thin(kernel) || desc->m <= tuning->follow_rows);
     const size_t steps_of_thin = fovea_gemm_is_thin(kernel) && !desc->b_packed ? tuning->thin_kc : SIZE_MAX;
-    const size_t kc = clamp(once ? k : fovea_min(tuning->kc, steps_of_thin), 1, k > 1 ? k : 1);
+    const size_t longest = fovea_min(tuning->kc, steps_of_thin);
+    const size_t kc = clamp(once ? k : longest, 1, k > 1 ? k : 1);
     *plan = (struct fovea_gemm_layout){
         .kernels = kernels,
         .kernel = kernel,
@@ -221,7 +222,7 @@ enum fovea_status fovea_gemm_make(const struct fovea_engine *engine, const struc
     plan->bare = fovea_gemm_is_bare(plan);
     plan->tile = fovea_gemm_direct_tile(plan, !desc->b_packed);
     // mc rows and nc columns of kc steps are what stays in L2: more where k is shorter, all chunks alike.
-    const size_t of = fovea_min(tuning->kc, CHUNK_STEPS), steps = clamp(plan->kc, 1, CHUNK_STEPS);
+    const size_t of = fovea_min(longest, CHUNK_STEPS), steps = clamp(plan->kc, 1, CHUNK_STEPS);
     const size_t wide = tuning->nc * of / steps / nr, group = wide >= WIDE_STRIPS ? wide : tuning->nc / nr;
     plan->group = clamp(group, 1, plan->strips.count > 1 ? plan->strips.count : 1);
     const bool repacks = plan->grid.pack_b && !plan->grid.share_b; // for each chunk of rows
