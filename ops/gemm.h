@@ -121,6 +121,9 @@ void fovea_gemm_bt(const struct fovea_gemm_area *area);
 bool fovea_gemm_takes_steps(const struct fovea_gemm_layout *plan);
 size_t fovea_gemm_step_panels(const struct fovea_gemm_layout *plan);
 void fovea_gemm_bn(const struct fovea_gemm_area *area);
+/// Whether rows of a tile of A, or of B, ld floats apart, meet in few sets of L1: in place they then miss at every step
+/// (1024 cubes: 77 % of the peak with A in place, 97 % copied).
+bool fovea_gemm_rows_alias(size_t ld, size_t rows);
 /// Whether a plan, complete up to its blocks of k, goes that way (ops/gemm_direct.c).
 bool fovea_gemm_is_direct(const struct fovea_gemm_layout *plan);
 bool fovea_gemm_is_along(const struct fovea_gemm_layout *plan);

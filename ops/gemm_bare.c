@@ -6,6 +6,11 @@
 #include "ops/gemm.h"
 #include "ops/pack.h"
 
+// The last strip of a narrow micro-kernel and a natural B begins so much before the end of C that it is whole halves of
+// a panel. What is computed twice has the same bits (AVX2, whose edges go through a room of their own, Zen 4: 17 cube
+// 1.37 times as fast, 33 1.2, 47 1.2, 97 and 100 1.02).
+enum { HALF = FOVEA_PANEL / 2 };
+
 bool fovea_gemm_whole_panels(const struct fovea_gemm_desc *d, size_t end)
 {
     return end % FOVEA_PANEL == 0 || (d->ldb == d->n && d->n >= FOVEA_PANEL);
@@ -54,17 +59,19 @@ static void run_column(const struct fovea_gemm_kernel *kernel, const struct fove
 void fovea_gemm_bare(const struct fovea_gemm_layout *plan, const struct fovea_gemm_args *args)
 {
     const struct fovea_gemm_desc *const d = &plan->desc;
+    const bool halves = !d->b_packed && plan->kernel->nr == FOVEA_PANEL; // and a row of B has a panel
     struct fovea_gemm_tile tile = plan->tile;
     for (size_t entry = 0; entry < d->batch; entry++) {
         const float *const b = (const float *)args->b + entry * d->batch_b;
         const float *const panels = d->b_packed ? fovea_blob_panels((const void *)b) : b;
         for (size_t strip = 0, panel = 0, next; strip < plan->strips.count; strip++, panel = next) {
             next = panel + plan->strips.size + (strip < plan->strips.longer);
-            const size_t begin = panel * FOVEA_PANEL, end = fovea_min(next * FOVEA_PANEL, d->n);
+            const size_t end = fovea_min(next * FOVEA_PANEL, d->n);
+            const size_t begin = halves ? end - fovea_round_up(end - panel * FOVEA_PANEL, HALF) : panel * FOVEA_PANEL;
             tile.n = end - begin;
-            tile.b_ends = !d->b_packed && end % FOVEA_PANEL != 0;
+            tile.b_ends = !d->b_packed && tile.n % FOVEA_PANEL != 0;
             tile.a = args->a + entry * d->batch_a;
-            tile.b = panels + (ptrdiff_t)panel * tile.b_panel;
+            tile.b = d->b_packed ? panels + (ptrdiff_t)panel * tile.b_panel : panels + begin;
             tile.c = args->c + entry * d->batch_c + begin;
             run_column(plan->kernel, &plan->tiles, &tile);
         }

@@ -16,6 +16,8 @@ enum { ALONG_STEPS = 128, ALONG_COLUMNS = 512 };
 // to 0.98; tiles of 16 columns 0.94 to 1.14 and 0.97 to 1.0), unless it is packed: hardware follows that (an encoder of
 // 64 and 128 tokens 0.99 to 1.0).
 enum { WEIGHTS_ROWS = 128 };
+// Rows from which narrow tiles read a panel so often that it should stay in L1, and steps of it that are looked at.
+enum { AGAIN_ROWS = 96, AGAIN_STEPS = 128 };
 
 // Rows that lie apart and together span half of what the operands may take: they are read in place, from L2 at worst.
 static bool near(const struct fovea_gemm_layout *plan, size_t rows, size_t ld)
@@ -27,12 +29,16 @@ static bool near(const struct fovea_gemm_layout *plan, size_t rows, size_t ld)
 // 1.10 times as fast on Zen 5, 100 rows 1.06, 300 rows 1.02 (Zen 4, 100 rows: 1.04). Not on Cascade Lake, where such a
 // load takes two turns of a port and panels that are longer than L1 are not prefetched: split_rows. Rows that meet in
 // few sets of L1 are read by wide tiles alone, a few lines of each at once (ldb of 512 and 1024, 40 to 200 rows: 0.98
-// to 1.22; by the narrow ones of AVX2 0.5 to 0.95).
+// to 1.22; by the narrow ones of AVX2 0.5 to 0.95). Nor do tiles that read a panel many times leave it there if its
+// rows meet (AVX2 on Zen 4, packed in place of in place: ldb of 64 to 256, 128 to 256 rows 1.02 to 1.12; 64 rows 0.98
+// to 1.0, 32 0.95).
 static bool reads_rows(const struct fovea_gemm_layout *plan)
 {
-    const bool broken = plan->desc.ldb % FOVEA_PANEL != 0;
-    return (!broken || plan->desc.m < plan->tuning->split_rows) && near(plan, plan->k, plan->desc.ldb) &&
-           (!plan->b_aliases || plan->kernel->nr > FOVEA_PANEL);
+    const struct fovea_gemm_desc *const d = &plan->desc;
+    const bool broken = d->ldb % FOVEA_PANEL != 0, narrow = plan->kernel->nr == FOVEA_PANEL;
+    const bool again = d->m >= AGAIN_ROWS && fovea_gemm_rows_alias(d->ldb, fovea_min(plan->k, AGAIN_STEPS));
+    return (!broken || d->m < plan->tuning->split_rows) && near(plan, plan->k, d->ldb) &&
+           (!narrow || !(plan->b_aliases || again));
 }
 
 static bool short_and_wide(const struct fovea_gemm_layout *plan)

@@ -33,9 +33,7 @@ static size_t panels_of(size_t columns)
     return fovea_ceil_div(columns, FOVEA_PANEL);
 }
 
-// True where rows of a tile of A, or rows of B side by side, ld floats apart, meet in few sets of L1: reading them in
-// place then misses at every step (1024 cubes: 77 % of the peak with A in place, 97 % copied).
-static bool rows_alias(size_t ld, size_t rows)
+bool fovea_gemm_rows_alias(size_t ld, size_t rows)
 {
     uint8_t lines[SETS] = {0}, most = 0;
     for (size_t i = 0; i < rows; i++) {
@@ -202,8 +200,8 @@ enum fovea_status fovea_gemm_make(const struct fovea_engine *engine, const struc
         .mr = mr,
         .aliases = k != 0 && desc->n >= 2 * nr &&
                    (desc->trans_a == FOVEA_TRANS ? nr == FOVEA_PANEL || columns_alias(desc->lda, k)
-                                                 : desc->m > 1 && rows_alias(desc->lda, mr)),
-        .b_aliases = !desc->b_packed && rows_alias(desc->ldb, FOVEA_PANEL),
+                                                 : desc->m > 1 && fovea_gemm_rows_alias(desc->lda, mr)),
+        .b_aliases = !desc->b_packed && fovea_gemm_rows_alias(desc->ldb, FOVEA_PANEL),
         .detour = desc->beta != 0 || desc->residual || desc->gated,
     };
     plan->direct = fovea_gemm_is_direct(plan);

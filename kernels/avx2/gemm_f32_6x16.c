@@ -63,8 +63,7 @@ static inline __attribute__((always_inline)) void prefetch_c(const float *c, ptr
         }                                                                                                              \
     }
 
-/// Two tiles of M rows, one below the other, or one, as `more` says, by 8 columns: row i of C is the first and the
-/// second half of 16 floats.
+/// Two tiles of M rows, one below the other, or one, as `more` says, by 8 columns.
 #define GEMM_NARROW(M)                                                                                                 \
     static void gemm_narrow_##M(const struct fovea_gemm_tile *t)                                                       \
     {                                                                                                                  \
@@ -72,7 +71,9 @@ static inline __attribute__((always_inline)) void prefetch_c(const float *c, ptr
         const float *a = t->a, *b = t->b, *ahead = NULL, *row = t->mode == FOVEA_GEMM_ADD ? t->c : NULL;               \
         const float *a2 = t->more != 0 && !FOVEA_FAULT_IS(GEMM_BELOW_STAYS) ? a + t->a_next : a;                       \
         float *const c = t->c;                                                                                         \
+        const size_t second = t->more;                                                                                 \
         size_t k = FOVEA_FAULT_IS(GEMM_K_SHORT) ? t->k / 4 * 4 : t->k;                                                 \
+        prefetch_c(c, t->c_row, M);                                                                                    \
         if (t->a_k == 1 && t->b_k == FOVEA_PANEL) {                                                                    \
             GEMM_TILE_OF(M, NEAR2, NONE);                                                                              \
         } else {                                                                                                       \
@@ -122,19 +123,17 @@ static void gemm_edge(const struct fovea_gemm_tile *tile)
     t.b_ends = FOVEA_FAULT_IS(GEMM_B_ENDS_UNMASKED) ? 0 : t.b_ends;
     fovea_gemm_fn *const run = t.n <= LANES ? gemm_narrow[t.m - 1] : gemm_tiles[t.m - 1];
     const size_t rows = t.m * (t.more + 1);
-    float *sums[2 * ROWS];
     for (size_t i = 0; i < rows; i++) {
-        sums[i] = i < t.m ? room + i * FOVEA_PANEL : room + (i - t.m) * FOVEA_PANEL + LANES;
         _mm_prefetch((const char *)(t.c + (ptrdiff_t)i * t.c_row), _MM_HINT_T0);
     }
+    t.c = room;
+    t.c_row = t.n <= LANES ? LANES : FOVEA_PANEL;
     if (t.mode == FOVEA_GEMM_ADD) {
         memset(room, 0, sizeof room);
         for (size_t i = 0; i < rows && !FOVEA_FAULT_IS(GEMM_ADD_FROM_ZERO); i++) {
-            copy_row(sums[i], t.c + (ptrdiff_t)i * t.c_row, t.n);
+            copy_row(room + (ptrdiff_t)i * t.c_row, tile->c + (ptrdiff_t)i * tile->c_row, t.n);
         }
     }
-    t.c = room;
-    t.c_row = FOVEA_PANEL;
     t.k -= t.b_ends;
     run(&t);
     if (t.b_ends) {
@@ -147,26 +146,28 @@ static void gemm_edge(const struct fovea_gemm_tile *tile)
         run(&t);
     }
     for (size_t i = 0; i < rows; i++) {
-        float *const row = tile->c + (ptrdiff_t)i * tile->c_row;
-        for (size_t j = 0; t.mode == FOVEA_GEMM_RESCALE && !FOVEA_FAULT_IS(GEMM_RESCALE_STORES) && j < t.n; j++) {
-            sums[i][j] = FOVEA_FAULT_IS(GEMM_RESCALE_MUL_ADD) ? row[j] * t.scale[j] + sums[i][j]
-                                                              : __builtin_fmaf(row[j], t.scale[j], sums[i][j]);
+        float *const sums = room + (ptrdiff_t)i * t.c_row, *const row = tile->c + (ptrdiff_t)i * tile->c_row;
+        for (size_t j = 0; tile->mode == FOVEA_GEMM_RESCALE && !FOVEA_FAULT_IS(GEMM_RESCALE_STORES) && j < t.n; j++) {
+            sums[j] = FOVEA_FAULT_IS(GEMM_RESCALE_MUL_ADD) ? row[j] * t.scale[j] + sums[j]
+                                                           : __builtin_fmaf(row[j], t.scale[j], sums[j]);
         }
-        copy_row(row, sums[i], FOVEA_FAULT_IS(GEMM_STORES_PAST_N) ? FOVEA_PANEL : t.n);
+        copy_row(row, sums, FOVEA_FAULT_IS(GEMM_STORES_PAST_N) ? FOVEA_PANEL : t.n);
     }
 }
 
 void fovea_gemm_f32_6x16_avx2(const struct fovea_gemm_tile *tile)
 {
-    if (tile->n == FOVEA_PANEL && tile->b_ends == 0 && tile->mode != FOVEA_GEMM_RESCALE) {
+    const bool whole = (tile->b_ends == 0 || tile->n == LANES) && tile->mode != FOVEA_GEMM_RESCALE;
+    if (whole && tile->n == FOVEA_PANEL) {
         gemm_tiles[tile->m - 1](tile);
         return;
     }
     struct fovea_gemm_tile t = *tile;
+    fovea_gemm_fn *const run = whole && t.n == LANES ? gemm_narrow[t.m - 1] : gemm_edge;
     const bool pairs = t.n <= LANES && t.b_next == 0 && t.c_next == (ptrdiff_t)t.m * t.c_row;
     for (size_t i = 0; i <= tile->more; i += t.more + 1) {
         t.more = pairs && i < tile->more;
-        gemm_edge(&t);
+        run(&t);
         const ptrdiff_t tiles = (ptrdiff_t)(t.more + 1);
         t.a += FOVEA_FAULT_IS(GEMM_BELOW_STAYS) ? 0 : tiles * t.a_next;
         t.b += FOVEA_FAULT_IS(GEMM_BESIDE_STAYS) ? 0 : tiles * t.b_next;

@@ -21,10 +21,13 @@
 
 #define GEMM_CLEAR(x) "vxorps %%xmm" x ", %%xmm" x ", %%xmm" x "\n\t"
 #define GEMM_ZERO(at, index, x, y) GEMM_CLEAR(x) GEMM_CLEAR(y)
-#define GEMM_LOAD(at, index, x, y)                                                                             \
-    "vmovups (%[row]), %%ymm" x "\n\tvmovups 32(%[row]), %%ymm" y "\n\tadd %[c_row], %[row]\n\t"
-#define GEMM_STORE(at, index, x, y)                                                                            \
-    "vmovups %%ymm" x ", (%[row])\n\tvmovups %%ymm" y ", 32(%[row])\n\tadd %[c_row], %[row]\n\t"
+#define GEMM_NEXT_ROW "add %[c_row], %[row]\n\t"
+#define GEMM_LOAD(at, index, x, y) "vmovups (%[row]), %%ymm" x "\n\tvmovups 32(%[row]), %%ymm" y "\n\t" GEMM_NEXT_ROW
+#define GEMM_LOAD_FIRST(at, index, x, y) "vmovups (%[row]), %%ymm" x "\n\t" GEMM_NEXT_ROW
+#define GEMM_LOAD_SECOND(at, index, x, y) "vmovups (%[row]), %%ymm" y "\n\t" GEMM_NEXT_ROW
+#define GEMM_STORE(at, index, x, y) "vmovups %%ymm" x ", (%[row])\n\tvmovups %%ymm" y ", 32(%[row])\n\t" GEMM_NEXT_ROW
+#define GEMM_STORE_FIRST(at, index, x, y) "vmovups %%ymm" x ", (%[row])\n\t" GEMM_NEXT_ROW
+#define GEMM_STORE_SECOND(at, index, x, y) "vmovups %%ymm" y ", (%[row])\n\t" GEMM_NEXT_ROW
 #if FOVEA_FAULT != 1 // FOVEA_FAULT_IS(GEMM_MUL_ADD), which the preprocessor cannot read
 #define GEMM_FMA(b, sum) "vfmadd231ps %%ymm" b ", %%ymm15, %%ymm" sum "\n\t"
 #else
@@ -36,6 +39,13 @@
 #define GEMM_PAIR(at, index, x, y)                                                                      \
     GEMM_A(at "(%[a]" index ")") GEMM_FMA("12", x) GEMM_A(at "(%[a2]" index ")") GEMM_FMA("12", y)
 
+// The rows of C that a tile loads or stores: all at once, or those of the first of a pair and then those of the second,
+// where there is one.
+#define GEMM_ONE(M, what, label) GEMM_ROWS_##M(what, "")
+#define GEMM_TWO(M, what, label)                                                                               \
+    GEMM_ROWS_##M(what##_FIRST, "") "cmpq $0, %[second]\n\tjz " label "f\n\t" GEMM_ROWS_##M(what##_SECOND, "")  \
+    label ":\n\t"
+
 // Step p of a turn. B is prefetched into L1 eight steps ahead: where it streams from L2, FMAs that are scheduled on a
 // load that then misses L1 are issued again (Cascade Lake: 83 % of the peak without, 96 to 99 with).
 // NEAR: k steps of A are adjacent, and B a packed panel. APART: any strides.
@@ -44,22 +54,30 @@
     "prefetcht0 64*" p "+512(%[b])\n\t" GEMM_ROWS_##M(GEMM_ROW, "4*" p)
 #define GEMM_NEAR_STRIDE(bytes) "i"(0)
 #define GEMM_NEAR_SECOND
+#define GEMM_NEAR_SECOND_THERE
+#define GEMM_NEAR_OF_C GEMM_ONE
 #define GEMM_NEAR_NEXT(steps) "add $4*" steps ", %[a]\n\tadd $64*" steps ", %[b]\n\t"
 #define GEMM_APART(M, p)                                                                                \
     "vmovups (%[b]), %%ymm12\n\tvmovups 32(%[b]), %%ymm13\n\tprefetcht0 (%[b],%[b_k],8)\n\t"            \
     GEMM_ROWS_##M(GEMM_ROW, "") "add %[a_k], %[a]\n\tadd %[b_k], %[b]\n\t"
 #define GEMM_APART_STRIDE(bytes) "r"(bytes)
 #define GEMM_APART_SECOND
+#define GEMM_APART_SECOND_THERE
+#define GEMM_APART_OF_C GEMM_ONE
 #define GEMM_APART_NEXT(steps) ""
 #define GEMM_NEAR2(M, p) "vmovups 64*" p "(%[b]), %%ymm12\n\t" GEMM_ROWS_##M(GEMM_PAIR, "4*" p)
 #define GEMM_NEAR2_STRIDE(bytes) "i"(0)
 #define GEMM_NEAR2_SECOND , [a2] "+&r"(a2)
+#define GEMM_NEAR2_SECOND_THERE , [second] "m"(second)
+#define GEMM_NEAR2_OF_C GEMM_TWO
 #define GEMM_NEAR2_NEXT(steps) GEMM_NEAR_NEXT(steps) "add $4*" steps ", %[a2]\n\t"
 #define GEMM_APART2(M, p)                                                                               \
     "vmovups (%[b]), %%ymm12\n\t" GEMM_ROWS_##M(GEMM_PAIR, "")                                          \
     "add %[a_k], %[a]\n\tadd %[a_k], %[a2]\n\tadd %[b_k], %[b]\n\t"
 #define GEMM_APART2_STRIDE(bytes) "r"(bytes)
 #define GEMM_APART2_SECOND , [a2] "+&r"(a2)
+#define GEMM_APART2_SECOND_THERE , [second] "m"(second)
+#define GEMM_APART2_OF_C GEMM_TWO
 #define GEMM_APART2_NEXT(steps) ""
 
 // What step p of a turn prefetches for later tiles: nothing, a line, or a line every second step, half a line each.
@@ -83,8 +101,7 @@
 // +0 where it is NULL.
 #define GEMM_TILE_OF(M, FORM, AHEAD)                                                                    \
     __asm__ volatile(                                                                                   \
-        "test %[row], %[row]\n\tjz 5f\n\t" GEMM_ROWS_##M(GEMM_LOAD, "") "jmp 6f\n"                      \
-        "5:\n\t" GEMM_ROWS_##M(GEMM_ZERO, "")                                                           \
+        GEMM_ROWS_##M(GEMM_ZERO, "") "test %[row], %[row]\n\tjz 6f\n\t" GEMM_##FORM##_OF_C(M, GEMM_LOAD, "5") \
         "6:\tsub $4, %[k]\n\tjb 2f\n\t.p2align 6\n"                                                     \
         "1:\n\t"                                                                                        \
         GEMM_##FORM(M, "0") GEMM_##AHEAD##_0 GEMM_##FORM(M, "1") GEMM_##AHEAD##_1                       \
@@ -92,12 +109,12 @@
         GEMM_##FORM##_NEXT("4") "sub $4, %[k]\n\tjae 1b\n"                                              \
         "2:\tadd $4, %[k]\n\tjz 4f\n"                                                                   \
         "3:\n\t" GEMM_##FORM(M, "0") GEMM_##FORM##_NEXT("1") "dec %[k]\n\tjnz 3b\n"                     \
-        "4:\tmov %[c], %[row]\n\t" GEMM_ROWS_##M(GEMM_STORE, "")                                        \
+        "4:\tmov %[c], %[row]\n\t" GEMM_##FORM##_OF_C(M, GEMM_STORE, "7")                                        \
         : [a] "+&r"(a), [b] "+&r"(b), [k] "+&r"(k), [ahead] "+&r"(ahead), [row] "+&r"(row)              \
           GEMM_##FORM##_SECOND                                                                          \
         : [r1] "r"(r1), [r3] "r"(r3), [r5] "r"(r5), [c] "r"(c), [c_row] "r"(t->c_row * 4),           \
           [a_k] GEMM_##FORM##_STRIDE(t->a_k * 4), [b_k] GEMM_##FORM##_STRIDE(t->b_k * 4),               \
-          [step] GEMM_##AHEAD##_STRIDE(t->ahead_step * 4)                                               \
+          [step] GEMM_##AHEAD##_STRIDE(t->ahead_step * 4) GEMM_##FORM##_SECOND_THERE                    \
         : "ymm0", "ymm1", "ymm2", "ymm3", "ymm4", "ymm5", "ymm6", "ymm7", "ymm8", "ymm9", "ymm10",      \
           "ymm11", "ymm12", "ymm13", "ymm14", "ymm15", "memory", "cc")
 // clang-format on
