@@ -28,7 +28,7 @@ static struct fovea_gemm_area area_of(const struct fovea_gemm_layout *plan, cons
         .chunk = plan->chunk,
         .b_room = scratch != NULL ? scratch + plan->b_room : NULL,
         .pack_b = grid->pack_b,
-        .acc = detour(plan, args) ? scratch : NULL,
+        .acc = detour(plan, args) || plan->aside ? scratch : NULL,
     };
 }
 

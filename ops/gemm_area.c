@@ -84,6 +84,16 @@ static size_t tiles_of_call(const struct gemm_ahead *ahead, size_t strips, bool 
     return strips > 1 || ahead->calls != 0 ? 1 : hot ? fovea_min(FOVEA_HOT_TILES, same) : same;
 }
 
+// What a call's tiles leave in acc goes there at its end.
+static void fetch_c(const float *c, size_t ldc, size_t rows, size_t columns)
+{
+    for (size_t i = 0; i < rows; i++) {
+        for (size_t j = 0; j < columns; j += FOVEA_PANEL) {
+            __builtin_prefetch(c + i * ldc + j, 1, 3);
+        }
+    }
+}
+
 // Rows [begin, begin + count) times strips [group, end).
 static void run_group(const struct gemm_block *block, size_t begin, size_t count, size_t group, size_t end)
 {
@@ -146,6 +156,9 @@ static void run_group(const struct gemm_block *block, size_t begin, size_t count
                 fovea_gemm_beside(&tile, wide);
             } else {
                 fovea_gemm_below(&tile, tall);
+            }
+            if (plan->aside) {
+                fetch_c(c, d->ldc, rows, tile.n);
             }
             plan->kernel->run(&tile);
             if (finishes) {

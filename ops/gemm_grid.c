@@ -59,7 +59,7 @@ static double task_side(const struct fovea_gemm_layout *plan, double elements, s
 size_t fovea_gemm_acc(const struct fovea_gemm_layout *plan)
 {
     const size_t m = plan->desc.m, n = plan->desc.n;
-    if (!plan->detour || m == 0 || n == 0) {
+    if (!(plan->detour || plan->aside) || m == 0 || n == 0) {
         return 0;
     }
     const size_t wide = fovea_gemm_columns(plan), narrow = fovea_min(plan->strips.size * FOVEA_PANEL, n);

@@ -215,6 +215,8 @@ enum fovea_status fovea_gemm_make(const struct fovea_engine *engine, const struc
     if (plan->steps && !plan->detour) {
         plan->strips = fovea_cut(panels_of(desc->n), fovea_gemm_step_panels(plan));
     }
+    plan->aside = desc->activation != FOVEA_ACTIVATION_NONE && !plan->direct && !plan->steps && k != 0 &&
+                  plan->blocks.count == 1 && desc->m > plan->mr;
     plan->tiles = fovea_cut(desc->m, plan->mr);
     plan->grid = fovea_gemm_grid(plan, desc->m);
     plan->bare = fovea_gemm_is_bare(plan);

@@ -7,6 +7,7 @@
 
 #include "kernels/common/erf.h"
 #include "kernels/common/exp2.h"
+#include "kernels/common/unary.h"
 #include "kernels/fault.h"
 
 /// x < 0 ? +0 : x. A comparison, for max instructions differ between ISAs on NaN and on -0, which both pass here.
@@ -16,10 +17,22 @@ static inline fv_f32 fv_relu(fv_f32 x)
                                           : fv_select(fv_lt(x, fv_zero()), fv_zero(), x);
 }
 
-static inline fv_f32 fv_gelu(fv_f32 x)
+FV_EACH(fv_relu)
+FV_EACH(fv_tanh)
+
+static inline __attribute__((always_inline)) void fv_gelu_each(fv_f32 *x, int n)
 {
-    const fv_f32 h = fv_mul(fv_set1(0.5f), x);
-    return fv_fma(h, fv_erf(fv_mul(x, fv_set1(0x1.6a09e6p-1f))), h); // sqrt(1/2)
+    fv_f32 h[FV_BESIDE];
+    FV_UNROLL
+    for (int j = 0; j < n; j++) {
+        h[j] = fv_mul(fv_set1(0.5f), x[j]);
+        x[j] = fv_mul(x[j], fv_set1(0x1.6a09e6p-1f)); // sqrt(1/2)
+    }
+    fv_erf_each(x, n);
+    FV_UNROLL
+    for (int j = 0; j < n; j++) {
+        x[j] = fv_fma(h[j], x[j], h[j]);
+    }
 }
 
 static inline fv_f32 fv_gelu_tanh(fv_f32 x)
@@ -29,11 +42,22 @@ static inline fv_f32 fv_gelu_tanh(fv_f32 x)
     return fv_fma(h, fv_tanh(fv_mul(fv_set1(0x1.988454p-1f), u)), h);                         // sqrt(2/pi)
 }
 
+FV_EACH(fv_gelu_tanh)
+
 /// x / (1 + exp(-x)): one division, which also carries the limits: x / 1 far above 0, -0 where exp(-x) overflows.
-static inline fv_f32 fv_silu(fv_f32 x)
+static inline __attribute__((always_inline)) void fv_silu_each(fv_f32 *x, int n)
 {
     const fv_f32 ln2e = fv_set1(FOVEA_FAULT_IS(SILU_SIGN) ? 0x1.715476p+0f : -0x1.715476p+0f); // -log2(e)
-    return fv_div(x, fv_add(fv_set1(1.0f), fv_exp2(fv_mul(x, ln2e))));
+    fv_f32 e[FV_BESIDE];
+    FV_UNROLL
+    for (int j = 0; j < n; j++) {
+        e[j] = fv_mul(x[j], ln2e);
+    }
+    fv_exp2_each(e, n);
+    FV_UNROLL
+    for (int j = 0; j < n; j++) {
+        x[j] = fv_div(x[j], fv_add(fv_set1(1.0f), e[j]));
+    }
 }
 
 #endif

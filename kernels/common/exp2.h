@@ -49,10 +49,21 @@ static inline fv_f32 fv_exp2_to_128(fv_f32 x)
     return x;
 }
 
-static inline fv_f32 fv_exp2(fv_f32 x)
+/// 2^x[j] for n x, n a constant of at most 8.
+static inline __attribute__((always_inline)) void fv_exp2_each(fv_f32 *x, int n)
 {
     const fv_f32 hi = fv_set1(128.0f);
-    return fv_exp2_to_128(fv_select(fv_gt(x, hi), hi, x));
+    FV_UNROLL
+    for (int j = 0; j < n; j++) {
+        x[j] = fv_select(fv_gt(x[j], hi), hi, x[j]);
+    }
+    fv_exp2_to_128_each(x, n);
+}
+
+static inline fv_f32 fv_exp2(fv_f32 x)
+{
+    fv_exp2_each(&x, 1);
+    return x;
 }
 
 #endif

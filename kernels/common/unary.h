@@ -2,19 +2,53 @@
 // kernels/common/unary.h - y[i] = f(x[i]): the one loop of every elementwise kernel.
 //
 // Included after an ISA's vec.h. f is a constant where this is called, so it is inlined and no call is left in the
-// loop. A vector is loaded whole before it is stored, so y may be x.
+// loop. Vectors are loaded whole before they are stored, so y may be x.
 #ifndef FOVEA_KERNELS_COMMON_UNARY_H
 #define FOVEA_KERNELS_COMMON_UNARY_H
 
+#include "kernels/common/unroll.h"
 #include "kernels/fault.h"
 
-static inline __attribute__((always_inline)) void fv_unary(size_t n, const float *x, float *y, fv_f32 (*f)(fv_f32))
+/// Vectors whose function is computed side by side, where it is made of long chains: what a scheduler holds of one
+/// after the other is one or two of them.
+enum { FV_BESIDE = FV_REGISTERS / 8 };
+
+/// x[j] = f(x[j]) for n x, n a constant of at most FV_BESIDE.
+typedef void fv_each(fv_f32 *x, int n);
+
+/// f_each of an f that takes one vector.
+#define FV_EACH(f)                                                                                                     \
+    static inline __attribute__((always_inline)) void f##_each(fv_f32 *x, int n)                                       \
+    {                                                                                                                  \
+        FV_UNROLL                                                                                                      \
+        for (int j = 0; j < n; j++) {                                                                                  \
+            x[j] = f(x[j]);                                                                                            \
+        }                                                                                                              \
+    }
+
+static inline __attribute__((always_inline)) void fv_unary(size_t n, const float *x, float *y, fv_each *f)
 {
+    fv_f32 v[FV_BESIDE];
     size_t i = 0;
-    for (; i + FV_LANES <= n; i += FV_LANES)
-        fv_store(y + i, f(fv_load(x + i)));
-    if (i < n)
-        fv_store_tail(y + i, f(fv_load_tail(x + i, n - i)), n - i - FOVEA_FAULT_IS(UNARY_TAIL_LANE));
+    for (; i + FV_BESIDE * FV_LANES <= n; i += FV_BESIDE * FV_LANES) {
+        FV_UNROLL
+        for (int j = 0; j < FV_BESIDE; j++)
+            v[j] = fv_load(x + i + (size_t)j * FV_LANES);
+        f(v, FV_BESIDE);
+        FV_UNROLL
+        for (int j = 0; j < FV_BESIDE; j++)
+            fv_store(y + i + (size_t)j * FV_LANES, v[j]);
+    }
+    for (; i + FV_LANES <= n; i += FV_LANES) {
+        v[0] = fv_load(x + i);
+        f(v, 1);
+        fv_store(y + i, v[0]);
+    }
+    if (i < n) {
+        v[0] = fv_load_tail(x + i, n - i);
+        f(v, 1);
+        fv_store_tail(y + i, v[0], n - i - FOVEA_FAULT_IS(UNARY_TAIL_LANE));
+    }
 }
 
 #endif
