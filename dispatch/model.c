@@ -80,6 +80,9 @@ struct beyond {
     // Whether prefill of AVX-512 prefetches K, V, queries and output into L1: Zen 4, d = 64, 1024 to 4096 keys 1.00
     // to 1.06, fewer keys 1.00 to 1.03, d = 128 0.99 to 1.0.
     uint32_t into_l1;
+    // Columns of a group of strips where all of B stays in L2 beside many rows of A, which is read once for each group:
+    // Zen 4, packed 1.01 to 1.03 (AVX2 1.01 to 1.06), else 1.00 to 1.03.
+    uint32_t near_columns;
 };
 static const struct beyond beyonds[SETS] = {
     [NARROW] = {.many_steps = 4096,
@@ -99,7 +102,8 @@ static const struct beyond beyonds[SETS] = {
                 .bt_near = UINT32_MAX,
                 .pass_rows = 1024,
                 .again = 6,
-                .into_l1 = 1},
+                .into_l1 = 1,
+                .near_columns = 256},
     [WIDE] = {.many_steps = 2048,
               .step_floats = 128,
               .packed_steps = 1024,
@@ -117,7 +121,8 @@ static const struct beyond beyonds[SETS] = {
               .bt_near = UINT32_MAX,
               .pass_rows = 0,
               .again = 6,
-              .into_l1 = 0},
+              .into_l1 = 0,
+              .near_columns = 0},
     [HASHED] = {.many_steps = 1024,
                 .step_floats = 128,
                 .packed_steps = 1024,
@@ -135,7 +140,8 @@ static const struct beyond beyonds[SETS] = {
                 .bt_near = 6,
                 .pass_rows = 512,
                 .again = 0,
-                .into_l1 = 0},
+                .into_l1 = 0,
+                .near_columns = 0},
 };
 
 static const struct beyond *beyond_l2(const struct fovea_machine *machine)
@@ -178,7 +184,8 @@ static struct fovea_gemm_tuning gemm_default(const struct fovea_machine *machine
     if (nr > 16 && class % 3 == FOVEA_FORM_NN) {
         t.direct = clamp(t.direct * beyond->direct_of_l2, 0, 1 << 20);
     }
-    const bool many = class / 6 == MANY, packed = class % 3 == FOVEA_FORM_PACKED && nr > 16;
+    const bool many = class / 6 == MANY, near = class / 3 % 2 == 0, packed = class % 3 == FOVEA_FORM_PACKED && nr > 16;
+    t.nc = many && near ? clamp(beyond->near_columns, t.nc, UINT32_MAX) : t.nc;
     const uint32_t share = nr <= 16 ? 128 : many ? beyond->step_floats : 256;
     t.kc = packed && !many ? beyond->packed_steps : clamp(floats2 / share, 256, many ? beyond->many_steps : 1024);
     const uint32_t steps = t.kc < 1024 ? t.kc : 1024; // as ops/gemm_plan.c counts rows of longer blocks
