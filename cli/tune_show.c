@@ -207,7 +207,7 @@ static int explain_gemm(const struct fovea_engine *engine, size_t m, size_t n, s
            : m <= FOVEA_SEVERAL_ROWS ? "several (9 to 32)"
            : m <= FOVEA_SOME_ROWS    ? "some (33 to 192)"
                                      : "many (more than 192)",
-           (double)n * (double)k / 256, class / 3 % 2 ? "exceeds" : "fits", (size_t)fovea_near_of(tuning, m),
+           (double)n * (double)k / 256, class / 3 % 2 ? "exceeds" : "fits", (size_t)fovea_near_of(tuning, m, form),
            form == FOVEA_FORM_PACKED ? "B is packed beforehand"
            : form == FOVEA_FORM_NN   ? "B lies as k x n"
                                      : "B lies as n x k");

@@ -87,15 +87,15 @@ typedef void fovea_gemm_fn(const struct fovea_gemm_tile *tile);
 ///
 /// A variant reads nr rows of B side by side; from memory they may stream better when they lie far apart.
 struct fovea_gemm_bt_tile {
-    size_t m, n, k; ///< 1 <= m <= mr of the variant, 1 <= n <= 16
+    size_t m, n, k; ///< 1 <= m <= mr of the variant, 1 <= n
     const float *a;
     ptrdiff_t a_k;
     const float *b;
     ptrdiff_t b_row;
     float *c;
     ptrdiff_t c_row;
-    uint32_t far;    ///< a hint: 1 where B comes from beyond L2, its next 16 rows after these
-    uint32_t halves; ///< a hint: 1 where eight rows at a time come faster than 16
+    uint32_t far;  ///< a hint: 1 where B comes from beyond L2, its next rows after these
+    uint32_t side; ///< a hint: rows of B that should be read side by side, at most; 8, 16 or 32
 };
 typedef void fovea_gemm_bt_fn(const struct fovea_gemm_bt_tile *tile);
 

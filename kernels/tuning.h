@@ -62,10 +62,12 @@ static inline uint32_t fovea_is_far(uint32_t near, double floats)
 /// KiB of B, of the border, that m rows are taken to find in L2. So few that reading B is the work meet weights, and
 /// those of the layers before have mostly pushed these out: a quarter of the border, above which a B that is there
 /// after all costs less than one that is not (Zen 4, L2 1 MiB, 0.6 MiB of B, read as if from beyond L2: from memory 1
-/// row 1.1 to 2.4 times as fast, 4 rows 1.1 to 3.7, 12 rows 1.4 to 3.3; from L2 0.53 to 0.74, 0.7 to 1.0, 0.9 to 1.0).
-static inline uint32_t fovea_near_of(const struct fovea_tuning *tuning, size_t m)
+/// row 1.1 to 2.4 times as fast, 4 rows 1.1 to 3.7, 12 rows 1.4 to 3.3; from L2 0.63 to 1.0). Prefetching a transposed
+/// B that is there costs next to nothing, so of that a sixteenth: 64 to 256 KiB from memory 1.6 to 2.5 (17 to 32 rows
+/// 0.95 to 1.06), from L2 0.93 to 1.0; AVX2 1.26 to 2.5 and 0.69 to 0.96.
+static inline uint32_t fovea_near_of(const struct fovea_tuning *tuning, size_t m, enum fovea_gemm_form form)
 {
-    return m > FOVEA_SEVERAL_ROWS ? tuning->cache.near : tuning->cache.near / 4;
+    return tuning->cache.near / (m > FOVEA_SEVERAL_ROWS ? 1 : form == FOVEA_FORM_NT ? 16 : 4);
 }
 
 /// The class of a GEMM: rows (few, several, some, many) x B (near, far) x form.
@@ -73,7 +75,7 @@ static inline uint32_t fovea_gemm_class(const struct fovea_tuning *tuning, size_
                                         enum fovea_gemm_form form)
 {
     const uint32_t rows = (m > FOVEA_FEW_ROWS) + (m > FOVEA_SEVERAL_ROWS) + (m > FOVEA_SOME_ROWS);
-    const uint32_t far = fovea_is_far(fovea_near_of(tuning, m), (double)n * (double)k);
+    const uint32_t far = fovea_is_far(fovea_near_of(tuning, m, form), (double)n * (double)k);
     return (rows * 2 + far) * 3 + (uint32_t)form;
 }
 

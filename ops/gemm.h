@@ -89,6 +89,11 @@ struct fovea_gemm_area {
     float *acc;            ///< where C cannot: of the tiles of a call (one k block), or rows x columns; or NULL
 };
 
+static inline enum fovea_gemm_form fovea_gemm_form_of(const struct fovea_gemm_desc *d)
+{
+    return d->b_packed ? FOVEA_FORM_PACKED : d->trans_b == FOVEA_TRANS ? FOVEA_FORM_NT : FOVEA_FORM_NN;
+}
+
 /// fovea_gemm_plan on any struct; `why` says what is wrong.
 enum fovea_status fovea_gemm_make(const struct fovea_engine *engine, const struct fovea_gemm_desc *desc,
                                   struct fovea_gemm_layout *plan, const struct fovea_why *why);
@@ -116,8 +121,8 @@ bool fovea_gemm_takes_rows(const struct fovea_gemm_area *area);
 /// Whether that way takes rows of B that lie far apart, or else fetches the rows it will read next.
 bool fovea_gemm_spreads(const struct fovea_gemm_layout *plan, size_t rows);
 bool fovea_gemm_fetches(const struct fovea_gemm_layout *plan);
-/// And, where it fetches, whether eight rows are taken at a time rather than 16.
-bool fovea_gemm_halves(const struct fovea_gemm_layout *plan, size_t rows);
+/// How many of its rows should be taken at a time: 8, 16 or 32.
+uint32_t fovea_gemm_side(const struct fovea_gemm_layout *plan, size_t rows);
 void fovea_gemm_bt(const struct fovea_gemm_area *area);
 /// Whether a plan, complete up to `direct`, has so few rows that a few of a natural B's are read at a time; panels of a
 /// strip then, where sums are C; and an area of it (ops/gemm_bn.c).

@@ -6,7 +6,10 @@
 // not meet in one set of L1 (16x4096x4096: half of the time).
 #include "ops/gemm.h"
 
-enum { SPREAD_ROWS = 16 }; // of a tile, at most
+enum {
+    SPREAD_ROWS = 16, // of a tile, at most
+    CALL_PANELS = 4,  // of a call of the kernel, at most
+};
 
 bool fovea_gemm_takes_rows(const struct fovea_gemm_area *area)
 {
@@ -18,7 +21,8 @@ bool fovea_gemm_takes_rows(const struct fovea_gemm_area *area)
 
 static bool is_far(const struct fovea_gemm_layout *plan)
 {
-    return fovea_is_far(fovea_near_of(&plan->kernels->tuning, plan->desc.m), (double)plan->desc.n * (double)plan->k);
+    return fovea_is_far(fovea_near_of(&plan->kernels->tuning, plan->desc.m, FOVEA_FORM_NT),
+                        (double)plan->desc.n * (double)plan->k);
 }
 
 bool fovea_gemm_spreads(const struct fovea_gemm_layout *plan, size_t rows)
@@ -31,11 +35,14 @@ bool fovea_gemm_fetches(const struct fovea_gemm_layout *plan)
     return plan->k <= plan->tuning->fetch_k && is_far(plan);
 }
 
-bool fovea_gemm_halves(const struct fovea_gemm_layout *plan, size_t rows)
+uint32_t fovea_gemm_side(const struct fovea_gemm_layout *plan, size_t rows)
 {
-    // Sixteen rows that meet in few sets of L1 push one another out, which makes up for more (4x4096x1024 1.16 on Zen
-    // 4, 4x1536x384 0.89).
-    return rows <= plan->tuning->half_rows * (plan->b_aliases ? 3 : 1) && fovea_gemm_fetches(plan);
+    enum { FEW = 8, SOME = 16, MANY = 32 };
+    if (!fovea_is_far(plan->kernels->tuning.cache.near, (double)plan->desc.n * (double)plan->k)) {
+        return plan->b_aliases ? SOME : MANY; // rows that meet in few sets of L1 push one another out
+    }
+    // So they do here, which makes up for more (4x4096x1024 1.16 on Zen 4, 4x1536x384 0.89).
+    return rows <= plan->tuning->half_rows * (plan->b_aliases ? 3 : 1) ? FEW : SOME;
 }
 
 // Columns from `begin` on, as many times nr as there are before `end`, where a call takes rows of B that lie as far
@@ -56,7 +63,7 @@ static size_t spread_rows(const struct fovea_gemm_area *area, struct fovea_gemm_
     tile.b += (ptrdiff_t)(begin * d->ldb);
     tile.b_row = (ptrdiff_t)(apart * d->ldb);
     tile.n = lanes;
-    tile.far = tile.halves = 0; // the rows after these are not what comes next
+    tile.far = 0; // the rows after these are not what comes next
     tile.c = room;
     tile.c_row = FOVEA_PANEL;
     for (size_t j = 0; j < apart; j++, tile.b += d->ldb) {
@@ -93,20 +100,24 @@ void fovea_gemm_bt(const struct fovea_gemm_area *area)
         plan->kernels->transpose.run(area->rows, plan->k, 1.0f, a, (ptrdiff_t)d->lda, area->b_room, a_k);
         a = area->b_room;
     }
+    // As many panels of a call as acc has room for, mr x 16 or all of C.
+    const size_t mr = plan->kernels->gemm_bt.mr, most = mr / fovea_min(area->rows, mr);
+    const size_t columns =
+        FOVEA_PANEL * fovea_min(fovea_min(CALL_PANELS, most), fovea_ceil_div(end - begin, FOVEA_PANEL));
     struct fovea_gemm_bt_tile tile = {
         .k = plan->k,
         .a_k = a_k,
         .b = area->b,
         .b_row = (ptrdiff_t)d->ldb,
-        .c_row = area->acc != NULL ? FOVEA_PANEL : (ptrdiff_t)d->ldc,
+        .c_row = area->acc != NULL ? (ptrdiff_t)columns : (ptrdiff_t)d->ldc,
         .far = fovea_gemm_fetches(plan),
-        .halves = fovea_gemm_halves(plan, area->rows),
+        .side = fovea_gemm_side(plan, area->rows),
     };
     const size_t spread = area->acc == NULL ? spread_rows(area, tile, a, begin, end) : 0;
     begin += spread;
     tile.b += (ptrdiff_t)begin * tile.b_row;
-    for (size_t j = begin; j < end; j += FOVEA_PANEL, tile.b += FOVEA_PANEL * tile.b_row) {
-        tile.n = fovea_min(FOVEA_PANEL, end - j);
+    for (size_t j = begin; j < end; j += columns, tile.b += (ptrdiff_t)columns * tile.b_row) {
+        tile.n = fovea_min(columns, end - j);
         tile.a = a;
         for (size_t t = 0, row = area->row; t < tiles.count; t++, row += tile.m) {
             float *const c = area->c + row * d->ldc + (d->gated ? j / 2 : j);

@@ -62,7 +62,7 @@ bool fovea_gemm_is_direct(const struct fovea_gemm_layout *plan)
     }
     // Few rows over a B that is far read it from memory, as weights are, and so do some more over half as much as stays
     // in L2. And what several tasks of many rows pack, all of them read: it is packed first, for all.
-    const uint32_t near_kib = fovea_near_of(&plan->kernels->tuning, d->m);
+    const uint32_t near_kib = fovea_near_of(&plan->kernels->tuning, d->m, fovea_gemm_form_of(d));
     const bool several = d->m <= FOVEA_SEVERAL_ROWS;
     const bool some = d->m <= WEIGHTS_ROWS && !d->b_packed && plan->kernel->nr > FOVEA_PANEL;
     const bool far = (several || some) && fovea_is_far(several ? near_kib : near_kib / 2, n * k);

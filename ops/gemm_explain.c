@@ -18,7 +18,7 @@ enum fovea_status fovea_explain_gemm(const struct fovea_engine *engine, const st
                                                                              : "packed B"
                           : desc->trans_b && desc->m <= plan.tuning->bt_rows
                               ? fovea_gemm_spreads(&plan, desc->m) ? "rows of B in place, far apart"
-                                : fovea_gemm_halves(&plan, desc->m)
+                                : fovea_gemm_side(&plan, desc->m) < FOVEA_PANEL
                                     ? "rows of B in place, eight at a time, fetched ahead"
                                 : fovea_gemm_fetches(&plan) ? "rows of B in place, fetched ahead"
                                                             : "rows of B in place"

@@ -63,10 +63,10 @@ size_t fovea_gemm_acc(const struct fovea_gemm_layout *plan)
         return 0;
     }
     const size_t wide = fovea_gemm_columns(plan), narrow = fovea_min(plan->strips.size * FOVEA_PANEL, n);
+    const size_t few = (size_t)plan->kernels->gemm_bt.mr * FOVEA_PANEL; // of a call in ops/gemm_bt.c
     if (plan->blocks.count <= 1) {
-        const size_t tile = fovea_min(m, FOVEA_HOT_TILES * plan->mr) * wide,
-                     rows = (size_t)plan->kernels->gemm_bt.mr * FOVEA_PANEL;
-        return tile > rows ? tile : rows;
+        const size_t tile = fovea_min(m, FOVEA_HOT_TILES * plan->mr) * wide;
+        return tile > few ? tile : few;
     }
     // The most that a task of m or fewer rows has. A part is at most twice the least, or one more than the most; strips
     // and groups of them differ by their rounding.
@@ -75,7 +75,7 @@ size_t fovea_gemm_acc(const struct fovea_gemm_layout *plan)
     const size_t rows = plan->desc.b_packed ? fovea_min(m, WHOLE_ROWS) : m;
     const double most = 4 * elements * rounding + 2 * (double)rows * (double)wide +
                         2 * (double)(plan->mr + 1) * (2 * side + 3 * (double)wide);
-    return (size_t)fmin(most, (double)m * (double)(fovea_ceil_div(n, FOVEA_PANEL) * FOVEA_PANEL));
+    return (size_t)fmin(fmax(most, (double)few), (double)m * (double)fovea_round_up(n, FOVEA_PANEL));
 }
 
 // Groups of strips for tasks of so many rows, of average strips.

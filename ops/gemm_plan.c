@@ -176,10 +176,7 @@ enum fovea_status fovea_gemm_make(const struct fovea_engine *engine, const struc
     FOVEA_REQUIRE(engine != NULL && desc != NULL, FOVEA_ERR_NULL, why, "gemm: engine or desc is NULL");
     FOVEA_TRY(check_desc(desc, why));
     const struct fovea_kernels *const kernels = fovea_engine_kernels(engine);
-    const enum fovea_gemm_form form = desc->b_packed                 ? FOVEA_FORM_PACKED
-                                      : desc->trans_b == FOVEA_TRANS ? FOVEA_FORM_NT
-                                                                     : FOVEA_FORM_NN;
-    const uint32_t class = fovea_gemm_class(&kernels->tuning, desc->m, desc->n, desc->k, form);
+    const uint32_t class = fovea_gemm_class(&kernels->tuning, desc->m, desc->n, desc->k, fovea_gemm_form_of(desc));
     const struct fovea_gemm_tuning *const tuning = &kernels->tuning.gemm[class];
     const struct fovea_gemm_kernel *const kernel = kernel_of(kernels, class, desc->m);
     const size_t k = desc->alpha == 0 ? 0 : desc->k, mr = kernel->mr, nr = kernel->nr;

@@ -113,7 +113,7 @@ static bool make_b(struct gemm_case *c, const struct fovea_engine *engine)
         return false;
     struct fovea_tuning tuning = fovea_engine_kernels(engine)->tuning;
     tuning.cache.near = s->near ? (uint32_t)(s->near >> 10) : tuning.cache.near;
-    const bool walks = s->m <= DECODE_ROWS && natural > (size_t)fovea_near_of(&tuning, s->m) << 10;
+    const bool walks = s->m <= DECODE_ROWS && natural > (size_t)fovea_near_of(&tuning, s->m, s->form) << 10;
     c->b_count = walks ? tune_walk_count(engine, bytes) : 1;
     c->b_stride = (bytes + 63) / 64 * 64;
     c->b = bench_alloc(c->b_count * c->b_stride);

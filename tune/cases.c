@@ -21,6 +21,9 @@ static const struct {
     {8, 200, 160},
     {6, 320, 200},
     {3, 128, 128},
+    {5, 150, 100},
+    {2, 64, 160},
+    {1, 64, 64},
     {1, 448, 512},
     // several rows: a handful of sentences, drafts, the shortest prompts
     {12, 1024, 1024},
@@ -31,6 +34,8 @@ static const struct {
     {17, 500, 3000},
     {32, 128, 64},
     {13, 100, 300},
+    {16, 96, 128},
+    {28, 64, 200},
     {20, 512, 448},
     // some rows: prompts and the products of attention
     {48, 512, 1024},
@@ -77,14 +82,14 @@ static const struct tune_attention_shape attention_shapes[] = {
     {2, 1, 3072, 256, false, false, 0},
 };
 
-// B of sizes between the values of `near`, 192 and 384 KiB, 0.75 and 1.5 MiB, or, of few rows, a quarter of them. Those
+// B of sizes between the values of `near`, 192 and 384 KiB, 0.75 and 1.5 MiB, or, of few rows, a part of them. Those
 // that stay in L2, as it is measured, are there in each call; those that do not come from memory where the rows are
 // few, as weights do (fovea_near_of).
 static const struct tune_shape border_shapes[] = {
-    {4, 128, 96, FOVEA_FORM_NT, 0},  {24, 128, 96, FOVEA_FORM_NN, 0},  {96, 256, 192, FOVEA_FORM_PACKED, 0},
-    {4, 192, 128, FOVEA_FORM_NT, 0}, {24, 192, 128, FOVEA_FORM_NN, 0}, {96, 384, 256, FOVEA_FORM_PACKED, 0},
-    {4, 256, 192, FOVEA_FORM_NT, 0}, {24, 256, 192, FOVEA_FORM_NN, 0}, {96, 512, 384, FOVEA_FORM_PACKED, 0},
-    {4, 384, 256, FOVEA_FORM_NT, 0}, {24, 384, 256, FOVEA_FORM_NN, 0}, {96, 768, 512, FOVEA_FORM_PACKED, 0},
+    {4, 64, 48, FOVEA_FORM_NT, 0},   {24, 128, 96, FOVEA_FORM_NN, 0},  {96, 256, 192, FOVEA_FORM_PACKED, 0},
+    {4, 96, 64, FOVEA_FORM_NT, 0},   {24, 192, 128, FOVEA_FORM_NN, 0}, {96, 384, 256, FOVEA_FORM_PACKED, 0},
+    {4, 128, 96, FOVEA_FORM_NT, 0},  {24, 256, 192, FOVEA_FORM_NN, 0}, {96, 512, 384, FOVEA_FORM_PACKED, 0},
+    {4, 192, 128, FOVEA_FORM_NT, 0}, {24, 384, 256, FOVEA_FORM_NN, 0}, {96, 768, 512, FOVEA_FORM_PACKED, 0},
 };
 _Static_assert(sizeof border_shapes / sizeof *border_shapes <= TUNE_CASES_MAX, "raise TUNE_CASES_MAX");
 

@@ -43,20 +43,24 @@ static inline __attribute__((always_inline)) void gemm_bt_ahead(const struct fov
                                                                 struct gemm_bt_place *place, const float *b,
                                                                 const float *begin, size_t rows)
 {
-    if (place->lines > rows) {
-        FV_UNROLL
-        for (size_t i = 0; i < rows; i++) {
-            __builtin_prefetch(place->next + i * FOVEA_PANEL, 0, 2);
-        }
-        place->next += rows * FOVEA_PANEL;
-        place->lines -= rows;
-    } else {
-        for (size_t i = 0; i < rows; i++) {
-            __builtin_prefetch(place->next, 0, 2);
-            place->next += FOVEA_PANEL;
-            if (--place->lines == 0) {
-                place->lines = place->blocks;
-                place->next += t->b_row - (ptrdiff_t)(place->blocks * FOVEA_PANEL);
+    enum { PIECE = 8 };
+    FV_UNROLL
+    for (size_t piece = 0; piece < rows; piece += PIECE) {
+        if (place->lines > PIECE) {
+            FV_UNROLL
+            for (size_t i = 0; i < PIECE; i++) {
+                __builtin_prefetch(place->next + i * FOVEA_PANEL, 0, 2);
+            }
+            place->next += PIECE * FOVEA_PANEL;
+            place->lines -= PIECE;
+        } else {
+            for (size_t i = 0; i < PIECE; i++) {
+                __builtin_prefetch(place->next, 0, 2);
+                place->next += FOVEA_PANEL;
+                if (--place->lines == 0) {
+                    place->lines = place->blocks;
+                    place->next += t->b_row - (ptrdiff_t)(place->blocks * FOVEA_PANEL);
+                }
             }
         }
     }

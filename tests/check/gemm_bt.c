@@ -19,6 +19,7 @@ static void run_case(struct check_case *c)
     struct check_rng *const rng = &c->rng;
     const size_t at = (size_t)(c->index * 7919 % ((uint64_t)v->mr * FOVEA_PANEL));
     struct fovea_gemm_bt_tile t = {.m = 1 + at / FOVEA_PANEL, .n = 1 + at % FOVEA_PANEL};
+    t.n += check_chance(rng, 50) ? FOVEA_PANEL * (1 + check_below(rng, 4)) : 0;
     t.k = check_size(rng, check_chance(rng, 10) ? k_max : 70);
     const size_t lda = t.m + (check_chance(rng, 50) ? check_below(rng, 20) : 0);
     const size_t ldb = t.k + (check_chance(rng, 50) ? check_below(rng, 20) : 0);
@@ -28,9 +29,9 @@ static void run_case(struct check_case *c)
     t.b_row = (ptrdiff_t)ldb;
     t.c_row = (ptrdiff_t)ldc;
     t.far = check_chance(rng, 50);
-    t.halves = check_chance(rng, 50);
-    check_describe(c, " m %zu n %zu k %zu values %d lda %zu ldb %zu ldc %zu%s", t.m, t.n, t.k, (int)values.kind, lda,
-                   ldb, ldc, t.far ? " far" : "");
+    t.side = 8u << check_below(rng, 3);
+    check_describe(c, " m %zu n %zu k %zu values %d lda %zu ldb %zu ldc %zu side %u%s", t.m, t.n, t.k, (int)values.kind,
+                   lda, ldb, ldc, t.side, t.far ? " far" : "");
     struct check_buffer *const a = check_buffer(c, "A", t.k == 0 ? 0 : (t.k - 1) * lda + t.m);
     struct check_buffer *const b = check_buffer(c, "B", t.k == 0 ? 0 : (t.n - 1) * ldb + t.k);
     if (t.k != 0) {

@@ -7,9 +7,10 @@
 #include "tune/space.h"
 #include "tune/stats.h"
 
-// Small shapes of every class, for an L2 of 64 KiB, of which few and several rows have a quarter.
+// Small shapes of every class, for an L2 of 64 KiB, of which few and several rows have a quarter, or a sixteenth: B has
+// 3.6, 14.5, 18.6 and 64.5 KiB.
 static const size_t rows[] = {7, 20, 37, 197};
-static const size_t columns[][2] = {{53, 68}, {53, 68}, {53, 236}, {53, 236}}, steps = 70; // 14.5, 18.6 and 64.5 KiB
+static const size_t few_columns[] = {53, 68}, few_transposed[] = {13, 53}, more_columns[] = {53, 236}, steps = 70;
 
 static const uint8_t none[FOVEA_VARIANTS];
 
@@ -28,8 +29,9 @@ static struct tune_case *make_case(const struct fovea_engine *engine, uint32_t c
         const struct tune_shape shape = {5, 320, 240, FOVEA_FORM_NT, SIZE_MAX};
         return tune_case_gemm(engine, &shape);
     }
-    const struct tune_shape shape = {rows[class / 6], columns[class / 6][class / 3 % 2], steps,
-                                     (enum fovea_gemm_form)(class % 3), 0};
+    const enum fovea_gemm_form form = (enum fovea_gemm_form)(class % 3);
+    const size_t *const columns = class >= 12 ? more_columns : form == FOVEA_FORM_NT ? few_transposed : few_columns;
+    const struct tune_shape shape = {rows[class / 6], columns[class / 3 % 2], steps, form, 0};
     return tune_case_gemm(engine, &shape);
 }
 
