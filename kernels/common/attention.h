@@ -113,15 +113,10 @@ static inline fv_f32 attention_shifted(fv_f32 m, fv_f32 base, fv_f32 l, fv_f32 s
     return FOVEA_FAULT_IS(ATTENTION_SPREAD_UNSHIFTED) ? spread : fv_fma(attention_exponent(m, base), l, spread);
 }
 
-/// n scores s, a constant, become weights, step by step side by side.
-static inline __attribute__((always_inline)) void attention_weights(fv_f32 *s, fv_f32 base, int n)
+/// The power of 2 that the weight of score s is.
+static inline fv_f32 attention_power(fv_f32 s, fv_f32 base)
 {
-    const fv_f32 ln2e = fv_set1(0x1.715476p+0f);
-    FV_UNROLL
-    for (int i = 0; i < n; i++) {
-        s[i] = fv_mul(fv_sub(s[i], base), ln2e);
-    }
-    fv_exp2_to_128_each(s, n);
+    return fv_mul(fv_sub(s, base), fv_set1(0x1.715476p+0f));
 }
 
 // ---- Softcap, ALiBi, dropout -------------------------------------------------------------------------------------

@@ -26,15 +26,23 @@
     "vmovups " BLOCK_BYTES "+" at ", %%" BLOCK_REG y "\n\t"                                             \
     "vmovups 2*" BLOCK_BYTES "+" at ", %%" BLOCK_REG z "\n\t"
 #define BLOCK_LOAD(at, x, y, z) BLOCK_FROM(at "(%[c])", x, y, z)
-#define BLOCK_STORE(at, x, y, z)                                                                        \
-    "vmovups %%" BLOCK_REG x ", " at "(%[c])\n\t"                                                       \
-    "vmovups %%" BLOCK_REG y ", " at "+" BLOCK_BYTES "(%[c])\n\t"                                       \
-    "vmovups %%" BLOCK_REG z ", " at "+2*" BLOCK_BYTES "(%[c])\n\t"
+#define BLOCK_TO(at, x, y, z)                                                                           \
+    "vmovups %%" BLOCK_REG x ", " at "\n\t"                                                             \
+    "vmovups %%" BLOCK_REG y ", " BLOCK_BYTES "+" at "\n\t"                                             \
+    "vmovups %%" BLOCK_REG z ", 2*" BLOCK_BYTES "+" at "\n\t"
+#define BLOCK_STORE(at, x, y, z) BLOCK_TO(at "(%[c])", x, y, z)
 #define BLOCK_RESCALE(at, x, y, z)                                                                      \
     "vfmadd231ps " at "(%[c]), %%" BLOCK_REG BLOCK_B0 ", %%" BLOCK_REG x "\n\t"                         \
     "vfmadd231ps " at "+" BLOCK_BYTES "(%[c]), %%" BLOCK_REG BLOCK_B1 ", %%" BLOCK_REG y "\n\t"         \
     "vfmadd231ps " at "+2*" BLOCK_BYTES "(%[c]), %%" BLOCK_REG BLOCK_B2 ", %%" BLOCK_REG z "\n\t"
 #define BLOCK_END_RESCALE BLOCK_FROM("0(%[scale])", BLOCK_B0, BLOCK_B1, BLOCK_B2) BLOCK_ROWS(BLOCK_RESCALE)
+#define BLOCK_MAX(at, x, y, z)                                                                          \
+    "vmaxps %%" BLOCK_REG BLOCK_B0 ", %%" BLOCK_REG x ", %%" BLOCK_REG BLOCK_B0 "\n\t"                  \
+    "vmaxps %%" BLOCK_REG BLOCK_B1 ", %%" BLOCK_REG y ", %%" BLOCK_REG BLOCK_B1 "\n\t"                  \
+    "vmaxps %%" BLOCK_REG BLOCK_B2 ", %%" BLOCK_REG z ", %%" BLOCK_REG BLOCK_B2 "\n\t"
+#define BLOCK_END_RAISE                                                                                 \
+    BLOCK_FROM("0(%[scale])", BLOCK_B0, BLOCK_B1, BLOCK_B2) BLOCK_ROWS(BLOCK_MAX)                       \
+    BLOCK_TO("0(%[scale])", BLOCK_B0, BLOCK_B1, BLOCK_B2)
 
 // For the steps: B of step p; a row whose element at `at` is broadcast into register `by`.
 #define BLOCK_B(p) BLOCK_FROM("192*" p "(%[b])", BLOCK_B0, BLOCK_B1, BLOCK_B2)
@@ -82,10 +90,12 @@
                      : BLOCK_CLOBBERS, "memory", "cc")
 #define BLOCK_MODES(FORM, step)                                                                         \
     do {                                                                                                \
-        if (mode == FOVEA_GEMM_STORE) {                                                                 \
+        if (mode == ATTENTION_STORE) {                                                                 \
             BLOCK(FORM, step, BLOCK_ZERO, "");                                                          \
-        } else if (mode == FOVEA_GEMM_ADD) {                                                            \
+        } else if (mode == ATTENTION_ADD) {                                                            \
             BLOCK(FORM, step, BLOCK_LOAD, "");                                                          \
+        } else if (mode == ATTENTION_RAISE) {                                                           \
+            BLOCK(FORM, step, BLOCK_ZERO, BLOCK_END_RAISE);                                             \
         } else {                                                                                        \
             BLOCK(FORM, step, BLOCK_ZERO, BLOCK_END_RESCALE);                                           \
         }                                                                                               \
@@ -99,9 +109,10 @@
 /// A should be.
 static inline __attribute__((always_inline)) void attention_whole_block(const struct attention_product *t,
                                                                         const float *a0, size_t first, size_t lane,
-                                                                        enum fovea_gemm_mode mode)
+                                                                        enum attention_mode mode)
 {
-    const float *b = t->b + lane, *const scale = t->scale + lane, *a1 = a0 + 3 * t->a_row, *a2 = a0 + 6 * t->a_row;
+    const float *b = t->b + lane, *const scale = (mode == ATTENTION_RAISE ? t->most : t->scale) + lane,
+                *a1 = a0 + 3 * t->a_row, *a2 = a0 + 6 * t->a_row;
     float *const c = t->c + first * ATTENTION_ROWS + lane;
     const ptrdiff_t s = t->a_row * (ptrdiff_t)sizeof(float);
     size_t n = t->k / ATTENTION_TURN, left = FOVEA_FAULT_IS(PREFILL_TILE_K_SHORT) ? 0 : t->k % ATTENTION_TURN;
@@ -129,6 +140,7 @@ static inline __attribute__((always_inline)) void attention_whole_block(const st
 #undef BLOCK_BYTES
 #undef BLOCK_CLEAR
 #undef BLOCK_CLOBBERS
+#undef BLOCK_END_RAISE
 #undef BLOCK_END_RESCALE
 #undef BLOCK_FETCH
 #undef BLOCK_FETCH_L1
@@ -139,6 +151,7 @@ static inline __attribute__((always_inline)) void attention_whole_block(const st
 #undef BLOCK_LOAD
 #undef BLOCK_LOOP
 #undef BLOCK_LOOP_INTO_L1
+#undef BLOCK_MAX
 #undef BLOCK_MODES
 #undef BLOCK_NEAR
 #undef BLOCK_NEXT_LINE
@@ -146,6 +159,7 @@ static inline __attribute__((always_inline)) void attention_whole_block(const st
 #undef BLOCK_RESCALE
 #undef BLOCK_ROWS
 #undef BLOCK_STORE
+#undef BLOCK_TO
 #undef BLOCK_TURN
 #undef BLOCK_ZERO
 

@@ -20,7 +20,7 @@ static inline uint32_t prefill_lanes(uint64_t bits, size_t lane)
 /// FV_GEMM on rows [first, t->m) of A, as many as its tile has at a time, and panels [panel, end) of 16 queries. The
 /// tile is changed and not copied: loads of a copy just written would wait for the stores.
 static inline void prefill_gemm(const struct attention_product *t, size_t first, size_t panel, size_t end,
-                                enum fovea_gemm_mode mode)
+                                enum attention_mode mode)
 {
     struct fovea_gemm_tile tile = {
         .k = t->k,
@@ -29,7 +29,7 @@ static inline void prefill_gemm(const struct attention_product *t, size_t first,
         .b_panel = FOVEA_PANEL,
         .b_k = ATTENTION_ROWS,
         .c_row = ATTENTION_ROWS,
-        .mode = mode,
+        .mode = mode == ATTENTION_RAISE ? FOVEA_GEMM_STORE : (enum fovea_gemm_mode)mode,
     };
     for (; first < t->m; first += tile.m) {
         tile.m = attention_min(FV_GEMM_MR, t->m - first);
@@ -47,7 +47,7 @@ static inline void prefill_gemm(const struct attention_product *t, size_t first,
 /// All rows and the vectors [first, end) of queries: whole register tiles at once, the others by FV_GEMM, which takes
 /// whole panels.
 static inline __attribute__((always_inline)) void prefill_product(const struct attention_product *t, size_t first,
-                                                                  size_t end, enum fovea_gemm_mode mode)
+                                                                  size_t end, enum attention_mode mode)
 {
     size_t done = 0;
 #ifdef FV_TILE_ROWS
@@ -57,11 +57,16 @@ static inline __attribute__((always_inline)) void prefill_product(const struct a
 #endif
     if (done < t->m) {
         prefill_gemm(t, done, first / FV_VECS, (end + FV_VECS - 1) / FV_VECS, mode);
+        if (mode == ATTENTION_RAISE) {
+            attention_raise(t, done, first * FV_LANES, t->m - done, end - first);
+        }
     }
 }
 
-/// S^T = K Q^T for keys [first, end) and the vectors of queries that some row of `rows` is in.
-static void prefill_score(const struct fovea_attention_chunk *chunk, size_t first, size_t end, uint64_t rows, float *s)
+/// S^T = K Q^T for keys [first, end) and the vectors of queries that some row of `rows` is in, whose maxima `most` they
+/// raise.
+static void prefill_score(const struct fovea_attention_chunk *chunk, size_t first, size_t end, uint64_t rows, float *s,
+                          float *most)
 {
     size_t vector = 0, last = 0;
     for (; prefill_lanes(rows, 0) == 0; rows >>= FV_LANES) {
@@ -70,8 +75,7 @@ static void prefill_score(const struct fovea_attention_chunk *chunk, size_t firs
     for (last = vector; rows != 0; rows >>= FV_LANES) {
         last++;
     }
-    struct attention_product t = {
-        .k = chunk->qk_dim, .b = chunk->q, .scale = s, .fetch = chunk->fetch}; // no scale is read
+    struct attention_product t = {.k = chunk->qk_dim, .b = chunk->q, .most = most, .fetch = chunk->fetch};
     if (chunk->k_row != 0) {
         t.m = end - first;
         t.a = chunk->k + (ptrdiff_t)first * chunk->k_row;
@@ -79,7 +83,7 @@ static void prefill_score(const struct fovea_attention_chunk *chunk, size_t firs
         t.a_k = 1;
         t.a_group = ATTENTION_GROUP * chunk->k_row;
         t.c = s + first * ATTENTION_ROWS;
-        prefill_product(&t, vector, last, FOVEA_GEMM_STORE);
+        prefill_product(&t, vector, last, ATTENTION_RAISE);
         return;
     }
     for (; first < end; first += t.m) { // no product crosses from one panel of keys to the next
@@ -90,25 +94,29 @@ static void prefill_score(const struct fovea_attention_chunk *chunk, size_t firs
         t.a_k = FOVEA_PANEL;
         t.a_group = ATTENTION_GROUP;
         t.c = s + first * ATTENTION_ROWS;
-        prefill_product(&t, vector, last, FOVEA_GEMM_STORE);
+        prefill_product(&t, vector, last, ATTENTION_RAISE);
     }
 }
 
 /// S^T of the keys that some row sees; the first `whole` are seen by all. Of these the ones that do not fill a group
-/// wait for the others of it: apart, 1 and 7 keys of a causal tile, they took 2 % of its time.
-static void prefill_scores(const struct fovea_attention_chunk *chunk, const uint64_t *seen, size_t whole, float *s)
+/// wait for the others of it: apart, 1 and 7 keys of a causal tile, they took 2 % of its time. Those before them raise
+/// `most`; returns how many these are.
+static size_t prefill_scores(const struct fovea_attention_chunk *chunk, const uint64_t *seen, size_t whole, float *s,
+                             float *most)
 {
     whole -= whole == chunk->keys ? 0 : whole % ATTENTION_GROUP;
     if (whole != 0) {
-        prefill_score(chunk, 0, whole, attention_all(chunk->state.rows), s);
+        prefill_score(chunk, 0, whole, attention_all(chunk->state.rows), s, most);
     }
+    float others[ATTENTION_ROWS] = {0}; // hidden scores among them
     for (size_t j = whole, end; j < chunk->keys; j = end) {
         end = attention_run(seen, chunk->keys, j, 0);
         for (size_t i = j, keys; i < end && seen[j] != 0; i += keys) {
             keys = attention_min(end - i, ATTENTION_GROUP - i % ATTENTION_GROUP);
-            prefill_score(chunk, i, i + keys, attention_any(seen + i, keys), s);
+            prefill_score(chunk, i, i + keys, attention_any(seen + i, keys), s, others);
         }
     }
+    return whole;
 }
 
 /// The same for additive scores, key by key.

@@ -64,57 +64,105 @@ static inline fv_f32 prefill_max(size_t keys, size_t whole, const uint64_t *seen
     return m;
 }
 
-/// Keys whose weights are made side by side: the chain of one is some 60 cycles long, and the scheduler (97 entries on
-/// Cascade Lake) holds six of them. 9.2 cycles a vector with the maximum, where one after the other takes 12.2. Each
-/// takes three registers: 8 with 32 of them, 4 with 16 (8 spilled a third of what they computed).
-enum { PREFILL_EXP = FV_REGISTERS / 4 };
+/// Weights that are made side by side. The second half of a weight is six FMAs, which wait for one another; the first
+/// half and the rest are operations of other ports. So the first half of those that come next is made beside it: on Zen
+/// 4 a vector takes 8.3 cycles of at least 7.5, AVX2 6.0, where eight (AVX2 four) whole ones side by side took 9.8 and
+/// 7.8. With more than these gcc spills.
+enum { PREFILL_SIDE = FV_REGISTERS / 8, PREFILL_VECTORS = ATTENTION_ROWS / FV_LANES };
 
-/// n scores from s on become weights, n being a constant. Returns sum and their sums, key after key, each for the lanes
-/// that see it; seen: NULL, all do.
-static inline __attribute__((always_inline)) fv_f32 prefill_weights(float *s, fv_f32 base, fv_f32 sum, int n,
-                                                                    const uint64_t *seen, size_t lane)
+/// The first half of the weights of `each` keys from s on, of `vecs` vectors.
+static inline __attribute__((always_inline)) void prefill_begin(const float *s, const fv_f32 *base, int vecs, int each,
+                                                                fv_f32 *x, fv_i32 *i)
 {
-    fv_f32 p[PREFILL_EXP];
     FV_UNROLL
-    for (int i = 0; i < n; i++) {
-        p[i] = fv_load(s + i * ATTENTION_ROWS);
+    for (int n = 0; n < vecs * each; n++) {
+        x[n] = attention_power(fv_load(s + n / vecs * ATTENTION_ROWS + n % vecs * FV_LANES), base[n % vecs]);
     }
-    attention_weights(p, base, n);
-    FV_UNROLL
-    for (int i = 0; i < n; i++) {
-        const fv_f32 grown = fv_add(sum, p[i]);
-        sum = seen ? fv_select(fv_mask_bits(prefill_lanes(seen[i], lane)), grown, sum) : grown;
-        fv_store(s + i * ATTENTION_ROWS, p[i]);
-    }
-    return sum;
+    fv_exp2_split_each(x, i, vecs * each);
 }
 
-/// m, l, alpha of the vector of rows at `lane` whose new maximum is m, and its scores become weights, as far as its
-/// span goes. The first `whole` keys all rows see.
-static void prefill_softmax(const struct fovea_attention_chunk *chunk, const uint64_t *seen, size_t whole, size_t lane,
-                            struct prefill_span span, fv_f32 m, float *s, float *alpha)
+/// The scores of some keys from s on, `each` at a time, become weights, of `vecs` vectors, both constants. Each sum
+/// takes in its own, key after key, for the lanes that see it; seen: NULL, all do.
+static inline __attribute__((always_inline)) void prefill_weights(float *s, size_t keys, const fv_f32 *base,
+                                                                  fv_f32 *sum, int vecs, int each, const uint64_t *seen,
+                                                                  size_t lane)
+{
+    fv_f32 x[PREFILL_SIDE], later[PREFILL_SIDE], from[PREFILL_SIDE], total[PREFILL_SIDE];
+    fv_i32 i[PREFILL_SIDE], later_i[PREFILL_SIDE];
+    FV_UNROLL
+    for (int v = 0; v < vecs; v++) { // copies: stores of weights cannot change them
+        from[v] = base[v];
+        total[v] = sum[v];
+    }
+    if (keys != 0) {
+        prefill_begin(s, from, vecs, each, x, i);
+    }
+    for (size_t j = 0; j < keys; j += (size_t)each, s += each * ATTENTION_ROWS) {
+        prefill_begin(j + (size_t)each < keys ? s + each * ATTENTION_ROWS : s, from, vecs, each, later, later_i);
+        fv_exp2_join_each(x, i, vecs * each);
+        FV_UNROLL
+        for (int n = 0; n < vecs * each; n++) {
+            const int v = n % vecs;
+            const fv_f32 grown = fv_add(total[v], x[n]);
+            total[v] = seen
+                           ? fv_select(fv_mask_bits(prefill_lanes(seen[j + (size_t)(n / vecs)], lane)), grown, total[v])
+                           : grown;
+            fv_store(s + n / vecs * ATTENTION_ROWS + v * FV_LANES, x[n]);
+            x[n] = later[n];
+            i[n] = later_i[n];
+        }
+    }
+    FV_UNROLL
+    for (int v = 0; v < vecs; v++) {
+        sum[v] = total[v];
+    }
+}
+
+/// The weights of the first `keys` keys, a multiple of PREFILL_SIDE, all of whose rows see them, of `vectors` vectors.
+static void prefill_all_weights(float *s, size_t keys, const fv_f32 *base, fv_f32 *sum, size_t vectors)
+{
+    for (size_t done = 0, vecs; done < vectors; done += vecs, s += vecs * FV_LANES, base += vecs, sum += vecs) {
+        vecs = attention_min(PREFILL_SIDE, vectors - done);
+        if (vecs == 1) {
+            prefill_weights(s, keys, base, sum, 1, PREFILL_SIDE, NULL, 0);
+        } else if (vecs == 2) {
+            prefill_weights(s, keys, base, sum, 2, PREFILL_SIDE / 2, NULL, 0);
+        } else if (vecs == 3) {
+            prefill_weights(s, keys, base, sum, 3, 1, NULL, 0);
+        } else {
+            prefill_weights(s, keys, base, sum, 4, 1, NULL, 0);
+        }
+    }
+}
+
+/// m, l, alpha of the tile, whose new maxima are `most`, and its scores become weights, as far as their spans go. The
+/// first `whole` keys all rows see.
+static void prefill_softmax(const struct fovea_attention_chunk *chunk, const uint64_t *seen, size_t whole,
+                            const struct prefill_span *span, const float *most, float *s, float *alpha)
 {
     const struct fovea_attention_state *const state = &chunk->state;
-    const fv_f32 old = fv_load(state->m + lane), l = fv_load(state->l + lane);
-    const fv_f32 base = attention_base(m);
-    fv_f32 sum = fv_zero();
-    size_t j = span.begin;
-    for (; j + PREFILL_EXP <= whole; j += PREFILL_EXP) {
-        sum = prefill_weights(s + j * ATTENTION_ROWS + lane, base, sum, PREFILL_EXP, NULL, lane);
+    const size_t vectors = (state->rows + FV_LANES - 1) / FV_LANES, begin = whole - whole % PREFILL_SIDE;
+    fv_f32 base[PREFILL_VECTORS], sum[PREFILL_VECTORS];
+    for (size_t v = 0; v < vectors; v++) {
+        base[v] = attention_base(fv_load(most + v * FV_LANES));
+        sum[v] = fv_zero();
     }
-    for (; j + PREFILL_EXP <= span.end; j += PREFILL_EXP) {
-        sum = prefill_weights(s + j * ATTENTION_ROWS + lane, base, sum, PREFILL_EXP, seen + j, lane);
+    prefill_all_weights(s, begin, base, sum, vectors);
+    for (size_t v = 0; v < vectors; v++) {
+        const size_t lane = v * FV_LANES, j = begin != 0 ? begin : span[v].begin, keys = span[v].end - j;
+        const size_t some = keys - keys % PREFILL_SIDE;
+        float *const at = s + j * ATTENTION_ROWS + lane;
+        prefill_weights(at, some, base + v, sum + v, 1, PREFILL_SIDE, seen + j, lane);
+        prefill_weights(at + some * ATTENTION_ROWS, keys - some, base + v, sum + v, 1, 1, seen + j + some, lane);
+        const fv_f32 m = fv_load(most + lane), l = fv_load(state->l + lane);
+        const fv_f32 shrink = attention_weight(fv_load(state->m + lane), base[v]);
+        const fv_f32 grown = FOVEA_FAULT_IS(PREFILL_L_NO_ALPHA) ? fv_add(l, sum[v]) : fv_fma(l, shrink, sum[v]);
+        const int blind = whole == 0 && !FOVEA_FAULT_IS(PREFILL_EMPTY_TOUCHED); // some row may see no key at all
+        const uint32_t any = blind ? prefill_lanes(attention_any(seen, chunk->keys), lane) : ~0u;
+        fv_store(alpha + lane, shrink);
+        fv_store(state->m + lane, m);
+        fv_store(state->l + lane, fv_select(fv_mask_bits(any), grown, l));
     }
-    for (; j < span.end; j++) {
-        sum = prefill_weights(s + j * ATTENTION_ROWS + lane, base, sum, 1, seen + j, lane);
-    }
-    const fv_f32 shrink = attention_weight(old, base);
-    const fv_f32 grown = FOVEA_FAULT_IS(PREFILL_L_NO_ALPHA) ? fv_add(l, sum) : fv_fma(l, shrink, sum);
-    const int blind = whole == 0 && !FOVEA_FAULT_IS(PREFILL_EMPTY_TOUCHED); // some row may see no key at all
-    const uint32_t any = blind ? prefill_lanes(attention_any(seen, chunk->keys), lane) : ~0u;
-    fv_store(alpha + lane, shrink);
-    fv_store(state->m + lane, m);
-    fv_store(state->l + lane, fv_select(fv_mask_bits(any), grown, l));
 }
 
 /// The first key of score m[i] becomes the top of row lane + i, for the rows of `bits`.

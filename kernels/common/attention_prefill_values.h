@@ -27,7 +27,7 @@ struct prefill_panels {
 /// C = V^T P^T over keys [j, end) for some panels, c being O^T or what is to be added to it. The mode is a constant.
 static inline __attribute__((always_inline)) void
 prefill_product_v(const struct fovea_attention_chunk *chunk, const struct prefill_v *v, size_t j, size_t end,
-                  struct prefill_panels panels, const float *p, float *c, const float *alpha, enum fovea_gemm_mode mode)
+                  struct prefill_panels panels, const float *p, float *c, const float *alpha, enum attention_mode mode)
 {
     const size_t vectors = (chunk->state.rows + FV_LANES - 1) / FV_LANES;
     const struct attention_product t = {
@@ -50,21 +50,21 @@ prefill_product_v(const struct fovea_attention_chunk *chunk, const struct prefil
 static void prefill_store(const struct fovea_attention_chunk *chunk, const struct prefill_v *v, size_t j, size_t end,
                           struct prefill_panels panels, const float *p, float *c)
 {
-    prefill_product_v(chunk, v, j, end, panels, p, c, p, FOVEA_GEMM_STORE); // no scale is read
+    prefill_product_v(chunk, v, j, end, panels, p, c, p, ATTENTION_STORE); // no scale is read
 }
 
 /// C = C + V^T P^T.
 static void prefill_add(const struct fovea_attention_chunk *chunk, const struct prefill_v *v, size_t j, size_t end,
                         struct prefill_panels panels, const float *p, float *c)
 {
-    prefill_product_v(chunk, v, j, end, panels, p, c, p, FOVEA_GEMM_ADD);
+    prefill_product_v(chunk, v, j, end, panels, p, c, p, ATTENTION_ADD);
 }
 
 /// C = fma(C, alpha, V^T P^T).
 static void prefill_rescale(const struct fovea_attention_chunk *chunk, const struct prefill_v *v, size_t j, size_t end,
                             struct prefill_panels panels, const float *p, float *c, const float *alpha)
 {
-    prefill_product_v(chunk, v, j, end, panels, p, c, alpha, FOVEA_GEMM_RESCALE);
+    prefill_product_v(chunk, v, j, end, panels, p, c, alpha, ATTENTION_RESCALE);
 }
 
 #endif

@@ -5,12 +5,21 @@
 #ifndef FOVEA_KERNELS_COMMON_ATTENTION_PRODUCT_H
 #define FOVEA_KERNELS_COMMON_ATTENTION_PRODUCT_H
 
+#include "kernels/common/attention.h"
 #include "kernels/kernel.h"
 
 enum {
     ATTENTION_TURN = 8,  ///< steps of a turn of the k loop
     ATTENTION_ROWS = 48, ///< queries of a tile, and the pitch of Q^T, S^T, P^T and O^T
     ATTENTION_GROUP = 8, ///< rows of A that lie alike
+};
+
+/// What a product does with C: as the micro-kernels; or it is stored, and raises the maximum of each query.
+enum attention_mode {
+    ATTENTION_STORE = FOVEA_GEMM_STORE,
+    ATTENTION_ADD = FOVEA_GEMM_ADD,
+    ATTENTION_RESCALE = FOVEA_GEMM_RESCALE,
+    ATTENTION_RAISE,
 };
 
 /// A[i,p] = a[i / 8 * a_group + i % 8 * a_row + p * a_k]; B[p,r] = b[p * 48 + r] and C likewise, from query 0 on.
@@ -22,6 +31,7 @@ struct attention_product {
     const float *b;
     float *c;
     const float *scale;             ///< RESCALE: of each query
+    float *most;                    ///< RAISE: of each query
     struct fovea_fetch_list *fetch; ///< or NULL
 };
 
@@ -34,6 +44,20 @@ static inline const float *const *attention_take(struct fovea_fetch_list *list, 
     list->count -= turns;
     list->next += turns;
     return list->next - turns;
+}
+
+/// t->most takes in `rows` rows of C, `vecs` vectors of queries, from row `first` and query `lane` on.
+static inline void attention_raise(const struct attention_product *t, size_t first, size_t lane, size_t rows,
+                                   size_t vecs)
+{
+    const float *const c = t->c + first * ATTENTION_ROWS;
+    for (size_t end = lane + vecs * FV_LANES; lane < end; lane += FV_LANES) {
+        fv_f32 m = fv_load(t->most + lane);
+        for (size_t i = 0; i < rows; i++) {
+            m = attention_max(fv_load(c + i * ATTENTION_ROWS + lane), m);
+        }
+        fv_store(t->most + lane, m);
+    }
 }
 
 /// Where row i of A begins.

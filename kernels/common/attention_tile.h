@@ -91,7 +91,7 @@ FV_INLINE void attention_sum(const struct attention_product *t, const float *a, 
 
 /// Rows [first, first + rows) of A, of C, by `vecs` vectors of queries from `lane` on; rows and vecs are constants.
 FV_INLINE void attention_block(const struct attention_product *t, size_t first, size_t lane, int rows, int vecs,
-                               enum fovea_gemm_mode mode)
+                               enum attention_mode mode)
 {
 #ifdef FV_BLOCK
     if (rows == FV_TILE_ROWS && vecs == FV_TILE_VECS) {
@@ -105,7 +105,7 @@ FV_INLINE void attention_block(const struct attention_product *t, size_t first, 
     for (int i = 0; i < rows; i++) {
         FV_UNROLL
         for (int v = 0; v < vecs; v++) {
-            acc[i][v] = mode == FOVEA_GEMM_ADD ? fv_load(c + i * ATTENTION_ROWS + v * FV_LANES) : fv_zero();
+            acc[i][v] = mode == ATTENTION_ADD ? fv_load(c + i * ATTENTION_ROWS + v * FV_LANES) : fv_zero();
         }
     }
     attention_sum(t, attention_row(t, first), t->b + lane, rows, vecs, acc);
@@ -114,16 +114,25 @@ FV_INLINE void attention_block(const struct attention_product *t, size_t first, 
         FV_UNROLL
         for (int v = 0; v < vecs; v++) {
             float *const at = c + i * ATTENTION_ROWS + v * FV_LANES;
-            fv_store(at, mode == FOVEA_GEMM_RESCALE
+            fv_store(at, mode == ATTENTION_RESCALE
                              ? fv_fma(fv_load(at), fv_load(t->scale + lane + v * FV_LANES), acc[i][v])
                              : acc[i][v]);
         }
+    }
+    FV_UNROLL
+    for (int v = 0; v < vecs && mode == ATTENTION_RAISE; v++) {
+        fv_f32 m = fv_load(t->most + lane + v * FV_LANES);
+        FV_UNROLL
+        for (int i = 0; i < rows; i++) {
+            m = attention_max(acc[i][v], m);
+        }
+        fv_store(t->most + lane + v * FV_LANES, m);
     }
 }
 
 /// All rows by `vecs` vectors, a constant. Sixteen rows that lie pages apart are twice as many as a set of L1 has room
 /// for: eight at a time, 16 queries of 8 heads of 128 are 1.5 times as fast (AVX-512).
-FV_INLINE void attention_strip(const struct attention_product *t, size_t lane, int vecs, enum fovea_gemm_mode mode)
+FV_INLINE void attention_strip(const struct attention_product *t, size_t lane, int vecs, enum attention_mode mode)
 {
     enum { PAGE = 4096 / sizeof(float), ROWS_OF_A_SET = 8 };
     const int fit = 2 * FV_TILE_ROWS <= ROWS_OF_A_SET || t->near || t->a_row % PAGE != 0;
@@ -138,7 +147,7 @@ FV_INLINE void attention_strip(const struct attention_product *t, size_t lane, i
 }
 
 /// t->m rows, a multiple of FV_TILE_ROWS, and the vectors [first, end) of queries. The mode is a constant.
-FV_INLINE void attention_tile(const struct attention_product *t, size_t first, size_t end, enum fovea_gemm_mode mode)
+FV_INLINE void attention_tile(const struct attention_product *t, size_t first, size_t end, enum attention_mode mode)
 {
     const size_t all = end - first;
     const size_t strips = (all + FV_TILE_VECS - 1) / FV_TILE_VECS, most = (all + strips - 1) / strips;

@@ -12,14 +12,10 @@
 #include "kernels/common/unroll.h"
 #include "kernels/fault.h"
 
-/// 2^x[j] for n x, n a constant of at most 8, each at most 128 or NaN: all that a softmax needs, whose x are at most 0.
-/// Step by step side by side: the chain of one is some 50 cycles of mostly waiting.
-static inline __attribute__((always_inline)) void fv_exp2_to_128_each(fv_f32 *x, int n)
+/// The first half of 2^x[j] for n x, n a constant of at most 8, each at most 128 or NaN: the integer next to x[j] is
+/// i[j], and x[j] what is left. On x86 these are operations of ports that FMAs have no use for.
+static inline __attribute__((always_inline)) void fv_exp2_split_each(fv_f32 *x, fv_i32 *i, int n)
 {
-    static const float coefficient[] = {0x1.5f3f2cp-10f, 0x1.3b2dcp-7f, 0x1.c6aefep-5f,
-                                        0x1.ebfbd8p-3f,  0x1.62e43p-1f, 1.0f};
-    fv_f32 p[8];
-    fv_i32 i[8];
     FV_UNROLL
     for (int j = 0; j < n; j++) {
         x[j] = FOVEA_FAULT_IS(EXP2_NO_LOW_CLAMP) ? x[j] : fv_max(fv_set1(-127.0f), x[j]);
@@ -28,6 +24,17 @@ static inline __attribute__((always_inline)) void fv_exp2_to_128_each(fv_f32 *x,
     FV_UNROLL
     for (int j = 0; j < n; j++) {
         x[j] = fv_sub(x[j], fv_from_int(i[j]));
+    }
+}
+
+/// The second half: x[j] becomes 2^(x[j] + i[j]).
+static inline __attribute__((always_inline)) void fv_exp2_join_each(fv_f32 *x, const fv_i32 *i, int n)
+{
+    static const float coefficient[] = {0x1.5f3f2cp-10f, 0x1.3b2dcp-7f, 0x1.c6aefep-5f,
+                                        0x1.ebfbd8p-3f,  0x1.62e43p-1f, 1.0f};
+    fv_f32 p[8];
+    FV_UNROLL
+    for (int j = 0; j < n; j++) {
         p[j] = fv_set1(FOVEA_FAULT_IS(EXP2_DEGREE_5) ? 0.0f : 0x1.41fc1ap-13f);
     }
     FV_UNROLL
@@ -41,6 +48,15 @@ static inline __attribute__((always_inline)) void fv_exp2_to_128_each(fv_f32 *x,
     for (int j = 0; j < n; j++) {
         x[j] = fv_add_exponent(p[j], i[j]);
     }
+}
+
+/// 2^x[j] for n x, n a constant of at most 8, each at most 128 or NaN: all that a softmax needs, whose x are at most 0.
+/// Step by step side by side: the chain of one is some 50 cycles of mostly waiting.
+static inline __attribute__((always_inline)) void fv_exp2_to_128_each(fv_f32 *x, int n)
+{
+    fv_i32 i[8];
+    fv_exp2_split_each(x, i, n);
+    fv_exp2_join_each(x, i, n);
 }
 
 static inline fv_f32 fv_exp2_to_128(fv_f32 x)
