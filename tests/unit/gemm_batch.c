@@ -58,8 +58,8 @@ static void test_batch(const struct fovea_engine *engine, const char *isa, const
     test_memory_reset();
 }
 
-static void test_gated(const struct fovea_engine *engine, const char *isa, size_t m, size_t pairs, size_t k,
-                       enum fovea_activation act)
+static void test_gated(const struct fovea_engine *engine, const char *isa, enum fovea_transpose trans_b, size_t m,
+                       size_t pairs, size_t k, enum fovea_activation act)
 {
     uint64_t rng = m * 131 + pairs;
     const size_t n = 2 * pairs;
@@ -67,7 +67,8 @@ static void test_gated(const struct fovea_engine *engine, const char *isa, size_
     const float *const residual = some(m * pairs, &rng);
     float *const plain = clean(m * n), *const gate = clean(m * n), *const want = clean(m * pairs);
     struct fovea_gemm_desc d = FOVEA_GEMM_DESC_INIT;
-    d.m = m, d.n = d.ldb = d.ldc = n, d.k = d.lda = k;
+    d.m = m, d.n = d.ldc = n, d.k = d.lda = k;
+    d.trans_b = trans_b, d.ldb = trans_b == FOVEA_TRANS ? k : n;
     run(engine, &d, &(struct fovea_gemm_args){a, b, plain, bias, NULL, m}, TEST_SERIAL);
     d.activation = act;
     run(engine, &d, &(struct fovea_gemm_args){a, b, gate, bias, NULL, m}, TEST_SERIAL);
@@ -79,7 +80,8 @@ static void test_gated(const struct fovea_engine *engine, const char *isa, size_
         float *const c = clean(m * pairs);
         run(engine, &d, &(struct fovea_gemm_args){a, b, c, bias, residual, m}, (enum test_way)way);
         const size_t at = test_differ(want, c, m * pairs);
-        CHECK(at == m * pairs, "%s %s gated %zux%zux%zu: C[%zu]", isa, test_way_names[way], m, n, k, at);
+        CHECK(at == m * pairs, "%s %s gated n%c %zux%zux%zu: C[%zu]", isa, test_way_names[way],
+              trans_b == FOVEA_TRANS ? 't' : 'n', m, n, k, at);
     }
     test_memory_reset();
 }
@@ -118,9 +120,13 @@ int main(void)
         for (size_t j = 0; j < sizeof shapes / sizeof *shapes; j++)
             test_batch(engine, test_isas[i], &shapes[j]);
         for (size_t j = 0; j < sizeof acts / sizeof *acts; j++) {
-            test_gated(engine, test_isas[i], 5, 1, 3, acts[j]);
-            test_gated(engine, test_isas[i], 29, 37, 40, acts[j]);
-            test_gated(engine, test_isas[i], 12, 64, 1100, acts[j]);
+            for (int trans = FOVEA_NO_TRANS; trans <= FOVEA_TRANS; trans++) {
+                const enum fovea_transpose trans_b = (enum fovea_transpose)trans;
+                test_gated(engine, test_isas[i], trans_b, 5, 1, 3, acts[j]);
+                test_gated(engine, test_isas[i], trans_b, 1, 75, 33, acts[j]);
+                test_gated(engine, test_isas[i], trans_b, 29, 37, 40, acts[j]);
+                test_gated(engine, test_isas[i], trans_b, 12, 64, 1100, acts[j]);
+            }
         }
         test_refused(engine);
         fovea_engine_destroy(engine);
