@@ -10,7 +10,8 @@
 
 static const char help[] =
     "usage: fovea tune [OPTIONS]\n"
-    "       fovea tune --show [FILE] | --diff A B | --explain gemm MxNxK [packed|nn|nt]\n\n"
+    "       fovea tune --show [FILE] | --diff A B | --explain gemm MxNxK [nt|nn|packed]\n"
+    "                  | --explain attention B,H,Hkv,Sq,Skv,D [full|causal|decode]\n\n"
     "Chooses kernels, tile sizes and crossovers for this machine and writes them as a profile, which every program "
     "with\n"
     "fovea then reads. Each candidate is compared with the scalar path bit for bit, in a child process, before it is\n"
@@ -29,7 +30,8 @@ static const char help[] =
     "  --json         the profile as JSON\n"
     "  --show [FILE]  the table of a profile: default, or what differs from it, gain and its 95 % interval\n"
     "  --diff A B     what two profiles choose differently\n"
-    "  --explain gemm 128x768x768 nt     which class a shape is of, why, and what runs\n\n"
+    "  --explain gemm 128x768x768 nt     which class a shape is of, why, and what runs; also of\n"
+    "                 attention 1,12,12,512,512,64 causal\n\n"
     "examples:\n"
     "  fovea tune --report search.html\n"
     "  fovea tune --system                      as root, once for the machine\n"

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+enum { NO_END = 1 << 20 }; // of numbers that are "up to" or "from": the largest
+
 void cli_tune_words(uint32_t class, const struct fovea_tuned *tuned, char *text, size_t size)
 {
     uint32_t count;
@@ -12,9 +14,12 @@ void cli_tune_words(uint32_t class, const struct fovea_tuned *tuned, char *text,
     *text = '\0';
     if (tuned->kernel >= 0)
         used = snprintf(text, size, "%s", fovea_variant_facts[tuned->kernel].name);
-    for (uint32_t i = 0; i < count && used >= 0 && (size_t)used < size; i++)
-        used +=
-            snprintf(text + used, size - (size_t)used, "%s%s %u", used ? ", " : "", tunables[i].name, tuned->values[i]);
+    for (uint32_t i = 0; i < count && used >= 0 && (size_t)used < size; i++) {
+        char number[16];
+        snprintf(number, sizeof number, "%u", tuned->values[i]);
+        used += snprintf(text + used, size - (size_t)used, "%s%s %s", used ? ", " : "", tunables[i].name,
+                         tuned->values[i] == NO_END ? "any" : number);
+    }
 }
 
 // What differs, in words: "kc 512 -> 768, mc 216 -> 108".
@@ -186,54 +191,4 @@ int cli_tune_diff(int argc, char **argv)
     printf("%u classes differ\n", differ);
     fovea_engine_destroy(engine);
     return CLI_OK;
-}
-
-static int explain_gemm(const struct fovea_engine *engine, size_t m, size_t n, size_t k, enum fovea_gemm_form form)
-{
-    const struct fovea_tuning *const tuning = &fovea_engine_kernels(engine)->tuning;
-    const uint32_t class = fovea_gemm_class(tuning, m, n, k, form);
-    const struct fovea_tuned tuned = fovea_tuned_get(fovea_engine_kernels(engine), class);
-    struct fovea_gemm_desc d = FOVEA_GEMM_DESC_INIT;
-    char text[512], words[CLI_TUNE_WORDS];
-    d.m = m;
-    d.n = d.ldc = n;
-    d.k = d.lda = k;
-    d.ldb = form == FOVEA_FORM_NT ? k : n;
-    d.trans_b = form == FOVEA_FORM_NT ? FOVEA_TRANS : FOVEA_NO_TRANS;
-    d.b_packed = form == FOVEA_FORM_PACKED;
-    printf("class    gemm %s\n", fovea_tuned_classes[class].name);
-    printf("because  %zu rows are %s; B has %.1f KiB, which %s the %zu KiB that they are taken to find in L2; %s\n", m,
-           m <= FOVEA_FEW_ROWS       ? "few (at most 8)"
-           : m <= FOVEA_SEVERAL_ROWS ? "several (9 to 32)"
-           : m <= FOVEA_SOME_ROWS    ? "some (33 to 192)"
-                                     : "many (more than 192)",
-           (double)n * (double)k / 256, class / 3 % 2 ? "exceeds" : "fits", (size_t)fovea_near_of(tuning, m, form),
-           form == FOVEA_FORM_PACKED ? "B is packed beforehand"
-           : form == FOVEA_FORM_NN   ? "B lies as k x n"
-                                     : "B lies as n x k");
-    printf("profile  %s\n", fovea_engine_profile(engine));
-    cli_tune_words(class, &tuned, words, sizeof words);
-    printf("chosen   %s\n", words);
-    const enum fovea_status status = fovea_explain_gemm(engine, &d, text, sizeof text);
-    printf("plan     %s\n", text);
-    return status == FOVEA_OK ? CLI_OK : CLI_USAGE;
-}
-
-int cli_tune_explain(int argc, char **argv)
-{
-    static const char *const forms[] = {"packed", "nn", "nt"};
-    size_t m, n, k;
-    char more;
-    int form = argc == 4 ? -1 : FOVEA_FORM_NT;
-    for (int i = 0; i < 3 && argc == 4; i++)
-        form = strcmp(argv[3], forms[i]) == 0 ? i : form;
-    if (argc < 3 || argc > 4 || form < 0 || strcmp(argv[1], "gemm") != 0 ||
-        sscanf(argv[2], "%zux%zux%zu%c", &m, &n, &k, &more) != 3)
-        return cli_error("tune: --explain takes gemm MxNxK and packed, nn or nt (the default)");
-    struct fovea_engine *const engine = cli_engine(0);
-    if (!engine)
-        return CLI_USAGE;
-    const int code = explain_gemm(engine, m, n, k, (enum fovea_gemm_form)form);
-    fovea_engine_destroy(engine);
-    return code;
 }

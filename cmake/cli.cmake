@@ -15,6 +15,7 @@ add_executable(fovea_cli
     cli/main.c
     cli/run.c
     cli/tune.c
+    cli/tune_explain.c
     cli/tune_show.c
     cli/verify.c
 )

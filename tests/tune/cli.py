@@ -75,6 +75,12 @@ def test_set(folder):
     text = ok("tune", "--explain", "gemm", "8x64x64", "nn", FOVEA_PROFILE=path)
     check("few-near-nn" in text and scalar in text and "kc 32" in text and "20 KiB" in text, text)
     check("few-far-nn" in ok("tune", "--explain", "gemm", "8x64x96", "nn", FOVEA_PROFILE=path), "a border of 20 KiB")
+    text = ok("tune", "--explain", "attention", "1,12,4,64,300,96", "causal")
+    check("heads-128" in text and "plan     attention: " in text, text)
+    text = ok("tune", "--explain", "attention", "1,8,1,1,4096,64", "decode")
+    check("heads-64" in text and "panels" in text, text)
+    refused("--explain", "tune", "--explain", "attention", "1,8,8,16,16", "full")
+    refused("--explain", "tune", "--explain", "gemm", "1x2x3", "causal")
     streams = {"plain": "hardware follows", "wide": "fetched ahead", "hashed": "strips of 48"}
     for set_, words in streams.items() if "avx512" in ok("info") and not os.environ.get("FOVEA_ISA") else ():
         text = ok("tune", "--explain", "gemm", "1x4096x4096", "packed", FOVEA_CACHES=f"32K,1M,32M,{set_}")
