@@ -36,6 +36,7 @@ static const struct {
     {13, 100, 300},
     {16, 96, 128},
     {28, 64, 200},
+    {24, 48, 80},
     {20, 512, 448},
     // some rows: prompts and the products of attention
     {48, 512, 1024},
