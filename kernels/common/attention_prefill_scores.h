@@ -75,7 +75,8 @@ static void prefill_score(const struct fovea_attention_chunk *chunk, size_t firs
     for (last = vector; rows != 0; rows >>= FV_LANES) {
         last++;
     }
-    struct attention_product t = {.k = chunk->qk_dim, .b = chunk->q, .most = most, .fetch = chunk->fetch};
+    struct attention_product t = {
+        .k = chunk->qk_dim, .b = chunk->q, .scale = most, .most = most, .fetch = chunk->fetch}; // no scale is read
     if (chunk->k_row != 0) {
         t.m = end - first;
         t.a = chunk->k + (ptrdiff_t)first * chunk->k_row;
