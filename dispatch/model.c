@@ -51,7 +51,8 @@ struct beyond {
     // Rows of C up to which AVX-512 takes eight rows of a transposed B at a time in place of 16, where the next ones
     // are prefetched, and thrice as many where rows of B meet in few sets of L1: Zen 4, one row, k of 1024, 2048, 3072
     // and 4096 (all in one set) 1.13 to 1.2, other k 1.0 to 1.19, two rows 1.06 to 1.1; four rows, those k, 1.10 to
-    // 1.16, other k 0.89 to 1.04; six, those k, 1.0 to 1.07. Elsewhere nobody measured it. (AVX2 takes eight always.)
+    // 1.16, other k 0.89 to 1.04; six, those k, 1.0 to 1.07. Elsewhere nobody measured it. AVX2 takes eight of a B that
+    // is larger than L2 for all rows that it could take more for.
     uint32_t half_rows;
     // Up to which a far natural B is read a few of its rows at a time: Zen 4 (ops/gemm_bn.c). Elsewhere nobody measured
     // it.

@@ -79,13 +79,14 @@ struct fovea_gemm_tile {
 };
 typedef void fovea_gemm_fn(const struct fovea_gemm_tile *tile);
 
-/// Few rows of C against rows of B, which is read where it lies: C[i,j] for i < m, j < n <= 16 is the chain over k
+/// Few rows of C against rows of B, which is read where it lies: C[i,j] for i < m, j < n is the chain over k
 /// ascending steps acc = fma(A[i,p], B[j,p], acc) from +0. Of A, B and C exactly m x k, n x k and m x n elements are
 /// read and written.
 ///
 ///     A[i,p] = a[p * a_k + i]    B[j,p] = b[j * b_row + p]    C[i,j] = c[i * c_row + j]
 ///
-/// A variant reads nr rows of B side by side; from memory they may stream better when they lie far apart.
+/// A variant reads nr rows of B side by side, or more as `side` says; from memory they may stream better when they lie
+/// far apart.
 struct fovea_gemm_bt_tile {
     size_t m, n, k; ///< 1 <= m <= mr of the variant, 1 <= n
     const float *a;

@@ -28,7 +28,7 @@ static struct fovea_gemm_area area_of(const struct fovea_gemm_layout *plan, cons
         .chunk = plan->chunk,
         .b_room = scratch != NULL ? scratch + plan->b_room : NULL,
         .pack_b = grid->pack_b,
-        .acc = detour(plan, args) || plan->aside ? scratch : NULL,
+        .acc = detour(plan, args) ? scratch : NULL,
     };
 }
 
@@ -37,7 +37,8 @@ static struct fovea_gemm_grid grid_of(const struct fovea_gemm_layout *plan, size
     return m == plan->desc.m ? plan->grid : fovea_gemm_grid(plan, m);
 }
 
-static void run_area(const struct fovea_gemm_area *area)
+// scratch begins with the room for acc.
+static void run_area(struct fovea_gemm_area *area, float *scratch)
 {
     if (fovea_gemm_takes_rows(area)) {
         fovea_gemm_bt(area);
@@ -46,6 +47,7 @@ static void run_area(const struct fovea_gemm_area *area)
     } else if (area->plan->direct) {
         fovea_gemm_direct(area);
     } else {
+        area->acc = area->acc == NULL && area->plan->aside ? scratch : area->acc;
         fovea_gemm_area(area);
     }
 }
@@ -70,7 +72,7 @@ static void compute(const struct fovea_gemm_layout *plan, const struct fovea_gem
         area.a_copy = grid.copy_a && alone ? shared : NULL;
         area.a_room = grid.copy_a && !alone ? scratch + plan->a_room : NULL;
         area.b_panels = grid.share_b ? shared + plan->b_offset : NULL;
-        run_area(&area);
+        run_area(&area, scratch);
     }
 }
 
@@ -136,7 +138,7 @@ static bool run_whole(const void *plan, const void *args, void *shared, void *sc
         area.chunk = grid.share_b && !area.keep_b ? call->m : area.chunk;
         area.b_room = area.keep_b ? (float *)shared + layout->b_offset : area.b_room;
         area.acc = all_of_c ? (float *)shared + layout->c_offset : area.acc;
-        run_area(&area);
+        run_area(&area, scratch);
     }
     return true;
 }

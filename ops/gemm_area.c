@@ -158,7 +158,7 @@ static void run_group(const struct gemm_block *block, size_t begin, size_t count
                 fovea_gemm_below(&tile, tall);
             }
             if (plan->aside) {
-                fetch_c(c, d->ldc, rows, tile.n);
+                fetch_c(c, d->ldc, rows, d->gated ? tile.n / 2 : tile.n);
             }
             plan->kernel->run(&tile);
             if (finishes) {

@@ -64,6 +64,7 @@ static size_t spread_rows(const struct fovea_gemm_area *area, struct fovea_gemm_
     tile.b_row = (ptrdiff_t)(apart * d->ldb);
     tile.n = lanes;
     tile.far = 0; // the rows after these are not what comes next
+    tile.side = (uint32_t)lanes;
     tile.c = room;
     tile.c_row = FOVEA_PANEL;
     for (size_t j = 0; j < apart; j++, tile.b += d->ldb) {
@@ -100,7 +101,7 @@ void fovea_gemm_bt(const struct fovea_gemm_area *area)
         plan->kernels->transpose.run(area->rows, plan->k, 1.0f, a, (ptrdiff_t)d->lda, area->b_room, a_k);
         a = area->b_room;
     }
-    // As many panels of a call as acc has room for, mr x 16 or all of C.
+    // As many panels of a call as acc has room for, mr x 16 or all of C; where C is acc, too.
     const size_t mr = plan->kernels->gemm_bt.mr, most = mr / fovea_min(area->rows, mr);
     const size_t columns =
         FOVEA_PANEL * fovea_min(fovea_min(CALL_PANELS, most), fovea_ceil_div(end - begin, FOVEA_PANEL));

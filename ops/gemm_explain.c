@@ -2,6 +2,17 @@
 // ops/gemm_explain.c - says in one line what a plan of a GEMM would do.
 #include "ops/gemm.h"
 
+// The way of few rows and a transposed B.
+static const char *in_place(const struct fovea_gemm_layout *plan)
+{
+    const bool eights = fovea_gemm_side(plan, plan->desc.m) < FOVEA_PANEL, fetches = fovea_gemm_fetches(plan);
+    return fovea_gemm_spreads(plan, plan->desc.m) ? "rows of B in place, far apart"
+           : fetches && eights                    ? "rows of B in place, eight at a time, fetched ahead"
+           : fetches                              ? "rows of B in place, fetched ahead"
+           : eights                               ? "rows of B in place, eight at a time"
+                                                  : "rows of B in place";
+}
+
 enum fovea_status fovea_explain_gemm(const struct fovea_engine *engine, const struct fovea_gemm_desc *desc, char *text,
                                      size_t text_size)
 {
@@ -16,13 +27,8 @@ enum fovea_status fovea_explain_gemm(const struct fovea_engine *engine, const st
                           : desc->b_packed ? follows                         ? "packed B, which hardware follows"
                                              : streams && plan.tuning->ahead ? "packed B, one stream fetched ahead"
                                                                              : "packed B"
-                          : desc->trans_b && desc->m <= plan.tuning->bt_rows
-                              ? fovea_gemm_spreads(&plan, desc->m) ? "rows of B in place, far apart"
-                                : fovea_gemm_side(&plan, desc->m) < FOVEA_PANEL
-                                    ? "rows of B in place, eight at a time, fetched ahead"
-                                : fovea_gemm_fetches(&plan) ? "rows of B in place, fetched ahead"
-                                                            : "rows of B in place"
-                          : plan.steps && desc->beta == 0 && !desc->gated ? "B in place, a few rows at a time"
+                          : desc->trans_b && desc->m <= plan.tuning->bt_rows ? in_place(&plan)
+                          : plan.steps && desc->beta == 0 && !desc->gated    ? "B in place, a few rows at a time"
                           : passes        ? "B packed as all rows pass, or first for several threads"
                           : grid->share_b ? "B packed on the way, or first for several threads"
                           : grid->pack_b  ? "B packed on the way"

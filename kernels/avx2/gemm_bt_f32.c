@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // kernels/avx2/gemm_bt_f32.c - few rows of A times rows of B: C[i,j] = sum of A[i,p] * B[j,p].
 //
-// Eight rows of B at a time: blocks of 8 x 8 are transposed in registers and used there, so lanes are columns of C and
-// each element is the one ascending fma chain that docs/numerics.md asks for. What limits such a pass over B is how
-// memory is read. Zen 3 follows eight streams by itself (115 to 130 % of the read stream of bench/probe_stream.c, where
-// nothing is computed), sixteen barely (100) and 32 not (65); software prefetches fill the buffers of misses, which
-// drop what comes too fast, and are slower in any order (70 to 85). So nothing is prefetched there, and the caller
-// takes rows that lie far apart: each of the eight is then one stream through many rows, where rows of 3 KiB that lie
-// side by side begin eight new streams every 48 lines (M = 1, 2304x768: 70 % of the stream, far apart 97). Zen 4 wants
-// the prefetches, row by row (one to five rows 1.1 to 1.5 times as fast as far apart, six to eight 0.93 to 1.18).
+// Eight rows of B at a time, or some eights side by side: blocks of 8 x 8 are transposed in registers and used there,
+// so lanes are columns of C and each element is the one ascending fma chain that docs/numerics.md asks for. What limits
+// such a pass over B is how memory is read. Zen 3 follows eight streams by itself (115 to 130 % of the read stream of
+// bench/probe_stream.c, where nothing is computed), sixteen barely (100) and 32 not (65); software prefetches fill the
+// buffers of misses, which drop what comes too fast, and are slower in any order (70 to 85). So nothing is prefetched
+// there, and the caller takes rows that lie far apart: each of the eight is then one stream through many rows, where
+// rows of 3 KiB that lie side by side begin eight new streams every 48 lines (M = 1, 2304x768: 70 % of the stream, far
+// apart 97). Zen 4 wants the prefetches, row by row (one to five rows 1.1 to 1.5 times as fast as far apart, six to
+// eight 0.93 to 1.18).
 #include "kernels/avx2/vec.h"
 #include "kernels/common/gemm_bt_ahead.h"
 #include "kernels/fault.h"

@@ -35,14 +35,14 @@
     "vfmadd231ps " at "(%[c]), %%" BLOCK_REG BLOCK_B0 ", %%" BLOCK_REG x "\n\t"                         \
     "vfmadd231ps " at "+" BLOCK_BYTES "(%[c]), %%" BLOCK_REG BLOCK_B1 ", %%" BLOCK_REG y "\n\t"         \
     "vfmadd231ps " at "+2*" BLOCK_BYTES "(%[c]), %%" BLOCK_REG BLOCK_B2 ", %%" BLOCK_REG z "\n\t"
-#define BLOCK_END_RESCALE BLOCK_FROM("0(%[scale])", BLOCK_B0, BLOCK_B1, BLOCK_B2) BLOCK_ROWS(BLOCK_RESCALE)
+#define BLOCK_END_RESCALE BLOCK_FROM("0(%[lanes])", BLOCK_B0, BLOCK_B1, BLOCK_B2) BLOCK_ROWS(BLOCK_RESCALE)
 #define BLOCK_MAX(at, x, y, z)                                                                          \
     "vmaxps %%" BLOCK_REG BLOCK_B0 ", %%" BLOCK_REG x ", %%" BLOCK_REG BLOCK_B0 "\n\t"                  \
     "vmaxps %%" BLOCK_REG BLOCK_B1 ", %%" BLOCK_REG y ", %%" BLOCK_REG BLOCK_B1 "\n\t"                  \
     "vmaxps %%" BLOCK_REG BLOCK_B2 ", %%" BLOCK_REG z ", %%" BLOCK_REG BLOCK_B2 "\n\t"
 #define BLOCK_END_RAISE                                                                                 \
-    BLOCK_FROM("0(%[scale])", BLOCK_B0, BLOCK_B1, BLOCK_B2) BLOCK_ROWS(BLOCK_MAX)                       \
-    BLOCK_TO("0(%[scale])", BLOCK_B0, BLOCK_B1, BLOCK_B2)
+    BLOCK_FROM("0(%[lanes])", BLOCK_B0, BLOCK_B1, BLOCK_B2) BLOCK_ROWS(BLOCK_MAX)                       \
+    BLOCK_TO("0(%[lanes])", BLOCK_B0, BLOCK_B1, BLOCK_B2)
 
 // For the steps: B of step p; a row whose element at `at` is broadcast into register `by`.
 #define BLOCK_B(p) BLOCK_FROM("192*" p "(%[b])", BLOCK_B0, BLOCK_B1, BLOCK_B2)
@@ -86,7 +86,7 @@
     __asm__ volatile(BLOCK_ROWS(begin) BLOCK_LOOP(FORM, step) end BLOCK_ROWS(BLOCK_STORE)               \
                      : [a0] "+&r"(a0), [a1] "+&r"(a1), [a2] "+&r"(a2), [b] "+&r"(b), [n] "+&r"(n), [left] "+&r"(left), \
                        [fetch] "+&r"(fetch), [line] "+&r"(line)                                          \
-                     : [s] "r"(s), [c] "r"(c), [scale] "r"(scale)                                       \
+                     : [s] "r"(s), [c] "r"(c), [lanes] "r"(lanes)                                       \
                      : BLOCK_CLOBBERS, "memory", "cc")
 #define BLOCK_MODES(FORM, step)                                                                         \
     do {                                                                                                \
@@ -111,7 +111,7 @@ static inline __attribute__((always_inline)) void attention_whole_block(const st
                                                                         const float *a0, size_t first, size_t lane,
                                                                         enum attention_mode mode)
 {
-    const float *b = t->b + lane, *const scale = (mode == ATTENTION_RAISE ? t->most : t->scale) + lane,
+    const float *b = t->b + lane, *const lanes = (mode == ATTENTION_RAISE ? t->most : t->scale) + lane,
                 *a1 = a0 + 3 * t->a_row, *a2 = a0 + 6 * t->a_row;
     float *const c = t->c + first * ATTENTION_ROWS + lane;
     const ptrdiff_t s = t->a_row * (ptrdiff_t)sizeof(float);

@@ -127,9 +127,9 @@ static void prefill_all_weights(float *s, size_t keys, const fv_f32 *base, fv_f3
             prefill_weights(s, keys, base, sum, 1, PREFILL_SIDE, NULL, 0);
         } else if (vecs == 2) {
             prefill_weights(s, keys, base, sum, 2, PREFILL_SIDE / 2, NULL, 0);
-        } else if (vecs == 3) {
+        } else if (PREFILL_SIDE > 2 && vecs == 3) {
             prefill_weights(s, keys, base, sum, 3, 1, NULL, 0);
-        } else {
+        } else if (PREFILL_SIDE > 2) {
             prefill_weights(s, keys, base, sum, 4, 1, NULL, 0);
         }
     }
