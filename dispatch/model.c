@@ -248,13 +248,14 @@ static uint32_t thin_rows_of(const struct fovea_machine *machine, const char *is
 // times a second state, in twice L2: streaming them from L3 costs less than copying K and V for fewer tiles (Zen 3, L2
 // 512 KiB, 32 heads of 128 on 8: 4 tiles 1.08 times as fast as 2, 8 tiles 1.14; 16 of d = 64 gain 1 to 2 % over 8).
 //
-// Lanes for 14 and 15 queries rather than rows: Zen 4, d = 64, 15 to 64 keys 1.09 to 1.42 times as fast, 256 0.97 and
-// 1.04, 1024 1.0 to 1.25; d = 128 0.91 to 1.44. For 12, 16 keys 1.13, 64 0.97, 256 0.86.
+// Rows for 14 and 15 queries rather than lanes: Zen 4, AVX-512, d = 64, 14 to 1024 keys 1.02 to 1.08 times as fast, d =
+// 128 1.04 to 1.32 (2048 keys 0.87), 256 1.13 to 1.32; AVX2 d = 64 1.05 to 1.12, 1024 keys 0.93, d = 128 1.12, 256 keys
+// and more 0.79 to 0.83. For 16 queries, AVX-512, d = 64 0.89 to 0.96.
 static struct fovea_attention_tuning attention_default(const struct fovea_machine *machine, uint32_t class)
 {
     struct fovea_attention_tuning t = {
         .queries = 48,
-        .prefill = 14,
+        .prefill = (machine->cpu & FOVEA_CPU_AVX512) != 0 ? 16 : 14,
         .near = clamp(machine->l2_bytes >> 10, 1, 1 << 20),
         .again = beyond_l2(machine)->again,
         .into_l1 = (machine->cpu & FOVEA_CPU_AVX512) != 0 && beyond_l2(machine)->into_l1,

@@ -152,9 +152,9 @@ struct fovea_attention_args {
 FOVEA_API size_t fovea_attention_plan_size(void);
 /// Validates the descriptor and fills plan. Scratch, mostly some hundred KiB a worker, depends on the descriptor and
 /// the engine (its caches, its profile, its workers): read it from each plan; it does not grow with kv_len. Shared
-/// memory is for few queries at a time (fewer than 14, or than the tuning profile says, at most 64), whose keys are
-/// split among tasks: per query head and 1024 keys that many rows of dv at most.
-/// Errors: NULL, STRUCT, ENUM, SHAPE, OVERFLOW, STRIDE, VALUE, ALIGN (plan).
+/// memory is for few queries at a time (fewer than 14 or 16, or than the tuning profile says, at most 64), whose keys
+/// are split among tasks: per query head and 1024 keys that many rows of dv at most. Errors: NULL, STRUCT, ENUM, SHAPE,
+/// OVERFLOW, STRIDE, VALUE, ALIGN (plan).
 FOVEA_API enum fovea_status fovea_attention_plan(const struct fovea_engine *engine,
                                                  const struct fovea_attention_desc *desc, void *plan);
 /// Writes one line that says what a plan would do, or why there is none; returns what fovea_attention_plan would.

@@ -32,8 +32,8 @@ static void test_few(const struct fovea_engine *engine, const char *isa)
 {
     static const struct {
         size_t queries, avx512, avx2;
-    } cases[] = {{14, 0, 0}, {16, 0, 0}, {17, 1, 1}, {18, 1, 1}, {19, 1, 0}, {20, 1, 0}, {21, 0, 0},  {32, 0, 0},
-                 {48, 0, 0}, {49, 1, 1}, {52, 1, 1}, {53, 1, 0}, {56, 1, 0}, {57, 0, 0}, {100, 1, 1}, {144, 0, 0}};
+    } cases[] = {{16, 0, 0}, {17, 1, 1}, {18, 1, 1}, {19, 1, 0}, {20, 1, 0}, {21, 0, 0},  {32, 0, 0}, {48, 0, 0},
+                 {49, 1, 1}, {52, 1, 1}, {53, 1, 0}, {56, 1, 0}, {57, 0, 0}, {100, 1, 1}, {144, 0, 0}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const char *const text = explain(engine, 12, cases[i].queries, 70);
         const size_t want = strcmp(isa, "avx512") == 0   ? cases[i].avx512
