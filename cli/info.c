@@ -16,8 +16,12 @@ static const char help[] = "usage: fovea info [--all] [--json]\n\n"
 
 static void print_cache(const char *name, uint32_t bytes, uint32_t ways, const char *more)
 {
-    if (bytes)
-        printf("  %-9s %6u KiB, %u ways%s\n", name, bytes >> 10, ways, more);
+    if (bytes == 0)
+        return;
+    printf("  %-9s %6u KiB", name, bytes >> 10);
+    if (ways > 1)
+        printf(", %u ways", ways);
+    printf("%s\n", more);
 }
 
 static void print_variants(const struct fovea_engine *engine, bool all)

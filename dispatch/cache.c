@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// dispatch/cache.c - sizes and ways of the data caches: sysfs, then CPUID leaf 4 or 0x8000001D, then a default.
+// dispatch/cache.c - sizes and ways of the data caches: sysfs, then CPUID (leaf 4, 0x8000001D, or 0x80000005 and 6), then
+// a default.
 #include "dispatch/cpu.h"
 
 #include <stdio.h>
@@ -71,6 +72,21 @@ int fovea_cache_from_sysfs(const char *root, struct fovea_machine *machine)
     return knows_l1_l2(machine);
 }
 
+int fovea_cache_from_sizes(uint32_t l1d, uint32_t l2, uint32_t l3, struct fovea_machine *machine)
+{
+    // Of leaf 0x80000006 (AMD64 Architecture Programmer's Manual 3, E.4.5): a number for every count of ways, where 1
+    // to 4 stand for themselves; 9 refers to leaf 0x8000001D, 15 is fully associative.
+    static const uint8_t ways[16] = {0, 1, 2, 3, 4, 6, 8, 0, 16, 0, 32, 48, 64, 96, 128, 0};
+    // L3 is that of the package, of which a core reaches a slice: 16 or 32 MiB from Zen to Zen 5, and more only where
+    // it is stacked. Nothing but the footprint of benchmarks follows from it.
+    enum { L3_SLICE = 32 << 20 };
+    const uint64_t package = (uint64_t)(l3 >> 18) << 19;
+    set_level(machine, 1, (l1d >> 24) << 10, (l1d >> 16 & 0xff) == 0xff ? 0 : l1d >> 16 & 0xff);
+    set_level(machine, 2, (l2 >> 16) << 10, ways[l2 >> 12 & 0xf]);
+    set_level(machine, 3, package < L3_SLICE ? (uint32_t)package : L3_SLICE, ways[l3 >> 12 & 0xf]);
+    return knows_l1_l2(machine);
+}
+
 #if defined(__x86_64__) || defined(__i386__)
 #include <cpuid.h>
 
@@ -89,7 +105,13 @@ int fovea_cache_from_cpuid(struct fovea_machine *machine)
                 set_level(machine, level, line * partitions * ways * (ecx + 1), ways);
         }
     }
-    return knows_l1_l2(machine);
+    if (!knows_l1_l2(machine)) { // bhyve shows its guests only these two
+        uint32_t unused, l1d = 0, l2 = 0, l3 = 0;
+        __get_cpuid(0x80000005u, &unused, &unused, &l1d, &unused);
+        __get_cpuid(0x80000006u, &unused, &unused, &l2, &l3);
+        return fovea_cache_from_sizes(l1d, l2, l3, machine);
+    }
+    return 1;
 }
 
 uint32_t fovea_cache_l3_hashed(void)

@@ -69,6 +69,8 @@ void fovea_cpu_brand(char *text, size_t size)
             const struct cpuid r = cpuid(0x80000002u + i, 0);
             memcpy(brand + i * sizeof r, &r, sizeof r);
         }
+    for (size_t end = strlen(brand); end > 0 && brand[end - 1] == ' '; end--) // AMD fills the 48 bytes
+        brand[end - 1] = '\0';
     snprintf(text, size, "%s", brand + strspn(brand, " "));
 }
 

@@ -86,6 +86,34 @@ static void test_trees(void)
     CHECK(fovea_cache_from_sysfs("/nonexistent", &m) == 0, "no tree");
 }
 
+// Registers of leaves 0x80000005 and 0x80000006 as machines have them.
+static void test_sizes(void)
+{
+    static const struct {
+        const char *what;
+        uint32_t l1d, l2, l3; // registers
+        int known;
+        uint32_t bytes[3], ways[3];
+    } cases[] = {
+        {"Zen 5 under bhyve", 0x300c0140, 0x04006140, 0x0fe09140, 1, {48 << 10, 1 << 20, 32 << 20}, {12, 8, 1}},
+        {"Zen 2 of one slice", 0x20080140, 0x02006140, 0x00809140, 1, {32 << 10, 512 << 10, 16 << 20}, {8, 8, 1}},
+        {"K8, without L3", 0x40020140, 0x02008140, 0, 1, {64 << 10, 512 << 10, 0}, {2, 16, 0}},
+        {"fully associative", 0x10ff0140, 0x0100f140, 0, 1, {16 << 10, 256 << 10, 0}, {1, 1, 0}},
+        {"Intel, which tells L2 alone", 0, 0x01006040, 0, 0, {0, 256 << 10, 0}, {0, 8, 0}},
+        {"nothing", 0, 0, 0, 0, {0, 0, 0}, {0, 0, 0}},
+        {"all bits", UINT32_MAX, UINT32_MAX, UINT32_MAX, 1, {255 << 10, 65535u << 10, 32 << 20}, {1, 1, 1}},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct fovea_machine m = {0};
+        const int known = fovea_cache_from_sizes(cases[i].l1d, cases[i].l2, cases[i].l3, &m);
+        const uint32_t bytes[3] = {m.l1d_bytes, m.l2_bytes, m.l3_bytes}, ways[3] = {m.l1d_ways, m.l2_ways, m.l3_ways};
+        CHECK(known == cases[i].known, "%s: %d", cases[i].what, known);
+        CHECK(memcmp(bytes, cases[i].bytes, sizeof bytes) == 0 && memcmp(ways, cases[i].ways, sizeof ways) == 0,
+              "%s: %u %u %u bytes, %u %u %u ways", cases[i].what, bytes[0], bytes[1], bytes[2], ways[0], ways[1],
+              ways[2]);
+    }
+}
+
 // Whatever this machine tells, the engine gets sizes it can use.
 static void test_here(void)
 {
@@ -108,6 +136,7 @@ int main(void)
         return 1;
     }
     test_trees();
+    test_sizes();
     test_here();
     rmdir(root);
     return test_done();
