@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// dispatch/cache.c - sizes and ways of the data caches: sysfs, then CPUID (leaf 4, 0x8000001D, or 0x80000005 and 6), then
-// a default.
+// dispatch/cache.c - sizes and ways of the data caches: sysfs, CPUID (leaf 4, 0x8000001D, 0x80000005 and 6), a default.
 #include "dispatch/cpu.h"
 
 #include <stdio.h>

@@ -37,8 +37,12 @@ struct beyond {
     uint32_t thin_kc;
     // Up to which nothing of a packed B is prefetched, be it one stream or three: the core itself sees 80 steps of one
     // row ahead. Zen 4, one row, 1.07 to 1.44, two 1.12 to 1.25, three 1.07 to 1.2, four 0.95 to 1.2, six 0.7 to 0.95;
-    // Zen 5, one row, 0.8.
+    // Zen 5, a single stream, one row, 0.85, two 0.79, four 0.71.
     uint32_t follow_rows;
+    // Panels of it that lie side by side then, or 0, those of the micro-kernel that few rows have anyway: Zen 5, four
+    // (6x64), against a single stream that is prefetched, one row 1.25 to 1.41, two to four 1.13 to 1.18, six 1.22;
+    // three (9x48) 1.10 to 1.28, 1.02 to 1.10, 1.02, eight rows 0.98 to 1.05.
+    uint32_t follow_panels;
     // Up to which the next rows of a transposed B are prefetched: Zen 4, M = 1, 1.3 to 2.5; Cascade Lake, k of 896 and
     // more, 1.07 to 1.23; of 384 and 640 the other way round 1.12 to 1.22.
     uint32_t fetch_k;
@@ -54,15 +58,17 @@ struct beyond {
     // 1.16, other k 0.89 to 1.04; six, those k, 1.0 to 1.07. Elsewhere nobody measured it. AVX2 takes eight of a B that
     // is larger than L2 for all rows that it could take more for.
     uint32_t half_rows;
-    // Up to which a far natural B is read a few of its rows at a time: Zen 4 (ops/gemm_bn.c). Elsewhere nobody measured
-    // it.
+    // Up to which a far natural B is read a few of its rows at a time: Zen 4 (ops/gemm_bn.c); Zen 5, one row 1.09 to
+    // 1.42, two 0.99 to 1.16, three 0.85 to 1.01, four 0.80 to 1.37. Elsewhere nobody measured it.
     uint32_t bn_rows;
-    // From which on wide tiles pack a natural B, or 0, as many as a few tiles have: Zen 4, 40 to 200 rows, ldb of 192
-    // to 3072, 1.00 to 1.17 in place, rows that meet in few sets of L1 1.02 to 1.30; 256 to 1024 rows 0.89 to 1.04. Zen
-    // 5, ldb of 1024, 96 rows 0.91.
-    uint32_t pack_rows;
+    // From which on wide tiles pack a natural B, and one whose rows meet in few sets of L1, or 0, as many as a few
+    // tiles have: Zen 4, 40 to 200 rows, ldb of 192 to 3072, 1.00 to 1.17 in place, rows that meet 1.02 to 1.30; 256 to
+    // 1024 rows 0.89 to 1.04. Zen 5, 40 to 128 rows 1.00 to 1.21 (k = 3072 0.95 to 1.00), 200 rows 0.93; rows that
+    // meet, 40 to 72 rows, 1.00 to 1.11, 96 rows 0.91 to 0.94.
+    uint32_t pack_rows, alias_rows;
     // Of L2, what wide tiles run directly over a natural B: Zen 4, operands of 1.2 to 1.8 MiB, 1.00 to 1.05, A
-    // transposed 1.01 to 1.13, other B 0.98 to 1.01, three times L2 0.91 to 1.03; AVX2 0.92 to 1.04.
+    // transposed 1.01 to 1.13, other B 0.98 to 1.01, three times L2 0.91 to 1.03; AVX2 0.92 to 1.04. Zen 5, 1.2 to 3.6
+    // MiB, 1.02 to 1.04, A transposed 1.04 to 1.08; 5 MiB 1.03, 7 MiB 0.96.
     uint32_t direct_of_l2;
     // From which on rows of B that begin within a line are packed in small products: Cascade Lake, 64 to 170 rows, 1.00
     // to 1.28, 36 rows the other way round 1.1.
@@ -72,7 +78,8 @@ struct beyond {
     uint32_t bt_near;
     // Rows up to which one thread packs a transposed B strip by strip and keeps nothing of it: Zen 4, 300 to 512 rows,
     // 1.00 to 1.045 (AVX2 the same), 600 to 1024 1.01 to 1.02, 2048 0.98, a natural B 0.99 to 1.03; Cascade Lake, 300
-    // to 512 rows, 1.03 to 1.09 (512 cube 0.985), more rows 0.94 to 1.00, a natural B 0.9 to 1.0.
+    // to 512 rows, 1.03 to 1.09 (512 cube 0.985), more rows 0.94 to 1.00, a natural B 0.9 to 1.0; Zen 5, 200 to 1024
+    // rows, 0.99 to 1.05.
     uint32_t pass_rows;
     // Rows of decoding for which a chunk is asked for once more: Zen 4, K in rows, one and four rows, 1.2 to 1.3, 8
     // 1.05, in panels one row 1.1 to 1.2, 8 rows 0.93; Cascade Lake, one and four rows, the other way round 1.10
@@ -82,7 +89,7 @@ struct beyond {
     // to 1.06, fewer keys 1.00 to 1.03, d = 128 0.99 to 1.0.
     uint32_t into_l1;
     // Columns of a group of strips where all of B stays in L2 beside many rows of A, which is read once for each group:
-    // Zen 4, packed 1.01 to 1.03 (AVX2 1.01 to 1.06), else 1.00 to 1.03.
+    // Zen 4, packed 1.01 to 1.03 (AVX2 1.01 to 1.06), else 1.00 to 1.03; Zen 5 0.97 to 1.02.
     uint32_t near_columns;
 };
 static const struct beyond beyonds[SETS] = {
@@ -93,11 +100,13 @@ static const struct beyond beyonds[SETS] = {
                 .few_rows = 0,
                 .thin_kc = 128,
                 .follow_rows = 4,
+                .follow_panels = 0,
                 .fetch_k = 1 << 20,
                 .spread = {1 << 20, 0, 0},
                 .half_rows = 2,
                 .bn_rows = 6,
                 .pack_rows = 216,
+                .alias_rows = 216,
                 .direct_of_l2 = 2,
                 .split_rows = 1 << 20,
                 .bt_near = UINT32_MAX,
@@ -111,16 +120,18 @@ static const struct beyond beyonds[SETS] = {
               .strip_eighths = 8,
               .few_rows = 8,
               .thin_kc = 0,
-              .follow_rows = 0,
+              .follow_rows = 6,
+              .follow_panels = 4,
               .fetch_k = 1 << 20,
               .spread = {1 << 20, 1 << 20, 0},
               .half_rows = 0,
-              .bn_rows = 0,
-              .pack_rows = 0,
-              .direct_of_l2 = 1,
+              .bn_rows = 2,
+              .pack_rows = 144,
+              .alias_rows = 90,
+              .direct_of_l2 = 4,
               .split_rows = 1 << 20,
               .bt_near = UINT32_MAX,
-              .pass_rows = 0,
+              .pass_rows = 1024,
               .again = 6,
               .into_l1 = 0,
               .near_columns = 0},
@@ -131,11 +142,13 @@ static const struct beyond beyonds[SETS] = {
                 .few_rows = 0,
                 .thin_kc = 0,
                 .follow_rows = 0,
+                .follow_panels = 0,
                 .fetch_k = 640,
                 .spread = {1024, 1024, 1024},
                 .half_rows = 0,
                 .bn_rows = 0,
                 .pack_rows = 0,
+                .alias_rows = 0,
                 .direct_of_l2 = 1,
                 .split_rows = 64,
                 .bt_near = 6,
@@ -170,18 +183,20 @@ static struct fovea_gemm_tuning gemm_default(const struct fovea_machine *machine
 {
     const struct beyond *const beyond = beyond_l2(machine);
     const uint32_t floats2 = machine->l2_bytes / (uint32_t)sizeof(float), eighths = nr > 16 ? 3 : 5;
+    const uint32_t tiles = fovea_in_place_tiles(nr) * mr;
     struct fovea_gemm_tuning t = {
         .nc = nr > 16 ? nr : 2 * nr,
         .ahead = 1,
-        .pack_rows = nr > 16 && beyond->pack_rows != 0 ? beyond->pack_rows : fovea_in_place_tiles(nr) * mr,
+        .pack_rows = nr > 16 && beyond->pack_rows != 0 ? beyond->pack_rows : tiles,
+        .alias_rows = nr > 16 && beyond->alias_rows != 0 ? beyond->alias_rows : tiles,
         .split_rows = beyond->split_rows,
         .keep_rows = 256,
         .direct = machine->l2_bytes / 1024,
         .bn_rows = class % 3 == FOVEA_FORM_NN && class / 3 % 2 == 1 ? beyond->bn_rows : 0,
         .thin_kc = nr > 16 && beyond->thin_kc != 0 ? beyond->thin_kc : 1 << 20,
         .follow_rows = beyond->follow_rows,
+        .follow_panels = beyond->follow_panels,
     };
-    t.alias_rows = t.pack_rows;
     if (nr > 16 && class % 3 == FOVEA_FORM_NN) {
         t.direct = clamp(t.direct * beyond->direct_of_l2, 0, 1 << 20);
     }
@@ -225,8 +240,9 @@ static void set_bt(const struct fovea_machine *machine, const char *isa, bool ne
 // two tiles of it, one below the other, are faster than one of another (3 and 4 rows on Zen 3: 1.1 to 1.25 times as
 // fast, and 0.85 where B is near; 6 rows 0.93). Natural rows that are far want what it lacks, prefetches (Zen 4: 1 to 4
 // rows 0.5 to 0.65). That of AVX-512 is for a B that is far: the one stream of a packed one from memory, as of a model
-// that is larger than L3 (Zen 5: 1 to 4 rows 1.25 to 1.36 times as fast as 9x48, 8 rows 1.15, 12 rows 1.05 to 1.15, 16
-// rows 0.96 to 1.04; from L3 0.7 to 0.95), or more rows than 9x48 takes at once over a natural one.
+// that is larger than L3 (Zen 5: 8 rows 1.15 times as fast as 9x48, 12 rows 1.05 to 1.25, 16 rows 0.96 to 1.06; from L3
+// 0.7 to 0.95; up to six rows are faster in four panels, follow_panels), or more rows than 9x48 takes at once over a
+// natural one.
 static uint32_t thin_rows_of(const struct fovea_machine *machine, const char *isa, uint32_t class)
 {
     const struct beyond *const beyond = beyond_l2(machine);

@@ -157,10 +157,13 @@ static inline bool fovea_gemm_streams(const struct fovea_gemm_layout *plan)
     return plan->desc.b_packed && plan->kernel->nr == FOVEA_PANEL && fovea_gemm_is_thin(plan->kernel);
 }
 
-/// Whether so few rows meet a packed B that nothing of it is prefetched.
+/// Whether so few rows meet a packed B, in one tile that has panels enough side by side, that nothing of it is
+/// prefetched.
 static inline bool fovea_gemm_follows(const struct fovea_gemm_layout *plan, size_t rows)
 {
-    return plan->desc.b_packed && rows <= plan->tuning->follow_rows && rows <= plan->mr;
+    const struct fovea_gemm_tuning *const tuning = plan->tuning;
+    return plan->desc.b_packed && rows <= tuning->follow_rows && rows <= plan->mr &&
+           plan->kernel->nr >= tuning->follow_panels * FOVEA_PANEL;
 }
 
 /// Columns of the widest strip, whole panels.

@@ -50,19 +50,25 @@ static bool columns_alias(size_t ld, size_t k)
     return k > TURNED_STEPS || k * (ld & -ld) > TURNED_SPAN;
 }
 
-// The micro-kernel of a class, or the one of the ISA for few rows. Of rows of a natural B a narrow one takes less at
-// once: it is for those that would otherwise pass twice.
+// The micro-kernel of a class, or another of the ISA for few rows: one that takes them at once and has as many panels
+// of a packed B side by side as are followed best, or the one that is made for few. Of rows of a natural B a narrow one
+// takes less at once: it is for those that would otherwise pass twice.
 static const struct fovea_gemm_kernel *kernel_of(const struct fovea_kernels *kernels, uint32_t class, size_t m)
 {
-    const struct fovea_gemm_kernel *const wide = &kernels->gemm_of[class];
-    for (uint32_t i = 0; i < kernels->gemm_tile_count && m <= kernels->tuning.gemm[class].thin_rows; i++) {
-        const struct fovea_gemm_kernel *const thin = &kernels->gemm_tiles[i];
-        const bool passes_once = class % 3 == FOVEA_FORM_NN && thin->mr > wide->mr && m <= wide->mr;
-        if (fovea_gemm_is_thin(thin) && !passes_once) {
-            return thin;
+    const struct fovea_gemm_kernel *const wide = &kernels->gemm_of[class], *few = NULL;
+    const struct fovea_gemm_tuning *const tuning = &kernels->tuning.gemm[class];
+    const bool follows = class % 3 == FOVEA_FORM_PACKED && m <= tuning->follow_rows;
+    for (uint32_t i = 0; i < kernels->gemm_tile_count; i++) {
+        const struct fovea_gemm_kernel *const tile = &kernels->gemm_tiles[i];
+        const bool passes_once = class % 3 == FOVEA_FORM_NN && tile->mr > wide->mr && m <= wide->mr;
+        if (follows && m <= tile->mr && tile->nr == tuning->follow_panels * FOVEA_PANEL) {
+            return tile;
+        }
+        if (few == NULL && m <= tuning->thin_rows && fovea_gemm_is_thin(tile) && !passes_once) {
+            few = tile;
         }
     }
-    return wide;
+    return few != NULL ? few : wide;
 }
 
 // The sizes of one stored matrix. `name` is the letter of its leading dimension, as in lda.
@@ -180,19 +186,13 @@ enum fovea_status fovea_gemm_make(const struct fovea_engine *engine, const struc
     const struct fovea_gemm_tuning *const tuning = &kernels->tuning.gemm[class];
     const struct fovea_gemm_kernel *const kernel = kernel_of(kernels, class, desc->m);
     const size_t k = desc->alpha == 0 ? 0 : desc->k, mr = kernel->mr, nr = kernel->nr;
-    // One tile of few rows passes a packed B once and keeps nothing of it: its streams are not cut.
-    const bool once = desc->b_packed && desc->m <= mr && (fovea_gemm_is_thin(kernel) || desc->m <= tuning->follow_rows);
-    const size_t steps_of_thin = fovea_gemm_is_thin(kernel) && !desc->b_packed ? tuning->thin_kc : SIZE_MAX;
-    const size_t longest = fovea_min(tuning->kc, steps_of_thin);
-    const size_t kc = clamp(once ? k : longest, 1, k > 1 ? k : 1);
     *plan = (struct fovea_gemm_layout){
         .kernels = kernels,
         .kernel = kernel,
         .tuning = tuning,
         .desc = *desc,
         .k = k,
-        .blocks = k != 0 ? fovea_cut(k, kc) : (struct fovea_cut){.count = 1},
-        .kc = k != 0 ? fovea_ceil_div(k, fovea_ceil_div(k, kc)) : 0,
+        .blocks = {.count = 1},
         .strips = fovea_cut(panels_of(desc->n), nr / FOVEA_PANEL),
         .mr = mr,
         .aliases = k != 0 && desc->n >= 2 * nr &&
@@ -201,6 +201,15 @@ enum fovea_status fovea_gemm_make(const struct fovea_engine *engine, const struc
         .b_aliases = !desc->b_packed && fovea_gemm_rows_alias(desc->ldb, FOVEA_PANEL),
         .detour = desc->beta != 0 || desc->residual || desc->gated,
     };
+    // One tile of few rows passes a packed B once and keeps nothing of it: its streams are not cut.
+    const bool thin = fovea_gemm_is_thin(kernel);
+    const bool once = fovea_gemm_follows(plan, desc->m) || (desc->b_packed && desc->m <= mr && thin);
+    const size_t longest = thin && !desc->b_packed ? fovea_min(tuning->kc, tuning->thin_kc) : tuning->kc;
+    if (k != 0) {
+        const size_t kc = clamp(once ? k : longest, 1, k);
+        plan->blocks = fovea_cut(k, kc);
+        plan->kc = fovea_ceil_div(k, fovea_ceil_div(k, kc));
+    }
     plan->direct = fovea_gemm_is_direct(plan);
     if (plan->direct) {
         plan->kernel = fovea_gemm_fitting(plan);

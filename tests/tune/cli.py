@@ -81,10 +81,13 @@ def test_set(folder):
     check("heads-64" in text and "panels" in text, text)
     refused("--explain", "tune", "--explain", "attention", "1,8,8,16,16", "full")
     refused("--explain", "tune", "--explain", "gemm", "1x2x3", "causal")
-    streams = {"plain": "hardware follows", "wide": "fetched ahead", "hashed": "strips of 48"}
+    streams = {"plain": "strips of 48 in", "wide": "strips of 64 in", "hashed": "strips of 48 in"}
     for set_, words in streams.items() if "avx512" in ok("info") and not os.environ.get("FOVEA_ISA") else ():
         text = ok("tune", "--explain", "gemm", "1x4096x4096", "packed", FOVEA_CACHES=f"32K,1M,32M,{set_}")
         check(words in text and ("the next one prefetched" in text) == (set_ == "hashed"), text)
+        check(("hardware follows" in text) == (set_ != "hashed"), text)
+        text = ok("tune", "--explain", "gemm", "8x4096x4096", "packed", FOVEA_CACHES=f"32K,1M,32M,{set_}")
+        check(("one stream fetched ahead" in text) == (set_ == "wide"), text)
     text = ok("tune", "--show", path)
     check("border" in text and f" -> {scalar}" in text and " -> 32, " in text, text)
     ok("tune", "--level", "estimate", "--output", other)

@@ -55,7 +55,7 @@ static void test_sets(void)
         int taken;
         uint32_t hashed, wide, fetch_k, follow_rows, half_rows, kc, into_l1;
     } cases[] = {
-        {"32K,1M,32M,hashed", 1, 1, 0, 640, 0, 0, 1024, 0},    {"32K,1M,32M,wide", 1, 0, 1, 1 << 20, 0, 0, 1024, 0},
+        {"32K,1M,32M,hashed", 1, 1, 0, 640, 0, 0, 1024, 0},    {"32K,1M,32M,wide", 1, 0, 1, 1 << 20, 6, 0, 1024, 0},
         {"32K,1M,32M,plain", 1, 0, 0, 1 << 20, 4, 2, 8192, 1}, {"32K,1M,32M,", 0, 0, 0, 0, 0, 0, 0, 0},
         {"32K,1M,32M,mesh", 0, 0, 0, 0, 0, 0, 0, 0},           {"32K,1M,32M,plain,", 0, 0, 0, 0, 0, 0, 0, 0}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
