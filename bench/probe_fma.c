@@ -151,3 +151,26 @@ struct bench_peak bench_fma_peak(const char *isa, const struct fovea_executor *e
     }
     return (struct bench_peak){0, 0};
 }
+
+double bench_interrupted(const char *isa, const struct fovea_executor *executor)
+{
+    enum { LOOPS = 1000, SHORT = STEPS / 3 }; // 4 to 8 ms: a tick of 250 a second is among them
+    static double seconds[LOOPS];
+    for (size_t i = 0; i < sizeof probes / sizeof *probes && executor->workers == 1; i++) {
+        if (strcmp(probes[i].isa, isa) != 0)
+            continue;
+        double all = 0, before = bench_seconds(1), lost = 0;
+        for (int loop = 0; loop < LOOPS; loop++) {
+            probes[i].pure(SHORT);
+            const double now = bench_seconds(1);
+            seconds[loop] = now - before;
+            all += now - before;
+            before = now;
+        }
+        const double usual = bench_quantile(seconds, LOOPS, 0.5);
+        for (int loop = 0; loop < LOOPS; loop++)
+            lost += seconds[loop] > 2 * usual ? seconds[loop] - usual : 0;
+        return lost / all;
+    }
+    return 0;
+}

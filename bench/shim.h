@@ -13,7 +13,7 @@
 extern "C" {
 #endif
 
-enum { BENCH_COUNTERS = 16 };
+enum { BENCH_COUNTERS = 24 };
 
 /// What a line measured.
 struct bench_result {

@@ -4,6 +4,7 @@
 #include "bench/clock.h"
 #include "bench/counters.h"
 #include "bench/pool.h"
+#include "bench/probe.h"
 #include "bench/table.h"
 
 #include <math.h>
@@ -115,10 +116,12 @@ void suite_run_line(const struct suite_line *line, const struct suite_way *way, 
     else if (suite->peer_count)
         race_line(line, &fovea, &track, result);
     const double stolen = bench_stolen_since(before);
+    const double interrupted = bench_interrupted(suite->isa, bench_pool_executor(suite->pool));
     bench_count(result, "stolen", stolen);
+    bench_count(result, "interrupted", interrupted);
     if (!suite->options->json) {
         table_instructions(instructions);
-        table_end(pace.calm <= 0, stolen);
+        table_end(pace.calm <= 0, stolen, interrupted);
     }
     racer_end(&fovea);
 }

@@ -73,12 +73,14 @@ void table_instructions(uint64_t instructions)
         printf("   %" PRIu64 " instructions", instructions);
 }
 
-void table_end(bool disturbed, double stolen)
+void table_end(bool disturbed, double stolen, double interrupted)
 {
     if (disturbed)
         printf("   [disturbed]");
     if (stolen > 0.01)
         printf("   [the host took %.0f %% of the time]", 100 * stolen);
+    if (interrupted > 0.02)
+        printf("   [interrupted %.0f %% of the time]", 100 * interrupted);
     putchar('\n');
 }
 

@@ -12,7 +12,7 @@ void table_pace(const char *name, double gflops, const struct pace *pace, size_t
 void table_versus(const struct versus *versus, const char *peer);
 void table_epilogue(const struct bench_interval *over_plain);
 void table_instructions(uint64_t instructions);
-void table_end(bool disturbed, double stolen);
+void table_end(bool disturbed, double stolen, double interrupted);
 /// A line without times: its instructions.
 void table_untimed(const char *name, uint64_t instructions);
 /// A line that came to nothing.

@@ -23,6 +23,7 @@ static const struct {
     {"of_peak_q3", {"% of peak, quartile 3", PAGE_FRACTION, 21, false, 0}},
     {"calm", {"Calm samples", PAGE_FRACTION, 22, false, 0}},
     {"stolen", {"Stolen by the host", PAGE_FRACTION, 23, false, 0}},
+    {"interrupted", {"Interrupted", PAGE_FRACTION, 24, false, 0}},
 };
 
 struct page_metric page_metric(const char *name, const char *unit)
