@@ -16,7 +16,7 @@ struct bench_peak {
 struct bench_peak bench_fma_peak(const char *isa, const struct fovea_executor *executor);
 
 /// The share of this thread's CPU time that it does not run in, 0 to 1: ticks of the system, and what a hypervisor does
-/// with each of them. The probe of the peak, 10 us, does not meet them; a call of a millisecond does, so it cannot reach
+/// with each of them. The probe of the peak, 10 us, does not meet them; a call of a millisecond does, and cannot reach
 /// more than what is left of the peak. Measured in some 5 ms; 0 with several workers.
 double bench_interrupted(const char *isa, const struct fovea_executor *executor);
 

@@ -40,15 +40,24 @@ static struct fovea_attention_state state_of(const struct task *task, size_t t, 
 
 // ---- What is prefetched ------------------------------------------------------------------------------------------
 
-// `rows` rows of `dim` elements join the list, or as many as it has room for.
+// `rows` rows of `dim` elements join the list, or as many as it has room for. Most heads are one pointer wide, which
+// compilers make vectors of (one by one the 180 pointers of a tile and 128 keys took 2.7 % of its time on Zen 5).
 static void fetch_rows(struct task *task, const float *at, size_t row, size_t rows, size_t dim)
 {
-    const float **const pointers = (const float **)(void *)(task->scratch + task->plan->pointers_at);
-    for (; rows != 0; rows--, at += row) {
-        for (size_t c = 0; c < dim && task->fetch.count < FOVEA_ATTENTION_POINTERS; c += 16 * FOVEA_FETCH_LINES) {
-            pointers[task->fetch.count++] = at + c;
+    enum { POINTED = 16 * FOVEA_FETCH_LINES }; // elements
+    const float **const pointers =
+        (const float **)(void *)(task->scratch + task->plan->pointers_at) + task->fetch.count;
+    const size_t each = fovea_ceil_div(dim, POINTED), room = FOVEA_ATTENTION_POINTERS - task->fetch.count;
+    const size_t count = fovea_min(rows, each == 1 ? room : room / each);
+    for (size_t i = 0; i < count && each == 1; i++) {
+        pointers[i] = at + i * row;
+    }
+    for (size_t i = 0; i < count && each != 1; i++) {
+        for (size_t c = 0; c < each; c++) {
+            pointers[i * each + c] = at + i * row + c * POINTED;
         }
     }
+    task->fetch.count += count * each;
 }
 
 static void fetch_queries(struct task *task, const struct fovea_attention_rows *at)

@@ -58,44 +58,45 @@ static void prefill_copy_k(const struct fovea_attention_chunk *chunk, const uint
     }
 }
 
-/// to[i] = from[i * row] for the keys i of `bits`, of 8 columns each.
-static inline __attribute__((always_inline)) void prefill_copy_group(float *to, const float *from, ptrdiff_t row,
-                                                                     uint64_t bits)
+/// Columns [0, whole) of `keys` keys, a constant: what is read of a key lies side by side, and so does what is written
+/// of a group.
+static inline __attribute__((always_inline)) void prefill_copy_keys(float *to, const float *from, ptrdiff_t row,
+                                                                    size_t whole, int keys)
 {
-    FV_UNROLL
-    for (int i = 0; i < FOVEA_PANEL; i++) {
-        if (bits >> i & 1) {
-            memcpy(to + i * ATTENTION_GROUP, from + i * row, ATTENTION_GROUP * sizeof *to);
+    for (size_t c = 0; c < whole; c += ATTENTION_GROUP, to += PREFILL_V_GROUP) {
+        FV_UNROLL
+        for (int i = 0; i < keys; i++) {
+            memcpy(to + i * ATTENTION_GROUP, from + i * row + c, ATTENTION_GROUP * sizeof *to);
         }
     }
 }
 
-/// Groups of 8 columns, PREFILL_V_GROUP apart, of one key after another: 16 keys of a group at a time, so that what is
-/// written lies side by side.
+/// Groups of 8 columns, PREFILL_V_GROUP apart, of one key after another: four keys at a time, two lines of each group
+/// (16 keys are more pointers than there are registers, and no faster).
 static void prefill_copy_v(const struct fovea_attention_chunk *chunk, const uint64_t *seen,
                            struct fovea_attention_copy *copy)
 {
-    const size_t dim = chunk->state.v_dim, whole = dim / ATTENTION_GROUP * ATTENTION_GROUP, keys = chunk->keys;
+    enum { SIDE = 4, ALL = (1 << SIDE) - 1 };
+    const size_t dim = chunk->state.v_dim, whole = dim / ATTENTION_GROUP * ATTENTION_GROUP;
     const ptrdiff_t row = chunk->v_row;
     uint64_t take[FOVEA_CHUNK / 64];
     prefill_take(chunk, seen, copy->v_done, take);
-    for (size_t j = 0; j < keys && (take[0] | take[1]) != 0; j += FOVEA_PANEL) {
-        const uint64_t bits = take[j / 64] >> j % 64 & 0xFFFF;
+    if ((take[0] | take[1]) == 0) {
+        return; // most tiles find all of it there
+    }
+    for (size_t j = 0, keys; j < chunk->keys; j += keys) {
+        const uint64_t bits = take[j / 64] >> j % 64 & ALL;
         const float *const from = chunk->v + (ptrdiff_t)j * row;
-        float *group = copy->v + j * ATTENTION_GROUP;
-        if (bits == 0) {
-            continue;
+        float *const to = copy->v + j * ATTENTION_GROUP, *const rest = to + whole / ATTENTION_GROUP * PREFILL_V_GROUP;
+        keys = bits == ALL && j % SIDE == 0 ? SIDE : 1;
+        if (keys == SIDE) {
+            prefill_copy_keys(to, from, row, whole, SIDE);
+        } else if (bits & 1) {
+            prefill_copy_keys(to, from, row, whole, 1);
         }
-        for (size_t c = 0; c < whole; c += ATTENTION_GROUP, group += PREFILL_V_GROUP) {
-            if (bits == 0xFFFF) {
-                prefill_copy_group(group, from + c, row, 0xFFFF);
-            } else {
-                prefill_copy_group(group, from + c, row, bits);
-            }
-        }
-        for (size_t i = 0; i < FOVEA_PANEL && whole < dim; i++) {
-            for (size_t c = whole; c < dim && (bits >> i & 1); c++) {
-                group[i * ATTENTION_GROUP + c - whole] = from[(ptrdiff_t)i * row + (ptrdiff_t)c];
+        for (size_t i = 0; i < keys && (bits & 1) != 0; i++) {
+            for (size_t c = whole; c < dim; c++) {
+                rest[i * ATTENTION_GROUP + c - whole] = from[(ptrdiff_t)i * row + (ptrdiff_t)c];
             }
         }
     }
