@@ -15,10 +15,10 @@ struct bench_peak {
 /// Measures both, in about 100 us. isa is "scalar", "avx2", "avx512" or "neon".
 struct bench_peak bench_fma_peak(const char *isa, const struct fovea_executor *executor);
 
-/// The share of this thread's CPU time that it does not run in, 0 to 1: ticks of the system, and what a hypervisor does
-/// with each of them. The probe of the peak, 10 us, does not meet them; a call of a millisecond does, and cannot reach
-/// more than what is left of the peak. Measured in some 5 ms; 0 with several workers.
-double bench_interrupted(const char *isa, const struct fovea_executor *executor);
+/// The share of this thread's CPU time, 0 to 1, that goes to interruptions of more than some 5 us: what a system, or a
+/// hypervisor for its guest, does at ticks. The probe of the peak takes 10 us and meets none; a call that takes longer
+/// than the time between two of them cannot reach more than what is left of the peak. Measured in at most 6 ms.
+double bench_interrupted(const char *isa);
 
 /// Bytes a second at which `bytes` bytes are read once, in parts by all workers.
 double bench_read_stream(const void *memory, size_t bytes, const struct fovea_executor *executor);

@@ -116,9 +116,11 @@ void suite_run_line(const struct suite_line *line, const struct suite_way *way, 
     else if (suite->peer_count)
         race_line(line, &fovea, &track, result);
     const double stolen = bench_stolen_since(before);
-    const double interrupted = bench_interrupted(suite->isa, bench_pool_executor(suite->pool));
+    const bool alone = suite->options->threads == 1; // the time of several is the wall's
+    const double interrupted = alone ? bench_interrupted(suite->isa) : 0;
     bench_count(result, "stolen", stolen);
-    bench_count(result, "interrupted", interrupted);
+    if (alone)
+        bench_count(result, "interrupted", interrupted);
     if (!suite->options->json) {
         table_instructions(instructions);
         table_end(pace.calm <= 0, stolen, interrupted);

@@ -71,13 +71,14 @@ int fovea_cache_from_sysfs(const char *root, struct fovea_machine *machine)
     return knows_l1_l2(machine);
 }
 
-int fovea_cache_from_sizes(uint32_t l1d, uint32_t l2, uint32_t l3, struct fovea_machine *machine)
+int fovea_cache_from_registers(uint32_t l1d, uint32_t l2, uint32_t l3, struct fovea_machine *machine)
 {
     // Of leaf 0x80000006 (AMD64 Architecture Programmer's Manual 3, E.4.5): a number for every count of ways, where 1
     // to 4 stand for themselves; 9 refers to leaf 0x8000001D, 15 is fully associative.
     static const uint8_t ways[16] = {0, 1, 2, 3, 4, 6, 8, 0, 16, 0, 32, 48, 64, 96, 128, 0};
-    // L3 is that of the package, of which a core reaches a slice: 16 or 32 MiB from Zen to Zen 5, and more only where
-    // it is stacked. Nothing but the footprint of benchmarks follows from it.
+    // What is told is the L3 of the package, up to 512 MiB, of which a core reaches the slice beside it. No plan
+    // depends on it; benchmarks and the tuner read twice as much where something is to come from memory, so it is
+    // capped at what a slice of Zen 3 to Zen 5 has without another die on it.
     enum { L3_SLICE = 32 << 20 };
     const uint64_t package = (uint64_t)(l3 >> 18) << 19;
     set_level(machine, 1, (l1d >> 24) << 10, (l1d >> 16 & 0xff) == 0xff ? 0 : l1d >> 16 & 0xff);
@@ -108,7 +109,7 @@ int fovea_cache_from_cpuid(struct fovea_machine *machine)
         uint32_t unused, l1d = 0, l2 = 0, l3 = 0;
         __get_cpuid(0x80000005u, &unused, &unused, &l1d, &unused);
         __get_cpuid(0x80000006u, &unused, &unused, &l2, &l3);
-        return fovea_cache_from_sizes(l1d, l2, l3, machine);
+        return fovea_cache_from_registers(l1d, l2, l3, machine);
     }
     return 1;
 }

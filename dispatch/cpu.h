@@ -24,7 +24,7 @@ void fovea_cache_probe(struct fovea_machine *machine);
 int fovea_cache_from_sysfs(const char *root, struct fovea_machine *machine);
 int fovea_cache_from_cpuid(struct fovea_machine *machine);
 /// What AMD's first leaves tell of sizes: ecx of 0x80000005, ecx and edx of 0x80000006.
-int fovea_cache_from_sizes(uint32_t l1d, uint32_t l2, uint32_t l3, struct fovea_machine *machine);
+int fovea_cache_from_registers(uint32_t l1d, uint32_t l2, uint32_t l3, struct fovea_machine *machine);
 /// l3_hashed and wide512, which only CPUID tells.
 uint32_t fovea_cache_l3_hashed(void);
 uint32_t fovea_cpu_wide512(void);

@@ -27,7 +27,7 @@ struct beyond {
     uint32_t packed_steps;
     // Of L2, for a strip of all of k (strip_steps): Cascade Lake, k of 3072 to 4864, 1.05 to 1.40, k to 2048 alike.
     uint32_t strip_eighths;
-    // Up to which AVX-512 takes a packed B as one stream, of at most eight rows: Zen 5 1.15 to 1.36; Zen 4, one row,
+    // Up to which AVX-512 takes a packed B as one stream, of at most eight rows: Zen 5 1.15; Zen 4, one row,
     // 0.94 to 1.05 (from L2 0.6), more 0.85 to 1.0; Cascade Lake 1.03 to 1.06 (the other way round for 9 to 14
     // rows: 1.00 to 1.05).
     uint32_t few_rows;
@@ -35,17 +35,21 @@ struct beyond {
     // rows one after another: Zen 4, 10 to 14 rows in blocks of 128, 1.0 to 1.15 (N of 300 1.9); 15 and more 0.95,
     // blocks of 1024 0.86 to 0.89.
     uint32_t thin_kc;
-    // Up to which nothing of a packed B is prefetched, be it one stream or three: the core itself sees 80 steps of one
-    // row ahead. Zen 4, one row, 1.07 to 1.44, two 1.12 to 1.25, three 1.07 to 1.2, four 0.95 to 1.2, six 0.7 to 0.95;
-    // Zen 5, a single stream, one row, 0.85, two 0.79, four 0.71.
+    // Up to which nothing of a packed B that is far is prefetched: the core itself sees 80 steps of one row ahead.
+    // Against prefetching, Zen 4, one row, 1.07 to 1.44, two 1.12 to 1.25, three 1.07 to 1.2, four 0.95 to 1.2, six 0.7
+    // to 0.95. Zen 5, one stream, one row, 0.82 to 0.88, two 0.79, four 0.71.
     uint32_t follow_rows;
-    // Panels of it that lie side by side then, or 0, those of the micro-kernel that few rows have anyway: Zen 5, four
-    // (6x64), against a single stream that is prefetched, one row 1.25 to 1.41, two to four 1.13 to 1.18, six 1.22;
-    // three (9x48) 1.10 to 1.28, 1.02 to 1.10, 1.02, eight rows 0.98 to 1.05.
+    // Panels of it side by side then, or 0, as many as the micro-kernel that few rows have anyway. Zen 5, against one
+    // stream that is prefetched: four (6x64), one row 1.09 to 1.41, two to four 1.12 to 1.18, five and six 1.09 to
+    // 1.23; three (9x48), one row 1.08 to 1.28, two to four 1.02 to 1.10, five and six 1.02 to 1.08, eight 0.86 to
+    // 1.05.
     uint32_t follow_panels;
     // Up to which the next rows of a transposed B are prefetched: Zen 4, M = 1, 1.3 to 2.5; Cascade Lake, k of 896 and
     // more, 1.07 to 1.23; of 384 and 640 the other way round 1.12 to 1.22.
     uint32_t fetch_k;
+    // Whether these are prefetched into L1 (kernels/common/gemm_bt_ahead.h): Zen 5, AVX-512, one row 1.03 to 1.43, two
+    // to eight 1.01 to 1.40, 12 and 16 1.01 to 1.12; Zen 4 down to 0.5.
+    uint32_t bt_into_l1;
     // Rows of C times k up to which rows of a transposed B are taken far apart, so that each is one long stream, by
     // kernels that take eight at a time, of cores without AVX-512 and with it, and by those that take 16: Zen 3 1.1 to
     // 1.4; Zen 4 (8), one row 0.71 to 0.88, two to five 0.66 to 0.91, six to eight 0.85 to 1.08, (16), M = 1, 0.74 to
@@ -59,7 +63,8 @@ struct beyond {
     // is larger than L2 for all rows that it could take more for.
     uint32_t half_rows;
     // Up to which a far natural B is read a few of its rows at a time: Zen 4 (ops/gemm_bn.c); Zen 5, one row 1.09 to
-    // 1.42, two 0.99 to 1.16, three 0.85 to 1.01, four 0.80 to 1.37. Elsewhere nobody measured it.
+    // 1.42, two 0.99 to 1.16, three 0.85 to 1.01, four 0.80 to 1.37, AVX2, one and two, 1.31 to 1.64. Elsewhere nobody
+    // measured it.
     uint32_t bn_rows;
     // From which on wide tiles pack a natural B, and one whose rows meet in few sets of L1, or 0, as many as a few
     // tiles have: Zen 4, 40 to 200 rows, ldb of 192 to 3072, 1.00 to 1.17 in place, rows that meet 1.02 to 1.30; 256 to
@@ -102,6 +107,7 @@ static const struct beyond beyonds[SETS] = {
                 .follow_rows = 4,
                 .follow_panels = 0,
                 .fetch_k = 1 << 20,
+                .bt_into_l1 = 0,
                 .spread = {1 << 20, 0, 0},
                 .half_rows = 2,
                 .bn_rows = 6,
@@ -123,6 +129,7 @@ static const struct beyond beyonds[SETS] = {
               .follow_rows = 6,
               .follow_panels = 4,
               .fetch_k = 1 << 20,
+              .bt_into_l1 = 1,
               .spread = {1 << 20, 1 << 20, 0},
               .half_rows = 0,
               .bn_rows = 2,
@@ -144,6 +151,7 @@ static const struct beyond beyonds[SETS] = {
                 .follow_rows = 0,
                 .follow_panels = 0,
                 .fetch_k = 640,
+                .bt_into_l1 = 0,
                 .spread = {1024, 1024, 1024},
                 .half_rows = 0,
                 .bn_rows = 0,
@@ -184,6 +192,7 @@ static struct fovea_gemm_tuning gemm_default(const struct fovea_machine *machine
     const struct beyond *const beyond = beyond_l2(machine);
     const uint32_t floats2 = machine->l2_bytes / (uint32_t)sizeof(float), eighths = nr > 16 ? 3 : 5;
     const uint32_t tiles = fovea_in_place_tiles(nr) * mr;
+    const bool far = class / 3 % 2 == 1;
     struct fovea_gemm_tuning t = {
         .nc = nr > 16 ? nr : 2 * nr,
         .ahead = 1,
@@ -192,10 +201,10 @@ static struct fovea_gemm_tuning gemm_default(const struct fovea_machine *machine
         .split_rows = beyond->split_rows,
         .keep_rows = 256,
         .direct = machine->l2_bytes / 1024,
-        .bn_rows = class % 3 == FOVEA_FORM_NN && class / 3 % 2 == 1 ? beyond->bn_rows : 0,
+        .bn_rows = class % 3 == FOVEA_FORM_NN && far ? beyond->bn_rows : 0,
         .thin_kc = nr > 16 && beyond->thin_kc != 0 ? beyond->thin_kc : 1 << 20,
-        .follow_rows = beyond->follow_rows,
-        .follow_panels = beyond->follow_panels,
+        .follow_rows = far ? beyond->follow_rows : 0,
+        .follow_panels = far ? beyond->follow_panels : 0,
     };
     if (nr > 16 && class % 3 == FOVEA_FORM_NN) {
         t.direct = clamp(t.direct * beyond->direct_of_l2, 0, 1 << 20);
@@ -229,6 +238,7 @@ static void set_bt(const struct fovea_machine *machine, const char *isa, bool ne
     const uint32_t rows = kernel != NULL ? kernel->mr : 0;
     t->bt_rows = near ? clamp(rows, 0, beyond->bt_near) : rows;
     t->fetch_k = beyond->fetch_k;
+    t->into_l1 = beyond->bt_into_l1;
     t->spread = strcmp(isa, "avx512") == 0 ? beyond->spread[2]
                 : strcmp(isa, "avx2") == 0 ? beyond->spread[(machine->cpu & FOVEA_CPU_AVX512) != 0]
                                            : 0;

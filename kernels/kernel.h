@@ -95,8 +95,9 @@ struct fovea_gemm_bt_tile {
     ptrdiff_t b_row;
     float *c;
     ptrdiff_t c_row;
-    uint32_t far;  ///< a hint: 1 where B comes from beyond L2, its next rows after these
-    uint32_t side; ///< a hint: rows of B that should be read side by side, at most; 8, 16 or 32
+    uint32_t far;     ///< a hint: 1 where B comes from beyond L2, its next rows after these
+    uint32_t side;    ///< a hint: rows of B that should be read side by side, at most; 8, 16 or 32
+    uint32_t into_l1; ///< a hint, with far: 1 where these are prefetched best into L1, 0 where into L2
 };
 typedef void fovea_gemm_bt_fn(const struct fovea_gemm_bt_tile *tile);
 
@@ -325,7 +326,7 @@ struct fovea_kernels {
     struct fovea_tuning tuning;
     struct fovea_gemm_kernel gemm_of[FOVEA_GEMM_CLASSES];  ///< the micro-kernel of each class; slot gemm is the default
     struct fovea_gemm_kernel gemm_tiles[FOVEA_GEMM_TILES]; ///< those of slot gemm's ISA, or the one that is pinned:
-    uint32_t gemm_tile_count;                              ///< small products choose by their shape
+    uint32_t gemm_tile_count;                              ///< small products and few rows choose
 #define FOVEA_SLOT(family, slot) struct fovea_##family##_kernel slot;
 #include "kernels/slots.def"
 #undef FOVEA_SLOT

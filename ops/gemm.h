@@ -51,7 +51,7 @@ struct fovea_gemm_layout {
     size_t chunk;                ///< rows that pass before the next group of strips (one thread: pass_rows)
     bool aliases;                ///< A is transposed, or its rows meet in few sets of L1: tall calls copy it
     bool b_aliases;              ///< rows of B, natural or transposed, meet in few sets of L1
-    bool direct;                 ///< so small that all of it is in L2 and goes the way of gemm_direct.c
+    bool direct;                 ///< so small that it goes the way of gemm_direct.c
     bool along;                  ///< direct, C is written along its rows rather than strip by strip
     bool bare;                   ///< direct, and nothing but tiles: ops/gemm_bare.c
     bool steps;                  ///< so few rows over a natural B that they go the way of gemm_bn.c where sums are C
@@ -157,8 +157,8 @@ static inline bool fovea_gemm_streams(const struct fovea_gemm_layout *plan)
     return plan->desc.b_packed && plan->kernel->nr == FOVEA_PANEL && fovea_gemm_is_thin(plan->kernel);
 }
 
-/// Whether so few rows meet a packed B, in one tile that has panels enough side by side, that nothing of it is
-/// prefetched.
+/// Whether so few rows meet a packed B, in one tile that has panels enough side by side (a plan looks for one that has
+/// as many, its own may have more), that nothing of it is prefetched.
 static inline bool fovea_gemm_follows(const struct fovea_gemm_layout *plan, size_t rows)
 {
     const struct fovea_gemm_tuning *const tuning = plan->tuning;

@@ -113,6 +113,7 @@ void fovea_gemm_bt(const struct fovea_gemm_area *area)
         .c_row = area->acc != NULL ? (ptrdiff_t)columns : (ptrdiff_t)d->ldc,
         .far = fovea_gemm_fetches(plan),
         .side = fovea_gemm_side(plan, area->rows),
+        .into_l1 = plan->tuning->into_l1,
     };
     const size_t spread = area->acc == NULL ? spread_rows(area, tile, a, begin, end) : 0;
     begin += spread;

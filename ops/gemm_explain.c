@@ -5,12 +5,13 @@
 // The way of few rows and a transposed B.
 static const char *in_place(const struct fovea_gemm_layout *plan)
 {
+    static const char *const words[2][3] = {
+        {"rows of B in place", "rows of B in place, fetched ahead", "rows of B in place, fetched into L1"},
+        {"rows of B in place, eight at a time", "rows of B in place, eight at a time, fetched ahead",
+         "rows of B in place, eight at a time, fetched into L1"}};
     const bool eights = fovea_gemm_side(plan, plan->desc.m) < FOVEA_PANEL, fetches = fovea_gemm_fetches(plan);
     return fovea_gemm_spreads(plan, plan->desc.m) ? "rows of B in place, far apart"
-           : fetches && eights                    ? "rows of B in place, eight at a time, fetched ahead"
-           : fetches                              ? "rows of B in place, fetched ahead"
-           : eights                               ? "rows of B in place, eight at a time"
-                                                  : "rows of B in place";
+                                                  : words[eights][fetches + (fetches && plan->tuning->into_l1)];
 }
 
 enum fovea_status fovea_explain_gemm(const struct fovea_engine *engine, const struct fovea_gemm_desc *desc, char *text,

@@ -7,12 +7,17 @@
 #include "kernels/common/unroll.h"
 #include "kernels/kernel.h"
 
-/// Blocks in a segment of a panel, at most: what of the next segment is prefetched into L2 row by row, so many lines of
-/// one that lie side by side, while this one is worked on. 16 rows that move on a line at a time are more streams than
+/// Blocks in a segment of a panel, at most: what of the next segment is prefetched row by row, so many lines of one
+/// that lie side by side, while this one is worked on. 16 rows that move on a line at a time are more streams than
 /// hardware follows (Zen 4, M = 1: one line of each row ahead 7 to 14 GB/s, 32 of a row 17 to 22; a hint for L1 up to
 /// twice as slow). Sixteen lines a block, not a row's all at once, and 64 in place of 32 of them: 1.04 to 1.12 times as
 /// fast on Zen 5, 128 lines alike but for k = 3072.
-enum { GEMM_BT_SEGMENT = 64 };
+///
+/// Zen 5 likes a hint for L1 better, if all of a segment has room there, but rows of up to 64 lines are best prefetched
+/// whole, as they lie one behind the other: M = 1, k to 1024 1.03 to 1.24 times as fast as the hint for L2, in segments
+/// of 24 lines 0.86 to 1.20; k of 3072 and more 1.04 to 1.06, in such segments 1.25 to 1.43 (32 lines 1.20 to 1.31, 12
+/// lines 1.12 to 1.17).
+enum { GEMM_BT_SEGMENT = 64, GEMM_BT_SEGMENT_L1 = 24 };
 
 /// What the k steps of a panel, or of half of it, prefetch beside them: the rest of a segment, which is as many blocks
 /// as lines of each row, is `blocks` - `at` blocks long, and that many segments and blocks of k are to come.
@@ -33,9 +38,27 @@ static inline void gemm_bt_segment(const struct fovea_gemm_bt_tile *t, struct ge
 static inline struct gemm_bt_place gemm_bt_begin(const struct fovea_gemm_bt_tile *t, const float *begin, size_t rows)
 {
     const size_t blocks = (t->k + FOVEA_PANEL - 1) / FOVEA_PANEL;
-    struct gemm_bt_place place = {.segments = (blocks + GEMM_BT_SEGMENT - 1) / GEMM_BT_SEGMENT, .left = blocks};
+    const size_t most = t->into_l1 && blocks > GEMM_BT_SEGMENT ? GEMM_BT_SEGMENT_L1 : GEMM_BT_SEGMENT;
+    struct gemm_bt_place place = {.segments = (blocks + most - 1) / most, .left = blocks};
     gemm_bt_segment(t, &place, begin, begin, rows);
     return place;
+}
+
+/// `lines` lines from `line` on, a constant.
+static inline __attribute__((always_inline)) void gemm_bt_fetch(const struct fovea_gemm_bt_tile *t, const float *line,
+                                                                size_t lines)
+{
+    if (t->into_l1) {
+        FV_UNROLL
+        for (size_t i = 0; i < lines; i++) {
+            __builtin_prefetch(line + i * FOVEA_PANEL, 0, 3);
+        }
+    } else {
+        FV_UNROLL
+        for (size_t i = 0; i < lines; i++) {
+            __builtin_prefetch(line + i * FOVEA_PANEL, 0, 2);
+        }
+    }
 }
 
 /// The share of the block at b: as many lines as there are rows, row after row.
@@ -47,15 +70,12 @@ static inline __attribute__((always_inline)) void gemm_bt_ahead(const struct fov
     FV_UNROLL
     for (size_t piece = 0; piece < rows; piece += PIECE) {
         if (place->lines > PIECE) {
-            FV_UNROLL
-            for (size_t i = 0; i < PIECE; i++) {
-                __builtin_prefetch(place->next + i * FOVEA_PANEL, 0, 2);
-            }
+            gemm_bt_fetch(t, place->next, PIECE);
             place->next += PIECE * FOVEA_PANEL;
             place->lines -= PIECE;
         } else {
             for (size_t i = 0; i < PIECE; i++) {
-                __builtin_prefetch(place->next, 0, 2);
+                gemm_bt_fetch(t, place->next, 1);
                 place->next += FOVEA_PANEL;
                 if (--place->lines == 0) {
                     place->lines = place->blocks;

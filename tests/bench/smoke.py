@@ -44,7 +44,7 @@ def check_lines(lines):
         ways.add("/".join(line["name"].split("/")[2:4]))
         check("error_occurred" not in line and line["real_time"] > 0 and line["iterations"] > 0, line)
         check(line["gflops"] > 0 and 0 < line["of_peak"] and line["of_peak_q1"] <= line["of_peak_q3"], line)
-        check(0 <= line["interrupted"] < 1 and 0 <= line["stolen"] <= 1, line)
+        check(0 <= line.get("interrupted", 0) < 1 and 0 <= line["stolen"] <= 1, line)
         decoding = int(name.group(2)) <= 16
         check(("of_stream" in line) == decoding and ("of_bound" in line) == decoding, line)
         check(("over_plain" in line) == (name.group(1) == "packed-gelu"), line)

@@ -86,8 +86,17 @@ def test_set(folder):
         text = ok("tune", "--explain", "gemm", "1x4096x4096", "packed", FOVEA_CACHES=f"32K,1M,32M,{set_}")
         check(words in text and ("the next one prefetched" in text) == (set_ == "hashed"), text)
         check(("hardware follows" in text) == (set_ != "hashed"), text)
-        text = ok("tune", "--explain", "gemm", "8x4096x4096", "packed", FOVEA_CACHES=f"32K,1M,32M,{set_}")
-        check(("one stream fetched ahead" in text) == (set_ == "wide"), text)
+        # Which kernel takes how many rows of a packed B from memory, also where one is excluded or pinned.
+        for rows, env, kernel, follows in (
+                (6, {}, {"wide": "6x64"}.get(set_, "9x48"), set_ == "wide"),
+                (7, {}, {"wide": "16x16"}.get(set_, "9x48"), False),
+                (4, {"FOVEA_EXCLUDE": "gemm_f32_6x64_avx512"}, {"wide": "16x16"}.get(set_, "9x48"), set_ == "plain"),
+                (4, {"FOVEA_PIN": "gemm_f32_9x48_avx512"}, "9x48", set_ == "plain")):
+            text = ok("tune", "--explain", "gemm", f"{rows}x4096x4096", "packed",
+                      FOVEA_CACHES=f"32K,1M,32M,{set_}", **env)
+            check(f"kernel gemm_f32_{kernel}_avx512" in text and ("hardware follows" in text) == follows, text)
+        text = ok("tune", "--explain", "gemm", "1x4096x4096", "nt", FOVEA_CACHES=f"32K,1M,32M,{set_}")
+        check(("fetched into L1" in text) == (set_ == "wide"), text)
     text = ok("tune", "--show", path)
     check("border" in text and f" -> {scalar}" in text and " -> 32, " in text, text)
     ok("tune", "--level", "estimate", "--output", other)

@@ -87,7 +87,7 @@ static void test_trees(void)
 }
 
 // Registers of leaves 0x80000005 and 0x80000006 as machines have them.
-static void test_sizes(void)
+static void test_registers(void)
 {
     static const struct {
         const char *what;
@@ -105,7 +105,7 @@ static void test_sizes(void)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct fovea_machine m = {0};
-        const int known = fovea_cache_from_sizes(cases[i].l1d, cases[i].l2, cases[i].l3, &m);
+        const int known = fovea_cache_from_registers(cases[i].l1d, cases[i].l2, cases[i].l3, &m);
         const uint32_t bytes[3] = {m.l1d_bytes, m.l2_bytes, m.l3_bytes}, ways[3] = {m.l1d_ways, m.l2_ways, m.l3_ways};
         CHECK(known == cases[i].known, "%s: %d", cases[i].what, known);
         CHECK(memcmp(bytes, cases[i].bytes, sizeof bytes) == 0 && memcmp(ways, cases[i].ways, sizeof ways) == 0,
@@ -136,7 +136,7 @@ int main(void)
         return 1;
     }
     test_trees();
-    test_sizes();
+    test_registers();
     test_here();
     rmdir(root);
     return test_done();

@@ -49,15 +49,17 @@ static uint32_t number(const char *name)
 // What CPUID says of the core and its L3, or a person, decides what is prefetched.
 static void test_sets(void)
 {
-    enum { FEW_FAR_PACKED = 3, FEW_FAR_NT = 5 };
+    enum { FEW_NEAR_PACKED = 0, FEW_FAR_PACKED = 3, FEW_FAR_NT = 5 };
     static const struct {
         const char *text;
         int taken;
-        uint32_t hashed, wide, fetch_k, follow_rows, half_rows, kc, into_l1;
-    } cases[] = {
-        {"32K,1M,32M,hashed", 1, 1, 0, 640, 0, 0, 1024, 0},    {"32K,1M,32M,wide", 1, 0, 1, 1 << 20, 6, 0, 1024, 0},
-        {"32K,1M,32M,plain", 1, 0, 0, 1 << 20, 4, 2, 8192, 1}, {"32K,1M,32M,", 0, 0, 0, 0, 0, 0, 0, 0},
-        {"32K,1M,32M,mesh", 0, 0, 0, 0, 0, 0, 0, 0},           {"32K,1M,32M,plain,", 0, 0, 0, 0, 0, 0, 0, 0}};
+        uint32_t hashed, wide, fetch_k, follow_rows, follow_panels, half_rows, kc, into_l1;
+    } cases[] = {{"32K,1M,32M,hashed", 1, 1, 0, 640, 0, 0, 0, 1024, 0},
+                 {"32K,1M,32M,wide", 1, 0, 1, 1 << 20, 6, 4, 0, 1024, 0},
+                 {"32K,1M,32M,plain", 1, 0, 0, 1 << 20, 4, 0, 2, 8192, 1},
+                 {"32K,1M,32M,", 0, 0, 0, 0, 0, 0, 0, 0, 0},
+                 {"32K,1M,32M,mesh", 0, 0, 0, 0, 0, 0, 0, 0, 0},
+                 {"32K,1M,32M,plain,", 0, 0, 0, 0, 0, 0, 0, 0, 0}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct fovea_machine machine = {.cpu = ~0u, .l3_hashed = 2, .wide512 = 2};
         const int taken = fovea_cache_from_text(cases[i].text, &machine);
@@ -71,6 +73,11 @@ static void test_sets(void)
         const uint32_t fetch_k = nt.values[number("fetch_k")], follow_rows = nt.values[number("follow_rows")];
         CHECK(fetch_k == cases[i].fetch_k && follow_rows == cases[i].follow_rows, "%s: fetch_k %u, follow_rows %u",
               cases[i].text, fetch_k, follow_rows);
+        const struct fovea_tuned near_packed = fovea_tuned_default(&machine, FEW_NEAR_PACKED, scalar);
+        CHECK(nt.values[number("follow_panels")] == cases[i].follow_panels &&
+                  near_packed.values[number("follow_rows")] == 0 && near_packed.values[number("follow_panels")] == 0,
+              "%s: follow_panels %u, of a near B %u", cases[i].text, nt.values[number("follow_panels")],
+              near_packed.values[number("follow_panels")]);
         const int32_t wide = fovea_variant_find("gemm_f32_9x48_avx512", 20);
         const uint32_t kc =
             wide < 0 ? cases[i].kc : fovea_tuned_default(&machine, FEW_FAR_PACKED, wide).values[number("kc")];
