@@ -73,14 +73,17 @@ struct beyond {
     uint32_t pack_rows, alias_rows;
     // Of L2, what wide tiles run directly over a natural B: Zen 4, operands of 1.2 to 1.8 MiB, 1.00 to 1.05, A
     // transposed 1.01 to 1.13, other B 0.98 to 1.01, three times L2 0.91 to 1.03; AVX2 0.92 to 1.04. Zen 5, 1.2 to 3.6
-    // MiB, 1.02 to 1.04, A transposed 1.04 to 1.08; 5 MiB 1.03, 7 MiB 0.96.
-    uint32_t direct_of_l2;
+    // MiB, 1.02 to 1.04, A transposed 1.04 to 1.08; 5 MiB 1.03, 7 MiB 0.96. The same over a packed B: Zen 5, 1.2 to 2.1
+    // MiB, 1.01 to 1.02 (transposed 0.99 to 1.01).
+    uint32_t direct_of_l2, direct_packed;
     // From which on rows of B that begin within a line are packed in small products: Cascade Lake, 64 to 170 rows, 1.00
     // to 1.28, 36 rows the other way round 1.1.
     uint32_t split_rows;
-    // Rows up to which a transposed B that stays in L2 is read where it lies: Cascade Lake, 7 to 16 rows, 1.04 to 1.55
-    // (as many as are computed in registers); Zen 5 found no number better than all 16.
-    uint32_t bt_near;
+    // Rows up to which a transposed B that stays in L2 is read where it lies, by AVX2 and by AVX-512: Cascade Lake, 7
+    // to 16 rows, 1.04 to 1.55 (as many as are computed in registers); Zen 5, AVX-512, B up to 64 KiB, packed in place
+    // of that, one to four rows 1.11 to 1.27, eight to 16 1.07 to 1.65, AVX2, one row 0.53, two 0.71, four and
+    // eight 1.02 to 1.09.
+    uint32_t bt_near[2];
     // Rows up to which one thread packs a transposed B strip by strip and keeps nothing of it: Zen 4, 300 to 512 rows,
     // 1.00 to 1.045 (AVX2 the same), 600 to 1024 1.01 to 1.02, 2048 0.98, a natural B 0.99 to 1.03; Cascade Lake, 300
     // to 512 rows, 1.03 to 1.09 (512 cube 0.985), more rows 0.94 to 1.00, a natural B 0.9 to 1.0; Zen 5, 200 to 1024
@@ -114,8 +117,9 @@ static const struct beyond beyonds[SETS] = {
                 .pack_rows = 216,
                 .alias_rows = 216,
                 .direct_of_l2 = 2,
+                .direct_packed = 1,
                 .split_rows = 1 << 20,
-                .bt_near = UINT32_MAX,
+                .bt_near = {UINT32_MAX, UINT32_MAX},
                 .pass_rows = 1024,
                 .again = 6,
                 .into_l1 = 1,
@@ -136,8 +140,9 @@ static const struct beyond beyonds[SETS] = {
               .pack_rows = 144,
               .alias_rows = 90,
               .direct_of_l2 = 4,
+              .direct_packed = 2,
               .split_rows = 1 << 20,
-              .bt_near = UINT32_MAX,
+              .bt_near = {UINT32_MAX, 0},
               .pass_rows = 1024,
               .again = 6,
               .into_l1 = 0,
@@ -158,8 +163,9 @@ static const struct beyond beyonds[SETS] = {
                 .pack_rows = 0,
                 .alias_rows = 0,
                 .direct_of_l2 = 1,
+                .direct_packed = 1,
                 .split_rows = 64,
-                .bt_near = 6,
+                .bt_near = {6, 6},
                 .pass_rows = 512,
                 .again = 0,
                 .into_l1 = 0,
@@ -206,9 +212,9 @@ static struct fovea_gemm_tuning gemm_default(const struct fovea_machine *machine
         .follow_rows = far ? beyond->follow_rows : 0,
         .follow_panels = far ? beyond->follow_panels : 0,
     };
-    if (nr > 16 && class % 3 == FOVEA_FORM_NN) {
-        t.direct = clamp(t.direct * beyond->direct_of_l2, 0, 1 << 20);
-    }
+    const uint32_t of_l2[] = {
+        [FOVEA_FORM_PACKED] = beyond->direct_packed, [FOVEA_FORM_NN] = beyond->direct_of_l2, [FOVEA_FORM_NT] = 1};
+    t.direct = clamp(t.direct * (nr > 16 ? of_l2[class % 3] : 1), 0, 1 << 20);
     const bool many = class / 6 == MANY, near = class / 3 % 2 == 0, packed = class % 3 == FOVEA_FORM_PACKED && nr > 16;
     t.nc = many && near ? clamp(beyond->near_columns, t.nc, UINT32_MAX) : t.nc;
     const uint32_t share = nr <= 16 ? 128 : many ? beyond->step_floats : 256;
@@ -236,7 +242,7 @@ static void set_bt(const struct fovea_machine *machine, const char *isa, bool ne
     const struct beyond *const beyond = beyond_l2(machine);
     const struct fovea_variant_facts *const kernel = bt_of(isa);
     const uint32_t rows = kernel != NULL ? kernel->mr : 0;
-    t->bt_rows = near ? clamp(rows, 0, beyond->bt_near) : rows;
+    t->bt_rows = near ? clamp(rows, 0, beyond->bt_near[strcmp(isa, "avx512") == 0]) : rows;
     t->fetch_k = beyond->fetch_k;
     t->into_l1 = beyond->bt_into_l1;
     t->spread = strcmp(isa, "avx512") == 0 ? beyond->spread[2]
