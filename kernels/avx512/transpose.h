@@ -28,9 +28,10 @@ struct fv_transpose_rows {
     __m512 x[2][2][4];
 };
 
-/// Reads row by row: of 16 rows that share a set of an 8-way L1 not all would stay for a second visit.
-static inline __attribute__((always_inline)) void fv_transpose_load(const float *src, ptrdiff_t ld,
-                                                                    struct fv_transpose_rows *rows)
+/// Reads row by row, halves [first, end) of each: of 16 rows that share a set of an 8-way L1 not all would stay for a
+/// second visit.
+static inline __attribute__((always_inline)) void fv_transpose_load_halves(const float *src, ptrdiff_t ld, int first,
+                                                                           int end, struct fv_transpose_rows *rows)
 {
     FV_UNROLL
     for (int g = 0; g < 2; g++) {
@@ -38,16 +39,26 @@ static inline __attribute__((always_inline)) void fv_transpose_load(const float 
         FV_UNROLL
         for (int r = 0; r < 4; r++) {
             const float *const row = src + (8 * g + r) * ld;
-            x[0][r] = _mm512_castps256_ps512(_mm256_loadu_ps(row));
-            x[1][r] = _mm512_castps256_ps512(_mm256_loadu_ps(row + 8));
+            FV_UNROLL
+            for (int h = first; h < end; h++) {
+                x[h][r] = _mm512_castps256_ps512(_mm256_loadu_ps(row + 8 * h));
+            }
         }
         FV_UNROLL
         for (int r = 0; r < 4; r++) {
             const float *const row = src + (8 * g + 4 + r) * ld;
-            x[0][r] = _mm512_insertf32x8(x[0][r], _mm256_loadu_ps(row), 1);
-            x[1][r] = _mm512_insertf32x8(x[1][r], _mm256_loadu_ps(row + 8), 1);
+            FV_UNROLL
+            for (int h = first; h < end; h++) {
+                x[h][r] = _mm512_insertf32x8(x[h][r], _mm256_loadu_ps(row + 8 * h), 1);
+            }
         }
     }
+}
+
+static inline __attribute__((always_inline)) void fv_transpose_load(const float *src, ptrdiff_t ld,
+                                                                    struct fv_transpose_rows *rows)
+{
+    fv_transpose_load_halves(src, ld, 0, 2, rows);
 }
 
 /// Columns 8h .. 8h + 7, each to be taken once.
@@ -78,6 +89,20 @@ static inline void fv_transpose_block(fv_f32 scale, const float *src, ptrdiff_t 
         for (int c = 0; c < 8; c++) {
             fv_store(dst + (8 * h + c) * ld_dst, fv_mul(scale, columns[c]));
         }
+    }
+}
+
+/// The same for c < 8.
+#define FV_TRANSPOSE_FLAT 8
+static inline void fv_transpose_flat(fv_f32 scale, const float *src, ptrdiff_t ld_src, float *dst, ptrdiff_t ld_dst)
+{
+    struct fv_transpose_rows rows;
+    __m512 columns[8];
+    fv_transpose_load_halves(src, ld_src, 0, 1, &rows);
+    fv_transpose_columns(&rows, 0, columns);
+    FV_UNROLL
+    for (int c = 0; c < 8; c++) {
+        fv_store(dst + c * ld_dst, fv_mul(scale, columns[c]));
     }
 }
 
