@@ -47,8 +47,8 @@ struct beyond {
     // Up to which the next rows of a transposed B are prefetched: Zen 4, M = 1, 1.3 to 2.5; Cascade Lake, k of 896 and
     // more, 1.07 to 1.23; of 384 and 640 the other way round 1.12 to 1.22.
     uint32_t fetch_k;
-    // Whether these are prefetched into L1 (kernels/common/gemm_bt_ahead.h): Zen 5, AVX-512, one row 1.03 to 1.43, two
-    // to eight 1.01 to 1.40, 12 and 16 1.01 to 1.12; Zen 4 down to 0.5.
+    // Whether these are prefetched into L1 (kernels/common/gemm_bt_ahead.h): Zen 5, AVX-512, one row 1.02 to 1.24, k of
+    // 3072 and more 1.11 to 1.43 by the hour, two to eight 1.01 to 1.40, 12 and 16 1.00 to 1.12; Zen 4 down to 0.5.
     uint32_t bt_into_l1;
     // Rows of C times k up to which rows of a transposed B are taken far apart, so that each is one long stream, by
     // kernels that take eight at a time, of cores without AVX-512 and with it, and by those that take 16: Zen 3 1.1 to

@@ -3,7 +3,7 @@
 #include "tests/check/check.h"
 #include "tests/check/oracle.h"
 
-enum { k_max = 600 };
+enum { k_max = 1100 }; // more than 64 blocks of 16: rows are prefetched in segments then
 
 // The same element as a tile of the micro-kernels: B[p,j] in natural rows is B^T.
 static struct check_exact exact(const struct fovea_gemm_bt_tile *t, size_t i, size_t j)
@@ -30,8 +30,9 @@ static void run_case(struct check_case *c)
     t.c_row = (ptrdiff_t)ldc;
     t.far = check_chance(rng, 50);
     t.side = 8u << check_below(rng, 3);
-    check_describe(c, " m %zu n %zu k %zu values %d lda %zu ldb %zu ldc %zu side %u%s", t.m, t.n, t.k, (int)values.kind,
-                   lda, ldb, ldc, t.side, t.far ? " far" : "");
+    t.into_l1 = t.far && check_chance(rng, 50);
+    check_describe(c, " m %zu n %zu k %zu values %d lda %zu ldb %zu ldc %zu side %u%s%s", t.m, t.n, t.k,
+                   (int)values.kind, lda, ldb, ldc, t.side, t.far ? " far" : "", t.into_l1 ? " into L1" : "");
     struct check_buffer *const a = check_buffer(c, "A", t.k == 0 ? 0 : (t.k - 1) * lda + t.m);
     struct check_buffer *const b = check_buffer(c, "B", t.k == 0 ? 0 : (t.n - 1) * ldb + t.k);
     if (t.k != 0) {
