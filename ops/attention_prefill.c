@@ -48,7 +48,7 @@ static void fetch_rows(struct task *task, const float *at, size_t row, size_t ro
     const float **to = (const float **)(void *)(task->scratch + task->plan->pointers_at) + task->fetch.count;
     const size_t each = fovea_ceil_div(dim, POINTED);
     const size_t count = fovea_min(rows, (FOVEA_ATTENTION_POINTERS - task->fetch.count) / each);
-    for (size_t c = 0; c < each; c++, to += count) {
+    for (size_t c = 0; c < each && count != 0; c++, to += count) { // at may be NULL where there is no row
         const float *from = at + c * POINTED;
         for (size_t i = 0; i < count; i++, from += row) {
             to[i] = from;
