@@ -12,6 +12,7 @@ add_library(fovea_checks STATIC EXCLUDE_FROM_ALL
     tests/check/gemm.c
     tests/check/gemm_bn.c
     tests/check/gemm_bt.c
+    tests/check/gemm_edge.c
     tests/check/matrix.c
     tests/check/oracle_attention.c
     tests/check/oracle_gemm.c

@@ -121,6 +121,23 @@ struct fovea_gemm_bn_tile {
 };
 typedef void fovea_gemm_bn_fn(const struct fovea_gemm_bn_tile *tile);
 
+/// The last, few columns of C, all of its rows: C[i,j] for i < m, j < n is the chain over k ascending steps acc =
+/// fma(A[i,p], B[p,j], acc) from +0. Of A, B and C exactly m x k, k x n and m x n elements are read and written.
+///
+///     A[i,p] = a[i * a_row + p]    B[p,j] = b[p * b_k + j]    C[i,j] = c[i * c_row + j]
+///
+/// A variant's nr is up to how many columns it is faster than a micro-kernel; 0: never.
+struct fovea_gemm_edge_tile {
+    size_t m, n, k; ///< 1 <= m, 1 <= n <= FOVEA_PANEL / 2
+    const float *a;
+    ptrdiff_t a_row;
+    const float *b;
+    ptrdiff_t b_k;
+    float *c;
+    ptrdiff_t c_row;
+};
+typedef void fovea_gemm_edge_fn(const struct fovea_gemm_edge_tile *tile);
+
 /// Packs k x n elements of B into panels: dst[(j / 16) * dst_panel + p * 16 + j % 16] = B[p,j]; the columns from n to
 /// the next multiple of 16 become +0. pack_b reads B[p,j] = src[p * ld + j], pack_bt reads B[p,j] = src[j * ld + p]
 /// (16 x 16 blocks are transposed in registers). Reads exactly k x n elements.
@@ -302,6 +319,7 @@ static inline size_t fovea_attention_scratch(size_t qk_dim, size_t v_dim)
 FOVEA_FAMILY(gemm)
 FOVEA_FAMILY(gemm_bt)
 FOVEA_FAMILY(gemm_bn)
+FOVEA_FAMILY(gemm_edge)
 FOVEA_FAMILY(pack)
 FOVEA_FAMILY(transpose)
 FOVEA_FAMILY(epilogue)

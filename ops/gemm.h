@@ -44,7 +44,8 @@ struct fovea_gemm_layout {
     size_t k;                    ///< k steps to do: desc.k, or 0 where alpha is 0
     struct fovea_cut blocks;     ///< of k; one of no steps where k is 0
     size_t kc;                   ///< k steps of the longest
-    struct fovea_cut strips;     ///< of panels of 16 columns, each what a micro-kernel takes at once
+    struct fovea_cut strips;     ///< of panels of 16 columns, each what a micro-kernel takes at once; and an edge
+    size_t edge;                 ///< columns of the last strip where they have a kernel of their own, or 0
     size_t mr;                   ///< rows of a tile
     struct fovea_cut tiles;      ///< desc.m into them: two divisions, 100 cycles, that a small product notices
     size_t group;                ///< strips that stay in L2 while the rows of a chunk pass
@@ -112,6 +113,8 @@ bool fovea_gemm_whole_panels(const struct fovea_gemm_desc *desc, size_t end);
 /// and without a bias.
 bool fovea_gemm_is_bare(const struct fovea_gemm_layout *plan);
 void fovea_gemm_bare(const struct fovea_gemm_layout *plan, const struct fovea_gemm_args *args);
+/// Columns at the end of C that a direct plan computes apart, or 0.
+size_t fovea_gemm_edge(const struct fovea_gemm_layout *plan);
 /// The micro-kernel of a direct plan: that of its class, or another of the ISA whose tiles cost less.
 const struct fovea_gemm_kernel *fovea_gemm_fitting(const struct fovea_gemm_layout *plan);
 /// Whether a direct plan reads natural rows of B where they lie, however many rows of C come for them.
@@ -198,6 +201,26 @@ static inline size_t fovea_gemm_strips_alike(const struct fovea_gemm_layout *pla
     const struct fovea_cut *const strips = &plan->strips;
     const size_t same = fovea_min(strip < strips->longer ? strips->longer : strips->count, end) - strip;
     return same > 1 && strip + same == strips->count && plan->desc.n % FOVEA_PANEL != 0 ? same - 1 : same;
+}
+
+/// Whether a strip is one of few columns, which have a kernel of their own.
+static inline bool fovea_gemm_is_edge(const struct fovea_gemm_layout *plan, size_t strip)
+{
+    return plan->edge != 0 && strip + 1 == plan->strips.count;
+}
+
+/// Computes tiles that lie one below another in such a strip.
+static inline void fovea_gemm_run_edge(const struct fovea_gemm_layout *plan, const struct fovea_gemm_tile *tiles)
+{
+    plan->kernels->gemm_edge.run(&(struct fovea_gemm_edge_tile){.m = tiles->m * (tiles->more + 1),
+                                                                .n = tiles->n,
+                                                                .k = tiles->k,
+                                                                .a = tiles->a,
+                                                                .a_row = tiles->a_row,
+                                                                .b = tiles->b,
+                                                                .b_k = tiles->b_k,
+                                                                .c = tiles->c,
+                                                                .c_row = tiles->c_row});
 }
 
 /// How m rows are cut, and the tasks of a phase (ops/gemm_grid.c).

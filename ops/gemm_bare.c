@@ -36,8 +36,9 @@ bool fovea_gemm_is_bare(const struct fovea_gemm_layout *plan)
 {
     const struct fovea_gemm_desc *const d = &plan->desc;
     const bool natural = !d->b_packed && d->trans_b != FOVEA_TRANS && !plan->grid.pack_b;
-    return plan->direct && !plan->along && (d->b_packed || (natural && fovea_gemm_whole_panels(d, d->n))) &&
-           !plan->detour && d->alpha == 1 && d->activation == FOVEA_ACTIVATION_NONE;
+    const bool whole = plan->edge != 0 || fovea_gemm_whole_panels(d, d->n);
+    return plan->direct && !plan->along && (d->b_packed || (natural && whole)) && !plan->detour && d->alpha == 1 &&
+           d->activation == FOVEA_ACTIVATION_NONE;
 }
 
 static void run_column(const struct fovea_gemm_kernel *kernel, const struct fovea_cut *tiles,
@@ -73,7 +74,13 @@ void fovea_gemm_bare(const struct fovea_gemm_layout *plan, const struct fovea_ge
             tile.a = args->a + entry * d->batch_a;
             tile.b = d->b_packed ? panels + (ptrdiff_t)panel * tile.b_panel : panels + begin;
             tile.c = args->c + entry * d->batch_c + begin;
-            run_column(plan->kernel, &plan->tiles, &tile);
+            if (fovea_gemm_is_edge(plan, strip)) {
+                tile.m = d->m;
+                tile.more = 0;
+                fovea_gemm_run_edge(plan, &tile);
+            } else {
+                run_column(plan->kernel, &plan->tiles, &tile);
+            }
         }
     }
 }

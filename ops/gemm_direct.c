@@ -18,6 +18,11 @@ enum { ALONG_STEPS = 128, ALONG_COLUMNS = 512 };
 enum { WEIGHTS_ROWS = 128 };
 // Rows from which narrow tiles read a panel so often that it should stay in L1, and steps of it that are looked at.
 enum { AGAIN_ROWS = 96, AGAIN_STEPS = 128 };
+// Rows, and steps for up to four and for more columns, from which the last ones are computed apart (Zen 5: one and four
+// of 33 to 100 columns 1.04 to 1.17 times as fast, 17 and 20 with as many steps 0.8 and 0.9; eight of 40 to 104 1.01
+// to 1.04, six of 38 0.98; 128 rows of eight or two columns alone, 768 steps, 1.43 and 2.47, eight rows 1.3 to 1.9).
+// Not where as many rows meet in a set of L1: each line of them is read four times (300x4x1024 0.85, ld of 512 1.7).
+enum { EDGE_ROWS = 8, EDGE_STEPS = 32, WIDE_EDGE_STEPS = 48 };
 
 // Rows that lie apart and together span half of what the operands may take: they are read in place, from L2 at worst.
 static bool near(const struct fovea_gemm_layout *plan, size_t rows, size_t ld)
@@ -72,12 +77,21 @@ bool fovea_gemm_is_direct(const struct fovea_gemm_layout *plan)
     return !far && !shares && !along;
 }
 
+size_t fovea_gemm_edge(const struct fovea_gemm_layout *plan)
+{
+    const struct fovea_gemm_desc *const d = &plan->desc;
+    const size_t edge = d->n % FOVEA_PANEL, steps = edge <= FOVEA_PANEL / 4 ? EDGE_STEPS : WIDE_EDGE_STEPS;
+    const bool pays = edge <= plan->kernels->gemm_edge.nr && d->m >= EDGE_ROWS && plan->k >= steps;
+    return pays && d->trans_a != FOVEA_TRANS && !fovea_gemm_rows_alias(d->lda, EDGE_ROWS) ? edge : 0;
+}
+
 // What the tiles of C cost, in instructions for each k step: a fma for each row and panel, a broadcast for each row and
 // strip, a load for each panel and tile, and a loop for each tile of a strip, with what comes before and after it.
-static double cost(const struct fovea_gemm_desc *d, const struct fovea_gemm_kernel *kernel)
+static double cost(const struct fovea_gemm_layout *plan, const struct fovea_gemm_kernel *kernel)
 {
     enum { LOOP = 5, AROUND = 100 };
-    const size_t panels = fovea_ceil_div(d->n, FOVEA_PANEL);
+    const struct fovea_gemm_desc *const d = &plan->desc;
+    const size_t panels = fovea_ceil_div(d->n - plan->edge, FOVEA_PANEL);
     const double m = (double)d->m, p = (double)panels, tiles = (double)fovea_ceil_div(d->m, kernel->mr),
                  strips = (double)fovea_ceil_div(panels, kernel->nr / FOVEA_PANEL);
     return m * p + m * strips + p * tiles + (LOOP + AROUND / (double)d->k) * strips * tiles;
@@ -95,7 +109,7 @@ const struct fovea_gemm_kernel *fovea_gemm_fitting(const struct fovea_gemm_layou
         if (plan->desc.m <= other->mr) {
             return plan->kernel; // one tile high: as its class has found
         }
-        best = cost(&plan->desc, other) < cost(&plan->desc, best) ? other : best;
+        best = cost(plan, other) < cost(plan, best) ? other : best;
     }
     return best;
 }
@@ -106,7 +120,7 @@ static void set_b(const struct fovea_gemm_area *area, bool natural, size_t begin
 {
     const struct fovea_gemm_layout *const plan = area->plan;
     const struct fovea_gemm_desc *const d = &plan->desc;
-    if (natural && fovea_gemm_whole_panels(d, end)) {
+    if (natural && (plan->edge != 0 || fovea_gemm_whole_panels(d, end))) {
         tile->b_ends = end % FOVEA_PANEL != 0;
         tile->b = (const float *)area->b + begin;
     } else if (d->b_packed) {
@@ -175,7 +189,11 @@ void fovea_gemm_direct(const struct fovea_gemm_area *area)
             rows = tile.m * (tile.more + 1);
             tile.a = area->a + (ptrdiff_t)row * tile.a_row;
             tile.c = area->acc != NULL ? area->acc : c;
-            plan->kernel->run(&tile);
+            if (fovea_gemm_is_edge(plan, strip)) {
+                fovea_gemm_run_edge(plan, &tile);
+            } else {
+                plan->kernel->run(&tile);
+            }
             if (finishes) {
                 const struct fovea_gemm_tile done = {.m = rows, .n = tile.n, .c = tile.c, .c_row = tile.c_row};
                 fovea_gemm_finish(area, &done, c, row, begin);

@@ -34,15 +34,17 @@ enum fovea_status fovea_explain_gemm(const struct fovea_engine *engine, const st
                           : grid->share_b ? "B packed on the way, or first for several threads"
                           : grid->pack_b  ? "B packed on the way"
                                           : "B in place";
+    const char *const edge = plan.edge != 0 ? ", the last columns by " : "";
     const char *const a = grid->copy_a ? "A copied" : "A in place";
     fovea_say(&why,
-              "gemm: %zux%zux%zu f32 %c%c batch %zu, %s%s, %s, kernel %s, kc %zu, rows in chunks of %zu, strips of "
+              "gemm: %zux%zux%zu f32 %c%c batch %zu, %s%s, %s, kernel %s%s%s, kc %zu, rows in chunks of %zu, strips of "
               "%zu in groups of %zu%s, %u tasks, shared %zu B, scratch %zu B",
               desc->m, desc->n, desc->k, desc->trans_a ? 't' : 'n', desc->trans_b ? 't' : 'n', desc->batch,
               plan.along    ? "directly, along the rows of C, "
               : plan.direct ? "directly, "
                             : "",
-              a, b, plan.kernel->name, plan.kc, plan.chunk, fovea_gemm_columns(&plan), plan.group,
+              a, b, plan.kernel->name, edge, plan.edge != 0 ? plan.kernels->gemm_edge.name : "", plan.kc, plan.chunk,
+              fovea_gemm_columns(&plan), plan.group,
               plan.tuning->ahead && !plan.direct && !streams && !follows ? ", the next one prefetched" : "",
               (unsigned)fovea_gemm_count(&plan, grid, desc->m, plan.work.phases - 1), plan.work.shared_bytes,
               plan.work.scratch_bytes);

@@ -71,6 +71,15 @@ static const struct fovea_gemm_kernel *kernel_of(const struct fovea_kernels *ker
     return few != NULL ? few : wide;
 }
 
+// Strips of at most so many panels, of which an edge is one more.
+static struct fovea_cut cut_strips(const struct fovea_gemm_layout *plan, size_t panels)
+{
+    struct fovea_cut strips = fovea_cut(panels_of(plan->desc.n - plan->edge), panels);
+    strips.size = strips.count != 0 ? strips.size : 1;
+    strips.count += plan->edge != 0;
+    return strips;
+}
+
 // The sizes of one stored matrix. `name` is the letter of its leading dimension, as in lda.
 static enum fovea_status check_matrix(char name, size_t rows, size_t cols, size_t ld, const struct fovea_why *why)
 {
@@ -212,9 +221,10 @@ enum fovea_status fovea_gemm_make(const struct fovea_engine *engine, const struc
     }
     plan->direct = fovea_gemm_is_direct(plan);
     if (plan->direct) {
+        plan->edge = fovea_gemm_edge(plan);
         plan->kernel = fovea_gemm_fitting(plan);
         plan->mr = plan->kernel->mr;
-        plan->strips = fovea_cut(panels_of(desc->n), plan->kernel->nr / FOVEA_PANEL);
+        plan->strips = cut_strips(plan, plan->kernel->nr / FOVEA_PANEL);
     }
     plan->along = fovea_gemm_is_along(plan);
     plan->steps = fovea_gemm_takes_steps(plan);

@@ -37,6 +37,7 @@ struct check_variant {
         fovea_gemm_fn *gemm;
         fovea_gemm_bt_fn *gemm_bt;
         fovea_gemm_bn_fn *gemm_bn;
+        fovea_gemm_edge_fn *gemm_edge;
         fovea_pack_fn *pack;
         fovea_transpose_fn *transpose;
         fovea_epilogue_fn *epilogue;
@@ -55,9 +56,10 @@ extern const size_t check_variants_count;
 /// The scalar variant of a slot: the definition.
 const struct check_variant *check_scalar(const char *slot);
 
-extern const struct check_family check_family_gemm, check_family_gemm_bt, check_family_gemm_bn, check_family_pack,
-    check_family_transpose, check_family_epilogue, check_family_unary, check_family_binary, check_family_norm,
-    check_family_dropout, check_family_attention, check_family_keep, check_family_merge, check_family_finish;
+extern const struct check_family check_family_gemm, check_family_gemm_bt, check_family_gemm_bn, check_family_gemm_edge,
+    check_family_pack, check_family_transpose, check_family_epilogue, check_family_unary, check_family_binary,
+    check_family_norm, check_family_dropout, check_family_attention, check_family_keep, check_family_merge,
+    check_family_finish;
 
 // ---- Random numbers and values (values.c) ------------------------------------------------------------------------
 

@@ -97,6 +97,11 @@ def test_set(folder):
             check(f"kernel gemm_f32_{kernel}_avx512" in text and ("hardware follows" in text) == follows, text)
         text = ok("tune", "--explain", "gemm", "1x4096x4096", "nt", FOVEA_CACHES=f"32K,1M,32M,{set_}")
         check(("fetched into L1" in text) == (set_ == "wide"), text)
+    for shape, form, edge in (("100x100x100", "nn", True), ("33x33x33", "packed", True), ("33x17x33", "nt", True),
+                              ("100x105x100", "nn", False), ("17x17x17", "nn", False), ("300x4x1024", "nn", False)):
+        if "avx512" in ok("info") and not os.environ.get("FOVEA_ISA"):
+            text = ok("tune", "--explain", "gemm", shape, form)
+            check(("the last columns by gemm_edge_f32_avx512" in text) == edge, text)
     text = ok("tune", "--show", path)
     check("border" in text and f" -> {scalar}" in text and " -> 32, " in text, text)
     ok("tune", "--level", "estimate", "--output", other)

@@ -324,6 +324,10 @@ int main(void)
         struct check_rng rng = {number};
         run_case(number++, check_below(&rng, i % 8 == 0 ? 200 : 70), wide[i % 5], few[i / 5 % 5]);
     }
+    // Last columns that are computed apart, alone and after panels.
+    for (size_t n = 1; n <= 9; n += small ? 3 : 1)
+        for (size_t panels = 0; panels <= 4; panels += small ? 4 : 1)
+            run_case(number++, 7 + (11 * n + 5 * panels) % 60, panels * 16 + n, 31 + (n + 9 * panels) % 40);
     test_once();
     return test_done();
 }
