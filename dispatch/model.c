@@ -35,15 +35,21 @@ struct beyond {
     // rows one after another: Zen 4, 10 to 14 rows in blocks of 128, 1.0 to 1.15 (N of 300 1.9); 15 and more 0.95,
     // blocks of 1024 0.86 to 0.89.
     uint32_t thin_kc;
-    // Up to which nothing of a packed B that is far is prefetched: the core itself sees 80 steps of one row ahead.
-    // Against prefetching, Zen 4, one row, 1.07 to 1.44, two 1.12 to 1.25, three 1.07 to 1.2, four 0.95 to 1.2, six 0.7
-    // to 0.95. Zen 5, one stream, one row, 0.82 to 0.88, two 0.79, four 0.71.
-    uint32_t follow_rows;
-    // Panels of it side by side then, or 0, as many as the micro-kernel that few rows have anyway. Zen 5, against one
-    // stream that is prefetched: four (6x64), one row 1.09 to 1.41, two to four 1.12 to 1.18, five and six 1.09 to
-    // 1.23; three (9x48), one row 1.08 to 1.28, two to four 1.02 to 1.10, five and six 1.02 to 1.08, eight 0.86 to
-    // 1.05.
+    // Up to which a far B passes once in one tile, its next strips not prefetched into L2: a packed one, and a natural
+    // one whose rows do not meet in few sets of L1. Packed, nothing prefetched at all, Zen 4, one row, 1.07 to 1.44,
+    // two 1.12 to 1.25, three 1.07 to 1.2, four 0.95 to 1.2, six 0.7 to 0.95. Zen 5, with lead, 13 to 16 rows, 0.94
+    // to 1.12; natural, one and two rows bn_rows, three to six 0.95 to 1.3, seven to nine 0.93 to 1.3, ten to twelve
+    // 0.96 to 1.58, 16 0.79 to 1.14, rows that meet 0.5 to 1.0.
+    uint32_t follow_rows, follow_natural;
+    // Panels of it side by side then, as many as a micro-kernel has, but at most so many; or 0, those of the one that
+    // few rows have anyway. Zen 5, one stream of 16x16 in place of 9x48, seven to nine rows, 0.63 to 0.99, of 12x32,
+    // ten to twelve 0.77 to 0.95 (B of 32 MiB and more 1.0 to 1.19).
     uint32_t follow_panels;
+    // Lines of it that are prefetched into L1 before their use, of all panels together, or 0. Zen 5, against nothing
+    // (four panels) one row 1.03 to 1.17, two 1.09 to 1.18, four 1.1 to 1.25, six 1.14 to 1.32; against one stream
+    // prefetched into L2, seven to nine rows 1.2 to 1.6, ten to twelve 1.0 to 1.4, 13 and 14 0.93 to 1.06. 64 lines are
+    // 0.95 to 1.0 of 96 to 128, 192 and more 0.8 to 0.95, of four panels down to 0.75.
+    uint32_t lead;
     // Up to which the next rows of a transposed B are prefetched: Zen 4, M = 1, 1.3 to 2.5; Cascade Lake, k of 896 and
     // more, 1.07 to 1.23; of 384 and 640 the other way round 1.12 to 1.22.
     uint32_t fetch_k;
@@ -108,7 +114,9 @@ static const struct beyond beyonds[SETS] = {
                 .few_rows = 0,
                 .thin_kc = 128,
                 .follow_rows = 4,
+                .follow_natural = 0,
                 .follow_panels = 0,
+                .lead = 0,
                 .fetch_k = 1 << 20,
                 .bt_into_l1 = 0,
                 .spread = {1 << 20, 0, 0},
@@ -130,8 +138,10 @@ static const struct beyond beyonds[SETS] = {
               .strip_eighths = 8,
               .few_rows = 8,
               .thin_kc = 0,
-              .follow_rows = 6,
+              .follow_rows = 16,
+              .follow_natural = 12,
               .follow_panels = 4,
+              .lead = 112,
               .fetch_k = 1 << 20,
               .bt_into_l1 = 1,
               .spread = {1 << 20, 1 << 20, 0},
@@ -154,7 +164,9 @@ static const struct beyond beyonds[SETS] = {
                 .few_rows = 0,
                 .thin_kc = 0,
                 .follow_rows = 0,
+                .follow_natural = 0,
                 .follow_panels = 0,
+                .lead = 0,
                 .fetch_k = 640,
                 .bt_into_l1 = 0,
                 .spread = {1024, 1024, 1024},
@@ -209,9 +221,13 @@ static struct fovea_gemm_tuning gemm_default(const struct fovea_machine *machine
         .direct = machine->l2_bytes / 1024,
         .bn_rows = class % 3 == FOVEA_FORM_NN && far ? beyond->bn_rows : 0,
         .thin_kc = nr > 16 && beyond->thin_kc != 0 ? beyond->thin_kc : 1 << 20,
-        .follow_rows = far ? beyond->follow_rows : 0,
-        .follow_panels = far ? beyond->follow_panels : 0,
     };
+    if (far && (nr > 16 || beyond->lead == 0)) { // AVX2 has no lead
+        const uint32_t of[] = {beyond->follow_rows, beyond->follow_natural, 0};
+        t.follow_rows = of[class % 3];
+        t.follow_panels = beyond->follow_panels;
+        t.lead = beyond->lead;
+    }
     const uint32_t of_l2[] = {
         [FOVEA_FORM_PACKED] = beyond->direct_packed, [FOVEA_FORM_NN] = beyond->direct_of_l2, [FOVEA_FORM_NT] = 1};
     t.direct = clamp(t.direct * (nr > 16 ? of_l2[class % 3] : 1), 0, 1 << 20);
@@ -256,9 +272,8 @@ static void set_bt(const struct fovea_machine *machine, const char *isa, bool ne
 // two tiles of it, one below the other, are faster than one of another (3 and 4 rows on Zen 3: 1.1 to 1.25 times as
 // fast, and 0.85 where B is near; 6 rows 0.93). Natural rows that are far want what it lacks, prefetches (Zen 4: 1 to 4
 // rows 0.5 to 0.65). That of AVX-512 is for a B that is far: the one stream of a packed one from memory, as of a model
-// that is larger than L3 (Zen 5: 8 rows 1.15 times as fast as 9x48, 12 rows 1.05 to 1.25, 16 rows 0.96 to 1.06; from L3
-// 0.7 to 0.95; up to six rows are faster in four panels, follow_panels), or more rows than 9x48 takes at once over a
-// natural one.
+// that is larger than L3 (Zen 5, where follow_rows hides it: 8 rows 1.15 times as fast as 9x48, 12 rows 1.05 to 1.25,
+// 16 rows 0.96 to 1.06; from L3 0.7 to 0.95), or more rows than 9x48 takes at once over a natural one.
 static uint32_t thin_rows_of(const struct fovea_machine *machine, const char *isa, uint32_t class)
 {
     const struct beyond *const beyond = beyond_l2(machine);

@@ -91,7 +91,7 @@
     X(93, PREFILL_FRESH_KEEPS, "a row that sees no key of its first chunk keeps what lay in O")                        \
     X(94, GEMM_BESIDE_STAYS, "tiles beside another read its columns of B")                                             \
     X(95, DECODE_FRESH_KEEPS, "what keys that not all rows see add to is not cleared")                                 \
-    X(96, DECODE_LARGEST_SHORT, "the maximum of several rows leaves out every 16th key")                                   \
+    X(96, DECODE_LARGEST_SHORT, "the maximum of several rows leaves out every 16th key")                               \
     X(97, GEMM_EDGE_MUL_ADD, "a product of the last columns is rounded before it is added")                            \
     X(98, GEMM_EDGE_K_SHORT, "the k steps past a multiple of four of the last columns are left out")                   \
     X(99, GEMM_EDGE_STORES_PAST_N, "the last columns are stored as four or eight")

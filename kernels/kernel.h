@@ -73,9 +73,13 @@ struct fovea_gemm_tile {
     size_t more;
     ptrdiff_t a_next, b_next, c_next;
     uint32_t near;    ///< a hint: 1 where A, B and C are in L2 already
-    uint32_t follows; ///< a hint: 1 where a packed B comes fastest if nothing of it is prefetched
-    size_t b_ends;    ///< 1: B is natural rows, k >= 1 of them, and of the last exactly n elements are readable;
-                      ///< mode is STORE, ahead NULL and b_next 0. 0: every panel is readable in full
+    uint32_t follows; ///< a hint: 1 where B comes fastest if nothing of it is prefetched but what lead says
+    /// A hint: not 0 where B comes from beyond L2. Step p prefetches into L1 what step p + lead reads; the last ones,
+    /// what the first ones of a tile do whose B begins at ahead, if that is not NULL; ahead_step and _panel mean
+    /// nothing.
+    uint32_t lead;
+    size_t b_ends; ///< 1: B is natural rows, k >= 1 of them, and of the last exactly n elements are readable;
+                   ///< mode is STORE, ahead NULL and b_next 0. 0: every panel is readable in full
 };
 typedef void fovea_gemm_fn(const struct fovea_gemm_tile *tile);
 

@@ -160,13 +160,13 @@ static inline bool fovea_gemm_streams(const struct fovea_gemm_layout *plan)
     return plan->desc.b_packed && plan->kernel->nr == FOVEA_PANEL && fovea_gemm_is_thin(plan->kernel);
 }
 
-/// Whether so few rows meet a packed B, in one tile that has panels enough side by side (a plan looks for one that has
-/// as many, its own may have more), that nothing of it is prefetched.
+/// Whether so few rows meet a far B that it passes once in one tile and the core follows its panels, or rows, by itself
+/// or with the prefetches of struct fovea_gemm_tile's lead.
 static inline bool fovea_gemm_follows(const struct fovea_gemm_layout *plan, size_t rows)
 {
     const struct fovea_gemm_tuning *const tuning = plan->tuning;
-    return plan->desc.b_packed && rows <= tuning->follow_rows && rows <= plan->mr &&
-           plan->kernel->nr >= tuning->follow_panels * FOVEA_PANEL;
+    return (plan->desc.b_packed || (plan->desc.trans_b != FOVEA_TRANS && !plan->b_aliases)) &&
+           rows <= tuning->follow_rows && rows <= plan->mr;
 }
 
 /// Columns of the widest strip, whole panels.

@@ -147,12 +147,15 @@ static void run_group(const struct gemm_block *block, size_t begin, size_t count
                      : whole_acc       ? area->acc + (row - area->row) * acc_row + (column - column0)
                                        : area->acc;
             tile.c_row = area->acc != NULL ? (ptrdiff_t)acc_row : (ptrdiff_t)d->ldc;
-            tile.ahead = NULL;
+            tile.lead = tile.follows ? (uint32_t)(plan->tuning->lead / fovea_ceil_div(tile.n, FOVEA_PANEL)) : 0;
+            tile.ahead = tile.lead != 0 && strip + 1 < last ? b_of_strip(block, group, strip + 1, false).first : NULL;
             wide = 1;
             if (tall == 1) {
                 gemm_set_ahead(gemm_next_ahead(&ahead_of_a, &ahead), &tile);
                 const bool packing = packs && t == 0; // strip by strip
-                wide = !finishes && tile.ahead == NULL && !packing ? fovea_gemm_strips_alike(plan, strip, end) : 1;
+                wide = !finishes && tile.ahead == NULL && tile.lead == 0 && !packing
+                           ? fovea_gemm_strips_alike(plan, strip, end)
+                           : 1;
                 fovea_gemm_beside(&tile, wide);
             } else {
                 fovea_gemm_below(&tile, tall);

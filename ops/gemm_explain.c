@@ -23,16 +23,19 @@ enum fovea_status fovea_explain_gemm(const struct fovea_engine *engine, const st
     const struct fovea_gemm_grid *const grid = &plan.grid;
     const bool streams = fovea_gemm_streams(&plan) && !plan.direct && desc->m <= plan.mr;
     const bool follows = fovea_gemm_follows(&plan, desc->m) && !plan.direct;
-    const bool passes = grid->share_b && desc->m <= plan.tuning->pass_rows;
-    const char *const b = plan.k == 0      ? "A and B not read"
-                          : desc->b_packed ? follows                         ? "packed B, which hardware follows"
-                                             : streams && plan.tuning->ahead ? "packed B, one stream fetched ahead"
-                                                                             : "packed B"
+    const bool passes = grid->share_b && desc->m <= plan.tuning->pass_rows, leads = follows && plan.tuning->lead != 0;
+    const char *const packed = leads                           ? "packed B, fetched into L1 ahead"
+                               : follows                       ? "packed B, which hardware follows"
+                               : streams && plan.tuning->ahead ? "packed B, one stream fetched ahead"
+                                                               : "packed B";
+    const char *const b = plan.k == 0                                        ? "A and B not read"
+                          : desc->b_packed                                   ? packed
                           : desc->trans_b && desc->m <= plan.tuning->bt_rows ? in_place(&plan)
                           : plan.steps && desc->beta == 0 && !desc->gated    ? "B in place, a few rows at a time"
                           : passes        ? "B packed as all rows pass, or first for several threads"
                           : grid->share_b ? "B packed on the way, or first for several threads"
                           : grid->pack_b  ? "B packed on the way"
+                          : leads         ? "B in place, fetched into L1 ahead"
                                           : "B in place";
     const char *const edge = plan.edge != 0 ? ", the last columns by " : "";
     const char *const a = grid->copy_a ? "A copied" : "A in place";

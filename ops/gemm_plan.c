@@ -50,25 +50,28 @@ static bool columns_alias(size_t ld, size_t k)
     return k > TURNED_STEPS || k * (ld & -ld) > TURNED_SPAN;
 }
 
-// The micro-kernel of a class, or another of the ISA for few rows: one that takes them at once and has as many panels
-// of a packed B side by side as are followed best, or the one that is made for few. Of rows of a natural B a narrow one
-// takes less at once: it is for those that would otherwise pass twice.
-static const struct fovea_gemm_kernel *kernel_of(const struct fovea_kernels *kernels, uint32_t class, size_t m)
+// The micro-kernel of a class, or another of the ISA for few rows: of those that take them at once the one that has
+// most panels side by side, where these are followed; or the one that is made for few. Of rows of a natural B a narrow
+// one takes less at once: it is for those that would otherwise pass twice.
+static const struct fovea_gemm_kernel *kernel_of(const struct fovea_kernels *kernels, uint32_t class, size_t m,
+                                                 bool b_aliases)
 {
-    const struct fovea_gemm_kernel *const wide = &kernels->gemm_of[class], *few = NULL;
+    const struct fovea_gemm_kernel *const wide = &kernels->gemm_of[class], *few = NULL, *widest = NULL;
     const struct fovea_gemm_tuning *const tuning = &kernels->tuning.gemm[class];
-    const bool follows = class % 3 == FOVEA_FORM_PACKED && m <= tuning->follow_rows;
+    const bool rows = class % 3 == FOVEA_FORM_PACKED || (class % 3 == FOVEA_FORM_NN && !b_aliases);
+    const bool follows = rows && m <= tuning->follow_rows;
     for (uint32_t i = 0; i < kernels->gemm_tile_count; i++) {
         const struct fovea_gemm_kernel *const tile = &kernels->gemm_tiles[i];
         const bool passes_once = class % 3 == FOVEA_FORM_NN && tile->mr > wide->mr && m <= wide->mr;
-        if (follows && m <= tile->mr && tile->nr == tuning->follow_panels * FOVEA_PANEL) {
-            return tile;
+        if (follows && m <= tile->mr && tile->nr <= tuning->follow_panels * FOVEA_PANEL &&
+            (widest == NULL || tile->nr > widest->nr)) {
+            widest = tile;
         }
         if (few == NULL && m <= tuning->thin_rows && fovea_gemm_is_thin(tile) && !passes_once) {
             few = tile;
         }
     }
-    return few != NULL ? few : wide;
+    return widest != NULL ? widest : few != NULL ? few : wide;
 }
 
 // Strips of at most so many panels, of which an edge is one more.
@@ -193,7 +196,8 @@ enum fovea_status fovea_gemm_make(const struct fovea_engine *engine, const struc
     const struct fovea_kernels *const kernels = fovea_engine_kernels(engine);
     const uint32_t class = fovea_gemm_class(&kernels->tuning, desc->m, desc->n, desc->k, fovea_gemm_form_of(desc));
     const struct fovea_gemm_tuning *const tuning = &kernels->tuning.gemm[class];
-    const struct fovea_gemm_kernel *const kernel = kernel_of(kernels, class, desc->m);
+    const bool b_aliases = !desc->b_packed && fovea_gemm_rows_alias(desc->ldb, FOVEA_PANEL);
+    const struct fovea_gemm_kernel *const kernel = kernel_of(kernels, class, desc->m, b_aliases);
     const size_t k = desc->alpha == 0 ? 0 : desc->k, mr = kernel->mr, nr = kernel->nr;
     *plan = (struct fovea_gemm_layout){
         .kernels = kernels,
@@ -207,10 +211,10 @@ enum fovea_status fovea_gemm_make(const struct fovea_engine *engine, const struc
         .aliases = k != 0 && desc->n >= 2 * nr &&
                    (desc->trans_a == FOVEA_TRANS ? nr == FOVEA_PANEL || columns_alias(desc->lda, k)
                                                  : desc->m > 1 && fovea_gemm_rows_alias(desc->lda, mr)),
-        .b_aliases = !desc->b_packed && fovea_gemm_rows_alias(desc->ldb, FOVEA_PANEL),
+        .b_aliases = b_aliases,
         .detour = desc->beta != 0 || desc->residual || desc->gated,
     };
-    // One tile of few rows passes a packed B once and keeps nothing of it: its streams are not cut.
+    // One tile of few rows passes B once and keeps nothing of it: its streams are not cut.
     const bool thin = fovea_gemm_is_thin(kernel);
     const bool once = fovea_gemm_follows(plan, desc->m) || (desc->b_packed && desc->m <= mr && thin);
     const size_t longest = thin && !desc->b_packed ? fovea_min(tuning->kc, tuning->thin_kc) : tuning->kc;

@@ -72,10 +72,14 @@ static inline __attribute__((always_inline)) __m512 gemm_fma(__m512 a, __m512 b,
                 : _mm512_fmadd_ps(a, b, acc);
 }
 
-/// The k steps of a tile, AHEAD lines a step prefetched for later tiles. NEAR: B is packed, and prefetched into L1
-/// eight steps ahead: where it streams from L2, FMAs that are scheduled on a load that then misses L1 are issued again
-/// and take slots of the FMA ports (Cascade Lake, 9x48: 90 % of the peak without, 97 % with). One panel has none, as
-/// its one stream is slower from memory with it (gemm_f32_16x16.c).
+/// What else of B is prefetched: nothing; or, of a packed one, what is read eight steps later, into L1; or what lies at
+/// t->ahead, in rows and panels as those of B, into L1.
+enum { GEMM_FAR, GEMM_NEAR, GEMM_LEADS };
+
+/// The k steps of a tile, AHEAD lines a step prefetched for later tiles. GEMM_NEAR: where it streams from L2, FMAs that
+/// are scheduled on a load that then misses L1 are issued again and take slots of the FMA ports (Cascade Lake, 9x48: 90
+/// % of the peak without, 97 % with). One panel has none, as its one stream is slower from memory with it
+/// (gemm_f32_16x16.c).
 ///
 /// Every instruction counts: a core whose other hyper-thread is busy issues two a cycle, so that the 27 FMAs of a step
 /// of 9x48 in 45 instructions are 60 % of the peak, in the 50 of plain broadcasts 54 %. Not unrolled: the loop just
@@ -84,8 +88,9 @@ static inline __attribute__((always_inline)) void gemm_steps(const struct fovea_
                                                              int NV, int NEAR, int AHEAD, int HALF)
 {
     enum { STEPS = 8, BROADCASTS = 2 };
-    const ptrdiff_t b_k = NEAR ? FOVEA_PANEL : t->b_k;
+    const ptrdiff_t b_k = NEAR == GEMM_NEAR ? FOVEA_PANEL : t->b_k;
     ptrdiff_t a_row = t->a_row, b_panel = t->b_panel;
+    const ptrdiff_t ahead_panel = NEAR == GEMM_LEADS ? b_panel : t->ahead_panel;
     // x86 addresses base + {0, 1, 2} * stride: one moving pointer serves three rows of A, or three panels of B.
     const float *a[(GEMM_MR + 2) / 3];
     FV_UNROLL
@@ -94,7 +99,7 @@ static inline __attribute__((always_inline)) void gemm_steps(const struct fovea_
         __asm__("" : "+r"(a[i])); // or clang derives them from the first in each step, by additions
     }
     const float *b[2] = {t->b, t->b + (NV > 3 ? 3 : 0) * t->b_panel};
-    const float *ahead[2] = {t->ahead, AHEAD > 3 ? t->ahead + 3 * t->ahead_panel : t->ahead};
+    const float *ahead[2] = {t->ahead, AHEAD > 3 ? t->ahead + 3 * ahead_panel : t->ahead};
     __asm__("" : "+r"(b[1]), "+r"(ahead[1]));
     for (size_t p = FOVEA_FAULT_IS(GEMM_K_SHORT) ? t->k / 4 * 4 : t->k; p != 0; p--) {
 #if defined(__clang__)
@@ -108,13 +113,17 @@ static inline __attribute__((always_inline)) void gemm_steps(const struct fovea_
         for (int j = 0; j < NV; j++) {
             bv[j] = gemm_load_b(b[j / 3] + j % 3 * b_panel, HALF && NV == 1);
             gemm_keep_wide(&bv[j], HALF);
-            if (NEAR && NV > 1) {
+            if (NEAR == GEMM_NEAR && NV > 1) {
                 _mm_prefetch((const char *)(b[j / 3] + j % 3 * b_panel + STEPS * FOVEA_PANEL), _MM_HINT_T0);
             }
         }
         FV_UNROLL
         for (int j = 0; j < AHEAD; j++) {
-            _mm_prefetch((const char *)(ahead[j / 3] + j % 3 * t->ahead_panel), _MM_HINT_T1);
+            if (NEAR == GEMM_LEADS) {
+                _mm_prefetch((const char *)(ahead[j / 3] + j % 3 * b_panel), _MM_HINT_T0);
+            } else {
+                _mm_prefetch((const char *)(ahead[j / 3] + j % 3 * ahead_panel), _MM_HINT_T1);
+            }
         }
         FV_UNROLL
         for (int i = 0; i < M; i++) {
@@ -141,7 +150,7 @@ static inline __attribute__((always_inline)) void gemm_steps(const struct fovea_
         }
         FV_UNROLL
         for (int j = 0; j < (AHEAD + 2) / 3; j++) {
-            ahead[j] += t->ahead_step;
+            ahead[j] += NEAR == GEMM_LEADS ? b_k : t->ahead_step;
         }
     }
 }

@@ -6,6 +6,8 @@
 #include "kernels/avx512/gemm_steps.h"
 
 enum { GEMM_LONG_K = 256 };
+// Rows of B may begin within lines: of 16 columns the last line is asked for, the first is the last of those before.
+enum { GEMM_LAST = FOVEA_PANEL - 1 };
 
 /// The lanes of panel j that exist (only the last panel can be partial).
 static inline __mmask16 gemm_mask(const struct fovea_gemm_tile *t, int j, int NV)
@@ -85,9 +87,9 @@ static inline __attribute__((always_inline)) void gemm_plain(const struct fovea_
         gemm_acc acc;
         gemm_zero(acc, M, NV);
         if (near) {
-            gemm_steps(&t, acc, M, NV, 1, 0, HALF);
+            gemm_steps(&t, acc, M, NV, GEMM_NEAR, 0, HALF);
         } else {
-            gemm_steps(&t, acc, M, NV, 0, 0, HALF);
+            gemm_steps(&t, acc, M, NV, GEMM_FAR, 0, HALF);
         }
         if (t.b_ends != 0) {
             gemm_last_step(&t, acc, M, NV);
@@ -95,6 +97,19 @@ static inline __attribute__((always_inline)) void gemm_plain(const struct fovea_
         gemm_store(&t, acc, M, NV);
         if (left == 0) {
             return;
+        }
+    }
+}
+
+/// The lines of C come from L3 or memory while the steps run rather than after them: 84 to 88 % of the peak for
+/// 512x512x512. A short k loop is over before they are there.
+static inline __attribute__((always_inline)) void gemm_fetch_c(const struct fovea_gemm_tile *t, int M, int NV)
+{
+    float *line = t->c;
+    for (int i = t->k >= GEMM_LONG_K ? 0 : M; i < M; i++, line += t->c_row) {
+        FV_UNROLL
+        for (int j = 0; j < NV; j++) {
+            _mm_prefetch((const char *)(line + j * FOVEA_PANEL), _MM_HINT_T0);
         }
     }
 }
@@ -116,31 +131,23 @@ static inline __attribute__((always_inline)) void gemm_sums(const struct fovea_g
         }
     }
 
-    // The lines of C come from L3 or memory while the steps run rather than after them: 84 to 88 % of the peak for
-    // 512x512x512. A short k loop is over before they are there.
-    float *line = t.c;
-    for (int i = t.k >= GEMM_LONG_K ? 0 : M; i < M; i++, line += t.c_row) {
-        FV_UNROLL
-        for (int j = 0; j < NV; j++) {
-            _mm_prefetch((const char *)(line + j * FOVEA_PANEL), _MM_HINT_T0);
-        }
-    }
+    gemm_fetch_c(&t, M, NV);
 
     const int ahead = t.ahead == NULL ? 0 : t.ahead_panel == 0 ? 1 : NV;
     if (ahead == 0 && (t.b_k != FOVEA_PANEL || t.follows)) {
-        gemm_steps(&t, acc, M, NV, 0, 0, GEMM_FULL);
+        gemm_steps(&t, acc, M, NV, GEMM_FAR, 0, GEMM_FULL);
     } else if (t.b_k != FOVEA_PANEL) { // as branches of one chain gcc spills in four of these loops
         if (ahead == 1) {
-            gemm_steps(&t, acc, M, NV, 0, 1, GEMM_FULL);
+            gemm_steps(&t, acc, M, NV, GEMM_FAR, 1, GEMM_FULL);
         } else {
-            gemm_steps(&t, acc, M, NV, 0, NV, GEMM_FULL);
+            gemm_steps(&t, acc, M, NV, GEMM_FAR, NV, GEMM_FULL);
         }
     } else if (ahead == 0) {
-        gemm_steps(&t, acc, M, NV, 1, 0, GEMM_FULL);
+        gemm_steps(&t, acc, M, NV, GEMM_NEAR, 0, GEMM_FULL);
     } else if (ahead == 1) {
-        gemm_steps(&t, acc, M, NV, 1, 1, GEMM_FULL);
+        gemm_steps(&t, acc, M, NV, GEMM_NEAR, 1, GEMM_FULL);
     } else {
-        gemm_steps(&t, acc, M, NV, 1, NV, GEMM_FULL);
+        gemm_steps(&t, acc, M, NV, GEMM_NEAR, NV, GEMM_FULL);
     }
 }
 
@@ -159,6 +166,28 @@ static inline __attribute__((always_inline)) void gemm_tile(const struct fovea_g
             return;
         }
     }
+}
+
+/// The tile where B comes from beyond L2 and lead says how far ahead it is prefetched: the steps that prefetch others
+/// of the tile itself, and the last ones, which prefetch what comes after it.
+static inline __attribute__((always_inline)) void gemm_led(const struct fovea_gemm_tile *tile, int M, int NV)
+{
+    struct fovea_gemm_tile t = *tile;
+    gemm_acc acc;
+    gemm_zero(acc, M, NV);
+    gemm_fetch_c(&t, M, NV);
+    const size_t lead = t.lead < t.k ? t.lead : t.k;
+    const float *const last = t.b + (ptrdiff_t)(t.k - lead) * t.b_k;
+    t.k -= lead;
+    t.ahead = t.b + (ptrdiff_t)lead * t.b_k + GEMM_LAST;
+    for (int part = 0; part < 2; part++) {
+        gemm_steps(&t, acc, M, NV, GEMM_LEADS, NV, GEMM_FULL);
+        t.a += (ptrdiff_t)t.k * t.a_k;
+        t.b = last;
+        t.k = lead;
+        t.ahead = (tile->ahead != NULL ? tile->ahead : last) + GEMM_LAST;
+    }
+    gemm_store(&t, acc, M, NV);
 }
 
 /// RESCALE, which is for the last v_dim % 8 rows of prefill's O: the sums go through a room.
@@ -186,13 +215,13 @@ static inline void gemm_rescale(const struct fovea_gemm_tile *tile, fovea_gemm_f
 static inline int gemm_is_plain(const struct fovea_gemm_tile *t)
 {
     const int little = t->near || t->k < GEMM_LONG_K || t->n <= FOVEA_PANEL / 2;
-    return t->b_ends != 0 || (t->mode == FOVEA_GEMM_STORE && t->ahead == NULL && little);
+    return t->b_ends != 0 || (t->mode == FOVEA_GEMM_STORE && t->ahead == NULL && t->lead == 0 && little);
 }
 
-/// Calls one of three tiles: gemm_<M>x<NV>, plain_<M>x<NV> or half_<M>x<NV>, for which plain stands where there is
-/// none.
+/// Calls one of four tiles: gemm_<M>x<NV>, plain_<M>x<NV>, half_<M>x<NV>, for which plain stands where there is none,
+/// or led_<M>x<NV>.
 static inline void gemm_call(const struct fovea_gemm_tile *tile, fovea_gemm_fn *gemm, fovea_gemm_fn *plain,
-                             fovea_gemm_fn *half)
+                             fovea_gemm_fn *half, fovea_gemm_fn *led)
 {
     const size_t most = FOVEA_FAULT_IS(GEMM_HALF_OF_MORE) ? 12 : FOVEA_PANEL / 2;
     if (tile->mode == FOVEA_GEMM_RESCALE) {
@@ -200,11 +229,17 @@ static inline void gemm_call(const struct fovea_gemm_tile *tile, fovea_gemm_fn *
     } else if (gemm_is_plain(tile)) {
         ((tile->n - 1) % FOVEA_PANEL < most ? half : plain)(tile);
     } else {
-        gemm(tile);
+        (tile->lead != 0 && tile->mode == FOVEA_GEMM_STORE && tile->more == 0 ? led : gemm)(tile);
     }
 }
 
-/// Defines gemm_<M>x<NV> and plain_<M>x<NV>, one instantiation each for tables of tiles.
+/// X(M, KIND) for each number of rows from 1 to 6, 9, 12 or 16.
+#define GEMM_ROWS_6(X, KIND) X(1, KIND) X(2, KIND) X(3, KIND) X(4, KIND) X(5, KIND) X(6, KIND)
+#define GEMM_ROWS_9(X, KIND) GEMM_ROWS_6(X, KIND) X(7, KIND) X(8, KIND) X(9, KIND)
+#define GEMM_ROWS_12(X, KIND) GEMM_ROWS_9(X, KIND) X(10, KIND) X(11, KIND) X(12, KIND)
+#define GEMM_ROWS_16(X, KIND) GEMM_ROWS_12(X, KIND) X(13, KIND) X(14, KIND) X(15, KIND) X(16, KIND)
+
+/// Defines gemm_<M>x<NV>, plain_<M>x<NV> and led_<M>x<NV>, one instantiation each for tables of tiles.
 #define GEMM_TILE(M, NV)                                                                                               \
     static void gemm_##M##x##NV(const struct fovea_gemm_tile *tile)                                                    \
     {                                                                                                                  \
@@ -213,6 +248,10 @@ static inline void gemm_call(const struct fovea_gemm_tile *tile, fovea_gemm_fn *
     static void plain_##M##x##NV(const struct fovea_gemm_tile *tile)                                                   \
     {                                                                                                                  \
         gemm_plain(tile, M, NV, GEMM_FULL);                                                                            \
+    }                                                                                                                  \
+    static void led_##M##x##NV(const struct fovea_gemm_tile *tile)                                                     \
+    {                                                                                                                  \
+        gemm_led(tile, M, NV);                                                                                         \
     }
 
 /// Defines half_<M>x<NV>, which is plain_<M>x<NV> where at most eight columns of the last panel exist.

@@ -10,8 +10,8 @@ import pathlib
 import re
 import sys
 
-STEM = re.compile(r"(gemm|gemm_b[nt]|pack_bt?|transpose|gemm_epilogue|attention_\w+|[a-z]+2?|\w+_softmax|gelu_tanh)"
-                  r"_f32(_\d+x\d+)?$")
+STEM = re.compile(r"(gemm|gemm_b[nt]|gemm_edge|gemm_epilogue|pack_bt?|transpose|attention_\w+|[a-z]+2?|\w+_softmax|"
+                  r"gelu_tanh)_f32(_\d+x\d+)?$")
 
 
 def main():

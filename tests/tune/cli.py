@@ -85,16 +85,24 @@ def test_set(folder):
     for set_, words in streams.items() if "avx512" in ok("info") and not os.environ.get("FOVEA_ISA") else ():
         text = ok("tune", "--explain", "gemm", "1x4096x4096", "packed", FOVEA_CACHES=f"32K,1M,32M,{set_}")
         check(words in text and ("the next one prefetched" in text) == (set_ == "hashed"), text)
-        check(("hardware follows" in text) == (set_ != "hashed"), text)
-        # Which kernel takes how many rows of a packed B from memory, also where one is excluded or pinned.
-        for rows, env, kernel, follows in (
-                (6, {}, {"wide": "6x64"}.get(set_, "9x48"), set_ == "wide"),
-                (7, {}, {"wide": "16x16"}.get(set_, "9x48"), False),
-                (4, {"FOVEA_EXCLUDE": "gemm_f32_6x64_avx512"}, {"wide": "16x16"}.get(set_, "9x48"), set_ == "plain"),
-                (4, {"FOVEA_PIN": "gemm_f32_9x48_avx512"}, "9x48", set_ == "plain")):
-            text = ok("tune", "--explain", "gemm", f"{rows}x4096x4096", "packed",
-                      FOVEA_CACHES=f"32K,1M,32M,{set_}", **env)
-            check(f"kernel gemm_f32_{kernel}_avx512" in text and ("hardware follows" in text) == follows, text)
+        check(("hardware follows" in text) == (set_ == "plain"), text)
+        # Which kernel takes how many rows of a far B, also where one is excluded or pinned, and what is prefetched.
+        for rows, form, env, wide, else_, follows in (
+                (6, "packed", {}, "6x64", "9x48", False),
+                (7, "packed", {}, "9x48", "9x48", False),
+                (12, "packed", {}, "12x32", "16x16", False),
+                (16, "packed", {}, "16x16", "9x48", False),
+                (8, "nn", {}, "9x48", "9x48", False),
+                (4, "packed", {"FOVEA_EXCLUDE": "gemm_f32_6x64_avx512"}, "9x48", "9x48", True),
+                (4, "packed", {"FOVEA_PIN": "gemm_f32_9x48_avx512"}, "9x48", "9x48", True)):
+            text = ok("tune", "--explain", "gemm", f"{rows}x4000x4000", form, FOVEA_CACHES=f"32K,1M,32M,{set_}", **env)
+            check(f"kernel gemm_f32_{wide if set_ == 'wide' else else_}_avx512" in text, text)
+            check(("fetched into L1 ahead" in text) == (set_ == "wide"), text)
+            check(("hardware follows" in text) == (follows and set_ == "plain"), text)
+        # Rows of a natural B that meet in few sets of L1 are not followed, nor are more of them.
+        for shape in ("8x4096x4096", "13x4000x4000"):
+            text = ok("tune", "--explain", "gemm", shape, "nn", FOVEA_CACHES="32K,1M,32M,wide")
+            check("fetched into L1 ahead" not in text, text)
         text = ok("tune", "--explain", "gemm", "1x4096x4096", "nt", FOVEA_CACHES=f"32K,1M,32M,{set_}")
         check(("fetched into L1" in text) == (set_ == "wide"), text)
     for shape, form, edge in (("100x100x100", "nn", True), ("33x33x33", "packed", True), ("33x17x33", "nt", True),

@@ -46,20 +46,34 @@ static uint32_t number(const char *name)
     return i < count ? i : 0;
 }
 
+struct follows {
+    uint32_t rows, panels, lead;
+};
+
+static void test_follows(const struct fovea_machine *machine, uint32_t class, int32_t kernel, struct follows expected,
+                         const char *text)
+{
+    const uint32_t *const values = fovea_tuned_default(machine, class, kernel).values;
+    const struct follows got = {values[number("follow_rows")], values[number("follow_panels")], values[number("lead")]};
+    CHECK(memcmp(&got, &expected, sizeof got) == 0, "%s, class %u: follow_rows %u, follow_panels %u, lead %u", text,
+          (unsigned)class, (unsigned)got.rows, (unsigned)got.panels, (unsigned)got.lead);
+}
+
 // What CPUID says of the core and its L3, or a person, decides what is prefetched.
 static void test_sets(void)
 {
-    enum { FEW_NEAR_PACKED = 0, FEW_FAR_PACKED = 3, FEW_FAR_NT = 5 };
+    enum { FEW_NEAR_PACKED = 0, FEW_FAR_PACKED = 3, FEW_FAR_NN = 4, FEW_FAR_NT = 5 };
     static const struct {
         const char *text;
         int taken;
-        uint32_t hashed, wide, fetch_k, follow_rows, follow_panels, half_rows, kc, into_l1;
-    } cases[] = {{"32K,1M,32M,hashed", 1, 1, 0, 640, 0, 0, 0, 1024, 0},
-                 {"32K,1M,32M,wide", 1, 0, 1, 1 << 20, 6, 4, 0, 1024, 0},
-                 {"32K,1M,32M,plain", 1, 0, 0, 1 << 20, 4, 0, 2, 8192, 1},
-                 {"32K,1M,32M,", 0, 0, 0, 0, 0, 0, 0, 0, 0},
-                 {"32K,1M,32M,mesh", 0, 0, 0, 0, 0, 0, 0, 0, 0},
-                 {"32K,1M,32M,plain,", 0, 0, 0, 0, 0, 0, 0, 0, 0}};
+        uint32_t hashed, wide, fetch_k, half_rows, kc, into_l1;
+        struct follows packed, natural;
+    } cases[] = {{"32K,1M,32M,hashed", 1, 1, 0, 640, 0, 1024, 0, {0, 0, 0}, {0, 0, 0}},
+                 {"32K,1M,32M,wide", 1, 0, 1, 1 << 20, 0, 1024, 0, {16, 4, 112}, {12, 4, 112}},
+                 {"32K,1M,32M,plain", 1, 0, 0, 1 << 20, 2, 8192, 1, {4, 0, 0}, {0, 0, 0}},
+                 {.text = "32K,1M,32M,"},
+                 {.text = "32K,1M,32M,mesh"},
+                 {.text = "32K,1M,32M,plain,"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct fovea_machine machine = {.cpu = ~0u, .l3_hashed = 2, .wide512 = 2};
         const int taken = fovea_cache_from_text(cases[i].text, &machine);
@@ -70,15 +84,17 @@ static void test_sets(void)
         CHECK(machine.l3_hashed == cases[i].hashed && machine.wide512 == cases[i].wide, "%s", cases[i].text);
         const int32_t scalar = fovea_variant_find("gemm_f32_4x16_scalar", 20);
         const struct fovea_tuned nt = fovea_tuned_default(&machine, FEW_FAR_NT, scalar);
-        const uint32_t fetch_k = nt.values[number("fetch_k")], follow_rows = nt.values[number("follow_rows")];
-        CHECK(fetch_k == cases[i].fetch_k && follow_rows == cases[i].follow_rows, "%s: fetch_k %u, follow_rows %u",
-              cases[i].text, fetch_k, follow_rows);
-        const struct fovea_tuned near_packed = fovea_tuned_default(&machine, FEW_NEAR_PACKED, scalar);
-        CHECK(nt.values[number("follow_panels")] == cases[i].follow_panels &&
-                  near_packed.values[number("follow_rows")] == 0 && near_packed.values[number("follow_panels")] == 0,
-              "%s: follow_panels %u, of a near B %u", cases[i].text, nt.values[number("follow_panels")],
-              near_packed.values[number("follow_panels")]);
+        const uint32_t fetch_k = nt.values[number("fetch_k")];
+        CHECK(fetch_k == cases[i].fetch_k, "%s: fetch_k %u", cases[i].text, fetch_k);
         const int32_t wide = fovea_variant_find("gemm_f32_9x48_avx512", 20);
+        const struct follows none = {0}, packed = cases[i].packed, natural = cases[i].natural;
+        if (wide >= 0) {
+            test_follows(&machine, FEW_NEAR_PACKED, wide, none, cases[i].text);
+            test_follows(&machine, FEW_FAR_PACKED, wide, packed, cases[i].text);
+            test_follows(&machine, FEW_FAR_NN, wide, natural, cases[i].text);
+        }
+        // What has no lead follows only where none is needed.
+        test_follows(&machine, FEW_FAR_PACKED, scalar, packed.lead != 0 ? none : packed, cases[i].text);
         const uint32_t kc =
             wide < 0 ? cases[i].kc : fovea_tuned_default(&machine, FEW_FAR_PACKED, wide).values[number("kc")];
         CHECK(kc == cases[i].kc, "%s: kc %u", cases[i].text, kc);
