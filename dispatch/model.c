@@ -38,8 +38,8 @@ struct beyond {
     // Up to which a far B passes once in one tile, its next strips not prefetched into L2: a packed one, and a natural
     // one whose rows do not meet in few sets of L1. Packed, nothing prefetched at all, Zen 4, one row, 1.07 to 1.44,
     // two 1.12 to 1.25, three 1.07 to 1.2, four 0.95 to 1.2, six 0.7 to 0.95. Zen 5, with lead, 13 to 16 rows, 0.94
-    // to 1.12; natural, one and two rows bn_rows, three to six 0.95 to 1.3, seven to nine 0.93 to 1.3, ten to twelve
-    // 0.96 to 1.58, 16 0.79 to 1.14, rows that meet 0.5 to 1.0.
+    // to 1.12; natural, where bn_rows does not hide it, three to six 0.95 to 1.3, seven to nine 0.93 to 1.3, ten to
+    // twelve 0.96 to 1.58, 16 0.79 to 1.14, rows that meet 0.5 to 1.0.
     uint32_t follow_rows, follow_natural;
     // Panels of it side by side then, as many as a micro-kernel has, but at most so many; or 0, those of the one that
     // few rows have anyway. Zen 5, one stream of 16x16 in place of 9x48, seven to nine rows, 0.63 to 0.99, of 12x32,
@@ -68,9 +68,9 @@ struct beyond {
     // 1.16, other k 0.89 to 1.04; six, those k, 1.0 to 1.07. Elsewhere nobody measured it. AVX2 takes eight of a B that
     // is larger than L2 for all rows that it could take more for.
     uint32_t half_rows;
-    // Up to which a far natural B is read a few of its rows at a time: Zen 4 (ops/gemm_bn.c); Zen 5, one row 1.09 to
-    // 1.42, two 0.99 to 1.16, three 0.85 to 1.01, four 0.80 to 1.37, AVX2, one and two, 1.31 to 1.64. Elsewhere nobody
-    // measured it.
+    // Up to which a far natural B is read a few of its rows at a time: Zen 4 (ops/gemm_bn.c); Zen 5, with lead, one row
+    // 1.03 to 1.65 times as fast as without, two 1.1 to 1.5; against tiles, three to seven 0.92 to 1.36, eight 0.83 to
+    // 1.3, AVX2, three to six, 0.96 to 1.97. Elsewhere nobody measured it.
     uint32_t bn_rows;
     // From which on wide tiles pack a natural B, and one whose rows meet in few sets of L1, or 0, as many as a few
     // tiles have: Zen 4, 40 to 200 rows, ldb of 192 to 3072, 1.00 to 1.17 in place, rows that meet 1.02 to 1.30; 256 to
@@ -146,7 +146,7 @@ static const struct beyond beyonds[SETS] = {
               .bt_into_l1 = 1,
               .spread = {1 << 20, 1 << 20, 0},
               .half_rows = 0,
-              .bn_rows = 2,
+              .bn_rows = 7,
               .pack_rows = 144,
               .alias_rows = 90,
               .direct_of_l2 = 4,
@@ -222,11 +222,11 @@ static struct fovea_gemm_tuning gemm_default(const struct fovea_machine *machine
         .bn_rows = class % 3 == FOVEA_FORM_NN && far ? beyond->bn_rows : 0,
         .thin_kc = nr > 16 && beyond->thin_kc != 0 ? beyond->thin_kc : 1 << 20,
     };
-    if (far && (nr > 16 || beyond->lead == 0)) { // AVX2 has no lead
+    t.lead = far ? beyond->lead : 0;
+    if (far && (nr > 16 || t.lead == 0)) { // tiles of AVX2 have no lead
         const uint32_t of[] = {beyond->follow_rows, beyond->follow_natural, 0};
         t.follow_rows = of[class % 3];
         t.follow_panels = beyond->follow_panels;
-        t.lead = beyond->lead;
     }
     const uint32_t of_l2[] = {
         [FOVEA_FORM_PACKED] = beyond->direct_packed, [FOVEA_FORM_NN] = beyond->direct_of_l2, [FOVEA_FORM_NT] = 1};

@@ -122,7 +122,8 @@ struct fovea_gemm_bn_tile {
     ptrdiff_t c_row;
     uint32_t adds;
     const float *ahead; ///< a hint: rows that are read next, also b_row apart, or b itself where there are none
-};
+    size_t lead; ///< a hint: 0, where these are prefetched best one after another, into L2; or so many columns, of each
+};               ///< row, before their use, into L1
 typedef void fovea_gemm_bn_fn(const struct fovea_gemm_bn_tile *tile);
 
 /// The last, few columns of C, all of its rows: C[i,j] for i < m, j < n is the chain over k ascending steps acc =

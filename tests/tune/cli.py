@@ -93,6 +93,7 @@ def test_set(folder):
                 (12, "packed", {}, "12x32", "16x16", False),
                 (16, "packed", {}, "16x16", "9x48", False),
                 (8, "nn", {}, "9x48", "9x48", False),
+                (12, "nn", {}, "12x32", "16x16" if set_ == "plain" else "9x48", False),
                 (4, "packed", {"FOVEA_EXCLUDE": "gemm_f32_6x64_avx512"}, "9x48", "9x48", True),
                 (4, "packed", {"FOVEA_PIN": "gemm_f32_9x48_avx512"}, "9x48", "9x48", True)):
             text = ok("tune", "--explain", "gemm", f"{rows}x4000x4000", form, FOVEA_CACHES=f"32K,1M,32M,{set_}", **env)
@@ -100,9 +101,10 @@ def test_set(folder):
             check(("fetched into L1 ahead" in text) == (set_ == "wide"), text)
             check(("hardware follows" in text) == (follows and set_ == "plain"), text)
         # Rows of a natural B that meet in few sets of L1 are not followed, nor are more of them.
-        for shape in ("8x4096x4096", "13x4000x4000"):
+        for shape, words in (("8x4096x4096", "B in place,"), ("13x4000x4000", "B in place,"),
+                             ("7x4000x4000", "a few rows at a time"), ("4x4096x4096", "a few rows at a time")):
             text = ok("tune", "--explain", "gemm", shape, "nn", FOVEA_CACHES="32K,1M,32M,wide")
-            check("fetched into L1 ahead" not in text, text)
+            check(words in text and "fetched into L1 ahead" not in text, text)
         text = ok("tune", "--explain", "gemm", "1x4096x4096", "nt", FOVEA_CACHES=f"32K,1M,32M,{set_}")
         check(("fetched into L1" in text) == (set_ == "wide"), text)
     for shape, form, edge in (("100x100x100", "nn", True), ("33x33x33", "packed", True), ("33x17x33", "nt", True),

@@ -93,8 +93,10 @@ static void test_sets(void)
             test_follows(&machine, FEW_FAR_PACKED, wide, packed, cases[i].text);
             test_follows(&machine, FEW_FAR_NN, wide, natural, cases[i].text);
         }
-        // What has no lead follows only where none is needed.
-        test_follows(&machine, FEW_FAR_PACKED, scalar, packed.lead != 0 ? none : packed, cases[i].text);
+        // Tiles that have no lead follow only where none is needed.
+        const struct follows narrow = {packed.lead != 0 ? 0 : packed.rows, packed.lead != 0 ? 0 : packed.panels,
+                                       packed.lead};
+        test_follows(&machine, FEW_FAR_PACKED, scalar, narrow, cases[i].text);
         const uint32_t kc =
             wide < 0 ? cases[i].kc : fovea_tuned_default(&machine, FEW_FAR_PACKED, wide).values[number("kc")];
         CHECK(kc == cases[i].kc, "%s: kc %u", cases[i].text, kc);
