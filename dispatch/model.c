@@ -38,8 +38,8 @@ struct beyond {
     // Up to which a far B passes once in one tile, its next strips not prefetched into L2: a packed one, and a natural
     // one whose rows do not meet in few sets of L1. Packed, nothing prefetched at all, Zen 4, one row, 1.07 to 1.44,
     // two 1.12 to 1.25, three 1.07 to 1.2, four 0.95 to 1.2, six 0.7 to 0.95. Zen 5, with lead, 13 to 16 rows, 0.94
-    // to 1.12; natural, where bn_rows does not hide it, three to six 0.95 to 1.3, seven to nine 0.93 to 1.3, ten to
-    // twelve 0.96 to 1.58, 16 0.79 to 1.14, rows that meet 0.5 to 1.0.
+    // to 1.12; natural, where bn_rows does not hide it, three to six 0.91 to 1.3, seven to nine 0.92 to 1.3, ten to
+    // twelve 0.96 to 1.58, 16 0.79 to 1.14, rows that meet 0.36 to 1.08.
     uint32_t follow_rows, follow_natural;
     // Panels of it side by side then, as many as a micro-kernel has, but at most so many; or 0, those of the one that
     // few rows have anyway. Zen 5, one stream of 16x16 in place of 9x48, seven to nine rows, 0.63 to 0.99, of 12x32,
@@ -82,6 +82,9 @@ struct beyond {
     // MiB, 1.02 to 1.04, A transposed 1.04 to 1.08; 5 MiB 1.03, 7 MiB 0.96. The same over a packed B: Zen 5, 1.2 to 2.1
     // MiB, 1.01 to 1.02 (transposed 0.99 to 1.01).
     uint32_t direct_of_l2, direct_packed;
+    // Last columns of them that AVX-512 computes apart: Zen 5, one to four 1.04 to 1.17, five to eight 0.98 to 1.04
+    // (ops/gemm_direct.c). Elsewhere nobody measured it.
+    uint32_t edge_columns;
     // From which on rows of B that begin within a line are packed in small products: Cascade Lake, 64 to 170 rows, 1.00
     // to 1.28, 36 rows the other way round 1.1.
     uint32_t split_rows;
@@ -126,6 +129,7 @@ static const struct beyond beyonds[SETS] = {
                 .alias_rows = 216,
                 .direct_of_l2 = 2,
                 .direct_packed = 1,
+                .edge_columns = 0,
                 .split_rows = 1 << 20,
                 .bt_near = {UINT32_MAX, UINT32_MAX},
                 .pass_rows = 1024,
@@ -151,6 +155,7 @@ static const struct beyond beyonds[SETS] = {
               .alias_rows = 90,
               .direct_of_l2 = 4,
               .direct_packed = 2,
+              .edge_columns = 8,
               .split_rows = 1 << 20,
               .bt_near = {UINT32_MAX, 0},
               .pass_rows = 1024,
@@ -176,6 +181,7 @@ static const struct beyond beyonds[SETS] = {
                 .alias_rows = 0,
                 .direct_of_l2 = 1,
                 .direct_packed = 1,
+                .edge_columns = 0,
                 .split_rows = 64,
                 .bt_near = {6, 6},
                 .pass_rows = 512,
@@ -204,10 +210,11 @@ static uint32_t clamp(uint32_t value, uint32_t low, uint32_t high)
 // rows of C, so above 256 rows it is done once. L2 is what a product may take that relies on all of it being there.
 // Rows of a transposed B are read in place for as many rows of C as registers hold beside the transpose: a second pass
 // over B is slower than packing it.
-static struct fovea_gemm_tuning gemm_default(const struct fovea_machine *machine, uint32_t mr, uint32_t nr,
-                                             uint32_t class)
+static struct fovea_gemm_tuning gemm_default(const struct fovea_machine *machine,
+                                             const struct fovea_variant_facts *facts, uint32_t class)
 {
     const struct beyond *const beyond = beyond_l2(machine);
+    const uint32_t mr = facts->mr, nr = facts->nr;
     const uint32_t floats2 = machine->l2_bytes / (uint32_t)sizeof(float), eighths = nr > 16 ? 3 : 5;
     const uint32_t tiles = fovea_in_place_tiles(nr) * mr;
     const bool far = class / 3 % 2 == 1;
@@ -219,11 +226,12 @@ static struct fovea_gemm_tuning gemm_default(const struct fovea_machine *machine
         .split_rows = beyond->split_rows,
         .keep_rows = 256,
         .direct = machine->l2_bytes / 1024,
+        .edge_columns = beyond->edge_columns,
         .bn_rows = class % 3 == FOVEA_FORM_NN && far ? beyond->bn_rows : 0,
         .thin_kc = nr > 16 && beyond->thin_kc != 0 ? beyond->thin_kc : 1 << 20,
     };
     t.lead = far ? beyond->lead : 0;
-    if (far && (nr > 16 || t.lead == 0)) { // tiles of AVX2 have no lead
+    if (far && (t.lead == 0 || strcmp(facts->isa, "avx512") == 0)) { // other tiles have no lead
         const uint32_t of[] = {beyond->follow_rows, beyond->follow_natural, 0};
         t.follow_rows = of[class % 3];
         t.follow_panels = beyond->follow_panels;
@@ -333,7 +341,7 @@ struct fovea_tuned fovea_tuned_default(const struct fovea_machine *machine, uint
     struct fovea_tuned tuned = {.kernel = kernel};
     if (fovea_tuned_classes[class].kind == FOVEA_TUNED_GEMM) {
         const struct fovea_variant_facts *const facts = &fovea_variant_facts[kernel];
-        struct fovea_gemm_tuning t = gemm_default(machine, facts->mr, facts->nr, class);
+        struct fovea_gemm_tuning t = gemm_default(machine, facts, class);
         if (class % 3 == FOVEA_FORM_NT) {
             set_bt(machine, facts->isa, class / 3 % 2 == 0, &t);
         }

@@ -74,10 +74,10 @@ struct fovea_gemm_tile {
     ptrdiff_t a_next, b_next, c_next;
     uint32_t near;    ///< a hint: 1 where A, B and C are in L2 already
     uint32_t follows; ///< a hint: 1 where B comes fastest if nothing of it is prefetched but what lead says
-    /// A hint: not 0 where B comes from beyond L2. Step p prefetches into L1 what step p + lead reads; the last ones,
-    /// what the first ones of a tile do whose B begins at ahead, if that is not NULL; ahead_step and _panel mean
-    /// nothing.
-    uint32_t lead;
+    /// A hint: not 0 where B comes from beyond L2. Step p prefetches into L1 what step p + lead_steps reads, and the
+    /// last steps what the first ones of the tile read whose B is at ahead, if that is not NULL, in rows and panels as
+    /// these.
+    uint32_t lead_steps;
     size_t b_ends; ///< 1: B is natural rows, k >= 1 of them, and of the last exactly n elements are readable;
                    ///< mode is STORE, ahead NULL and b_next 0. 0: every panel is readable in full
 };
@@ -122,8 +122,10 @@ struct fovea_gemm_bn_tile {
     ptrdiff_t c_row;
     uint32_t adds;
     const float *ahead; ///< a hint: rows that are read next, also b_row apart, or b itself where there are none
-    size_t lead; ///< a hint: 0, where these are prefetched best one after another, into L2; or so many columns, of each
-};               ///< row, before their use, into L1
+    /// A hint: 0 where these are prefetched best one after another, into L2; or so many columns of each row before
+    /// their use, into L1.
+    size_t lead_columns;
+};
 typedef void fovea_gemm_bn_fn(const struct fovea_gemm_bn_tile *tile);
 
 /// The last, few columns of C, all of its rows: C[i,j] for i < m, j < n is the chain over k ascending steps acc =

@@ -27,7 +27,7 @@ enum {
     FOVEA_SEVERAL_ROWS = 32, ///< decoding of several sentences, drafts: a few tiles, and where packing B begins to pay
     FOVEA_SOME_ROWS = 192,   ///< a prompt: A stays in L2 whole
     FOVEA_GEMM_CLASSES = 24,
-    FOVEA_GEMM_TILES = 4, ///< micro-kernels of an ISA, at most
+    FOVEA_GEMM_TILES = 8, ///< micro-kernels of an ISA, at most: more are not looked at
     FOVEA_ATTENTION_CLASSES = 3,
 };
 
@@ -46,11 +46,17 @@ static inline uint32_t fovea_in_place_tiles(uint32_t nr)
     return nr > 16 ? 4 : 3;
 }
 
-/// Whether a GEMM micro-kernel is made for few rows: flat, several streams of B, or narrow, a single one. The others
-/// are several rows high and wider than that.
+/// Whether a GEMM micro-kernel is one that thin_rows looks for: flat, several streams of B, or narrow, a single one.
 static inline uint32_t fovea_is_thin(uint32_t mr, uint32_t nr)
 {
     return mr <= 2 || mr >= nr;
+}
+
+/// Whether one is made for few rows over a far B alone (follow_rows): high for a tile of several panels, whose rows
+/// then have few of them to share a broadcast with.
+static inline uint32_t fovea_is_tall(uint32_t mr, uint32_t nr)
+{
+    return nr > 16 && 3 * mr > nr;
 }
 
 /// Whether so many floats are more than so many KiB.

@@ -160,13 +160,21 @@ static inline bool fovea_gemm_streams(const struct fovea_gemm_layout *plan)
     return plan->desc.b_packed && plan->kernel->nr == FOVEA_PANEL && fovea_gemm_is_thin(plan->kernel);
 }
 
+/// Whether so many rows of a class, that a micro-kernel takes at once, follow a far B.
+static inline bool fovea_gemm_may_follow(const struct fovea_gemm_tuning *tuning, enum fovea_gemm_form form,
+                                         bool b_aliases, size_t rows, uint32_t mr)
+{
+    const bool in_order = form == FOVEA_FORM_PACKED || (form == FOVEA_FORM_NN && !b_aliases);
+    return in_order && rows <= tuning->follow_rows && rows <= mr;
+}
+
 /// Whether so few rows meet a far B that it passes once in one tile and the core follows its panels, or rows, by itself
-/// or with the prefetches of struct fovea_gemm_tile's lead.
+/// or with the prefetches of struct fovea_gemm_tile's lead_steps, which a tile that adds to C has not.
 static inline bool fovea_gemm_follows(const struct fovea_gemm_layout *plan, size_t rows)
 {
-    const struct fovea_gemm_tuning *const tuning = plan->tuning;
-    return (plan->desc.b_packed || (plan->desc.trans_b != FOVEA_TRANS && !plan->b_aliases)) &&
-           rows <= tuning->follow_rows && rows <= plan->mr;
+    const struct fovea_gemm_desc *const d = &plan->desc;
+    return fovea_gemm_may_follow(plan->tuning, fovea_gemm_form_of(d), plan->b_aliases, rows, (uint32_t)plan->mr) &&
+           (plan->tuning->lead == 0 || plan->blocks.count == 1);
 }
 
 /// Columns of the widest strip, whole panels.

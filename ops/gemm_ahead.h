@@ -16,7 +16,7 @@ struct gemm_ahead {
 };
 
 // The panels of a packed B that strips of one panel read are one stream, asked for so many steps ahead, unless so few
-// rows meet it that the core sees far ahead itself (follow_rows).
+// rows meet it that they follow it (fovea_gemm_follows).
 enum { STREAM_STEPS = 128 };
 
 // A line comes from memory in some 300 cycles, during which it holds one of a dozen fill buffers, and B itself needs

@@ -4,7 +4,8 @@
 // Outermost first: k blocks, chunks of rows, groups of strips, tiles of mr rows, strips. A group of strips of B stays
 // in L2 and a tile's rows of A in L1 while the strips of the group pass; B is packed strip by strip when its first tile
 // needs it, A copied tile by tile when its first group does, both hot. While a group is computed its tiles prefetch the
-// next one, a panel each, so B streams from memory or L3 beside the arithmetic.
+// next one, a panel each, so B streams from memory or L3 beside the arithmetic. Few rows that B meets in one tile
+// follow it by themselves, or prefetch what they read a little later (fovea_gemm_follows).
 #include "ops/gemm_ahead.h"
 #include <string.h>
 
@@ -147,13 +148,17 @@ static void run_group(const struct gemm_block *block, size_t begin, size_t count
                      : whole_acc       ? area->acc + (row - area->row) * acc_row + (column - column0)
                                        : area->acc;
             tile.c_row = area->acc != NULL ? (ptrdiff_t)acc_row : (ptrdiff_t)d->ldc;
-            tile.lead = tile.follows ? (uint32_t)(plan->tuning->lead / fovea_ceil_div(tile.n, FOVEA_PANEL)) : 0;
-            tile.ahead = tile.lead != 0 && strip + 1 < last ? b_of_strip(block, group, strip + 1, false).first : NULL;
+            tile.lead_steps = tile.follows ? (uint32_t)(plan->tuning->lead / fovea_ceil_div(tile.n, FOVEA_PANEL)) : 0;
+            tile.ahead = tile.lead_steps != 0 && strip + 1 < last
+                             ? gemm_b_source(block, (column + tile.n) / FOVEA_PANEL).first
+                             : NULL;
+            tile.ahead_step = b.step;
+            tile.ahead_panel = b.panel;
             wide = 1;
             if (tall == 1) {
                 gemm_set_ahead(gemm_next_ahead(&ahead_of_a, &ahead), &tile);
                 const bool packing = packs && t == 0; // strip by strip
-                wide = !finishes && tile.ahead == NULL && tile.lead == 0 && !packing
+                wide = !finishes && tile.ahead == NULL && tile.lead_steps == 0 && !packing
                            ? fovea_gemm_strips_alike(plan, strip, end)
                            : 1;
                 fovea_gemm_beside(&tile, wide);

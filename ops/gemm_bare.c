@@ -60,7 +60,7 @@ static void run_column(const struct fovea_gemm_kernel *kernel, const struct fove
 void fovea_gemm_bare(const struct fovea_gemm_layout *plan, const struct fovea_gemm_args *args)
 {
     const struct fovea_gemm_desc *const d = &plan->desc;
-    const bool halves = !d->b_packed && plan->kernel->nr == FOVEA_PANEL; // and a row of B has a panel
+    const bool halves = !d->b_packed && plan->kernel->nr == FOVEA_PANEL;
     struct fovea_gemm_tile tile = plan->tile;
     for (size_t entry = 0; entry < d->batch; entry++) {
         const float *const b = (const float *)args->b + entry * d->batch_b;
@@ -68,13 +68,15 @@ void fovea_gemm_bare(const struct fovea_gemm_layout *plan, const struct fovea_ge
         for (size_t strip = 0, panel = 0, next; strip < plan->strips.count; strip++, panel = next) {
             next = panel + plan->strips.size + (strip < plan->strips.longer);
             const size_t end = fovea_min(next * FOVEA_PANEL, d->n);
-            const size_t begin = halves ? end - fovea_round_up(end - panel * FOVEA_PANEL, HALF) : panel * FOVEA_PANEL;
+            const size_t first = panel * FOVEA_PANEL;
+            const bool edge = fovea_gemm_is_edge(plan, strip); // where there is none a row of B has a panel
+            const size_t begin = halves && !edge ? end - fovea_round_up(end - first, HALF) : first;
             tile.n = end - begin;
             tile.b_ends = !d->b_packed && tile.n % FOVEA_PANEL != 0;
             tile.a = args->a + entry * d->batch_a;
             tile.b = d->b_packed ? panels + (ptrdiff_t)panel * tile.b_panel : panels + begin;
             tile.c = args->c + entry * d->batch_c + begin;
-            if (fovea_gemm_is_edge(plan, strip)) {
+            if (edge) {
                 tile.m = d->m;
                 tile.more = 0;
                 fovea_gemm_run_edge(plan, &tile);

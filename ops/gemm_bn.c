@@ -7,10 +7,6 @@
 // Sixteen rows of B at a time were slower for any (0.75 to 0.97), as were blocks of 512 or 1024 columns (0.75 to 0.95).
 #include "ops/gemm.h"
 
-// Of the lines that a tile has on their way (lead), half as many more: those of a row follow one another (Zen 5, three
-// to six rows, 14 lines of each row ahead 0.95 to 1.0 of 17 to 24, 32 lines 0.9 to 1.05).
-#define LEAD_ROWS 3 / 2
-
 // Rows of B that meet in few sets of L1, as rows of C do then: of more rows of C fewer of B at a time, so that a set of
 // eight lines holds them all (4x1024x4096 1.22), of one or two still eight (1.03 to 1.08).
 enum { WAYS = 8, ALIASING = 4, FEW = 2 };
@@ -39,6 +35,9 @@ void fovea_gemm_bn(const struct fovea_gemm_area *area)
     const size_t end = fovea_min(fovea_cut_begin(&plan->strips, area->strip + area->strips) * FOVEA_PANEL, d->n);
     const bool turned = d->trans_a == FOVEA_TRANS;
     const size_t steps = plan->b_aliases && area->rows > FEW ? ALIASING : FOVEA_BN_STEPS;
+    // Half as many more as tiles have on their way: those of a row follow one another (Zen 5, three to six rows, 14
+    // lines of each row ahead 0.95 to 1.0 of 17 to 24, 32 lines 0.9 to 1.05).
+    const size_t lines = (size_t)plan->tuning->lead * 3 / 2;
     struct fovea_gemm_bn_tile tile = {
         .m = area->rows,
         .n = end - begin,
@@ -49,7 +48,7 @@ void fovea_gemm_bn(const struct fovea_gemm_area *area)
         .b_row = (ptrdiff_t)d->ldb,
         .c = area->c + area->row * d->ldc + begin,
         .c_row = (ptrdiff_t)d->ldc,
-        .lead = plan->tuning->lead * LEAD_ROWS / FOVEA_BN_STEPS * FOVEA_PANEL,
+        .lead_columns = lines / FOVEA_BN_STEPS * FOVEA_PANEL,
     };
     for (size_t p = 0; p < plan->k; p += tile.k) {
         tile.k = fovea_min(steps, plan->k - p);

@@ -81,7 +81,9 @@ size_t fovea_gemm_edge(const struct fovea_gemm_layout *plan)
 {
     const struct fovea_gemm_desc *const d = &plan->desc;
     const size_t edge = d->n % FOVEA_PANEL, steps = edge <= FOVEA_PANEL / 4 ? EDGE_STEPS : WIDE_EDGE_STEPS;
-    const bool pays = edge <= plan->kernels->gemm_edge.nr && d->m >= EDGE_ROWS && plan->k >= steps;
+    const size_t most = fovea_min(plan->kernels->gemm_edge.nr, plan->tuning->edge_columns);
+    const bool rows_of_b = !d->b_packed && d->trans_b == FOVEA_TRANS && d->m <= plan->tuning->bt_rows; // gemm_bt.c
+    const bool pays = edge <= most && d->m >= EDGE_ROWS && plan->k >= steps && !rows_of_b;
     return pays && d->trans_a != FOVEA_TRANS && !fovea_gemm_rows_alias(d->lda, EDGE_ROWS) ? edge : 0;
 }
 
@@ -103,8 +105,8 @@ const struct fovea_gemm_kernel *fovea_gemm_fitting(const struct fovea_gemm_layou
     const struct fovea_gemm_kernel *best = plan->kernel;
     for (uint32_t i = 0; i < kernels->gemm_tile_count; i++) {
         const struct fovea_gemm_kernel *const other = &kernels->gemm_tiles[i];
-        if (fovea_gemm_is_thin(other)) {
-            continue; // the choice of a plan for so few rows
+        if (fovea_gemm_is_thin(other) || fovea_is_tall(other->mr, other->nr)) {
+            continue; // the choice of a plan for few rows
         }
         if (plan->desc.m <= other->mr) {
             return plan->kernel; // one tile high: as its class has found

@@ -58,13 +58,12 @@ static const struct fovea_gemm_kernel *kernel_of(const struct fovea_kernels *ker
 {
     const struct fovea_gemm_kernel *const wide = &kernels->gemm_of[class], *few = NULL, *widest = NULL;
     const struct fovea_gemm_tuning *const tuning = &kernels->tuning.gemm[class];
-    const bool rows = class % 3 == FOVEA_FORM_PACKED || (class % 3 == FOVEA_FORM_NN && !b_aliases);
-    const bool follows = rows && m <= tuning->follow_rows;
+    const enum fovea_gemm_form form = (enum fovea_gemm_form)(class % 3);
     for (uint32_t i = 0; i < kernels->gemm_tile_count; i++) {
         const struct fovea_gemm_kernel *const tile = &kernels->gemm_tiles[i];
-        const bool passes_once = class % 3 == FOVEA_FORM_NN && tile->mr > wide->mr && m <= wide->mr;
-        if (follows && m <= tile->mr && tile->nr <= tuning->follow_panels * FOVEA_PANEL &&
-            (widest == NULL || tile->nr > widest->nr)) {
+        const bool passes_once = form == FOVEA_FORM_NN && tile->mr > wide->mr && m <= wide->mr;
+        if (fovea_gemm_may_follow(tuning, form, b_aliases, m, tile->mr) &&
+            tile->nr <= tuning->follow_panels * FOVEA_PANEL && (widest == NULL || tile->nr > widest->nr)) {
             widest = tile;
         }
         if (few == NULL && m <= tuning->thin_rows && fovea_gemm_is_thin(tile) && !passes_once) {
@@ -75,7 +74,7 @@ static const struct fovea_gemm_kernel *kernel_of(const struct fovea_kernels *ker
 }
 
 // Strips of at most so many panels, of which an edge is one more.
-static struct fovea_cut cut_strips(const struct fovea_gemm_layout *plan, size_t panels)
+static struct fovea_cut cut_panels(const struct fovea_gemm_layout *plan, size_t panels)
 {
     struct fovea_cut strips = fovea_cut(panels_of(plan->desc.n - plan->edge), panels);
     strips.size = strips.count != 0 ? strips.size : 1;
@@ -177,7 +176,7 @@ static enum fovea_status measure_work(struct fovea_gemm_layout *plan, const stru
     scratch = plan->a_room * sizeof(float);
     fits = !(grid->copy_a && !alone) || add_floats(plan->chunk, fovea_gemm_pitch(plan->kc), &scratch);
     plan->b_room = scratch / sizeof(float);
-    if (natural && (d->trans_b == FOVEA_TRANS || grid->pack_b || d->n % FOVEA_PANEL != 0)) {
+    if (natural && (d->trans_b == FOVEA_TRANS || grid->pack_b || (d->n % FOVEA_PANEL != 0 && plan->edge == 0))) {
         const size_t strips = plan->group * fovea_gemm_columns(plan) * plan->kc;
         const size_t turned_a = d->trans_b == FOVEA_TRANS ? fovea_min(d->m, plan->tuning->bt_rows) * plan->k : 0;
         fits = fits &&
@@ -228,7 +227,7 @@ enum fovea_status fovea_gemm_make(const struct fovea_engine *engine, const struc
         plan->edge = fovea_gemm_edge(plan);
         plan->kernel = fovea_gemm_fitting(plan);
         plan->mr = plan->kernel->mr;
-        plan->strips = cut_strips(plan, plan->kernel->nr / FOVEA_PANEL);
+        plan->strips = cut_panels(plan, plan->kernel->nr / FOVEA_PANEL);
     }
     plan->along = fovea_gemm_is_along(plan);
     plan->steps = fovea_gemm_takes_steps(plan);

@@ -13,14 +13,14 @@
 enum { GROUPS = 8, STEPS = 4, SIDE = 4 }; // eight chains of fmas hide their latency of four cycles
 
 /// The rows that a register holds, each of COLS columns.
-#define EDGE_ROWS(COLS) (FOVEA_PANEL / (COLS))
+#define EDGE_HELD(COLS) (FOVEA_PANEL / (COLS))
 
 /// STEP steps, four or one, of rows that begin at a + at[i]: each row in a quarter, or both quarters of a half.
 static inline __attribute__((always_inline)) __m512 edge_load(const float *a, const ptrdiff_t *at, int COLS, int STEP)
 {
     __m128 row[SIDE];
     FV_UNROLL
-    for (int i = 0; i < EDGE_ROWS(COLS); i++) {
+    for (int i = 0; i < EDGE_HELD(COLS); i++) {
         row[i] = STEP == STEPS ? _mm_loadu_ps(a + at[i]) : _mm_load_ss(a + at[i]);
     }
     if (COLS == SIDE) {
@@ -58,7 +58,7 @@ static inline __attribute__((always_inline)) void edge_steps(const struct fovea_
             acc[g] = edge_fma(_mm512_permute_ps(rows, 0xAA), bv[2], acc[g]);
             acc[g] = edge_fma(_mm512_permute_ps(rows, 0xFF), bv[3], acc[g]);
         }
-        a += EDGE_ROWS(COLS) * t->a_row;
+        a += EDGE_HELD(COLS) * t->a_row;
         __asm__("" : "+r"(a)); // or gcc keeps the addresses of all groups on the stack
     }
 }
@@ -78,10 +78,10 @@ static inline __attribute__((always_inline)) void edge_store(const struct fovea_
 static inline __attribute__((always_inline)) void edge_tile(const struct fovea_gemm_edge_tile *tile, int G, int COLS)
 {
     const struct fovea_gemm_edge_tile t = *tile; // a copy: stores to C cannot change it
-    const size_t last = t.m - (size_t)(EDGE_ROWS(COLS) * (G - 1));
+    const size_t last = t.m - (size_t)(EDGE_HELD(COLS) * (G - 1));
     ptrdiff_t at[2][SIDE] = {{0}}, of = 0;
     FV_UNROLL
-    for (int i = 1; i < EDGE_ROWS(COLS); i++) {
+    for (int i = 1; i < EDGE_HELD(COLS); i++) {
         of += t.a_row;
         at[0][i] = of;
         at[1][i] = (size_t)i < last ? of : at[1][i - 1]; // in place of a row that is not there the one before it
@@ -102,8 +102,8 @@ static inline __attribute__((always_inline)) void edge_tile(const struct fovea_g
     }
     float *c = t.c;
     FV_UNROLL
-    for (int g = 0; g < G; g++, c += EDGE_ROWS(COLS) * t.c_row) {
-        const size_t rows = (size_t)EDGE_ROWS(COLS);
+    for (int g = 0; g < G; g++, c += EDGE_HELD(COLS) * t.c_row) {
+        const size_t rows = (size_t)EDGE_HELD(COLS);
         edge_store(&t, c, acc[g], g < G - 1 ? rows : last, COLS);
     }
 }
@@ -130,7 +130,7 @@ void fovea_gemm_edge_f32_avx512(const struct fovea_gemm_edge_tile *tile)
         {edge_1x4, edge_2x4, edge_3x4, edge_4x4, edge_5x4, edge_6x4, edge_7x4, edge_8x4},
         {edge_1x8, edge_2x8, edge_3x8, edge_4x8, edge_5x8, edge_6x8, edge_7x8, edge_8x8},
     };
-    const size_t wide = tile->n > SIDE, rows = wide ? EDGE_ROWS(2 * SIDE) : EDGE_ROWS(SIDE);
+    const size_t wide = tile->n > SIDE, rows = wide ? EDGE_HELD(2 * SIDE) : EDGE_HELD(SIDE);
     struct fovea_gemm_edge_tile t = *tile;
     // Tiles alike: one of few groups takes as long as its chains.
     const size_t groups = (tile->m + rows - 1) / rows, count = (groups + GROUPS - 1) / GROUPS;

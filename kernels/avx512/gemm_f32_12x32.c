@@ -3,9 +3,9 @@
 //
 // 10 to 12 rows over a B from memory: 12 rows of 2 panels are 24 accumulators, with 2 registers of B and a broadcast of
 // A 27 of 32. 14 loads serve 24 FMAs (0.58 each, two load ports give 1). Bound: 12 cycles a k step, which reads 128
-// bytes of B: on Zen 5, prefetched into L1 64 to 96 steps ahead, 28 to 32 GB/s come, 160 to 197 Gflop/s of some 225,
-// where one panel of 16x16 has 26 to 29, three of 9x48 would pass twice, and 14 rows by this tile are no faster than by
-// that.
+// bytes of B. On Zen 5, prefetched into L1 56 steps ahead, a loop of loads and FMAs alone reaches 170 to 190 Gflop/s of
+// 225 where one panel of 16x16 reaches 148 to 173; 14 rows of 2 panels are no faster than of one. Not for products that
+// are in L2 (fovea_is_tall).
 #include "kernels/avx512/gemm_tile.h"
 
 #define GEMM_OF(M, KIND) GEMM_TILE(M, 1) GEMM_TILE(M, 2) GEMM_TILE_HALF(M, 1) GEMM_TILE_HALF(M, 2)

@@ -85,12 +85,12 @@ enum { GEMM_FAR, GEMM_NEAR, GEMM_LEADS };
 /// of 9x48 in 45 instructions are 60 % of the peak, in the 50 of plain broadcasts 54 %. Not unrolled: the loop just
 /// fits the queue behind the decoders, and gcc spills in a longer one.
 static inline __attribute__((always_inline)) void gemm_steps(const struct fovea_gemm_tile *t, gemm_acc acc, int M,
-                                                             int NV, int NEAR, int AHEAD, int HALF)
+                                                             int NV, int FETCH, int AHEAD, int HALF)
 {
     enum { STEPS = 8, BROADCASTS = 2 };
-    const ptrdiff_t b_k = NEAR == GEMM_NEAR ? FOVEA_PANEL : t->b_k;
+    const ptrdiff_t b_k = FETCH == GEMM_NEAR ? FOVEA_PANEL : t->b_k;
     ptrdiff_t a_row = t->a_row, b_panel = t->b_panel;
-    const ptrdiff_t ahead_panel = NEAR == GEMM_LEADS ? b_panel : t->ahead_panel;
+    const ptrdiff_t ahead_panel = FETCH == GEMM_LEADS ? b_panel : t->ahead_panel;
     // x86 addresses base + {0, 1, 2} * stride: one moving pointer serves three rows of A, or three panels of B.
     const float *a[(GEMM_MR + 2) / 3];
     FV_UNROLL
@@ -113,13 +113,13 @@ static inline __attribute__((always_inline)) void gemm_steps(const struct fovea_
         for (int j = 0; j < NV; j++) {
             bv[j] = gemm_load_b(b[j / 3] + j % 3 * b_panel, HALF && NV == 1);
             gemm_keep_wide(&bv[j], HALF);
-            if (NEAR == GEMM_NEAR && NV > 1) {
+            if (FETCH == GEMM_NEAR && NV > 1) {
                 _mm_prefetch((const char *)(b[j / 3] + j % 3 * b_panel + STEPS * FOVEA_PANEL), _MM_HINT_T0);
             }
         }
         FV_UNROLL
         for (int j = 0; j < AHEAD; j++) {
-            if (NEAR == GEMM_LEADS) {
+            if (FETCH == GEMM_LEADS) {
                 _mm_prefetch((const char *)(ahead[j / 3] + j % 3 * b_panel), _MM_HINT_T0);
             } else {
                 _mm_prefetch((const char *)(ahead[j / 3] + j % 3 * ahead_panel), _MM_HINT_T1);
@@ -150,7 +150,7 @@ static inline __attribute__((always_inline)) void gemm_steps(const struct fovea_
         }
         FV_UNROLL
         for (int j = 0; j < (AHEAD + 2) / 3; j++) {
-            ahead[j] += NEAR == GEMM_LEADS ? b_k : t->ahead_step;
+            ahead[j] += FETCH == GEMM_LEADS ? b_k : t->ahead_step;
         }
     }
 }

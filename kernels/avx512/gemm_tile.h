@@ -176,7 +176,7 @@ static inline __attribute__((always_inline)) void gemm_led(const struct fovea_ge
     gemm_acc acc;
     gemm_zero(acc, M, NV);
     gemm_fetch_c(&t, M, NV);
-    const size_t lead = t.lead < t.k ? t.lead : t.k;
+    const size_t lead = t.lead_steps < t.k ? t.lead_steps : t.k;
     const float *const last = t.b + (ptrdiff_t)(t.k - lead) * t.b_k;
     t.k -= lead;
     t.ahead = t.b + (ptrdiff_t)lead * t.b_k + GEMM_LAST;
@@ -215,7 +215,7 @@ static inline void gemm_rescale(const struct fovea_gemm_tile *tile, fovea_gemm_f
 static inline int gemm_is_plain(const struct fovea_gemm_tile *t)
 {
     const int little = t->near || t->k < GEMM_LONG_K || t->n <= FOVEA_PANEL / 2;
-    return t->b_ends != 0 || (t->mode == FOVEA_GEMM_STORE && t->ahead == NULL && t->lead == 0 && little);
+    return t->b_ends != 0 || (t->mode == FOVEA_GEMM_STORE && t->ahead == NULL && t->lead_steps == 0 && little);
 }
 
 /// Calls one of four tiles: gemm_<M>x<NV>, plain_<M>x<NV>, half_<M>x<NV>, for which plain stands where there is none,
@@ -229,7 +229,7 @@ static inline void gemm_call(const struct fovea_gemm_tile *tile, fovea_gemm_fn *
     } else if (gemm_is_plain(tile)) {
         ((tile->n - 1) % FOVEA_PANEL < most ? half : plain)(tile);
     } else {
-        (tile->lead != 0 && tile->mode == FOVEA_GEMM_STORE && tile->more == 0 ? led : gemm)(tile);
+        (tile->lead_steps != 0 && tile->mode == FOVEA_GEMM_STORE && tile->more == 0 ? led : gemm)(tile);
     }
 }
 

@@ -86,7 +86,7 @@ static void run_case(struct check_case *c)
     const bool beside = t.more != 0 && check_chance(rng, 50);
     t.near = check_chance(rng, 50);
     t.follows = check_chance(rng, 30);
-    t.lead = check_chance(rng, 30) ? (uint32_t)check_below(rng, 100) : 0;
+    t.lead_steps = check_chance(rng, 30) ? (uint32_t)check_below(rng, 100) : 0;
     const size_t rows = beside ? t.m : t.m * (t.more + 1), columns = beside ? t.n * (t.more + 1) : t.n;
     const struct check_source values = check_source(rng, 1);
     const struct a_layout layout = draw_a(rng, rows, t.k, rows);
@@ -97,7 +97,7 @@ static void run_case(struct check_case *c)
     t.c_next = beside ? (ptrdiff_t)t.n : (ptrdiff_t)t.m * t.c_row;
     check_describe(c, " m %zu more %zu %s n %zu k %zu %s near %u follows %u lead %u values %d A %s c_row %td", t.m,
                    t.more, beside ? "beside" : "below", t.n, t.k, modes[t.mode], (unsigned)t.near, (unsigned)t.follows,
-                   (unsigned)t.lead, (int)values.kind, layout.name, t.c_row);
+                   (unsigned)t.lead_steps, (int)values.kind, layout.name, t.c_row);
     t.a = make_a(c, &layout, &values, rows, t.k);
     make_b(c, &t, beside, &values);
     // Prefetches change nothing, wherever they point.

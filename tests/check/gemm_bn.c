@@ -17,7 +17,7 @@ static void run_case(struct check_case *c)
     struct fovea_gemm_bn_tile t = {.m = 1 + at / FOVEA_BN_STEPS, .k = 1 + at % FOVEA_BN_STEPS};
     t.n = 1 + check_size(rng, 100);
     t.adds = check_chance(rng, 50);
-    t.lead = check_chance(rng, 50) ? check_below(rng, 200) : 0;
+    t.lead_columns = check_chance(rng, 50) ? check_below(rng, 200) : 0;
     const int turned = check_chance(rng, 30);
     const size_t lda = (turned ? t.m : t.k) + beyond(rng), ldb = t.n + beyond(rng), ldc = t.n + beyond(rng);
     const struct check_source values = check_source(rng, 1);
@@ -26,7 +26,7 @@ static void run_case(struct check_case *c)
     t.b_row = (ptrdiff_t)ldb;
     t.c_row = (ptrdiff_t)ldc;
     check_describe(c, " m %zu n %zu k %zu adds %u lead %zu values %d lda %zu%s ldb %zu ldc %zu", t.m, t.n, t.k,
-                   (unsigned)t.adds, t.lead, (int)values.kind, lda, turned ? " turned" : "", ldb, ldc);
+                   (unsigned)t.adds, t.lead_columns, (int)values.kind, lda, turned ? " turned" : "", ldb, ldc);
     const size_t a_rows = turned ? t.k : t.m, a_cols = turned ? t.m : t.k;
     struct check_buffer *const a = check_buffer(c, "A", (a_rows - 1) * lda + a_cols);
     struct check_buffer *const b = check_buffer(c, "B", (t.k - 1) * ldb + t.n);

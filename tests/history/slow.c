@@ -35,13 +35,14 @@ static void waste_tenth_since(uint64_t begin)
         waste_tenth_since(begin);                                                                                      \
     }
 
-SLOW(gemm_f32_4x16_scalar)
-#if FOVEA_HAVE_AVX2
-SLOW(gemm_f32_2x48_avx2)
-SLOW(gemm_f32_6x16_avx2)
-#endif
-#if FOVEA_HAVE_AVX512
-SLOW(gemm_f32_16x16_avx512)
-SLOW(gemm_f32_6x64_avx512)
-SLOW(gemm_f32_9x48_avx512)
-#endif
+// Of the register those that are wrapped, the micro-kernels.
+#define SLOW_gemm(kernel) SLOW(kernel)
+#define SLOW_gemm_bt(kernel)
+#define SLOW_gemm_bn(kernel)
+#define SLOW_gemm_edge(kernel)
+#define SLOW_pack_b(kernel)
+#define SLOW_pack_bt(kernel)
+#define SLOW_transpose(kernel)
+#define SLOW_gemm_epilogue(kernel)
+#define FOVEA_KERNEL(family, slot, stem, isa, mr, nr) SLOW_##slot(stem##_##isa)
+#include "kernels/gemm.def"

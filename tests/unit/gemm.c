@@ -328,6 +328,9 @@ int main(void)
     for (size_t n = 1; n <= 9; n += small ? 3 : 1)
         for (size_t panels = 0; panels <= 4; panels += small ? 4 : 1)
             run_case(number++, 7 + (11 * n + 5 * panels) % 60, panels * 16 + n, 31 + (n + 9 * panels) % 40);
+    // The same plainly, by any profile: micro-kernels one panel wide are among its choices.
+    for (uint64_t i = 0, next = 12 * number + 9; i < (small ? 120 : 400); i++, next += 12)
+        run_case(next, 8 + i % 40, i % 3 == 0 ? 16 + i % 9 : 1 + i % 8, 32 + i % 29);
     test_once();
     return test_done();
 }

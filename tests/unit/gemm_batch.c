@@ -126,6 +126,9 @@ int main(void)
                 test_gated(engine, test_isas[i], trans_b, 1, 75, 33, acts[j]);
                 test_gated(engine, test_isas[i], trans_b, 29, 37, 40, acts[j]);
                 test_gated(engine, test_isas[i], trans_b, 12, 64, 1100, acts[j]);
+                test_gated(engine, test_isas[i], trans_b, 29, 2, 40, acts[j]); // four columns apart, and after panels
+                test_gated(engine, test_isas[i], trans_b, 40, 25, 50, acts[j]);
+                test_gated(engine, test_isas[i], trans_b, 40, 28, 50, acts[j]);
             }
         }
         test_refused(engine);

@@ -22,6 +22,7 @@ static void test_engine_of(const struct fovea_engine *engine, const char *isa)
     for (size_t i = 0; i < FOVEA_GEMM_CLASSES; i++) {
         struct fovea_gemm_tuning *const t = &tuning->gemm[i];
         t->kc = 1024, t->nc = COLUMNS, t->direct = 0, t->thin_rows = 0, t->bn_rows = 0, t->pack_rows = 1 << 20;
+        t->follow_rows = 0;
     }
     const size_t longs = group_of(engine, ROWS, LONG, &plan), strips = COLUMNS / plan.kernel->nr;
     CHECK(longs == strips, "%s: %zu strips of 1024 steps, not %zu", isa, longs, strips);
