@@ -14,6 +14,7 @@ set(FOVEA_STEMS_COMMON # every ISA has these
     gelu_tanh_f32
     gemm_bn_f32
     gemm_bt_f32
+    gemm_edge_f32
     gemm_epilogue_f32
     layernorm_f32
     log_softmax_f32
@@ -27,9 +28,9 @@ set(FOVEA_STEMS_COMMON # every ISA has these
     tanh_f32
     transpose_f32
 )
-set(FOVEA_STEMS_SCALAR gemm_edge_f32 gemm_f32_4x16)
+set(FOVEA_STEMS_SCALAR gemm_f32_4x16)
 set(FOVEA_STEMS_AVX2 gemm_f32_2x48 gemm_f32_6x16)
-set(FOVEA_STEMS_AVX512 gemm_edge_f32 gemm_f32_12x32 gemm_f32_16x16 gemm_f32_6x64 gemm_f32_9x48)
+set(FOVEA_STEMS_AVX512 gemm_f32_12x32 gemm_f32_16x16 gemm_f32_6x64 gemm_f32_9x48)
 set(FOVEA_STEMS_NEON gemm_f32_6x16)
 
 set(FOVEA_FILES_DISPATCH

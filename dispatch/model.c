@@ -83,7 +83,7 @@ struct beyond {
     // MiB, 1.01 to 1.02 (transposed 0.99 to 1.01).
     uint32_t direct_of_l2, direct_packed;
     // Last columns of them that AVX-512 computes apart: Zen 5, one to four 1.04 to 1.17, five to eight 0.98 to 1.04
-    // (ops/gemm_direct.c). Elsewhere nobody measured it.
+    // (ops/gemm_direct.c); AVX2 there 0.90 to 1.10, not in use. Elsewhere nobody measured it.
     uint32_t edge_columns;
     // From which on rows of B that begin within a line are packed in small products: Cascade Lake, 64 to 170 rows, 1.00
     // to 1.28, 36 rows the other way round 1.1.
@@ -226,7 +226,7 @@ static struct fovea_gemm_tuning gemm_default(const struct fovea_machine *machine
         .split_rows = beyond->split_rows,
         .keep_rows = 256,
         .direct = machine->l2_bytes / 1024,
-        .edge_columns = beyond->edge_columns,
+        .edge_columns = strcmp(facts->isa, "avx512") == 0 ? beyond->edge_columns : 0,
         .bn_rows = class % 3 == FOVEA_FORM_NN && far ? beyond->bn_rows : 0,
         .thin_kc = nr > 16 && beyond->thin_kc != 0 ? beyond->thin_kc : 1 << 20,
     };

@@ -133,7 +133,6 @@ typedef void fovea_gemm_bn_fn(const struct fovea_gemm_bn_tile *tile);
 ///
 ///     A[i,p] = a[i * a_row + p]    B[p,j] = b[p * b_k + j]    C[i,j] = c[i * c_row + j]
 ///
-/// A variant's nr is up to how many columns it is faster than a micro-kernel; 0: never.
 struct fovea_gemm_edge_tile {
     size_t m, n, k; ///< 1 <= m, 1 <= n <= FOVEA_PANEL / 2
     const float *a;
