@@ -217,19 +217,8 @@ static inline bool fovea_gemm_is_edge(const struct fovea_gemm_layout *plan, size
     return plan->edge != 0 && strip + 1 == plan->strips.count;
 }
 
-/// Computes tiles that lie one below another in such a strip.
-static inline void fovea_gemm_run_edge(const struct fovea_gemm_layout *plan, const struct fovea_gemm_tile *tiles)
-{
-    plan->kernels->gemm_edge.run(&(struct fovea_gemm_edge_tile){.m = tiles->m * (tiles->more + 1),
-                                                                .n = tiles->n,
-                                                                .k = tiles->k,
-                                                                .a = tiles->a,
-                                                                .a_row = tiles->a_row,
-                                                                .b = tiles->b,
-                                                                .b_k = tiles->b_k,
-                                                                .c = tiles->c,
-                                                                .c_row = tiles->c_row});
-}
+/// Computes tiles that lie one below another in such a strip (ops/gemm_direct.c).
+void fovea_gemm_run_edge(const struct fovea_gemm_layout *plan, const struct fovea_gemm_tile *tiles);
 
 /// How m rows are cut, and the tasks of a phase (ops/gemm_grid.c).
 struct fovea_gemm_grid fovea_gemm_grid(const struct fovea_gemm_layout *plan, size_t m);

@@ -148,7 +148,8 @@ static void run_group(const struct gemm_block *block, size_t begin, size_t count
                      : whole_acc       ? area->acc + (row - area->row) * acc_row + (column - column0)
                                        : area->acc;
             tile.c_row = area->acc != NULL ? (ptrdiff_t)acc_row : (ptrdiff_t)d->ldc;
-            tile.lead_steps = tile.follows ? (uint32_t)(plan->tuning->lead / fovea_ceil_div(tile.n, FOVEA_PANEL)) : 0;
+            tile.lead_steps =
+                tile.follows && !packs ? (uint32_t)(plan->tuning->lead / fovea_ceil_div(tile.n, FOVEA_PANEL)) : 0;
             tile.ahead = tile.lead_steps != 0 && strip + 1 < last
                              ? gemm_b_source(block, (column + tile.n) / FOVEA_PANEL).first
                              : NULL;

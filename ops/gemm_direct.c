@@ -87,6 +87,19 @@ size_t fovea_gemm_edge(const struct fovea_gemm_layout *plan)
     return pays && d->trans_a != FOVEA_TRANS && !fovea_gemm_rows_alias(d->lda, EDGE_ROWS) ? edge : 0;
 }
 
+void fovea_gemm_run_edge(const struct fovea_gemm_layout *plan, const struct fovea_gemm_tile *tiles)
+{
+    plan->kernels->gemm_edge.run(&(struct fovea_gemm_edge_tile){.m = tiles->m * (tiles->more + 1),
+                                                                .n = tiles->n,
+                                                                .k = tiles->k,
+                                                                .a = tiles->a,
+                                                                .a_row = tiles->a_row,
+                                                                .b = tiles->b,
+                                                                .b_k = tiles->b_k,
+                                                                .c = tiles->c,
+                                                                .c_row = tiles->c_row});
+}
+
 // What the tiles of C cost, in instructions for each k step: a fma for each row and panel, a broadcast for each row and
 // strip, a load for each panel and tile, and a loop for each tile of a strip, with what comes before and after it.
 static double cost(const struct fovea_gemm_layout *plan, const struct fovea_gemm_kernel *kernel)

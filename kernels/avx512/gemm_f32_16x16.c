@@ -14,10 +14,5 @@ GEMM_ROWS_16(GEMM_OF, )
 
 void fovea_gemm_f32_16x16_avx512(const struct fovea_gemm_tile *tile)
 {
-    static fovea_gemm_fn *const tiles[4][16][1] = {{GEMM_ROWS_16(GEMM_NAMES, gemm)},
-                                                   {GEMM_ROWS_16(GEMM_NAMES, plain)},
-                                                   {GEMM_ROWS_16(GEMM_NAMES, plain)},
-                                                   {GEMM_ROWS_16(GEMM_NAMES, led)}};
-    const size_t i = tile->m - 1, j = (tile->n - 1) / FOVEA_PANEL;
-    gemm_call(tile, tiles[0][i][j], tiles[1][i][j], tiles[2][i][j], tiles[3][i][j]);
+    GEMM_KERNEL(tile, GEMM_ROWS_16, GEMM_NAMES, 16, 1, plain);
 }

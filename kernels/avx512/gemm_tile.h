@@ -233,6 +233,14 @@ static inline void gemm_call(const struct fovea_gemm_tile *tile, fovea_gemm_fn *
     }
 }
 
+/// The body of a micro-kernel: the tables of its tiles, of each kind; NAMES(M, KIND): those of M rows. `half` is plain
+/// where there are none.
+#define GEMM_KERNEL(tile, ROWS, NAMES, M, NV, half)                                                                    \
+    static fovea_gemm_fn *const tiles[4][M][NV] = {                                                                    \
+        {ROWS(NAMES, gemm)}, {ROWS(NAMES, plain)}, {ROWS(NAMES, half)}, {ROWS(NAMES, led)}};                           \
+    const size_t i = (tile)->m - 1, j = ((tile)->n - 1) / FOVEA_PANEL;                                                 \
+    gemm_call(tile, tiles[0][i][j], tiles[1][i][j], tiles[2][i][j], tiles[3][i][j])
+
 /// X(M, KIND) for each number of rows from 1 to 6, 9, 12 or 16.
 #define GEMM_ROWS_6(X, KIND) X(1, KIND) X(2, KIND) X(3, KIND) X(4, KIND) X(5, KIND) X(6, KIND)
 #define GEMM_ROWS_9(X, KIND) GEMM_ROWS_6(X, KIND) X(7, KIND) X(8, KIND) X(9, KIND)
