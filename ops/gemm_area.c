@@ -118,7 +118,6 @@ static void run_group(const struct gemm_block *block, size_t begin, size_t count
     const size_t pitch = fovea_gemm_pitch(plan->kc);
     size_t copied = group == area->strip ? begin : begin + count; // the room holds rows [begin, copied)
     const bool finishes = block->last && fovea_gemm_finishes(area);
-    const bool packs = area->pack_b || d->trans_b == FOVEA_TRANS;
     for (size_t t = 0, row = begin, rows, tall; t < tiles.count; t += tall, row += rows) {
         const size_t same = (t < tiles.longer ? tiles.longer : tiles.count) - t;
         tile.m = tiles.size + (t < tiles.longer);
@@ -148,8 +147,9 @@ static void run_group(const struct gemm_block *block, size_t begin, size_t count
                      : whole_acc       ? area->acc + (row - area->row) * acc_row + (column - column0)
                                        : area->acc;
             tile.c_row = area->acc != NULL ? (ptrdiff_t)acc_row : (ptrdiff_t)d->ldc;
-            tile.lead_steps =
-                tile.follows && !packs ? (uint32_t)(plan->tuning->lead / fovea_ceil_div(tile.n, FOVEA_PANEL)) : 0;
+            tile.lead_steps = tile.follows && !area->pack_b
+                                  ? (uint32_t)(plan->tuning->lead / fovea_ceil_div(tile.n, FOVEA_PANEL))
+                                  : 0;
             tile.ahead = tile.lead_steps != 0 && strip + 1 < last
                              ? gemm_b_source(block, (column + tile.n) / FOVEA_PANEL).first
                              : NULL;
@@ -158,7 +158,7 @@ static void run_group(const struct gemm_block *block, size_t begin, size_t count
             wide = 1;
             if (tall == 1) {
                 gemm_set_ahead(gemm_next_ahead(&ahead_of_a, &ahead), &tile);
-                const bool packing = packs && t == 0; // strip by strip
+                const bool packing = area->pack_b && t == 0; // strip by strip
                 wide = !finishes && tile.ahead == NULL && tile.lead_steps == 0 && !packing
                            ? fovea_gemm_strips_alike(plan, strip, end)
                            : 1;

@@ -213,6 +213,7 @@ enum fovea_status fovea_gemm_make(const struct fovea_engine *engine, const struc
         .b_aliases = b_aliases,
         .detour = desc->beta != 0 || desc->residual || desc->gated,
     };
+    plan->desc.trans_b = desc->b_packed ? FOVEA_NO_TRANS : desc->trans_b; // how it was packed from does not matter
     // One tile of few rows passes B once and keeps nothing of it: its streams are not cut.
     const bool thin = fovea_gemm_is_thin(kernel);
     const bool once = fovea_gemm_follows(plan, desc->m) || (desc->b_packed && desc->m <= mr && thin);

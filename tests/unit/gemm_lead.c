@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/unit/gemm_lead.c - what the micro-kernel is told to prefetch of a B that passes once: all of it some lines
+// ahead, packed as well as in natural rows, however a packed one was made; nothing of a copy that has just been packed.
+#include "fovea/fovea.h"
+#include "ops/gemm.h"
+#include "tests/support/engines.h"
+#include "tests/support/test.h"
+
+enum { ROWS = 3, COLUMNS = 500, DEPTH = 200, LEAD = 96, CALLS = COLUMNS / FOVEA_PANEL + 1 };
+
+static struct fovea_gemm_tile calls[CALLS];
+static size_t count;
+
+static void record(const struct fovea_gemm_tile *tile)
+{
+    if (count < CALLS)
+        calls[count] = *tile;
+    count++;
+}
+
+/// Runs the product with a micro-kernel that computes nothing.
+static void run(const struct fovea_engine *engine, bool packed, enum fovea_transpose trans_b)
+{
+    static _Alignas(FOVEA_ALIGNMENT) struct fovea_gemm_layout plan;
+    static _Alignas(FOVEA_ALIGNMENT) float a[ROWS * DEPTH], b[COLUMNS * DEPTH], c[ROWS * COLUMNS];
+    static _Alignas(FOVEA_ALIGNMENT) float shared[2 * COLUMNS * DEPTH], scratch[2 * COLUMNS * DEPTH];
+    static _Alignas(FOVEA_ALIGNMENT) char blob[sizeof b + (1 << 16)];
+    const bool trans = trans_b == FOVEA_TRANS;
+    struct fovea_gemm_desc desc = FOVEA_GEMM_DESC_INIT;
+    desc.m = ROWS, desc.n = desc.ldc = COLUMNS, desc.k = desc.lda = DEPTH, desc.ldb = trans ? DEPTH : COLUMNS;
+    desc.b_packed = packed, desc.trans_b = trans_b;
+    CHECK(!packed || fovea_pack(engine, trans_b, DEPTH, COLUMNS, b, desc.ldb, blob, sizeof blob) == FOVEA_OK, "pack");
+    CHECK(fovea_gemm_plan(engine, &desc, &plan) == FOVEA_OK, "plan");
+    CHECK(plan.work.shared_bytes <= sizeof shared && plan.work.scratch_bytes <= sizeof scratch, "work");
+    struct fovea_gemm_kernel recorder = *plan.kernel;
+    recorder.run = record;
+    plan.kernel = &recorder;
+    const struct fovea_gemm_args args = {.a = a, .b = packed ? (const void *)blob : b, .c = c, .m = ROWS};
+    count = 0;
+    CHECK(fovea_gemm(&plan, &args, shared, scratch, NULL) == FOVEA_OK && count != 0 && count <= CALLS, "%zu calls",
+          count);
+}
+
+/// Each tile is led, and leads to the next.
+static void check_led(const char *isa, const char *text)
+{
+    for (size_t i = 0; i < count && i < CALLS; i++) {
+        const struct fovea_gemm_tile *const t = &calls[i];
+        const size_t panels = (t->n + FOVEA_PANEL - 1) / FOVEA_PANEL;
+        CHECK(t->lead_steps == LEAD / panels, "%s, %s, call %zu of %zu panels: %u steps", isa, text, i, panels,
+              (unsigned)t->lead_steps);
+        const bool whole = t[1].n % FOVEA_PANEL == 0 || t->b_k == FOVEA_PANEL; // a partial one is packed first
+        CHECK(i + 1 == count || !whole || t->ahead == t[1].b, "%s, %s, call %zu does not lead to the next", isa, text,
+              i);
+    }
+    CHECK(calls[count - 1].ahead == NULL, "%s, %s: the last call leads to nothing", isa, text);
+}
+
+static void test_engine_of(const struct fovea_engine *engine, const char *isa)
+{
+    for (size_t i = 0; i < FOVEA_GEMM_CLASSES; i++) {
+        struct fovea_gemm_tuning *const t = &test_tuning(engine)->gemm[i];
+        t->kc = 1024, t->direct = 0, t->thin_rows = 0, t->bn_rows = 0, t->bt_rows = 0, t->pack_rows = 1 << 20;
+        t->follow_rows = ROWS, t->lead = LEAD;
+    }
+    run(engine, true, FOVEA_NO_TRANS);
+    check_led(isa, "packed from rows");
+    run(engine, true, FOVEA_TRANS);
+    check_led(isa, "packed from rows of the transpose");
+    run(engine, false, FOVEA_NO_TRANS);
+    check_led(isa, "natural rows");
+    run(engine, false, FOVEA_TRANS);
+    for (size_t i = 0; i < count && i < CALLS; i++)
+        CHECK(calls[i].lead_steps == 0, "%s, packed on the way: call %zu is led", isa, i);
+}
+
+int main(void)
+{
+    struct fovea_engine *engines[TEST_ISAS];
+    test_engines(engines);
+    for (int e = 0; e < TEST_ISAS; e++) {
+        if (engines[e] != NULL)
+            test_engine_of(engines[e], test_isas[e]);
+    }
+    test_engines_free(engines);
+    return test_done();
+}
