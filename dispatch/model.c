@@ -100,8 +100,8 @@ struct beyond {
     uint32_t pass_rows;
     // Rows of decoding for which a chunk is asked for once more: Zen 4, K in rows, one and four rows, 1.2 to 1.3, 8
     // 1.05, in panels one row 1.1 to 1.2, 8 rows 0.93; Cascade Lake, one and four rows, the other way round 1.10
-    // to 1.20.
-    uint32_t again;
+    // to 1.20. And whether for all of it: Zen 5 0.95 to 0.96 (kernels/common/attention_decode_fetch.h).
+    uint32_t again, whole;
     // Whether prefill of AVX-512 prefetches K, V, queries and output into L1: Zen 4, d = 64, 1024 to 4096 keys 1.00
     // to 1.06, fewer keys 1.00 to 1.03, d = 128 0.99 to 1.0.
     uint32_t into_l1;
@@ -134,6 +134,7 @@ static const struct beyond beyonds[SETS] = {
                 .bt_near = {UINT32_MAX, UINT32_MAX},
                 .pass_rows = 1024,
                 .again = 6,
+                .whole = 1,
                 .into_l1 = 1,
                 .near_columns = 256},
     [WIDE] = {.many_steps = 2048,
@@ -160,6 +161,7 @@ static const struct beyond beyonds[SETS] = {
               .bt_near = {UINT32_MAX, 0},
               .pass_rows = 1024,
               .again = 6,
+              .whole = 0,
               .into_l1 = 0,
               .near_columns = 0},
     [HASHED] = {.many_steps = 1024,
@@ -186,6 +188,7 @@ static const struct beyond beyonds[SETS] = {
                 .bt_near = {6, 6},
                 .pass_rows = 512,
                 .again = 0,
+                .whole = 0,
                 .into_l1 = 0,
                 .near_columns = 0},
 };
@@ -313,6 +316,7 @@ static struct fovea_attention_tuning attention_default(const struct fovea_machin
         .prefill = (machine->cpu & FOVEA_CPU_AVX512) != 0 ? 16 : 14,
         .near = clamp(machine->l2_bytes >> 10, 1, 1 << 20),
         .again = beyond_l2(machine)->again,
+        .whole = beyond_l2(machine)->whole,
         .into_l1 = (machine->cpu & FOVEA_CPU_AVX512) != 0 && beyond_l2(machine)->into_l1,
     };
     const uint32_t dim = UINT32_C(64) << (class - FOVEA_CLASS_ATTENTION); // the largest of the class, of most models

@@ -250,7 +250,8 @@ struct fovea_attention_chunk {
     const float *v; ///< v[j * v_row + c]
     ptrdiff_t v_row;
     uint32_t far;         ///< a hint for decode: 1 where K and V come from beyond L2
-    uint32_t again;       ///< and 1 where all of a chunk is asked for once more just before its use
+    uint32_t again;       ///< and 1 where what comes next of a chunk is asked for once more just before its use
+    uint32_t whole;       ///< and 1 where all of it is
     const float *k_ahead; ///< a hint for decode: K of the chunk that comes next, or NULL
     /// decode only. NULL; or K, laid out like this, of the next call's chunk, whole as this one and seen by all rows:
     /// the kernel may make its scores now, keep them in scratch and set *begun, with which the next call finds them.

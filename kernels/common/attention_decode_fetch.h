@@ -3,13 +3,21 @@
 //
 // Memory is to deliver all the while. A step of 16 keys prefetches a line of their V, and a step of O one of the next
 // K: 8 heads of 128, 4096 keys in panels, went from 79 to 94 % of the read stream on Cascade Lake, with four query
-// heads each from 72 to 87. Zen 4 drops a prefetch while all 24 buffers wait, and only its hardware, which follows
-// lines in the order they lie, reaches the full rate: so before a chunk's K, and before its V, all of it is asked for
-// once more. There 8 heads go from 65 to 95 % in panels and from 36 to 68 % in rows; Cascade Lake is 1.1 to 1.2 times
-// as fast without. Of K in rows the next 16 keys, or columns, are asked for a third time: some of 1024 lines in a row
-// are still dropped (Zen 4, transposed in scratch 1.24 times as fast, in registers 1.2 for one row, 1.08 for four; 32
-// keys ahead 0.94 to 1.0 of it, without the second time 0.87; Zen 5: not measured).
-// Part of attention_decode_f32.inc.
+// heads each from 72 to 87.
+//
+// A prefetch into a page that the TLB does not hold has to walk the page table first, and those behind it wait. So
+// beside the lines of the next K or V a line is asked for of each page that comes after these: the walk is over when
+// the others come by. Zen 5 (a guest): one row, K in panels 1.12 to 1.24 times as fast, of pages of 4 KiB 1.11 to 1.32,
+// in rows 1.17 to 1.22 and 1.13 to 1.18; four rows, K in panels 1.08 to 1.13. (A stream of loads alone goes from 22 to
+// 30 GB/s, with huge pages from 32 to 33. All pages of a chunk at once gain half as much.)
+//
+// Prefetches are dropped while all buffers wait. So of K in rows the next 16 keys, or columns, are asked for once more,
+// and the first ones of a chunk between the two products (Zen 4, transposed in scratch 1.24 times as fast, in registers
+// 1.2 for one row, 1.08 for four; 32 keys ahead 0.94 to 1.0 of it; Zen 5, one row, first keys 1.14 to 1.23, next keys
+// 1.04, four rows 1.0 and 1.24), and the V of more than two rows. On Zen 4, where only the hardware, which follows
+// lines in the order they lie, reaches the full rate, all of a chunk is (8 heads in panels 65 to 95 %, in rows 36 to 68
+// %; with pages that are asked for not measured), unlike on Cascade Lake (0.83 to 0.91) and Zen 5 (0.95 to 0.96). Part
+// of attention_decode_f32.inc.
 #ifndef FOVEA_KERNELS_COMMON_ATTENTION_DECODE_FETCH_H
 #define FOVEA_KERNELS_COMMON_ATTENTION_DECODE_FETCH_H
 
@@ -21,10 +29,16 @@ static inline int decode_asks(const struct fovea_attention_chunk *chunk)
     return chunk->far && !(FV_DECODE_BESIDE && chunk->state.rows <= DECODE_FEW);
 }
 
-/// Whether a chunk's K and V are asked for once more just before their use.
+/// Whether what comes next of a chunk is asked for once more.
 static inline int decode_again(const struct fovea_attention_chunk *chunk)
 {
     return decode_asks(chunk) && chunk->again;
+}
+
+/// Whether all of a chunk is, its K and then its V just before their use.
+static inline int decode_whole(const struct fovea_attention_chunk *chunk)
+{
+    return decode_again(chunk) && chunk->whole;
 }
 
 /// Asks for `columns` elements of each of some rows, in the order they lie. Inlined always: gcc 12 takes a function
@@ -37,6 +51,23 @@ static inline __attribute__((always_inline)) void decode_fetch(const float *at, 
         for (size_t c = 0; c < columns; c += LINE) {
             __builtin_prefetch(at + (ptrdiff_t)r * row + c, 0, 2);
         }
+    }
+}
+
+/// Asks for a line of each page.
+static inline __attribute__((always_inline)) void decode_touch(const float *at, size_t elements)
+{
+    for (size_t i = 0; i < elements; i += DECODE_PAGE) {
+        __builtin_prefetch(at + i, 0, 2);
+    }
+}
+
+/// Asks for the first keys of the next chunk's K in rows, where nothing else is asked for: between the two products, of
+/// which those of more rows leave less time.
+static inline __attribute__((always_inline)) void decode_fetch_first(const struct fovea_attention_chunk *chunk)
+{
+    if (chunk->state.rows <= DECODE_FEW && decode_again(chunk) && chunk->k_row != 0 && chunk->k_ahead) {
+        decode_fetch(chunk->k_ahead, chunk->k_row, FOVEA_PANEL, chunk->qk_dim);
     }
 }
 

@@ -11,8 +11,9 @@
 #include "kernels/common/unroll.h"
 
 enum {
-    DECODE_FEW = 2,     ///< rows
-    DECODE_FEW_VECS = 8 ///< of one row; two have as many where there are registers for 16 sums
+    DECODE_FEW = 2,      ///< rows
+    DECODE_FEW_VECS = 8, ///< of one row; two have as many where there are registers for 16 sums
+    DECODE_PAGE = 1024   ///< elements
 };
 #define DECODE_TWO_VECS (FV_LANES == 8 ? 4 : 8) // AVX2 has 16 registers
 
@@ -26,11 +27,12 @@ static inline const float *decode_few_at(const float *const *b, int v, ptrdiff_t
 
 /// C[R rows, V vectors] = or += A B, of which n columns are written, each element the chain of ascending steps, and,
 /// where sums is not NULL, sums[R] += the rows of A, a chain each, which costs nothing beside the others. AHEAD: a step
-/// prefetches as many bytes as it reads of B.
-static inline __attribute__((always_inline)) void decode_few_tile(const struct fovea_gemm_tile *t, float *sums, int R,
-                                                                  int V, int AHEAD)
+/// prefetches as many bytes as it reads of B, and a line of each page of as many from `pages` on.
+static inline __attribute__((always_inline)) void decode_few_tile(const struct fovea_gemm_tile *t, const float *pages,
+                                                                  float *sums, int R, int V, int AHEAD)
 {
     enum { LINE = 16 };
+    const size_t steps = DECODE_PAGE / (V * FV_LANES); // of a page
     const float *a = t->a, *ahead = t->ahead, *b[3] = {t->b, t->b + 3 * t->b_panel, t->b + 6 * t->b_panel};
     fv_f32 acc[DECODE_FEW * DECODE_FEW_VECS], sum[DECODE_FEW] = {fv_zero(), fv_zero()};
     for (int r = 0; sums && r < R; r++) {
@@ -62,6 +64,10 @@ static inline __attribute__((always_inline)) void decode_few_tile(const struct f
                 __builtin_prefetch(ahead + at, 0, 2);
             }
             ahead += V * FV_LANES;
+            if (p % steps == 0) {
+                __builtin_prefetch(pages, 0, 2);
+                pages += DECODE_PAGE;
+            }
         }
         a += t->a_k;
         FV_UNROLL
@@ -85,12 +91,12 @@ static inline __attribute__((always_inline)) void decode_few_tile(const struct f
 }
 
 #define DECODE_FEW_TILE(R, V)                                                                                          \
-    static void decode_few_##R##x##V(const struct fovea_gemm_tile *tile, float *sums)                                  \
+    static void decode_few_##R##x##V(const struct fovea_gemm_tile *tile, const float *pages, float *sums)              \
     {                                                                                                                  \
         if (tile->ahead) {                                                                                             \
-            decode_few_tile(tile, sums, R, V, 1);                                                                      \
+            decode_few_tile(tile, pages, sums, R, V, 1);                                                               \
         } else {                                                                                                       \
-            decode_few_tile(tile, sums, R, V, 0);                                                                      \
+            decode_few_tile(tile, pages, sums, R, V, 0);                                                               \
         }                                                                                                              \
     }
 DECODE_FEW_TILE(1, 8)
@@ -109,9 +115,10 @@ DECODE_FEW_TILE(2, 1)
 #endif
 
 /// One or two rows. B's panels are readable in full, and C in whole vectors where it is added to. tile is changed.
-static inline void decode_few(struct fovea_gemm_tile *tile, float *sums, size_t rows)
+/// pages: not NULL where tile->ahead is not.
+static inline void decode_few(struct fovea_gemm_tile *tile, const float *pages, float *sums, size_t rows)
 {
-    typedef void tile_fn(const struct fovea_gemm_tile *, float *);
+    typedef void tile_fn(const struct fovea_gemm_tile *, const float *, float *);
     static tile_fn *const tiles[DECODE_FEW][4] = { // by the logarithm of their vectors
 #if FV_LANES == 16
         {decode_few_1x1, decode_few_1x2, decode_few_1x4, decode_few_1x8},
@@ -131,11 +138,12 @@ static inline void decode_few(struct fovea_gemm_tile *tile, float *sums, size_t 
         while ((vecs = (size_t)1 << log) > attention_min(attention_round(tile->n) / FV_LANES, most)) {
             log--;
         }
-        tiles[rows - 1][log](tile, sums);
+        tiles[rows - 1][log](tile, pages, sums);
         sums = FOVEA_FAULT_IS(DECODE_FEW_SUMS_TWICE) ? sums : NULL; // once is enough
         tile->b += (ptrdiff_t)(vecs / panel_vecs) * tile->b_panel;
         tile->c += vecs * FV_LANES;
         tile->ahead = tile->ahead ? tile->ahead + tile->k * vecs * FV_LANES : NULL;
+        pages = tile->ahead ? pages + tile->k * vecs * FV_LANES : NULL;
     }
 }
 

@@ -45,10 +45,10 @@ DECODE_REGISTER_TILE(4)
 DECODE_REGISTER_TILE(5)
 DECODE_REGISTER_TILE(6)
 
-/// Whole sixteens of the keys [j, end); v: NULL, or what of V is prefetched with each key. Returns how many keys were
-/// taken.
+/// Whole sixteens of the keys [j, end); v: NULL, or what of V is prefetched with each key; pages: NULL, or the K of the
+/// chunk whose pages are. Returns how many keys were taken.
 static size_t decode_register_rows(const struct fovea_attention_chunk *chunk, size_t j, size_t end, const float *v,
-                                   float *s)
+                                   const float *pages, float *s)
 {
     typedef void tile_fn(const struct fovea_attention_chunk *, const float *, const float *, float *);
     static tile_fn *const tiles[FV_REGISTER_ROWS] = {decode_register_1, decode_register_2, decode_register_3,
@@ -66,6 +66,7 @@ static size_t decode_register_rows(const struct fovea_attention_chunk *chunk, si
         if (decode_fetches_seen(chunk)) { // some row sees each of these keys
             decode_fetch(chunk->v + (ptrdiff_t)j * chunk->v_row, chunk->v_row, FOVEA_PANEL, chunk->state.v_dim);
         }
+        decode_touch(pages + j * chunk->qk_dim, pages ? FOVEA_PANEL * chunk->qk_dim : 0);
         tiles[rows - 1](chunk, k, v, s + j);
         v = v ? v + FOVEA_PANEL * chunk->v_row : NULL;
     }
@@ -73,9 +74,9 @@ static size_t decode_register_rows(const struct fovea_attention_chunk *chunk, si
 }
 #else
 static inline size_t decode_register_rows(const struct fovea_attention_chunk *chunk, size_t j, size_t end,
-                                          const float *v, float *s)
+                                          const float *v, const float *pages, float *s)
 {
-    (void)chunk, (void)j, (void)end, (void)v, (void)s;
+    (void)chunk, (void)j, (void)end, (void)v, (void)pages, (void)s;
     return 0;
 }
 #endif

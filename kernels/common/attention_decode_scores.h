@@ -87,7 +87,7 @@ static void decode_transpose(const struct fovea_attention_chunk *chunk, struct f
             tile->n = n; // decode_few has taken it
             tile->a = chunk->q + c;
             tile->c = s + i;
-            decode_few(tile, NULL, rows);
+            decode_few(tile, NULL, NULL, rows);
         } else {
             decode_gemm(tile, chunk->q + c, s + i, rows);
         }
@@ -114,11 +114,12 @@ static void decode_scores(const struct fovea_attention_chunk *chunk, const uint6
         .ahead_step = FOVEA_PANEL,
         .ahead_panel = (ptrdiff_t)(FOVEA_PANEL * chunk->state.v_dim),
     };
+    const float *const pages = decode_asks(chunk) ? chunk->k_ahead : NULL; // what V's product is going to ask for
     const int dense = chunk->v_row == (ptrdiff_t)chunk->state.v_dim && chunk->state.v_dim >= chunk->qk_dim;
     for (size_t j = 0, end; j < chunk->keys; j = end) {
         end = decode_plain(chunk) ? chunk->keys : attention_run(load, chunk->keys, j, 0);
         const int wanted = load[j] != 0;
-        if (decode_again(chunk) && wanted) {
+        if (decode_whole(chunk) && wanted) {
             const size_t row = chunk->k_row == 0 ? chunk->qk_dim : (size_t)chunk->k_row;
             decode_fetch(chunk->k + j * row, (ptrdiff_t)row, end - j, chunk->qk_dim);
         }
@@ -127,11 +128,12 @@ static void decode_scores(const struct fovea_attention_chunk *chunk, const uint6
         }
         const int asks = decode_asks(chunk) && dense && !chunk->visible && !chunk->scores;
         if (chunk->k_row != 0 && wanted) {
-            j += decode_register_rows(chunk, j, end, asks ? chunk->v + (ptrdiff_t)j * chunk->v_row : NULL, s);
+            j += decode_register_rows(chunk, j, end, asks ? chunk->v + (ptrdiff_t)j * chunk->v_row : NULL, pages, s);
         }
         for (size_t i = j, n; i < end && (wanted || FOVEA_FAULT_IS(DECODE_LOADS_HIDDEN_K)); i += n) {
             tile.n = n = attention_min(decode_columns(rows), end - i);
             tile.ahead = asks ? chunk->v + (ptrdiff_t)i * chunk->v_row : NULL;
+            const float *const next = pages ? pages + i * chunk->qk_dim : tile.ahead;
             decode_fetch_seen(chunk, seen, i, i + n);
             if (chunk->k_row != 0) {
                 decode_transpose(chunk, &tile, i, s, transposed);
@@ -139,8 +141,9 @@ static void decode_scores(const struct fovea_attention_chunk *chunk, const uint6
                 tile.a = chunk->q;
                 tile.b = chunk->k + i * chunk->qk_dim;
                 tile.c = s + i;
-                decode_few(&tile, NULL, rows);
+                decode_few(&tile, next, NULL, rows);
             } else {
+                decode_touch(next, next ? n * chunk->qk_dim : 0);
                 tile.b = chunk->k + i * chunk->qk_dim;
                 decode_gemm(&tile, chunk->q, s + i, rows);
             }

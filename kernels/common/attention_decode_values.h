@@ -34,11 +34,13 @@ static void decode_values(const struct fovea_attention_chunk *chunk, size_t j, s
         tile.b = column < whole ? chunk->v + (ptrdiff_t)j * chunk->v_row + column : tail + j * FOVEA_PANEL;
         tile.b_k = column < whole ? chunk->v_row : FOVEA_PANEL;
         tile.ahead = ahead ? chunk->k_ahead + column * FOVEA_CHUNK : NULL;
+        const float *const pages = chunk->v + FOVEA_CHUNK * chunk->v_row + column * FOVEA_CHUNK;
         if (rows <= DECODE_FEW) {
             tile.a = weights;
             tile.c = acc + column;
-            decode_few(&tile, column == 0 ? sums : NULL, rows);
+            decode_few(&tile, pages, column == 0 ? sums : NULL, rows);
         } else {
+            decode_touch(pages, ahead ? n * FOVEA_CHUNK : 0);
             decode_gemm(&tile, weights, acc + column, rows);
         }
     }
@@ -85,9 +87,9 @@ static size_t decode_compact(const struct fovea_attention_chunk *chunk, const ui
 static void decode_product(const struct fovea_attention_chunk *chunk, const uint64_t *seen, float *p, float *tail,
                            float *acc, float *sums, float *dense)
 {
-    const size_t v_dim = chunk->state.v_dim, partial = v_dim % FOVEA_PANEL;
+    const size_t rows = chunk->state.rows, v_dim = chunk->state.v_dim, partial = v_dim % FOVEA_PANEL;
     const enum fovea_gemm_mode mode = decode_plain(chunk) ? FOVEA_GEMM_STORE : FOVEA_GEMM_ADD;
-    const size_t clears = mode == FOVEA_GEMM_ADD && !FOVEA_FAULT_IS(DECODE_FRESH_KEEPS) ? chunk->state.rows : 0;
+    const size_t clears = mode == FOVEA_GEMM_ADD && !FOVEA_FAULT_IS(DECODE_FRESH_KEEPS) ? rows : 0;
     for (size_t i = 0; i < clears * attention_round(v_dim); i += FV_LANES) {
         fv_store(acc + i, fv_zero());
     }
@@ -96,12 +98,12 @@ static void decode_product(const struct fovea_attention_chunk *chunk, const uint
         of_seen.v = dense;
         of_seen.v_row = (ptrdiff_t)v_dim;
         of_seen.keys = decode_compact(chunk, seen, p, dense);
-        decode_values(&of_seen, 0, of_seen.keys, 0, chunk->state.rows, mode, p, tail, acc, sums);
+        decode_values(&of_seen, 0, of_seen.keys, 0, rows, mode, p, tail, acc, sums);
         return;
     }
     for (size_t j = 0, end; j < chunk->keys; j = end) {
         end = decode_plain(chunk) ? chunk->keys : attention_run(seen, chunk->keys, j, seen[j]);
-        if (decode_again(chunk) && seen[j] != 0) {
+        if ((rows > DECODE_FEW ? decode_again(chunk) : decode_whole(chunk)) && seen[j] != 0) {
             decode_fetch(chunk->v + (ptrdiff_t)j * chunk->v_row, chunk->v_row, end - j, v_dim);
         }
         if (seen[j] != 0 && partial != 0) { // rows of V end here: what lies behind must not be read

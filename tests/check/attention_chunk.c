@@ -220,5 +220,6 @@ void attention_draw_chunk(struct attention_case *a)
     chunk->v = v;
     chunk->far = check_chance(rng, 50); // hints
     chunk->again = check_chance(rng, 50);
+    chunk->whole = check_chance(rng, 50);
     chunk->k_ahead = chunk->far && check_chance(rng, 50) ? chunk->k : NULL;
 }

@@ -107,9 +107,11 @@ static void test_meaning(void)
          "level install\nslot softmax relu_f32_scalar gain=1.000000 low=1.000000 high=1.000000 p=0.000000 "
          "pairs=1\n",
          "line 10"},
-        {"level", "level install\nattention heads-64 queries=0 prefill=1 tiles=4 near=1 again=0 into_l1=0" EVIDENCE,
+        {"level",
+         "level install\nattention heads-64 queries=0 prefill=1 tiles=4 near=1 again=0 whole=0 into_l1=0" EVIDENCE,
          "line 10"},
-        {"level", "level install\nattention heads-64 queries=16 prefill=65 tiles=4 near=1 again=0 into_l1=0" EVIDENCE,
+        {"level",
+         "level install\nattention heads-64 queries=16 prefill=65 tiles=4 near=1 again=0 whole=0 into_l1=0" EVIDENCE,
          "line 10"},
         {"level", "level install\ncache border near=0" EVIDENCE, "line 10"},
         {"level", "level install\ncache border near=1048577" EVIDENCE, "line 10"},
@@ -119,7 +121,8 @@ static void test_meaning(void)
         {"level", "level install\ncache nonesuch near=512" EVIDENCE, "line 10"},
         {"level", "level install\ncache border gemm_f32_4x16_scalar near=512" EVIDENCE, "line 10"},
         {"level", "level install\ncache border near=512" EVIDENCE "cache border near=512" EVIDENCE, "line 11"},
-        {"level", "level install\nattention heads-64 queries=16 tiles=4 near=1 again=0 into_l1=0" EVIDENCE, "line 10"},
+        {"level", "level install\nattention heads-64 queries=16 tiles=4 near=1 again=0 whole=0 into_l1=0" EVIDENCE,
+         "line 10"},
     };
     char why[FOVEA_PROFILE_WHY];
     memset(&profile, 0, sizeof profile);
@@ -129,14 +132,16 @@ static void test_meaning(void)
         const int bad = parse_with(cases[i].line, cases[i].with, why);
         CHECK(bad && strstr(why, cases[i].must_say), "%s -> %s: %s", cases[i].line, cases[i].with, bad ? why : "taken");
     }
-    const char *const good =
-        "level install\nattention heads-64 queries=16 prefill=64 tiles=4 near=1048576 again=64 into_l1=0" EVIDENCE;
+    const char *const good = "level install\nattention heads-64 queries=16 prefill=64 tiles=4 near=1048576 again=64 "
+                             "whole=1 into_l1=0" EVIDENCE;
     CHECK(!parse_with("level", good, why) && back.has[FOVEA_CLASS_ATTENTION], "%s", why);
-    CHECK(parse_with("level",
-                     "level install\nattention heads-64 queries=16 prefill=64 tiles=4 near=1 again=0 into_l1=0" EVIDENCE
-                     "attention heads-64 queries=16 prefill=64 tiles=4 near=1 again=0 into_l1=0" EVIDENCE,
-                     why),
-          "a class twice");
+    CHECK(
+        parse_with(
+            "level",
+            "level install\nattention heads-64 queries=16 prefill=64 tiles=4 near=1 again=0 whole=0 into_l1=0" EVIDENCE
+            "attention heads-64 queries=16 prefill=64 tiles=4 near=1 again=0 whole=0 into_l1=0" EVIDENCE,
+            why),
+        "a class twice");
     CHECK(!parse_with("level", "level install\ncache border near=640" EVIDENCE, why) && back.has[FOVEA_CLASS_CACHE] &&
               back.tuned[FOVEA_CLASS_CACHE].kernel == -1 && back.tuned[FOVEA_CLASS_CACHE].values[0] == 640,
           "%s", why);
