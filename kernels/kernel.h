@@ -252,7 +252,8 @@ struct fovea_attention_chunk {
     uint32_t far;         ///< a hint for decode: 1 where K and V come from beyond L2
     uint32_t again;       ///< and 1 where what comes next of a chunk is asked for once more just before its use
     uint32_t whole;       ///< and 1 where all of it is
-    const float *k_ahead; ///< a hint for decode: K of the chunk that comes next, or NULL
+    const float *k_ahead; ///< a hint for decode: K of the chunk that comes next, whole and dense, or NULL
+    const float *v_ahead; ///< and its V, or NULL
     /// decode only. NULL; or K, laid out like this, of the next call's chunk, whole as this one and seen by all rows:
     /// the kernel may make its scores now, keep them in scratch and set *begun, with which the next call finds them.
     const float *k_next;
@@ -303,7 +304,7 @@ typedef void fovea_merge_fn(const struct fovea_attention_state *into, const stru
 typedef void fovea_finish_fn(const struct fovea_attention_state *state, const float *sinks, float *lse);
 
 /// Elements of scratch a chunk needs, for any variant: S [128][64] (decode: S [16][128], the last panel of V [128][16],
-/// 4096 transposed elements, S of the next chunk [2][128], V of the keys that are seen [128][v_dim]), transposed keys
+/// 4096 transposed elements, S of the next chunk [2][128], K, then V, of the keys that are seen [128][v_dim]), transposed keys
 /// [64][qk_dim], the new part of O [64][round16(v_dim)], alpha [64], a copy of V [round8(v_dim)][FOVEA_COPY_KEYS] (in
 /// prefill, which has 48 rows where 64 are counted).
 static inline size_t fovea_attention_scratch(size_t qk_dim, size_t v_dim)

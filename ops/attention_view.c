@@ -74,6 +74,7 @@ bool fovea_attention_look(struct fovea_attention_view *view, size_t key, size_t 
         const bool dense = k_row == d->qk_dim && chunk->keys == FOVEA_CHUNK;
         const bool more = chunk->far && dense && key + 2 * FOVEA_CHUNK <= tile->end_most;
         chunk->k_ahead = more ? chunk->k + FOVEA_CHUNK * k_row : NULL;
+        chunk->v_ahead = more && d->v.row == d->v_dim ? chunk->v + FOVEA_CHUNK * d->v_dim : NULL;
     }
     for (size_t r = 0; d->bias && r < tile->rows; r++) {
         view->bias[r] = args->bias + tile->bias[r] + key * d->bias_key;

@@ -63,9 +63,6 @@ static size_t decode_register_rows(const struct fovea_attention_chunk *chunk, si
         if (decode_again(chunk) && j + 2 * FOVEA_PANEL <= end) {
             decode_fetch(next, chunk->k_row, FOVEA_PANEL, chunk->qk_dim);
         }
-        if (decode_fetches_seen(chunk)) { // some row sees each of these keys
-            decode_fetch(chunk->v + (ptrdiff_t)j * chunk->v_row, chunk->v_row, FOVEA_PANEL, chunk->state.v_dim);
-        }
         decode_touch(pages + j * chunk->qk_dim, pages ? FOVEA_PANEL * chunk->qk_dim : 0);
         tiles[rows - 1](chunk, k, v, s + j);
         v = v ? v + FOVEA_PANEL * chunk->v_row : NULL;

@@ -10,6 +10,7 @@
 #include "kernels/common/attention_decode_beside.h"
 #include "kernels/common/attention_decode_fetch.h"
 #include "kernels/common/attention_decode_few.h"
+#include "kernels/common/attention_decode_gather.h"
 #include "kernels/common/attention_decode_rows.h"
 #include "kernels/fault.h"
 
@@ -95,7 +96,8 @@ static void decode_transpose(const struct fovea_attention_chunk *chunk, struct f
 }
 
 /// S = Q K^T for the keys that some row sees; of a panelled K for whole groups of 16 where one key is seen.
-static void decode_scores(const struct fovea_attention_chunk *chunk, const uint64_t *seen, float *s, float *transposed)
+static void decode_products(const struct fovea_attention_chunk *chunk, const uint64_t *seen, float *s,
+                            float *transposed)
 {
     const size_t rows = chunk->state.rows;
     uint64_t load[FOVEA_CHUNK];
@@ -116,6 +118,8 @@ static void decode_scores(const struct fovea_attention_chunk *chunk, const uint6
     };
     const float *const pages = decode_asks(chunk) ? chunk->k_ahead : NULL; // what V's product is going to ask for
     const int dense = chunk->v_row == (ptrdiff_t)chunk->state.v_dim && chunk->state.v_dim >= chunk->qk_dim;
+    const int v_later = decode_asks(chunk) && !chunk->scores, some = v_later && decode_fetches_seen(chunk, seen);
+    const int asks = v_later && dense && !some;
     for (size_t j = 0, end; j < chunk->keys; j = end) {
         end = decode_plain(chunk) ? chunk->keys : attention_run(load, chunk->keys, j, 0);
         const int wanted = load[j] != 0;
@@ -126,15 +130,16 @@ static void decode_scores(const struct fovea_attention_chunk *chunk, const uint6
         if (chunk->k_row != 0 && wanted) {
             j += decode_few_rows(chunk, j, end, s);
         }
-        const int asks = decode_asks(chunk) && dense && !chunk->visible && !chunk->scores;
         if (chunk->k_row != 0 && wanted) {
+            const size_t first = j;
             j += decode_register_rows(chunk, j, end, asks ? chunk->v + (ptrdiff_t)j * chunk->v_row : NULL, pages, s);
+            decode_fetch_seen(chunk, seen, first, some ? j : first);
         }
         for (size_t i = j, n; i < end && (wanted || FOVEA_FAULT_IS(DECODE_LOADS_HIDDEN_K)); i += n) {
             tile.n = n = attention_min(decode_columns(rows), end - i);
             tile.ahead = asks ? chunk->v + (ptrdiff_t)i * chunk->v_row : NULL;
             const float *const next = pages ? pages + i * chunk->qk_dim : tile.ahead;
-            decode_fetch_seen(chunk, seen, i, i + n);
+            decode_fetch_seen(chunk, seen, i, some ? i + n : i);
             if (chunk->k_row != 0) {
                 decode_transpose(chunk, &tile, i, s, transposed);
             } else if (rows <= DECODE_FEW) {
@@ -147,6 +152,38 @@ static void decode_scores(const struct fovea_attention_chunk *chunk, const uint6
                 tile.b = chunk->k + i * chunk->qk_dim;
                 decode_gemm(&tile, chunk->q, s + i, rows);
             }
+        }
+    }
+}
+
+/// The same, rows of K that come in runs of a few having been copied to dense, [128][v_dim]. One row for each of them
+/// is a tile of its own otherwise.
+static void decode_scores(const struct fovea_attention_chunk *chunk, const uint64_t *seen, float *s, float *transposed,
+                          float *dense)
+{
+    struct decode_seen list = {.count = 0};
+    const size_t dims = chunk->qk_dim;
+    if (chunk->k_row != 0 && !decode_plain(chunk) && dims % FOVEA_PANEL == 0 && dims <= chunk->state.v_dim) {
+        decode_list(seen, chunk->keys, &list);
+    }
+    if (!decode_scattered(&list, DECODE_RUN_K)) {
+        decode_products(chunk, seen, s, transposed);
+        return;
+    }
+    struct fovea_attention_chunk of_seen = *chunk;
+    of_seen.keys = list.count;
+    of_seen.k = dense;
+    of_seen.k_row = (ptrdiff_t)dims;
+    of_seen.visible = NULL;
+    of_seen.bias = NULL;
+    of_seen.state.spread = NULL;
+    of_seen.far = 0;
+    decode_gather(&list, chunk->k, chunk->k_row, dims, decode_asks(chunk), dense);
+    decode_products(&of_seen, &(uint64_t){1}, s, transposed);
+    for (size_t r = 0; r < chunk->state.rows; r++) {
+        for (size_t left = list.count; left != 0; left--) { // from the last: none is overwritten that is still to move
+            const size_t i = FOVEA_FAULT_IS(DECODE_SPREADS_FORWARD) ? list.count - left : left - 1;
+            s[r * FOVEA_CHUNK + list.key[i]] = s[r * FOVEA_CHUNK + i];
         }
     }
 }

@@ -34,7 +34,7 @@ static void decode_values(const struct fovea_attention_chunk *chunk, size_t j, s
         tile.b = column < whole ? chunk->v + (ptrdiff_t)j * chunk->v_row + column : tail + j * FOVEA_PANEL;
         tile.b_k = column < whole ? chunk->v_row : FOVEA_PANEL;
         tile.ahead = ahead ? chunk->k_ahead + column * FOVEA_CHUNK : NULL;
-        const float *const pages = chunk->v + FOVEA_CHUNK * chunk->v_row + column * FOVEA_CHUNK;
+        const float *const pages = chunk->v_ahead ? chunk->v_ahead + column * FOVEA_CHUNK : tile.ahead;
         if (rows <= DECODE_FEW) {
             tile.a = weights;
             tile.c = acc + column;
@@ -46,40 +46,18 @@ static void decode_values(const struct fovea_attention_chunk *chunk, size_t j, s
     }
 }
 
-/// Whether V and P are copied without the keys that no row sees: all rows see the same ones, in runs of a few. A tile
-/// for each run and 16 columns costs more: with half of the keys hidden at random the copy is 1.3 times as fast on
-/// Zen 3, 1.3 to 1.55 times on Zen 5.
-static inline int decode_compacts(const struct fovea_attention_chunk *chunk, const uint64_t *seen)
+/// Whether V and P are copied without the keys that no row sees: all rows see the same ones, in runs of a few.
+static inline int decode_compacts(const struct fovea_attention_chunk *chunk, const uint64_t *seen,
+                                  struct decode_seen *list)
 {
-    enum { RUN = 8 };
     const uint64_t all = attention_all(chunk->state.rows);
-    size_t keys = 0, runs = 0;
     for (size_t j = 0; j < chunk->keys; j++) {
         if (seen[j] != 0 && seen[j] != all) {
             return 0;
         }
-        keys += seen[j] != 0;
-        runs += seen[j] != 0 && (j == 0 || seen[j - 1] == 0);
     }
-    return chunk->state.v_dim % FOVEA_PANEL == 0 && keys < RUN * runs;
-}
-
-/// Copies the rows of V that are seen to dense and moves their columns of P together. Returns how many.
-static size_t decode_compact(const struct fovea_attention_chunk *chunk, const uint64_t *seen, float *p, float *dense)
-{
-    const size_t v_dim = chunk->state.v_dim;
-    size_t n = 0;
-    for (size_t j = 0; j < chunk->keys; j++) {
-        const float *const v = chunk->v + (ptrdiff_t)j * chunk->v_row;
-        for (size_t c = 0; seen[j] != 0 && c < v_dim; c += FV_LANES) {
-            fv_store(dense + n * v_dim + c, fv_load(v + c));
-        }
-        for (size_t r = 0; seen[j] != 0 && r < chunk->state.rows; r++) {
-            p[r * FOVEA_CHUNK + n] = p[r * FOVEA_CHUNK + j];
-        }
-        n += seen[j] != 0;
-    }
-    return n;
+    decode_list(seen, chunk->keys, list);
+    return chunk->state.v_dim % FOVEA_PANEL == 0 && decode_scattered(list, DECODE_RUN_V);
 }
 
 /// acc = P V: runs of keys that the same rows see, and for each of them runs of these rows. sums: as in decode_values.
@@ -93,11 +71,18 @@ static void decode_product(const struct fovea_attention_chunk *chunk, const uint
     for (size_t i = 0; i < clears * attention_round(v_dim); i += FV_LANES) {
         fv_store(acc + i, fv_zero());
     }
-    if (!decode_plain(chunk) && decode_compacts(chunk, seen)) {
+    struct decode_seen list;
+    if (!decode_plain(chunk) && decode_compacts(chunk, seen, &list)) {
         struct fovea_attention_chunk of_seen = *chunk;
         of_seen.v = dense;
         of_seen.v_row = (ptrdiff_t)v_dim;
-        of_seen.keys = decode_compact(chunk, seen, p, dense);
+        of_seen.keys = list.count;
+        decode_gather(&list, chunk->v, chunk->v_row, v_dim, decode_asks(chunk), dense);
+        for (size_t r = 0; r < rows; r++) {
+            for (size_t i = 0; i < list.count; i++) {
+                p[r * FOVEA_CHUNK + i] = p[r * FOVEA_CHUNK + list.key[i]];
+            }
+        }
         decode_values(&of_seen, 0, of_seen.keys, 0, rows, mode, p, tail, acc, sums);
         return;
     }

@@ -222,4 +222,5 @@ void attention_draw_chunk(struct attention_case *a)
     chunk->again = check_chance(rng, 50);
     chunk->whole = check_chance(rng, 50);
     chunk->k_ahead = chunk->far && check_chance(rng, 50) ? chunk->k : NULL;
+    chunk->v_ahead = chunk->far && check_chance(rng, 50) ? chunk->v : NULL;
 }
