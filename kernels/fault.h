@@ -95,7 +95,8 @@
     X(97, GEMM_EDGE_MUL_ADD, "a product of the last columns is rounded before it is added")                            \
     X(98, GEMM_EDGE_K_SHORT, "the k steps past a multiple of four of the last columns are left out")                   \
     X(99, GEMM_EDGE_STORES_PAST_N, "the last columns are stored as four or eight")                                     \
-    X(100, DECODE_SPREADS_FORWARD, "scores of keys copied side by side are overwritten before they move")
+    X(100, DECODE_SPREADS_FORWARD, "scores of keys copied side by side are overwritten before they move")              \
+    X(101, DECODE_JOINS_BLOCKS, "all keys are read as if they lay behind the first block")
 
 enum fovea_fault {
 #define FOVEA_FAULT_NUMBER(number, name, what) FOVEA_FAULT_##name = number,

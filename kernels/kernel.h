@@ -234,6 +234,13 @@ struct fovea_attention_copy {
     uint64_t k_done[FOVEA_CHUNK / 64], v_done[FOVEA_CHUNK / 64]; ///< bit j: key j has been copied
 };
 
+/// K and V of a chunk in blocks of 16 keys, key j being key j % 16 of block j / 16; those of which no key is loaded may
+/// be NULL. And hints: those of the chunk that comes next, whole and dense, or NULL.
+struct fovea_attention_blocks {
+    const float *k[FOVEA_CHUNK / FOVEA_PANEL], *v[FOVEA_CHUNK / FOVEA_PANEL];
+    const float *k_ahead[FOVEA_CHUNK / FOVEA_PANEL], *v_ahead[FOVEA_CHUNK / FOVEA_PANEL];
+};
+
 /// One chunk of at most FOVEA_CHUNK keys against one tile of queries: scores, softmax step, times V.
 ///
 /// prefill (lanes are queries): q is transposed, q[c * nr + r], nr being the variant's, and readable up to the next
@@ -249,6 +256,8 @@ struct fovea_attention_chunk {
     ptrdiff_t k_row;
     const float *v; ///< v[j * v_row + c]
     ptrdiff_t v_row;
+    /// decode only, without additive scores. NULL, or where K and V lie in place of k, v, k_ahead and v_ahead.
+    const struct fovea_attention_blocks *blocks;
     uint32_t far;         ///< a hint for decode: 1 where K and V come from beyond L2
     uint32_t again;       ///< and 1 where what comes next of a chunk is asked for once more just before its use
     uint32_t whole;       ///< and 1 where all of it is
@@ -304,9 +313,9 @@ typedef void fovea_merge_fn(const struct fovea_attention_state *into, const stru
 typedef void fovea_finish_fn(const struct fovea_attention_state *state, const float *sinks, float *lse);
 
 /// Elements of scratch a chunk needs, for any variant: S [128][64] (decode: S [16][128], the last panel of V [128][16],
-/// 4096 transposed elements, S of the next chunk [2][128], K, then V, of the keys that are seen [128][v_dim]), transposed keys
-/// [64][qk_dim], the new part of O [64][round16(v_dim)], alpha [64], a copy of V [round8(v_dim)][FOVEA_COPY_KEYS] (in
-/// prefill, which has 48 rows where 64 are counted).
+/// 4096 transposed elements, S of the next chunk [2][128], K, then V, of the keys that are seen [128][v_dim]),
+/// transposed keys [64][qk_dim], the new part of O [64][round16(v_dim)], alpha [64], a copy of V
+/// [round8(v_dim)][FOVEA_COPY_KEYS] (in prefill, which has 48 rows where 64 are counted).
 static inline size_t fovea_attention_scratch(size_t qk_dim, size_t v_dim)
 {
     const size_t v_round = (v_dim + FOVEA_PANEL - 1) / FOVEA_PANEL * FOVEA_PANEL;

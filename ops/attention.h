@@ -150,6 +150,12 @@ enum fovea_attention_sight { FOVEA_SEE_NOTHING, FOVEA_SEE_SOME, FOVEA_SEE_ALL };
 /// row r sees key + j.
 enum fovea_attention_sight fovea_attention_see(const struct fovea_attention_tile *tile, size_t key, size_t keys,
                                                uint64_t *visible);
+/// Whether every row sees all of these keys, as far as that is known without asking a mask.
+static inline bool fovea_attention_all_see(const struct fovea_attention_tile *tile, size_t key, size_t keys)
+{
+    const struct fovea_attention_desc *const d = &tile->plan->desc;
+    return !d->mask && !d->blocks && !d->segments && key >= tile->begin_most && key + keys <= tile->end_least;
+}
 /// Fills in what fovea_attention_see needs to know of the tile's segments.
 void fovea_attention_segments(struct fovea_attention_tile *tile);
 
@@ -176,6 +182,7 @@ void fovea_attention_begin(const struct fovea_attention_state *state);
 struct fovea_attention_view {
     const struct fovea_attention_tile *tile;
     struct fovea_attention_chunk chunk;
+    struct fovea_attention_blocks blocks;
     uint64_t visible[FOVEA_CHUNK], keep[FOVEA_CHUNK];
     const float *bias[FOVEA_TILE_ROWS_MAX], *additive[FOVEA_TILE_ROWS_MAX];
 };

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // ops/attention_pages.c - chunks of keys that lie in pages, and ragged batches.
 //
-// Pages of 128 keys and more hold whole chunks, which are read in place. A chunk in smaller pages is gathered: 128 keys
-// and values, at most 512 KiB, that the kernel then finds in L2 at the latest. Only what somebody sees is copied, and
-// only its pages' entries are looked up.
+// Pages of 128 keys and more hold whole chunks, which are read in place. A chunk in smaller pages is read there by
+// decoding, in blocks of 16 keys; for prefill, and additive scores, it is gathered: 128 keys and values, at most 512
+// KiB, that the kernel then finds in L2 at the latest. Only what somebody sees is copied, and only its pages' entries
+// are looked up.
 #include "ops/attention.h"
 #include <string.h>
 
@@ -24,44 +25,80 @@ static bool panel_seen(const struct fovea_attention_chunk *chunk, size_t j)
     return false;
 }
 
-void fovea_attention_page(struct fovea_attention_view *view, size_t key)
+// What a key takes of K or of V, and where.
+struct paged {
+    const float *first; // of page 0
+    size_t page, row, columns;
+};
+
+static const float *paged_at(const struct fovea_attention_tile *tile, const struct paged *of, size_t key)
 {
-    const struct fovea_attention_tile *const tile = view->tile;
-    const struct fovea_attention_layout *const plan = tile->plan;
-    const struct fovea_attention_desc *const d = &plan->desc;
-    struct fovea_attention_chunk *const chunk = &view->chunk;
+    const size_t size = tile->plan->desc.page_keys;
     const uint32_t *const table = tile->args->pages + tile->batch * tile->args->pages_batch;
-    const float *const k = tile->args->k + tile->kv_head * tile->k.head;
-    const float *const v = tile->args->v + tile->kv_head * tile->v.head;
-    const bool panels = d->k_layout == FOVEA_K_PANELS;
-    const size_t k_row = panels ? d->qk_dim : d->k.row, size = d->page_keys;
-    if (size >= FOVEA_CHUNK) {
-        const size_t page = table[key / size];
-        chunk->k = k + page * tile->k.batch + key % size * k_row;
-        chunk->v = v + page * tile->v.batch + key % size * d->v.row;
-        return;
+    return of->first + table[key / size] * of->page + key % size * of->row;
+}
+
+// Blocks of 16 keys that somebody sees, and those of the next chunk if all of them do.
+static void point(struct fovea_attention_view *view, const struct paged *k, const struct paged *v, size_t key,
+                  bool more)
+{
+    struct fovea_attention_blocks *const blocks = &view->blocks;
+    for (size_t i = 0, j = 0; j < view->chunk.keys; i++, j += FOVEA_PANEL) {
+        const bool wanted = panel_seen(&view->chunk, j);
+        const size_t next = key + FOVEA_CHUNK + j;
+        blocks->k[i] = wanted ? paged_at(view->tile, k, key + j) : NULL;
+        blocks->v[i] = wanted ? paged_at(view->tile, v, key + j) : NULL;
+        blocks->k_ahead[i] = more && k->row == k->columns ? paged_at(view->tile, k, next) : NULL;
+        blocks->v_ahead[i] = more && v->row == v->columns ? paged_at(view->tile, v, next) : NULL;
     }
-    float *const k_dense = chunk->scratch + plan->pages_at;
-    float *const v_dense = k_dense + FOVEA_CHUNK * d->qk_dim;
+    view->chunk.blocks = blocks;
+}
+
+// A copy of what is seen.
+static void gather(struct fovea_attention_view *view, const struct paged *k, const struct paged *v, size_t key)
+{
+    struct fovea_attention_chunk *const chunk = &view->chunk;
+    const bool panels = view->tile->plan->desc.k_layout == FOVEA_K_PANELS;
+    float *const k_dense = chunk->scratch + view->tile->plan->pages_at;
+    float *const v_dense = k_dense + FOVEA_CHUNK * k->columns;
     for (size_t j = 0; j < chunk->keys; j++) {
-        const size_t at = (key + j) % size;
         if (panels && j % FOVEA_PANEL == 0 && panel_seen(chunk, j)) {
-            memcpy(k_dense + j * d->qk_dim, k + table[(key + j) / size] * tile->k.batch + at * k_row,
-                   FOVEA_PANEL * d->qk_dim * sizeof *k);
+            memcpy(k_dense + j * k->columns, paged_at(view->tile, k, key + j),
+                   FOVEA_PANEL * k->columns * sizeof *k_dense);
         }
         if (seen(chunk, j)) {
-            const size_t page = table[(key + j) / size];
-            memcpy(v_dense + j * d->v_dim, v + page * tile->v.batch + at * d->v.row, d->v_dim * sizeof *v);
+            memcpy(v_dense + j * v->columns, paged_at(view->tile, v, key + j), v->columns * sizeof *v_dense);
             if (!panels) {
-                memcpy(k_dense + j * d->qk_dim, k + page * tile->k.batch + at * k_row, d->qk_dim * sizeof *k);
+                memcpy(k_dense + j * k->columns, paged_at(view->tile, k, key + j), k->columns * sizeof *k_dense);
             }
         }
     }
     chunk->far = 0;
     chunk->k = k_dense;
     chunk->v = v_dense;
-    chunk->k_row = panels ? 0 : (ptrdiff_t)d->qk_dim;
-    chunk->v_row = (ptrdiff_t)d->v_dim;
+    chunk->k_row = panels ? 0 : (ptrdiff_t)k->columns;
+    chunk->v_row = (ptrdiff_t)v->columns;
+}
+
+void fovea_attention_page(struct fovea_attention_view *view, size_t key)
+{
+    const struct fovea_attention_tile *const tile = view->tile;
+    const struct fovea_attention_desc *const d = &tile->plan->desc;
+    struct fovea_attention_chunk *const chunk = &view->chunk;
+    const size_t next = key + FOVEA_CHUNK, k_row = d->k_layout == FOVEA_K_PANELS ? d->qk_dim : d->k.row;
+    const bool more = chunk->far && next % FOVEA_CHUNK == 0 && fovea_attention_all_see(tile, next, FOVEA_CHUNK);
+    const struct paged k = {tile->args->k + tile->kv_head * tile->k.head, tile->k.batch, k_row, d->qk_dim};
+    const struct paged v = {tile->args->v + tile->kv_head * tile->v.head, tile->v.batch, d->v.row, d->v_dim};
+    if (d->page_keys >= FOVEA_CHUNK) {
+        chunk->k = paged_at(tile, &k, key);
+        chunk->v = paged_at(tile, &v, key);
+        chunk->k_ahead = more && k.row == k.columns ? paged_at(tile, &k, next) : NULL;
+        chunk->v_ahead = more && v.row == v.columns ? paged_at(tile, &v, next) : NULL;
+    } else if (tile->prefill || chunk->additive != NULL) {
+        gather(view, &k, &v, key);
+    } else {
+        point(view, &k, &v, key, more);
+    }
 }
 
 struct fovea_attention_args fovea_attention_entry(const struct fovea_attention_layout *plan,

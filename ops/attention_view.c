@@ -94,9 +94,9 @@ static const float *next_of(const struct fovea_attention_view *view, size_t end)
     const struct fovea_attention_desc *const d = &tile->plan->desc;
     const struct fovea_attention_chunk *const chunk = &view->chunk;
     const size_t next = chunk->key + FOVEA_CHUNK, k_row = chunk->k_row == 0 ? d->qk_dim : d->k.row;
-    const bool masks = d->mask || d->blocks || d->segments || d->page_keys != 0 || chunk->additive != NULL;
-    const bool all = next >= tile->begin_most && next + FOVEA_CHUNK <= fovea_min(end, tile->end_least);
-    return !masks && all && chunk->far && chunk->keys == FOVEA_CHUNK ? chunk->k + FOVEA_CHUNK * k_row : NULL;
+    const bool lies = d->page_keys == 0 && chunk->additive == NULL && chunk->keys == FOVEA_CHUNK;
+    const bool all = next + FOVEA_CHUNK <= end && fovea_attention_all_see(tile, next, FOVEA_CHUNK);
+    return lies && all && chunk->far ? chunk->k + FOVEA_CHUNK * k_row : NULL;
 }
 
 bool fovea_attention_step(struct fovea_attention_part *part, size_t key, size_t end)

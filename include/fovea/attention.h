@@ -94,8 +94,8 @@ struct fovea_attention_desc {
     size_t blocks_batch, blocks_head, blocks_row; ///< strides in bytes; 0 broadcasts; adjacent key blocks are adjacent
     /// 0, the default: keys lie one after another. Or a multiple of 16: K and V lie in pages of so many keys (a power
     /// of two up to 128, or a multiple of 128), k.batch and v.batch are the strides between pages, and args.pages says
-    /// which page holds which keys. Pages of 128 keys and more are read in place; chunks of smaller ones are gathered
-    /// in scratch.
+    /// which page holds which keys. Pages are read in place, but for prefill and additive scores in pages of fewer than
+    /// 128 keys, which are gathered in scratch.
     size_t page_keys;
 };
 /// Fills in the defaults: scale 1/sqrt(d), windows without end, everything else 0. size is sizeof(*desc). Begin with

@@ -96,12 +96,12 @@ static size_t decode_few_rows(const struct fovea_attention_chunk *chunk, size_t 
     const size_t rows = chunk->state.rows, dims = chunk->qk_dim, first = j;
     struct beside_tile tile = {.q = chunk->q, .q_row = chunk->q_row, .k_row = chunk->k_row};
     for (; rows <= DECODE_FEW && dims % 4 == 0 && j + FOVEA_PANEL <= end; j += FOVEA_PANEL) {
-        const int more = chunk->k_row == (ptrdiff_t)dims && j + 2 * FOVEA_PANEL <= end;
+        const int more = !chunk->blocks && chunk->k_row == (ptrdiff_t)dims && j + 2 * FOVEA_PANEL <= end;
         fv_f32 sums[DECODE_FEW * FV_VECS];
         for (int i = 0; i < DECODE_FEW * FV_VECS; i++) {
             sums[i] = fv_zero();
         }
-        tile.k = chunk->k + (ptrdiff_t)j * chunk->k_row;
+        tile.k = decode_k(chunk, j);
         tile.ahead = more ? tile.k + FOVEA_PANEL * dims : NULL;
         if (rows == 1) {
             beside_rows(&tile, 0, dims, 1, FV_VECS, sums);

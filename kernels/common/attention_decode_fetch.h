@@ -22,11 +22,12 @@
 #define FOVEA_KERNELS_COMMON_ATTENTION_DECODE_FETCH_H
 
 #include "kernels/common/attention_decode_few.h"
+#include "kernels/common/attention_decode_keys.h"
 
 /// Whether what comes next is prefetched.
 static inline int decode_asks(const struct fovea_attention_chunk *chunk)
 {
-    return chunk->far && !(FV_DECODE_BESIDE && chunk->state.rows <= DECODE_FEW);
+    return chunk->far && !(FV_DECODE_BESIDE && chunk->state.rows <= DECODE_FEW && !chunk->blocks);
 }
 
 /// Whether what comes next of a chunk is asked for once more.
@@ -66,8 +67,9 @@ static inline __attribute__((always_inline)) void decode_touch(const float *at, 
 /// which those of more rows leave less time.
 static inline __attribute__((always_inline)) void decode_fetch_first(const struct fovea_attention_chunk *chunk)
 {
-    if (chunk->state.rows <= DECODE_FEW && decode_again(chunk) && chunk->k_row != 0 && chunk->k_ahead) {
-        decode_fetch(chunk->k_ahead, chunk->k_row, FOVEA_PANEL, chunk->qk_dim);
+    const float *const first = decode_k_ahead(chunk, 0);
+    if (chunk->state.rows <= DECODE_FEW && decode_again(chunk) && chunk->k_row != 0 && first) {
+        decode_fetch(first, chunk->k_row, FOVEA_PANEL, chunk->qk_dim);
     }
 }
 
@@ -89,7 +91,7 @@ static inline __attribute__((always_inline)) void decode_fetch_seen(const struct
 {
     const float *row = chunk->q;
     for (; j < end; j++) {
-        row = seen[j] != 0 ? chunk->v + (ptrdiff_t)j * chunk->v_row : row;
+        row = seen[j] != 0 ? decode_v(chunk, j) : row;
         __asm__("" : "+r"(row)); // or gcc jumps
         decode_fetch(row, 0, 1, chunk->state.v_dim);
     }

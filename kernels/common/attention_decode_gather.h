@@ -35,15 +35,17 @@ static inline int decode_scattered(const struct decode_seen *list, size_t run)
     return list->count < run * list->runs;
 }
 
-/// Their rows, of `columns` elements, a multiple of 16, to dense. far: rows are asked for some before they are copied.
-static inline void decode_gather(const struct decode_seen *list, const float *rows, ptrdiff_t row, size_t columns,
-                                 int far, float *dense)
+/// Their rows, of `columns` elements, a multiple of 16, to dense: of K or V as `of` says. far: rows are asked for some
+/// before they are copied.
+static inline __attribute__((always_inline)) void
+decode_gather(const struct fovea_attention_chunk *chunk, const struct decode_seen *list,
+              const float *of(const struct fovea_attention_chunk *, size_t), size_t columns, int far, float *dense)
 {
     enum { AHEAD = 12 };
     for (size_t i = 0; i < list->count; i++, dense += columns) {
-        const float *const from = rows + (ptrdiff_t)list->key[i] * row;
+        const float *const from = of(chunk, list->key[i]);
         if (far && i + AHEAD < list->count) {
-            decode_fetch(rows + (ptrdiff_t)list->key[i + AHEAD] * row, 0, 1, columns);
+            decode_fetch(of(chunk, list->key[i + AHEAD]), 0, 1, columns);
         }
         for (size_t c = 0; c < columns; c += FV_LANES) {
             fv_store(dense + c, fv_load(from + c));

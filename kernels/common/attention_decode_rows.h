@@ -45,10 +45,10 @@ DECODE_REGISTER_TILE(4)
 DECODE_REGISTER_TILE(5)
 DECODE_REGISTER_TILE(6)
 
-/// Whole sixteens of the keys [j, end); v: NULL, or what of V is prefetched with each key; pages: NULL, or the K of the
-/// chunk whose pages are. Returns how many keys were taken.
-static size_t decode_register_rows(const struct fovea_attention_chunk *chunk, size_t j, size_t end, const float *v,
-                                   const float *pages, float *s)
+/// Whole sixteens of the keys [j, end); v: NULL, or what of V is prefetched with each key; pages: NULL, or those of the
+/// next K. After them come, up to `most`, keys that are read, too. Returns how many keys were taken.
+static size_t decode_register_rows(const struct fovea_attention_chunk *chunk, size_t j, size_t end, size_t most,
+                                   const float *v, const float *pages, float *s)
 {
     typedef void tile_fn(const struct fovea_attention_chunk *, const float *, const float *, float *);
     static tile_fn *const tiles[FV_REGISTER_ROWS] = {decode_register_1, decode_register_2, decode_register_3,
@@ -59,21 +59,21 @@ static size_t decode_register_rows(const struct fovea_attention_chunk *chunk, si
         return 0;
     }
     for (; j + FOVEA_PANEL <= end; j += FOVEA_PANEL) {
-        const float *const k = chunk->k + (ptrdiff_t)j * chunk->k_row, *const next = k + FOVEA_PANEL * chunk->k_row;
-        if (decode_again(chunk) && j + 2 * FOVEA_PANEL <= end) {
-            decode_fetch(next, chunk->k_row, FOVEA_PANEL, chunk->qk_dim);
+        if (decode_again(chunk) && j + 2 * FOVEA_PANEL <= most) {
+            decode_fetch(decode_k(chunk, j + FOVEA_PANEL), chunk->k_row, FOVEA_PANEL, chunk->qk_dim);
         }
-        decode_touch(pages + j * chunk->qk_dim, pages ? FOVEA_PANEL * chunk->qk_dim : 0);
-        tiles[rows - 1](chunk, k, v, s + j);
+        decode_touch(pages, pages ? FOVEA_PANEL * chunk->qk_dim : 0);
+        tiles[rows - 1](chunk, decode_k(chunk, j), v, s + j);
         v = v ? v + FOVEA_PANEL * chunk->v_row : NULL;
+        pages = pages ? pages + FOVEA_PANEL * chunk->qk_dim : NULL;
     }
     return j - first;
 }
 #else
-static inline size_t decode_register_rows(const struct fovea_attention_chunk *chunk, size_t j, size_t end,
+static inline size_t decode_register_rows(const struct fovea_attention_chunk *chunk, size_t j, size_t end, size_t most,
                                           const float *v, const float *pages, float *s)
 {
-    (void)chunk, (void)j, (void)end, (void)v, (void)pages, (void)s;
+    (void)chunk, (void)j, (void)end, (void)most, (void)v, (void)pages, (void)s;
     return 0;
 }
 #endif

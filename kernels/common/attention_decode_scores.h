@@ -74,7 +74,7 @@ static void decode_transpose(const struct fovea_attention_chunk *chunk, struct f
                              float *s, float *transposed)
 {
     const size_t rows = chunk->state.rows, depth = rows <= DECODE_FEW ? DECODE_DEPTH : chunk->qk_dim, n = tile->n;
-    const float *const k = chunk->k + (ptrdiff_t)i * chunk->k_row;
+    const float *const k = decode_k(chunk, i);
     for (size_t c = 0; c < chunk->qk_dim; c += depth) {
         tile->k = attention_min(depth, chunk->qk_dim - c);
         tile->b_panel = (ptrdiff_t)(FOVEA_PANEL * tile->k);
@@ -116,40 +116,42 @@ static void decode_products(const struct fovea_attention_chunk *chunk, const uin
         .ahead_step = FOVEA_PANEL,
         .ahead_panel = (ptrdiff_t)(FOVEA_PANEL * chunk->state.v_dim),
     };
-    const float *const pages = decode_asks(chunk) ? chunk->k_ahead : NULL; // what V's product is going to ask for
     const int dense = chunk->v_row == (ptrdiff_t)chunk->state.v_dim && chunk->state.v_dim >= chunk->qk_dim;
     const int v_later = decode_asks(chunk) && !chunk->scores, some = v_later && decode_fetches_seen(chunk, seen);
     const int asks = v_later && dense && !some;
     for (size_t j = 0, end; j < chunk->keys; j = end) {
-        end = decode_plain(chunk) ? chunk->keys : attention_run(load, chunk->keys, j, 0);
-        const int wanted = load[j] != 0;
+        const size_t most = decode_plain(chunk) ? chunk->keys : attention_run(load, chunk->keys, j, 0);
+        const int wanted = load[decode_plain(chunk) ? 0 : j] != 0;
+        end = wanted ? decode_joined(chunk, j, most) : most;
         if (decode_whole(chunk) && wanted) {
-            const size_t row = chunk->k_row == 0 ? chunk->qk_dim : (size_t)chunk->k_row;
-            decode_fetch(chunk->k + j * row, (ptrdiff_t)row, end - j, chunk->qk_dim);
+            decode_fetch(decode_k(chunk, j), decode_k_row(chunk), end - j, chunk->qk_dim);
         }
         if (chunk->k_row != 0 && wanted) {
             j += decode_few_rows(chunk, j, end, s);
         }
-        if (chunk->k_row != 0 && wanted) {
+        if (chunk->k_row != 0 && wanted && j < end) {
+            const float *const pages = decode_asks(chunk) ? decode_k_ahead(chunk, j) : NULL;
             const size_t first = j;
-            j += decode_register_rows(chunk, j, end, asks ? chunk->v + (ptrdiff_t)j * chunk->v_row : NULL, pages, s);
+            j += decode_register_rows(chunk, j, end, most, asks ? decode_v(chunk, j) : NULL, pages, s);
             decode_fetch_seen(chunk, seen, first, some ? j : first);
         }
         for (size_t i = j, n; i < end && (wanted || FOVEA_FAULT_IS(DECODE_LOADS_HIDDEN_K)); i += n) {
             tile.n = n = attention_min(decode_columns(rows), end - i);
-            tile.ahead = asks ? chunk->v + (ptrdiff_t)i * chunk->v_row : NULL;
-            const float *const next = pages ? pages + i * chunk->qk_dim : tile.ahead;
+            tile.ahead = asks ? decode_v(chunk, i) : NULL;
+            const float *const pages =
+                decode_asks(chunk) ? decode_k_ahead(chunk, i) : NULL; // those V's product asks for
+            const float *const next = pages ? pages : tile.ahead;
             decode_fetch_seen(chunk, seen, i, some ? i + n : i);
             if (chunk->k_row != 0) {
                 decode_transpose(chunk, &tile, i, s, transposed);
             } else if (rows <= DECODE_FEW) {
                 tile.a = chunk->q;
-                tile.b = chunk->k + i * chunk->qk_dim;
+                tile.b = decode_k(chunk, i);
                 tile.c = s + i;
                 decode_few(&tile, next, NULL, rows);
             } else {
                 decode_touch(next, next ? n * chunk->qk_dim : 0);
-                tile.b = chunk->k + i * chunk->qk_dim;
+                tile.b = decode_k(chunk, i);
                 decode_gemm(&tile, chunk->q, s + i, rows);
             }
         }
@@ -173,12 +175,13 @@ static void decode_scores(const struct fovea_attention_chunk *chunk, const uint6
     struct fovea_attention_chunk of_seen = *chunk;
     of_seen.keys = list.count;
     of_seen.k = dense;
+    of_seen.blocks = NULL;
     of_seen.k_row = (ptrdiff_t)dims;
     of_seen.visible = NULL;
     of_seen.bias = NULL;
     of_seen.state.spread = NULL;
     of_seen.far = 0;
-    decode_gather(&list, chunk->k, chunk->k_row, dims, decode_asks(chunk), dense);
+    decode_gather(chunk, &list, decode_k, dims, decode_asks(chunk), dense);
     decode_products(&of_seen, &(uint64_t){1}, s, transposed);
     for (size_t r = 0; r < chunk->state.rows; r++) {
         for (size_t left = list.count; left != 0; left--) { // from the last: none is overwritten that is still to move

@@ -22,25 +22,27 @@ static void decode_values(const struct fovea_attention_chunk *chunk, size_t j, s
         .c_row = (ptrdiff_t)acc_row,
         .mode = mode,
         .ahead_step = FOVEA_PANEL,
-        .ahead_panel = FOVEA_PANEL * FOVEA_CHUNK,
+        .ahead_panel = (ptrdiff_t)(FOVEA_PANEL * (end - j)),
     };
-    const float *const weights = p + row * FOVEA_CHUNK + j;
+    const float *const weights = p + row * FOVEA_CHUNK + j, *const v = decode_v(chunk, j);
+    const float *const k_ahead = decode_asks(chunk) ? decode_k_ahead(chunk, j) : NULL;
+    const float *const v_ahead = decode_v_ahead(chunk, j);
     acc += row * acc_row;
     for (size_t column = 0, n; column < v_dim; column += n) {
-        const int ahead = chunk->k_ahead && decode_asks(chunk) && column < chunk->qk_dim;
+        const int ahead = k_ahead && column < chunk->qk_dim;
         size_t left = column < whole ? whole - column : v_dim - whole;
         left = ahead ? attention_min(left, attention_round(chunk->qk_dim) - column) : left; // K ends there
         n = tile.n = attention_min(decode_columns(rows), left);
-        tile.b = column < whole ? chunk->v + (ptrdiff_t)j * chunk->v_row + column : tail + j * FOVEA_PANEL;
+        tile.b = column < whole ? v + column : tail + j * FOVEA_PANEL;
         tile.b_k = column < whole ? chunk->v_row : FOVEA_PANEL;
-        tile.ahead = ahead ? chunk->k_ahead + column * FOVEA_CHUNK : NULL;
-        const float *const pages = chunk->v_ahead ? chunk->v_ahead + column * FOVEA_CHUNK : tile.ahead;
+        tile.ahead = ahead ? k_ahead + column * (end - j) : NULL;
+        const float *const pages = v_ahead ? v_ahead + column * (end - j) : tile.ahead;
         if (rows <= DECODE_FEW) {
             tile.a = weights;
             tile.c = acc + column;
             decode_few(&tile, pages, column == 0 ? sums : NULL, rows);
         } else {
-            decode_touch(pages, ahead ? n * FOVEA_CHUNK : 0);
+            decode_touch(pages, ahead ? n * (end - j) : 0);
             decode_gemm(&tile, weights, acc + column, rows);
         }
     }
@@ -66,18 +68,20 @@ static void decode_product(const struct fovea_attention_chunk *chunk, const uint
                            float *acc, float *sums, float *dense)
 {
     const size_t rows = chunk->state.rows, v_dim = chunk->state.v_dim, partial = v_dim % FOVEA_PANEL;
-    const enum fovea_gemm_mode mode = decode_plain(chunk) ? FOVEA_GEMM_STORE : FOVEA_GEMM_ADD;
+    const int plain = decode_plain(chunk), once = plain && decode_joined(chunk, 0, chunk->keys) == chunk->keys;
+    const enum fovea_gemm_mode mode = once ? FOVEA_GEMM_STORE : FOVEA_GEMM_ADD;
     const size_t clears = mode == FOVEA_GEMM_ADD && !FOVEA_FAULT_IS(DECODE_FRESH_KEEPS) ? rows : 0;
     for (size_t i = 0; i < clears * attention_round(v_dim); i += FV_LANES) {
         fv_store(acc + i, fv_zero());
     }
     struct decode_seen list;
-    if (!decode_plain(chunk) && decode_compacts(chunk, seen, &list)) {
+    if (!plain && decode_compacts(chunk, seen, &list)) {
         struct fovea_attention_chunk of_seen = *chunk;
         of_seen.v = dense;
+        of_seen.blocks = NULL;
         of_seen.v_row = (ptrdiff_t)v_dim;
         of_seen.keys = list.count;
-        decode_gather(&list, chunk->v, chunk->v_row, v_dim, decode_asks(chunk), dense);
+        decode_gather(chunk, &list, decode_v, v_dim, decode_asks(chunk), dense);
         for (size_t r = 0; r < rows; r++) {
             for (size_t i = 0; i < list.count; i++) {
                 p[r * FOVEA_CHUNK + i] = p[r * FOVEA_CHUNK + list.key[i]];
@@ -87,18 +91,19 @@ static void decode_product(const struct fovea_attention_chunk *chunk, const uint
         return;
     }
     for (size_t j = 0, end; j < chunk->keys; j = end) {
-        end = decode_plain(chunk) ? chunk->keys : attention_run(seen, chunk->keys, j, seen[j]);
-        if ((rows > DECODE_FEW ? decode_again(chunk) : decode_whole(chunk)) && seen[j] != 0) {
-            decode_fetch(chunk->v + (ptrdiff_t)j * chunk->v_row, chunk->v_row, end - j, v_dim);
+        const uint64_t by = seen[plain ? 0 : j];
+        end = plain ? chunk->keys : attention_run(seen, chunk->keys, j, by);
+        end = by != 0 ? decode_joined(chunk, j, end) : end;
+        if ((rows > DECODE_FEW ? decode_again(chunk) : decode_whole(chunk)) && by != 0) {
+            decode_fetch(decode_v(chunk, j), chunk->v_row, end - j, v_dim);
         }
-        if (seen[j] != 0 && partial != 0) { // rows of V end here: what lies behind must not be read
+        if (by != 0 && partial != 0) { // rows of V end here: what lies behind must not be read
             FV_NAME(pack_b_f32)
-            (end - j, partial, chunk->v + (ptrdiff_t)j * chunk->v_row + v_dim - partial, chunk->v_row,
-             tail + j * FOVEA_PANEL, 0);
+            (end - j, partial, decode_v(chunk, j) + v_dim - partial, chunk->v_row, tail + j * FOVEA_PANEL, 0);
         }
-        for (size_t r = 0; seen[j] >> r != 0; r++) {
+        for (size_t r = 0; by >> r != 0; r++) {
             const size_t first = r;
-            while (seen[j] >> r & 1) {
+            while (by >> r & 1) {
                 r++;
             }
             if (r > first) {

@@ -44,8 +44,10 @@ static inline size_t scalar_attention_scores(const struct fovea_attention_chunk 
         if (bias && *bias == -INFINITY) {
             continue;
         }
-        const struct scalar_vector k = chunk->k_row ? scalar_row_vector(chunk->k, chunk->k_row, j)
-                                                    : scalar_panel_vector(chunk->k, chunk->qk_dim, j);
+        const float *const keys = chunk->blocks ? chunk->blocks->k[j / FOVEA_PANEL] : chunk->k;
+        const size_t index = chunk->blocks ? j % FOVEA_PANEL : j;
+        const struct scalar_vector k = chunk->k_row ? scalar_row_vector(keys, chunk->k_row, index)
+                                                    : scalar_panel_vector(keys, chunk->qk_dim, index);
         float score = 0.0f;
         for (size_t c = 0; c < chunk->qk_dim; c++) {
             const float a = q.first[(ptrdiff_t)c * q.step], b = k.first[(ptrdiff_t)c * k.step];
@@ -138,7 +140,9 @@ static inline void scalar_attention_row(const struct fovea_attention_chunk *chun
     for (size_t c = 0; c < state->v_dim; c++) {
         float acc = 0.0f;
         for (size_t i = 0; i < seen; i++) {
-            acc = fmaf(p[i], chunk->v[(ptrdiff_t)key[i] * chunk->v_row + (ptrdiff_t)c], acc);
+            const float *const values = chunk->blocks ? chunk->blocks->v[key[i] / FOVEA_PANEL] : chunk->v;
+            const size_t index = chunk->blocks ? key[i] % FOVEA_PANEL : key[i];
+            acc = fmaf(p[i], values[(ptrdiff_t)index * chunk->v_row + (ptrdiff_t)c], acc);
         }
         float *const o = scalar_attention_o(state, r, c);
         *o = chunk->fresh ? acc : fmaf(*o, alpha, acc);

@@ -209,6 +209,9 @@ static void run_chunk(struct attention_case *a, const struct attention_states *s
 {
     struct check_case *const c = a->c;
     const struct check_variant *const who[] = {c->scalar, c->variant};
+    const float *const k = a->chunk.k, *const v = a->chunk.v;
+    a->chunk.k = a->chunk.blocks ? NULL : k;
+    a->chunk.v = a->chunk.blocks ? NULL : v;
     check_seal();
     for (size_t w = 0; w < 2; w++) {
         a->chunk.state = attention_state(states, w);
@@ -224,6 +227,8 @@ static void run_chunk(struct attention_case *a, const struct attention_states *s
         check_leave(c);
     }
     check_sealed(c);
+    a->chunk.k = k;
+    a->chunk.v = v;
     attention_compare_states(c, states);
     if (a->scores[0])
         check_outputs(c, a->scores[0], a->scores[1],

@@ -10,10 +10,11 @@ struct attention_case {
     bool prefill, panels, own_pages;
     struct fovea_attention_chunk chunk; ///< q, k, v, masks of the chunk at hand; state and scratch of whoever runs
     struct check_source q_values, k_values, v_values, bias_values;
-    struct check_buffer *scores[2];    ///< decode, or NULL: the scores are returned, and nothing else is done
-    bool ordered;                      ///< decode: the kernel may know K of the chunk that comes next
-    float *next;                       ///< that K, or NULL
-    uint32_t begun[2];                 ///< what the scalar and the tested variant made of it
+    struct check_buffer *scores[2]; ///< decode, or NULL: the scores are returned, and nothing else is done
+    bool ordered;                   ///< decode: the kernel may know K of the chunk that comes next
+    float *next;                    ///< that K, or NULL
+    uint32_t begun[2];              ///< what the scalar and the tested variant made of it
+    struct fovea_attention_blocks blocks;
     bool additive;                     ///< scores are those of chunk.additive
     bool plain;                        ///< every value uniform: the oracle is asked
     struct fovea_attention_copy *copy; ///< prefill, or NULL: keys are shared with another tile

@@ -192,6 +192,56 @@ static float *draw_keys(struct attention_case *a, float *next)
     return k;
 }
 
+/// Copies keys of `columns` elements, `row` apart, in blocks of 16 in any order, those that are shown; of 16 in a panel
+/// all where one is. at[i]: block i, or NULL where nothing of it is shown.
+static void scatter(struct attention_case *a, const char *name, const float *keys, size_t row, size_t columns,
+                    bool panels, const float **at)
+{
+    const size_t blocks = (a->chunk.keys + FOVEA_PANEL - 1) / FOVEA_PANEL, block = FOVEA_PANEL * row;
+    size_t place[FOVEA_CHUNK / FOVEA_PANEL], last = 0;
+    for (size_t i = 0; i < blocks; i++) {
+        const size_t other = check_below(&a->c->rng, i + 1);
+        place[i] = place[other];
+        place[other] = i;
+    }
+    while (place[last] + 1 != blocks)
+        last++;
+    const size_t left = a->chunk.keys - last * FOVEA_PANEL, of_last = left < FOVEA_PANEL ? left : FOVEA_PANEL;
+    const size_t end = panels ? block : (of_last - 1) * row + columns;
+    float *const room = check_buffer(a->c, name, (blocks - 1) * block + end)->data;
+    for (size_t i = 0; i < blocks; i++) {
+        float *const to = room + place[i] * block;
+        const float *const from = keys + i * block;
+        at[i] = NULL;
+        for (size_t j = 0; j < FOVEA_PANEL && i * FOVEA_PANEL + j < a->chunk.keys; j++) {
+            if (!mask_shows(a, i * FOVEA_PANEL + j))
+                continue;
+            if (panels)
+                memcpy(to, from, block * sizeof *to);
+            else
+                memcpy(to + j * row, from + j * row, columns * sizeof *to);
+            at[i] = to;
+        }
+    }
+}
+
+/// K and V in blocks, of which the next ones may be known.
+static void draw_blocks(struct attention_case *a)
+{
+    struct fovea_attention_chunk *const chunk = &a->chunk;
+    const bool ahead = check_chance(&a->c->rng, 50);
+    const size_t d = chunk->qk_dim, v_dim = chunk->state.v_dim;
+    a->blocks = (struct fovea_attention_blocks){.k = {NULL}};
+    scatter(a, "blocks of K", chunk->k, a->panels ? d : (size_t)chunk->k_row, d, a->panels, a->blocks.k);
+    scatter(a, "blocks of V", chunk->v, (size_t)chunk->v_row, v_dim, false, a->blocks.v);
+    for (size_t i = 0; i < FOVEA_CHUNK / FOVEA_PANEL && ahead; i++) {
+        a->blocks.k_ahead[i] = a->blocks.k[i];
+        a->blocks.v_ahead[i] = a->blocks.v[i];
+    }
+    chunk->blocks = &a->blocks;
+    check_describe(a->c, " blocks");
+}
+
 void attention_draw_chunk(struct attention_case *a)
 {
     struct fovea_attention_chunk *const chunk = &a->chunk;
@@ -223,4 +273,7 @@ void attention_draw_chunk(struct attention_case *a)
     chunk->whole = check_chance(rng, 50);
     chunk->k_ahead = chunk->far && check_chance(rng, 50) ? chunk->k : NULL;
     chunk->v_ahead = chunk->far && check_chance(rng, 50) ? chunk->v : NULL;
+    chunk->blocks = NULL;
+    if (!a->prefill && !a->additive && !next && !chunk->k_next && check_chance(rng, 30))
+        draw_blocks(a);
 }

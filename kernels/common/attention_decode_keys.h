@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// kernels/common/attention_decode_keys.h - where keys of a chunk lie: in one matrix, or in blocks of 16.
+//
+// A block is all that the kernels want at once: a panel of K, or 16 rows that are transposed in registers. Read in
+// place blocks need no copy, and what comes next of them can be asked for: pages of 16 keys, 8 heads of 128, 4096 keys
+// from memory, Zen 5, two times as fast as gathered. Part of attention_decode_f32.inc.
+#ifndef FOVEA_KERNELS_COMMON_ATTENTION_DECODE_KEYS_H
+#define FOVEA_KERNELS_COMMON_ATTENTION_DECODE_KEYS_H
+
+#include "kernels/common/attention.h"
+#include "kernels/fault.h"
+
+/// Elements from one key of K to the next; to the first of a panel its keys before take as many.
+static inline ptrdiff_t decode_k_row(const struct fovea_attention_chunk *chunk)
+{
+    return chunk->k_row == 0 ? (ptrdiff_t)chunk->qk_dim : chunk->k_row;
+}
+
+/// Key j: of at, or of its block in `of`, where there are blocks; NULL where there is neither.
+static inline const float *decode_key(const float *at, const float *const *of, size_t j, ptrdiff_t row)
+{
+    const float *const first = of ? of[j / FOVEA_PANEL] : at;
+    return first ? first + (ptrdiff_t)(of ? j % FOVEA_PANEL : j) * row : NULL;
+}
+
+static inline const float *decode_k(const struct fovea_attention_chunk *chunk, size_t j)
+{
+    return decode_key(chunk->k, chunk->blocks ? chunk->blocks->k : NULL, j, decode_k_row(chunk));
+}
+
+static inline const float *decode_v(const struct fovea_attention_chunk *chunk, size_t j)
+{
+    return decode_key(chunk->v, chunk->blocks ? chunk->blocks->v : NULL, j, chunk->v_row);
+}
+
+/// Key j of the next chunk, which lies as dense as it can, or NULL.
+static inline const float *decode_k_ahead(const struct fovea_attention_chunk *chunk, size_t j)
+{
+    return decode_key(chunk->k_ahead, chunk->blocks ? chunk->blocks->k_ahead : NULL, j, (ptrdiff_t)chunk->qk_dim);
+}
+
+static inline const float *decode_v_ahead(const struct fovea_attention_chunk *chunk, size_t j)
+{
+    return decode_key(chunk->v_ahead, chunk->blocks ? chunk->blocks->v_ahead : NULL, j, (ptrdiff_t)chunk->state.v_dim);
+}
+
+/// The end of the keys from j on, at most `end`, that lie as in one matrix.
+static inline size_t decode_joined(const struct fovea_attention_chunk *chunk, size_t j, size_t end)
+{
+    size_t next = j - j % FOVEA_PANEL + FOVEA_PANEL;
+    if (!chunk->blocks || FOVEA_FAULT_IS(DECODE_JOINS_BLOCKS)) {
+        return end;
+    }
+    while (next < end && decode_k(chunk, next) == decode_k(chunk, next - 1) + decode_k_row(chunk) &&
+           decode_v(chunk, next) == decode_v(chunk, next - 1) + chunk->v_row) {
+        next += FOVEA_PANEL;
+    }
+    return attention_min(next, end);
+}
+
+#endif
