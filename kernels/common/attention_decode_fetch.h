@@ -30,6 +30,14 @@ static inline int decode_asks(const struct fovea_attention_chunk *chunk)
     return chunk->far && !(FV_DECODE_BESIDE && chunk->state.rows <= DECODE_FEW && !chunk->blocks);
 }
 
+/// Whether so many rows take the tiles of attention_decode_few.h: of blocks of 16 keys only those that have no others
+/// (pages of 16, four rows 0.86, of 64 1.13).
+static inline int decode_flat(const struct fovea_attention_chunk *chunk, size_t rows)
+{
+    const size_t most = chunk->blocks ? DECODE_FEW : decode_asks(chunk) ? DECODE_FLAT_FAR : DECODE_FLAT;
+    return rows <= most;
+}
+
 /// Whether what comes next of a chunk is asked for once more.
 static inline int decode_again(const struct fovea_attention_chunk *chunk)
 {

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// kernels/common/attention_decode_few.h - products of one or two rows, up to eight vectors wide.
+// kernels/common/attention_decode_few.h - products of a few rows, up to eight vectors wide.
 //
 // A row of a tile of the GEMM micro-kernel has 2 to 4 sums, and each waits four cycles for the step before. Eight or
-// sixteen keep the ports busy; on AVX-512 a chunk of keys is one tile.
+// sixteen keep the ports busy; on AVX-512 a chunk of keys is one tile. And what is prefetched is one stream, with its
+// pages before it (attention_decode_fetch.h), so that there more rows take these tiles: Zen 5, against those of GEMM,
+// three rows 1.12 to 1.2, four 1.06 to 1.15, five and six from memory 0.96 to 1.1, seven and eight 1.04 to 1.3, in L2
+// three and four 1.1 to 1.25, five to eight 0.73 to 1.0.
 // Part of attention_decode_f32.inc.
 #ifndef FOVEA_KERNELS_COMMON_ATTENTION_DECODE_FEW_H
 #define FOVEA_KERNELS_COMMON_ATTENTION_DECODE_FEW_H
@@ -11,11 +14,12 @@
 #include "kernels/common/unroll.h"
 
 enum {
-    DECODE_FEW = 2,      ///< rows
-    DECODE_FEW_VECS = 8, ///< of one row; two have as many where there are registers for 16 sums
-    DECODE_PAGE = 1024   ///< elements
+    DECODE_FEW = 2,                              ///< rows
+    DECODE_FLAT = FV_LANES == 16 ? 4 : 2,        ///< rows that take these tiles, and add their weights in them
+    DECODE_FLAT_FAR = FV_LANES == 16 ? 8 : 2,    ///< rows that take them where K and V come from memory
+    DECODE_FLAT_SUMS = FV_LANES == 16 ? 24 : 16, ///< of a tile
+    DECODE_PAGE = 1024                           ///< elements
 };
-#define DECODE_TWO_VECS (FV_LANES == 8 ? 4 : 8) // AVX2 has 16 registers
 
 /// Where B's vector v lies: 16 columns are a panel. Stepped pointers to every third panel serve all of them, as
 /// base + {0, 1, 2} * stride.
@@ -34,26 +38,36 @@ static inline __attribute__((always_inline)) void decode_few_tile(const struct f
     enum { LINE = 16 };
     const size_t steps = DECODE_PAGE / (V * FV_LANES); // of a page
     const float *a = t->a, *ahead = t->ahead, *b[3] = {t->b, t->b + 3 * t->b_panel, t->b + 6 * t->b_panel};
-    fv_f32 acc[DECODE_FEW * DECODE_FEW_VECS], sum[DECODE_FEW] = {fv_zero(), fv_zero()};
-    for (int r = 0; sums && r < R; r++) {
-        sum[r] = fv_set1(sums[r]);
+    fv_f32 acc[DECODE_FLAT_SUMS], sum[DECODE_FLAT];
+    for (int r = 0; r < R && R <= DECODE_FLAT; r++) {
+        sum[r] = sums ? fv_set1(sums[r]) : fv_zero();
     }
     FV_UNROLL
-    for (int i = 0; i < R * V; i++) {
-        acc[i] = t->mode == FOVEA_GEMM_ADD && !FOVEA_FAULT_IS(DECODE_FEW_ADDS_NOTHING)
-                     ? fv_load(t->c + i / V * t->c_row + i % V * FV_LANES)
-                     : fv_zero();
+    for (int r = 0; r < R; r++) {
+        FV_UNROLL
+        for (int v = 0; v < V; v++) {
+            acc[r * V + v] = t->mode == FOVEA_GEMM_ADD && !FOVEA_FAULT_IS(DECODE_FEW_ADDS_NOTHING)
+                                 ? fv_load(t->c + r * t->c_row + v * FV_LANES)
+                                 : fv_zero();
+        }
     }
     for (size_t p = t->k; p != 0; p--) {
-        fv_f32 of_row[DECODE_FEW];
+        fv_f32 of_row[DECODE_FLAT_FAR];
         FV_UNROLL
         for (int r = 0; r < R; r++) {
             of_row[r] = fv_set1(a[r * t->a_row]);
-            sum[r] = fv_add(sum[r], of_row[r]);
+            if (R <= DECODE_FLAT) {
+                sum[r] = fv_add(sum[r], of_row[r]);
+            }
         }
         FV_UNROLL
         for (int v = 0; v < V; v++) {
-            const fv_f32 x = fv_load(decode_few_at(b, v, t->b_panel));
+            fv_f32 x = fv_load(decode_few_at(b, v, t->b_panel));
+#if FV_LANES == 16
+            if (R > DECODE_FEW) {
+                __asm__("" : "+v"(x)); // or gcc loads it anew for each row
+            }
+#endif
             FV_UNROLL
             for (int r = 0; r < R; r++) {
                 acc[r * V + v] = fv_fma(of_row[r], x, acc[r * V + v]);
@@ -76,16 +90,19 @@ static inline __attribute__((always_inline)) void decode_few_tile(const struct f
         }
     }
     FV_UNROLL
-    for (int i = 0; i < R * V; i++) {
-        float *const c = t->c + i / V * t->c_row + i % V * FV_LANES;
-        const size_t before = (size_t)(i % V) * FV_LANES;
-        if (t->n >= before + FV_LANES || FOVEA_FAULT_IS(DECODE_FEW_STORES_PAST_N)) {
-            fv_store(c, acc[i]);
-        } else if (t->n > before) {
-            fv_store_tail(c, acc[i], t->n - before);
+    for (int r = 0; r < R; r++) {
+        FV_UNROLL
+        for (int v = 0; v < V; v++) {
+            float *const c = t->c + r * t->c_row + v * FV_LANES;
+            const size_t before = (size_t)v * FV_LANES;
+            if (t->n >= before + FV_LANES || FOVEA_FAULT_IS(DECODE_FEW_STORES_PAST_N)) {
+                fv_store(c, acc[r * V + v]);
+            } else if (t->n > before) {
+                fv_store_tail(c, acc[r * V + v], t->n - before);
+            }
         }
     }
-    for (int r = 0; sums && r < R; r++) {
+    for (int r = 0; sums && r < R && R <= DECODE_FLAT; r++) {
         fv_store_tail(sums + r, sum[r], 1);
     }
 }
@@ -99,46 +116,62 @@ static inline __attribute__((always_inline)) void decode_few_tile(const struct f
             decode_few_tile(tile, pages, sums, R, V, 0);                                                               \
         }                                                                                                              \
     }
-DECODE_FEW_TILE(1, 8)
-DECODE_FEW_TILE(1, 4)
-DECODE_FEW_TILE(2, 4)
-#if FV_LANES != 8
-DECODE_FEW_TILE(2, 8)
-#endif
-#if FV_LANES >= 8
-DECODE_FEW_TILE(1, 2)
-DECODE_FEW_TILE(2, 2)
-#endif
+#define DECODE_FEW_2(R) DECODE_FEW_TILE(R, 1) DECODE_FEW_TILE(R, 2)
+#define DECODE_FEW_4(R) DECODE_FEW_2(R) DECODE_FEW_TILE(R, 4)
+#define DECODE_FEW_8(R) DECODE_FEW_4(R) DECODE_FEW_TILE(R, 8)
+typedef void decode_few_fn(const struct fovea_gemm_tile *, const float *, float *);
+// By rows and the logarithm of their vectors: as many as there are registers for, at least a panel.
 #if FV_LANES == 16
-DECODE_FEW_TILE(1, 1)
-DECODE_FEW_TILE(2, 1)
+DECODE_FEW_8(1)
+DECODE_FEW_8(2)
+DECODE_FEW_8(3)
+DECODE_FEW_4(4)
+DECODE_FEW_4(5)
+DECODE_FEW_4(6)
+DECODE_FEW_2(7)
+DECODE_FEW_2(8)
+static decode_few_fn *const decode_few_tiles[DECODE_FLAT_FAR][4] = {
+    {decode_few_1x1, decode_few_1x2, decode_few_1x4, decode_few_1x8},
+    {decode_few_2x1, decode_few_2x2, decode_few_2x4, decode_few_2x8},
+    {decode_few_3x1, decode_few_3x2, decode_few_3x4, decode_few_3x8},
+    {decode_few_4x1, decode_few_4x2, decode_few_4x4},
+    {decode_few_5x1, decode_few_5x2, decode_few_5x4},
+    {decode_few_6x1, decode_few_6x2, decode_few_6x4},
+    {decode_few_7x1, decode_few_7x2},
+    {decode_few_8x1, decode_few_8x2},
+};
+#elif FV_LANES == 8
+DECODE_FEW_TILE(1, 2)
+DECODE_FEW_TILE(1, 4)
+DECODE_FEW_TILE(1, 8)
+DECODE_FEW_TILE(2, 2)
+DECODE_FEW_TILE(2, 4)
+static decode_few_fn *const decode_few_tiles[DECODE_FLAT_FAR][4] = {
+    {NULL, decode_few_1x2, decode_few_1x4, decode_few_1x8},
+    {NULL, decode_few_2x2, decode_few_2x4},
+};
+#else
+DECODE_FEW_TILE(1, 4)
+DECODE_FEW_TILE(1, 8)
+DECODE_FEW_TILE(2, 4)
+DECODE_FEW_TILE(2, 8)
+static decode_few_fn *const decode_few_tiles[DECODE_FLAT_FAR][4] = {
+    {NULL, NULL, decode_few_1x4, decode_few_1x8},
+    {NULL, NULL, decode_few_2x4, decode_few_2x8},
+};
 #endif
 
-/// One or two rows. B's panels are readable in full, and C in whole vectors where it is added to. tile is changed.
-/// pages: not NULL where tile->ahead is not.
+/// Up to DECODE_FLAT_FAR rows; sums is NULL for more than DECODE_FLAT. B's panels are readable in full, and C in whole
+/// vectors where it is added to. tile is changed. pages: not NULL where tile->ahead is not.
 static inline void decode_few(struct fovea_gemm_tile *tile, const float *pages, float *sums, size_t rows)
 {
-    typedef void tile_fn(const struct fovea_gemm_tile *, const float *, float *);
-    static tile_fn *const tiles[DECODE_FEW][4] = { // by the logarithm of their vectors
-#if FV_LANES == 16
-        {decode_few_1x1, decode_few_1x2, decode_few_1x4, decode_few_1x8},
-        {decode_few_2x1, decode_few_2x2, decode_few_2x4, decode_few_2x8},
-#elif FV_LANES == 8
-        {NULL, decode_few_1x2, decode_few_1x4, decode_few_1x8},
-        {NULL, decode_few_2x2, decode_few_2x4, NULL},
-#else
-        {NULL, NULL, decode_few_1x4, decode_few_1x8},
-        {NULL, NULL, decode_few_2x4, decode_few_2x8},
-#endif
-    };
-    const size_t most = rows == 1 ? DECODE_FEW_VECS : DECODE_TWO_VECS;
     const size_t panel_vecs = FOVEA_PANEL / FV_LANES;
     for (size_t vecs; tile->n != 0; tile->n -= attention_min(tile->n, vecs * FV_LANES)) {
         size_t log = 3;
-        while ((vecs = (size_t)1 << log) > attention_min(attention_round(tile->n) / FV_LANES, most)) {
+        while ((vecs = (size_t)1 << log) > attention_round(tile->n) / FV_LANES || !decode_few_tiles[rows - 1][log]) {
             log--;
         }
-        tiles[rows - 1][log](tile, pages, sums);
+        decode_few_tiles[rows - 1][log](tile, pages, sums);
         sums = FOVEA_FAULT_IS(DECODE_FEW_SUMS_TWICE) ? sums : NULL; // once is enough
         tile->b += (ptrdiff_t)(vecs / panel_vecs) * tile->b_panel;
         tile->c += vecs * FV_LANES;

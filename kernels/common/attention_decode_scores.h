@@ -28,9 +28,9 @@ static inline size_t decode_transposed(size_t qk_dim)
 }
 
 /// Columns that decode_gemm takes at once.
-static inline size_t decode_columns(size_t rows)
+static inline size_t decode_columns(int flat)
 {
-    return rows <= DECODE_FEW ? SIZE_MAX : FV_GEMM_NR;
+    return flat ? SIZE_MAX : FV_GEMM_NR;
 }
 
 /// The tile on `rows` rows, in tiles of FV_GEMM as equal as they go; a and c are those of the first row. As in prefill
@@ -73,7 +73,8 @@ static void decode_loads(const struct fovea_attention_chunk *chunk, const uint64
 static void decode_transpose(const struct fovea_attention_chunk *chunk, struct fovea_gemm_tile *tile, size_t i,
                              float *s, float *transposed)
 {
-    const size_t rows = chunk->state.rows, depth = rows <= DECODE_FEW ? DECODE_DEPTH : chunk->qk_dim, n = tile->n;
+    const int flat = decode_flat(chunk, chunk->state.rows);
+    const size_t rows = chunk->state.rows, depth = flat ? DECODE_DEPTH : chunk->qk_dim, n = tile->n;
     const float *const k = decode_k(chunk, i);
     for (size_t c = 0; c < chunk->qk_dim; c += depth) {
         tile->k = attention_min(depth, chunk->qk_dim - c);
@@ -83,7 +84,7 @@ static void decode_transpose(const struct fovea_attention_chunk *chunk, struct f
             decode_fetch(k + c + depth, chunk->k_row, n, attention_min(depth, chunk->qk_dim - c - depth));
         }
         FV_NAME(pack_bt_f32)(tile->k, n, k + c, chunk->k_row, transposed, tile->b_panel);
-        if (rows <= DECODE_FEW) {
+        if (flat) {
             tile->mode = c == 0 ? FOVEA_GEMM_STORE : FOVEA_GEMM_ADD;
             tile->n = n; // decode_few has taken it
             tile->a = chunk->q + c;
@@ -100,6 +101,7 @@ static void decode_products(const struct fovea_attention_chunk *chunk, const uin
                             float *transposed)
 {
     const size_t rows = chunk->state.rows;
+    const int flat = decode_flat(chunk, rows);
     uint64_t load[FOVEA_CHUNK];
     load[0] = seen[0];
     if (!decode_plain(chunk)) {
@@ -136,7 +138,7 @@ static void decode_products(const struct fovea_attention_chunk *chunk, const uin
             decode_fetch_seen(chunk, seen, first, some ? j : first);
         }
         for (size_t i = j, n; i < end && (wanted || FOVEA_FAULT_IS(DECODE_LOADS_HIDDEN_K)); i += n) {
-            tile.n = n = attention_min(decode_columns(rows), end - i);
+            tile.n = n = attention_min(decode_columns(flat), end - i);
             tile.ahead = asks ? decode_v(chunk, i) : NULL;
             const float *const pages =
                 decode_asks(chunk) ? decode_k_ahead(chunk, i) : NULL; // those V's product asks for
@@ -144,7 +146,7 @@ static void decode_products(const struct fovea_attention_chunk *chunk, const uin
             decode_fetch_seen(chunk, seen, i, some ? i + n : i);
             if (chunk->k_row != 0) {
                 decode_transpose(chunk, &tile, i, s, transposed);
-            } else if (rows <= DECODE_FEW) {
+            } else if (flat) {
                 tile.a = chunk->q;
                 tile.b = decode_k(chunk, i);
                 tile.c = s + i;

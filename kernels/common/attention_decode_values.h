@@ -27,17 +27,18 @@ static void decode_values(const struct fovea_attention_chunk *chunk, size_t j, s
     const float *const weights = p + row * FOVEA_CHUNK + j, *const v = decode_v(chunk, j);
     const float *const k_ahead = decode_asks(chunk) ? decode_k_ahead(chunk, j) : NULL;
     const float *const v_ahead = decode_v_ahead(chunk, j);
+    const int flat = decode_flat(chunk, rows);
     acc += row * acc_row;
     for (size_t column = 0, n; column < v_dim; column += n) {
         const int ahead = k_ahead && column < chunk->qk_dim;
         size_t left = column < whole ? whole - column : v_dim - whole;
         left = ahead ? attention_min(left, attention_round(chunk->qk_dim) - column) : left; // K ends there
-        n = tile.n = attention_min(decode_columns(rows), left);
+        n = tile.n = attention_min(decode_columns(flat), left);
         tile.b = column < whole ? v + column : tail + j * FOVEA_PANEL;
         tile.b_k = column < whole ? chunk->v_row : FOVEA_PANEL;
         tile.ahead = ahead ? k_ahead + column * (end - j) : NULL;
         const float *const pages = v_ahead ? v_ahead + column * (end - j) : tile.ahead;
-        if (rows <= DECODE_FEW) {
+        if (flat) {
             tile.a = weights;
             tile.c = acc + column;
             decode_few(&tile, pages, column == 0 ? sums : NULL, rows);
