@@ -258,13 +258,14 @@ struct fovea_attention_chunk {
     ptrdiff_t v_row;
     /// decode only, without additive scores. NULL, or where K and V lie in place of k, v, k_ahead and v_ahead.
     const struct fovea_attention_blocks *blocks;
-    uint32_t far;         ///< a hint for decode: 1 where K and V come from beyond L2
-    uint32_t again;       ///< and 1 where what comes next of a chunk is asked for once more just before its use
-    uint32_t whole;       ///< and 1 where all of it is
+    uint32_t far;   ///< a hint for decode: 1 where K and V come from beyond L2
+    uint32_t again; ///< and 1 where the next of its rows of K, and V of more than two rows, are asked for once more
+    uint32_t whole; ///< and 1 where all of a chunk is, its K and then its V
     const float *k_ahead; ///< a hint for decode: K of the chunk that comes next, whole and dense, or NULL
     const float *v_ahead; ///< and its V, or NULL
     /// decode only. NULL; or K, laid out like this, of the next call's chunk, whole as this one and seen by all rows:
     /// the kernel may make its scores now, keep them in scratch and set *begun, with which the next call finds them.
+    /// NULL where there are blocks.
     const float *k_next;
     uint32_t *begun;                   ///< decode only: not NULL where k_next is not; 0 before the first chunk
     struct fovea_attention_copy *copy; ///< prefill only: shared by the tiles that see this chunk, or NULL

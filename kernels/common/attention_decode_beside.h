@@ -6,7 +6,7 @@
 // 19 with a prefetch 2 KiB ahead. So a few keys of V and as much of the next K take turns, within what the core looks
 // ahead. 12 heads of 64, 1024 keys: 84 to 94 % of the read stream, 77 one after the other, 68 with all of it asked for
 // ahead. A line of each page of what comes after these is asked for all the same (attention_decode_fetch.h; on Zen 5
-// 1.04 to 1.2 times as fast).
+// 1.04 to 1.2 times as fast, on Zen 3 not measured).
 //
 // Part of attention_decode_f32.inc.
 #ifndef FOVEA_KERNELS_COMMON_ATTENTION_DECODE_BESIDE_H
@@ -21,7 +21,7 @@
 static inline int decode_may_beside(const struct fovea_attention_chunk *chunk)
 {
     const size_t rows = chunk->state.rows, dims = chunk->qk_dim;
-    return chunk->k_next && rows <= DECODE_FEW && !chunk->visible && !chunk->bias &&
+    return chunk->k_next && !chunk->blocks && rows <= DECODE_FEW && !chunk->visible && !chunk->bias &&
            chunk->state.v_dim % BESIDE_COLUMNS == 0 && (chunk->k_row == 0 || dims % 4 == 0);
 }
 
@@ -61,11 +61,11 @@ static void decode_beside(const struct fovea_attention_chunk *chunk, const float
     for (size_t i = 0; i < rows * FOVEA_CHUNK; i += FV_LANES) {
         fv_store(s_next + i, fv_zero());
     }
-    const float *const v_pages = chunk->v + FOVEA_CHUNK * chunk->v_row, *const k_pages =
-                                                                            chunk->k_next + FOVEA_CHUNK * dims;
+    const float *const v_next = chunk->v_row == (ptrdiff_t)v_dim ? chunk->v + FOVEA_CHUNK * v_dim : NULL;
+    const float *const k_after = !natural || dense ? chunk->k_next + FOVEA_CHUNK * dims : NULL;
     for (size_t j = 0, i = 0, slice = 0; j < FOVEA_CHUNK; j += tile.keys) {
-        decode_touch(v_pages + (ptrdiff_t)j * chunk->v_row, tile.keys * v_dim);
-        decode_touch(k_pages + j * dims, tile.keys * dims);
+        decode_touch(v_next, j * v_dim, (j + tile.keys) * v_dim);
+        decode_touch(k_after, j * dims, (j + tile.keys) * dims);
         for (size_t column = 0, n; column < v_dim; column += n) {
             const size_t c = dims * slice / slices / 4 * 4;
             n = beside_columns(v_dim - column, most);
@@ -90,8 +90,9 @@ static void decode_beside(const struct fovea_attention_chunk *chunk, const float
     }
 }
 
-/// Natural rows of K, whole sixteens of keys [j, end) with nothing beside them. Returns how many keys were taken.
-static size_t decode_few_rows(const struct fovea_attention_chunk *chunk, size_t j, size_t end, float *s)
+/// Natural rows of K, whole sixteens of keys [j, end) with nothing beside them. v: NULL, or what of V is prefetched
+/// with each key, where it is not the next K. Returns how many keys were taken.
+static size_t decode_few_rows(const struct fovea_attention_chunk *chunk, size_t j, size_t end, const float *v, float *s)
 {
     const size_t rows = chunk->state.rows, dims = chunk->qk_dim, first = j;
     struct beside_tile tile = {.q = chunk->q, .q_row = chunk->q_row, .k_row = chunk->k_row};
@@ -102,7 +103,8 @@ static size_t decode_few_rows(const struct fovea_attention_chunk *chunk, size_t 
             sums[i] = fv_zero();
         }
         tile.k = decode_k(chunk, j);
-        tile.ahead = more ? tile.k + FOVEA_PANEL * dims : NULL;
+        tile.ahead = more ? tile.k + FOVEA_PANEL * dims : v;
+        v = v ? v + FOVEA_PANEL * chunk->v_row : NULL;
         if (rows == 1) {
             beside_rows(&tile, 0, dims, 1, FV_VECS, sums);
         } else {
@@ -128,9 +130,10 @@ static inline void decode_beside(const struct fovea_attention_chunk *chunk, cons
     (void)chunk, (void)p, (void)acc, (void)sums, (void)s_next;
 }
 
-static inline size_t decode_few_rows(const struct fovea_attention_chunk *chunk, size_t j, size_t end, float *s)
+static inline size_t decode_few_rows(const struct fovea_attention_chunk *chunk, size_t j, size_t end, const float *v,
+                                     float *s)
 {
-    (void)chunk, (void)j, (void)end, (void)s;
+    (void)chunk, (void)j, (void)end, (void)v, (void)s;
     return 0;
 }
 #endif

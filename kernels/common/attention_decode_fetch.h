@@ -30,8 +30,9 @@ static inline int decode_asks(const struct fovea_attention_chunk *chunk)
     return chunk->far && !(FV_DECODE_BESIDE && chunk->state.rows <= DECODE_FEW && !chunk->blocks);
 }
 
-/// Whether so many rows take the tiles of attention_decode_few.h: of blocks of 16 keys only those that have no others
-/// (pages of 16, four rows 0.86, of 64 1.13).
+/// Whether so many rows take the tiles of attention_decode_few.h. Over blocks of 16 keys only those that cannot do
+/// without: a run of 16 is too short for sums of four rows (0.86 of those of GEMM in pages of 16 keys, though 1.13 in
+/// pages of 64).
 static inline int decode_flat(const struct fovea_attention_chunk *chunk, size_t rows)
 {
     const size_t most = chunk->blocks ? DECODE_FEW : decode_asks(chunk) ? DECODE_FLAT_FAR : DECODE_FLAT;
@@ -47,7 +48,7 @@ static inline int decode_again(const struct fovea_attention_chunk *chunk)
 /// Whether all of a chunk is, its K and then its V just before their use.
 static inline int decode_whole(const struct fovea_attention_chunk *chunk)
 {
-    return decode_again(chunk) && chunk->whole;
+    return decode_asks(chunk) && chunk->whole;
 }
 
 /// Asks for `columns` elements of each of some rows, in the order they lie. Inlined always: gcc 12 takes a function
@@ -63,16 +64,16 @@ static inline __attribute__((always_inline)) void decode_fetch(const float *at, 
     }
 }
 
-/// Asks for a line of each page.
-static inline __attribute__((always_inline)) void decode_touch(const float *at, size_t elements)
+/// Asks for a line of each page that begins in elements [begin, end) from `at` on; of nothing where that is NULL.
+static inline __attribute__((always_inline)) void decode_touch(const float *at, size_t begin, size_t end)
 {
-    for (size_t i = 0; i < elements; i += DECODE_PAGE) {
+    for (size_t i = (begin + DECODE_PAGE - 1) / DECODE_PAGE * DECODE_PAGE; at && i < end; i += DECODE_PAGE) {
         __builtin_prefetch(at + i, 0, 2);
     }
 }
 
-/// Asks for the first keys of the next chunk's K in rows, where nothing else is asked for: between the two products, of
-/// which those of more rows leave less time.
+/// Asks for the first keys of the next chunk's K in rows, where nothing else is asked for: between the two products.
+/// (More rows: 0.9.)
 static inline __attribute__((always_inline)) void decode_fetch_first(const struct fovea_attention_chunk *chunk)
 {
     const float *const first = decode_k_ahead(chunk, 0);
@@ -81,8 +82,8 @@ static inline __attribute__((always_inline)) void decode_fetch_first(const struc
     }
 }
 
-/// Whether rows of V are asked for one by one, as few keys are seen (of none asked for Zen 5 makes 1.05 to 1.24 times
-/// as much). Of half of them, at random, all of V is: 1.09 times as fast.
+/// Whether rows of V are asked for one by one, as few keys are seen (Zen 5: against none 1.05 to 1.24 times as fast).
+/// Where half of them are, at random, all of V is asked for: 1.09 times as fast.
 static inline int decode_fetches_seen(const struct fovea_attention_chunk *chunk, const uint64_t *seen)
 {
     size_t count = 0;

@@ -6,6 +6,7 @@
 // pages before it (attention_decode_fetch.h), so that there more rows take these tiles: Zen 5, against those of GEMM,
 // three rows 1.12 to 1.2, four 1.06 to 1.15, five and six from memory 0.96 to 1.1, seven and eight 1.04 to 1.3, in L2
 // three and four 1.1 to 1.25, five to eight 0.73 to 1.0.
+//
 // Part of attention_decode_f32.inc.
 #ifndef FOVEA_KERNELS_COMMON_ATTENTION_DECODE_FEW_H
 #define FOVEA_KERNELS_COMMON_ATTENTION_DECODE_FEW_H
@@ -78,7 +79,7 @@ static inline __attribute__((always_inline)) void decode_few_tile(const struct f
                 __builtin_prefetch(ahead + at, 0, 2);
             }
             ahead += V * FV_LANES;
-            if (p % steps == 0) {
+            if ((t->k - p) % steps == 0) {
                 __builtin_prefetch(pages, 0, 2);
                 pages += DECODE_PAGE;
             }

@@ -12,8 +12,10 @@
 
 #include "kernels/common/attention_decode_fetch.h"
 
-/// The keys, so many, that somebody sees, in order.
+/// Keys of a run, on average, below which K and V are copied.
 enum { DECODE_RUN_K = 24, DECODE_RUN_V = 8 };
+
+/// The keys, so many, that somebody sees, in order.
 struct decode_seen {
     size_t count, runs;
     uint8_t key[FOVEA_CHUNK];
@@ -29,22 +31,22 @@ static inline void decode_list(const uint64_t *seen, size_t keys, struct decode_
     }
 }
 
-/// Whether they come in runs of fewer than so many.
+/// Whether they come in several runs, of fewer keys than so many on average.
 static inline int decode_scattered(const struct decode_seen *list, size_t run)
 {
-    return list->count < run * list->runs;
+    return list->runs > 1 && list->count < run * list->runs;
 }
 
-/// Their rows, of `columns` elements, a multiple of 16, to dense: of K or V as `of` says. far: rows are asked for some
-/// before they are copied.
+/// Their rows, of `columns` elements, a multiple of 16, to dense: of K or V as `of` says. asks: each is prefetched,
+/// some rows before it is copied.
 static inline __attribute__((always_inline)) void
 decode_gather(const struct fovea_attention_chunk *chunk, const struct decode_seen *list,
-              const float *of(const struct fovea_attention_chunk *, size_t), size_t columns, int far, float *dense)
+              const float *of(const struct fovea_attention_chunk *, size_t), size_t columns, int asks, float *dense)
 {
     enum { AHEAD = 12 };
     for (size_t i = 0; i < list->count; i++, dense += columns) {
         const float *const from = of(chunk, list->key[i]);
-        if (far && i + AHEAD < list->count) {
+        if (asks && i + AHEAD < list->count) {
             decode_fetch(of(chunk, list->key[i + AHEAD]), 0, 1, columns);
         }
         for (size_t c = 0; c < columns; c += FV_LANES) {

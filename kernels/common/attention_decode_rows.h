@@ -62,7 +62,7 @@ static size_t decode_register_rows(const struct fovea_attention_chunk *chunk, si
         if (decode_again(chunk) && j + 2 * FOVEA_PANEL <= most) {
             decode_fetch(decode_k(chunk, j + FOVEA_PANEL), chunk->k_row, FOVEA_PANEL, chunk->qk_dim);
         }
-        decode_touch(pages, pages ? FOVEA_PANEL * chunk->qk_dim : 0);
+        decode_touch(pages, 0, FOVEA_PANEL * chunk->qk_dim);
         tiles[rows - 1](chunk, decode_k(chunk, j), v, s + j);
         v = v ? v + FOVEA_PANEL * chunk->v_row : NULL;
         pages = pages ? pages + FOVEA_PANEL * chunk->qk_dim : NULL;

@@ -69,7 +69,7 @@ static void decode_loads(const struct fovea_attention_chunk *chunk, const uint64
 }
 
 /// Keys [i, i + n) of natural rows, transposed just before their use. Few rows read them a few columns at a time, and
-/// those that come next may be asked for a third time.
+/// those that come next may be asked for once more.
 static void decode_transpose(const struct fovea_attention_chunk *chunk, struct fovea_gemm_tile *tile, size_t i,
                              float *s, float *transposed)
 {
@@ -129,7 +129,7 @@ static void decode_products(const struct fovea_attention_chunk *chunk, const uin
             decode_fetch(decode_k(chunk, j), decode_k_row(chunk), end - j, chunk->qk_dim);
         }
         if (chunk->k_row != 0 && wanted) {
-            j += decode_few_rows(chunk, j, end, s);
+            j += decode_few_rows(chunk, j, end, asks ? decode_v(chunk, j) : NULL, s);
         }
         if (chunk->k_row != 0 && wanted && j < end) {
             const float *const pages = decode_asks(chunk) ? decode_k_ahead(chunk, j) : NULL;
@@ -152,7 +152,7 @@ static void decode_products(const struct fovea_attention_chunk *chunk, const uin
                 tile.c = s + i;
                 decode_few(&tile, next, NULL, rows);
             } else {
-                decode_touch(next, next ? n * chunk->qk_dim : 0);
+                decode_touch(next, 0, n * chunk->qk_dim);
                 tile.b = decode_k(chunk, i);
                 decode_gemm(&tile, chunk->q, s + i, rows);
             }
@@ -184,6 +184,9 @@ static void decode_scores(const struct fovea_attention_chunk *chunk, const uint6
     of_seen.state.spread = NULL;
     of_seen.far = 0;
     decode_gather(chunk, &list, decode_k, dims, decode_asks(chunk), dense);
+    if (decode_asks(chunk) && !chunk->scores && !decode_scattered(&list, DECODE_RUN_V)) { // or V is gathered, too
+        decode_fetch_seen(chunk, seen, 0, chunk->keys);
+    }
     decode_products(&of_seen, &(uint64_t){1}, s, transposed);
     for (size_t r = 0; r < chunk->state.rows; r++) {
         for (size_t left = list.count; left != 0; left--) { // from the last: none is overwritten that is still to move

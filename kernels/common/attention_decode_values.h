@@ -43,7 +43,7 @@ static void decode_values(const struct fovea_attention_chunk *chunk, size_t j, s
             tile.c = acc + column;
             decode_few(&tile, pages, column == 0 ? sums : NULL, rows);
         } else {
-            decode_touch(pages, ahead ? n * (end - j) : 0);
+            decode_touch(pages, 0, ahead ? n * (end - j) : 0);
             decode_gemm(&tile, weights, acc + column, rows);
         }
     }

@@ -30,6 +30,14 @@ static inline struct scalar_vector scalar_row_vector(const float *matrix, ptrdif
     return (struct scalar_vector){matrix + (ptrdiff_t)index * row, 1};
 }
 
+/// The matrix that key j lies in, of K or V, and as which of its keys: the whole chunk, or a block of it.
+static inline const float *scalar_matrix(const float *whole, const float *const *blocks, size_t *j)
+{
+    const float *const matrix = blocks ? blocks[*j / FOVEA_PANEL] : whole;
+    *j = blocks ? *j % FOVEA_PANEL : *j;
+    return matrix;
+}
+
 /// Scores of the keys that row r sees, in ascending order; key[i] is the key of score s[i]. Returns their number.
 /// A key that the mask hides is not loaded.
 static inline size_t scalar_attention_scores(const struct fovea_attention_chunk *chunk, size_t r,
@@ -44,8 +52,8 @@ static inline size_t scalar_attention_scores(const struct fovea_attention_chunk 
         if (bias && *bias == -INFINITY) {
             continue;
         }
-        const float *const keys = chunk->blocks ? chunk->blocks->k[j / FOVEA_PANEL] : chunk->k;
-        const size_t index = chunk->blocks ? j % FOVEA_PANEL : j;
+        size_t index = j;
+        const float *const keys = scalar_matrix(chunk->k, chunk->blocks ? chunk->blocks->k : NULL, &index);
         const struct scalar_vector k = chunk->k_row ? scalar_row_vector(keys, chunk->k_row, index)
                                                     : scalar_panel_vector(keys, chunk->qk_dim, index);
         float score = 0.0f;
@@ -140,8 +148,8 @@ static inline void scalar_attention_row(const struct fovea_attention_chunk *chun
     for (size_t c = 0; c < state->v_dim; c++) {
         float acc = 0.0f;
         for (size_t i = 0; i < seen; i++) {
-            const float *const values = chunk->blocks ? chunk->blocks->v[key[i] / FOVEA_PANEL] : chunk->v;
-            const size_t index = chunk->blocks ? key[i] % FOVEA_PANEL : key[i];
+            size_t index = key[i];
+            const float *const values = scalar_matrix(chunk->v, chunk->blocks ? chunk->blocks->v : NULL, &index);
             acc = fmaf(p[i], values[(ptrdiff_t)index * chunk->v_row + (ptrdiff_t)c], acc);
         }
         float *const o = scalar_attention_o(state, r, c);

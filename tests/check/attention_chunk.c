@@ -198,7 +198,7 @@ static void scatter(struct attention_case *a, const char *name, const float *key
                     bool panels, const float **at)
 {
     const size_t blocks = (a->chunk.keys + FOVEA_PANEL - 1) / FOVEA_PANEL, block = FOVEA_PANEL * row;
-    size_t place[FOVEA_CHUNK / FOVEA_PANEL], last = 0;
+    size_t place[FOVEA_CHUNK / FOVEA_PANEL] = {0}, last = 0;
     for (size_t i = 0; i < blocks; i++) {
         const size_t other = check_below(&a->c->rng, i + 1);
         place[i] = place[other];
@@ -232,14 +232,21 @@ static void draw_blocks(struct attention_case *a)
     const bool ahead = check_chance(&a->c->rng, 50);
     const size_t d = chunk->qk_dim, v_dim = chunk->state.v_dim;
     a->blocks = (struct fovea_attention_blocks){.k = {NULL}};
+    chunk->blocks = &a->blocks;
+    check_describe(a->c, " blocks");
+    if (a->own_pages) { // of which hidden ones cannot be read: left where they lie
+        for (size_t i = 0; i * FOVEA_PANEL < chunk->keys; i++) {
+            a->blocks.k[i] = chunk->k + i * FOVEA_PANEL * (a->panels ? d : (size_t)chunk->k_row);
+            a->blocks.v[i] = chunk->v + i * FOVEA_PANEL * (size_t)chunk->v_row;
+        }
+        return;
+    }
     scatter(a, "blocks of K", chunk->k, a->panels ? d : (size_t)chunk->k_row, d, a->panels, a->blocks.k);
     scatter(a, "blocks of V", chunk->v, (size_t)chunk->v_row, v_dim, false, a->blocks.v);
     for (size_t i = 0; i < FOVEA_CHUNK / FOVEA_PANEL && ahead; i++) {
         a->blocks.k_ahead[i] = a->blocks.k[i];
         a->blocks.v_ahead[i] = a->blocks.v[i];
     }
-    chunk->blocks = &a->blocks;
-    check_describe(a->c, " blocks");
 }
 
 void attention_draw_chunk(struct attention_case *a)
