@@ -45,6 +45,17 @@ void test_engines_free(struct fovea_engine *engines[TEST_ISAS])
         fovea_engine_destroy(engines[i]);
 }
 
+void test_each_engine(void test(const struct fovea_engine *engine, const char *isa))
+{
+    struct fovea_engine *engines[TEST_ISAS];
+    test_engines(engines);
+    for (int i = 0; i < TEST_ISAS; i++) {
+        if (engines[i] != NULL)
+            test(engines[i], test_isas[i]);
+    }
+    test_engines_free(engines);
+}
+
 struct fovea_tuning *test_tuning(const struct fovea_engine *engine)
 {
     return &((struct fovea_kernels *)fovea_engine_kernels(engine))->tuning; // allocated, by fovea_engine_create

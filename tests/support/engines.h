@@ -17,6 +17,8 @@ struct fovea_engine *test_engine(const char *isa, const struct fovea_tiling *til
 /// not.
 int test_engines(struct fovea_engine *engines[TEST_ISAS]);
 void test_engines_free(struct fovea_engine *engines[TEST_ISAS]);
+/// Runs the test with an engine for each ISA that the CPU has.
+void test_each_engine(void test(const struct fovea_engine *engine, const char *isa));
 
 /// The numbers that plans of an engine, not NULL, read, to be changed as a profile may.
 struct fovea_tuning *test_tuning(const struct fovea_engine *engine);

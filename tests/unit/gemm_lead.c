@@ -76,12 +76,6 @@ static void test_engine_of(const struct fovea_engine *engine, const char *isa)
 
 int main(void)
 {
-    struct fovea_engine *engines[TEST_ISAS];
-    test_engines(engines);
-    for (int e = 0; e < TEST_ISAS; e++) {
-        if (engines[e] != NULL)
-            test_engine_of(engines[e], test_isas[e]);
-    }
-    test_engines_free(engines);
+    test_each_engine(test_engine_of);
     return test_done();
 }
