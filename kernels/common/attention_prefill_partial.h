@@ -110,16 +110,30 @@ static int prefill_hide(const struct fovea_attention_chunk *chunk, const uint64_
 
 /// Whether acc, with hidden keys of weight +0, is what it is without them: fma(+0, v, x) is x unless v is infinite or a
 /// NaN, which leaves a NaN. It may change the sign of a zero, which reaches no result (docs/numerics.md).
+///
+/// Columns are looked at side by side: one chain of masks takes 5 cycles for each, 1,000 of a tile's 11,000 to 30,000.
 static int prefill_stands(const struct fovea_attention_state *state, uint64_t any, const float *acc)
 {
+    enum { CHAINS = 8 };
     uint32_t bad = 0;
     for (size_t lane = 0; lane < state->rows; lane += FV_LANES) {
-        fv_mask good = fv_mask_bits(~0u);
-        for (size_t c = 0; c < state->v_dim; c++) {
-            const fv_f32 sum = fv_load(acc + c * ATTENTION_ROWS + lane);
-            good = fv_mask_and(good, fv_eq(sum, sum));
+        fv_mask good[CHAINS];
+        FV_UNROLL
+        for (size_t i = 0; i < CHAINS; i++) {
+            good[i] = fv_mask_bits(~0u);
         }
-        bad |= prefill_lanes(any, lane) & ~fv_bits(good);
+        for (size_t c = 0; c < state->v_dim; c += CHAINS) {
+            FV_UNROLL
+            for (size_t i = 0; i < CHAINS; i++) { // the last column stands in for those that are not there
+                const fv_f32 sum = fv_load(acc + attention_min(c + i, state->v_dim - 1) * ATTENTION_ROWS + lane);
+                good[i] = fv_mask_and(good[i], fv_eq(sum, sum));
+            }
+        }
+        FV_UNROLL
+        for (size_t i = 1; i < CHAINS; i++) {
+            good[0] = fv_mask_and(good[0], good[i]);
+        }
+        bad |= prefill_lanes(any, lane) & ~fv_bits(good[0]);
     }
     return bad == 0;
 }
