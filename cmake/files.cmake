@@ -47,6 +47,7 @@ set(FOVEA_FILES_DISPATCH
 )
 set(FOVEA_FILES_OPS
     ops/attention.c
+    ops/attention_copy.c
     ops/attention_explain.c
     ops/attention_grid.c
     ops/attention_mask.c

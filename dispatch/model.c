@@ -105,6 +105,9 @@ struct beyond {
     // Whether prefill of AVX-512 prefetches K, V, queries and output into L1: Zen 4, d = 64, 1024 to 4096 keys 1.00
     // to 1.06, fewer keys 1.00 to 1.03, d = 128 0.99 to 1.0.
     uint32_t into_l1;
+    // Tiles of prefill from which on K is copied, and V (ops/attention_copy.c). Elsewhere than on Zen 5 nobody measured
+    // it since it is a choice.
+    uint32_t copy_k, copy_v;
     // Columns of a group of strips where all of B stays in L2 beside many rows of A, which is read once for each group:
     // Zen 4, packed 1.01 to 1.03 (AVX2 1.01 to 1.06), else 1.00 to 1.03; Zen 5 0.97 to 1.02.
     uint32_t near_columns;
@@ -136,6 +139,8 @@ static const struct beyond beyonds[SETS] = {
                 .again = 6,
                 .whole = 1,
                 .into_l1 = 1,
+                .copy_k = 2,
+                .copy_v = 1,
                 .near_columns = 256},
     [WIDE] = {.many_steps = 2048,
               .step_floats = 128,
@@ -163,6 +168,8 @@ static const struct beyond beyonds[SETS] = {
               .again = 6,
               .whole = 0,
               .into_l1 = 0,
+              .copy_k = 17,
+              .copy_v = 17,
               .near_columns = 0},
     [HASHED] = {.many_steps = 1024,
                 .step_floats = 128,
@@ -190,6 +197,8 @@ static const struct beyond beyonds[SETS] = {
                 .again = 0,
                 .whole = 0,
                 .into_l1 = 0,
+                .copy_k = 2,
+                .copy_v = 1,
                 .near_columns = 0},
 };
 
@@ -308,16 +317,20 @@ static uint32_t thin_rows_of(const struct fovea_machine *machine, const char *is
 //
 // Rows for 14 and 15 queries rather than lanes: Zen 4, AVX-512, d = 64, 14 to 1024 keys 1.02 to 1.08 times as fast, d =
 // 128 1.04 to 1.32 (2048 keys 0.87), 256 1.13 to 1.32; AVX2 d = 64 1.05 to 1.12, 1024 keys 0.93, d = 128 1.12, 256 keys
-// and more 0.79 to 0.83. For 16 queries, AVX-512, d = 64 0.89 to 0.96.
+// and more 0.79 to 0.83; AVX2 of Zen 5, d = 64, 64 and 128 keys, 1.7. For 16 queries, AVX-512, d = 64 0.89 to 0.96.
 static struct fovea_attention_tuning attention_default(const struct fovea_machine *machine, uint32_t class)
 {
+    const bool avx512 = (machine->cpu & FOVEA_CPU_AVX512) != 0;
+    const struct beyond *const beyond = beyond_l2(machine);
     struct fovea_attention_tuning t = {
         .queries = 48,
-        .prefill = (machine->cpu & FOVEA_CPU_AVX512) != 0 ? 16 : 14,
+        .prefill = avx512 ? 16 : 14,
         .near = clamp(machine->l2_bytes >> 10, 1, 1 << 20),
-        .again = beyond_l2(machine)->again,
-        .whole = beyond_l2(machine)->whole,
-        .into_l1 = (machine->cpu & FOVEA_CPU_AVX512) != 0 && beyond_l2(machine)->into_l1,
+        .again = beyond->again,
+        .whole = beyond->whole,
+        .into_l1 = avx512 && beyond->into_l1,
+        .copy_k = beyond->copy_k,
+        .copy_v = beyond->copy_v,
     };
     const uint32_t dim = UINT32_C(64) << (class - FOVEA_CLASS_ATTENTION); // the largest of the class, of most models
     t.tiles = clamp(2 * machine->l2_bytes / (5 * t.queries * dim * (uint32_t)sizeof(float)), 1, 8);

@@ -226,11 +226,11 @@ enum { FOVEA_FETCH_LINES = 4 };
 
 enum { FOVEA_COPY_KEYS = FOVEA_CHUNK + 2 }; ///< 8 columns of so many floats are a line more than 4 KiB
 
-/// Keys and values of a chunk, kept by a kernel of prefill for the tiles that come by next: what lies there is its
-/// business. The caller clears done when the chunk changes.
+/// Keys and values of a chunk, copied by a kernel of prefill to where it reads them best, for this tile and those that
+/// come by next: what lies there is its business. The caller clears done when the chunk changes.
 struct fovea_attention_copy {
     float *k; ///< [8][qk_dim][16], or NULL: K is read where it lies
-    float *v; ///< [v_dim rounded up to a multiple of 8][FOVEA_COPY_KEYS]
+    float *v; ///< [v_dim rounded up to a multiple of 8][FOVEA_COPY_KEYS], or NULL: V is
     uint64_t k_done[FOVEA_CHUNK / 64], v_done[FOVEA_CHUNK / 64]; ///< bit j: key j has been copied
 };
 
@@ -268,7 +268,7 @@ struct fovea_attention_chunk {
     /// NULL where there are blocks.
     const float *k_next;
     uint32_t *begun;                   ///< decode only: not NULL where k_next is not; 0 before the first chunk
-    struct fovea_attention_copy *copy; ///< prefill only: shared by the tiles that see this chunk, or NULL
+    struct fovea_attention_copy *copy; ///< prefill only: or NULL, K and V are read where they lie
     struct fovea_fetch_list *fetch;    ///< prefill only: a hint, or NULL
     /// NULL; or additive scores in place of products: for each row a pointer to qk_dim weights w, the sum of
     /// w[c] * tanh(q[c] + k[c]). Rows of prefill have the same: additive[0].
@@ -315,8 +315,8 @@ typedef void fovea_finish_fn(const struct fovea_attention_state *state, const fl
 
 /// Elements of scratch a chunk needs, for any variant: S [128][64] (decode: S [16][128], the last panel of V [128][16],
 /// 4096 transposed elements, S of the next chunk [2][128], K, then V, of the keys that are seen [128][v_dim]),
-/// transposed keys [64][qk_dim], the new part of O [64][round16(v_dim)], alpha [64], a copy of V
-/// [round8(v_dim)][FOVEA_COPY_KEYS] (in prefill, which has 48 rows where 64 are counted).
+/// transposed keys [64][qk_dim], the new part of O [64][round16(v_dim)], alpha [64] (in
+/// prefill, which has 48 rows where 64 are counted).
 static inline size_t fovea_attention_scratch(size_t qk_dim, size_t v_dim)
 {
     const size_t v_round = (v_dim + FOVEA_PANEL - 1) / FOVEA_PANEL * FOVEA_PANEL;

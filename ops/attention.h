@@ -202,7 +202,7 @@ struct fovea_attention_part {
     float *scratch; ///< the worker's
     struct fovea_attention_state state;
     bool fresh; ///< the state is made with the first keys that are seen, and not added to; it is false from then on
-    /// Prefill: where the kernel may keep keys for other tiles, and what it is to prefetch. Both may be NULL.
+    /// Prefill: what it copies of a chunk, and what it is to prefetch. Both may be NULL.
     struct fovea_attention_copy *copy;
     struct fovea_fetch_list *fetch;
     bool alone;     ///< nothing else uses the scratch between its chunks
@@ -213,6 +213,13 @@ struct fovea_attention_part {
 bool fovea_attention_step(struct fovea_attention_part *part, size_t key, size_t end);
 /// The same of a split, chunk by chunk.
 bool fovea_attention_split(struct fovea_attention_part *part, size_t split);
+
+/// Where `tiles` tiles that go through a chunk together copy its K and V (NULL: they do not), and the most floats that
+/// takes. The last begins a chunk, of which nothing is there.
+struct fovea_attention_copy fovea_attention_copy(const struct fovea_attention_layout *plan, size_t tiles,
+                                                 float *scratch);
+size_t fovea_attention_copy_floats(const struct fovea_attention_layout *plan);
+void fovea_attention_copy_anew(struct fovea_attention_copy *copy);
 
 /// A task of prefill. scratch is the worker's.
 void fovea_attention_prefill(const struct fovea_attention_layout *plan, const struct fovea_attention_args *args,

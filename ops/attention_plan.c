@@ -220,15 +220,13 @@ static void lay_out(struct fovea_attention_layout *plan)
     const size_t tile_state = fovea_attention_state_floats(true, tile, tile, d->v_dim);
     const size_t block_state = fovea_attention_state_floats(false, block, block, d->v_dim);
     const bool gathers = d->page_keys != 0 && d->page_keys < FOVEA_CHUNK;
-    const bool shares = plan->tiles_most > 1;
     plan->q_floats = tile * d->qk_dim;
     plan->state_floats = larger(larger(tile_state, block_state), FOVEA_CHUNK * block) + plan->statistics * tile;
     plan->pages_at = fovea_round_up(fovea_attention_scratch(d->qk_dim, d->v_dim), FOVEA_PANEL);
     plan->q_at = plan->pages_at + (gathers ? (size_t)FOVEA_CHUNK * (d->qk_dim + d->v_dim) : 0);
     plan->states_at = plan->q_at + plan->tiles_most * plan->q_floats;
     plan->copy_at = plan->states_at + 2 * plan->tiles_most * plan->state_floats;
-    const size_t v_copy = FOVEA_COPY_KEYS * fovea_round_up(d->v_dim, 8);
-    plan->pointers_at = plan->copy_at + (shares ? FOVEA_CHUNK * d->qk_dim + fovea_round_up(v_copy, FOVEA_PANEL) : 0);
+    plan->pointers_at = plan->copy_at + fovea_attention_copy_floats(plan);
     plan->tiles_at = plan->pointers_at + FOVEA_ATTENTION_POINTERS * sizeof(float *) / sizeof(float);
     plan->work.scratch_bytes = plan->tiles_at * sizeof(float) +
                                fovea_round_up(plan->tiles_most * sizeof(struct fovea_attention_tile), FOVEA_ALIGNMENT);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // ops/attention_prefill.c - a task of prefill: some tiles of queries go through the keys of a head together.
 //
-// Each chunk of keys passes all tiles before the next one comes, so that K and V are copied to where the kernel reads
-// them best once for up to 16 tiles (768 queries), and what is needed next is prefetched beside the arithmetic: rows of
-// Q, K, V and the output lie a layer's width apart, which no hardware foresees, and a tile would wait for its queries
-// and its output as long as a quarter of its arithmetic takes (128 keys, d = 64). All of it just in time: at a pitch of
-// 16 KiB, 32 heads of 128, a 1 MiB L2 has room for 64 rows.
+// Each chunk of keys passes all tiles before the next one comes, so that for all but the first of up to 16 tiles (768
+// queries) K and V come from L2, or from a copy that is made once, and what is needed next is prefetched beside the
+// arithmetic: rows of Q, K, V and the output lie a layer's width apart, which no hardware foresees, and a tile would
+// wait for its queries and its output as long as a quarter of its arithmetic takes (128 keys, d = 64). All of it just
+// in time: at a pitch of 16 KiB, 32 heads of 128, a 1 MiB L2 has room for 64 rows.
 #include "ops/attention.h"
 
 struct task {
@@ -138,8 +138,9 @@ static void place(struct task *task)
     }
     task->begin = task->end != 0 ? task->begin - task->begin % FOVEA_CHUNK : 0;
     task->begin = task->begin > task->args->kv_begin ? task->begin : task->args->kv_begin;
+    task->copy = fovea_attention_copy(task->plan, task->sharing, task->scratch);
     for (size_t t = 0; t < task->count; t++) {
-        task->parts[t].copy = task->sharing > 1 && task->tiles[t].prefill ? &task->copy : NULL;
+        task->parts[t].copy = task->tiles[t].prefill ? &task->copy : NULL;
     }
 }
 
@@ -197,14 +198,13 @@ void fovea_attention_prefill(const struct fovea_attention_layout *plan, const st
         .parts = parts,
         .fetches = fovea_attention_is_far(plan, args, true),
         .tiles = (struct fovea_attention_tile *)(void *)(scratch + plan->tiles_at),
-        .copy = {.k = scratch + plan->copy_at, .v = scratch + plan->copy_at + FOVEA_CHUNK * plan->desc.qk_dim},
     };
     place(&task);
     clear_fetch(&task);
     size_t key = task.begin;
     do { // once where there is no key, for the output
         const size_t next = key + FOVEA_CHUNK - key % FOVEA_CHUNK;
-        task.copy.k_done[0] = task.copy.k_done[1] = task.copy.v_done[0] = task.copy.v_done[1] = 0;
+        fovea_attention_copy_anew(&task.copy);
         for (size_t t = 0; t < task.count; t++) {
             if (key < task.end) {
                 meet(&task, t, key, next);

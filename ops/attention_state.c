@@ -173,8 +173,9 @@ static void accumulate_task(const void *unused, const void *call, void *shared, 
         if (!fresh) {
             load(plan, &part, &rows.a);
         }
+        struct fovea_attention_copy copy = fovea_attention_copy(plan, 1, scratch);
         struct fovea_attention_part one = {
-            .tile = &tile, .q = q, .scratch = scratch, .state = rows.a, .fresh = fresh, .alone = true};
+            .tile = &tile, .q = q, .scratch = scratch, .state = rows.a, .fresh = fresh, .copy = &copy, .alone = true};
         if (!fovea_attention_split(&one, split) && fresh) {
             fovea_attention_clear(&rows.a);
         }

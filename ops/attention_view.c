@@ -133,6 +133,9 @@ bool fovea_attention_split(struct fovea_attention_part *part, size_t split)
     key = key > tile->args->kv_begin ? key : tile->args->kv_begin;
     bool any = false;
     for (; key < end; key += FOVEA_CHUNK - key % FOVEA_CHUNK) {
+        if (part->copy != NULL) {
+            fovea_attention_copy_anew(part->copy);
+        }
         any |= fovea_attention_step(part, key, end);
     }
     return any;

@@ -3,8 +3,8 @@
 //
 // Natural rows are as far apart as the heads of a layer are wide. O^T reads V in columns, 8 at a time: each step is on
 // another page and, at the pitches of real models, in one of a few sets of L1. In the copy a group of 8 columns is 4
-// KiB in a row. At a pitch of 3072 bytes the second product took 1.4 times as long as from a copy, the first 1.1 times
-// (AVX-512, d = 64). A key is copied when a tile first sees it, so that hidden ones are never read.
+// KiB in a row. Whether that pays is the caller's to know (ops/attention_copy.c). A key is copied when a tile first
+// sees it, so that hidden ones are never read.
 //
 // Part of attention_prefill_f32.inc.
 #ifndef FOVEA_KERNELS_COMMON_ATTENTION_PREFILL_COPY_H

@@ -36,7 +36,7 @@ prefill_product_v(const struct fovea_attention_chunk *chunk, const struct prefil
         .a = prefill_v_at(v, j, 0),
         .near = 1,
         .a_row = 1,
-        .a_k = PREFILL_COPIES ? ATTENTION_GROUP : v->row,
+        .a_k = v->row,
         .a_group = v->group,
         .b = p + j * ATTENTION_ROWS,
         .c = c,

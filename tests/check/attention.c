@@ -174,15 +174,15 @@ static void draw_shared(struct attention_case *a)
     a->shared[0] = check_buffer(a->c, "shared keys", k_floats + FOVEA_COPY_KEYS * v_round);
     a->shared[1] = check_twin(a->c, a->shared[0]);
     copy.k = check_chance(&a->c->rng, 70) ? a->shared[0]->data : NULL;
-    copy.v = a->shared[0]->data + k_floats;
+    copy.v = check_chance(&a->c->rng, 70) ? a->shared[0]->data + k_floats : NULL;
     for (size_t i = 0; i < sizeof pointers / sizeof *pointers; i++)
-        pointers[i] = copy.v;
+        pointers[i] = a->shared[0]->data;
     fetch.next = pointers;
     fetch.count = check_below(&a->c->rng, 65);
     fetch.into_l1 = check_chance(&a->c->rng, 50);
     a->copy = &copy;
     a->fetch = check_chance(&a->c->rng, 50) ? &fetch : NULL;
-    check_describe(a->c, " shared%s", a->fetch ? ", fetches" : "");
+    check_describe(a->c, " shared%s%s%s", copy.k ? " k" : "", copy.v ? " v" : "", a->fetch ? ", fetches" : "");
 }
 
 /// Another tile takes the chunk first: it sees some of what this one sees, and its state is nobody's.

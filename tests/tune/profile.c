@@ -80,6 +80,7 @@ static int parse_with(const char *line, const char *with, char why[FOVEA_PROFILE
     return fovea_profile_parse(changed, (size_t)length, &profile.key, &back, why);
 }
 
+#define REST "again=0 whole=0 into_l1=0 copy_k=2 copy_v=1"
 #define EVIDENCE " gain=1.000000 low=1.000000 high=1.000000 p=0.000000 pairs=1\n"
 
 static void test_meaning(void)
@@ -107,12 +108,8 @@ static void test_meaning(void)
          "level install\nslot softmax relu_f32_scalar gain=1.000000 low=1.000000 high=1.000000 p=0.000000 "
          "pairs=1\n",
          "line 10"},
-        {"level",
-         "level install\nattention heads-64 queries=0 prefill=1 tiles=4 near=1 again=0 whole=0 into_l1=0" EVIDENCE,
-         "line 10"},
-        {"level",
-         "level install\nattention heads-64 queries=16 prefill=65 tiles=4 near=1 again=0 whole=0 into_l1=0" EVIDENCE,
-         "line 10"},
+        {"level", "level install\nattention heads-64 queries=0 prefill=1 tiles=4 near=1 " REST EVIDENCE, "line 10"},
+        {"level", "level install\nattention heads-64 queries=16 prefill=65 tiles=4 near=1 " REST EVIDENCE, "line 10"},
         {"level", "level install\ncache border near=0" EVIDENCE, "line 10"},
         {"level", "level install\ncache border near=1048577" EVIDENCE, "line 10"},
         {"level", "level install\ncache border near=" EVIDENCE, "line 10"},
@@ -121,8 +118,7 @@ static void test_meaning(void)
         {"level", "level install\ncache nonesuch near=512" EVIDENCE, "line 10"},
         {"level", "level install\ncache border gemm_f32_4x16_scalar near=512" EVIDENCE, "line 10"},
         {"level", "level install\ncache border near=512" EVIDENCE "cache border near=512" EVIDENCE, "line 11"},
-        {"level", "level install\nattention heads-64 queries=16 tiles=4 near=1 again=0 whole=0 into_l1=0" EVIDENCE,
-         "line 10"},
+        {"level", "level install\nattention heads-64 queries=16 tiles=4 near=1 " REST EVIDENCE, "line 10"},
     };
     char why[FOVEA_PROFILE_WHY];
     memset(&profile, 0, sizeof profile);
@@ -133,15 +129,13 @@ static void test_meaning(void)
         CHECK(bad && strstr(why, cases[i].must_say), "%s -> %s: %s", cases[i].line, cases[i].with, bad ? why : "taken");
     }
     const char *const good = "level install\nattention heads-64 queries=16 prefill=64 tiles=4 near=1048576 again=64 "
-                             "whole=1 into_l1=0" EVIDENCE;
+                             "whole=1 into_l1=0 copy_k=17 copy_v=1" EVIDENCE;
     CHECK(!parse_with("level", good, why) && back.has[FOVEA_CLASS_ATTENTION], "%s", why);
-    CHECK(
-        parse_with(
-            "level",
-            "level install\nattention heads-64 queries=16 prefill=64 tiles=4 near=1 again=0 whole=0 into_l1=0" EVIDENCE
-            "attention heads-64 queries=16 prefill=64 tiles=4 near=1 again=0 whole=0 into_l1=0" EVIDENCE,
-            why),
-        "a class twice");
+    CHECK(parse_with("level",
+                     "level install\nattention heads-64 queries=16 prefill=64 tiles=4 near=1 " REST EVIDENCE
+                     "attention heads-64 queries=16 prefill=64 tiles=4 near=1 " REST EVIDENCE,
+                     why),
+          "a class twice");
     CHECK(!parse_with("level", "level install\ncache border near=640" EVIDENCE, why) && back.has[FOVEA_CLASS_CACHE] &&
               back.tuned[FOVEA_CLASS_CACHE].kernel == -1 && back.tuned[FOVEA_CLASS_CACHE].values[0] == 640,
           "%s", why);
@@ -177,7 +171,7 @@ static void make_profile(void)
     profile.isa = machine()->cpu;
     profile.level = FOVEA_LEVEL_INSTALL;
     profile.has[FOVEA_CLASS_ATTENTION] = 1;
-    profile.tuned[FOVEA_CLASS_ATTENTION] = (struct fovea_tuned){-1, {32, 16, 8, 512}};
+    profile.tuned[FOVEA_CLASS_ATTENTION] = (struct fovea_tuned){-1, {32, 16, 8, 512, 0, 0, 0, 2, 1}};
 }
 
 static void test_files(void)

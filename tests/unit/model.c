@@ -35,15 +35,28 @@ static void test_machine(const struct fovea_machine *machine)
     }
 }
 
-static uint32_t number(const char *name)
+static uint32_t number_of(enum fovea_tuned_operator kind, const char *name)
 {
     uint32_t count = 0, i = 0;
-    const struct fovea_tunable *const tunables = fovea_tunables(FOVEA_TUNED_GEMM, &count);
+    const struct fovea_tunable *const tunables = fovea_tunables(kind, &count);
     while (i < count && strcmp(tunables[i].name, name) != 0) {
         i++;
     }
     CHECK(i < count, "no number is called %s", name);
     return i < count ? i : 0;
+}
+
+static uint32_t number(const char *name)
+{
+    return number_of(FOVEA_TUNED_GEMM, name);
+}
+
+static void test_attention(const struct fovea_machine *machine, uint32_t into_l1, uint32_t copy, const char *text)
+{
+    const struct fovea_tuned tuned = fovea_tuned_default(machine, FOVEA_CLASS_ATTENTION, -1);
+    const uint32_t copy_v = number_of(FOVEA_TUNED_ATTENTION, "copy_v");
+    CHECK(tuned.values[number_of(FOVEA_TUNED_ATTENTION, "into_l1")] == into_l1, "%s: into_l1", text);
+    CHECK(tuned.values[copy_v] == copy, "%s: copy_v %u", text, tuned.values[copy_v]);
 }
 
 struct follows {
@@ -104,11 +117,7 @@ static void test_sets(void)
             wide < 0 ? cases[i].half_rows : fovea_tuned_default(&machine, FEW_FAR_NT, wide).values[number("half_rows")];
         CHECK(half_rows == cases[i].half_rows && nt.values[number("half_rows")] == 0, "%s: half_rows %u", cases[i].text,
               half_rows);
-        uint32_t count = 0;
-        const struct fovea_tunable *const last = fovea_tunables(FOVEA_TUNED_ATTENTION, &count) + count - 1;
-        const uint32_t into_l1 = fovea_tuned_default(&machine, FOVEA_CLASS_ATTENTION, -1).values[count - 1];
-        CHECK(strcmp(last->name, "into_l1") == 0 && into_l1 == cases[i].into_l1, "%s: %s %u", cases[i].text, last->name,
-              into_l1);
+        test_attention(&machine, cases[i].into_l1, machine.wide512 ? 17 : 1, cases[i].text);
     }
     struct fovea_machine machine = {.l3_hashed = 1, .wide512 = 1};
     const uint32_t both = fovea_tuned_default(&machine, FEW_FAR_NT, 0).values[number("fetch_k")];
