@@ -147,55 +147,25 @@ static void prefill_clear(const struct fovea_attention_state *state, float *acc)
     }
 }
 
-/// The panels of rows, some of which are set.
-static struct prefill_panels prefill_panels(uint64_t rows)
-{
-    struct prefill_panels panels = {0, FOVEA_TILE_ROWS_MAX / FOVEA_PANEL};
-    for (; (rows >> panels.first * FOVEA_PANEL & 0xFFFF) == 0; panels.first++) {
-    }
-    for (; (rows >> (panels.end - 1) * FOVEA_PANEL & 0xFFFF) == 0; panels.end--) {
-    }
-    return panels;
-}
-
-/// All panels of a tile.
-static inline struct prefill_panels prefill_all_panels(const struct fovea_attention_chunk *chunk)
-{
-    return (struct prefill_panels){0, (chunk->state.rows + FOVEA_PANEL - 1) / FOVEA_PANEL};
-}
-
-/// The panels that see some of the keys from j to the next multiple of 16, at most to `end`; this becomes *next.
-static struct prefill_panels prefill_sixteen(const uint64_t *seen, size_t j, size_t end, size_t *next)
-{
-    *next = attention_min(end, j - j % FOVEA_PANEL + FOVEA_PANEL);
-    return prefill_panels(attention_any(seen + j, *next - j));
-}
-
 /// acc = V^T P^T over the keys that some row sees, in ascending order; +0 where there is none. Sixteen keys are for the
-/// panels that see some of them: for all panels, causal calls of 77, 128 and 1024 tokens took 5, 4 and 1 % longer.
+/// vectors that see some of them: for all, causal calls of 77, 128 and 1024 tokens took 5, 4 and 1 % longer.
 static void prefill_collect(const struct fovea_attention_chunk *chunk, const struct prefill_v *v, const uint64_t *seen,
                             const float *p, float *acc)
 {
-    const struct prefill_panels all = prefill_all_panels(chunk);
+    const struct prefill_vectors all = prefill_all_vectors(chunk);
     int begun = 0;
     for (size_t j = 0, end; j < chunk->keys; j = end) {
         end = attention_run(seen, chunk->keys, j, 0);
         for (size_t from = j, to; from < end && seen[j] != 0; from = to) {
-            struct prefill_panels panels = prefill_sixteen(seen, from, end, &to);
-            for (size_t next; to < end; to = next) {
-                const struct prefill_panels more = prefill_sixteen(seen, to, end, &next);
-                if (more.first != panels.first || more.end != panels.end) {
-                    break;
-                }
-            }
-            panels.first += FOVEA_FAULT_IS(PREFILL_PANELS_SHORT) && panels.end - panels.first > 1;
-            if (!begun && panels.first == all.first && panels.end == all.end) {
-                prefill_store(chunk, v, from, to, panels, p, acc);
+            struct prefill_vectors vectors = prefill_alike(seen, from, end, FOVEA_PANEL, &to);
+            vectors.first += FOVEA_FAULT_IS(PREFILL_PANELS_SHORT) && vectors.end - vectors.first > 1;
+            if (!begun && vectors.first == all.first && vectors.end == all.end) {
+                prefill_store(chunk, v, from, to, vectors, p, acc);
             } else {
                 if (!begun) {
                     prefill_clear(&chunk->state, acc);
                 }
-                prefill_add(chunk, v, from, to, panels, p, acc);
+                prefill_add(chunk, v, from, to, vectors, p, acc);
             }
             begun = 1;
         }
@@ -220,7 +190,7 @@ static void prefill_partial(const struct fovea_attention_chunk *chunk, const str
         for (size_t j = 0, end; j < chunk->keys; j = end) {
             end = attention_run(seen, chunk->keys, j, all);
             if (seen[j] == all) {
-                prefill_add(chunk, v, j, end, prefill_all_panels(chunk), p, acc);
+                prefill_add(chunk, v, j, end, prefill_all_vectors(chunk), p, acc);
             } else {
                 prefill_masked(state, v, seen, j, end, p, acc);
             }

@@ -63,18 +63,34 @@ static inline __attribute__((always_inline)) void prefill_product(const struct a
     }
 }
 
-/// S^T = K Q^T for keys [first, end) and the vectors of queries that some row of `rows` is in, whose maxima `most` they
-/// raise.
-static void prefill_score(const struct fovea_attention_chunk *chunk, size_t first, size_t end, uint64_t rows, float *s,
-                          float *most)
+/// Vectors [first, end) of the tile.
+struct prefill_vectors {
+    size_t first, end;
+};
+
+/// Those that some row is in, of which there is one.
+static inline struct prefill_vectors prefill_vectors(uint64_t rows)
 {
-    size_t vector = 0, last = 0;
+    struct prefill_vectors vectors = {0, 0};
     for (; prefill_lanes(rows, 0) == 0; rows >>= FV_LANES) {
-        vector++;
+        vectors.first++;
     }
-    for (last = vector; rows != 0; rows >>= FV_LANES) {
-        last++;
+    for (vectors.end = vectors.first; rows != 0; rows >>= FV_LANES) {
+        vectors.end++;
     }
+    return vectors;
+}
+
+/// All of a tile.
+static inline struct prefill_vectors prefill_all_vectors(const struct fovea_attention_chunk *chunk)
+{
+    return (struct prefill_vectors){0, (chunk->state.rows + FV_LANES - 1) / FV_LANES};
+}
+
+/// S^T = K Q^T for keys [first, end) and some vectors of queries, whose maxima `most` they raise.
+static void prefill_score(const struct fovea_attention_chunk *chunk, size_t first, size_t end,
+                          struct prefill_vectors vectors, float *s, float *most)
+{
     struct attention_product t = {
         .k = chunk->qk_dim, .b = chunk->q, .scale = most, .most = most, .fetch = chunk->fetch}; // no scale is read
     if (chunk->k_row != 0) {
@@ -84,7 +100,7 @@ static void prefill_score(const struct fovea_attention_chunk *chunk, size_t firs
         t.a_k = 1;
         t.a_group = ATTENTION_GROUP * chunk->k_row;
         t.c = s + first * ATTENTION_ROWS;
-        prefill_product(&t, vector, last, ATTENTION_RAISE);
+        prefill_product(&t, vectors.first, vectors.end, ATTENTION_RAISE);
         return;
     }
     for (; first < end; first += t.m) { // no product crosses from one panel of keys to the next
@@ -95,8 +111,26 @@ static void prefill_score(const struct fovea_attention_chunk *chunk, size_t firs
         t.a_k = FOVEA_PANEL;
         t.a_group = ATTENTION_GROUP;
         t.c = s + first * ATTENTION_ROWS;
-        prefill_product(&t, vector, last, ATTENTION_RAISE);
+        prefill_product(&t, vectors.first, vectors.end, ATTENTION_RAISE);
     }
+}
+
+/// The vectors that see some of the keys [from, *to): as many groups of `group` keys, at most up to `end`, as are seen
+/// by the same ones. (Each group of eight apart, causal calls of 77 to 512 tokens took 0.5 to 2 % longer.)
+static struct prefill_vectors prefill_alike(const uint64_t *seen, size_t from, size_t end, size_t group, size_t *to)
+{
+    struct prefill_vectors vectors = {0, 0};
+    *to = from;
+    for (size_t j = from, next; j < end; j = next) {
+        next = attention_min(end, j - j % group + group);
+        const struct prefill_vectors more = prefill_vectors(attention_any(seen + j, next - j));
+        if (j != from && (more.first != vectors.first || more.end != vectors.end)) {
+            break;
+        }
+        vectors = more;
+        *to = next;
+    }
+    return vectors;
 }
 
 /// S^T of the keys that some row sees; the first `whole` are seen by all. Of these the ones that do not fill a group
@@ -107,14 +141,14 @@ static size_t prefill_scores(const struct fovea_attention_chunk *chunk, const ui
 {
     whole -= whole == chunk->keys ? 0 : whole % ATTENTION_GROUP;
     if (whole != 0) {
-        prefill_score(chunk, 0, whole, attention_all(chunk->state.rows), s, most);
+        prefill_score(chunk, 0, whole, prefill_all_vectors(chunk), s, most);
     }
     float others[ATTENTION_ROWS] = {0}; // hidden scores among them
     for (size_t j = whole, end; j < chunk->keys; j = end) {
         end = attention_run(seen, chunk->keys, j, 0);
-        for (size_t i = j, keys; i < end && seen[j] != 0; i += keys) {
-            keys = attention_min(end - i, ATTENTION_GROUP - i % ATTENTION_GROUP);
-            prefill_score(chunk, i, i + keys, attention_any(seen + i, keys), s, others);
+        for (size_t from = j, to; from < end && seen[j] != 0; from = to) {
+            const struct prefill_vectors vectors = prefill_alike(seen, from, end, ATTENTION_GROUP, &to);
+            prefill_score(chunk, from, to, vectors, s, others);
         }
     }
     return whole;

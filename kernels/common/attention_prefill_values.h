@@ -19,17 +19,13 @@ static inline const float *prefill_v_at(const struct prefill_v *v, size_t j, siz
     return v->v + (ptrdiff_t)(c / ATTENTION_GROUP) * v->group + (ptrdiff_t)j * v->row + c % ATTENTION_GROUP;
 }
 
-/// Panels [first, end) of the tile.
-struct prefill_panels {
-    size_t first, end;
-};
-
-/// C = V^T P^T over keys [j, end) for some panels, c being O^T or what is to be added to it. The mode is a constant.
-static inline __attribute__((always_inline)) void
-prefill_product_v(const struct fovea_attention_chunk *chunk, const struct prefill_v *v, size_t j, size_t end,
-                  struct prefill_panels panels, const float *p, float *c, const float *alpha, enum attention_mode mode)
+/// C = V^T P^T over keys [j, end) for some vectors, c being O^T or what is to be added to it. The mode is a constant.
+static inline __attribute__((always_inline)) void prefill_product_v(const struct fovea_attention_chunk *chunk,
+                                                                    const struct prefill_v *v, size_t j, size_t end,
+                                                                    struct prefill_vectors vectors, const float *p,
+                                                                    float *c, const float *alpha,
+                                                                    enum attention_mode mode)
 {
-    const size_t vectors = (chunk->state.rows + FV_LANES - 1) / FV_LANES;
     const struct attention_product t = {
         .m = chunk->state.v_dim,
         .k = end - j,
@@ -43,28 +39,28 @@ prefill_product_v(const struct fovea_attention_chunk *chunk, const struct prefil
         .scale = alpha,
         .fetch = chunk->fetch,
     };
-    prefill_product(&t, panels.first * FV_VECS, attention_min(panels.end * FV_VECS, vectors), mode);
+    prefill_product(&t, vectors.first, vectors.end, mode);
 }
 
 /// C = V^T P^T.
 static void prefill_store(const struct fovea_attention_chunk *chunk, const struct prefill_v *v, size_t j, size_t end,
-                          struct prefill_panels panels, const float *p, float *c)
+                          struct prefill_vectors vectors, const float *p, float *c)
 {
-    prefill_product_v(chunk, v, j, end, panels, p, c, p, ATTENTION_STORE); // no scale is read
+    prefill_product_v(chunk, v, j, end, vectors, p, c, p, ATTENTION_STORE); // no scale is read
 }
 
 /// C = C + V^T P^T.
 static void prefill_add(const struct fovea_attention_chunk *chunk, const struct prefill_v *v, size_t j, size_t end,
-                        struct prefill_panels panels, const float *p, float *c)
+                        struct prefill_vectors vectors, const float *p, float *c)
 {
-    prefill_product_v(chunk, v, j, end, panels, p, c, p, ATTENTION_ADD);
+    prefill_product_v(chunk, v, j, end, vectors, p, c, p, ATTENTION_ADD);
 }
 
 /// C = fma(C, alpha, V^T P^T).
 static void prefill_rescale(const struct fovea_attention_chunk *chunk, const struct prefill_v *v, size_t j, size_t end,
-                            struct prefill_panels panels, const float *p, float *c, const float *alpha)
+                            struct prefill_vectors vectors, const float *p, float *c, const float *alpha)
 {
-    prefill_product_v(chunk, v, j, end, panels, p, c, alpha, ATTENTION_RESCALE);
+    prefill_product_v(chunk, v, j, end, vectors, p, c, alpha, ATTENTION_RESCALE);
 }
 
 #endif
