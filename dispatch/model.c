@@ -312,8 +312,9 @@ static uint32_t thin_rows_of(const struct fovea_machine *machine, const char *is
 }
 
 // Of each tile of a task its queries and state, the next task's queries and the output that are being fetched, and at
-// times a second state, in twice L2: streaming them from L3 costs less than copying K and V for fewer tiles (Zen 3, L2
-// 512 KiB, 32 heads of 128 on 8: 4 tiles 1.08 times as fast as 2, 8 tiles 1.14; 16 of d = 64 gain 1 to 2 % over 8).
+// times a second state, in twice L2: streaming them from L3 costs less than reading, and there copying, K and V for
+// fewer tiles (Zen 3, L2 512 KiB, 32 heads of 128 on 8: 4 tiles 1.08 times as fast as 2, 8 tiles 1.14; 16 of d = 64
+// gain 1 to 2 % over 8).
 //
 // Rows for 14 and 15 queries rather than lanes: Zen 4, AVX-512, d = 64, 14 to 1024 keys 1.02 to 1.08 times as fast, d =
 // 128 1.04 to 1.32 (2048 keys 0.87), 256 1.13 to 1.32; AVX2 d = 64 1.05 to 1.12, 1024 keys 0.93, d = 128 1.12, 256 keys

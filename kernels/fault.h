@@ -87,7 +87,7 @@
     X(89, GEMM_BN_FROM_ZERO, "a few steps over rows of B begin at zero where they add to C")                           \
     X(90, GEMM_BN_STORES_PAST_N, "a few steps over rows of B store whole vectors of C")                                \
     X(91, PREFILL_SPAN_SHORT, "the softmax of a panel leaves out the last key that it sees")                           \
-    X(92, PREFILL_PANELS_SHORT, "the first of some panels is left out of the values of sixteen keys")                  \
+    X(92, PREFILL_PANELS_SHORT, "the first of some vectors is left out of the values of sixteen keys")                 \
     X(93, PREFILL_FRESH_KEEPS, "a row that sees no key of its first chunk keeps what lay in O")                        \
     X(94, GEMM_BESIDE_STAYS, "tiles beside another read its columns of B")                                             \
     X(95, DECODE_FRESH_KEEPS, "what keys that not all rows see add to is not cleared")                                 \
@@ -96,7 +96,8 @@
     X(98, GEMM_EDGE_K_SHORT, "the k steps past a multiple of four of the last columns are left out")                   \
     X(99, GEMM_EDGE_STORES_PAST_N, "the last columns are stored as four or eight")                                     \
     X(100, DECODE_SPREADS_FORWARD, "scores of keys copied side by side are overwritten before they move")              \
-    X(101, DECODE_JOINS_BLOCKS, "all keys are read as if they lay behind the first block")
+    X(101, DECODE_JOINS_BLOCKS, "all keys are read as if they lay behind the first block")                             \
+    X(102, PREFILL_V_AS_COPIED, "rows of V that are read where they lie are taken to be as close as in a copy")
 
 enum fovea_fault {
 #define FOVEA_FAULT_NUMBER(number, name, what) FOVEA_FAULT_##name = number,

@@ -315,8 +315,7 @@ typedef void fovea_finish_fn(const struct fovea_attention_state *state, const fl
 
 /// Elements of scratch a chunk needs, for any variant: S [128][64] (decode: S [16][128], the last panel of V [128][16],
 /// 4096 transposed elements, S of the next chunk [2][128], K, then V, of the keys that are seen [128][v_dim]),
-/// transposed keys [64][qk_dim], the new part of O [64][round16(v_dim)], alpha [64] (in
-/// prefill, which has 48 rows where 64 are counted).
+/// transposed keys [64][qk_dim], the new part of O [64][round16(v_dim)], alpha [64].
 static inline size_t fovea_attention_scratch(size_t qk_dim, size_t v_dim)
 {
     const size_t v_round = (v_dim + FOVEA_PANEL - 1) / FOVEA_PANEL * FOVEA_PANEL;

@@ -20,8 +20,8 @@ struct fovea_attention_layout {
     struct fovea_attention_desc desc;            ///< scale is a number
     size_t group;                                ///< query heads that share a key head
     // A worker's scratch, where its parts begin, in floats and on cache lines: the kernel's own; a chunk gathered from
-    // small pages; the scaled queries of each tile of a task; two states of each, or two blocks of scores; a copy of a
-    // chunk's K and V; pointers to what is fetched; the tiles themselves.
+    // small pages; the scaled queries of each tile of a task; two states of each, or two blocks of scores; what is
+    // copied of a chunk's K and V; pointers to what is fetched; the tiles themselves.
     size_t pages_at, q_at, states_at, copy_at, pointers_at, tiles_at;
     size_t q_floats, state_floats; ///< of one tile
     size_t tiles_most;             ///< of a task
@@ -34,7 +34,7 @@ struct fovea_attention_layout {
 };
 
 /// How a call is cut. The rows of a key head are its group of query heads x the queries. Prefill: tiles of queries of
-/// one head; a task is some tiles of a key head, which share a copy of each chunk of its keys, over all keys. Decode:
+/// one head; a task is some tiles of a key head, which share each chunk of its keys, over all keys. Decode:
 /// blocks of rows; a task is a block and a split of the keys, and where there are several a second phase merges them.
 /// Both give the same bits; with few queries a prefill tile would be mostly padding, so that the last few of a head,
 /// which would be a tile of their own or one more panel of one, are a block among the tiles.
@@ -214,11 +214,17 @@ bool fovea_attention_step(struct fovea_attention_part *part, size_t key, size_t 
 /// The same of a split, chunk by chunk.
 bool fovea_attention_split(struct fovea_attention_part *part, size_t split);
 
-/// Where `tiles` tiles that go through a chunk together copy its K and V (NULL: they do not), and the most floats that
-/// takes. The last begins a chunk, of which nothing is there.
+/// What `tiles` tiles of prefill that go through a chunk together copy of it before they read it.
+struct fovea_attention_copies {
+    bool k, v;
+};
+struct fovea_attention_copies fovea_attention_copies(const struct fovea_attention_layout *plan, size_t tiles);
+/// The floats of scratch that the plan's tasks need for it.
+size_t fovea_attention_copy_floats(const struct fovea_attention_layout *plan);
+/// Where they copy it to, in a worker's scratch; NULL: they do not.
 struct fovea_attention_copy fovea_attention_copy(const struct fovea_attention_layout *plan, size_t tiles,
                                                  float *scratch);
-size_t fovea_attention_copy_floats(const struct fovea_attention_layout *plan);
+/// Begins a chunk, of which nothing is there.
 void fovea_attention_copy_anew(struct fovea_attention_copy *copy);
 
 /// A task of prefill. scratch is the worker's.

@@ -16,30 +16,39 @@
 #include "ops/attention.h"
 #include <string.h>
 
-static bool copies_k(const struct fovea_attention_layout *plan, size_t tiles)
+_Static_assert(FOVEA_ATTENTION_TILES_MAX == 16, "17 tiles, in tuning.def and the model, are never reached");
+
+struct fovea_attention_copies fovea_attention_copies(const struct fovea_attention_layout *plan, size_t tiles)
 {
-    return tiles >= plan->tuning->copy_k && plan->desc.k_layout == FOVEA_K_ROWS;
+    enum { SETS = 4096 / sizeof(float), GROUP = 8 }; // after which the sets of L1 repeat; columns that are read at once
+    const struct fovea_attention_desc *const d = &plan->desc;
+    const bool gathered = d->page_keys != 0 && d->page_keys < FOVEA_CHUNK; // rows of v_dim
+    const bool meet = !gathered && d->v.row != 0 && d->v.row % SETS == 0 && d->v_dim > GROUP;
+    return (struct fovea_attention_copies){
+        .k = tiles >= plan->tuning->copy_k && d->k_layout == FOVEA_K_ROWS && d->scoring == FOVEA_SCORING_DOT,
+        .v = tiles >= plan->tuning->copy_v || meet,
+    };
 }
 
-static bool copies_v(const struct fovea_attention_layout *plan, size_t tiles)
+static size_t k_floats(const struct fovea_attention_layout *plan, struct fovea_attention_copies copies)
 {
-    enum { SETS = 4096 }; // bytes after which the sets of L1 repeat
-    return tiles >= plan->tuning->copy_v || plan->desc.v.row * sizeof(float) % SETS == 0;
+    return copies.k ? FOVEA_CHUNK * plan->desc.qk_dim : 0;
 }
 
 size_t fovea_attention_copy_floats(const struct fovea_attention_layout *plan)
 {
-    const size_t v = FOVEA_COPY_KEYS * fovea_round_up(plan->desc.v_dim, 8);
-    return (copies_k(plan, plan->tiles_most) ? FOVEA_CHUNK * plan->desc.qk_dim : 0) +
-           (copies_v(plan, plan->tiles_most) ? fovea_round_up(v, FOVEA_PANEL) : 0);
+    const struct fovea_attention_copies copies = fovea_attention_copies(plan, plan->tiles_most);
+    const size_t v = fovea_round_up(FOVEA_COPY_KEYS * fovea_round_up(plan->desc.v_dim, 8), FOVEA_PANEL);
+    const bool prefill = plan->desc.q_len >= plan->tuning->prefill;
+    return prefill ? k_floats(plan, copies) + (copies.v ? v : 0) : 0;
 }
 
 struct fovea_attention_copy fovea_attention_copy(const struct fovea_attention_layout *plan, size_t tiles,
                                                  float *scratch)
 {
-    float *const k = scratch + plan->copy_at;
-    float *const v = k + (copies_k(plan, tiles) ? FOVEA_CHUNK * plan->desc.qk_dim : 0);
-    return (struct fovea_attention_copy){.k = v != k ? k : NULL, .v = copies_v(plan, tiles) ? v : NULL};
+    const struct fovea_attention_copies copies = fovea_attention_copies(plan, tiles);
+    float *const k = scratch + plan->copy_at, *const v = k + k_floats(plan, copies);
+    return (struct fovea_attention_copy){.k = copies.k ? k : NULL, .v = copies.v ? v : NULL};
 }
 
 void fovea_attention_copy_anew(struct fovea_attention_copy *copy)

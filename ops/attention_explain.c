@@ -15,21 +15,24 @@ enum fovea_status fovea_explain_attention(const struct fovea_engine *engine, con
     const bool far = fovea_attention_is_far(&plan, &all, grid.prefill);
     const bool into_l1 =
         far && grid.prefill && plan.tuning->into_l1 && kernel->mr != 0 && fovea_min(grid.rows, grid.most) >= kernel->mr;
-    fovea_say(&why,
-              "attention: batch %zu, heads %zu/%zu, %zux%zu, dims %zu and %zu, f32%s%s%s%s, k in %s%s%s, kernel %s, "
-              "%zu tasks of %zu rows%s%s, shared %zu B, scratch %zu B",
-              desc->batch, desc->heads, desc->kv_heads, desc->q_len, desc->kv_len, desc->qk_dim, desc->v_dim,
-              desc->scoring == FOVEA_SCORING_ADDITIVE ? ", additive" : "", desc->causal ? ", causal" : "",
-              desc->mask ? ", mask" : "", desc->bias ? ", bias" : "",
-              desc->k_layout == FOVEA_K_PANELS ? "panels" : "rows", desc->page_keys ? " of pages" : "",
-              into_l1                                                ? ", fetched into L1"
-              : !far || grid.prefill                                 ? ""
-              : fovea_min(grid.rows, grid.most) > plan.tuning->again ? ", from beyond L2"
-              : plan.tuning->whole                                   ? ", from beyond L2, all of it asked for twice"
-                                                                     : ", from beyond L2, some of it asked for twice",
-              kernel->name, desc->batch * grid.heads * fovea_ceil_div(grid.tiles, grid.each) * grid.splits,
-              fovea_min(grid.rows, grid.most), grid.each > 1 ? " and more that share keys" : "",
-              grid.few != 0 ? ", the last few of a head as in decoding" : "", plan.work.shared_bytes,
-              plan.work.scratch_bytes);
+    const struct fovea_attention_copies copies =
+        grid.prefill ? fovea_attention_copies(&plan, grid.each) : (struct fovea_attention_copies){false, false};
+    fovea_say(
+        &why,
+        "attention: batch %zu, heads %zu/%zu, %zux%zu, dims %zu and %zu, f32%s%s%s%s, k in %s%s%s%s%s, kernel %s, "
+        "%zu tasks of %zu rows%s%s, shared %zu B, scratch %zu B",
+        desc->batch, desc->heads, desc->kv_heads, desc->q_len, desc->kv_len, desc->qk_dim, desc->v_dim,
+        desc->scoring == FOVEA_SCORING_ADDITIVE ? ", additive" : "", desc->causal ? ", causal" : "",
+        desc->mask ? ", mask" : "", desc->bias ? ", bias" : "", desc->k_layout == FOVEA_K_PANELS ? "panels" : "rows",
+        desc->page_keys ? " of pages" : "", copies.k ? ", k copied" : "", copies.v ? ", v copied" : "",
+        into_l1                                                ? ", fetched into L1"
+        : !far || grid.prefill                                 ? ""
+        : fovea_min(grid.rows, grid.most) > plan.tuning->again ? ", from beyond L2"
+        : plan.tuning->whole                                   ? ", from beyond L2, all of it asked for twice"
+                                                               : ", from beyond L2, some of it asked for twice",
+        kernel->name, desc->batch * grid.heads * fovea_ceil_div(grid.tiles, grid.each) * grid.splits,
+        fovea_min(grid.rows, grid.most), grid.each > 1 ? " and more that share keys" : "",
+        grid.few != 0 ? ", the last few of a head as in decoding" : "", plan.work.shared_bytes,
+        plan.work.scratch_bytes);
     return FOVEA_OK;
 }

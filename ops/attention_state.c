@@ -166,6 +166,7 @@ static void accumulate_task(const void *unused, const void *call, void *shared, 
     struct rows rows = rows_in(plan, op->state, head * args->q_len + tile.first, tile.rows,
                                fovea_attention_kernel_of(&tile)->nr, tile.prefill, scratch);
     float *const q = (float *)scratch + plan->q_at;
+    struct fovea_attention_copy copy = fovea_attention_copy(plan, 1, scratch);
     fovea_attention_queries(&tile, q);
     for (size_t split = first_split(args); split * FOVEA_SPLIT < args->kv_len; split++) {
         const bool fresh = split != first_split(args) || !goes_on(op->state, args);
@@ -173,9 +174,13 @@ static void accumulate_task(const void *unused, const void *call, void *shared, 
         if (!fresh) {
             load(plan, &part, &rows.a);
         }
-        struct fovea_attention_copy copy = fovea_attention_copy(plan, 1, scratch);
-        struct fovea_attention_part one = {
-            .tile = &tile, .q = q, .scratch = scratch, .state = rows.a, .fresh = fresh, .copy = &copy, .alone = true};
+        struct fovea_attention_part one = {.tile = &tile,
+                                           .q = q,
+                                           .scratch = scratch,
+                                           .state = rows.a,
+                                           .fresh = fresh,
+                                           .copy = tile.prefill ? &copy : NULL,
+                                           .alone = true};
         if (!fovea_attention_split(&one, split) && fresh) {
             fovea_attention_clear(&rows.a);
         }

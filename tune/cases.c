@@ -68,7 +68,7 @@ static const struct {
 enum { GEMM_SHAPES = sizeof gemm_shapes / sizeof *gemm_shapes };
 
 // Of each width prompts, chunks of them on both sides of each value of `prefill`, some of tokens and some of heads one
-// behind the other (rows of K that are far apart are slow to decode from and copied by prefill; sixteen fill a
+// behind the other (rows of K that are far apart are slow to decode from, and prefill may copy them; sixteen fill a
 // vector), and steps whose K and V have sizes between those of `near`: 384 KiB, 1, 4 and 12 MiB.
 static const struct tune_attention_shape attention_shapes[] = {
     {4, 256, 256, 64, false, false, 0}, {4, 336, 336, 64, true, true, 0},    {4, 28, 768, 64, false, true, 0},

@@ -51,9 +51,9 @@
     "vfmadd231ps %%" BLOCK_REG BLOCK_B0 ", %%" BLOCK_REG by ", %%" BLOCK_REG x "\n\t"                   \
     "vfmadd231ps %%" BLOCK_REG BLOCK_B1 ", %%" BLOCK_REG by ", %%" BLOCK_REG y "\n\t"                   \
     "vfmadd231ps %%" BLOCK_REG BLOCK_B2 ", %%" BLOCK_REG by ", %%" BLOCK_REG z "\n\t"
-// Side by side, and %[s] bytes on to the next step.
-#define BLOCK_FAR(step, p) BLOCK_NEAR("0", p) "add %[s], %[a0]\n\t"
-#define BLOCK_ADD_FAR(bytes)
+// NEAR, but the next step's elements of A are %[s] bytes on.
+#define BLOCK_STRIDED(step, p) BLOCK_NEAR("0", p) "add %[s], %[a0]\n\t"
+#define BLOCK_ADD_STRIDED(bytes)
 #define BLOCK_ADD_NEAR(bytes) "add $" bytes ", %[a0]\n\t"
 #define BLOCK_ADD_APART(bytes) "add $" bytes ", %[a0]\n\tadd $" bytes ", %[a1]\n\tadd $" bytes ", %[a2]\n\t"
 
@@ -109,7 +109,7 @@
 #pragma GCC diagnostic ignored "-Woverlength-strings" // clang counts the assembly of a tile
 
 /// Rows of A from `first` on, which begin at a0, by the queries from `lane` on. The mode is a constant, and the form of
-/// A should be.
+/// A should be, as far as the product says it: near, and RAISE for panels of 16 keys.
 static inline __attribute__((always_inline)) void attention_whole_block(const struct attention_product *t,
                                                                         const float *a0, size_t first, size_t lane,
                                                                         enum attention_mode mode)
@@ -117,7 +117,8 @@ static inline __attribute__((always_inline)) void attention_whole_block(const st
     const float *b = t->b + lane, *const lanes = (mode == ATTENTION_RAISE ? t->most : t->scale) + lane,
                 *a1 = a0 + 3 * t->a_row, *a2 = a0 + 6 * t->a_row;
     float *const c = t->c + first * ATTENTION_ROWS + lane;
-    const ptrdiff_t s = (t->near ? t->a_k : t->a_row) * (ptrdiff_t)sizeof(float);
+    const ptrdiff_t next = FOVEA_FAULT_IS(PREFILL_V_AS_COPIED) ? ATTENTION_GROUP : t->a_k;
+    const ptrdiff_t s = (t->near ? next : t->a_row) * (ptrdiff_t)sizeof(float);
     size_t n = t->k / ATTENTION_TURN, left = FOVEA_FAULT_IS(PREFILL_TILE_K_SHORT) ? 0 : t->k % ATTENTION_TURN;
     const float *const *fetch = attention_take(t->fetch, n);
     uintptr_t line = t->fetch != NULL && t->fetch->into_l1;
@@ -128,7 +129,7 @@ static inline __attribute__((always_inline)) void attention_whole_block(const st
     } else if (t->a_k == ATTENTION_GROUP) { // a copy of V
         BLOCK_MODES(NEAR, "32");
     } else {
-        BLOCK_MODES(FAR, "0");
+        BLOCK_MODES(STRIDED, "0");
     }
 }
 
@@ -136,7 +137,7 @@ static inline __attribute__((always_inline)) void attention_whole_block(const st
 
 #undef BLOCK
 #undef BLOCK_ADD_APART
-#undef BLOCK_ADD_FAR
+#undef BLOCK_ADD_STRIDED
 #undef BLOCK_ADD_NEAR
 #undef BLOCK_APART
 #undef BLOCK_B
@@ -148,7 +149,7 @@ static inline __attribute__((always_inline)) void attention_whole_block(const st
 #undef BLOCK_CLOBBERS
 #undef BLOCK_END_RAISE
 #undef BLOCK_END_RESCALE
-#undef BLOCK_FAR
+#undef BLOCK_STRIDED
 #undef BLOCK_FETCH
 #undef BLOCK_FETCH_L1
 #undef BLOCK_FMA

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// kernels/common/attention_prefill_copy.h - K and V of a chunk, copied to where the products of many tiles read them.
+// kernels/common/attention_prefill_copy.h - K and V of a chunk, copied to where the products read them best.
 //
 // Natural rows are as far apart as the heads of a layer are wide. O^T reads V in columns, 8 at a time: each step is on
 // another page and, at the pitches of real models, in one of a few sets of L1. In the copy a group of 8 columns is 4

@@ -26,7 +26,7 @@ enum attention_mode {
 struct attention_product {
     size_t m, k;
     const float *a;
-    int near; ///< a_row is 1: a constant, where the tile is to be fast
+    int near; ///< a_row is 1: a constant, where the tile is to be fast. RAISE: a_k is then 16, A panels of keys
     ptrdiff_t a_row, a_k, a_group;
     const float *b;
     float *c;

@@ -185,15 +185,19 @@ static void draw_shared(struct attention_case *a)
     check_describe(a->c, " shared%s%s%s", copy.k ? " k" : "", copy.v ? " v" : "", a->fetch ? ", fetches" : "");
 }
 
-/// Another tile takes the chunk first: it sees some of what this one sees, and its state is nobody's.
+/// Mostly another tile takes the chunk first: it sees some of what this one sees, and its state is nobody's.
 static void run_other(struct attention_case *a, const struct attention_states *other, struct check_buffer *scratch)
 {
     struct fovea_attention_chunk chunk = a->chunk;
     uint64_t visible[FOVEA_CHUNK], random = 0;
     memset(a->copy->k_done, 0, sizeof a->copy->k_done);
     memset(a->copy->v_done, 0, sizeof a->copy->v_done);
+    if (check_chance(&a->c->rng, 30))
+        return;
+    const uint32_t change = check_chance(&a->c->rng, 50) ? 100 : 3; // per cent of the keys: each for itself, or runs
     for (size_t j = 0; j < chunk.keys; j++) {
-        random = check_chance(&a->c->rng, 50) ? 0 : ~UINT64_C(0) >> check_below(&a->c->rng, 64);
+        if (check_chance(&a->c->rng, change))
+            random = check_chance(&a->c->rng, 50) ? 0 : ~UINT64_C(0) >> check_below(&a->c->rng, 64);
         visible[j] = (chunk.visible ? chunk.visible[j] : ~UINT64_C(0)) & random;
     }
     chunk.visible = visible;

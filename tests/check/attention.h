@@ -17,7 +17,7 @@ struct attention_case {
     struct fovea_attention_blocks blocks;
     bool additive;                     ///< scores are those of chunk.additive
     bool plain;                        ///< every value uniform: the oracle is asked
-    struct fovea_attention_copy *copy; ///< prefill, or NULL: keys are shared with another tile
+    struct fovea_attention_copy *copy; ///< prefill, or NULL: keys are copied, perhaps by another tile
     struct fovea_fetch_list *fetch;    ///< prefill, or NULL
     struct check_buffer *shared[2];    ///< the memory of copy; the second is not used
 };

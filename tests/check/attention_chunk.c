@@ -89,8 +89,8 @@ static void draw_bias(struct attention_case *a)
     check_describe(c, " bias step %zu%s -inf %u%%", step, shared ? " shared" : "", hides);
 }
 
-/// `keys` rows of `dim` elements, packed, with a stride, or each at the end or beginning of a page or half a page: rows
-/// far apart are copied by some kernels, others are not.
+/// `keys` rows of `dim` elements, packed, with a stride, or each at the end or beginning of a page or half a page: V
+/// that is not copied is read row after row.
 static float *make_rows(struct attention_case *a, const char *name, size_t keys, size_t dim, ptrdiff_t *row)
 {
     struct check_case *const c = a->c;

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 
 static const char few_says[] = ", the last few of a head as in decoding", l1_says[] = ", fetched into L1",
-                  far_says[] = ", from beyond L2";
+                  far_says[] = ", from beyond L2", k_says[] = ", k copied", v_says[] = ", v copied";
 
 static const char *explain(const struct fovea_engine *engine, size_t heads, size_t queries, size_t keys)
 {
@@ -73,6 +73,30 @@ static void test_near(const struct fovea_engine *engine, const char *isa)
     *t = before;
 }
 
+// K and V are copied from as many tiles on as the profile says, V whose rows are multiples of 4 KiB apart always. The
+// scalar engine is one of several workers, with tasks of one tile.
+static void test_copies(const struct fovea_engine *engine, const char *isa)
+{
+    static const struct {
+        size_t heads, queries;
+        uint32_t copy_k, copy_v;
+        bool k, v;
+    } cases[] = {{1, 192, 4, 4, true, true},     {1, 192, 5, 5, false, false},  {1, 144, 4, 3, false, true},
+                 {1, 192, 17, 17, false, false}, {16, 48, 17, 17, false, true}, {8, 48, 17, 17, false, false},
+                 {1, 48, 2, 1, false, true},     {1, 13, 1, 1, false, false}};
+    struct fovea_attention_tuning *const t = &test_tuning(engine)->attention[0];
+    const struct fovea_attention_tuning before = *t;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases && strcmp(isa, "scalar") != 0; i++) {
+        t->tiles = 4;
+        t->copy_k = cases[i].copy_k;
+        t->copy_v = cases[i].copy_v;
+        const char *const text = explain(engine, cases[i].heads, cases[i].queries, 128);
+        CHECK((strstr(text, k_says) != NULL) == cases[i].k && (strstr(text, v_says) != NULL) == cases[i].v,
+              "%s, case %zu: %s", isa, i, text);
+    }
+    *t = before;
+}
+
 int main(void)
 {
     struct fovea_engine *engines[TEST_ISAS];
@@ -83,6 +107,7 @@ int main(void)
         test_few(engines[i], test_isas[i]);
         test_profile(engines[i], test_isas[i]);
         test_near(engines[i], test_isas[i]);
+        test_copies(engines[i], test_isas[i]);
     }
     test_engines_free(engines);
     return test_done();

@@ -10,7 +10,7 @@
 #include "tests/support/test.h"
 #include "tests/unit/attention_case.h"
 
-enum { ROW = 1024, PANEL = 16 }; ///< floats of a 4 KiB page: keys get one each where K lies in rows
+enum { ROW = 1024, PANEL = 16 }; ///< floats of a 4 KiB page: K in rows has one for each key, V one for each or two
 
 static struct fovea_engine *engines[TEST_ISAS];
 static size_t hidden_pages;
@@ -33,7 +33,7 @@ static struct span value_span(const struct attention_case *c, size_t b, size_t g
     return (struct span){b * c->v.batch + g * c->v.head + j * c->v.row, c->desc.v_dim, 1};
 }
 
-// Moves K (if in rows) and V to where each row has a page, and K in panels to where panels begin at pages.
+// Moves K (if in rows) and V to where rows have pages, and K in panels to where panels begin at pages.
 static void rehouse(struct attention_case *c, float **k, float **v, size_t *k_floats, size_t *v_floats)
 {
     const struct attention_case from = *c;
@@ -42,8 +42,8 @@ static void rehouse(struct attention_case *c, float **k, float **v, size_t *k_fl
     const bool rows = d->k_layout == FOVEA_K_ROWS;
     c->k.row = rows ? ROW : 0;
     c->k.head = (rows ? d->kv_len * ROW : (d->kv_len + PANEL - 1) / PANEL * PANEL * d->qk_dim + ROW - 1) / ROW * ROW;
-    c->v.row = ROW;
-    c->v.head = d->kv_len * ROW;
+    c->v.row = test_below(&c->rng.state, 2) ? ROW : ROW / 2; // the former is copied, the latter may not be
+    c->v.head = d->kv_len * c->v.row;
     c->k.batch = d->kv_heads * c->k.head;
     c->v.batch = d->kv_heads * c->v.head;
     d->k = c->k;
