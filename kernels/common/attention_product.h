@@ -26,7 +26,7 @@ enum attention_mode {
 struct attention_product {
     size_t m, k;
     const float *a;
-    int near; ///< a_row is 1: a constant, where the tile is to be fast. RAISE: a_k is then 16, A panels of keys
+    int near; ///< a_row is 1, and for RAISE a_k 16, panels of keys; 0: a_k is 1. A constant where speed counts
     ptrdiff_t a_row, a_k, a_group;
     const float *b;
     float *c;

@@ -97,18 +97,16 @@ static void test_copies(const struct fovea_engine *engine, const char *isa)
     *t = before;
 }
 
+static void test_engine_of(const struct fovea_engine *engine, const char *isa)
+{
+    test_few(engine, isa);
+    test_profile(engine, isa);
+    test_near(engine, isa);
+    test_copies(engine, isa);
+}
+
 int main(void)
 {
-    struct fovea_engine *engines[TEST_ISAS];
-    test_engines(engines);
-    for (int i = 0; i < TEST_ISAS; i++) {
-        if (!engines[i])
-            continue;
-        test_few(engines[i], test_isas[i]);
-        test_profile(engines[i], test_isas[i]);
-        test_near(engines[i], test_isas[i]);
-        test_copies(engines[i], test_isas[i]);
-    }
-    test_engines_free(engines);
+    test_each_engine(test_engine_of);
     return test_done();
 }
