@@ -81,12 +81,14 @@ uint32_t fovea_cpu_signature(void)
 
 uint32_t fovea_cpu_wide512(void)
 {
-    // "Performance optimization identifiers", in AMD's manuals since Zen 5. KVM hides this one from its guests (Linux
-    // 079f6889818d masks what was reserved then): of those a core with AVX-VNNI, which came after AVX-512 in two
-    // halves, is taken for one that has it.
+    // "Performance optimization identifiers", in AMD's manuals since Zen 5. Others have no such leaf, and KVM hides this
+    // one from its guests (Linux 079f6889818d masks what was reserved then): of those a core with AVX-VNNI, which came
+    // after AVX-512 in two halves, is taken for one that has it.
     enum { FP512 = 1 << 3, AVX_VNNI = 1 << 4 };
-    const int guest = cpuid(1, 0).ecx >> 31 != 0, later = has(cpuid(7, 1).eax, AVX_VNNI);
-    return (cpuid(0x8000001au, 0).eax & FP512) != 0 || (guest && later && (fovea_cpu_probe() & FOVEA_CPU_AVX512) != 0);
+    const uint32_t identifiers = 0x8000001au;
+    const int told = cpuid(0x80000000u, 0).eax >= identifiers && cpuid(1, 0).ecx >> 31 == 0; // not a guest
+    const int later = has(cpuid(7, 1).eax, AVX_VNNI) && (fovea_cpu_probe() & FOVEA_CPU_AVX512) != 0;
+    return (cpuid(identifiers, 0).eax & FP512) != 0 || (later && !told);
 }
 
 #elif defined(__aarch64__)

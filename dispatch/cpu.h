@@ -28,8 +28,9 @@ int fovea_cache_from_registers(uint32_t l1d, uint32_t l2, uint32_t l3, struct fo
 /// l3_hashed and wide512, which only CPUID tells.
 uint32_t fovea_cache_l3_hashed(void);
 uint32_t fovea_cpu_wide512(void);
-/// What a person says, "32K,1M,32M" (L3 may be missing), for machines that do not tell; ",hashed", ",wide" or ",plain"
-/// behind L3 says which core it belongs to: l3_hashed, wide512 or neither is 1. Returns 0 for what is nothing of that.
+/// What a person says, "32K,1M,32M" (L3 may be missing), for machines that do not tell; ",hashed", ",wide", ",mesh" or
+/// ",plain" behind L3 says which core it belongs to: l3_hashed, wide512, both or neither is 1. Returns 0 for what is
+/// nothing of that.
 int fovea_cache_from_text(const char *text, struct fovea_machine *machine);
 
 #endif

@@ -7,16 +7,18 @@
 
 enum { SEVERAL = 1, SOME = 2, MANY = 3 }; // rows of a class: fovea_gemm_class
 
-// What the defaults suppose of a core and of what is beyond its L2, three sets of numbers, and CPUID says which
-// (fovea_machine): L3's addresses hashed over slices, 512 bits computed at once, or neither.
+// What the defaults suppose of a core and of what is beyond its L2, four sets of numbers, and CPUID says which
+// (fovea_machine): L3's addresses hashed over slices, 512 bits computed at once, both, or neither.
 //     narrow   an L3 of a few cores, which delivers nearly what L2 does (25 to 30 bytes a cycle); cores that follow few
 //              streams of memory, and compute 32 elements of multiply-adds in two cycles, by AVX-512 or AVX2 (Zen 4;
 //              Zen 3, and what tells nothing, Arm among it, where many_steps and pass_rows were not measured)
 //     wide     the same, in one cycle (Zen 5)
 //     hashed   an L3 on a mesh (Cascade Lake, 5 bytes a cycle); cores that follow 16 streams and more, so that
 //              prefetches of what they fetch anyway take their buffers
+//     mesh     an L3 on a mesh (Granite Rapids, 7 bytes a cycle), a larger L2, and cores that profit from prefetches of
+//              few streams but lose where rows that begin anywhere in a page are many
 // Ratios are speeds with what stands in the table against another's.
-enum { NARROW, WIDE, HASHED, SETS };
+enum { NARROW, WIDE, HASHED, MESH = HASHED | WIDE, SETS };
 struct beyond {
     // Steps of a k block for many rows of C, at most, and floats of L2 for each of them: Zen 4, k of 3072 to 8192,
     // against 2048, 1.00 to 1.03; Zen 5, 200 to 2048 rows, k of 1152 to 4096, against 1024, 1.00 to 1.07; Cascade
@@ -105,9 +107,12 @@ struct beyond {
     // Whether prefill of AVX-512 prefetches K, V, queries and output into L1: Zen 4, d = 64, 1024 to 4096 keys 1.00
     // to 1.06, fewer keys 1.00 to 1.03, d = 128 0.99 to 1.0.
     uint32_t into_l1;
-    // Tiles of prefill from which on K is copied, and V (ops/attention_copy.c). Elsewhere than on Zen 5 nobody measured
-    // it since it is a choice.
+    // Tiles of prefill from which on K is copied, and V (ops/attention_copy.c). Granite Rapids, AVX-512, three tiles and
+    // more, V 1.01 to 1.03, K 0.98 to 1.0; fewer 0.94 to 0.98. On Zen 4, Zen 3 and Cascade Lake nobody measured it since
+    // it is a choice.
     uint32_t copy_k, copy_v;
+    // Tiles of a task, at most: Granite Rapids, 16 in place of 8, d = 64 and 128, 512 to 4096 keys, 1.01 to 1.03.
+    uint32_t tiles;
     // Columns of a group of strips where all of B stays in L2 beside many rows of A, which is read once for each group:
     // Zen 4, packed 1.01 to 1.03 (AVX2 1.01 to 1.06), else 1.00 to 1.03; Zen 5 0.97 to 1.02.
     uint32_t near_columns;
@@ -141,6 +146,7 @@ static const struct beyond beyonds[SETS] = {
                 .into_l1 = 1,
                 .copy_k = 2,
                 .copy_v = 1,
+                .tiles = 8,
                 .near_columns = 256},
     [WIDE] = {.many_steps = 2048,
               .step_floats = 128,
@@ -170,6 +176,7 @@ static const struct beyond beyonds[SETS] = {
               .into_l1 = 0,
               .copy_k = 17,
               .copy_v = 17,
+              .tiles = 8,
               .near_columns = 0},
     [HASHED] = {.many_steps = 1024,
                 .step_floats = 128,
@@ -199,12 +206,43 @@ static const struct beyond beyonds[SETS] = {
                 .into_l1 = 0,
                 .copy_k = 2,
                 .copy_v = 1,
+                .tiles = 8,
                 .near_columns = 0},
+    [MESH] = {.many_steps = 1024,
+              .step_floats = 128,
+              .packed_steps = 1024,
+              .strip_eighths = 3,
+              .few_rows = 8,
+              .thin_kc = 128,
+              .follow_rows = 14,
+              .follow_natural = 0,
+              .follow_panels = 4,
+              .lead = 112,
+              .fetch_k = 0,
+              .bt_into_l1 = 0,
+              .spread = {1 << 20, 1 << 20, 18432},
+              .half_rows = 0,
+              .bn_rows = 8,
+              .pack_rows = 0,
+              .alias_rows = 0,
+              .direct_of_l2 = 1,
+              .direct_packed = 1,
+              .edge_columns = 0,
+              .split_rows = 64,
+              .bt_near = {6, 6},
+              .pass_rows = 0,
+              .again = 0,
+              .whole = 0,
+              .into_l1 = 0,
+              .copy_k = 17,
+              .copy_v = 3,
+              .tiles = 16,
+              .near_columns = 0},
 };
 
 static const struct beyond *beyond_l2(const struct fovea_machine *machine)
 {
-    return &beyonds[machine->l3_hashed ? HASHED : machine->wide512 ? WIDE : NARROW];
+    return &beyonds[(machine->l3_hashed ? HASHED : 0) | (machine->wide512 ? WIDE : 0)];
 }
 
 static uint32_t clamp(uint32_t value, uint32_t low, uint32_t high)
@@ -334,7 +372,7 @@ static struct fovea_attention_tuning attention_default(const struct fovea_machin
         .copy_v = beyond->copy_v,
     };
     const uint32_t dim = UINT32_C(64) << (class - FOVEA_CLASS_ATTENTION); // the largest of the class, of most models
-    t.tiles = clamp(2 * machine->l2_bytes / (5 * t.queries * dim * (uint32_t)sizeof(float)), 1, 8);
+    t.tiles = clamp(2 * machine->l2_bytes / (5 * t.queries * dim * (uint32_t)sizeof(float)), 1, beyond->tiles);
     return t;
 }
 

@@ -91,8 +91,9 @@ static void test_sets(void)
     } cases[] = {{"32K,1M,32M,hashed", 1, 1, 0, 640, 0, 1024, {0, 2, 1}, {0, 0, 0}, {0, 0, 0}},
                  {"32K,1M,32M,wide", 1, 0, 1, 1 << 20, 0, 1024, {0, 17, 17}, {16, 4, 112}, {12, 4, 112}},
                  {"32K,1M,32M,plain", 1, 0, 0, 1 << 20, 2, 8192, {1, 2, 1}, {4, 0, 0}, {0, 0, 0}},
+                 {"32K,1M,32M,mesh", 1, 1, 1, 0, 0, 1024, {0, 17, 3}, {14, 4, 112}, {0, 4, 112}},
                  {.text = "32K,1M,32M,"},
-                 {.text = "32K,1M,32M,mesh"},
+                 {.text = "32K,1M,32M,meshed"},
                  {.text = "32K,1M,32M,plain,"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct fovea_machine machine = {.cpu = ~0u, .l3_hashed = 2, .wide512 = 2};
@@ -127,8 +128,6 @@ static void test_sets(void)
         test_prefill(&machine, cases[i].prefill, cases[i].text);
     }
     struct fovea_machine machine = {.l3_hashed = 1, .wide512 = 1};
-    const uint32_t both = fovea_tuned_default(&machine, FEW_FAR_NT, 0).values[number("fetch_k")];
-    CHECK(both == 640, "hashed and wide is hashed: fetch_k %u", both);
     CHECK(fovea_cache_from_text("32K,1M", &machine) && machine.l3_hashed == 1 && machine.wide512 == 1, "as it was");
     static const char *const wrong[] = {"",         "32K",      "32KiB,1M", "32k,1M", " 32K,1M", "32K, 1M",   "-1K,1M",
                                         "32K,1.5M", "32K,1M,x", "32K,,1M",  "2K,1M",  "32,1024", "32K,9999M", "K,M"};
