@@ -53,7 +53,8 @@ static size_t spread_rows(const struct fovea_gemm_area *area, struct fovea_gemm_
 {
     const struct fovea_gemm_layout *const plan = area->plan;
     const struct fovea_gemm_desc *const d = &plan->desc;
-    const size_t lanes = plan->kernels->gemm_bt.nr, apart = (end - begin) / lanes;
+    const size_t lanes = plan->kernels->gemm_bt.nr, even = (end - begin) / lanes;
+    const size_t apart = even - (even % 2 == 0 && even != 0); // odd: or their lines may all be in one set of L2, too
     if (!fovea_gemm_spreads(plan, area->rows) || plan->kernels->gemm_bt.mr > SPREAD_ROWS || lanes > FOVEA_PANEL ||
         apart == 0) {
         return 0;
@@ -65,6 +66,7 @@ static size_t spread_rows(const struct fovea_gemm_area *area, struct fovea_gemm_
     tile.n = lanes;
     tile.far = 0; // the rows after these are not what comes next
     tile.side = (uint32_t)lanes;
+    tile.stream = plan->tuning->stream;
     tile.c = room;
     tile.c_row = FOVEA_PANEL;
     for (size_t j = 0; j < apart; j++, tile.b += d->ldb) {

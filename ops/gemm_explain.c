@@ -10,7 +10,9 @@ static const char *in_place(const struct fovea_gemm_layout *plan)
         {"rows of B in place, eight at a time", "rows of B in place, eight at a time, fetched ahead",
          "rows of B in place, eight at a time, fetched into L1"}};
     const bool eights = fovea_gemm_side(plan, plan->desc.m) < FOVEA_PANEL, fetches = fovea_gemm_fetches(plan);
-    return fovea_gemm_spreads(plan, plan->desc.m) ? "rows of B in place, far apart"
+    const char *const spread =
+        plan->tuning->stream != 0 ? "rows of B in place, far apart, fetched into L1" : "rows of B in place, far apart";
+    return fovea_gemm_spreads(plan, plan->desc.m) ? spread
                                                   : words[eights][fetches + (fetches && plan->tuning->into_l1)];
 }
 

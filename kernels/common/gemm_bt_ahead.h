@@ -91,4 +91,14 @@ static inline __attribute__((always_inline)) void gemm_bt_ahead(const struct fov
     }
 }
 
+/// The lines of all rows that are used t->stream blocks after those at b: each row is a stream of its own. Inlined
+/// always: gcc 12 takes a function that only prefetches for one without effects, and drops calls of it.
+static inline __attribute__((always_inline)) void gemm_bt_stream(const struct fovea_gemm_bt_tile *t, const float *b)
+{
+    b += (size_t)t->stream * FOVEA_PANEL;
+    for (size_t r = 0; r < t->n; r++, b += t->b_row) {
+        __builtin_prefetch(b, 0, 3);
+    }
+}
+
 #endif
