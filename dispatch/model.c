@@ -118,6 +118,9 @@ struct beyond {
     uint32_t copy_k, copy_v;
     // Tiles of a task, at most: Granite Rapids, 16 in place of 8, d = 64 and 128, 512 to 4096 keys, 1.01 to 1.03.
     uint32_t tiles;
+    // Steps up to which four strips and more read a transposed A in place: Granite Rapids, copied, 16 to 128 steps, 768
+    // to 3072 columns, 1.04 to 1.17, 300 rows and fewer 1.0; elsewhere ops/gemm_plan.c.
+    uint32_t turned_steps;
     // Columns of a group of strips where all of B stays in L2 beside many rows of A, which is read once for each group:
     // Zen 4, packed 1.01 to 1.03 (AVX2 1.01 to 1.06), else 1.00 to 1.03; Zen 5 0.97 to 1.02.
     uint32_t near_columns;
@@ -153,6 +156,7 @@ static const struct beyond beyonds[SETS] = {
                 .copy_k = 2,
                 .copy_v = 1,
                 .tiles = 8,
+                .turned_steps = 128,
                 .near_columns = 256},
     [WIDE] = {.many_steps = 2048,
               .step_floats = 128,
@@ -184,6 +188,7 @@ static const struct beyond beyonds[SETS] = {
               .copy_k = 17,
               .copy_v = 17,
               .tiles = 8,
+              .turned_steps = 128,
               .near_columns = 0},
     [HASHED] = {.many_steps = 1024,
                 .step_floats = 128,
@@ -215,6 +220,7 @@ static const struct beyond beyonds[SETS] = {
                 .copy_k = 2,
                 .copy_v = 1,
                 .tiles = 8,
+                .turned_steps = 128,
                 .near_columns = 0},
     [MESH] = {.many_steps = 1024,
               .step_floats = 128,
@@ -246,6 +252,7 @@ static const struct beyond beyonds[SETS] = {
               .copy_k = 17,
               .copy_v = 3,
               .tiles = 16,
+              .turned_steps = 0,
               .near_columns = 0},
 };
 
@@ -284,6 +291,7 @@ static struct fovea_gemm_tuning gemm_default(const struct fovea_machine *machine
         .alias_rows = nr > 16 && beyond->alias_rows != 0 ? beyond->alias_rows : tiles,
         .split_rows = beyond->split_rows,
         .keep_rows = 256,
+        .turned_steps = beyond->turned_steps,
         .direct = machine->l2_bytes / 1024,
         .edge_columns = strcmp(facts->isa, "avx512") == 0 ? beyond->edge_columns : 0,
         .bn_rows = class % 3 == FOVEA_FORM_NN && far ? beyond->bn_rows : 0,

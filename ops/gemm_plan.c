@@ -15,8 +15,9 @@ enum { REPACK_ROWS = 512 };
 enum { CHUNK_STEPS = 1024, WIDE_STRIPS = 4 };
 // Steps up to which wide tiles read a transposed A in place: a line for each of them, that many strips meet again (Zen
 // 4, ld of 768 to 3072, 16 to 128 steps: 1.01 to 1.07 times as fast as copied, 256 steps 0.95 to 1.0; narrow tiles 0.6
-// to 1.0); unless more than 4 of these lines meet in a set of 2048 of L2 (ld of 2048 and 4096, 128 steps: 0.97).
-enum { TURNED_STEPS = 128, TURNED_SPAN = 4 * 2048 * 16 };
+// to 1.0); unless more than 4 of these lines meet in a set of 2048 of L2 (ld of 2048 and 4096, 128 steps: 0.97), or, for
+// so many strips, turned_steps says otherwise.
+enum { TURNED_STEPS = 128, TURNED_SPAN = 4 * 2048 * 16, TURNED_STRIPS = 4 };
 // One thread with several k blocks keeps acc of all of C where it is at most so large: the work memory of a few k
 // blocks of B. Larger ones go task by task, whose acc is small.
 enum { WHOLE_ACC_BYTES = 4 << 20 };
@@ -43,11 +44,12 @@ bool fovea_gemm_rows_alias(size_t ld, size_t rows)
     return most > ROWS_OF_A_SET;
 }
 
-// The same for the lines of k rows of a transposed A: rows whose distance is an odd multiple of 2^i meet like those
-// 2^i apart.
-static bool columns_alias(size_t ld, size_t k)
+// The same for the lines of k rows of a transposed A, for `strips` strips of columns: rows whose distance is an odd
+// multiple of 2^i meet like those 2^i apart.
+static bool columns_alias(const struct fovea_gemm_tuning *tuning, size_t ld, size_t k, size_t strips)
 {
-    return k > TURNED_STEPS || k * (ld & -ld) > TURNED_SPAN;
+    const size_t steps = strips < TURNED_STRIPS ? TURNED_STEPS : fovea_min(TURNED_STEPS, tuning->turned_steps);
+    return k > steps || k * (ld & -ld) > TURNED_SPAN;
 }
 
 // The micro-kernel of a class, or another of the ISA for few rows: of those that take them at once the one that has
@@ -208,7 +210,7 @@ enum fovea_status fovea_gemm_make(const struct fovea_engine *engine, const struc
         .strips = fovea_cut(panels_of(desc->n), nr / FOVEA_PANEL),
         .mr = mr,
         .aliases = k != 0 && desc->n >= 2 * nr &&
-                   (desc->trans_a == FOVEA_TRANS ? nr == FOVEA_PANEL || columns_alias(desc->lda, k)
+                   (desc->trans_a == FOVEA_TRANS ? nr == FOVEA_PANEL || columns_alias(tuning, desc->lda, k, desc->n / nr)
                                                  : desc->m > 1 && fovea_gemm_rows_alias(desc->lda, mr)),
         .b_aliases = b_aliases,
         .detour = desc->beta != 0 || desc->residual || desc->gated,
