@@ -32,8 +32,9 @@ static inline __attribute__((always_inline)) void fv_transpose_four(const float 
 
 /// dst[c * ld_dst + r] = scale * src[r * ld_src + c] for r, c < FV_LANES. All of src is read before any of dst is
 /// written, row by row: rows that share a set of the L1 would not all stay for a second visit.
-static inline void fv_transpose_block(fv_f32 scale, const float *src, ptrdiff_t ld_src, float *dst, ptrdiff_t ld_dst)
+static inline void fv_transpose_block(float scale, const float *src, ptrdiff_t ld_src, float *dst, ptrdiff_t ld_dst)
 {
+    const fv_f32 by = fv_set1(scale);
     __m256 x[4][2]; // x[r][q]: lane l of 128 bits holds the elements 4q .. 4q + 3 of row 4l + r
     FV_UNROLL
     for (int i = 0; i < 8; i++) {
@@ -52,10 +53,10 @@ static inline void fv_transpose_block(fv_f32 scale, const float *src, ptrdiff_t 
         const __m256d low23 = _mm256_castps_pd(_mm256_unpacklo_ps(x[2][q], x[3][q]));
         const __m256d high23 = _mm256_castps_pd(_mm256_unpackhi_ps(x[2][q], x[3][q]));
         float *const column = dst + 4 * q * ld_dst;
-        fv_store(column, fv_mul(scale, _mm256_castpd_ps(_mm256_unpacklo_pd(low01, low23))));
-        fv_store(column + ld_dst, fv_mul(scale, _mm256_castpd_ps(_mm256_unpackhi_pd(low01, low23))));
-        fv_store(column + 2 * ld_dst, fv_mul(scale, _mm256_castpd_ps(_mm256_unpacklo_pd(high01, high23))));
-        fv_store(column + 3 * ld_dst, fv_mul(scale, _mm256_castpd_ps(_mm256_unpackhi_pd(high01, high23))));
+        fv_store(column, fv_mul(by, _mm256_castpd_ps(_mm256_unpacklo_pd(low01, low23))));
+        fv_store(column + ld_dst, fv_mul(by, _mm256_castpd_ps(_mm256_unpackhi_pd(low01, low23))));
+        fv_store(column + 2 * ld_dst, fv_mul(by, _mm256_castpd_ps(_mm256_unpacklo_pd(high01, high23))));
+        fv_store(column + 3 * ld_dst, fv_mul(by, _mm256_castpd_ps(_mm256_unpackhi_pd(high01, high23))));
     }
 }
 

@@ -5,5 +5,4 @@
 
 #define GEMM_BT_MR 16
 #define GEMM_BT_TRANSPOSE fv_transpose
-#define GEMM_BT_SCALE fv_set1(1.0f)
 #include "kernels/common/gemm_bt_f32.inc"

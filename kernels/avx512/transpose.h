@@ -77,8 +77,9 @@ static inline __attribute__((always_inline)) void fv_transpose_columns(struct fv
 }
 
 /// dst[c * ld_dst + r] = scale * src[r * ld_src + c] for r, c < FV_LANES.
-static inline void fv_transpose_block(fv_f32 scale, const float *src, ptrdiff_t ld_src, float *dst, ptrdiff_t ld_dst)
+static inline void fv_transpose_block(float scale, const float *src, ptrdiff_t ld_src, float *dst, ptrdiff_t ld_dst)
 {
+    const fv_f32 by = fv_set1(scale);
     struct fv_transpose_rows rows;
     fv_transpose_load(src, ld_src, &rows);
     FV_UNROLL
@@ -87,22 +88,23 @@ static inline void fv_transpose_block(fv_f32 scale, const float *src, ptrdiff_t 
         fv_transpose_columns(&rows, h, columns);
         FV_UNROLL
         for (int c = 0; c < 8; c++) {
-            fv_store(dst + (8 * h + c) * ld_dst, fv_mul(scale, columns[c]));
+            fv_store(dst + (8 * h + c) * ld_dst, fv_mul(by, columns[c]));
         }
     }
 }
 
 /// The same for c < 8.
 #define FV_TRANSPOSE_FLAT 8
-static inline void fv_transpose_flat(fv_f32 scale, const float *src, ptrdiff_t ld_src, float *dst, ptrdiff_t ld_dst)
+static inline void fv_transpose_flat(float scale, const float *src, ptrdiff_t ld_src, float *dst, ptrdiff_t ld_dst)
 {
+    const fv_f32 by = fv_set1(scale);
     struct fv_transpose_rows rows;
     __m512 columns[8];
     fv_transpose_load_halves(src, ld_src, 0, 1, &rows);
     fv_transpose_columns(&rows, 0, columns);
     FV_UNROLL
     for (int c = 0; c < 8; c++) {
-        fv_store(dst + c * ld_dst, fv_mul(scale, columns[c]));
+        fv_store(dst + c * ld_dst, fv_mul(by, columns[c]));
     }
 }
 

@@ -8,7 +8,7 @@
 #include "kernels/fault.h"
 
 /// A block at the edge, rows and cols <= FV_LANES: by two blocks on the stack, so that nothing beyond it is touched.
-static inline void fv_transpose_edge(size_t rows, size_t cols, fv_f32 scale, const float *src, ptrdiff_t ld_src,
+static inline void fv_transpose_edge(size_t rows, size_t cols, float scale, const float *src, ptrdiff_t ld_src,
                                      float *dst, ptrdiff_t ld_dst)
 {
     float in[FV_LANES * FV_LANES], out[FV_LANES * FV_LANES];
@@ -32,7 +32,7 @@ static inline void fv_transpose_edge(size_t rows, size_t cols, fv_f32 scale, con
 /// Rows of dst a multiple of 4 KiB apart, as the outputs of 16 heads of 64 or 8 of 128, meet in one set of L1, whose 8
 /// or 12 lines were driven out before they were whole (AVX-512, Zen 5: 240 cycles for 16 x 16 elements, now 70; S = 128
 /// of 16 heads 1.07 times as fast, 32 tokens of 8 heads of 128 1.21).
-static inline void fv_transpose_apart(size_t rows, size_t cols, fv_f32 scale, const float *src, ptrdiff_t ld_src,
+static inline void fv_transpose_apart(size_t rows, size_t cols, float scale, const float *src, ptrdiff_t ld_src,
                                       float *dst, ptrdiff_t ld_dst)
 {
     for (size_t c = 0, width; c < cols; c += width) {
@@ -55,7 +55,7 @@ enum { TRANSPOSE_ROWS_KEPT = 256 };
 
 /// dst[c * ld_dst + r] = scale * src[r * ld_src + c] for r < rows, c < cols. Bands of 16 rows: whatever FV_LANES is,
 /// the cache lines of both sides are used up while they are in L1.
-static inline void fv_transpose(size_t rows, size_t cols, fv_f32 scale, const float *src, ptrdiff_t ld_src, float *dst,
+static inline void fv_transpose(size_t rows, size_t cols, float scale, const float *src, ptrdiff_t ld_src, float *dst,
                                 ptrdiff_t ld_dst)
 {
     if (ld_dst > ld_src && rows <= TRANSPOSE_ROWS_KEPT) {

@@ -4,5 +4,4 @@
 
 #define GEMM_BT_MR 6
 #define GEMM_BT_TRANSPOSE transpose_tile
-#define GEMM_BT_SCALE 1.0f
 #include "kernels/common/gemm_bt_f32.inc"

@@ -149,7 +149,12 @@ void check_fail(struct check_case *c, const char *format, ...) CHECK_PRINTF;
 /// Seconds since some moment.
 double check_seconds(void);
 
-/// Bracket each call of a kernel: who is to blame for a signal, and whether the floating-point controls survive.
+/// Whether upper halves of vector registers are in use, as far as the CPU lets one ask; and no longer (x86).
+bool check_upper_in_use(void);
+void check_upper_clear(void);
+
+/// Bracket each call of a kernel: who is to blame for a signal, whether the floating-point controls survive, and on x86
+/// whether it leaves the upper halves of vector registers unused (vzeroupper).
 void check_enter(struct check_case *c, const struct check_variant *who);
 void check_leave(struct check_case *c);
 
