@@ -35,6 +35,7 @@ set(FOVEA_STEMS_NEON gemm_f32_6x16)
 
 set(FOVEA_FILES_DISPATCH
     dispatch/adopt.c
+    dispatch/beyond.c
     dispatch/cache.c
     dispatch/cpu.c
     dispatch/engine.c

@@ -114,8 +114,8 @@ int fovea_cache_from_cpuid(struct fovea_machine *machine)
     return 1;
 }
 
-// Complex indexing says so, but not on all: Granite Rapids shows its guests none. Cores with tiles of matrices (AMX) have
-// had such an L3 so far.
+// Complex indexing says so, but not on all: Granite Rapids shows its guests none. Cores with tiles of matrices (AMX)
+// have had such an L3 so far.
 uint32_t fovea_cache_l3_hashed(void)
 {
     enum { AMX_TILE = 1 << 24 };

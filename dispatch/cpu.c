@@ -81,9 +81,9 @@ uint32_t fovea_cpu_signature(void)
 
 uint32_t fovea_cpu_wide512(void)
 {
-    // "Performance optimization identifiers", in AMD's manuals since Zen 5. Others have no such leaf, and KVM hides this
-    // one from its guests (Linux 079f6889818d masks what was reserved then): of those a core with AVX-VNNI, which came
-    // after AVX-512 in two halves, is taken for one that has it.
+    // "Performance optimization identifiers", in AMD's manuals since Zen 5. Others have no such leaf, and KVM hides
+    // this one from its guests (Linux 079f6889818d masks what was reserved then): of those a core with AVX-VNNI, which
+    // came after AVX-512 in two halves, is taken for one that has it.
     enum { FP512 = 1 << 3, AVX_VNNI = 1 << 4 };
     const uint32_t identifiers = 0x8000001au;
     const int told = cpuid(0x80000000u, 0).eax >= identifiers && cpuid(1, 0).ecx >> 31 == 0; // not a guest

@@ -78,6 +78,6 @@ bool fovea_attention_is_far(const struct fovea_attention_layout *plan, const str
     const struct fovea_attention_desc *const d = &plan->desc;
     const double of_q = queries ? (double)d->heads * (double)args->q_len : 0;
     const double rows = of_q + (double)d->kv_heads * (double)args->kv_len;
-    return args->q_starts != NULL ||
-           fovea_is_far(plan->tuning->near, (double)args->batch * rows * (double)(d->qk_dim + d->v_dim));
+    return args->q_starts != NULL || fovea_is_far(queries ? plan->tuning->near_tiles : plan->tuning->near,
+                                                  (double)args->batch * rows * (double)(d->qk_dim + d->v_dim));
 }

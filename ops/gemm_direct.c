@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // ops/gemm_direct.c - the way of small products: strip by strip, one loop over the tiles of C.
 //
-// All three matrices are in L2 already, or mostly (direct_of_l2 of dispatch/model.c), so there are no blocks, nothing
+// All three matrices are in L2 already, or mostly (direct_of_l2 of dispatch/beyond.h), so there are no blocks, nothing
 // is prefetched and A is read where it lies. What gemm_area.c decides anew for each tile costs 150 cycles there, and a
 // tile of a 64 cube has 770 cycles of FMAs; cubes of 150 to 320 are 1.04 to 1.09 times as fast this way on Zen 5.
 #include "ops/gemm.h"

@@ -129,8 +129,10 @@ static void run_case(uint64_t number)
     for (int e = 0; e < TEST_ISAS; e++) {
         if (!engines[e])
             continue;
-        for (size_t i = 0; i < FOVEA_ATTENTION_CLASSES; i++) // every second case asks for what comes next
-            test_tuning(engines[e])->attention[i].near = number % 2 != 0 ? 1 : 1 << 20;
+        for (size_t i = 0; i < FOVEA_ATTENTION_CLASSES; i++) { // every second case asks for what comes next
+            struct fovea_attention_tuning *const tuning = &test_tuning(engines[e])->attention[i];
+            tuning->near = tuning->near_tiles = number % 2 != 0 ? 1 : 1 << 20;
+        }
         c.args.out = test_floats(c.out_floats, TEST_HIGH);
         memcpy(c.args.out, c.out_before, c.out_floats * sizeof *c.args.out);
         const enum test_way way = (enum test_way)check_below(&c.rng, TEST_WAYS);

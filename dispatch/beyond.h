@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+// dispatch/beyond.h - what a core and its memory beyond L2 are like, in numbers that were measured.
+//
+// What the defaults suppose of a core and of what is beyond its L2, four sets of numbers, and CPUID says which
+// (fovea_machine): L3's addresses hashed over slices, 512 bits computed at once, both, or neither.
+//     narrow   an L3 of a few cores, which delivers nearly what L2 does (25 to 30 bytes a cycle); cores that follow few
+//              streams of memory, and compute 32 elements of multiply-adds in two cycles, by AVX-512 or AVX2 (Zen 4;
+//              Zen 3, and what tells nothing, Arm among it, where many_steps and pass_rows were not measured)
+//     wide     the same, in one cycle (Zen 5)
+//     hashed   an L3 on a mesh (Cascade Lake, 5 bytes a cycle); cores that follow 16 streams and more, so that
+//              prefetches of what they fetch anyway take their buffers
+//     mesh     an L3 on a mesh (Granite Rapids, 7 bytes a cycle), a larger L2, and cores that profit from prefetches of
+//              few streams but lose where rows that begin anywhere in a page are many
+// Ratios are speeds with what stands in the table against another's.
+#ifndef FOVEA_DISPATCH_BEYOND_H
+#define FOVEA_DISPATCH_BEYOND_H
+
+#include "fovea/engine.h"
+
+struct fovea_beyond {
+    // Steps of a k block for many rows of C, at most, and floats of L2 for each of them: Zen 4, k of 3072 to 8192,
+    // against 2048, 1.00 to 1.03; Zen 5, 200 to 2048 rows, k of 1152 to 4096, against 1024, 1.00 to 1.07; Cascade
+    // Lake, k of 2048 to 4096, against 2048, 1.05 to 1.11.
+    uint32_t many_steps, step_floats;
+    // Steps of one for fewer rows over a packed B, by wide tiles: Zen 4, k of 1536 to 8192, 1.00 to 1.03 (4 to 8 rows
+    // 1.02 to 1.23); Zen 5, 16 to 64 rows, the other way round 1.06 to 1.13.
+    uint32_t packed_steps;
+    // Of L2, for a strip of all of k (strip_steps): Cascade Lake, k of 3072 to 4864, 1.05 to 1.40, k to 2048 alike.
+    uint32_t strip_eighths;
+    // Up to which AVX-512 takes a packed B as one stream, of at most eight rows: Zen 5 1.15; Zen 4, one row,
+    // 0.94 to 1.05 (from L2 0.6), more 0.85 to 1.0; Cascade Lake 1.03 to 1.06 (the other way round for 9 to 14
+    // rows: 1.00 to 1.05).
+    uint32_t few_rows;
+    // Steps of its k blocks over a natural B, 0 where it does not run over one. Short blocks of a far B are nearly its
+    // rows one after another: Zen 4, 10 to 14 rows in blocks of 128, 1.0 to 1.15 (N of 300 1.9); 15 and more 0.95,
+    // blocks of 1024 0.86 to 0.89. Granite Rapids, 12 and 14 rows 1.4 to 1.8, k of 896 to 1024 1.1.
+    uint32_t thin_kc;
+    // Up to which a far B passes once in one tile, its next strips not prefetched into L2: a packed one, and a natural
+    // one whose rows do not meet in few sets of L1. Packed, nothing prefetched at all, Zen 4, one row, 1.07 to 1.44,
+    // two 1.12 to 1.25, three 1.07 to 1.2, four 0.95 to 1.2, six 0.7 to 0.95. Zen 5, with lead, 13 to 16 rows, 0.94
+    // to 1.12; natural, where bn_rows does not hide it, three to six 0.91 to 1.3, seven to nine 0.92 to 1.3, ten to
+    // twelve 0.96 to 1.58, 16 0.79 to 1.14, rows that meet 0.36 to 1.08.
+    uint32_t follow_rows, follow_natural;
+    // Panels of it side by side then, as many as a micro-kernel has, but at most so many; or 0, those of the one that
+    // few rows have anyway. Zen 5, one stream of 16x16 in place of 9x48, seven to nine rows, 0.63 to 0.99, of 12x32,
+    // ten to twelve 0.77 to 0.95 (B of 32 MiB and more 1.0 to 1.19).
+    uint32_t follow_panels;
+    // Lines of it that are prefetched into L1 before their use, of all panels together, or 0. Zen 5, against nothing
+    // (four panels) one row 1.03 to 1.17, two 1.09 to 1.18, four 1.1 to 1.25, six 1.14 to 1.32; against one stream
+    // prefetched into L2, seven to nine rows 1.2 to 1.6, ten to twelve 1.0 to 1.4, 13 and 14 0.93 to 1.06. 64 lines are
+    // 0.95 to 1.0 of 96 to 128, 192 and more 0.8 to 0.95, of four panels down to 0.75. Granite Rapids, against none,
+    // one to twelve rows 1.07 to 1.22, 16 0.77.
+    uint32_t lead;
+    // Up to which the next rows of a transposed B are prefetched: Zen 4, M = 1, 1.3 to 2.5; Cascade Lake, k of 896 and
+    // more, 1.07 to 1.23; of 384 and 640 the other way round 1.12 to 1.22.
+    uint32_t fetch_k;
+    // Whether these are prefetched into L1 (kernels/common/gemm_bt_ahead.h): Zen 5, AVX-512, one row 1.02 to 1.24, k of
+    // 3072 and more 1.11 to 1.43 by the hour, two to eight 1.01 to 1.40, 12 and 16 1.00 to 1.12; Zen 4 down to 0.5.
+    uint32_t bt_into_l1;
+    // Rows of C times k up to which rows of a transposed B are taken far apart, so that each is one long stream, by
+    // kernels that take eight at a time, of cores without AVX-512 and with it, and by those that take 16: Zen 3 1.1 to
+    // 1.4; Zen 4 (8), one row 0.71 to 0.88, two to five 0.66 to 0.91, six to eight 0.85 to 1.08, (16), M = 1, 0.74 to
+    // 0.96; Cascade Lake (16), M = 1, k of 384 to 1024, 1.20 to 1.01, of 1536 and more 0.94 to 1.01, more rows 0.85 to
+    // 1.15, (8), nothing prefetched, k = 768 1.15, 4096 0.96.
+    // Granite Rapids, with what stream says, all of them.
+    uint32_t spread[3];
+    // Lines ahead that each of these is prefetched into L1, or 0. Granite Rapids, AVX-512, against the former with 0,
+    // one to 16 rows, 1.07 to 1.23; three and four lines 0.95 to 0.98 of that, and without taking rows far apart, k to
+    // 1152 0.8 to 0.95.
+    uint32_t stream;
+    // Rows of C up to which AVX-512 takes eight rows of a transposed B at a time in place of 16, where the next ones
+    // are prefetched, and thrice as many where rows of B meet in few sets of L1: Zen 4, one row, k of 1024, 2048, 3072
+    // and 4096 (all in one set) 1.13 to 1.2, other k 1.0 to 1.19, two rows 1.06 to 1.1; four rows, those k, 1.10 to
+    // 1.16, other k 0.89 to 1.04; six, those k, 1.0 to 1.07. Elsewhere nobody measured it. AVX2 takes eight of a B that
+    // is larger than L2 for all rows that it could take more for.
+    uint32_t half_rows;
+    // Up to which a far natural B is read a few of its rows at a time: Zen 4 (ops/gemm_bn.c); Zen 5, with lead, one row
+    // 1.03 to 1.65 times as fast as without, two 1.1 to 1.5; against tiles, three to seven 0.92 to 1.36, eight 0.83 to
+    // 1.3, AVX2, three to six, 0.96 to 1.97. Granite Rapids, one and four rows 1.8, eight 1.7 (rows that do not meet).
+    // Elsewhere nobody measured it.
+    uint32_t bn_rows;
+    // From which on wide tiles pack a natural B, and one whose rows meet in few sets of L1, or 0, as many as a few
+    // tiles have: Zen 4, 40 to 200 rows, ldb of 192 to 3072, 1.00 to 1.17 in place, rows that meet 1.02 to 1.30; 256 to
+    // 1024 rows 0.89 to 1.04. Zen 5, 40 to 128 rows 1.00 to 1.21 (k = 3072 0.95 to 1.00), 200 rows 0.93; rows that
+    // meet, 40 to 72 rows, 1.00 to 1.11, 96 rows 0.91 to 0.94.
+    uint32_t pack_rows, alias_rows;
+    // Of L2, what wide tiles run directly over a natural B: Zen 4, operands of 1.2 to 1.8 MiB, 1.00 to 1.05, A
+    // transposed 1.01 to 1.13, other B 0.98 to 1.01, three times L2 0.91 to 1.03; AVX2 0.92 to 1.04. Zen 5, 1.2 to 3.6
+    // MiB, 1.02 to 1.04, A transposed 1.04 to 1.08; 5 MiB 1.03, 7 MiB 0.96. The same over a packed B: Zen 5, 1.2 to 2.1
+    // MiB, 1.01 to 1.02 (transposed 0.99 to 1.01). Granite Rapids, twice its L2, 512 cube 0.74, A transposed 0.68,
+    // packed 0.97 to 1.0.
+    uint32_t direct_of_l2, direct_packed;
+    // Last columns of them that AVX-512 computes apart: Zen 5, one to four 1.04 to 1.17, five to eight 0.98 to 1.04
+    // (ops/gemm_direct.c); AVX2 there 0.90 to 1.10, not in use. Elsewhere nobody measured it.
+    uint32_t edge_columns;
+    // From which on rows of B that begin within a line are packed in small products: Cascade Lake, 64 to 170 rows, 1.00
+    // to 1.28, 36 rows the other way round 1.1. Granite Rapids, 75 to 200 rows over rows of 511 1.17 to 1.26 (75 to
+    // 130 cubes the other way round 1.01 to 1.04).
+    uint32_t split_rows;
+    // Rows up to which a transposed B that stays in L2 is read where it lies, by AVX2 and by AVX-512: Cascade Lake, 7
+    // to 16 rows, 1.04 to 1.55 (as many as are computed in registers); Zen 5, AVX-512, B up to 64 KiB, packed in place
+    // of that, one to four rows 1.11 to 1.27, eight to 16 1.07 to 1.65, AVX2, one row 0.53, two 0.71, four and
+    // eight 1.02 to 1.09.
+    uint32_t bt_near[2];
+    // Rows up to which one thread packs a transposed B strip by strip and keeps nothing of it: Zen 4, 300 to 512 rows,
+    // 1.00 to 1.045 (AVX2 the same), 600 to 1024 1.01 to 1.02, 2048 0.98, a natural B 0.99 to 1.03; Cascade Lake, 300
+    // to 512 rows, 1.03 to 1.09 (512 cube 0.985), more rows 0.94 to 1.00, a natural B 0.9 to 1.0; Zen 5, 200 to 1024
+    // rows, 0.99 to 1.05.
+    uint32_t pass_rows;
+    // Rows of decoding for which a chunk is asked for once more: Zen 4, K in rows, one and four rows, 1.2 to 1.3, 8
+    // 1.05, in panels one row 1.1 to 1.2, 8 rows 0.93; Cascade Lake, one and four rows, the other way round 1.10
+    // to 1.20. And whether for all of it: Zen 5 0.95 to 0.96 (kernels/common/attention_decode_fetch.h).
+    uint32_t again, whole;
+    // Of L2, what prefill takes without prefetching: Granite Rapids, Q, K, V and O of 1.5 and 2 MiB of its 2, 1.01
+    // to 1.04.
+    uint32_t near_eighths;
+    // Whether prefill of AVX-512 prefetches K, V, queries and output into L1: Zen 4, d = 64, 1024 to 4096 keys 1.00
+    // to 1.06, fewer keys 1.00 to 1.03, d = 128 0.99 to 1.0.
+    uint32_t into_l1;
+    // Tiles of prefill from which on K is copied, and V (ops/attention_copy.c). Granite Rapids, AVX-512, three tiles
+    // and more, V 1.01 to 1.03, K 0.98 to 1.0; fewer 0.94 to 0.98. On Zen 4, Zen 3 and Cascade Lake nobody measured it
+    // since it is a choice.
+    uint32_t copy_k, copy_v;
+    // Tiles of a task, at most: Granite Rapids, 16 in place of 8, d = 64 and 128, 512 to 4096 keys, 1.01 to 1.03.
+    uint32_t tiles;
+    // Steps up to which four strips and more read a transposed A in place: Granite Rapids, copied, 16 to 128 steps, 768
+    // to 3072 columns, 1.04 to 1.17, 300 rows and fewer 1.0; elsewhere ops/gemm_plan.c.
+    uint32_t turned_steps;
+    // Columns of a group of strips where all of B stays in L2 beside many rows of A, which is read once for each group:
+    // Zen 4, packed 1.01 to 1.03 (AVX2 1.01 to 1.06), else 1.00 to 1.03; Zen 5 0.97 to 1.02.
+    uint32_t near_columns;
+};
+
+/// The numbers of a machine.
+const struct fovea_beyond *fovea_beyond_l2(const struct fovea_machine *machine);
+
+#endif
