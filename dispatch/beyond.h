@@ -27,6 +27,9 @@ struct fovea_beyond {
     uint32_t packed_steps;
     // Of L2, for a strip of all of k (strip_steps): Cascade Lake, k of 3072 to 4864, 1.05 to 1.40, k to 2048 alike.
     uint32_t strip_eighths;
+    // Steps of one for 9 to 192 rows over a far natural B, or 0, as long as others': Granite Rapids, k of 768 to 3072,
+    // 24 to 64 rows 1.01 to 1.39, 128 and 192 rows 0.99 to 1.13.
+    uint32_t natural_steps;
     // Up to which AVX-512 takes a packed B as one stream, of at most eight rows: Zen 5 1.15; Zen 4, one row,
     // 0.94 to 1.05 (from L2 0.6), more 0.85 to 1.0; Cascade Lake 1.03 to 1.06 (the other way round for 9 to 14
     // rows: 1.00 to 1.05).
@@ -41,6 +44,9 @@ struct fovea_beyond {
     // to 1.12; natural, where bn_rows does not hide it, three to six 0.91 to 1.3, seven to nine 0.92 to 1.3, ten to
     // twelve 0.96 to 1.58, 16 0.79 to 1.14, rows that meet 0.36 to 1.08.
     uint32_t follow_rows, follow_natural;
+    // The same for a B that stays in L2, packed or natural: in tiles as wide as there are, so that few sums do not wait
+    // for one another. Granite Rapids, one to six rows, 1.07 to 1.25.
+    uint32_t follow_near;
     // Panels of it side by side then, as many as a micro-kernel has, but at most so many; or 0, those of the one that
     // few rows have anyway. Zen 5, one stream of 16x16 in place of 9x48, seven to nine rows, 0.63 to 0.99, of 12x32,
     // ten to twelve 0.77 to 0.95 (B of 32 MiB and more 1.0 to 1.19).

@@ -30,7 +30,7 @@ static struct fovea_gemm_tuning gemm_default(const struct fovea_machine *machine
     const uint32_t mr = facts->mr, nr = facts->nr;
     const uint32_t floats2 = machine->l2_bytes / (uint32_t)sizeof(float), eighths = nr > 16 ? 3 : 5;
     const uint32_t tiles = fovea_in_place_tiles(nr) * mr;
-    const bool far = class / 3 % 2 == 1;
+    const bool far = class / 3 % 2 == 1, avx512 = strcmp(facts->isa, "avx512") == 0;
     struct fovea_gemm_tuning t = {
         .nc = nr > 16 ? nr : 2 * nr,
         .ahead = 1,
@@ -40,14 +40,17 @@ static struct fovea_gemm_tuning gemm_default(const struct fovea_machine *machine
         .keep_rows = 256,
         .turned_steps = beyond->turned_steps,
         .direct = machine->l2_bytes / 1024,
-        .edge_columns = strcmp(facts->isa, "avx512") == 0 ? beyond->edge_columns : 0,
+        .edge_columns = avx512 ? beyond->edge_columns : 0,
         .bn_rows = class % 3 == FOVEA_FORM_NN && far ? beyond->bn_rows : 0,
         .thin_kc = nr > 16 && beyond->thin_kc != 0 ? beyond->thin_kc : 1 << 20,
     };
     t.lead = far ? beyond->lead : 0;
-    if (far && (t.lead == 0 || strcmp(facts->isa, "avx512") == 0)) { // other tiles have no lead
+    if (far && (t.lead == 0 || avx512)) { // other tiles have no lead
         const uint32_t of[] = {beyond->follow_rows, beyond->follow_natural, 0};
         t.follow_rows = of[class % 3];
+        t.follow_panels = beyond->follow_panels;
+    } else if (!far && avx512 && class % 3 != FOVEA_FORM_NT && beyond->follow_near != 0) {
+        t.follow_rows = beyond->follow_near;
         t.follow_panels = beyond->follow_panels;
     }
     const uint32_t of_l2[] = {
@@ -59,6 +62,10 @@ static struct fovea_gemm_tuning gemm_default(const struct fovea_machine *machine
     t.kc = packed && !many ? beyond->packed_steps : clamp(floats2 / share, 256, many ? beyond->many_steps : 1024);
     const uint32_t steps = t.kc < 1024 ? t.kc : 1024; // as ops/gemm_plan.c counts rows of longer blocks
     t.mc = clamp(floats2 / 8 * eighths / steps / 18 * 18, t.kc > 1024 ? 144 : 54, 480);
+    const bool some = class / 6 == SEVERAL || class / 6 == SOME;
+    if (some && far && nr > 16 && class % 3 == FOVEA_FORM_NN && beyond->natural_steps != 0) {
+        t.kc = beyond->natural_steps;
+    }
     return t;
 }
 
