@@ -26,7 +26,8 @@ enum fovea_status fovea_explain_attention(const struct fovea_engine *engine, con
         desc->mask ? ", mask" : "", desc->bias ? ", bias" : "", desc->k_layout == FOVEA_K_PANELS ? "panels" : "rows",
         desc->page_keys ? " of pages" : "", copies.k ? ", k copied" : "", copies.v ? ", v copied" : "",
         into_l1                                                ? ", fetched into L1"
-        : !far || grid.prefill                                 ? ""
+        : !far                                                 ? ""
+        : grid.prefill                                         ? ", fetched ahead"
         : fovea_min(grid.rows, grid.most) > plan.tuning->again ? ", from beyond L2"
         : plan.tuning->whole                                   ? ", from beyond L2, all of it asked for twice"
                                                                : ", from beyond L2, some of it asked for twice",
