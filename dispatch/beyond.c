@@ -2,7 +2,7 @@
 // dispatch/beyond.c - the four sets of numbers of dispatch/beyond.h, which has what each was measured to be worth.
 #include "dispatch/beyond.h"
 
-enum { NARROW, WIDE, HASHED, MESH = HASHED | WIDE, SETS };
+enum { NARROW = 0, WIDE = 1, HASHED = 2, MESH = HASHED | WIDE, SETS };
 static const struct fovea_beyond beyonds[SETS] = {
     [NARROW] = {.many_steps = 4096,
                 .step_floats = 64,

@@ -11,6 +11,7 @@
 //              prefetches of what they fetch anyway take their buffers
 //     mesh     an L3 on a mesh (Granite Rapids, 7 bytes a cycle), a larger L2, and cores that profit from prefetches of
 //              few streams but lose where rows that begin anywhere in a page are many
+// What no line says of Granite Rapids is Cascade Lake's there, and races of whole sets found nothing against it.
 // Ratios are speeds with what stands in the table against another's.
 #ifndef FOVEA_DISPATCH_BEYOND_H
 #define FOVEA_DISPATCH_BEYOND_H
@@ -58,7 +59,7 @@ struct fovea_beyond {
     // one to twelve rows 1.07 to 1.22, 16 0.77.
     uint32_t lead;
     // Up to which the next rows of a transposed B are prefetched: Zen 4, M = 1, 1.3 to 2.5; Cascade Lake, k of 896 and
-    // more, 1.07 to 1.23; of 384 and 640 the other way round 1.12 to 1.22.
+    // more, 1.07 to 1.39; of 384 and 640 the other way round 1.12 to 1.22.
     uint32_t fetch_k;
     // Whether these are prefetched into L1 (kernels/common/gemm_bt_ahead.h): Zen 5, AVX-512, one row 1.02 to 1.24, k of
     // 3072 and more 1.11 to 1.43 by the hour, two to eight 1.01 to 1.40, 12 and 16 1.00 to 1.12; Zen 4 down to 0.5.
@@ -68,11 +69,12 @@ struct fovea_beyond {
     // 1.4; Zen 4 (8), one row 0.71 to 0.88, two to five 0.66 to 0.91, six to eight 0.85 to 1.08, (16), M = 1, 0.74 to
     // 0.96; Cascade Lake (16), M = 1, k of 384 to 1024, 1.20 to 1.01, of 1536 and more 0.94 to 1.01, more rows 0.85 to
     // 1.15, (8), nothing prefetched, k = 768 1.15, 4096 0.96.
-    // Granite Rapids, with what stream says, all of them.
+    // Granite Rapids, AVX-512, with what stream says, all of
+    // them; AVX2, one to eight rows, against the next rows prefetched, 1.0 to 1.37.
     uint32_t spread[3];
     // Lines ahead that each of these is prefetched into L1, or 0. Granite Rapids, AVX-512, against the former with 0,
     // one to 16 rows, 1.07 to 1.23; three and four lines 0.95 to 0.98 of that, and without taking rows far apart, k to
-    // 1152 0.8 to 0.95.
+    // 1152 0.8 to 1.03.
     uint32_t stream;
     // Rows of C up to which AVX-512 takes eight rows of a transposed B at a time in place of 16, where the next ones
     // are prefetched, and thrice as many where rows of B meet in few sets of L1: Zen 4, one row, k of 1024, 2048, 3072
@@ -130,7 +132,7 @@ struct fovea_beyond {
     // Tiles of a task, at most: Granite Rapids, 16 in place of 8, d = 64 and 128, 512 to 4096 keys, 1.01 to 1.03.
     uint32_t tiles;
     // Steps up to which four strips and more read a transposed A in place: Granite Rapids, copied, 16 to 128 steps, 768
-    // to 3072 columns, 1.04 to 1.17, 300 rows and fewer 1.0; elsewhere ops/gemm_plan.c.
+    // to 3072 columns, 1.02 to 1.17, 300 rows and fewer 1.0; elsewhere ops/gemm_plan.c.
     uint32_t turned_steps;
     // Columns of a group of strips where all of B stays in L2 beside many rows of A, which is read once for each group:
     // Zen 4, packed 1.01 to 1.03 (AVX2 1.01 to 1.06), else 1.00 to 1.03; Zen 5 0.97 to 1.02.

@@ -62,6 +62,7 @@ static struct fovea_gemm_tuning gemm_default(const struct fovea_machine *machine
     t.kc = packed && !many ? beyond->packed_steps : clamp(floats2 / share, 256, many ? beyond->many_steps : 1024);
     const uint32_t steps = t.kc < 1024 ? t.kc : 1024; // as ops/gemm_plan.c counts rows of longer blocks
     t.mc = clamp(floats2 / 8 * eighths / steps / 18 * 18, t.kc > 1024 ? 144 : 54, 480);
+    // Whose chunks of A are those of longer blocks, as they were measured.
     const bool some = class / 6 == SEVERAL || class / 6 == SOME;
     if (some && far && nr > 16 && class % 3 == FOVEA_FORM_NN && beyond->natural_steps != 0) {
         t.kc = beyond->natural_steps;
@@ -93,7 +94,7 @@ static void set_bt(const struct fovea_machine *machine, const char *isa, bool ne
     t->spread = strcmp(isa, "avx512") == 0 ? beyond->spread[2]
                 : strcmp(isa, "avx2") == 0 ? beyond->spread[(machine->cpu & FOVEA_CPU_AVX512) != 0]
                                            : 0;
-    t->stream = beyond->stream;
+    t->stream = strcmp(isa, "avx512") == 0 ? beyond->stream : 0;
     t->half_rows = strcmp(isa, "avx512") == 0 ? beyond->half_rows : strcmp(isa, "avx2") == 0 ? 4 : 0;
     t->pass_rows = beyond->pass_rows;
 }

@@ -45,16 +45,17 @@ uint32_t fovea_gemm_side(const struct fovea_gemm_layout *plan, size_t rows)
     return rows <= plan->tuning->half_rows * (plan->b_aliases ? 3 : 1) ? FEW : SOME;
 }
 
-// Columns from `begin` on, as many times nr as there are before `end`, where a call takes rows of B that lie as far
-// apart as they can, so each is one of nr streams through all of B. C's columns lie as far apart; they are raw until
-// all are there. Returns how many columns that is.
+// Columns from `begin` on, a multiple of nr, where a call takes rows of B that lie as far apart as they can, so each is
+// one of nr streams through all of B. Where they are prefetched, an odd number of rows: or their lines may all be in
+// one set of L2, too, which they then leave before they are used. C's columns lie as far apart; they are raw until all
+// are there. Returns how many columns that is.
 static size_t spread_rows(const struct fovea_gemm_area *area, struct fovea_gemm_bt_tile tile, const float *a,
                           size_t begin, size_t end)
 {
     const struct fovea_gemm_layout *const plan = area->plan;
     const struct fovea_gemm_desc *const d = &plan->desc;
-    const size_t lanes = plan->kernels->gemm_bt.nr, even = (end - begin) / lanes;
-    const size_t apart = even - (even % 2 == 0 && even != 0); // odd: or their lines may all be in one set of L2, too
+    const size_t lanes = plan->kernels->gemm_bt.nr, most = (end - begin) / lanes;
+    const size_t apart = most != 0 && plan->tuning->stream != 0 ? (most - 1) | 1 : most;
     if (!fovea_gemm_spreads(plan, area->rows) || plan->kernels->gemm_bt.mr > SPREAD_ROWS || lanes > FOVEA_PANEL ||
         apart == 0) {
         return 0;

@@ -1,19 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 // ops/gemm_explain.c - says in one line what a plan of a GEMM would do.
 #include "ops/gemm.h"
+#include <stdio.h>
 
 // The way of few rows and a transposed B.
-static const char *in_place(const struct fovea_gemm_layout *plan)
+static const char *in_place(const struct fovea_gemm_layout *plan, char *text, size_t size)
 {
     static const char *const words[2][3] = {
         {"rows of B in place", "rows of B in place, fetched ahead", "rows of B in place, fetched into L1"},
         {"rows of B in place, eight at a time", "rows of B in place, eight at a time, fetched ahead",
          "rows of B in place, eight at a time, fetched into L1"}};
     const bool eights = fovea_gemm_side(plan, plan->desc.m) < FOVEA_PANEL, fetches = fovea_gemm_fetches(plan);
-    const char *const spread =
-        plan->tuning->stream != 0 ? "rows of B in place, far apart, fetched into L1" : "rows of B in place, far apart";
-    return fovea_gemm_spreads(plan, plan->desc.m) ? spread
-                                                  : words[eights][fetches + (fetches && plan->tuning->into_l1)];
+    if (!fovea_gemm_spreads(plan, plan->desc.m)) {
+        return words[eights][fetches + (fetches && plan->tuning->into_l1)];
+    }
+    snprintf(text, size, plan->tuning->stream != 0 ? "%s, fetched into L1 %u lines ahead" : "%s",
+             "rows of B in place, far apart", (unsigned)plan->tuning->stream);
+    return text;
 }
 
 enum fovea_status fovea_explain_gemm(const struct fovea_engine *engine, const struct fovea_gemm_desc *desc, char *text,
@@ -26,13 +29,14 @@ enum fovea_status fovea_explain_gemm(const struct fovea_engine *engine, const st
     const bool streams = fovea_gemm_streams(&plan) && !plan.direct && desc->m <= plan.mr;
     const bool follows = fovea_gemm_follows(&plan, desc->m) && !plan.direct;
     const bool passes = grid->share_b && desc->m <= plan.tuning->pass_rows, leads = follows && plan.tuning->lead != 0;
+    char rows[80];
     const char *const packed = leads                           ? "packed B, fetched into L1 ahead"
                                : follows                       ? "packed B, which hardware follows"
                                : streams && plan.tuning->ahead ? "packed B, one stream fetched ahead"
                                                                : "packed B";
     const char *const b = plan.k == 0                                        ? "A and B not read"
                           : desc->b_packed                                   ? packed
-                          : desc->trans_b && desc->m <= plan.tuning->bt_rows ? in_place(&plan)
+                          : desc->trans_b && desc->m <= plan.tuning->bt_rows ? in_place(&plan, rows, sizeof rows)
                           : plan.steps && desc->beta == 0 && !desc->gated    ? "B in place, a few rows at a time"
                           : passes        ? "B packed as all rows pass, or first for several threads"
                           : grid->share_b ? "B packed on the way, or first for several threads"

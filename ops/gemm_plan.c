@@ -16,7 +16,7 @@ enum { CHUNK_STEPS = 1024, WIDE_STRIPS = 4 };
 // Steps up to which wide tiles read a transposed A in place: a line for each of them, that many strips meet again (Zen
 // 4, ld of 768 to 3072, 16 to 128 steps: 1.01 to 1.07 times as fast as copied, 256 steps 0.95 to 1.0; narrow tiles 0.6
 // to 1.0); unless more than 4 of these lines meet in a set of 2048 of L2 (ld of 2048 and 4096, 128 steps: 0.97), or,
-// for so many strips, turned_steps says otherwise.
+// for TURNED_STRIPS whole strips and more, turned_steps says otherwise.
 enum { TURNED_STEPS = 128, TURNED_SPAN = 4 * 2048 * 16, TURNED_STRIPS = 4 };
 // One thread with several k blocks keeps acc of all of C where it is at most so large: the work memory of a few k
 // blocks of B. Larger ones go task by task, whose acc is small.

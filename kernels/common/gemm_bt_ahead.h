@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// kernels/common/gemm_bt_ahead.h - what a kernel for few rows over a transposed B prefetches of the rows that come
-// next.
+// kernels/common/gemm_bt_ahead.h - what a kernel for few rows over a transposed B prefetches: of the rows that come
+// next, or of those it reads.
 #ifndef FOVEA_KERNELS_COMMON_GEMM_BT_AHEAD_H
 #define FOVEA_KERNELS_COMMON_GEMM_BT_AHEAD_H
 

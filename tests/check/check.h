@@ -149,7 +149,10 @@ void check_fail(struct check_case *c, const char *format, ...) CHECK_PRINTF;
 /// Seconds since some moment.
 double check_seconds(void);
 
-/// Whether upper halves of vector registers are in use, as far as the CPU lets one ask; and no longer (x86).
+/// Upper halves of vector registers (x86): whether this CPU tells that they are in use, whether each kernel is to leave
+/// them unused (false; not where it does not tell), whether they are in use now, and no longer.
+bool check_upper_told(void);
+void check_upper_watch(bool watch);
 bool check_upper_in_use(void);
 void check_upper_clear(void);
 

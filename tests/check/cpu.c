@@ -26,25 +26,60 @@ uint32_t check_cpu(void)
 #if defined(__x86_64__)
 #include <cpuid.h>
 
-bool check_upper_in_use(void)
+enum { SAVED_AVX = 1 << 2, SAVED_ZMM_HIGH = 1 << 6, XGETBV_1 = 1 << 2 };
+
+static bool in_use(void)
 {
-    enum { SAVED_AVX = 1 << 2, SAVED_ZMM_HIGH = 1 << 6, XGETBV_1 = 1 << 2 };
-    uint32_t eax = 0, ebx, ecx = 0, edx;
-    if (!__get_cpuid_count(1, 0, &eax, &ebx, &ecx, &edx) || (ecx & bit_OSXSAVE) == 0 ||
-        !__get_cpuid_count(0xd, 1, &eax, &ebx, &ecx, &edx) || (eax & XGETBV_1) == 0) {
-        return false;
-    }
+    uint32_t eax, edx;
     __asm__ volatile("xgetbv" : "=a"(eax), "=d"(edx) : "c"(1));
     return (eax & (SAVED_AVX | SAVED_ZMM_HIGH)) != 0;
 }
 
+// Emulators and some CPUs always say yes, or say so of 128 bits: these tell nothing.
+bool check_upper_told(void)
+{
+    uint32_t eax = 0, ebx, ecx = 0, edx;
+    if (check_cpu() == 0 || !__get_cpuid_count(1, 0, &eax, &ebx, &ecx, &edx) || (ecx & bit_OSXSAVE) == 0 ||
+        !__get_cpuid_count(0xd, 1, &eax, &ebx, &ecx, &edx) || (eax & XGETBV_1) == 0) {
+        return false;
+    }
+    __asm__ volatile("vzeroupper\n\tvpcmpeqd %%xmm0, %%xmm0, %%xmm0" : : : "xmm0");
+    const bool clean = !in_use();
+    __asm__ volatile("vperm2f128 $0, %%ymm0, %%ymm0, %%ymm0" : : : "xmm0");
+    const bool used = in_use();
+    __asm__ volatile("vzeroupper");
+    return clean && used;
+}
+
+static bool watched;
+
+void check_upper_watch(bool watch)
+{
+    watched = watch && check_upper_told();
+}
+
+bool check_upper_in_use(void)
+{
+    return watched && in_use();
+}
+
 void check_upper_clear(void)
 {
-    if (check_cpu() != 0) {
+    if (watched) {
         __asm__ volatile("vzeroupper");
     }
 }
 #else
+bool check_upper_told(void)
+{
+    return false;
+}
+
+void check_upper_watch(bool watch)
+{
+    (void)watch;
+}
+
 bool check_upper_in_use(void)
 {
     return false;

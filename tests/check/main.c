@@ -4,6 +4,10 @@
 #include "kernels/fault.h"
 #include "tests/check/run.h"
 
+#ifndef CHECK_UPPER
+#define CHECK_UPPER 0 // scripts/faults.sh
+#endif
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -146,6 +150,11 @@ static int run(const struct check_options *o, uint32_t cpu)
     if (results == NULL)
         return 2;
     check_run_install_handlers();
+    // gcc ends functions with vzeroupper from -O2 on alone.
+    check_upper_watch(CHECK_UPPER);
+    printf("upper halves of vector registers after a kernel: %s\n", !CHECK_UPPER         ? "not looked at in this build"
+                                                                    : check_upper_told() ? "unused, or it fails"
+                                                                                         : "this CPU does not tell");
     for (size_t i = 0; i < check_variants_count; i++) {
         const struct check_variant *const v = &check_variants[i];
         results[i].selected = check_selected(o, v);

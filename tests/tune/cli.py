@@ -78,7 +78,7 @@ def test_set(folder):
     text = ok("tune", "--explain", "attention", "1,12,4,64,300,96", "causal")
     check("heads-128" in text and "plan     attention: " in text, text)
     text = ok("tune", "--explain", "attention", "1,8,1,1,4096,64", "decode")
-    check("heads-64" in text and "panels" in text, text)
+    check("heads-64" in text and "panels" in text and ", shared " in text, text)
     refused("--explain", "tune", "--explain", "attention", "1,8,8,16,16", "full")
     refused("--explain", "tune", "--explain", "gemm", "1x2x3", "causal")
     streams = {"plain": "strips of 48 in", "wide": "strips of 64 in", "hashed": "strips of 48 in",
@@ -109,6 +109,11 @@ def test_set(folder):
             check(words in text and "fetched into L1 ahead" not in text, text)
         text = ok("tune", "--explain", "gemm", "1x4096x4096", "nt", FOVEA_CACHES=f"32K,1M,32M,{set_}")
         check(("fetched into L1" in text) == (set_ in ("wide", "mesh")), text)
+        check(("far apart, fetched into L1 7 lines ahead" in text) == (set_ == "mesh"), text)
+        text = ok("tune", "--explain", "gemm", "768x768x128", "tn", FOVEA_CACHES=f"32K,1M,32M,{set_}")
+        check(("A copied" in text) == (set_ == "mesh") and ", shared " in text, text)
+        text = ok("tune", "--explain", "gemm", "64x3072x768", "nn", FOVEA_CACHES=f"32K,1M,32M,{set_}")
+        check(("kc 256," in text) == (set_ == "mesh"), text)
     for shape, form, edge in (("100x100x100", "nn", True), ("33x33x33", "packed", True), ("33x17x33", "nt", True),
                               ("100x105x100", "nn", False), ("17x17x17", "nn", False), ("300x4x1024", "nn", False)):
         if "avx512" in ok("info") and not os.environ.get("FOVEA_ISA"):

@@ -137,7 +137,7 @@ static void test_once(void)
 // Everything is fetched, and what is copied by default is not, and the other way round.
 static void other_way(struct fovea_attention_tuning *t)
 {
-    t->near = 1;
+    t->near = t->near_tiles = 1;
     t->copy_k = t->copy_k > 2 ? 2 : 17;
     t->copy_v = t->copy_v > 1 ? 1 : 17;
 }
