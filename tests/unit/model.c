@@ -107,6 +107,8 @@ static void test_sets(void)
         const struct fovea_tuned nt = fovea_tuned_default(&machine, FEW_FAR_NT, scalar);
         const uint32_t fetch_k = nt.values[number("fetch_k")];
         CHECK(fetch_k == cases[i].fetch_k, "%s: fetch_k %u", cases[i].text, fetch_k);
+        const uint32_t turned = nt.values[number("turned_steps")];
+        CHECK((turned == 0) == (cases[i].hashed && cases[i].wide), "%s: turned_steps %u", cases[i].text, turned);
         const int32_t wide = fovea_variant_find("gemm_f32_9x48_avx512", 20);
         const struct follows near = cases[i].near, packed = cases[i].packed, natural = cases[i].natural;
         if (wide >= 0) {
