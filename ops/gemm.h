@@ -160,7 +160,7 @@ static inline bool fovea_gemm_streams(const struct fovea_gemm_layout *plan)
     return plan->desc.b_packed && plan->kernel->nr == FOVEA_PANEL && fovea_gemm_is_thin(plan->kernel);
 }
 
-/// Whether so many rows of a class, that a micro-kernel takes at once, follow a far B.
+/// Whether so many rows of a class, that a micro-kernel takes at once, follow its B.
 static inline bool fovea_gemm_may_follow(const struct fovea_gemm_tuning *tuning, enum fovea_gemm_form form,
                                          bool b_aliases, size_t rows, uint32_t mr)
 {
@@ -168,7 +168,7 @@ static inline bool fovea_gemm_may_follow(const struct fovea_gemm_tuning *tuning,
     return in_order && rows <= tuning->follow_rows && rows <= mr;
 }
 
-/// Whether so few rows meet a far B that it passes once in one tile and the core follows its panels, or rows, by itself
+/// Whether B passes so few rows once, in one tile, and the core follows its panels, or rows, by itself
 /// or with the prefetches of struct fovea_gemm_tile's lead_steps, which a tile that adds to C has not.
 static inline bool fovea_gemm_follows(const struct fovea_gemm_layout *plan, size_t rows)
 {
