@@ -2,148 +2,63 @@
 // dispatch/beyond.c - the four sets of numbers of dispatch/beyond.h, which has what each was measured to be worth.
 #include "dispatch/beyond.h"
 
+#define ALL UINT32_MAX
+#define ANY (1 << 20)
+
+// clang-format off
+//    number          narrow  wide  hashed mesh
+#define BEYOND(X) \
+    X(many_steps,     4096, 2048, 1024,  1024) \
+    X(step_floats,      64,  128,  128,   128) \
+    X(packed_steps,   8192, 1024, 1024,  1024) \
+    X(strip_eighths,     8,    8,    3,     3) \
+    X(natural_steps,     0,    0,    0,   256) \
+    X(few_rows,          0,    8,    0,     8) \
+    X(thin_kc,         128,    0,    0,   128) \
+    X(follow_rows,       4,   16,    0,    14) \
+    X(follow_natural,    0,   12,    0,     0) \
+    X(follow_near,       0,    0,    0,     6) \
+    X(follow_panels,     0,    4,    0,     4) \
+    X(lead,              0,  112,    0,   112) \
+    X(fetch_k,         ANY,  ANY,  640,     0) \
+    X(bt_into_l1,        0,    1,    0,     0) \
+    X(spread[0],       ANY,  ANY, 1024,   ANY) \
+    X(spread[1],         0,  ANY, 1024,   ANY) \
+    X(spread[2],         0,    0, 1024,   ANY) \
+    X(stream,            0,    0,    0,     7) \
+    X(half_rows,         2,    0,    0,     0) \
+    X(bn_rows,           6,    7,    0,     8) \
+    X(pack_rows,       216,  144,    0,     0) \
+    X(alias_rows,      216,   90,    0,     0) \
+    X(direct_of_l2,      2,    4,    1,     1) \
+    X(direct_packed,     1,    2,    1,     1) \
+    X(edge_columns,      0,    8,    0,     0) \
+    X(split_rows,      ANY,  ANY,   64,    64) \
+    X(bt_near[0],      ALL,  ALL,    6,     6) \
+    X(bt_near[1],      ALL,    0,    6,     6) \
+    X(pass_rows,      1024, 1024,  512,     0) \
+    X(again,             6,    6,    0,     0) \
+    X(whole,             1,    0,    0,     0) \
+    X(near_eighths,      8,    8,    8,     4) \
+    X(into_l1,           1,    0,    0,     0) \
+    X(copy_k,            2,   17,    2,    17) \
+    X(copy_v,            1,   17,    1,     3) \
+    X(tiles,             8,    8,    8,    16) \
+    X(turned_steps,    128,  128,  128,     0) \
+    X(near_columns,    256,    0,    0,     0)
+// clang-format on
+
+#define OF_NARROW(number, narrow, wide, hashed, mesh) .number = narrow,
+#define OF_WIDE(number, narrow, wide, hashed, mesh) .number = wide,
+#define OF_HASHED(number, narrow, wide, hashed, mesh) .number = hashed,
+#define OF_MESH(number, narrow, wide, hashed, mesh) .number = mesh,
+
 enum { NARROW = 0, WIDE = 1, HASHED = 2, MESH = HASHED | WIDE, SETS };
 static const struct fovea_beyond beyonds[SETS] = {
-    [NARROW] = {.many_steps = 4096,
-                .step_floats = 64,
-                .packed_steps = 8192,
-                .strip_eighths = 8,
-                .natural_steps = 0,
-                .few_rows = 0,
-                .thin_kc = 128,
-                .follow_rows = 4,
-                .follow_natural = 0,
-                .follow_near = 0,
-                .follow_panels = 0,
-                .lead = 0,
-                .fetch_k = 1 << 20,
-                .bt_into_l1 = 0,
-                .spread = {1 << 20, 0, 0},
-                .stream = 0,
-                .half_rows = 2,
-                .bn_rows = 6,
-                .pack_rows = 216,
-                .alias_rows = 216,
-                .direct_of_l2 = 2,
-                .direct_packed = 1,
-                .edge_columns = 0,
-                .split_rows = 1 << 20,
-                .bt_near = {UINT32_MAX, UINT32_MAX},
-                .pass_rows = 1024,
-                .again = 6,
-                .whole = 1,
-                .near_eighths = 8,
-                .into_l1 = 1,
-                .copy_k = 2,
-                .copy_v = 1,
-                .tiles = 8,
-                .turned_steps = 128,
-                .near_columns = 256},
-    [WIDE] = {.many_steps = 2048,
-              .step_floats = 128,
-              .packed_steps = 1024,
-              .strip_eighths = 8,
-              .natural_steps = 0,
-              .few_rows = 8,
-              .thin_kc = 0,
-              .follow_rows = 16,
-              .follow_natural = 12,
-              .follow_near = 0,
-              .follow_panels = 4,
-              .lead = 112,
-              .fetch_k = 1 << 20,
-              .bt_into_l1 = 1,
-              .spread = {1 << 20, 1 << 20, 0},
-              .stream = 0,
-              .half_rows = 0,
-              .bn_rows = 7,
-              .pack_rows = 144,
-              .alias_rows = 90,
-              .direct_of_l2 = 4,
-              .direct_packed = 2,
-              .edge_columns = 8,
-              .split_rows = 1 << 20,
-              .bt_near = {UINT32_MAX, 0},
-              .pass_rows = 1024,
-              .again = 6,
-              .whole = 0,
-              .near_eighths = 8,
-              .into_l1 = 0,
-              .copy_k = 17,
-              .copy_v = 17,
-              .tiles = 8,
-              .turned_steps = 128,
-              .near_columns = 0},
-    [HASHED] = {.many_steps = 1024,
-                .step_floats = 128,
-                .packed_steps = 1024,
-                .strip_eighths = 3,
-                .natural_steps = 0,
-                .few_rows = 0,
-                .thin_kc = 0,
-                .follow_rows = 0,
-                .follow_natural = 0,
-                .follow_near = 0,
-                .follow_panels = 0,
-                .lead = 0,
-                .fetch_k = 640,
-                .bt_into_l1 = 0,
-                .spread = {1024, 1024, 1024},
-                .stream = 0,
-                .half_rows = 0,
-                .bn_rows = 0,
-                .pack_rows = 0,
-                .alias_rows = 0,
-                .direct_of_l2 = 1,
-                .direct_packed = 1,
-                .edge_columns = 0,
-                .split_rows = 64,
-                .bt_near = {6, 6},
-                .pass_rows = 512,
-                .again = 0,
-                .whole = 0,
-                .near_eighths = 8,
-                .into_l1 = 0,
-                .copy_k = 2,
-                .copy_v = 1,
-                .tiles = 8,
-                .turned_steps = 128,
-                .near_columns = 0},
-    [MESH] = {.many_steps = 1024,
-              .step_floats = 128,
-              .packed_steps = 1024,
-              .strip_eighths = 3,
-              .natural_steps = 256,
-              .few_rows = 8,
-              .thin_kc = 128,
-              .follow_rows = 14,
-              .follow_natural = 0,
-              .follow_near = 6,
-              .follow_panels = 4,
-              .lead = 112,
-              .fetch_k = 0,
-              .bt_into_l1 = 0,
-              .spread = {1 << 20, 1 << 20, 1 << 20},
-              .stream = 7,
-              .half_rows = 0,
-              .bn_rows = 8,
-              .pack_rows = 0,
-              .alias_rows = 0,
-              .direct_of_l2 = 1,
-              .direct_packed = 1,
-              .edge_columns = 0,
-              .split_rows = 64,
-              .bt_near = {6, 6},
-              .pass_rows = 0,
-              .again = 0,
-              .whole = 0,
-              .near_eighths = 4,
-              .into_l1 = 0,
-              .copy_k = 17,
-              .copy_v = 3,
-              .tiles = 16,
-              .turned_steps = 0,
-              .near_columns = 0},
+    [NARROW] = {BEYOND(OF_NARROW)},
+    [WIDE] = {BEYOND(OF_WIDE)},
+    [HASHED] = {BEYOND(OF_HASHED)},
+    [MESH] = {BEYOND(OF_MESH)},
 };
 
 const struct fovea_beyond *fovea_beyond_l2(const struct fovea_machine *machine)

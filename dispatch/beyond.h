@@ -59,7 +59,7 @@ struct fovea_beyond {
     // one to twelve rows 1.07 to 1.22, 16 0.77.
     uint32_t lead;
     // Up to which the next rows of a transposed B are prefetched: Zen 4, M = 1, 1.3 to 2.5; Cascade Lake, k of 896 and
-    // more, 1.07 to 1.39; of 384 and 640 the other way round 1.12 to 1.22.
+    // more, 1.07 to 1.23; of 384 and 640 the other way round 1.12 to 1.22.
     uint32_t fetch_k;
     // Whether these are prefetched into L1 (kernels/common/gemm_bt_ahead.h): Zen 5, AVX-512, one row 1.02 to 1.24, k of
     // 3072 and more 1.11 to 1.43 by the hour, two to eight 1.01 to 1.40, 12 and 16 1.00 to 1.12; Zen 4 down to 0.5.
@@ -68,12 +68,11 @@ struct fovea_beyond {
     // kernels that take eight at a time, of cores without AVX-512 and with it, and by those that take 16: Zen 3 1.1 to
     // 1.4; Zen 4 (8), one row 0.71 to 0.88, two to five 0.66 to 0.91, six to eight 0.85 to 1.08, (16), M = 1, 0.74 to
     // 0.96; Cascade Lake (16), M = 1, k of 384 to 1024, 1.20 to 1.01, of 1536 and more 0.94 to 1.01, more rows 0.85 to
-    // 1.15, (8), nothing prefetched, k = 768 1.15, 4096 0.96.
-    // Granite Rapids, AVX-512, with what stream says, all of
+    // 1.15, (8), nothing prefetched, k = 768 1.15, 4096 0.96. Granite Rapids, AVX-512, with what stream says, all of
     // them; AVX2, one to eight rows, against the next rows prefetched, 1.0 to 1.37.
     uint32_t spread[3];
     // Lines ahead that each of these is prefetched into L1, or 0. Granite Rapids, AVX-512, against the former with 0,
-    // one to 16 rows, 1.07 to 1.23; three and four lines 0.95 to 0.98 of that, and without taking rows far apart, k to
+    // one to 16 rows, 1.07 to 1.39; three and four lines 0.95 to 0.98 of that, and without taking rows far apart, k to
     // 1152 0.8 to 1.03.
     uint32_t stream;
     // Rows of C up to which AVX-512 takes eight rows of a transposed B at a time in place of 16, where the next ones
