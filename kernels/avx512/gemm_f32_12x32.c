@@ -8,11 +8,12 @@
 // are in L2 (fovea_is_tall).
 #include "kernels/avx512/gemm_tile.h"
 
-#define GEMM_OF(M, KIND) GEMM_TILE(M, 1) GEMM_TILE(M, 2) GEMM_TILE_HALF(M, 1) GEMM_TILE_HALF(M, 2)
+#define GEMM_OF(M, KIND) GEMM_TILES(M, 1) GEMM_TILES(M, 2)
 #define GEMM_NAMES(M, KIND) {KIND##_##M##x1, KIND##_##M##x2},
-GEMM_ROWS_12(GEMM_OF, )
+GEMM_UP_TO_12(GEMM_OF, )
+#pragma GCC diagnostic pop
 
 void fovea_gemm_f32_12x32_avx512(const struct fovea_gemm_tile *tile)
 {
-    GEMM_KERNEL(tile, GEMM_ROWS_12, GEMM_NAMES, 12, 2, half);
+    GEMM_KERNEL(tile, GEMM_UP_TO_12, GEMM_NAMES, 12, 2, fovea_gemm_f32_12x32_avx512)
 }

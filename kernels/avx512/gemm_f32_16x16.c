@@ -8,11 +8,12 @@
 // is what the two load ports give, too.
 #include "kernels/avx512/gemm_tile.h"
 
-#define GEMM_OF(M, KIND) GEMM_TILE(M, 1)
+#define GEMM_OF(M, KIND) GEMM_TILES(M, 1)
 #define GEMM_NAMES(M, KIND) {KIND##_##M##x1},
-GEMM_ROWS_16(GEMM_OF, )
+GEMM_UP_TO_16(GEMM_OF, )
+#pragma GCC diagnostic pop
 
 void fovea_gemm_f32_16x16_avx512(const struct fovea_gemm_tile *tile)
 {
-    GEMM_KERNEL(tile, GEMM_ROWS_16, GEMM_NAMES, 16, 1, plain);
+    GEMM_KERNEL(tile, GEMM_UP_TO_16, GEMM_NAMES, 16, 1, fovea_gemm_f32_16x16_avx512)
 }

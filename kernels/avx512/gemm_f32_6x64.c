@@ -2,7 +2,7 @@
 // kernels/avx512/gemm_f32_6x64.c - f32 GEMM micro-kernel, C[6,64] += A[6,k] * B[k,64].
 //
 // Skylake-X to Zen 5: two FMA ports of 4 cycles need 8 independent accumulators; 6 rows of 4 panels are 24, with 4
-// registers of B and 1 or 2 broadcasts of A 29 or 30 of 32. 10 loads serve 24 FMAs (0.42 each, two load ports give 1).
+// registers of B and a broadcast of A 29 of 32. 10 loads serve 24 FMAs (0.42 each, two load ports give 1).
 // Bound: 12 cycles a k step, 64 flop a cycle. B is 21 bytes a cycle where it comes from L2: Zen 5 has 50; Cascade Lake
 // does not quite keep up (95 % of the FMA peak), so gemm_f32_9x48 is the better tile there.
 //
@@ -14,12 +14,12 @@
 // each way (gemm_tile.h); only C is masked.
 #include "kernels/avx512/gemm_tile.h"
 
-#define GEMM_HALVES(M) GEMM_TILE_HALF(M, 1) GEMM_TILE_HALF(M, 2) GEMM_TILE_HALF(M, 3) GEMM_TILE_HALF(M, 4)
-#define GEMM_OF(M, KIND) GEMM_TILE(M, 1) GEMM_TILE(M, 2) GEMM_TILE(M, 3) GEMM_TILE(M, 4) GEMM_HALVES(M)
+#define GEMM_OF(M, KIND) GEMM_TILES(M, 1) GEMM_TILES(M, 2) GEMM_TILES(M, 3) GEMM_TILES(M, 4)
 #define GEMM_NAMES(M, KIND) {KIND##_##M##x1, KIND##_##M##x2, KIND##_##M##x3, KIND##_##M##x4},
-GEMM_ROWS_6(GEMM_OF, )
+GEMM_UP_TO_6(GEMM_OF, )
+#pragma GCC diagnostic pop
 
 void fovea_gemm_f32_6x64_avx512(const struct fovea_gemm_tile *tile)
 {
-    GEMM_KERNEL(tile, GEMM_ROWS_6, GEMM_NAMES, 6, 4, half);
+    GEMM_KERNEL(tile, GEMM_UP_TO_6, GEMM_NAMES, 6, 4, fovea_gemm_f32_6x64_avx512)
 }

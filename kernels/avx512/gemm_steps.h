@@ -1,9 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// kernels/avx512/gemm_steps.h - the k steps of an f32 GEMM tile on AVX-512.
+// kernels/avx512/gemm_steps.h - a tile of the AVX-512 GEMM in assembly: sums in, k loop, sums out.
 //
-// M rows by NV panels: M * NV accumulators, NV registers of B, the rest for broadcasts of A. Lanes are columns of C and
-// a k step is a rank-1 update, so each element is the one ascending fma chain that docs/numerics.md asks for. A
-// broadcast is a plain load for the load ports; a permute would take a slot of an FMA port.
+// M rows by V panels: zmm0 to zmm(M * V - 1) are the sums, row by row, zmm27, 28, 29 and 26 the panels of B, zmm31 an
+// element of A. Lanes are columns of C and a k step is a rank-1 update, so each element is the one ascending fma chain
+// that docs/numerics.md asks for. A broadcast is a plain load for the load ports; a permute would take a slot of an FMA
+// port, and so do a part of the additions that move pointers, and copies of sums.
+//
+// Four steps a turn, with constant offsets where A and B allow it (Granite Rapids, of the peak: natural B in L2, 128
+// and 256 cubes 93 % by one step a turn, 98 to 99 by four, 512 cube 85 and 95; packed, 504x576x512, 1.04 times as
+// fast, of which elements of A broadcast inside three FMAs each, one instruction less but two loads more, lose 0.02).
+// gcc, given intrinsics, copies sums where it lays out several steps, turns a load of B that has few uses into an
+// operand of each (75 % of the peak), and adds to make addresses that it could write into the load.
 #ifndef FOVEA_KERNELS_AVX512_GEMM_STEPS_H
 #define FOVEA_KERNELS_AVX512_GEMM_STEPS_H
 
@@ -11,148 +18,161 @@
 #error "compile with -mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx2 -mfma -mf16c"
 #endif
 
-#include "kernels/common/unroll.h"
+#include "kernels/avx512/gemm_rows.h"
 #include "kernels/fault.h"
-#include "kernels/kernel.h"
 
-#include <immintrin.h>
+// clang-format off
+// The sums of a row: what begins them, and C, of whose last panel the lanes of %[kc] exist.
+#define GEMM_CLEAR(s) "vpxord %%zmm" s ", %%zmm" s ", %%zmm" s "\n\t"
+#define GEMM_ZERO_1(s0) GEMM_CLEAR(s0)
+#define GEMM_ZERO_2(s0, s1) GEMM_CLEAR(s0) GEMM_CLEAR(s1)
+#define GEMM_ZERO_3(s0, s1, s2) GEMM_ZERO_2(s0, s1) GEMM_CLEAR(s2)
+#define GEMM_ZERO_4(s0, s1, s2, s3) GEMM_ZERO_3(s0, s1, s2) GEMM_CLEAR(s3)
+#define GEMM_ZERO(V, last, A, ...) GEMM_ZERO_##V(__VA_ARGS__)
+#define GEMM_IN(at, s) "vmovups " at "(%[row]), %%zmm" s "\n\t"
+#define GEMM_IN_LAST(at, s) "vmovups " at "(%[row]), %%zmm" s "%{%[kc]%}%{z%}\n\t"
+#define GEMM_LOAD_1(s0) GEMM_IN_LAST("", s0)
+#define GEMM_LOAD_2(s0, s1) GEMM_IN("", s0) GEMM_IN_LAST("64", s1)
+#define GEMM_LOAD_3(s0, s1, s2) GEMM_IN("", s0) GEMM_IN("64", s1) GEMM_IN_LAST("128", s2)
+#define GEMM_LOAD_4(s0, s1, s2, s3) GEMM_IN("", s0) GEMM_IN("64", s1) GEMM_IN("128", s2) GEMM_IN_LAST("192", s3)
+#define GEMM_LOAD(V, last, A, ...) GEMM_LOAD_##V(__VA_ARGS__) "add %[c_row], %[row]\n\t"
+#define GEMM_OUT(at, s) "vmovups %%zmm" s ", " at "(%[row])\n\t"
+#define GEMM_OUT_LAST(at, s) "vmovups %%zmm" s ", " at "(%[row])%{%[kc]%}\n\t"
+#define GEMM_STORE_1(s0) GEMM_OUT_LAST("", s0)
+#define GEMM_STORE_2(s0, s1) GEMM_OUT("", s0) GEMM_OUT_LAST("64", s1)
+#define GEMM_STORE_3(s0, s1, s2) GEMM_OUT("", s0) GEMM_OUT("64", s1) GEMM_OUT_LAST("128", s2)
+#define GEMM_STORE_4(s0, s1, s2, s3) GEMM_OUT("", s0) GEMM_OUT("64", s1) GEMM_OUT("128", s2) GEMM_OUT_LAST("192", s3)
+#define GEMM_STORE(V, last, A, ...) GEMM_STORE_##V(__VA_ARGS__) "add %[c_row], %[row]\n\t"
 
-enum { GEMM_MR = 16, GEMM_PANELS = 4 };
+// The panels of B, `at` bytes on; MASK of the last one: nothing, or the lanes of its last step that exist.
+#define GEMM_B_1(last, at, MASK) "vmovups " at "(%[b]), %%" GEMM_##last "27" MASK "\n\t"
+#define GEMM_B_2(last, at, MASK) GEMM_B_1(zmm, at, "") "vmovups " at "(%[b],%[p1]), %%zmm28" MASK "\n\t"
+#define GEMM_B_3(last, at, MASK) GEMM_B_2(zmm, at, "") "vmovups " at "(%[b],%[p1],2), %%zmm29" MASK "\n\t"
+#define GEMM_B_4(last, at, MASK) GEMM_B_3(zmm, at, "") "vmovups " at "(%[b],%[p3]), %%zmm26" MASK "\n\t"
+#define GEMM_FETCH_1(hint, from, p1, p3) hint " (" from ")\n\t"
+#define GEMM_FETCH_2(hint, from, p1, p3) GEMM_FETCH_1(hint, from, p1, p3) hint " (" from "," p1 ")\n\t"
+#define GEMM_FETCH_3(hint, from, p1, p3) GEMM_FETCH_2(hint, from, p1, p3) hint " (" from "," p1 ",2)\n\t"
+#define GEMM_FETCH_4(hint, from, p1, p3) GEMM_FETCH_3(hint, from, p1, p3) hint " (" from "," p3 ")\n\t"
 
-/// The sums of a tile of up to GEMM_MR rows or GEMM_PANELS panels; those in use are registers.
-typedef __m512 gemm_acc[GEMM_MR][GEMM_PANELS];
-
-/// gcc turns a load of B that has few uses into a memory operand of each of them: more loads than FMAs, and 75 % of the
-/// peak instead of 99. The barrier makes B a register; clang needs none.
-static inline __attribute__((always_inline)) __m512 gemm_load_b(const float *b, int half)
-{
-    __m512 v = half ? _mm512_castps256_ps512(_mm256_loadu_ps(b)) : _mm512_loadu_ps(b);
-#if defined(__GNUC__) && !defined(__clang__)
-    __asm__("" : "+v"(v));
-#endif
-    return v;
-}
-
-/// A constant HALF says of the last panel that at most eight of its columns exist: its multiply-adds are then of 256
-/// bits, half of the time where 512 bits take two turns (Zen 4: products of 33 to 100 columns 1.05 to 1.17, of up to
-/// 8, where loads of 512 bits take two turns, too, 1.45 to 1.6). Not measured elsewhere: Zen 5 has the same slots for
-/// both, of Intel's ports one takes only those of 512 bits, which is as many as are left for it where there are other
-/// panels; without them two ports take those of 256 bits. FULL: of 512 bits, as all others.
-enum { GEMM_FULL, GEMM_HALF };
-
-/// acc += a * b with a's broadcast inside the fma: one slot of the front end less, NV - 1 loads more. As asm, for a
-/// compiler loads an operand that it sees in several fmas once. An address with an index would split it in two again.
-static inline __attribute__((always_inline)) __m512 gemm_fma_broadcast(const float *a, __m512 b, __m512 acc, int half)
-{
-    if (half) {
-        __asm__("vfmadd231ps %2%{1to8%}, %t1, %t0" : "+v"(acc) : "v"(b), "m"(*a));
-    } else {
-        __asm__("vfmadd231ps %2%{1to16%}, %1, %0" : "+v"(acc) : "v"(b), "m"(*a));
-    }
-    return acc;
-}
-
-/// Or clang loads and broadcasts in both widths what FMAs of 512 and of 256 bits take.
-static inline __attribute__((always_inline)) void gemm_keep_wide(__m512 *v, int half)
-{
-#if defined(__clang__)
-    if (half) {
-        __asm__("" : "+v"(*v));
-    }
+// A row's FMAs; w: zmm or ymm. That of one panel broadcasts the element itself: as many loads, and fewer instructions,
+// so that more steps are in flight where they wait for memory (12x768x3072, natural B: 2 times as fast).
+#define GEMM_zmm "zmm"
+#define GEMM_ymm "ymm"
+#define GEMM_TO_zmm "%{1to16%}"
+#define GEMM_TO_ymm "%{1to8%}"
+#if FOVEA_FAULT != 1 // FOVEA_FAULT_IS(GEMM_MUL_ADD), which the preprocessor cannot read
+#define GEMM_FMA(w, a, b, s) "vfmadd231ps " a ", %%" w b ", %%" w s "\n\t"
 #else
-    (void)v, (void)half;
+#define GEMM_FMA(w, a, b, s) "vmulps " a ", %%" w b ", %%" w "30\n\tvaddps %%" w "30, %%" w s ", %%" w s "\n\t"
 #endif
-}
+#define GEMM_FMA_OF(w, b, s) GEMM_FMA(GEMM_##w, "%%" GEMM_##w "31", b, s)
+#define GEMM_FMA_INSIDE(w, A, b, s) GEMM_FMA(GEMM_##w, A GEMM_TO_##w, b, s)
+#define GEMM_FMAS_1(A, w, s0) GEMM_FMA_INSIDE(w, A, "27", s0)
+#define GEMM_FMAS_2(A, w, s0, s1) "vbroadcastss " A ", %%zmm31\n\t" GEMM_FMA_OF(zmm, "27", s0) GEMM_FMA_OF(w, "28", s1)
+#define GEMM_FMAS_3(A, w, s0, s1, s2) GEMM_FMAS_2(A, zmm, s0, s1) GEMM_FMA_OF(w, "29", s2)
+#define GEMM_FMAS_4(A, w, s0, s1, s2, s3) GEMM_FMAS_3(A, zmm, s0, s1, s2) GEMM_FMA_OF(w, "26", s3)
+#define GEMM_FMAS(V, last, A, ...) GEMM_FMAS_##V(A, last, __VA_ARGS__)
 
-/// acc += a * b.
-static inline __attribute__((always_inline)) __m512 gemm_fma(__m512 a, __m512 b, __m512 acc, int half)
-{
-    return half ? _mm512_castps256_ps512(_mm256_fmadd_ps(_mm512_castps512_ps256(a), _mm512_castps512_ps256(b),
-                                                         _mm512_castps512_ps256(acc)))
-                : _mm512_fmadd_ps(a, b, acc);
-}
+// Step p of a turn. NEAR: k steps of A are adjacent, and B is packed panels. These are prefetched into L1 eight steps
+// ahead: where B streams from L2, FMAs that are scheduled on a load that then misses L1 are issued again (Cascade Lake,
+// 9x48: 90 % of the peak without, 97 with). One panel is not, as its one stream is slower from memory with it
+// (gemm_f32_16x16.c). APART: any strides. LED: any, and what lies at `ahead` as B at b is prefetched into L1, two
+// panels beside the loads and two behind the FMAs (8 rows over panels from memory: beside the loads all of them, or all
+// but the first behind the FMAs, 0.95).
+#define GEMM_NEAR_FETCH_1(p)
+#define GEMM_NEAR_FETCH_2(p) "prefetcht0 512+64*" p "(%[b])\n\tprefetcht0 512+64*" p "(%[b],%[p1])\n\t"
+#define GEMM_NEAR_FETCH_3(p) GEMM_NEAR_FETCH_2(p) "prefetcht0 512+64*" p "(%[b],%[p1],2)\n\t"
+#define GEMM_NEAR_FETCH_4(p) GEMM_NEAR_FETCH_3(p) "prefetcht0 512+64*" p "(%[b],%[p3])\n\t"
+#define GEMM_NEAR(M, V, last, p, AHEAD) \
+    GEMM_B_##V(last, "64*" p, "") GEMM_NEAR_FETCH_##V(p) GEMM_##AHEAD(V) GEMM_ROWS_##M(GEMM_FMAS, V, last, "4*" p)
+#define GEMM_NEAR_NEXT(M, n) "add $64*" n ", %[b]\n\t" GEMM_MOVES_##M("$4*" n)
+#define GEMM_NEAR_STRIDES
+#define GEMM_APART(M, V, last, p, AHEAD) \
+    GEMM_B_##V(last, "", "") GEMM_##AHEAD(V) GEMM_ROWS_##M(GEMM_FMAS, V, last, "") \
+    "add %[b_k], %[b]\n\t" GEMM_MOVES_##M("%[a_k]")
+#define GEMM_APART_NEXT(M, n)
+#define GEMM_APART_STRIDES , [a_k] "r"(tile->a_k * 4), [b_k] "r"(tile->b_k * 4)
+#define GEMM_LED_B_1 "vmovups (%[b]), %%zmm27\n\tprefetcht0 (%[ahead])\n\t"
+#define GEMM_LED_B_2 GEMM_LED_B_1 "vmovups (%[b],%[p1]), %%zmm28\n\tprefetcht0 (%[ahead],%[p1])\n\t"
+#define GEMM_LED_B_3 GEMM_LED_B_2 "vmovups (%[b],%[p1],2), %%zmm29\n\t"
+#define GEMM_LED_B_4 GEMM_LED_B_3 "vmovups (%[b],%[p3]), %%zmm26\n\t"
+#define GEMM_LED_REST_1
+#define GEMM_LED_REST_2
+#define GEMM_LED_REST_3 "prefetcht0 (%[ahead],%[p1],2)\n\t"
+#define GEMM_LED_REST_4 GEMM_LED_REST_3 "prefetcht0 (%[ahead],%[p3])\n\t"
+#define GEMM_LED(M, V, last, p, AHEAD) \
+    GEMM_LED_B_##V GEMM_ROWS_##M(GEMM_FMAS, V, last, "") GEMM_LED_REST_##V \
+    "add %[b_k], %[ahead]\n\tadd %[b_k], %[b]\n\t" GEMM_MOVES_##M("%[a_k]")
+#define GEMM_LED_NEXT(M, n)
+#define GEMM_LED_STRIDES GEMM_APART_STRIDES
 
-/// What else of B is prefetched: nothing; or, of a packed one, what is read eight steps later, into L1; or what lies at
-/// t->ahead, in rows and panels as those of B, into L1.
-enum { GEMM_FAR, GEMM_NEAR, GEMM_LEADS };
+// Operands are 13 registers at most, and one for the moves of a line or of panels: what gcc's address sanitizer leaves.
+// What each step prefetches for later tiles: nothing, a line, or a line of each panel. LEAD, of LED: that, and in a
+// last part of `later` steps what lies at `next`.
+#define GEMM_NONE(V)
+#define GEMM_NONE_POINTER
+#define GEMM_NONE_STRIDES(V)
+#define GEMM_NONE_PART
+#define GEMM_LINE(V) "prefetcht1 (%[ahead])\n\tadd %[step], %[ahead]\n\t"
+#define GEMM_LINE_POINTER , [ahead] "+&r"(ahead)
+#define GEMM_LINE_STRIDES(V) , [step] "rm"(tile->ahead_step * 4)
+#define GEMM_LINE_PART
+#define GEMM_PANELS(V) GEMM_FETCH_##V("prefetcht1", "%[ahead]", "%[q1]", "%[q3]") "add %[step], %[ahead]\n\t"
+#define GEMM_PANELS_POINTER GEMM_LINE_POINTER
+#define GEMM_PANELS_STRIDES(V) GEMM_LINE_STRIDES(V) GEMM_PANEL_STRIDES_##V(q1, q3, tile->ahead_panel)
+#define GEMM_PANELS_PART
+#define GEMM_LEAD_POINTER GEMM_LINE_POINTER, [later] "+m"(later)
+#define GEMM_LEAD_STRIDES(V) , [next] "m"(next)
+#define GEMM_LEAD_PART \
+    "mov %[next], %[ahead]\n\tmov %[later], %[k]\n\tmovq $0, %[later]\n\ttest %[k], %[k]\n\tjnz 0b\n\t"
+#define GEMM_PANEL_STRIDES_1(one, three, panel)
+#define GEMM_PANEL_STRIDES_2(one, three, panel) , [one] "r"((panel) * 4)
+#define GEMM_PANEL_STRIDES_3(one, three, panel) GEMM_PANEL_STRIDES_2(one, three, panel)
+#define GEMM_PANEL_STRIDES_4(one, three, panel) GEMM_PANEL_STRIDES_3(one, three, panel), [three] "r"((panel) * 12)
 
-/// The k steps of a tile, AHEAD lines a step prefetched for later tiles. GEMM_NEAR: where it streams from L2, FMAs that
-/// are scheduled on a load that then misses L1 are issued again and take slots of the FMA ports (Cascade Lake, 9x48: 90
-/// % of the peak without, 97 % with). One panel has none, as its one stream is slower from memory with it
-/// (gemm_f32_16x16.c).
-///
-/// Every instruction counts: a core whose other hyper-thread is busy issues two a cycle, so that the 27 FMAs of a step
-/// of 9x48 in 45 instructions are 60 % of the peak, in the 50 of plain broadcasts 54 %. Not unrolled: the loop just
-/// fits the queue behind the decoders, and gcc spills in a longer one.
-static inline __attribute__((always_inline)) void gemm_steps(const struct fovea_gemm_tile *t, gemm_acc acc, int M,
-                                                             int NV, int FETCH, int AHEAD, int HALF)
-{
-    enum { STEPS = 8, BROADCASTS = 2 };
-    const ptrdiff_t b_k = FETCH == GEMM_NEAR ? FOVEA_PANEL : t->b_k;
-    ptrdiff_t a_row = t->a_row, b_panel = t->b_panel;
-    const ptrdiff_t ahead_panel = FETCH == GEMM_LEADS ? b_panel : t->ahead_panel;
-    // x86 addresses base + {0, 1, 2} * stride: one moving pointer serves three rows of A, or three panels of B.
-    const float *a[(GEMM_MR + 2) / 3];
-    FV_UNROLL
-    for (int i = 0; i < (M + 2) / 3; i++) {
-        a[i] = t->a + 3 * i * t->a_row;
-        __asm__("" : "+r"(a[i])); // or clang derives them from the first in each step, by additions
-    }
-    const float *b[2] = {t->b, t->b + (NV > 3 ? 3 : 0) * t->b_panel};
-    const float *ahead[2] = {t->ahead, AHEAD > 3 ? t->ahead + 3 * ahead_panel : t->ahead};
-    __asm__("" : "+r"(b[1]), "+r"(ahead[1]));
-    for (size_t p = FOVEA_FAULT_IS(GEMM_K_SHORT) ? t->k / 4 * 4 : t->k; p != 0; p--) {
-#if defined(__clang__)
-        if (NV <=
-            3) { // or clang makes a pointer for each row and keeps them on the stack; with four panels sums, instead
-            __asm__("" : "+r"(a_row), "+r"(b_panel));
-        }
-#endif
-        __m512 bv[GEMM_PANELS];
-        FV_UNROLL
-        for (int j = 0; j < NV; j++) {
-            bv[j] = gemm_load_b(b[j / 3] + j % 3 * b_panel, HALF && NV == 1);
-            gemm_keep_wide(&bv[j], HALF);
-            if (FETCH == GEMM_NEAR && NV > 1) {
-                _mm_prefetch((const char *)(b[j / 3] + j % 3 * b_panel + STEPS * FOVEA_PANEL), _MM_HINT_T0);
-            }
-        }
-        FV_UNROLL
-        for (int j = 0; j < AHEAD; j++) {
-            if (FETCH == GEMM_LEADS) {
-                _mm_prefetch((const char *)(ahead[j / 3] + j % 3 * b_panel), _MM_HINT_T0);
-            } else {
-                _mm_prefetch((const char *)(ahead[j / 3] + j % 3 * ahead_panel), _MM_HINT_T1);
-            }
-        }
-        FV_UNROLL
-        for (int i = 0; i < M; i++) {
-            const float *const ai = a[i / 3] + i % 3 * a_row;
-            const int once = HALF && NV == 1, few = NV <= 3 && i % 3 == 0 && i / 3 < BROADCASTS;
-            const int inside = (once || few) && !FOVEA_FAULT_IS(GEMM_MUL_ADD);
-            __m512 av = inside ? _mm512_setzero_ps() : _mm512_set1_ps(*ai);
-            gemm_keep_wide(&av, HALF);
-            FV_UNROLL
-            for (int j = 0; j < NV; j++) {
-                const int half = HALF && j == NV - 1;
-                acc[i][j] = inside                         ? gemm_fma_broadcast(ai, bv[j], acc[i][j], half)
-                            : FOVEA_FAULT_IS(GEMM_MUL_ADD) ? _mm512_add_ps(_mm512_mul_ps(av, bv[j]), acc[i][j])
-                                                           : gemm_fma(av, bv[j], acc[i][j], half);
-            }
-        }
-        FV_UNROLL
-        for (int i = 0; i < (M + 2) / 3; i++) {
-            a[i] += t->a_k;
-        }
-        FV_UNROLL
-        for (int j = 0; j < (NV + 2) / 3; j++) {
-            b[j] += b_k;
-        }
-        FV_UNROLL
-        for (int j = 0; j < (AHEAD + 2) / 3; j++) {
-            ahead[j] += FETCH == GEMM_LEADS ? b_k : t->ahead_step;
-        }
-    }
-}
+// The step after all others of a B whose last row ends with the tile, where there is one.
+#define GEMM_WHOLE(M, V, last)
+#define GEMM_WHOLE_MASK
+#define GEMM_ENDS(M, V, last) \
+    "cmpl $0, %[ends]\n\tjz 5f\n\t" GEMM_B_##V(last, "", "%{%[kb]%}%{z%}") \
+    GEMM_ROWS_##M(GEMM_FMAS, V, last, "") "5:\n\t"
+#define GEMM_ENDS_MASK , [ends] "m"(ends), [kb] "Yk"(run.kb)
+
+// Four steps a turn, as long as there are four. Not where tiles of few rows read B from memory, which no turns of more
+// than one step make faster (16 rows over rows of 4096: 0.97).
+#define GEMM_TURNS(M, V, last, FORM, AHEAD)                                                           \
+    "sub $4, %[k]\n\tjb 2f\n\t.p2align 6\n"                                                           \
+    "1:\n\t"                                                                                          \
+    GEMM_##FORM(M, V, last, "0", AHEAD) GEMM_##FORM(M, V, last, "1", AHEAD)                           \
+    GEMM_##FORM(M, V, last, "2", AHEAD) GEMM_##FORM(M, V, last, "3", AHEAD)                           \
+    GEMM_##FORM##_NEXT(M, "4") "sub $4, %[k]\n\tjae 1b\n"                                             \
+    "2:\tadd $4, %[k]\n\t"
+#define GEMM_NEAR_NONE_TURNS GEMM_TURNS
+#define GEMM_NEAR_LINE_TURNS GEMM_TURNS
+#define GEMM_NEAR_PANELS_TURNS(M, V, last, FORM, AHEAD)
+#define GEMM_APART_NONE_TURNS GEMM_TURNS
+#define GEMM_APART_LINE_TURNS(M, V, last, FORM, AHEAD)
+#define GEMM_APART_PANELS_TURNS(M, V, last, FORM, AHEAD)
+#define GEMM_LED_LEAD_TURNS(M, V, last, FORM, AHEAD)
+
+// A tile of M rows and V panels, in the scope of GEMM_TILE: its sums begin at the rows of C from `row` on, or at +0
+// where it is NULL. last: zmm, or ymm where at most half of the last panel's columns exist.
+#define GEMM_TILE_OF(M, V, last, FORM, AHEAD, END)                                                    \
+    __asm__ volatile(                                                                                 \
+        GEMM_ROWS_##M(GEMM_ZERO, V, last, "")                                                         \
+        "test %[row], %[row]\n\tjz 0f\n\t" GEMM_ROWS_##M(GEMM_LOAD, V, last, "")                      \
+        "0:\n\t" GEMM_##FORM##_##AHEAD##_TURNS(M, V, last, FORM, AHEAD)                               \
+        "test %[k], %[k]\n\tjz 4f\n\t.p2align 5\n"                                                    \
+        "3:\n\t" GEMM_##FORM(M, V, last, "0", AHEAD) GEMM_##FORM##_NEXT(M, "1") "dec %[k]\n\tjnz 3b\n"\
+        "4:\n\t" GEMM_##AHEAD##_PART GEMM_##END(M, V, last)                                           \
+        "mov %[c], %[row]\n\t" GEMM_ROWS_##M(GEMM_STORE, V, last, "")                                 \
+        : GEMM_A_##M, [b] "+&r"(b), [k] "+&r"(k), [row] "+&r"(row) GEMM_##AHEAD##_POINTER             \
+        : [r1] "r"(tile->a_row * 4), [c] "m"(c), [c_row] "m"(c_row), [kc] "Yk"(run.kc)                \
+          GEMM_PANEL_STRIDES_##V(p1, p3, tile->b_panel) GEMM_##FORM##_STRIDES GEMM_##AHEAD##_STRIDES(V)\
+          GEMM_##END##_MASK                                                                           \
+        : "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11",\
+          "xmm12", "xmm13", "xmm14", "xmm15", "xmm16", "xmm17", "xmm18", "xmm19", "xmm20", "xmm21", "xmm22",\
+          "xmm23", "xmm24", "xmm25", "xmm26", "xmm27", "xmm28", "xmm29", "xmm30", "xmm31", "memory", "cc")
+// clang-format on
 
 #endif

@@ -4,191 +4,120 @@
 #define FOVEA_KERNELS_AVX512_GEMM_TILE_H
 
 #include "kernels/avx512/gemm_steps.h"
+#include "kernels/common/unroll.h"
+#include "kernels/kernel.h"
 
+#include <immintrin.h>
+#include <stdbool.h>
+
+enum { GEMM_MR = 16, GEMM_PANELS = 4 };
 enum { GEMM_LONG_K = 256 };
 // Rows of B may begin within lines: of 16 columns the last line is asked for, the first is the last of those before.
 enum { GEMM_LAST = FOVEA_PANEL - 1 };
 
-/// The lanes of panel j that exist (only the last panel can be partial).
-static inline __mmask16 gemm_mask(const struct fovea_gemm_tile *t, int j, int NV)
+/// The lanes of the last of `panels` panels that exist.
+static inline __mmask16 gemm_mask(const struct fovea_gemm_tile *t, size_t panels)
 {
-    const int partial = j == NV - 1 && !FOVEA_FAULT_IS(GEMM_STORES_PAST_N);
-    return (__mmask16)(partial ? 0xFFFFu >> ((size_t)FOVEA_PANEL * NV - t->n) : 0xFFFFu);
-}
-
-/// The row of C after c. The barrier keeps it a step from row to row: gcc would compute the addresses of all rows ahead
-/// of the k loop and keep them on the stack, some 50 instructions a tile.
-static inline float *gemm_next_row(float *c, ptrdiff_t c_row)
-{
-    c += c_row;
-    __asm__("" : "+r"(c));
-    return c;
-}
-
-static inline __attribute__((always_inline)) void gemm_zero(gemm_acc acc, int M, int NV)
-{
-    FV_UNROLL
-    for (int i = 0; i < M; i++) {
-        FV_UNROLL
-        for (int j = 0; j < NV; j++) {
-            acc[i][j] = _mm512_setzero_ps();
-#if defined(__clang__)
-            __asm__("" : "+v"(acc[i][j])); // or clang 14 keeps those of one row in memory
-#endif
-        }
-    }
-}
-
-static inline __attribute__((always_inline)) void gemm_store(const struct fovea_gemm_tile *t, gemm_acc acc, int M,
-                                                             int NV)
-{
-    float *c = t->c;
-    FV_UNROLL
-    for (int i = 0; i < M; i++, c = gemm_next_row(c, t->c_row)) {
-        FV_UNROLL
-        for (int j = 0; j < NV; j++) {
-            _mm512_mask_storeu_ps(c + j * FOVEA_PANEL, gemm_mask(t, j, NV), acc[i][j]);
-        }
-    }
-}
-
-/// The last step, of which the last panel of B ends with its n columns.
-static inline __attribute__((always_inline)) void gemm_last_step(const struct fovea_gemm_tile *t, gemm_acc acc, int M,
-                                                                 int NV)
-{
-    const float *a = t->a + (ptrdiff_t)t->k * t->a_k, *b = t->b + (ptrdiff_t)t->k * t->b_k;
-    __m512 bv[GEMM_PANELS];
-    FV_UNROLL
-    for (int j = 0; j < NV; j++, b += t->b_panel) {
-        bv[j] = _mm512_maskz_loadu_ps(FOVEA_FAULT_IS(GEMM_B_ENDS_UNMASKED) ? 0xFFFF : gemm_mask(t, j, NV), b);
-    }
-    FV_UNROLL
-    for (int i = 0; i < M; i++, a += t->a_row) {
-        FV_UNROLL
-        for (int j = 0; j < NV; j++) {
-            acc[i][j] = _mm512_fmadd_ps(_mm512_set1_ps(*a), bv[j], acc[i][j]);
-        }
-    }
-}
-
-/// The tile, and those after it, of a product that is in L2 or has few steps: nothing but the steps and the stores.
-/// What a tile does around its steps takes as long as 2 to 6 of them; among all the ways of gemm_tile gcc makes 80
-/// instructions of it. A panel that stays in L1 needs no prefetches.
-static inline __attribute__((always_inline)) void gemm_plain(const struct fovea_gemm_tile *tile, int M, int NV,
-                                                             int HALF)
-{
-    enum { L1_STEPS = 448 }; // lines of B: 28 of 32 KiB
-    struct fovea_gemm_tile t = *tile;
-    t.k -= t.b_ends;
-    const int near = t.b_k == FOVEA_PANEL && t.k * (size_t)NV > L1_STEPS;
-    const ptrdiff_t a_next = FOVEA_FAULT_IS(GEMM_BELOW_STAYS) ? 0 : t.a_next;
-    const ptrdiff_t b_next = FOVEA_FAULT_IS(GEMM_BESIDE_STAYS) ? 0 : t.b_next;
-    for (size_t left = t.more;; left--, t.a += a_next, t.b += b_next, t.c += t.c_next) {
-        gemm_acc acc;
-        gemm_zero(acc, M, NV);
-        if (near) {
-            gemm_steps(&t, acc, M, NV, GEMM_NEAR, 0, HALF);
-        } else {
-            gemm_steps(&t, acc, M, NV, GEMM_FAR, 0, HALF);
-        }
-        if (t.b_ends != 0) {
-            gemm_last_step(&t, acc, M, NV);
-        }
-        gemm_store(&t, acc, M, NV);
-        if (left == 0) {
-            return;
-        }
-    }
+    return (__mmask16)(0xFFFFu >> ((size_t)FOVEA_PANEL * panels - t->n));
 }
 
 /// The lines of C come from L3 or memory while the steps run rather than after them: 84 to 88 % of the peak for
-/// 512x512x512. A short k loop is over before they are there.
-static inline __attribute__((always_inline)) void gemm_fetch_c(const struct fovea_gemm_tile *t, int M, int NV)
+/// 512x512x512. A short k loop is over before they are there, and where C is in L2 it need not.
+static inline __attribute__((always_inline)) void gemm_fetch_c(const struct fovea_gemm_tile *t, const float *c, int M,
+                                                               int V)
 {
-    float *line = t->c;
-    for (int i = t->k >= GEMM_LONG_K ? 0 : M; i < M; i++, line += t->c_row) {
+    for (int i = t->k >= GEMM_LONG_K && !t->near ? 0 : M; i < M; i++, c += t->c_row) {
         FV_UNROLL
-        for (int j = 0; j < NV; j++) {
-            _mm_prefetch((const char *)(line + j * FOVEA_PANEL), _MM_HINT_T0);
+        for (int j = 0; j < V; j++) {
+            _mm_prefetch((const char *)(c + j * FOVEA_PANEL), _MM_HINT_T0);
         }
     }
 }
 
-/// The sums of a tile, before they are stored.
-static inline __attribute__((always_inline)) void gemm_sums(const struct fovea_gemm_tile *tile, gemm_acc acc, int M,
-                                                            int NV)
+/// What a tile's assembly wants to know.
+struct gemm_run {
+    ptrdiff_t a_next, b_next, c_row; // c_row in bytes
+    size_t steps, later;             // before the last row of a B that ends; of a lead, in its last part
+    const float *next;               // what that prefetches
+    uint32_t ends;
+    bool adds;
+    __mmask16 kb, kc;
+};
+
+static inline __attribute__((always_inline)) struct gemm_run gemm_begin(const struct fovea_gemm_tile *t, size_t panels)
 {
-    const struct fovea_gemm_tile t = *tile;
-    gemm_zero(acc, M, NV);
-    float *c = t.c;
-    if (t.mode == FOVEA_GEMM_ADD && !FOVEA_FAULT_IS(GEMM_ADD_FROM_ZERO)) {
-        FV_UNROLL
-        for (int i = 0; i < M; i++, c = gemm_next_row(c, t.c_row)) {
-            FV_UNROLL
-            for (int j = 0; j < NV; j++) {
-                acc[i][j] = _mm512_maskz_loadu_ps(gemm_mask(&t, j, NV), c + j * FOVEA_PANEL);
-            }
-        }
-    }
-
-    gemm_fetch_c(&t, M, NV);
-
-    const int ahead = t.ahead == NULL ? 0 : t.ahead_panel == 0 ? 1 : NV;
-    if (ahead == 0 && (t.b_k != FOVEA_PANEL || t.follows)) {
-        gemm_steps(&t, acc, M, NV, GEMM_FAR, 0, GEMM_FULL);
-    } else if (t.b_k != FOVEA_PANEL) { // as branches of one chain gcc spills in four of these loops
-        if (ahead == 1) {
-            gemm_steps(&t, acc, M, NV, GEMM_FAR, 1, GEMM_FULL);
-        } else {
-            gemm_steps(&t, acc, M, NV, GEMM_FAR, NV, GEMM_FULL);
-        }
-    } else if (ahead == 0) {
-        gemm_steps(&t, acc, M, NV, GEMM_NEAR, 0, GEMM_FULL);
-    } else if (ahead == 1) {
-        gemm_steps(&t, acc, M, NV, GEMM_NEAR, 1, GEMM_FULL);
-    } else {
-        gemm_steps(&t, acc, M, NV, GEMM_NEAR, NV, GEMM_FULL);
-    }
+    const size_t k = FOVEA_FAULT_IS(GEMM_K_SHORT) ? t->k / 4 * 4 : t->k, later = t->lead_steps < k ? t->lead_steps : k;
+    const float *const last = t->b + (ptrdiff_t)(k - later) * t->b_k;
+    ptrdiff_t a_next = FOVEA_FAULT_IS(GEMM_BELOW_STAYS) ? 0 : t->a_next;
+    ptrdiff_t b_next = FOVEA_FAULT_IS(GEMM_BESIDE_STAYS) ? 0 : t->b_next;
+    // Or gcc reads the two as one vector. They were just written one by one, so that load would wait until all stores
+    // before it are in L1, those of the last tile of C among them (12x768x3072, natural B: 2 times as long).
+    __asm__("" : "+r"(a_next), "+r"(b_next));
+    return (struct gemm_run){
+        .a_next = a_next,
+        .b_next = b_next,
+        .c_row = t->c_row * (ptrdiff_t)sizeof(float),
+        .steps = k - t->b_ends,
+        .later = later,
+        .next = (t->ahead != NULL ? t->ahead : last) + GEMM_LAST,
+        .ends = t->b_ends != 0,
+        .adds = t->mode == FOVEA_GEMM_ADD && !FOVEA_FAULT_IS(GEMM_ADD_FROM_ZERO),
+        .kb = FOVEA_FAULT_IS(GEMM_B_ENDS_UNMASKED) ? 0xFFFF : gemm_mask(t, panels),
+        .kc = FOVEA_FAULT_IS(GEMM_STORES_PAST_N) ? 0xFFFF : gemm_mask(t, panels),
+    };
 }
 
-/// The whole of a micro-kernel, but for RESCALE, for m = M and n in 16 * (NV - 1) + 1 .. 16 * NV, both constants;
-/// M <= 16, NV <= 4.
-static inline __attribute__((always_inline)) void gemm_tile(const struct fovea_gemm_tile *tile, int M, int NV)
-{
-    struct fovea_gemm_tile t = *tile; // a copy: stores to C cannot change it, so its members stay in registers
-    const ptrdiff_t a_next = FOVEA_FAULT_IS(GEMM_BELOW_STAYS) ? 0 : t.a_next;
-    const ptrdiff_t b_next = FOVEA_FAULT_IS(GEMM_BESIDE_STAYS) ? 0 : t.b_next;
-    for (size_t left = t.more;; left--, t.a += a_next, t.b += b_next, t.c += t.c_next) {
-        gemm_acc acc;
-        gemm_sums(&t, acc, M, NV);
-        gemm_store(&t, acc, M, NV);
-        if (left == 0) {
-            return;
-        }
-    }
-}
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Woverlength-strings" // clang counts the assembly of a tile
 
-/// The tile where B comes from beyond L2 and lead says how far ahead it is prefetched: the steps that prefetch others
-/// of the tile itself, and the last ones, which prefetch what comes after it.
-static inline __attribute__((always_inline)) void gemm_led(const struct fovea_gemm_tile *tile, int M, int NV)
-{
-    struct fovea_gemm_tile t = *tile;
-    gemm_acc acc;
-    gemm_zero(acc, M, NV);
-    gemm_fetch_c(&t, M, NV);
-    const size_t lead = t.lead_steps < t.k ? t.lead_steps : t.k;
-    const float *const last = t.b + (ptrdiff_t)(t.k - lead) * t.b_k;
-    t.k -= lead;
-    t.ahead = t.b + (ptrdiff_t)lead * t.b_k + GEMM_LAST;
-    for (int part = 0; part < 2; part++) {
-        gemm_steps(&t, acc, M, NV, GEMM_LEADS, NV, GEMM_FULL);
-        t.a += (ptrdiff_t)t.k * t.a_k;
-        t.b = last;
-        t.k = lead;
-        t.ahead = (tile->ahead != NULL ? tile->ahead : last) + GEMM_LAST;
+/// Defines KIND_<M>x<V>: the tile, and those after it. What a tile does around its steps takes as long as 2 to 6 of
+/// them, so each kind is a function of its own.
+#define GEMM_TILE(KIND, M, V, last, FORM, AHEAD, END)                                                                  \
+    static void KIND##_##M##x##V(const struct fovea_gemm_tile *tile)                                                   \
+    {                                                                                                                  \
+        struct gemm_run run = gemm_begin(tile, V);                                                                     \
+        const float *a_first = tile->a, *b_first = tile->b, *ahead = tile->ahead;                                      \
+        size_t later = run.later;                                                                                      \
+        const float *const next = run.next;                                                                            \
+        const uint32_t ends = run.ends;                                                                                \
+        const ptrdiff_t c_row = run.c_row;                                                                             \
+        (void)ahead, (void)later, (void)next, (void)ends; /* of which a kind has some */                               \
+        float *c = tile->c;                                                                                            \
+        for (size_t left = tile->more + 1; left != 0; left--) {                                                        \
+            const float *a[(M + 2) / 3], *b = b_first, *row = run.adds ? c : NULL;                                     \
+            FV_UNROLL                                                                                                  \
+            for (int i = 0; i < (M + 2) / 3; i++) {                                                                    \
+                a[i] = a_first + 3 * i * tile->a_row;                                                                  \
+            }                                                                                                          \
+            size_t k = run.steps;                                                                                      \
+            if (GEMM_IS_##AHEAD == GEMM_IS_LEAD) {                                                                     \
+                k -= later;                                                                                            \
+                ahead = b + (ptrdiff_t)later * tile->b_k + GEMM_LAST;                                                  \
+            }                                                                                                          \
+            gemm_fetch_c(tile, c, M, V);                                                                               \
+            GEMM_TILE_OF(M, V, last, FORM, AHEAD, END);                                                                \
+            a_first += run.a_next, b_first += run.b_next, c += tile->c_next;                                           \
+        }                                                                                                              \
+        _mm256_zeroupper();                                                                                            \
     }
-    gemm_store(&t, acc, M, NV);
-}
+enum { GEMM_IS_NONE, GEMM_IS_LINE, GEMM_IS_PANELS, GEMM_IS_LEAD };
+
+/// Every kind of tile of M rows and V panels. HALF says of the last panel that at most eight of its columns exist: its
+/// multiply-adds are then of 256 bits, half of the time where 512 bits take two turns (Zen 4: products of 33 to 100
+/// columns 1.05 to 1.17, of up to 8, where loads of 512 bits take two turns, too, 1.45 to 1.6). Not measured elsewhere:
+/// Zen 5 has the same slots for both, of Intel's ports one takes only those of 512 bits, which is as many as are left
+/// for it where there are other panels; without them two ports take those of 256 bits.
+#define GEMM_TILES(M, V)                                                                                               \
+    GEMM_TILE(near, M, V, zmm, NEAR, NONE, WHOLE)                                                                      \
+    GEMM_TILE(near_line, M, V, zmm, NEAR, LINE, WHOLE)                                                                 \
+    GEMM_TILE(near_panels, M, V, zmm, NEAR, PANELS, WHOLE)                                                             \
+    GEMM_TILE(near_half, M, V, ymm, NEAR, NONE, WHOLE)                                                                 \
+    GEMM_TILE(apart, M, V, zmm, APART, NONE, ENDS)                                                                     \
+    GEMM_TILE(apart_line, M, V, zmm, APART, LINE, WHOLE)                                                               \
+    GEMM_TILE(apart_panels, M, V, zmm, APART, PANELS, WHOLE)                                                           \
+    GEMM_TILE(apart_half, M, V, ymm, APART, NONE, ENDS)                                                                \
+    GEMM_TILE(lead, M, V, zmm, LED, LEAD, WHOLE)
+enum { GEMM_KIND_PANELS = 2, GEMM_KIND_HALF, GEMM_KIND_APART, GEMM_KIND_LEAD = 2 * GEMM_KIND_APART, GEMM_KINDS };
 
 /// RESCALE, which is for the last v_dim % 8 rows of prefill's O: the sums go through a room.
 static inline void gemm_rescale(const struct fovea_gemm_tile *tile, fovea_gemm_fn *run)
@@ -211,62 +140,37 @@ static inline void gemm_rescale(const struct fovea_gemm_tile *tile, fovea_gemm_f
     }
 }
 
-/// True where gemm_plain does the same and is faster, and where B ends, as it alone can do that.
-static inline int gemm_is_plain(const struct fovea_gemm_tile *t)
-{
-    const int little = t->near || t->k < GEMM_LONG_K || t->n <= FOVEA_PANEL / 2;
-    return t->b_ends != 0 || (t->mode == FOVEA_GEMM_STORE && t->ahead == NULL && t->lead_steps == 0 && little);
-}
-
-/// Calls one of four tiles: gemm_<M>x<NV>, plain_<M>x<NV>, half_<M>x<NV>, for which plain stands where there is none,
-/// or led_<M>x<NV>.
-static inline void gemm_call(const struct fovea_gemm_tile *tile, fovea_gemm_fn *gemm, fovea_gemm_fn *plain,
-                             fovea_gemm_fn *half, fovea_gemm_fn *led)
+/// The kind of a tile: what it prefetches, or whether its last panel counts as half of one, and whether B is packed
+/// panels that should be prefetched near.
+static inline size_t gemm_kind(const struct fovea_gemm_tile *t)
 {
     const size_t most = FOVEA_FAULT_IS(GEMM_HALF_OF_MORE) ? 12 : FOVEA_PANEL / 2;
-    if (tile->mode == FOVEA_GEMM_RESCALE) {
-        gemm_rescale(tile, gemm);
-    } else if (gemm_is_plain(tile)) {
-        ((tile->n - 1) % FOVEA_PANEL < most ? half : plain)(tile);
-    } else {
-        (tile->lead_steps != 0 && tile->mode == FOVEA_GEMM_STORE && tile->more == 0 ? led : gemm)(tile);
+    const bool near = t->b_k == FOVEA_PANEL && t->a_k == 1 && t->b_ends == 0;
+    if (t->lead_steps != 0 && t->mode == FOVEA_GEMM_STORE && t->more == 0 && t->b_ends == 0) {
+        return GEMM_KIND_LEAD;
     }
+    if (t->ahead != NULL) {
+        return (near ? 0 : GEMM_KIND_APART) + (t->ahead_panel == 0 ? 1 : GEMM_KIND_PANELS);
+    }
+    return (near && !t->follows ? 0 : GEMM_KIND_APART) + ((t->n - 1) % FOVEA_PANEL < most ? GEMM_KIND_HALF : 0);
 }
 
-/// The body of a micro-kernel: the tables of its tiles, of each kind; NAMES(M, KIND): those of M rows. `half` is plain
-/// where there are none.
-#define GEMM_KERNEL(tile, ROWS, NAMES, M, NV, half)                                                                    \
-    static fovea_gemm_fn *const tiles[4][M][NV] = {                                                                    \
-        {ROWS(NAMES, gemm)}, {ROWS(NAMES, plain)}, {ROWS(NAMES, half)}, {ROWS(NAMES, led)}};                           \
-    const size_t i = (tile)->m - 1, j = ((tile)->n - 1) / FOVEA_PANEL;                                                 \
-    gemm_call(tile, tiles[0][i][j], tiles[1][i][j], tiles[2][i][j], tiles[3][i][j])
+/// The body of a micro-kernel: its tiles by kind, rows and panels; ROWS(NAMES, KIND): those of a kind.
+#define GEMM_KERNEL(tile, ROWS, NAMES, M, V, self)                                                                     \
+    static fovea_gemm_fn *const tiles[GEMM_KINDS][M][V] = {                                                            \
+        {ROWS(NAMES, near)},         {ROWS(NAMES, near_line)},  {ROWS(NAMES, near_panels)},                            \
+        {ROWS(NAMES, near_half)},    {ROWS(NAMES, apart)},      {ROWS(NAMES, apart_line)},                             \
+        {ROWS(NAMES, apart_panels)}, {ROWS(NAMES, apart_half)}, {ROWS(NAMES, lead)}};                                  \
+    if ((tile)->mode == FOVEA_GEMM_RESCALE) {                                                                          \
+        gemm_rescale(tile, self);                                                                                      \
+    } else {                                                                                                           \
+        tiles[gemm_kind(tile)][(tile)->m - 1][((tile)->n - 1) / FOVEA_PANEL](tile);                                    \
+    }
 
 /// X(M, KIND) for each number of rows from 1 to 6, 9, 12 or 16.
-#define GEMM_ROWS_6(X, KIND) X(1, KIND) X(2, KIND) X(3, KIND) X(4, KIND) X(5, KIND) X(6, KIND)
-#define GEMM_ROWS_9(X, KIND) GEMM_ROWS_6(X, KIND) X(7, KIND) X(8, KIND) X(9, KIND)
-#define GEMM_ROWS_12(X, KIND) GEMM_ROWS_9(X, KIND) X(10, KIND) X(11, KIND) X(12, KIND)
-#define GEMM_ROWS_16(X, KIND) GEMM_ROWS_12(X, KIND) X(13, KIND) X(14, KIND) X(15, KIND) X(16, KIND)
-
-/// Defines gemm_<M>x<NV>, plain_<M>x<NV> and led_<M>x<NV>, one instantiation each for tables of tiles.
-#define GEMM_TILE(M, NV)                                                                                               \
-    static void gemm_##M##x##NV(const struct fovea_gemm_tile *tile)                                                    \
-    {                                                                                                                  \
-        gemm_tile(tile, M, NV);                                                                                        \
-    }                                                                                                                  \
-    static void plain_##M##x##NV(const struct fovea_gemm_tile *tile)                                                   \
-    {                                                                                                                  \
-        gemm_plain(tile, M, NV, GEMM_FULL);                                                                            \
-    }                                                                                                                  \
-    static void led_##M##x##NV(const struct fovea_gemm_tile *tile)                                                     \
-    {                                                                                                                  \
-        gemm_led(tile, M, NV);                                                                                         \
-    }
-
-/// Defines half_<M>x<NV>, which is plain_<M>x<NV> where at most eight columns of the last panel exist.
-#define GEMM_TILE_HALF(M, NV)                                                                                          \
-    static void half_##M##x##NV(const struct fovea_gemm_tile *tile)                                                    \
-    {                                                                                                                  \
-        gemm_plain(tile, M, NV, GEMM_HALF);                                                                            \
-    }
+#define GEMM_UP_TO_6(X, KIND) X(1, KIND) X(2, KIND) X(3, KIND) X(4, KIND) X(5, KIND) X(6, KIND)
+#define GEMM_UP_TO_9(X, KIND) GEMM_UP_TO_6(X, KIND) X(7, KIND) X(8, KIND) X(9, KIND)
+#define GEMM_UP_TO_12(X, KIND) GEMM_UP_TO_9(X, KIND) X(10, KIND) X(11, KIND) X(12, KIND)
+#define GEMM_UP_TO_16(X, KIND) GEMM_UP_TO_12(X, KIND) X(13, KIND) X(14, KIND) X(15, KIND) X(16, KIND)
 
 #endif

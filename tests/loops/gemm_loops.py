@@ -20,32 +20,26 @@ def each_once(m, v):
     return m
 
 
-def two_inside(m, v):
-    """Two rows are broadcast inside their FMAs, once for each, where there are no more than three panels."""
-    return m + (v - 1) * min(2, -(-m // 3)) if v <= 3 else m
-
-
 # The main tile, by its function; elements of A a step; cache lines prefetched a step, one or more loops for each;
-# reloads: strides that a compiler may read from the stack in a step (x86 has 15 registers for up to 17 pointers and
-# strides; gcc has three in the loop of 6x64 that prefetches eight lines, of 53 instructions); instructions a step, of
-# the shortest and of the longest loop, where it is written in assembly: the longest is the loop of single steps at the
-# end of k, around which the compiler counts.
+# reloads: strides that a compiler may read from the stack in a step; instructions a step, of the shortest and of the
+# longest loop: the longest is the loop of single steps at the end of k, around which the compiler counts.
+def avx512(stem, m, v):
+    """Each kind of its tiles, all of them assembly. Of what moves the line that is prefetched a compiler may keep the
+    stride in memory."""
+    near = v if v > 1 else 0
+    kinds = {"near": near, "near_line": near + 1, "near_panels": near + v, "near_half": near, "apart": 0,
+             "apart_line": 1, "apart_panels": v, "apart_half": 0, "lead": v}
+    for kind, prefetches in kinds.items():
+        reloads = 1 if "line" in kind or "panels" in kind else 0
+        yield Kernel("avx512", stem, kind + "_{m}x{v}", m, v, each_once, {prefetches},
+                     {"GNU": reloads, "Clang": reloads}, None)
+
+
 KERNELS = [
-    Kernel("avx512", "gemm_f32_9x48", "gemm_{m}x{v}", 9, 3, two_inside, {0, 1, 3, 4, 6}, {"GNU": 1, "Clang": 3}, None),
-    Kernel("avx512", "gemm_f32_16x16", "gemm_{m}x1", 16, 1, each_once, {0, 1}, {"GNU": 0, "Clang": 3}, None),
-    Kernel("avx512", "gemm_f32_6x64", "gemm_{m}x{v}", 6, 4, two_inside, {0, 1, 4, 5, 8}, {"GNU": 3, "Clang": 8}, None),
-    Kernel("avx512", "gemm_f32_9x48", "plain_{m}x{v}", 9, 3, two_inside, {0, 3}, {"GNU": 1, "Clang": 3}, None),
-    Kernel("avx512", "gemm_f32_9x48", "half_{m}x{v}", 9, 3, two_inside, {0, 3}, {"GNU": 1, "Clang": 3}, None),
-    Kernel("avx512", "gemm_f32_6x64", "plain_{m}x{v}", 6, 4, two_inside, {0, 4}, {"GNU": 3, "Clang": 8}, None),
-    Kernel("avx512", "gemm_f32_6x64", "half_{m}x{v}", 6, 4, two_inside, {0, 4}, {"GNU": 3, "Clang": 8}, None),
-    Kernel("avx512", "gemm_f32_12x32", "gemm_{m}x{v}", 12, 2, two_inside, {0, 1, 2, 3, 4}, {"GNU": 1, "Clang": 3},
-           None),
-    Kernel("avx512", "gemm_f32_12x32", "plain_{m}x{v}", 12, 2, two_inside, {0, 2}, {"GNU": 1, "Clang": 3}, None),
-    Kernel("avx512", "gemm_f32_12x32", "half_{m}x{v}", 12, 2, two_inside, {0, 2}, {"GNU": 1, "Clang": 3}, None),
-    Kernel("avx512", "gemm_f32_6x64", "led_{m}x{v}", 6, 4, two_inside, {4}, {"GNU": 3, "Clang": 8}, None),
-    Kernel("avx512", "gemm_f32_9x48", "led_{m}x{v}", 9, 3, two_inside, {3}, {"GNU": 1, "Clang": 3}, None),
-    Kernel("avx512", "gemm_f32_12x32", "led_{m}x{v}", 12, 2, two_inside, {2}, {"GNU": 1, "Clang": 3}, None),
-    Kernel("avx512", "gemm_f32_16x16", "led_{m}x1", 16, 1, each_once, {1}, {"GNU": 0, "Clang": 3}, None),
+    *avx512("gemm_f32_9x48", 9, 3),
+    *avx512("gemm_f32_6x64", 6, 4),
+    *avx512("gemm_f32_12x32", 12, 2),
+    *avx512("gemm_f32_16x16", 16, 1),
     Kernel("avx2", "gemm_f32_6x16", "gemm_{m}", 6, 2, each_once, {1, 1.5, 2}, {"GNU": 0, "Clang": 0},
            {"GNU": (22, 25), "Clang": (22, 26)}),
     Kernel("neon", "gemm_f32_6x16", "gemm_rows_{m}", 6, 4, each_once, {1, 2}, {"GNU": 0, "Clang": 0}, None),
@@ -86,8 +80,9 @@ def long(kernel, steps, compiler):
 
 
 def tiles(kernel):
-    """Rows and panels of its register tiles; those with half of a panel have one beside it."""
-    panels = [kernel.v] if "{v}" not in kernel.function else range(2 if "half" in kernel.function else 1, kernel.v + 1)
+    """Rows and panels of its register tiles; a line of one panel is that of all, one function for both."""
+    first = 2 if "panels" in kernel.function else 1
+    panels = [kernel.v] if "{v}" not in kernel.function else range(first, kernel.v + 1)
     return [(m, v) for m in range(1, kernel.m + 1) for v in panels]
 
 
