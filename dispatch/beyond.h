@@ -97,6 +97,10 @@ struct fovea_beyond {
     // MiB, 1.01 to 1.02 (transposed 0.99 to 1.01). Granite Rapids, twice its L2, 512 cube 0.74, A transposed 0.68,
     // packed 0.97 to 1.0.
     uint32_t direct_of_l2, direct_packed;
+    // Of L2, what of B, natural or packed, stays there while wide tiles pass it along the rows of C, whatever A and C
+    // have: Granite Rapids, natural 1.03 to 1.07 (1024x256x1024 1.00), packed 1.01 to 1.02; of five to six eighths
+    // natural 0.99 to 1.00, packed 0.98; where all three matrices are in L2 0.99 to 1.00. Elsewhere nobody measured it.
+    uint32_t along_eighths;
     // Last columns of them that AVX-512 computes apart: Zen 5, one to four 1.04 to 1.17, five to eight 0.98 to 1.04
     // (ops/gemm_direct.c); AVX2 there 0.90 to 1.10, not in use. Elsewhere nobody measured it.
     uint32_t edge_columns;

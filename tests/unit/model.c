@@ -112,6 +112,11 @@ static void test_sets(void)
         const int32_t wide = fovea_variant_find("gemm_f32_9x48_avx512", 20);
         const struct follows near = cases[i].near, packed = cases[i].packed, natural = cases[i].natural;
         if (wide >= 0) {
+            const uint32_t along = cases[i].hashed && cases[i].wide ? 512 : 0; // KiB, half of L2
+            CHECK(fovea_tuned_default(&machine, FEW_NEAR_PACKED, wide).values[number("along")] == along, "%s: along",
+                  cases[i].text);
+            CHECK(fovea_tuned_default(&machine, FEW_FAR_PACKED, wide).values[number("along")] == 0, "%s: along",
+                  cases[i].text);
             test_follows(&machine, FEW_NEAR_PACKED, wide, near, cases[i].text);
             test_follows(&machine, FEW_FAR_PACKED, wide, packed, cases[i].text);
             test_follows(&machine, FEW_FAR_NN, wide, natural, cases[i].text);
