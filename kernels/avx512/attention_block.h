@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // kernels/avx512/attention_block.h - a whole tile of prefill, 8 rows by 48 queries, in assembly.
 //
-// A step is 24 FMAs, 3 loads of B and 8 broadcasts of A, three of them inside their FMAs: an instruction less and two
-// loads more for each. That makes 32 instructions, where gcc needs 35 to 39 for intrinsics (it copies sums between
-// registers and spills pointers). They matter because a core whose other hyper-thread is busy issues two a cycle: 24
-// FMAs in 32 instructions are then 75 % of the peak, in 38 they are 63 %. A core of its own issues four, and takes two
-// loads a cycle, of which a step has 17 in its 12: three rows inside cost it 1 %, all 8 would 10 %. An address with an
-// index would split an FMA from its load again, so of rows that are apart it is the ones without.
+// A step is 24 FMAs, 3 loads of B and 8 broadcasts of A: 35 instructions, of which gcc makes 35 to 39 of intrinsics (it
+// copies sums between registers and spills pointers). They matter because a core whose other hyper-thread is busy
+// issues two a cycle: 24 FMAs in 35 instructions are then 69 % of the peak, in 38 63 %. With three rows broadcast in
+// their FMAs they would be 32, 75 %; but these are two loads more for each row, of which a core of its own takes two a
+// cycle: Granite Rapids, d = 64 and 128, 128 to 4096 tokens, without them 1.02 to 1.055 times as fast, with one row of
+// them 1.01 to 1.02; Cascade Lake 1.01, all 8 rows 0.9.
 //
 // zmm0 to zmm23 are the sums, row by row; zmm27 and zmm31 take elements of A in turn; zmm28 to zmm30 are B.
 #ifndef FOVEA_KERNELS_AVX512_ATTENTION_BLOCK_H
@@ -29,34 +29,28 @@
     "zmm23", "zmm27", "zmm28", "zmm29", "zmm30", "zmm31"
 #define BLOCK_INTO_L1 BLOCK_LOOP_INTO_L1
 
-// A row whose element at `at` is broadcast inside the FMAs.
-#define BLOCK_FMA_INSIDE(at, x, y, z)                                                                   \
-    "vfmadd231ps " at "%{1to16%}, %%zmm28, %%zmm" x "\n\t"                                              \
-    "vfmadd231ps " at "%{1to16%}, %%zmm29, %%zmm" y "\n\t"                                              \
-    "vfmadd231ps " at "%{1to16%}, %%zmm30, %%zmm" z "\n\t"
 #define BLOCK_NEAR(step, p)                                                                             \
     BLOCK_B(p)                                                                                          \
-    BLOCK_FMA_INSIDE(step "*" p "(%[a0])", "0", "1", "2")                                               \
+    BLOCK_FMA(step "*" p "(%[a0])", "27", "0", "1", "2")                                                \
     BLOCK_FMA(step "*" p "+4(%[a0])", "31", "3", "4", "5")                                              \
     BLOCK_FMA(step "*" p "+8(%[a0])", "27", "6", "7", "8")                                              \
-    BLOCK_FMA_INSIDE(step "*" p "+12(%[a0])", "9", "10", "11")                                          \
+    BLOCK_FMA(step "*" p "+12(%[a0])", "31", "9", "10", "11")                                           \
     BLOCK_FMA(step "*" p "+16(%[a0])", "31", "12", "13", "14")                                          \
     BLOCK_FMA(step "*" p "+20(%[a0])", "27", "15", "16", "17")                                          \
-    BLOCK_FMA_INSIDE(step "*" p "+24(%[a0])", "18", "19", "20")                                         \
+    BLOCK_FMA(step "*" p "+24(%[a0])", "27", "18", "19", "20")                                          \
     BLOCK_FMA(step "*" p "+28(%[a0])", "31", "21", "22", "23")
 #define BLOCK_APART(step, p)                                                                            \
     BLOCK_B(p)                                                                                          \
-    BLOCK_FMA_INSIDE(step "*" p "(%[a0])", "0", "1", "2")                                               \
+    BLOCK_FMA(step "*" p "(%[a0])", "27", "0", "1", "2")                                                \
     BLOCK_FMA(step "*" p "(%[a0],%[s])", "31", "3", "4", "5")                                           \
     BLOCK_FMA(step "*" p "(%[a0],%[s],2)", "27", "6", "7", "8")                                         \
-    BLOCK_FMA_INSIDE(step "*" p "(%[a1])", "9", "10", "11")                                             \
+    BLOCK_FMA(step "*" p "(%[a1])", "31", "9", "10", "11")                                              \
     BLOCK_FMA(step "*" p "(%[a1],%[s])", "31", "12", "13", "14")                                        \
     BLOCK_FMA(step "*" p "(%[a1],%[s],2)", "27", "15", "16", "17")                                      \
-    BLOCK_FMA_INSIDE(step "*" p "(%[a2])", "18", "19", "20")                                            \
+    BLOCK_FMA(step "*" p "(%[a2])", "27", "18", "19", "20")                                             \
     BLOCK_FMA(step "*" p "(%[a2],%[s])", "31", "21", "22", "23")
 // clang-format on
 
 #include "kernels/common/attention_block.h"
-#undef BLOCK_FMA_INSIDE
 
 #endif
