@@ -31,7 +31,7 @@ list(APPEND FOVEA_FLAGS_avx2 ${FOVEA_FLAGS_layout})
 list(APPEND FOVEA_FLAGS_avx512 ${FOVEA_FLAGS_layout})
 
 # gcc -O3 makes each k loop twice, once for a unit stride of A. That is no faster where vectors are loaded by hand, and
-# the other loop is left with strides on the stack (AVX-512 9x48); the code is a fifth smaller without.
+# the other loop is left with strides on the stack; the code is a fifth smaller without.
 check_c_compiler_flag(-fno-version-loops-for-strides FOVEA_HAS_VERSION_LOOPS)
 set(FOVEA_FLAGS_loops)
 if(FOVEA_HAS_VERSION_LOOPS)

@@ -72,7 +72,7 @@ struct fovea_gemm_tile {
     /// are any, mode is STORE or ADD, and ahead NULL.
     size_t more;
     ptrdiff_t a_next, b_next, c_next;
-    uint32_t near;    ///< a hint: 1 where A, B and C are in L2 already
+    uint32_t near;    ///< a hint: 1 where A, B and C are in L2 already, or come and go in order
     uint32_t follows; ///< a hint: 1 where B comes fastest if nothing of it is prefetched but what lead says
     /// A hint: not 0 where B comes from beyond L2. Step p prefetches into L1 what step p + lead_steps reads, and the
     /// last steps what the first ones of the tile read whose B is at ahead, if that is not NULL, in rows and panels as

@@ -52,8 +52,9 @@ struct fovea_gemm_layout {
     size_t chunk;                ///< rows that pass before the next group of strips (one thread: pass_rows)
     bool aliases;                ///< A is transposed, or its rows meet in few sets of L1: tall calls copy it
     bool b_aliases;              ///< rows of B, natural or transposed, meet in few sets of L1
-    bool direct;                 ///< so small that it goes the way of gemm_direct.c
+    bool direct;                 ///< it, or its B, is so small that it goes the way of gemm_direct.c
     bool along;                  ///< direct, C is written along its rows rather than strip by strip
+    bool passes;                 ///< along, as B stays in L2 and A and C do not
     bool bare;                   ///< direct, and nothing but tiles: ops/gemm_bare.c
     bool steps;                  ///< so few rows over a natural B that they go the way of gemm_bn.c where sums are C
     struct fovea_gemm_tile tile; ///< all but rows, columns and addresses of those
@@ -138,6 +139,8 @@ bool fovea_gemm_rows_alias(size_t ld, size_t rows);
 /// Whether a plan, complete up to its blocks of k, goes that way (ops/gemm_direct.c).
 bool fovea_gemm_is_direct(const struct fovea_gemm_layout *plan);
 bool fovea_gemm_is_along(const struct fovea_gemm_layout *plan);
+/// Whether B stays in L2, and may, while more of A and C than that passes it.
+bool fovea_gemm_passes_b(const struct fovea_gemm_layout *plan);
 /// Whether sums are not C yet when the last k block is done.
 bool fovea_gemm_finishes(const struct fovea_gemm_area *area);
 /// The end of a GEMM on tile->m x tile->n elements of acc at tile->c, which become those of C at c: row `row` and

@@ -61,20 +61,13 @@ static bool exceeds(const struct fovea_gemm_layout *plan)
     return (m * k + k * n + m * n) * sizeof(float) > 1024.0 * plan->tuning->direct;
 }
 
-// Whether nothing but tiles is between the sums and C.
-static bool is_plain(const struct fovea_gemm_layout *plan)
-{
-    const struct fovea_gemm_desc *const d = &plan->desc;
-    return d->alpha == 1 && d->activation == FOVEA_ACTIVATION_NONE && !plan->detour;
-}
-
 // Where B stays in L2 and the rest is more than that: a 512 cube, natural, 1.07 times as fast as packed in blocks, tile
 // below tile 1.04 (Granite Rapids).
-static bool passes_b(const struct fovea_gemm_layout *plan)
+bool fovea_gemm_passes_b(const struct fovea_gemm_layout *plan)
 {
     const struct fovea_gemm_desc *const d = &plan->desc;
     return exceeds(plan) && (double)plan->k * (double)d->n * sizeof(float) <= 1024.0 * plan->tuning->along &&
-           d->trans_a != FOVEA_TRANS && is_plain(plan) && reads_b(plan);
+           d->trans_a != FOVEA_TRANS && !plan->detour && reads_b(plan);
 }
 
 static bool short_and_wide(const struct fovea_gemm_layout *plan)
@@ -92,7 +85,8 @@ bool fovea_gemm_is_direct(const struct fovea_gemm_layout *plan)
     const struct fovea_gemm_desc *const d = &plan->desc;
     const double n = (double)d->n, k = (double)plan->k;
     if (plan->k == 0 || d->m == 0 || d->n == 0 || d->batch == 0 || plan->blocks.count != 1 ||
-        (exceeds(plan) && !passes_b(plan)) || (d->trans_a == FOVEA_TRANS ? !near(plan, d->k, d->lda) : plan->aliases)) {
+        (exceeds(plan) && !fovea_gemm_passes_b(plan)) ||
+        (d->trans_a == FOVEA_TRANS ? !near(plan, d->k, d->lda) : plan->aliases)) {
         return false;
     }
     // Few rows over a B that is far read it from memory, as weights are, and so do some more over half as much as stays
@@ -181,7 +175,9 @@ static void set_b(const struct fovea_gemm_area *area, bool natural, size_t begin
 
 bool fovea_gemm_is_along(const struct fovea_gemm_layout *plan)
 {
-    return plan->direct && reads_b(plan) && is_plain(plan) && (short_and_wide(plan) || passes_b(plan));
+    const struct fovea_gemm_desc *const d = &plan->desc;
+    const bool plain = d->alpha == 1 && d->activation == FOVEA_ACTIVATION_NONE && !plan->detour;
+    return plan->direct && reads_b(plan) && (plan->passes || (plain && short_and_wide(plan)));
 }
 
 // C along its rows, all strips but the last where that ends within a panel. Returns the first one that is left.
@@ -191,7 +187,7 @@ static size_t run_along(const struct fovea_gemm_area *area, const struct fovea_c
     const size_t end = area->strip + area->strips -
                        (area->strip + area->strips == plan->strips.count && plan->desc.n % FOVEA_PANEL != 0);
     const float *const b = plan->desc.b_packed ? fovea_blob_panels(area->b) : area->b;
-    for (size_t t = 0, row = area->row; t < tiles->count; t++, row += tile.m) {
+    for (size_t t = 0, row = area->row; t < tiles->count && area->strip < end; t++, row += tile.m) {
         tile.m = tiles->size + (t < tiles->longer);
         tile.a = area->a + (ptrdiff_t)row * tile.a_row;
         for (size_t strip = area->strip, wide; strip < end; strip += wide) {
@@ -203,6 +199,11 @@ static size_t run_along(const struct fovea_gemm_area *area, const struct fovea_c
             fovea_gemm_beside(&tile, wide);
             plan->kernel->run(&tile);
         }
+        const size_t first = fovea_cut_begin(&plan->strips, area->strip) * FOVEA_PANEL;
+        float *const c = area->c + row * plan->desc.ldc + first;
+        const size_t n = fovea_cut_begin(&plan->strips, end) * FOVEA_PANEL - first;
+        const struct fovea_gemm_tile done = {.m = tile.m, .n = n, .c = c, .c_row = tile.c_row};
+        fovea_gemm_finish(area, &done, c, row, first);
     }
     return end;
 }
@@ -217,7 +218,7 @@ void fovea_gemm_direct(const struct fovea_gemm_area *area)
     const size_t most = finishes ? FOVEA_HOT_TILES : tiles.count;
     struct fovea_gemm_tile tile = fovea_gemm_direct_tile(plan, natural);
     tile.c_row = area->acc != NULL ? (ptrdiff_t)fovea_gemm_columns(plan) : tile.c_row;
-    const bool along = plan->along && !finishes;
+    const bool along = plan->along && (!finishes || plan->passes); // else a strip is finished while it is in L1
     for (size_t strip = along ? run_along(area, &tiles, tile) : area->strip; strip < area->strip + area->strips;
          strip++) {
         const size_t begin = fovea_cut_begin(&plan->strips, strip) * FOVEA_PANEL;

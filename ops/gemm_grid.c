@@ -139,6 +139,11 @@ struct fovea_gemm_grid fovea_gemm_grid(const struct fovea_gemm_layout *plan, siz
         grid.groups = cut_strips(plan, m, m);
         return grid;
     }
+    if (plan->passes) { // all of B for each task
+        grid.groups = uncut(plan->strips.count);
+        grid.rows = cut_rows(plan, m, (double)d->n);
+        return grid;
+    }
     const struct fovea_cut square = cut_rows(plan, m, task_side(plan, task_elements(plan, m), m));
     grid.groups = cut_strips(plan, m, square.size);
     grid.rows = cut_rows(plan, m, narrowest(plan, &grid.groups));

@@ -233,6 +233,7 @@ enum fovea_status fovea_gemm_make(const struct fovea_engine *engine, const struc
         plan->mr = plan->kernel->mr;
         plan->strips = cut_panels(plan, plan->kernel->nr / FOVEA_PANEL);
     }
+    plan->passes = plan->direct && fovea_gemm_passes_b(plan);
     plan->along = fovea_gemm_is_along(plan);
     plan->steps = fovea_gemm_takes_steps(plan);
     if (plan->steps && !plan->detour) {

@@ -8,6 +8,8 @@
 // are in L2 (fovea_is_tall).
 #include "kernels/avx512/gemm_tile.h"
 
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Woverlength-strings" // clang counts the assembly of a tile
 #define GEMM_OF(M, KIND) GEMM_TILES(M, 1) GEMM_TILES(M, 2)
 #define GEMM_NAMES(M, KIND) {KIND##_##M##x1, KIND##_##M##x2},
 GEMM_UP_TO_12(GEMM_OF, )

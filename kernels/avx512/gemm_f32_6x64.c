@@ -11,9 +11,11 @@
 // all four before their use, at 38 to 50.
 //
 // A blob of panels is read four at a time. For each number of rows and panels one instantiation of
-// each way (gemm_tile.h); only C is masked.
+// each kind (gemm_tile.h); only C is masked.
 #include "kernels/avx512/gemm_tile.h"
 
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Woverlength-strings" // clang counts the assembly of a tile
 #define GEMM_OF(M, KIND) GEMM_TILES(M, 1) GEMM_TILES(M, 2) GEMM_TILES(M, 3) GEMM_TILES(M, 4)
 #define GEMM_NAMES(M, KIND) {KIND##_##M##x1, KIND##_##M##x2, KIND##_##M##x3, KIND##_##M##x4},
 GEMM_UP_TO_6(GEMM_OF, )

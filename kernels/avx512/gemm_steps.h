@@ -21,6 +21,8 @@
 #include "kernels/avx512/gemm_rows.h"
 #include "kernels/fault.h"
 
+_Static_assert(FOVEA_FAULT_GEMM_MUL_ADD == 1, "GEMM_FMA has the number");
+
 // clang-format off
 // The sums of a row: what begins them, and C, of whose last panel the lanes of %[kc] exist.
 #define GEMM_CLEAR(s) "vpxord %%zmm" s ", %%zmm" s ", %%zmm" s "\n\t"
@@ -76,7 +78,8 @@
 // Step p of a turn. NEAR: k steps of A are adjacent, and B is packed panels. These are prefetched into L1 eight steps
 // ahead: where B streams from L2, FMAs that are scheduled on a load that then misses L1 are issued again (Cascade Lake,
 // 9x48: 90 % of the peak without, 97 with). One panel is not, as its one stream is slower from memory with it
-// (gemm_f32_16x16.c). APART: any strides. LED: any, and what lies at `ahead` as B at b is prefetched into L1, two
+// (gemm_f32_16x16.c). APART: any strides, so that panels under a transposed A that is read in place are not prefetched,
+// either. LED: any, and what lies at `ahead` as B at b is prefetched into L1, two
 // panels beside the loads and two behind the FMAs (8 rows over panels from memory: beside the loads all of them, or all
 // but the first behind the FMAs, 0.95).
 #define GEMM_NEAR_FETCH_1(p)
@@ -138,8 +141,8 @@
     GEMM_ROWS_##M(GEMM_FMAS, V, last, "") "5:\n\t"
 #define GEMM_ENDS_MASK , [ends] "m"(ends), [kb] "Yk"(run.kb)
 
-// Four steps a turn, as long as there are four. Not where tiles of few rows read B from memory, which no turns of more
-// than one step make faster (16 rows over rows of 4096: 0.97).
+// Four steps a turn, as long as there are four. Not in the tiles of few rows over a B from memory, of which those are
+// that prefetch lines of all panels, are led, or prefetch anything over natural rows (16 rows of 4096: 0.97).
 #define GEMM_TURNS(M, V, last, FORM, AHEAD)                                                           \
     "sub $4, %[k]\n\tjb 2f\n\t.p2align 6\n"                                                           \
     "1:\n\t"                                                                                          \

@@ -22,7 +22,8 @@ static inline __mmask16 gemm_mask(const struct fovea_gemm_tile *t, size_t panels
 }
 
 /// The lines of C come from L3 or memory while the steps run rather than after them: 84 to 88 % of the peak for
-/// 512x512x512. A short k loop is over before they are there, and where C is in L2 it need not.
+/// 512x512x512 in blocks. A short k loop is over before they are there; where C is in L2, or written in order, it is
+/// there.
 static inline __attribute__((always_inline)) void gemm_fetch_c(const struct fovea_gemm_tile *t, const float *c, int M,
                                                                int V)
 {
@@ -46,8 +47,9 @@ struct gemm_run {
 
 static inline __attribute__((always_inline)) struct gemm_run gemm_begin(const struct fovea_gemm_tile *t, size_t panels)
 {
-    const size_t k = FOVEA_FAULT_IS(GEMM_K_SHORT) ? t->k / 4 * 4 : t->k, later = t->lead_steps < k ? t->lead_steps : k;
-    const float *const last = t->b + (ptrdiff_t)(k - later) * t->b_k;
+    const size_t all = t->k - t->b_ends, steps = FOVEA_FAULT_IS(GEMM_K_SHORT) ? all / 4 * 4 : all;
+    const size_t later = t->lead_steps < steps ? t->lead_steps : steps;
+    const float *const last = t->b + (ptrdiff_t)(steps - later) * t->b_k;
     ptrdiff_t a_next = FOVEA_FAULT_IS(GEMM_BELOW_STAYS) ? 0 : t->a_next;
     ptrdiff_t b_next = FOVEA_FAULT_IS(GEMM_BESIDE_STAYS) ? 0 : t->b_next;
     // Or gcc reads the two as one vector. They were just written one by one, so that load would wait until all stores
@@ -57,7 +59,7 @@ static inline __attribute__((always_inline)) struct gemm_run gemm_begin(const st
         .a_next = a_next,
         .b_next = b_next,
         .c_row = t->c_row * (ptrdiff_t)sizeof(float),
-        .steps = k - t->b_ends,
+        .steps = steps,
         .later = later,
         .next = (t->ahead != NULL ? t->ahead : last) + GEMM_LAST,
         .ends = t->b_ends != 0,
@@ -67,8 +69,7 @@ static inline __attribute__((always_inline)) struct gemm_run gemm_begin(const st
     };
 }
 
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Woverlength-strings" // clang counts the assembly of a tile
+enum { GEMM_IS_NONE, GEMM_IS_LINE, GEMM_IS_PANELS, GEMM_IS_LEAD };
 
 /// Defines KIND_<M>x<V>: the tile, and those after it. What a tile does around its steps takes as long as 2 to 6 of
 /// them, so each kind is a function of its own.
@@ -100,8 +101,6 @@ static inline __attribute__((always_inline)) struct gemm_run gemm_begin(const st
         }                                                                                                              \
         _mm256_zeroupper();                                                                                            \
     }
-enum { GEMM_IS_NONE, GEMM_IS_LINE, GEMM_IS_PANELS, GEMM_IS_LEAD };
-
 /// Every kind of tile of M rows and V panels. HALF says of the last panel that at most eight of its columns exist: its
 /// multiply-adds are then of 256 bits, half of the time where 512 bits take two turns (Zen 4: products of 33 to 100
 /// columns 1.05 to 1.17, of up to 8, where loads of 512 bits take two turns, too, 1.45 to 1.6). Not measured elsewhere:
@@ -117,7 +116,7 @@ enum { GEMM_IS_NONE, GEMM_IS_LINE, GEMM_IS_PANELS, GEMM_IS_LEAD };
     GEMM_TILE(apart_panels, M, V, zmm, APART, PANELS, WHOLE)                                                           \
     GEMM_TILE(apart_half, M, V, ymm, APART, NONE, ENDS)                                                                \
     GEMM_TILE(lead, M, V, zmm, LED, LEAD, WHOLE)
-enum { GEMM_KIND_PANELS = 2, GEMM_KIND_HALF, GEMM_KIND_APART, GEMM_KIND_LEAD = 2 * GEMM_KIND_APART, GEMM_KINDS };
+enum { GEMM_K_NEAR, GEMM_K_LINE, GEMM_K_PANELS, GEMM_K_HALF, GEMM_K_APART, GEMM_K_LEAD = 2 * GEMM_K_APART, GEMM_KINDS };
 
 /// RESCALE, which is for the last v_dim % 8 rows of prefill's O: the sums go through a room.
 static inline void gemm_rescale(const struct fovea_gemm_tile *tile, fovea_gemm_fn *run)
@@ -147,20 +146,26 @@ static inline size_t gemm_kind(const struct fovea_gemm_tile *t)
     const size_t most = FOVEA_FAULT_IS(GEMM_HALF_OF_MORE) ? 12 : FOVEA_PANEL / 2;
     const bool near = t->b_k == FOVEA_PANEL && t->a_k == 1 && t->b_ends == 0;
     if (t->lead_steps != 0 && t->mode == FOVEA_GEMM_STORE && t->more == 0 && t->b_ends == 0) {
-        return GEMM_KIND_LEAD;
+        return GEMM_K_LEAD;
     }
     if (t->ahead != NULL) {
-        return (near ? 0 : GEMM_KIND_APART) + (t->ahead_panel == 0 ? 1 : GEMM_KIND_PANELS);
+        return (near ? GEMM_K_NEAR : GEMM_K_APART) + (t->ahead_panel == 0 ? GEMM_K_LINE : GEMM_K_PANELS);
     }
-    return (near && !t->follows ? 0 : GEMM_KIND_APART) + ((t->n - 1) % FOVEA_PANEL < most ? GEMM_KIND_HALF : 0);
+    return (near && !t->follows ? GEMM_K_NEAR : GEMM_K_APART) + ((t->n - 1) % FOVEA_PANEL < most ? GEMM_K_HALF : 0);
 }
 
 /// The body of a micro-kernel: its tiles by kind, rows and panels; ROWS(NAMES, KIND): those of a kind.
 #define GEMM_KERNEL(tile, ROWS, NAMES, M, V, self)                                                                     \
     static fovea_gemm_fn *const tiles[GEMM_KINDS][M][V] = {                                                            \
-        {ROWS(NAMES, near)},         {ROWS(NAMES, near_line)},  {ROWS(NAMES, near_panels)},                            \
-        {ROWS(NAMES, near_half)},    {ROWS(NAMES, apart)},      {ROWS(NAMES, apart_line)},                             \
-        {ROWS(NAMES, apart_panels)}, {ROWS(NAMES, apart_half)}, {ROWS(NAMES, lead)}};                                  \
+        [GEMM_K_NEAR] = {ROWS(NAMES, near)},                                                                           \
+        [GEMM_K_LINE] = {ROWS(NAMES, near_line)},                                                                      \
+        [GEMM_K_PANELS] = {ROWS(NAMES, near_panels)},                                                                  \
+        [GEMM_K_HALF] = {ROWS(NAMES, near_half)},                                                                      \
+        [GEMM_K_APART] = {ROWS(NAMES, apart)},                                                                         \
+        [GEMM_K_APART + GEMM_K_LINE] = {ROWS(NAMES, apart_line)},                                                      \
+        [GEMM_K_APART + GEMM_K_PANELS] = {ROWS(NAMES, apart_panels)},                                                  \
+        [GEMM_K_APART + GEMM_K_HALF] = {ROWS(NAMES, apart_half)},                                                      \
+        [GEMM_K_LEAD] = {ROWS(NAMES, lead)}};                                                                          \
     if ((tile)->mode == FOVEA_GEMM_RESCALE) {                                                                          \
         gemm_rescale(tile, self);                                                                                      \
     } else {                                                                                                           \

@@ -104,7 +104,8 @@ static void run_case(struct check_case *c)
     if (t.more == 0 && t.b_ends == 0 && check_chance(rng, 50)) {
         t.ahead = t.b;
         t.ahead_step = check_chance(rng, 50) ? FOVEA_PANEL / 2 : FOVEA_PANEL;
-        check_describe(c, " ahead %td", (ptrdiff_t)t.ahead_step);
+        t.ahead_panel = check_chance(rng, 50) ? FOVEA_PANEL * (ptrdiff_t)check_below(rng, 4) : 0;
+        check_describe(c, " ahead %td panel %td", (ptrdiff_t)t.ahead_step, (ptrdiff_t)t.ahead_panel);
     }
     if (t.mode == FOVEA_GEMM_RESCALE)
         make_scale(c, &t, &values);

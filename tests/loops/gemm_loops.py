@@ -13,16 +13,9 @@ import sys
 
 import loops
 
-Kernel = collections.namedtuple("Kernel", "isa stem function m v a_loads prefetches reloads instructions")
+Kernel = collections.namedtuple("Kernel", "isa stem function m v prefetches reloads instructions")
 
 
-def each_once(m, v):
-    return m
-
-
-# The main tile, by its function; elements of A a step; cache lines prefetched a step, one or more loops for each;
-# reloads: strides that a compiler may read from the stack in a step; instructions a step, of the shortest and of the
-# longest loop: the longest is the loop of single steps at the end of k, around which the compiler counts.
 def avx512(stem, m, v):
     """Each kind of its tiles, all of them assembly. Of what moves the line that is prefetched a compiler may keep the
     stride in memory."""
@@ -31,18 +24,21 @@ def avx512(stem, m, v):
              "apart_line": 1, "apart_panels": v, "apart_half": 0, "lead": v}
     for kind, prefetches in kinds.items():
         reloads = 1 if "line" in kind or "panels" in kind else 0
-        yield Kernel("avx512", stem, kind + "_{m}x{v}", m, v, each_once, {prefetches},
+        yield Kernel("avx512", stem, kind + "_{m}x{v}", m, v, {prefetches},
                      {"GNU": reloads, "Clang": reloads}, None)
 
 
+# The main tile, by its function; cache lines prefetched a step, one or more loops for each; reloads: strides that a
+# compiler may read from the stack in a step; instructions a step, of the shortest and of the longest loop: the longest
+# is the loop of single steps at the end of k, around which the compiler counts.
 KERNELS = [
     *avx512("gemm_f32_9x48", 9, 3),
     *avx512("gemm_f32_6x64", 6, 4),
     *avx512("gemm_f32_12x32", 12, 2),
     *avx512("gemm_f32_16x16", 16, 1),
-    Kernel("avx2", "gemm_f32_6x16", "gemm_{m}", 6, 2, each_once, {1, 1.5, 2}, {"GNU": 0, "Clang": 0},
+    Kernel("avx2", "gemm_f32_6x16", "gemm_{m}", 6, 2, {1, 1.5, 2}, {"GNU": 0, "Clang": 0},
            {"GNU": (22, 25), "Clang": (22, 26)}),
-    Kernel("neon", "gemm_f32_6x16", "gemm_rows_{m}", 6, 4, each_once, {1, 2}, {"GNU": 0, "Clang": 0}, None),
+    Kernel("neon", "gemm_f32_6x16", "gemm_rows_{m}", 6, 4, {1, 2}, {"GNU": 0, "Clang": 0}, None),
 ]
 COLUMNS = ("FMAs", "B", "A", "prefetches", "reloads", "spills", "stores", "shuffles")
 
@@ -60,7 +56,7 @@ def problems(kernel, m, v, found, compiler):
     if not found:
         yield "no k loop found"
     for counts in found:
-        wanted = (m * v, v, kernel.a_loads(m, v), counts[3], counts[4], 0, 0, 0)
+        wanted = (m * v, v, m, counts[3], counts[4], 0, 0, 0)
         for column, count, expected in zip(COLUMNS, counts, wanted):
             if count != expected:
                 yield f"{count:g} {column} a step, not {expected}"
@@ -80,8 +76,8 @@ def long(kernel, steps, compiler):
 
 
 def tiles(kernel):
-    """Rows and panels of its register tiles; a line of one panel is that of all, one function for both."""
-    first = 2 if "panels" in kernel.function else 1
+    """Rows and panels of its register tiles; gcc makes one function of two of one panel that are alike."""
+    first = 2 if "apart_panels" in kernel.function else 1
     panels = [kernel.v] if "{v}" not in kernel.function else range(first, kernel.v + 1)
     return [(m, v) for m in range(1, kernel.m + 1) for v in panels]
 
