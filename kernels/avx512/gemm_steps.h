@@ -51,10 +51,6 @@ _Static_assert(FOVEA_FAULT_GEMM_MUL_ADD == 1, "GEMM_FMA has the number");
 #define GEMM_B_2(last, at, MASK) GEMM_B_1(zmm, at, "") "vmovups " at "(%[b],%[p1]), %%zmm28" MASK "\n\t"
 #define GEMM_B_3(last, at, MASK) GEMM_B_2(zmm, at, "") "vmovups " at "(%[b],%[p1],2), %%zmm29" MASK "\n\t"
 #define GEMM_B_4(last, at, MASK) GEMM_B_3(zmm, at, "") "vmovups " at "(%[b],%[p3]), %%zmm26" MASK "\n\t"
-#define GEMM_FETCH_1(hint, from, p1, p3) hint " (" from ")\n\t"
-#define GEMM_FETCH_2(hint, from, p1, p3) GEMM_FETCH_1(hint, from, p1, p3) hint " (" from "," p1 ")\n\t"
-#define GEMM_FETCH_3(hint, from, p1, p3) GEMM_FETCH_2(hint, from, p1, p3) hint " (" from "," p1 ",2)\n\t"
-#define GEMM_FETCH_4(hint, from, p1, p3) GEMM_FETCH_3(hint, from, p1, p3) hint " (" from "," p3 ")\n\t"
 
 // A row's FMAs; w: zmm or ymm. That of one panel broadcasts the element itself: as many loads, and fewer instructions,
 // so that more steps are in flight where they wait for memory (12x768x3072, natural B: 2 times as fast).
@@ -78,10 +74,10 @@ _Static_assert(FOVEA_FAULT_GEMM_MUL_ADD == 1, "GEMM_FMA has the number");
 // Step p of a turn. NEAR: k steps of A are adjacent, and B is packed panels. These are prefetched into L1 eight steps
 // ahead: where B streams from L2, FMAs that are scheduled on a load that then misses L1 are issued again (Cascade Lake,
 // 9x48: 90 % of the peak without, 97 with). One panel is not, as its one stream is slower from memory with it
-// (gemm_f32_16x16.c). APART: any strides, so that panels under a transposed A that is read in place are not prefetched,
-// either. LED: any, and what lies at `ahead` as B at b is prefetched into L1, two
-// panels beside the loads and two behind the FMAs (8 rows over panels from memory: beside the loads all of them, or all
-// but the first behind the FMAs, 0.95).
+// (gemm_f32_16x16.c). APART: any strides; of panels, those under a transposed A that is read in place, which are not
+// prefetched. LED: any, and what lies at `ahead` as B at b is prefetched into L1, two panels beside the loads and two
+// behind the FMAs (8 rows over panels from memory: all of them beside the loads, or all but the first behind the FMAs,
+// 0.95).
 #define GEMM_NEAR_FETCH_1(p)
 #define GEMM_NEAR_FETCH_2(p) "prefetcht0 512+64*" p "(%[b])\n\tprefetcht0 512+64*" p "(%[b],%[p1])\n\t"
 #define GEMM_NEAR_FETCH_3(p) GEMM_NEAR_FETCH_2(p) "prefetcht0 512+64*" p "(%[b],%[p1],2)\n\t"
@@ -109,9 +105,9 @@ _Static_assert(FOVEA_FAULT_GEMM_MUL_ADD == 1, "GEMM_FMA has the number");
 #define GEMM_LED_NEXT(M, n)
 #define GEMM_LED_STRIDES GEMM_APART_STRIDES
 
-// Operands are 13 registers at most, and one for the moves of a line or of panels: what gcc's address sanitizer leaves.
 // What each step prefetches for later tiles: nothing, a line, or a line of each panel. LEAD, of LED: that, and in a
-// last part of `later` steps what lies at `next`.
+// last part of `later` steps what lies at `next`. With `step` in memory a tile has 13 registers of operands at most,
+// which is what gcc's address sanitizer leaves.
 #define GEMM_NONE(V)
 #define GEMM_NONE_POINTER
 #define GEMM_NONE_STRIDES(V)
@@ -120,7 +116,11 @@ _Static_assert(FOVEA_FAULT_GEMM_MUL_ADD == 1, "GEMM_FMA has the number");
 #define GEMM_LINE_POINTER , [ahead] "+&r"(ahead)
 #define GEMM_LINE_STRIDES(V) , [step] "rm"(tile->ahead_step * 4)
 #define GEMM_LINE_PART
-#define GEMM_PANELS(V) GEMM_FETCH_##V("prefetcht1", "%[ahead]", "%[q1]", "%[q3]") "add %[step], %[ahead]\n\t"
+#define GEMM_PANELS_1 "prefetcht1 (%[ahead])\n\t"
+#define GEMM_PANELS_2 GEMM_PANELS_1 "prefetcht1 (%[ahead],%[q1])\n\t"
+#define GEMM_PANELS_3 GEMM_PANELS_2 "prefetcht1 (%[ahead],%[q1],2)\n\t"
+#define GEMM_PANELS_4 GEMM_PANELS_3 "prefetcht1 (%[ahead],%[q3])\n\t"
+#define GEMM_PANELS(V) GEMM_PANELS_##V "add %[step], %[ahead]\n\t"
 #define GEMM_PANELS_POINTER GEMM_LINE_POINTER
 #define GEMM_PANELS_STRIDES(V) GEMM_LINE_STRIDES(V) GEMM_PANEL_STRIDES_##V(q1, q3, tile->ahead_panel)
 #define GEMM_PANELS_PART
