@@ -18,8 +18,12 @@
     X(follow_rows,       4,   16,    0,    14) \
     X(follow_natural,    0,   12,    0,     0) \
     X(follow_near,       0,    0,    0,     6) \
-    X(follow_panels,     0,    4,    0,     4) \
-    X(lead,              0,  112,    0,   112) \
+    X(follow_panels[0],  0,    1,    0,     4) \
+    X(follow_panels[1],  0,    4,    0,     4) \
+    X(lead[0][0],        0,  160,    0,   112) \
+    X(lead[0][1],        0,  192,    0,   112) \
+    X(lead[1][0],        0,  112,    0,   112) \
+    X(lead[1][1],        0,  160,    0,   112) \
     X(fetch_k,         ANY,  ANY,  640,     0) \
     X(bt_into_l1,        0,    1,    0,     0) \
     X(spread[0],       ANY,  ANY, 1024,   ANY) \
@@ -27,7 +31,8 @@
     X(spread[2],         0,    0, 1024,   ANY) \
     X(stream,            0,    0,    0,     7) \
     X(half_rows,         2,    0,    0,     0) \
-    X(bn_rows,           6,    7,    0,     8) \
+    X(bn_rows[0],        6,    7,    0,     8) \
+    X(bn_rows[1],        6,    2,    0,     8) \
     X(pack_rows,       216,  144,    0,     0) \
     X(alias_rows,      216,   90,    0,     0) \
     X(direct_of_l2,      2,    4,    1,     1) \

@@ -49,15 +49,20 @@ struct fovea_beyond {
     // for one another. Granite Rapids, one to six rows, 1.07 to 1.25.
     uint32_t follow_near;
     // Panels of it side by side then, as many as a micro-kernel has, but at most so many; or 0, those of the one that
-    // few rows have anyway. Zen 5, one stream of 16x16 in place of 9x48, seven to nine rows, 0.63 to 0.99, of 12x32,
-    // ten to twelve 0.77 to 0.95 (B of 32 MiB and more 1.0 to 1.19).
-    uint32_t follow_panels;
-    // Lines of it that are prefetched into L1 before their use, of all panels together, or 0. Zen 5, against nothing
-    // (four panels) one row 1.03 to 1.17, two 1.09 to 1.18, four 1.1 to 1.25, six 1.14 to 1.32; against one stream
-    // prefetched into L2, seven to nine rows 1.2 to 1.6, ten to twelve 1.0 to 1.4, 13 and 14 0.93 to 1.06. 64 lines are
-    // 0.95 to 1.0 of 96 to 128, 192 and more 0.8 to 0.95, of four panels down to 0.75. Granite Rapids, against none,
-    // one to twelve rows 1.07 to 1.22, 16 0.77.
-    uint32_t lead;
+    // few rows have anyway. The first for up to eight rows of a packed B: Zen 5 whose host has huge pages, one to six
+    // rows, one stream in place of four 1.01 to 1.09 with its lead, seven and eight 0.98 to 1.04; whose page tables are
+    // slow to walk, one row 0.7. The second for more rows, and natural ones: Zen 5, one stream of 16x16 in place of
+    // 9x48, nine rows, 0.63 to 0.97, of 12x32, ten to twelve 0.77 to 0.95, natural 0.6 to 0.75.
+    uint32_t follow_panels[2];
+    // Lines of it that are prefetched into L1 before their use, of all panels together, or 0: of a packed and of a
+    // natural B, each up to eight rows and for more. Zen 5, against nothing (four panels) one row 1.03 to 1.17, two
+    // 1.09 to 1.18, four 1.1 to 1.25, six 1.14 to 1.32; against one stream prefetched into L2, seven to nine rows 1.2
+    // to 1.6, ten to twelve 1.0 to 1.4, 13 and 14 0.93 to 1.06. Packed, against 112 lines, 160 lines of one panel, one
+    // to four rows 1.00 to 1.03, five to eight 1.05 to 1.09; 192 of several, ten to twelve 1.12 to 1.2, 14 and 16 1.04
+    // to 1.07; natural, 160, three to six rows 0.93 to 0.99, seven to twelve 1.01 to 1.10. (Where page tables are slow
+    // to walk 192 and more 0.8 to 0.95 of 96 to 128.) Granite Rapids, against none, one to twelve rows 1.07 to 1.22, 16
+    // 0.77.
+    uint32_t lead[2][2];
     // Up to which the next rows of a transposed B are prefetched: Zen 4, M = 1, 1.3 to 2.5; Cascade Lake, k of 896 and
     // more, 1.07 to 1.23; of 384 and 640 the other way round 1.12 to 1.22.
     uint32_t fetch_k;
@@ -81,11 +86,11 @@ struct fovea_beyond {
     // 1.16, other k 0.89 to 1.04; six, those k, 1.0 to 1.07. Elsewhere nobody measured it. AVX2 takes eight of a B that
     // is larger than L2 for all rows that it could take more for.
     uint32_t half_rows;
-    // Up to which a far natural B is read a few of its rows at a time: Zen 4 (ops/gemm_bn.c); Zen 5, with lead, one row
-    // 1.03 to 1.65 times as fast as without, two 1.1 to 1.5; against tiles, three to seven 0.92 to 1.36, eight 0.83 to
-    // 1.3, AVX2, three to six, 0.96 to 1.97. Granite Rapids, one and four rows 1.8, eight 1.7 (rows that do not meet).
-    // Elsewhere nobody measured it.
-    uint32_t bn_rows;
+    // Up to which a far natural B is read a few of its rows at a time, by AVX2 and by AVX-512: Zen 4 (ops/gemm_bn.c);
+    // Zen 5, with lead, one row 1.03 to 1.65 times as fast as without, two 1.1 to 1.5; against tiles with lead, three
+    // to seven 0.83 to 0.95 (where page tables are slow to walk 0.92 to 1.36); AVX2, three to six, 0.96 to 1.97.
+    // Granite Rapids, one and four rows 1.8, eight 1.7 (rows that do not meet). Elsewhere nobody measured it.
+    uint32_t bn_rows[2];
     // From which on wide tiles pack a natural B, and one whose rows meet in few sets of L1, or 0, as many as a few
     // tiles have: Zen 4, 40 to 200 rows, ldb of 192 to 3072, 1.00 to 1.17 in place, rows that meet 1.02 to 1.30; 256 to
     // 1024 rows 0.89 to 1.04. Zen 5, 40 to 128 rows 1.00 to 1.21 (k = 3072 0.95 to 1.00), 200 rows 0.93; rows that

@@ -41,17 +41,18 @@ static struct fovea_gemm_tuning gemm_default(const struct fovea_machine *machine
         .turned_steps = beyond->turned_steps,
         .direct = machine->l2_bytes / 1024,
         .edge_columns = avx512 ? beyond->edge_columns : 0,
-        .bn_rows = class % 3 == FOVEA_FORM_NN && far ? beyond->bn_rows : 0,
+        .bn_rows = class % 3 == FOVEA_FORM_NN && far ? beyond->bn_rows[avx512] : 0,
         .thin_kc = nr > 16 && beyond->thin_kc != 0 ? beyond->thin_kc : 1 << 20,
     };
-    t.lead = far ? beyond->lead : 0;
+    const bool natural = class % 3 != FOVEA_FORM_PACKED, few = class / 6 == 0;
+    t.lead = far ? beyond->lead[natural][!few] : 0;
     if (far && (t.lead == 0 || avx512)) { // other tiles have no lead
         const uint32_t of[] = {beyond->follow_rows, beyond->follow_natural, 0};
         t.follow_rows = of[class % 3];
-        t.follow_panels = beyond->follow_panels;
+        t.follow_panels = beyond->follow_panels[natural || !few];
     } else if (!far && avx512 && class % 3 != FOVEA_FORM_NT && beyond->follow_near != 0) {
         t.follow_rows = beyond->follow_near;
-        t.follow_panels = beyond->follow_panels;
+        t.follow_panels = beyond->follow_panels[1];
     }
     const uint32_t of_l2[] = {
         [FOVEA_FORM_PACKED] = beyond->direct_packed, [FOVEA_FORM_NN] = beyond->direct_of_l2, [FOVEA_FORM_NT] = 1};
