@@ -36,8 +36,9 @@
     X(pack_rows,       216,  144,    0,     0) \
     X(alias_rows,      216,   90,    0,     0) \
     X(direct_of_l2,      2,    4,    1,     1) \
-    X(direct_packed,     1,    2,    1,     1) \
-    X(along_eighths,     0,    0,    0,     4) \
+    X(direct_packed,     1,   16,    1,     1) \
+    X(along_eighths[0],  0,    0,    0,     4) \
+    X(along_eighths[1],  0,    6,    0,     4) \
     X(edge_columns,      0,    8,    0,     0) \
     X(split_rows,      ANY,  ANY,   64,    64) \
     X(bt_near[0],      ALL,  ALL,    6,     6) \

@@ -99,13 +99,15 @@ struct fovea_beyond {
     // Of L2, what wide tiles run directly over a natural B: Zen 4, operands of 1.2 to 1.8 MiB, 1.00 to 1.05, A
     // transposed 1.01 to 1.13, other B 0.98 to 1.01, three times L2 0.91 to 1.03; AVX2 0.92 to 1.04. Zen 5, 1.2 to 3.6
     // MiB, 1.02 to 1.04, A transposed 1.04 to 1.08; 5 MiB 1.03, 7 MiB 0.96. The same over a packed B: Zen 5, 1.2 to 2.1
-    // MiB, 1.01 to 1.02 (transposed 0.99 to 1.01). Granite Rapids, twice its L2, one step a turn
-    // of the k loop, 512 cube 0.74, A transposed 0.68, packed 0.97 to 1.0; four, 512 cube 1.04, A transposed 0.89.
+    // MiB, 1.01 to 1.02 (transposed 0.99 to 1.01), 3 to 15 MiB 1.00 to 1.02, 53 MiB 0.94. Granite Rapids, twice its L2,
+    // one step a turn of the k loop, 512 cube 0.74, A transposed 0.68, packed 0.97 to 1.0; four, 512 cube 1.04, A
+    // transposed 0.89.
     uint32_t direct_of_l2, direct_packed;
-    // Of L2, what of B, natural or packed, stays there while wide tiles pass it along the rows of C, whatever A and C
+    // Of L2, what of B, packed and natural, stays there while wide tiles pass it along the rows of C, whatever A and C
     // have: Granite Rapids, natural 1.03 to 1.07 (1024x256x1024 1.00), packed 1.01 to 1.02; of five to six eighths
-    // natural 0.99 to 1.00, packed 0.98; where all three matrices are in L2 0.99 to 1.00. Elsewhere nobody measured it.
-    uint32_t along_eighths;
+    // natural 0.99 to 1.00, packed 0.98; where all three matrices are in L2 0.99 to 1.00. Zen 5, natural 1.00 to 1.015,
+    // packed 0.99 to 1.00. Elsewhere nobody measured it.
+    uint32_t along_eighths[2];
     // Last columns of them that AVX-512 computes apart: Zen 5, one to four 1.04 to 1.17, five to eight 0.98 to 1.04
     // (ops/gemm_direct.c); AVX2 there 0.90 to 1.10, not in use. Elsewhere nobody measured it.
     uint32_t edge_columns;

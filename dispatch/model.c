@@ -57,7 +57,8 @@ static struct fovea_gemm_tuning gemm_default(const struct fovea_machine *machine
     const uint32_t of_l2[] = {
         [FOVEA_FORM_PACKED] = beyond->direct_packed, [FOVEA_FORM_NN] = beyond->direct_of_l2, [FOVEA_FORM_NT] = 1};
     t.direct = clamp(t.direct * (nr > 16 ? of_l2[class % 3] : 1), 0, 1 << 20);
-    t.along = !far && avx512 && class % 3 != FOVEA_FORM_NT ? machine->l2_bytes / 8192 * beyond->along_eighths : 0;
+    t.along =
+        !far && avx512 && class % 3 != FOVEA_FORM_NT ? machine->l2_bytes / 8192 * beyond->along_eighths[natural] : 0;
     const bool many = class / 6 == MANY, near = class / 3 % 2 == 0, packed = class % 3 == FOVEA_FORM_PACKED && nr > 16;
     t.nc = many && near ? clamp(beyond->near_columns, t.nc, UINT32_MAX) : t.nc;
     const uint32_t share = nr <= 16 ? 128 : many ? beyond->step_floats : 256;
