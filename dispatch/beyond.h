@@ -127,7 +127,9 @@ struct fovea_beyond {
     uint32_t pass_rows;
     // Rows of decoding for which a chunk is asked for once more: Zen 4, K in rows, one and four rows, 1.2 to 1.3, 8
     // 1.05, in panels one row 1.1 to 1.2, 8 rows 0.93; Cascade Lake, one and four rows, the other way round 1.10
-    // to 1.20. And whether for all of it: Zen 5 0.95 to 0.96 (kernels/common/attention_decode_fetch.h).
+    // to 1.20. And whether for all of it, 1: only of K in rows, and for three rows and more (Zen 5, K in rows, d = 64,
+    // 1.055 to 1.07, d = 128 0.98 to 1.0, three to six rows 1.00 to 1.08, K in panels, one and two rows, 0.95 to 0.99),
+    // 2: of all (kernels/common/attention_decode_fetch.h).
     uint32_t again, whole;
     // Of L2, what prefill takes without prefetching: Granite Rapids, Q, K, V and O of 1.5 and 2 MiB of its 2, 1.01
     // to 1.04.

@@ -29,8 +29,9 @@ enum fovea_status fovea_explain_attention(const struct fovea_engine *engine, con
         : !far                                                 ? ""
         : grid.prefill                                         ? ", fetched ahead"
         : fovea_min(grid.rows, grid.most) > plan.tuning->again ? ", from beyond L2"
-        : plan.tuning->whole                                   ? ", from beyond L2, all of it asked for twice"
-                                                               : ", from beyond L2, some of it asked for twice",
+        : fovea_attention_asks_all(&plan, fovea_min(grid.rows, grid.most))
+            ? ", from beyond L2, all of it asked for twice"
+            : ", from beyond L2, some of it asked for twice",
         kernel->name, desc->batch * grid.heads * fovea_ceil_div(grid.tiles, grid.each) * grid.splits,
         fovea_min(grid.rows, grid.most), grid.each > 1 ? " and more that share keys" : "",
         grid.few != 0 ? ", the last few of a head as in decoding" : "", plan.work.shared_bytes,

@@ -81,3 +81,13 @@ bool fovea_attention_is_far(const struct fovea_attention_layout *plan, const str
     return args->q_starts != NULL || fovea_is_far(queries ? plan->tuning->near_tiles : plan->tuning->near,
                                                   (double)args->batch * rows * (double)(d->qk_dim + d->v_dim));
 }
+
+// What is asked for twice is in time where there is more to do than to read: K to transpose, three rows and more to
+// multiply. One and two rows over panels it delays (dispatch/beyond.h).
+bool fovea_attention_asks_all(const struct fovea_attention_layout *plan, size_t rows)
+{
+    enum { NEVER = 0, WHERE_SLOW = 1, SLOW_ROWS = 3 };
+    const uint32_t whole = plan->tuning->whole;
+    const bool slow = plan->desc.k_layout == FOVEA_K_ROWS || rows >= SLOW_ROWS;
+    return rows <= plan->tuning->again && whole != NEVER && (slow || whole != WHERE_SLOW);
+}

@@ -43,7 +43,7 @@ void fovea_attention_view(const struct fovea_attention_tile *tile, const float *
         .scratch = scratch,
         .far = fovea_attention_is_far(tile->plan, tile->args, false),
         .again = tile->rows <= tile->plan->tuning->again,
-        .whole = tile->rows <= tile->plan->tuning->again && tile->plan->tuning->whole,
+        .whole = fovea_attention_asks_all(tile->plan, tile->rows),
     };
     for (size_t r = 0; view->chunk.additive != NULL && r < tile->rows; r++) {
         view->additive[r] = tile->args->additive + tile->head[r] * d->qk_dim;

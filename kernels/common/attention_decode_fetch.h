@@ -16,7 +16,8 @@
 // 1.2 for one row, 1.08 for four; 32 keys ahead 0.94 to 1.0 of it; Zen 5, one row, first keys 1.14 to 1.23, next keys
 // 1.04, four rows 1.0 and 1.24), and the V of more than two rows. On Zen 4, where only the hardware, which follows
 // lines in the order they lie, reaches the full rate, all of a chunk is (8 heads in panels 65 to 95 %, in rows 36 to 68
-// %; with pages that are asked for not measured), unlike on Cascade Lake (0.83 to 0.91) and Zen 5 (0.95 to 0.96).
+// %; with pages that are asked for not measured), unlike on Cascade Lake (0.83 to 0.91); on Zen 5 where K is transposed
+// or three rows meet it (1.0 to 1.08; one row, K in panels, 0.95 to 0.97).
 //
 // Part of attention_decode_f32.inc.
 #ifndef FOVEA_KERNELS_COMMON_ATTENTION_DECODE_FETCH_H
