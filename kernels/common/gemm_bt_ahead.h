@@ -61,6 +61,13 @@ static inline __attribute__((always_inline)) void gemm_bt_fetch(const struct fov
     }
 }
 
+static inline __attribute__((always_inline)) void gemm_bt_next_row(const struct fovea_gemm_bt_tile *t,
+                                                                   struct gemm_bt_place *place)
+{
+    place->lines = place->blocks;
+    place->next += t->b_row - (ptrdiff_t)(place->blocks * FOVEA_PANEL);
+}
+
 /// The share of the block at b: as many lines as there are rows, row after row.
 static inline __attribute__((always_inline)) void gemm_bt_ahead(const struct fovea_gemm_bt_tile *t,
                                                                 struct gemm_bt_place *place, const float *b,
@@ -69,17 +76,20 @@ static inline __attribute__((always_inline)) void gemm_bt_ahead(const struct fov
     enum { PIECE = 8 };
     FV_UNROLL
     for (size_t piece = 0; piece < rows; piece += PIECE) {
-        if (place->lines > PIECE) {
+        if (place->lines >= PIECE) {
             gemm_bt_fetch(t, place->next, PIECE);
             place->next += PIECE * FOVEA_PANEL;
             place->lines -= PIECE;
-        } else {
-            for (size_t i = 0; i < PIECE; i++) {
+            if (place->lines == 0) {
+                gemm_bt_next_row(t, place);
+            }
+        } else { // a loop: unrolled, its branches took 2 to 6 % of the time of few rows on Zen 5
+            _Pragma("GCC unroll 1") for (size_t i = 0; i < PIECE; i++)
+            {
                 gemm_bt_fetch(t, place->next, 1);
                 place->next += FOVEA_PANEL;
                 if (--place->lines == 0) {
-                    place->lines = place->blocks;
-                    place->next += t->b_row - (ptrdiff_t)(place->blocks * FOVEA_PANEL);
+                    gemm_bt_next_row(t, place);
                 }
             }
         }
