@@ -38,8 +38,8 @@ static inline __attribute__((always_inline)) void fv_beside_rows(const float *b,
                                                                  fv_f32 *acc, int M)
 {
     enum { SLICES = 8, QUARTER = 4, EIGHT = 8 };
-    _Pragma("GCC unroll 1") for (int h = 0; h < 2; h++)
-    {
+    FV_ROLLED
+    for (int h = 0; h < 2; h++) {
         __m512 low[QUARTER], high[QUARTER];
         FV_UNROLL
         for (int slice = 0; slice < SLICES; slice++, block += FOVEA_PANEL, a += a_k) {

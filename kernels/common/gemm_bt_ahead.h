@@ -84,8 +84,8 @@ static inline __attribute__((always_inline)) void gemm_bt_ahead(const struct fov
                 gemm_bt_next_row(t, place);
             }
         } else { // a loop: unrolled, its branches took 2 to 6 % of the time of few rows on Zen 5
-            _Pragma("GCC unroll 1") for (size_t i = 0; i < PIECE; i++)
-            {
+            FV_ROLLED
+            for (size_t i = 0; i < PIECE; i++) {
                 gemm_bt_fetch(t, place->next, 1);
                 place->next += FOVEA_PANEL;
                 if (--place->lines == 0) {

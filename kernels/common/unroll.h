@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // kernels/common/unroll.h - FV_UNROLL: the loop that follows, of at most 16 turns, is laid out in full; FV_UNROLL_4:
-// four turns of it at a time.
+// four turns of it at a time; FV_ROLLED: it stays a loop.
 //
 // For arrays of vectors that must become registers: a loop over them that is left in makes them an array in memory.
 // clang 14 obeys gcc's pragma too late for that, and gcc knows none of clang's.
@@ -10,9 +10,11 @@
 #if defined(__clang__)
 #define FV_UNROLL _Pragma("clang loop unroll(full)")
 #define FV_UNROLL_4 _Pragma("clang loop unroll_count(4)")
+#define FV_ROLLED _Pragma("clang loop unroll(disable)")
 #else
 #define FV_UNROLL _Pragma("GCC unroll 16")
 #define FV_UNROLL_4 _Pragma("GCC unroll 4")
+#define FV_ROLLED _Pragma("GCC unroll 1")
 #endif
 
 #endif
