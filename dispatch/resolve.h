@@ -30,13 +30,13 @@ int32_t fovea_slot_variant(const struct fovea_kernels *kernels, uint32_t slot);
 
 /// What may be chosen, and what was.
 struct fovea_choice {
-    uint32_t cpu;                        ///< bits of this CPU
-    uint32_t allowed;                    ///< bits that may be used
-    uint8_t pinned[FOVEA_VARIANTS];      ///< 1: asked for by name
-    uint8_t tuned[FOVEA_VARIANTS];       ///< 1: the tuning profile prefers it
-    uint8_t excluded[FOVEA_VARIANTS];    ///< 1: never to be used
+    uint32_t cpu;                   ///< bits of this CPU
+    uint32_t allowed;               ///< bits that may be used
+    uint8_t pinned[FOVEA_VARIANTS]; ///< 1: asked for by name
+    uint8_t tuned[FOVEA_VARIANTS];  ///< 1: the tuning profile prefers it
+    uint8_t excluded[FOVEA_VARIANTS]; ///< 1: never to be used
     uint8_t quarantined[FOVEA_VARIANTS]; ///< 1: the same, as the tuning profile found it wrong
-    uint8_t chosen[FOVEA_VARIANTS];      ///< out
+    uint8_t chosen[FOVEA_VARIANTS]; ///< out
 };
 
 /// Fills the table: the last line of each slot that `allowed` supports, then those the profile prefers, then the pinned
