@@ -31,7 +31,7 @@ static bool measure(const struct suite_line *line, struct bench_result *result)
                                         .kind = kind->bit,
                                         .executor = suite_executor(line->suite),
                                         .threads = line->suite->options->threads};
-    if (!attention_problem_make(&problem, suite_llc_bytes(line->suite)))
+    if (!attention_problem_make(&problem, suite_walk_bytes(line->suite)))
         return false;
     const struct suite_way way = {.problem = attention_problem_race(&problem),
                                   .load = attention_problem_load(&problem)};

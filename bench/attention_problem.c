@@ -67,14 +67,14 @@ static void place_terms(struct attention_problem *p, float *at)
     p->args.entropy = p->kind == ATTENTION_STATISTICS ? statistics : NULL;
 }
 
-bool attention_problem_make(struct attention_problem *p, size_t llc_bytes)
+bool attention_problem_make(struct attention_problem *p, size_t walk_bytes)
 {
     const struct attention_shape *const s = p->shape;
     describe(p);
     const size_t rows = s->batch * s->heads * s->q_len, q = rows * s->dim, v = s->batch * p->desc.v.batch;
     p->v_offset = s->batch * p->desc.k.batch;
     p->cache_floats = (p->v_offset + v + PANEL - 1) / PANEL * PANEL;
-    p->count = p->kind & ATTENTION_STREAMED ? 2 * llc_bytes / (p->cache_floats * sizeof(float)) + 1 : 1;
+    p->count = p->kind & ATTENTION_STREAMED ? walk_bytes / (p->cache_floats * sizeof(float)) + 1 : 1;
     p->memory_bytes = (p->count * p->cache_floats + 2 * q + s->kv_len + s->batch + s->heads + rows) * sizeof(float);
     p->memory = bench_alloc(p->memory_bytes);
     if (!p->memory)

@@ -29,9 +29,9 @@ struct attention_problem {
     size_t memory_bytes;
 };
 
-/// Allocates and fills (shape, kind, executor and threads are set already). llc_bytes: the last-level cache. False
-/// without memory.
-bool attention_problem_make(struct attention_problem *problem, size_t llc_bytes);
+/// Allocates and fills (shape, kind, executor and threads are set already). Caches in memory are more than
+/// walk_bytes. False without memory.
+bool attention_problem_make(struct attention_problem *problem, size_t walk_bytes);
 void attention_problem_free(struct attention_problem *problem);
 /// Multiply-adds that the masks leave count twice; what is read of a cache in memory streams.
 struct race_load attention_problem_load(const struct attention_problem *problem);

@@ -54,7 +54,7 @@ static bool measure(const struct suite_line *line, struct bench_result *result)
                                    .trans_b = way->trans_b,
                                    .gelu = way->gelu,
                                    .threads = line->suite->options->threads};
-    if (!gemm_problem_make(&problem, suite_llc_bytes(line->suite)))
+    if (!gemm_problem_make(&problem, suite_walk_bytes(line->suite)))
         return false;
     const struct suite_way how = {.problem = gemm_problem_race(&problem),
                                   .load = gemm_problem_load(&problem),

@@ -23,12 +23,12 @@ static void fill(float *values, size_t count, uint64_t seed)
     }
 }
 
-bool gemm_problem_make(struct gemm_problem *p, size_t llc_bytes)
+bool gemm_problem_make(struct gemm_problem *p, size_t walk_bytes)
 {
     const size_t a = floats_of(p->batch * p->m * p->k), c = floats_of(p->batch * p->m * p->n);
     const size_t bias = floats_of(p->n), b = p->batch * p->k * p->n;
     p->b_stride = floats_of(b);
-    p->b_count = p->m > GEMM_DECODE_ROWS ? 1 : 2 * llc_bytes / (p->b_stride * sizeof(float)) + 1;
+    p->b_count = p->m > GEMM_DECODE_ROWS ? 1 : walk_bytes / (p->b_stride * sizeof(float)) + 1;
     p->memory_bytes = (a + c + bias + p->b_count * p->b_stride) * sizeof(float);
     p->memory = bench_alloc(p->memory_bytes);
     if (!p->memory)

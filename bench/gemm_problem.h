@@ -27,9 +27,9 @@ struct gemm_problem {
     size_t memory_bytes;
 };
 
-/// Allocates and fills the operands (the sizes and flags are set already). llc_bytes: the last-level cache. Returns
-/// false without memory.
-bool gemm_problem_make(struct gemm_problem *problem, size_t llc_bytes);
+/// Allocates and fills the operands (the sizes and flags are set already). Matrices that are read from memory
+/// are more than walk_bytes. Returns false without memory.
+bool gemm_problem_make(struct gemm_problem *problem, size_t walk_bytes);
 void gemm_problem_free(struct gemm_problem *problem);
 /// Multiply-adds count twice.
 double gemm_problem_flops(const struct gemm_problem *problem);
