@@ -30,8 +30,11 @@ static uint64_t hash_registers(void)
     for (int kind = FOVEA_TUNED_GEMM; kind < FOVEA_TUNED_SLOT; kind++) {
         uint32_t count;
         const struct fovea_tunable *const tunables = fovea_tunables((enum fovea_tuned_operator)kind, &count);
-        for (uint32_t i = 0; i < count; i++)
-            hash = hash_text(hash, tunables[i].name);
+        for (uint32_t i = 0; i < count; i++) { // a number of another meaning has another range, or another purpose
+            const uint32_t range[] = {tunables[i].smallest, tunables[i].largest};
+            hash = hash_text(hash_text(hash, tunables[i].name), tunables[i].purpose);
+            hash = fovea_fnv(hash, range, sizeof range);
+        }
     }
     return hash;
 }

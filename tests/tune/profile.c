@@ -122,6 +122,10 @@ static void test_meaning(void)
          "into_l1=0 copy_k=1 "
          "copy_v=18" EVIDENCE,
          "line 10"},
+        {"level",
+         "level install\nattention heads-64 queries=16 prefill=16 tiles=4 near=1 again=0 whole=3 near_tiles=1 "
+         "into_l1=0 copy_k=1 copy_v=1" EVIDENCE,
+         "line 10"},
         {"level", "level install\ncache border near=0" EVIDENCE, "line 10"},
         {"level", "level install\ncache border near=1048577" EVIDENCE, "line 10"},
         {"level", "level install\ncache border near=" EVIDENCE, "line 10"},
@@ -141,7 +145,7 @@ static void test_meaning(void)
         CHECK(bad && strstr(why, cases[i].must_say), "%s -> %s: %s", cases[i].line, cases[i].with, bad ? why : "taken");
     }
     const char *const good = "level install\nattention heads-64 queries=16 prefill=64 tiles=4 near=1048576 again=64 "
-                             "whole=1 near_tiles=1 into_l1=0 copy_k=17 copy_v=1" EVIDENCE;
+                             "whole=2 near_tiles=1 into_l1=0 copy_k=17 copy_v=1" EVIDENCE;
     CHECK(!parse_with("level", good, why) && back.has[FOVEA_CLASS_ATTENTION], "%s", why);
     CHECK(
         parse_with("level",
