@@ -20,9 +20,10 @@ static uint32_t clamp(uint32_t value, uint32_t low, uint32_t high)
 // holds (packed_steps: fewer rows over a B from memory not everywhere). Natural rows of B are read in place at least by
 // fewer than three tiles, wide ones four (Zen 5, 28 to 35 rows: 1.12 to 1.27 times as fast; 19 to 22 rows by narrow
 // ones 1.06 to 1.18, but 0.61 where rows meet in few sets of L1). Packing a strip takes as long as 4 (natural) to 8
-// rows of C, so above 256 rows it is done once. L2 is what a product may take that relies on all of it being there.
-// Rows of a transposed B are read in place for as many rows of C as registers hold beside the transpose: a second pass
-// over B is slower than packing it.
+// rows of C, so above 256 rows it is done once. L2 is what a product may take that relies on all of it being there; by
+// wide tiles it may be more where L3 delivers nearly as much (direct_of_l2), and most of a packed B, whose strips,
+// unlike rows, never meet in few sets of L1 (direct_packed). Rows of a transposed B are read in place for as many rows
+// of C as registers hold beside the transpose: a second pass over B is slower than packing it.
 static struct fovea_gemm_tuning gemm_default(const struct fovea_machine *machine,
                                              const struct fovea_variant_facts *facts, uint32_t class)
 {

@@ -83,7 +83,8 @@ bool fovea_attention_is_far(const struct fovea_attention_layout *plan, const str
 }
 
 // What is asked for twice is in time where there is more to do than to read: K to transpose, three rows and more to
-// multiply. One and two rows over panels it delays (dispatch/beyond.h).
+// multiply. One and two rows over panels it delays (dispatch/beyond.h). SLOW_ROWS is one more than DECODE_FEW
+// (kernels/common/attention_decode_few.h): more rows than that ask for V twice anyway.
 bool fovea_attention_asks_all(const struct fovea_attention_layout *plan, size_t rows)
 {
     enum { NEVER = 0, WHERE_SLOW = 1, SLOW_ROWS = 3 };

@@ -2,10 +2,12 @@
 // ops/gemm_direct.c - the way of small products: strip by strip, one loop over the tiles of C; or, of a small B, along
 // the rows of C.
 //
-// All three matrices are in L2 already, or mostly (direct_of_l2 of dispatch/beyond.h), or B is, and the rows of A and C
-// pass it once, in the order in which hardware expects them (along_eighths there). So there are no blocks, nothing
-// is prefetched and A is read where it lies. What gemm_area.c decides anew for each tile costs 150 cycles there, and a
-// tile of a 64 cube has 770 cycles of FMAs; cubes of 150 to 320 are 1.04 to 1.09 times as fast this way on Zen 5.
+// All three matrices are in L2 already, or mostly (direct_of_l2 of dispatch/beyond.h); or they are many times that, but
+// B is packed: k is one block, so a strip of it stays in L2 while all tiles pass, and the L3 of Zen 5 delivers the rest
+// nearly as fast (direct_packed); or B is in L2, and the rows of A and C pass it once, in the order in which hardware
+// expects them (along_eighths). So there are no blocks, nothing is prefetched and A is read where it lies. What
+// gemm_area.c decides anew for each tile costs 150 cycles there, and a tile of a 64 cube has 770 cycles of FMAs; cubes
+// of 150 to 320 are 1.04 to 1.09 times as fast this way on Zen 5.
 #include "ops/gemm.h"
 #include "ops/pack.h"
 
@@ -26,7 +28,8 @@ enum { AGAIN_ROWS = 96, AGAIN_STEPS = 128 };
 // Not where as many rows meet in a set of L1: each line of them is read four times (300x4x1024 0.85, ld of 512 1.7).
 enum { EDGE_ROWS = 8, EDGE_STEPS = 32, WIDE_EDGE_STEPS = 48 };
 
-// Rows that lie apart and together span half of what the operands may take: they are read in place, from L2 at worst.
+// Rows that lie apart and together span half of what the operands may take: they are read in place, at worst from L2 or
+// an L3 that is nearly as fast.
 static bool near(const struct fovea_gemm_layout *plan, size_t rows, size_t ld)
 {
     return (double)rows * (double)ld * sizeof(float) <= 512.0 * plan->tuning->direct;

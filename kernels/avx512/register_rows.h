@@ -12,6 +12,17 @@
 
 #define FV_REGISTER_ROWS 6
 
+/// A step: acc[i] = fma(a[i * a_row], b, acc[i]) for M rows i.
+static inline __attribute__((always_inline)) void fv_register_step(const float *a, ptrdiff_t a_row, fv_f32 b,
+                                                                   fv_f32 *acc, int M)
+{
+    FV_UNROLL
+    for (int i = 0; i < M; i++) {
+        const fv_f32 ai = fv_set1(a[i * a_row]);
+        acc[i] = FOVEA_FAULT_IS(GEMM_BT_MUL_ADD) ? fv_add(fv_mul(ai, b), acc[i]) : fv_fma(ai, b, acc[i]);
+    }
+}
+
 /// acc[i], lane j, = fma(a[i * a_row + p * a_k], b[j * b_row + p], acc[i]) for 16 ascending steps p, for M rows i.
 static inline __attribute__((always_inline)) void fv_register_rows(const float *b, ptrdiff_t b_row, const float *a,
                                                                    ptrdiff_t a_row, ptrdiff_t a_k, fv_f32 *acc, int M)
@@ -24,12 +35,7 @@ static inline __attribute__((always_inline)) void fv_register_rows(const float *
         fv_transpose_columns(&rows, h, columns);
         FV_UNROLL
         for (int c = 0; c < 8; c++, a += a_k) {
-            FV_UNROLL
-            for (int i = 0; i < M; i++) {
-                const fv_f32 ai = fv_set1(a[i * a_row]);
-                acc[i] = FOVEA_FAULT_IS(GEMM_BT_MUL_ADD) ? fv_add(fv_mul(ai, columns[c]), acc[i])
-                                                         : fv_fma(ai, columns[c], acc[i]);
-            }
+            fv_register_step(a, a_row, columns[c], acc, M);
         }
     }
 }

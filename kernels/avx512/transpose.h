@@ -61,6 +61,14 @@ static inline __attribute__((always_inline)) void fv_transpose_load(const float 
     fv_transpose_load_halves(src, ld, 0, 2, rows);
 }
 
+/// Column c < 8 of 16 rows of eight: lanes of low[c] and high[c], transposed, have column c in four rows, column 4 + c,
+/// both again in the next four.
+static inline __attribute__((always_inline)) __m512 fv_transpose_column(const __m512 *low, const __m512 *high, int c)
+{
+    return c < 4 ? _mm512_shuffle_f32x4(low[c], high[c], _MM_SHUFFLE(2, 0, 2, 0))
+                 : _mm512_shuffle_f32x4(low[c - 4], high[c - 4], _MM_SHUFFLE(3, 1, 3, 1));
+}
+
 /// Columns 8h .. 8h + 7, each to be taken once.
 static inline __attribute__((always_inline)) void fv_transpose_columns(struct fv_transpose_rows *rows, int h,
                                                                        __m512 columns[8])
@@ -68,11 +76,10 @@ static inline __attribute__((always_inline)) void fv_transpose_columns(struct fv
     __m512 *const low = rows->x[0][h], *const high = rows->x[1][h];
     fv_transpose_lanes(low);
     fv_transpose_lanes(high);
-    // Lanes of low[c] and high[c]: column 8h + c in four rows, column 8h + 4 + c, both again in the next four.
     FV_UNROLL
     for (int c = 0; c < 4; c++) {
-        columns[c] = _mm512_shuffle_f32x4(low[c], high[c], _MM_SHUFFLE(2, 0, 2, 0));
-        columns[4 + c] = _mm512_shuffle_f32x4(low[c], high[c], _MM_SHUFFLE(3, 1, 3, 1));
+        columns[c] = fv_transpose_column(low, high, c);
+        columns[4 + c] = fv_transpose_column(low, high, 4 + c);
     }
 }
 

@@ -8,10 +8,13 @@
 #include <stdbool.h>
 
 static const char few_says[] = ", the last few of a head as in decoding", l1_says[] = ", fetched into L1",
-                  ahead_says[] = ", fetched ahead", far_says[] = ", from beyond L2", k_says[] = ", k copied",
+                  ahead_says[] = ", fetched ahead", far_says[] = ", from beyond L2",
+                  all_says[] = ", from beyond L2, all of it asked for twice",
+                  some_says[] = ", from beyond L2, some of it asked for twice", k_says[] = ", k copied",
                   v_says[] = ", v copied";
 
-static const char *explain(const struct fovea_engine *engine, size_t heads, size_t queries, size_t keys)
+static const char *explain_k(const struct fovea_engine *engine, size_t heads, size_t queries, size_t keys,
+                             enum fovea_k_layout layout)
 {
     static char text[600];
     struct fovea_attention_desc d;
@@ -21,10 +24,16 @@ static const char *explain(const struct fovea_engine *engine, size_t heads, size
     d.q_len = queries;
     d.kv_len = keys;
     d.qk_dim = d.v_dim = 64;
+    d.k_layout = layout;
     d.q = d.k = d.v = d.out = (struct fovea_strides){0, 64, heads * 64};
     const enum fovea_status status = fovea_explain_attention(engine, &d, text, sizeof text);
     CHECK(status == FOVEA_OK, "%s: %s", fovea_status_string(status), text);
     return text;
+}
+
+static const char *explain(const struct fovea_engine *engine, size_t heads, size_t queries, size_t keys)
+{
+    return explain_k(engine, heads, queries, keys, FOVEA_K_ROWS);
 }
 
 // Of tiles of 48 queries the last ones are a block: up to 8 (AVX-512) or 4, half as many where they would be one more
@@ -78,6 +87,30 @@ static void test_near(const struct fovea_engine *engine, const char *isa)
     *t = before;
 }
 
+// What decoding asks for twice of K and V that are far: nothing for more rows than the profile says, all of a chunk
+// from so many rows on, by `whole`, for K in rows and in panels, and for fewer some of it.
+static void test_twice(const struct fovea_engine *engine, const char *isa)
+{
+    enum { AGAIN = 6, NEVER = AGAIN + 1 };
+    static const size_t rows[] = {1, 2, 3, AGAIN, NEVER}, all_from[3][2] = {{NEVER, NEVER}, {1, 3}, {1, 1}};
+    struct fovea_attention_tuning *const t = &test_tuning(engine)->attention[0];
+    const struct fovea_attention_tuning before = *t;
+    t->near = 1;
+    t->again = AGAIN;
+    for (uint32_t whole = 0; whole < 3; whole++) {
+        t->whole = whole;
+        for (size_t i = 0; i < 2 * sizeof rows / sizeof *rows; i++) {
+            const size_t r = rows[i / 2], from = all_from[whole][i % 2];
+            const bool all = r <= AGAIN && r >= from, some = r <= AGAIN && r < from;
+            const char *const text = explain_k(engine, 2, r, 1024, i % 2 == 0 ? FOVEA_K_ROWS : FOVEA_K_PANELS);
+            CHECK((strstr(text, all_says) != NULL) == all && (strstr(text, some_says) != NULL) == some &&
+                      strstr(text, far_says),
+                  "%s, whole %u, %zu rows: %s", isa, (unsigned)whole, r, text);
+        }
+    }
+    *t = before;
+}
+
 // K and V are copied from as many tiles on as the profile says, V whose rows are multiples of 4 KiB apart always. The
 // scalar engine is one of several workers, with tasks of one tile.
 static void test_copies(const struct fovea_engine *engine, const char *isa)
@@ -107,6 +140,7 @@ static void test_engine_of(const struct fovea_engine *engine, const char *isa)
     test_few(engine, isa);
     test_profile(engine, isa);
     test_near(engine, isa);
+    test_twice(engine, isa);
     test_copies(engine, isa);
 }
 

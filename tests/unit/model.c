@@ -51,16 +51,19 @@ static uint32_t number(const char *name)
     return number_of(FOVEA_TUNED_GEMM, name);
 }
 
+static uint32_t of_attention(const struct fovea_machine *machine, const char *name)
+{
+    return fovea_tuned_default(machine, FOVEA_CLASS_ATTENTION, -1).values[number_of(FOVEA_TUNED_ATTENTION, name)];
+}
+
 struct prefill {
     uint32_t into_l1, copy_k, copy_v;
 };
 
 static void test_prefill(const struct fovea_machine *machine, struct prefill expected, const char *text)
 {
-    const struct fovea_tuned tuned = fovea_tuned_default(machine, FOVEA_CLASS_ATTENTION, -1);
-    const struct prefill got = {tuned.values[number_of(FOVEA_TUNED_ATTENTION, "into_l1")],
-                                tuned.values[number_of(FOVEA_TUNED_ATTENTION, "copy_k")],
-                                tuned.values[number_of(FOVEA_TUNED_ATTENTION, "copy_v")]};
+    const struct prefill got = {of_attention(machine, "into_l1"), of_attention(machine, "copy_k"),
+                                of_attention(machine, "copy_v")};
     CHECK(memcmp(&got, &expected, sizeof got) == 0, "%s: into_l1 %u, copy_k %u, copy_v %u", text, (unsigned)got.into_l1,
           (unsigned)got.copy_k, (unsigned)got.copy_v);
 }
@@ -78,30 +81,49 @@ static void test_follows(const struct fovea_machine *machine, uint32_t class, in
           (unsigned)class, (unsigned)got.rows, (unsigned)got.panels, (unsigned)got.lead);
 }
 
-// What CPUID says of the core and its L3, or a person, decides what is prefetched.
+enum { FEW_NEAR_PACKED = 0, FEW_FAR_PACKED = 3, FEW_FAR_NN = 4, FEW_FAR_NT = 5, FORMS = 3 };
+
+// Which is KiB of B where it is near, and 0 where it is far or transposed.
+static void test_along(const struct fovea_machine *machine, int32_t kernel, const uint32_t near[2], const char *text)
+{
+    for (uint32_t c = FEW_NEAR_PACKED; c <= FEW_FAR_NT; c++) {
+        const uint32_t along = fovea_tuned_default(machine, c, kernel).values[number("along")];
+        CHECK(along == (c < 2 ? near[c] : 0), "%s, class %u: along %u", text, (unsigned)c, (unsigned)along);
+    }
+}
+
+// Which is KiB, so many times those of L2, whether B is near or far.
+static void test_direct(const struct fovea_machine *machine, int32_t kernel, const uint32_t times[FORMS],
+                        const char *text)
+{
+    for (uint32_t c = FEW_NEAR_PACKED; c <= FEW_FAR_NT; c++) {
+        const uint32_t direct = fovea_tuned_default(machine, c, kernel).values[number("direct")];
+        CHECK(direct == (machine->l2_bytes >> 10) * times[c % FORMS], "%s, class %u: direct %u", text, (unsigned)c,
+              (unsigned)direct);
+    }
+}
+
+enum { ANY = 1 << 20 };
+static const struct {
+    const char *text;
+    uint32_t hashed, wide, fetch_k, half_rows, kc, whole;
+    uint32_t along[2];      // KiB, of a near B, packed and natural
+    uint32_t direct[FORMS]; // in L2s
+    struct prefill prefill;
+    struct follows packed, natural, near;
+} cases[] = {
+    {"32K,1M,32M,hashed", 1, 0, 640, 0, 1024, 0, {0, 0}, {1, 1, 1}, {0, 2, 1}, {0}, {0}, {0}},
+    {"32K,1M,32M,wide", 0, 1, ANY, 0, 1024, 1, {0, 768}, {16, 4, 1}, {0, 17, 17}, {16, 1, 160}, {12, 4, 112}, {0}},
+    {"32K,1M,32M,plain", 0, 0, ANY, 2, 8192, 2, {0, 0}, {1, 2, 1}, {1, 2, 1}, {4, 0, 0}, {0}, {0}},
+    {"32K,1M,32M,mesh", 1, 1, 0, 0, 1024, 0, {512, 512}, {1, 1, 1}, {0, 17, 3}, {14, 4, 112}, {0, 4, 112}, {6, 4, 0}},
+};
+
+// What CPUID says of the core and its L3, or a person, decides what is prefetched, and what is left to L2.
 static void test_sets(void)
 {
-    enum { FEW_NEAR_PACKED = 0, FEW_FAR_PACKED = 3, FEW_FAR_NN = 4, FEW_FAR_NT = 5 };
-    static const struct {
-        const char *text;
-        int taken;
-        uint32_t hashed, wide, fetch_k, half_rows, kc;
-        struct prefill prefill;
-        struct follows packed, natural, near;
-    } cases[] = {{"32K,1M,32M,hashed", 1, 1, 0, 640, 0, 1024, {0, 2, 1}, {0, 0, 0}, {0, 0, 0}, {0}},
-                 {"32K,1M,32M,wide", 1, 0, 1, 1 << 20, 0, 1024, {0, 17, 17}, {16, 1, 160}, {12, 4, 112}, {0}},
-                 {"32K,1M,32M,plain", 1, 0, 0, 1 << 20, 2, 8192, {1, 2, 1}, {4, 0, 0}, {0, 0, 0}, {0}},
-                 {"32K,1M,32M,mesh", 1, 1, 1, 0, 0, 1024, {0, 17, 3}, {14, 4, 112}, {0, 4, 112}, {6, 4, 0}},
-                 {.text = "32K,1M,32M,"},
-                 {.text = "32K,1M,32M,meshed"},
-                 {.text = "32K,1M,32M,plain,"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct fovea_machine machine = {.cpu = ~0u, .l3_hashed = 2, .wide512 = 2};
-        const int taken = fovea_cache_from_text(cases[i].text, &machine);
-        CHECK(taken == cases[i].taken, "%s", cases[i].text);
-        if (!taken) {
-            continue;
-        }
+        CHECK(fovea_cache_from_text(cases[i].text, &machine), "%s", cases[i].text);
         CHECK(machine.l3_hashed == cases[i].hashed && machine.wide512 == cases[i].wide, "%s", cases[i].text);
         const int32_t scalar = fovea_variant_find("gemm_f32_4x16_scalar", 20);
         const struct fovea_tuned nt = fovea_tuned_default(&machine, FEW_FAR_NT, scalar);
@@ -112,20 +134,13 @@ static void test_sets(void)
         const int32_t wide = fovea_variant_find("gemm_f32_9x48_avx512", 20);
         const struct follows near = cases[i].near, packed = cases[i].packed, natural = cases[i].natural;
         if (wide >= 0) {
-            // KiB: half of L2 on a mesh, six eighths for natural rows where 512 bits take one turn.
-            const uint32_t along[] = {cases[i].hashed && cases[i].wide ? 512 : 0, !cases[i].wide    ? 0
-                                                                                  : cases[i].hashed ? 512
-                                                                                                    : 768};
-            for (uint32_t form = 0; form < 2; form++)
-                CHECK(fovea_tuned_default(&machine, FEW_NEAR_PACKED + form, wide).values[number("along")] ==
-                          along[form],
-                      "%s: along, form %u", cases[i].text, (unsigned)form);
-            CHECK(fovea_tuned_default(&machine, FEW_FAR_PACKED, wide).values[number("along")] == 0, "%s: along",
-                  cases[i].text);
+            test_along(&machine, wide, cases[i].along, cases[i].text);
+            test_direct(&machine, wide, cases[i].direct, cases[i].text);
             test_follows(&machine, FEW_NEAR_PACKED, wide, near, cases[i].text);
             test_follows(&machine, FEW_FAR_PACKED, wide, packed, cases[i].text);
             test_follows(&machine, FEW_FAR_NN, wide, natural, cases[i].text);
         }
+        test_direct(&machine, scalar, (const uint32_t[FORMS]){1, 1, 1}, cases[i].text); // tiles of one panel
         // Tiles that have no lead follow only where none is needed.
         const struct follows narrow = {packed.lead != 0 ? 0 : packed.rows, packed.lead != 0 ? 0 : packed.panels,
                                        packed.lead};
@@ -138,13 +153,18 @@ static void test_sets(void)
         CHECK(half_rows == cases[i].half_rows && nt.values[number("half_rows")] == 0, "%s: half_rows %u", cases[i].text,
               half_rows);
         test_prefill(&machine, cases[i].prefill, cases[i].text);
+        const uint32_t whole = of_attention(&machine, "whole");
+        CHECK(whole == cases[i].whole, "%s: whole %u", cases[i].text, (unsigned)whole);
     }
     struct fovea_machine machine = {.l3_hashed = 1, .wide512 = 1};
     CHECK(fovea_cache_from_text("32K,1M", &machine) && machine.l3_hashed == 1 && machine.wide512 == 1, "as it was");
     static const char *const wrong[] = {"",         "32K",      "32KiB,1M", "32k,1M", " 32K,1M", "32K, 1M",   "-1K,1M",
                                         "32K,1.5M", "32K,1M,x", "32K,,1M",  "2K,1M",  "32,1024", "32K,9999M", "K,M"};
+    static const char *const wrong_kinds[] = {"32K,1M,32M,", "32K,1M,32M,meshed", "32K,1M,32M,plain,"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         CHECK(!fovea_cache_from_text(wrong[i], &machine), "\"%s\" was taken", wrong[i]);
+    for (size_t i = 0; i < sizeof wrong_kinds / sizeof *wrong_kinds; i++)
+        CHECK(!fovea_cache_from_text(wrong_kinds[i], &machine), "\"%s\" was taken", wrong_kinds[i]);
 }
 
 int main(void)
