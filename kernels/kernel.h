@@ -123,7 +123,9 @@ struct fovea_gemm_bn_tile {
     float *c;
     ptrdiff_t c_row;
     uint32_t adds;
-    const float *ahead; ///< a hint: rows that are read next, also b_row apart, or b itself where there are none
+    /// A hint: rows that are read next, also b_row apart, or b itself where there are none; NULL where nothing is to be
+    /// prefetched.
+    const float *ahead;
     /// A hint: 0 where these are prefetched best one after another, into L2; or so many columns of each row before
     /// their use, into L1.
     size_t lead_columns;

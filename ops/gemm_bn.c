@@ -8,7 +8,9 @@
 #include "ops/gemm.h"
 
 // Rows of B that meet in few sets of L1, as rows of C do then: of more rows of C fewer of B at a time, so that a set of
-// eight lines holds them all (4x1024x4096 1.22), of one or two still eight (1.03 to 1.08).
+// eight lines holds them all (4x1024x4096 1.22), of one or two still eight (1.03 to 1.08), unless hardware alone is to
+// follow them (Zen 5, one row, ldb of 1024 to 4096: four rows of B 1.05 to 1.1 times as fast as eight; other ldb 0.9 to
+// 0.97).
 enum { WAYS = 8, ALIASING = 4, FEW = 2 };
 
 bool fovea_gemm_takes_steps(const struct fovea_gemm_layout *plan)
@@ -34,7 +36,8 @@ void fovea_gemm_bn(const struct fovea_gemm_area *area)
     const size_t begin = fovea_cut_begin(&plan->strips, area->strip) * FOVEA_PANEL;
     const size_t end = fovea_min(fovea_cut_begin(&plan->strips, area->strip + area->strips) * FOVEA_PANEL, d->n);
     const bool turned = d->trans_a == FOVEA_TRANS;
-    const size_t steps = plan->b_aliases && area->rows > FEW ? ALIASING : FOVEA_BN_STEPS;
+    const bool alone = area->rows <= plan->tuning->bn_alone;
+    const size_t steps = plan->b_aliases && (alone || area->rows > FEW) ? ALIASING : FOVEA_BN_STEPS;
     // Half as many more as tiles have on their way: those of a row follow one another (Zen 5, three to six rows, 14
     // lines of each row ahead 0.95 to 1.0 of 17 to 24, 32 lines 0.9 to 1.05).
     const size_t lines = (size_t)plan->tuning->lead * 3 / 2;
@@ -53,10 +56,11 @@ void fovea_gemm_bn(const struct fovea_gemm_area *area)
     for (size_t p = 0; p < plan->k; p += tile.k) {
         tile.k = fovea_min(steps, plan->k - p);
         tile.adds = p != 0;
-        tile.ahead = tile.b + (p + tile.k < plan->k ? (ptrdiff_t)tile.k * tile.b_row : 0);
+        const float *const next = tile.b + (p + tile.k < plan->k ? (ptrdiff_t)tile.k * tile.b_row : 0);
+        tile.ahead = alone ? NULL : next;
         plan->kernels->gemm_bn.run(&tile);
         tile.a += (ptrdiff_t)tile.k * tile.a_k;
-        tile.b = tile.ahead;
+        tile.b = next;
     }
     const struct fovea_gemm_tile done = {.m = tile.m, .n = tile.n, .c = tile.c, .c_row = tile.c_row};
     fovea_gemm_finish(area, &done, tile.c, area->row, begin);

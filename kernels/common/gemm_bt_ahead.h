@@ -16,13 +16,15 @@
 /// Zen 5 likes a hint for L1 better, if all of a segment has room there, but rows of up to 64 lines are best prefetched
 /// whole, as they lie one behind the other: M = 1, k to 1024 1.03 to 1.24 times as fast as the hint for L2, in segments
 /// of 24 lines 0.86 to 1.20; k of 3072 and more 1.04 to 1.06, in such segments 1.25 to 1.43 (32 lines 1.20 to 1.31, 12
-/// lines 1.12 to 1.17).
-enum { GEMM_BT_SEGMENT = 64, GEMM_BT_SEGMENT_L1 = 24 };
+/// lines 1.12 to 1.17). There two to six rows of C like segments of 32 lines, and four rows of B side by side better
+/// than one after another: 1.02 to 1.2 times as fast; one row 0.97 to 1.03, eight 0.95 to 1.04, 12 and 16 0.96.
+enum { GEMM_BT_SEGMENT = 64, GEMM_BT_SEGMENT_L1 = 24, GEMM_BT_SEGMENT_BESIDE = 32, GEMM_BT_BESIDE = 4 };
 
 /// What the k steps of a panel, or of half of it, prefetch beside them: the rest of a segment, which is as many blocks
 /// as lines of each row, is `blocks` - `at` blocks long, and that many segments and blocks of k are to come.
 struct gemm_bt_place {
     const float *next; ///< the line that is prefetched next, the first of `lines` of its row
+    ptrdiff_t beside;  ///< rows that are prefetched side by side: GEMM_BT_BESIDE of them, or 1
     size_t lines, at, blocks, segments, left;
 };
 
@@ -35,11 +37,16 @@ static inline void gemm_bt_segment(const struct fovea_gemm_bt_tile *t, struct ge
     place->next = place->segments == 1 ? begin + (ptrdiff_t)rows * t->b_row : b + place->blocks * FOVEA_PANEL;
 }
 
-static inline struct gemm_bt_place gemm_bt_begin(const struct fovea_gemm_bt_tile *t, const float *begin, size_t rows)
+/// M, a constant: rows of C.
+static inline __attribute__((always_inline)) struct gemm_bt_place gemm_bt_begin(const struct fovea_gemm_bt_tile *t,
+                                                                                const float *begin, size_t rows, int M)
 {
     const size_t blocks = (t->k + FOVEA_PANEL - 1) / FOVEA_PANEL;
-    const size_t most = t->into_l1 && blocks > GEMM_BT_SEGMENT ? GEMM_BT_SEGMENT_L1 : GEMM_BT_SEGMENT;
+    const int beside = M >= 2 && M <= 6 && t->into_l1;
+    const size_t of_l1 = beside ? GEMM_BT_SEGMENT_BESIDE : GEMM_BT_SEGMENT_L1;
+    const size_t most = t->into_l1 && blocks > GEMM_BT_SEGMENT ? of_l1 : GEMM_BT_SEGMENT;
     struct gemm_bt_place place = {.segments = (blocks + most - 1) / most, .left = blocks};
+    place.beside = beside ? GEMM_BT_BESIDE : 1;
     gemm_bt_segment(t, &place, begin, begin, rows);
     return place;
 }
@@ -61,32 +68,44 @@ static inline __attribute__((always_inline)) void gemm_bt_fetch(const struct fov
     }
 }
 
+/// On to the next rows of the segment, where those before have no more lines.
 static inline __attribute__((always_inline)) void gemm_bt_next_row(const struct fovea_gemm_bt_tile *t,
                                                                    struct gemm_bt_place *place)
 {
     place->lines = place->blocks;
-    place->next += t->b_row - (ptrdiff_t)(place->blocks * FOVEA_PANEL);
+    place->next += place->beside * t->b_row - (ptrdiff_t)(place->blocks * FOVEA_PANEL);
 }
 
-/// The share of the block at b: as many lines as there are rows, row after row.
+/// The share of the block at b: as many lines as there are rows, row after row, or of four rows side by side.
 static inline __attribute__((always_inline)) void gemm_bt_ahead(const struct fovea_gemm_bt_tile *t,
                                                                 struct gemm_bt_place *place, const float *b,
                                                                 const float *begin, size_t rows)
 {
     enum { PIECE = 8 };
+    const size_t lines = place->beside == 1 ? PIECE : PIECE / GEMM_BT_BESIDE; // of each row
     FV_UNROLL
     for (size_t piece = 0; piece < rows; piece += PIECE) {
-        if (place->lines >= PIECE) {
-            gemm_bt_fetch(t, place->next, PIECE);
-            place->next += PIECE * FOVEA_PANEL;
-            place->lines -= PIECE;
+        if (place->lines >= lines) {
+            if (place->beside == 1) {
+                gemm_bt_fetch(t, place->next, PIECE);
+            } else {
+                FV_UNROLL
+                for (ptrdiff_t r = 0; r < GEMM_BT_BESIDE; r++) {
+                    gemm_bt_fetch(t, place->next + r * t->b_row, PIECE / GEMM_BT_BESIDE);
+                }
+            }
+            place->next += lines * FOVEA_PANEL;
+            place->lines -= lines;
             if (place->lines == 0) {
                 gemm_bt_next_row(t, place);
             }
         } else { // a loop: unrolled, its branches took 2 to 6 % of the time of few rows on Zen 5
             FV_ROLLED
-            for (size_t i = 0; i < PIECE; i++) {
-                gemm_bt_fetch(t, place->next, 1);
+            for (size_t i = 0; i < lines; i++) {
+                FV_ROLLED
+                for (ptrdiff_t r = 0; r < place->beside; r++) {
+                    gemm_bt_fetch(t, place->next + r * t->b_row, 1);
+                }
                 place->next += FOVEA_PANEL;
                 if (--place->lines == 0) {
                     gemm_bt_next_row(t, place);

@@ -106,16 +106,29 @@ static void test_direct(const struct fovea_machine *machine, int32_t kernel, con
 enum { ANY = 1 << 20 };
 static const struct {
     const char *text;
-    uint32_t hashed, wide, fetch_k, half_rows, kc, whole;
+    uint32_t hashed, wide, fetch_k, half_rows, kc, whole, bn_alone;
     uint32_t along[2];      // KiB, of a near B, packed and natural
     uint32_t direct[FORMS]; // in L2s
     struct prefill prefill;
     struct follows packed, natural, near;
 } cases[] = {
-    {"32K,1M,32M,hashed", 1, 0, 640, 0, 1024, 0, {0, 0}, {1, 1, 1}, {0, 2, 1}, {0}, {0}, {0}},
-    {"32K,1M,32M,wide", 0, 1, ANY, 0, 1024, 1, {0, 768}, {16, 4, 1}, {0, 17, 17}, {16, 1, 160}, {12, 4, 112}, {0}},
-    {"32K,1M,32M,plain", 0, 0, ANY, 2, 8192, 2, {0, 0}, {1, 2, 1}, {1, 2, 1}, {4, 0, 0}, {0}, {0}},
-    {"32K,1M,32M,mesh", 1, 1, 0, 0, 1024, 0, {512, 512}, {1, 1, 1}, {0, 17, 3}, {14, 4, 112}, {0, 4, 112}, {6, 4, 0}},
+    {"32K,1M,32M,hashed", 1, 0, 640, 0, 1024, 0, 0, {0, 0}, {1, 1, 1}, {0, 2, 1}, {0}, {0}, {0}},
+    {"32K,1M,32M,wide", 0, 1, ANY, 0, 1024, 1, 1, {0, 768}, {16, 4, 1}, {0, 17, 17}, {16, 1, 160}, {12, 4, 112}, {0}},
+    {"32K,1M,32M,plain", 0, 0, ANY, 2, 8192, 2, 0, {0, 0}, {1, 2, 1}, {1, 2, 1}, {4, 0, 0}, {0}, {0}},
+    {"32K,1M,32M,mesh",
+     1,
+     1,
+     0,
+     0,
+     1024,
+     0,
+     0,
+     {512, 512},
+     {1, 1, 1},
+     {0, 17, 3},
+     {14, 4, 112},
+     {0, 4, 112},
+     {6, 4, 0}},
 };
 
 // What CPUID says of the core and its L3, or a person, decides what is prefetched, and what is left to L2.
@@ -153,6 +166,9 @@ static void test_sets(void)
         CHECK(half_rows == cases[i].half_rows && nt.values[number("half_rows")] == 0, "%s: half_rows %u", cases[i].text,
               half_rows);
         test_prefill(&machine, cases[i].prefill, cases[i].text);
+        const uint32_t alone =
+            fovea_tuned_default(&machine, FEW_FAR_NN, wide >= 0 ? wide : scalar).values[number("bn_alone")];
+        CHECK(alone == cases[i].bn_alone, "%s: bn_alone %u", cases[i].text, (unsigned)alone);
         const uint32_t whole = of_attention(&machine, "whole");
         CHECK(whole == cases[i].whole, "%s: whole %u", cases[i].text, (unsigned)whole);
     }

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/unit/gemm_bt_ahead.c - what is prefetched of a transposed B: every line before the segment that uses it begins
+// (but one of each row, where a panel's first segment is longer than its last), and none more than twice, whatever the
+// order.
+#include "tests/support/test.h"
+
+#include <stddef.h>
+#include <string.h>
+
+static void ask(const void *line);
+#define __builtin_prefetch(line, write, level) ask(line)
+#include "kernels/common/gemm_bt_ahead.h"
+#undef __builtin_prefetch
+
+enum { PANELS = 3, ROWS_MAX = 32, LINES_MAX = 160 };
+
+static float b[PANELS * ROWS_MAX * LINES_MAX * FOVEA_PANEL];
+static unsigned asked[PANELS * ROWS_MAX * LINES_MAX]; // by lines of b
+static size_t elsewhere;
+
+static void ask(const void *line)
+{
+    const ptrdiff_t i = ((const float *)line - b) / FOVEA_PANEL;
+    if (i >= 0 && i < (ptrdiff_t)(sizeof asked / sizeof *asked))
+        asked[i]++;
+    else
+        elsewhere++;
+}
+
+// Panels of `rows` rows of `lines` lines, M rows of C.
+static inline __attribute__((always_inline)) void walk(size_t lines, size_t rows, uint32_t into_l1, int M)
+{
+    const size_t panel = rows * lines;
+    struct fovea_gemm_bt_tile t = {.k = lines * FOVEA_PANEL, .b_row = (ptrdiff_t)(lines * FOVEA_PANEL)};
+    t.m = (size_t)M;
+    t.into_l1 = into_l1;
+    memset(asked, 0, sizeof asked);
+    elsewhere = 0;
+    for (size_t j = 0; j < PANELS; j++) {
+        const float *const begin = b + j * panel * FOVEA_PANEL;
+        struct gemm_bt_place place = gemm_bt_begin(&t, begin, rows, M);
+        const size_t first = place.blocks, blocks = lines / ((lines + first - 1) / first); // of the last segment
+        size_t late = 0;
+        for (size_t i = 0; i < lines; i++) {
+            for (size_t r = 0; r < rows && (j != 0 || i >= first); r++)
+                late += asked[j * panel + r * lines + i] == 0;
+            gemm_bt_ahead(&t, &place, begin + i * FOVEA_PANEL, begin, rows);
+        }
+        CHECK(late <= (blocks < first ? rows : 0),
+              "%zu lines, %zu rows, M %d, into L1 %u, panel %zu: %zu lines are late", lines, rows, M, (unsigned)into_l1,
+              j, late);
+    }
+    size_t often = 0;
+    for (size_t i = 0; i < PANELS * panel; i++)
+        often += asked[i] > 2;
+    CHECK(often == 0, "%zu lines, %zu rows, M %d: %zu lines are asked for again and again", lines, rows, M, often);
+    CHECK(elsewhere <= panel, "%zu lines, %zu rows, M %d: %zu lines of no panel", lines, rows, M, elsewhere);
+}
+
+int main(void)
+{
+    static const size_t lines[] = {1, 2, 7, 8, 24, 48, 63, 64, 65, 96, 100, 128, 131, LINES_MAX};
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
+        for (uint32_t into_l1 = 0; into_l1 < 2; into_l1++) {
+            walk(lines[i], 8, into_l1, 1);
+            walk(lines[i], 16, into_l1, 1);
+            walk(lines[i], 16, into_l1, 4);
+            walk(lines[i], 16, into_l1, 8);
+            walk(lines[i], ROWS_MAX, into_l1, 2);
+        }
+    return test_done();
+}
