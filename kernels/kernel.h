@@ -262,9 +262,10 @@ struct fovea_attention_chunk {
     ptrdiff_t v_row;
     /// decode only, without additive scores. NULL, or where K and V lie in place of k, v, k_ahead and v_ahead.
     const struct fovea_attention_blocks *blocks;
-    uint32_t far;   ///< a hint for decode: 1 where K and V come from beyond L2
-    uint32_t again; ///< and 1 where the next of its rows of K, and V of more than two rows, are asked for once more
-    uint32_t whole; ///< and 1 where all of a chunk is, its K and then its V
+    uint32_t far;     ///< a hint for decode: 1 where K and V come from beyond L2
+    uint32_t again;   ///< and 1 where the next of its rows of K, and V of more than two rows, are asked for once more
+    uint32_t whole;   ///< and 1 where all of a chunk is, its K and then its V
+    uint32_t into_l1; ///< and 1 where what is asked for is best prefetched into L1, 0 where into L2
     const float *k_ahead; ///< a hint for decode: K of the chunk that comes next, whole and dense, or NULL
     const float *v_ahead; ///< and its V, or NULL
     /// decode only. NULL; or K, laid out like this, of the next call's chunk, whole as this one and seen by all rows:

@@ -11,6 +11,12 @@
 // in rows 1.17 to 1.22 and 1.13 to 1.18; four rows, K in panels 1.08 to 1.13. (A stream of loads alone goes from 22 to
 // 30 GB/s, with huge pages from 32 to 33. All pages of a chunk at once gain half as much.)
 //
+// Where L1 is as good a place as L2 (decode_l1 of kernels/tuning.def: Zen 5, four rows over K in panels 1.2 times as
+// fast, seven 1.15, one 1.01; K in rows, one row 1.06 to 1.14, four 0.96 to 1.0, seven 1.09), one and two rows take
+// panels of K one by one, as they lie, and half a chunk ahead is too far for them: they prefetch 16 keys ahead, of K,
+// then of V, then of the next K, and before the softmax 128 lines more of V, so that memory has work meanwhile.
+// One row 1.06, two 1.08 beside the former (32 keys alike; more rows 0.95, K in rows 0.84 to 1.02).
+//
 // Prefetches are dropped while all buffers wait. So of K in rows the next 16 keys, or columns, are asked for once more,
 // and the first ones of a chunk between the two products (Zen 4, transposed in scratch 1.24 times as fast, in registers
 // 1.2 for one row, 1.08 for four; 32 keys ahead 0.94 to 1.0 of it; Zen 5, one row, first keys 1.14 to 1.23, next keys
@@ -55,14 +61,41 @@ static inline int decode_whole(const struct fovea_attention_chunk *chunk)
 
 /// Asks for `columns` elements of each of some rows, in the order they lie. Inlined always: gcc 12 takes a function
 /// that only prefetches for one without effects, and drops calls of it.
-static inline __attribute__((always_inline)) void decode_fetch(const float *at, ptrdiff_t row, size_t rows,
-                                                               size_t columns)
+static inline __attribute__((always_inline)) void
+decode_fetch(const struct fovea_attention_chunk *chunk, const float *at, ptrdiff_t row, size_t rows, size_t columns)
 {
     enum { LINE = 16 };
-    for (size_t r = 0; r < rows; r++) {
+    for (size_t r = 0; r < rows && chunk->into_l1; r++) {
+        for (size_t c = 0; c < columns; c += LINE) {
+            __builtin_prefetch(at + (ptrdiff_t)r * row + c, 0, 3);
+        }
+    }
+    for (size_t r = 0; r < rows && !chunk->into_l1; r++) {
         for (size_t c = 0; c < columns; c += LINE) {
             __builtin_prefetch(at + (ptrdiff_t)r * row + c, 0, 2);
         }
+    }
+}
+
+/// Whether of `keys` keys what is prefetched is 16 keys ahead of its use: of panels one by one, and of V, both dense.
+/// (Dims of 32 are too near then, 0.98; a V of 256 has two tiles, 0.94.)
+static inline int decode_leads(const struct fovea_attention_chunk *chunk, size_t keys)
+{
+    enum { LEAST = 64, MOST = 128 };
+    if (chunk->qk_dim < LEAST || chunk->state.v_dim > MOST) {
+        return 0;
+    }
+    return chunk->into_l1 && decode_asks(chunk) && chunk->state.rows <= DECODE_FEW && chunk->k_row == 0 &&
+           chunk->v_row == (ptrdiff_t)chunk->state.v_dim && keys >= 2 * FOVEA_PANEL;
+}
+
+/// Asks for V behind its first 16 keys, which are on their way, where prefetches lead: before the softmax.
+static inline __attribute__((always_inline)) void decode_fetch_behind(const struct fovea_attention_chunk *chunk)
+{
+    enum { MOST = 2048 }; // elements
+    if (decode_leads(chunk, chunk->keys) && !chunk->visible && !chunk->blocks) {
+        const size_t behind = (chunk->keys - FOVEA_PANEL) * chunk->state.v_dim;
+        decode_fetch(chunk, decode_v(chunk, FOVEA_PANEL), 0, 1, attention_min(behind, MOST));
     }
 }
 
@@ -80,7 +113,7 @@ static inline __attribute__((always_inline)) void decode_fetch_first(const struc
 {
     const float *const first = decode_k_ahead(chunk, 0);
     if (chunk->state.rows <= DECODE_FEW && decode_again(chunk) && chunk->k_row != 0 && first) {
-        decode_fetch(first, chunk->k_row, FOVEA_PANEL, chunk->qk_dim);
+        decode_fetch(chunk, first, chunk->k_row, FOVEA_PANEL, chunk->qk_dim);
     }
 }
 
@@ -104,7 +137,7 @@ static inline __attribute__((always_inline)) void decode_fetch_seen(const struct
     for (; j < end; j++) {
         row = seen[j] != 0 ? decode_v(chunk, j) : row;
         __asm__("" : "+r"(row)); // or gcc jumps
-        decode_fetch(row, 0, 1, chunk->state.v_dim);
+        decode_fetch(chunk, row, 0, 1, chunk->state.v_dim);
     }
 }
 

@@ -22,6 +22,9 @@ enum {
     DECODE_PAGE = 1024                           ///< elements
 };
 
+/// What a tile prefetches beside B: one stream, or rows of it that lie t->ahead_step apart.
+enum decode_ahead { DECODE_NOTHING, DECODE_INTO_L2, DECODE_INTO_L1, DECODE_ROWS_INTO_L1 };
+
 /// Where B's vector v lies: 16 columns are a panel. Stepped pointers to every third panel serve all of them, as
 /// base + {0, 1, 2} * stride.
 static inline const float *decode_few_at(const float *const *b, int v, ptrdiff_t panel)
@@ -31,13 +34,14 @@ static inline const float *decode_few_at(const float *const *b, int v, ptrdiff_t
 }
 
 /// C[R rows, V vectors] = or += A B, of which n columns are written, each element the chain of ascending steps, and,
-/// where sums is not NULL, sums[R] += the rows of A, a chain each, which costs nothing beside the others. AHEAD: a step
-/// prefetches as many bytes as it reads of B, and a line of each page of as many from `pages` on.
+/// where sums is not NULL, sums[R] += the rows of A, a chain each, which costs nothing beside the others. AHEAD, unless
+/// it is NOTHING: a step prefetches as many bytes as it reads of B, and a line of each page of as many from `pages` on.
 static inline __attribute__((always_inline)) void decode_few_tile(const struct fovea_gemm_tile *t, const float *pages,
-                                                                  float *sums, int R, int V, int AHEAD)
+                                                                  float *sums, int R, int V, enum decode_ahead AHEAD)
 {
     enum { LINE = 16 };
     const size_t steps = DECODE_PAGE / (V * FV_LANES); // of a page
+    const ptrdiff_t ahead_step = AHEAD == DECODE_ROWS_INTO_L1 ? t->ahead_step : V * FV_LANES;
     const float *a = t->a, *ahead = t->ahead, *b[3] = {t->b, t->b + 3 * t->b_panel, t->b + 6 * t->b_panel};
     fv_f32 acc[DECODE_FLAT_SUMS], sum[DECODE_FLAT];
     for (int r = 0; r < R && R <= DECODE_FLAT; r++) {
@@ -74,11 +78,15 @@ static inline __attribute__((always_inline)) void decode_few_tile(const struct f
                 acc[r * V + v] = fv_fma(of_row[r], x, acc[r * V + v]);
             }
         }
-        if (AHEAD) {
+        if (AHEAD != DECODE_NOTHING) {
             for (int at = 0; at < V * FV_LANES; at += LINE) {
-                __builtin_prefetch(ahead + at, 0, 2);
+                if (AHEAD == DECODE_INTO_L2) {
+                    __builtin_prefetch(ahead + at, 0, 2);
+                } else {
+                    __builtin_prefetch(ahead + at, 0, 3);
+                }
             }
-            ahead += V * FV_LANES;
+            ahead += ahead_step;
             if ((t->k - p) % steps == 0) {
                 __builtin_prefetch(pages, 0, 2);
                 pages += DECODE_PAGE;
@@ -109,18 +117,22 @@ static inline __attribute__((always_inline)) void decode_few_tile(const struct f
 }
 
 #define DECODE_FEW_TILE(R, V)                                                                                          \
-    static void decode_few_##R##x##V(const struct fovea_gemm_tile *tile, const float *pages, float *sums)              \
+    static void decode_few_##R##x##V(const struct fovea_gemm_tile *tile, const float *pages, float *sums, int into_l1) \
     {                                                                                                                  \
-        if (tile->ahead) {                                                                                             \
-            decode_few_tile(tile, pages, sums, R, V, 1);                                                               \
+        if (R <= DECODE_FEW && tile->ahead && tile->ahead_step != 0) {                                                 \
+            decode_few_tile(tile, pages, sums, R, V, DECODE_ROWS_INTO_L1);                                             \
+        } else if (tile->ahead && into_l1) {                                                                           \
+            decode_few_tile(tile, pages, sums, R, V, DECODE_INTO_L1);                                                  \
+        } else if (tile->ahead) {                                                                                      \
+            decode_few_tile(tile, pages, sums, R, V, DECODE_INTO_L2);                                                  \
         } else {                                                                                                       \
-            decode_few_tile(tile, pages, sums, R, V, 0);                                                               \
+            decode_few_tile(tile, pages, sums, R, V, DECODE_NOTHING);                                                  \
         }                                                                                                              \
     }
 #define DECODE_FEW_2(R) DECODE_FEW_TILE(R, 1) DECODE_FEW_TILE(R, 2)
 #define DECODE_FEW_4(R) DECODE_FEW_2(R) DECODE_FEW_TILE(R, 4)
 #define DECODE_FEW_8(R) DECODE_FEW_4(R) DECODE_FEW_TILE(R, 8)
-typedef void decode_few_fn(const struct fovea_gemm_tile *, const float *, float *);
+typedef void decode_few_fn(const struct fovea_gemm_tile *, const float *, float *, int);
 // By rows and the logarithm of their vectors: as many as there are registers for, at least a panel.
 #if FV_LANES == 16
 DECODE_FEW_8(1)
@@ -163,8 +175,9 @@ static decode_few_fn *const decode_few_tiles[DECODE_FLAT_FAR][4] = {
 #endif
 
 /// Up to DECODE_FLAT_FAR rows; sums is NULL for more than DECODE_FLAT. B's panels are readable in full, and C in whole
-/// vectors where it is added to. tile is changed. pages: not NULL where tile->ahead is not.
-static inline void decode_few(struct fovea_gemm_tile *tile, const float *pages, float *sums, size_t rows)
+/// vectors where it is added to. tile is changed. pages: not NULL where tile->ahead is not. into_l1: where
+/// one stream is prefetched to; rows always are (tile->ahead_step is not 0: only for DECODE_FEW rows).
+static inline void decode_few(struct fovea_gemm_tile *tile, const float *pages, float *sums, size_t rows, int into_l1)
 {
     const size_t panel_vecs = FOVEA_PANEL / FV_LANES;
     for (size_t vecs; tile->n != 0; tile->n -= attention_min(tile->n, vecs * FV_LANES)) {
@@ -172,11 +185,12 @@ static inline void decode_few(struct fovea_gemm_tile *tile, const float *pages, 
         while ((vecs = (size_t)1 << log) > attention_round(tile->n) / FV_LANES || !decode_few_tiles[rows - 1][log]) {
             log--;
         }
-        decode_few_tiles[rows - 1][log](tile, pages, sums);
+        decode_few_tiles[rows - 1][log](tile, pages, sums, into_l1);
         sums = FOVEA_FAULT_IS(DECODE_FEW_SUMS_TWICE) ? sums : NULL; // once is enough
         tile->b += (ptrdiff_t)(vecs / panel_vecs) * tile->b_panel;
         tile->c += vecs * FV_LANES;
-        tile->ahead = tile->ahead ? tile->ahead + tile->k * vecs * FV_LANES : NULL;
+        const size_t columns = vecs * FV_LANES;
+        tile->ahead = tile->ahead ? tile->ahead + (tile->ahead_step != 0 ? columns : tile->k * columns) : NULL;
         pages = tile->ahead ? pages + tile->k * vecs * FV_LANES : NULL;
     }
 }

@@ -47,7 +47,7 @@ decode_gather(const struct fovea_attention_chunk *chunk, const struct decode_see
     for (size_t i = 0; i < list->count; i++, dense += columns) {
         const float *const from = of(chunk, list->key[i]);
         if (asks && i + AHEAD < list->count) {
-            decode_fetch(of(chunk, list->key[i + AHEAD]), 0, 1, columns);
+            decode_fetch(chunk, of(chunk, list->key[i + AHEAD]), 0, 1, columns);
         }
         for (size_t c = 0; c < columns; c += FV_LANES) {
             fv_store(dense + c, fv_load(from + c));

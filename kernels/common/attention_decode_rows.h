@@ -21,8 +21,9 @@ decode_register_tile(const struct fovea_attention_chunk *chunk, const float *k, 
         sums[r] = fv_zero();
     }
     for (size_t c = 0; c < chunk->qk_dim; c += LINE) {
-        for (size_t i = 0; i < FOVEA_PANEL && ahead; i++, ahead += LINE) {
-            __builtin_prefetch(ahead, 0, 2);
+        if (ahead) {
+            decode_fetch(chunk, ahead, 0, 1, FOVEA_PANEL * LINE);
+            ahead += FOVEA_PANEL * LINE;
         }
         fv_register_rows(k + c, chunk->k_row, chunk->q + c, chunk->q_row, 1, sums, R);
     }
@@ -60,7 +61,7 @@ static size_t decode_register_rows(const struct fovea_attention_chunk *chunk, si
     }
     for (; j + FOVEA_PANEL <= end; j += FOVEA_PANEL) {
         if (decode_again(chunk) && j + 2 * FOVEA_PANEL <= most) {
-            decode_fetch(decode_k(chunk, j + FOVEA_PANEL), chunk->k_row, FOVEA_PANEL, chunk->qk_dim);
+            decode_fetch(chunk, decode_k(chunk, j + FOVEA_PANEL), chunk->k_row, FOVEA_PANEL, chunk->qk_dim);
         }
         decode_touch(pages, 0, FOVEA_PANEL * chunk->qk_dim);
         tiles[rows - 1](chunk, decode_k(chunk, j), v, s + j);

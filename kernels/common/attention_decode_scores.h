@@ -81,7 +81,7 @@ static void decode_transpose(const struct fovea_attention_chunk *chunk, struct f
         tile->b_panel = (ptrdiff_t)(FOVEA_PANEL * tile->k);
         tile->b = transposed;
         if (decode_again(chunk) && c + depth < chunk->qk_dim) {
-            decode_fetch(k + c + depth, chunk->k_row, n, attention_min(depth, chunk->qk_dim - c - depth));
+            decode_fetch(chunk, k + c + depth, chunk->k_row, n, attention_min(depth, chunk->qk_dim - c - depth));
         }
         FV_NAME(pack_bt_f32)(tile->k, n, k + c, chunk->k_row, transposed, tile->b_panel);
         if (flat) {
@@ -89,7 +89,7 @@ static void decode_transpose(const struct fovea_attention_chunk *chunk, struct f
             tile->n = n; // decode_few has taken it
             tile->a = chunk->q + c;
             tile->c = s + i;
-            decode_few(tile, NULL, NULL, rows);
+            decode_few(tile, NULL, NULL, rows, 0);
         } else {
             decode_gemm(tile, chunk->q + c, s + i, rows);
         }
@@ -115,7 +115,7 @@ static void decode_products(const struct fovea_attention_chunk *chunk, const uin
         .b_k = FOVEA_PANEL,
         .c_row = FOVEA_CHUNK,
         .mode = FOVEA_GEMM_STORE,
-        .ahead_step = FOVEA_PANEL,
+        .ahead_step = flat ? 0 : FOVEA_PANEL,
         .ahead_panel = (ptrdiff_t)(FOVEA_PANEL * chunk->state.v_dim),
     };
     const int dense = chunk->v_row == (ptrdiff_t)chunk->state.v_dim && chunk->state.v_dim >= chunk->qk_dim;
@@ -126,7 +126,7 @@ static void decode_products(const struct fovea_attention_chunk *chunk, const uin
         const int wanted = load[decode_plain(chunk) ? 0 : j] != 0;
         end = wanted ? decode_joined(chunk, j, most) : most;
         if (decode_whole(chunk) && wanted) {
-            decode_fetch(decode_k(chunk, j), decode_k_row(chunk), end - j, chunk->qk_dim);
+            decode_fetch(chunk, decode_k(chunk, j), decode_k_row(chunk), end - j, chunk->qk_dim);
         }
         if (chunk->k_row != 0 && wanted) {
             j += decode_few_rows(chunk, j, end, asks ? decode_v(chunk, j) : NULL, s);
@@ -137,12 +137,16 @@ static void decode_products(const struct fovea_attention_chunk *chunk, const uin
             j += decode_register_rows(chunk, j, end, most, asks ? decode_v(chunk, j) : NULL, pages, s);
             decode_fetch_seen(chunk, seen, first, some ? j : first);
         }
+        const int leads = asks && decode_leads(chunk, end - j);
         for (size_t i = j, n; i < end && (wanted || FOVEA_FAULT_IS(DECODE_LOADS_HIDDEN_K)); i += n) {
-            tile.n = n = attention_min(decode_columns(flat), end - i);
+            tile.n = n = attention_min(leads ? FOVEA_PANEL : decode_columns(flat), end - i);
             tile.ahead = asks ? decode_v(chunk, i) : NULL;
             const float *const pages =
                 decode_asks(chunk) ? decode_k_ahead(chunk, i) : NULL; // those V's product asks for
-            const float *const next = pages ? pages : tile.ahead;
+            const float *const next = pages && !leads ? pages : tile.ahead;
+            if (leads) {
+                tile.ahead = i + n < end ? decode_k(chunk, i + n) : decode_v(chunk, j);
+            }
             decode_fetch_seen(chunk, seen, i, some ? i + n : i);
             if (chunk->k_row != 0) {
                 decode_transpose(chunk, &tile, i, s, transposed);
@@ -150,7 +154,7 @@ static void decode_products(const struct fovea_attention_chunk *chunk, const uin
                 tile.a = chunk->q;
                 tile.b = decode_k(chunk, i);
                 tile.c = s + i;
-                decode_few(&tile, next, NULL, rows);
+                decode_few(&tile, next, NULL, rows, chunk->into_l1);
             } else {
                 decode_touch(next, 0, n * chunk->qk_dim);
                 tile.b = decode_k(chunk, i);

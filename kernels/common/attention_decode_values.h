@@ -7,12 +7,39 @@
 
 #include "kernels/common/attention_decode_scores.h"
 
+/// A tile of few rows where prefetches lead: beside each key V 16 keys further on, beside the last 16 the next K, which
+/// begins at k_ahead, or NULL. tile->ahead: pages of it that are asked for, or NULL. b, k, mode and ahead of the tile
+/// are changed.
+static void decode_led_values(struct fovea_gemm_tile *tile, const float *weights, float *acc, const float *k_ahead,
+                              float *sums, size_t rows)
+{
+    const float *const v = tile->b, *const pages = tile->ahead ? tile->ahead : v;
+    const ptrdiff_t v_row = tile->b_k;
+    const size_t columns = tile->n, first = tile->k - FOVEA_PANEL;
+    tile->k = first;
+    tile->a = weights;
+    tile->c = acc;
+    tile->ahead = v + FOVEA_PANEL * v_row;
+    tile->ahead_step = v_row;
+    decode_few(tile, pages, sums, rows, 1);
+    tile->n = columns;
+    tile->k = FOVEA_PANEL;
+    tile->a = weights + first;
+    tile->b = v + (ptrdiff_t)first * v_row;
+    tile->c = acc;
+    tile->mode = FOVEA_GEMM_ADD;
+    tile->ahead = k_ahead;
+    tile->ahead_step = 0;
+    decode_few(tile, pages + first * columns, sums, rows, 1);
+}
+
 /// acc[rows] = or += P[rows] V over keys [j, end) that all these rows see, and of few rows, where sums is not NULL,
 /// sums[rows] += those of P. tail holds the last partial panel of V.
 static void decode_values(const struct fovea_attention_chunk *chunk, size_t j, size_t end, size_t row, size_t rows,
                           enum fovea_gemm_mode mode, const float *p, const float *tail, float *acc, float *sums)
 {
     const size_t v_dim = chunk->state.v_dim, whole = v_dim - v_dim % FOVEA_PANEL, acc_row = attention_round(v_dim);
+    const int flat = decode_flat(chunk, rows), leads = flat && decode_leads(chunk, end - j);
     struct fovea_gemm_tile tile = {
         .k = end - j,
         .a_row = FOVEA_CHUNK,
@@ -21,13 +48,12 @@ static void decode_values(const struct fovea_attention_chunk *chunk, size_t j, s
         .b_k = chunk->v_row,
         .c_row = (ptrdiff_t)acc_row,
         .mode = mode,
-        .ahead_step = FOVEA_PANEL,
+        .ahead_step = flat ? 0 : FOVEA_PANEL,
         .ahead_panel = (ptrdiff_t)(FOVEA_PANEL * (end - j)),
     };
     const float *const weights = p + row * FOVEA_CHUNK + j, *const v = decode_v(chunk, j);
     const float *const k_ahead = decode_asks(chunk) ? decode_k_ahead(chunk, j) : NULL;
     const float *const v_ahead = decode_v_ahead(chunk, j);
-    const int flat = decode_flat(chunk, rows);
     acc += row * acc_row;
     for (size_t column = 0, n; column < v_dim; column += n) {
         const int ahead = k_ahead && column < chunk->qk_dim;
@@ -38,10 +64,15 @@ static void decode_values(const struct fovea_attention_chunk *chunk, size_t j, s
         tile.b_k = column < whole ? chunk->v_row : FOVEA_PANEL;
         tile.ahead = ahead ? k_ahead + column * (end - j) : NULL;
         const float *const pages = v_ahead ? v_ahead + column * (end - j) : tile.ahead;
-        if (flat) {
+        if (leads) {
+            tile.k = end - j;
+            tile.mode = mode;
+            decode_led_values(&tile, weights, acc + column, ahead ? k_ahead + column * FOVEA_PANEL : NULL,
+                              column == 0 ? sums : NULL, rows);
+        } else if (flat) {
             tile.a = weights;
             tile.c = acc + column;
-            decode_few(&tile, pages, column == 0 ? sums : NULL, rows);
+            decode_few(&tile, pages, column == 0 ? sums : NULL, rows, chunk->into_l1);
         } else {
             decode_touch(pages, 0, ahead ? n * (end - j) : 0);
             decode_gemm(&tile, weights, acc + column, rows);
@@ -96,7 +127,7 @@ static void decode_product(const struct fovea_attention_chunk *chunk, const uint
         end = plain ? chunk->keys : attention_run(seen, chunk->keys, j, by);
         end = by != 0 ? decode_joined(chunk, j, end) : end;
         if ((rows > DECODE_FEW ? decode_again(chunk) : decode_whole(chunk)) && by != 0) {
-            decode_fetch(decode_v(chunk, j), chunk->v_row, end - j, v_dim);
+            decode_fetch(chunk, decode_v(chunk, j), chunk->v_row, end - j, v_dim);
         }
         if (by != 0 && partial != 0) { // rows of V end here: what lies behind must not be read
             FV_NAME(pack_b_f32)

@@ -56,16 +56,16 @@ static uint32_t of_attention(const struct fovea_machine *machine, const char *na
     return fovea_tuned_default(machine, FOVEA_CLASS_ATTENTION, -1).values[number_of(FOVEA_TUNED_ATTENTION, name)];
 }
 
-struct prefill {
-    uint32_t into_l1, copy_k, copy_v;
+struct fetches {
+    uint32_t into_l1, decode_l1, copy_k, copy_v;
 };
 
-static void test_prefill(const struct fovea_machine *machine, struct prefill expected, const char *text)
+static void test_fetches(const struct fovea_machine *machine, struct fetches expected, const char *text)
 {
-    const struct prefill got = {of_attention(machine, "into_l1"), of_attention(machine, "copy_k"),
-                                of_attention(machine, "copy_v")};
-    CHECK(memcmp(&got, &expected, sizeof got) == 0, "%s: into_l1 %u, copy_k %u, copy_v %u", text, (unsigned)got.into_l1,
-          (unsigned)got.copy_k, (unsigned)got.copy_v);
+    const struct fetches got = {of_attention(machine, "into_l1"), of_attention(machine, "decode_l1"),
+                                of_attention(machine, "copy_k"), of_attention(machine, "copy_v")};
+    CHECK(memcmp(&got, &expected, sizeof got) == 0, "%s: into_l1 %u, decode_l1 %u, copy_k %u, copy_v %u", text,
+          (unsigned)got.into_l1, (unsigned)got.decode_l1, (unsigned)got.copy_k, (unsigned)got.copy_v);
 }
 
 struct follows {
@@ -109,12 +109,25 @@ static const struct {
     uint32_t hashed, wide, fetch_k, half_rows, kc, whole, bn_alone;
     uint32_t along[2];      // KiB, of a near B, packed and natural
     uint32_t direct[FORMS]; // in L2s
-    struct prefill prefill;
+    struct fetches fetches;
     struct follows packed, natural, near;
 } cases[] = {
-    {"32K,1M,32M,hashed", 1, 0, 640, 0, 1024, 0, 0, {0, 0}, {1, 1, 1}, {0, 2, 1}, {0}, {0}, {0}},
-    {"32K,1M,32M,wide", 0, 1, ANY, 0, 1024, 1, 1, {0, 768}, {16, 4, 1}, {0, 17, 17}, {16, 1, 160}, {12, 4, 112}, {0}},
-    {"32K,1M,32M,plain", 0, 0, ANY, 2, 8192, 2, 0, {0, 0}, {1, 2, 1}, {1, 2, 1}, {4, 0, 0}, {0}, {0}},
+    {"32K,1M,32M,hashed", 1, 0, 640, 0, 1024, 0, 0, {0, 0}, {1, 1, 1}, {0, 0, 2, 1}, {0}, {0}, {0}},
+    {"32K,1M,32M,wide",
+     0,
+     1,
+     ANY,
+     0,
+     1024,
+     1,
+     1,
+     {0, 768},
+     {16, 4, 1},
+     {0, 1, 17, 17},
+     {16, 1, 160},
+     {12, 4, 112},
+     {0}},
+    {"32K,1M,32M,plain", 0, 0, ANY, 2, 8192, 2, 0, {0, 0}, {1, 2, 1}, {1, 0, 2, 1}, {4, 0, 0}, {0}, {0}},
     {"32K,1M,32M,mesh",
      1,
      1,
@@ -125,7 +138,7 @@ static const struct {
      0,
      {512, 512},
      {1, 1, 1},
-     {0, 17, 3},
+     {0, 0, 17, 3},
      {14, 4, 112},
      {0, 4, 112},
      {6, 4, 0}},
@@ -165,7 +178,7 @@ static void test_sets(void)
             wide < 0 ? cases[i].half_rows : fovea_tuned_default(&machine, FEW_FAR_NT, wide).values[number("half_rows")];
         CHECK(half_rows == cases[i].half_rows && nt.values[number("half_rows")] == 0, "%s: half_rows %u", cases[i].text,
               half_rows);
-        test_prefill(&machine, cases[i].prefill, cases[i].text);
+        test_fetches(&machine, cases[i].fetches, cases[i].text);
         const uint32_t alone =
             fovea_tuned_default(&machine, FEW_FAR_NN, wide >= 0 ? wide : scalar).values[number("bn_alone")];
         CHECK(alone == cases[i].bn_alone, "%s: bn_alone %u", cases[i].text, (unsigned)alone);
