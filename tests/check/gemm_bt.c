@@ -63,8 +63,8 @@ static void run_case(struct check_case *c)
     }
 }
 
-/// One, two, four, eight and 16 rows, as many as the variant takes, against rows of B in the first level of cache: a
-/// variant that wins at one of them alone may take half as long again for the others.
+/// One, two, four, eight and 16 rows, in as many tiles as the variant needs, against rows of B in the first level of
+/// cache: a variant that wins at one of them alone may take half as long again for the others.
 static double bench(struct check_case *c, size_t calls)
 {
     const struct check_source values = {CHECK_UNIFORM, 1, 0};
@@ -73,17 +73,23 @@ static double bench(struct check_case *c, size_t calls)
     check_fill(&c->rng, &values, a->data, a->count);
     check_fill(&c->rng, &values, b->data, b->count);
     struct fovea_gemm_bt_tile t = {.n = n, .k = k, .b_row = k, .c_row = n, .side = n};
-    t.a = a->data;
     t.b = b->data;
-    t.c = check_buffer(c, "C", most * n)->data;
+    float *const out = check_buffer(c, "C", most * n)->data;
     double flops = 0;
     c->started = check_seconds();
-    for (size_t i = 0; i < calls; i++)
-        for (t.m = 1, flops = 0; t.m <= most && t.m <= c->variant->mr; t.m *= 2) {
-            t.a_k = (ptrdiff_t)t.m;
-            c->variant->run.gemm_bt(&t);
-            flops += 2.0 * (double)(t.m * t.n * t.k);
+    for (size_t i = 0; i < calls; i++) {
+        flops = 0;
+        for (size_t m = 1; m <= most; m *= 2) {
+            t.a_k = (ptrdiff_t)m;
+            for (size_t row = 0; row < m; row += t.m) {
+                t.m = m - row < c->variant->mr ? m - row : c->variant->mr;
+                t.a = a->data + row;
+                t.c = out + row * n;
+                c->variant->run.gemm_bt(&t);
+            }
+            flops += 2.0 * (double)(m * t.n * t.k);
         }
+    }
     return flops;
 }
 
