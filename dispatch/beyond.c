@@ -50,6 +50,7 @@
     X(decode_l1,         0,    1,    0,     0) \
     X(near_eighths,      8,    8,    8,     4) \
     X(into_l1,           1,    0,    0,     0) \
+    X(prefill,          16,   14,   16,    16) \
     X(copy_k,            2,   17,    2,    17) \
     X(copy_v,            1,   17,    1,     3) \
     X(tiles,             8,    8,    8,    16) \

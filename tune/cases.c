@@ -67,20 +67,22 @@ static const struct {
 };
 enum { GEMM_SHAPES = sizeof gemm_shapes / sizeof *gemm_shapes };
 
-// Of each width prompts, chunks of them on both sides of each value of `prefill`, some of tokens and some of heads one
-// behind the other (rows of K that are far apart are slow to decode from, and prefill may copy them; sixteen fill a
-// vector), and steps whose K and V have sizes between those of `near`: 384 KiB, 1, 4 and 12 MiB.
+// Of each width prompts, chunks of as many queries as each value of `prefill` (the fewest that it makes a tile gain
+// least: of values with none of their own 8 was taken where 8 queries are then 0.5 to 0.9 as fast), some of tokens and
+// some of heads one behind the other (rows of K that are far apart are slow to decode from, and prefill may copy them;
+// sixteen fill a vector), and steps whose K and V have sizes between those of `near`: 384 KiB, 1, 4 and 12 MiB.
 static const struct tune_attention_shape attention_shapes[] = {
     {4, 256, 256, 64, false, false, 0}, {4, 336, 336, 64, true, true, 0},    {4, 28, 768, 64, false, true, 0},
-    {4, 16, 768, 64, false, true, 0},   {4, 14, 768, 64, false, true, 0},    {4, 10, 768, 64, false, false, 0},
-    {4, 1, 192, 64, false, false, 0},   {4, 1, 512, 64, false, false, 0},    {4, 4, 2048, 64, false, false, 0},
-    {8, 1, 3072, 64, false, false, 0},  {2, 192, 256, 128, false, false, 0}, {2, 288, 288, 128, true, true, 0},
-    {2, 28, 512, 128, false, true, 0},  {2, 16, 768, 128, false, true, 0},   {2, 14, 512, 128, false, true, 0},
-    {2, 10, 768, 128, false, false, 0}, {2, 1, 192, 128, false, false, 0},   {2, 1, 512, 128, false, false, 0},
-    {2, 4, 2048, 128, false, false, 0}, {4, 1, 3072, 128, false, false, 0},  {1, 192, 192, 256, false, false, 0},
-    {1, 28, 512, 256, false, false, 0}, {2, 16, 512, 256, false, true, 0},   {1, 14, 512, 256, false, false, 0},
-    {1, 1, 192, 256, false, false, 0},  {1, 1, 512, 256, false, false, 0},   {2, 1, 1024, 256, false, false, 0},
-    {2, 1, 3072, 256, false, false, 0},
+    {4, 16, 768, 64, false, true, 0},   {4, 14, 768, 64, false, true, 0},    {4, 12, 768, 64, false, false, 0},
+    {4, 8, 768, 64, false, false, 0},   {4, 1, 192, 64, false, false, 0},    {4, 1, 512, 64, false, false, 0},
+    {4, 4, 2048, 64, false, false, 0},  {8, 1, 3072, 64, false, false, 0},   {2, 192, 256, 128, false, false, 0},
+    {2, 288, 288, 128, true, true, 0},  {2, 28, 512, 128, false, true, 0},   {2, 16, 768, 128, false, true, 0},
+    {2, 14, 512, 128, false, true, 0},  {2, 12, 768, 128, false, false, 0},  {2, 8, 768, 128, false, false, 0},
+    {2, 1, 192, 128, false, false, 0},  {2, 1, 512, 128, false, false, 0},   {2, 4, 2048, 128, false, false, 0},
+    {4, 1, 3072, 128, false, false, 0}, {1, 192, 192, 256, false, false, 0}, {1, 28, 512, 256, false, false, 0},
+    {2, 16, 512, 256, false, true, 0},  {1, 14, 512, 256, false, false, 0},  {1, 12, 512, 256, false, false, 0},
+    {1, 8, 512, 256, false, false, 0},  {1, 1, 192, 256, false, false, 0},   {1, 1, 512, 256, false, false, 0},
+    {2, 1, 1024, 256, false, false, 0}, {2, 1, 3072, 256, false, false, 0},
 };
 
 // B of sizes between the values of `near`, 192 and 384 KiB, 0.75 and 1.5 MiB, or, of few rows, a part of them. Those
