@@ -58,8 +58,10 @@ struct fovea_attention_grid fovea_attention_grid(const struct fovea_attention_la
 bool fovea_attention_is_far(const struct fovea_attention_layout *plan, const struct fovea_attention_args *args,
                             bool queries);
 
-/// Whether decoding asks for all of a chunk of K and V once more, just before it reads them.
-bool fovea_attention_asks_all(const struct fovea_attention_layout *plan, size_t rows);
+/// What decoding asks for once more of a chunk of K and V from memory, just before it reads it, where so many rows meet
+/// it.
+enum fovea_attention_twice { FOVEA_TWICE_NONE, FOVEA_TWICE_SOME, FOVEA_TWICE_ALL };
+enum fovea_attention_twice fovea_attention_asks_twice(const struct fovea_attention_layout *plan, size_t rows);
 
 /// Entry b of a ragged batch as a call of its own, in which b is still its number. batch_strides: room for four.
 struct fovea_attention_args fovea_attention_entry(const struct fovea_attention_layout *plan,

@@ -15,6 +15,8 @@ enum fovea_status fovea_explain_attention(const struct fovea_engine *engine, con
     const bool far = fovea_attention_is_far(&plan, &all, grid.prefill);
     const bool into_l1 =
         far && grid.prefill && plan.tuning->into_l1 && kernel->mr != 0 && fovea_min(grid.rows, grid.most) >= kernel->mr;
+    static const char *const twice[] = {", from beyond L2", ", from beyond L2, some of it asked for twice",
+                                        ", from beyond L2, all of it asked for twice"}; // by fovea_attention_twice
     const struct fovea_attention_copies copies =
         grid.prefill ? fovea_attention_copies(&plan, grid.each) : (struct fovea_attention_copies){false, false};
     fovea_say(
@@ -25,13 +27,10 @@ enum fovea_status fovea_explain_attention(const struct fovea_engine *engine, con
         desc->scoring == FOVEA_SCORING_ADDITIVE ? ", additive" : "", desc->causal ? ", causal" : "",
         desc->mask ? ", mask" : "", desc->bias ? ", bias" : "", desc->k_layout == FOVEA_K_PANELS ? "panels" : "rows",
         desc->page_keys ? " of pages" : "", copies.k ? ", k copied" : "", copies.v ? ", v copied" : "",
-        into_l1                                                ? ", fetched into L1"
-        : !far                                                 ? ""
-        : grid.prefill                                         ? ", fetched ahead"
-        : fovea_min(grid.rows, grid.most) > plan.tuning->again ? ", from beyond L2"
-        : fovea_attention_asks_all(&plan, fovea_min(grid.rows, grid.most))
-            ? ", from beyond L2, all of it asked for twice"
-            : ", from beyond L2, some of it asked for twice",
+        into_l1        ? ", fetched into L1"
+        : !far         ? ""
+        : grid.prefill ? ", fetched ahead"
+                       : twice[fovea_attention_asks_twice(&plan, fovea_min(grid.rows, grid.most))],
         kernel->name, desc->batch * grid.heads * fovea_ceil_div(grid.tiles, grid.each) * grid.splits,
         fovea_min(grid.rows, grid.most), grid.each > 1 ? " and more that share keys" : "",
         grid.few != 0 ? ", the last few of a head as in decoding" : "", plan.work.shared_bytes,

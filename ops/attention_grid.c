@@ -83,12 +83,16 @@ bool fovea_attention_is_far(const struct fovea_attention_layout *plan, const str
 }
 
 // What is asked for twice is in time where there is more to do than to read: K to transpose, three rows and more to
-// multiply. One and two rows over panels it delays (dispatch/beyond.h). SLOW_ROWS is one more than DECODE_FEW
-// (kernels/common/attention_decode_few.h): more rows than that ask for V twice anyway.
-bool fovea_attention_asks_all(const struct fovea_attention_layout *plan, size_t rows)
+// multiply. One and two rows over panels it delays (dispatch/beyond.h); without all of it these ask for nothing twice,
+// the others for the next rows of K, or for V. SLOW_ROWS is one more than DECODE_FEW
+// (kernels/common/attention_decode_few.h).
+enum fovea_attention_twice fovea_attention_asks_twice(const struct fovea_attention_layout *plan, size_t rows)
 {
-    enum { NEVER = 0, WHERE_SLOW = 1, SLOW_ROWS = 3 };
+    enum { NEVER = 0, ALWAYS = 2, SLOW_ROWS = 3 };
     const uint32_t whole = plan->tuning->whole;
     const bool slow = plan->desc.k_layout == FOVEA_K_ROWS || rows >= SLOW_ROWS;
-    return rows <= plan->tuning->again && whole != NEVER && (slow || whole != WHERE_SLOW);
+    if (rows > plan->tuning->again || (!slow && whole != ALWAYS)) {
+        return FOVEA_TWICE_NONE;
+    }
+    return whole == NEVER ? FOVEA_TWICE_SOME : FOVEA_TWICE_ALL;
 }

@@ -43,7 +43,7 @@ void fovea_attention_view(const struct fovea_attention_tile *tile, const float *
         .scratch = scratch,
         .far = fovea_attention_is_far(tile->plan, tile->args, false),
         .again = tile->rows <= tile->plan->tuning->again,
-        .whole = fovea_attention_asks_all(tile->plan, tile->rows),
+        .whole = fovea_attention_asks_twice(tile->plan, tile->rows) == FOVEA_TWICE_ALL,
         .into_l1 = tile->plan->tuning->decode_l1,
     };
     for (size_t r = 0; view->chunk.additive != NULL && r < tile->rows; r++) {

@@ -77,23 +77,22 @@ decode_fetch(const struct fovea_attention_chunk *chunk, const float *at, ptrdiff
     }
 }
 
-/// Whether of `keys` keys what is prefetched is 16 keys ahead of its use: of panels one by one, and of V, both dense.
-/// (Dims of 32 are too near then, 0.98; a V of 256 has two tiles, 0.94.)
+/// Whether of `keys` keys what is prefetched is 16 keys ahead of its use: of panels one by one, and of V, both dense
+/// and seen whole. (Dims of 32 are too near then, 0.98; a V of 256 has two tiles, 0.94.)
 static inline int decode_leads(const struct fovea_attention_chunk *chunk, size_t keys)
 {
     enum { LEAST = 64, MOST = 128 };
-    if (chunk->qk_dim < LEAST || chunk->state.v_dim > MOST) {
-        return 0;
-    }
+    const size_t v_dim = chunk->state.v_dim;
     return chunk->into_l1 && decode_asks(chunk) && chunk->state.rows <= DECODE_FEW && chunk->k_row == 0 &&
-           chunk->v_row == (ptrdiff_t)chunk->state.v_dim && keys >= 2 * FOVEA_PANEL;
+           !chunk->additive && !chunk->visible && chunk->v_row == (ptrdiff_t)v_dim && chunk->qk_dim >= LEAST &&
+           v_dim >= chunk->qk_dim && v_dim <= MOST && keys >= 2 * FOVEA_PANEL;
 }
 
 /// Asks for V behind its first 16 keys, which are on their way, where prefetches lead: before the softmax.
 static inline __attribute__((always_inline)) void decode_fetch_behind(const struct fovea_attention_chunk *chunk)
 {
     enum { MOST = 2048 }; // elements
-    if (decode_leads(chunk, chunk->keys) && !chunk->visible && !chunk->blocks) {
+    if (decode_leads(chunk, chunk->keys) && !chunk->blocks) {
         const size_t behind = (chunk->keys - FOVEA_PANEL) * chunk->state.v_dim;
         decode_fetch(chunk, decode_v(chunk, FOVEA_PANEL), 0, 1, attention_min(behind, MOST));
     }

@@ -89,7 +89,7 @@ static void decode_transpose(const struct fovea_attention_chunk *chunk, struct f
             tile->n = n; // decode_few has taken it
             tile->a = chunk->q + c;
             tile->c = s + i;
-            decode_few(tile, NULL, NULL, rows, 0);
+            decode_few(tile, tile->ahead, NULL, rows, chunk->into_l1);
         } else {
             decode_gemm(tile, chunk->q + c, s + i, rows);
         }

@@ -25,15 +25,18 @@ static void run_case(struct check_case *c)
     t.a_k = turned ? (ptrdiff_t)lda : 1;
     t.b_row = (ptrdiff_t)ldb;
     t.c_row = (ptrdiff_t)ldc;
-    check_describe(c, " m %zu n %zu k %zu adds %u lead %zu values %d lda %zu%s ldb %zu ldc %zu", t.m, t.n, t.k,
-                   (unsigned)t.adds, t.lead_columns, (int)values.kind, lda, turned ? " turned" : "", ldb, ldc);
+    const bool alone = check_chance(&c->rng, 33);
+    check_describe(c, " m %zu n %zu k %zu adds %u%s lead %zu values %d lda %zu%s ldb %zu ldc %zu", t.m, t.n, t.k,
+                   (unsigned)t.adds, alone ? " alone" : "", t.lead_columns, (int)values.kind, lda,
+                   turned ? " turned" : "", ldb, ldc);
     const size_t a_rows = turned ? t.k : t.m, a_cols = turned ? t.m : t.k;
     struct check_buffer *const a = check_buffer(c, "A", (a_rows - 1) * lda + a_cols);
     struct check_buffer *const b = check_buffer(c, "B", (t.k - 1) * ldb + t.n);
     check_fill_rows(c, a, &values, a_rows, a_cols, lda);
     check_fill_rows(c, b, &values, t.k, t.n, ldb);
     t.a = a->data;
-    t.b = t.ahead = b->data;
+    t.b = b->data;
+    t.ahead = alone ? NULL : b->data;
     struct check_buffer *const want = check_buffer(c, "C", (t.m - 1) * ldc + t.n);
     if (t.adds) {
         check_fill_rows(c, want, &values, t.m, t.n, ldc);

@@ -88,7 +88,8 @@ static void test_near(const struct fovea_engine *engine, const char *isa)
 }
 
 // What decoding asks for twice of K and V that are far: nothing for more rows than the profile says, all of a chunk
-// from so many rows on, by `whole`, for K in rows and in panels, and for fewer some of it.
+// from so many rows on, by `whole`, for K in rows and in panels, and for fewer some of it, but of one and two over
+// panels nothing.
 static void test_twice(const struct fovea_engine *engine, const char *isa)
 {
     enum { AGAIN = 6, NEVER = AGAIN + 1 };
@@ -101,7 +102,7 @@ static void test_twice(const struct fovea_engine *engine, const char *isa)
         t->whole = whole;
         for (size_t i = 0; i < 2 * sizeof rows / sizeof *rows; i++) {
             const size_t r = rows[i / 2], from = all_from[whole][i % 2];
-            const bool all = r <= AGAIN && r >= from, some = r <= AGAIN && r < from;
+            const bool all = r <= AGAIN && r >= from, some = r <= AGAIN && r < from && (i % 2 == 0 || r > 2);
             const char *const text = explain_k(engine, 2, r, 1024, i % 2 == 0 ? FOVEA_K_ROWS : FOVEA_K_PANELS);
             CHECK((strstr(text, all_says) != NULL) == all && (strstr(text, some_says) != NULL) == some &&
                       strstr(text, far_says),

@@ -4,6 +4,7 @@
 // order.
 #include "tests/support/test.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -16,11 +17,14 @@ enum { PANELS = 3, ROWS_MAX = 32, LINES_MAX = 160 };
 
 static float b[PANELS * ROWS_MAX * LINES_MAX * FOVEA_PANEL];
 static unsigned asked[PANELS * ROWS_MAX * LINES_MAX]; // by lines of b
-static size_t elsewhere;
+static size_t elsewhere, turns;                       // turns: lines that are not behind the one before
 
 static void ask(const void *line)
 {
+    static ptrdiff_t last;
     const ptrdiff_t i = ((const float *)line - b) / FOVEA_PANEL;
+    turns += i != last + 1;
+    last = i;
     if (i >= 0 && i < (ptrdiff_t)(sizeof asked / sizeof *asked))
         asked[i]++;
     else
@@ -35,7 +39,7 @@ static inline __attribute__((always_inline)) void walk(size_t lines, size_t rows
     t.m = (size_t)M;
     t.into_l1 = into_l1;
     memset(asked, 0, sizeof asked);
-    elsewhere = 0;
+    elsewhere = turns = 0;
     for (size_t j = 0; j < PANELS; j++) {
         const float *const begin = b + j * panel * FOVEA_PANEL;
         struct gemm_bt_place place = gemm_bt_begin(&t, begin, rows, M);
@@ -50,6 +54,10 @@ static inline __attribute__((always_inline)) void walk(size_t lines, size_t rows
               "%zu lines, %zu rows, M %d, into L1 %u, panel %zu: %zu lines are late", lines, rows, M, (unsigned)into_l1,
               j, late);
     }
+    // A row after another turns once a segment, four side by side every second line.
+    const bool beside = into_l1 && M >= 2 && M <= 6;
+    CHECK(lines < 24 || (turns > PANELS * panel / 3) == beside, "%zu lines, %zu rows, M %d, into L1 %u: %zu turns",
+          lines, rows, M, (unsigned)into_l1, turns);
     size_t often = 0;
     for (size_t i = 0; i < PANELS * panel; i++)
         often += asked[i] > 2;
@@ -63,6 +71,7 @@ int main(void)
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
         for (uint32_t into_l1 = 0; into_l1 < 2; into_l1++) {
             walk(lines[i], 8, into_l1, 1);
+            walk(lines[i], 8, into_l1, 4);
             walk(lines[i], 16, into_l1, 1);
             walk(lines[i], 16, into_l1, 4);
             walk(lines[i], 16, into_l1, 8);
