@@ -44,6 +44,11 @@ static void draw_problem(struct attention_case *a)
         a->chunk.state.rows = 1 + check_below(rng, 2);
         a->chunk.state.v_dim = 32 * (1 + check_below(rng, 8));
         a->chunk.qk_dim = check_chance(rng, 50) ? 4 * (1 + check_below(rng, 40)) : 1 + check_below(rng, 160);
+        if (check_chance(rng, 30)) { // or over which they prefetch what is read next
+            a->panels = true;
+            a->chunk.qk_dim = 64 + check_below(rng, 33);
+            a->chunk.state.v_dim = 96 + check_below(rng, 33);
+        }
     }
     a->chunk.softcap = check_chance(rng, 20) ? 5 + 5 * check_uniform(rng) : 0;
     a->chunk.cap_inverse = a->chunk.softcap != 0 ? 1 / a->chunk.softcap : 0;
