@@ -21,7 +21,7 @@ enum fovea_status fovea_explain_attention(const struct fovea_engine *engine, con
         grid.prefill ? fovea_attention_copies(&plan, grid.each) : (struct fovea_attention_copies){false, false};
     fovea_say(
         &why,
-        "attention: batch %zu, heads %zu/%zu, %zux%zu, dims %zu and %zu, f32%s%s%s%s, k in %s%s%s%s%s, kernel %s, "
+        "attention: batch %zu, heads %zu/%zu, %zux%zu, dims %zu and %zu, f32%s%s%s%s, k in %s%s%s%s%s%s, kernel %s, "
         "%zu tasks of %zu rows%s%s, shared %zu B, scratch %zu B",
         desc->batch, desc->heads, desc->kv_heads, desc->q_len, desc->kv_len, desc->qk_dim, desc->v_dim,
         desc->scoring == FOVEA_SCORING_ADDITIVE ? ", additive" : "", desc->causal ? ", causal" : "",
@@ -31,8 +31,9 @@ enum fovea_status fovea_explain_attention(const struct fovea_engine *engine, con
         : !far         ? ""
         : grid.prefill ? ", fetched ahead"
                        : twice[fovea_attention_asks_twice(&plan, fovea_min(grid.rows, grid.most))],
-        kernel->name, desc->batch * grid.heads * fovea_ceil_div(grid.tiles, grid.each) * grid.splits,
-        fovea_min(grid.rows, grid.most), grid.each > 1 ? " and more that share keys" : "",
+        far && !grid.prefill && plan.tuning->decode_l1 ? ", prefetched into L1" : "", kernel->name,
+        desc->batch * grid.heads * fovea_ceil_div(grid.tiles, grid.each) * grid.splits, fovea_min(grid.rows, grid.most),
+        grid.each > 1 ? " and more that share keys" : "",
         grid.few != 0 ? ", the last few of a head as in decoding" : "", plan.work.shared_bytes,
         plan.work.scratch_bytes);
     return FOVEA_OK;

@@ -129,9 +129,10 @@ bool fovea_gemm_fetches(const struct fovea_gemm_layout *plan);
 uint32_t fovea_gemm_side(const struct fovea_gemm_layout *plan, size_t rows);
 void fovea_gemm_bt(const struct fovea_gemm_area *area);
 /// Whether a plan, complete up to `direct`, has so few rows that a few of a natural B's are read at a time; panels of a
-/// strip then, where sums are C; and an area of it (ops/gemm_bn.c).
+/// strip then, where sums are C; lines of them by which prefetches lead; and an area of it (ops/gemm_bn.c).
 bool fovea_gemm_takes_steps(const struct fovea_gemm_layout *plan);
 size_t fovea_gemm_step_panels(const struct fovea_gemm_layout *plan);
+size_t fovea_gemm_step_lines(const struct fovea_gemm_layout *plan);
 void fovea_gemm_bn(const struct fovea_gemm_area *area);
 /// Whether rows of a tile of A, or of B, ld floats apart, meet in few sets of L1: in place they then miss at every step
 /// (1024 cubes: 77 % of the peak with A in place, 97 % copied).

@@ -29,6 +29,13 @@ size_t fovea_gemm_step_panels(const struct fovea_gemm_layout *plan)
     return even > LEAST ? even : LEAST;
 }
 
+// Half as many more as tiles have on their way: those of a row follow one another (Zen 5, three to six rows, 14 lines
+// of each row ahead 0.95 to 1.0 of 17 to 24, 32 lines 0.9 to 1.05).
+size_t fovea_gemm_step_lines(const struct fovea_gemm_layout *plan)
+{
+    return (size_t)plan->tuning->lead * 3 / 2;
+}
+
 void fovea_gemm_bn(const struct fovea_gemm_area *area)
 {
     const struct fovea_gemm_layout *const plan = area->plan;
@@ -38,9 +45,7 @@ void fovea_gemm_bn(const struct fovea_gemm_area *area)
     const bool turned = d->trans_a == FOVEA_TRANS;
     const bool alone = area->rows <= plan->tuning->bn_alone;
     const size_t steps = plan->b_aliases && (alone || area->rows > FEW) ? ALIASING : FOVEA_BN_STEPS;
-    // Half as many more as tiles have on their way: those of a row follow one another (Zen 5, three to six rows, 14
-    // lines of each row ahead 0.95 to 1.0 of 17 to 24, 32 lines 0.9 to 1.05).
-    const size_t lines = (size_t)plan->tuning->lead * 3 / 2;
+    const size_t lines = fovea_gemm_step_lines(plan);
     struct fovea_gemm_bn_tile tile = {
         .m = area->rows,
         .n = end - begin,

@@ -19,6 +19,25 @@ static const char *in_place(const struct fovea_gemm_layout *plan, char *text, si
     return text;
 }
 
+// Of a B that is read once, where what is prefetched leads. By how many lines is said because it is a choice: plans
+// that explain themselves in the same words count as the same when a machine is tuned.
+static const char *led(size_t lines, const char *what, char *text, size_t size)
+{
+    snprintf(text, size, "%s, fetched into L1 %zu lines ahead", what, lines);
+    return text;
+}
+
+// The way of few rows and a natural B.
+static const char *by_steps(const struct fovea_gemm_layout *plan, char *text, size_t size)
+{
+    static const char what[] = "B in place, a few rows at a time";
+    if (plan->desc.m <= plan->tuning->bn_alone) {
+        snprintf(text, size, "%s, nothing prefetched", what);
+        return text;
+    }
+    return plan->tuning->lead != 0 ? led(fovea_gemm_step_lines(plan), what, text, size) : what;
+}
+
 enum fovea_status fovea_explain_gemm(const struct fovea_engine *engine, const struct fovea_gemm_desc *desc, char *text,
                                      size_t text_size)
 {
@@ -30,18 +49,18 @@ enum fovea_status fovea_explain_gemm(const struct fovea_engine *engine, const st
     const bool follows = fovea_gemm_follows(&plan, desc->m) && !plan.direct;
     const bool passes = grid->share_b && desc->m <= plan.tuning->pass_rows, leads = follows && plan.tuning->lead != 0;
     char rows[80];
-    const char *const packed = leads                           ? "packed B, fetched into L1 ahead"
+    const char *const packed = leads                           ? led(plan.tuning->lead, "packed B", rows, sizeof rows)
                                : follows                       ? "packed B, which hardware follows"
                                : streams && plan.tuning->ahead ? "packed B, one stream fetched ahead"
                                                                : "packed B";
     const char *const b = plan.k == 0                                        ? "A and B not read"
                           : desc->b_packed                                   ? packed
                           : desc->trans_b && desc->m <= plan.tuning->bt_rows ? in_place(&plan, rows, sizeof rows)
-                          : plan.steps && desc->beta == 0 && !desc->gated    ? "B in place, a few rows at a time"
+                          : plan.steps && desc->beta == 0 && !desc->gated    ? by_steps(&plan, rows, sizeof rows)
                           : passes        ? "B packed as all rows pass, or first for several threads"
                           : grid->share_b ? "B packed on the way, or first for several threads"
                           : grid->pack_b  ? "B packed on the way"
-                          : leads         ? "B in place, fetched into L1 ahead"
+                          : leads         ? led(plan.tuning->lead, "B in place", rows, sizeof rows)
                                           : "B in place";
     const char *const edge = plan.edge != 0 ? ", the last columns by " : "";
     const char *const a = grid->copy_a ? "A copied" : "A in place";
