@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // bench/suite.c - a suite from its filter to its last line, the same for products and attention.
 #include "bench/suite.h"
+#include "bench/memory.h"
 #include "bench/clock.h"
 #include "bench/counters.h"
 #include "bench/pool.h"
@@ -28,14 +29,10 @@ static const char *isa_of(const struct fovea_engine *engine, const char *slot, b
     return order[widest];
 }
 
-// Some of what exceeds a cache stays there: of twice an L3 of 32 MiB (Zen 5) up to a third of a call's bytes, which
-// made lines of 3 to 10 MB 1.2 to 1.4 times as fast as those of 64 and more, and races with peers jump from 0.75
-// to 1.15. Of four times 1.05, of six nothing, and races stay within 2 %.
 size_t suite_walk_bytes(const struct suite *suite)
 {
-    enum { CACHES = 6 };
     const struct fovea_machine *const machine = fovea_engine_machine(suite->engine);
-    return CACHES * (machine->l3_bytes ? machine->l3_bytes : machine->l2_bytes);
+    return bench_walk_bytes(machine->l3_bytes ? machine->l3_bytes : machine->l2_bytes);
 }
 
 const struct fovea_executor *suite_executor(const struct suite *suite)

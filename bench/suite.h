@@ -54,8 +54,7 @@ int suite_run(const struct suite_kind *kind, const struct fovea_engine *engine, 
 /// Adds a line of a shape that is met first in the set `first`, if the options ask for it.
 void suite_offer(struct suite *suite, const struct suite_line *line, enum bench_suite first);
 
-/// Bytes that calls walk through in turns where they are to read from memory: so many that none is cached when they
-/// come back to it.
+/// bench_walk_bytes of this machine.
 size_t suite_walk_bytes(const struct suite *suite);
 /// With more threads than one: the pool; else NULL, the calling thread.
 const struct fovea_executor *suite_executor(const struct suite *suite);

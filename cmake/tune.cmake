@@ -31,6 +31,7 @@ add_library(fovea_tune STATIC EXCLUDE_FROM_ALL
     tune/stats.c
     tune/tune.c
     tune/verify.c
+    tune/walk.c
     tune/write.c
 )
 target_compile_definitions(fovea_tune PRIVATE _GNU_SOURCE=1) # mkstemp, prctl

@@ -26,10 +26,6 @@ struct tune_case_kind {
     bool (*verify)(void *ready, bool every_way); ///< the bits of the scalar path; every_way: task by task as well
 };
 
-/// How many operands of so many bytes come from memory when they are taken in turns: they fill the last-level cache
-/// twice, and 64 MiB.
-size_t tune_walk_count(const struct fovea_engine *engine, size_t bytes);
-
 /// The shape of a GEMM case.
 struct tune_shape {
     size_t m, n, k;
@@ -56,6 +52,7 @@ struct tune_case *tune_case_slot(uint32_t class);
 enum { TUNE_CASES_MAX = 12 };
 uint32_t tune_cases(const struct fovea_engine *engine, uint32_t class, uint32_t most,
                     struct tune_case *cases[TUNE_CASES_MAX]);
+void tune_cases_destroy(struct tune_case *const *cases, uint32_t count);
 /// Whether a GEMM of this shape is among those tables: the bench holds such shapes out.
 bool tune_is_tuned_on(size_t m, size_t n, size_t k);
 

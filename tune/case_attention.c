@@ -9,6 +9,7 @@
 #include "fovea/attention.h"
 #include "tune/case.h"
 #include "tune/room.h"
+#include "tune/walk.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -20,8 +21,8 @@ enum { DECODING = 16 }; // queries from which on K and V are those of the prompt
 struct attention_case {
     struct tune_case base;
     struct tune_attention_shape shape;
-    float *q, *kv, *out, *want; // kv: K and then V, kv_count times
-    size_t kv_count, next;
+    float *q, *out, *want;
+    struct tune_walk kv; // K and then V
     struct tune_room room;
 };
 
@@ -65,11 +66,9 @@ static struct fovea_attention_desc desc_of(const struct tune_attention_shape *s)
     return d;
 }
 
-static struct fovea_attention_args next_args(struct attention_case *c, float *out)
+static struct fovea_attention_args args_of(const struct attention_case *c, const float *k, float *out)
 {
     const struct tune_attention_shape *const s = &c->shape;
-    const float *const k = c->kv + c->next * 2 * k_floats(s);
-    c->next = c->next + 1 < c->kv_count ? c->next + 1 : 0;
     return (struct fovea_attention_args){.q = c->q,
                                          .k = k,
                                          .v = k + k_floats(s),
@@ -85,7 +84,7 @@ static void destroy(struct tune_case *base)
     struct attention_case *const c = (struct attention_case *)base;
     const struct tune_attention_shape *const s = &c->shape;
     bench_free(c->q, s->q * s->dim * sizeof(float));
-    bench_free(c->kv, c->kv_count * 2 * k_floats(s) * sizeof(float));
+    tune_walk_free(&c->kv);
     bench_free(c->out, out_bytes(s));
     tune_room_free(&c->room);
     free(c->want);
@@ -125,9 +124,10 @@ static double seconds(void *state, uint64_t calls)
 {
     struct attention_ready *const ready = state;
     struct attention_case *const c = ready->c;
+    tune_walk_begin(&c->kv);
     const double start = bench_seconds(1);
     for (uint64_t i = 0; i < calls; i++) {
-        const struct fovea_attention_args args = next_args(c, c->out);
+        const struct fovea_attention_args args = args_of(c, tune_walk_next(&c->kv), c->out);
         fovea_attention(ready->plan, &args, c->room.shared, c->room.scratch, NULL);
     }
     return (bench_seconds(1) - start) / (double)calls;
@@ -139,7 +139,7 @@ static bool verify(void *state, bool every_way)
     struct attention_ready *const ready = state;
     struct attention_case *const c = ready->c;
     const struct tune_attention_shape *const s = &c->shape;
-    const struct fovea_attention_args args = next_args(c, c->out);
+    const struct fovea_attention_args args = args_of(c, c->kv.own, c->out);
     memset(c->out, 0xff, out_bytes(s));
     tune_room_spoil(&c->room);
     bool ok = fovea_attention(ready->plan, &args, c->room.shared, c->room.scratch, NULL) == FOVEA_OK;
@@ -158,7 +158,7 @@ static bool compute_want(struct attention_case *c)
     options.pin = options.exclude = "";
     struct fovea_attention_desc d = desc_of(&c->shape);
     d.heads = d.kv_heads = 1;
-    const struct fovea_attention_args args = next_args(c, c->want);
+    const struct fovea_attention_args args = args_of(c, c->kv.own, c->want);
     const bool ok =
         fovea_engine_create(&options, &scalar) == FOVEA_OK && fovea_attention_once(scalar, &d, &args) == FOVEA_OK;
     fovea_engine_destroy(scalar);
@@ -189,20 +189,15 @@ static void fill_keys(const struct tune_attention_shape *s, float *to, uint64_t 
         }
 }
 
-// K and V as often as the walk needs.
 static bool make_kv(struct attention_case *c, const struct fovea_engine *engine)
 {
     const struct tune_attention_shape *const s = &c->shape;
     const size_t floats = k_floats(s), bytes = 2 * floats * sizeof(float);
-    c->kv_count = s->q < DECODING && bytes > s->near ? tune_walk_count(engine, bytes) : 1;
-    c->kv = bench_alloc(c->kv_count * bytes);
-    if (c->kv) {
-        fill_keys(s, c->kv, 2);
-        fill_keys(s, c->kv + floats, 3);
-    }
-    for (size_t i = 1; c->kv && i < c->kv_count; i++)
-        memcpy(c->kv + i * 2 * floats, c->kv, bytes);
-    return c->kv != NULL;
+    if (!tune_walk_make(&c->kv, engine, bytes, s->q < DECODING && bytes > s->near))
+        return false;
+    fill_keys(s, c->kv.own, 2);
+    fill_keys(s, (float *)c->kv.own + floats, 3);
+    return true;
 }
 
 struct tune_case *tune_case_attention(const struct fovea_engine *engine, const struct tune_attention_shape *s)

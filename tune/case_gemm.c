@@ -8,6 +8,7 @@
 #include "fovea/gemm.h"
 #include "tune/case.h"
 #include "tune/room.h"
+#include "tune/walk.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -21,8 +22,8 @@ enum { DECODE_ROWS = 16 };
 struct gemm_case {
     struct tune_case base;
     struct tune_shape shape;
-    float *a, *b, *c, *want; // b: b_count matrices or blobs, b_stride bytes apart
-    size_t b_count, b_stride, next;
+    float *a, *c, *want;
+    struct tune_walk b; // a matrix or a blob
     struct tune_room room;
 };
 
@@ -60,7 +61,7 @@ static void destroy(struct tune_case *base)
 {
     struct gemm_case *const c = (struct gemm_case *)base;
     bench_free(c->a, c->shape.m * c->shape.k * sizeof(float));
-    bench_free(c->b, c->b_count * c->b_stride);
+    tune_walk_free(&c->b);
     bench_free(c->c, c->shape.m * c->shape.n * sizeof(float));
     tune_room_free(&c->room);
     free(c->want);
@@ -103,7 +104,7 @@ static bool compute_want(struct gemm_case *c, const float *b)
     return ok;
 }
 
-// B as the form wants it, as often as the walk needs.
+// B as the form wants it.
 static bool make_b(struct gemm_case *c, const struct fovea_engine *engine)
 {
     const struct tune_shape *const s = &c->shape;
@@ -113,21 +114,18 @@ static bool make_b(struct gemm_case *c, const struct fovea_engine *engine)
         return false;
     struct fovea_tuning tuning = fovea_engine_kernels(engine)->tuning;
     tuning.cache.near = s->near ? (uint32_t)(s->near >> 10) : tuning.cache.near;
-    const bool walks = s->m <= DECODE_ROWS && natural > (size_t)fovea_near_of(&tuning, s->m, s->form) << 10;
-    c->b_count = walks ? tune_walk_count(engine, bytes) : 1;
-    c->b_stride = (bytes + 63) / 64 * 64;
-    c->b = bench_alloc(c->b_count * c->b_stride);
-    float *const source = s->form == FOVEA_FORM_PACKED ? bench_alloc(natural) : c->b;
-    bool ok = c->b && source;
+    const bool far = s->m <= DECODE_ROWS && natural > (size_t)fovea_near_of(&tuning, s->m, s->form) << 10;
+    if (!tune_walk_make(&c->b, engine, bytes, far))
+        return false;
+    float *const source = s->form == FOVEA_FORM_PACKED ? bench_alloc(natural) : c->b.own;
+    bool ok = source != NULL;
     if (ok) {
         fill_b(s, source);
         ok = compute_want(c, source) &&
              (s->form != FOVEA_FORM_PACKED ||
-              fovea_pack(engine, FOVEA_NO_TRANS, s->k, s->n, source, s->n, c->b, bytes) == FOVEA_OK);
-        for (size_t i = 1; i < c->b_count && ok; i++)
-            memcpy((char *)c->b + i * c->b_stride, c->b, bytes);
+              fovea_pack(engine, FOVEA_NO_TRANS, s->k, s->n, source, s->n, c->b.own, bytes) == FOVEA_OK);
     }
-    if (source != c->b)
+    if (source != c->b.own)
         bench_free(source, natural);
     return ok;
 }
@@ -161,10 +159,8 @@ static void explain(const void *state, char *text, size_t size)
     fovea_explain_gemm(ready->engine, &d, text, size);
 }
 
-static struct fovea_gemm_args next_args(struct gemm_case *c)
+static struct fovea_gemm_args args_of(struct gemm_case *c, const void *b)
 {
-    const void *const b = (const char *)c->b + c->next * c->b_stride;
-    c->next = c->next + 1 < c->b_count ? c->next + 1 : 0;
     return (struct fovea_gemm_args){.a = c->a, .b = b, .c = c->c, .m = c->shape.m};
 }
 
@@ -172,9 +168,10 @@ static double seconds(void *state, uint64_t calls)
 {
     struct gemm_ready *const ready = state;
     struct gemm_case *const c = ready->c;
+    tune_walk_begin(&c->b);
     const double start = bench_seconds(1);
     for (uint64_t i = 0; i < calls; i++) {
-        const struct fovea_gemm_args args = next_args(c);
+        const struct fovea_gemm_args args = args_of(c, tune_walk_next(&c->b));
         fovea_gemm(ready->plan, &args, c->room.shared, c->room.scratch, NULL);
     }
     return (bench_seconds(1) - start) / (double)calls;
@@ -203,7 +200,7 @@ static bool verify(void *state, bool every_way)
 {
     struct gemm_ready *const ready = state;
     struct gemm_case *const c = ready->c;
-    const struct fovea_gemm_args args = next_args(c);
+    const struct fovea_gemm_args args = args_of(c, c->b.own);
     spoil(c);
     bool ok = fovea_gemm(ready->plan, &args, c->room.shared, c->room.scratch, NULL) == FOVEA_OK && same(c);
     if (!ok || !every_way)

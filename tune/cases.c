@@ -111,13 +111,6 @@ static uint32_t gemm_cases(const struct fovea_engine *engine, uint32_t class, ui
     return count;
 }
 
-size_t tune_walk_count(const struct fovea_engine *engine, size_t bytes)
-{
-    const size_t least = (size_t)32 << 20,
-                 llc = fovea_engine_machine(engine)->l3_bytes; // whatever a machine says of it
-    return 2 * (llc > least ? llc : least) / bytes + 1;
-}
-
 static uint32_t attention_cases(const struct fovea_engine *engine, uint32_t class, uint32_t most,
                                 struct tune_case **cases)
 {
@@ -161,6 +154,12 @@ uint32_t tune_cases(const struct fovea_engine *engine, uint32_t class, uint32_t 
         cases[0] = tune_case_slot(class);
         return cases[0] != NULL;
     }
+}
+
+void tune_cases_destroy(struct tune_case *const *cases, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        cases[i]->kind->destroy(cases[i]);
 }
 
 bool tune_is_tuned_on(size_t m, size_t n, size_t k)

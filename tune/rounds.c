@@ -104,8 +104,7 @@ static void search_class(struct tune_search *s, uint32_t class, double seconds, 
         profile->tuned[class] = s->best;
         profile->evidence[class] = s->evidence;
     }
-    for (uint32_t i = 0; i < s->track.count; i++)
-        s->track.cases[i]->kind->destroy(s->track.cases[i]);
+    tune_cases_destroy(s->track.cases, s->track.count);
     s->engine = engine;
     fovea_engine_destroy(tuned);
 }

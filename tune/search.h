@@ -12,7 +12,8 @@ struct tune_effort {
     uint32_t candidates;  ///< of a stage
     uint32_t race_pairs;  ///< for each on each case, before another half goes
     uint32_t stage_pairs; ///< fresh ones, for the best of a stage
-    uint32_t proof_pairs; ///< fresh ones, against the default
+    uint32_t proof_cases; ///< of a class, where what was found there is put against the default
+    uint32_t proof_pairs; ///< fresh ones, for that
     uint32_t close_pairs; ///< fresh ones, where those left the threshold in doubt; 0: they count
     uint32_t passes;      ///< through all stages
     bool again;           ///< while there is time, all classes are searched once more, from what was found
@@ -24,7 +25,7 @@ struct tune_search {
     const struct fovea_engine *engine;
     const struct tune_effort *effort;
     double start, deadline, class_deadline, patience; ///< in tune_now's seconds
-    size_t l2; ///< bytes that really stay in L2, or 0
+    size_t l2;                                        ///< bytes that really stay in L2, or 0
     const volatile sig_atomic_t *stop;
     void (*tell)(struct tune_search *search, uint32_t stage, double best);
     void (*tamper)(struct fovea_engine *engine, uint32_t class, const struct fovea_tuned *tuned);

@@ -5,6 +5,7 @@
 #include "tests/check/run.h"
 #include "tune/cache.h"
 #include "tune/rounds.h"
+#include "tune/walk.h"
 #include "tune/write.h"
 
 #include <math.h>
@@ -142,6 +143,7 @@ bool tune_run(const struct tune_options *options, struct tune_result *result)
         free(s->racers);
     free(s);
     bench_pool_stop(pool);
+    tune_walk_end();
     return ok;
 }
 

@@ -40,7 +40,8 @@ struct tune_trial {
     uint32_t class, stage;
     struct fovea_tuned tuned;
     enum tune_verdict verdict;
-    double gain; ///< incumbent's time / its own, the median; 0: not timed
+    uint32_t cases; ///< it was verified on
+    double gain;    ///< incumbent's time / its own, the median; 0: not timed
     uint32_t pairs;
     double at; ///< seconds after the start
 };

@@ -17,16 +17,18 @@ struct tune_trial *tune_note(struct tune_search *s, uint32_t stage, const struct
         s->trial_room = room;
     }
     struct tune_trial *const trial = &s->trials[s->trial_count++];
-    *trial = (struct tune_trial){.class = s->class, .stage = stage, .tuned = *tuned, .at = tune_now() - s->start};
+    *trial = (struct tune_trial){
+        .class = s->class, .stage = stage, .tuned = *tuned, .at = tune_now() - s->start, .cases = s->track.count};
     return trial;
 }
 
-// Whether a candidate has given the right bits on these cases before, in an earlier round.
+// Whether a candidate has given the right bits on these cases before, in an earlier round: on as many, as they are
+// always the first of their class.
 static bool is_known(const struct tune_search *s, const struct fovea_tuned *tuned)
 {
     for (size_t i = s->known_from; i < s->trial_count; i++)
         if (s->trials[i].class == s->class && s->trials[i].verdict == TUNE_SAME &&
-            fovea_tuned_same(&s->trials[i].tuned, tuned))
+            s->trials[i].cases >= s->track.count && fovea_tuned_same(&s->trials[i].tuned, tuned))
             return true;
     return false;
 }

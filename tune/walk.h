@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// tune/walk.h - operands that calls take in turns, so that each comes from memory.
+#ifndef FOVEA_TUNE_WALK_H
+#define FOVEA_TUNE_WALK_H
+
+#include "dispatch/adopt.h"
+
+#include <stdbool.h>
+
+/// An operand of a case, and, if it is far, as many places for it as a walk needs. Begins as zeros.
+struct tune_walk {
+    void *own; ///< the operand itself, `bytes` bytes: what is verified is computed of it
+    size_t bytes, stride;
+    size_t count, next; ///< places; 0: the operand stays in cache
+};
+
+/// Makes room for an operand. False without memory.
+bool tune_walk_make(struct tune_walk *walk, const struct fovea_engine *engine, size_t bytes, bool far);
+/// Once the operand is written, before calls are timed: the places become this walk's.
+void tune_walk_begin(const struct tune_walk *walk);
+/// The operand of the next call: with the first line of `own` (a blob's header) and other numbers in [-1, 1) behind it
+/// if it is far. It is the walk's that began last.
+const void *tune_walk_next(struct tune_walk *walk);
+void tune_walk_free(struct tune_walk *walk);
+
+/// Frees the area in which all walks have their places, or leaves it to the end of the process where it is not called.
+void tune_walk_end(void);
+
+#endif
