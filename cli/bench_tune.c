@@ -79,16 +79,18 @@ static void print_line(const struct arguments *a, const struct tune_versus *v, c
     putchar('\n');
 }
 
-// What each of three engines gives to a shape.
+// What the profile changes of the defaults, and the best of the profile.
 static void print_choices(const struct fovea_engine *const engines[3], const struct tune_held_out *shape)
 {
-    static const char *const names[] = {"default", "profile", "best"};
-    for (int i = 0; i < 3; i++) {
+    static const char *const names[] = {"default -> profile", "profile -> best"};
+    for (int i = 0; i < 2; i++) {
         uint32_t class;
         char words[CLI_TUNE_WORDS];
-        const struct fovea_tuned tuned = tune_choice(engines[i], shape, &class);
-        cli_tune_words(class, &tuned, words, sizeof words);
-        printf("    %-8s %s\n", names[i], words);
+        const struct fovea_tuned from = tune_choice(engines[i], shape, &class),
+                                 to = tune_choice(engines[i + 1], shape, &class);
+        cli_tune_changes(class, &from, &to, words, sizeof words);
+        if (*words)
+            printf("    %-18s  %s\n", names[i], words);
     }
 }
 

@@ -10,11 +10,14 @@
 /// An engine without any profile, as the environment else wants it; NULL having said why not.
 struct fovea_engine *cli_tune_engine(void);
 
-enum { CLI_TUNE_WORDS = 512 }; ///< bytes that hold all words of a class
+enum { CLI_TUNE_WORDS = 1024 }; ///< bytes that hold all words of a class
 
 /// What a class is given, in words: "gemm_f32_9x48_avx512, kc 512, mc 216".
 void cli_tune_words(uint32_t class, const struct fovea_tuned *tuned, char *text, size_t size);
-/// A table of a profile's classes: the default, or what differs from it, and the gain.
+/// What differs between two choices for a class: "kc 512 -> 768, mc 216 -> 108"; empty where nothing does.
+void cli_tune_changes(uint32_t class, const struct fovea_tuned *from, const struct fovea_tuned *to, char *text,
+                      size_t size);
+/// A table of a profile's classes: what differs from the default, and the gain.
 void cli_tune_table(const struct fovea_engine *engine, const struct fovea_profile *profile);
 /// The same as a JSON object.
 void cli_tune_json(const struct fovea_engine *engine, const struct fovea_profile *profile);

@@ -4,7 +4,13 @@
 
 #include <string.h>
 
-enum { NO_END = 1 << 20 }; // of numbers that are "up to" or "from": the largest
+enum { NO_END = 1 << 20, NUMBER = 16 }; // of numbers that are "up to" or "from": the largest
+
+static const char *number_of(uint32_t value, char text[NUMBER])
+{
+    snprintf(text, NUMBER, "%u", value);
+    return value == NO_END ? "any" : text;
+}
 
 void cli_tune_words(uint32_t class, const struct fovea_tuned *tuned, char *text, size_t size)
 {
@@ -15,29 +21,28 @@ void cli_tune_words(uint32_t class, const struct fovea_tuned *tuned, char *text,
     if (tuned->kernel >= 0)
         used = snprintf(text, size, "%s", fovea_variant_facts[tuned->kernel].name);
     for (uint32_t i = 0; i < count && used >= 0 && (size_t)used < size; i++) {
-        char number[16];
-        snprintf(number, sizeof number, "%u", tuned->values[i]);
+        char number[NUMBER];
         used += snprintf(text + used, size - (size_t)used, "%s%s %s", used ? ", " : "", tunables[i].name,
-                         tuned->values[i] == NO_END ? "any" : number);
+                         number_of(tuned->values[i], number));
     }
 }
 
-// What differs, in words: "kc 512 -> 768, mc 216 -> 108".
-static void tell_changes(uint32_t class, const struct fovea_tuned *from, const struct fovea_tuned *to)
+void cli_tune_changes(uint32_t class, const struct fovea_tuned *from, const struct fovea_tuned *to, char *text,
+                      size_t size)
 {
     uint32_t count;
     const struct fovea_tunable *const tunables = fovea_tunables(fovea_tuned_classes[class].kind, &count);
-    const char *comma = "";
-    if (from->kernel != to->kernel) {
-        printf("%s -> %s", fovea_variant_facts[from->kernel].name, fovea_variant_facts[to->kernel].name);
-        comma = ", ";
+    int used = 0;
+    *text = '\0';
+    if (from->kernel != to->kernel)
+        used = snprintf(text, size, "%s -> %s", fovea_variant_facts[from->kernel].name,
+                        fovea_variant_facts[to->kernel].name);
+    for (uint32_t i = 0; i < count && used >= 0 && (size_t)used < size; i++) {
+        char numbers[2][NUMBER];
+        if (from->values[i] != to->values[i])
+            used += snprintf(text + used, size - (size_t)used, "%s%s %s -> %s", used ? ", " : "", tunables[i].name,
+                             number_of(from->values[i], numbers[0]), number_of(to->values[i], numbers[1]));
     }
-    for (uint32_t i = 0; i < count; i++)
-        if (from->values[i] != to->values[i]) {
-            printf("%s%s %u -> %u", comma, tunables[i].name, from->values[i], to->values[i]);
-            comma = ", ";
-        }
-    printf("%s\n", *comma ? "" : "the default of today");
 }
 
 static void name_of(uint32_t class, char *text, size_t size)
@@ -66,7 +71,7 @@ void cli_tune_table(const struct fovea_engine *engine, const struct fovea_profil
         if (profile->quarantine[i])
             printf("quarantined: %s, which %s\n", fovea_variant_facts[i].name,
                    fovea_quarantine_names[profile->quarantine[i]]);
-    printf("\n%-24s %6s %15s  %s\n", "class", "gain", "95 %", "default, or what was chosen in its place");
+    printf("\n%-24s %6s %15s  %s\n", "class", "gain", "95 %", "default -> chosen");
     for (uint32_t class = 0; class < FOVEA_TUNED_CLASSES; class ++) {
         char name[64], words[CLI_TUNE_WORDS], interval[32];
         if (class == FOVEA_CLASS_SLOT + FOVEA_SLOT_gemm)
@@ -75,14 +80,16 @@ void cli_tune_table(const struct fovea_engine *engine, const struct fovea_profil
         const struct fovea_evidence *const e = &profile->evidence[class];
         name_of(class, name, sizeof name);
         if (!profile->has[class]) {
-            cli_tune_words(class, &model, words, sizeof words);
-            printf("%-24s %6s %15s  %s\n", name, "-", "", words);
+            printf("%-24s %6s %15s  %s\n", name, "-", "",
+                   model.kernel >= 0 ? fovea_variant_facts[model.kernel].name : "the default");
             continue;
         }
         snprintf(interval, sizeof interval, "(%.3f-%.3f)", e->low * 1e-6, e->high * 1e-6);
-        printf("%-24s %5.3fx %15s  ", name, e->gain * 1e-6, interval);
-        tell_changes(class, &model, &profile->tuned[class]);
+        cli_tune_changes(class, &model, &profile->tuned[class], words, sizeof words);
+        printf("%-24s %5.3fx %15s  %s\n", name, e->gain * 1e-6, interval, *words ? words : "the default of today");
     }
+    printf(
+        "\nAll numbers of a class: fovea tune --show --json, or of a problem: fovea tune --explain gemm 128x768x768\n");
 }
 
 void cli_tune_json(const struct fovea_engine *engine, const struct fovea_profile *profile)
@@ -170,19 +177,20 @@ int cli_tune_diff(int argc, char **argv)
         return CLI_USAGE;
     uint32_t differ = 0;
     for (uint32_t class = 0; class < FOVEA_TUNED_CLASSES; class ++) {
-        char name[64], words[2][CLI_TUNE_WORDS];
+        char name[64], words[CLI_TUNE_WORDS];
         struct fovea_tuned tuned[2];
+        double gains[2];
         for (int i = 0; i < 2; i++) {
             tuned[i] = profiles[i].has[class] ? profiles[i].tuned[class] : default_of(engine, &profiles[i], class);
-            cli_tune_words(class, &tuned[i], words[i], sizeof words[i]);
+            gains[i] = profiles[i].has[class] ? profiles[i].evidence[class].gain * 1e-6 : 1;
         }
         if (fovea_tuned_same(&tuned[0], &tuned[1]))
             continue;
+        if (differ++ == 0)
+            printf("%-24s %7s %7s  %s\n", "class", "A", "B", "A -> B");
         name_of(class, name, sizeof name);
-        for (int i = 0; i < 2; i++)
-            printf("%-24s %c %5.3fx  %s\n", i ? "" : name, i ? 'B' : 'A',
-                   profiles[i].has[class] ? profiles[i].evidence[class].gain * 1e-6 : 1.0, words[i]);
-        differ++;
+        cli_tune_changes(class, &tuned[0], &tuned[1], words, sizeof words);
+        printf("%-24s %6.3fx %6.3fx  %s\n", name, gains[0], gains[1], words);
     }
     for (uint32_t i = 0; i < FOVEA_VARIANTS; i++)
         if (profiles[0].quarantine[i] != profiles[1].quarantine[i])
