@@ -33,7 +33,7 @@
     X(half_rows,         2,    0,    0,     0) \
     X(bn_rows[0],        6,    7,    0,     8) \
     X(bn_rows[1],        6,    2,    0,     8) \
-    X(bn_alone,          0,    1,    0,     0) \
+    X(alone,             0,    1,    0,     0) \
     X(pack_rows,       216,  144,    0,     0) \
     X(alias_rows,      216,   90,    0,     0) \
     X(direct_of_l2,      2,    4,    1,     1) \

@@ -91,9 +91,11 @@ struct fovea_beyond {
     // to seven 0.83 to 0.95 (where page tables are slow to walk 0.92 to 1.36); AVX2, three to six, 0.96 to 1.97.
     // Granite Rapids, one and four rows 1.8, eight 1.7 (rows that do not meet). Elsewhere nobody measured it.
     uint32_t bn_rows[2];
-    // Rows up to which nothing is prefetched of it then. Zen 5, against lead, one row 1.04 to 1.24 (AVX2 1.04 to 1.06),
-    // two 0.95 to 1.01, three 0.75 to 0.95. Elsewhere nobody measured it.
-    uint32_t bn_alone;
+    // Rows up to which nothing is prefetched of it then, nor, by AVX-512, of a packed B: so few instructions for a line
+    // that the core looks 100 and more ahead by itself. Zen 5, against lead, natural, one row 1.04 to 1.24 (AVX2 1.04
+    // to 1.06), two 0.95 to 1.01, three 0.75 to 0.95; packed, one row 1.00 to 1.03, two 0.86 to 0.89, three 0.71.
+    // Elsewhere nobody measured it.
+    uint32_t alone;
     // From which on wide tiles pack a natural B, and one whose rows meet in few sets of L1, or 0, as many as a few
     // tiles have: Zen 4, 40 to 200 rows, ldb of 192 to 3072, 1.00 to 1.17 in place, rows that meet 1.02 to 1.30; 256 to
     // 1024 rows 0.89 to 1.04. Zen 5, 40 to 128 rows 1.00 to 1.21 (k = 3072 0.95 to 1.00), 200 rows 0.93; rows that

@@ -164,6 +164,12 @@ static inline bool fovea_gemm_streams(const struct fovea_gemm_layout *plan)
     return plan->desc.b_packed && plan->kernel->nr == FOVEA_PANEL && fovea_gemm_is_thin(plan->kernel);
 }
 
+/// Whether nothing is prefetched of a packed B for so few rows.
+static inline bool fovea_gemm_is_alone(const struct fovea_gemm_layout *plan, size_t rows)
+{
+    return plan->desc.b_packed && rows <= plan->tuning->alone;
+}
+
 /// Whether so many rows of a class, that a micro-kernel takes at once, follow its B.
 static inline bool fovea_gemm_may_follow(const struct fovea_gemm_tuning *tuning, enum fovea_gemm_form form,
                                          bool b_aliases, size_t rows, uint32_t mr)
@@ -178,7 +184,7 @@ static inline bool fovea_gemm_follows(const struct fovea_gemm_layout *plan, size
 {
     const struct fovea_gemm_desc *const d = &plan->desc;
     return fovea_gemm_may_follow(plan->tuning, fovea_gemm_form_of(d), plan->b_aliases, rows, (uint32_t)plan->mr) &&
-           (plan->tuning->lead == 0 || plan->blocks.count == 1);
+           (plan->tuning->lead == 0 || plan->blocks.count == 1) && !fovea_gemm_is_alone(plan, rows);
 }
 
 /// Columns of the widest strip, whole panels.

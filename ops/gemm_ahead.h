@@ -37,7 +37,8 @@ static inline struct gemm_ahead gemm_look_ahead(const struct gemm_block *block, 
     const struct fovea_gemm_area *const area = block->area;
     const struct fovea_gemm_layout *const plan = area->plan;
     const bool rows = area->b_panels == NULL && !plan->desc.b_packed && plan->desc.trans_b == FOVEA_TRANS;
-    if (block->steps == 0 || plan->tuning->ahead == 0 || fovea_gemm_follows(plan, area->rows)) {
+    if (block->steps == 0 || plan->tuning->ahead == 0 || fovea_gemm_follows(plan, area->rows) ||
+        fovea_gemm_is_alone(plan, area->rows)) {
         return (struct gemm_ahead){.next = NULL};
     }
     if (tiles == 1 && fovea_gemm_streams(plan)) {

@@ -43,7 +43,7 @@ void fovea_gemm_bn(const struct fovea_gemm_area *area)
     const size_t begin = fovea_cut_begin(&plan->strips, area->strip) * FOVEA_PANEL;
     const size_t end = fovea_min(fovea_cut_begin(&plan->strips, area->strip + area->strips) * FOVEA_PANEL, d->n);
     const bool turned = d->trans_a == FOVEA_TRANS;
-    const bool alone = area->rows <= plan->tuning->bn_alone;
+    const bool alone = area->rows <= plan->tuning->alone;
     const size_t steps = plan->b_aliases && (alone || area->rows > FEW) ? ALIASING : FOVEA_BN_STEPS;
     const size_t lines = fovea_gemm_step_lines(plan);
     struct fovea_gemm_bn_tile tile = {

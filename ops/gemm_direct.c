@@ -22,12 +22,6 @@ enum { ALONG_STEPS = 128, ALONG_COLUMNS = 512 };
 enum { WEIGHTS_ROWS = 128 };
 // Rows from which narrow tiles read a panel so often that it should stay in L1, and steps of it that are looked at.
 enum { AGAIN_ROWS = 96, AGAIN_STEPS = 128 };
-// Rows, and steps for up to four and for more columns, from which the last ones are computed apart (Zen 5: one and four
-// of 33 to 100 columns 1.04 to 1.17 times as fast, 17 and 20 with as many steps 0.8 and 0.9; eight of 40 to 104 1.01
-// to 1.04, six of 38 0.98; 128 rows of eight or two columns alone, 768 steps, 1.43 and 2.47, eight rows 1.3 to 1.9).
-// Not where as many rows meet in a set of L1: each line of them is read four times (300x4x1024 0.85, ld of 512 1.7).
-enum { EDGE_ROWS = 8, EDGE_STEPS = 32, WIDE_EDGE_STEPS = 48 };
-
 // Rows that lie apart and together span half of what the operands may take: they are read in place, at worst from L2 or
 // an L3 that is nearly as fast.
 static bool near(const struct fovea_gemm_layout *plan, size_t rows, size_t ld)
@@ -104,16 +98,6 @@ bool fovea_gemm_is_direct(const struct fovea_gemm_layout *plan)
     return !far && !shares && !along;
 }
 
-size_t fovea_gemm_edge(const struct fovea_gemm_layout *plan)
-{
-    const struct fovea_gemm_desc *const d = &plan->desc;
-    const size_t edge = d->n % FOVEA_PANEL, steps = edge <= FOVEA_PANEL / 4 ? EDGE_STEPS : WIDE_EDGE_STEPS;
-    const size_t most = plan->tuning->edge_columns;
-    const bool rows_of_b = !d->b_packed && d->trans_b == FOVEA_TRANS && d->m <= plan->tuning->bt_rows; // gemm_bt.c
-    const bool pays = edge <= most && d->m >= EDGE_ROWS && plan->k >= steps && !rows_of_b;
-    return pays && d->trans_a != FOVEA_TRANS && !fovea_gemm_rows_alias(d->lda, EDGE_ROWS) ? edge : 0;
-}
-
 void fovea_gemm_run_edge(const struct fovea_gemm_layout *plan, const struct fovea_gemm_tile *tiles)
 {
     plan->kernels->gemm_edge.run(&(struct fovea_gemm_edge_tile){.m = tiles->m * (tiles->more + 1),
@@ -125,35 +109,6 @@ void fovea_gemm_run_edge(const struct fovea_gemm_layout *plan, const struct fove
                                                                 .b_k = tiles->b_k,
                                                                 .c = tiles->c,
                                                                 .c_row = tiles->c_row});
-}
-
-// What the tiles of C cost, in instructions for each k step: a fma for each row and panel, a broadcast for each row and
-// strip, a load for each panel and tile, and a loop for each tile of a strip, with what comes before and after it.
-static double cost(const struct fovea_gemm_layout *plan, const struct fovea_gemm_kernel *kernel)
-{
-    enum { LOOP = 5, AROUND = 100 };
-    const struct fovea_gemm_desc *const d = &plan->desc;
-    const size_t panels = fovea_ceil_div(d->n - plan->edge, FOVEA_PANEL);
-    const double m = (double)d->m, p = (double)panels, tiles = (double)fovea_ceil_div(d->m, kernel->mr),
-                 strips = (double)fovea_ceil_div(panels, kernel->nr / FOVEA_PANEL);
-    return m * p + m * strips + p * tiles + (LOOP + AROUND / (double)d->k) * strips * tiles;
-}
-
-const struct fovea_gemm_kernel *fovea_gemm_fitting(const struct fovea_gemm_layout *plan)
-{
-    const struct fovea_kernels *const kernels = plan->kernels;
-    const struct fovea_gemm_kernel *best = plan->kernel;
-    for (uint32_t i = 0; i < kernels->gemm_tile_count; i++) {
-        const struct fovea_gemm_kernel *const other = &kernels->gemm_tiles[i];
-        if (fovea_gemm_is_thin(other) || fovea_is_tall(other->mr, other->nr)) {
-            continue; // the choice of a plan for few rows
-        }
-        if (plan->desc.m <= other->mr) {
-            return plan->kernel; // one tile high: as its class has found
-        }
-        best = cost(plan, other) < cost(plan, best) ? other : best;
-    }
-    return best;
 }
 
 // B of columns [begin, end), in whole panels; of a natural one that lies elsewhere a copy, made for this strip.

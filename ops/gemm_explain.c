@@ -31,7 +31,7 @@ static const char *led(size_t lines, const char *what, char *text, size_t size)
 static const char *by_steps(const struct fovea_gemm_layout *plan, char *text, size_t size)
 {
     static const char what[] = "B in place, a few rows at a time";
-    if (plan->desc.m <= plan->tuning->bn_alone) {
+    if (plan->desc.m <= plan->tuning->alone) {
         snprintf(text, size, "%s, nothing prefetched", what);
         return text;
     }
@@ -49,7 +49,9 @@ enum fovea_status fovea_explain_gemm(const struct fovea_engine *engine, const st
     const bool follows = fovea_gemm_follows(&plan, desc->m) && !plan.direct;
     const bool passes = grid->share_b && desc->m <= plan.tuning->pass_rows, leads = follows && plan.tuning->lead != 0;
     char rows[80];
-    const char *const packed = leads                           ? led(plan.tuning->lead, "packed B", rows, sizeof rows)
+    const bool alone = fovea_gemm_is_alone(&plan, desc->m) && !plan.direct;
+    const char *const packed = alone                           ? "packed B, nothing prefetched"
+                               : leads                         ? led(plan.tuning->lead, "packed B", rows, sizeof rows)
                                : follows                       ? "packed B, which hardware follows"
                                : streams && plan.tuning->ahead ? "packed B, one stream fetched ahead"
                                                                : "packed B";
@@ -73,7 +75,7 @@ enum fovea_status fovea_explain_gemm(const struct fovea_engine *engine, const st
                             : "",
               a, b, plan.kernel->name, edge, plan.edge != 0 ? plan.kernels->gemm_edge.name : "", plan.kc, plan.chunk,
               fovea_gemm_columns(&plan), plan.group,
-              plan.tuning->ahead && !plan.direct && !streams && !follows ? ", the next one prefetched" : "",
+              plan.tuning->ahead && !plan.direct && !streams && !follows && !alone ? ", the next one prefetched" : "",
               (unsigned)fovea_gemm_count(&plan, grid, desc->m, plan.work.phases - 1), plan.work.shared_bytes,
               plan.work.scratch_bytes);
     return FOVEA_OK;

@@ -112,11 +112,20 @@ def test_set(folder):
                                   ("1x4000x4000", "a few rows at a time, nothing prefetched", False)):
             text = ok("tune", "--explain", "gemm", shape, "nn", FOVEA_CACHES="32K,1M,32M,wide")
             check(words in text and (" lines ahead" in text) == led, text)
+        text = ok("tune", "--explain", "gemm", "1x4000x4000", "packed", FOVEA_CACHES=f"32K,1M,32M,{set_}")
+        check(("packed B, nothing prefetched" in text) == (set_ == "wide"), text)
         text = ok("tune", "--explain", "gemm", "1x4096x4096", "nt", FOVEA_CACHES=f"32K,1M,32M,{set_}")
         check(("fetched into L1" in text) == (set_ in ("wide", "mesh")), text)
         check(("far apart, fetched into L1 7 lines ahead" in text) == (set_ == "mesh"), text)
         text = ok("tune", "--explain", "gemm", "64x3072x768", "nn", FOVEA_CACHES=f"32K,1M,32M,{set_}")
         check(("kc 256," in text) == (set_ == "mesh") and ", shared " in text, text)
+    # Few rows of a small B take the tile that leaves fewest strips.
+    for shape, form, tile in (("1x64x64", "nn", "6x64"), ("5x64x64", "nt", "6x64"), ("6x64x64", "nn", "9x48"),
+                              ("3x128x128", "packed", "6x64"), ("3x128x128", "nn", "9x48"),
+                              ("4x112x128", "nt", "9x48"), ("2x48x128", "packed", "9x48"), ("1x256x256", "nn", "9x48")):
+        if "avx512" in ok("info") and not os.environ.get("FOVEA_ISA"):
+            text = ok("tune", "--explain", "gemm", shape, form, FOVEA_CACHES="32K,1M,32M,wide")
+            check(f"kernel gemm_f32_{tile}_avx512" in text, text)
     for shape, form, edge in (("100x100x100", "nn", True), ("33x33x33", "packed", True), ("33x17x33", "nt", True),
                               ("100x105x100", "nn", False), ("17x17x17", "nn", False), ("300x4x1024", "nn", False)):
         if "avx512" in ok("info") and not os.environ.get("FOVEA_ISA"):

@@ -106,7 +106,7 @@ static void test_direct(const struct fovea_machine *machine, int32_t kernel, con
 enum { ANY = 1 << 20 };
 static const struct {
     const char *text;
-    uint32_t hashed, wide, fetch_k, half_rows, kc, whole, bn_alone;
+    uint32_t hashed, wide, fetch_k, half_rows, kc, whole, alone;
     uint32_t along[2];      // KiB, of a near B, packed and natural
     uint32_t direct[FORMS]; // in L2s
     struct fetches fetches;
@@ -159,9 +159,11 @@ static void test_sets(void)
         CHECK(half_rows == cases[i].half_rows && nt.values[number("half_rows")] == 0, "%s: half_rows %u", cases[i].text,
               half_rows);
         test_fetches(&machine, cases[i].fetches, cases[i].text);
-        const uint32_t alone =
-            fovea_tuned_default(&machine, FEW_FAR_NN, wide >= 0 ? wide : scalar).values[number("bn_alone")];
-        CHECK(alone == cases[i].bn_alone, "%s: bn_alone %u", cases[i].text, (unsigned)alone);
+        const int32_t best = wide >= 0 ? wide : scalar;
+        const uint32_t alone = fovea_tuned_default(&machine, FEW_FAR_NN, best).values[number("alone")],
+                       packed_alone = fovea_tuned_default(&machine, FEW_FAR_PACKED, best).values[number("alone")];
+        CHECK(alone == cases[i].alone && packed_alone == (wide >= 0 ? alone : 0), "%s: alone %u, packed %u",
+              cases[i].text, (unsigned)alone, (unsigned)packed_alone);
         const uint32_t whole = of_attention(&machine, "whole");
         CHECK(whole == cases[i].whole, "%s: whole %u", cases[i].text, (unsigned)whole);
     }

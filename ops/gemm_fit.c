@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// ops/gemm_fit.c - which tiles a small product is cut into: those of which it needs least, and the last columns apart.
+#include "ops/gemm.h"
+
+// Rows up to which three panels are fewer chains of FMAs than a core has under way at once, so that tiles of four are
+// faster where a strip less is computed; KiB of B up to which not L2 is the bound; and panels of a natural one (Zen 5,
+// one to five rows of 64 columns 1.05 to 1.5 times as fast, of 100 1.03 to 1.18, packed, of 128 and 200, 1.02 to 1.2;
+// natural 0.96 to 1.04 there, 256 KiB 0.96 to 1.03; six rows 0.97 to 1.0; transposed, which is packed first, of 64
+// columns 1.03 to 1.35, of 112 0.90 to 0.97).
+enum { CHAIN_ROWS = 5, CHAIN_KIB = 128 };
+static const size_t chain_columns[] = {
+    [FOVEA_FORM_PACKED] = SIZE_MAX, [FOVEA_FORM_NN] = 7 * FOVEA_PANEL, [FOVEA_FORM_NT] = 4 * FOVEA_PANEL};
+
+// Rows, and steps for up to four and for more columns, from which the last ones are computed apart (Zen 5: one and four
+// of 33 to 100 columns 1.04 to 1.17 times as fast, 17 and 20 with as many steps 0.8 and 0.9; eight of 40 to 104 1.01
+// to 1.04, six of 38 0.98; 128 rows of eight or two columns alone, 768 steps, 1.43 and 2.47, eight rows 1.3 to 1.9).
+// Not where as many rows meet in a set of L1: each line of them is read four times (300x4x1024 0.85, ld of 512 1.7).
+enum { EDGE_ROWS = 8, EDGE_STEPS = 32, WIDE_EDGE_STEPS = 48 };
+
+size_t fovea_gemm_edge(const struct fovea_gemm_layout *plan)
+{
+    const struct fovea_gemm_desc *const d = &plan->desc;
+    const size_t edge = d->n % FOVEA_PANEL, steps = edge <= FOVEA_PANEL / 4 ? EDGE_STEPS : WIDE_EDGE_STEPS;
+    const size_t most = plan->tuning->edge_columns;
+    const bool rows_of_b = !d->b_packed && d->trans_b == FOVEA_TRANS && d->m <= plan->tuning->bt_rows; // gemm_bt.c
+    const bool pays = edge <= most && d->m >= EDGE_ROWS && plan->k >= steps && !rows_of_b;
+    return pays && d->trans_a != FOVEA_TRANS && !fovea_gemm_rows_alias(d->lda, EDGE_ROWS) ? edge : 0;
+}
+
+// What the tiles of C cost, in instructions for each k step: a fma for each row and panel, a broadcast for each row and
+// strip, a load for each panel and tile, and a loop for each tile of a strip, with what comes before and after it.
+static double cost(const struct fovea_gemm_layout *plan, const struct fovea_gemm_kernel *kernel)
+{
+    enum { LOOP = 5, AROUND = 100 };
+    const struct fovea_gemm_desc *const d = &plan->desc;
+    const size_t panels = fovea_ceil_div(d->n - plan->edge, FOVEA_PANEL);
+    const double m = (double)d->m, p = (double)panels, tiles = (double)fovea_ceil_div(d->m, kernel->mr),
+                 strips = (double)fovea_ceil_div(panels, kernel->nr / FOVEA_PANEL);
+    return m * p + m * strips + p * tiles + (LOOP + AROUND / (double)d->k) * strips * tiles;
+}
+
+// Of the tiles that take few rows of a small product at once the one with fewest strips.
+static const struct fovea_gemm_kernel *with_chains(const struct fovea_gemm_layout *plan)
+{
+    const struct fovea_kernels *const kernels = plan->kernels;
+    const struct fovea_gemm_kernel *best = plan->kernel;
+    const size_t panels = fovea_ceil_div(plan->desc.n, FOVEA_PANEL);
+    for (uint32_t i = 0; i < kernels->gemm_tile_count; i++) {
+        const struct fovea_gemm_kernel *const other = &kernels->gemm_tiles[i];
+        if (plan->desc.m <= other->mr &&
+            fovea_ceil_div(panels, other->nr / FOVEA_PANEL) < fovea_ceil_div(panels, best->nr / FOVEA_PANEL)) {
+            best = other;
+        }
+    }
+    return best;
+}
+
+static bool wants_chains(const struct fovea_gemm_layout *plan)
+{
+    const struct fovea_gemm_desc *const d = &plan->desc;
+    return d->m <= CHAIN_ROWS && d->n <= chain_columns[fovea_gemm_form_of(d)] &&
+           (double)plan->k * (double)d->n * sizeof(float) <= 1024.0 * CHAIN_KIB;
+}
+
+const struct fovea_gemm_kernel *fovea_gemm_fitting(const struct fovea_gemm_layout *plan)
+{
+    const struct fovea_kernels *const kernels = plan->kernels;
+    const struct fovea_gemm_kernel *best = plan->kernel;
+    if (wants_chains(plan)) {
+        return with_chains(plan);
+    }
+    for (uint32_t i = 0; i < kernels->gemm_tile_count; i++) {
+        const struct fovea_gemm_kernel *const other = &kernels->gemm_tiles[i];
+        if (fovea_gemm_is_thin(other) || fovea_is_tall(other->mr, other->nr)) {
+            continue; // the choice of a plan for few rows
+        }
+        if (plan->desc.m <= other->mr) {
+            return plan->kernel; // one tile high: as its class has found
+        }
+        best = cost(plan, other) < cost(plan, best) ? other : best;
+    }
+    return best;
+}
