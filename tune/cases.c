@@ -27,6 +27,7 @@ static const struct {
     {1, 448, 512},
     // several rows: a handful of sentences, drafts, the shortest prompts
     {12, 1024, 1024},
+    {16, 768, 1536},
     {24, 2048, 512},
     {16, 160, 384},
     {32, 768, 768},

@@ -112,6 +112,10 @@ def test_set(folder):
                                   ("1x4000x4000", "a few rows at a time, nothing prefetched", False)):
             text = ok("tune", "--explain", "gemm", shape, "nn", FOVEA_CACHES="32K,1M,32M,wide")
             check(words in text and (" lines ahead" in text) == led, text)
+        for rows, tile in ((9, "9x48"), (10, "12x32"), (12, "12x32"), (13, "9x48")): # which they pass once
+            tile = tile if set_ == "wide" else "9x48" if rows == 9 or set_ == "hashed" else "16x16"
+            text = ok("tune", "--explain", "gemm", f"{rows}x4096x4096", "nn", FOVEA_CACHES=f"32K,1M,32M,{set_}")
+            check(f"kernel gemm_f32_{tile}_avx512" in text, text)
         text = ok("tune", "--explain", "gemm", "1x4000x4000", "packed", FOVEA_CACHES=f"32K,1M,32M,{set_}")
         check(("packed B, nothing prefetched" in text) == (set_ == "wide"), text)
         text = ok("tune", "--explain", "gemm", "1x4096x4096", "nt", FOVEA_CACHES=f"32K,1M,32M,{set_}")
