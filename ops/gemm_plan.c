@@ -66,7 +66,8 @@ static const struct fovea_gemm_kernel *kernel_of(const struct fovea_kernels *ker
     for (uint32_t i = 0; i < kernels->gemm_tile_count; i++) {
         const struct fovea_gemm_kernel *const tile = &kernels->gemm_tiles[i];
         const bool passes_once = form == FOVEA_FORM_NN && tile->mr > wide->mr && m <= wide->mr;
-        if (fovea_gemm_may_follow(tuning, form, b_aliases && m <= wide->mr, m, tile->mr) &&
+        const bool spares_a_pass = m > wide->mr && fovea_is_tall(tile->mr, tile->nr);
+        if (fovea_gemm_may_follow(tuning, form, b_aliases && !spares_a_pass, m, tile->mr) &&
             tile->nr <= tuning->follow_panels * FOVEA_PANEL && (widest == NULL || tile->nr > widest->nr)) {
             widest = tile;
         }

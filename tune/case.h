@@ -49,7 +49,7 @@ struct tune_case *tune_case_slot(uint32_t class);
 
 /// Up to `most` cases of a class in this engine, from the tables in tune/cases.c (of attention and of the border all);
 /// returns how many.
-enum { TUNE_CASES_MAX = 12 };
+enum { TUNE_CASES_MAX = 14 };
 uint32_t tune_cases(const struct fovea_engine *engine, uint32_t class, uint32_t most,
                     struct tune_case *cases[TUNE_CASES_MAX]);
 void tune_cases_destroy(struct tune_case *const *cases, uint32_t count);

@@ -68,23 +68,53 @@ static const struct {
 };
 enum { GEMM_SHAPES = sizeof gemm_shapes / sizeof *gemm_shapes };
 
-// Of each width prompts, chunks of as many queries as each value of `prefill` (the fewest that it makes a tile gain
-// least: of values with none of their own 8 was taken where 8 queries are then 0.5 to 0.9 as fast), some of tokens and
-// some of heads one behind the other (rows of K that are far apart are slow to decode from, and prefill may copy them;
-// sixteen fill a vector), and steps whose K and V have sizes between those of `near`: 384 KiB, 1, 4 and 12 MiB.
+// Of each width prompts, one of them of more heads than stay in L2 (without it a task of one tile was taken, 1.03x of
+// two heads and 0.91x of eight), chunks of as many queries as each value of `prefill` (the fewest that it makes a tile
+// gain least: of values with none of their own 8 was taken where 8 queries are then 0.5 to 0.9 as fast, and 12 where
+// one layout gains 1.03 to 1.08 and others lose as much), some of tokens and some of heads one behind the other (rows
+// of K that are far apart are slow to decode from, and prefill may copy them; sixteen fill a vector), and steps whose K
+// and V have sizes between those of `near`: 384 KiB, 1, 4 and 12 MiB.
+// clang-format off
 static const struct tune_attention_shape attention_shapes[] = {
-    {4, 256, 256, 64, false, false, 0}, {4, 336, 336, 64, true, true, 0},    {4, 28, 768, 64, false, true, 0},
-    {4, 16, 768, 64, false, true, 0},   {4, 14, 768, 64, false, true, 0},    {4, 12, 768, 64, false, false, 0},
-    {4, 8, 768, 64, false, false, 0},   {4, 1, 192, 64, false, false, 0},    {4, 1, 512, 64, false, false, 0},
-    {4, 4, 2048, 64, false, false, 0},  {8, 1, 3072, 64, false, false, 0},   {2, 192, 256, 128, false, false, 0},
-    {2, 288, 288, 128, true, true, 0},  {2, 28, 512, 128, false, true, 0},   {2, 16, 768, 128, false, true, 0},
-    {2, 14, 512, 128, false, true, 0},  {2, 12, 768, 128, false, false, 0},  {2, 8, 768, 128, false, false, 0},
-    {2, 1, 192, 128, false, false, 0},  {2, 1, 512, 128, false, false, 0},   {2, 4, 2048, 128, false, false, 0},
-    {4, 1, 3072, 128, false, false, 0}, {1, 192, 192, 256, false, false, 0}, {1, 28, 512, 256, false, false, 0},
-    {2, 16, 512, 256, false, true, 0},  {1, 14, 512, 256, false, false, 0},  {1, 12, 512, 256, false, false, 0},
-    {1, 8, 512, 256, false, false, 0},  {1, 1, 192, 256, false, false, 0},   {1, 1, 512, 256, false, false, 0},
-    {2, 1, 1024, 256, false, false, 0}, {2, 1, 3072, 256, false, false, 0},
+    {4, 256, 256, 64, false, false, 0},
+    {4, 336, 336, 64, true, true, 0},
+    {12, 256, 256, 64, false, true, 0},
+    {4, 28, 768, 64, false, true, 0},
+    {4, 16, 768, 64, false, true, 0},
+    {4, 14, 768, 64, false, true, 0},
+    {4, 12, 768, 64, false, false, 0},
+    {8, 12, 512, 64, false, true, 0},
+    {4, 8, 768, 64, false, false, 0},
+    {4, 1, 192, 64, false, false, 0},
+    {4, 1, 512, 64, false, false, 0},
+    {4, 4, 2048, 64, false, false, 0},
+    {8, 1, 3072, 64, false, false, 0},
+    {2, 192, 256, 128, false, false, 0},
+    {2, 288, 288, 128, true, true, 0},
+    {8, 256, 256, 128, false, true, 0},
+    {2, 28, 512, 128, false, true, 0},
+    {2, 16, 768, 128, false, true, 0},
+    {2, 14, 512, 128, false, true, 0},
+    {2, 12, 768, 128, false, false, 0},
+    {4, 12, 384, 128, false, true, 0},
+    {2, 8, 768, 128, false, false, 0},
+    {2, 1, 192, 128, false, false, 0},
+    {2, 1, 512, 128, false, false, 0},
+    {2, 4, 2048, 128, false, false, 0},
+    {4, 1, 3072, 128, false, false, 0},
+    {1, 192, 192, 256, false, false, 0},
+    {4, 256, 256, 256, false, true, 0},
+    {1, 28, 512, 256, false, false, 0},
+    {2, 16, 512, 256, false, true, 0},
+    {1, 14, 512, 256, false, false, 0},
+    {1, 12, 512, 256, false, false, 0},
+    {1, 8, 512, 256, false, false, 0},
+    {1, 1, 192, 256, false, false, 0},
+    {1, 1, 512, 256, false, false, 0},
+    {2, 1, 1024, 256, false, false, 0},
+    {2, 1, 3072, 256, false, false, 0},
 };
+// clang-format on
 
 // B of sizes between the values of `near`, 192 and 384 KiB, 0.75 and 1.5 MiB, or, of few rows, a part of them. Those
 // that stay in L2, as it is measured, are there in each call; those that do not come from memory where the rows are

@@ -39,6 +39,14 @@ const struct tune_held_out tune_held_out[] = {
     GEMM(1024, 1024, 1024, NN),
     ATTENTION(12, 128, 128, 64, false),
     ATTENTION(6, 512, 512, 64, true),
+    GEMM(5, 768, 768, PACKED),
+    GEMM(16, 1024, 768, NN),
+    GEMM(24, 3072, 768, NN),
+    GEMM(32, 1536, 384, NT),
+    ATTENTION(16, 384, 384, 128, false),
+    ATTENTION(8, 777, 777, 128, true),
+    ATTENTION(12, 1, 1024, 64, false),
+    ATTENTION(8, 5, 2048, 128, false),
 };
 const size_t tune_held_out_count = sizeof tune_held_out / sizeof *tune_held_out;
 
