@@ -47,17 +47,34 @@ static uint32_t machines(const struct fovea_engine *engine, size_t l2, struct fo
     return l2 != 0 && (l2 / 2 >= said->l2_bytes || l2 <= said->l2_bytes / 2) ? 2 : 1;
 }
 
-static uint32_t kernels(const struct fovea_engine *engine, uint32_t class, const uint8_t *banned, size_t l2,
-                        struct fovea_tuned *out)
+// The numbers of `to`, but where those of `from` are not what its own kernel has by default.
+static void carry_over(const struct fovea_machine *machine, uint32_t class, const struct fovea_tuned *from,
+                       struct fovea_tuned *to)
+{
+    uint32_t count;
+    fovea_tunables(fovea_tuned_classes[class].kind, &count);
+    const struct fovea_tuned model = fovea_tuned_default(machine, class, from->kernel);
+    for (uint32_t i = 0; i < count; i++)
+        if (from->values[i] != model.values[i])
+            to->values[i] = from->values[i];
+}
+
+// Each kernel with its own numbers, and with what was found better than those with another kernel: where a machine lies
+// about its caches, the best kernel with the lie's kc was no match for any with the right one.
+static uint32_t kernels(const struct fovea_engine *engine, uint32_t class, const struct fovea_tuned *from,
+                        const uint8_t *banned, size_t l2, struct fovea_tuned *out)
 {
     struct fovea_machine of[MACHINES];
     const uint32_t asked = machines(engine, l2, of);
     uint32_t count = 0;
     for (int32_t i = FOVEA_VARIANTS - 1; i >= 0; i--)
-        for (uint32_t m = 0; m < asked && count < TUNE_CANDIDATES_MAX; m++)
+        for (uint32_t m = 0; m < asked && count + 2 <= TUNE_CANDIDATES_MAX; m++)
             if (strcmp(fovea_variant_facts[i].slot, slot_of(class)) == 0 && fovea_variant_facts[i].required != 0 &&
-                usable(fovea_engine_choice(engine), banned, i))
+                usable(fovea_engine_choice(engine), banned, i)) {
                 out[count++] = fovea_tuned_default(&of[m], class, i);
+                out[count] = out[count - 1];
+                carry_over(&of[m], class, from, &out[count++]);
+            }
     return count;
 }
 
@@ -129,7 +146,7 @@ uint32_t tune_space(const struct fovea_engine *engine, uint32_t class, uint32_t 
     if (stage == 0 && !fovea_tuned_has_kernel(fovea_tuned_classes[class].kind)) {
         all[found++] = tune_default(engine, class, banned);
     } else if (stage == 0) {
-        found = kernels(engine, class, banned, l2, all);
+        found = kernels(engine, class, from, banned, l2, all);
     } else {
         struct fovea_machine of[MACHINES];
         struct fovea_tuned models[MACHINES];
