@@ -3,7 +3,6 @@
 #include "tune/space.h"
 
 #include <math.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -45,6 +44,16 @@ static uint32_t machines(const struct fovea_engine *engine, size_t l2, struct fo
         out[i] = *said;
     out[1].l2_bytes = (uint32_t)l2;
     return l2 != 0 && (l2 / 2 >= said->l2_bytes || l2 <= said->l2_bytes / 2) ? 2 : 1;
+}
+
+bool tune_measured_default(const struct fovea_engine *engine, uint32_t class, const uint8_t *banned, size_t l2,
+                           struct fovea_tuned *out)
+{
+    struct fovea_machine of[MACHINES];
+    const uint32_t asked = machines(engine, l2, of);
+    const struct fovea_tuned said = tune_default(engine, class, banned);
+    *out = fovea_tuned_default(&of[asked - 1], class, said.kernel);
+    return !fovea_tuned_same(&said, out);
 }
 
 // The numbers of `to`, but where those of `from` are not what its own kernel has by default.

@@ -5,6 +5,8 @@
 
 #include "dispatch/adopt.h"
 
+#include <stdbool.h>
+
 enum { TUNE_CANDIDATES_MAX = 128 };
 
 /// Stages of a class: 0 its kernel (with the numbers the model gives for it), then those of kernels/tuning.def.
@@ -19,5 +21,9 @@ uint32_t tune_space(const struct fovea_engine *engine, uint32_t class, uint32_t 
 
 /// The default of a class in this engine: the best kernel of its slot that is not banned, the numbers of the model.
 struct fovea_tuned tune_default(const struct fovea_engine *engine, uint32_t class, const uint8_t *banned);
+
+/// The default of a machine whose L2 is as large as it was measured; false where that is the same.
+bool tune_measured_default(const struct fovea_engine *engine, uint32_t class, const uint8_t *banned, size_t l2,
+                           struct fovea_tuned *out);
 
 #endif
