@@ -15,6 +15,7 @@
     X(natural_steps,     0,    0,    0,   256) \
     X(few_rows,          0,    8,    0,     8) \
     X(thin_kc,         128,    0,    0,   128) \
+    X(alias_kc,          0,  512,    0,     0) \
     X(follow_rows,       4,   16,    0,    14) \
     X(follow_natural,    0,   12,    0,     0) \
     X(follow_near,       0,    0,    0,     6) \

@@ -39,6 +39,11 @@ struct fovea_beyond {
     // rows one after another: Zen 4, 10 to 14 rows in blocks of 128, 1.0 to 1.15 (N of 300 1.9); 15 and more 0.95,
     // blocks of 1024 0.86 to 0.89. Granite Rapids, 12 and 14 rows 1.4 to 1.8, k of 896 to 1024 1.1.
     uint32_t thin_kc;
+    // Steps of a k block of wide tiles over a far natural B whose rows meet in few sets of L1, where it is read in
+    // place in more tiles than one, or 0. Zen 5, blocks of 512 rather than 1024, 13 to 20 rows from memory 0.99 to
+    // 1.08, 28 to 88 rows 1.03 to 1.12, from L3 1.0 to 1.15; 96 rows and more 0.99 to 1.02, rows that do not meet 0.98
+    // to 1.01. Elsewhere nobody measured it.
+    uint32_t alias_kc;
     // Up to which a far B passes once in one tile, its next strips not prefetched into L2: a packed one, and a natural
     // one whose rows do not meet in few sets of L1. Packed, nothing prefetched at all, Zen 4, one row, 1.07 to 1.44,
     // two 1.12 to 1.25, three 1.07 to 1.2, four 0.95 to 1.2, six 0.7 to 0.95. Zen 5, with lead, 13 to 16 rows, 0.94

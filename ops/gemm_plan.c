@@ -223,7 +223,9 @@ enum fovea_status fovea_gemm_make(const struct fovea_engine *engine, const struc
     // One tile of few rows passes B once and keeps nothing of it: its streams are not cut.
     const bool thin = fovea_gemm_is_thin(kernel);
     const bool once = fovea_gemm_follows(plan, desc->m) || (desc->b_packed && desc->m <= mr && thin);
-    const size_t longest = thin && !desc->b_packed ? fovea_min(tuning->kc, tuning->thin_kc) : tuning->kc;
+    const bool meets = b_aliases && desc->trans_b != FOVEA_TRANS && desc->m > mr && desc->m < tuning->alias_rows;
+    const size_t most = thin && !desc->b_packed ? tuning->thin_kc : meets ? tuning->alias_kc : SIZE_MAX;
+    const size_t longest = fovea_min(tuning->kc, most);
     if (k != 0) {
         const size_t kc = clamp(once ? k : longest, 1, k);
         plan->blocks = fovea_cut(k, kc);

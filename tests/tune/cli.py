@@ -116,6 +116,7 @@ def test_set(folder):
             tile = tile if set_ == "wide" else "9x48" if rows == 9 or set_ == "hashed" else "16x16"
             text = ok("tune", "--explain", "gemm", f"{rows}x4096x4096", "nn", FOVEA_CACHES=f"32K,1M,32M,{set_}")
             check(f"kernel gemm_f32_{tile}_avx512" in text, text)
+            check((" kc 512," in text) == (set_ == "wide" and rows == 13), text)
         text = ok("tune", "--explain", "gemm", "1x4000x4000", "packed", FOVEA_CACHES=f"32K,1M,32M,{set_}")
         check(("packed B, nothing prefetched" in text) == (set_ == "wide"), text)
         text = ok("tune", "--explain", "gemm", "1x4096x4096", "nt", FOVEA_CACHES=f"32K,1M,32M,{set_}")

@@ -162,6 +162,10 @@ static void test_sets(void)
         const int32_t best = wide >= 0 ? wide : scalar;
         const uint32_t alone = fovea_tuned_default(&machine, FEW_FAR_NN, best).values[number("alone")],
                        packed_alone = fovea_tuned_default(&machine, FEW_FAR_PACKED, best).values[number("alone")];
+        const uint32_t alias_kc = fovea_tuned_default(&machine, FEW_FAR_NN, best).values[number("alias_kc")],
+                       packed_kc = fovea_tuned_default(&machine, FEW_FAR_PACKED, best).values[number("alias_kc")];
+        CHECK(alias_kc == (wide >= 0 && cases[i].wide && !cases[i].hashed ? 512 : ANY) && packed_kc == ANY,
+              "%s: alias_kc %u, packed %u", cases[i].text, (unsigned)alias_kc, (unsigned)packed_kc);
         CHECK(alone == cases[i].alone && packed_alone == (wide >= 0 ? alone : 0), "%s: alone %u, packed %u",
               cases[i].text, (unsigned)alone, (unsigned)packed_alone);
         const uint32_t whole = of_attention(&machine, "whole");
