@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// bench/memory.c - mmap with huge pages advised.
+// bench/memory.c - mmap with huge pages advised, and how much of it is more than a cache remembers.
 //
 // Without huge pages a stream of 4 KiB pages costs a TLB miss each 64 lines, and a transposed walk one for each line;
 // the figures would be those of the page table.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // bench/suite.c - a suite from its filter to its last line, the same for products and attention.
 #include "bench/suite.h"
-#include "bench/memory.h"
 #include "bench/clock.h"
 #include "bench/counters.h"
+#include "bench/memory.h"
 #include "bench/pool.h"
 #include "bench/probe.h"
 #include "bench/table.h"

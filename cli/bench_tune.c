@@ -79,10 +79,11 @@ static void print_line(const struct arguments *a, const struct tune_versus *v, c
     putchar('\n');
 }
 
-// What the profile changes of the defaults, and the best of the profile.
-static void print_choices(const struct fovea_engine *const engines[3], const struct tune_held_out *shape)
+// What the profile changes of the defaults, or of the other profile, and the best of it.
+static void print_choices(const struct arguments *a, const struct fovea_engine *const engines[3],
+                          const struct tune_held_out *shape)
 {
-    static const char *const names[] = {"default -> profile", "profile -> best"};
+    const char *const names[] = {a->against ? "against -> profile" : "default -> profile", "profile -> best"};
     for (int i = 0; i < 2; i++) {
         uint32_t class;
         char words[CLI_TUNE_WORDS];
@@ -125,7 +126,7 @@ static void bench(const struct arguments *a, const struct fovea_engine *base, co
         print_line(a, &v, &of_best, i == 0);
         const struct fovea_engine *const engines[3] = {base, tuned, best};
         if (best && !a->json)
-            print_choices(engines, shape);
+            print_choices(a, engines, shape);
         fovea_engine_destroy(best);
         add(&sums, &v, &of_best);
         fflush(stdout);

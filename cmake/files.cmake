@@ -68,8 +68,8 @@ set(FOVEA_FILES_OPS
     ops/gemm_bn.c
     ops/gemm_bt.c
     ops/gemm_direct.c
-    ops/gemm_fit.c
     ops/gemm_explain.c
+    ops/gemm_fit.c
     ops/gemm_grid.c
     ops/gemm_plan.c
     ops/kv_cache.c

@@ -42,6 +42,7 @@
     X(along_eighths[0],  0,    0,    0,     4) \
     X(along_eighths[1],  0,    6,    0,     4) \
     X(edge_columns,      0,    8,    0,     0) \
+    X(chain_rows,        0,    5,    0,     0) \
     X(split_rows,      ANY,  ANY,   64,    64) \
     X(bt_near[0],      ALL,  ALL,    6,     6) \
     X(bt_near[1],      ALL,    0,    6,     6) \

@@ -45,10 +45,10 @@ struct fovea_beyond {
     // to 1.01. Elsewhere nobody measured it.
     uint32_t alias_kc;
     // Up to which a far B passes once in one tile, its next strips not prefetched into L2: a packed one, and a natural
-    // one whose rows do not meet in few sets of L1. Packed, nothing prefetched at all, Zen 4, one row, 1.07 to 1.44,
-    // two 1.12 to 1.25, three 1.07 to 1.2, four 0.95 to 1.2, six 0.7 to 0.95. Zen 5, with lead, 13 to 16 rows, 0.94
-    // to 1.12; natural, where bn_rows does not hide it, three to six 0.91 to 1.3, seven to nine 0.92 to 1.3, ten to
-    // twelve 0.96 to 1.58, 16 0.79 to 1.14, rows that meet 0.36 to 1.08.
+    // one whose rows do not meet in few sets of L1 (or do, but would pass twice: ops/gemm_plan.c). Packed, nothing
+    // prefetched at all, Zen 4, one row, 1.07 to 1.44, two 1.12 to 1.25, three 1.07 to 1.2, four 0.95 to 1.2, six 0.7
+    // to 0.95. Zen 5, with lead, 13 to 16 rows, 0.94 to 1.12; natural, where bn_rows does not hide it, three to six
+    // 0.91 to 1.3, seven to nine 0.92 to 1.3, ten to twelve 0.96 to 1.58, 16 0.79 to 1.14, rows that meet 0.36 to 1.08.
     uint32_t follow_rows, follow_natural;
     // The same for a B that stays in L2, packed or natural: in tiles as wide as there are, so that few sums do not wait
     // for one another. Granite Rapids, one to six rows, 1.07 to 1.25.
@@ -119,8 +119,11 @@ struct fovea_beyond {
     // packed 0.99 to 1.00. Elsewhere nobody measured it.
     uint32_t along_eighths[2];
     // Last columns of them that AVX-512 computes apart: Zen 5, one to four 1.04 to 1.17, five to eight 0.98 to 1.04
-    // (ops/gemm_direct.c); AVX2 there 0.90 to 1.10, not in use. Elsewhere nobody measured it.
+    // (ops/gemm_fit.c); AVX2 there 0.90 to 1.10, not in use. Elsewhere nobody measured it.
     uint32_t edge_columns;
+    // Rows up to which AVX-512 takes the widest tile for a small B where that leaves fewer strips (ops/gemm_fit.c): Zen
+    // 5, one to five 1.02 to 1.5, six 0.97 to 1.0. Elsewhere nobody measured it.
+    uint32_t chain_rows;
     // From which on rows of B that begin within a line are packed in small products: Cascade Lake, 64 to 170 rows, 1.00
     // to 1.28, 36 rows the other way round 1.1. Granite Rapids, 75 to 200 rows over rows of 511 1.17 to 1.26 (75 to
     // 130 cubes the other way round 1.01 to 1.04).

@@ -116,8 +116,11 @@ bool fovea_gemm_is_bare(const struct fovea_gemm_layout *plan);
 void fovea_gemm_bare(const struct fovea_gemm_layout *plan, const struct fovea_gemm_args *args);
 /// Columns at the end of C that a direct plan computes apart, or 0.
 size_t fovea_gemm_edge(const struct fovea_gemm_layout *plan);
-/// The micro-kernel of a direct plan: that of its class, or another of the ISA whose tiles cost less.
+/// The micro-kernel of a direct plan: that of its class, or another of the ISA whose tiles cost less or, of few rows,
+/// leave fewer strips (ops/gemm_fit.c).
 const struct fovea_gemm_kernel *fovea_gemm_fitting(const struct fovea_gemm_layout *plan);
+/// Rows from which on a plan, complete up to b_aliases, packs natural rows of B that it does not read directly.
+size_t fovea_gemm_packed_from(const struct fovea_gemm_layout *plan);
 /// Whether a direct plan reads natural rows of B where they lie, however many rows of C come for them.
 bool fovea_gemm_in_place(const struct fovea_gemm_layout *plan);
 /// Whether an area has so few rows that a transposed B is read where it lies, and computing it so (ops/gemm_bt.c).
@@ -164,10 +167,10 @@ static inline bool fovea_gemm_streams(const struct fovea_gemm_layout *plan)
     return plan->desc.b_packed && plan->kernel->nr == FOVEA_PANEL && fovea_gemm_is_thin(plan->kernel);
 }
 
-/// Whether nothing is prefetched of a packed B for so few rows.
+/// Whether a packed B passes so few rows once, and nothing of it is prefetched, whatever they would follow it with.
 static inline bool fovea_gemm_is_alone(const struct fovea_gemm_layout *plan, size_t rows)
 {
-    return plan->desc.b_packed && rows <= plan->tuning->alone;
+    return plan->desc.b_packed && rows <= plan->tuning->alone && rows <= plan->mr;
 }
 
 /// Whether so many rows of a class, that a micro-kernel takes at once, follow its B.
@@ -184,7 +187,7 @@ static inline bool fovea_gemm_follows(const struct fovea_gemm_layout *plan, size
 {
     const struct fovea_gemm_desc *const d = &plan->desc;
     return fovea_gemm_may_follow(plan->tuning, fovea_gemm_form_of(d), plan->b_aliases, rows, (uint32_t)plan->mr) &&
-           (plan->tuning->lead == 0 || plan->blocks.count == 1) && !fovea_gemm_is_alone(plan, rows);
+           (plan->tuning->lead == 0 || plan->blocks.count == 1);
 }
 
 /// Columns of the widest strip, whole panels.

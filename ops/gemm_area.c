@@ -109,10 +109,11 @@ static void run_group(const struct gemm_block *block, size_t begin, size_t count
     struct gemm_ahead ahead =
         gemm_look_ahead(block, end, fovea_min(end + (end - group), last), tiles.count, end - group);
     struct gemm_ahead_of_a ahead_of_a = {.source = {.next = NULL}};
+    const bool alone = fovea_gemm_is_alone(plan, area->rows);
     struct fovea_gemm_tile tile = {
         .k = block->steps,
         .mode = block->first ? FOVEA_GEMM_STORE : FOVEA_GEMM_ADD,
-        .follows = fovea_gemm_follows(plan, area->rows),
+        .follows = alone || fovea_gemm_follows(plan, area->rows),
     };
     const bool room = area->a_room != NULL && block->steps != 0;
     const size_t pitch = fovea_gemm_pitch(plan->kc);
@@ -147,7 +148,7 @@ static void run_group(const struct gemm_block *block, size_t begin, size_t count
                      : whole_acc       ? area->acc + (row - area->row) * acc_row + (column - column0)
                                        : area->acc;
             tile.c_row = area->acc != NULL ? (ptrdiff_t)acc_row : (ptrdiff_t)d->ldc;
-            tile.lead_steps = tile.follows && !area->pack_b
+            tile.lead_steps = tile.follows && !alone && !area->pack_b
                                   ? (uint32_t)(plan->tuning->lead / fovea_ceil_div(tile.n, FOVEA_PANEL))
                                   : 0;
             tile.ahead = tile.lead_steps != 0 && strip + 1 < last

@@ -2,12 +2,12 @@
 // ops/gemm_fit.c - which tiles a small product is cut into: those of which it needs least, and the last columns apart.
 #include "ops/gemm.h"
 
-// Rows up to which three panels are fewer chains of FMAs than a core has under way at once, so that tiles of four are
-// faster where a strip less is computed; KiB of B up to which not L2 is the bound; and panels of a natural one (Zen 5,
+// For up to chain_rows, of which three panels are fewer chains of FMAs than a core has under way at once, so that tiles
+// of four are faster where a strip less is computed: KiB of B up to which not L2 is the bound; and columns (Zen 5,
 // one to five rows of 64 columns 1.05 to 1.5 times as fast, of 100 1.03 to 1.18, packed, of 128 and 200, 1.02 to 1.2;
 // natural 0.96 to 1.04 there, 256 KiB 0.96 to 1.03; six rows 0.97 to 1.0; transposed, which is packed first, of 64
 // columns 1.03 to 1.35, of 112 0.90 to 0.97).
-enum { CHAIN_ROWS = 5, CHAIN_KIB = 128 };
+enum { CHAIN_KIB = 128 };
 static const size_t chain_columns[] = {
     [FOVEA_FORM_PACKED] = SIZE_MAX, [FOVEA_FORM_NN] = 7 * FOVEA_PANEL, [FOVEA_FORM_NT] = 4 * FOVEA_PANEL};
 
@@ -47,7 +47,7 @@ static const struct fovea_gemm_kernel *with_chains(const struct fovea_gemm_layou
     const size_t panels = fovea_ceil_div(plan->desc.n, FOVEA_PANEL);
     for (uint32_t i = 0; i < kernels->gemm_tile_count; i++) {
         const struct fovea_gemm_kernel *const other = &kernels->gemm_tiles[i];
-        if (plan->desc.m <= other->mr &&
+        if (plan->desc.m <= other->mr && !fovea_gemm_is_thin(other) && !fovea_is_tall(other->mr, other->nr) &&
             fovea_ceil_div(panels, other->nr / FOVEA_PANEL) < fovea_ceil_div(panels, best->nr / FOVEA_PANEL)) {
             best = other;
         }
@@ -58,7 +58,7 @@ static const struct fovea_gemm_kernel *with_chains(const struct fovea_gemm_layou
 static bool wants_chains(const struct fovea_gemm_layout *plan)
 {
     const struct fovea_gemm_desc *const d = &plan->desc;
-    return d->m <= CHAIN_ROWS && d->n <= chain_columns[fovea_gemm_form_of(d)] &&
+    return d->m <= plan->tuning->chain_rows && d->n <= chain_columns[fovea_gemm_form_of(d)] &&
            (double)plan->k * (double)d->n * sizeof(float) <= 1024.0 * CHAIN_KIB;
 }
 

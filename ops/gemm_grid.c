@@ -111,6 +111,12 @@ bool fovea_gemm_whole(const struct fovea_gemm_layout *plan, size_t m)
     return steps_of(plan, m, (double)plan->desc.n) < 2 * task_steps(plan, m);
 }
 
+size_t fovea_gemm_packed_from(const struct fovea_gemm_layout *plan)
+{
+    const size_t unbroken = plan->b_aliases ? plan->tuning->alias_rows : plan->tuning->pack_rows;
+    return plan->desc.ldb % FOVEA_PANEL != 0 ? fovea_min(unbroken, BROKEN_ROWS) : unbroken;
+}
+
 struct fovea_gemm_grid fovea_gemm_grid(const struct fovea_gemm_layout *plan, size_t m)
 {
     const struct fovea_gemm_desc *const d = &plan->desc;
@@ -122,9 +128,8 @@ struct fovea_gemm_grid fovea_gemm_grid(const struct fovea_gemm_layout *plan, siz
     // A narrow tile reads all of A for every panel, so a copy pays from half of its rows on.
     const bool narrow = plan->kernel->mr >= plan->kernel->nr;
     grid.copy_a = !plan->direct && plan->aliases && m > (narrow ? plan->mr / 2 : 2 * plan->mr);
-    const size_t unbroken = plan->b_aliases ? plan->tuning->alias_rows : plan->tuning->pack_rows;
-    const size_t packed_from = d->ldb % FOVEA_PANEL != 0 ? fovea_min(unbroken, BROKEN_ROWS) : unbroken;
-    grid.pack_b = natural && (d->trans_b == FOVEA_TRANS || (m >= packed_from && !fovea_gemm_in_place(plan)));
+    const bool many = m >= fovea_gemm_packed_from(plan);
+    grid.pack_b = natural && (d->trans_b == FOVEA_TRANS || (many && !fovea_gemm_in_place(plan)));
     const bool in_place = d->trans_b == FOVEA_TRANS && m <= plan->tuning->bt_rows; // the way of gemm_bt.c
     grid.share_b = !plan->direct && grid.pack_b && alone && m > plan->tuning->keep_rows && !in_place;
     const double entry = steps_of(plan, m, (double)d->n), task = task_steps(plan, m);

@@ -222,9 +222,11 @@ enum fovea_status fovea_gemm_make(const struct fovea_engine *engine, const struc
     plan->desc.trans_b = desc->b_packed ? FOVEA_NO_TRANS : desc->trans_b; // how it was packed from does not matter
     // One tile of few rows passes B once and keeps nothing of it: its streams are not cut.
     const bool thin = fovea_gemm_is_thin(kernel);
-    const bool once = fovea_gemm_follows(plan, desc->m) || (desc->b_packed && desc->m <= mr && thin);
-    const bool meets = b_aliases && desc->trans_b != FOVEA_TRANS && desc->m > mr && desc->m < tuning->alias_rows;
-    const size_t most = thin && !desc->b_packed ? tuning->thin_kc : meets ? tuning->alias_kc : SIZE_MAX;
+    const bool alone = fovea_gemm_is_alone(plan, desc->m);
+    const bool once = fovea_gemm_follows(plan, desc->m) || alone || (desc->b_packed && desc->m <= mr && thin);
+    const bool rows_meet = fovea_gemm_form_of(desc) == FOVEA_FORM_NN && b_aliases;
+    const bool again = desc->m > mr && desc->m < fovea_gemm_packed_from(plan); // in place, by several tiles
+    const size_t most = thin && !desc->b_packed ? tuning->thin_kc : rows_meet && again ? tuning->alias_kc : SIZE_MAX;
     const size_t longest = fovea_min(tuning->kc, most);
     if (k != 0) {
         const size_t kc = clamp(once ? k : longest, 1, k);
@@ -254,7 +256,7 @@ enum fovea_status fovea_gemm_make(const struct fovea_engine *engine, const struc
     const size_t of = fovea_min(longest, CHUNK_STEPS), steps = clamp(plan->kc, 1, CHUNK_STEPS);
     // A B of which nothing is kept or prefetched is one group: each call of the micro-kernel that ends stops its stream
     // for 30 ns (Zen 5, one row, groups of three and four panels 0.97 to 0.99).
-    const size_t wide = fovea_gemm_is_alone(plan, desc->m) ? SIZE_MAX : tuning->nc * of / steps / nr,
+    const size_t wide = alone ? SIZE_MAX : tuning->nc * of / steps / nr,
                  group = wide >= WIDE_STRIPS ? wide : tuning->nc / nr;
     plan->group = clamp(group, 1, plan->strips.count > 1 ? plan->strips.count : 1);
     const bool repacks = plan->grid.pack_b && !plan->grid.share_b; // for each chunk of rows

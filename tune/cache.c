@@ -48,11 +48,18 @@ static double load_seconds(char *memory, size_t bytes)
 // What was found once is there: another hyper-thread of the core shares its L2 for a while and takes half of it.
 static size_t found_before;
 
+size_t tune_measured_most(void)
+{
+    uint32_t count;
+    const struct fovea_tunable *const border = fovea_tunables(FOVEA_TUNED_CACHE, &count);
+    return (size_t)border->values[border->count - 1] << 10;
+}
+
 size_t tune_measure_l2(void)
 {
     uint32_t count;
     const struct fovea_tunable *const border = fovea_tunables(FOVEA_TUNED_CACHE, &count);
-    const size_t most = (size_t)border->values[border->count - 1] << 10;
+    const size_t most = tune_measured_most();
     char *const memory = bench_alloc(most);
     size_t found = 0;
     if (!memory)

@@ -10,4 +10,7 @@
 /// Not for several threads.
 size_t tune_measure_l2(void);
 
+/// The most that it tells: an L2 of at least so many bytes.
+size_t tune_measured_most(void);
+
 #endif

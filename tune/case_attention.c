@@ -193,7 +193,7 @@ static bool make_kv(struct attention_case *c, const struct fovea_engine *engine)
 {
     const struct tune_attention_shape *const s = &c->shape;
     const size_t floats = k_floats(s), bytes = 2 * floats * sizeof(float);
-    if (!tune_walk_make(&c->kv, engine, bytes, s->q < DECODING && bytes > s->near))
+    if (!tune_walk_make(&c->kv, engine, bytes, s->q < DECODING && bytes > s->near, false))
         return false;
     fill_keys(s, c->kv.own, 2);
     fill_keys(s, (float *)c->kv.own + floats, 3);

@@ -115,7 +115,7 @@ static bool make_b(struct gemm_case *c, const struct fovea_engine *engine)
     struct fovea_tuning tuning = fovea_engine_kernels(engine)->tuning;
     tuning.cache.near = s->near ? (uint32_t)(s->near >> 10) : tuning.cache.near;
     const bool far = s->m <= DECODE_ROWS && natural > (size_t)fovea_near_of(&tuning, s->m, s->form) << 10;
-    if (!tune_walk_make(&c->b, engine, bytes, far))
+    if (!tune_walk_make(&c->b, engine, bytes, far, s->form == FOVEA_FORM_PACKED))
         return false;
     float *const source = s->form == FOVEA_FORM_PACKED ? bench_alloc(natural) : c->b.own;
     bool ok = source != NULL;

@@ -123,8 +123,11 @@ static void keep_or_forget(struct tune_search *s, uint32_t class, struct past *p
     struct fovea_profile *const profile = &run->result->profile;
     if (past->stale && s->refuted)
         forget(profile, class);
-    *past = (struct past){.best = profile->has[class] ? profile->tuned[class] : s->best,
-                          .known = profile->has[class] || !s->refuted,
+    const struct fovea_tuned usual = tune_default(s->engine, class, s->quarantine);
+    *past = (struct past){.best = profile->has[class] ? profile->tuned[class]
+                                  : s->refuted        ? usual
+                                                      : s->best,
+                          .known = true,
                           .open = s->undecided,
                           .stale = past->stale && !s->adopted && !s->refuted};
 }

@@ -187,18 +187,24 @@ static bool look(struct tune_search *s, struct tune_racer *chosen, uint32_t pair
     return better && !loses;
 }
 
+// Whether a class has more problems than candidates are raced on.
+static bool widens(const struct tune_search *s)
+{
+    return s->class < FOVEA_GEMM_CLASSES && s->track.count == s->effort->cases;
+}
+
 // Makes what was chosen ready for more problems of its class than it was found with. One alone says little of the
 // others: quick took a kernel of AVX2 for 33 to 192 rows (1.03x), as 48 of them are then computed by 12x32; of 128 it
 // was 0.44x. False, and it is ended, where it does not give the right bits there.
 static bool widen(struct tune_search *s, struct tune_racer *chosen)
 {
-    if (s->class >= FOVEA_GEMM_CLASSES || s->track.count < s->effort->cases)
-        return true; // all of them are there
+    if (!widens(s))
+        return true;
     const struct fovea_tuned tuned = chosen->tuned;
     tune_racer_end(chosen, &s->track);
     tune_cases_destroy(s->track.cases, s->track.count);
     s->track.count = tune_cases(s->engine, s->class, s->effort->proof_cases, s->track.cases);
-    if (!tune_racer_start(chosen, &s->track, s->engine, s->class, &tuned))
+    if (s->track.count == 0 || !tune_racer_start(chosen, &s->track, s->engine, s->class, &tuned))
         return false;
     if (tune_is_right(s, chosen))
         return true;
@@ -228,13 +234,14 @@ static void prove(struct tune_search *s)
         return;
     const struct fovea_tuned model = tune_default(s->engine, s->class, s->quarantine);
     s->refuted = fovea_tuned_same(&model, &chosen.tuned);
-    if (s->refuted)
+    s->undecided |= !s->refuted && late(s, 0);
+    if (s->refuted || late(s, 0))
         return;
     memset(&s->incumbent, 0, sizeof s->incumbent);
     const bool right = widen(s, &chosen);
     const bool ready = tune_start_default(s, &s->incumbent);
     if (!right || !ready) {
-        s->refuted = !right;
+        s->undecided = true;
         s->incumbent = ready ? s->incumbent : chosen;
         return;
     }
@@ -295,7 +302,7 @@ bool tune_search_class(struct tune_search *s, const struct fovea_tuned *from, bo
     for (uint32_t i = 0; i < s->track.count; i++)
         s->incumbent.affected[i] = true;
     tune_track_calibrate(&s->track, &s->incumbent);
-    const double more = fmax(1, s->effort->proof_cases / (double)s->track.count);
+    const double more = widens(s) ? s->effort->proof_cases / (double)s->track.count : 1;
     s->reserve = proved ? 0
                         : fmin(s->effort->proof_pairs * 1.3 * more * tune_pair_seconds(&s->track, &s->incumbent),
                                0.5 * (fmin(s->class_deadline, s->deadline) - tune_now()));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // tune/space.c - the search space is what the registers say: no kernel and no number is named here.
 #include "tune/space.h"
+#include "tune/cache.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -43,7 +44,10 @@ static uint32_t machines(const struct fovea_engine *engine, size_t l2, struct fo
     for (uint32_t i = 0; i < MACHINES; i++)
         out[i] = *said;
     out[1].l2_bytes = (uint32_t)l2;
-    return l2 != 0 && (l2 / 2 >= said->l2_bytes || l2 <= said->l2_bytes / 2) ? 2 : 1;
+    return l2 != 0 && (l2 < tune_measured_most() || l2 > said->l2_bytes) &&
+                   (l2 / 2 >= said->l2_bytes || l2 <= said->l2_bytes / 2)
+               ? 2
+               : 1;
 }
 
 bool tune_measured_default(const struct fovea_engine *engine, uint32_t class, const uint8_t *banned, size_t l2,
@@ -53,7 +57,7 @@ bool tune_measured_default(const struct fovea_engine *engine, uint32_t class, co
     const uint32_t asked = machines(engine, l2, of);
     const struct fovea_tuned said = tune_default(engine, class, banned);
     *out = fovea_tuned_default(&of[asked - 1], class, said.kernel);
-    return !fovea_tuned_same(&said, out);
+    return of[asked - 1].l2_bytes > of[0].l2_bytes && !fovea_tuned_same(&said, out);
 }
 
 // The numbers of `to`, but where those of `from` are not what its own kernel has by default.

@@ -9,7 +9,8 @@
 
 enum { TUNE_CANDIDATES_MAX = 128 };
 
-/// Stages of a class: 0 its kernel (with the numbers the model gives for it), then those of kernels/tuning.def.
+/// Stages of a class: 0 its kernel (with the numbers the model gives for it, and with those of `from` that are not the
+/// model's), then those of kernels/tuning.def.
 uint32_t tune_stages(uint32_t class);
 
 /// The candidates of a stage beside `from`, those nearest to the model first; at most TUNE_CANDIDATES_MAX. Kernels that
@@ -22,7 +23,8 @@ uint32_t tune_space(const struct fovea_engine *engine, uint32_t class, uint32_t 
 /// The default of a class in this engine: the best kernel of its slot that is not banned, the numbers of the model.
 struct fovea_tuned tune_default(const struct fovea_engine *engine, uint32_t class, const uint8_t *banned);
 
-/// The default of a machine whose L2 is as large as it was measured; false where that is the same.
+/// The default of a machine whose L2 is as large as it was measured; false where that is the same, or the machine says
+/// more: what else runs on the core takes lines away from what is measured, and adds none.
 bool tune_measured_default(const struct fovea_engine *engine, uint32_t class, const uint8_t *banned, size_t l2,
                            struct fovea_tuned *out);
 

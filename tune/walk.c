@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-enum { LINE = 64, PATTERN = 1 << 20 };
+enum { LINE = 64, PATTERN = 1 << 20 }; // a line is a blob's header, all of a blob that a call looks at
 
 static struct {
     char *memory;
@@ -30,10 +30,11 @@ static bool make_area(size_t bytes)
 {
     if (bytes <= area.bytes)
         return true;
-    tune_walk_end();
-    area.memory = bench_alloc(bytes);
-    if (!area.memory)
+    char *const memory = bench_alloc(bytes); // before the old one goes: other walks have their places there
+    if (!memory)
         return false;
+    tune_walk_end();
+    area.memory = memory;
     area.bytes = bytes;
     uint32_t state = 1;
     for (size_t i = 0; i < PATTERN / sizeof(float); i++) {
@@ -61,10 +62,10 @@ static size_t prime_below(size_t count)
     return count;
 }
 
-bool tune_walk_make(struct tune_walk *walk, const struct fovea_engine *engine, size_t bytes, bool far)
+bool tune_walk_make(struct tune_walk *walk, const struct fovea_engine *engine, size_t bytes, bool far, bool header)
 {
     const size_t stride = (bytes + LINE - 1) / LINE * LINE, all = far ? walk_bytes(engine) : 0;
-    *walk = (struct tune_walk){.own = bench_alloc(bytes), .bytes = bytes, .stride = stride};
+    *walk = (struct tune_walk){.own = bench_alloc(bytes), .bytes = bytes, .stride = stride, .header = header};
     if (far && stride)
         walk->count = prime_below(all / stride); // 0: one operand is more than the walk
     if (walk->own && (walk->count == 0 || make_area(all)))
@@ -91,7 +92,7 @@ static void disown(void)
 
 void tune_walk_begin(const struct tune_walk *walk)
 {
-    if (walk->count == 0 || walk->own == area.owner.own)
+    if (walk->count == 0 || !walk->header || walk->own == area.owner.own)
         return;
     disown();
     write_heads(walk, walk->own);

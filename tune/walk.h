@@ -12,14 +12,14 @@ struct tune_walk {
     void *own; ///< the operand itself, `bytes` bytes: what is verified is computed of it
     size_t bytes, stride;
     size_t count, next; ///< places; 0: the operand stays in cache
+    bool header;        ///< its first line is not numbers
 };
 
 /// Makes room for an operand. False without memory.
-bool tune_walk_make(struct tune_walk *walk, const struct fovea_engine *engine, size_t bytes, bool far);
-/// Once the operand is written, before calls are timed: the places become this walk's.
+bool tune_walk_make(struct tune_walk *walk, const struct fovea_engine *engine, size_t bytes, bool far, bool header);
+/// Once the operand is written, before calls are timed: the places get its header, if it has one.
 void tune_walk_begin(const struct tune_walk *walk);
-/// The operand of the next call: with the first line of `own` (a blob's header) and other numbers in [-1, 1) behind it
-/// if it is far. It is the walk's that began last.
+/// The operand of the next call: if it is far, other numbers in [-1, 1), behind a header if it has one.
 const void *tune_walk_next(struct tune_walk *walk);
 void tune_walk_free(struct tune_walk *walk);
 

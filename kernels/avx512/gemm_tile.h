@@ -152,7 +152,9 @@ static inline size_t gemm_kind(const struct fovea_gemm_tile *t)
     if (t->ahead != NULL) {
         return (near ? GEMM_K_NEAR : GEMM_K_APART) + (t->ahead_panel == 0 ? GEMM_K_LINE : GEMM_K_PANELS);
     }
-    return (near && !t->follows ? GEMM_K_NEAR : GEMM_K_APART) + ((t->n - 1) % FOVEA_PANEL < most ? GEMM_K_HALF : 0);
+    const bool bare = near && t->n <= FOVEA_PANEL; // NEAR prefetches nothing of one panel, and has fewer instructions
+    return ((near && !t->follows) || bare ? GEMM_K_NEAR : GEMM_K_APART) +
+           ((t->n - 1) % FOVEA_PANEL < most ? GEMM_K_HALF : 0);
 }
 
 /// The body of a micro-kernel: its tiles by kind, rows and panels; ROWS(NAMES, KIND): those of a kind.

@@ -42,8 +42,27 @@ static void test_engine_of(const struct fovea_engine *engine, const char *isa)
     }
 }
 
+/// A transposed A and a natural B that both fill all ways of a set of L2 are not read where they lie.
+static void test_meeting(const struct fovea_engine *engine, const char *isa)
+{
+    static _Alignas(FOVEA_ALIGNMENT) struct fovea_gemm_layout plan;
+    for (size_t i = 0; i < FOVEA_GEMM_CLASSES; i++)
+        test_tuning(engine)->gemm[i].kc = 1024, test_tuning(engine)->gemm[i].direct = 1 << 14;
+    struct fovea_gemm_desc desc = FOVEA_GEMM_DESC_INIT;
+    desc.m = desc.n = desc.ldb = desc.ldc = desc.k = desc.lda = 512, desc.trans_a = FOVEA_TRANS;
+    CHECK(fovea_gemm_plan(engine, &desc, &plan) == FOVEA_OK && !plan.direct, "%s: 512 tn", isa);
+    desc.ldb = 520;
+    CHECK(fovea_gemm_plan(engine, &desc, &plan) == FOVEA_OK && plan.direct, "%s: 512 tn, rows of 520", isa);
+}
+
+static void test_both(const struct fovea_engine *engine, const char *isa)
+{
+    test_engine_of(engine, isa);
+    test_meeting(engine, isa);
+}
+
 int main(void)
 {
-    test_each_engine(test_engine_of);
+    test_each_engine(test_both);
     return test_done();
 }

@@ -18,6 +18,8 @@ static void record(const struct fovea_gemm_tile *tile)
     count++;
 }
 
+static size_t blocks, group;
+
 /// Runs the product with a micro-kernel that computes nothing.
 static void run(const struct fovea_engine *engine, bool packed, enum fovea_transpose trans_b)
 {
@@ -37,6 +39,7 @@ static void run(const struct fovea_engine *engine, bool packed, enum fovea_trans
     plan.kernel = &recorder;
     const struct fovea_gemm_args args = {.a = a, .b = packed ? (const void *)blob : b, .c = c, .m = ROWS};
     count = 0;
+    blocks = plan.blocks.count, group = plan.group;
     CHECK(fovea_gemm(&plan, &args, shared, scratch, NULL) == FOVEA_OK && count != 0 && count <= CALLS, "%zu calls",
           count);
 }
@@ -75,8 +78,33 @@ static void test_engine_of(const struct fovea_engine *engine, const char *isa)
         CHECK(calls[i].lead_steps == 0, "%s, packed on the way: call %zu is led", isa, i);
 }
 
+/// Of a packed B whose rows are alone nothing is prefetched, in one block and one group, whichever tile takes it.
+static void test_alone(const struct fovea_engine *engine, const char *isa)
+{
+    for (size_t i = 0; i < FOVEA_GEMM_CLASSES; i++) {
+        struct fovea_gemm_tuning *const t = &test_tuning(engine)->gemm[i];
+        t->alone = ROWS, t->kc = DEPTH / 2, t->ahead = 1;
+    }
+    for (int follows = 0; follows < 2; follows++) {
+        for (size_t i = 0; i < FOVEA_GEMM_CLASSES; i++)
+            test_tuning(engine)->gemm[i].follow_rows = follows ? ROWS : 0;
+        run(engine, true, FOVEA_NO_TRANS);
+        CHECK(blocks == 1 && group * calls[0].n >= COLUMNS, "%s, follows %d: %zu blocks, groups of %zu strips", isa,
+              follows, blocks, group);
+        for (size_t i = 0; i < count && i < CALLS; i++)
+            CHECK(calls[i].follows && calls[i].lead_steps == 0 && calls[i].ahead == NULL, "%s, alone, call %zu: %u, %u",
+                  isa, i, (unsigned)calls[i].follows, (unsigned)calls[i].lead_steps);
+    }
+}
+
+static void test_both(const struct fovea_engine *engine, const char *isa)
+{
+    test_engine_of(engine, isa);
+    test_alone(engine, isa);
+}
+
 int main(void)
 {
-    test_each_engine(test_engine_of);
+    test_each_engine(test_both);
     return test_done();
 }

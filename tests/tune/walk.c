@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/tune/walk.c - operands that come from memory: a prime number of places, headers where they belong and gone when
+// their owner is, an area that grows under walks that have places in it; and which default a search begins with.
+#include "tests/support/engines.h"
+#include "tests/support/test.h"
+#include "tune/cache.h"
+#include "tune/space.h"
+#include "tune/walk.h"
+
+#include <string.h>
+
+static bool is_prime(size_t n)
+{
+    for (size_t d = 2; d * d <= n; d++)
+        if (n % d == 0)
+            return false;
+    return n > 1;
+}
+
+static void test_places(const struct fovea_engine *engine)
+{
+    struct tune_walk small, large, near;
+    CHECK(tune_walk_make(&small, engine, 1 << 20, true, true), "a MiB with a header");
+    CHECK(small.count > 100 && is_prime(small.count), "%zu places", small.count);
+    memset(small.own, 0x7f, 1 << 20);
+    tune_walk_begin(&small);
+    const char *first = NULL;
+    for (size_t i = 0; i < small.count; i++) {
+        const char *const place = tune_walk_next(&small);
+        float number;
+        memcpy(&number, place + 64, sizeof number);
+        CHECK(memcmp(place, small.own, 64) == 0 && number >= -1 && number < 1, "place %zu", i);
+        CHECK(place != first, "place %zu is the first one again", i);
+        first = first ? first : place;
+    }
+    CHECK(tune_walk_next(&small) == first, "the first place comes again");
+    CHECK(tune_walk_make(&near, engine, 12345, false, false) && near.count == 0, "an operand that stays");
+    CHECK(tune_walk_next(&near) == near.own && tune_walk_next(&near) == near.own, "and is the only one");
+    CHECK(tune_walk_make(&large, engine, (size_t)1 << 31, true, false) && large.count == 0, "more than a walk");
+    tune_walk_free(&large);
+    tune_walk_free(&near);
+    const float *const place = (const float *)(const void *)first;
+    tune_walk_free(&small);
+    for (size_t i = 0; i < 16; i++)
+        CHECK(place[i] >= -1 && place[i] < 1, "number %zu is the header of a walk that is gone", i);
+    tune_walk_end();
+}
+
+// A machine that says too little of its L2 is not believed; one that says more than was measured, is.
+static void test_begin(const struct fovea_engine *engine)
+{
+    static const uint8_t none[FOVEA_VARIANTS];
+    const size_t said = fovea_engine_machine(engine)->l2_bytes;
+    struct fovea_tuned measured;
+    const uint32_t class = 4 * 3; // many rows, near
+    const bool tuned = fovea_tuned_default(fovea_engine_machine(engine), class, 0).values[0] != 0;
+    CHECK(tuned && !tune_measured_default(engine, class, none, 0, &measured), "not measured");
+    CHECK(!tune_measured_default(engine, class, none, said, &measured), "as it says");
+    CHECK(!tune_measured_default(engine, class, none, said / 4, &measured), "less: others took it");
+    CHECK(tune_measured_default(engine, class, none, 4 * said, &measured), "four times as much");
+    const struct fovea_tuned model = tune_default(engine, class, none);
+    CHECK(measured.kernel == model.kernel && !fovea_tuned_same(&measured, &model), "other numbers, the same kernel");
+}
+
+int main(void)
+{
+    setenv("FOVEA_CACHES", "16K,256K,4M", 1);
+    struct fovea_engine *const engine = test_engine(NULL, NULL);
+    test_places(engine);
+    test_begin(engine);
+    fovea_engine_destroy(engine);
+    return test_done();
+}
