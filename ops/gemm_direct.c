@@ -46,9 +46,9 @@ static bool reads_rows(const struct fovea_gemm_layout *plan)
            (!narrow || !(plan->b_aliases || again));
 }
 
-// Lines of a transposed A and of a natural B that fill all ways of a set of L2, each of them, so that a strip of B and
-// a tile's lines of A push one another out: 512 cubes, 0.71 to 0.95 of the peak by where they lie, 0.94 copied; 384 of
-// 512 steps, or columns, 0.96 to 1.0 in place.
+// Lines of a transposed A and of a natural B that fill all ways of a set of L2 (16 ways, 1024 sets), each of them, so
+// that a strip of B and a tile's lines of A push one another out: 512 cubes, 0.71 to 0.95 of the peak by where they
+// lie, 0.94 copied; 384 of 512 steps, or columns, 0.96 to 1.0 in place.
 enum { FULL_SETS = 16 * 1024 * FOVEA_PANEL };
 
 static bool fills_sets(size_t rows, size_t ld)

@@ -256,7 +256,7 @@ enum fovea_status fovea_gemm_make(const struct fovea_engine *engine, const struc
     const size_t of = fovea_min(longest, CHUNK_STEPS), steps = clamp(plan->kc, 1, CHUNK_STEPS);
     // A B of which nothing is kept or prefetched is one group: each call of the micro-kernel that ends stops its stream
     // for 30 ns (Zen 5, one row, groups of three and four panels 0.97 to 0.99).
-    const size_t wide = alone ? SIZE_MAX : tuning->nc * of / steps / nr,
+    const size_t wide = alone && !plan->direct ? SIZE_MAX : tuning->nc * of / steps / nr,
                  group = wide >= WIDE_STRIPS ? wide : tuning->nc / nr;
     plan->group = clamp(group, 1, plan->strips.count > 1 ? plan->strips.count : 1);
     const bool repacks = plan->grid.pack_b && !plan->grid.share_b; // for each chunk of rows

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tune/search.c - one class: stages, successive halving, proof.
+// tune/search.c - one class: stages, and successive halving in each.
 #include "tune/search.h"
 
 #include <math.h>
@@ -12,16 +12,31 @@ const struct tune_effort tune_efforts[FOVEA_LEVELS] = {
     [FOVEA_LEVEL_EXHAUSTIVE] = {6, TUNE_CANDIDATES_MAX, 5, 15, TUNE_CASES_MAX, 31, 63, 2, true, 0.02},
 };
 
-// A candidate replaces the incumbent of a stage; the proof against the default is stricter.
+// A candidate replaces the incumbent of a stage; the proof against the default is stricter (tune/proof.c).
 static const double stage_gain = 0.005, stage_p = 0.05;
-static const double proof_gain = 0.015, proof_p = 0.01;
-// On no case of its class may it lose this much, as far as the pairs tell.
-static const double case_loss = 0.01, case_p = 0.1;
 
-static bool late(const struct tune_search *s, double spare)
+bool tune_late(const struct tune_search *s, double spare)
 {
     const double now = tune_now();
     return (s->stop && *s->stop) || now + spare >= s->deadline || now + spare >= s->class_deadline;
+}
+
+bool tune_pairs_of(struct tune_search *s, struct tune_racer *racer, uint32_t wanted)
+{
+    enum { PATIENCE = 12 };
+    tune_racer_rest(racer);
+    const double each = tune_pair_seconds(&s->track, racer);
+    for (uint32_t tries = 0; racer->pairs < wanted && tries < PATIENCE * wanted && !tune_late(s, each); tries++)
+        tune_pair(&s->track, &s->incumbent, racer, false);
+    s->undecided |= racer->pairs < wanted;
+    return racer->pairs >= wanted;
+}
+
+// As far as the pairs tell.
+bool tune_loses(const struct tune_search *s, const struct tune_racer *racer)
+{
+    static const double loss = 0.01, p = 0.1;
+    return tune_racer_loses(racer, &s->track, loss, p);
 }
 
 static void note_time(struct tune_search *s, size_t trial, const struct tune_racer *racer)
@@ -50,7 +65,7 @@ static void enter(struct tune_search *s, uint32_t stage)
     struct fovea_tuned candidates[TUNE_CANDIDATES_MAX];
     const uint32_t found =
         tune_space(s->engine, s->class, stage, &s->incumbent.tuned, s->quarantine, s->l2, candidates);
-    for (uint32_t i = 0; i < found && s->count < s->effort->candidates && !late(s, 0); i++) {
+    for (uint32_t i = 0; i < found && s->count < s->effort->candidates && !tune_late(s, 0); i++) {
         struct tune_racer *const racer = &s->racers[s->count];
         if (!tune_racer_start(racer, &s->track, s->engine, s->class, &candidates[i]))
             continue;
@@ -70,7 +85,7 @@ static void race(struct tune_search *s)
 {
     for (uint32_t c = 0; c < s->track.count; c++)
         for (uint32_t i = 0; i < s->count; i++)
-            if (c < tune_racer_affected(&s->racers[i], &s->track) && !late(s, s->reserve))
+            if (c < tune_racer_affected(&s->racers[i], &s->track) && !tune_late(s, s->reserve))
                 tune_pair(&s->track, &s->incumbent, &s->racers[i], true);
 }
 
@@ -106,29 +121,15 @@ static void halve(struct tune_search *s)
         lose(s, 0);
 }
 
-// Fresh pairs with the incumbent, as many as count; false where the time or the calm does not suffice, and then the
-// class is undecided.
-static bool pairs_of(struct tune_search *s, struct tune_racer *racer, uint32_t wanted)
-{
-    enum { PATIENCE = 12 };
-    tune_racer_rest(racer);
-    const double each = tune_pair_seconds(&s->track, racer);
-    for (uint32_t tries = 0; racer->pairs < wanted && tries < PATIENCE * wanted && !late(s, each); tries++)
-        tune_pair(&s->track, &s->incumbent, racer, false);
-    s->undecided |= racer->pairs < wanted;
-    return racer->pairs >= wanted;
-}
-
 // Whether the best of a stage is faster than the incumbent, in fresh pairs; doubt: it may be, there were too few.
 static bool beats(struct tune_search *s, struct tune_racer *best, uint32_t pairs, bool *doubt)
 {
     *doubt = false;
-    if (!pairs_of(s, best, pairs))
+    if (!tune_pairs_of(s, best, pairs))
         return false;
     note_time(s, s->trial_of[0], best);
     const bool gains = tune_racer_median(best) >= stage_gain;
-    const bool wins = gains && tune_signed_rank(best->logs, best->pairs) < stage_p &&
-                      !tune_racer_loses(best, &s->track, case_loss, case_p);
+    const bool wins = gains && tune_signed_rank(best->logs, best->pairs) < stage_p && !tune_loses(s, best);
     *doubt = gains && !wins;
     return wins;
 }
@@ -145,7 +146,7 @@ static void run_stage(struct tune_search *s, uint32_t stage)
             race(s);
         tell(s, stage);
         halve(s);
-        if (s->count <= 1 || late(s, s->reserve))
+        if (s->count <= 1 || tune_late(s, s->reserve))
             break;
     }
     struct tune_racer *const best = &s->racers[0];
@@ -160,97 +161,6 @@ static void run_stage(struct tune_search *s, uint32_t stage)
     }
     while (s->count > 0)
         tune_drop(s, s->count - 1);
-}
-
-static uint32_t millionths(double value)
-{
-    return value < 0 ? 0 : value > 4000 ? 4000000000u : (uint32_t)(value * 1e6 + 0.5);
-}
-
-// Whether fresh pairs say that the incumbent is better than the default, and whether that is in doubt: the threshold is
-// within the interval, or only one problem speaks against it.
-static bool look(struct tune_search *s, struct tune_racer *chosen, uint32_t pairs, bool *doubt)
-{
-    double logs[TUNE_PAIRS_MAX];
-    *doubt = false;
-    if (!pairs_of(s, chosen, pairs))
-        return false;
-    const double gain = tune_racer_median(chosen), p = tune_signed_rank(chosen->logs, chosen->pairs),
-                 threshold = log(1 + proof_gain);
-    memcpy(logs, chosen->logs, sizeof logs);
-    const struct bench_interval interval = bench_bootstrap(logs, chosen->pairs);
-    const bool better = gain >= threshold && p < proof_p,
-               loses = tune_racer_loses(chosen, &s->track, case_loss, case_p);
-    *doubt = (interval.low < threshold && interval.high >= threshold) || (better && loses);
-    s->evidence = (struct fovea_evidence){millionths(exp(gain)), millionths(exp(interval.low)),
-                                          millionths(exp(interval.high)), millionths(p), chosen->pairs};
-    return better && !loses;
-}
-
-// Whether a class has more problems than candidates are raced on.
-static bool widens(const struct tune_search *s)
-{
-    return s->class < FOVEA_GEMM_CLASSES && s->track.count == s->effort->cases;
-}
-
-// Makes what was chosen ready for more problems of its class than it was found with. One alone says little of the
-// others: quick took a kernel of AVX2 for 33 to 192 rows (1.03x), as 48 of them are then computed by 12x32; of 128 it
-// was 0.44x. False, and it is ended, where it does not give the right bits there.
-static bool widen(struct tune_search *s, struct tune_racer *chosen)
-{
-    if (!widens(s))
-        return true;
-    const struct fovea_tuned tuned = chosen->tuned;
-    tune_racer_end(chosen, &s->track);
-    tune_cases_destroy(s->track.cases, s->track.count);
-    s->track.count = tune_cases(s->engine, s->class, s->effort->proof_cases, s->track.cases);
-    if (s->track.count == 0 || !tune_racer_start(chosen, &s->track, s->engine, s->class, &tuned))
-        return false;
-    if (tune_is_right(s, chosen))
-        return true;
-    tune_racer_end(chosen, &s->track);
-    return false;
-}
-
-// Fresh pairs with the default, once more where they leave doubt.
-static void put_to_proof(struct tune_search *s, struct tune_racer *chosen)
-{
-    bool doubt;
-    tune_track_calibrate(&s->track, &s->incumbent);
-    s->adopted = look(s, chosen, s->effort->proof_pairs, &doubt);
-    s->refuted = !s->adopted && chosen->pairs == s->effort->proof_pairs;
-    if (doubt && s->effort->close_pairs) {
-        const bool better = look(s, chosen, s->effort->close_pairs, &doubt);
-        s->adopted = chosen->pairs < s->effort->close_pairs ? s->adopted : better; // no time: the first look stands
-        s->refuted = !s->adopted;
-    }
-}
-
-// The incumbent against the default, which is what would be used without it and is the incumbent then.
-static void prove(struct tune_search *s)
-{
-    struct tune_racer chosen = s->incumbent;
-    if (s->effort->proof_pairs == 0)
-        return;
-    const struct fovea_tuned model = tune_default(s->engine, s->class, s->quarantine);
-    s->refuted = fovea_tuned_same(&model, &chosen.tuned);
-    s->undecided |= !s->refuted && late(s, 0);
-    if (s->refuted || late(s, 0))
-        return;
-    memset(&s->incumbent, 0, sizeof s->incumbent);
-    const bool right = widen(s, &chosen);
-    const bool ready = tune_start_default(s, &s->incumbent);
-    if (!right || !ready) {
-        s->undecided = true;
-        s->incumbent = ready ? s->incumbent : chosen;
-        return;
-    }
-    s->refuted = !tune_racer_differs(&chosen, &s->incumbent, &s->track);
-    if (!s->refuted)
-        put_to_proof(s, &chosen);
-    s->undecided |= !s->adopted && !fovea_tuned_same(&chosen.tuned, &s->incumbent.tuned);
-    tune_racer_end(&s->incumbent, &s->track);
-    s->incumbent = chosen;
 }
 
 // Whether a choice to begin with takes more than twice as long as the default, once on the problem where that is
@@ -302,18 +212,18 @@ bool tune_search_class(struct tune_search *s, const struct fovea_tuned *from, bo
     for (uint32_t i = 0; i < s->track.count; i++)
         s->incumbent.affected[i] = true;
     tune_track_calibrate(&s->track, &s->incumbent);
-    const double more = widens(s) ? s->effort->proof_cases / (double)s->track.count : 1;
+    const double more = tune_widens(s) ? s->effort->proof_cases / (double)s->track.count : 1;
     s->reserve = proved ? 0
                         : fmin(s->effort->proof_pairs * 1.3 * more * tune_pair_seconds(&s->track, &s->incumbent),
                                0.5 * (fmin(s->class_deadline, s->deadline) - tune_now()));
     const uint32_t stages = tune_stages(s->class);
     for (uint32_t pass = 0; pass < s->effort->passes; pass++)
-        for (uint32_t stage = 0; stage < stages && !late(s, s->reserve); stage++)
+        for (uint32_t stage = 0; stage < stages && !tune_late(s, s->reserve); stage++)
             run_stage(s, stage);
-    s->undecided |= late(s, s->reserve);
+    s->undecided |= tune_late(s, s->reserve);
     s->class_deadline = INFINITY; // the proof has its time, but for the end of all
     if (!proved || !fovea_tuned_same(&s->incumbent.tuned, from))
-        prove(s);
+        tune_prove(s);
     s->best = s->incumbent.tuned;
     tune_racer_end(&s->incumbent, &s->track);
     return true;

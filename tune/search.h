@@ -62,6 +62,19 @@ bool tune_is_right(struct tune_search *s, struct tune_racer *racer);
 /// The default that is right: with the best kernel of the slot that is. False where none is.
 bool tune_start_default(struct tune_search *s, struct tune_racer *racer);
 
+/// Whether the time of the class, or all of it, is over in `spare` seconds, or an end was asked for.
+bool tune_late(const struct tune_search *s, double spare);
+/// Fresh pairs with the incumbent, as many as count; false where the time or the calm does not suffice, and then the
+/// class is undecided.
+bool tune_pairs_of(struct tune_search *s, struct tune_racer *racer, uint32_t wanted);
+/// Whether it is slower than the incumbent on a problem of its class by more than may be.
+bool tune_loses(const struct tune_search *s, const struct tune_racer *racer);
+
+/// Whether a class has more problems than candidates are raced on.
+bool tune_widens(const struct tune_search *s);
+/// The incumbent against the default, which is what would be used without it: adopted, refuted, or undecided.
+void tune_prove(struct tune_search *s);
+
 /// Searches s->class on s->track's cases, from `from` or (NULL) the default. proved: `from` was adopted before, and
 /// need not be proved again if nothing better is found. False where not even the beginning is right.
 bool tune_search_class(struct tune_search *s, const struct fovea_tuned *from, bool proved);

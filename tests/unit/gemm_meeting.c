@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/unit/gemm_meeting.c - the bits of the scalar path where rows of B, or of a transposed A, meet in few sets of a
+// cache, and where few rows meet a small or a packed B: by the defaults of each kind of machine, on every ISA.
+#include "fovea/fovea.h"
+#include "tests/support/engines.h"
+#include "tests/support/memory.h"
+#include "tests/support/operator.h"
+#include "tests/support/test.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum way { NN, NT, PACKED, TN };
+
+// Rows of 4 KiB, blocks of 512 steps and what is left, one tile and more; rows that are alone; fewest strips; lines
+// that fill all ways of L2.
+static const struct shape {
+    size_t m, n, k, ld;
+    enum way way;
+} shapes[] = {
+    {9, 1024, 520, 1024, NN},  {10, 1024, 520, 1024, NN}, {12, 1000, 1030, 1024, NN}, {13, 1024, 1030, 1024, NN},
+    {28, 500, 1030, 2048, NN}, {1, 1000, 300, 0, PACKED}, {1, 40, 3000, 0, PACKED},   {2, 1000, 300, 0, PACKED},
+    {1, 64, 100, 64, NN},      {5, 100, 60, 100, NN},     {3, 200, 100, 0, PACKED},   {4, 50, 40, 40, NT},
+    {40, 48, 512, 512, TN},    {17, 40, 520, 1024, TN},
+};
+enum { SHAPES = sizeof shapes / sizeof *shapes };
+
+struct operands {
+    float *a, *b, *want, *got;
+};
+static struct operands all[SHAPES];
+
+static struct fovea_gemm_desc desc_of(const struct shape *s)
+{
+    struct fovea_gemm_desc d = FOVEA_GEMM_DESC_INIT;
+    d.m = s->m, d.n = d.ldc = s->n, d.k = s->k;
+    d.trans_a = s->way == TN ? FOVEA_TRANS : FOVEA_NO_TRANS;
+    d.trans_b = s->way == NT ? FOVEA_TRANS : FOVEA_NO_TRANS;
+    d.lda = s->way == TN ? s->ld : s->k;
+    d.ldb = s->way == PACKED ? s->n : s->ld;
+    return d;
+}
+
+static float *numbers(size_t count)
+{
+    static uint64_t random = 29;
+    float *const x = test_floats(count, TEST_HIGH);
+    for (size_t i = 0; i < count; i++)
+        x[i] = test_float(&random);
+    return x;
+}
+
+static void compute_want(const struct fovea_engine *scalar)
+{
+    for (size_t i = 0; i < SHAPES; i++) {
+        const struct shape *const s = &shapes[i];
+        const struct fovea_gemm_desc d = desc_of(s);
+        all[i].a = numbers(s->way == TN ? s->k * d.lda : s->m * d.lda);
+        all[i].b = numbers(s->way == NT ? s->n * d.ldb : s->k * d.ldb);
+        all[i].want = test_floats(s->m * s->n, TEST_HIGH);
+        all[i].got = test_floats(s->m * s->n, TEST_HIGH);
+        const struct fovea_gemm_args args = {.a = all[i].a, .b = all[i].b, .c = all[i].want, .m = s->m};
+        CHECK(fovea_gemm_once(scalar, &d, &args) == FOVEA_OK, "the scalar path, shape %zu", i);
+    }
+}
+
+static void test_engine_of(const struct fovea_engine *engine, const char *isa)
+{
+    for (size_t i = 0; i < SHAPES; i++) {
+        const struct shape *const s = &shapes[i];
+        struct fovea_gemm_desc d = desc_of(s);
+        struct fovea_gemm_args args = {.a = all[i].a, .b = all[i].b, .c = all[i].got, .m = s->m};
+        size_t bytes = 0;
+        void *blob = NULL;
+        if (s->way == PACKED) {
+            CHECK(fovea_pack_size(s->k, s->n, &bytes) == FOVEA_OK, "the size of shape %zu", i);
+            blob = aligned_alloc(64, (bytes + 63) / 64 * 64);
+            CHECK(fovea_pack(engine, FOVEA_NO_TRANS, s->k, s->n, all[i].b, d.ldb, blob, bytes) == FOVEA_OK, "pack %zu",
+                  i);
+            d.b_packed = 1, args.b = blob;
+        }
+        memset(all[i].got, 0xff, s->m * s->n * sizeof(float));
+        char text[512] = "";
+        fovea_explain_gemm(engine, &d, text, sizeof text);
+        CHECK(fovea_gemm_once(engine, &d, &args) == FOVEA_OK &&
+                  memcmp(all[i].got, all[i].want, s->m * s->n * sizeof(float)) == 0,
+              "%s, %s: %s", getenv("FOVEA_CACHES"), isa, text);
+        free(blob);
+    }
+}
+
+int main(void)
+{
+    static const char *const kinds[] = {"plain", "wide", "hashed", "mesh"};
+    struct fovea_engine *const scalar = test_engine("scalar", NULL);
+    compute_want(scalar);
+    fovea_engine_destroy(scalar);
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        char caches[32];
+        snprintf(caches, sizeof caches, "48K,1M,32M,%s", kinds[i]);
+        setenv("FOVEA_CACHES", caches, 1);
+        test_each_engine(test_engine_of);
+    }
+    return test_done();
+}
