@@ -32,8 +32,10 @@
     X(spread[2],         0,    0, 1024,   ANY) \
     X(stream,            0,    0,    0,     7) \
     X(half_rows,         2,    0,    0,     0) \
-    X(bn_rows[0],        6,    7,    0,     8) \
-    X(bn_rows[1],        6,    2,    0,     8) \
+    X(bn_rows[0],        6,    6,    0,     6) \
+    X(bn_rows[1],        6,    2,    0,    32) \
+    X(bn_alias[0],       4,    4,    0,     4) \
+    X(bn_alias[1],       4,    2,    0,    64) \
     X(alone,             0,    1,    0,     0) \
     X(pack_rows,       216,  144,    0,     0) \
     X(alias_rows,      216,   90,    0,     0) \

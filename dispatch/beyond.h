@@ -94,8 +94,14 @@ struct fovea_beyond {
     // Up to which a far natural B is read a few of its rows at a time, by AVX2 and by AVX-512: Zen 4 (ops/gemm_bn.c);
     // Zen 5, with lead, one row 1.03 to 1.65 times as fast as without, two 1.1 to 1.5; against tiles with lead, three
     // to seven 0.83 to 0.95 (where page tables are slow to walk 0.92 to 1.36); AVX2, three to six, 0.96 to 1.97.
-    // Granite Rapids, one and four rows 1.8, eight 1.7 (rows that do not meet). Elsewhere nobody measured it.
+    // Granite Rapids, AVX-512, rows that do not meet, one and four rows 1.8, eight 1.7, 12 and 16 1.0 to 1.8, 20 to 32
+    // 1.13 to 2.3, 48 0.93 to 1.9; from L3 nine to 16 rows 1.14 to 1.23, 24 to 48 0.90 to 1.05. Elsewhere nobody
+    // measured it.
     uint32_t bn_rows[2];
+    // The same where its rows meet in few sets of L1: Granite Rapids, AVX-512, from memory, six to 32 rows 1.9 to 3.5,
+    // 48 and 64 1.44 to 1.9, 96 1.1 to 1.27, 128 1.02 to 1.16; from L3 six to 16 rows 1.23 to 1.94. Elsewhere nobody
+    // measured more than four.
+    uint32_t bn_alias[2];
     // Rows up to which nothing is prefetched of it then, nor, by AVX-512, of a packed B: so few instructions for a line
     // that the core looks 100 and more ahead by itself. Zen 5, against lead, natural, one row 1.04 to 1.24 (AVX2 1.04
     // to 1.06), two 0.95 to 1.01, three 0.75 to 0.95; packed, one row 1.00 to 1.03, two 0.86 to 0.89, three 0.71.

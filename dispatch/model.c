@@ -44,6 +44,7 @@ static struct fovea_gemm_tuning gemm_default(const struct fovea_machine *machine
         .edge_columns = avx512 ? beyond->edge_columns : 0,
         .chain_rows = avx512 ? beyond->chain_rows : 0,
         .bn_rows = class % 3 == FOVEA_FORM_NN && far ? beyond->bn_rows[avx512] : 0,
+        .bn_alias = class % 3 == FOVEA_FORM_NN && far ? beyond->bn_alias[avx512] : 0,
         .alone = far && (class % 3 == FOVEA_FORM_NN || (class % 3 == FOVEA_FORM_PACKED && avx512)) ? beyond->alone : 0,
         .alias_kc = class % 3 == FOVEA_FORM_NN && far && nr > 16 && beyond->alias_kc != 0 ? beyond->alias_kc : 1 << 20,
         .thin_kc = nr > 16 && beyond->thin_kc != 0 ? beyond->thin_kc : 1 << 20,

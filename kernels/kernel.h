@@ -15,7 +15,7 @@
 
 enum {
     FOVEA_PANEL = 16,         ///< columns of a packed panel: layout f32-p16, the same on every ISA
-    FOVEA_BN_STEPS = 8,       ///< rows of a natural B that are read side by side, at most
+    FOVEA_BN_STEPS = 16,      ///< rows of a natural B that are read side by side, at most
     FOVEA_CHUNK = 128,        ///< keys between two rescalings of the attention state, at absolute key positions
     FOVEA_SPLIT = 1024,       ///< keys between two merges of attention states, at absolute key positions
     FOVEA_TILE_ROWS_MAX = 64, ///< queries of an attention tile: one bit each in fovea_attention_chunk.visible

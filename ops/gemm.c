@@ -42,7 +42,7 @@ static void run_area(struct fovea_gemm_area *area, float *scratch)
 {
     if (fovea_gemm_takes_rows(area)) {
         fovea_gemm_bt(area);
-    } else if (area->acc == NULL && area->plan->steps) {
+    } else if (area->plan->steps) {
         fovea_gemm_bn(area);
     } else if (area->plan->direct) {
         fovea_gemm_direct(area);

@@ -56,7 +56,7 @@ struct fovea_gemm_layout {
     bool along;                  ///< direct, C is written along its rows rather than strip by strip
     bool passes;                 ///< along, as B stays in L2 and A and C do not
     bool bare;                   ///< direct, and nothing but tiles: ops/gemm_bare.c
-    bool steps;                  ///< so few rows over a natural B that they go the way of gemm_bn.c where sums are C
+    bool steps;                  ///< so few rows over a natural B that they go the way of gemm_bn.c
     struct fovea_gemm_tile tile; ///< all but rows, columns and addresses of those
     bool detour;                 ///< there is room for acc in scratch: C, or a residual that is C, is read at the end
     bool aside;                  ///< an activation makes C of acc in scratch as well: C's lines are written once
@@ -132,7 +132,7 @@ bool fovea_gemm_fetches(const struct fovea_gemm_layout *plan);
 uint32_t fovea_gemm_side(const struct fovea_gemm_layout *plan, size_t rows);
 void fovea_gemm_bt(const struct fovea_gemm_area *area);
 /// Whether a plan, complete up to `direct`, has so few rows that a few of a natural B's are read at a time; panels of a
-/// strip then, where sums are C; lines of them by which prefetches lead; and an area of it (ops/gemm_bn.c).
+/// strip then; lines of them by which prefetches lead; and an area of it (ops/gemm_bn.c).
 bool fovea_gemm_takes_steps(const struct fovea_gemm_layout *plan);
 size_t fovea_gemm_step_panels(const struct fovea_gemm_layout *plan);
 size_t fovea_gemm_step_lines(const struct fovea_gemm_layout *plan);

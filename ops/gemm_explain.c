@@ -58,7 +58,7 @@ enum fovea_status fovea_explain_gemm(const struct fovea_engine *engine, const st
     const char *const b = plan.k == 0                                        ? "A and B not read"
                           : desc->b_packed                                   ? packed
                           : desc->trans_b && desc->m <= plan.tuning->bt_rows ? in_place(&plan, rows, sizeof rows)
-                          : plan.steps && desc->beta == 0 && !desc->gated    ? by_steps(&plan, rows, sizeof rows)
+                          : plan.steps                                       ? by_steps(&plan, rows, sizeof rows)
                           : passes        ? "B packed as all rows pass, or first for several threads"
                           : grid->share_b ? "B packed on the way, or first for several threads"
                           : grid->pack_b  ? "B packed on the way"

@@ -62,7 +62,11 @@ size_t fovea_gemm_acc(const struct fovea_gemm_layout *plan)
     if (!(plan->detour || plan->aside) || m == 0 || n == 0) {
         return 0;
     }
-    const size_t wide = fovea_gemm_columns(plan), narrow = fovea_min(plan->strips.size * FOVEA_PANEL, n);
+    const size_t wide = fovea_gemm_columns(plan);
+    if (plan->steps) {
+        return m * wide;
+    }
+    const size_t narrow = fovea_min(plan->strips.size * FOVEA_PANEL, n);
     const size_t few = (size_t)plan->kernels->gemm_bt.mr * FOVEA_PANEL; // of a call in ops/gemm_bt.c
     if (plan->blocks.count <= 1) {
         const size_t tile = fovea_min(m, FOVEA_HOT_TILES * plan->mr) * wide;
@@ -124,7 +128,7 @@ struct fovea_gemm_grid fovea_gemm_grid(const struct fovea_gemm_layout *plan, siz
     if (m == 0 || d->n == 0 || d->batch == 0) {
         return grid;
     }
-    const bool natural = !d->b_packed && plan->k != 0, alone = d->batch == 1;
+    const bool natural = !d->b_packed && plan->k != 0 && !plan->steps, alone = d->batch == 1;
     // A narrow tile reads all of A for every panel, so a copy pays from half of its rows on.
     const bool narrow = plan->kernel->mr >= plan->kernel->nr;
     grid.copy_a = !plan->direct && plan->aliases && m > (narrow ? plan->mr / 2 : 2 * plan->mr);
@@ -140,7 +144,7 @@ struct fovea_gemm_grid fovea_gemm_grid(const struct fovea_gemm_layout *plan, siz
         return grid;
     }
     grid.batch = fovea_cut(d->batch, 1);
-    if (grid.pack_b && !grid.share_b) {
+    if ((grid.pack_b && !grid.share_b) || plan->steps) {
         grid.groups = cut_strips(plan, m, m);
         return grid;
     }

@@ -159,8 +159,7 @@ static enum fovea_status measure_work(struct fovea_gemm_layout *plan, const stru
 {
     const struct fovea_gemm_desc *const d = &plan->desc;
     const struct fovea_gemm_grid *const grid = &plan->grid;
-    const bool alone = d->batch == 1, tiles = !plan->steps || plan->detour;
-    const bool natural = !d->b_packed && plan->k != 0 && d->n != 0 && tiles;
+    const bool alone = d->batch == 1, natural = !d->b_packed && plan->k != 0 && d->n != 0 && !plan->steps;
     size_t shared = 0, tasks = 0, scratch = 0;
     bool fits = !(grid->copy_a && alone) || add_floats(d->m, fovea_gemm_pitch(plan->k), &shared);
     plan->b_offset = shared / sizeof(float);
@@ -243,7 +242,9 @@ enum fovea_status fovea_gemm_make(const struct fovea_engine *engine, const struc
     plan->passes = plan->direct && fovea_gemm_passes_b(plan);
     plan->along = fovea_gemm_is_along(plan);
     plan->steps = fovea_gemm_takes_steps(plan);
-    if (plan->steps && !plan->detour) {
+    if (plan->steps) {
+        plan->blocks = fovea_cut(k, k);
+        plan->kc = k;
         plan->strips = fovea_cut(panels_of(desc->n), fovea_gemm_step_panels(plan));
     }
     plan->aside = desc->activation != FOVEA_ACTIVATION_NONE && !plan->direct && !plan->steps && k != 0 &&
