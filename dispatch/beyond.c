@@ -8,7 +8,8 @@
 // clang-format off
 //    number          narrow  wide  hashed mesh
 #define BEYOND(X) \
-    X(many_steps,     4096, 2048, 1024,  1024) \
+    X(many_steps,     4096, 2048, 1024,  2048) \
+    X(long_rows,       144,  144,  144,    54) \
     X(step_floats,      64,  128,  128,   128) \
     X(packed_steps,   8192, 1024, 1024,  1024) \
     X(strip_eighths,     8,    8,    3,     3) \
@@ -59,6 +60,7 @@
     X(copy_v,            1,   17,    1,     3) \
     X(tiles,             8,    8,    8,    16) \
     X(turned_steps,    128,  128,  128,     0) \
+    X(set_rows,          5,    5,    5,     9) \
     X(near_columns,    256,    0,    0,     0)
 // clang-format on
 

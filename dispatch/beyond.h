@@ -21,8 +21,12 @@
 struct fovea_beyond {
     // Steps of a k block for many rows of C, at most, and floats of L2 for each of them: Zen 4, k of 3072 to 8192,
     // against 2048, 1.00 to 1.03; Zen 5, 200 to 2048 rows, k of 1152 to 4096, against 1024, 1.00 to 1.07; Cascade
-    // Lake, k of 2048 to 4096, against 2048, 1.05 to 1.11.
+    // Lake, k of 2048 to 4096, against 2048, 1.05 to 1.11; Granite Rapids, AVX-512, k of 2048 to 4864, against 1024,
+    // 1.005 to 1.04.
     uint32_t many_steps, step_floats;
+    // Rows of A of blocks of more than 1024 steps, at least, though L2 does not hold them: Granite Rapids, 180 of 2048
+    // steps in place of 90, 0.94 to 0.99. (Half as many of 768 and 1024 steps as L2 holds 0.997 to 1.005.)
+    uint32_t long_rows;
     // Steps of one for fewer rows over a packed B, by wide tiles: Zen 4, k of 1536 to 8192, 1.00 to 1.03 (4 to 8 rows
     // 1.02 to 1.23); Zen 5, 16 to 64 rows, the other way round 1.06 to 1.13.
     uint32_t packed_steps;
@@ -171,6 +175,10 @@ struct fovea_beyond {
     // Steps up to which four strips and more read a transposed A in place: Granite Rapids, copied, 16 to 128 steps, 768
     // to 3072 columns, 1.02 to 1.17, 300 rows and fewer 1.0; elsewhere ops/gemm_plan.c.
     uint32_t turned_steps;
+    // Rows of A in one set of L1 up to which a tile reads them in place; sets have eight ways, or 12 where this is 9:
+    // Granite Rapids, rows a multiple of 4 KiB apart, nine of them, 1.00 to 1.04 of copied, where all is in L2 1.10 to
+    // 1.27 (ops/gemm_direct.c); 2048 cubes 0.995 to 1.005. Zen 5, which has 12 ways, too, was not measured.
+    uint32_t set_rows;
     // Columns of a group of strips where all of B stays in L2 beside many rows of A, which is read once for each group:
     // Zen 4, packed 1.01 to 1.03 (AVX2 1.01 to 1.06), else 1.00 to 1.03; Zen 5 0.97 to 1.02.
     uint32_t near_columns;

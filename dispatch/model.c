@@ -40,6 +40,7 @@ static struct fovea_gemm_tuning gemm_default(const struct fovea_machine *machine
         .split_rows = beyond->split_rows,
         .keep_rows = 256,
         .turned_steps = beyond->turned_steps,
+        .set_rows = beyond->set_rows,
         .direct = machine->l2_bytes / 1024,
         .edge_columns = avx512 ? beyond->edge_columns : 0,
         .chain_rows = avx512 ? beyond->chain_rows : 0,
@@ -68,8 +69,7 @@ static struct fovea_gemm_tuning gemm_default(const struct fovea_machine *machine
     t.nc = many && near ? clamp(beyond->near_columns, t.nc, UINT32_MAX) : t.nc;
     const uint32_t share = nr <= 16 ? 128 : many ? beyond->step_floats : 256;
     t.kc = packed && !many ? beyond->packed_steps : clamp(floats2 / share, 256, many ? beyond->many_steps : 1024);
-    const uint32_t steps = t.kc < 1024 ? t.kc : 1024; // as ops/gemm_plan.c counts rows of longer blocks
-    t.mc = clamp(floats2 / 8 * eighths / steps / 18 * 18, t.kc > 1024 ? 144 : 54, 480);
+    t.mc = clamp(floats2 / 8 * eighths / t.kc / 18 * 18, t.kc > 1024 ? beyond->long_rows : 54, 480);
     // Whose chunks of A are those of longer blocks, as they were measured.
     const bool some = class / 6 == SEVERAL || class / 6 == SOME;
     if (some && far && nr > 16 && class % 3 == FOVEA_FORM_NN && beyond->natural_steps != 0) {

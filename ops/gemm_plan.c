@@ -21,8 +21,8 @@ enum { TURNED_STEPS = 128, TURNED_SPAN = 4 * 2048 * 16, TURNED_STRIPS = 4 };
 // One thread with several k blocks keeps acc of all of C where it is at most so large: the work memory of a few k
 // blocks of B. Larger ones go task by task, whose acc is small.
 enum { WHOLE_ACC_BYTES = 4 << 20 };
-// An L1 set holds 8 lines (Intel, to Cascade Lake) and B passes through, so a tile of A may put this many rows in one.
-enum { ROWS_OF_A_SET = 5, SETS = 64 };
+// An L1 set holds 8 lines (Intel, to Cascade Lake) and something else passes through, so this many may be in one.
+enum { LINES_OF_A_SET = 5, SETS = 64 };
 
 static size_t clamp(size_t value, size_t low, size_t high)
 {
@@ -34,14 +34,28 @@ static size_t panels_of(size_t columns)
     return fovea_ceil_div(columns, FOVEA_PANEL);
 }
 
-bool fovea_gemm_rows_alias(size_t ld, size_t rows)
+// Of rows ld floats apart the most whose lines are in one set of L1.
+static size_t most_of_set(size_t ld, size_t rows)
 {
     uint8_t lines[SETS] = {0}, most = 0;
     for (size_t i = 0; i < rows; i++) {
         uint8_t *const set = &lines[i * ld / FOVEA_PANEL % SETS];
         most = ++*set > most ? *set : most;
     }
-    return most > ROWS_OF_A_SET;
+    return most;
+}
+
+bool fovea_gemm_rows_alias(size_t ld, size_t rows)
+{
+    return most_of_set(ld, rows) > LINES_OF_A_SET;
+}
+
+// Whether a tile's rows of A meet so that they are copied: too many for a set of L1, or for so few sets of L2, half of
+// them or fewer being where all rows have their kc steps (AVX2, blocks of 512, rows of 2048 and 4096 0.97 to 0.98).
+static bool rows_alias(const struct fovea_gemm_tuning *tuning, size_t ld, size_t k, size_t rows)
+{
+    const size_t most = most_of_set(ld, rows);
+    return most > LINES_OF_A_SET && (most > tuning->set_rows || (ld & -ld) > 2 * fovea_min(k, tuning->kc));
 }
 
 // The same for the lines of k rows of a transposed A, for `strips` strips of columns: rows whose distance is an odd
@@ -214,7 +228,7 @@ enum fovea_status fovea_gemm_make(const struct fovea_engine *engine, const struc
         .aliases =
             k != 0 && desc->n >= 2 * nr &&
             (desc->trans_a == FOVEA_TRANS ? nr == FOVEA_PANEL || columns_alias(tuning, desc->lda, k, desc->n / nr)
-                                          : desc->m > 1 && fovea_gemm_rows_alias(desc->lda, mr)),
+                                          : desc->m > 1 && rows_alias(tuning, desc->lda, k, mr)),
         .b_aliases = b_aliases,
         .detour = desc->beta != 0 || desc->residual || desc->gated,
     };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/unit/gemm_meeting.c - the bits of the scalar path where rows of B, or of a transposed A, meet in few sets of a
-// cache, where so few rows meet a natural B that they take a few of its rows at a time, and where few rows meet a small or a packed B: by the defaults of each kind of machine, on every ISA.
+// tests/unit/gemm_meeting.c - the bits of the scalar path where rows of A or B, or of a transposed A, meet in few sets
+// of a cache, where so few rows meet a natural B that they take a few of its rows at a time, and where few rows meet a
+// small or a packed B: by the defaults of each kind of machine, on every ISA.
 #include "fovea/fovea.h"
 #include "tests/support/engines.h"
 #include "tests/support/memory.h"
@@ -22,7 +23,7 @@ static const struct shape {
     {28, 500, 1030, 2048, NN}, {1, 1000, 300, 0, PACKED}, {1, 40, 3000, 0, PACKED},   {2, 1000, 300, 0, PACKED},
     {1, 64, 100, 64, NN},      {5, 100, 60, 100, NN},     {3, 200, 100, 0, PACKED},   {4, 50, 40, 40, NT},
     {40, 48, 512, 512, TN},    {17, 40, 520, 1024, TN},   {16, 1024, 300, 1024, NN},  {64, 1024, 300, 1024, NN},
-    {31, 999, 303, 999, NN},
+    {31, 999, 303, 999, NN},   {40, 96, 1024, 0, PACKED}, {20, 100, 2048, 0, PACKED}, {64, 128, 1024, 128, NN},
 };
 enum { SHAPES = sizeof shapes / sizeof *shapes };
 
