@@ -6,17 +6,17 @@
 // fast, two 1.1 to 1.8, four 1.0 to 1.55, six 1.2 to 1.6, seven and eight, for which C has to come from L2, 0.6 to 1.5.
 // Sixteen rows of B at a time were slower for these (0.75 to 0.97), as were blocks of 512 or 1024 columns (0.75 to
 // 0.95). Nine rows of C and more take as many, as C passes from L2 and back each time; where they are more than sums
-// have registers they pass one part after another, B from L2 then (Granite Rapids: docs/measurements).
+// have registers they pass one part after another, B from L2 then: up to 3.4
+// times as fast as strips on a mesh (docs/measurements/granite-rapids.md).
 #include "ops/gemm.h"
 
-// Rows of B at a time: 16, 8 or 4.
 enum { EIGHT = FOVEA_BN_STEPS / 2, FOUR = EIGHT / 2 };
 
-// Of those that meet in few sets of L1, as rows of C do then, fewer for three and four rows of C,
-// so that a set of eight lines holds them all (4x1024x4096 1.22), for one or two still eight (1.03 to 1.08), unless
+// Rows of B at a time. Of those that meet in few sets of L1, as rows of C do then, four for three and four rows of C, so
+// that a set of eight lines holds them all (4x1024x4096 1.22), for one or two still eight (1.03 to 1.08), unless
 // hardware alone is to follow them (Zen 5, one row, ldb of 1024 to 4096: four rows of B 1.05 to 1.1 times as fast as
 // eight; other ldb 0.9 to 0.97).
-static size_t steps_of(const struct fovea_gemm_layout *plan, size_t rows, bool alone)
+static size_t rows_at_a_time(const struct fovea_gemm_layout *plan, size_t rows, bool alone)
 {
     enum { FEW = 2 };
     const bool fits = plan->b_aliases && rows <= FOUR && (alone || rows > FEW);
@@ -33,12 +33,13 @@ bool fovea_gemm_takes_steps(const struct fovea_gemm_layout *plan)
            (d->m <= plan->kernels->gemm_bn.mr || fits);
 }
 
-// Rows are streams only where they are long: a strip for each worker rather than many short ones.
+// Rows are streams only where they are long: a strip for each worker rather than many short ones, but for so many rows
+// of C that many workers have something to compute.
 size_t fovea_gemm_step_panels(const struct fovea_gemm_layout *plan)
 {
-    enum { LEAST = 32 };
+    const size_t least = plan->desc.m <= FOVEA_BN_STEPS ? 32 : 8;
     const size_t even = fovea_ceil_div(fovea_ceil_div(plan->desc.n, FOVEA_PANEL), plan->kernels->workers);
-    return even > LEAST ? even : LEAST;
+    return even > least ? even : least;
 }
 
 // Of all rows together, half as many more as tiles have on their way: those of a row follow one another (Zen 5, three
@@ -55,7 +56,7 @@ static void run_columns(const struct fovea_gemm_area *area, size_t begin, size_t
     const struct fovea_gemm_desc *const d = &plan->desc;
     const bool turned = d->trans_a == FOVEA_TRANS;
     const bool alone = area->rows <= plan->tuning->alone;
-    const size_t steps = steps_of(plan, area->rows, alone);
+    const size_t steps = rows_at_a_time(plan, area->rows, alone);
     const struct fovea_cut parts = fovea_cut(area->rows, plan->kernels->gemm_bn.mr);
     const float *a = area->a + area->row * (turned ? 1 : d->lda);
     struct fovea_gemm_bn_tile tile = {

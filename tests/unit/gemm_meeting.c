@@ -8,6 +8,7 @@
 #include "tests/support/operator.h"
 #include "tests/support/test.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -91,6 +92,27 @@ static void test_engine_of(const struct fovea_engine *engine, const char *isa)
     }
 }
 
+/// On a mesh whole rows of a natural B are read by up to 32 rows, by 64 where they meet, if C stays in L2 or has no
+/// more rows than sums have registers; elsewhere by few.
+static void test_way(const struct fovea_engine *engine, const char *isa)
+{
+    static const struct {
+        size_t m, n;
+        const char *kinds;
+    } ways[] = {{4, 2048, "plain mesh"}, {5, 2048, "mesh"}, {16, 2048, "mesh"},    {64, 2048, "mesh"}, {65, 2048, ""},
+                {32, 2000, "mesh"},      {33, 2000, ""},    {16, 1 << 16, "mesh"}, {17, 1 << 16, ""}};
+    if (strcmp(isa, "avx512") != 0)
+        return;
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+        struct fovea_gemm_desc d = FOVEA_GEMM_DESC_INIT;
+        d.m = ways[i].m, d.n = d.ldb = d.ldc = ways[i].n, d.k = d.lda = 3000;
+        char text[512] = "";
+        CHECK(fovea_explain_gemm(engine, &d, text, sizeof text) == FOVEA_OK, "%zu rows", d.m);
+        const bool expected = strstr(ways[i].kinds, strrchr(getenv("FOVEA_CACHES"), ',') + 1) != NULL;
+        CHECK((strstr(text, "a few rows at a time") != NULL) == expected, "%s: %s", getenv("FOVEA_CACHES"), text);
+    }
+}
+
 int main(void)
 {
     static const char *const kinds[] = {"plain", "wide", "hashed", "mesh"};
@@ -102,6 +124,7 @@ int main(void)
         snprintf(caches, sizeof caches, "48K,1M,32M,%s", kinds[i]);
         setenv("FOVEA_CACHES", caches, 1);
         test_each_engine(test_engine_of);
+        test_each_engine(test_way);
     }
     return test_done();
 }
