@@ -9,7 +9,7 @@
 //    number          narrow  wide  hashed mesh
 #define BEYOND(X) \
     X(many_steps,     4096, 2048, 1024,  2048) \
-    X(long_rows,       144,  144,  144,    54) \
+    X(long_rows,       144,  144,  144,     0) \
     X(step_floats,      64,  128,  128,   128) \
     X(packed_steps,   8192, 1024, 1024,  1024) \
     X(strip_eighths,     8,    8,    3,     3) \
@@ -34,7 +34,7 @@
     X(stream,            0,    0,    0,     7) \
     X(half_rows,         2,    0,    0,     0) \
     X(bn_rows[0],        6,    6,    0,     6) \
-    X(bn_rows[1],        6,    2,    0,    32) \
+    X(bn_rows[1],        6,    2,    0,    64) \
     X(bn_alias[0],       4,    4,    0,     4) \
     X(bn_alias[1],       4,    2,    0,    64) \
     X(alone,             0,    1,    0,     0) \

@@ -24,15 +24,17 @@ struct fovea_beyond {
     // Lake, k of 2048 to 4096, against 2048, 1.05 to 1.11; Granite Rapids, AVX-512, k of 2048 to 4864, against 1024,
     // 1.005 to 1.04.
     uint32_t many_steps, step_floats;
-    // Rows of A of blocks of more than 1024 steps, at least, though L2 does not hold them: Granite Rapids, 180 of 2048
-    // steps in place of 90, 0.94 to 0.99. (Half as many of 768 and 1024 steps as L2 holds 0.997 to 1.005.)
+    // Rows of A of blocks of more than 1024 steps, at least, though L2 does not hold them, or 0, as many as it holds:
+    // Granite Rapids, 180 of 2048 steps in place of 90, 0.94 to 0.99. (Half as many of 768 and 1024 steps as it holds
+    // 0.997 to 1.005.)
     uint32_t long_rows;
     // Steps of one for fewer rows over a packed B, by wide tiles: Zen 4, k of 1536 to 8192, 1.00 to 1.03 (4 to 8 rows
     // 1.02 to 1.23); Zen 5, 16 to 64 rows, the other way round 1.06 to 1.13.
     uint32_t packed_steps;
     // Of L2, for a strip of all of k (strip_steps): Cascade Lake, k of 3072 to 4864, 1.05 to 1.40, k to 2048 alike.
     uint32_t strip_eighths;
-    // Steps of one for 9 to 192 rows over a far natural B, or 0, as long as others': Granite Rapids, k of 768 to 3072,
+    // Steps of one for 9 to 192 rows over a far natural B, where bn_rows does not hide it, or 0, as long as others':
+    // Granite Rapids, k of 768 to 3072,
     // 24 to 64 rows 1.01 to 1.39, 128 and 192 rows 0.99 to 1.13.
     uint32_t natural_steps;
     // Up to which AVX-512 takes a packed B as one stream, of at most eight rows: Zen 5 1.15; Zen 4, one row,
@@ -41,7 +43,7 @@ struct fovea_beyond {
     uint32_t few_rows;
     // Steps of its k blocks over a natural B, 0 where it does not run over one. Short blocks of a far B are nearly its
     // rows one after another: Zen 4, 10 to 14 rows in blocks of 128, 1.0 to 1.15 (N of 300 1.9); 15 and more 0.95,
-    // blocks of 1024 0.86 to 0.89. Granite Rapids, 12 and 14 rows 1.4 to 1.8, k of 896 to 1024 1.1.
+    // blocks of 1024 0.86 to 0.89. Granite Rapids, 12 and 14 rows 1.4 to 1.8, k of 896 to 1024 1.1 (bn_rows hides it).
     uint32_t thin_kc;
     // Steps of a k block of wide tiles over a far natural B whose rows meet in few sets of L1, where it is read in
     // place in more tiles than one, or 0. Zen 5, blocks of 512 rather than 1024, 13 to 20 rows from memory 0.99 to
@@ -99,8 +101,8 @@ struct fovea_beyond {
     // Zen 5, with lead, one row 1.03 to 1.65 times as fast as without, two 1.1 to 1.5; against tiles with lead, three
     // to seven 0.83 to 0.95 (where page tables are slow to walk 0.92 to 1.36); AVX2, three to six, 0.96 to 1.97.
     // Granite Rapids, AVX-512, rows that do not meet, one and four rows 1.8, eight 1.7, 12 and 16 1.0 to 1.8, 20 to 32
-    // 1.13 to 2.3, 48 0.93 to 1.9; from L3 nine to 16 rows 1.14 to 1.23, 24 to 48 0.90 to 1.05. Elsewhere nobody
-    // measured it.
+    // 1.13 to 2.3, 48 1.6 to 1.9, 64 1.1 to 1.44; from L3 nine to 16 rows 1.14 to 1.23, 24 to 64 0.90 to 1.08.
+    // Elsewhere nobody measured it.
     uint32_t bn_rows[2];
     // The same where its rows meet in few sets of L1: Granite Rapids, AVX-512, from memory, six to 32 rows 1.9 to 3.5,
     // 48 and 64 1.44 to 1.9, 96 1.1 to 1.27, 128 1.02 to 1.16; from L3 six to 16 rows 1.23 to 1.94. Elsewhere nobody

@@ -17,7 +17,8 @@ static uint32_t clamp(uint32_t value, uint32_t low, uint32_t high)
 // prefetched. A group is one wide strip (AVX-512) or two narrow ones, and A's chunk of mc rows takes 3/8 or 5/8 of L2,
 // however few rows that makes of long blocks (AVX2, L2 of 512 KiB: 72 of 1024 steps in place of 144 of 512 are 1 to 9 %
 // faster where k is 768 to 3072). Many rows may want longer blocks, and 144 rows of them, which is more than L2
-// holds (packed_steps: fewer rows over a B from memory not everywhere). Natural rows of B are read in place at least by
+// holds, but on a mesh as many as it does, and no more of 1024 steps (long_rows; packed_steps: fewer rows over a B from
+// memory not everywhere). Natural rows of B are read in place at least by
 // fewer than three tiles, wide ones four (Zen 5, 28 to 35 rows: 1.12 to 1.27 times as fast; 19 to 22 rows by narrow
 // ones 1.06 to 1.18, but 0.61 where rows meet in few sets of L1). Packing a strip takes as long as 4 (natural) to 8
 // rows of C, so above 256 rows it is done once. L2 is what a product may take that relies on all of it being there; by
@@ -69,7 +70,9 @@ static struct fovea_gemm_tuning gemm_default(const struct fovea_machine *machine
     t.nc = many && near ? clamp(beyond->near_columns, t.nc, UINT32_MAX) : t.nc;
     const uint32_t share = nr <= 16 ? 128 : many ? beyond->step_floats : 256;
     t.kc = packed && !many ? beyond->packed_steps : clamp(floats2 / share, 256, many ? beyond->many_steps : 1024);
-    t.mc = clamp(floats2 / 8 * eighths / t.kc / 18 * 18, t.kc > 1024 ? beyond->long_rows : 54, 480);
+    const bool long_steps = t.kc > 1024 && beyond->long_rows != 0;
+    t.mc =
+        clamp(floats2 / 8 * eighths / (long_steps ? 1024 : t.kc) / 18 * 18, long_steps ? beyond->long_rows : 54, 480);
     // Whose chunks of A are those of longer blocks, as they were measured.
     const bool some = class / 6 == SEVERAL || class / 6 == SOME;
     if (some && far && nr > 16 && class % 3 == FOVEA_FORM_NN && beyond->natural_steps != 0) {

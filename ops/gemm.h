@@ -88,7 +88,8 @@ struct fovea_gemm_area {
     float *b_room;         ///< a group x kc floats; used where pack_b, and for a partial panel of a natural B
     bool pack_b;           ///< B is packed into b_room rather than read in place
     bool keep_b;           ///< b_room holds all strips of a k block: they are packed once, not for each chunk of rows
-    float *acc;            ///< where C cannot: of the tiles of a call (one k block), or rows x columns; or NULL
+    float *acc;            ///< where C cannot: of the tiles of a call (one k block), rows x columns, or, of gemm_bn.c,
+                           ///< rows of fovea_gemm_pitch(fovea_gemm_step_columns()) floats; or NULL
 };
 
 static inline enum fovea_gemm_form fovea_gemm_form_of(const struct fovea_gemm_desc *d)
@@ -132,9 +133,11 @@ bool fovea_gemm_fetches(const struct fovea_gemm_layout *plan);
 uint32_t fovea_gemm_side(const struct fovea_gemm_layout *plan, size_t rows);
 void fovea_gemm_bt(const struct fovea_gemm_area *area);
 /// Whether a plan, complete up to `direct`, has so few rows that a few of a natural B's are read at a time; panels of a
-/// strip then; lines of them by which prefetches lead; and an area of it (ops/gemm_bn.c).
+/// strip then; columns at a time, as many as leave C in L2; lines by which prefetches lead; and an area of it
+/// (ops/gemm_bn.c).
 bool fovea_gemm_takes_steps(const struct fovea_gemm_layout *plan);
 size_t fovea_gemm_step_panels(const struct fovea_gemm_layout *plan);
+size_t fovea_gemm_step_columns(const struct fovea_gemm_layout *plan);
 size_t fovea_gemm_step_lines(const struct fovea_gemm_layout *plan);
 void fovea_gemm_bn(const struct fovea_gemm_area *area);
 /// Whether rows of a tile of A, or of B, ld floats apart, meet in few sets of L1: in place they then miss at every step

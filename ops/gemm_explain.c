@@ -66,17 +66,22 @@ enum fovea_status fovea_explain_gemm(const struct fovea_engine *engine, const st
                                           : "B in place";
     const char *const edge = plan.edge != 0 ? ", the last columns by " : "";
     const char *const a = grid->copy_a ? "A copied" : "A in place";
-    fovea_say(&why,
-              "gemm: %zux%zux%zu f32 %c%c batch %zu, %s%s, %s, kernel %s%s%s, kc %zu, rows in chunks of %zu, strips of "
-              "%zu in groups of %zu%s, %u tasks, shared %zu B, scratch %zu B",
+    char by[256]; // what computes, and in which blocks
+    if (plan.steps) {
+        snprintf(by, sizeof by, "%s", plan.kernels->gemm_bn.name);
+    } else {
+        snprintf(by, sizeof by, "%s%s%s, kc %zu, rows in chunks of %zu, strips of %zu in groups of %zu%s",
+                 plan.kernel->name, edge, plan.edge != 0 ? plan.kernels->gemm_edge.name : "", plan.kc, plan.chunk,
+                 fovea_gemm_columns(&plan), plan.group,
+                 plan.tuning->ahead && !plan.direct && !streams && !follows && !alone ? ", the next one prefetched"
+                                                                                      : "");
+    }
+    fovea_say(&why, "gemm: %zux%zux%zu f32 %c%c batch %zu, %s%s, %s, kernel %s, %u tasks, shared %zu B, scratch %zu B",
               desc->m, desc->n, desc->k, desc->trans_a ? 't' : 'n', desc->trans_b ? 't' : 'n', desc->batch,
               plan.along    ? "directly, along the rows of C, "
               : plan.direct ? "directly, "
                             : "",
-              a, b, plan.kernel->name, edge, plan.edge != 0 ? plan.kernels->gemm_edge.name : "", plan.kc, plan.chunk,
-              fovea_gemm_columns(&plan), plan.group,
-              plan.tuning->ahead && !plan.direct && !streams && !follows && !alone ? ", the next one prefetched" : "",
-              (unsigned)fovea_gemm_count(&plan, grid, desc->m, plan.work.phases - 1), plan.work.shared_bytes,
+              a, b, by, (unsigned)fovea_gemm_count(&plan, grid, desc->m, plan.work.phases - 1), plan.work.shared_bytes,
               plan.work.scratch_bytes);
     return FOVEA_OK;
 }

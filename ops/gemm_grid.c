@@ -64,7 +64,7 @@ size_t fovea_gemm_acc(const struct fovea_gemm_layout *plan)
     }
     const size_t wide = fovea_gemm_columns(plan);
     if (plan->steps) {
-        return m * wide;
+        return m * fovea_gemm_pitch(fovea_gemm_step_columns(plan));
     }
     const size_t narrow = fovea_min(plan->strips.size * FOVEA_PANEL, n);
     const size_t few = (size_t)plan->kernels->gemm_bt.mr * FOVEA_PANEL; // of a call in ops/gemm_bt.c
@@ -131,7 +131,7 @@ struct fovea_gemm_grid fovea_gemm_grid(const struct fovea_gemm_layout *plan, siz
     const bool natural = !d->b_packed && plan->k != 0 && !plan->steps, alone = d->batch == 1;
     // A narrow tile reads all of A for every panel, so a copy pays from half of its rows on.
     const bool narrow = plan->kernel->mr >= plan->kernel->nr;
-    grid.copy_a = !plan->direct && plan->aliases && m > (narrow ? plan->mr / 2 : 2 * plan->mr);
+    grid.copy_a = !plan->direct && !plan->steps && plan->aliases && m > (narrow ? plan->mr / 2 : 2 * plan->mr);
     const bool many = m >= fovea_gemm_packed_from(plan);
     grid.pack_b = natural && (d->trans_b == FOVEA_TRANS || (many && !fovea_gemm_in_place(plan)));
     const bool in_place = d->trans_b == FOVEA_TRANS && m <= plan->tuning->bt_rows; // the way of gemm_bt.c

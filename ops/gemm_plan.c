@@ -50,8 +50,8 @@ bool fovea_gemm_rows_alias(size_t ld, size_t rows)
     return most_of_set(ld, rows) > LINES_OF_A_SET;
 }
 
-// Whether a tile's rows of A meet so that they are copied: too many for a set of L1, or for so few sets of L2, half of
-// them or fewer being where all rows have their kc steps (AVX2, blocks of 512, rows of 2048 and 4096 0.97 to 0.98).
+// Whether a tile's rows of A are copied: too many meet in a set of L1, or their kc steps lie in fewer than half of L2's
+// sets (AVX2, blocks of 512 steps of rows of 2048 and 4096, in place 0.97 to 0.98).
 static bool rows_alias(const struct fovea_gemm_tuning *tuning, size_t ld, size_t k, size_t rows)
 {
     const size_t most = most_of_set(ld, rows);

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/unit/gemm_steps.c - whole rows of a natural B, a few at a time, for more rows of C than sums have registers,
+// several workers and more columns than one pass takes: the bits of the scalar tiles, whatever becomes of the sums.
+#include "fovea/fovea.h"
+#include "ops/gemm.h"
+#include "tests/support/engines.h"
+#include "tests/support/memory.h"
+#include "tests/support/operator.h"
+#include "tests/support/test.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+enum { N = 1608, K = 37, ROWS = 64, BATCH = 2, WORKERS = 3 };
+
+// What becomes of the sums, and how A lies.
+static const struct end {
+    const char *name;
+    float alpha, beta;
+    enum fovea_activation activation;
+    bool residual, in_place, gated, bias, turned;
+} ends[] = {
+    {.name = "plain", .alpha = 1},
+    {.name = "bias and GELU", .alpha = 1, .activation = FOVEA_ACTIVATION_GELU, .bias = true},
+    {.name = "beta, A transposed", .alpha = 1.5f, .beta = 0.5f, .turned = true},
+    {.name = "a residual", .alpha = 1, .residual = true},
+    {.name = "a residual in place, A transposed", .alpha = 1, .residual = true, .in_place = true, .turned = true},
+    {.name = "pairs, a residual", .alpha = 1, .activation = FOVEA_ACTIVATION_SILU, .gated = true, .residual = true},
+};
+static const uint8_t sizes[] = {1, 5, 8, 9, 16, 17, 33, 64};
+
+static struct {
+    float a[BATCH * ROWS * K], b[BATCH * N * K], bias[N], residual[BATCH * ROWS * N], before[BATCH * ROWS * N];
+    float want[BATCH * ROWS * N], got[BATCH * ROWS * N];
+} x;
+
+static void draw(float *memory, size_t count)
+{
+    static uint64_t random = 31;
+    for (size_t i = 0; i < count; i++)
+        memory[i] = test_float(&random);
+}
+
+static void set_numbers(const struct fovea_engine *engine, uint32_t rows)
+{
+    struct fovea_kernels *const kernels = (struct fovea_kernels *)fovea_engine_kernels(engine); // allocated
+    kernels->workers = WORKERS;
+    kernels->tuning.cache.near = 16; // KiB: every B here is far, and a pass of 64 rows has 512 columns
+    for (size_t i = 0; i < FOVEA_GEMM_CLASSES; i++) {
+        struct fovea_gemm_tuning *const t = &kernels->tuning.gemm[i];
+        t->bn_rows = t->bn_alias = rows;
+        t->direct = t->along = 0;
+    }
+}
+
+static struct fovea_gemm_desc desc_of(const struct end *end, size_t m, size_t n)
+{
+    struct fovea_gemm_desc d = FOVEA_GEMM_DESC_INIT;
+    d.m = m, d.n = d.ldb = n, d.k = K;
+    d.ldc = d.ldr = end->gated ? n / 2 : n;
+    d.trans_a = end->turned ? FOVEA_TRANS : FOVEA_NO_TRANS;
+    d.lda = end->turned ? ROWS : K;
+    d.alpha = end->alpha, d.beta = end->beta, d.activation = end->activation;
+    d.residual = end->residual, d.gated = end->gated;
+    d.batch = BATCH;
+    d.batch_a = (size_t)ROWS * K, d.batch_b = n * K, d.batch_c = d.batch_r = ROWS * d.ldc;
+    return d;
+}
+
+static void run(const struct fovea_engine *engine, const struct end *end, const struct fovea_gemm_desc *d, size_t m,
+                enum test_way way, float *c)
+{
+    memcpy(c, x.before, sizeof x.before);
+    const struct fovea_gemm_args args = {
+        .a = x.a,
+        .b = x.b,
+        .c = c,
+        .bias = end->bias ? x.bias : NULL,
+        .residual = !end->residual  ? NULL
+                    : end->in_place ? c
+                                    : x.residual,
+        .m = m,
+    };
+    CHECK(test_run(&test_gemm, engine, d, &args, way, 7 + m) == FOVEA_OK, "%s, %zu rows", end->name, m);
+    test_memory_reset();
+}
+
+static const struct fovea_engine *scalar;
+
+static void test_engine_of(const struct fovea_engine *engine, const char *isa)
+{
+    static _Alignas(FOVEA_ALIGNMENT) struct fovea_gemm_layout plan;
+    set_numbers(engine, ROWS);
+    for (size_t i = 0; i < sizeof sizes * (sizeof ends / sizeof *ends); i++) {
+        const struct end *const end = &ends[i / sizeof sizes];
+        const size_t m = sizes[i % sizeof sizes], n = m % 2 == 0 ? 1024
+                                                      : m > 32   ? N - 8
+                                                                 : N; // rows of no whole lines for up to 32
+        const struct fovea_gemm_desc d = desc_of(end, m, n);
+        CHECK(fovea_gemm_plan(engine, &d, &plan) == FOVEA_OK && plan.steps && !plan.grid.copy_a &&
+                  plan.work.phases == 1 && plan.work.shared_bytes == 0,
+              "%s, %s, %zu rows: %u phases, %zu shared", isa, end->name, m, (unsigned)plan.work.phases,
+              plan.work.shared_bytes);
+        for (size_t fewer = 0; fewer < 2 && fewer < m; fewer++) { // rows than the plan has
+            run(scalar, end, &d, m - fewer, TEST_SERIAL, x.want);
+            for (enum test_way way = 0; way < TEST_WAYS; way++) {
+                run(engine, end, &d, m - fewer, way, x.got);
+                CHECK(memcmp(x.want, x.got, sizeof x.got) == 0, "%s, %s, %zu of %zu rows, %s", isa, end->name,
+                      m - fewer, m, test_way_names[way]);
+            }
+        }
+    }
+}
+
+int main(void)
+{
+    draw(x.a, sizeof x.a / sizeof *x.a);
+    draw(x.b, sizeof x.b / sizeof *x.b);
+    draw(x.bias, N);
+    draw(x.residual, sizeof x.residual / sizeof *x.residual);
+    draw(x.before, sizeof x.before / sizeof *x.before);
+    struct fovea_engine *const tiles = test_engine("scalar", NULL);
+    set_numbers(tiles, 0);
+    scalar = tiles;
+    test_each_engine(test_engine_of);
+    fovea_engine_destroy(tiles);
+    return test_done();
+}
