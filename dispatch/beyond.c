@@ -38,7 +38,7 @@
     X(bn_alias[0],       4,    4,    0,     4) \
     X(bn_alias[1],       4,    2,    0,    64) \
     X(alone,             0,    1,    0,     0) \
-    X(pack_rows,       216,  144,    0,     0) \
+    X(pack_rows,       216,  144,    0,    72) \
     X(alias_rows,      216,   90,    0,     0) \
     X(direct_of_l2,      2,    4,    1,     1) \
     X(direct_packed,     1,   16,    1,     1) \
@@ -57,7 +57,8 @@
     X(into_l1,           1,    0,    0,     0) \
     X(prefill,          16,   14,   16,    16) \
     X(copy_k,            2,   17,    2,    17) \
-    X(copy_v,            1,   17,    1,     3) \
+    X(copy_v[0],         1,   17,    1,     6) \
+    X(copy_v[1],         1,   17,    1,     3) \
     X(tiles,             8,    8,    8,    16) \
     X(turned_steps,    128,  128,  128,     0) \
     X(set_rows,          5,    5,    5,     9) \

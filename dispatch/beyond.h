@@ -116,7 +116,8 @@ struct fovea_beyond {
     // From which on wide tiles pack a natural B, and one whose rows meet in few sets of L1, or 0, as many as a few
     // tiles have: Zen 4, 40 to 200 rows, ldb of 192 to 3072, 1.00 to 1.17 in place, rows that meet 1.02 to 1.30; 256 to
     // 1024 rows 0.89 to 1.04. Zen 5, 40 to 128 rows 1.00 to 1.21 (k = 3072 0.95 to 1.00), 200 rows 0.93; rows that
-    // meet, 40 to 72 rows, 1.00 to 1.11, 96 rows 0.91 to 0.94.
+    // meet, 40 to 72 rows, 1.00 to 1.11, 96 rows 0.91 to 0.94. Granite Rapids, rows of no whole lines, 40 to 70 rows in
+    // place 1.03 to 1.14.
     uint32_t pack_rows, alias_rows;
     // Of L2, what wide tiles run directly over a natural B: Zen 4, operands of 1.2 to 1.8 MiB, 1.00 to 1.05, A
     // transposed 1.01 to 1.13, other B 0.98 to 1.01, three times L2 0.91 to 1.03; AVX2 0.92 to 1.04. Zen 5, 1.2 to 3.6
@@ -171,7 +172,9 @@ struct fovea_beyond {
     // Tiles of prefill from which on K is copied, and V (ops/attention_copy.c). Granite Rapids, AVX-512, three tiles
     // and more, V 1.01 to 1.03, K 0.98 to 1.0; fewer 0.94 to 0.98. On Zen 4, Zen 3 and Cascade Lake nobody measured it
     // since it is a choice.
-    uint32_t copy_k, copy_v;
+    // (The second for heads up to 64, where with three to five tiles V in place is 1.01 to 1.02 since then, the third
+    // for wider ones, 0.93.)
+    uint32_t copy_k, copy_v[2];
     // Tiles of a task, at most: Granite Rapids, 16 in place of 8, d = 64 and 128, 512 to 4096 keys, 1.01 to 1.03.
     uint32_t tiles;
     // Steps up to which four strips and more read a transposed A in place: Granite Rapids, copied, 16 to 128 steps, 768

@@ -155,7 +155,7 @@ static struct fovea_attention_tuning attention_default(const struct fovea_machin
         .decode_l1 = avx512 && beyond->decode_l1,
         .into_l1 = avx512 && beyond->into_l1,
         .copy_k = beyond->copy_k,
-        .copy_v = beyond->copy_v,
+        .copy_v = beyond->copy_v[class != FOVEA_CLASS_ATTENTION],
     };
     const uint32_t dim = UINT32_C(64) << (class - FOVEA_CLASS_ATTENTION); // the largest of the class, of most models
     t.tiles = clamp(2 * machine->l2_bytes / (5 * t.queries * dim * (uint32_t)sizeof(float)), 1, beyond->tiles);

@@ -54,6 +54,7 @@ static const struct {
     {96, 448, 512},
     // many rows: long prompts, batches, images
     {200, 1536, 768},
+    {600, 1024, 576},
     {300, 384, 1024},
     {256, 256, 256},
     {1400, 400, 400},
@@ -70,16 +71,18 @@ static const struct {
 enum { GEMM_SHAPES = sizeof gemm_shapes / sizeof *gemm_shapes };
 
 // Of each width prompts, one of them of more heads than stay in L2 (without it a task of one tile was taken, 1.03x of
-// two heads and 0.91x of eight), chunks of as many queries as each value of `prefill` (the fewest that it makes a tile
-// gain least: of values with none of their own 8 was taken where 8 queries are then 0.5 to 0.9 as fast, and 12 where
-// one layout gains 1.03 to 1.08 and others lose as much), some of tokens and some of heads one behind the other (rows
-// of K that are far apart are slow to decode from, and prefill may copy them; sixteen fill a vector), and steps whose K
-// and V have sizes between those of `near`: 384 KiB, 1, 4 and 12 MiB.
+// two heads and 0.91x of eight), one whose rows are 4 KiB apart (without it tasks of two tiles, 1.05x, which are 0.89x
+// there), chunks of as many queries as each value of `prefill` (the fewest that it makes a tile gain least: of values
+// with none of their own 8 was taken where 8 queries are then 0.5 to 0.9 as fast, and 12 where one layout gains 1.03
+// to 1.08 and others lose as much), some of tokens and some of heads one behind the other (rows of K that are far apart
+// are slow to decode from, and prefill may copy them; sixteen fill a vector), and steps whose K and V have sizes
+// between those of `near`: 384 KiB, 1, 4 and 12 MiB.
 // clang-format off
 static const struct tune_attention_shape attention_shapes[] = {
     {4, 256, 256, 64, false, false, 0},
     {4, 336, 336, 64, true, true, 0},
     {12, 256, 256, 64, false, true, 0},
+    {16, 288, 288, 64, false, true, 0},
     {4, 28, 768, 64, false, true, 0},
     {4, 16, 768, 64, false, true, 0},
     {4, 14, 768, 64, false, true, 0},

@@ -120,9 +120,38 @@ static const struct {
     {"32K,1M,32M,plain", 0, 0, ANY, 2, 8192, 2, 0, {0, 0}, {1, 2, 1},
      {1, 0, 2, 1}, {4, 0, 0}, {0}, {0}},
     {"32K,1M,32M,mesh", 1, 1, 0, 0, 1024, 0, 0, {512, 512}, {1, 1, 1},
-     {0, 0, 17, 3}, {14, 4, 112}, {0, 4, 112}, {6, 4, 0}},
+     {0, 0, 17, 6}, {14, 4, 112}, {0, 4, 112}, {6, 4, 0}},
     // clang-format on
 };
+
+// Blocks of many rows over a far packed B, rows of A that are read in place though they meet, rows that read whole rows
+// of a natural B, and V of wider heads.
+static void test_blocks(void)
+{
+    static const struct {
+        const char *text;
+        uint32_t kc, mc, set_rows, bn_rows, bn_alias, copy_v;
+    } kinds[] = {{"32K,1M,32M,plain", 4096, 144, 5, 6, 4, 1},
+                 {"32K,1M,32M,wide", 2048, 144, 5, 2, 2, 17},
+                 {"32K,1M,32M,hashed", 1024, 90, 5, 0, 0, 1},
+                 {"48K,2M,480M,mesh", 2048, 90, 9, 64, 64, 3}};
+    enum { MANY_FAR_PACKED = 21 };
+    const int32_t wide = fovea_variant_find("gemm_f32_9x48_avx512", 20);
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds && wide >= 0; i++) {
+        struct fovea_machine machine = {.cpu = ~0u};
+        CHECK(fovea_cache_from_text(kinds[i].text, &machine), "%s", kinds[i].text);
+        const struct fovea_tuned many = fovea_tuned_default(&machine, MANY_FAR_PACKED, wide),
+                                 few = fovea_tuned_default(&machine, FEW_FAR_NN, wide),
+                                 heads = fovea_tuned_default(&machine, FOVEA_CLASS_ATTENTION + 1, -1);
+        const uint32_t got[] = {
+            many.values[number("kc")],       many.values[number("mc")],
+            many.values[number("set_rows")], few.values[number("bn_rows")],
+            few.values[number("bn_alias")],  heads.values[number_of(FOVEA_TUNED_ATTENTION, "copy_v")]};
+        CHECK(memcmp(got, &kinds[i].kc, sizeof got) == 0,
+              "%s: kc %u, mc %u, set_rows %u, bn_rows %u, bn_alias %u, copy_v %u", kinds[i].text, (unsigned)got[0],
+              (unsigned)got[1], (unsigned)got[2], (unsigned)got[3], (unsigned)got[4], (unsigned)got[5]);
+    }
+}
 
 // What CPUID says of the core and its L3, or a person, decides what is prefetched, and what is left to L2.
 static void test_sets(void)
@@ -185,6 +214,7 @@ static void test_sets(void)
 int main(void)
 {
     test_sets();
+    test_blocks();
     for (uint32_t l2 = 4u << 10; l2 <= 1u << 30; l2 *= 2) {
         for (uint32_t set = 0; set < 4; set++) {
             const struct fovea_machine machine = {
