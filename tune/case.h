@@ -32,7 +32,7 @@ struct tune_shape {
     enum fovea_gemm_form form;
     size_t near; ///< bytes of B that stay in L2; 0: as many as the engine's border says
 };
-/// A GEMM. At most 16 rows walk where B is more than stays in L2. NULL without memory.
+/// A GEMM. Few and several rows walk where B is more than stays in L2. NULL without memory.
 struct tune_case *tune_case_gemm(const struct fovea_engine *engine, const struct tune_shape *shape);
 
 /// Attention of one batch entry: `heads` heads of q queries over kv keys, `dim` wide.
