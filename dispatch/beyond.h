@@ -34,8 +34,7 @@ struct fovea_beyond {
     // Of L2, for a strip of all of k (strip_steps): Cascade Lake, k of 3072 to 4864, 1.05 to 1.40, k to 2048 alike.
     uint32_t strip_eighths;
     // Steps of one for 9 to 192 rows over a far natural B, where bn_rows does not hide it, or 0, as long as others':
-    // Granite Rapids, k of 768 to 3072,
-    // 24 to 64 rows 1.01 to 1.39, 128 and 192 rows 0.99 to 1.13.
+    // Granite Rapids, k of 768 to 3072, 24 to 64 rows 1.01 to 1.39, 128 and 192 rows 0.99 to 1.13.
     uint32_t natural_steps;
     // Up to which AVX-512 takes a packed B as one stream, of at most eight rows: Zen 5 1.15; Zen 4, one row,
     // 0.94 to 1.05 (from L2 0.6), more 0.85 to 1.0; Cascade Lake 1.03 to 1.06 (the other way round for 9 to 14
@@ -171,9 +170,8 @@ struct fovea_beyond {
     uint32_t prefill;
     // Tiles of prefill from which on K is copied, and V (ops/attention_copy.c). Granite Rapids, AVX-512, three tiles
     // and more, V 1.01 to 1.03, K 0.98 to 1.0; fewer 0.94 to 0.98. On Zen 4, Zen 3 and Cascade Lake nobody measured it
-    // since it is a choice.
-    // (The second for heads up to 64, where with three to five tiles V in place is 1.01 to 1.02 since then, the third
-    // for wider ones, 0.93.)
+    // since it is a choice. V of heads up to 64, and of wider ones: Granite Rapids, since then, three to five tiles, d
+    // = 32 and 64 in place 1.01 to 1.02, d = 128 0.93.
     uint32_t copy_k, copy_v[2];
     // Tiles of a task, at most: Granite Rapids, 16 in place of 8, d = 64 and 128, 512 to 4096 keys, 1.01 to 1.03.
     uint32_t tiles;

@@ -16,15 +16,15 @@ static uint32_t clamp(uint32_t value, uint32_t low, uint32_t high)
 // Long k blocks, for which B streams from L2 and a tile of A stays in L1; two groups of strips in L2, one computed, one
 // prefetched. A group is one wide strip (AVX-512) or two narrow ones, and A's chunk of mc rows takes 3/8 or 5/8 of L2,
 // however few rows that makes of long blocks (AVX2, L2 of 512 KiB: 72 of 1024 steps in place of 144 of 512 are 1 to 9 %
-// faster where k is 768 to 3072). Many rows may want longer blocks, and 144 rows of them, which is more than L2
-// holds, but on a mesh as many as it does, and no more of 1024 steps (long_rows; packed_steps: fewer rows over a B from
-// memory not everywhere). Natural rows of B are read in place at least by
-// fewer than three tiles, wide ones four (Zen 5, 28 to 35 rows: 1.12 to 1.27 times as fast; 19 to 22 rows by narrow
-// ones 1.06 to 1.18, but 0.61 where rows meet in few sets of L1). Packing a strip takes as long as 4 (natural) to 8
-// rows of C, so above 256 rows it is done once. L2 is what a product may take that relies on all of it being there; by
-// wide tiles it may be more where L3 delivers nearly as much (direct_of_l2), and most of a packed B, whose strips,
-// unlike rows, never meet in few sets of L1 (direct_packed). Rows of a transposed B are read in place for as many rows
-// of C as registers hold beside the transpose: a second pass over B is slower than packing it.
+// faster where k is 768 to 3072). Many rows may want longer blocks, and 144 rows of them, which is more than L2 holds,
+// but on a mesh as many as it does, and no more of 1024 steps (long_rows; packed_steps: fewer rows over a B from memory
+// not everywhere). Natural rows of B are read in place at least by fewer than three tiles, wide ones four (Zen 5, 28 to
+// 35 rows: 1.12 to 1.27 times as fast; 19 to 22 rows by narrow ones 1.06 to 1.18, but 0.61 where rows meet in few sets
+// of L1). Packing a strip takes as long as 4 (natural) to 8 rows of C, so above 256 rows it is done once. L2 is what a
+// product may take that relies on all of it being there; by wide tiles it may be more where L3 delivers nearly as much
+// (direct_of_l2), and most of a packed B, whose strips, unlike rows, never meet in few sets of L1 (direct_packed). Rows
+// of a transposed B are read in place for as many rows of C as registers hold beside the transpose: a second pass over
+// B is slower than packing it.
 static struct fovea_gemm_tuning gemm_default(const struct fovea_machine *machine,
                                              const struct fovea_variant_facts *facts, uint32_t class)
 {

@@ -45,7 +45,7 @@ size_t fovea_gemm_step_panels(const struct fovea_gemm_layout *plan)
     return even > least ? even : least;
 }
 
-// Half of L2.
+// As many as leave C in half of L2, beside rows of B.
 size_t fovea_gemm_step_columns(const struct fovea_gemm_layout *plan)
 {
     const size_t all = fovea_round_up(plan->desc.n, FOVEA_PANEL);

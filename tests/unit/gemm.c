@@ -315,8 +315,6 @@ int main(void)
         run_case(number++, m, 1493 + m, 403);
     for (size_t m = 1; m <= 8; m += small ? 3 : 1) // rows of B that meet in few sets of L1, and some steps more than 8
         run_case(number++, m, 1024, 300 + m);
-    for (size_t m = 9; m <= 65; m += small ? 28 : 7) // and so many rows that these take parts
-        run_case(number++, m, m % 2 == 0 ? 1024 : 1111, 290 + m);
     // Rows that meet in few sets of L1.
     for (size_t m = 12; m <= 48; m += small ? 18 : 6)
         run_case(number++, m, 512, 512);
