@@ -107,6 +107,12 @@ static inline fv_f32 fv_max(fv_f32 a, fv_f32 b)
     return _mm256_max_ps(a, b);
 }
 
+/// a < b ? a : b, so b where either is a NaN.
+static inline fv_f32 fv_min(fv_f32 a, fv_f32 b)
+{
+    return _mm256_min_ps(a, b);
+}
+
 /// a * b + c, rounded once.
 static inline fv_f32 fv_fma(fv_f32 a, fv_f32 b, fv_f32 c)
 {
@@ -123,6 +129,12 @@ static inline fv_mask fv_gt(fv_f32 a, fv_f32 b)
 static inline fv_mask fv_lt(fv_f32 a, fv_f32 b)
 {
     return _mm256_cmp_ps(a, b, _CMP_LT_OQ);
+}
+
+/// !(a < b), so true where either is a NaN.
+static inline fv_mask fv_not_lt(fv_f32 a, fv_f32 b)
+{
+    return _mm256_cmp_ps(a, b, _CMP_NLT_UQ);
 }
 
 static inline fv_mask fv_eq(fv_f32 a, fv_f32 b)
@@ -160,6 +172,12 @@ static inline fv_f32 fv_fma_masked(fv_mask mask, fv_f32 a, fv_f32 b, fv_f32 c)
     return fv_select(mask, fv_fma(a, b, c), c);
 }
 
+/// mask ? a - b : c
+static inline fv_f32 fv_sub_masked(fv_mask mask, fv_f32 a, fv_f32 b, fv_f32 c)
+{
+    return fv_select(mask, fv_sub(a, b), c);
+}
+
 // ---- Bits of the format ------------------------------------------------------------------------------------------
 
 static inline fv_f32 fv_abs(fv_f32 x)
@@ -179,15 +197,23 @@ static inline fv_i32 fv_to_int(fv_f32 x)
     return _mm256_cvtps_epi32(x);
 }
 
-static inline fv_f32 fv_from_int(fv_i32 i)
+/// x - i for i = fv_to_int(x), |x| < 2^31 or a NaN.
+static inline fv_f32 fv_less_int(fv_f32 x, fv_i32 i)
 {
-    return _mm256_cvtepi32_ps(i);
+    return fv_sub(x, _mm256_cvtepi32_ps(i));
 }
 
 /// Adds i to the exponent field of p: an integer addition of i * 2^23 to its bits, wrapping.
 static inline fv_f32 fv_add_exponent(fv_f32 p, fv_i32 i)
 {
     return _mm256_castsi256_ps(_mm256_add_epi32(_mm256_castps_si256(p), _mm256_slli_epi32(i, 23)));
+}
+
+/// p * 2^i, a normal number or a NaN, for i = fv_to_int(x), r = x - i.
+static inline fv_f32 fv_scale(fv_f32 p, fv_f32 x, fv_f32 r)
+{
+    (void)r;
+    return fv_add_exponent(p, fv_to_int(x));
 }
 
 // ---- Functions: SLEEF's deterministic forms, the same bits on every ISA --------------------------------------------

@@ -106,6 +106,12 @@ static inline fv_f32 fv_max(fv_f32 a, fv_f32 b)
     return _mm512_max_ps(a, b);
 }
 
+/// a < b ? a : b, so b where either is a NaN.
+static inline fv_f32 fv_min(fv_f32 a, fv_f32 b)
+{
+    return _mm512_min_ps(a, b);
+}
+
 /// a * b + c, rounded once.
 static inline fv_f32 fv_fma(fv_f32 a, fv_f32 b, fv_f32 c)
 {
@@ -122,6 +128,12 @@ static inline fv_mask fv_gt(fv_f32 a, fv_f32 b)
 static inline fv_mask fv_lt(fv_f32 a, fv_f32 b)
 {
     return _mm512_cmp_ps_mask(a, b, _CMP_LT_OQ);
+}
+
+/// !(a < b), so true where either is a NaN.
+static inline fv_mask fv_not_lt(fv_f32 a, fv_f32 b)
+{
+    return _mm512_cmp_ps_mask(a, b, _CMP_NLT_UQ);
 }
 
 static inline fv_mask fv_eq(fv_f32 a, fv_f32 b)
@@ -158,6 +170,12 @@ static inline fv_f32 fv_fma_masked(fv_mask mask, fv_f32 a, fv_f32 b, fv_f32 c)
     return _mm512_mask3_fmadd_ps(a, b, c, mask);
 }
 
+/// mask ? a - b : c, one instruction likewise.
+static inline fv_f32 fv_sub_masked(fv_mask mask, fv_f32 a, fv_f32 b, fv_f32 c)
+{
+    return _mm512_mask_sub_ps(c, mask, a, b);
+}
+
 // ---- Bits of the format ------------------------------------------------------------------------------------------
 
 static inline fv_f32 fv_abs(fv_f32 x)
@@ -179,15 +197,24 @@ static inline fv_i32 fv_to_int(fv_f32 x)
     return _mm512_cvtps_epi32(x);
 }
 
-static inline fv_f32 fv_from_int(fv_i32 i)
+/// x - i for i = fv_to_int(x), |x| < 2^31 or a NaN: one instruction that needs no i.
+static inline fv_f32 fv_less_int(fv_f32 x, fv_i32 i)
 {
-    return _mm512_cvtepi32_ps(i);
+    enum { NEAREST_EVEN = 8 };
+    (void)i;
+    return _mm512_reduce_ps(x, NEAREST_EVEN);
 }
 
 /// Adds i to the exponent field of p: an integer addition of i * 2^23 to its bits, wrapping.
 static inline fv_f32 fv_add_exponent(fv_f32 p, fv_i32 i)
 {
     return _mm512_castsi512_ps(_mm512_add_epi32(_mm512_castps_si512(p), _mm512_slli_epi32(i, 23)));
+}
+
+/// p * 2^i, a normal number or a NaN, for i = fv_to_int(x), r = x - i.
+static inline fv_f32 fv_scale(fv_f32 p, fv_f32 x, fv_f32 r)
+{
+    return _mm512_scalef_ps(p, _mm512_sub_ps(x, r));
 }
 
 // ---- Functions: SLEEF's deterministic forms, the same bits on every ISA --------------------------------------------

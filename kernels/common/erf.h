@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // kernels/common/erf.h - erf of a vector: the fixed sequence of docs/numerics.md, section 5.
 //
-// Included after an ISA's vec.h. Both ranges are computed for all lanes and one is selected: about 35 operations and no
-// branch. A lane's unused range may overflow or be NaN, which harms nothing. A NaN fails both comparisons, so it takes
-// the exponential, which passes it on.
+// Included after an ISA's vec.h. Both ranges are computed for all lanes and one is selected: 25 to 30 operations and no
+// branch. A lane's unused range may overflow or be NaN, which harms nothing. A NaN is not below 0.875, so it takes the
+// exponential, which passes it on.
 #ifndef FOVEA_KERNELS_COMMON_ERF_H
 #define FOVEA_KERNELS_COMMON_ERF_H
 
 #include "kernels/common/exp2.h"
 #include "kernels/fault.h"
 
-/// erf of n vectors, n a constant of at most 8, step by step side by side, both ranges: below 0.875 in magnitude
-/// x + x * P(x^2), from there on 1 - 2^(t * Q(t)) with t = min(|x|, 4), where Q is below 0.
+/// erf of n vectors of x >= 0 or NaN, n a constant of at most 8, step by step side by side, both ranges: below 0.875
+/// x + x * P(x^2), from there on 1 - 2^(t * Q(t)) with t = min(x, 4), where t * Q(t) is within [-27, 0].
 static inline __attribute__((always_inline)) void fv_erf_each(fv_f32 *x, int n)
 {
     static const float near[] = {-0x1.4694dep-11f, 0x1.4a26aap-8f,  -0x1.b704dcp-6f,
@@ -22,9 +22,8 @@ static inline __attribute__((always_inline)) void fv_erf_each(fv_f32 *x, int n)
     fv_f32 square[8], p[8], t[8], q[8];
     FV_UNROLL
     for (int j = 0; j < n; j++) {
-        const fv_f32 magnitude = fv_abs(x[j]);
         square[j] = fv_mul(x[j], x[j]);
-        t[j] = fv_select(fv_gt(magnitude, end), end, magnitude);
+        t[j] = fv_min(end, x[j]);
         p[j] = fv_set1(near[0]);
         q[j] = fv_set1(far[0]);
     }
@@ -41,11 +40,10 @@ static inline __attribute__((always_inline)) void fv_erf_each(fv_f32 *x, int n)
         p[j] = fv_fma(p[j], x[j], x[j]);
         q[j] = fv_mul(q[j], t[j]);
     }
-    fv_exp2_to_128_each(q, n);
+    fv_exp2_normal_each(q, n);
     FV_UNROLL
     for (int j = 0; j < n; j++) {
-        const fv_mask is_near = fv_lt(fv_abs(x[j]), fv_set1(0.875f));
-        x[j] = fv_select(is_near, p[j], fv_copysign(fv_sub(fv_set1(1.0f), q[j]), x[j]));
+        x[j] = fv_sub_masked(fv_not_lt(x[j], fv_set1(0.875f)), fv_set1(1.0f), q[j], p[j]);
     }
 }
 

@@ -135,6 +135,12 @@ static inline fv_mask fv_lt(fv_f32 a, fv_f32 b)
     return vcltq_f32(a, b);
 }
 
+// !(a < b), so true where either is a NaN.
+static inline fv_mask fv_not_lt(fv_f32 a, fv_f32 b)
+{
+    return vmvnq_u32(vcltq_f32(a, b));
+}
+
 static inline fv_mask fv_eq(fv_f32 a, fv_f32 b)
 {
     return vceqq_f32(a, b);
@@ -175,10 +181,22 @@ static inline fv_f32 fv_max(fv_f32 a, fv_f32 b)
     return fv_select(fv_gt(a, b), a, b);
 }
 
+// a < b ? a : b, so b where either is a NaN.
+static inline fv_f32 fv_min(fv_f32 a, fv_f32 b)
+{
+    return fv_select(fv_lt(a, b), a, b);
+}
+
 // mask ? a * b + c : c
 static inline fv_f32 fv_fma_masked(fv_mask mask, fv_f32 a, fv_f32 b, fv_f32 c)
 {
     return fv_select(mask, fv_fma(a, b, c), c);
+}
+
+// mask ? a - b : c
+static inline fv_f32 fv_sub_masked(fv_mask mask, fv_f32 a, fv_f32 b, fv_f32 c)
+{
+    return fv_select(mask, fv_sub(a, b), c);
 }
 
 // ---- Sign and exponent -----------------------------------------------------------------------------------------
@@ -200,9 +218,10 @@ static inline fv_i32 fv_to_int(fv_f32 x)
     return vcvtnq_s32_f32(x);
 }
 
-static inline fv_f32 fv_from_int(fv_i32 i)
+// x - i for i = fv_to_int(x), |x| < 2^31 or a NaN.
+static inline fv_f32 fv_less_int(fv_f32 x, fv_i32 i)
 {
-    return vcvtq_f32_s32(i);
+    return fv_sub(x, vcvtq_f32_s32(i));
 }
 
 // p * 2^i by an integer addition to the bits of p, modulo 2^32.
@@ -210,6 +229,13 @@ static inline fv_f32 fv_add_exponent(fv_f32 p, fv_i32 i)
 {
     const uint32x4_t exponent = vshlq_n_u32(vreinterpretq_u32_s32(i), 23);
     return vreinterpretq_f32_u32(vaddq_u32(vreinterpretq_u32_f32(p), exponent));
+}
+
+// p * 2^i, a normal number or a NaN, for i = fv_to_int(x), r = x - i.
+static inline fv_f32 fv_scale(fv_f32 p, fv_f32 x, fv_f32 r)
+{
+    (void)r;
+    return fv_add_exponent(p, fv_to_int(x));
 }
 
 // ---- Functions -------------------------------------------------------------------------------------------------
