@@ -15,26 +15,47 @@ static bool in_reach(const struct fovea_attention_tile *tile, size_t split)
     return split == first_split(tile) || (split > first_split(tile) && split * FOVEA_SPLIT < tile->end_most);
 }
 
-// Phase 0 of decoding: one block, one split. Where there is but one, it ends the block, too.
+// Phase 0 of decoding: some blocks of a key head, one split. Where there is but one, it ends them, too. Blocks that
+// read their keys one after the other read them from memory, each anew: Granite Rapids, 32 heads on 8, 5 to 12 queries
+// over 1024 to 4096 keys, K in rows 1.15 to 1.35 times as fast together, in panels 1.04 to 1.27; in L2 0.98 to 1.0.
 static void decode(const struct fovea_attention_layout *plan, const struct fovea_attention_args *args,
                    const struct fovea_attention_grid *grid, float *shared, float *scratch, uint32_t task)
 {
     const size_t split = task % grid->splits;
-    struct fovea_attention_tile tile;
-    fovea_attention_place(plan, args, grid, task / grid->splits, &tile);
-    if (!in_reach(&tile, split)) {
-        return; // join() does not look there
+    size_t index = task / grid->splits, most = 1; // the first block, and their number
+    if (grid->each > 1) {
+        const size_t tasks = fovea_ceil_div(grid->tiles, grid->each), first = index % tasks * grid->each;
+        most = fovea_min(grid->each, grid->tiles - first);
+        index = index / tasks * grid->tiles + first;
     }
-    float *const q = scratch + plan->q_at;
-    fovea_attention_queries(&tile, q);
-    const struct fovea_attention_state state = fovea_attention_call_state(&tile, shared + task * plan->block_floats);
-    struct fovea_attention_part part = {
-        .tile = &tile, .q = q, .scratch = scratch, .state = state, .fresh = true, .alone = true};
-    if (!fovea_attention_split(&part, split)) {
-        fovea_attention_clear(&state);
+    struct fovea_attention_tile one, *const many = (struct fovea_attention_tile *)(void *)(scratch + plan->tiles_at);
+    struct fovea_attention_tile *const tiles = most == 1 ? &one : many; // one is nearer: 1 % of 4 queries and keys
+    struct fovea_attention_part parts[FOVEA_ATTENTION_TILES_MAX];
+    size_t count = 0;
+    for (size_t i = 0; i < most; i++) {
+        struct fovea_attention_tile *const tile = &tiles[count];
+        fovea_attention_place(plan, args, grid, index + i, tile);
+        if (!in_reach(tile, split)) {
+            continue; // join() does not look there
+        }
+        float *const q = scratch + plan->q_at + count * plan->q_floats;
+        fovea_attention_queries(tile, q);
+        float *const memory = shared + ((index + i) * grid->splits + split) * plan->block_floats;
+        parts[count++] = (struct fovea_attention_part){.tile = tile,
+                                                       .q = q,
+                                                       .scratch = scratch,
+                                                       .state = fovea_attention_call_state(tile, memory),
+                                                       .fresh = true,
+                                                       .alone = most == 1};
     }
-    if (grid->splits == 1) {
-        fovea_attention_finish(&tile, &state);
+    fovea_attention_split(parts, count, split);
+    for (size_t i = 0; i < count; i++) {
+        if (parts[i].fresh) {
+            fovea_attention_clear(&parts[i].state);
+        }
+        if (grid->splits == 1) {
+            fovea_attention_finish(parts[i].tile, &parts[i].state);
+        }
     }
 }
 
@@ -57,8 +78,10 @@ static void join(const struct fovea_attention_layout *plan, const struct fovea_a
 
 static size_t tasks_of(const struct fovea_attention_args *args, const struct fovea_attention_grid *grid, uint32_t phase)
 {
-    const size_t tasks = args->batch * grid->heads * fovea_ceil_div(grid->tiles, grid->each);
-    return phase == 0 ? tasks * grid->splits : grid->splits > 1 ? tasks : 0;
+    const size_t heads = args->batch * grid->heads;
+    return phase == 0         ? heads * fovea_ceil_div(grid->tiles, grid->each) * grid->splits
+           : grid->splits > 1 ? heads * grid->tiles
+                              : 0;
 }
 
 static uint32_t count_tasks(const void *plan, const void *args, uint32_t phase)

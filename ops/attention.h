@@ -35,7 +35,8 @@ struct fovea_attention_layout {
 
 /// How a call is cut. The rows of a key head are its group of query heads x the queries. Prefill: tiles of queries of
 /// one head; a task is some tiles of a key head, which share each chunk of its keys, over all keys. Decode:
-/// blocks of rows; a task is a block and a split of the keys, and where there are several a second phase merges them.
+/// blocks of rows; a task is some blocks of a key head, which share its keys, and a split of these; where there are
+/// several splits a second phase merges them.
 /// Both give the same bits; with few queries a prefill tile would be mostly padding, so that the last few of a head,
 /// which would be a tile of their own or one more panel of one, are a block among the tiles.
 struct fovea_attention_grid {
@@ -210,14 +211,15 @@ struct fovea_attention_part {
     /// Prefill: what it copies of a chunk, and what it is to prefetch. Both may be NULL.
     struct fovea_attention_copy *copy;
     struct fovea_fetch_list *fetch;
+    bool follows;   ///< another part has just met the chunk, which is near then
     bool alone;     ///< nothing else uses the scratch between its chunks
     uint32_t begun; ///< if alone: the kernel's word that it made scores of the chunk that comes next; 0 at first
 };
 /// Adds to the state what the part sees of the chunk from `key` on, or of its keys below `end`. False, and nothing is
 /// written, where it sees nothing.
 bool fovea_attention_step(struct fovea_attention_part *part, size_t key, size_t end);
-/// The same of a split, chunk by chunk.
-bool fovea_attention_split(struct fovea_attention_part *part, size_t split);
+/// The same of a split, chunk by chunk, for parts of one key head: all of them meet a chunk before the next one.
+bool fovea_attention_split(struct fovea_attention_part *parts, size_t count, size_t split);
 
 /// What `tiles` tiles of prefill that go through a chunk together copy of it before they read it.
 struct fovea_attention_copies {

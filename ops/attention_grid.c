@@ -29,17 +29,17 @@ struct fovea_attention_grid fovea_attention_grid(const struct fovea_attention_la
         grid.most = fovea_min(plan->tuning->queries / FOVEA_PANEL * FOVEA_PANEL, kernels->attention_prefill.nr);
         grid.few = few_of(grid.rows, grid.most, kernels->attention_decode.mr);
         grid.tiles = plan->group * (fovea_ceil_div(grid.rows - grid.few, grid.most) + (grid.few != 0));
-        const size_t tasks = kernels->workers == 1 ? 1 : (size_t)TASKS_EACH * kernels->workers;
-        const size_t share = batch * grid.heads * grid.tiles / tasks;
-        grid.each_most = fovea_min(fovea_min(plan->tiles_most, grid.tiles), share);
-        grid.each_most = grid.each_most > 1 ? grid.each_most : 1;
-        const size_t tasks_of_head = fovea_ceil_div(grid.tiles, grid.each_most);
-        grid.each = grid.tiles == 0 ? 1 : fovea_ceil_div(grid.tiles, tasks_of_head); // alike
     } else {
         grid.rows = plan->group * q_len;
         grid.most = kernels->attention_decode.nr;
         grid.splits = kv_len <= FOVEA_SPLIT ? 1 : fovea_ceil_div(kv_len, FOVEA_SPLIT);
         grid.tiles = fovea_ceil_div(grid.rows, grid.most);
+    }
+    if (fovea_min(plan->tiles_most, grid.tiles) > 1) { // divisions are 2 % of the time of 4 queries and keys
+        const size_t tasks = kernels->workers == 1 ? 1 : (size_t)TASKS_EACH * kernels->workers;
+        const size_t share = batch * grid.heads * grid.tiles * grid.splits / tasks;
+        grid.each_most = fovea_min(fovea_min(plan->tiles_most, grid.tiles), share > 1 ? share : 1);
+        grid.each = fovea_ceil_div(grid.tiles, fovea_ceil_div(grid.tiles, grid.each_most)); // alike
     }
     return grid;
 }

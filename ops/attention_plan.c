@@ -17,6 +17,11 @@ enum fovea_status fovea_attention_desc_init(struct fovea_attention_desc *desc, s
     return FOVEA_OK;
 }
 
+static size_t larger(size_t a, size_t b)
+{
+    return a > b ? a : b;
+}
+
 // One dimension of a tensor.
 struct axis {
     size_t size, stride;
@@ -207,11 +212,6 @@ static enum fovea_status count(struct fovea_attention_layout *plan, size_t q_len
     return FOVEA_OK;
 }
 
-static size_t larger(size_t a, size_t b)
-{
-    return a > b ? a : b;
-}
-
 // Lays out a worker's scratch; what the plan says of tasks is known.
 static void lay_out(struct fovea_attention_layout *plan)
 {
@@ -246,7 +246,9 @@ enum fovea_status fovea_attention_make(const struct fovea_engine *engine, const 
         .statistics = desc->statistics ? 3 : 0,
     };
     plan->tiles_most = fovea_min(plan->tuning->tiles, FOVEA_ATTENTION_TILES_MAX);
-    plan->tiles_most = fovea_attention_grid(plan, desc->batch, desc->q_len, desc->kv_len).each_most;
+    const size_t few = fovea_min(desc->q_len, plan->tuning->prefill - 1);
+    plan->tiles_most = larger(fovea_attention_grid(plan, desc->batch, desc->q_len, desc->kv_len).each_most,
+                              fovea_attention_grid(plan, desc->batch, few, desc->kv_len).each_most);
     if (desc->scale == FOVEA_SCALE_DEFAULT) {
         plan->desc.scale = desc->scoring == FOVEA_SCORING_ADDITIVE ? 1.0f : 1.0f / sqrtf((float)desc->qk_dim);
     }
@@ -255,7 +257,7 @@ enum fovea_status fovea_attention_make(const struct fovea_engine *engine, const 
     plan->threshold = (uint32_t)((double)desc->dropout * 0x1p32);
     plan->work.phases = 2;
     lay_out(plan);
-    FOVEA_TRY(count(plan, fovea_min(desc->q_len, plan->tuning->prefill - 1), why));
+    FOVEA_TRY(count(plan, few, why));
     return desc->q_len < plan->tuning->prefill ? FOVEA_OK : count(plan, desc->q_len, why);
 }
 

@@ -117,6 +117,7 @@ bool fovea_attention_step(struct fovea_attention_part *part, size_t key, size_t 
         fovea_attention_begin(&part->state);
     }
     part->fresh = false;
+    view.chunk.far &= !part->follows;
     view.chunk.copy = part->copy;
     view.chunk.fetch = part->fetch;
     view.chunk.k_next = part->alone ? next_of(&view, end) : NULL;
@@ -125,19 +126,28 @@ bool fovea_attention_step(struct fovea_attention_part *part, size_t key, size_t 
     return true;
 }
 
-bool fovea_attention_split(struct fovea_attention_part *part, size_t split)
+bool fovea_attention_split(struct fovea_attention_part *parts, size_t count, size_t split)
 {
-    const struct fovea_attention_tile *const tile = part->tile;
-    const size_t end = fovea_min(tile->end_most, (split + 1) * FOVEA_SPLIT);
-    size_t key = tile->begin_least - tile->begin_least % FOVEA_CHUNK;
+    size_t key = SIZE_MAX, end = 0;
+    for (size_t i = 0; i < count; i++) {
+        const struct fovea_attention_tile *const tile = parts[i].tile;
+        key = fovea_min(key, tile->begin_least - tile->begin_least % FOVEA_CHUNK);
+        key = key > tile->args->kv_begin ? key : tile->args->kv_begin;
+        end = tile->end_most > end ? tile->end_most : end;
+    }
     key = key > split * FOVEA_SPLIT ? key : split * FOVEA_SPLIT;
-    key = key > tile->args->kv_begin ? key : tile->args->kv_begin;
+    end = fovea_min(end, (split + 1) * FOVEA_SPLIT);
     bool any = false;
     for (; key < end; key += FOVEA_CHUNK - key % FOVEA_CHUNK) {
-        if (part->copy != NULL) {
-            fovea_attention_copy_anew(part->copy);
+        bool met = false;
+        for (size_t i = 0; i < count; i++) {
+            if (parts[i].copy != NULL) {
+                fovea_attention_copy_anew(parts[i].copy);
+            }
+            parts[i].follows = met;
+            met |= fovea_attention_step(&parts[i], key, end);
         }
-        any |= fovea_attention_step(part, key, end);
+        any |= met;
     }
     return any;
 }
