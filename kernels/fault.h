@@ -98,7 +98,8 @@
     X(100, DECODE_SPREADS_FORWARD, "scores of keys copied side by side are overwritten before they move")              \
     X(101, DECODE_JOINS_BLOCKS, "all keys are read as if they lay behind the first block")                             \
     X(102, PREFILL_V_AS_COPIED, "rows of V that are read where they lie are taken to be as close as in a copy")        \
-    X(103, GEMM_BT_BESIDE_STAYS, "a block made beside another is not the one that follows")
+    X(103, GEMM_BT_BESIDE_STAYS, "a block made beside another is not the one that follows")                            \
+    X(104, DECODE_HIDDEN_IS_ZERO, "a hidden key of a block of rows is an fma with weight 0")
 
 enum fovea_fault {
 #define FOVEA_FAULT_NUMBER(number, name, what) FOVEA_FAULT_##name = number,

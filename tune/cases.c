@@ -66,6 +66,7 @@ static const struct {
     {1024, 128, 256},
     {257, 448, 512},
     {220, 1024, 768},
+    {544, 480, 512},
     {256, 2048, 512},
 };
 enum { GEMM_SHAPES = sizeof gemm_shapes / sizeof *gemm_shapes };
