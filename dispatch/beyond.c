@@ -55,7 +55,8 @@
     X(decode_l1,         0,    1,    0,     0) \
     X(near_eighths,      8,    8,    8,     4) \
     X(into_l1,           1,    0,    0,     0) \
-    X(prefill,          16,   14,   16,    16) \
+    X(prefill[0],       16,   14,   16,    12) \
+    X(prefill[1],       16,   14,   16,    16) \
     X(copy_k,            2,   17,    2,    17) \
     X(copy_v[0],         1,   17,    1,     6) \
     X(copy_v[1],         1,   17,    1,     3) \

@@ -165,9 +165,11 @@ struct fovea_beyond {
     // Whether prefill of AVX-512 prefetches K, V, queries and output into L1: Zen 4, d = 64, 1024 to 4096 keys 1.00
     // to 1.06, fewer keys 1.00 to 1.03, d = 128 0.99 to 1.0.
     uint32_t into_l1;
-    // Queries of a head from which on AVX-512 takes them for lanes: Zen 5, 14 and 15 queries, K in rows, 1.06 to 1.18,
-    // d = 128 1.02, K in panels 1.00 to 1.02; 12 queries 0.93 to 1.06. Elsewhere nobody measured it.
-    uint32_t prefill;
+    // Queries of a head from which on AVX-512 takes them for lanes, of heads up to 64, and of wider ones: Zen 5, 14 and
+    // 15 queries, K in rows, 1.06 to 1.18, d = 128 1.02, K in panels 1.00 to 1.02; 12 queries 0.93 to 1.06. Granite
+    // Rapids, 12 to 15 queries of 12 heads of 64 and 32 1.06 to 1.28, K in panels 0.94 to 1.04, of 32 heads on 8 12
+    // queries 0.91 to 1.0, more 1.01 to 1.25; d = 128, 13 to 15 queries, 0.86 to 1.06. Elsewhere nobody measured it.
+    uint32_t prefill[2];
     // Tiles of prefill from which on K is copied, and V (ops/attention_copy.c). Granite Rapids, AVX-512, three tiles
     // and more, V 1.01 to 1.03, K 0.98 to 1.0; fewer 0.94 to 0.98. On Zen 4, Zen 3 and Cascade Lake nobody measured it
     // since it is a choice. V of heads up to 64, and of wider ones: Granite Rapids, since then, three to five tiles, d

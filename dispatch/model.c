@@ -147,7 +147,7 @@ static struct fovea_attention_tuning attention_default(const struct fovea_machin
     const struct fovea_beyond *const beyond = fovea_beyond_l2(machine);
     struct fovea_attention_tuning t = {
         .queries = 48,
-        .prefill = avx512 ? beyond->prefill : 14,
+        .prefill = avx512 ? beyond->prefill[class != FOVEA_CLASS_ATTENTION] : 14,
         .near = clamp(machine->l2_bytes >> 10, 1, 1 << 20),
         .near_tiles = clamp(machine->l2_bytes / 8 * beyond->near_eighths >> 10, 1, 1 << 20),
         .again = beyond->again,

@@ -71,17 +71,18 @@ static const struct {
 };
 enum { GEMM_SHAPES = sizeof gemm_shapes / sizeof *gemm_shapes };
 
-// Of each width prompts, one of them of more heads than stay in L2 (without it a task of one tile was taken, 1.03x of
-// two heads and 0.91x of eight), one whose rows are 4 KiB apart (without it tasks of two tiles, 1.05x, which are 0.89x
-// there), chunks of as many queries as each value of `prefill` (the fewest that it makes a tile gain least: of values
-// with none of their own 8 was taken where 8 queries are then 0.5 to 0.9 as fast, and 12 where one layout gains 1.03
-// to 1.08 and others lose as much), some of tokens and some of heads one behind the other (rows of K that are far apart
-// are slow to decode from, and prefill may copy them; sixteen fill a vector), and steps whose K and V have sizes
-// between those of `near`: 384 KiB, 1, 4 and 12 MiB.
+// Of each width prompts, some of more heads than stay in L2 (without one a task of one tile was taken, 1.03x of two
+// heads and 0.91x of eight; with one of six tiles V in place, 1.03x, which is 0.91x to 0.97x of more), one whose rows
+// are 4 KiB apart (without it tasks of two tiles, 1.05x, which are 0.89x there), chunks of as many queries as each
+// value of `prefill` (the fewest that it makes a tile gain least: of values with none of their own 8 was taken where 8
+// queries are then 0.5 to 0.9 as fast, and 12 where one layout gains 1.03 to 1.08 and others lose as much), some of
+// tokens and some of heads one behind the other (rows of K that are far apart are slow to decode from, and prefill may
+// copy them; sixteen fill a vector), and steps whose K and V have sizes between those of `near`: 384 KiB, 1, 4 and 12
+// MiB.
 // clang-format off
 static const struct tune_attention_shape attention_shapes[] = {
     {4, 256, 256, 64, false, false, 0},
-    {4, 336, 336, 64, true, true, 0},
+    {12, 400, 400, 64, true, true, 0},
     {12, 256, 256, 64, false, true, 0},
     {16, 288, 288, 64, false, true, 0},
     {4, 28, 768, 64, false, true, 0},
@@ -95,7 +96,7 @@ static const struct tune_attention_shape attention_shapes[] = {
     {4, 4, 2048, 64, false, false, 0},
     {8, 1, 3072, 64, false, false, 0},
     {2, 192, 256, 128, false, false, 0},
-    {2, 288, 288, 128, true, true, 0},
+    {12, 200, 200, 128, true, true, 0},
     {8, 256, 256, 128, false, true, 0},
     {2, 28, 512, 128, false, true, 0},
     {2, 16, 768, 128, false, true, 0},
