@@ -198,7 +198,7 @@ static inline fv_i32 fv_to_int(fv_f32 x)
 }
 
 /// x - i for i = fv_to_int(x), |x| < 2^31 or a NaN: one instruction that needs no i.
-static inline fv_f32 fv_less_int(fv_f32 x, fv_i32 i)
+static inline fv_f32 fv_sub_int(fv_f32 x, fv_i32 i)
 {
     enum { NEAREST_EVEN = 8 };
     (void)i;

@@ -20,9 +20,9 @@ static inline fv_f32 fv_relu(fv_f32 x)
 FV_EACH(fv_relu)
 FV_EACH(fv_tanh)
 
-/// h + h erf(x), h = x / 2, as h + |h| erf(|x|), which is the same real number and takes no sign back to erf. |x|
-/// sqrt(1/2) is made of |h|: for a denormal x that may be another number, but one that h + |h| erf(|x|), which rounds
-/// to h, does not show.
+/// h + h erf(x sqrt(1/2)) for h = x / 2, as h + |h| erf(|x| sqrt(1/2)): the same number before it is rounded, and erf
+/// gets no sign back. |x| sqrt(1/2) is made of |h|. Of a denormal x that may be another number, but the sum is h then,
+/// whatever erf of it is.
 static inline __attribute__((always_inline)) void fv_gelu_each(fv_f32 *x, int n)
 {
     fv_f32 h[FV_BESIDE], magnitude[FV_BESIDE];
@@ -32,7 +32,7 @@ static inline __attribute__((always_inline)) void fv_gelu_each(fv_f32 *x, int n)
         magnitude[j] = fv_abs(h[j]);
         x[j] = fv_mul(magnitude[j], fv_set1(0x1.6a09e6p+0f)); // sqrt(2)
     }
-    fv_erf_each(x, n);
+    fv_erf_magnitude_each(x, n);
     FV_UNROLL
     for (int j = 0; j < n; j++) {
         x[j] = fv_fma(magnitude[j], x[j], h[j]);

@@ -10,9 +10,9 @@
 #include "kernels/common/exp2.h"
 #include "kernels/fault.h"
 
-/// erf of n vectors of x >= 0 or NaN, n a constant of at most 8, step by step side by side, both ranges: below 0.875
-/// x + x * P(x^2), from there on 1 - 2^(t * Q(t)) with t = min(x, 4), where t * Q(t) is within [-27, 0].
-static inline __attribute__((always_inline)) void fv_erf_each(fv_f32 *x, int n)
+/// erf of n vectors of magnitudes, x >= 0 or NaN, n a constant of at most 8, step by step side by side, both ranges:
+/// below 0.875 x + x * P(x^2), from there on 1 - 2^(t * Q(t)) with t = min(x, 4), where t * Q(t) is within [-27, 0].
+static inline __attribute__((always_inline)) void fv_erf_magnitude_each(fv_f32 *x, int n)
 {
     static const float near[] = {-0x1.4694dep-11f, 0x1.4a26aap-8f,  -0x1.b704dcp-6f,
                                  0x1.ce2268p-4f,   -0x1.812714p-2f, 0x1.06eba8p-3f};

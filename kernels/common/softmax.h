@@ -43,6 +43,7 @@ static inline float softmax_shift(size_t n, const float *x)
 static inline fv_f32 softmax_sum_step(fv_f32 lane, fv_f32 *x, fv_f32 shift)
 {
     const fv_f32 ln2e = fv_set1(0x1.715476p+0f); // log2(e)
+    // x <= shift in lanes that are there; what others become fv_row_fold leaves out.
     *x = fv_exp2_to_128(fv_mul(fv_sub(*x, shift), ln2e));
     return fv_add(lane, *x);
 }
