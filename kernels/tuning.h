@@ -52,8 +52,8 @@ static inline uint32_t fovea_is_thin(uint32_t mr, uint32_t nr)
     return mr <= 2 || mr >= nr;
 }
 
-/// Whether one is made for few rows over a far B alone (follow_rows): high for a tile of several panels, whose rows
-/// then have few of them to share a broadcast with.
+/// Whether one is made for few rows over a far B (follow_rows), and for C that is no wider: high for a tile of several
+/// panels, whose rows then have few of them to share a broadcast with.
 static inline uint32_t fovea_is_tall(uint32_t mr, uint32_t nr)
 {
     return nr > 16 && 3 * mr > nr;

@@ -64,13 +64,18 @@ static bool wants_chains(const struct fovea_gemm_layout *plan)
 
 // Whether tiles made for few rows of C are for its few columns, too, as wide as they are: fewer and larger tiles than
 // those that take as many of the columns as there are (Granite Rapids, up to 32 columns, 12x32 in place of 9x48 1.01 to
-// 1.06 times as fast, up to 16 columns 16x16 1.02 to 1.09, of 12 rows 1.2). Not of 16 rows that meet in few sets of L1
-// (4096x16x1024 0.93).
+// 1.06 times as fast, up to 16 columns 16x16 1.02 to 1.09, of 12 rows 1.2; elsewhere the same instructions fewer, not
+// measured). Not of 16 rows that meet in few sets of L1 (4096x16x1024 0.93), nor flat ones (2x48 of AVX2), nor where B
+// would be read another way by tiles of one panel.
 static bool is_narrow(const struct fovea_gemm_layout *plan, const struct fovea_gemm_kernel *kernel)
 {
+    enum { FLAT_ROWS = 2 };
     const struct fovea_gemm_desc *const d = &plan->desc;
-    const bool meet = d->trans_a != FOVEA_TRANS && fovea_gemm_rows_alias(d->lda, kernel->mr);
-    return kernel->mr > 2 && d->n - plan->edge <= kernel->nr && !meet;
+    const bool meet = d->trans_a != FOVEA_TRANS && fovea_gemm_rows_alias(d->lda, fovea_min(d->m, kernel->mr));
+    struct fovea_gemm_layout with = *plan;
+    with.kernel = kernel;
+    return kernel->mr > FLAT_ROWS && d->n - plan->edge <= kernel->nr && !meet &&
+           fovea_gemm_in_place(&with) == fovea_gemm_in_place(plan);
 }
 
 const struct fovea_gemm_kernel *fovea_gemm_fitting(const struct fovea_gemm_layout *plan)

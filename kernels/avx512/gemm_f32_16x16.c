@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// kernels/avx512/gemm_f32_16x16.c - f32 GEMM micro-kernel, C[16,16] += A[16,k] * B[k,16], for few rows of C.
+// kernels/avx512/gemm_f32_16x16.c - f32 GEMM micro-kernel, C[16,16] += A[16,k] * B[k,16], for few rows or columns of C.
 //
 // So few rows are as fast as a packed B is read, and one panel of it is one stream of lines, which Zen 5 reads at 30
 // GB/s, with a prefetch some 100 lines ahead at 36. (Fewer than 13 rows are faster still in more panels side by side,
