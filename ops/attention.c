@@ -22,23 +22,23 @@ static void decode(const struct fovea_attention_layout *plan, const struct fovea
                    const struct fovea_attention_grid *grid, float *shared, float *scratch, uint32_t task)
 {
     const size_t split = task % grid->splits;
-    size_t index = task / grid->splits, most = 1; // the first block, and their number
+    size_t index = task / grid->splits, blocks = 1; // the first block, and their number
     if (grid->each > 1) {
         const size_t tasks = fovea_ceil_div(grid->tiles, grid->each), first = index % tasks * grid->each;
-        most = fovea_min(grid->each, grid->tiles - first);
+        blocks = fovea_min(grid->each, grid->tiles - first);
         index = index / tasks * grid->tiles + first;
     }
     struct fovea_attention_tile one, *const many = (struct fovea_attention_tile *)(void *)(scratch + plan->tiles_at);
-    struct fovea_attention_tile *const tiles = most == 1 ? &one : many; // one is nearer: 1 % of 4 queries and keys
+    struct fovea_attention_tile *const tiles = blocks == 1 ? &one : many; // one is nearer: 1 % of 4 queries and keys
     struct fovea_attention_part parts[FOVEA_ATTENTION_TILES_MAX];
     size_t count = 0;
-    for (size_t i = 0; i < most; i++) {
+    for (size_t i = 0; i < blocks; i++) {
         struct fovea_attention_tile *const tile = &tiles[count];
         fovea_attention_place(plan, args, grid, index + i, tile);
         if (!in_reach(tile, split)) {
             continue; // join() does not look there
         }
-        float *const q = scratch + plan->q_at + count * plan->q_floats;
+        float *const q = scratch + plan->q_at + count * plan->block_q_floats;
         fovea_attention_queries(tile, q);
         float *const memory = shared + ((index + i) * grid->splits + split) * plan->block_floats;
         parts[count++] = (struct fovea_attention_part){.tile = tile,
@@ -46,7 +46,7 @@ static void decode(const struct fovea_attention_layout *plan, const struct fovea
                                                        .scratch = scratch,
                                                        .state = fovea_attention_call_state(tile, memory),
                                                        .fresh = true,
-                                                       .alone = most == 1};
+                                                       .alone = blocks == 1};
     }
     fovea_attention_split(parts, count, split);
     for (size_t i = 0; i < count; i++) {

@@ -8,7 +8,7 @@
 #include "ops/run.h"
 
 enum {
-    FOVEA_ATTENTION_TILES_MAX = 16,  ///< of a task of prefill
+    FOVEA_ATTENTION_TILES_MAX = 16,  ///< of a task, and blocks
     FOVEA_ATTENTION_POINTERS = 1024, ///< that a tile and a chunk may prefetch
 };
 
@@ -24,7 +24,8 @@ struct fovea_attention_layout {
     // copied of a chunk's K and V; pointers to what is fetched; the tiles themselves.
     size_t pages_at, q_at, states_at, copy_at, pointers_at, tiles_at;
     size_t q_floats, state_floats; ///< of one tile
-    size_t tiles_most;             ///< of a task
+    size_t block_q_floats;         ///< the queries of one block
+    size_t tiles_most, blocks_most; ///< of a task of prefill, of decoding
     float cap_inverse;             ///< 1 / softcap where there is one
     float keep_scale;              ///< 1 / (1 - dropout)
     uint32_t threshold;            ///< dropout: words below drop their weight
@@ -46,7 +47,7 @@ struct fovea_attention_grid {
     size_t most;      ///< rows of a tile or block, at most
     size_t few;       ///< prefill: the last rows of a head that are a block; 0 where there is none
     size_t tiles;     ///< tiles or blocks of a key head
-    size_t each;      ///< prefill: tiles of a task; decode: 1
+    size_t each;      ///< tiles, or blocks, of a task
     size_t each_most; ///< before tasks were made alike
     size_t splits;    ///< decode: at least 1, for rows without keys are written too; prefill: 1
     size_t first;     ///< the batch entry of task 0: not 0 for an entry of a ragged batch
@@ -219,7 +220,7 @@ struct fovea_attention_part {
 /// written, where it sees nothing.
 bool fovea_attention_step(struct fovea_attention_part *part, size_t key, size_t end);
 /// The same of a split, chunk by chunk, for parts of one key head: all of them meet a chunk before the next one.
-bool fovea_attention_split(struct fovea_attention_part *parts, size_t count, size_t split);
+void fovea_attention_split(struct fovea_attention_part *parts, size_t count, size_t split);
 
 /// What `tiles` tiles of prefill that go through a chunk together copy of it before they read it.
 struct fovea_attention_copies {

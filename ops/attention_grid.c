@@ -14,6 +14,23 @@ static size_t few_of(size_t rows, size_t most, size_t block)
     return rows > FOVEA_PANEL && few <= (last < FOVEA_PANEL ? block : block / 2) ? few : 0;
 }
 
+// Whether blocks of one key head are to share its keys: near ones cost nothing to read again (0.98 to 1.0).
+static bool is_far(const struct fovea_attention_layout *plan, size_t batch, size_t kv_len)
+{
+    const struct fovea_attention_desc *const d = &plan->desc;
+    const double keys = (double)batch * (double)d->kv_heads * (double)kv_len;
+    return fovea_is_far(plan->tuning->near, keys * (double)(d->qk_dim + d->v_dim));
+}
+
+// Of so many splits those that a window leaves to the queries of a call, at most.
+static size_t splits_seen(const struct fovea_attention_layout *plan, size_t q_len, size_t splits)
+{
+    const struct fovea_attention_desc *const d = &plan->desc;
+    const size_t right = d->causal ? 0 : d->window_right, far = (size_t)UINT32_MAX;
+    return d->window_left > far || right > far ? splits
+                                               : fovea_min(splits, (d->window_left + right + q_len) / FOVEA_SPLIT + 2);
+}
+
 struct fovea_attention_grid fovea_attention_grid(const struct fovea_attention_layout *plan, size_t batch, size_t q_len,
                                                  size_t kv_len)
 {
@@ -35,10 +52,12 @@ struct fovea_attention_grid fovea_attention_grid(const struct fovea_attention_la
         grid.splits = kv_len <= FOVEA_SPLIT ? 1 : fovea_ceil_div(kv_len, FOVEA_SPLIT);
         grid.tiles = fovea_ceil_div(grid.rows, grid.most);
     }
-    if (fovea_min(plan->tiles_most, grid.tiles) > 1) { // divisions are 2 % of the time of 4 queries and keys
+    const size_t most = fovea_min(grid.prefill ? plan->tiles_most : plan->blocks_most, grid.tiles);
+    // Nothing of this where there is one tile or block: it is 2 % of the time of 4 queries and keys.
+    if (most > 1 && (grid.prefill || is_far(plan, batch, kv_len))) {
         const size_t tasks = kernels->workers == 1 ? 1 : (size_t)TASKS_EACH * kernels->workers;
-        const size_t share = batch * grid.heads * grid.tiles * grid.splits / tasks;
-        grid.each_most = fovea_min(fovea_min(plan->tiles_most, grid.tiles), share > 1 ? share : 1);
+        const size_t share = batch * grid.heads * grid.tiles * splits_seen(plan, q_len, grid.splits) / tasks;
+        grid.each_most = fovea_min(most, share > 1 ? share : 1);
         grid.each = fovea_ceil_div(grid.tiles, fovea_ceil_div(grid.tiles, grid.each_most)); // alike
     }
     return grid;

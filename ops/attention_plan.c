@@ -221,15 +221,18 @@ static void lay_out(struct fovea_attention_layout *plan)
     const size_t block_state = fovea_attention_state_floats(false, block, block, d->v_dim);
     const bool gathers = d->page_keys != 0 && d->page_keys < FOVEA_CHUNK;
     plan->q_floats = tile * d->qk_dim;
+    plan->block_q_floats = block * d->qk_dim;
     plan->state_floats = larger(larger(tile_state, block_state), FOVEA_CHUNK * block) + plan->statistics * tile;
     plan->pages_at = fovea_round_up(fovea_attention_scratch(d->qk_dim, d->v_dim), FOVEA_PANEL);
     plan->q_at = plan->pages_at + (gathers ? (size_t)FOVEA_CHUNK * (d->qk_dim + d->v_dim) : 0);
-    plan->states_at = plan->q_at + plan->tiles_most * plan->q_floats;
+    plan->states_at = plan->q_at + larger(plan->tiles_most * plan->q_floats, plan->blocks_most * plan->block_q_floats);
     plan->copy_at = plan->states_at + 2 * plan->tiles_most * plan->state_floats;
     plan->pointers_at = plan->copy_at + fovea_attention_copy_floats(plan);
     plan->tiles_at = plan->pointers_at + FOVEA_ATTENTION_POINTERS * sizeof(float *) / sizeof(float);
-    plan->work.scratch_bytes = plan->tiles_at * sizeof(float) +
-                               fovea_round_up(plan->tiles_most * sizeof(struct fovea_attention_tile), FOVEA_ALIGNMENT);
+    plan->work.scratch_bytes =
+        plan->tiles_at * sizeof(float) +
+        fovea_round_up(larger(plan->tiles_most, plan->blocks_most) * sizeof(struct fovea_attention_tile),
+                       FOVEA_ALIGNMENT);
 }
 
 enum fovea_status fovea_attention_make(const struct fovea_engine *engine, const struct fovea_attention_desc *desc,
@@ -245,10 +248,12 @@ enum fovea_status fovea_attention_make(const struct fovea_engine *engine, const 
         .group = desc->kv_heads == 0 ? 0 : desc->heads / desc->kv_heads,
         .statistics = desc->statistics ? 3 : 0,
     };
-    plan->tiles_most = fovea_min(plan->tuning->tiles, FOVEA_ATTENTION_TILES_MAX);
     const size_t few = fovea_min(desc->q_len, plan->tuning->prefill - 1);
-    plan->tiles_most = larger(fovea_attention_grid(plan, desc->batch, desc->q_len, desc->kv_len).each_most,
-                              fovea_attention_grid(plan, desc->batch, few, desc->kv_len).each_most);
+    const bool prefills = desc->q_len > few;
+    plan->tiles_most = fovea_min(plan->tuning->tiles, FOVEA_ATTENTION_TILES_MAX);
+    plan->blocks_most = FOVEA_ATTENTION_TILES_MAX;
+    plan->tiles_most = prefills ? fovea_attention_grid(plan, desc->batch, desc->q_len, desc->kv_len).each_most : 1;
+    plan->blocks_most = fovea_attention_grid(plan, desc->batch, few, desc->kv_len).each_most;
     if (desc->scale == FOVEA_SCALE_DEFAULT) {
         plan->desc.scale = desc->scoring == FOVEA_SCORING_ADDITIVE ? 1.0f : 1.0f / sqrtf((float)desc->qk_dim);
     }
@@ -258,7 +263,7 @@ enum fovea_status fovea_attention_make(const struct fovea_engine *engine, const 
     plan->work.phases = 2;
     lay_out(plan);
     FOVEA_TRY(count(plan, few, why));
-    return desc->q_len < plan->tuning->prefill ? FOVEA_OK : count(plan, desc->q_len, why);
+    return prefills ? count(plan, desc->q_len, why) : FOVEA_OK;
 }
 
 size_t fovea_attention_plan_size(void)

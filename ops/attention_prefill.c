@@ -84,17 +84,17 @@ static void clear_fetch(struct task *task)
                                             task->plan->tuning->into_l1};
 }
 
-// Whether tile t meets the chunk of keys [key, next), as far as its rows' ranges tell.
-static bool meets(const struct task *task, size_t t, size_t key, size_t next)
+// Whether some row of tile t may see a key of the chunk [key, next).
+static bool overlaps(const struct task *task, size_t t, size_t key, size_t next)
 {
     return task->tiles[t].begin_least < next && key < task->tiles[t].end_most;
 }
 
-// Whether that is its last one; a tile that sees no key ends with the first. Under a causal order most tiles end before
-// the task does: written then, and where they end asked for by whom that comes to, not by tiles that meet the last
-// chunk for all (Granite Rapids: 12 heads of 64, 512 and 1024 tokens 1.02 to 1.03 times as fast, 2048 1.04, 16
-// heads 1.05, 32 heads of 128 on 8 1.05 to 1.08, AVX2 1.11).
-static bool ends(const struct task *task, size_t t, size_t key, size_t next)
+// Whether that is the last chunk of which one may; of a tile that sees no key the first. There the tile is written, and
+// prefetches its output. Before, all were after the last chunk of the task, whose few tiles asked for all outputs:
+// under a causal order most have ended by then (Granite Rapids: 12 heads of 64, 512 and 1024 tokens 1.02 to 1.03 times
+// as fast since then, 2048 1.04, 16 heads 1.05, 32 heads of 128 on 8 1.05 to 1.08, AVX2 1.11).
+static bool is_last(const struct task *task, size_t t, size_t key, size_t next)
 {
     const size_t most = task->tiles[t].end_most, end = most > task->begin ? most : task->begin + 1;
     return key < end && end <= next;
@@ -108,12 +108,12 @@ static void plan_fetch(struct task *task, size_t t, size_t key, size_t next)
     const struct fovea_attention_tile *const tile = &task->tiles[t];
     const struct fovea_attention_rows here = {.batch = tile->batch, .kv_head = tile->kv_head};
     const bool linear = task->plan->desc.page_keys == 0;
-    if (t + 1 < task->count && !task->packed[t + 1]) {
+    if (t + 1 < task->count && !task->packed[t + 1] && overlaps(task, t + 1, key, next)) { // it is the next to run
         const struct fovea_attention_rows other =
             fovea_attention_find(task->plan, task->args, grid, task->index + t + 1);
         fetch_queries(task, &other);
     }
-    if (ends(task, t, key, next)) {
+    if (is_last(task, t, key, next)) {
         fetch_rows(task, task->args->out + fovea_attention_offset(tile, tile->out), tile->out.row, tile->rows,
                    task->plan->desc.v_dim);
     }
@@ -170,7 +170,7 @@ static void write_tile(const struct task *task, size_t t)
     fovea_attention_finish(tile, &state);
 }
 
-// Tile t meets the chunk from `key` on, which ends before `next`.
+// Tile t comes to the chunk from `key` on, which ends before `next`, and meets it where it sees some of it.
 static void meet(struct task *task, size_t t, size_t key, size_t next)
 {
     struct fovea_attention_part *const part = &task->parts[t];
@@ -179,7 +179,7 @@ static void meet(struct task *task, size_t t, size_t key, size_t next)
         part->state = state_of(task, t, task->any[t]);
         part->fresh = true;
     }
-    if (meets(task, t, key, next)) {
+    if (overlaps(task, t, key, next)) {
         if (!task->packed[t]) {
             fovea_attention_queries(part->tile, queries_of(task, t));
             task->packed[t] = true;
@@ -191,7 +191,7 @@ static void meet(struct task *task, size_t t, size_t key, size_t next)
         }
         fovea_attention_step(part, key, next);
     }
-    if (!ends(task, t, key, next) && next / FOVEA_SPLIT == split) {
+    if (!is_last(task, t, key, next) && next / FOVEA_SPLIT == split) {
         return;
     }
     if (!part->fresh && task->any[t]) {
@@ -207,7 +207,7 @@ static void begin_chunk(struct task *task, size_t key, size_t next)
     fovea_attention_copy_anew(&task->copy);
     task->meeting = task->rank = 0;
     for (size_t t = 0; t < task->count; t++) {
-        task->meeting += task->tiles[t].prefill && meets(task, t, key, next);
+        task->meeting += task->tiles[t].prefill && overlaps(task, t, key, next);
     }
 }
 
@@ -237,7 +237,7 @@ void fovea_attention_prefill(const struct fovea_attention_layout *plan, const st
             if (key < task.tiles[t].end_most) {
                 meet(&task, t, key, next);
             }
-            if (ends(&task, t, key, next)) {
+            if (is_last(&task, t, key, next)) {
                 write_tile(&task, t);
             }
         }

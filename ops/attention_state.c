@@ -181,7 +181,8 @@ static void accumulate_task(const void *unused, const void *call, void *shared, 
                                            .fresh = fresh,
                                            .copy = tile.prefill ? &copy : NULL,
                                            .alone = true};
-        if (!fovea_attention_split(&one, 1, split) && fresh) {
+        fovea_attention_split(&one, 1, split);
+        if (one.fresh) {
             fovea_attention_clear(&rows.a);
         }
         store(plan, &part, &rows.a);

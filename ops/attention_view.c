@@ -126,18 +126,18 @@ bool fovea_attention_step(struct fovea_attention_part *part, size_t key, size_t 
     return true;
 }
 
-bool fovea_attention_split(struct fovea_attention_part *parts, size_t count, size_t split)
+void fovea_attention_split(struct fovea_attention_part *parts, size_t count, size_t split)
 {
     size_t key = SIZE_MAX, end = 0;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++) { // one that sees no key, [0, 0), is in split 0 alone
         const struct fovea_attention_tile *const tile = parts[i].tile;
         key = fovea_min(key, tile->begin_least - tile->begin_least % FOVEA_CHUNK);
-        key = key > tile->args->kv_begin ? key : tile->args->kv_begin;
         end = tile->end_most > end ? tile->end_most : end;
     }
-    key = key > split * FOVEA_SPLIT ? key : split * FOVEA_SPLIT;
-    end = fovea_min(end, (split + 1) * FOVEA_SPLIT);
-    bool any = false;
+    const size_t first = split * FOVEA_SPLIT, begin = count != 0 ? parts->tile->args->kv_begin : 0;
+    key = key > first ? key : first;
+    key = key > begin ? key : begin;
+    end = fovea_min(end, first + FOVEA_SPLIT);
     for (; key < end; key += FOVEA_CHUNK - key % FOVEA_CHUNK) {
         bool met = false;
         for (size_t i = 0; i < count; i++) {
@@ -147,7 +147,5 @@ bool fovea_attention_split(struct fovea_attention_part *parts, size_t count, siz
             parts[i].follows = met;
             met |= fovea_attention_step(&parts[i], key, end);
         }
-        any |= met;
     }
-    return any;
 }

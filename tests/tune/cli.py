@@ -139,6 +139,13 @@ def test_set(folder):
             check(f"kernel gemm_f32_{tile}_avx512" in text, text)
             text = ok("tune", "--explain", "gemm", shape, form, FOVEA_CACHES="32K,1M,32M,plain")
             check(tile == "9x48" or f"kernel gemm_f32_{tile}_avx512" not in text, text)
+    # Queries from which on they are lanes, by the machine and the width of heads.
+    for set_, narrow, broad in (("plain", 16, 16), ("wide", 14, 14), ("hashed", 16, 16), ("mesh", 12, 16)):
+        for dim, first in ((64, narrow), (128, broad)) if wide else ():
+            for queries in (first - 1, first):
+                text = ok("tune", "--explain", "attention", f"1,12,12,{queries},{queries},{dim}", "full",
+                          FOVEA_CACHES=f"32K,1M,32M,{set_}")
+                check(("attention_prefill" in text) == (queries == first), text)
     # Few columns take the tile that is as wide as they are, but not its 16 rows where these meet in one set of L1.
     for shape, form, tile in (("32x32x32", "nn", "12x32"), ("12x20x64", "packed", "12x32"),
                               ("128x16x768", "nt", "16x16"), ("33x33x64", "nn", "9x48"), ("400x16x1024", "nn", "9x48")):

@@ -13,22 +13,30 @@ static const char few_says[] = ", the last few of a head as in decoding", l1_say
                   some_says[] = ", from beyond L2, some of it asked for twice", k_says[] = ", k copied",
                   v_says[] = ", v copied";
 
-static const char *explain_k(const struct fovea_engine *engine, size_t heads, size_t queries, size_t keys,
-                             enum fovea_k_layout layout)
+static const char *explain_of(const struct fovea_engine *engine, size_t heads, size_t kv_heads, size_t queries,
+                              size_t keys, enum fovea_k_layout layout)
 {
     static char text[600];
     struct fovea_attention_desc d;
     fovea_attention_desc_init(&d, sizeof d);
     d.batch = 1;
-    d.heads = d.kv_heads = heads;
+    d.heads = heads;
+    d.kv_heads = kv_heads;
     d.q_len = queries;
     d.kv_len = keys;
     d.qk_dim = d.v_dim = 64;
     d.k_layout = layout;
-    d.q = d.k = d.v = d.out = (struct fovea_strides){0, 64, heads * 64};
+    d.q = d.out = (struct fovea_strides){0, 64, heads * 64};
+    d.k = d.v = (struct fovea_strides){0, 64, kv_heads * 64};
     const enum fovea_status status = fovea_explain_attention(engine, &d, text, sizeof text);
     CHECK(status == FOVEA_OK, "%s: %s", fovea_status_string(status), text);
     return text;
+}
+
+static const char *explain_k(const struct fovea_engine *engine, size_t heads, size_t queries, size_t keys,
+                             enum fovea_k_layout layout)
+{
+    return explain_of(engine, heads, heads, queries, keys, layout);
 }
 
 static const char *explain(const struct fovea_engine *engine, size_t heads, size_t queries, size_t keys)
@@ -84,6 +92,20 @@ static void test_near(const struct fovea_engine *engine, const char *isa)
     t->near_tiles = 1;
     CHECK(!strstr(explain(engine, 2, 1, 1024), far_says), "%s: near, decoding", isa);
     CHECK(strstr(explain(engine, 2, 1, 1025), far_says), "%s: far, decoding", isa);
+    *t = before;
+}
+
+// Blocks of rows of one key head share far keys.
+static void test_blocks(const struct fovea_engine *engine, const char *isa)
+{
+    static const char says[] = " and more that share keys";
+    struct fovea_attention_tuning *const t = &test_tuning(engine)->attention[0];
+    const struct fovea_attention_tuning before = *t;
+    t->near = 1024; // of 2 key heads, 1024 keys
+    CHECK(!strstr(explain_of(engine, 16, 2, 8, 1024, FOVEA_K_ROWS), says), "%s: near", isa);
+    const char *const text = explain_of(engine, 16, 2, 8, 1025, FOVEA_K_ROWS);
+    CHECK(strstr(text, says) != NULL, "%s: %s", isa, text);
+    CHECK(!strstr(explain_of(engine, 16, 2, 2, 1025, FOVEA_K_ROWS), says), "%s: one block", isa);
     *t = before;
 }
 
@@ -146,6 +168,7 @@ static void test_engine_of(const struct fovea_engine *engine, const char *isa)
     test_profile(engine, isa);
     test_near(engine, isa);
     test_twice(engine, isa);
+    test_blocks(engine, isa);
     test_copies(engine, isa);
 }
 
