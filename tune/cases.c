@@ -67,6 +67,7 @@ static const struct {
     {257, 448, 512},
     {220, 1024, 768},
     {544, 480, 512},
+    {360, 900, 1024},
     {256, 2048, 512},
 };
 enum { GEMM_SHAPES = sizeof gemm_shapes / sizeof *gemm_shapes };
