@@ -24,8 +24,9 @@ struct fovea_attention_layout {
     // copied of a chunk's K and V; pointers to what is fetched; the tiles themselves.
     size_t pages_at, q_at, states_at, copy_at, pointers_at, tiles_at;
     size_t q_floats, state_floats; ///< of one tile
-    size_t block_q_floats;         ///< the queries of one block
-    size_t tiles_most, blocks_most; ///< of a task of prefill, of decoding
+    size_t block_q_floats;         ///< queries of one block
+    size_t tiles_most;             ///< of a task of prefill
+    size_t blocks_most;            ///< of one of decoding
     float cap_inverse;             ///< 1 / softcap where there is one
     float keep_scale;              ///< 1 / (1 - dropout)
     uint32_t threshold;            ///< dropout: words below drop their weight

@@ -157,8 +157,8 @@ static __attribute__((noinline)) int decode_together(const struct fovea_attentio
     return 0;
 }
 
-/// acc = P V: runs of keys that the same rows see, and for each of them runs of these rows. sums: as in decode_values.
-/// P is changed where V is copied to dense, [128][v_dim].
+/// acc = P V: all rows together where that pays; else runs of keys that the same rows see, and for each of them runs of
+/// these rows. sums: as in decode_values. P is changed where V is copied to dense, [128][v_dim].
 static void decode_product(const struct fovea_attention_chunk *chunk, const uint64_t *seen, float *p, float *tail,
                            float *acc, float *sums, float *dense)
 {
