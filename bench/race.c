@@ -14,15 +14,19 @@
 enum { SAMPLES_MIN = 7, SAMPLES_MAX = 400, GLANCES = 3 };
 static const double sample_seconds = 200e-6;
 
+static void advance(struct track *track)
+{
+    track->next = track->next + 1 < track->load.count ? track->next + 1 : 0;
+}
+
 // Seconds of a call, over `calls` of them.
 static double sample(const struct racer *racer, struct track *track, uint64_t calls)
 {
-    const size_t count = track->load.count;
     const uint32_t threads = track->load.threads;
     const double start = bench_seconds(threads);
     for (uint64_t i = 0; i < calls; i++) {
         racer->who->run(racer->prepared, track->next);
-        track->next = track->next + 1 < count ? track->next + 1 : 0;
+        advance(track);
     }
     return (bench_seconds(threads) - start) / (double)calls;
 }
@@ -84,16 +88,31 @@ static struct moment probe_core(const struct track *track)
     return (struct moment){.flops = peak.flops, .calm = peak.mixed >= 0.95 * peak.flops};
 }
 
-static struct moment probe(struct track *track)
+static double read_stream(const struct track *track)
 {
     const struct race_load *const load = &track->load;
+    return bench_read_stream(load->stream + track->next * load->stride_bytes, load->stream_bytes, track->executor);
+}
+
+static struct moment probe(struct track *track)
+{
     struct moment moment = probe_core(track);
-    if (load->stream) {
-        moment.bytes =
-            bench_read_stream(load->stream + track->next * load->stride_bytes, load->stream_bytes, track->executor);
-        track->next = track->next + 1 < load->count ? track->next + 1 : 0;
+    if (track->load.stream) {
+        moment.bytes = read_stream(track);
+        advance(track);
     }
     return moment;
+}
+
+void race_walk(struct racer *const *racers, size_t count, struct track *track)
+{
+    for (size_t i = 0; i < track->load.count && track->load.count > 1; i++) {
+        for (size_t r = 0; r < count; r++)
+            racers[r]->who->run(racers[r]->prepared, track->next);
+        if (track->load.stream)
+            read_stream(track);
+        advance(track);
+    }
 }
 
 // Samples, each figure in an array of its own, calm ones in front.
@@ -126,6 +145,7 @@ struct pace race_alone(struct racer *racer, struct track *track, double min_time
     enum { PATIENCE = 4 }; // times min_time, for calm samples
     struct samples s = {.count = 0};
     double timed = 0;
+    race_walk(&racer, 1, track);
     struct moment before = probe(track);
     while (s.count < SAMPLES_MAX) {
         const bool calm_enough = s.calm >= SAMPLES_MIN && s.calm * 2 >= s.count;
@@ -154,6 +174,7 @@ struct bench_interval race_pairs(struct racer *first, struct racer *second, stru
 {
     double calm[SAMPLES_MAX], all[SAMPLES_MAX];
     size_t calm_count = 0, count = 0;
+    race_walk((struct racer *const[]){first, second}, 2, track);
     struct moment before = probe_core(track);
     for (; calm_count < pairs && count < 2 * pairs && count < SAMPLES_MAX; count++) {
         struct racer *const earlier = count % 2 ? second : first, *const later = count % 2 ? first : second;

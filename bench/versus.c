@@ -8,7 +8,7 @@
 #include <math.h>
 
 enum { RACERS_MAX = 32, FINALISTS = 3, PAIRS = 31, PAIRS_SLOW = 15 };
-static const double behind = 1.25, slow_seconds = 30e-3;
+static const double behind = 1.25, hopeless = 4, slow_seconds = 30e-3;
 
 struct field {
     struct racer racer[RACERS_MAX];
@@ -30,10 +30,25 @@ static void start(struct field *field, const struct contestant *peers, size_t co
         }
 }
 
+// All who may be among the best once around the operands, in turns.
+static void walk(struct field *field, struct track *track)
+{
+    struct racer *near[RACERS_MAX];
+    double best = INFINITY;
+    size_t count = 0;
+    for (size_t i = 0; i < field->count; i++)
+        best = fmin(best, field->racer[i].seconds);
+    for (size_t i = 0; i < field->count; i++)
+        if (field->racer[i].seconds < hopeless * best)
+            near[count++] = &field->racer[i];
+    race_walk(near, count, track);
+}
+
 // Two rounds, in turns; the better of them. Who needs twice the best time of the first is not asked again.
 static void glance(struct field *field, struct track *track)
 {
     double best = INFINITY;
+    walk(field, track);
     for (size_t i = 0; i < field->count; i++) {
         field->glance[i] = race_glance(&field->racer[i], track);
         best = fmin(best, field->glance[i]);
