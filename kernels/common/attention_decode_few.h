@@ -2,10 +2,10 @@
 // kernels/common/attention_decode_few.h - products of a few rows, up to eight vectors wide.
 //
 // A row of a tile of the GEMM micro-kernel has 2 to 4 sums, and each waits four cycles for the step before. Eight or
-// sixteen keep the ports busy; on AVX-512 a chunk of keys is one tile. And what is prefetched is one stream, with its
-// pages before it (attention_decode_fetch.h), so that there more rows take these tiles: Zen 5, against those of GEMM,
-// three rows 1.12 to 1.2, four 1.06 to 1.15, five and six from memory 0.96 to 1.1, seven and eight 1.04 to 1.3, in L2
-// three and four 1.1 to 1.25, five to eight 0.73 to 1.0.
+// sixteen keep the ports busy; on AVX-512 a chunk of keys is one tile. And what is prefetched is asked for evenly, with
+// its pages before it (attention_decode_fetch.h), so that there more rows take these tiles: Zen 5, against those of
+// GEMM, three rows 1.12 to 1.2, four 1.06 to 1.15, five and six from memory 0.96 to 1.1, seven and eight 1.04 to 1.3,
+// in L2 three and four 1.1 to 1.25, five to eight 0.73 to 1.0.
 //
 // Part of attention_decode_f32.inc.
 #ifndef FOVEA_KERNELS_COMMON_ATTENTION_DECODE_FEW_H
@@ -22,7 +22,8 @@ enum {
     DECODE_PAGE = 1024                           ///< elements
 };
 
-/// What a tile prefetches beside B: one stream, or rows of it that lie t->ahead_step apart.
+/// What a tile prefetches beside B: a line of each of V streams into L2, or one stream into L1, or rows of it that lie
+/// t->ahead_step apart.
 enum decode_ahead { DECODE_NOTHING, DECODE_INTO_L2, DECODE_INTO_L1, DECODE_ROWS_INTO_L1 };
 
 /// Where B's vector v lies: 16 columns are a panel. Stepped pointers to every third panel serve all of them, as
@@ -40,8 +41,9 @@ static inline __attribute__((always_inline)) void decode_few_tile(const struct f
                                                                   float *sums, int R, int V, enum decode_ahead AHEAD)
 {
     enum { LINE = 16 };
-    const size_t steps = DECODE_PAGE / (V * FV_LANES); // of a page
-    const ptrdiff_t ahead_step = AHEAD == DECODE_ROWS_INTO_L1 ? t->ahead_step : V * FV_LANES;
+    const size_t steps = DECODE_PAGE / (V * FV_LANES);              // of a page
+    const int each = AHEAD == DECODE_INTO_L2 ? LINE : V * FV_LANES; // of a stream, beside a step
+    const ptrdiff_t stream = (ptrdiff_t)t->k * each, ahead_step = AHEAD == DECODE_ROWS_INTO_L1 ? t->ahead_step : each;
     const float *a = t->a, *ahead = t->ahead, *b[3] = {t->b, t->b + 3 * t->b_panel, t->b + 6 * t->b_panel};
     fv_f32 acc[DECODE_FLAT_SUMS], sum[DECODE_FLAT];
     for (int r = 0; r < R && R <= DECODE_FLAT; r++) {
@@ -79,9 +81,10 @@ static inline __attribute__((always_inline)) void decode_few_tile(const struct f
             }
         }
         if (AHEAD != DECODE_NOTHING) {
+            FV_UNROLL
             for (int at = 0; at < V * FV_LANES; at += LINE) {
                 if (AHEAD == DECODE_INTO_L2) {
-                    __builtin_prefetch(ahead + at, 0, 2);
+                    __builtin_prefetch(ahead + at / each * stream + at % each, 0, 2);
                 } else {
                     __builtin_prefetch(ahead + at, 0, 3);
                 }

@@ -9,12 +9,21 @@
 #include "kernels/common/attention_decode_fetch.h"
 
 #ifdef FV_REGISTER_ROWS
-/// Scores of 16 keys from k on, for R rows. ahead: NULL, or as much memory as their K is, prefetched. (Two sixteens
-/// side by side, for a chain of one row waits at each step, are not faster.)
-static inline __attribute__((always_inline)) void
-decode_register_tile(const struct fovea_attention_chunk *chunk, const float *k, const float *ahead, float *s, int R)
+/// Parts of V that are asked for side by side: on its way into L2 (attention_decode_fetch.h).
+static inline size_t decode_streams(const struct fovea_attention_chunk *chunk)
 {
-    enum { LINE = 16 };
+    return chunk->into_l1 ? 1 : 8;
+}
+
+/// Scores of 16 keys from k on, for R rows. ahead: NULL, or where as much as their K is prefetched of decode_streams
+/// that lie `stream` elements apart. (Two sixteens side by side, for a chain of one row waits at each step, are not
+/// faster.)
+static inline __attribute__((always_inline)) void decode_register_tile(const struct fovea_attention_chunk *chunk,
+                                                                       const float *k, const float *ahead,
+                                                                       ptrdiff_t stream, float *s, int R)
+{
+    enum { LINE = 16, ASKED = FOVEA_PANEL * LINE };
+    const size_t streams = decode_streams(chunk);
     fv_f32 sums[FV_REGISTER_ROWS];
     FV_UNROLL
     for (int r = 0; r < R; r++) {
@@ -22,8 +31,8 @@ decode_register_tile(const struct fovea_attention_chunk *chunk, const float *k, 
     }
     for (size_t c = 0; c < chunk->qk_dim; c += LINE) {
         if (ahead) {
-            decode_fetch(chunk, ahead, 0, 1, FOVEA_PANEL * LINE);
-            ahead += FOVEA_PANEL * LINE;
+            decode_fetch(chunk, ahead, stream, streams, ASKED / streams);
+            ahead += ASKED / streams;
         }
         fv_register_rows(k + c, chunk->k_row, chunk->q + c, chunk->q_row, 1, sums, R);
     }
@@ -35,9 +44,9 @@ decode_register_tile(const struct fovea_attention_chunk *chunk, const float *k, 
 
 #define DECODE_REGISTER_TILE(R)                                                                                        \
     static void decode_register_##R(const struct fovea_attention_chunk *chunk, const float *k, const float *ahead,     \
-                                    float *s)                                                                          \
+                                    ptrdiff_t stream, float *s)                                                        \
     {                                                                                                                  \
-        decode_register_tile(chunk, k, ahead, s, R);                                                                   \
+        decode_register_tile(chunk, k, ahead, stream, s, R);                                                           \
     }
 DECODE_REGISTER_TILE(1)
 DECODE_REGISTER_TILE(2)
@@ -51,11 +60,12 @@ DECODE_REGISTER_TILE(6)
 static size_t decode_register_rows(const struct fovea_attention_chunk *chunk, size_t j, size_t end, size_t most,
                                    const float *v, const float *pages, float *s)
 {
-    typedef void tile_fn(const struct fovea_attention_chunk *, const float *, const float *, float *);
+    typedef void tile_fn(const struct fovea_attention_chunk *, const float *, const float *, ptrdiff_t, float *);
     static tile_fn *const tiles[FV_REGISTER_ROWS] = {decode_register_1, decode_register_2, decode_register_3,
                                                      decode_register_4, decode_register_5, decode_register_6};
     _Static_assert(sizeof tiles / sizeof *tiles == 6, "a tile for each number of rows");
-    const size_t rows = chunk->state.rows, first = j;
+    const size_t rows = chunk->state.rows, first = j, asked = FOVEA_PANEL * chunk->qk_dim / decode_streams(chunk);
+    const ptrdiff_t stream = (ptrdiff_t)((end - j) / FOVEA_PANEL * asked);
     if (rows > FV_REGISTER_ROWS || chunk->qk_dim % FOVEA_PANEL != 0) {
         return 0;
     }
@@ -64,8 +74,8 @@ static size_t decode_register_rows(const struct fovea_attention_chunk *chunk, si
             decode_fetch(chunk, decode_k(chunk, j + FOVEA_PANEL), chunk->k_row, FOVEA_PANEL, chunk->qk_dim);
         }
         decode_touch(pages, 0, FOVEA_PANEL * chunk->qk_dim);
-        tiles[rows - 1](chunk, decode_k(chunk, j), v, s + j);
-        v = v ? v + FOVEA_PANEL * chunk->v_row : NULL;
+        tiles[rows - 1](chunk, decode_k(chunk, j), v, stream, s + j);
+        v = v ? v + asked : NULL;
         pages = pages ? pages + FOVEA_PANEL * chunk->qk_dim : NULL;
     }
     return j - first;
