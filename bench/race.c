@@ -32,12 +32,19 @@ static double sample(const struct racer *racer, struct track *track, uint64_t ca
 }
 
 // With several threads: those of a library that ran just before still spin for up to some ms, on cores that are wanted
-// now. They are given the time to fall asleep, and one call wakes the next library's.
-static double sample_after_another(const struct racer *racer, struct track *track)
+// now. They are given the time to fall asleep.
+static void let_others_sleep(const struct track *track)
 {
     const struct timespec asleep = {0, 5000000};
-    if (track->load.threads > 1) {
+    if (track->load.threads > 1)
         nanosleep(&asleep, NULL);
+}
+
+// With several threads one call wakes the library's.
+static double sample_after_another(const struct racer *racer, struct track *track)
+{
+    if (track->load.threads > 1) {
+        let_others_sleep(track);
         sample(racer, track, 1);
     }
     return sample(racer, track, racer->calls);
@@ -106,11 +113,23 @@ static struct moment probe(struct track *track)
 
 void race_walk(struct racer *const *racers, size_t count, struct track *track)
 {
-    for (size_t i = 0; i < track->load.count && track->load.count > 1; i++) {
-        for (size_t r = 0; r < count; r++)
-            racers[r]->who->run(racers[r]->prepared, track->next);
-        if (track->load.stream)
-            read_stream(track);
+    enum { TURNS = 8 };
+    const size_t all = track->load.count, first = track->next;
+    if (all == 1)
+        return;
+    for (size_t turn = 0; turn < TURNS; turn++)
+        for (size_t r = 0; r < count; r++) {
+            let_others_sleep(track);
+            for (size_t i = turn * all / TURNS; i < (turn + 1) * all / TURNS; i++)
+                racers[r]->who->run(racers[r]->prepared, (first + i) % all);
+        }
+}
+
+// The same for what the probe reads.
+static void walk_stream(struct track *track)
+{
+    for (size_t i = 0; track->load.stream && track->load.count > 1 && i < track->load.count; i++) {
+        read_stream(track);
         advance(track);
     }
 }
@@ -146,6 +165,7 @@ struct pace race_alone(struct racer *racer, struct track *track, double min_time
     struct samples s = {.count = 0};
     double timed = 0;
     race_walk(&racer, 1, track);
+    walk_stream(track);
     struct moment before = probe(track);
     while (s.count < SAMPLES_MAX) {
         const bool calm_enough = s.calm >= SAMPLES_MIN && s.calm * 2 >= s.count;

@@ -51,10 +51,10 @@ bool racer_start(struct racer *racer, const struct contestant *who, bool packed,
 size_t racer_work_bytes(const struct racer *racer);
 void racer_end(struct racer *racer);
 
-/// Calls each racer once with each operand of a set that comes from memory, in turns, so that none finds its own in a
-/// better state than another. After some seconds a host can have taken the mappings of a page back (Granite Rapids,
-/// nested paging: a quarter of them a second, 90 us for each 2 MiB, and what a contestant had last read 4 s ago came at
-/// 8.6 GB/s, what it had read just before at 16). race_alone and race_pairs begin with it.
+/// Calls each racer once with each operand of a set that comes from memory, an eighth of them in turn, so that none
+/// finds its own in a better state than another. After some seconds a host can have taken the mappings of a page back:
+/// Granite Rapids, nested paging, a quarter of them a second, 90 us for each 2 MiB, so that what a contestant had last
+/// read 4 s ago came at 8.6 GB/s, what it had read just before at 16. race_alone and race_pairs begin with it.
 void race_walk(struct racer *const *racers, size_t count, struct track *track);
 
 /// A racer on its own. Fractions are medians over samples, each with probes before and after it: over the calm ones, in

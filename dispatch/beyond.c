@@ -52,7 +52,7 @@
     X(pass_rows,      1024, 1024,  512,     0) \
     X(again,             6,    6,    0,     0) \
     X(whole,             2,    1,    0,     0) \
-    X(decode_l1,         0,    1,    0,     0) \
+    X(decode_into,       0,    1,    0,     2) \
     X(near_eighths,      8,    8,    8,     4) \
     X(into_l1,           1,    0,    0,     0) \
     X(prefill[0],       16,   14,   16,    12) \

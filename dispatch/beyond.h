@@ -156,9 +156,9 @@ struct fovea_beyond {
     // 1.055 to 1.07, d = 128 0.98 to 1.0, three to six rows 1.00 to 1.08, K in panels, one and two rows, 0.95 to 0.99),
     // 2: of all (kernels/common/attention_decode_fetch.h).
     uint32_t again, whole;
-    // Whether decoding of AVX-512 prefetches into L1 (kernels/common/attention_decode_fetch.h): Zen 5. Elsewhere nobody
-    // measured it.
-    uint32_t decode_l1;
+    // Where decoding of AVX-512 prefetches to (kernels/common/attention_decode_fetch.h): Zen 5 into L1; Granite Rapids
+    // in parts, 1.03 to 1.19. Elsewhere nobody measured it.
+    uint32_t decode_into;
     // Of L2, what prefill takes without prefetching: Granite Rapids, Q, K, V and O of 1.5 and 2 MiB of its 2, 1.01
     // to 1.04.
     uint32_t near_eighths;

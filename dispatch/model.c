@@ -152,7 +152,7 @@ static struct fovea_attention_tuning attention_default(const struct fovea_machin
         .near_tiles = clamp(machine->l2_bytes / 8 * beyond->near_eighths >> 10, 1, 1 << 20),
         .again = beyond->again,
         .whole = beyond->whole,
-        .decode_l1 = avx512 && beyond->decode_l1,
+        .decode_into = avx512 ? beyond->decode_into : FOVEA_INTO_L2,
         .into_l1 = avx512 && beyond->into_l1,
         .copy_k = beyond->copy_k,
         .copy_v = beyond->copy_v[class != FOVEA_CLASS_ATTENTION],

@@ -99,7 +99,9 @@
     X(101, DECODE_JOINS_BLOCKS, "all keys are read as if they lay behind the first block")                             \
     X(102, PREFILL_V_AS_COPIED, "rows of V that are read where they lie are taken to be as close as in a copy")        \
     X(103, GEMM_BT_BESIDE_STAYS, "a block made beside another is not the one that follows")                            \
-    X(104, DECODE_HIDDEN_IS_ZERO, "a hidden key of a block of rows is an fma with weight 0")
+    X(104, DECODE_HIDDEN_IS_ZERO, "a hidden key of a block of rows is an fma with weight 0")                           \
+    X(105, DECODE_HALF_IS_FIRST, "the second half of seven or eight rows has the queries of the first")                \
+    X(106, DECODE_PAIR_IS_FIRST, "the second sixteen of two side by side has the keys of the first")
 
 enum fovea_fault {
 #define FOVEA_FAULT_NUMBER(number, name, what) FOVEA_FAULT_##name = number,

@@ -245,6 +245,10 @@ struct fovea_attention_blocks {
     const float *k_ahead[FOVEA_CHUNK / FOVEA_PANEL], *v_ahead[FOVEA_CHUNK / FOVEA_PANEL];
 };
 
+/// Where decoding prefetches to, and in which order: as what comes next lies, or a line of each of several parts of it
+/// beside one another. Values of `decode_into` of kernels/tuning.def.
+enum fovea_into { FOVEA_INTO_L2, FOVEA_INTO_L1, FOVEA_INTO_L2_PARTS };
+
 /// One chunk of at most FOVEA_CHUNK keys against one tile of queries: scores, softmax step, times V.
 ///
 /// prefill (lanes are queries): q is transposed, q[c * nr + r], nr being the variant's, and readable up to the next
@@ -265,7 +269,7 @@ struct fovea_attention_chunk {
     uint32_t far;     ///< a hint for decode: 1 where K and V come from beyond L2
     uint32_t again;   ///< and 1 where the next of its rows of K, and V of more than two rows, are asked for once more
     uint32_t whole;   ///< and 1 where all of a chunk is, its K and then its V
-    uint32_t into_l1; ///< and 1 where what is asked for is best prefetched into L1, 0 where into L2
+    uint32_t into;    ///< and where to what is asked for is best prefetched: enum fovea_into
     const float *k_ahead; ///< a hint for decode: K of the chunk that comes next, whole and dense, or NULL
     const float *v_ahead; ///< and its V, or NULL
     /// decode only. NULL; or K, laid out like this, of the next call's chunk, whole as this one and seen by all rows:

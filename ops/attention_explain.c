@@ -17,6 +17,9 @@ enum fovea_status fovea_explain_attention(const struct fovea_engine *engine, con
         far && grid.prefill && plan.tuning->into_l1 && kernel->mr != 0 && fovea_min(grid.rows, grid.most) >= kernel->mr;
     static const char *const twice[] = {", from beyond L2", ", from beyond L2, some of it asked for twice",
                                         ", from beyond L2, all of it asked for twice"}; // by fovea_attention_twice
+    static const char *const into[] = {[FOVEA_INTO_L2] = "",
+                                       [FOVEA_INTO_L1] = ", prefetched into L1",
+                                       [FOVEA_INTO_L2_PARTS] = ", prefetched in parts"};
     const struct fovea_attention_copies copies =
         grid.prefill ? fovea_attention_copies(&plan, grid.each) : (struct fovea_attention_copies){false, false};
     fovea_say(
@@ -31,7 +34,7 @@ enum fovea_status fovea_explain_attention(const struct fovea_engine *engine, con
         : !far         ? ""
         : grid.prefill ? ", fetched ahead"
                        : twice[fovea_attention_asks_twice(&plan, fovea_min(grid.rows, grid.most))],
-        far && !grid.prefill && plan.tuning->decode_l1 ? ", prefetched into L1" : "", kernel->name,
+        far && !grid.prefill ? into[plan.tuning->decode_into] : "", kernel->name,
         desc->batch * grid.heads * fovea_ceil_div(grid.tiles, grid.each) * grid.splits, fovea_min(grid.rows, grid.most),
         grid.each > 1 ? " and more that share keys" : "",
         grid.few != 0 ? ", the last few of a head as in decoding" : "", plan.work.shared_bytes,

@@ -44,7 +44,7 @@ void fovea_attention_view(const struct fovea_attention_tile *tile, const float *
         .far = fovea_attention_is_far(tile->plan, tile->args, false),
         .again = tile->rows <= tile->plan->tuning->again,
         .whole = fovea_attention_asks_twice(tile->plan, tile->rows) == FOVEA_TWICE_ALL,
-        .into_l1 = tile->plan->tuning->decode_l1,
+        .into = tile->plan->tuning->decode_into,
     };
     for (size_t r = 0; view->chunk.additive != NULL && r < tile->rows; r++) {
         view->additive[r] = tile->args->additive + tile->head[r] * d->qk_dim;

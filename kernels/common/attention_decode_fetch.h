@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // kernels/common/attention_decode_fetch.h - what decoding prefetches of a cache that comes from memory.
 //
-// Memory is to deliver all the while. A step of 16 keys prefetches a line of their V, and a step of O one of the next
-// K: 8 heads of 128, 4096 keys in panels, went from 79 to 94 % of the read stream on Cascade Lake, with four query
-// heads each from 72 to 87.
+// Memory is to deliver all the while. Scores of some keys prefetch as much V as these keys have, and their product with
+// V as much of the next K: 8 heads of 128, 4096 keys in panels, went from 79 to 94 % of the read stream on Cascade
+// Lake, with four query heads each from 72 to 87.
 //
-// Into L2 lines are asked for in several streams, each of them a part of what comes next: one line of each beside a
-// step. In one stream, in the order they lie, a core reads 14.3 GB/s on Granite Rapids, in two 15.3, in four 15.6, in
-// eight 15.8. One row of K in panels is 1.04 times as fast so, two to eight rows 1.05 to 1.06, K in rows 1.08 to 1.1,
-// four rows 1.19.
+// In parts (FOVEA_INTO_L2_PARTS) what comes next is several streams, of each of which a step asks for a line or two. In
+// one stream, in the order it lies, Granite Rapids reads 14.3 GB/s so, in two 15.3, in four 15.6, in eight 15.8. One
+// row of K in panels is 1.03 to 1.05 times as fast in parts, two to eight rows 1.05 to 1.06, K in rows 1.08 to 1.11,
+// four rows 1.19. Where cores follow few streams nobody measured it.
 //
 // A prefetch into a page that the TLB does not hold has to walk the page table first, and those behind it wait. So
 // beside the lines of the next K or V a line is asked for of each page that comes after these: the walk is over when
@@ -16,7 +16,7 @@
 // in rows 1.17 to 1.22 and 1.13 to 1.18; four rows, K in panels 1.08 to 1.13. (A stream of loads alone goes from 22 to
 // 30 GB/s, with huge pages from 32 to 33. All pages of a chunk at once gain half as much.)
 //
-// Where L1 is as good a place as L2 (decode_l1 of kernels/tuning.def: Zen 5, four rows over K in panels 1.2 times as
+// Where L1 is as good a place as L2 (FOVEA_INTO_L1: Zen 5, four rows over K in panels 1.2 times as
 // fast, seven 1.15, one 1.01; K in rows, one row 1.06 to 1.14, four 0.96 to 1.0, seven 1.09), one and two rows take
 // panels of K one by one, as they lie, and half a chunk ahead is too far for them: they prefetch 16 keys ahead, of K,
 // then of V, then of the next K, and before the softmax 128 lines more of V, so that memory has work meanwhile.
@@ -70,12 +70,12 @@ static inline __attribute__((always_inline)) void
 decode_fetch(const struct fovea_attention_chunk *chunk, const float *at, ptrdiff_t row, size_t rows, size_t columns)
 {
     enum { LINE = 16 };
-    for (size_t r = 0; r < rows && chunk->into_l1; r++) {
+    for (size_t r = 0; r < rows && chunk->into == FOVEA_INTO_L1; r++) {
         for (size_t c = 0; c < columns; c += LINE) {
             __builtin_prefetch(at + (ptrdiff_t)r * row + c, 0, 3);
         }
     }
-    for (size_t r = 0; r < rows && !chunk->into_l1; r++) {
+    for (size_t r = 0; r < rows && chunk->into != FOVEA_INTO_L1; r++) {
         for (size_t c = 0; c < columns; c += LINE) {
             __builtin_prefetch(at + (ptrdiff_t)r * row + c, 0, 2);
         }
@@ -88,7 +88,7 @@ static inline int decode_leads(const struct fovea_attention_chunk *chunk, size_t
 {
     enum { LEAST = 64, MOST = 128 };
     const size_t v_dim = chunk->state.v_dim;
-    return chunk->into_l1 && decode_asks(chunk) && chunk->state.rows <= DECODE_FEW && chunk->k_row == 0 &&
+    return chunk->into == FOVEA_INTO_L1 && decode_asks(chunk) && chunk->state.rows <= DECODE_FEW && chunk->k_row == 0 &&
            !chunk->additive && !chunk->visible && chunk->v_row == (ptrdiff_t)v_dim && chunk->qk_dim >= LEAST &&
            v_dim >= chunk->qk_dim && v_dim <= MOST && keys >= 2 * FOVEA_PANEL;
 }

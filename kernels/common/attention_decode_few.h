@@ -2,10 +2,10 @@
 // kernels/common/attention_decode_few.h - products of a few rows, up to eight vectors wide.
 //
 // A row of a tile of the GEMM micro-kernel has 2 to 4 sums, and each waits four cycles for the step before. Eight or
-// sixteen keep the ports busy; on AVX-512 a chunk of keys is one tile. And what is prefetched is asked for evenly, with
-// its pages before it (attention_decode_fetch.h), so that there more rows take these tiles: Zen 5, against those of
-// GEMM, three rows 1.12 to 1.2, four 1.06 to 1.15, five and six from memory 0.96 to 1.1, seven and eight 1.04 to 1.3,
-// in L2 three and four 1.1 to 1.25, five to eight 0.73 to 1.0.
+// sixteen keep the ports busy; on AVX-512 a chunk of keys is one tile. And they prefetch a line for each that they
+// read, with its pages before it (attention_decode_fetch.h), so that from memory more rows take these tiles: Zen 5,
+// against those of GEMM, three rows 1.12 to 1.2, four 1.06 to 1.15, five and six from memory 0.96 to 1.1, seven and
+// eight 1.04 to 1.3, in L2 three and four 1.1 to 1.25, five to eight 0.73 to 1.0.
 //
 // Part of attention_decode_f32.inc.
 #ifndef FOVEA_KERNELS_COMMON_ATTENTION_DECODE_FEW_H
@@ -22,8 +22,8 @@ enum {
     DECODE_PAGE = 1024                           ///< elements
 };
 
-/// What a tile prefetches beside B: a line of each of V streams into L2, or one stream into L1, or rows of it that lie
-/// t->ahead_step apart.
+/// What a tile prefetches beside B: as much as it reads of it, into L2, in one stream or in as many as a step has
+/// lines, or one stream into L1, or there rows that lie t->ahead_step apart.
 enum decode_ahead { DECODE_NOTHING, DECODE_INTO_L2, DECODE_INTO_L1, DECODE_ROWS_INTO_L1 };
 
 /// Where B's vector v lies: 16 columns are a panel. Stepped pointers to every third panel serve all of them, as
@@ -38,12 +38,14 @@ static inline const float *decode_few_at(const float *const *b, int v, ptrdiff_t
 /// where sums is not NULL, sums[R] += the rows of A, a chain each, which costs nothing beside the others. AHEAD, unless
 /// it is NOTHING: a step prefetches as many bytes as it reads of B, and a line of each page of as many from `pages` on.
 static inline __attribute__((always_inline)) void decode_few_tile(const struct fovea_gemm_tile *t, const float *pages,
-                                                                  float *sums, int R, int V, enum decode_ahead AHEAD)
+                                                                  float *sums, enum fovea_into into, int R, int V,
+                                                                  enum decode_ahead AHEAD)
 {
     enum { LINE = 16 };
-    const size_t steps = DECODE_PAGE / (V * FV_LANES);              // of a page
-    const int each = AHEAD == DECODE_INTO_L2 ? LINE : V * FV_LANES; // of a stream, beside a step
-    const ptrdiff_t stream = (ptrdiff_t)t->k * each, ahead_step = AHEAD == DECODE_ROWS_INTO_L1 ? t->ahead_step : each;
+    const size_t steps = DECODE_PAGE / (V * FV_LANES); // of a page
+    const int parts = AHEAD == DECODE_INTO_L2 && into == FOVEA_INTO_L2_PARTS;
+    const ptrdiff_t part = parts ? (ptrdiff_t)t->k * LINE : LINE; // from one line of a step to the next
+    const ptrdiff_t ahead_step = AHEAD == DECODE_ROWS_INTO_L1 ? t->ahead_step : parts ? LINE : V * FV_LANES;
     const float *a = t->a, *ahead = t->ahead, *b[3] = {t->b, t->b + 3 * t->b_panel, t->b + 6 * t->b_panel};
     fv_f32 acc[DECODE_FLAT_SUMS], sum[DECODE_FLAT];
     for (int r = 0; r < R && R <= DECODE_FLAT; r++) {
@@ -84,7 +86,7 @@ static inline __attribute__((always_inline)) void decode_few_tile(const struct f
             FV_UNROLL
             for (int at = 0; at < V * FV_LANES; at += LINE) {
                 if (AHEAD == DECODE_INTO_L2) {
-                    __builtin_prefetch(ahead + at / each * stream + at % each, 0, 2);
+                    __builtin_prefetch(ahead + at / LINE * part, 0, 2);
                 } else {
                     __builtin_prefetch(ahead + at, 0, 3);
                 }
@@ -120,22 +122,23 @@ static inline __attribute__((always_inline)) void decode_few_tile(const struct f
 }
 
 #define DECODE_FEW_TILE(R, V)                                                                                          \
-    static void decode_few_##R##x##V(const struct fovea_gemm_tile *tile, const float *pages, float *sums, int into_l1) \
+    static void decode_few_##R##x##V(const struct fovea_gemm_tile *tile, const float *pages, float *sums,              \
+                                     enum fovea_into into)                                                             \
     {                                                                                                                  \
         if (R <= DECODE_FEW && tile->ahead && tile->ahead_step != 0) {                                                 \
-            decode_few_tile(tile, pages, sums, R, V, DECODE_ROWS_INTO_L1);                                             \
-        } else if (tile->ahead && into_l1) {                                                                           \
-            decode_few_tile(tile, pages, sums, R, V, DECODE_INTO_L1);                                                  \
+            decode_few_tile(tile, pages, sums, into, R, V, DECODE_ROWS_INTO_L1);                                       \
+        } else if (tile->ahead && into == FOVEA_INTO_L1) {                                                             \
+            decode_few_tile(tile, pages, sums, into, R, V, DECODE_INTO_L1);                                            \
         } else if (tile->ahead) {                                                                                      \
-            decode_few_tile(tile, pages, sums, R, V, DECODE_INTO_L2);                                                  \
+            decode_few_tile(tile, pages, sums, into, R, V, DECODE_INTO_L2);                                            \
         } else {                                                                                                       \
-            decode_few_tile(tile, pages, sums, R, V, DECODE_NOTHING);                                                  \
+            decode_few_tile(tile, pages, sums, into, R, V, DECODE_NOTHING);                                            \
         }                                                                                                              \
     }
 #define DECODE_FEW_2(R) DECODE_FEW_TILE(R, 1) DECODE_FEW_TILE(R, 2)
 #define DECODE_FEW_4(R) DECODE_FEW_2(R) DECODE_FEW_TILE(R, 4)
 #define DECODE_FEW_8(R) DECODE_FEW_4(R) DECODE_FEW_TILE(R, 8)
-typedef void decode_few_fn(const struct fovea_gemm_tile *, const float *, float *, int);
+typedef void decode_few_fn(const struct fovea_gemm_tile *, const float *, float *, enum fovea_into);
 // By rows and the logarithm of their vectors: as many as there are registers for, at least a panel.
 #if FV_LANES == 16
 DECODE_FEW_8(1)
@@ -178,9 +181,10 @@ static decode_few_fn *const decode_few_tiles[DECODE_FLAT_FAR][4] = {
 #endif
 
 /// Up to DECODE_FLAT_FAR rows; sums is NULL for more than DECODE_FLAT. B's panels are readable in full, and C in whole
-/// vectors where it is added to. tile is changed. pages: not NULL where tile->ahead is not. into_l1: where
-/// one stream is prefetched to; rows always are (tile->ahead_step is not 0: only for DECODE_FEW rows).
-static inline void decode_few(struct fovea_gemm_tile *tile, const float *pages, float *sums, size_t rows, int into_l1)
+/// vectors where it is added to. tile is changed. pages: not NULL where tile->ahead is not. into: where
+/// to what is ahead is prefetched; rows of it (tile->ahead_step is not 0: only for DECODE_FEW rows) go into L1.
+static inline void decode_few(struct fovea_gemm_tile *tile, const float *pages, float *sums, size_t rows,
+                              enum fovea_into into)
 {
     const size_t panel_vecs = FOVEA_PANEL / FV_LANES;
     for (size_t vecs; tile->n != 0; tile->n -= attention_min(tile->n, vecs * FV_LANES)) {
@@ -188,7 +192,7 @@ static inline void decode_few(struct fovea_gemm_tile *tile, const float *pages, 
         while ((vecs = (size_t)1 << log) > attention_round(tile->n) / FV_LANES || !decode_few_tiles[rows - 1][log]) {
             log--;
         }
-        decode_few_tiles[rows - 1][log](tile, pages, sums, into_l1);
+        decode_few_tiles[rows - 1][log](tile, pages, sums, into);
         sums = FOVEA_FAULT_IS(DECODE_FEW_SUMS_TWICE) ? sums : NULL; // once is enough
         tile->b += (ptrdiff_t)(vecs / panel_vecs) * tile->b_panel;
         tile->c += vecs * FV_LANES;

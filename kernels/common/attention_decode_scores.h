@@ -89,7 +89,7 @@ static void decode_transpose(const struct fovea_attention_chunk *chunk, struct f
             tile->n = n; // decode_few has taken it
             tile->a = chunk->q + c;
             tile->c = s + i;
-            decode_few(tile, tile->ahead, NULL, rows, chunk->into_l1);
+            decode_few(tile, tile->ahead, NULL, rows, (enum fovea_into)chunk->into);
         } else {
             decode_gemm(tile, chunk->q + c, s + i, rows);
         }
@@ -154,7 +154,7 @@ static void decode_products(const struct fovea_attention_chunk *chunk, const uin
                 tile.a = chunk->q;
                 tile.b = decode_k(chunk, i);
                 tile.c = s + i;
-                decode_few(&tile, next, NULL, rows, chunk->into_l1);
+                decode_few(&tile, next, NULL, rows, (enum fovea_into)chunk->into);
             } else {
                 decode_touch(next, 0, n * chunk->qk_dim);
                 tile.b = decode_k(chunk, i);

@@ -21,7 +21,7 @@ static void decode_led_values(struct fovea_gemm_tile *tile, const float *weights
     tile->c = acc;
     tile->ahead = v + FOVEA_PANEL * v_row;
     tile->ahead_step = v_row;
-    decode_few(tile, pages, sums, rows, 1);
+    decode_few(tile, pages, sums, rows, FOVEA_INTO_L1);
     tile->n = columns;
     tile->k = FOVEA_PANEL;
     tile->a = weights + first;
@@ -30,7 +30,7 @@ static void decode_led_values(struct fovea_gemm_tile *tile, const float *weights
     tile->mode = FOVEA_GEMM_ADD;
     tile->ahead = k_ahead;
     tile->ahead_step = 0;
-    decode_few(tile, pages + first * columns, sums, rows, 1);
+    decode_few(tile, pages + first * columns, sums, rows, FOVEA_INTO_L1);
 }
 
 /// acc[rows] = or += P[rows] V over keys [j, end) that all these rows see, and of few rows, where sums is not NULL,
@@ -75,7 +75,7 @@ static inline __attribute__((always_inline)) void decode_values(const struct fov
         } else if (flat) {
             tile.a = weights;
             tile.c = acc + column;
-            decode_few(&tile, pages, column == 0 ? sums : NULL, rows, chunk->into_l1);
+            decode_few(&tile, pages, column == 0 ? sums : NULL, rows, (enum fovea_into)chunk->into);
         } else {
             decode_touch(pages, 0, ahead ? n * (end - j) : 0);
             decode_gemm(&tile, weights, acc + column, rows);

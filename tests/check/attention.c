@@ -34,6 +34,12 @@ static void draw_problem(struct attention_case *a)
     a->chunk.state.v_dim = draw_dim(rng);
     const size_t most = c->variant->nr;
     a->chunk.state.rows = check_chance(rng, 25) ? most : 1 + check_below(rng, check_chance(rng, 40) ? 2 : most);
+    if (!a->prefill && !a->own_pages && !a->additive &&
+        check_chance(rng, 12)) { // natural keys, transposed in registers
+        a->panels = false;
+        a->chunk.state.rows = 1 + check_below(rng, 8);
+        a->chunk.qk_dim = 16 * (1 + check_below(rng, 8));
+    }
     if (!a->prefill && check_chance(rng, 15)) {
         a->scores[0] = check_buffer(c, "scores", a->chunk.state.rows * FOVEA_CHUNK);
         a->scores[1] = check_twin(c, a->scores[0]);

@@ -278,7 +278,7 @@ void attention_draw_chunk(struct attention_case *a)
     chunk->far = check_chance(rng, 50); // hints
     chunk->again = check_chance(rng, 50);
     chunk->whole = check_chance(rng, 50);
-    chunk->into_l1 = check_chance(rng, 50);
+    chunk->into = (uint32_t)check_below(rng, 3);
     chunk->k_ahead = chunk->far && check_chance(rng, 50) ? chunk->k : NULL;
     chunk->v_ahead = chunk->far && check_chance(rng, 50) ? chunk->v : NULL;
     chunk->blocks = NULL;

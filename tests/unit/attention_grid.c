@@ -120,10 +120,13 @@ static void test_twice(const struct fovea_engine *engine, const char *isa)
     const struct fovea_attention_tuning before = *t;
     t->near = 1;
     t->again = AGAIN;
-    for (t->decode_l1 = 0; t->decode_l1 < 2; t->decode_l1++) {
+    for (t->decode_into = 0; t->decode_into <= FOVEA_INTO_L2_PARTS; t->decode_into++) {
         const char *const text = explain(engine, 2, 1, 1024);
-        CHECK((strstr(text, ", prefetched into L1") != NULL) == t->decode_l1, "%s: %s", isa, text);
+        CHECK((strstr(text, ", prefetched into L1") != NULL) == (t->decode_into == FOVEA_INTO_L1) &&
+                  (strstr(text, ", prefetched in parts") != NULL) == (t->decode_into == FOVEA_INTO_L2_PARTS),
+              "%s: %s", isa, text);
     }
+    t->decode_into = before.decode_into;
     for (uint32_t whole = 0; whole < 3; whole++) {
         t->whole = whole;
         for (size_t i = 0; i < 2 * sizeof rows / sizeof *rows; i++) {

@@ -57,15 +57,15 @@ static uint32_t of_attention(const struct fovea_machine *machine, const char *na
 }
 
 struct fetches {
-    uint32_t into_l1, decode_l1, copy_k, copy_v;
+    uint32_t into_l1, decode_into, copy_k, copy_v;
 };
 
 static void test_fetches(const struct fovea_machine *machine, struct fetches expected, const char *text)
 {
-    const struct fetches got = {of_attention(machine, "into_l1"), of_attention(machine, "decode_l1"),
+    const struct fetches got = {of_attention(machine, "into_l1"), of_attention(machine, "decode_into"),
                                 of_attention(machine, "copy_k"), of_attention(machine, "copy_v")};
-    CHECK(memcmp(&got, &expected, sizeof got) == 0, "%s: into_l1 %u, decode_l1 %u, copy_k %u, copy_v %u", text,
-          (unsigned)got.into_l1, (unsigned)got.decode_l1, (unsigned)got.copy_k, (unsigned)got.copy_v);
+    CHECK(memcmp(&got, &expected, sizeof got) == 0, "%s: into_l1 %u, decode_into %u, copy_k %u, copy_v %u", text,
+          (unsigned)got.into_l1, (unsigned)got.decode_into, (unsigned)got.copy_k, (unsigned)got.copy_v);
 }
 
 struct follows {
@@ -120,7 +120,7 @@ static const struct {
     {"32K,1M,32M,plain", 0, 0, ANY, 2, 8192, 2, 0, {0, 0}, {1, 2, 1},
      {1, 0, 2, 1}, {4, 0, 0}, {0}, {0}},
     {"32K,1M,32M,mesh", 1, 1, 0, 0, 1024, 0, 0, {512, 512}, {1, 1, 1},
-     {0, 0, 17, 6}, {14, 4, 112}, {0, 4, 112}, {6, 4, 0}},
+     {0, 2, 17, 6}, {14, 4, 112}, {0, 4, 112}, {6, 4, 0}},
     // clang-format on
 };
 
