@@ -34,10 +34,11 @@ static void draw_problem(struct attention_case *a)
     a->chunk.state.v_dim = draw_dim(rng);
     const size_t most = c->variant->nr;
     a->chunk.state.rows = check_chance(rng, 25) ? most : 1 + check_below(rng, check_chance(rng, 40) ? 2 : most);
-    if (!a->prefill && !a->own_pages && !a->additive &&
-        check_chance(rng, 12)) { // natural keys, transposed in registers
+    if (!a->prefill && !a->own_pages && !a->additive && check_chance(rng, 30)) {
+        // Natural keys that are transposed in registers: two sixteens side by side for one row, in halves for many.
+        const size_t few[] = {1, 2 + check_below(rng, 5), 7 + check_below(rng, 2)};
         a->panels = false;
-        a->chunk.state.rows = 1 + check_below(rng, 8);
+        a->chunk.state.rows = few[check_below(rng, 3)];
         a->chunk.qk_dim = 16 * (1 + check_below(rng, 8));
     }
     if (!a->prefill && check_chance(rng, 15)) {
