@@ -16,11 +16,11 @@
 // in rows 1.17 to 1.22 and 1.13 to 1.18; four rows, K in panels 1.08 to 1.13. (A stream of loads alone goes from 22 to
 // 30 GB/s, with huge pages from 32 to 33. All pages of a chunk at once gain half as much.)
 //
-// Where L1 is as good a place as L2 (FOVEA_INTO_L1: Zen 5, four rows over K in panels 1.2 times as
-// fast, seven 1.15, one 1.01; K in rows, one row 1.06 to 1.14, four 0.96 to 1.0, seven 1.09), one and two rows take
-// panels of K one by one, as they lie, and half a chunk ahead is too far for them: they prefetch 16 keys ahead, of K,
-// then of V, then of the next K, and before the softmax 128 lines more of V, so that memory has work meanwhile.
-// One row 1.06, two 1.08 beside the former (32 keys alike; more rows 0.95, K in rows 0.84 to 1.02).
+// Where L1 is as good a place as L2 (FOVEA_INTO_L1: Zen 5, four rows over K in panels 1.2 times as fast, seven 1.15,
+// one 1.01; K in rows, one row 1.06 to 1.14, four 0.96 to 1.0, seven 1.09), one and two rows take panels of K one by
+// one, as they lie, and half a chunk ahead is too far for them: they prefetch 16 keys ahead, of K, then of V, then of
+// the next K, and before the softmax 128 lines more of V, so that memory has work meanwhile. One row 1.06, two 1.08
+// beside the former (32 keys alike; more rows 0.95, K in rows 0.84 to 1.02).
 //
 // Prefetches are dropped while all buffers wait. So of K in rows the next 16 keys, or columns, are asked for once more,
 // and the first ones of a chunk between the two products (Zen 4, transposed in scratch 1.24 times as fast, in registers
