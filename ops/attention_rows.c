@@ -29,6 +29,20 @@ size_t fovea_attention_state_floats(bool prefill, size_t rows, size_t rows_most,
     return 2 * rows_most + (prefill ? rows_most * v_dim : rows * fovea_round_up(v_dim, FOVEA_PANEL));
 }
 
+// Sixteen at a time, which a compiler lays out: of 4 queries and keys 5 % of the time.
+static void scale_row(const float *restrict from, size_t n, float scale, float *restrict to)
+{
+    const size_t whole = n - n % FOVEA_PANEL;
+    for (size_t c = 0; c < whole; c += FOVEA_PANEL) {
+        for (size_t i = 0; i < FOVEA_PANEL; i++) {
+            to[c + i] = from[c + i] * scale;
+        }
+    }
+    for (size_t c = whole; c < n; c++) {
+        to[c] = from[c] * scale;
+    }
+}
+
 void fovea_attention_queries(const struct fovea_attention_tile *tile, float *q)
 {
     const struct fovea_attention_desc *const d = &tile->plan->desc;
@@ -46,10 +60,7 @@ void fovea_attention_queries(const struct fovea_attention_tile *tile, float *q)
     size_t offsets[FOVEA_TILE_ROWS_MAX];
     fovea_attention_offsets(tile, tile->q, offsets);
     for (size_t r = 0; r < tile->rows; r++) {
-        const float *const row = tile->args->q + offsets[r];
-        for (size_t c = 0; c < d->qk_dim; c++) {
-            q[r * d->qk_dim + c] = row[c] * d->scale;
-        }
+        scale_row(tile->args->q + offsets[r], d->qk_dim, d->scale, q + r * d->qk_dim);
     }
 }
 

@@ -113,6 +113,14 @@ static inline fv_f32 fv_min(fv_f32 a, fv_f32 b)
     return _mm256_min_ps(a, b);
 }
 
+/// The largest lane. None is a NaN.
+static inline float fv_largest(fv_f32 v)
+{
+    const __m128 four = _mm_max_ps(_mm256_castps256_ps128(v), _mm256_extractf128_ps(v, 1));
+    const __m128 two = _mm_max_ps(four, _mm_movehl_ps(four, four));
+    return _mm_cvtss_f32(_mm_max_ss(two, _mm_movehdup_ps(two)));
+}
+
 /// a * b + c, rounded once.
 static inline fv_f32 fv_fma(fv_f32 a, fv_f32 b, fv_f32 c)
 {

@@ -23,12 +23,14 @@ static inline __attribute__((always_inline)) void fv_register_step(const float *
     }
 }
 
-/// acc[i], lane j, = fma(a[i * a_row + p * a_k], b[j * b_row + p], acc[i]) for 16 ascending steps p, for M rows i.
-static inline __attribute__((always_inline)) void fv_register_rows(const float *b, ptrdiff_t b_row, const float *a,
-                                                                   ptrdiff_t a_row, ptrdiff_t a_k, fv_f32 *acc, int M)
+/// acc[i], lane j, = fma(a[i * a_row + p * a_k], b[j * b_row + p], acc[i]) for 16 ascending steps p, for M rows i. Rows
+/// of B past the last one are not read; their lanes are like its.
+static inline __attribute__((always_inline)) void fv_register_rows(const float *b, ptrdiff_t b_row, int last,
+                                                                   const float *a, ptrdiff_t a_row, ptrdiff_t a_k,
+                                                                   fv_f32 *acc, int M)
 {
     struct fv_transpose_rows rows;
-    fv_transpose_load(b, b_row, &rows);
+    fv_transpose_load(b, b_row, last, &rows);
     FV_UNROLL
     for (int h = 0; h < 2; h++) {
         __m512 columns[8];
@@ -37,6 +39,20 @@ static inline __attribute__((always_inline)) void fv_register_rows(const float *
         for (int c = 0; c < 8; c++, a += a_k) {
             fv_register_step(a, a_row, columns[c], acc, M);
         }
+    }
+}
+
+/// The same for eight steps.
+static inline __attribute__((always_inline)) void fv_register_eight(const float *b, ptrdiff_t b_row, const float *a,
+                                                                    ptrdiff_t a_row, ptrdiff_t a_k, fv_f32 *acc, int M)
+{
+    struct fv_transpose_rows rows;
+    __m512 columns[8];
+    fv_transpose_load_halves(b, b_row, FV_LANES - 1, 0, 1, &rows);
+    fv_transpose_columns(&rows, 0, columns);
+    FV_UNROLL
+    for (int c = 0; c < 8; c++, a += a_k) {
+        fv_register_step(a, a_row, columns[c], acc, M);
     }
 }
 

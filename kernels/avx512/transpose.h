@@ -28,17 +28,23 @@ struct fv_transpose_rows {
     __m512 x[2][2][4];
 };
 
+/// Where row r begins. Rows past the last one that there is are this one once more.
+static inline const float *fv_transpose_row(const float *src, ptrdiff_t ld, int r, int last)
+{
+    return src + (ptrdiff_t)(r < last ? r : last) * ld;
+}
+
 /// Reads row by row, halves [first, end) of each: of 16 rows that share a set of an 8-way L1 not all would stay for a
 /// second visit.
-static inline __attribute__((always_inline)) void fv_transpose_load_halves(const float *src, ptrdiff_t ld, int first,
-                                                                           int end, struct fv_transpose_rows *rows)
+static inline __attribute__((always_inline)) void
+fv_transpose_load_halves(const float *src, ptrdiff_t ld, int last, int first, int end, struct fv_transpose_rows *rows)
 {
     FV_UNROLL
     for (int g = 0; g < 2; g++) {
         __m512(*const x)[4] = rows->x[g];
         FV_UNROLL
         for (int r = 0; r < 4; r++) {
-            const float *const row = src + (8 * g + r) * ld;
+            const float *const row = fv_transpose_row(src, ld, 8 * g + r, last);
             FV_UNROLL
             for (int h = first; h < end; h++) {
                 x[h][r] = _mm512_castps256_ps512(_mm256_loadu_ps(row + 8 * h));
@@ -46,7 +52,7 @@ static inline __attribute__((always_inline)) void fv_transpose_load_halves(const
         }
         FV_UNROLL
         for (int r = 0; r < 4; r++) {
-            const float *const row = src + (8 * g + 4 + r) * ld;
+            const float *const row = fv_transpose_row(src, ld, 8 * g + 4 + r, last);
             FV_UNROLL
             for (int h = first; h < end; h++) {
                 x[h][r] = _mm512_insertf32x8(x[h][r], _mm256_loadu_ps(row + 8 * h), 1);
@@ -55,10 +61,10 @@ static inline __attribute__((always_inline)) void fv_transpose_load_halves(const
     }
 }
 
-static inline __attribute__((always_inline)) void fv_transpose_load(const float *src, ptrdiff_t ld,
+static inline __attribute__((always_inline)) void fv_transpose_load(const float *src, ptrdiff_t ld, int last,
                                                                     struct fv_transpose_rows *rows)
 {
-    fv_transpose_load_halves(src, ld, 0, 2, rows);
+    fv_transpose_load_halves(src, ld, last, 0, 2, rows);
 }
 
 /// Column c < 8 of 16 rows of eight: lanes of low[c] and high[c], transposed, have column c in four rows, column 4 + c,
@@ -88,7 +94,7 @@ static inline void fv_transpose_block(float scale, const float *src, ptrdiff_t l
 {
     const fv_f32 by = fv_set1(scale);
     struct fv_transpose_rows rows;
-    fv_transpose_load(src, ld_src, &rows);
+    fv_transpose_load(src, ld_src, FV_LANES - 1, &rows);
     FV_UNROLL
     for (int h = 0; h < 2; h++) {
         __m512 columns[8];
@@ -100,6 +106,27 @@ static inline void fv_transpose_block(float scale, const float *src, ptrdiff_t l
     }
 }
 
+/// The same for r < live, 1 to 15; with `pads` whole vectors are stored, with +0 past these.
+#define FV_TRANSPOSE_FEW
+static inline void fv_transpose_few(size_t live, float scale, const float *src, ptrdiff_t ld_src, float *dst,
+                                    ptrdiff_t ld_dst, int pads)
+{
+    const fv_f32 by = fv_set1(scale);
+    const fv_mask there = fv_mask_first(live);
+    struct fv_transpose_rows rows;
+    fv_transpose_load(src, ld_src, (int)live - 1, &rows);
+    FV_UNROLL
+    for (int h = 0; h < 2; h++) {
+        __m512 columns[8];
+        fv_transpose_columns(&rows, h, columns);
+        FV_UNROLL
+        for (int c = 0; c < 8; c++) {
+            const fv_f32 column = _mm512_maskz_mul_ps(there, by, columns[c]);
+            _mm512_mask_storeu_ps(dst + (8 * h + c) * ld_dst, pads ? fv_mask_first(FV_LANES) : there, column);
+        }
+    }
+}
+
 /// The same for c < 8.
 #define FV_TRANSPOSE_FLAT 8
 static inline void fv_transpose_flat(float scale, const float *src, ptrdiff_t ld_src, float *dst, ptrdiff_t ld_dst)
@@ -107,7 +134,7 @@ static inline void fv_transpose_flat(float scale, const float *src, ptrdiff_t ld
     const fv_f32 by = fv_set1(scale);
     struct fv_transpose_rows rows;
     __m512 columns[8];
-    fv_transpose_load_halves(src, ld_src, 0, 1, &rows);
+    fv_transpose_load_halves(src, ld_src, FV_LANES - 1, 0, 1, &rows);
     fv_transpose_columns(&rows, 0, columns);
     FV_UNROLL
     for (int c = 0; c < 8; c++) {

@@ -112,6 +112,12 @@ static inline fv_f32 fv_min(fv_f32 a, fv_f32 b)
     return _mm512_min_ps(a, b);
 }
 
+/// The largest lane. None is a NaN.
+static inline float fv_largest(fv_f32 v)
+{
+    return _mm512_reduce_max_ps(v);
+}
+
 /// a * b + c, rounded once.
 static inline fv_f32 fv_fma(fv_f32 a, fv_f32 b, fv_f32 c)
 {

@@ -122,8 +122,8 @@ static inline __attribute__((always_inline)) void beside_tile(const struct besid
     for (int i = 0; i < R * S; i++) {
         fv_store(t->s + i / S * FOVEA_CHUNK + i % S * FV_LANES, s[i]);
     }
-    for (int r = 0; SUMS && r < R; r++) {
-        fv_store_tail(t->sums + r, sum[r], 1);
+    if (SUMS) {
+        decode_set_sums(t->sums, sum, R);
     }
 }
 

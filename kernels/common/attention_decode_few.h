@@ -34,6 +34,18 @@ static inline const float *decode_few_at(const float *const *b, int v, ptrdiff_t
     return b[at / 3] + at % 3 * panel + v * FV_LANES % FOVEA_PANEL;
 }
 
+/// sums[r] = sum[r] for R rows, at most FV_LANES, all lanes of sum[r] being alike. One store of a whole vector, of
+/// which the other lanes stay: who loads it would wait for several.
+static inline __attribute__((always_inline)) void decode_set_sums(float *sums, const fv_f32 *sum, int R)
+{
+    fv_f32 all = fv_load(sums);
+    FV_UNROLL
+    for (int r = 0; r < R; r++) {
+        all = fv_select(fv_mask_bits(1u << r), sum[r], all);
+    }
+    fv_store(sums, all);
+}
+
 /// C[R rows, V vectors] = or += A B, of which n columns are written, each element the chain of ascending steps, and,
 /// where sums is not NULL, sums[R] += the rows of A, a chain each, which costs nothing beside the others. AHEAD, unless
 /// it is NOTHING: a step prefetches as many bytes as it reads of B, and a line of each page of as many from `pages` on.
@@ -116,8 +128,8 @@ static inline __attribute__((always_inline)) void decode_few_tile(const struct f
             }
         }
     }
-    for (int r = 0; sums && r < R && R <= DECODE_FLAT; r++) {
-        fv_store_tail(sums + r, sum[r], 1);
+    if (sums && R <= DECODE_FLAT) {
+        decode_set_sums(sums, sum, R);
     }
 }
 

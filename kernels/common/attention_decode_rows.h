@@ -3,8 +3,11 @@
 // ISA has FV_REGISTER_ROWS of them.
 //
 // A step of one row waits for the one before it, so two sixteens of keys go side by side: 1.07 to 1.11 times as fast on
-// Granite Rapids, but beside prefetches 0.96 to 1.0, and one by one there. Of two rows and more one waits for the
-// other.
+// Granite Rapids, in turns of eight steps 1.025 more, but beside prefetches 0.96 to 1.0, and one by one there. Of two
+// rows and more one waits for the other.
+//
+// Fewer than 16 keys are 16 of which the last is read for all that are missing: transposed to scratch in blocks on the
+// stack they took as long as 40 keys (12 heads of 64, 4 queries and keys 1.24 times as fast).
 //
 // In parts, seven and eight rows are two halves, for each of which keys are transposed anew: what comes next is asked
 // for as evenly as K is read, where transposed in scratch it comes in bursts (Granite Rapids, 1.05 to 1.07).
@@ -29,84 +32,118 @@ static inline size_t decode_register_most(const struct fovea_attention_chunk *ch
     return decode_asks(chunk) && decode_parts(chunk) > 1 ? HALVES : FV_REGISTER_ROWS;
 }
 
-/// Scores of T times 16 keys from k on, for R rows from `row` on. ahead: NULL (always where T is 2), or of V, as much
-/// as these keys are is prefetched, of each of decode_parts that lie `part` elements apart.
+/// Keys from k on that meet the queries from `row` on, whose scores go to s[row * FOVEA_CHUNK].
+struct decode_register_keys {
+    const float *k;
+    size_t keys, row;
+    const float *ahead; ///< NULL, or of V: as much as these keys are is prefetched, of each of decode_parts
+    ptrdiff_t part;     ///< from one of these to the next
+    float *s;
+};
+
+/// R rows, T times 16 keys; PARTIAL: T is 1, and keys are fewer than 16. Only 16 keys have something ahead.
 static inline __attribute__((always_inline)) void decode_register_tile(const struct fovea_attention_chunk *chunk,
-                                                                       const float *k, size_t row, const float *ahead,
-                                                                       ptrdiff_t part, float *s, int R, int T)
+                                                                       const struct decode_register_keys *of, int R,
+                                                                       int T, int PARTIAL)
 {
     enum { LINE = 16 };
-    const float *const q = chunk->q + (FOVEA_FAULT_IS(DECODE_HALF_IS_FIRST) ? 0 : (ptrdiff_t)row * chunk->q_row);
+    const float *const q = chunk->q + (FOVEA_FAULT_IS(DECODE_HALF_IS_FIRST) ? 0 : (ptrdiff_t)of->row * chunk->q_row);
     const size_t parts = decode_parts(chunk), asked = FOVEA_PANEL * LINE / parts;
+    const int keys = PARTIAL ? (int)of->keys : FOVEA_PANEL;
+    const int last = keys - 1 - (PARTIAL && keys > 1 && FOVEA_FAULT_IS(DECODE_PARTIAL_SHORT));
+    const float *ahead = T == 1 && !PARTIAL ? of->ahead : NULL;
     fv_f32 sums[FV_REGISTER_ROWS];
     FV_UNROLL
     for (int r = 0; r < R * T; r++) {
         sums[r] = fv_zero();
     }
     for (size_t c = 0; c < chunk->qk_dim; c += LINE) {
-        if (ahead && T == 1) {
-            decode_fetch(chunk, ahead, part, parts, asked);
+        if (ahead) {
+            decode_fetch(chunk, ahead, of->part, parts, asked);
             ahead += asked;
         }
+        if (T == 1) {
+            fv_register_rows(of->k + c, chunk->k_row, last, q + c, chunk->q_row, 1, sums, R);
+            continue;
+        }
         FV_UNROLL
-        for (int t = 0; t < T; t++) {
-            const float *first = k + (FOVEA_FAULT_IS(DECODE_PAIR_IS_FIRST) ? 0 : t * FOVEA_PANEL * chunk->k_row) + c;
-            if (T > 1) {
-                __asm__("" : "+r"(first)); // or gcc keeps a pointer for each key, on the stack
+        for (int half = 0; half < 2; half++) {
+            FV_UNROLL
+            for (int t = 0; t < T; t++) {
+                const ptrdiff_t key = FOVEA_FAULT_IS(DECODE_PAIR_IS_FIRST) ? 0 : t * FOVEA_PANEL;
+                const size_t from = c + half * (LINE / 2);
+                const float *k = of->k + key * chunk->k_row + from;
+                __asm__("" : "+r"(k)); // or gcc keeps a pointer for each key, on the stack
+                fv_register_eight(k, chunk->k_row, q + from, chunk->q_row, 1, sums + t * R, R);
             }
-            fv_register_rows(first, chunk->k_row, q + c, chunk->q_row, 1, sums + t * R, R);
         }
     }
     FV_UNROLL
     for (int r = 0; r < R * T; r++) {
-        fv_store(s + (row + (size_t)(r % R)) * FOVEA_CHUNK + r / R * FOVEA_PANEL, sums[r]);
+        float *const s = of->s + (of->row + (size_t)(r % R)) * FOVEA_CHUNK + r / R * FOVEA_PANEL;
+        if (PARTIAL && !FOVEA_FAULT_IS(DECODE_STORES_PAST_KEYS)) {
+            fv_store_tail(s, sums[r], of->keys);
+        } else {
+            fv_store(s, sums[r]);
+        }
     }
 }
 
-#define DECODE_REGISTER_TILE(R, T)                                                                                     \
-    static void decode_register_##R##x##T(const struct fovea_attention_chunk *chunk, const float *k, size_t row,       \
-                                          const float *ahead, ptrdiff_t part, float *s)                                \
+typedef void decode_register_fn(const struct fovea_attention_chunk *chunk, const struct decode_register_keys *of);
+
+#define DECODE_REGISTER_TILE(NAME, R, T, PARTIAL)                                                                      \
+    static void NAME(const struct fovea_attention_chunk *chunk, const struct decode_register_keys *of)                 \
     {                                                                                                                  \
         _Static_assert((R) * (T) <= FV_REGISTER_ROWS, "a sum for each");                                               \
-        decode_register_tile(chunk, k, row, ahead, part, s, R, T);                                                     \
+        decode_register_tile(chunk, of, R, T, PARTIAL);                                                                \
     }
-DECODE_REGISTER_TILE(1, 1)
-DECODE_REGISTER_TILE(1, 2)
-DECODE_REGISTER_TILE(2, 1)
-DECODE_REGISTER_TILE(3, 1)
-DECODE_REGISTER_TILE(4, 1)
-DECODE_REGISTER_TILE(5, 1)
-DECODE_REGISTER_TILE(6, 1)
+#define DECODE_REGISTER_TILES(R)                                                                                       \
+    DECODE_REGISTER_TILE(decode_register_##R, R, 1, 0)                                                                 \
+    DECODE_REGISTER_TILE(decode_partial_##R, R, 1, 1)
+DECODE_REGISTER_TILES(1)
+DECODE_REGISTER_TILES(2)
+DECODE_REGISTER_TILES(3)
+DECODE_REGISTER_TILES(4)
+DECODE_REGISTER_TILES(5)
+DECODE_REGISTER_TILES(6)
+DECODE_REGISTER_TILE(decode_register_pair, 1, 2, 0)
 
-/// Whole sixteens of the keys [j, end); v: NULL, or V, of which as much as these keys are is prefetched; pages: NULL,
-/// or those of the next K. After them come, up to `most`, keys that are read, too. Returns how many keys were taken.
+/// The keys [j, end); v: NULL, or V, of which as much as these keys are is prefetched; pages: NULL, or those of the
+/// next K. After them come, up to `most`, keys that are read, too. Returns how many keys were taken: all or none.
 static size_t decode_register_rows(const struct fovea_attention_chunk *chunk, size_t j, size_t end, size_t most,
                                    const float *v, const float *pages, float *s)
 {
-    typedef void tile_fn(const struct fovea_attention_chunk *, const float *, size_t, const float *, ptrdiff_t,
-                         float *);
-    static tile_fn *const tiles[FV_REGISTER_ROWS] = {decode_register_1x1, decode_register_2x1, decode_register_3x1,
-                                                     decode_register_4x1, decode_register_5x1, decode_register_6x1};
-    _Static_assert(sizeof tiles / sizeof *tiles == 6, "a tile for each number of rows");
+    static decode_register_fn *const tiles[2][FV_REGISTER_ROWS] = {
+        {decode_register_1, decode_register_2, decode_register_3, decode_register_4, decode_register_5,
+         decode_register_6},
+        {decode_partial_1, decode_partial_2, decode_partial_3, decode_partial_4, decode_partial_5, decode_partial_6},
+    };
+    _Static_assert(FV_REGISTER_ROWS == 6, "a tile for each number of rows");
     const size_t rows = chunk->state.rows, half = rows <= FV_REGISTER_ROWS ? rows : (rows + 1) / 2, first = j;
     const size_t of_key = chunk->qk_dim / decode_parts(chunk); // elements of each part beside a key
-    const ptrdiff_t part = (ptrdiff_t)((end - j) / FOVEA_PANEL * FOVEA_PANEL * of_key);
+    struct decode_register_keys of = {.part = (ptrdiff_t)((end - j) / FOVEA_PANEL * FOVEA_PANEL * of_key)};
     if (rows > decode_register_most(chunk) || chunk->qk_dim % FOVEA_PANEL != 0) {
         return 0;
     }
-    for (size_t keys; j + FOVEA_PANEL <= end; j += keys) {
+    for (; j < end; j += of.keys) {
         const int pair = rows == 1 && !decode_asks(chunk) && j + 2 * FOVEA_PANEL <= end;
-        keys = pair ? 2 * FOVEA_PANEL : FOVEA_PANEL;
+        of.keys = attention_min(pair ? 2 * FOVEA_PANEL : FOVEA_PANEL, end - j);
+        of.k = decode_k(chunk, j);
+        of.s = s + j;
+        const int partial = of.keys < FOVEA_PANEL;
         if (decode_again(chunk) && j + 2 * FOVEA_PANEL <= most) { // which asks, so there is no pair
             decode_fetch(chunk, decode_k(chunk, j + FOVEA_PANEL), chunk->k_row, FOVEA_PANEL, chunk->qk_dim);
         }
-        decode_touch(pages, 0, keys * chunk->qk_dim);
-        for (size_t r = 0, n; r < rows; r += n) {
-            n = attention_min(half, rows - r);
-            (pair ? decode_register_1x2 : tiles[n - 1])(chunk, decode_k(chunk, j), r, r == 0 ? v : NULL, part, s + j);
+        if (v && partial) {
+            decode_fetch(chunk, decode_v(chunk, j), chunk->v_row, of.keys, chunk->qk_dim);
         }
-        v = v ? v + keys * of_key : NULL;
-        pages = pages ? pages + keys * chunk->qk_dim : NULL;
+        decode_touch(pages, 0, of.keys * chunk->qk_dim);
+        for (of.row = 0; of.row < rows; of.row += half) {
+            of.ahead = of.row == 0 ? v : NULL;
+            (pair ? decode_register_pair : tiles[partial][attention_min(half, rows - of.row) - 1])(chunk, &of);
+        }
+        v = v ? v + of.keys * of_key : NULL;
+        pages = pages ? pages + of.keys * chunk->qk_dim : NULL;
     }
     return j - first;
 }

@@ -54,9 +54,9 @@ static void decode_statistics(const struct fovea_attention_chunk *chunk, const u
     state->top[r] = top;
 }
 
-/// most[r] becomes the largest scores of row r, lane by lane, with its m so far; bits[r]: the keys that it sees.
-static void decode_row_max(const struct fovea_attention_chunk *chunk, const uint64_t *seen, uint64_t common, size_t r,
-                           const float *s, uint32_t bits[DECODE_GROUPS], float most[FOVEA_PANEL])
+/// The largest score of row r, or its m so far; bits: the keys that it sees.
+static inline float decode_row_max(const struct fovea_attention_chunk *chunk, const uint64_t *seen, uint64_t common,
+                                   size_t r, const float *s, uint32_t bits[DECODE_GROUPS])
 {
     fv_f32 max[FV_VECS];
     for (size_t i = 0; i < FV_VECS; i++) {
@@ -65,54 +65,15 @@ static void decode_row_max(const struct fovea_attention_chunk *chunk, const uint
     for (size_t j = 0; j < chunk->keys; j += FOVEA_PANEL) {
         bits[j / FOVEA_PANEL] = decode_bits(seen + j, attention_min(FOVEA_PANEL, chunk->keys - j), r, common);
         for (size_t i = 0; i < FV_VECS; i++) {
-            const fv_mask mask = fv_mask_bits(bits[j / FOVEA_PANEL] >> (i * FV_LANES));
+            const int looks = j == 0 || !FOVEA_FAULT_IS(DECODE_LARGEST_SHORT);
+            const fv_mask mask = fv_mask_bits(looks ? bits[j / FOVEA_PANEL] >> (i * FV_LANES) : 0);
             max[i] = fv_select(mask, attention_max(fv_load(s + j + i * FV_LANES), max[i]), max[i]);
         }
     }
-    for (size_t i = 0; i < FV_VECS; i++) {
-        fv_store(most + i * FV_LANES, max[i]);
+    for (size_t i = 1; i < FV_VECS; i++) {
+        max[0] = attention_max(max[0], max[i]);
     }
-}
-
-/// m[r] = the largest of most[r][0..16): by a transpose where there are more than a few rows, as 16 comparisons one
-/// after the other take as long for each of them.
-static void decode_largest(float most[DECODE_ROWS][FOVEA_PANEL], size_t rows, float m[DECODE_ROWS])
-{
-    float lanes[FOVEA_PANEL][DECODE_ROWS];
-    if (rows <= DECODE_FEW) {
-        float of[DECODE_FEW];
-        for (size_t r = 0; r < rows; r++) {
-            of[r] = most[r][0];
-            for (size_t i = 1; i < FOVEA_PANEL; i++) {
-                of[r] = most[r][i] > of[r] ? most[r][i] : of[r];
-            }
-        }
-        // One store: a load of several just written would wait for them.
-        fv_store(m, fv_select(fv_mask_bits(1), fv_set1(of[0]), fv_set1(of[rows - 1])));
-        return;
-    }
-    for (size_t r = rows; r < DECODE_ROWS; r++) {
-        for (size_t i = 0; i < FOVEA_PANEL; i += FV_LANES) {
-            fv_store(most[r] + i, fv_zero());
-        }
-    }
-    FV_NAME(transpose_f32)(DECODE_ROWS, FOVEA_PANEL, 1.0f, most[0], FOVEA_PANEL, lanes[0], DECODE_ROWS);
-    for (size_t lane = 0; lane < rows; lane += FV_LANES) {
-        fv_f32 max[FOVEA_PANEL / 2];
-        FV_UNROLL
-        for (size_t i = 0; i < FOVEA_PANEL / 2; i++) {
-            const size_t other = FOVEA_FAULT_IS(DECODE_LARGEST_SHORT) && i == 0 ? i : i + FOVEA_PANEL / 2;
-            max[i] = attention_max(fv_load(lanes[i] + lane), fv_load(lanes[other] + lane));
-        }
-        FV_UNROLL
-        for (size_t step = FOVEA_PANEL / 4; step != 0; step /= 2) {
-            FV_UNROLL
-            for (size_t i = 0; i < step; i++) {
-                max[i] = attention_max(max[i], max[i + step]);
-            }
-        }
-        fv_store(m + lane, max[0]);
-    }
+    return fv_largest(max[0]);
 }
 
 /// m and alpha of all rows; their scores, 128 for each row from s on, become weights, +0 where a row does not see the
@@ -122,13 +83,16 @@ static void decode_softmax(const struct fovea_attention_chunk *chunk, const uint
 {
     const struct fovea_attention_state *const state = &chunk->state;
     uint32_t bits[DECODE_ROWS][DECODE_GROUPS];
-    float most[DECODE_ROWS][FOVEA_PANEL], m[DECODE_ROWS], base[DECODE_ROWS];
-    for (size_t r = 0; r < state->rows; r++) {
-        decode_row_max(chunk, seen, common, r, s + r * FOVEA_CHUNK, bits[r], most[r]);
-    }
-    decode_largest(most, state->rows, m);
+    float base[DECODE_ROWS];
     for (size_t lane = 0; lane < state->rows; lane += FV_LANES) {
-        const fv_f32 larger = fv_load(m + lane), from = attention_base(larger);
+        // In a vector, not in memory: a load of several numbers just written would wait for them.
+        fv_f32 larger = fv_zero();
+        for (size_t i = 0; i < FV_LANES && lane + i < state->rows; i++) {
+            const size_t r = lane + i;
+            const float most = decode_row_max(chunk, seen, common, r, s + r * FOVEA_CHUNK, bits[r]);
+            larger = fv_select(fv_mask_bits(1u << i), fv_set1(most), larger);
+        }
+        const fv_f32 from = attention_base(larger);
         fv_store(base + lane, from);
         fv_store(alpha + lane, attention_weight(fv_load(state->m + lane), from));
         fv_store(state->m + lane, larger);
@@ -160,8 +124,12 @@ static inline __attribute__((always_inline)) void decode_chains(const float *p, 
             sum[i] += row[i][FOVEA_FAULT_IS(DECODE_SUM_ORDER) ? keys - 1 - j : j];
         }
     }
-    for (size_t i = 0; i < chains && i < rows; i++) {
-        sums[i] = sum[i];
+    for (size_t lane = 0; lane < chains; lane += FV_LANES) {
+        fv_f32 of[FV_LANES];
+        for (size_t i = 0; i < FV_LANES; i++) {
+            of[i] = fv_set1(i < chains - lane && lane + i < rows ? sum[lane + i] : 0);
+        }
+        decode_set_sums(sums + lane, of, chains - lane < FV_LANES ? (int)(chains - lane) : FV_LANES);
     }
 }
 

@@ -216,7 +216,11 @@ static void decode_update(const struct fovea_attention_chunk *chunk, uint64_t an
     const size_t acc_row = attention_round(state->v_dim);
     for (size_t lane = 0; lane < DECODE_ROWS; lane += FV_LANES) {
         const fv_f32 l = fv_load(state->l + lane), grown = fv_fma(l, fv_load(alpha + lane), fv_load(sums + lane));
-        fv_store(state->l + lane, fv_select(fv_mask_bits((uint32_t)(any >> lane)), grown, l));
+        fv_f32 now = fv_select(fv_mask_bits((uint32_t)(any >> lane)), grown, l);
+#if FV_LANES == 16
+        __asm__("" : "+v"(now)); // or gcc stores some lanes, and who loads them all waits for that
+#endif
+        fv_store(state->l + lane, now);
     }
     for (size_t r = 0; r < state->rows && acc != state->o; r++) {
         float *const o = state->o + (ptrdiff_t)r * state->o_row;

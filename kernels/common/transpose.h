@@ -7,10 +7,17 @@
 
 #include "kernels/fault.h"
 
-/// A block at the edge, rows and cols <= FV_LANES: by two blocks on the stack, so that nothing beyond it is touched.
+/// A block at the edge, rows and cols <= FV_LANES: by two blocks on the stack, so that nothing beyond it is touched,
+/// or, where an ISA can, by rows that are read twice.
 static inline void fv_transpose_edge(size_t rows, size_t cols, float scale, const float *src, ptrdiff_t ld_src,
                                      float *dst, ptrdiff_t ld_dst)
 {
+#ifdef FV_TRANSPOSE_FEW
+    if (cols == FV_LANES && !FOVEA_FAULT_IS(TRANSPOSE_TAIL)) {
+        fv_transpose_few(rows, scale, src, ld_src, dst, ld_dst, 0);
+        return;
+    }
+#endif
     float in[FV_LANES * FV_LANES], out[FV_LANES * FV_LANES];
     for (size_t r = 0; r < FV_LANES; r++) {
         fv_store(in + r * FV_LANES, r < rows ? fv_load_tail(src + (ptrdiff_t)r * ld_src, cols) : fv_zero());

@@ -187,6 +187,12 @@ static inline fv_f32 fv_min(fv_f32 a, fv_f32 b)
     return fv_select(fv_lt(a, b), a, b);
 }
 
+/// The largest lane. None is a NaN.
+static inline float fv_largest(fv_f32 v)
+{
+    return vmaxvq_f32(v);
+}
+
 // mask ? a * b + c : c
 static inline fv_f32 fv_fma_masked(fv_mask mask, fv_f32 a, fv_f32 b, fv_f32 c)
 {
