@@ -31,21 +31,37 @@ static double sample(const struct racer *racer, struct track *track, uint64_t ca
     return (bench_seconds(threads) - start) / (double)calls;
 }
 
-// With several threads: those of a library that ran just before still spin for up to some ms, on cores that are wanted
-// now. They are given the time to fall asleep.
-static void let_others_sleep(const struct track *track)
+static double seconds_of(clockid_t clock)
 {
-    const struct timespec asleep = {0, 5000000};
-    if (track->load.threads > 1)
-        nanosleep(&asleep, NULL);
+    struct timespec time;
+    clock_gettime(clock, &time);
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
-// With several threads one call wakes the library's.
+// With several threads: those of a library that ran just before still spin, on cores that are wanted now. They are
+// given the time to fall asleep, which is when this process takes no more of any core for some ticks of 4 ms, after
+// which a kernel may count it.
+static void let_others_sleep(const struct track *track)
+{
+    enum { PATIENCE = 10 };
+    const struct timespec wait = {0, 20000000};
+    for (int i = 0; track->load.threads > 1 && i < PATIENCE; i++) {
+        const double wall = seconds_of(CLOCK_MONOTONIC), cpu = seconds_of(CLOCK_PROCESS_CPUTIME_ID);
+        nanosleep(&wait, NULL);
+        if (seconds_of(CLOCK_PROCESS_CPUTIME_ID) - cpu < 0.1 * (seconds_of(CLOCK_MONOTONIC) - wall))
+            break;
+    }
+}
+
+// With several threads: calls that wake the library's, and last until they have a core each. A kernel may wake them
+// where another one runs, and takes some ms to move it.
 static double sample_after_another(const struct racer *racer, struct track *track)
 {
+    static const double spread = 20e-3;
     if (track->load.threads > 1) {
         let_others_sleep(track);
-        sample(racer, track, 1);
+        for (double left = spread; left > 0;)
+            left -= fmax(sample(racer, track, racer->calls) * (double)racer->calls, 1e-6);
     }
     return sample(racer, track, racer->calls);
 }
