@@ -1,16 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 // ops/gemm_grid.c - how a GEMM is cut into tasks.
 //
-// Tasks of about equal work: none below TASK_STEPS where fewer would do, and about TASKS of them at most: enough that
-// the largest share of 64 workers is within a tenth of the even one. A task is about as tall as wide, so that it reads
-// least; one that packs its own strips of B takes all rows. tests/unit/gemm_balance.c holds the cuts to that.
+// Tasks of about equal work, TASKS_EACH for each worker, so that the largest share is within a tenth of the even one,
+// but no more than TASKS, and none below TASK_STEPS where fewer would do. A task is about as tall as wide, so that it
+// reads least; one that packs its own strips of B takes all rows. tests/unit/gemm_balance.c holds the cuts to that.
+//
+// Of few large tasks each worker reads less of A and B that another one has read, too, from L3: two workers of Granite
+// Rapids, 145 lines of the suite, 1.036 times as fast as with about 700 tasks, 1024x768x3072 1.31 and prepacked 1.35,
+// 1500x512x2048 1.16 to 1.2, 1024 cubes 1.06 to 1.09, 512x3072x768 1.03 to 1.06, a 512 cube with A transposed 0.94.
+// Tasks that take all of B anyway (passes) are small.
 #include "ops/gemm.h"
 #include <math.h>
 
 // What a task should at least do, in k steps of one element of C: 3 * 2^19 are 20 us on a core of 77 G steps/s (two
 // AVX-512 FMA ports at 2.4 GHz). The end of an element is worth some 16 steps, and fewer rows than 8 take as long as 8:
 // reading B from beyond L2 is then what takes the time.
-enum { TASK_STEPS = 3 << 19, ELEMENT_STEPS = 16, THIN_ROWS = 8, TASKS = 704 };
+enum { TASK_STEPS = 3 << 19, ELEMENT_STEPS = 16, THIN_ROWS = 8, TASKS_EACH = 16, TASKS = 704 };
+// Elements of C whose sums go through scratch that a task may have for the sake of fewer tasks: 256 KiB.
+enum { ROOM = 64 << 10 };
 // Rows from which on those of a natural B that begin within lines are packed, at the latest: each load of them is two
 // (Zen 4, ldb of 300 to 5000, 40 rows 1.07 to 1.12 times as fast in place, 100 rows 1.01 to 1.06, 150 rows 0.99
 // to 1.03, 210 rows 0.85 to 1.02).
@@ -41,7 +48,9 @@ static double steps_of(const struct fovea_gemm_layout *plan, size_t rows, double
 static double task_steps(const struct fovea_gemm_layout *plan, size_t m)
 {
     const double all = steps_of(plan, m, (double)plan->desc.n) * (double)plan->desc.batch;
-    return fmax(TASK_STEPS, all / TASKS);
+    const double least = fmax(TASK_STEPS, all / TASKS);
+    const double room = plan->detour || plan->aside ? ROOM * ((double)plan->k + ELEMENT_STEPS) : all;
+    return plan->passes ? least : fmax(least, fmin(all / ((double)TASKS_EACH * plan->kernels->workers), room));
 }
 
 // Elements of C that a task of many rows should have.

@@ -22,9 +22,10 @@ struct fovea_tiling {
 /// All fields may be zero (but struct_size). The strings and structs are read during the call only.
 struct fovea_engine_options {
     uint32_t struct_size; ///< sizeof(struct fovea_engine_options)
-    /// Threads that will share a call at most, 1 where there is no executor: attention makes tasks enough for them, or
-    /// larger ones, which read keys less often; a GEMM of few rows over an unpacked B cuts its columns for them. 0: the
-    /// processors that are online, whatever affinity or cgroups allow. It changes speed and scratch, never a bit.
+    /// Threads that will share a call at most, 1 where there is no executor: attention and GEMM make tasks enough for
+    /// them, or fewer and larger ones, which read keys, A and B less often; a GEMM of few rows over an unpacked B cuts
+    /// its columns for them. 0: the processors that are online, whatever affinity or cgroups allow. It changes speed
+    /// and scratch, never a bit.
     uint32_t workers;
     /// "scalar", "avx2", "avx512" or "neon": no kernel above it is used. NULL: the environment's FOVEA_ISA, else the
     /// best.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/unit/gemm_balance.c - the cuts of a GEMM into tasks, on 2 to 64 workers who are simulated: no clock.
+// tests/unit/gemm_balance.c - the cuts of a GEMM into tasks, on 2 to 64 workers who are simulated: no clock. An engine
+// for as many, or more than there are, cuts for them.
 //
 // A worker takes the next task when it is done with one. A cut is balanced if no worker gets more than the even share
 // by over a tenth of it or by over one strip of micro-tiles, and worthy if no task is under 20 us of estimated work
@@ -76,10 +77,10 @@ static double strip(const struct fovea_gemm_layout *plan, const struct fovea_gem
     return grid->pack_b && !grid->share_b ? columns : fmin(columns, rows);
 }
 
-// The number of workers whose shares are not balanced, or 0.
-static size_t unbalanced(const struct list *list, double strip)
+// The number of workers, at most so many, whose shares are not balanced, or 0.
+static size_t unbalanced(const struct list *list, double strip, size_t most)
 {
-    for (size_t workers = 2; workers <= WORKERS_MAX; workers++) {
+    for (size_t workers = 2; workers <= most; workers++) {
         const double even = list->all / (double)workers;
         if (list->most > fmax(even / 10, strip) && // else no share can be too large
             largest_share(list, workers) > (even + fmax(even / 10, strip)) * (1 + 1e-9))
@@ -131,7 +132,7 @@ static bool better_beside(const struct fovea_gemm_layout *plan, const struct fov
             if (count > TASKS_MAX || (finer ? count <= own : count >= own))
                 continue;
             list_tasks(plan, &other, m, list);
-            if (worthy(list, list->least) && (finer || unbalanced(list, strip) == 0))
+            if (worthy(list, list->least) && (finer || unbalanced(list, strip, plan->kernels->workers) == 0))
                 return true;
         }
     return false;
@@ -159,14 +160,15 @@ static void test_cut(const struct fovea_gemm_layout *plan, size_t m, const char 
     CHECK(grid.batch.count * grid.rows.count * grid.groups.count <= TASKS_MAX, "%zux%zux%zu", m, desc->n, desc->k);
     list_tasks(plan, &grid, m, &list);
     const double one = strip(plan, &grid, m);
-    const size_t workers = unbalanced(&list, one);
+    const size_t workers = unbalanced(&list, one, plan->kernels->workers);
     const bool fine = workers == 0 || !better_beside(plan, &grid, m, true, one, &other);
     const bool coarse = worthy(&list, list.least_inside) || !better_beside(plan, &grid, m, false, one, &other);
-    CHECK(fine && coarse,
-          "%s %zu x %zux%zux%zu %s: %zu tasks (%zu x %zu x %zu) of %.1f to %.1f us, strip %.1f us, %zu workers %s", isa,
-          desc->batch, m, desc->n, desc->k, desc->b_packed ? "packed" : "plain", list.count, grid.batch.count,
-          grid.rows.count, grid.groups.count, list.least / worth * 20, list.most / worth * 20, one / worth * 20,
-          workers, fine ? "could have larger tasks" : "are not balanced");
+    CHECK(
+        fine && coarse,
+        "%s %zu x %zux%zux%zu %s: %zu tasks (%zu x %zu x %zu) of %.1f to %.1f us, strip %.1f us, %zu of %u workers %s",
+        isa, desc->batch, m, desc->n, desc->k, desc->b_packed ? "packed" : "plain", list.count, grid.batch.count,
+        grid.rows.count, grid.groups.count, list.least / worth * 20, list.most / worth * 20, one / worth * 20, workers,
+        (unsigned)plan->kernels->workers, fine ? "could have larger tasks" : "are not balanced");
 }
 
 static void test_shape(const struct fovea_engine *engine, size_t batch, size_t m, size_t n, size_t k, const char *isa)
@@ -206,18 +208,27 @@ static void test_tall(const struct fovea_engine *engine, const char *isa)
     }
 }
 
+static void set_workers(const struct fovea_engine *engine, uint32_t workers)
+{
+    ((struct fovea_kernels *)fovea_engine_kernels(engine))->workers = workers; // allocated
+}
+
 int main(void)
 {
+    static const uint32_t workers[] = {2, 7, WORKERS_MAX};
+    enum { COUNTS = sizeof workers / sizeof *workers };
     const int draws = getenv("FOVEA_TEST_SMALL") != NULL ? 30 : 1000;
     struct fovea_engine *engines[TEST_ISAS];
     test_engines(engines);
     for (int e = 0; e < TEST_ISAS; e++) {
         if (engines[e] == NULL)
             continue;
-        for (size_t i = 0; i < gemm_shapes_count; i++) {
-            const struct gemm_shape *const s = &gemm_shapes[i];
+        for (size_t i = 0; i < COUNTS * gemm_shapes_count; i++) {
+            const struct gemm_shape *const s = &gemm_shapes[i / COUNTS];
+            set_workers(engines[e], workers[i % COUNTS]);
             test_shape(engines[e], s->batch, s->m, s->n, s->k, test_isas[e]);
         }
+        set_workers(engines[e], WORKERS_MAX);
         test_tall(engines[e], test_isas[e]);
         uint64_t rng = 7;
         for (int i = 0; i < draws; i++) { // sizes of 1 to 8191, as many of each power of two
@@ -225,6 +236,7 @@ int main(void)
             for (int j = 0; j < 3; j++)
                 size[j] = 1 + test_below(&rng, 1u << (1 + test_below(&rng, 13)));
             const size_t batch = test_below(&rng, 4) == 0 ? 1 + test_below(&rng, 40) : 1;
+            set_workers(engines[e], workers[(size_t)i % COUNTS]);
             test_shape(engines[e], batch, size[0], size[1], size[2], test_isas[e]);
         }
     }
