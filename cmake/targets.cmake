@@ -22,11 +22,6 @@ if(FOVEA_HAS_BRANCH_LAYOUT)
 elseif(FOVEA_HAS_BRANCH_LAYOUT_WA)
     set(FOVEA_FLAGS_layout -Wa,-mbranches-within-32B-boundaries)
 endif()
-# gcc would write every k loop once more for operands whose stride happens to be 1: 20 KB for nothing.
-check_c_compiler_flag(-fno-version-loops-for-strides FOVEA_HAS_LOOP_VERSIONS)
-if(FOVEA_HAS_LOOP_VERSIONS)
-    list(APPEND FOVEA_FLAGS_layout -fno-version-loops-for-strides)
-endif()
 list(APPEND FOVEA_FLAGS_avx2 ${FOVEA_FLAGS_layout})
 list(APPEND FOVEA_FLAGS_avx512 ${FOVEA_FLAGS_layout})
 

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/unit/attention_ahead.c - what decoding prefetches of a cache that comes from memory, on AVX-512: every line of
+// the next K and V, in time, and once, but for one of each page, which may be asked for three times.
+#include "tests/unit/attention_ahead.h"
+#include "tests/support/engines.h"
+#include "tests/support/test.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CHUNKS = 3, LAST_KEYS = 120, DIMS_MAX = 128, LINE = 16, PAGE = 64, ROWS_MAX = 8, SIDES = 2 };
+enum { ALL = CHUNKS * FOVEA_CHUNK * DIMS_MAX };
+
+static _Alignas(4096) float cache[SIDES][ALL];    // K, then V
+static unsigned asked[SIDES][CHUNKS][ALL / LINE]; // by lines, the call in which it was
+static size_t calls, elsewhere;
+
+void attention_ahead_ask(const void *line)
+{
+    const ptrdiff_t i = ((const float *)line - cache[0]) / LINE;
+    if (i >= 0 && i < (ptrdiff_t)(SIDES * ALL / LINE))
+        asked[i / (ALL / LINE)][calls][i % (ALL / LINE)]++;
+    else
+        elsewhere++;
+}
+
+struct form {
+    size_t rows, dims;
+    bool panels;
+    uint32_t into;
+};
+
+// Three chunks of one task, the last of which is not whole, and has nothing behind it.
+static void run(const struct form *f)
+{
+    static _Alignas(64) float q[ROWS_MAX * DIMS_MAX], m[16], l[16], o[16 * DIMS_MAX];
+    static _Alignas(64) float scratch[1 << 17];
+    CHECK(fovea_attention_scratch(f->dims, f->dims) <= sizeof scratch / sizeof *scratch, "room");
+    memset(asked, 0, sizeof asked);
+    elsewhere = 0;
+    for (int r = 0; r < 16; r++)
+        m[r] = -INFINITY, l[r] = 0;
+    for (calls = 0; calls < CHUNKS; calls++) {
+        const size_t chunk = FOVEA_CHUNK * f->dims, at = calls * chunk;
+        const bool more = calls + 1 < CHUNKS;
+        struct fovea_attention_chunk c = {.keys = more ? FOVEA_CHUNK : LAST_KEYS,
+                                          .qk_dim = f->dims,
+                                          .q = q,
+                                          .q_row = (ptrdiff_t)f->dims,
+                                          .k = cache[0] + at,
+                                          .k_row = f->panels ? 0 : (ptrdiff_t)f->dims,
+                                          .v = cache[1] + at,
+                                          .v_row = (ptrdiff_t)f->dims,
+                                          .far = 1,
+                                          .into = f->into,
+                                          .k_ahead = more ? cache[0] + at + chunk : NULL,
+                                          .v_ahead = more ? cache[1] + at + chunk : NULL,
+                                          .fresh = calls == 0,
+                                          .scratch = scratch};
+        c.state = (struct fovea_attention_state){.rows = f->rows, .v_dim = f->dims, .m = m, .l = l, .o = o};
+        c.state.o_row = (ptrdiff_t)f->dims;
+        c.state.o_col = 1;
+        attention_ahead_kernel(&c);
+    }
+}
+
+// Of the lines [begin, end) of K or V those not asked for in calls up to `call`, and those asked for more than `most`
+// times.
+static void look(const struct form *f, int side, size_t begin, size_t end, size_t call, unsigned most)
+{
+    size_t late = 0, often = 0;
+    for (size_t i = begin; i < end; i++) {
+        unsigned before = 0, all = 0;
+        for (size_t c = 0; c < CHUNKS; c++) {
+            before += c <= call ? asked[side][c][i] : 0;
+            all += asked[side][c][i];
+        }
+        late += before == 0;
+        often += all > most + (i % PAGE == 0 ? 2 : 0);
+    }
+    CHECK(late == 0 && often == 0, "%s %zu rows of %zu, into %u, lines %zu to %zu of %s: %zu late, %zu too often",
+          f->panels ? "panels," : "natural,", f->rows, f->dims, (unsigned)f->into, begin, end, side ? "V" : "K", late,
+          often);
+}
+
+static void test_form(const struct form *f)
+{
+    const size_t lines = FOVEA_CHUNK * f->dims / LINE;
+    // Where prefetches lead by 16 keys, these alone of the next K are asked for beside V, and some of V before the
+    // softmax, too.
+    const bool leads = f->into == FOVEA_INTO_L1 && f->panels && f->rows <= 2;
+    const size_t first = leads ? FOVEA_PANEL * f->dims / LINE : lines;
+    run(f);
+    look(f, 0, lines, lines + first, 0, 1);
+    look(f, 0, lines + first, 2 * lines, 1, 1);
+    look(f, 1, lines, 2 * lines, 1, leads ? 2 : 1);
+    look(f, 1, 2 * lines, 2 * lines + LAST_KEYS * f->dims / LINE, 2, leads ? 2 : 1);
+    CHECK(elsewhere == 0, "%zu rows of %zu, into %u: %zu lines of neither", f->rows, f->dims, (unsigned)f->into,
+          elsewhere);
+}
+
+int main(void)
+{
+    struct fovea_engine *const engine = test_engine("avx512", NULL);
+    if (engine == NULL) {
+        printf("skip avx512: this CPU or build lacks it\n");
+        return test_done();
+    }
+    fovea_engine_destroy(engine);
+    for (size_t rows = 1; rows <= ROWS_MAX; rows++)
+        for (size_t dims = 64; dims <= DIMS_MAX; dims *= 2)
+            for (int panels = 0; panels < 2; panels++)
+                for (uint32_t into = FOVEA_INTO_L2; into <= FOVEA_INTO_L2_PARTS; into++)
+                    test_form(&(struct form){rows, dims, panels != 0, into});
+    return test_done();
+}
