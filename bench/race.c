@@ -31,24 +31,17 @@ static double sample(const struct racer *racer, struct track *track, uint64_t ca
     return (bench_seconds(threads) - start) / (double)calls;
 }
 
-static double seconds_of(clockid_t clock)
-{
-    struct timespec time;
-    clock_gettime(clock, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
-
 // With several threads: those of a library that ran just before still spin, on cores that are wanted now. They are
-// given the time to fall asleep, which is when this process takes no more of any core for some ticks of 4 ms, after
-// which a kernel may count it.
+// given the time to fall asleep: until this process takes no more of any core, at most 0.2 s. A kernel counts the time
+// of a thread that runs elsewhere at its ticks, 4 ms apart, so shorter looks saw none.
 static void let_others_sleep(const struct track *track)
 {
-    enum { PATIENCE = 10 };
+    enum { LOOKS = 10 };
     const struct timespec wait = {0, 20000000};
-    for (int i = 0; track->load.threads > 1 && i < PATIENCE; i++) {
-        const double wall = seconds_of(CLOCK_MONOTONIC), cpu = seconds_of(CLOCK_PROCESS_CPUTIME_ID);
+    for (int i = 0; track->load.threads > 1 && i < LOOKS; i++) {
+        const double wall = bench_seconds(2), cpu = bench_seconds(1);
         nanosleep(&wait, NULL);
-        if (seconds_of(CLOCK_PROCESS_CPUTIME_ID) - cpu < 0.1 * (seconds_of(CLOCK_MONOTONIC) - wall))
+        if (bench_seconds(1) - cpu < 0.1 * (bench_seconds(2) - wall))
             break;
     }
 }

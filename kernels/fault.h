@@ -91,7 +91,7 @@
     X(93, PREFILL_FRESH_KEEPS, "a row that sees no key of its first chunk keeps what lay in O")                        \
     X(94, GEMM_BESIDE_STAYS, "tiles beside another read its columns of B")                                             \
     X(95, DECODE_FRESH_KEEPS, "what keys that not all rows see add to is not cleared")                                 \
-    X(96, DECODE_LARGEST_SHORT, "the maximum of a row is that of its first 16 keys of a chunk")                        \
+    X(96, DECODE_LARGEST_SHORT, "the maximum of a row is that of the keys of the first lane")                          \
     X(97, GEMM_EDGE_MUL_ADD, "a product of the last columns is rounded before it is added")                            \
     X(98, GEMM_EDGE_K_SHORT, "the k steps past a multiple of four of the last columns are left out")                   \
     X(99, GEMM_EDGE_STORES_PAST_N, "the last columns are stored as four or eight")                                     \
@@ -103,7 +103,8 @@
     X(105, DECODE_HALF_IS_FIRST, "the second half of seven or eight rows has the queries of the first")                \
     X(106, DECODE_PAIR_IS_FIRST, "the second sixteen of two side by side has the keys of the first")                   \
     X(107, DECODE_PARTIAL_SHORT, "the last of fewer than 16 keys in registers is taken for the one before it")         \
-    X(108, DECODE_STORES_PAST_KEYS, "scores of fewer than 16 keys in registers are stored as 16")
+    X(108, DECODE_STORES_PAST_KEYS, "scores of fewer than 16 keys in registers are stored as 16")                      \
+    X(109, DECODE_PAIR_HALF_AGAIN, "the second eight dims of two sixteens side by side are the first ones")
 
 enum fovea_fault {
 #define FOVEA_FAULT_NUMBER(number, name, what) FOVEA_FAULT_##name = number,

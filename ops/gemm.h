@@ -23,8 +23,8 @@ static inline size_t fovea_cut_begin(const struct fovea_cut *cut, size_t part)
     return cut->size * part + fovea_min(part, cut->longer);
 }
 
-/// How one call cuts C: entries of the batch, or blocks of rows times groups of strips of each. Depends on m, never on
-/// the executor.
+/// How one call cuts C: entries of the batch, or blocks of rows times groups of strips of each. Depends on m and the
+/// engine's workers, never on the executor.
 struct fovea_gemm_grid {
     struct fovea_cut batch;  ///< the batch into parts; longer than one only where an entry is one block
     struct fovea_cut rows;   ///< m into blocks

@@ -8,7 +8,8 @@
 // Of few large tasks each worker reads less of A and B that another one has read, too, from L3: two workers of Granite
 // Rapids, 145 lines of the suite, 1.036 times as fast as with about 700 tasks, 1024x768x3072 1.31 and prepacked 1.35,
 // 1500x512x2048 1.16 to 1.2, 1024 cubes 1.06 to 1.09, 512x3072x768 1.03 to 1.06, a 512 cube with A transposed 0.94.
-// Tasks that take all of B anyway (passes) are small.
+// Zen 5, Zen 4 and more workers: not measured. Tasks that take all of B anyway (passes) save nothing by being few, and
+// of 22 of them one that waits for the last is 2 % of a 512 cube.
 #include "ops/gemm.h"
 #include <math.h>
 
@@ -16,7 +17,8 @@
 // AVX-512 FMA ports at 2.4 GHz). The end of an element is worth some 16 steps, and fewer rows than 8 take as long as 8:
 // reading B from beyond L2 is then what takes the time.
 enum { TASK_STEPS = 3 << 19, ELEMENT_STEPS = 16, THIN_ROWS = 8, TASKS_EACH = 16, TASKS = 704 };
-// Elements of C whose sums go through scratch that a task may have for the sake of fewer tasks: 256 KiB.
+// Elements of C that a task may have for the sake of fewer tasks where sums of several k blocks wait in scratch, of
+// which a worker has up to four times that, 1 MiB (fovea_gemm_acc).
 enum { ROOM = 64 << 10 };
 // Rows from which on those of a natural B that begin within lines are packed, at the latest: each load of them is two
 // (Zen 4, ldb of 300 to 5000, 40 rows 1.07 to 1.12 times as fast in place, 100 rows 1.01 to 1.06, 150 rows 0.99
@@ -49,7 +51,8 @@ static double task_steps(const struct fovea_gemm_layout *plan, size_t m)
 {
     const double all = steps_of(plan, m, (double)plan->desc.n) * (double)plan->desc.batch;
     const double least = fmax(TASK_STEPS, all / TASKS);
-    const double room = plan->detour || plan->aside ? ROOM * ((double)plan->k + ELEMENT_STEPS) : all;
+    const bool waits = plan->detour && plan->blocks.count > 1;
+    const double room = waits ? ROOM * ((double)plan->k + ELEMENT_STEPS) : all;
     return plan->passes ? least : fmax(least, fmin(all / ((double)TASKS_EACH * plan->kernels->workers), room));
 }
 
@@ -119,9 +122,12 @@ static double narrowest(const struct fovea_gemm_layout *plan, const struct fovea
     return (double)((end - begin) * FOVEA_PANEL);
 }
 
+// A product alone is not made two tasks that are too small; entries of a batch, each a task, are ten for each worker at
+// least.
 bool fovea_gemm_whole(const struct fovea_gemm_layout *plan, size_t m)
 {
-    return steps_of(plan, m, (double)plan->desc.n) < 2 * task_steps(plan, m);
+    const double most = plan->desc.batch == 1 ? 2 : TASKS_EACH / 10.0;
+    return steps_of(plan, m, (double)plan->desc.n) < most * task_steps(plan, m);
 }
 
 size_t fovea_gemm_packed_from(const struct fovea_gemm_layout *plan)

@@ -113,7 +113,7 @@ static inline fv_f32 fv_min(fv_f32 a, fv_f32 b)
     return _mm256_min_ps(a, b);
 }
 
-/// The largest lane. None is a NaN.
+/// The largest lane. None is a NaN, or all are: then one of them.
 static inline float fv_largest(fv_f32 v)
 {
     const __m128 four = _mm_max_ps(_mm256_castps256_ps128(v), _mm256_extractf128_ps(v, 1));

@@ -9,6 +9,7 @@
 
 #include "kernels/avx512/vec.h"
 #include "kernels/common/unroll.h"
+#include "kernels/fault.h"
 
 /// x[0..3] become the columns of the 4 x 4 matrix whose rows they are, in each lane of 128 bits.
 static inline void fv_transpose_lanes(__m512 x[4])
@@ -106,27 +107,6 @@ static inline void fv_transpose_block(float scale, const float *src, ptrdiff_t l
     }
 }
 
-/// The same for r < live, 1 to 15; with `pads` whole vectors are stored, with +0 past these.
-#define FV_TRANSPOSE_FEW
-static inline void fv_transpose_few(size_t live, float scale, const float *src, ptrdiff_t ld_src, float *dst,
-                                    ptrdiff_t ld_dst, int pads)
-{
-    const fv_f32 by = fv_set1(scale);
-    const fv_mask there = fv_mask_first(live);
-    struct fv_transpose_rows rows;
-    fv_transpose_load(src, ld_src, (int)live - 1, &rows);
-    FV_UNROLL
-    for (int h = 0; h < 2; h++) {
-        __m512 columns[8];
-        fv_transpose_columns(&rows, h, columns);
-        FV_UNROLL
-        for (int c = 0; c < 8; c++) {
-            const fv_f32 column = _mm512_maskz_mul_ps(there, by, columns[c]);
-            _mm512_mask_storeu_ps(dst + (8 * h + c) * ld_dst, pads ? fv_mask_first(FV_LANES) : there, column);
-        }
-    }
-}
-
 /// The same for c < 8.
 #define FV_TRANSPOSE_FLAT 8
 static inline void fv_transpose_flat(float scale, const float *src, ptrdiff_t ld_src, float *dst, ptrdiff_t ld_dst)
@@ -139,6 +119,28 @@ static inline void fv_transpose_flat(float scale, const float *src, ptrdiff_t ld
     FV_UNROLL
     for (int c = 0; c < 8; c++) {
         fv_store(dst + c * ld_dst, fv_mul(by, columns[c]));
+    }
+}
+
+/// The 16 columns of fewer rows, 1 <= rows < FV_LANES, none of which is read past the last one; with `pads` whole
+/// vectors are stored, with +0 past these.
+#define FV_TRANSPOSE_FEW
+static inline void fv_transpose_few(size_t rows, float scale, const float *src, ptrdiff_t ld_src, float *dst,
+                                    ptrdiff_t ld_dst, int pads)
+{
+    const fv_f32 by = fv_set1(scale);
+    const fv_mask there = fv_mask_first(rows), all = fv_mask_first(FV_LANES);
+    const fv_mask stored = pads || FOVEA_FAULT_IS(TRANSPOSE_TAIL) ? all : there;
+    struct fv_transpose_rows of;
+    fv_transpose_load(src, ld_src, (int)rows - 1, &of);
+    FV_UNROLL
+    for (int h = 0; h < 2; h++) {
+        __m512 columns[8];
+        fv_transpose_columns(&of, h, columns);
+        FV_UNROLL
+        for (int c = 0; c < 8; c++) {
+            _mm512_mask_storeu_ps(dst + (8 * h + c) * ld_dst, stored, _mm512_maskz_mul_ps(there, by, columns[c]));
+        }
     }
 }
 

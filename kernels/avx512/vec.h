@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // kernels/avx512/vec.h - the vector operations that kernels/common is written over, on AVX-512 (F, BW, DQ, VL).
 //
-// Every function is one or two instructions and rounds once, to nearest-even. Lane i of a vector is element i in
+// Every function is a few instructions at most and rounds once, to nearest-even. Lane i of a vector is element i in
 // memory. A mask is a k register.
 #ifndef FOVEA_KERNELS_AVX512_VEC_H
 #define FOVEA_KERNELS_AVX512_VEC_H
@@ -112,7 +112,7 @@ static inline fv_f32 fv_min(fv_f32 a, fv_f32 b)
     return _mm512_min_ps(a, b);
 }
 
-/// The largest lane. None is a NaN.
+/// The largest lane. None is a NaN, or all are: then one of them.
 static inline float fv_largest(fv_f32 v)
 {
     return _mm512_reduce_max_ps(v);

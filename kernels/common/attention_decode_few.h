@@ -35,7 +35,8 @@ static inline const float *decode_few_at(const float *const *b, int v, ptrdiff_t
 }
 
 /// sums[r] = sum[r] for R rows, at most FV_LANES, all lanes of sum[r] being alike. One store of a whole vector, of
-/// which the other lanes stay: who loads it would wait for several.
+/// which the other lanes stay: who loads it would wait for several (and does where rows begin at another than the
+/// first).
 static inline __attribute__((always_inline)) void decode_set_sums(float *sums, const fv_f32 *sum, int R)
 {
     fv_f32 all = fv_load(sums);

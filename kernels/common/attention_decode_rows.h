@@ -71,7 +71,7 @@ static inline __attribute__((always_inline)) void decode_register_tile(const str
             FV_UNROLL
             for (int t = 0; t < T; t++) {
                 const ptrdiff_t key = FOVEA_FAULT_IS(DECODE_PAIR_IS_FIRST) ? 0 : t * FOVEA_PANEL;
-                const size_t from = c + half * (LINE / 2);
+                const size_t from = c + (FOVEA_FAULT_IS(DECODE_PAIR_HALF_AGAIN) ? 0 : half * (LINE / 2));
                 const float *k = of->k + key * chunk->k_row + from;
                 __asm__("" : "+r"(k)); // or gcc keeps a pointer for each key, on the stack
                 fv_register_eight(k, chunk->k_row, q + from, chunk->q_row, 1, sums + t * R, R);

@@ -65,15 +65,15 @@ static inline float decode_row_max(const struct fovea_attention_chunk *chunk, co
     for (size_t j = 0; j < chunk->keys; j += FOVEA_PANEL) {
         bits[j / FOVEA_PANEL] = decode_bits(seen + j, attention_min(FOVEA_PANEL, chunk->keys - j), r, common);
         for (size_t i = 0; i < FV_VECS; i++) {
-            const int looks = j == 0 || !FOVEA_FAULT_IS(DECODE_LARGEST_SHORT);
-            const fv_mask mask = fv_mask_bits(looks ? bits[j / FOVEA_PANEL] >> (i * FV_LANES) : 0);
+            const fv_mask mask = fv_mask_bits(bits[j / FOVEA_PANEL] >> (i * FV_LANES));
             max[i] = fv_select(mask, attention_max(fv_load(s + j + i * FV_LANES), max[i]), max[i]);
         }
     }
     for (size_t i = 1; i < FV_VECS; i++) {
         max[0] = attention_max(max[0], max[i]);
     }
-    return fv_largest(max[0]);
+    const fv_mask lanes = fv_mask_bits(FOVEA_FAULT_IS(DECODE_LARGEST_SHORT) ? 1 : ~0u);
+    return fv_largest(fv_select(lanes, max[0], fv_set1(chunk->state.m[r])));
 }
 
 /// m and alpha of all rows; their scores, 128 for each row from s on, become weights, +0 where a row does not see the
@@ -125,11 +125,12 @@ static inline __attribute__((always_inline)) void decode_chains(const float *p, 
         }
     }
     for (size_t lane = 0; lane < chains; lane += FV_LANES) {
+        const size_t n = attention_min(FV_LANES, chains - lane);
         fv_f32 of[FV_LANES];
-        for (size_t i = 0; i < FV_LANES; i++) {
-            of[i] = fv_set1(i < chains - lane && lane + i < rows ? sum[lane + i] : 0);
+        for (size_t i = 0; i < n; i++) {
+            of[i] = fv_set1(lane + i < rows ? sum[lane + i] : 0);
         }
-        decode_set_sums(sums + lane, of, chains - lane < FV_LANES ? (int)(chains - lane) : FV_LANES);
+        decode_set_sums(sums + lane, of, (int)n);
     }
 }
 

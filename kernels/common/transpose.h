@@ -7,13 +7,13 @@
 
 #include "kernels/fault.h"
 
-/// A block at the edge, rows and cols <= FV_LANES: by two blocks on the stack, so that nothing beyond it is touched,
-/// or, where an ISA can, by rows that are read twice.
+/// A block at the edge, rows and cols <= FV_LANES: by two blocks on the stack, so that nothing beyond it is touched;
+/// all columns of fewer rows by the ISA's fv_transpose_few(), if it defines FV_TRANSPOSE_FEW.
 static inline void fv_transpose_edge(size_t rows, size_t cols, float scale, const float *src, ptrdiff_t ld_src,
                                      float *dst, ptrdiff_t ld_dst)
 {
 #ifdef FV_TRANSPOSE_FEW
-    if (cols == FV_LANES && !FOVEA_FAULT_IS(TRANSPOSE_TAIL)) {
+    if (cols == FV_LANES && rows < FV_LANES) {
         fv_transpose_few(rows, scale, src, ld_src, dst, ld_dst, 0);
         return;
     }

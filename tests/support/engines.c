@@ -60,3 +60,8 @@ struct fovea_tuning *test_tuning(const struct fovea_engine *engine)
 {
     return &((struct fovea_kernels *)fovea_engine_kernels(engine))->tuning; // allocated, by fovea_engine_create
 }
+
+void test_set_workers(const struct fovea_engine *engine, uint32_t workers)
+{
+    ((struct fovea_kernels *)fovea_engine_kernels(engine))->workers = workers;
+}

@@ -22,5 +22,7 @@ void test_each_engine(void test(const struct fovea_engine *engine, const char *i
 
 /// The numbers that plans of an engine, not NULL, read, to be changed as a profile may.
 struct fovea_tuning *test_tuning(const struct fovea_engine *engine);
+/// Makes it an engine for so many workers.
+void test_set_workers(const struct fovea_engine *engine, uint32_t workers);
 
 #endif

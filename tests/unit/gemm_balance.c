@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/unit/gemm_balance.c - the cuts of a GEMM into tasks, on 2 to 64 workers who are simulated: no clock. An engine
-// for as many, or more than there are, cuts for them.
+// tests/unit/gemm_balance.c - the cuts of a GEMM into tasks, on 2 to 64 workers who are simulated: no clock. The
+// engine is made for as many, or for more.
 //
 // A worker takes the next task when it is done with one. A cut is balanced if no worker gets more than the even share
 // by over a tenth of it or by over one strip of micro-tiles, and worthy if no task is under 20 us of estimated work
-// (but at the right edge of C, where a strip ends as n does) or there is only one. A cut that is not balanced must be
+// (but at the right edge of C, where a strip ends as n does, and for strips a panel narrower than others) or there is
+// only one. A cut that is not balanced must be
 // as fine as 20 us allow; one that is not worthy must be as coarse as balance allows.
 #include "bench/gemm_shapes.h"
 #include "fovea/fovea.h"
@@ -24,7 +25,7 @@ static double steps(const struct fovea_gemm_layout *plan, size_t rows, size_t co
 
 struct list {
     size_t count;
-    double most, least, least_inside, all; // inside: but at the right edge of C
+    double most, least, least_inside, all; // inside: but at the right edge of C, if strips were alike
     double work[TASKS_MAX];
 };
 
@@ -39,6 +40,7 @@ static void list_tasks(const struct fovea_gemm_layout *plan, const struct fovea_
 {
     const size_t rows = grid->rows.count, groups = grid->groups.count, n = plan->desc.n;
     *list = (struct list){.count = grid->batch.count * rows * groups, .least = HUGE_VAL, .least_inside = HUGE_VAL};
+    const double strip = (double)(fovea_round_up(n, FOVEA_PANEL)) / (double)plan->strips.count; // on average
     for (size_t task = 0; task < list->count; task++) {
         const size_t in_entry = task % (rows * groups);
         const size_t row = n >= m ? in_entry % rows : in_entry / groups;
@@ -51,7 +53,9 @@ static void list_tasks(const struct fovea_gemm_layout *plan, const struct fovea_
         list->all += work;
         list->most = fmax(list->most, work);
         list->least = fmin(list->least, work);
-        list->least_inside = group + 1 < groups || groups == 1 ? fmin(list->least_inside, work) : list->least_inside;
+        const double alike = (double)part(&grid->groups, group) * strip, wide = (double)(fovea_min(end, n) - begin);
+        if (group + 1 < groups || groups == 1)
+            list->least_inside = fmin(list->least_inside, work * fmax(alike / wide, 1));
     }
 }
 
@@ -80,7 +84,7 @@ static double strip(const struct fovea_gemm_layout *plan, const struct fovea_gem
 // The number of workers, at most so many, whose shares are not balanced, or 0.
 static size_t unbalanced(const struct list *list, double strip, size_t most)
 {
-    for (size_t workers = 2; workers <= most; workers++) {
+    for (size_t workers = 2; workers <= fovea_min(most, WORKERS_MAX); workers++) {
         const double even = list->all / (double)workers;
         if (list->most > fmax(even / 10, strip) && // else no share can be too large
             largest_share(list, workers) > (even + fmax(even / 10, strip)) * (1 + 1e-9))
@@ -208,14 +212,9 @@ static void test_tall(const struct fovea_engine *engine, const char *isa)
     }
 }
 
-static void set_workers(const struct fovea_engine *engine, uint32_t workers)
-{
-    ((struct fovea_kernels *)fovea_engine_kernels(engine))->workers = workers; // allocated
-}
-
 int main(void)
 {
-    static const uint32_t workers[] = {2, 7, WORKERS_MAX};
+    static const uint32_t workers[] = {1, 2, 7, WORKERS_MAX, 2 * WORKERS_MAX};
     enum { COUNTS = sizeof workers / sizeof *workers };
     const int draws = getenv("FOVEA_TEST_SMALL") != NULL ? 30 : 1000;
     struct fovea_engine *engines[TEST_ISAS];
@@ -225,18 +224,18 @@ int main(void)
             continue;
         for (size_t i = 0; i < COUNTS * gemm_shapes_count; i++) {
             const struct gemm_shape *const s = &gemm_shapes[i / COUNTS];
-            set_workers(engines[e], workers[i % COUNTS]);
+            test_set_workers(engines[e], workers[i % COUNTS]);
             test_shape(engines[e], s->batch, s->m, s->n, s->k, test_isas[e]);
         }
-        set_workers(engines[e], WORKERS_MAX);
+        test_set_workers(engines[e], WORKERS_MAX);
         test_tall(engines[e], test_isas[e]);
         uint64_t rng = 7;
         for (int i = 0; i < draws; i++) { // sizes of 1 to 8191, as many of each power of two
             size_t size[3];
             for (int j = 0; j < 3; j++)
                 size[j] = 1 + test_below(&rng, 1u << (1 + test_below(&rng, 13)));
-            const size_t batch = test_below(&rng, 4) == 0 ? 1 + test_below(&rng, 40) : 1;
-            set_workers(engines[e], workers[(size_t)i % COUNTS]);
+            const size_t batch = test_below(&rng, 4) == 0 ? 1 + test_below(&rng, 400) : 1;
+            test_set_workers(engines[e], 1 + (uint32_t)test_below(&rng, WORKERS_MAX));
             test_shape(engines[e], batch, size[0], size[1], size[2], test_isas[e]);
         }
     }
