@@ -112,10 +112,14 @@ static inline fv_f32 fv_min(fv_f32 a, fv_f32 b)
     return _mm512_min_ps(a, b);
 }
 
-/// The largest lane. None is a NaN, or all are: then one of them.
+/// The largest lane. None is a NaN, or all are: then one of them. (clang takes it for granted that _mm512_reduce_max_ps
+/// meets none.)
 static inline float fv_largest(fv_f32 v)
 {
-    return _mm512_reduce_max_ps(v);
+    const __m256 eight = _mm256_max_ps(_mm512_castps512_ps256(v), _mm512_extractf32x8_ps(v, 1));
+    const __m128 four = _mm_max_ps(_mm256_castps256_ps128(eight), _mm256_extractf128_ps(eight, 1));
+    const __m128 two = _mm_max_ps(four, _mm_movehl_ps(four, four));
+    return _mm_cvtss_f32(_mm_max_ss(two, _mm_movehdup_ps(two)));
 }
 
 /// a * b + c, rounded once.
