@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { THREADS_MAX = 64 }; // each has scratch of some 220 KB in the caller's buffer
+enum { THREADS_MAX = 64 }; // each has scratch of 220 KB to 1 MiB in the caller's buffer
 
 static struct fovea_cblas_state state;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -27,10 +27,11 @@ static uint32_t wanted_threads(void)
     return number < THREADS_MAX ? (uint32_t)number : THREADS_MAX;
 }
 
-static struct fovea_engine *make_engine(void)
+static struct fovea_engine *make_engine(uint32_t threads)
 {
     char message[200] = "";
     struct fovea_engine_options options = FOVEA_ENGINE_OPTIONS_INIT;
+    options.workers = threads;
     options.message = message;
     options.message_size = sizeof message;
     struct fovea_engine *engine = NULL;
@@ -48,7 +49,7 @@ static struct fovea_engine *make_engine(void)
 static void init(void)
 {
     state.threads = wanted_threads();
-    state.engine = make_engine();
+    state.engine = make_engine(state.threads);
     fovea_cblas_thread_init();
     fovea_cblas_pool_init();
 }

@@ -41,12 +41,10 @@ static void decode(const struct fovea_attention_layout *plan, const struct fovea
         float *const q = scratch + plan->q_at + count * plan->block_q_floats;
         fovea_attention_queries(tile, q);
         float *const memory = shared + ((index + i) * grid->splits + split) * plan->block_floats;
-        parts[count++] = (struct fovea_attention_part){.tile = tile,
-                                                       .q = q,
-                                                       .scratch = scratch,
-                                                       .state = fovea_attention_call_state(tile, memory),
-                                                       .fresh = true,
-                                                       .alone = blocks == 1};
+        struct fovea_attention_part *const part = &parts[count++];
+        *part = (struct fovea_attention_part){
+            .tile = tile, .q = q, .scratch = scratch, .fresh = true, .alone = blocks == 1};
+        part->state = fovea_attention_call_state(tile, memory); // in place: a copy would wait for its stores
     }
     fovea_attention_split(parts, count, split);
     for (size_t i = 0; i < count; i++) {

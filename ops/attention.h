@@ -103,6 +103,7 @@ struct fovea_attention_tile {
     bool prefill;                      ///< a tile; false: a block
     struct fovea_strides q, k, v, out; ///< of this call
     size_t first, rows;                ///< rows [first, first + rows) of the key head
+    size_t first_head, first_query;    ///< the query head of the first row, of all, and which of its queries it is
     /// Causal order, windows and counts: row r sees keys [begin[r], end[r]), but for those that other masks hide; a row
     /// that sees none has 0 and 0. Some row sees keys of [begin_least, end_most), all see [begin_most, end_least).
     size_t begin_least, begin_most, end_least, end_most;

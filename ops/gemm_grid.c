@@ -6,7 +6,7 @@
 // reads least; one that packs its own strips of B takes all rows. tests/unit/gemm_balance.c holds the cuts to that.
 //
 // Of few large tasks each worker reads less of A and B that another one has read, too, from L3: two workers of Granite
-// Rapids, 145 lines of the suite, 1.036 times as fast as with about 700 tasks, 1024x768x3072 1.31 and prepacked 1.35,
+// Rapids, 175 lines of the suite, 1.036 times as fast as with about 700 tasks, 1024x768x3072 1.31 and prepacked 1.35,
 // 1500x512x2048 1.16 to 1.2, 1024 cubes 1.06 to 1.09, 512x3072x768 1.03 to 1.06, a 512 cube with A transposed 0.94.
 // Zen 5, Zen 4 and more workers: not measured. Tasks that take all of B anyway (passes) save nothing by being few, and
 // of 22 of them one that waits for the last is 2 % of a 512 cube.
