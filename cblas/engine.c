@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { THREADS_MAX = 64 }; // each has scratch of 220 KB to 1 MiB in the caller's buffer
+enum { THREADS_MAX = 64 }; // each has scratch of 220 KB to some MB in the caller's buffer
 
 static struct fovea_cblas_state state;
 static pthread_once_t once = PTHREAD_ONCE_INIT;

@@ -18,7 +18,7 @@
 // reading B from beyond L2 is then what takes the time.
 enum { TASK_STEPS = 3 << 19, ELEMENT_STEPS = 16, THIN_ROWS = 8, TASKS_EACH = 16, TASKS = 704 };
 // Elements of C that a task may have for the sake of fewer tasks where sums of several k blocks wait in scratch, of
-// which a worker has up to four times that, 1 MiB (fovea_gemm_acc).
+// which a worker reserves four times that, 1 MiB, beside what some rows of a strip take (fovea_gemm_acc).
 enum { ROOM = 64 << 10 };
 // Rows from which on those of a natural B that begin within lines are packed, at the latest: each load of them is two
 // (Zen 4, ldb of 300 to 5000, 40 rows 1.07 to 1.12 times as fast in place, 100 rows 1.01 to 1.06, 150 rows 0.99

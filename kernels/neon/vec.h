@@ -187,7 +187,7 @@ static inline fv_f32 fv_min(fv_f32 a, fv_f32 b)
     return fv_select(fv_lt(a, b), a, b);
 }
 
-/// The largest lane. None is a NaN, or all are: then one of them.
+// The largest lane. None is a NaN, or all are: then one of them.
 static inline float fv_largest(fv_f32 v)
 {
     return vmaxvq_f32(v);

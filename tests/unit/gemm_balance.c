@@ -5,8 +5,8 @@
 // A worker takes the next task when it is done with one. A cut is balanced if no worker gets more than the even share
 // by over a tenth of it or by over one strip of micro-tiles, and worthy if no task is under 20 us of estimated work
 // (but at the right edge of C, where a strip ends as n does, and for strips a panel narrower than others) or there is
-// only one. A cut that is not balanced must be
-// as fine as 20 us allow; one that is not worthy must be as coarse as balance allows.
+// only one. A cut that is not balanced must be as fine as 20 us allow; one that is not worthy must be as coarse as
+// balance allows.
 #include "bench/gemm_shapes.h"
 #include "fovea/fovea.h"
 #include "ops/gemm.h"
