@@ -74,29 +74,51 @@ static void join(const struct fovea_attention_layout *plan, const struct fovea_a
     fovea_attention_finish(&tile, &total);
 }
 
-static size_t tasks_of(const struct fovea_attention_args *args, const struct fovea_attention_grid *grid, uint32_t phase)
+static size_t tasks_of(size_t batch, const struct fovea_attention_grid *grid, uint32_t phase)
 {
-    const size_t heads = args->batch * grid->heads;
+    const size_t heads = batch * grid->heads;
     return phase == 0         ? heads * fovea_ceil_div(grid->tiles, grid->each) * grid->splits
            : grid->splits > 1 ? heads * grid->tiles
                               : 0;
 }
 
+// The entry of a ragged call that a task belongs to.
+struct entry {
+    size_t number, before; ///< its number; tasks of those before it
+    struct fovea_attention_grid grid;
+};
+
+// With SIZE_MAX as the task: what is behind the last entry, `before` being all tasks. Every task looks from the first
+// entry on, so an entry as long as the one before it, as all are that decode, costs no more than that comparison.
+static struct entry find_entry(const struct fovea_attention_layout *plan, const struct fovea_attention_args *args,
+                               uint32_t phase, size_t task)
+{
+    struct entry entry = {0};
+    size_t queries = SIZE_MAX, keys = SIZE_MAX, tasks = 0;
+    for (; entry.number < args->batch; entry.number++, entry.before += tasks) {
+        const size_t b = entry.number, q_len = args->q_starts[b + 1] - args->q_starts[b];
+        const size_t kv_len = args->kv_starts ? args->kv_starts[b + 1] - args->kv_starts[b] : args->kv_len;
+        if (q_len != queries || kv_len != keys) {
+            queries = q_len;
+            keys = kv_len;
+            entry.grid = fovea_attention_grid(plan, args->batch, q_len, kv_len);
+            tasks = tasks_of(1, &entry.grid, phase);
+        }
+        if (task - entry.before < tasks) {
+            break;
+        }
+    }
+    return entry;
+}
+
 static uint32_t count_tasks(const void *plan, const void *args, uint32_t phase)
 {
     const struct fovea_attention_args *const a = args;
-    size_t tasks = 0;
-    if (a->q_starts == NULL) {
-        const struct fovea_attention_grid grid = fovea_attention_grid(plan, a->batch, a->q_len, a->kv_len);
-        return (uint32_t)tasks_of(a, &grid, phase);
+    if (a->q_starts != NULL) {
+        return (uint32_t)find_entry(plan, a, phase, SIZE_MAX).before;
     }
-    for (size_t b = 0; b < a->batch; b++) {
-        size_t strides[4];
-        const struct fovea_attention_args entry = fovea_attention_entry(plan, a, b, strides);
-        const struct fovea_attention_grid grid = fovea_attention_grid(plan, a->batch, entry.q_len, entry.kv_len);
-        tasks += tasks_of(&entry, &grid, phase);
-    }
-    return (uint32_t)tasks;
+    const struct fovea_attention_grid grid = fovea_attention_grid(plan, a->batch, a->q_len, a->kv_len);
+    return (uint32_t)tasks_of(a->batch, &grid, phase);
 }
 
 static void run_part(const struct fovea_attention_layout *plan, const struct fovea_attention_args *args,
@@ -121,18 +143,12 @@ static void run_task(const void *plan, const void *args, void *shared, void *scr
         run_part(layout, a, &grid, shared, scratch, phase, task);
         return;
     }
-    for (size_t b = 0, before = 0, tasks; b < a->batch; b++, before += tasks) {
-        size_t strides[4];
-        const struct fovea_attention_args entry = fovea_attention_entry(layout, a, b, strides);
-        struct fovea_attention_grid grid = fovea_attention_grid(layout, a->batch, entry.q_len, entry.kv_len);
-        tasks = tasks_of(&entry, &grid, phase);
-        if (task < before + tasks) {
-            grid.first = b;
-            run_part(layout, &entry, &grid, (float *)shared + b * layout->entry_floats, scratch, phase,
-                     task - (uint32_t)before);
-            return;
-        }
-    }
+    struct entry at = find_entry(layout, a, phase, task);
+    size_t strides[4];
+    const struct fovea_attention_args entry = fovea_attention_entry(layout, a, at.number, strides);
+    at.grid.first = at.number;
+    run_part(layout, &entry, &at.grid, (float *)shared + at.number * layout->entry_floats, scratch, phase,
+             task - (uint32_t)at.before);
 }
 
 const struct fovea_operator fovea_attention_operator = {count_tasks, run_task, NULL};
@@ -143,14 +159,18 @@ enum fovea_status fovea_attention_check(const struct fovea_attention_layout *pla
     FOVEA_CHECK(plan != NULL && args != NULL, FOVEA_ERR_NULL);
     const struct fovea_attention_desc *const d = &plan->desc;
     FOVEA_CHECK(args->batch <= d->batch && args->q_len <= d->q_len && args->kv_len <= d->kv_len, FOVEA_ERR_SHAPE);
-    if (args->batch == 0 || d->heads == 0 || args->q_len == 0) {
+    if (args->batch == 0 || d->heads == 0) {
+        return FOVEA_OK;
+    }
+    FOVEA_TRY(fovea_attention_check_ragged(plan, args)); // no entry has more than q_len queries: none where that is 0
+    if (args->q_len == 0) {
         return FOVEA_OK;
     }
     FOVEA_CHECK(args->q != NULL, FOVEA_ERR_NULL);
     FOVEA_CHECK(args->kv_begin % FOVEA_PANEL == 0, FOVEA_ERR_ALIGN);
-    if (args->batch_strides != NULL) {
+    if (args->batch_strides != NULL && args->q_starts == NULL) {
         const struct fovea_attention_desc call = fovea_attention_call(plan, args);
-        FOVEA_TRY(fovea_attention_check_strides(&call, NULL));
+        FOVEA_TRY(fovea_attention_check_inputs(&call, NULL));
     }
     for (size_t i = 0; args->live_heads != NULL && i < args->live_count; i++) {
         FOVEA_CHECK(args->live_heads[i] < d->heads, FOVEA_ERR_SHAPE);
@@ -159,7 +179,6 @@ enum fovea_status fovea_attention_check(const struct fovea_attention_layout *pla
     FOVEA_CHECK(d->statistics || (args->entropy == NULL && args->max_weight == NULL && args->max_key == NULL),
                 FOVEA_ERR_VALUE);
     FOVEA_CHECK(args->kv_lens != NULL || d->kv_len_kind == FOVEA_KV_LEN_ALL, FOVEA_ERR_NULL);
-    FOVEA_TRY(fovea_attention_check_ragged(plan, args));
     if (args->kv_len == 0) {
         return FOVEA_OK;
     }
@@ -176,9 +195,16 @@ enum fovea_status fovea_attention_check(const struct fovea_attention_layout *pla
 static enum fovea_status check_call(const struct fovea_attention_layout *plan, const struct fovea_attention_args *args)
 {
     FOVEA_TRY(fovea_attention_check(plan, args));
-    const bool empty = args->batch == 0 || plan->desc.heads == 0 || args->q_len == 0;
-    FOVEA_CHECK(empty || args->out != NULL, FOVEA_ERR_NULL);
-    return FOVEA_OK;
+    if (args->batch == 0 || plan->desc.heads == 0 || args->q_len == 0) {
+        return FOVEA_OK;
+    }
+    FOVEA_CHECK(args->out != NULL, FOVEA_ERR_NULL);
+    if (args->batch_strides == NULL && args->q_starts == NULL) {
+        return FOVEA_OK; // as the plan's
+    }
+    const struct fovea_attention_desc call =
+        args->q_starts == NULL ? fovea_attention_call(plan, args) : fovea_attention_queries_of(plan, args);
+    return fovea_attention_check_out(&call, NULL);
 }
 
 enum fovea_status fovea_attention(const void *plan, const struct fovea_attention_args *args, void *shared,

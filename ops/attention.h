@@ -70,7 +70,10 @@ enum fovea_attention_twice fovea_attention_asks_twice(const struct fovea_attenti
 struct fovea_attention_args fovea_attention_entry(const struct fovea_attention_layout *plan,
                                                   const struct fovea_attention_args *args, size_t b,
                                                   size_t *batch_strides);
-/// Whether q_starts and kv_starts fit the plan and the call. Errors: NULL, SHAPE, UNSUPPORTED, OVERFLOW.
+/// All queries of a ragged batch as those of one entry, without keys: q and out of the call are so long.
+struct fovea_attention_desc fovea_attention_queries_of(const struct fovea_attention_layout *plan,
+                                                       const struct fovea_attention_args *args);
+/// Whether q_starts and kv_starts fit the plan and the call. Errors: NULL, SHAPE, UNSUPPORTED, OVERFLOW, STRIDE.
 enum fovea_status fovea_attention_check_ragged(const struct fovea_attention_layout *plan,
                                                const struct fovea_attention_args *args);
 /// Checks the plan and what a call reads: all but out.
@@ -84,11 +87,10 @@ extern const struct fovea_operator fovea_attention_operator;
 enum fovea_status fovea_attention_make(const struct fovea_engine *engine, const struct fovea_attention_desc *desc,
                                        struct fovea_attention_layout *plan, const struct fovea_why *why);
 
-/// Whether q, k, v and out of these sizes and strides fit in memory, and no rows of out overlap.
-/// Errors: OVERFLOW, STRIDE.
-enum fovea_status fovea_attention_check_strides(const struct fovea_attention_desc *desc, const struct fovea_why *why);
+/// Whether q, k and v of these sizes and strides fit in memory. Errors: OVERFLOW, STRIDE.
+enum fovea_status fovea_attention_check_inputs(const struct fovea_attention_desc *desc, const struct fovea_why *why);
 
-/// The same of out alone.
+/// The same of out, no rows of which overlap.
 enum fovea_status fovea_attention_check_out(const struct fovea_attention_desc *desc, const struct fovea_why *why);
 
 /// The plan's descriptor with the sizes and batch strides of a call.

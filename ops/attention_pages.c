@@ -145,35 +145,34 @@ static bool ascending(const uint32_t *starts, size_t batch, size_t most)
     return true;
 }
 
-// Whether so many rows of a tensor fit in memory.
-static bool rows_fit(size_t rows, size_t row, size_t heads, size_t head, size_t dim)
+struct fovea_attention_desc fovea_attention_queries_of(const struct fovea_attention_layout *plan,
+                                                       const struct fovea_attention_args *args)
 {
-    size_t a = 0, b = 0;
-    return fovea_mul(rows, row, &a) && fovea_mul(heads, head, &b) && fovea_add(a, b, &a) && fovea_add(a, dim, &a) &&
-           fovea_mul(a, sizeof(float), &a);
+    struct fovea_attention_desc queries = fovea_attention_call(plan, args);
+    queries.batch = 1;
+    queries.q_len = args->q_starts[args->batch];
+    queries.kv_len = 0;
+    return queries;
 }
 
 enum fovea_status fovea_attention_check_ragged(const struct fovea_attention_layout *plan,
                                                const struct fovea_attention_args *args)
 {
-    const struct fovea_attention_desc *const d = &plan->desc;
     if (args->q_starts == NULL) {
         FOVEA_CHECK(args->kv_starts == NULL, FOVEA_ERR_NULL);
         return FOVEA_OK;
     }
     FOVEA_CHECK(ascending(args->q_starts, args->batch, args->q_len), FOVEA_ERR_SHAPE);
-    const size_t rows = args->q_starts[args->batch];
-    FOVEA_CHECK(rows_fit(rows, d->q.row, d->heads, d->q.head, d->qk_dim) &&
-                    rows_fit(rows, d->out.row, d->heads, d->out.head, d->v_dim),
-                FOVEA_ERR_OVERFLOW);
+    const struct fovea_attention_desc queries = fovea_attention_queries_of(plan, args);
+    FOVEA_TRY(fovea_attention_check_inputs(&queries, NULL));
+    struct fovea_attention_desc keys = fovea_attention_call(plan, args);
+    keys.q_len = 0;
     if (args->kv_starts != NULL) {
-        FOVEA_CHECK(d->page_keys == 0 && d->k_layout == FOVEA_K_ROWS, FOVEA_ERR_UNSUPPORTED);
+        FOVEA_CHECK(keys.page_keys == 0 && keys.k_layout == FOVEA_K_ROWS, FOVEA_ERR_UNSUPPORTED);
         FOVEA_CHECK(args->kv_begin == 0, FOVEA_ERR_UNSUPPORTED);
         FOVEA_CHECK(ascending(args->kv_starts, args->batch, args->kv_len), FOVEA_ERR_SHAPE);
-        const size_t keys = args->kv_starts[args->batch];
-        FOVEA_CHECK(rows_fit(keys, d->k.row, d->kv_heads, d->k.head, d->qk_dim) &&
-                        rows_fit(keys, d->v.row, d->kv_heads, d->v.head, d->v_dim),
-                    FOVEA_ERR_OVERFLOW);
+        keys.batch = 1;
+        keys.kv_len = args->kv_starts[args->batch];
     }
-    return FOVEA_OK;
+    return fovea_attention_check_inputs(&keys, NULL);
 }

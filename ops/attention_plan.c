@@ -113,13 +113,12 @@ enum fovea_status fovea_attention_check_out(const struct fovea_attention_desc *d
     return FOVEA_OK;
 }
 
-enum fovea_status fovea_attention_check_strides(const struct fovea_attention_desc *d, const struct fovea_why *why)
+enum fovea_status fovea_attention_check_inputs(const struct fovea_attention_desc *d, const struct fovea_why *why)
 {
     FOVEA_TRY(check_rows("q", d, &d->q, d->heads, d->q_len, d->qk_dim, why));
     const struct fovea_attention_desc page = one_page(d);
     FOVEA_TRY(check_k(&page, why));
-    FOVEA_TRY(check_rows("v", &page, &d->v, d->kv_heads, page.kv_len, d->v_dim, why));
-    return fovea_attention_check_out(d, why);
+    return check_rows("v", &page, &d->v, d->kv_heads, page.kv_len, d->v_dim, why);
 }
 
 static enum fovea_status check_flag(const char *name, uint32_t flag, const struct fovea_why *why)
@@ -162,12 +161,13 @@ static enum fovea_status check_desc(const struct fovea_attention_desc *d, const 
     FOVEA_REQUIRE(isfinite(d->scale), FOVEA_ERR_VALUE, why, "attention: scale is not finite");
     FOVEA_REQUIRE(d->scoring == FOVEA_SCORING_DOT || d->scale == FOVEA_SCALE_DEFAULT, FOVEA_ERR_VALUE, why,
                   "attention: additive scores have no scale");
-    FOVEA_REQUIRE(isfinite(d->softcap) && d->softcap >= 0, FOVEA_ERR_VALUE, why, "attention: softcap is %g",
-                  (double)d->softcap);
+    FOVEA_REQUIRE(d->softcap == 0 || (isfinite(d->softcap) && d->softcap > 0 && isfinite(1.0f / d->softcap)),
+                  FOVEA_ERR_VALUE, why, "attention: softcap is %g", (double)d->softcap);
     FOVEA_REQUIRE(d->dropout >= 0 && d->dropout < 1, FOVEA_ERR_VALUE, why, "attention: dropout is %g",
                   (double)d->dropout);
     FOVEA_TRY(check_shape(d, why));
-    FOVEA_TRY(fovea_attention_check_strides(d, why));
+    FOVEA_TRY(fovea_attention_check_inputs(d, why));
+    FOVEA_TRY(fovea_attention_check_out(d, why));
     FOVEA_REQUIRE(!d->blocks || (d->block_rows != 0 && d->block_keys != 0), FOVEA_ERR_SHAPE, why,
                   "attention: blocks of %zu rows and %zu keys", d->block_rows, d->block_keys);
     const bool bits = d->mask == FOVEA_MASK_BITS;

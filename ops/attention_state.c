@@ -368,7 +368,7 @@ enum fovea_status fovea_attention_state_finish(const void *plan, const void *sta
     FOVEA_CHECK(args->out != NULL, FOVEA_ERR_NULL);
     if (args->batch_strides != NULL) {
         const struct fovea_attention_desc call = fovea_attention_call(plan, args);
-        FOVEA_TRY(fovea_attention_check_strides(&call, NULL));
+        FOVEA_TRY(fovea_attention_check_out(&call, NULL));
     }
     struct operation op = {.plan = plan, .args = args, .state = (void *)(uintptr_t)state};
     return run(&finish_operator, &op, scratch, executor);

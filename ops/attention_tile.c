@@ -49,12 +49,14 @@ void fovea_attention_offsets(const struct fovea_attention_tile *tile, struct fov
     }
 }
 
-// Where the queries of a batch entry stand. Queries and keys are fewer than 2^32: an offset beyond that hides or shows
-// them all, as this one does.
+// Beyond all positions and windows, whose sums do not wrap: an offset or a window beyond it hides or shows what this
+// one does.
+static const int64_t far = INT64_C(1) << 61;
+
+// Where the queries of a batch entry stand.
 static int64_t offset_of(const struct fovea_attention_args *args, size_t batch)
 {
-    const int64_t far = UINT32_MAX, offset = args->q_offsets != NULL ? args->q_offsets[batch] : args->q_offset;
-    return offset > far ? far : offset < -far ? -far : offset;
+    return args->q_offsets != NULL ? args->q_offsets[batch] : args->q_offset;
 }
 
 // Keys [begin, end).
@@ -74,12 +76,12 @@ static struct range see_range(const struct fovea_attention_tile *tile, size_t i,
             d->kv_len_kind == FOVEA_KV_LEN_BATCH ? tile->batch : fovea_attention_first_query(args, tile->batch) + i;
         end = fovea_min(end, args->kv_lens[at]);
     }
-    const size_t right = d->causal ? 0 : d->window_right, far = (size_t)UINT32_MAX * 4; // beyond all positions
-    if (right < far) {
+    const size_t right = d->causal ? 0 : d->window_right;
+    if (right < (size_t)far) {
         const int64_t last = position + (int64_t)right;
         end = last < 0 ? 0 : fovea_min(end, (size_t)last + 1);
     }
-    if (d->window_left < far && position - (int64_t)d->window_left > (int64_t)begin) {
+    if (d->window_left < (size_t)far && position - (int64_t)d->window_left > (int64_t)begin) {
         begin = (size_t)(position - (int64_t)d->window_left);
     }
     return begin < end ? (struct range){begin, end} : (struct range){0, 0};
@@ -88,24 +90,27 @@ static struct range see_range(const struct fovea_attention_tile *tile, size_t i,
 // The list is short and ascending.
 bool fovea_attention_lives(const struct fovea_attention_args *args, size_t head)
 {
-    for (size_t i = 0; args->live_heads != NULL && i < args->live_count; i++) {
+    if (args->live_heads == NULL) {
+        return true;
+    }
+    for (size_t i = 0; i < args->live_count; i++) {
         if (args->live_heads[i] == head) {
             return true;
         }
     }
-    return args->live_heads == NULL;
+    return false;
 }
 
-// The terms that row r has beside its scores.
-static void place_terms(struct fovea_attention_tile *tile, size_t r, size_t head, int64_t position)
+// The terms that row r, query i of a head, has beside its scores.
+static void place_terms(struct fovea_attention_tile *tile, size_t r, size_t head, size_t i, int64_t position)
 {
     const struct fovea_attention_args *const args = tile->args;
-    tile->query[r] = (uint32_t)position;
+    tile->query[r] = (uint32_t)((uint64_t)i + (uint64_t)offset_of(args, tile->batch));
     tile->head[r] = (uint32_t)head;
     tile->position[r] = (float)position;
     tile->fall[r] = args->slopes != NULL ? -args->slopes[head] : 0;
     tile->sink[r] = args->sinks != NULL ? args->sinks[head] : -INFINITY;
-    if (args->live_heads != NULL && !fovea_attention_lives(args, head)) {
+    if (!fovea_attention_lives(args, head)) {
         tile->begin[r] = tile->end[r] = 0;
         tile->sink[r] = -INFINITY;
     }
@@ -136,7 +141,7 @@ static bool place_rows(struct fovea_attention_tile *tile, size_t head, size_t i)
     const bool terms = tile->plan->threshold != 0 || d->scoring == FOVEA_SCORING_ADDITIVE || args->slopes != NULL ||
                        args->sinks != NULL || args->live_heads != NULL;
     const bool masks = d->mask || d->bias || d->blocks;
-    const int64_t offset = offset_of(args, tile->batch);
+    const int64_t asked = offset_of(args, tile->batch), offset = asked > far ? far : asked < -far ? -far : asked;
     struct range range = {0, 0};
     for (size_t r = 0; r < tile->rows; r++) {
         const int64_t position = (int64_t)i + offset;
@@ -144,7 +149,7 @@ static bool place_rows(struct fovea_attention_tile *tile, size_t head, size_t i)
         tile->begin[r] = range.begin;
         tile->end[r] = range.end;
         if (terms) {
-            place_terms(tile, r, head, position);
+            place_terms(tile, r, head, i, position);
         }
         if (masks) {
             place_masks(tile, r, head, i);

@@ -80,9 +80,8 @@ bool fovea_attention_look(struct fovea_attention_view *view, size_t key, size_t 
     for (size_t r = 0; d->bias && r < tile->rows; r++) {
         view->bias[r] = args->bias + tile->bias[r] + key * d->bias_key;
     }
-    if (chunk->keep != NULL) { // four keys share their random words
-        draw_kept(tile, key - key % 4, chunk->keys + key % 4, view->keep);
-        chunk->keep = view->keep + key % 4;
+    if (chunk->keep != NULL) {
+        draw_kept(tile, key, chunk->keys, view->keep);
     }
     return true;
 }

@@ -100,13 +100,18 @@ static float *output(const struct pass *pass, const struct block *at, size_t r)
            (at->query + r) * s->row + at->key - pass->begin;
 }
 
+// The sums of a block's keys for one head.
+static float *sums_of(const struct pass *pass, const struct block *at, size_t head)
+{
+    return pass->args->key_sums + (at->batch * pass->plan->desc.heads + head) * pass->keys + at->key - pass->begin;
+}
+
 static void add_sums(const struct pass *pass, const struct block *at, const float *weights)
 {
-    float *const sums =
-        pass->args->key_sums + (at->batch * pass->plan->desc.heads + at->head) * pass->keys + at->key - pass->begin;
+    float *const sums = sums_of(pass, at, at->head);
     for (size_t r = 0; r < at->rows; r++) {
         for (size_t j = 0; j < at->keys; j++) {
-            sums[j] = (at->query + r == 0 ? 0.0f : sums[j]) + weights[r * FOVEA_CHUNK + j];
+            sums[j] += weights[r * FOVEA_CHUNK + j];
         }
     }
 }
@@ -159,6 +164,9 @@ static void run_task(const void *plan, const void *call, void *shared, void *scr
     struct block at = {.batch = entry / pass->heads, .head = entry % pass->heads};
     at.key = chunk * FOVEA_CHUNK > pass->begin ? chunk * FOVEA_CHUNK : pass->begin;
     at.keys = fovea_min((chunk + 1) * FOVEA_CHUNK, pass->call->kv_len) - at.key;
+    for (size_t h = 0; pass->args->key_sums != NULL && h < pass->heads_each; h++) {
+        memset(sums_of(pass, &at, at.head + h), 0, at.keys * sizeof(float));
+    }
     float *const total = (float *)scratch + pass->plan->states_at + pass->plan->state_floats;
     for (; at.query < pass->call->q_len; at.query += ROWS) {
         at.rows = fovea_min(ROWS, pass->call->q_len - at.query);
@@ -209,8 +217,5 @@ enum fovea_status fovea_attention_weights(const void *plan, const struct fovea_a
     pass.work = (struct fovea_work){.scratch_bytes = layout->work.scratch_bytes, .phases = 2};
     size_t tasks = 0;
     FOVEA_CHECK(fovea_mul(call->batch * pass.heads, pass.chunks, &tasks) && tasks <= UINT32_MAX, FOVEA_ERR_OVERFLOW);
-    if (call->q_len == 0 && args->key_sums != NULL) { // no task comes by
-        memset(args->key_sums, 0, call->batch * layout->desc.heads * pass.keys * sizeof *args->key_sums);
-    }
     return fovea_run(&operator, & pass.work, &pass, NULL, scratch, executor);
 }

@@ -79,7 +79,7 @@ struct fovea_attention_desc {
     enum fovea_scoring scoring;        ///< default FOVEA_SCORING_DOT
     float scale;                       ///< default FOVEA_SCALE_DEFAULT; finite
     float dropout;                     ///< 0 <= p < 1 of the weights are dropped; 0, the default: none
-    float softcap;                     ///< finite, not negative; 0, the default: scores are not capped
+    float softcap;                     ///< finite, as 1 / softcap is, > 0; 0, the default: scores are not capped
     enum fovea_k_layout k_layout;      ///< default FOVEA_K_ROWS
     struct fovea_strides q, k, v, out; ///< unit stride inside a row; no two rows of out overlap
     enum fovea_kv_len kv_len_kind;     ///< default FOVEA_KV_LEN_ALL
@@ -121,11 +121,13 @@ struct fovea_attention_args {
     const uint8_t *mask;      ///< where the descriptor asks for it, like bias, blocks and segments
     const float *bias;
     const uint8_t *blocks;      ///< [b * blocks_batch + h * blocks_head + i / block_rows * blocks_row + j / block_keys]
-    const uint32_t *q_segments; ///< (batch, q_len) of this call, dense
-    const uint32_t *kv_segments; ///< (batch, kv_len) of this call, dense
+    const uint32_t *q_segments; ///< (batch, q_len) of this call, dense; ragged: those of entry b from q_starts[b] on
+    const uint32_t *kv_segments; ///< (batch, kv_len) of this call, dense; with kv_starts from kv_starts[b] on
     const float *additive;       ///< FOVEA_SCORING_ADDITIVE: (H, qk_dim) dense
-    const float *slopes;         ///< NULL, or ALiBi: H of them, finite, the fall of a score with each position
-    const float *sinks;          ///< NULL, or H logits; -inf is none
+    /// NULL, or ALiBi: H of them, finite, the fall of a score with each position. Positions are f32 there: from 2^24 on
+    /// they are rounded before they are subtracted.
+    const float *slopes;
+    const float *sinks; ///< NULL, or H logits; -inf is none
     /// NULL, or live_count head numbers below H, ascending: the other heads are not computed, and give 0 and -inf.
     const uint32_t *live_heads;
     size_t live_count;
@@ -141,8 +143,9 @@ struct fovea_attention_args {
     const uint32_t *pages;
     size_t pages_batch;
     /// NULL, or ragged: batch + 1 ascending numbers. Entry b has the q_starts[b + 1] - q_starts[b] queries that begin
-    /// at row q_starts[b] of q and out, whose batch strides are ignored; at most q_len. Its rows of lse begin at
-    /// element q_starts[b] * H, (H, queries), and its row lengths, where there are some, at kv_lens[q_starts[b]].
+    /// at row q_starts[b] of q and out, whose batch strides are ignored here (the plan's have to suit q_len rows an
+    /// entry); at most q_len. Its rows of lse begin at element q_starts[b] * H, (H, queries), those of the statistics
+    /// likewise, and its row lengths, where there are some, at kv_lens[q_starts[b]].
     const uint32_t *q_starts;
     /// NULL, or with q_starts: the same for the rows of k and v, at most kv_len each. FOVEA_K_ROWS without pages only.
     const uint32_t *kv_starts;
@@ -151,8 +154,8 @@ struct fovea_attention_args {
 /// Bytes of a plan. A plan begins with its struct fovea_work, is 64-byte aligned and may be copied.
 FOVEA_API size_t fovea_attention_plan_size(void);
 /// Validates the descriptor and fills plan. Scratch, mostly some hundred KiB a worker, depends on the descriptor and
-/// the engine (its caches, its profile, its workers): read it from each plan; it does not grow with kv_len. Shared
-/// memory is for few queries at a time (fewer than 14 or 16, or than the tuning profile says, at most 64), whose keys
+/// the engine (its caches, its profile, its workers): read it from each plan; with kv_len it grows to a bound. Shared
+/// memory is for few queries at a time (fewer than 12 to 16, or than the tuning profile says, at most 64), whose keys
 /// are split among tasks: per query head and 1024 keys that many rows of dv at most. Errors: NULL, STRUCT, ENUM, SHAPE,
 /// OVERFLOW, STRIDE, VALUE, ALIGN (plan).
 FOVEA_API enum fovea_status fovea_attention_plan(const struct fovea_engine *engine,
@@ -163,14 +166,15 @@ FOVEA_API enum fovea_status fovea_explain_attention(const struct fovea_engine *e
                                                     size_t text_size);
 /// Runs a plan on an executor (NULL: in this thread). shared and scratch as plan's fovea_work says.
 /// Errors: NULL (a pointer that the descriptor asks for; kv_starts alone), SHAPE (a size above the plan's, a head that
-/// is not there, starts that do not ascend), STRIDE and OVERFLOW (batch_strides), ALIGN (memories; kv_begin), VALUE
-/// (live_heads that do not ascend, statistics that were not planned, no workers), UNSUPPORTED (kv_starts with panels,
-/// pages or kv_begin).
+/// is not there, starts that do not ascend or are too far apart), STRIDE and OVERFLOW (batch_strides, or all rows of a
+/// ragged batch), ALIGN (memories; kv_begin), VALUE (live_heads that do not ascend, statistics that were not planned,
+/// no workers), UNSUPPORTED (kv_starts with panels, pages or kv_begin).
 ///
 /// Accuracy against exact arithmetic on the same inputs, u being 2^-24: let D be the largest error of a score that the
-/// row sees, (d + 3) u |scale| sum |q k| + u |s|, with a softcap 7 u |s| and with ALiBi u |s| more; C its chunks of 128
-/// keys; R the spread of its scores in powers of 2, at most 127. Then, to first order, |out - exact| <= 2 (D + (140 + 4
-/// C + 3 R) u) max |v|, and the LSE is within D + (140 + 4 C + 3 R) u + 2 u |LSE| where it is not -inf.
+/// row sees, (d + 3) u |scale| sum |q k| + u |s|, with a softcap 7 u |s| and with ALiBi u |s| more (and positions below
+/// 2^24); C its chunks of 128 keys; R the spread of its scores in powers of 2, at most 127. Then, to first order, |out
+/// - exact| <= 2 (D + (140 + 4 C + 3 R) u) max |v|, and the LSE is within D + (140 + 4 C + 3 R) u + 2 u |LSE| where it
+/// is not -inf.
 FOVEA_API enum fovea_status fovea_attention(const void *plan, const struct fovea_attention_args *args, void *shared,
                                             void *scratch, const struct fovea_executor *executor);
 /// The same task by task: tasks of a phase in any order, on any threads, each with a scratch of its own. Their number

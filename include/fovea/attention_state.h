@@ -15,7 +15,7 @@
 // ascending order, in blocks bounded at multiples of 128, gives the bits of one call of fovea_attention; so does
 // merging, in ascending order, states bounded at multiples of 1024 of which all but the first span at most `parts`
 // splits. Any other grouping or order is within the error bound of fovea_attention, taking each state for a chunk. A
-// block that no row sees and a state that has seen nothing change nothing.
+// block that no row sees and a state that has seen nothing add nothing to a result; they are splits like others.
 //
 // Memory. A state is 64-byte aligned memory of fovea_attention_state_size bytes without addresses, little-endian like
 // the machine: it may be copied, stored, mapped, or sent to a process on any other instruction set.
@@ -38,11 +38,11 @@ FOVEA_API enum fovea_status fovea_attention_state_size(const void *plan, size_t 
 /// fovea_attention_state_size, ALIGN.
 FOVEA_API enum fovea_status fovea_attention_state_init(const void *plan, size_t batch, size_t q_len, size_t parts,
                                                        void *state);
-/// Adds keys [args->kv_begin, args->kv_len) to what the queries have seen; out and lse are not used. batch and q_len
-/// are the state's. The same plan and queries, but for k, v, kv_begin and kv_len, give the bits above. scratch as the
-/// plan's fovea_work says, for each worker; no shared memory. Sinks wait for the end. Tasks are tiles of queries, each
-/// over all keys of the block. Errors: those of fovea_attention, UNSUPPORTED (ragged: a state for each entry), FORMAT
-/// (no state), SHAPE (another batch, heads, q_len or v_dim than the state's).
+/// Adds keys [args->kv_begin, args->kv_len) to what the queries have seen; out, lse and statistics are not used. batch
+/// and q_len are the state's. The same plan and queries, but for k, v, kv_begin and kv_len, give the bits above.
+/// scratch as the plan's fovea_work says, for each worker; no shared memory. Sinks wait for the end. Tasks are tiles of
+/// queries, each over all keys of the block. Errors: those of fovea_attention, UNSUPPORTED (ragged: a state for each
+/// entry), FORMAT (no state), SHAPE (another batch, heads, q_len or v_dim than the state's).
 FOVEA_API enum fovea_status fovea_attention_state_accumulate(const void *plan, const struct fovea_attention_args *args,
                                                              void *state, void *scratch,
                                                              const struct fovea_executor *executor);
@@ -51,8 +51,9 @@ FOVEA_API enum fovea_status fovea_attention_state_accumulate(const void *plan, c
 FOVEA_API enum fovea_status fovea_attention_state_merge(const void *plan, void *into, const void *from, void *scratch,
                                                         const struct fovea_executor *executor);
 /// Writes args->out and, where it is not NULL, args->lse; of the other args batch, q_len, batch_strides, sinks and
-/// live_heads count. The state stays as it is and may take more keys. A row that has seen nothing gives 0, and -inf as
-/// its LSE. Errors: as fovea_attention_state_merge, STRIDE and OVERFLOW (batch_strides).
+/// live_heads count; those are the live heads of each accumulate, for they only say which sinks count. The state stays
+/// as it is and may take more keys. A row that has seen nothing gives 0, and its sink or -inf as its LSE. Errors: as
+/// fovea_attention_state_merge, STRIDE and OVERFLOW (batch_strides).
 FOVEA_API enum fovea_status fovea_attention_state_finish(const void *plan, const void *state,
                                                          const struct fovea_attention_args *args, void *scratch,
                                                          const struct fovea_executor *executor);

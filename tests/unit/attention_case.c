@@ -175,9 +175,11 @@ static void draw_out(struct attention_case *c)
     c->lse_floats = check_chance(&c->rng, 60) ? c->args.batch * d->heads * c->args.q_len : 0;
 }
 
-static size_t draw_window(struct check_rng *rng, size_t keys)
+// A window that ends among the keys of queries that stand `away` from them.
+static size_t draw_window(struct check_rng *rng, int64_t away, size_t keys)
 {
-    return check_chance(rng, 40) ? FOVEA_WINDOW_ALL : check_chance(rng, 5) ? SIZE_MAX - 1 : check_below(rng, keys + 3);
+    const size_t near = check_below(rng, keys + 3) + (away > 0 ? (size_t)away : 0);
+    return check_chance(rng, 40) ? FOVEA_WINDOW_ALL : check_chance(rng, 5) ? SIZE_MAX - 1 : near;
 }
 
 static void draw_ends(struct attention_case *c)
@@ -195,16 +197,17 @@ static void draw_ends(struct attention_case *c)
         a->kv_lens = lens;
     }
     c->desc.causal = check_chance(rng, 40);
-    const int64_t end = (int64_t)a->kv_len - (int64_t)a->q_len;
-    const int64_t offsets[] = {0, 0, end, end, end / 2, -1, -3, -40, 1000000, INT64_MAX, INT64_MIN};
+    const int64_t end = (int64_t)a->kv_len - (int64_t)a->q_len, far = INT64_C(1) << 33;
+    const int64_t offsets[] = {0, 0, end, end, end / 2, -1, -3, -40, 1000000, far, -far, INT64_MAX, INT64_MIN};
     int64_t *const each = test_memory(a->batch * sizeof *each, TEST_HIGH);
     a->q_offset = offsets[check_below(rng, sizeof offsets / sizeof *offsets)];
     for (size_t b = 0; b < a->batch; b++)
         each[b] = offsets[check_below(rng, sizeof offsets / sizeof *offsets)];
     a->q_offsets = check_chance(rng, 30) ? each : NULL;
     if (check_chance(rng, 25)) {
-        c->desc.window_left = draw_window(rng, a->kv_len);
-        c->desc.window_right = draw_window(rng, a->kv_len);
+        const int64_t away = a->q_offset == far || a->q_offset == -far ? a->q_offset : 0;
+        c->desc.window_left = draw_window(rng, away, a->kv_len);
+        c->desc.window_right = draw_window(rng, -away, a->kv_len);
     }
 }
 

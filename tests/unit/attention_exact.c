@@ -94,8 +94,7 @@ static double kept(const struct attention_case *c, size_t b, size_t h, size_t i,
 {
     const struct fovea_attention_args *const a = &c->args;
     const double p = (double)c->desc.dropout;
-    const int64_t offset = a->q_offsets ? a->q_offsets[b] : a->q_offset, far = UINT32_MAX;
-    const int64_t position = (int64_t)i + (offset > far ? far : offset < -far ? -far : offset);
+    const uint64_t position = i + (uint64_t)(a->q_offsets ? a->q_offsets[b] : a->q_offset);
     const uint32_t counter[] = {(uint32_t)j / 4, (uint32_t)position, (uint32_t)h, (uint32_t)b};
     const uint32_t key[] = {(uint32_t)a->seed, (uint32_t)(a->seed >> 32)};
     uint32_t words[4];

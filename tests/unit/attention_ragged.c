@@ -184,6 +184,19 @@ static void test_errors(void)
     args.kv_starts = starts;
     args.kv_len = t.q_most;
     REFUSED(FOVEA_ERR_SHAPE, "too many keys");
+    args = good;
+    args.q_len = 0;
+    REFUSED(FOVEA_ERR_SHAPE, "more queries than none");
+    args.q_starts = (const uint32_t[ENTRIES + 1]){0};
+    args.k = NULL;
+    REFUSED(FOVEA_OK, "no queries");
+    args = good;
+    args.batch_strides = (const size_t[]){1, 7, 7, 1}; // of rows, which have none
+    REFUSED(FOVEA_OK, "batch strides are ignored");
+    struct fovea_attention_desc heads =
+        d; // each of q_most rows, the batch outermost: ragged rows pass from one to another
+    heads.out = (struct fovea_strides){t.q_most * HEADS * DV, t.q_most * DV, DV};
+    CHECK(test_run(&test_attention, engines[0], &heads, &good, TEST_SERIAL, 1) == FOVEA_ERR_STRIDE, "rows of out meet");
     struct fovea_attention_desc panels = d;
     panels.k_layout = FOVEA_K_PANELS;
     CHECK(test_run(&test_attention, engines[0], &panels, &good, TEST_SERIAL, 1) == FOVEA_ERR_UNSUPPORTED, "panels");
