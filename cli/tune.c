@@ -37,14 +37,6 @@ static const char help[] =
     "  fovea tune --system                      as root, once for the machine\n"
     "  FOVEA_ISA=avx2 fovea tune --output p     a profile for programs with that cap\n";
 
-struct arguments {
-    struct tune_options tune;
-    const char *output, *from, *report;
-    const char *set[64];
-    uint32_t sets;
-    bool system, force, json;
-};
-
 static volatile sig_atomic_t stopped;
 
 static void on_stop(int number)
@@ -71,7 +63,7 @@ struct fovea_engine *cli_tune_engine(void)
 // Says an option's mistake; 0 as the number of arguments taken.
 #define WRONG(...) (cli_error("tune: " __VA_ARGS__), 0)
 
-static int take_value(char **argv, struct arguments *a)
+static int take_value(char **argv, struct cli_tune_arguments *a)
 {
     const char *const name = argv[0], *const value = argv[1];
     char *end;
@@ -102,11 +94,15 @@ static int take_value(char **argv, struct arguments *a)
                                                               : NULL;
     if (!text)
         return WRONG("unknown option \"%s\"; --help lists them", name);
+    if (*value == '\0')
+        return WRONG("%s: nothing is given", name);
+    if (text == &a->tune.only && tune_classes_of(value) == 0)
+        return WRONG("--only %s: no class has that in its name; --show lists them", value);
     *text = value;
     return 2;
 }
 
-static int take_option(int left, char **argv, struct arguments *a)
+static int take_option(int left, char **argv, struct cli_tune_arguments *a)
 {
     bool *const flag = strcmp(argv[0], "--system") == 0  ? &a->system
                        : strcmp(argv[0], "--force") == 0 ? &a->force
@@ -117,90 +113,6 @@ static int take_option(int left, char **argv, struct arguments *a)
         return 1;
     }
     return left > 1 ? take_value(argv, a) : WRONG("unknown option \"%s\", or its value is missing", argv[0]);
-}
-
-// One number or kernel of a class.
-static bool set_in_class(const struct fovea_engine *engine, uint32_t class, const char *name, size_t length,
-                         const char *value, struct fovea_profile *start)
-{
-    static const uint8_t none[FOVEA_VARIANTS];
-    struct fovea_tuned *const tuned = &start->tuned[class];
-    uint32_t count;
-    const struct fovea_tunable *const tunables = fovea_tunables(fovea_tuned_classes[class].kind, &count);
-    if (!start->has[class])
-        *tuned = tune_default(engine, class, none);
-    start->has[class] = 1;
-    if (length == 6 && memcmp(name, "kernel", 6) == 0) {
-        const int32_t kernel = fovea_variant_find(value, strlen(value));
-        if (kernel < 0 || tuned->kernel < 0 ||
-            strcmp(fovea_variant_facts[kernel].slot, fovea_variant_facts[tuned->kernel].slot) != 0 ||
-            (fovea_variant_facts[kernel].required & ~fovea_engine_choice(engine)->allowed))
-            return false;
-        tuned->kernel = kernel;
-        return true;
-    }
-    for (uint32_t i = 0; i < count; i++)
-        if (strlen(tunables[i].name) == length && memcmp(tunables[i].name, name, length) == 0) {
-            char *end;
-            const unsigned long number = strtoul(value, &end, 10);
-            if (end == value || *end || number < tunables[i].smallest || number > tunables[i].largest)
-                return false;
-            tuned->values[i] = (uint32_t)number;
-            return true;
-        }
-    return false;
-}
-
-static bool set_all(const struct fovea_engine *engine, const struct arguments *a, struct fovea_profile *start)
-{
-    for (uint32_t i = 0; i < a->sets; i++) {
-        const char *const text = a->set[i], *const dot = strchr(text, '.'), *const equals = strchr(text, '=');
-        bool ok = dot && equals && dot < equals, any = false;
-        for (uint32_t class = 0; class < FOVEA_TUNED_CLASSES && ok; class ++) {
-            const struct fovea_tuned_class *const facts = &fovea_tuned_classes[class];
-            const size_t length = (size_t)(dot - text);
-            const bool all = length == 3 && memcmp(text, "all", 3) == 0 && facts->kind == FOVEA_TUNED_GEMM;
-            if (!all && !(strlen(facts->name) == length && memcmp(facts->name, text, length) == 0))
-                continue;
-            any = true;
-            ok = set_in_class(engine, class, dot + 1, (size_t)(equals - dot - 1), equals + 1, start);
-        }
-        if (!ok || !any) {
-            cli_error("tune: --set %s: no such class or number, or not a legal value", text);
-            return false;
-        }
-    }
-    return true;
-}
-
-// The profile to begin with: another one, what is set by hand, or the one that is to be replaced.
-static bool begin_with(const struct fovea_engine *engine, struct arguments *a, const char *path,
-                       struct fovea_profile *start)
-{
-    char why[FOVEA_PROFILE_WHY];
-    static struct fovea_profile_place place;
-    static char text[FOVEA_PROFILE_BYTES_MAX];
-    if (a->from && !tune_load(a->from, start, why)) {
-        cli_error("tune: %s: %s", a->from, why);
-        return false;
-    }
-    if (a->from || a->sets) {
-        a->tune.start = start;
-        return set_all(engine, a, start);
-    }
-    const struct fovea_profile_key key = fovea_profile_key(fovea_engine_machine(engine));
-    snprintf(place.path, sizeof place.path, "%s", path);
-    if (fovea_profile_read(&place, &key, text, start, why) != 0 || start->isa != fovea_engine_choice(engine)->allowed) {
-        memset(start, 0, sizeof *start);
-        return true;
-    }
-    if (start->level > a->tune.level && !a->force) {
-        cli_error("tune: %s is of level %s; --force replaces it", path, fovea_profile_levels[start->level]);
-        return false;
-    }
-    a->tune.start = start;
-    a->tune.keep = true;
-    return true;
 }
 
 // A terminal gets a bar; else a line for each class.
@@ -227,29 +139,45 @@ static void tell(void *arg, const struct tune_progress *p)
 
 static void print_end(const struct tune_result *r, const char *path)
 {
-    uint32_t tuned = 0, quarantined = 0;
-    for (uint32_t i = 0; i < FOVEA_TUNED_CLASSES; i++)
-        tuned += r->profile.has[i];
+    uint32_t proved = 0, given = 0, quarantined = 0;
+    for (uint32_t i = 0; i < FOVEA_TUNED_CLASSES; i++) {
+        proved += r->profile.has[i] && r->profile.evidence[i].pairs != 0;
+        given += r->profile.has[i] && r->profile.evidence[i].pairs == 0;
+    }
     for (uint32_t i = 0; i < FOVEA_VARIANTS; i++)
         quarantined += r->profile.quarantine[i] != 0;
     fprintf(stderr,
             "%s%u of %u classes searched in %.1f s%s, %u better than the default; %llu pairs, %llu of them disturbed\n",
             isatty(STDERR_FILENO) ? "\r\033[K" : "", r->classes_done, r->classes, r->seconds,
-            r->interrupted ? " (interrupted)" : "", tuned, (unsigned long long)r->pairs,
+            r->interrupted ? " (interrupted)" : "", proved, (unsigned long long)r->pairs,
             (unsigned long long)r->disturbed);
+    if (given)
+        fprintf(stderr, "%u set by hand, which nothing was measured of\n", given);
     if (r->failures)
         fprintf(stderr, "%u candidates did not give the scalar path's bits; %u kernels are in quarantine\n",
                 r->failures, quarantined);
-    fprintf(stderr, "wrote %s\n", path);
+    if (path)
+        fprintf(stderr, "wrote %s\n", path);
+    else
+        fprintf(stderr, "nothing was found before it was interrupted, and nothing is written\n");
 }
 
-static int finish(const struct fovea_engine *engine, const struct arguments *a, const struct tune_result *result,
-                  const char *path)
+// Whether a profile says anything. One of a run that was stopped at once would keep a first boot from tuning.
+static bool says_something(const struct fovea_profile *profile)
+{
+    static const struct fovea_profile nothing;
+    return memcmp(profile->has, nothing.has, sizeof nothing.has) != 0 ||
+           memcmp(profile->quarantine, nothing.quarantine, sizeof nothing.quarantine) != 0;
+}
+
+static int finish(const struct fovea_engine *engine, const struct cli_tune_arguments *a,
+                  const struct tune_result *result, const char *path)
 {
     char why[FOVEA_PROFILE_WHY];
-    if (!tune_save(path, &result->profile, why))
+    const bool writes = !result->interrupted || says_something(&result->profile);
+    if (writes && !tune_save(path, &result->profile, why))
         return cli_error("tune: %s: cannot be written: %s", path, why);
-    print_end(result, path);
+    print_end(result, writes ? path : NULL);
     if (a->report && !tune_report(a->report, engine, result))
         return cli_error("tune: %s: cannot be written", a->report);
     if (a->json)
@@ -257,20 +185,24 @@ static int finish(const struct fovea_engine *engine, const struct arguments *a, 
     return CLI_OK;
 }
 
-static int tune(struct arguments *a)
+static int tune(struct cli_tune_arguments *a)
 {
-    char path[4096];
+    char path[4096], why[FOVEA_PROFILE_WHY];
     static struct fovea_profile start;
     if (a->output)
         snprintf(path, sizeof path, "%s", a->output);
     else if (!tune_destination(a->system, path, sizeof path))
         return cli_error("tune: no place for the profile: give --output FILE or set HOME");
+    if (!tune_can_save(path, !a->output, why)) // after a minute it would be late to say so
+        return cli_error("tune: %s: cannot be written: %s", path, why);
+    if (a->report && !tune_can_save(a->report, false, why))
+        return cli_error("tune: %s: cannot be written: %s", a->report, why);
     struct fovea_engine *const engine = cli_tune_engine();
     if (!engine)
         return CLI_USAGE;
     struct tune_result result;
     int code = CLI_USAGE;
-    if (begin_with(engine, a, path, &start)) {
+    if (cli_tune_begin(engine, a, path, &start)) {
         a->tune.engine = engine;
         a->tune.stop = &stopped;
         a->tune.tell = tell;
@@ -294,7 +226,7 @@ static int tune(struct arguments *a)
 
 int cli_tune(int argc, char **argv)
 {
-    struct arguments a = {.tune.level = FOVEA_LEVEL_INSTALL};
+    struct cli_tune_arguments a = {.tune.level = FOVEA_LEVEL_INSTALL};
     for (int i = 1, taken; i < argc; i += taken) {
         if (strcmp(argv[i], "--help") == 0) {
             fputs(help, stdout);

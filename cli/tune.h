@@ -10,6 +10,20 @@
 /// An engine without any profile, as the environment else wants it; NULL having said why not.
 struct fovea_engine *cli_tune_engine(void);
 
+/// What `fovea tune` is asked for.
+struct cli_tune_arguments {
+    struct tune_options tune;
+    const char *output, *from, *report;
+    const char *set[64];
+    uint32_t sets;
+    bool system, force, json;
+};
+/// Fills in what the search begins with (tune.start, tune.keep): another profile, what is set by hand, or the profile
+/// at `path` that is to be replaced, whose quarantine stays in each case. False, having said why, where it must not be
+/// replaced or something given is wrong.
+bool cli_tune_begin(const struct fovea_engine *engine, struct cli_tune_arguments *a, const char *path,
+                    struct fovea_profile *start);
+
 enum { CLI_TUNE_WORDS = 1024 }; ///< bytes that hold all words of a class
 
 /// What a class is given, in words: "gemm_f32_9x48_avx512, kc 512, mc 216".

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // cli/tune_show.c - profiles for people: the table, the difference of two, and why a shape gets what it gets.
 #include "cli/tune.h"
+#include "dispatch/adopt.h"
 
 #include <string.h>
 
@@ -84,9 +85,14 @@ void cli_tune_table(const struct fovea_engine *engine, const struct fovea_profil
                    model.kernel >= 0 ? fovea_variant_facts[model.kernel].name : "the default");
             continue;
         }
-        snprintf(interval, sizeof interval, "(%.3f-%.3f)", e->low * 1e-6, e->high * 1e-6);
+        char gain[16] = "-";
+        *interval = '\0';
+        if (e->pairs) { // else it was set by hand
+            snprintf(gain, sizeof gain, "%.3fx", e->gain * 1e-6);
+            snprintf(interval, sizeof interval, "(%.3f-%.3f)", e->low * 1e-6, e->high * 1e-6);
+        }
         cli_tune_changes(class, &model, &profile->tuned[class], words, sizeof words);
-        printf("%-24s %5.3fx %15s  %s\n", name, e->gain * 1e-6, interval, *words ? words : "the default of today");
+        printf("%-24s %6s %15s  %s\n", name, gain, interval, *words ? words : "the default of today");
     }
     printf(
         "\nAll numbers of a class: fovea tune --show --json, or of a problem: fovea tune --explain gemm 128x768x768\n");
@@ -134,33 +140,28 @@ void cli_tune_json(const struct fovea_engine *engine, const struct fovea_profile
 int cli_tune_show(int argc, char **argv)
 {
     static struct fovea_profile profile;
-    char path[4096] = "", why[FOVEA_PROFILE_WHY];
+    char line[4608], why[FOVEA_PROFILE_WHY];
     const bool json = argc > 1 && strcmp(argv[argc - 1], "--json") == 0;
     const int files = argc - 1 - json;
     if (files > 1)
         return cli_error("tune: --show takes one file at most");
-    struct fovea_engine *const engine = cli_tune_engine(), *found = NULL;
+    if (files == 1 && !tune_load(argv[1], &profile, why))
+        return cli_error("tune: %s: %s", argv[1], why);
+    struct fovea_engine *const engine = cli_tune_engine();
     if (!engine)
         return CLI_USAGE;
-    int code = CLI_OK;
-    if (files == 1)
-        snprintf(path, sizeof path, "%s", argv[1]);
-    else if (fovea_engine_create(NULL, &found) == FOVEA_OK)
-        snprintf(path, sizeof path, "%.*s", (int)strcspn(fovea_engine_profile(found), " "),
-                 fovea_engine_profile(found));
-    if (files == 0 && *path != '/') { // the table of the defaults
-        profile.key = fovea_profile_key(fovea_engine_machine(engine));
-        if (!json)
-            printf("profile: %s\n\n", found ? fovea_engine_profile(found) : "none");
-    } else if (!tune_load(path, &profile, why))
-        code = cli_error("tune: %s: %s", path, why);
-    else if (!json)
-        printf("%s: ", path);
-    if (code == CLI_OK)
-        (json ? cli_tune_json : cli_tune_table)(engine, &profile);
+    if (files == 0) { // what programs find, or the defaults
+        const struct fovea_profile_key key = fovea_profile_key(fovea_engine_machine(engine));
+        if (fovea_profile_look(NULL, &key, &profile, line, sizeof line) != 1) {
+            memset(&profile, 0, sizeof profile);
+            profile.key = key;
+        }
+    }
+    if (!json)
+        printf("profile: %s\n\n", files == 1 ? argv[1] : line);
+    (json ? cli_tune_json : cli_tune_table)(engine, &profile);
     fovea_engine_destroy(engine);
-    fovea_engine_destroy(found);
-    return code;
+    return CLI_OK;
 }
 
 int cli_tune_diff(int argc, char **argv)

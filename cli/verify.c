@@ -40,7 +40,7 @@ static int put_into_quarantine(const char *file, bool system, const uint8_t *qua
     struct fovea_engine *const engine = cli_tune_engine();
     if (!engine)
         return CLI_USAGE;
-    const bool ok = tune_quarantine(path, engine, quarantine, why);
+    const bool ok = tune_can_save(path, !file || !*file, why) && tune_quarantine(path, engine, quarantine, why);
     fovea_engine_destroy(engine);
     if (!ok)
         return cli_error("verify: %s: cannot be written: %s", path, why);

@@ -17,6 +17,7 @@ add_executable(fovea_cli
     cli/tune.c
     cli/tune_explain.c
     cli/tune_show.c
+    cli/tune_start.c
     cli/verify.c
 )
 set_target_properties(fovea_cli PROPERTIES OUTPUT_NAME fovea)

@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
@@ -18,13 +17,15 @@ const char *const tune_verdict_names[] = {"unknown", "same", "differs", "crashes
 // What the child does. It ends by a signal where the question crashes: the handlers of the parent are not its own.
 static void answer(uint32_t first, uint32_t count, bool (*question)(void *arg, uint32_t i), void *arg, int to)
 {
-    static const int fatal[] = {SIGILL, SIGSEGV, SIGBUS, SIGFPE, SIGABRT, SIGTERM};
+    static const int fatal[] = {SIGILL, SIGSEGV, SIGBUS, SIGFPE, SIGABRT};
+    static const int stops[] = {SIGINT, SIGTERM, SIGHUP}; // which a group gets are for the parent
     const struct rlimit no_core = {0, 0};
     setrlimit(RLIMIT_CORE, &no_core);
     prctl(PR_SET_PDEATHSIG, SIGKILL); // it does not outlive its parent
     for (size_t i = 0; i < sizeof fatal / sizeof *fatal; i++)
         signal(fatal[i], SIG_DFL);
-    signal(SIGINT, SIG_IGN); // a person's Ctrl-C is for the parent
+    for (size_t i = 0; i < sizeof stops / sizeof *stops; i++)
+        signal(stops[i], SIG_IGN);
     for (uint32_t i = first; i < count; i++) {
         const char byte = question(arg, i) ? 1 : 0;
         if (write(to, &byte, 1) != 1)
@@ -33,13 +34,19 @@ static void answer(uint32_t first, uint32_t count, bool (*question)(void *arg, u
     _exit(0);
 }
 
-// Waits for a byte: 1 with it, 0 at the end of the pipe, -1 after `patience` seconds of silence. The wait is cut into
-// parts, so that a process that is stopped as a whole for a while, parent and child, has lost one part only.
-static int wait_byte(int from, double patience, char *byte)
+static bool is_over(const volatile sig_atomic_t *stop)
 {
-    enum { PARTS = 4 };
+    return stop && *stop;
+}
+
+// Waits for a byte: 1 with it, 0 at the end of the pipe, -1 after `patience` seconds of silence, or when it is to stop.
+// The wait is cut into parts, so that a process that is stopped as a whole for a while, parent and child, has lost one
+// part only.
+static int wait_byte(int from, double patience, const volatile sig_atomic_t *stop, char *byte)
+{
+    enum { PARTS = 8 };
     struct pollfd poller = {.fd = from, .events = POLLIN};
-    for (int part = 0; part < PARTS;) {
+    for (int part = 0; part < PARTS && !is_over(stop);) {
         const int ready = poll(&poller, 1, (int)(patience * 1000 / PARTS) + 1);
         if (ready > 0)
             return read(from, byte, 1) == 1;
@@ -50,35 +57,38 @@ static int wait_byte(int from, double patience, char *byte)
     return -1;
 }
 
+// What a child that ended before its answer says of the question. Nothing, where somebody else ended it: a kernel that
+// is short of memory kills, too.
+static enum tune_verdict blame(int status)
+{
+    const int number = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+    return number == SIGKILL || number == SIGTERM ? TUNE_UNKNOWN : TUNE_CRASHES;
+}
+
 // Answers of one child, beginning with question `first`; returns the first question that has none.
 static uint32_t listen_to(uint32_t first, uint32_t count, int from, pid_t child, double patience,
-                          enum tune_verdict *verdicts, int *signals)
+                          const volatile sig_atomic_t *stop, enum tune_verdict *verdicts)
 {
     int status = 0, got = 1;
     uint32_t i = first;
     char byte = 0;
-    while (i < count && (got = wait_byte(from, patience, &byte)) > 0)
+    while (i < count && (got = wait_byte(from, patience, stop, &byte)) > 0)
         verdicts[i++] = byte ? TUNE_SAME : TUNE_DIFFERS;
     if (got < 0)
         kill(child, SIGKILL);
     while (waitpid(child, &status, 0) < 0 && errno == EINTR)
         continue;
-    if (i < count) {
-        verdicts[i] = got < 0 ? TUNE_HANGS : TUNE_CRASHES;
-        signals[i] = got == 0 && WIFSIGNALED(status) ? WTERMSIG(status) : 0;
-        i++;
-    }
+    if (i < count)
+        verdicts[i++] = is_over(stop) ? TUNE_UNKNOWN : got < 0 ? TUNE_HANGS : blame(status);
     return i;
 }
 
 void tune_ask(uint32_t count, bool (*question)(void *arg, uint32_t i), void *arg, double patience,
-              enum tune_verdict *verdicts, int *signals)
+              const volatile sig_atomic_t *stop, enum tune_verdict *verdicts)
 {
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < count; i++)
         verdicts[i] = TUNE_UNKNOWN;
-        signals[i] = 0;
-    }
-    for (uint32_t next = 0; next < count;) {
+    for (uint32_t next = 0; next < count && !is_over(stop);) {
         int ends[2];
         if (pipe(ends) != 0)
             return;
@@ -90,7 +100,7 @@ void tune_ask(uint32_t count, bool (*question)(void *arg, uint32_t i), void *arg
         }
         close(ends[1]);
         if (child > 0)
-            next = listen_to(next, count, ends[0], child, patience, verdicts, signals);
+            next = listen_to(next, count, ends[0], child, patience, stop, verdicts);
         close(ends[0]);
         if (child < 0)
             return;

@@ -3,11 +3,12 @@
 #ifndef FOVEA_TUNE_CHILD_H
 #define FOVEA_TUNE_CHILD_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 enum tune_verdict {
-    TUNE_UNKNOWN, ///< not asked: no process could be made, or there was no time
+    TUNE_UNKNOWN, ///< not asked: no process could be made, it was killed by others, or there was no time
     TUNE_SAME,
     TUNE_DIFFERS,
     TUNE_CRASHES,
@@ -16,9 +17,9 @@ enum tune_verdict {
 extern const char *const tune_verdict_names[];
 
 /// Asks question(arg, i) for each i < count, in one child for all, and in another one for the rest after a crash or
-/// when an answer takes longer than `patience` seconds. Nothing of the asking process changes. signals[i] receives what
-/// ended a child, 0 where nothing did.
+/// when an answer takes longer than `patience` seconds. Nothing of the asking process changes. stop: NULL, or becomes
+/// nonzero where no more answers are wanted.
 void tune_ask(uint32_t count, bool (*question)(void *arg, uint32_t i), void *arg, double patience,
-              enum tune_verdict *verdicts, int *signals);
+              const volatile sig_atomic_t *stop, enum tune_verdict *verdicts);
 
 #endif

@@ -7,6 +7,13 @@
 #include <stdio.h>
 #include <string.h>
 
+void tune_forget(struct fovea_profile *profile, uint32_t class)
+{
+    profile->has[class] = 0;
+    memset(&profile->tuned[class], 0, sizeof profile->tuned[class]);
+    memset(&profile->evidence[class], 0, sizeof profile->evidence[class]);
+}
+
 void tune_banish(struct fovea_profile *profile, const uint8_t *quarantine)
 {
     for (uint32_t i = 0; i < FOVEA_VARIANTS; i++)
@@ -14,11 +21,8 @@ void tune_banish(struct fovea_profile *profile, const uint8_t *quarantine)
             profile->quarantine[i] = quarantine[i];
     for (uint32_t class = 0; class < FOVEA_TUNED_CLASSES; class ++)
         if (profile->has[class] && profile->tuned[class].kernel >= 0 &&
-            profile->quarantine[profile->tuned[class].kernel]) {
-            profile->has[class] = 0;
-            memset(&profile->tuned[class], 0, sizeof profile->tuned[class]);
-            memset(&profile->evidence[class], 0, sizeof profile->evidence[class]);
-        }
+            profile->quarantine[profile->tuned[class].kernel])
+            tune_forget(profile, class);
 }
 
 bool tune_quarantine(const char *path, const struct fovea_engine *engine, const uint8_t *quarantine,

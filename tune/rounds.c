@@ -5,6 +5,7 @@
 // searched once more, from what was found, so that a choice that a disturbed moment has made or missed does not stay;
 // the border is then where the choices of both sides are worth the same.
 #include "tune/rounds.h"
+#include "tune/write.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -41,6 +42,12 @@ static uint32_t order_classes(const char *only, uint32_t classes[FOVEA_TUNED_CLA
             classes[chosen++] = classes[i];
     }
     return chosen;
+}
+
+uint32_t tune_classes_of(const char *only)
+{
+    uint32_t classes[FOVEA_TUNED_CLASSES];
+    return order_classes(only, classes);
 }
 
 // Long products need more time for as many pairs; most slots have one kernel and need none.
@@ -109,20 +116,13 @@ static void search_class(struct tune_search *s, uint32_t class, double seconds, 
     fovea_engine_destroy(tuned);
 }
 
-static void forget(struct fovea_profile *profile, uint32_t class)
-{
-    profile->has[class] = 0;
-    memset(&profile->tuned[class], 0, sizeof profile->tuned[class]);
-    memset(&profile->evidence[class], 0, sizeof profile->evidence[class]);
-}
-
 // A class that was begun with, or whose border has moved, falls back to the default where that is as good.
 static void keep_or_forget(struct tune_search *s, uint32_t class, struct past *past)
 {
     const struct tune_run *const run = s->owner;
     struct fovea_profile *const profile = &run->result->profile;
     if (past->stale && s->refuted)
-        forget(profile, class);
+        tune_forget(profile, class);
     const struct fovea_tuned usual = tune_default(s->engine, class, s->quarantine);
     *past = (struct past){.best = profile->has[class] ? profile->tuned[class]
                                   : s->refuted        ? usual
@@ -183,6 +183,6 @@ void tune_rounds(struct tune_search *s)
             past[classes[i]].open |= classes[i] < FOVEA_CLASS_SLOT;
     for (uint32_t class = 0; class < FOVEA_TUNED_CLASSES; class ++) // proved on other problems than are now the class's
         if (past[class].moved)
-            forget(&run->result->profile, class);
+            tune_forget(&run->result->profile, class);
     run->result->interrupted = s->stop && *s->stop;
 }

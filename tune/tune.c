@@ -62,13 +62,12 @@ static void verify_kernels(struct tune_search *s)
 {
     const struct fovea_choice *const choice = fovea_engine_choice(s->engine);
     enum tune_verdict verdicts[FOVEA_VARIANTS];
-    int signals[FOVEA_VARIANTS];
     struct kernels kernels = {.count = 0};
     for (int32_t i = 0; i < FOVEA_VARIANTS; i++)
         if (fovea_variant_facts[i].required != 0 && !(fovea_variant_facts[i].required & ~choice->allowed) &&
             !choice->excluded[i] && !s->quarantine[i])
             kernels.variants[kernels.count++] = i;
-    tune_ask(kernels.count, kernel_is_right, &kernels, s->patience, verdicts, signals);
+    tune_ask(kernels.count, kernel_is_right, &kernels, s->patience, s->stop, verdicts);
     for (uint32_t i = 0; i < kernels.count; i++) {
         static const uint8_t why[] = {
             [TUNE_DIFFERS] = FOVEA_DIFFERS, [TUNE_CRASHES] = FOVEA_CRASHES, [TUNE_HANGS] = FOVEA_HANGS};
@@ -83,15 +82,26 @@ static void verify_kernels(struct tune_search *s)
     s->engine = run->moved ? run->moved : s->engine;
 }
 
-// The profile so far: nothing tuned, or what is kept.
+// The profile so far: nothing tuned, or what is kept of what was proved; what was set by hand was not.
 static void begin_profile(const struct tune_options *options, struct fovea_profile *profile)
 {
     memset(profile, 0, sizeof *profile);
     if (options->start && options->keep)
         *profile = *options->start;
+    for (uint32_t class = 0; class < FOVEA_TUNED_CLASSES; class ++)
+        if (profile->evidence[class].pairs == 0)
+            tune_forget(profile, class);
     profile->key = fovea_profile_key(fovea_engine_machine(options->engine));
     profile->isa = fovea_engine_choice(options->engine)->allowed;
     profile->level = options->level;
+}
+
+// The profile is of the level at which all classes were searched: else a run that was stopped at once would stand in
+// the way of the next one.
+static void end_profile(const struct tune_options *options, struct tune_result *result)
+{
+    if (result->interrupted || options->only)
+        result->profile.level = options->start && options->keep ? options->start->level : FOVEA_LEVEL_ESTIMATE;
 }
 
 static bool begin_search(struct tune_search *s, const struct tune_options *options, struct bench_pool *pool)
@@ -131,6 +141,7 @@ bool tune_run(const struct tune_options *options, struct tune_result *result)
             tune_rounds(s);
         }
         tune_banish(&result->profile, s->quarantine); // not even in a class that was kept
+        end_profile(options, result);
         result->trials = s->trials;
         result->trial_count = s->trial_count;
         result->failures = s->failures;

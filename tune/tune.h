@@ -26,7 +26,7 @@ struct tune_options {
     double budget;                     ///< seconds, hard; 0: the level's own
     const struct fovea_profile *start; ///< NULL, or incumbents to begin with, and a quarantine to keep
     bool keep;                         ///< start is proved: its classes stay where there is no time for them
-    const char *only;                  ///< NULL, or the classes whose "operator name" contains this
+    const char *only;                  ///< NULL, or the classes whose "operator name" contains this: tune_classes_of
     const volatile sig_atomic_t *stop; ///< NULL, or becomes nonzero when it is to end now
     void (*tell)(void *arg, const struct tune_progress *progress); ///< NULL: nobody listens
     void *arg;
@@ -56,6 +56,9 @@ struct tune_result {
     uint32_t failures; ///< candidates and kernels that were wrong
     bool interrupted;
 };
+
+/// How many classes there are, of those that `only` asks for.
+uint32_t tune_classes_of(const char *only);
 
 /// Seconds a level takes unless told otherwise; infinite for exhaustive.
 double tune_level_budget(enum fovea_profile_level level);

@@ -73,9 +73,9 @@ size_t tune_write(const struct fovea_profile *profile, char text[FOVEA_PROFILE_B
 // Makes the folders above path, as mkdir -p does.
 static void make_folders(const char *path)
 {
-    char folder[4096];
+    char folder[4096] = "";
     snprintf(folder, sizeof folder, "%s", path);
-    for (char *slash = strchr(folder + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+    for (char *slash = strchr(folder + (*folder != '\0'), '/'); slash; slash = strchr(slash + 1, '/')) {
         *slash = '\0';
         mkdir(folder, 0755); // what is there is there; what cannot be made shows when the file is written
         *slash = '/';
@@ -108,30 +108,49 @@ static void sync_folder(const char *path)
     }
 }
 
+// A new file beside path, whose name it writes; -1 where that cannot be.
+static int open_beside(const char *path, char *name, size_t size, char why[FOVEA_PROFILE_WHY])
+{
+    const int length = snprintf(name, size, "%s.XXXXXX", path);
+    const bool fits = *path != '\0' && length > 0 && (size_t)length < size;
+    const int file = fits ? mkstemp(name) : -1;
+    if (file < 0)
+        snprintf(why, FOVEA_PROFILE_WHY, "%s", fits ? strerror(errno) : "no name of a file");
+    return file;
+}
+
+bool tune_can_save(const char *path, bool folders, char why[FOVEA_PROFILE_WHY])
+{
+    char name[4096];
+    if (folders)
+        make_folders(path);
+    const int file = open_beside(path, name, sizeof name, why);
+    if (file < 0)
+        return false;
+    close(file);
+    unlink(name);
+    return true;
+}
+
 bool tune_save(const char *path, const struct fovea_profile *profile, char why[FOVEA_PROFILE_WHY])
 {
-    char name[4096], *text = malloc(FOVEA_PROFILE_BYTES_MAX);
-    const int length = snprintf(name, sizeof name, "%s.XXXXXX", path);
-    snprintf(why, FOVEA_PROFILE_WHY, "no memory, or too long a path");
-    if (!text || length < 0 || (size_t)length >= sizeof name) {
+    char name[4096], *const text = malloc(FOVEA_PROFILE_BYTES_MAX);
+    snprintf(why, FOVEA_PROFILE_WHY, "no memory");
+    const int file = text ? open_beside(path, name, sizeof name, why) : -1;
+    if (file < 0) {
         free(text);
         return false;
     }
-    make_folders(path);
     const size_t size = tune_write(profile, text);
-    const int file = mkstemp(name);
-    bool ok = file >= 0;
+    bool ok = write_all(file, text, size) && fchmod(file, 0644) == 0 && fsync(file) == 0;
+    ok = close(file) == 0 && ok;
+    ok = ok && rename(name, path) == 0;
     if (ok) {
-        ok = write_all(file, text, size) && fchmod(file, 0644) == 0 && fsync(file) == 0;
-        ok = close(file) == 0 && ok;
-        ok = ok && rename(name, path) == 0;
-        if (!ok)
-            unlink(name);
-    }
-    if (!ok)
-        snprintf(why, FOVEA_PROFILE_WHY, "%s", strerror(errno));
-    else
         sync_folder(path);
+    } else {
+        snprintf(why, FOVEA_PROFILE_WHY, "%s", strerror(errno));
+        unlink(name);
+    }
     free(text);
     return ok;
 }

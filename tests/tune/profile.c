@@ -257,6 +257,8 @@ static void test_places(void)
     char place[160], why[FOVEA_PROFILE_WHY];
     snprintf(place, sizeof place, "%s/.config/fovea/profile", folder);
     make_profile();
+    CHECK(!tune_save(place, &profile, why) && !tune_can_save(place, false, why) && *why, "without its folder");
+    CHECK(tune_can_save(place, true, why) && access(place, F_OK) != 0, "%s", why);
     CHECK(tune_save(place, &profile, why), "%s", why);
     struct fovea_engine *engine = engine_of(NULL, NULL, NULL, NULL);
     CHECK(strstr(fovea_engine_profile(engine), place), "%s", fovea_engine_profile(engine));

@@ -102,7 +102,8 @@ static void check_levels(void)
     stop = 1;
     options = (struct tune_options){.level = FOVEA_LEVEL_INSTALL};
     if (run(&options, &result))
-        CHECK(result.interrupted && result.classes_done == 0, "an interruption ends it");
+        CHECK(result.interrupted && result.classes_done == 0 && result.profile.level == FOVEA_LEVEL_ESTIMATE,
+              "an interruption ends it, which is of no level then");
     tune_result_free(&result);
     stop = 0;
 }
@@ -117,15 +118,19 @@ static void check_start(void)
         start.has[class] = 1;
         start.tuned[class] = fovea_tuned_get(fovea_engine_kernels(engine), class);
         start.tuned[class].values[0] = 123;
+        start.evidence[class].pairs = class != 4; // one is set by hand
     }
+    start.level = FOVEA_LEVEL_EXHAUSTIVE;
     struct tune_options options = {
         .level = FOVEA_LEVEL_QUICK, .budget = 0.01, .only = "nonesuch", .start = &start, .keep = true};
     if (run(&options, &result))
-        CHECK(result.profile.has[3] && result.profile.tuned[3].values[0] == 123, "kept");
+        CHECK(result.profile.has[3] && result.profile.tuned[3].values[0] == 123 && !result.profile.has[4] &&
+                  result.profile.level == FOVEA_LEVEL_EXHAUSTIVE,
+              "what is proved is kept, and its level");
     tune_result_free(&result);
     options.keep = false;
     if (run(&options, &result))
-        CHECK(!result.profile.has[3], "not kept");
+        CHECK(!result.profile.has[3] && result.profile.level == FOVEA_LEVEL_ESTIMATE, "not kept");
     tune_result_free(&result);
     if (fovea_variant_facts[best].required == 0)
         return;

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+// cli/tune_start.c - what a search begins with: another profile, numbers set by hand, or the profile it will replace.
+#include "cli/tune.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+// Whether an engine as this one would use a kernel that a profile chooses.
+static bool may_use(const struct fovea_engine *engine, const struct fovea_profile *profile, int32_t kernel)
+{
+    const struct fovea_choice *const choice = fovea_engine_choice(engine);
+    return !(fovea_variant_facts[kernel].required & ~choice->allowed) && !choice->excluded[kernel] &&
+           !profile->quarantine[kernel];
+}
+
+// One number or kernel of a class.
+static bool set_in_class(const struct fovea_engine *engine, uint32_t class, const char *name, size_t length,
+                         const char *value, struct fovea_profile *start)
+{
+    static const uint8_t none[FOVEA_VARIANTS];
+    struct fovea_tuned *const tuned = &start->tuned[class];
+    uint32_t count;
+    const struct fovea_tunable *const tunables = fovea_tunables(fovea_tuned_classes[class].kind, &count);
+    if (!start->has[class])
+        *tuned = tune_default(engine, class, none);
+    start->has[class] = 1;
+    if (length == 6 && memcmp(name, "kernel", 6) == 0) {
+        const int32_t kernel = fovea_variant_find(value, strlen(value));
+        if (kernel < 0 || tuned->kernel < 0 ||
+            strcmp(fovea_variant_facts[kernel].slot, fovea_variant_facts[tuned->kernel].slot) != 0 ||
+            !may_use(engine, start, kernel))
+            return false;
+        tuned->kernel = kernel;
+        return true;
+    }
+    for (uint32_t i = 0; i < count; i++)
+        if (strlen(tunables[i].name) == length && memcmp(tunables[i].name, name, length) == 0) {
+            char *end;
+            const unsigned long number = strtoul(value, &end, 10);
+            if (end == value || *end || number < tunables[i].smallest || number > tunables[i].largest)
+                return false;
+            tuned->values[i] = (uint32_t)number;
+            return true;
+        }
+    return false;
+}
+
+static bool set_all(const struct fovea_engine *engine, const struct cli_tune_arguments *a, struct fovea_profile *start)
+{
+    for (uint32_t i = 0; i < a->sets; i++) {
+        const char *const text = a->set[i], *const dot = strchr(text, '.'), *const equals = strchr(text, '=');
+        bool ok = dot && equals && dot < equals, any = false;
+        for (uint32_t class = 0; class < FOVEA_TUNED_CLASSES && ok; class ++) {
+            const struct fovea_tuned_class *const facts = &fovea_tuned_classes[class];
+            const size_t length = (size_t)(dot - text);
+            const bool all = length == 3 && memcmp(text, "all", 3) == 0 && facts->kind == FOVEA_TUNED_GEMM;
+            if (!all && !(strlen(facts->name) == length && memcmp(facts->name, text, length) == 0))
+                continue;
+            any = true;
+            ok = set_in_class(engine, class, dot + 1, (size_t)(equals - dot - 1), equals + 1, start);
+        }
+        if (!ok || !any) {
+            cli_error("tune: --set %s: no such class or number, or not a legal value", text);
+            return false;
+        }
+    }
+    return true;
+}
+
+// The profile that is to be replaced, zeros where there is none for this machine. False where it must not be.
+static bool read_old(const struct fovea_engine *engine, const struct cli_tune_arguments *a, const char *path,
+                     struct fovea_profile *old)
+{
+    char why[FOVEA_PROFILE_WHY];
+    static struct fovea_profile_place place;
+    static char text[FOVEA_PROFILE_BYTES_MAX];
+    const struct fovea_profile_key key = fovea_profile_key(fovea_engine_machine(engine));
+    snprintf(place.path, sizeof place.path, "%s", path);
+    if (fovea_profile_read(&place, &key, text, old, why) != 0) {
+        memset(old, 0, sizeof *old);
+        return true;
+    }
+    const bool ours = old->isa == fovea_engine_choice(engine)->allowed;
+    if (!a->force && (!ours || old->level > a->tune.level)) {
+        if (ours)
+            cli_error("tune: %s is of level %s; --force replaces it", path, fovea_profile_levels[old->level]);
+        else
+            cli_error("tune: %s is for another ISA cap; --force replaces it", path);
+        return false;
+    }
+    if (!ours) { // kernels that are wrong here are so under any cap
+        memset(old->has, 0, sizeof old->has);
+        old->level = FOVEA_LEVEL_ESTIMATE;
+    }
+    return true;
+}
+
+bool cli_tune_begin(const struct fovea_engine *engine, struct cli_tune_arguments *a, const char *path,
+                    struct fovea_profile *start)
+{
+    char why[FOVEA_PROFILE_WHY];
+    static struct fovea_profile old;
+    if (!read_old(engine, a, path, &old))
+        return false;
+    a->tune.start = start;
+    a->tune.keep = !a->from && !a->sets;
+    if (a->tune.keep) {
+        *start = old;
+        return true;
+    }
+    if (a->from && !tune_load(a->from, start, why)) {
+        cli_error("tune: %s: %s", a->from, why);
+        return false;
+    }
+    for (uint32_t i = 0; i < FOVEA_VARIANTS; i++)
+        start->quarantine[i] = old.quarantine[i] ? old.quarantine[i] : start->quarantine[i];
+    for (uint32_t class = 0; class < FOVEA_TUNED_CLASSES; class ++)
+        if (start->has[class] && start->tuned[class].kernel >= 0 && !may_use(engine, start, start->tuned[class].kernel))
+            tune_forget(start, class);
+    return set_all(engine, a, start);
+}
