@@ -61,8 +61,8 @@ static void place_terms(struct attention_problem *p, float *at)
         lens[b] = (uint32_t)(s->kv_len / 2);
     for (size_t h = 0; h < s->heads; h++)
         slopes[h] = slope;
-    p->args.mask = mask;
-    p->args.kv_lens = lens;
+    p->args.mask = p->desc.mask ? mask : NULL;
+    p->args.kv_lens = p->desc.kv_len_kind != FOVEA_KV_LEN_ALL ? lens : NULL;
     p->args.slopes = p->kind == ATTENTION_ALIBI ? slopes : NULL;
     p->args.entropy = p->kind == ATTENTION_STATISTICS ? statistics : NULL;
 }

@@ -18,6 +18,14 @@ static void release(void *memory)
     free(self);
 }
 
+static struct fovea_attention_args args_of(const struct attention_problem *p, size_t index)
+{
+    struct fovea_attention_args args = p->args;
+    args.k = p->memory + index * p->cache_floats;
+    args.v = args.k + p->v_offset;
+    return args;
+}
+
 static void *prepare(const void *state, const void *problem, bool packed)
 {
     const struct bench_fovea *const with = state;
@@ -27,8 +35,10 @@ static void *prepare(const void *state, const void *problem, bool packed)
         return NULL;
     self->problem = p;
     self->executor = with->executor;
+    const struct fovea_attention_args args = args_of(p, 0);
     if (!bench_work_plan(&self->work, fovea_attention_plan_size()) ||
         fovea_attention_plan(with->engine, &p->desc, self->work.plan) != FOVEA_OK ||
+        fovea_explain_attention_call(self->work.plan, &args, NULL, 0) != FOVEA_OK || // or nothing would be timed
         !bench_work_make(&self->work, self->executor)) {
         release(self);
         return NULL;
@@ -39,10 +49,7 @@ static void *prepare(const void *state, const void *problem, bool packed)
 static void run(void *prepared, size_t index)
 {
     const struct prepared *const self = prepared;
-    const struct attention_problem *const p = self->problem;
-    struct fovea_attention_args args = p->args;
-    args.k = p->memory + index * p->cache_floats;
-    args.v = args.k + p->v_offset;
+    const struct fovea_attention_args args = args_of(self->problem, index);
     fovea_attention(self->work.plan, &args, self->work.shared, self->work.scratch, self->executor);
 }
 

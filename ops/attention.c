@@ -153,76 +153,24 @@ static void run_task(const void *plan, const void *args, void *shared, void *scr
 
 const struct fovea_operator fovea_attention_operator = {count_tasks, run_task, NULL};
 
-enum fovea_status fovea_attention_check(const struct fovea_attention_layout *plan,
-                                        const struct fovea_attention_args *args)
-{
-    FOVEA_CHECK(plan != NULL && args != NULL, FOVEA_ERR_NULL);
-    const struct fovea_attention_desc *const d = &plan->desc;
-    FOVEA_CHECK(args->batch <= d->batch && args->q_len <= d->q_len && args->kv_len <= d->kv_len, FOVEA_ERR_SHAPE);
-    if (args->batch == 0 || d->heads == 0) {
-        return FOVEA_OK;
-    }
-    FOVEA_TRY(fovea_attention_check_ragged(plan, args)); // no entry has more than q_len queries: none where that is 0
-    if (args->q_len == 0) {
-        return FOVEA_OK;
-    }
-    FOVEA_CHECK(args->q != NULL, FOVEA_ERR_NULL);
-    FOVEA_CHECK(args->kv_begin % FOVEA_PANEL == 0, FOVEA_ERR_ALIGN);
-    if (args->batch_strides != NULL && args->q_starts == NULL) {
-        const struct fovea_attention_desc call = fovea_attention_call(plan, args);
-        FOVEA_TRY(fovea_attention_check_inputs(&call, NULL));
-    }
-    for (size_t i = 0; args->live_heads != NULL && i < args->live_count; i++) {
-        FOVEA_CHECK(args->live_heads[i] < d->heads, FOVEA_ERR_SHAPE);
-        FOVEA_CHECK(i == 0 || args->live_heads[i] > args->live_heads[i - 1], FOVEA_ERR_VALUE);
-    }
-    FOVEA_CHECK(d->statistics || (args->entropy == NULL && args->max_weight == NULL && args->max_key == NULL),
-                FOVEA_ERR_VALUE);
-    FOVEA_CHECK(args->kv_lens != NULL || d->kv_len_kind == FOVEA_KV_LEN_ALL, FOVEA_ERR_NULL);
-    if (args->kv_len == 0) {
-        return FOVEA_OK;
-    }
-    FOVEA_CHECK(args->k != NULL && args->v != NULL, FOVEA_ERR_NULL);
-    FOVEA_CHECK(args->additive != NULL || d->scoring == FOVEA_SCORING_DOT, FOVEA_ERR_NULL);
-    FOVEA_CHECK(args->pages != NULL || d->page_keys == 0, FOVEA_ERR_NULL);
-    FOVEA_CHECK((args->mask != NULL || !d->mask) && (args->bias != NULL || !d->bias) &&
-                    (args->blocks != NULL || !d->blocks),
-                FOVEA_ERR_NULL);
-    FOVEA_CHECK((args->q_segments != NULL && args->kv_segments != NULL) || !d->segments, FOVEA_ERR_NULL);
-    return FOVEA_OK;
-}
-
-static enum fovea_status check_call(const struct fovea_attention_layout *plan, const struct fovea_attention_args *args)
-{
-    FOVEA_TRY(fovea_attention_check(plan, args));
-    if (args->batch == 0 || plan->desc.heads == 0 || args->q_len == 0) {
-        return FOVEA_OK;
-    }
-    FOVEA_CHECK(args->out != NULL, FOVEA_ERR_NULL);
-    if (args->batch_strides == NULL && args->q_starts == NULL) {
-        return FOVEA_OK; // as the plan's
-    }
-    const struct fovea_attention_desc call =
-        args->q_starts == NULL ? fovea_attention_call(plan, args) : fovea_attention_queries_of(plan, args);
-    return fovea_attention_check_out(&call, NULL);
-}
-
 enum fovea_status fovea_attention(const void *plan, const struct fovea_attention_args *args, void *shared,
                                   void *scratch, const struct fovea_executor *executor)
 {
-    FOVEA_TRY(check_call(plan, args));
+    FOVEA_TRY(fovea_attention_check_call(plan, args, NULL));
     return fovea_run(&fovea_attention_operator, plan, args, shared, scratch, executor);
 }
 
 uint32_t fovea_attention_tasks(const void *plan, const struct fovea_attention_args *args, uint32_t phase)
 {
     const struct fovea_attention_layout *const layout = plan;
-    return check_call(plan, args) == FOVEA_OK && phase < layout->work.phases ? count_tasks(plan, args, phase) : 0;
+    return fovea_attention_check_call(plan, args, NULL) == FOVEA_OK && phase < layout->work.phases
+               ? count_tasks(plan, args, phase)
+               : 0;
 }
 
 enum fovea_status fovea_attention_task(const void *plan, const struct fovea_attention_args *args, void *shared,
                                        void *scratch, uint32_t phase, uint32_t task)
 {
-    FOVEA_TRY(check_call(plan, args));
+    FOVEA_TRY(fovea_attention_check_call(plan, args, NULL));
     return fovea_run_task(&fovea_attention_operator, plan, args, shared, scratch, phase, task);
 }

@@ -70,15 +70,11 @@ enum fovea_attention_twice fovea_attention_asks_twice(const struct fovea_attenti
 struct fovea_attention_args fovea_attention_entry(const struct fovea_attention_layout *plan,
                                                   const struct fovea_attention_args *args, size_t b,
                                                   size_t *batch_strides);
-/// All queries of a ragged batch as those of one entry, without keys: q and out of the call are so long.
-struct fovea_attention_desc fovea_attention_queries_of(const struct fovea_attention_layout *plan,
-                                                       const struct fovea_attention_args *args);
-/// Whether q_starts and kv_starts fit the plan and the call. Errors: NULL, SHAPE, UNSUPPORTED, OVERFLOW, STRIDE.
-enum fovea_status fovea_attention_check_ragged(const struct fovea_attention_layout *plan,
-                                               const struct fovea_attention_args *args);
-/// Checks the plan and what a call reads: all but out.
+/// Checks the plan and what a call reads, all but out; the call with out.
 enum fovea_status fovea_attention_check(const struct fovea_attention_layout *plan,
-                                        const struct fovea_attention_args *args);
+                                        const struct fovea_attention_args *args, const struct fovea_why *why);
+enum fovea_status fovea_attention_check_call(const struct fovea_attention_layout *plan,
+                                             const struct fovea_attention_args *args, const struct fovea_why *why);
 
 /// What runs once the plan and args are validated.
 extern const struct fovea_operator fovea_attention_operator;

@@ -322,7 +322,7 @@ static enum fovea_status check_state(const struct fovea_attention_layout *plan, 
 enum fovea_status fovea_attention_state_accumulate(const void *plan, const struct fovea_attention_args *args,
                                                    void *state, void *scratch, const struct fovea_executor *executor)
 {
-    FOVEA_TRY(fovea_attention_check(plan, args));
+    FOVEA_TRY(fovea_attention_check(plan, args, NULL));
     FOVEA_TRY(check_state(plan, state));
     FOVEA_CHECK(args->q_starts == NULL, FOVEA_ERR_UNSUPPORTED);
     struct header *const header = state;

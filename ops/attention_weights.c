@@ -180,7 +180,7 @@ static enum fovea_status check_args(const struct fovea_attention_layout *plan,
                                     const struct fovea_attention_weights_args *args)
 {
     FOVEA_CHECK(plan != NULL && args != NULL && args->call != NULL, FOVEA_ERR_NULL);
-    FOVEA_TRY(fovea_attention_check(plan, args->call));
+    FOVEA_TRY(fovea_attention_check(plan, args->call, NULL));
     FOVEA_CHECK(args->call->q_starts == NULL, FOVEA_ERR_UNSUPPORTED);
     FOVEA_CHECK(args->returned <= FOVEA_RETURN_SCORES && args->average <= 1 && args->dropped <= 1, FOVEA_ERR_ENUM);
     const bool scores = args->returned == FOVEA_RETURN_SCORES;

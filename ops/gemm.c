@@ -145,49 +145,67 @@ static bool run_whole(const void *plan, const void *args, void *shared, void *sc
 
 const struct fovea_operator fovea_gemm_operator = {count_tasks, run_task, run_whole};
 
-static enum fovea_status check_args(const struct fovea_gemm_layout *plan, const struct fovea_gemm_args *args)
+static enum fovea_status check_args(const struct fovea_gemm_layout *plan, const struct fovea_gemm_args *args,
+                                    const struct fovea_why *why)
 {
-    FOVEA_CHECK(plan != NULL && args != NULL, FOVEA_ERR_NULL);
+    FOVEA_REQUIRE(plan != NULL && args != NULL, FOVEA_ERR_NULL, why, "gemm: plan or args is NULL");
     const struct fovea_gemm_desc *const d = &plan->desc;
     const size_t m = args->m;
-    FOVEA_CHECK(m <= d->m, FOVEA_ERR_SHAPE);
+    FOVEA_REQUIRE(m <= d->m, FOVEA_ERR_SHAPE, why, "gemm: %zu rows are more than the plan's %zu", m, d->m);
     if (m == 0 || d->n == 0 || d->batch == 0) {
         return FOVEA_OK;
     }
-    FOVEA_CHECK(args->c != NULL && (args->residual != NULL || !d->residual), FOVEA_ERR_NULL);
-    FOVEA_CHECK(!d->residual || args->residual != args->c || d->ldr == d->ldc || m == 1, FOVEA_ERR_STRIDE);
-    FOVEA_CHECK(!d->residual || args->residual != args->c || d->batch_r == d->batch_c || d->batch == 1,
-                FOVEA_ERR_STRIDE);
+    FOVEA_REQUIRE(args->c != NULL, FOVEA_ERR_NULL, why, "gemm: args.c is NULL");
+    FOVEA_REQUIRE(!d->residual || args->residual != NULL, FOVEA_ERR_NULL, why,
+                  "gemm: args.residual is NULL, but the plan asks for it");
+    FOVEA_REQUIRE(d->residual || args->residual == NULL, FOVEA_ERR_VALUE, why, // it would silently be missing
+                  "gemm: args.residual is given, but the plan has none");
+    const bool itself = d->residual && args->residual == args->c;
+    FOVEA_REQUIRE(!itself || d->ldr == d->ldc || m == 1, FOVEA_ERR_STRIDE, why,
+                  "gemm: c is its own residual, with ldr %zu and ldc %zu", d->ldr, d->ldc);
+    FOVEA_REQUIRE(!itself || d->batch_r == d->batch_c || d->batch == 1, FOVEA_ERR_STRIDE, why,
+                  "gemm: c is its own residual, with batch_r %zu and batch_c %zu", d->batch_r, d->batch_c);
     if (plan->k == 0) {
         return FOVEA_OK;
     }
-    FOVEA_CHECK(args->a != NULL && args->b != NULL, FOVEA_ERR_NULL);
+    FOVEA_REQUIRE(args->a != NULL && args->b != NULL, FOVEA_ERR_NULL, why, "gemm: args.a or b is NULL");
     if (d->b_packed) {
-        FOVEA_CHECK(fovea_aligned(args->b), FOVEA_ERR_ALIGN);
+        FOVEA_REQUIRE(fovea_aligned(args->b), FOVEA_ERR_ALIGN, why, "gemm: the blob in args.b is not 64-byte aligned");
         for (size_t entry = 0; entry < (d->batch_b != 0 ? d->batch : 1); entry++) {
-            FOVEA_CHECK(fovea_blob_matches((const void *)((const float *)args->b + entry * d->batch_b), d->k, d->n),
-                        FOVEA_ERR_FORMAT);
+            FOVEA_REQUIRE(fovea_blob_matches((const void *)((const float *)args->b + entry * d->batch_b), d->k, d->n),
+                          FOVEA_ERR_FORMAT, why, "gemm: args.b, entry %zu, is no blob of %zu x %zu", entry, d->k, d->n);
         }
     }
+    return FOVEA_OK;
+}
+
+enum fovea_status fovea_explain_gemm_call(const void *plan, const struct fovea_gemm_args *args, char *text,
+                                          size_t text_size)
+{
+    const struct fovea_why why = {text, text_size};
+    FOVEA_TRY(check_args(plan, args, &why));
+    const struct fovea_gemm_layout *const layout = plan;
+    fovea_say(&why, "gemm: %zux%zux%zu, %u tasks", args->m, layout->desc.n, layout->desc.k,
+              (unsigned)count_tasks(plan, args, layout->work.phases - 1));
     return FOVEA_OK;
 }
 
 enum fovea_status fovea_gemm(const void *plan, const struct fovea_gemm_args *args, void *shared, void *scratch,
                              const struct fovea_executor *executor)
 {
-    FOVEA_TRY(check_args(plan, args));
+    FOVEA_TRY(check_args(plan, args, NULL));
     return fovea_run(&fovea_gemm_operator, plan, args, shared, scratch, executor);
 }
 
 uint32_t fovea_gemm_tasks(const void *plan, const struct fovea_gemm_args *args, uint32_t phase)
 {
     const struct fovea_gemm_layout *const layout = plan;
-    return check_args(plan, args) == FOVEA_OK && phase < layout->work.phases ? count_tasks(plan, args, phase) : 0;
+    return check_args(plan, args, NULL) == FOVEA_OK && phase < layout->work.phases ? count_tasks(plan, args, phase) : 0;
 }
 
 enum fovea_status fovea_gemm_task(const void *plan, const struct fovea_gemm_args *args, void *shared, void *scratch,
                                   uint32_t phase, uint32_t task)
 {
-    FOVEA_TRY(check_args(plan, args));
+    FOVEA_TRY(check_args(plan, args, NULL));
     return fovea_run_task(&fovea_gemm_operator, plan, args, shared, scratch, phase, task);
 }

@@ -111,6 +111,17 @@ static enum fovea_status check_matrix(char name, size_t rows, size_t cols, size_
     return FOVEA_OK;
 }
 
+// Whether entries of C share no element: one lies behind the other, or beside it in the same rows, as heads of a layer
+// do.
+static bool entries_apart(const struct fovea_gemm_desc *d, size_t columns)
+{
+    size_t entry = 0, others = 0;
+    const bool behind = fovea_extent(d->m, columns, d->ldc, &entry) && d->batch_c >= entry / sizeof(float);
+    const bool beside = d->batch_c >= columns && d->batch > 1 && fovea_mul(d->batch - 1, d->batch_c, &others) &&
+                        others <= d->ldc - columns;
+    return d->batch <= 1 || behind || beside;
+}
+
 static enum fovea_status check_desc(const struct fovea_gemm_desc *d, const struct fovea_why *why)
 {
     FOVEA_REQUIRE(d->struct_size == sizeof *d, FOVEA_ERR_STRUCT, why, "gemm: struct_size is %u, not %zu",
@@ -153,9 +164,8 @@ static enum fovea_status check_desc(const struct fovea_gemm_desc *d, const struc
                       FOVEA_ERR_OVERFLOW, why, "gemm: %zu entries %zu floats apart do not fit in memory", d->batch,
                       strides[i]);
     }
-    size_t entry = 0;
-    FOVEA_REQUIRE(d->batch <= 1 || (fovea_extent(d->m, columns, d->ldc, &entry) && d->batch_c >= entry / sizeof(float)),
-                  FOVEA_ERR_STRIDE, why, "gemm: entries of C, %zu floats apart, overlap", d->batch_c);
+    FOVEA_REQUIRE(entries_apart(d, columns), FOVEA_ERR_STRIDE, why, "gemm: entries of C, %zu floats apart, overlap",
+                  d->batch_c);
     FOVEA_REQUIRE(d->batch <= 1 || !d->b_packed || d->batch_b % FOVEA_PANEL == 0, FOVEA_ERR_STRIDE, why,
                   "gemm: blobs %zu floats apart are not 64-byte aligned", d->batch_b);
     return FOVEA_OK;

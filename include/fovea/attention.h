@@ -164,11 +164,15 @@ FOVEA_API enum fovea_status fovea_attention_plan(const struct fovea_engine *engi
 FOVEA_API enum fovea_status fovea_explain_attention(const struct fovea_engine *engine,
                                                     const struct fovea_attention_desc *desc, char *text,
                                                     size_t text_size);
+/// Writes one line that says what is wrong with a call, or what it would compute; returns what fovea_attention would,
+/// but for its memories and executor. For whoever wonders which of the args a status means.
+FOVEA_API enum fovea_status fovea_explain_attention_call(const void *plan, const struct fovea_attention_args *args,
+                                                         char *text, size_t text_size);
 /// Runs a plan on an executor (NULL: in this thread). shared and scratch as plan's fovea_work says.
 /// Errors: NULL (a pointer that the descriptor asks for; kv_starts alone), SHAPE (a size above the plan's, a head that
 /// is not there, starts that do not ascend or are too far apart), STRIDE and OVERFLOW (batch_strides, or all rows of a
-/// ragged batch), ALIGN (memories; kv_begin), VALUE (live_heads that do not ascend, statistics that were not planned,
-/// no workers), UNSUPPORTED (kv_starts with panels, pages or kv_begin).
+/// ragged batch), ALIGN (memories; kv_begin), VALUE (live_heads that do not ascend, anything that the descriptor did
+/// not ask for, no workers), UNSUPPORTED (kv_starts with panels, pages or kv_begin).
 ///
 /// Accuracy against exact arithmetic on the same inputs, u being 2^-24: let D be the largest error of a score that the
 /// row sees, (d + 3) u |scale| sum |q k| + u |s|, with a softcap 7 u |s| and with ALiBi u |s| more (and positions below

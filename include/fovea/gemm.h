@@ -24,7 +24,8 @@ enum fovea_activation {
     FOVEA_ACTIVATION_SILU = 5, ///< x / (1 + exp(-x))
 };
 
-/// A GEMM. Sizes may be 0. Leading dimensions are in elements.
+/// A GEMM. Sizes may be 0. Leading dimensions are in elements. Begin with FOVEA_GEMM_DESC_INIT: a descriptor of zeros
+/// is of 0 GEMMs with alpha 0, and computes nothing.
 struct fovea_gemm_desc {
     uint32_t struct_size; ///< sizeof(struct fovea_gemm_desc)
     enum fovea_transpose trans_a, trans_b;
@@ -39,8 +40,9 @@ struct fovea_gemm_desc {
     uint32_t gated; ///< 1: op(B) has n columns in pairs, gate and value side by side, and C, the residual n / 2:
                     ///< C[i,j] = act(v[i,2j]) * v[i,2j+1] + residual[i,j] (SwiGLU with SILU). n even, beta 0
     size_t batch;   ///< default 1: that many GEMMs of these shapes; entry e begins at a + e * batch_a and so on
-    size_t batch_a, batch_b, batch_c, batch_r; ///< in floats; 0 for A, B or the residual: shared by all entries;
-                                               ///< of several packed B a multiple of 16
+    /// In floats; 0 for A, B or the residual: shared by all entries; of several packed B a multiple of 16. Entries of C
+    /// lie behind one another, or side by side in rows of ldc, as heads do; they share no element.
+    size_t batch_a, batch_b, batch_c, batch_r;
 };
 #define FOVEA_GEMM_DESC_INIT                                                                                           \
     {                                                                                                                  \
@@ -61,17 +63,23 @@ struct fovea_gemm_args {
 /// Bytes of a plan. A plan begins with its struct fovea_work, is 64-byte aligned and may be copied to such a place.
 FOVEA_API size_t fovea_gemm_plan_size(void);
 /// Validates the descriptor and fills plan. The engine must outlive it.
-/// Errors: NULL, STRUCT, ENUM, OVERFLOW, STRIDE, VALUE, ALIGN (plan).
+/// Errors: NULL, STRUCT, ENUM, OVERFLOW, STRIDE, SHAPE (gated, n odd), VALUE, ALIGN (plan).
 FOVEA_API enum fovea_status fovea_gemm_plan(const struct fovea_engine *engine, const struct fovea_gemm_desc *desc,
                                             void *plan);
 /// Writes one line that says what a plan would do, or why there is none; returns what fovea_gemm_plan would. The line
 /// is cut to text_size bytes; text may be NULL.
 FOVEA_API enum fovea_status fovea_explain_gemm(const struct fovea_engine *engine, const struct fovea_gemm_desc *desc,
                                                char *text, size_t text_size);
+/// Writes one line that says what is wrong with a call, or what it would compute; returns what fovea_gemm would, but
+/// for its memories and executor.
+FOVEA_API enum fovea_status fovea_explain_gemm_call(const void *plan, const struct fovea_gemm_args *args, char *text,
+                                                    size_t text_size);
 /// Runs a plan on an executor (NULL: in this thread). shared and scratch as plan's fovea_work says.
-/// C may be the residual (with ldr = ldc) and aliases nothing else. Of the blob only the header is checked, see
-/// fovea_pack_check. |acc - exact| <= k u / (1 - k u) * sum |A| |B|, u = 2^-24; each later step adds one rounding.
-/// Errors: NULL, SHAPE (m above the plan's), ALIGN, FORMAT (a foreign blob), STRIDE (ldr), VALUE (no workers).
+/// C may be the residual (with ldr = ldc and batch_r = batch_c) and aliases nothing else. Of the blob only the header
+/// is checked, see fovea_pack_check. |acc - exact| <= k u / (1 - k u) * sum |A| |B|, u = 2^-24; each later step adds
+/// one rounding, an activation the error of its function (docs/numerics.md). Errors: NULL, SHAPE (m above the plan's),
+/// ALIGN, FORMAT (a foreign blob), STRIDE (ldr, batch_r), VALUE (no
+/// workers; a residual that was not planned).
 FOVEA_API enum fovea_status fovea_gemm(const void *plan, const struct fovea_gemm_args *args, void *shared,
                                        void *scratch, const struct fovea_executor *executor);
 /// The same task by task: tasks of a phase in any order, on any threads, each with a scratch of its own. The number of

@@ -207,19 +207,21 @@ static bool compare_scores(const struct onnx_case *c, const struct fovea_engine 
     if (!want)
         return true;
     struct fovea_attention_desc d = call->desc;
+    struct fovea_attention_args unmasked = call->args;
     if (mode == PRODUCTS || mode == CAPPED) {
         d.causal = d.bias = 0;
         d.window_left = d.window_right = FOVEA_WINDOW_ALL;
         d.mask = FOVEA_MASK_NONE;
         d.softcap = mode == CAPPED ? d.softcap : 0;
         d.kv_len_kind = FOVEA_KV_LEN_ALL;
+        unmasked.mask = NULL, unmasked.bias = NULL, unmasked.kv_lens = NULL;
     }
     struct fovea_work *const plan = aligned_alloc(64, fovea_attention_plan_size());
     bool same = !fovea_attention_plan(engine, &d, plan);
     void *const scratch = aligned_alloc(64, (plan->scratch_bytes + 63) / 64 * 64);
     float *const got = malloc(want->count * sizeof *got);
     const struct fovea_attention_weights_args args = {
-        .call = &call->args,
+        .call = &unmasked,
         .returned = mode == WEIGHTS ? FOVEA_RETURN_WEIGHTS : FOVEA_RETURN_SCORES,
         .weights = got,
         .strides = {d.heads * d.q_len * d.kv_len, d.q_len * d.kv_len, d.kv_len},

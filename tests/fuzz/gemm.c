@@ -89,7 +89,7 @@ static void run(const struct fovea_gemm_desc *d, struct fuzz_input *in)
         c[i] = test_floats(c_floats, TEST_HIGH);
         memcpy(c[i], before, c_floats * sizeof *before);
         args.c = c[i];
-        args.residual = bits & 2 && d->ldr == d->ldc ? c[i] : residual;
+        args.residual = !d->residual ? NULL : bits & 2 && d->ldr == d->ldc ? c[i] : residual;
         const enum test_way way = i ? (enum test_way)(bits / 4 % TEST_WAYS) : TEST_SERIAL;
         FUZZ_CHECK(!test_run(&test_gemm, fuzz_engine(i * bits), d, &args, way, seed));
     }

@@ -58,9 +58,9 @@ static void term_case(const char *name, unsigned has, size_t rows)
                                                   .q_len = n,
                                                   .kv_len = d.kv_len,
                                                   .q_offset = (int64_t)(OFFSET + first),
-                                                  .blocks = blocks,
-                                                  .q_segments = segments + OFFSET + first,
-                                                  .kv_segments = segments,
+                                                  .blocks = d.blocks ? blocks : NULL,
+                                                  .q_segments = d.segments ? segments + OFFSET + first : NULL,
+                                                  .kv_segments = d.segments ? segments : NULL,
                                                   .slopes = has & FALL ? floats("terms.slopes") : NULL,
                                                   .sinks = has & SINK ? floats("terms.logits") : NULL};
         CHECK(!fovea_attention_once(engine, &d, &args), "%s", name);

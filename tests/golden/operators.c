@@ -72,23 +72,19 @@ static void test_attention(void)
     d.qk_dim = q->shape[3], d.v_dim = v->shape[3];
     d.q = dense(q), d.k = dense(k), d.v = dense(v), d.out = dense(y);
     float *const out = test_alloc(y->bytes);
-    const struct fovea_attention_args args = {.q = q->data,
-                                              .k = k->data,
-                                              .v = v->data,
-                                              .out = out,
-                                              .batch = d.batch,
-                                              .q_len = d.q_len,
-                                              .kv_len = d.kv_len,
-                                              .mask = tensor("attention.mask")->data,
-                                              .bias = floats("attention.bias")};
+    struct fovea_attention_args args = {
+        .q = q->data, .k = k->data, .v = v->data, .out = out, .batch = d.batch, .q_len = d.q_len, .kv_len = d.kv_len};
     compare("attention.full", "", fovea_attention_once(engine, &d, &args), out, OPERATOR);
     d.causal = 1; // PyTorch's is top-left
     compare("attention.causal", "", fovea_attention_once(engine, &d, &args), out, OPERATOR);
     d.causal = 0;
+    args.mask = tensor("attention.mask")->data;
     d.mask = 1, d.mask_key = 1;
     d.mask_row = d.kv_len, d.mask_head = d.q_len * d.kv_len, d.mask_batch = d.heads * d.mask_head;
     compare("attention.masked", "", fovea_attention_once(engine, &d, &args), out, OPERATOR);
+    args.mask = NULL;
     d.mask = 0;
+    args.bias = floats("attention.bias");
     d.bias = 1, d.bias_key = 1;
     d.bias_row = d.kv_len;
     compare("attention.biased", "", fovea_attention_once(engine, &d, &args), out, OPERATOR);

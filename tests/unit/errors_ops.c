@@ -27,6 +27,8 @@ static void test_gemm_descs(void)
     const struct refuse r = refuse_begin(&test_gemm, engine, &good, &args, c, M * N);
     refuse_common(&r);
     const size_t huge = SIZE_MAX / 4;
+    struct fovea_gemm_args wrong;
+    BAD_ARGS(wrong.residual = args.a, FOVEA_ERR_VALUE); // which was not planned
     BAD_DESC(bad.struct_size = 0, FOVEA_ERR_STRUCT);
     BAD_DESC(bad.struct_size += 8, FOVEA_ERR_STRUCT);
     BAD_DESC(bad.struct_size -= 8, FOVEA_ERR_STRUCT);
@@ -248,6 +250,17 @@ static void test_attention_errors(void)
     BAD_ARGS(wrong.kv_segments = NULL, FOVEA_ERR_NULL);
     BAD_ARGS(wrong.blocks = NULL, FOVEA_ERR_NULL);
     BAD_ARGS(wrong.entropy = out, FOVEA_ERR_VALUE); // the plan has no statistics
+    BAD_ARGS(wrong.additive = args.q, FOVEA_ERR_VALUE);
+    BAD_ARGS(wrong.pages = lens, FOVEA_ERR_VALUE);
+    struct fovea_attention_desc plain = good; // which the same call must not pass for
+    plain.mask = FOVEA_MASK_NONE, plain.kv_len_kind = FOVEA_KV_LEN_ALL, plain.bias = plain.segments = plain.blocks = 0;
+    for (int kept = 0; kept < 7; kept++) {
+        wrong = args;
+        wrong.mask = kept == 0 ? args.mask : NULL, wrong.bias = kept == 1 ? args.bias : NULL;
+        wrong.blocks = kept == 2 ? args.blocks : NULL, wrong.kv_lens = kept == 3 ? args.kv_lens : NULL;
+        wrong.q_segments = kept == 4 ? segments : NULL, wrong.kv_segments = kept == 5 ? segments : NULL;
+        CHECK(fovea_attention_once(engine, &plain, &wrong) == (kept < 6 ? FOVEA_ERR_VALUE : FOVEA_OK), "kept %d", kept);
+    }
     static const uint32_t dead[] = {0, H}, twice[] = {1, 1};
     BAD_ARGS((wrong.live_heads = dead, wrong.live_count = 2), FOVEA_ERR_SHAPE);
     BAD_ARGS((wrong.live_heads = twice, wrong.live_count = 2), FOVEA_ERR_VALUE);

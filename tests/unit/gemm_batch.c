@@ -5,6 +5,7 @@
 #include "tests/support/operator.h"
 #include "tests/support/memory.h"
 #include "tests/support/test.h"
+#include <stdbool.h>
 
 static float *some(size_t floats, uint64_t *rng)
 {
@@ -33,16 +34,19 @@ static void run(const struct fovea_engine *engine, const struct fovea_gemm_desc 
     CHECK(status == FOVEA_OK, "%s", fovea_status_string(status));
 }
 
-static void test_batch(const struct fovea_engine *engine, const char *isa, const struct shape *s)
+// beside: entries of C are columns of the same rows, as heads are, not behind one another.
+static void test_batch(const struct fovea_engine *engine, const char *isa, const struct shape *s, bool beside)
 {
     uint64_t rng = s->m * 31 + s->n;
-    const size_t a_size = s->m * s->k + 3, b_size = s->k * s->n + 5, c_size = s->m * s->n + 7;
+    const size_t a_size = s->m * s->k + 3, b_size = s->k * s->n + 5;
+    const size_t ldc = beside ? s->batch * (s->n + 1) - 1 : s->n, c_size = beside ? s->n + 1 : s->m * s->n + 7;
+    const size_t floats = beside ? s->m * ldc + 1 : c_size * s->batch;
     struct fovea_gemm_desc d = FOVEA_GEMM_DESC_INIT;
     d.m = s->m, d.n = s->n, d.k = s->k;
     d.trans_a = s->trans_a ? FOVEA_TRANS : FOVEA_NO_TRANS, d.trans_b = s->trans_b ? FOVEA_TRANS : FOVEA_NO_TRANS;
-    d.lda = s->trans_a ? s->m : s->k, d.ldb = s->trans_b ? s->k : s->n, d.ldc = s->n;
+    d.lda = s->trans_a ? s->m : s->k, d.ldb = s->trans_b ? s->k : s->n, d.ldc = ldc;
     const float *const a = some(a_size * s->batch, &rng), *const b = some(b_size * s->batch, &rng);
-    float *const one = clean(c_size * s->batch), *const all = clean(c_size * s->batch);
+    float *const one = clean(floats), *const all = clean(floats);
     for (size_t e = 0; e < s->batch; e++) {
         const struct fovea_gemm_args args = {a + e * a_size, b + e * b_size, one + e * c_size, NULL, NULL, s->m};
         run(engine, &d, &args, TEST_SERIAL);
@@ -51,9 +55,9 @@ static void test_batch(const struct fovea_engine *engine, const char *isa, const
     for (int way = 0; way < TEST_WAYS; way++) {
         const struct fovea_gemm_args args = {a, b, all, NULL, NULL, s->m};
         run(engine, &d, &args, (enum test_way)way);
-        const size_t at = test_differ(one, all, c_size * s->batch);
-        CHECK(at == c_size * s->batch, "%s %s batch %zu of %zux%zux%zu: C[%zu]", isa, test_way_names[way], s->batch,
-              s->m, s->n, s->k, at);
+        const size_t at = test_differ(one, all, floats);
+        CHECK(at == floats, "%s %s batch %zu%s of %zux%zux%zu: C[%zu]", isa, test_way_names[way], s->batch,
+              beside ? " beside" : "", s->m, s->n, s->k, at);
     }
     test_memory_reset();
 }
@@ -98,7 +102,12 @@ static void test_refused(const struct fovea_engine *engine)
     CHECK(fovea_explain_gemm(engine, &d, text, sizeof text) == FOVEA_ERR_ENUM, "gated 2: %s", text);
     d.gated = 0, d.batch = 2, d.batch_c = 4 * 7 - 2;
     CHECK(fovea_explain_gemm(engine, &d, text, sizeof text) == FOVEA_ERR_STRIDE, "entries of C overlap: %s", text);
-    d.batch = SIZE_MAX, d.batch_c = 4 * 7;
+    d.batch_c = 7, d.ldc = 12;
+    CHECK(fovea_explain_gemm(engine, &d, text, sizeof text) == FOVEA_ERR_STRIDE, "a row is too short for two: %s",
+          text);
+    d.batch_c = 5, d.ldc = 20;
+    CHECK(fovea_explain_gemm(engine, &d, text, sizeof text) == FOVEA_ERR_STRIDE, "columns are shared: %s", text);
+    d.ldc = 7, d.batch = SIZE_MAX, d.batch_c = 4 * 7;
     CHECK(fovea_explain_gemm(engine, &d, text, sizeof text) == FOVEA_ERR_OVERFLOW, "batch: %s", text);
     d.batch = 2, d.b_packed = 1, d.batch_b = 4 * 6;
     CHECK(fovea_explain_gemm(engine, &d, text, sizeof text) == FOVEA_ERR_STRIDE, "blobs not on lines: %s", text);
@@ -118,7 +127,7 @@ int main(void)
         if (engine == NULL)
             continue;
         for (size_t j = 0; j < sizeof shapes / sizeof *shapes; j++)
-            test_batch(engine, test_isas[i], &shapes[j]);
+            test_batch(engine, test_isas[i], &shapes[j], false), test_batch(engine, test_isas[i], &shapes[j], true);
         for (size_t j = 0; j < sizeof acts / sizeof *acts; j++) {
             for (int trans = FOVEA_NO_TRANS; trans <= FOVEA_TRANS; trans++) {
                 const enum fovea_transpose trans_b = (enum fovea_transpose)trans;

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+// ops/attention_check.c - validates a call of an attention plan, and says what is wrong with it.
+#include "ops/attention.h"
+
+// All queries of a ragged batch as those of one entry, without keys: q and out of the call are so long.
+static struct fovea_attention_desc queries_of(const struct fovea_attention_layout *plan,
+                                              const struct fovea_attention_args *args)
+{
+    struct fovea_attention_desc queries = fovea_attention_call(plan, args);
+    queries.batch = 1;
+    queries.q_len = args->q_starts[args->batch];
+    queries.kv_len = 0;
+    return queries;
+}
+
+// Whether the entries of a ragged batch have at most `most` queries or keys.
+static enum fovea_status check_starts(const char *name, const uint32_t *starts, size_t batch, size_t most,
+                                      const struct fovea_why *why)
+{
+    for (size_t b = 0; b < batch; b++) {
+        FOVEA_REQUIRE(starts[b + 1] >= starts[b] && starts[b + 1] - starts[b] <= most, FOVEA_ERR_SHAPE, why,
+                      "attention: args.%s[%zu] is %u, [%zu] is %u: they ascend by at most %zu", name, b,
+                      (unsigned)starts[b], b + 1, (unsigned)starts[b + 1], most);
+    }
+    return FOVEA_OK;
+}
+
+static enum fovea_status check_ragged(const struct fovea_attention_layout *plan,
+                                      const struct fovea_attention_args *args, const struct fovea_why *why)
+{
+    if (args->q_starts == NULL) {
+        FOVEA_REQUIRE(args->kv_starts == NULL, FOVEA_ERR_NULL, why, "attention: args.kv_starts without q_starts");
+        return FOVEA_OK;
+    }
+    FOVEA_TRY(check_starts("q_starts", args->q_starts, args->batch, args->q_len, why));
+    const struct fovea_attention_desc queries = queries_of(plan, args);
+    FOVEA_TRY(fovea_attention_check_inputs(&queries, why));
+    struct fovea_attention_desc keys = fovea_attention_call(plan, args);
+    keys.q_len = 0;
+    if (args->kv_starts != NULL) {
+        FOVEA_REQUIRE(keys.page_keys == 0 && keys.k_layout == FOVEA_K_ROWS && args->kv_begin == 0,
+                      FOVEA_ERR_UNSUPPORTED, why, "attention: args.kv_starts with pages, panels or kv_begin");
+        FOVEA_TRY(check_starts("kv_starts", args->kv_starts, args->batch, args->kv_len, why));
+        keys.batch = 1;
+        keys.kv_len = args->kv_starts[args->batch];
+    }
+    return fovea_attention_check_inputs(&keys, why);
+}
+
+static enum fovea_status check_live(const struct fovea_attention_desc *d, const struct fovea_attention_args *args,
+                                    const struct fovea_why *why)
+{
+    const uint32_t *const live = args->live_heads;
+    for (size_t i = 0; live != NULL && i < args->live_count; i++) {
+        FOVEA_REQUIRE(live[i] < d->heads, FOVEA_ERR_SHAPE, why, "attention: args.live_heads[%zu] is %u of %zu heads", i,
+                      (unsigned)live[i], d->heads);
+        FOVEA_REQUIRE(i == 0 || live[i] > live[i - 1], FOVEA_ERR_VALUE, why,
+                      "attention: args.live_heads[%zu] is %u, behind %u", i, (unsigned)live[i], (unsigned)live[i - 1]);
+    }
+    return FOVEA_OK;
+}
+
+// What a descriptor asks for, and a call then must have. What is given and not asked for would silently be missing, a
+// mask above all.
+#define ASKED_FOR(X)                                                                                                   \
+    X(kv_lens, d->kv_len_kind != FOVEA_KV_LEN_ALL)                                                                     \
+    X(mask, d->mask != FOVEA_MASK_NONE)                                                                                \
+    X(bias, d->bias)                                                                                                   \
+    X(blocks, d->blocks)                                                                                               \
+    X(q_segments, d->segments)                                                                                         \
+    X(kv_segments, d->segments)                                                                                        \
+    X(additive, d->scoring == FOVEA_SCORING_ADDITIVE)                                                                  \
+    X(pages, d->page_keys != 0)
+#define MAY_HAVE(X) X(entropy, d->statistics) X(max_weight, d->statistics) X(max_key, d->statistics)
+#define NOT_MORE(name, asked)                                                                                          \
+    FOVEA_REQUIRE((asked) || args->name == NULL, FOVEA_ERR_VALUE, why,                                                 \
+                  "attention: args." #name " is given, but the plan has none");
+#define NOT_LESS(name, asked)                                                                                          \
+    FOVEA_REQUIRE(!(asked) || args->name != NULL, FOVEA_ERR_NULL, why,                                                 \
+                  "attention: args." #name " is NULL, but the plan asks for it");
+
+enum fovea_status fovea_attention_check(const struct fovea_attention_layout *plan,
+                                        const struct fovea_attention_args *args, const struct fovea_why *why)
+{
+    FOVEA_REQUIRE(plan != NULL && args != NULL, FOVEA_ERR_NULL, why, "attention: plan or args is NULL");
+    const struct fovea_attention_desc *const d = &plan->desc;
+    FOVEA_REQUIRE(args->batch <= d->batch && args->q_len <= d->q_len && args->kv_len <= d->kv_len, FOVEA_ERR_SHAPE, why,
+                  "attention: batch %zu, %zu queries, %zu keys are more than the plan's %zu, %zu, %zu", args->batch,
+                  args->q_len, args->kv_len, d->batch, d->q_len, d->kv_len);
+    if (args->batch == 0 || d->heads == 0) {
+        return FOVEA_OK;
+    }
+    FOVEA_TRY(check_ragged(plan, args, why)); // no entry has more than q_len queries: none where that is 0
+    if (args->q_len == 0) {
+        return FOVEA_OK;
+    }
+    FOVEA_REQUIRE(args->q != NULL, FOVEA_ERR_NULL, why, "attention: args.q is NULL");
+    FOVEA_REQUIRE(args->kv_begin % FOVEA_PANEL == 0, FOVEA_ERR_ALIGN, why,
+                  "attention: args.kv_begin %zu is no multiple of %d", args->kv_begin, (int)FOVEA_PANEL);
+    if (args->batch_strides != NULL && args->q_starts == NULL) {
+        const struct fovea_attention_desc call = fovea_attention_call(plan, args);
+        FOVEA_TRY(fovea_attention_check_inputs(&call, why));
+    }
+    FOVEA_TRY(check_live(d, args, why));
+    ASKED_FOR(NOT_MORE)
+    MAY_HAVE(NOT_MORE)
+    if (args->kv_len == 0) {
+        return FOVEA_OK;
+    }
+    FOVEA_REQUIRE(args->k != NULL && args->v != NULL, FOVEA_ERR_NULL, why, "attention: args.k or v is NULL");
+    ASKED_FOR(NOT_LESS)
+    return FOVEA_OK;
+}
+
+enum fovea_status fovea_attention_check_call(const struct fovea_attention_layout *plan,
+                                             const struct fovea_attention_args *args, const struct fovea_why *why)
+{
+    FOVEA_TRY(fovea_attention_check(plan, args, why));
+    if (args->batch == 0 || plan->desc.heads == 0 || args->q_len == 0) {
+        return FOVEA_OK;
+    }
+    FOVEA_REQUIRE(args->out != NULL, FOVEA_ERR_NULL, why, "attention: args.out is NULL");
+    if (args->batch_strides == NULL && args->q_starts == NULL) {
+        return FOVEA_OK; // as the plan's
+    }
+    const struct fovea_attention_desc call =
+        args->q_starts == NULL ? fovea_attention_call(plan, args) : queries_of(plan, args);
+    return fovea_attention_check_out(&call, why);
+}
+
+enum fovea_status fovea_explain_attention_call(const void *plan, const struct fovea_attention_args *args, char *text,
+                                               size_t text_size)
+{
+    const struct fovea_why why = {text, text_size};
+    FOVEA_TRY(fovea_attention_check_call(plan, args, &why));
+    fovea_say(&why, "attention: batch %zu, %zu queries from position %lld on, %zu keys, %u tasks", args->batch,
+              args->q_len, (long long)args->q_offset, args->kv_len, (unsigned)fovea_attention_tasks(plan, args, 0));
+    return FOVEA_OK;
+}
