@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // examples/attention/attention.c - causal attention over a whole sequence, then token by token with a KV cache: the
-// same
-// bits both ways.
+// same bits both ways.
 //
 //     cc attention.c $(pkg-config --cflags --libs fovea) && ./a.out
 #include <fovea/fovea.h>
@@ -82,8 +81,10 @@ int main(void)
         k[i] = (float)(i * 5 % 29 - 14) / 16;
         v[i] = (float)(i * 3 % 23 - 11) / 16;
     }
+    struct fovea_engine_options options = FOVEA_ENGINE_OPTIONS_INIT;
+    options.workers = 1; // all calls here are of one thread; by default plans are cut for all processors
     struct fovea_engine *engine;
-    must(fovea_engine_create(NULL, &engine), "engine");
+    must(fovea_engine_create(&options, &engine), "engine");
     const struct fovea_attention_desc desc = describe(LEN);
     const struct fovea_attention_args args = {.q = q, .k = k, .v = v, .out = whole, .batch = 1, .q_len = LEN,
                                               .kv_len = LEN};

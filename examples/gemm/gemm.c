@@ -34,8 +34,10 @@ int main(void)
     for (int i = 0; i < ROWS_MAX * INPUTS; i++)
         x[i] = (float)(i % 13 - 6) / 8;
 
+    struct fovea_engine_options options = FOVEA_ENGINE_OPTIONS_INIT;
+    options.workers = 1; // all calls here are of one thread; by default plans are cut for all processors
     struct fovea_engine *engine;
-    must(fovea_engine_create(NULL, &engine), "engine");
+    must(fovea_engine_create(&options, &engine), "engine");
 
     // A Linear's weight is [outputs, inputs]: B transposed. The blob can be stored and mapped, on any machine.
     size_t bytes;
