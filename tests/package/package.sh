@@ -22,6 +22,10 @@ configure() {
         fail "$project"
     fi
 }
+# pkg-config for what is in libdir, and for nothing else: who only links fovea may lack the .pc files of what it uses.
+installed() {
+    PKG_CONFIG_PATH='' PKG_CONFIG_LIBDIR=$libdir/pkgconfig pkg-config "$@"
+}
 run_examples() {
     "$1/gemm" && "$1/attention"
 }
@@ -43,10 +47,8 @@ configure "$work/find" "$here/find" -DCMAKE_PREFIX_PATH="$prefix" -DEXAMPLES="$s
 run_examples "$work/find"
 
 step "pkg-config, C++17"
-PKG_CONFIG_PATH=$libdir/pkgconfig
-export PKG_CONFIG_PATH
 "$cxx" -std=c++17 -Wall -Wextra -Wpedantic -Werror -o "$work/consumer" "$here/consumer.cc" \
-    $(pkg-config --cflags --libs fovea) -Wl,-rpath,"$libdir"
+    $(installed --cflags --libs fovea) -Wl,-rpath,"$libdir"
 "$work/consumer"
 
 step "Python's ctypes"
@@ -55,7 +57,7 @@ step "Python's ctypes"
 step "the README's first C example"
 sed -n '/^```c$/,/^```$/p' "$source/README.md" 2>/dev/null | sed '1d;/^```$/,$d' >"$work/readme.c" || true
 if [ -s "$work/readme.c" ]; then
-    "$cc" -Wall -Wextra -Werror -o "$work/readme" "$work/readme.c" $(pkg-config --cflags --libs fovea) \
+    "$cc" -Wall -Wextra -Werror -o "$work/readme" "$work/readme.c" $(installed --cflags --libs fovea) \
         -Wl,-rpath,"$libdir"
     "$work/readme"
 else
@@ -76,7 +78,7 @@ run_examples "$work/subdirectory"
 "$cmake" --install "$work/subdirectory" --prefix "$work/static" >>"$work/install.log"
 configure "$work/find-static" "$here/find" -DCMAKE_PREFIX_PATH="$work/static" -DEXAMPLES="$source/examples"
 run_examples "$work/find-static"
-PKG_CONFIG_PATH=$(dirname "$(find "$work/static" -name fovea.pc)")
-"$cc" -o "$work/static-gemm" "$source/examples/gemm/gemm.c" $(pkg-config --cflags --static --libs fovea)
+libdir=$(dirname "$(find "$work/static" -name libfovea.a)")
+"$cc" -o "$work/static-gemm" "$source/examples/gemm/gemm.c" $(installed --cflags --static --libs fovea)
 "$work/static-gemm"
 echo "all steps passed"
