@@ -13,6 +13,11 @@ foreach(adapter IN LISTS FOVEA_ADAPTERS)
     install(FILES include/fovea/${adapter}.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/fovea)
 endforeach()
 if(FOVEA_BUILD_CLI)
+    # Where the program will be, for the scripts of an installation: they alone know the prefix.
+    set(FOVEA_PROGRAM ${CMAKE_INSTALL_BINDIR}/fovea)
+    if(NOT IS_ABSOLUTE ${CMAKE_INSTALL_BINDIR})
+        string(PREPEND FOVEA_PROGRAM "\${CMAKE_INSTALL_PREFIX}/")
+    endif()
     install(TARGETS fovea_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT Tools)
     install(FILES examples/g2p/g2p.safetensors examples/g2p/MODEL_CARD.md examples/g2p/NOTICE
         DESTINATION ${CMAKE_INSTALL_DATADIR}/fovea COMPONENT Tools)
@@ -20,9 +25,8 @@ if(FOVEA_BUILD_CLI)
         install(TARGETS fovea_count LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/fovea COMPONENT Tools)
     endif()
     if(CMAKE_SYSTEM_NAME STREQUAL "Linux")
-        configure_file(cmake/systemd/fovea-tune.service.in fovea-tune.service @ONLY)
-        install(FILES ${CMAKE_CURRENT_BINARY_DIR}/fovea-tune.service
-            DESTINATION lib/systemd/system COMPONENT Tools)
+        configure_file(cmake/unit_on_install.cmake.in unit_on_install.cmake @ONLY)
+        install(SCRIPT ${CMAKE_CURRENT_BINARY_DIR}/unit_on_install.cmake COMPONENT Tools)
     endif()
 endif()
 

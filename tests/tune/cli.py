@@ -264,9 +264,14 @@ def test_install(folder):
     """What is installed; and the script that --install runs where FOVEA_TUNE_ON_INSTALL is set."""
     prefix = os.path.join(folder, "prefix")
     text = install(prefix)
-    with open(os.path.join(prefix, "lib/systemd/system/fovea-tune.service")) as file:
-        unit = file.read()
-    check("ConditionPathExists=!/var/lib/fovea/profile" in unit and "tune --system" in unit and "@" not in unit, unit)
+    stage = os.path.join(folder, "stage")
+    install("/opt/fovea", DESTDIR=stage)
+    for root, place in (("", prefix), (stage, "/opt/fovea")):
+        with open(root + place + "/lib/systemd/system/fovea-tune.service") as file:
+            unit = file.read()
+        check("ConditionPathExists=!/var/lib/fovea/profile" in unit and "@" not in unit, unit)
+        program = place + "/bin/fovea"
+        check(f"ExecStart={program} tune --system " in unit and os.path.exists(root + program), unit)
     check("fovea tune" not in text, "tuned without being asked to")
     hook = [CMAKE, "-DCMAKE_INSTALL_PREFIX=" + prefix, "-P", os.path.join(BUILD, "tune_on_install.cmake")]
     path = os.path.join(folder, "hook")
