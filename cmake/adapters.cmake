@@ -4,7 +4,7 @@ option(FOVEA_WITH_PTHREADPOOL "Build libfovea_pthreadpool (needs pthreadpool.h a
 option(FOVEA_WITH_OPENMP "Build libfovea_openmp (needs a compiler with OpenMP)" OFF)
 set(FOVEA_ADAPTERS)
 
-# libfovea_NAME from adapters/NAME.c and include/fovea/NAME.h.
+# libfovea_NAME from adapters/NAME.c and include/fovea/NAME.h. FOVEA_PC_NAME: what else a program links (fovea_install).
 macro(fovea_adapter name)
     list(APPEND FOVEA_ADAPTERS ${name})
     add_library(fovea_${name} adapters/${name}.c)
@@ -20,6 +20,7 @@ if(FOVEA_WITH_PTHREADPOOL)
     fovea_adapter(pthreadpool)
     target_include_directories(fovea_pthreadpool PUBLIC ${FOVEA_PTHREADPOOL_INCLUDE})
     target_link_libraries(fovea_pthreadpool PUBLIC ${FOVEA_PTHREADPOOL_LIBRARY})
+    set(FOVEA_PC_pthreadpool LIBS pthreadpool)
 endif()
 if(FOVEA_WITH_OPENMP)
     find_package(OpenMP REQUIRED COMPONENTS C)
@@ -28,4 +29,5 @@ if(FOVEA_WITH_OPENMP)
     if(NOT BUILD_SHARED_LIBS) # what is installed names the runtime that the compiler of the adapter calls
         target_link_libraries(fovea_openmp INTERFACE "$<INSTALL_INTERFACE:${OpenMP_C_LIB_NAMES}>")
     endif()
+    set(FOVEA_PC_openmp LIBS_PRIVATE ${OpenMP_C_LIB_NAMES})
 endif()

@@ -21,12 +21,4 @@ if(FOVEA_WITH_CBLAS)
     # nodelete: threads, a pthread key and fork handlers point into the library, so dlclose must leave it.
     target_link_options(fovea_cblas PRIVATE
         -Wl,--version-script=${PROJECT_SOURCE_DIR}/cblas/cblas.map -Wl,-z,nodelete)
-    if(FOVEA_INSTALL)
-        install(TARGETS fovea_cblas
-            LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT Cblas NAMELINK_COMPONENT Cblas)
-        file(RELATIVE_PATH FOVEA_PC_PREFIX /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
-        configure_file(cmake/fovea_cblas.pc.in fovea_cblas.pc @ONLY)
-        install(FILES ${CMAKE_CURRENT_BINARY_DIR}/fovea_cblas.pc
-            DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT Cblas)
-    endif()
 endif()

@@ -1,17 +1,38 @@
 # SPDX-License-Identifier: Apache-2.0
-# Installs the library, headers, program, weights, a CMake config and a relocatable pkg-config file.
+# Installs the libraries, headers, program, weights, a CMake config and relocatable pkg-config files.
 set(FOVEA_INSTALL_CMAKE ${CMAKE_INSTALL_LIBDIR}/cmake/fovea)
+# The prefix in a .pc file is found from where the file lies, so an installed tree may be moved.
+file(RELATIVE_PATH FOVEA_PC_PREFIX /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
 
-install(TARGETS fovea EXPORT fovea-targets
-    LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT Runtime NAMELINK_COMPONENT Development
-    ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT Development)
+# fovea_install(LIBRARY RUNTIME DEVELOPMENT DESCRIPTION TEXT [REQUIRES PACKAGE] [LIBS NAME...] [LIBS_PRIVATE NAME...]):
+# a library in these two components of the installation, and how CMake and pkg-config find it. Each library has a file
+# of targets to itself, as one without the others is a legal installation.
+function(fovea_install library runtime development)
+    cmake_parse_arguments(PARSE_ARGV 3 PC "" "DESCRIPTION;REQUIRES" "LIBS;LIBS_PRIVATE")
+    foreach(libraries PC_LIBS PC_LIBS_PRIVATE) # by name, as the places of others' libraries are those of this machine
+        list(TRANSFORM ${libraries} PREPEND -l)
+        list(JOIN ${libraries} " " ${libraries})
+    endforeach()
+    install(TARGETS ${library} EXPORT ${library}-targets
+        LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT ${runtime} NAMELINK_COMPONENT ${development}
+        ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT ${development})
+    install(EXPORT ${library}-targets NAMESPACE fovea:: DESTINATION ${FOVEA_INSTALL_CMAKE} COMPONENT ${development})
+    configure_file(cmake/library.pc.in ${library}.pc @ONLY)
+    install(FILES ${CMAKE_CURRENT_BINARY_DIR}/${library}.pc
+        DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT ${development})
+endfunction()
+
+fovea_install(fovea Runtime Development DESCRIPTION "${PROJECT_DESCRIPTION}" LIBS_PRIVATE sleef m)
 install(DIRECTORY include/fovea DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT Development
     FILES_MATCHING PATTERN "*.h" REGEX "/(openmp|pthreadpool)\\.h$" EXCLUDE)
 foreach(adapter IN LISTS FOVEA_ADAPTERS)
-    install(TARGETS fovea_${adapter} EXPORT fovea-targets
-        LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
-    install(FILES include/fovea/${adapter}.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/fovea)
+    fovea_install(fovea_${adapter} Runtime Development
+        DESCRIPTION "Runs fovea on the threads of ${adapter}" REQUIRES fovea ${FOVEA_PC_${adapter}})
+    install(FILES include/fovea/${adapter}.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/fovea COMPONENT Development)
 endforeach()
+if(FOVEA_WITH_CBLAS)
+    fovea_install(fovea_cblas Cblas Cblas DESCRIPTION "sgemm and sgemv of fovea under their BLAS names")
+endif()
 if(FOVEA_BUILD_CLI)
     # Where the program will be, for the scripts of an installation: they alone know the prefix.
     set(FOVEA_PROGRAM ${CMAKE_INSTALL_BINDIR}/fovea)
@@ -30,16 +51,10 @@ if(FOVEA_BUILD_CLI)
     endif()
 endif()
 
-install(EXPORT fovea-targets NAMESPACE fovea:: DESTINATION ${FOVEA_INSTALL_CMAKE} COMPONENT Development)
 configure_package_config_file(cmake/foveaConfig.cmake.in foveaConfig.cmake INSTALL_DESTINATION ${FOVEA_INSTALL_CMAKE})
 write_basic_package_version_file(foveaConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/foveaConfig.cmake ${CMAKE_CURRENT_BINARY_DIR}/foveaConfigVersion.cmake
     DESTINATION ${FOVEA_INSTALL_CMAKE} COMPONENT Development)
-
-# The prefix in the .pc file is found from where the file lies, so an installed tree may be moved.
-file(RELATIVE_PATH FOVEA_PC_PREFIX /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
-configure_file(cmake/fovea.pc.in fovea.pc @ONLY)
-install(FILES ${CMAKE_CURRENT_BINARY_DIR}/fovea.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT Development)
 
 # Last, when the program and its library are in place.
 if(FOVEA_BUILD_CLI)

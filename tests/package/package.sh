@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # package.sh SOURCE BUILD CMAKE CC CXX PYTHON - installs a build, moves it, and uses it in every way a user would:
-# CMake's find_package, pkg-config from C++17, ctypes, the fovea program, the README's example; and as a subdirectory.
+# CMake's find_package, pkg-config from C++17, ctypes, the fovea program, the README's examples; and as a subdirectory.
 set -eu
 source=$1 build=$2 cmake=$3 cc=$4 cxx=$5 python=$6
 here=$source/tests/package
@@ -22,13 +22,60 @@ configure() {
         fail "$project"
     fi
 }
+# The README's Nth block of C.
+readme() {
+    awk -v wanted="$1" '/^```/ { inside = /^```c$/ && ++seen == wanted; next } inside' "$source/README.md"
+}
 # pkg-config for what is in libdir, and for nothing else: who only links fovea may lack the .pc files of what it uses.
 installed() {
     PKG_CONFIG_PATH='' PKG_CONFIG_LIBDIR=$libdir/pkgconfig pkg-config "$@"
 }
+# Which libraries lie beside libfovea in libdir.
+beside() {
+    for each in cblas openmp pthreadpool; do
+        [ -z "$(find "$libdir" -name "libfovea_$each.[as]*")" ] || echo "$each"
+    done
+}
 run_examples() {
     "$1/gemm" && "$1/attention"
 }
+# run_products FOLDER PROGRAM...: what programs of the README print.
+run_products() {
+    folder=$1
+    shift
+    for program in "$@"; do
+        "$folder/$program" >"$work/words" && grep '4 5 10 11' "$work/words" || fail "$folder/$program"
+    done
+}
+# use FOLDER [FLAG]: every library in libdir, by find_package, and by pkg-config with this flag.
+use() {
+    configure "$1" "$here/find" -DCMAKE_PREFIX_PATH="$prefix" -DINSTALLED="$(beside | paste -sd ';' -)" \
+        -DEXAMPLES="$source/examples" -DPROGRAMS="$work/programs"
+    run_examples "$1"
+    run_products "$1" $(beside)
+    for each in fovea $(beside | sed 's/^/fovea_/'); do
+        "$cc" -Wall -Wextra -Werror -o "$1/$each" "$work/programs/$each.c" \
+            $(installed --cflags ${2:-} --libs "$each") -Wl,-rpath,"$libdir"
+        run_products "$1" "$each"
+    done
+}
+
+step "the README's C examples"
+mkdir "$work/programs"
+(
+    cd "$work/programs"
+    readme 1 >fovea.c
+    readme 2 >second
+    grep '^#' second >fovea_openmp.c
+    grep -v '^#' second >body
+    sed '/fovea_gemm_once/ {
+        r body
+        d
+    }' fovea.c >>fovea_openmp.c
+    sed 's/openmp_executor(threads,/pthreadpool_executor(pthreadpool_create(threads),/; s/openmp\.h/pthreadpool.h/' \
+        fovea_openmp.c >fovea_pthreadpool.c
+    cp "$source/tests/cblas/install.c" fovea_cblas.c
+)
 
 step "install, and move"
 "$cmake" --install "$build" --prefix "$work/first" >"$work/install.log"
@@ -42,9 +89,8 @@ grep -rlF -e "$work/first" -e "$source" -e "$build" "$libdir/cmake" "$libdir/pkg
     fail "installed files name folders of the build"
 [ -f "$prefix/include/fovea/fovea.h" ] || fail "no headers"
 
-step "find_package"
-configure "$work/find" "$here/find" -DCMAKE_PREFIX_PATH="$prefix" -DEXAMPLES="$source/examples"
-run_examples "$work/find"
+step "find_package and pkg-config"
+use "$work/find"
 
 step "pkg-config, C++17"
 "$cxx" -std=c++17 -Wall -Wextra -Wpedantic -Werror -o "$work/consumer" "$here/consumer.cc" \
@@ -54,16 +100,6 @@ step "pkg-config, C++17"
 step "Python's ctypes"
 "$python" "$here/gemm.py" "$library"
 
-step "the README's first C example"
-sed -n '/^```c$/,/^```$/p' "$source/README.md" 2>/dev/null | sed '1d;/^```$/,$d' >"$work/readme.c" || true
-if [ -s "$work/readme.c" ]; then
-    "$cc" -Wall -Wextra -Werror -o "$work/readme" "$work/readme.c" $(installed --cflags --libs fovea) \
-        -Wl,-rpath,"$libdir"
-    "$work/readme"
-else
-    echo "skip: README.md has no C example"
-fi
-
 if [ -x "$prefix/bin/fovea" ]; then
     step "the installed program, from another folder"
     (cd / && "$prefix/bin/fovea" --version && "$prefix/bin/fovea" run g2p hello) | tee "$work/words"
@@ -71,14 +107,13 @@ if [ -x "$prefix/bin/fovea" ]; then
 fi
 
 step "a subdirectory, static; what it installs is found again"
+adapters=$(beside | grep -v cblas | tr a-z A-Z | sed 's/.*/-DFOVEA_WITH_&=ON/')
 configure "$work/subdirectory" "$here/subdirectory" -DFOVEA="$source" -DFOVEA_INSTALL=ON \
-    -DBUILD_SHARED_LIBS=OFF -DCMAKE_BUILD_TYPE=Debug
+    -DBUILD_SHARED_LIBS=OFF -DCMAKE_BUILD_TYPE=Debug $adapters
 run_examples "$work/subdirectory"
 [ -z "$(find "$work/subdirectory" -type f -perm -u+x -name fovea)" ] || fail "the program was built"
-"$cmake" --install "$work/subdirectory" --prefix "$work/static" >>"$work/install.log"
-configure "$work/find-static" "$here/find" -DCMAKE_PREFIX_PATH="$work/static" -DEXAMPLES="$source/examples"
-run_examples "$work/find-static"
-libdir=$(dirname "$(find "$work/static" -name libfovea.a)")
-"$cc" -o "$work/static-gemm" "$source/examples/gemm/gemm.c" $(installed --cflags --static --libs fovea)
-"$work/static-gemm"
+prefix=$work/static
+"$cmake" --install "$work/subdirectory" --prefix "$prefix" >>"$work/install.log"
+libdir=$(dirname "$(find "$prefix" -name libfovea.a)")
+use "$work/find-static" --static
 echo "all steps passed"
