@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Installs the libraries, headers, program, weights, a CMake config and relocatable pkg-config files.
+# Installs the libraries, headers, program, weights, licence, a CMake config and relocatable pkg-config files.
 set(FOVEA_INSTALL_CMAKE ${CMAKE_INSTALL_LIBDIR}/cmake/fovea)
 # The prefix in a .pc file is found from where the file lies, so an installed tree may be moved.
 file(RELATIVE_PATH FOVEA_PC_PREFIX /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
@@ -33,6 +33,8 @@ endforeach()
 if(FOVEA_WITH_CBLAS)
     fovea_install(fovea_cblas Cblas Cblas DESCRIPTION "sgemm and sgemv of fovea under their BLAS names")
 endif()
+# Not CMAKE_INSTALL_DOCDIR, which is the parent project's where there is one, and so is the LICENSE in it.
+install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/doc/fovea COMPONENT Runtime)
 if(FOVEA_BUILD_CLI)
     # Where the program will be, for the scripts of an installation: they alone know the prefix.
     set(FOVEA_PROGRAM ${CMAKE_INSTALL_BINDIR}/fovea)

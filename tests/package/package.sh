@@ -88,6 +88,7 @@ libdir=$(dirname "$library")
 grep -rlF -e "$work/first" -e "$source" -e "$build" "$libdir/cmake" "$libdir/pkgconfig" "$prefix/include" &&
     fail "installed files name folders of the build"
 [ -f "$prefix/include/fovea/fovea.h" ] || fail "no headers"
+cmp "$source/LICENSE" "$(find "$prefix" -path '*/doc/fovea/LICENSE')" || fail "no licence"
 
 step "find_package and pkg-config"
 use "$work/find"
