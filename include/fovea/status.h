@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/// The version of these headers, for #if; fovea_version() is that of the library which was loaded.
 #define FOVEA_VERSION_MAJOR 0
 #define FOVEA_VERSION_MINOR 1
 #define FOVEA_VERSION_PATCH 0
@@ -41,7 +42,7 @@ enum fovea_status {
 /// The name of a status, "FOVEA_ERR_SHAPE"; "unknown status" for a number that is none. Never NULL.
 FOVEA_API const char *fovea_status_string(enum fovea_status status);
 
-/// "0.1.0".
+/// The library's version, "0.1.0".
 FOVEA_API const char *fovea_version(void);
 
 #ifdef __cplusplus

@@ -312,7 +312,7 @@ static void test_status(void)
     }
     CHECK(strcmp(fovea_status_string((enum fovea_status)14), "unknown status") == 0, "14");
     CHECK(strcmp(fovea_status_string((enum fovea_status)(-1)), "unknown status") == 0, "-1");
-    CHECK(strcmp(fovea_version(), "0.1.0") == 0, "%s", fovea_version());
+    CHECK(strcmp(fovea_version(), PROJECT_VERSION) == 0, "%s, but CMake: %s", fovea_version(), PROJECT_VERSION);
 }
 
 int main(void)
