@@ -10,7 +10,7 @@ macro(fovea_adapter name)
     add_library(fovea_${name} adapters/${name}.c)
     add_library(fovea::${name} ALIAS fovea_${name})
     set_target_properties(fovea_${name} PROPERTIES
-        EXPORT_NAME ${name} POSITION_INDEPENDENT_CODE ON VERSION ${PROJECT_VERSION} SOVERSION 0)
+        EXPORT_NAME ${name} POSITION_INDEPENDENT_CODE ON VERSION ${PROJECT_VERSION} SOVERSION ${FOVEA_SOVERSION})
     target_link_libraries(fovea_${name} PRIVATE $<BUILD_INTERFACE:fovea_flags> PUBLIC fovea)
 endmacro()
 

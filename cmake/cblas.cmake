@@ -14,7 +14,8 @@ if(FOVEA_WITH_CBLAS)
         cblas/xerbla.c
         ${FOVEA_OBJECTS} ${FOVEA_FILES_DISPATCH} ${FOVEA_FILES_OPS})
     add_library(fovea::cblas ALIAS fovea_cblas)
-    set_target_properties(fovea_cblas PROPERTIES EXPORT_NAME cblas VERSION ${PROJECT_VERSION} SOVERSION 0
+    set_target_properties(fovea_cblas PROPERTIES
+        EXPORT_NAME cblas VERSION ${PROJECT_VERSION} SOVERSION ${FOVEA_SOVERSION}
         LINK_DEPENDS ${PROJECT_SOURCE_DIR}/cblas/cblas.map)
     target_link_libraries(fovea_cblas
         PRIVATE $<BUILD_INTERFACE:fovea_flags> $<BUILD_INTERFACE:fovea_sleef> Threads::Threads m)

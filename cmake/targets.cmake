@@ -91,7 +91,7 @@ add_library(fovea_internal STATIC EXCLUDE_FROM_ALL
     ${FOVEA_OBJECTS} ${FOVEA_FILES_DISPATCH} ${FOVEA_FILES_OPS} ${FOVEA_FILES_NN})
 target_link_libraries(fovea_internal PUBLIC fovea_flags fovea_sleef m)
 set_target_properties(fovea PROPERTIES
-    POSITION_INDEPENDENT_CODE ON VERSION ${PROJECT_VERSION} SOVERSION 0)
+    POSITION_INDEPENDENT_CODE ON VERSION ${PROJECT_VERSION} SOVERSION ${FOVEA_SOVERSION})
 target_link_libraries(fovea PRIVATE $<BUILD_INTERFACE:fovea_flags> $<BUILD_INTERFACE:fovea_sleef> m)
 if(NOT BUILD_SHARED_LIBS)
     target_link_libraries(fovea INTERFACE $<INSTALL_INTERFACE:sleef>)

@@ -6,7 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/// The version of these headers, for #if; fovea_version() is that of the library which was loaded.
+/// The version of these headers, for #if; fovea_version() is that of the library which was loaded. Until 1.0 a new
+/// minor version may change any struct or function, and has another soname; a patch version changes none.
 #define FOVEA_VERSION_MAJOR 0
 #define FOVEA_VERSION_MINOR 1
 #define FOVEA_VERSION_PATCH 0

@@ -88,6 +88,10 @@ libdir=$(dirname "$library")
 grep -rlF -e "$work/first" -e "$source" -e "$build" "$libdir/cmake" "$libdir/pkgconfig" "$prefix/include" &&
     fail "installed files name folders of the build"
 [ -f "$prefix/include/fovea/fovea.h" ] || fail "no headers"
+version=$(installed --modversion fovea)
+for each in "$libdir"/libfovea*.so; do
+    [ "$(readlink "$each")" = "${each##*/}.${version%.*}" ] || fail "$each serves programs of other minor versions"
+done
 cmp "$source/LICENSE" "$(find "$prefix" -path '*/doc/fovea/LICENSE')" || fail "no licence"
 
 step "find_package and pkg-config"
