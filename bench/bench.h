@@ -22,7 +22,7 @@ struct bench_options {
 };
 
 /// Runs the GEMM suite and prints to stdout. Returns the number of lines that failed (a wrong result, no memory), or
-/// -1 where no line matches the filter or the filter is no regular expression.
+/// -1 having said on stderr that no line matches the filter, or why it is no regular expression.
 int bench_gemm(const struct fovea_engine *engine, const struct bench_options *options);
 /// The attention suite, likewise.
 int bench_attention(const struct fovea_engine *engine, const struct bench_options *options);

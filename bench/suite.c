@@ -205,7 +205,10 @@ static int run_lines(struct suite *suite)
         if (suite->line_count)
             bench_run(suite->options->json);
         print_summary(suite);
-        suite->failed = suite->line_count ? suite->failed : -1;
+        if (!suite->line_count) {
+            fprintf(stderr, "fovea: bench: no line of this set matches \"%s\"\n", suite->options->filter);
+            suite->failed = -1;
+        }
     } else {
         fprintf(stderr, "fovea: bench: no memory or no threads\n");
         suite->failed = 1;
@@ -221,8 +224,13 @@ int suite_run(const struct suite_kind *kind, const struct fovea_engine *engine, 
     if (!options->filter)
         return run_lines(&suite);
     regex_t filter;
-    if (regcomp(&filter, options->filter + (*options->filter == '-'), REG_EXTENDED | REG_NOSUB) != 0)
+    const int wrong = regcomp(&filter, options->filter + (*options->filter == '-'), REG_EXTENDED | REG_NOSUB);
+    if (wrong) {
+        char why[200];
+        regerror(wrong, &filter, why, sizeof why);
+        fprintf(stderr, "fovea: bench: \"%s\" is no regular expression: %s\n", options->filter, why);
         return -1;
+    }
     suite.filter = &filter;
     const int failed = run_lines(&suite);
     regfree(&filter);

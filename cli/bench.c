@@ -116,9 +116,7 @@ static int bench(int argc, char **argv)
         return CLI_USAGE;
     const int failed = (strcmp(argv[1], "gemm") == 0 ? bench_gemm : bench_attention)(engine, &options);
     fovea_engine_destroy(engine);
-    if (failed < 0)
-        return cli_error("bench: no line of this set matches \"%s\"", options.filter);
-    return failed ? CLI_FAILED : CLI_OK;
+    return failed < 0 ? CLI_USAGE : failed ? CLI_FAILED : CLI_OK;
 }
 
 static int counted(int argc, char **argv)

@@ -109,7 +109,8 @@ def main():
     check("peer libxsmm: " in table.stdout and "peer ONNX Runtime: " in table.stdout, table.stdout)
 
     refused("no line", "gemm", "--filter", "nonesuch")
-    refused("no line", "gemm", "--filter", "open(")
+    for wrong, why in (("[", ""), ("open(", "Unmatched"), ("-open(", "Unmatched")):
+        refused(f'"{wrong}" is no regular expression: {why}', "gemm", "--filter", wrong)
     refused("--shapes takes", "gemm", "--shapes", "round")
     refused("--threads takes", "gemm", "--threads", "0")
     refused("--min-time takes", "gemm", "--min-time", "soon")
