@@ -2,22 +2,13 @@
 // cli/bench_count.c - fovea bench --count: starts the program again in callgrind, and knows who counts otherwise.
 #include "cli/bench_count.h"
 
-#include <string.h>
-
-const char *cli_bench_way(int argc, char **argv)
-{
-    for (int i = 1; i + 1 < argc; i++)
-        if (strcmp(argv[i], "--count") == 0)
-            return argv[i + 1];
-    return NULL;
-}
-
 #if FOVEA_HAVE_BENCH
 
 #include "bench/instructions.h"
 
 #include <dirent.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 

@@ -7,8 +7,6 @@
 
 #include <stdbool.h>
 
-/// What --count is given among the arguments of fovea bench, or NULL.
-const char *cli_bench_way(int argc, char **argv);
 /// Whether instructions can be counted this way in this process; false having said what is wrong.
 bool cli_bench_way_here(const char *way);
 /// Whether this process has to be started again, by cli_bench_callgrind, for that.

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // cli/bench_history.c - fovea bench --history: the suite's JSON is caught, and kept with what is known of the machine.
 #include "cli/bench_history.h"
-#include "cli/bench_count.h"
-
-#include <string.h>
 
 #if FOVEA_HAVE_HISTORY
 
@@ -12,72 +9,45 @@
 #include "history/import.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
-enum { REPETITIONS_MAX = 100 };
-
+// What is kept of one order.
 struct keep {
-    const char *history, *repetitions, *time;
+    const struct cli_bench *order;
     struct history_labels labels;
     char machine[300]; // what it is called where nobody named it
-    const char *way;   // in which instructions, and nothing else, are counted
     size_t count;      // of repetitions
-    char *texts[REPETITIONS_MAX];
-    size_t sizes[REPETITIONS_MAX];
+    char *texts[CLI_BENCH_REPETITIONS];
+    size_t sizes[CLI_BENCH_REPETITIONS];
 };
 
-static const struct {
-    const char *name;
-    size_t offset;
-} own_options[] = {
-    {"--history", offsetof(struct keep, history)},        {"--repetitions", offsetof(struct keep, repetitions)},
-    {"--commit", offsetof(struct keep, labels.commit)},   {"--branch", offsetof(struct keep, labels.branch)},
-    {"--machine", offsetof(struct keep, labels.machine)}, {"--time", offsetof(struct keep, time)},
-};
-
-// Takes our options out of the arguments; returns how many are left, 0 having said what is wrong.
-static int take_options(int argc, char **argv, struct keep *keep)
+static bool begin(const struct cli_bench *order, struct keep *keep)
 {
-    int left = 0;
-    for (int i = 0; i < argc; i++) {
-        const char **text = NULL;
-        for (size_t j = 0; j < sizeof own_options / sizeof *own_options; j++)
-            if (strcmp(argv[i], own_options[j].name) == 0)
-                text = (const char **)((char *)keep + own_options[j].offset);
-        if (!text) {
-            argv[left++] = argv[i];
-        } else {
-            if (i + 1 == argc)
-                return cli_error("bench: %s wants a value", argv[i]), 0;
-            *text = argv[++i];
-        }
-    }
-    return left;
-}
-
-static bool check_options(struct keep *keep)
-{
-    double repetitions = keep->way ? 1 : 5; // counting twice gives the same numbers
-    if (keep->repetitions && !cli_number("--repetitions", keep->repetitions, 1, REPETITIONS_MAX, &repetitions))
-        return false;
-    keep->count = (size_t)repetitions;
-    if (!keep->labels.commit)
+    const uint64_t unsaid = order->way ? 1 : 5; // counting twice gives the same numbers
+    *keep = (struct keep){
+        .order = order,
+        .labels = {.commit = order->commit, .branch = order->branch, .machine = order->machine},
+        .count = (size_t)(order->repetitions ? order->repetitions : unsaid),
+    };
+    if (!order->commit)
         return cli_error("bench: --history wants --commit NAME, say $(git rev-parse HEAD)"), false;
-    if (keep->time && !report_date(keep->time, &keep->labels.time))
-        return cli_error("bench: --time takes a date like 2026-01-31T12:00:00+01:00, not \"%s\"", keep->time), false;
+    if (order->time && !report_date(order->time, &keep->labels.time))
+        return cli_error("bench: --time takes a date like 2026-01-31T12:00:00+01:00, not \"%s\"", order->time), false;
     return true;
 }
 
 // Runs the suite once with its standard output going to memory. Returns the suite's exit code.
-static int catch_report(int argc, char **argv, cli_command *suite, char **text, size_t *size)
+static int catch_report(const struct cli_bench *order, int (*suite)(const struct cli_bench *order), char **text,
+                        size_t *size)
 {
     const int memory = memfd_create("report", MFD_CLOEXEC), screen = dup(STDOUT_FILENO);
     *text = NULL;
     if (memory < 0 || screen < 0 || fflush(stdout) != 0 || dup2(memory, STDOUT_FILENO) < 0)
         return cli_error("bench: cannot catch the report");
-    const int code = suite(argc, argv);
+    const int code = suite(order);
     fflush(stdout);
     dup2(screen, STDOUT_FILENO);
     close(screen);
@@ -88,23 +58,18 @@ static int catch_report(int argc, char **argv, cli_command *suite, char **text, 
     return code;
 }
 
-static int run_suite(int argc, char **argv, cli_command *suite, struct keep *keep)
+static int run_suite(int (*suite)(const struct cli_bench *order), struct keep *keep)
 {
-    static char json[] = "--json";
-    char **const arguments = calloc((size_t)argc + 2, sizeof *arguments);
-    int code = arguments ? CLI_OK : cli_error("bench: no memory");
+    struct cli_bench order = *keep->order;
+    int code = CLI_OK;
+    order.options.json = true;
     for (size_t i = 0; i < keep->count && code == CLI_OK; i++) {
         cli_progress("repetitions", i, keep->count);
-        int count = 0;
-        for (int j = 0; j < argc; j++) // nor is it done beside time
-            if (i == 0 || strcmp(argv[j], "--instructions") != 0)
-                arguments[count++] = argv[j];
-        arguments[count++] = json;
-        code = catch_report(count, arguments, suite, &keep->texts[i], &keep->sizes[i]);
+        code = catch_report(&order, suite, &keep->texts[i], &keep->sizes[i]);
+        order.options.instructions = order.options.untimed; // beside time they are counted once
     }
     if (code == CLI_OK)
         cli_progress("repetitions", keep->count, keep->count);
-    free(arguments);
     return code;
 }
 
@@ -146,42 +111,44 @@ static void name_machine(const struct report *report, struct keep *keep)
     if (keep->labels.machine || !isa || !host)
         return;
     keep->labels.machine = keep->machine;
-    if (keep->way && strcmp(keep->way, "steps") != 0)
-        snprintf(keep->machine, sizeof keep->machine, "%s in %s", isa, keep->way);
+    const char *const way = keep->order->way;
+    if (way && strcmp(way, "steps") != 0)
+        snprintf(keep->machine, sizeof keep->machine, "%s in %s", isa, way);
     else
         snprintf(keep->machine, sizeof keep->machine, getenv("FOVEA_ISA") ? "%s, %s" : "%s", host, isa);
 }
 
 static int store(const struct keep *keep, struct report *report)
 {
-    struct history *const history = cli_history_open(keep->history, HISTORY_WRITE);
+    const char *const path = keep->order->history;
+    struct history *const history = cli_history_open(path, HISTORY_WRITE);
     struct history_imported imported;
     if (!history)
         return CLI_USAGE;
     const bool done = history_import(history, report, &keep->labels, &imported);
     if (done)
-        printf("%s: run %lld, %zu series, %zu values\n", keep->history, (long long)imported.run, imported.series,
+        printf("%s: run %lld, %zu series, %zu values\n", path, (long long)imported.run, imported.series,
                imported.values);
     else
-        cli_error("bench: %s: %s", keep->history, history_message(history));
+        cli_error("bench: %s: %s", path, history_message(history));
     history_close(history);
     return done ? CLI_OK : CLI_USAGE;
 }
 
-static int run_and_store(int argc, char **argv, cli_command *suite, struct keep *keep)
+static int run_and_store(int (*suite)(const struct cli_bench *order), struct keep *keep)
 {
     struct fovea_engine *const engine = cli_engine(0);
     if (!engine)
         return CLI_USAGE;
     const struct bench_ticks before = bench_ticks();
-    int code = run_suite(argc, argv, suite, keep);
+    int code = run_suite(suite, keep);
     if (code == CLI_OK) {
         struct report report;
         char message[300];
         if (!report_parse((const char *const *)keep->texts, keep->sizes, keep->count, &report, message, sizeof message))
             code = cli_error("bench: %s", message);
         else if (!add_environment(&report, engine, bench_stolen_since(before)) ||
-                 (keep->way && !report_fact(&report, "counted", keep->way)))
+                 (keep->order->way && !report_fact(&report, "counted", keep->order->way)))
             code = cli_error("bench: no memory");
         else {
             name_machine(&report, keep);
@@ -193,18 +160,15 @@ static int run_and_store(int argc, char **argv, cli_command *suite, struct keep 
     return code;
 }
 
-int cli_bench_history(int argc, char **argv, cli_command *suite)
+int cli_bench_history(const struct cli_bench *order, int (*suite)(const struct cli_bench *order))
 {
-    struct keep keep = {.way = cli_bench_way(argc, argv)};
-    const int left = take_options(argc, argv, &keep);
-    if (left == 0)
-        return CLI_USAGE;
-    if (!keep.history) {
-        if (left < argc)
+    struct keep keep;
+    if (!order->history) {
+        if (order->commit || order->branch || order->machine || order->time || order->repetitions)
             return cli_error("bench: --commit, --branch, --machine, --time and --repetitions go with --history FILE");
-        return suite(argc, argv);
+        return suite(order);
     }
-    const int code = check_options(&keep) ? run_and_store(left, argv, suite, &keep) : CLI_USAGE;
+    const int code = begin(order, &keep) ? run_and_store(suite, &keep) : CLI_USAGE;
     for (size_t i = 0; i < keep.count; i++)
         free(keep.texts[i]);
     return code;
@@ -212,12 +176,11 @@ int cli_bench_history(int argc, char **argv, cli_command *suite)
 
 #else
 
-int cli_bench_history(int argc, char **argv, cli_command *suite)
+int cli_bench_history(const struct cli_bench *order, int (*suite)(const struct cli_bench *order))
 {
-    for (int i = 1; i < argc; i++)
-        if (strcmp(argv[i], "--history") == 0)
-            return cli_error("bench: --history is not built in; build with libsqlite3-dev and libjansson-dev");
-    return suite(argc, argv);
+    if (order->history)
+        return cli_error("bench: --history is not built in; build with libsqlite3-dev and libjansson-dev");
+    return suite(order);
 }
 
 #endif

@@ -4,19 +4,16 @@
 #include "tune/held_out.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 static const char help[] =
     "usage: fovea bench tune [OPTIONS]\n\n"
-    "Pairs of the same product with the defaults (level estimate) and with the tuning profile, one after the other "
-    "and\n"
-    "the other way round, on shapes that nothing was tuned on: how many times faster is the profile? Medians with 95 "
-    "%\n"
-    "intervals; pairs beside which another program disturbed the core do not count.\n\n"
+    "Pairs of the same product with the defaults (level estimate) and with the tuning profile, one\n"
+    "after the other and the other way round, on shapes that nothing was tuned on: how many times\n"
+    "faster is the profile? Medians with 95 % intervals; pairs beside which another program disturbed\n"
+    "the core do not count.\n\n"
     "  --profile FILE  instead of the profile that programs find\n"
-    "  --against FILE  instead of the defaults: another profile (a profile brings its own caches, told or lied)\n"
-    "  --best S        also against the best of the whole space for each shape, searched for S seconds each\n"
+    "  --against FILE  instead of the defaults: another profile (a profile brings its own caches)\n"
+    "  --best S        also against the best of the whole space for each shape, searched S seconds each\n"
     "  --pairs N       7 to 63 (default 15)\n"
     "  --json          an array of objects\n\n"
     "examples:\n"
@@ -26,7 +23,7 @@ static const char help[] =
 struct arguments {
     const char *profile, *against;
     double best;
-    uint32_t pairs;
+    uint64_t pairs;
     bool json;
 };
 
@@ -118,11 +115,11 @@ static void bench(const struct arguments *a, const struct fovea_engine *base, co
         printf("%-36s %7s\n", "", "gain");
     for (size_t i = 0; i < tune_held_out_count; i++) {
         const struct tune_held_out *const shape = &tune_held_out[i];
-        const struct tune_versus v = tune_compare(base, tuned, shape, a->pairs);
+        const struct tune_versus v = tune_compare(base, tuned, shape, (uint32_t)a->pairs);
         struct fovea_engine *const best = a->best > 0 ? tune_best_engine(tuned, shape, a->best) : NULL;
         struct tune_versus of_best = {.ok = false};
         if (best)
-            of_best = tune_compare(tuned, best, shape, a->pairs);
+            of_best = tune_compare(tuned, best, shape, (uint32_t)a->pairs);
         print_line(a, &v, &of_best, i == 0);
         const struct fovea_engine *const engines[3] = {base, tuned, best};
         if (best && !a->json)
@@ -141,45 +138,21 @@ static void bench(const struct arguments *a, const struct fovea_engine *base, co
                exp(sums.log_best / sums.best_count), sums.worst_best);
 }
 
-static int take_option(int left, char **argv, struct arguments *a)
-{
-    char *end;
-    if (strcmp(argv[0], "--json") == 0) {
-        a->json = true;
-        return 1;
-    }
-    const char *const value = left > 1 ? argv[1] : "";
-    if (strcmp(argv[0], "--profile") == 0 && left > 1) {
-        a->profile = value;
-    } else if (strcmp(argv[0], "--against") == 0 && left > 1) {
-        a->against = value;
-    } else if (strcmp(argv[0], "--best") == 0) {
-        a->best = strtod(value, &end);
-        if (end == value || *end || !(a->best > 0 && a->best <= 1e6))
-            return cli_error("bench: --best takes seconds above 0"), 0;
-    } else if (strcmp(argv[0], "--pairs") == 0) {
-        const unsigned long number = strtoul(value, &end, 10);
-        if (end == value || *end || number < 7 || number > 63)
-            return cli_error("bench: --pairs takes 7 to 63"), 0;
-        a->pairs = (uint32_t)number;
-    } else {
-        return cli_error("bench: unknown option \"%s\"; fovea bench tune --help lists them", argv[0]), 0;
-    }
-    return 2;
-}
-
 int cli_bench_tune(int argc, char **argv)
 {
+    enum { PAIRS_MIN = 7, PAIRS_MAX = 63 };
     struct arguments a = {.pairs = 15};
-    for (int i = 1, taken; i < argc; i += taken) {
-        if (strcmp(argv[i], "--help") == 0) {
-            fputs(help, stdout);
-            return CLI_OK;
-        }
-        taken = take_option(argc - i, argv + i, &a);
-        if (!taken)
-            return CLI_USAGE;
-    }
+    const struct cli_option options[] = {
+        {.name = "--profile", .text = &a.profile},
+        {.name = "--against", .text = &a.against},
+        {.name = "--best", .number = &a.best, .low = 0.001, .high = 1e6},
+        {.name = "--pairs", .whole = &a.pairs, .low = PAIRS_MIN, .high = PAIRS_MAX},
+        {.name = "--json", .flag = &a.json},
+        {.name = NULL},
+    };
+    const int left = cli_only_options("bench tune", help, options, argc, argv);
+    if (left <= 0)
+        return left < 0 ? CLI_OK : CLI_USAGE;
     struct fovea_engine *const base = engine_of(a.against, false), *const tuned =
                                                                        base ? engine_of(a.profile, true) : NULL;
     if (tuned)

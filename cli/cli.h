@@ -5,6 +5,7 @@
 
 #include "fovea/fovea.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 
 /// Exit codes: 0 done, 1 it did not hold (a kernel differs, ...), 2 wrong usage or input.
@@ -16,6 +17,37 @@ cli_command cli_info, cli_verify, cli_tune, cli_bench, cli_history, cli_run, cli
 
 /// Says "fovea: ..." on stderr and returns CLI_USAGE.
 __attribute__((format(printf, 1, 2))) int cli_error(const char *format, ...);
+
+/// What an option that may be repeated was given.
+enum { CLI_LIST = 32 };
+struct cli_list {
+    const char *items[CLI_LIST];
+    size_t count;
+};
+
+/// An option, and where what it says goes: one of the pointers is set. A value is the next argument or stands behind an
+/// equals sign: --db FILE, --db=FILE. A text that has a flag too may be left out, and has but the second form.
+struct cli_option {
+    const char *name;           ///< "--db"
+    bool *flag;                 ///< it was given
+    const char **text;          ///< anything
+    struct cli_list *list;      ///< texts, up to CLI_LIST times
+    uint64_t *whole;            ///< digits, from low to high
+    double *number;             ///< from low to high, 5% being 0.05
+    double low, high;           ///< of these two
+    unsigned *choice;           ///< one of these words: its place among them
+    const char *const *choices; ///< ended by NULL
+};
+/// Takes the options out of the arguments, and leaves the others in argv[1] ...; one that begins with a dash and a
+/// digit is a wrong number, and no option. `command` is what the user called ("history check"), `options` are ended by
+/// one without a name. Returns 1 + how many are left; 0 having said what is wrong, -1 having printed help.
+int cli_options(const char *command, const char *help, const struct cli_option *options, int argc, char **argv);
+/// The same where nothing else is taken: 1, 0 or -1.
+int cli_only_options(const char *command, const char *help, const struct cli_option *options, int argc, char **argv);
+/// --help or -h.
+bool cli_wants_help(const char *argument);
+/// Reads digits from *text on, and goes behind them. False where there are none, or more than 64 bits hold.
+bool cli_whole(const char **text, uint64_t *value);
 
 /// Makes an engine from the environment for so many workers (0: the processors), or says why not and returns NULL.
 struct fovea_engine *cli_engine(uint32_t workers);

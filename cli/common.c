@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// cli/common.c - errors, engine, JSON strings, progress.
+// cli/common.c - errors, options, engine, JSON strings, progress.
 #include "cli/cli.h"
 
+#include <ctype.h>
 #include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 int cli_error(const char *format, ...)
@@ -14,6 +17,140 @@ int cli_error(const char *format, ...)
     fputc('\n', stderr);
     va_end(args);
     return CLI_USAGE;
+}
+
+bool cli_wants_help(const char *argument)
+{
+    return strcmp(argument, "--help") == 0 || strcmp(argument, "-h") == 0;
+}
+
+bool cli_whole(const char **text, uint64_t *value)
+{
+    const char *at = *text;
+    bool fits = true;
+    *value = 0;
+    for (; isdigit((unsigned char)*at); at++)
+        fits &= !__builtin_mul_overflow(*value, 10, value) && !__builtin_add_overflow(*value, *at - '0', value);
+    const bool any = at > *text;
+    *text = at;
+    return any && fits;
+}
+
+static bool read_whole(const struct cli_option *option, const char *text)
+{
+    uint64_t value;
+    if (!cli_whole(&text, &value) || *text || (double)value < option->low || (double)value > option->high)
+        return false;
+    *option->whole = value;
+    return true;
+}
+
+static bool read_number(const struct cli_option *option, const char *text)
+{
+    char *end;
+    double value = strtod(text, &end);
+    if (end != text && *end == '%') {
+        value /= 100;
+        end++;
+    }
+    if (end == text || *end || !(value >= option->low && value <= option->high)) // NaN is neither
+        return false;
+    *option->number = value;
+    return true;
+}
+
+static bool read_choice(const struct cli_option *option, const char *text)
+{
+    for (unsigned i = 0; option->choices[i]; i++)
+        if (strcmp(text, option->choices[i]) == 0) {
+            *option->choice = i;
+            return true;
+        }
+    return false;
+}
+
+// "quick, install or exhaustive", in 200 bytes.
+static const char *name_choices(const char *const *choices, char *text)
+{
+    size_t used = 0;
+    for (size_t i = 0; choices[i]; i++)
+        used += (size_t)snprintf(text + used, 200 - used, "%s%s",
+                                 i == 0           ? ""
+                                 : choices[i + 1] ? ", "
+                                                  : " or ",
+                                 choices[i]);
+    return text;
+}
+
+// Gives an option its value; false having said what it takes.
+static bool take_value(const char *command, const struct cli_option *option, const char *value)
+{
+    char words[200];
+    if (option->text) {
+        *option->text = value;
+    } else if (option->list) {
+        if (option->list->count == CLI_LIST)
+            return cli_error("%s: %s is given more than %d times", command, option->name, CLI_LIST), false;
+        option->list->items[option->list->count++] = value;
+    } else if (option->choice) {
+        if (!read_choice(option, value))
+            return cli_error("%s: %s takes %s, not \"%s\"", command, option->name, name_choices(option->choices, words),
+                             value),
+                   false;
+    } else if (!(option->whole ? read_whole : read_number)(option, value)) {
+        return cli_error("%s: %s takes a %snumber from %.15g to %.15g, not \"%s\"", command, option->name,
+                         option->whole ? "whole " : "", option->low, option->high, value),
+               false;
+    }
+    return true;
+}
+
+static const struct cli_option *find_option(const struct cli_option *options, const char *name, size_t length)
+{
+    for (; options->name; options++)
+        if (strlen(options->name) == length && memcmp(options->name, name, length) == 0)
+            return options;
+    return NULL;
+}
+
+int cli_options(const char *command, const char *help, const struct cli_option *options, int argc, char **argv)
+{
+    int left = 1;
+    for (int i = 1; i < argc; i++) {
+        if (cli_wants_help(argv[i])) {
+            fputs(help, stdout);
+            return -1;
+        }
+        if (argv[i][0] != '-' || argv[i][1] == '\0' || isdigit((unsigned char)argv[i][1])) {
+            argv[left++] = argv[i];
+            continue;
+        }
+        const size_t length = strcspn(argv[i], "=");
+        const struct cli_option *const option = find_option(options, argv[i], length);
+        const char *value = argv[i][length] ? argv[i] + length + 1 : NULL;
+        if (!option)
+            return cli_error("%s: unknown option \"%s\"; --help lists them", command, argv[i]), 0;
+        if (option->flag) {
+            *option->flag = true;
+            if (!value)
+                continue;
+            if (!option->text)
+                return cli_error("%s: %s takes no value", command, option->name), 0;
+        }
+        if (!value && i + 1 < argc)
+            value = argv[++i];
+        if (!value)
+            return cli_error("%s: %s wants a value", command, option->name), 0;
+        if (!take_value(command, option, value))
+            return 0;
+    }
+    return left;
+}
+
+int cli_only_options(const char *command, const char *help, const struct cli_option *options, int argc, char **argv)
+{
+    const int left = cli_options(command, help, options, argc, argv);
+    return left > 1 ? cli_error("%s: what is \"%s\"? --help tells more", command, argv[1]), 0 : left;
 }
 
 struct fovea_engine *cli_engine(uint32_t workers)

@@ -27,8 +27,9 @@ static const char help[] =
 static const char dictionary_path[] = "/usr/share/festival/dicts/cmu/cmudict-0.4.out";
 
 struct options {
-    size_t beam;
-    int json, eval, split;
+    uint64_t beam;
+    bool json, eval;
+    unsigned split;
     const char *model, *file;
     char **words;
     size_t count;
@@ -169,74 +170,38 @@ static int evaluate(struct g2p *g2p, const struct options *options)
     struct g2p_dictionary dictionary;
     if (!g2p_dictionary_read(&dictionary, options->file ? options->file : dictionary_path))
         return CLI_USAGE;
-    const int code = g2p_evaluate(g2p, &dictionary, options->file ? -1 : options->split, options->json);
+    const int code = g2p_evaluate(g2p, &dictionary, options->file ? -1 : (int)options->split, options->json);
     g2p_dictionary_free(&dictionary);
     return code;
 }
 
-static int parse_split(const char *name, int *split)
-{
-    static const char *const names[] = {"train", "dev", "test"};
-    for (*split = 0; *split < 3; (*split)++)
-        if (strcmp(name, names[*split]) == 0)
-            return 1;
-    return 0;
-}
-
-// 0 on success; otherwise it said why.
-static int parse(int argc, char **argv, struct options *o)
-{
-    *o = (struct options){.beam = 5, .split = G2P_TEST, .words = argv + 1};
-    for (int i = 1; i < argc; i++) {
-        const char *const value = i + 1 < argc ? argv[i + 1] : NULL;
-        if (strcmp(argv[i], "--json") == 0) {
-            o->json = 1;
-        } else if (strcmp(argv[i], "--beam") == 0) {
-            char *end;
-            const long beam = value ? strtol(value, &end, 10) : 0;
-            if (!value || *end || beam < 1 || beam > 32)
-                return cli_error("run g2p: --beam takes a number from 1 to 32");
-            o->beam = (size_t)beam;
-            i++;
-        } else if (strcmp(argv[i], "--model") == 0) {
-            if (!value)
-                return cli_error("run g2p: --model takes a file");
-            o->model = argv[++i];
-        } else if (strcmp(argv[i], "--split") == 0) {
-            if (!value || !parse_split(value, &o->split))
-                return cli_error("run g2p: --split takes train, dev or test");
-            i++;
-        } else if (strcmp(argv[i], "--eval") == 0) {
-            o->eval = 1;
-            if (value && value[0] != '-')
-                o->file = argv[++i];
-        } else if (argv[i][0] == '-' && argv[i][1] != '\0') {
-            return cli_error("run g2p: unknown option \"%s\"; --help lists them", argv[i]);
-        } else {
-            o->words[o->count++] = argv[i]; // words move to the front of argv
-        }
-    }
-    return o->eval && o->count ? cli_error("run g2p: --eval takes a file and no words") : 0;
-}
-
 int cli_run_g2p(int argc, char **argv)
 {
-    struct options options;
-    for (int i = 1; i < argc; i++)
-        if (strcmp(argv[i], "--help") == 0) {
-            fputs(help, stdout);
-            return CLI_OK;
-        }
-    int code = parse(argc, argv, &options);
-    if (code)
-        return code;
+    static const char *const splits[] = {[G2P_TRAIN] = "train", [G2P_DEV] = "dev", [G2P_TEST] = "test", NULL};
+    struct options o = {.beam = 5, .split = G2P_TEST, .words = argv + 1};
+    const struct cli_option options[] = {
+        {.name = "--beam", .whole = &o.beam, .low = 1, .high = 32},
+        {.name = "--json", .flag = &o.json},
+        {.name = "--model", .text = &o.model},
+        {.name = "--eval", .flag = &o.eval, .text = &o.file},
+        {.name = "--split", .choice = &o.split, .choices = splits},
+        {.name = NULL},
+    };
+    const int left = cli_options("run g2p", help, options, argc, argv);
+    if (left <= 0)
+        return left < 0 ? CLI_OK : CLI_USAGE;
+    o.count = (size_t)left - 1;
+    if (o.eval && !o.file && o.count == 1) // --eval FILE
+        o.file = o.words[--o.count];
+    if (o.eval && o.count)
+        return cli_error("run g2p: --eval takes a file and no words");
     struct fovea_engine *const engine = cli_engine(0);
     if (!engine)
         return CLI_USAGE;
     struct g2p g2p;
-    code = CLI_USAGE;
-    if (g2p_open(&g2p, engine, options.model, options.beam)) {
-        code = options.eval ? evaluate(&g2p, &options) : convert_words(&g2p, &options);
+    int code = CLI_USAGE;
+    if (g2p_open(&g2p, engine, o.model, (size_t)o.beam)) {
+        code = o.eval ? evaluate(&g2p, &o) : convert_words(&g2p, &o);
         g2p_close(&g2p);
     }
     fovea_engine_destroy(engine);

@@ -29,7 +29,7 @@ static void usage(FILE *to)
 
 int cli_history(int argc, char **argv)
 {
-    if (argc < 2 || strcmp(argv[1], "--help") == 0) {
+    if (argc < 2 || cli_wants_help(argv[1])) {
         usage(argc < 2 ? stderr : stdout);
         return argc < 2 ? CLI_USAGE : CLI_OK;
     }
@@ -37,56 +37,6 @@ int cli_history(int argc, char **argv)
         if (strcmp(argv[1], parts[i].name) == 0)
             return parts[i].run(argc - 1, argv + 1);
     return cli_error("history: no part \"%s\"; fovea history --help lists them", argv[1]);
-}
-
-static const struct cli_option *find_option(const struct cli_option *options, size_t count, const char *name)
-{
-    for (size_t i = 0; i < count; i++)
-        if (strcmp(options[i].name, name) == 0)
-            return &options[i];
-    return NULL;
-}
-
-int cli_options(int argc, char **argv, const char *help, const struct cli_option *options, size_t count)
-{
-    int left = 1;
-    for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--help") == 0) {
-            fputs(help, stdout);
-            return -1;
-        }
-        if (argv[i][0] != '-' || argv[i][1] == '\0') {
-            argv[left++] = argv[i];
-            continue;
-        }
-        const struct cli_option *const option = find_option(options, count, argv[i]);
-        if (!option)
-            return cli_error("history %s: unknown option \"%s\"; --help lists them", argv[0], argv[i]), 0;
-        if (option->flag) {
-            *option->flag = true;
-            continue;
-        }
-        if (i + 1 == argc || (option->list && option->list->count == CLI_LIST))
-            return cli_error("history %s: %s %s", argv[0], option->name,
-                             i + 1 == argc ? "wants a value" : "is given too often"),
-                   0;
-        *(option->list ? &option->list->items[option->list->count++] : option->text) = argv[++i];
-    }
-    return left;
-}
-
-bool cli_number(const char *option, const char *text, double low, double high, double *value)
-{
-    char *end;
-    *value = strtod(text, &end);
-    if (end != text && *end == '%') {
-        *value /= 100;
-        end++;
-    }
-    if (end != text && *end == '\0' && *value >= low && *value <= high)
-        return true;
-    cli_error("history: %s takes a number from %g to %g", option, low, high);
-    return false;
 }
 
 const char *cli_history_path(const char *option)

@@ -24,24 +24,6 @@ struct cli_builds {
 /// Loads two builds, measures them by turns, prints. Returns an exit code.
 int cli_compare_builds(const struct cli_builds *builds, char **paths);
 
-/// An option: one of the three pointers is set. A text's value is the next argument; a list may come up to LIST times.
-struct cli_option {
-    const char *name; ///< "--db"
-    const char **text;
-    bool *flag;
-    struct cli_list *list;
-};
-enum { CLI_LIST = 32 };
-struct cli_list {
-    const char *items[CLI_LIST];
-    size_t count;
-};
-/// Takes the options out of the arguments, and leaves the others in argv[1] ... Returns 1 + how many are left; 0 having
-/// said what is wrong, -1 having printed help (--help).
-int cli_options(int argc, char **argv, const char *help, const struct cli_option *options, size_t count);
-/// A number in [low, high], "5%" being 0.05. False having said what is wrong.
-bool cli_number(const char *option, const char *text, double low, double high, double *value);
-
 /// The database by its option, else by FOVEA_HISTORY, else history.db.
 const char *cli_history_path(const char *option);
 /// Opens it, or says why not.

@@ -89,11 +89,12 @@ int cli_history_acknowledge(int argc, char **argv)
         {.name = "--machine", .text = &order.filter.machine},
         {.name = "--filter", .text = &order.filter.benchmark},
         {.name = "--metric", .text = &order.filter.metric},
+        {.name = NULL},
     };
-    const int left = cli_options(argc, argv, help, options, sizeof options / sizeof *options);
+    const int left = cli_only_options("history acknowledge", help, options, argc, argv);
     if (left <= 0)
         return left < 0 ? CLI_OK : CLI_USAGE;
-    if (left > 1 || !order.commit || !order.note)
+    if (!order.commit || !order.note)
         return cli_error("history acknowledge: wants --commit and --note; --help tells more");
     struct history *const history = cli_history_open(order.db, HISTORY_READ);
     const int code = history ? acknowledge(history, &order) : CLI_USAGE;

@@ -29,7 +29,8 @@ static const char help[] =
     "  fovea history check --branch my-branch --baseline main --effect 5%\n";
 
 struct order {
-    const char *db, *machine, *filter, *metric, *effect, *recent;
+    const char *db, *machine, *filter, *metric;
+    uint64_t recent;
     bool all, json, disturbed;
     struct check_options check;
 };
@@ -144,7 +145,7 @@ static int check(struct history *history, struct order *order)
 
 int cli_history_check(int argc, char **argv)
 {
-    struct order order = {.check = {.branch = "main", .recent = 20}};
+    struct order order = {.recent = 20, .check = {.branch = "main"}};
     const struct cli_option options[] = {
         {.name = "--db", .text = &order.db},
         {.name = "--branch", .text = &order.check.branch},
@@ -153,25 +154,17 @@ int cli_history_check(int argc, char **argv)
         {.name = "--machine", .text = &order.machine},
         {.name = "--filter", .text = &order.filter},
         {.name = "--metric", .text = &order.metric},
-        {.name = "--effect", .text = &order.effect},
-        {.name = "--recent", .text = &order.recent},
+        {.name = "--effect", .number = &order.check.test.effect, .low = 1e-6, .high = 10},
+        {.name = "--recent", .whole = &order.recent, .low = 1, .high = 1e6},
         {.name = "--disturbed", .flag = &order.disturbed},
         {.name = "--all", .flag = &order.all},
         {.name = "--json", .flag = &order.json},
+        {.name = NULL},
     };
-    const int left = cli_options(argc, argv, help, options, sizeof options / sizeof *options);
+    const int left = cli_only_options("history check", help, options, argc, argv);
     if (left <= 0)
         return left < 0 ? CLI_OK : CLI_USAGE;
-    if (left > 1)
-        return cli_error("history check: what is \"%s\"? --help tells more", argv[1]);
-    double recent;
-    if (order.effect && !cli_number("--effect", order.effect, 1e-6, 10, &order.check.test.effect))
-        return CLI_USAGE;
-    if (order.recent) {
-        if (!cli_number("--recent", order.recent, 1, 1e6, &recent))
-            return CLI_USAGE;
-        order.check.recent = (size_t)recent;
-    }
+    order.check.recent = (size_t)order.recent;
     struct history *const history = cli_history_open(order.db, HISTORY_READ);
     const int code = history ? check(history, &order) : CLI_USAGE;
     history_close(history);

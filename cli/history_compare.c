@@ -70,7 +70,7 @@ static void print_json(const struct compare *compare)
 }
 
 struct order {
-    const char *db, *machine, *branch, *metric, *effect, *seconds;
+    const char *db, *machine, *branch, *metric;
     bool lib, disturbed;
     struct cli_builds builds;
 };
@@ -119,19 +119,17 @@ int cli_history_compare(int argc, char **argv)
         {.name = "--branch", .text = &order.branch},
         {.name = "--metric", .text = &order.metric},
         {.name = "--filter", .text = &order.builds.filter},
-        {.name = "--effect", .text = &order.effect},
-        {.name = "--seconds", .text = &order.seconds},
+        {.name = "--effect", .number = &order.builds.effect, .low = 0, .high = 10},
+        {.name = "--seconds", .number = &order.builds.seconds, .low = 0, .high = 3600},
         {.name = "--lib", .flag = &order.lib},
         {.name = "--disturbed", .flag = &order.disturbed},
         {.name = "--json", .flag = &order.builds.json},
+        {.name = NULL},
     };
-    const int left = cli_options(argc, argv, help, options, sizeof options / sizeof *options);
+    const int left = cli_options("history compare", help, options, argc, argv);
     if (left <= 0)
         return left < 0 ? CLI_OK : CLI_USAGE;
     if (left != 3)
         return cli_error("history compare: wants two %s; --help tells more", order.lib ? "libraries" : "runs");
-    if ((order.effect && !cli_number("--effect", order.effect, 0, 10, &order.builds.effect)) ||
-        (order.seconds && !cli_number("--seconds", order.seconds, 0, 3600, &order.builds.seconds)))
-        return CLI_USAGE;
     return order.lib ? cli_compare_builds(&order.builds, argv + 1) : compare_runs(&order, argv + 1);
 }

@@ -85,8 +85,9 @@ int cli_history_import(int argc, char **argv)
         {.name = "--machine", .text = &order.labels.machine},
         {.name = "--time", .text = &order.time},
         {.name = "--fact", .list = &order.facts},
+        {.name = NULL},
     };
-    const int left = cli_options(argc, argv, help, options, sizeof options / sizeof *options);
+    const int left = cli_options("history import", help, options, argc, argv);
     if (left <= 0)
         return left < 0 ? CLI_OK : CLI_USAGE;
     if (left == 1)

@@ -34,20 +34,12 @@ static const char help[] =
     "  fovea history report --db perf.db --last 500 --commit-url https://github.com/me/app/commit/ -o page.html\n";
 
 struct order {
-    const char *path, *db, *last;
+    const char *path, *db;
+    uint64_t last;
     struct history_filter filter;
     struct page_options options;
     bool disturbed;
 };
-
-static bool whole(const char *text, size_t *value)
-{
-    double number = 0;
-    if (!cli_number("report: --last", text, 1, 1e9, &number))
-        return false;
-    *value = (size_t)number;
-    return true;
-}
 
 static bool check_url(const char *url)
 {
@@ -134,27 +126,29 @@ int cli_history_report(int argc, char **argv)
 {
     struct order order = {.filter.repetitions = true};
     const struct cli_option options[] = {
-        {"-o", .text = &order.path},
-        {"--db", .text = &order.db},
-        {"--machine", .text = &order.filter.machine},
-        {"--branch", .text = &order.filter.branch},
-        {"--baseline", .text = &order.options.baseline},
-        {"--filter", .text = &order.filter.benchmark},
-        {"--metric", .text = &order.filter.metric},
-        {"--last", .text = &order.last},
-        {"--disturbed", .flag = &order.disturbed},
-        {"--title", .text = &order.options.title},
-        {"--commit-url", .text = &order.options.commit_url},
+        {.name = "-o", .text = &order.path},
+        {.name = "--db", .text = &order.db},
+        {.name = "--machine", .text = &order.filter.machine},
+        {.name = "--branch", .text = &order.filter.branch},
+        {.name = "--baseline", .text = &order.options.baseline},
+        {.name = "--filter", .text = &order.filter.benchmark},
+        {.name = "--metric", .text = &order.filter.metric},
+        {.name = "--last", .whole = &order.last, .low = 1, .high = 1e9},
+        {.name = "--disturbed", .flag = &order.disturbed},
+        {.name = "--title", .text = &order.options.title},
+        {.name = "--commit-url", .text = &order.options.commit_url},
+        {.name = NULL},
     };
-    const int left = cli_options(argc, argv, help, options, sizeof options / sizeof *options);
+    const int left = cli_options("history report", help, options, argc, argv);
     if (left <= 0)
         return left < 0 ? CLI_OK : CLI_USAGE;
     if (left > 1)
         return cli_error("history report: \"%s\" is no option; -o FILE names the page", argv[1]);
     if (!order.path)
         return cli_error("history report: -o FILE is missing; --help tells more");
-    if ((order.last && !whole(order.last, &order.filter.last)) || !check_url(order.options.commit_url))
+    if (!check_url(order.options.commit_url))
         return CLI_USAGE;
+    order.filter.last = (size_t)order.last;
     order.filter.calm = !order.disturbed;
     order.options.now = (int64_t)time(NULL);
     return report(&order);

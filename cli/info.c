@@ -6,9 +6,9 @@
 #include <string.h>
 
 static const char help[] = "usage: fovea info [--all] [--json]\n\n"
-                           "Prints the CPU and caches as found, the tuning profile in use or why one is ignored, and "
-                           "the kernel variants in use; with --all every\n"
-                           "compiled variant, and why it is in use or not. --json always has all.\n\n"
+                           "Prints the CPU and caches as found, the tuning profile in use or why one is ignored, and\n"
+                           "the kernel variants in use; with --all every compiled variant, and why it is in use or\n"
+                           "not. --json always has all.\n\n"
                            "examples:\n"
                            "  fovea info\n"
                            "  FOVEA_ISA=avx2 fovea info          what a machine without AVX-512 would use\n"
@@ -84,18 +84,14 @@ static void print_json(const struct fovea_engine *engine, const struct fovea_mac
 int cli_info(int argc, char **argv)
 {
     bool json = false, all = false;
-    for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--help") == 0) {
-            fputs(help, stdout);
-            return CLI_OK;
-        }
-        if (strcmp(argv[i], "--json") == 0)
-            json = true;
-        else if (strcmp(argv[i], "--all") == 0)
-            all = true;
-        else
-            return cli_error("info: unknown option \"%s\"", argv[i]);
-    }
+    const struct cli_option options[] = {
+        {.name = "--all", .flag = &all},
+        {.name = "--json", .flag = &json},
+        {.name = NULL},
+    };
+    const int left = cli_only_options("info", help, options, argc, argv);
+    if (left <= 0)
+        return left < 0 ? CLI_OK : CLI_USAGE;
     struct fovea_engine *const engine = cli_engine(0);
     if (!engine)
         return CLI_USAGE;

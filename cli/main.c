@@ -21,12 +21,13 @@ static void usage(FILE *to)
     fprintf(to, "usage: fovea COMMAND [ARGUMENTS]\n\n");
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
         fprintf(to, "  %-8s %s\n", commands[i].name, commands[i].purpose);
-    fprintf(to,
-            "\n  fovea COMMAND --help tells more. Environment: FOVEA_ISA=scalar|avx2|avx512|neon caps the instruction\n"
-            "  set, FOVEA_PIN=NAME,... chooses kernels by name, FOVEA_EXCLUDE=NAME,... keeps some out of use,\n"
-            "  FOVEA_PROFILE=FILE|none names the tuning profile, FOVEA_CACHES=32K,1M,32M the caches where the machine\n"
-            "  does not tell the truth, FOVEA_VERBOSE=1 prints what was chosen,\n"
-            "  FOVEA_DATA=FOLDER has the weights where they are not installed with this program.\n");
+    fprintf(to, "\n  fovea help COMMAND tells more, as fovea COMMAND --help does; fovea version prints the version.\n"
+                "  An option's value is the next argument or stands behind an equals sign: --db FILE, --db=FILE.\n\n"
+                "  Environment: FOVEA_ISA=scalar|avx2|avx512|neon caps the instruction set, FOVEA_PIN=NAME,...\n"
+                "  chooses kernels by name, FOVEA_EXCLUDE=NAME,... keeps some out of use, FOVEA_PROFILE=FILE|none\n"
+                "  names the tuning profile, FOVEA_CACHES=32K,1M,32M the caches where the machine does not tell\n"
+                "  the truth, FOVEA_VERBOSE=1 prints what was chosen, FOVEA_DATA=FOLDER has the weights where they\n"
+                "  are not installed with this program.\n");
 }
 
 static int run(int argc, char **argv)
@@ -35,11 +36,16 @@ static int run(int argc, char **argv)
         usage(stderr);
         return CLI_USAGE;
     }
-    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0) {
+    if (strcmp(argv[1], "help") == 0) { // fovea help tune is fovea tune --help
+        static char help[] = "--help";
+        memmove(argv + 1, argv + 2, (size_t)(argc - 2) * sizeof *argv);
+        argv[argc - 1] = help;
+    }
+    if (cli_wants_help(argv[1])) {
         usage(stdout);
         return CLI_OK;
     }
-    if (strcmp(argv[1], "--version") == 0) {
+    if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "version") == 0) {
         printf("fovea %s\n", fovea_version());
         return CLI_OK;
     }

@@ -9,7 +9,7 @@ static const char help[] = "usage: fovea run MODEL [ARGUMENTS]\n\n"
 
 int cli_run(int argc, char **argv)
 {
-    if (argc < 2 || strcmp(argv[1], "--help") == 0) {
+    if (argc < 2 || cli_wants_help(argv[1])) {
         fputs(help, argc < 2 ? stderr : stdout);
         return argc < 2 ? CLI_USAGE : CLI_OK;
     }

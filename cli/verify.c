@@ -7,15 +7,13 @@
 #include "cli/tune.h"
 #include "tests/check/run.h"
 
-#include <ctype.h>
-#include <stdlib.h>
 #include <string.h>
 
-static const char help[] = "usage: fovea verify [--cases=N] [--quiet] [--quarantine[=FILE] | --system]\n\n"
+static const char help[] = "usage: fovea verify [--cases N] [--quiet] [--quarantine[=FILE] | --system]\n\n"
                            "Compares every kernel variant this CPU can run with the scalar path, bit for bit.\n"
                            "Exit status 0: all equal. 1: some differ; they are named, with the setting that keeps\n"
                            "them out of use.\n\n"
-                           "  --cases=N   cases of each variant, 1 to 1000000 (default 100)\n"
+                           "  --cases N   cases of each variant, 1 to 1000000 (default 100)\n"
                            "  --quiet     print only what differs\n"
                            "  --quarantine[=FILE]  write those that differ into the tuning profile, which keeps them\n"
                            "              out of use from then on (default: where fovea tune writes)\n"
@@ -48,7 +46,7 @@ static int put_into_quarantine(const char *file, bool system, const uint8_t *qua
     return CLI_OK;
 }
 
-static int verify(const struct check_options *options, int quiet, uint8_t *quarantine)
+static int verify(const struct check_options *options, bool quiet, uint8_t *quarantine)
 {
     const uint32_t cpu = fovea_cpu_probe();
     size_t tested = 0, differ = 0, scalar = 0;
@@ -83,38 +81,23 @@ static int verify(const struct check_options *options, int quiet, uint8_t *quara
     return differ ? CLI_FAILED : CLI_OK;
 }
 
-static int parse_cases(const char *text, uint64_t *cases)
-{
-    enum { CASES_MAX = 1000000 };
-    char *end;
-    const unsigned long value = strtoul(text, &end, 10); // ULONG_MAX on overflow
-    *cases = value;
-    return isdigit((unsigned char)*text) && *end == '\0' && value >= 1 && value <= CASES_MAX;
-}
-
 int cli_verify(int argc, char **argv)
 {
-    struct check_options options = {.seed = 1, .cases = 100, .has_cases = true};
+    struct check_options check = {.seed = 1, .cases = 100, .has_cases = true};
     uint8_t quarantine[FOVEA_VARIANTS] = {0};
     const char *file = NULL;
-    bool system = false;
-    int quiet = 0;
-    for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--help") == 0) {
-            fputs(help, stdout);
-            return CLI_OK;
-        }
-        if (strcmp(argv[i], "--quiet") == 0) {
-            quiet = 1;
-        } else if (strcmp(argv[i], "--system") == 0) {
-            system = true;
-        } else if (strncmp(argv[i], "--quarantine", 12) == 0 && (argv[i][12] == '\0' || argv[i][12] == '=')) {
-            file = argv[i] + 12 + (argv[i][12] == '=');
-        } else if (strncmp(argv[i], "--cases=", 8) != 0 || !parse_cases(argv[i] + 8, &options.cases)) {
-            return cli_error("verify: unknown option \"%s\"; --help lists them", argv[i]);
-        }
-    }
-    const int code = verify(&options, quiet, quarantine);
+    bool quiet = false, system = false, keep = false;
+    const struct cli_option options[] = {
+        {.name = "--cases", .whole = &check.cases, .low = 1, .high = 1e6},
+        {.name = "--quiet", .flag = &quiet},
+        {.name = "--quarantine", .flag = &keep, .text = &file},
+        {.name = "--system", .flag = &system},
+        {.name = NULL},
+    };
+    const int left = cli_only_options("verify", help, options, argc, argv);
+    if (left <= 0)
+        return left < 0 ? CLI_OK : CLI_USAGE;
+    const int code = verify(&check, quiet, quarantine);
     const bool any = memchr(quarantine, FOVEA_DIFFERS, sizeof quarantine) != NULL;
-    return any && (file || system) && put_into_quarantine(file, system, quarantine) ? CLI_USAGE : code;
+    return any && (keep || system) && put_into_quarantine(file, system, quarantine) ? CLI_USAGE : code;
 }

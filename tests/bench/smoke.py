@@ -86,7 +86,7 @@ def main():
     scalar = report("--filter", "packed/nt", FOVEA_ISA="scalar")
     check(scalar["context"]["isa"] == "scalar" and len(scalar["benchmarks"]) == 2, scalar)
     check(len(report("--filter", "64x64x64$")["benchmarks"]) == 5, "the end of a name")
-    check(len(report("--filter", "/3x20x24x16$")["benchmarks"]) == 1, "a batch")
+    check(len(report("--filter=/3x20x24x16$")["benchmarks"]) == 1, "a batch")
     check(len(report("--filter", "-64x64x64$")["benchmarks"]) + 5 == len(whole["benchmarks"]), "all but some")
 
     attention = bench(*ATTENTION, "--json")
@@ -112,7 +112,9 @@ def main():
     for wrong, why in (("[", ""), ("open(", "Unmatched"), ("-open(", "Unmatched")):
         refused(f'"{wrong}" is no regular expression: {why}', "gemm", "--filter", wrong)
     refused("--shapes takes", "gemm", "--shapes", "round")
-    refused("--threads takes", "gemm", "--threads", "0")
+    refused("--threads takes a whole number from 1 to 64", "gemm", "--threads", "0")
+    refused("--threads wants a value", "gemm", "--threads")
+    refused('what is "smoke"?', "gemm", "smoke")
     refused("--min-time takes", "gemm", "--min-time", "soon")
     refused("unknown option", "gemm", "--fast")
     refused('no suite "fft"', "fft")

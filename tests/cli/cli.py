@@ -40,25 +40,35 @@ def g2p(*arguments, **more):
 
 
 def test_usage():
-    for arguments in (["--help"], ["help"], ["info", "--help"], ["verify", "--help"], ["run", "--help"],
-                      ["run", "g2p", "--help"]):
-        check(ok(*arguments).startswith("usage: fovea"), arguments)
-    check(re.fullmatch(r"fovea \d+\.\d+\.\d+\n", ok("--version")), "version")
+    for command in ([], ["info"], ["verify"], ["bench"], ["bench", "tune"], ["run"], ["run", "g2p"]):
+        text = ok(*command, "--help")
+        check(text.startswith(" ".join(["usage: fovea", *command])), command, text)
+        check(ok(*command, "-h") == text and ok("help", *command) == text, command)
+    check(max(map(len, (ok("--help") + ok("help", "info") + ok("help", "bench")).splitlines())) <= 100, "columns")
+    check(ok("help", "tune") == ok("tune", "--help"), "help tune")
+    check(re.fullmatch(r"fovea \d+\.\d+\.\d+\n", ok("--version")) and ok("version") == ok("--version"), "version")
     for arguments in ([], ["run"]):
         result = fovea(*arguments)
         check(result.returncode == 2 and result.stderr.startswith("usage: fovea") and not result.stdout, arguments)
     refused('no command "frobnicate"', "frobnicate")
+    refused('no command "frobnicate"', "help", "frobnicate")
     refused('no model "resnet"', "run", "resnet")
     refused('unknown option "--every"', "info", "--every")
-    refused('unknown option "--cases=0"', "verify", "--cases=0")
-    refused('unknown option "now"', "verify", "now")
+    refused('unknown option "--every=1"', "info", "--every=1")
+    refused("--all takes no value", "info", "--all=1")
+    refused('what is "now"?', "verify", "now")
+    refused('what is "-1"?', "verify", "-1")
+    for value in (["--cases=0"], ["--cases", "0"], ["--cases=1000001"], ["--cases=18446744073709551617"], ["--cases="]):
+        refused("--cases takes a whole number from 1 to 1000000", "verify", *value)
+    refused("--cases wants a value", "verify", "--quiet", "--cases")
     refused('unknown option "--fast"', "run", "g2p", "--fast")
     for beam in ("0", "33", "x", "1.5", "-1", ""):
-        refused("--beam takes a number from 1 to 32", "run", "g2p", "--beam", beam, "word")
-    refused("--beam takes", "run", "g2p", "--beam")
-    refused("--model takes a file", "run", "g2p", "word", "--model")
+        refused("--beam takes a whole number from 1 to 32", "run", "g2p", "--beam", beam, "word")
+    refused("--beam wants a value", "run", "g2p", "--beam")
+    refused("--model wants a value", "run", "g2p", "word", "--model")
     refused("--split takes train, dev or test", "run", "g2p", "--eval", "--split", "all")
     refused("takes a file and no words", "run", "g2p", "word", "--eval", "lexicon")
+    refused("takes a file and no words", "run", "g2p", "word", "--eval=lexicon")
 
 
 def test_environment():
@@ -103,7 +113,7 @@ def test_verify():
     check({name for name, _ in equal} >= {v["name"] for v in variants}, "every kernel is verified", output)
     check(all(count == cases for _, count in equal), output)
     check(re.search(r"^(\d+) kernels verified on this CPU, 0 differ$", output, re.M), output)
-    check(len(ok("verify", "--quiet", "--cases=1").splitlines()) == 1, "--quiet")
+    check(len(ok("verify", "--quiet", "--cases", "1").splitlines()) == 1, "--quiet")
 
 
 def test_words():
@@ -161,6 +171,7 @@ def test_files():
     refused("/nonexistent: cannot be opened", "run", "g2p", "--model", "/nonexistent", "word")
     refused("/: ", "run", "g2p", "--model", "/", "word")
     refused("cannot be opened", "run", "g2p", "--model", MODEL, "--eval", "/nonexistent")
+    refused("cannot be opened", "run", "g2p", "--model=" + MODEL, "--eval=/nonexistent")
     refused("no entries", "run", "g2p", "--model", MODEL, "--eval", "/dev/null")
 
 

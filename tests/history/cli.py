@@ -248,6 +248,7 @@ def test_bench(folder):
     refused("wants --commit", *suite, "--history", db)
     refused("go with --history", *suite, "--commit", "x")
     refused("--repetitions takes", *suite, "--history", db, "--commit", "x", "--repetitions", "many")
+    refused("--commit wants a value", *suite, "--history", db, "--commit")
 
 
 def main():
@@ -257,7 +258,9 @@ def main():
         return
     check(fovea("history", "--help").stdout.startswith("usage: fovea history"), "--help")
     for part in ("import", "check", "compare", "acknowledge"):
-        check("examples" in fovea("history", part, "--help").stdout or part == "acknowledge", part)
+        text = fovea("history", part, "--help").stdout
+        check("examples" in text or part == "acknowledge", part)
+        check(fovea("history", part, "-h").stdout == text == fovea("help", "history", part).stdout, part)
     refused('no part "guess"', "history", "guess")
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)

@@ -249,7 +249,7 @@ def test_refusals(folder):
     refused("cannot be written", "tune", "--level", "estimate", "--output", "/proc/x/y")
     refused("FOVEA_CACHES", "info", FOVEA_CACHES="big")
     for options in (["--pairs", "3"], ["--best", "0"], ["--fast"], ["--profile", "/nonesuch"]):
-        refused("bench:", "bench", "tune", *options)
+        refused("bench", "bench", "tune", *options)
     check(ok("tune", "--help").startswith("usage: fovea tune") and
           ok("bench", "tune", "--help").startswith("usage: fovea bench tune"), "--help")
 
