@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #if FOVEA_HAVE_HISTORY
 
@@ -48,9 +49,12 @@ const char *cli_history_path(const char *option)
 struct history *cli_history_open(const char *option, enum history_mode mode)
 {
     char message[500];
-    struct history *const history = history_open(cli_history_path(option), mode, message, sizeof message);
+    const char *const path = cli_history_path(option);
+    struct history *const history = history_open(path, mode, message, sizeof message);
+    const bool missing = !history && mode == HISTORY_READ && access(path, F_OK) != 0;
     if (!history)
-        cli_error("history: %s", message);
+        cli_error("history: %s%s", message,
+                  missing ? "; fovea history import makes one, --db FILE or FOVEA_HISTORY names another" : "");
     return history;
 }
 

@@ -145,7 +145,8 @@ def test_check(folder):
     check(found(db, "--branch", "wide", code=3)["judged"] == 0, "alone it is too short")
 
     refused("no run of commit nonesuch", "history", "check", "--db", db, "--commit", "nonesuch")
-    refused("unable to open", "history", "check", "--db", folder / "nonesuch.db")
+    refused("nonesuch.db: unable to open", "history", "check", "--db", folder / "nonesuch.db")
+    refused("FOVEA_HISTORY", "history", "check", f"--db={folder / 'nonesuch.db'}")
     refused("no regular expression", "history", "check", "--db", db, "--filter", "(")
     refused("--effect takes", "history", "check", "--db", db, "--effect", "much")
     refused("no series changes", "history", "acknowledge", "--db", db, "--commit", "c3", "--note", "x")
