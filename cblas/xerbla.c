@@ -50,7 +50,7 @@ void fovea_cblas_error(const struct fovea_cblas_routine *routine, bool row_major
     } else if (cblas_xerbla != NULL) { // a handler that has no flag to ask takes the number as it comes
         cblas_xerbla(own, routine->c, "");
     } else if (xerbla_ != NULL) { // Fortran has no layout before the other parameters
-        const int fortran = info - 1;
+        const int fortran = own - 1;
         xerbla_(routine->fortran, &fortran, strlen(routine->fortran));
     } else {
         fprintf(stderr, "Parameter %d to routine %s was incorrect\n", own, routine->c);

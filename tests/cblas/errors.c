@@ -2,7 +2,8 @@
 // tests/cblas/errors.c - every wrong parameter is told by its number and leaves C alone.
 //
 // HANDLERS 0: the program has no handler, a line goes to stderr. 1: it has its own xerbla_ and cblas_xerbla. 2: it has
-// netlib's flag too, with which a handler itself undoes the swap of row-major operands.
+// netlib's flag too, with which a handler itself undoes the swap of row-major operands. 3: it has xerbla_ alone, which
+// is told of the C functions too, by Fortran's names and numbers.
 #include "cblas/front.h"
 #include "tests/support/test.h"
 #include <unistd.h>
@@ -13,7 +14,6 @@ enum { M = 5, N = 6, K = 7, FLOATS = 100, NONE = -1 };
 static char told[64];
 static int number = NONE;
 
-#if HANDLERS > 0
 #if HANDLERS == 2
 FOVEA_API extern int RowMajorStrg;
 int RowMajorStrg;
@@ -23,20 +23,24 @@ static int undo_swap(const char *routine, int info)
     static const int gemv[] = {0, 1, 2, 4, 3, 5, 6, 7, 8, 9, 10, 11, 12};
     return !RowMajorStrg ? info : strstr(routine, "gemm") ? gemm[info] : gemv[info];
 }
-#else
+#elif HANDLERS == 1
 static int undo_swap(const char *routine, int info)
 {
     (void)routine;
     return info;
 }
 #endif
+
+#if HANDLERS > 0
 FOVEA_API void xerbla_(const char *routine, const int *info, size_t length);
 void xerbla_(const char *routine, const int *info, size_t length)
 {
     snprintf(told, sizeof told, "%.*s", (int)length, routine);
     number = *info;
 }
+#endif
 
+#if HANDLERS == 1 || HANDLERS == 2
 FOVEA_API void cblas_xerbla(int info, const char *routine, const char *format, ...);
 void cblas_xerbla(int info, const char *routine, const char *format, ...)
 {
@@ -89,7 +93,9 @@ static void run_piped(const struct parameters *p, float *c, const char *expected
 static void check(const struct parameters *p, int position)
 {
     static const char *const names[2][2] = {{"cblas_sgemm", "SGEMM"}, {"cblas_sgemv", "SGEMV"}};
-    const char *const name = names[p->vector][p->fortran];
+    const bool fortran = p->fortran || HANDLERS == 3; // by whose names and numbers it is told
+    const char *const name = names[p->vector][fortran];
+    const int expected = position == 0 ? NONE : position - (fortran && !p->fortran);
     float c[FLOATS];
     for (int i = 0; i < FLOATS; i++)
         c[i] = 3;
@@ -103,8 +109,8 @@ static void check(const struct parameters *p, int position)
     run_piped(p, c, line);
     if (HANDLERS > 0) {
         char padded[64];
-        snprintf(padded, sizeof padded, p->fortran ? "%-6s" : "%s", name);
-        CHECK(number == (position != 0 ? position : NONE), "%s: %d instead of %d", name, number, position);
+        snprintf(padded, sizeof padded, fortran ? "%-6s" : "%s", name);
+        CHECK(number == expected, "%s: %d instead of %d", name, number, expected);
         CHECK(position == 0 || strcmp(told, padded) == 0, "\"%s\" instead of \"%s\"", told, padded);
     }
     if (position != 0)
