@@ -154,9 +154,13 @@ static enum fovea_status find_caches(struct fovea_machine *machine, const struct
 {
     const char *const text = getenv("FOVEA_CACHES");
     fovea_cache_probe(machine);
-    if (text && *text && !fovea_cache_from_text(text, machine))
+    if (!text || !*text)
+        return FOVEA_OK;
+    if (!fovea_cache_from_text(text, machine))
         return fail(options, FOVEA_ERR_CONFIG,
                     "FOVEA_CACHES=%.40s: not L1d,L2[,L3[,hashed|wide|mesh|plain]], as 32K,1M,32M", text);
+    if (machine->l1d_bytes > machine->l2_bytes)
+        return fail(options, FOVEA_ERR_CONFIG, "FOVEA_CACHES=%.40s: L1d, the first, is larger than L2", text);
     return FOVEA_OK;
 }
 

@@ -248,6 +248,8 @@ def test_refusals(folder):
     refused("cannot be opened", "tune", "--diff", "/nonesuch", "/nonesuch")
     refused("cannot be written", "tune", "--level", "estimate", "--output", "/proc/x/y")
     refused("FOVEA_CACHES", "info", FOVEA_CACHES="big")
+    refused("FOVEA_CACHES=1M,32K: L1d, the first, is larger than L2", "info", FOVEA_CACHES="1M,32K")
+    check(profile_line(FOVEA_CACHES="64K,64K"), "as large as L2")
     for options in (["--pairs", "3"], ["--best", "0"], ["--fast"], ["--profile", "/nonesuch"]):
         refused("bench", "bench", "tune", *options)
     check(ok("tune", "--help").startswith("usage: fovea tune") and
