@@ -325,9 +325,13 @@ uint32_t fovea_engine_variants(const struct fovea_engine *engine)
 static bool is_also_in_use(const struct fovea_engine *engine, uint32_t index)
 {
     const struct fovea_kernels *const kernels = &engine->kernels;
+    const char *const name = fovea_variant_facts[index].name;
     bool found = false;
     for (uint32_t i = 0; i < kernels->gemm_tile_count; i++) {
-        found |= strcmp(kernels->gemm_tiles[i].name, fovea_variant_facts[index].name) == 0;
+        found |= strcmp(kernels->gemm_tiles[i].name, name) == 0;
+    }
+    for (uint32_t i = 0; i < FOVEA_GEMM_CLASSES; i++) { // a profile may give a class one that is no such tile
+        found |= strcmp(kernels->gemm_of[i].name, name) == 0;
     }
     return found && !engine->choice.chosen[index];
 }

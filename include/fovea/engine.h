@@ -86,7 +86,8 @@ struct fovea_variant {
     const char *isa;  ///< "avx512"
     const char *why;  ///< "chosen", or why not: "this CPU lacks it", "above the ISA cap", ...
     uint32_t chosen;  ///< 1 for the variant in use, one in each slot
-    uint32_t also;    ///< 1 for one in use beside it: a GEMM micro-kernel for the shapes that suit it
+    uint32_t also;    ///< 1 for one in use beside it: a GEMM micro-kernel for the shapes that suit it, or
+                      ///< that a profile gives to some
 };
 /// The number of compiled variants, and facts about variant `index` (0-based, in register order).
 FOVEA_API uint32_t fovea_engine_variants(const struct fovea_engine *engine);

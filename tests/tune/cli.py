@@ -74,6 +74,8 @@ def test_set(folder):
     check(classes["few-near-nn"]["kernel"] == scalar and classes["heads-64"]["queries"] == 32, classes)
     text = ok("tune", "--explain", "gemm", "8x64x64", "nn", FOVEA_PROFILE=path)
     check("few-near-nn" in text and scalar in text and "kc 32" in text and "20 KiB" in text, text)
+    info = {v["name"]: v for v in json.loads(ok("info", "--json", FOVEA_PROFILE=path))["variants"]}
+    check(info[scalar]["chosen"] or info[scalar]["also"], "what a class is given is in use", info[scalar])
     check("few-far-nn" in ok("tune", "--explain", "gemm", "8x64x96", "nn", FOVEA_PROFILE=path), "a border of 20 KiB")
     text = ok("tune", "--explain", "attention", "1,12,4,64,300,96", "causal")
     check("heads-128" in text and "plan     attention: " in text, text)
