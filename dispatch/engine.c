@@ -13,7 +13,6 @@ struct fovea_engine {
     struct fovea_kernels kernels;
     struct fovea_machine machine;
     struct fovea_choice choice;
-    const char *cap;    // the name of the ISA cap, NULL: none
     char profile[1024]; // what became of the tuning profile
 };
 
@@ -42,40 +41,48 @@ static enum fovea_status fail(const struct fovea_engine_options *options, enum f
     return status;
 }
 
-// A setting from the options, else from the environment; NULL where neither gives one. An empty string is none.
-static const char *setting(const char *option, const char *variable)
+// A setting from the options, else from the environment, by the name it has there. text is NULL where neither gives
+// one; an empty string is none.
+struct setting {
+    const char *name, *text;
+};
+
+static struct setting setting(const char *option_name, const char *option, const char *variable)
 {
     const char *const text = option ? option : getenv(variable);
-    return text && *text ? text : NULL;
+    return (struct setting){option ? option_name : variable, text && *text ? text : NULL};
+}
+
+static struct setting isa_setting(const struct fovea_engine_options *options)
+{
+    return setting("options.isa", options->isa, "FOVEA_ISA");
 }
 
 static enum fovea_status cap_isa(struct fovea_engine *engine, const struct fovea_engine_options *options)
 {
-    const char *const name = setting(options->isa, "FOVEA_ISA");
-    if (!name)
+    const struct setting cap = isa_setting(options);
+    if (!cap.text)
         return FOVEA_OK;
     for (size_t i = 0; i < sizeof isas / sizeof *isas; i++) {
-        if (strcmp(name, isas[i].name) != 0)
+        if (strcmp(cap.text, isas[i].name) != 0)
             continue;
         if (isas[i].required & ~engine->choice.cpu)
-            return fail(options, FOVEA_ERR_UNSUPPORTED, "FOVEA_ISA=%s: this CPU has %s", name,
+            return fail(options, FOVEA_ERR_UNSUPPORTED, "%s=%s: this CPU has %s", cap.name, cap.text,
                         *engine->machine.features ? engine->machine.features : "scalar only");
         engine->choice.allowed &= isas[i].allows;
-        engine->cap = isas[i].name;
         return FOVEA_OK;
     }
-    return fail(options, FOVEA_ERR_CONFIG, "FOVEA_ISA=%.40s: no such ISA (scalar, avx2, avx512, neon)", name);
+    return fail(options, FOVEA_ERR_CONFIG, "%s=%.40s: no such ISA (scalar, avx2, avx512, neon)", cap.name, cap.text);
 }
 
 // Marks each variant of a comma-separated list.
-static enum fovea_status mark(const struct fovea_engine_options *options, const char *variable, const char *list,
-                              uint8_t *marks)
+static enum fovea_status mark(const struct fovea_engine_options *options, struct setting from, uint8_t *marks)
 {
-    while (list && *list) {
+    for (const char *list = from.text; list && *list;) {
         const size_t length = strcspn(list, ",");
         const int variant = fovea_variant_find(list, length);
         if (variant < 0)
-            return fail(options, FOVEA_ERR_CONFIG, "%s: no variant named %.*s", variable,
+            return fail(options, FOVEA_ERR_CONFIG, "%s: no variant named %.*s", from.name,
                         length < 60 ? (int)length : 60, list);
         marks[variant] = 1;
         list += length + (list[length] == ',');
@@ -84,19 +91,20 @@ static enum fovea_status mark(const struct fovea_engine_options *options, const 
 }
 
 static enum fovea_status check_pin(const struct fovea_engine *engine, const struct fovea_engine_options *options,
-                                   int pin)
+                                   const char *name, int pin)
 {
     const struct fovea_choice *const choice = &engine->choice;
     const struct fovea_variant_facts *const facts = &fovea_variant_facts[pin];
+    const struct setting cap = isa_setting(options);
     if (facts->required & ~choice->cpu)
-        return fail(options, FOVEA_ERR_UNSUPPORTED, "FOVEA_PIN: this CPU cannot run %s", facts->name);
+        return fail(options, FOVEA_ERR_UNSUPPORTED, "%s: this CPU cannot run %s", name, facts->name);
     if (facts->required & ~choice->allowed)
-        return fail(options, FOVEA_ERR_CONFIG, "FOVEA_PIN: %s is above FOVEA_ISA=%s", facts->name, engine->cap);
+        return fail(options, FOVEA_ERR_CONFIG, "%s: %s is above %s=%s", name, facts->name, cap.name, cap.text);
     if (choice->excluded[pin])
-        return fail(options, FOVEA_ERR_CONFIG, "FOVEA_PIN: %s is excluded", facts->name);
+        return fail(options, FOVEA_ERR_CONFIG, "%s: %s is excluded", name, facts->name);
     for (int i = 0; i < pin; i++)
         if (choice->pinned[i] && strcmp(fovea_variant_facts[i].slot, facts->slot) == 0)
-            return fail(options, FOVEA_ERR_CONFIG, "FOVEA_PIN: %s and %s are for one slot", fovea_variant_facts[i].name,
+            return fail(options, FOVEA_ERR_CONFIG, "%s: %s and %s are for one slot", name, fovea_variant_facts[i].name,
                         facts->name);
     return FOVEA_OK;
 }
@@ -104,15 +112,16 @@ static enum fovea_status check_pin(const struct fovea_engine *engine, const stru
 static enum fovea_status pin_and_exclude(struct fovea_engine *engine, const struct fovea_engine_options *options)
 {
     struct fovea_choice *const choice = &engine->choice;
-    enum fovea_status status =
-        mark(options, "FOVEA_EXCLUDE", setting(options->exclude, "FOVEA_EXCLUDE"), choice->excluded);
+    const struct setting exclude = setting("options.exclude", options->exclude, "FOVEA_EXCLUDE");
+    const struct setting pin = setting("options.pin", options->pin, "FOVEA_PIN");
+    enum fovea_status status = mark(options, exclude, choice->excluded);
     if (!status)
-        status = mark(options, "FOVEA_PIN", setting(options->pin, "FOVEA_PIN"), choice->pinned);
+        status = mark(options, pin, choice->pinned);
     for (int i = 0; i < FOVEA_VARIANTS && !status; i++) {
         if (choice->pinned[i])
-            status = check_pin(engine, options, i);
+            status = check_pin(engine, options, pin.name, i);
         if (!status && choice->excluded[i] && fovea_variant_facts[i].required == 0)
-            status = fail(options, FOVEA_ERR_CONFIG, "FOVEA_EXCLUDE: %s is the scalar path, which always stays",
+            status = fail(options, FOVEA_ERR_CONFIG, "%s: %s is the scalar path, which always stays", exclude.name,
                           fovea_variant_facts[i].name);
     }
     return status;
@@ -244,7 +253,7 @@ enum fovea_status fovea_engine_create_with(const struct fovea_engine_options *op
         return FOVEA_ERR_NULL;
     if (!options)
         options = &defaults;
-    if (options->struct_size != sizeof *options)
+    if (options->struct_size != sizeof *options) // nothing in it is believed, not even where a message may go
         return FOVEA_ERR_STRUCT;
     struct fovea_engine *const engine = calloc(1, sizeof *engine);
     struct fovea_profile *const profile = calloc(1, sizeof *profile);

@@ -24,8 +24,9 @@ struct fovea_engine_options {
     uint32_t struct_size; ///< sizeof(struct fovea_engine_options)
     /// Threads that will share a call at most, 1 where there is no executor: attention and GEMM make tasks enough for
     /// them, or fewer and larger ones, which read keys, A and B less often; a GEMM of few rows over an unpacked B cuts
-    /// its columns for them. 0: the processors that are online, whatever affinity or cgroups allow. It changes speed
-    /// and scratch, never a bit.
+    /// its columns for them. 0: the processors that are online, whatever affinity or cgroups allow (a thread that
+    /// OpenMP has bound sees one core); in a container of a few processors of a large machine say how many. It changes
+    /// speed and scratch, never a bit.
     uint32_t workers;
     /// "scalar", "avx2", "avx512" or "neon": no kernel above it is used. NULL: the environment's FOVEA_ISA, else the
     /// best.

@@ -137,7 +137,7 @@ static void test_isas_forced(void)
         fovea_engine_destroy(engine);
         unsetenv("FOVEA_ISA");
     }
-    refuse("sse9", NULL, NULL, FOVEA_ERR_CONFIG, "sse9");
+    refuse("sse9", NULL, NULL, FOVEA_ERR_CONFIG, "options.isa=sse9: no such ISA");
     refuse("AVX2", NULL, NULL, FOVEA_ERR_CONFIG, "AVX2");
     refuse("avx2,avx512", NULL, NULL, FOVEA_ERR_CONFIG, "avx2,avx512");
     refuse(
@@ -145,7 +145,7 @@ static void test_isas_forced(void)
         "so, as no ISA of any CPU ever did",
         NULL, NULL, FOVEA_ERR_CONFIG, "a name");
     setenv("FOVEA_ISA", "bogus", 1);
-    refuse(NULL, NULL, NULL, FOVEA_ERR_CONFIG, "bogus");
+    refuse(NULL, NULL, NULL, FOVEA_ERR_CONFIG, "FOVEA_ISA=bogus: no such ISA");
     setenv("FOVEA_ISA", "", 1); // empty is none
     fovea_engine_destroy(good(NULL, NULL, NULL));
     unsetenv("FOVEA_ISA");
@@ -197,7 +197,7 @@ static void test_each_variant(void)
             refuse(NULL, NULL, v.name, FOVEA_ERR_CONFIG, v.name);
             continue;
         }
-        refuse("scalar", v.name, NULL, FOVEA_ERR_CONFIG, v.name);
+        refuse("scalar", v.name, NULL, FOVEA_ERR_CONFIG, "is above options.isa=scalar");
         refuse(NULL, v.name, v.name, FOVEA_ERR_CONFIG, v.name);
         engine = good(NULL, NULL, v.name);
         CHECK(strcmp(chosen(engine, v.slot), v.name) != 0, "%s is excluded and in use", v.name);
@@ -221,13 +221,14 @@ static void test_lists(void)
     refuse(NULL, "gemm_f32_4x16_scalar,nonsense", NULL, FOVEA_ERR_CONFIG, "nonsense");
     refuse(NULL, "gemm_f32_4x16", NULL, FOVEA_ERR_CONFIG, "gemm_f32_4x16");
     refuse(NULL, "gemm_f32_4x16_scalar ", NULL, FOVEA_ERR_CONFIG, "gemm_f32_4x16_scalar ");
-    refuse(NULL, ",", NULL, FOVEA_ERR_CONFIG, "FOVEA_PIN");
-    refuse(NULL, NULL, "nonsense", FOVEA_ERR_CONFIG, "nonsense");
+    refuse(NULL, ",", NULL, FOVEA_ERR_CONFIG, "options.pin: no variant");
+    refuse(NULL, NULL, "nonsense", FOVEA_ERR_CONFIG, "options.exclude: no variant named nonsense");
     setenv("FOVEA_PIN", "nonsense", 1);
-    refuse(NULL, NULL, NULL, FOVEA_ERR_CONFIG, "FOVEA_PIN");
+    refuse(NULL, NULL, NULL, FOVEA_ERR_CONFIG, "FOVEA_PIN: no variant");
+    refuse(NULL, "other", NULL, FOVEA_ERR_CONFIG, "options.pin: no variant named other");
     unsetenv("FOVEA_PIN");
     setenv("FOVEA_EXCLUDE", "nonsense", 1);
-    refuse(NULL, NULL, NULL, FOVEA_ERR_CONFIG, "FOVEA_EXCLUDE");
+    refuse(NULL, NULL, NULL, FOVEA_ERR_CONFIG, "FOVEA_EXCLUDE: no variant");
     unsetenv("FOVEA_EXCLUDE");
     if (fovea_cpu_probe() & FOVEA_CPU_AVX512)
         refuse(NULL, "gemm_f32_9x48_avx512,gemm_f32_6x64_avx512", NULL, FOVEA_ERR_CONFIG, "one slot");
@@ -242,7 +243,10 @@ static void test_bad_options(void)
     options.struct_size = 0;
     CHECK(fovea_engine_create(&options, &engine) == FOVEA_ERR_STRUCT, "struct_size 0");
     options.struct_size = sizeof options + 8;
+    options.message = (char *)(uintptr_t)8; // nothing in a foreign struct is believed
+    options.message_size = 80;
     CHECK(fovea_engine_create(&options, &engine) == FOVEA_ERR_STRUCT, "struct_size from elsewhere");
+    options.message = NULL;
     options.struct_size = sizeof options;
     options.isa = "nonsense";
     CHECK(fovea_engine_create(&options, &engine) == FOVEA_ERR_CONFIG, "no message wanted");
