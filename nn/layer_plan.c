@@ -43,10 +43,10 @@ static enum fovea_status check_desc(const struct fovea_layer_desc *desc, const s
     FOVEA_REQUIRE(desc->struct_size == sizeof *desc, FOVEA_ERR_STRUCT, why, "layer: struct_size %u is not %zu",
                   desc->struct_size, sizeof *desc);
     FOVEA_REQUIRE(desc->decoder <= 1 && desc->cached <= 1, FOVEA_ERR_ENUM, why, "layer: decoder and cached are 0 or 1");
-    FOVEA_REQUIRE((unsigned)desc->norm <= FOVEA_NORM_PRE, FOVEA_ERR_ENUM, why, "layer: norm %u is no place for a norm",
+    FOVEA_REQUIRE((unsigned)desc->norm <= FOVEA_NORM_PRE, FOVEA_ERR_ENUM, why, "layer: norm is %u, neither 0 nor 1",
                   (unsigned)desc->norm);
-    FOVEA_REQUIRE((unsigned)desc->norm_kind <= FOVEA_NORM_RMS, FOVEA_ERR_ENUM, why, "layer: norm_kind is %u",
-                  (unsigned)desc->norm_kind);
+    FOVEA_REQUIRE((unsigned)desc->norm_kind <= FOVEA_NORM_RMS, FOVEA_ERR_ENUM, why,
+                  "layer: norm_kind is %u, neither 0 nor 1", (unsigned)desc->norm_kind);
     FOVEA_REQUIRE(desc->gated <= 1, FOVEA_ERR_ENUM, why, "layer: gated is %u, neither 0 nor 1", desc->gated);
     FOVEA_REQUIRE(!desc->cached || desc->decoder, FOVEA_ERR_SHAPE, why, "layer: only a decoder has caches");
     FOVEA_REQUIRE(desc->beams && desc->batch % desc->beams == 0, FOVEA_ERR_SHAPE, why,
@@ -177,8 +177,8 @@ enum fovea_status fovea_layer_plan_why(const struct fovea_engine *engine, const 
     plan->desc = *desc;
     size_t rows, t_bytes, h_bytes, own;
     FOVEA_REQUIRE(fovea_mul(desc->batch, desc->len, &rows) && fovea_extent(rows, desc->width, desc->width, &t_bytes) &&
-                      fovea_extent(rows, desc->ffn, desc->ffn, &h_bytes) &&
-                      fovea_add(t_bytes, h_bytes, &own) && fovea_add(own, 2 * FOVEA_ALIGNMENT, &own),
+                      fovea_extent(rows, desc->ffn, desc->ffn, &h_bytes) && fovea_add(t_bytes, h_bytes, &own) &&
+                      fovea_add(own, 2 * FOVEA_ALIGNMENT, &own),
                   FOVEA_ERR_OVERFLOW, why, "layer: an activation's size overflows");
     plan->t = 0;
     plan->h = fovea_round_up(t_bytes, FOVEA_ALIGNMENT);

@@ -7,8 +7,8 @@
 
 // Where the plan of each part lies.
 static const size_t plan_offset[MHA_PARTS] = {
-    [MHA_Q] = offsetof(struct mha_plan, projection[0]), [MHA_K] = offsetof(struct mha_plan, projection[1]),
-    [MHA_V] = offsetof(struct mha_plan, projection[2]), [MHA_APPEND_KV] = offsetof(struct mha_plan, append),
+    [MHA_Q] = offsetof(struct mha_plan, projection[0]),     [MHA_K] = offsetof(struct mha_plan, projection[1]),
+    [MHA_V] = offsetof(struct mha_plan, projection[2]),     [MHA_APPEND_KV] = offsetof(struct mha_plan, append),
     [MHA_ATTENTION] = offsetof(struct mha_plan, attention), [MHA_O] = offsetof(struct mha_plan, projection[3]),
     [MHA_DROP] = offsetof(struct mha_plan, drop),
 };
@@ -31,8 +31,8 @@ static enum fovea_status check_desc(const struct fovea_mha_desc *desc, const str
     FOVEA_REQUIRE(desc, FOVEA_ERR_NULL, why, "mha: no descriptor");
     FOVEA_REQUIRE(desc->struct_size == sizeof *desc, FOVEA_ERR_STRUCT, why, "mha: struct_size %u is not %zu",
                   desc->struct_size, sizeof *desc);
-    FOVEA_REQUIRE(desc->keys <= FOVEA_MHA_CACHED, FOVEA_ERR_ENUM, why, "mha: keys %u is no enum fovea_mha_keys",
-                  (unsigned)desc->keys);
+    FOVEA_REQUIRE(desc->keys <= FOVEA_MHA_CACHED, FOVEA_ERR_ENUM, why, "mha: keys is %u, not within 0 to %d",
+                  (unsigned)desc->keys, FOVEA_MHA_CACHED);
     FOVEA_REQUIRE(desc->batch <= UINT32_MAX / 4, FOVEA_ERR_OVERFLOW, why, "mha: a batch of %zu", desc->batch);
     FOVEA_REQUIRE(desc->heads >= 1, FOVEA_ERR_SHAPE, why, "mha: no heads");
     FOVEA_REQUIRE(desc->query_width && desc->out_width, FOVEA_ERR_SHAPE, why, "mha: a width is 0");
@@ -41,7 +41,8 @@ static enum fovea_status check_desc(const struct fovea_mha_desc *desc, const str
     FOVEA_REQUIRE(desc->keys != FOVEA_MHA_APPEND || desc->new_len <= desc->kv_len, FOVEA_ERR_SHAPE, why,
                   "mha: new_len %zu exceeds the cache's capacity %zu", desc->new_len, desc->kv_len);
     FOVEA_REQUIRE(desc->causal <= 1 && desc->mask <= FOVEA_MASK_BITS && desc->residual <= 1, FOVEA_ERR_ENUM, why,
-                  "mha: causal or residual is neither 0 nor 1, or mask is no enum fovea_mask");
+                  "mha: causal %u or residual %u is neither 0 nor 1, or mask %u is not within 0 to %d", desc->causal,
+                  desc->residual, (unsigned)desc->mask, FOVEA_MASK_BITS);
     return FOVEA_OK;
 }
 
@@ -148,8 +149,7 @@ static enum fovea_status plan_attention(const struct fovea_engine *engine, struc
     attention.mask_head = desc->mask_head;
     attention.mask_row = desc->mask_row;
     attention.mask_key = desc->mask_key;
-    const enum fovea_status status =
-        fovea_attention_plan(engine, &attention, &plan->attention);
+    const enum fovea_status status = fovea_attention_plan(engine, &attention, &plan->attention);
     if (status && why && why->text)
         fovea_explain_attention(engine, &attention, why->text, why->size);
     return status;

@@ -22,14 +22,14 @@ static enum fovea_status check(const struct fovea_transformer_config *c, const s
     FOVEA_REQUIRE(c && o, FOVEA_ERR_NULL, why, "transformer: config or options is NULL");
     FOVEA_REQUIRE(c->struct_size == sizeof *c && o->struct_size == sizeof *o, FOVEA_ERR_STRUCT, why,
                   "transformer: struct_size of config or options is wrong");
-    FOVEA_REQUIRE((unsigned)c->positions <= FOVEA_POSITIONS_NONE, FOVEA_ERR_ENUM, why, "transformer: positions is %u",
-                  (unsigned)c->positions);
+    FOVEA_REQUIRE((unsigned)c->positions <= FOVEA_POSITIONS_NONE, FOVEA_ERR_ENUM, why,
+                  "transformer: positions is %u, not within 0 to %d", (unsigned)c->positions, FOVEA_POSITIONS_NONE);
     FOVEA_REQUIRE(c->d_model && c->target_vocab && c->source_vocab && c->decoder_layers, FOVEA_ERR_SHAPE, why,
                   "transformer: d_model, a vocabulary or the number of decoder layers is 0");
     FOVEA_REQUIRE(c->pad < c->source_vocab, FOVEA_ERR_SHAPE, why, "transformer: pad %u is no source token of %zu",
                   c->pad, c->source_vocab);
     FOVEA_REQUIRE((unsigned)c->norm_kind <= FOVEA_NORM_RMS && c->gated <= 1, FOVEA_ERR_ENUM, why,
-                  "transformer: norm_kind is %u, gated %u", (unsigned)c->norm_kind, c->gated);
+                  "transformer: norm_kind is %u, gated %u: not both 0 or 1", (unsigned)c->norm_kind, c->gated);
     FOVEA_REQUIRE(c->final_norm <= 1 && c->scale_embeddings <= 1, FOVEA_ERR_ENUM, why,
                   "transformer: final_norm and scale_embeddings are 0 or 1");
     FOVEA_REQUIRE(c->bos < c->target_vocab && c->eos < c->target_vocab, FOVEA_ERR_SHAPE, why,

@@ -147,17 +147,18 @@ static enum fovea_status check_desc(const struct fovea_attention_desc *d, const 
     FOVEA_TRY(check_flag("segments", d->segments, why));
     FOVEA_TRY(check_flag("blocks", d->blocks, why));
     FOVEA_TRY(check_flag("statistics", d->statistics, why));
-    FOVEA_REQUIRE(d->mask <= FOVEA_MASK_BITS, FOVEA_ERR_ENUM, why, "attention: mask is %u", (unsigned)d->mask);
-    FOVEA_REQUIRE(d->k_layout <= FOVEA_K_PANELS, FOVEA_ERR_ENUM, why, "attention: k_layout is %u",
+    FOVEA_REQUIRE(d->mask <= FOVEA_MASK_BITS, FOVEA_ERR_ENUM, why, "attention: mask is %u, not within 0 to %d",
+                  (unsigned)d->mask, FOVEA_MASK_BITS);
+    FOVEA_REQUIRE(d->k_layout <= FOVEA_K_PANELS, FOVEA_ERR_ENUM, why, "attention: k_layout is %u, neither 0 nor 1",
                   (unsigned)d->k_layout);
-    FOVEA_REQUIRE(d->kv_len_kind <= FOVEA_KV_LEN_BATCH_ROW, FOVEA_ERR_ENUM, why, "attention: kv_len_kind is %u",
-                  (unsigned)d->kv_len_kind);
+    FOVEA_REQUIRE(d->kv_len_kind <= FOVEA_KV_LEN_BATCH_ROW, FOVEA_ERR_ENUM, why,
+                  "attention: kv_len_kind is %u, not within 0 to %d", (unsigned)d->kv_len_kind, FOVEA_KV_LEN_BATCH_ROW);
     FOVEA_REQUIRE(d->page_keys == 0 || (d->page_keys % FOVEA_PANEL == 0 && d->page_keys <= UINT32_MAX &&
                                         (FOVEA_CHUNK % d->page_keys == 0 || d->page_keys % FOVEA_CHUNK == 0)),
                   FOVEA_ERR_VALUE, why, "attention: pages of %zu keys: neither 16, 32 nor 64, nor a multiple of 128",
                   d->page_keys);
-    FOVEA_REQUIRE((unsigned)d->scoring <= FOVEA_SCORING_ADDITIVE, FOVEA_ERR_ENUM, why, "attention: scoring is %u",
-                  (unsigned)d->scoring);
+    FOVEA_REQUIRE((unsigned)d->scoring <= FOVEA_SCORING_ADDITIVE, FOVEA_ERR_ENUM, why,
+                  "attention: scoring is %u, neither 0 nor 1", (unsigned)d->scoring);
     FOVEA_REQUIRE(isfinite(d->scale), FOVEA_ERR_VALUE, why, "attention: scale is not finite");
     FOVEA_REQUIRE(d->scoring == FOVEA_SCORING_DOT || d->scale == FOVEA_SCALE_DEFAULT, FOVEA_ERR_VALUE, why,
                   "attention: additive scores have no scale");

@@ -126,13 +126,14 @@ static enum fovea_status check_desc(const struct fovea_gemm_desc *d, const struc
 {
     FOVEA_REQUIRE(d->struct_size == sizeof *d, FOVEA_ERR_STRUCT, why, "gemm: struct_size is %u, not %zu",
                   (unsigned)d->struct_size, sizeof *d);
-    FOVEA_REQUIRE(d->trans_a <= FOVEA_TRANS, FOVEA_ERR_ENUM, why, "gemm: trans_a is %u", (unsigned)d->trans_a);
+    FOVEA_REQUIRE(d->trans_a <= FOVEA_TRANS, FOVEA_ERR_ENUM, why, "gemm: trans_a is %u, neither 0 nor 1",
+                  (unsigned)d->trans_a);
     FOVEA_REQUIRE(d->b_packed <= 1, FOVEA_ERR_ENUM, why, "gemm: b_packed is %u, neither 0 nor 1",
                   (unsigned)d->b_packed);
-    FOVEA_REQUIRE(d->b_packed || d->trans_b <= FOVEA_TRANS, FOVEA_ERR_ENUM, why, "gemm: trans_b is %u",
+    FOVEA_REQUIRE(d->b_packed || d->trans_b <= FOVEA_TRANS, FOVEA_ERR_ENUM, why, "gemm: trans_b is %u, neither 0 nor 1",
                   (unsigned)d->trans_b);
-    FOVEA_REQUIRE(d->activation <= FOVEA_ACTIVATION_SILU, FOVEA_ERR_ENUM, why, "gemm: activation is %u",
-                  (unsigned)d->activation);
+    FOVEA_REQUIRE(d->activation <= FOVEA_ACTIVATION_SILU, FOVEA_ERR_ENUM, why,
+                  "gemm: activation is %u, not within 0 to %d", (unsigned)d->activation, FOVEA_ACTIVATION_SILU);
     FOVEA_REQUIRE(d->residual <= 1, FOVEA_ERR_ENUM, why, "gemm: residual is %u, neither 0 nor 1",
                   (unsigned)d->residual);
     FOVEA_REQUIRE(isfinite(d->alpha), FOVEA_ERR_VALUE, why, "gemm: alpha is not finite");

@@ -174,7 +174,8 @@ static enum fovea_status make_plan(const struct fovea_engine *engine, const stru
     FOVEA_REQUIRE(engine != NULL && desc != NULL, FOVEA_ERR_NULL, why, "rowwise: engine or desc is NULL");
     FOVEA_REQUIRE(desc->struct_size == sizeof *desc, FOVEA_ERR_STRUCT, why, "rowwise: struct_size is %u, not %zu",
                   (unsigned)desc->struct_size, sizeof *desc);
-    FOVEA_REQUIRE(desc->op <= FOVEA_ROWWISE_DROPOUT_ADD, FOVEA_ERR_ENUM, why, "rowwise: op is %u", (unsigned)desc->op);
+    FOVEA_REQUIRE(desc->op <= FOVEA_ROWWISE_DROPOUT_ADD, FOVEA_ERR_ENUM, why, "rowwise: op is %u, not within 0 to %d",
+                  (unsigned)desc->op, FOVEA_ROWWISE_DROPOUT_ADD);
     FOVEA_TRY(check_matrix("ldx", desc, desc->ldx, why));
     FOVEA_TRY(check_matrix("ldy", desc, desc->ldy, why));
     if (has_x2(desc->op)) {

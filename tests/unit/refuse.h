@@ -60,6 +60,9 @@ static inline void refuse_plan_at(const struct refuse *r, const char *what, cons
           fovea_status_string(want));
     CHECK(memchr(text, '\0', sizeof text) && text[0] && !strchr(text, '\n') && strchr(text, ':'),
           "explain_%s, %s: \"%.80s\" is no line", r->op->name, what, text);
+    CHECK(want != FOVEA_ERR_ENUM || strstr(text, "neither 0 nor 1") || strstr(text, "0 or 1") ||
+              strstr(text, "not within 0 to "),
+          "explain_%s, %s: \"%.80s\" does not say what is legal", r->op->name, what, text);
     CHECK(r->op->explain(engine, desc, NULL, 0) == want && r->op->explain(engine, desc, small, 4) == want &&
               small[3] == '\0' && small[4] == 'x',
           "explain_%s, %s: into little memory", r->op->name, what);
