@@ -36,7 +36,7 @@ void cli_tune_table(const struct fovea_engine *engine, const struct fovea_profil
 /// The same as a JSON object.
 void cli_tune_json(const struct fovea_engine *engine, const struct fovea_profile *profile);
 
-/// `fovea tune --show [FILE]`, `--diff A B`, `--explain gemm MxNxK [nt|nn|packed]` or `--explain attention
+/// `fovea tune --show [FILE]`, `--diff A B`, `--explain gemm MxNxK [nt|nn|tn|tt|packed]` or `--explain attention
 /// B,H,Hkv,Sq,Skv,D [full|causal|decode]`: the arguments behind the option.
 cli_command cli_tune_show, cli_tune_diff, cli_tune_explain;
 /// `fovea bench tune`: the arguments behind it.

@@ -4,57 +4,142 @@
 
 #include <string.h>
 
-static void tell_choice(const struct fovea_engine *engine, uint32_t class)
+static const char help[] = "usage: fovea tune --explain gemm MxNxK [nt|nn|tn|tt|packed] [OPTIONS]\n"
+                           "       fovea tune --explain attention B,H,Hkv,Sq,Skv,D [full|causal|decode] [OPTIONS]\n\n"
+                           "Says of which class a problem is and why, what its class is given, and the plan.\n\n"
+                           "  --threads N   workers that it is planned for, 1 to 64 (default 1, as it is tuned)\n"
+                           "  --all         every number of the class, too\n\n"
+                           "examples:\n"
+                           "  fovea tune --explain gemm 128x768x768 nt\n"
+                           "  fovea tune --explain attention 1,12,12,512,512,64 causal --threads 8\n";
+
+// What is explained, of so many sizes with a mark between them.
+enum { SIZES_MAX = 6 };
+struct problem {
+    const struct fovea_engine *engine;
+    size_t sizes[SIZES_MAX];
+    const char *form;
+    bool all;
+};
+
+// "128x768x768": digits, and nothing else but the marks.
+static bool read_sizes(const char *text, char mark, size_t count, size_t *sizes)
 {
-    const struct fovea_tuned tuned = fovea_tuned_get(fovea_engine_kernels(engine), class);
-    char words[CLI_TUNE_WORDS];
-    cli_tune_words(class, &tuned, words, sizeof words);
-    printf("profile  %s\nchosen   %s\n", fovea_engine_profile(engine), words);
+    for (size_t i = 0; i < count; i++) {
+        uint64_t value;
+        if (!cli_whole(&text, &value) || value > SIZE_MAX || *text++ != (i + 1 < count ? mark : '\0'))
+            return false;
+        sizes[i] = (size_t)value;
+    }
+    return true;
 }
 
-static int explain_gemm(const struct fovea_engine *engine, const size_t s[3], const char *how)
+// The end of the part of a list that begins here: behind a comma or semicolon before a blank, or of all.
+static const char *part_end(const char *text)
 {
-    const size_t m = s[0], n = s[1], k = s[2];
-    const enum fovea_gemm_form form = strcmp(how, "packed") == 0 ? FOVEA_FORM_PACKED
-                                      : strcmp(how, "nn") == 0   ? FOVEA_FORM_NN
-                                                                 : FOVEA_FORM_NT;
-    const struct fovea_tuning *const tuning = &fovea_engine_kernels(engine)->tuning;
-    const uint32_t class = fovea_gemm_class(tuning, m, n, k, form);
+    while (*text && !((*text == ',' || *text == ';') && text[1] == ' '))
+        text++;
+    return text + (*text != '\0');
+}
+
+// "name     part, part; part" in lines of at most 100 columns, where parts have columns of `width`.
+static void print_list(const char *name, const char *text, int width)
+{
+    enum { INDENT = 9, COLUMNS = 100 };
+    int column = printf("%-*s", INDENT, name), blanks = 0;
+    for (const char *end; *text; text = end + (*end == ' ')) {
+        end = part_end(text);
+        const int length = (int)(end - text);
+        if (column > INDENT && column + blanks + length > COLUMNS) {
+            column = printf("\n%*s", INDENT, "") - 1;
+            blanks = 0;
+        }
+        column += printf("%*s%.*s", blanks, "", length, text);
+        blanks = length < width ? width - length + 1 : 1;
+    }
+    putchar('\n');
+}
+
+static void print_choice(const struct problem *problem, uint32_t class)
+{
+    const struct fovea_engine *const engine = problem->engine;
+    const struct fovea_tuned tuned = fovea_tuned_get(fovea_engine_kernels(engine), class);
+    const struct fovea_tuned model = tune_default(engine, class, fovea_engine_choice(engine)->quarantined);
+    char words[CLI_TUNE_WORDS];
+    printf("profile  %s\n", fovea_engine_profile(engine));
+    if (tuned.kernel >= 0)
+        printf("chosen   %s\n", fovea_variant_facts[tuned.kernel].name);
+    cli_tune_changes(class, &model, &tuned, words, sizeof words);
+    print_list("changed", *words ? words : "nothing of what the model says", 0);
+    if (problem->all) {
+        enum { WIDTH = 20 };
+        cli_tune_words(class, &tuned, words, sizeof words);
+        print_list("all", words + (tuned.kernel >= 0 ? part_end(words) + 1 - words : 0), WIDTH);
+    }
+    printf("threads  %u\n", fovea_engine_kernels(engine)->workers);
+}
+
+static const char *rows_are(size_t m)
+{
+    return m <= FOVEA_FEW_ROWS       ? "few (at most 8)"
+           : m <= FOVEA_SEVERAL_ROWS ? "several (9 to 32)"
+           : m <= FOVEA_SOME_ROWS    ? "some (33 to 192)"
+                                     : "many (more than 192)";
+}
+
+static int explain_gemm(const struct problem *problem)
+{
+    const size_t m = problem->sizes[0], n = problem->sizes[1], k = problem->sizes[2];
+    const char *const form = problem->form;
+    const bool packed = strcmp(form, "packed") == 0, a = !packed && form[0] == 't', b = !packed && form[1] == 't';
     struct fovea_gemm_desc d = FOVEA_GEMM_DESC_INIT;
     char text[512];
     d.m = m;
     d.n = d.ldc = n;
-    d.k = d.lda = k;
-    d.ldb = form == FOVEA_FORM_NT ? k : n;
-    d.trans_b = form == FOVEA_FORM_NT ? FOVEA_TRANS : FOVEA_NO_TRANS;
-    d.b_packed = form == FOVEA_FORM_PACKED;
+    d.k = k;
+    d.lda = a ? m : k;
+    d.ldb = b ? k : n;
+    d.trans_a = a ? FOVEA_TRANS : FOVEA_NO_TRANS;
+    d.trans_b = b ? FOVEA_TRANS : FOVEA_NO_TRANS;
+    d.b_packed = packed;
+    if (fovea_explain_gemm(problem->engine, &d, text, sizeof text) != FOVEA_OK)
+        return cli_error("tune: --explain: %s", text);
+    const enum fovea_gemm_form class_form = packed ? FOVEA_FORM_PACKED : b ? FOVEA_FORM_NT : FOVEA_FORM_NN;
+    const struct fovea_tuning *const tuning = &fovea_engine_kernels(problem->engine)->tuning;
+    const uint32_t class = fovea_gemm_class(tuning, m, n, k, class_form);
+    char why[256];
+    snprintf(why, sizeof why, "%zu %s %s; B has %.1f KiB and %s the %zu KiB that they are taken to find in L2; B %s", m,
+             m == 1 ? "row is" : "rows are", rows_are(m), (double)n * (double)k / 256,
+             class / 3 % 2 ? "exceeds" : "fits", (size_t)fovea_near_of(tuning, m, class_form),
+             packed ? "is packed beforehand"
+             : b    ? "lies as n x k"
+                    : "lies as k x n");
     printf("class    gemm %s\n", fovea_tuned_classes[class].name);
-    printf("because  %zu rows are %s; B has %.1f KiB, which %s the %zu KiB that they are taken to find in L2; %s\n", m,
-           m <= FOVEA_FEW_ROWS       ? "few (at most 8)"
-           : m <= FOVEA_SEVERAL_ROWS ? "several (9 to 32)"
-           : m <= FOVEA_SOME_ROWS    ? "some (33 to 192)"
-                                     : "many (more than 192)",
-           (double)n * (double)k / 256, class / 3 % 2 ? "exceeds" : "fits", (size_t)fovea_near_of(tuning, m, form),
-           form == FOVEA_FORM_PACKED ? "B is packed beforehand"
-           : form == FOVEA_FORM_NN   ? "B lies as k x n"
-                                     : "B lies as n x k");
-    tell_choice(engine, class);
-    const enum fovea_status status = fovea_explain_gemm(engine, &d, text, sizeof text);
+    print_list("because", why, 0);
+    print_choice(problem, class);
     printf("plan     %s\n", text);
-    return status == FOVEA_OK ? CLI_OK : CLI_USAGE;
+    return CLI_OK;
+}
+
+// A tensor of batch x length x heads x width as layers have them; false where its strides overflow.
+static bool lay_out(size_t length, size_t heads, size_t width, struct fovea_strides *out)
+{
+    *out = (struct fovea_strides){.head = width};
+    return !__builtin_mul_overflow(heads, width, &out->row) && !__builtin_mul_overflow(length, out->row, &out->batch);
 }
 
 // Tensors as a layer has them; decoding reads a cache, K in panels.
-static int explain_attention(const struct fovea_engine *engine, const size_t s[6], const char *how)
+static int explain_attention(const struct problem *problem)
 {
-    const bool decode = strcmp(how, "decode") == 0;
+    const size_t *const s = problem->sizes;
+    const bool decode = strcmp(problem->form, "decode") == 0;
     struct fovea_attention_desc d;
     char text[512];
     fovea_attention_desc_init(&d, sizeof d);
     d.batch = s[0], d.heads = s[1], d.kv_heads = s[2], d.q_len = s[3], d.kv_len = s[4], d.qk_dim = d.v_dim = s[5];
-    d.causal = decode || strcmp(how, "causal") == 0;
-    d.q = d.out = (struct fovea_strides){d.q_len * d.heads * d.v_dim, d.v_dim, d.heads * d.v_dim};
-    d.k = d.v = (struct fovea_strides){d.kv_len * d.kv_heads * d.v_dim, d.v_dim, d.kv_heads * d.v_dim};
+    d.causal = decode || strcmp(problem->form, "causal") == 0;
+    bool fits = lay_out(d.q_len, d.heads, d.v_dim, &d.q) && lay_out(d.kv_len, d.kv_heads, d.v_dim, &d.k);
+    d.out = d.q, d.v = d.k;
     if (decode) {
         const struct fovea_kv_cache cache = {.struct_size = sizeof cache,
                                              .batch = s[0],
@@ -63,42 +148,77 @@ static int explain_attention(const struct fovea_engine *engine, const size_t s[6
                                              .qk_dim = s[5],
                                              .v_dim = s[5]};
         d.k_layout = FOVEA_K_PANELS;
-        if (fovea_kv_cache_strides(&cache, &d.k, &d.v) != FOVEA_OK)
-            return cli_error("tune: --explain attention: sizes that overflow");
+        fits = fits && fovea_kv_cache_strides(&cache, &d.k, &d.v) == FOVEA_OK;
     }
+    if (!fits)
+        return cli_error("tune: --explain: attention: sizes that overflow");
+    if (fovea_explain_attention(problem->engine, &d, text, sizeof text) != FOVEA_OK)
+        return cli_error("tune: --explain: %s", text);
     const uint32_t class = FOVEA_CLASS_ATTENTION + fovea_attention_class(d.qk_dim, d.v_dim);
     printf("class    attention %s\n", fovea_tuned_classes[class].name);
-    printf("because  a head has %zu elements: %s\n", d.v_dim,
+    printf("because  a head has %zu element%s: %s\n", d.v_dim, d.v_dim == 1 ? "" : "s",
            d.v_dim <= 64    ? "at most 64"
            : d.v_dim <= 128 ? "65 to 128"
                             : "more than 128");
-    tell_choice(engine, class);
-    const enum fovea_status status = fovea_explain_attention(engine, &d, text, sizeof text);
+    print_choice(problem, class);
     printf("plan     %s\n", text);
-    return status == FOVEA_OK ? CLI_OK : CLI_USAGE;
+    return CLI_OK;
+}
+
+static const struct kind {
+    const char *name, *sizes;
+    char mark;
+    size_t count;
+    const char *forms[6]; // the first is the default
+    int (*explain)(const struct problem *problem);
+} kinds[] = {
+    {"gemm", "MxNxK", 'x', 3, {"nt", "nn", "tn", "tt", "packed"}, explain_gemm},
+    {"attention", "B,H,Hkv,Sq,Skv,D", ',', 6, {"full", "causal", "decode"}, explain_attention},
+};
+
+static const struct kind *find_kind(const char *name)
+{
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (strcmp(kinds[i].name, name) == 0)
+            return &kinds[i];
+    return NULL;
+}
+
+static const char *find_form(const struct kind *kind, const char *name)
+{
+    for (size_t i = 0; kind->forms[i]; i++)
+        if (strcmp(kind->forms[i], name) == 0)
+            return kind->forms[i];
+    return NULL;
 }
 
 int cli_tune_explain(int argc, char **argv)
 {
-    static const char *const gemm[] = {"nt", "nn", "packed"}, *const attention[] = {"full", "causal", "decode"};
-    enum { FORMS = 3 };
-    size_t s[6];
-    char more;
-    const bool is_gemm =
-        argc > 2 && strcmp(argv[1], "gemm") == 0 && sscanf(argv[2], "%zux%zux%zu%c", &s[0], &s[1], &s[2], &more) == 3;
-    const bool is_attention =
-        argc > 2 && strcmp(argv[1], "attention") == 0 &&
-        sscanf(argv[2], "%zu,%zu,%zu,%zu,%zu,%zu%c", &s[0], &s[1], &s[2], &s[3], &s[4], &s[5], &more) == 6;
-    const char *const *const forms = is_gemm ? gemm : attention, *how = argc == 4 ? NULL : forms[0];
-    for (int i = 0; i < FORMS && argc == 4; i++)
-        how = strcmp(argv[3], forms[i]) == 0 ? forms[i] : how;
-    if ((!is_gemm && !is_attention) || argc > 4 || !how)
-        return cli_error("tune: --explain takes gemm MxNxK [nt|nn|packed] or attention B,H,Hkv,Sq,Skv,D "
+    enum { THREADS_MAX = 64 };
+    uint64_t threads = 1;
+    struct problem problem = {.all = false};
+    const struct cli_option options[] = {
+        {.name = "--threads", .whole = &threads, .low = 1, .high = THREADS_MAX},
+        {.name = "--all", .flag = &problem.all},
+        {.name = NULL},
+    };
+    const int left = cli_options("tune --explain", help, options, argc, argv);
+    if (left <= 0)
+        return left < 0 ? CLI_OK : CLI_USAGE;
+    const struct kind *const kind = left >= 3 && left <= 4 ? find_kind(argv[1]) : NULL;
+    if (!kind)
+        return cli_error("tune: --explain takes gemm MxNxK [nt|nn|tn|tt|packed] or attention B,H,Hkv,Sq,Skv,D "
                          "[full|causal|decode]");
-    struct fovea_engine *const engine = cli_engine(0);
+    if (!read_sizes(argv[2], kind->mark, kind->count, problem.sizes))
+        return cli_error("tune: --explain %s takes %s, whole numbers, not \"%s\"", kind->name, kind->sizes, argv[2]);
+    problem.form = left == 4 ? find_form(kind, argv[3]) : kind->forms[0];
+    if (!problem.form)
+        return cli_error("tune: --explain %s has no form \"%s\"; --explain --help lists them", kind->name, argv[3]);
+    struct fovea_engine *const engine = cli_engine((uint32_t)threads);
     if (!engine)
         return CLI_USAGE;
-    const int code = is_gemm ? explain_gemm(engine, s, how) : explain_attention(engine, s, how);
+    problem.engine = engine;
+    const int code = kind->explain(&problem);
     fovea_engine_destroy(engine);
     return code;
 }

@@ -83,6 +83,23 @@ def test_set(folder):
     check("heads-64" in text and "panels" in text and ", shared " in text, text)
     refused("--explain", "tune", "--explain", "attention", "1,8,8,16,16", "full")
     refused("--explain", "tune", "--explain", "gemm", "1x2x3", "causal")
+    # What differs from the model, and with --all the rest, in lines that fit.
+    for options in ([], ["--all"]):
+        text = ok("tune", "--explain", "gemm", "8x64x64", "nn", *options, FOVEA_PROFILE=path)
+        check(f"\nchosen   {scalar}\nchanged  " in text and " -> 32" in text, text)
+        check(("\nall      kc 32,  " in text) == ("  mc " in text) == bool(options), text)
+        check(max(map(len, text.split("\nplan ")[0].splitlines())) <= 100, text)
+    check("\nchanged  nothing" in ok("tune", "--explain", "gemm", "8x64x64", "nn"), "no profile")
+    # Whom it is planned for, and how operands lie.
+    text = ok("tune", "--explain", "gemm", "512x512x512")
+    check("\nthreads  1\n" in text and " f32 nt " in text, text)
+    more = ok("tune", "--explain", "gemm", "512x512x512", "--threads=4")
+    check("\nthreads  4\n" in more and more.split("plan ")[1] != text.split("plan ")[1], more)
+    for form in ("nn", "nt", "tn", "tt"):
+        text = ok("tune", "--explain", "gemm", "40x50x60", form)
+        check(f"40x50x60 f32 {form} " in text and ("B lies as n x k" in text) == (form[1] == "t"), text)
+    text = ok("tune", "--explain", "gemm", "1x5x5")
+    check("1 row is few" in text and " 1 task, " in text, text)
     streams = {"plain": "strips of 48 in", "wide": "strips of 16 in", "hashed": "strips of 48 in",
                "mesh": "strips of 64 in"}
     wide = "avx512" in ok("info") and not os.environ.get("FOVEA_ISA")
@@ -238,7 +255,7 @@ def test_refusals(folder):
     refused("unknown option", "tune", "--fast")
     refused("unknown option", "tune", "--fast", "1")
     refused("nonesuch", "tune", "--from", "/nonesuch", "--output", folder + "/x")
-    refused("--explain takes", "tune", "--explain", "gemm", "12")
+    refused("--explain takes", "tune", "--explain", "gemm")
     refused("--explain takes", "tune", "--explain", "fft", "1x2x3")
     refused("--only nonesuch: no class", "tune", "--only", "nonesuch")
     refused("nothing is given", "tune", "--output", "")
@@ -246,6 +263,14 @@ def test_refusals(folder):
     refused("cannot be written", "tune", "--report", "/nonesuch/page.html", "--output", folder + "/x")
     refused("cannot be written", "tune", "--output", "/nonesuch/x")
     check(time.monotonic() - started < 20 and not os.path.exists("/nonesuch"), "said late, or a folder was made")
+    for sizes in ("12", "-1x5x5", "1x-5x5", "1x5", "1x5x5x5", " 1x5x5", "1x5x5 ", "1x+5x5", "1x5x18446744073709551616"):
+        refused("--explain gemm takes MxNxK", "tune", "--explain", "gemm", sizes)
+    refused("--explain attention takes B,H", "tune", "--explain", "attention", "1,8,8,16,16,-64")
+    refused("do not fit in memory", "tune", "--explain", "gemm", "9223372036854775807x3x2")
+    refused("sizes that overflow", "tune", "--explain", "attention", "1,1,1,18446744073709551615,1,64")
+    refused("no multiple", "tune", "--explain", "attention", "1,3,2,5,5,64")
+    refused("--threads takes", "tune", "--explain", "gemm", "1x5x5", "--threads", "0")
+    check(ok("tune", "--explain", "-h").startswith("usage: fovea tune --explain"), "-h")
     refused("--diff takes two", "tune", "--diff", "a")
     refused("cannot be opened", "tune", "--diff", "/nonesuch", "/nonesuch")
     refused("cannot be written", "tune", "--level", "estimate", "--output", "/proc/x/y")
