@@ -22,10 +22,12 @@ enum fovea_status fovea_explain_attention(const struct fovea_engine *engine, con
                                        [FOVEA_INTO_L2_PARTS] = ", prefetched in parts"};
     const struct fovea_attention_copies copies =
         grid.prefill ? fovea_attention_copies(&plan, grid.each) : (struct fovea_attention_copies){false, false};
+    const size_t tasks = desc->batch * grid.heads * fovea_ceil_div(grid.tiles, grid.each) * grid.splits;
+    const size_t rows = fovea_min(grid.rows, grid.most);
     fovea_say(
         &why,
         "attention: batch %zu, heads %zu/%zu, %zux%zu, dims %zu and %zu, f32%s%s%s%s, k in %s%s%s%s%s%s, kernel %s, "
-        "%zu tasks of %zu rows%s%s, shared %zu B, scratch %zu B",
+        "%zu task%s of %zu row%s%s%s, shared %zu B, scratch %zu B",
         desc->batch, desc->heads, desc->kv_heads, desc->q_len, desc->kv_len, desc->qk_dim, desc->v_dim,
         desc->scoring == FOVEA_SCORING_ADDITIVE ? ", additive" : "", desc->causal ? ", causal" : "",
         desc->mask ? ", mask" : "", desc->bias ? ", bias" : "", desc->k_layout == FOVEA_K_PANELS ? "panels" : "rows",
@@ -34,9 +36,8 @@ enum fovea_status fovea_explain_attention(const struct fovea_engine *engine, con
         : !far         ? ""
         : grid.prefill ? ", fetched ahead"
                        : twice[fovea_attention_asks_twice(&plan, fovea_min(grid.rows, grid.most))],
-        far && !grid.prefill ? into[plan.tuning->decode_into] : "", kernel->name,
-        desc->batch * grid.heads * fovea_ceil_div(grid.tiles, grid.each) * grid.splits, fovea_min(grid.rows, grid.most),
-        grid.each > 1 ? " and more that share keys" : "",
+        far && !grid.prefill ? into[plan.tuning->decode_into] : "", kernel->name, tasks, tasks == 1 ? "" : "s", rows,
+        rows == 1 ? "" : "s", grid.each > 1 ? " and more that share keys" : "",
         grid.few != 0 ? ", the last few of a head as in decoding" : "", plan.work.shared_bytes,
         plan.work.scratch_bytes);
     return FOVEA_OK;

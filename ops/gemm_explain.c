@@ -76,12 +76,12 @@ enum fovea_status fovea_explain_gemm(const struct fovea_engine *engine, const st
                  plan.tuning->ahead && !plan.direct && !streams && !follows && !alone ? ", the next one prefetched"
                                                                                       : "");
     }
-    fovea_say(&why, "gemm: %zux%zux%zu f32 %c%c batch %zu, %s%s, %s, kernel %s, %u tasks, shared %zu B, scratch %zu B",
+    const uint32_t tasks = fovea_gemm_count(&plan, grid, desc->m, plan.work.phases - 1);
+    fovea_say(&why, "gemm: %zux%zux%zu f32 %c%c batch %zu, %s%s, %s, kernel %s, %u task%s, shared %zu B, scratch %zu B",
               desc->m, desc->n, desc->k, desc->trans_a ? 't' : 'n', desc->trans_b ? 't' : 'n', desc->batch,
               plan.along    ? "directly, along the rows of C, "
               : plan.direct ? "directly, "
                             : "",
-              a, b, by, (unsigned)fovea_gemm_count(&plan, grid, desc->m, plan.work.phases - 1), plan.work.shared_bytes,
-              plan.work.scratch_bytes);
+              a, b, by, (unsigned)tasks, tasks == 1 ? "" : "s", plan.work.shared_bytes, plan.work.scratch_bytes);
     return FOVEA_OK;
 }

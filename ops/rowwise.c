@@ -228,8 +228,9 @@ enum fovea_status fovea_explain_rowwise(const struct fovea_engine *engine, const
                                : plan.norm != NULL    ? plan.norm->name
                                : is_dropout(desc->op) ? plan.kernels->dropout.name
                                                       : plan.kernels->add.name;
-    fovea_say(&why, "rowwise: %zux%zu f32, kernel %s, %zu tasks, no memory", desc->rows, desc->cols, kernel,
-              count(desc, desc->rows));
+    const size_t tasks = count(desc, desc->rows);
+    fovea_say(&why, "rowwise: %zux%zu f32, kernel %s, %zu task%s, no memory", desc->rows, desc->cols, kernel, tasks,
+              tasks == 1 ? "" : "s");
     return FOVEA_OK;
 }
 
