@@ -84,7 +84,6 @@ static bool add_number(struct report *report, const char *name, double value)
 static bool add_environment(struct report *report, const struct fovea_engine *engine, double stolen)
 {
     const struct fovea_machine *const machine = fovea_engine_machine(engine);
-    static const char *const settings[] = {"FOVEA_ISA", "FOVEA_PIN", "FOVEA_EXCLUDE", "FOVEA_PROFILE"};
     struct utsname system;
     double load = 0;
     bool done =
@@ -97,9 +96,9 @@ static bool add_environment(struct report *report, const struct fovea_engine *en
         done = add_number(report, "load", load);
     if (done && uname(&system) == 0)
         done = report_fact(report, "system", system.release);
-    for (size_t i = 0; i < sizeof settings / sizeof *settings && done; i++)
-        if (getenv(settings[i]))
-            done = report_fact(report, settings[i], getenv(settings[i]));
+    for (size_t i = 0; cli_settings[i] && done; i++)
+        if (cli_setting(cli_settings[i]))
+            done = report_fact(report, cli_settings[i], cli_setting(cli_settings[i]));
     return done;
 }
 

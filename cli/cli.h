@@ -52,6 +52,11 @@ bool cli_whole(const char **text, uint64_t *value);
 /// Makes an engine from the environment for so many workers (0: the processors), or says why not and returns NULL.
 struct fovea_engine *cli_engine(uint32_t workers);
 
+/// The variables that change how this machine computes, ended by NULL, and the value of one; NULL where it is not set,
+/// or empty.
+extern const char *const cli_settings[];
+const char *cli_setting(const char *name);
+
 /// Writes text as a JSON string.
 void cli_json_string(FILE *file, const char *text);
 

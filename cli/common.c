@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// cli/common.c - errors, options, engine, JSON strings, progress.
+// cli/common.c - errors, options, engine, settings, JSON strings, progress.
 #include "cli/cli.h"
 
 #include <ctype.h>
@@ -165,6 +165,20 @@ struct fovea_engine *cli_engine(uint32_t workers)
     if (status)
         cli_error("%s", *message ? message : fovea_status_string(status));
     return engine;
+}
+
+const char *const cli_settings[] = {"FOVEA_ISA",
+                                    "FOVEA_PIN",
+                                    "FOVEA_EXCLUDE",
+                                    "FOVEA_PROFILE",
+                                    "FOVEA_CACHES",
+                                    "FOVEA_NUM_THREADS", // of the BLAS front end
+                                    NULL};
+
+const char *cli_setting(const char *name)
+{
+    const char *const text = getenv(name);
+    return text && *text ? text : NULL;
 }
 
 void cli_json_string(FILE *file, const char *text)

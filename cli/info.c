@@ -6,9 +6,9 @@
 #include <string.h>
 
 static const char help[] = "usage: fovea info [--all] [--json]\n\n"
-                           "Prints the CPU and caches as found, the tuning profile in use or why one is ignored, and\n"
-                           "the kernel variants in use; with --all every compiled variant, and why it is in use or\n"
-                           "not. --json always has all.\n\n"
+                           "Prints the CPU and caches as found, the tuning profile in use or why one is ignored, the\n"
+                           "settings of the environment, and the kernel variants in use; with --all every compiled\n"
+                           "variant, and why it is in use or not. --json always has all.\n\n"
                            "examples:\n"
                            "  fovea info\n"
                            "  FOVEA_ISA=avx2 fovea info          what a machine without AVX-512 would use\n"
@@ -24,19 +24,53 @@ static void print_cache(const char *name, uint32_t bytes, uint32_t ways, const c
     printf("%s\n", more);
 }
 
-static void print_variants(const struct fovea_engine *engine, bool all)
+static void print_settings(void)
 {
-    const uint32_t count = fovea_engine_variants(engine);
+    bool any = false;
+    printf("  %-9s", "settings");
+    for (size_t i = 0; cli_settings[i]; i++) {
+        const char *const text = cli_setting(cli_settings[i]);
+        if (text)
+            printf(" %s=%s", cli_settings[i], text);
+        any |= text != NULL;
+    }
+    puts(any ? "" : " none");
+}
+
+static bool is_first_of_slot(const struct fovea_engine *engine, uint32_t index, const struct fovea_variant *v)
+{
+    struct fovea_variant before;
+    for (uint32_t i = 0; i < index; i++)
+        if (fovea_engine_variant(engine, i, &before) == FOVEA_OK && strcmp(before.slot, v->slot) == 0)
+            return false;
+    return true;
+}
+
+// The variants of a slot, the first of which is `first`; returns how many are not in use and not shown.
+static uint32_t print_slot(const struct fovea_engine *engine, uint32_t first, const char *slot, bool all)
+{
     uint32_t others = 0;
-    printf("  %-18s %-30s   %s\n", "slot", "variant", "why");
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = first; i < fovea_engine_variants(engine); i++) {
         struct fovea_variant v;
-        if (fovea_engine_variant(engine, i, &v) != FOVEA_OK)
+        if (fovea_engine_variant(engine, i, &v) != FOVEA_OK || strcmp(v.slot, slot) != 0)
             continue;
         if (all || v.chosen || v.also)
             printf("  %-18s %-30s %c %s\n", v.slot, v.name, v.chosen ? '*' : v.also ? '+' : ' ', v.why);
         else
             others++;
+    }
+    return others;
+}
+
+// The register goes by ISA and family; here the variants of a slot lie together.
+static void print_variants(const struct fovea_engine *engine, bool all)
+{
+    uint32_t others = 0;
+    printf("  %-18s %-30s   %s\n", "slot", "variant", "why");
+    for (uint32_t i = 0; i < fovea_engine_variants(engine); i++) {
+        struct fovea_variant v;
+        if (fovea_engine_variant(engine, i, &v) == FOVEA_OK && is_first_of_slot(engine, i, &v))
+            others += print_slot(engine, i, v.slot, all);
     }
     if (others > 0)
         printf("\n%u other variants are not in use: fovea info --all says why.\n", others);
@@ -53,7 +87,9 @@ static void print_text(const struct fovea_engine *engine, const struct fovea_mac
     print_cache("L2", machine->l2_bytes, machine->l2_ways, "");
     print_cache("L3", machine->l3_bytes, machine->l3_ways, machine->l3_hashed ? ", hashed over slices" : "");
     printf("  %-9s %s\n", "caches by", machine->cache_source);
-    printf("  %-9s %s\n\n", "profile", fovea_engine_profile(engine));
+    printf("  %-9s %s\n", "profile", fovea_engine_profile(engine));
+    print_settings();
+    putchar('\n');
     print_variants(engine, all);
 }
 
@@ -70,7 +106,17 @@ static void print_json(const struct fovea_engine *engine, const struct fovea_mac
            machine->l1d_bytes, machine->l2_bytes, machine->l3_bytes, machine->l3_hashed ? "true" : "false",
            machine->wide512 ? "true" : "false", machine->cache_source);
     cli_json_string(stdout, fovea_engine_profile(engine));
-    printf(",\n \"variants\": [");
+    printf(",\n \"settings\": {");
+    bool any = false;
+    for (size_t i = 0; cli_settings[i]; i++) {
+        const char *const text = cli_setting(cli_settings[i]);
+        if (text) {
+            printf("%s\"%s\": ", any ? ", " : "", cli_settings[i]);
+            cli_json_string(stdout, text);
+            any = true;
+        }
+    }
+    printf("},\n \"variants\": [");
     for (uint32_t i = 0; i < fovea_engine_variants(engine); i++) {
         struct fovea_variant v;
         if (fovea_engine_variant(engine, i, &v) == FOVEA_OK)

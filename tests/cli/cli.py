@@ -99,6 +99,15 @@ def test_info():
         check(all(v["name"].endswith("_" + v["isa"]) and v["name"] in text and v["why"] in text
                   for v in info["variants"]), isa)
         check(all((v["name"] in short) == (v["chosen"] or v["also"]) for v in info["variants"]), isa, short)
+    # The variants of a slot lie together.
+    order = re.findall(r"^  (\w+) +\w+_(?:scalar|avx2|avx512|neon) ", ok("info", "--all"), re.M)
+    starts = [slot for i, slot in enumerate(order) if i == 0 or slot != order[i - 1]]
+    check(len(order) == len(info["variants"]) and len(starts) == len(set(starts)), starts)
+    check("\n  settings  none\n" in ok("info") and json.loads(ok("info", "--json"))["settings"] == {}, "no settings")
+    settings = {"FOVEA_ISA": "scalar", "FOVEA_CACHES": "32K,1M,32M", "FOVEA_NUM_THREADS": "2"}
+    check("\n  settings  FOVEA_ISA=scalar FOVEA_CACHES=32K,1M,32M FOVEA_NUM_THREADS=2\n" in
+          ok("info", FOVEA_PIN="", **settings), "settings")
+    check(json.loads(ok("info", "--json", FOVEA_PIN="", **settings))["settings"] == settings, "settings in JSON")
     other = [v for v in info["variants"] if not v["chosen"] and v["isa"] != "scalar"]
     if other:
         pinned = json.loads(ok("info", "--json", FOVEA_PIN=other[0]["name"]))["variants"]
