@@ -79,8 +79,8 @@ static void print_variants(const struct fovea_engine *engine, bool all)
 static void print_text(const struct fovea_engine *engine, const struct fovea_machine *machine, bool all)
 {
     printf("fovea %s\n\n", fovea_version());
-    printf("  %-9s %s, %u processors\n", "cpu", *machine->brand ? machine->brand : "(does not tell its name)",
-           machine->processors);
+    printf("  %-9s %s, %u processor%s\n", "cpu", *machine->brand ? machine->brand : "(does not tell its name)",
+           machine->processors, machine->processors == 1 ? "" : "s");
     printf("  %-9s %s%s\n", "features", *machine->features ? machine->features : "scalar only (slow)",
            machine->wide512 ? ", 512 bits at once" : "");
     print_cache("L1 data", machine->l1d_bytes, machine->l1d_ways, "");
