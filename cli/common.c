@@ -87,6 +87,8 @@ static bool take_value(const char *command, const struct cli_option *option, con
 {
     char words[200];
     if (option->text) {
+        if (*value == '\0')
+            return cli_error("%s: %s wants a value", command, option->name), false;
         *option->text = value;
     } else if (option->list) {
         if (option->list->count == CLI_LIST)

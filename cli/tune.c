@@ -4,37 +4,40 @@
 #include "tune/report.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 static const char help[] =
     "usage: fovea tune [OPTIONS]\n"
-    "       fovea tune --show [FILE] | --diff A B | --explain gemm MxNxK [nt|nn|packed]\n"
-    "                  | --explain attention B,H,Hkv,Sq,Skv,D [full|causal|decode]\n\n"
-    "Chooses kernels, tile sizes and crossovers for this machine and writes them as a profile, which every program "
-    "with\n"
-    "fovea then reads. Each candidate is compared with the scalar path bit for bit, in a child process, before it is\n"
-    "timed; it is adopted only where it beats the default by 1.5 % or more with p < 0.01. No result changes by a bit.\n"
-    "Ctrl-C ends it and keeps what is proved so far.\n\n"
-    "  --level L      estimate (the model, no timing), quick (2 s), install (60 s, the default), exhaustive\n"
+    "       fovea tune --show [FILE] | --diff A B\n"
+    "       fovea tune --explain gemm MxNxK [nt|nn|tn|tt|packed] [--threads N] [--all]\n"
+    "       fovea tune --explain attention B,H,Hkv,Sq,Skv,D [full|causal|decode] [--threads N] [--all]\n\n"
+    "Chooses kernels, tile sizes and crossovers for this machine and writes them as a profile, which\n"
+    "every program with fovea then reads. Each candidate is compared with the scalar path bit for bit,\n"
+    "in a child process, before it is timed; it is adopted only where it beats the default by 1.5 % or\n"
+    "more with p < 0.01. No result changes by a bit. Ctrl-C ends it and keeps what is proved so far.\n\n"
+    "  --level L      estimate (the model, no timing), quick (2 s), install (60 s, the default) or\n"
+    "                 exhaustive\n"
     "  --budget S     seconds, hard\n"
     "  --only TEXT    classes whose name contains TEXT: gemm, many-far, \"slot softmax\"\n"
-    "  --output FILE  where the profile goes (default: FOVEA_PROFILE, else $XDG_CONFIG_HOME/fovea/profile)\n"
+    "  --output FILE  where the profile goes (default: FOVEA_PROFILE, else\n"
+    "                 $XDG_CONFIG_HOME/fovea/profile)\n"
     "  --system       to /var/lib/fovea/profile, for all users of this machine\n"
-    "  --force        replace a profile of a higher level\n"
+    "  --force        replace a profile of a higher level, or for another ISA cap\n"
     "  --from FILE    begin with the choices of another profile\n"
-    "  --set C.N=V    begin with a number or the kernel of a class by hand, also with --level estimate:\n"
-    "                 --set some-far-nt.kc=512 --set all.kernel=gemm_f32_6x64_avx512 (all: every GEMM class)\n"
+    "  --set C.N=V    begin with a number or the kernel of a class by hand, up to 32 times, also with\n"
+    "                 --level estimate: --set some-far-nt.kc=512 --set all.kernel=gemm_f32_6x64_avx512\n"
+    "                 (all: every GEMM class)\n"
     "  --report FILE  a page (HTML, self-contained) of what was tried\n"
     "  --json         the profile as JSON\n"
-    "  --show [FILE]  the table of a profile: default, or what differs from it, gain and its 95 % interval\n"
+    "  --show [FILE]  the table of a profile: default, or what differs from it, gain and its 95 %\n"
+    "                 interval\n"
     "  --diff A B     what two profiles choose differently\n"
-    "  --explain gemm 128x768x768 nt     which class a shape is of, why, and what runs; also of\n"
-    "                 attention 1,12,12,512,512,64 causal\n\n"
+    "  --explain ...  which class a shape is of, why, and what runs\n\n"
     "examples:\n"
     "  fovea tune --report search.html\n"
     "  fovea tune --system                      as root, once for the machine\n"
+    "  fovea tune --explain gemm 128x768x768 nt\n"
     "  FOVEA_ISA=avx2 fovea tune --output p     a profile for programs with that cap\n";
 
 static volatile sig_atomic_t stopped;
@@ -58,61 +61,6 @@ struct fovea_engine *cli_tune_engine(void)
     if (status)
         cli_error("%s", *message ? message : fovea_status_string(status));
     return engine;
-}
-
-// Says an option's mistake; 0 as the number of arguments taken.
-#define WRONG(...) (cli_error("tune: " __VA_ARGS__), 0)
-
-static int take_value(char **argv, struct cli_tune_arguments *a)
-{
-    const char *const name = argv[0], *const value = argv[1];
-    char *end;
-    if (strcmp(name, "--level") == 0) {
-        for (int i = 0; i < FOVEA_LEVELS; i++)
-            if (strcmp(value, fovea_profile_levels[i]) == 0) {
-                a->tune.level = (enum fovea_profile_level)i;
-                return 2;
-            }
-        return WRONG("--level takes estimate, quick, install or exhaustive");
-    }
-    if (strcmp(name, "--budget") == 0) {
-        a->tune.budget = strtod(value, &end);
-        return end != value && *end == '\0' && a->tune.budget > 0 && a->tune.budget <= 1e6
-                   ? 2
-                   : WRONG("--budget takes seconds above 0");
-    }
-    if (strcmp(name, "--set") == 0) {
-        if (a->sets == sizeof a->set / sizeof *a->set)
-            return WRONG("--set: more than 64 of them");
-        a->set[a->sets++] = value;
-        return 2;
-    }
-    const char **const text = strcmp(name, "--output") == 0   ? &a->output
-                              : strcmp(name, "--from") == 0   ? &a->from
-                              : strcmp(name, "--report") == 0 ? &a->report
-                              : strcmp(name, "--only") == 0   ? &a->tune.only
-                                                              : NULL;
-    if (!text)
-        return WRONG("unknown option \"%s\"; --help lists them", name);
-    if (*value == '\0')
-        return WRONG("%s: nothing is given", name);
-    if (text == &a->tune.only && tune_classes_of(value) == 0)
-        return WRONG("--only %s: no class has that in its name; --show lists them", value);
-    *text = value;
-    return 2;
-}
-
-static int take_option(int left, char **argv, struct cli_tune_arguments *a)
-{
-    bool *const flag = strcmp(argv[0], "--system") == 0  ? &a->system
-                       : strcmp(argv[0], "--force") == 0 ? &a->force
-                       : strcmp(argv[0], "--json") == 0  ? &a->json
-                                                         : NULL;
-    if (flag) {
-        *flag = true;
-        return 1;
-    }
-    return left > 1 ? take_value(argv, a) : WRONG("unknown option \"%s\", or its value is missing", argv[0]);
 }
 
 // A terminal gets a bar; else a line for each class.
@@ -211,7 +159,7 @@ static int tune(struct cli_tune_arguments *a)
         if (!tune_run(&a->tune, &result)) {
             code = cli_error("tune: no memory");
         } else {
-            if (a->tune.level == FOVEA_LEVEL_ESTIMATE && (a->from || a->sets)) { // written as it was given
+            if (a->tune.level == FOVEA_LEVEL_ESTIMATE && (a->from || a->set.count)) { // written as it was given
                 memcpy(result.profile.has, start.has, sizeof start.has);
                 memcpy(result.profile.tuned, start.tuned, sizeof start.tuned);
                 memcpy(result.profile.evidence, start.evidence, sizeof start.evidence);
@@ -226,21 +174,34 @@ static int tune(struct cli_tune_arguments *a)
 
 int cli_tune(int argc, char **argv)
 {
-    struct cli_tune_arguments a = {.tune.level = FOVEA_LEVEL_INSTALL};
-    for (int i = 1, taken; i < argc; i += taken) {
-        if (strcmp(argv[i], "--help") == 0) {
-            fputs(help, stdout);
-            return CLI_OK;
-        }
+    struct cli_tune_arguments a = {0};
+    const char *levels[FOVEA_LEVELS + 1] = {NULL};
+    unsigned level = FOVEA_LEVEL_INSTALL;
+    memcpy(levels, fovea_profile_levels, sizeof fovea_profile_levels);
+    const struct cli_option options[] = {{"--level", .choice = &level, .choices = levels},
+                                         {"--budget", .number = &a.tune.budget, .low = 0.001, .high = 1e6},
+                                         {"--only", .text = &a.tune.only},
+                                         {"--output", .text = &a.output},
+                                         {"--system", .flag = &a.system},
+                                         {"--force", .flag = &a.force},
+                                         {"--from", .text = &a.from},
+                                         {"--set", .list = &a.set},
+                                         {"--report", .text = &a.report},
+                                         {"--json", .flag = &a.json},
+                                         {NULL}};
+    for (int i = 1; i < argc; i++) {
         cli_command *const other = strcmp(argv[i], "--show") == 0      ? cli_tune_show
                                    : strcmp(argv[i], "--diff") == 0    ? cli_tune_diff
                                    : strcmp(argv[i], "--explain") == 0 ? cli_tune_explain
                                                                        : NULL;
         if (other)
             return other(argc - i, argv + i);
-        taken = take_option(argc - i, argv + i, &a);
-        if (!taken)
-            return CLI_USAGE;
     }
+    const int taken = cli_only_options("tune", help, options, argc, argv);
+    if (taken != 1)
+        return taken < 0 ? CLI_OK : CLI_USAGE;
+    if (a.tune.only && tune_classes_of(a.tune.only) == 0)
+        return cli_error("tune: --only %s: no class has that in its name; --show lists them", a.tune.only);
+    a.tune.level = (enum fovea_profile_level)level;
     return tune(&a);
 }

@@ -14,8 +14,7 @@ struct fovea_engine *cli_tune_engine(void);
 struct cli_tune_arguments {
     struct tune_options tune;
     const char *output, *from, *report;
-    const char *set[64];
-    uint32_t sets;
+    struct cli_list set;
     bool system, force, json;
 };
 /// Fills in what the search begins with (tune.start, tune.keep): another profile, what is set by hand, or the profile

@@ -47,8 +47,8 @@ static bool set_in_class(const struct fovea_engine *engine, uint32_t class, cons
 
 static bool set_all(const struct fovea_engine *engine, const struct cli_tune_arguments *a, struct fovea_profile *start)
 {
-    for (uint32_t i = 0; i < a->sets; i++) {
-        const char *const text = a->set[i], *const dot = strchr(text, '.'), *const equals = strchr(text, '=');
+    for (size_t i = 0; i < a->set.count; i++) {
+        const char *const text = a->set.items[i], *const dot = strchr(text, '.'), *const equals = strchr(text, '=');
         bool ok = dot && equals && dot < equals, any = false;
         for (uint32_t class = 0; class < FOVEA_TUNED_CLASSES && ok; class ++) {
             const struct fovea_tuned_class *const facts = &fovea_tuned_classes[class];
@@ -103,7 +103,7 @@ bool cli_tune_begin(const struct fovea_engine *engine, struct cli_tune_arguments
     if (!read_old(engine, a, path, &old))
         return false;
     a->tune.start = start;
-    a->tune.keep = !a->from && !a->sets;
+    a->tune.keep = !a->from && !a->set.count;
     if (a->tune.keep) {
         *start = old;
         return true;

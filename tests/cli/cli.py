@@ -40,12 +40,12 @@ def g2p(*arguments, **more):
 
 
 def test_usage():
-    for command in ([], ["info"], ["verify"], ["bench"], ["bench", "tune"], ["run"], ["run", "g2p"]):
+    for command in ([], ["info"], ["verify"], ["tune"], ["bench"], ["bench", "tune"], ["run"], ["run", "g2p"]):
         text = ok(*command, "--help")
         check(text.startswith(" ".join(["usage: fovea", *command])), command, text)
         check(ok(*command, "-h") == text and ok("help", *command) == text, command)
-    check(max(map(len, (ok("--help") + ok("help", "info") + ok("help", "bench")).splitlines())) <= 100, "columns")
-    check(ok("help", "tune") == ok("tune", "--help"), "help tune")
+    texts = ok("--help") + ok("help", "info") + ok("help", "bench") + ok("help", "tune")
+    check(max(map(len, texts.splitlines())) <= 100, "columns")
     check(re.fullmatch(r"fovea \d+\.\d+\.\d+\n", ok("--version")) and ok("version") == ok("--version"), "version")
     for arguments in ([], ["run"]):
         result = fovea(*arguments)
