@@ -49,7 +49,7 @@ static bool read_number(const struct cli_option *option, const char *text)
 {
     char *end;
     double value = strtod(text, &end);
-    if (end != text && *end == '%') {
+    if (option->percent && end != text && *end == '%') {
         value /= 100;
         end++;
     }
@@ -73,7 +73,7 @@ static bool read_choice(const struct cli_option *option, const char *text)
 static const char *name_choices(const char *const *choices, char *text)
 {
     size_t used = 0;
-    for (size_t i = 0; choices[i]; i++)
+    for (size_t i = 0; choices[i] && used < 200; i++)
         used += (size_t)snprintf(text + used, 200 - used, "%s%s",
                                  i == 0           ? ""
                                  : choices[i + 1] ? ", "

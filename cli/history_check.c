@@ -154,7 +154,7 @@ int cli_history_check(int argc, char **argv)
         {.name = "--machine", .text = &order.machine},
         {.name = "--filter", .text = &order.filter},
         {.name = "--metric", .text = &order.metric},
-        {.name = "--effect", .number = &order.check.test.effect, .low = 1e-6, .high = 10},
+        {.name = "--effect", .percent = true, .number = &order.check.test.effect, .low = 1e-6, .high = 10},
         {.name = "--recent", .whole = &order.recent, .low = 1, .high = 1e6},
         {.name = "--disturbed", .flag = &order.disturbed},
         {.name = "--all", .flag = &order.all},

@@ -119,7 +119,7 @@ int cli_history_compare(int argc, char **argv)
         {.name = "--branch", .text = &order.branch},
         {.name = "--metric", .text = &order.metric},
         {.name = "--filter", .text = &order.builds.filter},
-        {.name = "--effect", .number = &order.builds.effect, .low = 0, .high = 10},
+        {.name = "--effect", .percent = true, .number = &order.builds.effect, .low = 0, .high = 10},
         {.name = "--seconds", .number = &order.builds.seconds, .low = 0, .high = 3600},
         {.name = "--lib", .flag = &order.lib},
         {.name = "--disturbed", .flag = &order.disturbed},

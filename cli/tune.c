@@ -100,7 +100,7 @@ static void print_end(const struct tune_result *r, const char *path)
             r->interrupted ? " (interrupted)" : "", proved, (unsigned long long)r->pairs,
             (unsigned long long)r->disturbed);
     if (given)
-        fprintf(stderr, "%u set by hand, which nothing was measured of\n", given);
+        fprintf(stderr, "%u given by --set or --from and not measured here\n", given);
     if (r->failures)
         fprintf(stderr, "%u candidates did not give the scalar path's bits; %u kernels are in quarantine\n",
                 r->failures, quarantined);
@@ -133,6 +133,18 @@ static int finish(const struct fovea_engine *engine, const struct cli_tune_argum
     return CLI_OK;
 }
 
+// Whether a file can be written; one that was not there is not there then.
+static bool can_append(const char *path)
+{
+    const bool there = access(path, F_OK) == 0;
+    FILE *const file = fopen(path, "ae");
+    if (file)
+        fclose(file);
+    if (file && !there)
+        unlink(path);
+    return file;
+}
+
 static int tune(struct cli_tune_arguments *a)
 {
     char path[4096], why[FOVEA_PROFILE_WHY];
@@ -141,16 +153,18 @@ static int tune(struct cli_tune_arguments *a)
         snprintf(path, sizeof path, "%s", a->output);
     else if (!tune_destination(a->system, path, sizeof path))
         return cli_error("tune: no place for the profile: give --output FILE or set HOME");
-    if (!tune_can_save(path, !a->output, why)) // after a minute it would be late to say so
-        return cli_error("tune: %s: cannot be written: %s", path, why);
-    if (a->report && !tune_can_save(a->report, false, why))
-        return cli_error("tune: %s: cannot be written: %s", a->report, why);
     struct fovea_engine *const engine = cli_tune_engine();
     if (!engine)
         return CLI_USAGE;
     struct tune_result result;
     int code = CLI_USAGE;
-    if (cli_tune_begin(engine, a, path, &start)) {
+    if (!cli_tune_begin(engine, a, path, &start)) {
+        code = CLI_USAGE;
+    } else if (!tune_can_save(path, !a->output, why)) { // after a minute it would be late to say so
+        code = cli_error("tune: %s: cannot be written: %s", path, why);
+    } else if (a->report && !can_append(a->report)) {
+        code = cli_error("tune: %s: cannot be written", a->report);
+    } else {
         a->tune.engine = engine;
         a->tune.stop = &stopped;
         a->tune.tell = tell;
@@ -172,31 +186,32 @@ static int tune(struct cli_tune_arguments *a)
     return code;
 }
 
+// What takes arguments of its own, and stands first.
+static const struct {
+    const char *name;
+    cli_command *command;
+} others[] = {{"--show", cli_tune_show}, {"--diff", cli_tune_diff}, {"--explain", cli_tune_explain}};
+
 int cli_tune(int argc, char **argv)
 {
     struct cli_tune_arguments a = {0};
     const char *levels[FOVEA_LEVELS + 1] = {NULL};
     unsigned level = FOVEA_LEVEL_INSTALL;
     memcpy(levels, fovea_profile_levels, sizeof fovea_profile_levels);
-    const struct cli_option options[] = {{"--level", .choice = &level, .choices = levels},
-                                         {"--budget", .number = &a.tune.budget, .low = 0.001, .high = 1e6},
-                                         {"--only", .text = &a.tune.only},
-                                         {"--output", .text = &a.output},
-                                         {"--system", .flag = &a.system},
-                                         {"--force", .flag = &a.force},
-                                         {"--from", .text = &a.from},
-                                         {"--set", .list = &a.set},
-                                         {"--report", .text = &a.report},
-                                         {"--json", .flag = &a.json},
-                                         {NULL}};
-    for (int i = 1; i < argc; i++) {
-        cli_command *const other = strcmp(argv[i], "--show") == 0      ? cli_tune_show
-                                   : strcmp(argv[i], "--diff") == 0    ? cli_tune_diff
-                                   : strcmp(argv[i], "--explain") == 0 ? cli_tune_explain
-                                                                       : NULL;
-        if (other)
-            return other(argc - i, argv + i);
-    }
+    const struct cli_option options[] = {{.name = "--level", .choice = &level, .choices = levels},
+                                         {.name = "--budget", .number = &a.tune.budget, .low = 0.001, .high = 1e6},
+                                         {.name = "--only", .text = &a.tune.only},
+                                         {.name = "--output", .text = &a.output},
+                                         {.name = "--system", .flag = &a.system},
+                                         {.name = "--force", .flag = &a.force},
+                                         {.name = "--from", .text = &a.from},
+                                         {.name = "--set", .list = &a.set},
+                                         {.name = "--report", .text = &a.report},
+                                         {.name = "--json", .flag = &a.json},
+                                         {.name = NULL}};
+    for (size_t i = 0; i < sizeof others / sizeof *others && argc > 1; i++)
+        if (strcmp(argv[1], others[i].name) == 0)
+            return others[i].command(argc - 1, argv + 1);
     const int taken = cli_only_options("tune", help, options, argc, argv);
     if (taken != 1)
         return taken < 0 ? CLI_OK : CLI_USAGE;

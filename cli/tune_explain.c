@@ -74,7 +74,8 @@ static void print_choice(const struct problem *problem, uint32_t class)
     if (problem->all) {
         enum { WIDTH = 20 };
         cli_tune_words(class, &tuned, words, sizeof words);
-        print_list("all", words + (tuned.kernel >= 0 ? part_end(words) + 1 - words : 0), WIDTH);
+        const char *const numbers = tuned.kernel >= 0 ? part_end(words) : words; // behind the kernel's name
+        print_list("all", numbers + (*numbers == ' '), WIDTH);
     }
     printf("threads  %u\n", fovea_engine_kernels(engine)->workers);
 }

@@ -63,6 +63,15 @@ static struct fovea_tuned default_of(const struct fovea_engine *engine, const st
     return fovea_tuned_default(&machine, class, best.kernel);
 }
 
+// "1.034x", or "-" where nothing was measured: it has the default, or was given.
+enum { GAIN = 16 };
+static void gain_of(const struct fovea_profile *profile, uint32_t class, char text[GAIN])
+{
+    snprintf(text, GAIN, "-");
+    if (profile->has[class] && profile->evidence[class].pairs)
+        snprintf(text, GAIN, "%.3fx", profile->evidence[class].gain * 1e-6);
+}
+
 void cli_tune_table(const struct fovea_engine *engine, const struct fovea_profile *profile)
 {
     printf("level %s, made for %s, caches %u %u %u KiB\n", fovea_profile_levels[profile->level],
@@ -85,12 +94,11 @@ void cli_tune_table(const struct fovea_engine *engine, const struct fovea_profil
                    model.kernel >= 0 ? fovea_variant_facts[model.kernel].name : "the default");
             continue;
         }
-        char gain[16] = "-";
+        char gain[GAIN];
         *interval = '\0';
-        if (e->pairs) { // else it was set by hand
-            snprintf(gain, sizeof gain, "%.3fx", e->gain * 1e-6);
+        if (e->pairs)
             snprintf(interval, sizeof interval, "(%.3f-%.3f)", e->low * 1e-6, e->high * 1e-6);
-        }
+        gain_of(profile, class, gain);
         cli_tune_changes(class, &model, &profile->tuned[class], words, sizeof words);
         printf("%-24s %6s %15s  %s\n", name, gain, interval, *words ? words : "the default of today");
     }
@@ -129,7 +137,7 @@ void cli_tune_json(const struct fovea_engine *engine, const struct fovea_profile
             printf(", \"kernel\": \"%s\"", fovea_variant_facts[tuned->kernel].name);
         for (uint32_t i = 0; i < count; i++)
             printf(", \"%s\": %u", tunables[i].name, tuned->values[i]);
-        if (profile->has[class])
+        if (profile->has[class] && e->pairs)
             printf(", \"gain\": %.4f, \"low\": %.4f, \"high\": %.4f, \"p\": %.6f, \"pairs\": %u", e->gain * 1e-6,
                    e->low * 1e-6, e->high * 1e-6, e->p * 1e-6, e->pairs);
         printf("}");
@@ -137,12 +145,20 @@ void cli_tune_json(const struct fovea_engine *engine, const struct fovea_profile
     printf("\n ]}\n");
 }
 
+static const char show_help[] = "usage: fovea tune --show [FILE] [--json]\n\n"
+                                "The table of a profile (default: the one that programs find): what differs from the\n"
+                                "default, the gain and its 95 % interval.\n";
+static const char diff_help[] = "usage: fovea tune --diff A B\n\nWhat two profiles choose differently.\n";
+
 int cli_tune_show(int argc, char **argv)
 {
     static struct fovea_profile profile;
     char line[4608], why[FOVEA_PROFILE_WHY];
-    const bool json = argc > 1 && strcmp(argv[argc - 1], "--json") == 0;
-    const int files = argc - 1 - json;
+    bool json = false;
+    const struct cli_option options[] = {{.name = "--json", .flag = &json}, {.name = NULL}};
+    const int files = cli_options("tune --show", show_help, options, argc, argv) - 1;
+    if (files < 0)
+        return files < -1 ? CLI_OK : CLI_USAGE;
     if (files > 1)
         return cli_error("tune: --show takes one file at most");
     if (files == 1 && !tune_load(argv[1], &profile, why))
@@ -168,7 +184,11 @@ int cli_tune_diff(int argc, char **argv)
 {
     static struct fovea_profile profiles[2];
     char why[FOVEA_PROFILE_WHY];
-    if (argc != 3)
+    const struct cli_option none = {.name = NULL};
+    const int files = cli_options("tune --diff", diff_help, &none, argc, argv) - 1;
+    if (files < 0)
+        return files < -1 ? CLI_OK : CLI_USAGE;
+    if (files != 2)
         return cli_error("tune: --diff takes two files");
     for (int i = 0; i < 2; i++)
         if (!tune_load(argv[i + 1], &profiles[i], why))
@@ -180,10 +200,10 @@ int cli_tune_diff(int argc, char **argv)
     for (uint32_t class = 0; class < FOVEA_TUNED_CLASSES; class ++) {
         char name[64], words[CLI_TUNE_WORDS];
         struct fovea_tuned tuned[2];
-        double gains[2];
+        char gains[2][GAIN];
         for (int i = 0; i < 2; i++) {
             tuned[i] = profiles[i].has[class] ? profiles[i].tuned[class] : default_of(engine, &profiles[i], class);
-            gains[i] = profiles[i].has[class] ? profiles[i].evidence[class].gain * 1e-6 : 1;
+            gain_of(&profiles[i], class, gains[i]);
         }
         if (fovea_tuned_same(&tuned[0], &tuned[1]))
             continue;
@@ -191,7 +211,7 @@ int cli_tune_diff(int argc, char **argv)
             printf("%-24s %7s %7s  %s\n", "class", "A", "B", "A -> B");
         name_of(class, name, sizeof name);
         cli_tune_changes(class, &tuned[0], &tuned[1], words, sizeof words);
-        printf("%-24s %6.3fx %6.3fx  %s\n", name, gains[0], gains[1], words);
+        printf("%-24s %7s %7s  %s\n", name, gains[0], gains[1], words);
     }
     for (uint32_t i = 0; i < FOVEA_VARIANTS; i++)
         if (profiles[0].quarantine[i] != profiles[1].quarantine[i])

@@ -2,7 +2,6 @@
 // cli/tune_start.c - what a search begins with: another profile, numbers set by hand, or the profile it will replace.
 #include "cli/tune.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 // Whether an engine as this one would use a kernel that a profile chooses.
@@ -17,13 +16,13 @@ static bool may_use(const struct fovea_engine *engine, const struct fovea_profil
 static bool set_in_class(const struct fovea_engine *engine, uint32_t class, const char *name, size_t length,
                          const char *value, struct fovea_profile *start)
 {
-    static const uint8_t none[FOVEA_VARIANTS];
     struct fovea_tuned *const tuned = &start->tuned[class];
     uint32_t count;
     const struct fovea_tunable *const tunables = fovea_tunables(fovea_tuned_classes[class].kind, &count);
     if (!start->has[class])
-        *tuned = tune_default(engine, class, none);
+        *tuned = tune_default(engine, class, start->quarantine);
     start->has[class] = 1;
+    memset(&start->evidence[class], 0, sizeof start->evidence[class]); // it is not what was measured any more
     if (length == 6 && memcmp(name, "kernel", 6) == 0) {
         const int32_t kernel = fovea_variant_find(value, strlen(value));
         if (kernel < 0 || tuned->kernel < 0 ||
@@ -35,9 +34,8 @@ static bool set_in_class(const struct fovea_engine *engine, uint32_t class, cons
     }
     for (uint32_t i = 0; i < count; i++)
         if (strlen(tunables[i].name) == length && memcmp(tunables[i].name, name, length) == 0) {
-            char *end;
-            const unsigned long number = strtoul(value, &end, 10);
-            if (end == value || *end || number < tunables[i].smallest || number > tunables[i].largest)
+            uint64_t number;
+            if (!cli_whole(&value, &number) || *value || number < tunables[i].smallest || number > tunables[i].largest)
                 return false;
             tuned->values[i] = (uint32_t)number;
             return true;
@@ -112,6 +110,7 @@ bool cli_tune_begin(const struct fovea_engine *engine, struct cli_tune_arguments
         cli_error("tune: %s: %s", a->from, why);
         return false;
     }
+    memset(start->evidence, 0, sizeof start->evidence); // of wherever that was made
     for (uint32_t i = 0; i < FOVEA_VARIANTS; i++)
         start->quarantine[i] = old.quarantine[i] ? old.quarantine[i] : start->quarantine[i];
     for (uint32_t class = 0; class < FOVEA_TUNED_CLASSES; class ++)

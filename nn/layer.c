@@ -107,6 +107,13 @@ static int empty(const struct fovea_layer_args *args)
     return args->batch == 0 || args->len == 0;
 }
 
+// Lengths that stand for those of a call, which a layer need not have, where its attention has some.
+static const uint32_t *some_lens(const struct mha_plan *plan)
+{
+    static const uint32_t lens;
+    return plan->desc.kv_len_kind != FOVEA_KV_LEN_ALL ? &lens : NULL;
+}
+
 enum fovea_status fovea_layer_check(const struct layer_plan *plan, const struct fovea_layer_args *args)
 {
     FOVEA_CHECK(plan && args, FOVEA_ERR_NULL);
@@ -115,11 +122,9 @@ enum fovea_status fovea_layer_check(const struct layer_plan *plan, const struct 
     if (empty(args))
         return FOVEA_OK;
     FOVEA_CHECK(args->weights && args->x && args->y, FOVEA_ERR_NULL);
-    // The parts check their own weights and caches; anything that is not NULL stands for activations in shared memory,
-    // and for lengths, which a layer need not have.
-    static const uint32_t some_lens;
+    // The parts check their own weights and caches; anything that is not NULL stands for activations in shared memory.
     struct fovea_mha_args self = self_args(plan, args);
-    self.kv_lens = &some_lens;
+    self.kv_lens = some_lens(&plan->self);
     self.query = self.key = self.value = self.residual = args->x;
     self.out = args->y;
     FOVEA_TRY(fovea_mha_check(&plan->self, &self));
@@ -128,7 +133,7 @@ enum fovea_status fovea_layer_check(const struct layer_plan *plan, const struct 
                         args->batch % args->beams == 0,
                     FOVEA_ERR_SHAPE);
         struct fovea_mha_args cross = cross_args(args);
-        cross.kv_lens = &some_lens;
+        cross.kv_lens = some_lens(&plan->cross);
         cross.query = cross.residual = args->x;
         cross.key = cross.value = args->memory;
         cross.out = args->y;

@@ -185,6 +185,9 @@ enum fovea_status fovea_mha_check(const struct mha_plan *plan, const struct fove
     }
     FOVEA_CHECK(desc->kv_len_kind == FOVEA_KV_LEN_ALL || args->kv_lens, FOVEA_ERR_NULL);
     FOVEA_CHECK(!desc->mask || args->mask, FOVEA_ERR_NULL);
+    FOVEA_CHECK(desc->mask || !args->mask, FOVEA_ERR_VALUE); // it would silently be missing, as these would
+    FOVEA_CHECK(desc->kv_len_kind != FOVEA_KV_LEN_ALL || !args->kv_lens, FOVEA_ERR_VALUE);
+    FOVEA_CHECK(desc->residual || !args->residual, FOVEA_ERR_VALUE);
     return FOVEA_OK;
 }
 

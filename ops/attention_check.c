@@ -104,6 +104,7 @@ enum fovea_status fovea_attention_check(const struct fovea_attention_layout *pla
     FOVEA_TRY(check_live(d, args, why));
     ASKED_FOR(NOT_MORE)
     MAY_HAVE(NOT_MORE)
+    NOT_LESS(q_segments, d->segments) // is read without keys, too
     if (args->kv_len == 0) {
         return FOVEA_OK;
     }
@@ -111,6 +112,10 @@ enum fovea_status fovea_attention_check(const struct fovea_attention_layout *pla
     ASKED_FOR(NOT_LESS)
     return FOVEA_OK;
 }
+#undef ASKED_FOR
+#undef MAY_HAVE
+#undef NOT_MORE
+#undef NOT_LESS
 
 enum fovea_status fovea_attention_check_call(const struct fovea_attention_layout *plan,
                                              const struct fovea_attention_args *args, const struct fovea_why *why)
@@ -133,7 +138,7 @@ enum fovea_status fovea_explain_attention_call(const void *plan, const struct fo
 {
     const struct fovea_why why = {text, text_size};
     FOVEA_TRY(fovea_attention_check_call(plan, args, &why));
-    fovea_say(&why, "attention: batch %zu, %zu queries from position %lld on, %zu keys, %u tasks", args->batch,
-              args->q_len, (long long)args->q_offset, args->kv_len, (unsigned)fovea_attention_tasks(plan, args, 0));
+    fovea_say(&why, "attention: batch %zu, q_len %zu, kv_len %zu, q_offset %lld", args->batch, args->q_len,
+              args->kv_len, (long long)args->q_offset);
     return FOVEA_OK;
 }

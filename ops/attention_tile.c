@@ -49,9 +49,9 @@ void fovea_attention_offsets(const struct fovea_attention_tile *tile, struct fov
     }
 }
 
-// Beyond all positions and windows, whose sums do not wrap: an offset or a window beyond it hides or shows what this
-// one does.
-static const int64_t far = INT64_C(1) << 61;
+// Windows from here on have no end, and offsets are taken for so much at most: sums of both do not wrap.
+static const int64_t far = INT64_C(1) << 62;
+_Static_assert(sizeof(size_t) == sizeof(int64_t), "windows are compared with positions");
 
 // Where the queries of a batch entry stand.
 static int64_t offset_of(const struct fovea_attention_args *args, size_t batch)

@@ -185,8 +185,7 @@ enum fovea_status fovea_explain_gemm_call(const void *plan, const struct fovea_g
     const struct fovea_why why = {text, text_size};
     FOVEA_TRY(check_args(plan, args, &why));
     const struct fovea_gemm_layout *const layout = plan;
-    fovea_say(&why, "gemm: %zux%zux%zu, %u tasks", args->m, layout->desc.n, layout->desc.k,
-              (unsigned)count_tasks(plan, args, layout->work.phases - 1));
+    fovea_say(&why, "gemm: batch %zu, %zux%zux%zu", layout->desc.batch, args->m, layout->desc.n, layout->desc.k);
     return FOVEA_OK;
 }
 

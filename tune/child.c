@@ -57,12 +57,10 @@ static int wait_byte(int from, double patience, const volatile sig_atomic_t *sto
     return -1;
 }
 
-// What a child that ended before its answer says of the question. Nothing, where somebody else ended it: a kernel that
-// is short of memory kills, too.
-static enum tune_verdict blame(int status)
+// What a child that ended before its answer says of the question: nothing where it was killed, as the OOM killer does.
+static enum tune_verdict verdict_of(int status)
 {
-    const int number = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
-    return number == SIGKILL || number == SIGTERM ? TUNE_UNKNOWN : TUNE_CRASHES;
+    return WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL ? TUNE_UNKNOWN : TUNE_CRASHES;
 }
 
 // Answers of one child, beginning with question `first`; returns the first question that has none.
@@ -79,7 +77,7 @@ static uint32_t listen_to(uint32_t first, uint32_t count, int from, pid_t child,
     while (waitpid(child, &status, 0) < 0 && errno == EINTR)
         continue;
     if (i < count)
-        verdicts[i++] = is_over(stop) ? TUNE_UNKNOWN : got < 0 ? TUNE_HANGS : blame(status);
+        verdicts[i++] = is_over(stop) ? TUNE_UNKNOWN : got < 0 ? TUNE_HANGS : verdict_of(status);
     return i;
 }
 

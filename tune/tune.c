@@ -96,8 +96,7 @@ static void begin_profile(const struct tune_options *options, struct fovea_profi
     profile->level = options->level;
 }
 
-// The profile is of the level at which all classes were searched: else a run that was stopped at once would stand in
-// the way of the next one.
+// A run that was stopped, or was for some classes, is not of its level: it would stand in the way of the next one.
 static void end_profile(const struct tune_options *options, struct tune_result *result)
 {
     if (result->interrupted || options->only)

@@ -122,8 +122,13 @@ static int open_beside(const char *path, char *name, size_t size, char why[FOVEA
 bool tune_can_save(const char *path, bool folders, char why[FOVEA_PROFILE_WHY])
 {
     char name[4096];
+    struct stat there;
     if (folders)
         make_folders(path);
+    if (stat(path, &there) == 0 && S_ISDIR(there.st_mode)) {
+        snprintf(why, FOVEA_PROFILE_WHY, "%s", strerror(EISDIR));
+        return false;
+    }
     const int file = open_beside(path, name, sizeof name, why);
     if (file < 0)
         return false;

@@ -30,7 +30,7 @@ static void *take(size_t bytes)
     return memory;
 }
 
-// ---- An executor: tasks are handed out one by one. One that is called often would keep its threads. ----------------
+// An executor: tasks are handed out one by one. One that is called often would keep its threads.
 
 struct loop {
     atomic_uint next, workers;
@@ -62,8 +62,7 @@ static void parallel_for(void *state, uint32_t count, void (*body)(void *arg, ui
         pthread_join(threads[--started], NULL);
 }
 
-// ---- The weights of a trained model would come from a file, see fovea/safetensors.h
-// ----------------------------------
+// Weights. Those of a trained model come from a file: fovea/safetensors.h.
 
 static float *some(size_t count, int seed)
 {

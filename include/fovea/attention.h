@@ -79,7 +79,7 @@ struct fovea_attention_desc {
     enum fovea_scoring scoring;        ///< default FOVEA_SCORING_DOT
     float scale;                       ///< default FOVEA_SCALE_DEFAULT; finite
     float dropout;                     ///< 0 <= p < 1 of the weights are dropped; 0, the default: none
-    float softcap;                     ///< finite, as 1 / softcap is, > 0; 0, the default: scores are not capped
+    float softcap;                     ///< above 0, with a finite inverse; 0, the default: scores are not capped
     enum fovea_k_layout k_layout;      ///< default FOVEA_K_ROWS
     struct fovea_strides q, k, v, out; ///< unit stride inside a row; no two rows of out overlap
     enum fovea_kv_len kv_len_kind;     ///< default FOVEA_KV_LEN_ALL

@@ -193,8 +193,7 @@ static void test_errors(void)
     args = good;
     args.batch_strides = (const size_t[]){1, 7, 7, 1}; // of rows, which have none
     REFUSED(FOVEA_OK, "batch strides are ignored");
-    struct fovea_attention_desc heads =
-        d; // each of q_most rows, the batch outermost: ragged rows pass from one to another
+    struct fovea_attention_desc heads = d; // each of q_most rows: those of a ragged batch pass from one to another
     heads.out = (struct fovea_strides){t.q_most * HEADS * DV, t.q_most * DV, DV};
     CHECK(test_run(&test_attention, engines[0], &heads, &good, TEST_SERIAL, 1) == FOVEA_ERR_STRIDE, "rows of out meet");
     struct fovea_attention_desc panels = d;

@@ -125,6 +125,14 @@ static void test_mha_errors(void)
     BAD_ARGS(wrong.cache = NULL, FOVEA_ERR_NULL);
     BAD_ARGS(wrong.kv_lens = NULL, FOVEA_ERR_NULL);
     BAD_ARGS(wrong.mask = NULL, FOVEA_ERR_NULL);
+    struct fovea_mha_desc plain = good; // of which a mask, lengths and a residual would be missing
+    plain.mask = FOVEA_MASK_NONE, plain.kv_len_kind = FOVEA_KV_LEN_ALL, plain.residual = 0;
+    for (int kept = 0; kept < 3; kept++) {
+        wrong = args;
+        wrong.mask = kept == 0 ? args.mask : NULL, wrong.kv_lens = kept == 1 ? args.kv_lens : NULL;
+        wrong.residual = kept == 2 ? args.residual : NULL;
+        CHECK(test_run(&test_mha, engine, &plain, &wrong, TEST_SERIAL, 1) == FOVEA_ERR_VALUE, "kept %d", kept);
+    }
     BAD_ARGS(wrong.batch = B + 1, FOVEA_ERR_SHAPE);
     BAD_ARGS(wrong.q_len = L + 1, FOVEA_ERR_SHAPE);
     BAD_ARGS(wrong.kv_len = L + 1, FOVEA_ERR_SHAPE);

@@ -249,6 +249,7 @@ static void test_attention_errors(void)
     BAD_ARGS(wrong.q_segments = NULL, FOVEA_ERR_NULL);
     BAD_ARGS(wrong.kv_segments = NULL, FOVEA_ERR_NULL);
     BAD_ARGS(wrong.blocks = NULL, FOVEA_ERR_NULL);
+    BAD_ARGS((wrong.kv_len = 0, wrong.q_segments = NULL), FOVEA_ERR_NULL);
     BAD_ARGS(wrong.entropy = out, FOVEA_ERR_VALUE); // the plan has no statistics
     BAD_ARGS(wrong.additive = args.q, FOVEA_ERR_VALUE);
     BAD_ARGS(wrong.pages = lens, FOVEA_ERR_VALUE);

@@ -62,6 +62,38 @@ static void test_batch(const struct fovea_engine *engine, const char *isa, const
     test_memory_reset();
 }
 
+// Entries beside one another with all that an epilogue has, C being its own residual; packed: B, several k blocks.
+static void test_beside(const struct fovea_engine *engine, const char *isa, size_t m, size_t n, size_t k, bool packed)
+{
+    enum { BATCH = 3 };
+    uint64_t rng = m + n;
+    const size_t ldc = BATCH * (n + 2);
+    struct fovea_gemm_desc d = FOVEA_GEMM_DESC_INIT;
+    d.m = m, d.n = d.ldb = n, d.k = d.lda = k, d.ldc = d.ldr = ldc;
+    d.residual = 1, d.activation = FOVEA_ACTIVATION_SILU, d.beta = 0.5f;
+    const float *const a = some(m * k * BATCH, &rng), *const b = some(k * n, &rng), *const bias = some(n, &rng);
+    const float *const before = some(m * ldc, &rng);
+    float *const one = clean(m * ldc), *const all = clean(m * ldc);
+    size_t bytes = 0;
+    CHECK(!fovea_pack_size(k, n, &bytes), "size");
+    void *const blob = test_memory(bytes, TEST_HIGH);
+    CHECK(!fovea_pack(engine, FOVEA_NO_TRANS, k, n, b, n, blob, bytes), "pack");
+    d.b_packed = packed;
+    memcpy(one, before, m * ldc * sizeof *one);
+    for (size_t e = 0; e < BATCH; e++) {
+        float *const c = one + e * (n + 2);
+        run(engine, &d, &(struct fovea_gemm_args){a + e * m * k, packed ? blob : b, c, bias, c, m}, TEST_SERIAL);
+    }
+    d.batch = BATCH, d.batch_a = m * k, d.batch_c = d.batch_r = n + 2;
+    for (int way = 0; way < TEST_WAYS; way++) {
+        memcpy(all, before, m * ldc * sizeof *all);
+        run(engine, &d, &(struct fovea_gemm_args){a, packed ? blob : b, all, bias, all, m}, (enum test_way)way);
+        const size_t at = test_differ(one, all, m * ldc);
+        CHECK(at == m * ldc, "%s %s beside one another, %zux%zux%zu: C[%zu]", isa, test_way_names[way], m, n, k, at);
+    }
+    test_memory_reset();
+}
+
 static void test_gated(const struct fovea_engine *engine, const char *isa, enum fovea_transpose trans_b, size_t m,
                        size_t pairs, size_t k, enum fovea_activation act)
 {
@@ -127,7 +159,13 @@ int main(void)
         if (engine == NULL)
             continue;
         for (size_t j = 0; j < sizeof shapes / sizeof *shapes; j++)
-            test_batch(engine, test_isas[i], &shapes[j], false), test_batch(engine, test_isas[i], &shapes[j], true);
+            for (int beside = 0; beside <= 1; beside++)
+                test_batch(engine, test_isas[i], &shapes[j], beside);
+        for (int packed = 0; packed <= 1; packed++) {
+            test_beside(engine, test_isas[i], 1, 17, 40, packed);
+            test_beside(engine, test_isas[i], 9, 50, 300, packed);
+            test_beside(engine, test_isas[i], 70, 33, 2100, packed);
+        }
         for (size_t j = 0; j < sizeof acts / sizeof *acts; j++) {
             for (int trans = FOVEA_NO_TRANS; trans <= FOVEA_TRANS; trans++) {
                 const enum fovea_transpose trans_b = (enum fovea_transpose)trans;

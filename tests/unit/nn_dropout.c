@@ -151,7 +151,7 @@ static void test_mha_dropout(bool residual)
                                .query = x,
                                .key = memory,
                                .value = memory,
-                               .residual = x,
+                               .residual = residual ? x : NULL,
                                .batch = B,
                                .q_len = LEN,
                                .kv_len = MEMORY,

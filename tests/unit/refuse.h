@@ -151,7 +151,7 @@ static inline void refuse_common(const struct refuse *r)
     CHECK(op->explain(r->engine, r->desc, text, sizeof text) == FOVEA_OK && text[0] && !strchr(text, '\n'),
           "explain_%s: \"%s\"", op->name, text);
     CHECK(!op->explain_call || (op->explain_call(r->plan, r->args, text, sizeof text) == FOVEA_OK &&
-                                strstr(text, " tasks") && !strchr(text, '\n')),
+                                strstr(text, ": batch ") && !strchr(text, '\n')),
           "explain_%s_call: \"%s\"", op->name, text);
     memset(r->output, 0, r->output_floats * sizeof *r->output);
     CHECK(op->run(r->plan, r->args, shared, scratch, NULL) == FOVEA_OK && r->output[r->output_floats - 1] != 0,
