@@ -37,7 +37,7 @@ static struct fovea_engine *engine_of(const char *path, bool found)
     struct fovea_engine *engine = NULL;
     if (!path)
         return found ? cli_engine(1) : cli_tune_engine();
-    if (!tune_load(path, &profile, why))
+    if (!tune_load(path, NULL, &profile, why))
         cli_error("bench: %s: %s", path, why);
     else if (fovea_engine_create_with(&options, &profile, &engine) != FOVEA_OK)
         cli_error("bench: %s: no engine with it", path);

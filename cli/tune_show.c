@@ -161,7 +161,7 @@ int cli_tune_show(int argc, char **argv)
         return files < -1 ? CLI_OK : CLI_USAGE;
     if (files > 1)
         return cli_error("tune: --show takes one file at most");
-    if (files == 1 && !tune_load(argv[1], &profile, why))
+    if (files == 1 && !tune_load(argv[1], NULL, &profile, why))
         return cli_error("tune: %s: %s", argv[1], why);
     struct fovea_engine *const engine = cli_tune_engine();
     if (!engine)
@@ -191,7 +191,7 @@ int cli_tune_diff(int argc, char **argv)
     if (files != 2)
         return cli_error("tune: --diff takes two files");
     for (int i = 0; i < 2; i++)
-        if (!tune_load(argv[i + 1], &profiles[i], why))
+        if (!tune_load(argv[i + 1], NULL, &profiles[i], why))
             return cli_error("tune: %s: %s", argv[i + 1], why);
     struct fovea_engine *const engine = cli_tune_engine();
     if (!engine)

@@ -70,11 +70,8 @@ static bool read_old(const struct fovea_engine *engine, const struct cli_tune_ar
                      struct fovea_profile *old)
 {
     char why[FOVEA_PROFILE_WHY];
-    static struct fovea_profile_place place;
-    static char text[FOVEA_PROFILE_BYTES_MAX];
     const struct fovea_profile_key key = fovea_profile_key(fovea_engine_machine(engine));
-    snprintf(place.path, sizeof place.path, "%s", path);
-    if (fovea_profile_read(&place, &key, text, old, why) != 0) {
+    if (!tune_load(path, &key, old, why)) {
         memset(old, 0, sizeof *old);
         return true;
     }
@@ -106,7 +103,7 @@ bool cli_tune_begin(const struct fovea_engine *engine, struct cli_tune_arguments
         *start = old;
         return true;
     }
-    if (a->from && !tune_load(a->from, start, why)) {
+    if (a->from && !tune_load(a->from, NULL, start, why)) {
         cli_error("tune: %s: %s", a->from, why);
         return false;
     }

@@ -107,10 +107,10 @@ int fovea_profile_read(const struct fovea_profile_place *place, const struct fov
     }
     const char *reason = fstat(file, &status) == 0 ? distrust(&status, place->system) : "cannot be read";
     size_t size = 0;
-    for (ssize_t got = 1; !reason && got > 0 && size<FOVEA_PROFILE_BYTES_MAX; size += got> 0 ? (size_t)got : 0) {
-        got = read(file, text + size, FOVEA_PROFILE_BYTES_MAX - size);
-        reason = got < 0 ? "cannot be read" : NULL;
-    }
+    ssize_t got = 0;
+    while (!reason && (got = read(file, text + size, FOVEA_PROFILE_BYTES_MAX - size)) > 0)
+        size += (size_t)got;
+    reason = got < 0 ? "cannot be read" : reason;
     close(file);
     if (reason) {
         snprintf(why, FOVEA_PROFILE_WHY, "%s", reason);

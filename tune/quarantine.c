@@ -4,7 +4,6 @@
 
 #include "dispatch/adopt.h"
 
-#include <stdio.h>
 #include <string.h>
 
 void tune_forget(struct fovea_profile *profile, uint32_t class)
@@ -29,11 +28,8 @@ bool tune_quarantine(const char *path, const struct fovea_engine *engine, const 
                      char why[FOVEA_PROFILE_WHY])
 {
     static struct fovea_profile profile; // of a program with one thread
-    static struct fovea_profile_place place;
-    static char text[FOVEA_PROFILE_BYTES_MAX];
     const struct fovea_profile_key key = fovea_profile_key(fovea_engine_machine(engine));
-    snprintf(place.path, sizeof place.path, "%s", path);
-    if (fovea_profile_read(&place, &key, text, &profile, why) != 0) {
+    if (!tune_load(path, &key, &profile, why)) {
         memset(&profile, 0, sizeof profile);
         profile.key = key;
         profile.isa = fovea_engine_choice(engine)->allowed;

@@ -160,7 +160,8 @@ bool tune_save(const char *path, const struct fovea_profile *profile, char why[F
     return ok;
 }
 
-bool tune_load(const char *path, struct fovea_profile *profile, char why[FOVEA_PROFILE_WHY])
+bool tune_load(const char *path, const struct fovea_profile_key *expected, struct fovea_profile *profile,
+               char why[FOVEA_PROFILE_WHY])
 {
     struct fovea_profile_place *const place = calloc(1, sizeof *place);
     char *const text = malloc(FOVEA_PROFILE_BYTES_MAX);
@@ -168,8 +169,7 @@ bool tune_load(const char *path, struct fovea_profile *profile, char why[FOVEA_P
     bool ok = place && text && strlen(path) < sizeof place->path;
     if (ok) {
         snprintf(place->path, sizeof place->path, "%s", path);
-        const int status = fovea_profile_read(place, NULL, text, profile, why);
-        ok = status == 0;
+        ok = fovea_profile_read(place, expected, text, profile, why) == 0;
     }
     free(place);
     free(text);

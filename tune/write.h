@@ -17,8 +17,10 @@ bool tune_can_save(const char *path, bool folders, char why[FOVEA_PROFILE_WHY]);
 /// of them is there. Returns false with why, the old file untouched.
 bool tune_save(const char *path, const struct fovea_profile *profile, char why[FOVEA_PROFILE_WHY]);
 
-/// Reads a profile of this library made on any machine. Returns false with why.
-bool tune_load(const char *path, struct fovea_profile *profile, char why[FOVEA_PROFILE_WHY]);
+/// Reads a profile of this library, made for the machine of that key; NULL: on any machine. Returns false with why;
+/// *profile is then unspecified.
+bool tune_load(const char *path, const struct fovea_profile_key *expected, struct fovea_profile *profile,
+               char why[FOVEA_PROFILE_WHY]);
 
 /// A class falls back to the default.
 void tune_forget(struct fovea_profile *profile, uint32_t class);

@@ -285,11 +285,11 @@ static void test_atomic(void)
         }
     int bad = 0;
     for (int i = 0; i < 300; i++)
-        bad += !tune_load(path, &back, why);
+        bad += !tune_load(path, NULL, &back, why);
     CHECK(bad == 0, "%d of 300 reads: %s", bad, why);
     kill(child, SIGKILL);
     waitpid(child, NULL, 0);
-    CHECK(tune_load(path, &back, why), "after a kill: %s", why);
+    CHECK(tune_load(path, NULL, &back, why), "after a kill: %s", why);
 }
 
 // Pins, exclusions and quarantine, on the widest GEMM kernel of this machine.
