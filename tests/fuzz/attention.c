@@ -5,6 +5,7 @@
 #include "tests/fuzz/fuzz.h"
 #include "tests/support/memory.h"
 #include "tests/support/operator.h"
+#include <stdbool.h>
 
 static struct fovea_attention_desc wild(struct fuzz_input *in)
 {
@@ -196,6 +197,20 @@ static const uint32_t *random_ids(size_t n, uint64_t seed)
     return ids;
 }
 
+// Starts of a ragged batch whose entries have at most `most` rows, but for one in some batches.
+static const uint32_t *random_starts(size_t batch, size_t most, uint64_t seed, bool *fits)
+{
+    uint32_t *const starts = test_memory((batch + 1) * sizeof *starts, TEST_HIGH);
+    const size_t wrong = test_below(&seed, 3) ? batch : test_below(&seed, (uint32_t)batch + 1);
+    starts[0] = 0;
+    for (size_t b = 0; b < batch; b++)
+        starts[b + 1] = b != wrong                          ? starts[b] + test_below(&seed, (uint32_t)most + 1)
+                        : starts[b] && test_below(&seed, 2) ? starts[b] - 1
+                                                            : starts[b] + (uint32_t)most + 1;
+    *fits = wrong >= batch;
+    return starts;
+}
+
 static void run(const struct fovea_attention_desc *d, struct fuzz_input *in)
 {
     const uint64_t seed = fuzz_bits(in);
@@ -206,7 +221,14 @@ static void run(const struct fovea_attention_desc *d, struct fuzz_input *in)
         a.q_len = fuzz_below(in, (uint32_t)(a.q_len < 4096 ? a.q_len : 4096) + 1);
         a.kv_len = fuzz_below(in, (uint32_t)(a.kv_len < 4096 ? a.kv_len : 4096) + 1);
     }
-    const struct extents e = measure(d, &a);
+    bool fits = true;
+    a.q_starts = bits & 64 ? random_starts(a.batch, a.q_len, seed + 11, &fits) : NULL;
+    const size_t queries = !a.q_starts ? a.batch * a.q_len : fits ? a.q_starts[a.batch] : 0;
+    struct extents e = measure(d, &a);
+    if (a.q_starts) { // one after another, whatever the batch strides
+        e.q = tensor_extent(&d->q, 1, d->heads, queries, d->qk_dim);
+        e.out = tensor_extent(&d->out, 1, d->heads, queries, d->v_dim);
+    }
     if (too_large(d, &a, &e))
         return;
     a.q = random_floats(e.q, seed);
@@ -215,22 +237,27 @@ static void run(const struct fovea_attention_desc *d, struct fuzz_input *in)
     a.mask = d->mask ? random_mask(e.mask, seed + 3) : NULL;
     a.bias = d->bias ? random_floats(e.bias, seed + 4) : NULL;
     a.blocks = d->blocks ? random_mask(e.blocks, seed + 6) : NULL;
-    a.q_segments = d->segments ? random_ids(a.batch * a.q_len, seed + 7) : NULL;
+    a.q_segments = d->segments ? random_ids(queries, seed + 7) : NULL;
     a.kv_segments = d->segments ? random_ids(a.batch * a.kv_len, seed + 8) : NULL;
     a.slopes = bits & 16 ? random_floats(d->heads, seed + 9) : NULL;
     a.sinks = bits & 32 ? random_floats(d->heads, seed + 10) : NULL;
     a.seed = seed;
-    const size_t lens = d->kv_len_kind == FOVEA_KV_LEN_BATCH_ROW ? a.batch * a.q_len : a.batch;
+    const size_t lens = d->kv_len_kind == FOVEA_KV_LEN_BATCH_ROW ? queries : a.batch;
     a.kv_lens = d->kv_len_kind != FOVEA_KV_LEN_ALL ? random_lens(lens, a.kv_len, seed + 5) : NULL;
     a.q_offset = bits & 2 ? (int64_t)a.kv_len - (int64_t)a.q_len : bits & 4 ? (int64_t)(seed << 40) : 0;
-    const size_t rows = a.batch * d->heads * a.q_len;
+    const size_t rows = d->heads * queries;
     float *out[2], *lse[2];
     for (uint32_t i = 0; i < 2; i++) {
         a.out = out[i] = test_floats(e.out, TEST_HIGH);
         lse[i] = test_floats(rows, TEST_HIGH);
         a.lse = bits & 8 ? lse[i] : NULL;
         const enum test_way way = i ? (enum test_way)(bits / 16 % TEST_WAYS) : TEST_SERIAL;
-        FUZZ_CHECK(!test_run(&test_attention, fuzz_engine(i * (1 + bits)), d, &a, way, seed));
+        const enum fovea_status status = test_run(&test_attention, fuzz_engine(i * (1 + bits)), d, &a, way, seed);
+        // Rows of one entry may lie where another's are, where those of a batch had strides of their own.
+        FUZZ_CHECK(!status || (a.q_starts && status == (fits ? FOVEA_ERR_STRIDE : FOVEA_ERR_SHAPE)));
+        FUZZ_CHECK(fits || status || a.batch == 0 || d->heads == 0);
+        if (status)
+            return;
     }
     FUZZ_CHECK(test_differ(out[0], out[1], e.out) == e.out); // gaps are NaN in both
     FUZZ_CHECK(test_differ(lse[0], lse[1], rows) == rows);
