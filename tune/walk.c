@@ -17,13 +17,11 @@ static struct {
     struct tune_walk owner; // whose headers are in it; count 0: nobody's
 } area;
 
-// At least an L3 of 32 MiB, whatever a machine says of it; at most 1 GiB, as the area has to be written first and the
-// L3 that a guest is told of is the package's (480 MiB), though never less than twice.
+// That of an L3 of 32 MiB at least, whatever a machine says of it.
 static size_t walk_bytes(const struct fovea_engine *engine)
 {
-    const size_t least = (size_t)32 << 20, most = (size_t)1 << 30, machine = fovea_engine_machine(engine)->l3_bytes,
-                 llc = machine > least ? machine : least, walk = bench_walk_bytes(llc);
-    return walk < most ? walk : 2 * llc > most ? 2 * llc : most;
+    const size_t least = (size_t)32 << 20, machine = fovea_engine_machine(engine)->l3_bytes;
+    return bench_walk_bytes(machine > least ? machine : least);
 }
 
 static bool make_area(size_t bytes)
