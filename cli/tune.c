@@ -157,7 +157,7 @@ static int tune(struct cli_tune_arguments *a)
     if (!engine)
         return CLI_USAGE;
     struct tune_result result;
-    int code = CLI_USAGE;
+    int code;
     if (!cli_tune_begin(engine, a, path, &start)) {
         code = CLI_USAGE;
     } else if (!tune_can_save(path, !a->output, why)) { // after a minute it would be late to say so
