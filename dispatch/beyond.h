@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // dispatch/beyond.h - what a core and its memory beyond L2 are like, in numbers that were measured.
 //
-// What the defaults suppose of a core and of what is beyond its L2, four sets of numbers, and CPUID says which
-// (fovea_machine): L3's addresses hashed over slices, 512 bits computed at once, both, or neither.
+// What the defaults suppose of a core and of what is beyond its L2, five sets of numbers, and CPUID says which
+// (fovea_machine): L3's addresses hashed over slices, 512 bits computed at once, both, or neither, and then whether
+// AVX2 is all there is.
 //     narrow   an L3 of a few cores, which delivers nearly what L2 does (25 to 30 bytes a cycle); cores that follow few
-//              streams of memory, and compute 32 elements of multiply-adds in two cycles, by AVX-512 or AVX2 (Zen 4;
-//              Zen 3, and what tells nothing, Arm among it, where many_steps and pass_rows were not measured)
+//              streams of memory, and compute 32 elements of multiply-adds in two cycles, by AVX-512 or AVX2 (Zen 4,
+//              and what tells nothing, Arm among it, where many_steps and pass_rows were not measured)
+//     lean     the same, of AVX2 alone, with a smaller L2 (Zen 3): cores that follow rows of memory best when nothing
+//              of them is prefetched
 //     wide     the same, in one cycle (Zen 5)
 //     hashed   an L3 on a mesh (Cascade Lake, 5 bytes a cycle); cores that follow 16 streams and more, so that
 //              prefetches of what they fetch anyway take their buffers
@@ -24,6 +27,12 @@ struct fovea_beyond {
     // Lake, k of 2048 to 4096, against 2048, 1.05 to 1.11; Granite Rapids, AVX-512, k of 2048 to 4864, against 1024,
     // 1.005 to 1.04.
     uint32_t many_steps, step_floats;
+    // The same for panels of 16 columns and many rows over a far B, with the rows of A of 1024 steps and the columns of
+    // B of a block; 0: as the sizes of L1 and L2 say. Zen 3, against 1024 steps, 72 rows and 32 columns, of which L2
+    // had all: packed 1.01 to 1.1, natural 1.02 to 1.09, transposed 1.0 to 1.1, 2048 cubes 1.08 to 1.18. Rows of A that
+    // come from L3 in order cost less than B coming once more for each few of them. Blocks of 256 and 512 steps 0.75 to
+    // 0.97, as C passes once more for each; 216 to 480 rows, 1536 to 4096 steps and 64 columns the same within 2 %.
+    uint32_t slim_steps, slim_rows, slim_columns;
     // Rows of A of blocks of more than 1024 steps, at least, though L2 does not hold them, or 0, as many as it holds:
     // Granite Rapids, 180 of 2048 steps in place of 90, 0.94 to 0.99. (Half as many of 768 and 1024 steps as it holds
     // 0.997 to 1.005.)
@@ -100,17 +109,19 @@ struct fovea_beyond {
     // Zen 5, with lead, one row 1.03 to 1.65 times as fast as without, two 1.1 to 1.5; against tiles with lead, three
     // to seven 0.83 to 0.95 (where page tables are slow to walk 0.92 to 1.36); AVX2, three to six, 0.96 to 1.97.
     // Granite Rapids, AVX-512, rows that do not meet, one and four rows 1.8, eight 1.7, 12 and 16 1.0 to 1.8, 20 to 32
-    // 1.13 to 2.3, 48 1.6 to 1.9, 64 1.1 to 1.44; from L3 nine to 16 rows 1.14 to 1.23, 24 to 64 0.90 to 1.08.
-    // Elsewhere nobody measured it.
+    // 1.13 to 2.3, 48 1.6 to 1.9, 64 1.1 to 1.44; from L3 nine to 16 rows 1.14 to 1.23, 24 to 64 0.90 to 1.08. Zen 3,
+    // from memory or L3, eight rows 1.7 to 2.2, 12 1.3 to 1.6, 16 1.4 to 1.8 (16x1152x384 0.87), 24 and 32 1.06 to 1.2,
+    // 48 0.89 to 0.96, 96 0.73. Elsewhere nobody measured it.
     uint32_t bn_rows[2];
     // The same where its rows meet in few sets of L1: Granite Rapids, AVX-512, from memory, six to 32 rows 1.9 to 3.5,
-    // 48 and 64 1.44 to 1.9, 96 1.1 to 1.27, 128 1.02 to 1.16; from L3 six to 16 rows 1.23 to 1.94. Elsewhere nobody
-    // measured more than four.
+    // 48 and 64 1.44 to 1.9, 96 1.1 to 1.27, 128 1.02 to 1.16; from L3 six to 16 rows 1.23 to 1.94. Zen 3
+    // as where they do not. Elsewhere nobody measured more than four.
     uint32_t bn_alias[2];
     // Rows up to which nothing is prefetched of it then, nor, by AVX-512, of a packed B: so few instructions for a line
     // that the core looks 100 and more ahead by itself. Zen 5, against lead, natural, one row 1.04 to 1.24 (AVX2 1.04
     // to 1.06), two 0.95 to 1.01, three 0.75 to 0.95; packed, one row 1.00 to 1.03, two 0.86 to 0.89, three 0.71.
-    // Elsewhere nobody measured it.
+    // Zen 3, against rows prefetched one after another, natural, one row 1.02 to 1.77, two 1.24, three and four 1.10 to
+    // 1.16, six 1.01, eight 0.96, 12 and 16 0.98 to 1.0. Elsewhere nobody measured it.
     uint32_t alone;
     // From which on wide tiles pack a natural B, and one whose rows meet in few sets of L1, or 0, as many as a few
     // tiles have: Zen 4, 40 to 200 rows, ldb of 192 to 3072, 1.00 to 1.17 in place, rows that meet 1.02 to 1.30; 256 to
@@ -148,13 +159,15 @@ struct fovea_beyond {
     // Rows up to which one thread packs a transposed B strip by strip and keeps nothing of it: Zen 4, 300 to 512 rows,
     // 1.00 to 1.045 (AVX2 the same), 600 to 1024 1.01 to 1.02, 2048 0.98, a natural B 0.99 to 1.03; Cascade Lake, 300
     // to 512 rows, 1.03 to 1.09 (512 cube 0.985), more rows 0.94 to 1.00, a natural B 0.9 to 1.0; Zen 5, 200 to 1024
-    // rows, 0.99 to 1.05.
-    uint32_t pass_rows;
+    // rows, 0.99 to 1.05. The same of a natural B: Zen 3, 257 to 512 rows, 1.01 to 1.03 (A transposed 1.00), 1024 and
+    // more by 0.89 to 0.97.
+    uint32_t pass_rows, pass_natural;
     // Rows of decoding for which a chunk is asked for once more: Zen 4, K in rows, one and four rows, 1.2 to 1.3, 8
     // 1.05, in panels one row 1.1 to 1.2, 8 rows 0.93; Cascade Lake, one and four rows, the other way round 1.10
     // to 1.20. And whether for all of it, 1: only of K in rows, and for three rows and more (Zen 5, K in rows, d = 64,
     // 1.055 to 1.07, d = 128 0.98 to 1.0, three to six rows 1.00 to 1.08, K in panels, one and two rows, 0.95 to 0.99),
-    // 2: of all (kernels/common/attention_decode_fetch.h).
+    // 2: of all (kernels/common/attention_decode_fetch.h). Zen 3, seven to twelve rows, K in rows 1.04 to 1.08, in
+    // panels 0.97 to 1.02.
     uint32_t again, whole;
     // Where decoding of AVX-512 prefetches to (kernels/common/attention_decode_fetch.h): Zen 5 into L1; Granite Rapids
     // in parts, 1.03 to 1.19. Elsewhere nobody measured it.
@@ -185,7 +198,8 @@ struct fovea_beyond {
     // 1.27 (ops/gemm_direct.c); 2048 cubes 0.995 to 1.005. Zen 5, which has 12 ways, too, was not measured.
     uint32_t set_rows;
     // Columns of a group of strips where all of B stays in L2 beside many rows of A, which is read once for each group:
-    // Zen 4, packed 1.01 to 1.03 (AVX2 1.01 to 1.06), else 1.00 to 1.03; Zen 5 0.97 to 1.02.
+    // Zen 4, packed 1.01 to 1.03 (AVX2 1.01 to 1.06), else 1.00 to 1.03; Zen 5 0.97 to 1.02. Zen 3, whose L2 is half as
+    // large, 128 against 256 1.00 to 1.03.
     uint32_t near_columns;
 };
 

@@ -47,6 +47,7 @@ static struct fovea_gemm_tuning gemm_default(const struct fovea_machine *machine
         .chain_rows = avx512 ? beyond->chain_rows : 0,
         .bn_rows = class % 3 == FOVEA_FORM_NN && far ? beyond->bn_rows[avx512] : 0,
         .bn_alias = class % 3 == FOVEA_FORM_NN && far ? beyond->bn_alias[avx512] : 0,
+        .pass_rows = class % 3 == FOVEA_FORM_NN && far ? beyond->pass_natural : 0,
         .alone = far && (class % 3 == FOVEA_FORM_NN || (class % 3 == FOVEA_FORM_PACKED && avx512)) ? beyond->alone : 0,
         .alias_kc = class % 3 == FOVEA_FORM_NN && far && nr > 16 && beyond->alias_kc != 0 ? beyond->alias_kc : 1 << 20,
         .thin_kc = nr > 16 && beyond->thin_kc != 0 ? beyond->thin_kc : 1 << 20,
@@ -73,6 +74,11 @@ static struct fovea_gemm_tuning gemm_default(const struct fovea_machine *machine
     const bool long_steps = t.kc > 1024 && beyond->long_rows != 0;
     t.mc =
         clamp(floats2 / 8 * eighths / (long_steps ? 1024 : t.kc) / 18 * 18, long_steps ? beyond->long_rows : 54, 480);
+    if (many && far && nr <= 16 && beyond->slim_steps != 0) {
+        t.kc = beyond->slim_steps;
+        t.mc = beyond->slim_rows;
+        t.nc = beyond->slim_columns;
+    }
     // Whose chunks of A are those of longer blocks, as they were measured.
     const bool some = class / 6 == SEVERAL || class / 6 == SOME;
     if (some && far && nr > 16 && class % 3 == FOVEA_FORM_NN && beyond->natural_steps != 0) {

@@ -153,6 +153,34 @@ static void test_blocks(void)
     }
 }
 
+// AVX2 alone over an L3 that is not hashed has numbers of its own; with AVX-512, or hashed, AVX2's are others.
+static void test_lean(void)
+{
+    enum { MANY_FAR_PACKED = 21, MANY_FAR_NN = 22, KINDS = 3, NUMBERS = 7 };
+    static const struct {
+        const char *text;
+        uint32_t cpu, numbers[NUMBERS];
+    } kinds[KINDS] = {{"32K,512K,32M,plain", FOVEA_CPU_AVX2, {2048, 324, 48, 512, 32, 32, 4}},
+                      {"32K,512K,32M,plain", ~0u, {1024, 72, 32, 0, 6, 4, 0}},
+                      {"32K,512K,32M,hashed", FOVEA_CPU_AVX2, {1024, 72, 32, 0, 0, 0, 0}}};
+    static const struct {
+        uint32_t class;
+        const char *name;
+    } of[NUMBERS] = {{MANY_FAR_PACKED, "kc"},    {MANY_FAR_PACKED, "mc"}, {MANY_FAR_PACKED, "nc"},
+                     {MANY_FAR_NN, "pass_rows"}, {FEW_FAR_NN, "bn_rows"}, {FEW_FAR_NN, "bn_alias"},
+                     {FEW_FAR_NN, "alone"}};
+    const int32_t kernel = fovea_variant_find("gemm_f32_6x16_avx2", 18);
+    for (size_t i = 0; i < KINDS && kernel >= 0; i++) {
+        struct fovea_machine machine = {.cpu = kinds[i].cpu};
+        CHECK(fovea_cache_from_text(kinds[i].text, &machine), "%s", kinds[i].text);
+        for (size_t j = 0; j < NUMBERS; j++) {
+            const uint32_t got = fovea_tuned_default(&machine, of[j].class, kernel).values[number(of[j].name)];
+            CHECK(got == kinds[i].numbers[j], "%s, cpu %x, class %u: %s is %u", kinds[i].text, (unsigned)machine.cpu,
+                  (unsigned)of[j].class, of[j].name, (unsigned)got);
+        }
+    }
+}
+
 // What CPUID says of the core and its L3, or a person, decides what is prefetched, and what is left to L2.
 static void test_sets(void)
 {
@@ -215,10 +243,15 @@ int main(void)
 {
     test_sets();
     test_blocks();
+    test_lean();
     for (uint32_t l2 = 4u << 10; l2 <= 1u << 30; l2 *= 2) {
-        for (uint32_t set = 0; set < 4; set++) {
-            const struct fovea_machine machine = {
-                .l1d_bytes = 32 << 10, .l2_bytes = l2, .l3_bytes = 32 << 20, .l3_hashed = set & 1, .wide512 = set >> 1};
+        for (uint32_t set = 0; set < 5; set++) {
+            const struct fovea_machine machine = {.cpu = set == 4 ? FOVEA_CPU_AVX2 : 0,
+                                                  .l1d_bytes = 32 << 10,
+                                                  .l2_bytes = l2,
+                                                  .l3_bytes = 32 << 20,
+                                                  .l3_hashed = set & 1,
+                                                  .wide512 = set >> 1 & 1};
             test_machine(&machine);
         }
     }
