@@ -60,7 +60,7 @@ static void run_column(const struct fovea_gemm_kernel *kernel, const struct fove
 void fovea_gemm_bare(const struct fovea_gemm_layout *plan, const struct fovea_gemm_args *args)
 {
     const struct fovea_gemm_desc *const d = &plan->desc;
-    const bool halves = !d->b_packed && plan->kernel->nr == FOVEA_PANEL;
+    const bool halves = !d->b_packed && fovea_gemm_is_small(plan->kernel);
     struct fovea_gemm_tile tile = plan->tile;
     for (size_t entry = 0; entry < d->batch; entry++) {
         const float *const b = (const float *)args->b + entry * d->batch_b;

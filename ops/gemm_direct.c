@@ -40,10 +40,10 @@ static bool near(const struct fovea_gemm_layout *plan, size_t rows, size_t ld)
 static bool reads_rows(const struct fovea_gemm_layout *plan)
 {
     const struct fovea_gemm_desc *const d = &plan->desc;
-    const bool broken = d->ldb % FOVEA_PANEL != 0, narrow = plan->kernel->nr == FOVEA_PANEL;
+    const bool broken = d->ldb % FOVEA_PANEL != 0, small = fovea_gemm_is_small(plan->kernel);
     const bool again = d->m >= AGAIN_ROWS && fovea_gemm_rows_alias(d->ldb, fovea_min(plan->k, AGAIN_STEPS));
     return (!broken || d->m < plan->tuning->split_rows) && near(plan, plan->k, d->ldb) &&
-           (!narrow || !(plan->b_aliases || again));
+           (!small || !(plan->b_aliases || again));
 }
 
 // Lines of a transposed A and of a natural B that fill all ways of a set of L2 (16 ways, 1024 sets), each of them, so

@@ -38,6 +38,8 @@ KERNELS = [
     *avx512("gemm_f32_16x16", 16, 1),
     Kernel("avx2", "gemm_f32_6x16", "gemm_{m}", 6, 2, {1, 1.5, 2}, {"GNU": 0, "Clang": 0},
            {"GNU": (22, 25), "Clang": (22, 26)}),
+    Kernel("avx2", "gemm_f32_3x32", "gemm_pair_{m}", 3, 4, {0}, {"GNU": 0, "Clang": 0},
+           {"GNU": (20, 23), "Clang": (20, 24)}),
     Kernel("neon", "gemm_f32_6x16", "gemm_rows_{m}", 6, 4, {1, 2}, {"GNU": 0, "Clang": 0}, None),
 ]
 COLUMNS = ("FMAs", "B", "A", "prefetches", "reloads", "spills", "stores", "shuffles")
