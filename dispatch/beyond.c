@@ -52,6 +52,7 @@
     X(along_eighths[1],     0,     0,     6,      0,     4) \
     X(edge_columns,         0,     0,     8,      0,     0) \
     X(chain_rows,           0,     0,     5,      0,     0) \
+    X(pairs,                0,     1,     0,      0,     0) \
     X(split_rows,         ANY,   ANY,   ANY,     64,    64) \
     X(bt_near[0],         ALL,   ALL,   ALL,      6,     6) \
     X(bt_near[1],         ALL,   ALL,     0,      6,     6) \

@@ -7,8 +7,8 @@
 //     narrow   an L3 of a few cores, which delivers nearly what L2 does (25 to 30 bytes a cycle); cores that follow few
 //              streams of memory, and compute 32 elements of multiply-adds in two cycles, by AVX-512 or AVX2 (Zen 4,
 //              and what tells nothing, Arm among it, where many_steps and pass_rows were not measured)
-//     lean     the same, of AVX2 alone, with a smaller L2 (Zen 3): cores that follow rows of memory best when nothing
-//              of them is prefetched
+//     lean     the same, of AVX2 alone, with a smaller L2: cores that follow rows of memory best when nothing of them
+//              is prefetched (Zen 3; also taken for the Zens before it and for guests that do not see AVX-512)
 //     wide     the same, in one cycle (Zen 5)
 //     hashed   an L3 on a mesh (Cascade Lake, 5 bytes a cycle); cores that follow 16 streams and more, so that
 //              prefetches of what they fetch anyway take their buffers
@@ -147,6 +147,10 @@ struct fovea_beyond {
     // Rows up to which AVX-512 takes the widest tile for a small B where that leaves fewer strips (ops/gemm_fit.c): Zen
     // 5, one to five 1.02 to 1.5, six 0.97 to 1.0. Elsewhere nobody measured it.
     uint32_t chain_rows;
+    // Whether AVX2 takes small products two panels at a time, by 3x32 in place of 6x16 (ops/gemm_fit.c): Zen 3, 32
+    // cubes 1.06 to 1.14, 64 cubes 1.02 to 1.09, 128 1.03, 12 rows 1.06, heads of 128 tokens 1.03 to 1.04, 256 cubes
+    // 1.00. Elsewhere nobody measured it.
+    uint32_t pairs;
     // From which on rows of B that begin within a line are packed in small products: Cascade Lake, 64 to 170 rows, 1.00
     // to 1.28, 36 rows the other way round 1.1. Granite Rapids, 75 to 200 rows over rows of 511 1.17 to 1.26 (75 to
     // 130 cubes the other way round 1.01 to 1.04).

@@ -14,30 +14,32 @@ static uint32_t clamp(uint32_t value, uint32_t low, uint32_t high)
 }
 
 // Long k blocks, for which B streams from L2 and a tile of A stays in L1; two groups of strips in L2, one computed, one
-// prefetched. A group is one wide strip (AVX-512) or two narrow ones, and A's chunk of mc rows takes 3/8 or 5/8 of L2,
+// prefetched. A group is one wide strip (AVX-512) or two small ones, and A's chunk of mc rows takes 3/8 or 5/8 of L2,
 // however few rows that makes of long blocks (AVX2, L2 of 512 KiB: 72 of 1024 steps in place of 144 of 512 are 1 to 9 %
-// faster where k is 768 to 3072). Many rows may want longer blocks, and 144 rows of them, which is more than L2 holds,
-// but on a mesh as many as it does, and no more of 1024 steps (long_rows; packed_steps: fewer rows over a B from memory
-// not everywhere). Natural rows of B are read in place at least by fewer than three tiles, wide ones four (Zen 5, 28 to
-// 35 rows: 1.12 to 1.27 times as fast; 19 to 22 rows by narrow ones 1.06 to 1.18, but 0.61 where rows meet in few sets
-// of L1). Packing a strip takes as long as 4 (natural) to 8 rows of C, so above 256 rows it is done once. L2 is what a
-// product may take that relies on all of it being there; by wide tiles it may be more where L3 delivers nearly as much
-// (direct_of_l2), and most of a packed B, whose strips, unlike rows, never meet in few sets of L1 (direct_packed). Rows
-// of a transposed B are read in place for as many rows of C as registers hold beside the transpose: a second pass over
-// B is slower than packing it.
+// faster where k is 768 to 3072), but of many over a far B where slim_steps says otherwise. Many rows may want longer
+// blocks, and 144 rows of them, which is more than L2 holds, but on a mesh as many as it does, and no more of 1024
+// steps (long_rows; packed_steps: fewer rows over a B from memory not everywhere). Natural rows of B are read in place
+// at least by fewer than three tiles, wide ones four (Zen 5, 28 to 35 rows: 1.12 to 1.27 times as fast; 19 to 22 rows
+// by small ones 1.06 to 1.18, but 0.61 where rows meet in few sets of L1). Packing a strip takes as long as 4 (natural)
+// to 8 rows of C, so above 256 rows it is done once. L2 is what a product may take that relies on all of it being
+// there; by wide tiles it may be more where L3 delivers nearly as much (direct_of_l2), and most of a packed B, whose
+// strips, unlike rows, never meet in few sets of L1 (direct_packed). Rows of a transposed B are read in place for as
+// many rows of C as registers hold beside the transpose: a second pass over B is slower than packing it.
 static struct fovea_gemm_tuning gemm_default(const struct fovea_machine *machine,
                                              const struct fovea_variant_facts *facts, uint32_t class)
 {
     const struct fovea_beyond *const beyond = fovea_beyond_l2(machine);
     const uint32_t mr = facts->mr, nr = facts->nr;
-    const uint32_t floats2 = machine->l2_bytes / (uint32_t)sizeof(float), eighths = nr > 16 ? 3 : 5;
-    const uint32_t tiles = fovea_in_place_tiles(nr) * mr;
+    const uint32_t floats2 = machine->l2_bytes / (uint32_t)sizeof(float);
+    const bool wide = !fovea_is_small(mr, nr);
+    const uint32_t eighths = wide ? 3 : 5;
+    const uint32_t in_place = fovea_in_place_rows(mr, nr);
     const bool far = class / 3 % 2 == 1, avx512 = strcmp(facts->isa, "avx512") == 0;
     struct fovea_gemm_tuning t = {
-        .nc = nr > 16 ? nr : 2 * nr,
+        .nc = wide ? nr : 2 * nr,
         .ahead = 1,
-        .pack_rows = nr > 16 && beyond->pack_rows != 0 ? beyond->pack_rows : tiles,
-        .alias_rows = nr > 16 && beyond->alias_rows != 0 ? beyond->alias_rows : tiles,
+        .pack_rows = wide && beyond->pack_rows != 0 ? beyond->pack_rows : in_place,
+        .alias_rows = wide && beyond->alias_rows != 0 ? beyond->alias_rows : in_place,
         .split_rows = beyond->split_rows,
         .keep_rows = 256,
         .turned_steps = beyond->turned_steps,
@@ -45,12 +47,13 @@ static struct fovea_gemm_tuning gemm_default(const struct fovea_machine *machine
         .direct = machine->l2_bytes / 1024,
         .edge_columns = avx512 ? beyond->edge_columns : 0,
         .chain_rows = avx512 ? beyond->chain_rows : 0,
+        .pairs = strcmp(facts->isa, "avx2") == 0 ? beyond->pairs : 0,
         .bn_rows = class % 3 == FOVEA_FORM_NN && far ? beyond->bn_rows[avx512] : 0,
         .bn_alias = class % 3 == FOVEA_FORM_NN && far ? beyond->bn_alias[avx512] : 0,
         .pass_rows = class % 3 == FOVEA_FORM_NN && far ? beyond->pass_natural : 0,
         .alone = far && (class % 3 == FOVEA_FORM_NN || (class % 3 == FOVEA_FORM_PACKED && avx512)) ? beyond->alone : 0,
-        .alias_kc = class % 3 == FOVEA_FORM_NN && far && nr > 16 && beyond->alias_kc != 0 ? beyond->alias_kc : 1 << 20,
-        .thin_kc = nr > 16 && beyond->thin_kc != 0 ? beyond->thin_kc : 1 << 20,
+        .alias_kc = class % 3 == FOVEA_FORM_NN && far && wide && beyond->alias_kc != 0 ? beyond->alias_kc : 1 << 20,
+        .thin_kc = wide && beyond->thin_kc != 0 ? beyond->thin_kc : 1 << 20,
     };
     const bool natural = class % 3 != FOVEA_FORM_PACKED, few = class / 6 == 0;
     t.lead = far ? beyond->lead[natural][!few] : 0;
@@ -64,24 +67,24 @@ static struct fovea_gemm_tuning gemm_default(const struct fovea_machine *machine
     }
     const uint32_t of_l2[] = {
         [FOVEA_FORM_PACKED] = beyond->direct_packed, [FOVEA_FORM_NN] = beyond->direct_of_l2, [FOVEA_FORM_NT] = 1};
-    t.direct = clamp(t.direct * (nr > 16 ? of_l2[class % 3] : 1), 0, 1 << 20);
+    t.direct = clamp(t.direct * (wide ? of_l2[class % 3] : 1), 0, 1 << 20);
     t.along =
         !far && avx512 && class % 3 != FOVEA_FORM_NT ? machine->l2_bytes / 8192 * beyond->along_eighths[natural] : 0;
-    const bool many = class / 6 == MANY, near = class / 3 % 2 == 0, packed = class % 3 == FOVEA_FORM_PACKED && nr > 16;
+    const bool many = class / 6 == MANY, near = class / 3 % 2 == 0, packed = class % 3 == FOVEA_FORM_PACKED && wide;
     t.nc = many && near ? clamp(beyond->near_columns, t.nc, UINT32_MAX) : t.nc;
-    const uint32_t share = nr <= 16 ? 128 : many ? beyond->step_floats : 256;
+    const uint32_t share = !wide ? 128 : many ? beyond->step_floats : 256;
     t.kc = packed && !many ? beyond->packed_steps : clamp(floats2 / share, 256, many ? beyond->many_steps : 1024);
     const bool long_steps = t.kc > 1024 && beyond->long_rows != 0;
     t.mc =
         clamp(floats2 / 8 * eighths / (long_steps ? 1024 : t.kc) / 18 * 18, long_steps ? beyond->long_rows : 54, 480);
-    if (many && far && nr <= 16 && beyond->slim_steps != 0) {
+    if (many && far && !wide && beyond->slim_steps != 0) {
         t.kc = beyond->slim_steps;
         t.mc = beyond->slim_rows;
         t.nc = beyond->slim_columns;
     }
     // Whose chunks of A are those of longer blocks, as they were measured.
     const bool some = class / 6 == SEVERAL || class / 6 == SOME;
-    if (some && far && nr > 16 && class % 3 == FOVEA_FORM_NN && beyond->natural_steps != 0) {
+    if (some && far && wide && class % 3 == FOVEA_FORM_NN && beyond->natural_steps != 0) {
         t.kc = beyond->natural_steps;
     }
     return t;

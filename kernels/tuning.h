@@ -40,12 +40,6 @@ struct fovea_tuning {
     struct fovea_attention_tuning attention[FOVEA_ATTENTION_CLASSES];
 };
 
-/// Tiles of C that rows of a natural B are not packed for by default: those that are nr columns wide.
-static inline uint32_t fovea_in_place_tiles(uint32_t nr)
-{
-    return nr > 16 ? 4 : 3;
-}
-
 /// Whether a GEMM micro-kernel is one that thin_rows looks for: flat, several streams of B, or narrow, a single one.
 static inline uint32_t fovea_is_thin(uint32_t mr, uint32_t nr)
 {
@@ -57,6 +51,18 @@ static inline uint32_t fovea_is_thin(uint32_t mr, uint32_t nr)
 static inline uint32_t fovea_is_tall(uint32_t mr, uint32_t nr)
 {
     return nr > 16 && 3 * mr > nr;
+}
+
+/// Whether tiles are of one panel, or have no more sums than those: 3x32 of AVX2. They read a panel often.
+static inline uint32_t fovea_is_small(uint32_t mr, uint32_t nr)
+{
+    return nr == 16 || (!fovea_is_thin(mr, nr) && mr * nr <= 6 * 16);
+}
+
+/// Rows of C that rows of a natural B are not packed for by default: so many tiles, more of those that are wide.
+static inline uint32_t fovea_in_place_rows(uint32_t mr, uint32_t nr)
+{
+    return (fovea_is_small(mr, nr) ? 3 : 4) * mr;
 }
 
 /// Whether so many floats are more than so many KiB.

@@ -164,12 +164,10 @@ static inline bool fovea_gemm_is_thin(const struct fovea_gemm_kernel *kernel)
     return fovea_is_thin(kernel->mr, kernel->nr);
 }
 
-/// Whether tiles, but for few rows, have as few sums as 128 or 256 bits hold: 6x16, or 3x32 of AVX2. They read a panel
-/// often, and no masks store their edges.
+/// Whether it has small tiles: fovea_is_small.
 static inline bool fovea_gemm_is_small(const struct fovea_gemm_kernel *kernel)
 {
-    enum { SUMS = 6 * FOVEA_PANEL };
-    return !fovea_gemm_is_thin(kernel) && kernel->mr * kernel->nr <= SUMS;
+    return fovea_is_small(kernel->mr, kernel->nr);
 }
 
 /// Whether the panels of a packed B are one stream: strips of one panel, by a micro-kernel for few rows.

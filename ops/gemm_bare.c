@@ -6,9 +6,9 @@
 #include "ops/gemm.h"
 #include "ops/pack.h"
 
-// The last strip of a narrow micro-kernel and a natural B begins so much before the end of C that it is whole halves of
-// a panel. What is computed twice has the same bits (AVX2, whose edges go through a room of their own, Zen 4: 17 cube
-// 1.37 times as fast, 33 1.2, 47 1.2, 97 and 100 1.02).
+// The last strip of a small micro-kernel and a natural B begins so much before the end of C that it is whole halves of
+// a panel, if it is not the first one. What is computed twice has the same bits (AVX2, whose edges go through a room of
+// their own, Zen 4: 17 cube 1.37 times as fast, 33 1.2, 47 1.2, 97 and 100 1.02).
 enum { HALF = FOVEA_PANEL / 2 };
 
 bool fovea_gemm_whole_panels(const struct fovea_gemm_desc *d, size_t end)
@@ -70,7 +70,7 @@ void fovea_gemm_bare(const struct fovea_gemm_layout *plan, const struct fovea_ge
             const size_t end = fovea_min(next * FOVEA_PANEL, d->n);
             const size_t first = panel * FOVEA_PANEL;
             const bool edge = fovea_gemm_is_edge(plan, strip); // where there is none a row of B has a panel
-            const size_t begin = halves && !edge ? end - fovea_round_up(end - first, HALF) : first;
+            const size_t begin = halves && !edge && first != 0 ? end - fovea_round_up(end - first, HALF) : first;
             tile.n = end - begin;
             tile.b_ends = !d->b_packed && tile.n % FOVEA_PANEL != 0;
             tile.a = args->a + entry * d->batch_a;

@@ -20,7 +20,7 @@ enum { ALONG_STEPS = 128, ALONG_COLUMNS = 512 };
 // to 0.98; tiles of 16 columns 0.94 to 1.14 and 0.97 to 1.0), unless it is packed: hardware follows that (an encoder of
 // 64 and 128 tokens 0.99 to 1.0).
 enum { WEIGHTS_ROWS = 128 };
-// Rows from which narrow tiles read a panel so often that it should stay in L1, and steps of it that are looked at.
+// Rows from which small tiles read a panel so often that it should stay in L1, and steps of it that are looked at.
 enum { AGAIN_ROWS = 96, AGAIN_STEPS = 128 };
 
 // Rows that lie apart and together span half of what the operands may take: they are read in place, at worst from L2 or
@@ -34,7 +34,7 @@ static bool near(const struct fovea_gemm_layout *plan, size_t rows, size_t ld)
 // 1.10 times as fast on Zen 5, 100 rows 1.06, 300 rows 1.02 (Zen 4, 100 rows: 1.04). Not on Cascade Lake, where such a
 // load takes two turns of a port and panels that are longer than L1 are not prefetched: split_rows. Rows that meet in
 // few sets of L1 are read by wide tiles alone, a few lines of each at once (ldb of 512 and 1024, 40 to 200 rows: 0.98
-// to 1.22; by the narrow ones of AVX2 0.5 to 0.95). Nor do tiles that read a panel many times leave it there if its
+// to 1.22; by the small ones of AVX2 0.5 to 0.95). Nor do tiles that read a panel many times leave it there if its
 // rows meet (AVX2 on Zen 4, packed in place of in place: ldb of 64 to 256, 128 to 256 rows 1.02 to 1.12; 64 rows 0.98
 // to 1.0, 32 0.95).
 static bool reads_rows(const struct fovea_gemm_layout *plan)
@@ -107,7 +107,7 @@ bool fovea_gemm_is_direct(const struct fovea_gemm_layout *plan)
     // in L2. And what several tasks of many rows pack, all of them read: it is packed first, for all.
     const uint32_t near_kib = fovea_near_of(&plan->kernels->tuning, d->m, fovea_gemm_form_of(d));
     const bool several = d->m <= FOVEA_SEVERAL_ROWS;
-    const bool some = d->m <= WEIGHTS_ROWS && !d->b_packed && plan->kernel->nr > FOVEA_PANEL;
+    const bool some = d->m <= WEIGHTS_ROWS && !d->b_packed && !fovea_gemm_is_small(plan->kernel);
     const bool far = (several || some) && fovea_is_far(several ? near_kib : near_kib / 2, n * k);
     const bool packs = !reads_b(plan);
     const bool shares = packs && d->batch == 1 && d->m > plan->tuning->keep_rows && !fovea_gemm_whole(plan, d->m);

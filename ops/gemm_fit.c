@@ -83,10 +83,13 @@ static bool is_narrow(const struct fovea_gemm_layout *plan, const struct fovea_g
 // each (100 cube 0.96, which packed is 1.03).
 static bool pairs_up(const struct fovea_gemm_layout *plan)
 {
+    if (plan->tuning->pairs == 0) {
+        return false;
+    }
     enum { LEFT_OVER = 3 };
     const struct fovea_gemm_desc *const d = &plan->desc;
     const bool rows = fovea_gemm_form_of(d) == FOVEA_FORM_NN && fovea_gemm_in_place(plan);
-    return fovea_ceil_div(d->n, FOVEA_PANEL) != LEFT_OVER && !(rows && d->ldb % FOVEA_PANEL != 0);
+    return fovea_ceil_div(d->n - plan->edge, FOVEA_PANEL) != LEFT_OVER && !(rows && d->ldb % FOVEA_PANEL != 0);
 }
 
 const struct fovea_gemm_kernel *fovea_gemm_fitting(const struct fovea_gemm_layout *plan)
@@ -102,7 +105,7 @@ const struct fovea_gemm_kernel *fovea_gemm_fitting(const struct fovea_gemm_layou
         if (few && !is_narrow(plan, other)) {
             continue; // the choice of a plan for few rows
         }
-        if (fovea_gemm_is_small(other) && other->nr > FOVEA_PANEL && !pairs_up(plan)) {
+        if (fovea_gemm_is_small(other) && other->nr > FOVEA_PANEL && other != best && !pairs_up(plan)) {
             continue;
         }
         if (!few && plan->desc.m <= other->mr) {
