@@ -188,11 +188,12 @@ struct fovea_beyond {
     // queries 0.91 to 1.0, more 1.01 to 1.25; d = 128, 13 to 15 queries, 0.86 to 1.06. Elsewhere nobody measured it.
     uint32_t prefill[2];
     // Tiles of prefill from which on K is copied, and V (ops/attention_copy.c). Granite Rapids, AVX-512, three tiles
-    // and more, V 1.01 to 1.03, K 0.98 to 1.0; fewer 0.94 to 0.98. On Zen 4, Zen 3 and Cascade Lake nobody measured it
-    // since it is a choice. V of heads up to 64, and of wider ones: Granite Rapids, since then, three to five tiles, d
-    // = 32 and 64 in place 1.01 to 1.02, d = 128 0.93.
+    // and more, V 1.01 to 1.03, K 0.98 to 1.0; fewer 0.94 to 0.98. Zen 3, in place, K 0.97 to 1.01, V 0.93 to 1.0 (50
+    // tokens 1.02). On Zen 4 and Cascade Lake nobody measured it since it is a choice. V of heads up to 64, and of
+    // wider ones: Granite Rapids, since then, three to five tiles, d = 32 and 64 in place 1.01 to 1.02, d = 128 0.93.
     uint32_t copy_k, copy_v[2];
     // Tiles of a task, at most: Granite Rapids, 16 in place of 8, d = 64 and 128, 512 to 4096 keys, 1.01 to 1.03.
+    // Zen 3 0.97 to 1.02.
     uint32_t tiles;
     // Steps up to which four strips and more read a transposed A in place: Granite Rapids, copied, 16 to 128 steps, 768
     // to 3072 columns, 1.02 to 1.17, 300 rows and fewer 1.0; elsewhere ops/gemm_plan.c.

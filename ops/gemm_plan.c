@@ -284,7 +284,7 @@ enum fovea_status fovea_gemm_make(const struct fovea_engine *engine, const struc
     // for 30 ns (Zen 5, one row, groups of three and four panels 0.97 to 0.99).
     const size_t wide = alone && !plan->direct ? SIZE_MAX : tuning->nc * of / steps / nr,
                  group = wide >= WIDE_STRIPS ? wide : tuning->nc / nr;
-    plan->group = clamp(group, 1, plan->strips.count > 1 ? plan->strips.count : 1);
+    plan->group = plan->direct ? 1 : clamp(group, 1, plan->strips.count > 1 ? plan->strips.count : 1); // one by one
     const bool repacks = plan->grid.pack_b && !plan->grid.share_b; // for each chunk of rows
     const size_t rows = repacks ? REPACK_ROWS : tuning->mc * of / steps;
     const struct fovea_cut chunks = fovea_cut(desc->m, clamp(rows, once ? mr : 1, (size_t)1 << 20));
