@@ -63,8 +63,13 @@ if [ -z "$new" ]; then
     exit 1
 fi
 $CC -o "$here/check" $new $old $sleef -lm || exit 1
-"$here/check" --only="$only" --cases="$CASES" >"$here/out" 2>&1
-status=$?
+# What few cases meet is looked for in more: AVX2's prefill shows PREFILL_FRESH_KEEPS once in some thousands, where V is
+# not finite and a row beside sees nothing.
+for cases in "$CASES" "$((CASES * 20))"; do
+    "$here/check" --only="$only" --cases="$cases" >"$here/out" 2>&1
+    status=$?
+    [ "$status" -eq 0 ] && grep -q '^[1-9][0-9]* passed, 0 failed' "$here/out" || break
+done
 caught=$(sed -n 's/^FAIL \([a-z0-9_]*\) case .*/\1/p' "$here/out" | sort -u | tr '\n' ' ')
 rm "$here"/*.o "$here/check"
 if [ "$status" -eq 1 ] && [ -n "$caught" ]; then
