@@ -114,8 +114,8 @@ struct fovea_beyond {
     // 48 0.89 to 0.96, 96 0.73. Elsewhere nobody measured it.
     uint32_t bn_rows[2];
     // The same where its rows meet in few sets of L1: Granite Rapids, AVX-512, from memory, six to 32 rows 1.9 to 3.5,
-    // 48 and 64 1.44 to 1.9, 96 1.1 to 1.27, 128 1.02 to 1.16; from L3 six to 16 rows 1.23 to 1.94. Zen 3
-    // as where they do not. Elsewhere nobody measured more than four.
+    // 48 and 64 1.44 to 1.9, 96 1.1 to 1.27, 128 1.02 to 1.16; from L3 six to 16 rows 1.23 to 1.94. Zen 3 as where they
+    // do not. Elsewhere nobody measured more than four.
     uint32_t bn_alias[2];
     // Rows up to which nothing is prefetched of it then, nor, by AVX-512, of a packed B: so few instructions for a line
     // that the core looks 100 and more ahead by itself. Zen 5, against lead, natural, one row 1.04 to 1.24 (AVX2 1.04

@@ -78,18 +78,16 @@ static bool is_narrow(const struct fovea_gemm_layout *plan, const struct fovea_g
            fovea_gemm_in_place(&with) == fovea_gemm_in_place(plan);
 }
 
-// Whether small tiles of two panels may take a product from those of one: not three panels, of which one is left over
-// (Zen 3, 20x48x256 0.93 to 0.98), nor rows of B that begin within lines, whose loads, of which they have more, are two
-// each (100 cube 0.96, which packed is 1.03).
+// Whether small tiles of two panels that are not the class's may take a product from those of one, where `pairs` lets
+// them: not three panels, of which one is left over (Zen 3, 20x48x256 0.93 to 0.98), nor rows of B that begin within
+// lines, whose loads, of which they have more, are two each (100 cube 0.96, which packed is 1.03).
 static bool pairs_up(const struct fovea_gemm_layout *plan)
 {
-    if (plan->tuning->pairs == 0) {
-        return false;
-    }
     enum { LEFT_OVER = 3 };
     const struct fovea_gemm_desc *const d = &plan->desc;
     const bool rows = fovea_gemm_form_of(d) == FOVEA_FORM_NN && fovea_gemm_in_place(plan);
-    return fovea_ceil_div(d->n - plan->edge, FOVEA_PANEL) != LEFT_OVER && !(rows && d->ldb % FOVEA_PANEL != 0);
+    return plan->tuning->pairs != 0 && fovea_ceil_div(d->n - plan->edge, FOVEA_PANEL) != LEFT_OVER &&
+           !(rows && d->ldb % FOVEA_PANEL != 0);
 }
 
 const struct fovea_gemm_kernel *fovea_gemm_fitting(const struct fovea_gemm_layout *plan)
@@ -105,7 +103,8 @@ const struct fovea_gemm_kernel *fovea_gemm_fitting(const struct fovea_gemm_layou
         if (few && !is_narrow(plan, other)) {
             continue; // the choice of a plan for few rows
         }
-        if (fovea_gemm_is_small(other) && other->nr > FOVEA_PANEL && other != best && !pairs_up(plan)) {
+        const bool pair = fovea_gemm_is_small(other) && other->nr > FOVEA_PANEL && other != plan->kernel;
+        if (pair && !pairs_up(plan)) {
             continue;
         }
         if (!few && plan->desc.m <= other->mr) {

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/unit/gemm_pinned.c - small products by each micro-kernel, pinned, whatever the defaults take it for: the bits
-// of the scalar tiles, and nothing beside the operands.
+// tests/unit/gemm_pinned.c - small products by each micro-kernel, pinned, whatever the defaults take it for, and by
+// pairs of panels where the ISA has them: the bits of the scalar tiles, and nothing beside the operands.
 #include "fovea/fovea.h"
+#include "kernels/tuning.h"
 #include "tests/support/engines.h"
 #include "tests/support/memory.h"
 #include "tests/support/operator.h"
 #include "tests/support/test.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 enum { ROWS = 13, COLUMNS = 49, STEPS = 33, FORMS = 3 };
@@ -15,11 +17,12 @@ static const char *const forms[FORMS] = {"packed", "nn", "nt"};
 static float values[ROWS * STEPS + COLUMNS * STEPS];
 
 // C of one call, in memory of its own, as are the operands.
-static const float *product(const struct fovea_engine *engine, size_t m, size_t n, size_t k, int form,
+static const float *product(const struct fovea_engine *engine, size_t m, size_t n, size_t k, int form, bool turned,
                             enum test_side side)
 {
     struct fovea_gemm_desc d = FOVEA_GEMM_DESC_INIT;
-    d.m = m, d.n = n, d.k = k, d.lda = k, d.ldc = n;
+    d.m = m, d.n = n, d.k = k, d.lda = turned ? m : k, d.ldc = n;
+    d.trans_a = turned ? FOVEA_TRANS : FOVEA_NO_TRANS;
     d.b_packed = form == 0;
     d.trans_b = form == 2 ? FOVEA_TRANS : FOVEA_NO_TRANS;
     d.ldb = form == 2 ? k : n;
@@ -42,13 +45,15 @@ static void test_sizes(const struct fovea_engine *scalar, const struct fovea_eng
                        size_t k)
 {
     for (size_t n = 1; n <= COLUMNS; n++) {
-        for (int form = 0; form < FORMS; form++) {
-            for (int side = TEST_HIGH; side <= TEST_LOW; side++) {
-                const float *const want = product(scalar, m, n, k, form, TEST_HIGH);
-                const float *const got = product(engine, m, n, k, form, (enum test_side)side);
-                CHECK(memcmp(want, got, m * n * sizeof *got) == 0, "%s %zux%zux%zu %s", name, m, n, k, forms[form]);
-                test_memory_reset();
-            }
+        for (int i = 0; i < 4 * FORMS; i++) {
+            const int form = i % FORMS;
+            const bool turned = i / FORMS % 2 != 0;
+            const enum test_side side = i < 2 * FORMS ? TEST_HIGH : TEST_LOW;
+            const float *const want = product(scalar, m, n, k, form, turned, TEST_HIGH);
+            const float *const got = product(engine, m, n, k, form, turned, side);
+            CHECK(memcmp(want, got, m * n * sizeof *got) == 0, "%s %zux%zux%zu %s, turned %d", name, m, n, k,
+                  forms[form], turned);
+            test_memory_reset();
         }
     }
 }
@@ -67,6 +72,8 @@ static void test_variant(const struct fovea_engine *scalar, const struct fovea_v
         return;
     }
     CHECK(status == FOVEA_OK, "%s: %d", variant->name, (int)status);
+    for (size_t i = 0; i < FOVEA_GEMM_CLASSES && engine; i++)
+        test_tuning(engine)->gemm[i].pairs = 1;
     for (size_t i = 0; i < sizeof rows / sizeof *rows && engine; i++)
         for (size_t j = 0; j < sizeof steps / sizeof *steps; j++)
             test_sizes(scalar, engine, variant->name, rows[i], steps[j]);
