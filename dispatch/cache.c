@@ -114,26 +114,12 @@ int fovea_cache_from_cpuid(struct fovea_machine *machine)
     return 1;
 }
 
-// Complex indexing says so, but not on all: Granite Rapids shows its guests none. Cores with tiles of matrices (AMX)
-// have had such an L3 so far.
+// Every L3 of Intel's beside AVX2 is in slices. Leaf 4 has a bit for it (complex indexing), and AMX came with a mesh,
+// but guests may be shown neither: the vendor's name alone is always there.
 uint32_t fovea_cache_l3_hashed(void)
 {
-    enum { AMX_TILE = 1 << 24 };
-    uint32_t unused, features = 0;
-    if (__get_cpuid_count(7, 0, &unused, &unused, &unused, &features) && (features & AMX_TILE) != 0) {
-        return 1;
-    }
-    enum { UNIFIED = 3, LEVEL = 3, COMPLEX_INDEXING = 1 << 2 };
-    for (uint32_t sub = 0; sub < 8; sub++) {
-        uint32_t eax, ebx, ecx, edx;
-        if (!__get_cpuid_count(4, sub, &eax, &ebx, &ecx, &edx) || (eax & 0x1f) == 0) {
-            return 0;
-        }
-        if ((eax & 0x1f) == UNIFIED && (eax >> 5 & 7) == LEVEL) {
-            return (edx & COMPLEX_INDEXING) != 0;
-        }
-    }
-    return 0;
+    uint32_t highest, name[3] = {0, 0, 0};
+    return __get_cpuid(0, &highest, &name[0], &name[2], &name[1]) && memcmp(name, "GenuineIntel", sizeof name) == 0;
 }
 #else
 int fovea_cache_from_cpuid(struct fovea_machine *machine)

@@ -67,8 +67,8 @@ struct fovea_machine {
     uint32_t cpu;                           ///< the same as bits, for the library's own tests
     uint32_t l1d_bytes, l2_bytes, l3_bytes; ///< data caches of one core; l3 shared. Never 0 but for l3
     uint32_t l1d_ways, l2_ways, l3_ways;    ///< 1 where nothing tells, of l3 0 where there is none
-    uint32_t l3_hashed; ///< 1: L3 is in slices that addresses are hashed over (CPUID: "complex indexing", or
-                        ///< AMX), as on Intel's; 0: it is not, or nothing tells
+    uint32_t l3_hashed; ///< 1: L3 is in slices that addresses are hashed over, as all of Intel's are (the vendor's
+                        ///< name tells); 0: it is not, or nothing tells
     uint32_t wide512; ///< 1: 512 bits are computed at once, as far as CPUID tells (AMD's FP512; where there is none, or
                       ///< a guest does not see it, AVX-512 with AVX-VNNI); 0: in two halves, or nothing tells
     char cache_source[16]; ///< "sysfs", "cpuid" or "default"
