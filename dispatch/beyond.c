@@ -54,6 +54,7 @@
     X(chain_rows,           0,     0,     5,      0,     0) \
     X(pairs,                0,     1,     0,      0,     0) \
     X(split_rows,         ANY,   ANY,   ANY,     64,    64) \
+    X(split_kib,            0,     0,     0,      0,    48) \
     X(bt_near[0],         ALL,   ALL,   ALL,      6,     6) \
     X(bt_near[1],         ALL,   ALL,     0,      6,     6) \
     X(pass_rows,         1024,  1024,  1024,    512,     0) \

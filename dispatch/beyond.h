@@ -153,8 +153,11 @@ struct fovea_beyond {
     uint32_t pairs;
     // From which on rows of B that begin within a line are packed in small products: Cascade Lake, 64 to 170 rows, 1.00
     // to 1.28, 36 rows the other way round 1.1. Granite Rapids, 75 to 200 rows over rows of 511 1.17 to 1.26 (75 to
-    // 130 cubes the other way round 1.01 to 1.04).
-    uint32_t split_rows;
+    // 130 cubes the other way round 1.01 to 1.04). And KiB of B up to which they are not, whatever the rows of C: as
+    // much as L1 holds. In place, Emerald Rapids, 66 cube 1.02, 75 to 100 cubes 1.03 to 1.09, 105 and 110 cubes 0.97 to
+    // 1.04, 130 and 190 rows over 33 columns 1.03 to 1.08; beyond, 58 to 90 KiB 0.91 to 1.07, 100 KiB and more 0.82 to
+    // 0.95; Granite Rapids, up to 72 KiB 1.01 to 1.09, 90 to 520 KiB 0.92 to 0.99.
+    uint32_t split_rows, split_kib;
     // Rows up to which a transposed B that stays in L2 is read where it lies, by AVX2 and by AVX-512: Cascade Lake, 7
     // to 16 rows, 1.04 to 1.55 (as many as are computed in registers); Zen 5, AVX-512, B up to 64 KiB, packed in place
     // of that, one to four rows 1.11 to 1.27, eight to 16 1.07 to 1.65, AVX2, one row 0.53, two 0.71, four and

@@ -37,7 +37,7 @@ struct fovea_tunable {
     const uint32_t *values; ///< worth trying
     uint32_t count;
 };
-enum { FOVEA_TUNABLES_MAX = 31 };
+enum { FOVEA_TUNABLES_MAX = 32 };
 /// *count of them; of slots none.
 const struct fovea_tunable *fovea_tunables(enum fovea_tuned_operator kind, uint32_t *count);
 

@@ -32,18 +32,19 @@ static bool near(const struct fovea_gemm_layout *plan, size_t rows, size_t ld)
 
 // Rows of a natural B are read in place. Loads that cross lines cost less than packing even for many rows of C: 60 rows
 // 1.10 times as fast on Zen 5, 100 rows 1.06, 300 rows 1.02 (Zen 4, 100 rows: 1.04). Not on Cascade Lake, where such a
-// load takes two turns of a port and panels that are longer than L1 are not prefetched: split_rows. Rows that meet in
-// few sets of L1 are read by wide tiles alone, a few lines of each at once (ldb of 512 and 1024, 40 to 200 rows: 0.98
-// to 1.22; by the small ones of AVX2 0.5 to 0.95). Nor do tiles that read a panel many times leave it there if its
-// rows meet (AVX2 on Zen 4, packed in place of in place: ldb of 64 to 256, 128 to 256 rows 1.02 to 1.12; 64 rows 0.98
-// to 1.0, 32 0.95).
+// load takes two turns of a port and panels that are longer than L1 are not prefetched (split_rows), unless all of B is
+// in L1 (split_kib). Rows that meet in few sets of L1 are read by wide tiles alone, a few lines of each at once (ldb of
+// 512 and 1024, 40 to 200 rows: 0.98 to 1.22; by the small ones of AVX2 0.5 to 0.95). Nor do tiles that read a panel
+// many times leave it there if its rows meet (AVX2 on Zen 4, packed in place of in place: ldb of 64 to 256, 128 to 256
+// rows 1.02 to 1.12; 64 rows 0.98 to 1.0, 32 0.95).
 static bool reads_rows(const struct fovea_gemm_layout *plan)
 {
     const struct fovea_gemm_desc *const d = &plan->desc;
     const bool broken = d->ldb % FOVEA_PANEL != 0, small = fovea_gemm_is_small(plan->kernel);
     const bool again = d->m >= AGAIN_ROWS && fovea_gemm_rows_alias(d->ldb, fovea_min(plan->k, AGAIN_STEPS));
-    return (!broken || d->m < plan->tuning->split_rows) && near(plan, plan->k, d->ldb) &&
-           (!small || !(plan->b_aliases || again));
+    const bool packs = broken && d->m >= plan->tuning->split_rows &&
+                       fovea_is_far(plan->tuning->split_kib, (double)plan->k * (double)d->n);
+    return !packs && near(plan, plan->k, d->ldb) && (!small || !(plan->b_aliases || again));
 }
 
 // Lines of a transposed A and of a natural B that fill all ways of a set of L2 (16 ways, 1024 sets), each of them, so
