@@ -59,7 +59,7 @@
     X(bt_near[1],         ALL,   ALL,     0,      6,     6) \
     X(pass_rows,         1024,  1024,  1024,    512,     0) \
     X(pass_natural,         0,   512,     0,      0,     0) \
-    X(again,                6,    16,     6,      0,     0) \
+    X(again,                6,    16,     6,      0,     2) \
     X(whole,                2,     2,     1,      0,     0) \
     X(decode_into,          0,     0,     1,      0,     2) \
     X(near_eighths,         8,     8,     8,      8,     4) \

@@ -174,7 +174,9 @@ struct fovea_beyond {
     // to 1.20. And whether for all of it, 1: only of K in rows, and for three rows and more (Zen 5, K in rows, d = 64,
     // 1.055 to 1.07, d = 128 0.98 to 1.0, three to six rows 1.00 to 1.08, K in panels, one and two rows, 0.95 to 0.99),
     // 2: of all (kernels/common/attention_decode_fetch.h). Zen 3, seven to twelve rows, K in rows 1.04 to 1.08, in
-    // panels 0.97 to 1.02.
+    // panels 0.97 to 1.02. Emerald Rapids, beside decode_into, K in rows from memory, one and two rows, d = 64 and 32
+    // 1.07, 128 1.02 to 1.03, from L3 0.97 to 1.0, four rows 0.99, in panels, four rows, 0.98; without decode_into 1.02
+    // to 1.03 and, four rows, 0.96 to 0.97, as on Granite Rapids.
     uint32_t again, whole;
     // Where decoding of AVX-512 prefetches to (kernels/common/attention_decode_fetch.h): Zen 5 into L1; Granite Rapids
     // in parts, 1.03 to 1.19. Elsewhere nobody measured it.
