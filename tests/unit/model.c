@@ -130,11 +130,11 @@ static void test_blocks(void)
 {
     static const struct {
         const char *text;
-        uint32_t kc, mc, set_rows, bn_rows, bn_alias, copy_v;
-    } kinds[] = {{"32K,1M,32M,plain", 4096, 144, 5, 6, 4, 1},
-                 {"32K,1M,32M,wide", 2048, 144, 5, 2, 2, 17},
-                 {"32K,1M,32M,hashed", 1024, 90, 5, 0, 0, 1},
-                 {"48K,2M,480M,mesh", 2048, 90, 9, 64, 64, 3}};
+        uint32_t kc, mc, set_rows, split_kib, bn_rows, bn_alias, copy_v, again;
+    } kinds[] = {{"32K,1M,32M,plain", 4096, 144, 5, 0, 6, 4, 1, 6},
+                 {"32K,1M,32M,wide", 2048, 144, 5, 0, 2, 2, 17, 6},
+                 {"32K,1M,32M,hashed", 1024, 90, 5, 0, 0, 0, 1, 0},
+                 {"48K,2M,480M,mesh", 2048, 90, 9, 48, 64, 64, 3, 2}};
     enum { MANY_FAR_PACKED = 21 };
     const int32_t wide = fovea_variant_find("gemm_f32_9x48_avx512", 20);
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds && wide >= 0; i++) {
@@ -143,13 +143,18 @@ static void test_blocks(void)
         const struct fovea_tuned many = fovea_tuned_default(&machine, MANY_FAR_PACKED, wide),
                                  few = fovea_tuned_default(&machine, FEW_FAR_NN, wide),
                                  heads = fovea_tuned_default(&machine, FOVEA_CLASS_ATTENTION + 1, -1);
-        const uint32_t got[] = {
-            many.values[number("kc")],       many.values[number("mc")],
-            many.values[number("set_rows")], few.values[number("bn_rows")],
-            few.values[number("bn_alias")],  heads.values[number_of(FOVEA_TUNED_ATTENTION, "copy_v")]};
+        const uint32_t got[] = {many.values[number("kc")],
+                                many.values[number("mc")],
+                                many.values[number("set_rows")],
+                                many.values[number("split_kib")],
+                                few.values[number("bn_rows")],
+                                few.values[number("bn_alias")],
+                                heads.values[number_of(FOVEA_TUNED_ATTENTION, "copy_v")],
+                                heads.values[number_of(FOVEA_TUNED_ATTENTION, "again")]};
         CHECK(memcmp(got, &kinds[i].kc, sizeof got) == 0,
-              "%s: kc %u, mc %u, set_rows %u, bn_rows %u, bn_alias %u, copy_v %u", kinds[i].text, (unsigned)got[0],
-              (unsigned)got[1], (unsigned)got[2], (unsigned)got[3], (unsigned)got[4], (unsigned)got[5]);
+              "%s: kc %u, mc %u, set_rows %u, split_kib %u, bn_rows %u, bn_alias %u, copy_v %u, again %u",
+              kinds[i].text, (unsigned)got[0], (unsigned)got[1], (unsigned)got[2], (unsigned)got[3], (unsigned)got[4],
+              (unsigned)got[5], (unsigned)got[6], (unsigned)got[7]);
     }
 }
 
