@@ -114,6 +114,28 @@ static void test_way(const struct fovea_engine *engine, const char *isa)
     }
 }
 
+/// Rows of a natural B that begin within lines are packed by 64 rows and more on Intel's, on a mesh by 72 (pack_rows)
+/// and only where B has more than 48 KiB; elsewhere by none of these.
+static void test_broken(const struct fovea_engine *engine, const char *isa)
+{
+    static const struct {
+        size_t m, n;
+        const char *kinds;
+    } packed[] = {{63, 130, ""},       {64, 110, "hashed"},      {150, 110, "hashed"},
+                  {71, 111, "hashed"}, {72, 111, "hashed mesh"}, {100, 111, "hashed mesh"},
+                  {72, 112, ""}};
+    if (strcmp(isa, "avx512") != 0)
+        return;
+    for (size_t i = 0; i < sizeof packed / sizeof *packed; i++) {
+        struct fovea_gemm_desc d = FOVEA_GEMM_DESC_INIT;
+        d.m = packed[i].m, d.n = d.ldb = d.ldc = d.k = d.lda = packed[i].n;
+        char text[512] = "";
+        CHECK(fovea_explain_gemm(engine, &d, text, sizeof text) == FOVEA_OK, "%zu rows", d.m);
+        const bool expected = strstr(packed[i].kinds, strrchr(getenv("FOVEA_CACHES"), ',') + 1) != NULL;
+        CHECK((strstr(text, "B packed") != NULL) == expected, "%s: %s", getenv("FOVEA_CACHES"), text);
+    }
+}
+
 int main(void)
 {
     static const char *const kinds[] = {"plain", "wide", "hashed", "mesh"};
@@ -126,6 +148,7 @@ int main(void)
         setenv("FOVEA_CACHES", caches, 1);
         test_each_engine(test_engine_of);
         test_each_engine(test_way);
+        test_each_engine(test_broken);
     }
     return test_done();
 }
