@@ -19,15 +19,6 @@ static void run_task(void *arg, uint32_t task, uint32_t worker)
     phase->op->task(phase->plan, phase->args, phase->shared, scratch, phase->index, task);
 }
 
-enum fovea_status fovea_check_memory(const struct fovea_work *work, const void *shared, const void *scratch)
-{
-    FOVEA_CHECK(work->shared_bytes == 0 || shared != NULL, FOVEA_ERR_NULL);
-    FOVEA_CHECK(work->scratch_bytes == 0 || scratch != NULL, FOVEA_ERR_NULL);
-    FOVEA_CHECK(work->shared_bytes == 0 || fovea_aligned(shared), FOVEA_ERR_ALIGN);
-    FOVEA_CHECK(work->scratch_bytes == 0 || fovea_aligned(scratch), FOVEA_ERR_ALIGN);
-    return FOVEA_OK;
-}
-
 enum fovea_status fovea_run(const struct fovea_operator *op, const void *plan, const void *args, void *shared,
                             void *scratch, const struct fovea_executor *executor)
 {

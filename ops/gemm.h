@@ -34,6 +34,11 @@ struct fovea_gemm_grid {
     bool share_b;            ///< all of it in phase 0, otherwise by the task that needs it
 };
 
+/// The last strip of a bare plan: its columns, how many of them the one before has too, and b_ends of its tiles.
+struct fovea_gemm_last {
+    size_t n, back, ends;
+};
+
 /// The plan behind fovea_gemm_plan.
 struct fovea_gemm_layout {
     struct fovea_work work;
@@ -58,6 +63,7 @@ struct fovea_gemm_layout {
     bool bare;                   ///< direct, and nothing but tiles: ops/gemm_bare.c
     bool steps;                  ///< so few rows over a natural B that they go the way of gemm_bn.c
     struct fovea_gemm_tile tile; ///< all but rows, columns and addresses of those
+    struct fovea_gemm_last last; ///< and the last columns
     bool detour;                 ///< there is room for acc in scratch: C, or a residual that is C, is read at the end
     bool aside;                  ///< an activation makes C of acc in scratch as well: C's lines are written once
     size_t a_room, b_room;       ///< in scratch, in floats, behind acc
@@ -111,9 +117,10 @@ struct fovea_gemm_tile fovea_gemm_direct_tile(const struct fovea_gemm_layout *pl
 /// Whether whole panels may be read of columns up to `end` of a natural B: past a partial one come the columns of the
 /// next row, where rows follow one another and are as long as a panel.
 bool fovea_gemm_whole_panels(const struct fovea_gemm_desc *desc, size_t end);
-/// Whether a direct plan is nothing but tiles (ops/gemm_bare.c); and all of it, in this thread, for all of its rows
-/// and without a bias.
+/// Whether a direct plan is nothing but tiles (ops/gemm_bare.c); the last columns of one; and all of it, in this
+/// thread, for all of its rows and without a bias.
 bool fovea_gemm_is_bare(const struct fovea_gemm_layout *plan);
+struct fovea_gemm_last fovea_gemm_last_strip(const struct fovea_gemm_layout *plan);
 void fovea_gemm_bare(const struct fovea_gemm_layout *plan, const struct fovea_gemm_args *args);
 /// Columns at the end of C that a direct plan computes apart, or 0.
 size_t fovea_gemm_edge(const struct fovea_gemm_layout *plan);

@@ -278,6 +278,7 @@ enum fovea_status fovea_gemm_make(const struct fovea_engine *engine, const struc
     plan->grid = fovea_gemm_grid(plan, desc->m);
     plan->bare = fovea_gemm_is_bare(plan);
     plan->tile = fovea_gemm_direct_tile(plan, !desc->b_packed);
+    plan->last = fovea_gemm_last_strip(plan);
     // mc rows and nc columns of kc steps are what stays in L2: more where k is shorter, all chunks alike.
     const size_t of = fovea_min(longest, CHUNK_STEPS), steps = clamp(plan->kc, 1, CHUNK_STEPS);
     // A B of which nothing is kept or prefetched is one group: each call of the micro-kernel that ends stops its stream

@@ -24,7 +24,15 @@ static inline size_t fovea_share(size_t total, size_t parts, size_t index)
 }
 
 /// NULL where the plan needs memory that is not there, ALIGN where it is not 64-byte aligned.
-enum fovea_status fovea_check_memory(const struct fovea_work *work, const void *shared, const void *scratch);
+static inline enum fovea_status fovea_check_memory(const struct fovea_work *work, const void *shared,
+                                                   const void *scratch)
+{
+    FOVEA_CHECK(work->shared_bytes == 0 || shared != NULL, FOVEA_ERR_NULL);
+    FOVEA_CHECK(work->scratch_bytes == 0 || scratch != NULL, FOVEA_ERR_NULL);
+    FOVEA_CHECK(work->shared_bytes == 0 || fovea_aligned(shared), FOVEA_ERR_ALIGN);
+    FOVEA_CHECK(work->scratch_bytes == 0 || fovea_aligned(scratch), FOVEA_ERR_ALIGN);
+    return FOVEA_OK;
+}
 
 /// Runs all phases of a plan (which begins with its struct fovea_work); executor NULL is this thread as worker 0.
 /// Errors: those of fovea_check_memory, NULL (no parallel_for), VALUE (no workers). Allocates nothing.

@@ -51,6 +51,15 @@ _Static_assert(FOVEA_FAULT_GEMM_MUL_ADD == 1, "GEMM_FMA has the number");
 #define GEMM_B_2(last, at, MASK) GEMM_B_1(zmm, at, "") "vmovups " at "(%[b],%[p1]), %%zmm28" MASK "\n\t"
 #define GEMM_B_3(last, at, MASK) GEMM_B_2(zmm, at, "") "vmovups " at "(%[b],%[p1],2), %%zmm29" MASK "\n\t"
 #define GEMM_B_4(last, at, MASK) GEMM_B_3(zmm, at, "") "vmovups " at "(%[b],%[p3]), %%zmm26" MASK "\n\t"
+// The same of natural rows, `p` of them on, whose panels are adjacent.
+#define GEMM_ROW_AT_0 "(%[b])"
+#define GEMM_ROW_AT_1 "(%[b],%[b_k])"
+#define GEMM_ROW_AT_2 "(%[b],%[b_k],2)"
+#define GEMM_ROW_AT_3 "(%[b],%[b_k3])"
+#define GEMM_ROW_1(last, p, MASK) "vmovups " GEMM_ROW_AT_##p ", %%" GEMM_##last "27" MASK "\n\t"
+#define GEMM_ROW_2(last, p, MASK) GEMM_ROW_1(zmm, p, "") "vmovups 64" GEMM_ROW_AT_##p ", %%zmm28" MASK "\n\t"
+#define GEMM_ROW_3(last, p, MASK) GEMM_ROW_2(zmm, p, "") "vmovups 128" GEMM_ROW_AT_##p ", %%zmm29" MASK "\n\t"
+#define GEMM_ROW_4(last, p, MASK) GEMM_ROW_3(zmm, p, "") "vmovups 192" GEMM_ROW_AT_##p ", %%zmm26" MASK "\n\t"
 
 // A row's FMAs; w: zmm or ymm. That of one panel broadcasts the element itself: as many loads, and fewer instructions,
 // so that more steps are in flight where they wait for memory (12x768x3072, natural B: 2 times as fast).
@@ -74,23 +83,36 @@ _Static_assert(FOVEA_FAULT_GEMM_MUL_ADD == 1, "GEMM_FMA has the number");
 // Step p of a turn. NEAR: k steps of A are adjacent, and B is packed panels. These are prefetched into L1 eight steps
 // ahead: where B streams from L2, FMAs that are scheduled on a load that then misses L1 are issued again (Cascade Lake,
 // 9x48: 90 % of the peak without, 97 with). One panel is not, as its one stream is slower from memory with it
-// (gemm_f32_16x16.c). APART: any strides; of panels, those under a transposed A that is read in place, which are not
-// prefetched. LED: any, and what lies at `ahead` as B at b is prefetched into L1, two panels beside the loads and two
-// behind the FMAs (8 rows over panels from memory: all of them beside the loads, or all but the first behind the FMAs,
-// 0.95).
+// (gemm_f32_16x16.c). NATURAL: k steps of A are adjacent, and so are the panels of a row of B, whose four steps have
+// addresses of their own: 35 instructions a step of 6x64 where APART has 37, 36 of 12x32 where it has 43. That is no
+// faster on a core that has nothing else to do, and 1.02 to 1.03 times as fast where another hyper-thread takes half of
+// its decoding (Emerald Rapids, cubes of 32 to 128). APART: any strides; of panels, those under a transposed A that is
+// read in place, which are not prefetched. LED: any, and what lies at `ahead` as B at b is prefetched into L1, two
+// panels beside the loads and two behind the FMAs (8 rows over panels from memory: all of them beside the loads, or all
+// but the first behind the FMAs, 0.95).
 #define GEMM_NEAR_FETCH_1(p)
-#define GEMM_NEAR_FETCH_2(p) "prefetcht0 512+64*" p "(%[b])\n\tprefetcht0 512+64*" p "(%[b],%[p1])\n\t"
-#define GEMM_NEAR_FETCH_3(p) GEMM_NEAR_FETCH_2(p) "prefetcht0 512+64*" p "(%[b],%[p1],2)\n\t"
-#define GEMM_NEAR_FETCH_4(p) GEMM_NEAR_FETCH_3(p) "prefetcht0 512+64*" p "(%[b],%[p3])\n\t"
+#define GEMM_NEAR_FETCH_2(p) "prefetcht0 512+64*" #p "(%[b])\n\tprefetcht0 512+64*" #p "(%[b],%[p1])\n\t"
+#define GEMM_NEAR_FETCH_3(p) GEMM_NEAR_FETCH_2(p) "prefetcht0 512+64*" #p "(%[b],%[p1],2)\n\t"
+#define GEMM_NEAR_FETCH_4(p) GEMM_NEAR_FETCH_3(p) "prefetcht0 512+64*" #p "(%[b],%[p3])\n\t"
 #define GEMM_NEAR(M, V, last, p, AHEAD) \
-    GEMM_B_##V(last, "64*" p, "") GEMM_NEAR_FETCH_##V(p) GEMM_##AHEAD(V) GEMM_ROWS_##M(GEMM_FMAS, V, last, "4*" p)
-#define GEMM_NEAR_NEXT(M, n) "add $64*" n ", %[b]\n\t" GEMM_MOVES_##M("$4*" n)
-#define GEMM_NEAR_STRIDES
+    GEMM_B_##V(last, "64*" #p, "") GEMM_NEAR_FETCH_##V(p) GEMM_##AHEAD(V) \
+    GEMM_ROWS_##M(GEMM_FMAS, V, last, "4*" #p)
+#define GEMM_NEAR_NEXT(M, n) "add $64*" #n ", %[b]\n\t" GEMM_MOVES_##M("$4*" #n)
+#define GEMM_NEAR_STRIDES(V) GEMM_PANEL_STRIDES_##V(p1, p3, tile->b_panel)
+#define GEMM_NEAR_LAST(V, last, MASK) GEMM_B_##V(last, "", MASK)
+#define GEMM_NATURAL(M, V, last, p, AHEAD) \
+    GEMM_ROW_##V(last, p, "") GEMM_##AHEAD(V) GEMM_ROWS_##M(GEMM_FMAS, V, last, "4*" #p)
+#define GEMM_NATURAL_ON_1 "add %[b_k], %[b]\n\t"
+#define GEMM_NATURAL_ON_4 "lea (%[b],%[b_k],4), %[b]\n\t"
+#define GEMM_NATURAL_NEXT(M, n) GEMM_NATURAL_ON_##n GEMM_MOVES_##M("$4*" #n)
+#define GEMM_NATURAL_STRIDES(V) , [b_k] "r"(tile->b_k * 4), [b_k3] "r"(tile->b_k * 12)
+#define GEMM_NATURAL_LAST(V, last, MASK) GEMM_ROW_##V(last, 0, MASK)
 #define GEMM_APART(M, V, last, p, AHEAD) \
     GEMM_B_##V(last, "", "") GEMM_##AHEAD(V) GEMM_ROWS_##M(GEMM_FMAS, V, last, "") \
     "add %[b_k], %[b]\n\t" GEMM_MOVES_##M("%[a_k]")
 #define GEMM_APART_NEXT(M, n)
-#define GEMM_APART_STRIDES , [a_k] "r"(tile->a_k * 4), [b_k] "r"(tile->b_k * 4)
+#define GEMM_APART_STRIDES(V) GEMM_NEAR_STRIDES(V), [a_k] "r"(tile->a_k * 4), [b_k] "r"(tile->b_k * 4)
+#define GEMM_APART_LAST GEMM_NEAR_LAST
 #define GEMM_LED_B_1 "vmovups (%[b]), %%zmm27\n\tprefetcht0 (%[ahead])\n\t"
 #define GEMM_LED_B_2 GEMM_LED_B_1 "vmovups (%[b],%[p1]), %%zmm28\n\tprefetcht0 (%[ahead],%[p1])\n\t"
 #define GEMM_LED_B_3 GEMM_LED_B_2 "vmovups (%[b],%[p1],2), %%zmm29\n\t"
@@ -104,6 +126,7 @@ _Static_assert(FOVEA_FAULT_GEMM_MUL_ADD == 1, "GEMM_FMA has the number");
     "add %[b_k], %[ahead]\n\tadd %[b_k], %[b]\n\t" GEMM_MOVES_##M("%[a_k]")
 #define GEMM_LED_NEXT(M, n)
 #define GEMM_LED_STRIDES GEMM_APART_STRIDES
+#define GEMM_LED_LAST GEMM_NEAR_LAST
 
 // What each step prefetches for later tiles: nothing, a line, or a line of each panel. LEAD, of LED: that, and in a
 // last part of `later` steps what lies at `next`. With `step` in memory a tile has 13 registers of operands at most,
@@ -134,10 +157,10 @@ _Static_assert(FOVEA_FAULT_GEMM_MUL_ADD == 1, "GEMM_FMA has the number");
 #define GEMM_PANEL_STRIDES_4(one, three, panel) GEMM_PANEL_STRIDES_3(one, three, panel), [three] "r"((panel) * 12)
 
 // The step after all others of a B whose last row ends with the tile, where there is one.
-#define GEMM_WHOLE(M, V, last)
+#define GEMM_WHOLE(M, V, last, FORM)
 #define GEMM_WHOLE_MASK
-#define GEMM_ENDS(M, V, last) \
-    "cmpl $0, %[ends]\n\tjz 5f\n\t" GEMM_B_##V(last, "", "%{%[kb]%}%{z%}") \
+#define GEMM_ENDS(M, V, last, FORM) \
+    "cmpl $0, %[ends]\n\tjz 5f\n\t" GEMM_##FORM##_LAST(V, last, "%{%[kb]%}%{z%}") \
     GEMM_ROWS_##M(GEMM_FMAS, V, last, "") "5:\n\t"
 #define GEMM_ENDS_MASK , [ends] "m"(ends), [kb] "Yk"(run.kb)
 
@@ -146,13 +169,14 @@ _Static_assert(FOVEA_FAULT_GEMM_MUL_ADD == 1, "GEMM_FMA has the number");
 #define GEMM_TURNS(M, V, last, FORM, AHEAD)                                                           \
     "sub $4, %[k]\n\tjb 2f\n\t.p2align 6\n"                                                           \
     "1:\n\t"                                                                                          \
-    GEMM_##FORM(M, V, last, "0", AHEAD) GEMM_##FORM(M, V, last, "1", AHEAD)                           \
-    GEMM_##FORM(M, V, last, "2", AHEAD) GEMM_##FORM(M, V, last, "3", AHEAD)                           \
-    GEMM_##FORM##_NEXT(M, "4") "sub $4, %[k]\n\tjae 1b\n"                                             \
+    GEMM_##FORM(M, V, last, 0, AHEAD) GEMM_##FORM(M, V, last, 1, AHEAD)                               \
+    GEMM_##FORM(M, V, last, 2, AHEAD) GEMM_##FORM(M, V, last, 3, AHEAD)                               \
+    GEMM_##FORM##_NEXT(M, 4) "sub $4, %[k]\n\tjae 1b\n"                                               \
     "2:\tadd $4, %[k]\n\t"
 #define GEMM_NEAR_NONE_TURNS GEMM_TURNS
 #define GEMM_NEAR_LINE_TURNS GEMM_TURNS
 #define GEMM_NEAR_PANELS_TURNS(M, V, last, FORM, AHEAD)
+#define GEMM_NATURAL_NONE_TURNS GEMM_TURNS
 #define GEMM_APART_NONE_TURNS GEMM_TURNS
 #define GEMM_APART_LINE_TURNS(M, V, last, FORM, AHEAD)
 #define GEMM_APART_PANELS_TURNS(M, V, last, FORM, AHEAD)
@@ -166,12 +190,12 @@ _Static_assert(FOVEA_FAULT_GEMM_MUL_ADD == 1, "GEMM_FMA has the number");
         "test %[row], %[row]\n\tjz 0f\n\t" GEMM_ROWS_##M(GEMM_LOAD, V, last, "")                      \
         "0:\n\t" GEMM_##FORM##_##AHEAD##_TURNS(M, V, last, FORM, AHEAD)                               \
         "test %[k], %[k]\n\tjz 4f\n\t.p2align 5\n"                                                    \
-        "3:\n\t" GEMM_##FORM(M, V, last, "0", AHEAD) GEMM_##FORM##_NEXT(M, "1") "dec %[k]\n\tjnz 3b\n"\
-        "4:\n\t" GEMM_##AHEAD##_PART GEMM_##END(M, V, last)                                           \
+        "3:\n\t" GEMM_##FORM(M, V, last, 0, AHEAD) GEMM_##FORM##_NEXT(M, 1) "dec %[k]\n\tjnz 3b\n"    \
+        "4:\n\t" GEMM_##AHEAD##_PART GEMM_##END(M, V, last, FORM)                                     \
         "mov %[c], %[row]\n\t" GEMM_ROWS_##M(GEMM_STORE, V, last, "")                                 \
         : GEMM_A_##M, [b] "+&r"(b), [k] "+&r"(k), [row] "+&r"(row) GEMM_##AHEAD##_POINTER             \
         : [r1] "r"(tile->a_row * 4), [c] "m"(c), [c_row] "m"(c_row), [kc] "Yk"(run.kc)                \
-          GEMM_PANEL_STRIDES_##V(p1, p3, tile->b_panel) GEMM_##FORM##_STRIDES GEMM_##AHEAD##_STRIDES(V)\
+          GEMM_##FORM##_STRIDES(V) GEMM_##AHEAD##_STRIDES(V)                                          \
           GEMM_##END##_MASK                                                                           \
         : "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11",\
           "xmm12", "xmm13", "xmm14", "xmm15", "xmm16", "xmm17", "xmm18", "xmm19", "xmm20", "xmm21", "xmm22",\

@@ -112,12 +112,15 @@ enum { GEMM_IS_NONE, GEMM_IS_LINE, GEMM_IS_PANELS, GEMM_IS_LEAD };
     GEMM_TILE(near_line, M, V, zmm, NEAR, LINE, WHOLE)                                                                 \
     GEMM_TILE(near_panels, M, V, zmm, NEAR, PANELS, WHOLE)                                                             \
     GEMM_TILE(near_half, M, V, ymm, NEAR, NONE, WHOLE)                                                                 \
+    GEMM_TILE(natural, M, V, zmm, NATURAL, NONE, ENDS)                                                                 \
+    GEMM_TILE(natural_half, M, V, ymm, NATURAL, NONE, ENDS)                                                            \
     GEMM_TILE(apart, M, V, zmm, APART, NONE, ENDS)                                                                     \
     GEMM_TILE(apart_line, M, V, zmm, APART, LINE, WHOLE)                                                               \
     GEMM_TILE(apart_panels, M, V, zmm, APART, PANELS, WHOLE)                                                           \
     GEMM_TILE(apart_half, M, V, ymm, APART, NONE, ENDS)                                                                \
     GEMM_TILE(lead, M, V, zmm, LED, LEAD, WHOLE)
-enum { GEMM_K_NEAR, GEMM_K_LINE, GEMM_K_PANELS, GEMM_K_HALF, GEMM_K_APART, GEMM_K_LEAD = 2 * GEMM_K_APART, GEMM_KINDS };
+enum { GEMM_K_NEAR, GEMM_K_LINE, GEMM_K_PANELS, GEMM_K_HALF, GEMM_K_APART };
+enum { GEMM_K_LEAD = 2 * GEMM_K_APART, GEMM_K_NATURAL, GEMM_KINDS = GEMM_K_NATURAL + GEMM_K_HALF + 1 };
 
 /// RESCALE, which is for the last v_dim % 8 rows of prefill's O: the sums go through a room.
 static inline void gemm_rescale(const struct fovea_gemm_tile *tile, fovea_gemm_fn *run)
@@ -140,8 +143,8 @@ static inline void gemm_rescale(const struct fovea_gemm_tile *tile, fovea_gemm_f
     }
 }
 
-/// The kind of a tile: what it prefetches, or whether its last panel counts as half of one, and whether B is packed
-/// panels that should be prefetched near.
+/// The kind of a tile: what it prefetches, or whether its last panel counts as half of one; and whether B is packed
+/// panels that should be prefetched near, or natural rows.
 static inline size_t gemm_kind(const struct fovea_gemm_tile *t)
 {
     const size_t most = FOVEA_FAULT_IS(GEMM_HALF_OF_MORE) ? 12 : FOVEA_PANEL / 2;
@@ -153,7 +156,8 @@ static inline size_t gemm_kind(const struct fovea_gemm_tile *t)
         return (near ? GEMM_K_NEAR : GEMM_K_APART) + (t->ahead_panel == 0 ? GEMM_K_LINE : GEMM_K_PANELS);
     }
     const bool bare = near && t->n <= FOVEA_PANEL; // NEAR prefetches nothing of one panel, and has fewer instructions
-    return ((near && !t->follows) || bare ? GEMM_K_NEAR : GEMM_K_APART) +
+    const size_t rows = t->b_panel == FOVEA_PANEL && t->a_k == 1 ? GEMM_K_NATURAL : GEMM_K_APART;
+    return ((near && !t->follows) || bare ? (size_t)GEMM_K_NEAR : rows) +
            ((t->n - 1) % FOVEA_PANEL < most ? GEMM_K_HALF : 0);
 }
 
@@ -168,7 +172,9 @@ static inline size_t gemm_kind(const struct fovea_gemm_tile *t)
         [GEMM_K_APART + GEMM_K_LINE] = {ROWS(NAMES, apart_line)},                                                      \
         [GEMM_K_APART + GEMM_K_PANELS] = {ROWS(NAMES, apart_panels)},                                                  \
         [GEMM_K_APART + GEMM_K_HALF] = {ROWS(NAMES, apart_half)},                                                      \
-        [GEMM_K_LEAD] = {ROWS(NAMES, lead)}};                                                                          \
+        [GEMM_K_LEAD] = {ROWS(NAMES, lead)},                                                                           \
+        [GEMM_K_NATURAL] = {ROWS(NAMES, natural)},                                                                     \
+        [GEMM_K_NATURAL + GEMM_K_HALF] = {ROWS(NAMES, natural_half)}};                                                 \
     if ((tile)->mode == FOVEA_GEMM_RESCALE) {                                                                          \
         gemm_rescale(tile, self);                                                                                      \
     } else {                                                                                                           \
