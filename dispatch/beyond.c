@@ -39,9 +39,9 @@
     X(spread[2],            0,     0,     0,   1024,   ANY) \
     X(stream,               0,     0,     0,      0,     7) \
     X(half_rows,            2,     2,     0,      0,     0) \
-    X(bn_rows[0],           6,    32,     6,      0,     6) \
+    X(bn_rows[0],           6,    32,     6,      0,    96) \
     X(bn_rows[1],           6,     6,     2,      0,    64) \
-    X(bn_alias[0],          4,    32,     4,      0,     4) \
+    X(bn_alias[0],          4,    32,     4,      0,    96) \
     X(bn_alias[1],          4,     4,     2,      0,    64) \
     X(alone,                0,     4,     1,      0,     0) \
     X(pack_rows,          216,   216,   144,      0,    72) \
@@ -52,8 +52,9 @@
     X(along_eighths[1],     0,     0,     6,      0,     4) \
     X(edge_columns,         0,     0,     8,      0,     0) \
     X(chain_rows,           0,     0,     5,      0,     0) \
-    X(pairs,                0,     1,     0,      0,     0) \
-    X(split_rows,         ANY,   ANY,   ANY,     64,    64) \
+    X(pairs,                0,     1,     0,      0,     1) \
+    X(split_rows[0],      ANY,   ANY,   ANY,     64,   ANY) \
+    X(split_rows[1],      ANY,   ANY,   ANY,     64,    64) \
     X(split_kib,            0,     0,     0,      0,    48) \
     X(bt_near[0],         ALL,   ALL,   ALL,      6,     6) \
     X(bt_near[1],         ALL,   ALL,     0,      6,     6) \
@@ -91,5 +92,7 @@ const struct fovea_beyond *fovea_beyond_l2(const struct fovea_machine *machine)
 {
     const uint32_t said = (machine->l3_hashed ? HASHED : 0) | (machine->wide512 ? WIDE : 0);
     const bool avx2_alone = (machine->cpu & FOVEA_CPU_AVX2) != 0 && (machine->cpu & FOVEA_CPU_AVX512) == 0;
-    return &beyonds[said == NARROW && avx2_alone ? LEAN : said];
+    const bool later = (machine->cpu & FOVEA_CPU_AVX_VNNI) != 0;
+    const uint32_t instead[SETS] = {[NARROW] = LEAN, [HASHED] = later ? MESH : HASHED, [WIDE] = WIDE, [MESH] = MESH};
+    return &beyonds[avx2_alone ? instead[said] : said];
 }

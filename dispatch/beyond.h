@@ -13,7 +13,8 @@
 //     hashed   an L3 on a mesh (Cascade Lake, 5 bytes a cycle); cores that follow 16 streams and more, so that
 //              prefetches of what they fetch anyway take their buffers
 //     mesh     an L3 on a mesh (Granite Rapids, 7 bytes a cycle, and Emerald Rapids), a larger L2, and cores that
-//              profit from prefetches of few streams but lose where rows that begin anywhere in a page are many
+//              profit from prefetches of few streams but lose where rows that begin anywhere in a page are many; with
+//              AVX2 alone, also taken for Intel's cores with AVX-VNNI (Alder Lake and later: Emerald Rapids' core)
 // What no line says of Granite Rapids is Cascade Lake's there, and races of whole sets found nothing against it.
 // Ratios are speeds with what stands in the table against another's.
 #ifndef FOVEA_DISPATCH_BEYOND_H
@@ -111,11 +112,15 @@ struct fovea_beyond {
     // Granite Rapids, AVX-512, rows that do not meet, one and four rows 1.8, eight 1.7, 12 and 16 1.0 to 1.8, 20 to 32
     // 1.13 to 2.3, 48 1.6 to 1.9, 64 1.1 to 1.44; from L3 nine to 16 rows 1.14 to 1.23, 24 to 64 0.90 to 1.08. Zen 3,
     // from memory or L3, eight rows 1.7 to 2.2, 12 1.3 to 1.6, 16 1.4 to 1.8 (16x1152x384 0.87), 24 and 32 1.06 to 1.2,
-    // 48 0.89 to 0.96, 96 0.73. Elsewhere nobody measured it.
+    // 48 0.89 to 0.96, 96 0.73. Emerald Rapids, AVX2, from memory, one to six rows 1.85 to 1.9, eight to 16 1.68 to
+    // 1.75, 24 and 32 1.44 to 1.57, 40 to 64 1.14 to 1.23, 96 1.07, 128 1.03 to 1.10; from L3 one to four 2.05 to 2.16,
+    // eight 1.6, 16 1.2 to 1.35, 32 1.26, 64 1.06, 96 1.01, 128 0.92 to 0.97. AVX-512 there, 80 and 96 rows from memory
+    // 1.09 to 1.17, but from L3 0.91 to 0.93. Elsewhere nobody measured it.
     uint32_t bn_rows[2];
     // The same where its rows meet in few sets of L1: Granite Rapids, AVX-512, from memory, six to 32 rows 1.9 to 3.5,
     // 48 and 64 1.44 to 1.9, 96 1.1 to 1.27, 128 1.02 to 1.16; from L3 six to 16 rows 1.23 to 1.94. Zen 3 as where they
-    // do not. Elsewhere nobody measured more than four.
+    // do not. Emerald Rapids, AVX2, from memory, four to 16 rows 2.1 to 2.2, 48 and 64 1.32 to 1.35; from L3 eight 2.5,
+    // 16 2.2, 64 1.27, 128 0.93. Elsewhere nobody measured more than four.
     uint32_t bn_alias[2];
     // Rows up to which nothing is prefetched of it then, nor, by AVX-512, of a packed B: so few instructions for a line
     // that the core looks 100 and more ahead by itself. Zen 5, against lead, natural, one row 1.04 to 1.24 (AVX2 1.04
@@ -149,15 +154,16 @@ struct fovea_beyond {
     uint32_t chain_rows;
     // Whether AVX2 takes small products two panels at a time, by 3x32 in place of 6x16 (ops/gemm_fit.c): Zen 3, 32
     // cubes 1.06 to 1.14, 64 cubes 1.02 to 1.09, 128 1.03, 12 rows 1.06, heads of 128 tokens 1.03 to 1.04, 256 cubes
-    // 1.00. Elsewhere nobody measured it.
+    // 1.00. Emerald Rapids, 32 cubes 1.03, 64 and 128 0.995. Elsewhere nobody measured it.
     uint32_t pairs;
-    // From which on rows of B that begin within a line are packed in small products: Cascade Lake, 64 to 170 rows, 1.00
-    // to 1.28, 36 rows the other way round 1.1. Granite Rapids, 75 to 200 rows over rows of 511 1.17 to 1.26 (75 to
-    // 130 cubes the other way round 1.01 to 1.04). And KiB of B up to which they are not, whatever the rows of C: as
+    // From which on rows of B that begin within a line are packed in small products, by AVX2 and by AVX-512: Cascade
+    // Lake, 64 to 170 rows, 1.00 to 1.28, 36 rows the other way round 1.1. Granite Rapids, AVX-512, 75 to 200 rows over
+    // rows of 511 1.17 to 1.26 (75 to 130 cubes the other way round 1.01 to 1.04). Emerald Rapids, AVX2, in place, 100
+    // to 200 rows 1.00 to 1.05. And KiB of B up to which they are not, whatever the rows of C: as
     // much as L1 holds. In place, Emerald Rapids, 66 cube 1.02, 75 to 100 cubes 1.03 to 1.09, 105 and 110 cubes 0.97 to
     // 1.04, 130 and 190 rows over 33 columns 1.03 to 1.08; beyond, 58 to 90 KiB 0.91 to 1.07, 100 KiB and more 0.82 to
     // 0.95; Granite Rapids, up to 72 KiB 1.01 to 1.09, 90 to 520 KiB 0.92 to 0.99.
-    uint32_t split_rows, split_kib;
+    uint32_t split_rows[2], split_kib;
     // Rows up to which a transposed B that stays in L2 is read where it lies, by AVX2 and by AVX-512: Cascade Lake, 7
     // to 16 rows, 1.04 to 1.55 (as many as are computed in registers); Zen 5, AVX-512, B up to 64 KiB, packed in place
     // of that, one to four rows 1.11 to 1.27, eight to 16 1.07 to 1.65, AVX2, one row 0.53, two 0.71, four and

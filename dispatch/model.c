@@ -40,7 +40,7 @@ static struct fovea_gemm_tuning gemm_default(const struct fovea_machine *machine
         .ahead = 1,
         .pack_rows = wide && beyond->pack_rows != 0 ? beyond->pack_rows : in_place,
         .alias_rows = wide && beyond->alias_rows != 0 ? beyond->alias_rows : in_place,
-        .split_rows = beyond->split_rows,
+        .split_rows = beyond->split_rows[avx512],
         .split_kib = beyond->split_kib,
         .keep_rows = 256,
         .turned_steps = beyond->turned_steps,
