@@ -82,7 +82,7 @@ static void print_text(const struct fovea_engine *engine, const struct fovea_mac
     printf("  %-9s %s, %u processor%s\n", "cpu", *machine->brand ? machine->brand : "(does not tell its name)",
            machine->processors, machine->processors == 1 ? "" : "s");
     printf("  %-9s %s%s\n", "features", *machine->features ? machine->features : "scalar only (slow)",
-           machine->wide512 ? ", 512 bits at once" : "");
+           machine->wide512 && strstr(machine->features, "avx512") ? ", 512 bits at once" : "");
     print_cache("L1 data", machine->l1d_bytes, machine->l1d_ways, "");
     print_cache("L2", machine->l2_bytes, machine->l2_ways, "");
     print_cache("L3", machine->l3_bytes, machine->l3_ways, machine->l3_hashed ? ", hashed over slices" : "");

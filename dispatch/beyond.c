@@ -92,7 +92,5 @@ const struct fovea_beyond *fovea_beyond_l2(const struct fovea_machine *machine)
 {
     const uint32_t said = (machine->l3_hashed ? HASHED : 0) | (machine->wide512 ? WIDE : 0);
     const bool avx2_alone = (machine->cpu & FOVEA_CPU_AVX2) != 0 && (machine->cpu & FOVEA_CPU_AVX512) == 0;
-    const bool later = (machine->cpu & FOVEA_CPU_AVX_VNNI) != 0;
-    const uint32_t instead[SETS] = {[NARROW] = LEAN, [HASHED] = later ? MESH : HASHED, [WIDE] = WIDE, [MESH] = MESH};
-    return &beyonds[avx2_alone ? instead[said] : said];
+    return &beyonds[said == NARROW && avx2_alone ? LEAN : said];
 }

@@ -13,8 +13,9 @@
 //     hashed   an L3 on a mesh (Cascade Lake, 5 bytes a cycle); cores that follow 16 streams and more, so that
 //              prefetches of what they fetch anyway take their buffers
 //     mesh     an L3 on a mesh (Granite Rapids, 7 bytes a cycle, and Emerald Rapids), a larger L2, and cores that
-//              profit from prefetches of few streams but lose where rows that begin anywhere in a page are many; with
-//              AVX2 alone, also taken for Intel's cores with AVX-VNNI (Alder Lake and later: Emerald Rapids' core)
+//              profit from prefetches of few streams but lose where rows that begin anywhere in a page are many (also
+//              taken for Intel's without AVX-512 that have AVX-VNNI, Alder Lake and later: measured on Emerald Rapids
+//              without AVX-512, but neither on their L3, a ring, nor on their small cores)
 // What no line says of Granite Rapids is Cascade Lake's there, and races of whole sets found nothing against it.
 // Ratios are speeds with what stands in the table against another's.
 #ifndef FOVEA_DISPATCH_BEYOND_H

@@ -37,8 +37,6 @@ static uint32_t saved_registers(void)
     return low;
 }
 
-enum { AVX_VNNI = 1 << 4 }; // eax of leaf 7, 1
-
 static int has(uint32_t word, uint32_t bits)
 {
     return (word & bits) == bits;
@@ -53,8 +51,6 @@ uint32_t fovea_cpu_probe(void)
     uint32_t cpu = 0;
     if (has(xcr0, 0x6) && has(l1.ecx, bit_FMA | bit_F16C) && has(l7.ebx, bit_AVX2))
         cpu |= FOVEA_CPU_AVX2;
-    if (cpu && has(l7_1.eax, AVX_VNNI))
-        cpu |= FOVEA_CPU_AVX_VNNI;
     if (cpu && has(xcr0, 0xe6) && has(l7.ebx, bit_AVX512F | bit_AVX512BW | bit_AVX512DQ | bit_AVX512VL)) {
         cpu |= FOVEA_CPU_AVX512;
         if (has(l7.ecx, bit_AVX512VNNI))
@@ -87,11 +83,13 @@ uint32_t fovea_cpu_wide512(void)
 {
     // "Performance optimization identifiers", in AMD's manuals since Zen 5. Others have no such leaf, and KVM hides
     // this one from its guests (Linux 079f6889818d masks what was reserved then): of those a core with AVX-VNNI, which
-    // came after AVX-512 in two halves, is taken for one that has it.
-    enum { FP512 = 1 << 3 };
+    // came after AVX-512 in two halves, is taken for one that has it. So is Intel's without AVX-512: Alder Lake's is
+    // that of Sapphire Rapids with AVX-512 switched off.
+    enum { FP512 = 1 << 3, AVX_VNNI = 1 << 4 };
     const uint32_t identifiers = 0x8000001au;
     const int told = cpuid(0x80000000u, 0).eax >= identifiers && cpuid(1, 0).ecx >> 31 == 0; // not a guest
-    const int later = has(fovea_cpu_probe(), FOVEA_CPU_AVX_VNNI | FOVEA_CPU_AVX512);
+    const int later =
+        has(cpuid(7, 1).eax, AVX_VNNI) && ((fovea_cpu_probe() & FOVEA_CPU_AVX512) != 0 || fovea_cache_l3_hashed() != 0);
     return (cpuid(identifiers, 0).eax & FP512) != 0 || (later && !told);
 }
 

@@ -149,9 +149,9 @@ static void name_features(struct fovea_machine *machine)
     static const struct {
         uint32_t bit;
         const char *name;
-    } names[] = {{FOVEA_CPU_AVX2, "avx2"}, {FOVEA_CPU_AVX512, "avx512"},   {FOVEA_CPU_NEON, "neon"},
-                 {FOVEA_CPU_VNNI, "vnni"}, {FOVEA_CPU_BF16, "bf16"},       {FOVEA_CPU_DOTPROD, "dotprod"},
-                 {FOVEA_CPU_I8MM, "i8mm"}, {FOVEA_CPU_AVX_VNNI, "avxvnni"}};
+    } names[] = {{FOVEA_CPU_AVX2, "avx2"}, {FOVEA_CPU_AVX512, "avx512"}, {FOVEA_CPU_NEON, "neon"},
+                 {FOVEA_CPU_VNNI, "vnni"}, {FOVEA_CPU_BF16, "bf16"},     {FOVEA_CPU_DOTPROD, "dotprod"},
+                 {FOVEA_CPU_I8MM, "i8mm"}};
     size_t used = 0;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (machine->cpu & names[i].bit)

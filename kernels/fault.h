@@ -104,7 +104,8 @@
     X(106, DECODE_PAIR_IS_FIRST, "the second sixteen of two side by side has the keys of the first")                   \
     X(107, DECODE_PARTIAL_SHORT, "the last of fewer than 16 keys in registers is taken for the one before it")         \
     X(108, DECODE_STORES_PAST_KEYS, "scores of fewer than 16 keys in registers are stored as 16")                      \
-    X(109, DECODE_PAIR_HALF_AGAIN, "the second eight dims of two sixteens side by side are the first ones")
+    X(109, DECODE_PAIR_HALF_AGAIN, "the second eight dims of two sixteens side by side are the first ones")            \
+    X(110, GEMM_NATURAL_ANY_A, "a tile over natural rows takes the k steps of any A for adjacent")
 
 enum fovea_fault {
 #define FOVEA_FAULT_NUMBER(number, name, what) FOVEA_FAULT_##name = number,

@@ -30,7 +30,6 @@ enum {
     FOVEA_CPU_BF16 = 1 << 9,   ///< AVX512_BF16, or Arm BF16
     FOVEA_CPU_DOTPROD = 1 << 10,
     FOVEA_CPU_I8MM = 1 << 11,
-    FOVEA_CPU_AVX_VNNI = 1 << 12, ///< no kernel wants it: it tells cores from Alder Lake and Zen 5 on from older ones
 };
 #define FOVEA_REQUIRES_scalar 0u
 #define FOVEA_REQUIRES_avx2 ((uint32_t)FOVEA_CPU_AVX2)

@@ -113,12 +113,18 @@ static void run_task(const void *plan, const void *args, void *shared, void *scr
     }
 }
 
+// A call of a bare plan that is nothing but tiles, too.
+static bool is_bare(const struct fovea_gemm_layout *plan, const struct fovea_gemm_args *args)
+{
+    return plan->bare && args->bias == NULL && args->m == plan->desc.m;
+}
+
 // Everything in one thread, unless an acc of several k blocks has no room that is as large as C.
 static bool run_whole(const void *plan, const void *args, void *shared, void *scratch)
 {
     const struct fovea_gemm_layout *const layout = plan;
     const struct fovea_gemm_args *const call = args;
-    if (layout->bare && call->bias == NULL && call->m == layout->desc.m) {
+    if (is_bare(layout, call)) {
         fovea_gemm_bare(layout, call);
         return true;
     }
@@ -189,35 +195,16 @@ enum fovea_status fovea_explain_gemm_call(const void *plan, const struct fovea_g
     return FOVEA_OK;
 }
 
-// Whether nothing is wrong with a call of a bare plan in this thread, and nothing there but A, B and C. What is not so
-// plain goes the long way, which says what is wrong.
-static bool is_plain(const struct fovea_gemm_layout *plan, const struct fovea_gemm_args *args, const void *shared,
-                     const void *scratch)
-{
-    return plan->bare && args->m == plan->desc.m && args->c != NULL && args->a != NULL && args->b != NULL &&
-           args->bias == NULL && args->residual == NULL &&
-           (!plan->desc.b_packed || (plan->desc.batch == 1 && fovea_aligned(args->b) &&
-                                     fovea_blob_matches(args->b, plan->desc.k, plan->desc.n))) &&
-           fovea_check_memory(&plan->work, shared, scratch) == FOVEA_OK;
-}
-
-// Apart, as its frame would cost a plain call of few rows 20 instructions of 180.
-static __attribute__((noinline)) enum fovea_status run_checked(const void *plan, const struct fovea_gemm_args *args,
-                                                               void *shared, void *scratch,
-                                                               const struct fovea_executor *executor)
-{
-    FOVEA_TRY(check_args(plan, args, NULL));
-    return fovea_run(&fovea_gemm_operator, plan, args, shared, scratch, executor);
-}
-
 enum fovea_status fovea_gemm(const void *plan, const struct fovea_gemm_args *args, void *shared, void *scratch,
                              const struct fovea_executor *executor)
 {
-    if (executor != NULL || plan == NULL || args == NULL || !is_plain(plan, args, shared, scratch)) {
-        return run_checked(plan, args, shared, scratch, executor);
+    FOVEA_TRY(check_args(plan, args, NULL));
+    if (executor == NULL && is_bare(plan, args)) { // sooner than by way of fovea_run: ops/gemm_bare.c
+        FOVEA_TRY(fovea_check_memory(plan, shared, scratch));
+        fovea_gemm_bare(plan, args);
+        return FOVEA_OK;
     }
-    fovea_gemm_bare(plan, args);
-    return FOVEA_OK;
+    return fovea_run(&fovea_gemm_operator, plan, args, shared, scratch, executor);
 }
 
 uint32_t fovea_gemm_tasks(const void *plan, const struct fovea_gemm_args *args, uint32_t phase)

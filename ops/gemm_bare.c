@@ -3,9 +3,9 @@
 //
 // What gemm.c and gemm_direct.c ask and hand on in every call takes 30 ns on Zen 4, of the 630 of a 32 cube. All of it
 // is known to the plan but the addresses: 20 ns (32 and 33 cubes 1.02, the 47 cube 1.01 times as fast). An out-of-order
-// core hides about 250 instructions between the last FMAs of a call and the first ones of the next. What is here and in
-// fovea_gemm are 180, where they were 300: a 32 cube 1.02, a 16 cube 1.1 times as fast on Emerald Rapids, and 1.03
-// beside a busy hyper-thread.
+// core hides about 250 instructions between the last FMAs of a call and the first ones of the next. Here and in
+// fovea_gemm a 32 cube has 200 of them, where it had 300: 1.02 times as fast, a 16 cube 1.1 (Emerald Rapids; beside a
+// busy hyper-thread 1.03 and 1.1).
 #include "ops/gemm.h"
 #include "ops/pack.h"
 
@@ -55,7 +55,7 @@ struct fovea_gemm_last fovea_gemm_last_strip(const struct fovea_gemm_layout *pla
     return (struct fovea_gemm_last){.n = n + back, .back = back, .ends = !d->b_packed && (n + back) % FOVEA_PANEL != 0};
 }
 
-// All rows of a strip, of which A, B and C begin at the tile's.
+// All rows of C in the columns of a tile, whose A, B and C are those of its first row.
 static void run_strip(const struct fovea_gemm_layout *plan, struct fovea_gemm_tile *tile)
 {
     fovea_gemm_fn *const run = plan->kernel->run;
@@ -78,15 +78,14 @@ static void run_entry(const struct fovea_gemm_layout *plan, const float *a, cons
     const struct fovea_gemm_last *const last = &plan->last;
     struct fovea_gemm_tile tile = plan->tile;
     tile.b = plan->desc.b_packed ? fovea_blob_panels(b) : b;
-    size_t panels = plan->strips.size + 1;
-    for (size_t strip = 1; strip < plan->strips.count; strip++, c += panels * FOVEA_PANEL) {
-        const float *const strip_b = tile.b;
-        panels -= strip - 1 == plan->strips.longer;
+    for (size_t strip = 0; strip + 1 < plan->strips.count; strip++) {
+        const size_t panels = plan->strips.size + (strip < plan->strips.longer);
         tile.n = panels * FOVEA_PANEL;
         tile.a = a;
         tile.c = c;
         run_strip(plan, &tile);
-        tile.b = strip_b + (ptrdiff_t)panels * tile.b_panel;
+        tile.b += (ptrdiff_t)panels * tile.b_panel;
+        c += tile.n;
     }
     tile.n = last->n;
     tile.b_ends = last->ends;
@@ -106,7 +105,7 @@ void fovea_gemm_bare(const struct fovea_gemm_layout *plan, const struct fovea_ge
 {
     const struct fovea_gemm_desc *const d = &plan->desc;
     size_t entry = 0;
-    do {
+    do { // a direct plan has one
         run_entry(plan, args->a + entry * d->batch_a, (const float *)args->b + entry * d->batch_b,
                   args->c + entry * d->batch_c);
     } while (++entry < d->batch);

@@ -83,7 +83,7 @@ fi
 END
 
 mkdir "$work/base"
-for source in kernels/scalar/*.c kernels/avx2/*.c kernels/avx512/*.c tests/check/*.c dispatch/cpu.c; do
+for source in kernels/scalar/*.c kernels/avx2/*.c kernels/avx512/*.c tests/check/*.c dispatch/cpu.c dispatch/cache.c; do
     base=$(basename "$(dirname "$source")")_$(basename "$source" .c)
     echo "$source" >"$work/base/$base.source"
     printf '%s\n%s\n' "$source" "$work/base/$base.o"

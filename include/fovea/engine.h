@@ -70,7 +70,8 @@ struct fovea_machine {
     uint32_t l3_hashed; ///< 1: L3 is in slices that addresses are hashed over, as all of Intel's are (the vendor's
                         ///< name tells); 0: it is not, or nothing tells
     uint32_t wide512; ///< 1: 512 bits are computed at once, as far as CPUID tells (AMD's FP512; where there is none, or
-                      ///< a guest does not see it, AVX-512 with AVX-VNNI); 0: in two halves, or nothing tells
+                      ///< a guest does not see it, AVX-512 with AVX-VNNI; and Intel's AVX-VNNI alone, as Alder Lake's
+                      ///< large cores would if AVX-512 were not switched off); 0: in two halves, or nothing tells
     char cache_source[16]; ///< "sysfs", "cpuid" or "default"
     uint32_t processors;   ///< in use by this system, at least 1
 };

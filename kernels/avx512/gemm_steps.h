@@ -84,12 +84,12 @@ _Static_assert(FOVEA_FAULT_GEMM_MUL_ADD == 1, "GEMM_FMA has the number");
 // ahead: where B streams from L2, FMAs that are scheduled on a load that then misses L1 are issued again (Cascade Lake,
 // 9x48: 90 % of the peak without, 97 with). One panel is not, as its one stream is slower from memory with it
 // (gemm_f32_16x16.c). NATURAL: k steps of A are adjacent, and so are the panels of a row of B, whose four steps have
-// addresses of their own: 35 instructions a step of 6x64 where APART has 37, 36 of 12x32 where it has 43. That is no
+// addresses of their own: 35 instructions a step of 6x64 where APART has 37, 39 of 12x32 where it has 43. That is no
 // faster on a core that has nothing else to do, and 1.02 to 1.03 times as fast where another hyper-thread takes half of
-// its decoding (Emerald Rapids, cubes of 32 to 128). APART: any strides; of panels, those under a transposed A that is
-// read in place, which are not prefetched. LED: any, and what lies at `ahead` as B at b is prefetched into L1, two
-// panels beside the loads and two behind the FMAs (8 rows over panels from memory: all of them beside the loads, or all
-// but the first behind the FMAs, 0.95).
+// its decoding (Emerald Rapids, cubes of 32 to 128; not measured elsewhere). APART: any strides; of panels, those under
+// a transposed A that is read in place, which are not prefetched. LED: any, and what lies at `ahead` as B at b is
+// prefetched into L1, two panels beside the loads and two behind the FMAs (8 rows over panels from memory: all of them
+// beside the loads, or all but the first behind the FMAs, 0.95).
 #define GEMM_NEAR_FETCH_1(p)
 #define GEMM_NEAR_FETCH_2(p) "prefetcht0 512+64*" #p "(%[b])\n\tprefetcht0 512+64*" #p "(%[b],%[p1])\n\t"
 #define GEMM_NEAR_FETCH_3(p) GEMM_NEAR_FETCH_2(p) "prefetcht0 512+64*" #p "(%[b],%[p1],2)\n\t"

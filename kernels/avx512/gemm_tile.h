@@ -120,6 +120,7 @@ enum { GEMM_IS_NONE, GEMM_IS_LINE, GEMM_IS_PANELS, GEMM_IS_LEAD };
     GEMM_TILE(apart_half, M, V, ymm, APART, NONE, ENDS)                                                                \
     GEMM_TILE(lead, M, V, zmm, LED, LEAD, WHOLE)
 enum { GEMM_K_NEAR, GEMM_K_LINE, GEMM_K_PANELS, GEMM_K_HALF, GEMM_K_APART };
+// Natural tiles have no kind that prefetches: of the four from there on two are missing.
 enum { GEMM_K_LEAD = 2 * GEMM_K_APART, GEMM_K_NATURAL, GEMM_KINDS = GEMM_K_NATURAL + GEMM_K_HALF + 1 };
 
 /// RESCALE, which is for the last v_dim % 8 rows of prefill's O: the sums go through a room.
@@ -144,7 +145,7 @@ static inline void gemm_rescale(const struct fovea_gemm_tile *tile, fovea_gemm_f
 }
 
 /// The kind of a tile: what it prefetches, or whether its last panel counts as half of one; and whether B is packed
-/// panels that should be prefetched near, or natural rows.
+/// panels that should be prefetched near, or natural rows under steps of A that are adjacent.
 static inline size_t gemm_kind(const struct fovea_gemm_tile *t)
 {
     const size_t most = FOVEA_FAULT_IS(GEMM_HALF_OF_MORE) ? 12 : FOVEA_PANEL / 2;
@@ -155,9 +156,10 @@ static inline size_t gemm_kind(const struct fovea_gemm_tile *t)
     if (t->ahead != NULL) {
         return (near ? GEMM_K_NEAR : GEMM_K_APART) + (t->ahead_panel == 0 ? GEMM_K_LINE : GEMM_K_PANELS);
     }
-    const bool bare = near && t->n <= FOVEA_PANEL; // NEAR prefetches nothing of one panel, and has fewer instructions
-    const size_t rows = t->b_panel == FOVEA_PANEL && t->a_k == 1 ? GEMM_K_NATURAL : GEMM_K_APART;
-    return ((near && !t->follows) || bare ? (size_t)GEMM_K_NEAR : rows) +
+    const bool lone = near && t->n <= FOVEA_PANEL; // NEAR prefetches nothing of one panel, and has fewer instructions
+    const bool adjacent = t->a_k == 1 || FOVEA_FAULT_IS(GEMM_NATURAL_ANY_A);
+    const size_t other = t->b_panel == FOVEA_PANEL && adjacent ? GEMM_K_NATURAL : GEMM_K_APART;
+    return ((near && !t->follows) || lone ? (size_t)GEMM_K_NEAR : other) +
            ((t->n - 1) % FOVEA_PANEL < most ? GEMM_K_HALF : 0);
 }
 

@@ -20,12 +20,16 @@ def avx512(stem, m, v):
     """Each kind of its tiles, all of them assembly. Of what moves the line that is prefetched a compiler may keep the
     stride in memory."""
     near = v if v > 1 else 0
+    # Four steps a turn, and single ones: rows of A are broadcast inside the FMAs of a lone panel, and three rows share
+    # a pointer.
+    bare = m * v + v + (m if v > 1 else 0)
+    natural = (bare + (1 + (m + 2) // 3 + 2) / 4, bare + 1 + (m + 2) // 3 + 2)
     kinds = {"near": near, "near_line": near + 1, "near_panels": near + v, "near_half": near, "natural": 0,
              "natural_half": 0, "apart": 0, "apart_line": 1, "apart_panels": v, "apart_half": 0, "lead": v}
     for kind, prefetches in kinds.items():
         reloads = 1 if "line" in kind or "panels" in kind else 0
-        yield Kernel("avx512", stem, kind + "_{m}x{v}", m, v, {prefetches},
-                     {"GNU": reloads, "Clang": reloads}, None)
+        yield Kernel("avx512", stem, kind + "_{m}x{v}", m, v, {prefetches}, {"GNU": reloads, "Clang": reloads},
+                     dict.fromkeys(("GNU", "Clang"), natural) if "natural" in kind else None)
 
 
 # The main tile, by its function; cache lines prefetched a step, one or more loops for each; reloads: strides that a

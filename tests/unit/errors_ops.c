@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/unit/errors_ops.c - bad input for the operators of ops/: each descriptor and each call differs from a good one
 // in one thing, named by the expression that does it.
+#include "ops/gemm.h"
 #include "tests/support/engines.h"
 #include "tests/unit/refuse.h"
 
@@ -93,6 +94,36 @@ static void test_gemm_args(void)
     }
     const struct fovea_gemm_args nothing = {.m = 0};
     CHECK(!fovea_gemm(r.plan, &nothing, r.shared, r.scratch, NULL), "no rows need no pointers");
+    test_memory_reset();
+}
+
+// Plans that are nothing but tiles, whose calls go a shorter way: natural B, which has scratch as it ends within a
+// panel, and packed.
+static void test_gemm_bare(uint32_t b_packed)
+{
+    struct fovea_gemm_desc good = FOVEA_GEMM_DESC_INIT;
+    struct fovea_gemm_args wrong;
+    float *const c = test_floats(M * N, TEST_HIGH);
+    good.m = M, good.n = good.ldb = good.ldc = N, good.k = good.lda = K;
+    good.b_packed = b_packed;
+    size_t bytes = 0;
+    CHECK(!fovea_pack_size(K, N, &bytes), "size");
+    char *const blob = test_memory(bytes + 64, TEST_HIGH);
+    CHECK(!fovea_pack(engine, FOVEA_NO_TRANS, K, N, some(K * N), N, blob, bytes), "pack");
+    const struct fovea_gemm_args args = {.a = some(M * K), .b = b_packed ? (void *)blob : some(K * N), .c = c, .m = M};
+    const struct refuse r = refuse_begin(&test_gemm, engine, &good, &args, c, M * N);
+    CHECK(((const struct fovea_gemm_layout *)r.plan)->bare, "packed %u: not the shorter way", (unsigned)b_packed);
+    refuse_common(&r);
+    BAD_ARGS(wrong.a = NULL, FOVEA_ERR_NULL);
+    BAD_ARGS(wrong.b = NULL, FOVEA_ERR_NULL);
+    BAD_ARGS(wrong.c = NULL, FOVEA_ERR_NULL);
+    BAD_ARGS(wrong.residual = args.a, FOVEA_ERR_VALUE); // which was not planned
+    BAD_ARGS(wrong.m = M + 1, FOVEA_ERR_SHAPE);
+    if (b_packed) {
+        BAD_ARGS(wrong.b = blob + 32, FOVEA_ERR_ALIGN);
+        blob[16] ^= 1; // k
+        refuse_args(&r, "k", &args, FOVEA_ERR_FORMAT);
+    }
     test_memory_reset();
 }
 
@@ -298,6 +329,8 @@ int main(void)
     engine = test_engine("scalar", NULL);
     test_gemm_descs();
     test_gemm_args();
+    test_gemm_bare(0);
+    test_gemm_bare(1);
     test_rowwise_errors();
     test_attention_errors();
     test_once();

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-enum { N = 1608, K = 37, ROWS = 64, BATCH = 2, WORKERS = 3 };
+enum { N = 1608, K = 37, ROWS = 96, BATCH = 2, WORKERS = 3 };
 
 // What becomes of the sums, and how A lies.
 static const struct end {
@@ -27,7 +27,7 @@ static const struct end {
     {.name = "a residual in place, A transposed", .alpha = 1, .residual = true, .in_place = true, .turned = true},
     {.name = "pairs, a residual", .alpha = 1, .activation = FOVEA_ACTIVATION_SILU, .gated = true, .residual = true},
 };
-static const uint8_t sizes[] = {1, 5, 8, 9, 16, 17, 33, 64};
+static const uint8_t sizes[] = {1, 5, 8, 9, 16, 17, 33, 64, 96};
 
 static struct {
     float a[BATCH * ROWS * K], b[BATCH * N * K], bias[N], residual[BATCH * ROWS * N], before[BATCH * ROWS * N];
