@@ -37,7 +37,8 @@
     X(spread[0],          ANY,   ANY,   ANY,   1024,   ANY) \
     X(spread[1],            0,     0,   ANY,   1024,   ANY) \
     X(spread[2],            0,     0,     0,   1024,   ANY) \
-    X(stream,               0,     0,     0,      0,     7) \
+    X(stream[0],            0,     0,     0,      0,     7) \
+    X(stream[1],            0,     0,     0,      0,     7) \
     X(half_rows,            2,     2,     0,      0,     0) \
     X(bn_rows[0],           6,    32,     6,      0,    96) \
     X(bn_rows[1],           6,     6,     2,      0,    64) \

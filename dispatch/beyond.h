@@ -97,10 +97,11 @@ struct fovea_beyond {
     // 1.15, (8), nothing prefetched, k = 768 1.15, 4096 0.96. Granite Rapids, AVX-512, with what stream says, all of
     // them; AVX2, one to eight rows, against the next rows prefetched, 1.0 to 1.37.
     uint32_t spread[3];
-    // Lines ahead that each of these is prefetched into L1, or 0. Granite Rapids, AVX-512, against the former with 0,
-    // one to 16 rows, 1.07 to 1.39; three and four lines 0.95 to 0.98 of that, and without taking rows far apart, k to
-    // 1152 0.8 to 1.03.
-    uint32_t stream;
+    // Lines ahead that each of these is prefetched into L1, by AVX2 and by AVX-512, or 0. Granite Rapids, AVX-512,
+    // against the former with 0, one to 16 rows, 1.07 to 1.39; three and four lines 0.95 to 0.98 of that, and without
+    // taking rows far apart, k to 1152 0.8 to 1.03. Emerald Rapids, AVX2, one to eight rows from memory, 1.14 to 1.23;
+    // two lines 1.02 to 1.12, four 1.11 to 1.19, 12 and 20 1.11 to 1.25; from L3 1.00 to 1.03.
+    uint32_t stream[2];
     // Rows of C up to which AVX-512 takes eight rows of a transposed B at a time in place of 16, where the next ones
     // are prefetched, and thrice as many where rows of B meet in few sets of L1: Zen 4, one row, k of 1024, 2048, 3072
     // and 4096 (all in one set) 1.13 to 1.2, other k 1.0 to 1.19, two rows 1.06 to 1.1; four rows, those k, 1.10 to

@@ -115,7 +115,7 @@ static void set_bt(const struct fovea_machine *machine, const char *isa, bool ne
     t->spread = strcmp(isa, "avx512") == 0 ? beyond->spread[2]
                 : strcmp(isa, "avx2") == 0 ? beyond->spread[(machine->cpu & FOVEA_CPU_AVX512) != 0]
                                            : 0;
-    t->stream = strcmp(isa, "avx512") == 0 ? beyond->stream : 0;
+    t->stream = strcmp(isa, "avx512") == 0 ? beyond->stream[1] : strcmp(isa, "avx2") == 0 ? beyond->stream[0] : 0;
     t->half_rows = strcmp(isa, "avx512") == 0 ? beyond->half_rows : strcmp(isa, "avx2") == 0 ? 4 : 0;
     t->pass_rows = beyond->pass_rows;
 }

@@ -102,8 +102,8 @@ struct fovea_gemm_bt_tile {
     uint32_t far;     ///< a hint: 1 where B comes from beyond L2, its next rows after these
     uint32_t side;    ///< a hint: rows of B that should be read side by side, at most; 8, 16 or 32
     uint32_t into_l1; ///< a hint, with far: 1 where these are prefetched best into L1, 0 where into L2
-    uint32_t stream;  ///< a hint: lines ahead of its use that each row of B is prefetched, into L1, or 0
-                      ///< (AVX-512, 16 rows)
+    uint32_t stream;  ///< a hint, without far: lines ahead of its use that each row of B is prefetched, into L1, or 0
+                      ///< (AVX-512, 16 rows; AVX2, eight)
 };
 typedef void fovea_gemm_bt_fn(const struct fovea_gemm_bt_tile *tile);
 

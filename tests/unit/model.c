@@ -161,22 +161,22 @@ static void test_blocks(void)
 // AVX2 alone over an L3 that is not hashed has numbers of its own; with AVX-512, or hashed, AVX2's are others.
 static void test_lean(void)
 {
-    enum { MANY_FAR_PACKED = 21, MANY_FAR_NN = 22, KINDS = 5, NUMBERS = 9 };
+    enum { MANY_FAR_PACKED = 21, MANY_FAR_NN = 22, KINDS = 5, NUMBERS = 10 };
     static const struct {
         const char *text;
         uint32_t cpu, numbers[NUMBERS];
-    } kinds[KINDS] = {{"32K,512K,32M,plain", FOVEA_CPU_AVX2, {2048, 324, 48, 512, 32, 32, 4, 1, ANY}},
-                      {"32K,512K,32M,plain", ~0u, {1024, 72, 32, 0, 6, 4, 0, 0, ANY}},
-                      {"32K,512K,32M,hashed", FOVEA_CPU_AVX2, {1024, 72, 32, 0, 0, 0, 0, 0, 64}},
-                      {"48K,2M,36M,mesh", FOVEA_CPU_AVX2, {2048, 144, 32, 0, 96, 96, 0, 1, ANY}},
-                      {"48K,2M,480M,mesh", ~0u, {2048, 144, 32, 0, 96, 96, 0, 1, ANY}}};
+    } kinds[KINDS] = {{"32K,512K,32M,plain", FOVEA_CPU_AVX2, {2048, 324, 48, 512, 32, 32, 4, 1, ANY, 0}},
+                      {"32K,512K,32M,plain", ~0u, {1024, 72, 32, 0, 6, 4, 0, 0, ANY, 0}},
+                      {"32K,512K,32M,hashed", FOVEA_CPU_AVX2, {1024, 72, 32, 0, 0, 0, 0, 0, 64, 0}},
+                      {"48K,2M,36M,mesh", FOVEA_CPU_AVX2, {2048, 144, 32, 0, 96, 96, 0, 1, ANY, 7}},
+                      {"48K,2M,480M,mesh", ~0u, {2048, 144, 32, 0, 96, 96, 0, 1, ANY, 7}}};
     static const struct {
         uint32_t class;
         const char *name;
     } of[NUMBERS] = {
         {MANY_FAR_PACKED, "kc"}, {MANY_FAR_PACKED, "mc"},  {MANY_FAR_PACKED, "nc"}, {MANY_FAR_NN, "pass_rows"},
         {FEW_FAR_NN, "bn_rows"}, {FEW_FAR_NN, "bn_alias"}, {FEW_FAR_NN, "alone"},   {0, "pairs"},
-        {0, "split_rows"}};
+        {0, "split_rows"},       {FEW_FAR_NT, "stream"}};
     const int32_t kernel = fovea_variant_find("gemm_f32_6x16_avx2", 18);
     for (size_t i = 0; i < KINDS && kernel >= 0; i++) {
         struct fovea_machine machine = {.cpu = kinds[i].cpu};
