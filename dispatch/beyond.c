@@ -64,6 +64,7 @@
     X(again,                6,    16,     6,      0,     2) \
     X(whole,                2,     2,     1,      0,     0) \
     X(decode_into,          0,     0,     1,      0,     2) \
+    X(beside,               2,     2,     2,      2,     1) \
     X(near_eighths,         8,     8,     8,      8,     4) \
     X(into_l1,              1,     1,     0,      0,     0) \
     X(prefill[0],          16,    16,    14,     16,    12) \

@@ -189,6 +189,11 @@ struct fovea_beyond {
     // Where decoding of AVX-512 prefetches to (kernels/common/attention_decode_fetch.h): Zen 5 into L1; Granite Rapids
     // in parts, 1.03 to 1.19. Elsewhere nobody measured it.
     uint32_t decode_into;
+    // Whether AVX2 reads V of a chunk beside K of the next one for one and two rows, and prefetches nothing: Zen 3 1.2
+    // to 1.4 (kernels/common/attention_decode_beside.h). 1: only over K in rows. Emerald Rapids, prefetches against
+    // that, K in panels from memory, one row 1.14 to 1.23, two 1.43, from L3 0.98 to 0.99, two 0.95; K in rows from
+    // memory, one row 0.91 to 0.93, two 1.05 to 1.10, from L3 two 0.84. Elsewhere nobody measured it.
+    uint32_t beside;
     // Of L2, what prefill takes without prefetching: Granite Rapids, Q, K, V and O of 1.5 and 2 MiB of its 2, 1.01
     // to 1.04.
     uint32_t near_eighths;

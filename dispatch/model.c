@@ -164,6 +164,7 @@ static struct fovea_attention_tuning attention_default(const struct fovea_machin
         .whole = beyond->whole,
         .decode_into = avx512 ? beyond->decode_into : FOVEA_INTO_L2,
         .into_l1 = avx512 && beyond->into_l1,
+        .beside = beyond->beside,
         .copy_k = beyond->copy_k,
         .copy_v = beyond->copy_v[class != FOVEA_CLASS_ATTENTION],
     };

@@ -270,6 +270,7 @@ struct fovea_attention_chunk {
     uint32_t again;   ///< and 1 where the next of its rows of K, and V of more than two rows, are asked for once more
     uint32_t whole;   ///< and 1 where all of a chunk is, its K and then its V
     uint32_t into;    ///< and where to what is asked for is best prefetched: enum fovea_into
+    uint32_t beside;  ///< and 1 where one or two rows read V beside the next K, and nothing is asked for (AVX2)
     const float *k_ahead; ///< a hint for decode: K of the chunk that comes next, whole and dense, or NULL
     const float *v_ahead; ///< and its V, or NULL
     /// decode only. NULL; or K, laid out like this, of the next call's chunk, whole as this one and seen by all rows:

@@ -66,6 +66,9 @@ bool fovea_attention_is_far(const struct fovea_attention_layout *plan, const str
 enum fovea_attention_twice { FOVEA_TWICE_NONE, FOVEA_TWICE_SOME, FOVEA_TWICE_ALL };
 enum fovea_attention_twice fovea_attention_asks_twice(const struct fovea_attention_layout *plan, size_t rows);
 
+/// Whether decoding so many rows reads V of a chunk beside the next one's K, and asks for nothing.
+bool fovea_attention_is_beside(const struct fovea_attention_layout *plan, size_t rows);
+
 /// Entry b of a ragged batch as a call of its own, in which b is still its number. batch_strides: room for four.
 struct fovea_attention_args fovea_attention_entry(const struct fovea_attention_layout *plan,
                                                   const struct fovea_attention_args *args, size_t b,

@@ -24,6 +24,7 @@ enum fovea_status fovea_explain_attention(const struct fovea_engine *engine, con
         grid.prefill ? fovea_attention_copies(&plan, grid.each) : (struct fovea_attention_copies){false, false};
     const size_t tasks = desc->batch * grid.heads * fovea_ceil_div(grid.tiles, grid.each) * grid.splits;
     const size_t rows = fovea_min(grid.rows, grid.most);
+    const bool beside = fovea_attention_is_beside(&plan, rows) && desc->page_keys == 0;
     fovea_say(
         &why,
         "attention: batch %zu, heads %zu/%zu, %zux%zu, dims %zu and %zu, f32%s%s%s%s, k in %s%s%s%s%s%s, kernel %s, "
@@ -35,9 +36,10 @@ enum fovea_status fovea_explain_attention(const struct fovea_engine *engine, con
         into_l1        ? ", fetched into L1"
         : !far         ? ""
         : grid.prefill ? ", fetched ahead"
-                       : twice[fovea_attention_asks_twice(&plan, fovea_min(grid.rows, grid.most))],
-        far && !grid.prefill ? into[plan.tuning->decode_into] : "", kernel->name, tasks, tasks == 1 ? "" : "s", rows,
-        rows == 1 ? "" : "s", grid.each > 1 ? " and more that share keys" : "",
+        : beside       ? ", from beyond L2, v beside the next k"
+                       : twice[fovea_attention_asks_twice(&plan, rows)],
+        far && !grid.prefill && !beside ? into[plan.tuning->decode_into] : "", kernel->name, tasks,
+        tasks == 1 ? "" : "s", rows, rows == 1 ? "" : "s", grid.each > 1 ? " and more that share keys" : "",
         grid.few != 0 ? ", the last few of a head as in decoding" : "", plan.work.shared_bytes,
         plan.work.scratch_bytes);
     return FOVEA_OK;

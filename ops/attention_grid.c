@@ -101,6 +101,15 @@ bool fovea_attention_is_far(const struct fovea_attention_layout *plan, const str
                                                   (double)args->batch * rows * (double)(d->qk_dim + d->v_dim));
 }
 
+// By the kernel of AVX2, which alone has that: one and two rows, over K in rows or over any.
+bool fovea_attention_is_beside(const struct fovea_attention_layout *plan, size_t rows)
+{
+    enum { OVER_ROWS = 1, OVER_ANY = 2, FEW = 2 };
+    const uint32_t wide = FOVEA_CPU_AVX2 | FOVEA_CPU_AVX512;
+    return (plan->kernels->cpu & wide) == FOVEA_CPU_AVX2 && rows <= FEW &&
+           plan->tuning->beside >= (plan->desc.k_layout == FOVEA_K_ROWS ? OVER_ROWS : OVER_ANY);
+}
+
 // What is asked for twice is in time where there is more to do than to read: K to transpose, three rows and more to
 // multiply. One and two rows over panels it delays (dispatch/beyond.h); without all of it these ask for nothing twice,
 // the others for the next rows of K, or for V. SLOW_ROWS is one more than DECODE_FEW

@@ -45,6 +45,7 @@ void fovea_attention_view(const struct fovea_attention_tile *tile, const float *
         .again = tile->rows <= tile->plan->tuning->again,
         .whole = fovea_attention_asks_twice(tile->plan, tile->rows) == FOVEA_TWICE_ALL,
         .into = tile->plan->tuning->decode_into,
+        .beside = fovea_attention_is_beside(tile->plan, tile->rows),
     };
     for (size_t r = 0; view->chunk.additive != NULL && r < tile->rows; r++) {
         view->additive[r] = tile->args->additive + tile->head[r] * d->qk_dim;

@@ -5,8 +5,9 @@
 // it lies, and lose by prefetches in software beside that: Zen 3 reaches 16 GB/s in one stream and 23 in three, 14 and
 // 19 with a prefetch 2 KiB ahead. So a few keys of V and as much of the next K take turns, within what the core looks
 // ahead. 12 heads of 64, 1024 keys: 84 to 94 % of the read stream, 77 one after the other, 68 with all of it asked for
-// ahead. A line of each page of what comes after these is asked for all the same (attention_decode_fetch.h; on Zen 5
-// 1.04 to 1.2 times as fast, on Zen 3 not measured).
+// ahead. Others do better by prefetches, unless K lies in rows (`beside` of dispatch/beyond.h). A line of each
+// page of what comes after these is asked for all the same (attention_decode_fetch.h; on Zen 5 1.04 to 1.2 times as
+// fast, on Zen 3 not measured).
 //
 // Part of attention_decode_f32.inc.
 #ifndef FOVEA_KERNELS_COMMON_ATTENTION_DECODE_BESIDE_H
@@ -21,7 +22,7 @@
 static inline int decode_may_beside(const struct fovea_attention_chunk *chunk)
 {
     const size_t rows = chunk->state.rows, dims = chunk->qk_dim;
-    return chunk->k_next && !chunk->blocks && rows <= DECODE_FEW && !chunk->visible && !chunk->bias &&
+    return chunk->beside && chunk->k_next && !chunk->blocks && rows <= DECODE_FEW && !chunk->visible && !chunk->bias &&
            chunk->state.v_dim % BESIDE_COLUMNS == 0 && (chunk->k_row == 0 || dims % 4 == 0);
 }
 

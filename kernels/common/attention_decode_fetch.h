@@ -40,7 +40,8 @@
 /// Whether what comes next is prefetched.
 static inline int decode_asks(const struct fovea_attention_chunk *chunk)
 {
-    return chunk->far && !(FV_DECODE_BESIDE && chunk->state.rows <= DECODE_FEW && !chunk->blocks);
+    const int beside = FV_DECODE_BESIDE && chunk->beside;
+    return chunk->far && !(beside && chunk->state.rows <= DECODE_FEW && !chunk->blocks);
 }
 
 /// Whether so many rows take the tiles of attention_decode_few.h. Over blocks of 16 keys only those that cannot do

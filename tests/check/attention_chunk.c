@@ -279,6 +279,7 @@ void attention_draw_chunk(struct attention_case *a)
     chunk->again = check_chance(rng, 50);
     chunk->whole = check_chance(rng, 50);
     chunk->into = (uint32_t)check_below(rng, 3);
+    chunk->beside = check_chance(rng, 70);
     chunk->k_ahead = chunk->far && check_chance(rng, 50) ? chunk->k : NULL;
     chunk->v_ahead = chunk->far && check_chance(rng, 50) ? chunk->v : NULL;
     chunk->blocks = NULL;

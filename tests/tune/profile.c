@@ -80,7 +80,7 @@ static int parse_with(const char *line, const char *with, char why[FOVEA_PROFILE
     return fovea_profile_parse(changed, (size_t)length, &profile.key, &back, why);
 }
 
-#define REST_OF_ATTENTION "again=0 whole=0 decode_into=0 near_tiles=1 into_l1=0 copy_k=2 copy_v=1"
+#define REST_OF_ATTENTION "again=0 whole=0 decode_into=0 near_tiles=1 into_l1=0 beside=0 copy_k=2 copy_v=1"
 #define EVIDENCE " gain=1.000000 low=1.000000 high=1.000000 p=0.000000 pairs=1\n"
 
 static void test_meaning(void)
@@ -115,19 +115,19 @@ static void test_meaning(void)
         {"level",
          "level install\nattention heads-64 queries=16 prefill=16 tiles=4 near=1 again=0 whole=0 decode_into=0 "
          "near_tiles=1 "
-         "into_l1=0 copy_k=0 "
+         "into_l1=0 beside=0 copy_k=0 "
          "copy_v=1" EVIDENCE,
          "line 10"},
         {"level",
          "level install\nattention heads-64 queries=16 prefill=16 tiles=4 near=1 again=0 whole=0 decode_into=0 "
          "near_tiles=1 "
-         "into_l1=0 copy_k=1 "
+         "into_l1=0 beside=0 copy_k=1 "
          "copy_v=18" EVIDENCE,
          "line 10"},
         {"level",
          "level install\nattention heads-64 queries=16 prefill=16 tiles=4 near=1 again=0 whole=3 decode_into=0 "
          "near_tiles=1 "
-         "into_l1=0 copy_k=1 copy_v=1" EVIDENCE,
+         "into_l1=0 beside=0 copy_k=1 copy_v=1" EVIDENCE,
          "line 10"},
         {"level", "level install\ncache border near=0" EVIDENCE, "line 10"},
         {"level", "level install\ncache border near=1048577" EVIDENCE, "line 10"},
@@ -148,7 +148,7 @@ static void test_meaning(void)
         CHECK(bad && strstr(why, cases[i].must_say), "%s -> %s: %s", cases[i].line, cases[i].with, bad ? why : "taken");
     }
     const char *const good = "level install\nattention heads-64 queries=16 prefill=64 tiles=4 near=1048576 again=64 "
-                             "whole=2 decode_into=0 near_tiles=1 into_l1=0 copy_k=17 copy_v=1" EVIDENCE;
+                             "whole=2 decode_into=0 near_tiles=1 into_l1=0 beside=0 copy_k=17 copy_v=1" EVIDENCE;
     CHECK(!parse_with("level", good, why) && back.has[FOVEA_CLASS_ATTENTION], "%s", why);
     CHECK(
         parse_with("level",

@@ -120,6 +120,7 @@ static void test_twice(const struct fovea_engine *engine, const char *isa)
     const struct fovea_attention_tuning before = *t;
     t->near = 1;
     t->again = AGAIN;
+    t->beside = 0;
     for (t->decode_into = 0; t->decode_into <= FOVEA_INTO_L2_PARTS; t->decode_into++) {
         const char *const text = explain(engine, 2, 1, 1024);
         CHECK((strstr(text, ", prefetched into L1") != NULL) == (t->decode_into == FOVEA_INTO_L1) &&
@@ -136,6 +137,25 @@ static void test_twice(const struct fovea_engine *engine, const char *isa)
             CHECK((strstr(text, all_says) != NULL) == all && (strstr(text, some_says) != NULL) == some &&
                       strstr(text, far_says),
                   "%s, whole %u, %zu rows: %s", isa, (unsigned)whole, r, text);
+        }
+    }
+    *t = before;
+}
+
+// V beside the next K, of which nothing is asked for: few rows, by AVX2, over K in rows or over any.
+static void test_beside(const struct fovea_engine *engine, const char *isa)
+{
+    static const size_t most[3][2] = {{0, 0}, {2, 0}, {2, 2}}; // rows, over K in rows and in panels
+    struct fovea_attention_tuning *const t = &test_tuning(engine)->attention[0];
+    const struct fovea_attention_tuning before = *t;
+    t->near = 1;
+    for (t->beside = 0; t->beside < 3; t->beside++) {
+        for (size_t i = 0; i < 6; i++) {
+            const size_t rows = 1 + i / 2;
+            const char *const text = explain_k(engine, 2, rows, 1024, i % 2 == 0 ? FOVEA_K_ROWS : FOVEA_K_PANELS);
+            CHECK((strstr(text, ", v beside the next k") != NULL) ==
+                      (strcmp(isa, "avx2") == 0 && rows <= most[t->beside][i % 2]),
+                  "%s, beside %u, %zu rows: %s", isa, (unsigned)t->beside, rows, text);
         }
     }
     *t = before;
@@ -171,6 +191,7 @@ static void test_engine_of(const struct fovea_engine *engine, const char *isa)
     test_profile(engine, isa);
     test_near(engine, isa);
     test_twice(engine, isa);
+    test_beside(engine, isa);
     test_blocks(engine, isa);
     test_copies(engine, isa);
 }

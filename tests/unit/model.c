@@ -235,6 +235,8 @@ static void test_sets(void)
               cases[i].text, (unsigned)alone, (unsigned)packed_alone);
         const uint32_t whole = of_attention(&machine, "whole");
         CHECK(whole == cases[i].whole, "%s: whole %u", cases[i].text, (unsigned)whole);
+        const uint32_t beside = of_attention(&machine, "beside");
+        CHECK(beside == (cases[i].hashed && cases[i].wide ? 1 : 2), "%s: beside %u", cases[i].text, (unsigned)beside);
     }
     struct fovea_machine machine = {.l3_hashed = 1, .wide512 = 1};
     CHECK(fovea_cache_from_text("32K,1M", &machine) && machine.l3_hashed == 1 && machine.wide512 == 1, "as it was");
