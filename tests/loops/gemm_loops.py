@@ -41,9 +41,9 @@ KERNELS = [
     *avx512("gemm_f32_12x32", 12, 2),
     *avx512("gemm_f32_16x16", 16, 1),
     Kernel("avx2", "gemm_f32_6x16", "gemm_{m}", 6, 2, {1, 1.5, 2}, {"GNU": 0, "Clang": 0},
-           {"GNU": (22, 25), "Clang": (22, 26)}),
+           {"GNU": (22, 25), "Clang": (22, 25)}),
     Kernel("avx2", "gemm_f32_3x32", "gemm_pair_{m}", 3, 4, {0}, {"GNU": 0, "Clang": 0},
-           {"GNU": (20, 23), "Clang": (20, 24)}),
+           {"GNU": (20, 23), "Clang": (20, 23)}),
     Kernel("neon", "gemm_f32_6x16", "gemm_rows_{m}", 6, 4, {1, 2}, {"GNU": 0, "Clang": 0}, None),
 ]
 COLUMNS = ("FMAs", "B", "A", "prefetches", "reloads", "spills", "stores", "shuffles")
@@ -75,6 +75,11 @@ def problems(kernel, m, v, found, compiler):
                 yield f"{counts[4]:g} strides read from the stack a step, more than {kernel.reloads[compiler]}"
 
 
+def work(loop):
+    """Its instructions but those that only align the jump at its end, of which a compiler may add one."""
+    return loop.count(lambda i: not i.mnemonic.startswith("nop"))
+
+
 def long(kernel, steps, compiler):
     """What is wrong with the instructions a step of the main tile's loops."""
     if kernel.instructions and steps and (min(steps), max(steps)) != kernel.instructions[compiler]:
@@ -104,7 +109,7 @@ def main():
             counts = [per_step(loop, m * v) for loop in found]
             wrong = list(problems(kernel, m, v, counts, compiler))
             if (m, v) == (kernel.m, kernel.v):
-                wrong += long(kernel, [len(loop.instructions) * m * v / loop.fmas() for loop in found], compiler)
+                wrong += long(kernel, [work(loop) * m * v / loop.fmas() for loop in found], compiler)
             if wrong or (m, v) == (kernel.m, kernel.v):
                 for loop, line in zip(found, counts):
                     print(f"{kernel.stem + '_' + kernel.isa + ' ' + name:34}" +
