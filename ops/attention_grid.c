@@ -105,8 +105,7 @@ bool fovea_attention_is_far(const struct fovea_attention_layout *plan, const str
 bool fovea_attention_is_beside(const struct fovea_attention_layout *plan, size_t rows)
 {
     enum { OVER_ROWS = 1, OVER_ANY = 2, FEW = 2 };
-    const uint32_t wide = FOVEA_CPU_AVX2 | FOVEA_CPU_AVX512;
-    return (plan->kernels->cpu & wide) == FOVEA_CPU_AVX2 && rows <= FEW &&
+    return plan->kernels->attention_decode.required == FOVEA_REQUIRES_avx2 && rows <= FEW &&
            plan->tuning->beside >= (plan->desc.k_layout == FOVEA_K_ROWS ? OVER_ROWS : OVER_ANY);
 }
 

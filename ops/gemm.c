@@ -113,7 +113,7 @@ static void run_task(const void *plan, const void *args, void *shared, void *scr
     }
 }
 
-// A call of a bare plan that is nothing but tiles, too.
+// Whether a call adds nothing to its bare plan: all rows, no bias.
 static bool is_bare(const struct fovea_gemm_layout *plan, const struct fovea_gemm_args *args)
 {
     return plan->bare && args->bias == NULL && args->m == plan->desc.m;

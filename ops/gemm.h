@@ -63,7 +63,7 @@ struct fovea_gemm_layout {
     bool bare;                   ///< direct, and nothing but tiles: ops/gemm_bare.c
     bool steps;                  ///< so few rows over a natural B that they go the way of gemm_bn.c
     struct fovea_gemm_tile tile; ///< all but rows, columns and addresses of those
-    struct fovea_gemm_last last; ///< how they end
+    struct fovea_gemm_last last; ///< the last strip of a bare plan
     bool detour;                 ///< there is room for acc in scratch: C, or a residual that is C, is read at the end
     bool aside;                  ///< an activation makes C of acc in scratch as well: C's lines are written once
     size_t a_room, b_room;       ///< in scratch, in floats, behind acc

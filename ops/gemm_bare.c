@@ -105,7 +105,7 @@ void fovea_gemm_bare(const struct fovea_gemm_layout *plan, const struct fovea_ge
 {
     const struct fovea_gemm_desc *const d = &plan->desc;
     size_t entry = 0;
-    do { // a direct plan has one
+    do { // a direct plan has at least one
         run_entry(plan, args->a + entry * d->batch_a, (const float *)args->b + entry * d->batch_b,
                   args->c + entry * d->batch_c);
     } while (++entry < d->batch);
