@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// dispatch/cpu.c - feature bits: CPUID and XCR0 on x86, HWCAP on arm64. Never a vendor or model table.
+// dispatch/cpu.c - feature bits: CPUID and XCR0 on x86, HWCAP on arm64. Never a table of models; the vendor's name
+// tells of L3 alone (dispatch/cache.c), and with it of Intel's cores that have lost AVX-512.
 //
 // Tables of models are what fails in practice: two widely installed BLAS libraries run AVX-512 machines at a half and
 // a sixth of their speed because they do not know the family number.
@@ -8,6 +9,11 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+
+int fovea_cpu_is_wide(int fp512, int told, int avx_vnni, int avx512, int intel)
+{
+    return fp512 || (!told && avx_vnni && (avx512 || intel));
+}
 
 uint32_t fovea_cpu_count(void)
 {
@@ -82,15 +88,13 @@ uint32_t fovea_cpu_signature(void)
 uint32_t fovea_cpu_wide512(void)
 {
     // "Performance optimization identifiers", in AMD's manuals since Zen 5. Others have no such leaf, and KVM hides
-    // this one from its guests (Linux 079f6889818d masks what was reserved then): of those a core with AVX-VNNI, which
-    // came after AVX-512 in two halves, is taken for one that has it. So is Intel's without AVX-512: Alder Lake's is
-    // that of Sapphire Rapids with AVX-512 switched off.
+    // this one from its guests (Linux 079f6889818d masks what was reserved then).
     enum { FP512 = 1 << 3, AVX_VNNI = 1 << 4 };
     const uint32_t identifiers = 0x8000001au;
     const int told = cpuid(0x80000000u, 0).eax >= identifiers && cpuid(1, 0).ecx >> 31 == 0; // not a guest
-    const int later =
-        has(cpuid(7, 1).eax, AVX_VNNI) && ((fovea_cpu_probe() & FOVEA_CPU_AVX512) != 0 || fovea_cache_l3_hashed() != 0);
-    return (cpuid(identifiers, 0).eax & FP512) != 0 || (later && !told);
+    const int fp512 = (cpuid(identifiers, 0).eax & FP512) != 0, avx_vnni = has(cpuid(7, 1).eax, AVX_VNNI);
+    const int avx512 = (fovea_cpu_probe() & FOVEA_CPU_AVX512) != 0;
+    return (uint32_t)fovea_cpu_is_wide(fp512, told, avx_vnni, avx512, fovea_cache_l3_hashed() != 0);
 }
 
 #elif defined(__aarch64__)

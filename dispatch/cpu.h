@@ -28,6 +28,10 @@ int fovea_cache_from_registers(uint32_t l1d, uint32_t l2, uint32_t l3, struct fo
 /// l3_hashed and wide512, which only CPUID tells.
 uint32_t fovea_cache_l3_hashed(void);
 uint32_t fovea_cpu_wide512(void);
+/// wide512 by what CPUID says: FP512; or, where its leaf is not there or hidden from a guest (told is 0), AVX-VNNI,
+/// which came after AVX-512 in two halves, beside AVX-512. Or alone, of Intel's: Alder Lake's core is that of Sapphire
+/// Rapids with AVX-512 switched off.
+int fovea_cpu_is_wide(int fp512, int told, int avx_vnni, int avx512, int intel);
 /// What a person says, "32K,1M,32M" (L3 may be missing), for machines that do not tell; ",hashed", ",wide", ",mesh" or
 /// ",plain" behind L3 says which core it belongs to: l3_hashed, wide512, both or neither is 1. Returns 0 for what is
 /// nothing of that.

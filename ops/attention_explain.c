@@ -36,7 +36,7 @@ enum fovea_status fovea_explain_attention(const struct fovea_engine *engine, con
         into_l1        ? ", fetched into L1"
         : !far         ? ""
         : grid.prefill ? ", fetched ahead"
-        : beside       ? ", from beyond L2, v beside the next k"
+        : beside       ? ", from beyond L2, not asked for ahead"
                        : twice[fovea_attention_asks_twice(&plan, rows)],
         far && !grid.prefill && !beside ? into[plan.tuning->decode_into] : "", kernel->name, tasks,
         tasks == 1 ? "" : "s", rows, rows == 1 ? "" : "s", grid.each > 1 ? " and more that share keys" : "",

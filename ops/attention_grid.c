@@ -101,21 +101,23 @@ bool fovea_attention_is_far(const struct fovea_attention_layout *plan, const str
                                                   (double)args->batch * rows * (double)(d->qk_dim + d->v_dim));
 }
 
-// By the kernel of AVX2, which alone has that: one and two rows, over K in rows or over any.
+// Rows that are few, DECODE_FEW of kernels/common/attention_decode_few.h, and those from which on decoding is slow.
+enum { FEW_ROWS = 2, SLOW_ROWS = FEW_ROWS + 1 };
+
+// By the kernel of AVX2, which alone has that: few rows, over K in rows or over any.
 bool fovea_attention_is_beside(const struct fovea_attention_layout *plan, size_t rows)
 {
-    enum { OVER_ROWS = 1, OVER_ANY = 2, FEW = 2 };
-    return plan->kernels->attention_decode.required == FOVEA_REQUIRES_avx2 && rows <= FEW &&
+    enum { OVER_ROWS = 1, OVER_ANY = 2 };
+    return plan->kernels->attention_decode.required == FOVEA_REQUIRES_avx2 && rows <= FEW_ROWS &&
            plan->tuning->beside >= (plan->desc.k_layout == FOVEA_K_ROWS ? OVER_ROWS : OVER_ANY);
 }
 
 // What is asked for twice is in time where there is more to do than to read: K to transpose, three rows and more to
 // multiply. One and two rows over panels it delays (dispatch/beyond.h); without all of it these ask for nothing twice,
-// the others for the next rows of K, or for V. SLOW_ROWS is one more than DECODE_FEW
-// (kernels/common/attention_decode_few.h).
+// the others for the next rows of K, or for V.
 enum fovea_attention_twice fovea_attention_asks_twice(const struct fovea_attention_layout *plan, size_t rows)
 {
-    enum { NEVER = 0, ALWAYS = 2, SLOW_ROWS = 3 };
+    enum { NEVER = 0, ALWAYS = 2 };
     const uint32_t whole = plan->tuning->whole;
     const bool slow = plan->desc.k_layout == FOVEA_K_ROWS || rows >= SLOW_ROWS;
     if (rows > plan->tuning->again || (!slow && whole != ALWAYS)) {

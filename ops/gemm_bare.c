@@ -4,8 +4,8 @@
 // What gemm.c and gemm_direct.c ask and hand on in every call takes 30 ns on Zen 4, of the 630 of a 32 cube. All of it
 // is known to the plan but the addresses: 20 ns (32 and 33 cubes 1.02, the 47 cube 1.01 times as fast). An out-of-order
 // core hides about 250 instructions between the last FMAs of a call and the first ones of the next. Here and in
-// fovea_gemm a 32 cube has 200 of them, where it had 300: 1.02 times as fast, a 16 cube 1.1 (Emerald Rapids; beside a
-// busy hyper-thread 1.03 and 1.1).
+// fovea_gemm a 32 cube has 200 of them, where it had 300: 1.02 times as fast, a 16 cube 1.07 to 1.1 (Emerald Rapids;
+// beside a busy hyper-thread 1.03 and 1.1).
 #include "ops/gemm.h"
 #include "ops/pack.h"
 

@@ -69,9 +69,9 @@ struct fovea_machine {
     uint32_t l1d_ways, l2_ways, l3_ways;    ///< 1 where nothing tells, of l3 0 where there is none
     uint32_t l3_hashed; ///< 1: L3 is in slices that addresses are hashed over, as all of Intel's are (the vendor's
                         ///< name tells); 0: it is not, or nothing tells
-    uint32_t wide512; ///< 1: 512 bits are computed at once, as far as CPUID tells (AMD's FP512; where there is none, or
-                      ///< a guest does not see it, AVX-512 with AVX-VNNI; and Intel's AVX-VNNI alone, as Alder Lake's
-                      ///< large cores would if AVX-512 were not switched off); 0: in two halves, or nothing tells
+    uint32_t wide512;   ///< 1: a core that computes 512 bits at once, whether AVX-512 is there or, as on Alder Lake, is
+                        ///< switched off, as far as CPUID tells (AMD's FP512; where there is none, or a guest does not
+                        ///< see it, AVX-512 with AVX-VNNI; Intel's AVX-VNNI alone); 0: in two halves, or nothing tells
     char cache_source[16]; ///< "sysfs", "cpuid" or "default"
     uint32_t processors;   ///< in use by this system, at least 1
 };

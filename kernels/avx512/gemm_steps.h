@@ -84,7 +84,7 @@ _Static_assert(FOVEA_FAULT_GEMM_MUL_ADD == 1, "GEMM_FMA has the number");
 // ahead: where B streams from L2, FMAs that are scheduled on a load that then misses L1 are issued again (Cascade Lake,
 // 9x48: 90 % of the peak without, 97 with). One panel is not, as its one stream is slower from memory with it
 // (gemm_f32_16x16.c). NATURAL: k steps of A are adjacent, and so are the panels of a row of B, whose four steps have
-// addresses of their own: 35 instructions a step of 6x64 where APART has 37, 39 of 12x32 where it has 43. That is no
+// addresses of their own: 35 instructions a step of 6x64 where APART has 37, 40 of 12x32 where it has 43. That is no
 // faster on a core that has nothing else to do, and 1.02 to 1.03 times as fast where another hyper-thread takes half of
 // its decoding (Emerald Rapids, cubes of 32 to 128; not measured elsewhere). APART: any strides; of panels, those under
 // a transposed A that is read in place, which are not prefetched. LED: any, and what lies at `ahead` as B at b is

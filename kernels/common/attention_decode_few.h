@@ -15,7 +15,7 @@
 #include "kernels/common/unroll.h"
 
 enum {
-    DECODE_FEW = 2,                              ///< rows; SLOW_ROWS of ops/attention_grid.c is one more
+    DECODE_FEW = 2,                              ///< rows; FEW_ROWS of ops/attention_grid.c
     DECODE_FLAT = FV_LANES == 16 ? 4 : 2,        ///< rows that take these tiles, and add their weights in them
     DECODE_FLAT_FAR = FV_LANES == 16 ? 8 : 2,    ///< rows that take them where K and V come from memory
     DECODE_FLAT_SUMS = FV_LANES == 16 ? 24 : 16, ///< of a tile

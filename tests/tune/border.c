@@ -54,7 +54,7 @@ static void test_border(void)
         profile.isa = machine->cpu;
         profile.has[FOVEA_CLASS_CACHE] = profile.has[FOVEA_CLASS_ATTENTION] = 1;
         profile.tuned[FOVEA_CLASS_CACHE] = (struct fovea_tuned){-1, {16 * borders[i]}}; // few rows, transposed
-        profile.tuned[FOVEA_CLASS_ATTENTION] = (struct fovea_tuned){-1, {48, 16, 4, borders[i]}};
+        profile.tuned[FOVEA_CLASS_ATTENTION] = (struct fovea_tuned){-1, {48, 16, 4, 0, borders[i]}};
         CHECK(!fovea_engine_create_with(NULL, &profile, &engine), "border %u", borders[i]);
         const uint32_t class = fovea_gemm_class(&fovea_engine_kernels(engine)->tuning, M, N, K, FOVEA_FORM_NT);
         CHECK(strcmp(fovea_tuned_classes[class].name, far ? "few-far-nt" : "few-near-nt") == 0, "border %u: %s",

@@ -80,7 +80,9 @@ static int parse_with(const char *line, const char *with, char why[FOVEA_PROFILE
     return fovea_profile_parse(changed, (size_t)length, &profile.key, &back, why);
 }
 
-#define REST_OF_ATTENTION "again=0 whole=0 decode_into=0 near_tiles=1 into_l1=0 beside=0 copy_k=2 copy_v=1"
+#define ATTENTION(queries, prefill, beside)                                                                            \
+    "attention heads-64 queries=" queries " prefill=" prefill " tiles=4 beside=" beside " near=1 "
+#define REST_OF_ATTENTION "again=0 whole=0 decode_into=0 near_tiles=1 into_l1=0 copy_k=2 copy_v=1"
 #define EVIDENCE " gain=1.000000 low=1.000000 high=1.000000 p=0.000000 pairs=1\n"
 
 static void test_meaning(void)
@@ -108,26 +110,20 @@ static void test_meaning(void)
          "level install\nslot softmax relu_f32_scalar gain=1.000000 low=1.000000 high=1.000000 p=0.000000 "
          "pairs=1\n",
          "line 10"},
-        {"level", "level install\nattention heads-64 queries=0 prefill=1 tiles=4 near=1 " REST_OF_ATTENTION EVIDENCE,
-         "line 10"},
-        {"level", "level install\nattention heads-64 queries=16 prefill=65 tiles=4 near=1 " REST_OF_ATTENTION EVIDENCE,
+        {"level", "level install\n" ATTENTION("0", "1", "0") REST_OF_ATTENTION EVIDENCE, "line 10"},
+        {"level", "level install\n" ATTENTION("16", "65", "0") REST_OF_ATTENTION EVIDENCE, "line 10"},
+        {"level", "level install\n" ATTENTION("16", "16", "3") REST_OF_ATTENTION EVIDENCE, "line 10"},
+        {"level",
+         "level install\n" ATTENTION("16", "16", "0") "again=0 whole=0 decode_into=0 near_tiles=1 "
+                                                      "into_l1=0 copy_k=0 copy_v=1" EVIDENCE,
          "line 10"},
         {"level",
-         "level install\nattention heads-64 queries=16 prefill=16 tiles=4 near=1 again=0 whole=0 decode_into=0 "
-         "near_tiles=1 "
-         "into_l1=0 beside=0 copy_k=0 "
-         "copy_v=1" EVIDENCE,
+         "level install\n" ATTENTION("16", "16", "0") "again=0 whole=0 decode_into=0 near_tiles=1 "
+                                                      "into_l1=0 copy_k=1 copy_v=18" EVIDENCE,
          "line 10"},
         {"level",
-         "level install\nattention heads-64 queries=16 prefill=16 tiles=4 near=1 again=0 whole=0 decode_into=0 "
-         "near_tiles=1 "
-         "into_l1=0 beside=0 copy_k=1 "
-         "copy_v=18" EVIDENCE,
-         "line 10"},
-        {"level",
-         "level install\nattention heads-64 queries=16 prefill=16 tiles=4 near=1 again=0 whole=3 decode_into=0 "
-         "near_tiles=1 "
-         "into_l1=0 beside=0 copy_k=1 copy_v=1" EVIDENCE,
+         "level install\n" ATTENTION("16", "16", "0") "again=0 whole=3 decode_into=0 near_tiles=1 "
+                                                      "into_l1=0 copy_k=1 copy_v=1" EVIDENCE,
          "line 10"},
         {"level", "level install\ncache border near=0" EVIDENCE, "line 10"},
         {"level", "level install\ncache border near=1048577" EVIDENCE, "line 10"},
@@ -137,7 +133,8 @@ static void test_meaning(void)
         {"level", "level install\ncache nonesuch near=512" EVIDENCE, "line 10"},
         {"level", "level install\ncache border gemm_f32_4x16_scalar near=512" EVIDENCE, "line 10"},
         {"level", "level install\ncache border near=512" EVIDENCE "cache border near=512" EVIDENCE, "line 11"},
-        {"level", "level install\nattention heads-64 queries=16 tiles=4 near=1 " REST_OF_ATTENTION EVIDENCE, "line 10"},
+        {"level", "level install\nattention heads-64 queries=16 tiles=4 beside=0 near=1 " REST_OF_ATTENTION EVIDENCE,
+         "line 10"},
     };
     char why[FOVEA_PROFILE_WHY];
     memset(&profile, 0, sizeof profile);
@@ -147,15 +144,15 @@ static void test_meaning(void)
         const int bad = parse_with(cases[i].line, cases[i].with, why);
         CHECK(bad && strstr(why, cases[i].must_say), "%s -> %s: %s", cases[i].line, cases[i].with, bad ? why : "taken");
     }
-    const char *const good = "level install\nattention heads-64 queries=16 prefill=64 tiles=4 near=1048576 again=64 "
-                             "whole=2 decode_into=0 near_tiles=1 into_l1=0 beside=0 copy_k=17 copy_v=1" EVIDENCE;
+    const char *const good =
+        "level install\nattention heads-64 queries=16 prefill=64 tiles=4 beside=0 near=1048576 again=64 "
+        "whole=2 decode_into=0 near_tiles=1 into_l1=0 copy_k=17 copy_v=1" EVIDENCE;
     CHECK(!parse_with("level", good, why) && back.has[FOVEA_CLASS_ATTENTION], "%s", why);
-    CHECK(
-        parse_with("level",
-                   "level install\nattention heads-64 queries=16 prefill=64 tiles=4 near=1 " REST_OF_ATTENTION EVIDENCE
-                   "attention heads-64 queries=16 prefill=64 tiles=4 near=1 " REST_OF_ATTENTION EVIDENCE,
-                   why),
-        "a class twice");
+    CHECK(parse_with("level",
+                     "level install\n" ATTENTION("16", "64", "0") REST_OF_ATTENTION EVIDENCE ATTENTION("16", "64", "0")
+                         REST_OF_ATTENTION EVIDENCE,
+                     why),
+          "a class twice");
     CHECK(!parse_with("level", "level install\ncache border near=640" EVIDENCE, why) && back.has[FOVEA_CLASS_CACHE] &&
               back.tuned[FOVEA_CLASS_CACHE].kernel == -1 && back.tuned[FOVEA_CLASS_CACHE].values[0] == 640,
           "%s", why);

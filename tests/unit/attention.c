@@ -134,12 +134,13 @@ static void test_once(void)
     test_memory_reset();
 }
 
-// Everything is fetched, and what is copied by default is not, and the other way round.
+// Everything is fetched, and what is copied by default, or read beside something else, is not, and the other way round.
 static void other_way(struct fovea_attention_tuning *t)
 {
     t->near = t->near_tiles = 1;
     t->copy_k = t->copy_k > 2 ? 2 : 17;
     t->copy_v = t->copy_v > 1 ? 1 : 17;
+    t->beside = t->beside == 2 ? 0 : 2;
 }
 
 int main(void)

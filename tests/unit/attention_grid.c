@@ -153,7 +153,7 @@ static void test_beside(const struct fovea_engine *engine, const char *isa)
         for (size_t i = 0; i < 6; i++) {
             const size_t rows = 1 + i / 2;
             const char *const text = explain_k(engine, 2, rows, 1024, i % 2 == 0 ? FOVEA_K_ROWS : FOVEA_K_PANELS);
-            CHECK((strstr(text, ", v beside the next k") != NULL) ==
+            CHECK((strstr(text, ", not asked for ahead") != NULL) ==
                       (strcmp(isa, "avx2") == 0 && rows <= most[t->beside][i % 2]),
                   "%s, beside %u, %zu rows: %s", isa, (unsigned)t->beside, rows, text);
         }

@@ -92,63 +92,62 @@ static void test_engine_of(const struct fovea_engine *engine, const char *isa)
     }
 }
 
-/// Whether explaining a product says `what` on the kinds of machines that are named.
-static void test_says(const struct fovea_engine *engine, const struct fovea_gemm_desc *d, const char *kinds,
-                      const char *what)
+/// A product, and the kinds of machines on which explaining it is to say something, by AVX2 and by AVX-512.
+struct says {
+    size_t m, n, k;
+    const char *avx2, *avx512;
+};
+
+static void test_says(const struct fovea_engine *engine, const char *isa, const char *what, const struct says *cases,
+                      size_t count)
 {
-    char text[512] = "";
-    CHECK(fovea_explain_gemm(engine, d, text, sizeof text) == FOVEA_OK, "%zu rows", d->m);
-    const bool expected = strstr(kinds, strrchr(getenv("FOVEA_CACHES"), ',') + 1) != NULL;
-    CHECK((strstr(text, what) != NULL) == expected, "%s: %s", getenv("FOVEA_CACHES"), text);
+    const char *const caches = getenv("FOVEA_CACHES"), *const kind = strrchr(caches, ',') + 1;
+    const bool avx512 = strcmp(isa, "avx512") == 0;
+    for (size_t i = 0; i < count && (avx512 || strcmp(isa, "avx2") == 0); i++) {
+        struct fovea_gemm_desc d = FOVEA_GEMM_DESC_INIT;
+        d.m = cases[i].m, d.n = d.ldb = d.ldc = cases[i].n, d.k = d.lda = cases[i].k;
+        char text[512] = "";
+        CHECK(fovea_explain_gemm(engine, &d, text, sizeof text) == FOVEA_OK, "%zu rows", d.m);
+        const bool expected = strstr(avx512 ? cases[i].avx512 : cases[i].avx2, kind) != NULL;
+        CHECK((strstr(text, what) != NULL) == expected, "%s: %s", caches, text);
+    }
 }
 
 /// On a mesh whole rows of a natural B are read by up to 64 rows, by AVX2 by up to 96, and by 32 where they are no
 /// whole lines; elsewhere by few.
 static void test_way(const struct fovea_engine *engine, const char *isa)
 {
-    static const struct {
-        size_t m, n;
-        const char *avx2, *avx512;
-    } ways[] = {{4, 2048, "plain wide mesh", "plain mesh"},
-                {5, 2048, "mesh", "mesh"},
-                {16, 2048, "mesh", "mesh"},
-                {64, 2048, "mesh", "mesh"},
-                {65, 2048, "mesh", ""},
-                {96, 2048, "mesh", ""},
-                {97, 2048, "", ""},
-                {32, 2004, "mesh", "mesh"},
-                {33, 2004, "", ""},
-                {64, 2000, "mesh", "mesh"},
-                {16, 1 << 16, "mesh", "mesh"},
-                {17, 1 << 16, "mesh", "mesh"}};
-    const bool avx512 = strcmp(isa, "avx512") == 0;
-    for (size_t i = 0; i < sizeof ways / sizeof *ways && (avx512 || strcmp(isa, "avx2") == 0); i++) {
-        struct fovea_gemm_desc d = FOVEA_GEMM_DESC_INIT;
-        d.m = ways[i].m, d.n = d.ldb = d.ldc = ways[i].n, d.k = d.lda = 3000;
-        test_says(engine, &d, avx512 ? ways[i].avx512 : ways[i].avx2, "a few rows at a time");
-    }
+    static const struct says ways[] = {
+        {4, 2048, 3000, "plain wide mesh", "plain mesh"},
+        {5, 2048, 3000, "mesh", "mesh"},
+        {16, 2048, 3000, "mesh", "mesh"},
+        {64, 2048, 3000, "mesh", "mesh"},
+        {65, 2048, 3000, "mesh", ""},
+        {96, 2048, 3000, "mesh", ""},
+        {97, 2048, 3000, "", ""},
+        {32, 2004, 3000, "mesh", "mesh"},
+        {33, 2004, 3000, "", ""},
+        {64, 2000, 3000, "mesh", "mesh"},
+        {16, 1 << 16, 3000, "mesh", "mesh"},
+        {17, 1 << 16, 3000, "mesh", "mesh"},
+    };
+    test_says(engine, isa, "a few rows at a time", ways, sizeof ways / sizeof *ways);
 }
 
 /// Rows of a natural B that begin within lines are packed by 64 rows and more on Intel's, with AVX-512 on a mesh by 72
 /// (pack_rows) and only where B has more than 48 KiB; elsewhere, and by AVX2 on a mesh, by none of these.
 static void test_broken(const struct fovea_engine *engine, const char *isa)
 {
-    static const struct {
-        size_t m, n;
-        const char *avx2, *avx512;
-    } packed[] = {{63, 130, "", ""},
-                  {64, 110, "hashed", "hashed"},
-                  {150, 110, "hashed", "hashed"},
-                  {71, 111, "hashed", "hashed"},
-                  {72, 111, "hashed", "hashed mesh"},
-                  {100, 111, "hashed", "hashed mesh"},
-                  {72, 112, "", ""}};
-    const bool avx512 = strcmp(isa, "avx512") == 0;
-    for (size_t i = 0; i < sizeof packed / sizeof *packed && (avx512 || strcmp(isa, "avx2") == 0); i++) {
-        struct fovea_gemm_desc d = FOVEA_GEMM_DESC_INIT;
-        d.m = packed[i].m, d.n = d.ldb = d.ldc = d.k = d.lda = packed[i].n;
-        test_says(engine, &d, avx512 ? packed[i].avx512 : packed[i].avx2, "B packed");
-    }
+    static const struct says packed[] = {
+        {63, 130, 130, "", ""},
+        {64, 110, 110, "hashed", "hashed"},
+        {150, 110, 110, "hashed", "hashed"},
+        {71, 111, 111, "hashed", "hashed"},
+        {72, 111, 111, "hashed", "hashed mesh"},
+        {100, 111, 111, "hashed", "hashed mesh"},
+        {72, 112, 112, "", ""},
+    };
+    test_says(engine, isa, "B packed", packed, sizeof packed / sizeof *packed);
 }
 
 int main(void)

@@ -189,6 +189,28 @@ static void test_lean(void)
     }
 }
 
+// Which cores compute 512 bits at once.
+static void test_wide(void)
+{
+    static const struct {
+        const char *core;
+        int fp512, told, avx_vnni, avx512, intel, wide;
+    } cores[] = {{"Zen 5", 1, 1, 1, 1, 0, 1},
+                 {"Zen 5, a guest", 0, 0, 1, 1, 0, 1},
+                 {"Zen 5 at 256 bits", 0, 1, 1, 1, 0, 0},
+                 {"Zen 5, a guest without AVX-512", 0, 0, 1, 0, 0, 0},
+                 {"Zen 4, a guest", 0, 0, 0, 1, 0, 0},
+                 {"Zen 3", 0, 0, 0, 0, 0, 0},
+                 {"Sapphire Rapids", 0, 0, 1, 1, 1, 1},
+                 {"Alder Lake", 0, 0, 1, 0, 1, 1},
+                 {"Cascade Lake", 0, 0, 0, 1, 1, 0},
+                 {"Skylake", 0, 0, 0, 0, 1, 0}};
+    for (size_t i = 0; i < sizeof cores / sizeof *cores; i++)
+        CHECK(fovea_cpu_is_wide(cores[i].fp512, cores[i].told, cores[i].avx_vnni, cores[i].avx512, cores[i].intel) ==
+                  cores[i].wide,
+              "%s: not %d", cores[i].core, cores[i].wide);
+}
+
 // What CPUID says of the core and its L3, or a person, decides what is prefetched, and what is left to L2.
 static void test_sets(void)
 {
@@ -251,6 +273,7 @@ static void test_sets(void)
 
 int main(void)
 {
+    test_wide();
     test_sets();
     test_blocks();
     test_lean();
