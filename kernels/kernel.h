@@ -78,8 +78,8 @@ struct fovea_gemm_tile {
     /// last steps what the first ones of the tile read whose B is at ahead, if that is not NULL, in rows and panels as
     /// these.
     uint32_t lead_steps;
-    size_t b_ends; ///< 1: B is natural rows, k >= 1 of them, and of the last exactly n elements are readable;
-                   ///< mode is STORE, ahead NULL and b_next 0. 0: every panel is readable in full
+    size_t b_ends; ///< not 0: B is natural rows, and of so many of them, at most k, the last ones, exactly n elements
+                   ///< are readable; mode is STORE, ahead NULL and b_next 0. 0: every panel is readable in full
 };
 typedef void fovea_gemm_fn(const struct fovea_gemm_tile *tile);
 

@@ -16,7 +16,13 @@ enum { HALF = FOVEA_PANEL / 2 };
 
 bool fovea_gemm_whole_panels(const struct fovea_gemm_desc *d, size_t end)
 {
-    return end % FOVEA_PANEL == 0 || (d->ldb == d->n && d->n >= FOVEA_PANEL);
+    return end % FOVEA_PANEL == 0 || d->ldb == d->n;
+}
+
+size_t fovea_gemm_ends(const struct fovea_gemm_layout *plan, size_t end)
+{
+    const size_t past = fovea_round_up(end, FOVEA_PANEL) - end;
+    return past == 0 || plan->k == 0 ? 0 : fovea_min(fovea_ceil_div(past, plan->desc.ldb), plan->k);
 }
 
 struct fovea_gemm_tile fovea_gemm_direct_tile(const struct fovea_gemm_layout *plan, bool natural)
@@ -52,7 +58,8 @@ struct fovea_gemm_last fovea_gemm_last_strip(const struct fovea_gemm_layout *pla
     const size_t n = begin < d->n ? d->n - begin : 0;
     const bool halves = !d->b_packed && begin != 0 && plan->edge == 0 && fovea_gemm_is_small(plan->kernel);
     const size_t back = halves ? fovea_round_up(n, HALF) - n : 0;
-    return (struct fovea_gemm_last){.n = n + back, .back = back, .ends = !d->b_packed && (n + back) % FOVEA_PANEL != 0};
+    const size_t ends = d->b_packed ? 0 : fovea_gemm_ends(plan, n + back);
+    return (struct fovea_gemm_last){.n = n + back, .back = back, .ends = ends};
 }
 
 // All rows of C in the columns of a tile, whose A, B and C are those of its first row.

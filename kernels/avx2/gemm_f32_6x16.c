@@ -19,7 +19,7 @@
 #error "compile with -mavx2 -mfma -mf16c"
 #endif
 
-enum { ROWS = 6, LANES = 8 };
+enum { ROWS = 6, LANES = 8, COPIED = 16 }; // rows of a B that ends, at a time
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Woverlength-strings" // clang counts the assembly of a tile
@@ -114,11 +114,30 @@ static void copy_row(float *dst, const float *src, size_t n)
 static fovea_gemm_fn *const gemm_tiles[ROWS] = {GEMM_TILES(GEMM_NAME)};
 static fovea_gemm_fn *const gemm_narrow[ROWS] = {GEMM_TILES(GEMM_NARROW_NAME)};
 
+/// The steps of a tile, after t.k of them, over the last rows of a B that ends, which are copied into whole panels.
+static void gemm_last_rows(struct fovea_gemm_tile t, fovea_gemm_fn *run)
+{
+    _Alignas(32) float copy[COPIED * FOVEA_PANEL] = {0};
+    const ptrdiff_t b_k = t.b_k;
+    t.mode = FOVEA_GEMM_ADD;
+    t.b_k = FOVEA_PANEL;
+    const float *row = t.b + (ptrdiff_t)t.k * b_k;
+    t.b = copy;
+    for (size_t left = t.b_ends; left != 0; left -= t.k) {
+        t.a += (ptrdiff_t)t.k * t.a_k;
+        t.k = left < COPIED ? left : COPIED;
+        for (size_t i = 0; i < t.k; i++, row += b_k) {
+            copy_row(copy + i * FOVEA_PANEL, row, t.n);
+        }
+        run(&t);
+    }
+}
+
 /// A tile at the edge of C (two, one below the other, where `more` is 1, of at most 8 columns), one whose B ends, or
 /// RESCALE: whole vectors of sums in a room of their own.
 static void gemm_edge(const struct fovea_gemm_tile *tile)
 {
-    _Alignas(32) float room[ROWS * FOVEA_PANEL], last[FOVEA_PANEL] = {0};
+    _Alignas(32) float room[ROWS * FOVEA_PANEL];
     struct fovea_gemm_tile t = *tile;
     t.b_ends = FOVEA_FAULT_IS(GEMM_B_ENDS_UNMASKED) ? 0 : t.b_ends;
     fovea_gemm_fn *const run = t.n <= LANES ? gemm_narrow[t.m - 1] : gemm_tiles[t.m - 1];
@@ -136,14 +155,8 @@ static void gemm_edge(const struct fovea_gemm_tile *tile)
     }
     t.k -= t.b_ends;
     run(&t);
-    if (t.b_ends) {
-        copy_row(last, t.b + (ptrdiff_t)t.k * t.b_k, t.n);
-        t.a += (ptrdiff_t)t.k * t.a_k;
-        t.b = last;
-        t.b_k = FOVEA_PANEL;
-        t.k = 1;
-        t.mode = FOVEA_GEMM_ADD;
-        run(&t);
+    if (t.b_ends != 0) {
+        gemm_last_rows(t, run);
     }
     for (size_t i = 0; i < rows; i++) {
         float *const sums = room + (ptrdiff_t)i * t.c_row, *const row = tile->c + (ptrdiff_t)i * tile->c_row;

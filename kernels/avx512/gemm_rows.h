@@ -50,23 +50,24 @@
 #define GEMM_SUMS_4_5 "20", "21", "22", "23"
 
 // X(V, last, A, its sums) for each of M rows: its element lies at A, `at` bytes on; last: the registers of the last
-// of V panels, zmm or ymm. x86 addresses base + {0, 1, 2} * stride: one moving pointer serves three rows.
-#define GEMM_ROWS_1(X, V, last, at) X(V, last, at "(%[a0])", GEMM_SUMS_##V##_0)
+// of V panels, zmm or ymm. x86 addresses base + {0, 1, 2} * stride: one moving pointer serves three rows. X_OWN is for
+// the first of them, whose address has no index.
+#define GEMM_ROWS_1(X, V, last, at) X##_OWN(V, last, at "(%[a0])", GEMM_SUMS_##V##_0)
 #define GEMM_ROWS_2(X, V, last, at) GEMM_ROWS_1(X, V, last, at) X(V, last, at "(%[a0],%[r1])", GEMM_SUMS_##V##_1)
 #define GEMM_ROWS_3(X, V, last, at) GEMM_ROWS_2(X, V, last, at) X(V, last, at "(%[a0],%[r1],2)", GEMM_SUMS_##V##_2)
-#define GEMM_ROWS_4(X, V, last, at) GEMM_ROWS_3(X, V, last, at) X(V, last, at "(%[a1])", GEMM_SUMS_##V##_3)
+#define GEMM_ROWS_4(X, V, last, at) GEMM_ROWS_3(X, V, last, at) X##_OWN(V, last, at "(%[a1])", GEMM_SUMS_##V##_3)
 #define GEMM_ROWS_5(X, V, last, at) GEMM_ROWS_4(X, V, last, at) X(V, last, at "(%[a1],%[r1])", GEMM_SUMS_##V##_4)
 #define GEMM_ROWS_6(X, V, last, at) GEMM_ROWS_5(X, V, last, at) X(V, last, at "(%[a1],%[r1],2)", GEMM_SUMS_##V##_5)
-#define GEMM_ROWS_7(X, V, last, at) GEMM_ROWS_6(X, V, last, at) X(V, last, at "(%[a2])", GEMM_SUMS_##V##_6)
+#define GEMM_ROWS_7(X, V, last, at) GEMM_ROWS_6(X, V, last, at) X##_OWN(V, last, at "(%[a2])", GEMM_SUMS_##V##_6)
 #define GEMM_ROWS_8(X, V, last, at) GEMM_ROWS_7(X, V, last, at) X(V, last, at "(%[a2],%[r1])", GEMM_SUMS_##V##_7)
 #define GEMM_ROWS_9(X, V, last, at) GEMM_ROWS_8(X, V, last, at) X(V, last, at "(%[a2],%[r1],2)", GEMM_SUMS_##V##_8)
-#define GEMM_ROWS_10(X, V, last, at) GEMM_ROWS_9(X, V, last, at) X(V, last, at "(%[a3])", GEMM_SUMS_##V##_9)
+#define GEMM_ROWS_10(X, V, last, at) GEMM_ROWS_9(X, V, last, at) X##_OWN(V, last, at "(%[a3])", GEMM_SUMS_##V##_9)
 #define GEMM_ROWS_11(X, V, last, at) GEMM_ROWS_10(X, V, last, at) X(V, last, at "(%[a3],%[r1])", GEMM_SUMS_##V##_10)
 #define GEMM_ROWS_12(X, V, last, at) GEMM_ROWS_11(X, V, last, at) X(V, last, at "(%[a3],%[r1],2)", GEMM_SUMS_##V##_11)
-#define GEMM_ROWS_13(X, V, last, at) GEMM_ROWS_12(X, V, last, at) X(V, last, at "(%[a4])", GEMM_SUMS_##V##_12)
+#define GEMM_ROWS_13(X, V, last, at) GEMM_ROWS_12(X, V, last, at) X##_OWN(V, last, at "(%[a4])", GEMM_SUMS_##V##_12)
 #define GEMM_ROWS_14(X, V, last, at) GEMM_ROWS_13(X, V, last, at) X(V, last, at "(%[a4],%[r1])", GEMM_SUMS_##V##_13)
 #define GEMM_ROWS_15(X, V, last, at) GEMM_ROWS_14(X, V, last, at) X(V, last, at "(%[a4],%[r1],2)", GEMM_SUMS_##V##_14)
-#define GEMM_ROWS_16(X, V, last, at) GEMM_ROWS_15(X, V, last, at) X(V, last, at "(%[a5])", GEMM_SUMS_##V##_15)
+#define GEMM_ROWS_16(X, V, last, at) GEMM_ROWS_15(X, V, last, at) X##_OWN(V, last, at "(%[a5])", GEMM_SUMS_##V##_15)
 
 // What moves the pointers of M rows, and their operands.
 #define GEMM_MOVES_1(by) "add " by ", %[a0]\n\t"

@@ -46,7 +46,7 @@ _Static_assert(FOVEA_FAULT_GEMM_MUL_ADD == 1, "GEMM_FMA has the number");
 #define GEMM_STORE_4(s0, s1, s2, s3) GEMM_OUT("", s0) GEMM_OUT("64", s1) GEMM_OUT("128", s2) GEMM_OUT_LAST("192", s3)
 #define GEMM_STORE(V, last, A, ...) GEMM_STORE_##V(__VA_ARGS__) "add %[c_row], %[row]\n\t"
 
-// The panels of B, `at` bytes on; MASK of the last one: nothing, or the lanes of its last step that exist.
+// The panels of B, `at` bytes on; MASK of the last one: nothing, or its lanes that exist (GEMM_KB).
 #define GEMM_B_1(last, at, MASK) "vmovups " at "(%[b]), %%" GEMM_##last "27" MASK "\n\t"
 #define GEMM_B_2(last, at, MASK) GEMM_B_1(zmm, at, "") "vmovups " at "(%[b],%[p1]), %%zmm28" MASK "\n\t"
 #define GEMM_B_3(last, at, MASK) GEMM_B_2(zmm, at, "") "vmovups " at "(%[b],%[p1],2), %%zmm29" MASK "\n\t"
@@ -79,6 +79,20 @@ _Static_assert(FOVEA_FAULT_GEMM_MUL_ADD == 1, "GEMM_FMA has the number");
 #define GEMM_FMAS_3(A, w, s0, s1, s2) GEMM_FMAS_2(A, zmm, s0, s1) GEMM_FMA_OF(w, "29", s2)
 #define GEMM_FMAS_4(A, w, s0, s1, s2, s3) GEMM_FMAS_3(A, zmm, s0, s1, s2) GEMM_FMA_OF(w, "26", s3)
 #define GEMM_FMAS(V, last, A, ...) GEMM_FMAS_##V(A, last, __VA_ARGS__)
+// Those of a row that a pointer is for, beside two or three panels, broadcast it themselves, too: one instruction less
+// for one or two loads more. (An operand with an index is split in two by the front end, so it saves nothing.) Emerald
+// Rapids, core alone, and beside a busy hyper-thread, which takes half of the front end: 32 cube 1.02 and 1.07, 24 -
+// and 1.02 to 1.05, 48 1.013 and 1.0 to 1.02, 64 and 128, whose last strips are such tiles, 1.01 and 1.01, packed, 128
+// rows and more, 1.0 and 1.02, few rows from memory 1.00. Beside four panels 1.0 and 0.96 to 0.98 of that, with a
+// pointer for two rows each 0.99 and 1.0.
+#define GEMM_OWN_1 GEMM_FMAS_1
+#define GEMM_OWN_2(A, w, s0, s1) GEMM_FMA_INSIDE(zmm, A, "27", s0) GEMM_FMA_INSIDE(w, A, "28", s1)
+#define GEMM_OWN_3(A, w, s0, s1, s2) GEMM_OWN_2(A, zmm, s0, s1) GEMM_FMA_INSIDE(w, A, "29", s2)
+#define GEMM_OWN_4 GEMM_FMAS_4
+#define GEMM_FMAS_OWN(V, last, A, ...) GEMM_OWN_##V(A, last, __VA_ARGS__)
+#define GEMM_ZERO_OWN GEMM_ZERO
+#define GEMM_LOAD_OWN GEMM_LOAD
+#define GEMM_STORE_OWN GEMM_STORE
 
 // Step p of a turn. NEAR: k steps of A are adjacent, and B is packed panels. These are prefetched into L1 eight steps
 // ahead: where B streams from L2, FMAs that are scheduled on a load that then misses L1 are issued again (Cascade Lake,
@@ -99,20 +113,21 @@ _Static_assert(FOVEA_FAULT_GEMM_MUL_ADD == 1, "GEMM_FMA has the number");
     GEMM_ROWS_##M(GEMM_FMAS, V, last, "4*" #p)
 #define GEMM_NEAR_NEXT(M, n) "add $64*" #n ", %[b]\n\t" GEMM_MOVES_##M("$4*" #n)
 #define GEMM_NEAR_STRIDES(V) GEMM_PANEL_STRIDES_##V(p1, p3, tile->b_panel)
-#define GEMM_NEAR_LAST(V, last, MASK) GEMM_B_##V(last, "", MASK)
 #define GEMM_NATURAL(M, V, last, p, AHEAD) \
     GEMM_ROW_##V(last, p, "") GEMM_##AHEAD(V) GEMM_ROWS_##M(GEMM_FMAS, V, last, "4*" #p)
 #define GEMM_NATURAL_ON_1 "add %[b_k], %[b]\n\t"
 #define GEMM_NATURAL_ON_4 "lea (%[b],%[b_k],4), %[b]\n\t"
 #define GEMM_NATURAL_NEXT(M, n) GEMM_NATURAL_ON_##n GEMM_MOVES_##M("$4*" #n)
 #define GEMM_NATURAL_STRIDES(V) , [b_k] "r"(tile->b_k * 4), [b_k3] "r"(tile->b_k * 12)
-#define GEMM_NATURAL_LAST(V, last, MASK) GEMM_ROW_##V(last, 0, MASK)
+#define GEMM_NATURAL_PART(M, V, last) GEMM_ROW_##V(last, 0, GEMM_KB) GEMM_ROWS_##M(GEMM_FMAS, V, last, "") \
+    GEMM_NATURAL_NEXT(M, 1)
 #define GEMM_APART(M, V, last, p, AHEAD) \
-    GEMM_B_##V(last, "", "") GEMM_##AHEAD(V) GEMM_ROWS_##M(GEMM_FMAS, V, last, "") \
-    "add %[b_k], %[b]\n\t" GEMM_MOVES_##M("%[a_k]")
+    GEMM_B_##V(last, "", "") GEMM_##AHEAD(V) GEMM_ROWS_##M(GEMM_FMAS, V, last, "") GEMM_APART_MOVE(M)
+#define GEMM_APART_MOVE(M) "add %[b_k], %[b]\n\t" GEMM_MOVES_##M("%[a_k]")
 #define GEMM_APART_NEXT(M, n)
 #define GEMM_APART_STRIDES(V) GEMM_NEAR_STRIDES(V), [a_k] "r"(tile->a_k * 4), [b_k] "r"(tile->b_k * 4)
-#define GEMM_APART_LAST GEMM_NEAR_LAST
+#define GEMM_APART_PART(M, V, last) GEMM_B_##V(last, "", GEMM_KB) GEMM_ROWS_##M(GEMM_FMAS, V, last, "") \
+    GEMM_APART_MOVE(M)
 #define GEMM_LED_B_1 "vmovups (%[b]), %%zmm27\n\tprefetcht0 (%[ahead])\n\t"
 #define GEMM_LED_B_2 GEMM_LED_B_1 "vmovups (%[b],%[p1]), %%zmm28\n\tprefetcht0 (%[ahead],%[p1])\n\t"
 #define GEMM_LED_B_3 GEMM_LED_B_2 "vmovups (%[b],%[p1],2), %%zmm29\n\t"
@@ -123,10 +138,9 @@ _Static_assert(FOVEA_FAULT_GEMM_MUL_ADD == 1, "GEMM_FMA has the number");
 #define GEMM_LED_REST_4 GEMM_LED_REST_3 "prefetcht0 (%[ahead],%[p3])\n\t"
 #define GEMM_LED(M, V, last, p, AHEAD) \
     GEMM_LED_B_##V GEMM_ROWS_##M(GEMM_FMAS, V, last, "") GEMM_LED_REST_##V \
-    "add %[b_k], %[ahead]\n\tadd %[b_k], %[b]\n\t" GEMM_MOVES_##M("%[a_k]")
+    "add %[b_k], %[ahead]\n\t" GEMM_APART_MOVE(M)
 #define GEMM_LED_NEXT(M, n)
 #define GEMM_LED_STRIDES GEMM_APART_STRIDES
-#define GEMM_LED_LAST GEMM_NEAR_LAST
 
 // What each step prefetches for later tiles: nothing, a line, or a line of each panel. LEAD, of LED: that, and in a
 // last part of `later` steps what lies at `next`. With `step` in memory a tile has 13 registers of operands at most,
@@ -156,12 +170,12 @@ _Static_assert(FOVEA_FAULT_GEMM_MUL_ADD == 1, "GEMM_FMA has the number");
 #define GEMM_PANEL_STRIDES_3(one, three, panel) GEMM_PANEL_STRIDES_2(one, three, panel)
 #define GEMM_PANEL_STRIDES_4(one, three, panel) GEMM_PANEL_STRIDES_3(one, three, panel), [three] "r"((panel) * 12)
 
-// The step after all others of a B whose last row ends with the tile, where there is one.
+// The steps after all others of a B whose last rows are not whole panels, of whose last one the lanes of %[kb] exist.
+#define GEMM_KB "%{%[kb]%}%{z%}"
 #define GEMM_WHOLE(M, V, last, FORM)
 #define GEMM_WHOLE_MASK
 #define GEMM_ENDS(M, V, last, FORM) \
-    "cmpl $0, %[ends]\n\tjz 5f\n\t" GEMM_##FORM##_LAST(V, last, "%{%[kb]%}%{z%}") \
-    GEMM_ROWS_##M(GEMM_FMAS, V, last, "") "5:\n\t"
+    "mov %[ends], %[k]\n\ttest %[k], %[k]\n\tjz 6f\n5:\t" GEMM_##FORM##_PART(M, V, last) "dec %[k]\n\tjnz 5b\n6:\t"
 #define GEMM_ENDS_MASK , [ends] "m"(ends), [kb] "Yk"(run.kb)
 
 // Four steps a turn, as long as there are four. Not in the tiles of few rows over a B from memory, of which those are

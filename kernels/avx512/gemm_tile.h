@@ -38,9 +38,8 @@ static inline __attribute__((always_inline)) void gemm_fetch_c(const struct fove
 /// What a tile's assembly wants to know.
 struct gemm_run {
     ptrdiff_t a_next, b_next, c_row; // c_row in bytes
-    size_t steps, later;             // before the last row of a B that ends; of a lead, in its last part
+    size_t steps, ends, later;       // before the last rows of a B that ends, and these; of a lead, in its last part
     const float *next;               // what that prefetches
-    uint32_t ends;
     bool adds;
     __mmask16 kb, kc;
 };
@@ -62,7 +61,7 @@ static inline __attribute__((always_inline)) struct gemm_run gemm_begin(const st
         .steps = steps,
         .later = later,
         .next = (t->ahead != NULL ? t->ahead : last) + GEMM_LAST,
-        .ends = t->b_ends != 0,
+        .ends = t->b_ends,
         .adds = t->mode == FOVEA_GEMM_ADD && !FOVEA_FAULT_IS(GEMM_ADD_FROM_ZERO),
         .kb = FOVEA_FAULT_IS(GEMM_B_ENDS_UNMASKED) ? 0xFFFF : gemm_mask(t, panels),
         .kc = FOVEA_FAULT_IS(GEMM_STORES_PAST_N) ? 0xFFFF : gemm_mask(t, panels),
@@ -80,7 +79,7 @@ enum { GEMM_IS_NONE, GEMM_IS_LINE, GEMM_IS_PANELS, GEMM_IS_LEAD };
         const float *a_first = tile->a, *b_first = tile->b, *ahead = tile->ahead;                                      \
         size_t later = run.later;                                                                                      \
         const float *const next = run.next;                                                                            \
-        const uint32_t ends = run.ends;                                                                                \
+        const size_t ends = run.ends;                                                                                  \
         const ptrdiff_t c_row = run.c_row;                                                                             \
         (void)ahead, (void)later, (void)next, (void)ends; /* of which a kind has some */                               \
         float *c = tile->c;                                                                                            \

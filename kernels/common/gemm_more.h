@@ -6,7 +6,19 @@
 #include "kernels/fault.h"
 #include "kernels/kernel.h"
 
-/// One tile; where B ends, its last step is a second one on a copy of n <= 48 elements.
+enum { GEMM_COPIED = FOVEA_PANEL }; // rows at a time
+
+/// Some rows of B, of n <= 48 elements, into whole panels side by side.
+static inline void gemm_copy_rows(const float *b, ptrdiff_t b_k, size_t rows, size_t n, float *copy)
+{
+    for (size_t p = 0; p < rows; p++, b += b_k, copy += 3 * FOVEA_PANEL) {
+        for (size_t j = 0; j < n; j++) {
+            copy[j] = b[j];
+        }
+    }
+}
+
+/// One tile; where B ends, its last rows are others, on copies.
 static inline void gemm_to_the_end(const struct fovea_gemm_tile *tile, fovea_gemm_fn *one)
 {
     if (tile->b_ends == 0) {
@@ -14,18 +26,18 @@ static inline void gemm_to_the_end(const struct fovea_gemm_tile *tile, fovea_gem
         return;
     }
     struct fovea_gemm_tile t = *tile;
-    t.k--;
+    t.k -= tile->b_ends;
     one(&t);
-    float last[3 * FOVEA_PANEL] = {0};
-    for (size_t j = 0; j < t.n; j++) {
-        last[j] = t.b[(ptrdiff_t)t.k * t.b_k + (ptrdiff_t)j];
-    }
-    t.a += (ptrdiff_t)t.k * t.a_k;
-    t.b = last;
-    t.b_k = FOVEA_PANEL;
-    t.k = 1;
+    float copy[GEMM_COPIED * 3 * FOVEA_PANEL] = {0};
+    t.b = copy;
+    t.b_k = 3 * FOVEA_PANEL;
     t.mode = FOVEA_GEMM_ADD;
-    one(&t);
+    for (size_t p = tile->k - tile->b_ends; p < tile->k; p += t.k) {
+        t.k = tile->k - p < GEMM_COPIED ? tile->k - p : GEMM_COPIED;
+        gemm_copy_rows(tile->b + (ptrdiff_t)p * tile->b_k, tile->b_k, t.k, t.n, copy);
+        t.a = tile->a + (ptrdiff_t)p * tile->a_k;
+        one(&t);
+    }
 }
 
 static inline void gemm_with_more(const struct fovea_gemm_tile *tile, fovea_gemm_fn *one)

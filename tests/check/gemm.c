@@ -47,10 +47,14 @@ static void make_b(struct check_case *c, struct fovea_gemm_tile *t, bool beside,
     const size_t of_tile = (t->n + FOVEA_PANEL - 1) / FOVEA_PANEL, panels = beside ? of_tile * (t->more + 1) : of_tile;
     const bool rows = check_chance(&c->rng, 40);
     const size_t pad = check_chance(&c->rng, 40) ? check_below(&c->rng, 40) : 0;
-    t->b_k = (ptrdiff_t)(rows ? panels * FOVEA_PANEL + pad : FOVEA_PANEL);
+    const bool ends = rows && !beside && t->k != 0 && t->mode == FOVEA_GEMM_STORE && check_chance(&c->rng, 50);
+    const bool dense = ends && t->n < FOVEA_PANEL && check_chance(&c->rng, 50); // a panel holds more than one row
+    t->b_k = (ptrdiff_t)(dense ? t->n + pad % 3 : rows ? panels * FOVEA_PANEL + pad : FOVEA_PANEL);
     t->b_panel = (ptrdiff_t)(rows ? FOVEA_PANEL : FOVEA_PANEL * t->k + pad);
     t->b_next = beside ? (ptrdiff_t)of_tile * t->b_panel : 0;
-    t->b_ends = rows && !beside && t->k != 0 && t->mode == FOVEA_GEMM_STORE && check_chance(&c->rng, 50);
+    const size_t past = panels * FOVEA_PANEL - t->n; // columns: what of the last rows could not be read in full
+    const size_t few = dense ? (past + (size_t)t->b_k - 1) / (size_t)t->b_k : 1, least = few < t->k ? few : t->k;
+    t->b_ends = !ends ? 0 : check_chance(&c->rng, 50) ? least : least + check_below(&c->rng, t->k - least + 1);
     const size_t last = (panels - 1) * (size_t)t->b_panel + (t->k - 1) * (size_t)t->b_k;
     const size_t live = t->b_ends ? t->n - (panels - 1) * FOVEA_PANEL : FOVEA_PANEL;
     struct check_buffer *const b = check_buffer(c, "B", t->k == 0 ? 0 : last + live);
@@ -60,8 +64,7 @@ static void make_b(struct check_case *c, struct fovea_gemm_tile *t, bool beside,
                 b->data[j / FOVEA_PANEL * (size_t)t->b_panel + p * (size_t)t->b_k + j % FOVEA_PANEL] =
                     check_draw(&c->rng, values);
     t->b = b->data;
-    check_describe(c, " B %s%s b_panel %td b_k %td", rows ? "rows" : "panels", t->b_ends ? " to its end" : "",
-                   t->b_panel, t->b_k);
+    check_describe(c, " B %s b_ends %zu b_panel %td b_k %td", rows ? "rows" : "panels", t->b_ends, t->b_panel, t->b_k);
 }
 
 static void make_scale(struct check_case *c, struct fovea_gemm_tile *t, const struct check_source *values)

@@ -13,23 +13,30 @@ import sys
 
 import loops
 
-Kernel = collections.namedtuple("Kernel", "isa stem function m v prefetches reloads instructions")
+Kernel = collections.namedtuple("Kernel", "isa stem function m v prefetches reloads instructions twice",
+                                defaults=[set()])
+
+
+def twice(kernel, m, v):
+    """Rows of A that each panel's FMA loads for itself, those a pointer is for, in tiles of so many panels."""
+    return (m + 2) // 3 if v in kernel.twice else 0
 
 
 def avx512(stem, m, v):
     """Each kind of its tiles, all of them assembly. Of what moves the line that is prefetched a compiler may keep the
     stride in memory."""
     near = v if v > 1 else 0
-    # Four steps a turn, and single ones: rows of A are broadcast inside the FMAs of a lone panel, and three rows share
-    # a pointer.
-    bare = m * v + v + (m if v > 1 else 0)
-    natural = (bare + (1 + (m + 2) // 3 + 2) / 4, bare + 1 + (m + 2) // 3 + 2)
+    # Four steps a turn, and single ones: rows of A are broadcast inside the FMAs of a lone panel, and where two or
+    # three are side by side those of the rows that a pointer is for, one in three.
+    pointers = (m + 2) // 3
+    bare = m * v + v + {1: 0, 2: m - pointers, 3: m - pointers, 4: m}[v]
+    natural = (bare + (1 + pointers + 2) / 4, bare + 1 + pointers + 2)
     kinds = {"near": near, "near_line": near + 1, "near_panels": near + v, "near_half": near, "natural": 0,
              "natural_half": 0, "apart": 0, "apart_line": 1, "apart_panels": v, "apart_half": 0, "lead": v}
     for kind, prefetches in kinds.items():
         reloads = 1 if "line" in kind or "panels" in kind else 0
         yield Kernel("avx512", stem, kind + "_{m}x{v}", m, v, {prefetches}, {"GNU": reloads, "Clang": reloads},
-                     dict.fromkeys(("GNU", "Clang"), natural) if "natural" in kind else None)
+                     dict.fromkeys(("GNU", "Clang"), natural) if "natural" in kind else None, {2, 3})
 
 
 # The main tile, by its function; cache lines prefetched a step, one or more loops for each; reloads: strides that a
@@ -62,7 +69,7 @@ def problems(kernel, m, v, found, compiler):
     if not found:
         yield "no k loop found"
     for counts in found:
-        wanted = (m * v, v, m, counts[3], counts[4], 0, 0, 0)
+        wanted = (m * v, v, m + (v - 1) * twice(kernel, m, v), counts[3], counts[4], 0, 0, 0)
         for column, count, expected in zip(COLUMNS, counts, wanted):
             if count != expected:
                 yield f"{count:g} {column} a step, not {expected}"
