@@ -15,6 +15,41 @@ static bool in_reach(const struct fovea_attention_tile *tile, size_t split)
     return split == first_split(tile) || (split > first_split(tile) && split * FOVEA_SPLIT < tile->end_most);
 }
 
+// Where a block's state of a split lies in shared memory: m, l, the statistics and O of its rows, and nothing else, so
+// that a call shares as many floats as its rows have in as many splits.
+static float *shared_state(const struct fovea_attention_layout *plan, const struct fovea_attention_grid *grid,
+                           float *shared, size_t index, const struct fovea_attention_tile *tile, size_t split)
+{
+    const size_t before = index / grid->tiles * grid->rows + index % grid->tiles * grid->most;
+    return shared + (before * grid->splits + split * tile->rows) * plan->row_floats;
+}
+
+// The parts of a state there, in their order: copies them to `memory`, or from there.
+static void copy_state(const struct fovea_attention_state *state, float *memory, bool to)
+{
+    const size_t rows = state->rows;
+    const struct {
+        void *data;
+        size_t floats;
+    } parts[] = {{state->m, rows}, {state->l, rows}, {state->spread, rows}, {state->top, rows}};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        if (parts[i].data != NULL) {
+            memcpy(to ? memory : parts[i].data, to ? parts[i].data : memory, parts[i].floats * sizeof *memory);
+            memory += parts[i].floats;
+        }
+    }
+    for (size_t r = 0; r < rows; r++, memory += state->v_dim) {
+        float *const o = state->o + (ptrdiff_t)r * state->o_row;
+        memcpy(to ? memory : o, to ? o : memory, state->v_dim * sizeof *o);
+    }
+}
+
+// A state in a worker's scratch, for its i-th block.
+static struct fovea_attention_state scratch_state(const struct fovea_attention_tile *tile, float *scratch, size_t i)
+{
+    return fovea_attention_call_state(tile, scratch + tile->plan->states_at + i * tile->plan->state_floats);
+}
+
 // Phase 0 of decoding: some blocks of a key head, one split. Where there is but one, it ends them, too. Blocks that
 // read their keys one after the other read them from memory, each anew: Granite Rapids, 32 heads on 8, 5 to 12 queries
 // over 1024 to 4096 keys, K in rows 1.15 to 1.35 times as fast together, in panels 1.04 to 1.27; in L2 0.98 to 1.0.
@@ -31,7 +66,7 @@ static void decode(const struct fovea_attention_layout *plan, const struct fovea
     struct fovea_attention_tile one, *const many = (struct fovea_attention_tile *)(void *)(scratch + plan->tiles_at);
     struct fovea_attention_tile *const tiles = blocks == 1 ? &one : many; // one is nearer: 1 % of 4 queries and keys
     struct fovea_attention_part parts[FOVEA_ATTENTION_TILES_MAX];
-    size_t count = 0;
+    size_t count = 0, indices[FOVEA_ATTENTION_TILES_MAX];
     for (size_t i = 0; i < blocks; i++) {
         struct fovea_attention_tile *const tile = &tiles[count];
         fovea_attention_place(plan, args, grid, index + i, tile);
@@ -40,11 +75,11 @@ static void decode(const struct fovea_attention_layout *plan, const struct fovea
         }
         float *const q = scratch + plan->q_at + count * plan->block_q_floats;
         fovea_attention_queries(tile, q);
-        float *const memory = shared + ((index + i) * grid->splits + split) * plan->block_floats;
-        struct fovea_attention_part *const part = &parts[count++];
+        struct fovea_attention_part *const part = &parts[count];
         *part = (struct fovea_attention_part){
             .tile = tile, .q = q, .scratch = scratch, .fresh = true, .alone = blocks == 1};
-        part->state = fovea_attention_call_state(tile, memory); // in place: a copy would wait for its stores
+        part->state = scratch_state(tile, scratch, count);
+        indices[count++] = index + i;
     }
     fovea_attention_split(parts, count, split);
     for (size_t i = 0; i < count; i++) {
@@ -53,23 +88,28 @@ static void decode(const struct fovea_attention_layout *plan, const struct fovea
         }
         if (grid->splits == 1) {
             fovea_attention_finish(parts[i].tile, &parts[i].state);
+        } else {
+            copy_state(&parts[i].state, shared_state(plan, grid, shared, indices[i], parts[i].tile, split), true);
         }
     }
 }
 
 // Phase 1 of decoding: merges the splits of a block in order and ends it.
 static void join(const struct fovea_attention_layout *plan, const struct fovea_attention_args *args,
-                 const struct fovea_attention_grid *grid, float *shared, uint32_t task)
+                 const struct fovea_attention_grid *grid, float *shared, float *scratch, uint32_t task)
 {
     struct fovea_attention_tile tile;
     fovea_attention_place(plan, args, grid, task, &tile);
-    const size_t first = first_split(&tile);
-    float *const states = shared + (task * grid->splits + first) * plan->block_floats;
-    const struct fovea_attention_state total = fovea_attention_call_state(&tile, states);
-    for (size_t split = first + 1; in_reach(&tile, split); split++) {
-        const struct fovea_attention_state next =
-            fovea_attention_call_state(&tile, states + (split - first) * plan->block_floats);
-        plan->kernels->attention_merge.run(&total, &next);
+    const struct fovea_attention_state total = scratch_state(&tile, scratch, 0),
+                                       next = scratch_state(&tile, scratch, 1);
+    fovea_attention_clear(&total); // lanes and columns that are nobody's are read, too
+    fovea_attention_clear(&next);
+    for (size_t split = first_split(&tile); in_reach(&tile, split); split++) {
+        const bool first = split == first_split(&tile);
+        copy_state(first ? &total : &next, shared_state(plan, grid, shared, task, &tile, split), false);
+        if (!first) {
+            plan->kernels->attention_merge.run(&total, &next);
+        }
     }
     fovea_attention_finish(&tile, &total);
 }
@@ -126,7 +166,7 @@ static void run_part(const struct fovea_attention_layout *plan, const struct fov
                      uint32_t task)
 {
     if (phase == 1) {
-        join(plan, args, grid, shared, task);
+        join(plan, args, grid, shared, scratch, task);
     } else if (grid->prefill) {
         fovea_attention_prefill(plan, args, grid, scratch, task);
     } else {

@@ -31,7 +31,7 @@ struct fovea_attention_layout {
     float keep_scale;              ///< 1 / (1 - dropout)
     uint32_t threshold;            ///< dropout: words below drop their weight
     size_t statistics;             ///< 3, or 0 without them: floats that a state of a call has more, for each row
-    size_t block_floats;           ///< one state of a decoding block; shared memory is an array of them
+    size_t row_floats;             ///< a row's state of a split in shared memory: m, l, statistics and O
     size_t entry_floats;           ///< shared memory of one entry of a ragged batch
 };
 

@@ -202,11 +202,11 @@ static enum fovea_status count(struct fovea_attention_layout *plan, size_t q_len
                       fovea_mul(tasks, grid.splits, &tasks) && tasks <= UINT32_MAX,
                   FOVEA_ERR_OVERFLOW, why, "attention: more tasks than 32 bits count");
     if (!grid.prefill) {
-        const size_t block_rows = fovea_min(grid.rows, grid.most);
-        plan->block_floats =
-            fovea_attention_state_floats(false, block_rows, grid.most, d->v_dim) + plan->statistics * grid.most;
-        FOVEA_REQUIRE(fovea_mul(tasks, plan->block_floats * sizeof(float), &bytes), FOVEA_ERR_OVERFLOW, why,
-                      "attention: the states of %zu splits do not fit in memory", grid.splits);
+        // One split is ended where it is computed.
+        const size_t states = grid.splits > 1 ? grid.splits : 0;
+        FOVEA_REQUIRE(fovea_mul(d->batch * grid.heads, grid.rows, &bytes) && fovea_mul(bytes, states, &bytes) &&
+                          fovea_mul(bytes, plan->row_floats * sizeof(float), &bytes),
+                      FOVEA_ERR_OVERFLOW, why, "attention: the states of %zu splits do not fit in memory", grid.splits);
         plan->work.shared_bytes = bytes;
         plan->entry_floats = d->batch == 0 ? 0 : bytes / sizeof(float) / d->batch;
     }
@@ -227,7 +227,8 @@ static void lay_out(struct fovea_attention_layout *plan)
     plan->pages_at = fovea_round_up(fovea_attention_scratch(d->qk_dim, d->v_dim), FOVEA_PANEL);
     plan->q_at = plan->pages_at + (gathers ? (size_t)FOVEA_CHUNK * (d->qk_dim + d->v_dim) : 0);
     plan->states_at = plan->q_at + larger(plan->tiles_most * plan->q_floats, plan->blocks_most * plan->block_q_floats);
-    plan->copy_at = plan->states_at + 2 * plan->tiles_most * plan->state_floats;
+    const size_t states = larger(2 * plan->tiles_most, plan->blocks_most); // two of a tile, and of a block's splits
+    plan->copy_at = plan->states_at + states * plan->state_floats;
     plan->pointers_at = plan->copy_at + fovea_attention_copy_floats(plan);
     plan->tiles_at = plan->pointers_at + FOVEA_ATTENTION_POINTERS * sizeof(float *) / sizeof(float);
     plan->work.scratch_bytes =
@@ -248,6 +249,7 @@ enum fovea_status fovea_attention_make(const struct fovea_engine *engine, const 
         .desc = *desc,
         .group = desc->kv_heads == 0 ? 0 : desc->heads / desc->kv_heads,
         .statistics = desc->statistics ? 3 : 0,
+        .row_floats = 2 + (desc->statistics ? 2 : 0) + desc->v_dim,
     };
     const size_t few = fovea_min(desc->q_len, plan->tuning->prefill - 1);
     const bool prefills = desc->q_len > few;

@@ -44,6 +44,44 @@ static const char *explain(const struct fovea_engine *engine, size_t heads, size
     return explain_k(engine, heads, queries, keys, FOVEA_K_ROWS);
 }
 
+// A call shares no more than the states of its rows, one of each split, and nothing where there is one split; what a
+// worker needs does not depend on how many keys there are, once they are far, nor on the queries once they fill the
+// tiles of a task.
+static void test_memory(const struct fovea_engine *engine, const char *isa)
+{
+    // batch, heads, kv_heads, q_len, kv_len, qk_dim and v_dim, statistics
+    static const size_t sizes[][7] = {
+        {1, 1, 1, 1, 4096, 64, 0},    {1, 1, 1, 1, 4096, 1, 0},       {3, 32, 8, 1, 4097, 128, 0},
+        {1, 32, 8, 5, 131072, 80, 0}, {2, 18, 1, 1, 65536, 64, 1},    {1, 4, 4, 1, 1024, 64, 0},
+        {1, 1, 1, 1, 60, 64, 1},      {1, 12, 12, 4096, 4096, 64, 0}, {1, 2, 2, 512, 9000, 64, 1},
+    };
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        const size_t *const s = sizes[i], few = s[3] < 15 ? s[3] : 15; // queries that decoding takes, at most
+        size_t scratch[2] = {0, 0};
+        for (size_t longer = 0; longer < 2; longer++) {
+            const size_t keys = s[4] << longer * 4, queries = s[3] << longer * (s[3] > 1000 ? 4 : 0);
+            struct fovea_attention_desc d;
+            fovea_attention_desc_init(&d, sizeof d);
+            d.batch = s[0], d.heads = s[1], d.kv_heads = s[2], d.q_len = queries, d.kv_len = keys;
+            d.qk_dim = d.v_dim = s[5];
+            d.statistics = (uint32_t)s[6];
+            d.q = d.out = (struct fovea_strides){queries * s[1] * s[5], s[5], s[1] * s[5]};
+            d.k = d.v = (struct fovea_strides){keys * s[2] * s[5], s[5], s[2] * s[5]};
+            void *const plan = aligned_alloc(64, fovea_attention_plan_size());
+            CHECK(plan && fovea_attention_plan(engine, &d, plan) == FOVEA_OK, "plan %zu", i);
+            const struct fovea_work *const work = plan;
+            const size_t splits = (keys + 1023) / 1024, floats = s[5] + 2 + (s[6] ? 2 : 0);
+            const size_t bound = s[0] * s[1] * few * splits * floats * sizeof(float);
+            CHECK(work->shared_bytes <= (splits > 1 ? bound : 0), "%s, %zu: %zu bytes are shared, not %zu", isa, i,
+                  work->shared_bytes, bound);
+            scratch[longer] = work->scratch_bytes;
+            free(plan);
+        }
+        CHECK(scratch[0] == scratch[1], "%s, %zu: scratch %zu, of more keys and queries %zu", isa, i, scratch[0],
+              scratch[1]);
+    }
+}
+
 // Of tiles of 48 queries the last ones are a block: up to 8 (AVX-512) or 4, half as many where they would be one more
 // panel of a tile.
 static void test_few(const struct fovea_engine *engine, const char *isa)
@@ -188,6 +226,7 @@ static void test_copies(const struct fovea_engine *engine, const char *isa)
 static void test_engine_of(const struct fovea_engine *engine, const char *isa)
 {
     test_few(engine, isa);
+    test_memory(engine, isa);
     test_profile(engine, isa);
     test_near(engine, isa);
     test_twice(engine, isa);
