@@ -22,7 +22,8 @@ static void usage(FILE *to)
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
         fprintf(to, "  %-8s %s\n", commands[i].name, commands[i].purpose);
     fprintf(to, "\n  fovea help COMMAND tells more, as fovea COMMAND --help does; fovea version prints the version.\n"
-                "  An option's value is the next argument or stands behind an equals sign: --db FILE, --db=FILE.\n\n"
+                "  An option's value is the next argument or stands behind an equals sign: --db FILE, --db=FILE; one\n"
+                "  that may be missing, as in --quarantine[=FILE], only behind an equals sign.\n\n"
                 "  Environment: FOVEA_ISA=scalar|avx2|avx512|neon caps the instruction set, FOVEA_PIN=NAME,...\n"
                 "  chooses kernels by name, FOVEA_EXCLUDE=NAME,... keeps some out of use, FOVEA_PROFILE=FILE|none\n"
                 "  names the tuning profile, FOVEA_CACHES=32K,1M,32M the caches where the machine does not tell\n"

@@ -104,10 +104,14 @@ static void print_end(const struct tune_result *r, const char *path)
     if (r->failures)
         fprintf(stderr, "%u candidates did not give the scalar path's bits; %u kernels are in quarantine\n",
                 r->failures, quarantined);
+    if (r->classes_left)
+        fprintf(stderr, "%u classes left out: to read from memory takes %s; they keep their defaults\n",
+                r->classes_left, "more of it, or of the time, than there is");
     if (path)
         fprintf(stderr, "wrote %s\n", path);
     else
-        fprintf(stderr, "nothing was found before it was interrupted, and nothing is written\n");
+        fprintf(stderr, "nothing was found before %s, and nothing is written\n",
+                r->interrupted ? "it was interrupted" : "the time was over");
 }
 
 // Whether a profile says anything. One of a run that was stopped at once would keep a first boot from tuning.
@@ -122,7 +126,8 @@ static int finish(const struct fovea_engine *engine, const struct cli_tune_argum
                   const struct tune_result *result, const char *path)
 {
     char why[FOVEA_PROFILE_WHY];
-    const bool writes = !result->interrupted || says_something(&result->profile);
+    const bool searched = a->tune.level == FOVEA_LEVEL_ESTIMATE || (!result->interrupted && result->classes_done != 0);
+    const bool writes = searched || says_something(&result->profile);
     if (writes && !tune_save(path, &result->profile, why))
         return cli_error("tune: %s: cannot be written: %s", path, why);
     print_end(result, writes ? path : NULL);
@@ -152,7 +157,8 @@ static int tune(struct cli_tune_arguments *a)
     if (a->output)
         snprintf(path, sizeof path, "%s", a->output);
     else if (!tune_destination(a->system, path, sizeof path))
-        return cli_error("tune: no place for the profile: give --output FILE or set HOME");
+        return cli_error("tune: no place for the profile: give --output FILE%s",
+                         cli_setting("FOVEA_PROFILE") ? "; FOVEA_PROFILE names none" : " or set HOME");
     struct fovea_engine *const engine = cli_tune_engine();
     if (!engine)
         return CLI_USAGE;
@@ -209,12 +215,18 @@ int cli_tune(int argc, char **argv)
                                          {.name = "--report", .text = &a.report},
                                          {.name = "--json", .flag = &a.json},
                                          {.name = NULL}};
-    for (size_t i = 0; i < sizeof others / sizeof *others && argc > 1; i++)
-        if (strcmp(argv[1], others[i].name) == 0)
-            return others[i].command(argc - 1, argv + 1);
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        for (int at = 1; at < argc; at++)
+            if (strncmp(argv[at], others[i].name, strlen(others[i].name)) == 0)
+                return at == 1 && strcmp(argv[1], others[i].name) == 0
+                           ? others[i].command(argc - 1, argv + 1)
+                           : cli_error("tune: %s comes first: fovea tune %s --help tells more", others[i].name,
+                                       others[i].name);
     const int taken = cli_only_options("tune", help, options, argc, argv);
     if (taken != 1)
         return taken < 0 ? CLI_OK : CLI_USAGE;
+    if (a.system && a.output)
+        return cli_error("tune: --system and --output name two places");
     if (a.tune.only && tune_classes_of(a.tune.only) == 0)
         return cli_error("tune: --only %s: no class has that in its name; --show lists them", a.tune.only);
     a.tune.level = (enum fovea_profile_level)level;

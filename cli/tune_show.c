@@ -72,11 +72,20 @@ static void gain_of(const struct fovea_profile *profile, uint32_t class, char te
         snprintf(text, GAIN, "%.3fx", profile->evidence[class].gain * 1e-6);
 }
 
+// Whether its choices are for this engine's ISA cap; those of another are not used, and not compared with their own
+// defaults here.
+static bool in_force(const struct fovea_engine *engine, const struct fovea_profile *profile)
+{
+    return profile->isa == 0 || profile->isa == fovea_engine_choice(engine)->allowed;
+}
+
 void cli_tune_table(const struct fovea_engine *engine, const struct fovea_profile *profile)
 {
     printf("level %s, made for %s, caches %u %u %u KiB\n", fovea_profile_levels[profile->level],
            *profile->key.cpu ? profile->key.cpu : "a CPU without a name", profile->key.l1d_bytes >> 10,
            profile->key.l2_bytes >> 10, profile->key.l3_bytes >> 10);
+    if (!in_force(engine, profile))
+        printf("made for another ISA cap: here only its quarantine counts, and the defaults are those of this cap\n");
     for (uint32_t i = 0; i < FOVEA_VARIANTS; i++)
         if (profile->quarantine[i])
             printf("quarantined: %s, which %s\n", fovea_variant_facts[i].name,
@@ -109,7 +118,8 @@ void cli_tune_table(const struct fovea_engine *engine, const struct fovea_profil
 void cli_tune_json(const struct fovea_engine *engine, const struct fovea_profile *profile)
 {
     bool any = false;
-    printf("{\"level\": \"%s\", \"cpu\": ", fovea_profile_levels[profile->level]);
+    printf("{\"level\": \"%s\", \"in_force\": %s, \"cpu\": ", fovea_profile_levels[profile->level],
+           in_force(engine, profile) ? "true" : "false");
     cli_json_string(stdout, profile->key.cpu);
     printf(", \"caches\": [%u, %u, %u],\n \"quarantine\": {", profile->key.l1d_bytes, profile->key.l2_bytes,
            profile->key.l3_bytes);
@@ -197,6 +207,10 @@ int cli_tune_diff(int argc, char **argv)
     if (!engine)
         return CLI_USAGE;
     uint32_t differ = 0;
+    for (int i = 0; i < 2; i++)
+        if (!in_force(engine, &profiles[i]))
+            printf("%c is for another ISA cap: what it has not chosen stands here as the default of this one\n",
+                   'A' + i);
     for (uint32_t class = 0; class < FOVEA_TUNED_CLASSES; class ++) {
         char name[64], words[CLI_TUNE_WORDS];
         struct fovea_tuned tuned[2];
@@ -217,7 +231,7 @@ int cli_tune_diff(int argc, char **argv)
         if (profiles[0].quarantine[i] != profiles[1].quarantine[i])
             printf("%-24s A %s, B %s\n", fovea_variant_facts[i].name, fovea_quarantine_names[profiles[0].quarantine[i]],
                    fovea_quarantine_names[profiles[1].quarantine[i]]);
-    printf("%u classes differ\n", differ);
+    printf("%u class%s differ%s\n", differ, differ == 1 ? "" : "es", differ == 1 ? "s" : "");
     fovea_engine_destroy(engine);
     return CLI_OK;
 }

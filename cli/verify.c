@@ -27,19 +27,29 @@ static uint64_t failures(const struct check_variant *variant, const struct check
     return failed;
 }
 
-// Marks what differed in the profile; check_variants has the order of the registers.
-static int put_into_quarantine(const char *file, bool system, const uint8_t *quarantine)
+// The profile that what differs will be written into. False, having said so, where it cannot be: said after some
+// minutes it would be late.
+static bool find_profile(const char *file, bool system, char path[4096])
 {
-    char path[4096], why[FOVEA_PROFILE_WHY];
-    if (file && *file)
-        snprintf(path, sizeof path, "%s", file);
-    else if (!tune_destination(system, path, sizeof path))
-        return cli_error("verify: no place for the profile: give --quarantine=FILE or set HOME");
+    char why[FOVEA_PROFILE_WHY];
+    if (file)
+        snprintf(path, 4096, "%s", file);
+    else if (!tune_destination(system, path, 4096))
+        return cli_error("verify: no place for the profile: give --quarantine=FILE%s",
+                         cli_setting("FOVEA_PROFILE") ? "; FOVEA_PROFILE names none" : " or set HOME"),
+               false;
+    return tune_can_save(path, !file, why) || (cli_error("verify: %s: cannot be written: %s", path, why), false);
+}
+
+// Marks what differed; check_variants has the order of the registers.
+static int put_into_quarantine(const char *path, const uint8_t *quarantine)
+{
+    char why[FOVEA_PROFILE_WHY];
     struct fovea_engine *const engine = cli_tune_engine();
+    const bool ok = engine && tune_quarantine(path, engine, quarantine, why);
+    fovea_engine_destroy(engine);
     if (!engine)
         return CLI_USAGE;
-    const bool ok = tune_can_save(path, !file || !*file, why) && tune_quarantine(path, engine, quarantine, why);
-    fovea_engine_destroy(engine);
     if (!ok)
         return cli_error("verify: %s: cannot be written: %s", path, why);
     printf("wrote %s\n", path);
@@ -97,7 +107,10 @@ int cli_verify(int argc, char **argv)
     const int left = cli_only_options("verify", help, options, argc, argv);
     if (left <= 0)
         return left < 0 ? CLI_OK : CLI_USAGE;
+    char path[4096] = "";
+    if ((keep || system) && !find_profile(file, system, path))
+        return CLI_USAGE;
     const int code = verify(&check, quiet, quarantine);
     const bool any = memchr(quarantine, FOVEA_DIFFERS, sizeof quarantine) != NULL;
-    return any && (keep || system) && put_into_quarantine(file, system, quarantine) ? CLI_USAGE : code;
+    return any && *path && put_into_quarantine(path, quarantine) ? CLI_USAGE : code;
 }

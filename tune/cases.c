@@ -173,7 +173,11 @@ static uint32_t border_cases(const struct fovea_engine *engine, struct tune_case
         struct tune_shape shape = border_shapes[i];
         shape.near = near ? near : 1;
         cases[count] = tune_case_gemm(engine, &shape);
-        count += cases[count] != NULL;
+        if (cases[count] == NULL) { // both sides of it, or none
+            tune_cases_destroy(cases, count);
+            return 0;
+        }
+        count++;
     }
     return count;
 }

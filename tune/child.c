@@ -2,14 +2,17 @@
 // tune/child.c - one byte for each answer through a pipe; a child that ends early or is silent too long is to blame for
 // the question it was asked.
 #include "tune/child.h"
+#include "tune/measure.h"
 
 #include <errno.h>
+#include <math.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 const char *const tune_verdict_names[] = {"unknown", "same", "differs", "crashes", "hangs"};
@@ -39,22 +42,41 @@ static bool is_over(const volatile sig_atomic_t *stop)
     return stop && *stop;
 }
 
-// Waits for a byte: 1 with it, 0 at the end of the pipe, -1 after `patience` seconds of silence, or when it is to stop.
-// The wait is cut into parts, so that a process that is stopped as a whole for a while, parent and child, has lost one
-// part only.
-static int wait_byte(int from, double patience, const volatile sig_atomic_t *stop, char *byte)
+// Seconds that a child has computed; 0 where that is not told.
+static double worked(pid_t child)
 {
-    enum { PARTS = 8 };
+    clockid_t clock;
+    struct timespec t;
+    const bool told = clock_getcpuclockid(child, &clock) == 0 && clock_gettime(clock, &t) == 0;
+    return told ? (double)t.tv_sec + 1e-9 * (double)t.tv_nsec : 0;
+}
+
+enum wait { WAIT_ENDED, WAIT_ANSWERED, WAIT_HANGS, WAIT_GAVE_UP };
+
+// Waits for a byte. The wait is cut into parts, so that a process that is stopped as a whole for a while, parent and
+// child, has lost one part only.
+static enum wait wait_byte(int from, pid_t child, struct tune_patience *patience, const volatile sig_atomic_t *stop,
+                           char *byte)
+{
+    const double part = fmin(patience->silence / 8, 0.05), begin = worked(child);
+    const double most = fmax(patience->work, 20 * patience->longest);
     struct pollfd poller = {.fd = from, .events = POLLIN};
-    for (int part = 0; part < PARTS && !is_over(stop);) {
-        const int ready = poll(&poller, 1, (int)(patience * 1000 / PARTS) + 1);
-        if (ready > 0)
-            return read(from, byte, 1) == 1;
-        part += ready == 0;
+    for (double silent = 0; !is_over(stop) && tune_now() < patience->until;) {
+        const int ready = poll(&poller, 1, (int)(part * 1000) + 1);
         if (ready < 0 && errno != EINTR)
-            return 0;
+            return WAIT_ENDED;
+        const double work = worked(child) - begin;
+        if (ready > 0 && read(from, byte, 1) != 1)
+            return WAIT_ENDED;
+        if (ready > 0) {
+            patience->longest = fmax(patience->longest, work);
+            return WAIT_ANSWERED;
+        }
+        silent += ready == 0 ? part : 0;
+        if (silent >= patience->silence || work >= most)
+            return WAIT_HANGS;
     }
-    return -1;
+    return WAIT_GAVE_UP;
 }
 
 // What a child that ended before its answer says of the question: nothing where it was killed, as the OOM killer does.
@@ -64,29 +86,30 @@ static enum tune_verdict verdict_of(int status)
 }
 
 // Answers of one child, beginning with question `first`; returns the first question that has none.
-static uint32_t listen_to(uint32_t first, uint32_t count, int from, pid_t child, double patience,
+static uint32_t listen_to(uint32_t first, uint32_t count, int from, pid_t child, struct tune_patience *patience,
                           const volatile sig_atomic_t *stop, enum tune_verdict *verdicts)
 {
-    int status = 0, got = 1;
+    int status = 0;
     uint32_t i = first;
+    enum wait got = WAIT_ANSWERED;
     char byte = 0;
-    while (i < count && (got = wait_byte(from, patience, stop, &byte)) > 0)
+    while (i < count && (got = wait_byte(from, child, patience, stop, &byte)) == WAIT_ANSWERED)
         verdicts[i++] = byte ? TUNE_SAME : TUNE_DIFFERS;
-    if (got < 0)
+    if (got == WAIT_HANGS || got == WAIT_GAVE_UP)
         kill(child, SIGKILL);
     while (waitpid(child, &status, 0) < 0 && errno == EINTR)
         continue;
     if (i < count)
-        verdicts[i++] = is_over(stop) ? TUNE_UNKNOWN : got < 0 ? TUNE_HANGS : verdict_of(status);
+        verdicts[i++] = got == WAIT_GAVE_UP ? TUNE_UNKNOWN : got == WAIT_HANGS ? TUNE_HANGS : verdict_of(status);
     return i;
 }
 
-void tune_ask(uint32_t count, bool (*question)(void *arg, uint32_t i), void *arg, double patience,
+void tune_ask(uint32_t count, bool (*question)(void *arg, uint32_t i), void *arg, struct tune_patience *patience,
               const volatile sig_atomic_t *stop, enum tune_verdict *verdicts)
 {
     for (uint32_t i = 0; i < count; i++)
         verdicts[i] = TUNE_UNKNOWN;
-    for (uint32_t next = 0; next < count && !is_over(stop);) {
+    for (uint32_t next = 0; next < count && !is_over(stop) && tune_now() < patience->until;) {
         int ends[2];
         if (pipe(ends) != 0)
             return;

@@ -143,7 +143,7 @@ static bool search_round(struct tune_search *s, uint32_t round, uint32_t count, 
         if (!p->open)
             continue;
         const double left = s->deadline - tune_now();
-        if (left <= fmin(0.5, 0.05 * run->budget) || (s->stop && *s->stop)) // what a class begins with takes time, too
+        if (left <= fmin(0.5, 0.1 * run->budget) || (s->stop && *s->stop)) // what a class begins with takes time, too
             return false;
         double shares = 0; // of what is open, which may have become more
         for (uint32_t j = i; j < count; j++)
@@ -153,7 +153,8 @@ static bool search_round(struct tune_search *s, uint32_t round, uint32_t count, 
         if (tune_now() >= s->deadline)
             return false;
         keep_or_forget(s, class, p);
-        run->result->classes_done += round == 0;
+        run->result->classes_done += round == 0 && s->track.count != 0;
+        run->result->classes_left += round == 0 && s->track.count == 0;
         if (class == FOVEA_CLASS_CACHE && move_border(s)) {
             s->known_from = s->trial_count; // other cases stand for the classes now
             for (uint32_t other = 0; other < FOVEA_GEMM_CLASSES; other++)

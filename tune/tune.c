@@ -13,7 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { VERIFY_CASES = 6 }; // of each kernel: some ms; the candidates' own problems follow
+enum { VERIFY_CASES = 6 };            // of each kernel: some ms; the candidates' own problems follow
+static const double walk_share = 0.1; // of the budget, for an area larger than all caches
 
 double tune_level_budget(enum fovea_profile_level level)
 {
@@ -67,7 +68,8 @@ static void verify_kernels(struct tune_search *s)
         if (fovea_variant_facts[i].required != 0 && !(fovea_variant_facts[i].required & ~choice->allowed) &&
             !choice->excluded[i] && !s->quarantine[i])
             kernels.variants[kernels.count++] = i;
-    tune_ask(kernels.count, kernel_is_right, &kernels, s->patience, s->stop, verdicts);
+    s->patience.until = s->deadline;
+    tune_ask(kernels.count, kernel_is_right, &kernels, &s->patience, s->stop, verdicts);
     for (uint32_t i = 0; i < kernels.count; i++) {
         static const uint8_t why[] = {
             [TUNE_DIFFERS] = FOVEA_DIFFERS, [TUNE_CRASHES] = FOVEA_CRASHES, [TUNE_HANGS] = FOVEA_HANGS};
@@ -96,10 +98,11 @@ static void begin_profile(const struct tune_options *options, struct fovea_profi
     profile->level = options->level;
 }
 
-// A run that was stopped, or was for some classes, is not of its level: it would stand in the way of the next one.
+// A run that was stopped, or was for some classes, or had no time for any, is not of its level: it would stand in the
+// way of the next one.
 static void end_profile(const struct tune_options *options, struct tune_result *result)
 {
-    if (result->interrupted || options->only)
+    if (result->interrupted || options->only || result->classes_done == 0)
         result->profile.level = options->start && options->keep ? options->start->level : FOVEA_LEVEL_ESTIMATE;
 }
 
@@ -110,8 +113,10 @@ static bool begin_search(struct tune_search *s, const struct tune_options *optio
     s->effort = &tune_efforts[options->level];
     s->start = tune_now();
     s->deadline = s->start + (options->budget > 0 ? options->budget : tune_level_budget(options->level));
+    tune_walk_allow(walk_share * (s->deadline - s->start));
     s->l2 = options->level != FOVEA_LEVEL_ESTIMATE ? tune_measure_l2() : 0;
-    s->patience = options->patience > 0 ? options->patience : 5;
+    s->patience.silence = options->patience > 0 ? options->patience : 5;
+    s->patience.work = fmin(1, s->patience.silence);
     s->stop = options->stop;
     s->tamper = options->tamper;
     s->tell = tell;

@@ -30,7 +30,7 @@ struct tune_options {
     const volatile sig_atomic_t *stop; ///< NULL, or becomes nonzero when it is to end now
     void (*tell)(void *arg, const struct tune_progress *progress); ///< NULL: nobody listens
     void *arg;
-    double patience; ///< seconds after which a candidate hangs; 0: 5
+    double patience; ///< seconds after which a silent candidate hangs, or one of its own on a processor; 0: 5
     /// For tests: changes what a candidate would run, as a kernel that is wrong on this machine does.
     void (*tamper)(struct fovea_engine *engine, uint32_t class, const struct fovea_tuned *tuned);
 };
@@ -53,7 +53,8 @@ struct tune_result {
     double seconds;
     uint64_t pairs, disturbed;
     uint32_t classes, classes_done;
-    uint32_t failures; ///< candidates and kernels that were wrong
+    uint32_t classes_left; ///< without a problem that there was the memory, and the time, for
+    uint32_t failures;     ///< candidates and kernels that were wrong
     bool interrupted;
 };
 
@@ -63,7 +64,8 @@ uint32_t tune_classes_of(const char *only);
 /// Seconds a level takes unless told otherwise; infinite for exhaustive.
 double tune_level_budget(enum fovea_profile_level level);
 
-/// Tunes. Returns false only without memory; result is then empty.
+/// Tunes. Returns false only without memory; result is then empty. A profile of a run that was interrupted, or had time
+/// for no class, has the level of what it began with.
 bool tune_run(const struct tune_options *options, struct tune_result *result);
 void tune_result_free(struct tune_result *result);
 

@@ -65,12 +65,9 @@ static void blame(struct tune_search *s, const struct fovea_tuned *tuned, enum t
 void tune_verify(struct tune_search *s)
 {
     enum tune_verdict verdicts[TUNE_CANDIDATES_MAX];
-    const double left = fmin(s->deadline, s->class_deadline) - tune_now();
-    const double patience = fmax(0.25, fmin(s->patience, left));
-    tune_ask(s->count, gives_scalar_bits, s, patience, s->stop, verdicts);
+    s->patience.until = s->deadline; // rather than the class's: one that hangs must be found out
+    tune_ask(s->count, gives_scalar_bits, s, &s->patience, s->stop, verdicts);
     for (uint32_t i = s->count; i-- > 0;) {
-        if (verdicts[i] == TUNE_HANGS && patience < s->patience)
-            verdicts[i] = TUNE_UNKNOWN; // the time was over, no more
         if (s->trial_of[i] < s->trial_count)
             s->trials[s->trial_of[i]].verdict = verdicts[i];
         if (verdicts[i] != TUNE_SAME) {
@@ -90,7 +87,8 @@ bool tune_is_right(struct tune_search *s, struct tune_racer *racer)
     if (s->tamper)
         s->tamper(racer->engine, s->class, &racer->tuned);
     s->racers[0] = *racer;
-    tune_ask(1, gives_scalar_bits, s, s->patience, s->stop, &verdict);
+    s->patience.until = s->deadline;
+    tune_ask(1, gives_scalar_bits, s, &s->patience, s->stop, &verdict);
     if (verdict != TUNE_SAME && verdict != TUNE_UNKNOWN)
         blame(s, &racer->tuned, verdict);
     struct tune_trial *const trial = tune_note(s, 0, &racer->tuned);

@@ -2,11 +2,15 @@
 // tune/walk.c - one area for all cases of a process, of the same numbers for all of them.
 //
 // An area for each case was most of `quick`: a page that is touched first costs a guest 2 to 10 us, 192 MiB 0.1 to 0.6
-// s. What is computed of the area is never looked at, so only a blob's header has to be that of the case.
+// s, six times an L3 of 260 MiB 4 s. So a search whose budget has no room for that leaves out what comes from memory:
+// read from L3 it might choose what is slower from there. What is computed of the area is never looked at, so only a
+// blob's header has to be that of the case.
 #include "tune/walk.h"
 
 #include "bench/memory.h"
+#include "tune/measure.h"
 
+#include <math.h>
 #include <string.h>
 
 enum { LINE = 64, PATTERN = 1 << 20 }; // a line is a blob's header, all of a blob that a call looks at
@@ -24,10 +28,32 @@ static size_t walk_bytes(const struct fovea_engine *engine)
     return bench_walk_bytes(machine > least ? machine : least);
 }
 
+static double allowed = INFINITY; // seconds that making the area may take
+
+// What making it will take, from a small one: most of it are pages that are touched first.
+static double seconds_for(size_t bytes)
+{
+    enum { SMALL = 16 << 20, PASSES = 2 }; // zeros, then numbers
+    static double small;
+    if (small == 0) {
+        const double begin = tune_now();
+        bench_free(bench_alloc(SMALL), SMALL);
+        small = tune_now() - begin;
+    }
+    return PASSES * small * ((double)bytes / SMALL);
+}
+
+void tune_walk_allow(double seconds)
+{
+    allowed = seconds;
+}
+
 static bool make_area(size_t bytes)
 {
     if (bytes <= area.bytes)
         return true;
+    if (seconds_for(bytes) > allowed)
+        return false;
     char *const memory = bench_alloc(bytes); // before the old one goes: other walks have their places there
     if (!memory)
         return false;

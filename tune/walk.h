@@ -15,7 +15,9 @@ struct tune_walk {
     bool header;        ///< its first line is not numbers
 };
 
-/// Makes room for an operand. False without memory.
+/// From now on operands are far only where making their places takes less than so many seconds.
+void tune_walk_allow(double seconds);
+/// Makes room for an operand. False without memory, or the seconds for it.
 bool tune_walk_make(struct tune_walk *walk, const struct fovea_engine *engine, size_t bytes, bool far, bool header);
 /// Once the operand is written, before calls are timed: the places get its header, if it has one.
 void tune_walk_begin(const struct tune_walk *walk);

@@ -70,16 +70,19 @@ size_t tune_write(const struct fovea_profile *profile, char text[FOVEA_PROFILE_B
     return page.used;
 }
 
-// Makes the folders above path, as mkdir -p does.
-static void make_folders(const char *path)
+// Makes the folders above path, as mkdir -p does; returns the errno of one that was not there and cannot be made, or 0.
+static int make_folders(const char *path)
 {
+    int code = 0;
     char folder[4096] = "";
     snprintf(folder, sizeof folder, "%s", path);
     for (char *slash = strchr(folder + (*folder != '\0'), '/'); slash; slash = strchr(slash + 1, '/')) {
         *slash = '\0';
-        mkdir(folder, 0755); // what is there is there; what cannot be made shows when the file is written
+        if (mkdir(folder, 0755) != 0 && errno != EEXIST && code == 0)
+            code = errno;
         *slash = '/';
     }
+    return code;
 }
 
 static bool write_all(int file, const char *text, size_t size)
@@ -123,13 +126,14 @@ bool tune_can_save(const char *path, bool folders, char why[FOVEA_PROFILE_WHY])
 {
     char name[4096];
     struct stat there;
-    if (folders)
-        make_folders(path);
+    const int unmade = folders ? make_folders(path) : 0;
     if (stat(path, &there) == 0 && S_ISDIR(there.st_mode)) {
         snprintf(why, FOVEA_PROFILE_WHY, "%s", strerror(EISDIR));
         return false;
     }
     const int file = open_beside(path, name, sizeof name, why);
+    if (file < 0 && unmade)
+        snprintf(why, FOVEA_PROFILE_WHY, "%s", strerror(unmade));
     if (file < 0)
         return false;
     close(file);

@@ -3,7 +3,9 @@
 // stands beside it, and the asking process lives on.
 #include "tests/support/test.h"
 #include "tune/child.h"
+#include "tune/measure.h"
 
+#include <math.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -85,8 +87,27 @@ static void test_stop(void)
     enum tune_verdict verdicts[CASES];
     signal(SIGALRM, on_alarm);
     alarm(1);
-    tune_ask(CASES - 3, question, &changed, 1000, &stop, verdicts); // up to the one that sleeps, past one that spins
+    struct tune_patience patience = {.silence = 1000, .work = 1000, .until = INFINITY};
+    tune_ask(CASES - 3, question, &changed, &patience, &stop, verdicts); // up to the one that sleeps, past a loop
     CHECK(verdicts[0] == TUNE_SAME && verdicts[9] == TUNE_UNKNOWN && verdicts[11] == TUNE_UNKNOWN, "it was to stop");
+}
+
+// Who spins is found out long before who sleeps, unless answers take as long; and in the end nobody is waited for.
+static void test_patience(void)
+{
+    enum { SPINNER = 9, SLEEPER = 11 };
+    enum tune_verdict verdicts[CASES];
+    struct tune_patience spins = {.silence = 1000, .work = 0.2, .until = INFINITY};
+    tune_ask(SPINNER + 1, question, &changed, &spins, NULL, verdicts);
+    CHECK(verdicts[SPINNER] == TUNE_HANGS && spins.longest < 0.2, "a loop, after %g s of work", spins.longest);
+    struct tune_patience over = {.silence = 1000, .work = 1000, .longest = 1000, .until = tune_now() + 0.5};
+    tune_ask(CASES, question, &changed, &over, NULL, verdicts);
+    CHECK(verdicts[0] == TUNE_SAME && verdicts[SPINNER] == TUNE_UNKNOWN && verdicts[SLEEPER] == TUNE_UNKNOWN &&
+              tune_now() < over.until + 2,
+          "the time was over");
+    struct tune_patience slow = {.silence = 0.5, .work = 0.1, .longest = 1000, .until = INFINITY};
+    tune_ask(SPINNER + 1, question, &changed, &slow, NULL, verdicts);
+    CHECK(verdicts[SPINNER] == TUNE_HANGS, "silence, where answers take long");
 }
 
 int main(void)
@@ -94,11 +115,13 @@ int main(void)
     enum tune_verdict verdicts[CASES];
     signal(SIGILL, on_signal); // handlers of the parent do not save the child
     signal(SIGBUS, on_signal);
-    tune_ask(CASES, question, &changed, 1.5, NULL, verdicts);
+    struct tune_patience patience = {.silence = 1.5, .work = 0.5, .until = INFINITY};
+    tune_ask(CASES, question, &changed, &patience, NULL, verdicts);
     for (int i = 0; i < CASES; i++)
         CHECK(verdicts[i] == cases[i].verdict, "question %d: %s", i, tune_verdict_names[verdicts[i]]);
     CHECK(changed == 0, "the child changed this process");
-    tune_ask(0, question, &changed, 1, NULL, verdicts);
+    tune_ask(0, question, &changed, &patience, NULL, verdicts);
     test_stop();
+    test_patience();
     return test_done();
 }

@@ -206,6 +206,10 @@ def test_set(folder):
         ok("tune", "--level", "estimate", "--from", other, "--output", narrow, FOVEA_ISA="avx2")
         classes = {c["class"]: c for c in json.loads(ok("tune", "--show", narrow, "--json"))["classes"]}
         check(not classes["some-far-nt"]["tuned"], "a kernel of AVX-512 under a cap")
+        shown = json.loads(ok("tune", "--show", narrow, "--json", FOVEA_ISA="avx2"))
+        check(shown["in_force"] and not json.loads(ok("tune", "--show", narrow, "--json"))["in_force"], "in force")
+        check("another ISA cap" in ok("tune", "--show", narrow) and
+              "B is for another ISA cap" in ok("tune", "--diff", other, narrow), "whose defaults")
         refused("another ISA cap", "tune", "--level", "estimate", "--output", other, FOVEA_ISA="avx2")
         ok("tune", "--level", "estimate", "--output", other, "--force", FOVEA_ISA="avx2")
         ok("tune", "--level", "estimate", "--output", other, "--force")
@@ -256,6 +260,16 @@ def test_interrupt(folder):
         check(profile_line(FOVEA_PROFILE=path).startswith(path + " (level estimate"), profile_line(FOVEA_PROFILE=path))
 
 
+def test_no_time(folder):
+    """A budget that is over at once finds nothing, writes nothing, and keeps the level of what is there."""
+    path = os.path.join(folder, "no time")
+    result = fovea("tune", "--budget", "0.001", "--output", path)
+    check(result.returncode == 0 and "the time was over" in result.stderr and not os.path.exists(path), result.stderr)
+    ok("tune", "--level", "estimate", "--output", path)
+    result = fovea("tune", "--budget", "0.001", "--output", path)
+    check(result.returncode == 0 and json.loads(ok("tune", "--show", path, "--json"))["level"] == "estimate", result)
+
+
 def test_verify(folder):
     path = os.path.join(folder, "verify")
     ok("verify", "--quiet", "--cases=1", "--quarantine=" + path)
@@ -288,7 +302,15 @@ def test_refusals(folder):
     refused("--threads takes", "tune", "--explain", "gemm", "1x5x5", "--threads", "0")
     check(ok("tune", "--explain", "-h").startswith("usage: fovea tune --explain"), "-h")
     refused("--diff takes two", "tune", "--diff", "a")
-    refused('unknown option "--show"', "tune", "--json", "--show")
+    refused("--show comes first", "tune", "--json", "--show")
+    refused("--explain comes first", "tune", "--threads", "2", "--explain", "gemm", "1x1x1")
+    refused("--system and --output", "tune", "--system", "--output", folder + "/x")
+    refused("FOVEA_PROFILE names none", "tune", "--level", "estimate", FOVEA_PROFILE="none")
+    refused("cannot be written", "verify", "--cases", "1", "--quarantine=/nonesuch/q")
+    closed = os.path.join(folder, "closed")
+    os.mkdir(closed, 0o555)
+    if os.geteuid() != 0:
+        refused("cannot be written: Permission denied", "tune", HOME=closed)
     refused("--budget takes", "tune", "--budget", "50%")
     refused("--set all.kc=+5", "tune", "--level", "estimate", "--output", folder + "/x", "--set", "all.kc=+5")
     for part in "--show", "--diff":
@@ -342,6 +364,7 @@ with tempfile.TemporaryDirectory() as HOME:
         test_refusals(work)
         if not SMALL:
             test_interrupt(work)
+            test_no_time(work)
             test_verify(work)
         if BUILD != "-":
             test_install(work)
