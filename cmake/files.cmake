@@ -49,6 +49,7 @@ set(FOVEA_FILES_DISPATCH
 set(FOVEA_FILES_OPS
     ops/attention.c
     ops/attention_check.c
+    ops/attention_compact.c
     ops/attention_copy.c
     ops/attention_explain.c
     ops/attention_grid.c

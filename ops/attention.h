@@ -212,11 +212,12 @@ struct fovea_attention_part {
     float *scratch; ///< the worker's
     struct fovea_attention_state state;
     bool fresh; ///< the state is made with the first keys that are seen, and not added to; it is false from then on
-    /// Prefill: what it copies of a chunk, and what it is to prefetch. Both may be NULL.
+    /// Prefill: what it copies of a chunk, and what it is to prefetch. All may be NULL.
     struct fovea_attention_copy *copy;
     struct fovea_fetch_list *fetch;
-    bool follows;   ///< another part has just met the chunk, which is near then
-    bool alone;     ///< nothing else uses the scratch between its chunks
+    struct fovea_attention_compact *compact; ///< and which keys it has put side by side
+    bool follows;                            ///< another part has just met the chunk, which is near then
+    bool alone;                              ///< nothing else uses the scratch between its chunks
     uint32_t begun; ///< if alone: the kernel's word that it made scores of the chunk that comes next; 0 at first
 };
 /// Adds to the state what the part sees of the chunk from `key` on, or of its keys below `end`. False, and nothing is
@@ -237,6 +238,15 @@ struct fovea_attention_copy fovea_attention_copy(const struct fovea_attention_la
                                                  float *scratch);
 /// Begins a chunk, of which nothing is there.
 void fovea_attention_copy_anew(struct fovea_attention_copy *copy);
+
+/// The keys of the chunk that lie side by side in the worker's scratch; none at its beginning.
+struct fovea_attention_compact {
+    uint64_t keys[FOVEA_CHUNK / 64];
+};
+/// Whether tiles of the plan may see scattered keys, which are then put side by side: scratch has room for a chunk.
+bool fovea_attention_compacts(const struct fovea_attention_layout *plan);
+/// Makes the chunk in view one of those keys alone that its tile sees, where they are scattered.
+void fovea_attention_compact(struct fovea_attention_view *view, struct fovea_attention_compact *compact);
 
 /// A task of prefill. scratch is the worker's.
 void fovea_attention_prefill(const struct fovea_attention_layout *plan, const struct fovea_attention_args *args,

@@ -135,7 +135,7 @@ static uint64_t mask_row(const struct fovea_attention_tile *tile, size_t r, size
 static void hide_masked(const struct fovea_attention_tile *tile, size_t key, size_t keys, uint64_t *visible)
 {
     enum { BLOCK = 8 };
-    const size_t rows = tile->one_mask ? 1 : tile->rows;
+    const size_t rows = tile->rows;
     for (size_t j = 0; j < keys; j += BLOCK) {
         const size_t n = fovea_min(BLOCK, keys - j);
         uint64_t attend[BLOCK] = {0}, seen = 0;
@@ -154,7 +154,28 @@ static void hide_masked(const struct fovea_attention_tile *tile, size_t key, siz
             }
         }
         for (size_t i = 0; i < n; i++) {
-            visible[j + i] &= tile->one_mask ? 0 - attend[i] : attend[i];
+            visible[j + i] &= attend[i];
+        }
+    }
+}
+
+// The same where the mask is one for all rows, as that of padding is.
+static void hide_alike(const struct fovea_attention_tile *tile, size_t key, size_t keys, uint64_t *visible)
+{
+    const struct fovea_attention_desc *const d = &tile->plan->desc;
+    const uint8_t *const mask = tile->args->mask + tile->mask[0];
+    const size_t stride = d->mask_key;
+    if (d->mask == FOVEA_MASK_BITS) {
+        for (size_t j = 0; j < keys; j++) {
+            visible[j] &= 0 - (uint64_t)(mask[(key + j) / 8] >> (key + j) % 8 & 1);
+        }
+    } else if (stride == 1) { // compilers make vectors of it
+        for (size_t j = 0; j < keys; j++) {
+            visible[j] &= 0 - (uint64_t)(mask[key + j] != 0);
+        }
+    } else {
+        for (size_t j = 0; j < keys; j++) {
+            visible[j] &= 0 - (uint64_t)(mask[(key + j) * stride] != 0);
         }
     }
 }
@@ -181,7 +202,14 @@ enum fovea_attention_sight fovea_attention_see(const struct fovea_attention_tile
     if (in_range && !segments && !d->blocks && !d->mask) {
         return FOVEA_SEE_ALL;
     }
-    see_ranges(tile, key, keys, visible);
+    const uint64_t rows = ~UINT64_C(0) >> (FOVEA_TILE_ROWS_MAX - tile->rows);
+    if (in_range) {
+        for (size_t j = 0; j < keys; j++) {
+            visible[j] = rows;
+        }
+    } else {
+        see_ranges(tile, key, keys, visible);
+    }
     if (segments) {
         hide_segments(tile, ids, keys, visible);
     }
@@ -189,9 +217,8 @@ enum fovea_attention_sight fovea_attention_see(const struct fovea_attention_tile
         hide_blocks(tile, key, keys, visible);
     }
     if (d->mask) {
-        hide_masked(tile, key, keys, visible);
+        (tile->one_mask ? hide_alike : hide_masked)(tile, key, keys, visible);
     }
-    const uint64_t rows = ~UINT64_C(0) >> (FOVEA_TILE_ROWS_MAX - tile->rows);
     uint64_t any = 0, all = rows;
     for (size_t j = 0; j < keys; j++) {
         any |= visible[j];

@@ -220,7 +220,7 @@ static void lay_out(struct fovea_attention_layout *plan)
     const size_t tile = plan->kernels->attention_prefill.nr, block = plan->kernels->attention_decode.nr;
     const size_t tile_state = fovea_attention_state_floats(true, tile, tile, d->v_dim);
     const size_t block_state = fovea_attention_state_floats(false, block, block, d->v_dim);
-    const bool gathers = d->page_keys != 0 && d->page_keys < FOVEA_CHUNK;
+    const bool gathers = (d->page_keys != 0 && d->page_keys < FOVEA_CHUNK) || fovea_attention_compacts(plan);
     plan->q_floats = tile * d->qk_dim;
     plan->block_q_floats = block * d->qk_dim;
     plan->state_floats = larger(larger(tile_state, block_state), FOVEA_CHUNK * block) + plan->statistics * tile;

@@ -122,6 +122,9 @@ bool fovea_attention_step(struct fovea_attention_part *part, size_t key, size_t 
     view.chunk.fetch = part->fetch;
     view.chunk.k_next = part->alone ? next_of(&view, end) : NULL;
     view.chunk.begun = &part->begun;
+    if (part->compact != NULL) {
+        fovea_attention_compact(&view, part->compact);
+    }
     fovea_attention_kernel_of(part->tile)->run(&view.chunk);
     return true;
 }

@@ -156,8 +156,8 @@ FOVEA_API size_t fovea_attention_plan_size(void);
 /// Validates the descriptor and fills plan. Scratch, mostly some hundred KiB a worker, depends on the descriptor and
 /// the engine (its caches, its profile, its workers): read it from each plan; with kv_len it grows to a bound. Shared
 /// memory is for few queries at a time (fewer than 12 to 16, or than the tuning profile says, at most 64), whose keys
-/// are split among tasks: per query head and 1024 keys that many rows of dv at most. Errors: NULL, STRUCT, ENUM, SHAPE,
-/// OVERFLOW, STRIDE, VALUE, ALIGN (plan).
+/// are split among tasks: per query head and 1024 keys that many rows of dv + 2 floats at most, dv + 4 with statistics,
+/// and none for up to 1024 keys. Errors: NULL, STRUCT, ENUM, SHAPE, OVERFLOW, STRIDE, VALUE, ALIGN (plan).
 FOVEA_API enum fovea_status fovea_attention_plan(const struct fovea_engine *engine,
                                                  const struct fovea_attention_desc *desc, void *plan);
 /// Writes one line that says what a plan would do, or why there is none; returns what fovea_attention_plan would.
