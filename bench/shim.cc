@@ -4,7 +4,6 @@
 
 #include <benchmark/benchmark.h>
 
-#include <cmath>
 #include <set>
 #include <string>
 #include <vector>
@@ -27,8 +26,7 @@ public:
         for (Run &run : plain) {
             run.run_name.iterations.clear();
             run.run_name.time_type.clear();
-            if (std::isnan(run.real_accumulated_time)) // not timed at all
-                run.cpu_accumulated_time = run.real_accumulated_time;
+            run.cpu_accumulated_time = run.real_accumulated_time; // that of reporting calls that are over says nothing
         }
         benchmark::JSONReporter::ReportRuns(plain);
     }

@@ -58,6 +58,8 @@ static int bench(struct cli_bench *order, int argc, char **argv)
 {
     if (order->way && order->options.peers)
         return cli_error("bench: --peers races against time, and --count takes none");
+    if (order->way && order->options.threads > 1)
+        return cli_error("bench: --count counts one thread");
     if (cli_bench_wants_callgrind(order->way))
         return cli_bench_callgrind(argc, argv);
     if (order->way && !cli_bench_way_here(order->way))

@@ -168,7 +168,8 @@ static int convert_words(struct g2p *g2p, const struct options *options)
 static int evaluate(struct g2p *g2p, const struct options *options)
 {
     struct g2p_dictionary dictionary;
-    if (!g2p_dictionary_read(&dictionary, options->file ? options->file : dictionary_path))
+    const char *const hint = options->file ? "" : " (Debian: apt-get install festlex-cmu)";
+    if (!g2p_dictionary_read(&dictionary, options->file ? options->file : dictionary_path, hint))
         return CLI_USAGE;
     const int code = g2p_evaluate(g2p, &dictionary, options->file ? -1 : (int)options->split, options->json);
     g2p_dictionary_free(&dictionary);

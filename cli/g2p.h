@@ -49,7 +49,7 @@ struct g2p_dictionary {
     size_t count, dropped;     ///< dropped: lines whose word has other characters than letters and apostrophes
 };
 /// Reads a Festival lexicon ("("word" pos ((phones) stress) ...)" lines). Returns 0, having said why, on failure.
-int g2p_dictionary_read(struct g2p_dictionary *dictionary, const char *path);
+int g2p_dictionary_read(struct g2p_dictionary *dictionary, const char *path, const char *hint);
 void g2p_dictionary_free(struct g2p_dictionary *dictionary);
 
 /// The split a word belongs to: FNV-1a (32 bits) of its bytes modulo 100: 0-89 train, 90-94 dev, 95-99 test.

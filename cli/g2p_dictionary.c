@@ -141,12 +141,12 @@ static int merge(struct g2p_dictionary *dictionary)
     return ok;
 }
 
-int g2p_dictionary_read(struct g2p_dictionary *dictionary, const char *path)
+int g2p_dictionary_read(struct g2p_dictionary *dictionary, const char *path, const char *hint)
 {
     *dictionary = (struct g2p_dictionary){0};
     FILE *const file = fopen(path, "re");
     if (!file) {
-        cli_error("%s: cannot be opened (Debian: apt-get install festlex-cmu)", path);
+        cli_error("%s: cannot be opened%s", path, hint);
         return 0;
     }
     char *line = NULL;

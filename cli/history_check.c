@@ -133,6 +133,8 @@ static int check(struct history *history, struct order *order)
         code = found.regressions ? CLI_FAILED : found.judged ? CLI_OK : CLI_TOO_LITTLE;
         check_free(&found);
     } else if (missing) {
+        if (order->json)
+            print_json(&book, &(struct check){0});
         code = cli_error("history check: no run of %s%s on branch %s", order->check.commit ? "commit " : "any commit",
                          order->check.commit ? order->check.commit : "", order->check.branch);
         code = order->check.commit ? code : CLI_TOO_LITTLE;

@@ -53,6 +53,10 @@ static bool read_all(const struct order *order, char **paths, size_t count, stru
             return cli_error("history import: %s", message), false;
         if (!add_facts(&reports[i], &order->facts))
             return false;
+        struct history_labels labels = order->labels;
+        const char *const missing = history_fill_labels(&reports[i], &labels);
+        if (missing)
+            return cli_error("history import: %s: %s", paths[i], missing), false;
     }
     return true;
 }

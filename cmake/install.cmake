@@ -34,7 +34,12 @@ if(FOVEA_WITH_CBLAS)
     fovea_install(fovea_cblas Cblas Cblas DESCRIPTION "sgemm and sgemv of fovea under their BLAS names")
 endif()
 # Not CMAKE_INSTALL_DOCDIR, which is the parent project's where there is one, and so is the LICENSE in it.
-install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/doc/fovea COMPONENT Runtime)
+set(FOVEA_INSTALL_DOC ${CMAKE_INSTALL_DATAROOTDIR}/doc/fovea)
+install(FILES LICENSE DESTINATION ${FOVEA_INSTALL_DOC} COMPONENT Runtime)
+# What the headers speak of, as README.md links it.
+install(FILES README.md DESTINATION ${FOVEA_INSTALL_DOC} COMPONENT Development)
+install(DIRECTORY docs examples DESTINATION ${FOVEA_INSTALL_DOC} COMPONENT Development
+    FILES_MATCHING PATTERN "*.md" PATTERN "*.png" PATTERN "*.c" PATTERN "g2p" EXCLUDE)
 if(FOVEA_BUILD_CLI)
     # Where the program will be, for the scripts of an installation: they alone know the prefix.
     set(FOVEA_PROGRAM ${CMAKE_INSTALL_BINDIR}/fovea)

@@ -67,23 +67,28 @@ static void finish(struct import *import)
     free(import->median);
 }
 
+const char *history_fill_labels(const struct report *report, struct history_labels *labels)
+{
+    if (!labels->machine)
+        labels->machine = report_find(report, "host_name");
+    if (!labels->commit)
+        labels->commit = report_find(report, "commit");
+    if (!labels->branch)
+        labels->branch = "main";
+    if (labels->time == 0)
+        labels->time = report->date ? report->date : (int64_t)time(NULL);
+    return !labels->machine || !*labels->machine ? "the report names no host: give --machine"
+           : !labels->commit || !*labels->commit ? "the report names no commit: give --commit"
+           : !*labels->branch                    ? "a branch without a name"
+                                                 : NULL;
+}
+
 static bool label(struct import *import)
 {
     struct history_labels *const labels = &import->labels;
-    if (!labels->machine)
-        labels->machine = report_find(import->report, "host_name");
-    if (!labels->commit)
-        labels->commit = report_find(import->report, "commit");
-    if (!labels->branch)
-        labels->branch = "main";
-    if (!labels->machine || !*labels->machine)
-        return history_fail(import->history, "the report names no host: give --machine");
-    if (!labels->commit || !*labels->commit)
-        return history_fail(import->history, "the report names no commit: give --commit");
-    if (!*labels->branch)
-        return history_fail(import->history, "a branch without a name");
-    if (labels->time == 0)
-        labels->time = import->report->date ? import->report->date : (int64_t)time(NULL);
+    const char *const missing = history_fill_labels(import->report, labels);
+    if (missing)
+        return history_fail(import->history, "%s", missing);
     uint64_t hashes[TEXT_HASHES];
     for (int i = 0; i < TEXT_HASHES; i++) {
         hashes[i] = text_hash(import->report->digest[i], labels->machine, strlen(labels->machine) + 1);

@@ -13,6 +13,9 @@ struct history_labels {
     int64_t time;        ///< its place on the commit axis; 0: the report's date, and without one the present
 };
 
+/// Fills in what labels leave to the report. NULL, or the line that says what neither has.
+const char *history_fill_labels(const struct report *report, struct history_labels *labels);
+
 /// What became of it.
 struct history_imported {
     int64_t run;

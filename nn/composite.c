@@ -7,9 +7,10 @@ static const struct fovea_work *part_work(const struct fovea_composite *composit
     return (const struct fovea_work *)((const char *)composite + composite->part[part].plan);
 }
 
-void fovea_composite_begin(struct fovea_composite *composite, fovea_part_args_fn *args, size_t own_shared)
+void fovea_composite_begin(struct fovea_composite *composite, enum fovea_plan_kind kind, fovea_part_args_fn *args,
+                           size_t own_shared)
 {
-    *composite = (struct fovea_composite){.args = args};
+    *composite = (struct fovea_composite){.work = {.kind = kind}, .args = args};
     composite->work.shared_bytes = fovea_round_up(own_shared, FOVEA_ALIGNMENT);
 }
 

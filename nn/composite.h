@@ -45,7 +45,8 @@ struct fovea_composite {
 };
 
 /// Begins a composite; own_shared bytes at the front of its shared memory are its own.
-void fovea_composite_begin(struct fovea_composite *composite, fovea_part_args_fn *args, size_t own_shared);
+void fovea_composite_begin(struct fovea_composite *composite, enum fovea_plan_kind kind, fovea_part_args_fn *args,
+                           size_t own_shared);
 /// Adds `count` parts that run side by side: their plans are already in place, `plans` bytes from the composite's.
 /// FOVEA_ERR_OVERFLOW where their memory does not fit.
 enum fovea_status fovea_composite_stage(struct fovea_composite *composite, uint32_t count,

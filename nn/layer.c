@@ -117,6 +117,7 @@ static const uint32_t *some_lens(const struct mha_plan *plan)
 enum fovea_status fovea_layer_check(const struct layer_plan *plan, const struct fovea_layer_args *args)
 {
     FOVEA_CHECK(plan && args, FOVEA_ERR_NULL);
+    FOVEA_CHECK(fovea_is_plan(plan, FOVEA_PLAN_LAYER), FOVEA_ERR_STRUCT);
     const struct fovea_layer_desc *const desc = &plan->desc;
     FOVEA_CHECK(args->batch <= desc->batch && args->len <= desc->len, FOVEA_ERR_SHAPE);
     if (empty(args))

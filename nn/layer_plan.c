@@ -191,7 +191,7 @@ enum fovea_status fovea_layer_plan_why(const struct fovea_engine *engine, const 
     FOVEA_TRY(plan_drop(engine, desc, rows, FOVEA_ROWWISE_DROPOUT, desc->ffn, &plan->drop_up, why));
     FOVEA_TRY(plan_drop(engine, desc, rows, FOVEA_ROWWISE_DROPOUT_ADD, desc->width, &plan->drop_down, why));
 
-    fovea_composite_begin(&plan->composite, fovea_layer_part_args, own);
+    fovea_composite_begin(&plan->composite, FOVEA_PLAN_LAYER, fovea_layer_part_args, own);
     for (int i = 0; i < STEPS; i++) {
         const struct layer_step *const step = &steps[desc->norm][i];
         if (!desc->decoder && (step->part == LAYER_CROSS || step->part == LAYER_NORM2))

@@ -160,6 +160,7 @@ enum fovea_status fovea_linear_check(const struct fovea_linear *linear, size_t i
 enum fovea_status fovea_mha_check(const struct mha_plan *plan, const struct fovea_mha_args *args)
 {
     FOVEA_CHECK(plan && args, FOVEA_ERR_NULL);
+    FOVEA_CHECK(fovea_is_plan(plan, FOVEA_PLAN_MHA), FOVEA_ERR_STRUCT);
     const struct fovea_mha_desc *const desc = &plan->desc;
     FOVEA_CHECK(args->batch <= desc->batch && args->q_len <= desc->q_len, FOVEA_ERR_SHAPE);
     if (args->batch == 0)

@@ -211,7 +211,7 @@ enum fovea_status fovea_mha_plan_why(const struct fovea_engine *engine, const st
     static const struct fovea_operator *const appends[] = {&fovea_mha_append_operator};
     static const struct fovea_operator *const attentions[] = {&fovea_attention_operator};
     static const struct fovea_operator *const drops[] = {&fovea_rowwise_operator};
-    fovea_composite_begin(&plan->composite, fovea_mha_part_args, own);
+    fovea_composite_begin(&plan->composite, FOVEA_PLAN_MHA, fovea_mha_part_args, own);
     FOVEA_TRY(stage(plan, projections, desc->keys == FOVEA_MHA_CACHED ? 1 : 3, gemms));
     if (desc->keys == FOVEA_MHA_APPEND)
         FOVEA_TRY(stage(plan, append, 1, appends));

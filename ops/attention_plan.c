@@ -264,6 +264,7 @@ enum fovea_status fovea_attention_make(const struct fovea_engine *engine, const 
     plan->keep_scale = 1.0f / (1.0f - desc->dropout);
     plan->threshold = (uint32_t)((double)desc->dropout * 0x1p32);
     plan->work.phases = 2;
+    plan->work.kind = FOVEA_PLAN_ATTENTION;
     lay_out(plan);
     FOVEA_TRY(count(plan, few, why));
     return prefills ? count(plan, desc->q_len, why) : FOVEA_OK;

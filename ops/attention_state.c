@@ -271,6 +271,7 @@ static enum fovea_status run(const struct fovea_operator *operator, struct opera
 enum fovea_status fovea_attention_state_size(const void *plan, size_t batch, size_t q_len, size_t parts, size_t *bytes)
 {
     FOVEA_CHECK(plan != NULL && bytes != NULL, FOVEA_ERR_NULL);
+    FOVEA_CHECK(fovea_is_plan(plan, FOVEA_PLAN_ATTENTION), FOVEA_ERR_STRUCT);
     const struct fovea_attention_desc *const d = &((const struct fovea_attention_layout *)plan)->desc;
     FOVEA_CHECK(batch <= d->batch && q_len <= d->q_len, FOVEA_ERR_SHAPE);
     FOVEA_CHECK(parts >= 2 && parts <= PARTS_MAX, FOVEA_ERR_VALUE);
@@ -304,6 +305,7 @@ enum fovea_status fovea_attention_state_init(const void *plan, size_t batch, siz
 static enum fovea_status check_state(const struct fovea_attention_layout *plan, const void *state)
 {
     FOVEA_CHECK(plan != NULL && state != NULL, FOVEA_ERR_NULL);
+    FOVEA_CHECK(fovea_is_plan(plan, FOVEA_PLAN_ATTENTION), FOVEA_ERR_STRUCT);
     FOVEA_CHECK(fovea_aligned(state), FOVEA_ERR_ALIGN);
     const struct header *const header = state;
     FOVEA_CHECK(memcmp(header->magic, magic, sizeof magic) == 0 && header->parts <= header->parts_max,

@@ -212,7 +212,7 @@ static enum fovea_status measure_work(struct fovea_gemm_layout *plan, const stru
                add_floats(FOVEA_PANEL, fovea_ceil_div(strips > turned_a ? strips : turned_a, FOVEA_PANEL), &scratch);
     }
     FOVEA_REQUIRE(fits, FOVEA_ERR_OVERFLOW, why, "gemm: work memory does not fit");
-    plan->work = (struct fovea_work){.shared_bytes = shared, .scratch_bytes = scratch, .phases = prepares ? 2 : 1};
+    plan->work = (struct fovea_work){shared, scratch, prepares ? 2 : 1, FOVEA_PLAN_GEMM};
     return FOVEA_OK;
 }
 

@@ -28,7 +28,7 @@ static struct units units_of_pages(const struct fovea_kv_pages *p)
 static enum fovea_status check_cache(const struct fovea_kv_cache *cache)
 {
     FOVEA_CHECK(cache != NULL, FOVEA_ERR_NULL);
-    FOVEA_CHECK(cache->struct_size == sizeof *cache, FOVEA_ERR_STRUCT);
+    FOVEA_CHECK(cache->struct_size == sizeof *cache && cache->reserved == 0, FOVEA_ERR_STRUCT);
     return FOVEA_OK;
 }
 

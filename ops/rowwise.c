@@ -189,7 +189,7 @@ static enum fovea_status make_plan(const struct fovea_engine *engine, const stru
                   "rowwise: more tasks than 32 bits count");
     const struct fovea_kernels *const kernels = fovea_engine_kernels(engine);
     *plan = (struct fovea_rowwise_layout){
-        .work = {.phases = 1},
+        .work = {.phases = 1, .kind = FOVEA_PLAN_ROWWISE},
         .kernels = kernels,
         .unary = unary_kernel(kernels, desc->op),
         .norm = norm_kernel(kernels, desc->op),
@@ -237,6 +237,7 @@ enum fovea_status fovea_explain_rowwise(const struct fovea_engine *engine, const
 static enum fovea_status check_args(const struct fovea_rowwise_layout *plan, const struct fovea_rowwise_args *args)
 {
     FOVEA_CHECK(plan != NULL && args != NULL, FOVEA_ERR_NULL);
+    FOVEA_CHECK(fovea_is_plan(plan, FOVEA_PLAN_ROWWISE), FOVEA_ERR_STRUCT);
     const struct fovea_rowwise_desc *const d = &plan->desc;
     const size_t rows = args->rows;
     FOVEA_CHECK(rows <= d->rows, FOVEA_ERR_SHAPE);

@@ -6,6 +6,21 @@
 #include "fovea/executor.h"
 #include "ops/check.h"
 
+/// What a plan is of, in its fovea_work.kind: not 0, so that memory that no plan was made in is none.
+enum fovea_plan_kind {
+    FOVEA_PLAN_GEMM = 0x46560001,
+    FOVEA_PLAN_ROWWISE,
+    FOVEA_PLAN_ATTENTION,
+    FOVEA_PLAN_MHA,
+    FOVEA_PLAN_LAYER,
+};
+
+/// Whether a plan, not NULL, is of this kind.
+static inline bool fovea_is_plan(const void *plan, enum fovea_plan_kind kind)
+{
+    return ((const struct fovea_work *)plan)->kind == kind;
+}
+
 /// An operator once its plan and args are validated: nothing in it can fail any more.
 struct fovea_operator {
     /// The number of tasks of a phase < work->phases; 0 is legal.

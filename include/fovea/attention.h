@@ -124,8 +124,8 @@ struct fovea_attention_args {
     const uint32_t *q_segments; ///< (batch, q_len) of this call, dense; ragged: those of entry b from q_starts[b] on
     const uint32_t *kv_segments; ///< (batch, kv_len) of this call, dense; with kv_starts from kv_starts[b] on
     const float *additive;       ///< FOVEA_SCORING_ADDITIVE: (H, qk_dim) dense
-    /// NULL, or ALiBi: H of them, finite, the fall of a score with each position. Positions are f32 there: from 2^24 on
-    /// they are rounded before they are subtracted.
+    /// NULL, or ALiBi: H of them, finite (as data, that is not checked), the fall of a score with each position.
+    /// Positions are f32 there: from 2^24 on they are rounded before they are subtracted.
     const float *slopes;
     const float *sinks; ///< NULL, or H logits; -inf is none
     /// NULL, or live_count head numbers below H, ascending: the other heads are not computed, and give 0 and -inf.
@@ -169,10 +169,10 @@ FOVEA_API enum fovea_status fovea_explain_attention(const struct fovea_engine *e
 FOVEA_API enum fovea_status fovea_explain_attention_call(const void *plan, const struct fovea_attention_args *args,
                                                          char *text, size_t text_size);
 /// Runs a plan on an executor (NULL: in this thread). shared and scratch as plan's fovea_work says.
-/// Errors: NULL (a pointer that the descriptor asks for; kv_starts alone), SHAPE (a size above the plan's, a head that
-/// is not there, starts that do not ascend or are too far apart), STRIDE and OVERFLOW (batch_strides, or all rows of a
-/// ragged batch), ALIGN (memories; kv_begin), VALUE (live_heads that do not ascend, anything that the descriptor did
-/// not ask for, no workers), UNSUPPORTED (kv_starts with panels, pages or kv_begin).
+/// Errors: NULL (a pointer that the descriptor asks for; kv_starts alone), STRUCT (no plan of attention), SHAPE (a size
+/// above the plan's, a head that is not there, starts that do not ascend or are too far apart), STRIDE and OVERFLOW
+/// (batch_strides, or all rows of a ragged batch), ALIGN (memories; kv_begin), VALUE (live_heads that do not ascend,
+/// anything that the descriptor did not ask for, no workers), UNSUPPORTED (kv_starts with panels, pages or kv_begin).
 ///
 /// Accuracy against exact arithmetic on the same inputs, u being 2^-24: let D be the largest error of a score that the
 /// row sees, (d + 3) u |scale| sum |q k| + u |s|, with a softcap 7 u |s| and with ALiBi u |s| more (and positions below

@@ -77,8 +77,9 @@ FOVEA_API enum fovea_status fovea_explain_gemm_call(const void *plan, const stru
 /// Runs a plan on an executor (NULL: in this thread). shared and scratch as plan's fovea_work says.
 /// C may be the residual (with ldr = ldc and batch_r = batch_c) and aliases nothing else. Of the blob only the header
 /// is checked, see fovea_pack_check. |acc - exact| <= k u / (1 - k u) * sum |A| |B|, u = 2^-24; each later step adds
-/// one rounding, an activation the error of its function (docs/numerics.md). Errors: NULL, SHAPE (m above the plan's),
-/// ALIGN, FORMAT (a foreign blob), STRIDE (ldr, batch_r), VALUE (no workers; a residual that was not planned).
+/// one rounding, an activation the error of its function (docs/numerics.md). Errors: NULL, STRUCT (no plan of a GEMM),
+/// SHAPE (m above the plan's), ALIGN, FORMAT (a foreign blob), STRIDE (ldr, batch_r), VALUE (no workers; a residual
+/// that was not planned).
 FOVEA_API enum fovea_status fovea_gemm(const void *plan, const struct fovea_gemm_args *args, void *shared,
                                        void *scratch, const struct fovea_executor *executor);
 /// The same task by task: tasks of a phase in any order, on any threads, each with a scratch of its own. The number of

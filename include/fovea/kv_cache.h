@@ -22,7 +22,8 @@ struct fovea_kv_cache {
     float *k; ///< batch x kv_heads x ceil(capacity / 16) * 16 * qk_dim elements
     float *v; ///< batch x kv_heads x capacity x v_dim elements
 };
-/// Elements of k and v for the sizes set in cache. Errors: NULL, STRUCT, OVERFLOW.
+/// Elements of k and v for the sizes set in cache. Errors: NULL, STRUCT (reserved, too), OVERFLOW. That attention takes
+/// dims of 1 to 512 is its plan's to say.
 FOVEA_API enum fovea_status fovea_kv_cache_size(const struct fovea_kv_cache *cache, size_t *k_elements,
                                                 size_t *v_elements);
 /// The strides of its K, which has k_layout FOVEA_K_PANELS, and of its V, as an attention problem takes them. Errors:

@@ -26,7 +26,7 @@ extern "C" {
 enum fovea_status {
     FOVEA_OK = 0,
     FOVEA_ERR_NULL = 1,         ///< a required pointer is NULL
-    FOVEA_ERR_STRUCT = 2,       ///< struct_size of a descriptor is 0 or unknown
+    FOVEA_ERR_STRUCT = 2,       ///< struct_size of a descriptor is 0 or unknown; or a plan is none of this operator
     FOVEA_ERR_ENUM = 3,         ///< an enum field holds no value of its enum
     FOVEA_ERR_SHAPE = 4,        ///< sizes contradict one another or exceed the plan's capacity
     FOVEA_ERR_OVERFLOW = 5,     ///< a size product does not fit

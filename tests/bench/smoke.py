@@ -82,6 +82,7 @@ def main():
     whole = report()
     check(whole["context"]["threads"] == "1" and whole["context"]["isa"], whole["context"])
     check_lines(whole["benchmarks"])
+    check(all(line["cpu_time"] == line["real_time"] for line in whole["benchmarks"]), "the time of a report")
     check_lines(report("--threads", "2")["benchmarks"])
     scalar = report("--filter", "packed/nt", FOVEA_ISA="scalar")
     check(scalar["context"]["isa"] == "scalar" and len(scalar["benchmarks"]) == 2, scalar)

@@ -90,6 +90,8 @@ def test_import(folder):
     check(rows(db, "SELECT count(*) FROM run, sample") == before and not (folder / "new.db").exists(), "untouched")
     refused("No such file", "history", "import", "--db", db, "--commit", "c", folder / "nonesuch.json")
     refused("give --commit", "history", "import", "--db", db, two)
+    refused("give --commit", "history", "import", "--db", folder / "never.db", two)
+    check(not (folder / "never.db").exists(), "a refused import made a database")
     refused("--time takes", "history", "import", "--db", db, "--commit", "c", "--time", "soon", two)
     refused("NAME=VALUE", "history", "import", "--db", db, "--commit", "c", "--fact", "x", two)
     refused("not a database", "history", "import", "--db", one, "--commit", "c", two)
@@ -114,6 +116,7 @@ def test_check(folder):
     db = folder / "check.db"
     fill(folder, db, 5, 99, 1)
     check(found(db, code=3)["too_short"] == 4, "too little data")
+    check(found(db, "--branch", "nobody", code=3)["judged"] == 0, "no run at all")
     fill(folder, db, 25, 22, 1.08, first=5)
     changes = found(db, code=1)
     check(changes["regressions"] == 1 and changes["judged"] == 4, changes)

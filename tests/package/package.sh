@@ -93,6 +93,9 @@ for each in "$libdir"/libfovea*.so; do
     [ "$(readlink "$each")" = "${each##*/}.${version%.*}" ] || fail "$each serves programs of other minor versions"
 done
 cmp "$source/LICENSE" "$(find "$prefix" -path '*/doc/fovea/LICENSE')" || fail "no licence"
+for page in README.md docs/numerics.md docs/measurements/attention.md examples/gemm/gemm.c; do
+    cmp "$source/$page" "$(find "$prefix" -path "*/doc/fovea/$page")" || fail "no $page"
+done
 
 step "find_package and pkg-config"
 use "$work/find"

@@ -121,6 +121,15 @@ static inline void refuse_common(const struct refuse *r)
     refuse_run_at(r, "plan NULL", NULL, r->args, shared, scratch, NULL, FOVEA_ERR_NULL, 1);
     refuse_run_at(r, "args NULL", r->plan, NULL, shared, scratch, NULL, FOVEA_ERR_NULL, 1);
     CHECK(op->tasks(NULL, r->args, 0) == 0 && op->tasks(r->plan, NULL, 0) == 0, "%s_tasks of NULL", op->name);
+    struct fovea_work *const other = test_memory(op->plan_size(), TEST_HIGH);
+    for (uint32_t kind = 0; kind < 8; kind++) { // 0: memory without a plan; else that of another operator, or of none
+        memcpy(other, r->plan, op->plan_size());
+        other->kind = kind == 0 ? 0 : r->plan->kind - 4 + kind;
+        if (other->kind != r->plan->kind) {
+            refuse_run_at(r, "another's plan", other, r->args, shared, scratch, NULL, FOVEA_ERR_STRUCT, 1);
+            CHECK(op->tasks(other, r->args, 0) == 0, "%s_tasks of another's plan", op->name);
+        }
+    }
     if (r->plan->shared_bytes) {
         refuse_run_at(r, "shared NULL", r->plan, r->args, NULL, scratch, NULL, FOVEA_ERR_NULL, 1);
         refuse_run_at(r, "shared off by 4", r->plan, r->args, shared + 4, scratch, NULL, FOVEA_ERR_ALIGN, 1);
