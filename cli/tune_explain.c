@@ -80,21 +80,13 @@ static void print_choice(const struct problem *problem, uint32_t class)
     printf("threads  %u\n", fovea_engine_kernels(engine)->workers);
 }
 
-static const char *rows_are(size_t m)
-{
-    return m <= FOVEA_FEW_ROWS       ? "few (at most 8)"
-           : m <= FOVEA_SEVERAL_ROWS ? "several (9 to 32)"
-           : m <= FOVEA_SOME_ROWS    ? "some (33 to 192)"
-                                     : "many (more than 192)";
-}
-
 static int explain_gemm(const struct problem *problem)
 {
     const size_t m = problem->sizes[0], n = problem->sizes[1], k = problem->sizes[2];
     const char *const form = problem->form;
     const bool packed = strcmp(form, "packed") == 0, a = !packed && form[0] == 't', b = !packed && form[1] == 't';
     struct fovea_gemm_desc d = FOVEA_GEMM_DESC_INIT;
-    char text[512];
+    char text[1024];
     d.m = m;
     d.n = d.ldc = n;
     d.k = k;
@@ -108,15 +100,13 @@ static int explain_gemm(const struct problem *problem)
     const enum fovea_gemm_form class_form = packed ? FOVEA_FORM_PACKED : b ? FOVEA_FORM_NT : FOVEA_FORM_NN;
     const struct fovea_tuning *const tuning = &fovea_engine_kernels(problem->engine)->tuning;
     const uint32_t class = fovea_gemm_class(tuning, m, n, k, class_form);
-    char why[256];
-    snprintf(why, sizeof why, "%zu %s %s; B has %.1f KiB and %s the %zu KiB that they are taken to find in L2; B %s", m,
-             m == 1 ? "row is" : "rows are", rows_are(m), (double)n * (double)k / 256,
-             class / 3 % 2 ? "exceeds" : "fits", (size_t)fovea_near_of(tuning, m, class_form),
-             packed ? "is packed beforehand"
-             : b    ? "lies as n x k"
-                    : "lies as k x n");
+    static const char mark[] = ", because ";
+    char *const why = strstr(text, mark);
     printf("class    gemm %s\n", fovea_tuned_classes[class].name);
-    print_list("because", why, 0);
+    if (why) {
+        *why = '\0';
+        print_list("because", why + strlen(mark), 0);
+    }
     print_choice(problem, class);
     printf("plan     %s\n", text);
     return CLI_OK;

@@ -38,6 +38,35 @@ static const char *by_steps(const struct fovea_gemm_layout *plan, char *text, si
     return plan->tuning->lead != 0 ? led(fovea_gemm_step_lines(plan), what, text, size) : what;
 }
 
+static const char *rows_are(size_t m)
+{
+    return m <= FOVEA_FEW_ROWS       ? "few (at most 8)"
+           : m <= FOVEA_SEVERAL_ROWS ? "several (9 to 32)"
+           : m <= FOVEA_SOME_ROWS    ? "some (33 to 192)"
+                                     : "many (more than 192)";
+}
+
+// Why: what its class of shapes is, and what goes directly besides.
+static void give_reasons(const struct fovea_gemm_layout *plan, char *text, size_t size)
+{
+    const struct fovea_gemm_desc *const d = &plan->desc;
+    const struct fovea_tuning *const tuning = &plan->kernels->tuning;
+    const enum fovea_gemm_form form = fovea_gemm_form_of(d);
+    const uint32_t class = fovea_gemm_class(tuning, d->m, d->n, d->k, form);
+    const double m = (double)d->m, n = (double)d->n, k = (double)plan->k, kib = sizeof(float) / 1024.0;
+    char direct[80] = "";
+    if (plan->direct) {
+        snprintf(direct, sizeof direct, "; directly as A, B and C have %.1f KiB", (m * k + k * n + m * n) * kib);
+    }
+    snprintf(text, size, "%zu %s %s; B has %.1f KiB and %s the %zu KiB that they are taken to find in L2; B %s%s", d->m,
+             d->m == 1 ? "row is" : "rows are", rows_are(d->m), n * (double)d->k * kib,
+             class / 3 % 2 ? "exceeds" : "fits", (size_t)fovea_near_of(tuning, d->m, form),
+             form == FOVEA_FORM_PACKED ? "is packed beforehand"
+             : form == FOVEA_FORM_NT   ? "lies as n x k"
+                                       : "lies as k x n",
+             direct);
+}
+
 enum fovea_status fovea_explain_gemm(const struct fovea_engine *engine, const struct fovea_gemm_desc *desc, char *text,
                                      size_t text_size)
 {
@@ -77,11 +106,16 @@ enum fovea_status fovea_explain_gemm(const struct fovea_engine *engine, const st
                                                                                       : "");
     }
     const uint32_t tasks = fovea_gemm_count(&plan, grid, desc->m, plan.work.phases - 1);
-    fovea_say(&why, "gemm: %zux%zux%zu f32 %c%c batch %zu, %s%s, %s, kernel %s, %u task%s, shared %zu B, scratch %zu B",
-              desc->m, desc->n, desc->k, desc->trans_a ? 't' : 'n', desc->trans_b ? 't' : 'n', desc->batch,
-              plan.along    ? "directly, along the rows of C, "
-              : plan.direct ? "directly, "
-                            : "",
-              a, b, by, (unsigned)tasks, tasks == 1 ? "" : "s", plan.work.shared_bytes, plan.work.scratch_bytes);
+    char because[320];
+    give_reasons(&plan, because, sizeof because);
+    fovea_say(
+        &why,
+        "gemm: %zux%zux%zu f32 %c%c batch %zu, %s%s, %s, kernel %s, %u task%s, shared %zu B, scratch %zu B, because "
+        "%s",
+        desc->m, desc->n, desc->k, desc->trans_a ? 't' : 'n', desc->trans_b ? 't' : 'n', desc->batch,
+        plan.along    ? "directly, along the rows of C, "
+        : plan.direct ? "directly, "
+                      : "",
+        a, b, by, (unsigned)tasks, tasks == 1 ? "" : "s", plan.work.shared_bytes, plan.work.scratch_bytes, because);
     return FOVEA_OK;
 }

@@ -26,7 +26,7 @@ struct fovea_work {
     size_t shared_bytes;  ///< one buffer for the call
     size_t scratch_bytes; ///< one buffer for each worker: workers x scratch_bytes, one after another (a multiple of 64)
     uint32_t phases;      ///< tasks of a phase may run in any order; a phase begins when the one before it is done
-    uint32_t kind; ///< what the plan is of: a call of anything else, or of no plan at all, is FOVEA_ERR_STRUCT
+    uint32_t kind;        ///< what the plan is of: a call of anything else, or of no plan at all, is FOVEA_ERR_STRUCT
 };
 
 #ifdef __cplusplus

@@ -66,8 +66,8 @@ FOVEA_API size_t fovea_gemm_plan_size(void);
 /// Errors: NULL, STRUCT, ENUM, OVERFLOW, STRIDE, SHAPE (gated, n odd), VALUE, ALIGN (plan).
 FOVEA_API enum fovea_status fovea_gemm_plan(const struct fovea_engine *engine, const struct fovea_gemm_desc *desc,
                                             void *plan);
-/// Writes one line that says what a plan would do, or why there is none; returns what fovea_gemm_plan would. The line
-/// is cut to text_size bytes; text may be NULL.
+/// Writes one line that says what a plan would do and because of what, or why there is none; returns what
+/// fovea_gemm_plan would. The line, some 600 bytes, is cut to text_size; text may be NULL.
 FOVEA_API enum fovea_status fovea_explain_gemm(const struct fovea_engine *engine, const struct fovea_gemm_desc *desc,
                                                char *text, size_t text_size);
 /// Writes one line that says what is wrong with a call, or what it would compute; returns what fovea_gemm would, but
