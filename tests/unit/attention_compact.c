@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/unit/attention_compact.c - scattered keys that nobody sees: prefill puts the others side by side, and gives the
-// bits that it has where it does not, as with statistics. Hidden keys are NaN.
+// bits that it has where it does not, as with statistics. Hidden keys are NaN. And what is not a number for some rows
+// does not reach the others.
 #include "tests/support/engines.h"
 #include "tests/support/memory.h"
 #include "tests/support/operator.h"
@@ -162,8 +163,59 @@ static void test_isa(const struct fovea_engine *engine, const char *isa)
     }
 }
 
+// Keys and values that some rows see are not numbers: the others' outputs stay what they are, bit for bit.
+static void test_others(const struct fovea_engine *engine, const char *isa)
+{
+    enum { POISONED = 33, WIDTH = 24 };
+    static const float values[] = {NAN, INFINITY, -INFINITY};
+    for (uint32_t i = 0; i < 12; i++) {
+        const size_t queries = i % 2 ? QUERIES : 3, row = HEADS * WIDTH, kv_row = KV_HEADS * WIDTH;
+        struct fovea_attention_desc d;
+        CHECK(fovea_attention_desc_init(&d, sizeof d) == FOVEA_OK, "desc");
+        d.batch = 1, d.heads = HEADS, d.kv_heads = KV_HEADS, d.q_len = queries, d.kv_len = KEYS;
+        d.qk_dim = d.v_dim = WIDTH;
+        d.q = d.out = (struct fovea_strides){0, WIDTH, row};
+        d.k = d.v = (struct fovea_strides){0, WIDTH, kv_row};
+        d.mask = FOVEA_MASK_BYTES;
+        d.mask_row = KEYS, d.mask_key = 1;
+        uint8_t *const mask = test_memory(queries * KEYS, TEST_HIGH);
+        for (size_t r = 0; r < queries; r++) {
+            for (size_t j = 0; j < KEYS; j++) {
+                mask[r * KEYS + j] = j == POISONED ? r % 3 == 1 : (r + j) % 7 != 0;
+            }
+        }
+        float *const q = test_floats(queries * row, TEST_HIGH), *const k = test_floats(KEYS * kv_row, TEST_HIGH),
+                     *const v = test_floats(KEYS * kv_row, TEST_HIGH);
+        fill(q, queries * row);
+        fill(k, KEYS * kv_row);
+        fill(v, KEYS * kv_row);
+        float *out[2];
+        for (int poisoned = 0; poisoned < 2; poisoned++) {
+            for (size_t c = 0; c < kv_row && poisoned != 0; c++) {
+                (i % 4 < 2 ? v : k)[POISONED * kv_row + c] = values[i / 4];
+            }
+            out[poisoned] = test_floats(queries * row, TEST_HIGH);
+            const struct fovea_attention_args args = {.q = q,
+                                                      .k = k,
+                                                      .v = v,
+                                                      .out = out[poisoned],
+                                                      .batch = 1,
+                                                      .q_len = queries,
+                                                      .kv_len = KEYS,
+                                                      .mask = mask};
+            CHECK(test_run(&test_attention, engine, &d, &args, TEST_SERIAL, 1) == FOVEA_OK, "%s, others %u", isa, i);
+        }
+        for (size_t r = 0; r < queries; r++) {
+            const bool same = memcmp(out[0] + r * row, out[1] + r * row, row * sizeof **out) == 0;
+            CHECK(same != (r % 3 == 1), "%s, others %u: row %zu", isa, i, r);
+        }
+        test_memory_reset();
+    }
+}
+
 int main(void)
 {
     test_each_engine(test_isa);
+    test_each_engine(test_others);
     return test_done();
 }
