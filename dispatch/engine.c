@@ -255,6 +255,8 @@ enum fovea_status fovea_engine_create_with(const struct fovea_engine_options *op
         options = &defaults;
     if (options->struct_size != sizeof *options) // nothing in it is believed, not even where a message may go
         return FOVEA_ERR_STRUCT;
+    if (options->message && options->message_size)
+        *options->message = '\0';
     struct fovea_engine *const engine = calloc(1, sizeof *engine);
     struct fovea_profile *const profile = calloc(1, sizeof *profile);
     const enum fovea_status status = engine && profile ? fill(engine, options, given, profile)

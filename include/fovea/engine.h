@@ -38,7 +38,7 @@ struct fovea_engine_options {
     /// FOVEA_EXCLUDE, else none. `fovea verify` names the variants that differ from the scalar path, if any.
     const char *exclude;
     const struct fovea_tiling *tiling; ///< NULL: that of the tuning profile, else defaults from the measured caches
-    char *message;                     ///< NULL, or where one line that explains a failure is written
+    char *message;                     ///< NULL, or where one line that explains a failure is written, "" without one
     size_t message_size;               ///< bytes of message
     /// The tuning profile: a file that `fovea tune` wrote, or "none". NULL: the file that FOVEA_PROFILE names, else the
     /// first good one of $XDG_CONFIG_HOME/fovea/profile (or $HOME/.config), /var/lib/fovea/profile, /etc/fovea/profile.
@@ -53,7 +53,7 @@ struct fovea_engine_options {
 
 /// Makes an engine: probes the CPU and its caches, reads the tuning profile, resolves every kernel. options may be
 /// NULL. The engine is immutable, may be used by any number of threads, survives fork, and must outlive the plans made
-/// with it.
+/// with it. After a failure *out is what it was.
 /// Errors: NULL, STRUCT, CONFIG (unknown ISA or variant), UNSUPPORTED (an ISA or variant this CPU lacks), VALUE
 /// (tiling), MEMORY.
 FOVEA_API enum fovea_status fovea_engine_create(const struct fovea_engine_options *options, struct fovea_engine **out);
