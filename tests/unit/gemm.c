@@ -72,7 +72,8 @@ static void draw_desc(struct problem *p, size_t m, size_t n, size_t k)
         return;
     d->alpha = some_factor(rng, 1);
     d->beta = some_factor(rng, 0);
-    d->activation = check_chance(rng, 50) ? FOVEA_ACTIVATION_NONE : (enum fovea_activation)check_below(rng, FOVEA_ACTIVATION_SILU + 1);
+    d->activation = check_chance(rng, 50) ? FOVEA_ACTIVATION_NONE
+                                          : (enum fovea_activation)check_below(rng, FOVEA_ACTIVATION_SILU + 1);
     d->residual = check_chance(rng, 40);
     p->alias = d->residual && check_chance(rng, 50);
     if (d->residual && !p->alias)
