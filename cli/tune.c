@@ -105,13 +105,16 @@ static void print_end(const struct tune_result *r, const char *path)
         fprintf(stderr, "%u candidates did not give the scalar path's bits; %u kernels are in quarantine\n",
                 r->failures, quarantined);
     if (r->classes_left)
-        fprintf(stderr, "%u classes left out: to read from memory takes %s; they keep their defaults\n",
-                r->classes_left, "more of it, or of the time, than there is");
+        fprintf(
+            stderr,
+            "%u classes left out, which stay as they are: what they read from memory needs more of it than there is, "
+            "or more than a tenth of the time\n",
+            r->classes_left);
     if (path)
         fprintf(stderr, "wrote %s\n", path);
     else
-        fprintf(stderr, "nothing was found before %s, and nothing is written\n",
-                r->interrupted ? "it was interrupted" : "the time was over");
+        fprintf(stderr, "nothing was %s, and nothing is written\n",
+                r->interrupted ? "found before it was interrupted" : "searched");
 }
 
 // Whether a profile says anything. One of a run that was stopped at once would keep a first boot from tuning.
@@ -217,11 +220,10 @@ int cli_tune(int argc, char **argv)
                                          {.name = NULL}};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         for (int at = 1; at < argc; at++)
-            if (strncmp(argv[at], others[i].name, strlen(others[i].name)) == 0)
-                return at == 1 && strcmp(argv[1], others[i].name) == 0
-                           ? others[i].command(argc - 1, argv + 1)
-                           : cli_error("tune: %s comes first: fovea tune %s --help tells more", others[i].name,
-                                       others[i].name);
+            if (strcmp(argv[at], others[i].name) == 0)
+                return at == 1 ? others[i].command(argc - 1, argv + 1)
+                               : cli_error("tune: %s comes first: fovea tune %s --help tells more", others[i].name,
+                                           others[i].name);
     const int taken = cli_only_options("tune", help, options, argc, argv);
     if (taken != 1)
         return taken < 0 ? CLI_OK : CLI_USAGE;

@@ -36,10 +36,10 @@ endif()
 # Not CMAKE_INSTALL_DOCDIR, which is the parent project's where there is one, and so is the LICENSE in it.
 set(FOVEA_INSTALL_DOC ${CMAKE_INSTALL_DATAROOTDIR}/doc/fovea)
 install(FILES LICENSE DESTINATION ${FOVEA_INSTALL_DOC} COMPONENT Runtime)
-# What the headers speak of, as README.md links it.
-install(FILES README.md DESTINATION ${FOVEA_INSTALL_DOC} COMPONENT Development)
+# What the headers speak of, where README.md links it.
+install(FILES README.md CONTRIBUTING.md DESTINATION ${FOVEA_INSTALL_DOC} COMPONENT Development)
 install(DIRECTORY docs examples DESTINATION ${FOVEA_INSTALL_DOC} COMPONENT Development
-    FILES_MATCHING PATTERN "*.md" PATTERN "*.png" PATTERN "*.c" PATTERN "g2p" EXCLUDE)
+    FILES_MATCHING PATTERN "*.md" PATTERN "*.png" PATTERN "*.c")
 if(FOVEA_BUILD_CLI)
     # Where the program will be, for the scripts of an installation: they alone know the prefix.
     set(FOVEA_PROGRAM ${CMAKE_INSTALL_BINDIR}/fovea)

@@ -24,30 +24,44 @@ static float *shared_state(const struct fovea_attention_layout *plan, const stru
     return shared + (before * grid->splits + split * tile->rows) * plan->row_floats;
 }
 
-// The parts of a state there, in their order: copies them to `memory`, or from there.
-static void copy_state(const struct fovea_attention_state *state, float *memory, bool to)
+static float *store(const void *part, size_t floats, float *to)
 {
-    const size_t rows = state->rows;
-    const struct {
-        void *data;
-        size_t floats;
-    } parts[] = {{state->m, rows}, {state->l, rows}, {state->spread, rows}, {state->top, rows}};
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-        if (parts[i].data != NULL) {
-            memcpy(to ? memory : parts[i].data, to ? parts[i].data : memory, parts[i].floats * sizeof *memory);
-            memory += parts[i].floats;
-        }
+    memcpy(to, part, floats * sizeof *to);
+    return to + floats;
+}
+
+static const float *load(void *part, size_t floats, const float *from)
+{
+    memcpy(part, from, floats * sizeof *from);
+    return from + floats;
+}
+
+static void store_state(const struct fovea_attention_state *state, float *to)
+{
+    to = store(state->l, state->rows, store(state->m, state->rows, to));
+    if (state->spread != NULL) {
+        to = store(state->top, state->rows, store(state->spread, state->rows, to));
     }
-    for (size_t r = 0; r < rows; r++, memory += state->v_dim) {
-        float *const o = state->o + (ptrdiff_t)r * state->o_row;
-        memcpy(to ? memory : o, to ? o : memory, state->v_dim * sizeof *o);
+    for (size_t r = 0; r < state->rows; r++) {
+        to = store(state->o + (ptrdiff_t)r * state->o_row, state->v_dim, to);
+    }
+}
+
+static void load_state(const struct fovea_attention_state *state, const float *from)
+{
+    from = load(state->l, state->rows, load(state->m, state->rows, from));
+    if (state->spread != NULL) {
+        from = load(state->top, state->rows, load(state->spread, state->rows, from));
+    }
+    for (size_t r = 0; r < state->rows; r++) {
+        from = load(state->o + (ptrdiff_t)r * state->o_row, state->v_dim, from);
     }
 }
 
 // A state in a worker's scratch, for its i-th block.
 static struct fovea_attention_state scratch_state(const struct fovea_attention_tile *tile, float *scratch, size_t i)
 {
-    return fovea_attention_call_state(tile, scratch + tile->plan->states_at + i * tile->plan->state_floats);
+    return fovea_attention_call_state(tile, scratch + tile->plan->states_at + i * tile->plan->block_state_floats);
 }
 
 // Phase 0 of decoding: some blocks of a key head, one split. Where there is but one, it ends them, too. Blocks that
@@ -89,7 +103,7 @@ static void decode(const struct fovea_attention_layout *plan, const struct fovea
         if (grid->splits == 1) {
             fovea_attention_finish(parts[i].tile, &parts[i].state);
         } else {
-            copy_state(&parts[i].state, shared_state(plan, grid, shared, indices[i], parts[i].tile, split), true);
+            store_state(&parts[i].state, shared_state(plan, grid, shared, indices[i], parts[i].tile, split));
         }
     }
 }
@@ -106,7 +120,7 @@ static void join(const struct fovea_attention_layout *plan, const struct fovea_a
     fovea_attention_clear(&next);
     for (size_t split = first_split(&tile); in_reach(&tile, split); split++) {
         const bool first = split == first_split(&tile);
-        copy_state(first ? &total : &next, shared_state(plan, grid, shared, task, &tile, split), false);
+        load_state(first ? &total : &next, shared_state(plan, grid, shared, task, &tile, split));
         if (!first) {
             plan->kernels->attention_merge.run(&total, &next);
         }

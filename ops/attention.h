@@ -23,16 +23,16 @@ struct fovea_attention_layout {
     // small pages; the scaled queries of each tile of a task; two states of each, or two blocks of scores; what is
     // copied of a chunk's K and V; pointers to what is fetched; the tiles themselves.
     size_t pages_at, q_at, states_at, copy_at, pointers_at, tiles_at;
-    size_t q_floats, state_floats; ///< of one tile
-    size_t block_q_floats;         ///< queries of one block
-    size_t tiles_most;             ///< of a task of prefill
-    size_t blocks_most;            ///< of one of decoding
-    float cap_inverse;             ///< 1 / softcap where there is one
-    float keep_scale;              ///< 1 / (1 - dropout)
-    uint32_t threshold;            ///< dropout: words below drop their weight
-    size_t statistics;             ///< 3, or 0 without them: floats that a state of a call has more, for each row
-    size_t row_floats;             ///< a row's state of a split in shared memory: m, l, statistics and O
-    size_t entry_floats;           ///< shared memory of one entry of a ragged batch
+    size_t q_floats, state_floats;             ///< of one tile
+    size_t block_q_floats, block_state_floats; ///< queries and state of one block
+    size_t tiles_most;                         ///< of a task of prefill
+    size_t blocks_most;                        ///< of one of decoding
+    float cap_inverse;                         ///< 1 / softcap where there is one
+    float keep_scale;                          ///< 1 / (1 - dropout)
+    uint32_t threshold;                        ///< dropout: words below drop their weight
+    size_t statistics;   ///< 3, or 0 without them: floats that a state of a call has more, for each row
+    size_t row_floats;   ///< a row's state of a split in shared memory: m, l, statistics and O
+    size_t entry_floats; ///< shared memory of one entry of a ragged batch
 };
 
 /// How a call is cut. The rows of a key head are its group of query heads x the queries. Prefill: tiles of queries of
@@ -239,9 +239,10 @@ struct fovea_attention_copy fovea_attention_copy(const struct fovea_attention_la
 /// Begins a chunk, of which nothing is there.
 void fovea_attention_copy_anew(struct fovea_attention_copy *copy);
 
-/// The keys of the chunk that lie side by side in the worker's scratch; none at its beginning.
+/// The keys of a chunk that lie side by side in the worker's scratch; none at its beginning.
 struct fovea_attention_compact {
     uint64_t keys[FOVEA_CHUNK / 64];
+    size_t tiles; ///< that meet the chunk
 };
 /// Whether tiles of the plan may see scattered keys, which are then put side by side: scratch has room for a chunk.
 bool fovea_attention_compacts(const struct fovea_attention_layout *plan);

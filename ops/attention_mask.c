@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // ops/attention_mask.c - which keys of a chunk the rows of a tile see: ranges, segments, block map, boolean mask.
 //
-// Classed before anything of K or V is read. One word for each key says which rows see it; a mask is asked only about
-// keys that the ones before it left to somebody, and where the words come to all or nothing the kernel never sees them.
+// Classed before anything of K or V is read. One word for each key says which rows see it; a mask of its own for each
+// row is asked only about keys that the ones before it left to somebody, and where the words come to all or nothing the
+// kernel never sees them.
 #include "ops/attention.h"
 #include <string.h>
 

@@ -227,8 +227,9 @@ static void lay_out(struct fovea_attention_layout *plan)
     plan->pages_at = fovea_round_up(fovea_attention_scratch(d->qk_dim, d->v_dim), FOVEA_PANEL);
     plan->q_at = plan->pages_at + (gathers ? (size_t)FOVEA_CHUNK * (d->qk_dim + d->v_dim) : 0);
     plan->states_at = plan->q_at + larger(plan->tiles_most * plan->q_floats, plan->blocks_most * plan->block_q_floats);
-    const size_t states = larger(2 * plan->tiles_most, plan->blocks_most); // two of a tile, and of a block's splits
-    plan->copy_at = plan->states_at + states * plan->state_floats;
+    plan->block_state_floats = block_state + plan->statistics * block;
+    plan->copy_at = plan->states_at + larger(2 * plan->tiles_most * plan->state_floats, // two of a block's splits, too
+                                             larger(plan->blocks_most, 2) * plan->block_state_floats);
     plan->pointers_at = plan->copy_at + fovea_attention_copy_floats(plan);
     plan->tiles_at = plan->pointers_at + FOVEA_ATTENTION_POINTERS * sizeof(float *) / sizeof(float);
     plan->work.scratch_bytes =

@@ -207,11 +207,11 @@ static void meet(struct task *task, size_t t, size_t key, size_t next)
 static void begin_chunk(struct task *task, size_t key, size_t next)
 {
     fovea_attention_copy_anew(&task->copy);
-    task->compact = (struct fovea_attention_compact){{0}};
     task->meeting = task->rank = 0;
     for (size_t t = 0; t < task->count; t++) {
         task->meeting += task->tiles[t].prefill && overlaps(task, t, key, next);
     }
+    task->compact = (struct fovea_attention_compact){.tiles = task->meeting};
 }
 
 void fovea_attention_prefill(const struct fovea_attention_layout *plan, const struct fovea_attention_args *args,

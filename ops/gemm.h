@@ -114,9 +114,9 @@ void fovea_gemm_area(const struct fovea_gemm_area *area);
 void fovea_gemm_direct(const struct fovea_gemm_area *area);
 /// What all tiles of a direct plan have in common. natural: B is read in place, not from panels.
 struct fovea_gemm_tile fovea_gemm_direct_tile(const struct fovea_gemm_layout *plan, bool natural);
-/// Whether whole panels may be read of columns up to `end` of a natural B: past a partial one come those of the next
-/// rows, where rows follow one another. And so many of the last rows have no more than what past such a panel is.
-bool fovea_gemm_whole_panels(const struct fovea_gemm_desc *desc, size_t end);
+/// Whether a direct plan reads whole panels of columns up to `end` of a natural B: past a partial one come those of the
+/// next rows, where rows follow one another. And so many of the last rows have no more than what past such a panel is.
+bool fovea_gemm_whole_panels(const struct fovea_gemm_layout *plan, size_t end);
 size_t fovea_gemm_ends(const struct fovea_gemm_layout *plan, size_t end);
 /// Whether a direct plan is nothing but tiles (ops/gemm_bare.c); the last columns of one; and all of it, in this
 /// thread, for all of its rows and without a bias.

@@ -135,7 +135,7 @@ static void set_b(const struct fovea_gemm_area *area, bool natural, size_t begin
 {
     const struct fovea_gemm_layout *const plan = area->plan;
     const struct fovea_gemm_desc *const d = &plan->desc;
-    if (natural && (plan->edge != 0 || fovea_gemm_whole_panels(d, end))) {
+    if (natural && (plan->edge != 0 || fovea_gemm_whole_panels(plan, end))) {
         tile->b_ends = fovea_gemm_ends(plan, end);
         tile->b = (const float *)area->b + begin;
     } else if (d->b_packed) {

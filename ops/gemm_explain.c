@@ -52,15 +52,21 @@ static void give_reasons(const struct fovea_gemm_layout *plan, char *text, size_
     const struct fovea_gemm_desc *const d = &plan->desc;
     const struct fovea_tuning *const tuning = &plan->kernels->tuning;
     const enum fovea_gemm_form form = fovea_gemm_form_of(d);
-    const uint32_t class = fovea_gemm_class(tuning, d->m, d->n, d->k, form);
     const double m = (double)d->m, n = (double)d->n, k = (double)plan->k, kib = sizeof(float) / 1024.0;
+    const uint32_t near = fovea_near_of(tuning, d->m, form);
+    if (m * n * k == 0) {
+        snprintf(text, size, "there is nothing to multiply");
+        return;
+    }
     char direct[80] = "";
-    if (plan->direct) {
+    if (plan->passes) {
+        snprintf(direct, sizeof direct, "; directly as all of B stays in L2 while the rows pass");
+    } else if (plan->direct) {
         snprintf(direct, sizeof direct, "; directly as A, B and C have %.1f KiB", (m * k + k * n + m * n) * kib);
     }
-    snprintf(text, size, "%zu %s %s; B has %.1f KiB and %s the %zu KiB that they are taken to find in L2; B %s%s", d->m,
-             d->m == 1 ? "row is" : "rows are", rows_are(d->m), n * (double)d->k * kib,
-             class / 3 % 2 ? "exceeds" : "fits", (size_t)fovea_near_of(tuning, d->m, form),
+    snprintf(text, size, "%zu %s %s; B has %.1f KiB and %s the %u KiB that they are taken to find in L2; B %s%s", d->m,
+             d->m == 1 ? "row is" : "rows are", rows_are(d->m), n * k * kib,
+             fovea_is_far(near, n * k) ? "exceeds" : "fits", (unsigned)near,
              form == FOVEA_FORM_PACKED ? "is packed beforehand"
              : form == FOVEA_FORM_NT   ? "lies as n x k"
                                        : "lies as k x n",

@@ -8,6 +8,7 @@
 // short, some 0.01 to 3 ms, so that many pairs fit into the time.
 #include "tune/cache.h"
 #include "tune/case.h"
+#include "tune/walk.h"
 
 static const struct {
     size_t m, n, k;
@@ -173,17 +174,13 @@ static uint32_t border_cases(const struct fovea_engine *engine, struct tune_case
         struct tune_shape shape = border_shapes[i];
         shape.near = near ? near : 1;
         cases[count] = tune_case_gemm(engine, &shape);
-        if (cases[count] == NULL) { // both sides of it, or none
-            tune_cases_destroy(cases, count);
-            return 0;
-        }
-        count++;
+        count += cases[count] != NULL;
     }
     return count;
 }
 
-uint32_t tune_cases(const struct fovea_engine *engine, uint32_t class, uint32_t most,
-                    struct tune_case *cases[TUNE_CASES_MAX])
+static uint32_t make_cases(const struct fovea_engine *engine, uint32_t class, uint32_t most,
+                           struct tune_case *cases[TUNE_CASES_MAX])
 {
     switch (fovea_tuned_classes[class].kind) {
     case FOVEA_TUNED_GEMM:
@@ -196,6 +193,18 @@ uint32_t tune_cases(const struct fovea_engine *engine, uint32_t class, uint32_t 
         cases[0] = tune_case_slot(class);
         return cases[0] != NULL;
     }
+}
+
+// All of a class or none: what its others stand for would be decided without them.
+uint32_t tune_cases(const struct fovea_engine *engine, uint32_t class, uint32_t most,
+                    struct tune_case *cases[TUNE_CASES_MAX])
+{
+    tune_walk_refused();
+    const uint32_t count = make_cases(engine, class, most, cases);
+    if (!tune_walk_refused())
+        return count;
+    tune_cases_destroy(cases, count);
+    return 0;
 }
 
 void tune_cases_destroy(struct tune_case *const *cases, uint32_t count)

@@ -30,7 +30,7 @@ struct tune_options {
     const volatile sig_atomic_t *stop; ///< NULL, or becomes nonzero when it is to end now
     void (*tell)(void *arg, const struct tune_progress *progress); ///< NULL: nobody listens
     void *arg;
-    double patience; ///< seconds after which a silent candidate hangs, or one of its own on a processor; 0: 5
+    double patience; ///< seconds of silence after which a candidate hangs, or of a second of its own work; 0: 5
     /// For tests: changes what a candidate would run, as a kernel that is wrong on this machine does.
     void (*tamper)(struct fovea_engine *engine, uint32_t class, const struct fovea_tuned *tuned);
 };

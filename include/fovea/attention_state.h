@@ -30,8 +30,8 @@ extern "C" {
 
 /// Bytes of a state of batch x q_len queries of every head of the plan, each at most the plan's:
 /// 64 + 4 * parts * batch * heads * q_len * (v_dim + 2). parts, 2 to 65535, is how many splits of 1024 keys it keeps
-/// apart; 2 is enough for streaming, and for merging states of at most 2 splits. Errors: NULL, SHAPE, VALUE (parts),
-/// OVERFLOW.
+/// apart; 2 is enough for streaming, and for merging states of at most 2 splits. Errors: NULL, STRUCT (another's plan),
+/// SHAPE, VALUE (parts), OVERFLOW.
 FOVEA_API enum fovea_status fovea_attention_state_size(const void *plan, size_t batch, size_t q_len, size_t parts,
                                                        size_t *bytes);
 /// Makes state that of queries which have seen nothing; of its memory it writes the first 64 bytes. Errors: those of
@@ -46,8 +46,8 @@ FOVEA_API enum fovea_status fovea_attention_state_init(const void *plan, size_t 
 FOVEA_API enum fovea_status fovea_attention_state_accumulate(const void *plan, const struct fovea_attention_args *args,
                                                              void *state, void *scratch,
                                                              const struct fovea_executor *executor);
-/// into = what both have seen, `from` behind `into`. They do not overlap; from stays as it is. Errors: NULL, ALIGN,
-/// FORMAT, SHAPE (of one another or the plan; parts may differ), VALUE (no workers).
+/// into = what both have seen, `from` behind `into`. They do not overlap; from stays as it is. Errors: NULL, STRUCT,
+/// ALIGN, FORMAT, SHAPE (of one another or the plan; parts may differ), VALUE (no workers).
 FOVEA_API enum fovea_status fovea_attention_state_merge(const void *plan, void *into, const void *from, void *scratch,
                                                         const struct fovea_executor *executor);
 /// Writes args->out and, where it is not NULL, args->lse; of the other args batch, q_len, batch_strides, sinks and

@@ -112,8 +112,8 @@ FOVEA_API enum fovea_status fovea_explain_layer(const struct fovea_engine *engin
 /// Runs a plan on an executor (NULL: in this thread). shared and scratch as plan's fovea_work says. After an error
 /// neither y nor self_cache has been written. Of a blob only the header is checked, see fovea_pack_check.
 /// Errors: NULL, SHAPE (a size above the plan's, more memories than batch / beams of the plan, beams, a cache of other
-/// sizes, position + len above its capacity), STRUCT (caches), ALIGN (memories, blobs), FORMAT (a foreign blob, or of
-/// another shape), VALUE (no workers).
+/// sizes, position + len above its capacity), STRUCT (caches, another's plan), ALIGN (memories, blobs), FORMAT (a
+/// foreign blob, or of another shape), VALUE (no workers).
 ///
 /// Accuracy: no bound is stated for the whole. Each product has that of fovea_gemm (docs/numerics.md, section 2), each
 /// activation that of section 5, attention that of fovea_attention, against exact arithmetic on its own, rounded

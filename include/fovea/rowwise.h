@@ -63,8 +63,8 @@ struct fovea_rowwise_args {
 };
 
 /// As fovea/gemm.h. A row-wise plan has one phase and needs no memory. Errors of the plan: NULL, STRUCT, ENUM, STRIDE,
-/// OVERFLOW, VALUE (eps, dropout), ALIGN (plan); of a run: NULL, SHAPE (rows above the plan's), STRIDE (y is x or x2,
-/// another stride), VALUE (no workers).
+/// OVERFLOW, VALUE (eps, dropout), ALIGN (plan); of a run: NULL, STRUCT (another's plan), SHAPE (rows above the
+/// plan's), STRIDE (y is x or x2, another stride), VALUE (no workers).
 FOVEA_API size_t fovea_rowwise_plan_size(void);
 FOVEA_API enum fovea_status fovea_rowwise_plan(const struct fovea_engine *engine, const struct fovea_rowwise_desc *desc,
                                                void *plan);

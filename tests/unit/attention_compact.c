@@ -140,10 +140,61 @@ static void compare(const struct fovea_engine *engine, const char *isa, struct p
     CHECK(memcmp(out[0], out[1], OUT * sizeof **out) == 0, "%s, %s: the output", isa, text);
     CHECK(memcmp(lse[0], lse[1], LSE * sizeof **lse) == 0, "%s, %s: the LSE", isa, text);
     size_t wrong = 0;
-    for (size_t i = 0; i < OUT; i++) {
+    for (size_t i = 0; i < p.args.q_len * HEADS * V; i++) {
         wrong += !isfinite(out[0][i]);
     }
     CHECK(wrong == 0, "%s, %s: a hidden key is in %zu elements", isa, text, wrong);
+}
+
+// ---- What the kernel is given ------------------------------------------------------------------------------------
+
+static fovea_attention_fn *spied;
+static size_t keys_most, calls;
+
+static void spy(const struct fovea_attention_chunk *chunk)
+{
+    keys_most = chunk->keys > keys_most ? chunk->keys : keys_most;
+    calls++;
+    spied(chunk);
+}
+
+// Queries 0 to 47, a tile, see every other key from the first on, the next ones those between: each tile has a copy of
+// its own. Of 50 queries the last two are a block (not by the scalar path), which is given all keys.
+static void test_tiles(const struct fovea_engine *engine, const char *isa)
+{
+    struct fovea_kernels *const kernels = (struct fovea_kernels *)fovea_engine_kernels(engine);
+    for (uint32_t few = 0; few < 2; few++) {
+        struct problem p = draw(EVERY_OTHER, ROWS, false, 0, 0);
+        const size_t queries = few ? 50 : QUERIES;
+        p.desc.q_len = p.args.q_len = queries;
+        float *const k = test_floats(KEYS * KV_HEADS * QK, TEST_HIGH), *const v =
+                                                                           test_floats(KEYS * KV_HEADS * V, TEST_HIGH);
+        fill(k, KEYS * KV_HEADS * QK);
+        fill(v, KEYS * KV_HEADS * V);
+        p.args.k = k;
+        p.args.v = v;
+        p.desc.k = (struct fovea_strides){0, QK, KV_HEADS * QK};
+        p.desc.v = (struct fovea_strides){0, V, KV_HEADS * V};
+        uint8_t *const mask = test_memory(QUERIES * KEYS, TEST_HIGH);
+        for (size_t i = 0; i < QUERIES * KEYS; i++) {
+            mask[i] = (i % KEYS + i / KEYS / 48) % 2 == 0;
+        }
+        p.args.mask = mask;
+        spied = kernels->attention_prefill.run;
+        keys_most = calls = 0;
+        kernels->attention_prefill.run = spy;
+        compare(engine, isa, p, few ? "a block" : "two tiles");
+        kernels->attention_prefill.run = spied;
+        CHECK(calls != 0 && keys_most == FOVEA_CHUNK, "%s: with statistics all keys", isa); // of the second call
+        p.args.out = test_floats(QUERIES * HEADS * V, TEST_HIGH);
+        p.args.lse = NULL;
+        keys_most = calls = 0;
+        kernels->attention_prefill.run = spy;
+        CHECK(test_run(&test_attention, engine, &p.desc, &p.args, TEST_SERIAL, 1) == FOVEA_OK, "%s", isa);
+        kernels->attention_prefill.run = spied;
+        CHECK(calls != 0 && keys_most == FOVEA_CHUNK / 2, "%s: half of the keys, not %zu", isa, keys_most);
+        test_memory_reset();
+    }
 }
 
 static void test_isa(const struct fovea_engine *engine, const char *isa)
@@ -216,6 +267,7 @@ static void test_others(const struct fovea_engine *engine, const char *isa)
 int main(void)
 {
     test_each_engine(test_isa);
+    test_each_engine(test_tiles);
     test_each_engine(test_others);
     return test_done();
 }

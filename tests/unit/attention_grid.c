@@ -72,8 +72,10 @@ static void test_memory(const struct fovea_engine *engine, const char *isa)
             const struct fovea_work *const work = plan;
             const size_t splits = (keys + 1023) / 1024, floats = s[5] + 2 + (s[6] ? 2 : 0);
             const size_t bound = s[0] * s[1] * few * splits * floats * sizeof(float);
-            CHECK(work->shared_bytes <= (splits > 1 ? bound : 0), "%s, %zu: %zu bytes are shared, not %zu", isa, i,
-                  work->shared_bytes, bound);
+            const bool all = s[3] <= 5; // queries are all for decoding, whatever the ISA
+            CHECK(work->shared_bytes <= (splits > 1 ? bound : 0) &&
+                      (!all || work->shared_bytes == (splits > 1 ? bound : 0)),
+                  "%s, %zu: %zu bytes are shared, not %zu", isa, i, work->shared_bytes, bound);
             scratch[longer] = work->scratch_bytes;
             free(plan);
         }
