@@ -14,13 +14,15 @@
 // their own, Zen 4: 17 cube 1.37 times as fast, 33 1.2, 47 1.2, 97 and 100 1.02).
 enum { HALF = FOVEA_PANEL / 2 };
 
-// Fewer columns than a panel have several such rows, which small micro-kernels copy in each tile: for one tile alone
-// (AVX2, Emerald Rapids: 6x8x512 1.6 times as fast as packed on the way, 24 to 100 rows 0.83 to 0.9).
+// Fewer columns than a panel have several such rows, which the micro-kernels without masks copy in each tile, or in two
+// at once of half a panel: for one of these alone (AVX2, Emerald Rapids: 6x8x512 1.6 times as fast as packed on the way,
+// 8 cubes 1.7, 12x5x40 1.17; more of them, 12 cubes 0.85, 24 to 100 rows 0.7 to 0.9).
 bool fovea_gemm_whole_panels(const struct fovea_gemm_layout *plan, size_t end)
 {
     const struct fovea_gemm_desc *const d = &plan->desc;
-    const bool few = d->n < FOVEA_PANEL && fovea_gemm_is_small(plan->kernel) && d->m > plan->kernel->mr;
-    return end % FOVEA_PANEL == 0 || (d->ldb == d->n && !few);
+    const bool copies = (plan->kernel->required & FOVEA_CPU_AVX512) == 0 && d->n < FOVEA_PANEL;
+    const size_t rows = d->n <= HALF ? 2 * plan->kernel->mr : plan->kernel->mr;
+    return end % FOVEA_PANEL == 0 || (d->ldb == d->n && !(copies && d->m > rows));
 }
 
 size_t fovea_gemm_ends(const struct fovea_gemm_layout *plan, size_t end)
