@@ -15,8 +15,8 @@
 enum { HALF = FOVEA_PANEL / 2 };
 
 // Fewer columns than a panel have several such rows, which the micro-kernels without masks copy in each tile, or in two
-// at once of half a panel: for one of these alone (AVX2, Emerald Rapids: 6x8x512 1.6 times as fast as packed on the way,
-// 8 cubes 1.7, 12x5x40 1.17; more of them, 12 cubes 0.85, 24 to 100 rows 0.7 to 0.9).
+// at once of half a panel: for one of these alone (AVX2, Emerald Rapids: 6x8x512 1.6 times as fast as packed on the
+// way, 8 cubes 1.7, 12x5x40 1.17; more of them, 12 cubes 0.85, 24 to 100 rows 0.7 to 0.9).
 bool fovea_gemm_whole_panels(const struct fovea_gemm_layout *plan, size_t end)
 {
     const struct fovea_gemm_desc *const d = &plan->desc;
