@@ -108,6 +108,8 @@ int cli_verify(int argc, char **argv)
     if (left <= 0)
         return left < 0 ? CLI_OK : CLI_USAGE;
     char path[4096] = "";
+    if (file && system)
+        return cli_error("verify: --system and --quarantine name two places");
     if ((keep || system) && !find_profile(file, system, path))
         return CLI_USAGE;
     const int code = verify(&check, quiet, quarantine);

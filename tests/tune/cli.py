@@ -308,6 +308,7 @@ def test_refusals(folder):
     refused("--system and --output", "tune", "--system", "--output", folder + "/x")
     refused("FOVEA_PROFILE names none", "tune", "--level", "estimate", FOVEA_PROFILE="none")
     refused("cannot be written", "verify", "--cases", "1", "--quarantine=/nonesuch/q")
+    refused("two places", "verify", "--cases", "1", "--quarantine=/nonesuch/q", "--system")
     closed = os.path.join(folder, "closed")
     os.mkdir(closed, 0o555)
     if os.geteuid() != 0:
