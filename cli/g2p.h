@@ -48,7 +48,8 @@ struct g2p_dictionary {
     struct g2p_entry *entries; ///< sorted by word
     size_t count, dropped;     ///< dropped: lines whose word has other characters than letters and apostrophes
 };
-/// Reads a Festival lexicon ("("word" pos ((phones) stress) ...)" lines). Returns 0, having said why, on failure.
+/// Reads a Festival lexicon ("("word" pos ((phones) stress) ...)" lines). Returns 0, having said why, on failure: hint
+/// stands behind the line that it cannot be opened.
 int g2p_dictionary_read(struct g2p_dictionary *dictionary, const char *path, const char *hint);
 void g2p_dictionary_free(struct g2p_dictionary *dictionary);
 

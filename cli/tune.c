@@ -105,11 +105,10 @@ static void print_end(const struct tune_result *r, const char *path)
         fprintf(stderr, "%u candidates did not give the scalar path's bits; %u kernels are in quarantine\n",
                 r->failures, quarantined);
     if (r->classes_left)
-        fprintf(
-            stderr,
-            "%u classes left out, which stay as they are: what they read from memory needs more of it than there is, "
-            "or more than a tenth of the time\n",
-            r->classes_left);
+        fprintf(stderr,
+                "%u classes left out, which stay as they are: to read from memory they want more of it than there "
+                "is, or more than a tenth of the time\n",
+                r->classes_left);
     if (path)
         fprintf(stderr, "wrote %s\n", path);
     else

@@ -199,7 +199,7 @@ static uint32_t make_cases(const struct fovea_engine *engine, uint32_t class, ui
 uint32_t tune_cases(const struct fovea_engine *engine, uint32_t class, uint32_t most,
                     struct tune_case *cases[TUNE_CASES_MAX])
 {
-    tune_walk_refused();
+    (void)tune_walk_refused(); // of other cases
     const uint32_t count = make_cases(engine, class, most, cases);
     if (!tune_walk_refused())
         return count;

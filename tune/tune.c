@@ -113,7 +113,6 @@ static bool begin_search(struct tune_search *s, const struct tune_options *optio
     s->effort = &tune_efforts[options->level];
     s->start = tune_now();
     s->deadline = s->start + (options->budget > 0 ? options->budget : tune_level_budget(options->level));
-    tune_walk_allow(walk_share * (s->deadline - s->start));
     s->l2 = options->level != FOVEA_LEVEL_ESTIMATE ? tune_measure_l2() : 0;
     s->patience.silence = options->patience > 0 ? options->patience : 5;
     s->patience.work = fmin(1, s->patience.silence);
@@ -138,6 +137,7 @@ bool tune_run(const struct tune_options *options, struct tune_result *result)
     const bool ok = s && begin_search(s, options, pool);
     if (ok) {
         run.budget = s->deadline - s->start;
+        tune_walk_allow(walk_share * run.budget);
         s->owner = &run;
         begin_profile(options, &result->profile);
         if (options->level != FOVEA_LEVEL_ESTIMATE) {
@@ -159,6 +159,7 @@ bool tune_run(const struct tune_options *options, struct tune_result *result)
     free(s);
     bench_pool_stop(pool);
     tune_walk_end();
+    tune_walk_allow(INFINITY);
     return ok;
 }
 

@@ -117,7 +117,7 @@ static fovea_gemm_fn *const gemm_narrow[ROWS] = {GEMM_TILES(GEMM_NARROW_NAME)};
 /// The steps of a tile, after t.k of them, over the last rows of a B that ends, which are copied into whole panels.
 static void gemm_last_rows(struct fovea_gemm_tile t, fovea_gemm_fn *run)
 {
-    _Alignas(32) float copy[COPIED * FOVEA_PANEL] = {0};
+    _Alignas(32) float copy[COPIED * FOVEA_PANEL];
     const ptrdiff_t b_k = t.b_k;
     t.mode = FOVEA_GEMM_ADD;
     t.b_k = FOVEA_PANEL;
@@ -127,7 +127,11 @@ static void gemm_last_rows(struct fovea_gemm_tile t, fovea_gemm_fn *run)
         t.a += (ptrdiff_t)t.k * t.a_k;
         t.k = left < COPIED ? left : COPIED;
         for (size_t i = 0; i < t.k; i++, row += b_k) {
-            copy_row(copy + i * FOVEA_PANEL, row, t.n);
+            float *const to = copy + i * FOVEA_PANEL;
+            _mm256_store_ps(to,
+                            _mm256_setzero_ps()); // lanes that are nobody's: what lies there may be slow to multiply
+            _mm256_store_ps(to + LANES, _mm256_setzero_ps());
+            copy_row(to, row, t.n);
         }
         run(&t);
     }

@@ -8,12 +8,12 @@
 
 enum { GEMM_COPIED = FOVEA_PANEL }; // rows at a time
 
-/// Some rows of B, of n <= 48 elements, into whole panels side by side.
+/// Some rows of B, of n <= 48 elements, into whole panels side by side, whose other elements are +0.
 static inline void gemm_copy_rows(const float *b, ptrdiff_t b_k, size_t rows, size_t n, float *copy)
 {
     for (size_t p = 0; p < rows; p++, b += b_k, copy += 3 * FOVEA_PANEL) {
-        for (size_t j = 0; j < n; j++) {
-            copy[j] = b[j];
+        for (size_t j = 0; j < 3 * FOVEA_PANEL; j++) {
+            copy[j] = j < n ? b[j] : 0.0f;
         }
     }
 }
@@ -28,7 +28,7 @@ static inline void gemm_to_the_end(const struct fovea_gemm_tile *tile, fovea_gem
     struct fovea_gemm_tile t = *tile;
     t.k -= tile->b_ends;
     one(&t);
-    float copy[GEMM_COPIED * 3 * FOVEA_PANEL] = {0};
+    float copy[GEMM_COPIED * 3 * FOVEA_PANEL];
     t.b = copy;
     t.b_k = 3 * FOVEA_PANEL;
     t.mode = FOVEA_GEMM_ADD;

@@ -21,7 +21,8 @@ static struct fovea_engine *create(const char *isa, const char *pin, const char 
     options.exclude = exclude;
     options.message = message;
     options.message_size = size;
-    memset(message, 0, size);
+    memset(message, 'x', size); // of an engine before
+    message[size - 1] = '\0';
     const enum fovea_status status = fovea_engine_create(&options, &engine);
     CHECK(status == want, "isa %s, pin %s, exclude %s: %s (%s)", isa ? isa : "-", pin ? pin : "-",
           exclude ? exclude : "-", fovea_status_string(status), message);

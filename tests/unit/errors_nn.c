@@ -294,6 +294,9 @@ static void test_cache_errors(void)
     c = good, c.struct_size = 0;
     CHECK(fovea_kv_cache_size(&c, &k, &v) == FOVEA_ERR_STRUCT, "struct_size 0");
     CHECK(fovea_kv_append(&c, 0, 0, 1, x, ks, x, vs) == FOVEA_ERR_STRUCT, "struct_size 0");
+    c.struct_size = sizeof c;
+    c.reserved = 1;
+    CHECK(fovea_kv_cache_size(&c, &k, &v) == FOVEA_ERR_STRUCT, "reserved 1");
     c = good, c.capacity = SIZE_MAX;
     CHECK(fovea_kv_cache_size(&c, &k, &v) == FOVEA_ERR_OVERFLOW, "huge capacity");
     c = good, c.v_dim = SIZE_MAX / 8;
