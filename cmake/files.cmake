@@ -66,6 +66,7 @@ set(FOVEA_FILES_OPS
     ops/executor.c
     ops/gemm.c
     ops/gemm_area.c
+    ops/gemm_balance.c
     ops/gemm_bare.c
     ops/gemm_bn.c
     ops/gemm_bt.c

@@ -72,6 +72,11 @@ static inline size_t fovea_min(size_t a, size_t b)
     return a < b ? a : b;
 }
 
+static inline size_t fovea_max(size_t a, size_t b)
+{
+    return a > b ? a : b;
+}
+
 static inline size_t fovea_ceil_div(size_t value, size_t divisor)
 {
     return value / divisor + (value % divisor != 0);

@@ -81,8 +81,9 @@ static void prepare(const struct fovea_gemm_layout *plan, const struct fovea_gem
                     uint32_t task)
 {
     const struct fovea_gemm_desc *const d = &plan->desc;
-    const size_t k = plan->k, group = fovea_gemm_group(k);
-    const size_t a_tasks = grid_of(plan, args->m).copy_a ? fovea_ceil_div(args->m, group) : 0;
+    const struct fovea_gemm_grid grid = grid_of(plan, args->m);
+    const size_t k = plan->k, group = fovea_gemm_group(plan, &grid, args->m);
+    const size_t a_tasks = grid.copy_a ? fovea_ceil_div(args->m, group) : 0;
     const size_t begin = (task < a_tasks ? task : task - a_tasks) * group;
     if (task < a_tasks) {
         const size_t pitch = fovea_gemm_pitch(k);

@@ -18,6 +18,12 @@ static inline struct fovea_cut fovea_cut(size_t length, size_t most)
     return (struct fovea_cut){count, count != 0 ? length / count : 0, count != 0 ? length % count : 0};
 }
 
+/// The same into so many parts.
+static inline struct fovea_cut fovea_parts(size_t length, size_t count)
+{
+    return (struct fovea_cut){count, length / count, length % count};
+}
+
 static inline size_t fovea_cut_begin(const struct fovea_cut *cut, size_t part)
 {
     return cut->size * part + fovea_min(part, cut->longer);
@@ -140,11 +146,11 @@ bool fovea_gemm_fetches(const struct fovea_gemm_layout *plan);
 /// How many of its rows should be taken at a time: 8, 16 or 32.
 uint32_t fovea_gemm_side(const struct fovea_gemm_layout *plan, size_t rows);
 void fovea_gemm_bt(const struct fovea_gemm_area *area);
-/// Whether a plan, complete up to `direct`, has so few rows that a few of a natural B's are read at a time; panels of a
-/// strip then; columns at a time, as many as leave C in L2; lines by which prefetches lead; and an area of it
-/// (ops/gemm_bn.c).
+/// Whether a plan, complete up to `direct`, has so few rows that a few of a natural B's are read at a time; the most
+/// tasks of its columns; columns at a time, as many as leave C in L2; lines by which prefetches lead;
+/// and an area of it (ops/gemm_bn.c).
 bool fovea_gemm_takes_steps(const struct fovea_gemm_layout *plan);
-size_t fovea_gemm_step_panels(const struct fovea_gemm_layout *plan);
+size_t fovea_gemm_step_groups(const struct fovea_gemm_layout *plan);
 size_t fovea_gemm_step_columns(const struct fovea_gemm_layout *plan);
 size_t fovea_gemm_step_lines(const struct fovea_gemm_layout *plan);
 void fovea_gemm_bn(const struct fovea_gemm_area *area);
@@ -252,6 +258,17 @@ void fovea_gemm_run_edge(const struct fovea_gemm_layout *plan, const struct fove
 
 /// How m rows are cut, and the tasks of a phase (ops/gemm_grid.c).
 struct fovea_gemm_grid fovea_gemm_grid(const struct fovea_gemm_layout *plan, size_t m);
+/// What a task should at least do, in k steps of one element of C: 20 us on a core of 77 G steps/s (two AVX-512 FMA
+/// ports at 2.4 GHz).
+enum { FOVEA_TASK_STEPS = 3 << 19 };
+/// Steps of `rows` x `columns` of C, by which tasks are cut.
+double fovea_gemm_work(const struct fovea_gemm_layout *plan, size_t rows, double columns);
+/// How many workers should share what is worth so many tasks: one below two, all who then have 5 us each.
+size_t fovea_gemm_workers(const struct fovea_gemm_layout *plan, double worth);
+/// Other parts of a grid of m rows, at most `rows` and `groups`, if that is sooner done by the plan's workers. worth:
+/// how many tasks of 20 us the product would be (ops/gemm_balance.c).
+void fovea_gemm_balance(const struct fovea_gemm_layout *plan, size_t m, double worth, size_t rows, size_t groups,
+                        struct fovea_gemm_grid *grid);
 /// Whether no task has less than an entry of the batch of m rows.
 bool fovea_gemm_whole(const struct fovea_gemm_layout *plan, size_t m);
 /// Floats of acc that the area of any task needs.
@@ -265,11 +282,16 @@ static inline size_t fovea_gemm_pitch(size_t k)
     return (fovea_ceil_div(k, FOVEA_PANEL) | 1) * FOVEA_PANEL;
 }
 
-/// Rows of A or columns of B that a task of phase 0 prepares: whole panels, about 64 K elements, some 10 us.
-static inline size_t fovea_gemm_group(size_t k)
+/// Rows of A or columns of B that a task of phase 0 prepares: whole panels, of 64 K elements, some 10 us, or of fewer,
+/// for eight tasks for each worker.
+static inline size_t fovea_gemm_group(const struct fovea_gemm_layout *plan, const struct fovea_gemm_grid *grid,
+                                      size_t m)
 {
-    const size_t panels = ((size_t)1 << 16) / FOVEA_PANEL / (k + 1);
-    return (panels > 1 ? panels : 1) * FOVEA_PANEL;
+    enum { MOST = 1 << 16, LEAST = 1 << 14, TASKS_EACH = 8 };
+    const size_t lines = (grid->copy_a ? m : 0) + (grid->share_b ? plan->desc.n : 0);
+    const size_t even = lines / ((size_t)TASKS_EACH * plan->kernels->workers);
+    const size_t wanted = fovea_max(fovea_min(even, MOST / (plan->k + 1)), LEAST / (plan->k + 1)) / FOVEA_PANEL;
+    return fovea_max(wanted, 1) * FOVEA_PANEL;
 }
 
 #endif

@@ -12,9 +12,10 @@
 
 // Rows of B at a time for up to so many rows of C, and where those meet in few sets of L1; FOVEA_BN_STEPS for more.
 enum { FEW_STEPS = 8, MEETING_STEPS = 4 };
-// Panels of a worker's strip, at least: fewer for so many rows of C that they compute more than they wait (not measured
-// with more than two workers).
-enum { LEAST_PANELS = 32, LEAST_OF_MANY = 8 };
+// Panels of a task, at least, and of one for which C leaves L2 room. A worker alone (Emerald Rapids, 4096x4096
+// from memory, the other workers idle) reads strips of 16 panels at 0.71 to 1.0 of the rate of whole rows, of 8 at 0.58
+// to 0.92, of 4 at 0.42 to 0.70: of 64 workers, 64 are faster so than eight. More than two at once: not measured.
+enum { LEAST_PANELS = 4, WIDE_PANELS = 32 };
 // Rows of C up to which rows of B may begin within lines, so that each load is two (Granite Rapids, 48 and 64 rows 0.9
 // to 1.0 of packed on the way, whole lines 1.44 to 1.9).
 enum { BROKEN_ROWS = 32 };
@@ -37,12 +38,9 @@ bool fovea_gemm_takes_steps(const struct fovea_gemm_layout *plan)
            (d->m <= BROKEN_ROWS || d->ldb % FOVEA_PANEL == 0);
 }
 
-// Rows are streams only where they are long: a strip for each worker rather than many short ones.
-size_t fovea_gemm_step_panels(const struct fovea_gemm_layout *plan)
+size_t fovea_gemm_step_groups(const struct fovea_gemm_layout *plan)
 {
-    const size_t least = plan->desc.m <= FEW_STEPS ? LEAST_PANELS : LEAST_OF_MANY;
-    const size_t even = fovea_ceil_div(fovea_ceil_div(plan->desc.n, FOVEA_PANEL), plan->kernels->workers);
-    return even > least ? even : least;
+    return fovea_max(plan->strips.count / LEAST_PANELS, 1);
 }
 
 // As many as leave C in half of L2, beside rows of B.
@@ -51,7 +49,7 @@ size_t fovea_gemm_step_columns(const struct fovea_gemm_layout *plan)
     const size_t all = fovea_round_up(plan->desc.n, FOVEA_PANEL);
     const size_t room = (size_t)plan->kernels->tuning.cache.near * 1024 / 2 / sizeof(float);
     const size_t most = room / plan->desc.m / FOVEA_PANEL;
-    return fovea_min(all, FOVEA_PANEL * (most > LEAST_PANELS ? most : LEAST_PANELS));
+    return fovea_min(all, FOVEA_PANEL * fovea_max(most, WIDE_PANELS));
 }
 
 // Half as many more as tiles have on their way, of all rows together: those of a row follow one another (Zen 5, three

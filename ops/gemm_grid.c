@@ -2,8 +2,9 @@
 // ops/gemm_grid.c - how a GEMM is cut into tasks.
 //
 // Tasks of about equal work, TASKS_EACH for each worker, so that the largest share is within a tenth of the even one,
-// but no more than TASKS, and none below TASK_STEPS where fewer would do. A task is about as tall as wide, so that it
-// reads least; one that packs its own strips of B takes all rows. tests/unit/gemm_balance.c holds the cuts to that.
+// but no more than TASKS, and none below FOVEA_TASK_STEPS where fewer would do (ops/gemm_balance.c). A task is about as
+// tall as wide, so that it reads least; one that packs its own strips of B takes all rows. tests/unit/gemm_balance.c
+// holds the cuts to that.
 //
 // Of few large tasks each worker reads less of A and B that another one has read, too, from L3: two workers of Granite
 // Rapids, 175 lines of the suite, 1.036 times as fast as with about 700 tasks, 1024x768x3072 1.31 and prepacked 1.35,
@@ -13,10 +14,9 @@
 #include "ops/gemm.h"
 #include <math.h>
 
-// What a task should at least do, in k steps of one element of C: 3 * 2^19 are 20 us on a core of 77 G steps/s (two
-// AVX-512 FMA ports at 2.4 GHz). The end of an element is worth some 16 steps, and fewer rows than 8 take as long as 8:
-// reading B from beyond L2 is then what takes the time.
-enum { TASK_STEPS = 3 << 19, ELEMENT_STEPS = 16, THIN_ROWS = 8, TASKS_EACH = 16, TASKS = 704 };
+// The end of an element is worth some 16 steps, and fewer rows than 8 take as long as 8: reading B from beyond L2 is
+// then what takes the time.
+enum { ELEMENT_STEPS = 16, THIN_ROWS = 8, TASKS_EACH = 16, TASKS = 704 };
 // Elements of C that a task may have for the sake of fewer tasks where sums of several k blocks wait in scratch, of
 // which a worker reserves four times that, 1 MiB, beside what some rows of a strip take (fovea_gemm_acc).
 enum { ROOM = 64 << 10 };
@@ -24,8 +24,9 @@ enum { ROOM = 64 << 10 };
 // (Zen 4, ldb of 300 to 5000, 40 rows 1.07 to 1.12 times as fast in place, 100 rows 1.01 to 1.06, 150 rows 0.99
 // to 1.03, 210 rows 0.85 to 1.02).
 enum { BROKEN_ROWS = 144 };
-// So few rows are not cut, as each block of rows reads all of B.
-enum { WHOLE_ROWS = 24 };
+// So few rows are not cut, as each block of rows reads all of B, nor into blocks of fewer than PACKED_ROWS where each
+// packs its own B.
+enum { WHOLE_ROWS = 24, PACKED_ROWS = 32 };
 
 // A length cut into parts of at most `most` each, but of no fewer than `least`; whole where it is shorter. Parts of one
 // rather than of one and of two.
@@ -33,7 +34,7 @@ static struct fovea_cut cut_between(size_t length, double least, double most)
 {
     const double parts = fmin(floor((double)length / fmax(least, 1)), ceil((double)length / most));
     const size_t count = 2 * parts > (double)length && least <= 1 ? length : parts > 1 ? (size_t)parts : 1;
-    return (struct fovea_cut){count, length / count, length % count};
+    return fovea_parts(length, count);
 }
 
 static struct fovea_cut uncut(size_t length)
@@ -41,16 +42,16 @@ static struct fovea_cut uncut(size_t length)
     return (struct fovea_cut){1, length, 0};
 }
 
-// Steps of rows x columns of C. Beyond 2^53 low bits are lost, which no cut notices.
-static double steps_of(const struct fovea_gemm_layout *plan, size_t rows, double columns)
+// Beyond 2^53 low bits are lost, which no cut notices.
+double fovea_gemm_work(const struct fovea_gemm_layout *plan, size_t rows, double columns)
 {
     return fmax((double)rows, THIN_ROWS) * columns * ((double)plan->k + ELEMENT_STEPS);
 }
 
 static double task_steps(const struct fovea_gemm_layout *plan, size_t m)
 {
-    const double all = steps_of(plan, m, (double)plan->desc.n) * (double)plan->desc.batch;
-    const double least = fmax(TASK_STEPS, all / TASKS);
+    const double all = fovea_gemm_work(plan, m, (double)plan->desc.n) * (double)plan->desc.batch;
+    const double least = fmax(FOVEA_TASK_STEPS, all / TASKS);
     const bool waits = plan->detour && plan->blocks.count > 1;
     const double room = waits ? ROOM * ((double)plan->k + ELEMENT_STEPS) : all;
     return plan->passes ? least : fmax(least, fmin(all / ((double)TASKS_EACH * plan->kernels->workers), room));
@@ -97,8 +98,8 @@ size_t fovea_gemm_acc(const struct fovea_gemm_layout *plan)
 // Groups of strips for tasks of so many rows, of average strips.
 static struct fovea_cut cut_strips(const struct fovea_gemm_layout *plan, size_t m, size_t rows)
 {
-    const double strip = steps_of(plan, rows, (double)plan->desc.n) / (double)plan->strips.count;
-    return cut_between(plan->strips.count, ceil(TASK_STEPS / strip), task_steps(plan, m) / strip);
+    const double strip = fovea_gemm_work(plan, rows, (double)plan->desc.n) / (double)plan->strips.count;
+    return cut_between(plan->strips.count, ceil(FOVEA_TASK_STEPS / strip), task_steps(plan, m) / strip);
 }
 
 // Blocks of rows for tasks of so many columns.
@@ -108,7 +109,7 @@ static struct fovea_cut cut_rows(const struct fovea_gemm_layout *plan, size_t m,
         return uncut(m);
     }
     const double row = columns * ((double)plan->k + ELEMENT_STEPS), tile = (double)plan->mr;
-    return cut_between(m, fmax(ceil(TASK_STEPS / row), tile), fmax(task_steps(plan, m) / row, tile));
+    return cut_between(m, fmax(ceil(FOVEA_TASK_STEPS / row), tile), fmax(task_steps(plan, m) / row, tile));
 }
 
 // The narrowest group, the last one aside: it ends where C does.
@@ -122,18 +123,50 @@ static double narrowest(const struct fovea_gemm_layout *plan, const struct fovea
     return (double)((end - begin) * FOVEA_PANEL);
 }
 
+size_t fovea_gemm_workers(const struct fovea_gemm_layout *plan, double worth)
+{
+    enum { EACH = 4 }; // 5 us of 20: what a pool that waits in a loop needs to begin and end a phase, several times
+    return worth < 2 ? 1 : (size_t)fmin(plan->kernels->workers, EACH * worth);
+}
+
 // A product alone is not made two tasks that are too small; entries of a batch, each a task, are ten for each worker at
 // least.
 bool fovea_gemm_whole(const struct fovea_gemm_layout *plan, size_t m)
 {
     const double most = plan->desc.batch == 1 ? 2 : TASKS_EACH / 10.0;
-    return steps_of(plan, m, (double)plan->desc.n) < most * task_steps(plan, m);
+    return fovea_gemm_work(plan, m, (double)plan->desc.n) < most * task_steps(plan, m);
 }
 
 size_t fovea_gemm_packed_from(const struct fovea_gemm_layout *plan)
 {
     const size_t unbroken = plan->b_aliases ? plan->tuning->alias_rows : plan->tuning->pack_rows;
     return plan->desc.ldb % FOVEA_PANEL != 0 ? fovea_min(unbroken, BROKEN_ROWS) : unbroken;
+}
+
+// How it is cut whatever the number of tasks.
+static void cut_c(const struct fovea_gemm_layout *plan, size_t m, double worth, struct fovea_gemm_grid *grid)
+{
+    const struct fovea_gemm_desc *const d = &plan->desc;
+    const double entry = fovea_gemm_work(plan, m, (double)d->n), task = task_steps(plan, m);
+    grid->rows = uncut(m);
+    grid->groups = uncut(plan->strips.count);
+    if (fovea_gemm_whole(plan, m)) {
+        grid->batch = cut_between(d->batch, ceil(FOVEA_TASK_STEPS / entry), task / entry);
+        return;
+    }
+    grid->batch = fovea_cut(d->batch, 1);
+    if (plan->steps) { // rows are streams only where they are long: one task for each worker
+        const size_t workers = fovea_gemm_workers(plan, worth);
+        grid->groups = fovea_parts(plan->strips.count, fovea_min(workers, fovea_gemm_step_groups(plan)));
+    } else if (grid->pack_b && !grid->share_b) {
+        grid->groups = cut_strips(plan, m, m);
+    } else if (plan->passes) { // all of B for each task
+        grid->rows = cut_rows(plan, m, (double)d->n);
+    } else {
+        const struct fovea_cut square = cut_rows(plan, m, task_side(plan, task_elements(plan, m), m));
+        grid->groups = cut_strips(plan, m, square.size);
+        grid->rows = cut_rows(plan, m, narrowest(plan, &grid->groups));
+    }
 }
 
 struct fovea_gemm_grid fovea_gemm_grid(const struct fovea_gemm_layout *plan, size_t m)
@@ -151,26 +184,12 @@ struct fovea_gemm_grid fovea_gemm_grid(const struct fovea_gemm_layout *plan, siz
     grid.pack_b = natural && (d->trans_b == FOVEA_TRANS || (many && !fovea_gemm_in_place(plan)));
     const bool in_place = d->trans_b == FOVEA_TRANS && m <= plan->tuning->bt_rows; // the way of gemm_bt.c
     grid.share_b = !plan->direct && grid.pack_b && alone && m > plan->tuning->keep_rows && !in_place;
-    const double entry = steps_of(plan, m, (double)d->n), task = task_steps(plan, m);
-    grid.rows = uncut(m);
-    if (fovea_gemm_whole(plan, m)) {
-        grid.batch = cut_between(d->batch, ceil(TASK_STEPS / entry), task / entry);
-        grid.groups = uncut(plan->strips.count);
-        return grid;
-    }
-    grid.batch = fovea_cut(d->batch, 1);
-    if ((grid.pack_b && !grid.share_b) || plan->steps) {
-        grid.groups = cut_strips(plan, m, m);
-        return grid;
-    }
-    if (plan->passes) { // all of B for each task
-        grid.groups = uncut(plan->strips.count);
-        grid.rows = cut_rows(plan, m, (double)d->n);
-        return grid;
-    }
-    const struct fovea_cut square = cut_rows(plan, m, task_side(plan, task_elements(plan, m), m));
-    grid.groups = cut_strips(plan, m, square.size);
-    grid.rows = cut_rows(plan, m, narrowest(plan, &grid.groups));
+    const double worth = fovea_gemm_work(plan, m, (double)d->n) * (double)d->batch / FOVEA_TASK_STEPS;
+    cut_c(plan, m, worth, &grid);
+    const size_t least = fovea_max(plan->mr, grid.pack_b && !grid.share_b ? PACKED_ROWS : 1);
+    const size_t rows = m <= WHOLE_ROWS || plan->steps ? 1 : fovea_max(m / least, 1);
+    const size_t groups = plan->passes ? 1 : plan->steps ? fovea_gemm_step_groups(plan) : plan->strips.count;
+    fovea_gemm_balance(plan, m, worth, rows, groups, &grid);
     return grid;
 }
 
@@ -180,7 +199,7 @@ uint32_t fovea_gemm_count(const struct fovea_gemm_layout *plan, const struct fov
     if (phase + 1 == plan->work.phases) {
         return (uint32_t)(grid->batch.count * grid->rows.count * grid->groups.count);
     }
-    const size_t group = fovea_gemm_group(plan->k);
+    const size_t group = fovea_gemm_group(plan, grid, m);
     return (uint32_t)((grid->copy_a ? fovea_ceil_div(m, group) : 0) +
                       (grid->share_b ? fovea_ceil_div(plan->desc.n, group) : 0));
 }

@@ -270,7 +270,7 @@ enum fovea_status fovea_gemm_make(const struct fovea_engine *engine, const struc
     if (plan->steps) {
         plan->blocks = fovea_cut(k, k);
         plan->kc = k;
-        plan->strips = fovea_cut(panels_of(desc->n), fovea_gemm_step_panels(plan));
+        plan->strips = fovea_cut(panels_of(desc->n), 1);
     }
     plan->aside = desc->activation != FOVEA_ACTIVATION_NONE && !plan->direct && !plan->steps && k != 0 &&
                   plan->blocks.count == 1 && desc->m > plan->mr;

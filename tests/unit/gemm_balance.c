@@ -2,18 +2,22 @@
 // tests/unit/gemm_balance.c - the cuts of a GEMM into tasks, on 2 to 64 workers who are simulated: no clock. The
 // engine is made for as many, or for more.
 //
-// A worker takes the next task when it is done with one. A cut is balanced if no worker gets more than the even share
-// by over a tenth of it or by over one strip of micro-tiles, and worthy if no task is under 20 us of estimated work
-// (but at the right edge of C, where a strip ends as n does, and for strips a panel narrower than others) or there is
-// only one. A cut that is not balanced must be as fine as 20 us allow; one that is not worthy must be as coarse as
-// balance allows.
+// A worker takes the next task when it is done with one; those that would not have 5 us of their own are not counted.
+// A cut is balanced if no worker gets more than the even share by over a tenth of it or by over one strip of
+// micro-tiles, and worthy if no task is under 20 us of estimated work (or a twentieth below, but at the right edge of
+// C, where a strip ends as n does, and for strips a panel narrower than others) or there is only one. A cut that is not
+// balanced must be as fine as 5 us allow; one that is not worthy must be as coarse as balance allows.
 #include "bench/gemm_shapes.h"
 #include "fovea/fovea.h"
 #include "ops/gemm.h"
 #include "tests/support/engines.h"
 #include "tests/support/test.h"
 
-enum { WORKERS_MAX = 64, TASKS_MAX = 1 << 14 };
+enum { WORKERS_MAX = 128, TASKS_MAX = 1 << 14 };
+// Entries of a batch are cut alike: the largest share is at most so many times the even one.
+static const double BATCH = 1.5;
+// Panels of a strip of a few rows over a natural B, at least (ops/gemm_bn.c).
+enum { STEP_PANELS = 4 };
 // 20 us of k steps (ops/gemm_grid.c), the end of an element being worth 16, and 8 rows the least that B's way from
 // memory allows.
 static const double worth = 3 << 19;
@@ -76,31 +80,28 @@ static double largest_share(const struct list *list, size_t workers)
 static double strip(const struct fovea_gemm_layout *plan, const struct fovea_gemm_grid *grid, size_t m)
 {
     const size_t n = plan->desc.n;
-    const double columns = steps(plan, m, fovea_min(n, fovea_gemm_columns(plan)));
+    const size_t wide = plan->steps ? STEP_PANELS * FOVEA_PANEL : fovea_gemm_columns(plan);
+    const double columns = steps(plan, m, fovea_min(n, wide));
     const double rows = steps(plan, fovea_min(m, plan->mr), n);
     return grid->pack_b && !grid->share_b ? columns : fmin(columns, rows);
 }
 
-// The number of workers, at most so many, whose shares are not balanced, or 0.
-static size_t unbalanced(const struct list *list, double strip, size_t most)
+// The workers of a plan who would have 5 us each, of what is not too little for two.
+static size_t workers_of(const struct fovea_gemm_layout *plan, const struct list *list)
 {
-    for (size_t workers = 2; workers <= fovea_min(most, WORKERS_MAX); workers++) {
-        const double even = list->all / (double)workers;
-        if (list->most > fmax(even / 10, strip) && // else no share can be too large
-            largest_share(list, workers) > (even + fmax(even / 10, strip)) * (1 + 1e-9))
-            return workers;
-    }
-    return 0;
+    const double most = list->all / (worth / 4) * (1 + 1e-9);
+    return list->all < 2 * worth ? 1 : (size_t)fmin(fmin(plan->kernels->workers, WORKERS_MAX), most);
+}
+
+static bool balanced(const struct list *list, double strip, size_t workers)
+{
+    const double even = list->all / (double)workers, over = fmax(even / 10, strip);
+    return list->most <= over || largest_share(list, workers) <= (even + over) * (1 + 1e-9);
 }
 
 static bool worthy(const struct list *list, double least)
 {
-    return list->count == 1 || least >= worth;
-}
-
-static struct fovea_cut cut_into(size_t length, size_t count)
-{
-    return (struct fovea_cut){count, length / count, length % count};
+    return list->count == 1 || least >= 0.95 * worth;
 }
 
 // Counts of parts next to a cut's, finer or coarser ones: one more or less, twice or half, and the next at which the
@@ -117,26 +118,31 @@ static size_t neighbours(const struct fovea_cut *cut, size_t most, bool finer, s
     return found;
 }
 
-// Whether a finer grid beside this one is worthy, or a coarser one worthy and balanced.
+// Whether a finer grid beside this one, of tasks of 5 us, is done a tenth sooner than `share`, or one of a
+// tenth fewer is worthy and balanced within a tenth.
 static bool better_beside(const struct fovea_gemm_layout *plan, const struct fovea_gemm_grid *grid, size_t m,
-                          bool finer, double strip, struct list *list)
+                          bool finer, double share, size_t workers, struct list *list)
 {
     // Rows are not cut where each block of them would read or pack all of B, entries not where tasks have several.
     const bool whole = grid->batch.count < plan->desc.batch, packs = grid->pack_b && !grid->share_b;
     size_t rows[4], groups[4];
-    const size_t row_counts = neighbours(&grid->rows, whole || packs || m <= 24 ? 1 : m / plan->mr, finer, rows);
-    const size_t group_counts = neighbours(&grid->groups, whole ? 1 : plan->strips.count, finer, groups);
+    const size_t panels = plan->steps ? STEP_PANELS : 1;
+    const size_t row_counts =
+        neighbours(&grid->rows, whole || packs || plan->steps || m <= 24 ? 1 : m / plan->mr, finer, rows);
+    const size_t group_counts =
+        neighbours(&grid->groups, whole || plan->passes ? 1 : plan->strips.count / panels, finer, groups);
     for (size_t i = 0; i < row_counts; i++)
         for (size_t j = 0; j < group_counts; j++) {
             struct fovea_gemm_grid other = *grid;
-            other.rows = cut_into(m, rows[i]);
-            other.groups = cut_into(plan->strips.count, groups[j]);
+            other.rows = fovea_parts(m, rows[i]);
+            other.groups = fovea_parts(plan->strips.count, groups[j]);
             const size_t count = other.batch.count * rows[i] * groups[j];
             const size_t own = grid->batch.count * grid->rows.count * grid->groups.count;
-            if (count > TASKS_MAX || (finer ? count <= own : count >= own))
+            if (count > TASKS_MAX || (finer ? count <= own : 10 * count > 9 * own))
                 continue;
             list_tasks(plan, &other, m, list);
-            if (worthy(list, list->least) && (finer || unbalanced(list, strip, plan->kernels->workers) == 0))
+            if (finer ? list->least >= worth / 4 && largest_share(list, workers) < 0.9 * share
+                      : worthy(list, list->least) && balanced(list, 0, workers))
                 return true;
         }
     return false;
@@ -156,6 +162,27 @@ static void test_room(const struct fovea_gemm_layout *plan, size_t m, const char
     }
 }
 
+// What all tasks read, copied and packed first: in elements, a panel or 16 K of which are as little as a task may have.
+static void test_prepared(const struct fovea_gemm_layout *plan, size_t m, const char *isa)
+{
+    static struct list list;
+    const struct fovea_gemm_grid grid = fovea_gemm_grid(plan, m);
+    const size_t lines[2] = {grid.copy_a ? m : 0, grid.share_b ? plan->desc.n : 0};
+    const size_t count = fovea_gemm_count(plan, &grid, m, 0), group = fovea_gemm_group(plan, &grid, m);
+    list = (struct list){.count = 0};
+    for (int of = 0; of < 2 && count <= TASKS_MAX; of++)
+        for (size_t begin = 0; begin < lines[of]; begin += group) {
+            const double work = (double)fovea_min(group, lines[of] - begin) * (double)plan->k;
+            list.work[list.count++] = work;
+            list.all += work;
+            list.most = fmax(list.most, work);
+        }
+    const size_t workers = fovea_min(plan->kernels->workers, WORKERS_MAX);
+    CHECK(list.count == count && balanced(&list, fmax(16 * (double)plan->k, 1 << 14), workers),
+          "%s %zux%zux%zu: %zu tasks prepare, %zu lines each, of %zu and %zu, for %zu workers", isa, m, plan->desc.n,
+          plan->k, count, group, lines[0], lines[1], workers);
+}
+
 static void test_cut(const struct fovea_gemm_layout *plan, size_t m, const char *isa)
 {
     static struct list list, other;
@@ -164,9 +191,13 @@ static void test_cut(const struct fovea_gemm_layout *plan, size_t m, const char 
     CHECK(grid.batch.count * grid.rows.count * grid.groups.count <= TASKS_MAX, "%zux%zux%zu", m, desc->n, desc->k);
     list_tasks(plan, &grid, m, &list);
     const double one = strip(plan, &grid, m);
-    const size_t workers = unbalanced(&list, one, plan->kernels->workers);
-    const bool fine = workers == 0 || !better_beside(plan, &grid, m, true, one, &other);
-    const bool coarse = worthy(&list, list.least_inside) || !better_beside(plan, &grid, m, false, one, &other);
+    const size_t workers = workers_of(plan, &list);
+    const double share = largest_share(&list, workers);
+    const bool batch = desc->batch > 1 && share * (double)workers <= BATCH * list.all;
+    const bool fine =
+        batch || balanced(&list, one, workers) || !better_beside(plan, &grid, m, true, share, workers, &other);
+    const bool coarse = desc->batch > 1 || worthy(&list, list.least_inside) ||
+                        !better_beside(plan, &grid, m, false, share, workers, &other);
     CHECK(
         fine && coarse,
         "%s %zu x %zux%zux%zu %s: %zu tasks (%zu x %zu x %zu) of %.1f to %.1f us, strip %.1f us, %zu of %u workers %s",
@@ -188,6 +219,8 @@ static void test_shape(const struct fovea_engine *engine, size_t batch, size_t m
         desc.residual = 1, desc.ldr = n, desc.batch_r = m * n; // accumulators then need room
         static _Alignas(FOVEA_ALIGNMENT) struct fovea_gemm_layout plan;
         CHECK(fovea_gemm_plan(engine, &desc, &plan) == FOVEA_OK, "%zux%zux%zu", m, n, k);
+        if (plan.work.phases > 1)
+            test_prepared(&plan, m, isa);
         test_cut(&plan, m, isa);
         test_cut(&plan, fovea_ceil_div(m, 3), isa);
         for (size_t rows = 1; rows <= m; rows += 1 + rows / 5)
@@ -214,7 +247,7 @@ static void test_tall(const struct fovea_engine *engine, const char *isa)
 
 int main(void)
 {
-    static const uint32_t workers[] = {1, 2, 7, WORKERS_MAX, 2 * WORKERS_MAX};
+    static const uint32_t workers[] = {1, 2, 3, 5, 7, 12, 20, 33, 64, WORKERS_MAX};
     enum { COUNTS = sizeof workers / sizeof *workers };
     const int draws = getenv("FOVEA_TEST_SMALL") != NULL ? 30 : 1000;
     struct fovea_engine *engines[TEST_ISAS];

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+// ops/gemm_balance.c - evens out the tasks of a GEMM that are few for the plan's workers.
+//
+// Tasks of 20 us and more are seldom a multiple of the workers: twelve on ten workers take two turns, and 16 strips
+// keep 16 of 64 busy. So other cuts are tried, of as many tasks as some whole turns have, and the one is taken that by
+// estimate is done first: of tasks of 20 us, else of shorter ones. A worker that would not have 5 us of its own is not
+// counted.
+#include "ops/gemm.h"
+#include <math.h>
+
+// Turns of 20 us that are tried; blocks of rows, or groups of strips; and rows of C that packing a strip of B is worth.
+enum { TURNS = 10, PARTS = 12, PACK_ROWS = 8 };
+// Times of the even share that are good enough, and how much sooner another cut has to be done.
+static const double BALANCED = 1.1, SOONER = 0.95;
+// Of 20 us what a task has at least, nearly, and where it has to be short.
+static const double LONG = 0.95, SHORT = 0.1;
+
+// What is cut, and how far it may be.
+struct limits {
+    const struct fovea_gemm_layout *plan;
+    size_t m, workers, rows, groups;
+    double share; // of each worker, in steps
+    double room;  // elements of C that a task may have
+    bool packs;   // each task packs its strips of B
+};
+
+static size_t longest(const struct fovea_cut *cut)
+{
+    return cut->size + (cut->longer != 0);
+}
+
+// When all tasks are done, in steps, at the latest: the turns of the largest, or the even share and one more of those.
+static double done(const struct limits *of, const struct fovea_gemm_grid *grid)
+{
+    const struct fovea_gemm_desc *const d = &of->plan->desc;
+    const size_t turns = fovea_ceil_div(grid->batch.count * grid->rows.count * grid->groups.count, of->workers);
+    const size_t tall = longest(&grid->rows) + (of->packs ? PACK_ROWS : 0);
+    const size_t wide = fovea_min(longest(&grid->groups) * longest(&of->plan->strips) * FOVEA_PANEL, d->n);
+    const double task = (double)longest(&grid->batch) * fovea_gemm_work(of->plan, tall, (double)wide);
+    return fmin((double)turns * task, of->share + task);
+}
+
+// A length cut into at most so many parts, and no more than have a largest one like theirs.
+static struct fovea_cut parts_alike(size_t length, size_t most)
+{
+    return fovea_cut(length, fovea_ceil_div(length, most));
+}
+
+struct best {
+    struct fovea_gemm_grid grid;
+    double time, reads; // rows of A and columns of B, by all tasks
+    double least;       // steps that a task must have
+};
+
+// Takes a cut into so many parts if it is done before the best one, or as soon and reads less.
+static void try_cut(const struct limits *of, size_t entries, size_t rows, size_t groups, struct best *best)
+{
+    const struct fovea_gemm_desc *const d = &of->plan->desc;
+    struct fovea_gemm_grid grid = best->grid;
+    grid.batch = parts_alike(d->batch, entries);
+    grid.rows = parts_alike(of->m, rows);
+    grid.groups = parts_alike(of->plan->strips.count, groups);
+    const double strips = (double)grid.groups.size / (double)of->plan->strips.count;
+    const double task = (double)grid.batch.size * fovea_gemm_work(of->plan, grid.rows.size, strips * (double)d->n);
+    const double time = done(of, &grid);
+    const double reads = (double)of->m * (double)grid.groups.count + (double)d->n * (double)grid.rows.count;
+    const double acc =
+        (double)longest(&grid.rows) * (double)longest(&grid.groups) * (double)fovea_gemm_columns(of->plan);
+    if (task >= best->least && acc <= of->room && time < (reads < best->reads ? 1 : SOONER) * best->time) {
+        *best = (struct best){grid, time, reads, best->least};
+    }
+}
+
+// Tries `tasks` or some fewer: of entries alone where there are as many, else of rows and columns of each.
+static void try_tasks(const struct limits *of, size_t tasks, struct best *best)
+{
+    const size_t batch = of->plan->desc.batch, of_entry = tasks / batch;
+    if (of_entry <= 1) {
+        try_cut(of, fovea_min(batch, tasks), 1, 1, best);
+        return;
+    }
+    for (size_t i = 1; i <= fovea_min(PARTS, of_entry); i++) { // a count that would be cut short comes once
+        const size_t others = of_entry / i, next = of_entry / (i + 1);
+        if (i == of->rows || (i < of->rows && next < of->groups)) {
+            try_cut(of, batch, i, fovea_min(of->groups, others), best);
+        }
+        if (i == of->groups || (i < of->groups && next < of->rows)) {
+            try_cut(of, batch, fovea_min(of->rows, others), i, best);
+        }
+    }
+}
+
+void fovea_gemm_balance(const struct fovea_gemm_layout *plan, size_t m, double worth, size_t rows, size_t groups,
+                        struct fovea_gemm_grid *grid)
+{
+    const size_t count = grid->batch.count * grid->rows.count * grid->groups.count;
+    const size_t workers = fovea_gemm_workers(plan, worth);
+    if (workers < 2 || count >= TURNS * workers) {
+        return;
+    }
+    const bool packs = grid->pack_b && !grid->share_b;
+    const double all = fovea_gemm_work(plan, m + (packs ? PACK_ROWS : 0), (double)plan->desc.n);
+    const size_t batch = plan->desc.batch;
+    const double share = all * (double)batch / (double)workers;
+    const bool waits = plan->detour && plan->blocks.count > 1;
+    const double room = waits ? (double)fovea_gemm_acc(plan) : INFINITY;
+    const struct limits of = {plan, m, workers, rows, groups, share, room, packs};
+    const size_t even = fovea_max((size_t)fmin(TURNS, worth / (double)workers), 1);
+    const struct {
+        size_t tasks;
+        double least; // of 20 us, that each has
+    } tries[] = {{even * workers, LONG},
+                 {(even - (even > 1)) * workers, LONG},
+                 {workers, LONG},
+                 {workers, SHORT},
+                 {(even + 1) * workers, SHORT},
+                 {2 * batch, SHORT},
+                 {3 * batch, SHORT},
+                 {4 * batch, SHORT}};
+    for (size_t i = 0; i < sizeof tries / sizeof *tries; i++) {
+        const double time = done(&of, grid);
+        if (time <= BALANCED * share) {
+            break;
+        }
+        struct best best = {*grid, SOONER * time, INFINITY, tries[i].least * FOVEA_TASK_STEPS};
+        try_tasks(&of, tries[i].tasks, &best);
+        *grid = best.grid;
+    }
+}
