@@ -73,6 +73,7 @@ set(FOVEA_FILES_OPS
     ops/gemm_direct.c
     ops/gemm_explain.c
     ops/gemm_fit.c
+    ops/gemm_flip.c
     ops/gemm_grid.c
     ops/gemm_plan.c
     ops/kv_cache.c

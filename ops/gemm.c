@@ -40,7 +40,9 @@ static struct fovea_gemm_grid grid_of(const struct fovea_gemm_layout *plan, size
 // scratch begins with the room for acc.
 static void run_area(struct fovea_gemm_area *area, float *scratch)
 {
-    if (fovea_gemm_takes_rows(area)) {
+    if (area->plan->flips) {
+        fovea_gemm_flip(area, scratch);
+    } else if (fovea_gemm_takes_rows(area)) {
         fovea_gemm_bt(area);
     } else if (area->plan->steps) {
         fovea_gemm_bn(area);

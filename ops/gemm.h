@@ -67,6 +67,8 @@ struct fovea_gemm_layout {
     bool along;                  ///< direct, C is written along its rows rather than strip by strip
     bool passes;                 ///< along, as B stays in L2 and A and C do not
     bool bare;                   ///< direct, and nothing but tiles: ops/gemm_bare.c
+    size_t bt_rows;              ///< up to so many over a transposed B they go the way of gemm_bt.c
+    bool flips;                  ///< so few columns that they go the way of gemm_flip.c
     bool steps;                  ///< so few rows over a natural B that they go the way of gemm_bn.c
     struct fovea_gemm_tile tile; ///< all but rows, columns and addresses of those
     struct fovea_gemm_last last; ///< the last strip of a bare plan
@@ -154,6 +156,26 @@ size_t fovea_gemm_step_groups(const struct fovea_gemm_layout *plan);
 size_t fovea_gemm_step_columns(const struct fovea_gemm_layout *plan);
 size_t fovea_gemm_step_lines(const struct fovea_gemm_layout *plan);
 void fovea_gemm_bn(const struct fovea_gemm_area *area);
+
+/// Few rows of A, elements of which lie a_row and a_k apart, times natural rows of a B.
+struct fovea_gemm_bn_problem {
+    size_t rows, columns;
+    const float *a;
+    ptrdiff_t a_row, a_k;
+    const float *b;
+    size_t ldb;
+    bool near; ///< B is in L2: nothing is prefetched
+};
+
+/// Its sums, raw, at c.
+void fovea_gemm_bn_sums(const struct fovea_gemm_layout *plan, const struct fovea_gemm_bn_problem *of, float *c,
+                        ptrdiff_t c_row);
+/// Whether a plan, complete up to its kernel, has so few columns that C is computed transposed; floats of scratch that
+/// this takes, false where they overflow; and an area of it, all of whose columns are taken (ops/gemm_flip.c).
+bool fovea_gemm_takes_columns(const struct fovea_gemm_layout *plan);
+bool fovea_gemm_flip_is_far(const struct fovea_gemm_layout *plan); ///< A comes from beyond L2
+bool fovea_gemm_flip_scratch(const struct fovea_gemm_layout *plan, size_t *floats);
+void fovea_gemm_flip(const struct fovea_gemm_area *area, float *scratch);
 /// Whether rows of a tile of A, or of B, ld floats apart, meet in few sets of L1: in place they then miss at every step
 /// (1024 cubes: 77 % of the peak with A in place, 97 % copied).
 bool fovea_gemm_rows_alias(size_t ld, size_t rows);

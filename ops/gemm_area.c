@@ -85,7 +85,8 @@ static size_t tiles_of_call(const struct gemm_ahead *ahead, size_t strips, bool 
     return strips > 1 || ahead->calls != 0 ? 1 : hot ? fovea_min(FOVEA_HOT_TILES, same) : same;
 }
 
-// What a call's tiles leave in acc goes there at its end.
+// What a call's tiles leave in acc goes there at its end, and with beta what is there is read (Emerald Rapids, 100
+// steps, C of 16 MB, 1.16 times as fast, 300 steps 1.01 to 1.06).
 static void fetch_c(const float *c, size_t ldc, size_t rows, size_t columns)
 {
     for (size_t i = 0; i < rows; i++) {
@@ -167,7 +168,7 @@ static void run_group(const struct gemm_block *block, size_t begin, size_t count
             } else {
                 fovea_gemm_below(&tile, tall);
             }
-            if (plan->aside) {
+            if (plan->aside || (finishes && d->beta != 0)) {
                 fetch_c(c, d->ldc, rows, d->gated ? tile.n / 2 : tile.n);
             }
             plan->kernel->run(&tile);

@@ -23,10 +23,10 @@ enum { BROKEN_ROWS = 32 };
 // Of rows of B that meet, as rows of C do then, four for three and four rows of C, so that a set of eight lines holds
 // them all (4x1024x4096 1.22), for one or two still eight (1.03 to 1.08), unless hardware alone is to follow them (Zen
 // 5, one row, ldb of 1024 to 4096: four rows of B 1.05 to 1.1 times as fast as eight; other ldb 0.9 to 0.97).
-static size_t steps_of(const struct fovea_gemm_layout *plan, size_t rows, bool alone)
+static size_t steps_of(bool aliases, size_t rows, bool alone)
 {
     enum { FEW = 2 };
-    const bool meet = plan->b_aliases && rows <= MEETING_STEPS && (alone || rows > FEW);
+    const bool meet = aliases && rows <= MEETING_STEPS && (alone || rows > FEW);
     return meet ? MEETING_STEPS : rows <= FEW_STEPS ? FEW_STEPS : FOVEA_BN_STEPS;
 }
 
@@ -59,22 +59,19 @@ size_t fovea_gemm_step_lines(const struct fovea_gemm_layout *plan)
     return (size_t)plan->tuning->lead * 3 / 2;
 }
 
-// Columns [begin, end), whose sums go to c.
-static void run_columns(const struct fovea_gemm_area *area, size_t begin, size_t end, float *c, ptrdiff_t c_row)
+void fovea_gemm_bn_sums(const struct fovea_gemm_layout *plan, const struct fovea_gemm_bn_problem *of, float *c,
+                        ptrdiff_t c_row)
 {
-    const struct fovea_gemm_layout *const plan = area->plan;
-    const struct fovea_gemm_desc *const d = &plan->desc;
-    const bool turned = d->trans_a == FOVEA_TRANS;
-    const bool alone = area->rows <= plan->tuning->alone;
-    const size_t steps = steps_of(plan, area->rows, alone);
-    const struct fovea_cut parts = fovea_cut(area->rows, plan->kernels->gemm_bn.mr);
-    const float *a = area->a + area->row * (turned ? 1 : d->lda);
+    const bool alone = of->near || of->rows <= plan->tuning->alone;
+    const size_t steps = steps_of(fovea_gemm_rows_alias(of->ldb, FOVEA_PANEL), of->rows, alone);
+    const struct fovea_cut parts = fovea_cut(of->rows, plan->kernels->gemm_bn.mr);
+    const float *a = of->a;
     struct fovea_gemm_bn_tile tile = {
-        .n = end - begin,
-        .a_row = turned ? 1 : (ptrdiff_t)d->lda,
-        .a_k = turned ? (ptrdiff_t)d->lda : 1,
-        .b = (const float *)area->b + begin,
-        .b_row = (ptrdiff_t)d->ldb,
+        .n = of->columns,
+        .a_row = of->a_row,
+        .a_k = of->a_k,
+        .b = of->b,
+        .b_row = (ptrdiff_t)of->ldb,
         .c_row = c_row,
         .lead_columns = fovea_gemm_step_lines(plan) / (steps > FEW_STEPS ? steps : FEW_STEPS) * FOVEA_PANEL,
     };
@@ -100,12 +97,22 @@ void fovea_gemm_bn(const struct fovea_gemm_area *area)
     const struct fovea_gemm_desc *const d = &plan->desc;
     const size_t last = fovea_cut_begin(&plan->strips, area->strip + area->strips) * FOVEA_PANEL;
     const size_t most = fovea_gemm_step_columns(plan), columns = fovea_min(last, d->n);
+    const bool turned = d->trans_a == FOVEA_TRANS;
+    struct fovea_gemm_bn_problem problem = {
+        .rows = area->rows,
+        .a = area->a + area->row * (turned ? 1 : d->lda),
+        .a_row = turned ? 1 : (ptrdiff_t)d->lda,
+        .a_k = turned ? (ptrdiff_t)d->lda : 1,
+        .ldb = d->ldb,
+    };
     for (size_t begin = fovea_cut_begin(&plan->strips, area->strip) * FOVEA_PANEL, end; begin < columns; begin = end) {
         end = fovea_min(begin + most, columns);
         float *const c = area->c + area->row * d->ldc + (d->gated ? begin / 2 : begin);
         float *const sums = area->acc != NULL ? area->acc : c;
         const size_t row = area->acc != NULL ? fovea_gemm_pitch(most) : d->ldc;
-        run_columns(area, begin, end, sums, (ptrdiff_t)row);
+        problem.b = (const float *)area->b + begin;
+        problem.columns = end - begin;
+        fovea_gemm_bn_sums(plan, &problem, sums, (ptrdiff_t)row);
         const struct fovea_gemm_tile done = {.m = area->rows, .n = end - begin, .c = sums, .c_row = (ptrdiff_t)row};
         fovea_gemm_finish(area, &done, c, area->row, begin);
     }

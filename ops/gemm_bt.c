@@ -15,7 +15,7 @@ bool fovea_gemm_takes_rows(const struct fovea_gemm_area *area)
 {
     const struct fovea_gemm_layout *const plan = area->plan;
     const struct fovea_gemm_desc *const d = &plan->desc;
-    return !d->b_packed && d->trans_b == FOVEA_TRANS && area->b_panels == NULL && area->rows <= plan->tuning->bt_rows &&
+    return !d->b_packed && d->trans_b == FOVEA_TRANS && area->b_panels == NULL && area->rows <= plan->bt_rows &&
            plan->k != 0;
 }
 

@@ -38,6 +38,23 @@ static const char *by_steps(const struct fovea_gemm_layout *plan, char *text, si
     return plan->tuning->lead != 0 ? led(fovea_gemm_step_lines(plan), what, text, size) : what;
 }
 
+// The way of few columns: how A is read.
+static const char *flipped(const struct fovea_gemm_layout *plan, char *text, size_t size)
+{
+    static const char *const rows[] = {"rows of A in place", "rows of A in place, fetched ahead",
+                                       "rows of A in place, fetched into L1"};
+    static const char what[] = "A in place, a few rows at a time";
+    const bool far = fovea_gemm_flip_is_far(plan);
+    if (plan->desc.trans_a != FOVEA_TRANS) {
+        return rows[far && plan->k <= plan->tuning->fetch_k ? 1 + plan->tuning->into_l1 : 0];
+    }
+    if (!far || plan->desc.n <= plan->tuning->alone) {
+        snprintf(text, size, "%s, nothing prefetched", what);
+        return text;
+    }
+    return plan->tuning->lead != 0 ? led(fovea_gemm_step_lines(plan), what, text, size) : what;
+}
+
 static const char *rows_are(size_t m)
 {
     return m <= FOVEA_FEW_ROWS       ? "few (at most 8)"
@@ -59,7 +76,9 @@ static void give_reasons(const struct fovea_gemm_layout *plan, char *text, size_
         return;
     }
     char direct[80] = "";
-    if (plan->passes) {
+    if (plan->flips) {
+        snprintf(direct, sizeof direct, "; C is computed transposed as it has few columns");
+    } else if (plan->passes) {
         snprintf(direct, sizeof direct, "; directly as all of B stays in L2 while the rows pass");
     } else if (plan->direct) {
         snprintf(direct, sizeof direct, "; directly as A, B and C have %.1f KiB", (m * k + k * n + m * n) * kib);
@@ -90,19 +109,26 @@ enum fovea_status fovea_explain_gemm(const struct fovea_engine *engine, const st
                                : follows                       ? "packed B, which hardware follows"
                                : streams && plan.tuning->ahead ? "packed B, one stream fetched ahead"
                                                                : "packed B";
-    const char *const b = plan.k == 0                                        ? "A and B not read"
-                          : desc->b_packed                                   ? packed
-                          : desc->trans_b && desc->m <= plan.tuning->bt_rows ? in_place(&plan, rows, sizeof rows)
-                          : plan.steps                                       ? by_steps(&plan, rows, sizeof rows)
+    const char *const b = plan.flips                                 ? "B in place"
+                          : plan.k == 0                              ? "A and B not read"
+                          : desc->b_packed                           ? packed
+                          : desc->trans_b && desc->m <= plan.bt_rows ? in_place(&plan, rows, sizeof rows)
+                          : plan.steps                               ? by_steps(&plan, rows, sizeof rows)
                           : passes        ? "B packed as all rows pass, or first for several threads"
                           : grid->share_b ? "B packed on the way, or first for several threads"
                           : grid->pack_b  ? "B packed on the way"
                           : leads         ? led(plan.tuning->lead, "B in place", rows, sizeof rows)
                                           : "B in place";
     const char *const edge = plan.edge != 0 ? ", the last columns by " : "";
-    const char *const a = grid->copy_a ? "A copied" : "A in place";
+    char columns[80];
+    const char *const a = plan.flips     ? flipped(&plan, columns, sizeof columns)
+                          : grid->copy_a ? "A copied"
+                                         : "A in place";
     char by[256]; // what computes, and in which blocks
-    if (plan.steps) {
+    if (plan.flips) {
+        const bool turned = desc->trans_a == FOVEA_TRANS;
+        snprintf(by, sizeof by, "%s", turned ? plan.kernels->gemm_bn.name : plan.kernels->gemm_bt.name);
+    } else if (plan.steps) {
         snprintf(by, sizeof by, "%s", plan.kernels->gemm_bn.name);
     } else {
         snprintf(by, sizeof by, "%s%s%s, kc %zu, rows in chunks of %zu, strips of %zu in groups of %zu%s",
@@ -119,7 +145,8 @@ enum fovea_status fovea_explain_gemm(const struct fovea_engine *engine, const st
         "gemm: %zux%zux%zu f32 %c%c batch %zu, %s%s, %s, kernel %s, %u task%s, shared %zu B, scratch %zu B, because "
         "%s",
         desc->m, desc->n, desc->k, desc->trans_a ? 't' : 'n', desc->trans_b ? 't' : 'n', desc->batch,
-        plan.along    ? "directly, along the rows of C, "
+        plan.flips    ? "transposed, "
+        : plan.along  ? "directly, along the rows of C, "
         : plan.direct ? "directly, "
                       : "",
         a, b, by, (unsigned)tasks, tasks == 1 ? "" : "s", plan.work.shared_bytes, plan.work.scratch_bytes, because);

@@ -176,13 +176,13 @@ struct fovea_gemm_grid fovea_gemm_grid(const struct fovea_gemm_layout *plan, siz
     if (m == 0 || d->n == 0 || d->batch == 0) {
         return grid;
     }
-    const bool natural = !d->b_packed && plan->k != 0 && !plan->steps, alone = d->batch == 1;
+    const bool natural = !d->b_packed && plan->k != 0 && !plan->steps && !plan->flips, alone = d->batch == 1;
     // A narrow tile reads all of A for every panel, so a copy pays from half of its rows on.
     const bool narrow = plan->kernel->mr >= plan->kernel->nr;
     grid.copy_a = !plan->direct && !plan->steps && plan->aliases && m > (narrow ? plan->mr / 2 : 2 * plan->mr);
     const bool many = m >= fovea_gemm_packed_from(plan);
     grid.pack_b = natural && (d->trans_b == FOVEA_TRANS || (many && !fovea_gemm_in_place(plan)));
-    const bool in_place = d->trans_b == FOVEA_TRANS && m <= plan->tuning->bt_rows; // the way of gemm_bt.c
+    const bool in_place = d->trans_b == FOVEA_TRANS && m <= plan->bt_rows; // the way of gemm_bt.c
     grid.share_b = !plan->direct && grid.pack_b && alone && m > plan->tuning->keep_rows && !in_place;
     const double worth = fovea_gemm_work(plan, m, (double)d->n) * (double)d->batch / FOVEA_TASK_STEPS;
     cut_c(plan, m, worth, &grid);

@@ -18,6 +18,11 @@ enum { CHUNK_STEPS = 1024, WIDE_STRIPS = 4 };
 // to 1.0); unless more than 4 of these lines meet in a set of 2048 of L2 (ld of 2048 and 4096, 128 steps: 0.97), or,
 // for TURNED_STRIPS whole strips and more, turned_steps says otherwise.
 enum { TURNED_STEPS = 128, TURNED_SPAN = 4 * 2048 * 16, TURNED_STRIPS = 4 };
+// Steps for each row of C up to which rows of a transposed B are not read where they lie: each begins lines of its own,
+// and packing them is the less the more rows there are (Emerald Rapids, 10000 rows of B in L3: 4 rows of 4 to 32 steps
+// 3.2 to 1.5 times as fast packed, 64 steps 1.07; 8 of 8 to 64 4.1 to 1.6, 256 1.24; 16 of 4 to 128 5.4 to 1.6, 512
+// 1.18; from memory 8 of 64 1.36, 128 0.95; 16 of 128 1.38, 256 1.02; 4 of 32 0.85. AVX2 1.2 to 1.6 in L3).
+enum { BT_STEPS = 10 };
 // One thread with several k blocks keeps acc of all of C where it is at most so large: the work memory of a few k
 // blocks of B. Larger ones go task by task, whose acc is small.
 enum { WHOLE_ACC_BYTES = 4 << 20 };
@@ -184,7 +189,8 @@ static enum fovea_status measure_work(struct fovea_gemm_layout *plan, const stru
 {
     const struct fovea_gemm_desc *const d = &plan->desc;
     const struct fovea_gemm_grid *const grid = &plan->grid;
-    const bool alone = d->batch == 1, natural = !d->b_packed && plan->k != 0 && d->n != 0 && !plan->steps;
+    const bool alone = d->batch == 1;
+    const bool natural = !d->b_packed && plan->k != 0 && d->n != 0 && !plan->steps && !plan->flips;
     size_t shared = 0, tasks = 0, scratch = 0;
     bool fits = !(grid->copy_a && alone) || add_floats(d->m, fovea_gemm_pitch(plan->k), &shared);
     plan->b_offset = shared / sizeof(float);
@@ -201,13 +207,15 @@ static enum fovea_status measure_work(struct fovea_gemm_layout *plan, const stru
     const uint32_t most = UINT32_MAX / 8; // a composite adds up those of several
     FOVEA_REQUIRE(tasks <= most && panels_of(d->m) <= most && panels_of(d->n) <= most, FOVEA_ERR_OVERFLOW, why,
                   "gemm: more tasks than 32 bits count");
-    plan->a_room = fovea_round_up(fovea_gemm_acc(plan), FOVEA_PANEL);
+    size_t acc = fovea_gemm_acc(plan);
+    fits = fits && (!plan->flips || fovea_gemm_flip_scratch(plan, &acc));
+    plan->a_room = fovea_round_up(acc, FOVEA_PANEL);
     scratch = plan->a_room * sizeof(float);
     fits = !(grid->copy_a && !alone) || add_floats(plan->chunk, fovea_gemm_pitch(plan->kc), &scratch);
     plan->b_room = scratch / sizeof(float);
     if (natural && (d->trans_b == FOVEA_TRANS || grid->pack_b || (d->n % FOVEA_PANEL != 0 && plan->edge == 0))) {
         const size_t strips = plan->group * fovea_gemm_columns(plan) * plan->kc;
-        const size_t turned_a = d->trans_b == FOVEA_TRANS ? fovea_min(d->m, plan->tuning->bt_rows) * plan->k : 0;
+        const size_t turned_a = d->trans_b == FOVEA_TRANS ? fovea_min(d->m, plan->bt_rows) * plan->k : 0;
         fits = fits &&
                add_floats(FOVEA_PANEL, fovea_ceil_div(strips > turned_a ? strips : turned_a, FOVEA_PANEL), &scratch);
     }
@@ -241,6 +249,7 @@ enum fovea_status fovea_gemm_make(const struct fovea_engine *engine, const struc
             (desc->trans_a == FOVEA_TRANS ? nr == FOVEA_PANEL || columns_alias(tuning, desc->lda, k, desc->n / nr)
                                           : desc->m > 1 && rows_alias(tuning, desc->lda, k, mr)),
         .b_aliases = b_aliases,
+        .bt_rows = fovea_min(tuning->bt_rows, k / BT_STEPS),
         .detour = desc->beta != 0 || desc->residual || desc->gated,
     };
     plan->desc.trans_b = desc->b_packed ? FOVEA_NO_TRANS : desc->trans_b; // how it was packed from does not matter
@@ -257,7 +266,8 @@ enum fovea_status fovea_gemm_make(const struct fovea_engine *engine, const struc
         plan->blocks = fovea_cut(k, kc);
         plan->kc = fovea_ceil_div(k, fovea_ceil_div(k, kc));
     }
-    plan->direct = fovea_gemm_is_direct(plan);
+    plan->flips = fovea_gemm_takes_columns(plan);
+    plan->direct = !plan->flips && fovea_gemm_is_direct(plan);
     if (plan->direct) {
         plan->edge = fovea_gemm_edge(plan);
         plan->kernel = fovea_gemm_fitting(plan);
@@ -266,14 +276,19 @@ enum fovea_status fovea_gemm_make(const struct fovea_engine *engine, const struc
     }
     plan->passes = plan->direct && fovea_gemm_passes_b(plan);
     plan->along = fovea_gemm_is_along(plan);
-    plan->steps = fovea_gemm_takes_steps(plan);
+    plan->steps = !plan->flips && fovea_gemm_takes_steps(plan);
+    if (plan->flips) {
+        plan->blocks = fovea_cut(k, k);
+        plan->kc = k;
+        plan->aliases = false;
+    }
     if (plan->steps) {
         plan->blocks = fovea_cut(k, k);
         plan->kc = k;
         plan->strips = fovea_cut(panels_of(desc->n), 1);
     }
-    plan->aside = desc->activation != FOVEA_ACTIVATION_NONE && !plan->direct && !plan->steps && k != 0 &&
-                  plan->blocks.count == 1 && desc->m > plan->mr;
+    plan->aside = desc->activation != FOVEA_ACTIVATION_NONE && !plan->direct && !plan->steps && !plan->flips &&
+                  k != 0 && plan->blocks.count == 1 && desc->m > plan->mr;
     plan->tiles = fovea_cut(desc->m, plan->mr);
     plan->grid = fovea_gemm_grid(plan, desc->m);
     plan->bare = fovea_gemm_is_bare(plan);

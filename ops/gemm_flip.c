@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+// ops/gemm_flip.c - the way of few columns of C: its transpose, op(B)' op(A)', which has few rows.
+//
+// A tile of C takes 16 columns, of which few would count, and a line of a transposed A for each step and tile. Flipped,
+// lanes are rows of C: a transposed A is a natural B, whose rows pass as streams (gemm_bn_f32), a natural one a
+// transposed B, each line of which is read once (gemm_bt_f32).
+#include "ops/gemm.h"
+#include "ops/pack.h"
+
+// Rows of C from which on it is flipped; columns up to which: of a natural A, from so many steps on; of a transposed A;
+// the same where A has WORTH elements; and where it is beyond L2. How many times as fast (Emerald Rapids, AVX-512, most
+// of them from L2 or L3; AVX2 alike):
+// - transposed A, one to four columns 1.3 to 5.9, eight of 64 rows and steps 1.0, of 100x1000 1.1, of 512x512 1.7;
+// twelve
+//   of 256x256 1.25, of 100x100 0.9; from beyond L2 up to 64 columns 1.1 to 5.0, 96 1.2, from memory 2 to 5;
+// - natural A, one and two columns 1.7 to 2.3, four 1.2 to 1.6, six 1.3, eight 1.15 (AVX2 0.85), four of 8 steps 0.6.
+// Of packed columns no more than one panel has. Few steps are not worth it: 20000 rows of eight columns and 32 steps
+// 0.9, of 64 columns and 128 steps 0.97, one column of 8 steps 10.
+enum { LEAST_ROWS = 32, LEAST_STEPS = 16, NATURAL = 4, TURNED = 4 };
+enum { MORE_TURNED = 12, MORE_STEPS = 64, MORE_ELEMENTS = 1 << 15, FAR_TURNED = 64, FAR_STEPS = 256 };
+// Rows of C that are transposed, and finished, at once.
+enum { BLOCK = 64 };
+
+bool fovea_gemm_flip_is_far(const struct fovea_gemm_layout *plan)
+{
+    const enum fovea_gemm_form form = plan->desc.trans_a == FOVEA_TRANS ? FOVEA_FORM_NN : FOVEA_FORM_NT;
+    const double elements = (double)plan->desc.m * (double)plan->k;
+    return fovea_is_far(fovea_near_of(&plan->kernels->tuning, plan->desc.n, form), elements);
+}
+
+bool fovea_gemm_takes_columns(const struct fovea_gemm_layout *plan)
+{
+    const struct fovea_gemm_desc *const d = &plan->desc;
+    const bool turned = d->trans_a == FOVEA_TRANS, few = d->n <= (turned ? TURNED : NATURAL);
+    if (plan->k == 0 || d->m < LEAST_ROWS || d->n > (d->b_packed ? FOVEA_PANEL : FAR_TURNED) || (!turned && !few)) {
+        return false;
+    }
+    if (few) {
+        return plan->k >= LEAST_STEPS || (turned && d->n == 1);
+    }
+    const bool more = d->n <= MORE_TURNED && (double)d->m * (double)plan->k >= MORE_ELEMENTS;
+    return d->m >= 2 * LEAST_ROWS &&
+           ((more && plan->k >= MORE_STEPS) || (plan->k >= FAR_STEPS && fovea_gemm_flip_is_far(plan)));
+}
+
+// Columns of the transpose whose sums wait at once: as many as leave L2 room.
+static size_t columns_at_once(const struct fovea_gemm_layout *plan)
+{
+    const size_t room = (size_t)plan->kernels->tuning.cache.near * 1024 / 4 / sizeof(float);
+    const size_t most = fovea_max(room / fovea_max(plan->desc.n, 1), BLOCK);
+    return fovea_min(fovea_round_up(plan->desc.m, FOVEA_PANEL), most / FOVEA_PANEL * FOVEA_PANEL);
+}
+
+// Floats of scratch: sums, a block of them transposed, and B transposed where rows of A have to meet its columns.
+static size_t sums_size(const struct fovea_gemm_layout *plan)
+{
+    return plan->desc.n * fovea_gemm_pitch(columns_at_once(plan));
+}
+
+static size_t block_size(const struct fovea_gemm_layout *plan)
+{
+    return fovea_round_up(BLOCK * plan->desc.n, FOVEA_PANEL);
+}
+
+bool fovea_gemm_flip_scratch(const struct fovea_gemm_layout *plan, size_t *floats)
+{
+    const struct fovea_gemm_desc *const d = &plan->desc;
+    const bool turns_b = d->trans_a != FOVEA_TRANS && d->trans_b == FOVEA_TRANS && d->n > 1;
+    size_t of_b = 0;
+    return (!turns_b || fovea_mul(d->n, plan->k, &of_b)) && fovea_add(sums_size(plan) + block_size(plan), of_b, floats);
+}
+
+// op(B)' as the few rows that meet op(A)'.
+struct few_rows {
+    const float *at;
+    ptrdiff_t row, k;
+};
+
+static struct few_rows rows_of_b(const struct fovea_gemm_layout *plan, const float *b)
+{
+    const struct fovea_gemm_desc *const d = &plan->desc;
+    if (d->b_packed) {
+        return (struct few_rows){fovea_blob_panels((const void *)b), 1, FOVEA_PANEL};
+    }
+    return d->trans_b == FOVEA_TRANS ? (struct few_rows){b, (ptrdiff_t)d->ldb, 1}
+                                     : (struct few_rows){b, 1, (ptrdiff_t)d->ldb};
+}
+
+// Sums of rows [row, row + rows) of a natural A.
+static void sum_natural(const struct fovea_gemm_area *area, const struct few_rows *b, size_t row, size_t rows,
+                        float *sums, ptrdiff_t pitch)
+{
+    const struct fovea_gemm_layout *const plan = area->plan;
+    const struct fovea_gemm_desc *const d = &plan->desc;
+    const bool far = fovea_gemm_flip_is_far(plan);
+    const struct fovea_gemm_bt_tile tile = {
+        .m = d->n,
+        .n = rows,
+        .k = plan->k,
+        .a = b->at,
+        .a_k = b->k,
+        .b = area->a + row * d->lda,
+        .b_row = (ptrdiff_t)d->lda,
+        .c = sums,
+        .c_row = pitch,
+        .far = far && plan->k <= plan->tuning->fetch_k,
+        .side = far ? 16 : 32,
+        .into_l1 = plan->tuning->into_l1,
+    };
+    plan->kernels->gemm_bt.run(&tile);
+}
+
+void fovea_gemm_flip(const struct fovea_gemm_area *area, float *scratch)
+{
+    const struct fovea_gemm_layout *const plan = area->plan;
+    const struct fovea_gemm_desc *const d = &plan->desc;
+    const bool turned = d->trans_a == FOVEA_TRANS, finishes = fovea_gemm_finishes(area);
+    const bool in_c = d->n == 1 && d->ldc == 1 && !finishes;
+    const bool far = turned && fovea_gemm_flip_is_far(plan);
+    const size_t most = columns_at_once(plan), pitch = fovea_gemm_pitch(most);
+    float *const block = scratch + sums_size(plan), *const of_b = block + block_size(plan);
+    struct fovea_gemm_area of_block = *area;
+    of_block.acc = finishes ? block : NULL;
+    struct few_rows b = rows_of_b(plan, area->b);
+    if (!turned && b.row != 1 && d->n > 1) {
+        plan->kernels->transpose.run(d->n, plan->k, 1.0f, b.at, b.row, of_b, (ptrdiff_t)d->n);
+        b = (struct few_rows){of_b, 1, (ptrdiff_t)d->n};
+    }
+    for (size_t row = area->row, rows; row < area->row + area->rows; row += rows) {
+        rows = fovea_min(most, area->row + area->rows - row);
+        float *const sums = in_c ? area->c + row : scratch;
+        if (turned) {
+            const struct fovea_gemm_bn_problem problem = {d->n, rows, b.at, b.row, b.k, area->a + row, d->lda, !far};
+            fovea_gemm_bn_sums(plan, &problem, sums, (ptrdiff_t)pitch);
+        } else {
+            sum_natural(area, &b, row, rows, sums, (ptrdiff_t)pitch);
+        }
+        for (size_t i = 0; i < rows && !in_c; i += BLOCK) {
+            const size_t count = fovea_min(BLOCK, rows - i);
+            float *const c = area->c + (row + i) * d->ldc;
+            const struct fovea_gemm_tile done = {
+                .m = count, .n = d->n, .c = finishes ? block : c, .c_row = (ptrdiff_t)(finishes ? d->n : d->ldc)};
+            plan->kernels->transpose.run(d->n, count, 1.0f, scratch + i, (ptrdiff_t)pitch, done.c, done.c_row);
+            fovea_gemm_finish(&of_block, &done, c, row + i, 0);
+        }
+    }
+}
