@@ -3,6 +3,8 @@
 #include "bench/attention_problem.h"
 #include "bench/suite.h"
 
+#include <string.h>
+
 static const struct kind {
     enum attention_kind bit;
     const char *name;
@@ -40,18 +42,38 @@ static bool measure(const struct suite_line *line, struct bench_result *result)
     return true;
 }
 
+static void offer_line(struct suite *suite, const struct attention_shape *s, const struct kind *kind)
+{
+    struct suite_line line = {.shape = s, .way = kind, .model = s->model};
+    snprintf(line.name, sizeof line.name, "attention/f32/%s/%zu,%zu,%zu,%zu,%zu,%zu", kind->name, s->batch, s->heads,
+             s->kv_heads, s->q_len, s->kv_len, s->dim);
+    suite_offer(suite, &line, s->suite);
+}
+
 static void offer(struct suite *suite)
 {
     for (size_t i = 0; i < attention_shapes_count; i++)
-        for (size_t k = 0; k < KINDS; k++) {
-            const struct attention_shape *const s = &attention_shapes[i];
-            if (!(s->kinds & kinds[k].bit))
-                continue;
-            struct suite_line line = {.shape = s, .way = &kinds[k], .model = s->model};
-            snprintf(line.name, sizeof line.name, "attention/f32/%s/%zu,%zu,%zu,%zu,%zu,%zu", kinds[k].name, s->batch,
-                     s->heads, s->kv_heads, s->q_len, s->kv_len, s->dim);
-            suite_offer(suite, &line, s->suite);
-        }
+        for (size_t k = 0; k < KINDS; k++)
+            if (attention_shapes[i].kinds & kinds[k].bit)
+                offer_line(suite, &attention_shapes[i], &kinds[k]);
+}
+
+static bool offer_named(struct suite *suite, const char *name, void *room)
+{
+    struct attention_shape *const shape = room;
+    size_t of[6];
+    for (size_t k = 0; k < KINDS; k++) {
+        const size_t length = strlen(kinds[k].name);
+        if (strncmp(name, kinds[k].name, length) != 0 || name[length] != '/')
+            continue;
+        if (suite_read_sizes(name + length + 1, ',', of) != 6 || of[1] % of[2] != 0)
+            return false;
+        *shape =
+            (struct attention_shape){"by name", BENCH_STANDARD, kinds[k].bit, of[0], of[1], of[2], of[3], of[4], of[5]};
+        offer_line(suite, shape, &kinds[k]);
+        return true;
+    }
+    return false;
 }
 
 int bench_attention(const struct fovea_engine *engine, const struct bench_options *options)
@@ -61,6 +83,11 @@ int bench_attention(const struct fovea_engine *engine, const struct bench_option
                                     .lines_max = attention_shapes_count * KINDS,
                                     .fovea = bench_fovea_attention,
                                     .offer = offer,
+                                    .offer_named = offer_named,
+                                    .shape_bytes = sizeof(struct attention_shape),
+                                    .prefix = "attention/f32/",
+                                    .names = "{full,causal,padded,window,mask,softcap,alibi,dropout,statistics,decode,"
+                                             "decode-rows,decode-mask,decode-l2,decode-rows-l2}/B,H,Hkv,Sq,Skv,D",
                                     .measure = measure};
     return suite_run(&kind, engine, options);
 }

@@ -11,6 +11,9 @@
 enum bench_suite { BENCH_SMOKE, BENCH_STANDARD, BENCH_ALL };
 
 struct bench_options {
+    char *const *names; ///< lines by their names, whatever the shape, in place of a set; or NULL
+    size_t name_count;
+    bool list;              ///< print the names of the lines, and run none
     const char *filter;     ///< an extended regular expression on names, or NULL
     enum bench_suite suite; ///< how many shapes
     double min_time;        ///< seconds of timed samples for each line
@@ -22,7 +25,7 @@ struct bench_options {
 };
 
 /// Runs the GEMM suite and prints to stdout. Returns the number of lines that failed (a wrong result, no memory), or
-/// -1 having said on stderr that no line matches the filter, or why it is no regular expression.
+/// -1 having said on stderr that no line matches the filter or has such a name, or why it is no regular expression.
 int bench_gemm(const struct fovea_engine *engine, const struct bench_options *options);
 /// The attention suite, likewise.
 int bench_attention(const struct fovea_engine *engine, const struct bench_options *options);

@@ -6,6 +6,8 @@
 #include "bench/suite.h"
 #include "bench/table.h"
 
+#include <string.h>
+
 // How a shape is run.
 static const struct way {
     enum gemm_way bit;
@@ -65,20 +67,42 @@ static bool measure(const struct suite_line *line, struct bench_result *result)
     return true;
 }
 
+static void offer_line(struct suite *suite, const struct gemm_shape *s, const struct way *way)
+{
+    struct suite_line line = {.shape = s, .way = way, .model = s->model};
+    char batch[24] = "";
+    if (s->batch > 1)
+        snprintf(batch, sizeof batch, "%zux", s->batch);
+    snprintf(line.name, sizeof line.name, "gemm/f32/%s/%s%zux%zux%zu", way->name, batch, s->m, s->n, s->k);
+    suite_offer(suite, &line, s->suite);
+}
+
 static void offer(struct suite *suite)
 {
     for (size_t i = 0; i < gemm_shapes_count; i++)
-        for (size_t w = 0; w < WAYS; w++) {
-            const struct gemm_shape *const s = &gemm_shapes[i];
-            if (!(s->ways & ways[w].bit))
-                continue;
-            struct suite_line line = {.shape = s, .way = &ways[w], .model = s->model};
-            char batch[24] = "";
-            if (s->batch > 1)
-                snprintf(batch, sizeof batch, "%zux", s->batch);
-            snprintf(line.name, sizeof line.name, "gemm/f32/%s/%s%zux%zux%zu", ways[w].name, batch, s->m, s->n, s->k);
-            suite_offer(suite, &line, s->suite);
-        }
+        for (size_t w = 0; w < WAYS; w++)
+            if (gemm_shapes[i].ways & ways[w].bit)
+                offer_line(suite, &gemm_shapes[i], &ways[w]);
+}
+
+static bool offer_named(struct suite *suite, const char *name, void *room)
+{
+    struct gemm_shape *const shape = room;
+    size_t sizes[6];
+    for (size_t w = 0; w < WAYS; w++) {
+        const size_t length = strlen(ways[w].name);
+        if (strncmp(name, ways[w].name, length) != 0 || name[length] != '/')
+            continue;
+        const size_t count = suite_read_sizes(name + length + 1, 'x', sizes);
+        const size_t *const mnk = sizes + (count == 4);
+        if (count != 3 && (count != 4 || ways[w].packed))
+            return false;
+        *shape = (struct gemm_shape){"by name", BENCH_STANDARD, ways[w].bit, count == 4 ? sizes[0] : 1,
+                                     mnk[0],    mnk[1],         mnk[2]};
+        offer_line(suite, shape, &ways[w]);
+        return true;
+    }
+    return false;
 }
 
 int bench_gemm(const struct fovea_engine *engine, const struct bench_options *options)
@@ -88,6 +112,11 @@ int bench_gemm(const struct fovea_engine *engine, const struct bench_options *op
                                     .lines_max = gemm_shapes_count * WAYS,
                                     .fovea = bench_fovea_gemm,
                                     .offer = offer,
+                                    .offer_named = offer_named,
+                                    .shape_bytes = sizeof(struct gemm_shape),
+                                    .prefix = "gemm/f32/",
+                                    .names = "plain/{nn,nt,tn,tt}/[Bx]MxNxK, packed/{nn,nt}/MxNxK or "
+                                             "packed-gelu/nt/MxNxK",
                                     .measure = measure};
     return suite_run(&kind, engine, options);
 }

@@ -147,6 +147,8 @@ void suite_offer(struct suite *suite, const struct suite_line *line, enum bench_
 {
     const struct bench_options *const options = suite->options;
     const bool inverted = options->filter && *options->filter == '-';
+    if (options->names) // whatever the set
+        first = options->suite;
     if (options->suite == BENCH_SMOKE ? first != BENCH_SMOKE : first == BENCH_SMOKE || first > options->suite)
         return;
     if (suite->filter && (regexec(suite->filter, line->name, 0, NULL, 0) == 0) == inverted)
@@ -155,6 +157,49 @@ void suite_offer(struct suite *suite, const struct suite_line *line, enum bench_
     *added = *line;
     added->suite = suite;
     bench_register(added->name, measure, added);
+}
+
+size_t suite_read_sizes(const char *text, char between, size_t sizes[6])
+{
+    size_t count = 0;
+    while (count < 6) {
+        size_t size = 0;
+        const char *const begin = text;
+        for (; *text >= '0' && *text <= '9' && size <= (size_t)1 << 31; text++)
+            size = 10 * size + (size_t)(*text - '0');
+        if (text == begin || size == 0 || size > (size_t)1 << 31)
+            return 0;
+        sizes[count++] = size;
+        if (*text == '\0')
+            return count;
+        if (*text++ != between)
+            return 0;
+    }
+    return 0;
+}
+
+// The lines that were asked for by name, with or without what all names begin with.
+static bool offer_named(struct suite *suite)
+{
+    const struct bench_options *const options = suite->options;
+    const char *const prefix = suite->kind->prefix;
+    for (size_t i = 0; i < options->name_count; i++) {
+        const char *const name = options->names[i];
+        const bool whole = strncmp(name, prefix, strlen(prefix)) == 0;
+        if (!suite->kind->offer_named(suite, whole ? name + strlen(prefix) : name,
+                                      suite->shapes + i * suite->kind->shape_bytes)) {
+            fprintf(stderr, "fovea: bench: \"%s\" is no line; one is %s\n", name, suite->kind->names);
+            return false;
+        }
+    }
+    return true;
+}
+
+static int list_lines(const struct suite *suite)
+{
+    for (size_t i = 0; i < suite->line_count; i++)
+        puts(suite->lines[i].name);
+    return 0;
 }
 
 static void add_context(const struct suite *suite)
@@ -191,29 +236,45 @@ static void print_summary(const struct suite *suite)
                suite->raced, exp(suite->log_sum / (double)suite->raced), suite->behind);
 }
 
+// All lines that are asked for; false having said that there are none.
+static bool offer_lines(struct suite *suite)
+{
+    if (suite->options->names) {
+        if (!offer_named(suite))
+            return false;
+    } else {
+        suite->kind->offer(suite);
+    }
+    if (!suite->line_count)
+        fprintf(stderr, "fovea: bench: no line of this set matches \"%s\"\n", suite->options->filter);
+    return suite->line_count != 0;
+}
+
 static int run_lines(struct suite *suite)
 {
-    suite->lines = calloc(suite->kind->lines_max, sizeof *suite->lines);
-    suite->pool = bench_pool_start(suite->options->threads);
-    if (suite->lines && suite->pool) {
-        suite->with = (struct bench_fovea){suite->engine, suite_executor(suite)};
-        suite->fovea = suite->kind->fovea(&suite->with);
-        suite->kind->offer(suite);
-        if (suite->line_count && suite->options->peers)
-            load_peers(suite);
-        add_context(suite);
-        if (suite->line_count)
-            bench_run(suite->options->json);
-        print_summary(suite);
-        if (!suite->line_count) {
-            fprintf(stderr, "fovea: bench: no line of this set matches \"%s\"\n", suite->options->filter);
-            suite->failed = -1;
-        }
-    } else {
+    const struct bench_options *const options = suite->options;
+    const size_t lines = options->names ? options->name_count : suite->kind->lines_max;
+    suite->lines = calloc(lines, sizeof *suite->lines);
+    suite->shapes = calloc(lines, suite->kind->shape_bytes);
+    suite->pool = bench_pool_start(options->threads);
+    if (!suite->lines || !suite->shapes || !suite->pool) {
         fprintf(stderr, "fovea: bench: no memory or no threads\n");
         suite->failed = 1;
+    } else if (!offer_lines(suite)) {
+        suite->failed = -1;
+    } else if (options->list) {
+        suite->failed = list_lines(suite);
+    } else {
+        suite->with = (struct bench_fovea){suite->engine, suite_executor(suite)};
+        suite->fovea = suite->kind->fovea(&suite->with);
+        if (options->peers)
+            load_peers(suite);
+        add_context(suite);
+        bench_run(options->json);
+        print_summary(suite);
     }
     bench_pool_stop(suite->pool);
+    free(suite->shapes);
     free(suite->lines);
     return suite->failed;
 }

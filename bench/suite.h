@@ -25,6 +25,11 @@ struct suite_kind {
     size_t lines_max;
     struct contestant (*fovea)(const struct bench_fovea *with);
     void (*offer)(struct suite *suite); ///< offers all lines with suite_offer
+    /// Offers the line of this name, behind what all names begin with, its shape having room at `shape`; false where it
+    /// is none.
+    bool (*offer_named)(struct suite *suite, const char *name, void *shape);
+    size_t shape_bytes;
+    const char *prefix, *names; ///< what all names begin with, and what may follow
     /// Makes the problem of a line, has it run with suite_run_line, and frees it; false without memory.
     bool (*measure)(const struct suite_line *line, struct bench_result *result);
 };
@@ -34,6 +39,7 @@ struct suite {
     const struct fovea_engine *engine;
     const struct bench_options *options;
     struct suite_line *lines;
+    char *shapes; ///< of lines that were asked for by name
     size_t line_count;
     const void *filter; ///< regex_t, or NULL
     struct bench_pool *pool;
@@ -53,6 +59,9 @@ int suite_run(const struct suite_kind *kind, const struct fovea_engine *engine, 
 
 /// Adds a line of a shape that is met first in the set `first`, if the options ask for it.
 void suite_offer(struct suite *suite, const struct suite_line *line, enum bench_suite first);
+
+/// Reads up to six sizes of 1 to 2^31 with `between` between them to the end of the text; returns how many, or 0.
+size_t suite_read_sizes(const char *text, char between, size_t sizes[6]);
 
 /// bench_walk_bytes of this machine.
 size_t suite_walk_bytes(const struct suite *suite);

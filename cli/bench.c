@@ -4,18 +4,22 @@
 #include "cli/bench_history.h"
 #include "cli/tune.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static const char help[] =
-    "usage: fovea bench gemm [OPTIONS]\n"
-    "       fovea bench attention [OPTIONS] the same options\n"
+    "usage: fovea bench gemm [OPTIONS] [LINE...]\n"
+    "       fovea bench attention [OPTIONS] [LINE...]\n"
     "       fovea bench tune [OPTIONS]      the tuning profile against the defaults; --help tells more\n\n"
     "Times matrix products, or attention. Every line has its denominator measured beside it: the FMA\n"
     "peak of the instruction set in use, and where weights (M <= 16) or keys (decode) come from memory\n"
     "also the rate at which this machine reads them.\n\n"
-    "  --filter REGEX    lines whose name matches, gemm/f32/{plain,packed}/{nn,nt,tn,tt}/MxNxK or\n"
-    "                    attention/f32/{full,causal,decode,decode-l2,...}/B,H,Hkv,Sq,Skv,D; a REGEX with\n"
-    "                    - in front: those that do not\n"
+    "  LINE              one line of any shape, in place of a set: plain/{nn,nt,tn,tt}/[Bx]MxNxK (B: a\n"
+    "                    batch), packed/{nn,nt}/MxNxK or packed-gelu/nt/MxNxK of products (t: stored\n"
+    "                    transposed); {full,causal,decode,decode-l2,...}/B,H,Hkv,Sq,Skv,D of attention\n"
+    "  --list            print the names of the lines, and run none\n"
+    "  --filter REGEX    lines whose name, gemm/f32/LINE or attention/f32/LINE, matches; a REGEX with - in\n"
+    "                    front: those that do not\n"
     "  --shapes SET      smoke, standard (default; all with --filter), or all\n"
     "  --min-time S      seconds of timed samples for each line (default 0.2)\n"
     "  --threads N       workers, 1 to 64 (default 1)\n"
@@ -32,6 +36,7 @@ static const char help[] =
     "                    --commit NAME, --repetitions N (default 5), --branch, --machine, --time as\n"
     "                    fovea history import has them\n\n"
     "examples:\n"
+    "  fovea bench gemm plain/nt/37x4096x4096 packed/nt/37x4096x4096\n"
     "  fovea bench gemm --filter 'packed/.*/128x'     products of 128 rows with packed weights\n"
     "  fovea bench attention --filter causal          causal attention, of its useful work\n"
     "  fovea bench gemm --peers --filter 512x512x512  against other libraries\n"
@@ -92,6 +97,7 @@ static int bench_suite(int argc, char **argv)
     struct cli_bench order = {.attention = strcmp(argv[1], "attention") == 0, .options.min_time = 0.2};
     const struct cli_option options[] = {
         {.name = "--filter", .text = &order.options.filter},
+        {.name = "--list", .flag = &order.options.list},
         {.name = "--shapes", .choice = &suite, .choices = shapes},
         {.name = "--min-time", .number = &order.options.min_time, .low = 0, .high = 3600},
         {.name = "--threads", .whole = &threads, .low = 1, .high = THREADS_MAX},
@@ -107,13 +113,22 @@ static int bench_suite(int argc, char **argv)
         {.name = "--time", .text = &order.time},
         {.name = NULL},
     };
-    const int left = cli_only_options("bench", help, options, argc - 1, argv + 1); // leaves argv as it is
-    if (left <= 0)
-        return left < 0 ? CLI_OK : CLI_USAGE;
-    const enum bench_suite unsaid = order.options.filter ? BENCH_ALL : BENCH_STANDARD;
-    order.options.suite = suite == UNSAID ? unsaid : (enum bench_suite)suite;
-    order.options.threads = (uint32_t)threads;
-    return bench(&order, argc, argv);
+    char **const own = malloc((size_t)argc * sizeof *own); // callgrind starts the program with argv as it is
+    if (!own)
+        return cli_error("bench: no memory");
+    memcpy(own, argv, (size_t)argc * sizeof *own);
+    const int left = cli_options("bench", help, options, argc - 1, own + 1); // the lines' names first
+    int status = left < 0 ? CLI_OK : CLI_USAGE;
+    if (left > 0) {
+        const enum bench_suite unsaid = order.options.filter ? BENCH_ALL : BENCH_STANDARD;
+        order.options.suite = suite == UNSAID ? unsaid : (enum bench_suite)suite;
+        order.options.threads = (uint32_t)threads;
+        order.options.names = left > 1 ? own + 2 : NULL;
+        order.options.name_count = (size_t)left - 1;
+        status = bench(&order, argc, argv);
+    }
+    free(own);
+    return status;
 }
 
 int cli_bench(int argc, char **argv)

@@ -90,6 +90,18 @@ def main():
     check(len(report("--filter=/3x20x24x16$")["benchmarks"]) == 1, "a batch")
     check(len(report("--filter", "-64x64x64$")["benchmarks"]) + 5 == len(whole["benchmarks"]), "all but some")
 
+    named = bench("gemm", "plain/tt/2x5x33x7", "gemm/f32/packed/nn/1x18x9", "--min-time", "0", "--json")
+    names = [line["name"] for line in json.loads(named.stdout)["benchmarks"]]
+    check([name.split("/iterations")[0] for name in names] ==
+          ["gemm/f32/plain/tt/2x5x33x7", "gemm/f32/packed/nn/1x18x9"], names)
+    listed = bench("attention", "--list", "causal/1,4,2,9,9,16", "full/1,1,1,1,1,8", "--filter", "causal")
+    check(listed.stdout == "attention/f32/causal/1,4,2,9,9,16\n", listed.stdout)
+    check(bench(*SMALL, "--list").stdout.split() == [line["name"].split("/iterations")[0]
+                                                     for line in whole["benchmarks"]], "--list")
+    for suite, name in (("gemm", "plain/nt/0x3x3"), ("gemm", "packed/nn/2x3x4x5"), ("gemm", "64x64x64"),
+                        ("gemm", "plain/nn/3x4x99999999999"), ("attention", "causal/1,12,7,3,3,64"),
+                        ("attention", "full/1,12,12,3,3")):
+        refused(f'"{name}" is no line', suite, name)
     attention = bench(*ATTENTION, "--json")
     check(attention.returncode == 0, attention)
     kinds = set()
@@ -115,7 +127,7 @@ def main():
     refused("--shapes takes", "gemm", "--shapes", "round")
     refused("--threads takes a whole number from 1 to 64", "gemm", "--threads", "0")
     refused("--threads wants a value", "gemm", "--threads")
-    refused('what is "smoke"?', "gemm", "smoke")
+    refused('"smoke" is no line', "gemm", "smoke")
     refused("--min-time takes", "gemm", "--min-time", "soon")
     refused("unknown option", "gemm", "--fast")
     refused('no suite "fft"', "fft")
