@@ -10,13 +10,15 @@
 // Rows of C from which on it is flipped; columns up to which: of a natural A, from so many steps on; of a transposed A;
 // the same where A has WORTH elements; and where it is beyond L2. How many times as fast (Emerald Rapids, AVX-512, most
 // of them from L2 or L3; AVX2 alike):
-// - transposed A, one to four columns 1.3 to 5.9, eight of 64 rows and steps 1.0, of 100x1000 1.1, of 512x512 1.7;
-// twelve
-//   of 256x256 1.25, of 100x100 0.9; from beyond L2 up to 64 columns 1.1 to 5.0, 96 1.2, from memory 2 to 5;
-// - natural A, one and two columns 1.7 to 2.3, four 1.2 to 1.6, six 1.3, eight 1.15 (AVX2 0.85), four of 8 steps 0.6.
-// Of packed columns no more than one panel has. Few steps are not worth it: 20000 rows of eight columns and 32 steps
-// 0.9, of 64 columns and 128 steps 0.97, one column of 8 steps 10.
-enum { LEAST_ROWS = 32, LEAST_STEPS = 16, NATURAL = 4, TURNED = 4 };
+//
+// - transposed A, one to four columns 1.3 to 5.9, eight of 64 rows and steps 1.0, of 100x1000 1.1, of 512x512 1.7,
+//   12 of 256x256 1.25, of 100x100 0.9; from beyond L2 up to 64 columns 1.1 to 5.0, 96 1.2, from memory 2 to 5;
+// - natural A, one and two columns 1.7 to 2.3, four 1.2 to 1.6, of 8 steps 0.6; five and six, where the kernel takes 16
+//   rows, 0.95 to 1.5, eight 0.96 to 1.16 (AVX2 0.85).
+//
+// Few steps are not worth it: 20000 rows of eight columns and 32 steps 0.9, of 64 columns and 128 steps 0.97, one
+// column of 8 steps 10. Of packed columns no more than one panel has.
+enum { LEAST_ROWS = 32, LEAST_STEPS = 16, NATURAL = 4, NATURAL_OF_16 = 6, TURNED = 4 };
 enum { MORE_TURNED = 12, MORE_STEPS = 64, MORE_ELEMENTS = 1 << 15, FAR_TURNED = 64, FAR_STEPS = 256 };
 // Rows of C that are transposed, and finished, at once.
 enum { BLOCK = 64 };
@@ -31,7 +33,8 @@ bool fovea_gemm_flip_is_far(const struct fovea_gemm_layout *plan)
 bool fovea_gemm_takes_columns(const struct fovea_gemm_layout *plan)
 {
     const struct fovea_gemm_desc *const d = &plan->desc;
-    const bool turned = d->trans_a == FOVEA_TRANS, few = d->n <= (turned ? TURNED : NATURAL);
+    const size_t natural = plan->kernels->gemm_bt.mr >= 16 ? NATURAL_OF_16 : NATURAL;
+    const bool turned = d->trans_a == FOVEA_TRANS, few = d->n <= (turned ? TURNED : natural);
     if (plan->k == 0 || d->m < LEAST_ROWS || d->n > (d->b_packed ? FOVEA_PANEL : FAR_TURNED) || (!turned && !few)) {
         return false;
     }
