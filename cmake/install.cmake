@@ -35,11 +35,7 @@ if(FOVEA_WITH_CBLAS)
 endif()
 # Not CMAKE_INSTALL_DOCDIR, which is the parent project's where there is one, and so is the LICENSE in it.
 set(FOVEA_INSTALL_DOC ${CMAKE_INSTALL_DATAROOTDIR}/doc/fovea)
-install(FILES LICENSE DESTINATION ${FOVEA_INSTALL_DOC} COMPONENT Runtime)
-# What the headers speak of, where README.md links it.
-install(FILES README.md CONTRIBUTING.md DESTINATION ${FOVEA_INSTALL_DOC} COMPONENT Development)
-install(DIRECTORY docs examples DESTINATION ${FOVEA_INSTALL_DOC} COMPONENT Development
-    FILES_MATCHING PATTERN "*.md" PATTERN "*.png" PATTERN "*.c")
+include(cmake/doc.cmake)
 if(FOVEA_BUILD_CLI)
     # Where the program will be, for the scripts of an installation: they alone know the prefix.
     set(FOVEA_PROGRAM ${CMAKE_INSTALL_BINDIR}/fovea)

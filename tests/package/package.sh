@@ -96,6 +96,13 @@ cmp "$source/LICENSE" "$(find "$prefix" -path '*/doc/fovea/LICENSE')" || fail "n
 for page in README.md docs/numerics.md docs/measurements/attention.md examples/gemm/gemm.c; do
     cmp "$source/$page" "$(find "$prefix" -path "*/doc/fovea/$page")" || fail "no $page"
 done
+# Pages of the source link to more of it than is installed.
+find "$prefix" -path '*/doc/fovea/*.md' | while read -r page; do
+    grep -o ']([^)#: ]*' "$page" | cut -c3- | grep -v '^https*$' | while read -r link; do
+        [ -e "$(dirname "$page")/$link" ] || echo "$page: $link"
+    done
+done >"$prefix/links"
+[ ! -s "$prefix/links" ] || fail "links to what is not installed: $(cat "$prefix/links")"
 
 step "find_package and pkg-config"
 use "$work/find"
