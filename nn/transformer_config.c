@@ -2,6 +2,7 @@
 // nn/transformer_config.c - reads a Transformer's architecture from the metadata of its weights.
 #include "nn/transformer.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -40,6 +41,53 @@ static int parse_size(const char *text, size_t *out)
     return *text >= '0' && *text <= '9' && *end == '\0' && value <= 1u << 30;
 }
 
+// The digits of a number in order, as many as fit, and the power of ten they are to be multiplied by.
+struct decimal {
+    uint64_t digits;
+    int exponent;
+};
+
+static const char *take_digits(const char *text, int behind_point, struct decimal *number)
+{
+    for (; *text >= '0' && *text <= '9'; text++) {
+        const int fits = number->digits < UINT64_MAX / 10;
+        number->digits = fits ? number->digits * 10 + (uint64_t)(*text - '0') : number->digits;
+        number->exponent += !fits - behind_point;
+    }
+    return text;
+}
+
+// As JSON writes what is not negative: "0.00001", "1e-05". strtof would go by the locale of the process, where the
+// point may be a comma, and takes "inf" and "0x1p-9", too. Before it is rounded to f32 the value is off by less than
+// 2^-44: one that was printed as a float or as a double comes back as the float it was.
+static int parse_float(const char *text, float *out)
+{
+    struct decimal number = {0, 0}, power = {0, 0};
+    const char *at = take_digits(text, 0, &number);
+    int good = at != text;
+    if (*at == '.') {
+        const char *const fraction = at + 1;
+        at = take_digits(fraction, 1, &number);
+        good = good && at != fraction;
+    }
+    if (*at == 'e' || *at == 'E') {
+        const int negative = at[1] == '-';
+        const char *const digits = at + 1 + (negative || at[1] == '+');
+        at = take_digits(digits, 0, &power);
+        good = good && at != digits && power.digits <= 1000;
+        const int exponent = good ? (int)power.digits : 0;
+        number.exponent += negative ? -exponent : exponent;
+    }
+    if (!good || *at)
+        return 0;
+    double ten = 1; // to the exponent, exact to the 22nd; beyond the 300th every float is 0 or none
+    for (int i = abs(number.exponent); i > 0 && ten < 1e300; i--)
+        ten *= 10;
+    const double value = (double)number.digits;
+    *out = (float)(number.exponent < 0 ? value / ten : value * ten);
+    return isfinite(*out);
+}
+
 static int parse_word(const char *text, const char *const *words, uint32_t *out)
 {
     for (*out = 0; words[*out]; (*out)++)
@@ -54,7 +102,6 @@ static int parse_field(const struct field *field, const char *text, struct fovea
     size_t size = 0;
     uint32_t word = 0;
     float number = 0;
-    char *end;
     switch (field->kind) {
     case SIZE:
         return parse_size(text, &size) && memcpy(to, &size, sizeof size);
@@ -65,8 +112,7 @@ static int parse_field(const struct field *field, const char *text, struct fovea
     case OPTIONAL_WORD: // every enum of the configuration is as large as a uint32_t
         return parse_word(text, field->words, &word) && memcpy(to, &word, sizeof word);
     default:
-        number = strtof(text, &end);
-        return end != text && *end == '\0' && number >= 0 && memcpy(to, &number, sizeof number);
+        return parse_float(text, &number) && memcpy(to, &number, sizeof number);
     }
 }
 

@@ -39,6 +39,8 @@ ONLY = [
      "the library prints nothing and never aborts"),
     (r"\bfopen\(", r"dispatch/|bench/|cli/|history/|tests/|tune/",
      "files are read by dispatch/ and by nn/ through mmap"),
+    (r"\b(strto(f|d|ld)|atof|setlocale)\(",
+     r"bench/|cli/|history/|tests/|tune/", "numbers are read without the locale of the process"),
     (r"-ffast-math|#pragma.*FP_CONTRACT\s+ON", r"docs/|tests/lint/", "arithmetic is canonical"),
 ]
 

@@ -6,6 +6,8 @@
 #include "tests/support/engines.h"
 #include "tests/support/test.h"
 
+#include <locale.h>
+
 enum { BATCH = 2, BEAM = 3, SOURCE = 6, TARGET = 5, VOCAB = 9 };
 
 static const struct fovea_transformer_config config = {.struct_size = sizeof config,
@@ -169,9 +171,10 @@ static void test_create(void)
 
 // ---- Metadata ------------------------------------------------------------------------------------------------------
 
+#define EPS "\"1e-6\"                         " // room for a longer one
 static const char metadata[] = "\"fovea.d_model\":\"12\",\"fovea.heads\":\"2\",\"fovea.encoder_layers\":\"1\","
                                "\"fovea.decoder_layers\":\"3\",\"fovea.ffn\":\"15\",\"fovea.pad\":\"0\",\"fovea.bos\":"
-                               "\"1\",\"fovea.eos\":\"2\",\"fovea.norm_eps\":\"1e-6\",\"fovea.norm\":\"post\","
+                               "\"1\",\"fovea.eos\":\"2\",\"fovea.norm_eps\":" EPS ",\"fovea.norm\":\"post\","
                                "\"fovea.activation\":\"gelu\",\"fovea.positions\":\"learned\","
                                "\"fovea.embedding_scale\":\"sqrt\",\"fovea.norm_kind\":\"rms\"";
 static const char tensors[] = "\"source_embedding.weight\":{\"dtype\":\"F32\",\"shape\":[7,0],\"data_offsets\":[0,0]},"
@@ -213,6 +216,73 @@ static void refuse_metadata(const char *from, const char *to, const char *must_s
     CHECK(c.heads == 77, "a refused configuration is written");
 }
 
+// What `text` is read as, NaN where it is refused.
+static float read_eps(const char *text)
+{
+    char quoted[sizeof EPS], padded[sizeof EPS], message[300];
+    struct fovea_transformer_config c = {.eps = -1};
+    snprintf(quoted, sizeof quoted, "\"%s\"", text);
+    snprintf(padded, sizeof padded, "%-*s", (int)(sizeof EPS - 1), quoted);
+    return configure(EPS, padded, &c, message) ? NAN : c.eps;
+}
+
+static void test_numbers(const char *locale)
+{
+    static const struct {
+        const char *text;
+        float value;
+    } good[] = {{"1e-6", 1e-6f},
+                {"0.00001", 1e-5f},
+                {"1E-05", 1e-5f},
+                {"12.50e+1", 125},
+                {"0", 0},
+                {"0.0e0", 0},
+                {"9.999999974752427e-07", 1e-6f}, // 1e-6f as a double
+                {"3.4028234663852886e+38", 0x1.fffffep127f},
+                {"1e-45", 0x1p-149f},
+                {"1e-999", 0},
+                {"0000000000000000000000000.5", 0.5f},
+                {"123456789012345678901234e-24", 0.12345679f}};
+    static const char *const bad[] = {"",    "-1",     "+1",    "1,5",    " 1",      "1 ",           ".5",
+                                      "1.",  "1.e3",   "1e",    "1e+",    "1e99",    "inf",          "INFINITY",
+                                      "nan", "0x1p-9", "1e-6f", "1e1001", "1e-1001", "11e2147483647"};
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++)
+        CHECK(read_eps(good[i].text) == good[i].value, "%s: \"%s\" is read as %a", locale, good[i].text,
+              (double)read_eps(good[i].text));
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        CHECK(isnan(read_eps(bad[i])), "%s: \"%s\" is read as %a", locale, bad[i], (double)read_eps(bad[i]));
+}
+
+// Every float, printed with nine digits or as a double, comes back.
+static void test_printed_numbers(void)
+{
+    uint64_t seed = 1;
+    for (int i = 0; i < 2000; i++) {
+        const uint32_t bits = (uint32_t)test_random(&seed) % 0x7f800000;
+        float value;
+        char text[40];
+        memcpy(&value, &bits, sizeof value);
+        for (int digits = 8; digits <= 16; digits += 8) {
+            snprintf(text, sizeof text, "%.*e", digits, (double)value);
+            CHECK(read_eps(text) == value, "\"%s\" is read as %a", text, (double)read_eps(text));
+        }
+    }
+}
+
+// A program may have set a locale whose point is a comma.
+static void test_locale(void)
+{
+    static const char *const names[] = {"de_DE.UTF-8", "fr_FR.UTF-8", "es_ES.UTF-8", "pt_BR.UTF-8", "ru_RU.UTF-8"};
+    const char *found = NULL;
+    for (size_t i = 0; i < sizeof names / sizeof *names && !found; i++)
+        found = setlocale(LC_ALL, names[i]) && *localeconv()->decimal_point == ',' ? names[i] : NULL;
+    if (found)
+        test_numbers(found);
+    else
+        printf("skip comma_locale: no locale with a decimal comma is installed\n"); // tests/skips.txt
+    setlocale(LC_ALL, "C");
+}
+
 static void test_metadata(void)
 {
     char message[300];
@@ -240,7 +310,6 @@ static void test_metadata(void)
     CHECK(c.gated == 1, "a gate is not found");
     refuse_metadata("rms", "RMS", "\"fovea.norm_kind\" cannot be \"RMS\"");
     refuse_metadata("1e-6", "-1.0", "\"fovea.norm_eps\" cannot be \"-1.0\"");
-    refuse_metadata("1e-6", "nan ", "\"fovea.norm_eps\"");
     refuse_metadata("source_embedding", "source_embeddign", "\"source_embedding.weight\" is missing");
     refuse_metadata("[9,0]", "[0,9]", "\"target_embedding.weight\" has no rows");
     refuse_metadata("[16,0]", "[15,0]", "15 rows for 2 heads");
@@ -308,6 +377,9 @@ int main(void)
     test_files();
     test_create();
     test_metadata();
+    test_numbers("C");
+    test_printed_numbers();
+    test_locale();
     test_calls();
     fovea_engine_destroy(engine);
     return test_done();
