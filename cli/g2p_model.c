@@ -162,7 +162,7 @@ const char *g2p_refuse(const struct g2p *g2p, const char *word)
 
 int g2p_convert(struct g2p *g2p, const char *const *words, size_t count, struct g2p_result *results)
 {
-    const struct fovea_transformer_config *const config = fovea_transformer_config(g2p->model);
+    const struct fovea_transformer_config *const config = fovea_transformer_config_of(g2p->model);
     uint32_t tokens[G2P_BATCH * G2P_TOKENS_MAX], lens[G2P_BATCH];
     struct fovea_hypothesis found[G2P_BATCH];
     size_t longest = 1;

@@ -281,7 +281,7 @@ enum fovea_status fovea_transformer_train(struct fovea_transformer *model, uint3
     return FOVEA_OK;
 }
 
-const struct fovea_transformer_config *fovea_transformer_config(const struct fovea_transformer *model)
+const struct fovea_transformer_config *fovea_transformer_config_of(const struct fovea_transformer *model)
 {
     return model ? &model->config : NULL;
 }

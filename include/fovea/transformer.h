@@ -80,7 +80,7 @@ fovea_transformer_create(const struct fovea_engine *engine, const struct fovea_s
 /// Frees a model. NULL is legal.
 FOVEA_API void fovea_transformer_destroy(struct fovea_transformer *model);
 /// What it was made with; owned by the model. NULL for NULL.
-FOVEA_API const struct fovea_transformer_config *fovea_transformer_config(const struct fovea_transformer *model);
+FOVEA_API const struct fovea_transformer_config *fovea_transformer_config_of(const struct fovea_transformer *model);
 
 /// Whether the encodings and whole prefixes that follow are training, on = 1, or not, as for a model just made.
 /// Training drops by seed: encoder layer i has the sites (fovea/layer.h) from 4 i on, decoder layer i those from 4

@@ -165,7 +165,7 @@ static void test_create(void)
     BAD_OPTION(FOVEA_ERR_OVERFLOW, beam, SIZE_MAX / 2);
     BAD_OPTION(FOVEA_ERR_OVERFLOW, max_target, SIZE_MAX / 8);
     fovea_transformer_destroy(NULL);
-    CHECK(fovea_transformer_config(NULL) == NULL, "the configuration of nothing");
+    CHECK(fovea_transformer_config_of(NULL) == NULL, "the configuration of nothing");
     random_model_free(&good);
 }
 

@@ -58,7 +58,7 @@ static size_t extend(struct fovea_transformer *model, const struct hypothesis *l
                      struct candidate *candidates)
 {
     static float log_probs[(TARGET + 1) * VOCAB];
-    const struct fovea_transformer_config *const config = fovea_transformer_config(model);
+    const struct fovea_transformer_config *const config = fovea_transformer_config_of(model);
     size_t found = 0;
     for (size_t parent = 0; parent < count; parent++) {
         uint32_t prefix[TARGET + 1] = {config->bos};
@@ -111,7 +111,7 @@ static struct hypothesis naive(struct fovea_transformer *model, const uint32_t *
 {
     struct hypothesis live[BEAM] = {{0}}, finished[BEAM + TARGET * BEAM];
     static struct candidate candidates[BEAM * VOCAB];
-    const uint32_t eos = fovea_transformer_config(model)->eos;
+    const uint32_t eos = fovea_transformer_config_of(model)->eos;
     const enum fovea_status status = fovea_transformer_encode(model, 1, len, source, NULL, NULL);
     CHECK(!status, "encode: %s", fovea_status_string(status));
     size_t live_count = 1, finished_count = 0;
@@ -194,7 +194,7 @@ static void test_searches(const char *what, struct fovea_transformer *model, str
                           uint64_t seed)
 {
     uint32_t source[BATCH * SOURCE], lens[BATCH];
-    const size_t vocab = fovea_transformer_config(model)->source_vocab;
+    const size_t vocab = fovea_transformer_config_of(model)->source_vocab;
     struct test_threads threads;
     test_threads_init(&threads, WORKERS, seed);
     for (size_t beam = 1; beam <= BEAM; beam++) {
