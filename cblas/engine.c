@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { THREADS_MAX = 64 }; // each has scratch of 220 KB to some MB in the caller's buffer
 
@@ -27,6 +28,25 @@ static uint32_t wanted_threads(void)
     return number < THREADS_MAX ? (uint32_t)number : THREADS_MAX;
 }
 
+// Leaves out the setting that a message begins with; false where it begins with none.
+static bool leave_out(struct fovea_engine_options *options)
+{
+    const struct {
+        const char *name;
+        const char **option;
+    } settings[] = {{"FOVEA_CACHES", &options->caches},
+                    {"FOVEA_ISA", &options->isa},
+                    {"FOVEA_PIN", &options->pin},
+                    {"FOVEA_EXCLUDE", &options->exclude}};
+    for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) {
+        if (strncmp(options->message, settings[i].name, strlen(settings[i].name)) == 0) {
+            *settings[i].option = "";
+            return true;
+        }
+    }
+    return false;
+}
+
 static struct fovea_engine *make_engine(uint32_t threads)
 {
     char message[200] = "";
@@ -35,12 +55,12 @@ static struct fovea_engine *make_engine(uint32_t threads)
     options.message = message;
     options.message_size = sizeof message;
     struct fovea_engine *engine = NULL;
-    const enum fovea_status status = fovea_engine_create(&options, &engine);
-    if (status == FOVEA_ERR_CONFIG || status == FOVEA_ERR_UNSUPPORTED) {
-        fprintf(stderr, "fovea: %s; FOVEA_ISA, FOVEA_PIN and FOVEA_EXCLUDE are ignored\n", message);
-        options.isa = options.pin = options.exclude = "";
-        if (fovea_engine_create(&options, &engine) != FOVEA_OK) { // FOVEA_CACHES has no option that stands for it
-            fprintf(stderr, "fovea: %s; plain loops compute, many times slower\n", message);
+    while (fovea_engine_create(&options, &engine) != FOVEA_OK) { // four times at most: each leaves one setting out
+        const bool goes_on = leave_out(&options);
+        fprintf(stderr, "fovea: %s; %s\n", message,
+                goes_on ? "it is ignored" : "plain loops compute, many times slower");
+        if (!goes_on) { // no memory
+            return NULL;
         }
     }
     return engine;

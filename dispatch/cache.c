@@ -158,7 +158,6 @@ int fovea_cache_from_text(const char *text, struct fovea_machine *machine)
     machine->l3_bytes = machine->l3_ways = 0;
     for (unsigned level = 1; level <= 3; level++)
         set_level(machine, level, bytes[level - 1], 8);
-    snprintf(machine->cache_source, sizeof machine->cache_source, "FOVEA_CACHES");
     return 1;
 }
 

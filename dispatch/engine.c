@@ -161,15 +161,16 @@ static void name_features(struct fovea_machine *machine)
 
 static enum fovea_status find_caches(struct fovea_machine *machine, const struct fovea_engine_options *options)
 {
-    const char *const text = getenv("FOVEA_CACHES");
+    const struct setting caches = setting("options.caches", options->caches, "FOVEA_CACHES");
     fovea_cache_probe(machine);
-    if (!text || !*text)
+    if (!caches.text)
         return FOVEA_OK;
-    if (!fovea_cache_from_text(text, machine))
-        return fail(options, FOVEA_ERR_CONFIG,
-                    "FOVEA_CACHES=%.40s: not L1d,L2[,L3[,hashed|wide|mesh|plain]], as 32K,1M,32M", text);
+    if (!fovea_cache_from_text(caches.text, machine))
+        return fail(options, FOVEA_ERR_CONFIG, "%s=%.40s: not L1d,L2[,L3[,hashed|wide|mesh|plain]], as 32K,1M,32M",
+                    caches.name, caches.text);
     if (machine->l1d_bytes > machine->l2_bytes)
-        return fail(options, FOVEA_ERR_CONFIG, "FOVEA_CACHES=%.40s: L1d, the first, is larger than L2", text);
+        return fail(options, FOVEA_ERR_CONFIG, "%s=%.40s: L1d, the first, is larger than L2", caches.name, caches.text);
+    snprintf(machine->cache_source, sizeof machine->cache_source, "%s", caches.name);
     return FOVEA_OK;
 }
 

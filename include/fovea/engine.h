@@ -45,17 +45,20 @@ struct fovea_engine_options {
     /// One that is damaged or made for another machine is ignored, which fovea_engine_profile tells. It changes speed,
     /// never a bit.
     const char *profile;
+    /// The caches where the machine does not tell the truth: "32K,1M,32M", as docs/tuning.md has it. NULL: the
+    /// environment's FOVEA_CACHES, else what is found. It changes speed, never a bit.
+    const char *caches;
 };
 #define FOVEA_ENGINE_OPTIONS_INIT                                                                                      \
     {                                                                                                                  \
-        sizeof(struct fovea_engine_options), 0, NULL, NULL, NULL, NULL, NULL, 0, NULL                                  \
+        sizeof(struct fovea_engine_options), 0, NULL, NULL, NULL, NULL, NULL, 0, NULL, NULL                            \
     }
 
 /// Makes an engine: probes the CPU and its caches, reads the tuning profile, resolves every kernel. options may be
 /// NULL. The engine is immutable, may be used by any number of threads, survives fork, and must outlive the plans made
 /// with it. After a failure *out is what it was.
-/// Errors: NULL, STRUCT, CONFIG (unknown ISA or variant), UNSUPPORTED (an ISA or variant this CPU lacks), VALUE
-/// (tiling), MEMORY.
+/// Errors: NULL, STRUCT, CONFIG (unknown ISA or variant, caches that are none), UNSUPPORTED (an ISA or variant this CPU
+/// lacks), VALUE (tiling), MEMORY.
 FOVEA_API enum fovea_status fovea_engine_create(const struct fovea_engine_options *options, struct fovea_engine **out);
 /// Frees an engine. NULL is legal.
 FOVEA_API void fovea_engine_destroy(struct fovea_engine *engine);
@@ -72,7 +75,7 @@ struct fovea_machine {
     uint32_t wide512;   ///< 1: a core that computes 512 bits at once, whether AVX-512 is there or, as on Alder Lake, is
                         ///< switched off, as far as CPUID tells (AMD's FP512; where there is none, or a guest does not
                         ///< see it, AVX-512 with AVX-VNNI; Intel's AVX-VNNI alone); 0: in two halves, or nothing tells
-    char cache_source[16]; ///< "sysfs", "cpuid" or "default"
+    char cache_source[16]; ///< "sysfs", "cpuid", "default", or the setting: "options.caches", "FOVEA_CACHES"
     uint32_t processors;   ///< in use by this system, at least 1
 };
 /// The machine this engine was made on.

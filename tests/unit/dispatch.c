@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/unit/dispatch.c - engines: caps, pins and exclusions by option and by environment do what they say, unknown
-// names are errors with a message, and a forced ISA is really the one in use.
+// tests/unit/dispatch.c - engines: caps, pins, exclusions and caches by option and by environment do what they say,
+// unknown names are errors with a message, and a forced ISA is really the one in use.
 #include "dispatch/cpu.h"
 #include "fovea/attention.h"
 #include "fovea/gemm.h"
@@ -235,6 +235,46 @@ static void test_lists(void)
         refuse(NULL, "gemm_f32_9x48_avx512,gemm_f32_6x64_avx512", NULL, FOVEA_ERR_CONFIG, "one slot");
 }
 
+// The caches of an engine by an option and a variable (NULL: neither), or its message.
+static void check_caches(const char *option, const char *variable, const char *source, uint32_t l2_bytes)
+{
+    struct fovea_engine *engine = NULL;
+    struct fovea_engine_options options = FOVEA_ENGINE_OPTIONS_INIT;
+    char message[160] = "";
+    options.caches = option;
+    options.message = message;
+    options.message_size = sizeof message;
+    if (variable)
+        setenv("FOVEA_CACHES", variable, 1);
+    const enum fovea_status status = fovea_engine_create(&options, &engine);
+    unsetenv("FOVEA_CACHES");
+    if (l2_bytes == 0) {
+        CHECK(status == FOVEA_ERR_CONFIG && strstr(message, source), "%s: \"%s\"", source, message);
+        return;
+    }
+    const struct fovea_machine *const m = fovea_engine_machine(engine);
+    CHECK(m && m->l2_bytes == l2_bytes && strcmp(m->cache_source, source) == 0, "%s: %s, L2 %u, not %u", source,
+          m ? m->cache_source : message, m ? m->l2_bytes : 0, l2_bytes);
+    fovea_engine_destroy(engine);
+}
+
+static void test_caches(void)
+{
+    struct fovea_engine *const engine = good(NULL, NULL, NULL);
+    const struct fovea_machine found = *fovea_engine_machine(engine);
+    check_caches("16K,512K", NULL, "options.caches", 512 << 10);
+    check_caches("16K,512K", "16K,768K", "options.caches", 512 << 10);
+    check_caches("16K,512K", "nonsense", "options.caches", 512 << 10);
+    check_caches(NULL, "16K,768K", "FOVEA_CACHES", 768 << 10);
+    check_caches("", "16K,768K", found.cache_source, found.l2_bytes);
+    check_caches("", "nonsense", found.cache_source, found.l2_bytes);
+    check_caches(NULL, "", found.cache_source, found.l2_bytes);
+    check_caches("32K,4K", NULL, "options.caches=32K,4K: L1d, the first, is larger", 0);
+    check_caches("nonsense", NULL, "options.caches=nonsense: not L1d", 0);
+    check_caches(NULL, "nonsense", "FOVEA_CACHES=nonsense: not L1d", 0);
+    fovea_engine_destroy(engine);
+}
+
 static void test_bad_options(void)
 {
     struct fovea_engine *engine = (void *)&engine;
@@ -267,10 +307,12 @@ int main(void)
     unsetenv("FOVEA_ISA");
     unsetenv("FOVEA_PIN");
     unsetenv("FOVEA_EXCLUDE");
+    unsetenv("FOVEA_CACHES");
     test_defaults();
     test_isas_forced();
     test_each_variant();
     test_lists();
+    test_caches();
     test_bad_options();
     return test_done();
 }

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A setting that means nothing is told once on stderr and left out; the others stand, and an engine computes.
+
+usage: settings.py COMMAND...
+"""
+import os
+import re
+import subprocess
+import sys
+
+SETTINGS = ("FOVEA_CACHES", "FOVEA_ISA", "FOVEA_PIN", "FOVEA_EXCLUDE")
+
+
+def problems(command, bad, good):
+    wrong = dict.fromkeys(bad, "nonsense")
+    env = {name: value for name, value in os.environ.items() if not name.startswith("FOVEA_")}
+    done = subprocess.run(command, env={**env, **wrong, **good, "FOVEA_VERBOSE": "1"}, capture_output=True, text=True)
+    told = [line for line in done.stderr.splitlines() if line.startswith("fovea: ")]
+    if done.returncode or done.stdout.strip() != "4 5 10 11":
+        yield f"exit status {done.returncode}: {done.stdout}"
+    for name in bad:
+        if sum(re.match(rf"fovea: {name}\b.*\bnonsense", line) is not None for line in told) != 1:
+            yield f"{name} is not told once"
+    if len(told) != len(bad) or not all(line.endswith("; it is ignored") for line in told):
+        yield "other lines"
+    if not re.search(rf"^fovea \S+: .*gemm kernel \w+{'_scalar' if 'FOVEA_ISA' in good else ''};", done.stderr, re.M):
+        yield "no engine, or one without the good settings"
+    if found := done.stderr.strip():
+        print(f"{bad} {good}:\n{found}")
+
+
+def main():
+    scalar = {"FOVEA_ISA": "scalar"}
+    cases = [((), {}), ((), scalar), *(((name,), {}) for name in SETTINGS), (SETTINGS[:1], scalar),
+             (("FOVEA_CACHES", "FOVEA_PIN"), scalar), (SETTINGS, {})]
+    found = [f"{bad} {good}: {problem}" for bad, good in cases for problem in problems(sys.argv[1:], bad, good)]
+    print("\n".join(found))
+    print(f"{len(cases)} environments, {len(found)} problems")
+    sys.exit(bool(found))
+
+
+main()
