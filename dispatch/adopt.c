@@ -43,7 +43,7 @@ int fovea_profile_look(const char *wanted, const struct fovea_profile_key *key, 
     if (!wanted)
         count = fovea_profile_places(search->places);
     else if (strcmp(wanted, "none") != 0)
-        count = (uint32_t)(snprintf(search->places[0].path, sizeof search->places[0].path, "%s", wanted) > 0);
+        count = (uint32_t)fovea_profile_place(&search->places[0], 0, wanted, "");
     for (uint32_t i = 0; i < count && !found; i++) {
         const struct fovea_profile_place *const place = &search->places[i];
         const int status = fovea_profile_read(place, key, search->text, out, why);

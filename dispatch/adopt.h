@@ -5,9 +5,9 @@
 
 #include "dispatch/profile.h"
 
-/// Looks for a profile: in the file `wanted` ("none": nowhere; NULL: in the places of this process), and copies the
-/// first that is good to *out. Returns 1 if there is one. Either way text says in one line what was found and why it is
-/// ignored. Errors: MEMORY as -1.
+/// Looks for a profile: in the file `wanted` ("none" or "": nowhere; NULL: in the places of this process), and copies
+/// the first that is good to *out. Returns 1 if there is one. Either way text says in one line what was found and why
+/// it is ignored. Errors: MEMORY as -1.
 int fovea_profile_look(const char *wanted, const struct fovea_profile_key *key, struct fovea_profile *out, char *text,
                        size_t text_size);
 

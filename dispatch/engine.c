@@ -188,8 +188,7 @@ static enum fovea_status find_profile(struct fovea_engine *engine, const struct 
         return FOVEA_OK;
     }
     const struct fovea_profile_key key = fovea_profile_key(machine);
-    const int found = fovea_profile_look(options->profile && *options->profile ? options->profile : NULL, &key, profile,
-                                         engine->profile, sizeof engine->profile);
+    const int found = fovea_profile_look(options->profile, &key, profile, engine->profile, sizeof engine->profile);
     if (found < 0)
         return fail(options, FOVEA_ERR_MEMORY, "engine: no memory");
     if (found && profile->isa != engine->choice.allowed) {

@@ -79,7 +79,10 @@ uint64_t fovea_fnv(uint64_t hash, const void *bytes, size_t size);
 struct fovea_profile_place {
     char path[4096]; ///< "": none
     int system;
+    int too_long; ///< path is only the beginning
 };
+/// Makes place that of folder and name, one behind the other. Returns 0 where both are empty.
+int fovea_profile_place(struct fovea_profile_place *place, int system, const char *folder, const char *name);
 enum { FOVEA_PROFILE_PLACES = 3 };
 /// The places of this process, first wins: only FOVEA_PROFILE's file where that is set (none for "none"), else the
 /// user's ($XDG_CONFIG_HOME/fovea/profile, $HOME/.config), /var/lib/fovea/profile, /etc/fovea/profile. A program with

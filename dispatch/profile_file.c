@@ -55,13 +55,18 @@ struct fovea_profile_key fovea_profile_key(const struct fovea_machine *machine)
     return key;
 }
 
+int fovea_profile_place(struct fovea_profile_place *place, int system, const char *folder, const char *name)
+{
+    const int length = snprintf(place->path, sizeof place->path, "%s%s", folder, name);
+    place->system = system;
+    place->too_long = length < 0 || (size_t)length >= sizeof place->path;
+    return length != 0;
+}
+
 static void add_place(struct fovea_profile_place *places, uint32_t *count, int system, const char *folder,
                       const char *name)
 {
-    struct fovea_profile_place *const place = &places[*count];
-    const int length = snprintf(place->path, sizeof place->path, "%s%s", folder, name);
-    place->system = system;
-    *count += length > 0 && (size_t)length < sizeof place->path;
+    *count += (uint32_t)fovea_profile_place(&places[*count], system, folder, name);
 }
 
 uint32_t fovea_profile_places(struct fovea_profile_place places[FOVEA_PROFILE_PLACES])
@@ -99,6 +104,10 @@ static const char *distrust(const struct stat *status, int system)
 int fovea_profile_read(const struct fovea_profile_place *place, const struct fovea_profile_key *expected, char *text,
                        struct fovea_profile *out, char why[FOVEA_PROFILE_WHY])
 {
+    if (place->too_long) {
+        snprintf(why, FOVEA_PROFILE_WHY, "its path is too long");
+        return 1;
+    }
     const int file = open(place->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     struct stat status;
     if (file < 0) {

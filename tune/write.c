@@ -169,12 +169,9 @@ bool tune_load(const char *path, const struct fovea_profile_key *expected, struc
 {
     struct fovea_profile_place *const place = calloc(1, sizeof *place);
     char *const text = malloc(FOVEA_PROFILE_BYTES_MAX);
-    snprintf(why, FOVEA_PROFILE_WHY, "no memory, or too long a path");
-    bool ok = place && text && strlen(path) < sizeof place->path;
-    if (ok) {
-        snprintf(place->path, sizeof place->path, "%s", path);
-        ok = fovea_profile_read(place, expected, text, profile, why) == 0;
-    }
+    snprintf(why, FOVEA_PROFILE_WHY, place && text ? "no name of a file" : "no memory");
+    const bool ok = place && text && fovea_profile_place(place, 0, path, "") &&
+                    fovea_profile_read(place, expected, text, profile, why) == 0;
     free(place);
     free(text);
     return ok;
@@ -182,10 +179,10 @@ bool tune_load(const char *path, const struct fovea_profile_key *expected, struc
 
 bool tune_destination(bool system, char *path, size_t size)
 {
-    struct fovea_profile_place places[FOVEA_PROFILE_PLACES] = {{"", 0}};
+    struct fovea_profile_place places[FOVEA_PROFILE_PLACES] = {{"", 0, 0}};
     const uint32_t count = fovea_profile_places(places);
     for (uint32_t i = 0; i < count && !system; i++)
-        if (!places[i].system)
+        if (!places[i].system && !places[i].too_long)
             return snprintf(path, size, "%s", places[i].path) > 0;
     snprintf(path, size, "%s", system ? "/var/lib/fovea/profile" : "");
     return system;

@@ -19,7 +19,8 @@ struct fovea_tiling {
     uint32_t nc; ///< columns of B of a group, in whole tiles: they stay in L2 while the rows pass
 };
 
-/// All fields may be zero (but struct_size). The strings and structs are read during the call only.
+/// All fields may be zero (but struct_size). The strings and structs are read during the call only; an empty string is
+/// none, whatever the environment says.
 struct fovea_engine_options {
     uint32_t struct_size; ///< sizeof(struct fovea_engine_options)
     /// Threads that will share a call at most, 1 where there is no executor: attention and GEMM make tasks enough for
@@ -42,8 +43,8 @@ struct fovea_engine_options {
     size_t message_size;               ///< bytes of message
     /// The tuning profile: a file that `fovea tune` wrote, or "none". NULL: the file that FOVEA_PROFILE names, else the
     /// first good one of $XDG_CONFIG_HOME/fovea/profile (or $HOME/.config), /var/lib/fovea/profile, /etc/fovea/profile.
-    /// One that is damaged or made for another machine is ignored, which fovea_engine_profile tells. It changes speed,
-    /// never a bit.
+    /// One that is damaged, made for another machine or not there is ignored, which fovea_engine_profile tells. It
+    /// changes speed, never a bit.
     const char *profile;
     /// The caches where the machine does not tell the truth: "32K,1M,32M", as docs/tuning.md has it. NULL: the
     /// environment's FOVEA_CACHES, else what is found. It changes speed, never a bit.

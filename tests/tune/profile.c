@@ -219,7 +219,7 @@ static void test_files(void)
     expect("not a file", 0);
     rmdir(path);
 
-    struct fovea_profile_place place = {"", 1};
+    struct fovea_profile_place place = {"", 1, 0};
     snprintf(place.path, sizeof place.path, "%s", path);
     put(text, size, 0664);
     CHECK(fovea_profile_read(&place, NULL, text, &back, why) == 1 && strstr(why, "others"), "a system file: %s", why);

@@ -275,6 +275,34 @@ static void test_caches(void)
     fovea_engine_destroy(engine);
 }
 
+// What an engine says of its profile, given an option (NULL: none) and a variable.
+static void check_profile(const char *option, const char *variable, const char *must_say)
+{
+    struct fovea_engine *engine = NULL;
+    struct fovea_engine_options options = FOVEA_ENGINE_OPTIONS_INIT;
+    options.profile = option;
+    setenv("FOVEA_PROFILE", variable, 1);
+    CHECK(fovea_engine_create(&options, &engine) == FOVEA_OK, "an engine without a profile");
+    CHECK(strstr(fovea_engine_profile(engine), must_say) == fovea_engine_profile(engine), "\"%.80s\", not \"%.80s\"",
+          fovea_engine_profile(engine), must_say);
+    fovea_engine_destroy(engine);
+    unsetenv("FOVEA_PROFILE");
+}
+
+static void test_profile(void)
+{
+    static char endless[5000], cut[400]; // longer than any path
+    memset(endless, '/', sizeof endless - 1);
+    snprintf(cut, sizeof cut, "%.300s ignored: its path is too long; none", endless);
+    check_profile(NULL, "/nonesuch", "/nonesuch ignored: cannot be opened");
+    check_profile("/other", "/nonesuch", "/other ignored: cannot be opened");
+    check_profile("", "/nonesuch", "none, the defaults");
+    check_profile("none", "/nonesuch", "none, the defaults");
+    check_profile(NULL, "none", "none, the defaults");
+    check_profile(endless, "none", cut);
+    check_profile(NULL, endless, cut);
+}
+
 static void test_bad_options(void)
 {
     struct fovea_engine *engine = (void *)&engine;
@@ -313,6 +341,7 @@ int main(void)
     test_each_variant();
     test_lists();
     test_caches();
+    test_profile();
     test_bad_options();
     return test_done();
 }
