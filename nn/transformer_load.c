@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { SHAPE_TEXT = 24 * FOVEA_TENSOR_DIMS_MAX }; // brackets, and for each dimension 20 digits, a comma, a blank
+
 struct loader {
     const struct fovea_engine *engine;
     const struct fovea_safetensors *file; ///< NULL: measure only
@@ -17,11 +19,23 @@ struct loader {
     char prefix[64];
 };
 
+// "[2, 3]"
+static const char *shape_text(const size_t *shape, uint32_t dims, char text[SHAPE_TEXT])
+{
+    size_t used = (size_t)snprintf(text, SHAPE_TEXT, "[");
+    for (uint32_t i = 0; i < dims; i++)
+        used += (size_t)snprintf(text + used, SHAPE_TEXT - used, i ? ", %zu" : "%zu", shape[i]);
+    snprintf(text + used, SHAPE_TEXT - used, "]");
+    return text;
+}
+
 // The tensor prefix.name of that shape (cols 0: one dimension). Biases may be missing.
 static enum fovea_status find(const struct loader *loader, const char *name, size_t rows, size_t cols, int optional,
                               const float **out)
 {
-    char full[160];
+    char full[160], is[SHAPE_TEXT], expected[SHAPE_TEXT];
+    const size_t shape[] = {rows, cols};
+    const uint32_t dims = cols ? 2 : 1;
     snprintf(full, sizeof full, "%s%s", loader->prefix, name);
     *out = NULL;
     const struct fovea_tensor *const t = fovea_safetensors_find(loader->file, full);
@@ -30,10 +44,9 @@ static enum fovea_status find(const struct loader *loader, const char *name, siz
     FOVEA_REQUIRE(t, FOVEA_ERR_FORMAT, loader->why, "tensor \"%s\" is missing", full);
     FOVEA_REQUIRE(strcmp(t->dtype, "F32") == 0, FOVEA_ERR_FORMAT, loader->why, "tensor \"%s\" is %s, not F32", full,
                   t->dtype);
-    FOVEA_REQUIRE(t->dims == (cols ? 2u : 1u) && t->shape[0] == rows && (!cols || t->shape[1] == cols),
-                  FOVEA_ERR_FORMAT, loader->why,
-                  "tensor \"%s\": shape [%zu, %zu] of %u dimensions, expected [%zu, %zu]", full, t->shape[0],
-                  t->shape[1], t->dims, rows, cols);
+    FOVEA_REQUIRE(t->dims == dims && memcmp(t->shape, shape, dims * sizeof *shape) == 0, FOVEA_ERR_FORMAT, loader->why,
+                  "tensor \"%s\": shape %s, expected %s", full, shape_text(t->shape, t->dims, is),
+                  shape_text(shape, dims, expected));
     *out = t->data;
     loader->used[t - fovea_safetensors_at(loader->file, 0)] = 1;
     return FOVEA_OK;

@@ -78,8 +78,9 @@ static void test_files(void)
     static const char q[] = "encoder.layers.1.self_attention.q.weight", up[] = "decoder.layers.0.ffn.up.weight";
     refuse_file(q, q, "encoder.layers.1.self_attention.Q.weight",
                 "\"encoder.layers.1.self_attention.q.weight\" is missing");
-    refuse_file(up, "[15,12]", "[12,15]",
-                "\"decoder.layers.0.ffn.up.weight\": shape [12, 15] of 2 dimensions, expected [15, 12]");
+    refuse_file(up, "[15,12]", "[12,15]", "\"decoder.layers.0.ffn.up.weight\": shape [12, 15], expected [15, 12]");
+    refuse_file(up, "[15,12]", "[180]  ", "shape [180], expected [15, 12]");
+    refuse_file(up, "[15,12]", "[1,180]", "shape [1, 180], expected [15, 12]");
     refuse_file(up, "F32", "I32", "\"decoder.layers.0.ffn.up.weight\" is I32, not F32");
     refuse_file("decoder.layers.0.norm2.weight", "norm2", "norm9", "\"decoder.layers.0.norm2.weight\" is missing");
     refuse_file("decoder.layers.0.cross_attention.v.bias", "F32", "I32", "cross_attention.v.bias\" is I32");
@@ -127,6 +128,12 @@ static void test_create(void)
     EXPECT(FOVEA_ERR_NULL, fovea_transformer_create(engine, good.file, &config, &options, NULL, NULL, 0));
     refuse_config(&good, NULL, &options, FOVEA_ERR_NULL, "no config");
     refuse_config(&good, &config, NULL, FOVEA_ERR_NULL, "no options");
+    struct fovea_transformer_config wide = config;
+    char message[300] = "";
+    wide.ffn = 16;
+    EXPECT(FOVEA_ERR_FORMAT,
+           fovea_transformer_create(engine, good.file, &wide, &options, &model, message, sizeof message));
+    CHECK(strstr(message, "ffn.up.bias\": shape [15], expected [16]"), "\"%s\"", message);
     BAD_CONFIG(FOVEA_ERR_STRUCT, struct_size, 0);
     BAD_CONFIG(FOVEA_ERR_ENUM, norm, (enum fovea_norm_place)2);
     BAD_CONFIG(FOVEA_ERR_ENUM, norm_kind, (enum fovea_norm_kind)2);
