@@ -154,6 +154,17 @@ static bool run_whole(const void *plan, const void *args, void *shared, void *sc
 
 const struct fovea_operator fovea_gemm_operator = {count_tasks, run_task, run_whole};
 
+// Says what a packed B is that is not the plan's.
+static void tell_blob(const struct fovea_why *why, const void *blob, size_t entry, const struct fovea_gemm_desc *d)
+{
+    size_t k = 0, n = 0;
+    if (fovea_pack_shape(blob, SIZE_MAX, &k, &n) != FOVEA_OK) {
+        fovea_say(why, "gemm: args.b, entry %zu, is no packed blob", entry);
+    } else {
+        fovea_say(why, "gemm: args.b, entry %zu, is a blob of %zu x %zu, not %zu x %zu", entry, k, n, d->k, d->n);
+    }
+}
+
 static enum fovea_status check_args(const struct fovea_gemm_layout *plan, const struct fovea_gemm_args *args,
                                     const struct fovea_why *why)
 {
@@ -182,8 +193,11 @@ static enum fovea_status check_args(const struct fovea_gemm_layout *plan, const 
     if (d->b_packed) {
         FOVEA_REQUIRE(fovea_aligned(args->b), FOVEA_ERR_ALIGN, why, "gemm: the blob in args.b is not 64-byte aligned");
         for (size_t entry = 0; entry < (d->batch_b != 0 ? d->batch : 1); entry++) {
-            FOVEA_REQUIRE(fovea_blob_matches((const void *)((const float *)args->b + entry * d->batch_b), d->k, d->n),
-                          FOVEA_ERR_FORMAT, why, "gemm: args.b, entry %zu, is no blob of %zu x %zu", entry, d->k, d->n);
+            const void *const blob = (const float *)args->b + entry * d->batch_b;
+            if (!fovea_blob_matches(blob, d->k, d->n)) {
+                tell_blob(why, blob, entry, d);
+                return FOVEA_ERR_FORMAT;
+            }
         }
     }
     return FOVEA_OK;

@@ -120,6 +120,20 @@ static struct verdict judge(const unsigned char *blob, size_t bytes, size_t k, s
     return v;
 }
 
+// What a GEMM that is asked for k x n says of a blob that it refuses.
+static void check_told(const unsigned char *blob, size_t k, size_t n, const char *expected)
+{
+    float some[1] = {0};
+    char text[200] = "";
+    void *const plan = test_memory(fovea_gemm_plan_size(), TEST_HIGH);
+    struct fovea_gemm_desc desc = FOVEA_GEMM_DESC_INIT;
+    desc.m = 1, desc.n = desc.ldc = n, desc.k = desc.lda = k, desc.b_packed = 1;
+    const struct fovea_gemm_args args = {.a = some, .b = blob, .c = some, .m = 1};
+    CHECK(!fovea_gemm_plan(engines[0], &desc, plan) &&
+              fovea_explain_gemm_call(plan, &args, text, sizeof text) == FOVEA_ERR_FORMAT && !strcmp(text, expected),
+          "\"%s\", not \"%s\"", text, expected);
+}
+
 // Headers that say something else, with a checksum to match.
 static void test_foreign(void)
 {
@@ -163,6 +177,7 @@ static void test_foreign(void)
         CHECK(v.shape == FOVEA_ERR_FORMAT && v.check == FOVEA_ERR_FORMAT && v.gemm == FOVEA_ERR_FORMAT,
               "%s: shape %s, check %s, gemm %s", changes[i].what, fovea_status_string(v.shape),
               fovea_status_string(v.check), fovea_status_string(v.gemm));
+        check_told(bad, K, N, "gemm: args.b, entry 0, is no packed blob");
     }
     test_memory_reset();
 }
@@ -174,7 +189,12 @@ static void test_other_sizes(void)
         {9, 21, 21, 9}, {32, 16, 16, 32}, {9, 21, 9, 20}, {9, 21, 8, 21}, {16, 48, 48, 16}};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         const size_t *const s = sizes[i];
-        const struct verdict v = judge(some_blob(s[0], s[1]), blob_bytes(s[0], s[1]), s[2], s[3]);
+        const unsigned char *const blob = some_blob(s[0], s[1]);
+        const struct verdict v = judge(blob, blob_bytes(s[0], s[1]), s[2], s[3]);
+        char told[120];
+        snprintf(told, sizeof told, "gemm: args.b, entry 0, is a blob of %zu x %zu, not %zu x %zu", s[0], s[1], s[2],
+                 s[3]);
+        check_told(blob, s[2], s[3], told);
         CHECK(!v.shape && v.check == FOVEA_ERR_FORMAT && v.gemm == FOVEA_ERR_FORMAT, "%zu x %zu as %zu x %zu", s[0],
               s[1], s[2], s[3]);
     }
