@@ -6,6 +6,7 @@
 #include "cli/g2p.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -146,7 +147,7 @@ int g2p_dictionary_read(struct g2p_dictionary *dictionary, const char *path, con
     *dictionary = (struct g2p_dictionary){0};
     FILE *const file = fopen(path, "re");
     if (!file) {
-        cli_error("%s: cannot be opened%s", path, hint);
+        cli_error("%s: cannot be opened: %s%s", path, strerror(errno), hint);
         return 0;
     }
     char *line = NULL;

@@ -2,6 +2,7 @@
 // dispatch/profile_file.c - what a profile is valid for, where it may lie, and who may have written it.
 #include "dispatch/profile.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -101,6 +102,13 @@ static const char *distrust(const struct stat *status, int system)
                                                                       : NULL;
 }
 
+// What cannot be done, and the system's words for it; strerror's could be another thread's.
+static void say_error(const char *what, int error, char why[FOVEA_PROFILE_WHY])
+{
+    char words[80];
+    snprintf(why, FOVEA_PROFILE_WHY, "%s: %s", what, strerror_r(error, words, sizeof words) == 0 ? words : "unknown");
+}
+
 int fovea_profile_read(const struct fovea_profile_place *place, const struct fovea_profile_key *expected, char *text,
                        struct fovea_profile *out, char why[FOVEA_PROFILE_WHY])
 {
@@ -111,19 +119,22 @@ int fovea_profile_read(const struct fovea_profile_place *place, const struct fov
     const int file = open(place->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     struct stat status;
     if (file < 0) {
-        snprintf(why, FOVEA_PROFILE_WHY, "cannot be opened");
+        say_error("cannot be opened", errno, why);
         return access(place->path, F_OK) == 0 ? 1 : -1;
     }
-    const char *reason = fstat(file, &status) == 0 ? distrust(&status, place->system) : "cannot be read";
+    const int known = fstat(file, &status) == 0;
+    const char *const reason = known ? distrust(&status, place->system) : NULL;
     size_t size = 0;
     ssize_t got = 0;
-    while (!reason && (got = read(file, text + size, FOVEA_PROFILE_BYTES_MAX - size)) > 0)
+    while (known && !reason && (got = read(file, text + size, FOVEA_PROFILE_BYTES_MAX - size)) > 0)
         size += (size_t)got;
-    reason = got < 0 ? "cannot be read" : reason;
+    const int error = !known || got < 0 ? errno : 0;
     close(file);
-    if (reason) {
+    if (reason)
         snprintf(why, FOVEA_PROFILE_WHY, "%s", reason);
+    else if (error)
+        say_error("cannot be read", error, why);
+    if (reason || error)
         return 1;
-    }
     return fovea_profile_parse(text, size, expected, out, why);
 }

@@ -8,6 +8,7 @@
 #include "nn/json.h"
 #include "ops/check.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { LENGTH_BYTES = 8, HEADER_BYTES_MAX = 100 << 20 };
+enum { LENGTH_BYTES = 8, HEADER_BYTES_MAX = 100 << 20, REASON_BYTES = 80 };
 
 struct metadata {
     const char *key, *value;
@@ -248,21 +249,30 @@ enum fovea_status fovea_safetensors_from_memory(const void *bytes, size_t size, 
     return open_bytes(bytes, size, 0, out, &why);
 }
 
+// The system's words for an error; strerror's could be another thread's.
+static const char *words_of(int error, char text[REASON_BYTES])
+{
+    return strerror_r(error, text, REASON_BYTES) == 0 ? text : "error without words";
+}
+
 enum fovea_status fovea_safetensors_open(const char *path, struct fovea_safetensors **out, char *message,
                                          size_t message_size)
 {
     const struct fovea_why why = {message, message_size};
     FOVEA_REQUIRE(path && out, FOVEA_ERR_NULL, &why, "safetensors: path or out is NULL");
     const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); // a FIFO without a writer would block for ever
-    FOVEA_REQUIRE(fd >= 0, FOVEA_ERR_IO, &why, "%.200s: cannot be opened", path);
+    char reason[REASON_BYTES];
+    FOVEA_REQUIRE(fd >= 0, FOVEA_ERR_IO, &why, "%.200s: cannot be opened: %s", path, words_of(errno, reason));
     struct stat st;
     void *bytes = MAP_FAILED;
     const int regular = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0;
     if (regular)
         bytes = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+    const int error = errno;
     close(fd);
-    FOVEA_REQUIRE(bytes != MAP_FAILED, FOVEA_ERR_IO, &why, "%.200s: %s", path,
-                  regular ? "cannot be mapped" : "empty, or no regular file");
+    FOVEA_REQUIRE(regular, FOVEA_ERR_IO, &why, "%.200s: empty, or no regular file", path);
+    FOVEA_REQUIRE(bytes != MAP_FAILED, FOVEA_ERR_IO, &why, "%.200s: cannot be mapped: %s", path,
+                  words_of(error, reason));
     fovea_say(&why, "%.200s: ", path); // what is wrong follows
     const size_t used = message && message_size ? strlen(message) : 0;
     const struct fovea_why rest = {message ? message + used : NULL, message_size - used};

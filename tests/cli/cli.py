@@ -177,9 +177,9 @@ def test_files():
         with open(path, "wb") as file:
             file.write(good.replace(b'"output.bias"', b'"output.gias"').replace(b'"output.weight"', b'"output.weighs"'))
         refused(f'{path}: tensor "output.weight" is missing', "run", "g2p", "--model", path, "word")
-    refused("/nonexistent: cannot be opened", "run", "g2p", "--model", "/nonexistent", "word")
+    refused("/nonexistent: cannot be opened: No such file", "run", "g2p", "--model", "/nonexistent", "word")
     refused("/: ", "run", "g2p", "--model", "/", "word")
-    refused("cannot be opened", "run", "g2p", "--model", MODEL, "--eval", "/nonexistent")
+    refused("cannot be opened: No such file", "run", "g2p", "--model", MODEL, "--eval", "/nonexistent")
     refused("cannot be opened", "run", "g2p", "--model=" + MODEL, "--eval=/nonexistent")
     refused("no entries", "run", "g2p", "--model", MODEL, "--eval", "/dev/null")
 

@@ -318,7 +318,7 @@ def test_refusals(folder):
     refused("--set all.kc=+5", "tune", "--level", "estimate", "--output", folder + "/x", "--set", "all.kc=+5")
     for part in "--show", "--diff":
         check(ok("tune", part, "-h").startswith("usage: fovea tune " + part), part)
-    refused("cannot be opened", "tune", "--diff", "/nonesuch", "/nonesuch")
+    refused("/nonesuch: cannot be opened: No such file or directory", "tune", "--diff", "/nonesuch", "/nonesuch")
     refused("cannot be written", "tune", "--level", "estimate", "--output", "/proc/x/y")
     refused("FOVEA_CACHES", "info", FOVEA_CACHES="big")
     refused("FOVEA_CACHES=1M,32K: L1d, the first, is larger than L2", "info", FOVEA_CACHES="1M,32K")
