@@ -51,6 +51,8 @@ static enum fovea_status check_live(const struct fovea_attention_desc *d, const 
                                     const struct fovea_why *why)
 {
     const uint32_t *const live = args->live_heads;
+    FOVEA_REQUIRE(live != NULL || args->live_count == 0, FOVEA_ERR_NULL, why, // without a list all heads live
+                  "attention: args.live_heads is NULL, but live_count is %zu", args->live_count);
     for (size_t i = 0; live != NULL && i < args->live_count; i++) {
         FOVEA_REQUIRE(live[i] < d->heads, FOVEA_ERR_SHAPE, why, "attention: args.live_heads[%zu] is %u of %zu heads", i,
                       (unsigned)live[i], d->heads);

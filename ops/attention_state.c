@@ -339,6 +339,11 @@ enum fovea_status fovea_attention_state_accumulate(const void *plan, const struc
     return FOVEA_OK;
 }
 
+static bool overlap(const struct header *a, const struct header *b)
+{
+    return (uintptr_t)a < (uintptr_t)b + b->bytes && (uintptr_t)b < (uintptr_t)a + a->bytes;
+}
+
 enum fovea_status fovea_attention_state_merge(const void *plan, void *into, const void *from, void *scratch,
                                               const struct fovea_executor *executor)
 {
@@ -347,6 +352,7 @@ enum fovea_status fovea_attention_state_merge(const void *plan, void *into, cons
     struct header *const header = into;
     const struct header *const other = from;
     FOVEA_CHECK(header->batch == other->batch && header->q_len == other->q_len, FOVEA_ERR_SHAPE);
+    FOVEA_CHECK(!overlap(header, other), FOVEA_ERR_VALUE);
     if (rows_of(header) == 0 || other->parts == 0) {
         return FOVEA_OK;
     }
@@ -367,7 +373,7 @@ enum fovea_status fovea_attention_state_finish(const void *plan, const void *sta
     if (rows_of(header) == 0) {
         return FOVEA_OK;
     }
-    FOVEA_CHECK(args->out != NULL, FOVEA_ERR_NULL);
+    FOVEA_CHECK(args->out != NULL && (args->live_heads != NULL || args->live_count == 0), FOVEA_ERR_NULL);
     if (args->batch_strides != NULL) {
         const struct fovea_attention_desc call = fovea_attention_call(plan, args);
         FOVEA_TRY(fovea_attention_check_out(&call, NULL));

@@ -130,7 +130,7 @@ struct fovea_attention_args {
     const float *sinks; ///< NULL, or H logits; -inf is none
     /// NULL, or live_count head numbers below H, ascending: the other heads are not computed, and give 0 and -inf.
     const uint32_t *live_heads;
-    size_t live_count;
+    size_t live_count; ///< 0 without live_heads
     /// Each NULL, or (batch, H, q_len) of this call, dense, where the descriptor has statistics. Of a row's weights
     /// before dropout: the entropy in nats (a sink counts as one more weight), the largest weight of a key, and the
     /// first key that has it. A row that sees no key gives 0, 0 and UINT32_MAX.
@@ -169,10 +169,11 @@ FOVEA_API enum fovea_status fovea_explain_attention(const struct fovea_engine *e
 FOVEA_API enum fovea_status fovea_explain_attention_call(const void *plan, const struct fovea_attention_args *args,
                                                          char *text, size_t text_size);
 /// Runs a plan on an executor (NULL: in this thread). shared and scratch as plan's fovea_work says.
-/// Errors: NULL (a pointer that the descriptor asks for; kv_starts alone), STRUCT (no plan of attention), SHAPE (a size
-/// above the plan's, a head that is not there, starts that do not ascend or are too far apart), STRIDE and OVERFLOW
-/// (batch_strides, or all rows of a ragged batch), ALIGN (memories; kv_begin), VALUE (live_heads that do not ascend,
-/// anything that the descriptor did not ask for, no workers), UNSUPPORTED (kv_starts with panels, pages or kv_begin).
+/// Errors: NULL (a pointer that the descriptor asks for; kv_starts or live_count alone), STRUCT (no plan of attention),
+/// SHAPE (a size above the plan's, a head that is not there, starts that do not ascend or are too far apart), STRIDE
+/// and OVERFLOW (batch_strides, or all rows of a ragged batch), ALIGN (memories; kv_begin), VALUE (live_heads that do
+/// not ascend, anything that the descriptor did not ask for, no workers), UNSUPPORTED (kv_starts with panels, pages or
+/// kv_begin).
 ///
 /// Accuracy against exact arithmetic on the same inputs, u being 2^-24: let D be the largest error of a score that the
 /// row sees, (d + 3) u |scale| sum |q k| + u |s|, with a softcap 7 u |s| and with ALiBi u |s| more (and positions below

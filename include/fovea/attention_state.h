@@ -46,8 +46,8 @@ FOVEA_API enum fovea_status fovea_attention_state_init(const void *plan, size_t 
 FOVEA_API enum fovea_status fovea_attention_state_accumulate(const void *plan, const struct fovea_attention_args *args,
                                                              void *state, void *scratch,
                                                              const struct fovea_executor *executor);
-/// into = what both have seen, `from` behind `into`. They do not overlap; from stays as it is. Errors: NULL, STRUCT,
-/// ALIGN, FORMAT, SHAPE (of one another or the plan; parts may differ), VALUE (no workers).
+/// into = what both have seen, `from` behind `into`; from stays as it is. Errors: NULL, STRUCT, ALIGN, FORMAT, SHAPE
+/// (of one another or the plan; parts may differ), VALUE (they overlap, no workers).
 FOVEA_API enum fovea_status fovea_attention_state_merge(const void *plan, void *into, const void *from, void *scratch,
                                                         const struct fovea_executor *executor);
 /// Writes args->out and, where it is not NULL, args->lse; of the other args batch, q_len, batch_strides, sinks and

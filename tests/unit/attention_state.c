@@ -211,6 +211,25 @@ static void run_case(uint64_t number)
     test_memory_reset();
 }
 
+// Two states in memory that is not long enough for both; where they touch they do not overlap.
+static void test_overlap(const void *plan, const char *state, size_t bytes, void *scratch)
+{
+    const size_t room = (bytes + 63) / 64 * 64;
+    char *const both = test_memory(2 * room, TEST_HIGH);
+    for (size_t apart = 64; apart <= room; apart += 64) {
+        memcpy(both, state, bytes);
+        memcpy(both + apart, state, 64); // the header alone is enough to be refused
+        const bool overlaps = apart < bytes;
+        if (!overlaps)
+            memcpy(both + apart, state, bytes);
+        CHECK(fovea_attention_state_merge(plan, both, both + apart, scratch, NULL) ==
+                  (overlaps ? FOVEA_ERR_VALUE : FOVEA_OK),
+              "%zu of %zu bytes apart", apart, bytes);
+        CHECK(!overlaps || fovea_attention_state_merge(plan, both + apart, both, scratch, NULL) == FOVEA_ERR_VALUE,
+              "%zu of %zu bytes apart", apart, bytes);
+    }
+}
+
 static void test_errors(void)
 {
     struct attention_case c;
@@ -246,6 +265,10 @@ static void test_errors(void)
     REFUSED(fovea_attention_state_accumulate(plan, &args, state + 4, scratch, NULL), FOVEA_ERR_ALIGN);
     args.out = NULL;
     REFUSED(fovea_attention_state_finish(plan, state, &args, scratch, NULL), FOVEA_ERR_NULL);
+    args = c.args, args.live_heads = NULL, args.live_count = 1;
+    REFUSED(fovea_attention_state_finish(plan, state, &args, scratch, NULL), FOVEA_ERR_NULL);
+    REFUSED(fovea_attention_state_merge(plan, state, state, scratch, NULL), FOVEA_ERR_VALUE);
+    test_overlap(plan, state, bytes, scratch);
     char *const foreign = new_state(&s, 2);
     foreign[0] ^= 1;
     REFUSED(fovea_attention_state_merge(plan, state, foreign, scratch, NULL), FOVEA_ERR_FORMAT);

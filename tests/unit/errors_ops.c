@@ -295,6 +295,7 @@ static void test_attention_errors(void)
     }
     static const uint32_t dead[] = {0, H}, twice[] = {1, 1};
     BAD_ARGS((wrong.live_heads = dead, wrong.live_count = 2), FOVEA_ERR_SHAPE);
+    BAD_ARGS(wrong.live_count = 1, FOVEA_ERR_NULL);
     BAD_ARGS((wrong.live_heads = twice, wrong.live_count = 2), FOVEA_ERR_VALUE);
     BAD_ARGS(wrong.batch = B + 1, FOVEA_ERR_SHAPE);
     BAD_ARGS(wrong.q_len = LQ + 1, FOVEA_ERR_SHAPE);
