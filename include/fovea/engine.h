@@ -39,8 +39,10 @@ struct fovea_engine_options {
     /// FOVEA_EXCLUDE, else none. `fovea verify` names the variants that differ from the scalar path, if any.
     const char *exclude;
     const struct fovea_tiling *tiling; ///< NULL: that of the tuning profile, else defaults from the measured caches
-    char *message;                     ///< NULL, or where one line that explains a failure is written, "" without one
-    size_t message_size;               ///< bytes of message
+    /// NULL, or where one line that explains a failure is written, "" without one. After STRUCT it is as it was: in a
+    /// struct of another size nothing is believed, not where this points either.
+    char *message;
+    size_t message_size; ///< bytes of message
     /// The tuning profile: a file that `fovea tune` wrote, or "none". NULL: the file that FOVEA_PROFILE names, else the
     /// first good one of $XDG_CONFIG_HOME/fovea/profile (or $HOME/.config), /var/lib/fovea/profile, /etc/fovea/profile.
     /// One that is damaged, made for another machine or not there is ignored, which fovea_engine_profile tells. It

@@ -315,6 +315,9 @@ static void test_bad_options(void)
     options.message = (char *)(uintptr_t)8; // nothing in a foreign struct is believed
     options.message_size = 80;
     CHECK(fovea_engine_create(&options, &engine) == FOVEA_ERR_STRUCT, "struct_size from elsewhere");
+    options.message = message;
+    options.message_size = sizeof message;
+    CHECK(fovea_engine_create(&options, &engine) == FOVEA_ERR_STRUCT && !memcmp(message, "xxx", 4), "\"%s\"", message);
     options.message = NULL;
     options.struct_size = sizeof options;
     options.isa = "nonsense";
