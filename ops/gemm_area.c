@@ -12,6 +12,16 @@
 // Rows of A copied at once: whole 16 x 16 transposes, used while they are in L2.
 enum { COPY_ROWS = 48 };
 
+// The kernels, which see no public header, have names of their own for the numbers of an activation.
+#define SAME_ACTIVATION(name) _Static_assert((int)FOVEA_ACT_##name == (int)FOVEA_ACTIVATION_##name, #name)
+SAME_ACTIVATION(NONE);
+SAME_ACTIVATION(RELU);
+SAME_ACTIVATION(GELU);
+SAME_ACTIVATION(GELU_TANH);
+SAME_ACTIVATION(TANH);
+SAME_ACTIVATION(SILU);
+#undef SAME_ACTIVATION
+
 // B of a strip: packed into its place in the room when the first tile comes, or where it lies.
 static inline __attribute__((always_inline)) struct gemm_panels b_of_strip(const struct gemm_block *block, size_t group,
                                                                            size_t strip, bool first_tile)

@@ -31,13 +31,6 @@ struct fovea_operator {
     bool (*whole)(const void *plan, const void *args, void *shared, void *scratch);
 };
 
-/// The beginning of part `index` when `total` things are dealt to `parts` as evenly as they go: parts differ by one at
-/// most and part `index` ends where the next begins.
-static inline size_t fovea_share(size_t total, size_t parts, size_t index)
-{
-    return total / parts * index + fovea_min(total % parts, index);
-}
-
 /// NULL where the plan needs memory that is not there, ALIGN where it is not 64-byte aligned.
 static inline enum fovea_status fovea_check_memory(const struct fovea_work *work, const void *shared,
                                                    const void *scratch)
