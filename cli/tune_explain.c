@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // cli/tune_explain.c - why a problem gets what it gets: its class, what that is given, and the plan.
 #include "cli/tune.h"
+#include "ops/facts.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static const char help[] =
@@ -62,12 +64,15 @@ static void print_list(const char *name, const char *text, int width)
     putchar('\n');
 }
 
-static void print_choice(const struct problem *problem, uint32_t class)
+// Of which class a problem is, and because of what; what its class is given; the plan, in words.
+static void print_all(const struct problem *problem, uint32_t class, const char *because, const char *plan)
 {
     const struct fovea_engine *const engine = problem->engine;
     const struct fovea_tuned tuned = fovea_tuned_get(fovea_engine_kernels(engine), class);
     const struct fovea_tuned model = tune_default(engine, class, fovea_engine_choice(engine)->quarantined);
     char words[CLI_TUNE_WORDS];
+    printf("class    %s %s\n", fovea_tuned_classes[class].operator_name, fovea_tuned_classes[class].name);
+    print_list("because", because, 0);
     printf("profile  %s\n", fovea_engine_profile(engine));
     if (tuned.kernel >= 0)
         printf("chosen   %s\n", fovea_variant_facts[tuned.kernel].name);
@@ -80,6 +85,7 @@ static void print_choice(const struct problem *problem, uint32_t class)
         print_list("all", numbers + (*numbers == ' '), WIDTH);
     }
     printf("threads  %u\n", fovea_engine_kernels(engine)->workers);
+    printf("plan     %s\n", plan);
 }
 
 static int explain_gemm(const struct problem *problem)
@@ -88,7 +94,7 @@ static int explain_gemm(const struct problem *problem)
     const char *const form = problem->form;
     const bool packed = strcmp(form, "packed") == 0, a = !packed && form[0] == 't', b = !packed && form[1] == 't';
     struct fovea_gemm_desc d = FOVEA_GEMM_DESC_INIT;
-    char text[1024];
+    char text[768], because[320];
     d.m = m;
     d.n = d.ldc = n;
     d.k = k;
@@ -97,20 +103,16 @@ static int explain_gemm(const struct problem *problem)
     d.trans_a = a ? FOVEA_TRANS : FOVEA_NO_TRANS;
     d.trans_b = b ? FOVEA_TRANS : FOVEA_NO_TRANS;
     d.b_packed = packed;
-    if (fovea_explain_gemm(problem->engine, &d, text, sizeof text) != FOVEA_OK)
+    void *const plan = aligned_alloc(64, fovea_gemm_plan_size());
+    if (!plan || fovea_gemm_plan(problem->engine, &d, plan) != FOVEA_OK) {
+        free(plan);
+        fovea_explain_gemm(problem->engine, &d, text, sizeof text); // why not
         return cli_error("tune: --explain: %s", text);
-    const enum fovea_gemm_form class_form = packed ? FOVEA_FORM_PACKED : b ? FOVEA_FORM_NT : FOVEA_FORM_NN;
-    const struct fovea_tuning *const tuning = &fovea_engine_kernels(problem->engine)->tuning;
-    const uint32_t class = fovea_gemm_class(tuning, m, n, k, class_form);
-    static const char mark[] = ", because ";
-    char *const why = strstr(text, mark);
-    printf("class    gemm %s\n", fovea_tuned_classes[class].name);
-    if (why) {
-        *why = '\0';
-        print_list("because", why + strlen(mark), 0);
     }
-    print_choice(problem, class);
-    printf("plan     %s\n", text);
+    fovea_gemm_say(plan, text, sizeof text);
+    fovea_gemm_reasons(plan, because, sizeof because);
+    print_all(problem, fovea_gemm_class_of(plan), because, text);
+    free(plan);
     return CLI_OK;
 }
 
@@ -127,7 +129,7 @@ static int explain_attention(const struct problem *problem)
     const size_t *const s = problem->sizes;
     const bool decode = strcmp(problem->form, "decode") == 0;
     struct fovea_attention_desc d;
-    char text[512];
+    char text[640], because[80];
     fovea_attention_desc_init(&d, sizeof d);
     d.batch = s[0], d.heads = s[1], d.kv_heads = s[2], d.q_len = s[3], d.kv_len = s[4], d.qk_dim = d.v_dim = s[5];
     d.causal = decode || strcmp(problem->form, "causal") == 0;
@@ -145,16 +147,16 @@ static int explain_attention(const struct problem *problem)
     }
     if (!fits)
         return cli_error("tune: --explain: attention: sizes that overflow");
-    if (fovea_explain_attention(problem->engine, &d, text, sizeof text) != FOVEA_OK)
+    void *const plan = aligned_alloc(64, fovea_attention_plan_size());
+    if (!plan || fovea_attention_plan(problem->engine, &d, plan) != FOVEA_OK) {
+        free(plan);
+        fovea_explain_attention(problem->engine, &d, text, sizeof text); // why not
         return cli_error("tune: --explain: %s", text);
-    const uint32_t class = FOVEA_CLASS_ATTENTION + fovea_attention_class(d.qk_dim, d.v_dim);
-    printf("class    attention %s\n", fovea_tuned_classes[class].name);
-    printf("because  a head has %zu element%s: %s\n", d.v_dim, d.v_dim == 1 ? "" : "s",
-           d.v_dim <= 64    ? "at most 64"
-           : d.v_dim <= 128 ? "65 to 128"
-                            : "more than 128");
-    print_choice(problem, class);
-    printf("plan     %s\n", text);
+    }
+    fovea_attention_say(plan, text, sizeof text);
+    fovea_attention_reasons(plan, because, sizeof because);
+    print_all(problem, FOVEA_CLASS_ATTENTION + fovea_attention_class_of(plan), because, text);
+    free(plan);
     return CLI_OK;
 }
 

@@ -52,6 +52,7 @@ set(FOVEA_FILES_OPS
     ops/attention_compact.c
     ops/attention_copy.c
     ops/attention_explain.c
+    ops/attention_facts.c
     ops/attention_grid.c
     ops/attention_mask.c
     ops/attention_pages.c
@@ -72,6 +73,7 @@ set(FOVEA_FILES_OPS
     ops/gemm_bt.c
     ops/gemm_direct.c
     ops/gemm_explain.c
+    ops/gemm_facts.c
     ops/gemm_fit.c
     ops/gemm_flip.c
     ops/gemm_grid.c

@@ -1,46 +1,61 @@
 // SPDX-License-Identifier: Apache-2.0
-// ops/attention_explain.c - says in one line what a plan of attention would do.
+// ops/attention_explain.c - the facts of a plan of attention, and their reasons, in one line.
 #include "ops/attention.h"
+#include "ops/facts.h"
+#include <stdio.h>
+
+// What is prefetched, and where to.
+static const char *fetched(const struct fovea_attention_facts *facts)
+{
+    static const char *const words[] = {
+        [FOVEA_ASKS_NOTHING] = "",
+        [FOVEA_ASKS_BESIDE] = ", from beyond L2, not asked for ahead",
+        [FOVEA_ASKS_ONCE] = ", from beyond L2",
+        [FOVEA_ASKS_SOME_TWICE] = ", from beyond L2, some of it asked for twice",
+        [FOVEA_ASKS_ALL_TWICE] = ", from beyond L2, all of it asked for twice",
+    };
+    return !facts->prefill  ? words[facts->blocks[0].asks]
+           : facts->into_l1 ? ", fetched into L1"
+           : facts->far     ? ", fetched ahead"
+                            : "";
+}
+
+void fovea_attention_say(const struct fovea_attention_layout *plan, char *text, size_t size)
+{
+    static const char *const into[] = {[FOVEA_INTO_L2] = "",
+                                       [FOVEA_INTO_L1] = ", prefetched into L1",
+                                       [FOVEA_INTO_L2_PARTS] = ", prefetched in parts"};
+    const struct fovea_attention_desc *const d = &plan->desc;
+    struct fovea_attention_facts f;
+    fovea_attention_facts(plan, &f);
+    snprintf(text, size,
+             "attention: batch %zu, heads %zu/%zu, %zux%zu, dims %zu and %zu, f32%s%s%s%s, k in %s%s%s%s%s%s, kernel "
+             "%s, %zu task%s of %zu row%s%s%s, shared %zu B, scratch %zu B",
+             d->batch, d->heads, d->kv_heads, d->q_len, d->kv_len, d->qk_dim, d->v_dim,
+             d->scoring == FOVEA_SCORING_ADDITIVE ? ", additive" : "", d->causal ? ", causal" : "",
+             d->mask ? ", mask" : "", d->bias ? ", bias" : "", d->k_layout == FOVEA_K_PANELS ? "panels" : "rows",
+             d->page_keys ? " of pages" : "", f.copy_k ? ", k copied" : "", f.copy_v ? ", v copied" : "", fetched(&f),
+             into[f.blocks[0].into], f.kernel, f.tasks, f.tasks == 1 ? "" : "s", f.rows, f.rows == 1 ? "" : "s",
+             f.each > 1 ? " and more that share keys" : "", f.few != 0 ? ", the last few of a head as in decoding" : "",
+             plan->work.shared_bytes, plan->work.scratch_bytes);
+}
+
+void fovea_attention_reasons(const struct fovea_attention_layout *plan, char *text, size_t size)
+{
+    static const char *const widths[FOVEA_ATTENTION_CLASSES] = {"at most 64", "65 to 128", "more than 128"};
+    const size_t qk_dim = plan->desc.qk_dim, v_dim = plan->desc.v_dim, wide = qk_dim > v_dim ? qk_dim : v_dim;
+    snprintf(text, size, "a head has %zu element%s: %s", wide, wide == 1 ? "" : "s",
+             widths[fovea_attention_class_of(plan)]);
+}
 
 enum fovea_status fovea_explain_attention(const struct fovea_engine *engine, const struct fovea_attention_desc *desc,
                                           char *text, size_t text_size)
 {
     const struct fovea_why why = {text, text_size};
     struct fovea_attention_layout plan;
+    char what[640];
     FOVEA_TRY(fovea_attention_make(engine, desc, &plan, &why));
-    const struct fovea_attention_grid grid = fovea_attention_grid(&plan, desc->batch, desc->q_len, desc->kv_len);
-    const struct fovea_attention_kernel *const kernel =
-        grid.prefill ? &plan.kernels->attention_prefill : &plan.kernels->attention_decode;
-    const struct fovea_attention_args all = {.batch = desc->batch, .q_len = desc->q_len, .kv_len = desc->kv_len};
-    const bool far = fovea_attention_is_far(&plan, &all, grid.prefill);
-    const bool into_l1 =
-        far && grid.prefill && plan.tuning->into_l1 && kernel->mr != 0 && fovea_min(grid.rows, grid.most) >= kernel->mr;
-    static const char *const twice[] = {", from beyond L2", ", from beyond L2, some of it asked for twice",
-                                        ", from beyond L2, all of it asked for twice"}; // by fovea_attention_twice
-    static const char *const into[] = {[FOVEA_INTO_L2] = "",
-                                       [FOVEA_INTO_L1] = ", prefetched into L1",
-                                       [FOVEA_INTO_L2_PARTS] = ", prefetched in parts"};
-    const struct fovea_attention_copies copies =
-        grid.prefill ? fovea_attention_copies(&plan, grid.each) : (struct fovea_attention_copies){false, false};
-    const size_t tasks = desc->batch * grid.heads * fovea_ceil_div(grid.tiles, grid.each) * grid.splits;
-    const size_t rows = fovea_min(grid.rows, grid.most);
-    const bool beside = fovea_attention_is_beside(&plan, rows) && desc->page_keys == 0;
-    fovea_say(
-        &why,
-        "attention: batch %zu, heads %zu/%zu, %zux%zu, dims %zu and %zu, f32%s%s%s%s, k in %s%s%s%s%s%s, kernel %s, "
-        "%zu task%s of %zu row%s%s%s, shared %zu B, scratch %zu B",
-        desc->batch, desc->heads, desc->kv_heads, desc->q_len, desc->kv_len, desc->qk_dim, desc->v_dim,
-        desc->scoring == FOVEA_SCORING_ADDITIVE ? ", additive" : "", desc->causal ? ", causal" : "",
-        desc->mask ? ", mask" : "", desc->bias ? ", bias" : "", desc->k_layout == FOVEA_K_PANELS ? "panels" : "rows",
-        desc->page_keys ? " of pages" : "", copies.k ? ", k copied" : "", copies.v ? ", v copied" : "",
-        into_l1        ? ", fetched into L1"
-        : !far         ? ""
-        : grid.prefill ? ", fetched ahead"
-        : beside       ? ", from beyond L2, not asked for ahead"
-                       : twice[fovea_attention_asks_twice(&plan, rows)],
-        far && !grid.prefill && !beside ? into[plan.tuning->decode_into] : "", kernel->name, tasks,
-        tasks == 1 ? "" : "s", rows, rows == 1 ? "" : "s", grid.each > 1 ? " and more that share keys" : "",
-        grid.few != 0 ? ", the last few of a head as in decoding" : "", plan.work.shared_bytes,
-        plan.work.scratch_bytes);
+    fovea_attention_say(&plan, what, sizeof what);
+    fovea_say(&why, "%s", what);
     return FOVEA_OK;
 }

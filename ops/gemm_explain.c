@@ -1,58 +1,50 @@
 // SPDX-License-Identifier: Apache-2.0
-// ops/gemm_explain.c - says in one line what a plan of a GEMM would do.
+// ops/gemm_explain.c - the facts of a plan of a GEMM, and their reasons, in one line.
+#include "ops/facts.h"
 #include "ops/gemm.h"
 #include <stdio.h>
 
-// The way of few rows and a transposed B.
-static const char *in_place(const struct fovea_gemm_layout *plan, char *text, size_t size)
-{
-    static const char *const words[2][3] = {
-        {"rows of B in place", "rows of B in place, fetched ahead", "rows of B in place, fetched into L1"},
-        {"rows of B in place, eight at a time", "rows of B in place, eight at a time, fetched ahead",
-         "rows of B in place, eight at a time, fetched into L1"}};
-    const bool eights = fovea_gemm_side(plan, plan->desc.m) < FOVEA_PANEL, fetches = fovea_gemm_fetches(plan);
-    if (!fovea_gemm_spreads(plan, plan->desc.m)) {
-        return words[eights][fetches + (fetches && plan->tuning->into_l1)];
-    }
-    snprintf(text, size, plan->tuning->stream != 0 ? "%s, fetched into L1 %u lines ahead" : "%s",
-             "rows of B in place, far apart", (unsigned)plan->tuning->stream);
-    return text;
-}
+// How B is come by.
+static const char *const reads_words[] = {
+    [FOVEA_READS_NOTHING] = "A and B not read",
+    [FOVEA_READS_BLOB] = "packed B",
+    [FOVEA_READS_ROWS] = "rows of B in place",
+    [FOVEA_READS_STEPS] = "B in place, a few rows at a time",
+    [FOVEA_READS_PASSING] = "B packed as all rows pass, or first for several threads",
+    [FOVEA_READS_SHARED] = "B packed on the way, or first for several threads",
+    [FOVEA_READS_ON_WAY] = "B packed on the way",
+    [FOVEA_READS_IN_PLACE] = "B in place",
+};
 
-// Of a B that is read once, where what is prefetched leads. By how many lines is said because it is a choice: plans
-// that explain themselves in the same words count as the same when a machine is tuned.
-static const char *led(size_t lines, const char *what, char *text, size_t size)
+// What is prefetched of it. Of a B that is packed by the call, or that hardware follows in place, nothing is said.
+static void say_fetches(const struct fovea_gemm_facts *facts, char *text, size_t size)
 {
-    snprintf(text, size, "%s, fetched into L1 %zu lines ahead", what, lines);
-    return text;
-}
-
-// The way of few rows and a natural B.
-static const char *by_steps(const struct fovea_gemm_layout *plan, char *text, size_t size)
-{
-    static const char what[] = "B in place, a few rows at a time";
-    if (plan->desc.m <= plan->tuning->alone) {
-        snprintf(text, size, "%s, nothing prefetched", what);
-        return text;
+    const bool blob = facts->reads == FOVEA_READS_BLOB, apart = facts->fetches == FOVEA_FETCHES_APART;
+    text[0] = '\0';
+    switch ((enum fovea_gemm_fetches)facts->fetches) {
+    case FOVEA_FETCHES_NOTHING:
+        snprintf(text, size, ", nothing prefetched");
+        return;
+    case FOVEA_FETCHES_FOLLOWED:
+        snprintf(text, size, "%s", blob ? ", which hardware follows" : "");
+        return;
+    case FOVEA_FETCHES_LED:
+    case FOVEA_FETCHES_APART:
+        snprintf(text, size, facts->lead != 0 ? "%s, fetched into L1 %zu lines ahead" : "%s",
+                 apart ? ", far apart" : "", facts->lead);
+        return;
+    case FOVEA_FETCHES_STREAM:
+        snprintf(text, size, ", one stream fetched ahead");
+        return;
+    case FOVEA_FETCHES_ROWS:
+        snprintf(text, size, ", fetched ahead");
+        return;
+    case FOVEA_FETCHES_ROWS_L1:
+        snprintf(text, size, ", fetched into L1");
+        return;
+    case FOVEA_FETCHES_NONE:
+        return;
     }
-    return plan->tuning->lead != 0 ? led(fovea_gemm_step_lines(plan), what, text, size) : what;
-}
-
-// The way of few columns: how A is read.
-static const char *flipped(const struct fovea_gemm_layout *plan, char *text, size_t size)
-{
-    static const char *const rows[] = {"rows of A in place", "rows of A in place, fetched ahead",
-                                       "rows of A in place, fetched into L1"};
-    static const char what[] = "A in place, a few rows at a time";
-    const bool far = fovea_gemm_flip_is_far(plan);
-    if (plan->desc.trans_a != FOVEA_TRANS) {
-        return rows[far && plan->k <= plan->tuning->fetch_k ? 1 + plan->tuning->into_l1 : 0];
-    }
-    if (!far || plan->desc.n <= plan->tuning->alone) {
-        snprintf(text, size, "%s, nothing prefetched", what);
-        return text;
-    }
-    return plan->tuning->lead != 0 ? led(fovea_gemm_step_lines(plan), what, text, size) : what;
 }
 
 static const char *rows_are(size_t m)
@@ -63,8 +55,8 @@ static const char *rows_are(size_t m)
                                      : "many (more than 192)";
 }
 
-// Why: what its class of shapes is, and what goes directly besides.
-static void give_reasons(const struct fovea_gemm_layout *plan, char *text, size_t size)
+// What its class of shapes is, and what goes directly besides.
+void fovea_gemm_reasons(const struct fovea_gemm_layout *plan, char *text, size_t size)
 {
     const struct fovea_gemm_desc *const d = &plan->desc;
     const struct fovea_tuning *const tuning = &plan->kernels->tuning;
@@ -92,63 +84,44 @@ static void give_reasons(const struct fovea_gemm_layout *plan, char *text, size_
              direct);
 }
 
+void fovea_gemm_say(const struct fovea_gemm_layout *plan, char *text, size_t size)
+{
+    const struct fovea_gemm_desc *const d = &plan->desc;
+    struct fovea_gemm_facts f;
+    char fetches[64], by[256]; // what computes, and in which blocks
+    fovea_gemm_facts(plan, &f);
+    say_fetches(&f, fetches, sizeof fetches);
+    if (f.reads == FOVEA_READS_STEPS || f.flips) {
+        snprintf(by, sizeof by, "%s", f.kernel);
+    } else {
+        snprintf(by, sizeof by, "%s%s%s, kc %zu, rows in chunks of %zu, strips of %zu in groups of %zu%s", f.kernel,
+                 f.edge != NULL ? ", the last columns by " : "", f.edge != NULL ? f.edge : "", f.kc, f.chunk, f.columns,
+                 f.group, f.ahead ? ", the next one prefetched" : "");
+    }
+    static const char *const of_a[] = {
+        [FOVEA_FLIPS_ROWS] = "rows of A in place", [FOVEA_FLIPS_STEPS] = "A in place, a few rows at a time"};
+    const bool eights = f.side != 0 && f.side < FOVEA_PANEL;
+    const char *const a = f.flips ? of_a[f.flips] : f.copy_a ? "A copied" : "A in place";
+    snprintf(text, size,
+             "gemm: %zux%zux%zu f32 %c%c batch %zu, %s%s%s, %s%s%s, kernel %s, %zu task%s, shared %zu B, scratch %zu B",
+             d->m, d->n, d->k, d->trans_a ? 't' : 'n', plan->desc.trans_b ? 't' : 'n', d->batch,
+             f.flips    ? "transposed, "
+             : f.along  ? "directly, along the rows of C, "
+             : f.direct ? "directly, "
+                        : "",
+             a, f.flips ? fetches : "", reads_words[f.reads], eights ? ", eight at a time" : "", f.flips ? "" : fetches,
+             by, f.tasks, f.tasks == 1 ? "" : "s", plan->work.shared_bytes, plan->work.scratch_bytes);
+}
+
 enum fovea_status fovea_explain_gemm(const struct fovea_engine *engine, const struct fovea_gemm_desc *desc, char *text,
                                      size_t text_size)
 {
     const struct fovea_why why = {text, text_size};
     struct fovea_gemm_layout plan;
+    char what[768], because[320];
     FOVEA_TRY(fovea_gemm_make(engine, desc, &plan, &why));
-    const struct fovea_gemm_grid *const grid = &plan.grid;
-    const bool streams = fovea_gemm_streams(&plan) && !plan.direct && desc->m <= plan.mr;
-    const bool follows = fovea_gemm_follows(&plan, desc->m) && !plan.direct;
-    const bool passes = grid->share_b && desc->m <= plan.tuning->pass_rows, leads = follows && plan.tuning->lead != 0;
-    char rows[80];
-    const bool alone = fovea_gemm_is_alone(&plan, desc->m) && !plan.direct;
-    const char *const packed = alone                           ? "packed B, nothing prefetched"
-                               : leads                         ? led(plan.tuning->lead, "packed B", rows, sizeof rows)
-                               : follows                       ? "packed B, which hardware follows"
-                               : streams && plan.tuning->ahead ? "packed B, one stream fetched ahead"
-                                                               : "packed B";
-    const char *const b = plan.flips                                 ? "B in place"
-                          : plan.k == 0                              ? "A and B not read"
-                          : desc->b_packed                           ? packed
-                          : desc->trans_b && desc->m <= plan.bt_rows ? in_place(&plan, rows, sizeof rows)
-                          : plan.steps                               ? by_steps(&plan, rows, sizeof rows)
-                          : passes        ? "B packed as all rows pass, or first for several threads"
-                          : grid->share_b ? "B packed on the way, or first for several threads"
-                          : grid->pack_b  ? "B packed on the way"
-                          : leads         ? led(plan.tuning->lead, "B in place", rows, sizeof rows)
-                                          : "B in place";
-    const char *const edge = plan.edge != 0 ? ", the last columns by " : "";
-    char columns[80];
-    const char *const a = plan.flips     ? flipped(&plan, columns, sizeof columns)
-                          : grid->copy_a ? "A copied"
-                                         : "A in place";
-    char by[256]; // what computes, and in which blocks
-    if (plan.flips) {
-        const bool turned = desc->trans_a == FOVEA_TRANS;
-        snprintf(by, sizeof by, "%s", turned ? plan.kernels->gemm_bn.name : plan.kernels->gemm_bt.name);
-    } else if (plan.steps) {
-        snprintf(by, sizeof by, "%s", plan.kernels->gemm_bn.name);
-    } else {
-        snprintf(by, sizeof by, "%s%s%s, kc %zu, rows in chunks of %zu, strips of %zu in groups of %zu%s",
-                 plan.kernel->name, edge, plan.edge != 0 ? plan.kernels->gemm_edge.name : "", plan.kc, plan.chunk,
-                 fovea_gemm_columns(&plan), plan.group,
-                 plan.tuning->ahead && !plan.direct && !streams && !follows && !alone ? ", the next one prefetched"
-                                                                                      : "");
-    }
-    const uint32_t tasks = fovea_gemm_count(&plan, grid, desc->m, plan.work.phases - 1);
-    char because[320];
-    give_reasons(&plan, because, sizeof because);
-    fovea_say(
-        &why,
-        "gemm: %zux%zux%zu f32 %c%c batch %zu, %s%s, %s, kernel %s, %u task%s, shared %zu B, scratch %zu B, because "
-        "%s",
-        desc->m, desc->n, desc->k, desc->trans_a ? 't' : 'n', desc->trans_b ? 't' : 'n', desc->batch,
-        plan.flips    ? "transposed, "
-        : plan.along  ? "directly, along the rows of C, "
-        : plan.direct ? "directly, "
-                      : "",
-        a, b, by, (unsigned)tasks, tasks == 1 ? "" : "s", plan.work.shared_bytes, plan.work.scratch_bytes, because);
+    fovea_gemm_say(&plan, what, sizeof what);
+    fovea_gemm_reasons(&plan, because, sizeof because);
+    fovea_say(&why, "%s, because %s", what, because);
     return FOVEA_OK;
 }

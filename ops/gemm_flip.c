@@ -46,8 +46,8 @@ bool fovea_gemm_takes_columns(const struct fovea_gemm_layout *plan)
            ((more && plan->k >= MORE_STEPS) || (plan->k >= FAR_STEPS && fovea_gemm_flip_is_far(plan)));
 }
 
-// Columns of the transpose whose sums wait at once: as many as leave L2 room.
-static size_t columns_at_once(const struct fovea_gemm_layout *plan)
+// As many as leave L2 room.
+size_t fovea_gemm_flip_rows(const struct fovea_gemm_layout *plan)
 {
     const size_t room = (size_t)plan->kernels->tuning.cache.near * 1024 / 4 / sizeof(float);
     const size_t most = fovea_max(room / fovea_max(plan->desc.n, 1), BLOCK);
@@ -57,7 +57,7 @@ static size_t columns_at_once(const struct fovea_gemm_layout *plan)
 // Floats of scratch: sums, a block of them transposed, and B transposed where rows of A have to meet its columns.
 static size_t sums_size(const struct fovea_gemm_layout *plan)
 {
-    return plan->desc.n * fovea_gemm_pitch(columns_at_once(plan));
+    return plan->desc.n * fovea_gemm_pitch(fovea_gemm_flip_rows(plan));
 }
 
 static size_t block_size(const struct fovea_gemm_layout *plan)
@@ -120,7 +120,7 @@ void fovea_gemm_flip(const struct fovea_gemm_area *area, float *scratch)
     const bool turned = d->trans_a == FOVEA_TRANS, finishes = fovea_gemm_finishes(area);
     const bool in_c = d->n == 1 && d->ldc == 1 && !finishes;
     const bool far = turned && fovea_gemm_flip_is_far(plan);
-    const size_t most = columns_at_once(plan), pitch = fovea_gemm_pitch(most);
+    const size_t most = fovea_gemm_flip_rows(plan), pitch = fovea_gemm_pitch(most);
     float *const block = scratch + sums_size(plan), *const of_b = block + block_size(plan);
     struct fovea_gemm_area of_block = *area;
     of_block.acc = finishes ? block : NULL;

@@ -21,9 +21,9 @@ struct tune_case_kind {
     void (*destroy)(struct tune_case *c);
     void *(*prepare)(struct tune_case *c, const struct fovea_engine *engine); ///< NULL: refused, or no memory
     void (*release)(void *ready);
-    void (*explain)(const void *ready, char *text, size_t size); ///< equal texts, but for what is reserved: equal work
-    double (*seconds)(void *ready, uint64_t calls);              ///< CPU time of a call, over so many
-    bool (*verify)(void *ready, bool every_way); ///< the bits of the scalar path; every_way: task by task as well
+    bool (*same)(const void *a, const void *b);     ///< two that are ready do the same work
+    double (*seconds)(void *ready, uint64_t calls); ///< CPU time of a call, over so many
+    bool (*verify)(void *ready, bool every_way);    ///< the bits of the scalar path; every_way: task by task as well
 };
 
 /// The shape of a GEMM case.

@@ -7,6 +7,7 @@
 #include "bench/clock.h"
 #include "bench/memory.h"
 #include "fovea/attention.h"
+#include "ops/facts.h"
 #include "tune/case.h"
 #include "tune/room.h"
 #include "tune/walk.h"
@@ -28,7 +29,6 @@ struct attention_case {
 
 struct attention_ready {
     struct attention_case *c;
-    const struct fovea_engine *engine;
     void *plan;
 };
 
@@ -102,7 +102,7 @@ static void *prepare(struct tune_case *base, const struct fovea_engine *engine)
         free(plan);
         return NULL;
     }
-    *ready = (struct attention_ready){c, engine, plan};
+    *ready = (struct attention_ready){c, plan};
     return ready;
 }
 
@@ -113,11 +113,9 @@ static void release(void *state)
     free(ready);
 }
 
-static void explain(const void *state, char *text, size_t size)
+static bool plans_same(const void *a, const void *b)
 {
-    const struct attention_ready *const ready = state;
-    const struct fovea_attention_desc d = desc_of(&ready->c->shape);
-    fovea_explain_attention(ready->engine, &d, text, size);
+    return fovea_attention_same(((const struct attention_ready *)a)->plan, ((const struct attention_ready *)b)->plan);
 }
 
 static double seconds(void *state, uint64_t calls)
@@ -202,7 +200,7 @@ static bool make_kv(struct attention_case *c, const struct fovea_engine *engine)
 
 struct tune_case *tune_case_attention(const struct fovea_engine *engine, const struct tune_attention_shape *s)
 {
-    static const struct tune_case_kind kind = {destroy, prepare, release, explain, seconds, verify};
+    static const struct tune_case_kind kind = {destroy, prepare, release, plans_same, seconds, verify};
     struct attention_case *const c = calloc(1, sizeof *c);
     if (!c)
         return NULL;

@@ -6,6 +6,7 @@
 #include "bench/clock.h"
 #include "bench/memory.h"
 #include "fovea/gemm.h"
+#include "ops/facts.h"
 #include "tune/case.h"
 #include "tune/room.h"
 #include "tune/walk.h"
@@ -27,7 +28,6 @@ struct gemm_case {
 
 struct gemm_ready {
     struct gemm_case *c;
-    const struct fovea_engine *engine;
     void *plan;
 };
 
@@ -141,7 +141,7 @@ static void *prepare(struct tune_case *base, const struct fovea_engine *engine)
         free(plan);
         return NULL;
     }
-    *ready = (struct gemm_ready){c, engine, plan};
+    *ready = (struct gemm_ready){c, plan};
     return ready;
 }
 
@@ -152,11 +152,9 @@ static void release(void *state)
     free(ready);
 }
 
-static void explain(const void *state, char *text, size_t size)
+static bool plans_same(const void *a, const void *b)
 {
-    const struct gemm_ready *const ready = state;
-    const struct fovea_gemm_desc d = desc_of(&ready->c->shape, ready->c->shape.form == FOVEA_FORM_PACKED);
-    fovea_explain_gemm(ready->engine, &d, text, size);
+    return fovea_gemm_same(((const struct gemm_ready *)a)->plan, ((const struct gemm_ready *)b)->plan);
 }
 
 static struct fovea_gemm_args args_of(struct gemm_case *c, const void *b)
@@ -215,7 +213,7 @@ static bool verify(void *state, bool every_way)
 
 struct tune_case *tune_case_gemm(const struct fovea_engine *engine, const struct tune_shape *shape)
 {
-    static const struct tune_case_kind kind = {destroy, prepare, release, explain, seconds, verify};
+    static const struct tune_case_kind kind = {destroy, prepare, release, plans_same, seconds, verify};
     static const char *const forms[] = {"packed", "nn", "nt"};
     struct gemm_case *const c = calloc(1, sizeof *c);
     if (!c)

@@ -43,24 +43,11 @@ void tune_racer_end(struct tune_racer *racer, const struct tune_track *track)
     memset(racer, 0, sizeof *racer);
 }
 
-// What a plan does; not what it reserves, which may be for calls of fewer rows than this one has.
-static void say_what(const struct tune_case *c, const void *ready, char *text, size_t size)
-{
-    c->kind->explain(ready, text, size);
-    char *const reserved = strstr(text, ", shared ");
-    if (reserved != NULL) {
-        *reserved = '\0';
-    }
-}
-
 bool tune_racer_differs(struct tune_racer *racer, const struct tune_racer *incumbent, const struct tune_track *track)
 {
     bool any = false;
     for (uint32_t i = 0; i < track->count; i++) {
-        char mine[512] = "", others[512] = "";
-        say_what(track->cases[i], racer->ready[i], mine, sizeof mine);
-        say_what(track->cases[i], incumbent->ready[i], others, sizeof others);
-        racer->affected[i] = strcmp(mine, others) != 0;
+        racer->affected[i] = !track->cases[i]->kind->same(racer->ready[i], incumbent->ready[i]);
         any |= racer->affected[i];
     }
     return any;

@@ -20,8 +20,9 @@ LAYERS = [
     (r"include/fovea/", r"fovea/"),
     (r"bench/", r"(fovea/|dispatch/|bench/)"),
     (r"history/", r"(fovea/|bench/(clock|stats)\.h|history/)"),
-    (r"tune/", r"(fovea/|kernels/kernel\.h|dispatch/|tune/|bench/(clock|memory|pool|probe|stats)\.h|tests/check/)"),
-    (r"cli/", r"(fovea/|dispatch/|cli/|tune/|bench/(bench|clock|instructions)\.h|history/|tests/check/)"),
+    (r"tune/", r"(fovea/|kernels/kernel\.h|dispatch/|ops/facts\.h|tune/|"
+               r"bench/(clock|memory|pool|probe|stats)\.h|tests/check/)"),
+    (r"cli/", r"(fovea/|dispatch/|ops/facts\.h|cli/|tune/|bench/(bench|clock|instructions)\.h|history/|tests/check/)"),
 ]
 # What may stand only in some places: (pattern, files that may have it, why)
 ONLY = [

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// ops/gemm_facts.c - what a plan of a GEMM does, number by number.
+#include "ops/facts.h"
+#include "ops/gemm.h"
+#include <string.h>
+
+static enum fovea_gemm_reads reads_of(const struct fovea_gemm_layout *plan)
+{
+    const struct fovea_gemm_desc *const d = &plan->desc;
+    const struct fovea_gemm_grid *const grid = &plan->grid;
+    return plan->k == 0                                         ? FOVEA_READS_NOTHING
+           : d->b_packed                                        ? FOVEA_READS_BLOB
+           : plan->flips                                        ? FOVEA_READS_IN_PLACE
+           : d->trans_b == FOVEA_TRANS && d->m <= plan->bt_rows ? FOVEA_READS_ROWS
+           : plan->steps                                        ? FOVEA_READS_STEPS
+           : grid->share_b && d->m <= plan->tuning->pass_rows   ? FOVEA_READS_PASSING
+           : grid->share_b                                      ? FOVEA_READS_SHARED
+           : grid->pack_b                                       ? FOVEA_READS_ON_WAY
+                                                                : FOVEA_READS_IN_PLACE;
+}
+
+static bool streams(const struct fovea_gemm_layout *plan)
+{
+    return fovea_gemm_streams(plan) && plan->desc.m <= plan->mr;
+}
+
+// Of rows that are taken far apart some may be left, fewer than two calls of the kernel take: how these are prefetched
+// is not told.
+static enum fovea_gemm_fetches fetches_of_rows(const struct fovea_gemm_layout *plan)
+{
+    return fovea_gemm_spreads(plan, plan->desc.m) ? FOVEA_FETCHES_APART
+           : !fovea_gemm_fetches(plan)            ? FOVEA_FETCHES_NONE
+           : plan->tuning->into_l1                ? FOVEA_FETCHES_ROWS_L1
+                                                  : FOVEA_FETCHES_ROWS;
+}
+
+// Of A, which is what is read once where C is computed transposed.
+static enum fovea_gemm_fetches fetches_of_a(const struct fovea_gemm_layout *plan)
+{
+    const struct fovea_gemm_tuning *const tuning = plan->tuning;
+    const bool far = fovea_gemm_flip_is_far(plan);
+    if (plan->desc.trans_a != FOVEA_TRANS) {
+        return !far || plan->k > tuning->fetch_k ? FOVEA_FETCHES_NONE
+               : tuning->into_l1                 ? FOVEA_FETCHES_ROWS_L1
+                                                 : FOVEA_FETCHES_ROWS;
+    }
+    return !far || plan->desc.n <= tuning->alone ? FOVEA_FETCHES_NOTHING
+           : tuning->lead != 0                   ? FOVEA_FETCHES_LED
+                                                 : FOVEA_FETCHES_NONE;
+}
+
+static enum fovea_gemm_fetches fetches_of(const struct fovea_gemm_layout *plan, enum fovea_gemm_reads reads)
+{
+    const struct fovea_gemm_tuning *const tuning = plan->tuning;
+    if (plan->flips) {
+        return fetches_of_a(plan);
+    }
+    if (reads == FOVEA_READS_ROWS) {
+        return fetches_of_rows(plan);
+    }
+    if (reads == FOVEA_READS_STEPS) {
+        return plan->desc.m <= tuning->alone ? FOVEA_FETCHES_NOTHING
+               : tuning->lead != 0           ? FOVEA_FETCHES_LED
+                                             : FOVEA_FETCHES_NONE;
+    }
+    if (reads == FOVEA_READS_NOTHING || plan->direct) {
+        return FOVEA_FETCHES_NONE;
+    }
+    if (fovea_gemm_is_alone(plan, plan->desc.m)) {
+        return FOVEA_FETCHES_NOTHING;
+    }
+    if (fovea_gemm_follows(plan, plan->desc.m)) {
+        return tuning->lead != 0 && !plan->grid.pack_b ? FOVEA_FETCHES_LED : FOVEA_FETCHES_FOLLOWED;
+    }
+    return streams(plan) && tuning->ahead ? FOVEA_FETCHES_STREAM : FOVEA_FETCHES_NONE;
+}
+
+static size_t lead_of(const struct fovea_gemm_layout *plan, enum fovea_gemm_reads reads,
+                      enum fovea_gemm_fetches fetches)
+{
+    return fetches == FOVEA_FETCHES_APART              ? plan->tuning->stream
+           : fetches != FOVEA_FETCHES_LED              ? 0
+           : reads == FOVEA_READS_STEPS || plan->flips ? fovea_gemm_step_lines(plan)
+                                                       : plan->tuning->lead;
+}
+
+void fovea_gemm_facts(const struct fovea_gemm_layout *plan, struct fovea_gemm_facts *facts)
+{
+    const struct fovea_gemm_desc *const d = &plan->desc;
+    const enum fovea_gemm_reads reads = reads_of(plan);
+    const enum fovea_gemm_fetches fetches = fetches_of(plan, reads);
+    const bool turned = d->trans_a == FOVEA_TRANS;
+    const bool once = fovea_gemm_follows(plan, d->m) || fovea_gemm_is_alone(plan, d->m) || streams(plan);
+    memset(facts, 0, sizeof *facts);
+    facts->direct = plan->direct;
+    facts->along = plan->along;
+    facts->passes = plan->passes;
+    facts->copy_a = plan->grid.copy_a;
+    facts->fetch_a = plan->grid.copy_a && turned && plan->tuning->ahead;
+    facts->reads = reads;
+    facts->fetches = fetches;
+    facts->lead = lead_of(plan, reads, fetches);
+    facts->tasks = fovea_gemm_count(plan, &plan->grid, d->m, plan->work.phases - 1);
+    if (plan->flips) {
+        facts->flips = turned ? FOVEA_FLIPS_STEPS : FOVEA_FLIPS_ROWS;
+        facts->kernel = turned ? plan->kernels->gemm_bn.name : plan->kernels->gemm_bt.name;
+        facts->step_columns = fovea_gemm_flip_rows(plan);
+        return;
+    }
+    if (plan->steps) { // has no blocks, nor a micro-kernel
+        facts->kernel = plan->kernels->gemm_bn.name;
+        facts->step_columns = d->m != 0 ? fovea_gemm_step_columns(plan) : 0;
+        return;
+    }
+    facts->kernel = plan->kernel->name;
+    facts->edge = plan->edge != 0 ? plan->kernels->gemm_edge.name : NULL;
+    facts->side = reads == FOVEA_READS_ROWS && fetches != FOVEA_FETCHES_APART ? fovea_gemm_side(plan, d->m) : 0;
+    facts->ahead = plan->tuning->ahead && !plan->direct && !once;
+    facts->kc = plan->kc;
+    facts->chunk = plan->chunk;
+    facts->columns = fovea_gemm_columns(plan);
+    facts->group = plan->group;
+}
+
+bool fovea_gemm_same(const struct fovea_gemm_layout *a, const struct fovea_gemm_layout *b)
+{
+    struct fovea_gemm_facts of_a, of_b;
+    fovea_gemm_facts(a, &of_a);
+    fovea_gemm_facts(b, &of_b);
+    return memcmp(&of_a, &of_b, sizeof of_a) == 0;
+}
+
+uint32_t fovea_gemm_class_of(const struct fovea_gemm_layout *plan)
+{
+    return (uint32_t)(plan->tuning - plan->kernels->tuning.gemm);
+}

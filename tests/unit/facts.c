@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/unit/facts.c - plans that do something else have other facts, also where their words are the same.
+#include "ops/facts.h"
+#include "fovea/fovea.h"
+#include "tests/support/engines.h"
+#include "tests/support/test.h"
+
+enum { TEXT = 800 };
+
+// Eight rows over a natural B, a few of its rows at a time and as many columns as leave C in half of what the border
+// says, of 16384 columns 4096 or all.
+static void test_gemm(const char *isa)
+{
+    enum { M = 8, N = 16384, K = 512, SMALL = 256, LARGE = 2048 };
+    static const uint32_t borders[] = {SMALL, LARGE, LARGE};
+    struct fovea_gemm_desc d = FOVEA_GEMM_DESC_INIT;
+    struct fovea_engine *engines[3];
+    void *plans[3];
+    char texts[3][TEXT];
+    struct fovea_gemm_facts facts[3];
+    d.m = M, d.n = d.ldb = d.ldc = N, d.k = d.lda = K;
+    for (int i = 0; i < 3; i++) {
+        engines[i] = test_engine(isa, NULL);
+        struct fovea_tuning *const tuning = test_tuning(engines[i]);
+        tuning->cache.near = borders[i];
+        struct fovea_gemm_tuning *const class = &tuning->gemm[fovea_gemm_class(tuning, M, N, K, FOVEA_FORM_NN)];
+        class->bn_rows = class->bn_alias = M;
+        class->lead = 96;
+        plans[i] = aligned_alloc(64, fovea_gemm_plan_size());
+        CHECK(plans[i] && fovea_gemm_plan(engines[i], &d, plans[i]) == FOVEA_OK, "%s", isa);
+        fovea_gemm_say(plans[i], texts[i], TEXT);
+        fovea_gemm_facts(plans[i], &facts[i]);
+    }
+    CHECK(strcmp(texts[0], texts[1]) == 0 && strstr(texts[0], "a few rows at a time"), "%s: %s and %s", isa, texts[0],
+          texts[1]);
+    CHECK(facts[0].step_columns == 4096 && facts[1].step_columns == N, "%s: %zu and %zu columns at a time", isa,
+          facts[0].step_columns, facts[1].step_columns);
+    CHECK(!fovea_gemm_same(plans[0], plans[1]), "%s: columns at a time", isa);
+    CHECK(fovea_gemm_same(plans[1], plans[2]), "%s: another engine with the same numbers", isa);
+    CHECK(memcmp(&facts[1], &facts[2], sizeof *facts) == 0, "%s: facts have padding", isa);
+    for (int i = 0; i < 3; i++) {
+        free(plans[i]);
+        fovea_engine_destroy(engines[i]);
+    }
+}
+
+// The last rows of a head that are decoded among tiles: where they prefetch to is a fact, too.
+static void test_block(const char *isa)
+{
+    enum { HEADS = 12, DIM = 128, TOKENS = 200, ROW = HEADS * DIM };
+    struct fovea_attention_desc d;
+    fovea_attention_desc_init(&d, sizeof d);
+    d.batch = 1, d.heads = d.kv_heads = HEADS, d.q_len = d.kv_len = TOKENS, d.qk_dim = d.v_dim = DIM;
+    d.q = d.k = d.v = d.out = (struct fovea_strides){0, DIM, ROW};
+    struct fovea_engine *engines[3];
+    void *plans[3];
+    char texts[3][TEXT];
+    struct fovea_attention_facts facts[3];
+    static const uint32_t into[] = {FOVEA_INTO_L1, FOVEA_INTO_L2_PARTS, FOVEA_INTO_L2_PARTS};
+    for (int i = 0; i < 3; i++) {
+        engines[i] = test_engine(isa, NULL);
+        struct fovea_attention_tuning *const tuning = &test_tuning(engines[i])->attention[1];
+        tuning->queries = 48;
+        tuning->near = 512;
+        tuning->decode_into = into[i];
+        plans[i] = aligned_alloc(64, fovea_attention_plan_size());
+        CHECK(plans[i] && fovea_attention_plan(engines[i], &d, plans[i]) == FOVEA_OK, "%s", isa);
+        fovea_attention_say(plans[i], texts[i], TEXT);
+        fovea_attention_facts(plans[i], &facts[i]);
+    }
+    CHECK(strcmp(texts[0], texts[1]) == 0, "%s: %s and %s", isa, texts[0], texts[1]);
+    CHECK((facts[0].few == 8) == (strcmp(isa, "avx512") == 0), "%s: %zu rows are decoded", isa, facts[0].few);
+    CHECK(fovea_attention_same(plans[0], plans[1]) == (facts[0].few == 0), "%s: the block", isa);
+    CHECK(facts[0].few == 0 || (facts[0].blocks[1].rows == 8 && facts[0].blocks[1].into == FOVEA_INTO_L1 &&
+                                facts[1].blocks[1].into == FOVEA_INTO_L2_PARTS),
+          "%s: the facts of the block", isa);
+    CHECK(fovea_attention_same(plans[1], plans[2]), "%s: another engine with the same numbers", isa);
+    CHECK(memcmp(&facts[1], &facts[2], sizeof *facts) == 0, "%s: facts have padding", isa);
+    for (int i = 0; i < 3; i++) {
+        free(plans[i]);
+        fovea_engine_destroy(engines[i]);
+    }
+}
+
+// Each makes engines of its own, as numbers are read where a plan is asked.
+static void test_isa(const struct fovea_engine *engine, const char *isa)
+{
+    (void)engine;
+    test_gemm(isa);
+    test_block(isa);
+}
+
+int main(void)
+{
+    setenv("FOVEA_CACHES", "32K,1M,32M,plain", 1);
+    setenv("FOVEA_PROFILE", "none", 1);
+    test_each_engine(test_isa);
+    return test_done();
+}
