@@ -15,7 +15,8 @@ static const char help[] =
     "Chooses kernels, tile sizes and crossovers for this machine and writes them as a profile, which\n"
     "every program with fovea then reads. Each candidate is compared with the scalar path bit for bit,\n"
     "in a child process, before it is timed; it is adopted only where it beats the default by 1.5 % or\n"
-    "more with p < 0.01. No result changes by a bit. Ctrl-C ends it and keeps what is proved so far.\n\n"
+    "more with p < 0.01. No result changes by a bit. Ctrl-C, SIGTERM or a closed terminal ends it and\n"
+    "keeps what is proved so far.\n\n"
     "  --level L      estimate (the model, no timing), quick (2 s), install (60 s, the default) or\n"
     "                 exhaustive\n"
     "  --budget S     seconds, hard\n"
@@ -44,8 +45,23 @@ static volatile sig_atomic_t stopped;
 
 static void on_stop(int number)
 {
+    (void)number;
     stopped = 1;
-    signal(number, SIG_DFL); // the second one ends the program
+}
+
+// Ctrl-C, a system that shuts down and a terminal that is closed end the search; Ctrl-C or SIGTERM once more the
+// program. A terminal may say twice that it closes, and what is written to it then fails, which must not end what has
+// something to save. Under nohup it says nothing.
+static void listen_for_stops(void)
+{
+    const struct sigaction once = {.sa_handler = on_stop, .sa_flags = (int)SA_RESETHAND},
+                           always = {.sa_handler = on_stop};
+    struct sigaction was;
+    sigaction(SIGINT, &once, NULL);
+    sigaction(SIGTERM, &once, NULL);
+    if (sigaction(SIGHUP, NULL, &was) == 0 && was.sa_handler != SIG_IGN)
+        sigaction(SIGHUP, &always, NULL);
+    signal(SIGPIPE, SIG_IGN);
 }
 
 struct fovea_engine *cli_tune_engine(void)
@@ -176,8 +192,7 @@ static int tune(struct cli_tune_arguments *a)
         a->tune.engine = engine;
         a->tune.stop = &stopped;
         a->tune.tell = tell;
-        signal(SIGINT, on_stop);
-        signal(SIGTERM, on_stop);
+        listen_for_stops();
         if (!tune_run(&a->tune, &result)) {
             code = cli_error("tune: no memory");
         } else {

@@ -82,10 +82,10 @@ void tune_verify(struct tune_search *s)
 bool tune_is_right(struct tune_search *s, struct tune_racer *racer)
 {
     enum tune_verdict verdict;
-    if (is_known(s, &racer->tuned))
-        return true;
     if (s->tamper)
         s->tamper(racer->engine, s->class, &racer->tuned);
+    if (is_known(s, &racer->tuned))
+        return true;
     s->racers[0] = *racer;
     s->patience.until = s->deadline;
     tune_ask(1, gives_scalar_bits, s, &s->patience, s->stop, &verdict);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""fovea tune from outside: levels, files, tables, reports, interruption, what it refuses, and what is installed.
+"""fovea tune from outside: levels, files, tables, reports, what it refuses, and what is installed.
 
 usage: cli.py CMAKE BUILD PROGRAM...      (PROGRAM... may begin with an emulator; BUILD: "-" to leave installing out)
 """
@@ -8,14 +8,12 @@ import json
 import os
 import pathlib
 import re
-import signal
-import subprocess
 import sys
 import tempfile
 import time
 
 sys.path.append(str(pathlib.Path(__file__).parents[1] / "support"))
-from program import check, check_refused, environment, finish, run  # noqa: E402
+from program import check, check_refused, finish, run  # noqa: E402
 
 CMAKE, BUILD, PROGRAM = sys.argv[1], sys.argv[2], sys.argv[3:]
 SMALL = "FOVEA_TEST_SMALL" in os.environ
@@ -247,20 +245,6 @@ def test_run(folder):
     check("other caches" in profile_line(FOVEA_PROFILE=path, FOVEA_CACHES="16K,256K,4M"), "lied-about caches")
 
 
-def test_interrupt(folder):
-    path = os.path.join(folder, "interrupted")
-    process = subprocess.Popen(PROGRAM + ["tune", "--output", path], env=environment(HOME=HOME), stdout=subprocess.PIPE,
-                               stderr=subprocess.PIPE, text=True)
-    process.stderr.readline()  # it has begun
-    process.send_signal(signal.SIGINT)
-    _, error = process.communicate(timeout=300)
-    check(process.returncode == 0 and "(interrupted)" in error, process.returncode, error)
-    if "nothing is written" in error: # nothing stands in the way of the next run
-        check(not os.path.exists(path), error)
-    else:
-        check(profile_line(FOVEA_PROFILE=path).startswith(path + " (level estimate"), profile_line(FOVEA_PROFILE=path))
-
-
 def test_no_time(folder):
     """A budget that is over at once finds nothing, writes nothing, and keeps the level of what is there."""
     path = os.path.join(folder, "no time")
@@ -366,7 +350,6 @@ with tempfile.TemporaryDirectory() as HOME:
         test_run(work)
         test_refusals(work)
         if not SMALL:
-            test_interrupt(work)
             test_no_time(work)
             test_verify(work)
         if BUILD != "-":

@@ -108,6 +108,95 @@ static void check_levels(void)
     stop = 0;
 }
 
+static fovea_gemm_fn *real;
+
+// Right, but blocks that are stored rather than added are computed twice.
+static void compute_twice(const struct fovea_gemm_tile *tile)
+{
+    real(tile);
+    if (tile->mode == FOVEA_GEMM_STORE)
+        real(tile);
+}
+
+// Whoever takes the default's micro-kernel, for a class or for a shape, is slow.
+static void slow_down(struct fovea_engine *candidate, uint32_t class, const struct fovea_tuned *tuned)
+{
+    struct fovea_kernels *const kernels = (struct fovea_kernels *)fovea_engine_kernels(candidate);
+    (void)class, (void)tuned;
+    for (uint32_t i = 0; i < FOVEA_GEMM_CLASSES; i++)
+        if (kernels->gemm_of[i].run == real)
+            kernels->gemm_of[i].run = compute_twice;
+    for (uint32_t i = 0; i < kernels->gemm_tile_count; i++)
+        if (kernels->gemm_tiles[i].run == real)
+            kernels->gemm_tiles[i].run = compute_twice;
+}
+
+// What the search had adopted when it was told to end, at the nth time that it told of itself.
+static struct {
+    const struct tune_result *result;
+    uint32_t calls, nth;
+    struct fovea_profile then;
+    uint32_t kept; // classes, in all searches
+} ended;
+
+static void end_at(void *arg, const struct tune_progress *progress)
+{
+    (void)arg, (void)progress;
+    if (++ended.calls == ended.nth) {
+        ended.then = ended.result->profile;
+        stop = 1;
+    }
+}
+
+// A search that is told to end at its nth word; returns how many classes it has adopted something for.
+static uint32_t check_end(uint32_t nth)
+{
+    struct tune_result result;
+    struct tune_options options = {.level = FOVEA_LEVEL_QUICK,
+                                   .budget = getenv("FOVEA_TEST_SMALL") ? 5 : 60,
+                                   .only = "gemm some-far",
+                                   .tamper = slow_down,
+                                   .tell = end_at};
+    uint32_t adopted = 0;
+    ended.result = &result;
+    ended.calls = 0;
+    ended.nth = nth;
+    memset(&ended.then, 0, sizeof ended.then);
+    const bool ok = run(&options, &result);
+    CHECK(!ok || result.interrupted == (stop != 0), "word %u: interrupted", nth);
+    for (uint32_t class = 0; class < FOVEA_TUNED_CLASSES && ok; class ++) {
+        const struct fovea_evidence *const e = &result.profile.evidence[class];
+        adopted += result.profile.has[class];
+        ended.kept += ended.then.has[class];
+        CHECK(!result.profile.has[class] || (e->pairs > 0 && e->gain >= 1015000 && e->p < 10000),
+              "word %u: %s is not proved: %u pairs, %u, p %u", nth, fovea_tuned_classes[class].name, e->pairs, e->gain,
+              e->p);
+        CHECK(!ended.then.has[class] || (result.profile.has[class] &&
+                                         fovea_tuned_same(&result.profile.tuned[class], &ended.then.tuned[class])),
+              "word %u: %s was adopted and is lost", nth, fovea_tuned_classes[class].name);
+    }
+    if (ok)
+        tune_result_free(&result);
+    stop = 0;
+    return adopted;
+}
+
+// Whenever it ends, what it has is proved, and stays. Some kernel is better than one that computes twice, but under an
+// emulator, whose times say nothing.
+static void check_ends(void)
+{
+    const uint32_t ends = getenv("FOVEA_TEST_SMALL") ? 1 : 6,
+                   class = fovea_gemm_class(&fovea_engine_kernels(engine)->tuning, 96, 2304, 768, FOVEA_FORM_PACKED);
+    real = fovea_engine_kernels(engine)->gemm_of[class].run;
+    if (fovea_variant_facts[best].required == 0)
+        return;
+    const uint32_t adopted = check_end(0), words = ended.calls;
+    CHECK(adopted != 0 || getenv("FOVEA_TEST_SMALL"), "nothing is better than a kernel that computes twice");
+    for (uint32_t i = 1; i <= ends; i++)
+        check_end(1 + i * words / (ends + 1));
+    printf("%u classes had something when %u searches were told to end\n", ended.kept, ends);
+}
+
 // What is kept stays where nothing better is found, but for a kernel in quarantine; what is no more than a start goes.
 static void check_start(void)
 {
@@ -177,6 +266,7 @@ int main(void)
         check_planted(hang, kernels[i], FOVEA_HANGS, "a kernel that hangs");
     }
     check_levels();
+    check_ends();
     check_start();
     check_bad_start();
     fovea_engine_destroy(engine);
