@@ -48,7 +48,7 @@ struct tune_case *tune_case_attention(const struct fovea_engine *engine, const s
 struct tune_case *tune_case_slot(uint32_t class);
 
 /// Up to `most` cases of a class in this engine, from the tables in tune/cases.c (of attention and of the border all);
-/// returns how many.
+/// returns how many: 0 where there is no memory for one of them.
 enum { TUNE_CASES_MAX = 14 };
 uint32_t tune_cases(const struct fovea_engine *engine, uint32_t class, uint32_t most,
                     struct tune_case *cases[TUNE_CASES_MAX]);

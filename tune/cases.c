@@ -135,75 +135,85 @@ static const struct tune_shape border_shapes[] = {
 };
 _Static_assert(sizeof border_shapes / sizeof *border_shapes <= TUNE_CASES_MAX, "raise TUNE_CASES_MAX");
 
-static uint32_t gemm_cases(const struct fovea_engine *engine, uint32_t class, uint32_t most, struct tune_case **cases)
+// The cases of a class, as they are made; after the first one that is not, no more are.
+struct list {
+    struct tune_case **cases;
+    uint32_t count, most;
+    bool complete; // so far
+};
+
+static bool wants(const struct list *list)
+{
+    return list->complete && list->count < list->most;
+}
+
+static void add(struct list *list, struct tune_case *c)
+{
+    list->complete = c != NULL;
+    if (c)
+        list->cases[list->count++] = c;
+}
+
+static void gemm_cases(const struct fovea_engine *engine, uint32_t class, struct list *list)
 {
     const struct fovea_tuning *const tuning = &fovea_engine_kernels(engine)->tuning;
     const enum fovea_gemm_form form = (enum fovea_gemm_form)(class % 3);
-    uint32_t count = 0;
-    for (size_t i = 0; i < GEMM_SHAPES && count < most; i++) {
+    for (size_t i = 0; i < GEMM_SHAPES && wants(list); i++) {
         const struct tune_shape shape = {gemm_shapes[i].m, gemm_shapes[i].n, gemm_shapes[i].k, form, 0};
-        if (fovea_gemm_class(tuning, shape.m, shape.n, shape.k, form) != class)
-            continue;
-        cases[count] = tune_case_gemm(engine, &shape);
-        count += cases[count] != NULL;
+        if (fovea_gemm_class(tuning, shape.m, shape.n, shape.k, form) == class)
+            add(list, tune_case_gemm(engine, &shape));
     }
-    return count;
 }
 
-static uint32_t attention_cases(const struct fovea_engine *engine, uint32_t class, uint32_t most,
-                                struct tune_case **cases)
+static void attention_cases(const struct fovea_engine *engine, uint32_t class, struct list *list)
 {
     const size_t near = tune_measure_l2();
-    uint32_t count = 0;
-    for (size_t i = 0; i < sizeof attention_shapes / sizeof *attention_shapes && count < most; i++) {
+    for (size_t i = 0; i < sizeof attention_shapes / sizeof *attention_shapes && wants(list); i++) {
         struct tune_attention_shape shape = attention_shapes[i];
         shape.near = near;
-        if (FOVEA_CLASS_ATTENTION + fovea_attention_class(shape.dim, shape.dim) != class)
-            continue;
-        cases[count] = tune_case_attention(engine, &shape);
-        count += cases[count] != NULL;
+        if (FOVEA_CLASS_ATTENTION + fovea_attention_class(shape.dim, shape.dim) == class)
+            add(list, tune_case_attention(engine, &shape));
     }
-    return count;
 }
 
-static uint32_t border_cases(const struct fovea_engine *engine, struct tune_case **cases)
+static void border_cases(const struct fovea_engine *engine, struct list *list)
 {
     const size_t near = tune_measure_l2();
-    uint32_t count = 0;
-    for (size_t i = 0; i < sizeof border_shapes / sizeof *border_shapes; i++) {
+    for (size_t i = 0; i < sizeof border_shapes / sizeof *border_shapes && wants(list); i++) {
         struct tune_shape shape = border_shapes[i];
         shape.near = near ? near : 1;
-        cases[count] = tune_case_gemm(engine, &shape);
-        count += cases[count] != NULL;
+        add(list, tune_case_gemm(engine, &shape));
     }
-    return count;
 }
 
-static uint32_t make_cases(const struct fovea_engine *engine, uint32_t class, uint32_t most,
-                           struct tune_case *cases[TUNE_CASES_MAX])
+static void make_cases(const struct fovea_engine *engine, uint32_t class, struct list *list)
 {
     switch (fovea_tuned_classes[class].kind) {
     case FOVEA_TUNED_GEMM:
-        return gemm_cases(engine, class, most, cases);
-    case FOVEA_TUNED_ATTENTION: // its numbers show in different shapes
-        return attention_cases(engine, class, TUNE_CASES_MAX, cases);
+        gemm_cases(engine, class, list);
+        return;
+    case FOVEA_TUNED_ATTENTION:
+        attention_cases(engine, class, list);
+        return;
     case FOVEA_TUNED_CACHE:
-        return border_cases(engine, cases);
+        border_cases(engine, list);
+        return;
     default:
-        cases[0] = tune_case_slot(class);
-        return cases[0] != NULL;
+        add(list, tune_case_slot(class));
     }
 }
 
-// All of a class or none: what its others stand for would be decided without them.
+// All of a class or none: what its others stand for would be decided without them, and what was right on so many of
+// them was right on the first ones (tune/verify.c).
 uint32_t tune_cases(const struct fovea_engine *engine, uint32_t class, uint32_t most,
                     struct tune_case *cases[TUNE_CASES_MAX])
 {
-    (void)tune_walk_refused(); // of other cases
-    const uint32_t count = make_cases(engine, class, most, cases);
-    if (!tune_walk_refused())
-        return count;
-    tune_cases_destroy(cases, count);
+    const bool all = fovea_tuned_classes[class].kind != FOVEA_TUNED_GEMM; // their numbers show in different shapes
+    struct list list = {.cases = cases, .most = all ? TUNE_CASES_MAX : most, .complete = true};
+    make_cases(engine, class, &list);
+    if (list.complete)
+        return list.count;
+    tune_cases_destroy(cases, list.count);
     return 0;
 }
 

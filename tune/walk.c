@@ -43,15 +43,6 @@ static double seconds_for(size_t bytes)
     return PASSES * small * ((double)bytes / SMALL);
 }
 
-static bool refused;
-
-bool tune_walk_refused(void)
-{
-    const bool was = refused;
-    refused = false;
-    return was;
-}
-
 void tune_walk_allow(double seconds)
 {
     allowed = seconds;
@@ -103,7 +94,6 @@ bool tune_walk_make(struct tune_walk *walk, const struct fovea_engine *engine, s
         walk->count = prime_below(all / stride); // 0: one operand is more than the walk
     if (walk->own && (walk->count == 0 || make_area(all)))
         return true;
-    refused = true;
     tune_walk_free(walk);
     return false;
 }

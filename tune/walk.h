@@ -17,8 +17,6 @@ struct tune_walk {
 
 /// From now on operands are far only where making their places takes less than so many seconds.
 void tune_walk_allow(double seconds);
-/// Whether one was not made since this was asked last, for want of memory or of the seconds.
-bool tune_walk_refused(void);
 /// Makes room for an operand. False without memory, or the seconds for it.
 bool tune_walk_make(struct tune_walk *walk, const struct fovea_engine *engine, size_t bytes, bool far, bool header);
 /// Once the operand is written, before calls are timed: the places get its header, if it has one.

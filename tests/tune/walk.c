@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/tune/walk.c - operands that come from memory: a prime number of places, headers where they belong and gone when
-// their owner is, an area that grows under walks that have places in it; and which default a search begins with.
+// their owner is, an area that grows under walks that have places in it; all cases of a class or none; and which
+// default a search begins with.
 #include "tests/support/engines.h"
 #include "tests/support/test.h"
 #include "tune/cache.h"
+#include "tune/case.h"
 #include "tune/space.h"
 #include "tune/walk.h"
 
@@ -62,12 +64,30 @@ static void test_begin(const struct fovea_engine *engine)
     CHECK(measured.kernel == model.kernel && !fovea_tuned_same(&measured, &model), "other numbers, the same kernel");
 }
 
+// All cases of a class or none, where only some of them find their memory, or the time to make it.
+static void test_cases(const struct fovea_engine *engine)
+{
+    struct tune_case *cases[TUNE_CASES_MAX];
+    tune_walk_allow(1e-9);
+    CHECK(tune_cases(engine, FOVEA_CLASS_CACHE, 1, cases) == 0, "the border without what comes from memory");
+    CHECK(tune_cases(engine, FOVEA_CLASS_ATTENTION, 1, cases) == 0, "heads without what comes from memory");
+    const uint32_t some_near_packed = 4 * 3, near = tune_cases(engine, some_near_packed, 4, cases);
+    CHECK(near > 1, "%u cases that stay in cache", near);
+    tune_cases_destroy(cases, near);
+    tune_walk_allow(INFINITY);
+    const uint32_t all = tune_cases(engine, FOVEA_CLASS_ATTENTION, 1, cases);
+    CHECK(all > 4, "%u cases of heads", all);
+    tune_cases_destroy(cases, all);
+    tune_walk_end();
+}
+
 int main(void)
 {
     setenv("FOVEA_CACHES", "16K,256K,4M", 1);
     struct fovea_engine *const engine = test_engine(NULL, NULL);
     test_places(engine);
     test_begin(engine);
+    test_cases(engine);
     fovea_engine_destroy(engine);
     return test_done();
 }
