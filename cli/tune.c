@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // cli/tune.c - fovea tune: asks the tuner, shows what it does, keeps what it proved.
 #include "cli/tune.h"
+#include "tune/measure.h"
 #include "tune/report.h"
 
 #include <math.h>
@@ -19,7 +20,7 @@ static const char help[] =
     "keeps what is proved so far.\n\n"
     "  --level L      estimate (the model, no timing), quick (2 s), install (60 s, the default) or\n"
     "                 exhaustive\n"
-    "  --budget S     seconds, hard\n"
+    "  --budget S     seconds, hard, from the program's begin on\n"
     "  --only TEXT    classes whose name contains TEXT: gemm, many-far, \"slot softmax\"\n"
     "  --output FILE  where the profile goes (default: FOVEA_PROFILE, else\n"
     "                 $XDG_CONFIG_HOME/fovea/profile)\n"
@@ -217,7 +218,7 @@ static const struct {
 
 int cli_tune(int argc, char **argv)
 {
-    struct cli_tune_arguments a = {0};
+    struct cli_tune_arguments a = {.tune.begun = tune_now()};
     const char *levels[FOVEA_LEVELS + 1] = {NULL};
     unsigned level = FOVEA_LEVEL_INSTALL;
     memcpy(levels, fovea_profile_levels, sizeof fovea_profile_levels);

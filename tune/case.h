@@ -10,6 +10,8 @@
 
 #include <stdbool.h>
 
+struct tune_end; // tune/measure.h
+
 struct tune_case {
     const struct tune_case_kind *kind;
     uint32_t class;
@@ -48,9 +50,9 @@ struct tune_case *tune_case_attention(const struct fovea_engine *engine, const s
 struct tune_case *tune_case_slot(uint32_t class);
 
 /// Up to `most` cases of a class in this engine, from the tables in tune/cases.c (of attention and of the border all);
-/// returns how many: 0 where there is no memory for one of them.
+/// returns how many: 0 where there is no memory, or no time, for one of them.
 enum { TUNE_CASES_MAX = 14 };
-uint32_t tune_cases(const struct fovea_engine *engine, uint32_t class, uint32_t most,
+uint32_t tune_cases(const struct fovea_engine *engine, uint32_t class, uint32_t most, const struct tune_end *end,
                     struct tune_case *cases[TUNE_CASES_MAX]);
 void tune_cases_destroy(struct tune_case *const *cases, uint32_t count);
 /// Whether a GEMM of this shape is among those tables: the bench holds such shapes out.

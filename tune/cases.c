@@ -8,6 +8,7 @@
 // short, some 0.01 to 3 ms, so that many pairs fit into the time.
 #include "tune/cache.h"
 #include "tune/case.h"
+#include "tune/measure.h"
 #include "tune/walk.h"
 
 static const struct {
@@ -139,11 +140,13 @@ _Static_assert(sizeof border_shapes / sizeof *border_shapes <= TUNE_CASES_MAX, "
 struct list {
     struct tune_case **cases;
     uint32_t count, most;
+    const struct tune_end *end;
     bool complete; // so far
 };
 
-static bool wants(const struct list *list)
+static bool wants(struct list *list)
 {
+    list->complete = list->complete && !tune_over(list->end);
     return list->complete && list->count < list->most;
 }
 
@@ -205,11 +208,11 @@ static void make_cases(const struct fovea_engine *engine, uint32_t class, struct
 
 // All of a class or none: what its others stand for would be decided without them, and what was right on so many of
 // them was right on the first ones (tune/verify.c).
-uint32_t tune_cases(const struct fovea_engine *engine, uint32_t class, uint32_t most,
+uint32_t tune_cases(const struct fovea_engine *engine, uint32_t class, uint32_t most, const struct tune_end *end,
                     struct tune_case *cases[TUNE_CASES_MAX])
 {
     const bool all = fovea_tuned_classes[class].kind != FOVEA_TUNED_GEMM; // their numbers show in different shapes
-    struct list list = {.cases = cases, .most = all ? TUNE_CASES_MAX : most, .complete = true};
+    struct list list = {.cases = cases, .most = all ? TUNE_CASES_MAX : most, .end = end, .complete = true};
     make_cases(engine, class, &list);
     if (list.complete)
         return list.count;

@@ -18,6 +18,16 @@ double tune_now(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
+bool tune_stopped(const struct tune_end *end)
+{
+    return end->stop && *end->stop;
+}
+
+bool tune_over(const struct tune_end *end)
+{
+    return tune_stopped(end) || tune_now() >= end->deadline;
+}
+
 bool tune_racer_start(struct tune_racer *racer, const struct tune_track *track, const struct fovea_engine *engine,
                       uint32_t class, const struct fovea_tuned *tuned)
 {

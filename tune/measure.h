@@ -8,6 +8,8 @@
 #include "tune/case.h"
 #include "tune/stats.h"
 
+#include <signal.h>
+
 enum { TUNE_PROBES = 63 };
 
 /// The cases of a class, and the peak that tells whether a moment is calm.
@@ -38,6 +40,15 @@ struct tune_racer {
 
 /// Seconds from some moment on, on the wall.
 double tune_now(void);
+
+/// When a search ends: at a time of tune_now, or as soon as *stop is not 0 (NULL: nobody asks for that).
+struct tune_end {
+    double deadline;
+    const volatile sig_atomic_t *stop;
+};
+bool tune_stopped(const struct tune_end *end);
+/// Whether it was stopped or is late.
+bool tune_over(const struct tune_end *end);
 
 /// Makes a choice ready. False where a case refuses it, or without memory.
 bool tune_racer_start(struct tune_racer *racer, const struct tune_track *track, const struct fovea_engine *engine,

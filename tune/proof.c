@@ -46,7 +46,7 @@ static bool widen(struct tune_search *s, struct tune_racer *chosen)
     const struct fovea_tuned tuned = chosen->tuned;
     tune_racer_end(chosen, &s->track);
     tune_cases_destroy(s->track.cases, s->track.count);
-    s->track.count = tune_cases(s->engine, s->class, s->effort->proof_cases, s->track.cases);
+    s->track.count = tune_cases(s->engine, s->class, s->effort->proof_cases, &s->end, s->track.cases);
     if (s->track.count == 0 || !tune_racer_start(chosen, &s->track, s->engine, s->class, &tuned))
         return false;
     if (tune_is_right(s, chosen))
@@ -89,7 +89,7 @@ void tune_prove(struct tune_search *s)
         return;
     }
     s->refuted = !tune_racer_differs(&chosen, &s->incumbent, &s->track);
-    if (!s->refuted)
+    if (!s->refuted && !tune_over(&s->end))
         put_to_proof(s, &chosen);
     s->undecided |= !s->adopted && !fovea_tuned_same(&chosen.tuned, &s->incumbent.tuned);
     tune_racer_end(&s->incumbent, &s->track);

@@ -105,8 +105,8 @@ static void search_class(struct tune_search *s, uint32_t class, double seconds, 
     s->class_deadline = tune_now() + seconds;
     s->undecided = s->refuted = s->adopted = false;
     s->best = tune_default(s->engine, class, s->quarantine);
-    s->track.count = tune_cases(s->engine, class, s->effort->cases, s->track.cases);
-    if (s->track.count && tune_search_class(s, from, proved) && tune_now() < s->deadline && s->adopted) {
+    s->track.count = tune_cases(s->engine, class, s->effort->cases, &s->end, s->track.cases);
+    if (s->track.count && tune_search_class(s, from, proved) && tune_now() < s->end.deadline && s->adopted) {
         profile->has[class] = 1;
         profile->tuned[class] = s->best;
         profile->evidence[class] = s->evidence;
@@ -142,19 +142,19 @@ static bool search_round(struct tune_search *s, uint32_t round, uint32_t count, 
         struct past *const p = &past[class];
         if (!p->open)
             continue;
-        const double left = s->deadline - tune_now();
-        if (left <= fmin(0.5, 0.1 * run->budget) || (s->stop && *s->stop)) // what a class begins with takes time, too
+        const double left = s->end.deadline - tune_now();
+        if (left <= fmin(0.5, 0.1 * run->budget) || tune_stopped(&s->end)) // what a class begins with takes time, too
             return false;
         double shares = 0; // of what is open, which may have become more
         for (uint32_t j = i; j < count; j++)
             shares += past[classes[j]].open ? share(classes[j]) : 0;
         search_class(s, class, left * share(class) / shares, p->known ? &p->best : NULL,
                      run->result->profile.has[class] && !p->stale);
-        if (tune_now() >= s->deadline)
+        if (tune_now() >= s->end.deadline)
             return false;
         keep_or_forget(s, class, p);
         run->result->classes_done += round == 0 && s->track.count != 0;
-        run->result->classes_left += round == 0 && s->track.count == 0;
+        run->result->classes_left += round == 0 && s->track.count == 0 && !tune_stopped(&s->end);
         if (class == FOVEA_CLASS_CACHE && move_border(s)) {
             s->known_from = s->trial_count; // other cases stand for the classes now
             for (uint32_t other = 0; other < FOVEA_GEMM_CLASSES; other++)
@@ -185,5 +185,5 @@ void tune_rounds(struct tune_search *s)
     for (uint32_t class = 0; class < FOVEA_TUNED_CLASSES; class ++) // proved on other problems than are now the class's
         if (past[class].moved)
             tune_forget(&run->result->profile, class);
-    run->result->interrupted = s->stop && *s->stop;
+    run->result->interrupted = tune_stopped(&s->end);
 }

@@ -18,7 +18,7 @@ static const double stage_gain = 0.005, stage_p = 0.05;
 bool tune_late(const struct tune_search *s, double spare)
 {
     const double now = tune_now();
-    return (s->stop && *s->stop) || now + spare >= s->deadline || now + spare >= s->class_deadline;
+    return tune_stopped(&s->end) || now + spare >= s->end.deadline || now + spare >= s->class_deadline;
 }
 
 bool tune_pairs_of(struct tune_search *s, struct tune_racer *racer, uint32_t wanted)
@@ -173,7 +173,7 @@ static bool is_hopeless(struct tune_search *s, struct tune_racer *from)
     uint32_t shortest = 0;
     if (fovea_tuned_same(&model, &from->tuned) || !tune_racer_start(&usual, &s->track, s->engine, s->class, &model))
         return false;
-    const bool right = tune_is_right(s, &usual);
+    const bool right = tune_is_right(s, &usual) && !tune_over(&s->end);
     for (uint32_t i = 0; i < s->track.count && right; i++) {
         const struct tune_case_kind *const kind = s->track.cases[i]->kind;
         const double seconds = fmin(kind->seconds(usual.ready[i], 1), kind->seconds(usual.ready[i], 1));
@@ -211,11 +211,12 @@ bool tune_search_class(struct tune_search *s, const struct fovea_tuned *from, bo
     s->trusted = s->incumbent.tuned.kernel;
     for (uint32_t i = 0; i < s->track.count; i++)
         s->incumbent.affected[i] = true;
-    tune_track_calibrate(&s->track, &s->incumbent);
+    if (!tune_over(&s->end)) // or there is no time for a pair
+        tune_track_calibrate(&s->track, &s->incumbent);
     const double more = tune_widens(s) ? s->effort->proof_cases / (double)s->track.count : 1;
     s->reserve = proved ? 0
                         : fmin(s->effort->proof_pairs * 1.3 * more * tune_pair_seconds(&s->track, &s->incumbent),
-                               0.5 * (fmin(s->class_deadline, s->deadline) - tune_now()));
+                               0.5 * (fmin(s->class_deadline, s->end.deadline) - tune_now()));
     const uint32_t stages = tune_stages(s->class);
     for (uint32_t pass = 0; pass < s->effort->passes; pass++)
         for (uint32_t stage = 0; stage < stages && !tune_late(s, s->reserve); stage++)

@@ -24,10 +24,10 @@ extern const struct tune_effort tune_efforts[FOVEA_LEVELS];
 struct tune_search {
     const struct fovea_engine *engine;
     const struct tune_effort *effort;
-    double start, deadline, class_deadline; ///< in tune_now's seconds
+    double start, class_deadline; ///< in tune_now's seconds
+    struct tune_end end;
     struct tune_patience patience;
     size_t l2; ///< bytes that really stay in L2, or 0
-    const volatile sig_atomic_t *stop;
     void (*tell)(struct tune_search *search, uint32_t stage, double best);
     void (*tamper)(struct fovea_engine *engine, uint32_t class, const struct fovea_tuned *tuned);
     void *owner;

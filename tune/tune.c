@@ -68,8 +68,8 @@ static void verify_kernels(struct tune_search *s)
         if (fovea_variant_facts[i].required != 0 && !(fovea_variant_facts[i].required & ~choice->allowed) &&
             !choice->excluded[i] && !s->quarantine[i])
             kernels.variants[kernels.count++] = i;
-    s->patience.until = s->deadline;
-    tune_ask(kernels.count, kernel_is_right, &kernels, &s->patience, s->stop, verdicts);
+    s->patience.until = s->end.deadline;
+    tune_ask(kernels.count, kernel_is_right, &kernels, &s->patience, s->end.stop, verdicts);
     for (uint32_t i = 0; i < kernels.count; i++) {
         static const uint8_t why[] = {
             [TUNE_DIFFERS] = FOVEA_DIFFERS, [TUNE_CRASHES] = FOVEA_CRASHES, [TUNE_HANGS] = FOVEA_HANGS};
@@ -111,12 +111,12 @@ static bool begin_search(struct tune_search *s, const struct tune_options *optio
     const int32_t gemm = fovea_slot_variant(fovea_engine_kernels(options->engine), FOVEA_SLOT_gemm);
     s->engine = options->engine;
     s->effort = &tune_efforts[options->level];
-    s->start = tune_now();
-    s->deadline = s->start + (options->budget > 0 ? options->budget : tune_level_budget(options->level));
+    s->start = options->begun > 0 ? options->begun : tune_now();
+    s->end.deadline = s->start + (options->budget > 0 ? options->budget : tune_level_budget(options->level));
     s->l2 = options->level != FOVEA_LEVEL_ESTIMATE ? tune_measure_l2() : 0;
     s->patience.silence = options->patience > 0 ? options->patience : 5;
     s->patience.work = fmin(1, s->patience.silence);
-    s->stop = options->stop;
+    s->end.stop = options->stop;
     s->tamper = options->tamper;
     s->tell = tell;
     s->racers = calloc(TUNE_CANDIDATES_MAX, sizeof *s->racers);
@@ -136,7 +136,7 @@ bool tune_run(const struct tune_options *options, struct tune_result *result)
     memset(result, 0, sizeof *result);
     const bool ok = s && begin_search(s, options, pool);
     if (ok) {
-        run.budget = s->deadline - s->start;
+        run.budget = s->end.deadline - s->start;
         tune_walk_allow(walk_share * run.budget);
         s->owner = &run;
         begin_profile(options, &result->profile);
@@ -186,7 +186,7 @@ bool tune_best(const struct fovea_engine *engine, const struct tune_shape *shape
     if (ok) {
         s->effort = &effort;
         s->tell = tell_nobody;
-        s->class_deadline = s->deadline;
+        s->class_deadline = s->end.deadline;
         s->track.cases[0] = tune_case_gemm(engine, shape);
         s->track.count = s->track.cases[0] != NULL;
         s->class = s->track.count ? s->track.cases[0]->class : 0;

@@ -24,6 +24,7 @@ struct tune_options {
     const struct fovea_engine *engine; ///< made without a profile: its defaults are what must be beaten
     enum fovea_profile_level level;
     double budget;                     ///< seconds, hard; 0: the level's own
+    double begun;                      ///< when they began, as tune_now has it; 0: now
     const struct fovea_profile *start; ///< NULL, or incumbents to begin with, and a quarantine to keep
     bool keep;                         ///< start is proved: its classes stay where there is no time for them
     const char *only;                  ///< NULL, or the classes whose "operator name" contains this: tune_classes_of

@@ -65,8 +65,8 @@ static void blame(struct tune_search *s, const struct fovea_tuned *tuned, enum t
 void tune_verify(struct tune_search *s)
 {
     enum tune_verdict verdicts[TUNE_CANDIDATES_MAX];
-    s->patience.until = s->deadline; // rather than the class's: one that hangs must be found out
-    tune_ask(s->count, gives_scalar_bits, s, &s->patience, s->stop, verdicts);
+    s->patience.until = s->end.deadline; // rather than the class's: one that hangs must be found out
+    tune_ask(s->count, gives_scalar_bits, s, &s->patience, s->end.stop, verdicts);
     for (uint32_t i = s->count; i-- > 0;) {
         if (s->trial_of[i] < s->trial_count)
             s->trials[s->trial_of[i]].verdict = verdicts[i];
@@ -87,8 +87,8 @@ bool tune_is_right(struct tune_search *s, struct tune_racer *racer)
     if (is_known(s, &racer->tuned))
         return true;
     s->racers[0] = *racer;
-    s->patience.until = s->deadline;
-    tune_ask(1, gives_scalar_bits, s, &s->patience, s->stop, &verdict);
+    s->patience.until = s->end.deadline;
+    tune_ask(1, gives_scalar_bits, s, &s->patience, s->end.stop, &verdict);
     if (verdict != TUNE_SAME && verdict != TUNE_UNKNOWN)
         blame(s, &racer->tuned, verdict);
     struct tune_trial *const trial = tune_note(s, 0, &racer->tuned);

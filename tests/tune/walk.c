@@ -5,7 +5,7 @@
 #include "tests/support/engines.h"
 #include "tests/support/test.h"
 #include "tune/cache.h"
-#include "tune/case.h"
+#include "tune/measure.h"
 #include "tune/space.h"
 #include "tune/walk.h"
 
@@ -67,15 +67,17 @@ static void test_begin(const struct fovea_engine *engine)
 // All cases of a class or none, where only some of them find their memory, or the time to make it.
 static void test_cases(const struct fovea_engine *engine)
 {
+    const struct tune_end never = {.deadline = INFINITY}, past = {.deadline = 0};
     struct tune_case *cases[TUNE_CASES_MAX];
+    CHECK(tune_cases(engine, 0, 4, &past, cases) == 0, "no time");
     tune_walk_allow(1e-9);
-    CHECK(tune_cases(engine, FOVEA_CLASS_CACHE, 1, cases) == 0, "the border without what comes from memory");
-    CHECK(tune_cases(engine, FOVEA_CLASS_ATTENTION, 1, cases) == 0, "heads without what comes from memory");
-    const uint32_t some_near_packed = 4 * 3, near = tune_cases(engine, some_near_packed, 4, cases);
+    CHECK(tune_cases(engine, FOVEA_CLASS_CACHE, 1, &never, cases) == 0, "the border without what comes from memory");
+    CHECK(tune_cases(engine, FOVEA_CLASS_ATTENTION, 1, &never, cases) == 0, "heads without what comes from memory");
+    const uint32_t some_near_packed = 4 * 3, near = tune_cases(engine, some_near_packed, 4, &never, cases);
     CHECK(near > 1, "%u cases that stay in cache", near);
     tune_cases_destroy(cases, near);
     tune_walk_allow(INFINITY);
-    const uint32_t all = tune_cases(engine, FOVEA_CLASS_ATTENTION, 1, cases);
+    const uint32_t all = tune_cases(engine, FOVEA_CLASS_ATTENTION, 1, &never, cases);
     CHECK(all > 4, "%u cases of heads", all);
     tune_cases_destroy(cases, all);
     tune_walk_end();
