@@ -7,13 +7,15 @@ import html.parser
 import json
 import os
 import pathlib
+import pty
 import re
+import subprocess
 import sys
 import tempfile
 import time
 
 sys.path.append(str(pathlib.Path(__file__).parents[1] / "support"))
-from program import check, check_refused, finish, run  # noqa: E402
+from program import check, check_refused, environment, finish, run  # noqa: E402
 
 CMAKE, BUILD, PROGRAM = sys.argv[1], sys.argv[2], sys.argv[3:]
 SMALL = "FOVEA_TEST_SMALL" in os.environ
@@ -226,6 +228,7 @@ def test_run(folder):
     result = fovea("tune", "--level", "quick", "--budget", "90", "--only", "few-near", "--output", path, "--report",
                    report, "--json")
     check(result.returncode == 0 and (SMALL or "3 of 3 classes searched" in result.stderr), result.stderr)
+    check("tune:  0/3 gemm few-near-" in result.stderr or SMALL, result.stderr)
     data = json.loads(result.stdout)
     check(data["level"] == "quick" and data["quarantine"] == {}, data["quarantine"])
     for c in data["classes"]:
@@ -243,6 +246,31 @@ def test_run(folder):
     check("not for this ISA cap" in profile_line(FOVEA_PROFILE=path, FOVEA_ISA="scalar") or
           json.loads(ok("info", "--json"))["features"] == "", "a cap")
     check("other caches" in profile_line(FOVEA_PROFILE=path, FOVEA_CACHES="16K,256K,4M"), "lied-about caches")
+
+
+def on_terminal(*arguments):
+    """What a run says on stderr where that is a terminal."""
+    ours, its = pty.openpty()
+    process = subprocess.Popen([*PROGRAM, *arguments], env=environment(HOME=HOME), stdout=subprocess.DEVNULL,
+                               stderr=its)
+    os.close(its)
+    said = b""
+    try:
+        while part := os.read(ours, 1 << 16):
+            said += part
+    except OSError:  # Linux: nobody has the other end any more
+        pass
+    os.close(ours)
+    check(process.wait(timeout=300) == 0, arguments, said)
+    return said.decode()
+
+
+def test_progress(folder):
+    """A bar on a terminal."""
+    few = ["tune", "--level", "quick", "--budget", "30", "--only", "few-near", "--output", os.path.join(folder, "bar")]
+    text = on_terminal(*few)
+    bar = r"\r\x1b\[K\[[# ]{24}\] gemm few-near-\w+, [\w ]+: \d+ candidates, best \d+\.\d{3}x, \d+ s left"
+    check(re.search(bar, text) and "classes searched in" in text.rsplit("\x1b[K", 1)[1], text)
 
 
 def test_no_time(folder):
@@ -350,6 +378,7 @@ with tempfile.TemporaryDirectory() as HOME:
         test_run(work)
         test_refusals(work)
         if not SMALL:
+            test_progress(work)
             test_no_time(work)
             test_verify(work)
         if BUILD != "-":
