@@ -32,6 +32,7 @@ static const char help[] =
     "                 (all: every GEMM class)\n"
     "  --report FILE  a page (HTML, self-contained) of what was tried\n"
     "  --json         the profile as JSON\n"
+    "  --quiet        say nothing before the end\n"
     "  --show [FILE]  the table of a profile: default, or what differs from it, gain and its 95 %\n"
     "                 interval\n"
     "  --diff A B     what two profiles choose differently\n"
@@ -192,7 +193,7 @@ static int tune(struct cli_tune_arguments *a)
     } else {
         a->tune.engine = engine;
         a->tune.stop = &stopped;
-        a->tune.tell = tell;
+        a->tune.tell = a->quiet ? NULL : tell;
         listen_for_stops();
         if (!tune_run(&a->tune, &result)) {
             code = cli_error("tune: no memory");
@@ -232,6 +233,7 @@ int cli_tune(int argc, char **argv)
                                          {.name = "--set", .list = &a.set},
                                          {.name = "--report", .text = &a.report},
                                          {.name = "--json", .flag = &a.json},
+                                         {.name = "--quiet", .flag = &a.quiet},
                                          {.name = NULL}};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         for (int at = 1; at < argc; at++)

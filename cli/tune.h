@@ -15,7 +15,7 @@ struct cli_tune_arguments {
     struct tune_options tune;
     const char *output, *from, *report;
     struct cli_list set;
-    bool system, force, json;
+    bool system, force, json, quiet;
 };
 /// Fills in what the search begins with (tune.start, tune.keep): another profile, what is set by hand, or the profile
 /// at `path` that is to be replaced, whose quarantine stays in each case. False, having said why, where it must not be

@@ -266,11 +266,13 @@ def on_terminal(*arguments):
 
 
 def test_progress(folder):
-    """A bar on a terminal."""
+    """A bar on a terminal, and nothing but the end with --quiet."""
     few = ["tune", "--level", "quick", "--budget", "30", "--only", "few-near", "--output", os.path.join(folder, "bar")]
     text = on_terminal(*few)
     bar = r"\r\x1b\[K\[[# ]{24}\] gemm few-near-\w+, [\w ]+: \d+ candidates, best \d+\.\d{3}x, \d+ s left"
     check(re.search(bar, text) and "classes searched in" in text.rsplit("\x1b[K", 1)[1], text)
+    for text in on_terminal(*few, "--quiet"), fovea(*few, "--quiet").stderr:
+        check("candidates" not in text and "3 of 3 classes searched" in text and "wrote " in text, text)
 
 
 def test_no_time(folder):
