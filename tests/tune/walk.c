@@ -71,7 +71,8 @@ static void test_cases(const struct fovea_engine *engine)
     struct tune_case *cases[TUNE_CASES_MAX];
     CHECK(tune_cases(engine, 0, 4, &past, cases) == 0, "no time");
     tune_walk_allow(1e-9);
-    CHECK(tune_cases(engine, FOVEA_CLASS_CACHE, 1, &never, cases) == 0, "the border without what comes from memory");
+    for (uint32_t few_far = 3; few_far < 6; few_far++)
+        CHECK(tune_cases(engine, few_far, 4, &never, cases) == 0, "few rows without a B that comes from memory");
     CHECK(tune_cases(engine, FOVEA_CLASS_ATTENTION, 1, &never, cases) == 0, "heads without what comes from memory");
     const uint32_t some_near_packed = 4 * 3, near = tune_cases(engine, some_near_packed, 4, &never, cases);
     CHECK(near > 1, "%u cases that stay in cache", near);
