@@ -9,9 +9,13 @@
 #include "kernels/common/unroll.h"
 #include "kernels/fault.h"
 
-/// Vectors whose function is computed side by side, where it is made of long chains: what a scheduler holds of one
-/// after the other is one or two of them.
-enum { FV_BESIDE = FV_REGISTERS / 8 };
+/// Elements whose function is computed side by side, whole vectors, unless a variant has others.
+#ifndef FV_COLUMNS
+#define FV_COLUMNS (FV_REGISTERS / 8 * FV_LANES)
+#endif
+/// The same in vectors, of a function that is made of long chains: what a scheduler holds of one after the other is one
+/// or two of them.
+enum { FV_BESIDE = FV_COLUMNS / FV_LANES };
 
 /// x[j] = f(x[j]) for n x, n a constant of at most FV_BESIDE.
 typedef void fv_each(fv_f32 *x, int n);
