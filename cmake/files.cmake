@@ -59,6 +59,7 @@ set(FOVEA_FILES_OPS
     ops/attention_pages.c
     ops/attention_prefill.c
     ops/attention_plan.c
+    ops/attention_ragged.c
     ops/attention_rows.c
     ops/attention_state.c
     ops/attention_tile.c

@@ -128,58 +128,36 @@ static void join(const struct fovea_attention_layout *plan, const struct fovea_a
     fovea_attention_finish(&tile, &total);
 }
 
-static size_t tasks_of(size_t batch, const struct fovea_attention_grid *grid, uint32_t phase)
+// What a phase of a plan is: the first one is missing where there are no landmarks.
+static enum fovea_attention_phase phase_of(const struct fovea_attention_layout *plan, uint32_t phase)
 {
-    const size_t heads = batch * grid->heads;
-    return phase == 0         ? heads * fovea_ceil_div(grid->tiles, grid->each) * grid->splits
-           : grid->splits > 1 ? heads * grid->tiles
-                              : 0;
+    return (enum fovea_attention_phase)(phase + FOVEA_ATTENTION_PHASES - plan->work.phases);
 }
 
-// The entry of a ragged call that a task belongs to.
-struct entry {
-    size_t number, before; ///< its number; tasks of those before it
-    struct fovea_attention_grid grid;
-};
-
-// With SIZE_MAX as the task: what is behind the last entry, `before` being all tasks. Every task looks from the first
-// entry on, so an entry as long as the one before it, as all are that decode, costs no more than that comparison.
-static struct entry find_entry(const struct fovea_attention_layout *plan, const struct fovea_attention_args *args,
-                               uint32_t phase, size_t task)
+static uint32_t *landmarks_in(const struct fovea_attention_layout *plan, void *shared)
 {
-    struct entry entry = {0};
-    size_t queries = SIZE_MAX, keys = SIZE_MAX, tasks = 0;
-    for (; entry.number < args->batch; entry.number++, entry.before += tasks) {
-        const size_t b = entry.number, q_len = args->q_starts[b + 1] - args->q_starts[b];
-        const size_t kv_len = args->kv_starts ? args->kv_starts[b + 1] - args->kv_starts[b] : args->kv_len;
-        if (q_len != queries || kv_len != keys) {
-            queries = q_len;
-            keys = kv_len;
-            entry.grid = fovea_attention_grid(plan, args->batch, q_len, kv_len);
-            tasks = tasks_of(1, &entry.grid, phase);
-        }
-        if (task - entry.before < tasks) {
-            break;
-        }
-    }
-    return entry;
+    return plan->landmarks == 0 ? NULL : (uint32_t *)(void *)((float *)shared + plan->landmarks_at);
 }
 
 static uint32_t count_tasks(const void *plan, const void *args, uint32_t phase)
 {
     const struct fovea_attention_args *const a = args;
+    const enum fovea_attention_phase which = phase_of(plan, phase);
+    if (which == FOVEA_ATTENTION_LOOK_ROUND) {
+        return a->q_starts != NULL;
+    }
     if (a->q_starts != NULL) {
-        return (uint32_t)find_entry(plan, a, phase, SIZE_MAX).before;
+        return (uint32_t)fovea_attention_seek(plan, a, NULL, which, SIZE_MAX).before;
     }
     const struct fovea_attention_grid grid = fovea_attention_grid(plan, a->batch, a->q_len, a->kv_len);
-    return (uint32_t)tasks_of(a->batch, &grid, phase);
+    return (uint32_t)fovea_attention_grid_tasks(&grid, a->batch, which);
 }
 
 static void run_part(const struct fovea_attention_layout *plan, const struct fovea_attention_args *args,
-                     const struct fovea_attention_grid *grid, float *shared, float *scratch, uint32_t phase,
-                     uint32_t task)
+                     const struct fovea_attention_grid *grid, float *shared, float *scratch,
+                     enum fovea_attention_phase phase, uint32_t task)
 {
-    if (phase == 1) {
+    if (phase == FOVEA_ATTENTION_JOIN) {
         join(plan, args, grid, shared, scratch, task);
     } else if (grid->prefill) {
         fovea_attention_prefill(plan, args, grid, scratch, task);
@@ -188,21 +166,34 @@ static void run_part(const struct fovea_attention_layout *plan, const struct fov
     }
 }
 
+// A task of an entry of a ragged batch.
+static void run_entry(const struct fovea_attention_layout *plan, const struct fovea_attention_args *args,
+                      struct fovea_attention_at *at, void *shared, void *scratch, enum fovea_attention_phase phase,
+                      uint32_t task)
+{
+    size_t strides[4];
+    const struct fovea_attention_args entry = fovea_attention_entry(plan, args, at->number, strides);
+    at->grid.first = at->number;
+    run_part(plan, &entry, &at->grid, (float *)shared + at->number * plan->entry_floats, scratch, phase,
+             task - (uint32_t)at->before);
+}
+
 static void run_task(const void *plan, const void *args, void *shared, void *scratch, uint32_t phase, uint32_t task)
 {
     const struct fovea_attention_layout *const layout = plan;
     const struct fovea_attention_args *const a = args;
-    if (a->q_starts == NULL) {
-        const struct fovea_attention_grid grid = fovea_attention_grid(layout, a->batch, a->q_len, a->kv_len);
-        run_part(layout, a, &grid, shared, scratch, phase, task);
+    const enum fovea_attention_phase which = phase_of(layout, phase);
+    if (which == FOVEA_ATTENTION_LOOK_ROUND) {
+        fovea_attention_look_round(layout, a, landmarks_in(layout, shared));
         return;
     }
-    struct entry at = find_entry(layout, a, phase, task);
-    size_t strides[4];
-    const struct fovea_attention_args entry = fovea_attention_entry(layout, a, at.number, strides);
-    at.grid.first = at.number;
-    run_part(layout, &entry, &at.grid, (float *)shared + at.number * layout->entry_floats, scratch, phase,
-             task - (uint32_t)at.before);
+    if (a->q_starts == NULL) {
+        const struct fovea_attention_grid grid = fovea_attention_grid(layout, a->batch, a->q_len, a->kv_len);
+        run_part(layout, a, &grid, shared, scratch, which, task);
+        return;
+    }
+    struct fovea_attention_at at = fovea_attention_seek(layout, a, landmarks_in(layout, shared), which, task);
+    run_entry(layout, a, &at, shared, scratch, which, task);
 }
 
 const struct fovea_operator fovea_attention_operator = {count_tasks, run_task, NULL};
@@ -225,6 +216,22 @@ uint32_t fovea_attention_tasks(const void *plan, const struct fovea_attention_ar
 enum fovea_status fovea_attention_task(const void *plan, const struct fovea_attention_args *args, void *shared,
                                        void *scratch, uint32_t phase, uint32_t task)
 {
-    FOVEA_TRY(fovea_attention_check_call(plan, args, NULL));
-    return fovea_run_task(&fovea_attention_operator, plan, args, shared, scratch, phase, task);
+    const struct fovea_attention_layout *const layout = plan;
+    FOVEA_TRY(fovea_attention_check_whole(plan, args));
+    if (args->q_starts == NULL) {
+        return fovea_run_task(&fovea_attention_operator, plan, args, shared, scratch, phase, task);
+    }
+    FOVEA_CHECK(phase < layout->work.phases, FOVEA_ERR_SHAPE);
+    const enum fovea_attention_phase which = phase_of(layout, phase);
+    if (which == FOVEA_ATTENTION_LOOK_ROUND) {
+        FOVEA_TRY(fovea_attention_check_call(plan, args, NULL));
+        return fovea_run_task(&fovea_attention_operator, plan, args, shared, scratch, phase, task);
+    }
+    // One entry: to check and count all of them for each task would take n^2 steps, too.
+    FOVEA_TRY(fovea_check_memory(&layout->work, shared, scratch));
+    struct fovea_attention_at at = fovea_attention_seek(layout, args, landmarks_in(layout, shared), which, task);
+    FOVEA_CHECK(at.number < args->batch, FOVEA_ERR_SHAPE);
+    FOVEA_TRY(fovea_attention_check_entry(args, at.number));
+    run_entry(layout, args, &at, shared, scratch, which, task);
+    return FOVEA_OK;
 }

@@ -10,6 +10,17 @@
 enum {
     FOVEA_ATTENTION_TILES_MAX = 16,  ///< of a task, and blocks
     FOVEA_ATTENTION_POINTERS = 1024, ///< that a tile and a chunk may prefetch
+    /// Entries of a ragged batch from one whose first task stands in shared memory to the next: a task's is one of so
+    /// many. Tasks of 0.3 us, of 16 keys and one or two queries in turns: 0.1 us more each than where all are alike.
+    FOVEA_ATTENTION_LANDMARK = 8,
+};
+
+/// The phases of a call. A plan of so few entries that it has no landmarks begins with the second.
+enum fovea_attention_phase {
+    FOVEA_ATTENTION_LOOK_ROUND, ///< ragged batches: one task notes the landmarks
+    FOVEA_ATTENTION_COMPUTE,
+    FOVEA_ATTENTION_JOIN, ///< merges the splits of decoding
+    FOVEA_ATTENTION_PHASES
 };
 
 /// The plan behind fovea_attention_plan.
@@ -33,6 +44,9 @@ struct fovea_attention_layout {
     size_t statistics;   ///< 3, or 0 without them: floats that a state of a call has more, for each row
     size_t row_floats;   ///< a row's state of a split in shared memory: m, l, statistics and O
     size_t entry_floats; ///< shared memory of one entry of a ragged batch
+    /// Ragged batches: every 8th entry but the first is a landmark, how many there are, and where in shared memory, in
+    /// floats, their first tasks lie: those of COMPUTE, then those of JOIN.
+    size_t landmarks, landmarks_at;
 };
 
 /// How a call is cut. The rows of a key head are its group of query heads x the queries. Prefill: tiles of queries of
@@ -56,6 +70,10 @@ struct fovea_attention_grid {
 struct fovea_attention_grid fovea_attention_grid(const struct fovea_attention_layout *plan, size_t batch, size_t q_len,
                                                  size_t kv_len);
 
+/// The tasks of COMPUTE or JOIN in so many entries that are cut like this.
+size_t fovea_attention_grid_tasks(const struct fovea_attention_grid *grid, size_t batch,
+                                  enum fovea_attention_phase phase);
+
 /// Whether K and V of a call, and with `queries` Q and the output, are more than is read without fetching ahead. That
 /// of an entry of a ragged batch, which does not know of the others, is taken for it.
 bool fovea_attention_is_far(const struct fovea_attention_layout *plan, const struct fovea_attention_args *args,
@@ -69,6 +87,19 @@ enum fovea_attention_twice fovea_attention_asks_twice(const struct fovea_attenti
 /// Whether decoding so many rows reads V of a chunk beside the next one's K, and asks for nothing.
 bool fovea_attention_is_beside(const struct fovea_attention_layout *plan, size_t rows);
 
+/// The entry of a ragged batch that a task belongs to.
+struct fovea_attention_at {
+    size_t number, before; ///< its number; tasks of the entries before it
+    struct fovea_attention_grid grid;
+};
+/// Of COMPUTE or JOIN; landmarks is where they lie, NULL where they are not noted. No such task: the number is the
+/// batch, and `before`, with SIZE_MAX as the task, all tasks.
+struct fovea_attention_at fovea_attention_seek(const struct fovea_attention_layout *plan,
+                                               const struct fovea_attention_args *args, const uint32_t *landmarks,
+                                               enum fovea_attention_phase phase, size_t task);
+/// Notes them.
+void fovea_attention_look_round(const struct fovea_attention_layout *plan, const struct fovea_attention_args *args,
+                                uint32_t *landmarks);
 /// Entry b of a ragged batch as a call of its own, in which b is still its number. batch_strides: room for four.
 struct fovea_attention_args fovea_attention_entry(const struct fovea_attention_layout *plan,
                                                   const struct fovea_attention_args *args, size_t b,
@@ -78,6 +109,10 @@ enum fovea_status fovea_attention_check(const struct fovea_attention_layout *pla
                                         const struct fovea_attention_args *args, const struct fovea_why *why);
 enum fovea_status fovea_attention_check_call(const struct fovea_attention_layout *plan,
                                              const struct fovea_attention_args *args, const struct fovea_why *why);
+/// The call but for the entries of a ragged batch, of which there may be many; and one of these.
+enum fovea_status fovea_attention_check_whole(const struct fovea_attention_layout *plan,
+                                              const struct fovea_attention_args *args);
+enum fovea_status fovea_attention_check_entry(const struct fovea_attention_args *args, size_t b);
 
 /// What runs once the plan and args are validated.
 extern const struct fovea_operator fovea_attention_operator;

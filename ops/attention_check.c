@@ -13,11 +13,11 @@ static struct fovea_attention_desc queries_of(const struct fovea_attention_layou
     return queries;
 }
 
-// Whether the entries of a ragged batch have at most `most` queries or keys.
-static enum fovea_status check_starts(const char *name, const uint32_t *starts, size_t batch, size_t most,
+// Whether entries [first, end) of a ragged batch have at most `most` queries or keys.
+static enum fovea_status check_starts(const char *name, const uint32_t *starts, size_t first, size_t end, size_t most,
                                       const struct fovea_why *why)
 {
-    for (size_t b = 0; b < batch; b++) {
+    for (size_t b = first; b < end; b++) {
         FOVEA_REQUIRE(starts[b + 1] >= starts[b] && starts[b + 1] - starts[b] <= most, FOVEA_ERR_SHAPE, why,
                       "attention: args.%s[%zu] is %u, [%zu] is %u: they ascend by at most %zu", name, b,
                       (unsigned)starts[b], b + 1, (unsigned)starts[b + 1], most);
@@ -25,14 +25,16 @@ static enum fovea_status check_starts(const char *name, const uint32_t *starts, 
     return FOVEA_OK;
 }
 
+// Of so many entries, all or none, and of what they come to.
 static enum fovea_status check_ragged(const struct fovea_attention_layout *plan,
-                                      const struct fovea_attention_args *args, const struct fovea_why *why)
+                                      const struct fovea_attention_args *args, size_t entries,
+                                      const struct fovea_why *why)
 {
     if (args->q_starts == NULL) {
         FOVEA_REQUIRE(args->kv_starts == NULL, FOVEA_ERR_NULL, why, "attention: args.kv_starts without q_starts");
         return FOVEA_OK;
     }
-    FOVEA_TRY(check_starts("q_starts", args->q_starts, args->batch, args->q_len, why));
+    FOVEA_TRY(check_starts("q_starts", args->q_starts, 0, entries, args->q_len, why));
     const struct fovea_attention_desc queries = queries_of(plan, args);
     FOVEA_TRY(fovea_attention_check_inputs(&queries, why));
     struct fovea_attention_desc keys = fovea_attention_call(plan, args);
@@ -40,7 +42,7 @@ static enum fovea_status check_ragged(const struct fovea_attention_layout *plan,
     if (args->kv_starts != NULL) {
         FOVEA_REQUIRE(keys.page_keys == 0 && keys.k_layout == FOVEA_K_ROWS && args->kv_begin == 0,
                       FOVEA_ERR_UNSUPPORTED, why, "attention: args.kv_starts with pages, panels or kv_begin");
-        FOVEA_TRY(check_starts("kv_starts", args->kv_starts, args->batch, args->kv_len, why));
+        FOVEA_TRY(check_starts("kv_starts", args->kv_starts, 0, entries, args->kv_len, why));
         keys.batch = 1;
         keys.kv_len = args->kv_starts[args->batch];
     }
@@ -81,8 +83,10 @@ static enum fovea_status check_live(const struct fovea_attention_desc *d, const 
     FOVEA_REQUIRE(!(asked) || args->name != NULL, FOVEA_ERR_NULL, why,                                                 \
                   "attention: args." #name " is NULL, but the plan asks for it");
 
-enum fovea_status fovea_attention_check(const struct fovea_attention_layout *plan,
-                                        const struct fovea_attention_args *args, const struct fovea_why *why)
+// entries: whether those of a ragged batch are looked at one by one.
+static enum fovea_status check_inputs(const struct fovea_attention_layout *plan,
+                                      const struct fovea_attention_args *args, bool entries,
+                                      const struct fovea_why *why)
 {
     FOVEA_REQUIRE(plan != NULL && args != NULL, FOVEA_ERR_NULL, why, "attention: plan or args is NULL");
     FOVEA_REQUIRE(fovea_is_plan(plan, FOVEA_PLAN_ATTENTION), FOVEA_ERR_STRUCT, why,
@@ -94,7 +98,8 @@ enum fovea_status fovea_attention_check(const struct fovea_attention_layout *pla
     if (args->batch == 0 || d->heads == 0) {
         return FOVEA_OK;
     }
-    FOVEA_TRY(check_ragged(plan, args, why)); // no entry has more than q_len queries: none where that is 0
+    // No entry has more than q_len queries: none where that is 0.
+    FOVEA_TRY(check_ragged(plan, args, entries ? args->batch : 0, why));
     if (args->q_len == 0) {
         return FOVEA_OK;
     }
@@ -121,10 +126,10 @@ enum fovea_status fovea_attention_check(const struct fovea_attention_layout *pla
 #undef NOT_MORE
 #undef NOT_LESS
 
-enum fovea_status fovea_attention_check_call(const struct fovea_attention_layout *plan,
-                                             const struct fovea_attention_args *args, const struct fovea_why *why)
+static enum fovea_status check_call(const struct fovea_attention_layout *plan, const struct fovea_attention_args *args,
+                                    bool entries, const struct fovea_why *why)
 {
-    FOVEA_TRY(fovea_attention_check(plan, args, why));
+    FOVEA_TRY(check_inputs(plan, args, entries, why));
     if (args->batch == 0 || plan->desc.heads == 0 || args->q_len == 0) {
         return FOVEA_OK;
     }
@@ -135,6 +140,37 @@ enum fovea_status fovea_attention_check_call(const struct fovea_attention_layout
     const struct fovea_attention_desc call =
         args->q_starts == NULL ? fovea_attention_call(plan, args) : queries_of(plan, args);
     return fovea_attention_check_out(&call, why);
+}
+
+enum fovea_status fovea_attention_check(const struct fovea_attention_layout *plan,
+                                        const struct fovea_attention_args *args, const struct fovea_why *why)
+{
+    return check_inputs(plan, args, true, why);
+}
+
+enum fovea_status fovea_attention_check_call(const struct fovea_attention_layout *plan,
+                                             const struct fovea_attention_args *args, const struct fovea_why *why)
+{
+    return check_call(plan, args, true, why);
+}
+
+enum fovea_status fovea_attention_check_whole(const struct fovea_attention_layout *plan,
+                                              const struct fovea_attention_args *args)
+{
+    return check_call(plan, args, false, NULL);
+}
+
+// Rows that other entries have to make room for are not taken on trust: those of this one lie before the last start.
+enum fovea_status fovea_attention_check_entry(const struct fovea_attention_args *args, size_t b)
+{
+    FOVEA_TRY(check_starts("q_starts", args->q_starts, b, b + 1, args->q_len, NULL));
+    FOVEA_CHECK(args->q_starts[b + 1] <= args->q_starts[args->batch], FOVEA_ERR_SHAPE);
+    if (args->kv_starts == NULL) {
+        return FOVEA_OK;
+    }
+    FOVEA_TRY(check_starts("kv_starts", args->kv_starts, b, b + 1, args->kv_len, NULL));
+    FOVEA_CHECK(args->kv_starts[b + 1] <= args->kv_starts[args->batch], FOVEA_ERR_SHAPE);
+    return FOVEA_OK;
 }
 
 enum fovea_status fovea_explain_attention_call(const void *plan, const struct fovea_attention_args *args, char *text,

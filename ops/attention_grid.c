@@ -63,6 +63,15 @@ struct fovea_attention_grid fovea_attention_grid(const struct fovea_attention_la
     return grid;
 }
 
+size_t fovea_attention_grid_tasks(const struct fovea_attention_grid *grid, size_t batch,
+                                  enum fovea_attention_phase phase)
+{
+    const size_t heads = batch * grid->heads;
+    return phase == FOVEA_ATTENTION_COMPUTE ? heads * fovea_ceil_div(grid->tiles, grid->each) * grid->splits
+           : grid->splits > 1               ? heads * grid->tiles
+                                            : 0;
+}
+
 struct fovea_attention_rows fovea_attention_find(const struct fovea_attention_layout *plan,
                                                  const struct fovea_attention_args *args,
                                                  const struct fovea_attention_grid *grid, size_t index)

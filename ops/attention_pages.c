@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ops/attention_pages.c - chunks of keys that lie in pages, and ragged batches.
+// ops/attention_pages.c - chunks of keys that lie in pages.
 //
 // Pages of 128 keys and more hold whole chunks, which are read in place. A chunk in smaller pages is read there by
 // decoding, in blocks of 16 keys; for prefill, and additive scores, it is gathered: 128 keys and values, at most 512
@@ -99,37 +99,4 @@ void fovea_attention_page(struct fovea_attention_view *view, size_t key)
     } else {
         point(view, &k, &v, key, more);
     }
-}
-
-struct fovea_attention_args fovea_attention_entry(const struct fovea_attention_layout *plan,
-                                                  const struct fovea_attention_args *args, size_t b,
-                                                  size_t *batch_strides)
-{
-    struct fovea_attention_desc call = fovea_attention_call(plan, args);
-    struct fovea_attention_args entry = *args;
-    const size_t first = args->q_starts[b];
-    entry.batch = 1;
-    entry.q_len = args->q_starts[b + 1] - first;
-    if (entry.q_len != 0) {
-        entry.q += first * call.q.row;
-        entry.out = args->out != NULL ? args->out + first * call.out.row : NULL;
-        entry.lse = args->lse != NULL ? args->lse + first * call.heads : NULL;
-        entry.entropy = args->entropy != NULL ? args->entropy + first * call.heads : NULL;
-        entry.max_weight = args->max_weight != NULL ? args->max_weight + first * call.heads : NULL;
-        entry.max_key = args->max_key != NULL ? args->max_key + first * call.heads : NULL;
-    }
-    if (args->kv_starts != NULL) {
-        const size_t first_key = args->kv_starts[b];
-        entry.kv_len = args->kv_starts[b + 1] - first_key;
-        if (entry.kv_len != 0) {
-            entry.k += first_key * call.k.row;
-            entry.v += first_key * call.v.row;
-        }
-        call.k.batch = call.v.batch = 0;
-    }
-    batch_strides[0] = batch_strides[3] = 0;
-    batch_strides[1] = call.k.batch;
-    batch_strides[2] = call.v.batch;
-    entry.batch_strides = batch_strides;
-    return entry;
 }

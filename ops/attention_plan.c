@@ -213,6 +213,19 @@ static enum fovea_status count(struct fovea_attention_layout *plan, size_t q_len
     return FOVEA_OK;
 }
 
+// Every 8th entry of a ragged batch has its first tasks of two phases behind the states.
+static enum fovea_status place_landmarks(struct fovea_attention_layout *plan, const struct fovea_why *why)
+{
+    const struct fovea_attention_desc *const d = &plan->desc;
+    const bool computes = d->batch != 0 && d->heads != 0 && d->q_len != 0; // then a task is at least one entry's
+    plan->landmarks_at = plan->work.shared_bytes / sizeof(float);
+    plan->landmarks = computes ? (d->batch - 1) / FOVEA_ATTENTION_LANDMARK : 0;
+    plan->work.phases = plan->landmarks == 0 ? FOVEA_ATTENTION_PHASES - 1 : FOVEA_ATTENTION_PHASES;
+    FOVEA_REQUIRE(fovea_add(plan->work.shared_bytes, 2 * plan->landmarks * sizeof(uint32_t), &plan->work.shared_bytes),
+                  FOVEA_ERR_OVERFLOW, why, "attention: the tasks of %zu entries do not fit in memory", d->batch);
+    return FOVEA_OK;
+}
+
 // Lays out a worker's scratch; what the plan says of tasks is known.
 static void lay_out(struct fovea_attention_layout *plan)
 {
@@ -264,11 +277,11 @@ enum fovea_status fovea_attention_make(const struct fovea_engine *engine, const 
     plan->cap_inverse = desc->softcap != 0 ? 1.0f / desc->softcap : 0;
     plan->keep_scale = 1.0f / (1.0f - desc->dropout);
     plan->threshold = (uint32_t)((double)desc->dropout * 0x1p32);
-    plan->work.phases = 2;
     plan->work.kind = FOVEA_PLAN_ATTENTION;
     lay_out(plan);
     FOVEA_TRY(count(plan, few, why));
-    return prefills ? count(plan, desc->q_len, why) : FOVEA_OK;
+    FOVEA_TRY(prefills ? count(plan, desc->q_len, why) : FOVEA_OK);
+    return place_landmarks(plan, why);
 }
 
 size_t fovea_attention_plan_size(void)

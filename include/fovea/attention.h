@@ -157,7 +157,8 @@ FOVEA_API size_t fovea_attention_plan_size(void);
 /// the engine (its caches, its profile, its workers): read it from each plan; with kv_len it grows to a bound. Shared
 /// memory is for few queries at a time (fewer than 12 to 16, or than the tuning profile says, at most 64), whose keys
 /// are split among tasks: per query head and 1024 keys that many rows of dv + 2 floats at most, dv + 4 with statistics,
-/// and none for up to 1024 keys. Errors: NULL, STRUCT, ENUM, SHAPE, OVERFLOW, STRIDE, VALUE, ALIGN (plan).
+/// and none for up to 1024 keys; and for ragged batches: 8 bytes for every 8 entries of `batch` before the last.
+/// Errors: NULL, STRUCT, ENUM, SHAPE, OVERFLOW, STRIDE, VALUE, ALIGN (plan).
 FOVEA_API enum fovea_status fovea_attention_plan(const struct fovea_engine *engine,
                                                  const struct fovea_attention_desc *desc, void *plan);
 /// Writes one line that says what a plan would do, or why there is none; returns what fovea_attention_plan would.
@@ -183,7 +184,8 @@ FOVEA_API enum fovea_status fovea_explain_attention_call(const void *plan, const
 FOVEA_API enum fovea_status fovea_attention(const void *plan, const struct fovea_attention_args *args, void *shared,
                                             void *scratch, const struct fovea_executor *executor);
 /// The same task by task: tasks of a phase in any order, on any threads, each with a scratch of its own. Their number
-/// depends on the lengths of the call; 0 where args are in error.
+/// depends on the lengths of the call; 0 where args are in error. Of a ragged batch a task looks at the starts of its
+/// own entry: that the others are in error only fovea_attention_tasks and phase 0 of three say.
 FOVEA_API uint32_t fovea_attention_tasks(const void *plan, const struct fovea_attention_args *args, uint32_t phase);
 FOVEA_API enum fovea_status fovea_attention_task(const void *plan, const struct fovea_attention_args *args,
                                                  void *shared, void *scratch, uint32_t phase, uint32_t task);

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// ops/attention_ragged.c - ragged batches: each entry as a call of its own, and which of them a task is of.
+//
+// How many tasks an entry has depends on its lengths. If each task looked for its entry from the first on, a call of n
+// entries would take n^2 steps: a first phase notes how many tasks come before every 8th entry.
+#include "ops/attention.h"
+
+// Goes on from `at` to the entry of a task, and notes the landmarks behind it where they are not NULL. An entry as long
+// as the one before it, as all are that decode, costs no more than a comparison.
+static struct fovea_attention_at walk(const struct fovea_attention_layout *plan,
+                                      const struct fovea_attention_args *args, enum fovea_attention_phase phase,
+                                      size_t task, struct fovea_attention_at at, uint32_t *landmarks)
+{
+    size_t queries = SIZE_MAX, keys = SIZE_MAX, tasks = 0;
+    for (; at.number < args->batch; at.number++, at.before += tasks) {
+        const size_t b = at.number, q_len = args->q_starts[b + 1] - args->q_starts[b];
+        const size_t kv_len = args->kv_starts ? args->kv_starts[b + 1] - args->kv_starts[b] : args->kv_len;
+        if (landmarks != NULL && b != 0 && b % FOVEA_ATTENTION_LANDMARK == 0) {
+            landmarks[b / FOVEA_ATTENTION_LANDMARK - 1] = (uint32_t)at.before;
+        }
+        if (q_len != queries || kv_len != keys) {
+            queries = q_len;
+            keys = kv_len;
+            at.grid = fovea_attention_grid(plan, args->batch, q_len, kv_len);
+            tasks = fovea_attention_grid_tasks(&at.grid, 1, phase);
+        }
+        if (task - at.before < tasks) {
+            break;
+        }
+    }
+    return at;
+}
+
+// Landmarks of one phase in a call, which may have fewer entries than its plan.
+static size_t count_landmarks(const struct fovea_attention_args *args)
+{
+    return args->batch == 0 ? 0 : (args->batch - 1) / FOVEA_ATTENTION_LANDMARK;
+}
+
+struct fovea_attention_at fovea_attention_seek(const struct fovea_attention_layout *plan,
+                                               const struct fovea_attention_args *args, const uint32_t *landmarks,
+                                               enum fovea_attention_phase phase, size_t task)
+{
+    struct fovea_attention_at at = {0};
+    if (landmarks != NULL) {
+        const uint32_t *const first = landmarks + (phase == FOVEA_ATTENTION_JOIN ? plan->landmarks : 0);
+        size_t low = 0, high = count_landmarks(args); // those below low are not behind the task, those from high on are
+        while (low < high) {
+            const size_t middle = low + (high - low) / 2;
+            *(first[middle] <= task ? &low : &high) = middle + (first[middle] <= task);
+        }
+        at.number = low * FOVEA_ATTENTION_LANDMARK;
+        at.before = low == 0 ? 0 : first[low - 1];
+    }
+    return walk(plan, args, phase, task, at, NULL);
+}
+
+void fovea_attention_look_round(const struct fovea_attention_layout *plan, const struct fovea_attention_args *args,
+                                uint32_t *landmarks)
+{
+    const struct fovea_attention_at begin = {0};
+    walk(plan, args, FOVEA_ATTENTION_COMPUTE, SIZE_MAX, begin, landmarks);
+    walk(plan, args, FOVEA_ATTENTION_JOIN, SIZE_MAX, begin, landmarks + plan->landmarks);
+}
+
+struct fovea_attention_args fovea_attention_entry(const struct fovea_attention_layout *plan,
+                                                  const struct fovea_attention_args *args, size_t b,
+                                                  size_t *batch_strides)
+{
+    struct fovea_attention_desc call = fovea_attention_call(plan, args);
+    struct fovea_attention_args entry = *args;
+    const size_t first = args->q_starts[b];
+    entry.batch = 1;
+    entry.q_len = args->q_starts[b + 1] - first;
+    if (entry.q_len != 0) {
+        entry.q += first * call.q.row;
+        entry.out = args->out != NULL ? args->out + first * call.out.row : NULL;
+        entry.lse = args->lse != NULL ? args->lse + first * call.heads : NULL;
+        entry.entropy = args->entropy != NULL ? args->entropy + first * call.heads : NULL;
+        entry.max_weight = args->max_weight != NULL ? args->max_weight + first * call.heads : NULL;
+        entry.max_key = args->max_key != NULL ? args->max_key + first * call.heads : NULL;
+    }
+    if (args->kv_starts != NULL) {
+        const size_t first_key = args->kv_starts[b];
+        entry.kv_len = args->kv_starts[b + 1] - first_key;
+        if (entry.kv_len != 0) {
+            entry.k += first_key * call.k.row;
+            entry.v += first_key * call.v.row;
+        }
+        call.k.batch = call.v.batch = 0;
+    }
+    batch_strides[0] = batch_strides[3] = 0;
+    batch_strides[1] = call.k.batch;
+    batch_strides[2] = call.v.batch;
+    entry.batch_strides = batch_strides;
+    return entry;
+}
