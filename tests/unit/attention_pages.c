@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/unit/attention_pages.c - keys in pages give the bits of keys in one block, whatever the page size, layout,
-// masks, ISA and threads; pages that nobody sees are inaccessible, their entries in the table garbage. Appending to
-// pages.
+// masks, ISA and threads, in all that a call, returned weights and states make of them; pages that nobody sees are
+// inaccessible, their entries in the table garbage. Appending to pages.
+#include "fovea/attention_state.h"
+#include "fovea/attention_weights.h"
 #include "fovea/kv_cache.h"
 #include "tests/support/engines.h"
 #include "tests/support/memory.h"
@@ -9,9 +11,13 @@
 #include "tests/support/test.h"
 #include "tests/unit/attention_case.h"
 
-enum { PANEL = 16, UNIT = 1024 }; ///< floats of a 4 KiB page
+enum { PANEL = 16, CHUNK = 128, UNIT = 1024 }; ///< UNIT: floats of a 4 KiB page
+enum kind { OUT, LSE, ENTROPY, LARGEST, TOP, WEIGHTS, KEY_SUMS, KINDS };
+static const char *const kind_names[KINDS] = {"out",     "lse",     "entropy", "largest weight",
+                                              "its key", "weights", "key sums"};
 
 static struct fovea_engine *engines[TEST_ISAS];
+static size_t compared[KINDS]; ///< elements, in all cases
 
 // The keys of a case in pages of a pool.
 struct pool {
@@ -107,15 +113,91 @@ static struct pool make_pool(struct attention_case *c)
     return p;
 }
 
+// All that is made of a case.
+struct result {
+    float *of[KINDS];
+};
+
+static size_t count_of(const struct attention_case *c, enum kind kind)
+{
+    const size_t heads = c->args.batch * c->desc.heads, rows = heads * c->args.q_len, keys = c->args.kv_len;
+    const size_t counts[KINDS] = {c->out_floats, rows, 0, 0, 0, rows * keys, heads * keys};
+    return kind >= ENTROPY && kind <= TOP && c->desc.statistics ? rows : counts[kind];
+}
+
+static void compare(const struct attention_case *c, const struct result *expected, const struct result *got, int last,
+                    const char *what, int e)
+{
+    for (int k = 0; k <= last; k++) {
+        const size_t n = count_of(c, (enum kind)k), at = test_differ(expected->of[k], got->of[k], n);
+        CHECK(at == n, "%s: pages of %zu, %s: %s: %s[%zu] differs", c->text, c->desc.page_keys, test_isas[e], what,
+              kind_names[k], at);
+        compared[k] += n;
+    }
+}
+
+// The call, then its weights.
+static struct result run(struct attention_case *c, int e, enum test_way way)
+{
+    struct result r;
+    for (int k = 0; k < KINDS; k++)
+        r.of[k] = test_floats(count_of(c, (enum kind)k), TEST_HIGH);
+    memcpy(r.of[OUT], c->out_before, c->out_floats * sizeof(float));
+    c->args.out = r.of[OUT];
+    c->args.lse = r.of[LSE];
+    c->args.entropy = c->desc.statistics ? r.of[ENTROPY] : NULL;
+    c->args.max_weight = c->desc.statistics ? r.of[LARGEST] : NULL;
+    c->args.max_key = c->desc.statistics ? (uint32_t *)(void *)r.of[TOP] : NULL;
+    const enum fovea_status status = test_run(&test_attention, engines[e], &c->desc, &c->args, way, c->rng.state);
+    CHECK(!status, "%s: %s: %s", c->text, test_isas[e], fovea_status_string(status));
+    const size_t keys = c->args.kv_len, head = c->args.q_len * keys;
+    const struct fovea_attention_weights_args weights = {.call = &c->args,
+                                                         .weights = r.of[WEIGHTS],
+                                                         .strides = {c->desc.heads * head, head, keys},
+                                                         .key_sums = r.of[KEY_SUMS]};
+    struct fovea_work *const plan = test_memory(fovea_attention_plan_size(), TEST_HIGH);
+    CHECK(!fovea_attention_plan(engines[e], &c->desc, plan), "%s", c->text);
+    void *const scratch = test_memory(plan->scratch_bytes, TEST_HIGH);
+    CHECK(!fovea_attention_weights(plan, &weights, scratch, NULL), "%s: weights", c->text);
+    return r;
+}
+
+// Keys one to three chunks at a time in a state.
+static struct result stream(struct attention_case *c, int e)
+{
+    const struct result r = {{test_floats(c->out_floats, TEST_HIGH), test_floats(count_of(c, LSE), TEST_HIGH)}};
+    struct fovea_work *const plan = test_memory(fovea_attention_plan_size(), TEST_HIGH);
+    CHECK(!fovea_attention_plan(engines[e], &c->desc, plan), "%s", c->text);
+    void *const scratch = test_memory(plan->scratch_bytes, TEST_HIGH);
+    size_t bytes = 0;
+    CHECK(!fovea_attention_state_size(plan, c->args.batch, c->args.q_len, 2, &bytes), "%s", c->text);
+    void *const state = test_memory((bytes + 63) / 64 * 64, TEST_HIGH);
+    CHECK(!fovea_attention_state_init(plan, c->args.batch, c->args.q_len, 2, state), "%s", c->text);
+    struct fovea_attention_args block = c->args;
+    for (size_t first = 0; first < c->args.kv_len; first = block.kv_len) {
+        const size_t end = first + CHUNK * (1 + check_below(&c->rng, 3));
+        block.kv_begin = first;
+        block.kv_len = end < c->args.kv_len ? end : c->args.kv_len;
+        if (c->desc.segments) { // (batch, kv_len) of this call
+            uint32_t *const ids = test_memory(block.batch * block.kv_len * sizeof *ids, TEST_HIGH);
+            for (size_t b = 0; b < block.batch; b++)
+                memcpy(ids + b * block.kv_len, c->args.kv_segments + b * c->args.kv_len, block.kv_len * sizeof *ids);
+            block.kv_segments = ids;
+        }
+        CHECK(!fovea_attention_state_accumulate(plan, &block, state, scratch, NULL), "%s: accumulate", c->text);
+    }
+    memcpy(r.of[OUT], c->out_before, c->out_floats * sizeof(float));
+    c->args.out = r.of[OUT];
+    c->args.lse = r.of[LSE];
+    CHECK(!fovea_attention_state_finish(plan, state, &c->args, scratch, NULL), "%s: finish", c->text);
+    return r;
+}
+
 static void run_case(uint64_t number)
 {
     struct attention_case c;
     attention_draw(&c, number, true, 400000);
-    c.args.out = test_floats(c.out_floats, TEST_HIGH);
-    c.args.lse = NULL;
-    memcpy(c.args.out, c.out_before, c.out_floats * sizeof *c.args.out);
-    CHECK(!test_run(&test_attention, engines[0], &c.desc, &c.args, TEST_SERIAL, 1), "%s", c.text);
-    const float *const expected = c.args.out;
+    const struct result expected = run(&c, 0, TEST_SERIAL);
     const struct pool p = make_pool(&c);
     c.desc.page_keys = p.page_keys;
     c.desc.k = p.k_strides;
@@ -133,13 +215,10 @@ static void run_case(uint64_t number)
             struct fovea_attention_tuning *const tuning = &test_tuning(engines[e])->attention[i];
             tuning->near = tuning->near_tiles = number % 2 != 0 ? 1 : 1 << 20;
         }
-        c.args.out = test_floats(c.out_floats, TEST_HIGH);
-        memcpy(c.args.out, c.out_before, c.out_floats * sizeof *c.args.out);
-        const enum test_way way = (enum test_way)check_below(&c.rng, TEST_WAYS);
-        const enum fovea_status status = test_run(&test_attention, engines[e], &c.desc, &c.args, way, number);
-        const size_t at = test_differ(expected, c.args.out, c.out_floats);
-        CHECK(!status && at == c.out_floats, "%s: pages of %zu, %s: %s, out[%zu] differs", c.text, p.page_keys,
-              test_isas[e], fovea_status_string(status), at);
+        const struct result got = run(&c, e, (enum test_way)check_below(&c.rng, TEST_WAYS));
+        compare(&c, &expected, &got, KEY_SUMS, "a call", e);
+        const struct result streamed = stream(&c, e);
+        compare(&c, &expected, &streamed, LSE, "a state", e);
     }
     test_memory_reset();
 }
@@ -209,6 +288,8 @@ int main(void)
     test_engines(engines);
     for (uint64_t number = 50001; number <= (small ? 50060 : 50300); number++)
         run_case(number);
+    for (int k = 0; k < KINDS; k++)
+        CHECK(compared[k] > 0, "no case has %s", kind_names[k]);
     for (uint64_t seed = 1; seed <= 60; seed++)
         test_append(seed);
     test_engines_free(engines);
