@@ -57,6 +57,7 @@ set(FOVEA_FILES_OPS
     ops/attention_grid.c
     ops/attention_mask.c
     ops/attention_pages.c
+    ops/attention_parts.c
     ops/attention_prefill.c
     ops/attention_plan.c
     ops/attention_ragged.c

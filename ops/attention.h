@@ -131,6 +131,10 @@ enum fovea_status fovea_attention_check_out(const struct fovea_attention_desc *d
 struct fovea_attention_desc fovea_attention_call(const struct fovea_attention_layout *plan,
                                                  const struct fovea_attention_args *args);
 
+/// All queries of a ragged batch as those of one entry, without keys: q and out of the call are so long.
+struct fovea_attention_desc fovea_attention_all_queries(const struct fovea_attention_layout *plan,
+                                                        const struct fovea_attention_args *args);
+
 /// Query rows that go through the keys together. Row g * q_len + i of a key head is query i of the g-th of its heads.
 struct fovea_attention_tile {
     const struct fovea_attention_layout *plan;

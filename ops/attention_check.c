@@ -2,9 +2,8 @@
 // ops/attention_check.c - validates a call of an attention plan, and says what is wrong with it.
 #include "ops/attention.h"
 
-// All queries of a ragged batch as those of one entry, without keys: q and out of the call are so long.
-static struct fovea_attention_desc queries_of(const struct fovea_attention_layout *plan,
-                                              const struct fovea_attention_args *args)
+struct fovea_attention_desc fovea_attention_all_queries(const struct fovea_attention_layout *plan,
+                                                        const struct fovea_attention_args *args)
 {
     struct fovea_attention_desc queries = fovea_attention_call(plan, args);
     queries.batch = 1;
@@ -35,7 +34,7 @@ static enum fovea_status check_ragged(const struct fovea_attention_layout *plan,
         return FOVEA_OK;
     }
     FOVEA_TRY(check_starts("q_starts", args->q_starts, 0, entries, args->q_len, why));
-    const struct fovea_attention_desc queries = queries_of(plan, args);
+    const struct fovea_attention_desc queries = fovea_attention_all_queries(plan, args);
     FOVEA_TRY(fovea_attention_check_inputs(&queries, why));
     struct fovea_attention_desc keys = fovea_attention_call(plan, args);
     keys.q_len = 0;
@@ -138,7 +137,7 @@ static enum fovea_status check_call(const struct fovea_attention_layout *plan, c
         return FOVEA_OK; // as the plan's
     }
     const struct fovea_attention_desc call =
-        args->q_starts == NULL ? fovea_attention_call(plan, args) : queries_of(plan, args);
+        args->q_starts == NULL ? fovea_attention_call(plan, args) : fovea_attention_all_queries(plan, args);
     return fovea_attention_check_out(&call, why);
 }
 

@@ -73,7 +73,7 @@ struct fovea_attention_args fovea_attention_entry(const struct fovea_attention_l
     entry.batch = 1;
     entry.q_len = args->q_starts[b + 1] - first;
     if (entry.q_len != 0) {
-        entry.q += first * call.q.row;
+        entry.q = args->q != NULL ? args->q + first * call.q.row : NULL; // an end of a state has no q
         entry.out = args->out != NULL ? args->out + first * call.out.row : NULL;
         entry.lse = args->lse != NULL ? args->lse + first * call.heads : NULL;
         entry.entropy = args->entropy != NULL ? args->entropy + first * call.heads : NULL;

@@ -2,7 +2,8 @@
 // ops/attention_weights.c - a second pass over the keys: scores again, and from the LSE the weights and their sums.
 //
 // A task is a chunk of keys for one head, or for all heads where weights are averaged; it takes the queries 16 at a
-// time through the decoding kernel, which hands out its scores. No task shares an element with another.
+// time through the decoding kernel, which hands out its scores. No task shares an element with another. An entry of a
+// ragged batch is a call of its own; each has as many tasks as one of all keys would, so that none looks for its entry.
 #include "fovea/attention_weights.h"
 #include "ops/attention.h"
 #include <math.h>
@@ -16,6 +17,7 @@ struct pass {
     const struct fovea_attention_layout *plan;
     const struct fovea_attention_weights_args *args;
     const struct fovea_attention_args *call;
+    size_t first;       // the number of the call's first entry: not 0 for an entry of a ragged batch
     size_t begin, keys; // the first key, and their number
     size_t first_chunk, chunks;
     size_t heads_each, heads; // of a task; tasks side by side
@@ -43,7 +45,7 @@ static void score(const struct pass *pass, const struct block *at, float *scores
 {
     const struct fovea_attention_layout *const plan = pass->plan;
     struct fovea_attention_tile tile;
-    fovea_attention_tile(plan, pass->call, at->batch, at->head / plan->group,
+    fovea_attention_tile(plan, pass->call, pass->first + at->batch, at->head / plan->group,
                          at->head % plan->group * pass->call->q_len + at->query, at->rows, &tile);
     struct fovea_attention_view view;
     float *const q = scratch + plan->q_at;
@@ -148,10 +150,8 @@ static void run_block(const struct pass *pass, struct block at, float *total, fl
     }
 }
 
-static void run_task(const void *plan, const void *call, void *shared, void *scratch, uint32_t phase, uint32_t task)
+static void run_part(const struct pass *pass, void *scratch, uint32_t phase, uint32_t task)
 {
-    (void)plan, (void)shared;
-    const struct pass *const pass = call;
     if (phase == 1) {
         float sum = 0.0f;
         for (size_t j = 0; j < pass->keys; j++) {
@@ -163,6 +163,9 @@ static void run_task(const void *plan, const void *call, void *shared, void *scr
     const size_t chunk = pass->first_chunk + task % pass->chunks, entry = task / pass->chunks;
     struct block at = {.batch = entry / pass->heads, .head = entry % pass->heads};
     at.key = chunk * FOVEA_CHUNK > pass->begin ? chunk * FOVEA_CHUNK : pass->begin;
+    if (at.key >= pass->call->kv_len) {
+        return; // other entries have more keys
+    }
     at.keys = fovea_min((chunk + 1) * FOVEA_CHUNK, pass->call->kv_len) - at.key;
     for (size_t h = 0; pass->args->key_sums != NULL && h < pass->heads_each; h++) {
         memset(sums_of(pass, &at, at.head + h), 0, at.keys * sizeof(float));
@@ -174,6 +177,42 @@ static void run_task(const void *plan, const void *call, void *shared, void *scr
     }
 }
 
+static size_t keys_of(const struct fovea_attention_args *call)
+{
+    return call->kv_len > call->kv_begin ? call->kv_len - call->kv_begin : 0;
+}
+
+// A task of entry b of a ragged batch.
+static void run_entry(const struct pass *all, size_t b, void *scratch, uint32_t phase, uint32_t task)
+{
+    size_t strides[4];
+    const struct fovea_attention_args call = fovea_attention_entry(all->plan, all->call, b, strides);
+    const size_t heads = all->plan->desc.heads, first = all->call->q_starts[b];
+    const size_t before = all->call->kv_starts != NULL ? all->call->kv_starts[b] : b * all->keys;
+    struct fovea_attention_weights_args args = *all->args;
+    args.weights = args.weights != NULL ? args.weights + first * args.strides.row : NULL;
+    args.key_sums = args.key_sums != NULL ? args.key_sums + before * heads : NULL;
+    args.head_sums = args.head_sums != NULL ? args.head_sums + b * heads : NULL;
+    struct pass pass = *all;
+    pass.args = &args;
+    pass.call = &call;
+    pass.first = b;
+    pass.keys = keys_of(&call);
+    run_part(&pass, scratch, phase, task);
+}
+
+static void run_task(const void *plan, const void *call, void *shared, void *scratch, uint32_t phase, uint32_t task)
+{
+    (void)plan, (void)shared;
+    const struct pass *const pass = call;
+    if (pass->call->q_starts == NULL) {
+        run_part(pass, scratch, phase, task);
+        return;
+    }
+    const uint32_t each = (uint32_t)(phase == 1 ? pass->plan->desc.heads : pass->heads * pass->chunks);
+    run_entry(pass, task / each, scratch, phase, task % each);
+}
+
 static const struct fovea_operator operator= {count_tasks, run_task, NULL};
 
 static enum fovea_status check_args(const struct fovea_attention_layout *plan,
@@ -181,7 +220,6 @@ static enum fovea_status check_args(const struct fovea_attention_layout *plan,
 {
     FOVEA_CHECK(plan != NULL && args != NULL && args->call != NULL, FOVEA_ERR_NULL);
     FOVEA_TRY(fovea_attention_check(plan, args->call, NULL));
-    FOVEA_CHECK(args->call->q_starts == NULL, FOVEA_ERR_UNSUPPORTED);
     FOVEA_CHECK(args->returned <= FOVEA_RETURN_SCORES && args->average <= 1 && args->dropped <= 1, FOVEA_ERR_ENUM);
     const bool scores = args->returned == FOVEA_RETURN_SCORES;
     FOVEA_CHECK(!scores || (!args->average && !args->dropped && args->key_sums == NULL && args->head_sums == NULL),
@@ -192,9 +230,10 @@ static enum fovea_status check_args(const struct fovea_attention_layout *plan,
     if (args->weights == NULL || args->call->kv_begin >= args->call->kv_len) {
         return FOVEA_OK;
     }
-    struct fovea_attention_desc map = fovea_attention_call(plan, args->call);
+    struct fovea_attention_desc map = args->call->q_starts != NULL ? fovea_attention_all_queries(plan, args->call)
+                                                                   : fovea_attention_call(plan, args->call);
     map.heads = args->average ? 1 : map.heads;
-    map.v_dim = map.kv_len - args->call->kv_begin;
+    map.v_dim = keys_of(args->call);
     map.out = args->strides;
     return fovea_attention_check_out(&map, NULL);
 }
@@ -209,7 +248,7 @@ enum fovea_status fovea_attention_weights(const void *plan, const struct fovea_a
                         .args = args,
                         .call = call,
                         .begin = call->kv_begin,
-                        .keys = call->kv_len > call->kv_begin ? call->kv_len - call->kv_begin : 0,
+                        .keys = keys_of(call),
                         .first_chunk = call->kv_begin / FOVEA_CHUNK,
                         .heads_each = args->average ? layout->desc.heads : 1,
                         .heads = args->average ? layout->desc.heads != 0 : layout->desc.heads};

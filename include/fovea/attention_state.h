@@ -28,7 +28,8 @@
 extern "C" {
 #endif
 
-/// Bytes of a state of batch x q_len queries of every head of the plan, each at most the plan's:
+/// Bytes of a state of batch x q_len queries of every head of the plan, each at most the plan's, or of a ragged batch:
+/// batch is 1 then and q_len all its queries, q_starts[batch]; at most the plan's batch x q_len.
 /// 64 + 4 * parts * batch * heads * q_len * (v_dim + 2). parts, 2 to 65535, is how many splits of 1024 keys it keeps
 /// apart; 2 is enough for streaming, and for merging states of at most 2 splits. Errors: NULL, STRUCT (another's plan),
 /// SHAPE, VALUE (parts), OVERFLOW.
@@ -41,8 +42,8 @@ FOVEA_API enum fovea_status fovea_attention_state_init(const void *plan, size_t 
 /// Adds keys [args->kv_begin, args->kv_len) to what the queries have seen; out, lse and statistics are not used. batch
 /// and q_len are the state's. The same plan and queries, but for k, v, kv_begin and kv_len, give the bits above.
 /// scratch as the plan's fovea_work says, for each worker; no shared memory. Sinks wait for the end. Tasks are tiles of
-/// queries, each over all keys of the block. Errors: those of fovea_attention, UNSUPPORTED (ragged: a state for each
-/// entry), FORMAT (no state), SHAPE (another batch, heads, q_len or v_dim than the state's).
+/// queries, each over all keys of the block; of a ragged batch, which begins at q_starts[0] = 0, entry after entry.
+/// Errors: those of fovea_attention, FORMAT (no state), SHAPE (other queries, heads or v_dim than the state's).
 FOVEA_API enum fovea_status fovea_attention_state_accumulate(const void *plan, const struct fovea_attention_args *args,
                                                              void *state, void *scratch,
                                                              const struct fovea_executor *executor);
@@ -50,10 +51,11 @@ FOVEA_API enum fovea_status fovea_attention_state_accumulate(const void *plan, c
 /// (of one another or the plan; parts may differ), VALUE (they overlap, no workers).
 FOVEA_API enum fovea_status fovea_attention_state_merge(const void *plan, void *into, const void *from, void *scratch,
                                                         const struct fovea_executor *executor);
-/// Writes args->out and, where it is not NULL, args->lse; of the other args batch, q_len, batch_strides, sinks and
-/// live_heads count; those are the live heads of each accumulate, for they only say which sinks count. The state stays
-/// as it is and may take more keys. A row that has seen nothing gives 0, and its sink or -inf as its LSE. Errors: as
-/// fovea_attention_state_merge, STRIDE and OVERFLOW (batch_strides).
+/// Writes args->out and, where it is not NULL, args->lse; of the other args batch, q_len, q_starts, batch_strides,
+/// sinks and live_heads count; q_starts are those of each accumulate, and so are the live heads, for they only say
+/// which sinks count. The state stays as it is and may take more keys. A row that has seen nothing gives 0, and its
+/// sink or -inf as its LSE. Errors: as fovea_attention_state_merge, STRIDE and OVERFLOW (batch_strides, or all rows of
+/// a ragged batch).
 FOVEA_API enum fovea_status fovea_attention_state_finish(const void *plan, const void *state,
                                                          const struct fovea_attention_args *args, void *scratch,
                                                          const struct fovea_executor *executor);

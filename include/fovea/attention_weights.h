@@ -28,17 +28,20 @@ struct fovea_attention_weights_args {
     uint32_t dropped;                       ///< 1: weights after dropout, as the call draws it; 0: before
     uint32_t average;                       ///< 1: weights are means over the heads
     /// NULL, or weights[b * batch + h * head + i * row + j - kv_begin] for every query i and key j of the call; the
-    /// head stride is ignored where weights are averaged. No two rows overlap.
+    /// head stride is ignored where weights are averaged. Ragged: weights[h * head + (q_starts[b] + i) * row + j -
+    /// kv_begin], and with kv_starts only for the keys of entry b. No two rows, of kv_len - kv_begin each, overlap.
     float *weights;
     struct fovea_strides strides; ///< of weights
-    float *key_sums;              ///< NULL, or (batch, H, kv_len - kv_begin) dense: each key's weights over the queries
-    float *head_sums;             ///< NULL, or (batch, H): each head's sum of key_sums, which must be asked for too
+    /// NULL, or (batch, H, kv_len - kv_begin) dense: each key's weights over the queries. With kv_starts those of entry
+    /// b, (H, its keys), begin at element kv_starts[b] * H.
+    float *key_sums;
+    float *head_sums; ///< NULL, or (batch, H): each head's sum of key_sums, which must be asked for too
 };
 
 /// Runs on an executor (NULL: in this thread). plan is that of the call; scratch as its fovea_work says, for each
 /// worker; no shared memory. A task is a chunk of 128 keys of one head, or of all where they are averaged. Errors:
-/// those of fovea_attention, UNSUPPORTED (a ragged call: take its entries one by one), NULL (no lse, no output,
-/// head_sums alone), ENUM, VALUE (scores dropped, averaged or summed), STRIDE and OVERFLOW (weights).
+/// those of fovea_attention, NULL (no lse, no output, head_sums alone), ENUM, VALUE (scores dropped, averaged or
+/// summed), STRIDE and OVERFLOW (weights).
 ///
 /// With D, C and R as at fovea_attention and u = 2^-24, a weight w of score s is, to first order, within
 /// w (2 D + (142 + 4 C + 3 R) u + 3 u |s - LSE| + 2 u |LSE|) of the exact one. Sums over n are n u worse, relatively.

@@ -1,159 +1,61 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/unit/attention_ragged.c - a ragged batch gives each entry the bits it has alone: prefilling and decoding
 // entries side by side, keys ragged too, in a cache or in pages, on every ISA, in any order of tasks.
-#include "fovea/kv_cache.h"
-#include "tests/check/check.h"
 #include "tests/support/engines.h"
 #include "tests/support/memory.h"
 #include "tests/support/operator.h"
 #include "tests/support/test.h"
+#include "tests/unit/ragged_batch.h"
 
-enum { FEW = 6, ENTRIES = 20, KV_HEADS = 2, HEADS = 4, D = 24, DV = 20, PAGE = 32 };
-enum keys { RAGGED, CACHED, PAGED };
+#include <stdbool.h>
 
 static struct fovea_engine *engines[TEST_ISAS];
 
-struct batch {
-    enum keys keys;
-    size_t entries; // FEW, or so many that tasks look for theirs by landmarks
-    uint32_t q_starts[ENTRIES + 1], kv_starts[ENTRIES + 1], kv_lens[ENTRIES];
-    int64_t offsets[ENTRIES];
-    size_t q_most, kv_most;
-    float *q, *k, *v, *out, *lse; // (rows, heads, dim)
-    float *want_out, *want_lse;   // each entry alone
-    struct fovea_kv_cache cache;
-    struct fovea_kv_pages pool;
-    uint32_t *table;
-    size_t table_row;
+struct result {
+    float *out, *lse; // (rows, HEADS, DV); each entry's (HEADS, queries)
 };
 
-static float *random_floats(struct check_rng *rng, size_t n, float scale)
+static struct result new_result(const struct batch *t)
 {
-    const struct check_source source = {CHECK_UNIFORM, scale, 0};
-    float *const x = test_floats(n, TEST_HIGH);
-    check_fill(rng, &source, x, n);
-    return x;
-}
-
-static void fill_caches(struct batch *t)
-{
-    const struct fovea_strides k = {0, D, KV_HEADS * D}, v = {0, DV, KV_HEADS * DV};
-    size_t nk, nv;
-    t->cache = (struct fovea_kv_cache){.struct_size = sizeof t->cache, .batch = t->entries, .kv_heads = KV_HEADS};
-    t->cache.capacity = t->kv_most, t->cache.qk_dim = D, t->cache.v_dim = DV;
-    CHECK(!fovea_kv_cache_size(&t->cache, &nk, &nv), "cache");
-    t->cache.k = test_floats(nk, TEST_HIGH), t->cache.v = test_floats(nv, TEST_HIGH);
-    t->table_row = (t->kv_most + PAGE - 1) / PAGE;
-    t->pool = (struct fovea_kv_pages){.struct_size = sizeof t->pool, .page_keys = PAGE, .kv_heads = KV_HEADS};
-    t->pool.pages = t->entries * t->table_row, t->pool.qk_dim = D, t->pool.v_dim = DV;
-    CHECK(!fovea_kv_pages_size(&t->pool, &nk, &nv), "pool");
-    t->pool.k = test_floats(nk, TEST_HIGH), t->pool.v = test_floats(nv, TEST_HIGH);
-    t->table = test_memory(t->pool.pages * sizeof *t->table, TEST_HIGH);
-    for (uint32_t i = 0; i < t->pool.pages; i++)
-        t->table[i] = (uint32_t)t->pool.pages - 1 - i;
-    for (size_t b = 0; b < t->entries; b++) {
-        const float *const keys = t->k + t->kv_starts[b] * k.row, *const values = t->v + t->kv_starts[b] * v.row;
-        CHECK(!fovea_kv_append(&t->cache, b, 0, t->kv_lens[b], keys, k, values, v), "append");
-        CHECK(!fovea_kv_pages_append(&t->pool, t->table + b * t->table_row, 0, t->kv_lens[b], keys, k, values, v),
-              "append");
-    }
-}
-
-static void draw(struct batch *t, uint64_t seed)
-{
-    static const uint16_t q_lens[] = {0, 1, 1, 1, 3, 15, 16, 17, 48, 70}, kv_lens[] = {0, 1, 20, 128, 300, 1100};
-    struct check_rng rng = {seed};
-    *t = (struct batch){.keys = (enum keys)(seed % 3), .entries = seed % 4 == 0 ? ENTRIES : FEW};
-    for (size_t b = 0; b < t->entries; b++) {
-        const size_t queries = q_lens[check_below(&rng, 10)], keys = kv_lens[check_below(&rng, 6)];
-        t->q_starts[b + 1] = t->q_starts[b] + (uint32_t)queries;
-        t->kv_starts[b + 1] = t->kv_starts[b] + (uint32_t)keys;
-        t->kv_lens[b] = (uint32_t)keys;
-        t->offsets[b] = (int64_t)keys - (int64_t)queries;
-        t->q_most = queries > t->q_most ? queries : t->q_most;
-        t->kv_most = keys > t->kv_most ? keys : t->kv_most;
-    }
-    t->kv_most += t->kv_most == 0;
-    t->q = random_floats(&rng, t->q_starts[t->entries] * HEADS * D, 4);
-    t->k = random_floats(&rng, t->kv_starts[t->entries] * KV_HEADS * D, 1);
-    t->v = random_floats(&rng, t->kv_starts[t->entries] * KV_HEADS * DV, 1);
-    t->out = test_floats(t->q_starts[t->entries] * HEADS * DV, TEST_HIGH);
-    t->lse = test_floats(t->q_starts[t->entries] * HEADS, TEST_HIGH);
-    fill_caches(t);
-}
-
-static struct fovea_attention_desc describe(const struct batch *t, size_t batch)
-{
-    struct fovea_attention_desc d;
-    fovea_attention_desc_init(&d, sizeof d);
-    d.causal = 1;
-    d.batch = batch, d.heads = HEADS, d.kv_heads = KV_HEADS;
-    d.q_len = t->q_most, d.kv_len = t->kv_most, d.qk_dim = D, d.v_dim = DV;
-    d.q = (struct fovea_strides){t->q_most * HEADS * D, D, HEADS * D};
-    d.k = (struct fovea_strides){t->kv_most * KV_HEADS * D, D, KV_HEADS * D};
-    d.v = (struct fovea_strides){t->kv_most * KV_HEADS * DV, DV, KV_HEADS * DV};
-    d.out = (struct fovea_strides){t->q_most * HEADS * DV, DV, HEADS * DV};
-    return d;
+    const size_t n = t->q_starts[t->entries] * HEADS;
+    return (struct result){test_floats(n * DV, TEST_HIGH), test_floats(n, TEST_HIGH)};
 }
 
 // Each entry alone, its keys in rows, on the scalar engine.
-static void compute_alone(struct batch *t)
+static struct result compute_alone(const struct batch *t)
 {
-    const struct fovea_attention_desc d = describe(t, 1);
-    t->want_out = test_floats(t->q_starts[t->entries] * HEADS * DV, TEST_HIGH);
-    t->want_lse = test_floats(t->q_starts[t->entries] * HEADS, TEST_HIGH);
+    const struct fovea_attention_desc d = ragged_describe(t, 1);
+    const struct result r = new_result(t);
     for (size_t b = 0; b < t->entries; b++) {
-        const size_t first = t->q_starts[b];
-        const struct fovea_attention_args args = {.q = t->q + first * HEADS * D,
-                                                  .k = t->k + t->kv_starts[b] * (size_t)(KV_HEADS * D),
-                                                  .v = t->v + t->kv_starts[b] * (size_t)(KV_HEADS * DV),
-                                                  .out = t->want_out + first * HEADS * DV,
-                                                  .lse = t->want_lse + first * HEADS,
-                                                  .batch = 1,
-                                                  .q_len = t->q_starts[b + 1] - first,
-                                                  .kv_len = t->kv_lens[b],
-                                                  .q_offset = t->offsets[b]};
+        struct fovea_attention_args args = ragged_entry(t, b);
+        args.out = r.out + t->q_starts[b] * (size_t)(HEADS * DV);
+        args.lse = r.lse + t->q_starts[b] * (size_t)HEADS;
         CHECK(!test_run(&test_attention, engines[0], &d, &args, TEST_SERIAL, 1), "alone");
     }
+    return r;
 }
 
 static void run_case(uint64_t seed)
 {
     struct batch t;
-    draw(&t, seed);
-    compute_alone(&t);
-    struct fovea_attention_desc d = describe(&t, t.entries + 1 + seed % 2 * 8); // more landmarks than the call has
-    struct fovea_attention_args args = {.q = t.q, .k = t.k, .v = t.v, .out = t.out, .lse = t.lse, .batch = t.entries};
-    args.q_len = t.q_most, args.kv_len = t.kv_most;
-    args.q_starts = t.q_starts;
-    args.q_offsets = t.offsets;
-    if (t.keys == RAGGED) {
-        args.kv_starts = t.kv_starts;
-    } else {
-        d.kv_len_kind = FOVEA_KV_LEN_BATCH;
-        d.k_layout = FOVEA_K_PANELS;
-        args.kv_lens = t.kv_lens;
-    }
-    if (t.keys == CACHED) {
-        CHECK(!fovea_kv_cache_strides(&t.cache, &d.k, &d.v), "strides");
-        args.k = t.cache.k, args.v = t.cache.v;
-    } else if (t.keys == PAGED) {
-        CHECK(!fovea_kv_pages_strides(&t.pool, &d.k, &d.v), "strides");
-        d.page_keys = PAGE;
-        args.k = t.pool.k, args.v = t.pool.v;
-        args.pages = t.table, args.pages_batch = t.table_row;
-    }
+    ragged_draw(&t, seed);
+    const struct result expected = compute_alone(&t);
+    // More landmarks than the call has, or as many.
+    struct fovea_attention_desc d = ragged_describe(&t, t.entries + 1 + seed % 2 * 8);
+    struct fovea_attention_args args = ragged_call(&t, &d);
     for (int e = 0; e < TEST_ISAS; e++) {
         if (!engines[e])
             continue;
         const enum test_way way = (enum test_way)((seed + (uint64_t)e) % TEST_WAYS);
-        memset(t.out, 0xff, t.q_starts[t.entries] * HEADS * DV * sizeof *t.out);
-        memset(t.lse, 0xff, t.q_starts[t.entries] * HEADS * sizeof *t.lse);
+        const struct result got = new_result(&t);
+        args.out = got.out;
+        args.lse = got.lse;
         const enum fovea_status status = test_run(&test_attention, engines[e], &d, &args, way, seed);
         CHECK(!status, "%s", fovea_status_string(status));
-        const size_t n = t.q_starts[t.entries] * HEADS, at = test_differ(t.want_out, t.out, n * DV);
-        CHECK(at == n * DV && test_differ(t.want_lse, t.lse, n) == n, "seed %llu, keys %d, %s, %s: out[%zu] differs",
-              (unsigned long long)seed, (int)t.keys, test_isas[e], test_way_names[way], at);
+        const size_t n = t.q_starts[t.entries] * HEADS, at = test_differ(expected.out, got.out, n * DV);
+        CHECK(at == n * DV && test_differ(expected.lse, got.lse, n) == n,
+              "seed %llu, keys %d, %s, %s: out[%zu] differs", (unsigned long long)seed, (int)t.keys, test_isas[e],
+              test_way_names[way], at);
     }
     test_memory_reset();
 }
@@ -161,12 +63,12 @@ static void run_case(uint64_t seed)
 static void test_errors(void)
 {
     struct batch t;
-    draw(&t, 3);
-    const struct fovea_attention_desc d = describe(&t, FEW);
+    ragged_draw(&t, 3);
+    const struct fovea_attention_desc d = ragged_describe(&t, FEW);
     const struct fovea_attention_args good = {.q = t.q,
                                               .k = t.k,
                                               .v = t.v,
-                                              .out = t.out,
+                                              .out = new_result(&t).out,
                                               .batch = FEW,
                                               .q_len = t.q_most,
                                               .kv_len = t.kv_most,
@@ -213,15 +115,15 @@ static void test_errors(void)
 static void test_tasks(void)
 {
     struct batch t;
-    draw(&t, 4);
-    const struct fovea_attention_desc d = describe(&t, ENTRIES);
+    ragged_draw(&t, 4);
+    const struct fovea_attention_desc d = ragged_describe(&t, ENTRIES);
     uint32_t q_starts[ENTRIES + 1], kv_starts[ENTRIES + 1];
     for (uint32_t b = 0; b <= ENTRIES; b++) // a task each
         q_starts[b] = kv_starts[b] = b;
     const struct fovea_attention_args args = {.q = t.q,
                                               .k = t.k,
                                               .v = t.v,
-                                              .out = t.out,
+                                              .out = new_result(&t).out,
                                               .batch = ENTRIES,
                                               .q_len = 1,
                                               .kv_len = 1,
