@@ -141,7 +141,7 @@ static enum fovea_status check_cache(const struct mha_plan *plan, const struct f
     const struct fovea_mha_desc *const desc = &plan->desc;
     const struct fovea_kv_cache *const cache = args->cache;
     FOVEA_CHECK(cache && cache->k && cache->v, FOVEA_ERR_NULL);
-    FOVEA_CHECK(cache->struct_size == sizeof *cache, FOVEA_ERR_STRUCT);
+    FOVEA_CHECK(cache->struct_size == sizeof *cache && cache->k_rows == 0, FOVEA_ERR_STRUCT);
     FOVEA_CHECK(cache->batch >= args->batch && cache->kv_heads == desc->heads && cache->capacity == desc->kv_len &&
                     cache->qk_dim == desc->qk_dim && cache->v_dim == desc->v_dim,
                 FOVEA_ERR_SHAPE);

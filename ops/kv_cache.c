@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ops/kv_cache.c - caches of keys in panels of 16 and values in rows: a block for each sequence, or pages.
+// ops/kv_cache.c - caches of keys in panels of 16 or rows and values in rows: a block for each sequence, or pages.
 //
 // Both are arrays of units (sequences, pages) of a capacity in keys, each with its heads; a unit is appended to by one
 // function.
@@ -13,22 +13,24 @@ struct units {
     size_t count, heads, keys;
     size_t qk_dim, v_dim;
     float *k, *v;
+    bool k_rows;
 };
 
 static struct units units_of_cache(const struct fovea_kv_cache *c)
 {
-    return (struct units){c->batch, c->kv_heads, c->capacity, c->qk_dim, c->v_dim, c->k, c->v};
+    return (struct units){c->batch, c->kv_heads, c->capacity, c->qk_dim, c->v_dim, c->k, c->v, c->k_rows};
 }
 
 static struct units units_of_pages(const struct fovea_kv_pages *p)
 {
-    return (struct units){p->pages, p->kv_heads, p->page_keys, p->qk_dim, p->v_dim, p->k, p->v};
+    return (struct units){p->pages, p->kv_heads, p->page_keys, p->qk_dim, p->v_dim, p->k, p->v, p->k_rows};
 }
 
 static enum fovea_status check_cache(const struct fovea_kv_cache *cache)
 {
     FOVEA_CHECK(cache != NULL, FOVEA_ERR_NULL);
-    FOVEA_CHECK(cache->struct_size == sizeof *cache && cache->reserved == 0, FOVEA_ERR_STRUCT);
+    FOVEA_CHECK(cache->struct_size == sizeof *cache, FOVEA_ERR_STRUCT);
+    FOVEA_CHECK(cache->k_rows <= 1, FOVEA_ERR_ENUM);
     return FOVEA_OK;
 }
 
@@ -36,6 +38,7 @@ static enum fovea_status check_pages(const struct fovea_kv_pages *pool)
 {
     FOVEA_CHECK(pool != NULL, FOVEA_ERR_NULL);
     FOVEA_CHECK(pool->struct_size == sizeof *pool, FOVEA_ERR_STRUCT);
+    FOVEA_CHECK(pool->k_rows <= 1, FOVEA_ERR_ENUM);
     const uint32_t n = pool->page_keys;
     FOVEA_CHECK(n == 16 || n == 32 || n == 64 || n == 128 || n == 256, FOVEA_ERR_VALUE);
     FOVEA_CHECK(pool->pages <= UINT32_MAX, FOVEA_ERR_OVERFLOW);
@@ -47,7 +50,7 @@ static enum fovea_status units_size(const struct units *u, size_t *k_elements, s
     size_t heads = 0, keys = 0, k = 0, v = 0, bytes = 0;
     FOVEA_CHECK(fovea_mul(u->count, u->heads, &heads), FOVEA_ERR_OVERFLOW);
     FOVEA_CHECK(fovea_add(u->keys, FOVEA_PANEL - 1, &keys), FOVEA_ERR_OVERFLOW);
-    keys -= keys % FOVEA_PANEL;
+    keys = u->k_rows ? u->keys : keys - keys % FOVEA_PANEL;
     FOVEA_CHECK(fovea_mul(heads, keys, &k) && fovea_mul(k, u->qk_dim, &k), FOVEA_ERR_OVERFLOW);
     FOVEA_CHECK(fovea_mul(heads, u->keys, &v) && fovea_mul(v, u->v_dim, &v), FOVEA_ERR_OVERFLOW);
     FOVEA_CHECK(fovea_mul(k, sizeof(float), &bytes) && fovea_mul(v, sizeof(float), &bytes), FOVEA_ERR_OVERFLOW);
@@ -61,8 +64,9 @@ static enum fovea_status units_strides(const struct units *u, struct fovea_strid
     size_t k_elements = 0, v_elements = 0;
     FOVEA_TRY(units_size(u, &k_elements, &v_elements));
     FOVEA_CHECK(k != NULL && v != NULL, FOVEA_ERR_NULL);
-    const size_t k_head = fovea_round_up(u->keys, FOVEA_PANEL) * u->qk_dim, v_head = u->keys * u->v_dim;
-    *k = (struct fovea_strides){u->heads * k_head, k_head, 0};
+    const size_t k_head = (u->k_rows ? u->keys : fovea_round_up(u->keys, FOVEA_PANEL)) * u->qk_dim;
+    const size_t v_head = u->keys * u->v_dim;
+    *k = (struct fovea_strides){u->heads * k_head, k_head, u->k_rows ? u->qk_dim : 0};
     *v = (struct fovea_strides){u->heads * v_head, v_head, u->v_dim};
     return FOVEA_OK;
 }
@@ -121,6 +125,20 @@ static enum fovea_status check_news(const struct units *u, size_t len, const flo
     return FOVEA_OK;
 }
 
+// A key of a head, in a row or in the column of its panel.
+static void write_key(const struct units *u, const float *key, size_t at, float *head)
+{
+    if (u->k_rows) {
+        memcpy(head + at * u->qk_dim, key, u->qk_dim * sizeof *key);
+        return;
+    }
+    const size_t lane = at % FOVEA_PANEL;
+    float *const column = head + (at - lane) * u->qk_dim + lane;
+    for (size_t c = 0; c < u->qk_dim; c++) {
+        column[c * FOVEA_PANEL] = key[c];
+    }
+}
+
 // Keys and values at positions [pos, pos + len) of one unit.
 static void write(const struct units *u, size_t unit, size_t pos, size_t len, const float *k,
                   const struct fovea_strides *ks, const float *v, const struct fovea_strides *vs)
@@ -129,12 +147,7 @@ static void write(const struct units *u, size_t unit, size_t pos, size_t len, co
     units_strides(u, &to_k, &to_v);
     for (size_t h = 0; h < u->heads; h++) {
         for (size_t j = 0; j < len; j++) {
-            const float *const key = k + j * ks->row + h * ks->head;
-            const size_t lane = (pos + j) % FOVEA_PANEL;
-            float *const column = u->k + unit * to_k.batch + h * to_k.head + (pos + j - lane) * u->qk_dim + lane;
-            for (size_t c = 0; c < u->qk_dim; c++) {
-                column[c * FOVEA_PANEL] = key[c];
-            }
+            write_key(u, k + j * ks->row + h * ks->head, pos + j, u->k + unit * to_k.batch + h * to_k.head);
             memcpy(u->v + unit * to_v.batch + h * to_v.head + (pos + j) * u->v_dim, v + j * vs->row + h * vs->head,
                    u->v_dim * sizeof *v);
         }

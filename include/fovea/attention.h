@@ -36,7 +36,7 @@ struct fovea_strides {
 enum fovea_k_layout {
     FOVEA_K_ROWS = 0,   ///< K[b,h,j,c] = k[b*batch + h*head + j*row + c]
     FOVEA_K_PANELS = 1, ///< panels of 16 keys: k[b*batch + h*head + (j/16)*16*d + c*16 + j%16]; row is ignored.
-                        ///< What fovea_kv_append writes; decoding streams it. Whole panels must be readable
+                        ///< Of a fovea_kv_cache, unless it has rows; decoding streams it. Whole panels must be readable
 };
 
 /// What a query and a key make of one another.

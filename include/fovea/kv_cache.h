@@ -2,8 +2,8 @@
 // fovea/kv_cache.h - where keys and values of past tokens lie: one block for each sequence, or pages that sequences
 // share.
 //
-// Both hold K in panels of 16 keys, which decoding streams, and V in rows. They are plain memory of the caller's, need
-// no initialisation, and are appended to in place. Caches in natural rows need no functions: they are tensors.
+// Both hold K in panels of 16 keys, which decoding streams, or in rows, as other programs have it, and V in rows. They
+// are plain memory of the caller's, need no initialisation, and are appended to in place.
 #ifndef FOVEA_KV_CACHE_H
 #define FOVEA_KV_CACHE_H
 
@@ -13,26 +13,26 @@
 extern "C" {
 #endif
 
-/// A cache of keys and values for one layer: K in panels of 16 keys, V in rows, for each (batch, head).
+/// A cache of keys and values for one layer: K in panels of 16 keys or in rows, V in rows, for each (batch, head).
 struct fovea_kv_cache {
     uint32_t struct_size;             ///< sizeof(struct fovea_kv_cache)
-    uint32_t reserved;                ///< 0
+    uint32_t k_rows;                  ///< 1: K lies in rows, as V does; 0: in panels
     size_t batch, kv_heads, capacity; ///< capacity in keys
     size_t qk_dim, v_dim;
-    float *k; ///< batch x kv_heads x ceil(capacity / 16) * 16 * qk_dim elements
+    float *k; ///< batch x kv_heads x ceil(capacity / 16) * 16 * qk_dim elements; in rows x capacity x qk_dim
     float *v; ///< batch x kv_heads x capacity x v_dim elements
 };
-/// Elements of k and v for the sizes set in cache. Errors: NULL, STRUCT (reserved, too), OVERFLOW. That attention takes
+/// Elements of k and v for the sizes set in cache. Errors: NULL, STRUCT, ENUM (k_rows), OVERFLOW. That attention takes
 /// dims of 1 to 512 is its plan's to say.
 FOVEA_API enum fovea_status fovea_kv_cache_size(const struct fovea_kv_cache *cache, size_t *k_elements,
                                                 size_t *v_elements);
-/// The strides of its K, which has k_layout FOVEA_K_PANELS, and of its V, as an attention problem takes them. Errors:
-/// NULL, STRUCT, OVERFLOW.
+/// The strides of its K, which has k_layout FOVEA_K_PANELS or, with k_rows, FOVEA_K_ROWS, and of its V, as an attention
+/// problem takes them. Errors: NULL, STRUCT, ENUM, OVERFLOW.
 FOVEA_API enum fovea_status fovea_kv_cache_strides(const struct fovea_kv_cache *cache, struct fovea_strides *k,
                                                    struct fovea_strides *v);
 /// Writes `len` keys and values of batch b at positions pos..pos+len-1 of the cache; k and v are (len, Hkv, d) views:
 /// k[j * k_strides.row + h * k_strides.head + c]; the batch strides are ignored. Touches nothing else of the cache.
-/// Errors: NULL, STRUCT, OVERFLOW, SHAPE (past the capacity), STRIDE (rows that overlap).
+/// Errors: NULL, STRUCT, ENUM, OVERFLOW, SHAPE (past the capacity), STRIDE (rows that overlap).
 FOVEA_API enum fovea_status fovea_kv_append(const struct fovea_kv_cache *cache, size_t b, size_t pos, size_t len,
                                             const float *k, struct fovea_strides k_strides, const float *v,
                                             struct fovea_strides v_strides);
@@ -44,11 +44,12 @@ struct fovea_kv_pages {
     uint32_t page_keys;     ///< keys of a page: 16, 32, 64, 128 or 256
     size_t pages, kv_heads; ///< pages below 2^32
     size_t qk_dim, v_dim;
-    float *k; ///< pages x kv_heads x page_keys * qk_dim elements, panels of 16 keys
-    float *v; ///< pages x kv_heads x page_keys x v_dim elements
+    float *k;        ///< pages x kv_heads x page_keys * qk_dim elements, panels of 16 keys or rows
+    float *v;        ///< pages x kv_heads x page_keys x v_dim elements
+    uint32_t k_rows; ///< 1: K lies in rows, as V does; 0: in panels
 };
-/// As fovea_kv_cache_size and fovea_kv_cache_strides; batch is the stride between pages. Errors: NULL, STRUCT, VALUE
-/// (page_keys), OVERFLOW.
+/// As fovea_kv_cache_size and fovea_kv_cache_strides; batch is the stride between pages. Errors: NULL, STRUCT, ENUM
+/// (k_rows), VALUE (page_keys), OVERFLOW.
 FOVEA_API enum fovea_status fovea_kv_pages_size(const struct fovea_kv_pages *pool, size_t *k_elements,
                                                 size_t *v_elements);
 FOVEA_API enum fovea_status fovea_kv_pages_strides(const struct fovea_kv_pages *pool, struct fovea_strides *k,

@@ -101,8 +101,8 @@ FOVEA_API enum fovea_status fovea_explain_mha(const struct fovea_engine *engine,
 /// Runs a plan on an executor (NULL: in this thread). shared and scratch as plan's fovea_work says. After an error
 /// neither out nor the cache has been written. Of a blob only the header is checked, see fovea_pack_check.
 /// Errors: NULL, SHAPE (a size above the plan's, a cache of other sizes, position + kv_len above its capacity), STRUCT
-/// (cache, another's plan), OVERFLOW (cache), ALIGN (memories, blobs), FORMAT (a foreign blob, or of another shape),
-/// VALUE (no workers; a mask, lengths or a residual that the descriptor did not ask for).
+/// (cache, a cache with k_rows, another's plan), OVERFLOW (cache), ALIGN (memories, blobs), FORMAT (a foreign blob, or
+/// of another shape), VALUE (no workers; a mask, lengths or a residual that the descriptor did not ask for).
 ///
 /// Accuracy: no bound is stated for the whole. Each product has that of fovea_gemm (docs/numerics.md, section 2),
 /// attention that of fovea_attention, against exact arithmetic on its own, rounded inputs.

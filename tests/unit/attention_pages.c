@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/unit/attention_pages.c - keys in pages give the bits of keys in one block, whatever the page size, layout,
 // masks, ISA and threads, in all that a call, returned weights and states make of them; pages that nobody sees are
-// inaccessible, their entries in the table garbage. Appending to pages.
+// inaccessible, their entries in the table garbage.
 #include "fovea/attention_state.h"
 #include "fovea/attention_weights.h"
-#include "fovea/kv_cache.h"
 #include "tests/support/engines.h"
 #include "tests/support/memory.h"
 #include "tests/support/operator.h"
@@ -223,65 +222,6 @@ static void run_case(uint64_t number)
     test_memory_reset();
 }
 
-// The same keys appended to a cache and to pages, in pieces.
-static void test_append(uint64_t seed)
-{
-    static const uint32_t sizes[] = {16, 32, 64, 128, 256};
-    struct check_rng rng = {seed};
-    const struct check_source source = {CHECK_BITS, 1, 0};
-    struct fovea_kv_cache cache = {.struct_size = sizeof cache, .batch = 1, .kv_heads = 1 + check_below(&rng, 3)};
-    struct fovea_kv_pages pool = {.struct_size = sizeof pool, .page_keys = sizes[check_below(&rng, 5)]};
-    cache.capacity = 1 + check_below(&rng, 600);
-    cache.qk_dim = pool.qk_dim = 1 + check_below(&rng, 20);
-    cache.v_dim = pool.v_dim = 1 + check_below(&rng, 20);
-    pool.kv_heads = cache.kv_heads;
-    const size_t pages = (cache.capacity + pool.page_keys - 1) / pool.page_keys;
-    pool.pages = pages + 2;
-    size_t nk, nv, pk, pv;
-    struct fovea_strides cs, cv, ps, pvs;
-    CHECK(!fovea_kv_cache_size(&cache, &nk, &nv) && !fovea_kv_pages_size(&pool, &pk, &pv), "sizes");
-    CHECK(!fovea_kv_cache_strides(&cache, &cs, &cv) && !fovea_kv_pages_strides(&pool, &ps, &pvs), "strides");
-    cache.k = test_floats(nk, TEST_HIGH), cache.v = test_floats(nv, TEST_HIGH);
-    pool.k = test_floats(pk, TEST_HIGH), pool.v = test_floats(pv, TEST_HIGH);
-    uint32_t *const table = test_memory(pages * sizeof *table, TEST_HIGH);
-    for (size_t i = 0; i < pages; i++)
-        table[i] = (uint32_t)(pages + 1 - i);
-    const struct fovea_strides kr = {0, pool.qk_dim, pool.kv_heads * pool.qk_dim + 1},
-                               vr = {0, pool.v_dim, pool.kv_heads * pool.v_dim};
-    float *const k = test_floats(cache.capacity * kr.row, TEST_HIGH), *const v = test_floats(cache.capacity * vr.row,
-                                                                                             TEST_HIGH);
-    check_fill(&rng, &source, k, cache.capacity * kr.row);
-    check_fill(&rng, &source, v, cache.capacity * vr.row);
-    for (size_t pos = 0, n; pos < cache.capacity; pos += n) {
-        n = 1 + check_below(&rng, 300);
-        n = n < cache.capacity - pos ? n : cache.capacity - pos;
-        CHECK(!fovea_kv_append(&cache, 0, pos, n, k + pos * kr.row, kr, v + pos * vr.row, vr), "append");
-        CHECK(!fovea_kv_pages_append(&pool, table, pos, n, k + pos * kr.row, kr, v + pos * vr.row, vr), "append");
-    }
-    size_t wrong = 0;
-    for (size_t h = 0; h < pool.kv_heads; h++)
-        for (size_t j = 0; j < cache.capacity; j++) {
-            const size_t page = table[j / pool.page_keys], n = j % pool.page_keys;
-            for (size_t i = 0; i < pool.qk_dim; i++)
-                wrong += memcmp(&cache.k[h * cs.head + j / 16 * 16 * pool.qk_dim + i * 16 + j % 16],
-                                &pool.k[page * ps.batch + h * ps.head + n / 16 * 16 * pool.qk_dim + i * 16 + n % 16],
-                                sizeof(float)) != 0;
-            wrong += memcmp(&cache.v[h * cv.head + j * cv.row], &pool.v[page * pvs.batch + h * pvs.head + n * pvs.row],
-                            pool.v_dim * sizeof(float)) != 0;
-        }
-    CHECK(wrong == 0, "append %llu: %zu elements differ", (unsigned long long)seed, wrong);
-    const uint64_t before = test_hash(pool.k, pk) ^ test_hash(pool.v, pv);
-    table[pages - 1] = (uint32_t)pool.pages; // no page of the pool
-    CHECK(fovea_kv_pages_append(&pool, table, 0, cache.capacity, k, kr, v, vr) == FOVEA_ERR_SHAPE, "no such page");
-    CHECK(fovea_kv_pages_append(&pool, NULL, 0, 1, k, kr, v, vr) == FOVEA_ERR_NULL, "no table");
-    pool.page_keys = 48;
-    CHECK(fovea_kv_pages_append(&pool, table, 0, 1, k, kr, v, vr) == FOVEA_ERR_VALUE, "pages of 48");
-    CHECK(fovea_kv_pages_size(NULL, &pk, &pv) == FOVEA_ERR_NULL, "no pool");
-    pool.page_keys = 16;
-    CHECK(before == (test_hash(pool.k, pk) ^ test_hash(pool.v, pv)), "a refused append wrote");
-    test_memory_reset();
-}
-
 int main(void)
 {
     const bool small = getenv("FOVEA_TEST_SMALL") != NULL;
@@ -290,8 +230,6 @@ int main(void)
         run_case(number);
     for (int k = 0; k < KINDS; k++)
         CHECK(compared[k] > 0, "no case has %s", kind_names[k]);
-    for (uint64_t seed = 1; seed <= 60; seed++)
-        test_append(seed);
     test_engines_free(engines);
     return test_done();
 }

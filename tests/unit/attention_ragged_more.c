@@ -132,7 +132,7 @@ static void stream(const struct batch *t, const struct session *s, struct fovea_
         const size_t end = first < SPLIT && first + step > SPLIT && t->keys != RAGGED ? SPLIT : first + step;
         call.kv_begin = first;
         call.kv_len = end < all ? end : all;
-        call.k = t->keys == CACHED ? k + first * D : k; // in panels a key takes D floats
+        call.k = t->keys == CACHED ? k + first * D : k; // a key takes D floats in panels, too
         call.v = t->keys == CACHED ? v + first * DV : v;
         const enum fovea_status status =
             fovea_attention_state_accumulate(s->plan, &call, states[first >= SPLIT], s->scratch, executor);

@@ -123,6 +123,8 @@ static void test_mha_errors(void)
     BAD_ARGS(wrong.residual = NULL, FOVEA_ERR_NULL);
     BAD_ARGS(wrong.out = NULL, FOVEA_ERR_NULL);
     BAD_ARGS(wrong.cache = NULL, FOVEA_ERR_NULL);
+    bad_cache = cache, bad_cache.k_rows = 1; // its K would be taken for panels
+    BAD_ARGS(wrong.cache = &bad_cache, FOVEA_ERR_STRUCT);
     BAD_ARGS(wrong.kv_lens = NULL, FOVEA_ERR_NULL);
     BAD_ARGS(wrong.mask = NULL, FOVEA_ERR_NULL);
     struct fovea_mha_desc plain = good; // of which a mask, lengths and a residual would be missing
@@ -295,8 +297,8 @@ static void test_cache_errors(void)
     CHECK(fovea_kv_cache_size(&c, &k, &v) == FOVEA_ERR_STRUCT, "struct_size 0");
     CHECK(fovea_kv_append(&c, 0, 0, 1, x, ks, x, vs) == FOVEA_ERR_STRUCT, "struct_size 0");
     c.struct_size = sizeof c;
-    c.reserved = 1;
-    CHECK(fovea_kv_cache_size(&c, &k, &v) == FOVEA_ERR_STRUCT, "reserved 1");
+    c.k_rows = 2;
+    CHECK(fovea_kv_cache_size(&c, &k, &v) == FOVEA_ERR_ENUM, "k_rows 2");
     c = good, c.capacity = SIZE_MAX;
     CHECK(fovea_kv_cache_size(&c, &k, &v) == FOVEA_ERR_OVERFLOW, "huge capacity");
     c = good, c.v_dim = SIZE_MAX / 8;

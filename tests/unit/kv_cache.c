@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/unit/kv_cache.c - fovea_kv_append puts each key into its panel and each value into its row, and writes nothing
-// else: any sizes, views and positions.
+// tests/unit/kv_cache.c - fovea_kv_append puts each key into its panel or row and each value into its row, and writes
+// nothing else: any sizes, views and positions. Pages hold what a cache holds.
 #include "fovea/kv_cache.h"
 #include "tests/check/check.h"
 #include "tests/support/memory.h"
 #include "tests/support/test.h"
+
+#include <stdbool.h>
 
 enum { PANEL = 16 };
 
@@ -15,15 +17,28 @@ struct news {
     float *k, *v;
 };
 
+// Keys that K has room for.
+static size_t k_keys(const struct fovea_kv_cache *c)
+{
+    return c->k_rows ? c->capacity : (c->capacity + PANEL - 1) / PANEL * PANEL;
+}
+
+// Where element p of a key lies behind the first of its head.
+static size_t element(bool k_rows, size_t dim, size_t key, size_t p)
+{
+    return k_rows ? key * dim + p : key / PANEL * PANEL * dim + p * PANEL + key % PANEL;
+}
+
 static struct fovea_kv_cache draw_cache(struct check_rng *rng, size_t *k_elements, size_t *v_elements)
 {
     struct fovea_kv_cache c = {.struct_size = sizeof c,
                                .batch = 1 + check_below(rng, 3),
+                               .k_rows = check_chance(rng, 40),
                                .kv_heads = 1 + check_below(rng, 3),
                                .capacity = check_size(rng, 70),
                                .qk_dim = 1 + check_below(rng, 20),
                                .v_dim = 1 + check_below(rng, 20)};
-    const size_t heads = c.batch * c.kv_heads, keys = (c.capacity + PANEL - 1) / PANEL * PANEL;
+    const size_t heads = c.batch * c.kv_heads, keys = k_keys(&c);
     CHECK(!fovea_kv_cache_size(&c, k_elements, v_elements), "size");
     CHECK(*k_elements == heads * keys * c.qk_dim && *v_elements == heads * c.capacity * c.v_dim, "%zu and %zu elements",
           *k_elements, *v_elements);
@@ -51,12 +66,11 @@ static struct news draw_news(struct check_rng *rng, const struct fovea_kv_cache 
 // The same by definition.
 static void place(const struct fovea_kv_cache *c, const struct news *n, float *k, float *v)
 {
-    const size_t keys = (c->capacity + PANEL - 1) / PANEL * PANEL;
     for (size_t h = 0; h < c->kv_heads; h++)
         for (size_t j = 0; j < n->len; j++) {
             const size_t head = n->b * c->kv_heads + h, key = n->pos + j;
             for (size_t p = 0; p < c->qk_dim; p++)
-                k[head * keys * c->qk_dim + key / PANEL * PANEL * c->qk_dim + p * PANEL + key % PANEL] =
+                k[head * k_keys(c) * c->qk_dim + element(c->k_rows, c->qk_dim, key, p)] =
                     n->k[j * n->ks.row + h * n->ks.head + p];
             for (size_t p = 0; p < c->v_dim; p++)
                 v[(head * c->capacity + key) * c->v_dim + p] = n->v[j * n->vs.row + h * n->vs.head + p];
@@ -69,6 +83,10 @@ static void run_case(uint64_t number)
     size_t k_elements, v_elements;
     const struct fovea_kv_cache c = draw_cache(&rng, &k_elements, &v_elements);
     float *const k = test_floats(k_elements, TEST_HIGH), *const v = test_floats(v_elements, TEST_HIGH);
+    struct fovea_strides ks, vs;
+    CHECK(!fovea_kv_cache_strides(&c, &ks, &vs), "strides");
+    CHECK(ks.head == k_keys(&c) * c.qk_dim && ks.batch == c.kv_heads * ks.head && ks.row == c.k_rows * c.qk_dim,
+          "case %llu: strides of k", (unsigned long long)number);
     for (int i = 0; i < 3; i++) {
         const struct news n = draw_news(&rng, &c);
         place(&c, &n, k, v);
@@ -80,9 +98,75 @@ static void run_case(uint64_t number)
     test_memory_reset();
 }
 
+// The same keys appended to a cache and to pages, in pieces.
+static void test_pages(uint64_t seed)
+{
+    static const uint32_t sizes[] = {16, 32, 64, 128, 256};
+    struct check_rng rng = {seed};
+    const struct check_source source = {CHECK_BITS, 1, 0};
+    struct fovea_kv_cache cache = {.struct_size = sizeof cache, .batch = 1, .kv_heads = 1 + check_below(&rng, 3)};
+    struct fovea_kv_pages pool = {.struct_size = sizeof pool, .page_keys = sizes[check_below(&rng, 5)]};
+    cache.capacity = 1 + check_below(&rng, 600);
+    cache.qk_dim = pool.qk_dim = 1 + check_below(&rng, 20);
+    cache.v_dim = pool.v_dim = 1 + check_below(&rng, 20);
+    pool.kv_heads = cache.kv_heads;
+    cache.k_rows = check_chance(&rng, 50); // the one as it may be, whatever the other is
+    pool.k_rows = check_chance(&rng, 50);
+    const size_t pages = (cache.capacity + pool.page_keys - 1) / pool.page_keys;
+    pool.pages = pages + 2;
+    size_t nk, nv, pk, pv;
+    struct fovea_strides cs, cv, ps, pvs;
+    CHECK(!fovea_kv_cache_size(&cache, &nk, &nv) && !fovea_kv_pages_size(&pool, &pk, &pv), "sizes");
+    CHECK(!fovea_kv_cache_strides(&cache, &cs, &cv) && !fovea_kv_pages_strides(&pool, &ps, &pvs), "strides");
+    cache.k = test_floats(nk, TEST_HIGH), cache.v = test_floats(nv, TEST_HIGH);
+    pool.k = test_floats(pk, TEST_HIGH), pool.v = test_floats(pv, TEST_HIGH);
+    uint32_t *const table = test_memory(pages * sizeof *table, TEST_HIGH);
+    for (size_t i = 0; i < pages; i++)
+        table[i] = (uint32_t)(pages + 1 - i);
+    const struct fovea_strides kr = {0, pool.qk_dim, pool.kv_heads * pool.qk_dim + 1},
+                               vr = {0, pool.v_dim, pool.kv_heads * pool.v_dim};
+    float *const k = test_floats(cache.capacity * kr.row, TEST_HIGH), *const v = test_floats(cache.capacity * vr.row,
+                                                                                             TEST_HIGH);
+    check_fill(&rng, &source, k, cache.capacity * kr.row);
+    check_fill(&rng, &source, v, cache.capacity * vr.row);
+    for (size_t pos = 0, n; pos < cache.capacity; pos += n) {
+        n = 1 + check_below(&rng, 300);
+        n = n < cache.capacity - pos ? n : cache.capacity - pos;
+        CHECK(!fovea_kv_append(&cache, 0, pos, n, k + pos * kr.row, kr, v + pos * vr.row, vr), "append");
+        CHECK(!fovea_kv_pages_append(&pool, table, pos, n, k + pos * kr.row, kr, v + pos * vr.row, vr), "append");
+    }
+    size_t wrong = 0;
+    for (size_t h = 0; h < pool.kv_heads; h++)
+        for (size_t j = 0; j < cache.capacity; j++) {
+            const size_t page = table[j / pool.page_keys], n = j % pool.page_keys;
+            for (size_t i = 0; i < pool.qk_dim; i++)
+                wrong += memcmp(&cache.k[h * cs.head + element(cache.k_rows, cache.qk_dim, j, i)],
+                                &pool.k[page * ps.batch + h * ps.head + element(pool.k_rows, pool.qk_dim, n, i)],
+                                sizeof(float)) != 0;
+            wrong += memcmp(&cache.v[h * cv.head + j * cv.row], &pool.v[page * pvs.batch + h * pvs.head + n * pvs.row],
+                            pool.v_dim * sizeof(float)) != 0;
+        }
+    CHECK(wrong == 0, "append %llu: %zu elements differ", (unsigned long long)seed, wrong);
+    const uint64_t before = test_hash(pool.k, pk) ^ test_hash(pool.v, pv);
+    table[pages - 1] = (uint32_t)pool.pages; // no page of the pool
+    CHECK(fovea_kv_pages_append(&pool, table, 0, cache.capacity, k, kr, v, vr) == FOVEA_ERR_SHAPE, "no such page");
+    CHECK(fovea_kv_pages_append(&pool, NULL, 0, 1, k, kr, v, vr) == FOVEA_ERR_NULL, "no table");
+    pool.k_rows = 2;
+    CHECK(fovea_kv_pages_size(&pool, &pk, &pv) == FOVEA_ERR_ENUM, "k_rows 2");
+    pool.k_rows = 0;
+    pool.page_keys = 48;
+    CHECK(fovea_kv_pages_append(&pool, table, 0, 1, k, kr, v, vr) == FOVEA_ERR_VALUE, "pages of 48");
+    CHECK(fovea_kv_pages_size(NULL, &pk, &pv) == FOVEA_ERR_NULL, "no pool");
+    pool.page_keys = 16;
+    CHECK(before == (test_hash(pool.k, pk) ^ test_hash(pool.v, pv)), "a refused append wrote");
+    test_memory_reset();
+}
+
 int main(void)
 {
     for (uint64_t number = 1; number <= 300; number++)
         run_case(number);
+    for (uint64_t seed = 1; seed <= 60; seed++)
+        test_pages(seed);
     return test_done();
 }

@@ -31,11 +31,13 @@ static void fill_caches(struct batch *t)
     size_t nk, nv;
     t->cache = (struct fovea_kv_cache){.struct_size = sizeof t->cache, .batch = t->entries, .kv_heads = KV_HEADS};
     t->cache.capacity = t->kv_most, t->cache.qk_dim = D, t->cache.v_dim = DV;
+    t->cache.k_rows = t->k_rows;
     must(fovea_kv_cache_size(&t->cache, &nk, &nv));
     t->cache.k = test_floats(nk, TEST_HIGH), t->cache.v = test_floats(nv, TEST_HIGH);
     t->table_row = (t->kv_most + PAGE - 1) / PAGE;
     t->pool = (struct fovea_kv_pages){.struct_size = sizeof t->pool, .page_keys = PAGE, .kv_heads = KV_HEADS};
     t->pool.pages = t->entries * t->table_row, t->pool.qk_dim = D, t->pool.v_dim = DV;
+    t->pool.k_rows = t->k_rows;
     must(fovea_kv_pages_size(&t->pool, &nk, &nv));
     t->pool.k = test_floats(nk, TEST_HIGH), t->pool.v = test_floats(nv, TEST_HIGH);
     t->table = test_memory(t->pool.pages * sizeof *t->table, TEST_HIGH);
@@ -52,7 +54,8 @@ void ragged_draw(struct batch *t, uint64_t seed)
 {
     static const uint16_t q_lens[] = {0, 1, 1, 1, 3, 15, 16, 17, 48, 70}, kv_lens[] = {0, 1, 20, 128, 300, 1100};
     struct check_rng rng = {seed};
-    *t = (struct batch){.keys = (enum keys)(seed % 3), .entries = seed % 4 == 0 ? ENTRIES : FEW};
+    *t =
+        (struct batch){.keys = (enum keys)(seed % 3), .k_rows = seed % 5 < 2, .entries = seed % 4 == 0 ? ENTRIES : FEW};
     for (size_t b = 0; b < t->entries; b++) {
         const size_t queries = q_lens[check_below(&rng, 10)], keys = kv_lens[check_below(&rng, 6)];
         t->q_starts[b + 1] = t->q_starts[b] + (uint32_t)queries;
@@ -93,7 +96,7 @@ struct fovea_attention_args ragged_call(const struct batch *t, struct fovea_atte
         args.kv_starts = t->kv_starts;
     } else {
         d->kv_len_kind = FOVEA_KV_LEN_BATCH;
-        d->k_layout = FOVEA_K_PANELS;
+        d->k_layout = t->k_rows ? FOVEA_K_ROWS : FOVEA_K_PANELS;
         args.kv_lens = t->kv_lens;
     }
     if (t->keys == CACHED) {

@@ -10,7 +10,8 @@ enum keys { RAGGED, CACHED, PAGED };
 
 struct batch {
     enum keys keys;
-    size_t entries; ///< FEW, or so many that tasks look for theirs by landmarks
+    uint32_t k_rows; ///< of the cache and the pages
+    size_t entries;  ///< FEW, or so many that tasks look for theirs by landmarks
     uint32_t q_starts[ENTRIES + 1], kv_starts[ENTRIES + 1], kv_lens[ENTRIES];
     int64_t offsets[ENTRIES];
     size_t q_most, kv_most;
