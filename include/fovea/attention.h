@@ -154,7 +154,8 @@ struct fovea_attention_args {
 /// Bytes of a plan. A plan begins with its struct fovea_work, is 64-byte aligned and may be copied.
 FOVEA_API size_t fovea_attention_plan_size(void);
 /// Validates the descriptor and fills plan. Scratch, mostly some hundred KiB a worker, depends on the descriptor and
-/// the engine (its caches, its profile, its workers): read it from each plan; with kv_len it grows to a bound. Shared
+/// the engine (its caches, its profile, its workers): read it from each plan; it grows with batch, heads, q_len and
+/// kv_len to a bound that depends on the head sizes: mostly below 1 MiB for 64 and 2 MiB for 128. Shared
 /// memory is for few queries at a time (fewer than 12 to 16, or than the tuning profile says, at most 64), whose keys
 /// are split among tasks: per query head and 1024 keys that many rows of dv + 2 floats at most, dv + 4 with statistics,
 /// and none for up to 1024 keys; and for ragged batches: 8 bytes for every 8 entries of `batch` before the last.
