@@ -301,6 +301,9 @@ struct fovea_attention_chunk {
     /// decode only. NULL, or S[r,j] = scores[r * FOVEA_CHUNK + j] becomes the score, -inf where row r does not see key
     /// j and for j from keys to the next multiple of 16; v and the state are not touched then.
     float *scores;
+    /// With scores: NULL, or S becomes the exponent of 2 that makes a weight, (S[r,j] - lse[r]) * log2(e), -inf where S
+    /// or lse[r] is.
+    const float *lse;
     float *scratch; ///< fovea_attention_scratch(qk_dim, v_dim) elements, 64-byte aligned
 };
 typedef void fovea_attention_fn(const struct fovea_attention_chunk *chunk);

@@ -40,7 +40,14 @@ static uint32_t count_tasks(const void *plan, const void *call, uint32_t phase)
     return (uint32_t)(pass->call->batch * pass->heads * pass->chunks);
 }
 
-// scores[r * FOVEA_CHUNK + j] of a block; bit r of keep[j]: what dropout keeps of them.
+// The row of a block's first query among those of the call, as lse has them.
+static size_t first_row(const struct pass *pass, const struct block *at)
+{
+    return (at->batch * pass->plan->desc.heads + at->head) * pass->call->q_len + at->query;
+}
+
+// scores[r * FOVEA_CHUNK + j] of a block, or the exponents of 2 that make weights of them; bit r of keep[j]: what
+// dropout keeps of them.
 static void score(const struct pass *pass, const struct block *at, float *scores, uint64_t *keep, float *scratch)
 {
     const struct fovea_attention_layout *const plan = pass->plan;
@@ -56,6 +63,7 @@ static void score(const struct pass *pass, const struct block *at, float *scores
         view.chunk.state.rows = at->rows;
         view.chunk.state.v_dim = plan->desc.v_dim;
         view.chunk.scores = scores;
+        view.chunk.lse = pass->args->returned != FOVEA_RETURN_WEIGHTS ? NULL : pass->call->lse + first_row(pass, at);
         plan->kernels->attention_decode.run(&view.chunk);
         known = view.chunk.keys;
         if (view.chunk.keep != NULL) {
@@ -66,21 +74,6 @@ static void score(const struct pass *pass, const struct block *at, float *scores
         for (size_t j = known; j < FOVEA_CHUNK; j++) {
             scores[r * FOVEA_CHUNK + j] = -INFINITY;
         }
-    }
-}
-
-// Turns the scores of a block into weights.
-static void weigh(const struct pass *pass, const struct block *at, float *scores)
-{
-    const float ln2e = 0x1.715476p+0f; // log2(e)
-    const size_t row = (at->batch * pass->plan->desc.heads + at->head) * pass->call->q_len + at->query;
-    for (size_t r = 0; r < at->rows; r++) {
-        const float lse = pass->call->lse[row + r];
-        float *const x = scores + r * FOVEA_CHUNK;
-        for (size_t j = 0; j < at->keys; j++) {
-            x[j] = x[j] == -INFINITY || lse == -INFINITY ? -INFINITY : (x[j] - lse) * ln2e;
-        }
-        pass->plan->kernels->exp2.run(at->keys, x, x);
     }
 }
 
@@ -124,12 +117,20 @@ static void run_block(const struct pass *pass, struct block at, float *total, fl
     float *const x = scratch + pass->plan->states_at;
     const size_t first = at.head;
     const bool drops = pass->args->dropped && pass->plan->threshold != 0 && !pass->call->eval;
+    const bool weighs = pass->args->returned == FOVEA_RETURN_WEIGHTS;
+    const bool nothing_else = !drops && pass->args->key_sums == NULL && !pass->args->average;
     uint64_t keep[FOVEA_CHUNK] = {0};
     for (size_t h = 0; h < pass->heads_each; h++) {
         at.head = first + h;
         score(pass, &at, x, keep, scratch);
-        if (pass->args->returned == FOVEA_RETURN_WEIGHTS) {
-            weigh(pass, &at, x);
+        if (weighs && nothing_else) {
+            for (size_t r = 0; r < at.rows; r++) {
+                pass->plan->kernels->exp2.run(at.keys, x + r * FOVEA_CHUNK, output(pass, &at, r));
+            }
+            return;
+        }
+        if (weighs) { // score has turned them into exponents
+            pass->plan->kernels->exp2.run(at.rows * FOVEA_CHUNK, x, x);
         }
         if (drops) {
             drop(pass, &at, keep, x);

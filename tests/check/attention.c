@@ -20,6 +20,15 @@ static size_t draw_dim(struct check_rng *rng)
     return dim == 0 ? 1 : dim;
 }
 
+/// What some rows' scores are subtracted from, -inf being that of one that sees no key.
+static const float *draw_lse(struct check_case *c, size_t rows)
+{
+    struct check_buffer *const lse = check_buffer(c, "lse", rows);
+    for (size_t r = 0; r < rows; r++)
+        lse->data[r] = check_chance(&c->rng, 15) ? -INFINITY : 9 * check_uniform(&c->rng);
+    return lse->data;
+}
+
 static void draw_problem(struct attention_case *a)
 {
     struct check_case *const c = a->c;
@@ -44,6 +53,8 @@ static void draw_problem(struct attention_case *a)
     if (!a->prefill && check_chance(rng, 15)) {
         a->scores[0] = check_buffer(c, "scores", a->chunk.state.rows * FOVEA_CHUNK);
         a->scores[1] = check_twin(c, a->scores[0]);
+        if (check_chance(rng, 60))
+            a->chunk.lse = draw_lse(c, a->chunk.state.rows);
     }
     a->plain = !a->scores[0] && check_chance(rng, 45);
     a->ordered = !a->prefill && !a->scores[0] && !a->additive && !a->own_pages && check_chance(rng, 40);
