@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # The page of `fovea history report`: template, style and script, put into the program as bytes. uPlot, which draws the
-# charts, comes from npm by the lock file in history/page; without it the page has plain charts and says so.
-option(FOVEA_PAGE_CHARTS "Fetch uPlot from npm for the page of fovea history report" ON)
+# charts, comes from npm by the lock file in history/page; without it the page has plain charts and says so. A build
+# goes to the network only where it is asked to, as the presets do: the page's test needs more of npm.
+option(FOVEA_PAGE_CHARTS "Fetch uPlot from npm for the page of fovea history report" OFF)
 set(FOVEA_NODE_MODULES "" CACHE PATH "A node_modules folder that has uplot, in place of running npm")
 
 set(FOVEA_PAGE_SOURCE ${PROJECT_SOURCE_DIR}/history/page)
@@ -30,6 +31,7 @@ endfunction()
 find_program(FOVEA_NPM npm)
 if(FOVEA_NODE_MODULES)
     set(FOVEA_PAGE_MODULES ${FOVEA_NODE_MODULES})
+    set(FOVEA_PAGE_CHOICE "charts by uPlot from ${FOVEA_NODE_MODULES}")
 elseif(FOVEA_PAGE_CHARTS AND FOVEA_NPM)
     set(FOVEA_PAGE_MODULES ${FOVEA_PAGE_DIR}/node_modules)
     add_custom_command(OUTPUT ${FOVEA_PAGE_DIR}/npm.txt
@@ -38,10 +40,16 @@ elseif(FOVEA_PAGE_CHARTS AND FOVEA_NPM)
         DEPENDS ${FOVEA_PAGE_LOCK} ${PROJECT_SOURCE_DIR}/cmake/npm.cmake
         COMMENT "Fetching uPlot from npm" VERBATIM)
     set(FOVEA_PAGE_NPM ${FOVEA_PAGE_DIR}/npm.txt)
+    set(FOVEA_PAGE_CHOICE "charts by uPlot, which the build has npm fetch (-DFOVEA_PAGE_CHARTS=OFF: plain ones)")
 else()
     set(FOVEA_PAGE_MODULES ${FOVEA_PAGE_DIR}/none)
-    message(STATUS "The page of fovea history report will have plain charts: no npm, or FOVEA_PAGE_CHARTS is OFF")
+    if(FOVEA_PAGE_CHARTS)
+        set(FOVEA_PAGE_CHOICE "plain charts, as there is no npm")
+    else()
+        set(FOVEA_PAGE_CHOICE "plain charts (-DFOVEA_PAGE_CHARTS=ON: by uPlot, which npm fetches)")
+    endif()
 endif()
+message(STATUS "The page of fovea history report: ${FOVEA_PAGE_CHOICE}")
 
 fovea_page_assets(${FOVEA_PAGE_DIR}/page_assets.c ${FOVEA_PAGE_MODULES}/uplot ${FOVEA_PAGE_NPM})
 add_library(fovea_page STATIC EXCLUDE_FROM_ALL

@@ -91,8 +91,7 @@ static bool fill_footer(const struct filling *f)
     if (page_has_charts())
         fprintf(f->file, "Charts by uPlot %s.", page_uplot);
     else
-        fputs("<strong>Plain charts: npm was not there when this fovea was built, so uPlot is not in it.</strong>",
-              f->file);
+        fputs("<strong>Plain charts: this fovea was built without uPlot.</strong>", f->file);
     return true;
 }
 

@@ -9,7 +9,7 @@
 extern const unsigned char page_template[], page_style[], page_early[], page_script[];
 extern const size_t page_template_size, page_style_size, page_early_size, page_script_size;
 extern const char page_style_hash[], page_early_hash[], page_script_hash[];
-/// The version of uPlot in the script, or "" where npm was not there.
+/// The version of uPlot in the script, or "" without it.
 extern const char page_uplot[];
 
 #endif

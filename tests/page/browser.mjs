@@ -32,7 +32,7 @@ export async function launch(test, modules) {
         .find(existsSync);
     if (!program) skip(test, "chromium", "no chromium in PATH (Debian's chromium)");
     if (!existsSync(join(modules, "playwright-core")))
-        skip(test, "npm", `no playwright-core in ${modules}: npm was not there when this was built`);
+        skip(test, "npm", `no playwright-core in ${modules}: this was built without npm's packages`);
     const {chromium} = createRequire(join(modules, "x.js"))("playwright-core");
     return chromium.launch({
         executablePath: program,

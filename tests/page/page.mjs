@@ -273,7 +273,7 @@ async function testPlain(browser) {
     const opened = await open(browser, path("plain")),
         {page} = opened,
         chart = page.locator(".plain-chart").first();
-    check(/npm was not there/.test(await text(page, "footer")), await text(page, "footer"));
+    check(/built without uPlot/.test(await text(page, "footer")), await text(page, "footer"));
     const before = await chart.innerHTML();
     check((await page.locator(".plain-chart").count()) === 2 && /polyline/.test(before), "drawn");
     await chart.hover();
