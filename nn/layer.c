@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // nn/layer.c - runs an encoder or decoder layer: the args of each of its steps.
 #include "nn/layer.h"
+#include "ops/once.h"
 
 static struct fovea_mha_args self_args(const struct layer_plan *plan, const struct fovea_layer_args *args)
 {
@@ -167,3 +168,5 @@ enum fovea_status fovea_layer_task(const void *plan, const struct fovea_layer_ar
     FOVEA_CHECK(!empty(args), FOVEA_ERR_SHAPE);
     return fovea_run_task(&fovea_composite_operator, plan, args, shared, scratch, phase, task);
 }
+
+FOVEA_ONCE(layer)

@@ -125,6 +125,9 @@ FOVEA_API enum fovea_status fovea_layer(const void *plan, const struct fovea_lay
 FOVEA_API uint32_t fovea_layer_tasks(const void *plan, const struct fovea_layer_args *args, uint32_t phase);
 FOVEA_API enum fovea_status fovea_layer_task(const void *plan, const struct fovea_layer_args *args, void *shared,
                                              void *scratch, uint32_t phase, uint32_t task);
+/// Plans, allocates, runs in this thread, frees. Also MEMORY.
+FOVEA_API enum fovea_status fovea_layer_once(const struct fovea_engine *engine, const struct fovea_layer_desc *desc,
+                                             const struct fovea_layer_args *args);
 
 #ifdef __cplusplus
 }

@@ -230,6 +230,13 @@ static void test_layer_errors(void)
     const struct refuse r = refuse_begin(&test_layer, engine, &good, &args, y, B * L * W);
     refuse_common(&r);
     test_layer_descs(&r, good);
+    CHECK(!fovea_layer(r.plan, &args, r.shared, r.scratch, NULL), "the good layer");
+    wrong = args;
+    wrong.y = test_floats(B * L * W, TEST_HIGH);
+    CHECK(!fovea_layer_once(engine, &good, &wrong) && test_differ(y, wrong.y, B * L * W) == B * L * W, "once: bits");
+    CHECK(fovea_layer_once(NULL, &good, &args) == FOVEA_ERR_NULL, "once: engine NULL");
+    CHECK(fovea_layer_once(engine, NULL, &args) == FOVEA_ERR_NULL, "once: desc NULL");
+    CHECK(fovea_layer_once(engine, &good, NULL) == FOVEA_ERR_NULL, "once: args NULL");
     BAD_ARGS(wrong.weights = NULL, FOVEA_ERR_NULL);
     BAD_ARGS(wrong.x = NULL, FOVEA_ERR_NULL);
     BAD_ARGS(wrong.y = NULL, FOVEA_ERR_NULL);
