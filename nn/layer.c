@@ -115,40 +115,58 @@ static const uint32_t *some_lens(const struct mha_plan *plan)
     return plan->desc.kv_len_kind != FOVEA_KV_LEN_ALL ? &lens : NULL;
 }
 
-enum fovea_status fovea_layer_check(const struct layer_plan *plan, const struct fovea_layer_args *args)
+enum fovea_status fovea_layer_check(const struct layer_plan *plan, const struct fovea_layer_args *args,
+                                    const struct fovea_why *why)
 {
-    FOVEA_CHECK(plan && args, FOVEA_ERR_NULL);
-    FOVEA_CHECK(fovea_is_plan(plan, FOVEA_PLAN_LAYER), FOVEA_ERR_STRUCT);
+    FOVEA_REQUIRE(plan && args, FOVEA_ERR_NULL, why, "layer: plan or args is NULL");
+    FOVEA_REQUIRE(fovea_is_plan(plan, FOVEA_PLAN_LAYER), FOVEA_ERR_STRUCT, why, "layer: the plan is none of a layer");
     const struct fovea_layer_desc *const desc = &plan->desc;
-    FOVEA_CHECK(args->batch <= desc->batch && args->len <= desc->len, FOVEA_ERR_SHAPE);
+    FOVEA_REQUIRE(args->batch <= desc->batch && args->len <= desc->len, FOVEA_ERR_SHAPE, why,
+                  "layer: batch %zu and len %zu are more than the plan's %zu and %zu", args->batch, args->len,
+                  desc->batch, desc->len);
     if (empty(args))
         return FOVEA_OK;
-    FOVEA_CHECK(args->weights && args->x && args->y, FOVEA_ERR_NULL);
+    FOVEA_REQUIRE(args->weights && args->x && args->y, FOVEA_ERR_NULL, why, "layer: args.weights, x or y is NULL");
     // The parts check their own weights and caches; anything that is not NULL stands for activations in shared memory.
     struct fovea_mha_args self = self_args(plan, args);
     self.kv_lens = some_lens(&plan->self);
     self.query = self.key = self.value = self.residual = args->x;
     self.out = args->y;
-    FOVEA_TRY(fovea_mha_check(&plan->self, &self));
+    FOVEA_TRY(fovea_mha_check(&plan->self, &self, "layer: self_attention", why));
     if (desc->decoder) {
-        FOVEA_CHECK(args->memory_len <= desc->memory_len && args->beams >= 1 && args->beams <= desc->beams &&
-                        args->batch % args->beams == 0,
-                    FOVEA_ERR_SHAPE);
+        FOVEA_REQUIRE(args->memory_len <= desc->memory_len, FOVEA_ERR_SHAPE, why,
+                      "layer: memory_len %zu is more than the plan's %zu", args->memory_len, desc->memory_len);
+        FOVEA_REQUIRE(args->beams >= 1 && args->beams <= desc->beams && args->batch % args->beams == 0, FOVEA_ERR_SHAPE,
+                      why, "layer: beams is %zu of a batch of %zu: 1 to %zu, and divides it", args->beams, args->batch,
+                      desc->beams);
+        FOVEA_REQUIRE(desc->cached || !args->memory_len || args->memory, FOVEA_ERR_NULL, why,
+                      "layer: args.memory is NULL");
         struct fovea_mha_args cross = cross_args(args);
         cross.kv_lens = some_lens(&plan->cross);
         cross.query = cross.residual = args->x;
         cross.key = cross.value = args->memory;
         cross.out = args->y;
-        FOVEA_TRY(fovea_mha_check(&plan->cross, &cross));
+        FOVEA_TRY(fovea_mha_check(&plan->cross, &cross, "layer: cross_attention", why));
     }
-    FOVEA_TRY(fovea_linear_check(&args->weights->up, desc->width, desc->gated ? 2 * desc->ffn : desc->ffn));
-    return fovea_linear_check(&args->weights->down, desc->ffn, desc->width);
+    const size_t ffn = desc->gated ? 2 * desc->ffn : desc->ffn;
+    FOVEA_TRY(fovea_linear_check(&args->weights->up, desc->width, ffn, "layer", "up", why));
+    return fovea_linear_check(&args->weights->down, desc->ffn, desc->width, "layer", "down", why);
+}
+
+enum fovea_status fovea_explain_layer_call(const void *plan, const struct fovea_layer_args *args, char *text,
+                                           size_t text_size)
+{
+    const struct fovea_why why = {text, text_size};
+    FOVEA_TRY(fovea_layer_check(plan, args, &why));
+    fovea_say(&why, "layer: batch %zu, len %zu, memory_len %zu, position %zu", args->batch, args->len, args->memory_len,
+              args->position);
+    return FOVEA_OK;
 }
 
 enum fovea_status fovea_layer(const void *plan, const struct fovea_layer_args *args, void *shared, void *scratch,
                               const struct fovea_executor *executor)
 {
-    FOVEA_TRY(fovea_layer_check(plan, args));
+    FOVEA_TRY(fovea_layer_check(plan, args, NULL));
     if (empty(args))
         return FOVEA_OK;
     return fovea_run(&fovea_composite_operator, plan, args, shared, scratch, executor);
@@ -156,7 +174,7 @@ enum fovea_status fovea_layer(const void *plan, const struct fovea_layer_args *a
 
 uint32_t fovea_layer_tasks(const void *plan, const struct fovea_layer_args *args, uint32_t phase)
 {
-    if (fovea_layer_check(plan, args) || empty(args) || phase >= ((const struct fovea_work *)plan)->phases)
+    if (fovea_layer_check(plan, args, NULL) || empty(args) || phase >= ((const struct fovea_work *)plan)->phases)
         return 0;
     return fovea_composite_operator.tasks(plan, args, phase);
 }
@@ -164,7 +182,7 @@ uint32_t fovea_layer_tasks(const void *plan, const struct fovea_layer_args *args
 enum fovea_status fovea_layer_task(const void *plan, const struct fovea_layer_args *args, void *shared, void *scratch,
                                    uint32_t phase, uint32_t task)
 {
-    FOVEA_TRY(fovea_layer_check(plan, args));
+    FOVEA_TRY(fovea_layer_check(plan, args, NULL));
     FOVEA_CHECK(!empty(args), FOVEA_ERR_SHAPE);
     return fovea_run_task(&fovea_composite_operator, plan, args, shared, scratch, phase, task);
 }

@@ -45,7 +45,8 @@ struct layer_plan {
 
 fovea_part_args_fn fovea_layer_part_args;
 
-enum fovea_status fovea_layer_check(const struct layer_plan *plan, const struct fovea_layer_args *args);
+enum fovea_status fovea_layer_check(const struct layer_plan *plan, const struct fovea_layer_args *args,
+                                    const struct fovea_why *why);
 /// fovea_layer_plan with a reason.
 enum fovea_status fovea_layer_plan_why(const struct fovea_engine *engine, const struct fovea_layer_desc *desc,
                                        void *plan, const struct fovea_why *why);

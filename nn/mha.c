@@ -4,6 +4,8 @@
 #include "ops/once.h"
 #include "ops/pack.h"
 
+#include <stdio.h>
+
 // The rows of keys a call projects.
 static size_t new_rows(const struct mha_plan *plan, const struct fovea_mha_args *args)
 {
@@ -136,66 +138,118 @@ static void append_task(const void *plan, const void *call, void *shared, void *
 
 const struct fovea_operator fovea_mha_append_operator = {append_tasks, append_task, NULL};
 
-static enum fovea_status check_cache(const struct mha_plan *plan, const struct fovea_mha_args *args)
+static enum fovea_status check_cache(const struct mha_plan *plan, const struct fovea_mha_args *args, const char *whole,
+                                     const struct fovea_why *why)
 {
-    const struct fovea_mha_desc *const desc = &plan->desc;
+    const struct fovea_mha_desc *const d = &plan->desc;
     const struct fovea_kv_cache *const cache = args->cache;
-    FOVEA_CHECK(cache && cache->k && cache->v, FOVEA_ERR_NULL);
-    FOVEA_CHECK(cache->struct_size == sizeof *cache && cache->k_rows == 0, FOVEA_ERR_STRUCT);
-    FOVEA_CHECK(cache->batch >= args->batch && cache->kv_heads == desc->heads && cache->capacity == desc->kv_len &&
-                    cache->qk_dim == desc->qk_dim && cache->v_dim == desc->v_dim,
-                FOVEA_ERR_SHAPE);
+    FOVEA_REQUIRE(cache && cache->k && cache->v, FOVEA_ERR_NULL, why, "%s: the cache, its k or its v is NULL", whole);
+    FOVEA_REQUIRE(cache->struct_size == sizeof *cache, FOVEA_ERR_STRUCT, why,
+                  "%s: the cache's struct_size is %u, not %zu", whole, (unsigned)cache->struct_size, sizeof *cache);
+    FOVEA_REQUIRE(cache->k_rows == 0, FOVEA_ERR_STRUCT, why, "%s: the cache has K in rows, not in panels", whole);
+    FOVEA_REQUIRE(cache->batch >= args->batch, FOVEA_ERR_SHAPE, why,
+                  "%s: the cache's batch %zu is below the call's %zu", whole, cache->batch, args->batch);
+    FOVEA_REQUIRE(cache->kv_heads == d->heads && cache->capacity == d->kv_len && cache->qk_dim == d->qk_dim &&
+                      cache->v_dim == d->v_dim,
+                  FOVEA_ERR_SHAPE, why,
+                  "%s: the cache has %zu heads of %zu and %zu and a capacity of %zu, the plan %zu of %zu and %zu, %zu",
+                  whole, cache->kv_heads, cache->qk_dim, cache->v_dim, cache->capacity, d->heads, d->qk_dim, d->v_dim,
+                  d->kv_len);
     struct fovea_strides k, v;
-    return fovea_kv_cache_strides(cache, &k, &v); // a batch that overflows
-}
-
-enum fovea_status fovea_linear_check(const struct fovea_linear *linear, size_t inputs, size_t outputs)
-{
-    FOVEA_CHECK(linear->weight, FOVEA_ERR_NULL);
-    FOVEA_CHECK(fovea_aligned(linear->weight), FOVEA_ERR_ALIGN);
-    FOVEA_CHECK(fovea_blob_matches(linear->weight, inputs, outputs), FOVEA_ERR_FORMAT);
+    FOVEA_REQUIRE(fovea_kv_cache_strides(cache, &k, &v) == FOVEA_OK, FOVEA_ERR_OVERFLOW, why,
+                  "%s: the cache does not fit in memory", whole); // a batch that overflows
     return FOVEA_OK;
 }
 
-enum fovea_status fovea_mha_check(const struct mha_plan *plan, const struct fovea_mha_args *args)
+enum fovea_status fovea_linear_check(const struct fovea_linear *linear, size_t inputs, size_t outputs,
+                                     const char *whole, const char *part, const struct fovea_why *why)
 {
-    FOVEA_CHECK(plan && args, FOVEA_ERR_NULL);
-    FOVEA_CHECK(fovea_is_plan(plan, FOVEA_PLAN_MHA), FOVEA_ERR_STRUCT);
-    const struct fovea_mha_desc *const desc = &plan->desc;
-    FOVEA_CHECK(args->batch <= desc->batch && args->q_len <= desc->q_len, FOVEA_ERR_SHAPE);
+    FOVEA_REQUIRE(linear->weight, FOVEA_ERR_NULL, why, "%s: the weight of %s is NULL", whole, part);
+    FOVEA_REQUIRE(fovea_aligned(linear->weight), FOVEA_ERR_ALIGN, why, "%s: the blob of %s is not 64-byte aligned",
+                  whole, part);
+    if (!fovea_blob_matches(linear->weight, inputs, outputs)) {
+        char name[64];
+        snprintf(name, sizeof name, "%s: the weight of %s", whole, part);
+        fovea_blob_tell(why, name, linear->weight, inputs, outputs);
+        return FOVEA_ERR_FORMAT;
+    }
+    return FOVEA_OK;
+}
+
+// The sizes of a call and its cache.
+static enum fovea_status check_sizes(const struct mha_plan *plan, const struct fovea_mha_args *args, const char *whole,
+                                     const struct fovea_why *why)
+{
+    const struct fovea_mha_desc *const d = &plan->desc;
+    const size_t new_max = d->keys == FOVEA_MHA_APPEND ? d->new_len : d->kv_len;
+    FOVEA_REQUIRE(args->kv_len <= new_max, FOVEA_ERR_SHAPE, why, "%s: %zu keys are more than the plan's %zu", whole,
+                  args->kv_len, new_max);
+    FOVEA_REQUIRE(args->position <= PTRDIFF_MAX - args->kv_len, FOVEA_ERR_SHAPE, why, "%s: position %zu is too large",
+                  whole, args->position);
+    if (d->keys == FOVEA_MHA_PROJECT)
+        return FOVEA_OK;
+    FOVEA_REQUIRE(d->keys == FOVEA_MHA_CACHED || seen_keys(plan, args) <= d->kv_len, FOVEA_ERR_SHAPE, why,
+                  "%s: %zu keys at position %zu are more than the cache's %zu", whole, args->kv_len, args->position,
+                  d->kv_len);
+    return check_cache(plan, args, whole, why);
+}
+
+// What a descriptor asks for, and a call then must have; what it did not ask for would silently be missing.
+#define ASKED_FOR(name, asked)                                                                                         \
+    FOVEA_REQUIRE(!(asked) || args->name, FOVEA_ERR_NULL, why, "%s: args." #name " is NULL, but the plan asks for it", \
+                  whole);                                                                                              \
+    FOVEA_REQUIRE((asked) || !args->name, FOVEA_ERR_VALUE, why, "%s: args." #name " is given, but the plan has none",  \
+                  whole);
+
+enum fovea_status fovea_mha_check(const struct mha_plan *plan, const struct fovea_mha_args *args, const char *whole,
+                                  const struct fovea_why *why)
+{
+    FOVEA_REQUIRE(plan && args, FOVEA_ERR_NULL, why, "%s: plan or args is NULL", whole);
+    FOVEA_REQUIRE(fovea_is_plan(plan, FOVEA_PLAN_MHA), FOVEA_ERR_STRUCT, why, "%s: the plan is none of mha", whole);
+    const struct fovea_mha_desc *const d = &plan->desc;
+    FOVEA_REQUIRE(args->batch <= d->batch && args->q_len <= d->q_len, FOVEA_ERR_SHAPE, why,
+                  "%s: batch %zu and %zu queries are more than the plan's %zu and %zu", whole, args->batch, args->q_len,
+                  d->batch, d->q_len);
     if (args->batch == 0)
         return FOVEA_OK;
-    const size_t new_max = desc->keys == FOVEA_MHA_APPEND ? desc->new_len : desc->kv_len;
-    FOVEA_CHECK(args->kv_len <= new_max && args->position <= PTRDIFF_MAX - args->kv_len, FOVEA_ERR_SHAPE);
-    if (desc->keys != FOVEA_MHA_PROJECT) {
-        FOVEA_CHECK(desc->keys == FOVEA_MHA_CACHED || seen_keys(plan, args) <= desc->kv_len, FOVEA_ERR_SHAPE);
-        FOVEA_TRY(check_cache(plan, args));
-    }
+    FOVEA_TRY(check_sizes(plan, args, whole, why));
     const struct fovea_mha_weights *const w = args->weights;
-    FOVEA_CHECK(w, FOVEA_ERR_NULL);
-    const size_t qk = desc->heads * desc->qk_dim, v = desc->heads * desc->v_dim;
+    FOVEA_REQUIRE(w, FOVEA_ERR_NULL, why, "%s: args.weights is NULL", whole);
+    const size_t qk = d->heads * d->qk_dim, v = d->heads * d->v_dim;
     if (args->q_len) {
-        FOVEA_CHECK(args->query && args->out && (!desc->residual || args->residual), FOVEA_ERR_NULL);
-        FOVEA_TRY(fovea_linear_check(&w->q, desc->query_width, qk));
-        FOVEA_TRY(fovea_linear_check(&w->o, v, desc->out_width));
+        FOVEA_REQUIRE(args->query && args->out, FOVEA_ERR_NULL, why, "%s: args.query or out is NULL", whole);
+        FOVEA_REQUIRE(!d->residual || args->residual, FOVEA_ERR_NULL, why,
+                      "%s: args.residual is NULL, but the plan asks for it", whole);
+        FOVEA_TRY(fovea_linear_check(&w->q, d->query_width, qk, whole, "q", why));
+        FOVEA_TRY(fovea_linear_check(&w->o, v, d->out_width, whole, "o", why));
     }
     if (new_rows(plan, args)) {
-        FOVEA_CHECK(args->key && args->value, FOVEA_ERR_NULL);
-        FOVEA_TRY(fovea_linear_check(&w->k, desc->key_width, qk));
-        FOVEA_TRY(fovea_linear_check(&w->v, desc->value_width, v));
+        FOVEA_REQUIRE(args->key && args->value, FOVEA_ERR_NULL, why, "%s: args.key or value is NULL", whole);
+        FOVEA_TRY(fovea_linear_check(&w->k, d->key_width, qk, whole, "k", why));
+        FOVEA_TRY(fovea_linear_check(&w->v, d->value_width, v, whole, "v", why));
     }
-    FOVEA_CHECK(desc->kv_len_kind == FOVEA_KV_LEN_ALL || args->kv_lens, FOVEA_ERR_NULL);
-    FOVEA_CHECK(!desc->mask || args->mask, FOVEA_ERR_NULL);
-    FOVEA_CHECK(desc->mask || !args->mask, FOVEA_ERR_VALUE); // it would silently be missing, as these would
-    FOVEA_CHECK(desc->kv_len_kind != FOVEA_KV_LEN_ALL || !args->kv_lens, FOVEA_ERR_VALUE);
-    FOVEA_CHECK(desc->residual || !args->residual, FOVEA_ERR_VALUE);
+    ASKED_FOR(kv_lens, d->kv_len_kind != FOVEA_KV_LEN_ALL)
+    ASKED_FOR(mask, d->mask != FOVEA_MASK_NONE)
+    FOVEA_REQUIRE(d->residual || !args->residual, FOVEA_ERR_VALUE, why,
+                  "%s: args.residual is given, but the plan has none", whole);
+    return FOVEA_OK;
+}
+#undef ASKED_FOR
+
+enum fovea_status fovea_explain_mha_call(const void *plan, const struct fovea_mha_args *args, char *text,
+                                         size_t text_size)
+{
+    const struct fovea_why why = {text, text_size};
+    FOVEA_TRY(fovea_mha_check(plan, args, "mha", &why));
+    fovea_say(&why, "mha: batch %zu, q_len %zu, kv_len %zu, position %zu", args->batch, args->q_len, args->kv_len,
+              args->position);
     return FOVEA_OK;
 }
 
 enum fovea_status fovea_mha(const void *plan, const struct fovea_mha_args *args, void *shared, void *scratch,
                             const struct fovea_executor *executor)
 {
-    FOVEA_TRY(fovea_mha_check(plan, args));
+    FOVEA_TRY(fovea_mha_check(plan, args, "mha", NULL));
     if (args->batch == 0)
         return FOVEA_OK; // its pointers may be NULL
     return fovea_run(&fovea_composite_operator, plan, args, shared, scratch, executor);
@@ -203,7 +257,8 @@ enum fovea_status fovea_mha(const void *plan, const struct fovea_mha_args *args,
 
 uint32_t fovea_mha_tasks(const void *plan, const struct fovea_mha_args *args, uint32_t phase)
 {
-    if (fovea_mha_check(plan, args) || args->batch == 0 || phase >= ((const struct fovea_work *)plan)->phases)
+    if (fovea_mha_check(plan, args, "mha", NULL) || args->batch == 0 ||
+        phase >= ((const struct fovea_work *)plan)->phases)
         return 0;
     return fovea_composite_operator.tasks(plan, args, phase);
 }
@@ -211,7 +266,7 @@ uint32_t fovea_mha_tasks(const void *plan, const struct fovea_mha_args *args, ui
 enum fovea_status fovea_mha_task(const void *plan, const struct fovea_mha_args *args, void *shared, void *scratch,
                                  uint32_t phase, uint32_t task)
 {
-    FOVEA_TRY(fovea_mha_check(plan, args));
+    FOVEA_TRY(fovea_mha_check(plan, args, "mha", NULL));
     FOVEA_CHECK(args->batch != 0, FOVEA_ERR_SHAPE);
     return fovea_run_task(&fovea_composite_operator, plan, args, shared, scratch, phase, task);
 }

@@ -29,10 +29,12 @@ struct mha_plan {
 fovea_part_args_fn fovea_mha_part_args;
 extern const struct fovea_operator fovea_mha_append_operator;
 
-/// Errors: NULL, ALIGN, FORMAT (no packed blob of that shape).
-enum fovea_status fovea_linear_check(const struct fovea_linear *linear, size_t inputs, size_t outputs);
-/// What fovea_mha checks before it runs.
-enum fovea_status fovea_mha_check(const struct mha_plan *plan, const struct fovea_mha_args *args);
+/// Weights `part` of `whole`, "mha". Errors: NULL, ALIGN, FORMAT (no packed blob of that shape).
+enum fovea_status fovea_linear_check(const struct fovea_linear *linear, size_t inputs, size_t outputs,
+                                     const char *whole, const char *part, const struct fovea_why *why);
+/// What fovea_mha checks before it runs, with a reason that begins with `whole`.
+enum fovea_status fovea_mha_check(const struct mha_plan *plan, const struct fovea_mha_args *args, const char *whole,
+                                  const struct fovea_why *why);
 /// fovea_mha_plan with a reason.
 enum fovea_status fovea_mha_plan_why(const struct fovea_engine *engine, const struct fovea_mha_desc *desc, void *plan,
                                      const struct fovea_why *why);

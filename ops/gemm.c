@@ -3,6 +3,7 @@
 // thread does everything, one area that prepares what it needs while that is hot.
 #include "ops/gemm.h"
 #include "ops/pack.h"
+#include <stdio.h>
 
 // Where C cannot hold acc: it is read at the end, or is narrower. A residual that is not C lets it.
 static bool detour(const struct fovea_gemm_layout *plan, const struct fovea_gemm_args *args)
@@ -154,17 +155,6 @@ static bool run_whole(const void *plan, const void *args, void *shared, void *sc
 
 const struct fovea_operator fovea_gemm_operator = {count_tasks, run_task, run_whole};
 
-// Says what a packed B is that is not the plan's.
-static void tell_blob(const struct fovea_why *why, const void *blob, size_t entry, const struct fovea_gemm_desc *d)
-{
-    size_t k = 0, n = 0;
-    if (fovea_pack_shape(blob, SIZE_MAX, &k, &n) != FOVEA_OK) {
-        fovea_say(why, "gemm: args.b, entry %zu, is no packed blob", entry);
-    } else {
-        fovea_say(why, "gemm: args.b, entry %zu, is a blob of %zu x %zu, not %zu x %zu", entry, k, n, d->k, d->n);
-    }
-}
-
 static enum fovea_status check_args(const struct fovea_gemm_layout *plan, const struct fovea_gemm_args *args,
                                     const struct fovea_why *why)
 {
@@ -195,7 +185,9 @@ static enum fovea_status check_args(const struct fovea_gemm_layout *plan, const 
         for (size_t entry = 0; entry < (d->batch_b != 0 ? d->batch : 1); entry++) {
             const void *const blob = (const float *)args->b + entry * d->batch_b;
             if (!fovea_blob_matches(blob, d->k, d->n)) {
-                tell_blob(why, blob, entry, d);
+                char name[48];
+                snprintf(name, sizeof name, "gemm: args.b, entry %zu,", entry);
+                fovea_blob_tell(why, name, blob, d->k, d->n);
                 return FOVEA_ERR_FORMAT;
             }
         }

@@ -66,6 +66,15 @@ bool fovea_blob_matches(const struct fovea_blob *blob, size_t k, size_t n)
     return well_formed(blob) && blob->k == k && blob->n == n;
 }
 
+void fovea_blob_tell(const struct fovea_why *why, const char *name, const struct fovea_blob *blob, size_t k, size_t n)
+{
+    if (well_formed(blob)) {
+        fovea_say(why, "%s is a blob of %zu x %zu, not %zu x %zu", name, (size_t)blob->k, (size_t)blob->n, k, n);
+    } else {
+        fovea_say(why, "%s is no packed blob", name);
+    }
+}
+
 void fovea_pack_panels(const struct fovea_kernels *kernels, const struct fovea_source *source, size_t p, size_t j,
                        size_t k, size_t n, float *dst)
 {

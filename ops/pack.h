@@ -19,6 +19,8 @@ struct fovea_blob {
 
 /// True if the header is sound (all but the checksum is looked at) and that of a k x n operand.
 bool fovea_blob_matches(const struct fovea_blob *blob, size_t k, size_t n);
+/// Says what a blob is, called `name`, that does not match.
+void fovea_blob_tell(const struct fovea_why *why, const char *name, const struct fovea_blob *blob, size_t k, size_t n);
 
 static inline const float *fovea_blob_panels(const struct fovea_blob *blob)
 {

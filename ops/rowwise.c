@@ -234,39 +234,54 @@ enum fovea_status fovea_explain_rowwise(const struct fovea_engine *engine, const
     return FOVEA_OK;
 }
 
-static enum fovea_status check_args(const struct fovea_rowwise_layout *plan, const struct fovea_rowwise_args *args)
+static enum fovea_status check_args(const struct fovea_rowwise_layout *plan, const struct fovea_rowwise_args *args,
+                                    const struct fovea_why *why)
 {
-    FOVEA_CHECK(plan != NULL && args != NULL, FOVEA_ERR_NULL);
-    FOVEA_CHECK(fovea_is_plan(plan, FOVEA_PLAN_ROWWISE), FOVEA_ERR_STRUCT);
+    FOVEA_REQUIRE(plan != NULL && args != NULL, FOVEA_ERR_NULL, why, "rowwise: plan or args is NULL");
+    FOVEA_REQUIRE(fovea_is_plan(plan, FOVEA_PLAN_ROWWISE), FOVEA_ERR_STRUCT, why,
+                  "rowwise: the plan is none of a rowwise operator");
     const struct fovea_rowwise_desc *const d = &plan->desc;
     const size_t rows = args->rows;
-    FOVEA_CHECK(rows <= d->rows, FOVEA_ERR_SHAPE);
+    FOVEA_REQUIRE(rows <= d->rows, FOVEA_ERR_SHAPE, why, "rowwise: %zu rows are more than the plan's %zu", rows,
+                  d->rows);
     if (rows == 0 || d->cols == 0) {
         return FOVEA_OK;
     }
     const bool add = has_x2(d->op);
-    FOVEA_CHECK(args->x != NULL && args->y != NULL && (args->x2 != NULL || !add), FOVEA_ERR_NULL);
+    FOVEA_REQUIRE(args->x != NULL && args->y != NULL, FOVEA_ERR_NULL, why, "rowwise: args.x or y is NULL");
+    FOVEA_REQUIRE(!add || args->x2 != NULL, FOVEA_ERR_NULL, why, "rowwise: args.x2 is NULL, but the plan adds it");
     // In place with another stride a task would overwrite what its neighbour reads.
-    FOVEA_CHECK(args->y != args->x || d->ldy == d->ldx || rows == 1, FOVEA_ERR_STRIDE);
-    FOVEA_CHECK(!add || args->y != args->x2 || d->ldy == d->ldx2 || rows == 1, FOVEA_ERR_STRIDE);
+    FOVEA_REQUIRE(args->y != args->x || d->ldy == d->ldx || rows == 1, FOVEA_ERR_STRIDE, why,
+                  "rowwise: y is x, with ldy %zu and ldx %zu", d->ldy, d->ldx);
+    FOVEA_REQUIRE(!add || args->y != args->x2 || d->ldy == d->ldx2 || rows == 1, FOVEA_ERR_STRIDE, why,
+                  "rowwise: y is x2, with ldy %zu and ldx2 %zu", d->ldy, d->ldx2);
+    return FOVEA_OK;
+}
+
+enum fovea_status fovea_explain_rowwise_call(const void *plan, const struct fovea_rowwise_args *args, char *text,
+                                             size_t text_size)
+{
+    const struct fovea_why why = {text, text_size};
+    FOVEA_TRY(check_args(plan, args, &why));
+    fovea_say(&why, "rowwise: %zux%zu", args->rows, ((const struct fovea_rowwise_layout *)plan)->desc.cols);
     return FOVEA_OK;
 }
 
 enum fovea_status fovea_rowwise(const void *plan, const struct fovea_rowwise_args *args, void *shared, void *scratch,
                                 const struct fovea_executor *executor)
 {
-    FOVEA_TRY(check_args(plan, args));
+    FOVEA_TRY(check_args(plan, args, NULL));
     return fovea_run(&fovea_rowwise_operator, plan, args, shared, scratch, executor);
 }
 
 uint32_t fovea_rowwise_tasks(const void *plan, const struct fovea_rowwise_args *args, uint32_t phase)
 {
-    return check_args(plan, args) == FOVEA_OK && phase == 0 ? count_tasks(plan, args, phase) : 0;
+    return check_args(plan, args, NULL) == FOVEA_OK && phase == 0 ? count_tasks(plan, args, phase) : 0;
 }
 
 enum fovea_status fovea_rowwise_task(const void *plan, const struct fovea_rowwise_args *args, void *shared,
                                      void *scratch, uint32_t phase, uint32_t task)
 {
-    FOVEA_TRY(check_args(plan, args));
+    FOVEA_TRY(check_args(plan, args, NULL));
     return fovea_run_task(&fovea_rowwise_operator, plan, args, shared, scratch, phase, task);
 }

@@ -109,6 +109,10 @@ FOVEA_API enum fovea_status fovea_layer_plan(const struct fovea_engine *engine, 
 /// is cut to text_size bytes; text may be NULL.
 FOVEA_API enum fovea_status fovea_explain_layer(const struct fovea_engine *engine, const struct fovea_layer_desc *desc,
                                                 char *text, size_t text_size);
+/// Writes one line that says what is wrong with a call, or what it would compute; returns what fovea_layer would, but
+/// for its memories and executor.
+FOVEA_API enum fovea_status fovea_explain_layer_call(const void *plan, const struct fovea_layer_args *args, char *text,
+                                                     size_t text_size);
 /// Runs a plan on an executor (NULL: in this thread). shared and scratch as plan's fovea_work says. After an error
 /// neither y nor self_cache has been written. Of a blob only the header is checked, see fovea_pack_check.
 /// Errors: NULL, SHAPE (a size above the plan's, more memories than batch / beams of the plan, beams, a cache of other

@@ -98,6 +98,10 @@ FOVEA_API enum fovea_status fovea_mha_plan(const struct fovea_engine *engine, co
 /// cut to text_size bytes; text may be NULL.
 FOVEA_API enum fovea_status fovea_explain_mha(const struct fovea_engine *engine, const struct fovea_mha_desc *desc,
                                               char *text, size_t text_size);
+/// Writes one line that says what is wrong with a call, or what it would compute; returns what fovea_mha would, but for
+/// its memories and executor.
+FOVEA_API enum fovea_status fovea_explain_mha_call(const void *plan, const struct fovea_mha_args *args, char *text,
+                                                   size_t text_size);
 /// Runs a plan on an executor (NULL: in this thread). shared and scratch as plan's fovea_work says. After an error
 /// neither out nor the cache has been written. Of a blob only the header is checked, see fovea_pack_check.
 /// Errors: NULL, SHAPE (a size above the plan's, a cache of other sizes, position + kv_len above its capacity), STRUCT

@@ -70,6 +70,8 @@ FOVEA_API enum fovea_status fovea_rowwise_plan(const struct fovea_engine *engine
                                                void *plan);
 FOVEA_API enum fovea_status fovea_explain_rowwise(const struct fovea_engine *engine,
                                                   const struct fovea_rowwise_desc *desc, char *text, size_t text_size);
+FOVEA_API enum fovea_status fovea_explain_rowwise_call(const void *plan, const struct fovea_rowwise_args *args,
+                                                       char *text, size_t text_size);
 FOVEA_API enum fovea_status fovea_rowwise(const void *plan, const struct fovea_rowwise_args *args, void *shared,
                                           void *scratch, const struct fovea_executor *executor);
 FOVEA_API uint32_t fovea_rowwise_tasks(const void *plan, const struct fovea_rowwise_args *args, uint32_t phase);

@@ -6,7 +6,7 @@
 #include "tests/support/threads.h"
 
 // The typed functions of one operator behind untyped ones.
-#define OPERATOR(op, explain_call)                                                                                     \
+#define OPERATOR(op)                                                                                                   \
     static enum fovea_status op##_plan(const struct fovea_engine *engine, const void *desc, void *plan)                \
     {                                                                                                                  \
         return fovea_##op##_plan(engine, desc, plan);                                                                  \
@@ -30,20 +30,17 @@
     {                                                                                                                  \
         return fovea_##op##_task(plan, args, shared, scratch, phase, task);                                            \
     }                                                                                                                  \
-    const struct test_operator test_##op = {                                                                           \
-        #op, fovea_##op##_plan_size, op##_plan, op##_explain, op##_run, op##_tasks, op##_task, explain_call};
-#define EXPLAINS_CALLS(op)                                                                                             \
     static enum fovea_status op##_explain_call(const void *plan, const void *args, char *text, size_t size)            \
     {                                                                                                                  \
         return fovea_explain_##op##_call(plan, args, text, size);                                                      \
-    }
-EXPLAINS_CALLS(gemm)
-EXPLAINS_CALLS(attention)
-OPERATOR(gemm, gemm_explain_call)
-OPERATOR(attention, attention_explain_call)
-OPERATOR(rowwise, NULL)
-OPERATOR(mha, NULL)
-OPERATOR(layer, NULL)
+    }                                                                                                                  \
+    const struct test_operator test_##op = {                                                                           \
+        #op, fovea_##op##_plan_size, op##_plan, op##_explain, op##_run, op##_tasks, op##_task, op##_explain_call};
+OPERATOR(gemm)
+OPERATOR(attention)
+OPERATOR(rowwise)
+OPERATOR(mha)
+OPERATOR(layer)
 
 const char *const test_way_names[TEST_WAYS] = {"serial", "shuffled threads", "task by task"};
 

@@ -16,7 +16,7 @@ struct test_operator {
     uint32_t (*tasks)(const void *plan, const void *args, uint32_t phase);
     enum fovea_status (*task)(const void *plan, const void *args, void *shared, void *scratch, uint32_t phase,
                               uint32_t task);
-    enum fovea_status (*explain_call)(const void *plan, const void *args, char *text, size_t size); ///< or NULL
+    enum fovea_status (*explain_call)(const void *plan, const void *args, char *text, size_t size);
 };
 extern const struct test_operator test_gemm, test_rowwise, test_attention, test_mha, test_layer;
 

@@ -58,6 +58,14 @@ static struct fovea_mha_desc mha_desc(enum fovea_mha_keys keys)
     return d;
 }
 
+// What a call that is wrong is explained by.
+static void check_told(const struct refuse *r, const void *args, const char *must_say)
+{
+    char text[300] = "";
+    CHECK(r->op->explain_call(r->plan, args, text, sizeof text) != FOVEA_OK && strstr(text, must_say) == text,
+          "\"%s\", not \"%s\"", text, must_say);
+}
+
 static void test_mha_descs(const struct refuse *refused, struct fovea_mha_desc good)
 {
     const struct refuse r = *refused;
@@ -147,6 +155,7 @@ static void test_mha_errors(void)
     BAD_WEIGHT(bad_weights.o.weight = NULL, FOVEA_ERR_NULL);
     BAD_WEIGHT(bad_weights.v.weight = weights.k.weight, FOVEA_ERR_FORMAT); // of another width
     BAD_WEIGHT(bad_weights.o.weight = weights.q.weight, FOVEA_ERR_FORMAT);
+    check_told(&r, &wrong, "mha: the weight of o is a blob of 24 x 24, not 12 x 24");
     BAD_WEIGHT(bad_weights.q.weight = (const char *)weights.q.weight + 32, FOVEA_ERR_ALIGN);
 #define BAD_CACHE(change, status) BAD_ARGS((bad_cache = cache, change, wrong.cache = &bad_cache), status)
     BAD_CACHE(bad_cache.struct_size = 0, FOVEA_ERR_STRUCT);
@@ -156,6 +165,7 @@ static void test_mha_errors(void)
     BAD_CACHE(bad_cache.batch = SIZE_MAX, FOVEA_ERR_OVERFLOW);
     BAD_CACHE(bad_cache.kv_heads = H - 1, FOVEA_ERR_SHAPE);
     BAD_CACHE(bad_cache.capacity = CAPACITY - 1, FOVEA_ERR_SHAPE);
+    check_told(&r, &wrong, "mha: the cache has 3 heads of 8 and 4 and a capacity of 19, the plan 3 of 8 and 4, 20");
     BAD_CACHE(bad_cache.qk_dim = D - 1, FOVEA_ERR_SHAPE);
     BAD_CACHE(bad_cache.v_dim = DV + 1, FOVEA_ERR_SHAPE);
     const struct fovea_mha_args nothing = {.batch = 0};
@@ -251,8 +261,10 @@ static void test_layer_errors(void)
     BAD_WEIGHT(bad_weights.up.weight = NULL, FOVEA_ERR_NULL);
     BAD_WEIGHT(bad_weights.down.weight = NULL, FOVEA_ERR_NULL);
     BAD_WEIGHT(bad_weights.down.weight = weights.up.weight, FOVEA_ERR_FORMAT);
+    check_told(&r, &wrong, "layer: the weight of down is a blob of 24 x 40, not 40 x 24");
     BAD_WEIGHT(bad_weights.up.weight = (const char *)weights.up.weight + 32, FOVEA_ERR_ALIGN);
     BAD_WEIGHT(bad_weights.self_attention.q.weight = NULL, FOVEA_ERR_NULL);
+    check_told(&r, &wrong, "layer: self_attention: the weight of q is NULL");
     BAD_WEIGHT(bad_weights.cross_attention.o.weight = NULL, FOVEA_ERR_NULL);
     const struct fovea_layer_args nothing = {.batch = 0}, no_rows = {.batch = B, .beams = B};
     CHECK(!fovea_layer(r.plan, &nothing, r.shared, r.scratch, NULL), "an empty batch needs no pointers");
