@@ -96,6 +96,8 @@ cmp "$source/LICENSE" "$(find "$prefix" -path '*/doc/fovea/LICENSE')" || fail "n
 for page in README.md docs/numerics.md docs/measurements/attention.md examples/gemm/gemm.c; do
     cmp "$source/$page" "$(find "$prefix" -path "*/doc/fovea/$page")" || fail "no $page"
 done
+[ -z "$(find "$prefix" -name fovea -path '*/bin/*')" ] || [ -n "$(find "$prefix" -path '*/man/man1/fovea.1')" ] ||
+    fail "a program without its manual page"
 # Pages of the source link to more of it than is installed.
 find "$prefix" -path '*/doc/fovea/*.md' | while read -r page; do
     grep -o ']([^)#: ]*' "$page" | cut -c3- | grep -v '^https*$' | while read -r link; do
