@@ -25,8 +25,8 @@ enum { ROOM = 64 << 10 };
 // to 1.03, 210 rows 0.85 to 1.02).
 enum { BROKEN_ROWS = 144 };
 // So few rows are not cut, as each block of rows reads all of B, nor into blocks of fewer than PACKED_ROWS where each
-// packs its own B.
-enum { WHOLE_ROWS = 24, PACKED_ROWS = 32 };
+// packs its own B, nor of fewer than FLIPPED_ROWS where these are lanes.
+enum { WHOLE_ROWS = 24, PACKED_ROWS = 32, FLIPPED_ROWS = 64 };
 
 // A length cut into parts of at most `most` each, but of no fewer than `least`; whole where it is shorter. Parts of one
 // rather than of one and of two.
@@ -186,7 +186,8 @@ struct fovea_gemm_grid fovea_gemm_grid(const struct fovea_gemm_layout *plan, siz
     grid.share_b = !plan->direct && grid.pack_b && alone && m > plan->tuning->keep_rows && !in_place;
     const double worth = fovea_gemm_work(plan, m, (double)d->n) * (double)d->batch / FOVEA_TASK_STEPS;
     cut_c(plan, m, worth, &grid);
-    const size_t least = fovea_max(plan->mr, grid.pack_b && !grid.share_b ? PACKED_ROWS : 1);
+    const size_t least =
+        plan->flips ? FLIPPED_ROWS : fovea_max(plan->mr, grid.pack_b && !grid.share_b ? PACKED_ROWS : 1);
     const size_t rows = m <= WHOLE_ROWS || plan->steps ? 1 : fovea_max(m / least, 1);
     const size_t groups = plan->passes ? 1 : plan->steps ? fovea_gemm_step_groups(plan) : plan->strips.count;
     fovea_gemm_balance(plan, m, worth, rows, groups, &grid);

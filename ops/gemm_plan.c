@@ -277,7 +277,8 @@ enum fovea_status fovea_gemm_make(const struct fovea_engine *engine, const struc
     plan->passes = plan->direct && fovea_gemm_passes_b(plan);
     plan->along = fovea_gemm_is_along(plan);
     plan->steps = !plan->flips && fovea_gemm_takes_steps(plan);
-    if (plan->flips) {
+    if (plan->flips) { // by tasks that take all columns
+        plan->strips = fovea_cut(panels_of(desc->n), panels_of(desc->n));
         plan->blocks = fovea_cut(k, k);
         plan->kc = k;
         plan->aliases = false;
