@@ -20,18 +20,20 @@ enum fovea_status fovea_composite_stage(struct fovea_composite *composite, uint3
     struct fovea_work *const work = &composite->work;
     const uint32_t first = composite->parts;
     uint32_t phases = 0;
+    FOVEA_CHECK(first + count <= FOVEA_PARTS_MAX, FOVEA_ERR_OVERFLOW); // no composite there is has as many, nor phases
     for (uint32_t i = 0; i < count; i++) {
         const uint32_t part = composite->parts++;
         composite->part[part].op = ops[i];
         composite->part[part].plan = plans[i];
         composite->part[part].shared = work->shared_bytes;
         const struct fovea_work *const own = part_work(composite, part);
-        FOVEA_CHECK(fovea_add(work->shared_bytes, fovea_round_up(own->shared_bytes, FOVEA_ALIGNMENT),
-                              &work->shared_bytes),
-                    FOVEA_ERR_OVERFLOW);
+        FOVEA_CHECK(
+            fovea_add(work->shared_bytes, fovea_round_up(own->shared_bytes, FOVEA_ALIGNMENT), &work->shared_bytes),
+            FOVEA_ERR_OVERFLOW);
         work->scratch_bytes = own->scratch_bytes > work->scratch_bytes ? own->scratch_bytes : work->scratch_bytes;
         phases = own->phases > phases ? own->phases : phases;
     }
+    FOVEA_CHECK(work->phases + phases <= FOVEA_PHASES_MAX, FOVEA_ERR_OVERFLOW);
     for (uint32_t phase = 0; phase < phases; phase++) {
         composite->phase[work->phases].first = (uint8_t)first;
         composite->phase[work->phases].count = (uint8_t)count;

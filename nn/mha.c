@@ -146,7 +146,9 @@ static enum fovea_status check_cache(const struct mha_plan *plan, const struct f
     FOVEA_REQUIRE(cache && cache->k && cache->v, FOVEA_ERR_NULL, why, "%s: the cache, its k or its v is NULL", whole);
     FOVEA_REQUIRE(cache->struct_size == sizeof *cache, FOVEA_ERR_STRUCT, why,
                   "%s: the cache's struct_size is %u, not %zu", whole, (unsigned)cache->struct_size, sizeof *cache);
-    FOVEA_REQUIRE(cache->k_rows == 0, FOVEA_ERR_STRUCT, why, "%s: the cache has K in rows, not in panels", whole);
+    FOVEA_REQUIRE(cache->k_rows <= 1, FOVEA_ERR_ENUM, why, "%s: the cache's k_rows is %u, neither 0 nor 1", whole,
+                  (unsigned)cache->k_rows);
+    FOVEA_REQUIRE(cache->k_rows == 0, FOVEA_ERR_UNSUPPORTED, why, "%s: the cache has K in rows, not in panels", whole);
     FOVEA_REQUIRE(cache->batch >= args->batch, FOVEA_ERR_SHAPE, why,
                   "%s: the cache's batch %zu is below the call's %zu", whole, cache->batch, args->batch);
     FOVEA_REQUIRE(cache->kv_heads == d->heads && cache->capacity == d->kv_len && cache->qk_dim == d->qk_dim &&

@@ -288,9 +288,9 @@ enum { FOVEA_TASK_STEPS = 3 << 19 };
 double fovea_gemm_work(const struct fovea_gemm_layout *plan, size_t rows, double columns);
 /// How many workers should share what is worth so many tasks: one below two, all who then have 5 us each.
 size_t fovea_gemm_workers(const struct fovea_gemm_layout *plan, double worth);
-/// Other parts of a grid of m rows, at most `rows` and `groups`, if that is sooner done by the plan's workers. worth:
+/// Other parts of a grid of all rows, at most `rows` and `groups`, if that is sooner done by the plan's workers. worth:
 /// how many tasks of 20 us the product would be (ops/gemm_balance.c).
-void fovea_gemm_balance(const struct fovea_gemm_layout *plan, size_t m, double worth, size_t rows, size_t groups,
+void fovea_gemm_balance(const struct fovea_gemm_layout *plan, double worth, size_t rows, size_t groups,
                         struct fovea_gemm_grid *grid);
 /// Whether no task has less than an entry of the batch of m rows.
 bool fovea_gemm_whole(const struct fovea_gemm_layout *plan, size_t m);

@@ -7,9 +7,7 @@
 #include "ops/gemm.h"
 #include "ops/pack.h"
 
-// Rows of C from which on it is flipped; columns up to which: of a natural A, from so many steps on; of a transposed A;
-// the same where A has WORTH elements; and where it is beyond L2. How many times as fast (Emerald Rapids, AVX-512, most
-// of them from L2 or L3; AVX2 alike):
+// What is flipped, and how many times as fast that is (Emerald Rapids, AVX-512, from L2 or L3 mostly; AVX2 alike):
 //
 // - transposed A, one to four columns 1.3 to 5.9, eight of 64 rows and steps 1.0, of 100x1000 1.1, of 512x512 1.7,
 //   12 of 256x256 1.25, of 100x100 0.9; from beyond L2 up to 64 columns 1.1 to 5.0, 96 1.2, from memory 2 to 5;
@@ -18,8 +16,18 @@
 //
 // Few steps are not worth it: 20000 rows of eight columns and 32 steps 0.9, of 64 columns and 128 steps 0.97, one
 // column of 8 steps 10. Of packed columns no more than one panel has.
-enum { LEAST_ROWS = 32, LEAST_STEPS = 16, NATURAL = 4, NATURAL_OF_16 = 6, TURNED = 4 };
-enum { MORE_TURNED = 12, MORE_STEPS = 64, MORE_ELEMENTS = 1 << 15, FAR_TURNED = 64, FAR_STEPS = 256 };
+enum {
+    LEAST_ROWS = 32,         // of C
+    LEAST_STEPS = 16,        // but for one column of a transposed A
+    NATURAL = 4,             // columns, of a natural A
+    NATURAL_OF_16 = 6,       // the same where gemm_bt_f32 takes 16 rows
+    TURNED = 4,              // columns, of a transposed A
+    MORE_TURNED = 12,        // the same where there are
+    MORE_STEPS = 64,         // so many steps and
+    MORE_ELEMENTS = 1 << 15, // elements of A
+    FAR_TURNED = 64,         // the same of an A beyond L2
+    FAR_STEPS = 256,         // of so many steps
+};
 // Rows of C that are transposed, and finished, at once.
 enum { BLOCK = 64 };
 

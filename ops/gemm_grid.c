@@ -186,11 +186,13 @@ struct fovea_gemm_grid fovea_gemm_grid(const struct fovea_gemm_layout *plan, siz
     grid.share_b = !plan->direct && grid.pack_b && alone && m > plan->tuning->keep_rows && !in_place;
     const double worth = fovea_gemm_work(plan, m, (double)d->n) * (double)d->batch / FOVEA_TASK_STEPS;
     cut_c(plan, m, worth, &grid);
-    const size_t least =
-        plan->flips ? FLIPPED_ROWS : fovea_max(plan->mr, grid.pack_b && !grid.share_b ? PACKED_ROWS : 1);
-    const size_t rows = m <= WHOLE_ROWS || plan->steps ? 1 : fovea_max(m / least, 1);
-    const size_t groups = plan->passes ? 1 : plan->steps ? fovea_gemm_step_groups(plan) : plan->strips.count;
-    fovea_gemm_balance(plan, m, worth, rows, groups, &grid);
+    if (m == d->m) { // once for each plan: of fewer rows each task would look anew, some us
+        const bool packs = grid.pack_b && !grid.share_b;
+        const size_t least = plan->flips ? FLIPPED_ROWS : fovea_max(plan->mr, packs ? PACKED_ROWS : 1);
+        const size_t rows = m <= WHOLE_ROWS || plan->steps ? 1 : fovea_max(m / least, 1);
+        const size_t groups = plan->passes ? 1 : plan->steps ? fovea_gemm_step_groups(plan) : plan->strips.count;
+        fovea_gemm_balance(plan, worth, rows, groups, &grid);
+    }
     return grid;
 }
 

@@ -207,11 +207,15 @@ static enum fovea_status measure_work(struct fovea_gemm_layout *plan, const stru
     const uint32_t most = UINT32_MAX / 8; // a composite adds up those of several
     FOVEA_REQUIRE(tasks <= most && panels_of(d->m) <= most && panels_of(d->n) <= most, FOVEA_ERR_OVERFLOW, why,
                   "gemm: more tasks than 32 bits count");
-    size_t acc = fovea_gemm_acc(plan);
-    fits = fits && (!plan->flips || fovea_gemm_flip_scratch(plan, &acc));
+    size_t acc = 0;
+    if (plan->flips) {
+        fits = fovea_gemm_flip_scratch(plan, &acc);
+    } else {
+        acc = fovea_gemm_acc(plan);
+    }
     plan->a_room = fovea_round_up(acc, FOVEA_PANEL);
     scratch = plan->a_room * sizeof(float);
-    fits = !(grid->copy_a && !alone) || add_floats(plan->chunk, fovea_gemm_pitch(plan->kc), &scratch);
+    fits = fits && (!(grid->copy_a && !alone) || add_floats(plan->chunk, fovea_gemm_pitch(plan->kc), &scratch));
     plan->b_room = scratch / sizeof(float);
     if (natural && (d->trans_b == FOVEA_TRANS || grid->pack_b || (d->n % FOVEA_PANEL != 0 && plan->edge == 0))) {
         const size_t strips = plan->group * fovea_gemm_columns(plan) * plan->kc;

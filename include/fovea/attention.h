@@ -158,7 +158,8 @@ FOVEA_API size_t fovea_attention_plan_size(void);
 /// kv_len to a bound that depends on the head sizes: mostly below 1 MiB for 64 and 2 MiB for 128. Shared
 /// memory is for few queries at a time (fewer than 12 to 16, or than the tuning profile says, at most 64), whose keys
 /// are split among tasks: per query head and 1024 keys that many rows of dv + 2 floats at most, dv + 4 with statistics,
-/// and none for up to 1024 keys; and for ragged batches: 8 bytes for every 8 entries of `batch` before the last.
+/// and none for up to 1024 keys; and in plans of more than 8 entries, which
+/// may be ragged, 8 bytes for every 8 entries before the last.
 /// Errors: NULL, STRUCT, ENUM, SHAPE, OVERFLOW, STRIDE, VALUE, ALIGN (plan).
 FOVEA_API enum fovea_status fovea_attention_plan(const struct fovea_engine *engine,
                                                  const struct fovea_attention_desc *desc, void *plan);

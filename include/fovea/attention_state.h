@@ -40,10 +40,11 @@ FOVEA_API enum fovea_status fovea_attention_state_size(const void *plan, size_t 
 FOVEA_API enum fovea_status fovea_attention_state_init(const void *plan, size_t batch, size_t q_len, size_t parts,
                                                        void *state);
 /// Adds keys [args->kv_begin, args->kv_len) to what the queries have seen; out, lse and statistics are not used. batch
-/// and q_len are the state's. The same plan and queries, but for k, v, kv_begin and kv_len, give the bits above.
-/// scratch as the plan's fovea_work says, for each worker; no shared memory. Sinks wait for the end. Tasks are tiles of
-/// queries, each over all keys of the block; of a ragged batch, which begins at q_starts[0] = 0, entry after entry.
-/// Errors: those of fovea_attention, FORMAT (no state), SHAPE (other queries, heads or v_dim than the state's).
+/// and q_len are the state's; of a ragged batch q_starts[batch] is the state's q_len, whose batch is 1. The same plan
+/// and queries, but for k, v, kv_begin and kv_len, give the bits above. scratch as the plan's fovea_work says, for each
+/// worker; no shared memory. Sinks wait for the end. Tasks are tiles of queries, each over all keys of the block; of a
+/// ragged batch, which begins at q_starts[0] = 0, entry after entry. Errors: those of fovea_attention, FORMAT (no
+/// state), SHAPE (other queries, heads or v_dim than the state's).
 FOVEA_API enum fovea_status fovea_attention_state_accumulate(const void *plan, const struct fovea_attention_args *args,
                                                              void *state, void *scratch,
                                                              const struct fovea_executor *executor);

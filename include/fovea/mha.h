@@ -105,8 +105,9 @@ FOVEA_API enum fovea_status fovea_explain_mha_call(const void *plan, const struc
 /// Runs a plan on an executor (NULL: in this thread). shared and scratch as plan's fovea_work says. After an error
 /// neither out nor the cache has been written. Of a blob only the header is checked, see fovea_pack_check.
 /// Errors: NULL, SHAPE (a size above the plan's, a cache of other sizes, position + kv_len above its capacity), STRUCT
-/// (cache, a cache with k_rows, another's plan), OVERFLOW (cache), ALIGN (memories, blobs), FORMAT (a foreign blob, or
-/// of another shape), VALUE (no workers; a mask, lengths or a residual that the descriptor did not ask for).
+/// (cache, another's plan), UNSUPPORTED (a cache with K in rows), ENUM (its k_rows), OVERFLOW (cache), ALIGN (memories,
+/// blobs), FORMAT (a foreign blob, or of another shape), VALUE (no workers; a mask, lengths or a residual that the
+/// descriptor did not ask for).
 ///
 /// Accuracy: no bound is stated for the whole. Each product has that of fovea_gemm (docs/numerics.md, section 2),
 /// attention that of fovea_attention, against exact arithmetic on its own, rounded inputs.

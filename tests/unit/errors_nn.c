@@ -132,7 +132,9 @@ static void test_mha_errors(void)
     BAD_ARGS(wrong.out = NULL, FOVEA_ERR_NULL);
     BAD_ARGS(wrong.cache = NULL, FOVEA_ERR_NULL);
     bad_cache = cache, bad_cache.k_rows = 1; // its K would be taken for panels
-    BAD_ARGS(wrong.cache = &bad_cache, FOVEA_ERR_STRUCT);
+    BAD_ARGS(wrong.cache = &bad_cache, FOVEA_ERR_UNSUPPORTED);
+    bad_cache.k_rows = 2;
+    BAD_ARGS(wrong.cache = &bad_cache, FOVEA_ERR_ENUM);
     BAD_ARGS(wrong.kv_lens = NULL, FOVEA_ERR_NULL);
     BAD_ARGS(wrong.mask = NULL, FOVEA_ERR_NULL);
     struct fovea_mha_desc plain = good; // of which a mask, lengths and a residual would be missing

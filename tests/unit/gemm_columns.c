@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-enum { WIDE = 96, ROWS = 300, K = 261, BATCH = 2, WORKERS = 3 };
+enum { WIDE = 96, ROWS = 300, K = 6000, BATCH = 2, WORKERS = 3 };
 
 static const struct end {
     const char *name;
@@ -28,9 +28,9 @@ static const struct end {
 };
 static const struct shape {
     uint16_t m, n, k;
-} shapes[] = {{32, 1, 16},    {33, 1, 1},     {100, 1, 261},  {300, 2, 17},   {77, 2, 100},
-              {64, 3, 16},    {65, 4, 33},    {200, 4, 261},  {90, 6, 40},    {300, 8, 110},
-              {129, 12, 261}, {300, 16, 260}, {300, 17, 261}, {257, 40, 258}, {64, 64, 256}};
+} shapes[] = {{32, 1, 16},    {33, 1, 1},     {100, 1, 261}, {300, 2, 17},   {77, 2, 100},   {64, 3, 16},
+              {65, 4, 33},    {200, 4, 261},  {90, 6, 40},   {300, 8, 110},  {129, 12, 261}, {300, 16, 260},
+              {300, 17, 261}, {257, 40, 258}, {64, 64, 256}, {128, 32, 6000}};
 enum layout { NN, NT, TN, TT, PACKED, TURNED_PACKED, LAYOUTS };
 static const char *const layouts[LAYOUTS] = {"nn", "nt", "tn", "tt", "packed", "transposed A, packed"};
 
