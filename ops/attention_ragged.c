@@ -47,7 +47,11 @@ struct fovea_attention_at fovea_attention_seek(const struct fovea_attention_layo
         size_t low = 0, high = count_landmarks(args); // those below low are not behind the task, those from high on are
         while (low < high) {
             const size_t middle = low + (high - low) / 2;
-            *(first[middle] <= task ? &low : &high) = middle + (first[middle] <= task);
+            if (first[middle] <= task) {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
         }
         at.number = low * FOVEA_ATTENTION_LANDMARK;
         at.before = low == 0 ? 0 : first[low - 1];

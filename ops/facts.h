@@ -49,7 +49,7 @@ struct fovea_gemm_facts {
     size_t flips;              ///< of enum fovea_gemm_flips
     size_t reads, fetches;     ///< of the two enums; what is fetched is of A where it flips
     size_t lead;
-    size_t side;         ///< rows of a transposed B at a time
+    size_t side;         ///< rows of a transposed B at a time, or of A where it flips
     size_t step_columns; ///< of C at a time, where B is read a few rows at a time; of its transpose where it flips
     size_t ahead;        ///< the next group of strips is prefetched
     size_t kc, chunk;    ///< k steps of a block, rows that pass a group

@@ -173,8 +173,9 @@ void fovea_gemm_bn_sums(const struct fovea_gemm_layout *plan, const struct fovea
 /// Whether a plan, complete up to its kernel, has so few columns that C is computed transposed; floats of scratch that
 /// this takes, false where they overflow; and an area of it, all of whose columns are taken (ops/gemm_flip.c).
 bool fovea_gemm_takes_columns(const struct fovea_gemm_layout *plan);
-bool fovea_gemm_flip_is_far(const struct fovea_gemm_layout *plan); ///< A comes from beyond L2
-size_t fovea_gemm_flip_rows(const struct fovea_gemm_layout *plan); ///< of C at once
+bool fovea_gemm_flip_is_far(const struct fovea_gemm_layout *plan);   ///< A comes from beyond L2
+uint32_t fovea_gemm_flip_side(const struct fovea_gemm_layout *plan); ///< rows of a natural A at a time: 16 or 32
+size_t fovea_gemm_flip_rows(const struct fovea_gemm_layout *plan);   ///< of C at once
 bool fovea_gemm_flip_scratch(const struct fovea_gemm_layout *plan, size_t *floats);
 void fovea_gemm_flip(const struct fovea_gemm_area *area, float *scratch);
 /// Whether rows of a tile of A, or of B, ld floats apart, meet in few sets of L1: in place they then miss at every step

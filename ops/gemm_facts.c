@@ -104,6 +104,7 @@ void fovea_gemm_facts(const struct fovea_gemm_layout *plan, struct fovea_gemm_fa
     if (plan->flips) {
         facts->flips = turned ? FOVEA_FLIPS_STEPS : FOVEA_FLIPS_ROWS;
         facts->kernel = turned ? plan->kernels->gemm_bn.name : plan->kernels->gemm_bt.name;
+        facts->side = turned ? 0 : fovea_gemm_flip_side(plan);
         facts->step_columns = fovea_gemm_flip_rows(plan);
         return;
     }

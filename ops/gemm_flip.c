@@ -55,6 +55,12 @@ bool fovea_gemm_takes_columns(const struct fovea_gemm_layout *plan)
            ((more && plan->k >= MORE_STEPS) || (plan->k >= FAR_STEPS && fovea_gemm_flip_is_far(plan)));
 }
 
+uint32_t fovea_gemm_flip_side(const struct fovea_gemm_layout *plan)
+{
+    enum { SOME = 16, MANY = 32 };
+    return fovea_gemm_flip_is_far(plan) ? SOME : MANY;
+}
+
 // As many as leave L2 room.
 size_t fovea_gemm_flip_rows(const struct fovea_gemm_layout *plan)
 {
@@ -104,7 +110,6 @@ static void sum_natural(const struct fovea_gemm_area *area, const struct few_row
 {
     const struct fovea_gemm_layout *const plan = area->plan;
     const struct fovea_gemm_desc *const d = &plan->desc;
-    const bool far = fovea_gemm_flip_is_far(plan);
     const struct fovea_gemm_bt_tile tile = {
         .m = d->n,
         .n = rows,
@@ -115,8 +120,8 @@ static void sum_natural(const struct fovea_gemm_area *area, const struct few_row
         .b_row = (ptrdiff_t)d->lda,
         .c = sums,
         .c_row = pitch,
-        .far = far && plan->k <= plan->tuning->fetch_k,
-        .side = far ? 16 : 32,
+        .far = plan->k <= plan->tuning->fetch_k && fovea_gemm_flip_is_far(plan),
+        .side = fovea_gemm_flip_side(plan),
         .into_l1 = plan->tuning->into_l1,
     };
     plan->kernels->gemm_bt.run(&tile);
