@@ -20,8 +20,10 @@ enum fovea_status fovea_composite_stage(struct fovea_composite *composite, uint3
     struct fovea_work *const work = &composite->work;
     const uint32_t first = composite->parts;
     uint32_t phases = 0;
-    FOVEA_CHECK(first + count <= FOVEA_PARTS_MAX, FOVEA_ERR_OVERFLOW); // no composite there is has as many, nor phases
+    // No composite there is has as many parts, in all or side by side, nor phases. One in another is a stage alone.
+    FOVEA_CHECK(first + count <= FOVEA_PARTS_MAX && count <= FOVEA_JOBS_MAX, FOVEA_ERR_OVERFLOW);
     for (uint32_t i = 0; i < count; i++) {
+        FOVEA_CHECK(ops[i]->parts == NULL || count == 1, FOVEA_ERR_OVERFLOW);
         const uint32_t part = composite->parts++;
         composite->part[part].op = ops[i];
         composite->part[part].plan = plans[i];
@@ -42,39 +44,36 @@ enum fovea_status fovea_composite_stage(struct fovea_composite *composite, uint3
     return FOVEA_OK;
 }
 
-// Walks the parts of a phase. With task = UINT32_MAX it only counts; otherwise it runs that task, which belongs to the
-// first part whose tasks reach so far.
-static uint32_t walk(const struct fovea_composite *composite, const void *args, void *shared, void *scratch,
-                     uint32_t phase, uint32_t task)
+static void *part_shared(const struct fovea_composite *composite, uint32_t part, void *shared)
 {
+    return shared != NULL ? (char *)shared + composite->part[part].shared : NULL;
+}
+
+static void begin_parts(const void *plan, const void *args, void *shared, uint32_t phase, struct fovea_phase *out)
+{
+    const struct fovea_composite *const composite = plan;
     const uint32_t first = composite->phase[phase].first, part_phase = composite->phase[phase].part_phase;
-    uint32_t before = 0;
     for (uint32_t part = first; part < first + composite->phase[phase].count; part++) {
         if (part_phase >= part_work(composite, part)->phases)
             continue;
+        struct fovea_part_args *const part_args = &out->part_args[out->args++];
+        composite->args(composite, args, shared, part, part_args);
+        fovea_begin(composite->part[part].op, part_work(composite, part), part_args,
+                    part_shared(composite, part, shared), part_phase, out);
+    }
+}
+
+// One part after the other, each in the way that is fastest in one thread.
+static bool run_whole(const void *plan, const void *args, void *shared, void *scratch)
+{
+    const struct fovea_composite *const composite = plan;
+    for (uint32_t part = 0; part < composite->parts; part++) {
         struct fovea_part_args part_args;
         composite->args(composite, args, shared, part, &part_args);
-        const struct fovea_operator *const op = composite->part[part].op;
-        const void *const plan = part_work(composite, part);
-        const uint32_t tasks = op->tasks(plan, &part_args, part_phase);
-        if (task < before + tasks) {
-            op->task(plan, &part_args, (char *)shared + composite->part[part].shared, scratch, part_phase,
-                     task - before);
-            return 0;
-        }
-        before += tasks;
+        fovea_run(composite->part[part].op, part_work(composite, part), &part_args,
+                  part_shared(composite, part, shared), scratch, NULL); // cannot fail: its memory is part of ours
     }
-    return before;
+    return true;
 }
 
-static uint32_t count_tasks(const void *plan, const void *args, uint32_t phase)
-{
-    return walk(plan, args, NULL, NULL, phase, UINT32_MAX);
-}
-
-static void run_task(const void *plan, const void *args, void *shared, void *scratch, uint32_t phase, uint32_t task)
-{
-    walk(plan, args, shared, scratch, phase, task);
-}
-
-const struct fovea_operator fovea_composite_operator = {count_tasks, run_task, NULL};
+const struct fovea_operator fovea_composite_operator = {.whole = run_whole, .parts = begin_parts};

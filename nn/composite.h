@@ -6,22 +6,9 @@
 #ifndef FOVEA_NN_COMPOSITE_H
 #define FOVEA_NN_COMPOSITE_H
 
-#include "fovea/mha.h"
-#include "fovea/rowwise.h"
 #include "ops/run.h"
 
 enum { FOVEA_PARTS_MAX = 10, FOVEA_PHASES_MAX = 32 };
-
-/// The args of any part; batch_strides is room for what attention's args point to.
-struct fovea_part_args {
-    union {
-        struct fovea_gemm_args gemm;
-        struct fovea_rowwise_args rowwise;
-        struct fovea_attention_args attention;
-        struct fovea_mha_args mha;
-    };
-    size_t batch_strides[4];
-};
 
 /// Fills the args of part `part` for one call of the composite. shared is NULL where only sizes matter (counting
 /// tasks).

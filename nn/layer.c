@@ -174,9 +174,9 @@ enum fovea_status fovea_layer(const void *plan, const struct fovea_layer_args *a
 
 uint32_t fovea_layer_tasks(const void *plan, const struct fovea_layer_args *args, uint32_t phase)
 {
-    if (fovea_layer_check(plan, args, NULL) || empty(args) || phase >= ((const struct fovea_work *)plan)->phases)
+    if (fovea_layer_check(plan, args, NULL) || empty(args))
         return 0;
-    return fovea_composite_operator.tasks(plan, args, phase);
+    return fovea_count_tasks(&fovea_composite_operator, plan, args, phase);
 }
 
 enum fovea_status fovea_layer_task(const void *plan, const struct fovea_layer_args *args, void *shared, void *scratch,

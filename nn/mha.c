@@ -116,27 +116,22 @@ void fovea_mha_part_args(const void *composite, const void *call, void *shared, 
     }
 }
 
-static uint32_t append_tasks(const void *plan, const void *call, uint32_t phase)
+static uint32_t begin_append(struct fovea_job *job)
 {
-    (void)plan;
-    (void)phase;
-    return (uint32_t)((const struct fovea_mha_args *)call)->batch;
+    return (uint32_t)((const struct fovea_mha_args *)job->args)->batch;
 }
 
-static void append_task(const void *plan, const void *call, void *shared, void *scratch, uint32_t phase, uint32_t b)
+static void append_task(const struct fovea_job *job, void *scratch, uint32_t b)
 {
-    (void)plan;
-    (void)shared;
     (void)scratch;
-    (void)phase;
-    const struct fovea_mha_args *const args = call;
+    const struct fovea_mha_args *const args = job->args;
     const struct fovea_kv_cache *const c = args->cache;
     const struct fovea_strides k = {0, c->qk_dim, c->kv_heads * c->qk_dim}, v = {0, c->v_dim, c->kv_heads * c->v_dim};
     const size_t first = b * args->kv_len;
     fovea_kv_append(c, b, args->position, args->kv_len, args->key + first * k.row, k, args->value + first * v.row, v);
 }
 
-const struct fovea_operator fovea_mha_append_operator = {append_tasks, append_task, NULL};
+const struct fovea_operator fovea_mha_append_operator = {.begin = begin_append, .task = append_task};
 
 static enum fovea_status check_cache(const struct mha_plan *plan, const struct fovea_mha_args *args, const char *whole,
                                      const struct fovea_why *why)
@@ -259,10 +254,9 @@ enum fovea_status fovea_mha(const void *plan, const struct fovea_mha_args *args,
 
 uint32_t fovea_mha_tasks(const void *plan, const struct fovea_mha_args *args, uint32_t phase)
 {
-    if (fovea_mha_check(plan, args, "mha", NULL) || args->batch == 0 ||
-        phase >= ((const struct fovea_work *)plan)->phases)
+    if (fovea_mha_check(plan, args, "mha", NULL) || args->batch == 0)
         return 0;
-    return fovea_composite_operator.tasks(plan, args, phase);
+    return fovea_count_tasks(&fovea_composite_operator, plan, args, phase);
 }
 
 enum fovea_status fovea_mha_task(const void *plan, const struct fovea_mha_args *args, void *shared, void *scratch,

@@ -139,18 +139,19 @@ static uint32_t *landmarks_in(const struct fovea_attention_layout *plan, void *s
     return plan->landmarks == 0 ? NULL : (uint32_t *)(void *)((float *)shared + plan->landmarks_at);
 }
 
-static uint32_t count_tasks(const void *plan, const void *args, uint32_t phase)
+static uint32_t begin(struct fovea_job *job)
 {
-    const struct fovea_attention_args *const a = args;
-    const enum fovea_attention_phase which = phase_of(plan, phase);
+    const struct fovea_attention_layout *const plan = job->plan;
+    const struct fovea_attention_args *const args = job->args;
+    const enum fovea_attention_phase which = phase_of(plan, job->phase);
     if (which == FOVEA_ATTENTION_LOOK_ROUND) {
-        return a->q_starts != NULL;
+        return args->q_starts != NULL;
     }
-    if (a->q_starts != NULL) {
-        return (uint32_t)fovea_attention_seek(plan, a, NULL, which, SIZE_MAX).before;
+    if (args->q_starts != NULL) {
+        return (uint32_t)fovea_attention_seek(plan, args, NULL, which, SIZE_MAX).before;
     }
-    const struct fovea_attention_grid grid = fovea_attention_grid(plan, a->batch, a->q_len, a->kv_len);
-    return (uint32_t)fovea_attention_grid_tasks(&grid, a->batch, which);
+    job->attention = fovea_attention_grid(plan, args->batch, args->q_len, args->kv_len);
+    return (uint32_t)fovea_attention_grid_tasks(&job->attention, args->batch, which);
 }
 
 static void run_part(const struct fovea_attention_layout *plan, const struct fovea_attention_args *args,
@@ -178,25 +179,22 @@ static void run_entry(const struct fovea_attention_layout *plan, const struct fo
              task - (uint32_t)at->before);
 }
 
-static void run_task(const void *plan, const void *args, void *shared, void *scratch, uint32_t phase, uint32_t task)
+static void run_task(const struct fovea_job *job, void *scratch, uint32_t task)
 {
-    const struct fovea_attention_layout *const layout = plan;
-    const struct fovea_attention_args *const a = args;
-    const enum fovea_attention_phase which = phase_of(layout, phase);
+    const struct fovea_attention_layout *const plan = job->plan;
+    const struct fovea_attention_args *const args = job->args;
+    const enum fovea_attention_phase which = phase_of(plan, job->phase);
     if (which == FOVEA_ATTENTION_LOOK_ROUND) {
-        fovea_attention_look_round(layout, a, landmarks_in(layout, shared));
-        return;
+        fovea_attention_look_round(plan, args, landmarks_in(plan, job->shared));
+    } else if (args->q_starts == NULL) {
+        run_part(plan, args, &job->attention, job->shared, scratch, which, task);
+    } else {
+        struct fovea_attention_at at = fovea_attention_seek(plan, args, landmarks_in(plan, job->shared), which, task);
+        run_entry(plan, args, &at, job->shared, scratch, which, task);
     }
-    if (a->q_starts == NULL) {
-        const struct fovea_attention_grid grid = fovea_attention_grid(layout, a->batch, a->q_len, a->kv_len);
-        run_part(layout, a, &grid, shared, scratch, which, task);
-        return;
-    }
-    struct fovea_attention_at at = fovea_attention_seek(layout, a, landmarks_in(layout, shared), which, task);
-    run_entry(layout, a, &at, shared, scratch, which, task);
 }
 
-const struct fovea_operator fovea_attention_operator = {count_tasks, run_task, NULL};
+const struct fovea_operator fovea_attention_operator = {.begin = begin, .task = run_task};
 
 enum fovea_status fovea_attention(const void *plan, const struct fovea_attention_args *args, void *shared,
                                   void *scratch, const struct fovea_executor *executor)
@@ -207,10 +205,8 @@ enum fovea_status fovea_attention(const void *plan, const struct fovea_attention
 
 uint32_t fovea_attention_tasks(const void *plan, const struct fovea_attention_args *args, uint32_t phase)
 {
-    const struct fovea_attention_layout *const layout = plan;
-    return fovea_attention_check_call(plan, args, NULL) == FOVEA_OK && phase < layout->work.phases
-               ? count_tasks(plan, args, phase)
-               : 0;
+    const bool right = fovea_attention_check_call(plan, args, NULL) == FOVEA_OK;
+    return right ? fovea_count_tasks(&fovea_attention_operator, plan, args, phase) : 0;
 }
 
 enum fovea_status fovea_attention_task(const void *plan, const struct fovea_attention_args *args, void *shared,

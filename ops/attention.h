@@ -49,24 +49,6 @@ struct fovea_attention_layout {
     size_t landmarks, landmarks_at;
 };
 
-/// How a call is cut. The rows of a key head are its group of query heads x the queries. Prefill: tiles of queries of
-/// one head; a task is some tiles of a key head, which share each chunk of its keys, over all keys. Decode:
-/// blocks of rows; a task is some blocks of a key head, which share its keys, and a split of these; where there are
-/// several splits a second phase merges them.
-/// Both give the same bits; with few queries a prefill tile would be mostly padding, so that the last few of a head,
-/// which would be a tile of their own or one more panel of one, are a block among the tiles.
-struct fovea_attention_grid {
-    bool prefill;
-    size_t heads;     ///< key heads
-    size_t rows;      ///< of each that are cut as one: q_len, a query head (prefill); group * q_len
-    size_t most;      ///< rows of a tile or block, at most
-    size_t few;       ///< prefill: the last rows of a head that are a block; 0 where there is none
-    size_t tiles;     ///< tiles or blocks of a key head
-    size_t each;      ///< tiles, or blocks, of a task
-    size_t each_most; ///< before tasks were made alike
-    size_t splits;    ///< decode: at least 1, for rows without keys are written too; prefill: 1
-    size_t first;     ///< the batch entry of task 0: not 0 for an entry of a ragged batch
-};
 struct fovea_attention_grid fovea_attention_grid(const struct fovea_attention_layout *plan, size_t batch, size_t q_len,
                                                  size_t kv_len);
 

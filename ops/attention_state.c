@@ -32,26 +32,22 @@ static bool goes_on(const struct fovea_state_header *header, const struct fovea_
     return header->parts != 0 && header->split == first_split(args);
 }
 
-static uint32_t accumulate_tasks(const void *plan, const void *call, uint32_t phase)
+static uint32_t begin_accumulate(struct fovea_job *job)
 {
-    (void)plan, (void)phase;
-    const struct operation *const op = call;
-    const struct fovea_attention_grid grid =
-        fovea_attention_grid(op->plan, op->args->batch, op->args->q_len, op->args->kv_len);
-    return (uint32_t)(op->args->batch * grid.heads * grid.tiles);
+    const struct operation *const op = job->args;
+    const struct fovea_attention_args *const args = op->args;
+    job->attention = fovea_attention_grid(op->plan, args->batch, args->q_len, args->kv_len);
+    job->attention.first = op->entry;
+    return (uint32_t)(args->batch * job->attention.heads * job->attention.tiles);
 }
 
-static void accumulate_task(const void *unused, const void *call, void *shared, void *scratch, uint32_t phase,
-                            uint32_t task)
+static void accumulate_task(const struct fovea_job *job, void *scratch, uint32_t task)
 {
-    (void)unused, (void)shared, (void)phase;
-    const struct operation *const op = call;
+    const struct operation *const op = job->args;
     const struct fovea_attention_layout *const plan = op->plan;
     const struct fovea_attention_args *const args = op->args;
-    struct fovea_attention_grid grid = fovea_attention_grid(plan, args->batch, args->q_len, args->kv_len);
-    grid.first = op->entry;
     struct fovea_attention_tile tile;
-    fovea_attention_place(plan, args, &grid, task, &tile);
+    fovea_attention_place(plan, args, &job->attention, task, &tile);
     const size_t head = (tile.batch - op->entry) * plan->desc.heads + tile.kv_head * plan->group;
     struct fovea_state_rows rows =
         fovea_state_rows_in(plan, op->state, op->first + head * args->q_len + tile.first, tile.rows,
@@ -81,10 +77,9 @@ static void accumulate_task(const void *unused, const void *call, void *shared, 
     }
 }
 
-static uint32_t rows_tasks(const void *plan, const void *call, uint32_t phase)
+static uint32_t begin_rows(struct fovea_job *job)
 {
-    (void)plan, (void)phase;
-    return (uint32_t)fovea_ceil_div(((const struct operation *)call)->rows, TASK_ROWS);
+    return (uint32_t)fovea_ceil_div(((const struct operation *)job->args)->rows, TASK_ROWS);
 }
 
 // Calls `run` for the rows of a task, 16 at a time, in the form that decoding has.
@@ -110,10 +105,9 @@ static void merge_rows(const struct operation *op, struct fovea_state_rows *rows
     }
 }
 
-static void merge_task(const void *plan, const void *call, void *shared, void *scratch, uint32_t phase, uint32_t task)
+static void merge_task(const struct fovea_job *job, void *scratch, uint32_t task)
 {
-    (void)plan, (void)shared, (void)phase;
-    for_rows(call, task, scratch, merge_rows);
+    for_rows(job->args, task, scratch, merge_rows);
 }
 
 static void finish_rows(const struct operation *op, struct fovea_state_rows *rows)
@@ -144,15 +138,14 @@ static void finish_rows(const struct operation *op, struct fovea_state_rows *row
     }
 }
 
-static void finish_task(const void *plan, const void *call, void *shared, void *scratch, uint32_t phase, uint32_t task)
+static void finish_task(const struct fovea_job *job, void *scratch, uint32_t task)
 {
-    (void)plan, (void)shared, (void)phase;
-    for_rows(call, task, scratch, finish_rows);
+    for_rows(job->args, task, scratch, finish_rows);
 }
 
-static const struct fovea_operator accumulate_operator = {accumulate_tasks, accumulate_task, NULL};
-static const struct fovea_operator merge_operator = {rows_tasks, merge_task, NULL};
-static const struct fovea_operator finish_operator = {rows_tasks, finish_task, NULL};
+static const struct fovea_operator accumulate_operator = {.begin = begin_accumulate, .task = accumulate_task};
+static const struct fovea_operator merge_operator = {.begin = begin_rows, .task = merge_task};
+static const struct fovea_operator finish_operator = {.begin = begin_rows, .task = finish_task};
 
 static enum fovea_status run(const struct fovea_operator *operator, struct operation * op, void *scratch,
                              const struct fovea_executor *executor)

@@ -29,12 +29,11 @@ struct block {
     size_t query, rows;
 };
 
-static uint32_t count_tasks(const void *plan, const void *call, uint32_t phase)
+static uint32_t begin(struct fovea_job *job)
 {
-    (void)plan;
-    const struct pass *const pass = call;
+    const struct pass *const pass = job->args;
     const size_t entries = pass->call->batch * pass->plan->desc.heads;
-    if (phase == 1) {
+    if (job->phase == 1) {
         return pass->args->head_sums != NULL ? (uint32_t)entries : 0;
     }
     return (uint32_t)(pass->call->batch * pass->heads * pass->chunks);
@@ -202,19 +201,18 @@ static void run_entry(const struct pass *all, size_t b, void *scratch, uint32_t 
     run_part(&pass, scratch, phase, task);
 }
 
-static void run_task(const void *plan, const void *call, void *shared, void *scratch, uint32_t phase, uint32_t task)
+static void run_task(const struct fovea_job *job, void *scratch, uint32_t task)
 {
-    (void)plan, (void)shared;
-    const struct pass *const pass = call;
+    const struct pass *const pass = job->args;
     if (pass->call->q_starts == NULL) {
-        run_part(pass, scratch, phase, task);
+        run_part(pass, scratch, job->phase, task);
         return;
     }
-    const uint32_t each = (uint32_t)(phase == 1 ? pass->plan->desc.heads : pass->heads * pass->chunks);
-    run_entry(pass, task / each, scratch, phase, task % each);
+    const uint32_t each = (uint32_t)(job->phase == 1 ? pass->plan->desc.heads : pass->heads * pass->chunks);
+    run_entry(pass, task / each, scratch, job->phase, task % each);
 }
 
-static const struct fovea_operator operator= {count_tasks, run_task, NULL};
+static const struct fovea_operator weights_operator = {.begin = begin, .task = run_task};
 
 static enum fovea_status check_args(const struct fovea_attention_layout *plan,
                                     const struct fovea_attention_weights_args *args)
@@ -257,5 +255,5 @@ enum fovea_status fovea_attention_weights(const void *plan, const struct fovea_a
     pass.work = (struct fovea_work){.scratch_bytes = layout->work.scratch_bytes, .phases = 2};
     size_t tasks = 0;
     FOVEA_CHECK(fovea_mul(call->batch * pass.heads, pass.chunks, &tasks) && tasks <= UINT32_MAX, FOVEA_ERR_OVERFLOW);
-    return fovea_run(&operator, & pass.work, &pass, NULL, scratch, executor);
+    return fovea_run(&weights_operator, &pass.work, &pass, NULL, scratch, executor);
 }

@@ -2,27 +2,59 @@
 // ops/executor.c - the one place that walks the phases of a plan over an executor.
 #include "ops/run.h"
 
-// One phase as its tasks see it; lives on the stack of the thread that called fovea_run.
-struct phase {
-    const struct fovea_operator *op;
-    const void *plan, *args;
-    void *shared;
+void fovea_begin(const struct fovea_operator *op, const void *plan, const void *args, void *shared, uint32_t phase,
+                 struct fovea_phase *out)
+{
+    if (op->parts != NULL) {
+        op->parts(plan, args, shared, phase, out);
+        return;
+    }
+    struct fovea_job *const job = &out->job[out->jobs++];
+    job->op = op;
+    job->plan = plan;
+    job->args = args;
+    job->shared = shared;
+    job->phase = phase;
+    job->brief = out->brief;
+    job->tasks = op->begin(job);
+    out->tasks += job->tasks;
+}
+
+// The same for a whole call. What is not counted is not written: a phase is 2 KiB, a small call 1 us.
+static void begin_phase(const struct fovea_operator *op, const void *plan, const void *args, void *shared,
+                        uint32_t phase, bool brief, struct fovea_phase *out)
+{
+    out->jobs = out->tasks = out->args = 0;
+    out->brief = brief;
+    fovea_begin(op, plan, args, shared, phase, out);
+}
+
+static void run_task(const struct fovea_phase *phase, void *scratch, uint32_t task)
+{
+    const struct fovea_job *job = phase->job;
+    for (; task >= job->tasks; job++) {
+        task -= job->tasks;
+    }
+    job->op->task(job, scratch, task);
+}
+
+// A phase as an executor's tasks see it.
+struct shared_phase {
+    struct fovea_phase *phase;
     char *scratch;
     size_t scratch_bytes;
-    uint32_t index;
 };
 
-static void run_task(void *arg, uint32_t task, uint32_t worker)
+static void run_on_worker(void *arg, uint32_t task, uint32_t worker)
 {
-    const struct phase *phase = arg;
-    char *const scratch = phase->scratch_bytes == 0 ? NULL : phase->scratch + worker * phase->scratch_bytes;
-    phase->op->task(phase->plan, phase->args, phase->shared, scratch, phase->index, task);
+    const struct shared_phase *const shared = arg;
+    run_task(shared->phase, shared->scratch_bytes == 0 ? NULL : shared->scratch + worker * shared->scratch_bytes, task);
 }
 
 enum fovea_status fovea_run(const struct fovea_operator *op, const void *plan, const void *args, void *shared,
                             void *scratch, const struct fovea_executor *executor)
 {
-    const struct fovea_work *work = plan;
+    const struct fovea_work *const work = plan;
     FOVEA_TRY(fovea_check_memory(work, shared, scratch));
     if (executor != NULL) {
         FOVEA_CHECK(executor->parallel_for != NULL, FOVEA_ERR_NULL);
@@ -33,25 +65,39 @@ enum fovea_status fovea_run(const struct fovea_operator *op, const void *plan, c
         return FOVEA_OK;
     }
     for (uint32_t index = 0; index < work->phases; index++) {
-        struct phase phase = {op, plan, args, shared, scratch, work->scratch_bytes, index};
-        const uint32_t count = op->tasks(plan, args, index);
-        if (!serial && count > 1) {
-            executor->parallel_for(executor->state, count, run_task, &phase);
+        struct fovea_phase phase;
+        begin_phase(op, plan, args, shared, index, false, &phase);
+        if (!serial && phase.tasks > 1) {
+            struct shared_phase all = {&phase, scratch, work->scratch_bytes};
+            executor->parallel_for(executor->state, phase.tasks, run_on_worker, &all);
             continue;
         }
-        for (uint32_t task = 0; task < count; task++) { // waking other threads for one task only costs
-            run_task(&phase, task, 0);
+        for (uint32_t task = 0; task < phase.tasks; task++) { // waking other threads for one task only costs
+            run_task(&phase, scratch, task);
         }
     }
     return FOVEA_OK;
 }
 
+uint32_t fovea_count_tasks(const struct fovea_operator *op, const void *plan, const void *args, uint32_t phase)
+{
+    if (phase >= ((const struct fovea_work *)plan)->phases) {
+        return 0;
+    }
+    struct fovea_phase made;
+    begin_phase(op, plan, args, NULL, phase, true, &made);
+    return made.tasks;
+}
+
 enum fovea_status fovea_run_task(const struct fovea_operator *op, const void *plan, const void *args, void *shared,
                                  void *scratch, uint32_t phase, uint32_t task)
 {
-    const struct fovea_work *work = plan;
+    const struct fovea_work *const work = plan;
     FOVEA_TRY(fovea_check_memory(work, shared, scratch));
-    FOVEA_CHECK(phase < work->phases && task < op->tasks(plan, args, phase), FOVEA_ERR_SHAPE);
-    op->task(plan, args, shared, scratch, phase, task);
+    FOVEA_CHECK(phase < work->phases, FOVEA_ERR_SHAPE);
+    struct fovea_phase made;
+    begin_phase(op, plan, args, shared, phase, true, &made);
+    FOVEA_CHECK(task < made.tasks, FOVEA_ERR_SHAPE);
+    run_task(&made, scratch, task);
     return FOVEA_OK;
 }

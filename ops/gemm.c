@@ -33,9 +33,9 @@ static struct fovea_gemm_area area_of(const struct fovea_gemm_layout *plan, cons
     };
 }
 
-static struct fovea_gemm_grid grid_of(const struct fovea_gemm_layout *plan, size_t m)
+static struct fovea_gemm_grid grid_of(const struct fovea_gemm_layout *plan, size_t m, bool even)
 {
-    return m == plan->desc.m ? plan->grid : fovea_gemm_grid(plan, m);
+    return m == plan->desc.m ? plan->grid : fovea_gemm_grid(plan, m, even);
 }
 
 // scratch begins with the room for acc.
@@ -55,10 +55,12 @@ static void run_area(struct fovea_gemm_area *area, float *scratch)
     }
 }
 
-static void compute(const struct fovea_gemm_layout *plan, const struct fovea_gemm_args *args, const float *shared,
-                    float *scratch, uint32_t task)
+static void compute(const struct fovea_job *job, float *scratch, uint32_t task)
 {
-    const struct fovea_gemm_grid grid = grid_of(plan, args->m);
+    const struct fovea_gemm_layout *const plan = job->plan;
+    const struct fovea_gemm_args *const args = job->args;
+    const struct fovea_gemm_grid grid = job->gemm;
+    const float *const shared = job->shared;
     const bool alone = plan->desc.batch == 1;
     // Neighbouring tasks share what is dearer to reload: a strip of a wide B, a block of a tall A.
     const bool wide = plan->desc.n >= args->m;
@@ -80,13 +82,14 @@ static void compute(const struct fovea_gemm_layout *plan, const struct fovea_gem
 }
 
 // Phase 0 of a plan that has shared memory: groups of rows of A, then of panels of B.
-static void prepare(const struct fovea_gemm_layout *plan, const struct fovea_gemm_args *args, float *shared,
-                    uint32_t task)
+static void prepare(const struct fovea_job *job, uint32_t task)
 {
+    const struct fovea_gemm_layout *const plan = job->plan;
+    const struct fovea_gemm_args *const args = job->args;
     const struct fovea_gemm_desc *const d = &plan->desc;
-    const struct fovea_gemm_grid grid = grid_of(plan, args->m);
-    const size_t k = plan->k, group = fovea_gemm_group(plan, &grid, args->m);
-    const size_t a_tasks = grid.copy_a ? fovea_ceil_div(args->m, group) : 0;
+    float *const shared = job->shared;
+    const size_t k = plan->k, group = fovea_gemm_group(plan, &job->gemm, args->m);
+    const size_t a_tasks = job->gemm.copy_a ? fovea_ceil_div(args->m, group) : 0;
     const size_t begin = (task < a_tasks ? task : task - a_tasks) * group;
     if (task < a_tasks) {
         const size_t pitch = fovea_gemm_pitch(k);
@@ -99,21 +102,19 @@ static void prepare(const struct fovea_gemm_layout *plan, const struct fovea_gem
     }
 }
 
-static uint32_t count_tasks(const void *plan, const void *args, uint32_t phase)
+static uint32_t begin(struct fovea_job *job)
 {
-    const struct fovea_gemm_layout *const layout = plan;
-    const size_t m = ((const struct fovea_gemm_args *)args)->m;
-    const struct fovea_gemm_grid grid = grid_of(layout, m);
-    return fovea_gemm_count(layout, &grid, m, phase);
+    const size_t m = ((const struct fovea_gemm_args *)job->args)->m;
+    job->gemm = grid_of(job->plan, m, !job->brief);
+    return fovea_gemm_count(job->plan, &job->gemm, m, job->phase);
 }
 
-static void run_task(const void *plan, const void *args, void *shared, void *scratch, uint32_t phase, uint32_t task)
+static void run_task(const struct fovea_job *job, void *scratch, uint32_t task)
 {
-    const struct fovea_gemm_layout *const layout = plan;
-    if (phase + 1 == layout->work.phases) {
-        compute(layout, args, shared, scratch, task);
+    if (job->phase + 1 == ((const struct fovea_work *)job->plan)->phases) {
+        compute(job, scratch, task);
     } else {
-        prepare(layout, args, shared, task);
+        prepare(job, task);
     }
 }
 
@@ -139,7 +140,7 @@ static bool run_whole(const void *plan, const void *args, void *shared, void *sc
     if (call->m == 0 || layout->desc.n == 0) {
         return true;
     }
-    const struct fovea_gemm_grid grid = grid_of(layout, call->m);
+    const struct fovea_gemm_grid grid = grid_of(layout, call->m, false);
     const bool alone = layout->desc.batch == 1;
     for (size_t entry = 0; entry < layout->desc.batch; entry++) {
         struct fovea_gemm_area area = area_of(layout, args, &grid, entry, scratch);
@@ -153,7 +154,7 @@ static bool run_whole(const void *plan, const void *args, void *shared, void *sc
     return true;
 }
 
-const struct fovea_operator fovea_gemm_operator = {count_tasks, run_task, run_whole};
+const struct fovea_operator fovea_gemm_operator = {.begin = begin, .task = run_task, .whole = run_whole};
 
 static enum fovea_status check_args(const struct fovea_gemm_layout *plan, const struct fovea_gemm_args *args,
                                     const struct fovea_why *why)
@@ -219,8 +220,8 @@ enum fovea_status fovea_gemm(const void *plan, const struct fovea_gemm_args *arg
 
 uint32_t fovea_gemm_tasks(const void *plan, const struct fovea_gemm_args *args, uint32_t phase)
 {
-    const struct fovea_gemm_layout *const layout = plan;
-    return check_args(plan, args, NULL) == FOVEA_OK && phase < layout->work.phases ? count_tasks(plan, args, phase) : 0;
+    const bool right = check_args(plan, args, NULL) == FOVEA_OK;
+    return right ? fovea_count_tasks(&fovea_gemm_operator, plan, args, phase) : 0;
 }
 
 enum fovea_status fovea_gemm_task(const void *plan, const struct fovea_gemm_args *args, void *shared, void *scratch,

@@ -7,39 +7,6 @@
 #include "kernels/kernel.h"
 #include "ops/run.h"
 
-/// A length cut into `count` parts of `size` or size + 1, the `longer` longer ones first: 20 rows are 7 + 7 + 6.
-struct fovea_cut {
-    size_t count, size, longer;
-};
-
-static inline struct fovea_cut fovea_cut(size_t length, size_t most)
-{
-    const size_t count = fovea_ceil_div(length, most);
-    return (struct fovea_cut){count, count != 0 ? length / count : 0, count != 0 ? length % count : 0};
-}
-
-/// The same into so many parts.
-static inline struct fovea_cut fovea_parts(size_t length, size_t count)
-{
-    return (struct fovea_cut){count, length / count, length % count};
-}
-
-static inline size_t fovea_cut_begin(const struct fovea_cut *cut, size_t part)
-{
-    return cut->size * part + fovea_min(part, cut->longer);
-}
-
-/// How one call cuts C: entries of the batch, or blocks of rows times groups of strips of each. Depends on m and the
-/// engine's workers, never on the executor.
-struct fovea_gemm_grid {
-    struct fovea_cut batch;  ///< the batch into parts; longer than one only where an entry is one block
-    struct fovea_cut rows;   ///< m into blocks
-    struct fovea_cut groups; ///< the plan's strips into groups, each a task with each block of rows
-    bool copy_a;             ///< A is copied into rows that do not alias: all of it in phase 0
-    bool pack_b;             ///< natural B is packed rather than read in place:
-    bool share_b;            ///< all of it in phase 0, otherwise by the task that needs it
-};
-
 /// The last strip of a bare plan: its columns, how many of them the one before has too, and b_ends of its tiles.
 struct fovea_gemm_last {
     size_t n, back, ends;
@@ -280,8 +247,9 @@ static inline bool fovea_gemm_is_edge(const struct fovea_gemm_layout *plan, size
 /// Computes tiles that lie one below another in such a strip (ops/gemm_direct.c).
 void fovea_gemm_run_edge(const struct fovea_gemm_layout *plan, const struct fovea_gemm_tile *tiles);
 
-/// How m rows are cut, and the tasks of a phase (ops/gemm_grid.c).
-struct fovea_gemm_grid fovea_gemm_grid(const struct fovea_gemm_layout *plan, size_t m);
+/// How m rows are cut; with `even` it takes some us more, for tasks that a few workers end together. And the tasks of a
+/// phase (ops/gemm_grid.c).
+struct fovea_gemm_grid fovea_gemm_grid(const struct fovea_gemm_layout *plan, size_t m, bool even);
 /// What a task should at least do, in k steps of one element of C: 20 us on a core of 77 G steps/s (two AVX-512 FMA
 /// ports at 2.4 GHz).
 enum { FOVEA_TASK_STEPS = 3 << 19 };
@@ -289,9 +257,9 @@ enum { FOVEA_TASK_STEPS = 3 << 19 };
 double fovea_gemm_work(const struct fovea_gemm_layout *plan, size_t rows, double columns);
 /// How many workers should share what is worth so many tasks: one below two, all who then have 5 us each.
 size_t fovea_gemm_workers(const struct fovea_gemm_layout *plan, double worth);
-/// Other parts of a grid of all rows, at most `rows` and `groups`, if that is sooner done by the plan's workers. worth:
+/// Other parts of a grid of m rows, at most `rows` and `groups`, if that is sooner done by the plan's workers. worth:
 /// how many tasks of 20 us the product would be (ops/gemm_balance.c).
-void fovea_gemm_balance(const struct fovea_gemm_layout *plan, double worth, size_t rows, size_t groups,
+void fovea_gemm_balance(const struct fovea_gemm_layout *plan, size_t m, double worth, size_t rows, size_t groups,
                         struct fovea_gemm_grid *grid);
 /// Whether no task has less than an entry of the batch of m rows.
 bool fovea_gemm_whole(const struct fovea_gemm_layout *plan, size_t m);

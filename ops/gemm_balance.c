@@ -4,7 +4,7 @@
 // Tasks of 20 us and more are seldom a multiple of the workers: twelve on ten workers take two turns, and 16 strips
 // keep 16 of 64 busy. So other cuts are tried, of as many tasks as some whole turns have, and the one is taken that by
 // estimate is done first: of tasks of 20 us, else of shorter ones. A worker that would not have 5 us of its own is not
-// counted. It takes up to 4 us of making a plan.
+// counted. It takes up to 4 us of making a plan, or of a call of fewer rows than its plan has.
 #include "ops/gemm.h"
 #include <math.h>
 
@@ -90,10 +90,9 @@ static void try_tasks(const struct limits *of, size_t tasks, struct best *best)
     }
 }
 
-void fovea_gemm_balance(const struct fovea_gemm_layout *plan, double worth, size_t rows, size_t groups,
+void fovea_gemm_balance(const struct fovea_gemm_layout *plan, size_t m, double worth, size_t rows, size_t groups,
                         struct fovea_gemm_grid *grid)
 {
-    const size_t m = plan->desc.m;
     const size_t count = grid->batch.count * grid->rows.count * grid->groups.count;
     const size_t workers = fovea_gemm_workers(plan, worth);
     if (workers < 2 || count >= TURNS * workers) {

@@ -169,7 +169,7 @@ static void cut_c(const struct fovea_gemm_layout *plan, size_t m, double worth, 
     }
 }
 
-struct fovea_gemm_grid fovea_gemm_grid(const struct fovea_gemm_layout *plan, size_t m)
+struct fovea_gemm_grid fovea_gemm_grid(const struct fovea_gemm_layout *plan, size_t m, bool even)
 {
     const struct fovea_gemm_desc *const d = &plan->desc;
     struct fovea_gemm_grid grid = {.copy_a = false};
@@ -186,12 +186,12 @@ struct fovea_gemm_grid fovea_gemm_grid(const struct fovea_gemm_layout *plan, siz
     grid.share_b = !plan->direct && grid.pack_b && alone && m > plan->tuning->keep_rows && !in_place;
     const double worth = fovea_gemm_work(plan, m, (double)d->n) * (double)d->batch / FOVEA_TASK_STEPS;
     cut_c(plan, m, worth, &grid);
-    if (m == d->m) { // once for each plan: of fewer rows each task would look anew, some us
+    if (even) {
         const bool packs = grid.pack_b && !grid.share_b;
         const size_t least = plan->flips ? FLIPPED_ROWS : fovea_max(plan->mr, packs ? PACKED_ROWS : 1);
         const size_t rows = m <= WHOLE_ROWS || plan->steps ? 1 : fovea_max(m / least, 1);
         const size_t groups = plan->passes ? 1 : plan->steps ? fovea_gemm_step_groups(plan) : plan->strips.count;
-        fovea_gemm_balance(plan, worth, rows, groups, &grid);
+        fovea_gemm_balance(plan, m, worth, rows, groups, &grid);
     }
     return grid;
 }

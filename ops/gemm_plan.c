@@ -295,7 +295,7 @@ enum fovea_status fovea_gemm_make(const struct fovea_engine *engine, const struc
     plan->aside = desc->activation != FOVEA_ACTIVATION_NONE && !plan->direct && !plan->steps && !plan->flips &&
                   k != 0 && plan->blocks.count == 1 && desc->m > plan->mr;
     plan->tiles = fovea_cut(desc->m, plan->mr);
-    plan->grid = fovea_gemm_grid(plan, desc->m);
+    plan->grid = fovea_gemm_grid(plan, desc->m, true);
     plan->bare = fovea_gemm_is_bare(plan);
     plan->tile = fovea_gemm_direct_tile(plan, !desc->b_packed);
     plan->last = fovea_gemm_last_strip(plan);

@@ -9,11 +9,6 @@
 
 enum { TASK_ELEMENTS = 1 << 14 };
 
-// One call: `lines` lines of `length` elements; a task has `lines_each` lines, or one of `parts` parts of a line.
-struct grid {
-    size_t lines, length, parts, lines_each;
-};
-
 static const struct fovea_unary_kernel *unary_kernel(const struct fovea_kernels *kernels, enum fovea_rowwise_op op)
 {
     switch (op) {
@@ -72,13 +67,13 @@ static bool elementwise(enum fovea_rowwise_op op)
     return op != FOVEA_ROWWISE_SOFTMAX && op != FOVEA_ROWWISE_LOG_SOFTMAX && !is_norm(op);
 }
 
-static struct grid cut(const struct fovea_rowwise_desc *d, size_t rows)
+static struct fovea_rowwise_grid cut(const struct fovea_rowwise_desc *d, size_t rows)
 {
-    struct grid grid = {rows, d->cols, 1, 1};
+    struct fovea_rowwise_grid grid = {rows, d->cols, 1, 1};
     if (elementwise(d->op)) {
         const bool dense = d->ldx == d->cols && d->ldy == d->cols && (!has_x2(d->op) || d->ldx2 == d->cols);
         if (dense) {
-            grid = (struct grid){1, rows * d->cols, 1, 1};
+            grid = (struct fovea_rowwise_grid){1, rows * d->cols, 1, 1};
         }
         grid.parts = fovea_ceil_div(grid.length, TASK_ELEMENTS);
     }
@@ -88,17 +83,22 @@ static struct grid cut(const struct fovea_rowwise_desc *d, size_t rows)
     return grid;
 }
 
-static size_t count(const struct fovea_rowwise_desc *d, size_t rows)
+static size_t count(const struct fovea_rowwise_grid *grid)
 {
-    const struct grid grid = cut(d, rows);
-    return grid.length == 0 ? 0 : fovea_ceil_div(grid.lines, grid.lines_each) * grid.parts;
+    return grid->length == 0 ? 0 : fovea_ceil_div(grid->lines, grid->lines_each) * grid->parts;
 }
 
-static uint32_t count_tasks(const void *plan, const void *args, uint32_t phase)
+static size_t count_all(const struct fovea_rowwise_desc *d)
 {
-    (void)phase; // there is one
-    const struct fovea_rowwise_layout *const layout = plan;
-    return (uint32_t)count(&layout->desc, ((const struct fovea_rowwise_args *)args)->rows);
+    const struct fovea_rowwise_grid grid = cut(d, d->rows);
+    return count(&grid);
+}
+
+static uint32_t begin(struct fovea_job *job)
+{
+    const struct fovea_rowwise_layout *const plan = job->plan;
+    job->rowwise = cut(&plan->desc, ((const struct fovea_rowwise_args *)job->args)->rows);
+    return (uint32_t)count(&job->rowwise);
 }
 
 // y = x with dropout, plus x2 where there is one; x2 may be y. Elements go by way of a buffer that stays in L1.
@@ -142,21 +142,20 @@ static void run_line(const struct fovea_rowwise_layout *plan, const struct fovea
     }
 }
 
-static void run_task(const void *plan, const void *args, void *shared, void *scratch, uint32_t phase, uint32_t task)
+static void run_task(const struct fovea_job *job, void *scratch, uint32_t task)
 {
-    (void)shared, (void)scratch, (void)phase;
-    const struct fovea_rowwise_layout *const layout = plan;
-    const struct grid grid = cut(&layout->desc, ((const struct fovea_rowwise_args *)args)->rows);
-    const size_t begin = grid.parts == 1 ? 0 : task % grid.parts * TASK_ELEMENTS;
-    const size_t n = grid.parts == 1 ? grid.length : fovea_min(TASK_ELEMENTS, grid.length - begin);
-    const size_t first = task / grid.parts * grid.lines_each;
-    const size_t last = fovea_min(grid.lines, first + grid.lines_each);
+    (void)scratch;
+    const struct fovea_rowwise_grid *const grid = &job->rowwise;
+    const size_t begin = grid->parts == 1 ? 0 : task % grid->parts * TASK_ELEMENTS;
+    const size_t n = grid->parts == 1 ? grid->length : fovea_min(TASK_ELEMENTS, grid->length - begin);
+    const size_t first = task / grid->parts * grid->lines_each;
+    const size_t last = fovea_min(grid->lines, first + grid->lines_each);
     for (size_t line = first; line < last; line++) {
-        run_line(layout, args, line, begin, n);
+        run_line(job->plan, job->args, line, begin, n);
     }
 }
 
-const struct fovea_operator fovea_rowwise_operator = {count_tasks, run_task, NULL};
+const struct fovea_operator fovea_rowwise_operator = {.begin = begin, .task = run_task};
 
 static enum fovea_status check_matrix(const char *name, const struct fovea_rowwise_desc *d, size_t ld,
                                       const struct fovea_why *why)
@@ -185,8 +184,7 @@ static enum fovea_status make_plan(const struct fovea_engine *engine, const stru
                   "rowwise: eps is negative or not finite");
     FOVEA_REQUIRE(!is_dropout(desc->op) || (desc->dropout >= 0 && desc->dropout < 1), FOVEA_ERR_VALUE, why,
                   "rowwise: dropout %g is not within 0 and 1", (double)desc->dropout);
-    FOVEA_REQUIRE(count(desc, desc->rows) <= UINT32_MAX, FOVEA_ERR_OVERFLOW, why,
-                  "rowwise: more tasks than 32 bits count");
+    FOVEA_REQUIRE(count_all(desc) <= UINT32_MAX, FOVEA_ERR_OVERFLOW, why, "rowwise: more tasks than 32 bits count");
     const struct fovea_kernels *const kernels = fovea_engine_kernels(engine);
     *plan = (struct fovea_rowwise_layout){
         .work = {.phases = 1, .kind = FOVEA_PLAN_ROWWISE},
@@ -228,7 +226,7 @@ enum fovea_status fovea_explain_rowwise(const struct fovea_engine *engine, const
                                : plan.norm != NULL    ? plan.norm->name
                                : is_dropout(desc->op) ? plan.kernels->dropout.name
                                                       : plan.kernels->add.name;
-    const size_t tasks = count(desc, desc->rows);
+    const size_t tasks = count_all(desc);
     fovea_say(&why, "rowwise: %zux%zu f32, kernel %s, %zu task%s, no memory", desc->rows, desc->cols, kernel, tasks,
               tasks == 1 ? "" : "s");
     return FOVEA_OK;
@@ -276,7 +274,8 @@ enum fovea_status fovea_rowwise(const void *plan, const struct fovea_rowwise_arg
 
 uint32_t fovea_rowwise_tasks(const void *plan, const struct fovea_rowwise_args *args, uint32_t phase)
 {
-    return check_args(plan, args, NULL) == FOVEA_OK && phase == 0 ? count_tasks(plan, args, phase) : 0;
+    const bool right = check_args(plan, args, NULL) == FOVEA_OK;
+    return right ? fovea_count_tasks(&fovea_rowwise_operator, plan, args, phase) : 0;
 }
 
 enum fovea_status fovea_rowwise_task(const void *plan, const struct fovea_rowwise_args *args, void *shared,

@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // ops/run.h - how every operator runs: phases of tasks over an executor.
+//
+// What the tasks of a phase have in common, how the call is cut and the args that a composite makes for its parts, is
+// made once for each phase, on the stack of the thread that runs it.
 #ifndef FOVEA_OPS_RUN_H
 #define FOVEA_OPS_RUN_H
 
 #include "fovea/executor.h"
-#include "ops/check.h"
+#include "fovea/mha.h"
+#include "fovea/rowwise.h"
+#include "ops/cut.h"
 
 /// What a plan is of, in its fovea_work.kind: not 0, so that memory that no plan was made in is none.
 enum fovea_plan_kind {
@@ -21,15 +26,61 @@ static inline bool fovea_is_plan(const void *plan, enum fovea_plan_kind kind)
     return ((const struct fovea_work *)plan)->kind == kind;
 }
 
+struct fovea_operator;
+struct fovea_phase;
+
+/// The tasks of one operator in a phase of a call.
+struct fovea_job {
+    const struct fovea_operator *op;
+    const void *plan, *args;
+    void *shared;
+    uint32_t phase, tasks;
+    bool brief; ///< begun anew for each of them: what takes long is not looked for
+    union {     ///< how they are cut; entries of a ragged batch of attention are cut one by one
+        struct fovea_gemm_grid gemm;
+        struct fovea_attention_grid attention;
+        struct fovea_rowwise_grid rowwise;
+    };
+};
+
 /// An operator once its plan and args are validated: nothing in it can fail any more.
 struct fovea_operator {
-    /// The number of tasks of a phase < work->phases; 0 is legal.
-    uint32_t (*tasks)(const void *plan, const void *args, uint32_t phase);
+    /// Begins a phase < work->phases, which job names: says how it is cut and returns the number of tasks, which may be
+    /// 0. Of a composite NULL.
+    uint32_t (*begin)(struct fovea_job *job);
     /// Runs one of them. scratch is that of the worker it runs on.
-    void (*task)(const void *plan, const void *args, void *shared, void *scratch, uint32_t phase, uint32_t task);
+    void (*task)(const struct fovea_job *job, void *scratch, uint32_t task);
     /// NULL, or does everything in this thread, faster than task by task; false where it cannot and has done nothing.
     bool (*whole)(const void *plan, const void *args, void *shared, void *scratch);
+    /// Of a composite: begins what its parts do in a phase, with fovea_begin.
+    void (*parts)(const void *plan, const void *args, void *shared, uint32_t phase, struct fovea_phase *out);
 };
+
+/// The args of any part of a composite; batch_strides is room for what attention's args point to.
+struct fovea_part_args {
+    union {
+        struct fovea_gemm_args gemm;
+        struct fovea_rowwise_args rowwise;
+        struct fovea_attention_args attention;
+        struct fovea_mha_args mha;
+    };
+    size_t batch_strides[4];
+};
+
+/// Jobs that run side by side, and args: of each, and of a composite that is a part of another one.
+enum { FOVEA_JOBS_MAX = 3, FOVEA_PART_ARGS_MAX = FOVEA_JOBS_MAX + 1 };
+
+/// A phase of a call. Only what the counts say is there.
+struct fovea_phase {
+    uint32_t jobs, tasks, args;
+    bool brief;
+    struct fovea_job job[FOVEA_JOBS_MAX];
+    struct fovea_part_args part_args[FOVEA_PART_ARGS_MAX];
+};
+
+/// Adds the jobs of an operator in a phase of a call. args must live as long as out.
+void fovea_begin(const struct fovea_operator *op, const void *plan, const void *args, void *shared, uint32_t phase,
+                 struct fovea_phase *out);
 
 /// NULL where the plan needs memory that is not there, ALIGN where it is not 64-byte aligned.
 static inline enum fovea_status fovea_check_memory(const struct fovea_work *work, const void *shared,
@@ -46,6 +97,9 @@ static inline enum fovea_status fovea_check_memory(const struct fovea_work *work
 /// Errors: those of fovea_check_memory, NULL (no parallel_for), VALUE (no workers). Allocates nothing.
 enum fovea_status fovea_run(const struct fovea_operator *op, const void *plan, const void *args, void *shared,
                             void *scratch, const struct fovea_executor *executor);
+
+/// The tasks of a phase, 0 where there is no such phase.
+uint32_t fovea_count_tasks(const struct fovea_operator *op, const void *plan, const void *args, uint32_t phase);
 
 /// Runs one task with the scratch of the caller's thread. Errors: those of fovea_check_memory, SHAPE (no such task).
 enum fovea_status fovea_run_task(const struct fovea_operator *op, const void *plan, const void *args, void *shared,

@@ -151,7 +151,7 @@ static bool better_beside(const struct fovea_gemm_layout *plan, const struct fov
 // The accumulators of the largest task of m rows, which the plan has room for.
 static void test_room(const struct fovea_gemm_layout *plan, size_t m, const char *isa)
 {
-    const struct fovea_gemm_grid grid = fovea_gemm_grid(plan, m);
+    const struct fovea_gemm_grid grid = fovea_gemm_grid(plan, m, true);
     const size_t rows = grid.rows.size + (grid.rows.longer != 0);
     for (size_t group = 0; group < grid.groups.count; group++) {
         const size_t begin = fovea_cut_begin(&plan->strips, fovea_cut_begin(&grid.groups, group));
@@ -166,7 +166,7 @@ static void test_room(const struct fovea_gemm_layout *plan, size_t m, const char
 static void test_prepared(const struct fovea_gemm_layout *plan, size_t m, const char *isa)
 {
     static struct list list;
-    const struct fovea_gemm_grid grid = fovea_gemm_grid(plan, m);
+    const struct fovea_gemm_grid grid = fovea_gemm_grid(plan, m, true);
     const size_t lines[2] = {grid.copy_a ? m : 0, grid.share_b ? plan->desc.n : 0};
     const size_t count = fovea_gemm_count(plan, &grid, m, 0), group = fovea_gemm_group(plan, &grid, m);
     list = (struct list){.count = 0};
@@ -187,7 +187,7 @@ static void test_cut(const struct fovea_gemm_layout *plan, size_t m, const char 
 {
     static struct list list, other;
     const struct fovea_gemm_desc *const desc = &plan->desc;
-    const struct fovea_gemm_grid grid = fovea_gemm_grid(plan, m);
+    const struct fovea_gemm_grid grid = fovea_gemm_grid(plan, m, true);
     CHECK(grid.batch.count * grid.rows.count * grid.groups.count <= TASKS_MAX, "%zux%zux%zu", m, desc->n, desc->k);
     list_tasks(plan, &grid, m, &list);
     const double one = strip(plan, &grid, m);
@@ -219,9 +219,13 @@ static void test_shape(const struct fovea_engine *engine, size_t batch, size_t m
         desc.residual = 1, desc.ldr = n, desc.batch_r = m * n; // accumulators then need room
         static _Alignas(FOVEA_ALIGNMENT) struct fovea_gemm_layout plan;
         CHECK(fovea_gemm_plan(engine, &desc, &plan) == FOVEA_OK, "%zux%zux%zu", m, n, k);
-        if (plan.work.phases > 1)
+        const size_t fewer = 1 + (m - 1) * 2 / 5; // of a call
+        if (plan.work.phases > 1) {
             test_prepared(&plan, m, isa);
+            test_prepared(&plan, fewer, isa);
+        }
         test_cut(&plan, m, isa);
+        test_cut(&plan, fewer, isa);
         for (size_t rows = 1; rows <= m; rows += 1 + rows / 5)
             test_room(&plan, rows, isa);
         test_room(&plan, m, isa);
@@ -238,7 +242,7 @@ static void test_tall(const struct fovea_engine *engine, const char *isa)
         desc.m = shapes[i][0], desc.n = desc.ldc = shapes[i][1], desc.k = desc.lda = desc.ldb = shapes[i][2];
         static _Alignas(FOVEA_ALIGNMENT) struct fovea_gemm_layout plan;
         CHECK(fovea_gemm_plan(engine, &desc, &plan) == FOVEA_OK, "tall %zu", i);
-        const struct fovea_gemm_grid grid = fovea_gemm_grid(&plan, desc.m);
+        const struct fovea_gemm_grid grid = fovea_gemm_grid(&plan, desc.m, true);
         CHECK(grid.rows.count * grid.groups.count >= least[i], "%s: %zux%zux%zu nt in %zu tasks", isa, desc.m, desc.n,
               desc.k, grid.rows.count * grid.groups.count);
     }
