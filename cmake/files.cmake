@@ -93,6 +93,7 @@ set(FOVEA_FILES_NN
     nn/layer.c
     nn/layer_plan.c
     nn/mha.c
+    nn/mha_check.c
     nn/mha_plan.c
     nn/safetensors.c
     nn/search.c

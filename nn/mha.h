@@ -4,26 +4,41 @@
 #define FOVEA_NN_MHA_H
 
 #include "nn/composite.h"
-#include "ops/attention.h"
+#include "ops/attention_weights.h"
 #include "ops/gemm.h"
 #include "ops/rowwise.h"
 
 /// The parts in the order they stand in the composite; which of them exist depends on desc.keys.
-enum mha_part { MHA_Q, MHA_K, MHA_V, MHA_APPEND_KV, MHA_ATTENTION, MHA_O, MHA_DROP, MHA_PARTS };
+enum mha_part { MHA_Q, MHA_K, MHA_V, MHA_APPEND_KV, MHA_ATTENTION, MHA_WEIGHTS, MHA_O, MHA_DROP, MHA_PARTS };
 
-/// The composite's own shared memory holds the four activations q, k, v, o, and with out_dropout the output projection.
+/// The composite's own shared memory holds the four activations q, k, v, o, with out_dropout the output projection, and
+/// with need_weights the LSE.
 struct mha_plan {
     struct fovea_composite composite; ///< first
     struct fovea_mha_desc desc;
-    uint8_t part_of[MHA_PARTS];       ///< the enum mha_part of each part of the composite
-    size_t q, k, v, o, y;             ///< bytes from shared memory to each activation
-    struct fovea_work append;         ///< the plan of the append part: one phase, no memory
+    uint8_t part_of[MHA_PARTS]; ///< the enum mha_part of each part of the composite
+    size_t kv_heads;            ///< desc's, or as many as heads
+    size_t q, k, v, o, y, lse;  ///< bytes from shared memory to each activation
+    struct fovea_work append;   ///< the plan of the append part: one phase, no memory
+    struct fovea_work returned; ///< of the part that returns weights: one phase, the scratch of attention
     struct {
         _Alignas(FOVEA_ALIGNMENT) struct fovea_gemm_layout plan;
     } projection[4]; ///< q, k, v, o
     _Alignas(FOVEA_ALIGNMENT) struct fovea_attention_layout attention;
     _Alignas(FOVEA_ALIGNMENT) struct fovea_rowwise_layout drop; ///< with out_dropout
 };
+
+/// The rows of keys a call projects.
+static inline size_t fovea_mha_new_rows(const struct mha_plan *plan, const struct fovea_mha_args *args)
+{
+    return plan->desc.keys == FOVEA_MHA_CACHED ? 0 : args->kv_len;
+}
+
+/// The keys its queries may see.
+static inline size_t fovea_mha_seen_keys(const struct mha_plan *plan, const struct fovea_mha_args *args)
+{
+    return plan->desc.keys == FOVEA_MHA_APPEND ? args->position + args->kv_len : args->kv_len;
+}
 
 /// Fills the args of a part; appends keys and values to the cache, one task for each batch.
 fovea_part_args_fn fovea_mha_part_args;

@@ -9,8 +9,8 @@
 static const size_t plan_offset[MHA_PARTS] = {
     [MHA_Q] = offsetof(struct mha_plan, projection[0]),     [MHA_K] = offsetof(struct mha_plan, projection[1]),
     [MHA_V] = offsetof(struct mha_plan, projection[2]),     [MHA_APPEND_KV] = offsetof(struct mha_plan, append),
-    [MHA_ATTENTION] = offsetof(struct mha_plan, attention), [MHA_O] = offsetof(struct mha_plan, projection[3]),
-    [MHA_DROP] = offsetof(struct mha_plan, drop),
+    [MHA_ATTENTION] = offsetof(struct mha_plan, attention), [MHA_WEIGHTS] = offsetof(struct mha_plan, returned),
+    [MHA_O] = offsetof(struct mha_plan, projection[3]),     [MHA_DROP] = offsetof(struct mha_plan, drop),
 };
 
 size_t fovea_mha_plan_size(void)
@@ -22,7 +22,10 @@ enum fovea_status fovea_mha_desc_init(struct fovea_mha_desc *desc, size_t size)
 {
     FOVEA_CHECK(desc, FOVEA_ERR_NULL);
     FOVEA_CHECK(size == sizeof *desc, FOVEA_ERR_STRUCT);
-    *desc = (struct fovea_mha_desc){.struct_size = sizeof *desc, .scale = FOVEA_SCALE_DEFAULT};
+    *desc = (struct fovea_mha_desc){.struct_size = sizeof *desc,
+                                    .scale = FOVEA_SCALE_DEFAULT,
+                                    .window_left = FOVEA_WINDOW_ALL,
+                                    .window_right = FOVEA_WINDOW_ALL};
     return FOVEA_OK;
 }
 
@@ -35,6 +38,8 @@ static enum fovea_status check_desc(const struct fovea_mha_desc *desc, const str
                   (unsigned)desc->keys, FOVEA_MHA_CACHED);
     FOVEA_REQUIRE(desc->batch <= UINT32_MAX / 4, FOVEA_ERR_OVERFLOW, why, "mha: a batch of %zu", desc->batch);
     FOVEA_REQUIRE(desc->heads >= 1, FOVEA_ERR_SHAPE, why, "mha: no heads");
+    FOVEA_REQUIRE(desc->kv_heads == 0 || desc->heads % desc->kv_heads == 0, FOVEA_ERR_SHAPE, why,
+                  "mha: %zu heads are no multiple of %zu key heads", desc->heads, desc->kv_heads);
     FOVEA_REQUIRE(desc->query_width && desc->out_width, FOVEA_ERR_SHAPE, why, "mha: a width is 0");
     FOVEA_REQUIRE(desc->keys == FOVEA_MHA_CACHED || (desc->key_width && desc->value_width), FOVEA_ERR_SHAPE, why,
                   "mha: key_width or value_width is 0");
@@ -43,19 +48,21 @@ static enum fovea_status check_desc(const struct fovea_mha_desc *desc, const str
     FOVEA_REQUIRE(desc->causal <= 1 && desc->mask <= FOVEA_MASK_BITS && desc->residual <= 1, FOVEA_ERR_ENUM, why,
                   "mha: causal %u or residual %u is neither 0 nor 1, or mask %u is not within 0 to %d", desc->causal,
                   desc->residual, (unsigned)desc->mask, FOVEA_MASK_BITS);
+    FOVEA_REQUIRE(desc->need_weights <= 1, FOVEA_ERR_ENUM, why, "mha: need_weights is %u, neither 0 nor 1",
+                  desc->need_weights);
     return FOVEA_OK;
 }
 
-// Bytes of batch x len x heads x dim floats.
-static enum fovea_status activation_bytes(const struct fovea_mha_desc *desc, size_t len, size_t dim, size_t *bytes,
-                                          const struct fovea_why *why)
+// Bytes of batch x len x width floats, as whole cache lines.
+static bool activation_bytes(const struct fovea_mha_desc *desc, size_t len, size_t width, size_t *bytes)
 {
     size_t n = desc->batch;
-    FOVEA_REQUIRE(fovea_mul(n, len, &n) && fovea_mul(n, desc->heads, &n) && fovea_mul(n, dim, &n) &&
-                      fovea_mul(n, sizeof(float), &n) && fovea_add(n, FOVEA_ALIGNMENT, bytes),
-                  FOVEA_ERR_OVERFLOW, why, "mha: an activation's size overflows");
+    if (!fovea_mul(n, len, &n) || !fovea_mul(n, width, &n) || !fovea_mul(n, sizeof(float), &n) ||
+        !fovea_add(n, FOVEA_ALIGNMENT, bytes)) {
+        return false;
+    }
     *bytes = fovea_round_up(n, FOVEA_ALIGNMENT);
-    return FOVEA_OK;
+    return true;
 }
 
 // New keys a call projects, at most.
@@ -67,24 +74,22 @@ static size_t projected_len(const struct fovea_mha_desc *desc)
 static enum fovea_status layout(struct mha_plan *plan, size_t *bytes, const struct fovea_why *why)
 {
     const struct fovea_mha_desc *const desc = &plan->desc;
-    const size_t lens[] = {desc->q_len, projected_len(desc), projected_len(desc), desc->q_len};
-    const size_t dims[] = {desc->qk_dim, desc->qk_dim, desc->v_dim, desc->v_dim};
-    size_t *const offsets[] = {&plan->q, &plan->k, &plan->v, &plan->o};
+    const size_t len = projected_len(desc);
+    const struct {
+        size_t *at, len, heads, dim;
+    } activations[] = {{&plan->q, desc->q_len, desc->heads, desc->qk_dim},
+                       {&plan->k, len, plan->kv_heads, desc->qk_dim},
+                       {&plan->v, len, plan->kv_heads, desc->v_dim},
+                       {&plan->o, desc->q_len, desc->heads, desc->v_dim},
+                       {&plan->y, desc->out_dropout != 0 ? desc->q_len : 0, 1, desc->out_width},
+                       {&plan->lse, desc->need_weights ? desc->q_len : 0, desc->heads, 1}};
     *bytes = 0;
-    for (int i = 0; i < 4; i++) {
-        size_t own;
-        *offsets[i] = *bytes;
-        FOVEA_TRY(activation_bytes(desc, lens[i], dims[i], &own, why));
-        FOVEA_REQUIRE(fovea_add(*bytes, own, bytes), FOVEA_ERR_OVERFLOW, why, "mha: shared memory overflows");
-    }
-    if (desc->out_dropout != 0) {
-        size_t rows, own;
-        plan->y = *bytes;
-        FOVEA_REQUIRE(fovea_mul(desc->batch, desc->q_len, &rows) &&
-                          fovea_extent(rows, desc->out_width, desc->out_width, &own) && fovea_add(*bytes, own, bytes) &&
-                          fovea_add(*bytes, FOVEA_ALIGNMENT, &own),
-                      FOVEA_ERR_OVERFLOW, why, "mha: shared memory overflows");
-        *bytes = fovea_round_up(*bytes, FOVEA_ALIGNMENT);
+    for (size_t i = 0; i < sizeof activations / sizeof *activations; i++) {
+        size_t width, own;
+        *activations[i].at = *bytes;
+        FOVEA_REQUIRE(fovea_mul(activations[i].heads, activations[i].dim, &width) &&
+                          activation_bytes(desc, activations[i].len, width, &own) && fovea_add(*bytes, own, bytes),
+                      FOVEA_ERR_OVERFLOW, why, "mha: an activation's size overflows");
     }
     return FOVEA_OK;
 }
@@ -107,9 +112,9 @@ static enum fovea_status plan_linear(const struct fovea_engine *engine, struct m
 }
 
 // Strides of a view (L, heads, dim) that a projection writes.
-static struct fovea_strides projected(const struct fovea_mha_desc *desc, size_t len, size_t dim)
+static struct fovea_strides projected(size_t heads, size_t len, size_t dim)
 {
-    return (struct fovea_strides){len * desc->heads * dim, dim, desc->heads * dim};
+    return (struct fovea_strides){len * heads * dim, dim, heads * dim};
 }
 
 static enum fovea_status plan_attention(const struct fovea_engine *engine, struct mha_plan *plan,
@@ -120,22 +125,27 @@ static enum fovea_status plan_attention(const struct fovea_engine *engine, struc
     FOVEA_TRY(fovea_attention_desc_init(&attention, sizeof attention));
     attention.causal = desc->causal;
     attention.batch = desc->batch;
-    attention.heads = attention.kv_heads = desc->heads;
+    attention.heads = desc->heads;
+    attention.kv_heads = plan->kv_heads;
     attention.q_len = desc->q_len;
     attention.kv_len = desc->kv_len;
     attention.qk_dim = desc->qk_dim;
     attention.v_dim = desc->v_dim;
+    attention.scoring = desc->scoring;
     attention.scale = desc->scale;
+    attention.softcap = desc->softcap;
     attention.dropout = desc->dropout;
-    attention.q = projected(desc, desc->q_len, desc->qk_dim);
-    attention.out = projected(desc, desc->q_len, desc->v_dim);
+    attention.window_left = desc->window_left;
+    attention.window_right = desc->window_right;
+    attention.q = projected(desc->heads, desc->q_len, desc->qk_dim);
+    attention.out = projected(desc->heads, desc->q_len, desc->v_dim);
     if (desc->keys == FOVEA_MHA_PROJECT) {
-        attention.k = projected(desc, desc->kv_len, desc->qk_dim);
-        attention.v = projected(desc, desc->kv_len, desc->v_dim);
+        attention.k = projected(plan->kv_heads, desc->kv_len, desc->qk_dim);
+        attention.v = projected(plan->kv_heads, desc->kv_len, desc->v_dim);
     } else {
         const struct fovea_kv_cache cache = {.struct_size = sizeof cache,
                                              .batch = desc->batch,
-                                             .kv_heads = desc->heads,
+                                             .kv_heads = plan->kv_heads,
                                              .capacity = desc->kv_len,
                                              .qk_dim = desc->qk_dim,
                                              .v_dim = desc->v_dim};
@@ -149,10 +159,27 @@ static enum fovea_status plan_attention(const struct fovea_engine *engine, struc
     attention.mask_head = desc->mask_head;
     attention.mask_row = desc->mask_row;
     attention.mask_key = desc->mask_key;
+    attention.bias = desc->bias;
+    attention.bias_batch = desc->bias_batch;
+    attention.bias_head = desc->bias_head;
+    attention.bias_row = desc->bias_row;
+    attention.bias_key = desc->bias_key;
     const enum fovea_status status = fovea_attention_plan(engine, &attention, &plan->attention);
     if (status && why && why->text)
         fovea_explain_attention(engine, &attention, why->text, why->size);
     return status;
+}
+
+// A second pass of attention, of so many tasks.
+static enum fovea_status plan_returned(struct mha_plan *plan, const struct fovea_why *why)
+{
+    const struct fovea_mha_desc *const desc = &plan->desc;
+    size_t tasks;
+    FOVEA_REQUIRE(fovea_mul(desc->batch, desc->heads, &tasks) &&
+                      fovea_mul(tasks, fovea_ceil_div(desc->kv_len, FOVEA_CHUNK), &tasks) && tasks <= UINT32_MAX,
+                  FOVEA_ERR_OVERFLOW, why, "mha: returned weights take more tasks than 32 bits count");
+    plan->returned = (struct fovea_work){.scratch_bytes = plan->attention.work.scratch_bytes, .phases = 1};
+    return FOVEA_OK;
 }
 
 // Dropout of the output projection, and the residual behind it.
@@ -191,31 +218,38 @@ enum fovea_status fovea_mha_plan_why(const struct fovea_engine *engine, const st
     struct mha_plan *const plan = out;
     size_t own;
     plan->desc = *desc;
+    plan->kv_heads = desc->kv_heads != 0 ? desc->kv_heads : desc->heads;
     FOVEA_TRY(layout(plan, &own, why));
-    const size_t qk = desc->heads * desc->qk_dim, v = desc->heads * desc->v_dim, len = projected_len(desc);
+    const size_t len = projected_len(desc);
     FOVEA_TRY(plan_attention(engine, plan, why));
-    FOVEA_TRY(plan_linear(engine, plan, MHA_Q, desc->q_len, desc->query_width, qk, why));
+    FOVEA_TRY(plan_linear(engine, plan, MHA_Q, desc->q_len, desc->query_width, desc->heads * desc->qk_dim, why));
     if (desc->keys != FOVEA_MHA_CACHED) {
-        FOVEA_TRY(plan_linear(engine, plan, MHA_K, len, desc->key_width, qk, why));
-        FOVEA_TRY(plan_linear(engine, plan, MHA_V, len, desc->value_width, v, why));
+        FOVEA_TRY(plan_linear(engine, plan, MHA_K, len, desc->key_width, plan->kv_heads * desc->qk_dim, why));
+        FOVEA_TRY(plan_linear(engine, plan, MHA_V, len, desc->value_width, plan->kv_heads * desc->v_dim, why));
     }
-    FOVEA_TRY(plan_linear(engine, plan, MHA_O, desc->q_len, v, desc->out_width, why));
+    FOVEA_TRY(plan_linear(engine, plan, MHA_O, desc->q_len, desc->heads * desc->v_dim, desc->out_width, why));
     if (desc->out_dropout != 0)
         FOVEA_TRY(plan_drop(engine, plan, why));
+    if (desc->need_weights)
+        FOVEA_TRY(plan_returned(plan, why));
     plan->append = (struct fovea_work){.phases = 1};
 
     static const enum mha_part projections[] = {MHA_Q, MHA_K, MHA_V}, append[] = {MHA_APPEND_KV},
-                               attention[] = {MHA_ATTENTION}, output[] = {MHA_O}, drop[] = {MHA_DROP};
+                               attention[] = {MHA_ATTENTION}, returned[] = {MHA_WEIGHTS}, output[] = {MHA_O},
+                               drop[] = {MHA_DROP};
     static const struct fovea_operator *const gemms[] = {&fovea_gemm_operator, &fovea_gemm_operator,
                                                          &fovea_gemm_operator};
     static const struct fovea_operator *const appends[] = {&fovea_mha_append_operator};
     static const struct fovea_operator *const attentions[] = {&fovea_attention_operator};
+    static const struct fovea_operator *const returns[] = {&fovea_attention_weights_operator};
     static const struct fovea_operator *const drops[] = {&fovea_rowwise_operator};
     fovea_composite_begin(&plan->composite, FOVEA_PLAN_MHA, fovea_mha_part_args, own);
     FOVEA_TRY(stage(plan, projections, desc->keys == FOVEA_MHA_CACHED ? 1 : 3, gemms));
     if (desc->keys == FOVEA_MHA_APPEND)
         FOVEA_TRY(stage(plan, append, 1, appends));
     FOVEA_TRY(stage(plan, attention, 1, attentions));
+    if (desc->need_weights)
+        FOVEA_TRY(stage(plan, returned, 1, returns));
     FOVEA_TRY(stage(plan, output, 1, gemms));
     return desc->out_dropout != 0 ? stage(plan, drop, 1, drops) : FOVEA_OK;
 }
@@ -239,8 +273,10 @@ enum fovea_status fovea_explain_mha(const struct fovea_engine *engine, const str
     FOVEA_TRY(fovea_mha_plan_why(engine, desc, &plan, &why));
     const struct fovea_work *const work = &plan.composite.work;
     fovea_say(&why,
-              "mha: batch %zu, heads %zu, q %zu x kv %zu, d %zu/%zu, keys %s, %u phases, shared %zu B, scratch %zu B",
-              desc->batch, desc->heads, desc->q_len, desc->kv_len, desc->qk_dim, desc->v_dim, names[desc->keys],
-              work->phases, work->shared_bytes, work->scratch_bytes);
+              "mha: batch %zu, %zu heads on %zu, q %zu x kv %zu, d %zu/%zu, %skeys %s, %u phases, shared %zu B, "
+              "scratch %zu B",
+              desc->batch, desc->heads, plan.kv_heads, desc->q_len, desc->kv_len, desc->qk_dim, desc->v_dim,
+              desc->scoring == FOVEA_SCORING_ADDITIVE ? "additive, " : "", names[desc->keys], work->phases,
+              work->shared_bytes, work->scratch_bytes);
     return FOVEA_OK;
 }

@@ -96,6 +96,10 @@ enum fovea_status fovea_attention_check_whole(const struct fovea_attention_layou
                                               const struct fovea_attention_args *args);
 enum fovea_status fovea_attention_check_entry(const struct fovea_attention_args *args, size_t b);
 
+/// A list of heads that live, in the args of `whole`. Errors: NULL, SHAPE, VALUE.
+enum fovea_status fovea_attention_check_live(const struct fovea_attention_desc *desc, const uint32_t *live,
+                                             size_t count, const char *whole, const struct fovea_why *why);
+
 /// What runs once the plan and args are validated.
 extern const struct fovea_operator fovea_attention_operator;
 

@@ -48,17 +48,16 @@ static enum fovea_status check_ragged(const struct fovea_attention_layout *plan,
     return fovea_attention_check_inputs(&keys, why);
 }
 
-static enum fovea_status check_live(const struct fovea_attention_desc *d, const struct fovea_attention_args *args,
-                                    const struct fovea_why *why)
+enum fovea_status fovea_attention_check_live(const struct fovea_attention_desc *d, const uint32_t *live, size_t count,
+                                             const char *whole, const struct fovea_why *why)
 {
-    const uint32_t *const live = args->live_heads;
-    FOVEA_REQUIRE(live != NULL || args->live_count == 0, FOVEA_ERR_NULL, why, // without a list all heads live
-                  "attention: args.live_heads is NULL, but live_count is %zu", args->live_count);
-    for (size_t i = 0; live != NULL && i < args->live_count; i++) {
-        FOVEA_REQUIRE(live[i] < d->heads, FOVEA_ERR_SHAPE, why, "attention: args.live_heads[%zu] is %u of %zu heads", i,
+    FOVEA_REQUIRE(live != NULL || count == 0, FOVEA_ERR_NULL, why, // without a list all heads live
+                  "%s: args.live_heads is NULL, but live_count is %zu", whole, count);
+    for (size_t i = 0; live != NULL && i < count; i++) {
+        FOVEA_REQUIRE(live[i] < d->heads, FOVEA_ERR_SHAPE, why, "%s: args.live_heads[%zu] is %u of %zu heads", whole, i,
                       (unsigned)live[i], d->heads);
         FOVEA_REQUIRE(i == 0 || live[i] > live[i - 1], FOVEA_ERR_VALUE, why,
-                      "attention: args.live_heads[%zu] is %u, behind %u", i, (unsigned)live[i], (unsigned)live[i - 1]);
+                      "%s: args.live_heads[%zu] is %u, behind %u", whole, i, (unsigned)live[i], (unsigned)live[i - 1]);
     }
     return FOVEA_OK;
 }
@@ -109,7 +108,7 @@ static enum fovea_status check_inputs(const struct fovea_attention_layout *plan,
         const struct fovea_attention_desc call = fovea_attention_call(plan, args);
         FOVEA_TRY(fovea_attention_check_inputs(&call, why));
     }
-    FOVEA_TRY(check_live(d, args, why));
+    FOVEA_TRY(fovea_attention_check_live(d, args->live_heads, args->live_count, "attention", why));
     ASKED_FOR(NOT_MORE)
     MAY_HAVE(NOT_MORE)
     NOT_LESS(q_segments, d->segments) // is read without keys, too

@@ -4,24 +4,11 @@
 // A task is a chunk of keys for one head, or for all heads where weights are averaged; it takes the queries 16 at a
 // time through the decoding kernel, which hands out its scores. No task shares an element with another. An entry of a
 // ragged batch is a call of its own; each has as many tasks as one of all keys would, so that none looks for its entry.
-#include "fovea/attention_weights.h"
-#include "ops/attention.h"
+#include "ops/attention_weights.h"
 #include <math.h>
 #include <string.h>
 
 enum { ROWS = 16 }; // of a tile: what the decoding kernels take
-
-// One call, as fovea_run sees it: phase 0 makes weights and sums over queries, phase 1 the sums of these.
-struct pass {
-    struct fovea_work work;
-    const struct fovea_attention_layout *plan;
-    const struct fovea_attention_weights_args *args;
-    const struct fovea_attention_args *call;
-    size_t first;       // the number of the call's first entry: not 0 for an entry of a ragged batch
-    size_t begin, keys; // the first key, and their number
-    size_t first_chunk, chunks;
-    size_t heads_each, heads; // of a task; tasks side by side
-};
 
 // A chunk of keys, and rows of one head.
 struct block {
@@ -31,7 +18,7 @@ struct block {
 
 static uint32_t begin(struct fovea_job *job)
 {
-    const struct pass *const pass = job->args;
+    const struct fovea_attention_pass *const pass = job->args;
     const size_t entries = pass->call->batch * pass->plan->desc.heads;
     if (job->phase == 1) {
         return pass->args->head_sums != NULL ? (uint32_t)entries : 0;
@@ -40,14 +27,15 @@ static uint32_t begin(struct fovea_job *job)
 }
 
 // The row of a block's first query among those of the call, as lse has them.
-static size_t first_row(const struct pass *pass, const struct block *at)
+static size_t first_row(const struct fovea_attention_pass *pass, const struct block *at)
 {
     return (at->batch * pass->plan->desc.heads + at->head) * pass->call->q_len + at->query;
 }
 
 // scores[r * FOVEA_CHUNK + j] of a block, or the exponents of 2 that make weights of them; bit r of keep[j]: what
 // dropout keeps of them.
-static void score(const struct pass *pass, const struct block *at, float *scores, uint64_t *keep, float *scratch)
+static void score(const struct fovea_attention_pass *pass, const struct block *at, float *scores, uint64_t *keep,
+                  float *scratch)
 {
     const struct fovea_attention_layout *const plan = pass->plan;
     struct fovea_attention_tile tile;
@@ -77,7 +65,7 @@ static void score(const struct pass *pass, const struct block *at, float *scores
 }
 
 // What dropout leaves of the weights of a block.
-static void drop(const struct pass *pass, const struct block *at, const uint64_t *keep, float *weights)
+static void drop(const struct fovea_attention_pass *pass, const struct block *at, const uint64_t *keep, float *weights)
 {
     for (size_t r = 0; r < at->rows; r++) {
         float *const w = weights + r * FOVEA_CHUNK;
@@ -87,7 +75,7 @@ static void drop(const struct pass *pass, const struct block *at, const uint64_t
     }
 }
 
-static float *output(const struct pass *pass, const struct block *at, size_t r)
+static float *output(const struct fovea_attention_pass *pass, const struct block *at, size_t r)
 {
     const struct fovea_strides *const s = &pass->args->strides;
     return pass->args->weights + at->batch * s->batch + (pass->args->average ? 0 : at->head * s->head) +
@@ -95,12 +83,12 @@ static float *output(const struct pass *pass, const struct block *at, size_t r)
 }
 
 // The sums of a block's keys for one head.
-static float *sums_of(const struct pass *pass, const struct block *at, size_t head)
+static float *sums_of(const struct fovea_attention_pass *pass, const struct block *at, size_t head)
 {
     return pass->args->key_sums + (at->batch * pass->plan->desc.heads + head) * pass->keys + at->key - pass->begin;
 }
 
-static void add_sums(const struct pass *pass, const struct block *at, const float *weights)
+static void add_sums(const struct fovea_attention_pass *pass, const struct block *at, const float *weights)
 {
     float *const sums = sums_of(pass, at, at->head);
     for (size_t r = 0; r < at->rows; r++) {
@@ -111,7 +99,7 @@ static void add_sums(const struct pass *pass, const struct block *at, const floa
 }
 
 // Scores or weights of some queries for all heads of a task. total: room for the sum over heads.
-static void run_block(const struct pass *pass, struct block at, float *total, float *scratch)
+static void run_block(const struct fovea_attention_pass *pass, struct block at, float *total, float *scratch)
 {
     float *const x = scratch + pass->plan->states_at;
     const size_t first = at.head;
@@ -150,7 +138,7 @@ static void run_block(const struct pass *pass, struct block at, float *total, fl
     }
 }
 
-static void run_part(const struct pass *pass, void *scratch, uint32_t phase, uint32_t task)
+static void run_part(const struct fovea_attention_pass *pass, void *scratch, uint32_t phase, uint32_t task)
 {
     if (phase == 1) {
         float sum = 0.0f;
@@ -183,7 +171,7 @@ static size_t keys_of(const struct fovea_attention_args *call)
 }
 
 // A task of entry b of a ragged batch.
-static void run_entry(const struct pass *all, size_t b, void *scratch, uint32_t phase, uint32_t task)
+static void run_entry(const struct fovea_attention_pass *all, size_t b, void *scratch, uint32_t phase, uint32_t task)
 {
     size_t strides[4];
     const struct fovea_attention_args call = fovea_attention_entry(all->plan, all->call, b, strides);
@@ -193,7 +181,7 @@ static void run_entry(const struct pass *all, size_t b, void *scratch, uint32_t 
     args.weights = args.weights != NULL ? args.weights + first * args.strides.row : NULL;
     args.key_sums = args.key_sums != NULL ? args.key_sums + before * heads : NULL;
     args.head_sums = args.head_sums != NULL ? args.head_sums + b * heads : NULL;
-    struct pass pass = *all;
+    struct fovea_attention_pass pass = *all;
     pass.args = &args;
     pass.call = &call;
     pass.first = b;
@@ -203,7 +191,7 @@ static void run_entry(const struct pass *all, size_t b, void *scratch, uint32_t 
 
 static void run_task(const struct fovea_job *job, void *scratch, uint32_t task)
 {
-    const struct pass *const pass = job->args;
+    const struct fovea_attention_pass *const pass = job->args;
     if (pass->call->q_starts == NULL) {
         run_part(pass, scratch, job->phase, task);
         return;
@@ -212,7 +200,24 @@ static void run_task(const struct fovea_job *job, void *scratch, uint32_t task)
     run_entry(pass, task / each, scratch, job->phase, task % each);
 }
 
-static const struct fovea_operator weights_operator = {.begin = begin, .task = run_task};
+const struct fovea_operator fovea_attention_weights_operator = {.begin = begin, .task = run_task};
+
+struct fovea_attention_pass fovea_attention_pass(const struct fovea_attention_layout *plan,
+                                                 const struct fovea_attention_weights_args *args)
+{
+    const struct fovea_attention_args *const call = args->call;
+    const size_t heads = plan->desc.heads, keys = keys_of(call), first_chunk = call->kv_begin / FOVEA_CHUNK;
+    return (struct fovea_attention_pass){.plan = plan,
+                                         .args = args,
+                                         .call = call,
+                                         .begin = call->kv_begin,
+                                         .keys = keys,
+                                         .first_chunk = first_chunk,
+                                         .chunks =
+                                             keys == 0 ? 0 : fovea_ceil_div(call->kv_len, FOVEA_CHUNK) - first_chunk,
+                                         .heads_each = args->average ? heads : 1,
+                                         .heads = args->average ? heads != 0 : heads};
+}
 
 static enum fovea_status check_args(const struct fovea_attention_layout *plan,
                                     const struct fovea_attention_weights_args *args)
@@ -241,19 +246,10 @@ enum fovea_status fovea_attention_weights(const void *plan, const struct fovea_a
                                           void *scratch, const struct fovea_executor *executor)
 {
     FOVEA_TRY(check_args(plan, args));
-    const struct fovea_attention_layout *const layout = plan;
-    const struct fovea_attention_args *const call = args->call;
-    struct pass pass = {.plan = plan,
-                        .args = args,
-                        .call = call,
-                        .begin = call->kv_begin,
-                        .keys = keys_of(call),
-                        .first_chunk = call->kv_begin / FOVEA_CHUNK,
-                        .heads_each = args->average ? layout->desc.heads : 1,
-                        .heads = args->average ? layout->desc.heads != 0 : layout->desc.heads};
-    pass.chunks = pass.keys == 0 ? 0 : fovea_ceil_div(call->kv_len, FOVEA_CHUNK) - pass.first_chunk;
-    pass.work = (struct fovea_work){.scratch_bytes = layout->work.scratch_bytes, .phases = 2};
+    const struct fovea_attention_pass pass = fovea_attention_pass(plan, args);
     size_t tasks = 0;
-    FOVEA_CHECK(fovea_mul(call->batch * pass.heads, pass.chunks, &tasks) && tasks <= UINT32_MAX, FOVEA_ERR_OVERFLOW);
-    return fovea_run(&weights_operator, &pass.work, &pass, NULL, scratch, executor);
+    FOVEA_CHECK(fovea_mul(args->call->batch * pass.heads, pass.chunks, &tasks) && tasks <= UINT32_MAX,
+                FOVEA_ERR_OVERFLOW);
+    const struct fovea_work work = {.scratch_bytes = pass.plan->work.scratch_bytes, .phases = 2};
+    return fovea_run(&fovea_attention_weights_operator, &work, &pass, NULL, scratch, executor);
 }

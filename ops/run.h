@@ -7,6 +7,7 @@
 #define FOVEA_OPS_RUN_H
 
 #include "fovea/executor.h"
+#include "fovea/attention_weights.h"
 #include "fovea/mha.h"
 #include "fovea/rowwise.h"
 #include "ops/cut.h"
@@ -26,6 +27,7 @@ static inline bool fovea_is_plan(const void *plan, enum fovea_plan_kind kind)
     return ((const struct fovea_work *)plan)->kind == kind;
 }
 
+struct fovea_attention_layout;
 struct fovea_operator;
 struct fovea_phase;
 
@@ -43,6 +45,17 @@ struct fovea_job {
     };
 };
 
+/// A call of fovea_attention_weights: the args of its operator.
+struct fovea_attention_pass {
+    const struct fovea_attention_layout *plan;
+    const struct fovea_attention_weights_args *args;
+    const struct fovea_attention_args *call;
+    size_t first;       ///< the number of the call's first entry: not 0 for an entry of a ragged batch
+    size_t begin, keys; ///< the first key, and their number
+    size_t first_chunk, chunks;
+    size_t heads_each, heads; ///< of a task; tasks side by side
+};
+
 /// An operator once its plan and args are validated: nothing in it can fail any more.
 struct fovea_operator {
     /// Begins a phase < work->phases, which job names: says how it is cut and returns the number of tasks, which may be
@@ -56,14 +69,17 @@ struct fovea_operator {
     void (*parts)(const void *plan, const void *args, void *shared, uint32_t phase, struct fovea_phase *out);
 };
 
-/// The args of any part of a composite; batch_strides is room for what attention's args point to.
+/// The args of any part of a composite, and room for what those of attention point to.
 struct fovea_part_args {
     union {
         struct fovea_gemm_args gemm;
         struct fovea_rowwise_args rowwise;
         struct fovea_attention_args attention;
+        struct fovea_attention_pass pass;
         struct fovea_mha_args mha;
     };
+    struct fovea_attention_weights_args weights; ///< of a pass
+    struct fovea_attention_args call;            ///< of that
     size_t batch_strides[4];
 };
 

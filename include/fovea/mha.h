@@ -2,9 +2,9 @@
 // fovea/mha.h - multi-head attention with its four projections:
 //     out = concat_h(attention(x W_q^T + b_q, y W_k^T + b_k, z W_v^T + b_v)) W_o^T + b_o  (+ residual)
 //
-// Letters: B batch, H heads, Lq queries, Lk keys, d qk_dim and dv v_dim of one head. Activations are (B, L, width) with
-// unit stride inside a row. Weights are packed once by fovea_pack (trans FOVEA_TRANS of a Linear's [out, in]). There
-// are as many key heads as query heads.
+// Letters: B batch, H heads, Hkv key heads, Lq queries, Lk keys, d qk_dim and dv v_dim of one head. Activations are
+// (B, L, width) with unit stride inside a row. Weights are packed once by fovea_pack (trans FOVEA_TRANS of a Linear's
+// [out, in]).
 //
 // A row of out depends on its query and on the keys and values it sees, not on the other rows of the call: a sequence
 // whole, in pieces or token by token with a cache has the same bits, unless outputs are dropped. A query that sees no
@@ -12,6 +12,7 @@
 #ifndef FOVEA_MHA_H
 #define FOVEA_MHA_H
 
+#include "fovea/attention.h"
 #include "fovea/gemm.h"
 #include "fovea/kv_cache.h"
 
@@ -28,8 +29,8 @@ struct fovea_linear {
 /// q and o are not looked at in a call without queries, k and v in one without new keys.
 struct fovea_mha_weights {
     struct fovea_linear q; ///< [H * d, query_width]
-    struct fovea_linear k; ///< [H * d, key_width]
-    struct fovea_linear v; ///< [H * dv, value_width]
+    struct fovea_linear k; ///< [Hkv * d, key_width]
+    struct fovea_linear v; ///< [Hkv * dv, value_width]
     struct fovea_linear o; ///< [out_width, H * dv]
 };
 
@@ -46,21 +47,29 @@ struct fovea_mha_desc {
     uint32_t struct_size; ///< sizeof(struct fovea_mha_desc)
     enum fovea_mha_keys keys;
     size_t batch, heads;
+    size_t kv_heads;      ///< a divisor of heads: grouped queries; 0, the default: as many as heads
     size_t q_len, kv_len; ///< the most queries of a call; PROJECT: the most keys, else exactly the cache's capacity
     size_t new_len;       ///< APPEND: most new keys of a call, at most kv_len (q_len may be 0: only fill the cache)
     size_t qk_dim, v_dim; ///< of one head, 1 to 512
     size_t query_width, key_width, value_width, out_width;
+    enum fovea_scoring scoring;    ///< default FOVEA_SCORING_DOT
     float scale;                   ///< default FOVEA_SCALE_DEFAULT; finite
+    float softcap;                 ///< default 0: none; as in fovea_attention_desc
     uint32_t causal;               ///< 1: key j visible to query i iff j <= i + position
+    size_t window_left;            ///< and iff j >= i + position - window_left; default FOVEA_WINDOW_ALL
+    size_t window_right;           ///< and iff j <= i + position + window_right; default FOVEA_WINDOW_ALL
     enum fovea_kv_len kv_len_kind; ///< default FOVEA_KV_LEN_ALL
     enum fovea_mask mask;          ///< default FOVEA_MASK_NONE; mask and its strides as in fovea_attention_desc
     uint32_t residual;             ///< 1: args.residual (B, Lq, out_width) is added to the output
     float dropout;                 ///< of the attention weights, default 0; 0 <= p < 1
     float out_dropout;             ///< of the output before the residual is added, default 0; 0 <= p < 1
     size_t mask_batch, mask_head, mask_row, mask_key;
+    uint32_t bias; ///< 1: args.bias is added to the scores; it and its strides as in fovea_attention_desc
+    size_t bias_batch, bias_head, bias_row, bias_key;
+    uint32_t need_weights; ///< 1: args.attn_weights may be asked for
 };
-/// Fills in the defaults: FOVEA_MHA_PROJECT, scale 1/sqrt(d), everything else 0. size is sizeof(*desc). Begin with it:
-/// a descriptor of zeros has the scale 0. Errors: NULL, STRUCT.
+/// Fills in the defaults: FOVEA_MHA_PROJECT, scale 1/sqrt(d), windows without end, everything else 0. size is
+/// sizeof(*desc). Begin with it: a descriptor of zeros has the scale 0 and windows of one key. Errors: NULL, STRUCT.
 FOVEA_API enum fovea_status fovea_mha_desc_init(struct fovea_mha_desc *desc, size_t size);
 
 /// One call. Without queries query, residual and out may be NULL, without new keys (and with CACHED) key and value.
@@ -77,6 +86,20 @@ struct fovea_mha_args {
     const struct fovea_kv_cache *cache; ///< APPEND, CACHED: kv_len, heads, dims as planned, batch at least this call's
     const uint32_t *kv_lens; ///< as kv_len_kind says; each is clamped to the keys there are, with a cache those in it
     const uint8_t *mask;     ///< where the descriptor asks for it; key 0 is the cache's first
+    const float *bias;       ///< the same
+    const float *additive;   ///< FOVEA_SCORING_ADDITIVE: (H, d) dense
+    const float *slopes;     ///< NULL, or ALiBi: H of them, as in fovea_attention_args
+    const float *sinks;      ///< NULL, or H logits; -inf is none
+    /// NULL, or live_count head numbers below H, ascending: the other heads are pruned, the bits those of zeros in
+    /// their place. Their projections are computed all the same.
+    const uint32_t *live_heads;
+    size_t live_count; ///< 0 without live_heads
+    /// NULL, or where the descriptor has need_weights what softmax gave each key: (B, H, q_len, keys) dense, or with
+    /// average_weights (B, q_len, keys), the means over the heads; keys are those of this call and, of a cache, all
+    /// before them. 0 where a query does not see a key, and of pruned heads. Overlaps nothing.
+    float *attn_weights;
+    uint32_t average_weights; ///< 1: means over the heads
+    uint32_t dropped_weights; ///< 1: after dropout; 0: before
     // Training: weights are drawn as fovea_attention does under seed + site, outputs as FOVEA_ROWWISE_DROPOUT does at
     // this site, element (0, 0, 0) of out being number 0: a sequence in pieces draws its weights as it does at once,
     // but not its outputs.
@@ -88,10 +111,10 @@ struct fovea_mha_args {
 /// Bytes of a plan. A plan begins with its struct fovea_work, is 64-byte aligned and may be copied to such a place.
 FOVEA_API size_t fovea_mha_plan_size(void);
 /// Validates the descriptor and fills plan. The engine must outlive it. Shared memory holds what is projected at its
-/// capacity, 4 B H (d + dv) (q_len + projected keys) bytes, with out_dropout 4 B q_len out_width more, and what
-/// attention and products need. Nothing writes to a plan again: several calls may use it at once, each with shared and
-/// scratch of its own, those that append with a cache of their own.
-/// Errors: NULL, STRUCT, ENUM, SHAPE, OVERFLOW, VALUE (scale, dropout, out_dropout), ALIGN (plan).
+/// capacity, 4 B (d + dv) (H q_len + Hkv projected keys) bytes, with out_dropout 4 B q_len out_width more, with
+/// need_weights 4 B H q_len, and what attention and products need. Nothing writes to a plan again: several calls may
+/// use it at once, each with shared and scratch of its own, those that append with a cache of their own. Errors: NULL,
+/// STRUCT, ENUM, SHAPE, OVERFLOW, VALUE (scale, softcap, dropout, out_dropout), ALIGN (plan).
 FOVEA_API enum fovea_status fovea_mha_plan(const struct fovea_engine *engine, const struct fovea_mha_desc *desc,
                                            void *plan);
 /// Writes one line that says what a plan would do, or why there is none; returns what fovea_mha_plan would. The line is
@@ -106,8 +129,8 @@ FOVEA_API enum fovea_status fovea_explain_mha_call(const void *plan, const struc
 /// neither out nor the cache has been written. Of a blob only the header is checked, see fovea_pack_check.
 /// Errors: NULL, SHAPE (a size above the plan's, a cache of other sizes, position + kv_len above its capacity), STRUCT
 /// (cache, another's plan), UNSUPPORTED (a cache with K in rows), ENUM (its k_rows), OVERFLOW (cache), ALIGN (memories,
-/// blobs), FORMAT (a foreign blob, or of another shape), VALUE (no workers; a mask, lengths or a residual that the
-/// descriptor did not ask for).
+/// blobs), FORMAT (a foreign blob, or of another shape), VALUE (no workers; live_heads that do not ascend; a mask,
+/// bias, lengths, weights or a residual that the descriptor did not ask for).
 ///
 /// Accuracy: no bound is stated for the whole. Each product has that of fovea_gemm (docs/numerics.md, section 2),
 /// attention that of fovea_attention, against exact arithmetic on its own, rounded inputs.

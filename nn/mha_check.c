@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+// nn/mha_check.c - validates a call of multi-head attention, and says what is wrong with it.
+#include "nn/mha.h"
+#include "ops/pack.h"
+
+#include <stdio.h>
+
+static enum fovea_status check_cache(const struct mha_plan *plan, const struct fovea_mha_args *args, const char *whole,
+                                     const struct fovea_why *why)
+{
+    const struct fovea_mha_desc *const d = &plan->desc;
+    const struct fovea_kv_cache *const cache = args->cache;
+    FOVEA_REQUIRE(cache && cache->k && cache->v, FOVEA_ERR_NULL, why, "%s: the cache, its k or its v is NULL", whole);
+    FOVEA_REQUIRE(cache->struct_size == sizeof *cache, FOVEA_ERR_STRUCT, why,
+                  "%s: the cache's struct_size is %u, not %zu", whole, (unsigned)cache->struct_size, sizeof *cache);
+    FOVEA_REQUIRE(cache->k_rows <= 1, FOVEA_ERR_ENUM, why, "%s: the cache's k_rows is %u, neither 0 nor 1", whole,
+                  (unsigned)cache->k_rows);
+    FOVEA_REQUIRE(cache->k_rows == 0, FOVEA_ERR_UNSUPPORTED, why, "%s: the cache has K in rows, not in panels", whole);
+    FOVEA_REQUIRE(cache->batch >= args->batch, FOVEA_ERR_SHAPE, why,
+                  "%s: the cache's batch %zu is below the call's %zu", whole, cache->batch, args->batch);
+    FOVEA_REQUIRE(cache->kv_heads == plan->kv_heads && cache->capacity == d->kv_len && cache->qk_dim == d->qk_dim &&
+                      cache->v_dim == d->v_dim,
+                  FOVEA_ERR_SHAPE, why,
+                  "%s: the cache has %zu heads of %zu and %zu and a capacity of %zu, the plan %zu of %zu and %zu, %zu",
+                  whole, cache->kv_heads, cache->qk_dim, cache->v_dim, cache->capacity, plan->kv_heads, d->qk_dim,
+                  d->v_dim, d->kv_len);
+    struct fovea_strides k, v;
+    FOVEA_REQUIRE(fovea_kv_cache_strides(cache, &k, &v) == FOVEA_OK, FOVEA_ERR_OVERFLOW, why,
+                  "%s: the cache does not fit in memory", whole); // a batch that overflows
+    return FOVEA_OK;
+}
+
+enum fovea_status fovea_linear_check(const struct fovea_linear *linear, size_t inputs, size_t outputs,
+                                     const char *whole, const char *part, const struct fovea_why *why)
+{
+    FOVEA_REQUIRE(linear->weight, FOVEA_ERR_NULL, why, "%s: the weight of %s is NULL", whole, part);
+    FOVEA_REQUIRE(fovea_aligned(linear->weight), FOVEA_ERR_ALIGN, why, "%s: the blob of %s is not 64-byte aligned",
+                  whole, part);
+    if (!fovea_blob_matches(linear->weight, inputs, outputs)) {
+        char name[64];
+        snprintf(name, sizeof name, "%s: the weight of %s", whole, part);
+        fovea_blob_tell(why, name, linear->weight, inputs, outputs);
+        return FOVEA_ERR_FORMAT;
+    }
+    return FOVEA_OK;
+}
+
+// The sizes of a call and its cache.
+static enum fovea_status check_sizes(const struct mha_plan *plan, const struct fovea_mha_args *args, const char *whole,
+                                     const struct fovea_why *why)
+{
+    const struct fovea_mha_desc *const d = &plan->desc;
+    const size_t new_max = d->keys == FOVEA_MHA_APPEND ? d->new_len : d->kv_len;
+    FOVEA_REQUIRE(args->kv_len <= new_max, FOVEA_ERR_SHAPE, why, "%s: %zu keys are more than the plan's %zu", whole,
+                  args->kv_len, new_max);
+    FOVEA_REQUIRE(args->position <= PTRDIFF_MAX - args->kv_len, FOVEA_ERR_SHAPE, why, "%s: position %zu is too large",
+                  whole, args->position);
+    if (d->keys == FOVEA_MHA_PROJECT)
+        return FOVEA_OK;
+    FOVEA_REQUIRE(d->keys == FOVEA_MHA_CACHED || fovea_mha_seen_keys(plan, args) <= d->kv_len, FOVEA_ERR_SHAPE, why,
+                  "%s: %zu keys at position %zu are more than the cache's %zu", whole, args->kv_len, args->position,
+                  d->kv_len);
+    return check_cache(plan, args, whole, why);
+}
+
+// Heads that live, and what is returned.
+static enum fovea_status check_more(const struct mha_plan *plan, const struct fovea_mha_args *args, const char *whole,
+                                    const struct fovea_why *why)
+{
+    FOVEA_REQUIRE(plan->desc.need_weights || !args->attn_weights, FOVEA_ERR_VALUE, why,
+                  "%s: args.attn_weights is given, but the plan has no need_weights", whole);
+    FOVEA_REQUIRE(args->average_weights <= 1 && args->dropped_weights <= 1, FOVEA_ERR_ENUM, why,
+                  "%s: average_weights %u or dropped_weights %u is neither 0 nor 1", whole, args->average_weights,
+                  args->dropped_weights);
+    return fovea_attention_check_live(&plan->attention.desc, args->live_heads, args->live_count, whole, why);
+}
+
+// What a descriptor asks for, and a call then must have; what it did not ask for would silently be missing.
+#define ASKED_FOR(name, asked)                                                                                         \
+    FOVEA_REQUIRE(!(asked) || args->name, FOVEA_ERR_NULL, why, "%s: args." #name " is NULL, but the plan asks for it", \
+                  whole);                                                                                              \
+    FOVEA_REQUIRE((asked) || !args->name, FOVEA_ERR_VALUE, why, "%s: args." #name " is given, but the plan has none",  \
+                  whole);
+
+enum fovea_status fovea_mha_check(const struct mha_plan *plan, const struct fovea_mha_args *args, const char *whole,
+                                  const struct fovea_why *why)
+{
+    FOVEA_REQUIRE(plan && args, FOVEA_ERR_NULL, why, "%s: plan or args is NULL", whole);
+    FOVEA_REQUIRE(fovea_is_plan(plan, FOVEA_PLAN_MHA), FOVEA_ERR_STRUCT, why, "%s: the plan is none of mha", whole);
+    const struct fovea_mha_desc *const d = &plan->desc;
+    FOVEA_REQUIRE(args->batch <= d->batch && args->q_len <= d->q_len, FOVEA_ERR_SHAPE, why,
+                  "%s: batch %zu and %zu queries are more than the plan's %zu and %zu", whole, args->batch, args->q_len,
+                  d->batch, d->q_len);
+    if (args->batch == 0)
+        return FOVEA_OK;
+    FOVEA_TRY(check_sizes(plan, args, whole, why));
+    const struct fovea_mha_weights *const w = args->weights;
+    FOVEA_REQUIRE(w, FOVEA_ERR_NULL, why, "%s: args.weights is NULL", whole);
+    if (args->q_len) {
+        FOVEA_REQUIRE(args->query && args->out, FOVEA_ERR_NULL, why, "%s: args.query or out is NULL", whole);
+        FOVEA_REQUIRE(!d->residual || args->residual, FOVEA_ERR_NULL, why,
+                      "%s: args.residual is NULL, but the plan asks for it", whole);
+        FOVEA_TRY(fovea_linear_check(&w->q, d->query_width, d->heads * d->qk_dim, whole, "q", why));
+        FOVEA_TRY(fovea_linear_check(&w->o, d->heads * d->v_dim, d->out_width, whole, "o", why));
+    }
+    if (fovea_mha_new_rows(plan, args)) {
+        FOVEA_REQUIRE(args->key && args->value, FOVEA_ERR_NULL, why, "%s: args.key or value is NULL", whole);
+        FOVEA_TRY(fovea_linear_check(&w->k, d->key_width, plan->kv_heads * d->qk_dim, whole, "k", why));
+        FOVEA_TRY(fovea_linear_check(&w->v, d->value_width, plan->kv_heads * d->v_dim, whole, "v", why));
+    }
+    ASKED_FOR(kv_lens, d->kv_len_kind != FOVEA_KV_LEN_ALL)
+    ASKED_FOR(mask, d->mask != FOVEA_MASK_NONE)
+    ASKED_FOR(bias, d->bias)
+    ASKED_FOR(additive, d->scoring == FOVEA_SCORING_ADDITIVE)
+    FOVEA_REQUIRE(d->residual || !args->residual, FOVEA_ERR_VALUE, why,
+                  "%s: args.residual is given, but the plan has none", whole);
+    return check_more(plan, args, whole, why);
+}
+#undef ASKED_FOR
+
+enum fovea_status fovea_explain_mha_call(const void *plan, const struct fovea_mha_args *args, char *text,
+                                         size_t text_size)
+{
+    const struct fovea_why why = {text, text_size};
+    FOVEA_TRY(fovea_mha_check(plan, args, "mha", &why));
+    fovea_say(&why, "mha: batch %zu, q_len %zu, kv_len %zu, position %zu", args->batch, args->q_len, args->kv_len,
+              args->position);
+    return FOVEA_OK;
+}

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// ops/attention_weights.h - the second pass of attention, which returns weights, as an operator.
+#ifndef FOVEA_OPS_ATTENTION_WEIGHTS_H
+#define FOVEA_OPS_ATTENTION_WEIGHTS_H
+
+#include "fovea/attention_weights.h"
+#include "ops/attention.h"
+
+/// The pass of a call, which refers to args and what they point to.
+struct fovea_attention_pass fovea_attention_pass(const struct fovea_attention_layout *plan,
+                                                 const struct fovea_attention_weights_args *args);
+
+/// Phase 0 makes weights, and sums over queries; phase 1, if the plan, a struct fovea_work with the scratch of
+/// attention's plan, has one, the sums of these.
+extern const struct fovea_operator fovea_attention_weights_operator;
+
+#endif
