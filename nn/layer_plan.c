@@ -37,18 +37,25 @@ enum fovea_status fovea_layer_desc_init(struct fovea_layer_desc *desc, size_t si
     return FOVEA_OK;
 }
 
+static bool is_causal(const struct fovea_layer_desc *desc)
+{
+    return desc->decoder || desc->causal;
+}
+
 static enum fovea_status check_desc(const struct fovea_layer_desc *desc, const struct fovea_why *why)
 {
     FOVEA_REQUIRE(desc, FOVEA_ERR_NULL, why, "layer: no descriptor");
     FOVEA_REQUIRE(desc->struct_size == sizeof *desc, FOVEA_ERR_STRUCT, why, "layer: struct_size %u is not %zu",
                   desc->struct_size, sizeof *desc);
-    FOVEA_REQUIRE(desc->decoder <= 1 && desc->cached <= 1, FOVEA_ERR_ENUM, why, "layer: decoder and cached are 0 or 1");
+    FOVEA_REQUIRE(desc->decoder <= 1 && desc->causal <= 1 && desc->cached <= 1, FOVEA_ERR_ENUM, why,
+                  "layer: decoder, causal and cached are 0 or 1");
     FOVEA_REQUIRE((unsigned)desc->norm <= FOVEA_NORM_PRE, FOVEA_ERR_ENUM, why, "layer: norm is %u, neither 0 nor 1",
                   (unsigned)desc->norm);
     FOVEA_REQUIRE((unsigned)desc->norm_kind <= FOVEA_NORM_RMS, FOVEA_ERR_ENUM, why,
                   "layer: norm_kind is %u, neither 0 nor 1", (unsigned)desc->norm_kind);
     FOVEA_REQUIRE(desc->gated <= 1, FOVEA_ERR_ENUM, why, "layer: gated is %u, neither 0 nor 1", desc->gated);
-    FOVEA_REQUIRE(!desc->cached || desc->decoder, FOVEA_ERR_SHAPE, why, "layer: only a decoder has caches");
+    FOVEA_REQUIRE(!desc->cached || is_causal(desc), FOVEA_ERR_SHAPE, why,
+                  "layer: only a decoder or a causal layer has caches");
     FOVEA_REQUIRE(desc->beams && desc->batch % desc->beams == 0, FOVEA_ERR_SHAPE, why,
                   "layer: %zu beams do not divide a batch of %zu", desc->beams, desc->batch);
     FOVEA_REQUIRE(desc->width && desc->ffn, FOVEA_ERR_SHAPE, why, "layer: width or ffn is 0");
@@ -64,6 +71,7 @@ static enum fovea_status plan_attention(const struct fovea_engine *engine, const
     // Beams that share a memory are rows of one cross-attention: (batch, len) is (batch / beams, beams * len).
     mha.batch = cross ? desc->batch / desc->beams : desc->batch;
     mha.heads = desc->heads;
+    mha.kv_heads = desc->kv_heads;
     mha.new_len = desc->len;
     FOVEA_REQUIRE(fovea_mul(desc->len, cross ? desc->beams : 1, &mha.q_len), FOVEA_ERR_OVERFLOW, why,
                   "layer: len x beams overflows");
@@ -72,8 +80,8 @@ static enum fovea_status plan_attention(const struct fovea_engine *engine, const
     mha.v_dim = desc->v_dim;
     mha.query_width = mha.out_width = desc->width;
     mha.key_width = mha.value_width = cross && desc->memory_width ? desc->memory_width : desc->width;
-    mha.causal = desc->decoder && !cross;
-    mha.kv_len_kind = desc->decoder && !cross ? FOVEA_KV_LEN_ALL : FOVEA_KV_LEN_BATCH;
+    mha.causal = is_causal(desc) && !cross;
+    mha.kv_len_kind = mha.causal ? FOVEA_KV_LEN_ALL : FOVEA_KV_LEN_BATCH;
     mha.residual = 1;
     mha.dropout = mha.out_dropout = desc->dropout;
     return fovea_mha_plan_why(engine, &mha, plan, why);
@@ -223,8 +231,10 @@ enum fovea_status fovea_explain_layer(const struct fovea_engine *engine, const s
         &why,
         "layer: %s-%s %s%s, %zu x %zu x %zu, %zu heads of %zu/%zu, %sffn %zu, %u phases, shared %zu B, scratch %zu B",
         desc->norm == FOVEA_NORM_PRE ? "pre" : "post", desc->norm_kind == FOVEA_NORM_RMS ? "RMSNorm" : "LayerNorm",
-        desc->decoder ? "decoder" : "encoder", desc->cached ? " with caches" : "", desc->batch, desc->len, desc->width,
-        desc->heads, desc->qk_dim, desc->v_dim, desc->gated ? "gated " : "", desc->ffn, work->phases,
-        work->shared_bytes, work->scratch_bytes);
+        desc->decoder  ? "decoder"
+        : desc->causal ? "causal"
+                       : "encoder",
+        desc->cached ? " with caches" : "", desc->batch, desc->len, desc->width, desc->heads, desc->qk_dim, desc->v_dim,
+        desc->gated ? "gated " : "", desc->ffn, work->phases, work->shared_bytes, work->scratch_bytes);
     return FOVEA_OK;
 }

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// fovea/layer.h - one encoder or decoder layer: attention, feed-forward network, residuals, norms.
+// fovea/layer.h - one encoder or decoder layer, or one of a decoder-only stack: attention, feed-forward network,
+// residuals, norms.
 //
 //     post-norm: x = norm1(x + self(x));  [x = norm2(x + cross(x, memory));]  x = norm3(x + ffn(x))
 //     pre-norm:  x = x + self(norm1(x));  [x = x + cross(norm2(x), memory);]  x = x + ffn(norm3(x))
 //     ffn(x) = act(x W_up^T + b_up) W_down^T + b_down
 //     gated: ffn(x) = (act(x W_gate^T + b_gate) * (x W_up^T + b_up)) W_down^T + b_down    (SwiGLU: silu, GEGLU: gelu)
 //
-// An encoder layer has no part in brackets (and no norm2). The norms are LayerNorm or RMSNorm; the scale of scores is
+// Only a decoder layer has the part in brackets (and norm2). The norms are LayerNorm or RMSNorm; the scale of scores is
 // 1/sqrt(qk_dim). A row of y depends on its own row of x and on those it attends to: a sequence whole, in pieces or
 // token by token with caches has the same bits, unless something is dropped.
 #ifndef FOVEA_LAYER_H
@@ -33,7 +34,7 @@ struct fovea_norm {
 };
 
 /// Blobs are those of fovea_pack, as in fovea/mha.h. What a layer has no use for is not looked at: cross_attention and
-/// norm2 of an encoder, k and v of the cross_attention of a cached decoder.
+/// norm2 of all but decoders, k and v of the cross_attention of a cached decoder.
 struct fovea_layer_weights {
     struct fovea_mha_weights self_attention, cross_attention; ///< cross: decoder only
     struct fovea_norm norm1, norm2, norm3;                    ///< norm2: decoder only
@@ -47,12 +48,14 @@ struct fovea_layer_weights {
 struct fovea_layer_desc {
     uint32_t struct_size;             ///< sizeof(struct fovea_layer_desc)
     uint32_t decoder;                 ///< 1: causal self-attention, then cross-attention to args.memory
+    uint32_t causal;                  ///< 1: causal self-attention without that: a layer of a decoder-only stack
     enum fovea_norm_place norm;       ///< default FOVEA_NORM_POST
     enum fovea_norm_kind norm_kind;   ///< default LayerNorm
     enum fovea_activation activation; ///< of the FFN, default none
     uint32_t gated;                   ///< 1: the FFN is gated
     float eps;                        ///< of the norms, default 1e-5; finite, at least 0
-    uint32_t cached; ///< decoder: self-attention appends to args.self_cache, cross-attention reads args.cross_cache
+    uint32_t cached; ///< decoder, causal: self-attention appends to args.self_cache, a decoder's cross-attention reads
+                     ///< args.cross_cache
     size_t batch, len, memory_len; ///< the most sequences and positions of a call, and rows of a memory; cached:
                                    ///< memory_len is exactly the capacity of cross_cache
     size_t kv_len;                 ///< cached: exactly the capacity of self_cache, at least len
@@ -61,6 +64,7 @@ struct fovea_layer_desc {
     size_t width;                  ///< d_model
     size_t memory_width;           ///< of args.memory, 0: width
     size_t heads, qk_dim, v_dim;   ///< dims of one head, 1 to 512
+    size_t kv_heads;               ///< a divisor of heads: grouped queries; 0, the default: as many as heads
     size_t ffn;                    ///< inner width
     float dropout;                 ///< training: of attention weights, of the FFN's activations, and of what each
                                    ///< sublayer adds to its residual; default 0, 0 <= p < 1
@@ -82,8 +86,8 @@ struct fovea_layer_args {
     size_t beams;         ///< decoder: sequences b * beams ... b * beams + beams - 1 see memory b; at least 1, divides
                           ///< batch
     size_t position;      ///< cached: keys already in self_cache, the position of the first row of x
-    const uint32_t *lens; ///< encoder: positions of each sequence that others see, or NULL for all; clamped to len.
-                          ///< Rows behind them are computed, too
+    const uint32_t *lens; ///< encoder, not causal: positions of each sequence that others see, or NULL for all; clamped
+                          ///< to len. Rows behind them are computed, too
     const uint32_t *memory_lens; ///< decoder: the same for each memory, or NULL
     /// Cached, with the plan's heads and dims. self_cache: kv_len keys for at least batch sequences; self-attention
     /// appends len keys at position. cross_cache: memory_len of the plan for at least batch / beams memories; a

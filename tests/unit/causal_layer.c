@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/unit/causal_layer.c - a layer of a decoder-only stack: whole, in pieces and token by token with a cache, the
+// same bits; those of a decoder without a memory; and grouped queries as heads whose keys are written out.
+#include "fovea/fovea.h"
+#include "tests/support/engines.h"
+#include "tests/support/memory.h"
+#include "tests/support/operator.h"
+#include "tests/support/test.h"
+
+enum { B = 2, LEN = 21, WIDTH = 24, HEADS = 6, KV_HEADS = 2, D = 7, FFN = 33 };
+
+static struct fovea_engine *engines[TEST_ISAS];
+static uint64_t rng = 11;
+
+static float *some(size_t n, float scale)
+{
+    float *const x = test_floats(n, TEST_HIGH);
+    for (size_t i = 0; i < n; i++)
+        x[i] = scale * test_float(&rng);
+    return x;
+}
+
+static const void *packed(const float *w, size_t inputs, size_t outputs)
+{
+    size_t bytes;
+    CHECK(!fovea_pack_size(inputs, outputs, &bytes), "size");
+    void *const blob = test_memory(bytes, TEST_HIGH);
+    CHECK(!fovea_pack(engines[0], FOVEA_TRANS, inputs, outputs, w, inputs, blob, bytes), "pack");
+    return blob;
+}
+
+static struct fovea_linear linear(size_t inputs, size_t outputs)
+{
+    return (struct fovea_linear){packed(some(inputs * outputs, 0.4f), inputs, outputs), some(outputs, 0.2f)};
+}
+
+// A projection of key heads, and the same with each of them as often as query heads share it.
+static void grouped(struct fovea_linear *few, struct fovea_linear *written_out)
+{
+    enum { EACH = HEADS / KV_HEADS };
+    const float *const w = some(KV_HEADS * D * WIDTH, 0.4f), *const bias = some(KV_HEADS * D, 0.2f);
+    float *const all = test_floats(HEADS * D * WIDTH, TEST_HIGH), *const biases = test_floats(HEADS * D, TEST_HIGH);
+    for (size_t h = 0; h < HEADS; h++) {
+        memcpy(all + h * D * WIDTH, w + h / EACH * D * WIDTH, D * WIDTH * sizeof *all);
+        memcpy(biases + h * D, bias + h / EACH * D, D * sizeof *biases);
+    }
+    *few = (struct fovea_linear){packed(w, WIDTH, KV_HEADS * D), bias};
+    *written_out = (struct fovea_linear){packed(all, WIDTH, HEADS * D), biases};
+}
+
+static float *run(const struct fovea_engine *engine, const struct fovea_layer_desc *d, struct fovea_layer_args a,
+                  enum test_way way)
+{
+    float *const y = test_floats(a.batch * a.len * WIDTH, TEST_HIGH);
+    a.y = y;
+    CHECK(!test_run(&test_layer, engine, d, &a, way, 5), "layer");
+    return y;
+}
+
+static void compare(const char *what, const char *isa, const float *expected, const float *got, size_t n)
+{
+    const size_t at = test_differ(expected, got, n);
+    CHECK(at == n, "%s, %s: element %zu is %a, expected %a", what, isa, at, (double)got[at % n],
+          (double)expected[at % n]);
+}
+
+// Position by position, or some at once.
+static void test_pieces(const struct fovea_engine *engine, const char *isa, const struct fovea_layer_desc *whole,
+                        const struct fovea_layer_weights *w, const float *x, const float *expected, size_t piece)
+{
+    struct fovea_layer_desc d = *whole;
+    d.cached = 1;
+    d.kv_len = LEN;
+    struct fovea_kv_cache cache = {
+        .struct_size = sizeof cache, .batch = B, .kv_heads = d.kv_heads, .capacity = LEN, .qk_dim = D, .v_dim = D};
+    size_t k, v;
+    CHECK(!fovea_kv_cache_size(&cache, &k, &v), "cache");
+    cache.k = test_floats(k, TEST_HIGH), cache.v = test_floats(v, TEST_HIGH);
+    for (size_t at = 0; at < LEN; at += piece) {
+        const size_t len = at + piece < LEN ? piece : LEN - at;
+        float *const in = test_floats(B * len * WIDTH, TEST_HIGH);
+        for (size_t b = 0; b < B; b++)
+            memcpy(in + b * len * WIDTH, x + (b * LEN + at) * WIDTH, len * WIDTH * sizeof *in);
+        const struct fovea_layer_args a = {
+            .weights = w, .x = in, .batch = B, .len = len, .beams = 1, .position = at, .self_cache = &cache};
+        const float *const y = run(engine, &d, a, (enum test_way)(at % TEST_WAYS));
+        for (size_t b = 0; b < B; b++)
+            compare("in pieces", isa, expected + (b * LEN + at) * WIDTH, y + b * len * WIDTH, len * WIDTH);
+    }
+}
+
+static void test_layer_of(enum fovea_norm_place place, enum fovea_norm_kind kind)
+{
+    struct fovea_layer_desc d;
+    fovea_layer_desc_init(&d, sizeof d);
+    d.causal = 1;
+    d.norm = place, d.norm_kind = kind;
+    d.activation = FOVEA_ACTIVATION_SILU, d.gated = 1;
+    d.batch = B, d.len = LEN, d.width = WIDTH, d.ffn = FFN;
+    d.heads = HEADS, d.kv_heads = KV_HEADS, d.qk_dim = d.v_dim = D;
+    const struct fovea_norm norm = {some(WIDTH, 1), some(WIDTH, 1)};
+    struct fovea_layer_weights w = {.norm1 = norm, .norm3 = norm, .up = linear(WIDTH, 2 * FFN)};
+    w.down = linear(FFN, WIDTH);
+    w.self_attention.q = linear(WIDTH, HEADS * D);
+    w.self_attention.o = linear(HEADS * D, WIDTH);
+    struct fovea_layer_weights written_out = w;
+    written_out.self_attention = w.self_attention;
+    grouped(&w.self_attention.k, &written_out.self_attention.k);
+    grouped(&w.self_attention.v, &written_out.self_attention.v);
+    const float *const x = some(B * LEN * WIDTH, 1);
+    struct fovea_layer_args a = {.weights = &w, .x = x, .batch = B, .len = LEN, .beams = 1};
+    const float *const expected = run(engines[0], &d, a, TEST_SERIAL);
+    struct fovea_layer_desc all = d;
+    all.kv_heads = 0;
+    a.weights = &written_out;
+    compare("keys written out", test_isas[0], expected, run(engines[0], &all, a, TEST_SERIAL), B * LEN * WIDTH);
+    if (place == FOVEA_NORM_PRE) { // cross-attention to nothing adds zeros
+        all.causal = 0, all.decoder = 1;
+        written_out.cross_attention = written_out.self_attention;
+        written_out.cross_attention.o.bias = NULL;
+        written_out.norm2 = norm;
+        compare("a decoder without a memory", test_isas[0], expected, run(engines[0], &all, a, TEST_SERIAL),
+                B * LEN * WIDTH);
+    }
+    a.weights = &w;
+    for (int e = 0; e < TEST_ISAS; e++) {
+        if (!engines[e])
+            continue;
+        for (int way = 0; way < TEST_WAYS; way++)
+            compare("whole", test_isas[e], expected, run(engines[e], &d, a, (enum test_way)way), B * LEN * WIDTH);
+        test_pieces(engines[e], test_isas[e], &d, &w, x, expected, 1);
+        test_pieces(engines[e], test_isas[e], &d, &w, x, expected, 8);
+    }
+    d.causal = 0, d.cached = 1;
+    CHECK(test_run(&test_layer, engines[0], &d, &a, TEST_SERIAL, 1) == FOVEA_ERR_SHAPE, "an encoder with a cache");
+    test_memory_reset();
+}
+
+int main(void)
+{
+    test_engines(engines);
+    test_layer_of(FOVEA_NORM_PRE, FOVEA_NORM_RMS);
+    test_layer_of(FOVEA_NORM_POST, FOVEA_NORM_LAYER);
+    test_engines_free(engines);
+    return test_done();
+}
