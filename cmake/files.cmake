@@ -22,6 +22,7 @@ set(FOVEA_STEMS_COMMON # every ISA has these
     pack_bt_f32
     relu_f32
     rmsnorm_f32
+    rotary_f32
     silu_f32
     sin_f32
     softmax_f32
@@ -85,6 +86,7 @@ set(FOVEA_FILES_OPS
     ops/once.c
     ops/pack.c
     ops/rowwise.c
+    ops/rowwise_plan.c
     ops/status.c
 )
 set(FOVEA_FILES_NN

@@ -105,7 +105,9 @@
     X(107, DECODE_PARTIAL_SHORT, "the last of fewer than 16 keys in registers is taken for the one before it")         \
     X(108, DECODE_STORES_PAST_KEYS, "scores of fewer than 16 keys in registers are stored as 16")                      \
     X(109, DECODE_PAIR_HALF_AGAIN, "the second eight dims of two sixteens side by side are the first ones")            \
-    X(110, GEMM_NATURAL_ANY_A, "a tile over natural rows takes the k steps of any A for adjacent")
+    X(110, GEMM_NATURAL_ANY_A, "a tile over natural rows takes the k steps of any A for adjacent")                     \
+    X(111, ROTARY_FMA, "the second of a rotated pair is rounded once less")                                            \
+    X(112, ROTARY_STORES_PAST_N, "the last vector of rotated adjacent pairs is stored whole")
 
 enum fovea_fault {
 #define FOVEA_FAULT_NUMBER(number, name, what) FOVEA_FAULT_##name = number,

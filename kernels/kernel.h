@@ -202,6 +202,10 @@ struct fovea_dropout {
 /// y[i] = x[i] * scale, +0 where it is dropped. y may be x; otherwise they do not overlap.
 typedef void fovea_dropout_fn(const struct fovea_dropout *dropout, size_t n, const float *x, float *y);
 
+/// Rotary positions: n pairs (a, b) of a head become (a * cos[i] - b * sin[i], b * cos[i] + a * sin[i]), three
+/// roundings each. Pair i is x[i] and x[n + i] or, `adjacent`, x[2 i] and x[2 i + 1]; y likewise. y may be x.
+typedef void fovea_rotary_fn(size_t n, uint32_t adjacent, const float *x, const float *cos, const float *sin, float *y);
+
 // ---- Attention -------------------------------------------------------------------------------------------------
 
 /// The running state of `rows` queries: O[r,c] = o[r * o_row + c * o_col], one of the two strides being 1.
@@ -357,6 +361,7 @@ FOVEA_FAMILY(unary)
 FOVEA_FAMILY(binary)
 FOVEA_FAMILY(norm)
 FOVEA_FAMILY(dropout)
+FOVEA_FAMILY(rotary)
 FOVEA_FAMILY(attention)
 FOVEA_FAMILY(keep)
 FOVEA_FAMILY(merge)

@@ -11,6 +11,8 @@ static struct fovea_mha_args self_args(const struct layer_plan *plan, const stru
                                    .kv_len = args->len,
                                    .position = plan->desc.cached ? args->position : 0,
                                    .cache = args->self_cache,
+                                   .rotary_cos = plan->desc.rotary_dim ? args->rotary_cos : NULL,
+                                   .rotary_sin = plan->desc.rotary_dim ? args->rotary_sin : NULL,
                                    .kv_lens = args->lens,
                                    .seed = args->seed,
                                    .site = args->site,

@@ -82,6 +82,9 @@ static enum fovea_status plan_attention(const struct fovea_engine *engine, const
     mha.key_width = mha.value_width = cross && desc->memory_width ? desc->memory_width : desc->width;
     mha.causal = is_causal(desc) && !cross;
     mha.kv_len_kind = mha.causal ? FOVEA_KV_LEN_ALL : FOVEA_KV_LEN_BATCH;
+    mha.rotary_dim = cross ? 0 : desc->rotary_dim;
+    mha.rotary_adjacent = desc->rotary_adjacent;
+    mha.rotary_positions = desc->rotary_positions;
     mha.residual = 1;
     mha.dropout = mha.out_dropout = desc->dropout;
     return fovea_mha_plan_why(engine, &mha, plan, why);

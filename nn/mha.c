@@ -13,6 +13,19 @@ static struct fovea_gemm_args linear(const struct fovea_linear *weights, const f
     return (struct fovea_gemm_args){.a = x, .b = weights->weight, .c = y, .bias = weights->bias, .m = rows};
 }
 
+// In place, sequences of `len` rows from a position on.
+static struct fovea_rowwise_args rotate(const struct fovea_mha_args *args, float *x, size_t rows, size_t position,
+                                        size_t len)
+{
+    return (struct fovea_rowwise_args){.x = x,
+                                       .y = x,
+                                       .rows = rows,
+                                       .cos = args->rotary_cos,
+                                       .sin = args->rotary_sin,
+                                       .position = position,
+                                       .len = len};
+}
+
 // The batch strides of q, k, v and o: what was projected lies densely by the lengths of this call, a cache by its
 // capacity.
 static void batch_strides(const struct mha_plan *plan, const struct fovea_mha_args *args, size_t *strides)
@@ -101,6 +114,13 @@ void fovea_mha_part_args(const void *composite, const void *call, void *shared, 
         break;
     case MHA_V:
         out->gemm = linear(&w->v, args->value, activation(shared, plan->v), kv_rows);
+        break;
+    case MHA_ROTATE_Q:
+        out->rowwise = rotate(args, activation(shared, plan->q), q_rows, args->position, args->q_len);
+        break;
+    case MHA_ROTATE_K:
+        out->rowwise = rotate(args, activation(shared, plan->k), kv_rows,
+                              plan->desc.keys == FOVEA_MHA_APPEND ? args->position : 0, args->kv_len);
         break;
     case MHA_APPEND_KV:
         out->mha = append(plan, args, shared);

@@ -9,7 +9,19 @@
 #include "ops/rowwise.h"
 
 /// The parts in the order they stand in the composite; which of them exist depends on desc.keys.
-enum mha_part { MHA_Q, MHA_K, MHA_V, MHA_APPEND_KV, MHA_ATTENTION, MHA_WEIGHTS, MHA_O, MHA_DROP, MHA_PARTS };
+enum mha_part {
+    MHA_Q,
+    MHA_K,
+    MHA_V,
+    MHA_ROTATE_Q,
+    MHA_ROTATE_K,
+    MHA_APPEND_KV,
+    MHA_ATTENTION,
+    MHA_WEIGHTS,
+    MHA_O,
+    MHA_DROP,
+    MHA_PARTS
+};
 
 /// The composite's own shared memory holds the four activations q, k, v, o, with out_dropout the output projection, and
 /// with need_weights the LSE.
@@ -26,6 +38,9 @@ struct mha_plan {
     } projection[4]; ///< q, k, v, o
     _Alignas(FOVEA_ALIGNMENT) struct fovea_attention_layout attention;
     _Alignas(FOVEA_ALIGNMENT) struct fovea_rowwise_layout drop; ///< with out_dropout
+    struct {
+        _Alignas(FOVEA_ALIGNMENT) struct fovea_rowwise_layout plan;
+    } rotate[2]; ///< with rotary_dim: q, k
 };
 
 /// The rows of keys a call projects.

@@ -63,7 +63,18 @@ static enum fovea_status check_sizes(const struct mha_plan *plan, const struct f
     return check_cache(plan, args, whole, why);
 }
 
-// Heads that live, and what is returned.
+// That `rows` rows from a position on are turned by cosines and sines there are.
+static enum fovea_status check_positions(const struct mha_plan *plan, size_t rows, size_t position, const char *whole,
+                                         const struct fovea_why *why)
+{
+    const size_t all = plan->desc.rotary_positions;
+    FOVEA_REQUIRE(plan->desc.rotary_dim == 0 || rows == 0 || (rows <= all && position <= all - rows), FOVEA_ERR_SHAPE,
+                  why, "%s: %zu rows at position %zu are more than the plan's %zu rotary positions", whole, rows,
+                  position, all);
+    return FOVEA_OK;
+}
+
+// Heads that live, positions that are turned, and what is returned.
 static enum fovea_status check_more(const struct mha_plan *plan, const struct fovea_mha_args *args, const char *whole,
                                     const struct fovea_why *why)
 {
@@ -72,6 +83,10 @@ static enum fovea_status check_more(const struct mha_plan *plan, const struct fo
     FOVEA_REQUIRE(args->average_weights <= 1 && args->dropped_weights <= 1, FOVEA_ERR_ENUM, why,
                   "%s: average_weights %u or dropped_weights %u is neither 0 nor 1", whole, args->average_weights,
                   args->dropped_weights);
+    const size_t keys = fovea_mha_new_rows(plan, args),
+                 first_key = plan->desc.keys == FOVEA_MHA_APPEND ? args->position : 0;
+    FOVEA_TRY(check_positions(plan, args->q_len, args->position, whole, why));
+    FOVEA_TRY(check_positions(plan, keys, first_key, whole, why));
     return fovea_attention_check_live(&plan->attention.desc, args->live_heads, args->live_count, whole, why);
 }
 
@@ -112,6 +127,8 @@ enum fovea_status fovea_mha_check(const struct mha_plan *plan, const struct fove
     ASKED_FOR(mask, d->mask != FOVEA_MASK_NONE)
     ASKED_FOR(bias, d->bias)
     ASKED_FOR(additive, d->scoring == FOVEA_SCORING_ADDITIVE)
+    ASKED_FOR(rotary_cos, d->rotary_dim)
+    ASKED_FOR(rotary_sin, d->rotary_dim)
     FOVEA_REQUIRE(d->residual || !args->residual, FOVEA_ERR_VALUE, why,
                   "%s: args.residual is given, but the plan has none", whole);
     return check_more(plan, args, whole, why);

@@ -8,7 +8,8 @@
 // Where the plan of each part lies.
 static const size_t plan_offset[MHA_PARTS] = {
     [MHA_Q] = offsetof(struct mha_plan, projection[0]),     [MHA_K] = offsetof(struct mha_plan, projection[1]),
-    [MHA_V] = offsetof(struct mha_plan, projection[2]),     [MHA_APPEND_KV] = offsetof(struct mha_plan, append),
+    [MHA_V] = offsetof(struct mha_plan, projection[2]),     [MHA_ROTATE_Q] = offsetof(struct mha_plan, rotate[0]),
+    [MHA_ROTATE_K] = offsetof(struct mha_plan, rotate[1]),  [MHA_APPEND_KV] = offsetof(struct mha_plan, append),
     [MHA_ATTENTION] = offsetof(struct mha_plan, attention), [MHA_WEIGHTS] = offsetof(struct mha_plan, returned),
     [MHA_O] = offsetof(struct mha_plan, projection[3]),     [MHA_DROP] = offsetof(struct mha_plan, drop),
 };
@@ -170,6 +171,25 @@ static enum fovea_status plan_attention(const struct fovea_engine *engine, struc
     return status;
 }
 
+// Rotary positions of what is projected for `heads` heads, batch x len rows.
+static enum fovea_status plan_rotate(const struct fovea_engine *engine, struct mha_plan *plan, enum mha_part part,
+                                     size_t heads, size_t len, const struct fovea_why *why)
+{
+    const struct fovea_mha_desc *const desc = &plan->desc;
+    struct fovea_rowwise_desc rotate = FOVEA_ROWWISE_DESC_INIT;
+    rotate.op = FOVEA_ROWWISE_ROTARY;
+    rotate.rows = desc->batch * len; // that do not overflow: layout() has seen them
+    rotate.heads = heads;
+    rotate.cols = rotate.ldx = rotate.ldy = heads * desc->qk_dim;
+    rotate.rotary_dim = desc->rotary_dim;
+    rotate.rotary_adjacent = desc->rotary_adjacent;
+    rotate.rotary_positions = desc->rotary_positions;
+    const enum fovea_status status = fovea_rowwise_plan(engine, &rotate, (char *)plan + plan_offset[part]);
+    if (status && why && why->text)
+        fovea_explain_rowwise(engine, &rotate, why->text, why->size);
+    return status;
+}
+
 // A second pass of attention, of so many tasks.
 static enum fovea_status plan_returned(struct mha_plan *plan, const struct fovea_why *why)
 {
@@ -232,19 +252,26 @@ enum fovea_status fovea_mha_plan_why(const struct fovea_engine *engine, const st
         FOVEA_TRY(plan_drop(engine, plan, why));
     if (desc->need_weights)
         FOVEA_TRY(plan_returned(plan, why));
+    if (desc->rotary_dim) {
+        FOVEA_TRY(plan_rotate(engine, plan, MHA_ROTATE_Q, desc->heads, desc->q_len, why));
+        FOVEA_TRY(plan_rotate(engine, plan, MHA_ROTATE_K, plan->kv_heads, len, why));
+    }
     plan->append = (struct fovea_work){.phases = 1};
 
-    static const enum mha_part projections[] = {MHA_Q, MHA_K, MHA_V}, append[] = {MHA_APPEND_KV},
-                               attention[] = {MHA_ATTENTION}, returned[] = {MHA_WEIGHTS}, output[] = {MHA_O},
-                               drop[] = {MHA_DROP};
+    static const enum mha_part projections[] = {MHA_Q, MHA_K, MHA_V}, rotations[] = {MHA_ROTATE_Q, MHA_ROTATE_K},
+                               append[] = {MHA_APPEND_KV}, attention[] = {MHA_ATTENTION}, returned[] = {MHA_WEIGHTS},
+                               output[] = {MHA_O}, drop[] = {MHA_DROP};
     static const struct fovea_operator *const gemms[] = {&fovea_gemm_operator, &fovea_gemm_operator,
                                                          &fovea_gemm_operator};
     static const struct fovea_operator *const appends[] = {&fovea_mha_append_operator};
     static const struct fovea_operator *const attentions[] = {&fovea_attention_operator};
     static const struct fovea_operator *const returns[] = {&fovea_attention_weights_operator};
+    static const struct fovea_operator *const turns[] = {&fovea_rowwise_operator, &fovea_rowwise_operator};
     static const struct fovea_operator *const drops[] = {&fovea_rowwise_operator};
     fovea_composite_begin(&plan->composite, FOVEA_PLAN_MHA, fovea_mha_part_args, own);
     FOVEA_TRY(stage(plan, projections, desc->keys == FOVEA_MHA_CACHED ? 1 : 3, gemms));
+    if (desc->rotary_dim)
+        FOVEA_TRY(stage(plan, rotations, desc->keys == FOVEA_MHA_CACHED ? 1 : 2, turns));
     if (desc->keys == FOVEA_MHA_APPEND)
         FOVEA_TRY(stage(plan, append, 1, appends));
     FOVEA_TRY(stage(plan, attention, 1, attentions));

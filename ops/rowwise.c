@@ -1,77 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-// ops/rowwise.c - LayerNorm, RMSNorm, softmax, activations and addition over the rows of a matrix.
+// ops/rowwise.c - runs LayerNorm, RMSNorm, softmax, activations, addition, dropout and rotary positions over
+// the rows of a matrix.
 //
 // A task is about 16 K elements, some microseconds. Elementwise operators cut long rows too, and see a matrix without
 // gaps as one row; the others need whole rows.
 #include "ops/rowwise.h"
-#include <math.h>
 #include <string.h>
 
 enum { TASK_ELEMENTS = 1 << 14 };
 
-static const struct fovea_unary_kernel *unary_kernel(const struct fovea_kernels *kernels, enum fovea_rowwise_op op)
-{
-    switch (op) {
-    case FOVEA_ROWWISE_SOFTMAX:
-        return &kernels->softmax;
-    case FOVEA_ROWWISE_LOG_SOFTMAX:
-        return &kernels->log_softmax;
-    case FOVEA_ROWWISE_RELU:
-        return &kernels->relu;
-    case FOVEA_ROWWISE_GELU:
-        return &kernels->gelu;
-    case FOVEA_ROWWISE_GELU_TANH:
-        return &kernels->gelu_tanh;
-    case FOVEA_ROWWISE_TANH:
-        return &kernels->tanh;
-    case FOVEA_ROWWISE_EXP2:
-        return &kernels->exp2;
-    case FOVEA_ROWWISE_SIN:
-        return &kernels->sin;
-    case FOVEA_ROWWISE_COS:
-        return &kernels->cos;
-    case FOVEA_ROWWISE_SILU:
-        return &kernels->silu;
-    case FOVEA_ROWWISE_LAYERNORM:
-    case FOVEA_ROWWISE_RMSNORM:
-    case FOVEA_ROWWISE_ADD:
-    case FOVEA_ROWWISE_DROPOUT:
-    case FOVEA_ROWWISE_DROPOUT_ADD:
-        break;
-    }
-    return NULL;
-}
-
-static const struct fovea_norm_kernel *norm_kernel(const struct fovea_kernels *kernels, enum fovea_rowwise_op op)
-{
-    return op == FOVEA_ROWWISE_LAYERNORM ? &kernels->layernorm : op == FOVEA_ROWWISE_RMSNORM ? &kernels->rmsnorm : NULL;
-}
-
-static bool is_norm(enum fovea_rowwise_op op)
-{
-    return op == FOVEA_ROWWISE_LAYERNORM || op == FOVEA_ROWWISE_RMSNORM;
-}
-
-static bool is_dropout(enum fovea_rowwise_op op)
-{
-    return op == FOVEA_ROWWISE_DROPOUT || op == FOVEA_ROWWISE_DROPOUT_ADD;
-}
-
-static bool has_x2(enum fovea_rowwise_op op)
-{
-    return op == FOVEA_ROWWISE_ADD || op == FOVEA_ROWWISE_DROPOUT_ADD;
-}
-
 static bool elementwise(enum fovea_rowwise_op op)
 {
-    return op != FOVEA_ROWWISE_SOFTMAX && op != FOVEA_ROWWISE_LOG_SOFTMAX && !is_norm(op);
+    return op != FOVEA_ROWWISE_SOFTMAX && op != FOVEA_ROWWISE_LOG_SOFTMAX && !fovea_rowwise_is_norm(op) &&
+           op != FOVEA_ROWWISE_ROTARY;
 }
 
 static struct fovea_rowwise_grid cut(const struct fovea_rowwise_desc *d, size_t rows)
 {
     struct fovea_rowwise_grid grid = {rows, d->cols, 1, 1};
     if (elementwise(d->op)) {
-        const bool dense = d->ldx == d->cols && d->ldy == d->cols && (!has_x2(d->op) || d->ldx2 == d->cols);
+        const bool dense =
+            d->ldx == d->cols && d->ldy == d->cols && (!fovea_rowwise_has_x2(d->op) || d->ldx2 == d->cols);
         if (dense) {
             grid = (struct fovea_rowwise_grid){1, rows * d->cols, 1, 1};
         }
@@ -88,7 +37,7 @@ static size_t count(const struct fovea_rowwise_grid *grid)
     return grid->length == 0 ? 0 : fovea_ceil_div(grid->lines, grid->lines_each) * grid->parts;
 }
 
-static size_t count_all(const struct fovea_rowwise_desc *d)
+size_t fovea_rowwise_count(const struct fovea_rowwise_desc *d)
 {
     const struct fovea_rowwise_grid grid = cut(d, d->rows);
     return count(&grid);
@@ -121,18 +70,36 @@ static void run_dropout(const struct fovea_rowwise_layout *plan, const struct fo
     }
 }
 
+// The heads of one row.
+static void run_rotary(const struct fovea_rowwise_layout *plan, const struct fovea_rowwise_args *args, size_t row,
+                       const float *x, float *y)
+{
+    const struct fovea_rowwise_desc *const d = &plan->desc;
+    const size_t pairs = d->rotary_dim / 2, dim = d->cols / d->heads;
+    const size_t position = args->positions != NULL ? args->positions[row] : args->position + row % args->len;
+    const float *const cos = args->cos + position * pairs, *const sin = args->sin + position * pairs;
+    for (size_t h = 0; h < d->heads; h++, x += dim, y += dim) {
+        plan->kernels->rotary.run(pairs, d->rotary_adjacent, x, cos, sin, y);
+        if (x != y && d->rotary_dim != dim) {
+            memcpy(y + d->rotary_dim, x + d->rotary_dim, (dim - d->rotary_dim) * sizeof *y);
+        }
+    }
+}
+
 // Elements [begin, begin + n) of one line.
 static void run_line(const struct fovea_rowwise_layout *plan, const struct fovea_rowwise_args *args, size_t line,
                      size_t begin, size_t n)
 {
     const struct fovea_rowwise_desc *const d = &plan->desc;
     const float *const x = args->x + line * d->ldx + begin;
-    const float *const x2 = has_x2(d->op) ? args->x2 + line * d->ldx2 + begin : NULL;
+    const float *const x2 = fovea_rowwise_has_x2(d->op) ? args->x2 + line * d->ldx2 + begin : NULL;
     float *const y = args->y + line * d->ldy + begin;
     if (plan->unary != NULL) {
         plan->unary->run(n, x, y);
     } else if (plan->norm != NULL) {
         plan->norm->run(n, d->eps, x, args->gamma, args->beta, y);
+    } else if (d->op == FOVEA_ROWWISE_ROTARY) {
+        run_rotary(plan, args, line, x, y);
     } else if (plan->dropout.threshold != 0 && !args->eval) {
         run_dropout(plan, args, args->element + line * d->cols + begin, n, x, x2, y);
     } else if (x2 != NULL) {
@@ -157,78 +124,22 @@ static void run_task(const struct fovea_job *job, void *scratch, uint32_t task)
 
 const struct fovea_operator fovea_rowwise_operator = {.begin = begin, .task = run_task};
 
-static enum fovea_status check_matrix(const char *name, const struct fovea_rowwise_desc *d, size_t ld,
-                                      const struct fovea_why *why)
+// That each row stands at a position there is.
+static enum fovea_status check_positions(const struct fovea_rowwise_desc *d, const struct fovea_rowwise_args *args,
+                                         const struct fovea_why *why)
 {
-    size_t bytes = 0;
-    FOVEA_REQUIRE(ld >= d->cols, FOVEA_ERR_STRIDE, why, "rowwise: %s %zu is smaller than cols %zu", name, ld, d->cols);
-    FOVEA_REQUIRE(fovea_extent(d->rows, d->cols, ld, &bytes), FOVEA_ERR_OVERFLOW, why,
-                  "rowwise: %zu rows with %s %zu do not fit in memory", d->rows, name, ld);
-    return FOVEA_OK;
-}
-
-static enum fovea_status make_plan(const struct fovea_engine *engine, const struct fovea_rowwise_desc *desc,
-                                   struct fovea_rowwise_layout *plan, const struct fovea_why *why)
-{
-    FOVEA_REQUIRE(engine != NULL && desc != NULL, FOVEA_ERR_NULL, why, "rowwise: engine or desc is NULL");
-    FOVEA_REQUIRE(desc->struct_size == sizeof *desc, FOVEA_ERR_STRUCT, why, "rowwise: struct_size is %u, not %zu",
-                  (unsigned)desc->struct_size, sizeof *desc);
-    FOVEA_REQUIRE(desc->op <= FOVEA_ROWWISE_DROPOUT_ADD, FOVEA_ERR_ENUM, why, "rowwise: op is %u, not within 0 to %d",
-                  (unsigned)desc->op, FOVEA_ROWWISE_DROPOUT_ADD);
-    FOVEA_TRY(check_matrix("ldx", desc, desc->ldx, why));
-    FOVEA_TRY(check_matrix("ldy", desc, desc->ldy, why));
-    if (has_x2(desc->op)) {
-        FOVEA_TRY(check_matrix("ldx2", desc, desc->ldx2, why));
+    FOVEA_REQUIRE(args->cos != NULL && args->sin != NULL, FOVEA_ERR_NULL, why, "rowwise: args.cos or sin is NULL");
+    if (args->positions == NULL) {
+        FOVEA_REQUIRE(args->len >= 1, FOVEA_ERR_SHAPE, why, "rowwise: args.len is 0");
+        const size_t len = fovea_min(args->len, args->rows);
+        FOVEA_REQUIRE(len <= d->rotary_positions && args->position <= d->rotary_positions - len, FOVEA_ERR_SHAPE, why,
+                      "rowwise: %zu rows from position %zu on, of %zu", len, args->position, d->rotary_positions);
     }
-    FOVEA_REQUIRE(!is_norm(desc->op) || (isfinite(desc->eps) && desc->eps >= 0), FOVEA_ERR_VALUE, why,
-                  "rowwise: eps is negative or not finite");
-    FOVEA_REQUIRE(!is_dropout(desc->op) || (desc->dropout >= 0 && desc->dropout < 1), FOVEA_ERR_VALUE, why,
-                  "rowwise: dropout %g is not within 0 and 1", (double)desc->dropout);
-    FOVEA_REQUIRE(count_all(desc) <= UINT32_MAX, FOVEA_ERR_OVERFLOW, why, "rowwise: more tasks than 32 bits count");
-    const struct fovea_kernels *const kernels = fovea_engine_kernels(engine);
-    *plan = (struct fovea_rowwise_layout){
-        .work = {.phases = 1, .kind = FOVEA_PLAN_ROWWISE},
-        .kernels = kernels,
-        .unary = unary_kernel(kernels, desc->op),
-        .norm = norm_kernel(kernels, desc->op),
-        .desc = *desc,
-    };
-    if (is_dropout(desc->op)) {
-        plan->dropout.threshold = (uint32_t)((double)desc->dropout * 0x1p32);
-        plan->dropout.scale = 1.0f / (1.0f - desc->dropout);
+    for (size_t r = 0; args->positions != NULL && r < args->rows; r++) {
+        FOVEA_REQUIRE(args->positions[r] < d->rotary_positions, FOVEA_ERR_SHAPE, why,
+                      "rowwise: args.positions[%zu] is %u of %zu", r, (unsigned)args->positions[r],
+                      d->rotary_positions);
     }
-    return FOVEA_OK;
-}
-
-size_t fovea_rowwise_plan_size(void)
-{
-    return fovea_round_up(sizeof(struct fovea_rowwise_layout), FOVEA_ALIGNMENT);
-}
-
-enum fovea_status fovea_rowwise_plan(const struct fovea_engine *engine, const struct fovea_rowwise_desc *desc,
-                                     void *plan)
-{
-    FOVEA_CHECK(plan != NULL, FOVEA_ERR_NULL);
-    FOVEA_CHECK(fovea_aligned(plan), FOVEA_ERR_ALIGN);
-    struct fovea_rowwise_layout made;
-    FOVEA_TRY(make_plan(engine, desc, &made, NULL));
-    *(struct fovea_rowwise_layout *)plan = made;
-    return FOVEA_OK;
-}
-
-enum fovea_status fovea_explain_rowwise(const struct fovea_engine *engine, const struct fovea_rowwise_desc *desc,
-                                        char *text, size_t text_size)
-{
-    const struct fovea_why why = {text, text_size};
-    struct fovea_rowwise_layout plan;
-    FOVEA_TRY(make_plan(engine, desc, &plan, &why));
-    const char *const kernel = plan.unary != NULL     ? plan.unary->name
-                               : plan.norm != NULL    ? plan.norm->name
-                               : is_dropout(desc->op) ? plan.kernels->dropout.name
-                                                      : plan.kernels->add.name;
-    const size_t tasks = count_all(desc);
-    fovea_say(&why, "rowwise: %zux%zu f32, kernel %s, %zu task%s, no memory", desc->rows, desc->cols, kernel, tasks,
-              tasks == 1 ? "" : "s");
     return FOVEA_OK;
 }
 
@@ -245,7 +156,7 @@ static enum fovea_status check_args(const struct fovea_rowwise_layout *plan, con
     if (rows == 0 || d->cols == 0) {
         return FOVEA_OK;
     }
-    const bool add = has_x2(d->op);
+    const bool add = fovea_rowwise_has_x2(d->op);
     FOVEA_REQUIRE(args->x != NULL && args->y != NULL, FOVEA_ERR_NULL, why, "rowwise: args.x or y is NULL");
     FOVEA_REQUIRE(!add || args->x2 != NULL, FOVEA_ERR_NULL, why, "rowwise: args.x2 is NULL, but the plan adds it");
     // In place with another stride a task would overwrite what its neighbour reads.
@@ -253,7 +164,7 @@ static enum fovea_status check_args(const struct fovea_rowwise_layout *plan, con
                   "rowwise: y is x, with ldy %zu and ldx %zu", d->ldy, d->ldx);
     FOVEA_REQUIRE(!add || args->y != args->x2 || d->ldy == d->ldx2 || rows == 1, FOVEA_ERR_STRIDE, why,
                   "rowwise: y is x2, with ldy %zu and ldx2 %zu", d->ldy, d->ldx2);
-    return FOVEA_OK;
+    return d->op == FOVEA_ROWWISE_ROTARY ? check_positions(d, args, why) : FOVEA_OK;
 }
 
 enum fovea_status fovea_explain_rowwise_call(const void *plan, const struct fovea_rowwise_args *args, char *text,

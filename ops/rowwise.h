@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ops/rowwise.h - what a row-wise plan holds.
+// ops/rowwise.h - what a row-wise plan holds, and which operators are alike.
 #ifndef FOVEA_OPS_ROWWISE_H
 #define FOVEA_OPS_ROWWISE_H
 
@@ -11,11 +11,29 @@
 struct fovea_rowwise_layout {
     struct fovea_work work;
     const struct fovea_kernels *kernels;
-    const struct fovea_unary_kernel *unary; ///< NULL for ADD, norms and dropout
+    const struct fovea_unary_kernel *unary; ///< NULL for ADD, norms, dropout and ROTARY
     const struct fovea_norm_kernel *norm;   ///< NULL for all but norms
     struct fovea_rowwise_desc desc;
     struct fovea_dropout dropout; ///< threshold and scale; 0 and 1 for all but dropout
 };
+
+static inline bool fovea_rowwise_is_norm(enum fovea_rowwise_op op)
+{
+    return op == FOVEA_ROWWISE_LAYERNORM || op == FOVEA_ROWWISE_RMSNORM;
+}
+
+static inline bool fovea_rowwise_is_dropout(enum fovea_rowwise_op op)
+{
+    return op == FOVEA_ROWWISE_DROPOUT || op == FOVEA_ROWWISE_DROPOUT_ADD;
+}
+
+static inline bool fovea_rowwise_has_x2(enum fovea_rowwise_op op)
+{
+    return op == FOVEA_ROWWISE_ADD || op == FOVEA_ROWWISE_DROPOUT_ADD;
+}
+
+/// The tasks of all of a plan's rows.
+size_t fovea_rowwise_count(const struct fovea_rowwise_desc *desc);
 
 extern const struct fovea_operator fovea_rowwise_operator;
 

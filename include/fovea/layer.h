@@ -66,8 +66,12 @@ struct fovea_layer_desc {
     size_t heads, qk_dim, v_dim;   ///< dims of one head, 1 to 512
     size_t kv_heads;               ///< a divisor of heads: grouped queries; 0, the default: as many as heads
     size_t ffn;                    ///< inner width
-    float dropout;                 ///< training: of attention weights, of the FFN's activations, and of what each
-                                   ///< sublayer adds to its residual; default 0, 0 <= p < 1
+    // Rotary positions of self-attention, as in fovea_mha_desc; default 0: none.
+    size_t rotary_dim;
+    uint32_t rotary_adjacent;
+    size_t rotary_positions;
+    float dropout; ///< training: of attention weights, of the FFN's activations, and of what each
+                   ///< sublayer adds to its residual; default 0, 0 <= p < 1
 };
 /// Fills in the defaults: eps 1e-5, beams 1, everything else 0: an encoder, post-norm. size is sizeof(*desc). Errors:
 /// NULL, STRUCT.
@@ -93,6 +97,7 @@ struct fovea_layer_args {
     /// appends len keys at position. cross_cache: memory_len of the plan for at least batch / beams memories; a
     /// fovea_mha filled it (FOVEA_MHA_APPEND at position 0, no queries, the weights of cross_attention).
     const struct fovea_kv_cache *self_cache, *cross_cache;
+    const float *rotary_cos, *rotary_sin; ///< with rotary_dim, as in fovea_mha_args
     // Training: what is dropped follows from seed and from the sites: self-attention has `site`, cross-attention the
     // next, the FFN's activations and its output the two after it. Layers of a model take sites 4 apart.
     uint64_t seed;
@@ -120,8 +125,8 @@ FOVEA_API enum fovea_status fovea_explain_layer_call(const void *plan, const str
 /// Runs a plan on an executor (NULL: in this thread). shared and scratch as plan's fovea_work says. After an error
 /// neither y nor self_cache has been written. Of a blob only the header is checked, see fovea_pack_check.
 /// Errors: NULL, SHAPE (a size above the plan's, more memories than batch / beams of the plan, beams, a cache of other
-/// sizes, position + len above its capacity), STRUCT (caches, another's plan), ALIGN (memories, blobs), FORMAT (a
-/// foreign blob, or of another shape), VALUE (no workers).
+/// sizes, position + len above its capacity or rotary_positions), STRUCT (caches, another's plan), ALIGN (memories,
+/// blobs), FORMAT (a foreign blob, or of another shape), VALUE (no workers).
 ///
 /// Accuracy: no bound is stated for the whole. Each product has that of fovea_gemm (docs/numerics.md, section 2), each
 /// activation that of section 5, attention that of fovea_attention, against exact arithmetic on its own, rounded

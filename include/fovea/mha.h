@@ -67,6 +67,11 @@ struct fovea_mha_desc {
     uint32_t bias; ///< 1: args.bias is added to the scores; it and its strides as in fovea_attention_desc
     size_t bias_batch, bias_head, bias_row, bias_key;
     uint32_t need_weights; ///< 1: args.attn_weights may be asked for
+    // Rotary positions of queries and of the keys that are projected, as FOVEA_ROWWISE_ROTARY has them; default 0:
+    // none.
+    size_t rotary_dim;        ///< of each head, even, at most qk_dim
+    uint32_t rotary_adjacent; ///< 1: adjacent elements are a pair
+    size_t rotary_positions;  ///< rows of args.rotary_cos and rotary_sin
 };
 /// Fills in the defaults: FOVEA_MHA_PROJECT, scale 1/sqrt(d), windows without end, everything else 0. size is
 /// sizeof(*desc). Begin with it: a descriptor of zeros has the scale 0 and windows of one key. Errors: NULL, STRUCT.
@@ -87,9 +92,12 @@ struct fovea_mha_args {
     const uint32_t *kv_lens; ///< as kv_len_kind says; each is clamped to the keys there are, with a cache those in it
     const uint8_t *mask;     ///< where the descriptor asks for it; key 0 is the cache's first
     const float *bias;       ///< the same
-    const float *additive;   ///< FOVEA_SCORING_ADDITIVE: (H, d) dense
-    const float *slopes;     ///< NULL, or ALiBi: H of them, as in fovea_attention_args
-    const float *sinks;      ///< NULL, or H logits; -inf is none
+    /// With rotary_dim: (rotary_positions, rotary_dim / 2) dense. Query i stands at position + i; key j of a call at j
+    /// or, where it is appended, at position + j.
+    const float *rotary_cos, *rotary_sin;
+    const float *additive; ///< FOVEA_SCORING_ADDITIVE: (H, d) dense
+    const float *slopes;   ///< NULL, or ALiBi: H of them, as in fovea_attention_args
+    const float *sinks;    ///< NULL, or H logits; -inf is none
     /// NULL, or live_count head numbers below H, ascending: the other heads are pruned, the bits those of zeros in
     /// their place. Their projections are computed all the same.
     const uint32_t *live_heads;
@@ -127,10 +135,10 @@ FOVEA_API enum fovea_status fovea_explain_mha_call(const void *plan, const struc
                                                    size_t text_size);
 /// Runs a plan on an executor (NULL: in this thread). shared and scratch as plan's fovea_work says. After an error
 /// neither out nor the cache has been written. Of a blob only the header is checked, see fovea_pack_check.
-/// Errors: NULL, SHAPE (a size above the plan's, a cache of other sizes, position + kv_len above its capacity), STRUCT
-/// (cache, another's plan), UNSUPPORTED (a cache with K in rows), ENUM (its k_rows), OVERFLOW (cache), ALIGN (memories,
-/// blobs), FORMAT (a foreign blob, or of another shape), VALUE (no workers; live_heads that do not ascend; a mask,
-/// bias, lengths, weights or a residual that the descriptor did not ask for).
+/// Errors: NULL, SHAPE (a size above the plan's, a cache of other sizes, position + kv_len above its capacity,
+/// positions that rotary_cos has not), STRUCT (cache, another's plan), UNSUPPORTED (a cache with K in rows), ENUM (its
+/// k_rows), OVERFLOW (cache), ALIGN (memories, blobs), FORMAT (a foreign blob, or of another shape), VALUE (no workers;
+/// live_heads that do not ascend; a mask, bias, lengths, weights or a residual that the descriptor did not ask for).
 ///
 /// Accuracy: no bound is stated for the whole. Each product has that of fovea_gemm (docs/numerics.md, section 2),
 /// attention that of fovea_attention, against exact arithmetic on its own, rounded inputs.

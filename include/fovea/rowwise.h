@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// fovea/rowwise.h - operators on the rows of a matrix: LayerNorm, RMSNorm, softmax, activations, addition.
+// fovea/rowwise.h - operators on the rows of a matrix: LayerNorm, RMSNorm, softmax, activations, addition,
+// dropout, rotary positions.
 //
 // Error bounds are in docs/numerics.md: EXP2 in section 1 (0.80 ulp), GELU, GELU_TANH and SILU in section 5; TANH, SIN
 // and COS are SLEEF's u10 functions, 1.0 ulp (section 1 names them). RELU is exact, ADD one rounding, DROPOUT a
-// product with the rounded 1 / (1 - dropout) (section 6). Softmax and norms: section 4.
+// product with the rounded 1 / (1 - dropout) (section 6), ROTARY three roundings (section 5). Softmax and norms:
+// section 4.
 #ifndef FOVEA_ROWWISE_H
 #define FOVEA_ROWWISE_H
 
@@ -30,6 +32,8 @@ enum fovea_rowwise_op {
     FOVEA_ROWWISE_RMSNORM = 12, ///< each row: x / sqrt(mean of x^2 + eps) * gamma + beta
     FOVEA_ROWWISE_DROPOUT = 13, ///< +0, or x / (1 - dropout): by (args.seed, args.site, number of the element) alone
     FOVEA_ROWWISE_DROPOUT_ADD = 14, ///< DROPOUT of x, + x2: the residual connection of a sublayer in training
+    FOVEA_ROWWISE_ROTARY = 15, ///< rotary positions (Su et al., arXiv:2104.09864): in each head of a row pairs (a, b)
+                               ///< of its first rotary_dim elements become (a cos - b sin, b cos + a sin)
 };
 
 /// rows x cols elements with a stride between rows for each matrix (elements, at least cols).
@@ -40,10 +44,16 @@ struct fovea_rowwise_desc {
     size_t ldx, ldx2, ldy; ///< ldx2 for ADD and DROPOUT_ADD only
     float eps;             ///< LAYERNORM and RMSNORM, default 1e-5; at least 0
     float dropout;         ///< DROPOUT and DROPOUT_ADD, 0 <= p < 1 of the elements are dropped; default 0: none
+    // ROTARY:
+    size_t heads;             ///< of a row, at least 1; divides cols
+    size_t rotary_dim;        ///< even, at most cols / heads; 0 turns nothing
+    uint32_t rotary_adjacent; ///< 0: element i goes with element i + rotary_dim / 2 (NeoX, Llama of Hugging Face); 1: 2
+                              ///< i with 2 i + 1 (GPT-J, "interleaved")
+    size_t rotary_positions;  ///< rows of args.cos and args.sin
 };
 #define FOVEA_ROWWISE_DESC_INIT                                                                                        \
     {                                                                                                                  \
-        sizeof(struct fovea_rowwise_desc), FOVEA_ROWWISE_SOFTMAX, 0, 0, 0, 0, 0, 1e-5f, 0                              \
+        sizeof(struct fovea_rowwise_desc), FOVEA_ROWWISE_SOFTMAX, 0, 0, 0, 0, 0, 1e-5f, 0, 0, 0, 0, 0                  \
     }
 
 /// One plan serves any number of rows up to its capacity.
@@ -60,11 +70,16 @@ struct fovea_rowwise_args {
     uint32_t site;    ///< tells the dropouts of a model apart
     uint32_t eval;    ///< 1: no dropout in this call: the bits of dropout 0, which are those of x and of ADD
     uint64_t element; ///< the number of element (0, 0)
+    // ROTARY: row r stands at positions[r] or, where that is NULL, at position + r % len.
+    const float *cos, *sin;    ///< (rotary_positions, rotary_dim / 2) dense
+    const uint32_t *positions; ///< NULL, or of each row, below rotary_positions
+    size_t position, len;      ///< without positions: len, at least 1, rows are a sequence
 };
 
 /// As fovea/gemm.h. A row-wise plan has one phase and needs no memory. Errors of the plan: NULL, STRUCT, ENUM, STRIDE,
-/// OVERFLOW, VALUE (eps, dropout), ALIGN (plan); of a run: NULL, STRUCT (another's plan), SHAPE (rows above the
-/// plan's), STRIDE (y is x or x2, another stride), VALUE (no workers).
+/// OVERFLOW, VALUE (eps, dropout), SHAPE (heads, rotary_dim), ALIGN (plan); of a run: NULL, STRUCT (another's plan),
+/// SHAPE (rows above the plan's, a position that cos and sin have not, len 0), STRIDE (y is x or x2, another stride),
+/// VALUE (no workers).
 FOVEA_API size_t fovea_rowwise_plan_size(void);
 FOVEA_API enum fovea_status fovea_rowwise_plan(const struct fovea_engine *engine, const struct fovea_rowwise_desc *desc,
                                                void *plan);

@@ -73,6 +73,15 @@ static inline void fv_deinterleave(fv_f32 a, fv_f32 b, fv_f32 *even, fv_f32 *odd
     *odd = _mm256_castpd_ps(_mm256_permute4x64_pd(o, HALVES));
 }
 
+/// The reverse: the pairs of even[0], odd[0] and so on.
+static inline void fv_interleave(fv_f32 even, fv_f32 odd, fv_f32 *a, fv_f32 *b)
+{
+    enum { LOW = 0x20, HIGH = 0x31 };
+    const fv_f32 low = _mm256_unpacklo_ps(even, odd), high = _mm256_unpackhi_ps(even, odd);
+    *a = _mm256_permute2f128_ps(low, high, LOW);
+    *b = _mm256_permute2f128_ps(low, high, HIGH);
+}
+
 // ---- Arithmetic ------------------------------------------------------------------------------------------------
 
 static inline fv_f32 fv_add(fv_f32 a, fv_f32 b)

@@ -72,6 +72,14 @@ static inline void fv_deinterleave(fv_f32 a, fv_f32 b, fv_f32 *even, fv_f32 *odd
     *odd = _mm512_permutex2var_ps(a, _mm512_add_epi32(places, _mm512_set1_epi32(1)), b);
 }
 
+/// The reverse: the pairs of even[0], odd[0] and so on.
+static inline void fv_interleave(fv_f32 even, fv_f32 odd, fv_f32 *a, fv_f32 *b)
+{
+    const fv_i32 places = _mm512_setr_epi32(0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+    *a = _mm512_permutex2var_ps(even, places, odd);
+    *b = _mm512_permutex2var_ps(even, _mm512_add_epi32(places, _mm512_set1_epi32(8)), odd);
+}
+
 // ---- Arithmetic ------------------------------------------------------------------------------------------------
 
 static inline fv_f32 fv_add(fv_f32 a, fv_f32 b)

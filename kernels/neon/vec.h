@@ -89,6 +89,13 @@ static inline void fv_deinterleave(fv_f32 a, fv_f32 b, fv_f32 *even, fv_f32 *odd
     *odd = vuzp2q_f32(a, b);
 }
 
+// The reverse: the pairs of even[0], odd[0] and so on.
+static inline void fv_interleave(fv_f32 even, fv_f32 odd, fv_f32 *a, fv_f32 *b)
+{
+    *a = vzip1q_f32(even, odd);
+    *b = vzip2q_f32(even, odd);
+}
+
 // ---- Arithmetic ------------------------------------------------------------------------------------------------
 
 static inline fv_f32 fv_add(fv_f32 a, fv_f32 b)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/check/rowwise.c - cases of the row kernels: every length to 160, primes and long rows after that, in place too.
+#include "tests/check/bounds.h"
 #include "tests/check/check.h"
 #include "tests/check/oracle.h"
 
@@ -165,6 +166,40 @@ static void run_dropout(struct check_case *c)
     check_outputs(c, y[0], y[1], (struct check_view){1, n, n, 0});
 }
 
+/// Pairs apart and adjacent; cosines and sines are any numbers.
+static void run_rotary(struct check_case *c)
+{
+    const size_t n = draw_length(c);
+    const struct check_source values = check_source(&c->rng, draw_scale(&c->rng));
+    const bool in_place = check_chance(&c->rng, 40);
+    const uint32_t adjacent = check_chance(&c->rng, 50);
+    check_describe(c, " n %zu values %d adjacent %u%s", n, (int)values.kind, (unsigned)adjacent,
+                   in_place ? " in place" : "");
+    struct check_buffer *const x = make(c, "x", &values, 2 * n), *const want = check_buffer(c, "y", 2 * n);
+    const float *const cosines = make(c, "cos", &values, n)->data, *const sines = make(c, "sin", &values, n)->data;
+    for (size_t i = 0; i < 2 * n && in_place; i++)
+        want->data[i] = x->data[i];
+    struct check_buffer *const y[] = {want, check_twin(c, want)};
+    const struct check_variant *const who[] = {c->scalar, c->variant};
+    check_seal();
+    for (size_t w = 0; w < 2; w++) {
+        check_enter(c, who[w]);
+        who[w]->run.rotary(n, adjacent, in_place ? y[w]->data : x->data, cosines, sines, y[w]->data);
+        check_leave(c);
+    }
+    check_sealed(c);
+    check_outputs(c, y[0], y[1], (struct check_view){1, 2 * n, 2 * n, 0});
+    for (size_t i = 0; i < n && values.kind == CHECK_UNIFORM; i++) {
+        const size_t first = adjacent ? 2 * i : i, second = adjacent ? 2 * i + 1 : n + i;
+        const double a = (double)x->data[first], b = (double)x->data[second];
+        const double cosine = (double)cosines[i], sine = (double)sines[i];
+        check_bound(c, "y", 0, first, y[1]->data[first], a * cosine - b * sine,
+                    2 * CHECK_U * (fabs(a * cosine) + fabs(b * sine)));
+        check_bound(c, "y", 0, second, y[1]->data[second], b * cosine + a * sine,
+                    2 * CHECK_U * (fabs(b * cosine) + fabs(a * sine)));
+    }
+}
+
 enum { bench_n = 1024 };
 
 static struct check_buffer *bench_row(struct check_case *c, const char *name)
@@ -214,7 +249,18 @@ static double bench_dropout(struct check_case *c, size_t calls)
     return -(double)bench_n;
 }
 
+static double bench_rotary(struct check_case *c, size_t calls)
+{
+    const float *const x = bench_row(c, "x")->data, *const cosines = bench_row(c, "cos")->data;
+    float *const y = bench_row(c, "y")->data;
+    c->started = check_seconds();
+    for (size_t i = 0; i < calls; i++)
+        c->variant->run.rotary(bench_n / 2, 0, x, cosines, cosines, y);
+    return -(double)bench_n;
+}
+
 const struct check_family check_family_unary = {1500, run_unary, bench_unary};
 const struct check_family check_family_binary = {1500, run_binary, bench_binary};
 const struct check_family check_family_norm = {1500, run_norm, bench_norm};
 const struct check_family check_family_dropout = {1000, run_dropout, bench_dropout};
+const struct check_family check_family_rotary = {1000, run_rotary, bench_rotary};

@@ -15,7 +15,6 @@
 static const struct {
     const char *name, *why;
 } not_run[] = {
-    {"RotaryEmbedding", "no rotary embedding"},
     {"test_attention_24_qk_matmul_output_mode3_softmax_precision", HALF},
     {"test_attention_4d_gqa_causal_nonpad_decode_fp16", HALF},
     {"test_attention_4d_gqa_with_past_and_present_fp16", HALF},
@@ -134,13 +133,47 @@ static bool run_gelu(const struct onnx_case *c, const struct fovea_engine *engin
     return ok;
 }
 
+// (B, H, S, D), or (B, S, H * D) with num_heads. Without position_ids the caches are (B, S, pairs).
+static bool run_rotary(const struct onnx_case *c, const struct fovea_engine *engine, char *why, size_t size)
+{
+    const struct onnx_tensor *const x = onnx_input(c, 0), *const cosines = onnx_input(c, 1),
+                                    *const sines = onnx_input(c, 2), *const ids = onnx_input(c, 3),
+                                    *const y = onnx_output(c, 0);
+    struct fovea_rowwise_desc d = FOVEA_ROWWISE_DESC_INIT;
+    d.op = FOVEA_ROWWISE_ROTARY;
+    d.cols = d.ldx = d.ldy = x->shape[x->dims - 1];
+    d.rows = x->count / d.cols;
+    d.heads = x->dims == 3 ? (size_t)onnx_number(c, "num_heads", 1) : 1;
+    d.rotary_adjacent = onnx_number(c, "interleaved", 0) != 0;
+    d.rotary_dim = 2 * cosines->shape[cosines->dims - 1];
+    d.rotary_positions = 2 * cosines->count / d.rotary_dim;
+    const size_t len = x->shape[x->dims - 2], heads = x->dims == 4 ? x->shape[1] : 1;
+    uint32_t *const positions = test_alloc(d.rows * sizeof *positions);
+    for (size_t r = 0; r < d.rows; r++) {
+        const size_t token = r / len / heads * len + r % len;
+        positions[r] = (uint32_t)(ids ? (size_t)((const int64_t *)ids->data)[token] : token);
+    }
+    float *const out = test_alloc(y->count * sizeof *out);
+    const struct fovea_rowwise_args args = {
+        .x = x->data, .y = out, .rows = d.rows, .cos = cosines->data, .sin = sines->data, .positions = positions};
+    const bool ok = !failed(fovea_rowwise_once(engine, &d, &args), why, size) && onnx_compare(y, out, why, size);
+    free(positions);
+    free(out);
+    return ok;
+}
+
 typedef bool runner(const struct onnx_case *c, const struct fovea_engine *engine, char *why, size_t size);
 static const struct {
     const char *op;
     runner *run;
 } runners[] = {
-    {"Attention", onnx_attention},  {"Gelu", run_gelu},       {"Gemm", run_gemm}, {"LayerNormalization", run_norm},
-    {"RMSNormalization", run_norm}, {"Softmax", run_softmax},
+    {"Attention", onnx_attention},
+    {"Gelu", run_gelu},
+    {"Gemm", run_gemm},
+    {"LayerNormalization", run_norm},
+    {"RMSNormalization", run_norm},
+    {"RotaryEmbedding", run_rotary},
+    {"Softmax", run_softmax},
 };
 
 static void run_case(struct onnx_case *c, const char *folder, struct fovea_engine *const *engines)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/unit/causal_layer.c - a layer of a decoder-only stack: whole, in pieces and token by token with a cache, the
-// same bits; those of a decoder without a memory; and grouped queries as heads whose keys are written out.
+// tests/unit/causal_layer.c - a layer of a decoder-only stack, with rotary positions: whole, in pieces and token by
+// token with a cache, the same bits; those of a decoder without a memory; and grouped queries as heads whose keys are
+// written out.
 #include "fovea/fovea.h"
 #include "tests/support/engines.h"
 #include "tests/support/memory.h"
@@ -66,7 +67,7 @@ static void compare(const char *what, const char *isa, const float *expected, co
 
 // Position by position, or some at once.
 static void test_pieces(const struct fovea_engine *engine, const char *isa, const struct fovea_layer_desc *whole,
-                        const struct fovea_layer_weights *w, const float *x, const float *expected, size_t piece)
+                        const struct fovea_layer_args *all, const float *expected, size_t piece)
 {
     struct fovea_layer_desc d = *whole;
     d.cached = 1;
@@ -80,9 +81,9 @@ static void test_pieces(const struct fovea_engine *engine, const char *isa, cons
         const size_t len = at + piece < LEN ? piece : LEN - at;
         float *const in = test_floats(B * len * WIDTH, TEST_HIGH);
         for (size_t b = 0; b < B; b++)
-            memcpy(in + b * len * WIDTH, x + (b * LEN + at) * WIDTH, len * WIDTH * sizeof *in);
-        const struct fovea_layer_args a = {
-            .weights = w, .x = in, .batch = B, .len = len, .beams = 1, .position = at, .self_cache = &cache};
+            memcpy(in + b * len * WIDTH, all->x + (b * LEN + at) * WIDTH, len * WIDTH * sizeof *in);
+        struct fovea_layer_args a = *all;
+        a.x = in, a.len = len, a.position = at, a.self_cache = &cache;
         const float *const y = run(engine, &d, a, (enum test_way)(at % TEST_WAYS));
         for (size_t b = 0; b < B; b++)
             compare("in pieces", isa, expected + (b * LEN + at) * WIDTH, y + b * len * WIDTH, len * WIDTH);
@@ -98,6 +99,7 @@ static void test_layer_of(enum fovea_norm_place place, enum fovea_norm_kind kind
     d.activation = FOVEA_ACTIVATION_SILU, d.gated = 1;
     d.batch = B, d.len = LEN, d.width = WIDTH, d.ffn = FFN;
     d.heads = HEADS, d.kv_heads = KV_HEADS, d.qk_dim = d.v_dim = D;
+    d.rotary_dim = D - 1, d.rotary_adjacent = place == FOVEA_NORM_PRE, d.rotary_positions = LEN;
     const struct fovea_norm norm = {some(WIDTH, 1), some(WIDTH, 1)};
     struct fovea_layer_weights w = {.norm1 = norm, .norm3 = norm, .up = linear(WIDTH, 2 * FFN)};
     w.down = linear(FFN, WIDTH);
@@ -108,7 +110,9 @@ static void test_layer_of(enum fovea_norm_place place, enum fovea_norm_kind kind
     grouped(&w.self_attention.k, &written_out.self_attention.k);
     grouped(&w.self_attention.v, &written_out.self_attention.v);
     const float *const x = some(B * LEN * WIDTH, 1);
-    struct fovea_layer_args a = {.weights = &w, .x = x, .batch = B, .len = LEN, .beams = 1};
+    const float *const cosines = some(LEN * (D - 1) / 2, 1), *const sines = some(LEN * (D - 1) / 2, 1);
+    struct fovea_layer_args a = {
+        .weights = &w, .x = x, .batch = B, .len = LEN, .beams = 1, .rotary_cos = cosines, .rotary_sin = sines};
     const float *const expected = run(engines[0], &d, a, TEST_SERIAL);
     struct fovea_layer_desc all = d;
     all.kv_heads = 0;
@@ -128,8 +132,8 @@ static void test_layer_of(enum fovea_norm_place place, enum fovea_norm_kind kind
             continue;
         for (int way = 0; way < TEST_WAYS; way++)
             compare("whole", test_isas[e], expected, run(engines[e], &d, a, (enum test_way)way), B * LEN * WIDTH);
-        test_pieces(engines[e], test_isas[e], &d, &w, x, expected, 1);
-        test_pieces(engines[e], test_isas[e], &d, &w, x, expected, 8);
+        test_pieces(engines[e], test_isas[e], &d, &a, expected, 1);
+        test_pieces(engines[e], test_isas[e], &d, &a, expected, 8);
     }
     d.causal = 0, d.cached = 1;
     CHECK(test_run(&test_layer, engines[0], &d, &a, TEST_SERIAL, 1) == FOVEA_ERR_SHAPE, "an encoder with a cache");

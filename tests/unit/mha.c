@@ -65,6 +65,8 @@ static void draw(struct problem *p)
     d->residual = maybe();
     d->dropout = maybe() ? 0.3f : 0;
     d->need_weights = !maybe();
+    d->rotary_dim = maybe() ? d->qk_dim / 2 * 2 : maybe() ? d->qk_dim / 4 * 2 : 0;
+    d->rotary_adjacent = maybe();
     struct fovea_mha_args *const a = &p->args;
     *a = (struct fovea_mha_args){.batch = d->batch, .q_len = d->q_len, .kv_len = d->kv_len, .seed = seed_of_run};
     a->site = SITE;
@@ -94,6 +96,11 @@ static void draw(struct problem *p)
             if (maybe())
                 p->live[a->live_count++] = h;
         a->live_heads = p->live;
+    }
+    if (d->rotary_dim) {
+        d->rotary_positions = 400;
+        a->rotary_cos = some(d->rotary_positions * d->rotary_dim / 2, 1);
+        a->rotary_sin = some(d->rotary_positions * d->rotary_dim / 2, 1);
     }
     a->average_weights = maybe();
     a->dropped_weights = maybe();
@@ -125,6 +132,28 @@ static float *product(const struct fovea_linear *l, const float *x, size_t rows,
     return y;
 }
 
+// What is projected for some heads, turned by rotary positions where there are some: each sequence from `position` on.
+static float *turned(const struct problem *p, float *x, size_t heads, size_t len, size_t position)
+{
+    const struct fovea_mha_desc *const m = &p->desc;
+    struct fovea_rowwise_desc d = FOVEA_ROWWISE_DESC_INIT;
+    d.op = FOVEA_ROWWISE_ROTARY;
+    d.rows = len, d.heads = heads, d.cols = d.ldx = d.ldy = heads * m->qk_dim;
+    d.rotary_dim = m->rotary_dim, d.rotary_adjacent = m->rotary_adjacent, d.rotary_positions = m->rotary_positions;
+    for (size_t b = 0; b < m->batch && m->rotary_dim; b++) {
+        float *const rows = x + b * len * d.cols;
+        const struct fovea_rowwise_args a = {.x = rows,
+                                             .y = rows,
+                                             .rows = len,
+                                             .cos = p->args.rotary_cos,
+                                             .sin = p->args.rotary_sin,
+                                             .position = position,
+                                             .len = len};
+        CHECK(!fovea_rowwise_once(engines[0], &d, &a), "rotary");
+    }
+    return x;
+}
+
 static struct fovea_strides projected(size_t heads, size_t len, size_t dim)
 {
     return (struct fovea_strides){len * heads * dim, dim, heads * dim};
@@ -149,8 +178,9 @@ static float *from_operators(const struct problem *p, float *attn_weights)
     d.k = projected(kv_heads, m->kv_len, m->qk_dim), d.v = projected(kv_heads, m->kv_len, m->v_dim);
     float *const o = test_floats(q_rows * m->heads * m->v_dim, TEST_HIGH);
     const struct fovea_attention_args a = {
-        .q = product(&p->weights.q, call->query, q_rows, m->query_width, m->heads * m->qk_dim, NULL),
-        .k = product(&p->weights.k, call->key, kv_rows, m->key_width, qk, NULL),
+        .q = turned(p, product(&p->weights.q, call->query, q_rows, m->query_width, m->heads * m->qk_dim, NULL),
+                    m->heads, m->q_len, call->position),
+        .k = turned(p, product(&p->weights.k, call->key, kv_rows, m->key_width, qk, NULL), kv_heads, m->kv_len, 0),
         .v = product(&p->weights.v, call->value, kv_rows, m->value_width, v, NULL),
         .out = o,
         .lse = test_floats(q_rows * m->heads, TEST_HIGH),
