@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+// examples/decoder/decoder.c - a decoder-only model (RMSNorm first, SwiGLU, grouped queries, rotary positions) of
+// made-up weights continues a prompt: at once, then token by token with caches, and all at once again: the same tokens
+// and bits.
+//
+//     cc decoder.c $(pkg-config --cflags --libs fovea) -lm && ./a.out
+#include <fovea/fovea.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LAYERS = 3, WIDTH = 192, HEADS = 6, KV_HEADS = 2, DIM = 32, FFN = 512, TOKENS = 1000 };
+enum { PROMPT = 20, LEN = 60 }; // tokens of the prompt, and in all
+
+static void must(enum fovea_status status, const char *what)
+{
+    if (status != FOVEA_OK) {
+        fprintf(stderr, "%s: %s\n", what, fovea_status_string(status));
+        exit(1);
+    }
+}
+
+static void *take(size_t bytes)
+{
+    void *const memory = aligned_alloc(64, (bytes + 64) / 64 * 64);
+    if (!memory)
+        exit(1);
+    return memory;
+}
+
+// Made-up weights; those of a trained model come from a file: fovea/safetensors.h.
+static float *some(size_t count, float scale)
+{
+    static uint32_t state = 1;
+    float *const values = take(count * sizeof(float));
+    for (size_t i = 0; i < count; i++) {
+        state = state * 1664525 + 1013904223;
+        values[i] = scale * ((float)(state >> 8) / (1 << 23) - 1);
+    }
+    return values;
+}
+
+static struct fovea_linear linear(const struct fovea_engine *engine, size_t inputs, size_t outputs)
+{
+    size_t bytes;
+    must(fovea_pack_size(inputs, outputs, &bytes), "pack size");
+    float *const weight = some(outputs * inputs, 1.7f / sqrtf((float)inputs));
+    void *const blob = take(bytes);
+    must(fovea_pack(engine, FOVEA_TRANS, inputs, outputs, weight, inputs, blob, bytes), "pack");
+    free(weight);
+    return (struct fovea_linear){.weight = blob};
+}
+
+struct model {
+    struct fovea_engine *engine;
+    struct fovea_layer_weights layers[LAYERS];
+    struct fovea_kv_cache caches[LAYERS];
+    struct fovea_linear head; // logits of a row
+    float *embedding, *cos, *sin;
+    struct fovea_work *layer, *product; // plans: one serves all layers
+    void *shared, *scratch;
+};
+
+static void plan(struct model *model)
+{
+    struct fovea_layer_desc desc;
+    must(fovea_layer_desc_init(&desc, sizeof desc), "desc");
+    desc.causal = desc.cached = desc.gated = 1;
+    desc.norm = FOVEA_NORM_PRE;
+    desc.norm_kind = FOVEA_NORM_RMS;
+    desc.activation = FOVEA_ACTIVATION_SILU;
+    desc.batch = 1;
+    desc.len = desc.kv_len = desc.rotary_positions = LEN; // any call of up to so many
+    desc.width = WIDTH;
+    desc.ffn = FFN;
+    desc.heads = HEADS;
+    desc.kv_heads = KV_HEADS;
+    desc.qk_dim = desc.v_dim = desc.rotary_dim = DIM;
+    struct fovea_gemm_desc head = FOVEA_GEMM_DESC_INIT;
+    head.b_packed = 1;
+    head.m = 1;
+    head.k = head.lda = WIDTH;
+    head.n = head.ldc = TOKENS;
+    model->layer = take(fovea_layer_plan_size());
+    model->product = take(fovea_gemm_plan_size());
+    must(fovea_layer_plan(model->engine, &desc, model->layer), "plan of a layer");
+    must(fovea_gemm_plan(model->engine, &head, model->product), "plan of the head");
+    char text[300];
+    must(fovea_explain_layer(model->engine, &desc, text, sizeof text), "explain");
+    puts(text);
+    const struct fovea_work *const a = model->layer, *const b = model->product;
+    model->shared = take(a->shared_bytes > b->shared_bytes ? a->shared_bytes : b->shared_bytes);
+    model->scratch = take(a->scratch_bytes > b->scratch_bytes ? a->scratch_bytes : b->scratch_bytes);
+}
+
+static void make(struct model *model)
+{
+    struct fovea_engine_options options = FOVEA_ENGINE_OPTIONS_INIT;
+    options.workers = 1; // all in this thread
+    must(fovea_engine_create(&options, &model->engine), "engine");
+    plan(model);
+    for (int i = 0; i < LAYERS; i++) {
+        struct fovea_layer_weights *const w = &model->layers[i];
+        *w = (struct fovea_layer_weights){.up = linear(model->engine, WIDTH, 2 * FFN)}; // gates and values in turn
+        w->down = linear(model->engine, FFN, WIDTH);
+        w->self_attention.q = linear(model->engine, WIDTH, HEADS * DIM);
+        w->self_attention.k = linear(model->engine, WIDTH, KV_HEADS * DIM);
+        w->self_attention.v = linear(model->engine, WIDTH, KV_HEADS * DIM);
+        w->self_attention.o = linear(model->engine, HEADS * DIM, WIDTH);
+        struct fovea_kv_cache *const cache = &model->caches[i];
+        *cache = (struct fovea_kv_cache){.struct_size = sizeof *cache,
+                                         .batch = 1,
+                                         .kv_heads = KV_HEADS,
+                                         .capacity = LEN,
+                                         .qk_dim = DIM,
+                                         .v_dim = DIM};
+        size_t k, v;
+        must(fovea_kv_cache_size(cache, &k, &v), "cache");
+        cache->k = take(k * sizeof(float));
+        cache->v = take(v * sizeof(float));
+    }
+    model->head = linear(model->engine, WIDTH, TOKENS);
+    model->embedding = some(TOKENS * WIDTH, 1);
+    model->cos = take(LEN * DIM / 2 * sizeof(float));
+    model->sin = take(LEN * DIM / 2 * sizeof(float));
+    for (int i = 0; i < LEN * DIM / 2; i++) {
+        const double angle = i / (DIM / 2) * pow(10000, -2.0 * (i % (DIM / 2)) / DIM);
+        model->cos[i] = (float)cos(angle);
+        model->sin[i] = (float)sin(angle);
+    }
+}
+
+// Appends tokens to what the caches have, and returns the one that comes next.
+static int next_token(const struct model *model, const int *tokens, size_t count, size_t position, float *logits)
+{
+    static float x[LEN * WIDTH];
+    for (size_t i = 0; i < count; i++)
+        memcpy(x + i * WIDTH, model->embedding + tokens[i] * WIDTH, WIDTH * sizeof *x);
+    for (int i = 0; i < LAYERS; i++) {
+        const struct fovea_layer_args args = {.weights = &model->layers[i],
+                                              .x = x,
+                                              .y = x,
+                                              .batch = 1,
+                                              .len = count,
+                                              .beams = 1,
+                                              .position = position,
+                                              .self_cache = &model->caches[i],
+                                              .rotary_cos = model->cos,
+                                              .rotary_sin = model->sin};
+        must(fovea_layer(model->layer, &args, model->shared, model->scratch, NULL), "layer");
+    }
+    const struct fovea_gemm_args args = {.a = x + (count - 1) * WIDTH, .b = model->head.weight, .c = logits, .m = 1};
+    must(fovea_gemm(model->product, &args, model->shared, model->scratch, NULL), "head");
+    int best = 0;
+    for (int t = 1; t < TOKENS; t++)
+        best = logits[t] > logits[best] ? t : best;
+    return best;
+}
+
+int main(void)
+{
+    struct model model;
+    make(&model);
+    int tokens[LEN + 1];
+    static float one_by_one[TOKENS], at_once[TOKENS];
+    for (int i = 0; i < PROMPT; i++)
+        tokens[i] = i * 37 % TOKENS;
+    tokens[PROMPT] = next_token(&model, tokens, PROMPT, 0, one_by_one);
+    for (int i = PROMPT; i < LEN; i++)
+        tokens[i + 1] = next_token(&model, tokens + i, 1, (size_t)i, one_by_one);
+    for (int i = PROMPT; i <= LEN; i++)
+        printf("%d ", tokens[i]);
+    const int last = next_token(&model, tokens, LEN, 0, at_once);
+    const int same = last == tokens[LEN] && memcmp(one_by_one, at_once, sizeof at_once) == 0;
+    printf("\ntoken by token and at once: %s\n", same ? "the same bits" : "other bits");
+    return !same; // the process frees what it took
+}
