@@ -71,7 +71,7 @@ static void print_all(const struct problem *problem, uint32_t class, const char 
     const struct fovea_tuned tuned = fovea_tuned_get(fovea_engine_kernels(engine), class);
     const struct fovea_tuned model = tune_default(engine, class, fovea_engine_choice(engine)->quarantined);
     char words[CLI_TUNE_WORDS];
-    printf("class    %s %s\n", fovea_tuned_classes[class].operator_name, fovea_tuned_classes[class].name);
+    printf("class    %s %s\n", fovea_class_names[class].of, fovea_class_names[class].name);
     print_list("because", because, 0);
     printf("profile  %s\n", fovea_engine_profile(engine));
     if (tuned.kernel >= 0)
@@ -155,7 +155,7 @@ static int explain_attention(const struct problem *problem)
     }
     fovea_attention_say(plan, text, sizeof text);
     fovea_attention_reasons(plan, because, sizeof because);
-    print_all(problem, FOVEA_CLASS_ATTENTION + fovea_attention_class_of(plan), because, text);
+    print_all(problem, fovea_attention_class_of(plan), because, text);
     free(plan);
     return CLI_OK;
 }

@@ -16,7 +16,7 @@ static const char *number_of(uint32_t value, char text[NUMBER])
 void cli_tune_words(uint32_t class, const struct fovea_tuned *tuned, char *text, size_t size)
 {
     uint32_t count;
-    const struct fovea_tunable *const tunables = fovea_tunables(fovea_tuned_classes[class].kind, &count);
+    const struct fovea_tunable *const tunables = fovea_tunables(fovea_class(class).kind, &count);
     int used = 0;
     *text = '\0';
     if (tuned->kernel >= 0)
@@ -32,7 +32,7 @@ void cli_tune_changes(uint32_t class, const struct fovea_tuned *from, const stru
                       size_t size)
 {
     uint32_t count;
-    const struct fovea_tunable *const tunables = fovea_tunables(fovea_tuned_classes[class].kind, &count);
+    const struct fovea_tunable *const tunables = fovea_tunables(fovea_class(class).kind, &count);
     int used = 0;
     *text = '\0';
     if (from->kernel != to->kernel)
@@ -48,7 +48,7 @@ void cli_tune_changes(uint32_t class, const struct fovea_tuned *from, const stru
 
 static void name_of(uint32_t class, char *text, size_t size)
 {
-    snprintf(text, size, "%s %s", fovea_tuned_classes[class].operator_name, fovea_tuned_classes[class].name);
+    snprintf(text, size, "%s %s", fovea_class_names[class].of, fovea_class_names[class].name);
 }
 
 // What would be used without the profile, but for its quarantine, with the caches it was made for.
@@ -93,7 +93,7 @@ void cli_tune_table(const struct fovea_engine *engine, const struct fovea_profil
     printf("\n%-24s %6s %15s  %s\n", "class", "gain", "95 %", "default -> chosen");
     for (uint32_t class = 0; class < FOVEA_TUNED_CLASSES; class ++) {
         char name[64], words[CLI_TUNE_WORDS], interval[32];
-        if (class == FOVEA_CLASS_SLOT + FOVEA_SLOT_gemm)
+        if (!fovea_class_is_tuned(class))
             continue;
         const struct fovea_tuned model = default_of(engine, profile, class);
         const struct fovea_evidence *const e = &profile->evidence[class];
@@ -133,15 +133,14 @@ void cli_tune_json(const struct fovea_engine *engine, const struct fovea_profile
     any = false;
     for (uint32_t class = 0; class < FOVEA_TUNED_CLASSES; class ++) {
         uint32_t count;
-        const struct fovea_tunable *const tunables = fovea_tunables(fovea_tuned_classes[class].kind, &count);
-        if (class == FOVEA_CLASS_SLOT + FOVEA_SLOT_gemm)
+        const struct fovea_tunable *const tunables = fovea_tunables(fovea_class(class).kind, &count);
+        if (!fovea_class_is_tuned(class))
             continue;
         const struct fovea_tuned model = default_of(engine, profile, class);
         const struct fovea_tuned *const tuned = profile->has[class] ? &profile->tuned[class] : &model;
         const struct fovea_evidence *const e = &profile->evidence[class];
         printf("%s\n  {\"operator\": \"%s\", \"class\": \"%s\", \"tuned\": %s", any ? "," : "",
-               fovea_tuned_classes[class].operator_name, fovea_tuned_classes[class].name,
-               profile->has[class] ? "true" : "false");
+               fovea_class_names[class].of, fovea_class_names[class].name, profile->has[class] ? "true" : "false");
         any = true;
         if (tuned->kernel >= 0)
             printf(", \"kernel\": \"%s\"", fovea_variant_facts[tuned->kernel].name);

@@ -18,7 +18,7 @@ static bool set_in_class(const struct fovea_engine *engine, uint32_t class, cons
 {
     struct fovea_tuned *const tuned = &start->tuned[class];
     uint32_t count;
-    const struct fovea_tunable *const tunables = fovea_tunables(fovea_tuned_classes[class].kind, &count);
+    const struct fovea_tunable *const tunables = fovea_tunables(fovea_class(class).kind, &count);
     if (!start->has[class])
         *tuned = tune_default(engine, class, start->quarantine);
     start->has[class] = 1;
@@ -49,10 +49,10 @@ static bool set_all(const struct fovea_engine *engine, const struct cli_tune_arg
         const char *const text = a->set.items[i], *const dot = strchr(text, '.'), *const equals = strchr(text, '=');
         bool ok = dot && equals && dot < equals, any = false;
         for (uint32_t class = 0; class < FOVEA_TUNED_CLASSES && ok; class ++) {
-            const struct fovea_tuned_class *const facts = &fovea_tuned_classes[class];
+            const char *const name = fovea_class_names[class].name;
             const size_t length = (size_t)(dot - text);
-            const bool all = length == 3 && memcmp(text, "all", 3) == 0 && facts->kind == FOVEA_TUNED_GEMM;
-            if (!all && !(strlen(facts->name) == length && memcmp(facts->name, text, length) == 0))
+            const bool all = length == 3 && memcmp(text, "all", 3) == 0 && fovea_class(class).kind == FOVEA_TUNED_GEMM;
+            if (!all && !(strlen(name) == length && memcmp(name, text, length) == 0))
                 continue;
             any = true;
             ok = set_in_class(engine, class, dot + 1, (size_t)(equals - dot - 1), equals + 1, start);

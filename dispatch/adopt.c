@@ -64,8 +64,8 @@ void fovea_profile_choose(const struct fovea_profile *profile, struct fovea_choi
 {
     for (uint32_t i = 0; i < FOVEA_VARIANTS; i++)
         choice->quarantined[i] = profile->quarantine[i] != 0;
-    for (uint32_t class = FOVEA_CLASS_SLOT; class < FOVEA_TUNED_CLASSES; class ++)
-        if (profile->has[class] && profile->isa == choice->allowed)
+    for (uint32_t class = 0; class < FOVEA_TUNED_CLASSES; class ++)
+        if (fovea_class(class).kind == FOVEA_TUNED_SLOT && profile->has[class] && profile->isa == choice->allowed)
             choice->tuned[profile->tuned[class].kernel] = 1;
 }
 
@@ -84,9 +84,10 @@ static int may_use(const struct fovea_choice *choice, int32_t kernel)
 void fovea_profile_apply(const struct fovea_profile *profile, const struct fovea_choice *choice,
                          struct fovea_kernels *kernels)
 {
-    for (uint32_t class = 0; class < FOVEA_CLASS_SLOT; class ++) {
+    for (uint32_t class = 0; class < FOVEA_TUNED_CLASSES; class ++) {
         const int32_t kernel = profile->tuned[class].kernel;
-        if (profile->has[class] && profile->isa == choice->allowed && (kernel < 0 || may_use(choice, kernel)))
+        if (fovea_class(class).kind != FOVEA_TUNED_SLOT && profile->has[class] && profile->isa == choice->allowed &&
+            (kernel < 0 || may_use(choice, kernel)))
             fovea_tuned_set(kernels, class, &profile->tuned[class]);
     }
 }

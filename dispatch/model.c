@@ -6,8 +6,6 @@
 #include <stdbool.h>
 #include <string.h>
 
-enum { SEVERAL = 1, SOME = 2, MANY = 3 }; // rows of a class: fovea_gemm_class
-
 static uint32_t clamp(uint32_t value, uint32_t low, uint32_t high)
 {
     return value < low ? low : value > high ? high : value;
@@ -26,7 +24,7 @@ static uint32_t clamp(uint32_t value, uint32_t low, uint32_t high)
 // strips, unlike rows, never meet in few sets of L1 (direct_packed). Rows of a transposed B are read in place for as
 // many rows of C as registers hold beside the transpose: a second pass over B is slower than packing it.
 static struct fovea_gemm_tuning gemm_default(const struct fovea_machine *machine,
-                                             const struct fovea_variant_facts *facts, uint32_t class)
+                                             const struct fovea_variant_facts *facts, struct fovea_gemm_class of)
 {
     const struct fovea_beyond *const beyond = fovea_beyond_l2(machine);
     const uint32_t mr = facts->mr, nr = facts->nr;
@@ -34,7 +32,8 @@ static struct fovea_gemm_tuning gemm_default(const struct fovea_machine *machine
     const bool wide = !fovea_is_small(mr, nr);
     const uint32_t eighths = wide ? 3 : 5;
     const uint32_t in_place = fovea_in_place_rows(mr, nr);
-    const bool far = class / 3 % 2 == 1, avx512 = strcmp(facts->isa, "avx512") == 0;
+    const bool far = of.far, avx512 = strcmp(facts->isa, "avx512") == 0;
+    const bool packed = of.form == FOVEA_FORM_PACKED, natural_far = of.form == FOVEA_FORM_NN && far;
     struct fovea_gemm_tuning t = {
         .nc = wide ? nr : 2 * nr,
         .ahead = 1,
@@ -49,32 +48,31 @@ static struct fovea_gemm_tuning gemm_default(const struct fovea_machine *machine
         .edge_columns = avx512 ? beyond->edge_columns : 0,
         .chain_rows = avx512 ? beyond->chain_rows : 0,
         .pairs = strcmp(facts->isa, "avx2") == 0 ? beyond->pairs : 0,
-        .bn_rows = class % 3 == FOVEA_FORM_NN && far ? beyond->bn_rows[avx512] : 0,
-        .bn_alias = class % 3 == FOVEA_FORM_NN && far ? beyond->bn_alias[avx512] : 0,
-        .pass_rows = class % 3 == FOVEA_FORM_NN && far ? beyond->pass_natural : 0,
-        .alone = far && (class % 3 == FOVEA_FORM_NN || (class % 3 == FOVEA_FORM_PACKED && avx512)) ? beyond->alone : 0,
-        .alias_kc = class % 3 == FOVEA_FORM_NN && far && wide && beyond->alias_kc != 0 ? beyond->alias_kc : 1 << 20,
+        .bn_rows = natural_far ? beyond->bn_rows[avx512] : 0,
+        .bn_alias = natural_far ? beyond->bn_alias[avx512] : 0,
+        .pass_rows = natural_far ? beyond->pass_natural : 0,
+        .alone = natural_far || (packed && far && avx512) ? beyond->alone : 0,
+        .alias_kc = natural_far && wide && beyond->alias_kc != 0 ? beyond->alias_kc : 1 << 20,
         .thin_kc = wide && beyond->thin_kc != 0 ? beyond->thin_kc : 1 << 20,
     };
-    const bool natural = class % 3 != FOVEA_FORM_PACKED, few = class / 6 == 0;
-    t.lead = far ? beyond->lead[natural][!few] : 0;
+    const bool few = of.rows == FOVEA_FEW, many = of.rows == FOVEA_MANY;
+    t.lead = far ? beyond->lead[!packed][!few] : 0;
     if (far && (t.lead == 0 || avx512)) { // other tiles have no lead
-        const uint32_t of[] = {beyond->follow_rows, beyond->follow_natural, 0};
-        t.follow_rows = of[class % 3];
-        t.follow_panels = beyond->follow_panels[natural || !few];
-    } else if (!far && avx512 && class % 3 != FOVEA_FORM_NT && beyond->follow_near != 0) {
+        t.follow_rows = packed ? beyond->follow_rows : of.form == FOVEA_FORM_NN ? beyond->follow_natural : 0;
+        t.follow_panels = beyond->follow_panels[!packed || !few];
+    } else if (!far && avx512 && of.form != FOVEA_FORM_NT && beyond->follow_near != 0) {
         t.follow_rows = beyond->follow_near;
         t.follow_panels = beyond->follow_panels[1];
     }
     const uint32_t of_l2[] = {
         [FOVEA_FORM_PACKED] = beyond->direct_packed, [FOVEA_FORM_NN] = beyond->direct_of_l2, [FOVEA_FORM_NT] = 1};
-    t.direct = clamp(t.direct * (wide ? of_l2[class % 3] : 1), 0, 1 << 20);
+    t.direct = clamp(t.direct * (wide ? of_l2[of.form] : 1), 0, 1 << 20);
     t.along =
-        !far && avx512 && class % 3 != FOVEA_FORM_NT ? machine->l2_bytes / 8192 * beyond->along_eighths[natural] : 0;
-    const bool many = class / 6 == MANY, near = class / 3 % 2 == 0, packed = class % 3 == FOVEA_FORM_PACKED && wide;
-    t.nc = many && near ? clamp(beyond->near_columns, t.nc, UINT32_MAX) : t.nc;
+        !far && avx512 && of.form != FOVEA_FORM_NT ? machine->l2_bytes / 8192 * beyond->along_eighths[!packed] : 0;
+    t.nc = many && !far ? clamp(beyond->near_columns, t.nc, UINT32_MAX) : t.nc;
     const uint32_t share = !wide ? 128 : many ? beyond->step_floats : 256;
-    t.kc = packed && !many ? beyond->packed_steps : clamp(floats2 / share, 256, many ? beyond->many_steps : 1024);
+    t.kc =
+        packed && wide && !many ? beyond->packed_steps : clamp(floats2 / share, 256, many ? beyond->many_steps : 1024);
     const bool long_steps = t.kc > 1024 && beyond->long_rows != 0;
     t.mc =
         clamp(floats2 / 8 * eighths / (long_steps ? 1024 : t.kc) / 18 * 18, long_steps ? beyond->long_rows : 54, 480);
@@ -84,8 +82,7 @@ static struct fovea_gemm_tuning gemm_default(const struct fovea_machine *machine
         t.nc = beyond->slim_columns;
     }
     // Whose chunks of A are those of longer blocks, as they were measured.
-    const bool some = class / 6 == SEVERAL || class / 6 == SOME;
-    if (some && far && wide && class % 3 == FOVEA_FORM_NN && beyond->natural_steps != 0) {
+    if (!few && !many && natural_far && wide && beyond->natural_steps != 0) {
         t.kc = beyond->natural_steps;
     }
     return t;
@@ -126,18 +123,18 @@ static void set_bt(const struct fovea_machine *machine, const char *isa, bool ne
 // rows 0.5 to 0.65). That of AVX-512 is for a B that is far: the one stream of a packed one from memory, as of a model
 // that is larger than L3 (Zen 5, where follow_rows hides it: 8 rows 1.15 times as fast as 9x48, 12 rows 1.05 to 1.25,
 // 16 rows 0.96 to 1.06; from L3 0.7 to 0.95), or more rows than 9x48 takes at once over a natural one.
-static uint32_t thin_rows_of(const struct fovea_machine *machine, const char *isa, uint32_t class)
+static uint32_t thin_rows_of(const struct fovea_machine *machine, const char *isa, struct fovea_gemm_class of)
 {
     const struct fovea_beyond *const beyond = fovea_beyond_l2(machine);
-    const bool several = class / 6 >= SEVERAL, natural = class % 3 == FOVEA_FORM_NN;
+    const bool several = of.rows >= FOVEA_SEVERAL;
     const struct {
         const char *isa;
         uint32_t near, packed, natural; // rows; the latter two of a B that is far
     } table[] = {{"avx2", 2, 4, 0},
                  {"avx512", 0, several ? 14 : beyond->few_rows, several && beyond->thin_kc != 0 ? 14 : 0}};
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
-        if (strcmp(isa, table[i].isa) == 0 && class % 3 != FOVEA_FORM_NT) {
-            return class / 3 % 2 == 0 ? table[i].near : natural ? table[i].natural : table[i].packed;
+        if (strcmp(isa, table[i].isa) == 0 && of.form != FOVEA_FORM_NT) {
+            return !of.far ? table[i].near : of.form == FOVEA_FORM_NN ? table[i].natural : table[i].packed;
         }
     }
     return 0;
@@ -151,13 +148,13 @@ static uint32_t thin_rows_of(const struct fovea_machine *machine, const char *is
 // Rows for 14 and 15 queries rather than lanes: Zen 4, AVX-512, d = 64, 14 to 1024 keys 1.02 to 1.08 times as fast, d =
 // 128 1.04 to 1.32 (2048 keys 0.87), 256 1.13 to 1.32; AVX2 d = 64 1.05 to 1.12, 1024 keys 0.93, d = 128 1.12, 256 keys
 // and more 0.79 to 0.83; AVX2 of Zen 5, d = 64, 64 and 128 keys, 1.7. For 16 queries, AVX-512, d = 64 0.89 to 0.96.
-static struct fovea_attention_tuning attention_default(const struct fovea_machine *machine, uint32_t class)
+static struct fovea_attention_tuning attention_default(const struct fovea_machine *machine, enum fovea_heads heads)
 {
     const bool avx512 = (machine->cpu & FOVEA_CPU_AVX512) != 0;
     const struct fovea_beyond *const beyond = fovea_beyond_l2(machine);
     struct fovea_attention_tuning t = {
         .queries = 48,
-        .prefill = avx512 ? beyond->prefill[class != FOVEA_CLASS_ATTENTION] : 14,
+        .prefill = avx512 ? beyond->prefill[heads != FOVEA_HEADS_64] : 14,
         .near = clamp(machine->l2_bytes >> 10, 1, 1 << 20),
         .near_tiles = clamp(machine->l2_bytes / 8 * beyond->near_eighths >> 10, 1, 1 << 20),
         .again = beyond->again,
@@ -166,9 +163,9 @@ static struct fovea_attention_tuning attention_default(const struct fovea_machin
         .into_l1 = avx512 && beyond->into_l1,
         .beside = beyond->beside,
         .copy_k = beyond->copy_k,
-        .copy_v = beyond->copy_v[class != FOVEA_CLASS_ATTENTION],
+        .copy_v = beyond->copy_v[heads != FOVEA_HEADS_64],
     };
-    const uint32_t dim = UINT32_C(64) << (class - FOVEA_CLASS_ATTENTION); // the largest of the class, of most models
+    const uint32_t dim = UINT32_C(64) << heads; // the largest of the class, of most models
     t.tiles = clamp(2 * machine->l2_bytes / (5 * t.queries * dim * (uint32_t)sizeof(float)), 1, beyond->tiles);
     return t;
 }
@@ -179,38 +176,43 @@ static struct fovea_attention_tuning attention_default(const struct fovea_machin
 // steps, 32 rows 1.15, K = 8192 1.06. Zen 5, AVX-512, K up to 4864, against blocks of 1024: 20 to 48 rows 1.00 to 1.13,
 // 100 to 180 rows 1.03 to 1.07. AVX2 with more than 32 rows and other ISAs were not measured.
 static uint32_t strip_steps(const struct fovea_machine *machine, const struct fovea_variant_facts *facts,
-                            uint32_t class)
+                            struct fovea_gemm_class of)
 {
-    const uint32_t rows = class / 6, most = strcmp(facts->isa, "avx512") == 0 ? SOME
-                                            : strcmp(facts->isa, "avx2") == 0 ? SEVERAL
-                                                                              : 0;
-    const bool far_nt = class / 3 % 2 == 1 && class % 3 == FOVEA_FORM_NT;
+    const enum fovea_gemm_rows most = strcmp(facts->isa, "avx512") == 0 ? FOVEA_SOME
+                                      : strcmp(facts->isa, "avx2") == 0 ? FOVEA_SEVERAL
+                                                                        : FOVEA_FEW;
+    const bool far_nt = of.far && of.form == FOVEA_FORM_NT;
     const uint32_t bytes = machine->l2_bytes / 8 * fovea_beyond_l2(machine)->strip_eighths;
-    return far_nt && rows >= SEVERAL && rows <= most ? bytes / (facts->nr * (uint32_t)sizeof(float)) : 0;
+    return far_nt && of.rows >= FOVEA_SEVERAL && of.rows <= most ? bytes / (facts->nr * (uint32_t)sizeof(float)) : 0;
+}
+
+static struct fovea_gemm_tuning gemm_numbers(const struct fovea_machine *machine,
+                                             const struct fovea_variant_facts *facts, struct fovea_gemm_class of)
+{
+    struct fovea_gemm_tuning t = gemm_default(machine, facts, of);
+    if (of.form == FOVEA_FORM_NT) {
+        set_bt(machine, facts->isa, !of.far, &t);
+    }
+    t.thin_rows = thin_rows_of(machine, facts->isa, of);
+    const uint32_t steps = strip_steps(machine, facts, of);
+    if (steps != 0) {
+        t.kc = clamp(steps, t.kc, 1 << 20);
+        t.nc = facts->nr;
+    }
+    return t;
 }
 
 struct fovea_tuned fovea_tuned_default(const struct fovea_machine *machine, uint32_t class, int32_t kernel)
 {
-    struct fovea_tuned tuned = {.kernel = kernel};
-    if (fovea_tuned_classes[class].kind == FOVEA_TUNED_GEMM) {
-        const struct fovea_variant_facts *const facts = &fovea_variant_facts[kernel];
-        struct fovea_gemm_tuning t = gemm_default(machine, facts, class);
-        if (class % 3 == FOVEA_FORM_NT) {
-            set_bt(machine, facts->isa, class / 3 % 2 == 0, &t);
-        }
-        t.thin_rows = thin_rows_of(machine, facts->isa, class);
-        const uint32_t steps = strip_steps(machine, facts, class);
-        if (steps != 0) {
-            t.kc = clamp(steps, t.kc, 1 << 20);
-            t.nc = facts->nr;
-        }
+    const struct fovea_class of = fovea_class(class);
+    struct fovea_tuned tuned = {.kernel = fovea_tuned_has_kernel(of.kind) ? kernel : -1};
+    if (of.kind == FOVEA_TUNED_GEMM) {
+        const struct fovea_gemm_tuning t = gemm_numbers(machine, &fovea_variant_facts[kernel], of.gemm);
         memcpy(tuned.values, &t, sizeof t);
-    } else if (fovea_tuned_classes[class].kind == FOVEA_TUNED_ATTENTION) {
-        tuned.kernel = -1;
-        const struct fovea_attention_tuning t = attention_default(machine, class);
+    } else if (of.kind == FOVEA_TUNED_ATTENTION) {
+        const struct fovea_attention_tuning t = attention_default(machine, of.heads);
         memcpy(tuned.values, &t, sizeof t);
-    } else if (fovea_tuned_classes[class].kind == FOVEA_TUNED_CACHE) {
-        tuned.kernel = -1;
+    } else if (of.kind == FOVEA_TUNED_CACHE) {
         const struct fovea_cache_tuning t = {.near = clamp(machine->l2_bytes >> 10, 1, 1 << 20)};
         memcpy(tuned.values, &t, sizeof t);
     }

@@ -188,8 +188,8 @@ static int read_class(struct reader *r, enum fovea_tuned_operator kind, struct f
     uint32_t class = 0, count;
     const size_t length = word(r);
     while (class < FOVEA_TUNED_CLASSES &&
-           !(fovea_tuned_classes[class].kind == kind && strlen(fovea_tuned_classes[class].name) == length &&
-             memcmp(fovea_tuned_classes[class].name, r->at, length) == 0))
+           !(fovea_class(class).kind == kind && strlen(fovea_class_names[class].name) == length &&
+             memcmp(fovea_class_names[class].name, r->at, length) == 0))
         class ++;
     if (class == FOVEA_TUNED_CLASSES || out->has[class])
         return 0;
@@ -197,7 +197,7 @@ static int read_class(struct reader *r, enum fovea_tuned_operator kind, struct f
     struct fovea_tuned *const tuned = &out->tuned[class];
     *tuned = (struct fovea_tuned){.kernel = -1};
     if (fovea_tuned_has_kernel(kind)) {
-        const char *const slot = kind == FOVEA_TUNED_GEMM ? "gemm" : fovea_tuned_classes[class].name;
+        const char *const slot = kind == FOVEA_TUNED_GEMM ? "gemm" : fovea_class_names[class].name;
         tuned->kernel = literal(r, " ") ? variant(r) : -1;
         if (tuned->kernel < 0 || strcmp(fovea_variant_facts[tuned->kernel].slot, slot) != 0 ||
             (fovea_variant_facts[tuned->kernel].required & ~out->isa))

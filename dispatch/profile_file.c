@@ -27,7 +27,7 @@ static uint64_t hash_registers(void)
         hash = fovea_fnv(hash, numbers, sizeof numbers);
     }
     for (int i = 0; i < FOVEA_TUNED_CLASSES; i++)
-        hash = hash_text(hash_text(hash, fovea_tuned_classes[i].operator_name), fovea_tuned_classes[i].name);
+        hash = hash_text(hash_text(hash, fovea_class_names[i].of), fovea_class_names[i].name);
     for (int kind = FOVEA_TUNED_GEMM; kind < FOVEA_TUNED_SLOT; kind++) {
         uint32_t count;
         const struct fovea_tunable *const tunables = fovea_tunables((enum fovea_tuned_operator)kind, &count);

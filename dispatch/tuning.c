@@ -4,21 +4,17 @@
 
 #include <string.h>
 
-#define GEMM(name)                                                                                                     \
+#define FORMS(name)                                                                                                    \
+    {"gemm", name "-packed"}, {"gemm", name "-nn"},                                                                    \
     {                                                                                                                  \
-        FOVEA_TUNED_GEMM, "gemm", name                                                                                 \
+        "gemm", name "-nt"                                                                                             \
     }
-#define FORMS(name) GEMM(name "-packed"), GEMM(name "-nn"), GEMM(name "-nt")
-#define ATTENTION(name)                                                                                                \
-    {                                                                                                                  \
-        FOVEA_TUNED_ATTENTION, "attention", name                                                                       \
-    }
-const struct fovea_tuned_class fovea_tuned_classes[FOVEA_TUNED_CLASSES] = {
-    // In the order of fovea_gemm_class and fovea_attention_class.
-    FORMS("few-near"),     FORMS("few-far"),       FORMS("several-near"),   FORMS("several-far"),
-    FORMS("some-near"),    FORMS("some-far"),      FORMS("many-near"),      FORMS("many-far"),
-    ATTENTION("heads-64"), ATTENTION("heads-128"), ATTENTION("heads-wide"), {FOVEA_TUNED_CACHE, "cache", "border"},
-#define FOVEA_SLOT(family, slot) {FOVEA_TUNED_SLOT, "slot", #slot},
+const struct fovea_class_names fovea_class_names[FOVEA_TUNED_CLASSES] = {
+    // In the order of the numbers of kernels/classes.h.
+    FORMS("few-near"),         FORMS("few-far"),           FORMS("several-near"),       FORMS("several-far"),
+    FORMS("some-near"),        FORMS("some-far"),          FORMS("many-near"),          FORMS("many-far"),
+    {"attention", "heads-64"}, {"attention", "heads-128"}, {"attention", "heads-wide"}, {"cache", "border"},
+#define FOVEA_SLOT(family, slot) {"slot", #slot},
 #include "kernels/slots.def"
 #undef FOVEA_SLOT
 };
@@ -60,35 +56,47 @@ const struct fovea_tunable *fovea_tunables(enum fovea_tuned_operator kind, uint3
 struct fovea_tuned fovea_tuned_get(const struct fovea_kernels *kernels, uint32_t class)
 {
     struct fovea_tuned tuned = {.kernel = -1};
-    if (class >= FOVEA_CLASS_SLOT) {
-        tuned.kernel = fovea_slot_variant(kernels, class - FOVEA_CLASS_SLOT);
-    } else if (class == FOVEA_CLASS_CACHE) {
-        memcpy(tuned.values, &kernels->tuning.cache, sizeof kernels->tuning.cache);
-    } else if (class >= FOVEA_CLASS_ATTENTION) {
-        memcpy(tuned.values, &kernels->tuning.attention[class - FOVEA_CLASS_ATTENTION],
-               sizeof *kernels->tuning.attention);
-    } else {
+    const struct fovea_class of = fovea_class(class);
+    switch (of.kind) {
+    case FOVEA_TUNED_GEMM: {
         const char *const name = kernels->gemm_of[class].name;
         tuned.kernel = fovea_variant_find(name, strlen(name));
         memcpy(tuned.values, &kernels->tuning.gemm[class], sizeof *kernels->tuning.gemm);
+        break;
+    }
+    case FOVEA_TUNED_ATTENTION:
+        memcpy(tuned.values, &kernels->tuning.attention[of.heads], sizeof *kernels->tuning.attention);
+        break;
+    case FOVEA_TUNED_CACHE:
+        memcpy(tuned.values, &kernels->tuning.cache, sizeof kernels->tuning.cache);
+        break;
+    case FOVEA_TUNED_SLOT:
+        tuned.kernel = fovea_slot_variant(kernels, of.slot);
+        break;
     }
     return tuned;
 }
 
 void fovea_tuned_set(struct fovea_kernels *kernels, uint32_t class, const struct fovea_tuned *tuned)
 {
-    if (class >= FOVEA_CLASS_SLOT) {
-        fovea_use_variant(kernels, tuned->kernel);
-    } else if (class == FOVEA_CLASS_CACHE) {
-        memcpy(&kernels->tuning.cache, tuned->values, sizeof kernels->tuning.cache);
-    } else if (class >= FOVEA_CLASS_ATTENTION) {
-        memcpy(&kernels->tuning.attention[class - FOVEA_CLASS_ATTENTION], tuned->values,
-               sizeof *kernels->tuning.attention);
-    } else {
+    const struct fovea_class of = fovea_class(class);
+    switch (of.kind) {
+    case FOVEA_TUNED_GEMM: {
         struct fovea_kernels other = *kernels;
         fovea_use_variant(&other, tuned->kernel);
         kernels->gemm_of[class] = other.gemm;
         memcpy(&kernels->tuning.gemm[class], tuned->values, sizeof *kernels->tuning.gemm);
+        return;
+    }
+    case FOVEA_TUNED_ATTENTION:
+        memcpy(&kernels->tuning.attention[of.heads], tuned->values, sizeof *kernels->tuning.attention);
+        return;
+    case FOVEA_TUNED_CACHE:
+        memcpy(&kernels->tuning.cache, tuned->values, sizeof kernels->tuning.cache);
+        return;
+    case FOVEA_TUNED_SLOT:
+        fovea_use_variant(kernels, tuned->kernel);
+        return;
     }
 }
 
@@ -100,8 +108,10 @@ int fovea_tuned_same(const struct fovea_tuned *a, const struct fovea_tuned *b)
 void fovea_tuning_defaults(const struct fovea_machine *machine, struct fovea_kernels *kernels)
 {
     const int32_t gemm = fovea_slot_variant(kernels, FOVEA_SLOT_gemm);
-    for (uint32_t class = 0; class < FOVEA_CLASS_SLOT; class ++) {
-        const struct fovea_tuned tuned = fovea_tuned_default(machine, class, gemm);
-        fovea_tuned_set(kernels, class, &tuned);
+    for (uint32_t class = 0; class < FOVEA_TUNED_CLASSES; class ++) {
+        if (fovea_class(class).kind != FOVEA_TUNED_SLOT) {
+            const struct fovea_tuned tuned = fovea_tuned_default(machine, class, gemm);
+            fovea_tuned_set(kernels, class, &tuned);
+        }
     }
 }

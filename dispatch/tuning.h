@@ -1,34 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// dispatch/tuning.h - what may be tuned, as data: classes of shapes, numbers of a class, and their defaults.
-//
-// A class is one line of a tuning profile: the shapes of an operator that share a micro-kernel and numbers, or a slot
-// of kernels/slots.def, of which only the variant may be chosen.
+// dispatch/tuning.h - what may be tuned, as data: names of classes, numbers of a class, and their defaults.
 #ifndef FOVEA_DISPATCH_TUNING_H
 #define FOVEA_DISPATCH_TUNING_H
 
 #include "dispatch/cpu.h"
 #include "dispatch/resolve.h"
 
-enum fovea_tuned_operator { FOVEA_TUNED_GEMM, FOVEA_TUNED_ATTENTION, FOVEA_TUNED_CACHE, FOVEA_TUNED_SLOT };
-
-enum {
-#define FOVEA_SLOT(family, slot) FOVEA_SLOT_##slot,
-#include "kernels/slots.def"
-#undef FOVEA_SLOT
-    FOVEA_SLOTS,
-    FOVEA_CLASS_ATTENTION = FOVEA_GEMM_CLASSES,
-    FOVEA_CLASS_CACHE = FOVEA_CLASS_ATTENTION + FOVEA_ATTENTION_CLASSES,
-    FOVEA_CLASS_SLOT,
-    FOVEA_TUNED_CLASSES = FOVEA_CLASS_SLOT + FOVEA_SLOTS,
+/// What a class is called, by its number (kernels/classes.h).
+struct fovea_class_names {
+    const char *of;   ///< "gemm", "attention", "cache", "slot"
+    const char *name; ///< "some-far-nt", "heads-64", "border", "softmax"
 };
-
-/// A class, by its number: first those of GEMM, then of attention, then the border that they share, then the slots.
-struct fovea_tuned_class {
-    enum fovea_tuned_operator kind;
-    const char *operator_name; ///< "gemm", "attention", "cache", "slot"
-    const char *name;          ///< "some-far-nt", "heads-64", "border", "softmax"
-};
-extern const struct fovea_tuned_class fovea_tuned_classes[FOVEA_TUNED_CLASSES];
+extern const struct fovea_class_names fovea_class_names[FOVEA_TUNED_CLASSES];
 
 /// The numbers of an operator's classes: kernels/tuning.def.
 struct fovea_tunable {

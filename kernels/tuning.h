@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // kernels/tuning.h - the numbers that plans read, one set for each class of shapes. None of them can change a bit.
 //
-// A class is what a reader can tell from a shape: how many rows, whether B stays in L2, how B lies. dispatch/model.c
-// fills all classes by the model; a tuning profile replaces some.
+// A class is what a reader can tell from a shape (kernels/classes.h). dispatch/model.c fills all classes by the model;
+// a tuning profile replaces some.
 #ifndef FOVEA_KERNELS_TUNING_H
 #define FOVEA_KERNELS_TUNING_H
 
+#include "kernels/classes.h"
+
 #include <stddef.h>
-#include <stdint.h>
 
 struct fovea_gemm_tuning {
 #define FOVEA_GEMM_TUNABLE(stage, name, smallest, largest, purpose, ...) uint32_t name; ///< purpose
@@ -22,23 +23,13 @@ struct fovea_cache_tuning {
 #include "kernels/tuning.def"
 };
 
-enum {
-    FOVEA_FEW_ROWS = 8,      ///< decoding: reading B is the work
-    FOVEA_SEVERAL_ROWS = 32, ///< decoding of several sentences, drafts: a few tiles, and where packing B begins to pay
-    FOVEA_SOME_ROWS = 192,   ///< a prompt: A stays in L2 whole
-    FOVEA_GEMM_CLASSES = 24,
-    FOVEA_GEMM_TILES = 8, ///< micro-kernels of an ISA, at most: more are not looked at
-    FOVEA_ATTENTION_CLASSES = 3,
-};
-
-/// How B lies: a packed blob, rows (k x n), or rows of the transpose (n x k).
-enum fovea_gemm_form { FOVEA_FORM_PACKED, FOVEA_FORM_NN, FOVEA_FORM_NT };
-
 struct fovea_tuning {
-    struct fovea_cache_tuning cache; ///< the border between the classes of near and far B
-    struct fovea_gemm_tuning gemm[FOVEA_GEMM_CLASSES];
-    struct fovea_attention_tuning attention[FOVEA_ATTENTION_CLASSES];
+    struct fovea_cache_tuning cache;                   ///< the border between the classes of near and far B
+    struct fovea_gemm_tuning gemm[FOVEA_GEMM_CLASSES]; ///< by fovea_gemm_number
+    struct fovea_attention_tuning attention[FOVEA_ATTENTION_CLASSES]; ///< by enum fovea_heads
 };
+
+enum { FOVEA_GEMM_TILES = 8 }; ///< micro-kernels of an ISA, at most: more are not looked at
 
 /// Whether a GEMM micro-kernel is one that thin_rows looks for: flat, several streams of B, or narrow, a single one.
 static inline uint32_t fovea_is_thin(uint32_t mr, uint32_t nr)
@@ -82,20 +73,25 @@ static inline uint32_t fovea_near_of(const struct fovea_tuning *tuning, size_t m
     return tuning->cache.near / (m > FOVEA_SEVERAL_ROWS ? 1 : form == FOVEA_FORM_NT ? 16 : 4);
 }
 
-/// The class of a GEMM: rows (few, several, some, many) x B (near, far) x form.
-static inline uint32_t fovea_gemm_class(const struct fovea_tuning *tuning, size_t m, size_t n, size_t k,
-                                        enum fovea_gemm_form form)
+/// The class of a GEMM.
+static inline struct fovea_gemm_class fovea_gemm_class(const struct fovea_tuning *tuning, size_t m, size_t n, size_t k,
+                                                       enum fovea_gemm_form form)
 {
-    const uint32_t rows = (m > FOVEA_FEW_ROWS) + (m > FOVEA_SEVERAL_ROWS) + (m > FOVEA_SOME_ROWS);
-    const uint32_t far = fovea_is_far(fovea_near_of(tuning, m, form), (double)n * (double)k);
-    return (rows * 2 + far) * 3 + (uint32_t)form;
+    return (struct fovea_gemm_class){
+        .rows = m <= FOVEA_FEW_ROWS       ? FOVEA_FEW
+                : m <= FOVEA_SEVERAL_ROWS ? FOVEA_SEVERAL
+                : m <= FOVEA_SOME_ROWS    ? FOVEA_SOME
+                                          : FOVEA_MANY,
+        .far = fovea_is_far(fovea_near_of(tuning, m, form), (double)n * (double)k),
+        .form = form,
+    };
 }
 
-/// The class of an attention, by its wider head: up to 64, up to 128, wider.
-static inline uint32_t fovea_attention_class(size_t qk_dim, size_t v_dim)
+/// The class of an attention.
+static inline enum fovea_heads fovea_heads_of(size_t qk_dim, size_t v_dim)
 {
     const size_t wide = qk_dim > v_dim ? qk_dim : v_dim;
-    return wide <= 64 ? 0 : wide <= 128 ? 1 : 2;
+    return wide <= 64 ? FOVEA_HEADS_64 : wide <= 128 ? FOVEA_HEADS_128 : FOVEA_HEADS_WIDE;
 }
 
 #endif

@@ -42,10 +42,11 @@ void fovea_attention_say(const struct fovea_attention_layout *plan, char *text, 
 
 void fovea_attention_reasons(const struct fovea_attention_layout *plan, char *text, size_t size)
 {
-    static const char *const widths[FOVEA_ATTENTION_CLASSES] = {"at most 64", "65 to 128", "more than 128"};
+    static const char *const widths[] = {
+        [FOVEA_HEADS_64] = "at most 64", [FOVEA_HEADS_128] = "65 to 128", [FOVEA_HEADS_WIDE] = "more than 128"};
     const size_t qk_dim = plan->desc.qk_dim, v_dim = plan->desc.v_dim, wide = qk_dim > v_dim ? qk_dim : v_dim;
     snprintf(text, size, "a head has %zu element%s: %s", wide, wide == 1 ? "" : "s",
-             widths[fovea_attention_class_of(plan)]);
+             widths[fovea_heads_of(qk_dim, v_dim)]);
 }
 
 enum fovea_status fovea_explain_attention(const struct fovea_engine *engine, const struct fovea_attention_desc *desc,

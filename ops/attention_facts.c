@@ -74,5 +74,5 @@ bool fovea_attention_same(const struct fovea_attention_layout *a, const struct f
 
 uint32_t fovea_attention_class_of(const struct fovea_attention_layout *plan)
 {
-    return (uint32_t)(plan->tuning - plan->kernels->tuning.attention);
+    return fovea_attention_number(fovea_heads_of(plan->desc.qk_dim, plan->desc.v_dim));
 }

@@ -259,7 +259,7 @@ enum fovea_status fovea_attention_make(const struct fovea_engine *engine, const 
     const struct fovea_kernels *const kernels = fovea_engine_kernels(engine);
     *plan = (struct fovea_attention_layout){
         .kernels = kernels,
-        .tuning = &kernels->tuning.attention[fovea_attention_class(desc->qk_dim, desc->v_dim)],
+        .tuning = &kernels->tuning.attention[fovea_heads_of(desc->qk_dim, desc->v_dim)],
         .desc = *desc,
         .group = desc->kv_heads == 0 ? 0 : desc->heads / desc->kv_heads,
         .statistics = desc->statistics ? 3 : 0,

@@ -62,7 +62,7 @@ struct fovea_gemm_facts {
 void fovea_gemm_facts(const struct fovea_gemm_layout *plan, struct fovea_gemm_facts *facts);
 /// Whether two do the same.
 bool fovea_gemm_same(const struct fovea_gemm_layout *a, const struct fovea_gemm_layout *b);
-/// The class of its shape, as fovea_gemm_class has it.
+/// The number of its class (kernels/classes.h).
 uint32_t fovea_gemm_class_of(const struct fovea_gemm_layout *plan);
 /// Its facts in words, and what its class, or its way, is owed to.
 void fovea_gemm_say(const struct fovea_gemm_layout *plan, char *text, size_t size);

@@ -76,17 +76,17 @@ static bool columns_alias(const struct fovea_gemm_tuning *tuning, size_t ld, siz
 // otherwise pass twice (Zen 5, 10 to 12 rows from memory, by 12x32, 1.2 to 1.8 times as fast; up to nine, which 9x48
 // takes, 0.90 to 1.05); or the one that is made for few. Of rows of a natural B a narrow one takes less at once: it is
 // for those that would otherwise pass twice.
-static const struct fovea_gemm_kernel *kernel_of(const struct fovea_kernels *kernels, uint32_t class, size_t m,
-                                                 bool b_aliases)
+static const struct fovea_gemm_kernel *kernel_of(const struct fovea_kernels *kernels, struct fovea_gemm_class class,
+                                                 size_t m, bool b_aliases)
 {
-    const struct fovea_gemm_kernel *const wide = &kernels->gemm_of[class], *few = NULL, *widest = NULL;
-    const struct fovea_gemm_tuning *const tuning = &kernels->tuning.gemm[class];
-    const enum fovea_gemm_form form = (enum fovea_gemm_form)(class % 3);
+    const uint32_t number = fovea_gemm_number(class);
+    const struct fovea_gemm_kernel *const wide = &kernels->gemm_of[number], *few = NULL, *widest = NULL;
+    const struct fovea_gemm_tuning *const tuning = &kernels->tuning.gemm[number];
     for (uint32_t i = 0; i < kernels->gemm_tile_count; i++) {
         const struct fovea_gemm_kernel *const tile = &kernels->gemm_tiles[i];
-        const bool passes_once = form == FOVEA_FORM_NN && tile->mr > wide->mr && m <= wide->mr;
+        const bool passes_once = class.form == FOVEA_FORM_NN && tile->mr > wide->mr && m <= wide->mr;
         const bool spares_a_pass = m > wide->mr && fovea_is_tall(tile->mr, tile->nr);
-        if (fovea_gemm_may_follow(tuning, form, b_aliases && !spares_a_pass, m, tile->mr) &&
+        if (fovea_gemm_may_follow(tuning, class.form, b_aliases && !spares_a_pass, m, tile->mr) &&
             tile->nr <= tuning->follow_panels * FOVEA_PANEL && (widest == NULL || tile->nr > widest->nr)) {
             widest = tile;
         }
@@ -234,8 +234,9 @@ enum fovea_status fovea_gemm_make(const struct fovea_engine *engine, const struc
     FOVEA_REQUIRE(engine != NULL && desc != NULL, FOVEA_ERR_NULL, why, "gemm: engine or desc is NULL");
     FOVEA_TRY(check_desc(desc, why));
     const struct fovea_kernels *const kernels = fovea_engine_kernels(engine);
-    const uint32_t class = fovea_gemm_class(&kernels->tuning, desc->m, desc->n, desc->k, fovea_gemm_form_of(desc));
-    const struct fovea_gemm_tuning *const tuning = &kernels->tuning.gemm[class];
+    const struct fovea_gemm_class class =
+        fovea_gemm_class(&kernels->tuning, desc->m, desc->n, desc->k, fovea_gemm_form_of(desc));
+    const struct fovea_gemm_tuning *const tuning = &kernels->tuning.gemm[fovea_gemm_number(class)];
     const bool b_aliases = !desc->b_packed && fovea_gemm_rows_alias(desc->ldb, FOVEA_PANEL);
     const struct fovea_gemm_kernel *const kernel = kernel_of(kernels, class, desc->m, b_aliases);
     const size_t k = desc->alpha == 0 ? 0 : desc->k, mr = kernel->mr, nr = kernel->nr;

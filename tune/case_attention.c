@@ -205,7 +205,7 @@ struct tune_case *tune_case_attention(const struct fovea_engine *engine, const s
     if (!c)
         return NULL;
     c->base.kind = &kind;
-    c->base.class = FOVEA_CLASS_ATTENTION + fovea_attention_class(s->dim, s->dim);
+    c->base.class = fovea_attention_number(fovea_heads_of(s->dim, s->dim));
     c->shape = *s;
     snprintf(c->base.name, sizeof c->base.name, "attention %zu heads %zux%zu d%zu%s%s", s->heads, s->q, s->kv, s->dim,
              s->causal ? " causal" : "", s->tokens ? " tokens" : "");

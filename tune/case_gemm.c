@@ -220,7 +220,8 @@ struct tune_case *tune_case_gemm(const struct fovea_engine *engine, const struct
         return NULL;
     c->base.kind = &kind;
     c->shape = *shape;
-    c->base.class = fovea_gemm_class(&fovea_engine_kernels(engine)->tuning, shape->m, shape->n, shape->k, shape->form);
+    const struct fovea_tuning *const tuning = &fovea_engine_kernels(engine)->tuning;
+    c->base.class = fovea_gemm_number(fovea_gemm_class(tuning, shape->m, shape->n, shape->k, shape->form));
     snprintf(c->base.name, sizeof c->base.name, "gemm %zux%zux%zu %s", shape->m, shape->n, shape->k,
              forms[shape->form]);
     c->a = bench_alloc(shape->m * shape->k * sizeof(float));

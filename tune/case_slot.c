@@ -22,7 +22,7 @@ static void *prepare(struct tune_case *c, const struct fovea_engine *engine)
 {
     struct slot_ready *const ready = malloc(sizeof *ready);
     if (ready)
-        ready->variant = &check_variants[fovea_slot_variant(fovea_engine_kernels(engine), c->class - FOVEA_CLASS_SLOT)];
+        ready->variant = &check_variants[fovea_slot_variant(fovea_engine_kernels(engine), fovea_class(c->class).slot)];
     return ready;
 }
 
@@ -64,7 +64,7 @@ struct tune_case *tune_case_slot(uint32_t class)
     if (c) {
         c->kind = &kind;
         c->class = class;
-        snprintf(c->name, sizeof c->name, "slot %s", fovea_tuned_classes[class].name);
+        snprintf(c->name, sizeof c->name, "slot %s", fovea_class_names[class].name);
     }
     return c;
 }

@@ -160,10 +160,10 @@ static void add(struct list *list, struct tune_case *c)
 static void gemm_cases(const struct fovea_engine *engine, uint32_t class, struct list *list)
 {
     const struct fovea_tuning *const tuning = &fovea_engine_kernels(engine)->tuning;
-    const enum fovea_gemm_form form = (enum fovea_gemm_form)(class % 3);
+    const enum fovea_gemm_form form = fovea_class(class).gemm.form;
     for (size_t i = 0; i < GEMM_SHAPES && wants(list); i++) {
         const struct tune_shape shape = {gemm_shapes[i].m, gemm_shapes[i].n, gemm_shapes[i].k, form, 0};
-        if (fovea_gemm_class(tuning, shape.m, shape.n, shape.k, form) == class)
+        if (fovea_gemm_number(fovea_gemm_class(tuning, shape.m, shape.n, shape.k, form)) == class)
             add(list, tune_case_gemm(engine, &shape));
     }
 }
@@ -174,7 +174,7 @@ static void attention_cases(const struct fovea_engine *engine, uint32_t class, s
     for (size_t i = 0; i < sizeof attention_shapes / sizeof *attention_shapes && wants(list); i++) {
         struct tune_attention_shape shape = attention_shapes[i];
         shape.near = near;
-        if (FOVEA_CLASS_ATTENTION + fovea_attention_class(shape.dim, shape.dim) == class)
+        if (fovea_attention_number(fovea_heads_of(shape.dim, shape.dim)) == class)
             add(list, tune_case_attention(engine, &shape));
     }
 }
@@ -191,7 +191,7 @@ static void border_cases(const struct fovea_engine *engine, struct list *list)
 
 static void make_cases(const struct fovea_engine *engine, uint32_t class, struct list *list)
 {
-    switch (fovea_tuned_classes[class].kind) {
+    switch (fovea_class(class).kind) {
     case FOVEA_TUNED_GEMM:
         gemm_cases(engine, class, list);
         return;
@@ -211,7 +211,7 @@ static void make_cases(const struct fovea_engine *engine, uint32_t class, struct
 uint32_t tune_cases(const struct fovea_engine *engine, uint32_t class, uint32_t most, const struct tune_end *end,
                     struct tune_case *cases[TUNE_CASES_MAX])
 {
-    const bool all = fovea_tuned_classes[class].kind != FOVEA_TUNED_GEMM; // their numbers show in different shapes
+    const bool all = fovea_class(class).kind != FOVEA_TUNED_GEMM; // their numbers show in different shapes
     struct list list = {.cases = cases, .most = all ? TUNE_CASES_MAX : most, .end = end, .complete = true};
     make_cases(engine, class, &list);
     if (list.complete)

@@ -53,8 +53,10 @@ const size_t tune_held_out_count = sizeof tune_held_out / sizeof *tune_held_out;
 struct fovea_tuned tune_choice(const struct fovea_engine *engine, const struct tune_held_out *s, uint32_t *class)
 {
     const struct fovea_kernels *const kernels = fovea_engine_kernels(engine);
-    *class = s->attention.heads ? FOVEA_CLASS_ATTENTION + fovea_attention_class(s->attention.dim, s->attention.dim)
-                                : fovea_gemm_class(&kernels->tuning, s->gemm.m, s->gemm.n, s->gemm.k, s->gemm.form);
+    const struct tune_shape *const gemm = &s->gemm;
+    *class = s->attention.heads
+                 ? fovea_attention_number(fovea_heads_of(s->attention.dim, s->attention.dim))
+                 : fovea_gemm_number(fovea_gemm_class(&kernels->tuning, gemm->m, gemm->n, gemm->k, gemm->form));
     return fovea_tuned_get(kernels, *class);
 }
 

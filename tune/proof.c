@@ -33,7 +33,7 @@ static bool look(struct tune_search *s, struct tune_racer *chosen, uint32_t pair
 
 bool tune_widens(const struct tune_search *s)
 {
-    return s->class < FOVEA_GEMM_CLASSES && s->track.count == s->effort->cases;
+    return fovea_class(s->class).kind == FOVEA_TUNED_GEMM && s->track.count == s->effort->cases;
 }
 
 // Makes what was chosen ready for more problems of its class than it was found with. One alone says little of the

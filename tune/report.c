@@ -30,7 +30,7 @@ static double height_of(double gain)
 static void print_words(FILE *file, const struct tune_trial *trial)
 {
     uint32_t count;
-    const struct fovea_tunable *const tunables = fovea_tunables(fovea_tuned_classes[trial->class].kind, &count);
+    const struct fovea_tunable *const tunables = fovea_tunables(fovea_class(trial->class).kind, &count);
     if (trial->tuned.kernel >= 0)
         fprintf(file, "%s", fovea_variant_facts[trial->tuned.kernel].name);
     for (uint32_t i = 0; i < count; i++)
@@ -62,15 +62,14 @@ static void print_class(FILE *file, const struct tune_result *r, uint32_t class)
     if (count == 0)
         return;
     const double step = fmin(STEP_MAX, (double)(WIDTH - LEFT - 10) / (double)count);
-    fprintf(file, "<figure><figcaption>%s %s", fovea_tuned_classes[class].operator_name,
-            fovea_tuned_classes[class].name);
+    fprintf(file, "<figure><figcaption>%s %s", fovea_class_names[class].of, fovea_class_names[class].name);
     if (r->profile.has[class])
         fprintf(file, ": <b>%.3fx</b> (%.3f-%.3f)", r->profile.evidence[class].gain * 1e-6,
                 r->profile.evidence[class].low * 1e-6, r->profile.evidence[class].high * 1e-6);
     else
         fprintf(file, " <span class=\"muted\">default kept</span>");
     fprintf(file, "</figcaption>\n<svg width=\"%d\" height=\"%d\" role=\"img\" aria-label=\"candidates of %s\">\n",
-            WIDTH, HEIGHT, fovea_tuned_classes[class].name);
+            WIDTH, HEIGHT, fovea_class_names[class].name);
     fprintf(file, "<path class=\"axis\" d=\"M%d 4V%d\"/>\n", LEFT - 6, HEIGHT - 18);
     for (int percent = 80; percent <= 120; percent += 10)
         fprintf(file, "<text x=\"2\" y=\"%.1f\">%.1f</text>\n", height_of(percent / 100.0) + 4, percent / 100.0);

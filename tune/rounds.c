@@ -25,19 +25,23 @@ struct past {
 // The border first, then classes in the order of what they are worth to most programs.
 static uint32_t order_classes(const char *only, uint32_t classes[FOVEA_TUNED_CLASSES])
 {
-    static const uint8_t rows_and_place[] = {5, 7, 1, 3, 4, 6, 2, 0}, form[] = {0, 2, 1};
+    static const struct {
+        enum fovea_gemm_rows rows;
+        bool far;
+    } places[] = {{FOVEA_SOME, true},  {FOVEA_MANY, true},  {FOVEA_FEW, true},      {FOVEA_SEVERAL, true},
+                  {FOVEA_SOME, false}, {FOVEA_MANY, false}, {FOVEA_SEVERAL, false}, {FOVEA_FEW, false}};
+    static const enum fovea_gemm_form forms[FOVEA_FORMS] = {FOVEA_FORM_PACKED, FOVEA_FORM_NT, FOVEA_FORM_NN};
     uint32_t count = 0, chosen = 0;
     classes[count++] = FOVEA_CLASS_CACHE;
-    for (size_t i = 0; i < sizeof rows_and_place; i++)
-        for (size_t j = 0; j < sizeof form; j++)
-            classes[count++] = rows_and_place[i] * 3u + form[j];
-    for (uint32_t class = FOVEA_CLASS_ATTENTION; class < FOVEA_TUNED_CLASSES; class ++)
-        if (class != FOVEA_CLASS_CACHE && class != FOVEA_CLASS_SLOT + FOVEA_SLOT_gemm) // its classes have their own
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++)
+        for (size_t j = 0; j < FOVEA_FORMS; j++)
+            classes[count++] = fovea_gemm_number((struct fovea_gemm_class){places[i].rows, places[i].far, forms[j]});
+    for (uint32_t class = FOVEA_GEMM_CLASSES; class < FOVEA_TUNED_CLASSES; class ++)
+        if (class != FOVEA_CLASS_CACHE && fovea_class_is_tuned(class))
             classes[count++] = class;
     for (uint32_t i = 0; i < count; i++) {
         char name[80];
-        snprintf(name, sizeof name, "%s %s", fovea_tuned_classes[classes[i]].operator_name,
-                 fovea_tuned_classes[classes[i]].name);
+        snprintf(name, sizeof name, "%s %s", fovea_class_names[classes[i]].of, fovea_class_names[classes[i]].name);
         if (!only || strstr(name, only))
             classes[chosen++] = classes[i];
     }
@@ -53,12 +57,12 @@ uint32_t tune_classes_of(const char *only)
 // Long products need more time for as many pairs; most slots have one kernel and need none.
 static double share(uint32_t class)
 {
-    static const double rows[] = {4, 5, 8, 12};
-    const bool far = class / 3 % 2;
-    return class >= FOVEA_CLASS_SLOT        ? 0.2
-           : class == FOVEA_CLASS_CACHE     ? 16
-           : class >= FOVEA_CLASS_ATTENTION ? 6
-                                            : rows[class / 6] * (far ? 1 : 0.6);
+    static const double rows[] = {[FOVEA_FEW] = 4, [FOVEA_SEVERAL] = 5, [FOVEA_SOME] = 8, [FOVEA_MANY] = 12};
+    const struct fovea_class of = fovea_class(class);
+    return of.kind == FOVEA_TUNED_SLOT        ? 0.2
+           : of.kind == FOVEA_TUNED_CACHE     ? 16
+           : of.kind == FOVEA_TUNED_ATTENTION ? 6
+                                              : rows[of.gemm.rows] * (of.gemm.far ? 1 : 0.6);
 }
 
 // The border is searched with what is proved of the classes.
@@ -181,7 +185,7 @@ void tune_rounds(struct tune_search *s)
     move_border(s);
     for (uint32_t round = 0; round < ROUNDS && search_round(s, round, count, classes, past); round++)
         for (uint32_t i = 0; i < count && round == 0 && s->effort->again; i++)
-            past[classes[i]].open |= classes[i] < FOVEA_CLASS_SLOT;
+            past[classes[i]].open |= fovea_class(classes[i]).kind != FOVEA_TUNED_SLOT;
     for (uint32_t class = 0; class < FOVEA_TUNED_CLASSES; class ++) // proved on other problems than are now the class's
         if (past[class].moved)
             tune_forget(&run->result->profile, class);

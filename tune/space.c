@@ -9,7 +9,7 @@
 
 static const char *slot_of(uint32_t class)
 {
-    return fovea_tuned_classes[class].kind == FOVEA_TUNED_GEMM ? "gemm" : fovea_tuned_classes[class].name;
+    return fovea_class(class).kind == FOVEA_TUNED_GEMM ? "gemm" : fovea_class_names[class].name;
 }
 
 static bool usable(const struct fovea_choice *choice, const uint8_t *banned, int32_t kernel)
@@ -21,7 +21,7 @@ static bool usable(const struct fovea_choice *choice, const uint8_t *banned, int
 uint32_t tune_stages(uint32_t class)
 {
     uint32_t count, last = 0;
-    const struct fovea_tunable *const tunables = fovea_tunables(fovea_tuned_classes[class].kind, &count);
+    const struct fovea_tunable *const tunables = fovea_tunables(fovea_class(class).kind, &count);
     for (uint32_t i = 0; i < count; i++)
         last = tunables[i].stage > last ? tunables[i].stage : last;
     return last + 1;
@@ -65,7 +65,7 @@ static void carry_over(const struct fovea_machine *machine, uint32_t class, cons
                        struct fovea_tuned *to)
 {
     uint32_t count;
-    fovea_tunables(fovea_tuned_classes[class].kind, &count);
+    fovea_tunables(fovea_class(class).kind, &count);
     const struct fovea_tuned model = fovea_tuned_default(machine, class, from->kernel);
     for (uint32_t i = 0; i < count; i++)
         if (from->values[i] != model.values[i])
@@ -152,11 +152,11 @@ uint32_t tune_space(const struct fovea_engine *engine, uint32_t class, uint32_t 
                     const uint8_t *banned, size_t l2, struct fovea_tuned *out)
 {
     uint32_t count;
-    const struct fovea_tunable *const tunables = fovea_tunables(fovea_tuned_classes[class].kind, &count);
+    const struct fovea_tunable *const tunables = fovea_tunables(fovea_class(class).kind, &count);
     struct fovea_tuned all[TUNE_CANDIDATES_MAX];
     struct ranked ranked[TUNE_CANDIDATES_MAX];
     uint32_t found = 0, used = 0;
-    if (stage == 0 && !fovea_tuned_has_kernel(fovea_tuned_classes[class].kind)) {
+    if (stage == 0 && !fovea_tuned_has_kernel(fovea_class(class).kind)) {
         all[found++] = tune_default(engine, class, banned);
     } else if (stage == 0) {
         found = kernels(engine, class, from, banned, l2, all);

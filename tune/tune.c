@@ -27,11 +27,11 @@ static void tell(struct tune_search *s, uint32_t stage, double best)
     const struct tune_run *const run = s->owner;
     char what[160];
     uint32_t count;
-    const struct fovea_tuned_class *const class = &fovea_tuned_classes[s->class];
-    const struct fovea_tunable *const tunables = fovea_tunables(class->kind, &count);
+    const struct fovea_class_names *const class = &fovea_class_names[s->class];
+    const struct fovea_tunable *const tunables = fovea_tunables(fovea_class(s->class).kind, &count);
     if (!run->options->tell)
         return;
-    int length = snprintf(what, sizeof what, "%s %s,", class->operator_name, class->name);
+    int length = snprintf(what, sizeof what, "%s %s,", class->of, class->name);
     if (stage == 0)
         length += snprintf(what + length, sizeof what - (size_t)length, " kernel");
     for (uint32_t i = 0; i < count; i++)

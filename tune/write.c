@@ -38,8 +38,8 @@ static void say_class(struct page *page, const struct fovea_profile *profile, ui
     const struct fovea_tuned *const tuned = &profile->tuned[class];
     const struct fovea_evidence *const e = &profile->evidence[class];
     uint32_t count;
-    const struct fovea_tunable *const tunables = fovea_tunables(fovea_tuned_classes[class].kind, &count);
-    say(page, "%s %s", fovea_tuned_classes[class].operator_name, fovea_tuned_classes[class].name);
+    const struct fovea_tunable *const tunables = fovea_tunables(fovea_class(class).kind, &count);
+    say(page, "%s %s", fovea_class_names[class].of, fovea_class_names[class].name);
     if (tuned->kernel >= 0)
         say(page, " %s", fovea_variant_facts[tuned->kernel].name);
     for (uint32_t i = 0; i < count; i++)

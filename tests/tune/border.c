@@ -52,13 +52,15 @@ static void test_border(void)
         char gemm[512] = "", attention[512] = "";
         const int far = borders[i] < 30;
         profile.isa = machine->cpu;
-        profile.has[FOVEA_CLASS_CACHE] = profile.has[FOVEA_CLASS_ATTENTION] = 1;
+        const uint32_t heads = fovea_attention_number(FOVEA_HEADS_64);
+        profile.has[FOVEA_CLASS_CACHE] = profile.has[heads] = 1;
         profile.tuned[FOVEA_CLASS_CACHE] = (struct fovea_tuned){-1, {16 * borders[i]}}; // few rows, transposed
-        profile.tuned[FOVEA_CLASS_ATTENTION] = (struct fovea_tuned){-1, {48, 16, 4, 0, borders[i]}};
+        profile.tuned[heads] = (struct fovea_tuned){-1, {48, 16, 4, 0, borders[i]}};
         CHECK(!fovea_engine_create_with(NULL, &profile, &engine), "border %u", borders[i]);
-        const uint32_t class = fovea_gemm_class(&fovea_engine_kernels(engine)->tuning, M, N, K, FOVEA_FORM_NT);
-        CHECK(strcmp(fovea_tuned_classes[class].name, far ? "few-far-nt" : "few-near-nt") == 0, "border %u: %s",
-              borders[i], fovea_tuned_classes[class].name);
+        const struct fovea_tuning *const tuning = &fovea_engine_kernels(engine)->tuning;
+        const uint32_t class = fovea_gemm_number(fovea_gemm_class(tuning, M, N, K, FOVEA_FORM_NT));
+        CHECK(strcmp(fovea_class_names[class].name, far ? "few-far-nt" : "few-near-nt") == 0, "border %u: %s",
+              borders[i], fovea_class_names[class].name);
         fovea_explain_gemm(engine, &desc, gemm, sizeof gemm);
         const bool streams = strstr(gemm, "fetched") || strstr(gemm, "far apart");
         CHECK(!strstr(gemm, "rows of B in place") || streams == (far != 0), "border %u: %s", borders[i], gemm);

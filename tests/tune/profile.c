@@ -147,7 +147,7 @@ static void test_meaning(void)
     const char *const good =
         "level install\nattention heads-64 queries=16 prefill=64 tiles=4 beside=0 near=1048576 again=64 "
         "whole=2 decode_into=0 near_tiles=1 into_l1=0 copy_k=17 copy_v=1" EVIDENCE;
-    CHECK(!parse_with("level", good, why) && back.has[FOVEA_CLASS_ATTENTION], "%s", why);
+    CHECK(!parse_with("level", good, why) && back.has[fovea_attention_number(FOVEA_HEADS_64)], "%s", why);
     CHECK(parse_with("level",
                      "level install\n" ATTENTION("16", "64", "0") REST_OF_ATTENTION EVIDENCE ATTENTION("16", "64", "0")
                          REST_OF_ATTENTION EVIDENCE,
@@ -174,7 +174,8 @@ static struct fovea_engine *engine_of(const char *file, const char *isa, const c
 static void expect(const char *must_say, int tuned)
 {
     struct fovea_engine *const engine = engine_of(path, NULL, NULL, NULL);
-    const struct fovea_tuned got = fovea_tuned_get(fovea_engine_kernels(engine), FOVEA_CLASS_ATTENTION);
+    const struct fovea_tuned got =
+        fovea_tuned_get(fovea_engine_kernels(engine), fovea_attention_number(FOVEA_HEADS_64));
     CHECK(strstr(fovea_engine_profile(engine), must_say), "\"%s\" lacks \"%s\"", fovea_engine_profile(engine),
           must_say);
     CHECK((got.values[0] == 32) == tuned, "queries %u, %s", got.values[0], must_say);
@@ -183,13 +184,14 @@ static void expect(const char *must_say, int tuned)
 
 static void make_profile(void)
 {
+    const uint32_t heads = fovea_attention_number(FOVEA_HEADS_64);
     memset(&profile, 0, sizeof profile);
     profile.key = fovea_profile_key(machine());
     profile.isa = machine()->cpu;
     profile.level = FOVEA_LEVEL_INSTALL;
-    profile.has[FOVEA_CLASS_ATTENTION] = 1;
-    profile.tuned[FOVEA_CLASS_ATTENTION] = fovea_tuned_default(machine(), FOVEA_CLASS_ATTENTION, -1);
-    profile.tuned[FOVEA_CLASS_ATTENTION].values[0] = 32; // queries
+    profile.has[heads] = 1;
+    profile.tuned[heads] = fovea_tuned_default(machine(), heads, -1);
+    profile.tuned[heads].values[0] = 32; // queries
 }
 
 static void test_files(void)

@@ -9,8 +9,8 @@
 /// A kernel of a class that the ISA bits allow; -1 where the class has none of its own.
 static inline int32_t random_kernel(uint32_t class, uint32_t isa, uint64_t *random)
 {
-    const enum fovea_tuned_operator kind = fovea_tuned_classes[class].kind;
-    const char *const slot = kind == FOVEA_TUNED_GEMM ? "gemm" : fovea_tuned_classes[class].name;
+    const enum fovea_tuned_operator kind = fovea_class(class).kind;
+    const char *const slot = kind == FOVEA_TUNED_GEMM ? "gemm" : fovea_class_names[class].name;
     int32_t kernels[FOVEA_VARIANTS];
     uint32_t count = 0;
     for (int32_t i = 0; i < FOVEA_VARIANTS; i++)
@@ -30,7 +30,7 @@ static inline void random_profile(const struct fovea_machine *machine, uint32_t 
     for (uint32_t class = 0; class < FOVEA_TUNED_CLASSES; class ++) {
         struct fovea_tuned *const tuned = &profile->tuned[class];
         uint32_t count;
-        const struct fovea_tunable *const tunables = fovea_tunables(fovea_tuned_classes[class].kind, &count);
+        const struct fovea_tunable *const tunables = fovea_tunables(fovea_class(class).kind, &count);
         profile->has[class] = test_below(&seed, 5) != 0;
         if (!profile->has[class])
             continue;

@@ -44,7 +44,7 @@ static int32_t planted_in;
 // The planted function in the place of one kernel.
 static void tamper(struct fovea_engine *candidate, uint32_t class, const struct fovea_tuned *tuned)
 {
-    if (class < FOVEA_GEMM_CLASSES && tuned->kernel == planted_in)
+    if (fovea_class(class).kind == FOVEA_TUNED_GEMM && tuned->kernel == planted_in)
         ((struct fovea_kernels *)fovea_engine_kernels(candidate))->gemm_of[class].run = planted;
 }
 
@@ -169,11 +169,11 @@ static uint32_t check_end(uint32_t nth)
         adopted += result.profile.has[class];
         ended.kept += ended.then.has[class];
         CHECK(!result.profile.has[class] || (e->pairs > 0 && e->gain >= 1015000 && e->p < 10000),
-              "word %u: %s is not proved: %u pairs, %u, p %u", nth, fovea_tuned_classes[class].name, e->pairs, e->gain,
+              "word %u: %s is not proved: %u pairs, %u, p %u", nth, fovea_class_names[class].name, e->pairs, e->gain,
               e->p);
         CHECK(!ended.then.has[class] || (result.profile.has[class] &&
                                          fovea_tuned_same(&result.profile.tuned[class], &ended.then.tuned[class])),
-              "word %u: %s was adopted and is lost", nth, fovea_tuned_classes[class].name);
+              "word %u: %s was adopted and is lost", nth, fovea_class_names[class].name);
     }
     if (ok)
         tune_result_free(&result);
@@ -186,7 +186,7 @@ static uint32_t check_end(uint32_t nth)
 static void check_ends(void)
 {
     const uint32_t ends = getenv("FOVEA_TEST_SMALL") ? 1 : 6,
-                   class = fovea_gemm_class(&fovea_engine_kernels(engine)->tuning, 96, 2304, 768, FOVEA_FORM_PACKED);
+                   class = fovea_gemm_number((struct fovea_gemm_class){FOVEA_SOME, true, FOVEA_FORM_PACKED});
     real = fovea_engine_kernels(engine)->gemm_of[class].run;
     if (fovea_variant_facts[best].required == 0)
         return;

@@ -16,29 +16,32 @@ static const uint8_t none[FOVEA_VARIANTS];
 
 static struct tune_case *make_case(const struct fovea_engine *engine, uint32_t class)
 {
-    if (class >= FOVEA_CLASS_SLOT)
+    const struct fovea_class of = fovea_class(class);
+    if (of.kind == FOVEA_TUNED_SLOT)
         return tune_case_slot(class);
-    if (class >= FOVEA_CLASS_ATTENTION && class < FOVEA_CLASS_CACHE) {
-        static const size_t dims[] = {32, 72, 136};
-        const size_t dim = dims[class - FOVEA_CLASS_ATTENTION];
+    if (of.kind == FOVEA_TUNED_ATTENTION) {
+        static const size_t dims[] = {[FOVEA_HEADS_64] = 32, [FOVEA_HEADS_128] = 72, [FOVEA_HEADS_WIDE] = 136};
+        const bool odd = of.heads == FOVEA_HEADS_128;
         const struct tune_attention_shape shape = {
-            .heads = 2, .q = 50, .kv = 150, .dim = dim, .causal = class % 2, .tokens = class % 2};
+            .heads = 2, .q = 50, .kv = 150, .dim = dims[of.heads], .causal = odd, .tokens = odd};
         return tune_case_attention(engine, &shape);
     }
-    if (class == FOVEA_CLASS_CACHE) { // 300 KiB, between the values of the border; one B, which stays
+    if (of.kind == FOVEA_TUNED_CACHE) { // 300 KiB, between the values of the border; one B, which stays
         const struct tune_shape shape = {5, 320, 240, FOVEA_FORM_NT, SIZE_MAX};
         return tune_case_gemm(engine, &shape);
     }
-    const enum fovea_gemm_form form = (enum fovea_gemm_form)(class % 3);
-    const size_t *const columns = class >= 12 ? more_columns : form == FOVEA_FORM_NT ? few_transposed : few_columns;
-    const struct tune_shape shape = {rows[class / 6], columns[class / 3 % 2], steps, form, 0};
+    const struct fovea_gemm_class gemm = of.gemm;
+    const size_t *const columns = gemm.rows >= FOVEA_SOME      ? more_columns
+                                  : gemm.form == FOVEA_FORM_NT ? few_transposed
+                                                               : few_columns;
+    const struct tune_shape shape = {rows[gemm.rows], columns[gemm.far], steps, gemm.form, 0};
     return tune_case_gemm(engine, &shape);
 }
 
 static void check_legal(const struct fovea_engine *engine, uint32_t class, const struct fovea_tuned *t)
 {
     uint32_t count;
-    const struct fovea_tunable *const tunables = fovea_tunables(fovea_tuned_classes[class].kind, &count);
+    const struct fovea_tunable *const tunables = fovea_tunables(fovea_class(class).kind, &count);
     for (uint32_t i = 0; i < count; i++)
         CHECK(t->values[i] >= tunables[i].smallest && t->values[i] <= tunables[i].largest, "%s %u", tunables[i].name,
               t->values[i]);
@@ -60,12 +63,12 @@ static uint64_t check_class(const struct fovea_engine *engine, uint32_t class, u
         for (uint32_t i = 0; i < count; i += stride) {
             check_legal(engine, class, &candidates[i]);
             for (uint32_t j = 0; j < i; j++)
-                CHECK(!fovea_tuned_same(&candidates[i], &candidates[j]), "%s: twice", fovea_tuned_classes[class].name);
+                CHECK(!fovea_tuned_same(&candidates[i], &candidates[j]), "%s: twice", fovea_class_names[class].name);
             struct fovea_engine *const other = fovea_engine_copy_with(engine, class, &candidates[i]);
             void *const ready = c->kind->prepare(c, other);
             CHECK(ready && c->kind->same(ready, ready) && c->kind->verify(ready, true),
-                  "%s %s, stage %u, candidate %u: %s", fovea_tuned_classes[class].operator_name,
-                  fovea_tuned_classes[class].name, stage, i, c->name);
+                  "%s %s, stage %u, candidate %u: %s", fovea_class_names[class].of, fovea_class_names[class].name,
+                  stage, i, c->name);
             ran++;
             if (ready)
                 c->kind->release(ready);
@@ -83,14 +86,14 @@ static void check_complete(const struct fovea_engine *engine, uint32_t class)
     const struct fovea_tuned best = tune_default(engine, class, none);
     struct fovea_tuned candidates[TUNE_CANDIDATES_MAX];
     uint32_t count = 0;
-    const struct fovea_tunable *const tunables = fovea_tunables(fovea_tuned_classes[class].kind, &count);
+    const struct fovea_tunable *const tunables = fovea_tunables(fovea_class(class).kind, &count);
     for (uint32_t i = 0; i < count; i++) {
         const uint32_t found = tune_space(engine, class, tunables[i].stage, &best, none, 0, candidates);
         for (uint32_t v = 0; v < tunables[i].count; v++) {
             bool there = best.values[i] == tunables[i].values[v];
             for (uint32_t c = 0; c < found; c++)
                 there = there || candidates[c].values[i] == tunables[i].values[v];
-            CHECK(there, "%s: %s %u", fovea_tuned_classes[class].name, tunables[i].name, tunables[i].values[v]);
+            CHECK(there, "%s: %s %u", fovea_class_names[class].name, tunables[i].name, tunables[i].values[v]);
         }
     }
 }
@@ -104,7 +107,7 @@ static void check_measured(const struct fovea_engine *engine, uint32_t class)
     struct fovea_tuned candidates[TUNE_CANDIDATES_MAX];
     const uint32_t honest = tune_space(engine, class, 0, &best, none, real.l2_bytes, candidates);
     CHECK(honest == tune_space(engine, class, 0, &best, none, 0, candidates), "%s: %u candidates without a lie",
-          fovea_tuned_classes[class].name, honest);
+          fovea_class_names[class].name, honest);
     real.l2_bytes *= 4;
     const struct fovea_tuned wanted = fovea_tuned_default(&real, class, best.kernel);
     const uint32_t found = tune_space(engine, class, 0, &best, none, real.l2_bytes, candidates);
@@ -112,9 +115,9 @@ static void check_measured(const struct fovea_engine *engine, uint32_t class)
     for (uint32_t i = 0; i < found; i++) {
         there = there || fovea_tuned_same(&candidates[i], &wanted);
         for (uint32_t j = 0; j < i; j++)
-            CHECK(!fovea_tuned_same(&candidates[i], &candidates[j]), "%s: twice", fovea_tuned_classes[class].name);
+            CHECK(!fovea_tuned_same(&candidates[i], &candidates[j]), "%s: twice", fovea_class_names[class].name);
     }
-    CHECK(there, "%s: the model of the real L2 is not offered", fovea_tuned_classes[class].name);
+    CHECK(there, "%s: the model of the real L2 is not offered", fovea_class_names[class].name);
 }
 
 // Bans leave what is not banned; without any kernel but the scalar one nothing is offered.

@@ -48,13 +48,15 @@ static void test_places(const struct fovea_engine *engine)
     tune_walk_end();
 }
 
+static const struct fovea_gemm_class near_packed = {FOVEA_SOME, false, FOVEA_FORM_PACKED};
+
 // A machine that says too little of its L2 is not believed; one that says more than was measured, is.
 static void test_begin(const struct fovea_engine *engine)
 {
     static const uint8_t none[FOVEA_VARIANTS];
     const size_t said = fovea_engine_machine(engine)->l2_bytes;
     struct fovea_tuned measured;
-    const uint32_t class = 4 * 3; // many rows, near
+    const uint32_t class = fovea_gemm_number(near_packed);
     const bool tuned = fovea_tuned_default(fovea_engine_machine(engine), class, 0).values[0] != 0;
     CHECK(tuned && !tune_measured_default(engine, class, none, 0, &measured), "not measured");
     CHECK(!tune_measured_default(engine, class, none, said, &measured), "as it says");
@@ -69,16 +71,19 @@ static void test_cases(const struct fovea_engine *engine)
 {
     const struct tune_end never = {.deadline = INFINITY}, past = {.deadline = 0};
     struct tune_case *cases[TUNE_CASES_MAX];
+    const uint32_t heads = fovea_attention_number(FOVEA_HEADS_64), some = fovea_gemm_number(near_packed);
     CHECK(tune_cases(engine, 0, 4, &past, cases) == 0, "no time");
     tune_walk_allow(1e-9);
-    for (uint32_t few_far = 3; few_far < 6; few_far++)
-        CHECK(tune_cases(engine, few_far, 4, &never, cases) == 0, "few rows without a B that comes from memory");
-    CHECK(tune_cases(engine, FOVEA_CLASS_ATTENTION, 1, &never, cases) == 0, "heads without what comes from memory");
-    const uint32_t some_near_packed = 4 * 3, near = tune_cases(engine, some_near_packed, 4, &never, cases);
+    for (int form = 0; form < FOVEA_FORMS; form++) {
+        const struct fovea_gemm_class few_far = {FOVEA_FEW, true, (enum fovea_gemm_form)form};
+        CHECK(tune_cases(engine, fovea_gemm_number(few_far), 4, &never, cases) == 0, "few rows without a far B");
+    }
+    CHECK(tune_cases(engine, heads, 1, &never, cases) == 0, "heads without what comes from memory");
+    const uint32_t near = tune_cases(engine, some, 4, &never, cases);
     CHECK(near > 1, "%u cases that stay in cache", near);
     tune_cases_destroy(cases, near);
     tune_walk_allow(INFINITY);
-    const uint32_t all = tune_cases(engine, FOVEA_CLASS_ATTENTION, 1, &never, cases);
+    const uint32_t all = tune_cases(engine, heads, 1, &never, cases);
     CHECK(all > 4, "%u cases of heads", all);
     tune_cases_destroy(cases, all);
     tune_walk_end();

@@ -23,7 +23,8 @@ static void test_gemm(const char *isa)
         engines[i] = test_engine(isa, NULL);
         struct fovea_tuning *const tuning = test_tuning(engines[i]);
         tuning->cache.near = borders[i];
-        struct fovea_gemm_tuning *const class = &tuning->gemm[fovea_gemm_class(tuning, M, N, K, FOVEA_FORM_NN)];
+        struct fovea_gemm_tuning *const class =
+            &tuning->gemm[fovea_gemm_number(fovea_gemm_class(tuning, M, N, K, FOVEA_FORM_NN))];
         class->bn_rows = class->bn_alias = M;
         class->lead = 96;
         plans[i] = aligned_alloc(64, fovea_gemm_plan_size());

@@ -8,26 +8,50 @@
 
 #include <string.h>
 
+// A number stands for one class, and the table of names has the order of the numbers.
+static void test_numbers(void)
+{
+    static const char *const rows[] = {"few", "several", "some", "many"}, *const forms[] = {"packed", "nn", "nt"},
+                             *const heads[] = {"heads-64", "heads-128", "heads-wide"};
+    for (uint32_t number = 0; number < FOVEA_TUNED_CLASSES; number++) {
+        const struct fovea_class of = fovea_class(number);
+        const uint32_t back = of.kind == FOVEA_TUNED_GEMM        ? fovea_gemm_number(of.gemm)
+                              : of.kind == FOVEA_TUNED_ATTENTION ? fovea_attention_number(of.heads)
+                              : of.kind == FOVEA_TUNED_CACHE     ? (uint32_t)FOVEA_CLASS_CACHE
+                                                                 : fovea_slot_number(of.slot);
+        char name[64] = "";
+        if (of.kind == FOVEA_TUNED_GEMM) {
+            snprintf(name, sizeof name, "%s-%s-%s", rows[of.gemm.rows], of.gemm.far ? "far" : "near",
+                     forms[of.gemm.form]);
+        } else if (of.kind == FOVEA_TUNED_ATTENTION) {
+            snprintf(name, sizeof name, "%s", heads[of.heads]);
+        }
+        CHECK(back == number, "class %u is %u", (unsigned)number, (unsigned)back);
+        CHECK(*name == '\0' || strcmp(name, fovea_class_names[number].name) == 0, "class %u is %s, not %s",
+              (unsigned)number, name, fovea_class_names[number].name);
+    }
+}
+
 static void test_class(const struct fovea_machine *machine, uint32_t class, int32_t kernel)
 {
     const struct fovea_tuned tuned = fovea_tuned_default(machine, class, kernel);
     uint32_t count = 0;
-    const struct fovea_tunable *const tunables = fovea_tunables(fovea_tuned_classes[class].kind, &count);
+    const struct fovea_tunable *const tunables = fovea_tunables(fovea_class(class).kind, &count);
     for (uint32_t i = 0; i < count; i++) {
         CHECK(tuned.values[i] >= tunables[i].smallest && tuned.values[i] <= tunables[i].largest,
-              "%s, L2 %u KiB, hashed %u, wide %u: %s is %u", fovea_tuned_classes[class].name, machine->l2_bytes >> 10,
+              "%s, L2 %u KiB, hashed %u, wide %u: %s is %u", fovea_class_names[class].name, machine->l2_bytes >> 10,
               machine->l3_hashed, machine->wide512, tunables[i].name, tuned.values[i]);
     }
 }
 
 static void test_machine(const struct fovea_machine *machine)
 {
-    for (uint32_t class = 0; class < FOVEA_CLASS_SLOT; class ++) {
-        if (fovea_tuned_classes[class].kind != FOVEA_TUNED_GEMM) {
+    for (uint32_t class = 0; class < FOVEA_TUNED_CLASSES; class ++) {
+        const enum fovea_tuned_operator kind = fovea_class(class).kind;
+        if (kind == FOVEA_TUNED_ATTENTION || kind == FOVEA_TUNED_CACHE) {
             test_class(machine, class, -1);
-            continue;
         }
-        for (int32_t i = 0; i < FOVEA_VARIANTS; i++) {
+        for (int32_t i = 0; i < FOVEA_VARIANTS && kind == FOVEA_TUNED_GEMM; i++) {
             if (strcmp(fovea_variant_facts[i].slot, "gemm") == 0) {
                 test_class(machine, class, i);
             }
@@ -53,7 +77,8 @@ static uint32_t number(const char *name)
 
 static uint32_t of_attention(const struct fovea_machine *machine, const char *name)
 {
-    return fovea_tuned_default(machine, FOVEA_CLASS_ATTENTION, -1).values[number_of(FOVEA_TUNED_ATTENTION, name)];
+    const uint32_t heads = fovea_attention_number(FOVEA_HEADS_64);
+    return fovea_tuned_default(machine, heads, -1).values[number_of(FOVEA_TUNED_ATTENTION, name)];
 }
 
 struct fetches {
@@ -72,33 +97,48 @@ struct follows {
     uint32_t rows, panels, lead;
 };
 
-static void test_follows(const struct fovea_machine *machine, uint32_t class, int32_t kernel, struct follows expected,
-                         const char *text)
+// A number of a class of GEMM by the model.
+static uint32_t of_gemm(const struct fovea_machine *machine, struct fovea_gemm_class class, int32_t kernel,
+                        const char *name)
 {
-    const uint32_t *const values = fovea_tuned_default(machine, class, kernel).values;
-    const struct follows got = {values[number("follow_rows")], values[number("follow_panels")], values[number("lead")]};
-    CHECK(memcmp(&got, &expected, sizeof got) == 0, "%s, class %u: follow_rows %u, follow_panels %u, lead %u", text,
-          (unsigned)class, (unsigned)got.rows, (unsigned)got.panels, (unsigned)got.lead);
+    return fovea_tuned_default(machine, fovea_gemm_number(class), kernel).values[number(name)];
 }
 
-enum { FEW_NEAR_PACKED = 0, FEW_FAR_PACKED = 3, FEW_FAR_NN = 4, FEW_FAR_NT = 5, FORMS = 3 };
+static void test_follows(const struct fovea_machine *machine, struct fovea_gemm_class class, int32_t kernel,
+                         struct follows expected, const char *text)
+{
+    const struct follows got = {of_gemm(machine, class, kernel, "follow_rows"),
+                                of_gemm(machine, class, kernel, "follow_panels"),
+                                of_gemm(machine, class, kernel, "lead")};
+    CHECK(memcmp(&got, &expected, sizeof got) == 0, "%s, class %u: follow_rows %u, follow_panels %u, lead %u", text,
+          (unsigned)fovea_gemm_number(class), (unsigned)got.rows, (unsigned)got.panels, (unsigned)got.lead);
+}
+
+static const struct fovea_gemm_class few_near_packed = {FOVEA_FEW, false, FOVEA_FORM_PACKED},
+                                     few_far_packed = {FOVEA_FEW, true, FOVEA_FORM_PACKED},
+                                     few_far_nn = {FOVEA_FEW, true, FOVEA_FORM_NN},
+                                     few_far_nt = {FOVEA_FEW, true, FOVEA_FORM_NT},
+                                     many_far_packed = {FOVEA_MANY, true, FOVEA_FORM_PACKED};
 
 // Which is KiB of B where it is near, and 0 where it is far or transposed.
 static void test_along(const struct fovea_machine *machine, int32_t kernel, const uint32_t near[2], const char *text)
 {
-    for (uint32_t c = FEW_NEAR_PACKED; c <= FEW_FAR_NT; c++) {
-        const uint32_t along = fovea_tuned_default(machine, c, kernel).values[number("along")];
-        CHECK(along == (c < 2 ? near[c] : 0), "%s, class %u: along %u", text, (unsigned)c, (unsigned)along);
+    for (uint32_t c = 0; fovea_class(c).gemm.rows == FOVEA_FEW; c++) {
+        const struct fovea_gemm_class class = fovea_class(c).gemm;
+        const uint32_t along = of_gemm(machine, class, kernel, "along");
+        CHECK(along == (class.far || class.form == FOVEA_FORM_NT ? 0 : near[class.form]), "%s, class %u: along %u",
+              text, (unsigned)c, (unsigned)along);
     }
 }
 
 // Which is KiB, so many times those of L2, whether B is near or far.
-static void test_direct(const struct fovea_machine *machine, int32_t kernel, const uint32_t times[FORMS],
+static void test_direct(const struct fovea_machine *machine, int32_t kernel, const uint32_t times[FOVEA_FORMS],
                         const char *text)
 {
-    for (uint32_t c = FEW_NEAR_PACKED; c <= FEW_FAR_NT; c++) {
-        const uint32_t direct = fovea_tuned_default(machine, c, kernel).values[number("direct")];
-        CHECK(direct == (machine->l2_bytes >> 10) * times[c % FORMS], "%s, class %u: direct %u", text, (unsigned)c,
+    for (uint32_t c = 0; fovea_class(c).gemm.rows == FOVEA_FEW; c++) {
+        const struct fovea_gemm_class class = fovea_class(c).gemm;
+        const uint32_t direct = of_gemm(machine, class, kernel, "direct");
+        CHECK(direct == (machine->l2_bytes >> 10) * times[class.form], "%s, class %u: direct %u", text, (unsigned)c,
               (unsigned)direct);
     }
 }
@@ -107,8 +147,8 @@ enum { ANY = 1 << 20 };
 static const struct {
     const char *text;
     uint32_t hashed, wide, fetch_k, half_rows, kc, whole, alone;
-    uint32_t along[2];      // KiB, of a near B, packed and natural
-    uint32_t direct[FORMS]; // in L2s
+    uint32_t along[2];            // KiB, of a near B, packed and natural
+    uint32_t direct[FOVEA_FORMS]; // in L2s
     struct fetches fetches;
     struct follows packed, natural, near;
 } cases[] = {
@@ -135,20 +175,17 @@ static void test_blocks(void)
                  {"32K,1M,32M,wide", 2048, 144, 5, 0, 2, 2, 17, 6},
                  {"32K,1M,32M,hashed", 1024, 90, 5, 0, 0, 0, 1, 0},
                  {"48K,2M,480M,mesh", 2048, 90, 9, 48, 64, 64, 3, 2}};
-    enum { MANY_FAR_PACKED = 21 };
     const int32_t wide = fovea_variant_find("gemm_f32_9x48_avx512", 20);
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds && wide >= 0; i++) {
         struct fovea_machine machine = {.cpu = ~0u};
         CHECK(fovea_cache_from_text(kinds[i].text, &machine), "%s", kinds[i].text);
-        const struct fovea_tuned many = fovea_tuned_default(&machine, MANY_FAR_PACKED, wide),
-                                 few = fovea_tuned_default(&machine, FEW_FAR_NN, wide),
-                                 heads = fovea_tuned_default(&machine, FOVEA_CLASS_ATTENTION + 1, -1);
-        const uint32_t got[] = {many.values[number("kc")],
-                                many.values[number("mc")],
-                                many.values[number("set_rows")],
-                                many.values[number("split_kib")],
-                                few.values[number("bn_rows")],
-                                few.values[number("bn_alias")],
+        const struct fovea_tuned heads = fovea_tuned_default(&machine, fovea_attention_number(FOVEA_HEADS_128), -1);
+        const uint32_t got[] = {of_gemm(&machine, many_far_packed, wide, "kc"),
+                                of_gemm(&machine, many_far_packed, wide, "mc"),
+                                of_gemm(&machine, many_far_packed, wide, "set_rows"),
+                                of_gemm(&machine, many_far_packed, wide, "split_kib"),
+                                of_gemm(&machine, few_far_nn, wide, "bn_rows"),
+                                of_gemm(&machine, few_far_nn, wide, "bn_alias"),
                                 heads.values[number_of(FOVEA_TUNED_ATTENTION, "copy_v")],
                                 heads.values[number_of(FOVEA_TUNED_ATTENTION, "again")]};
         CHECK(memcmp(got, &kinds[i].kc, sizeof got) == 0,
@@ -161,7 +198,7 @@ static void test_blocks(void)
 // AVX2 alone over an L3 that is not hashed has numbers of its own; with AVX-512, or hashed, AVX2's are others.
 static void test_lean(void)
 {
-    enum { MANY_FAR_PACKED = 21, MANY_FAR_NN = 22, KINDS = 5, NUMBERS = 10 };
+    enum { KINDS = 5, NUMBERS = 10 };
     static const struct {
         const char *text;
         uint32_t cpu, numbers[NUMBERS];
@@ -171,20 +208,22 @@ static void test_lean(void)
                       {"48K,2M,36M,mesh", FOVEA_CPU_AVX2, {2048, 144, 32, 0, 96, 96, 0, 1, ANY, 7}},
                       {"48K,2M,480M,mesh", ~0u, {2048, 144, 32, 0, 96, 96, 0, 1, ANY, 7}}};
     static const struct {
-        uint32_t class;
+        struct fovea_gemm_class class;
         const char *name;
     } of[NUMBERS] = {
-        {MANY_FAR_PACKED, "kc"}, {MANY_FAR_PACKED, "mc"},  {MANY_FAR_PACKED, "nc"}, {MANY_FAR_NN, "pass_rows"},
-        {FEW_FAR_NN, "bn_rows"}, {FEW_FAR_NN, "bn_alias"}, {FEW_FAR_NN, "alone"},   {0, "pairs"},
-        {0, "split_rows"},       {FEW_FAR_NT, "stream"}};
+        {{FOVEA_MANY, true, FOVEA_FORM_PACKED}, "kc"},         {{FOVEA_MANY, true, FOVEA_FORM_PACKED}, "mc"},
+        {{FOVEA_MANY, true, FOVEA_FORM_PACKED}, "nc"},         {{FOVEA_MANY, true, FOVEA_FORM_NN}, "pass_rows"},
+        {{FOVEA_FEW, true, FOVEA_FORM_NN}, "bn_rows"},         {{FOVEA_FEW, true, FOVEA_FORM_NN}, "bn_alias"},
+        {{FOVEA_FEW, true, FOVEA_FORM_NN}, "alone"},           {{FOVEA_FEW, false, FOVEA_FORM_PACKED}, "pairs"},
+        {{FOVEA_FEW, false, FOVEA_FORM_PACKED}, "split_rows"}, {{FOVEA_FEW, true, FOVEA_FORM_NT}, "stream"}};
     const int32_t kernel = fovea_variant_find("gemm_f32_6x16_avx2", 18);
     for (size_t i = 0; i < KINDS && kernel >= 0; i++) {
         struct fovea_machine machine = {.cpu = kinds[i].cpu};
         CHECK(fovea_cache_from_text(kinds[i].text, &machine), "%s", kinds[i].text);
         for (size_t j = 0; j < NUMBERS; j++) {
-            const uint32_t got = fovea_tuned_default(&machine, of[j].class, kernel).values[number(of[j].name)];
+            const uint32_t got = of_gemm(&machine, of[j].class, kernel, of[j].name);
             CHECK(got == kinds[i].numbers[j], "%s, cpu %x, class %u: %s is %u", kinds[i].text, (unsigned)machine.cpu,
-                  (unsigned)of[j].class, of[j].name, (unsigned)got);
+                  (unsigned)fovea_gemm_number(of[j].class), of[j].name, (unsigned)got);
         }
     }
 }
@@ -219,38 +258,35 @@ static void test_sets(void)
         CHECK(fovea_cache_from_text(cases[i].text, &machine), "%s", cases[i].text);
         CHECK(machine.l3_hashed == cases[i].hashed && machine.wide512 == cases[i].wide, "%s", cases[i].text);
         const int32_t scalar = fovea_variant_find("gemm_f32_4x16_scalar", 20);
-        const struct fovea_tuned nt = fovea_tuned_default(&machine, FEW_FAR_NT, scalar);
-        const uint32_t fetch_k = nt.values[number("fetch_k")];
+        const uint32_t fetch_k = of_gemm(&machine, few_far_nt, scalar, "fetch_k");
         CHECK(fetch_k == cases[i].fetch_k, "%s: fetch_k %u", cases[i].text, fetch_k);
-        const uint32_t turned = nt.values[number("turned_steps")];
+        const uint32_t turned = of_gemm(&machine, few_far_nt, scalar, "turned_steps");
         CHECK((turned == 0) == (cases[i].hashed && cases[i].wide), "%s: turned_steps %u", cases[i].text, turned);
         const int32_t wide = fovea_variant_find("gemm_f32_9x48_avx512", 20);
         const struct follows near = cases[i].near, packed = cases[i].packed, natural = cases[i].natural;
         if (wide >= 0) {
             test_along(&machine, wide, cases[i].along, cases[i].text);
             test_direct(&machine, wide, cases[i].direct, cases[i].text);
-            test_follows(&machine, FEW_NEAR_PACKED, wide, near, cases[i].text);
-            test_follows(&machine, FEW_FAR_PACKED, wide, packed, cases[i].text);
-            test_follows(&machine, FEW_FAR_NN, wide, natural, cases[i].text);
+            test_follows(&machine, few_near_packed, wide, near, cases[i].text);
+            test_follows(&machine, few_far_packed, wide, packed, cases[i].text);
+            test_follows(&machine, few_far_nn, wide, natural, cases[i].text);
         }
-        test_direct(&machine, scalar, (const uint32_t[FORMS]){1, 1, 1}, cases[i].text); // tiles of one panel
+        test_direct(&machine, scalar, (const uint32_t[FOVEA_FORMS]){1, 1, 1}, cases[i].text); // tiles of one panel
         // Tiles that have no lead follow only where none is needed.
         const struct follows narrow = {packed.lead != 0 ? 0 : packed.rows, packed.lead != 0 ? 0 : packed.panels,
                                        packed.lead};
-        test_follows(&machine, FEW_FAR_PACKED, scalar, narrow, cases[i].text);
-        const uint32_t kc =
-            wide < 0 ? cases[i].kc : fovea_tuned_default(&machine, FEW_FAR_PACKED, wide).values[number("kc")];
+        test_follows(&machine, few_far_packed, scalar, narrow, cases[i].text);
+        const uint32_t kc = wide < 0 ? cases[i].kc : of_gemm(&machine, few_far_packed, wide, "kc");
         CHECK(kc == cases[i].kc, "%s: kc %u", cases[i].text, kc);
-        const uint32_t half_rows =
-            wide < 0 ? cases[i].half_rows : fovea_tuned_default(&machine, FEW_FAR_NT, wide).values[number("half_rows")];
-        CHECK(half_rows == cases[i].half_rows && nt.values[number("half_rows")] == 0, "%s: half_rows %u", cases[i].text,
-              half_rows);
+        const uint32_t half_rows = wide < 0 ? cases[i].half_rows : of_gemm(&machine, few_far_nt, wide, "half_rows");
+        CHECK(half_rows == cases[i].half_rows && of_gemm(&machine, few_far_nt, scalar, "half_rows") == 0,
+              "%s: half_rows %u", cases[i].text, half_rows);
         test_fetches(&machine, cases[i].fetches, cases[i].text);
         const int32_t best = wide >= 0 ? wide : scalar;
-        const uint32_t alone = fovea_tuned_default(&machine, FEW_FAR_NN, best).values[number("alone")],
-                       packed_alone = fovea_tuned_default(&machine, FEW_FAR_PACKED, best).values[number("alone")];
-        const uint32_t alias_kc = fovea_tuned_default(&machine, FEW_FAR_NN, best).values[number("alias_kc")],
-                       packed_kc = fovea_tuned_default(&machine, FEW_FAR_PACKED, best).values[number("alias_kc")];
+        const uint32_t alone = of_gemm(&machine, few_far_nn, best, "alone"),
+                       packed_alone = of_gemm(&machine, few_far_packed, best, "alone");
+        const uint32_t alias_kc = of_gemm(&machine, few_far_nn, best, "alias_kc"),
+                       packed_kc = of_gemm(&machine, few_far_packed, best, "alias_kc");
         CHECK(alias_kc == (wide >= 0 && cases[i].wide && !cases[i].hashed ? 512 : ANY) && packed_kc == ANY,
               "%s: alias_kc %u, packed %u", cases[i].text, (unsigned)alias_kc, (unsigned)packed_kc);
         CHECK(alone == cases[i].alone && packed_alone == (wide >= 0 ? alone : 0), "%s: alone %u, packed %u",
@@ -273,6 +309,7 @@ static void test_sets(void)
 
 int main(void)
 {
+    test_numbers();
     test_wide();
     test_sets();
     test_blocks();
