@@ -26,7 +26,7 @@ static bool set_in_class(const struct fovea_engine *engine, uint32_t class, cons
     if (length == 6 && memcmp(name, "kernel", 6) == 0) {
         const int32_t kernel = fovea_variant_find(value, strlen(value));
         if (kernel < 0 || tuned->kernel < 0 ||
-            strcmp(fovea_variant_facts[kernel].slot, fovea_variant_facts[tuned->kernel].slot) != 0 ||
+            fovea_variant_facts[kernel].slot != fovea_variant_facts[tuned->kernel].slot ||
             !may_use(engine, start, kernel))
             return false;
         tuned->kernel = kernel;

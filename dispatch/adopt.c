@@ -76,7 +76,7 @@ static int may_use(const struct fovea_choice *choice, int32_t kernel)
         choice->quarantined[kernel])
         return 0;
     for (uint32_t i = 0; i < FOVEA_VARIANTS; i++)
-        if (choice->pinned[i] && strcmp(fovea_variant_facts[i].slot, fovea_variant_facts[kernel].slot) == 0)
+        if (choice->pinned[i] && fovea_variant_facts[i].slot == fovea_variant_facts[kernel].slot)
             return 0; // even the same one: with it come the defaults
     return 1;
 }

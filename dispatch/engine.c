@@ -16,15 +16,14 @@ struct fovea_engine {
     char profile[1024]; // what became of the tuning profile
 };
 
-// Every ISA fovea knows, compiled here or not, and the CPU bits it allows.
+// The CPU bits that an ISA needs, and all that it allows.
 static const struct isa {
-    const char *name;
     uint32_t required, allows;
-} isas[] = {
-    {"scalar", 0, 0},
-    {"avx2", FOVEA_CPU_AVX2, FOVEA_CPU_AVX2},
-    {"avx512", FOVEA_CPU_AVX512, FOVEA_CPU_AVX2 | FOVEA_CPU_AVX512 | FOVEA_CPU_VNNI | FOVEA_CPU_BF16},
-    {"neon", FOVEA_CPU_NEON, FOVEA_CPU_NEON | FOVEA_CPU_DOTPROD | FOVEA_CPU_I8MM | FOVEA_CPU_BF16},
+} isas[FOVEA_ISAS] = {
+    [FOVEA_ISA_scalar] = {0, 0},
+    [FOVEA_ISA_avx2] = {FOVEA_CPU_AVX2, FOVEA_CPU_AVX2},
+    [FOVEA_ISA_avx512] = {FOVEA_CPU_AVX512, FOVEA_CPU_AVX2 | FOVEA_CPU_AVX512 | FOVEA_CPU_VNNI | FOVEA_CPU_BF16},
+    [FOVEA_ISA_neon] = {FOVEA_CPU_NEON, FOVEA_CPU_NEON | FOVEA_CPU_DOTPROD | FOVEA_CPU_I8MM | FOVEA_CPU_BF16},
 };
 
 static enum fovea_status fail(const struct fovea_engine_options *options, enum fovea_status status, const char *format,
@@ -63,8 +62,8 @@ static enum fovea_status cap_isa(struct fovea_engine *engine, const struct fovea
     const struct setting cap = isa_setting(options);
     if (!cap.text)
         return FOVEA_OK;
-    for (size_t i = 0; i < sizeof isas / sizeof *isas; i++) {
-        if (strcmp(cap.text, isas[i].name) != 0)
+    for (size_t i = 0; i < FOVEA_ISAS; i++) {
+        if (strcmp(cap.text, fovea_isa_names[i]) != 0)
             continue;
         if (isas[i].required & ~engine->choice.cpu)
             return fail(options, FOVEA_ERR_UNSUPPORTED, "%s=%s: this CPU has %s", cap.name, cap.text,
@@ -103,7 +102,7 @@ static enum fovea_status check_pin(const struct fovea_engine *engine, const stru
     if (choice->excluded[pin])
         return fail(options, FOVEA_ERR_CONFIG, "%s: %s is excluded", name, facts->name);
     for (int i = 0; i < pin; i++)
-        if (choice->pinned[i] && strcmp(fovea_variant_facts[i].slot, facts->slot) == 0)
+        if (choice->pinned[i] && fovea_variant_facts[i].slot == facts->slot)
             return fail(options, FOVEA_ERR_CONFIG, "%s: %s and %s are for one slot", name, fovea_variant_facts[i].name,
                         facts->name);
     return FOVEA_OK;
@@ -294,7 +293,7 @@ struct fovea_engine *fovea_engine_copy_without(const struct fovea_engine *engine
         copy->kernels.gemm_tile_count = 0;
         for (uint32_t i = 0; i < engine->kernels.gemm_tile_count; i++) {
             const struct fovea_gemm_kernel *const tile = &engine->kernels.gemm_tiles[i];
-            if (!banned[fovea_variant_find(tile->name, strlen(tile->name))]) {
+            if (!banned[tile->variant]) {
                 copy->kernels.gemm_tiles[copy->kernels.gemm_tile_count++] = *tile;
             }
         }
@@ -333,25 +332,24 @@ uint32_t fovea_engine_variants(const struct fovea_engine *engine)
     return FOVEA_VARIANTS;
 }
 
-static bool is_also_in_use(const struct fovea_engine *engine, uint32_t index)
+static bool is_also_in_use(const struct fovea_engine *engine, int32_t variant)
 {
     const struct fovea_kernels *const kernels = &engine->kernels;
-    const char *const name = fovea_variant_facts[index].name;
     bool found = false;
     for (uint32_t i = 0; i < kernels->gemm_tile_count; i++) {
-        found |= strcmp(kernels->gemm_tiles[i].name, name) == 0;
+        found |= kernels->gemm_tiles[i].variant == variant;
     }
     for (uint32_t i = 0; i < FOVEA_GEMM_CLASSES; i++) { // a profile may give a class one that is no such tile
-        found |= strcmp(kernels->gemm_of[i].name, name) == 0;
+        found |= kernels->gemm_of[i].variant == variant;
     }
-    return found && !engine->choice.chosen[index];
+    return found && !engine->choice.chosen[variant];
 }
 
-static bool slot_is_pinned(const struct fovea_choice *choice, const char *slot)
+static bool slot_is_pinned(const struct fovea_choice *choice, enum fovea_slot slot)
 {
     bool pinned = false;
     for (uint32_t i = 0; i < FOVEA_VARIANTS; i++) {
-        pinned |= choice->pinned[i] && strcmp(fovea_variant_facts[i].slot, slot) == 0;
+        pinned |= choice->pinned[i] && fovea_variant_facts[i].slot == slot;
     }
     return pinned;
 }
@@ -365,7 +363,7 @@ enum fovea_status fovea_engine_variant(const struct fovea_engine *engine, uint32
     const struct fovea_choice *const choice = &engine->choice;
     const struct fovea_variant_facts *const facts = &fovea_variant_facts[index];
     const int chosen = choice->chosen[index];
-    const bool also = is_also_in_use(engine, index);
+    const bool also = is_also_in_use(engine, (int32_t)index);
     const char *const why = chosen && choice->pinned[index]       ? "chosen: pinned by name"
                             : chosen && choice->tuned[index]      ? "chosen: by the tuning profile"
                             : chosen                              ? "chosen"
@@ -376,6 +374,7 @@ enum fovea_status fovea_engine_variant(const struct fovea_engine *engine, uint32
                             : facts->required & ~choice->allowed  ? "above the ISA cap"
                             : slot_is_pinned(choice, facts->slot) ? "another variant is pinned"
                                                                   : "another variant is better";
-    *out = (struct fovea_variant){facts->slot, facts->name, facts->isa, why, (uint32_t)chosen, also};
+    *out = (struct fovea_variant){
+        fovea_slot_names[facts->slot], facts->name, fovea_isa_names[facts->isa], why, (uint32_t)chosen, also};
     return FOVEA_OK;
 }

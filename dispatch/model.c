@@ -32,7 +32,7 @@ static struct fovea_gemm_tuning gemm_default(const struct fovea_machine *machine
     const bool wide = !fovea_is_small(mr, nr);
     const uint32_t eighths = wide ? 3 : 5;
     const uint32_t in_place = fovea_in_place_rows(mr, nr);
-    const bool far = of.far, avx512 = strcmp(facts->isa, "avx512") == 0;
+    const bool far = of.far, avx512 = facts->isa == FOVEA_ISA_avx512;
     const bool packed = of.form == FOVEA_FORM_PACKED, natural_far = of.form == FOVEA_FORM_NN && far;
     struct fovea_gemm_tuning t = {
         .nc = wide ? nr : 2 * nr,
@@ -47,7 +47,7 @@ static struct fovea_gemm_tuning gemm_default(const struct fovea_machine *machine
         .direct = machine->l2_bytes / 1024,
         .edge_columns = avx512 ? beyond->edge_columns : 0,
         .chain_rows = avx512 ? beyond->chain_rows : 0,
-        .pairs = strcmp(facts->isa, "avx2") == 0 ? beyond->pairs : 0,
+        .pairs = facts->isa == FOVEA_ISA_avx2 ? beyond->pairs : 0,
         .bn_rows = natural_far ? beyond->bn_rows[avx512] : 0,
         .bn_alias = natural_far ? beyond->bn_alias[avx512] : 0,
         .pass_rows = natural_far ? beyond->pass_natural : 0,
@@ -89,11 +89,11 @@ static struct fovea_gemm_tuning gemm_default(const struct fovea_machine *machine
 }
 
 // The one variant that an ISA has in slot gemm_bt.
-static const struct fovea_variant_facts *bt_of(const char *isa)
+static const struct fovea_variant_facts *bt_of(enum fovea_isa isa)
 {
     for (int32_t i = 0; i < FOVEA_VARIANTS; i++) {
         const struct fovea_variant_facts *const facts = &fovea_variant_facts[i];
-        if (strcmp(facts->slot, "gemm_bt") == 0 && strcmp(facts->isa, isa) == 0) {
+        if (facts->slot == FOVEA_SLOT_gemm_bt && facts->isa == isa) {
             return facts;
         }
     }
@@ -101,19 +101,19 @@ static const struct fovea_variant_facts *bt_of(const char *isa)
 }
 
 // The numbers of a B that is given transposed.
-static void set_bt(const struct fovea_machine *machine, const char *isa, bool near, struct fovea_gemm_tuning *t)
+static void set_bt(const struct fovea_machine *machine, enum fovea_isa isa, bool near, struct fovea_gemm_tuning *t)
 {
     const struct fovea_beyond *const beyond = fovea_beyond_l2(machine);
     const struct fovea_variant_facts *const kernel = bt_of(isa);
     const uint32_t rows = kernel != NULL ? kernel->mr : 0;
-    t->bt_rows = near ? clamp(rows, 0, beyond->bt_near[strcmp(isa, "avx512") == 0]) : rows;
+    t->bt_rows = near ? clamp(rows, 0, beyond->bt_near[isa == FOVEA_ISA_avx512]) : rows;
     t->fetch_k = beyond->fetch_k;
     t->into_l1 = beyond->bt_into_l1;
-    t->spread = strcmp(isa, "avx512") == 0 ? beyond->spread[2]
-                : strcmp(isa, "avx2") == 0 ? beyond->spread[(machine->cpu & FOVEA_CPU_AVX512) != 0]
-                                           : 0;
-    t->stream = strcmp(isa, "avx512") == 0 ? beyond->stream[1] : strcmp(isa, "avx2") == 0 ? beyond->stream[0] : 0;
-    t->half_rows = strcmp(isa, "avx512") == 0 ? beyond->half_rows : strcmp(isa, "avx2") == 0 ? 4 : 0;
+    t->spread = isa == FOVEA_ISA_avx512 ? beyond->spread[2]
+                : isa == FOVEA_ISA_avx2 ? beyond->spread[(machine->cpu & FOVEA_CPU_AVX512) != 0]
+                                        : 0;
+    t->stream = isa == FOVEA_ISA_avx512 ? beyond->stream[1] : isa == FOVEA_ISA_avx2 ? beyond->stream[0] : 0;
+    t->half_rows = isa == FOVEA_ISA_avx512 ? beyond->half_rows : isa == FOVEA_ISA_avx2 ? 4 : 0;
     t->pass_rows = beyond->pass_rows;
 }
 
@@ -123,21 +123,20 @@ static void set_bt(const struct fovea_machine *machine, const char *isa, bool ne
 // rows 0.5 to 0.65). That of AVX-512 is for a B that is far: the one stream of a packed one from memory, as of a model
 // that is larger than L3 (Zen 5, where follow_rows hides it: 8 rows 1.15 times as fast as 9x48, 12 rows 1.05 to 1.25,
 // 16 rows 0.96 to 1.06; from L3 0.7 to 0.95), or more rows than 9x48 takes at once over a natural one.
-static uint32_t thin_rows_of(const struct fovea_machine *machine, const char *isa, struct fovea_gemm_class of)
+static uint32_t thin_rows_of(const struct fovea_machine *machine, enum fovea_isa isa, struct fovea_gemm_class of)
 {
     const struct fovea_beyond *const beyond = fovea_beyond_l2(machine);
     const bool several = of.rows >= FOVEA_SEVERAL;
     const struct {
-        const char *isa;
         uint32_t near, packed, natural; // rows; the latter two of a B that is far
-    } table[] = {{"avx2", 2, 4, 0},
-                 {"avx512", 0, several ? 14 : beyond->few_rows, several && beyond->thin_kc != 0 ? 14 : 0}};
-    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
-        if (strcmp(isa, table[i].isa) == 0 && of.form != FOVEA_FORM_NT) {
-            return !of.far ? table[i].near : of.form == FOVEA_FORM_NN ? table[i].natural : table[i].packed;
-        }
-    }
-    return 0;
+    } rows[FOVEA_ISAS] = {
+        [FOVEA_ISA_avx2] = {2, 4, 0},
+        [FOVEA_ISA_avx512] = {0, several ? 14 : beyond->few_rows, several && beyond->thin_kc != 0 ? 14 : 0},
+    };
+    return of.form == FOVEA_FORM_NT   ? 0
+           : !of.far                  ? rows[isa].near
+           : of.form == FOVEA_FORM_NN ? rows[isa].natural
+                                      : rows[isa].packed;
 }
 
 // Of each tile of a task its queries and state, the next task's queries and the output that are being fetched, and at
@@ -178,9 +177,9 @@ static struct fovea_attention_tuning attention_default(const struct fovea_machin
 static uint32_t strip_steps(const struct fovea_machine *machine, const struct fovea_variant_facts *facts,
                             struct fovea_gemm_class of)
 {
-    const enum fovea_gemm_rows most = strcmp(facts->isa, "avx512") == 0 ? FOVEA_SOME
-                                      : strcmp(facts->isa, "avx2") == 0 ? FOVEA_SEVERAL
-                                                                        : FOVEA_FEW;
+    const enum fovea_gemm_rows most = facts->isa == FOVEA_ISA_avx512 ? FOVEA_SOME
+                                      : facts->isa == FOVEA_ISA_avx2 ? FOVEA_SEVERAL
+                                                                     : FOVEA_FEW;
     const bool far_nt = of.far && of.form == FOVEA_FORM_NT;
     const uint32_t bytes = machine->l2_bytes / 8 * fovea_beyond_l2(machine)->strip_eighths;
     return far_nt && of.rows >= FOVEA_SEVERAL && of.rows <= most ? bytes / (facts->nr * (uint32_t)sizeof(float)) : 0;
@@ -205,7 +204,7 @@ static struct fovea_gemm_tuning gemm_numbers(const struct fovea_machine *machine
 struct fovea_tuned fovea_tuned_default(const struct fovea_machine *machine, uint32_t class, int32_t kernel)
 {
     const struct fovea_class of = fovea_class(class);
-    struct fovea_tuned tuned = {.kernel = fovea_tuned_has_kernel(of.kind) ? kernel : -1};
+    struct fovea_tuned tuned = {.kernel = fovea_class_slot(class) != FOVEA_SLOTS ? kernel : -1};
     if (of.kind == FOVEA_TUNED_GEMM) {
         const struct fovea_gemm_tuning t = gemm_numbers(machine, &fovea_variant_facts[kernel], of.gemm);
         memcpy(tuned.values, &t, sizeof t);

@@ -196,10 +196,9 @@ static int read_class(struct reader *r, enum fovea_tuned_operator kind, struct f
     r->at += length;
     struct fovea_tuned *const tuned = &out->tuned[class];
     *tuned = (struct fovea_tuned){.kernel = -1};
-    if (fovea_tuned_has_kernel(kind)) {
-        const char *const slot = kind == FOVEA_TUNED_GEMM ? "gemm" : fovea_class_names[class].name;
+    if (fovea_class_slot(class) != FOVEA_SLOTS) {
         tuned->kernel = literal(r, " ") ? variant(r) : -1;
-        if (tuned->kernel < 0 || strcmp(fovea_variant_facts[tuned->kernel].slot, slot) != 0 ||
+        if (tuned->kernel < 0 || fovea_variant_facts[tuned->kernel].slot != fovea_class_slot(class) ||
             (fovea_variant_facts[tuned->kernel].required & ~out->isa))
             return 0;
     }

@@ -23,7 +23,7 @@ static uint64_t hash_registers(void)
     for (int i = 0; i < FOVEA_VARIANTS; i++) {
         const struct fovea_variant_facts *const facts = &fovea_variant_facts[i];
         const uint32_t numbers[] = {facts->required, facts->mr, facts->nr};
-        hash = hash_text(hash_text(hash, facts->slot), facts->name);
+        hash = hash_text(hash_text(hash, fovea_slot_names[facts->slot]), facts->name);
         hash = fovea_fnv(hash, numbers, sizeof numbers);
     }
     for (int i = 0; i < FOVEA_TUNED_CLASSES; i++)

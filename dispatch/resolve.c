@@ -2,19 +2,23 @@
 // dispatch/resolve.c - registers -> table: the best supported line of each slot, then the lines pinned by name.
 #include "dispatch/resolve.h"
 
+#include <stdbool.h>
 #include <string.h>
 
-const struct fovea_variant_facts fovea_variant_facts[FOVEA_VARIANTS] = {
-#define FOVEA_KERNEL(family, slot, stem, isa, mr, nr) {#slot, #stem "_" #isa, #isa, FOVEA_REQUIRES_##isa, mr, nr},
-#include "kernels/registers.def"
-#undef FOVEA_KERNEL
-};
+const char *const fovea_isa_names[FOVEA_ISAS] = {
+    [FOVEA_ISA_scalar] = "scalar", [FOVEA_ISA_avx2] = "avx2", [FOVEA_ISA_avx512] = "avx512", [FOVEA_ISA_neon] = "neon"};
 
-// Where each slot's chosen variant is noted while the registers are walked.
-struct slots {
-#define FOVEA_SLOT(family, slot) int slot;
+const char *const fovea_slot_names[FOVEA_SLOTS] = {
+#define FOVEA_SLOT(family, slot) #slot,
 #include "kernels/slots.def"
 #undef FOVEA_SLOT
+};
+
+const struct fovea_variant_facts fovea_variant_facts[FOVEA_VARIANTS] = {
+#define FOVEA_KERNEL(family, slot, stem, isa, mr, nr)                                                                  \
+    {FOVEA_SLOT_##slot, #stem "_" #isa, FOVEA_ISA_##isa, FOVEA_REQUIRES_##isa, mr, nr},
+#include "kernels/registers.def"
+#undef FOVEA_KERNEL
 };
 
 static int supported(const struct fovea_choice *choice, int variant)
@@ -36,8 +40,8 @@ void fovea_use_variant(struct fovea_kernels *kernels, int32_t variant)
     switch (variant) {
 #define FOVEA_KERNEL(family, slot, stem, isa, mr, nr)                                                                  \
     case FOVEA_VARIANT_##stem##_##isa:                                                                                 \
-        kernels->slot =                                                                                                \
-            (struct fovea_##family##_kernel){#stem "_" #isa, FOVEA_REQUIRES_##isa, mr, nr, fovea_##stem##_##isa};      \
+        kernels->slot = (struct fovea_##family##_kernel){#stem "_" #isa,      variant, FOVEA_REQUIRES_##isa, mr, nr,   \
+                                                         fovea_##stem##_##isa};                                        \
         break;
 #include "kernels/registers.def"
 #undef FOVEA_KERNEL
@@ -46,28 +50,33 @@ void fovea_use_variant(struct fovea_kernels *kernels, int32_t variant)
     }
 }
 
-int32_t fovea_slot_variant(const struct fovea_kernels *kernels, uint32_t slot)
+struct fovea_gemm_kernel fovea_gemm_variant(int32_t variant)
 {
-    const char *const names[] = {
-#define FOVEA_SLOT(family, slot) kernels->slot.name,
+    struct fovea_kernels kernels = {0};
+    fovea_use_variant(&kernels, variant);
+    return kernels.gemm;
+}
+
+int32_t fovea_slot_variant(const struct fovea_kernels *kernels, enum fovea_slot slot)
+{
+    const int32_t variants[] = {
+#define FOVEA_SLOT(family, slot) kernels->slot.variant,
 #include "kernels/slots.def"
 #undef FOVEA_SLOT
     };
-    return fovea_variant_find(names[slot], strlen(names[slot]));
+    return variants[slot];
 }
 
 // The micro-kernels that small products may choose from: where one is pinned it alone.
 static void list_gemm_tiles(const struct fovea_choice *choice, struct fovea_kernels *kernels)
 {
-    const int32_t slot = fovea_variant_find(kernels->gemm.name, strlen(kernels->gemm.name));
+    const int32_t chosen = kernels->gemm.variant;
     kernels->gemm_tile_count = 0;
     for (int32_t i = 0; i < FOVEA_VARIANTS && kernels->gemm_tile_count < FOVEA_GEMM_TILES; i++) {
         const struct fovea_variant_facts *const facts = &fovea_variant_facts[i];
-        const int kin = strcmp(facts->slot, "gemm") == 0 && strcmp(facts->isa, fovea_variant_facts[slot].isa) == 0;
-        if (choice->pinned[slot] ? i == slot : kin && supported(choice, i)) {
-            struct fovea_kernels other = *kernels;
-            fovea_use_variant(&other, i);
-            kernels->gemm_tiles[kernels->gemm_tile_count++] = other.gemm;
+        const bool kin = facts->slot == FOVEA_SLOT_gemm && facts->isa == fovea_variant_facts[chosen].isa;
+        if (choice->pinned[chosen] ? i == chosen : kin && supported(choice, i)) {
+            kernels->gemm_tiles[kernels->gemm_tile_count++] = fovea_gemm_variant(i);
         }
     }
 }
@@ -75,20 +84,15 @@ static void list_gemm_tiles(const struct fovea_choice *choice, struct fovea_kern
 void fovea_resolve(struct fovea_choice *choice, struct fovea_kernels *kernels)
 {
     enum { SUPPORTED, TUNED, PINNED, PASSES };
-    struct slots at = {0};
     for (int pass = SUPPORTED; pass < PASSES; pass++) {
-#define FOVEA_KERNEL(family, slot, stem, isa, mr, nr)                                                                  \
-    if (pass == PINNED ? choice->pinned[FOVEA_VARIANT_##stem##_##isa]                                                  \
-                       : supported(choice, FOVEA_VARIANT_##stem##_##isa) &&                                            \
-                             (pass == SUPPORTED || choice->tuned[FOVEA_VARIANT_##stem##_##isa])) {                     \
-        fovea_use_variant(kernels, FOVEA_VARIANT_##stem##_##isa);                                                      \
-        at.slot = FOVEA_VARIANT_##stem##_##isa;                                                                        \
-    }
-#include "kernels/registers.def"
-#undef FOVEA_KERNEL
+        for (int32_t i = 0; i < FOVEA_VARIANTS; i++) {
+            if (pass == PINNED ? choice->pinned[i] : supported(choice, i) && (pass == SUPPORTED || choice->tuned[i])) {
+                fovea_use_variant(kernels, i);
+            }
+        }
     }
     list_gemm_tiles(choice, kernels);
-#define FOVEA_SLOT(family, slot) choice->chosen[at.slot] = 1;
-#include "kernels/slots.def"
-#undef FOVEA_SLOT
+    for (enum fovea_slot slot = (enum fovea_slot)0; slot < FOVEA_SLOTS; slot++) {
+        choice->chosen[fovea_slot_variant(kernels, slot)] = 1;
+    }
 }

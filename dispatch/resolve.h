@@ -13,20 +13,30 @@ enum fovea_variant_index {
     FOVEA_VARIANTS
 };
 
+/// Every ISA fovea knows, compiled here or not.
+enum fovea_isa { FOVEA_ISA_scalar, FOVEA_ISA_avx2, FOVEA_ISA_avx512, FOVEA_ISA_neon, FOVEA_ISAS };
+
+extern const char *const fovea_isa_names[FOVEA_ISAS];
+extern const char *const fovea_slot_names[FOVEA_SLOTS];
+
 /// What the registers say of a variant.
 struct fovea_variant_facts {
-    const char *slot, *name, *isa;
+    enum fovea_slot slot;
+    const char *name;
+    enum fovea_isa isa;
     uint32_t required;
     uint16_t mr, nr;
 };
 extern const struct fovea_variant_facts fovea_variant_facts[FOVEA_VARIANTS];
 
-/// The variant of that name, or -1.
+/// The variant that a text names, or -1.
 int32_t fovea_variant_find(const char *name, size_t length);
 /// Puts a variant into its slot of a table.
 void fovea_use_variant(struct fovea_kernels *kernels, int32_t variant);
-/// The variant in slot `slot` (in the order of kernels/slots.def) of a table.
-int32_t fovea_slot_variant(const struct fovea_kernels *kernels, uint32_t slot);
+/// A variant of slot gemm, as a table has it.
+struct fovea_gemm_kernel fovea_gemm_variant(int32_t variant);
+/// The variant in a slot of a table.
+int32_t fovea_slot_variant(const struct fovea_kernels *kernels, enum fovea_slot slot);
 
 /// What may be chosen, and what was.
 struct fovea_choice {

@@ -58,12 +58,10 @@ struct fovea_tuned fovea_tuned_get(const struct fovea_kernels *kernels, uint32_t
     struct fovea_tuned tuned = {.kernel = -1};
     const struct fovea_class of = fovea_class(class);
     switch (of.kind) {
-    case FOVEA_TUNED_GEMM: {
-        const char *const name = kernels->gemm_of[class].name;
-        tuned.kernel = fovea_variant_find(name, strlen(name));
+    case FOVEA_TUNED_GEMM:
+        tuned.kernel = kernels->gemm_of[class].variant;
         memcpy(tuned.values, &kernels->tuning.gemm[class], sizeof *kernels->tuning.gemm);
         break;
-    }
     case FOVEA_TUNED_ATTENTION:
         memcpy(tuned.values, &kernels->tuning.attention[of.heads], sizeof *kernels->tuning.attention);
         break;
@@ -81,13 +79,10 @@ void fovea_tuned_set(struct fovea_kernels *kernels, uint32_t class, const struct
 {
     const struct fovea_class of = fovea_class(class);
     switch (of.kind) {
-    case FOVEA_TUNED_GEMM: {
-        struct fovea_kernels other = *kernels;
-        fovea_use_variant(&other, tuned->kernel);
-        kernels->gemm_of[class] = other.gemm;
+    case FOVEA_TUNED_GEMM:
+        kernels->gemm_of[class] = fovea_gemm_variant(tuned->kernel);
         memcpy(&kernels->tuning.gemm[class], tuned->values, sizeof *kernels->tuning.gemm);
         return;
-    }
     case FOVEA_TUNED_ATTENTION:
         memcpy(&kernels->tuning.attention[of.heads], tuned->values, sizeof *kernels->tuning.attention);
         return;
@@ -107,7 +102,7 @@ int fovea_tuned_same(const struct fovea_tuned *a, const struct fovea_tuned *b)
 
 void fovea_tuning_defaults(const struct fovea_machine *machine, struct fovea_kernels *kernels)
 {
-    const int32_t gemm = fovea_slot_variant(kernels, FOVEA_SLOT_gemm);
+    const int32_t gemm = kernels->gemm.variant;
     for (uint32_t class = 0; class < FOVEA_TUNED_CLASSES; class ++) {
         if (fovea_class(class).kind != FOVEA_TUNED_SLOT) {
             const struct fovea_tuned tuned = fovea_tuned_default(machine, class, gemm);

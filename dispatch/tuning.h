@@ -30,12 +30,6 @@ struct fovea_tuned {
     uint32_t values[FOVEA_TUNABLES_MAX]; ///< in the order of fovea_tunables; behind them 0
 };
 
-/// Whether a kernel is part of what is chosen for such a class.
-static inline int fovea_tuned_has_kernel(enum fovea_tuned_operator kind)
-{
-    return kind == FOVEA_TUNED_GEMM || kind == FOVEA_TUNED_SLOT;
-}
-
 /// The default of a class by the model, given the kernel (ignored where the class has none).
 struct fovea_tuned fovea_tuned_default(const struct fovea_machine *machine, uint32_t class, int32_t kernel);
 /// What a table has for a class, and replacing it.

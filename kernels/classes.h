@@ -94,6 +94,13 @@ static inline struct fovea_class fovea_class(uint32_t number)
     return of;
 }
 
+/// The slot whose variants may be chosen for a class; FOVEA_SLOTS where it has only numbers.
+static inline enum fovea_slot fovea_class_slot(uint32_t number)
+{
+    const struct fovea_class of = fovea_class(number);
+    return of.kind == FOVEA_TUNED_GEMM ? FOVEA_SLOT_gemm : of.kind == FOVEA_TUNED_SLOT ? of.slot : FOVEA_SLOTS;
+}
+
 /// Whether it is one that a profile may have: slot gemm is not, each class of GEMM has a micro-kernel of its own.
 static inline bool fovea_class_is_tuned(uint32_t number)
 {

@@ -341,11 +341,13 @@ static inline size_t fovea_attention_scratch(size_t qk_dim, size_t v_dim)
 
 // ---- Registers -------------------------------------------------------------------------------------------------
 
-/// A variant of a family: its code and the facts its caller needs. mr x nr is its tile (gemm: registers; prefill and
-/// decode: nr queries at most, and mr as attention.def says), 0 where it has none.
+/// A variant of a family: its code, its place in the registers, counted from 0, and the facts its caller needs. mr x nr
+/// is its tile (gemm: registers; prefill and decode: nr queries at most, and mr as attention.def says), 0 where it has
+/// none.
 #define FOVEA_FAMILY(family)                                                                                           \
     struct fovea_##family##_kernel {                                                                                   \
         const char *name;                                                                                              \
+        int32_t variant;                                                                                               \
         uint32_t required;                                                                                             \
         uint16_t mr, nr;                                                                                               \
         fovea_##family##_fn *run;                                                                                      \

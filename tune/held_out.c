@@ -93,7 +93,7 @@ struct tune_versus tune_compare(const struct fovea_engine *first, const struct f
     struct bench_pool *const pool = bench_pool_start(1);
     struct tune_racer *const racers = calloc(2, sizeof *racers);
     struct tune_track track = {.patience = 0.02, .executor = pool ? bench_pool_executor(pool) : NULL};
-    track.isa = fovea_variant_facts[fovea_slot_variant(fovea_engine_kernels(first), FOVEA_SLOT_gemm)].isa;
+    track.isa = fovea_isa_names[fovea_variant_facts[fovea_engine_kernels(first)->gemm.variant].isa];
     track.cases[0] =
         shape->attention.heads ? tune_case_attention(first, &shape->attention) : tune_case_gemm(first, &shape->gemm);
     track.count = track.cases[0] != NULL;

@@ -5,12 +5,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
-
-static const char *slot_of(uint32_t class)
-{
-    return fovea_class(class).kind == FOVEA_TUNED_GEMM ? "gemm" : fovea_class_names[class].name;
-}
 
 static bool usable(const struct fovea_choice *choice, const uint8_t *banned, int32_t kernel)
 {
@@ -31,7 +25,7 @@ struct fovea_tuned tune_default(const struct fovea_engine *engine, uint32_t clas
 {
     int32_t best = -1;
     for (int32_t i = 0; i < FOVEA_VARIANTS; i++)
-        if (strcmp(fovea_variant_facts[i].slot, slot_of(class)) == 0 && usable(fovea_engine_choice(engine), banned, i))
+        if (fovea_variant_facts[i].slot == fovea_class_slot(class) && usable(fovea_engine_choice(engine), banned, i))
             best = i;
     return fovea_tuned_default(fovea_engine_machine(engine), class, best);
 }
@@ -82,7 +76,7 @@ static uint32_t kernels(const struct fovea_engine *engine, uint32_t class, const
     uint32_t count = 0;
     for (int32_t i = FOVEA_VARIANTS - 1; i >= 0; i--)
         for (uint32_t m = 0; m < asked && count + 2 <= TUNE_CANDIDATES_MAX; m++)
-            if (strcmp(fovea_variant_facts[i].slot, slot_of(class)) == 0 && fovea_variant_facts[i].required != 0 &&
+            if (fovea_variant_facts[i].slot == fovea_class_slot(class) && fovea_variant_facts[i].required != 0 &&
                 usable(fovea_engine_choice(engine), banned, i)) {
                 out[count++] = fovea_tuned_default(&of[m], class, i);
                 out[count] = out[count - 1];
@@ -156,7 +150,7 @@ uint32_t tune_space(const struct fovea_engine *engine, uint32_t class, uint32_t 
     struct fovea_tuned all[TUNE_CANDIDATES_MAX];
     struct ranked ranked[TUNE_CANDIDATES_MAX];
     uint32_t found = 0, used = 0;
-    if (stage == 0 && !fovea_tuned_has_kernel(fovea_class(class).kind)) {
+    if (stage == 0 && fovea_class_slot(class) == FOVEA_SLOTS) {
         all[found++] = tune_default(engine, class, banned);
     } else if (stage == 0) {
         found = kernels(engine, class, from, banned, l2, all);

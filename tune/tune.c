@@ -108,7 +108,7 @@ static void end_profile(const struct tune_options *options, struct tune_result *
 
 static bool begin_search(struct tune_search *s, const struct tune_options *options, struct bench_pool *pool)
 {
-    const int32_t gemm = fovea_slot_variant(fovea_engine_kernels(options->engine), FOVEA_SLOT_gemm);
+    const int32_t gemm = fovea_engine_kernels(options->engine)->gemm.variant;
     s->engine = options->engine;
     s->effort = &tune_efforts[options->level];
     s->start = options->begun > 0 ? options->begun : tune_now();
@@ -121,7 +121,7 @@ static bool begin_search(struct tune_search *s, const struct tune_options *optio
     s->tell = tell;
     s->racers = calloc(TUNE_CANDIDATES_MAX, sizeof *s->racers);
     s->track.patience = s->effort->patience;
-    s->track.isa = fovea_variant_facts[gemm].isa;
+    s->track.isa = fovea_isa_names[fovea_variant_facts[gemm].isa];
     s->track.executor = pool ? bench_pool_executor(pool) : NULL;
     if (options->start)
         memcpy(s->quarantine, options->start->quarantine, sizeof s->quarantine);

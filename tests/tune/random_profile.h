@@ -9,14 +9,12 @@
 /// A kernel of a class that the ISA bits allow; -1 where the class has none of its own.
 static inline int32_t random_kernel(uint32_t class, uint32_t isa, uint64_t *random)
 {
-    const enum fovea_tuned_operator kind = fovea_class(class).kind;
-    const char *const slot = kind == FOVEA_TUNED_GEMM ? "gemm" : fovea_class_names[class].name;
     int32_t kernels[FOVEA_VARIANTS];
     uint32_t count = 0;
     for (int32_t i = 0; i < FOVEA_VARIANTS; i++)
-        if (strcmp(fovea_variant_facts[i].slot, slot) == 0 && (fovea_variant_facts[i].required & ~isa) == 0)
+        if (fovea_variant_facts[i].slot == fovea_class_slot(class) && (fovea_variant_facts[i].required & ~isa) == 0)
             kernels[count++] = i;
-    return fovea_tuned_has_kernel(kind) ? kernels[test_below(random, count)] : -1;
+    return count != 0 ? kernels[test_below(random, count)] : -1;
 }
 
 /// Most classes tuned with numbers of the whole legal range, most of them small.

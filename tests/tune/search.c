@@ -252,10 +252,10 @@ int main(void)
     setenv("FOVEA_PROFILE", "none", 1);
     if (fovea_engine_create(NULL, &engine))
         return 1;
-    best = fovea_slot_variant(fovea_engine_kernels(engine), FOVEA_SLOT_gemm);
+    best = fovea_engine_kernels(engine)->gemm.variant;
     other = -1;
     for (int32_t i = 0; i < FOVEA_VARIANTS; i++)
-        if (strcmp(fovea_variant_facts[i].slot, "gemm") == 0 && i != best && fovea_variant_facts[i].required != 0 &&
+        if (fovea_variant_facts[i].slot == FOVEA_SLOT_gemm && i != best && fovea_variant_facts[i].required != 0 &&
             !(fovea_variant_facts[i].required & ~fovea_engine_choice(engine)->allowed))
             other = i;
     const int32_t kernels[] = {other, best};

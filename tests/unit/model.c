@@ -52,7 +52,7 @@ static void test_machine(const struct fovea_machine *machine)
             test_class(machine, class, -1);
         }
         for (int32_t i = 0; i < FOVEA_VARIANTS && kind == FOVEA_TUNED_GEMM; i++) {
-            if (strcmp(fovea_variant_facts[i].slot, "gemm") == 0) {
+            if (fovea_variant_facts[i].slot == FOVEA_SLOT_gemm) {
                 test_class(machine, class, i);
             }
         }
