@@ -15,8 +15,12 @@ const char *const fovea_slot_names[FOVEA_SLOTS] = {
 };
 
 const struct fovea_variant_facts fovea_variant_facts[FOVEA_VARIANTS] = {
-#define FOVEA_KERNEL(family, slot, stem, isa, mr, nr)                                                                  \
-    {FOVEA_SLOT_##slot, #stem "_" #isa, FOVEA_ISA_##isa, FOVEA_REQUIRES_##isa, mr, nr},
+#define FOVEA_KERNEL(family, slot_, stem, isa_, facts)                                                                 \
+    {.slot = FOVEA_SLOT_##slot_,                                                                                       \
+     .name = #stem "_" #isa_,                                                                                          \
+     .isa = FOVEA_ISA_##isa_,                                                                                          \
+     .required = FOVEA_REQUIRES_##isa_,                                                                                \
+     FOVEA_FACTS facts},
 #include "kernels/registers.def"
 #undef FOVEA_KERNEL
 };
@@ -38,10 +42,13 @@ int32_t fovea_variant_find(const char *name, size_t length)
 void fovea_use_variant(struct fovea_kernels *kernels, int32_t variant)
 {
     switch (variant) {
-#define FOVEA_KERNEL(family, slot, stem, isa, mr, nr)                                                                  \
+#define FOVEA_KERNEL(family, slot, stem, isa, facts)                                                                   \
     case FOVEA_VARIANT_##stem##_##isa:                                                                                 \
-        kernels->slot = (struct fovea_##family##_kernel){#stem "_" #isa,      variant, FOVEA_REQUIRES_##isa, mr, nr,   \
-                                                         fovea_##stem##_##isa};                                        \
+        kernels->slot = (struct fovea_##family##_kernel){.name = #stem "_" #isa,                                       \
+                                                         .variant = variant,                                           \
+                                                         .required = FOVEA_REQUIRES_##isa,                             \
+                                                         .run = fovea_##stem##_##isa,                                  \
+                                                         FOVEA_FACTS facts};                                           \
         break;
 #include "kernels/registers.def"
 #undef FOVEA_KERNEL

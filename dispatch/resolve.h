@@ -7,7 +7,7 @@
 
 /// One number for each compiled variant, in register order.
 enum fovea_variant_index {
-#define FOVEA_KERNEL(family, slot, stem, isa, mr, nr) FOVEA_VARIANT_##stem##_##isa,
+#define FOVEA_KERNEL(family, slot, stem, isa, facts) FOVEA_VARIANT_##stem##_##isa,
 #include "kernels/registers.def"
 #undef FOVEA_KERNEL
     FOVEA_VARIANTS
@@ -26,6 +26,7 @@ struct fovea_variant_facts {
     enum fovea_isa isa;
     uint32_t required;
     uint16_t mr, nr;
+    uint16_t queries, l1_queries, last_queries; ///< of attention
 };
 extern const struct fovea_variant_facts fovea_variant_facts[FOVEA_VARIANTS];
 

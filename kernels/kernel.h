@@ -255,9 +255,9 @@ enum fovea_into { FOVEA_INTO_L2, FOVEA_INTO_L1, FOVEA_INTO_L2_PARTS };
 
 /// One chunk of at most FOVEA_CHUNK keys against one tile of queries: scores, softmax step, times V.
 ///
-/// prefill (lanes are queries): q is transposed, q[c * nr + r], nr being the variant's, and readable up to the next
-/// multiple of 16 queries; state.o_row = 1, state.o_col = nr. decode (lanes are keys, then columns of V): q has rows,
-/// q[r * q_row + c]; state.o_col = 1 and state.o_row >= round16(v_dim).
+/// prefill (lanes are queries): q is transposed, q[c * queries + r], as many as the variant takes, and readable up to
+/// the next multiple of 16; state.o_row = 1, state.o_col = queries. decode (lanes are keys, then columns of V): q has
+/// rows, q[r * q_row + c]; state.o_col = 1 and state.o_row >= round16(v_dim).
 /// q is already multiplied by the scale. Keys are those of the chunk, counted from 0; only keys that some row sees
 /// are loaded (whole 16-key groups of a panelled K where one of them is seen).
 struct fovea_attention_chunk {
@@ -342,8 +342,7 @@ static inline size_t fovea_attention_scratch(size_t qk_dim, size_t v_dim)
 // ---- Registers -------------------------------------------------------------------------------------------------
 
 /// A variant of a family: its code, its place in the registers, counted from 0, and the facts its caller needs. mr x nr
-/// is its tile (gemm: registers; prefill and decode: nr queries at most, and mr as attention.def says), 0 where it has
-/// none.
+/// is its tile, 0 where it has none.
 #define FOVEA_FAMILY(family)                                                                                           \
     struct fovea_##family##_kernel {                                                                                   \
         const char *name;                                                                                              \
@@ -364,13 +363,24 @@ FOVEA_FAMILY(binary)
 FOVEA_FAMILY(norm)
 FOVEA_FAMILY(dropout)
 FOVEA_FAMILY(rotary)
-FOVEA_FAMILY(attention)
 FOVEA_FAMILY(keep)
 FOVEA_FAMILY(merge)
 FOVEA_FAMILY(finish)
 #undef FOVEA_FAMILY
 
-#define FOVEA_KERNEL(family, slot, stem, isa, mr, nr) fovea_##family##_fn fovea_##stem##_##isa;
+/// The same of attention, whose facts are numbers of queries.
+struct fovea_attention_kernel {
+    const char *name;
+    int32_t variant;
+    uint32_t required;
+    uint16_t queries;      ///< of a tile, at most
+    uint16_t l1_queries;   ///< prefill: the fewest of a tile whose prefetches go into L1 where asked to; 0: none do
+    uint16_t last_queries; ///< decoding: so many last ones of a head it takes faster than one more tile of prefill does
+    fovea_attention_fn *run;
+};
+
+#define FOVEA_FACTS(...) __VA_ARGS__ ///< what a line of the registers says of a variant, without its parentheses
+#define FOVEA_KERNEL(family, slot, stem, isa, facts) fovea_##family##_fn fovea_##stem##_##isa;
 #include "kernels/registers.def"
 #undef FOVEA_KERNEL
 

@@ -194,7 +194,7 @@ static inline bool fovea_attention_all_see(const struct fovea_attention_tile *ti
 /// Fills in what fovea_attention_see needs to know of the tile's segments.
 void fovea_attention_segments(struct fovea_attention_tile *tile);
 
-/// The kernel that meets the tile's keys; its nr rows are those that a state has room for, however few there are.
+/// The kernel that meets the tile's keys; a state has room for as many queries as it takes, however few there are.
 const struct fovea_attention_kernel *fovea_attention_kernel_of(const struct fovea_attention_tile *tile);
 /// The tile's queries, scaled, as the kernels of prefill (transposed) or of decoding (rows) take them.
 void fovea_attention_queries(const struct fovea_attention_tile *tile, float *q);

@@ -57,7 +57,8 @@ void fovea_attention_facts(const struct fovea_attention_layout *plan, struct fov
     facts->copy_k = copies.k;
     facts->copy_v = copies.v;
     facts->far = fovea_attention_is_far(plan, &args, true);
-    facts->into_l1 = facts->far && plan->tuning->into_l1 && kernel->mr != 0 && facts->rows >= kernel->mr;
+    facts->into_l1 =
+        facts->far && plan->tuning->into_l1 && kernel->l1_queries != 0 && facts->rows >= kernel->l1_queries;
     facts->few = grid.few;
     if (grid.few != 0) {
         facts->blocks[1] = block_of(plan, grid.few);

@@ -43,12 +43,12 @@ struct fovea_attention_grid fovea_attention_grid(const struct fovea_attention_la
                                         .splits = 1};
     if (grid.prefill) {
         grid.rows = q_len;
-        grid.most = fovea_min(plan->tuning->queries / FOVEA_PANEL * FOVEA_PANEL, kernels->attention_prefill.nr);
-        grid.few = few_of(grid.rows, grid.most, kernels->attention_decode.mr);
+        grid.most = fovea_min(plan->tuning->queries / FOVEA_PANEL * FOVEA_PANEL, kernels->attention_prefill.queries);
+        grid.few = few_of(grid.rows, grid.most, kernels->attention_decode.last_queries);
         grid.tiles = plan->group * (fovea_ceil_div(grid.rows - grid.few, grid.most) + (grid.few != 0));
     } else {
         grid.rows = plan->group * q_len;
-        grid.most = kernels->attention_decode.nr;
+        grid.most = kernels->attention_decode.queries;
         grid.splits = kv_len <= FOVEA_SPLIT ? 1 : fovea_ceil_div(kv_len, FOVEA_SPLIT);
         grid.tiles = fovea_ceil_div(grid.rows, grid.most);
     }

@@ -230,7 +230,7 @@ static enum fovea_status place_landmarks(struct fovea_attention_layout *plan, co
 static void lay_out(struct fovea_attention_layout *plan)
 {
     const struct fovea_attention_desc *const d = &plan->desc;
-    const size_t tile = plan->kernels->attention_prefill.nr, block = plan->kernels->attention_decode.nr;
+    const size_t tile = plan->kernels->attention_prefill.queries, block = plan->kernels->attention_decode.queries;
     const size_t tile_state = fovea_attention_state_floats(true, tile, tile, d->v_dim);
     const size_t block_state = fovea_attention_state_floats(false, block, block, d->v_dim);
     const bool gathers = (d->page_keys != 0 && d->page_keys < FOVEA_CHUNK) || fovea_attention_compacts(plan);

@@ -47,7 +47,7 @@ void fovea_attention_queries(const struct fovea_attention_tile *tile, float *q)
 {
     const struct fovea_attention_desc *const d = &tile->plan->desc;
     if (tile->prefill) {
-        const size_t lanes = tile->plan->kernels->attention_prefill.nr,
+        const size_t lanes = tile->plan->kernels->attention_prefill.queries,
                      padded = fovea_round_up(tile->rows, FOVEA_PANEL);
         tile->plan->kernels->transpose.run(tile->rows, d->qk_dim, d->scale,
                                            tile->args->q + fovea_attention_offset(tile, tile->q),
@@ -66,7 +66,7 @@ void fovea_attention_queries(const struct fovea_attention_tile *tile, float *q)
 
 struct fovea_attention_state fovea_attention_call_state(const struct fovea_attention_tile *tile, float *memory)
 {
-    const size_t rows = tile->rows, lanes = fovea_attention_kernel_of(tile)->nr, v_dim = tile->plan->desc.v_dim;
+    const size_t rows = tile->rows, lanes = fovea_attention_kernel_of(tile)->queries, v_dim = tile->plan->desc.v_dim;
     struct fovea_attention_state state = fovea_attention_state_in(memory, tile->prefill, rows, lanes, v_dim);
     if (tile->plan->statistics != 0) {
         state.spread = memory + fovea_attention_state_floats(tile->prefill, rows, lanes, v_dim);

@@ -41,7 +41,7 @@ static void draw_problem(struct attention_case *a)
                       : a->additive             ? 1 + check_below(rng, 24) // a tanh is slow
                                                 : draw_dim(rng);
     a->chunk.state.v_dim = draw_dim(rng);
-    const size_t most = c->variant->nr;
+    const size_t most = c->variant->queries;
     a->chunk.state.rows = check_chance(rng, 25) ? most : 1 + check_below(rng, check_chance(rng, 40) ? 2 : most);
     if (!a->prefill && !a->own_pages && !a->additive && check_chance(rng, 30)) {
         // Natural keys that are transposed in registers: two sixteens side by side for one row, in halves for many.
@@ -104,7 +104,7 @@ static ptrdiff_t draw_queries(struct attention_case *a, const float **rows)
     struct fovea_attention_chunk *const chunk = &a->chunk;
     const size_t d = chunk->qk_dim, count = chunk->state.rows;
     chunk->q_row = (ptrdiff_t)(a->prefill ? 0 : d + (check_chance(&a->c->rng, 50) ? check_below(&a->c->rng, 20) : 0));
-    const size_t lanes = a->c->variant->nr, last = count - 1;
+    const size_t lanes = a->c->variant->queries, last = count - 1;
     struct check_buffer *const q =
         check_buffer(a->c, "q", a->prefill ? (d - 1) * lanes + round16(count) : last * (size_t)chunk->q_row + d);
     for (size_t r = 0; r < count; r++) {
@@ -291,7 +291,7 @@ static void run_case(struct check_case *c)
     const bool from_empty = a.plain || check_chance(&c->rng, 50);
     struct attention_states states =
         attention_draw_states(c, rows, v_dim, a.prefill ? 1 : (ptrdiff_t)round16(v_dim) + pad,
-                              a.prefill ? c->variant->nr : 1, from_empty ? 100 : 20, &a.v_values);
+                              a.prefill ? c->variant->queries : 1, from_empty ? 100 : 20, &a.v_values);
     const bool fresh = from_empty && check_chance(&c->rng, 60);
     if (fresh) {
         spoil_o(&states);
@@ -329,7 +329,7 @@ static double bench(struct check_case *c, size_t calls)
     struct attention_case a = {.c = c, .prefill = strcmp(c->variant->slot, "attention_prefill") == 0};
     struct fovea_attention_chunk *const chunk = &a.chunk;
     *chunk = (struct fovea_attention_chunk){.keys = FOVEA_CHUNK, .qk_dim = d, .k_row = d, .v_row = d};
-    chunk->state.rows = a.prefill ? c->variant->nr : 1;
+    chunk->state.rows = a.prefill ? c->variant->queries : 1;
     a.q_values = values;
     const float *q[FOVEA_TILE_ROWS_MAX];
     draw_queries(&a, q);
@@ -338,8 +338,8 @@ static double bench(struct check_case *c, size_t calls)
     check_fill(&c->rng, &values, v->data, v->count);
     chunk->k = k->data;
     chunk->v = v->data;
-    const struct attention_states states =
-        attention_draw_states(c, chunk->state.rows, d, a.prefill ? 1 : d, a.prefill ? c->variant->nr : 1, 100, &values);
+    const struct attention_states states = attention_draw_states(c, chunk->state.rows, d, a.prefill ? 1 : d,
+                                                                 a.prefill ? c->variant->queries : 1, 100, &values);
     chunk->state = attention_state(&states, 0);
     chunk->scratch = check_buffer(c, "scratch", fovea_attention_scratch(d, d))->data;
     c->started = check_seconds();

@@ -5,15 +5,14 @@
 #include <string.h>
 
 const struct check_variant check_variants[] = {
-#define FOVEA_KERNEL(family, slot, stem, isa, mr, nr)                                                                  \
-    {#slot,                                                                                                            \
-     #isa,                                                                                                             \
-     #stem "_" #isa,                                                                                                   \
-     &check_family_##family,                                                                                           \
-     FOVEA_REQUIRES_##isa,                                                                                             \
-     mr,                                                                                                               \
-     nr,                                                                                                               \
-     {.family = fovea_##stem##_##isa}},
+#define FOVEA_KERNEL(family_, slot_, stem, isa_, facts)                                                                \
+    {.slot = #slot_,                                                                                                   \
+     .isa = #isa_,                                                                                                     \
+     .name = #stem "_" #isa_,                                                                                          \
+     .family = &check_family_##family_,                                                                                \
+     .required = FOVEA_REQUIRES_##isa_,                                                                                \
+     .run.family_ = fovea_##stem##_##isa_,                                                                             \
+     FOVEA_FACTS facts},
 #include "kernels/registers.def"
 #undef FOVEA_KERNEL
 };

@@ -44,5 +44,5 @@ static void waste_tenth_since(uint64_t begin)
 #define SLOW_pack_bt(kernel)
 #define SLOW_transpose(kernel)
 #define SLOW_gemm_epilogue(kernel)
-#define FOVEA_KERNEL(family, slot, stem, isa, mr, nr) SLOW_##slot(stem##_##isa)
+#define FOVEA_KERNEL(family, slot, stem, isa, facts) SLOW_##slot(stem##_##isa)
 #include "kernels/gemm.def"
