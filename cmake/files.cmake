@@ -75,6 +75,7 @@ set(FOVEA_FILES_OPS
     ops/gemm_bare.c
     ops/gemm_bn.c
     ops/gemm_bt.c
+    ops/gemm_check.c
     ops/gemm_direct.c
     ops/gemm_explain.c
     ops/gemm_facts.c

@@ -12,40 +12,53 @@ struct fovea_gemm_last {
     size_t n, back, ends;
 };
 
-/// The plan behind fovea_gemm_plan.
+/// The plan behind fovea_gemm_plan. Its members stand in the order in which fovea_gemm_make decides them, stage after
+/// stage; what decides a stage reads nothing of a later one. "A problem" below is a plan that has no way yet.
 struct fovea_gemm_layout {
     struct fovea_work work;
+
+    // The problem: what follows from the descriptor.
     const struct fovea_kernels *kernels;
-    const struct fovea_gemm_kernel *kernel; ///< the micro-kernel, and the numbers, of this class of shapes
-    const struct fovea_gemm_tuning *tuning;
+    const struct fovea_gemm_tuning *tuning; ///< the numbers of this class of shapes
     struct fovea_gemm_desc desc;
-    size_t k;                    ///< k steps to do: desc.k, or 0 where alpha is 0
-    struct fovea_cut blocks;     ///< of k; one of no steps where k is 0
-    size_t kc;                   ///< k steps of the longest
-    struct fovea_cut strips;     ///< of panels of 16 columns, each what a micro-kernel takes at once; and an edge
-    size_t edge;                 ///< columns of the last strip where they have a kernel of their own, or 0
-    size_t mr;                   ///< rows of a tile
+    size_t k;       ///< k steps to do: desc.k, or 0 where alpha is 0
+    bool aliases;   ///< A is transposed, or its rows meet in few sets of L1: tall calls copy it, unless it flips
+    bool b_aliases; ///< rows of B, natural or transposed, meet in few sets of L1
+    size_t bt_rows; ///< up to so many over a transposed B they go the way of gemm_bt.c
+    bool detour;    ///< there is room for acc in scratch: C, or a residual that is C, is read at the end
+
+    // Tiles and blocks: those of the class, until the way has others.
+    const struct fovea_gemm_kernel *kernel;
+    size_t mr;               ///< rows of a tile
+    struct fovea_cut strips; ///< of panels of 16 columns, each what a micro-kernel takes at once; and an edge
+    struct fovea_cut blocks; ///< of k; one of no steps where k is 0
+    size_t kc;               ///< k steps of the longest
+
+    // The way, at most one of flips, direct and steps; in blocks where it is none.
+    bool flips;  ///< so few columns that they go the way of gemm_flip.c
+    bool direct; ///< it, or its B, is so small that it goes the way of gemm_direct.c
+    bool steps;  ///< so few rows over a natural B that they go the way of gemm_bn.c
+    size_t edge; ///< columns of the last strip where they have a kernel of their own, or 0
+    bool passes; ///< direct, along the rows of C, as B stays in L2 and A and C do not
+    bool along;  ///< direct, C is written along its rows rather than strip by strip
+
+    // What a call reads.
+    bool aside;                  ///< an activation makes C of acc in scratch as well: C's lines are written once
     struct fovea_cut tiles;      ///< desc.m into them: two divisions, 100 cycles, that a small product notices
-    size_t group;                ///< strips that stay in L2 while the rows of a chunk pass
-    size_t chunk;                ///< rows that pass before the next group of strips (one thread: pass_rows)
-    bool aliases;                ///< A is transposed, or its rows meet in few sets of L1: tall calls copy it
-    bool b_aliases;              ///< rows of B, natural or transposed, meet in few sets of L1
-    bool direct;                 ///< it, or its B, is so small that it goes the way of gemm_direct.c
-    bool along;                  ///< direct, C is written along its rows rather than strip by strip
-    bool passes;                 ///< along, as B stays in L2 and A and C do not
+    struct fovea_gemm_grid grid; ///< for desc.m rows
     bool bare;                   ///< direct, and nothing but tiles: ops/gemm_bare.c
-    size_t bt_rows;              ///< up to so many over a transposed B they go the way of gemm_bt.c
-    bool flips;                  ///< so few columns that they go the way of gemm_flip.c
-    bool steps;                  ///< so few rows over a natural B that they go the way of gemm_bn.c
     struct fovea_gemm_tile tile; ///< all but rows, columns and addresses of those
     struct fovea_gemm_last last; ///< the last strip of a bare plan
-    bool detour;                 ///< there is room for acc in scratch: C, or a residual that is C, is read at the end
-    bool aside;                  ///< an activation makes C of acc in scratch as well: C's lines are written once
-    size_t a_room, b_room;       ///< in scratch, in floats, behind acc
-    size_t b_offset;             ///< of B's panels in shared, in floats, behind A
-    size_t c_offset;             ///< of acc in shared, where
-    bool c_room;                 ///< one thread has room there for that of all of C
-    struct fovea_gemm_grid grid; ///< for desc.m rows
+
+    // What stays in L2.
+    size_t group; ///< strips that stay there while the rows of a chunk pass
+    size_t chunk; ///< rows that pass before the next group of strips (one thread: pass_rows)
+
+    // Memory, in floats.
+    size_t a_room, b_room; ///< in scratch, behind acc
+    size_t b_offset;       ///< of B's panels in shared, behind A
+    size_t c_offset;       ///< of acc in shared, where
+    bool c_room;           ///< one thread has room there for that of all of C
 };
 
 /// Tiles that one call of a micro-kernel takes, at most, where what comes before or after should find their rows in L1.
@@ -78,7 +91,9 @@ static inline enum fovea_gemm_form fovea_gemm_form_of(const struct fovea_gemm_de
     return d->b_packed ? FOVEA_FORM_PACKED : d->trans_b == FOVEA_TRANS ? FOVEA_FORM_NT : FOVEA_FORM_NN;
 }
 
-/// fovea_gemm_plan on any struct; `why` says what is wrong.
+/// Whether a descriptor is one of a GEMM (ops/gemm_check.c), and fovea_gemm_plan on any struct; `why` says what is
+/// wrong.
+enum fovea_status fovea_gemm_check(const struct fovea_gemm_desc *desc, const struct fovea_why *why);
 enum fovea_status fovea_gemm_make(const struct fovea_engine *engine, const struct fovea_gemm_desc *desc,
                                   struct fovea_gemm_layout *plan, const struct fovea_why *why);
 extern const struct fovea_operator fovea_gemm_operator;
@@ -98,12 +113,12 @@ size_t fovea_gemm_ends(const struct fovea_gemm_layout *plan, size_t end);
 bool fovea_gemm_is_bare(const struct fovea_gemm_layout *plan);
 struct fovea_gemm_last fovea_gemm_last_strip(const struct fovea_gemm_layout *plan);
 void fovea_gemm_bare(const struct fovea_gemm_layout *plan, const struct fovea_gemm_args *args);
-/// Columns at the end of C that a direct plan computes apart, or 0.
+/// Columns at the end of C that a direct problem computes apart, or 0.
 size_t fovea_gemm_edge(const struct fovea_gemm_layout *plan);
-/// The micro-kernel of a direct plan: that of its class, or another of the ISA whose tiles cost less or, of few rows,
-/// leave fewer strips (ops/gemm_fit.c).
+/// The micro-kernel of a direct problem with its edge: that of its class, or another of the ISA whose tiles cost less
+/// or, of few rows, leave fewer strips (ops/gemm_fit.c).
 const struct fovea_gemm_kernel *fovea_gemm_fitting(const struct fovea_gemm_layout *plan);
-/// Rows from which on a plan, complete up to b_aliases, packs natural rows of B that it does not read directly.
+/// Rows from which on a problem packs natural rows of B that it does not read directly.
 size_t fovea_gemm_packed_from(const struct fovea_gemm_layout *plan);
 /// Whether a direct plan reads natural rows of B where they lie, however many rows of C come for them.
 bool fovea_gemm_in_place(const struct fovea_gemm_layout *plan);
@@ -115,8 +130,8 @@ bool fovea_gemm_fetches(const struct fovea_gemm_layout *plan);
 /// How many of its rows should be taken at a time: 8, 16 or 32.
 uint32_t fovea_gemm_side(const struct fovea_gemm_layout *plan, size_t rows);
 void fovea_gemm_bt(const struct fovea_gemm_area *area);
-/// Whether a plan, complete up to `direct`, has so few rows that a few of a natural B's are read at a time; the most
-/// tasks of its columns; columns at a time, as many as leave C in L2; lines by which prefetches lead;
+/// Whether a problem that goes neither transposed nor directly has so few rows that a few of a natural B's are read at
+/// a time; the most tasks of its columns; columns at a time, as many as leave C in L2; lines by which prefetches lead;
 /// and an area of it (ops/gemm_bn.c).
 bool fovea_gemm_takes_steps(const struct fovea_gemm_layout *plan);
 size_t fovea_gemm_step_groups(const struct fovea_gemm_layout *plan);
@@ -137,8 +152,8 @@ struct fovea_gemm_bn_problem {
 /// Its sums, raw, at c.
 void fovea_gemm_bn_sums(const struct fovea_gemm_layout *plan, const struct fovea_gemm_bn_problem *of, float *c,
                         ptrdiff_t c_row);
-/// Whether a plan, complete up to its kernel, has so few columns that C is computed transposed; floats of scratch that
-/// this takes, false where they overflow; and an area of it, all of whose columns are taken (ops/gemm_flip.c).
+/// Whether a problem has so few columns that C is computed transposed; floats of scratch that this takes, false where
+/// they overflow; and an area of it, all of whose columns are taken (ops/gemm_flip.c).
 bool fovea_gemm_takes_columns(const struct fovea_gemm_layout *plan);
 bool fovea_gemm_flip_is_far(const struct fovea_gemm_layout *plan);   ///< A comes from beyond L2
 uint32_t fovea_gemm_flip_side(const struct fovea_gemm_layout *plan); ///< rows of a natural A at a time: 16 or 32
@@ -148,7 +163,7 @@ void fovea_gemm_flip(const struct fovea_gemm_area *area, float *scratch);
 /// Whether rows of a tile of A, or of B, ld floats apart, meet in few sets of L1: in place they then miss at every step
 /// (1024 cubes: 77 % of the peak with A in place, 97 % copied).
 bool fovea_gemm_rows_alias(size_t ld, size_t rows);
-/// Whether a plan, complete up to its blocks of k, goes that way (ops/gemm_direct.c).
+/// Whether a problem with its tiles and blocks goes that way, and, if it does, along the rows of C (ops/gemm_direct.c).
 bool fovea_gemm_is_direct(const struct fovea_gemm_layout *plan);
 bool fovea_gemm_is_along(const struct fovea_gemm_layout *plan);
 /// Whether B stays in L2, and may, while more of A and C than that passes it.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// ops/gemm_plan.c - validates a GEMM, chooses its blocks, counts its memory and tasks.
+// ops/gemm_plan.c - chooses the way of a GEMM and its blocks, counts its memory and tasks.
 //
-// The sizes decided here change speed alone: each element of C is one chain over ascending k whatever the blocks.
+// The sizes decided here change speed alone: each element of C is one chain over ascending k whatever the blocks. A
+// plan is made stage by stage (struct fovea_gemm_layout), each by one function from what those before it have decided.
 #include "ops/gemm.h"
-#include <math.h>
 
 // Rows that pass a strip of B before it is packed once more, where there is no room to keep it (in one thread that has
 // the room, pass_rows): packing costs what 4 to 8 rows cost.
@@ -106,77 +106,6 @@ static struct fovea_cut cut_panels(const struct fovea_gemm_layout *plan, size_t 
     return strips;
 }
 
-// The sizes of one stored matrix. `name` is the letter of its leading dimension, as in lda.
-static enum fovea_status check_matrix(char name, size_t rows, size_t cols, size_t ld, const struct fovea_why *why)
-{
-    FOVEA_REQUIRE(ld >= cols, FOVEA_ERR_STRIDE, why, "gemm: ld%c %zu is smaller than a row of %zu", name, ld, cols);
-    size_t bytes = 0; // a kernel may form the addresses of a few rows that it does not read
-    FOVEA_REQUIRE(fovea_mul(ld, FOVEA_PANEL * sizeof(float), &bytes) && fovea_extent(rows, cols, ld, &bytes),
-                  FOVEA_ERR_OVERFLOW, why, "gemm: %zu rows with ld%c %zu do not fit in memory", rows, name, ld);
-    return FOVEA_OK;
-}
-
-// Whether entries of C share no element: one lies behind the other, or beside it in the same rows, as heads of a layer
-// do.
-static bool entries_apart(const struct fovea_gemm_desc *d, size_t columns)
-{
-    size_t entry = 0, others = 0;
-    const bool behind = fovea_extent(d->m, columns, d->ldc, &entry) && d->batch_c >= entry / sizeof(float);
-    const bool beside = d->batch_c >= columns && d->batch > 1 && fovea_mul(d->batch - 1, d->batch_c, &others) &&
-                        others <= d->ldc - columns;
-    return d->batch <= 1 || behind || beside;
-}
-
-static enum fovea_status check_desc(const struct fovea_gemm_desc *d, const struct fovea_why *why)
-{
-    FOVEA_REQUIRE(d->struct_size == sizeof *d, FOVEA_ERR_STRUCT, why, "gemm: struct_size is %u, not %zu",
-                  (unsigned)d->struct_size, sizeof *d);
-    FOVEA_REQUIRE(d->trans_a <= FOVEA_TRANS, FOVEA_ERR_ENUM, why, "gemm: trans_a is %u, neither 0 nor 1",
-                  (unsigned)d->trans_a);
-    FOVEA_REQUIRE(d->b_packed <= 1, FOVEA_ERR_ENUM, why, "gemm: b_packed is %u, neither 0 nor 1",
-                  (unsigned)d->b_packed);
-    FOVEA_REQUIRE(d->b_packed || d->trans_b <= FOVEA_TRANS, FOVEA_ERR_ENUM, why, "gemm: trans_b is %u, neither 0 nor 1",
-                  (unsigned)d->trans_b);
-    FOVEA_REQUIRE(d->activation <= FOVEA_ACTIVATION_SILU, FOVEA_ERR_ENUM, why,
-                  "gemm: activation is %u, not within 0 to %d", (unsigned)d->activation, FOVEA_ACTIVATION_SILU);
-    FOVEA_REQUIRE(d->residual <= 1, FOVEA_ERR_ENUM, why, "gemm: residual is %u, neither 0 nor 1",
-                  (unsigned)d->residual);
-    FOVEA_REQUIRE(isfinite(d->alpha), FOVEA_ERR_VALUE, why, "gemm: alpha is not finite");
-    FOVEA_REQUIRE(isfinite(d->beta), FOVEA_ERR_VALUE, why, "gemm: beta is not finite");
-    if (d->trans_a == FOVEA_TRANS) {
-        FOVEA_TRY(check_matrix('a', d->k, d->m, d->lda, why));
-    } else {
-        FOVEA_TRY(check_matrix('a', d->m, d->k, d->lda, why));
-    }
-    if (d->b_packed) {
-        size_t bytes = 0;
-        FOVEA_REQUIRE(fovea_pack_size(d->k, d->n, &bytes) == FOVEA_OK, FOVEA_ERR_OVERFLOW, why,
-                      "gemm: B of %zu x %zu does not fit in memory", d->k, d->n);
-    } else if (d->trans_b == FOVEA_TRANS) {
-        FOVEA_TRY(check_matrix('b', d->n, d->k, d->ldb, why));
-    } else {
-        FOVEA_TRY(check_matrix('b', d->k, d->n, d->ldb, why));
-    }
-    FOVEA_REQUIRE(d->gated <= 1, FOVEA_ERR_ENUM, why, "gemm: gated is %u, neither 0 nor 1", (unsigned)d->gated);
-    FOVEA_REQUIRE(!d->gated || d->n % 2 == 0, FOVEA_ERR_SHAPE, why, "gemm: gated needs pairs, n is %zu", d->n);
-    FOVEA_REQUIRE(!d->gated || d->beta == 0, FOVEA_ERR_VALUE, why, "gemm: gated needs beta 0");
-    const size_t columns = d->gated ? d->n / 2 : d->n;
-    FOVEA_TRY(check_matrix('c', d->m, columns, d->ldc, why));
-    FOVEA_TRY(d->residual ? check_matrix('r', d->m, columns, d->ldr, why) : FOVEA_OK);
-    const size_t strides[] = {d->batch_a, d->batch_b, d->batch_c, d->batch_r};
-    for (size_t i = 0; i < sizeof strides / sizeof *strides; i++) {
-        size_t bytes = 0;
-        FOVEA_REQUIRE(fovea_mul(strides[i], sizeof(float), &bytes) && fovea_mul(bytes, d->batch, &bytes),
-                      FOVEA_ERR_OVERFLOW, why, "gemm: %zu entries %zu floats apart do not fit in memory", d->batch,
-                      strides[i]);
-    }
-    FOVEA_REQUIRE(entries_apart(d, columns), FOVEA_ERR_STRIDE, why, "gemm: entries of C, %zu floats apart, overlap",
-                  d->batch_c);
-    FOVEA_REQUIRE(d->batch <= 1 || !d->b_packed || d->batch_b % FOVEA_PANEL == 0, FOVEA_ERR_STRIDE, why,
-                  "gemm: blobs %zu floats apart are not 64-byte aligned", d->batch_b);
-    return FOVEA_OK;
-}
-
 // *total += lines * length floats, in bytes.
 static bool add_floats(size_t lines, size_t length, size_t *total)
 {
@@ -228,12 +157,10 @@ static enum fovea_status measure_work(struct fovea_gemm_layout *plan, const stru
     return FOVEA_OK;
 }
 
-enum fovea_status fovea_gemm_make(const struct fovea_engine *engine, const struct fovea_gemm_desc *desc,
-                                  struct fovea_gemm_layout *plan, const struct fovea_why *why)
+// What follows from the descriptor alone.
+static void set_problem(struct fovea_gemm_layout *plan, const struct fovea_kernels *kernels,
+                        const struct fovea_gemm_desc *desc)
 {
-    FOVEA_REQUIRE(engine != NULL && desc != NULL, FOVEA_ERR_NULL, why, "gemm: engine or desc is NULL");
-    FOVEA_TRY(check_desc(desc, why));
-    const struct fovea_kernels *const kernels = fovea_engine_kernels(engine);
     const struct fovea_gemm_class class =
         fovea_gemm_class(&kernels->tuning, desc->m, desc->n, desc->k, fovea_gemm_form_of(desc));
     const struct fovea_gemm_tuning *const tuning = &kernels->tuning.gemm[fovea_gemm_number(class)];
@@ -242,13 +169,9 @@ enum fovea_status fovea_gemm_make(const struct fovea_engine *engine, const struc
     const size_t k = desc->alpha == 0 ? 0 : desc->k, mr = kernel->mr, nr = kernel->nr;
     *plan = (struct fovea_gemm_layout){
         .kernels = kernels,
-        .kernel = kernel,
         .tuning = tuning,
         .desc = *desc,
         .k = k,
-        .blocks = {.count = 1},
-        .strips = fovea_cut(panels_of(desc->n), nr / FOVEA_PANEL),
-        .mr = mr,
         .aliases =
             k != 0 && desc->n >= 2 * nr &&
             (desc->trans_a == FOVEA_TRANS ? nr == FOVEA_PANEL || columns_alias(tuning, desc->lda, k, desc->n / nr)
@@ -256,61 +179,111 @@ enum fovea_status fovea_gemm_make(const struct fovea_engine *engine, const struc
         .b_aliases = b_aliases,
         .bt_rows = fovea_min(tuning->bt_rows, k / BT_STEPS),
         .detour = desc->beta != 0 || desc->residual || desc->gated,
+        .kernel = kernel,
+        .mr = mr,
+        .strips = fovea_cut(panels_of(desc->n), nr / FOVEA_PANEL),
     };
     plan->desc.trans_b = desc->b_packed ? FOVEA_NO_TRANS : desc->trans_b; // how it was packed from does not matter
-    // One tile of few rows passes B once and keeps nothing of it: its streams are not cut.
-    const bool thin = fovea_gemm_is_thin(kernel);
-    const bool alone = fovea_gemm_is_alone(plan, desc->m);
-    const bool once = fovea_gemm_follows(plan, desc->m) || alone || (desc->b_packed && desc->m <= mr && thin);
-    const bool rows_meet = fovea_gemm_form_of(desc) == FOVEA_FORM_NN && b_aliases;
-    const bool again = desc->m > mr && desc->m < fovea_gemm_packed_from(plan); // in place, by several tiles
-    const size_t most = thin && !desc->b_packed ? tuning->thin_kc : rows_meet && again ? tuning->alias_kc : SIZE_MAX;
-    const size_t longest = fovea_min(tuning->kc, most);
-    if (k != 0) {
-        const size_t kc = clamp(once ? k : longest, 1, k);
-        plan->blocks = fovea_cut(k, kc);
-        plan->kc = fovea_ceil_div(k, fovea_ceil_div(k, kc));
-    }
-    plan->flips = fovea_gemm_takes_columns(plan);
-    plan->direct = !plan->flips && fovea_gemm_is_direct(plan);
-    if (plan->direct) {
+}
+
+// How B passes the micro-kernel of the class, whatever way the product goes.
+struct pass {
+    const struct fovea_gemm_kernel *kernel;
+    bool once;      // one tile of few rows keeps nothing of it: its streams are not cut
+    bool alone;     // nor is anything prefetched
+    size_t longest; // steps of a block, at most, where it is cut
+};
+
+static struct pass pass_of(const struct fovea_gemm_layout *plan)
+{
+    const struct fovea_gemm_desc *const d = &plan->desc;
+    const enum fovea_gemm_form form = fovea_gemm_form_of(d);
+    const bool thin = fovea_gemm_is_thin(plan->kernel), alone = fovea_gemm_is_alone(plan, d->m);
+    const bool follows = fovea_gemm_may_follow(plan->tuning, form, plan->b_aliases, d->m, plan->kernel->mr);
+    const bool rows_meet = form == FOVEA_FORM_NN && plan->b_aliases;
+    const bool again = d->m > plan->mr && d->m < fovea_gemm_packed_from(plan); // in place, by several tiles
+    const size_t most = thin && !d->b_packed ? plan->tuning->thin_kc
+                        : rows_meet && again ? plan->tuning->alias_kc
+                                             : SIZE_MAX;
+    return (struct pass){
+        .kernel = plan->kernel,
+        .once = follows || alone || (d->b_packed && d->m <= plan->mr && thin),
+        .alone = alone,
+        .longest = fovea_min(plan->tuning->kc, most),
+    };
+}
+
+static void cut_steps(struct fovea_gemm_layout *plan, size_t most)
+{
+    const size_t k = plan->k, kc = clamp(most, 1, fovea_max(k, 1));
+    plan->blocks = k != 0 ? fovea_cut(k, kc) : (struct fovea_cut){.count = 1};
+    plan->kc = k != 0 ? fovea_ceil_div(k, plan->blocks.count) : 0;
+}
+
+// Takes a product the way that it goes, with the strips of that; in blocks it has those of its class already.
+static void choose_way(struct fovea_gemm_layout *plan)
+{
+    const size_t panels = panels_of(plan->desc.n);
+    if (fovea_gemm_takes_columns(plan)) { // by tasks that take all columns
+        plan->flips = true;
+        plan->aliases = false;
+        plan->strips = fovea_cut(panels, panels);
+        cut_steps(plan, plan->k);
+    } else if (fovea_gemm_is_direct(plan)) {
+        plan->direct = true;
         plan->edge = fovea_gemm_edge(plan);
         plan->kernel = fovea_gemm_fitting(plan);
         plan->mr = plan->kernel->mr;
         plan->strips = cut_panels(plan, plan->kernel->nr / FOVEA_PANEL);
+        plan->passes = fovea_gemm_passes_b(plan);
+        plan->along = fovea_gemm_is_along(plan);
+    } else if (fovea_gemm_takes_steps(plan)) {
+        plan->steps = true;
+        plan->strips = fovea_cut(panels, 1);
+        cut_steps(plan, plan->k);
     }
-    plan->passes = plan->direct && fovea_gemm_passes_b(plan);
-    plan->along = fovea_gemm_is_along(plan);
-    plan->steps = !plan->flips && fovea_gemm_takes_steps(plan);
-    if (plan->flips) { // by tasks that take all columns
-        plan->strips = fovea_cut(panels_of(desc->n), panels_of(desc->n));
-        plan->blocks = fovea_cut(k, k);
-        plan->kc = k;
-        plan->aliases = false;
-    }
-    if (plan->steps) {
-        plan->blocks = fovea_cut(k, k);
-        plan->kc = k;
-        plan->strips = fovea_cut(panels_of(desc->n), 1);
-    }
-    plan->aside = desc->activation != FOVEA_ACTIVATION_NONE && !plan->direct && !plan->steps && !plan->flips &&
-                  k != 0 && plan->blocks.count == 1 && desc->m > plan->mr;
-    plan->tiles = fovea_cut(desc->m, plan->mr);
-    plan->grid = fovea_gemm_grid(plan, desc->m, true);
+}
+
+// What a call reads of its tasks, and of its tiles where they are all there is.
+static void describe_call(struct fovea_gemm_layout *plan)
+{
+    const struct fovea_gemm_desc *const d = &plan->desc;
+    plan->aside = d->activation != FOVEA_ACTIVATION_NONE && !plan->direct && !plan->steps && !plan->flips &&
+                  plan->k != 0 && plan->blocks.count == 1 && d->m > plan->mr;
+    plan->tiles = fovea_cut(d->m, plan->mr);
+    plan->grid = fovea_gemm_grid(plan, d->m, true);
     plan->bare = fovea_gemm_is_bare(plan);
-    plan->tile = fovea_gemm_direct_tile(plan, !desc->b_packed);
+    plan->tile = fovea_gemm_direct_tile(plan, !d->b_packed);
     plan->last = fovea_gemm_last_strip(plan);
-    // mc rows and nc columns of kc steps are what stays in L2: more where k is shorter, all chunks alike.
-    const size_t of = fovea_min(longest, CHUNK_STEPS), steps = clamp(plan->kc, 1, CHUNK_STEPS);
+}
+
+// mc rows and nc columns of kc steps are what stays in L2: more where k is shorter, all chunks alike.
+static void choose_chunks(struct fovea_gemm_layout *plan, const struct pass *pass)
+{
+    const size_t m = plan->desc.m, strips = plan->strips.count;
+    const size_t of = fovea_min(pass->longest, CHUNK_STEPS), steps = clamp(plan->kc, 1, CHUNK_STEPS);
     // A B of which nothing is kept or prefetched is one group: each call of the micro-kernel that ends stops its stream
     // for 30 ns (Zen 5, one row, groups of three and four panels 0.97 to 0.99).
-    const size_t wide = alone && !plan->direct ? SIZE_MAX : tuning->nc * of / steps / nr,
-                 group = wide >= WIDE_STRIPS ? wide : tuning->nc / nr;
-    plan->group = plan->direct ? 1 : clamp(group, 1, plan->strips.count > 1 ? plan->strips.count : 1); // one by one
-    const bool repacks = plan->grid.pack_b && !plan->grid.share_b; // for each chunk of rows
-    const size_t rows = repacks ? REPACK_ROWS : tuning->mc * of / steps;
-    const struct fovea_cut chunks = fovea_cut(desc->m, clamp(rows, once ? mr : 1, (size_t)1 << 20));
-    plan->chunk = clamp(chunks.size + (chunks.longer != 0), 1, desc->m > 1 ? desc->m : 1);
+    const size_t wide = pass->alone && !plan->direct ? SIZE_MAX : plan->tuning->nc * of / steps / pass->kernel->nr,
+                 group = wide >= WIDE_STRIPS ? wide : plan->tuning->nc / pass->kernel->nr;
+    plan->group = plan->direct ? 1 : clamp(group, 1, strips > 1 ? strips : 1); // one by one
+    const bool repacks = plan->grid.pack_b && !plan->grid.share_b;             // for each chunk of rows
+    const size_t rows = repacks ? REPACK_ROWS : plan->tuning->mc * of / steps;
+    const struct fovea_cut chunks = fovea_cut(m, clamp(rows, pass->once ? pass->kernel->mr : 1, (size_t)1 << 20));
+    plan->chunk = clamp(chunks.size + (chunks.longer != 0), 1, m > 1 ? m : 1);
+}
+
+enum fovea_status fovea_gemm_make(const struct fovea_engine *engine, const struct fovea_gemm_desc *desc,
+                                  struct fovea_gemm_layout *plan, const struct fovea_why *why)
+{
+    FOVEA_REQUIRE(engine != NULL && desc != NULL, FOVEA_ERR_NULL, why, "gemm: engine or desc is NULL");
+    FOVEA_TRY(fovea_gemm_check(desc, why));
+    set_problem(plan, fovea_engine_kernels(engine), desc);
+    const struct pass pass = pass_of(plan);
+    cut_steps(plan, pass.once ? plan->k : pass.longest);
+    choose_way(plan);
+    describe_call(plan);
+    choose_chunks(plan, &pass);
     return measure_work(plan, why);
 }
 
