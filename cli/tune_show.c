@@ -177,10 +177,10 @@ int cli_tune_show(int argc, char **argv)
         return CLI_USAGE;
     if (files == 0) { // what programs find, or the defaults
         const struct fovea_profile_key key = fovea_profile_key(fovea_engine_machine(engine));
-        if (fovea_profile_look(NULL, &key, &profile, line, sizeof line) != 1) {
-            memset(&profile, 0, sizeof profile);
+        bool found;
+        fovea_profile_look(NULL, &key, &profile, &found, line, sizeof line);
+        if (!found)
             profile.key = key;
-        }
     }
     if (!json)
         printf("profile: %s\n\n", files == 1 ? argv[1] : line);

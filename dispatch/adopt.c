@@ -31,33 +31,36 @@ static uint32_t classes_of(const struct fovea_profile *profile)
     return count;
 }
 
-int fovea_profile_look(const char *wanted, const struct fovea_profile_key *key, struct fovea_profile *out, char *text,
-                       size_t text_size)
+enum fovea_status fovea_profile_look(const char *wanted, const struct fovea_profile_key *key, struct fovea_profile *out,
+                                     bool *found, char *text, size_t text_size)
 {
     struct search *const search = calloc(1, sizeof *search);
-    uint32_t count = 0, found = 0;
+    uint32_t count = 0;
     char why[FOVEA_PROFILE_WHY];
     *text = '\0';
+    *found = false;
     if (!search)
-        return -1;
+        return FOVEA_ERR_MEMORY;
     if (!wanted)
         count = fovea_profile_places(search->places);
     else if (strcmp(wanted, "none") != 0)
-        count = (uint32_t)fovea_profile_place(&search->places[0], 0, wanted, "");
-    for (uint32_t i = 0; i < count && !found; i++) {
+        count = fovea_profile_place(&search->places[0], false, wanted, "");
+    for (uint32_t i = 0; i < count && !*found; i++) {
         const struct fovea_profile_place *const place = &search->places[i];
-        const int status = fovea_profile_read(place, key, search->text, out, why);
-        found = status == 0;
-        if (found)
+        const enum fovea_profile_found has = fovea_profile_read(place, key, search->text, out, why);
+        *found = has == FOVEA_PROFILE_GOOD;
+        if (*found)
             say(text, text_size, "%s (level %s, %u classes tuned)", place->path, fovea_profile_levels[out->level],
                 classes_of(out));
-        else if (status > 0 || count == 1)
+        else if (has == FOVEA_PROFILE_REFUSED || count == 1)
             say(text, text_size, "%.300s ignored: %s; ", place->path, why);
     }
-    if (!found)
+    if (!*found) {
+        memset(out, 0, sizeof *out);
         say(text, text_size, "%s", "none, the defaults of the model");
+    }
     free(search);
-    return (int)found;
+    return FOVEA_OK;
 }
 
 void fovea_profile_choose(const struct fovea_profile *profile, struct fovea_choice *choice)
@@ -70,15 +73,15 @@ void fovea_profile_choose(const struct fovea_profile *profile, struct fovea_choi
 }
 
 // Whether the pinned variants leave this choice of a micro-kernel.
-static int may_use(const struct fovea_choice *choice, int32_t kernel)
+static bool may_use(const struct fovea_choice *choice, int32_t kernel)
 {
     if ((fovea_variant_facts[kernel].required & ~choice->allowed) || choice->excluded[kernel] ||
         choice->quarantined[kernel])
-        return 0;
+        return false;
     for (uint32_t i = 0; i < FOVEA_VARIANTS; i++)
         if (choice->pinned[i] && fovea_variant_facts[i].slot == fovea_variant_facts[kernel].slot)
-            return 0; // even the same one: with it come the defaults
-    return 1;
+            return false; // even the same one: with it come the defaults
+    return true;
 }
 
 void fovea_profile_apply(const struct fovea_profile *profile, const struct fovea_choice *choice,

@@ -6,10 +6,10 @@
 #include "dispatch/profile.h"
 
 /// Looks for a profile: in the file `wanted` ("none" or "": nowhere; NULL: in the places of this process), and copies
-/// the first that is good to *out. Returns 1 if there is one. Either way text says in one line what was found and why
-/// it is ignored. Errors: MEMORY as -1.
-int fovea_profile_look(const char *wanted, const struct fovea_profile_key *key, struct fovea_profile *out, char *text,
-                       size_t text_size);
+/// the first that is good to *out; zeros where none is. *found says which. Either way text says in one line what was
+/// found and why it is ignored. Errors: MEMORY.
+enum fovea_status fovea_profile_look(const char *wanted, const struct fovea_profile_key *key, struct fovea_profile *out,
+                                     bool *found, char *text, size_t text_size);
 
 /// Before the registers are resolved: what is quarantined, and the variants of slots that the profile prefers.
 void fovea_profile_choose(const struct fovea_profile *profile, struct fovea_choice *choice);

@@ -20,7 +20,7 @@ static void set_level(struct fovea_machine *machine, unsigned level, uint32_t by
     }
 }
 
-static int knows_l1_l2(const struct fovea_machine *machine)
+static bool knows_l1_l2(const struct fovea_machine *machine)
 {
     return machine->l1d_bytes && machine->l2_bytes;
 }
@@ -51,7 +51,7 @@ static uint32_t parse_size(const char *text)
     return bytes <= 2ul << 30 ? (uint32_t)bytes : 0;
 }
 
-int fovea_cache_from_sysfs(const char *root, struct fovea_machine *machine)
+bool fovea_cache_from_sysfs(const char *root, struct fovea_machine *machine)
 {
     for (unsigned index = 0; index < 8; index++) {
         char type[32], level[32], size[32], ways[32];
@@ -71,7 +71,7 @@ int fovea_cache_from_sysfs(const char *root, struct fovea_machine *machine)
     return knows_l1_l2(machine);
 }
 
-int fovea_cache_from_registers(uint32_t l1d, uint32_t l2, uint32_t l3, struct fovea_machine *machine)
+bool fovea_cache_from_registers(uint32_t l1d, uint32_t l2, uint32_t l3, struct fovea_machine *machine)
 {
     // Of leaf 0x80000006 (AMD64 Architecture Programmer's Manual 3, E.4.5): a number for every count of ways, where 1
     // to 4 stand for themselves; 9 refers to leaf 0x8000001D, 15 is fully associative.
@@ -90,7 +90,7 @@ int fovea_cache_from_registers(uint32_t l1d, uint32_t l2, uint32_t l3, struct fo
 #if defined(__x86_64__) || defined(__i386__)
 #include <cpuid.h>
 
-int fovea_cache_from_cpuid(struct fovea_machine *machine)
+bool fovea_cache_from_cpuid(struct fovea_machine *machine)
 {
     // Both leaves have one form; AMD's is at 0x8000001D, and its leaf 4 is empty.
     const uint32_t leaves[] = {4, 0x8000001du};
@@ -111,54 +111,54 @@ int fovea_cache_from_cpuid(struct fovea_machine *machine)
         __get_cpuid(0x80000006u, &unused, &unused, &l2, &l3);
         return fovea_cache_from_registers(l1d, l2, l3, machine);
     }
-    return 1;
+    return true;
 }
 
 // Every L3 of Intel's beside AVX2 is in slices. Leaf 4 has a bit for it (complex indexing), and AMX came with a mesh,
 // but guests may be shown neither: the vendor's name alone is always there.
-uint32_t fovea_cache_l3_hashed(void)
+bool fovea_cache_l3_hashed(void)
 {
     uint32_t highest, name[3] = {0, 0, 0};
     return __get_cpuid(0, &highest, &name[0], &name[2], &name[1]) && memcmp(name, "GenuineIntel", sizeof name) == 0;
 }
 #else
-int fovea_cache_from_cpuid(struct fovea_machine *machine)
+bool fovea_cache_from_cpuid(struct fovea_machine *machine)
 {
     (void)machine;
-    return 0;
+    return false;
 }
 
-uint32_t fovea_cache_l3_hashed(void)
+bool fovea_cache_l3_hashed(void)
 {
-    return 0;
+    return false;
 }
 #endif
 
-int fovea_cache_from_text(const char *text, struct fovea_machine *machine)
+bool fovea_cache_from_text(const char *text, struct fovea_machine *machine)
 {
     char words[4][16] = {"", "", "", ""};
     const int count = sscanf(text, "%15[^,],%15[^,],%15[^,],%15[^,]", words[0], words[1], words[2], words[3]);
-    const int mesh = strcmp(words[3], "mesh") == 0;
-    const int hashed = mesh || strcmp(words[3], "hashed") == 0, wide = mesh || strcmp(words[3], "wide") == 0;
+    const bool mesh = strcmp(words[3], "mesh") == 0;
+    const bool hashed = mesh || strcmp(words[3], "hashed") == 0, wide = mesh || strcmp(words[3], "wide") == 0;
     size_t length = 0; // of the words and the commas between them: all there is
     for (int i = 0; i < count; i++)
         length += strlen(words[i]) + (i > 0);
     if (count < 2 || length != strlen(text) || (count == 4 && !hashed && !wide && strcmp(words[3], "plain") != 0))
-        return 0;
+        return false;
     uint32_t bytes[3] = {0, 0, 0};
     for (int i = 0; i < count && i < 3; i++) {
         bytes[i] = parse_size(words[i]);
         if (bytes[i] < 1u << 12)
-            return 0;
+            return false;
     }
     if (count == 4) {
-        machine->l3_hashed = (uint32_t)hashed;
-        machine->wide512 = (uint32_t)wide;
+        machine->l3_hashed = hashed;
+        machine->wide512 = wide;
     }
     machine->l3_bytes = machine->l3_ways = 0;
     for (unsigned level = 1; level <= 3; level++)
         set_level(machine, level, bytes[level - 1], 8);
-    return 1;
+    return true;
 }
 
 void fovea_cache_probe(struct fovea_machine *machine)

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-int fovea_cpu_is_wide(int fp512, int told, int avx_vnni, int avx512, int intel)
+bool fovea_cpu_is_wide(bool fp512, bool told, bool avx_vnni, bool avx512, bool intel)
 {
     return fp512 || (!told && avx_vnni && (avx512 || intel));
 }
@@ -43,7 +43,7 @@ static uint32_t saved_registers(void)
     return low;
 }
 
-static int has(uint32_t word, uint32_t bits)
+static bool has(uint32_t word, uint32_t bits)
 {
     return (word & bits) == bits;
 }
@@ -85,16 +85,16 @@ uint32_t fovea_cpu_signature(void)
     return cpuid(1, 0).eax;
 }
 
-uint32_t fovea_cpu_wide512(void)
+bool fovea_cpu_wide512(void)
 {
     // "Performance optimization identifiers", in AMD's manuals since Zen 5. Others have no such leaf, and KVM hides
     // this one from its guests (Linux 079f6889818d masks what was reserved then).
     enum { FP512 = 1 << 3, AVX_VNNI = 1 << 4 };
     const uint32_t identifiers = 0x8000001au;
-    const int told = cpuid(0x80000000u, 0).eax >= identifiers && cpuid(1, 0).ecx >> 31 == 0; // not a guest
-    const int fp512 = (cpuid(identifiers, 0).eax & FP512) != 0, avx_vnni = has(cpuid(7, 1).eax, AVX_VNNI);
-    const int avx512 = (fovea_cpu_probe() & FOVEA_CPU_AVX512) != 0;
-    return (uint32_t)fovea_cpu_is_wide(fp512, told, avx_vnni, avx512, fovea_cache_l3_hashed() != 0);
+    const bool told = cpuid(0x80000000u, 0).eax >= identifiers && cpuid(1, 0).ecx >> 31 == 0; // not a guest
+    const bool fp512 = (cpuid(identifiers, 0).eax & FP512) != 0, avx_vnni = has(cpuid(7, 1).eax, AVX_VNNI);
+    const bool avx512 = (fovea_cpu_probe() & FOVEA_CPU_AVX512) != 0;
+    return fovea_cpu_is_wide(fp512, told, avx_vnni, avx512, fovea_cache_l3_hashed());
 }
 
 #elif defined(__aarch64__)
@@ -135,9 +135,9 @@ uint32_t fovea_cpu_signature(void)
     return (uint32_t)midr;
 }
 
-uint32_t fovea_cpu_wide512(void)
+bool fovea_cpu_wide512(void)
 {
-    return 0;
+    return false;
 }
 
 #else
@@ -157,8 +157,8 @@ uint32_t fovea_cpu_signature(void)
     return 0;
 }
 
-uint32_t fovea_cpu_wide512(void)
+bool fovea_cpu_wide512(void)
 {
-    return 0;
+    return false;
 }
 #endif

@@ -187,16 +187,14 @@ static enum fovea_status find_profile(struct fovea_engine *engine, const struct 
         return FOVEA_OK;
     }
     const struct fovea_profile_key key = fovea_profile_key(machine);
-    const int found = fovea_profile_look(options->profile, &key, profile, engine->profile, sizeof engine->profile);
-    if (found < 0)
+    bool found;
+    if (fovea_profile_look(options->profile, &key, profile, &found, engine->profile, sizeof engine->profile))
         return fail(options, FOVEA_ERR_MEMORY, "engine: no memory");
     if (found && profile->isa != engine->choice.allowed) {
         const size_t used = strlen(engine->profile);
         snprintf(engine->profile + used, sizeof engine->profile - used,
                  ", not for this ISA cap: only its quarantine counts");
     }
-    if (!found)
-        memset(profile, 0, sizeof *profile);
     return FOVEA_OK;
 }
 
@@ -362,7 +360,7 @@ enum fovea_status fovea_engine_variant(const struct fovea_engine *engine, uint32
         return FOVEA_ERR_SHAPE;
     const struct fovea_choice *const choice = &engine->choice;
     const struct fovea_variant_facts *const facts = &fovea_variant_facts[index];
-    const int chosen = choice->chosen[index];
+    const bool chosen = choice->chosen[index];
     const bool also = is_also_in_use(engine, (int32_t)index);
     const char *const why = chosen && choice->pinned[index]       ? "chosen: pinned by name"
                             : chosen && choice->tuned[index]      ? "chosen: by the tuning profile"

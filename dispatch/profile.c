@@ -8,30 +8,30 @@
 const char *const fovea_profile_levels[FOVEA_LEVELS] = {"estimate", "quick", "install", "exhaustive"};
 const char *const fovea_quarantine_names[FOVEA_QUARANTINES] = {"none", "differs", "crashes", "hangs"};
 
-// The rest of the text. A function that reads returns 1, or 0 where something else stands there.
+// The rest of the text. A function that reads says whether that is what stands there.
 struct reader {
     const char *at, *end;
     uint32_t line;
 };
 
-static int literal(struct reader *r, const char *text)
+static bool literal(struct reader *r, const char *text)
 {
     const size_t length = strlen(text);
     if ((size_t)(r->end - r->at) < length || memcmp(r->at, text, length) != 0)
-        return 0;
+        return false;
     r->at += length;
-    return 1;
+    return true;
 }
 
-static int end_of_line(struct reader *r)
+static bool end_of_line(struct reader *r)
 {
-    const int ok = literal(r, "\n");
+    const bool ok = literal(r, "\n");
     r->line += (uint32_t)ok;
     return ok;
 }
 
 // A number of at most 16 digits, without leading zeros beyond `digits`.
-static int number(struct reader *r, uint32_t base, uint64_t most, uint64_t *value)
+static bool number(struct reader *r, uint32_t base, uint64_t most, uint64_t *value)
 {
     static const char digits[] = "0123456789abcdef";
     const char *const begin = r->at;
@@ -46,25 +46,25 @@ static int number(struct reader *r, uint32_t base, uint64_t most, uint64_t *valu
     return r->at > begin && *value <= most;
 }
 
-static int number32(struct reader *r, uint32_t base, uint32_t most, uint32_t *value)
+static bool number32(struct reader *r, uint32_t base, uint32_t most, uint32_t *value)
 {
     uint64_t wide;
-    const int ok = number(r, base, most, &wide);
+    const bool ok = number(r, base, most, &wide);
     *value = ok ? (uint32_t)wide : 0;
     return ok;
 }
 
 // name=1.234567, in millionths.
-static int millionths(struct reader *r, const char *name, uint32_t *value)
+static bool millionths(struct reader *r, const char *name, uint32_t *value)
 {
     uint64_t whole, part;
     if (!literal(r, " ") || !literal(r, name) || !literal(r, "=") || !number(r, 10, 4000, &whole) || !literal(r, "."))
-        return 0;
+        return false;
     const char *const begin = r->at;
     if (!number(r, 10, 999999, &part) || r->at - begin != 6)
-        return 0;
+        return false;
     *value = (uint32_t)(whole * 1000000 + part);
-    return 1;
+    return true;
 }
 
 // A word: up to the next blank, newline or end.
@@ -96,7 +96,7 @@ static int32_t variant(struct reader *r)
     return found;
 }
 
-static int same_key(const struct fovea_profile_key *a, const struct fovea_profile_key *b, char *why)
+static bool same_key(const struct fovea_profile_key *a, const struct fovea_profile_key *b, char *why)
 {
     const char *const what = strcmp(a->cpu, b->cpu) != 0 || a->signature != b->signature ? "another CPU"
                              : a->features != b->features                                ? "other CPU features"
@@ -109,20 +109,20 @@ static int same_key(const struct fovea_profile_key *a, const struct fovea_profil
     return what == NULL;
 }
 
-static int bad(const struct reader *r, char *why)
+static bool bad(const struct reader *r, char *why)
 {
     snprintf(why, FOVEA_PROFILE_WHY, "line %u is not of a profile", r->line);
-    return 0;
+    return false;
 }
 
 // The rest of a line as text.
-static int rest(struct reader *r, char *text, size_t size)
+static bool rest(struct reader *r, char *text, size_t size)
 {
     size_t length = 0;
     while (r->at + length < r->end && r->at[length] != '\n')
         length++;
     if (length >= size)
-        return 0;
+        return false;
     memcpy(text, r->at, length);
     text[length] = '\0';
     r->at += length;
@@ -130,7 +130,7 @@ static int rest(struct reader *r, char *text, size_t size)
 }
 
 // Format, library and registers: what makes the rest readable.
-static int read_head(struct reader *r, struct fovea_profile *out, char *why)
+static bool read_head(struct reader *r, struct fovea_profile *out, char *why)
 {
     const struct fovea_machine none = {0};
     const struct fovea_profile_key here = fovea_profile_key(&none);
@@ -140,16 +140,16 @@ static int read_head(struct reader *r, struct fovea_profile *out, char *why)
         return bad(r, why);
     if (strcmp(out->key.library, here.library) != 0) {
         snprintf(why, FOVEA_PROFILE_WHY, "made by fovea %s", out->key.library);
-        return 0;
+        return false;
     }
     if (out->key.registers != here.registers) {
         snprintf(why, FOVEA_PROFILE_WHY, "made with other kernels (a build of this version with other registers)");
-        return 0;
+        return false;
     }
-    return 1;
+    return true;
 }
 
-static int read_key(struct reader *r, struct fovea_profile *out, char *why)
+static bool read_key(struct reader *r, struct fovea_profile *out, char *why)
 {
     struct fovea_profile_key *const key = &out->key;
     if (!literal(r, "cpu ") || !rest(r, key->cpu, sizeof key->cpu) || !end_of_line(r) || !literal(r, "signature ") ||
@@ -162,28 +162,28 @@ static int read_key(struct reader *r, struct fovea_profile *out, char *why)
         return bad(r, why);
     const int32_t level = one_of(r, fovea_profile_levels, FOVEA_LEVELS);
     out->level = level < 0 ? FOVEA_LEVEL_ESTIMATE : (enum fovea_profile_level)level;
-    return level >= 0 && end_of_line(r) ? 1 : bad(r, why);
+    return (level >= 0 && end_of_line(r)) || bad(r, why);
 }
 
-static int read_quarantine(struct reader *r, struct fovea_profile *out)
+static bool read_quarantine(struct reader *r, struct fovea_profile *out)
 {
     const int32_t which = variant(r);
     if (which < 0 || !literal(r, " ") || fovea_variant_facts[which].required == 0 || out->quarantine[which])
-        return 0;
+        return false;
     const int32_t why = one_of(r, fovea_quarantine_names, FOVEA_QUARANTINES);
     if (why <= 0)
-        return 0;
+        return false;
     out->quarantine[which] = (uint8_t)why;
-    return 1;
+    return true;
 }
 
-static int read_evidence(struct reader *r, struct fovea_evidence *e)
+static bool read_evidence(struct reader *r, struct fovea_evidence *e)
 {
     return millionths(r, "gain", &e->gain) && millionths(r, "low", &e->low) && millionths(r, "high", &e->high) &&
            millionths(r, "p", &e->p) && literal(r, " pairs=") && number32(r, 10, 1000000, &e->pairs);
 }
 
-static int read_class(struct reader *r, enum fovea_tuned_operator kind, struct fovea_profile *out)
+static bool read_class(struct reader *r, enum fovea_tuned_operator kind, struct fovea_profile *out)
 {
     uint32_t class = 0, count;
     const size_t length = word(r);
@@ -192,7 +192,7 @@ static int read_class(struct reader *r, enum fovea_tuned_operator kind, struct f
              memcmp(fovea_class_names[class].name, r->at, length) == 0))
         class ++;
     if (class == FOVEA_TUNED_CLASSES || out->has[class])
-        return 0;
+        return false;
     r->at += length;
     struct fovea_tuned *const tuned = &out->tuned[class];
     *tuned = (struct fovea_tuned){.kernel = -1};
@@ -200,34 +200,34 @@ static int read_class(struct reader *r, enum fovea_tuned_operator kind, struct f
         tuned->kernel = literal(r, " ") ? variant(r) : -1;
         if (tuned->kernel < 0 || fovea_variant_facts[tuned->kernel].slot != fovea_class_slot(class) ||
             (fovea_variant_facts[tuned->kernel].required & ~out->isa))
-            return 0;
+            return false;
     }
     const struct fovea_tunable *const tunables = fovea_tunables(kind, &count);
     for (uint32_t i = 0; i < count; i++)
         if (!literal(r, " ") || !literal(r, tunables[i].name) || !literal(r, "=") ||
             !number32(r, 10, tunables[i].largest, &tuned->values[i]) || tuned->values[i] < tunables[i].smallest)
-            return 0;
+            return false;
     out->has[class] = 1;
     return read_evidence(r, &out->evidence[class]);
 }
 
-static int read_lines(struct reader *r, struct fovea_profile *out, char *why)
+static bool read_lines(struct reader *r, struct fovea_profile *out, char *why)
 {
     while (r->at < r->end) {
-        const int ok = literal(r, "quarantine ")  ? read_quarantine(r, out)
-                       : literal(r, "gemm ")      ? read_class(r, FOVEA_TUNED_GEMM, out)
-                       : literal(r, "attention ") ? read_class(r, FOVEA_TUNED_ATTENTION, out)
-                       : literal(r, "cache ")     ? read_class(r, FOVEA_TUNED_CACHE, out)
-                       : literal(r, "slot ")      ? read_class(r, FOVEA_TUNED_SLOT, out)
-                                                  : 0;
+        const bool ok = literal(r, "quarantine ")  ? read_quarantine(r, out)
+                        : literal(r, "gemm ")      ? read_class(r, FOVEA_TUNED_GEMM, out)
+                        : literal(r, "attention ") ? read_class(r, FOVEA_TUNED_ATTENTION, out)
+                        : literal(r, "cache ")     ? read_class(r, FOVEA_TUNED_CACHE, out)
+                        : literal(r, "slot ")      ? read_class(r, FOVEA_TUNED_SLOT, out)
+                                                   : false;
         if (!ok || !end_of_line(r))
             return bad(r, why);
     }
-    return 1;
+    return true;
 }
 
 // The text without its last line, which must be the checksum of the others.
-static int check_sum(struct reader *r, char *why)
+static bool check_sum(struct reader *r, char *why)
 {
     static const char last[] = "checksum 0123456789abcdef\n";
     const size_t length = sizeof last - 1, size = (size_t)(r->end - r->at);
@@ -237,11 +237,11 @@ static int check_sum(struct reader *r, char *why)
         if (literal(&sum, "checksum ") && number(&sum, 16, UINT64_MAX, &want) && sum.at == r->end - 1 &&
             literal(&sum, "\n") && want == fovea_fnv(FOVEA_FNV, r->at, size - length)) {
             r->end -= length;
-            return 1;
+            return true;
         }
     }
     snprintf(why, FOVEA_PROFILE_WHY, "damaged: its checksum is wrong or missing");
-    return 0;
+    return false;
 }
 
 uint64_t fovea_fnv(uint64_t hash, const void *bytes, size_t size)
@@ -251,11 +251,11 @@ uint64_t fovea_fnv(uint64_t hash, const void *bytes, size_t size)
     return hash;
 }
 
-int fovea_profile_parse(const char *text, size_t size, const struct fovea_profile_key *expected,
-                        struct fovea_profile *out, char why[FOVEA_PROFILE_WHY])
+bool fovea_profile_parse(const char *text, size_t size, const struct fovea_profile_key *expected,
+                         struct fovea_profile *out, char why[FOVEA_PROFILE_WHY])
 {
     struct reader r = {text, text + size, 1};
     memset(out, 0, sizeof *out);
-    return !(check_sum(&r, why) && read_head(&r, out, why) && read_key(&r, out, why) &&
-             (!expected || same_key(&out->key, expected, why)) && read_lines(&r, out, why));
+    return check_sum(&r, why) && read_head(&r, out, why) && read_key(&r, out, why) &&
+           (!expected || same_key(&out->key, expected, why)) && read_lines(&r, out, why);
 }

@@ -25,6 +25,8 @@
 
 #include "dispatch/tuning.h"
 
+#include <stdbool.h>
+
 enum { FOVEA_PROFILE_BYTES_MAX = 1 << 15, FOVEA_PROFILE_WHY = 160 };
 
 enum fovea_profile_level {
@@ -67,10 +69,10 @@ struct fovea_profile {
     struct fovea_evidence evidence[FOVEA_TUNED_CLASSES];
 };
 
-/// Reads a profile. expected: its key must be this one; NULL: any CPU and caches, of this library. Returns 0, or 1 with
-/// the reason in one line; *out is then unspecified.
-int fovea_profile_parse(const char *text, size_t size, const struct fovea_profile_key *expected,
-                        struct fovea_profile *out, char why[FOVEA_PROFILE_WHY]);
+/// Whether a text is a profile, which *out then is. expected: its key must be this one; NULL: any CPU and caches, of
+/// this library. If not, why says so in one line, and *out is unspecified.
+bool fovea_profile_parse(const char *text, size_t size, const struct fovea_profile_key *expected,
+                         struct fovea_profile *out, char why[FOVEA_PROFILE_WHY]);
 /// FNV-1a, going on from `hash` (begin with FOVEA_FNV).
 #define FOVEA_FNV 0xcbf29ce484222325u
 uint64_t fovea_fnv(uint64_t hash, const void *bytes, size_t size);
@@ -78,19 +80,22 @@ uint64_t fovea_fnv(uint64_t hash, const void *bytes, size_t size);
 /// Where a profile may lie. A system place must belong to root and be writable by its owner alone.
 struct fovea_profile_place {
     char path[4096]; ///< "": none
-    int system;
-    int too_long; ///< path is only the beginning
+    bool system;
+    bool too_long; ///< path is only the beginning
 };
-/// Makes place that of folder and name, one behind the other. Returns 0 where both are empty.
-int fovea_profile_place(struct fovea_profile_place *place, int system, const char *folder, const char *name);
+/// Makes place that of folder and name, one behind the other; false where both are empty.
+bool fovea_profile_place(struct fovea_profile_place *place, bool system, const char *folder, const char *name);
 enum { FOVEA_PROFILE_PLACES = 3 };
 /// The places of this process, first wins: only FOVEA_PROFILE's file where that is set (none for "none"), else the
 /// user's ($XDG_CONFIG_HOME/fovea/profile, $HOME/.config), /var/lib/fovea/profile, /etc/fovea/profile. A program with
 /// raised rights looks at the last two alone. Returns how many.
 uint32_t fovea_profile_places(struct fovea_profile_place places[FOVEA_PROFILE_PLACES]);
-/// Reads one place into text (FOVEA_PROFILE_BYTES_MAX) and parses it. Returns 0 with the profile; 1 with why; -1 where
-/// there is no file.
-int fovea_profile_read(const struct fovea_profile_place *place, const struct fovea_profile_key *expected, char *text,
-                       struct fovea_profile *out, char why[FOVEA_PROFILE_WHY]);
+/// What a place has: nothing, what is not to be used (why says so), or a profile.
+enum fovea_profile_found { FOVEA_PROFILE_NONE, FOVEA_PROFILE_REFUSED, FOVEA_PROFILE_GOOD };
+/// Reads one place into text (FOVEA_PROFILE_BYTES_MAX) and parses it. Where there is nothing, why says what the system
+/// said.
+enum fovea_profile_found fovea_profile_read(const struct fovea_profile_place *place,
+                                            const struct fovea_profile_key *expected, char *text,
+                                            struct fovea_profile *out, char why[FOVEA_PROFILE_WHY]);
 
 #endif

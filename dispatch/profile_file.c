@@ -57,7 +57,7 @@ struct fovea_profile_key fovea_profile_key(const struct fovea_machine *machine)
     return key;
 }
 
-int fovea_profile_place(struct fovea_profile_place *place, int system, const char *folder, const char *name)
+bool fovea_profile_place(struct fovea_profile_place *place, bool system, const char *folder, const char *name)
 {
     const int length = snprintf(place->path, sizeof place->path, "%s%s", folder, name);
     place->system = system;
@@ -65,7 +65,7 @@ int fovea_profile_place(struct fovea_profile_place *place, int system, const cha
     return length != 0;
 }
 
-static void add_place(struct fovea_profile_place *places, uint32_t *count, int system, const char *folder,
+static void add_place(struct fovea_profile_place *places, uint32_t *count, bool system, const char *folder,
                       const char *name)
 {
     *count += (uint32_t)fovea_profile_place(&places[*count], system, folder, name);
@@ -79,23 +79,23 @@ uint32_t fovea_profile_places(struct fovea_profile_place places[FOVEA_PROFILE_PL
         const char *const home = getenv("HOME");
         if (file && *file) {
             if (strcmp(file, "none") != 0)
-                add_place(places, &count, 0, file, "");
+                add_place(places, &count, false, file, "");
             return count;
         }
         if (config && *config == '/')
-            add_place(places, &count, 0, config, "/fovea/profile");
+            add_place(places, &count, false, config, "/fovea/profile");
         else if (home && *home == '/')
-            add_place(places, &count, 0, home, "/.config/fovea/profile");
+            add_place(places, &count, false, home, "/.config/fovea/profile");
     }
-    add_place(places, &count, 1, "/var/lib/fovea/profile", "");
-    add_place(places, &count, 1, "/etc/fovea/profile", "");
+    add_place(places, &count, true, "/var/lib/fovea/profile", "");
+    add_place(places, &count, true, "/etc/fovea/profile", "");
     return count;
 }
 
 // Whom to believe: root and oneself, where nobody else may write.
-static const char *distrust(const struct stat *status, int system)
+static const char *distrust(const struct stat *status, bool system)
 {
-    const int stranger = status->st_uid != 0 && (system || status->st_uid != geteuid());
+    const bool stranger = status->st_uid != 0 && (system || status->st_uid != geteuid());
     return !S_ISREG(status->st_mode)                                  ? "not a file"
            : status->st_mode & (system ? S_IWGRP | S_IWOTH : S_IWOTH) ? "others may write it"
            : stranger                                                 ? "it belongs to another user"
@@ -110,20 +110,21 @@ static void say_error(const char *what, int error, char why[FOVEA_PROFILE_WHY])
     snprintf(why, FOVEA_PROFILE_WHY, "%s: %s", what, strerror_r(error, words, sizeof words) == 0 ? words : "unknown");
 }
 
-int fovea_profile_read(const struct fovea_profile_place *place, const struct fovea_profile_key *expected, char *text,
-                       struct fovea_profile *out, char why[FOVEA_PROFILE_WHY])
+enum fovea_profile_found fovea_profile_read(const struct fovea_profile_place *place,
+                                            const struct fovea_profile_key *expected, char *text,
+                                            struct fovea_profile *out, char why[FOVEA_PROFILE_WHY])
 {
     if (place->too_long) {
         snprintf(why, FOVEA_PROFILE_WHY, "its path is too long");
-        return 1;
+        return FOVEA_PROFILE_REFUSED;
     }
     const int file = open(place->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     struct stat status;
     if (file < 0) {
         say_error("cannot be opened", errno, why);
-        return access(place->path, F_OK) == 0 ? 1 : -1;
+        return access(place->path, F_OK) == 0 ? FOVEA_PROFILE_REFUSED : FOVEA_PROFILE_NONE;
     }
-    const int known = fstat(file, &status) == 0;
+    const bool known = fstat(file, &status) == 0;
     const char *const reason = known ? distrust(&status, place->system) : NULL;
     size_t size = 0;
     ssize_t got = 0;
@@ -135,7 +136,6 @@ int fovea_profile_read(const struct fovea_profile_place *place, const struct fov
         snprintf(why, FOVEA_PROFILE_WHY, "%s", reason);
     else if (error)
         say_error("cannot be read", error, why);
-    if (reason || error)
-        return 1;
-    return fovea_profile_parse(text, size, expected, out, why);
+    const bool good = !reason && !error && fovea_profile_parse(text, size, expected, out, why);
+    return good ? FOVEA_PROFILE_GOOD : FOVEA_PROFILE_REFUSED;
 }

@@ -25,7 +25,7 @@ const struct fovea_variant_facts fovea_variant_facts[FOVEA_VARIANTS] = {
 #undef FOVEA_KERNEL
 };
 
-static int supported(const struct fovea_choice *choice, int variant)
+static bool supported(const struct fovea_choice *choice, int32_t variant)
 {
     return (fovea_variant_facts[variant].required & ~choice->allowed) == 0 && !choice->excluded[variant] &&
            !choice->quarantined[variant];

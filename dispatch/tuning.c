@@ -95,7 +95,7 @@ void fovea_tuned_set(struct fovea_kernels *kernels, uint32_t class, const struct
     }
 }
 
-int fovea_tuned_same(const struct fovea_tuned *a, const struct fovea_tuned *b)
+bool fovea_tuned_same(const struct fovea_tuned *a, const struct fovea_tuned *b)
 {
     return a->kernel == b->kernel && memcmp(a->values, b->values, sizeof a->values) == 0;
 }

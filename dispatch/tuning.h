@@ -36,7 +36,7 @@ struct fovea_tuned fovea_tuned_default(const struct fovea_machine *machine, uint
 struct fovea_tuned fovea_tuned_get(const struct fovea_kernels *kernels, uint32_t class);
 void fovea_tuned_set(struct fovea_kernels *kernels, uint32_t class, const struct fovea_tuned *tuned);
 /// The same choice.
-int fovea_tuned_same(const struct fovea_tuned *a, const struct fovea_tuned *b);
+bool fovea_tuned_same(const struct fovea_tuned *a, const struct fovea_tuned *b);
 
 /// All classes of a resolved table by the model: the micro-kernel of slot gemm everywhere.
 void fovea_tuning_defaults(const struct fovea_machine *machine, struct fovea_kernels *kernels);

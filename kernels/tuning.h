@@ -32,20 +32,20 @@ struct fovea_tuning {
 enum { FOVEA_GEMM_TILES = 8 }; ///< micro-kernels of an ISA, at most: more are not looked at
 
 /// Whether a GEMM micro-kernel is one that thin_rows looks for: flat, several streams of B, or narrow, a single one.
-static inline uint32_t fovea_is_thin(uint32_t mr, uint32_t nr)
+static inline bool fovea_is_thin(uint32_t mr, uint32_t nr)
 {
     return mr <= 2 || mr >= nr;
 }
 
 /// Whether one is made for few rows over a far B (follow_rows), and for C that is no wider: high for a tile of several
 /// panels, whose rows then have few of them to share a broadcast with.
-static inline uint32_t fovea_is_tall(uint32_t mr, uint32_t nr)
+static inline bool fovea_is_tall(uint32_t mr, uint32_t nr)
 {
     return nr > 16 && 3 * mr > nr;
 }
 
 /// Whether tiles are of one panel, or have no more sums than those: 3x32 of AVX2. They read a panel often.
-static inline uint32_t fovea_is_small(uint32_t mr, uint32_t nr)
+static inline bool fovea_is_small(uint32_t mr, uint32_t nr)
 {
     return nr == 16 || (!fovea_is_thin(mr, nr) && mr * nr <= 6 * 16);
 }
@@ -57,7 +57,7 @@ static inline uint32_t fovea_in_place_rows(uint32_t mr, uint32_t nr)
 }
 
 /// Whether so many floats are more than so many KiB.
-static inline uint32_t fovea_is_far(uint32_t near, double floats)
+static inline bool fovea_is_far(uint32_t near, double floats)
 {
     return floats * sizeof(float) > 1024.0 * near;
 }

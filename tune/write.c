@@ -170,8 +170,8 @@ bool tune_load(const char *path, const struct fovea_profile_key *expected, struc
     struct fovea_profile_place *const place = calloc(1, sizeof *place);
     char *const text = malloc(FOVEA_PROFILE_BYTES_MAX);
     snprintf(why, FOVEA_PROFILE_WHY, place && text ? "no name of a file" : "no memory");
-    const bool ok = place && text && fovea_profile_place(place, 0, path, "") &&
-                    fovea_profile_read(place, expected, text, profile, why) == 0;
+    const bool ok = place && text && fovea_profile_place(place, false, path, "") &&
+                    fovea_profile_read(place, expected, text, profile, why) == FOVEA_PROFILE_GOOD;
     free(place);
     free(text);
     return ok;
@@ -179,7 +179,7 @@ bool tune_load(const char *path, const struct fovea_profile_key *expected, struc
 
 bool tune_destination(bool system, char *path, size_t size)
 {
-    struct fovea_profile_place places[FOVEA_PROFILE_PLACES] = {{"", 0, 0}};
+    struct fovea_profile_place places[FOVEA_PROFILE_PLACES] = {{"", false, false}};
     const uint32_t count = fovea_profile_places(places);
     for (uint32_t i = 0; i < count && !system; i++)
         if (!places[i].system && !places[i].too_long)

@@ -26,15 +26,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     char why[FOVEA_PROFILE_WHY] = "";
     if (size > FUZZ_SEED_MAX)
         return 0;
-    FUZZ_CHECK(!fovea_profile_parse((const char *)data, size, NULL, &profile, why) || *why);
+    FUZZ_CHECK(fovea_profile_parse((const char *)data, size, NULL, &profile, why) || *why);
     const size_t length = repaired(data, size);
-    if (fovea_profile_parse(text, length, NULL, &profile, why)) {
+    if (!fovea_profile_parse(text, length, NULL, &profile, why)) {
         FUZZ_CHECK(*why && strlen(why) < sizeof why && !strchr(why, '\n'));
         return 0;
     }
     // Equal but for leading zeros of numbers, so it is compared once written.
     const size_t first = tune_write(&profile, text);
-    FUZZ_CHECK(!fovea_profile_parse(text, first, NULL, &profile, why));
+    FUZZ_CHECK(fovea_profile_parse(text, first, NULL, &profile, why));
     FUZZ_CHECK(tune_write(&profile, again) == first && memcmp(text, again, first) == 0);
     struct fovea_engine *engine = NULL;
     FUZZ_CHECK(!fovea_engine_create_with(NULL, &profile, &engine));

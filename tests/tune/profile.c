@@ -42,7 +42,7 @@ static void test_round_trip(void)
     for (uint64_t seed = 0; seed < 50; seed++) {
         random_profile(machine(), machine()->cpu, seed, &profile);
         const size_t size = tune_write(&profile, text);
-        const int bad = fovea_profile_parse(text, size, &profile.key, &back, why);
+        const bool bad = !fovea_profile_parse(text, size, &profile.key, &back, why);
         CHECK(!bad, "seed %d: %s", (int)seed, why);
         CHECK(bad || memcmp(&profile, &back, sizeof back) == 0, "seed %d comes back changed", (int)seed);
     }
@@ -58,21 +58,21 @@ static void test_damage(void)
     for (size_t at = 0; at < size; at++) {
         memcpy(copy, text, size);
         copy[at] ^= (char)(1u << test_below(&random, 8));
-        accepted += !fovea_profile_parse(copy, size, &profile.key, &back, why);
-        accepted += !fovea_profile_parse(text, at, &profile.key, &back, why);
+        accepted += fovea_profile_parse(copy, size, &profile.key, &back, why);
+        accepted += fovea_profile_parse(text, at, &profile.key, &back, why);
     }
     CHECK(accepted == 0, "%zu damaged files were accepted", accepted);
 }
 
 // A line replaced (NULL: left out), with a right checksum: only what the words mean is wrong then.
-static int parse_with(const char *line, const char *with, char why[FOVEA_PROFILE_WHY])
+static bool parse_with(const char *line, const char *with, char why[FOVEA_PROFILE_WHY])
 {
     static char changed[FOVEA_PROFILE_BYTES_MAX];
     tune_write(&profile, text);
     char *const at = strstr(text, line), *const end = at ? strchr(at, '\n') + 1 : NULL;
     CHECK(at, "no line %s in\n%s", line, text);
     if (!at)
-        return 1;
+        return false;
     *strstr(text, "checksum ") = '\0';
     int length = snprintf(changed, sizeof changed, "%.*s%s%s", (int)(at - text), text, with ? with : "", end);
     length += snprintf(changed + length, sizeof changed - (size_t)length, "checksum %016llx\n",
@@ -141,19 +141,19 @@ static void test_meaning(void)
     profile.key = fovea_profile_key(machine());
     profile.isa = machine()->cpu;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        const int bad = parse_with(cases[i].line, cases[i].with, why);
+        const bool bad = !parse_with(cases[i].line, cases[i].with, why);
         CHECK(bad && strstr(why, cases[i].must_say), "%s -> %s: %s", cases[i].line, cases[i].with, bad ? why : "taken");
     }
     const char *const good =
         "level install\nattention heads-64 queries=16 prefill=64 tiles=4 beside=0 near=1048576 again=64 "
         "whole=2 decode_into=0 near_tiles=1 into_l1=0 copy_k=17 copy_v=1" EVIDENCE;
-    CHECK(!parse_with("level", good, why) && back.has[fovea_attention_number(FOVEA_HEADS_64)], "%s", why);
-    CHECK(parse_with("level",
-                     "level install\n" ATTENTION("16", "64", "0") REST_OF_ATTENTION EVIDENCE ATTENTION("16", "64", "0")
-                         REST_OF_ATTENTION EVIDENCE,
-                     why),
+    CHECK(parse_with("level", good, why) && back.has[fovea_attention_number(FOVEA_HEADS_64)], "%s", why);
+    CHECK(!parse_with("level",
+                      "level install\n" ATTENTION("16", "64", "0") REST_OF_ATTENTION EVIDENCE ATTENTION("16", "64", "0")
+                          REST_OF_ATTENTION EVIDENCE,
+                      why),
           "a class twice");
-    CHECK(!parse_with("level", "level install\ncache border near=640" EVIDENCE, why) && back.has[FOVEA_CLASS_CACHE] &&
+    CHECK(parse_with("level", "level install\ncache border near=640" EVIDENCE, why) && back.has[FOVEA_CLASS_CACHE] &&
               back.tuned[FOVEA_CLASS_CACHE].kernel == -1 && back.tuned[FOVEA_CLASS_CACHE].values[0] == 640,
           "%s", why);
 }
@@ -171,13 +171,13 @@ static struct fovea_engine *engine_of(const char *file, const char *isa, const c
     return engine;
 }
 
-static void expect(const char *must_say, int tuned)
+static void expect(const char *must_say, bool tuned)
 {
     struct fovea_engine *const engine = engine_of(path, NULL, NULL, NULL);
-    const struct fovea_tuned got =
-        fovea_tuned_get(fovea_engine_kernels(engine), fovea_attention_number(FOVEA_HEADS_64));
-    CHECK(strstr(fovea_engine_profile(engine), must_say), "\"%s\" lacks \"%s\"", fovea_engine_profile(engine),
-          must_say);
+    const struct fovea_kernels *const kernels = fovea_engine_kernels(engine);
+    const struct fovea_tuned got = fovea_tuned_get(kernels, fovea_attention_number(FOVEA_HEADS_64));
+    const char *const said = fovea_engine_profile(engine);
+    CHECK(strstr(said, must_say), "\"%s\" lacks \"%s\"", said, must_say);
     CHECK((got.values[0] == 32) == tuned, "queries %u, %s", got.values[0], must_say);
     fovea_engine_destroy(engine);
 }
@@ -220,14 +220,15 @@ static void test_files(void)
     CHECK(mkdir(path, 0700) == 0, "mkdir");
     expect("not a file", 0);
     rmdir(path);
-
-    struct fovea_profile_place place = {"", 1, 0};
+    struct fovea_profile_place place = {"", true, false};
     snprintf(place.path, sizeof place.path, "%s", path);
     put(text, size, 0664);
-    CHECK(fovea_profile_read(&place, NULL, text, &back, why) == 1 && strstr(why, "others"), "a system file: %s", why);
+    CHECK(fovea_profile_read(&place, NULL, text, &back, why) == FOVEA_PROFILE_REFUSED && strstr(why, "others"),
+          "a system file: %s", why);
     chmod(path, 0644);
-    const int status = fovea_profile_read(&place, NULL, text, &back, why);
-    CHECK(geteuid() == 0 ? status == 0 : status == 1 && strstr(why, "another user"), "a system file: %s", why);
+    const enum fovea_profile_found has = fovea_profile_read(&place, NULL, text, &back, why);
+    CHECK(geteuid() == 0 ? has == FOVEA_PROFILE_GOOD : has == FOVEA_PROFILE_REFUSED && strstr(why, "another user"),
+          "a system file: %s", why);
     unlink(path);
     CHECK(!tune_save("/proc/nonesuch/profile", &profile, why) && *why, "saving into /proc");
 }

@@ -58,7 +58,7 @@ static bool run(struct tune_options *options, struct tune_result *result)
     static struct fovea_profile back;
     char why[FOVEA_PROFILE_WHY];
     const size_t size = tune_write(&result->profile, text);
-    CHECK(!fovea_profile_parse(text, size, &result->profile.key, &back, why), "what comes out is no profile: %s", why);
+    CHECK(fovea_profile_parse(text, size, &result->profile.key, &back, why), "what comes out is no profile: %s", why);
     return ok;
 }
 

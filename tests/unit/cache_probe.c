@@ -39,7 +39,7 @@ static void clear(void)
 }
 
 // Builds the tree and reads it. Returns what fovea_cache_from_sysfs does.
-static int read_tree(const struct index *indices, unsigned count, struct fovea_machine *m)
+static bool read_tree(const struct index *indices, unsigned count, struct fovea_machine *m)
 {
     char path[128];
     clear();
@@ -82,8 +82,8 @@ static void test_trees(void)
           "levels that are none");
     CHECK(TREE(&m, {NULL, NULL, NULL, NULL}) == 0, "an empty folder");
     clear();
-    CHECK(fovea_cache_from_sysfs(root, &m) == 0, "an empty tree");
-    CHECK(fovea_cache_from_sysfs("/nonexistent", &m) == 0, "no tree");
+    CHECK(!fovea_cache_from_sysfs(root, &m), "an empty tree");
+    CHECK(!fovea_cache_from_sysfs("/nonexistent", &m), "no tree");
 }
 
 // Registers of leaves 0x80000005 and 0x80000006 as machines have them.
@@ -92,20 +92,20 @@ static void test_registers(void)
     static const struct {
         const char *what;
         uint32_t l1d, l2, l3; // registers
-        int known;
+        bool known;
         uint32_t bytes[3], ways[3];
     } cases[] = {
-        {"Zen 5 under bhyve", 0x300c0140, 0x04006140, 0x0fe09140, 1, {48 << 10, 1 << 20, 32 << 20}, {12, 8, 1}},
-        {"Zen 2 of one slice", 0x20080140, 0x02006140, 0x00809140, 1, {32 << 10, 512 << 10, 16 << 20}, {8, 8, 1}},
-        {"K8, without L3", 0x40020140, 0x02008140, 0, 1, {64 << 10, 512 << 10, 0}, {2, 16, 0}},
-        {"fully associative", 0x10ff0140, 0x0100f140, 0, 1, {16 << 10, 256 << 10, 0}, {1, 1, 0}},
-        {"Intel, which tells L2 alone", 0, 0x01006040, 0, 0, {0, 256 << 10, 0}, {0, 8, 0}},
-        {"nothing", 0, 0, 0, 0, {0, 0, 0}, {0, 0, 0}},
-        {"all bits", UINT32_MAX, UINT32_MAX, UINT32_MAX, 1, {255 << 10, 65535u << 10, 32 << 20}, {1, 1, 1}},
+        {"Zen 5 under bhyve", 0x300c0140, 0x04006140, 0x0fe09140, true, {48 << 10, 1 << 20, 32 << 20}, {12, 8, 1}},
+        {"Zen 2 of one slice", 0x20080140, 0x02006140, 0x00809140, true, {32 << 10, 512 << 10, 16 << 20}, {8, 8, 1}},
+        {"K8, without L3", 0x40020140, 0x02008140, 0, true, {64 << 10, 512 << 10, 0}, {2, 16, 0}},
+        {"fully associative", 0x10ff0140, 0x0100f140, 0, true, {16 << 10, 256 << 10, 0}, {1, 1, 0}},
+        {"Intel, which tells L2 alone", 0, 0x01006040, 0, false, {0, 256 << 10, 0}, {0, 8, 0}},
+        {"nothing", 0, 0, 0, false, {0, 0, 0}, {0, 0, 0}},
+        {"all bits", UINT32_MAX, UINT32_MAX, UINT32_MAX, true, {255 << 10, 65535u << 10, 32 << 20}, {1, 1, 1}},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct fovea_machine m = {0};
-        const int known = fovea_cache_from_registers(cases[i].l1d, cases[i].l2, cases[i].l3, &m);
+        const bool known = fovea_cache_from_registers(cases[i].l1d, cases[i].l2, cases[i].l3, &m);
         const uint32_t bytes[3] = {m.l1d_bytes, m.l2_bytes, m.l3_bytes}, ways[3] = {m.l1d_ways, m.l2_ways, m.l3_ways};
         CHECK(known == cases[i].known, "%s: %d", cases[i].what, known);
         CHECK(memcmp(bytes, cases[i].bytes, sizeof bytes) == 0 && memcmp(ways, cases[i].ways, sizeof ways) == 0,

@@ -233,17 +233,17 @@ static void test_wide(void)
 {
     static const struct {
         const char *core;
-        int fp512, told, avx_vnni, avx512, intel, wide;
-    } cores[] = {{"Zen 5", 1, 1, 1, 1, 0, 1},
-                 {"Zen 5, a guest", 0, 0, 1, 1, 0, 1},
-                 {"Zen 5 at 256 bits", 0, 1, 1, 1, 0, 0},
-                 {"Zen 5, a guest without AVX-512", 0, 0, 1, 0, 0, 0},
-                 {"Zen 4, a guest", 0, 0, 0, 1, 0, 0},
-                 {"Zen 3", 0, 0, 0, 0, 0, 0},
-                 {"Sapphire Rapids", 0, 0, 1, 1, 1, 1},
-                 {"Alder Lake", 0, 0, 1, 0, 1, 1},
-                 {"Cascade Lake", 0, 0, 0, 1, 1, 0},
-                 {"Skylake", 0, 0, 0, 0, 1, 0}};
+        bool fp512, told, avx_vnni, avx512, intel, wide;
+    } cores[] = {{"Zen 5", true, true, true, true, false, true},
+                 {"Zen 5, a guest", false, false, true, true, false, true},
+                 {"Zen 5 at 256 bits", false, true, true, true, false, false},
+                 {"Zen 5, a guest without AVX-512", false, false, true, false, false, false},
+                 {"Zen 4, a guest", false, false, false, true, false, false},
+                 {"Zen 3", false, false, false, false, false, false},
+                 {"Sapphire Rapids", false, false, true, true, true, true},
+                 {"Alder Lake", false, false, true, false, true, true},
+                 {"Cascade Lake", false, false, false, true, true, false},
+                 {"Skylake", false, false, false, false, true, false}};
     for (size_t i = 0; i < sizeof cores / sizeof *cores; i++)
         CHECK(fovea_cpu_is_wide(cores[i].fp512, cores[i].told, cores[i].avx_vnni, cores[i].avx512, cores[i].intel) ==
                   cores[i].wide,
