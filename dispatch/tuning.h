@@ -1,5 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // dispatch/tuning.h - what may be tuned, as data: names of classes, numbers of a class, and their defaults.
+//
+// A number of a class is what the last of these says that has it:
+//     dispatch/model.c     the model, from the caches, the micro-kernel, and the machine's set of dispatch/beyond.c
+//     dispatch/adopt.c     the tuning profile
+//     dispatch/engine.c    options.tiling, which holds for all classes
+// kernels/tuning.def has the bounds of every number, and which values the tuner tries besides those of the model.
 #ifndef FOVEA_DISPATCH_TUNING_H
 #define FOVEA_DISPATCH_TUNING_H
 
