@@ -7,9 +7,7 @@
 // Whether an engine as this one would use a kernel that a profile chooses.
 static bool may_use(const struct fovea_engine *engine, const struct fovea_profile *profile, int32_t kernel)
 {
-    const struct fovea_choice *const choice = fovea_engine_choice(engine);
-    return !(fovea_variant_facts[kernel].required & ~choice->allowed) && !choice->excluded[kernel] &&
-           !profile->quarantine[kernel];
+    return fovea_variant_is_allowed(fovea_engine_choice(engine), kernel) && !profile->quarantine[kernel];
 }
 
 // One number or kernel of a class.

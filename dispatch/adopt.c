@@ -75,13 +75,8 @@ void fovea_profile_choose(const struct fovea_profile *profile, struct fovea_choi
 // Whether the pinned variants leave this choice of a micro-kernel.
 static bool may_use(const struct fovea_choice *choice, int32_t kernel)
 {
-    if ((fovea_variant_facts[kernel].required & ~choice->allowed) || choice->excluded[kernel] ||
-        choice->quarantined[kernel])
-        return false;
-    for (uint32_t i = 0; i < FOVEA_VARIANTS; i++)
-        if (choice->pinned[i] && fovea_variant_facts[i].slot == fovea_variant_facts[kernel].slot)
-            return false; // even the same one: with it come the defaults
-    return true;
+    // Not even the pinned one: with it come the defaults.
+    return fovea_variant_is_usable(choice, kernel) && !fovea_slot_is_pinned(choice, fovea_variant_facts[kernel].slot);
 }
 
 void fovea_profile_apply(const struct fovea_profile *profile, const struct fovea_choice *choice,

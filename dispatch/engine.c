@@ -343,15 +343,6 @@ static bool is_also_in_use(const struct fovea_engine *engine, int32_t variant)
     return found && !engine->choice.chosen[variant];
 }
 
-static bool slot_is_pinned(const struct fovea_choice *choice, enum fovea_slot slot)
-{
-    bool pinned = false;
-    for (uint32_t i = 0; i < FOVEA_VARIANTS; i++) {
-        pinned |= choice->pinned[i] && fovea_variant_facts[i].slot == slot;
-    }
-    return pinned;
-}
-
 enum fovea_status fovea_engine_variant(const struct fovea_engine *engine, uint32_t index, struct fovea_variant *out)
 {
     if (!engine || !out)
@@ -362,16 +353,16 @@ enum fovea_status fovea_engine_variant(const struct fovea_engine *engine, uint32
     const struct fovea_variant_facts *const facts = &fovea_variant_facts[index];
     const bool chosen = choice->chosen[index];
     const bool also = is_also_in_use(engine, (int32_t)index);
-    const char *const why = chosen && choice->pinned[index]       ? "chosen: pinned by name"
-                            : chosen && choice->tuned[index]      ? "chosen: by the tuning profile"
-                            : chosen                              ? "chosen"
-                            : also                                ? "in use, too, for shapes that suit it"
-                            : choice->excluded[index]             ? "excluded by name"
-                            : choice->quarantined[index]          ? "quarantined: it failed when this machine was tuned"
-                            : facts->required & ~choice->cpu      ? "this CPU lacks it"
-                            : facts->required & ~choice->allowed  ? "above the ISA cap"
-                            : slot_is_pinned(choice, facts->slot) ? "another variant is pinned"
-                                                                  : "another variant is better";
+    const char *const why = chosen && choice->pinned[index]      ? "chosen: pinned by name"
+                            : chosen && choice->tuned[index]     ? "chosen: by the tuning profile"
+                            : chosen                             ? "chosen"
+                            : also                               ? "in use, too, for shapes that suit it"
+                            : choice->excluded[index]            ? "excluded by name"
+                            : choice->quarantined[index]         ? "quarantined: it failed when this machine was tuned"
+                            : facts->required & ~choice->cpu     ? "this CPU lacks it"
+                            : facts->required & ~choice->allowed ? "above the ISA cap"
+                            : fovea_slot_is_pinned(choice, facts->slot) ? "another variant is pinned"
+                                                                        : "another variant is better";
     *out = (struct fovea_variant){
         fovea_slot_names[facts->slot], facts->name, fovea_isa_names[facts->isa], why, (uint32_t)chosen, also};
     return FOVEA_OK;

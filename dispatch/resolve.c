@@ -25,10 +25,23 @@ const struct fovea_variant_facts fovea_variant_facts[FOVEA_VARIANTS] = {
 #undef FOVEA_KERNEL
 };
 
-static bool supported(const struct fovea_choice *choice, int32_t variant)
+bool fovea_variant_is_allowed(const struct fovea_choice *choice, int32_t variant)
 {
-    return (fovea_variant_facts[variant].required & ~choice->allowed) == 0 && !choice->excluded[variant] &&
-           !choice->quarantined[variant];
+    return (fovea_variant_facts[variant].required & ~choice->allowed) == 0 && !choice->excluded[variant];
+}
+
+bool fovea_variant_is_usable(const struct fovea_choice *choice, int32_t variant)
+{
+    return fovea_variant_is_allowed(choice, variant) && !choice->quarantined[variant];
+}
+
+bool fovea_slot_is_pinned(const struct fovea_choice *choice, enum fovea_slot slot)
+{
+    bool pinned = false;
+    for (int32_t i = 0; i < FOVEA_VARIANTS; i++) {
+        pinned |= choice->pinned[i] && fovea_variant_facts[i].slot == slot;
+    }
+    return pinned;
 }
 
 int32_t fovea_variant_find(const char *name, size_t length)
@@ -82,7 +95,7 @@ static void list_gemm_tiles(const struct fovea_choice *choice, struct fovea_kern
     for (int32_t i = 0; i < FOVEA_VARIANTS && kernels->gemm_tile_count < FOVEA_GEMM_TILES; i++) {
         const struct fovea_variant_facts *const facts = &fovea_variant_facts[i];
         const bool kin = facts->slot == FOVEA_SLOT_gemm && facts->isa == fovea_variant_facts[chosen].isa;
-        if (choice->pinned[chosen] ? i == chosen : kin && supported(choice, i)) {
+        if (choice->pinned[chosen] ? i == chosen : kin && fovea_variant_is_usable(choice, i)) {
             kernels->gemm_tiles[kernels->gemm_tile_count++] = fovea_gemm_variant(i);
         }
     }
@@ -93,7 +106,8 @@ void fovea_resolve(struct fovea_choice *choice, struct fovea_kernels *kernels)
     enum { SUPPORTED, TUNED, PINNED, PASSES };
     for (int pass = SUPPORTED; pass < PASSES; pass++) {
         for (int32_t i = 0; i < FOVEA_VARIANTS; i++) {
-            if (pass == PINNED ? choice->pinned[i] : supported(choice, i) && (pass == SUPPORTED || choice->tuned[i])) {
+            if (pass == PINNED ? choice->pinned[i]
+                               : fovea_variant_is_usable(choice, i) && (pass == SUPPORTED || choice->tuned[i])) {
                 fovea_use_variant(kernels, i);
             }
         }

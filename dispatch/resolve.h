@@ -5,6 +5,8 @@
 
 #include "kernels/kernel.h"
 
+#include <stdbool.h>
+
 /// One number for each compiled variant, in register order.
 enum fovea_variant_index {
 #define FOVEA_KERNEL(family, slot, stem, isa, facts) FOVEA_VARIANT_##stem##_##isa,
@@ -49,6 +51,13 @@ struct fovea_choice {
     uint8_t quarantined[FOVEA_VARIANTS]; ///< 1: the same, as the tuning profile found it wrong
     uint8_t chosen[FOVEA_VARIANTS]; ///< out
 };
+
+/// Whether a variant is within the allowed ISA and not excluded; and whether it was not found wrong either, so that it
+/// may be chosen.
+bool fovea_variant_is_allowed(const struct fovea_choice *choice, int32_t variant);
+bool fovea_variant_is_usable(const struct fovea_choice *choice, int32_t variant);
+/// Whether a slot has a pinned variant.
+bool fovea_slot_is_pinned(const struct fovea_choice *choice, enum fovea_slot slot);
 
 /// Fills the table: the last line of each slot that `allowed` supports, then those the profile prefers, then the pinned
 /// ones. A slot always has its scalar line, so no member stays NULL.

@@ -8,8 +8,7 @@
 
 static bool usable(const struct fovea_choice *choice, const uint8_t *banned, int32_t kernel)
 {
-    return (fovea_variant_facts[kernel].required & ~choice->allowed) == 0 && !choice->excluded[kernel] &&
-           !choice->quarantined[kernel] && !banned[kernel];
+    return fovea_variant_is_usable(choice, kernel) && !banned[kernel];
 }
 
 uint32_t tune_stages(uint32_t class)
