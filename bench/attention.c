@@ -3,8 +3,6 @@
 #include "bench/attention_problem.h"
 #include "bench/suite.h"
 
-#include <string.h>
-
 static const struct kind {
     enum attention_kind bit;
     const char *name;
@@ -63,10 +61,10 @@ static bool offer_named(struct suite *suite, const char *name, void *room)
     struct attention_shape *const shape = room;
     size_t of[6];
     for (size_t k = 0; k < KINDS; k++) {
-        const size_t length = strlen(kinds[k].name);
-        if (strncmp(name, kinds[k].name, length) != 0 || name[length] != '/')
+        const char *const text = suite_behind(name, kinds[k].name);
+        if (!text)
             continue;
-        if (suite_read_sizes(name + length + 1, ',', of) != 6 || of[1] % of[2] != 0)
+        if (suite_read_sizes(text, ',', of) != 6 || of[1] % of[2] != 0)
             return false;
         *shape =
             (struct attention_shape){"by name", BENCH_STANDARD, kinds[k].bit, of[0], of[1], of[2], of[3], of[4], of[5]};

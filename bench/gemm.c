@@ -6,8 +6,6 @@
 #include "bench/suite.h"
 #include "bench/table.h"
 
-#include <string.h>
-
 // How a shape is run.
 static const struct way {
     enum gemm_way bit;
@@ -90,10 +88,10 @@ static bool offer_named(struct suite *suite, const char *name, void *room)
     struct gemm_shape *const shape = room;
     size_t sizes[6];
     for (size_t w = 0; w < WAYS; w++) {
-        const size_t length = strlen(ways[w].name);
-        if (strncmp(name, ways[w].name, length) != 0 || name[length] != '/')
+        const char *const text = suite_behind(name, ways[w].name);
+        if (!text)
             continue;
-        const size_t count = suite_read_sizes(name + length + 1, 'x', sizes);
+        const size_t count = suite_read_sizes(text, 'x', sizes);
         const size_t *const mnk = sizes + (count == 4);
         if (count != 3 && (count != 4 || ways[w].packed))
             return false;

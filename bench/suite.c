@@ -159,6 +159,12 @@ void suite_offer(struct suite *suite, const struct suite_line *line, enum bench_
     bench_register(added->name, measure, added);
 }
 
+const char *suite_behind(const char *name, const char *way)
+{
+    const size_t length = strlen(way);
+    return strncmp(name, way, length) == 0 && name[length] == '/' ? name + length + 1 : NULL;
+}
+
 size_t suite_read_sizes(const char *text, char between, size_t sizes[6])
 {
     size_t count = 0;
@@ -179,7 +185,7 @@ size_t suite_read_sizes(const char *text, char between, size_t sizes[6])
 }
 
 // The lines that were asked for by name, with or without what all names begin with.
-static bool offer_named(struct suite *suite)
+static bool offer_names(struct suite *suite)
 {
     const struct bench_options *const options = suite->options;
     const char *const prefix = suite->kind->prefix;
@@ -240,7 +246,7 @@ static void print_summary(const struct suite *suite)
 static bool offer_lines(struct suite *suite)
 {
     if (suite->options->names) {
-        if (!offer_named(suite))
+        if (!offer_names(suite))
             return false;
     } else {
         suite->kind->offer(suite);

@@ -60,6 +60,8 @@ int suite_run(const struct suite_kind *kind, const struct fovea_engine *engine, 
 /// Adds a line of a shape that is met first in the set `first`, if the options ask for it.
 void suite_offer(struct suite *suite, const struct suite_line *line, enum bench_suite first);
 
+/// What stands behind "way/" in the name of a line; NULL where it is of another way.
+const char *suite_behind(const char *name, const char *way);
 /// Reads up to six sizes of 1 to 2^31 with `between` between them to the end of the text; returns how many, or 0.
 size_t suite_read_sizes(const char *text, char between, size_t sizes[6]);
 
