@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-# The cases of tests/check without their main: `check` and `fovea verify` are made of them.
+# The cases of every kernel, which `fovea verify` and the tuner run as well: tests/check without what is `check` alone.
 add_library(fovea_checks STATIC EXCLUDE_FROM_ALL
     tests/check/attention.c
     tests/check/attention_chunk.c
     tests/check/attention_keep.c
     tests/check/attention_state.c
-    tests/check/bench.c
     tests/check/buffer.c
     tests/check/cpu.c
     tests/check/epilogue.c
@@ -13,7 +12,6 @@ add_library(fovea_checks STATIC EXCLUDE_FROM_ALL
     tests/check/gemm_bn.c
     tests/check/gemm_bt.c
     tests/check/gemm_edge.c
-    tests/check/matrix.c
     tests/check/oracle_attention.c
     tests/check/oracle_gemm.c
     tests/check/oracle_rowwise.c

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/check/bench.c - a first look at speed: ns of a call, and % of the FMA peak measured beside it. Not a test.
-#include "tests/check/run.h"
+#include "tests/check/program.h"
 
 #include <stdio.h>
 

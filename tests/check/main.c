@@ -2,7 +2,7 @@
 // tests/check/main.c - check: every registered kernel this CPU can run, against the scalar one, bit by bit.
 #include "dispatch/cpu.h"
 #include "kernels/fault.h"
-#include "tests/check/run.h"
+#include "tests/check/program.h"
 
 #ifndef CHECK_UPPER
 #define CHECK_UPPER 0 // scripts/faults.sh

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/check/matrix.c - what to run and what has run: selection by name, allowed skips, the matrix at the end.
-#include "tests/check/run.h"
+#include "tests/check/program.h"
 
 #include <fnmatch.h>
 #include <stdio.h>
