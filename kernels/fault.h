@@ -107,7 +107,10 @@
     X(109, DECODE_PAIR_HALF_AGAIN, "the second eight dims of two sixteens side by side are the first ones")            \
     X(110, GEMM_NATURAL_ANY_A, "a tile over natural rows takes the k steps of any A for adjacent")                     \
     X(111, ROTARY_FMA, "the second of a rotated pair is rounded once less")                                            \
-    X(112, ROTARY_STORES_PAST_N, "the last vector of rotated adjacent pairs is stored whole")
+    X(112, ROTARY_STORES_PAST_N, "the last vector of rotated adjacent pairs is stored whole")                          \
+    X(113, GEMM_TERMS_STAY, "tiles after the first have its bias and residual")                                        \
+    X(114, GEMM_TERMS_PAST_N, "the last vector of a bias and of a row of a residual is loaded whole")                  \
+    X(115, GEMM_TERMS_DROP_NAN, "relu of a NaN is 0, before sums are stored")
 
 enum fovea_fault {
 #define FOVEA_FAULT_NUMBER(number, name, what) FOVEA_FAULT_##name = number,

@@ -45,6 +45,17 @@ enum fovea_gemm_mode {
     FOVEA_GEMM_RESCALE, ///< C = fma(C, scale[j], acc), acc beginning at +0
 };
 
+/// What is done to the sums of a tile before they are stored: the steps of struct fovea_gemm_epilogue, not gated, with
+/// no activation but ReLU, and beta 0 where mode is ADD. Of bias and residual exactly n and m x n elements are read.
+struct fovea_gemm_terms {
+    float alpha, beta;
+    const float *bias, *residual; ///< bias[j], residual[i * residual_row + j], or NULL; the residual may be C itself
+    ptrdiff_t residual_row, bias_next, residual_next; ///< the last two from one tile to the next, as c_next
+    uint32_t relu;                                    ///< 0 or 1
+};
+/// Whether a micro-kernel has them, by what it requires: the definition, and those of AVX-512.
+#define FOVEA_TAKES_TERMS(required) ((required) == FOVEA_REQUIRES_scalar || ((required)&FOVEA_CPU_AVX512) != 0)
+
 /// One register tile: C[i,j] over k ascending steps acc = fma(A[i,p], B[p,j], acc). Strides are in elements.
 ///
 ///     A[i,p] = a[i * a_row + p * a_k]                            any strides: rows, columns, packed, a K panel
@@ -78,6 +89,7 @@ struct fovea_gemm_tile {
     /// last steps what the first ones of the tile read whose B is at ahead, if that is not NULL, in rows and panels as
     /// these.
     uint32_t lead_steps;
+    const struct fovea_gemm_terms *terms; ///< or NULL; for variants of FOVEA_TAKES_TERMS, mode STORE or ADD
     size_t b_ends; ///< not 0: B is natural rows, and of so many of them, at most k, the last ones, exactly n elements
                    ///< are readable; mode is STORE, ahead NULL and b_next 0. 0: every panel is readable in full
 };

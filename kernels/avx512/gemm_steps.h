@@ -19,6 +19,7 @@
 #endif
 
 #include "kernels/avx512/gemm_rows.h"
+#include "kernels/avx512/gemm_terms.h"
 #include "kernels/fault.h"
 
 _Static_assert(FOVEA_FAULT_GEMM_MUL_ADD == 1, "GEMM_FMA has the number");
@@ -206,14 +207,15 @@ _Static_assert(FOVEA_FAULT_GEMM_MUL_ADD == 1, "GEMM_FMA has the number");
         "test %[k], %[k]\n\tjz 4f\n\t.p2align 5\n"                                                    \
         "3:\n\t" GEMM_##FORM(M, V, last, 0, AHEAD) GEMM_##FORM##_NEXT(M, 1) "dec %[k]\n\tjnz 3b\n"    \
         "4:\n\t" GEMM_##AHEAD##_PART GEMM_##END(M, V, last, FORM)                                     \
-        "mov %[c], %[row]\n\t" GEMM_ROWS_##M(GEMM_STORE, V, last, "")                                 \
-        : GEMM_A_##M, [b] "+&r"(b), [k] "+&r"(k), [row] "+&r"(row) GEMM_##AHEAD##_POINTER             \
-        : [r1] "r"(tile->a_row * 4), [c] "m"(c), [c_row] "m"(c_row), [kc] "Yk"(run.kc)                \
+        GEMM_ADD_TERMS(M, V) "mov %[c], %[row]\n\t" GEMM_ROWS_##M(GEMM_STORE, V, last, "")            \
+        : GEMM_A_##M, [b] "+&a"(b), [k] "+&c"(k), [row] "+&r"(row) GEMM_##AHEAD##_POINTER             \
+        : [r1] "r"(tile->a_row * 4), [c] "m"(c), [c_row] "m"(c_row), [kc] "Yk"(run.kc),               \
+          [terms] "m"(terms.any)                                                                      \
           GEMM_##FORM##_STRIDES(V) GEMM_##AHEAD##_STRIDES(V)                                          \
           GEMM_##END##_MASK                                                                           \
         : "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11",\
           "xmm12", "xmm13", "xmm14", "xmm15", "xmm16", "xmm17", "xmm18", "xmm19", "xmm20", "xmm21", "xmm22",\
-          "xmm23", "xmm24", "xmm25", "xmm26", "xmm27", "xmm28", "xmm29", "xmm30", "xmm31", "memory", "cc")
+          "xmm23", "xmm24", "xmm25", "xmm26", "xmm27", "xmm28", "xmm29", "xmm30", "xmm31", "k1", "memory", "cc")
 // clang-format on
 
 #endif

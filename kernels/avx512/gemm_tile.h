@@ -83,6 +83,11 @@ enum { GEMM_IS_NONE, GEMM_IS_LINE, GEMM_IS_PANELS, GEMM_IS_LEAD };
         const ptrdiff_t c_row = run.c_row;                                                                             \
         (void)ahead, (void)later, (void)next, (void)ends; /* of which a kind has some */                               \
         float *c = tile->c;                                                                                            \
+        struct gemm_terms terms;                                                                                       \
+        terms.any = 0;                                                                                                 \
+        if (__builtin_expect(tile->terms != NULL, 0)) {                                                                \
+            gemm_set_terms(&terms, tile, run.kc, M, V);                                                                \
+        }                                                                                                              \
         for (size_t left = tile->more + 1; left != 0; left--) {                                                        \
             const float *a[(M + 2) / 3], *b = b_first, *row = run.adds ? c : NULL;                                     \
             FV_UNROLL                                                                                                  \
@@ -107,6 +112,7 @@ enum { GEMM_IS_NONE, GEMM_IS_LINE, GEMM_IS_PANELS, GEMM_IS_LEAD };
 /// Zen 5 has the same slots for both, of Intel's ports one takes only those of 512 bits, which is as many as are left
 /// for it where there are other panels; without them two ports take those of 256 bits.
 #define GEMM_TILES(M, V)                                                                                               \
+    GEMM_TERMS(M, V)                                                                                                   \
     GEMM_TILE(near, M, V, zmm, NEAR, NONE, WHOLE)                                                                      \
     GEMM_TILE(near_line, M, V, zmm, NEAR, LINE, WHOLE)                                                                 \
     GEMM_TILE(near_panels, M, V, zmm, NEAR, PANELS, WHOLE)                                                             \

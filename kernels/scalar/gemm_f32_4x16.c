@@ -6,6 +6,16 @@
 
 #include <math.h>
 
+/// The terms of docs/numerics.md section 2, of a tile that has some, on acc of C[i,j].
+static float ended(const struct fovea_gemm_terms *terms, float acc, const float *c, size_t i, size_t j)
+{
+    float v = terms->alpha != 1.0f ? terms->alpha * acc : acc;
+    v = terms->beta != 0.0f ? fmaf(terms->beta, *c, v) : v;
+    v = terms->bias != NULL ? v + terms->bias[j] : v;
+    v = terms->relu && v < 0.0f ? 0.0f : v;
+    return terms->residual != NULL ? v + terms->residual[(ptrdiff_t)i * terms->residual_row + (ptrdiff_t)j] : v;
+}
+
 static void compute(const struct fovea_gemm_tile *tile)
 {
     for (size_t i = 0; i < tile->m; i++) {
@@ -17,7 +27,9 @@ static void compute(const struct fovea_gemm_tile *tile)
             for (size_t p = 0; p < tile->k; p++) {
                 acc = fmaf(a[(ptrdiff_t)p * tile->a_k], b[(ptrdiff_t)p * tile->b_k], acc);
             }
-            *c = tile->mode == FOVEA_GEMM_RESCALE ? fmaf(*c, tile->scale[j], acc) : acc;
+            *c = tile->mode == FOVEA_GEMM_RESCALE ? fmaf(*c, tile->scale[j], acc)
+                 : tile->terms != NULL            ? ended(tile->terms, acc, c, i, j)
+                                                  : acc;
         }
     }
 }
@@ -25,10 +37,19 @@ static void compute(const struct fovea_gemm_tile *tile)
 void fovea_gemm_f32_4x16_scalar(const struct fovea_gemm_tile *tile)
 {
     struct fovea_gemm_tile t = *tile;
+    struct fovea_gemm_terms terms;
+    if (t.terms != NULL) {
+        terms = *t.terms;
+        t.terms = &terms;
+    }
     for (size_t i = 0; i <= tile->more; i++) {
         compute(&t);
         t.a += t.a_next;
         t.b += t.b_next;
         t.c += t.c_next;
+        if (t.terms != NULL) {
+            terms.bias += terms.bias != NULL ? terms.bias_next : 0;
+            terms.residual += terms.residual != NULL ? terms.residual_next : 0;
+        }
     }
 }

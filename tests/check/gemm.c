@@ -75,6 +75,57 @@ static void make_scale(struct check_case *c, struct fovea_gemm_tile *t, const st
     t->scale = scale->data;
 }
 
+/// Terms, or none: any of them, the residual being C itself where `itself`.
+static struct fovea_gemm_terms make_terms(struct check_case *c, const struct fovea_gemm_tile *t, size_t rows,
+                                          size_t columns, const struct check_source *values, bool itself)
+{
+    struct check_rng *const rng = &c->rng;
+    const bool beside = columns != t->n, some = check_chance(rng, 50);
+    struct fovea_gemm_terms terms = {
+        .alpha = check_chance(rng, 50) ? 1 : 2 * check_uniform(rng),
+        .beta = t->mode == FOVEA_GEMM_ADD || check_chance(rng, 50) ? -0.0f : 2 * check_uniform(rng),
+        .relu = check_chance(rng, 50),
+        .residual_row = itself ? t->c_row : (ptrdiff_t)(columns + check_below(rng, 20)),
+        .bias_next = beside ? (ptrdiff_t)t->n : 0,
+    };
+    terms.residual_next = beside ? (ptrdiff_t)t->n : (ptrdiff_t)t->m * terms.residual_row;
+    struct check_buffer *const bias = check_buffer(c, "bias", columns);
+    struct check_buffer *const residual =
+        check_buffer(c, "residual", (rows - 1) * (size_t)terms.residual_row + columns);
+    check_fill(rng, values, bias->data, columns);
+    check_fill_rows(c, residual, values, rows, columns, (size_t)terms.residual_row);
+    terms.bias = check_chance(rng, 60) ? bias->data : NULL;
+    terms.residual = some ? residual->data : NULL;
+    check_describe(c, " alpha %a beta %a bias %d relu %u residual %d", (double)terms.alpha, (double)terms.beta,
+                   terms.bias != NULL, (unsigned)terms.relu, itself ? 2 : some);
+    return terms;
+}
+
+/// What terms make of C: sums in a room of their own, then the epilogue that defines it.
+static void define(const struct fovea_gemm_tile *tile, const struct fovea_gemm_terms *terms, size_t rows,
+                   size_t columns, struct check_buffer *acc, float *c)
+{
+    struct fovea_gemm_tile t = *tile;
+    t.terms = NULL;
+    t.c = acc->data;
+    check_scalar("gemm")->run.gemm(&t);
+    const struct fovea_gemm_epilogue e = {
+        .m = rows,
+        .n = columns,
+        .acc = acc->data,
+        .acc_row = t.c_row,
+        .c = c,
+        .c_row = t.c_row,
+        .alpha = terms->alpha,
+        .beta = terms->beta,
+        .bias = terms->bias,
+        .residual = terms->residual,
+        .residual_row = terms->residual_row,
+        .act = terms->relu ? FOVEA_ACT_RELU : FOVEA_ACT_NONE,
+    };
+    check_scalar("gemm_epilogue")->run.epilogue(&e);
+}
+
 static void run_case(struct check_case *c)
 {
     static const char *const modes[] = {"STORE", "ADD", "RESCALE"};
@@ -113,25 +164,37 @@ static void run_case(struct check_case *c)
     if (t.mode == FOVEA_GEMM_RESCALE)
         make_scale(c, &t, &values);
 
+    const bool has_terms = FOVEA_TAKES_TERMS(v->required) && t.mode != FOVEA_GEMM_RESCALE && check_chance(rng, 50);
+    const bool itself = has_terms && check_chance(rng, 20);
+    struct fovea_gemm_terms terms = {.alpha = 1};
+    if (has_terms)
+        terms = make_terms(c, &t, rows, columns, &values, itself);
     struct check_buffer *const want = check_buffer(c, "C", (rows - 1) * (size_t)t.c_row + columns);
     struct check_buffer *before = want;
-    if (t.mode != FOVEA_GEMM_STORE) {
+    if (t.mode != FOVEA_GEMM_STORE || itself || terms.beta != 0) {
         check_fill_rows(c, want, &values, rows, columns, (size_t)t.c_row);
         before = check_twin(c, want);
     }
-    struct check_buffer *const got = check_twin(c, want);
+    struct check_buffer *const got = check_twin(c, want), *const acc = check_twin(c, want);
     check_seal();
     t.c = want->data;
     check_enter(c, c->scalar);
-    c->scalar->run.gemm(&t);
+    if (has_terms) {
+        t.terms = &terms;
+        terms.residual = itself ? want->data : terms.residual;
+        define(&t, &terms, rows, columns, acc, want->data);
+    } else {
+        c->scalar->run.gemm(&t);
+    }
     check_leave(c);
     t.c = got->data;
+    terms.residual = itself ? got->data : terms.residual;
     check_enter(c, v);
     v->run.gemm(&t);
     check_leave(c);
     check_sealed(c);
     check_outputs(c, want, got, (struct check_view){rows, columns, (size_t)t.c_row, 0});
-    for (size_t i = 0; i < rows && values.kind == CHECK_UNIFORM; i++) {
+    for (size_t i = 0; i < rows && values.kind == CHECK_UNIFORM && !has_terms; i++) {
         for (size_t j = 0; j < columns; j++) {
             struct fovea_gemm_tile of = t;
             of.b += (ptrdiff_t)(j / t.n) * t.b_next;
