@@ -26,6 +26,7 @@ struct fovea_gemm_layout {
     bool b_aliases; ///< rows of B, natural or transposed, meet in few sets of L1
     size_t bt_rows; ///< up to so many over a transposed B they go the way of gemm_bt.c
     bool detour;    ///< there is room for acc in scratch: C, or a residual that is C, is read at the end
+    bool terms;     ///< the micro-kernel adds what becomes of sums, where those are not kept in acc
 
     // Tiles and blocks: those of the class, until the way has others.
     const struct fovea_gemm_kernel *kernel;
@@ -168,8 +169,13 @@ bool fovea_gemm_is_direct(const struct fovea_gemm_layout *plan);
 bool fovea_gemm_is_along(const struct fovea_gemm_layout *plan);
 /// Whether B stays in L2, and may, while more of A and C than that passes it.
 bool fovea_gemm_passes_b(const struct fovea_gemm_layout *plan);
-/// Whether sums are not C yet when the last k block is done.
+/// Whether sums are not C yet when the last k block is done; and whether its tiles make them that, by these terms.
 bool fovea_gemm_finishes(const struct fovea_gemm_area *area);
+bool fovea_gemm_finishes_in_tiles(const struct fovea_gemm_area *area);
+struct fovea_gemm_terms fovea_gemm_terms(const struct fovea_gemm_layout *plan);
+/// Where those of a call, if it has any, lie: of tiles below or beside one another, the first at this place of C.
+void fovea_gemm_place_terms(const struct fovea_gemm_area *area, const struct fovea_gemm_tile *tile, bool below,
+                            size_t row, size_t column, struct fovea_gemm_terms *terms);
 /// The end of a GEMM on tile->m x tile->n elements of acc at tile->c, which become those of C at c: row `row` and
 /// column `column` of the whole.
 void fovea_gemm_finish(const struct fovea_gemm_area *area, const struct fovea_gemm_tile *tile, float *c, size_t row,

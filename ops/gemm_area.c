@@ -62,6 +62,34 @@ bool fovea_gemm_finishes(const struct fovea_gemm_area *area)
            d->residual;
 }
 
+bool fovea_gemm_finishes_in_tiles(const struct fovea_gemm_area *area)
+{
+    return area->plan->terms && fovea_gemm_finishes(area) && (area->acc == NULL || area->plan->blocks.count == 1);
+}
+
+struct fovea_gemm_terms fovea_gemm_terms(const struct fovea_gemm_layout *plan)
+{
+    const struct fovea_gemm_desc *const d = &plan->desc;
+    return (struct fovea_gemm_terms){
+        .alpha = d->alpha,
+        .beta = d->beta,
+        .residual_row = (ptrdiff_t)d->ldr,
+        .relu = d->activation == FOVEA_ACTIVATION_RELU,
+    };
+}
+
+void fovea_gemm_place_terms(const struct fovea_gemm_area *area, const struct fovea_gemm_tile *tile, bool below,
+                            size_t row, size_t column, struct fovea_gemm_terms *terms)
+{
+    if (tile->terms == NULL) {
+        return;
+    }
+    terms->bias = area->bias != NULL ? area->bias + column : NULL;
+    terms->bias_next = below ? 0 : tile->c_next;
+    terms->residual = area->residual != NULL ? area->residual + row * area->plan->desc.ldr + column : NULL;
+    terms->residual_next = below ? (ptrdiff_t)tile->m * terms->residual_row : tile->c_next;
+}
+
 void fovea_gemm_finish(const struct fovea_gemm_area *area, const struct fovea_gemm_tile *tile, float *c, size_t row,
                        size_t column)
 {
@@ -129,7 +157,11 @@ static void run_group(const struct gemm_block *block, size_t begin, size_t count
     const bool room = area->a_room != NULL && block->steps != 0;
     const size_t pitch = fovea_gemm_pitch(plan->kc);
     size_t copied = group == area->strip ? begin : begin + count; // the room holds rows [begin, copied)
-    const bool finishes = block->last && fovea_gemm_finishes(area);
+    const bool in_tiles = block->last && fovea_gemm_finishes_in_tiles(area);
+    const bool finishes = block->last && !in_tiles && fovea_gemm_finishes(area);
+    const bool in_c = area->acc == NULL || in_tiles;
+    struct fovea_gemm_terms terms = fovea_gemm_terms(plan);
+    tile.terms = in_tiles ? &terms : NULL;
     for (size_t t = 0, row = begin, rows, tall; t < tiles.count; t += tall, row += rows) {
         const size_t same = (t < tiles.longer ? tiles.longer : tiles.count) - t;
         tile.m = tiles.size + (t < tiles.longer);
@@ -155,10 +187,8 @@ static void run_group(const struct gemm_block *block, size_t begin, size_t count
             tile.b = b.first;
             tile.b_panel = b.panel;
             tile.b_k = b.step;
-            tile.c = area->acc == NULL ? c
-                     : whole_acc       ? area->acc + (row - area->row) * acc_row + (column - column0)
-                                       : area->acc;
-            tile.c_row = area->acc != NULL ? (ptrdiff_t)acc_row : (ptrdiff_t)d->ldc;
+            tile.c = in_c ? c : whole_acc ? area->acc + (row - area->row) * acc_row + (column - column0) : area->acc;
+            tile.c_row = in_c ? (ptrdiff_t)d->ldc : (ptrdiff_t)acc_row;
             tile.lead_steps = tile.follows && !alone && !area->pack_b
                                   ? (uint32_t)(plan->tuning->lead / fovea_ceil_div(tile.n, FOVEA_PANEL))
                                   : 0;
@@ -181,6 +211,7 @@ static void run_group(const struct gemm_block *block, size_t begin, size_t count
             if (plan->aside || (finishes && d->beta != 0)) {
                 fetch_c(c, d->ldc, rows, d->gated ? tile.n / 2 : tile.n);
             }
+            fovea_gemm_place_terms(area, &tile, tall != 1, row, column, &terms);
             plan->kernel->run(&tile);
             if (finishes) {
                 const struct fovea_gemm_tile done = {.m = rows, .n = tile.n, .c = tile.c, .c_row = tile.c_row};

@@ -82,7 +82,7 @@ bool fovea_gemm_passes_b(const struct fovea_gemm_layout *plan)
 {
     const struct fovea_gemm_desc *const d = &plan->desc;
     return exceeds(plan) && (double)plan->k * (double)d->n * sizeof(float) <= 1024.0 * plan->tuning->along &&
-           d->trans_a != FOVEA_TRANS && !plan->detour && reads_b(plan);
+           d->trans_a != FOVEA_TRANS && (plan->terms || !plan->detour) && reads_b(plan);
 }
 
 static bool short_and_wide(const struct fovea_gemm_layout *plan)
@@ -153,7 +153,7 @@ bool fovea_gemm_is_along(const struct fovea_gemm_layout *plan)
 {
     const struct fovea_gemm_desc *const d = &plan->desc;
     const bool plain = d->alpha == 1 && d->activation == FOVEA_ACTIVATION_NONE && !plan->detour;
-    return plan->direct && reads_b(plan) && (plan->passes || (plain && short_and_wide(plan)));
+    return plan->direct && reads_b(plan) && (plan->passes || ((plain || plan->terms) && short_and_wide(plan)));
 }
 
 // C along its rows, all strips but the last where that ends within a panel. Returns the first one that is left.
@@ -163,6 +163,9 @@ static size_t run_along(const struct fovea_gemm_area *area, const struct fovea_c
     const size_t end = area->strip + area->strips -
                        (area->strip + area->strips == plan->strips.count && plan->desc.n % FOVEA_PANEL != 0);
     const float *const b = plan->desc.b_packed ? fovea_blob_panels(area->b) : area->b;
+    const bool in_tiles = fovea_gemm_finishes_in_tiles(area);
+    struct fovea_gemm_terms terms = fovea_gemm_terms(plan);
+    tile.terms = in_tiles ? &terms : NULL;
     for (size_t t = 0, row = area->row; t < tiles->count && area->strip < end; t++, row += tile.m) {
         tile.m = tiles->size + (t < tiles->longer);
         tile.a = area->a + (ptrdiff_t)row * tile.a_row;
@@ -173,7 +176,11 @@ static size_t run_along(const struct fovea_gemm_area *area, const struct fovea_c
             tile.c = area->c + row * plan->desc.ldc + panel * FOVEA_PANEL;
             wide = fovea_gemm_strips_alike(plan, strip, end);
             fovea_gemm_beside(&tile, wide);
+            fovea_gemm_place_terms(area, &tile, false, row, panel * FOVEA_PANEL, &terms);
             plan->kernel->run(&tile);
+        }
+        if (in_tiles) {
+            continue;
         }
         const size_t first = fovea_cut_begin(&plan->strips, area->strip) * FOVEA_PANEL;
         float *const c = area->c + row * plan->desc.ldc + first;
@@ -190,30 +197,35 @@ void fovea_gemm_direct(const struct fovea_gemm_area *area)
     const struct fovea_gemm_desc *const d = &plan->desc;
     const struct fovea_cut tiles = area->rows == d->m ? plan->tiles : fovea_cut(area->rows, plan->mr);
     const bool natural = !d->b_packed && d->trans_b != FOVEA_TRANS && !area->pack_b;
-    const bool finishes = fovea_gemm_finishes(area);
-    const size_t most = finishes ? FOVEA_HOT_TILES : tiles.count;
+    const bool finishes = fovea_gemm_finishes(area), in_tiles = fovea_gemm_finishes_in_tiles(area);
     struct fovea_gemm_tile tile = fovea_gemm_direct_tile(plan, natural);
-    tile.c_row = area->acc != NULL ? (ptrdiff_t)fovea_gemm_columns(plan) : tile.c_row;
-    const bool along = plan->along && (!finishes || plan->passes); // else a strip is finished while it is in L1
+    struct fovea_gemm_terms terms = fovea_gemm_terms(plan);
+    const bool along = plan->along && (!finishes || in_tiles || plan->passes); // else a strip is finished while in L1
     for (size_t strip = along ? run_along(area, &tiles, tile) : area->strip; strip < area->strip + area->strips;
          strip++) {
         const size_t begin = fovea_cut_begin(&plan->strips, strip) * FOVEA_PANEL;
         const size_t end = fovea_min(fovea_cut_begin(&plan->strips, strip + 1) * FOVEA_PANEL, d->n);
+        const bool edge = fovea_gemm_is_edge(plan, strip), after = finishes && (edge || !in_tiles);
+        const bool in_c = area->acc == NULL || !after;
         set_b(area, natural, begin, end, &tile);
         tile.n = end - begin;
+        tile.terms = in_tiles ? &terms : NULL;
+        tile.c_row = (ptrdiff_t)(in_c ? d->ldc : fovea_gemm_columns(plan));
         for (size_t t = 0, row = area->row, rows; t < tiles.count; t += tile.more + 1, row += rows) {
             float *const c = area->c + row * d->ldc + (d->gated ? begin / 2 : begin);
+            const size_t same = (t < tiles.longer ? tiles.longer : tiles.count) - t;
             tile.m = tiles.size + (t < tiles.longer);
-            fovea_gemm_below(&tile, fovea_min(most, (t < tiles.longer ? tiles.longer : tiles.count) - t));
+            fovea_gemm_below(&tile, after ? fovea_min(FOVEA_HOT_TILES, same) : same);
             rows = tile.m * (tile.more + 1);
             tile.a = area->a + (ptrdiff_t)row * tile.a_row;
-            tile.c = area->acc != NULL ? area->acc : c;
-            if (fovea_gemm_is_edge(plan, strip)) {
+            tile.c = in_c ? c : area->acc;
+            if (edge) {
                 fovea_gemm_run_edge(plan, &tile);
             } else {
+                fovea_gemm_place_terms(area, &tile, true, row, begin, &terms);
                 plan->kernel->run(&tile);
             }
-            if (finishes) {
+            if (after) {
                 const struct fovea_gemm_tile done = {.m = rows, .n = tile.n, .c = tile.c, .c_row = tile.c_row};
                 fovea_gemm_finish(area, &done, c, row, begin);
             }

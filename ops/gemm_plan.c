@@ -183,6 +183,8 @@ static void set_problem(struct fovea_gemm_layout *plan, const struct fovea_kerne
         .mr = mr,
         .strips = fovea_cut(panels_of(desc->n), nr / FOVEA_PANEL),
     };
+    plan->terms = FOVEA_TAKES_TERMS(kernel->required) && !desc->gated &&
+                  (desc->activation == FOVEA_ACTIVATION_NONE || desc->activation == FOVEA_ACTIVATION_RELU);
     plan->desc.trans_b = desc->b_packed ? FOVEA_NO_TRANS : desc->trans_b; // how it was packed from does not matter
 }
 
@@ -248,8 +250,8 @@ static void choose_way(struct fovea_gemm_layout *plan)
 static void describe_call(struct fovea_gemm_layout *plan)
 {
     const struct fovea_gemm_desc *const d = &plan->desc;
-    plan->aside = d->activation != FOVEA_ACTIVATION_NONE && !plan->direct && !plan->steps && !plan->flips &&
-                  plan->k != 0 && plan->blocks.count == 1 && d->m > plan->mr;
+    plan->aside = !plan->terms && d->activation != FOVEA_ACTIVATION_NONE && !plan->direct && !plan->steps &&
+                  !plan->flips && plan->k != 0 && plan->blocks.count == 1 && d->m > plan->mr;
     plan->tiles = fovea_cut(d->m, plan->mr);
     plan->grid = fovea_gemm_grid(plan, d->m, true);
     plan->bare = fovea_gemm_is_bare(plan);
