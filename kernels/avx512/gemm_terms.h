@@ -76,12 +76,12 @@ static __attribute__((noinline)) void gemm_set_terms(struct gemm_terms *terms, c
     __asm__ volatile("" : : "r"(terms) : "memory"); // that of tiles, too, reads and changes what lies there
 }
 
-_Static_assert(FOVEA_FAULT_GEMM_TERMS_DROP_NAN == 113, "GEMM_TERM_RELU has the number");
+_Static_assert(FOVEA_FAULT_GEMM_TERMS_DROP_NAN == 115, "GEMM_TERM_RELU has the number");
 
 // clang-format off
 // rcx: struct gemm_terms; rax: a row of what is added; k1: the lanes of a row's last panel.
 #define GEMM_TERM_SCALED(s) "vmulps 8(%rcx){1to16}, %zmm" s ", %zmm" s "\n\t"
-#if FOVEA_FAULT != 113 // FOVEA_FAULT_IS(GEMM_TERMS_DROP_NAN), which the preprocessor cannot read
+#if FOVEA_FAULT != 115 // FOVEA_FAULT_IS(GEMM_TERMS_DROP_NAN), which the preprocessor cannot read
 #define GEMM_TERM_RELU(s) "vmaxps %zmm" s ", %zmm31, %zmm" s "\n\t" // of 0 and NaN, or -0, the latter
 #else
 #define GEMM_TERM_RELU(s) "vmaxps %zmm31, %zmm" s ", %zmm" s "\n\t"
