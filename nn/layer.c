@@ -19,12 +19,13 @@ static struct fovea_mha_args self_args(const struct layer_plan *plan, const stru
                                    .eval = args->eval};
 }
 
-static struct fovea_mha_args cross_args(const struct fovea_layer_args *args)
+static struct fovea_mha_args cross_args(const struct layer_plan *plan, const struct fovea_layer_args *args)
 {
     return (struct fovea_mha_args){.weights = &args->weights->cross_attention,
                                    .batch = args->batch / args->beams,
                                    .q_len = args->len * args->beams,
                                    .kv_len = args->memory_len,
+                                   .position = plan->desc.cached ? args->position : 0, // names what is dropped
                                    .cache = args->cross_cache,
                                    .kv_lens = args->memory_lens,
                                    .seed = args->seed,
@@ -73,7 +74,7 @@ void fovea_layer_part_args(const void *composite, const void *call, void *shared
         out->mha.out = to;
         break;
     case LAYER_CROSS:
-        out->mha = cross_args(args);
+        out->mha = cross_args(plan, args);
         out->mha.query = in;
         out->mha.key = out->mha.value = args->memory;
         out->mha.residual = residual;
@@ -143,7 +144,7 @@ enum fovea_status fovea_layer_check(const struct layer_plan *plan, const struct 
                       desc->beams);
         FOVEA_REQUIRE(desc->cached || !args->memory_len || args->memory, FOVEA_ERR_NULL, why,
                       "layer: args.memory is NULL");
-        struct fovea_mha_args cross = cross_args(args);
+        struct fovea_mha_args cross = cross_args(plan, args);
         cross.kv_lens = some_lens(&plan->cross);
         cross.query = cross.residual = args->x;
         cross.key = cross.value = args->memory;

@@ -81,10 +81,11 @@ struct fovea_attention_desc {
     float dropout;                     ///< 0 <= p < 1 of the weights are dropped; 0, the default: none
     float softcap;                     ///< above 0, with a finite inverse; 0, the default: scores are not capped
     enum fovea_k_layout k_layout;      ///< default FOVEA_K_ROWS
-    struct fovea_strides q, k, v, out; ///< unit stride inside a row; no two rows of out overlap
-    enum fovea_kv_len kv_len_kind;     ///< default FOVEA_KV_LEN_ALL
-    enum fovea_mask mask;              ///< default FOVEA_MASK_NONE
-    uint32_t bias;                     ///< 1: args.bias, f32; -inf hides the key from the row, -1e9 does not
+    struct fovea_strides q, k, v, out; ///< unit stride inside a row; no two rows of out overlap, and of its batches,
+                                       ///< heads and rows those of a larger stride lie outside those of a smaller one
+    enum fovea_kv_len kv_len_kind; ///< default FOVEA_KV_LEN_ALL
+    enum fovea_mask mask;          ///< default FOVEA_MASK_NONE
+    uint32_t bias;                 ///< 1: args.bias, f32; -inf hides the key from the row, -1e9 does not
     size_t mask_batch, mask_head, mask_row, mask_key; ///< strides in elements; 0 broadcasts. Heads are query heads
     size_t bias_batch, bias_head, bias_row, bias_key;
     uint32_t segments; ///< 1: row i sees key j iff args.q_segments and args.kv_segments agree (packed sequences)
@@ -115,7 +116,8 @@ struct fovea_attention_args {
     /// NULL, or the batch strides of q, k, v and out in this call in place of the plan's: dense tensors of another
     /// length than the plan's capacity have others.
     const size_t *batch_strides;
-    int64_t q_offset;         ///< absolute position of row 0. 0 = top-left, kv_len - q_len = bottom-right
+    int64_t q_offset; ///< absolute position of row 0. 0 = top-left, kv_len - q_len = bottom-right. Beyond 2^62 either
+                      ///< way it is taken for that
     const int64_t *q_offsets; ///< NULL, or one for each batch in place of q_offset
     const uint32_t *kv_lens;  ///< as kv_len_kind says, with the q_len of this call; each is clamped to kv_len
     const uint8_t *mask;      ///< where the descriptor asks for it, like bias, blocks and segments

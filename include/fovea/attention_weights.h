@@ -16,7 +16,8 @@ extern "C" {
 /// What is returned of a query and a key.
 enum fovea_attention_returned {
     FOVEA_RETURN_WEIGHTS = 0, ///< exp(score - LSE): 0 where the query does not see the key, and where the LSE is -inf
-    FOVEA_RETURN_SCORES = 1,  ///< what softmax takes: scaled, capped, biased; -inf where the query does not see the key
+    FOVEA_RETURN_SCORES = 1, ///< what softmax takes: scaled, capped, biased; -inf where the query does not see the key,
+                             ///< and of heads that do not live
 };
 
 /// One call. At least one output is asked for; none overlaps another or an input.

@@ -97,7 +97,8 @@ struct fovea_variant {
     uint32_t also;    ///< 1 for one in use beside it: a GEMM micro-kernel for the shapes that suit it, or
                       ///< that a profile gives to some
 };
-/// The number of compiled variants, and facts about variant `index` (0-based, in register order).
+/// The number of compiled variants, and facts about variant `index` (0-based, in register order). Errors: NULL,
+/// SHAPE (no such variant).
 FOVEA_API uint32_t fovea_engine_variants(const struct fovea_engine *engine);
 FOVEA_API enum fovea_status fovea_engine_variant(const struct fovea_engine *engine, uint32_t index,
                                                  struct fovea_variant *out);

@@ -117,7 +117,7 @@ static void test_errors(void)
         d.dropout = bad[i];
         CHECK(fovea_rowwise_once(engines[0], &d, &a) == FOVEA_ERR_VALUE, "dropout %g", (double)bad[i]);
     }
-    d.op = (enum fovea_rowwise_op)15;
+    d.op = (enum fovea_rowwise_op)(FOVEA_ROWWISE_ROTARY + 1);
     CHECK(fovea_rowwise_once(engines[0], &d, &a) == FOVEA_ERR_ENUM, "no such operator");
     CHECK(x[0] == 1 && x[3] == 4, "written");
 }

@@ -141,7 +141,7 @@ static void test_rowwise_errors(void)
     refuse_common(&r);
     BAD_DESC(bad.struct_size = 0, FOVEA_ERR_STRUCT);
     BAD_DESC(bad.struct_size = 1000, FOVEA_ERR_STRUCT);
-    BAD_DESC(bad.op = (enum fovea_rowwise_op)16, FOVEA_ERR_ENUM);
+    BAD_DESC(bad.op = (enum fovea_rowwise_op)(FOVEA_ROWWISE_ROTARY + 1), FOVEA_ERR_ENUM);
     BAD_DESC(bad.op = (enum fovea_rowwise_op)(-1), FOVEA_ERR_ENUM);
     BAD_DESC(bad.ldx = N - 1, FOVEA_ERR_STRIDE);
     BAD_DESC(bad.ldx2 = N - 1, FOVEA_ERR_STRIDE);
