@@ -5,13 +5,21 @@
 #include <math.h>
 #include <stddef.h>
 
-// Where the plan of each part lies.
-static const size_t plan_offset[MHA_PARTS] = {
-    [MHA_Q] = offsetof(struct mha_plan, projection[0]),     [MHA_K] = offsetof(struct mha_plan, projection[1]),
-    [MHA_V] = offsetof(struct mha_plan, projection[2]),     [MHA_ROTATE_Q] = offsetof(struct mha_plan, rotate[0]),
-    [MHA_ROTATE_K] = offsetof(struct mha_plan, rotate[1]),  [MHA_APPEND_KV] = offsetof(struct mha_plan, append),
-    [MHA_ATTENTION] = offsetof(struct mha_plan, attention), [MHA_WEIGHTS] = offsetof(struct mha_plan, returned),
-    [MHA_O] = offsetof(struct mha_plan, projection[3]),     [MHA_DROP] = offsetof(struct mha_plan, drop),
+// The operator and the plan of each part.
+static const struct {
+    const struct fovea_operator *op;
+    size_t plan;
+} parts[MHA_PARTS] = {
+    [MHA_Q] = {&fovea_gemm_operator, offsetof(struct mha_plan, projection[0])},
+    [MHA_K] = {&fovea_gemm_operator, offsetof(struct mha_plan, projection[1])},
+    [MHA_V] = {&fovea_gemm_operator, offsetof(struct mha_plan, projection[2])},
+    [MHA_ROTATE_Q] = {&fovea_rowwise_operator, offsetof(struct mha_plan, rotate[0])},
+    [MHA_ROTATE_K] = {&fovea_rowwise_operator, offsetof(struct mha_plan, rotate[1])},
+    [MHA_APPEND_KV] = {&fovea_mha_append_operator, offsetof(struct mha_plan, append)},
+    [MHA_ATTENTION] = {&fovea_attention_operator, offsetof(struct mha_plan, attention)},
+    [MHA_WEIGHTS] = {&fovea_attention_weights_operator, offsetof(struct mha_plan, returned)},
+    [MHA_O] = {&fovea_gemm_operator, offsetof(struct mha_plan, projection[3])},
+    [MHA_DROP] = {&fovea_rowwise_operator, offsetof(struct mha_plan, drop)},
 };
 
 size_t fovea_mha_plan_size(void)
@@ -106,7 +114,7 @@ static enum fovea_status plan_linear(const struct fovea_engine *engine, struct m
     gemm.n = gemm.ldc = gemm.ldr = outputs;
     gemm.residual = part == MHA_O && plan->desc.residual && plan->desc.out_dropout == 0;
     FOVEA_REQUIRE(fovea_mul(plan->desc.batch, len, &gemm.m), FOVEA_ERR_OVERFLOW, why, "mha: batch x length overflows");
-    const enum fovea_status status = fovea_gemm_plan(engine, &gemm, (char *)plan + plan_offset[part]);
+    const enum fovea_status status = fovea_gemm_plan(engine, &gemm, (char *)plan + parts[part].plan);
     FOVEA_REQUIRE(!status, status, why, "mha: projection %s [%zu, %zu] for %zu rows: %s",
                   part == MHA_O ? "o" : names[part], outputs, inputs, gemm.m, fovea_status_string(status));
     return FOVEA_OK;
@@ -184,7 +192,7 @@ static enum fovea_status plan_rotate(const struct fovea_engine *engine, struct m
     rotate.rotary_dim = desc->rotary_dim;
     rotate.rotary_adjacent = desc->rotary_adjacent;
     rotate.rotary_positions = desc->rotary_positions;
-    const enum fovea_status status = fovea_rowwise_plan(engine, &rotate, (char *)plan + plan_offset[part]);
+    const enum fovea_status status = fovea_rowwise_plan(engine, &rotate, (char *)plan + parts[part].plan);
     if (status && why && why->text)
         fovea_explain_rowwise(engine, &rotate, why->text, why->size);
     return status;
@@ -218,16 +226,18 @@ static enum fovea_status plan_drop(const struct fovea_engine *engine, struct mha
     return status;
 }
 
-// Appends stage `parts` to the composite.
-static enum fovea_status stage(struct mha_plan *plan, const enum mha_part *parts, uint32_t count,
-                               const struct fovea_operator *const *ops)
+// Appends a stage of `count` parts, which stand one behind another in enum mha_part.
+static enum fovea_status stage(struct mha_plan *plan, enum mha_part first, uint32_t count)
 {
-    size_t offsets[3];
+    const struct fovea_operator *ops[FOVEA_JOBS_MAX];
+    size_t plans[FOVEA_JOBS_MAX];
     for (uint32_t i = 0; i < count; i++) {
-        plan->part_of[plan->composite.parts + i] = (uint8_t)parts[i];
-        offsets[i] = plan_offset[parts[i]];
+        const uint32_t part = (uint32_t)first + i;
+        plan->part_of[plan->composite.parts + i] = (uint8_t)part;
+        ops[i] = parts[part].op;
+        plans[i] = parts[part].plan;
     }
-    return fovea_composite_stage(&plan->composite, count, ops, offsets);
+    return fovea_composite_stage(&plan->composite, count, ops, plans);
 }
 
 enum fovea_status fovea_mha_plan_why(const struct fovea_engine *engine, const struct fovea_mha_desc *desc, void *out,
@@ -258,27 +268,23 @@ enum fovea_status fovea_mha_plan_why(const struct fovea_engine *engine, const st
     }
     plan->append = (struct fovea_work){.phases = 1};
 
-    static const enum mha_part projections[] = {MHA_Q, MHA_K, MHA_V}, rotations[] = {MHA_ROTATE_Q, MHA_ROTATE_K},
-                               append[] = {MHA_APPEND_KV}, attention[] = {MHA_ATTENTION}, returned[] = {MHA_WEIGHTS},
-                               output[] = {MHA_O}, drop[] = {MHA_DROP};
-    static const struct fovea_operator *const gemms[] = {&fovea_gemm_operator, &fovea_gemm_operator,
-                                                         &fovea_gemm_operator};
-    static const struct fovea_operator *const appends[] = {&fovea_mha_append_operator};
-    static const struct fovea_operator *const attentions[] = {&fovea_attention_operator};
-    static const struct fovea_operator *const returns[] = {&fovea_attention_weights_operator};
-    static const struct fovea_operator *const turns[] = {&fovea_rowwise_operator, &fovea_rowwise_operator};
-    static const struct fovea_operator *const drops[] = {&fovea_rowwise_operator};
+    const bool projects = desc->keys != FOVEA_MHA_CACHED, turns = desc->rotary_dim != 0;
+    const struct {
+        enum mha_part first;
+        uint32_t count; // 0: there is no such stage
+    } stages[] = {
+        {MHA_Q, projects ? 3 : 1},
+        {MHA_ROTATE_Q, turns ? 1 + projects : 0},
+        {MHA_APPEND_KV, desc->keys == FOVEA_MHA_APPEND},
+        {MHA_ATTENTION, 1},
+        {MHA_WEIGHTS, desc->need_weights},
+        {MHA_O, 1},
+        {MHA_DROP, desc->out_dropout != 0},
+    };
     fovea_composite_begin(&plan->composite, FOVEA_PLAN_MHA, fovea_mha_part_args, own);
-    FOVEA_TRY(stage(plan, projections, desc->keys == FOVEA_MHA_CACHED ? 1 : 3, gemms));
-    if (desc->rotary_dim)
-        FOVEA_TRY(stage(plan, rotations, desc->keys == FOVEA_MHA_CACHED ? 1 : 2, turns));
-    if (desc->keys == FOVEA_MHA_APPEND)
-        FOVEA_TRY(stage(plan, append, 1, appends));
-    FOVEA_TRY(stage(plan, attention, 1, attentions));
-    if (desc->need_weights)
-        FOVEA_TRY(stage(plan, returned, 1, returns));
-    FOVEA_TRY(stage(plan, output, 1, gemms));
-    return desc->out_dropout != 0 ? stage(plan, drop, 1, drops) : FOVEA_OK;
+    for (size_t i = 0; i < sizeof stages / sizeof *stages; i++)
+        FOVEA_TRY(stages[i].count != 0 ? stage(plan, stages[i].first, stages[i].count) : FOVEA_OK);
+    return FOVEA_OK;
 }
 
 enum fovea_status fovea_mha_plan(const struct fovea_engine *engine, const struct fovea_mha_desc *desc, void *plan)
