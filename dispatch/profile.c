@@ -191,7 +191,7 @@ static bool read_class(struct reader *r, enum fovea_tuned_operator kind, struct 
            !(fovea_class(class).kind == kind && strlen(fovea_class_names[class].name) == length &&
              memcmp(fovea_class_names[class].name, r->at, length) == 0))
         class ++;
-    if (class == FOVEA_TUNED_CLASSES || out->has[class])
+    if (class == FOVEA_TUNED_CLASSES || !fovea_class_is_tuned(class) || out->has[class])
         return false;
     r->at += length;
     struct fovea_tuned *const tuned = &out->tuned[class];

@@ -22,8 +22,8 @@ static uint64_t hash_registers(void)
     uint64_t hash = FOVEA_FNV;
     for (int i = 0; i < FOVEA_VARIANTS; i++) {
         const struct fovea_variant_facts *const facts = &fovea_variant_facts[i];
-        const uint32_t of_queries = (uint32_t)facts->l1_queries + facts->last_queries; // a variant has one of them
-        const uint32_t numbers[] = {facts->required, facts->mr + of_queries, (uint32_t)facts->nr + facts->queries};
+        const uint32_t numbers[] = {facts->required, facts->mr,         facts->nr,          facts->terms,
+                                    facts->queries,  facts->l1_queries, facts->last_queries};
         hash = hash_text(hash_text(hash, fovea_slot_names[facts->slot]), facts->name);
         hash = fovea_fnv(hash, numbers, sizeof numbers);
     }

@@ -12,8 +12,8 @@
 #ifndef FOVEA_KERNELS_KERNEL_H
 #define FOVEA_KERNELS_KERNEL_H
 
-#include "kernels/attention_chunk.h"
-#include "kernels/gemm_tile.h"
+#include "kernels/attention_contract.h"
+#include "kernels/gemm_contract.h"
 #include "kernels/tuning.h"
 
 /// CPU bits. One bit is a cluster of features (docs/kernels.md); a variant requires those of its ISA.
@@ -58,13 +58,13 @@ typedef void fovea_rotary_fn(size_t n, uint32_t adjacent, const float *x, const 
 // ---- Registers -------------------------------------------------------------------------------------------------
 
 /// A variant of a family: its code, its place in the registers, counted from 0, and the facts its caller needs. mr x nr
-/// is its tile, 0 where it has none.
+/// is its tile, 0 where it has none; terms is 1 where it takes those of struct fovea_gemm_tile.
 #define FOVEA_FAMILY(family)                                                                                           \
     struct fovea_##family##_kernel {                                                                                   \
         const char *name;                                                                                              \
         int32_t variant;                                                                                               \
         uint32_t required;                                                                                             \
-        uint16_t mr, nr;                                                                                               \
+        uint16_t mr, nr, terms;                                                                                        \
         fovea_##family##_fn *run;                                                                                      \
     };
 FOVEA_FAMILY(gemm)

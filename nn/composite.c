@@ -10,7 +10,7 @@ static const struct fovea_work *part_work(const struct fovea_composite *composit
 void fovea_composite_begin(struct fovea_composite *composite, enum fovea_plan_kind kind, fovea_part_args_fn *args,
                            size_t own_shared)
 {
-    *composite = (struct fovea_composite){.work = {.kind = kind}, .args = args};
+    *composite = (struct fovea_composite){.work = {.kind = kind}, .args = args, .depth = 1};
     composite->work.shared_bytes = fovea_round_up(own_shared, FOVEA_ALIGNMENT);
 }
 
@@ -23,12 +23,17 @@ enum fovea_status fovea_composite_stage(struct fovea_composite *composite, uint3
     // No composite there is has as many parts, in all or side by side, nor phases. One in another is a stage alone.
     FOVEA_CHECK(first + count <= FOVEA_PARTS_MAX && count <= FOVEA_JOBS_MAX, FOVEA_ERR_OVERFLOW);
     for (uint32_t i = 0; i < count; i++) {
-        FOVEA_CHECK(ops[i]->parts == NULL || count == 1, FOVEA_ERR_OVERFLOW);
+        const bool composite_part = ops[i]->parts != NULL;
+        FOVEA_CHECK(!composite_part || count == 1, FOVEA_ERR_OVERFLOW);
         const uint32_t part = composite->parts++;
         composite->part[part].op = ops[i];
         composite->part[part].plan = plans[i];
         composite->part[part].shared = work->shared_bytes;
         const struct fovea_work *const own = part_work(composite, part);
+        if (composite_part) {
+            FOVEA_CHECK(((const struct fovea_composite *)own)->depth == 1, FOVEA_ERR_OVERFLOW);
+            composite->depth = 2;
+        }
         FOVEA_CHECK(
             fovea_add(work->shared_bytes, fovea_round_up(own->shared_bytes, FOVEA_ALIGNMENT), &work->shared_bytes),
             FOVEA_ERR_OVERFLOW);

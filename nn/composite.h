@@ -20,6 +20,7 @@ struct fovea_composite {
     struct fovea_work work; ///< first, as in every plan
     fovea_part_args_fn *args;
     uint32_t parts;
+    uint32_t depth; ///< 1, or 2 where a part is a composite: a phase has args for no more
     struct {
         const struct fovea_operator *op;
         size_t plan;   ///< bytes from the composite's plan to the part's

@@ -54,6 +54,8 @@ static enum fovea_status check_desc(const struct fovea_layer_desc *desc, const s
     FOVEA_REQUIRE((unsigned)desc->norm_kind <= FOVEA_NORM_RMS, FOVEA_ERR_ENUM, why,
                   "layer: norm_kind is %u, neither 0 nor 1", (unsigned)desc->norm_kind);
     FOVEA_REQUIRE(desc->gated <= 1, FOVEA_ERR_ENUM, why, "layer: gated is %u, neither 0 nor 1", desc->gated);
+    FOVEA_REQUIRE(!desc->decoder || !desc->causal, FOVEA_ERR_VALUE, why,
+                  "layer: a decoder is causal by itself: causal is for a layer without cross-attention");
     FOVEA_REQUIRE(!desc->cached || is_causal(desc), FOVEA_ERR_SHAPE, why,
                   "layer: only a decoder or a causal layer has caches");
     FOVEA_REQUIRE(desc->beams && desc->batch % desc->beams == 0, FOVEA_ERR_SHAPE, why,
@@ -230,14 +232,16 @@ enum fovea_status fovea_explain_layer(const struct fovea_engine *engine, const s
     struct layer_plan plan;
     FOVEA_TRY(fovea_layer_plan_why(engine, desc, &plan, &why));
     const struct fovea_work *const work = &plan.composite.work;
-    fovea_say(
-        &why,
-        "layer: %s-%s %s%s, %zu x %zu x %zu, %zu heads of %zu/%zu, %sffn %zu, %u phases, shared %zu B, scratch %zu B",
-        desc->norm == FOVEA_NORM_PRE ? "pre" : "post", desc->norm_kind == FOVEA_NORM_RMS ? "RMSNorm" : "LayerNorm",
-        desc->decoder  ? "decoder"
-        : desc->causal ? "causal"
-                       : "encoder",
-        desc->cached ? " with caches" : "", desc->batch, desc->len, desc->width, desc->heads, desc->qk_dim, desc->v_dim,
-        desc->gated ? "gated " : "", desc->ffn, work->phases, work->shared_bytes, work->scratch_bytes);
+    fovea_say(&why,
+              "layer: %s-%s %s%s, %zu x %zu x %zu, %zu heads on %zu of %zu/%zu, %s%sffn %zu, %u phases, shared %zu B, "
+              "scratch %zu B",
+              desc->norm == FOVEA_NORM_PRE ? "pre" : "post",
+              desc->norm_kind == FOVEA_NORM_RMS ? "RMSNorm" : "LayerNorm",
+              desc->decoder  ? "decoder"
+              : desc->causal ? "causal"
+                             : "encoder",
+              desc->cached ? " with caches" : "", desc->batch, desc->len, desc->width, desc->heads, plan.self.kv_heads,
+              desc->qk_dim, desc->v_dim, desc->rotary_dim != 0 ? "rotary, " : "", desc->gated ? "gated " : "",
+              desc->ffn, work->phases, work->shared_bytes, work->scratch_bytes);
     return FOVEA_OK;
 }

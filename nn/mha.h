@@ -8,7 +8,7 @@
 #include "ops/gemm.h"
 #include "ops/rowwise.h"
 
-/// The parts in the order they stand in the composite; which of them exist depends on desc.keys.
+/// The parts in the order they stand in the composite; which of them exist depends on the descriptor.
 enum mha_part {
     MHA_Q,
     MHA_K,

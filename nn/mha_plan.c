@@ -57,8 +57,9 @@ static enum fovea_status check_desc(const struct fovea_mha_desc *desc, const str
     FOVEA_REQUIRE(desc->causal <= 1 && desc->mask <= FOVEA_MASK_BITS && desc->residual <= 1, FOVEA_ERR_ENUM, why,
                   "mha: causal %u or residual %u is neither 0 nor 1, or mask %u is not within 0 to %d", desc->causal,
                   desc->residual, (unsigned)desc->mask, FOVEA_MASK_BITS);
-    FOVEA_REQUIRE(desc->need_weights <= 1, FOVEA_ERR_ENUM, why, "mha: need_weights is %u, neither 0 nor 1",
-                  desc->need_weights);
+    FOVEA_REQUIRE(desc->need_weights <= 1 && desc->rotary_adjacent <= 1, FOVEA_ERR_ENUM, why,
+                  "mha: need_weights %u or rotary_adjacent %u is neither 0 nor 1", desc->need_weights,
+                  desc->rotary_adjacent);
     return FOVEA_OK;
 }
 
@@ -306,10 +307,10 @@ enum fovea_status fovea_explain_mha(const struct fovea_engine *engine, const str
     FOVEA_TRY(fovea_mha_plan_why(engine, desc, &plan, &why));
     const struct fovea_work *const work = &plan.composite.work;
     fovea_say(&why,
-              "mha: batch %zu, %zu heads on %zu, q %zu x kv %zu, d %zu/%zu, %skeys %s, %u phases, shared %zu B, "
+              "mha: batch %zu, %zu heads on %zu, q %zu x kv %zu, d %zu/%zu, %s%skeys %s, %u phases, shared %zu B, "
               "scratch %zu B",
               desc->batch, desc->heads, plan.kv_heads, desc->q_len, desc->kv_len, desc->qk_dim, desc->v_dim,
-              desc->scoring == FOVEA_SCORING_ADDITIVE ? "additive, " : "", names[desc->keys], work->phases,
-              work->shared_bytes, work->scratch_bytes);
+              desc->scoring == FOVEA_SCORING_ADDITIVE ? "additive, " : "", desc->rotary_dim != 0 ? "rotary, " : "",
+              names[desc->keys], work->phases, work->shared_bytes, work->scratch_bytes);
     return FOVEA_OK;
 }

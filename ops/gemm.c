@@ -59,24 +59,24 @@ static void compute(const struct fovea_job *job, float *scratch, uint32_t task)
 {
     const struct fovea_gemm_layout *const plan = job->plan;
     const struct fovea_gemm_args *const args = job->args;
-    const struct fovea_gemm_grid grid = job->gemm;
+    const struct fovea_gemm_grid *const grid = &job->gemm;
     const float *const shared = job->shared;
     const bool alone = plan->desc.batch == 1;
     // Neighbouring tasks share what is dearer to reload: a strip of a wide B, a block of a tall A.
     const bool wide = plan->desc.n >= args->m;
-    const size_t in_entry = task % (grid.rows.count * grid.groups.count),
-                 part = task / (grid.rows.count * grid.groups.count);
-    const size_t row = wide ? in_entry % grid.rows.count : in_entry / grid.groups.count;
-    const size_t group = wide ? in_entry / grid.rows.count : in_entry % grid.groups.count;
-    for (size_t entry = fovea_cut_begin(&grid.batch, part); entry < fovea_cut_begin(&grid.batch, part + 1); entry++) {
-        struct fovea_gemm_area area = area_of(plan, args, &grid, entry, scratch);
-        area.row = fovea_cut_begin(&grid.rows, row);
-        area.rows = fovea_cut_begin(&grid.rows, row + 1) - area.row;
-        area.strip = fovea_cut_begin(&grid.groups, group);
-        area.strips = fovea_cut_begin(&grid.groups, group + 1) - area.strip;
-        area.a_copy = grid.copy_a && alone ? shared : NULL;
-        area.a_room = grid.copy_a && !alone ? scratch + plan->a_room : NULL;
-        area.b_panels = grid.share_b ? shared + plan->b_offset : NULL;
+    const size_t in_entry = task % (grid->rows.count * grid->groups.count),
+                 part = task / (grid->rows.count * grid->groups.count);
+    const size_t row = wide ? in_entry % grid->rows.count : in_entry / grid->groups.count;
+    const size_t group = wide ? in_entry / grid->rows.count : in_entry % grid->groups.count;
+    for (size_t entry = fovea_cut_begin(&grid->batch, part); entry < fovea_cut_begin(&grid->batch, part + 1); entry++) {
+        struct fovea_gemm_area area = area_of(plan, args, grid, entry, scratch);
+        area.row = fovea_cut_begin(&grid->rows, row);
+        area.rows = fovea_cut_begin(&grid->rows, row + 1) - area.row;
+        area.strip = fovea_cut_begin(&grid->groups, group);
+        area.strips = fovea_cut_begin(&grid->groups, group + 1) - area.strip;
+        area.a_copy = grid->copy_a && alone ? shared : NULL;
+        area.a_room = grid->copy_a && !alone ? scratch + plan->a_room : NULL;
+        area.b_panels = grid->share_b ? shared + plan->b_offset : NULL;
         run_area(&area, scratch);
     }
 }

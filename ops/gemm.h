@@ -26,7 +26,7 @@ struct fovea_gemm_layout {
     bool b_aliases; ///< rows of B, natural or transposed, meet in few sets of L1
     size_t bt_rows; ///< up to so many over a transposed B they go the way of gemm_bt.c
     bool detour;    ///< there is room for acc in scratch: C, or a residual that is C, is read at the end
-    bool terms;     ///< the micro-kernel adds what becomes of sums, where those are not kept in acc
+    bool terms;     ///< in blocks and directly tiles do what becomes of sums, unless several k blocks keep those in acc
 
     // Tiles and blocks: those of the class, until the way has others.
     const struct fovea_gemm_kernel *kernel;

@@ -76,7 +76,9 @@ static void run_rotary(const struct fovea_rowwise_layout *plan, const struct fov
 {
     const struct fovea_rowwise_desc *const d = &plan->desc;
     const size_t pairs = d->rotary_dim / 2, dim = d->cols / d->heads;
-    const size_t position = args->positions != NULL ? args->positions[row] : args->position + row % args->len;
+    const size_t position = pairs == 0                ? 0
+                            : args->positions != NULL ? args->positions[row]
+                                                      : args->position + row % args->len;
     const float *const cos = args->cos + position * pairs, *const sin = args->sin + position * pairs;
     for (size_t h = 0; h < d->heads; h++, x += dim, y += dim) {
         plan->kernels->rotary.run(pairs, d->rotary_adjacent, x, cos, sin, y);
@@ -164,7 +166,7 @@ static enum fovea_status check_args(const struct fovea_rowwise_layout *plan, con
                   "rowwise: y is x, with ldy %zu and ldx %zu", d->ldy, d->ldx);
     FOVEA_REQUIRE(!add || args->y != args->x2 || d->ldy == d->ldx2 || rows == 1, FOVEA_ERR_STRIDE, why,
                   "rowwise: y is x2, with ldy %zu and ldx2 %zu", d->ldy, d->ldx2);
-    return d->op == FOVEA_ROWWISE_ROTARY ? check_positions(d, args, why) : FOVEA_OK;
+    return d->op == FOVEA_ROWWISE_ROTARY && d->rotary_dim != 0 ? check_positions(d, args, why) : FOVEA_OK;
 }
 
 enum fovea_status fovea_explain_rowwise_call(const void *plan, const struct fovea_rowwise_args *args, char *text,

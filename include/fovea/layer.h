@@ -48,7 +48,7 @@ struct fovea_layer_weights {
 struct fovea_layer_desc {
     uint32_t struct_size;             ///< sizeof(struct fovea_layer_desc)
     uint32_t decoder;                 ///< 1: causal self-attention, then cross-attention to args.memory
-    uint32_t causal;                  ///< 1: causal self-attention without that: a layer of a decoder-only stack
+    uint32_t causal;                  ///< 1: causal self-attention, not of a decoder: a layer of a decoder-only stack
     enum fovea_norm_place norm;       ///< default FOVEA_NORM_POST
     enum fovea_norm_kind norm_kind;   ///< default LayerNorm
     enum fovea_activation activation; ///< of the FFN, default none
@@ -93,7 +93,7 @@ struct fovea_layer_args {
     const uint32_t *lens; ///< encoder, not causal: positions of each sequence that others see, or NULL for all; clamped
                           ///< to len. Rows behind them are computed, too
     const uint32_t *memory_lens; ///< decoder: the same for each memory, or NULL
-    /// Cached, with the plan's heads and dims. self_cache: kv_len keys for at least batch sequences; self-attention
+    /// Cached, with the plan's key heads and dims. self_cache: kv_len keys for at least batch sequences; self-attention
     /// appends len keys at position. cross_cache: memory_len of the plan for at least batch / beams memories; a
     /// fovea_mha filled it (FOVEA_MHA_APPEND at position 0, no queries, the weights of cross_attention).
     const struct fovea_kv_cache *self_cache, *cross_cache;
@@ -111,7 +111,7 @@ FOVEA_API size_t fovea_layer_plan_size(void);
 /// bytes, and what its attentions (see fovea_mha_plan) and products need. Nothing writes to a plan again: one serves
 /// all layers of its shape, and several calls at once, each with shared and scratch of its own, cached ones with a
 /// self_cache of their own.
-/// Errors: NULL, STRUCT, ENUM, SHAPE, OVERFLOW, VALUE (eps, dropout), ALIGN (plan).
+/// Errors: NULL, STRUCT, ENUM, SHAPE, OVERFLOW, VALUE (eps, dropout, a decoder that is causal besides), ALIGN (plan).
 FOVEA_API enum fovea_status fovea_layer_plan(const struct fovea_engine *engine, const struct fovea_layer_desc *desc,
                                              void *plan);
 /// Writes one line that says what a plan would do, or why there is none; returns what fovea_layer_plan would. The line

@@ -92,8 +92,8 @@ struct fovea_mha_args {
     const uint32_t *kv_lens; ///< as kv_len_kind says; each is clamped to the keys there are, with a cache those in it
     const uint8_t *mask;     ///< where the descriptor asks for it; key 0 is the cache's first
     const float *bias;       ///< the same
-    /// With rotary_dim: (rotary_positions, rotary_dim / 2) dense. Query i stands at position + i; key j of a call at j
-    /// or, where it is appended, at position + j.
+    /// With rotary_dim: (rotary_positions, rotary_dim / 2) dense. Query i of each sequence stands at position + i; key
+    /// j of a call at j or, where it is appended, at position + j.
     const float *rotary_cos, *rotary_sin;
     const float *additive; ///< FOVEA_SCORING_ADDITIVE: (H, d) dense
     const float *slopes;   ///< NULL, or ALiBi: H of them, as in fovea_attention_args
@@ -136,9 +136,10 @@ FOVEA_API enum fovea_status fovea_explain_mha_call(const void *plan, const struc
 /// Runs a plan on an executor (NULL: in this thread). shared and scratch as plan's fovea_work says. After an error
 /// neither out nor the cache has been written. Of a blob only the header is checked, see fovea_pack_check.
 /// Errors: NULL, SHAPE (a size above the plan's, a cache of other sizes, position + kv_len above its capacity,
-/// positions that rotary_cos has not), STRUCT (cache, another's plan), UNSUPPORTED (a cache with K in rows), ENUM (its
-/// k_rows), OVERFLOW (cache), ALIGN (memories, blobs), FORMAT (a foreign blob, or of another shape), VALUE (no workers;
-/// live_heads that do not ascend; a mask, bias, lengths, weights or a residual that the descriptor did not ask for).
+/// positions that rotary_cos has not, a live head that there is not), STRUCT (cache, another's plan), UNSUPPORTED (a
+/// cache with K in rows), ENUM (its k_rows; average_weights, dropped_weights), OVERFLOW (cache), ALIGN (memories,
+/// blobs), FORMAT (a foreign blob, or of another shape), VALUE (no workers; live_heads that do not ascend; a mask,
+/// bias, lengths, weights or a residual that the descriptor did not ask for).
 ///
 /// Accuracy: no bound is stated for the whole. Each product has that of fovea_gemm (docs/numerics.md, section 2),
 /// attention that of fovea_attention, against exact arithmetic on its own, rounded inputs.

@@ -33,7 +33,22 @@ struct gemm_terms {
     uint32_t relu;           // 80
     uint32_t more;           // 84: tiles after this one
 };
-_Static_assert(offsetof(struct gemm_terms, more) == 84, "the routines read by offset");
+#define GEMM_TERMS_AT(member, place) _Static_assert(offsetof(struct gemm_terms, member) == (place), #member)
+GEMM_TERMS_AT(any, 0);
+GEMM_TERMS_AT(kc, 4);
+GEMM_TERMS_AT(alpha, 8);
+GEMM_TERMS_AT(beta, 12);
+GEMM_TERMS_AT(c, 16);
+GEMM_TERMS_AT(bias, 24);
+GEMM_TERMS_AT(residual, 32);
+GEMM_TERMS_AT(c_row, 40);
+GEMM_TERMS_AT(c_next, 48);
+GEMM_TERMS_AT(bias_next, 56);
+GEMM_TERMS_AT(residual_row, 64);
+GEMM_TERMS_AT(residual_next, 72);
+GEMM_TERMS_AT(relu, 80);
+GEMM_TERMS_AT(more, 84);
+#undef GEMM_TERMS_AT
 
 /// The lines of a tile come while its steps run.
 static inline void gemm_fetch_rows(const float *first, ptrdiff_t bytes, size_t rows, size_t panels)
@@ -126,9 +141,12 @@ _Static_assert(FOVEA_FAULT_GEMM_TERMS_DROP_NAN == 115, "GEMM_TERM_RELU has the n
 #define GEMM_BIAS_IN_3 GEMM_AT_3(GEMM_TERM_LOAD, "{z}", "27", "28", "29")
 #define GEMM_BIAS_IN_4 GEMM_AT_4(GEMM_TERM_LOAD, "{z}", "27", "28", "29", "26")
 
-/// Defines the routine of M rows and V panels. It changes rax, rcx, k1, zmm31, the registers of B, and the sums.
+/// Defines the routine of M rows and V panels. It changes rax, rcx, k1, zmm31, the registers of B, and the sums. To who
+/// unwinds the stack it is the 128 bytes that its caller leaves and the return address.
 #define GEMM_TERMS(M, V)                                                                                              \
-    __asm__(".text\n\t.p2align 4\ngemm_terms_" #M "x" #V ":\n\t"                                                      \
+    __asm__(".text\n\t.p2align 4\n\t.type gemm_terms_" #M "x" #V ", @function\n"                                      \
+            "gemm_terms_" #M "x" #V ":\n\t"                                                                           \
+            ".cfi_startproc\n\t.cfi_def_cfa_offset 136\n\t.cfi_offset 16, -136\n\t"                                   \
             "kmovw 4(%rcx), %k1\n\tcmpl $0x3f800000, 8(%rcx)\n\tje 1f\n\t"                                            \
             GEMM_ROWS_##M(GEMM_SCALE, V, zmm, "")                                                                     \
             "1:\tmov 12(%rcx), %eax\n\tadd %eax, %eax\n\tjz 2f\n\t"                                                   \
@@ -145,7 +163,8 @@ _Static_assert(FOVEA_FAULT_GEMM_TERMS_DROP_NAN == 115, "GEMM_TERM_RELU has the n
             GEMM_ROWS_##M(GEMM_FETCH_RESIDUAL, V, zmm, "")                                                            \
             "6:\tmov 12(%rcx), %eax\n\tadd %eax, %eax\n\tjz 7f\n\tmov 16(%rcx), %rax\n\t"                             \
             GEMM_ROWS_##M(GEMM_FETCH_OLD, V, zmm, "")                                                                 \
-            "7:\tret\n");
+            "7:\tret\n\t.cfi_endproc\n\t"                                                                             \
+            ".size gemm_terms_" #M "x" #V ", . - gemm_terms_" #M "x" #V "\n");
 
 /// Calls it from a tile's assembly, where there are terms. What gcc keeps below the stack pointer stays.
 #define GEMM_ADD_TERMS(M, V)                                                                                          \

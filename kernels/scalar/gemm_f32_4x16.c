@@ -6,14 +6,22 @@
 
 #include <math.h>
 
-/// The terms of docs/numerics.md section 2, of a tile that has some, on acc of C[i,j].
-static float ended(const struct fovea_gemm_terms *terms, float acc, const float *c, size_t i, size_t j)
+/// The terms of a tile that has some, on acc of C[i,j]: the epilogue of that element.
+static float ended(const struct fovea_gemm_terms *terms, float acc, float c, size_t i, size_t j)
 {
-    float v = terms->alpha != 1.0f ? terms->alpha * acc : acc;
-    v = terms->beta != 0.0f ? fmaf(terms->beta, *c, v) : v;
-    v = terms->bias != NULL ? v + terms->bias[j] : v;
-    v = terms->relu && v < 0.0f ? 0.0f : v;
-    return terms->residual != NULL ? v + terms->residual[(ptrdiff_t)i * terms->residual_row + (ptrdiff_t)j] : v;
+    const struct fovea_gemm_epilogue one = {
+        .m = 1,
+        .n = 1,
+        .acc = &acc,
+        .c = &c,
+        .alpha = terms->alpha,
+        .beta = terms->beta,
+        .bias = terms->bias != NULL ? terms->bias + j : NULL,
+        .residual = terms->residual != NULL ? terms->residual + (ptrdiff_t)i * terms->residual_row + j : NULL,
+        .act = terms->relu ? FOVEA_ACT_RELU : FOVEA_ACT_NONE,
+    };
+    fovea_gemm_epilogue_f32_scalar(&one);
+    return c;
 }
 
 static void compute(const struct fovea_gemm_tile *tile)
@@ -28,7 +36,7 @@ static void compute(const struct fovea_gemm_tile *tile)
                 acc = fmaf(a[(ptrdiff_t)p * tile->a_k], b[(ptrdiff_t)p * tile->b_k], acc);
             }
             *c = tile->mode == FOVEA_GEMM_RESCALE ? fmaf(*c, tile->scale[j], acc)
-                 : tile->terms != NULL            ? ended(tile->terms, acc, c, i, j)
+                 : tile->terms != NULL            ? ended(tile->terms, acc, *c, i, j)
                                                   : acc;
         }
     }

@@ -29,7 +29,7 @@ static inline void random_profile(const struct fovea_machine *machine, uint32_t 
         struct fovea_tuned *const tuned = &profile->tuned[class];
         uint32_t count;
         const struct fovea_tunable *const tunables = fovea_tunables(fovea_class(class).kind, &count);
-        profile->has[class] = test_below(&seed, 5) != 0;
+        profile->has[class] = fovea_class_is_tuned(class) && test_below(&seed, 5) != 0;
         if (!profile->has[class])
             continue;
         tuned->kernel = random_kernel(class, isa, &seed);

@@ -148,10 +148,10 @@ static bool better_beside(const struct fovea_gemm_layout *plan, const struct fov
     return false;
 }
 
-// The accumulators of the largest task of m rows, which the plan has room for.
-static void test_room(const struct fovea_gemm_layout *plan, size_t m, const char *isa)
+// The accumulators of the largest task of m rows, which the plan has room for, evened out or not.
+static void test_room(const struct fovea_gemm_layout *plan, size_t m, bool even, const char *isa)
 {
-    const struct fovea_gemm_grid grid = fovea_gemm_grid(plan, m, true);
+    const struct fovea_gemm_grid grid = fovea_gemm_grid(plan, m, even);
     const size_t rows = grid.rows.size + (grid.rows.longer != 0);
     for (size_t group = 0; group < grid.groups.count; group++) {
         const size_t begin = fovea_cut_begin(&plan->strips, fovea_cut_begin(&grid.groups, group));
@@ -227,8 +227,9 @@ static void test_shape(const struct fovea_engine *engine, size_t batch, size_t m
         test_cut(&plan, m, isa);
         test_cut(&plan, fewer, isa);
         for (size_t rows = 1; rows <= m; rows += 1 + rows / 5)
-            test_room(&plan, rows, isa);
-        test_room(&plan, m, isa);
+            for (int even = 0; even <= 1; even++)
+                test_room(&plan, rows, even, isa);
+        test_room(&plan, m, true, isa);
     }
 }
 

@@ -70,24 +70,29 @@ static void draw(struct problem *p)
     struct fovea_mha_args *const a = &p->args;
     *a = (struct fovea_mha_args){.batch = d->batch, .q_len = d->q_len, .kv_len = d->kv_len, .seed = seed_of_run};
     a->site = SITE;
-    a->position = maybe() ? test_below(&rng, 300) : 0;
+    a->position = maybe() ? test_below(&rng, 300) : maybe() ? test_below(&rng, (uint32_t)d->kv_len) : 0;
     if (maybe()) {
         d->mask = FOVEA_MASK_BYTES;
-        d->mask_row = d->kv_len, d->mask_key = 1; // the same for all heads and batches
-        uint8_t *const mask = test_memory(d->q_len * d->kv_len, TEST_HIGH);
-        for (size_t i = 0; i < d->q_len * d->kv_len; i++)
+        const size_t of_head = d->q_len * d->kv_len, all = d->batch * d->heads * of_head;
+        d->mask_row = d->kv_len, d->mask_key = 1;
+        d->mask_head = maybe() ? of_head : 0;
+        d->mask_batch = maybe() ? d->heads * of_head : 0;
+        uint8_t *const mask = test_memory(all, TEST_HIGH);
+        for (size_t i = 0; i < all; i++)
             mask[i] = !maybe();
         a->mask = mask;
     }
     if (maybe()) {
         d->bias = 1;
         d->bias_head = d->q_len * d->kv_len, d->bias_row = d->kv_len, d->bias_key = 1;
-        a->bias = some(d->heads * d->bias_head, 2);
+        d->bias_batch = maybe() ? d->heads * d->bias_head : 0;
+        a->bias = some(d->batch * d->heads * d->bias_head, 2);
     }
     if (maybe()) {
-        d->kv_len_kind = FOVEA_KV_LEN_BATCH;
-        uint32_t *const lens = test_memory(d->batch * sizeof *lens, TEST_HIGH);
-        for (size_t b = 0; b < d->batch; b++)
+        d->kv_len_kind = maybe() ? FOVEA_KV_LEN_BATCH_ROW : FOVEA_KV_LEN_BATCH;
+        const size_t count = d->kv_len_kind == FOVEA_KV_LEN_BATCH ? d->batch : d->batch * d->q_len;
+        uint32_t *const lens = test_memory(count * sizeof *lens, TEST_HIGH);
+        for (size_t b = 0; b < count; b++)
             lens[b] = test_below(&rng, (uint32_t)d->kv_len + 1);
         a->kv_lens = lens;
     }
@@ -102,6 +107,7 @@ static void draw(struct problem *p)
         a->rotary_cos = some(d->rotary_positions * d->rotary_dim / 2, 1);
         a->rotary_sin = some(d->rotary_positions * d->rotary_dim / 2, 1);
     }
+    a->eval = maybe();
     a->average_weights = maybe();
     a->dropped_weights = maybe();
     a->query = some(d->batch * d->q_len * d->query_width, 1);
@@ -173,6 +179,7 @@ static float *from_operators(const struct problem *p, float *attn_weights)
     d.scoring = m->scoring, d.softcap = m->softcap, d.causal = m->causal, d.dropout = m->dropout;
     d.window_left = m->window_left, d.window_right = m->window_right, d.kv_len_kind = m->kv_len_kind;
     d.mask = m->mask, d.mask_row = m->mask_row, d.mask_key = m->mask_key;
+    d.mask_batch = m->mask_batch, d.mask_head = m->mask_head, d.bias_batch = m->bias_batch;
     d.bias = m->bias, d.bias_head = m->bias_head, d.bias_row = m->bias_row, d.bias_key = m->bias_key;
     d.q = projected(m->heads, m->q_len, m->qk_dim), d.out = projected(m->heads, m->q_len, m->v_dim);
     d.k = projected(kv_heads, m->kv_len, m->qk_dim), d.v = projected(kv_heads, m->kv_len, m->v_dim);
@@ -196,7 +203,8 @@ static float *from_operators(const struct problem *p, float *attn_weights)
         .sinks = call->sinks,
         .live_heads = call->live_heads,
         .live_count = call->live_count,
-        .seed = call->seed + call->site};
+        .seed = call->seed + call->site,
+        .eval = call->eval};
     CHECK(!fovea_attention_once(engines[0], &d, &a), "attention");
     if (attn_weights) {
         struct fovea_work *const plan = test_memory(fovea_attention_plan_size(), TEST_HIGH);
@@ -238,6 +246,36 @@ static void fill_cache(const struct fovea_engine *engine, const struct problem *
     CHECK(!test_run(&test_mha, engine, &d, &a, TEST_SERIAL, 1), "fill");
 }
 
+// The keys of each sequence from `from` on.
+static const float *later(const float *x, size_t batch, size_t len, size_t from, size_t to, size_t width)
+{
+    float *const part = test_floats(batch * (to - from) * width, TEST_HIGH);
+    for (size_t b = 0; b < batch; b++)
+        memcpy(part + b * (to - from) * width, x + (b * len + from) * width, (to - from) * width * sizeof *part);
+    return part;
+}
+
+enum way_of_keys { PROJECTED, CACHED, APPENDED, KEY_WAYS };
+static const char *const key_ways[KEY_WAYS] = {"mha", "mha of a cache", "mha that appends"};
+
+// The call with its keys in a cache: all of them, or those before its position, the others being appended.
+static void put_into_cache(const struct fovea_engine *engine, const struct problem *p, enum way_of_keys way,
+                           struct fovea_mha_desc *d, struct fovea_mha_args *a, struct fovea_kv_cache *cache)
+{
+    const size_t all = a->kv_len, before = way == CACHED ? all : a->position;
+    struct problem filled = *p;
+    filled.args.key = later(a->key, a->batch, all, 0, before, d->key_width);
+    filled.args.value = later(a->value, a->batch, all, 0, before, d->value_width);
+    filled.args.kv_len = before;
+    fill_cache(engine, &filled, d, cache);
+    a->cache = cache;
+    d->keys = way == CACHED ? FOVEA_MHA_CACHED : FOVEA_MHA_APPEND;
+    d->new_len = all - before;
+    a->key = way == CACHED ? NULL : later(a->key, a->batch, all, before, all, d->key_width);
+    a->value = way == CACHED ? NULL : later(a->value, a->batch, all, before, all, d->value_width);
+    a->kv_len = way == CACHED ? all : all - before;
+}
+
 static void test_draw(int number)
 {
     struct problem p = {0};
@@ -248,23 +286,21 @@ static void test_draw(int number)
     float *const weights = m->need_weights ? test_floats(maps, TEST_HIGH) : NULL;
     const float *const expected = from_operators(&p, weights);
     for (int e = 0; e < TEST_ISAS; e++)
-        for (int cached = 0; cached <= 1 && engines[e]; cached++) {
+        for (int way = PROJECTED; way < KEY_WAYS && engines[e]; way++) {
             struct fovea_mha_desc d = p.desc;
             struct fovea_mha_args a = p.args;
             struct fovea_kv_cache cache = {0};
+            if (way == APPENDED && a.position >= a.kv_len)
+                continue;
             d.batch += number % 2; // of a plan for more
             d.q_len += number % 5 * 4;
             d.kv_len += number % 3 * 30;
-            if (cached) {
-                fill_cache(engines[e], &p, &d, &cache);
-                d.keys = FOVEA_MHA_CACHED;
-                a.key = a.value = NULL;
-                a.cache = &cache;
-            }
+            if (way != PROJECTED)
+                put_into_cache(engines[e], &p, (enum way_of_keys)way, &d, &a, &cache);
             a.out = test_floats(n, TEST_HIGH);
             a.attn_weights = m->need_weights && !(number % 8 == 7) ? test_floats(maps, TEST_HIGH) : NULL;
             CHECK(!test_run(&test_mha, engines[e], &d, &a, (enum test_way)((e + number) % TEST_WAYS), 3), "mha");
-            compare(cached ? "mha of a cache" : "mha", test_isas[e], number, expected, a.out, n);
+            compare(key_ways[way], test_isas[e], number, expected, a.out, n);
             if (a.attn_weights)
                 compare("weights", test_isas[e], number, weights, a.attn_weights, maps);
         }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// kernels/gemm_tile.h - what the kernels of a GEMM take: tiles, panels, and the end of a product.
-#ifndef FOVEA_KERNELS_GEMM_TILE_H
-#define FOVEA_KERNELS_GEMM_TILE_H
+// kernels/gemm_contract.h - what the kernels of a GEMM take: tiles, panels, and the end of a product.
+#ifndef FOVEA_KERNELS_GEMM_CONTRACT_H
+#define FOVEA_KERNELS_GEMM_CONTRACT_H
 
 #include "kernels/panel.h"
 #include <stddef.h>
@@ -22,8 +22,6 @@ struct fovea_gemm_terms {
     ptrdiff_t residual_row, bias_next, residual_next; ///< the last two from one tile to the next, as c_next
     uint32_t relu;                                    ///< 0 or 1
 };
-/// Whether a micro-kernel has them, by what it requires: the definition, and those of AVX-512.
-#define FOVEA_TAKES_TERMS(required) ((required) == FOVEA_REQUIRES_scalar || ((required)&FOVEA_CPU_AVX512) != 0)
 
 /// One register tile: C[i,j] over k ascending steps acc = fma(A[i,p], B[p,j], acc). Strides are in elements.
 ///
@@ -58,7 +56,7 @@ struct fovea_gemm_tile {
     /// last steps what the first ones of the tile read whose B is at ahead, if that is not NULL, in rows and panels as
     /// these.
     uint32_t lead_steps;
-    const struct fovea_gemm_terms *terms; ///< or NULL; for variants of FOVEA_TAKES_TERMS, mode STORE or ADD
+    const struct fovea_gemm_terms *terms; ///< or NULL; where the register says terms, mode STORE or ADD
     size_t b_ends; ///< not 0: B is natural rows, and of so many of them, at most k, the last ones, exactly n elements
                    ///< are readable; mode is STORE, ahead NULL and b_next 0. 0: every panel is readable in full
 };

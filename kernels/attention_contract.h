@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// kernels/attention_chunk.h - what the kernels of attention take: a chunk of keys, states, their ends.
-#ifndef FOVEA_KERNELS_ATTENTION_CHUNK_H
-#define FOVEA_KERNELS_ATTENTION_CHUNK_H
+// kernels/attention_contract.h - what the kernels of attention take: a chunk of keys, states, their ends.
+#ifndef FOVEA_KERNELS_ATTENTION_CONTRACT_H
+#define FOVEA_KERNELS_ATTENTION_CONTRACT_H
 
 #include "kernels/panel.h"
 #include <stddef.h>
