@@ -249,6 +249,43 @@ static void test_tall(const struct fovea_engine *engine, const char *isa)
     }
 }
 
+// An executor that says how many tasks the last phase had.
+static void count_and_run(void *state, uint32_t count, void (*body)(void *arg, uint32_t task, uint32_t worker),
+                          void *arg)
+{
+    *(uint32_t *)state = count;
+    for (uint32_t task = 0; task < count; task++)
+        body(arg, task, 0);
+}
+
+// A call of fewer rows than its plan has is evened out on an executor, and task by task as it is cut at first.
+static void test_call(const struct fovea_engine *engine, const char *isa)
+{
+    enum { ROWS = 256, FEWER = 33, WIDTH = 768 };
+    struct fovea_gemm_desc desc = FOVEA_GEMM_DESC_INIT;
+    desc.m = ROWS, desc.n = desc.k = desc.lda = desc.ldb = desc.ldc = WIDTH;
+    static _Alignas(FOVEA_ALIGNMENT) struct fovea_gemm_layout plan;
+    CHECK(fovea_gemm_plan(engine, &desc, &plan) == FOVEA_OK, "plan");
+    const struct fovea_gemm_grid even = fovea_gemm_grid(&plan, FEWER, true),
+                                 at_first = fovea_gemm_grid(&plan, FEWER, false);
+    const uint32_t last = plan.work.phases - 1, tasks = fovea_gemm_count(&plan, &even, FEWER, last);
+    float *const operands = test_alloc((ROWS + WIDTH + ROWS) * WIDTH * sizeof *operands);
+    memset(operands, 0, (ROWS + WIDTH + ROWS) * WIDTH * sizeof *operands);
+    const struct fovea_gemm_args args = {
+        .a = operands, .b = operands + ROWS * WIDTH, .c = operands + (ROWS + WIDTH) * WIDTH, .m = FEWER};
+    void *const shared = test_alloc(plan.work.shared_bytes), *const scratch = test_alloc(2 * plan.work.scratch_bytes);
+    uint32_t counted = 0;
+    const struct fovea_executor executor = {.workers = 2, .state = &counted, .parallel_for = count_and_run};
+    CHECK(fovea_gemm(&plan, &args, shared, scratch, &executor) == FOVEA_OK, "call");
+    CHECK(counted == tasks && tasks != fovea_gemm_count(&plan, &at_first, FEWER, last), "%s: %u tasks, expected %u",
+          isa, counted, tasks);
+    CHECK(fovea_gemm_tasks(&plan, &args, last) == fovea_gemm_count(&plan, &at_first, FEWER, last), "%s: task by task",
+          isa);
+    free(operands);
+    free(shared);
+    free(scratch);
+}
+
 int main(void)
 {
     static const uint32_t workers[] = {1, 2, 3, 5, 7, 12, 20, 33, 64, WORKERS_MAX};
@@ -267,6 +304,7 @@ int main(void)
         }
         test_set_workers(engines[e], WORKERS_MAX);
         test_tall(engines[e], test_isas[e]);
+        test_call(engines[e], test_isas[e]);
         uint64_t rng = 7;
         for (int i = 0; i < draws; i++) { // sizes of 1 to 8191, as many of each power of two
             size_t size[3];
