@@ -12,11 +12,11 @@
 
 #define GEMM(m, n, k, form)                                                                                            \
     {                                                                                                                  \
-        .gemm = { m, n, k, FOVEA_FORM_##form }                                                                         \
+        .gemm = { m, n, k, FOVEA_FORM_##form, .near = 0 }                                                              \
     }
 #define ATTENTION(heads, q, kv, dim, causal)                                                                           \
     {                                                                                                                  \
-        .attention = { heads, q, kv, dim, causal }                                                                     \
+        .attention = { heads, q, kv, dim, causal, .near = 0 }                                                          \
     }
 const struct tune_held_out tune_held_out[] = {
     GEMM(1, 2304, 768, PACKED),
