@@ -76,10 +76,12 @@ static void run_rotary(const struct fovea_rowwise_layout *plan, const struct fov
 {
     const struct fovea_rowwise_desc *const d = &plan->desc;
     const size_t pairs = d->rotary_dim / 2, dim = d->cols / d->heads;
-    const size_t position = pairs == 0                ? 0
-                            : args->positions != NULL ? args->positions[row]
-                                                      : args->position + row % args->len;
-    const float *const cos = args->cos + position * pairs, *const sin = args->sin + position * pairs;
+    const float *cos = NULL, *sin = NULL; // where nothing is turned
+    if (pairs != 0) {
+        const size_t position = args->positions != NULL ? args->positions[row] : args->position + row % args->len;
+        cos = args->cos + position * pairs;
+        sin = args->sin + position * pairs;
+    }
     for (size_t h = 0; h < d->heads; h++, x += dim, y += dim) {
         plan->kernels->rotary.run(pairs, d->rotary_adjacent, x, cos, sin, y);
         if (x != y && d->rotary_dim != dim) {

@@ -56,8 +56,8 @@ void fovea_gemm_f32_4x16_scalar(const struct fovea_gemm_tile *tile)
         t.b += t.b_next;
         t.c += t.c_next;
         if (t.terms != NULL) {
-            terms.bias += terms.bias != NULL ? terms.bias_next : 0;
-            terms.residual += terms.residual != NULL ? terms.residual_next : 0;
+            terms.bias = terms.bias != NULL ? terms.bias + terms.bias_next : NULL;
+            terms.residual = terms.residual != NULL ? terms.residual + terms.residual_next : NULL;
         }
     }
 }
