@@ -71,6 +71,8 @@ if(FOVEA_FAULT)
 endif()
 
 set(FOVEA_OBJECTS)
+# Without LTO: what lies on either side of a kernel is compiled for other CPUs, and files of AVX-512's tiles each have
+# routines in assembly of the same names (gemm_terms.h).
 foreach(isa IN LISTS FOVEA_ISAS)
     string(TOUPPER ${isa} ISA)
     set(files)

@@ -7,6 +7,7 @@
 #include "tests/support/memory.h"
 #include "tests/support/operator.h"
 #include "tests/support/test.h"
+#include "tests/support/weights.h"
 
 enum { B = 2, LEN = 21, WIDTH = 24, HEADS = 6, KV_HEADS = 2, D = 7, FFN = 33 };
 
@@ -15,24 +16,13 @@ static uint64_t rng = 11;
 
 static float *some(size_t n, float scale)
 {
-    float *const x = test_floats(n, TEST_HIGH);
-    for (size_t i = 0; i < n; i++)
-        x[i] = scale * test_float(&rng);
-    return x;
-}
-
-static const void *packed(const float *w, size_t inputs, size_t outputs)
-{
-    size_t bytes;
-    CHECK(!fovea_pack_size(inputs, outputs, &bytes), "size");
-    void *const blob = test_memory(bytes, TEST_HIGH);
-    CHECK(!fovea_pack(engines[0], FOVEA_TRANS, inputs, outputs, w, inputs, blob, bytes), "pack");
-    return blob;
+    return test_some(n, scale, &rng);
 }
 
 static struct fovea_linear linear(size_t inputs, size_t outputs)
 {
-    return (struct fovea_linear){packed(some(inputs * outputs, 0.4f), inputs, outputs), some(outputs, 0.2f)};
+    return (struct fovea_linear){test_packed(engines[0], some(inputs * outputs, 0.4f), inputs, outputs),
+                                 some(outputs, 0.2f)};
 }
 
 // A projection of key heads, and the same with each of them as often as query heads share it.
@@ -45,8 +35,8 @@ static void grouped(struct fovea_linear *few, struct fovea_linear *written_out)
         memcpy(all + h * D * WIDTH, w + h / EACH * D * WIDTH, D * WIDTH * sizeof *all);
         memcpy(biases + h * D, bias + h / EACH * D, D * sizeof *biases);
     }
-    *few = (struct fovea_linear){packed(w, WIDTH, KV_HEADS * D), bias};
-    *written_out = (struct fovea_linear){packed(all, WIDTH, HEADS * D), biases};
+    *few = (struct fovea_linear){test_packed(engines[0], w, WIDTH, KV_HEADS * D), bias};
+    *written_out = (struct fovea_linear){test_packed(engines[0], all, WIDTH, HEADS * D), biases};
 }
 
 static float *run(const struct fovea_engine *engine, const struct fovea_layer_desc *d, struct fovea_layer_args a,
@@ -137,6 +127,11 @@ static void test_layer_of(enum fovea_norm_place place, enum fovea_norm_kind kind
     }
     d.causal = 0, d.cached = 1;
     CHECK(test_run(&test_layer, engines[0], &d, &a, TEST_SERIAL, 1) == FOVEA_ERR_SHAPE, "an encoder with a cache");
+    d.causal = d.decoder = 1;
+    CHECK(test_run(&test_layer, engines[0], &d, &a, TEST_SERIAL, 1) == FOVEA_ERR_VALUE, "a causal decoder");
+    d.decoder = 0, d.cached = 0, d.rotary_positions = LEN - 1;
+    a.y = test_floats(B * LEN * WIDTH, TEST_HIGH);
+    CHECK(test_run(&test_layer, engines[0], &d, &a, TEST_SERIAL, 1) == FOVEA_ERR_SHAPE, "a position too many");
     test_memory_reset();
 }
 

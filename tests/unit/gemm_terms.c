@@ -75,7 +75,7 @@ static void test_in_tiles(const struct fovea_engine *engine, const char *isa)
 
 int main(void)
 {
-    enum { PROFILES = 3 };
+    const uint64_t profiles = getenv("FOVEA_TEST_SMALL") != NULL ? 1 : 3;
     static struct fovea_profile profile;
     struct fovea_engine *engines[TEST_ISAS];
     test_engines(engines);
@@ -88,7 +88,7 @@ int main(void)
             const struct fovea_variant_facts *const facts = &fovea_variant_facts[v];
             if (facts->slot != FOVEA_SLOT_gemm || (facts->required & ~allowed) != 0)
                 continue;
-            for (uint64_t seed = 1; seed <= PROFILES; seed++) {
+            for (uint64_t seed = 1; seed <= profiles; seed++) {
                 random_profile(fovea_engine_machine(engines[e]), allowed, seed, &profile);
                 for (uint32_t class = 0; class < FOVEA_TUNED_CLASSES; class ++)
                     if (fovea_class_slot(class) == FOVEA_SLOT_gemm && fovea_class_is_tuned(class))

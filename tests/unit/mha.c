@@ -6,6 +6,7 @@
 #include "tests/support/memory.h"
 #include "tests/support/operator.h"
 #include "tests/support/test.h"
+#include "tests/support/weights.h"
 
 #include <stdbool.h>
 
@@ -17,10 +18,7 @@ static uint64_t rng = 3;
 
 static float *some(size_t n, float scale)
 {
-    float *const x = test_floats(n, TEST_HIGH);
-    for (size_t i = 0; i < n; i++)
-        x[i] = scale * test_float(&rng);
-    return x;
+    return test_some(n, scale, &rng);
 }
 
 static bool maybe(void)
@@ -30,12 +28,8 @@ static bool maybe(void)
 
 static struct fovea_linear linear(size_t inputs, size_t outputs)
 {
-    size_t bytes;
-    CHECK(!fovea_pack_size(inputs, outputs, &bytes), "size");
-    void *const blob = test_memory(bytes, TEST_HIGH);
     const float *const w = some(inputs * outputs, 2 / sqrtf((float)inputs));
-    CHECK(!fovea_pack(engines[0], FOVEA_TRANS, inputs, outputs, w, inputs, blob, bytes), "pack");
-    return (struct fovea_linear){blob, maybe() ? NULL : some(outputs, 0.2f)};
+    return (struct fovea_linear){test_packed(engines[0], w, inputs, outputs), maybe() ? NULL : some(outputs, 0.2f)};
 }
 
 // One drawn problem.
@@ -370,6 +364,18 @@ static void test_refused(void)
         a.live_heads = wrong[i].live, a.live_count = wrong[i].live_count;
         CHECK(test_run(&test_mha, engines[0], &d, &a, TEST_SERIAL, 1) == wrong[i].status, "%s", wrong[i].what);
     }
+    struct fovea_mha_desc d = p.desc;
+    struct fovea_mha_args args = p.args;
+    args.average_weights = 2;
+    CHECK(test_run(&test_mha, engines[0], &d, &args, TEST_SERIAL, 1) == FOVEA_ERR_ENUM, "average_weights");
+    args.average_weights = 0, args.dropped_weights = 2;
+    CHECK(test_run(&test_mha, engines[0], &d, &args, TEST_SERIAL, 1) == FOVEA_ERR_ENUM, "dropped_weights");
+    d.need_weights = 2;
+    CHECK(test_run(&test_mha, engines[0], &d, &p.args, TEST_SERIAL, 1) == FOVEA_ERR_ENUM, "need_weights");
+    d.need_weights = 0, d.rotary_adjacent = 2;
+    CHECK(test_run(&test_mha, engines[0], &d, &p.args, TEST_SERIAL, 1) == FOVEA_ERR_ENUM, "rotary_adjacent");
+    d.rotary_adjacent = 0, d.qk_dim = 2, d.rotary_dim = 4;
+    CHECK(test_run(&test_mha, engines[0], &d, &p.args, TEST_SERIAL, 1) == FOVEA_ERR_SHAPE, "rotary_dim");
 }
 
 int main(void)

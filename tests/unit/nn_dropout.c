@@ -6,6 +6,7 @@
 #include "tests/support/memory.h"
 #include "tests/support/operator.h"
 #include "tests/support/test.h"
+#include "tests/support/weights.h"
 
 #include <stdbool.h>
 
@@ -17,20 +18,13 @@ static uint64_t random_state = 7;
 
 static float *some(size_t n, float scale)
 {
-    float *const x = test_floats(n, TEST_HIGH);
-    for (size_t i = 0; i < n; i++)
-        x[i] = scale * test_float(&random_state);
-    return x;
+    return test_some(n, scale, &random_state);
 }
 
 static struct fovea_linear linear(size_t inputs, size_t outputs)
 {
-    size_t bytes;
-    CHECK(!fovea_pack_size(inputs, outputs, &bytes), "size");
-    void *const blob = test_memory(bytes, TEST_HIGH);
     const float *const w = some(inputs * outputs, 2 / sqrtf((float)inputs));
-    CHECK(!fovea_pack(engines[0], FOVEA_TRANS, inputs, outputs, w, inputs, blob, bytes), "pack");
-    return (struct fovea_linear){blob, some(outputs, 0.2f)};
+    return (struct fovea_linear){test_packed(engines[0], w, inputs, outputs), some(outputs, 0.2f)};
 }
 
 static struct fovea_mha_weights attention_weights(void)

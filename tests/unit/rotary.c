@@ -6,6 +6,7 @@
 #include "tests/support/memory.h"
 #include "tests/support/operator.h"
 #include "tests/support/test.h"
+#include "tests/support/weights.h"
 
 #include <stdbool.h>
 
@@ -14,10 +15,7 @@ static uint64_t rng = 5;
 
 static float *some(size_t n)
 {
-    float *const x = test_floats(n, TEST_HIGH);
-    for (size_t i = 0; i < n; i++)
-        x[i] = test_float(&rng);
-    return x;
+    return test_some(n, 1, &rng);
 }
 
 // Sums and differences of floats are rounded but once so: twice as many bits and two more are enough.
