@@ -19,7 +19,8 @@ enum fovea_gemm_mode {
 struct fovea_gemm_terms {
     float alpha, beta;
     const float *bias, *residual; ///< bias[j], residual[i * residual_row + j], or NULL; the residual may be C itself
-    ptrdiff_t residual_row, bias_next, residual_next; ///< the last two from one tile to the next, as c_next
+    ptrdiff_t residual_row, bias_next, residual_next; ///< the last two from one tile to the next: below 0 and
+                                                      ///< m * residual_row, beside n or the like for both
     uint32_t relu;                                    ///< 0 or 1
 };
 
@@ -56,7 +57,7 @@ struct fovea_gemm_tile {
     /// last steps what the first ones of the tile read whose B is at ahead, if that is not NULL, in rows and panels as
     /// these.
     uint32_t lead_steps;
-    const struct fovea_gemm_terms *terms; ///< or NULL; where the register says terms, mode STORE or ADD
+    const struct fovea_gemm_terms *terms; ///< or NULL; of STORE or ADD
     size_t b_ends; ///< not 0: B is natural rows, and of so many of them, at most k, the last ones, exactly n elements
                    ///< are readable; mode is STORE, ahead NULL and b_next 0. 0: every panel is readable in full
 };

@@ -58,13 +58,13 @@ typedef void fovea_rotary_fn(size_t n, uint32_t adjacent, const float *x, const 
 // ---- Registers -------------------------------------------------------------------------------------------------
 
 /// A variant of a family: its code, its place in the registers, counted from 0, and the facts its caller needs. mr x nr
-/// is its tile, 0 where it has none; terms is 1 where it takes those of struct fovea_gemm_tile.
+/// is its tile, 0 where it has none.
 #define FOVEA_FAMILY(family)                                                                                           \
     struct fovea_##family##_kernel {                                                                                   \
         const char *name;                                                                                              \
         int32_t variant;                                                                                               \
         uint32_t required;                                                                                             \
-        uint16_t mr, nr, terms;                                                                                        \
+        uint16_t mr, nr;                                                                                               \
         fovea_##family##_fn *run;                                                                                      \
     };
 FOVEA_FAMILY(gemm)

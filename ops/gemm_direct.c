@@ -151,9 +151,7 @@ static void set_b(const struct fovea_gemm_area *area, bool natural, size_t begin
 
 bool fovea_gemm_is_along(const struct fovea_gemm_layout *plan)
 {
-    const struct fovea_gemm_desc *const d = &plan->desc;
-    const bool plain = d->alpha == 1 && d->activation == FOVEA_ACTIVATION_NONE && !plan->detour;
-    return plan->direct && reads_b(plan) && (plan->passes || ((plain || plan->terms) && short_and_wide(plan)));
+    return plan->direct && reads_b(plan) && (plan->passes || (plan->terms && short_and_wide(plan)));
 }
 
 // C along its rows, all strips but the last where that ends within a panel. Returns the first one that is left.

@@ -39,13 +39,6 @@ static double cost(const struct fovea_gemm_layout *plan, const struct fovea_gemm
     return m * p + m * strips + p * tiles + (LOOP + AROUND / (double)d->k) * strips * tiles;
 }
 
-// Whether a tile does what the plan, by the micro-kernel of its class, leaves to tiles: of another ISA, as a profile
-// may have it for the class alone, it need not.
-static bool may_take(const struct fovea_gemm_layout *plan, const struct fovea_gemm_kernel *other)
-{
-    return !plan->terms || other->terms != 0;
-}
-
 // Of the tiles that take few rows of a small product at once the one with fewest strips.
 static const struct fovea_gemm_kernel *with_chains(const struct fovea_gemm_layout *plan)
 {
@@ -54,8 +47,7 @@ static const struct fovea_gemm_kernel *with_chains(const struct fovea_gemm_layou
     const size_t panels = fovea_ceil_div(plan->desc.n, FOVEA_PANEL);
     for (uint32_t i = 0; i < kernels->gemm_tile_count; i++) {
         const struct fovea_gemm_kernel *const other = &kernels->gemm_tiles[i];
-        if (may_take(plan, other) && plan->desc.m <= other->mr && !fovea_gemm_is_thin(other) &&
-            !fovea_is_tall(other->mr, other->nr) &&
+        if (plan->desc.m <= other->mr && !fovea_gemm_is_thin(other) && !fovea_is_tall(other->mr, other->nr) &&
             fovea_ceil_div(panels, other->nr / FOVEA_PANEL) < fovea_ceil_div(panels, best->nr / FOVEA_PANEL)) {
             best = other;
         }
@@ -108,7 +100,7 @@ const struct fovea_gemm_kernel *fovea_gemm_fitting(const struct fovea_gemm_layou
     for (uint32_t i = 0; i < kernels->gemm_tile_count; i++) {
         const struct fovea_gemm_kernel *const other = &kernels->gemm_tiles[i];
         const bool few = fovea_gemm_is_thin(other) || fovea_is_tall(other->mr, other->nr);
-        if (!may_take(plan, other) || (few && !is_narrow(plan, other))) {
+        if (few && !is_narrow(plan, other)) {
             continue; // few rows are the choice of a plan for them
         }
         const bool pair = fovea_gemm_is_small(other) && other->nr > FOVEA_PANEL && other != plan->kernel;

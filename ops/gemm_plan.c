@@ -183,8 +183,8 @@ static void set_problem(struct fovea_gemm_layout *plan, const struct fovea_kerne
         .mr = mr,
         .strips = fovea_cut(panels_of(desc->n), nr / FOVEA_PANEL),
     };
-    plan->terms = kernel->terms != 0 && !desc->gated &&
-                  (desc->activation == FOVEA_ACTIVATION_NONE || desc->activation == FOVEA_ACTIVATION_RELU);
+    plan->terms =
+        !desc->gated && (desc->activation == FOVEA_ACTIVATION_NONE || desc->activation == FOVEA_ACTIVATION_RELU);
     plan->desc.trans_b = desc->b_packed ? FOVEA_NO_TRANS : desc->trans_b; // how it was packed from does not matter
 }
 

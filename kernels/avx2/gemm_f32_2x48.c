@@ -8,6 +8,7 @@
 //
 // Lanes are columns of C and a k step is a rank-1 update: each element is one ascending fma chain (docs/numerics.md).
 #include "kernels/avx2/vec.h"
+#include "kernels/common/gemm_end.h"
 #include "kernels/common/gemm_more.h"
 #include "kernels/common/unroll.h"
 
@@ -71,6 +72,9 @@ static inline __attribute__((always_inline)) void gemm_tile(const struct fovea_g
     for (int i = 0; i < M; i++) {
         FV_UNROLL
         for (int j = 0; j < P; j++) {
+            if (t.terms != NULL) {
+                gemm_end_panel(t.terms, i, (size_t)j * FOVEA_PANEL, C_OF(i, j, 0), acc[i][j]);
+            }
             FV_UNROLL
             for (int v = 0; v < FV_VECS; v++) {
                 if (t.mode == FOVEA_GEMM_RESCALE && !FOVEA_FAULT_IS(GEMM_RESCALE_STORES)) {
@@ -105,5 +109,5 @@ GEMM_TILE(2, 3)
 void fovea_gemm_f32_2x48_avx2(const struct fovea_gemm_tile *tile)
 {
     static fovea_gemm_fn *const tiles[MR][PANELS] = {{gemm_1x1, gemm_1x2, gemm_1x3}, {gemm_2x1, gemm_2x2, gemm_2x3}};
-    gemm_with_more(tile, tiles[tile->m - 1][(tile->n - 1) / FOVEA_PANEL]);
+    gemm_with_more(tile, tiles[tile->m - 1][(tile->n - 1) / FOVEA_PANEL], fovea_gemm_epilogue_f32_avx2);
 }

@@ -7,6 +7,8 @@
 // steps, rows of B 1.01 to 1.1 times as fast as 6x16, panels 1.00 to 1.02).
 //
 // Lanes are columns of C and a k step is a rank-1 update: each element is one ascending fma chain (docs/numerics.md).
+#include "kernels/avx2/gemm_terms.h"
+#include "kernels/common/gemm_more.h"
 #include "kernels/fault.h"
 #include "kernels/kernel.h"
 
@@ -64,6 +66,23 @@ enum { PANELS = 2, ROWS_OF_6X16 = 6 };
 #define PAIR_APART_1(M) PAIR_STEP(M, PAIR_A_0, "0") PAIR_B_NEXT "add %[a_k], %[a]\n\t"
 #define PAIR_APART_4(M) PAIR_APART_1(M) PAIR_APART_1(M) PAIR_APART_1(M) PAIR_APART_1(M)
 
+// What becomes of the sums of a row.
+#define PAIR_SCALE(index, a, w, x, y, z)                                                                \
+    GEMM_TERM_SCALED(w) GEMM_TERM_SCALED(x) GEMM_TERM_SCALED(y) GEMM_TERM_SCALED(z)
+#define PAIR_OLD(index, a, w, x, y, z)                                                                  \
+    GEMM_TERM_OLD("", w) GEMM_TERM_OLD("32", x) GEMM_TERM_OLD("64", y) GEMM_TERM_OLD("96", z) GEMM_TERM_NEXT_OLD
+#define PAIR_BIAS(index, a, w, x, y, z)                                                                 \
+    GEMM_TERM_BIAS("12", w) GEMM_TERM_BIAS("13", x) GEMM_TERM_BIAS("14", y) GEMM_TERM_BIAS("15", z)
+#define PAIR_RELU(index, a, w, x, y, z) GEMM_TERM_RELU(w) GEMM_TERM_RELU(x) GEMM_TERM_RELU(y) GEMM_TERM_RELU(z)
+#define PAIR_RESIDUAL(index, a, w, x, y, z)                                                             \
+    GEMM_TERM_REST("", w) GEMM_TERM_REST("32", x) GEMM_TERM_REST("64", y) GEMM_TERM_REST("96", z)       \
+    GEMM_TERM_NEXT_REST
+#define PAIR_FETCH "prefetcht0 (%rax)\n\tprefetcht0 64(%rax)\n\t"
+#define PAIR_FETCH_OLD(index, a, w, x, y, z) PAIR_FETCH GEMM_TERM_NEXT_OLD
+#define PAIR_FETCH_RESIDUAL(index, a, w, x, y, z) PAIR_FETCH GEMM_TERM_NEXT_REST
+#define PAIR_LOAD_BIAS                                                                                  \
+    GEMM_TERM_LOAD("", "12") GEMM_TERM_LOAD("32", "13") GEMM_TERM_LOAD("64", "14") GEMM_TERM_LOAD("96", "15")
+
 // A tile of M rows at c, in the scope of GEMM_PAIR: its sums begin at the rows of C, or at +0 where `row` is NULL.
 #define PAIR_TILE(M, FOUR, ONE)                                                                         \
     __asm__ volatile(                                                                                   \
@@ -72,9 +91,10 @@ enum { PANELS = 2, ROWS_OF_6X16 = 6 };
         "1:\n\t" FOUR(M) "sub $4, %[k]\n\tjae 1b\n"                                                     \
         "2:\tadd $4, %[k]\n\tjz 4f\n"                                                                   \
         "3:\n\t" ONE(M) "dec %[k]\n\tjnz 3b\n"                                                          \
-        "4:\tmov %[c], %[row]\n\t" PAIR_ROWS_##M(PAIR_STORE)                                            \
-        : [a] "+&r"(a), [b] "+&r"(b), [k] "+&r"(k), [row] "+&r"(row)                                    \
-        : [a_row] "r"(t->a_row * 4), [a_k] "r"(t->a_k * 4), [b_k] "r"(t->b_k * 4),                      \
+        "4:\t" GEMM_ADD_TERMS("3x32_" #M) "mov %[c], %[row]\n\t" PAIR_ROWS_##M(PAIR_STORE)              \
+        : [a] "+&r"(a), [b] "+&r"(b), [k] "+&c"(k), [row] "+&a"(row)                                    \
+        : [terms] "m"(terms.any), [a_row] "r"(t->a_row * 4), [a_k] "r"(t->a_k * 4),                          \
+          [b_k] "r"(t->b_k * 4),                                                                         \
           [panel] "r"(t->b_panel * 4), [c] "r"(c), [c_row] "r"(t->c_row * 4)                            \
         : "ymm0", "ymm1", "ymm2", "ymm3", "ymm4", "ymm5", "ymm6", "ymm7", "ymm8", "ymm9", "ymm10",      \
           "ymm11", "ymm12", "ymm13", "ymm14", "ymm15", "memory", "cc")
@@ -85,6 +105,7 @@ enum { PANELS = 2, ROWS_OF_6X16 = 6 };
 
 /// Whole tiles of M rows, STORE or ADD: one, or several.
 #define GEMM_PAIR(M)                                                                                                   \
+    GEMM_TERMS("3x32_" #M, PAIR_ROWS_##M, PAIR, PAIR_LOAD_BIAS)                                                        \
     static void gemm_pair_##M(const struct fovea_gemm_tile *t)                                                         \
     {                                                                                                                  \
         const bool add = t->mode == FOVEA_GEMM_ADD && !FOVEA_FAULT_IS(GEMM_ADD_FROM_ZERO);                             \
@@ -92,6 +113,11 @@ enum { PANELS = 2, ROWS_OF_6X16 = 6 };
         const ptrdiff_t b_next = FOVEA_FAULT_IS(GEMM_BESIDE_STAYS) ? 0 : t->b_next;                                    \
         const float *a_first = t->a, *b_first = t->b;                                                                  \
         float *c = t->c;                                                                                               \
+        struct gemm_terms terms;                                                                                       \
+        terms.any = 0;                                                                                                 \
+        if (__builtin_expect(t->terms != NULL, 0)) {                                                                   \
+            gemm_set_terms(&terms, t, 0, M, PANELS);                                                                   \
+        }                                                                                                              \
         for (size_t left = t->more + 1; left != 0; left--, a_first += a_next, b_first += b_next, c += t->c_next) {     \
             const float *a = a_first, *b = b_first, *row = add ? c : NULL;                                             \
             size_t k = FOVEA_FAULT_IS(GEMM_K_SHORT) ? t->k / 4 * 4 : t->k;                                             \
@@ -110,10 +136,12 @@ GEMM_PAIR(3)
 
 #pragma GCC diagnostic pop
 
-/// `tiles` tiles of m rows by 6x16, of a panel; what is below them is left.
-static void gemm_run_panel(struct fovea_gemm_tile *t, size_t m, size_t tiles)
+/// `tiles` tiles of m rows by 6x16, of a panel; what is below them is left. `terms` are the tile's, if it has some.
+static void gemm_run_panel(struct fovea_gemm_tile *t, struct fovea_gemm_terms *terms, size_t m, size_t tiles)
 {
     t->m = m;
+    terms->bias_next = 0;
+    terms->residual_next = (ptrdiff_t)m * terms->residual_row;
     if (tiles != 0) {
         t->more = tiles - 1;
         t->a_next = (ptrdiff_t)m * t->a_row;
@@ -122,11 +150,13 @@ static void gemm_run_panel(struct fovea_gemm_tile *t, size_t m, size_t tiles)
     }
     t->a += (ptrdiff_t)(tiles * m) * t->a_row;
     t->c += (ptrdiff_t)(tiles * m) * t->c_row;
+    gemm_move_terms(terms, (ptrdiff_t)tiles);
 }
 
 /// Tiles that are not whole: panel by panel, as many rows at a time as 6x16 takes.
 static void gemm_by_panels(const struct fovea_gemm_tile *tile)
 {
+    const struct fovea_gemm_terms none = {.bias = NULL}, *const given = tile->terms != NULL ? tile->terms : &none;
     const bool below = tile->b_next == 0 && tile->a_next == (ptrdiff_t)tile->m * tile->a_row &&
                        tile->c_next == (ptrdiff_t)tile->m * tile->c_row;
     const size_t rows = below ? tile->m * (tile->more + 1) : tile->m, beside = below ? 0 : tile->more;
@@ -134,6 +164,11 @@ static void gemm_by_panels(const struct fovea_gemm_tile *tile)
     for (size_t i = 0; i <= beside; i++) {
         for (size_t j = 0; j < tile->n; j += FOVEA_PANEL) {
             struct fovea_gemm_tile t = *tile;
+            struct fovea_gemm_terms terms = *given;
+            gemm_move_terms(&terms, (ptrdiff_t)i);
+            terms.bias = terms.bias != NULL ? terms.bias + j : NULL;
+            terms.residual = terms.residual != NULL ? terms.residual + j : NULL;
+            t.terms = tile->terms != NULL ? &terms : NULL;
             t.n = tile->n - j < FOVEA_PANEL ? tile->n - j : FOVEA_PANEL;
             t.b += (FOVEA_FAULT_IS(GEMM_BESIDE_STAYS) ? 0 : (ptrdiff_t)i * t.b_next) +
                    (ptrdiff_t)(j / FOVEA_PANEL) * t.b_panel;
@@ -141,8 +176,8 @@ static void gemm_by_panels(const struct fovea_gemm_tile *tile)
             t.scale = t.mode == FOVEA_GEMM_RESCALE ? t.scale + j : NULL;
             t.b_ends = j + FOVEA_PANEL < tile->n ? 0 : t.b_ends;
             t.b_next = 0;
-            gemm_run_panel(&t, rows / tiles + 1, longer);
-            gemm_run_panel(&t, rows / tiles, tiles - longer);
+            gemm_run_panel(&t, &terms, rows / tiles + 1, longer);
+            gemm_run_panel(&t, &terms, rows / tiles, tiles - longer);
         }
     }
 }

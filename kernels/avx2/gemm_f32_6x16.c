@@ -7,6 +7,7 @@
 //
 // Lanes are columns of C and a k step is a rank-1 update: each element is one ascending fma chain (docs/numerics.md).
 #include "kernels/avx2/gemm_steps.h"
+#include "kernels/common/gemm_more.h"
 #include "kernels/common/unroll.h"
 #include "kernels/fault.h"
 #include "kernels/kernel.h"
@@ -45,6 +46,11 @@ static inline __attribute__((always_inline)) void prefetch_c(const float *c, ptr
         const ptrdiff_t b_next = FOVEA_FAULT_IS(GEMM_BESIDE_STAYS) ? 0 : t->b_next;                                    \
         const float *a_first = t->a, *b_first = t->b, *ahead = t->ahead;                                               \
         float *c = t->c;                                                                                               \
+        struct gemm_terms terms;                                                                                       \
+        terms.any = 0;                                                                                                 \
+        if (__builtin_expect(t->terms != NULL, 0)) {                                                                   \
+            gemm_set_terms(&terms, t, 0, M, 1);                                                                        \
+        }                                                                                                              \
         for (size_t left = t->more + 1; left != 0; left--, a_first += a_next, b_first += b_next, c += c_next) {        \
             const float *a = a_first, *b = b_first, *row = add ? c : NULL;                                             \
             prefetch_c(c, t->c_row, M);                                                                                \
@@ -81,6 +87,7 @@ static inline __attribute__((always_inline)) void prefetch_c(const float *c, ptr
         }                                                                                                              \
     }
 #define GEMM_TILES(X) X(1) X(2) X(3) X(4) X(5) X(6)
+GEMM_TILES(GEMM_TERMS_6X16)
 GEMM_TILES(GEMM_TILE)
 GEMM_TILES(GEMM_NARROW)
 
@@ -138,7 +145,7 @@ static void gemm_last_rows(struct fovea_gemm_tile t, fovea_gemm_fn *run)
 }
 
 /// A tile at the edge of C (two, one below the other, where `more` is 1, of at most 8 columns), one whose B ends, or
-/// RESCALE: whole vectors of sums in a room of their own.
+/// RESCALE: whole vectors of sums in a room of their own. So is one of 8 columns that has terms.
 static void gemm_edge(const struct fovea_gemm_tile *tile)
 {
     _Alignas(32) float room[ROWS * FOVEA_PANEL];
@@ -151,6 +158,7 @@ static void gemm_edge(const struct fovea_gemm_tile *tile)
     }
     t.c = room;
     t.c_row = t.n <= LANES ? LANES : FOVEA_PANEL;
+    t.terms = NULL;
     if (t.mode == FOVEA_GEMM_ADD) {
         memset(room, 0, sizeof room);
         for (size_t i = 0; i < rows && !FOVEA_FAULT_IS(GEMM_ADD_FROM_ZERO); i++) {
@@ -161,6 +169,10 @@ static void gemm_edge(const struct fovea_gemm_tile *tile)
     run(&t);
     if (t.b_ends != 0) {
         gemm_last_rows(t, run);
+    }
+    if (tile->terms != NULL) {
+        gemm_end_room(tile, rows, room, t.c_row, fovea_gemm_epilogue_f32_avx2);
+        return;
     }
     for (size_t i = 0; i < rows; i++) {
         float *const sums = room + (ptrdiff_t)i * t.c_row, *const row = tile->c + (ptrdiff_t)i * tile->c_row;
@@ -180,7 +192,12 @@ void fovea_gemm_f32_6x16_avx2(const struct fovea_gemm_tile *tile)
         return;
     }
     struct fovea_gemm_tile t = *tile;
-    fovea_gemm_fn *const run = whole && t.n == LANES ? gemm_narrow[t.m - 1] : gemm_edge;
+    struct fovea_gemm_terms terms;
+    if (t.terms != NULL) {
+        terms = *t.terms;
+        t.terms = &terms;
+    }
+    fovea_gemm_fn *const run = whole && t.n == LANES && t.terms == NULL ? gemm_narrow[t.m - 1] : gemm_edge;
     const bool pairs = t.n <= LANES && t.b_next == 0 && t.c_next == (ptrdiff_t)t.m * t.c_row;
     for (size_t i = 0; i <= tile->more; i += t.more + 1) {
         t.more = pairs && i < tile->more;
@@ -189,5 +206,8 @@ void fovea_gemm_f32_6x16_avx2(const struct fovea_gemm_tile *tile)
         t.a += FOVEA_FAULT_IS(GEMM_BELOW_STAYS) ? 0 : tiles * t.a_next;
         t.b += FOVEA_FAULT_IS(GEMM_BESIDE_STAYS) ? 0 : tiles * t.b_next;
         t.c += tiles * t.c_next;
+        if (t.terms != NULL) {
+            gemm_move_terms(&terms, tiles);
+        }
     }
 }

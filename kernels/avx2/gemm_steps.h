@@ -8,7 +8,7 @@
 #ifndef FOVEA_KERNELS_AVX2_GEMM_STEPS_H
 #define FOVEA_KERNELS_AVX2_GEMM_STEPS_H
 
-#include "kernels/fault.h"
+#include "kernels/avx2/gemm_terms.h"
 
 // clang-format off
 // X(at, index, sums) for each row: its element of A lies at(%[a] index), in a step `at` bytes on; its two sums.
@@ -54,7 +54,8 @@
     "prefetcht0 64*" p "+512(%[b])\n\t" GEMM_ROWS_##M(GEMM_ROW, "4*" p)
 #define GEMM_NEAR_STRIDE(bytes) "i"(0)
 #define GEMM_NEAR_SECOND
-#define GEMM_NEAR_SECOND_THERE
+#define GEMM_NEAR_SECOND_THERE , [terms] "m"(terms.any)
+#define GEMM_NEAR_TERMS(M) GEMM_ADD_TERMS("6x16_" #M)
 #define GEMM_NEAR_OF_C GEMM_ONE
 #define GEMM_NEAR_NEXT(steps) "add $4*" steps ", %[a]\n\tadd $64*" steps ", %[b]\n\t"
 #define GEMM_APART(M, p)                                                                                \
@@ -62,13 +63,15 @@
     GEMM_ROWS_##M(GEMM_ROW, "") "add %[a_k], %[a]\n\tadd %[b_k], %[b]\n\t"
 #define GEMM_APART_STRIDE(bytes) "r"(bytes)
 #define GEMM_APART_SECOND
-#define GEMM_APART_SECOND_THERE
+#define GEMM_APART_SECOND_THERE , [terms] "m"(terms.any)
+#define GEMM_APART_TERMS(M) GEMM_ADD_TERMS("6x16_" #M)
 #define GEMM_APART_OF_C GEMM_ONE
 #define GEMM_APART_NEXT(steps) ""
 #define GEMM_NEAR2(M, p) "vmovups 64*" p "(%[b]), %%ymm12\n\t" GEMM_ROWS_##M(GEMM_PAIR, "4*" p)
 #define GEMM_NEAR2_STRIDE(bytes) "i"(0)
 #define GEMM_NEAR2_SECOND , [a2] "+&r"(a2)
 #define GEMM_NEAR2_SECOND_THERE , [second] "m"(second)
+#define GEMM_NEAR2_TERMS(M)
 #define GEMM_NEAR2_OF_C GEMM_TWO
 #define GEMM_NEAR2_NEXT(steps) GEMM_NEAR_NEXT(steps) "add $4*" steps ", %[a2]\n\t"
 #define GEMM_APART2(M, p)                                                                               \
@@ -77,6 +80,7 @@
 #define GEMM_APART2_STRIDE(bytes) "r"(bytes)
 #define GEMM_APART2_SECOND , [a2] "+&r"(a2)
 #define GEMM_APART2_SECOND_THERE , [second] "m"(second)
+#define GEMM_APART2_TERMS(M)
 #define GEMM_APART2_OF_C GEMM_TWO
 #define GEMM_APART2_NEXT(steps) ""
 
@@ -97,6 +101,23 @@
 #define GEMM_HALF_2 "prefetcht1 (%[ahead],%[step],2)\n\t"
 #define GEMM_HALF_3 "lea (%[ahead],%[step],4), %[ahead]\n\t"
 
+// What becomes of the sums of a row of a whole tile.
+#define GEMM_SCALE(at, index, x, y) GEMM_TERM_SCALED(x) GEMM_TERM_SCALED(y)
+#define GEMM_OLD(at, index, x, y) GEMM_TERM_OLD("", x) GEMM_TERM_OLD("32", y) GEMM_TERM_NEXT_OLD
+#define GEMM_BIAS(at, index, x, y) GEMM_TERM_BIAS("12", x) GEMM_TERM_BIAS("13", y)
+#define GEMM_RELU(at, index, x, y) GEMM_TERM_RELU(x) GEMM_TERM_RELU(y)
+#define GEMM_RESIDUAL(at, index, x, y) GEMM_TERM_REST("", x) GEMM_TERM_REST("32", y) GEMM_TERM_NEXT_REST
+#define GEMM_FETCH_OLD(at, index, x, y) "prefetcht0 (%rax)\n\t" GEMM_TERM_NEXT_OLD
+#define GEMM_FETCH_RESIDUAL(at, index, x, y) "prefetcht0 (%rax)\n\t" GEMM_TERM_NEXT_REST
+#define GEMM_TERMS_6X16(M) \
+    GEMM_TERMS("6x16_" #M, GEMM_ROWS_OF_##M, GEMM, GEMM_TERM_LOAD("", "12") GEMM_TERM_LOAD("32", "13"))
+#define GEMM_ROWS_OF_1(X) GEMM_ROWS_1(X, "")
+#define GEMM_ROWS_OF_2(X) GEMM_ROWS_2(X, "")
+#define GEMM_ROWS_OF_3(X) GEMM_ROWS_3(X, "")
+#define GEMM_ROWS_OF_4(X) GEMM_ROWS_4(X, "")
+#define GEMM_ROWS_OF_5(X) GEMM_ROWS_5(X, "")
+#define GEMM_ROWS_OF_6(X) GEMM_ROWS_6(X, "")
+
 // A tile of M rows at c, in the scope of GEMM_TILE or GEMM_NARROW: its sums begin at the rows of C from `row` on, or at
 // +0 where it is NULL.
 #define GEMM_TILE_OF(M, FORM, AHEAD)                                                                    \
@@ -109,8 +130,8 @@
         GEMM_##FORM##_NEXT("4") "sub $4, %[k]\n\tjae 1b\n"                                              \
         "2:\tadd $4, %[k]\n\tjz 4f\n"                                                                   \
         "3:\n\t" GEMM_##FORM(M, "0") GEMM_##FORM##_NEXT("1") "dec %[k]\n\tjnz 3b\n"                     \
-        "4:\tmov %[c], %[row]\n\t" GEMM_##FORM##_OF_C(M, GEMM_STORE, "7")                                        \
-        : [a] "+&r"(a), [b] "+&r"(b), [k] "+&r"(k), [ahead] "+&r"(ahead), [row] "+&r"(row)              \
+        "4:\t" GEMM_##FORM##_TERMS(M) "mov %[c], %[row]\n\t" GEMM_##FORM##_OF_C(M, GEMM_STORE, "7")                 \
+        : [a] "+&r"(a), [b] "+&r"(b), [k] "+&c"(k), [ahead] "+&r"(ahead), [row] "+&a"(row)              \
           GEMM_##FORM##_SECOND                                                                          \
         : [r1] "r"(r1), [r3] "r"(r3), [r5] "r"(r5), [c] "r"(c), [c_row] "r"(t->c_row * 4),           \
           [a_k] GEMM_##FORM##_STRIDE(t->a_k * 4), [b_k] GEMM_##FORM##_STRIDE(t->b_k * 4),               \

@@ -207,7 +207,7 @@ _Static_assert(FOVEA_FAULT_GEMM_MUL_ADD == 1, "GEMM_FMA has the number");
         "test %[k], %[k]\n\tjz 4f\n\t.p2align 5\n"                                                    \
         "3:\n\t" GEMM_##FORM(M, V, last, 0, AHEAD) GEMM_##FORM##_NEXT(M, 1) "dec %[k]\n\tjnz 3b\n"    \
         "4:\n\t" GEMM_##AHEAD##_PART GEMM_##END(M, V, last, FORM)                                     \
-        GEMM_ADD_TERMS(M, V) "mov %[c], %[row]\n\t" GEMM_ROWS_##M(GEMM_STORE, V, last, "")            \
+        GEMM_ADD_TERMS(#M "x" #V) "mov %[c], %[row]\n\t" GEMM_ROWS_##M(GEMM_STORE, V, last, "")            \
         : GEMM_A_##M, [b] "+&a"(b), [k] "+&c"(k), [row] "+&r"(row) GEMM_##AHEAD##_POINTER             \
         : [r1] "r"(tile->a_row * 4), [c] "m"(c), [c_row] "m"(c_row), [kc] "Yk"(run.kc),               \
           [terms] "m"(terms.any)                                                                      \

@@ -18,6 +18,38 @@ static inline void gemm_copy_rows(const float *b, ptrdiff_t b_k, size_t rows, si
     }
 }
 
+/// Moves terms on by so many tiles.
+static inline void gemm_move_terms(struct fovea_gemm_terms *terms, ptrdiff_t tiles)
+{
+    if (FOVEA_FAULT_IS(GEMM_TERMS_STAY)) {
+        return;
+    }
+    terms->bias = terms->bias != NULL ? terms->bias + tiles * terms->bias_next : NULL;
+    terms->residual = terms->residual != NULL ? terms->residual + tiles * terms->residual_next : NULL;
+}
+
+/// C of a tile by its terms: of some rows of sums in a room, where its columns are not whole vectors, or B ends.
+static inline void gemm_end_room(const struct fovea_gemm_tile *tile, size_t rows, const float *room, ptrdiff_t room_row,
+                                 fovea_epilogue_fn *epilogue)
+{
+    const struct fovea_gemm_terms *const terms = tile->terms;
+    const struct fovea_gemm_epilogue end = {
+        .m = rows,
+        .n = tile->n,
+        .acc = room,
+        .acc_row = room_row,
+        .c = tile->c,
+        .c_row = tile->c_row,
+        .alpha = terms->alpha,
+        .beta = terms->beta,
+        .bias = terms->bias,
+        .residual = terms->residual,
+        .residual_row = terms->residual_row,
+        .act = terms->relu ? FOVEA_ACT_RELU : FOVEA_ACT_NONE,
+    };
+    epilogue(&end);
+}
+
 /// One tile; where B ends, its last rows are others, on copies.
 static inline void gemm_to_the_end(const struct fovea_gemm_tile *tile, fovea_gemm_fn *one)
 {
@@ -40,15 +72,43 @@ static inline void gemm_to_the_end(const struct fovea_gemm_tile *tile, fovea_gem
     }
 }
 
-static inline void gemm_with_more(const struct fovea_gemm_tile *tile, fovea_gemm_fn *one)
+/// One tile of at most 6 x 48 that has terms: by `one` itself, which is told of whole panels alone, or in a room.
+static inline void gemm_with_terms(const struct fovea_gemm_tile *tile, fovea_gemm_fn *one, fovea_epilogue_fn *epilogue)
 {
-    if (tile->more == 0) {
-        gemm_to_the_end(tile, one);
+    enum { ROWS = 6, WIDE = 3 * FOVEA_PANEL };
+    if (tile->b_ends == 0 && tile->n % FOVEA_PANEL == 0) {
+        one(tile);
         return;
     }
+    float room[ROWS * WIDE];
     struct fovea_gemm_tile t = *tile;
+    t.terms = NULL;
+    t.c = room;
+    t.c_row = WIDE;
+    for (size_t i = 0; i < t.m && t.mode == FOVEA_GEMM_ADD; i++) {
+        for (size_t j = 0; j < t.n; j++) {
+            room[i * WIDE + j] = tile->c[(ptrdiff_t)i * tile->c_row + (ptrdiff_t)j];
+        }
+    }
+    gemm_to_the_end(&t, one);
+    gemm_end_room(tile, t.m, room, WIDE, epilogue);
+}
+
+static inline void gemm_with_more(const struct fovea_gemm_tile *tile, fovea_gemm_fn *one, fovea_epilogue_fn *epilogue)
+{
+    struct fovea_gemm_tile t = *tile;
+    struct fovea_gemm_terms terms;
+    if (t.terms != NULL) {
+        terms = *t.terms;
+        t.terms = &terms;
+    }
     for (size_t i = 0; i <= tile->more; i++) {
-        gemm_to_the_end(&t, one);
+        if (t.terms != NULL) {
+            gemm_with_terms(&t, one, epilogue);
+            gemm_move_terms(&terms, 1);
+        } else {
+            gemm_to_the_end(&t, one);
+        }
         t.a += FOVEA_FAULT_IS(GEMM_BELOW_STAYS) ? 0 : t.a_next;
         t.b += FOVEA_FAULT_IS(GEMM_BESIDE_STAYS) ? 0 : t.b_next;
         t.c += t.c_next;

@@ -10,8 +10,10 @@
 // which is 24 FMAs on 2 and 4 pipes without a lost slot; fewer rows are in proportion down to latency (m = 1: 4). Four
 // k of a row in one register (FMLA by lanes 0..3) need 24 + 6 + 2 = 32 registers: no faster where they fit (clang: 12.0
 // and 6.0), and gcc spills (19.8 and 8.8).
-#include "kernels/common/gemm_more.h"
 #include "kernels/neon/vec.h"
+
+#include "kernels/common/gemm_end.h"
+#include "kernels/common/gemm_more.h"
 
 enum { MR = 6, NR = FOVEA_PANEL };
 
@@ -114,6 +116,9 @@ static inline __attribute__((always_inline)) void gemm_rows(const struct fovea_g
     }
     UNROLL
     for (int i = 0; i < m; i++) {
+        if (t.terms != NULL) {
+            gemm_end_panel(t.terms, (size_t)i, 0, t.c + i * t.c_row, acc[i]);
+        }
         UNROLL
         for (int j = 0; j < FV_VECS; j++) {
             vst1q_f32(t.c + i * t.c_row + j * FV_LANES, acc[i][j]);
@@ -169,5 +174,5 @@ static void gemm_one(const struct fovea_gemm_tile *tile)
 
 void fovea_gemm_f32_6x16_neon(const struct fovea_gemm_tile *tile)
 {
-    gemm_with_more(tile, gemm_one);
+    gemm_with_more(tile, gemm_one, fovea_gemm_epilogue_f32_neon);
 }

@@ -32,7 +32,7 @@ struct check_variant {
     const char *slot, *isa, *name;
     const struct check_family *family;
     uint32_t required; ///< FOVEA_CPU_* bits
-    uint16_t mr, nr, terms;
+    uint16_t mr, nr;
     uint16_t queries, l1_queries, last_queries; ///< of attention
     union {
         fovea_gemm_fn *gemm;

@@ -164,7 +164,7 @@ static void run_case(struct check_case *c)
     if (t.mode == FOVEA_GEMM_RESCALE)
         make_scale(c, &t, &values);
 
-    const bool has_terms = v->terms != 0 && t.mode != FOVEA_GEMM_RESCALE && check_chance(rng, 50);
+    const bool has_terms = t.mode != FOVEA_GEMM_RESCALE && check_chance(rng, 50);
     const bool itself = has_terms && check_chance(rng, 20);
     struct fovea_gemm_terms terms = {.alpha = 1};
     if (has_terms)

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// kernels/common/gemm_end.h - what tiles of intrinsics do to their sums before they store them (struct
+// fovea_gemm_terms): in registers, a panel of a row at a time.
+//
+// Included after an ISA's vec.h.
+#ifndef FOVEA_KERNELS_COMMON_GEMM_END_H
+#define FOVEA_KERNELS_COMMON_GEMM_END_H
+
+#include "kernels/common/activation.h"
+#include "kernels/common/unroll.h"
+#include "kernels/fault.h"
+
+/// The sums of a whole panel of row i: column j and those after it, which lie at c.
+static inline __attribute__((always_inline)) void gemm_end_panel(const struct fovea_gemm_terms *t, size_t i, size_t j,
+                                                                 const float *c, fv_f32 sums[FV_VECS])
+{
+    const float *const residual =
+        t->residual != NULL ? t->residual + (ptrdiff_t)i * t->residual_row + (ptrdiff_t)j : NULL;
+    FV_UNROLL
+    for (int v = 0; v < FV_VECS; v++) {
+        fv_f32 x = sums[v];
+        x = t->alpha != 1.0f ? fv_mul(x, fv_set1(t->alpha)) : x;
+        x = t->beta != 0.0f ? fv_fma(fv_set1(t->beta), fv_load(c + v * FV_LANES), x) : x;
+        x = t->bias != NULL ? fv_add(x, fv_load(t->bias + j + v * FV_LANES)) : x;
+        x = t->relu ? (FOVEA_FAULT_IS(GEMM_TERMS_DROP_NAN) ? fv_max(x, fv_zero()) : fv_relu(x)) : x;
+        x = residual != NULL ? fv_add(x, fv_load(residual + v * FV_LANES)) : x;
+        sums[v] = x;
+    }
+}
+
+#endif
