@@ -49,14 +49,19 @@ void fovea_attention_offsets(const struct fovea_attention_tile *tile, struct fov
     }
 }
 
-// Windows from here on have no end, and offsets are taken for so much at most: sums of both do not wrap.
-static const int64_t far = INT64_C(1) << 62;
 _Static_assert(sizeof(size_t) == sizeof(int64_t), "windows are compared with positions");
 
 // Where the queries of a batch entry stand.
 static int64_t offset_of(const struct fovea_attention_args *args, size_t batch)
 {
     return args->q_offsets != NULL ? args->q_offsets[batch] : args->q_offset;
+}
+
+// The same, clamped to +-2^62: a query's number can be added to it.
+static int64_t near_offset_of(const struct fovea_attention_args *args, size_t batch)
+{
+    const int64_t most = INT64_C(1) << 62, offset = offset_of(args, batch);
+    return offset > most ? most : offset < -most ? -most : offset;
 }
 
 // Keys [begin, end).
@@ -76,13 +81,18 @@ static struct range see_range(const struct fovea_attention_tile *tile, size_t i,
             d->kv_len_kind == FOVEA_KV_LEN_BATCH ? tile->batch : fovea_attention_first_query(args, tile->batch) + i;
         end = fovea_min(end, args->kv_lens[at]);
     }
-    const size_t right = d->causal ? 0 : d->window_right;
-    if (right < (size_t)far) {
-        const int64_t last = position + (int64_t)right;
-        end = last < 0 ? 0 : fovea_min(end, (size_t)last + 1);
+    // The window is keys [position - left, position + right]. Each sum is taken where it cannot wrap: a window may be
+    // anything up to SIZE_MAX, and a position anything up to 2^62 + 2^32 on either side of 0.
+    const size_t left = d->window_left, right = d->causal ? 0 : d->window_right;
+    const size_t before = position < 0 ? (size_t)-position : 0, after = position > 0 ? (size_t)position : 0;
+    if (right < before) {
+        return (struct range){0, 0};
     }
-    if (d->window_left < (size_t)far && position - (int64_t)d->window_left > (int64_t)begin) {
-        begin = (size_t)(position - (int64_t)d->window_left);
+    if (right - before < end && after < end) {
+        end = fovea_min(end, after + (right - before) + 1);
+    }
+    if (after > left) {
+        begin = fovea_max(begin, after - left);
     }
     return begin < end ? (struct range){begin, end} : (struct range){0, 0};
 }
@@ -141,7 +151,7 @@ static bool place_rows(struct fovea_attention_tile *tile, size_t head, size_t i)
     const bool terms = tile->plan->threshold != 0 || d->scoring == FOVEA_SCORING_ADDITIVE || args->slopes != NULL ||
                        args->sinks != NULL || args->live_heads != NULL;
     const bool masks = d->mask || d->bias || d->blocks;
-    const int64_t asked = offset_of(args, tile->batch), offset = asked > far ? far : asked < -far ? -far : asked;
+    const int64_t offset = near_offset_of(args, tile->batch);
     struct range range = {0, 0};
     for (size_t r = 0; r < tile->rows; r++) {
         const int64_t position = (int64_t)i + offset;

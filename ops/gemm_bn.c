@@ -33,7 +33,7 @@ static size_t steps_of(bool aliases, size_t rows, bool alone)
 bool fovea_gemm_takes_steps(const struct fovea_gemm_layout *plan)
 {
     const struct fovea_gemm_desc *const d = &plan->desc;
-    return !d->b_packed && d->trans_b != FOVEA_TRANS && plan->k != 0 &&
+    return !d->b_packed && d->trans_b != FOVEA_TRANS && plan->k != 0 && d->m != 0 &&
            d->m <= (plan->b_aliases ? plan->tuning->bn_alias : plan->tuning->bn_rows) &&
            (d->m <= BROKEN_ROWS || d->ldb % FOVEA_PANEL == 0);
 }

@@ -175,11 +175,16 @@ static void draw_out(struct attention_case *c)
     c->lse_floats = check_chance(&c->rng, 60) ? c->args.batch * d->heads * c->args.q_len : 0;
 }
 
-// A window that ends among the keys of queries that stand `away` from them.
-static size_t draw_window(struct check_rng *rng, int64_t away, size_t keys)
+// A window that ends among the keys of queries that stand `away` from them; or one whose end lies beyond what a sum of
+// 64 bits holds, mostly where queries stand as far away as a call takes them for.
+static size_t draw_window(struct check_rng *rng, int64_t away, size_t keys, bool furthest)
 {
     const size_t near = check_below(rng, keys + 3) + (away > 0 ? (size_t)away : 0);
-    return check_chance(rng, 40) ? FOVEA_WINDOW_ALL : check_chance(rng, 5) ? SIZE_MAX - 1 : near;
+    static const size_t extremes[] = {SIZE_MAX - 1,          SIZE_MAX / 2,    SIZE_MAX / 2 + 1,
+                                      ((size_t)1 << 62) - 1, (size_t)1 << 62, (size_t)1 << 61};
+    return check_chance(rng, furthest ? 60 : 5) ? extremes[check_below(rng, sizeof extremes / sizeof *extremes)]
+           : check_chance(rng, 40)              ? FOVEA_WINDOW_ALL
+                                                : near;
 }
 
 static void draw_ends(struct attention_case *c)
@@ -204,10 +209,13 @@ static void draw_ends(struct attention_case *c)
     for (size_t b = 0; b < a->batch; b++)
         each[b] = offsets[check_below(rng, sizeof offsets / sizeof *offsets)];
     a->q_offsets = check_chance(rng, 30) ? each : NULL;
-    if (check_chance(rng, 25)) {
-        const int64_t away = a->q_offset == far || a->q_offset == -far ? a->q_offset : 0;
-        c->desc.window_left = draw_window(rng, away, a->kv_len);
-        c->desc.window_right = draw_window(rng, -away, a->kv_len);
+    if (check_chance(rng, 30)) {
+        const int64_t most = INT64_C(1) << 62, at = a->q_offset > most    ? most
+                                                    : a->q_offset < -most ? -most
+                                                                          : a->q_offset;
+        const int64_t away = at == far || at == -far || at == most || at == -most ? at : 0;
+        c->desc.window_left = draw_window(rng, away, a->kv_len, at == most || at == -most);
+        c->desc.window_right = draw_window(rng, -away, a->kv_len, at == most || at == -most);
     }
 }
 

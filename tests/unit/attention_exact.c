@@ -38,9 +38,11 @@ bool attention_case_sees(const struct attention_case *c, size_t b, size_t h, siz
     if (j >= a->kv_len || (d->kv_len_kind == FOVEA_KV_LEN_BATCH && j >= a->kv_lens[b]) ||
         (d->kv_len_kind == FOVEA_KV_LEN_BATCH_ROW && j >= a->kv_lens[b * a->q_len + i]))
         return false;
-    const double away = (double)j - (double)i - (double)(a->q_offsets ? a->q_offsets[b] : a->q_offset);
-    if ((d->causal && away > 0) || (d->window_right != FOVEA_WINDOW_ALL && away > (double)d->window_right) ||
-        (d->window_left != FOVEA_WINDOW_ALL && -away > (double)d->window_left))
+    // Of at least 64 bits, and exact so.
+    const long double most = 0x1p62L, asked = (long double)(a->q_offsets ? a->q_offsets[b] : a->q_offset);
+    const long double away = (long double)j - (long double)i - fminl(most, fmaxl(-most, asked));
+    if ((d->causal && away > 0) || (d->window_right != FOVEA_WINDOW_ALL && away > (long double)d->window_right) ||
+        (d->window_left != FOVEA_WINDOW_ALL && -away > (long double)d->window_left))
         return false;
     const size_t row = b * d->mask_batch + h * d->mask_head + i * d->mask_row;
     if ((d->mask == FOVEA_MASK_BYTES && !a->mask[row + j * d->mask_key]) ||
