@@ -6,6 +6,7 @@
 #include "nn/composite.h"
 #include "ops/attention_weights.h"
 #include "ops/gemm.h"
+#include "ops/kv_cache.h"
 #include "ops/rowwise.h"
 
 /// The parts in the order they stand in the composite; which of them exist depends on the descriptor.
@@ -23,6 +24,12 @@ enum mha_part {
     MHA_PARTS
 };
 
+/// The plan of the part that appends to the cache: one phase, no memory.
+struct mha_append {
+    struct fovea_work work; ///< first
+    const struct fovea_kernels *kernels;
+};
+
 /// The composite's own shared memory holds the four activations q, k, v, o, with out_dropout the output projection, and
 /// with need_weights the LSE.
 struct mha_plan {
@@ -31,7 +38,7 @@ struct mha_plan {
     uint8_t part_of[MHA_PARTS]; ///< the enum mha_part of each part of the composite
     size_t kv_heads;            ///< desc's, or as many as heads
     size_t q, k, v, o, y, lse;  ///< bytes from shared memory to each activation
-    struct fovea_work append;   ///< the plan of the append part: one phase, no memory
+    struct mha_append append;
     struct fovea_work returned; ///< of the part that returns weights: one phase, the scratch of attention
     struct {
         _Alignas(FOVEA_ALIGNMENT) struct fovea_gemm_layout plan;
@@ -55,7 +62,7 @@ static inline size_t fovea_mha_seen_keys(const struct mha_plan *plan, const stru
     return plan->desc.keys == FOVEA_MHA_APPEND ? args->position + args->kv_len : args->kv_len;
 }
 
-/// Fills the args of a part; appends keys and values to the cache, one task for each batch.
+/// Fills the args of a part; appends keys and values to the cache, panels of them in a task.
 fovea_part_args_fn fovea_mha_part_args;
 extern const struct fovea_operator fovea_mha_append_operator;
 

@@ -267,7 +267,8 @@ enum fovea_status fovea_mha_plan_why(const struct fovea_engine *engine, const st
         FOVEA_TRY(plan_rotate(engine, plan, MHA_ROTATE_Q, desc->heads, desc->q_len, why));
         FOVEA_TRY(plan_rotate(engine, plan, MHA_ROTATE_K, plan->kv_heads, len, why));
     }
-    plan->append = (struct fovea_work){.phases = 1};
+    plan->append.work = (struct fovea_work){.phases = 1};
+    plan->append.kernels = fovea_engine_kernels(engine);
 
     const bool projects = desc->keys != FOVEA_MHA_CACHED, turns = desc->rotary_dim != 0;
     const struct {

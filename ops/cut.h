@@ -58,6 +58,12 @@ struct fovea_attention_grid {
     size_t first;     ///< the batch entry of task 0: not 0 for an entry of a ragged batch
 };
 
+/// How new keys of each batch entry are cut on their way into a cache: into `pieces` of `each` keys, a multiple of 16,
+/// which begin at whole panels.
+struct fovea_append_grid {
+    size_t pieces, each;
+};
+
 /// How a call of a row-wise operator is cut: `lines` lines of `length` elements; a task has `lines_each` lines, or one
 /// of `parts` parts of a line.
 struct fovea_rowwise_grid {

@@ -3,8 +3,7 @@
 //
 // Both are arrays of units (sequences, pages) of a capacity in keys, each with its heads; a unit is appended to by one
 // function.
-#include "fovea/kv_cache.h"
-#include "kernels/kernel.h"
+#include "ops/kv_cache.h"
 #include "ops/check.h"
 #include <string.h>
 
@@ -139,19 +138,46 @@ static void write_key(const struct units *u, const float *key, size_t at, float 
     }
 }
 
+// Keys at positions [pos, pos + len) of a head: the panels that they fill by a kernel, where there is one.
+static void write_keys(const struct fovea_kernels *kernels, const struct units *u, size_t pos, size_t len,
+                       const float *k, size_t row, float *head)
+{
+    size_t j = 0;
+    const size_t before = fovea_min((FOVEA_PANEL - pos % FOVEA_PANEL) % FOVEA_PANEL, len);
+    const size_t whole = kernels == NULL || u->k_rows ? 0 : (len - before) / FOVEA_PANEL * FOVEA_PANEL;
+    for (; j < (whole != 0 ? before : len); j++) {
+        write_key(u, k + j * row, pos + j, head);
+    }
+    if (whole != 0) {
+        kernels->pack_bt.run(u->qk_dim, whole, k + j * row, (ptrdiff_t)row, head + (pos + j) * u->qk_dim,
+                             (ptrdiff_t)(FOVEA_PANEL * u->qk_dim));
+        for (j += whole; j < len; j++) {
+            write_key(u, k + j * row, pos + j, head);
+        }
+    }
+}
+
 // Keys and values at positions [pos, pos + len) of one unit.
-static void write(const struct units *u, size_t unit, size_t pos, size_t len, const float *k,
-                  const struct fovea_strides *ks, const float *v, const struct fovea_strides *vs)
+static void write(const struct fovea_kernels *kernels, const struct units *u, size_t unit, size_t pos, size_t len,
+                  const float *k, const struct fovea_strides *ks, const float *v, const struct fovea_strides *vs)
 {
     struct fovea_strides to_k = {0, 0, 0}, to_v = {0, 0, 0};
     units_strides(u, &to_k, &to_v);
     for (size_t h = 0; h < u->heads; h++) {
+        write_keys(kernels, u, pos, len, k + h * ks->head, ks->row, u->k + unit * to_k.batch + h * to_k.head);
         for (size_t j = 0; j < len; j++) {
-            write_key(u, k + j * ks->row + h * ks->head, pos + j, u->k + unit * to_k.batch + h * to_k.head);
             memcpy(u->v + unit * to_v.batch + h * to_v.head + (pos + j) * u->v_dim, v + j * vs->row + h * vs->head,
                    u->v_dim * sizeof *v);
         }
     }
+}
+
+void fovea_kv_write(const struct fovea_kernels *kernels, const struct fovea_kv_cache *cache, size_t b, size_t pos,
+                    size_t len, const float *k, struct fovea_strides k_strides, const float *v,
+                    struct fovea_strides v_strides)
+{
+    const struct units u = units_of_cache(cache);
+    write(kernels, &u, b, pos, len, k, &k_strides, v, &v_strides);
 }
 
 enum fovea_status fovea_kv_append(const struct fovea_kv_cache *cache, size_t b, size_t pos, size_t len, const float *k,
@@ -162,7 +188,7 @@ enum fovea_status fovea_kv_append(const struct fovea_kv_cache *cache, size_t b, 
     FOVEA_CHECK(b < cache->batch && pos <= cache->capacity && len <= cache->capacity - pos, FOVEA_ERR_SHAPE);
     const struct units u = units_of_cache(cache);
     FOVEA_TRY(check_news(&u, len, k, &k_strides, v, &v_strides));
-    write(&u, b, pos, len, k, &k_strides, v, &v_strides);
+    write(NULL, &u, b, pos, len, k, &k_strides, v, &v_strides);
     return FOVEA_OK;
 }
 
@@ -182,8 +208,8 @@ enum fovea_status fovea_kv_pages_append(const struct fovea_kv_pages *pool, const
     for (size_t done = 0, n; done < len; done += n) {
         const size_t at = pos + done;
         n = fovea_min(len - done, u.keys - at % u.keys);
-        write(&u, table[at / u.keys], at % u.keys, n, k + done * k_strides.row, &k_strides, v + done * v_strides.row,
-              &v_strides);
+        write(NULL, &u, table[at / u.keys], at % u.keys, n, k + done * k_strides.row, &k_strides,
+              v + done * v_strides.row, &v_strides);
     }
     return FOVEA_OK;
 }

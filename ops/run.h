@@ -42,6 +42,7 @@ struct fovea_job {
         struct fovea_gemm_grid gemm;
         struct fovea_attention_grid attention;
         struct fovea_rowwise_grid rowwise;
+        struct fovea_append_grid append;
     };
 };
 

@@ -5,6 +5,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 static size_t pick(struct check_rng *rng, const uint16_t *values, size_t count)
 {
@@ -28,8 +29,7 @@ static size_t draw_q_len(struct check_rng *rng)
 
 static size_t draw_kv_len(struct check_rng *rng)
 {
-    return PICK(rng, 0, 1, 2, 3, 15, 16, 17, 31, 64, 100, 127, 128, 129, 200, 255, 256, 257, 383, 1023, 1024, 1025,
-                1153, 2049);
+    return PICK(rng, 0, 1, 2, 3, 15, 16, 17, 31, 64, 100, 127, 128, 129, 200, 255, 256, 257, 1023, 1024, 1025, 2049);
 }
 
 static void draw_sizes(struct attention_case *c, size_t work)
@@ -43,8 +43,7 @@ static void draw_sizes(struct attention_case *c, size_t work)
     do {
         a->batch = check_below(rng, 4);
         d->kv_heads = PICK(rng, 1, 1, 2, 3);
-        d->heads = d->kv_heads * PICK(rng, 1, 1, 1, 2, 3, 8, 17);
-        d->heads = check_chance(rng, 2) ? 0 : d->heads;
+        d->heads = check_chance(rng, 2) ? 0 : d->kv_heads * PICK(rng, 1, 1, 1, 2, 3, 8, 17);
         a->q_len = draw_q_len(rng);
         a->kv_len = draw_kv_len(rng);
         d->qk_dim = draw_dim(rng);
@@ -82,9 +81,8 @@ static struct fovea_strides draw_strides(struct check_rng *rng, size_t heads, si
 
 static size_t extent(struct fovea_strides s, size_t batch, size_t heads, size_t len, size_t dim)
 {
-    if (batch == 0 || heads == 0 || len == 0)
-        return 0;
-    return (batch - 1) * s.batch + (heads - 1) * s.head + (len - 1) * s.row + dim;
+    const bool empty = batch == 0 || heads == 0 || len == 0;
+    return empty ? 0 : (batch - 1) * s.batch + (heads - 1) * s.head + (len - 1) * s.row + dim;
 }
 
 static float *some_floats(struct attention_case *c, size_t n, const struct check_source *source)
@@ -175,16 +173,14 @@ static void draw_out(struct attention_case *c)
     c->lse_floats = check_chance(&c->rng, 60) ? c->args.batch * d->heads * c->args.q_len : 0;
 }
 
-// A window that ends among the keys of queries that stand `away` from them; or one whose end lies beyond what a sum of
-// 64 bits holds, mostly where queries stand as far away as a call takes them for.
+// A window that ends among the keys of queries that stand `away` from them; or, mostly where that is as far as a call
+// takes them for, one whose ends a sum of 64 bits does not hold.
 static size_t draw_window(struct check_rng *rng, int64_t away, size_t keys, bool furthest)
 {
     const size_t near = check_below(rng, keys + 3) + (away > 0 ? (size_t)away : 0);
-    static const size_t extremes[] = {SIZE_MAX - 1,          SIZE_MAX / 2,    SIZE_MAX / 2 + 1,
-                                      ((size_t)1 << 62) - 1, (size_t)1 << 62, (size_t)1 << 61};
-    return check_chance(rng, furthest ? 60 : 5) ? extremes[check_below(rng, sizeof extremes / sizeof *extremes)]
-           : check_chance(rng, 40)              ? FOVEA_WINDOW_ALL
-                                                : near;
+    if (check_chance(rng, furthest ? 60 : 5))
+        return (SIZE_MAX >> check_below(rng, 4)) + check_below(rng, 2);
+    return check_chance(rng, 40) ? FOVEA_WINDOW_ALL : near;
 }
 
 static void draw_ends(struct attention_case *c)
@@ -210,12 +206,11 @@ static void draw_ends(struct attention_case *c)
         each[b] = offsets[check_below(rng, sizeof offsets / sizeof *offsets)];
     a->q_offsets = check_chance(rng, 30) ? each : NULL;
     if (check_chance(rng, 30)) {
-        const int64_t most = INT64_C(1) << 62, at = a->q_offset > most    ? most
-                                                    : a->q_offset < -most ? -most
-                                                                          : a->q_offset;
-        const int64_t away = at == far || at == -far || at == most || at == -most ? at : 0;
-        c->desc.window_left = draw_window(rng, away, a->kv_len, at == most || at == -most);
-        c->desc.window_right = draw_window(rng, -away, a->kv_len, at == most || at == -most);
+        const int64_t most = INT64_C(1) << 62, at = a->q_offset;
+        const bool furthest = at == INT64_MAX || at == INT64_MIN;
+        const int64_t away = furthest ? (at > 0 ? most : -most) : at == far || at == -far ? at : 0;
+        c->desc.window_left = draw_window(rng, away, a->kv_len, furthest);
+        c->desc.window_right = draw_window(rng, -away, a->kv_len, furthest);
     }
 }
 
@@ -365,10 +360,8 @@ static void place_strides(struct attention_case *c)
     d->q = c->q, d->k = c->k, d->v = c->v, d->out = c->out;
     if (!check_chance(&c->rng, 30))
         return;
-    c->batch_strides[0] = c->q.batch;
-    c->batch_strides[1] = c->k.batch;
-    c->batch_strides[2] = c->v.batch;
-    c->batch_strides[3] = c->out.batch;
+    const size_t own[] = {c->q.batch, c->k.batch, c->v.batch, c->out.batch};
+    memcpy(c->batch_strides, own, sizeof own);
     c->args.batch_strides = c->batch_strides;
     d->q.batch = d->k.batch = d->v.batch = 1;
     d->out.batch *= 3;
@@ -392,9 +385,8 @@ void attention_draw(struct attention_case *c, uint64_t number, bool exact, size_
     snprintf(
         c->text, sizeof c->text,
         "case %llu: batch %zu/%zu, heads %zu/%zu, q %zu/%zu, kv %zu/%zu, d %zu dv %zu, scale %g, k %s, kv_lens %d, "
-        "causal %u offset %lld%s window %zd %zd, segments %u, blocks %u (%zux%zu), cap %g%s%s%s, dropout %g%s, live "
-        "%zu%s, "
-        "mask %u (%zu %zu %zu %zu), bias %u (%zu %zu %zu %zu)%s%s",
+        "causal %u offset %lld%s window %zd %zd, segments %u, blocks %u (%zux%zu), cap %g%s%s%s, dropout %g%s, "
+        "live %zu%s, mask %u (%zu %zu %zu %zu), bias %u (%zu %zu %zu %zu)%s%s",
         (unsigned long long)number, c->args.batch, d->batch, d->heads, d->kv_heads, c->args.q_len, d->q_len,
         c->args.kv_len, d->kv_len, d->qk_dim, d->v_dim, (double)d->scale, d->k_layout ? "panels" : "rows",
         (int)d->kv_len_kind, d->causal, (long long)c->args.q_offset, c->args.q_offsets ? " each" : "",

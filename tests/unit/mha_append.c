@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/unit/mha_append.c - multi-head attention fills its cache in pieces of some panels: any position and length, on
+// any threads, leaves what fovea_kv_append would; and a long prompt is work for many workers.
+//
+// Projections are identities, so that what is appended is known exactly.
+#include "fovea/fovea.h"
+#include "tests/support/engines.h"
+#include "tests/support/memory.h"
+#include "tests/support/operator.h"
+#include "tests/support/test.h"
+#include "tests/support/weights.h"
+
+enum { B = 2, HEADS = 2, QK = 48, V = 80, CAPACITY = 700, MANY = 64 };
+enum { KEY = HEADS * QK, VALUE = HEADS * V };
+
+static struct fovea_linear identity(const struct fovea_engine *engine, size_t width)
+{
+    float *const w = test_floats(width * width, TEST_HIGH);
+    for (size_t i = 0; i < width * width; i++)
+        w[i] = i % (width + 1) == 0;
+    return (struct fovea_linear){test_packed(engine, w, width, width), NULL};
+}
+
+static struct fovea_kv_cache cache_of(uint64_t *rng)
+{
+    struct fovea_kv_cache c = {
+        .struct_size = sizeof c, .batch = B, .kv_heads = HEADS, .capacity = CAPACITY, .qk_dim = QK, .v_dim = V};
+    size_t k, v;
+    CHECK(!fovea_kv_cache_size(&c, &k, &v), "size");
+    c.k = test_some(k, 1, rng);
+    c.v = test_some(v, 1, rng);
+    return c;
+}
+
+static struct fovea_mha_desc describe(void)
+{
+    struct fovea_mha_desc d;
+    fovea_mha_desc_init(&d, sizeof d);
+    d.keys = FOVEA_MHA_APPEND;
+    d.batch = B, d.heads = d.kv_heads = HEADS, d.kv_len = d.new_len = CAPACITY;
+    d.qk_dim = QK, d.v_dim = V, d.key_width = KEY, d.value_width = VALUE;
+    d.query_width = d.out_width = 1;
+    return d;
+}
+
+static void test_filling(const struct fovea_engine *engine, const char *isa)
+{
+    static const size_t places[][2] = {{0, CAPACITY}, {5, 400}, {16, 256}, {15, 1}, {100, 27}, {319, 381}, {7, 0}};
+    const struct fovea_mha_desc d = describe();
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++)
+        for (int way = 0; way < TEST_WAYS; way++) {
+            uint64_t rng = i + 1, same = i + 1;
+            const struct fovea_kv_cache got = cache_of(&rng), want = cache_of(&same);
+            const struct fovea_mha_weights w = {.k = identity(engine, KEY), .v = identity(engine, VALUE)};
+            const size_t pos = places[i][0], len = places[i][1];
+            const float *const key = test_some(B * len * KEY, 1, &rng), *const value =
+                                                                            test_some(B * len * VALUE, 1, &rng);
+            const struct fovea_mha_args args = {
+                .weights = &w, .key = key, .value = value, .batch = B, .kv_len = len, .position = pos, .cache = &got};
+            CHECK(!test_run(&test_mha, engine, &d, &args, (enum test_way)way, i), "mha");
+            for (size_t b = 0; b < B; b++)
+                CHECK(!fovea_kv_append(&want, b, pos, len, key + b * len * KEY, (struct fovea_strides){0, QK, KEY},
+                                       value + b * len * VALUE, (struct fovea_strides){0, V, VALUE}),
+                      "append");
+            size_t k, v;
+            CHECK(!fovea_kv_cache_size(&got, &k, &v), "size");
+            CHECK(test_differ(want.k, got.k, k) == k && test_differ(want.v, got.v, v) == v, "%s, %s: keys %zu to %zu",
+                  isa, test_way_names[way], pos, pos + len);
+            test_memory_reset();
+        }
+}
+
+// Of an engine for many workers: of each phase that has work at all no task has more than a quarter of it.
+static void test_tasks(void)
+{
+    const struct fovea_engine_options options = {.struct_size = sizeof options, .workers = MANY};
+    struct fovea_engine *engine = NULL;
+    CHECK(!fovea_engine_create(&options, &engine), "engine");
+    struct fovea_mha_desc d = describe();
+    d.batch = 1;
+    struct fovea_work *const plan = test_memory((fovea_mha_plan_size() + 63) / 64 * 64, TEST_HIGH);
+    CHECK(!fovea_mha_plan(engine, &d, plan), "plan");
+    uint64_t rng = 1;
+    const struct fovea_kv_cache cache = cache_of(&rng);
+    const struct fovea_mha_weights w = {.k = identity(engine, KEY), .v = identity(engine, VALUE)};
+    const struct fovea_mha_args args = {.weights = &w,
+                                        .key = test_some(CAPACITY * KEY, 1, &rng),
+                                        .value = test_some(CAPACITY * VALUE, 1, &rng),
+                                        .batch = 1,
+                                        .kv_len = CAPACITY,
+                                        .cache = &cache};
+    for (uint32_t phase = 0; phase < plan->phases; phase++) {
+        const uint32_t tasks = fovea_mha_tasks(plan, &args, phase);
+        CHECK(tasks == 0 || tasks >= 4, "phase %u is %u tasks", (unsigned)phase, (unsigned)tasks);
+    }
+    test_memory_reset();
+    fovea_engine_destroy(engine);
+}
+
+int main(void)
+{
+    test_each_engine(test_filling);
+    test_tasks();
+    return test_done();
+}
