@@ -92,7 +92,7 @@ static void list_gemm_tiles(const struct fovea_choice *choice, struct fovea_kern
 {
     const int32_t chosen = kernels->gemm.variant;
     kernels->gemm_tile_count = 0;
-    for (int32_t i = 0; i < FOVEA_VARIANTS && kernels->gemm_tile_count < FOVEA_GEMM_TILES; i++) {
+    for (int32_t i = 0; i < FOVEA_VARIANTS; i++) {
         const struct fovea_variant_facts *const facts = &fovea_variant_facts[i];
         const bool kin = facts->slot == FOVEA_SLOT_gemm && facts->isa == fovea_variant_facts[chosen].isa;
         if (choice->pinned[chosen] ? i == chosen : kin && fovea_variant_is_usable(choice, i)) {

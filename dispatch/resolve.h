@@ -27,8 +27,8 @@ struct fovea_variant_facts {
     const char *name;
     enum fovea_isa isa;
     uint32_t required;
-    uint16_t mr, nr;
-    uint16_t queries, l1_queries, last_queries; ///< of attention
+    uint16_t mr, nr, masks;
+    uint16_t queries, l1_queries, last_queries, beside_rows; ///< of attention
 };
 extern const struct fovea_variant_facts fovea_variant_facts[FOVEA_VARIANTS];
 

@@ -58,13 +58,13 @@ typedef void fovea_rotary_fn(size_t n, uint32_t adjacent, const float *x, const 
 // ---- Registers -------------------------------------------------------------------------------------------------
 
 /// A variant of a family: its code, its place in the registers, counted from 0, and the facts its caller needs. mr x nr
-/// is its tile, 0 where it has none.
+/// is its tile, 0 where it has none; masks is 1 where a tile of fewer columns than a panel costs no copies.
 #define FOVEA_FAMILY(family)                                                                                           \
     struct fovea_##family##_kernel {                                                                                   \
         const char *name;                                                                                              \
         int32_t variant;                                                                                               \
         uint32_t required;                                                                                             \
-        uint16_t mr, nr;                                                                                               \
+        uint16_t mr, nr, masks;                                                                                        \
         fovea_##family##_fn *run;                                                                                      \
     };
 FOVEA_FAMILY(gemm)
@@ -92,6 +92,7 @@ struct fovea_attention_kernel {
     uint16_t queries;      ///< of a tile, at most
     uint16_t l1_queries;   ///< prefill: the fewest of a tile whose prefetches go into L1 where asked to; 0: none do
     uint16_t last_queries; ///< decoding: so many last ones of a head it takes faster than one more tile of prefill does
+    uint16_t beside_rows;  ///< decoding: rows up to which it can read V beside the next chunk's K; 0: it cannot
     fovea_attention_fn *run;
 };
 
@@ -99,6 +100,14 @@ struct fovea_attention_kernel {
 #define FOVEA_KERNEL(family, slot, stem, isa, facts) fovea_##family##_fn fovea_##stem##_##isa;
 #include "kernels/registers.def"
 #undef FOVEA_KERNEL
+
+/// Micro-kernels of an ISA, at most: as many as there are of all.
+enum {
+    FOVEA_GEMM_TILES = 0
+#define FOVEA_KERNEL(family, slot, stem, isa, facts) +(FOVEA_SLOT_##slot == FOVEA_SLOT_gemm)
+#include "kernels/registers.def"
+#undef FOVEA_KERNEL
+};
 
 /// The table an engine resolves once: no member is ever NULL.
 struct fovea_kernels {

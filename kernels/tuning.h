@@ -29,8 +29,6 @@ struct fovea_tuning {
     struct fovea_attention_tuning attention[FOVEA_ATTENTION_CLASSES]; ///< by enum fovea_heads
 };
 
-enum { FOVEA_GEMM_TILES = 8 }; ///< micro-kernels of an ISA, at most: more are not looked at
-
 /// Whether a GEMM micro-kernel is one that thin_rows looks for: flat, several streams of B, or narrow, a single one.
 static inline bool fovea_is_thin(uint32_t mr, uint32_t nr)
 {

@@ -110,14 +110,14 @@ bool fovea_attention_is_far(const struct fovea_attention_layout *plan, const str
                                                   (double)args->batch * rows * (double)(d->qk_dim + d->v_dim));
 }
 
-// Rows that are few, DECODE_FEW of kernels/common/attention_decode_few.h, and those from which on decoding is slow.
-enum { FEW_ROWS = 2, SLOW_ROWS = FEW_ROWS + 1 };
+// More rows than DECODE_FEW of kernels/common/attention_decode_few.h: decoding multiplies as long as it reads.
+enum { SLOW_ROWS = 3 };
 
-// By the kernel of AVX2, which alone has that: few rows, over K in rows or over any.
+// Few rows, over K in rows or over any, by a kernel that can.
 bool fovea_attention_is_beside(const struct fovea_attention_layout *plan, size_t rows)
 {
     enum { OVER_ROWS = 1, OVER_ANY = 2 };
-    return plan->kernels->attention_decode.required == FOVEA_REQUIRES_avx2 && rows <= FEW_ROWS &&
+    return rows <= plan->kernels->attention_decode.beside_rows &&
            plan->tuning->beside >= (plan->desc.k_layout == FOVEA_K_ROWS ? OVER_ROWS : OVER_ANY);
 }
 

@@ -20,7 +20,7 @@ enum { HALF = FOVEA_PANEL / 2 };
 bool fovea_gemm_whole_panels(const struct fovea_gemm_layout *plan, size_t end)
 {
     const struct fovea_gemm_desc *const d = &plan->desc;
-    const bool copies = (plan->kernel->required & FOVEA_CPU_AVX512) == 0 && d->n < FOVEA_PANEL;
+    const bool copies = plan->kernel->masks == 0 && d->n < FOVEA_PANEL;
     const size_t rows = d->n <= HALF ? 2 * plan->kernel->mr : plan->kernel->mr;
     return end % FOVEA_PANEL == 0 || (d->ldb == d->n && !(copies && d->m > rows));
 }

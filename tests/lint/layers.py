@@ -29,6 +29,8 @@ ONLY = [
     (r"#include <(imm|xmm|emm|zmm)intrin\.h>|#include <arm_neon\.h>", r"kernels/(avx2|avx512|neon)/|bench/|tests/",
      "intrinsics belong to kernels/<isa>/"),
     (r"\b(__get_cpuid|__cpuid|getauxval)\b", r"dispatch/|tests/", "the CPU belongs to dispatch/"),
+    (r"\bFOVEA_(CPU|REQUIRES)_", r"kernels/|dispatch/|tune/|cli/|bench/|history/|tests/",
+     "operators ask for facts of a kernel (kernels/*.def), not for its ISA"),
     (r"\bgetenv\b", r"dispatch/|cblas/engine\.c|bench/|cli/|tests/",
      "the environment belongs to dispatch/, cblas/ and programs"),
     (r"\b(malloc|calloc|realloc|aligned_alloc)\(",
