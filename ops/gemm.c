@@ -41,17 +41,24 @@ static struct fovea_gemm_grid grid_of(const struct fovea_gemm_layout *plan, size
 // scratch begins with the room for acc.
 static void run_area(struct fovea_gemm_area *area, float *scratch)
 {
-    if (area->plan->flips) {
-        fovea_gemm_flip(area, scratch);
-    } else if (fovea_gemm_takes_rows(area)) {
+    if (fovea_gemm_takes_rows(area)) {
         fovea_gemm_bt(area);
-    } else if (area->plan->steps) {
-        fovea_gemm_bn(area);
-    } else if (area->plan->direct) {
-        fovea_gemm_direct(area);
-    } else {
+        return;
+    }
+    switch (area->plan->way) {
+    case FOVEA_WAY_BLOCKS:
         area->acc = area->acc == NULL && area->plan->aside ? scratch : area->acc;
         fovea_gemm_area(area);
+        break;
+    case FOVEA_WAY_DIRECT:
+        fovea_gemm_direct(area);
+        break;
+    case FOVEA_WAY_STEPS:
+        fovea_gemm_bn(area);
+        break;
+    case FOVEA_WAY_FLIP:
+        fovea_gemm_flip(area, scratch);
+        break;
     }
 }
 

@@ -7,6 +7,15 @@
 #include "kernels/kernel.h"
 #include "ops/run.h"
 
+/// How a product is computed. Few rows over a transposed B leave all but the last for gemm_bt.c, as each area decides
+/// for itself (fovea_gemm_takes_rows): a call may have fewer rows than its plan.
+enum fovea_gemm_way {
+    FOVEA_WAY_BLOCKS, ///< gemm_area.c: blocks of k, chunks of rows, groups of strips
+    FOVEA_WAY_DIRECT, ///< gemm_direct.c: all of it, or B, is so small that there are no blocks
+    FOVEA_WAY_STEPS,  ///< gemm_bn.c: few rows of C, a few rows of a natural B at a time
+    FOVEA_WAY_FLIP,   ///< gemm_flip.c: few columns of C, which is computed transposed
+};
+
 /// The last strip of a bare plan: its columns, how many of them the one before has too, and b_ends of its tiles.
 struct fovea_gemm_last {
     size_t n, back, ends;
@@ -35,10 +44,7 @@ struct fovea_gemm_layout {
     struct fovea_cut blocks; ///< of k; one of no steps where k is 0
     size_t kc;               ///< k steps of the longest
 
-    // The way, at most one of flips, direct and steps; in blocks where it is none.
-    bool flips;  ///< so few columns that they go the way of gemm_flip.c
-    bool direct; ///< it, or its B, is so small that it goes the way of gemm_direct.c
-    bool steps;  ///< so few rows over a natural B that they go the way of gemm_bn.c
+    enum fovea_gemm_way way;
     size_t edge; ///< columns of the last strip where they have a kernel of their own, or 0
     bool passes; ///< direct, along the rows of C, as B stays in L2 and A and C do not
     bool along;  ///< direct, C is written along its rows rather than strip by strip
@@ -86,6 +92,12 @@ struct fovea_gemm_area {
     float *acc;            ///< where C cannot: of the tiles of a call (one k block), rows x columns, or, of gemm_bn.c,
                            ///< rows of fovea_gemm_pitch(fovea_gemm_step_columns()) floats; or NULL
 };
+
+/// Whether the micro-kernels of slot gemm compute it, strip by strip.
+static inline bool fovea_gemm_has_strips(const struct fovea_gemm_layout *plan)
+{
+    return plan->way == FOVEA_WAY_BLOCKS || plan->way == FOVEA_WAY_DIRECT;
+}
 
 static inline enum fovea_gemm_form fovea_gemm_form_of(const struct fovea_gemm_desc *d)
 {

@@ -92,7 +92,7 @@ static bool short_and_wide(const struct fovea_gemm_layout *plan)
 
 bool fovea_gemm_in_place(const struct fovea_gemm_layout *plan)
 {
-    return plan->direct && reads_rows(plan);
+    return plan->way == FOVEA_WAY_DIRECT && reads_rows(plan);
 }
 
 bool fovea_gemm_is_direct(const struct fovea_gemm_layout *plan)
@@ -151,7 +151,7 @@ static void set_b(const struct fovea_gemm_area *area, bool natural, size_t begin
 
 bool fovea_gemm_is_along(const struct fovea_gemm_layout *plan)
 {
-    return plan->direct && reads_b(plan) && (plan->passes || (plan->terms && short_and_wide(plan)));
+    return plan->way == FOVEA_WAY_DIRECT && reads_b(plan) && (plan->passes || (plan->terms && short_and_wide(plan)));
 }
 
 // C along its rows, all strips but the last where that ends within a panel. Returns the first one that is left.

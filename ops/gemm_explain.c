@@ -68,11 +68,11 @@ void fovea_gemm_reasons(const struct fovea_gemm_layout *plan, char *text, size_t
         return;
     }
     char direct[80] = "";
-    if (plan->flips) {
+    if (plan->way == FOVEA_WAY_FLIP) {
         snprintf(direct, sizeof direct, "; C is computed transposed as it has few columns");
     } else if (plan->passes) {
         snprintf(direct, sizeof direct, "; directly as all of B stays in L2 while the rows pass");
-    } else if (plan->direct) {
+    } else if (plan->way == FOVEA_WAY_DIRECT) {
         snprintf(direct, sizeof direct, "; directly as A, B and C have %.1f KiB", (m * k + k * n + m * n) * kib);
     }
     snprintf(text, size, "%zu %s %s; B has %.1f KiB and %s the %u KiB that they are taken to find in L2; B %s%s", d->m,

@@ -10,9 +10,9 @@ static enum fovea_gemm_reads reads_of(const struct fovea_gemm_layout *plan)
     const struct fovea_gemm_grid *const grid = &plan->grid;
     return plan->k == 0                                         ? FOVEA_READS_NOTHING
            : d->b_packed                                        ? FOVEA_READS_BLOB
-           : plan->flips                                        ? FOVEA_READS_IN_PLACE
+           : plan->way == FOVEA_WAY_FLIP                        ? FOVEA_READS_IN_PLACE
            : d->trans_b == FOVEA_TRANS && d->m <= plan->bt_rows ? FOVEA_READS_ROWS
-           : plan->steps                                        ? FOVEA_READS_STEPS
+           : plan->way == FOVEA_WAY_STEPS                       ? FOVEA_READS_STEPS
            : grid->share_b && d->m <= plan->tuning->pass_rows   ? FOVEA_READS_PASSING
            : grid->share_b                                      ? FOVEA_READS_SHARED
            : grid->pack_b                                       ? FOVEA_READS_ON_WAY
@@ -52,7 +52,7 @@ static enum fovea_gemm_fetches fetches_of_a(const struct fovea_gemm_layout *plan
 static enum fovea_gemm_fetches fetches_of(const struct fovea_gemm_layout *plan, enum fovea_gemm_reads reads)
 {
     const struct fovea_gemm_tuning *const tuning = plan->tuning;
-    if (plan->flips) {
+    if (plan->way == FOVEA_WAY_FLIP) {
         return fetches_of_a(plan);
     }
     if (reads == FOVEA_READS_ROWS) {
@@ -63,7 +63,7 @@ static enum fovea_gemm_fetches fetches_of(const struct fovea_gemm_layout *plan, 
                : tuning->lead != 0           ? FOVEA_FETCHES_LED
                                              : FOVEA_FETCHES_NONE;
     }
-    if (reads == FOVEA_READS_NOTHING || plan->direct) {
+    if (reads == FOVEA_READS_NOTHING || plan->way == FOVEA_WAY_DIRECT) {
         return FOVEA_FETCHES_NONE;
     }
     if (fovea_gemm_is_alone(plan, plan->desc.m)) {
@@ -78,10 +78,10 @@ static enum fovea_gemm_fetches fetches_of(const struct fovea_gemm_layout *plan, 
 static size_t lead_of(const struct fovea_gemm_layout *plan, enum fovea_gemm_reads reads,
                       enum fovea_gemm_fetches fetches)
 {
-    return fetches == FOVEA_FETCHES_APART              ? plan->tuning->stream
-           : fetches != FOVEA_FETCHES_LED              ? 0
-           : reads == FOVEA_READS_STEPS || plan->flips ? fovea_gemm_step_lines(plan)
-                                                       : plan->tuning->lead;
+    return fetches == FOVEA_FETCHES_APART                              ? plan->tuning->stream
+           : fetches != FOVEA_FETCHES_LED                              ? 0
+           : reads == FOVEA_READS_STEPS || plan->way == FOVEA_WAY_FLIP ? fovea_gemm_step_lines(plan)
+                                                                       : plan->tuning->lead;
 }
 
 void fovea_gemm_facts(const struct fovea_gemm_layout *plan, struct fovea_gemm_facts *facts)
@@ -92,7 +92,7 @@ void fovea_gemm_facts(const struct fovea_gemm_layout *plan, struct fovea_gemm_fa
     const bool turned = d->trans_a == FOVEA_TRANS;
     const bool once = fovea_gemm_follows(plan, d->m) || fovea_gemm_is_alone(plan, d->m) || streams(plan);
     memset(facts, 0, sizeof *facts);
-    facts->direct = plan->direct;
+    facts->direct = plan->way == FOVEA_WAY_DIRECT;
     facts->along = plan->along;
     facts->passes = plan->passes;
     facts->copy_a = plan->grid.copy_a;
@@ -101,14 +101,14 @@ void fovea_gemm_facts(const struct fovea_gemm_layout *plan, struct fovea_gemm_fa
     facts->fetches = fetches;
     facts->lead = lead_of(plan, reads, fetches);
     facts->tasks = fovea_gemm_count(plan, &plan->grid, d->m, plan->work.phases - 1);
-    if (plan->flips) {
+    if (plan->way == FOVEA_WAY_FLIP) {
         facts->flips = turned ? FOVEA_FLIPS_STEPS : FOVEA_FLIPS_ROWS;
         facts->kernel = turned ? plan->kernels->gemm_bn.name : plan->kernels->gemm_bt.name;
         facts->side = turned ? 0 : fovea_gemm_flip_side(plan);
         facts->step_columns = fovea_gemm_flip_rows(plan);
         return;
     }
-    if (plan->steps) { // has no blocks, nor a micro-kernel
+    if (plan->way == FOVEA_WAY_STEPS) { // has no blocks, nor a micro-kernel
         facts->kernel = plan->kernels->gemm_bn.name;
         facts->step_columns = d->m != 0 ? fovea_gemm_step_columns(plan) : 0;
         return;
@@ -116,7 +116,7 @@ void fovea_gemm_facts(const struct fovea_gemm_layout *plan, struct fovea_gemm_fa
     facts->kernel = plan->kernel->name;
     facts->edge = plan->edge != 0 ? plan->kernels->gemm_edge.name : NULL;
     facts->side = reads == FOVEA_READS_ROWS && fetches != FOVEA_FETCHES_APART ? fovea_gemm_side(plan, d->m) : 0;
-    facts->ahead = plan->tuning->ahead && !plan->direct && !once;
+    facts->ahead = plan->tuning->ahead && plan->way != FOVEA_WAY_DIRECT && !once;
     facts->kc = plan->kc;
     facts->chunk = plan->chunk;
     facts->columns = fovea_gemm_columns(plan);

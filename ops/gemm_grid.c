@@ -76,7 +76,7 @@ size_t fovea_gemm_acc(const struct fovea_gemm_layout *plan)
         return 0;
     }
     const size_t wide = fovea_gemm_columns(plan);
-    if (plan->steps) {
+    if (plan->way == FOVEA_WAY_STEPS) {
         return m * fovea_gemm_pitch(fovea_gemm_step_columns(plan));
     }
     const size_t narrow = fovea_min(plan->strips.size * FOVEA_PANEL, n);
@@ -155,7 +155,7 @@ static void cut_c(const struct fovea_gemm_layout *plan, size_t m, double worth, 
         return;
     }
     grid->batch = fovea_cut(d->batch, 1);
-    if (plan->steps) { // rows are streams only where they are long: one task for each worker
+    if (plan->way == FOVEA_WAY_STEPS) { // rows are streams only where they are long: one task for each worker
         const size_t workers = fovea_gemm_workers(plan, worth);
         grid->groups = fovea_parts(plan->strips.count, fovea_min(workers, fovea_gemm_step_groups(plan)));
     } else if (grid->pack_b && !grid->share_b) {
@@ -176,21 +176,24 @@ struct fovea_gemm_grid fovea_gemm_grid(const struct fovea_gemm_layout *plan, siz
     if (m == 0 || d->n == 0 || d->batch == 0) {
         return grid;
     }
-    const bool natural = !d->b_packed && plan->k != 0 && !plan->steps && !plan->flips, alone = d->batch == 1;
+    const bool natural = !d->b_packed && plan->k != 0 && fovea_gemm_has_strips(plan), alone = d->batch == 1;
     // A narrow tile reads all of A for every panel, so a copy pays from half of its rows on.
     const bool narrow = plan->kernel->mr >= plan->kernel->nr;
-    grid.copy_a = !plan->direct && !plan->steps && plan->aliases && m > (narrow ? plan->mr / 2 : 2 * plan->mr);
+    grid.copy_a = plan->way != FOVEA_WAY_DIRECT && plan->way != FOVEA_WAY_STEPS && plan->aliases &&
+                  m > (narrow ? plan->mr / 2 : 2 * plan->mr);
     const bool many = m >= fovea_gemm_packed_from(plan);
     grid.pack_b = natural && (d->trans_b == FOVEA_TRANS || (many && !fovea_gemm_in_place(plan)));
     const bool in_place = d->trans_b == FOVEA_TRANS && m <= plan->bt_rows; // the way of gemm_bt.c
-    grid.share_b = !plan->direct && grid.pack_b && alone && m > plan->tuning->keep_rows && !in_place;
+    grid.share_b = plan->way != FOVEA_WAY_DIRECT && grid.pack_b && alone && m > plan->tuning->keep_rows && !in_place;
     const double worth = fovea_gemm_work(plan, m, (double)d->n) * (double)d->batch / FOVEA_TASK_STEPS;
     cut_c(plan, m, worth, &grid);
     if (even) {
         const bool packs = grid.pack_b && !grid.share_b;
-        const size_t least = plan->flips ? FLIPPED_ROWS : fovea_max(plan->mr, packs ? PACKED_ROWS : 1);
-        const size_t rows = m <= WHOLE_ROWS || plan->steps ? 1 : fovea_max(m / least, 1);
-        const size_t groups = plan->passes ? 1 : plan->steps ? fovea_gemm_step_groups(plan) : plan->strips.count;
+        const size_t least = plan->way == FOVEA_WAY_FLIP ? FLIPPED_ROWS : fovea_max(plan->mr, packs ? PACKED_ROWS : 1);
+        const size_t rows = m <= WHOLE_ROWS || plan->way == FOVEA_WAY_STEPS ? 1 : fovea_max(m / least, 1);
+        const size_t groups = plan->passes                   ? 1
+                              : plan->way == FOVEA_WAY_STEPS ? fovea_gemm_step_groups(plan)
+                                                             : plan->strips.count;
         fovea_gemm_balance(plan, m, worth, rows, groups, &grid);
     }
     return grid;

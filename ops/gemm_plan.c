@@ -119,7 +119,7 @@ static enum fovea_status measure_work(struct fovea_gemm_layout *plan, const stru
     const struct fovea_gemm_desc *const d = &plan->desc;
     const struct fovea_gemm_grid *const grid = &plan->grid;
     const bool alone = d->batch == 1;
-    const bool natural = !d->b_packed && plan->k != 0 && d->n != 0 && !plan->steps && !plan->flips;
+    const bool natural = !d->b_packed && plan->k != 0 && d->n != 0 && fovea_gemm_has_strips(plan);
     size_t shared = 0, tasks = 0, scratch = 0;
     bool fits = !(grid->copy_a && alone) || add_floats(d->m, fovea_gemm_pitch(plan->k), &shared);
     plan->b_offset = shared / sizeof(float);
@@ -137,7 +137,7 @@ static enum fovea_status measure_work(struct fovea_gemm_layout *plan, const stru
     FOVEA_REQUIRE(tasks <= most && panels_of(d->m) <= most && panels_of(d->n) <= most, FOVEA_ERR_OVERFLOW, why,
                   "gemm: more tasks than 32 bits count");
     size_t acc = 0;
-    if (plan->flips) {
+    if (plan->way == FOVEA_WAY_FLIP) {
         fits = fovea_gemm_flip_scratch(plan, &acc);
     } else {
         acc = fovea_gemm_acc(plan);
@@ -227,12 +227,12 @@ static void choose_way(struct fovea_gemm_layout *plan)
 {
     const size_t panels = panels_of(plan->desc.n);
     if (fovea_gemm_takes_columns(plan)) { // by tasks that take all columns
-        plan->flips = true;
+        plan->way = FOVEA_WAY_FLIP;
         plan->aliases = false;
         plan->strips = fovea_cut(panels, panels);
         cut_steps(plan, plan->k);
     } else if (fovea_gemm_is_direct(plan)) {
-        plan->direct = true;
+        plan->way = FOVEA_WAY_DIRECT;
         plan->edge = fovea_gemm_edge(plan);
         plan->kernel = fovea_gemm_fitting(plan);
         plan->mr = plan->kernel->mr;
@@ -240,7 +240,7 @@ static void choose_way(struct fovea_gemm_layout *plan)
         plan->passes = fovea_gemm_passes_b(plan);
         plan->along = fovea_gemm_is_along(plan);
     } else if (fovea_gemm_takes_steps(plan)) {
-        plan->steps = true;
+        plan->way = FOVEA_WAY_STEPS;
         plan->strips = fovea_cut(panels, 1);
         cut_steps(plan, plan->k);
     }
@@ -250,8 +250,8 @@ static void choose_way(struct fovea_gemm_layout *plan)
 static void describe_call(struct fovea_gemm_layout *plan)
 {
     const struct fovea_gemm_desc *const d = &plan->desc;
-    plan->aside = !plan->terms && d->activation != FOVEA_ACTIVATION_NONE && !plan->direct && !plan->steps &&
-                  !plan->flips && plan->k != 0 && plan->blocks.count == 1 && d->m > plan->mr;
+    plan->aside = !plan->terms && d->activation != FOVEA_ACTIVATION_NONE && plan->way == FOVEA_WAY_BLOCKS &&
+                  plan->k != 0 && plan->blocks.count == 1 && d->m > plan->mr;
     plan->tiles = fovea_cut(d->m, plan->mr);
     plan->grid = fovea_gemm_grid(plan, d->m, true);
     plan->bare = fovea_gemm_is_bare(plan);
@@ -266,10 +266,11 @@ static void choose_chunks(struct fovea_gemm_layout *plan, const struct pass *pas
     const size_t of = fovea_min(pass->longest, CHUNK_STEPS), steps = clamp(plan->kc, 1, CHUNK_STEPS);
     // A B of which nothing is kept or prefetched is one group: each call of the micro-kernel that ends stops its stream
     // for 30 ns (Zen 5, one row, groups of three and four panels 0.97 to 0.99).
-    const size_t wide = pass->alone && !plan->direct ? SIZE_MAX : plan->tuning->nc * of / steps / pass->kernel->nr,
+    const size_t wide = pass->alone && plan->way != FOVEA_WAY_DIRECT ? SIZE_MAX
+                                                                     : plan->tuning->nc * of / steps / pass->kernel->nr,
                  group = wide >= WIDE_STRIPS ? wide : plan->tuning->nc / pass->kernel->nr;
-    plan->group = plan->direct ? 1 : clamp(group, 1, strips > 1 ? strips : 1); // one by one
-    const bool repacks = plan->grid.pack_b && !plan->grid.share_b;             // for each chunk of rows
+    plan->group = plan->way == FOVEA_WAY_DIRECT ? 1 : clamp(group, 1, strips > 1 ? strips : 1); // one by one
+    const bool repacks = plan->grid.pack_b && !plan->grid.share_b; // for each chunk of rows
     const size_t rows = repacks ? REPACK_ROWS : plan->tuning->mc * of / steps;
     const struct fovea_cut chunks = fovea_cut(m, clamp(rows, pass->once ? pass->kernel->mr : 1, (size_t)1 << 20));
     plan->chunk = clamp(chunks.size + (chunks.longer != 0), 1, m > 1 ? m : 1);

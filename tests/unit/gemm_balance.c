@@ -80,7 +80,7 @@ static double largest_share(const struct list *list, size_t workers)
 static double strip(const struct fovea_gemm_layout *plan, const struct fovea_gemm_grid *grid, size_t m)
 {
     const size_t n = plan->desc.n;
-    const size_t wide = plan->steps ? STEP_PANELS * FOVEA_PANEL : fovea_gemm_columns(plan);
+    const size_t wide = plan->way == FOVEA_WAY_STEPS ? STEP_PANELS * FOVEA_PANEL : fovea_gemm_columns(plan);
     const double columns = steps(plan, m, fovea_min(n, wide));
     const double rows = steps(plan, fovea_min(m, plan->mr), n);
     return grid->pack_b && !grid->share_b ? columns : fmin(columns, rows);
@@ -126,9 +126,9 @@ static bool better_beside(const struct fovea_gemm_layout *plan, const struct fov
     // Rows are not cut where each block of them would read or pack all of B, entries not where tasks have several.
     const bool whole = grid->batch.count < plan->desc.batch, packs = grid->pack_b && !grid->share_b;
     size_t rows[4], groups[4];
-    const size_t panels = plan->steps ? STEP_PANELS : 1;
-    const size_t row_counts =
-        neighbours(&grid->rows, whole || packs || plan->steps || m <= 24 ? 1 : m / plan->mr, finer, rows);
+    const size_t panels = plan->way == FOVEA_WAY_STEPS ? STEP_PANELS : 1;
+    const size_t row_counts = neighbours(
+        &grid->rows, whole || packs || plan->way == FOVEA_WAY_STEPS || m <= 24 ? 1 : m / plan->mr, finer, rows);
     const size_t group_counts =
         neighbours(&grid->groups, whole || plan->passes ? 1 : plan->strips.count / panels, finer, groups);
     for (size_t i = 0; i < row_counts; i++)

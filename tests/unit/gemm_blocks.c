@@ -50,9 +50,10 @@ static void test_meeting(const struct fovea_engine *engine, const char *isa)
         test_tuning(engine)->gemm[i].kc = 1024, test_tuning(engine)->gemm[i].direct = 1 << 14;
     struct fovea_gemm_desc desc = FOVEA_GEMM_DESC_INIT;
     desc.m = desc.n = desc.ldb = desc.ldc = desc.k = desc.lda = 512, desc.trans_a = FOVEA_TRANS;
-    CHECK(fovea_gemm_plan(engine, &desc, &plan) == FOVEA_OK && !plan.direct, "%s: 512 tn", isa);
+    CHECK(fovea_gemm_plan(engine, &desc, &plan) == FOVEA_OK && plan.way != FOVEA_WAY_DIRECT, "%s: 512 tn", isa);
     desc.ldb = 528; // whole lines: broken ones may be packed
-    CHECK(fovea_gemm_plan(engine, &desc, &plan) == FOVEA_OK && plan.direct, "%s: 512 tn, rows of 528", isa);
+    CHECK(fovea_gemm_plan(engine, &desc, &plan) == FOVEA_OK && plan.way == FOVEA_WAY_DIRECT, "%s: 512 tn, rows of 528",
+          isa);
 }
 
 static void test_both(const struct fovea_engine *engine, const char *isa)

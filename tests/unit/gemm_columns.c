@@ -115,9 +115,9 @@ static void test_shape(const struct fovea_engine *engine, const char *isa, const
     const size_t most = kernels->gemm_bt.mr >= 16 ? 6 : 4; // of AVX-512
     const bool natural = n <= most && k >= 16, few = n <= 4 && (k >= 16 || n == 1);
     const bool flips = !turned ? natural : few || (k >= 64 && m >= 64 && (n <= 12 || k >= 256));
-    CHECK(!plan.flips || plan.grid.groups.count == 1, "%s %zux%zux%zu: columns are cut", isa, d.m, n, k);
-    CHECK(m != s->m || plan.flips == (flips && (n <= 16 || !d.b_packed)), "%s %s %zux%zux%zu", isa, layouts[layout],
-          d.m, n, k);
+    CHECK(plan.way != FOVEA_WAY_FLIP || plan.grid.groups.count == 1, "%s %zux%zux%zu: columns are cut", isa, d.m, n, k);
+    CHECK(m != s->m || (plan.way == FOVEA_WAY_FLIP) == (flips && (n <= 16 || !d.b_packed)), "%s %s %zux%zux%zu", isa,
+          layouts[layout], d.m, n, k);
     for (enum test_way way = 0; way < TEST_WAYS; way++) {
         float *const c = placed(before[0][0], sizeof before[0] / sizeof(float), WIDE, s->m, columns, false, &d.batch_c);
         const struct fovea_gemm_args args = {.a = of_a,
