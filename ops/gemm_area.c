@@ -12,16 +12,6 @@
 // Rows of A copied at once: whole 16 x 16 transposes, used while they are in L2.
 enum { COPY_ROWS = 48 };
 
-// The kernels, which see no public header, have names of their own for the numbers of an activation.
-#define SAME_ACTIVATION(name) _Static_assert((int)FOVEA_ACT_##name == (int)FOVEA_ACTIVATION_##name, #name)
-SAME_ACTIVATION(NONE);
-SAME_ACTIVATION(RELU);
-SAME_ACTIVATION(GELU);
-SAME_ACTIVATION(GELU_TANH);
-SAME_ACTIVATION(TANH);
-SAME_ACTIVATION(SILU);
-#undef SAME_ACTIVATION
-
 // B of a strip: packed into its place in the room when the first tile comes, or where it lies.
 static inline __attribute__((always_inline)) struct gemm_panels b_of_strip(const struct gemm_block *block, size_t group,
                                                                            size_t strip, bool first_tile)
@@ -55,66 +45,6 @@ void fovea_gemm_copy_a(const struct fovea_gemm_layout *plan, const float *a, siz
     }
 }
 
-bool fovea_gemm_finishes(const struct fovea_gemm_area *area)
-{
-    const struct fovea_gemm_desc *const d = &area->plan->desc;
-    return area->acc != NULL || d->alpha != 1 || area->bias != NULL || d->activation != FOVEA_ACTIVATION_NONE ||
-           d->residual;
-}
-
-bool fovea_gemm_finishes_in_tiles(const struct fovea_gemm_area *area)
-{
-    return area->plan->terms && fovea_gemm_finishes(area) && (area->acc == NULL || area->plan->blocks.count == 1);
-}
-
-struct fovea_gemm_terms fovea_gemm_terms(const struct fovea_gemm_layout *plan)
-{
-    const struct fovea_gemm_desc *const d = &plan->desc;
-    return (struct fovea_gemm_terms){
-        .alpha = d->alpha,
-        .beta = d->beta,
-        .residual_row = (ptrdiff_t)d->ldr,
-        .relu = d->activation == FOVEA_ACTIVATION_RELU,
-    };
-}
-
-void fovea_gemm_place_terms(const struct fovea_gemm_area *area, const struct fovea_gemm_tile *tile, bool below,
-                            size_t row, size_t column, struct fovea_gemm_terms *terms)
-{
-    if (tile->terms == NULL) {
-        return;
-    }
-    terms->bias = area->bias != NULL ? area->bias + column : NULL;
-    terms->bias_next = below ? 0 : tile->c_next;
-    terms->residual = area->residual != NULL ? area->residual + row * area->plan->desc.ldr + column : NULL;
-    terms->residual_next = below ? (ptrdiff_t)tile->m * terms->residual_row : tile->c_next;
-}
-
-void fovea_gemm_finish(const struct fovea_gemm_area *area, const struct fovea_gemm_tile *tile, float *c, size_t row,
-                       size_t column)
-{
-    const struct fovea_gemm_desc *const d = &area->plan->desc;
-    if (!fovea_gemm_finishes(area)) {
-        return;
-    }
-    const struct fovea_gemm_epilogue epilogue = {
-        .m = tile->m,
-        .n = d->gated ? tile->n / 2 : tile->n,
-        .gated = d->gated,
-        .acc = tile->c,
-        .acc_row = tile->c_row,
-        .c = c,
-        .c_row = (ptrdiff_t)d->ldc,
-        .alpha = d->alpha,
-        .beta = d->beta,
-        .bias = area->bias != NULL ? area->bias + column : NULL,
-        .residual = d->residual ? area->residual + row * d->ldr + (d->gated ? column / 2 : column) : NULL,
-        .residual_row = (ptrdiff_t)d->ldr,
-        .act = (uint32_t)d->activation,
-    };
-    area->plan->kernels->gemm_epilogue.run(&epilogue);
-}
-
 // Tiles that one call of the micro-kernel takes, of `same` that are left with as many rows. A call costs up to 1 % of a
 // product; but its rows of A have to stay in L1 while several strips pass, and what has to be done before or
 // after a tile should find its rows there.
@@ -134,86 +64,151 @@ static void fetch_c(const float *c, size_t ldc, size_t rows, size_t columns)
     }
 }
 
-// Rows [begin, begin + count) times strips [group, end).
-static void run_group(const struct gemm_block *block, size_t begin, size_t count, size_t group, size_t end)
+// Rows [begin, begin + count) times strips [first, end) of a k block, and what their tiles have in common.
+struct group {
+    const struct gemm_block *block;
+    size_t begin, count, first, end;
+    bool alone;     // few rows of C, for which nothing is prefetched
+    bool in_tiles;  // the last k block: tiles finish their sums in registers,
+    bool finishes;  // or the epilogue finishes those of each call
+    bool whole_acc; // acc holds the sums of all of the area, as there are several k blocks; else those of a call
+    size_t acc_row;
+    size_t copied; // a_room holds rows [begin, copied)
+    struct gemm_ahead ahead;
+    struct gemm_ahead_of_a ahead_of_a;
+};
+
+static struct group begin_group(const struct gemm_block *block, size_t begin, size_t count, size_t first, size_t end,
+                                size_t tiles)
+{
+    const struct fovea_gemm_area *const area = block->area;
+    const struct fovea_gemm_layout *const plan = area->plan;
+    const size_t last = area->strip + area->strips;
+    const bool whole_acc = area->acc != NULL && plan->blocks.count > 1;
+    const bool in_tiles = block->last && fovea_gemm_finishes_in_tiles(area);
+    return (struct group){
+        .block = block,
+        .begin = begin,
+        .count = count,
+        .first = first,
+        .end = end,
+        .alone = fovea_gemm_is_alone(plan, area->rows),
+        .in_tiles = in_tiles,
+        .finishes = block->last && !in_tiles && fovea_gemm_finishes(area),
+        .whole_acc = whole_acc,
+        .acc_row = whole_acc ? fovea_cut_begin(&plan->strips, last) * FOVEA_PANEL - gemm_strip_begin(plan, area->strip)
+                             : fovea_gemm_columns(plan),
+        .copied = first == area->strip ? begin : begin + count, // the first group has copied them for the others
+        .ahead = gemm_look_ahead(block, end, fovea_min(end + (end - first), last), tiles, end - first),
+        .ahead_of_a = {.source = {.next = NULL}},
+    };
+}
+
+// Copies rows of A into a_room until it holds those before `until`.
+static inline __attribute__((always_inline)) void copy_rows(struct group *g, size_t until)
+{
+    const struct fovea_gemm_area *const area = g->block->area;
+    const struct fovea_gemm_layout *const plan = area->plan;
+    const size_t pitch = fovea_gemm_pitch(plan->kc), end = g->begin + g->count;
+    for (; g->copied < until; g->copied += COPY_ROWS) {
+        fovea_gemm_copy_a(plan, gemm_a_source(g->block, g->copied).first, g->block->steps,
+                          fovea_min(COPY_ROWS, end - g->copied), area->a_room + (g->copied - g->begin) * pitch, pitch);
+        g->ahead_of_a = gemm_look_ahead_of_a(g->block, g->begin, g->copied + COPY_ROWS, end, COPY_ROWS);
+    }
+}
+
+// Where a tile's sums go, which are of row `row` and column `column` of C: to C itself at c, or to acc.
+static inline __attribute__((always_inline)) void place_sums(const struct group *g, size_t row, size_t column, float *c,
+                                                             struct fovea_gemm_tile *tile)
+{
+    const struct fovea_gemm_area *const area = g->block->area;
+    const bool in_c = area->acc == NULL || g->in_tiles;
+    const size_t column0 = gemm_strip_begin(area->plan, area->strip);
+    tile->c = in_c ? c : g->whole_acc ? area->acc + (row - area->row) * g->acc_row + (column - column0) : area->acc;
+    tile->c_row = (ptrdiff_t)(in_c ? area->plan->desc.ldc : g->acc_row);
+}
+
+// What few rows of C, which follow B by themselves, prefetch of their own panels and of the next strip's.
+static inline __attribute__((always_inline)) void lead_strip(const struct group *g, size_t strip,
+                                                             struct fovea_gemm_tile *tile)
+{
+    const struct fovea_gemm_area *const area = g->block->area;
+    const struct fovea_gemm_layout *const plan = area->plan;
+    const size_t panels = fovea_ceil_div(tile->n, FOVEA_PANEL);
+    tile->lead_steps = tile->follows && !g->alone && !area->pack_b ? (uint32_t)(plan->tuning->lead / panels) : 0;
+    tile->ahead = NULL;
+    if (tile->lead_steps != 0 && strip + 1 < area->strip + area->strips) {
+        tile->ahead = gemm_b_source(g->block, gemm_strip_begin(plan, strip) / FOVEA_PANEL + panels).first;
+    }
+    tile->ahead_step = tile->b_k;
+    tile->ahead_panel = tile->b_panel;
+}
+
+// Strips from `strip` on that one call of the micro-kernel takes beside one another: several where it has nothing to
+// prefetch, nothing to finish after each, and B is not packed strip by strip, as it is for the first tile.
+static inline __attribute__((always_inline)) size_t strips_of_call(const struct group *g, size_t strip, bool first_tile,
+                                                                   const struct fovea_gemm_tile *tile)
+{
+    const struct fovea_gemm_area *const area = g->block->area;
+    const bool packing = area->pack_b && first_tile;
+    const bool several = !g->finishes && tile->ahead == NULL && tile->lead_steps == 0 && !packing;
+    return several ? fovea_gemm_strips_alike(area->plan, strip, g->end) : 1;
+}
+
+static void run_group(const struct gemm_block *block, size_t begin, size_t count, size_t first, size_t end)
 {
     const struct fovea_gemm_area *const area = block->area;
     const struct fovea_gemm_layout *const plan = area->plan;
     const struct fovea_gemm_desc *const d = &plan->desc;
     const struct fovea_cut tiles = fovea_cut(count, plan->mr);
-    const size_t last = area->strip + area->strips, column0 = gemm_strip_begin(plan, area->strip);
-    const bool whole_acc = area->acc != NULL && plan->blocks.count > 1;
-    const size_t acc_row =
-        whole_acc ? fovea_cut_begin(&plan->strips, last) * FOVEA_PANEL - column0 : fovea_gemm_columns(plan);
-    struct gemm_ahead ahead =
-        gemm_look_ahead(block, end, fovea_min(end + (end - group), last), tiles.count, end - group);
-    struct gemm_ahead_of_a ahead_of_a = {.source = {.next = NULL}};
-    const bool alone = fovea_gemm_is_alone(plan, area->rows);
+    const bool room = area->a_room != NULL && block->steps != 0;
+    const size_t pitch = fovea_gemm_pitch(plan->kc);
+    struct group g = begin_group(block, begin, count, first, end, tiles.count);
+    struct fovea_gemm_terms terms = fovea_gemm_terms(plan);
     struct fovea_gemm_tile tile = {
         .k = block->steps,
         .mode = block->first ? FOVEA_GEMM_STORE : FOVEA_GEMM_ADD,
-        .follows = alone || fovea_gemm_follows(plan, area->rows),
+        .follows = g.alone || fovea_gemm_follows(plan, area->rows),
+        .terms = g.in_tiles ? &terms : NULL,
     };
-    const bool room = area->a_room != NULL && block->steps != 0;
-    const size_t pitch = fovea_gemm_pitch(plan->kc);
-    size_t copied = group == area->strip ? begin : begin + count; // the room holds rows [begin, copied)
-    const bool in_tiles = block->last && fovea_gemm_finishes_in_tiles(area);
-    const bool finishes = block->last && !in_tiles && fovea_gemm_finishes(area);
-    const bool in_c = area->acc == NULL || in_tiles;
-    struct fovea_gemm_terms terms = fovea_gemm_terms(plan);
-    tile.terms = in_tiles ? &terms : NULL;
     for (size_t t = 0, row = begin, rows, tall; t < tiles.count; t += tall, row += rows) {
         const size_t same = (t < tiles.longer ? tiles.longer : tiles.count) - t;
         tile.m = tiles.size + (t < tiles.longer);
-        tall = tiles_of_call(gemm_next_ahead(&ahead_of_a, &ahead), end - group, room || finishes, same);
+        tall = tiles_of_call(gemm_next_ahead(&g.ahead_of_a, &g.ahead), end - first, room || g.finishes, same);
         rows = tile.m * tall;
-        for (; room && copied < row + rows; copied += COPY_ROWS) {
-            fovea_gemm_copy_a(plan, gemm_a_source(block, copied).first, block->steps,
-                              fovea_min(COPY_ROWS, begin + count - copied), area->a_room + (copied - begin) * pitch,
-                              pitch);
-            ahead_of_a = gemm_look_ahead_of_a(block, begin, copied + COPY_ROWS, begin + count, COPY_ROWS);
+        if (room) {
+            copy_rows(&g, row + rows);
         }
         const struct gemm_rows a = room ? (struct gemm_rows){area->a_room + (row - begin) * pitch, (ptrdiff_t)pitch, 1}
                                         : gemm_a_source(block, row);
         tile.a = a.first;
-        ahead.next = t == 1 && ahead.half != NULL ? ahead.half : ahead.next;
         tile.a_row = a.row;
         tile.a_k = a.k;
-        for (size_t strip = group, wide; strip < end; strip += wide) {
+        g.ahead.next = t == 1 && g.ahead.half != NULL ? g.ahead.half : g.ahead.next;
+        for (size_t strip = first, wide; strip < end; strip += wide) {
             const size_t column = gemm_strip_begin(plan, strip);
-            const struct gemm_panels b = b_of_strip(block, group, strip, t == 0);
+            const struct gemm_panels b = b_of_strip(block, first, strip, t == 0);
             float *const c = area->c + row * d->ldc + (d->gated ? column / 2 : column);
             tile.n = gemm_strip_end(plan, strip) - column;
             tile.b = b.first;
             tile.b_panel = b.panel;
             tile.b_k = b.step;
-            tile.c = in_c ? c : whole_acc ? area->acc + (row - area->row) * acc_row + (column - column0) : area->acc;
-            tile.c_row = in_c ? (ptrdiff_t)d->ldc : (ptrdiff_t)acc_row;
-            tile.lead_steps = tile.follows && !alone && !area->pack_b
-                                  ? (uint32_t)(plan->tuning->lead / fovea_ceil_div(tile.n, FOVEA_PANEL))
-                                  : 0;
-            tile.ahead = tile.lead_steps != 0 && strip + 1 < last
-                             ? gemm_b_source(block, (column + tile.n) / FOVEA_PANEL).first
-                             : NULL;
-            tile.ahead_step = b.step;
-            tile.ahead_panel = b.panel;
+            place_sums(&g, row, column, c, &tile);
+            lead_strip(&g, strip, &tile);
             wide = 1;
             if (tall == 1) {
-                gemm_set_ahead(gemm_next_ahead(&ahead_of_a, &ahead), &tile);
-                const bool packing = area->pack_b && t == 0; // strip by strip
-                wide = !finishes && tile.ahead == NULL && tile.lead_steps == 0 && !packing
-                           ? fovea_gemm_strips_alike(plan, strip, end)
-                           : 1;
+                gemm_set_ahead(gemm_next_ahead(&g.ahead_of_a, &g.ahead), &tile);
+                wide = strips_of_call(&g, strip, t == 0, &tile);
                 fovea_gemm_beside(&tile, wide);
             } else {
                 fovea_gemm_below(&tile, tall);
             }
-            if (plan->aside || (finishes && d->beta != 0)) {
+            if (plan->aside || (g.finishes && d->beta != 0)) {
                 fetch_c(c, d->ldc, rows, d->gated ? tile.n / 2 : tile.n);
             }
             fovea_gemm_place_terms(area, &tile, tall != 1, row, column, &terms);
             plan->kernel->run(&tile);
-            if (finishes) {
+            if (g.finishes) {
                 const struct fovea_gemm_tile done = {.m = rows, .n = tile.n, .c = tile.c, .c_row = tile.c_row};
                 fovea_gemm_finish(area, &done, c, row, column);
             }
