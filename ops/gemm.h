@@ -181,7 +181,8 @@ bool fovea_gemm_is_direct(const struct fovea_gemm_layout *plan);
 bool fovea_gemm_is_along(const struct fovea_gemm_layout *plan);
 /// Whether B stays in L2, and may, while more of A and C than that passes it.
 bool fovea_gemm_passes_b(const struct fovea_gemm_layout *plan);
-/// The end of a product (ops/gemm_finish.c). Whether sums are not C yet when the last k block is done; and whether its tiles make them that, by these terms.
+/// The end of a product (ops/gemm_finish.c): whether anything is left to do with the sums of the last k block; whether
+/// tiles do it in registers; and the terms by which they do.
 bool fovea_gemm_finishes(const struct fovea_gemm_area *area);
 bool fovea_gemm_finishes_in_tiles(const struct fovea_gemm_area *area);
 struct fovea_gemm_terms fovea_gemm_terms(const struct fovea_gemm_layout *plan);
