@@ -16,7 +16,7 @@ struct json {
 
 /// Skips white space; 1 if the next character is c, which is consumed.
 int fovea_json_take(struct json *json, char c);
-/// A string; *out is NUL-terminated, UTF-8, and holds no NUL inside.
+/// A string; *out is NUL-terminated and holds no NUL inside. Escapes become UTF-8; other bytes are copied unchecked.
 int fovea_json_string(struct json *json, const char **out);
 /// A non-negative integer below 2^64.
 int fovea_json_uint(struct json *json, uint64_t *out);
