@@ -30,10 +30,10 @@ struct base { // OrtApiBase
 
 struct onnxruntime ort;
 
-void *peer_onnxruntime_session(const struct onnx_node *node)
+void *peer_onnxruntime_session(const struct onnx_node *nodes, size_t count)
 {
     size_t bytes = 0, capacity = 0;
-    void *session = NULL, *const model = onnx_model(node, &bytes, &capacity);
+    void *session = NULL, *const model = onnx_model(nodes, count, &bytes, &capacity);
     const bool done = model && !ort.create_session(ort.env, model, bytes, ort.options, &session);
     bench_free(model, capacity);
     return done ? session : NULL;

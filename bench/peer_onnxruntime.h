@@ -25,8 +25,8 @@ struct onnxruntime {
 };
 extern struct onnxruntime ort;
 
-/// A session of a model of one node; NULL where it is refused.
-void *peer_onnxruntime_session(const struct onnx_node *node);
+/// A session of a model of these nodes; NULL where it is refused.
+void *peer_onnxruntime_session(const struct onnx_node *nodes, size_t count);
 /// A tensor over memory of ours; NULL where it is refused.
 void *peer_onnxruntime_tensor(const struct onnx_value *what, void *data);
 

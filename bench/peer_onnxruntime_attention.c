@@ -74,7 +74,8 @@ static bool attention(struct onnxruntime_call *self)
     if ((causal && s->q_len != s->kv_len) || (cached(p) && s->q_len > 1))
         return false;
     if (cached(p)) // heads apart, like those of the cache: with one query that is the same memory
-        query = (struct onnx_value){"q", ONNX_FLOAT, 4, {s->batch, s->heads, 1, s->dim}, NULL};
+        query =
+            (struct onnx_value){.name = "q", .type = ONNX_FLOAT, .rank = 4, .dims = {s->batch, s->heads, 1, s->dim}};
     if (!cached(p)) { // else they are told by the shapes
         onnxruntime_attribute(self, "q_num_heads", s->heads, 0);
         onnxruntime_attribute(self, "kv_num_heads", s->kv_heads, 0);
@@ -87,9 +88,9 @@ static bool attention(struct onnxruntime_call *self)
 }
 
 static const struct onnxruntime_operation operations[PEER_ONNXRUNTIME_OPS] = {
-    {"MultiHeadAttention", "com.microsoft",
+    {"MultiHeadAttention", ONNX_CONTRIB,
      ATTENTION_FULL | ATTENTION_CAUSAL | KEY_MASKED | ATTENTION_ALIBI | ATTENTION_CACHED, false, multi_head},
-    {"GroupQueryAttention", "com.microsoft", ATTENTION_CAUSAL | ATTENTION_WINDOW | ATTENTION_ALIBI | ATTENTION_CACHED,
+    {"GroupQueryAttention", ONNX_CONTRIB, ATTENTION_CAUSAL | ATTENTION_WINDOW | ATTENTION_ALIBI | ATTENTION_CACHED,
      true, group_query},
     {"Attention", NULL, ATTENTION_FULL | ATTENTION_CAUSAL | MASKED | ATTENTION_SOFTCAP | ATTENTION_CACHED, false,
      attention},
@@ -106,7 +107,7 @@ static bool make(struct onnxruntime_call *self)
             return false;
     }
     if (self->op->describe(self))
-        self->session = peer_onnxruntime_session(&self->node);
+        self->session = peer_onnxruntime_session(&self->node, 1);
     return self->session;
 }
 

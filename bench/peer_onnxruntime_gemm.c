@@ -42,10 +42,15 @@ static struct onnx_node node_of(const struct gemm_problem *p, const float *const
         .input_count = 2,
         .output_count = 1,
         .attribute_count = turned ? 2 : 0,
-        .inputs = {{"a", ONNX_FLOAT, 2, {p->trans_a ? p->k : p->m, p->trans_a ? p->m : p->k}, NULL},
-                   {"b", ONNX_FLOAT, 2, {p->trans_b ? p->n : p->k, p->trans_b ? p->k : p->n}, constant}},
-        .outputs = {{"c", ONNX_FLOAT, 2, {p->m, p->n}, NULL}},
-        .attributes = {{"transA", p->trans_a, 0}, {"transB", p->trans_b, 0}},
+        .inputs =
+            {{.name = "a", .type = ONNX_FLOAT, .rank = 2, .dims = {p->trans_a ? p->k : p->m, p->trans_a ? p->m : p->k}},
+             {.name = "b",
+              .type = ONNX_FLOAT,
+              .rank = 2,
+              .dims = {p->trans_b ? p->n : p->k, p->trans_b ? p->k : p->n},
+              .constant = constant}},
+        .outputs = {{.name = "c", .type = ONNX_FLOAT, .rank = 2, .dims = {p->m, p->n}}},
+        .attributes = {{.name = "transA", .whole = p->trans_a}, {.name = "transB", .whole = p->trans_b}},
     };
 }
 
@@ -60,13 +65,13 @@ static bool make(struct prepared *self)
     self->a = peer_onnxruntime_tensor(&plain.inputs[0], p->a);
     self->c = peer_onnxruntime_tensor(&plain.outputs[0], p->c);
     if (!self->packed)
-        self->sessions[0] = peer_onnxruntime_session(&plain);
+        self->sessions[0] = peer_onnxruntime_session(&plain, 1);
     bool done = self->a && self->c && (self->packed || self->sessions[0]);
     for (size_t i = 0; i < p->b_count && done; i++) {
         float *const b = p->b + i * p->b_stride;
         const struct onnx_node packed = node_of(p, b);
         if (self->packed)
-            self->sessions[i] = peer_onnxruntime_session(&packed);
+            self->sessions[i] = peer_onnxruntime_session(&packed, 1);
         else
             self->b[i] = peer_onnxruntime_tensor(&plain.inputs[1], b);
         done = self->packed ? self->sessions[i] : self->b[i];

@@ -32,7 +32,8 @@ void onnxruntime_free(struct onnxruntime_call *self)
 
 void onnxruntime_attribute(struct onnxruntime_call *self, const char *name, size_t whole, float real)
 {
-    self->node.attributes[self->node.attribute_count++] = (struct onnx_attribute){name, (int64_t)whole, real};
+    self->node.attributes[self->node.attribute_count++] =
+        (struct onnx_attribute){.name = name, .whole = (int64_t)whole, .real = real};
 }
 
 bool onnxruntime_input(struct onnxruntime_call *self, size_t at, struct onnx_value what, const void *data)
@@ -48,8 +49,10 @@ bool onnxruntime_caches(struct onnxruntime_call *self, size_t k_at, size_t v_at,
 {
     const struct attention_problem *const p = self->problem;
     const struct attention_shape *const s = p->shape;
-    const struct onnx_value beside = {"k", ONNX_FLOAT, 3, {s->batch, s->kv_len, s->kv_heads * s->dim}, NULL};
-    const struct onnx_value of_head = {"k", ONNX_FLOAT, 4, {s->batch, s->kv_heads, s->kv_len, s->dim}, NULL};
+    const struct onnx_value beside = {
+        .name = "k", .type = ONNX_FLOAT, .rank = 3, .dims = {s->batch, s->kv_len, s->kv_heads * s->dim}};
+    const struct onnx_value of_head = {
+        .name = "k", .type = ONNX_FLOAT, .rank = 4, .dims = {s->batch, s->kv_heads, s->kv_len, s->dim}};
     struct onnx_node *const node = &self->node;
     node->inputs[k_at] = node->inputs[v_at] = rows ? of_head : beside;
     node->inputs[v_at].name = "v";
@@ -79,7 +82,8 @@ bool onnxruntime_result(struct onnxruntime_call *self, const struct onnx_value *
 
 struct onnx_value onnxruntime_query(const struct attention_shape *s)
 {
-    return (struct onnx_value){"q", ONNX_FLOAT, 3, {s->batch, s->q_len, s->heads * s->dim}, NULL};
+    return (struct onnx_value){
+        .name = "q", .type = ONNX_FLOAT, .rank = 3, .dims = {s->batch, s->q_len, s->heads * s->dim}};
 }
 
 bool onnxruntime_bias(struct onnxruntime_call *self, size_t at)
@@ -95,9 +99,12 @@ bool onnxruntime_bias(struct onnxruntime_call *self, size_t at)
             self->mask[r * s->kv_len + j] =
                 attention_problem_sees(p, i, j) ? attention_problem_bias(p, i, j) : -INFINITY;
         }
-    return self->mask &&
-           onnxruntime_input(
-               self, at, (struct onnx_value){"bias", ONNX_FLOAT, 4, {1, heads, s->q_len, s->kv_len}, NULL}, self->mask);
+    return self->mask && onnxruntime_input(self, at,
+                                           (struct onnx_value){.name = "bias",
+                                                               .type = ONNX_FLOAT,
+                                                               .rank = 4,
+                                                               .dims = {1, heads, s->q_len, s->kv_len}},
+                                           self->mask);
 }
 
 bool onnxruntime_key_mask(struct onnxruntime_call *self, size_t at)
@@ -109,7 +116,8 @@ bool onnxruntime_key_mask(struct onnxruntime_call *self, size_t at)
     self->lengths = calloc(count, sizeof *self->lengths);
     for (size_t i = 0; i < count && self->lengths; i++)
         self->lengths[i] = lengths ? (int32_t)p->args.kv_lens[i] : p->args.mask[i % s->kv_len];
-    const struct onnx_value what = {"mask", ONNX_INT32, lengths ? 1 : 2, {s->batch, s->kv_len}, NULL};
+    const struct onnx_value what = {
+        .name = "mask", .type = ONNX_INT32, .rank = lengths ? 1 : 2, .dims = {s->batch, s->kv_len}};
     return self->lengths && onnxruntime_input(self, at, what, self->lengths);
 }
 
@@ -130,10 +138,10 @@ bool onnxruntime_last(struct onnxruntime_call *self, size_t k_at, size_t v_at, s
 {
     const struct attention_shape *const s = self->problem->shape;
     const size_t floats = s->batch * s->q_len * s->kv_heads * s->dim, rows = s->kv_heads * s->dim;
-    const struct onnx_value k = {"last_k", ONNX_FLOAT, 3, {s->batch, s->q_len, rows}, NULL};
-    const struct onnx_value v = {"last_v", ONNX_FLOAT, 3, {s->batch, s->q_len, rows}, NULL};
-    const struct onnx_value lengths = {"lengths", ONNX_INT32, 1, {s->batch}, NULL};
-    const struct onnx_value total = {"total", ONNX_INT32, 0, {0}, NULL};
+    const struct onnx_value k = {.name = "last_k", .type = ONNX_FLOAT, .rank = 3, .dims = {s->batch, s->q_len, rows}};
+    const struct onnx_value v = {.name = "last_v", .type = ONNX_FLOAT, .rank = 3, .dims = {s->batch, s->q_len, rows}};
+    const struct onnx_value lengths = {.name = "lengths", .type = ONNX_INT32, .rank = 1, .dims = {s->batch}};
+    const struct onnx_value total = {.name = "total", .type = ONNX_INT32, .rank = 0, .dims = {0}};
     self->last_bytes = 2 * floats * sizeof(float);
     self->last = bench_alloc(self->last_bytes);
     self->lengths = calloc(s->batch + 1, sizeof *self->lengths);
