@@ -59,7 +59,7 @@ static void offer(struct suite *suite)
 static bool offer_named(struct suite *suite, const char *name, void *room)
 {
     struct attention_shape *const shape = room;
-    size_t of[6];
+    size_t of[SUITE_SIZES];
     for (size_t k = 0; k < KINDS; k++) {
         const char *const text = suite_behind(name, kinds[k].name);
         if (!text)

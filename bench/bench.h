@@ -27,7 +27,8 @@ struct bench_options {
 /// Runs the GEMM suite and prints to stdout. Returns the number of lines that failed (a wrong result, no memory), or
 /// -1 having said on stderr that no line matches the filter or has such a name, or why it is no regular expression.
 int bench_gemm(const struct fovea_engine *engine, const struct bench_options *options);
-/// The attention suite, likewise.
+/// The attention suite, and that of whole layers, likewise.
 int bench_attention(const struct fovea_engine *engine, const struct bench_options *options);
+int bench_layer(const struct fovea_engine *engine, const struct bench_options *options);
 
 #endif

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/// Of one suite: its problems are all struct gemm_problem, or all struct attention_problem.
+/// Of one suite: its problems are all struct gemm_problem, all struct attention_problem, or all struct layer_problem.
 struct contestant {
     char name[80];
     const void *state;

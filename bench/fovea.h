@@ -14,6 +14,7 @@ struct bench_fovea {
 };
 struct contestant bench_fovea_gemm(const struct bench_fovea *with);
 struct contestant bench_fovea_attention(const struct bench_fovea *with);
+struct contestant bench_fovea_layer(const struct bench_fovea *with);
 
 /// A plan and what it works in. Begins as zeros.
 struct bench_work {

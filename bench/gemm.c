@@ -86,7 +86,7 @@ static void offer(struct suite *suite)
 static bool offer_named(struct suite *suite, const char *name, void *room)
 {
     struct gemm_shape *const shape = room;
-    size_t sizes[6];
+    size_t sizes[SUITE_SIZES];
     for (size_t w = 0; w < WAYS; w++) {
         const char *const text = suite_behind(name, ways[w].name);
         if (!text)

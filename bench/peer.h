@@ -13,8 +13,8 @@
 
 enum { PEER_VARIANTS = 3, PEERS_MAX = 16 };
 
-/// What they are to compute: problems of struct gemm_problem, or of struct attention_problem.
-enum peer_event { PEER_GEMM = 1, PEER_ATTENTION = 2 };
+/// What they are to compute: problems of struct gemm_problem, struct attention_problem or struct layer_problem.
+enum peer_event { PEER_GEMM = 1, PEER_ATTENTION = 2, PEER_LAYER = 4 };
 
 /// What peers are asked for.
 struct peer_request {

@@ -98,10 +98,12 @@ size_t peer_onnxruntime(const struct peer_request *request, struct contestant *o
         snprintf(out->name, sizeof out->name, "ONNX Runtime %s", base()->version());
         return 1;
     }
-    for (size_t i = 0; i < PEER_ONNXRUNTIME_OPS; i++) {
-        const char *op;
-        out[i] = peer_onnxruntime_attention(i, &op);
-        snprintf(out[i].name, sizeof out[i].name, "ONNX Runtime %s %s", base()->version(), op);
+    const bool layer = request->event == PEER_LAYER;
+    const size_t count = layer ? PEER_ONNXRUNTIME_FORMS : PEER_ONNXRUNTIME_OPS;
+    for (size_t i = 0; i < count; i++) {
+        const char *what;
+        out[i] = (layer ? peer_onnxruntime_layer : peer_onnxruntime_attention)(i, &what);
+        snprintf(out[i].name, sizeof out[i].name, "ONNX Runtime %s %s", base()->version(), what);
     }
-    return PEER_ONNXRUNTIME_OPS;
+    return count;
 }

@@ -35,5 +35,8 @@ struct contestant peer_onnxruntime_gemm(void);
 /// One for each of its operators of attention; op is its name.
 enum { PEER_ONNXRUNTIME_OPS = 3 };
 struct contestant peer_onnxruntime_attention(size_t number, const char **op);
+/// One for each form in which a layer is written; form is its name.
+enum { PEER_ONNXRUNTIME_FORMS = 3 };
+struct contestant peer_onnxruntime_layer(size_t number, const char **form);
 
 #endif

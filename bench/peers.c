@@ -22,7 +22,8 @@ static const struct {
     {"BLIS", "Debian's libblis4-pthread", peer_blis, PEER_GEMM | PEER_ATTENTION},
     {"oneDNN", "Debian's libdnnl2", peer_onednn, PEER_GEMM | PEER_ATTENTION},
     {"libxsmm", "Debian's libxsmm-dev, made shared by scripts/peers.sh", peer_libxsmm, PEER_GEMM},
-    {"ONNX Runtime", "npm's onnxruntime-node, by scripts/peers.sh", peer_onnxruntime, PEER_GEMM | PEER_ATTENTION},
+    {"ONNX Runtime", "npm's onnxruntime-node, by scripts/peers.sh", peer_onnxruntime,
+     PEER_GEMM | PEER_ATTENTION | PEER_LAYER},
 };
 
 size_t peers_load(const struct peer_request *request, struct contestant out[PEERS_MAX], FILE *notes)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// bench/suite.c - a suite from its filter to its last line, the same for products and attention.
+// bench/suite.c - a suite from its filter to its last line, the same for products, attention and layers.
 #include "bench/suite.h"
 #include "bench/clock.h"
 #include "bench/counters.h"
@@ -165,10 +165,10 @@ const char *suite_behind(const char *name, const char *way)
     return strncmp(name, way, length) == 0 && name[length] == '/' ? name + length + 1 : NULL;
 }
 
-size_t suite_read_sizes(const char *text, char between, size_t sizes[6])
+size_t suite_read_sizes(const char *text, char between, size_t sizes[SUITE_SIZES])
 {
     size_t count = 0;
-    while (count < 6) {
+    while (count < SUITE_SIZES) {
         size_t size = 0;
         const char *const begin = text;
         for (; *text >= '0' && *text <= '9' && size <= (size_t)1 << 31; text++)

@@ -6,7 +6,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-enum { NAME = 44 };
+enum { NAME = 48 };
 
 void table_head(const char *cpu, const char *isa, const struct fovea_executor *executor, bool peers)
 {

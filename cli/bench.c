@@ -10,22 +10,25 @@
 static const char help[] =
     "usage: fovea bench gemm [OPTIONS] [LINE...]\n"
     "       fovea bench attention [OPTIONS] [LINE...]\n"
+    "       fovea bench layer [OPTIONS] [LINE...]\n"
     "       fovea bench tune [OPTIONS]      the tuning profile against the defaults; --help tells more\n\n"
-    "Times matrix products, or attention. Every line has its denominator measured beside it: the FMA\n"
-    "peak of the instruction set in use, and where weights (M <= 16) or keys (decode) come from memory\n"
-    "also the rate at which this machine reads them.\n\n"
+    "Times matrix products, attention, or whole Transformer layers. Every line has its denominator\n"
+    "measured beside it: the FMA peak of the instruction set in use, and where weights (up to 16 rows)\n"
+    "or keys (decode) come from memory also the rate at which this machine reads them.\n\n"
     "  LINE              one line of any shape, in place of a set: plain/{nn,nt,tn,tt}/[Bx]MxNxK (B: a\n"
     "                    batch), packed/{nn,nt}/MxNxK or packed-gelu/nt/MxNxK of products (t: stored\n"
-    "                    transposed); {full,causal,decode,decode-l2,...}/B,H,Hkv,Sq,Skv,D of attention\n"
+    "                    transposed); {full,causal,decode,decode-l2,...}/B,H,Hkv,Sq,Skv,D of attention;\n"
+    "                    {encoder,encoder-pre}/B,S,WIDTH,H,FFN or, with a cache,\n"
+    "                    {decode,decode-gated}/B,S,KEYS,WIDTH,H,Hkv,FFN of layers\n"
     "  --list            print the names of the lines, and run none\n"
-    "  --filter REGEX    lines whose name, gemm/f32/LINE or attention/f32/LINE, matches; a REGEX with -\n"
-    "                    in front: those that do not\n"
+    "  --filter REGEX    lines whose name, gemm/f32/LINE, attention/f32/LINE or layer/f32/LINE, matches;\n"
+    "                    a REGEX with - in front: those that do not\n"
     "  --shapes SET      smoke, standard (default; all with --filter), or all\n"
     "  --min-time S      seconds of timed samples for each line (default 0.2)\n"
     "  --threads N       workers, 1 to 64 (default 1)\n"
     "  --peers           race against OpenBLAS, BLIS, oneDNN, libxsmm and ONNX Runtime, as far as they\n"
     "                    are installed (scripts/peers.sh installs them); attention is composed where a\n"
-    "                    library has none\n"
+    "                    library has none, and only ONNX Runtime has layers\n"
     "  --instructions    count the instructions of a call too, by single steps: one thread, lines of up\n"
     "                    to 5 s of it\n"
     "  --count WAY       nothing but instructions, and no times: callgrind (runs the program in valgrind,\n"
@@ -41,6 +44,7 @@ static const char help[] =
     "  fovea bench attention --filter causal          causal attention, of its useful work\n"
     "  fovea bench gemm --peers --filter 512x512x512  against other libraries\n"
     "  fovea bench attention --peers --filter decode\n"
+    "  fovea bench layer --peers encoder/1,128,768,12,3072    a layer of BERT-base against ONNX Runtime\n"
     "  fovea bench gemm --shapes smoke --instructions --history perf.db --commit $(git rev-parse HEAD)\n"
     "  fovea bench gemm --shapes smoke --count callgrind --history perf.db --commit $(git rev-parse HEAD)\n"
     "  qemu-aarch64 -plugin libfovea_count.so fovea bench attention --shapes smoke --count qemu\n"
@@ -48,12 +52,17 @@ static const char help[] =
 
 #if FOVEA_HAVE_BENCH
 
+static int (*suite_named(const char *name))(const struct fovea_engine *engine, const struct bench_options *options)
+{
+    return strcmp(name, "gemm") == 0 ? bench_gemm : strcmp(name, "layer") == 0 ? bench_layer : bench_attention;
+}
+
 static int run_suite(const struct cli_bench *order)
 {
     struct fovea_engine *const engine = cli_engine(order->options.threads);
     if (!engine)
         return CLI_USAGE;
-    const int failed = (order->attention ? bench_attention : bench_gemm)(engine, &order->options);
+    const int failed = suite_named(order->suite)(engine, &order->options);
     fovea_engine_destroy(engine);
     return failed < 0 ? CLI_USAGE : failed ? CLI_FAILED : CLI_OK;
 }
@@ -86,7 +95,7 @@ static int bench(struct cli_bench *order, int argc, char **argv)
 
 #endif
 
-// `fovea bench gemm` or `fovea bench attention`: argv[1] is the suite, its options behind it.
+// `fovea bench gemm`, `attention` or `layer`: argv[1] is the suite, its options behind it.
 static int bench_suite(int argc, char **argv)
 {
     enum { THREADS_MAX = 64 };
@@ -94,7 +103,7 @@ static int bench_suite(int argc, char **argv)
     enum { UNSAID = BENCH_ALL + 1 };
     unsigned suite = UNSAID;
     uint64_t threads = 1;
-    struct cli_bench order = {.attention = strcmp(argv[1], "attention") == 0, .options.min_time = 0.2};
+    struct cli_bench order = {.suite = argv[1], .options.min_time = 0.2};
     const struct cli_option options[] = {
         {.name = "--filter", .text = &order.options.filter},
         {.name = "--list", .flag = &order.options.list},
@@ -139,7 +148,7 @@ int cli_bench(int argc, char **argv)
     }
     if (strcmp(argv[1], "tune") == 0)
         return cli_bench_tune(argc - 1, argv + 1);
-    if (strcmp(argv[1], "gemm") == 0 || strcmp(argv[1], "attention") == 0)
+    if (strcmp(argv[1], "gemm") == 0 || strcmp(argv[1], "attention") == 0 || strcmp(argv[1], "layer") == 0)
         return bench_suite(argc, argv);
     return cli_error("bench: no suite \"%s\"; fovea bench --help lists them", argv[1]);
 }

@@ -10,7 +10,7 @@ enum { CLI_BENCH_REPETITIONS = 100 }; ///< at most
 
 /// What is asked of a suite, and of its results; NULL and 0 where nothing was said.
 struct cli_bench {
-    bool attention; ///< else gemm
+    const char *suite; ///< gemm, attention or layer
     struct bench_options options;
     const char *way;      ///< in which instructions, and nothing else, are counted (--count)
     const char *history;  ///< the database that keeps the results

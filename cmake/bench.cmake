@@ -32,11 +32,16 @@ if(FOVEA_BUILD_BENCH)
         bench/counters.c
         bench/fovea_attention.c
         bench/fovea_gemm.c
+        bench/fovea_layer.c
         bench/fovea_work.c
         bench/gemm.c
         bench/gemm_problem.c
         bench/gemm_shapes.c
         bench/instructions.c
+        bench/layer.c
+        bench/layer_problem.c
+        bench/layer_reference.c
+        bench/layer_shapes.c
         bench/onnx.c
         bench/peer_blis.c
         bench/peer_cblas.c
@@ -50,6 +55,8 @@ if(FOVEA_BUILD_BENCH)
         bench/peer_onnxruntime_attention.c
         bench/peer_onnxruntime_gemm.c
         bench/peer_onnxruntime_inputs.c
+        bench/peer_onnxruntime_layer.c
+        bench/peer_onnxruntime_layer_graph.c
         bench/peer_openblas.c
         bench/peers.c
         bench/race.c

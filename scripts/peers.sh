@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# scripts/peers.sh - installs the libraries that `fovea bench gemm` and `attention` race against with --peers.
+# scripts/peers.sh - installs the libraries that `fovea bench gemm`, `attention` and `layer` race against with --peers.
 #
 # From Debian: OpenBLAS, BLIS, oneDNN, and libxsmm, which it has as an archive only: a shared library is made of it.
 # From npm: onnxruntime-node, for its libonnxruntime. These two go to FOVEA_PEERS_DIR, else ~/.cache/fovea-peers.
@@ -20,4 +20,4 @@ echo "== onnxruntime-node in $folder"
 npm install --prefix "$folder" --no-save --ignore-scripts --no-audit --no-fund onnxruntime-node@1.30.0
 where=
 [ -z "${FOVEA_PEERS_DIR:-}" ] || where=" with FOVEA_PEERS_DIR=$folder"
-echo "fovea bench gemm --peers and fovea bench attention --peers find them$where"
+echo "fovea bench gemm, attention and layer find them with --peers$where"

@@ -16,6 +16,7 @@ BUILT, PROGRAM = sys.argv[1] == "built", sys.argv[2:]
 NAME = re.compile(r"gemm/f32/(plain|packed|packed-gelu)/[nt][nt]/(?:\d+x)?(\d+)x(\d+)x(\d+)$")
 SMALL = ["gemm", "--shapes", "smoke", "--min-time", "0.001"]
 ATTENTION = ["attention", *SMALL[1:]]
+LAYER = ["layer", *SMALL[1:]]
 
 
 def bench(*arguments, **variables):
@@ -74,6 +75,41 @@ def check_attention_race(empty):
     check(whole.returncode == 0 and len(re.findall("^attention/f32/", whole.stdout, re.M)) == 2, whole)
 
 
+def check_layers():
+    result = bench(*LAYER, "--json")
+    check(result.returncode == 0, result)
+    kinds, lines = set(), json.loads(result.stdout)["benchmarks"]
+    for line in lines:
+        name = re.match(r"layer/f32/(encoder|encoder-pre|decode|decode-gated)/(\d+),(\d+)((?:,\d+){3}|(?:,\d+){5})$",
+                        line["name"])
+        check(name and "error_occurred" not in line and line["gflops"] > 0 and line["of_peak"] > 0, line)
+        check((name.group(4).count(",") == 5) == name.group(1).startswith("decode"), line)
+        streams = int(name.group(2)) * int(name.group(3)) <= 16
+        check(("of_stream" in line) == streams and line["work_bytes"] > 0, line)
+        kinds.add(name.group(1))
+    check(len(kinds) == 4, kinds)
+    listed = bench(*LAYER, "--list")
+    check(listed.stdout.split() == [line["name"].split("/iterations")[0] for line in lines], listed)
+    named = bench("layer", "encoder/1,3,32,2,40", "layer/f32/decode-gated/2,1,17,32,4,2,48", "--min-time", "0",
+                  "--threads", "2")
+    check(named.returncode == 0 and len(re.findall("^layer/f32/.* us ", named.stdout, re.M)) == 2, named)
+    for name in ("encoder/1,3,32,3,40", "encoder/1,3,32,2", "decode/1,5,4,32,2,2,40", "decode/1,1,4,32,2,40",
+                 "decode-gated/1,1,4,32,4,3,40", "decode-gated/1,1,4,6,2,2,8", "layer/1,3,32,2,40"):
+        refused(f'"{name}" is no line', "layer", name)
+
+
+def check_layer_race(empty):
+    missing = bench(*LAYER, "--peers", "--json", FOVEA_PEERS_DIR=empty)
+    check(missing.returncode == 0 and "peer ONNX Runtime: not installed" in missing.stderr, missing)
+    check(missing.stderr.count("peer ") == 1 and not check_race(json.loads(missing.stdout)), "no other has layers")
+    # With ONNX Runtime, where it is: it has all of them, and is right.
+    whole = bench(*LAYER, "--peers", "--json")
+    check(whole.returncode == 0, whole)
+    raced = json.loads(whole.stdout)
+    peers = check_race(raced)
+    check(not peers or all("peer" in line for line in raced["benchmarks"]), peers, raced)
+
+
 def main():
     check(bench("--help").stdout.startswith("usage: fovea bench"), "--help")
     if not BUILT:
@@ -113,10 +149,13 @@ def main():
         kinds.add(name.group(1))
     check(len(kinds) == 14, kinds)
 
+    check_layers()
+
     # Peers that are installed race, and are right; those in the folder of peers are missing here, by name.
     with tempfile.TemporaryDirectory() as empty:
         check_race(report("--filter", "plain/nn/64", "--peers", FOVEA_PEERS_DIR=empty))
         check_attention_race(empty)
+        check_layer_race(empty)
         table = bench(*SMALL, "--filter", "plain/nn/64", "--peers", FOVEA_PEERS_DIR=empty)
     check(table.returncode == 0 and re.search(r"^gemm/f32/plain/nn/64x64x64 +[\d.]+ us ", table.stdout, re.M), table)
     check("peer libxsmm: " in table.stdout and "peer ONNX Runtime: " in table.stdout, table.stdout)
