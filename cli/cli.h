@@ -61,6 +61,14 @@ const char *cli_setting(const char *name);
 /// Writes text as a JSON string.
 void cli_json_string(FILE *file, const char *text);
 
+/// Fills a file; false without memory.
+typedef bool cli_fill(FILE *file, const void *arg);
+/// Writes beside `path` and renames, so that a reader sees the old file or the new one, and a failure leaves the old
+/// one; - is standard output. Returns an exit code, having said what is wrong.
+int cli_replace(const char *command, const char *path, cli_fill *fill, const void *arg);
+/// Whether that could be done, to be asked before the minutes that its content takes; false having said why not.
+bool cli_can_replace(const char *command, const char *path);
+
 /// A progress bar on stderr while it is a terminal; nothing elsewhere. Ends its line when done == total.
 void cli_progress(const char *what, size_t done, size_t total);
 

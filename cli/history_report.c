@@ -1,15 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// cli/history_report.c - fovea history report: the page, written beside its place and then put there.
+// cli/history_report.c - fovea history report: one page of the whole history.
 #include "cli/history.h"
 #include "history/page.h"
 
-#include <errno.h>
-#include <limits.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 
 static const char help[] =
     "usage: fovea history report [OPTIONS] -o FILE\n\n"
@@ -48,61 +43,15 @@ static bool check_url(const char *url)
     return cli_error("history report: --commit-url wants https://... or http://..., not \"%s\"", url), false;
 }
 
-// The page has the rights of a new file, not those of a temporary one.
-static void open_to_readers(int descriptor)
-{
-    const mode_t mask = umask(0);
-    umask(mask);
-    fchmod(descriptor, 0666 & ~mask);
-}
+struct page {
+    const struct history_book *book;
+    const struct page_options *options;
+};
 
-// What went wrong with a file, to be said after it is closed; 0: nothing.
-static int fill(FILE *file, const struct history_book *book, const struct page_options *options)
+static bool fill(FILE *file, const void *arg)
 {
-    errno = 0;
-    if (!page_write(file, book, options))
-        errno = ENOMEM;
-    else if (fflush(file) == 0 && !ferror(file))
-        return 0;
-    return errno ? errno : EIO;
-}
-
-// Writes beside `path` and renames, so that a reader sees the old page or the new one, and a failure leaves the old
-// one.
-static int write_beside(const char *path, const struct history_book *book, const struct page_options *options)
-{
-    char beside[PATH_MAX];
-    if ((size_t)snprintf(beside, sizeof beside, "%s.XXXXXX", path) >= sizeof beside)
-        return cli_error("history report: %s: the name is too long", path);
-    const int descriptor = mkstemp(beside);
-    FILE *const file = descriptor < 0 ? NULL : fdopen(descriptor, "w");
-    if (!file)
-        return cli_error("history report: %s: %s", path, strerror(errno));
-    open_to_readers(descriptor);
-    int wrong = fill(file, book, options);
-    if (fclose(file) != 0 && !wrong)
-        wrong = errno;
-    if (!wrong && rename(beside, path) != 0)
-        wrong = errno;
-    if (!wrong)
-        return CLI_OK;
-    unlink(beside);
-    return cli_error("history report: %s: %s", path, strerror(wrong));
-}
-
-static int write_page(const char *path, const struct history_book *book, const struct page_options *options)
-{
-    struct stat there;
-    const bool standard = strcmp(path, "-") == 0;
-    if (!standard && (stat(path, &there) != 0 || S_ISREG(there.st_mode)))
-        return write_beside(path, book, options);
-    FILE *const file = standard ? stdout : fopen(path, "w"); // a pipe or a device has nothing to keep
-    if (!file)
-        return cli_error("history report: %s: %s", path, strerror(errno));
-    int wrong = fill(file, book, options);
-    if (!standard && fclose(file) != 0 && !wrong)
-        wrong = errno;
-    return wrong ? cli_error("history report: %s: %s", path, strerror(wrong)) : CLI_OK;
+    const struct page *const page = arg;
+    return page_write(file, page->book, page->options);
 }
 
 static int report(const struct order *order)
@@ -113,7 +62,8 @@ static int report(const struct order *order)
     struct history_book book;
     int code = CLI_USAGE;
     if (history_read(history, &order->filter, &book)) {
-        code = write_page(order->path, &book, &order->options);
+        const struct page page = {&book, &order->options};
+        code = cli_replace("history report", order->path, fill, &page);
         history_book_free(&book);
     } else {
         cli_error("history report: %s", history_message(history));

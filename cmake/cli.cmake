@@ -13,6 +13,7 @@ add_executable(fovea_cli
     cli/history.c
     cli/info.c
     cli/main.c
+    cli/replace.c
     cli/run.c
     cli/tune.c
     cli/tune_explain.c
