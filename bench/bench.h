@@ -6,6 +6,7 @@
 #include "fovea/engine.h"
 
 #include <stdbool.h>
+#include <stdio.h>
 
 /// How much of a suite runs.
 enum bench_suite { BENCH_SMOKE, BENCH_STANDARD, BENCH_ALL };
@@ -22,6 +23,8 @@ struct bench_options {
     bool instructions;      ///< count the instructions of a call, where that takes at most 5 s
     bool untimed;           ///< and take no times: under an emulator they say nothing
     bool peers;             ///< race against the libraries of other people that are installed here
+    FILE *report;           ///< NULL, or where a picture of the run goes: an SVG
+    bool report_page;       ///< or an HTML page with it
 };
 
 /// Runs the GEMM suite and prints to stdout. Returns the number of lines that failed (a wrong result, no memory), or

@@ -61,6 +61,8 @@ static void report_pace(const struct suite_line *line, const struct racer *fovea
     result->calls = pace->samples * fovea->calls;
     bench_count_pace(result, gflops, pace);
     bench_count(result, "work_bytes", (double)work_bytes);
+    if (pace->stream > 0)
+        line->suite->stream_rate = (double)track->load.stream_bytes / pace->seconds / pace->stream;
     if (!line->suite->options->json)
         table_pace(line->name, gflops, pace, work_bytes);
 }
@@ -138,8 +140,10 @@ static void measure(void *arg, struct bench_result *result)
                    suite->peer_count > 0);
     suite->headed = true;
     result->label = line->model;
+    suite->stream_rate = NAN;
     if (!suite->kind->measure(line, result))
         fail(line, result, "operands", 0);
+    picture_add(&suite->picture, line, result);
     fflush(stdout);
 }
 
@@ -263,7 +267,8 @@ static int run_lines(struct suite *suite)
     suite->lines = calloc(lines, sizeof *suite->lines);
     suite->shapes = calloc(lines, suite->kind->shape_bytes);
     suite->pool = bench_pool_start(options->threads);
-    if (!suite->lines || !suite->shapes || !suite->pool) {
+    const bool kept = !options->report || picture_begin(&suite->picture, lines);
+    if (!suite->lines || !suite->shapes || !suite->pool || !kept) {
         fprintf(stderr, "fovea: bench: no memory or no threads\n");
         suite->failed = 1;
     } else if (!offer_lines(suite)) {
@@ -278,7 +283,10 @@ static int run_lines(struct suite *suite)
         add_context(suite);
         bench_run(options->json);
         print_summary(suite);
+        if (options->report)
+            picture_write(suite, options->report, options->report_page);
     }
+    picture_end(&suite->picture);
     bench_pool_stop(suite->pool);
     free(suite->shapes);
     free(suite->lines);

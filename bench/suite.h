@@ -6,6 +6,7 @@
 #include "bench/bench.h"
 #include "bench/fovea.h"
 #include "bench/peer.h"
+#include "bench/picture.h"
 #include "bench/race.h"
 #include "bench/shim.h"
 
@@ -51,7 +52,9 @@ struct suite {
     bool headed;
     double log_sum; // of the ratios to the best peer
     size_t raced, behind;
-    char text[200]; // of the line that is measured: an error, or the best peer
+    struct picture picture;
+    double stream_rate; // beside the line that is measured; NAN where it does not stream
+    char text[200];     // of the line that is measured: an error, or the best peer
 };
 
 /// Runs a suite and prints to stdout; returns what bench_gemm does.

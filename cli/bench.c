@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 static const char help[] =
     "usage: fovea bench gemm [OPTIONS] [LINE...]\n"
@@ -35,6 +36,8 @@ static const char help[] =
     "                    which has AVX2), qemu (in qemu-user with -plugin libfovea_count.so), or steps\n"
     "  --json            Google Benchmark's JSON, with counters of_peak, of_stream, of_bound, work_bytes,\n"
     "                    vs_best_peer, peer, peer_work_bytes\n"
+    "  --report FILE     a picture of the run: percentages of all lines, and with --peers their ratios;\n"
+    "                    an SVG where FILE ends in .svg, else an HTML page\n"
     "  --history FILE    keep the result with its environment in this database (fovea history); with\n"
     "                    --commit NAME, --repetitions N (default 5), --branch, --machine, --time as\n"
     "                    fovea history import has them\n\n"
@@ -45,6 +48,7 @@ static const char help[] =
     "  fovea bench gemm --peers --filter 512x512x512  against other libraries\n"
     "  fovea bench attention --peers --filter decode\n"
     "  fovea bench layer --peers encoder/1,128,768,12,3072    a layer of BERT-base against ONNX Runtime\n"
+    "  fovea bench gemm --peers --report gemm.svg     and a picture of all lines\n"
     "  fovea bench gemm --shapes smoke --instructions --history perf.db --commit $(git rev-parse HEAD)\n"
     "  fovea bench gemm --shapes smoke --count callgrind --history perf.db --commit $(git rev-parse HEAD)\n"
     "  qemu-aarch64 -plugin libfovea_count.so fovea bench attention --shapes smoke --count qemu\n"
@@ -57,14 +61,54 @@ static int (*suite_named(const char *name))(const struct fovea_engine *engine, c
     return strcmp(name, "gemm") == 0 ? bench_gemm : strcmp(name, "layer") == 0 ? bench_layer : bench_attention;
 }
 
+static int run_on(const struct fovea_engine *engine, const struct cli_bench *order, const struct bench_options *options)
+{
+    const int failed = suite_named(order->suite)(engine, options);
+    return failed < 0 ? CLI_USAGE : failed ? CLI_FAILED : CLI_OK;
+}
+
+struct text {
+    char *begin;
+    size_t size;
+};
+
+static bool write_text(FILE *file, const void *arg)
+{
+    const struct text *const text = arg;
+    fwrite(text->begin, 1, text->size, file); // the stream remembers what went wrong
+    return true;
+}
+
+// The picture is drawn in memory, so that the file is the old one until the new one is whole.
+static int run_drawn(const struct fovea_engine *engine, const struct cli_bench *order)
+{
+    const char *const dot = strrchr(order->report, '.');
+    struct bench_options options = order->options;
+    struct text text = {NULL, 0};
+    if (!cli_can_replace("bench", order->report)) // after twenty minutes it would be late to say so
+        return CLI_USAGE;
+    options.report = open_memstream(&text.begin, &text.size);
+    options.report_page = !dot || strcasecmp(dot, ".svg") != 0;
+    if (!options.report)
+        return cli_error("bench: no memory");
+    int code = run_on(engine, order, &options);
+    const bool whole = fclose(options.report) == 0;
+    if (!whole)
+        code = cli_error("bench: %s: no memory", order->report);
+    else if (text.size > 0 && cli_replace("bench", order->report, write_text, &text) != CLI_OK)
+        code = CLI_USAGE;
+    free(text.begin);
+    return code;
+}
+
 static int run_suite(const struct cli_bench *order)
 {
     struct fovea_engine *const engine = cli_engine(order->options.threads);
     if (!engine)
         return CLI_USAGE;
-    const int failed = suite_named(order->suite)(engine, &order->options);
+    const int code = order->report ? run_drawn(engine, order) : run_on(engine, order, &order->options);
     fovea_engine_destroy(engine);
-    return failed < 0 ? CLI_USAGE : failed ? CLI_FAILED : CLI_OK;
+    return code;
 }
 
 // argv: what this process was started with.
@@ -74,6 +118,10 @@ static int bench(struct cli_bench *order, int argc, char **argv)
         return cli_error("bench: --peers races against time, and --count takes none");
     if (order->way && order->options.threads > 1)
         return cli_error("bench: --count counts one thread");
+    if (order->way && order->report)
+        return cli_error("bench: --report draws times, and --count takes none");
+    if (order->report && strcmp(order->report, "-") == 0)
+        return cli_error("bench: --report wants a file: standard output has the lines");
     if (cli_bench_wants_callgrind(order->way))
         return cli_bench_callgrind(argc, argv);
     if (order->way && !cli_bench_way_here(order->way))
@@ -114,6 +162,7 @@ static int bench_suite(int argc, char **argv)
         {.name = "--instructions", .flag = &order.options.instructions},
         {.name = "--count", .text = &order.way},
         {.name = "--json", .flag = &order.options.json},
+        {.name = "--report", .text = &order.report},
         {.name = "--history", .text = &order.history},
         {.name = "--repetitions", .whole = &order.repetitions, .low = 1, .high = CLI_BENCH_REPETITIONS},
         {.name = "--commit", .text = &order.commit},

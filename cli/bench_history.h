@@ -12,6 +12,7 @@ enum { CLI_BENCH_REPETITIONS = 100 }; ///< at most
 struct cli_bench {
     const char *suite; ///< gemm, attention or layer
     struct bench_options options;
+    const char *report;   ///< the file of a picture
     const char *way;      ///< in which instructions, and nothing else, are counted (--count)
     const char *history;  ///< the database that keeps the results
     uint64_t repetitions; ///< of the suite, for it

@@ -59,6 +59,9 @@ if(FOVEA_BUILD_BENCH)
         bench/peer_onnxruntime_layer_graph.c
         bench/peer_openblas.c
         bench/peers.c
+        bench/picture.c
+        bench/picture_line.c
+        bench/picture_svg.c
         bench/race.c
         bench/suite.c
         bench/table.c

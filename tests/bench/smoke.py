@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""fovea bench: names and counters of the JSON, the table, peers that are not installed, and what it refuses.
+"""fovea bench: names and counters of the JSON, the table, pictures, peers that are not installed, and what it refuses.
 
 usage: smoke.py built|absent PROGRAM...      (absent: the program was built without benchmarks)
 """
@@ -8,6 +8,7 @@ import pathlib
 import re
 import sys
 import tempfile
+from xml.etree import ElementTree
 
 sys.path.append(str(pathlib.Path(__file__).parents[1] / "support"))
 from program import check, check_refused, finish, run  # noqa: E402
@@ -15,6 +16,7 @@ from program import check, check_refused, finish, run  # noqa: E402
 BUILT, PROGRAM = sys.argv[1] == "built", sys.argv[2:]
 NAME = re.compile(r"gemm/f32/(plain|packed|packed-gelu)/[nt][nt]/(?:\d+x)?(\d+)x(\d+)x(\d+)$")
 SMALL = ["gemm", "--shapes", "smoke", "--min-time", "0.001"]
+SVG = "{http://www.w3.org/2000/svg}"
 ATTENTION = ["attention", *SMALL[1:]]
 LAYER = ["layer", *SMALL[1:]]
 
@@ -110,6 +112,40 @@ def check_layer_race(empty):
     check(not peers or all("peer" in line for line in raced["benchmarks"]), peers, raced)
 
 
+def check_picture(path, lines, *, inside_page):
+    """Well-formed, one mark a line and each with a tooltip of its name."""
+    root = ElementTree.fromstring(path.read_text().removeprefix("<!doctype html>\n"))
+    svg = root.find(f".//{SVG}svg") if inside_page else root
+    check((root.tag == "html") == inside_page and svg is not None and svg.tag == SVG + "svg", path, root.tag)
+    marks = [group for group in svg.iter(SVG + "g") if group.get("class", "").startswith("line ")]
+    names = sorted(mark.find(SVG + "title").text.split(" ")[0] for mark in marks)
+    check(names == sorted(lines) and not list(root.iter("script")), names)
+    check(all(mark.findall(f"*[@class='{what}']") for mark in marks for what in ("row", "end")), "a number each")
+    return svg
+
+
+def check_reports(folder, lines):
+    attention = bench(*ATTENTION, "--list").stdout.split()
+    svg, page = folder / "r.svg", folder / "r.html"
+    table = bench(*SMALL, "--report", svg)
+    check(table.returncode == 0 and table.stdout.count("\ngemm/f32/") == len(lines), table)
+    drawn = "".join(check_picture(svg, lines, inside_page=False).itertext())
+    check("FMA peak " in drawn and "plain nt, few rows" in drawn and "plain nt, batches" in drawn, drawn)
+    raced = bench(*ATTENTION, "--json", "--peers", "--report", page, FOVEA_PEERS_DIR=folder)
+    check(raced.returncode == 0 and len(json.loads(raced.stdout)["benchmarks"]) == len(attention), raced)
+    drawn = "".join(check_picture(page, attention, inside_page=True).itertext())
+    check(("best peer" in drawn) == ("vs_best_peer" in raced.stdout), drawn)
+
+    old = svg.read_bytes()
+    check(bench(*SMALL, "--list", "--report", svg).stdout.split() == lines and svg.read_bytes() == old, "--list")
+    for place, why in ((folder / "none" / "r.svg", "No such file"), (folder, "Is a directory")):
+        refused(why, *SMALL, "--report", place)
+    refused("no line", "gemm", "--filter", "nonesuch", "--report", svg)
+    refused("--report draws times", *SMALL, "--count", "steps", "--report", svg)
+    refused("--report wants a file", *SMALL, "--report", "-")
+    check(svg.read_bytes() == old and sorted(folder.iterdir()) == [page, svg], "nothing else there")
+
+
 def main():
     check(bench("--help").stdout.startswith("usage: fovea bench"), "--help")
     if not BUILT:
@@ -159,6 +195,9 @@ def main():
         table = bench(*SMALL, "--filter", "plain/nn/64", "--peers", FOVEA_PEERS_DIR=empty)
     check(table.returncode == 0 and re.search(r"^gemm/f32/plain/nn/64x64x64 +[\d.]+ us ", table.stdout, re.M), table)
     check("peer libxsmm: " in table.stdout and "peer ONNX Runtime: " in table.stdout, table.stdout)
+
+    with tempfile.TemporaryDirectory() as folder:
+        check_reports(pathlib.Path(folder), [line["name"] for line in whole["benchmarks"]])
 
     refused("no line", "gemm", "--filter", "nonesuch")
     for wrong, why in (("[", ""), ("open(", "Unmatched"), ("-open(", "Unmatched")):
