@@ -8,6 +8,8 @@
 
 #include <stdio.h>
 
+enum { SUITE_SIZES = 8 }; ///< numbers in the name of a line, at most
+
 struct suite;
 struct suite_line;
 
@@ -16,7 +18,7 @@ struct picture_row {
     const struct suite_line *line;
     char group[48];    ///< "plain nt, few rows"
     const char *shape; ///< the end of the line's name
-    size_t sizes[6], order;
+    size_t sizes[SUITE_SIZES], order;
     bool failed, streams, batch;
     double gflops, calm;
     double peak_rate, stream_rate;  ///< flops and bytes a second of the probes beside it; NAN: none

@@ -65,7 +65,6 @@ void suite_offer(struct suite *suite, const struct suite_line *line, enum bench_
 
 /// What stands behind "way/" in the name of a line; NULL where it is of another way.
 const char *suite_behind(const char *name, const char *way);
-enum { SUITE_SIZES = 8 };
 /// Reads at most so many sizes of 1 to 2^31 with `between` between them to the end of the text; returns how many, or 0.
 size_t suite_read_sizes(const char *text, char between, size_t sizes[SUITE_SIZES]);
 
