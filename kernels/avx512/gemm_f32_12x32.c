@@ -6,16 +6,9 @@
 // bytes of B. On Zen 5, prefetched into L1 56 steps ahead, a loop of loads and FMAs alone reaches 170 to 190 Gflop/s of
 // 225 where one panel of 16x16 reaches 148 to 173; 14 rows of 2 panels are no faster than of one. Not for products of
 // more columns that are in L2 (fovea_is_tall, ops/gemm_fit.c).
-#include "kernels/avx512/gemm_tile.h"
-
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Woverlength-strings" // clang counts the assembly of a tile
-#define GEMM_OF(M, KIND) GEMM_TILES(M, 1) GEMM_TILES(M, 2)
-#define GEMM_NAMES(M, KIND) {KIND##_##M##x1, KIND##_##M##x2},
-GEMM_UP_TO_12(GEMM_OF, )
-#pragma GCC diagnostic pop
+#include "kernels/avx512/gemm_tiles.h"
 
 void fovea_gemm_f32_12x32_avx512(const struct fovea_gemm_tile *tile)
 {
-    GEMM_KERNEL(tile, GEMM_UP_TO_12, GEMM_NAMES, 12, 2, fovea_gemm_f32_12x32_avx512)
+    gemm_run_tile(tile, 12, 32);
 }

@@ -6,16 +6,9 @@
 // gemm_f32_6x64.c, 9x48 and 12x32.) Zen 4 reads it at 28 by itself and at 20 with any prefetch beside one row. Up to
 // eight rows a line takes the 4 cycles of an FMA, 16 bytes a cycle, sixteen rows 8: a broadcast for every FMA, so that
 // is what the two load ports give, too.
-#include "kernels/avx512/gemm_tile.h"
-
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Woverlength-strings" // clang counts the assembly of a tile
-#define GEMM_OF(M, KIND) GEMM_TILES(M, 1)
-#define GEMM_NAMES(M, KIND) {KIND##_##M##x1},
-GEMM_UP_TO_16(GEMM_OF, )
-#pragma GCC diagnostic pop
+#include "kernels/avx512/gemm_tiles.h"
 
 void fovea_gemm_f32_16x16_avx512(const struct fovea_gemm_tile *tile)
 {
-    GEMM_KERNEL(tile, GEMM_UP_TO_16, GEMM_NAMES, 16, 1, fovea_gemm_f32_16x16_avx512)
+    gemm_run_tile(tile, 16, 16);
 }

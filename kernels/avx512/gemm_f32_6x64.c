@@ -10,18 +10,10 @@
 // nothing prefetches come at 37 GB/s there, one at 26 to 31, three at 35, and prefetched into L1, some hundred lines of
 // all four before their use, at 38 to 50.
 //
-// A blob of panels is read four at a time. For each number of rows and panels one instantiation of
-// each kind (gemm_tile.h); only C is masked.
-#include "kernels/avx512/gemm_tile.h"
-
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Woverlength-strings" // clang counts the assembly of a tile
-#define GEMM_OF(M, KIND) GEMM_TILES(M, 1) GEMM_TILES(M, 2) GEMM_TILES(M, 3) GEMM_TILES(M, 4)
-#define GEMM_NAMES(M, KIND) {KIND##_##M##x1, KIND##_##M##x2, KIND##_##M##x3, KIND##_##M##x4},
-GEMM_UP_TO_6(GEMM_OF, )
-#pragma GCC diagnostic pop
+// A blob of panels is read four at a time.
+#include "kernels/avx512/gemm_tiles.h"
 
 void fovea_gemm_f32_6x64_avx512(const struct fovea_gemm_tile *tile)
 {
-    GEMM_KERNEL(tile, GEMM_UP_TO_6, GEMM_NAMES, 6, 4, fovea_gemm_f32_6x64_avx512)
+    gemm_run_tile(tile, 6, 64);
 }

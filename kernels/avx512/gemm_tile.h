@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// kernels/avx512/gemm_tile.h - the f32 GEMM tile that every AVX-512 micro-kernel instantiates with constant sizes.
+// kernels/avx512/gemm_tile.h - one tile of the AVX-512 f32 GEMM, which gemm_tiles_f32.c instantiates for each size.
 #ifndef FOVEA_KERNELS_AVX512_GEMM_TILE_H
 #define FOVEA_KERNELS_AVX512_GEMM_TILE_H
 
@@ -10,7 +10,6 @@
 #include <immintrin.h>
 #include <stdbool.h>
 
-enum { GEMM_MR = 16, GEMM_PANELS = 4 };
 enum { GEMM_LONG_K = 256 };
 // Rows of B may begin within lines: of 16 columns the last line is asked for, the first is the last of those before.
 enum { GEMM_LAST = FOVEA_PANEL - 1 };
@@ -105,93 +104,5 @@ enum { GEMM_IS_NONE, GEMM_IS_LINE, GEMM_IS_PANELS, GEMM_IS_LEAD };
         }                                                                                                              \
         _mm256_zeroupper();                                                                                            \
     }
-
-/// Every kind of tile of M rows and V panels. HALF says of the last panel that at most eight of its columns exist: its
-/// multiply-adds are then of 256 bits, half of the time where 512 bits take two turns (Zen 4: products of 33 to 100
-/// columns 1.05 to 1.17, of up to 8, where loads of 512 bits take two turns, too, 1.45 to 1.6). Not measured elsewhere:
-/// Zen 5 has the same slots for both, of Intel's ports one takes only those of 512 bits, which is as many as are left
-/// for it where there are other panels; without them two ports take those of 256 bits.
-#define GEMM_TILES(M, V)                                                                                               \
-    GEMM_TERMS(M, V)                                                                                                   \
-    GEMM_TILE(near, M, V, zmm, NEAR, NONE, WHOLE)                                                                      \
-    GEMM_TILE(near_line, M, V, zmm, NEAR, LINE, WHOLE)                                                                 \
-    GEMM_TILE(near_panels, M, V, zmm, NEAR, PANELS, WHOLE)                                                             \
-    GEMM_TILE(near_half, M, V, ymm, NEAR, NONE, WHOLE)                                                                 \
-    GEMM_TILE(natural, M, V, zmm, NATURAL, NONE, ENDS)                                                                 \
-    GEMM_TILE(natural_half, M, V, ymm, NATURAL, NONE, ENDS)                                                            \
-    GEMM_TILE(apart, M, V, zmm, APART, NONE, ENDS)                                                                     \
-    GEMM_TILE(apart_line, M, V, zmm, APART, LINE, WHOLE)                                                               \
-    GEMM_TILE(apart_panels, M, V, zmm, APART, PANELS, WHOLE)                                                           \
-    GEMM_TILE(apart_half, M, V, ymm, APART, NONE, ENDS)                                                                \
-    GEMM_TILE(lead, M, V, zmm, LED, LEAD, WHOLE)
-enum { GEMM_K_NEAR, GEMM_K_LINE, GEMM_K_PANELS, GEMM_K_HALF, GEMM_K_APART };
-// Natural tiles have no kind that prefetches: of the four from there on two are missing.
-enum { GEMM_K_LEAD = 2 * GEMM_K_APART, GEMM_K_NATURAL, GEMM_KINDS = GEMM_K_NATURAL + GEMM_K_HALF + 1 };
-
-/// RESCALE, which is for the last v_dim % 8 rows of prefill's O: the sums go through a room.
-static inline void gemm_rescale(const struct fovea_gemm_tile *tile, fovea_gemm_fn *run)
-{
-    enum { WIDE = GEMM_PANELS * FOVEA_PANEL };
-    _Alignas(64) float room[GEMM_MR * WIDE];
-    struct fovea_gemm_tile t = *tile;
-    t.mode = FOVEA_GEMM_STORE;
-    t.c = room;
-    t.c_row = WIDE;
-    run(&t);
-    for (size_t i = 0; i < t.m; i++) {
-        float *const c = tile->c + (ptrdiff_t)i * tile->c_row;
-        for (size_t j = 0; j < t.n; j++) {
-            const float sum = room[i * WIDE + j];
-            c[j] = FOVEA_FAULT_IS(GEMM_RESCALE_STORES)    ? sum
-                   : FOVEA_FAULT_IS(GEMM_RESCALE_MUL_ADD) ? c[j] * t.scale[j] + sum
-                                                          : __builtin_fmaf(c[j], t.scale[j], sum);
-        }
-    }
-}
-
-/// The kind of a tile: what it prefetches, or whether its last panel counts as half of one; and whether B is packed
-/// panels that should be prefetched near, or natural rows under steps of A that are adjacent.
-static inline size_t gemm_kind(const struct fovea_gemm_tile *t)
-{
-    const size_t most = FOVEA_FAULT_IS(GEMM_HALF_OF_MORE) ? 12 : FOVEA_PANEL / 2;
-    const bool near = t->b_k == FOVEA_PANEL && t->a_k == 1 && t->b_ends == 0;
-    if (t->lead_steps != 0 && t->mode == FOVEA_GEMM_STORE && t->more == 0 && t->b_ends == 0) {
-        return GEMM_K_LEAD;
-    }
-    if (t->ahead != NULL) {
-        return (near ? GEMM_K_NEAR : GEMM_K_APART) + (t->ahead_panel == 0 ? GEMM_K_LINE : GEMM_K_PANELS);
-    }
-    const bool lone = near && t->n <= FOVEA_PANEL; // NEAR prefetches nothing of one panel, and has fewer instructions
-    const bool adjacent = t->a_k == 1 || FOVEA_FAULT_IS(GEMM_NATURAL_ANY_A);
-    const size_t other = t->b_panel == FOVEA_PANEL && adjacent ? GEMM_K_NATURAL : GEMM_K_APART;
-    return ((near && !t->follows) || lone ? (size_t)GEMM_K_NEAR : other) +
-           ((t->n - 1) % FOVEA_PANEL < most ? GEMM_K_HALF : 0);
-}
-
-/// The body of a micro-kernel: its tiles by kind, rows and panels; ROWS(NAMES, KIND): those of a kind.
-#define GEMM_KERNEL(tile, ROWS, NAMES, M, V, self)                                                                     \
-    static fovea_gemm_fn *const tiles[GEMM_KINDS][M][V] = {                                                            \
-        [GEMM_K_NEAR] = {ROWS(NAMES, near)},                                                                           \
-        [GEMM_K_LINE] = {ROWS(NAMES, near_line)},                                                                      \
-        [GEMM_K_PANELS] = {ROWS(NAMES, near_panels)},                                                                  \
-        [GEMM_K_HALF] = {ROWS(NAMES, near_half)},                                                                      \
-        [GEMM_K_APART] = {ROWS(NAMES, apart)},                                                                         \
-        [GEMM_K_APART + GEMM_K_LINE] = {ROWS(NAMES, apart_line)},                                                      \
-        [GEMM_K_APART + GEMM_K_PANELS] = {ROWS(NAMES, apart_panels)},                                                  \
-        [GEMM_K_APART + GEMM_K_HALF] = {ROWS(NAMES, apart_half)},                                                      \
-        [GEMM_K_LEAD] = {ROWS(NAMES, lead)},                                                                           \
-        [GEMM_K_NATURAL] = {ROWS(NAMES, natural)},                                                                     \
-        [GEMM_K_NATURAL + GEMM_K_HALF] = {ROWS(NAMES, natural_half)}};                                                 \
-    if ((tile)->mode == FOVEA_GEMM_RESCALE) {                                                                          \
-        gemm_rescale(tile, self);                                                                                      \
-    } else {                                                                                                           \
-        tiles[gemm_kind(tile)][(tile)->m - 1][((tile)->n - 1) / FOVEA_PANEL](tile);                                    \
-    }
-
-/// X(M, KIND) for each number of rows from 1 to 6, 9, 12 or 16.
-#define GEMM_UP_TO_6(X, KIND) X(1, KIND) X(2, KIND) X(3, KIND) X(4, KIND) X(5, KIND) X(6, KIND)
-#define GEMM_UP_TO_9(X, KIND) GEMM_UP_TO_6(X, KIND) X(7, KIND) X(8, KIND) X(9, KIND)
-#define GEMM_UP_TO_12(X, KIND) GEMM_UP_TO_9(X, KIND) X(10, KIND) X(11, KIND) X(12, KIND)
-#define GEMM_UP_TO_16(X, KIND) GEMM_UP_TO_12(X, KIND) X(13, KIND) X(14, KIND) X(15, KIND) X(16, KIND)
 
 #endif

@@ -3,7 +3,7 @@
 
   - libfovea.so exports exactly the functions the public headers declare with FOVEA_API
   - no ymm or zmm register outside the objects of that ISA (x86): a stray AVX instruction is a crash on older CPUs
-  - objects of kernels/ define nothing but their kernels, and keep no writable data
+  - objects of kernels/ define nothing but their kernels, or a table that these share, and keep no writable data
 
 usage: binaries.py SOURCE_DIR LIBRARY OBJECT_DIR NM OBJDUMP
 """
@@ -57,7 +57,7 @@ def kernel_symbols(objects, objdump):
             scope, kind, section, name = symbol.groups()
             if section in (".data", ".bss", "*COM*") and kind == "O" or section == "*COM*":
                 yield f"{path.name}: writable data {name}"
-            if scope == "g" and section.startswith(".text") and name != expected:
+            if scope == "g" and section.startswith((".text", ".data", ".rodata")) and name != expected:
                 yield f"{path.name}: defines {name} besides {expected}"
 
 

@@ -2,7 +2,8 @@
 """Kernels: the registers, the files and the build's lists name the same things.
 
 A line FOVEA_KERNEL(family, slot, stem, isa, ...) stands for the symbol fovea_<stem>_<isa>, which is defined in
-kernels/<isa>/<stem>.c and nowhere else; every .c file below kernels/<isa>/ is registered; every slot has a scalar line.
+kernels/<isa>/<stem>.c and nowhere else; every .c file below kernels/<isa>/ is registered, or is one of SHARED, which
+define a table by the same name; every slot has a scalar line.
 
 usage: names.py SOURCE_DIR
 """
@@ -12,6 +13,8 @@ import sys
 
 STEM = re.compile(r"(gemm|gemm_b[nt]|gemm_edge|gemm_epilogue|pack_bt?|transpose|attention_\w+|[a-z]+2?|\w+_softmax|"
                   r"gelu_tanh)_f32(_\d+x\d+)?$")
+
+SHARED = {"kernels/avx512/gemm_tiles_f32.c"}  # what several kernels run, and no register names
 
 
 def main():
@@ -31,19 +34,21 @@ def main():
 
     files = {path.relative_to(root).as_posix() for isa in ("scalar", "avx2", "avx512", "neon")
              for path in (root / "kernels" / isa).glob("*.c")}
-    found += [f"{name} is not registered" for name in sorted(files - registered)]
+    found += [f"{name} is not registered" for name in sorted(files - registered - SHARED)]
     found += [f"{name} is registered and missing" for name in sorted(registered - files)]
-    for name in sorted(files & registered):
+    found += [f"{name} is shared and missing, or registered" for name in sorted(SHARED - files | SHARED & registered)]
+    for name in sorted(files & (registered | SHARED)):
         _, isa, stem = name[:-2].split("/")
         symbol = f"fovea_{stem}_{isa}"
         text = (root / name).read_text()
         targets = re.findall(r'#include "(kernels/common/\w+\.inc)"', text)
         included = "".join((root / target).read_text() for target in targets)
-        if not re.search(rf"^void ({symbol}|FV_NAME\({stem}\))\(", text + included, re.M):
+        kind = rf"const struct \w+ {symbol} =" if name in SHARED else rf"void ({symbol}|FV_NAME\({stem}\))\("
+        if not re.search("^" + kind, text + included, re.M):
             found.append(f"{name} does not define {symbol}")
 
     listed = set(re.findall(r"[a-z0-9_]+_f32(?:_\d+x\d+)?", (root / "cmake/files.cmake").read_text()))
-    stems = {name.split("/")[2][:-2] for name in registered}
+    stems = {name.split("/")[2][:-2] for name in registered | SHARED}
     if listed != stems:
         found.append(f"cmake/files.cmake and the registers differ: {sorted(listed ^ stems)}")
     print("\n".join(found))

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// kernels/avx512/gemm_tiles_f32.c - every tile of the AVX-512 f32 GEMM, and the table that its micro-kernels share.
+//
+// No micro-kernel itself, so in no register. Only C is masked.
+#include "kernels/avx512/gemm_tile.h"
+#include "kernels/avx512/gemm_tiles.h"
+
+/// Every kind of tile of M rows and V panels. HALF says of the last panel that at most eight of its columns exist: its
+/// multiply-adds are then of 256 bits, half of the time where 512 bits take two turns (Zen 4: products of 33 to 100
+/// columns 1.05 to 1.17, of up to 8, where loads of 512 bits take two turns, too, 1.45 to 1.6). Not measured elsewhere:
+/// Zen 5 has the same slots for both, of Intel's ports one takes only those of 512 bits, which is as many as are left
+/// for it where there are other panels; without them two ports take those of 256 bits.
+#define GEMM_KINDS_OF(M, V, KIND)                                                                                      \
+    GEMM_TERMS(M, V)                                                                                                   \
+    GEMM_TILE(near, M, V, zmm, NEAR, NONE, WHOLE)                                                                      \
+    GEMM_TILE(near_line, M, V, zmm, NEAR, LINE, WHOLE)                                                                 \
+    GEMM_TILE(near_panels, M, V, zmm, NEAR, PANELS, WHOLE)                                                             \
+    GEMM_TILE(near_half, M, V, ymm, NEAR, NONE, WHOLE)                                                                 \
+    GEMM_TILE(natural, M, V, zmm, NATURAL, NONE, ENDS)                                                                 \
+    GEMM_TILE(natural_half, M, V, ymm, NATURAL, NONE, ENDS)                                                            \
+    GEMM_TILE(apart, M, V, zmm, APART, NONE, ENDS)                                                                     \
+    GEMM_TILE(apart_line, M, V, zmm, APART, LINE, WHOLE)                                                               \
+    GEMM_TILE(apart_panels, M, V, zmm, APART, PANELS, WHOLE)                                                           \
+    GEMM_TILE(apart_half, M, V, ymm, APART, NONE, ENDS)                                                                \
+    GEMM_TILE(lead, M, V, zmm, LED, LEAD, WHOLE)
+
+/// X(M, V, KIND) for each number of rows and of panels, at most those of one of the micro-kernels: 16 rows of one
+/// panel, 12 of two, 9 of three, 6 of four.
+#define GEMM_UP_TO_6(X, V, KIND) X(1, V, KIND) X(2, V, KIND) X(3, V, KIND) X(4, V, KIND) X(5, V, KIND) X(6, V, KIND)
+#define GEMM_UP_TO_9(X, V, KIND) GEMM_UP_TO_6(X, V, KIND) X(7, V, KIND) X(8, V, KIND) X(9, V, KIND)
+#define GEMM_UP_TO_12(X, V, KIND) GEMM_UP_TO_9(X, V, KIND) X(10, V, KIND) X(11, V, KIND) X(12, V, KIND)
+#define GEMM_UP_TO_16(X, V, KIND) GEMM_UP_TO_12(X, V, KIND) X(13, V, KIND) X(14, V, KIND) X(15, V, KIND) X(16, V, KIND)
+#define GEMM_SIZES(X, KIND)                                                                                            \
+    GEMM_UP_TO_16(X, 1, KIND) GEMM_UP_TO_12(X, 2, KIND) GEMM_UP_TO_9(X, 3, KIND) GEMM_UP_TO_6(X, 4, KIND)
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Woverlength-strings" // clang counts the assembly of a tile
+GEMM_SIZES(GEMM_KINDS_OF, )
+#pragma GCC diagnostic pop
+
+/// RESCALE, which is for the last v_dim % 8 rows of prefill's O: the sums go through a room.
+static void gemm_rescale(const struct fovea_gemm_tile *tile)
+{
+    enum { WIDE = GEMM_PANELS * FOVEA_PANEL };
+    _Alignas(64) float room[GEMM_MR * WIDE];
+    struct fovea_gemm_tile t = *tile;
+    t.mode = FOVEA_GEMM_STORE;
+    t.c = room;
+    t.c_row = WIDE;
+    gemm_run_tile(&t, GEMM_MR, WIDE);
+    for (size_t i = 0; i < t.m; i++) {
+        float *const c = tile->c + (ptrdiff_t)i * tile->c_row;
+        for (size_t j = 0; j < t.n; j++) {
+            const float sum = room[i * WIDE + j];
+            c[j] = FOVEA_FAULT_IS(GEMM_RESCALE_STORES)    ? sum
+                   : FOVEA_FAULT_IS(GEMM_RESCALE_MUL_ADD) ? c[j] * t.scale[j] + sum
+                                                          : __builtin_fmaf(c[j], t.scale[j], sum);
+        }
+    }
+}
+
+#define GEMM_PLACE(M, V, KIND) [V - 1][M - 1] = KIND##_##M##x##V,
+const struct gemm_tiles fovea_gemm_tiles_f32_avx512 = {
+    .of = {[GEMM_K_NEAR] = {GEMM_SIZES(GEMM_PLACE, near)},
+           [GEMM_K_LINE] = {GEMM_SIZES(GEMM_PLACE, near_line)},
+           [GEMM_K_PANELS] = {GEMM_SIZES(GEMM_PLACE, near_panels)},
+           [GEMM_K_HALF] = {GEMM_SIZES(GEMM_PLACE, near_half)},
+           [GEMM_K_APART] = {GEMM_SIZES(GEMM_PLACE, apart)},
+           [GEMM_K_APART + GEMM_K_LINE] = {GEMM_SIZES(GEMM_PLACE, apart_line)},
+           [GEMM_K_APART + GEMM_K_PANELS] = {GEMM_SIZES(GEMM_PLACE, apart_panels)},
+           [GEMM_K_APART + GEMM_K_HALF] = {GEMM_SIZES(GEMM_PLACE, apart_half)},
+           [GEMM_K_LEAD] = {GEMM_SIZES(GEMM_PLACE, lead)},
+           [GEMM_K_NATURAL] = {GEMM_SIZES(GEMM_PLACE, natural)},
+           [GEMM_K_NATURAL + GEMM_K_HALF] = {GEMM_SIZES(GEMM_PLACE, natural_half)}},
+    .rescale = gemm_rescale,
+};
