@@ -11,45 +11,47 @@ extern "C" {
 
 struct fovea_engine;
 
-/// Block sizes of a GEMM; 0 takes the default of this machine. No value changes a bit of any result. Where k is shorter
-/// than kc and than 1024, mc and nc grow as it shrinks: what stays in a cache is a number of steps times them.
+/// Block sizes of a GEMM; 0 means the default of this machine. No value changes a bit of any result. If k is shorter
+/// than kc and than 1024, mc and nc grow as k shrinks, because what stays in a cache is the number of k steps times mc
+/// or nc.
 struct fovea_tiling {
-    uint32_t kc; ///< k steps of a block
-    uint32_t mc; ///< rows of A that pass a group of columns of B
-    uint32_t nc; ///< columns of B of a group, in whole tiles: they stay in L2 while the rows pass
+    uint32_t kc; ///< k steps per block
+    uint32_t mc; ///< rows of A per block, each used against a whole group of columns of B
+    uint32_t nc; ///< columns of B per group, in whole tiles: they stay in L2 while the rows of A are processed
 };
 
-/// All fields may be zero (but struct_size). The strings and structs are read during the call only; an empty string is
-/// none, whatever the environment says.
+/// All fields except struct_size may be zero. Strings and structs are read during the call only. An empty string means
+/// none, and overrides the environment.
 struct fovea_engine_options {
     uint32_t struct_size; ///< sizeof(struct fovea_engine_options)
-    /// Threads that will share a call at most, 1 where there is no executor: attention and GEMM make tasks enough for
-    /// them, or fewer and larger ones, which read keys, A and B less often; a GEMM of few rows over an unpacked B cuts
-    /// its columns for them. 0: the processors that are online, whatever affinity or cgroups allow (a thread that
-    /// OpenMP has bound sees one core); in a container of a few processors of a large machine say how many. It changes
-    /// speed and scratch, never a bit.
+    /// The most threads that will share a call; 1 without an executor. Attention and GEMM create enough tasks for that
+    /// many threads. With fewer threads the tasks are fewer and larger, which read keys, A and B less often. A GEMM of
+    /// few rows over an unpacked B splits its columns for them. 0: the number of online processors, whatever affinity
+    /// or cgroups allow (a thread that OpenMP has bound sees one core); in a container with few processors of a large
+    /// machine, set the number. Changes speed and scratch size, never a bit of a result.
     uint32_t workers;
-    /// "scalar", "avx2", "avx512" or "neon": no kernel above it is used. NULL: the environment's FOVEA_ISA, else the
-    /// best.
+    /// "scalar", "avx2", "avx512" or "neon": the highest instruction set to use. NULL: the environment's FOVEA_ISA,
+    /// else the best available.
     const char *isa;
-    /// Names of kernel variants, comma-separated: "gemm_f32_9x48_avx512,...". NULL: the environment's FOVEA_PIN, else
-    /// none.
+    /// Names of kernel variants to use, comma-separated: "gemm_f32_9x48_avx512,...". NULL: the environment's FOVEA_PIN,
+    /// else none.
     const char *pin;
-    /// Names of kernel variants that are never used (scalar ones cannot be excluded). NULL: the environment's
-    /// FOVEA_EXCLUDE, else none. `fovea verify` names the variants that differ from the scalar path, if any.
+    /// Names of kernel variants never to use (scalar ones cannot be excluded). NULL: the environment's FOVEA_EXCLUDE,
+    /// else none. `fovea verify` lists the variants that differ from the scalar path, if any.
     const char *exclude;
-    const struct fovea_tiling *tiling; ///< NULL: that of the tuning profile, else defaults from the measured caches
-    /// NULL, or where one line that explains a failure is written, "" without one. After STRUCT it is as it was: in a
-    /// struct of another size nothing is believed, not where this points either.
+    const struct fovea_tiling *tiling; ///< NULL: from the tuning profile, else defaults computed from the measured
+                                       ///< caches
+    /// NULL, or a buffer that receives one line explaining a failure, or "" on success. It is not written after STRUCT:
+    /// in a struct of unknown size no field is trusted, this pointer included.
     char *message;
-    size_t message_size; ///< bytes of message
-    /// The tuning profile: a file that `fovea tune` wrote, or "none". NULL: the file that FOVEA_PROFILE names, else the
-    /// first good one of $XDG_CONFIG_HOME/fovea/profile (or $HOME/.config), /var/lib/fovea/profile, /etc/fovea/profile.
-    /// One that is damaged, made for another machine or not there is ignored, which fovea_engine_profile tells. It
-    /// changes speed, never a bit.
+    size_t message_size; ///< size of message in bytes
+    /// The tuning profile: a file written by `fovea tune`, or "none". NULL: the file that FOVEA_PROFILE names, else the
+    /// first valid one of $XDG_CONFIG_HOME/fovea/profile (or $HOME/.config), /var/lib/fovea/profile,
+    /// /etc/fovea/profile. A profile that is missing, damaged or made for another machine is ignored, which
+    /// fovea_engine_profile reports. Changes speed, never a bit of a result.
     const char *profile;
-    /// The caches where the machine does not tell the truth: "32K,1M,32M", as docs/tuning.md has it. NULL: the
-    /// environment's FOVEA_CACHES, else what is found. It changes speed, never a bit.
+    /// Cache sizes, for machines that report wrong ones: "32K,1M,32M", as in docs/tuning.md. NULL: the environment's
+    /// FOVEA_CACHES, else what was detected. Changes speed, never a bit of a result.
     const char *caches;
 };
 #define FOVEA_ENGINE_OPTIONS_INIT                                                                                      \
@@ -57,58 +59,61 @@ struct fovea_engine_options {
         sizeof(struct fovea_engine_options), 0, NULL, NULL, NULL, NULL, NULL, 0, NULL, NULL                            \
     }
 
-/// Makes an engine: probes the CPU and its caches, reads the tuning profile, resolves every kernel. options may be
+/// Creates an engine: probes the CPU and its caches, reads the tuning profile, resolves every kernel. options may be
 /// NULL. The engine is immutable, may be used by any number of threads, survives fork, and must outlive the plans made
-/// with it. After a failure *out is what it was.
-/// Errors: NULL, STRUCT, CONFIG (unknown ISA or variant, caches that are none), UNSUPPORTED (an ISA or variant this CPU
+/// with it. On failure *out is unchanged.
+/// Errors: NULL, STRUCT, CONFIG (unknown ISA or variant, malformed caches), UNSUPPORTED (an ISA or variant this CPU
 /// lacks), VALUE (tiling), MEMORY.
 FOVEA_API enum fovea_status fovea_engine_create(const struct fovea_engine_options *options, struct fovea_engine **out);
-/// Frees an engine. NULL is legal.
+/// Frees an engine. NULL is allowed.
 FOVEA_API void fovea_engine_destroy(struct fovea_engine *engine);
 
-/// Facts about the machine, as found.
+/// The machine as detected.
 struct fovea_machine {
-    char brand[64];                         ///< as the CPU names itself; "" where it does not
-    char features[128];                     ///< feature clusters found, space-separated: "avx2 avx512 vnni"
+    char brand[64];                         ///< name the CPU reports; "" if it reports none
+    char features[128];                     ///< detected feature clusters, space-separated: "avx2 avx512 vnni"
     uint32_t cpu;                           ///< the same as bits, for the library's own tests
-    uint32_t l1d_bytes, l2_bytes, l3_bytes; ///< data caches of one core; l3 shared. Never 0 but for l3
-    uint32_t l1d_ways, l2_ways, l3_ways;    ///< 1 where nothing tells, of l3 0 where there is none
-    uint32_t l3_hashed; ///< 1: L3 is in slices that addresses are hashed over, as all of Intel's are (the vendor's
-                        ///< name tells); 0: it is not, or nothing tells
-    uint32_t wide512;   ///< 1: a core that computes 512 bits at once, whether AVX-512 is there or, as on Alder Lake, is
-                        ///< switched off, as far as CPUID tells (AMD's FP512; where there is none, or a guest does not
-                        ///< see it, AVX-512 with AVX-VNNI; Intel's AVX-VNNI alone); 0: in two halves, or nothing tells
+    uint32_t l1d_bytes, l2_bytes, l3_bytes; ///< data caches of one core; L3 is shared. Only l3_bytes may be 0
+    uint32_t l1d_ways, l2_ways, l3_ways;    ///< associativity; 1 if unknown, l3_ways 0 if there is no L3
+    uint32_t l3_hashed; ///< 1: L3 consists of slices over which addresses are hashed, as on all of Intel's CPUs (judged
+                        ///< by the vendor's name). 0: it does not, or that is unknown.
+    uint32_t wide512;   ///< 1 if the core has full-width 512-bit units (even if AVX-512 is disabled, as on Alder Lake);
+                        ///< 0 if it splits them in two, or if CPUID does not tell. Judged by AMD's FP512 bit; without
+                        ///< it, or in a guest that does not see it, by AVX-512 with AVX-VNNI; on Intel by AVX-VNNI
+                        ///< alone.
     char cache_source[16]; ///< "sysfs", "cpuid", "default", or the setting: "options.caches", "FOVEA_CACHES"
-    uint32_t processors;   ///< in use by this system, at least 1
+    uint32_t processors;   ///< processors online in this system, at least 1
 };
-/// The machine this engine was made on.
+/// The machine this engine was created on.
 FOVEA_API const struct fovea_machine *fovea_engine_machine(const struct fovea_engine *engine);
 
-/// In one line, the tuning profile in use, or that there is none, and which were ignored and why. NULL for NULL.
+/// One line that names the tuning profile in use, or says that there is none, and lists the ignored ones with reasons.
+/// NULL for NULL.
 FOVEA_API const char *fovea_engine_profile(const struct fovea_engine *engine);
 
-/// One kernel slot of an engine and, per variant, what became of it.
+/// One compiled kernel variant, and whether an engine uses it.
 struct fovea_variant {
     const char *slot; ///< "gemm"
     const char *name; ///< "gemm_f32_6x64_avx512"
     const char *isa;  ///< "avx512"
     const char *why;  ///< "chosen", or why not: "this CPU lacks it", "above the ISA cap", ...
-    uint32_t chosen;  ///< 1 for the variant in use, one in each slot
-    uint32_t also;    ///< 1 for one in use beside it: a GEMM micro-kernel for the shapes that suit it, or
-                      ///< that a profile gives to some
+    uint32_t chosen;  ///< 1 for the variant in use; one per slot
+    uint32_t also;    ///< 1 for a variant used in addition: a GEMM micro-kernel for shapes that suit it, or that a
+                      ///< profile assigns to some classes
 };
-/// The number of compiled variants, and facts about variant `index` (0-based, in register order). Errors: NULL,
-/// SHAPE (no such variant).
+/// fovea_engine_variants returns the number of compiled variants. fovea_engine_variant describes variant `index`
+/// (0-based, in register order). Errors: NULL, SHAPE (no such variant).
 FOVEA_API uint32_t fovea_engine_variants(const struct fovea_engine *engine);
 FOVEA_API enum fovea_status fovea_engine_variant(const struct fovea_engine *engine, uint32_t index,
                                                  struct fovea_variant *out);
 
-/// Asks the system for huge pages below the whole pages of [memory, memory + bytes): packed weights, key caches, work
-/// memory. A hint, which changes no byte; read-only and mapped memory is legal. It serves best before the memory is
-/// first written (later the system may take minutes to move it), and memory that begins and ends on a huge page (2 MiB
-/// on x86) is covered whole. Measured: 3 to 7 % less time for a GEMM of 1 to 16 rows whose packed B comes from memory.
-/// OK: the system has taken the hint (it may still lack free huge pages). UNSUPPORTED: it has no huge pages, or none
-/// for this memory. Errors: NULL, OVERFLOW (memory that wraps around).
+/// Asks the system to back the whole pages of [memory, memory + bytes) with huge pages: for packed weights, key caches,
+/// work memory. A hint that changes no byte; read-only and mapped memory is allowed. It works best before the memory is
+/// first written (afterwards the system may take minutes to move it), and on memory that begins and ends on a huge page
+/// boundary (2 MiB on x86), which is covered whole. Measured: 3 to 7 % less time for a GEMM of 1 to 16 rows whose
+/// packed B comes from memory.
+/// OK: the system accepted the hint (it may still lack free huge pages). UNSUPPORTED: it has no huge pages, or none for
+/// this memory. Errors: NULL, OVERFLOW (the range wraps around).
 FOVEA_API enum fovea_status fovea_advise_huge_pages(const void *memory, size_t bytes);
 
 #ifdef __cplusplus

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// fovea/executor.h - how the caller lends threads, and what a plan needs.
+// fovea/executor.h - how the caller lends threads, and what running a plan needs.
 #ifndef FOVEA_EXECUTOR_H
 #define FOVEA_EXECUTOR_H
 
@@ -9,11 +9,11 @@
 extern "C" {
 #endif
 
-/// The caller's threads. parallel_for calls body(arg, task, worker) once for each task < count, in any order, on any
-/// thread, and returns when all are done; worker < workers, and two calls that run at the same time have different
-/// workers (each has its own scratch). What tasks write is seen behind its return. A phase of one task, and all where
-/// there is one worker, run in the thread of the call, as worker 0; parallel_for is not NULL even then. The library
-/// never starts a thread.
+/// The caller's threads. parallel_for calls body(arg, task, worker) once for each task < count, in any order and on any
+/// threads, and returns when all are done. worker is below workers; two calls that run at the same time must pass
+/// different worker numbers, as each worker has its own scratch. Everything the tasks wrote must be visible when
+/// parallel_for returns. A phase of one task, and every phase if workers is 1, runs in the calling thread as worker 0
+/// without parallel_for, which must not be NULL even then. The library never starts a thread.
 struct fovea_executor {
     uint32_t workers; ///< at least 1
     void *state;      ///< passed to parallel_for
@@ -21,12 +21,15 @@ struct fovea_executor {
                          void *arg);
 };
 
-/// What running a plan needs. Both memories are 64-byte aligned; they may be uninitialised.
+/// What running a plan needs. shared and scratch must be 64-byte aligned; they may be uninitialised. Neither may
+/// overlap the other or any operand of the call.
 struct fovea_work {
-    size_t shared_bytes;  ///< one buffer for the call
-    size_t scratch_bytes; ///< one buffer for each worker: workers x scratch_bytes, one after another (a multiple of 64)
-    uint32_t phases;      ///< tasks of a phase may run in any order; a phase begins when the one before it is done
-    uint32_t kind;        ///< what the plan is of: a call of anything else, or of no plan at all, is FOVEA_ERR_STRUCT
+    size_t shared_bytes;  ///< size of the one buffer that all workers of a call share
+    size_t scratch_bytes; ///< size of the buffer of each worker, a multiple of 64; scratch is workers x scratch_bytes,
+                          ///< one buffer after another
+    uint32_t phases;      ///< the tasks of a phase may run in any order; a phase begins when the one before it is done
+    uint32_t kind;        ///< kind of operator; passing the plan to any other operator, or memory that is no plan,
+                          ///< gives FOVEA_ERR_STRUCT
 };
 
 #ifdef __cplusplus

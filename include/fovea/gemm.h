@@ -24,24 +24,25 @@ enum fovea_activation {
     FOVEA_ACTIVATION_SILU = 5, ///< x / (1 + exp(-x))
 };
 
-/// A GEMM. Sizes may be 0. Leading dimensions are in elements. Begin with FOVEA_GEMM_DESC_INIT: a descriptor of zeros
-/// (but for struct_size) is of 0 GEMMs with alpha 0, and computes nothing.
+/// A GEMM. Sizes may be 0. Leading dimensions are in elements. Start from FOVEA_GEMM_DESC_INIT: a descriptor that is
+/// zero except for struct_size has batch 0 and alpha 0, and computes nothing.
 struct fovea_gemm_desc {
     uint32_t struct_size; ///< sizeof(struct fovea_gemm_desc)
     enum fovea_transpose trans_a, trans_b;
     uint32_t b_packed; ///< 1: args.b is a blob made by fovea_pack for this k and n; trans_b and ldb are ignored
     size_t m, n, k;
     size_t lda, ldb, ldc;
-    float alpha;                      ///< default 1; 0 reads neither A nor B. Not NaN or infinite
-    float beta;                       ///< default 0; 0 never reads C. Not NaN or infinite
+    float alpha;                      ///< default 1; with 0 neither A nor B is read. Must be finite
+    float beta;                       ///< default 0; with 0 C is never read. Must be finite
     enum fovea_activation activation; ///< default none
     uint32_t residual;                ///< 1: args.residual, m x n with leading dimension ldr, is added last
     size_t ldr;
-    uint32_t gated; ///< 1: op(B) has n columns in pairs, gate and value side by side, and C, the residual n / 2:
-                    ///< C[i,j] = act(v[i,2j]) * v[i,2j+1] + residual[i,j] (SwiGLU with SILU). n even, beta 0
-    size_t batch;   ///< default 1: that many GEMMs of these shapes; entry e begins at a + e * batch_a and so on
-    /// In floats; 0 for A, B or the residual: shared by all entries; of several packed B a multiple of 16. Entries of C
-    /// lie behind one another, or side by side in rows of ldc, as heads do; they share no element.
+    uint32_t gated; ///< 1: op(B) has n columns in pairs, gate and value side by side, and C and the residual have n /
+                    ///< 2: C[i,j] = act(v[i,2j]) * v[i,2j+1] + residual[i,j] (SwiGLU with SILU). n must be even, beta 0
+    size_t batch;   ///< default 1: number of GEMMs of this shape; entry e begins at a + e * batch_a and so on
+    /// Strides between batch entries, in floats. 0 for A, B or the residual means that all entries share it. With a
+    /// packed B and several entries batch_b is a multiple of 16. Entries of C either follow one another, or lie side by
+    /// side in rows of ldc, as heads do; they must not share an element.
     size_t batch_a, batch_b, batch_c, batch_r;
 };
 #define FOVEA_GEMM_DESC_INIT                                                                                           \
@@ -56,60 +57,70 @@ struct fovea_gemm_args {
     const void *b; ///< floats, or the packed blob
     float *c;
     const float *bias;     ///< n elements, or NULL
-    const float *residual; ///< where the descriptor asks for it; may be c itself
-    size_t m;              ///< rows of this call (of each entry), at most the plan's; 0 computes nothing, and is OK
+    const float *residual; ///< required if the descriptor asks for it; may be c itself
+    size_t m;              ///< rows of this call (of each batch entry), at most the plan's; 0 computes nothing and
+                           ///< returns OK
 };
 
-/// Bytes of a plan. A plan begins with its struct fovea_work, is 64-byte aligned and may be copied to such a place.
+/// Size of a plan in bytes. A plan begins with its struct fovea_work, must be 64-byte aligned, and may be copied to
+/// another aligned place.
 FOVEA_API size_t fovea_gemm_plan_size(void);
 /// Validates the descriptor and fills plan. The engine must outlive it.
 /// Errors: NULL, STRUCT, ENUM, OVERFLOW, STRIDE, SHAPE (gated, n odd), VALUE, ALIGN (plan).
 FOVEA_API enum fovea_status fovea_gemm_plan(const struct fovea_engine *engine, const struct fovea_gemm_desc *desc,
                                             void *plan);
-/// Writes one line that says what a plan would do and because of what, or why there is none; returns what
-/// fovea_gemm_plan would. The line, some 600 bytes, is cut to text_size; text may be NULL.
+/// Writes one line that says what a plan would do and why, or why there is none. Returns what fovea_gemm_plan would.
+/// The line, about 600 bytes, is truncated to text_size; text may be NULL.
 FOVEA_API enum fovea_status fovea_explain_gemm(const struct fovea_engine *engine, const struct fovea_gemm_desc *desc,
                                                char *text, size_t text_size);
-/// Writes one line that says what is wrong with a call, or what it would compute; returns what fovea_gemm would, but
-/// for its memories and executor.
+/// Writes one line that says what is wrong with a call, or what it would compute. Returns what fovea_gemm would, except
+/// that memory and executor are not checked.
 FOVEA_API enum fovea_status fovea_explain_gemm_call(const void *plan, const struct fovea_gemm_args *args, char *text,
                                                     size_t text_size);
-/// Runs a plan on an executor (NULL: in this thread). shared and scratch as plan's fovea_work says.
-/// C may be the residual (with ldr = ldc and batch_r = batch_c) and aliases nothing else. Of the blob only the header
-/// is checked, see fovea_pack_check. |acc - exact| <= k u / (1 - k u) * sum |A| |B|, u = 2^-24; each later step adds
-/// one rounding, an activation the error of its function (docs/numerics.md). Errors: NULL, STRUCT (no plan of a GEMM),
-/// SHAPE (m above the plan's), ALIGN, FORMAT (a foreign blob), STRIDE (ldr, batch_r), VALUE (no workers; a residual
-/// that was not planned).
+/// Runs a plan on an executor (NULL: in the calling thread). The plan's fovea_work gives the sizes of shared and
+/// scratch.
+///
+/// Aliasing: C may be the residual (with ldr = ldc and batch_r = batch_c); otherwise it must not overlap A, B, the bias
+/// or the residual. shared and scratch must not overlap any operand. None of this is checked.
+///
+/// Only the header of a packed blob is checked; see fovea_pack_check for all of it.
+///
+/// Accuracy: |acc - exact| <= k u / (1 - k u) * sum |A| |B|, u = 2^-24. Each later step adds one rounding, an
+/// activation the error of its function (docs/numerics.md).
+///
+/// Errors: NULL, STRUCT (not a plan of a GEMM), SHAPE (m above the plan's), ALIGN, FORMAT (not a blob of this shape),
+/// STRIDE (C is the residual, but ldr or batch_r differs), VALUE (no workers; a residual that was not planned).
 FOVEA_API enum fovea_status fovea_gemm(const void *plan, const struct fovea_gemm_args *args, void *shared,
                                        void *scratch, const struct fovea_executor *executor);
-/// The same task by task: tasks of a phase in any order, on any threads, each with a scratch of its own. The number of
-/// tasks is 0 where args are wrong; a task that is not there gives SHAPE.
+/// The same, task by task. The tasks of a phase may run in any order and on any threads, each with its own scratch.
+/// fovea_gemm_tasks gives their number, 0 if args are invalid. fovea_gemm_task returns SHAPE for a task that does not
+/// exist.
 FOVEA_API uint32_t fovea_gemm_tasks(const void *plan, const struct fovea_gemm_args *args, uint32_t phase);
 FOVEA_API enum fovea_status fovea_gemm_task(const void *plan, const struct fovea_gemm_args *args, void *shared,
                                             void *scratch, uint32_t phase, uint32_t task);
-/// Plans, allocates, runs in this thread, frees. For whoever just wants the product. Also MEMORY.
+/// Plans, allocates, runs in the calling thread, frees: for callers who just want the product. Errors: also MEMORY.
 FOVEA_API enum fovea_status fovea_gemm_once(const struct fovea_engine *engine, const struct fovea_gemm_desc *desc,
                                             const struct fovea_gemm_args *args);
 
-/// Bytes of the packed blob of a k x n operand B. Errors: NULL, OVERFLOW.
+/// Size in bytes of the packed blob of a k x n operand B. Errors: NULL, OVERFLOW.
 FOVEA_API enum fovea_status fovea_pack_size(size_t k, size_t n, size_t *bytes);
-/// Packs op(B) (see enum fovea_transpose) into blob: 64-byte aligned, `bytes` long. The blob is layout f32-p16: a
-/// header of 64 bytes (magic, layout, k, n, checksum), then panels of 16 columns, k-major, columns zero-padded;
-/// docs/architecture.md says which byte is what. It is relocatable, may be stored and mapped, and is read by every ISA
-/// with the same bits. Large ones profit from fovea_advise_huge_pages before they are packed.
+/// Packs op(B) (see enum fovea_transpose) into blob, which is 64-byte aligned and `bytes` long. The layout is f32-p16:
+/// a header of 64 bytes (magic, layout, k, n, checksum), then panels of 16 columns, k-major, columns zero-padded;
+/// docs/architecture.md specifies every byte. A blob is relocatable, may be stored and mapped, and gives the same bits
+/// on every ISA. For large blobs call fovea_advise_huge_pages before packing.
 /// Errors: NULL, ENUM, OVERFLOW, STRIDE, ALIGN, MEMORY (blob too short).
 FOVEA_API enum fovea_status fovea_pack(const struct fovea_engine *engine, enum fovea_transpose trans, size_t k,
                                        size_t n, const float *b, size_t ldb, void *blob, size_t bytes);
-/// Packs the operand of a gated GEMM, k x 2n: column j of op(gate) becomes column 2j, of op(value) 2j + 1; each is
-/// k x n. fovea_pack_size(k, 2 n, ...) says how long the blob is. Errors: as fovea_pack.
+/// Packs the operand of a gated GEMM, k x 2n: column j of op(gate) becomes column 2j, column j of op(value) becomes 2j
+/// + 1; each is k x n. fovea_pack_size(k, 2 n, ...) gives the size of the blob. Errors: as fovea_pack.
 FOVEA_API enum fovea_status fovea_pack_gated(const struct fovea_engine *engine, enum fovea_transpose trans, size_t k,
                                              size_t n, const float *gate, size_t ldg, const float *value, size_t ldv,
                                              void *blob, size_t bytes);
-/// Checks a blob that came from elsewhere, its checksum too: made for this k and n, whole within `bytes`, undamaged.
-/// Errors: NULL, ALIGN, FORMAT.
+/// Checks a blob from an untrusted source, including its checksum: that it was made for this k and n, is complete
+/// within `bytes`, and undamaged. Errors: NULL, ALIGN, FORMAT.
 FOVEA_API enum fovea_status fovea_pack_check(const void *blob, size_t bytes, size_t k, size_t n);
-/// Reads k and n from the header of such a blob, for whoever maps one without knowing them; fovea_pack_size then says
-/// where it ends. The panels are not read. Errors: NULL, ALIGN, FORMAT (foreign, or longer than `bytes`).
+/// Reads k and n from the header of such a blob, for callers who map one without knowing them; fovea_pack_size then
+/// gives its size. The panels are not read. Errors: NULL, ALIGN, FORMAT (not a blob, or longer than `bytes`).
 FOVEA_API enum fovea_status fovea_pack_shape(const void *blob, size_t bytes, size_t *k, size_t *n);
 
 #ifdef __cplusplus

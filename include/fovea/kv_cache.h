@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// fovea/kv_cache.h - where keys and values of past tokens lie: one block for each sequence, or pages that sequences
-// share.
+// fovea/kv_cache.h - storage for keys and values of past tokens: one block per sequence, or pages that sequences share.
 //
-// Both hold K in panels of 16 keys, which decoding streams, or in rows, as other programs have it, and V in rows. They
-// are plain memory of the caller's, need no initialisation, and are appended to in place.
+// Both store V in rows, and K either in panels of 16 keys, which decoding streams, or in rows, as other programs do.
+// They are plain memory owned by the caller, need no initialisation, and are appended to in place.
 #ifndef FOVEA_KV_CACHE_H
 #define FOVEA_KV_CACHE_H
 
@@ -13,50 +12,50 @@
 extern "C" {
 #endif
 
-/// A cache of keys and values for one layer: K in panels of 16 keys or in rows, V in rows, for each (batch, head).
+/// A cache of keys and values for one layer: for each (batch, head) K in panels of 16 keys or in rows, and V in rows.
 struct fovea_kv_cache {
     uint32_t struct_size;             ///< sizeof(struct fovea_kv_cache)
     uint32_t k_rows;                  ///< 1: K lies in rows, as V does; 0: in panels
     size_t batch, kv_heads, capacity; ///< capacity in keys
     size_t qk_dim, v_dim;
-    float *k; ///< batch x kv_heads x ceil(capacity / 16) * 16 * qk_dim elements; in rows x capacity x qk_dim
+    float *k; ///< batch x kv_heads x ceil(capacity / 16) * 16 * qk_dim elements; with k_rows batch x kv_heads x
+              ///< capacity x qk_dim
     float *v; ///< batch x kv_heads x capacity x v_dim elements
 };
-/// Elements of k and v for the sizes set in cache. Errors: NULL, STRUCT, ENUM (k_rows), OVERFLOW. That attention takes
-/// dims of 1 to 512 is its plan's to say.
+/// Number of elements of k and v for the sizes set in cache. The limit of 1 to 512 on dims is not checked here but by
+/// the attention plan. Errors: NULL, STRUCT, ENUM (k_rows), OVERFLOW.
 FOVEA_API enum fovea_status fovea_kv_cache_size(const struct fovea_kv_cache *cache, size_t *k_elements,
                                                 size_t *v_elements);
-/// The strides of its K, which has k_layout FOVEA_K_PANELS or, with k_rows, FOVEA_K_ROWS, and of its V, as an attention
-/// problem takes them. Errors: NULL, STRUCT, ENUM, OVERFLOW.
+/// The strides of the cache's K and V, for a fovea_attention_desc. Its k_layout must be FOVEA_K_PANELS, or FOVEA_K_ROWS
+/// with k_rows. Errors: NULL, STRUCT, ENUM, OVERFLOW.
 FOVEA_API enum fovea_status fovea_kv_cache_strides(const struct fovea_kv_cache *cache, struct fovea_strides *k,
                                                    struct fovea_strides *v);
-/// Writes `len` keys and values of batch b at positions pos..pos+len-1 of the cache; k and v are (len, Hkv, d) views:
-/// k[j * k_strides.row + h * k_strides.head + c]; the batch strides are ignored. Touches nothing else of the cache.
+/// Writes `len` keys and values of batch b at positions pos..pos+len-1 of the cache. k and v are (len, Hkv, d) views:
+/// k[j * k_strides.row + h * k_strides.head + c]; the batch strides are ignored. Nothing else of the cache is touched.
 /// Errors: NULL, STRUCT, ENUM, OVERFLOW, SHAPE (past the capacity), STRIDE (rows that overlap).
 FOVEA_API enum fovea_status fovea_kv_append(const struct fovea_kv_cache *cache, size_t b, size_t pos, size_t len,
                                             const float *k, struct fovea_strides k_strides, const float *v,
                                             struct fovea_strides v_strides);
 
-/// A pool of pages of keys and values for one layer. A sequence is a table of page numbers, one for each page_keys
-/// keys.
+/// A pool of pages of keys and values for one layer. A sequence is a table of page numbers, one per page_keys keys.
 struct fovea_kv_pages {
     uint32_t struct_size;   ///< sizeof(struct fovea_kv_pages)
-    uint32_t page_keys;     ///< keys of a page: 16, 32, 64, 128 or 256
-    size_t pages, kv_heads; ///< pages below 2^32
+    uint32_t page_keys;     ///< keys per page: 16, 32, 64, 128 or 256
+    size_t pages, kv_heads; ///< pages is below 2^32
     size_t qk_dim, v_dim;
-    float *k;        ///< pages x kv_heads x page_keys * qk_dim elements, panels of 16 keys or rows
+    float *k;        ///< pages x kv_heads x page_keys * qk_dim elements, in panels of 16 keys or in rows
     float *v;        ///< pages x kv_heads x page_keys x v_dim elements
     uint32_t k_rows; ///< 1: K lies in rows, as V does; 0: in panels
 };
-/// As fovea_kv_cache_size and fovea_kv_cache_strides; batch is the stride between pages. Errors: NULL, STRUCT, ENUM
-/// (k_rows), VALUE (page_keys), OVERFLOW.
+/// As fovea_kv_cache_size and fovea_kv_cache_strides; the batch stride is the stride between pages. Errors: NULL,
+/// STRUCT, ENUM (k_rows), VALUE (page_keys), OVERFLOW.
 FOVEA_API enum fovea_status fovea_kv_pages_size(const struct fovea_kv_pages *pool, size_t *k_elements,
                                                 size_t *v_elements);
 FOVEA_API enum fovea_status fovea_kv_pages_strides(const struct fovea_kv_pages *pool, struct fovea_strides *k,
                                                    struct fovea_strides *v);
-/// Writes `len` keys and values of the sequence with this table at its positions pos..pos+len-1, as fovea_kv_append.
-/// Only the table's entries for these positions are read. Errors: those of fovea_kv_pages_size, SHAPE (an entry is no
-/// page of the pool, or a position beyond 2^32), STRIDE.
+/// As fovea_kv_append, for the sequence with this page table: writes `len` keys and values at its positions
+/// pos..pos+len-1. Only the table's entries for these positions are read. Errors: those of fovea_kv_pages_size, SHAPE
+/// (an entry is not a page of the pool, or a position beyond 2^32), STRIDE.
 FOVEA_API enum fovea_status fovea_kv_pages_append(const struct fovea_kv_pages *pool, const uint32_t *table, size_t pos,
                                                   size_t len, const float *k, struct fovea_strides k_strides,
                                                   const float *v, struct fovea_strides v_strides);

@@ -17,8 +17,8 @@ extern "C" {
 #endif
 
 enum fovea_rowwise_op {
-    FOVEA_ROWWISE_SOFTMAX = 0,     ///< each row; a row of -inf gives zeros
-    FOVEA_ROWWISE_LOG_SOFTMAX = 1, ///< each row; a row of -inf gives -inf
+    FOVEA_ROWWISE_SOFTMAX = 0,     ///< each row; a row of only -inf gives zeros
+    FOVEA_ROWWISE_LOG_SOFTMAX = 1, ///< each row; a row of only -inf gives -inf
     FOVEA_ROWWISE_LAYERNORM = 2,   ///< each row: (x - mean) / sqrt(var + eps) * gamma + beta
     FOVEA_ROWWISE_ADD = 3,         ///< y = x + x2, the residual connection
     FOVEA_ROWWISE_RELU = 4,
@@ -30,25 +30,28 @@ enum fovea_rowwise_op {
     FOVEA_ROWWISE_COS = 10,
     FOVEA_ROWWISE_SILU = 11,    ///< x / (1 + exp(-x))
     FOVEA_ROWWISE_RMSNORM = 12, ///< each row: x / sqrt(mean of x^2 + eps) * gamma + beta
-    FOVEA_ROWWISE_DROPOUT = 13, ///< +0, or x / (1 - dropout): by (args.seed, args.site, number of the element) alone
-    FOVEA_ROWWISE_DROPOUT_ADD = 14, ///< DROPOUT of x, + x2: the residual connection of a sublayer in training
-    FOVEA_ROWWISE_ROTARY = 15, ///< rotary positions (Su et al., arXiv:2104.09864): in each head of a row pairs (a, b)
-                               ///< of its first rotary_dim elements become (a cos - b sin, b cos + a sin)
+    FOVEA_ROWWISE_DROPOUT = 13, ///< +0, or x / (1 - dropout); which one depends only on (args.seed, args.site, number
+                                ///< of the element)
+    FOVEA_ROWWISE_DROPOUT_ADD = 14, ///< DROPOUT of x, plus x2: the residual connection of a sublayer in training
+    FOVEA_ROWWISE_ROTARY = 15, ///< rotary positions (Su et al., arXiv:2104.09864): in each head of a row, the pairs (a,
+                               ///< b) of its first rotary_dim elements become (a cos - b sin, b cos + a sin)
 };
 
-/// rows x cols elements with a stride between rows for each matrix (elements, at least cols).
+/// A matrix of rows x cols elements. ldx, ldx2 and ldy are the strides between rows of x, x2 and y, in elements, at
+/// least cols.
 struct fovea_rowwise_desc {
     uint32_t struct_size; ///< sizeof(struct fovea_rowwise_desc)
     enum fovea_rowwise_op op;
     size_t rows, cols;
     size_t ldx, ldx2, ldy; ///< ldx2 for ADD and DROPOUT_ADD only
     float eps;             ///< LAYERNORM and RMSNORM, default 1e-5; at least 0
-    float dropout;         ///< DROPOUT and DROPOUT_ADD, 0 <= p < 1 of the elements are dropped; default 0: none
+    float dropout;         ///< DROPOUT and DROPOUT_ADD: fraction p of the elements that is dropped, 0 <= p < 1; default
+                           ///< 0: none
     // ROTARY:
-    size_t heads;             ///< of a row, at least 1; divides cols
-    size_t rotary_dim;        ///< even, at most cols / heads; 0 turns nothing
-    uint32_t rotary_adjacent; ///< 0: element i goes with element i + rotary_dim / 2 (NeoX, Llama of Hugging Face); 1: 2
-                              ///< i with 2 i + 1 (GPT-J, "interleaved")
+    size_t heads;             ///< heads per row, at least 1; divides cols
+    size_t rotary_dim;        ///< elements of each head to rotate: even, at most cols / heads; 0: none
+    uint32_t rotary_adjacent; ///< 0: element i is paired with element i + rotary_dim / 2 (NeoX, Llama of Hugging Face).
+                              ///< 1: element 2i is paired with 2i + 1 (GPT-J, "interleaved").
     size_t rotary_positions;  ///< rows of args.cos and args.sin
 };
 #define FOVEA_ROWWISE_DESC_INIT                                                                                        \
@@ -56,30 +59,33 @@ struct fovea_rowwise_desc {
         sizeof(struct fovea_rowwise_desc), FOVEA_ROWWISE_SOFTMAX, 0, 0, 0, 0, 0, 1e-5f, 0, 0, 0, 0, 0                  \
     }
 
-/// One plan serves any number of rows up to its capacity.
+/// Arguments of one call. A plan serves any number of rows up to its capacity. y may be x, or x2, if both have the same
+/// stride; apart from that y must not overlap an input, not even partially: a row may be read after another has been
+/// written. This is not checked.
 struct fovea_rowwise_args {
     const float *x;
     const float *x2;    ///< ADD, DROPOUT_ADD
     const float *gamma; ///< LAYERNORM and RMSNORM, cols elements, or NULL
     const float *beta;  ///< LAYERNORM and RMSNORM, cols elements, or NULL
-    float *y;           ///< may be x or x2 with the same stride
-    size_t rows;        ///< of this call, at most the plan's
+    float *y;           ///< may be x or x2, with the same stride
+    size_t rows;        ///< rows of this call, at most the plan's
     // DROPOUT and DROPOUT_ADD: element (r, c) has the number element + r * cols + c, whatever the strides. What is
-    // drawn depends on (seed; site, number), so a sequence computed in pieces draws what it draws at once.
+    // dropped depends only on (seed; site, number), so a sequence computed in pieces drops the same elements as when
+    // computed at once.
     uint64_t seed;
-    uint32_t site;    ///< tells the dropouts of a model apart
-    uint32_t eval;    ///< 1: no dropout in this call: the bits of dropout 0, which are those of x and of ADD
+    uint32_t site;    ///< distinguishes the dropouts of a model
+    uint32_t eval;    ///< 1: no dropout in this call; the bits are those of dropout 0: x, or x + x2
     uint64_t element; ///< the number of element (0, 0)
-    // ROTARY: row r stands at positions[r] or, where that is NULL, at position + r % len.
+    // ROTARY: row r has position positions[r] or, if that is NULL, position + r % len.
     const float *cos, *sin;    ///< (rotary_positions, rotary_dim / 2) dense
-    const uint32_t *positions; ///< NULL, or of each row, below rotary_positions
-    size_t position, len;      ///< without positions: len, at least 1, rows are a sequence
+    const uint32_t *positions; ///< NULL, or one per row, each below rotary_positions
+    size_t position, len;      ///< without positions: a sequence has len rows, at least 1
 };
 
-/// As fovea/gemm.h. A row-wise plan has one phase and needs no memory. Errors of the plan: NULL, STRUCT, ENUM, STRIDE,
-/// OVERFLOW, VALUE (eps, dropout), SHAPE (heads, rotary_dim), ALIGN (plan); of a run: NULL, STRUCT (another's plan),
-/// SHAPE (rows above the plan's, a position that cos and sin have not, len 0), STRIDE (y is x or x2, another stride),
-/// VALUE (no workers).
+/// As in fovea/gemm.h. A row-wise plan has one phase and needs neither shared nor scratch. Errors of the plan: NULL,
+/// STRUCT, ENUM, STRIDE, OVERFLOW, VALUE (eps, dropout), SHAPE (heads, rotary_dim), ALIGN (plan). Errors of a run:
+/// NULL, STRUCT (not a row-wise plan), SHAPE (rows above the plan's, a position beyond rotary_positions, len 0), STRIDE
+/// (y is x or x2 with another stride), VALUE (no workers).
 FOVEA_API size_t fovea_rowwise_plan_size(void);
 FOVEA_API enum fovea_status fovea_rowwise_plan(const struct fovea_engine *engine, const struct fovea_rowwise_desc *desc,
                                                void *plan);

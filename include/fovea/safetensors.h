@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// fovea/safetensors.h - weights in safetensors files, read by mmap: nothing is copied, nothing is trusted.
+// fovea/safetensors.h - weights in safetensors files, read through mmap: nothing is copied, nothing in the file is
+// trusted.
 //
 // Format: 8 bytes little-endian header length, a JSON header {"name": {"dtype","shape","data_offsets"}, ...,
 // "__metadata__": {string: string}}, then the data. https://github.com/huggingface/safetensors#format
+//
+// The file must not shrink while it is open. If another process truncates it, a read beyond its new end, by the library
+// or through fovea_tensor.data, raises SIGBUS, as with every mapping. The mapping is private and read-only, but changes
+// made to the file in place may show through. To update a file, write a new one and rename it.
 #ifndef FOVEA_SAFETENSORS_H
 #define FOVEA_SAFETENSORS_H
 
@@ -16,8 +21,8 @@ enum { FOVEA_TENSOR_DIMS_MAX = 8 };
 
 struct fovea_safetensors;
 
-/// A tensor as the file has it. data points into the mapping: little-endian, row-major, 4-byte aligned for F32 (files
-/// in which it is not, which no current writer makes, are refused).
+/// A tensor as stored in the file. data points into the mapping: little-endian, row-major, 4-byte aligned for F32 (a
+/// file in which it is not is rejected; no current writer makes one).
 struct fovea_tensor {
     const char *name;  ///< owned by the file
     const char *dtype; ///< "F32", "F16", "BF16", "I64", ...
@@ -27,21 +32,21 @@ struct fovea_tensor {
     size_t bytes;
 };
 
-/// Opens and checks a whole file: header, names, dtypes, shapes, offsets (in range, no overlap, size = shape x dtype).
-/// message (may be NULL) gets one line that names the file, and the tensor where one is wrong.
+/// Opens a file and checks all of its structure: header, names, dtypes, shapes, offsets (in range, no overlap, size =
+/// shape x dtype). message (may be NULL) receives one line that names the file and, if a tensor is wrong, the tensor.
 /// Errors: NULL, IO, FORMAT, MEMORY.
 FOVEA_API enum fovea_status fovea_safetensors_open(const char *path, struct fovea_safetensors **out, char *message,
                                                    size_t message_size);
-/// The same for a file already in memory, which must outlive it.
+/// The same for a file already in memory, which must outlive *out and be unchanged.
 FOVEA_API enum fovea_status fovea_safetensors_from_memory(const void *bytes, size_t size,
                                                           struct fovea_safetensors **out, char *message,
                                                           size_t message_size);
 FOVEA_API void fovea_safetensors_close(struct fovea_safetensors *file);
 
 FOVEA_API size_t fovea_safetensors_count(const struct fovea_safetensors *file);
-/// Tensor `index` in the order of the file, or NULL.
+/// Tensor `index` in file order, or NULL.
 FOVEA_API const struct fovea_tensor *fovea_safetensors_at(const struct fovea_safetensors *file, size_t index);
-/// The tensor of that name, or NULL.
+/// The tensor with that name, or NULL.
 FOVEA_API const struct fovea_tensor *fovea_safetensors_find(const struct fovea_safetensors *file, const char *name);
 /// The value of a key of "__metadata__", or NULL.
 FOVEA_API const char *fovea_safetensors_metadata(const struct fovea_safetensors *file, const char *key);
