@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// What looking needs, too large for the stack of a thread.
+// Working memory of the search, too large for a thread's stack.
 struct search {
     struct fovea_profile_place places[FOVEA_PROFILE_PLACES];
     char text[FOVEA_PROFILE_BYTES_MAX];
@@ -72,10 +72,10 @@ void fovea_profile_choose(const struct fovea_profile *profile, struct fovea_choi
             choice->tuned[profile->tuned[class].kernel] = 1;
 }
 
-// Whether the pinned variants leave this choice of a micro-kernel.
+// Whether the profile may still choose this micro-kernel, given the pinned variants.
 static bool may_use(const struct fovea_choice *choice, int32_t kernel)
 {
-    // Not even the pinned one: with it come the defaults.
+    // Not even if it is the pinned one: a pinned variant comes with the defaults.
     return fovea_variant_is_usable(choice, kernel) && !fovea_slot_is_pinned(choice, fovea_variant_facts[kernel].slot);
 }
 

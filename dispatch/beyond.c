@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// dispatch/beyond.c - the five sets of numbers of dispatch/beyond.h, which has what each was measured to be worth.
+// dispatch/beyond.c - the five sets of numbers; dispatch/beyond.h says what each number was measured to be worth.
 #include "dispatch/beyond.h"
 #include "kernels/kernel.h"
 

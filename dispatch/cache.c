@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-// The default: what every 64-bit server core since 2012 has at least. Under-estimating a cache costs a few per cent,
-// over-estimating one costs far more.
+// The default: what every 64-bit server core since 2012 has at least. Underestimating a cache costs a few per cent,
+// overestimating one costs far more.
 static const struct fovea_machine default_caches = {
     .l1d_bytes = 32 << 10, .l1d_ways = 8, .l2_bytes = 256 << 10, .l2_ways = 8};
 
@@ -25,7 +25,7 @@ static bool knows_l1_l2(const struct fovea_machine *machine)
     return machine->l1d_bytes && machine->l2_bytes;
 }
 
-// The first line of root/indexN/name; empty where there is none.
+// Reads the first line of root/indexN/name; empty if there is none.
 static void read_attribute(const char *root, unsigned index, const char *name, char *text, int size)
 {
     char path[256];
@@ -43,7 +43,7 @@ static void read_attribute(const char *root, unsigned index, const char *name, c
 static uint32_t parse_size(const char *text)
 {
     unsigned long value = 0;
-    char unit = '\0', end = '\n'; // as sysfs ends it
+    char unit = '\0', end = '\n'; // sysfs ends lines so
     if (*text < '0' || *text > '9' || sscanf(text, "%lu%c%c", &value, &unit, &end) < 2 || end != '\n' ||
         value > 2u << 20)
         return 0;
@@ -73,12 +73,12 @@ bool fovea_cache_from_sysfs(const char *root, struct fovea_machine *machine)
 
 bool fovea_cache_from_registers(uint32_t l1d, uint32_t l2, uint32_t l3, struct fovea_machine *machine)
 {
-    // Of leaf 0x80000006 (AMD64 Architecture Programmer's Manual 3, E.4.5): a number for every count of ways, where 1
-    // to 4 stand for themselves; 9 refers to leaf 0x8000001D, 15 is fully associative.
+    // Encoding of associativity in leaf 0x80000006 (AMD64 Architecture Programmer's Manual 3, E.4.5): 1 to 4 stand for
+    // themselves; 9 refers to leaf 0x8000001D, 15 is fully associative.
     static const uint8_t ways[16] = {0, 1, 2, 3, 4, 6, 8, 0, 16, 0, 32, 48, 64, 96, 128, 0};
-    // What is told is the L3 of the package, up to 512 MiB, of which a core reaches the slice beside it. No plan
-    // depends on it; benchmarks and the tuner read twice as much where something is to come from memory, so it is
-    // capped at what a slice of Zen 3 to Zen 5 has without another die on it.
+    // The leaf reports the L3 of the package, up to 512 MiB, of which a core reaches only its own slice. No plan
+    // depends on it; benchmarks and the tuner read twice its size when data should come from memory, so it is capped at
+    // a slice of Zen 3 to Zen 5 without stacked cache.
     enum { L3_SLICE = 32 << 20 };
     const uint64_t package = (uint64_t)(l3 >> 18) << 19;
     set_level(machine, 1, (l1d >> 24) << 10, (l1d >> 16 & 0xff) == 0xff ? 0 : l1d >> 16 & 0xff);
@@ -92,7 +92,7 @@ bool fovea_cache_from_registers(uint32_t l1d, uint32_t l2, uint32_t l3, struct f
 
 bool fovea_cache_from_cpuid(struct fovea_machine *machine)
 {
-    // Both leaves have one form; AMD's is at 0x8000001D, and its leaf 4 is empty.
+    // Both leaves have the same format; AMD's is 0x8000001D, and its leaf 4 is empty.
     const uint32_t leaves[] = {4, 0x8000001du};
     for (size_t l = 0; l < 2 && !knows_l1_l2(machine); l++) {
         for (uint32_t sub = 0; sub < 8; sub++) {
@@ -114,8 +114,8 @@ bool fovea_cache_from_cpuid(struct fovea_machine *machine)
     return true;
 }
 
-// Every L3 of Intel's beside AVX2 is in slices. Leaf 4 has a bit for it (complex indexing), and AMX came with a mesh,
-// but guests may be shown neither: the vendor's name alone is always there.
+// Every L3 of an Intel CPU with AVX2 is in slices. Leaf 4 has a bit for it (complex indexing), and AMX implies a mesh,
+// but both may be hidden from guests; only the vendor's name is always there.
 bool fovea_cache_l3_hashed(void)
 {
     uint32_t highest, name[3] = {0, 0, 0};
@@ -140,7 +140,7 @@ bool fovea_cache_from_text(const char *text, struct fovea_machine *machine)
     const int count = sscanf(text, "%15[^,],%15[^,],%15[^,],%15[^,]", words[0], words[1], words[2], words[3]);
     const bool mesh = strcmp(words[3], "mesh") == 0;
     const bool hashed = mesh || strcmp(words[3], "hashed") == 0, wide = mesh || strcmp(words[3], "wide") == 0;
-    size_t length = 0; // of the words and the commas between them: all there is
+    size_t length = 0; // length of the words and commas, which must be the whole text
     for (int i = 0; i < count; i++)
         length += strlen(words[i]) + (i > 0);
     if (count < 2 || length != strlen(text) || (count == 4 && !hashed && !wide && strcmp(words[3], "plain") != 0))

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// dispatch/cpu.c - feature bits: CPUID and XCR0 on x86, HWCAP on arm64. Never a table of models; the vendor's name
-// tells of L3 alone (dispatch/cache.c), and with it of Intel's cores that have lost AVX-512.
+// dispatch/cpu.c - feature bits: CPUID and XCR0 on x86, HWCAP on arm64. There is no table of models; the vendor's name
+// is only used for L3 (dispatch/cache.c) and to recognise Intel's cores with AVX-512 disabled.
 //
-// Tables of models are what fails in practice: two widely installed BLAS libraries run AVX-512 machines at a half and
-// a sixth of their speed because they do not know the family number.
+// Tables of models fail in practice: two widely installed BLAS libraries run AVX-512 machines at a half and a sixth of
+// their speed because they do not know the family number.
 #include "dispatch/cpu.h"
 
 #include <stdio.h>
@@ -31,11 +31,11 @@ struct cpuid {
 static struct cpuid cpuid(uint32_t leaf, uint32_t subleaf)
 {
     struct cpuid r = {0, 0, 0, 0};
-    __get_cpuid_count(leaf, subleaf, &r.eax, &r.ebx, &r.ecx, &r.edx); // leaves zeros where the leaf does not exist
+    __get_cpuid_count(leaf, subleaf, &r.eax, &r.ebx, &r.ecx, &r.edx); // leaves zeros if the leaf does not exist
     return r;
 }
 
-// XCR0: which registers the operating system saves. Bits 1-2: xmm, ymm; 5-7: masks and zmm.
+// XCR0: the registers that the operating system saves. Bits 1-2: xmm, ymm; 5-7: masks and zmm.
 static uint32_t saved_registers(void)
 {
     uint32_t low, high;
@@ -75,7 +75,7 @@ void fovea_cpu_brand(char *text, size_t size)
             const struct cpuid r = cpuid(0x80000002u + i, 0);
             memcpy(brand + i * sizeof r, &r, sizeof r);
         }
-    for (size_t end = strlen(brand); end > 0 && brand[end - 1] == ' '; end--) // AMD fills the 48 bytes
+    for (size_t end = strlen(brand); end > 0 && brand[end - 1] == ' '; end--) // AMD pads to 48 bytes
         brand[end - 1] = '\0';
     snprintf(text, size, "%s", brand + strspn(brand, " "));
 }
@@ -87,8 +87,8 @@ uint32_t fovea_cpu_signature(void)
 
 bool fovea_cpu_wide512(void)
 {
-    // "Performance optimization identifiers", in AMD's manuals since Zen 5. Others have no such leaf, and KVM hides
-    // this one from its guests (Linux 079f6889818d masks what was reserved then).
+    // "Performance optimization identifiers", in AMD's manuals since Zen 5. Other vendors have no such leaf, and KVM
+    // hides it from its guests (Linux 079f6889818d masks bits that were reserved then).
     enum { FP512 = 1 << 3, AVX_VNNI = 1 << 4 };
     const uint32_t identifiers = 0x8000001au;
     const bool told = cpuid(0x80000000u, 0).eax >= identifiers && cpuid(1, 0).ecx >> 31 == 0; // not a guest
@@ -100,7 +100,7 @@ bool fovea_cpu_wide512(void)
 #elif defined(__aarch64__)
 #include <sys/auxv.h>
 
-// HWCAP bits by their numbers in Linux's uapi, so that old headers do.
+// HWCAP bits by their numbers in Linux's uapi, so that old headers suffice.
 enum { HWCAP_BIT_ASIMD = 1, HWCAP_BIT_ASIMDDP = 20, HWCAP2_BIT_I8MM = 13, HWCAP2_BIT_BF16 = 14 };
 
 uint32_t fovea_cpu_probe(void)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// dispatch/engine.c - makes an engine: probe, cap, pin, profile, resolve, numbers.
+// dispatch/engine.c - creates an engine: probe, ISA cap, pins, profile, resolving, numbers.
 #include "dispatch/adopt.h"
 
 #include <stdarg.h>
@@ -13,10 +13,10 @@ struct fovea_engine {
     struct fovea_kernels kernels;
     struct fovea_machine machine;
     struct fovea_choice choice;
-    char profile[1024]; // what became of the tuning profile
+    char profile[1024]; // one line about the tuning profile
 };
 
-// The CPU bits that an ISA needs, and all that it allows.
+// The CPU bits that an ISA requires, and all that it allows.
 static const struct isa {
     uint32_t required, allows;
 } isas[FOVEA_ISAS] = {
@@ -40,8 +40,8 @@ static enum fovea_status fail(const struct fovea_engine_options *options, enum f
     return status;
 }
 
-// A setting from the options, else from the environment, by the name it has there. text is NULL where neither gives
-// one; an empty string is none.
+// A setting from the options or else from the environment, and its name there. text is NULL if neither gives one; an
+// empty string counts as none.
 struct setting {
     const char *name, *text;
 };
@@ -74,7 +74,7 @@ static enum fovea_status cap_isa(struct fovea_engine *engine, const struct fovea
     return fail(options, FOVEA_ERR_CONFIG, "%s=%.40s: no such ISA (scalar, avx2, avx512, neon)", cap.name, cap.text);
 }
 
-// Marks each variant of a comma-separated list.
+// Marks each variant in a comma-separated list.
 static enum fovea_status mark(const struct fovea_engine_options *options, struct setting from, uint8_t *marks)
 {
     for (const char *list = from.text; list && *list;) {
@@ -126,7 +126,7 @@ static enum fovea_status pin_and_exclude(struct fovea_engine *engine, const stru
     return status;
 }
 
-// A tiling that the caller gives holds for all classes.
+// A tiling given by the caller applies to all classes.
 static enum fovea_status set_tiling(struct fovea_engine *engine, const struct fovea_engine_options *options)
 {
     const struct fovea_tiling *const t = options->tiling;
@@ -173,7 +173,7 @@ static enum fovea_status find_caches(struct fovea_machine *machine, const struct
     return FOVEA_OK;
 }
 
-// The profile that is given, or the one that is found; none is no error.
+// Takes the given profile, or searches for one; that there is none is not an error.
 static enum fovea_status find_profile(struct fovea_engine *engine, const struct fovea_engine_options *options,
                                       const struct fovea_profile *given, struct fovea_profile *profile)
 {
@@ -198,7 +198,7 @@ static enum fovea_status find_profile(struct fovea_engine *engine, const struct 
     return FOVEA_OK;
 }
 
-// FOVEA_VERBOSE=1 asks for the one line this library ever prints.
+// With FOVEA_VERBOSE=1 prints a line, the only one this library ever prints.
 static void be_verbose(const struct fovea_engine *engine)
 {
     const char *const verbose = getenv("FOVEA_VERBOSE");
@@ -209,7 +209,7 @@ static void be_verbose(const struct fovea_engine *engine)
                                 *engine->machine.features ? engine->machine.features : "scalar",
                                 engine->kernels.gemm.name, engine->profile);
     if (write(STDERR_FILENO, line, (size_t)length < sizeof line ? (size_t)length : sizeof line - 1) < 0)
-        return; // nobody listens
+        return; // nobody is listening
 }
 
 static enum fovea_status fill(struct fovea_engine *engine, const struct fovea_engine_options *options,
@@ -250,7 +250,7 @@ enum fovea_status fovea_engine_create_with(const struct fovea_engine_options *op
         return FOVEA_ERR_NULL;
     if (!options)
         options = &defaults;
-    if (options->struct_size != sizeof *options) // nothing in it is believed, not even where a message may go
+    if (options->struct_size != sizeof *options) // no field of it is trusted, not even message
         return FOVEA_ERR_STRUCT;
     if (options->message && options->message_size)
         *options->message = '\0';
@@ -337,7 +337,7 @@ static bool is_also_in_use(const struct fovea_engine *engine, int32_t variant)
     for (uint32_t i = 0; i < kernels->gemm_tile_count; i++) {
         found |= kernels->gemm_tiles[i].variant == variant;
     }
-    for (uint32_t i = 0; i < FOVEA_GEMM_CLASSES; i++) { // a profile may give a class one that is no such tile
+    for (uint32_t i = 0; i < FOVEA_GEMM_CLASSES; i++) { // a profile may give a class a kernel that is not in gemm_tiles
         found |= kernels->gemm_of[i].variant == variant;
     }
     return found && !engine->choice.chosen[variant];

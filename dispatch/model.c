@@ -1,42 +1,43 @@
 // SPDX-License-Identifier: Apache-2.0
-// dispatch/model.c - the numbers of a class that was not tuned, from the sizes of the caches and what lies beyond them.
+// dispatch/model.c - the numbers of a class that was not tuned, computed from the cache sizes and what is known beyond
+// L2.
 //
-// gemm_default and attention_default state every number of kernels/tuning.def once, in its order. What a machine's set
-// in dispatch/beyond.c has for it stands there with what it was measured to be worth; what is the same everywhere, or
-// follows from the caches and the micro-kernel, stands here.
+// gemm_default and attention_default state every number of kernels/tuning.def once, in its order. A number that depends
+// on the machine's set is in dispatch/beyond.c, with what it was measured to be worth in dispatch/beyond.h. A number
+// that is the same everywhere, or follows from the caches and the micro-kernel, is here.
 #include "dispatch/beyond.h"
 #include "dispatch/tuning.h"
 
 #include <stdbool.h>
 #include <string.h>
 
-enum { ANY = 1 << 20 }; // of a number that is "up to" or "from": the largest
+enum { ANY = 1 << 20 }; // for a number that is an upper or lower limit: the largest value
 
 static uint32_t clamp(uint32_t value, uint32_t low, uint32_t high)
 {
     return value < low ? low : value > high ? high : value;
 }
 
-// What a set has, or, where that is 0, this.
+// The value of a set or, if that is 0, `other`.
 static uint32_t or_else(uint32_t value, uint32_t other)
 {
     return value != 0 ? value : other;
 }
 
-// A class of GEMM on a machine, by a micro-kernel.
+// A class of GEMM on a machine, with its micro-kernel.
 struct gemm {
     const struct fovea_machine *machine;
     const struct fovea_beyond *beyond;
     const struct fovea_variant_facts *kernel;
     struct fovea_gemm_class class;
-    bool wide; // the tiles are not small ones
+    bool wide; // the tiles are not small ones (fovea_is_small)
 };
 
-// Steps of all of k, of what L2, or 3/8 of it, holds a strip of at most, for 9 to 192 rows of C for which a transposed
-// B is packed on the way: what is prefetched of the next strip, rows, then lies side by side, where shorter blocks
-// prefetch lines that come much later. Zen 3, 12 to 24 rows, K up to 4864: 1.26 to 1.33 times as fast as blocks of 512
-// steps, 32 rows 1.15, K = 8192 1.06. Zen 5, AVX-512, K up to 4864, against blocks of 1024: 20 to 48 rows 1.00 to 1.13,
-// 100 to 180 rows 1.03 to 1.07. AVX2 with more than 32 rows and other ISAs were not measured.
+// The largest k, in steps, for which a strip over all of k fits in L2 (or strip_eighths of it), for 9 to 192 rows of C
+// over a transposed B that is packed on the fly. What is prefetched of the next strip, its rows, is contiguous then;
+// shorter blocks prefetch lines that are used much later. Zen 3, 12 to 24 rows, K up to 4864: 1.26 to 1.33 times as
+// fast as blocks of 512 steps, 32 rows 1.15, K = 8192 1.06. Zen 5, AVX-512, K up to 4864, against blocks of 1024: 20 to
+// 48 rows 1.00 to 1.13, 100 to 180 rows 1.03 to 1.07. Not measured: AVX2 with more than 32 rows, and other ISAs.
 static uint32_t strip_steps(const struct gemm *of)
 {
     const enum fovea_gemm_rows most = of->kernel->isa == FOVEA_ISA_avx512 ? FOVEA_SOME
@@ -53,13 +54,15 @@ struct blocks {
     uint32_t kc, mc, nc;
 };
 
-// Long k blocks, for which B streams from L2 and a tile of A stays in L1; two groups of strips in L2, one computed, one
-// prefetched. A group is one wide strip (AVX-512) or two small ones, and A's chunk of mc rows takes 3/8 or 5/8 of L2,
-// however few rows that makes of long blocks (AVX2, L2 of 512 KiB: 72 of 1024 steps in place of 144 of 512 are 1 to 9 %
-// faster where k is 768 to 3072), but of many over a far B where slim_steps says otherwise. Many rows may want longer
-// blocks, and 144 rows of them, which is more than L2 holds, but on a mesh as many as it does, and no more of 1024
-// steps (long_rows; packed_steps: fewer rows over a B from memory not everywhere). Chunks of A beside natural_steps and
-// strip_steps are those of the blocks that others have, as they were measured.
+// Block sizes: long k blocks, in which B streams from L2 while a tile of A stays in L1. Two groups of strips fit in L2:
+// one being computed, one being prefetched. A group is one wide strip (AVX-512) or two small ones. A's chunk of mc rows
+// takes 3/8 or 5/8 of L2, however few rows of long blocks that is (AVX2, L2 of 512 KiB: 72 rows of 1024 steps in place
+// of 144 of 512 are 1 to 9 % faster if k is 768 to 3072).
+//
+// Exceptions: many rows over a far B may use slim_steps. Many rows may use blocks of more than 1024 steps; mc is then
+// that of 1024 steps, at least long_rows (144), which is more than L2 holds, or on a mesh (long_rows 0) as many rows as
+// L2 holds. Fewer rows over a packed B from memory use packed_steps. With natural_steps and strip_steps the chunks of A
+// are those of the usual blocks, as they were measured.
 static struct blocks blocks_of(const struct gemm *of)
 {
     const struct fovea_beyond *const beyond = of->beyond;
@@ -88,8 +91,8 @@ static struct blocks blocks_of(const struct gemm *of)
     };
 }
 
-// Whether B passes few rows once, and panels of it side by side then. Tiles other than those of AVX-512 have no lead,
-// and follow only where none is needed.
+// The largest number of rows for which B is read once by one tile, and how many panels it reads side by side then.
+// Tiles other than AVX-512's have no lead, and follow only where none is needed.
 struct follow {
     uint32_t rows, panels;
 };
@@ -109,8 +112,8 @@ static struct follow follow_of(const struct gemm *of, uint32_t lead)
     return follow;
 }
 
-// As many rows of C as registers hold beside the transpose of rows of B, by the one variant that the ISA has for that:
-// a second pass over B is slower than packing it.
+// The most rows of C that registers hold besides the transposed rows of B, in the one variant that the ISA has for
+// this: a second pass over B is slower than packing it.
 static uint32_t bt_rows_of(const struct gemm *of)
 {
     const enum fovea_isa isa = of->kernel->isa;
@@ -122,17 +125,18 @@ static uint32_t bt_rows_of(const struct gemm *of)
     return of->class.far ? rows : clamp(rows, 0, of->beyond->bt_near[isa == FOVEA_ISA_avx512]);
 }
 
-// Up to how many rows the micro-kernel for few is taken. AVX2's streams a B that is near or packed; where that is far
-// two tiles of it, one below the other, are faster than one of another (3 and 4 rows on Zen 3: 1.1 to 1.25 times as
-// fast, and 0.85 where B is near; 6 rows 0.93). Natural rows that are far want what it lacks, prefetches (Zen 4: 1 to 4
-// rows 0.5 to 0.65). That of AVX-512 is for a B that is far: the one stream of a packed one from memory, as of a model
-// that is larger than L3 (Zen 5, where follow_rows hides it: 8 rows 1.15 times as fast as 9x48, 12 rows 1.05 to 1.25,
-// 16 rows 0.96 to 1.06; from L3 0.7 to 0.95), or more rows than 9x48 takes at once over a natural one.
+// The largest number of rows for which the micro-kernel for few rows is used. AVX2's streams a B that is near or
+// packed. If B is far and packed, two tiles of it, one below the other, are faster than one of another kernel (3 and 4
+// rows on Zen 3: 1.1 to 1.25 times as fast, and 0.85 if B is near; 6 rows 0.93). Far natural rows need prefetches,
+// which it lacks (Zen 4: 1 to 4 rows 0.5 to 0.65). AVX-512's is for a far B: the single stream of a packed one from
+// memory, as with a model that is larger than L3 (Zen 5, where follow_rows takes precedence: 8 rows 1.15 times as fast
+// as 9x48, 12 rows 1.05 to 1.25, 16 rows 0.96 to 1.06; from L3 0.7 to 0.95), or more rows than 9x48 computes at once
+// over a natural one.
 static uint32_t thin_rows_of(const struct gemm *of)
 {
     const bool several = of->class.rows >= FOVEA_SEVERAL;
     const struct {
-        uint32_t near, packed, natural; // rows; the latter two of a B that is far
+        uint32_t near, packed, natural; // rows; packed and natural are for a far B
     } rows[FOVEA_ISAS] = {
         [FOVEA_ISA_avx2] = {2, 4, 0},
         [FOVEA_ISA_avx512] = {0, several ? 14 : of->beyond->few_rows, several && of->beyond->thin_kc != 0 ? 14 : 0},
@@ -144,11 +148,12 @@ static uint32_t thin_rows_of(const struct gemm *of)
                                              : rows[isa].packed;
 }
 
-// Natural rows of B are read in place at least by fewer than three tiles, wide ones four (Zen 5, 28 to 35 rows: 1.12 to
-// 1.27 times as fast; 19 to 22 rows by small ones 1.06 to 1.18, but 0.61 where rows meet in few sets of L1). Packing a
-// strip takes as long as 4 (natural) to 8 rows of C, so above 256 rows it is done once. L2 is what a product may take
-// that relies on all of it being there; by wide tiles it may be more where L3 delivers nearly as much (direct_of_l2),
-// and most of a packed B, whose strips, unlike rows, never meet in few sets of L1 (direct_packed).
+// Natural rows of B are read in place at least for fewer than three tiles of rows, wide ones four (Zen 5, 28 to 35
+// rows: 1.12 to 1.27 times as fast; 19 to 22 rows by small ones 1.06 to 1.18, but 0.61 if rows alias in few sets of
+// L1). Packing a strip takes as long as 4 (natural) to 8 rows of C, so above 256 rows it is done once. A product that
+// relies on all of it being in L2 may take as much as L2 holds; by wide tiles more if L3 is nearly as fast
+// (direct_of_l2), and with a packed B most, because its strips, unlike rows, never alias in few sets of L1
+// (direct_packed).
 static struct fovea_gemm_tuning gemm_default(const struct fovea_machine *machine,
                                              const struct fovea_variant_facts *kernel, struct fovea_gemm_class class)
 {
@@ -212,20 +217,21 @@ static struct fovea_gemm_tuning gemm_default(const struct fovea_machine *machine
     };
 }
 
-// Of each tile of a task its queries and state, the next task's queries and the output that are being fetched, and at
-// times a second state, in twice L2: streaming them from L3 costs less than reading, and there copying, K and V for
-// fewer tiles (Zen 3, L2 512 KiB, 32 heads of 128 on 8: 4 tiles 1.08 times as fast as 2, 8 tiles 1.14; 16 of d = 64
-// gain 1 to 2 % over 8).
+// The tiles of a task: in twice L2 fit, for each of them, its queries and state, the next task's queries and the output
+// that are being prefetched, and at times a second state. Streaming these from L3 costs less than reading K and V, and
+// copying them where that is done, for fewer tiles (Zen 3, L2 512 KiB, 32 heads of 128 on 8: 4 tiles 1.08 times as fast
+// as 2, 8 tiles 1.14; 16 of d = 64 gain 1 to 2 % over 8).
 //
-// Rows for 14 and 15 queries rather than lanes: Zen 4, AVX-512, d = 64, 14 to 1024 keys 1.02 to 1.08 times as fast, d =
-// 128 1.04 to 1.32 (2048 keys 0.87), 256 1.13 to 1.32; AVX2 d = 64 1.05 to 1.12, 1024 keys 0.93, d = 128 1.12, 256 keys
-// and more 0.79 to 0.83; AVX2 of Zen 5, d = 64, 64 and 128 keys, 1.7. For 16 queries, AVX-512, d = 64 0.89 to 0.96.
+// Decoding 14 and 15 queries as rows rather than prefill: Zen 4, AVX-512, d = 64, 14 to 1024 keys 1.02 to 1.08 times as
+// fast, d = 128 1.04 to 1.32 (2048 keys 0.87), 256 1.13 to 1.32; AVX2 d = 64 1.05 to 1.12, 1024 keys 0.93, d = 128
+// 1.12, 256 keys and more 0.79 to 0.83; AVX2 of Zen 5, d = 64, 64 and 128 keys, 1.7. With 16 queries, AVX-512, d = 64
+// 0.89 to 0.96.
 static struct fovea_attention_tuning attention_default(const struct fovea_machine *machine, enum fovea_heads heads)
 {
     const bool avx512 = (machine->cpu & FOVEA_CPU_AVX512) != 0, wider = heads != FOVEA_HEADS_64;
     const struct fovea_beyond *const beyond = fovea_beyond_l2(machine);
     enum { QUERIES = 48 };
-    const uint32_t dim = UINT32_C(64) << heads; // the largest of the class, of most models
+    const uint32_t dim = UINT32_C(64) << heads; // the largest dim of the class, for most models
     const uint32_t tile_bytes = QUERIES * dim * (uint32_t)sizeof(float);
     return (struct fovea_attention_tuning){
         .queries = QUERIES,

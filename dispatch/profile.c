@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// dispatch/profile.c - reads the text of a tuning profile; whatever is wrong with it, all of it is refused.
+// dispatch/profile.c - parses the text of a tuning profile; any error rejects all of it.
 #include "dispatch/profile.h"
 
 #include <stdio.h>
@@ -8,7 +8,7 @@
 const char *const fovea_profile_levels[FOVEA_LEVELS] = {"estimate", "quick", "install", "exhaustive"};
 const char *const fovea_quarantine_names[FOVEA_QUARANTINES] = {"none", "differs", "crashes", "hangs"};
 
-// The rest of the text. A function that reads says whether that is what stands there.
+// The rest of the text. A parsing function returns whether the text has what it expects.
 struct reader {
     const char *at, *end;
     uint32_t line;
@@ -67,7 +67,7 @@ static bool millionths(struct reader *r, const char *name, uint32_t *value)
     return true;
 }
 
-// A word: up to the next blank, newline or end.
+// A word: everything up to the next blank, newline or end.
 static size_t word(const struct reader *r)
 {
     size_t length = 0;
@@ -76,7 +76,7 @@ static size_t word(const struct reader *r)
     return length;
 }
 
-// One of `count` words; its number, or -1.
+// One of `count` words; returns its index, or -1.
 static int32_t one_of(struct reader *r, const char *const *names, int32_t count)
 {
     const size_t length = word(r);
@@ -129,7 +129,7 @@ static bool rest(struct reader *r, char *text, size_t size)
     return memchr(text, 0, length) == NULL;
 }
 
-// Format, library and registers: what makes the rest readable.
+// Format, library and registers, on which the meaning of the rest depends.
 static bool read_head(struct reader *r, struct fovea_profile *out, char *why)
 {
     const struct fovea_machine none = {0};
@@ -226,7 +226,7 @@ static bool read_lines(struct reader *r, struct fovea_profile *out, char *why)
     return true;
 }
 
-// The text without its last line, which must be the checksum of the others.
+// Strips the last line, which must be the checksum of the others.
 static bool check_sum(struct reader *r, char *why)
 {
     static const char last[] = "checksum 0123456789abcdef\n";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// dispatch/profile.h - the tuning profile: what `fovea tune` proved on this machine, as text.
+// dispatch/profile.h - the tuning profile: the result of `fovea tune` on this machine, as text.
 //
 //     fovea-profile 1
 //     library 0.1.0
@@ -17,9 +17,9 @@
 //     slot softmax softmax_f32_avx2 gain=1.050000 ...
 //     checksum 5b0e6f6c1a2b3c4d
 //
-// One blank between words, lines in this order, each class once; numbers of a class in the order of kernels/tuning.def.
-// The checksum is FNV-1a of every byte before its line. A file that differs from this in anything, or is made for
-// another library, CPU or cache, is ignored as a whole: defaults are always right.
+// One blank between words, lines in this order, each class once, the numbers of a class in the order of
+// kernels/tuning.def. The checksum is FNV-1a of all bytes before its line. A file that deviates from this, or was made
+// for another library, CPU or cache, is ignored as a whole: the defaults are always correct.
 #ifndef FOVEA_DISPATCH_PROFILE_H
 #define FOVEA_DISPATCH_PROFILE_H
 
@@ -38,22 +38,22 @@ enum fovea_profile_level {
 };
 extern const char *const fovea_profile_levels[FOVEA_LEVELS];
 
-/// Why a variant is never to be used; 0: it may be.
+/// Why a variant must never be used; 0: it may be used.
 enum fovea_quarantine { FOVEA_QUARANTINE_NONE, FOVEA_DIFFERS, FOVEA_CRASHES, FOVEA_HANGS, FOVEA_QUARANTINES };
 extern const char *const fovea_quarantine_names[FOVEA_QUARANTINES];
 
-/// What a profile is valid for.
+/// The machine and library that a profile is valid for.
 struct fovea_profile_key {
     char library[16];
-    uint64_t registers; ///< a hash of what may be tuned and of the kernels there are
-    char cpu[64];       ///< as it names itself
+    uint64_t registers; ///< hash of what can be tuned and of the existing kernels
+    char cpu[64];       ///< as the CPU names itself
     uint32_t signature; ///< family, model and stepping in one number
     uint32_t features;  ///< FOVEA_CPU_* bits
     uint32_t l1d_bytes, l2_bytes, l3_bytes;
 };
 struct fovea_profile_key fovea_profile_key(const struct fovea_machine *machine);
 
-/// How sure it is, in millionths: the default's time divided by that of the choice, and its 95 % interval.
+/// Evidence for a choice, in millionths: the default's time divided by that of the choice, and its 95 % interval.
 struct fovea_evidence {
     uint32_t gain, low, high, p;
     uint32_t pairs;
@@ -61,39 +61,39 @@ struct fovea_evidence {
 
 struct fovea_profile {
     struct fovea_profile_key key;
-    uint32_t isa; ///< FOVEA_CPU_* bits that were allowed when it was made
+    uint32_t isa; ///< FOVEA_CPU_* bits that were allowed when the profile was made
     enum fovea_profile_level level;
-    uint8_t quarantine[FOVEA_VARIANTS]; ///< of enum fovea_quarantine
+    uint8_t quarantine[FOVEA_VARIANTS]; ///< values of enum fovea_quarantine
     uint8_t has[FOVEA_TUNED_CLASSES];   ///< 1: the class is tuned
     struct fovea_tuned tuned[FOVEA_TUNED_CLASSES];
     struct fovea_evidence evidence[FOVEA_TUNED_CLASSES];
 };
 
-/// Whether a text is a profile, which *out then is. expected: its key must be this one; NULL: any CPU and caches, of
-/// this library. If not, why says so in one line, and *out is unspecified.
+/// Parses text into *out; returns whether it is a valid profile. expected: the key it must have; NULL: any CPU and
+/// caches, but this library. If invalid, why says so in one line, and *out is unspecified.
 bool fovea_profile_parse(const char *text, size_t size, const struct fovea_profile_key *expected,
                          struct fovea_profile *out, char why[FOVEA_PROFILE_WHY]);
-/// FNV-1a, going on from `hash` (begin with FOVEA_FNV).
+/// FNV-1a, continuing from `hash` (start with FOVEA_FNV).
 #define FOVEA_FNV 0xcbf29ce484222325u
 uint64_t fovea_fnv(uint64_t hash, const void *bytes, size_t size);
 
-/// Where a profile may lie. A system place must belong to root and be writable by its owner alone.
+/// A place where a profile is searched. A system place must be owned by root and writable by its owner only.
 struct fovea_profile_place {
-    char path[4096]; ///< "": none
+    char path[4096]; ///< "" if there is none
     bool system;
-    bool too_long; ///< path is only the beginning
+    bool too_long; ///< path is truncated
 };
-/// Makes place that of folder and name, one behind the other; false where both are empty.
+/// Sets place to the concatenation of folder and name; false if both are empty.
 bool fovea_profile_place(struct fovea_profile_place *place, bool system, const char *folder, const char *name);
 enum { FOVEA_PROFILE_PLACES = 3 };
-/// The places of this process, first wins: only FOVEA_PROFILE's file where that is set (none for "none"), else the
-/// user's ($XDG_CONFIG_HOME/fovea/profile, $HOME/.config), /var/lib/fovea/profile, /etc/fovea/profile. A program with
-/// raised rights looks at the last two alone. Returns how many.
+/// The places of this process, the first valid one wins: only FOVEA_PROFILE's file if that is set (none for "none"),
+/// otherwise the user's ($XDG_CONFIG_HOME/fovea/profile, $HOME/.config), /var/lib/fovea/profile, /etc/fovea/profile. A
+/// program with elevated privileges only looks at the last two. Returns the number of places.
 uint32_t fovea_profile_places(struct fovea_profile_place places[FOVEA_PROFILE_PLACES]);
-/// What a place has: nothing, what is not to be used (why says so), or a profile.
+/// What a place contains: nothing, something unusable (why says so), or a valid profile.
 enum fovea_profile_found { FOVEA_PROFILE_NONE, FOVEA_PROFILE_REFUSED, FOVEA_PROFILE_GOOD };
-/// Reads one place into text (FOVEA_PROFILE_BYTES_MAX) and parses it. Where there is nothing, why says what the system
-/// said.
+/// Reads one place into text (FOVEA_PROFILE_BYTES_MAX) and parses it. If there is nothing, why has the system's
+/// message.
 enum fovea_profile_found fovea_profile_read(const struct fovea_profile_place *place,
                                             const struct fovea_profile_key *expected, char *text,
                                             struct fovea_profile *out, char why[FOVEA_PROFILE_WHY]);

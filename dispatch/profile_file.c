@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// dispatch/profile_file.c - what a profile is valid for, where it may lie, and who may have written it.
+// dispatch/profile_file.c - what a profile is valid for, where it is searched, and which owners are trusted.
 #include "dispatch/profile.h"
 
 #include <errno.h>
@@ -16,7 +16,7 @@ static uint64_t hash_text(uint64_t hash, const char *text)
     return fovea_fnv(hash, text, strlen(text) + 1);
 }
 
-// The kernels, the classes and their numbers: what the words of a profile mean.
+// Hashes the kernels, the classes and their numbers, which define the meaning of a profile's words.
 static uint64_t hash_registers(void)
 {
     uint64_t hash = FOVEA_FNV;
@@ -32,7 +32,7 @@ static uint64_t hash_registers(void)
     for (int kind = FOVEA_TUNED_GEMM; kind < FOVEA_TUNED_SLOT; kind++) {
         uint32_t count;
         const struct fovea_tunable *const tunables = fovea_tunables((enum fovea_tuned_operator)kind, &count);
-        for (uint32_t i = 0; i < count; i++) { // a number of another meaning has another range, or another purpose
+        for (uint32_t i = 0; i < count; i++) { // a number with a new meaning has another range or purpose
             const uint32_t range[] = {tunables[i].smallest, tunables[i].largest};
             hash = hash_text(hash_text(hash, tunables[i].name), tunables[i].purpose);
             hash = fovea_fnv(hash, range, sizeof range);
@@ -92,7 +92,7 @@ uint32_t fovea_profile_places(struct fovea_profile_place places[FOVEA_PROFILE_PL
     return count;
 }
 
-// Whom to believe: root and oneself, where nobody else may write.
+// Trusts files of root and of the user that nobody else may write.
 static const char *distrust(const struct stat *status, bool system)
 {
     const bool stranger = status->st_uid != 0 && (system || status->st_uid != geteuid());
@@ -103,7 +103,7 @@ static const char *distrust(const struct stat *status, bool system)
                                                                       : NULL;
 }
 
-// What cannot be done, and the system's words for it; strerror's could be another thread's.
+// What failed, and the system's message for it; strerror's buffer may belong to another thread.
 static void say_error(const char *what, int error, char why[FOVEA_PROFILE_WHY])
 {
     char words[80];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// dispatch/resolve.c - registers -> table: the best supported line of each slot, then the lines pinned by name.
+// dispatch/resolve.c - registers -> table: the best supported line of each slot, then the variants pinned by name.
 #include "dispatch/resolve.h"
 
 #include <stdbool.h>
@@ -87,7 +87,7 @@ int32_t fovea_slot_variant(const struct fovea_kernels *kernels, enum fovea_slot 
     return variants[slot];
 }
 
-// The micro-kernels that small products may choose from: where one is pinned it alone.
+// Lists the micro-kernels that small products may choose from; if one is pinned, only that.
 static void list_gemm_tiles(const struct fovea_choice *choice, struct fovea_kernels *kernels)
 {
     const int32_t chosen = kernels->gemm.variant;

@@ -10,7 +10,7 @@
         "gemm", name "-nt"                                                                                             \
     }
 const struct fovea_class_names fovea_class_names[FOVEA_TUNED_CLASSES] = {
-    // In the order of the numbers of kernels/classes.h.
+    // In the order of the class numbers of kernels/classes.h.
     FORMS("few-near"),         FORMS("few-far"),           FORMS("several-near"),       FORMS("several-far"),
     FORMS("some-near"),        FORMS("some-far"),          FORMS("many-near"),          FORMS("many-far"),
     {"attention", "heads-64"}, {"attention", "heads-128"}, {"attention", "heads-wide"}, {"cache", "border"},
@@ -35,7 +35,7 @@ static const struct fovea_tunable cache_tunables[] = {
 #include "kernels/tuning.def"
 };
 
-// A struct of numbers is as long as its table, so it can be copied as an array.
+// A struct of numbers has as many words as its table has rows, so it can be copied as an array.
 _Static_assert(sizeof(struct fovea_gemm_tuning) / 4 == sizeof gemm_tunables / sizeof *gemm_tunables, "words only");
 _Static_assert(sizeof(struct fovea_attention_tuning) / 4 == sizeof attention_tunables / sizeof *attention_tunables,
                "words only");

@@ -1,39 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
-// kernels/classes.h - what may be tuned on its own: classes of shapes, and slots; and the number of each.
+// kernels/classes.h - what can be tuned separately: classes of shapes, and slots; and their numbering.
 //
-// A class is one line of a tuning profile. Tables, and profiles, are in the order of the numbers; how a number is made,
-// and what it stands for, is known here alone.
+// A class is one line of a tuning profile. Tables and profiles are in the order of the class numbers. Only this file
+// knows how a number is computed and what it stands for.
 #ifndef FOVEA_KERNELS_CLASSES_H
 #define FOVEA_KERNELS_CLASSES_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/// Whose class it is; of FOVEA_TUNED_CACHE there is one, the border between near and far that those of GEMM share.
+/// What a class tunes. FOVEA_TUNED_CACHE is a single class holding one number: the size above which all GEMM classes
+/// treat B as far.
 enum fovea_tuned_operator { FOVEA_TUNED_GEMM, FOVEA_TUNED_ATTENTION, FOVEA_TUNED_CACHE, FOVEA_TUNED_SLOT };
 
-/// How many rows C has, at most: FOVEA_FEW_ROWS, FOVEA_SEVERAL_ROWS, FOVEA_SOME_ROWS, any.
+/// Upper bound on the rows of C: FOVEA_FEW_ROWS, FOVEA_SEVERAL_ROWS, FOVEA_SOME_ROWS, none.
 enum fovea_gemm_rows { FOVEA_FEW, FOVEA_SEVERAL, FOVEA_SOME, FOVEA_MANY, FOVEA_ROWS_KINDS };
 enum {
-    FOVEA_FEW_ROWS = 8,      ///< decoding: reading B is the work
-    FOVEA_SEVERAL_ROWS = 32, ///< decoding of several sentences, drafts: a few tiles, and where packing B begins to pay
-    FOVEA_SOME_ROWS = 192,   ///< a prompt: A stays in L2 whole
+    FOVEA_FEW_ROWS = 8,      ///< decoding: reading B dominates
+    FOVEA_SEVERAL_ROWS = 32, ///< decoding of several sequences, drafts: a few tiles; about where packing B begins to
+                             ///< pay
+    FOVEA_SOME_ROWS = 192,   ///< a prompt: all of A stays in L2
 };
 
-/// How B lies: a packed blob, rows (k x n), or rows of the transpose (n x k).
+/// Form of B: a packed blob, rows (k x n), or rows of the transpose (n x k).
 enum fovea_gemm_form { FOVEA_FORM_PACKED, FOVEA_FORM_NN, FOVEA_FORM_NT, FOVEA_FORMS };
 
 /// A class of GEMM.
 struct fovea_gemm_class {
     enum fovea_gemm_rows rows;
-    bool far; ///< B is beyond the border (fovea_is_far)
+    bool far; ///< B is larger than the near/far border (fovea_is_far)
     enum fovea_gemm_form form;
 };
 
 /// A class of attention, by its wider head: up to 64, up to 128, wider.
 enum fovea_heads { FOVEA_HEADS_64, FOVEA_HEADS_128, FOVEA_HEADS_WIDE, FOVEA_ATTENTION_CLASSES };
 
-/// The slots of kernels/slots.def, of which the variant may be chosen.
+/// The slots of kernels/slots.def, each of which has a choice of variants.
 enum fovea_slot {
 #define FOVEA_SLOT(family, slot) FOVEA_SLOT_##slot,
 #include "kernels/slots.def"
@@ -51,14 +53,14 @@ struct fovea_class {
     };
 };
 
-/// Numbers: first those of GEMM, then of attention, then the border, then the slots.
+/// Class numbers: first GEMM, then attention, then the near/far border, then the slots.
 enum {
     FOVEA_GEMM_CLASSES = FOVEA_ROWS_KINDS * 2 * FOVEA_FORMS,
     FOVEA_CLASS_CACHE = FOVEA_GEMM_CLASSES + FOVEA_ATTENTION_CLASSES,
     FOVEA_TUNED_CLASSES = FOVEA_CLASS_CACHE + 1 + FOVEA_SLOTS,
 };
 
-/// The number of a class of GEMM: of all classes, and of those of GEMM.
+/// The number of a GEMM class, both among all classes and among those of GEMM.
 static inline uint32_t fovea_gemm_number(struct fovea_gemm_class of)
 {
     return ((uint32_t)of.rows * 2 + of.far) * FOVEA_FORMS + (uint32_t)of.form;
@@ -74,7 +76,7 @@ static inline uint32_t fovea_slot_number(enum fovea_slot slot)
     return FOVEA_CLASS_CACHE + 1 + (uint32_t)slot;
 }
 
-/// What a number stands for.
+/// The class with this number.
 static inline struct fovea_class fovea_class(uint32_t number)
 {
     struct fovea_class of = {.kind = FOVEA_TUNED_GEMM};
@@ -94,14 +96,15 @@ static inline struct fovea_class fovea_class(uint32_t number)
     return of;
 }
 
-/// The slot whose variants may be chosen for a class; FOVEA_SLOTS where it has only numbers.
+/// The slot whose variant a class selects; FOVEA_SLOTS if the class has only numbers.
 static inline enum fovea_slot fovea_class_slot(uint32_t number)
 {
     const struct fovea_class of = fovea_class(number);
     return of.kind == FOVEA_TUNED_GEMM ? FOVEA_SLOT_gemm : of.kind == FOVEA_TUNED_SLOT ? of.slot : FOVEA_SLOTS;
 }
 
-/// Whether it is one that a profile may have: slot gemm is not, each class of GEMM has a micro-kernel of its own.
+/// Whether a profile may have this class. It may not have slot gemm, since each GEMM class has a micro-kernel of its
+/// own.
 static inline bool fovea_class_is_tuned(uint32_t number)
 {
     return number != fovea_slot_number(FOVEA_SLOT_gemm);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// kernels/fault.h - faults planted on purpose, one in a build: the tests of the tests.
+// kernels/fault.h - deliberately planted faults, one per build, that test the tests.
 //
-// A build with -DFOVEA_FAULT=n has fault n; scripts/faults.sh builds each and fails unless `check` notices. In every
-// other build FOVEA_FAULT_IS is a constant 0, so no object carries a trace. A fault is one condition in a SIMD kernel;
-// a new one is a line here and that condition.
+// A build with -DFOVEA_FAULT=n has fault n; scripts/faults.sh builds each and fails unless `check` detects it. In every
+// other build FOVEA_FAULT_IS is the constant 0, so no object contains a trace. A fault is one condition in a SIMD
+// kernel; a new one needs a line here and that condition.
 #ifndef FOVEA_KERNELS_FAULT_H
 #define FOVEA_KERNELS_FAULT_H
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// kernels/kernel.h - the contract between the kernels and everything above them; what those of GEMM and of attention
-// take stands in headers of its own.
+// kernels/kernel.h - the contract between the kernels and everything above them. The argument structs of GEMM and of
+// attention have headers of their own.
 //
-// A kernel is arithmetic on one tile or one row. It allocates nothing, reads no global, knows no thread, checks no
-// argument: its caller (ops/) has done that once. Every variant of a slot gives the same bits as the scalar variant,
-// which is the definition (docs/numerics.md); NaNs count as one value.
+// A kernel does arithmetic on one tile or one row. It allocates nothing, reads no global, knows no thread and checks no
+// argument: its caller (ops/) has checked them once. Every variant of a slot gives the same bits as the scalar variant,
+// which is the definition (docs/numerics.md); all NaNs count as the same value.
 //
 // Adding a variant: one file kernels/<isa>/<stem>.c that defines fovea_<stem>_<isa>, one line in a register
 // (gemm.def, attention.def, rowwise.def), one entry in cmake/files.cmake. Prototypes, the resolver and the checks all
@@ -16,7 +16,7 @@
 #include "kernels/gemm_contract.h"
 #include "kernels/tuning.h"
 
-/// CPU bits. One bit is a cluster of features (docs/kernels.md); a variant requires those of its ISA.
+/// CPU bits. One bit stands for a cluster of features (docs/kernels.md); a variant requires those of its ISA.
 enum {
     FOVEA_CPU_AVX2 = 1 << 0,   ///< AVX2, FMA, F16C, and the OS saves ymm
     FOVEA_CPU_AVX512 = 1 << 1, ///< F, BW, DQ, VL, and the OS saves zmm
@@ -33,32 +33,32 @@ enum {
 
 // ---- Rows ------------------------------------------------------------------------------------------------------
 
-/// y[i] = f(x[0..n)), one row. y may be x; otherwise they do not overlap.
+/// One row: y[i] = f(x[0..n)). y may be x; otherwise they must not overlap.
 typedef void fovea_unary_fn(size_t n, const float *x, float *y);
 /// z[i] = f(x[i], y[i]). z may be x or y.
 typedef void fovea_binary_fn(size_t n, const float *x, const float *y, float *z);
 /// One row of LayerNorm or RMSNorm; gamma and beta may each be NULL. y may be x.
 typedef void fovea_norm_fn(size_t n, float eps, const float *x, const float *gamma, const float *beta, float *y);
 
-/// Elementwise dropout, as docs/numerics.md section 6 names the elements.
+/// Elementwise dropout; docs/numerics.md section 6 defines how elements are numbered.
 struct fovea_dropout {
     uint32_t seed[2]; ///< low word, high word
     uint32_t site;
-    uint32_t threshold; ///< an element is dropped iff its word is below
-    uint64_t element;   ///< the number of x[0]
-    float scale;        ///< of what is kept
+    uint32_t threshold; ///< an element is dropped iff its Philox word is below this
+    uint64_t element;   ///< number of element x[0]
+    float scale;        ///< factor for the elements that are kept
 };
-/// y[i] = x[i] * scale, +0 where it is dropped. y may be x; otherwise they do not overlap.
+/// y[i] = x[i] * scale, or +0 if it is dropped. y may be x; otherwise they must not overlap.
 typedef void fovea_dropout_fn(const struct fovea_dropout *dropout, size_t n, const float *x, float *y);
 
 /// Rotary positions: n pairs (a, b) of a head become (a * cos[i] - b * sin[i], b * cos[i] + a * sin[i]), three
-/// roundings each. Pair i is x[i] and x[n + i] or, `adjacent`, x[2 i] and x[2 i + 1]; y likewise. y may be x.
+/// roundings each. Pair i is x[i] and x[n + i] or, if `adjacent`, x[2 i] and x[2 i + 1]; y likewise. y may be x.
 typedef void fovea_rotary_fn(size_t n, uint32_t adjacent, const float *x, const float *cos, const float *sin, float *y);
 
 // ---- Registers -------------------------------------------------------------------------------------------------
 
-/// A variant of a family: its code, its place in the registers, counted from 0, and the facts its caller needs. mr x nr
-/// is its tile, 0 where it has none; masks is 1 where a tile of fewer columns than a panel costs no copies.
+/// A variant of a family: its function, its index in the registers, counted from 0, and the facts its caller needs. mr
+/// x nr is its tile, or 0 if it has none; masks is 1 if a tile of fewer columns than a panel needs no copies.
 #define FOVEA_FAMILY(family)                                                                                           \
     struct fovea_##family##_kernel {                                                                                   \
         const char *name;                                                                                              \
@@ -84,24 +84,27 @@ FOVEA_FAMILY(merge)
 FOVEA_FAMILY(finish)
 #undef FOVEA_FAMILY
 
-/// The same of attention, whose facts are numbers of queries.
+/// The same for attention, whose facts are numbers of queries.
 struct fovea_attention_kernel {
     const char *name;
     int32_t variant;
     uint32_t required;
-    uint16_t queries;      ///< of a tile, at most
-    uint16_t l1_queries;   ///< prefill: the fewest of a tile whose prefetches go into L1 where asked to; 0: none do
-    uint16_t last_queries; ///< decoding: so many last ones of a head it takes faster than one more tile of prefill does
-    uint16_t beside_rows;  ///< decoding: rows up to which it can read V beside the next chunk's K; 0: it cannot
+    uint16_t queries;      ///< the most queries of a tile
+    uint16_t l1_queries;   ///< prefill: the fewest queries of a tile for which the kernel honours prefetching into L1;
+                           ///< 0: it always prefetches into L2
+    uint16_t last_queries; ///< decoding: this many trailing queries of a head are faster here than as one more tile of
+                           ///< prefill
+    uint16_t beside_rows;  ///< decoding: the most rows for which the kernel can read V beside the next chunk's K; 0:
+                           ///< it cannot
     fovea_attention_fn *run;
 };
 
-#define FOVEA_FACTS(...) __VA_ARGS__ ///< what a line of the registers says of a variant, without its parentheses
+#define FOVEA_FACTS(...) __VA_ARGS__ ///< strips the parentheses from the facts of a register line
 #define FOVEA_KERNEL(family, slot, stem, isa, facts) fovea_##family##_fn fovea_##stem##_##isa;
 #include "kernels/registers.def"
 #undef FOVEA_KERNEL
 
-/// Micro-kernels of an ISA, at most: as many as there are of all.
+/// The most micro-kernels of an ISA: as many as all ISAs have together.
 enum {
     FOVEA_GEMM_TILES = 0
 #define FOVEA_KERNEL(family, slot, stem, isa, facts) +(FOVEA_SLOT_##slot == FOVEA_SLOT_gemm)
@@ -109,14 +112,16 @@ enum {
 #undef FOVEA_KERNEL
 };
 
-/// The table an engine resolves once: no member is ever NULL.
+/// The kernel table of an engine, resolved once. No pointer in it is NULL.
 struct fovea_kernels {
     uint32_t cpu;     ///< FOVEA_CPU_* bits in use
-    uint32_t workers; ///< that share a call, at most; at least 1
+    uint32_t workers; ///< the most workers that share a call; at least 1
     struct fovea_tuning tuning;
-    struct fovea_gemm_kernel gemm_of[FOVEA_GEMM_CLASSES];  ///< the micro-kernel of each class; slot gemm is the default
-    struct fovea_gemm_kernel gemm_tiles[FOVEA_GEMM_TILES]; ///< those of slot gemm's ISA, or the one that is pinned:
-    uint32_t gemm_tile_count;                              ///< small products and few rows choose
+    struct fovea_gemm_kernel gemm_of[FOVEA_GEMM_CLASSES]; ///< the micro-kernel of each class; slot gemm is the default
+    /// Micro-kernels of slot gemm's ISA, or only the pinned one, among which small products and products of few rows
+    /// choose.
+    struct fovea_gemm_kernel gemm_tiles[FOVEA_GEMM_TILES];
+    uint32_t gemm_tile_count;
 #define FOVEA_SLOT(family, slot) struct fovea_##family##_kernel slot;
 #include "kernels/slots.def"
 #undef FOVEA_SLOT

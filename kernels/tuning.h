@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// kernels/tuning.h - the numbers that plans read, one set for each class of shapes. None of them can change a bit.
+// kernels/tuning.h - the numbers that plans read, one set per class of shapes. None of them can change a bit of a
+// result.
 //
-// A class is what a reader can tell from a shape (kernels/classes.h). dispatch/model.c fills all classes by the model;
-// a tuning profile replaces some.
+// The class of a problem follows from its shape (kernels/classes.h). dispatch/model.c fills in all classes by a model;
+// a tuning profile replaces some of them.
 #ifndef FOVEA_KERNELS_TUNING_H
 #define FOVEA_KERNELS_TUNING_H
 
@@ -24,48 +25,50 @@ struct fovea_cache_tuning {
 };
 
 struct fovea_tuning {
-    struct fovea_cache_tuning cache;                   ///< the border between the classes of near and far B
+    struct fovea_cache_tuning cache;                   ///< the border between the classes of near and of far B
     struct fovea_gemm_tuning gemm[FOVEA_GEMM_CLASSES]; ///< by fovea_gemm_number
     struct fovea_attention_tuning attention[FOVEA_ATTENTION_CLASSES]; ///< by enum fovea_heads
 };
 
-/// Whether a GEMM micro-kernel is one that thin_rows looks for: flat, several streams of B, or narrow, a single one.
+/// Whether thin_rows may select this GEMM micro-kernel: one that is flat, reading several streams of B, or narrow,
+/// reading a single one.
 static inline bool fovea_is_thin(uint32_t mr, uint32_t nr)
 {
     return mr <= 2 || mr >= nr;
 }
 
-/// Whether one is made for few rows over a far B (follow_rows), and for C that is no wider: high for a tile of several
-/// panels, whose rows then have few of them to share a broadcast with.
+/// Whether a micro-kernel is meant for few rows over a far B (follow_rows), and for a C that is no wider. That is one
+/// which is high for a tile of several panels; its rows have few panels that share a broadcast.
 static inline bool fovea_is_tall(uint32_t mr, uint32_t nr)
 {
     return nr > 16 && 3 * mr > nr;
 }
 
-/// Whether tiles are of one panel, or have no more sums than those: 3x32 of AVX2. They read a panel often.
+/// Whether tiles have one panel, or no more sums than those do: 3x32 of AVX2. They reread a panel often.
 static inline bool fovea_is_small(uint32_t mr, uint32_t nr)
 {
     return nr == 16 || (!fovea_is_thin(mr, nr) && mr * nr <= 6 * 16);
 }
 
-/// Rows of C that rows of a natural B are not packed for by default: so many tiles, more of those that are wide.
+/// Default number of rows of C below which natural rows of B are not packed: so many tiles, one more if they are wide.
 static inline uint32_t fovea_in_place_rows(uint32_t mr, uint32_t nr)
 {
     return (fovea_is_small(mr, nr) ? 3 : 4) * mr;
 }
 
-/// Whether so many floats are more than so many KiB.
+/// Whether this many floats exceed this many KiB.
 static inline bool fovea_is_far(uint32_t near, double floats)
 {
     return floats * sizeof(float) > 1024.0 * near;
 }
 
-/// KiB of B, of the border, that m rows are taken to find in L2. So few that reading B is the work meet weights, and
-/// those of the layers before have mostly pushed these out: a quarter of the border, above which a B that is there
-/// after all costs less than one that is not (Zen 4, L2 1 MiB, 0.6 MiB of B, read as if from beyond L2: from memory 1
-/// row 1.1 to 2.4 times as fast, 4 rows 1.1 to 3.7, 12 rows 1.4 to 3.3; from L2 0.63 to 1.0). Prefetching a transposed
-/// B that is there costs next to nothing, so of that a sixteenth: 64 to 256 KiB from memory 1.6 to 2.5 (17 to 32 rows
-/// 0.95 to 1.06), from L2 0.93 to 1.0; AVX2 1.26 to 2.5 and 0.69 to 0.96.
+/// How much of B (KiB) we assume is already in L2 for a product of m rows. With few rows, reading B dominates and B is
+/// usually a weight matrix, which the previous layers have mostly evicted. Only a quarter of the near/far border is
+/// assumed then: above it, treating a B as far that is near after all costs less than the reverse (Zen 4, L2 1 MiB, 0.6
+/// MiB of B, read as if from beyond L2: from memory 1 row 1.1 to 2.4 times as fast, 4 rows 1.1 to 3.7, 12 rows 1.4 to
+/// 3.3; from L2 0.63 to 1.0). Prefetching a transposed B that is in L2 costs next to nothing, so only a sixteenth is
+/// assumed for it: 64 to 256 KiB from memory 1.6 to 2.5 (17 to 32 rows 0.95 to 1.06), from L2 0.93 to 1.0; AVX2 1.26 to
+/// 2.5 and 0.69 to 0.96.
 static inline uint32_t fovea_near_of(const struct fovea_tuning *tuning, size_t m, enum fovea_gemm_form form)
 {
     return tuning->cache.near / (m > FOVEA_SEVERAL_ROWS ? 1 : form == FOVEA_FORM_NT ? 16 : 4);

@@ -7,7 +7,7 @@
 #include "nn/mha.h"
 #include "ops/rowwise.h"
 
-/// What a layer is made of.
+/// The parts of a layer.
 enum layer_part {
     LAYER_SELF,
     LAYER_CROSS,
@@ -16,12 +16,12 @@ enum layer_part {
     LAYER_NORM3,
     LAYER_UP,
     LAYER_DOWN,
-    LAYER_DROP_UP,   ///< with dropout: of the FFN's activations
-    LAYER_DROP_DOWN, ///< with dropout: of the FFN's output, and its residual
+    LAYER_DROP_UP,   ///< with dropout: dropout of the FFN's activations
+    LAYER_DROP_DOWN, ///< with dropout: dropout of the FFN's output, and its residual
     LAYER_PARTS
 };
 
-/// Where activations lie: the caller's x and y, and in shared memory one of the model's width, one of the FFN's.
+/// Buffers of activations: the caller's x and y, and in shared memory one of the model's width and one of the FFN's.
 enum layer_buffer { LAYER_X, LAYER_Y, LAYER_T, LAYER_H, LAYER_BUFFERS };
 
 /// One step of a layer: out = part(in) (+ residual).
@@ -33,10 +33,10 @@ struct layer_step {
 struct layer_plan {
     struct fovea_composite composite; ///< first
     struct fovea_layer_desc desc;
-    struct layer_step step[LAYER_PARTS]; ///< of each part of the composite
-    size_t t, h;                         ///< bytes from shared memory to the two activations
+    struct layer_step step[LAYER_PARTS]; ///< one per part of the composite
+    size_t t, h;                         ///< offsets of the two buffers in shared memory, in bytes
     struct mha_plan self, cross;
-    _Alignas(FOVEA_ALIGNMENT) struct fovea_rowwise_layout norm; ///< all norms have one shape
+    _Alignas(FOVEA_ALIGNMENT) struct fovea_rowwise_layout norm; ///< all norms have the same shape
     _Alignas(FOVEA_ALIGNMENT) struct fovea_gemm_layout up;
     _Alignas(FOVEA_ALIGNMENT) struct fovea_gemm_layout down;
     _Alignas(FOVEA_ALIGNMENT) struct fovea_rowwise_layout drop_up;
@@ -47,7 +47,7 @@ fovea_part_args_fn fovea_layer_part_args;
 
 enum fovea_status fovea_layer_check(const struct layer_plan *plan, const struct fovea_layer_args *args,
                                     const struct fovea_why *why);
-/// fovea_layer_plan with a reason.
+/// fovea_layer_plan that also gives the reason of a failure.
 enum fovea_status fovea_layer_plan_why(const struct fovea_engine *engine, const struct fovea_layer_desc *desc,
                                        void *plan, const struct fovea_why *why);
 

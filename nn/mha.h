@@ -9,7 +9,7 @@
 #include "ops/kv_cache.h"
 #include "ops/rowwise.h"
 
-/// The parts in the order they stand in the composite; which of them exist depends on the descriptor.
+/// The parts, in the order they have in the composite; which of them exist depends on the descriptor.
 enum mha_part {
     MHA_Q,
     MHA_K,
@@ -30,16 +30,16 @@ struct mha_append {
     const struct fovea_kernels *kernels;
 };
 
-/// The composite's own shared memory holds the four activations q, k, v, o, with out_dropout the output projection, and
+/// The composite's own shared memory holds the four activations q, k, v, o; with out_dropout the output projection; and
 /// with need_weights the LSE.
 struct mha_plan {
     struct fovea_composite composite; ///< first
     struct fovea_mha_desc desc;
     uint8_t part_of[MHA_PARTS]; ///< the enum mha_part of each part of the composite
-    size_t kv_heads;            ///< desc's, or as many as heads
-    size_t q, k, v, o, y, lse;  ///< bytes from shared memory to each activation
+    size_t kv_heads;            ///< desc's, or equal to heads
+    size_t q, k, v, o, y, lse;  ///< offset of each activation in shared memory, in bytes
     struct mha_append append;
-    struct fovea_work returned; ///< of the part that returns weights: one phase, the scratch of attention
+    struct fovea_work returned; ///< the plan of the part that returns weights: one phase, the scratch of attention
     struct {
         _Alignas(FOVEA_ALIGNMENT) struct fovea_gemm_layout plan;
     } projection[4]; ///< q, k, v, o
@@ -50,29 +50,31 @@ struct mha_plan {
     } rotate[2]; ///< with rotary_dim: q, k
 };
 
-/// The rows of keys a call projects.
+/// Number of rows of keys that a call projects.
 static inline size_t fovea_mha_new_rows(const struct mha_plan *plan, const struct fovea_mha_args *args)
 {
     return plan->desc.keys == FOVEA_MHA_CACHED ? 0 : args->kv_len;
 }
 
-/// The keys its queries may see.
+/// Number of keys that its queries may see.
 static inline size_t fovea_mha_seen_keys(const struct mha_plan *plan, const struct fovea_mha_args *args)
 {
     return plan->desc.keys == FOVEA_MHA_APPEND ? args->position + args->kv_len : args->kv_len;
 }
 
-/// Fills the args of a part; appends keys and values to the cache, panels of them in a task.
+/// fovea_mha_part_args fills in the args of a part. The append operator writes keys and values to the cache, a few panels
+/// of 16 keys in each task.
 fovea_part_args_fn fovea_mha_part_args;
 extern const struct fovea_operator fovea_mha_append_operator;
 
-/// Weights `part` of `whole`, "mha". Errors: NULL, ALIGN, FORMAT (no packed blob of that shape).
+/// Checks the weights named `part` of `whole`, for example "mha". Errors: NULL, ALIGN, FORMAT (not a packed blob of
+/// that shape).
 enum fovea_status fovea_linear_check(const struct fovea_linear *linear, size_t inputs, size_t outputs,
                                      const char *whole, const char *part, const struct fovea_why *why);
-/// What fovea_mha checks before it runs, with a reason that begins with `whole`.
+/// The checks of fovea_mha before it runs, with a reason that begins with `whole`.
 enum fovea_status fovea_mha_check(const struct mha_plan *plan, const struct fovea_mha_args *args, const char *whole,
                                   const struct fovea_why *why);
-/// fovea_mha_plan with a reason.
+/// fovea_mha_plan that also gives the reason of a failure.
 enum fovea_status fovea_mha_plan_why(const struct fovea_engine *engine, const struct fovea_mha_desc *desc, void *plan,
                                      const struct fovea_why *why);
 

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// nn/transformer.h - what a Transformer object holds. Everything lies in one allocation.
+// nn/transformer.h - the Transformer object. All of it is one allocation.
 #ifndef FOVEA_NN_TRANSFORMER_H
 #define FOVEA_NN_TRANSFORMER_H
 
 #include "fovea/transformer.h"
 #include "nn/layer.h"
 
-/// Hands out 64-byte aligned pieces of one block. With base NULL it only adds up, so the same code measures and lays
-/// out. After an overflow `failed` stays 1.
+/// Hands out 64-byte aligned pieces of one block. If base is NULL it only adds up sizes, so that the same code measures
+/// and lays out. After an overflow `failed` stays 1.
 struct arena {
     char *base;
     size_t used;
     int failed;
 };
-/// count x bytes; NULL while measuring.
+/// Takes count x bytes; NULL while measuring.
 void *fovea_arena_take(struct arena *arena, size_t count, size_t bytes);
 
-/// Self-attention caches of all decoder layers: one for the step that runs, one to reorder beams into.
+/// Self-attention caches of all decoder layers: one for the current step, one into which beams are reordered.
 enum { CACHE_NOW, CACHE_NEXT, CACHES };
 
 struct search;
@@ -25,7 +25,7 @@ struct fovea_transformer {
     const struct fovea_engine *engine;
     struct fovea_transformer_config config;
     struct fovea_transformer_options options;
-    size_t rows; ///< the most rows of d_model any call works on
+    size_t rows; ///< the most rows of d_model that any call works on
 
     // Weights, packed or copied from the file.
     struct fovea_layer_weights *encoder, *decoder;
@@ -34,7 +34,7 @@ struct fovea_transformer {
     float *source_embedding, *target_embedding;
     float *source_positions, *target_positions; ///< max_source and max_target rows; NULL without positions
 
-    // Plans: one for each kind of work, whatever the layer.
+    // Plans: one per kind of work; all layers share them.
     struct layer_plan encode_layer, decode_layer, step_layer;
     struct mha_plan fill_cross; ///< projects the encoder's output into a cross-attention cache
     _Alignas(FOVEA_ALIGNMENT) struct fovea_rowwise_layout norm;
@@ -42,13 +42,13 @@ struct fovea_transformer {
     _Alignas(FOVEA_ALIGNMENT) struct fovea_rowwise_layout log_softmax;
     _Alignas(FOVEA_ALIGNMENT) struct fovea_gemm_layout to_vocab;
 
-    uint32_t train; ///< 1: encoding and decoding drop, by seed
+    uint32_t train; ///< 1: encoding and decoding apply dropout, by seed
     uint64_t seed;
 
-    // State between calls: what was encoded.
+    // State between calls: the encoding.
     size_t batch, source_len;
     int encoded;          ///< 1 after an encoding that succeeded
-    size_t next_position; ///< cached steps done: the self-attention caches hold so many keys
+    size_t next_position; ///< number of cached steps done, which is the number of keys in the self-attention caches
     uint32_t *source_lens;
     float *memory;                                           ///< the encoder's output, (batch, source_len, d_model)
     struct fovea_kv_cache *cross_cache, *self_cache[CACHES]; ///< one for each decoder layer
@@ -57,13 +57,13 @@ struct fovea_transformer {
     float *log_probs; ///< of a search step, batch * beam x target_vocab
     struct search *search;
     char *shared, *scratch;
-    char *block; ///< the one allocation all of the above lies in
+    char *block; ///< the one allocation that holds all of the above
 };
 
-/// Points every weight into the arena, and with file given copies and packs it.
+/// Places every weight in the arena; if file is not NULL, also copies and packs it.
 enum fovea_status fovea_transformer_load(struct fovea_transformer *model, const struct fovea_safetensors *file,
                                          struct arena *arena, const struct fovea_why *why);
-/// The search's own memory.
+/// Lays out the search's own memory.
 void fovea_search_layout(struct fovea_transformer *model, struct arena *arena);
 /// One cached step of batch * beams sequences: log-probabilities of each (batch * beams, target_vocab).
 enum fovea_status fovea_transformer_step_rows(struct fovea_transformer *model, size_t beams, size_t position,

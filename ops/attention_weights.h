@@ -6,12 +6,12 @@
 #include "fovea/attention_weights.h"
 #include "ops/attention.h"
 
-/// The pass of a call, which refers to args and what they point to.
+/// The weights pass of a call; it refers to args and what they point to.
 struct fovea_attention_pass fovea_attention_pass(const struct fovea_attention_layout *plan,
                                                  const struct fovea_attention_weights_args *args);
 
-/// Phase 0 makes weights, and sums over queries; phase 1, if the plan, a struct fovea_work with the scratch of
-/// attention's plan, has one, the sums of these.
+/// Phase 0 computes weights and their sums over queries. Phase 1 sums these, if the plan, a struct fovea_work with the
+/// scratch of attention's plan, has it.
 extern const struct fovea_operator fovea_attention_weights_operator;
 
 #endif

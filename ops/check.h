@@ -10,15 +10,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { FOVEA_ALIGNMENT = 64 }; ///< of plans, blobs, shared and scratch memory: a cache line, a zmm register
+enum { FOVEA_ALIGNMENT = 64 }; ///< alignment of plans, blobs, shared and scratch memory: a cache line, a zmm register
 
-/// Where a reason is written. NULL text, or a NULL pointer to this struct, is silence.
+/// Where a reason is written. If text or the pointer to this struct is NULL, none is written.
 struct fovea_why {
     char *text;
     size_t size;
 };
 
-/// Writes one line, cut to fit and always terminated.
+/// Writes one line, truncated to fit and always terminated.
 __attribute__((format(printf, 2, 3))) void fovea_say(const struct fovea_why *why, const char *format, ...);
 
 /// Returns status from the calling function unless cond holds.
@@ -38,7 +38,7 @@ __attribute__((format(printf, 2, 3))) void fovea_say(const struct fovea_why *why
         }                                                                                                              \
     } while (0)
 
-/// Hands a failure on to the caller.
+/// Returns a failure to the caller.
 #define FOVEA_TRY(call)                                                                                                \
     do {                                                                                                               \
         const enum fovea_status fovea_try_status = (call);                                                             \
@@ -58,8 +58,8 @@ static inline bool fovea_add(size_t a, size_t b, size_t *out)
     return !__builtin_add_overflow(a, b, out) && *out <= (size_t)PTRDIFF_MAX;
 }
 
-/// *bytes from the first to behind the last float of a rows x cols matrix with leading dimension ld >= cols; 0 when
-/// empty. False where it does not fit.
+/// *bytes = the bytes from the first float to the end of the last one of a rows x cols matrix with leading dimension ld
+/// >= cols; 0 if empty. False if that does not fit.
 bool fovea_extent(size_t rows, size_t cols, size_t ld, size_t *bytes);
 
 static inline bool fovea_aligned(const void *pointer)
@@ -82,7 +82,7 @@ static inline size_t fovea_ceil_div(size_t value, size_t divisor)
     return value / divisor + (value % divisor != 0);
 }
 
-/// The next multiple; value must be known to lie that far below SIZE_MAX.
+/// Rounds up to the next multiple; value must be known to be that far below SIZE_MAX.
 static inline size_t fovea_round_up(size_t value, size_t multiple)
 {
     return fovea_ceil_div(value, multiple) * multiple;

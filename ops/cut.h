@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // ops/cut.h - how a call of each operator is cut into tasks.
 //
-// That depends on its sizes and the engine's workers, never on the executor.
+// The cut depends on the sizes and the engine's workers, never on the executor.
 #ifndef FOVEA_OPS_CUT_H
 #define FOVEA_OPS_CUT_H
 
 #include "ops/check.h"
 
-/// A length cut into `count` parts of `size` or size + 1, the `longer` longer ones first: 20 rows are 7 + 7 + 6.
+/// A length cut into `count` parts of `size` or size + 1; the `longer` longer ones come first: 20 rows are 7 + 7 + 6.
 struct fovea_cut {
     size_t count, size, longer;
 };
@@ -18,7 +18,7 @@ static inline struct fovea_cut fovea_cut(size_t length, size_t most)
     return (struct fovea_cut){count, count != 0 ? length / count : 0, count != 0 ? length % count : 0};
 }
 
-/// The same into so many parts.
+/// Cuts a length into `count` parts.
 static inline struct fovea_cut fovea_parts(size_t length, size_t count)
 {
     return (struct fovea_cut){count, length / count, length % count};
@@ -29,33 +29,34 @@ static inline size_t fovea_cut_begin(const struct fovea_cut *cut, size_t part)
     return cut->size * part + fovea_min(part, cut->longer);
 }
 
-/// How a call of a GEMM cuts C: entries of the batch, or blocks of rows times groups of strips of each.
+/// How a call of a GEMM cuts C: into entries of the batch, or into blocks of rows times groups of strips of each entry.
 struct fovea_gemm_grid {
-    struct fovea_cut batch;  ///< the batch into parts; longer than one only where an entry is one block
-    struct fovea_cut rows;   ///< m into blocks
-    struct fovea_cut groups; ///< the plan's strips into groups, each a task with each block of rows
-    bool copy_a;             ///< A is copied into rows that do not alias: all of it in phase 0
+    struct fovea_cut batch;  ///< parts of the batch; more than one entry long only if an entry is one block
+    struct fovea_cut rows;   ///< blocks of m
+    struct fovea_cut groups; ///< groups of the plan's strips; each is a task with each block of rows
+    bool copy_a;             ///< a is copied to rows that do not alias, all of it in phase 0
     bool pack_b;             ///< natural B is packed rather than read in place:
-    bool share_b;            ///< all of it in phase 0, otherwise by the task that needs it
+    bool share_b;            ///< all of it in phase 0; otherwise by the task that needs it
 };
 
 /// How a call of attention is cut. The rows of a key head are its group of query heads x the queries. Prefill: tiles of
-/// queries of one head; a task is some tiles of a key head, which share each chunk of its keys, over all keys. Decode:
-/// blocks of rows; a task is some blocks of a key head, which share its keys, and a split of these; where there are
-/// several splits a second phase merges them.
-/// Both give the same bits; with few queries a prefill tile would be mostly padding, so that the last few of a head,
-/// which would be a tile of their own or one more panel of one, are a block among the tiles.
+/// queries of one head. A task is some tiles of a key head, over all keys; they share each chunk of its keys. Decode:
+/// blocks of rows. A task is some blocks of a key head, which share its keys, over one split of these; if there are
+/// several splits, a second phase merges them. Both give the same bits. With few queries a prefill tile would be mostly
+/// padding; therefore the last few queries of a head, if they would be a tile of their own or add a panel to one, are a
+/// block among the tiles.
 struct fovea_attention_grid {
     bool prefill;
     size_t heads;     ///< key heads
-    size_t rows;      ///< of each that are cut as one: q_len, a query head (prefill); group * q_len
-    size_t most;      ///< rows of a tile or block, at most
-    size_t few;       ///< prefill: the last rows of a head that are a block; 0 where there is none
+    size_t rows;      ///< rows of each key head that are cut as one: q_len, a query head (prefill); group * q_len
+                      ///< (decode)
+    size_t most;      ///< most rows of a tile or block
+    size_t few;       ///< prefill: number of last rows of a head that are a block; 0 if there is none
     size_t tiles;     ///< tiles or blocks of a key head
     size_t each;      ///< tiles, or blocks, of a task
-    size_t each_most; ///< before tasks were made alike
-    size_t splits;    ///< decode: at least 1, for rows without keys are written too; prefill: 1
-    size_t first;     ///< the batch entry of task 0: not 0 for an entry of a ragged batch
+    size_t each_most; ///< each, before tasks were made equally large
+    size_t splits;    ///< decode: at least 1, as rows without keys are written, too; prefill: 1
+    size_t first;     ///< batch entry of task 0; not 0 for an entry of a ragged batch
 };
 
 /// How new keys of each batch entry are cut on their way into a cache: into `pieces` of `each` keys, a multiple of 16,
@@ -64,8 +65,8 @@ struct fovea_append_grid {
     size_t pieces, each;
 };
 
-/// How a call of a row-wise operator is cut: `lines` lines of `length` elements; a task has `lines_each` lines, or one
-/// of `parts` parts of a line.
+/// How a call of a row-wise operator is cut: into `lines` lines of `length` elements. A task has `lines_each` lines, or
+/// one of `parts` parts of a line.
 struct fovea_rowwise_grid {
     size_t lines, length, parts, lines_each;
 };

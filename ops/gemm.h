@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ops/gemm.h - what a GEMM plan holds, how it cuts C into tasks, and the loops over one area of C.
+// ops/gemm.h - the GEMM plan, how it cuts C into tasks, and the loops over one area of C.
 #ifndef FOVEA_OPS_GEMM_H
 #define FOVEA_OPS_GEMM_H
 
@@ -7,22 +7,23 @@
 #include "kernels/kernel.h"
 #include "ops/run.h"
 
-/// How a product is computed. Few rows over a transposed B leave all but the last for gemm_bt.c, as each area decides
-/// for itself (fovea_gemm_takes_rows): a call may have fewer rows than its plan.
+/// How a product is computed. An area of few rows over a transposed B goes to gemm_bt.c instead, unless the plan flips;
+/// each area decides that (fovea_gemm_takes_rows), because a call may have fewer rows than its plan.
 enum fovea_gemm_way {
     FOVEA_WAY_BLOCKS, ///< gemm_area.c: blocks of k, chunks of rows, groups of strips
-    FOVEA_WAY_DIRECT, ///< gemm_direct.c: all of it, or B, is so small that there are no blocks
-    FOVEA_WAY_STEPS,  ///< gemm_bn.c: few rows of C, a few rows of a natural B at a time
-    FOVEA_WAY_FLIP,   ///< gemm_flip.c: few columns of C, which is computed transposed
+    FOVEA_WAY_DIRECT, ///< gemm_direct.c: the product, or its B, is so small that it runs without blocks
+    FOVEA_WAY_STEPS,  ///< gemm_bn.c: few rows of C over a natural B, of which a few rows are read at a time
+    FOVEA_WAY_FLIP,   ///< gemm_flip.c: C has so few columns that it is computed transposed
 };
 
-/// The last strip of a bare plan: its columns, how many of them the one before has too, and b_ends of its tiles.
+/// The last strip of a bare plan: its columns, how many of them overlap the strip before it, and b_ends of its tiles.
 struct fovea_gemm_last {
     size_t n, back, ends;
 };
 
-/// The plan behind fovea_gemm_plan. Its members stand in the order in which fovea_gemm_make decides them, stage after
-/// stage; what decides a stage reads nothing of a later one. "A problem" below is a plan that has no way yet.
+/// The plan behind fovea_gemm_plan. Its members are in the order in which fovea_gemm_make decides them, stage after
+/// stage; a stage depends only on earlier ones. Below, "a problem" is a plan whose way (the algorithm: flips, direct,
+/// steps or blocks) has not been chosen yet.
 struct fovea_gemm_layout {
     struct fovea_work work;
 
@@ -30,50 +31,55 @@ struct fovea_gemm_layout {
     const struct fovea_kernels *kernels;
     const struct fovea_gemm_tuning *tuning; ///< the numbers of this class of shapes
     struct fovea_gemm_desc desc;
-    size_t k;       ///< k steps to do: desc.k, or 0 where alpha is 0
-    bool aliases;   ///< A is transposed, or its rows meet in few sets of L1: tall calls copy it, unless it flips
-    bool b_aliases; ///< rows of B, natural or transposed, meet in few sets of L1
-    size_t bt_rows; ///< up to so many over a transposed B they go the way of gemm_bt.c
-    bool detour;    ///< there is room for acc in scratch: C, or a residual that is C, is read at the end
-    bool terms;     ///< in blocks and directly tiles do what becomes of sums, unless several k blocks keep those in acc
+    size_t k;       ///< k steps to compute: desc.k, or 0 if alpha is 0
+    bool aliases;   ///< a is transposed, or its rows alias in few sets of L1: calls of many rows copy it, unless the
+                    ///< plan flips
+    bool b_aliases; ///< rows of B, natural or transposed, alias in few sets of L1
+    size_t bt_rows; ///< largest number of rows for which a transposed B is read in place (gemm_bt.c)
+    bool detour;    ///< sums go to acc in scratch first, because C, or a residual that is C, is read at the end
+    bool terms;     ///< in blocks and direct plans tiles apply the epilogue (fovea_gemm_terms), unless several k blocks
+                    ///< keep their sums in acc
 
-    // Tiles and blocks: those of the class, until the way has others.
+    // Tiles and blocks: those of the class, unless the way replaces them.
     const struct fovea_gemm_kernel *kernel;
     size_t mr;               ///< rows of a tile
-    struct fovea_cut strips; ///< of panels of 16 columns, each what a micro-kernel takes at once; and an edge
-    struct fovea_cut blocks; ///< of k; one of no steps where k is 0
-    size_t kc;               ///< k steps of the longest
+    struct fovea_cut strips; ///< strips of panels of 16 columns, each as wide as a micro-kernel takes at once; plus an
+                             ///< edge
+    struct fovea_cut blocks; ///< k blocks; if k is 0, one without steps
+    size_t kc;               ///< k steps of the longest block
 
     enum fovea_gemm_way way;
-    size_t edge; ///< columns of the last strip where they have a kernel of their own, or 0
-    bool passes; ///< direct, along the rows of C, as B stays in L2 and A and C do not
-    bool along;  ///< direct, C is written along its rows rather than strip by strip
+    size_t edge; ///< columns of the last strip if they have a kernel of their own, otherwise 0
+    bool passes; ///< direct, along the rows of C, because B stays in L2 while A and C do not
+    bool along;  ///< direct: C is written along its rows rather than strip by strip
 
     // What a call reads.
-    bool aside;                  ///< an activation makes C of acc in scratch as well: C's lines are written once
-    struct fovea_cut tiles;      ///< desc.m into them: two divisions, 100 cycles, that a small product notices
+    bool aside;                  ///< the sums of a product with an activation go to acc in scratch as well, so that
+                                 ///< each line of C is written once
+    struct fovea_cut tiles;      ///< desc.m cut into tiles: saves two divisions, 100 cycles, which matter to a small
+                                 ///< product
     struct fovea_gemm_grid grid; ///< for desc.m rows
-    bool bare;                   ///< direct, and nothing but tiles: ops/gemm_bare.c
-    struct fovea_gemm_tile tile; ///< all but rows, columns and addresses of those
+    bool bare;                   ///< direct, and consists of tiles only: ops/gemm_bare.c
+    struct fovea_gemm_tile tile; ///< everything about those tiles except rows, columns and addresses
     struct fovea_gemm_last last; ///< the last strip of a bare plan
 
     // What stays in L2.
-    size_t group; ///< strips that stay there while the rows of a chunk pass
-    size_t chunk; ///< rows that pass before the next group of strips (one thread: pass_rows)
+    size_t group; ///< strips that stay there while the rows of a chunk are processed
+    size_t chunk; ///< rows that are processed before the next group of strips
 
     // Memory, in floats.
     size_t a_room, b_room; ///< in scratch, behind acc
-    size_t b_offset;       ///< of B's panels in shared, behind A
-    size_t c_offset;       ///< of acc in shared, where
-    bool c_room;           ///< one thread has room there for that of all of C
+    size_t b_offset;       ///< offset of B's panels in shared, after A
+    size_t c_offset;       ///< offset of acc in shared, if
+    bool c_room;           ///< one thread has room there for the sums of all of C
 };
 
-/// Tiles that one call of a micro-kernel takes, at most, where what comes before or after should find their rows in L1.
-/// Two keep within the ways of a set where rows of C are a multiple of 4 KiB apart (bias and GELU over 768 steps, Zen
-/// 4: 3.5 to 4.1 % over the plain product, AVX2 7.5 to 9; four tiles 3.5 to 4.6, 8.5 to 9; C as acc 4.5, 10).
+/// Most tiles that one call of a micro-kernel computes if what comes before or after should find their rows in L1. Two
+/// stay within the ways of a set if rows of C are a multiple of 4 KiB apart (bias and GELU over 768 steps, Zen 4: 3.5
+/// to 4.1 % over the plain product, AVX2 7.5 to 9; four tiles 3.5 to 4.6, 8.5 to 9; C as acc 4.5, 10).
 enum { FOVEA_HOT_TILES = 2 };
 
-/// Rows x strips of one C, and where its operands come from.
+/// A rectangle of rows x strips of one C, and the location of its operands.
 struct fovea_gemm_area {
     const struct fovea_gemm_layout *plan;
     const float *a;
@@ -81,16 +87,17 @@ struct fovea_gemm_area {
     float *c;
     const float *bias, *residual;
     size_t row, rows;      ///< of C
-    size_t strip, strips;  ///< of the plan's
-    size_t chunk;          ///< rows that pass before the next group of strips
+    size_t strip, strips;  ///< strips of the plan
+    size_t chunk;          ///< rows that are processed before the next group of strips (one thread: pass_rows)
     const float *a_copy;   ///< all of A as rows of fovea_gemm_pitch(k), or NULL
     const float *b_panels; ///< all of B packed, or NULL
-    float *a_room;         ///< chunk x fovea_gemm_pitch(kc) floats, or NULL: A is read where it lies
-    float *b_room;         ///< a group x kc floats; used where pack_b, and for a partial panel of a natural B
+    float *a_room;         ///< chunk x fovea_gemm_pitch(kc) floats, or NULL: A is read in place
+    float *b_room;         ///< a group x kc floats; used if pack_b, and for a partial panel of a natural B
     bool pack_b;           ///< B is packed into b_room rather than read in place
-    bool keep_b;           ///< b_room holds all strips of a k block: they are packed once, not for each chunk of rows
-    float *acc;            ///< where C cannot: of the tiles of a call (one k block), rows x columns, or, of gemm_bn.c,
-                           ///< rows of fovea_gemm_pitch(fovea_gemm_step_columns()) floats; or NULL
+    bool keep_b;           ///< b_room holds all strips of a k block, so that they are packed once, not for each chunk
+                           ///< of rows
+    float *acc;            ///< holds the sums if C cannot: those of the tiles of a call (one k block), rows x columns,
+                           ///< or, in gemm_bn.c, rows of fovea_gemm_pitch(fovea_gemm_step_columns()) floats; or NULL
 };
 
 /// Whether the micro-kernels of slot gemm compute it, strip by strip.
@@ -104,8 +111,8 @@ static inline enum fovea_gemm_form fovea_gemm_form_of(const struct fovea_gemm_de
     return d->b_packed ? FOVEA_FORM_PACKED : d->trans_b == FOVEA_TRANS ? FOVEA_FORM_NT : FOVEA_FORM_NN;
 }
 
-/// Whether a descriptor is one of a GEMM (ops/gemm_check.c), and fovea_gemm_plan on any struct; `why` says what is
-/// wrong.
+/// Checks a descriptor (ops/gemm_check.c); and fovea_gemm_plan into a struct that need not be aligned. `why` receives
+/// the reason of a failure.
 enum fovea_status fovea_gemm_check(const struct fovea_gemm_desc *desc, const struct fovea_why *why);
 enum fovea_status fovea_gemm_make(const struct fovea_engine *engine, const struct fovea_gemm_desc *desc,
                                   struct fovea_gemm_layout *plan, const struct fovea_why *why);
@@ -113,46 +120,47 @@ extern const struct fovea_operator fovea_gemm_operator;
 
 /// Computes an area of C (ops/gemm_area.c).
 void fovea_gemm_area(const struct fovea_gemm_area *area);
-/// The same for an area of a direct plan; needs neither a_room nor a_copy.
+/// The same for a direct plan; needs neither a_room nor a_copy.
 void fovea_gemm_direct(const struct fovea_gemm_area *area);
 /// What all tiles of a direct plan have in common. natural: B is read in place, not from panels.
 struct fovea_gemm_tile fovea_gemm_direct_tile(const struct fovea_gemm_layout *plan, bool natural);
-/// Whether a direct plan reads whole panels of columns up to `end` of a natural B: past a partial one come those of the
-/// next rows, where rows follow one another. And so many of the last rows have no more than what past such a panel is.
+/// whole_panels(): whether a direct plan reads a natural B in whole panels up to column `end`; a partial last panel may
+/// be loaded in full if ldb == n, because the bytes after it are the next row. ends(): the number of final rows for
+/// which that would read past the end of B.
 bool fovea_gemm_whole_panels(const struct fovea_gemm_layout *plan, size_t end);
 size_t fovea_gemm_ends(const struct fovea_gemm_layout *plan, size_t end);
-/// Whether a direct plan is nothing but tiles (ops/gemm_bare.c); the last columns of one; and all of it, in this
-/// thread, for all of its rows and without a bias.
+/// is_bare(): whether a direct plan consists of tiles only (ops/gemm_bare.c). last_strip(): the last columns of one.
+/// bare(): runs all of its rows in this thread, without a bias.
 bool fovea_gemm_is_bare(const struct fovea_gemm_layout *plan);
 struct fovea_gemm_last fovea_gemm_last_strip(const struct fovea_gemm_layout *plan);
 void fovea_gemm_bare(const struct fovea_gemm_layout *plan, const struct fovea_gemm_args *args);
-/// Columns at the end of C that a direct problem computes apart, or 0.
+/// Number of columns at the end of C that a direct problem computes separately, or 0.
 size_t fovea_gemm_edge(const struct fovea_gemm_layout *plan);
-/// The micro-kernel of a direct problem with its edge: that of its class, or another of the ISA whose tiles cost less
-/// or, of few rows, leave fewer strips (ops/gemm_fit.c).
+/// The micro-kernel of a direct problem, whose edge is known: that of its class, or another of the ISA whose tiles cost
+/// less or, for few rows, leave fewer strips (ops/gemm_fit.c).
 const struct fovea_gemm_kernel *fovea_gemm_fitting(const struct fovea_gemm_layout *plan);
-/// Rows from which on a problem packs natural rows of B that it does not read directly.
+/// Smallest number of rows for which a problem that is not direct packs natural rows of B.
 size_t fovea_gemm_packed_from(const struct fovea_gemm_layout *plan);
-/// Whether a direct plan reads natural rows of B where they lie, however many rows of C come for them.
+/// Whether a direct plan reads natural rows of B in place, whatever the number of rows of C.
 bool fovea_gemm_in_place(const struct fovea_gemm_layout *plan);
-/// Whether an area has so few rows that a transposed B is read where it lies, and computing it so (ops/gemm_bt.c).
+/// Whether an area has so few rows that a transposed B is read in place; fovea_gemm_bt computes it so (ops/gemm_bt.c).
 bool fovea_gemm_takes_rows(const struct fovea_gemm_area *area);
-/// Whether that way takes rows of B that lie far apart, or else fetches the rows it will read next.
+/// Whether it reads rows of B side by side that are far apart; and whether it prefetches the rows it will read next.
 bool fovea_gemm_spreads(const struct fovea_gemm_layout *plan, size_t rows);
 bool fovea_gemm_fetches(const struct fovea_gemm_layout *plan);
-/// How many of its rows should be taken at a time: 8, 16 or 32.
+/// How many rows of B should be read at a time: 8, 16 or 32.
 uint32_t fovea_gemm_side(const struct fovea_gemm_layout *plan, size_t rows);
 void fovea_gemm_bt(const struct fovea_gemm_area *area);
-/// Whether a problem that goes neither transposed nor directly has so few rows that a few of a natural B's are read at
-/// a time; the most tasks of its columns; columns at a time, as many as leave C in L2; lines by which prefetches lead;
-/// and an area of it (ops/gemm_bn.c).
+/// takes_steps(): whether a problem that is neither computed transposed nor directly has so few rows that a few rows of
+/// a natural B are read at a time. step_groups(): the most tasks of its columns. step_columns(): columns at a time, as
+/// many as leave C in L2. step_lines(): lines by which prefetches run ahead. bn(): computes an area (ops/gemm_bn.c).
 bool fovea_gemm_takes_steps(const struct fovea_gemm_layout *plan);
 size_t fovea_gemm_step_groups(const struct fovea_gemm_layout *plan);
 size_t fovea_gemm_step_columns(const struct fovea_gemm_layout *plan);
 size_t fovea_gemm_step_lines(const struct fovea_gemm_layout *plan);
 void fovea_gemm_bn(const struct fovea_gemm_area *area);
 
-/// Few rows of A, elements of which lie a_row and a_k apart, times natural rows of a B.
+/// A product of few rows of A, with strides a_row and a_k, and natural rows of B.
 struct fovea_gemm_bn_problem {
     size_t rows, columns;
     const float *a;
@@ -162,34 +170,36 @@ struct fovea_gemm_bn_problem {
     bool near; ///< B is in L2: nothing is prefetched
 };
 
-/// Its sums, raw, at c.
+/// Writes its raw sums to c.
 void fovea_gemm_bn_sums(const struct fovea_gemm_layout *plan, const struct fovea_gemm_bn_problem *of, float *c,
                         ptrdiff_t c_row);
-/// Whether a problem has so few columns that C is computed transposed; floats of scratch that this takes, false where
-/// they overflow; and an area of it, all of whose columns are taken (ops/gemm_flip.c).
+/// takes_columns(): whether a problem has so few columns that C is computed transposed. flip_scratch(): floats of
+/// scratch that this takes; false if they overflow. flip(): computes an area, with all of its columns
+/// (ops/gemm_flip.c).
 bool fovea_gemm_takes_columns(const struct fovea_gemm_layout *plan);
 bool fovea_gemm_flip_is_far(const struct fovea_gemm_layout *plan);   ///< A comes from beyond L2
-uint32_t fovea_gemm_flip_side(const struct fovea_gemm_layout *plan); ///< rows of a natural A at a time: 16 or 32
-size_t fovea_gemm_flip_rows(const struct fovea_gemm_layout *plan);   ///< of C at once
+uint32_t fovea_gemm_flip_side(const struct fovea_gemm_layout *plan); ///< rows of a natural A read at a time: 16 or 32
+size_t fovea_gemm_flip_rows(const struct fovea_gemm_layout *plan);   ///< rows of C computed at a time
 bool fovea_gemm_flip_scratch(const struct fovea_gemm_layout *plan, size_t *floats);
 void fovea_gemm_flip(const struct fovea_gemm_area *area, float *scratch);
-/// Whether rows of a tile of A, or of B, ld floats apart, meet in few sets of L1: in place they then miss at every step
-/// (1024 cubes: 77 % of the peak with A in place, 97 % copied).
+/// Whether rows of a tile of A, or of B, ld floats apart, alias in few sets of L1: read in place they then miss at
+/// every step (1024 cubes: 77 % of the peak with A in place, 97 % copied).
 bool fovea_gemm_rows_alias(size_t ld, size_t rows);
-/// Whether a problem with its tiles and blocks goes that way, and, if it does, along the rows of C (ops/gemm_direct.c).
+/// Whether a problem with its tiles and blocks is direct and, if it is, along the rows of C (ops/gemm_direct.c).
 bool fovea_gemm_is_direct(const struct fovea_gemm_layout *plan);
 bool fovea_gemm_is_along(const struct fovea_gemm_layout *plan);
-/// Whether B stays in L2, and may, while more of A and C than that passes it.
+/// Whether B stays in L2 while A and C, which do not, are streamed, and the problem allows this order.
 bool fovea_gemm_passes_b(const struct fovea_gemm_layout *plan);
-/// The end of a product (ops/gemm_finish.c): whether anything is left to do with the sums of the last k block; whether
-/// tiles do it in registers; and the terms by which they do.
+/// ops/gemm_finish.c. finishes(): whether the sums still need an epilogue after the last k block. finishes_in_tiles():
+/// whether its tiles apply it, with the terms of fovea_gemm_terms().
 bool fovea_gemm_finishes(const struct fovea_gemm_area *area);
 bool fovea_gemm_finishes_in_tiles(const struct fovea_gemm_area *area);
 struct fovea_gemm_terms fovea_gemm_terms(const struct fovea_gemm_layout *plan);
-/// Where those of a call, if it has any, lie: of tiles below or beside one another, the first at this place of C.
+/// Sets the addresses and steps of a call's terms, if it has any, for tiles below or beside one another, the first at
+/// this position of C.
 void fovea_gemm_place_terms(const struct fovea_gemm_area *area, const struct fovea_gemm_tile *tile, bool below,
                             size_t row, size_t column, struct fovea_gemm_terms *terms);
-/// The end of a GEMM on tile->m x tile->n elements of acc at tile->c, which become those of C at c: row `row` and
+/// Applies the epilogue to tile->m x tile->n elements of acc at tile->c, which become those of C at c: row `row` and
 /// column `column` of the whole.
 void fovea_gemm_finish(const struct fovea_gemm_area *area, const struct fovea_gemm_tile *tile, float *c, size_t row,
                        size_t column);
@@ -197,31 +207,32 @@ void fovea_gemm_finish(const struct fovea_gemm_area *area, const struct fovea_ge
 void fovea_gemm_copy_a(const struct fovea_gemm_layout *plan, const float *a, size_t steps, size_t count, float *dst,
                        size_t pitch);
 
-/// Whether a micro-kernel is one for few rows.
+/// Whether a micro-kernel is for few rows: fovea_is_thin.
 static inline bool fovea_gemm_is_thin(const struct fovea_gemm_kernel *kernel)
 {
     return fovea_is_thin(kernel->mr, kernel->nr);
 }
 
-/// Whether it has small tiles: fovea_is_small.
+/// Whether a micro-kernel has small tiles: fovea_is_small.
 static inline bool fovea_gemm_is_small(const struct fovea_gemm_kernel *kernel)
 {
     return fovea_is_small(kernel->mr, kernel->nr);
 }
 
-/// Whether the panels of a packed B are one stream: strips of one panel, by a micro-kernel for few rows.
+/// Whether the panels of a packed B are read as one stream: strips of one panel, by a micro-kernel for few rows.
 static inline bool fovea_gemm_streams(const struct fovea_gemm_layout *plan)
 {
     return plan->desc.b_packed && plan->kernel->nr == FOVEA_PANEL && fovea_gemm_is_thin(plan->kernel);
 }
 
-/// Whether a packed B passes so few rows once, and nothing of it is prefetched, whatever they would follow it with.
+/// Whether a packed B is read once for this few rows and nothing of it is prefetched, which takes precedence over
+/// following it.
 static inline bool fovea_gemm_is_alone(const struct fovea_gemm_layout *plan, size_t rows)
 {
     return plan->desc.b_packed && rows <= plan->tuning->alone && rows <= plan->mr;
 }
 
-/// Whether so many rows of a class, that a micro-kernel takes at once, follow its B.
+/// Whether this many rows of a class, which a micro-kernel takes at once, follow B (fovea_gemm_follows).
 static inline bool fovea_gemm_may_follow(const struct fovea_gemm_tuning *tuning, enum fovea_gemm_form form,
                                          bool b_aliases, size_t rows, uint32_t mr)
 {
@@ -229,8 +240,8 @@ static inline bool fovea_gemm_may_follow(const struct fovea_gemm_tuning *tuning,
     return in_order && rows <= tuning->follow_rows && rows <= mr;
 }
 
-/// Whether B passes so few rows once, in one tile, and the core follows its panels, or rows, by itself
-/// or with the prefetches of struct fovea_gemm_tile's lead_steps, which a tile that adds to C has not.
+/// Whether B is read once, by one tile, for this few rows, and the core follows its panels or rows by itself, or with
+/// the prefetches of lead_steps in struct fovea_gemm_tile, which a tile that adds to C cannot use.
 static inline bool fovea_gemm_follows(const struct fovea_gemm_layout *plan, size_t rows)
 {
     const struct fovea_gemm_desc *const d = &plan->desc;
@@ -238,13 +249,13 @@ static inline bool fovea_gemm_follows(const struct fovea_gemm_layout *plan, size
            (plan->tuning->lead == 0 || plan->blocks.count == 1);
 }
 
-/// Columns of the widest strip, whole panels.
+/// Columns of the widest strip, in whole panels.
 static inline size_t fovea_gemm_columns(const struct fovea_gemm_layout *plan)
 {
     return (plan->strips.size + (plan->strips.longer != 0)) * FOVEA_PANEL;
 }
 
-/// The tile becomes the first of `tiles`, one below another.
+/// Makes the tile the first of `tiles` below one another.
 static inline void fovea_gemm_below(struct fovea_gemm_tile *tile, size_t tiles)
 {
     tile->more = tiles - 1;
@@ -253,8 +264,8 @@ static inline void fovea_gemm_below(struct fovea_gemm_tile *tile, size_t tiles)
     tile->c_next = (ptrdiff_t)tile->m * tile->c_row;
 }
 
-/// The tile becomes the first of `tiles`, one beside another. What passes between two calls of a micro-kernel costs as
-/// much as three to six steps.
+/// Makes the tile the first of `tiles` side by side. The overhead between two calls of a micro-kernel costs as much as
+/// three to six steps.
 static inline void fovea_gemm_beside(struct fovea_gemm_tile *tile, size_t tiles)
 {
     tile->more = tiles - 1;
@@ -263,8 +274,8 @@ static inline void fovea_gemm_beside(struct fovea_gemm_tile *tile, size_t tiles)
     tile->c_next = (ptrdiff_t)tile->n;
 }
 
-/// Strips of the width of `strip` from there to `end`, which are tiles beside one another. Only the last strip of C may
-/// end within a panel.
+/// Number of strips from `strip` to `end` that are as wide as it, and so can be tiles beside one another. Only the last
+/// strip of C may end within a panel.
 static inline size_t fovea_gemm_strips_alike(const struct fovea_gemm_layout *plan, size_t strip, size_t end)
 {
     const struct fovea_cut *const strips = &plan->strips;
@@ -272,44 +283,44 @@ static inline size_t fovea_gemm_strips_alike(const struct fovea_gemm_layout *pla
     return same > 1 && strip + same == strips->count && plan->desc.n % FOVEA_PANEL != 0 ? same - 1 : same;
 }
 
-/// Whether a strip is one of few columns, which have a kernel of their own.
+/// Whether a strip is the edge: few columns, which have a kernel of their own.
 static inline bool fovea_gemm_is_edge(const struct fovea_gemm_layout *plan, size_t strip)
 {
     return plan->edge != 0 && strip + 1 == plan->strips.count;
 }
 
-/// Computes tiles that lie one below another in such a strip (ops/gemm_direct.c).
+/// Computes tiles below one another in the edge (ops/gemm_direct.c).
 void fovea_gemm_run_edge(const struct fovea_gemm_layout *plan, const struct fovea_gemm_tile *tiles);
 
-/// How m rows are cut; with `even` it takes some us more, for tasks that a few workers end together. And the tasks of a
-/// phase (ops/gemm_grid.c).
+/// How m rows are cut into tasks; `even`: takes some us more, to make a few workers finish together. fovea_gemm_count:
+/// the number of tasks of a phase (ops/gemm_grid.c).
 struct fovea_gemm_grid fovea_gemm_grid(const struct fovea_gemm_layout *plan, size_t m, bool even);
-/// What a task should at least do, in k steps of one element of C: 20 us on a core of 77 G steps/s (two AVX-512 FMA
-/// ports at 2.4 GHz).
+/// Least work of a task, in k steps of one element of C: 20 us on a core of 77 G steps/s (two AVX-512 FMA ports at 2.4
+/// GHz).
 enum { FOVEA_TASK_STEPS = 3 << 19 };
-/// Steps of `rows` x `columns` of C, by which tasks are cut.
+/// Work of `rows` x `columns` of C, in steps, by which tasks are cut.
 double fovea_gemm_work(const struct fovea_gemm_layout *plan, size_t rows, double columns);
-/// How many workers should share what is worth so many tasks: one below two, all who then have 5 us each.
+/// How many workers should share work worth this many tasks: one if below two, otherwise all that then have 5 us each.
 size_t fovea_gemm_workers(const struct fovea_gemm_layout *plan, double worth);
-/// Other parts of a grid of m rows, at most `rows` and `groups`, if that is sooner done by the plan's workers. worth:
-/// how many tasks of 20 us the product would be (ops/gemm_balance.c).
+/// Replaces the parts of a grid of m rows, with at most `rows` and `groups` parts, if the plan's workers then finish
+/// sooner. worth: the product in units of tasks of 20 us (ops/gemm_balance.c).
 void fovea_gemm_balance(const struct fovea_gemm_layout *plan, size_t m, double worth, size_t rows, size_t groups,
                         struct fovea_gemm_grid *grid);
-/// Whether no task has less than an entry of the batch of m rows.
+/// Whether every task has at least a whole batch entry of m rows.
 bool fovea_gemm_whole(const struct fovea_gemm_layout *plan, size_t m);
-/// Floats of acc that the area of any task needs.
+/// Floats of acc that a task needs at most.
 size_t fovea_gemm_acc(const struct fovea_gemm_layout *plan);
 uint32_t fovea_gemm_count(const struct fovea_gemm_layout *plan, const struct fovea_gemm_grid *grid, size_t m,
                           uint32_t phase);
 
-/// Floats from row to row of a copy of k columns of A: an odd number of cache lines, so that rows spread over all sets.
+/// Row stride, in floats, of a copy of k columns of A: an odd number of cache lines, so that rows spread over all sets.
 static inline size_t fovea_gemm_pitch(size_t k)
 {
     return (fovea_ceil_div(k, FOVEA_PANEL) | 1) * FOVEA_PANEL;
 }
 
-/// Rows of A or columns of B that a task of phase 0 prepares: whole panels, of 64 K elements, some 10 us, or of fewer,
-/// for eight tasks for each worker.
+/// Rows of A or columns of B that a task of phase 0 prepares: whole panels, of 64 K elements (some 10 us), or of fewer
+/// so that there are eight tasks per worker.
 static inline size_t fovea_gemm_group(const struct fovea_gemm_layout *plan, const struct fovea_gemm_grid *grid,
                                       size_t m)
 {

@@ -1,36 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
-// ops/gemm_ahead.h - what the tiles of a group of strips prefetch: part of ops/gemm_area.c.
+// ops/gemm_ahead.h - prefetches by the tiles of a group of strips: part of ops/gemm_area.c.
 #ifndef FOVEA_OPS_GEMM_AHEAD_H
 #define FOVEA_OPS_GEMM_AHEAD_H
 
 #include "ops/gemm_block.h"
 
-// What the calls of a group's micro-kernels prefetch: the panels of the next group, or what they read themselves later.
+// What the micro-kernel calls of a group prefetch: the panels of the next group, or what they themselves read later.
 struct gemm_ahead {
     const float *next;
-    size_t calls;          // that have something left to prefetch
+    size_t calls;          // calls that still have something to prefetch
     ptrdiff_t step, panel; // as in struct fovea_gemm_tile
-    ptrdiff_t call, turn;  // from one call to the next, from the last part of a panel to the next panel
-    size_t part, parts;    // that a panel is prefetched in
-    const float *half;     // of two tiles, where the second begins: each prefetches half of every panel
+    ptrdiff_t call, turn;  // call: from one call to the next; turn: from the last part of a panel to the next panel
+    size_t part, parts;    // number of parts in which a panel is prefetched
+    const float *half;     // with two tiles: where the second one starts; each prefetches half of every panel
 };
 
-// The panels of a packed B that strips of one panel read are one stream, asked for so many steps ahead, unless so few
-// rows meet it that they follow it (fovea_gemm_follows).
+// If strips have one panel, a packed B is read as one stream, and prefetched this many steps ahead, unless it is read
+// for so few rows that they follow it (fovea_gemm_follows).
 enum { STREAM_STEPS = 128 };
 
-// A line comes from memory in some 300 cycles, during which it holds one of a dozen fill buffers, and B itself needs
-// three of them to pass from L2 to L1: where there are calls enough, each prefetches a line every second step
-// (128x3072x768: 79 % of the peak with a line a step in every fifth tile, 83 % with two tiles a panel).
+// A line takes about 300 cycles from memory, during which it occupies one of a dozen fill buffers, and B itself needs
+// three of them to move from L2 to L1. If there are enough calls, each therefore prefetches a line only every second
+// step (128x3072x768: 79 % of the peak with a line per step in every fifth tile, 83 % with two tiles per panel).
 enum { PARTS = 2 };
 
-// Of 16 columns of a matrix whose rows may begin within lines their last line is asked for: the first is the last one
-// of the columns before. The first ones asked for, 4 to 8 rows waited for each of the others (Zen 4, natural B from
-// memory, ldb of 300 to 5000, rows of C: one 1.2, four 1.7 to 2.1, eight 1.5 to 3.6 times as fast, 40 to 100 1.03
-// to 1.1).
+// Rows of a matrix may begin within cache lines. Of the two lines that then hold 16 columns the last one is prefetched:
+// the first is the last one of the columns before. When the first one was prefetched instead, 4 to 8 rows stalled on
+// each of the others (Zen 4, natural B from memory, ldb of 300 to 5000, rows of C: one 1.2, four 1.7 to 2.1, eight 1.5
+// to 3.6 times as fast, 40 to 100 1.03 to 1.1).
 enum { LAST = FOVEA_PANEL - 1 };
 
-// For the tiles, so many, of a group of so many strips, of which the next one is [next, end).
+// Prefetches for a group of `strips` strips and `tiles` tiles of rows, whose next group is [next, end).
 static inline struct gemm_ahead gemm_look_ahead(const struct gemm_block *block, size_t next, size_t end, size_t tiles,
                                                 size_t strips)
 {
@@ -42,7 +42,7 @@ static inline struct gemm_ahead gemm_look_ahead(const struct gemm_block *block, 
         return (struct gemm_ahead){.next = NULL};
     }
     if (tiles == 1 && fovea_gemm_streams(plan)) {
-        const struct gemm_panels b = gemm_b_source(block, next - strips); // the area's last panel has nothing behind it
+        const struct gemm_panels b = gemm_b_source(block, next - strips); // the area's last panel has no successor
         return (struct gemm_ahead){.next = b.first + STREAM_STEPS * b.step,
                                    .calls = next < area->strip + area->strips ? strips : strips - 1,
                                    .step = b.step,
@@ -56,7 +56,7 @@ static inline struct gemm_ahead gemm_look_ahead(const struct gemm_block *block, 
     struct gemm_panels b;
     if (area->keep_b && block->chunk != 0) {
         b = gemm_packed(gemm_room_of(block, next, next), block->steps);
-    } else if (rows) { // 16 rows of a transposed B: as many lines as steps, adjacent where a block is all of k
+    } else if (rows) { // 16 rows of a transposed B: as many lines as steps, adjacent if a block is all of k
         const ptrdiff_t panel = (ptrdiff_t)(FOVEA_PANEL * plan->desc.ldb);
         const float *const rows_of_b = area->b;
         b = (struct gemm_panels){rows_of_b + (ptrdiff_t)first * panel + block->p, panel, FOVEA_PANEL};
@@ -85,15 +85,14 @@ static inline struct gemm_ahead gemm_look_ahead(const struct gemm_block *block, 
     return ahead;
 }
 
-// Of a transposed A, whose next rows are going to be copied: their lines and, after these, those that they are copied
-// to.
+// For a transposed A whose next rows are about to be copied: their lines, and after these the lines they are copied to.
 struct gemm_ahead_of_a {
     struct gemm_ahead source, target;
 };
 
-// For rows [row, row + count), as far as they are before `end`, of a chunk that begins with row `begin`. 16 of them are
-// a line of each step, all of which lie far apart, so that no hardware foresees them: a block of 16 x 16 took 900
-// cycles of Zen 4, 100 of them to transpose it (512 cubes tn and tt 1.06 and 1.07 times as fast, 1024 1.02 and 1.01).
+// For rows [row, row + count), up to `end`, of a chunk that begins with row `begin`. 16 rows are one line of each step;
+// these lines are far apart, so no hardware prefetcher predicts them: a block of 16 x 16 took 900 cycles of Zen 4, 100
+// of them to transpose it (512 cubes tn and tt 1.06 and 1.07 times as fast, 1024 1.02 and 1.01).
 static inline struct gemm_ahead_of_a gemm_look_ahead_of_a(const struct gemm_block *block, size_t begin, size_t row,
                                                           size_t end, size_t count)
 {
@@ -113,14 +112,14 @@ static inline struct gemm_ahead_of_a gemm_look_ahead_of_a(const struct gemm_bloc
     };
 }
 
-// What has something left to prefetch; that of A is needed first.
+// Selects which still has something to prefetch; A's is needed first.
 static inline __attribute__((always_inline)) struct gemm_ahead *gemm_next_ahead(struct gemm_ahead_of_a *a,
                                                                                 struct gemm_ahead *b)
 {
     return a->source.calls != 0 ? &a->source : a->target.calls != 0 ? &a->target : b;
 }
 
-// The share of the next call.
+// Sets the share of the next call.
 static inline __attribute__((always_inline)) void gemm_set_ahead(struct gemm_ahead *ahead, struct fovea_gemm_tile *tile)
 {
     if (ahead->calls == 0) {

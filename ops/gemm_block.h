@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ops/gemm_block.h - a k block of an area of C, and where its operands lie: part of ops/gemm_area.c.
+// ops/gemm_block.h - a k block of an area of C, and the location of its operands: part of ops/gemm_area.c.
 #ifndef FOVEA_OPS_GEMM_BLOCK_H
 #define FOVEA_OPS_GEMM_BLOCK_H
 
@@ -23,7 +23,7 @@ struct gemm_block {
     const struct fovea_gemm_area *area;
     size_t p, steps;
     bool first, last;
-    size_t chunk; // of rows, counted from 0
+    size_t chunk; // index of the chunk of rows
 };
 
 static inline struct gemm_panels gemm_packed(const float *first, size_t k)
@@ -48,13 +48,13 @@ static inline size_t gemm_strip_end(const struct fovea_gemm_layout *plan, size_t
     return fovea_min(gemm_strip_begin(plan, strip + 1), plan->desc.n);
 }
 
-// Where B of the block from panel j on lies, be it packed or natural.
-// Inlined, like gemm_a_source, gemm_set_ahead and b_of_strip, so that what they return is in registers. From memory,
-// where its numbers were just written one by one, two of them are read as one vector: that load waits until all stores
-// before it are in L1, those of the last tile of C among them (Zen 5, C from L3: 950 cycles a tile).
+// The location of the block's B from panel j on, packed or natural. Inlined, like gemm_a_source, gemm_set_ahead and
+// b_of_strip, so that the returned struct stays in registers. In memory, its members would just have been stored one by
+// one, and a vector load of two of them waits until all earlier stores are in L1, including those of the last tile of C
+// (Zen 5, C from L3: 950 cycles a tile).
 static inline __attribute__((always_inline)) struct gemm_panels gemm_b_source(const struct gemm_block *block, size_t j)
 {
-    static const float nothing[FOVEA_PANEL]; // stands for A and B where no step reads them
+    static const float nothing[FOVEA_PANEL]; // stands in for A and B if there are no steps
     const struct fovea_gemm_area *const area = block->area;
     const struct fovea_gemm_desc *const d = &area->plan->desc;
     if (block->steps == 0) {
@@ -70,7 +70,7 @@ static inline __attribute__((always_inline)) struct gemm_panels gemm_b_source(co
     return gemm_moved(natural, block->p, j);
 }
 
-// The place of a strip in b_room, which holds the strips from `group` on, or all of the area.
+// The location of a strip in b_room, which holds the strips from `group` on, or all of the area.
 static inline float *gemm_room_of(const struct gemm_block *block, size_t group, size_t strip)
 {
     const struct fovea_gemm_area *const area = block->area;
@@ -78,7 +78,7 @@ static inline float *gemm_room_of(const struct gemm_block *block, size_t group, 
     return area->b_room + (gemm_strip_begin(area->plan, strip) - first) * block->steps;
 }
 
-// A where it lies, from row `row` and the block's first step on.
+// A in place, from row `row` and the block's first step on.
 static inline __attribute__((always_inline)) struct gemm_rows gemm_a_source(const struct gemm_block *block, size_t row)
 {
     const struct fovea_gemm_area *const area = block->area;

@@ -7,7 +7,7 @@
 #include "fovea/executor.h"
 #include <stdlib.h>
 
-/// Shared memory, then the scratch of one worker; NULL if it cannot be had. Freed with free().
+/// Allocates shared memory followed by the scratch of one worker; NULL if there is no memory. To be freed with free().
 void *fovea_once_memory(const struct fovea_work *work);
 
 /// Defines fovea_<op>_once.

@@ -17,9 +17,9 @@ struct fovea_blob {
     uint64_t padding[2]; ///< 0
 };
 
-/// True if the header is sound (all but the checksum is looked at) and that of a k x n operand.
+/// True if the header is valid (everything except the checksum is checked) and that of a k x n operand.
 bool fovea_blob_matches(const struct fovea_blob *blob, size_t k, size_t n);
-/// Says what a blob is, called `name`, that does not match.
+/// Writes how a blob, called `name`, does not match.
 void fovea_blob_tell(const struct fovea_why *why, const char *name, const struct fovea_blob *blob, size_t k, size_t n);
 
 static inline const float *fovea_blob_panels(const struct fovea_blob *blob)
@@ -27,7 +27,7 @@ static inline const float *fovea_blob_panels(const struct fovea_blob *blob)
     return (const float *)(const void *)(blob + 1);
 }
 
-/// A k x n operand where its owner keeps it: element [p,j] is first[p * ld + j], or first[j * ld + p] if trans.
+/// A k x n operand in its owner's memory: element [p,j] is first[p * ld + j], or first[j * ld + p] if trans.
 struct fovea_source {
     const float *first;
     size_t ld;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ops/rowwise.h - what a row-wise plan holds, and which operators are alike.
+// ops/rowwise.h - the row-wise plan, and predicates on operators.
 #ifndef FOVEA_OPS_ROWWISE_H
 #define FOVEA_OPS_ROWWISE_H
 
@@ -32,7 +32,7 @@ static inline bool fovea_rowwise_has_x2(enum fovea_rowwise_op op)
     return op == FOVEA_ROWWISE_ADD || op == FOVEA_ROWWISE_DROPOUT_ADD;
 }
 
-/// The tasks of all of a plan's rows.
+/// Number of tasks for all of a plan's rows.
 size_t fovea_rowwise_count(const struct fovea_rowwise_desc *desc);
 
 extern const struct fovea_operator fovea_rowwise_operator;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // kernels/common/activation.h - the activations of docs/numerics.md, sections 1 and 5; tanh itself is vec.h's fv_tanh.
 //
-// Included after an ISA's vec.h. Shared by the elementwise kernels and the GEMM epilogue, which agree on every bit.
+// Included after an ISA's vec.h. Shared by the elementwise kernels and the GEMM epilogue, so that they agree in every
+// bit.
 #ifndef FOVEA_KERNELS_COMMON_ACTIVATION_H
 #define FOVEA_KERNELS_COMMON_ACTIVATION_H
 
@@ -10,7 +11,8 @@
 #include "kernels/common/unary.h"
 #include "kernels/fault.h"
 
-/// x < 0 ? +0 : x. A comparison, for max instructions differ between ISAs on NaN and on -0, which both pass here.
+/// x < 0 ? +0 : x. Uses a comparison, because max instructions differ between ISAs on NaN and on -0, both of which pass
+/// through here.
 static inline fv_f32 fv_relu(fv_f32 x)
 {
     return FOVEA_FAULT_IS(RELU_DROPS_NAN) ? fv_select(fv_gt(x, fv_zero()), x, fv_zero())
@@ -20,9 +22,9 @@ static inline fv_f32 fv_relu(fv_f32 x)
 FV_EACH(fv_relu)
 FV_EACH(fv_tanh)
 
-/// h + h erf(x sqrt(1/2)) for h = x / 2, as h + |h| erf(|x| sqrt(1/2)): the same number before it is rounded, and erf
-/// gets no sign back. |x| sqrt(1/2) is made of |h|. Of a denormal x that may be another number, but the sum is h then,
-/// whatever erf of it is.
+/// h + h erf(x sqrt(1/2)) with h = x / 2, computed as h + |h| erf(|x| sqrt(1/2)), which is equal before rounding and
+/// needs no sign for erf. |x| sqrt(1/2) is computed from |h|. For a denormal x that may be another number, but the
+/// result is h then, whatever the erf.
 static inline __attribute__((always_inline)) void fv_gelu_each(fv_f32 *x, int n)
 {
     fv_f32 h[FV_BESIDE], magnitude[FV_BESIDE];

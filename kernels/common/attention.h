@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// kernels/common/attention.h - what the attention kernels share: which keys are seen, softmax factors, biases.
+// kernels/common/attention.h - shared by the attention kernels: which keys are seen, softmax factors, biases.
 //
 // Included after an ISA's vec.h. The arithmetic is docs/numerics.md section 3, bit for bit.
 #ifndef FOVEA_KERNELS_COMMON_ATTENTION_H
@@ -16,7 +16,7 @@ static inline size_t attention_min(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-/// Elements of whole panels.
+/// n rounded up to whole panels.
 static inline size_t attention_round(size_t n)
 {
     return (n + FOVEA_PANEL - 1) / FOVEA_PANEL * FOVEA_PANEL;
@@ -30,7 +30,7 @@ static inline uint64_t attention_all(size_t rows)
     return ~UINT64_C(0) >> (FOVEA_TILE_ROWS_MAX - rows);
 }
 
-/// seen[j]: bit r is set where the masks let row r see key j. A bias may still hide it: attention_add_bias.
+/// seen[j]: bit r is set if the masks let row r see key j. A bias may still hide it: attention_add_bias.
 static inline void attention_seen(const struct fovea_attention_chunk *chunk, uint64_t seen[FOVEA_CHUNK])
 {
     const uint64_t all = attention_all(chunk->state.rows);
@@ -59,8 +59,8 @@ static inline uint64_t attention_common(const uint64_t *seen, size_t keys)
     return common;
 }
 
-/// The end of the run of keys from j on that are like key j: their rows are `rows`, or are not. Mostly all keys of a
-/// chunk are: they are looked at in vectors, one by one where they differ.
+/// The end of the run of keys from j on that are like key j: either seen by exactly `rows`, or not. Mostly all keys of
+/// a chunk are alike, so they are compared in vectors, and one by one only where they differ.
 static inline size_t attention_run(const uint64_t *seen, size_t keys, size_t j, uint64_t rows)
 {
     enum { STEP = 8 };
@@ -88,13 +88,13 @@ static inline fv_f32 attention_max(fv_f32 s, fv_f32 m)
     return FOVEA_FAULT_IS(ATTENTION_MAX_TAKES_NAN) ? fv_max(m, s) : fv_max(s, m);
 }
 
-/// What is subtracted from the scores: the maximum, or +0 while that is -inf.
+/// The value subtracted from the scores: the maximum, or +0 while that is -inf.
 static inline fv_f32 attention_base(fv_f32 m)
 {
     return fv_select(fv_eq(m, fv_set1(-INFINITY)), fv_zero(), m);
 }
 
-/// p of the score s; also the factor by which a state of maximum s shrinks. s <= base where both are numbers.
+/// The weight p of the score s; also the factor by which a state of maximum s shrinks. s <= base if both are numbers.
 static inline fv_f32 attention_weight(fv_f32 s, fv_f32 base)
 {
     const fv_f32 ln2e = fv_set1(0x1.715476p+0f); // log2(e)
@@ -102,19 +102,19 @@ static inline fv_f32 attention_weight(fv_f32 s, fv_f32 base)
     return fv_exp2_to_128(FOVEA_FAULT_IS(ATTENTION_SCALE_FOLDED) ? folded : fv_mul(fv_sub(s, base), ln2e));
 }
 
-/// x of the score s: its exponent in powers of 2 below base, as a statistic has it.
+/// x of the score s, as used by the statistics: its exponent as a power of 2 relative to base.
 static inline fv_f32 attention_exponent(fv_f32 s, fv_f32 base)
 {
     return fv_max(fv_set1(-127.0f), fv_mul(fv_sub(s, base), fv_set1(0x1.715476p+0f)));
 }
 
-/// The sum of p x of rows of maximum m when that becomes base, before the weights shrink.
+/// The sum of p x of rows whose maximum changes from m to base, before the weights shrink.
 static inline fv_f32 attention_shifted(fv_f32 m, fv_f32 base, fv_f32 l, fv_f32 spread)
 {
     return FOVEA_FAULT_IS(ATTENTION_SPREAD_UNSHIFTED) ? spread : fv_fma(attention_exponent(m, base), l, spread);
 }
 
-/// The power of 2 that the weight of score s is.
+/// The exponent of the weight of score s as a power of 2.
 static inline fv_f32 attention_power(fv_f32 s, fv_f32 base)
 {
     return fv_mul(fv_sub(s, base), fv_set1(0x1.715476p+0f));
@@ -127,7 +127,7 @@ static inline fv_f32 attention_cap(const struct fovea_attention_chunk *chunk, fv
     return fv_mul(fv_set1(chunk->softcap), fv_tanh(fv_mul(s, fv_set1(chunk->cap_inverse))));
 }
 
-/// The score of keys at `key` for rows at `position`.
+/// The score s after ALiBi, for keys at `key` and rows at `position`.
 static inline fv_f32 attention_fall(fv_f32 fall, fv_f32 key, fv_f32 position, fv_f32 s)
 {
     const fv_f32 away = fv_sub(key, position);

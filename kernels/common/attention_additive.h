@@ -2,16 +2,16 @@
 // kernels/common/attention_additive.h - additive scores (Bahdanau, Cho, Bengio, ICLR 2015): sum of w[c] tanh(q[c] +
 // k[c]).
 //
-// Included after an ISA's vec.h. One text for both ways: lanes are queries and the key is one number at a time, or
-// lanes are keys and the query is. A tanh is a call of SLEEF's, some 30 cycles a vector, and everything else hides
-// behind it.
+// Included after an ISA's vec.h. One function serves both arrangements: lanes are queries and the key is one number at
+// a time, or lanes are keys and the query is. A tanh is a call of SLEEF's, about 30 cycles per vector, which hides
+// everything else.
 #ifndef FOVEA_KERNELS_COMMON_ATTENTION_ADDITIVE_H
 #define FOVEA_KERNELS_COMMON_ATTENTION_ADDITIVE_H
 
 #include "kernels/fault.h"
 
-/// s[0..n) = the scores of the first n of 16 lanes: lane l is panel[c * panel_row + l], the other side
-/// x[c * step].
+/// s[0..n) = the scores of the first n of 16 lanes. Lane l reads panel[c * panel_row + l]; the other operand is x[c *
+/// step].
 static inline void attention_additive(size_t dim, const float *panel, size_t panel_row, const float *x, ptrdiff_t step,
                                       const float *w, float *s, size_t n)
 {

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// kernels/common/attention_block.h - the frame of a whole tile of prefill in assembly: k loop, sums in, sums out.
+// kernels/common/attention_block.h - skeleton of a whole prefill tile in assembly: k loop, loading and storing the
+// sums.
 //
-// Included at the end of an ISA's attention_block.h, which says how a step is made. It defines
+// Included at the end of an ISA's attention_block.h, which defines how a step is computed:
 //   BLOCK_REG, BLOCK_BYTES     the vector registers' name and their width: "ymm", "32"
 //   BLOCK_CLEAR(x)             sum x becomes +0
 //   BLOCK_ROWS(X)              X(row's offset in C, its three sums) for each row
 //   BLOCK_B0, _B1, _B2         the registers of B
-//   BLOCK_NEAR(step, p)        step p of a turn, A's elements of the next step being `step` bytes on; the rows of A lie
-//                              side by side, from %[a0] on
-//   BLOCK_APART(step, p)       the same for rows %[s] bytes apart, %[a0], %[a1] and %[a2] being rows 0, 3 and 6
-//   BLOCK_CLOBBERS             the registers it takes
+//   BLOCK_NEAR(step, p)        step p of eight; A's elements of the next step are `step` bytes further on, and the rows
+//                              of A are adjacent, from %[a0] on
+//   BLOCK_APART(step, p)       the same for rows %[s] bytes apart; %[a0], %[a1] and %[a2] are rows 0, 3 and 6
+//   BLOCK_CLOBBERS             the registers it uses
 //   BLOCK_INTO_L1(FORM, step)  BLOCK_LOOP_INTO_L1, or nothing where that is never faster
-// Sums and steps in assembly, as gcc copies and spills registers where all of them are in use.
+// Sums and steps are in assembly because gcc copies and spills registers when all of them are in use.
 #ifndef FOVEA_KERNELS_COMMON_ATTENTION_BLOCK_H
 #define FOVEA_KERNELS_COMMON_ATTENTION_BLOCK_H
 
@@ -20,7 +21,7 @@
 
 // clang-format off
 #define BLOCK_ZERO(at, x, y, z) BLOCK_CLEAR(x) BLOCK_CLEAR(y) BLOCK_CLEAR(z)
-// A row of three vectors between memory and registers, whose numbers are given.
+// Loads or stores a row of three vectors; the register numbers are arguments.
 #define BLOCK_FROM(at, x, y, z)                                                                         \
     "vmovups " at ", %%" BLOCK_REG x "\n\t"                                                             \
     "vmovups " BLOCK_BYTES "+" at ", %%" BLOCK_REG y "\n\t"                                             \
@@ -44,7 +45,7 @@
     BLOCK_FROM("0(%[lanes])", BLOCK_B0, BLOCK_B1, BLOCK_B2) BLOCK_ROWS(BLOCK_MAX)                       \
     BLOCK_TO("0(%[lanes])", BLOCK_B0, BLOCK_B1, BLOCK_B2)
 
-// For the steps: B of step p; a row whose element at `at` is broadcast into register `by`.
+// For the steps: loads B of step p; multiplies a row, whose element at `at` is broadcast into register `by`.
 #define BLOCK_B(p) BLOCK_FROM("192*" p "(%[b])", BLOCK_B0, BLOCK_B1, BLOCK_B2)
 #define BLOCK_FMA(at, by, x, y, z)                                                                      \
     "vbroadcastss " at ", %%" BLOCK_REG by "\n\t"                                                       \
@@ -57,8 +58,8 @@
 #define BLOCK_ADD_NEAR(bytes) "add $" bytes ", %[a0]\n\t"
 #define BLOCK_ADD_APART(bytes) "add $" bytes ", %[a0]\n\tadd $" bytes ", %[a1]\n\tadd $" bytes ", %[a2]\n\t"
 
-// A turn of 8 steps. Beside them it prefetches 4 lines into L2, into L1, or nothing: even a prefetch of what is there
-// is a load.
+// Eight steps of the k loop. Along with them it prefetches 4 lines into L2, into L1, or nothing: even a prefetch of
+// something that is there occupies a load port.
 #define BLOCK_FETCH(at) "prefetcht1 " at "(%[line])\n\t"
 #define BLOCK_FETCH_L1(at) "prefetcht0 " at "(%[line])\n\t"
 #define BLOCK_IDLE(at)
@@ -72,8 +73,8 @@
 #define BLOCK_LOOP_INTO_L1(FORM, step)                                                                  \
     "test %[line], %[line]\n\tjz 1f\n"                                                                  \
     "6:\n\t" BLOCK_NEXT_LINE BLOCK_TURN(FORM, step, FETCH_L1) "dec %[n]\n\tjnz 6b\n\tjmp 3f\n"
-// The k loop: n turns, with prefetches where there is a list, then `left` steps, together at least one. %[line] begins
-// as 1 where they go into L1, as 0 otherwise.
+// The k loop: n times eight steps, with prefetches if there is a list, then `left` single steps; together at least one.
+// %[line] is initially 1 if prefetches go into L1, otherwise 0.
 #define BLOCK_LOOP(FORM, step)                                                                          \
     "test %[n], %[n]\n\tjz 3f\n\ttest %[fetch], %[fetch]\n\tjz 2f\n"                                     \
     BLOCK_INTO_L1(FORM, step)                                                                           \
@@ -108,8 +109,8 @@
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Woverlength-strings" // clang counts the assembly of a tile
 
-/// Rows of A from `first` on, which begin at a0, by the queries from `lane` on. The mode is a constant, and the form of
-/// A should be, as far as the product says it: near, and RAISE for panels of 16 keys.
+/// Rows of A from `first` on, which begin at a0, by the queries from `lane` on. The mode must be a constant, and the
+/// layout of A should be, as far as the product determines it: near, and with RAISE panels of 16 keys.
 static inline __attribute__((always_inline)) void attention_whole_block(const struct attention_product *t,
                                                                         const float *a0, size_t first, size_t lane,
                                                                         enum attention_mode mode)

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// kernels/common/attention_decode_beside.h - one or two rows from memory: P V of a chunk beside Q K^T of the next one.
+// kernels/common/attention_decode_beside.h - one or two rows from memory: P V of a chunk interleaved with Q K^T of the
+// next one.
 //
-// Some cores read memory at their full rate only while several streams of lines are wanted at once, each in the order
-// it lies, and lose by prefetches in software beside that: Zen 3 reaches 16 GB/s in one stream and 23 in three, 14 and
-// 19 with a prefetch 2 KiB ahead. So a few keys of V and as much of the next K take turns, within what the core looks
-// ahead. 12 heads of 64, 1024 keys: 84 to 94 % of the read stream, 77 one after the other, 68 with all of it asked for
-// ahead. Others do better by prefetches, unless K lies in rows (`beside` of dispatch/beyond.h). A line of each
-// page of what comes after these is asked for all the same (attention_decode_fetch.h; on Zen 5 1.04 to 1.2 times as
-// fast, on Zen 3 not measured).
+// Some cores read memory at their full rate only while several streams are read at once, each in memory order, and lose
+// when software prefetches are added to that: Zen 3 reaches 16 GB/s with one stream and 23 with three, but 14 and 19
+// with a prefetch 2 KiB ahead. So a few keys of V alternate with as much of the next K, within the distance the core
+// looks ahead. 12 heads of 64, 1024 keys: 84 to 94 % of the read stream; 77 one after the other; 68 with all of it
+// prefetched. Other cores do better with prefetches, unless K is in rows (`beside` of dispatch/beyond.h). One line of
+// each page of what comes after these is prefetched all the same (attention_decode_fetch.h; on Zen 5 1.04 to 1.2 times
+// as fast, on Zen 3 not measured).
 //
 // Part of attention_decode_f32.inc.
 #ifndef FOVEA_KERNELS_COMMON_ATTENTION_DECODE_BESIDE_H
@@ -18,7 +19,7 @@
 #if FV_DECODE_BESIDE
 #include "kernels/common/attention_decode_beside_tile.h"
 
-/// Whether a chunk's scores are made beside the chunk before it: all rows see all keys of both.
+/// Whether the next chunk's scores are computed along with this chunk's product: all rows see all keys of both.
 static inline int decode_may_beside(const struct fovea_attention_chunk *chunk)
 {
     const size_t rows = chunk->state.rows, dims = chunk->qk_dim;
@@ -26,14 +27,14 @@ static inline int decode_may_beside(const struct fovea_attention_chunk *chunk)
            chunk->state.v_dim % BESIDE_COLUMNS == 0 && (chunk->k_row == 0 || dims % 4 == 0);
 }
 
-/// Columns of V that the next tile takes of those left: 32, 64 or 128.
+/// Columns of V that the next tile takes, out of `left`: 32, 64 or 128.
 static inline size_t beside_columns(size_t left, size_t most)
 {
     const size_t columns = left >= 128 ? 128 : left >= 64 ? 64 : 32;
     return attention_min(columns, most);
 }
 
-/// acc = P V of a chunk, sums (where it is not NULL) += the rows of P, s_next = Q K^T of the next chunk.
+/// acc = P V of a chunk, sums (if not NULL) += the rows of P, s_next = Q K^T of the next chunk.
 static void decode_beside(const struct fovea_attention_chunk *chunk, const float *p, float *acc, float *sums,
                           float *s_next)
 {
@@ -46,13 +47,13 @@ static void decode_beside(const struct fovea_attention_chunk *chunk, const float
     const int natural = chunk->k_row != 0, dense = chunk->k_row == (ptrdiff_t)dims;
     const size_t of_k = natural ? FV_LANES : FOVEA_PANEL, most = BESIDE_VECS * FV_LANES / rows;
     struct beside_tile tile = {
-        .keys = natural && v_dim > 64 ? 4 : 8, // 16: 6 to 9 % less; rows of 128: 4 is 4 % faster than 8
+        .keys = natural && v_dim > 64 ? 4 : 8, // 16: 6 to 9 % slower; rows of 128: 4 is 4 % faster than 8
         .v_row = chunk->v_row,
         .acc_row = (ptrdiff_t)v_dim,
         .q_row = chunk->q_row,
         .k_row = chunk->k_row,
     };
-    size_t slices = 0; // that each of_k keys of K are cut into
+    size_t slices = 0; // number of slices that each group of of_k keys of K is cut into
     for (size_t column = 0; column < v_dim; slices += of_k / tile.keys) {
         column += beside_columns(v_dim - column, most);
     }
@@ -91,8 +92,8 @@ static void decode_beside(const struct fovea_attention_chunk *chunk, const float
     }
 }
 
-/// Natural rows of K, whole sixteens of keys [j, end) with nothing beside them. v: NULL, or what of V is prefetched
-/// with each key, where it is not the next K. Returns how many keys were taken.
+/// Scores over natural rows of K, of whole groups of 16 keys in [j, end), with no V interleaved. v: NULL, or the V to
+/// prefetch with each key, where it is not the next K that is prefetched. Returns how many keys were processed.
 static size_t decode_few_rows(const struct fovea_attention_chunk *chunk, size_t j, size_t end, const float *v, float *s)
 {
     const size_t rows = chunk->state.rows, dims = chunk->qk_dim, first = j;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// kernels/common/attention_decode_beside_tile.h - a few keys of V beside some dims of K, in registers.
+// kernels/common/attention_decode_beside_tile.h - a tile that interleaves a few keys of V with some dims of K, in
+// registers.
 //
 // Part of attention_decode_beside.h, where the ISA's transpose.h has fv_transpose_four.
 #ifndef FOVEA_KERNELS_COMMON_ATTENTION_DECODE_BESIDE_TILE_H
@@ -8,27 +9,27 @@
 #include "kernels/common/attention_decode_few.h"
 
 enum {
-    BESIDE_VECS = 16, ///< sums of V in a tile. With 16 registers some stay in memory, which is faster than two passes
-                      ///< over rows of 128: 88 % of the stream against 75
-    BESIDE_COLUMNS = 32, ///< V's columns are a multiple of that
+    BESIDE_VECS = 16, ///< Sums of V in a tile. With 16 registers some stay in memory, which is faster than two passes
+                      ///< over rows of 128: 88 % of the stream against 75.
+    BESIDE_COLUMNS = 32, ///< V's columns are a multiple of this
 };
 
-/// Some keys of V, beside some dims of 16 keys of K, or of natural rows of FV_LANES keys.
+/// Some keys of V, and some dims of 16 keys of K in panels, or of FV_LANES keys in natural rows.
 struct beside_tile {
-    size_t keys;        ///< of V, a multiple of 4
+    size_t keys;        ///< keys of V, a multiple of 4
     const float *p, *v; ///< acc[r * acc_row + c] += p[r * FOVEA_CHUNK + j] v[j * v_row + c]
     ptrdiff_t v_row;
     float *acc;
     ptrdiff_t acc_row;
     float *sums;        ///< NULL, or sums[r] += p[r * FOVEA_CHUNK + j]
-    size_t dims;        ///< of K
+    size_t dims;        ///< dims of K
     const float *q, *k; ///< s[r * FOVEA_CHUNK + j] += q[r * q_row + c] k[c * 16 + j], or k[j * k_row + c]
     ptrdiff_t q_row, k_row;
     float *s;
-    const float *ahead; ///< natural rows: what is prefetched, as much as is read
+    const float *ahead; ///< natural rows: what to prefetch, as much as is read
 };
 
-/// The dims [c, end) of K: sums of R rows and 16 keys of a panel.
+/// Dims [c, end) of K: sums of R rows and 16 keys of a panel.
 static inline __attribute__((always_inline)) void beside_panel(const struct beside_tile *t, size_t c, size_t end, int R,
                                                                fv_f32 *s)
 {
@@ -45,7 +46,7 @@ static inline __attribute__((always_inline)) void beside_panel(const struct besi
     }
 }
 
-/// The same of natural rows, G times FV_LANES of them, four dims at a time, as many lines being prefetched as are read.
+/// The same for natural rows, G x FV_LANES of them, four dims at a time; prefetches as many lines as are read.
 static inline __attribute__((always_inline)) void beside_rows(const struct beside_tile *t, size_t c, size_t end, int R,
                                                               int G, fv_f32 *s)
 {
@@ -70,12 +71,12 @@ static inline __attribute__((always_inline)) void beside_rows(const struct besid
     }
 }
 
-/// R rows, V vectors of V's columns; K in natural rows where ROWS, and the sums where SUMS.
+/// R rows, V vectors of V's columns. ROWS: K is in natural rows. SUMS: also computes the sums of P.
 static inline __attribute__((always_inline)) void beside_tile(const struct beside_tile *t, int R, int V, int ROWS,
                                                               int SUMS)
 {
     enum { PARTS = 4 };
-    const int S = ROWS ? 1 : FV_VECS; // vectors of keys of a row
+    const int S = ROWS ? 1 : FV_VECS; // vectors of keys per row
     const float *p = t->p, *v = t->v;
     fv_f32 acc[BESIDE_VECS], s[DECODE_FEW * FV_VECS], sum[DECODE_FEW];
     FV_UNROLL

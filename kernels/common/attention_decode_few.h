@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // kernels/common/attention_decode_few.h - products of a few rows, up to eight vectors wide.
 //
-// A row of a tile of the GEMM micro-kernel has 2 to 4 sums, and each waits four cycles for the step before. Eight or
-// sixteen keep the ports busy; on AVX-512 a chunk of keys is one tile. And they prefetch a line for each that they
-// read, with its pages before it (attention_decode_fetch.h), so that from memory more rows take these tiles: Zen 5,
-// against those of GEMM, three rows 1.12 to 1.2, four 1.06 to 1.15, five and six from memory 0.96 to 1.1, seven and
-// eight 1.04 to 1.3, in L2 three and four 1.1 to 1.25, five to eight 0.73 to 1.0.
+// In a tile of the GEMM micro-kernel a row has 2 to 4 sums, each of which waits four cycles for its previous step.
+// Eight or sixteen sums keep the ports busy; on AVX-512 a chunk of keys is one tile. These tiles also prefetch one line
+// for each line they read, and the pages before it (attention_decode_fetch.h), so that from memory more rows use them:
+// Zen 5, against GEMM tiles, three rows 1.12 to 1.2, four 1.06 to 1.15, five and six from memory 0.96 to 1.1, seven and
+// eight 1.04 to 1.3; in L2 three and four 1.1 to 1.25, five to eight 0.73 to 1.0.
 //
 // Part of attention_decode_f32.inc.
 #ifndef FOVEA_KERNELS_COMMON_ATTENTION_DECODE_FEW_H
@@ -15,18 +15,18 @@
 #include "kernels/common/unroll.h"
 
 enum {
-    DECODE_FEW = 2,                              ///< rows; FEW_ROWS of ops/attention_grid.c
-    DECODE_FLAT = FV_LANES == 16 ? 4 : 2,        ///< rows that take these tiles, and add their weights in them
-    DECODE_FLAT_FAR = FV_LANES == 16 ? 8 : 2,    ///< rows that take them where K and V come from memory
-    DECODE_FLAT_SUMS = FV_LANES == 16 ? 24 : 16, ///< of a tile
+    DECODE_FEW = 2,                              ///< rows; equals FEW_ROWS of ops/attention_grid.c
+    DECODE_FLAT = FV_LANES == 16 ? 4 : 2,        ///< most rows that use these tiles, and sum their weights in them
+    DECODE_FLAT_FAR = FV_LANES == 16 ? 8 : 2,    ///< most rows that use them if K and V come from memory
+    DECODE_FLAT_SUMS = FV_LANES == 16 ? 24 : 16, ///< most sums of a tile
     DECODE_PAGE = 1024                           ///< elements
 };
 
-/// What a tile prefetches beside B: as much as it reads of it, into L2, in one stream or in as many as a step has
-/// lines, or one stream into L1, or there rows that lie t->ahead_step apart.
+/// What a tile prefetches while it reads B, as much as it reads: nothing; into L2, in one stream or in as many as a
+/// step has lines; into L1, in one stream; or into L1, in rows t->ahead_step apart.
 enum decode_ahead { DECODE_NOTHING, DECODE_INTO_L2, DECODE_INTO_L1, DECODE_ROWS_INTO_L1 };
 
-/// Where B's vector v lies: 16 columns are a panel. Stepped pointers to every third panel serve all of them, as
+/// The address of B's vector v; 16 columns are a panel. Stepped pointers to every third panel reach all of them, as
 /// base + {0, 1, 2} * stride.
 static inline const float *decode_few_at(const float *const *b, int v, ptrdiff_t panel)
 {
@@ -34,9 +34,9 @@ static inline const float *decode_few_at(const float *const *b, int v, ptrdiff_t
     return b[at / 3] + at % 3 * panel + v * FV_LANES % FOVEA_PANEL;
 }
 
-/// sums[r] = sum[r] for R rows, at most FV_LANES, all lanes of sum[r] being alike. One store of a whole vector, of
-/// which the other lanes stay: who loads it would wait for several (and does where rows begin at another than the
-/// first).
+/// sums[r] = sum[r] for R rows, at most FV_LANES; all lanes of sum[r] are equal. Uses one store of a whole vector, in
+/// which the other lanes keep their value: a later vector load would have to wait for several narrow stores (and does
+/// if rows begin at another than the first).
 static inline __attribute__((always_inline)) void decode_set_sums(float *sums, const fv_f32 *sum, int R)
 {
     fv_f32 all = fv_load(sums);
@@ -47,17 +47,17 @@ static inline __attribute__((always_inline)) void decode_set_sums(float *sums, c
     fv_store(sums, all);
 }
 
-/// C[R rows, V vectors] = or += A B, of which n columns are written, each element the chain of ascending steps, and,
-/// where sums is not NULL, sums[R] += the rows of A, a chain each, which costs nothing beside the others. AHEAD, unless
-/// it is NOTHING: a step prefetches as many bytes as it reads of B, and a line of each page of as many from `pages` on.
+/// C[R rows, V vectors] = or += A B, of which n columns are written; each element is the chain of ascending steps. If
+/// sums is not NULL, sums[R] += the rows of A, one chain each, which is hidden by the others. Unless AHEAD is NOTHING,
+/// a step prefetches as many bytes as it reads of B, and one line of each page of as many bytes from `pages` on.
 static inline __attribute__((always_inline)) void decode_few_tile(const struct fovea_gemm_tile *t, const float *pages,
                                                                   float *sums, enum fovea_into into, int R, int V,
                                                                   enum decode_ahead AHEAD)
 {
     enum { LINE = 16 };
-    const size_t steps = DECODE_PAGE / (V * FV_LANES); // of a page
+    const size_t steps = DECODE_PAGE / (V * FV_LANES); // steps per page
     const int parts = AHEAD == DECODE_INTO_L2 && into == FOVEA_INTO_L2_PARTS;
-    const ptrdiff_t part = parts ? (ptrdiff_t)t->k * LINE : LINE; // from one line of a step to the next
+    const ptrdiff_t part = parts ? (ptrdiff_t)t->k * LINE : LINE; // distance between the lines of a step
     const ptrdiff_t ahead_step = AHEAD == DECODE_ROWS_INTO_L1 ? t->ahead_step : parts ? LINE : V * FV_LANES;
     const float *a = t->a, *ahead = t->ahead, *b[3] = {t->b, t->b + 3 * t->b_panel, t->b + 6 * t->b_panel};
     fv_f32 acc[DECODE_FLAT_SUMS], sum[DECODE_FLAT];
@@ -87,7 +87,7 @@ static inline __attribute__((always_inline)) void decode_few_tile(const struct f
             fv_f32 x = fv_load(decode_few_at(b, v, t->b_panel));
 #if FV_LANES == 16
             if (R > DECODE_FEW) {
-                __asm__("" : "+v"(x)); // or gcc loads it anew for each row
+                __asm__("" : "+v"(x)); // otherwise gcc reloads it for each row
             }
 #endif
             FV_UNROLL
@@ -152,7 +152,7 @@ static inline __attribute__((always_inline)) void decode_few_tile(const struct f
 #define DECODE_FEW_4(R) DECODE_FEW_2(R) DECODE_FEW_TILE(R, 4)
 #define DECODE_FEW_8(R) DECODE_FEW_4(R) DECODE_FEW_TILE(R, 8)
 typedef void decode_few_fn(const struct fovea_gemm_tile *, const float *, float *, enum fovea_into);
-// By rows and the logarithm of their vectors: as many as there are registers for, at least a panel.
+// Indexed by rows and by the logarithm of the number of vectors: as many as there are registers for, at least a panel.
 #if FV_LANES == 16
 DECODE_FEW_8(1)
 DECODE_FEW_8(2)
@@ -193,9 +193,9 @@ static decode_few_fn *const decode_few_tiles[DECODE_FLAT_FAR][4] = {
 };
 #endif
 
-/// Up to DECODE_FLAT_FAR rows; sums is NULL for more than DECODE_FLAT. B's panels are readable in full, and C in whole
-/// vectors where it is added to. tile is changed. pages: not NULL where tile->ahead is not. into: where
-/// to what is ahead is prefetched; rows of it (tile->ahead_step is not 0: only for DECODE_FEW rows) go into L1.
+/// Runs up to DECODE_FLAT_FAR rows; sums must be NULL for more than DECODE_FLAT. B's panels must be readable in full,
+/// and C in whole vectors if it is added to. tile is changed. pages must not be NULL if tile->ahead is not. into: where
+/// to prefetch `ahead` to; rows of it (tile->ahead_step not 0, only for DECODE_FEW rows) go into L1.
 static inline void decode_few(struct fovea_gemm_tile *tile, const float *pages, float *sums, size_t rows,
                               enum fovea_into into)
 {

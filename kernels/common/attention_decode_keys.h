@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// kernels/common/attention_decode_keys.h - where keys of a chunk lie: in one matrix, or in blocks of 16.
+// kernels/common/attention_decode_keys.h - addresses of the keys of a chunk, in one matrix or in blocks of 16.
 //
-// A block is all that the kernels want at once: a panel of K, or 16 rows that are transposed in registers. Read in
-// place blocks need no copy, and what comes next of them can be asked for: pages of 16 keys, 8 heads of 128, 4096 keys
-// from memory, Zen 5, 1.6 to 1.8 times as fast as gathered first, of 64 keys 1.9 to 2.06.
+// The kernels never need more than a block at a time: a panel of K, or 16 rows that are transposed in registers. Blocks
+// are read in place without a copy, and the next ones can be prefetched: pages of 16 keys, 8 heads of 128, 4096 keys
+// from memory, Zen 5, 1.6 to 1.8 times as fast as gathering them first, of 64 keys 1.9 to 2.06.
 //
 // Part of attention_decode_f32.inc.
 #ifndef FOVEA_KERNELS_COMMON_ATTENTION_DECODE_KEYS_H
@@ -12,13 +12,14 @@
 #include "kernels/common/attention.h"
 #include "kernels/fault.h"
 
-/// Elements from one key of K to the next. Of panels: to the first key of one, each before it counts as many.
+/// Elements from one key of K to the next. In panels only the address of a panel's first key follows from it: each key
+/// before that counts qk_dim elements.
 static inline ptrdiff_t decode_k_row(const struct fovea_attention_chunk *chunk)
 {
     return chunk->k_row == 0 ? (ptrdiff_t)chunk->qk_dim : chunk->k_row;
 }
 
-/// Key j: of at, or of its block in `of`, where there are blocks; NULL where there is neither.
+/// The address of key j: in `at`, or, if there are blocks, in its block of `of`. NULL if there is neither.
 static inline const float *decode_key(const float *at, const float *const *of, size_t j, ptrdiff_t row)
 {
     const float *const first = of ? of[j / FOVEA_PANEL] : at;
@@ -35,7 +36,7 @@ static inline const float *decode_v(const struct fovea_attention_chunk *chunk, s
     return decode_key(chunk->v, chunk->blocks ? chunk->blocks->v : NULL, j, chunk->v_row);
 }
 
-/// Key j of the next chunk, which lies as dense as it can, or NULL.
+/// Key j of the next chunk, which is dense, or NULL.
 static inline const float *decode_k_ahead(const struct fovea_attention_chunk *chunk, size_t j)
 {
     return decode_key(chunk->k_ahead, chunk->blocks ? chunk->blocks->k_ahead : NULL, j, (ptrdiff_t)chunk->qk_dim);
@@ -46,13 +47,14 @@ static inline const float *decode_v_ahead(const struct fovea_attention_chunk *ch
     return decode_key(chunk->v_ahead, chunk->blocks ? chunk->blocks->v_ahead : NULL, j, (ptrdiff_t)chunk->state.v_dim);
 }
 
-/// Whether block i lies behind the one before it.
+/// Whether block i directly follows the one before it in memory.
 static inline int decode_joins(const float *const *of, size_t i, ptrdiff_t row)
 {
     return of[i] && of[i - 1] && of[i] == of[i - 1] + FOVEA_PANEL * row;
 }
 
-/// The end of the keys from j on, at most `end`, that lie as in one matrix, and what is asked for of the next K, too.
+/// The end, at most `end`, of the keys from j on that are contiguous in memory, together with the part of the next K
+/// that is prefetched along with them.
 static inline size_t decode_joined(const struct fovea_attention_chunk *chunk, size_t j, size_t end)
 {
     const struct fovea_attention_blocks *const b = chunk->blocks;

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// kernels/common/attention_decode_rows.h - natural rows of K against a few queries, transposed in registers, where the
-// ISA has FV_REGISTER_ROWS of them.
+// kernels/common/attention_decode_rows.h - natural rows of K against a few queries, transposed in registers, on ISAs
+// that have FV_REGISTER_ROWS.
 //
-// A step of one row waits for the one before it, so two sixteens of keys go side by side: 1.07 to 1.11 times as fast on
-// Granite Rapids, in turns of eight steps 1.025 more, but beside prefetches 0.96 to 1.0, and one by one there. Of two
-// rows and more one waits for the other.
+// With one row each step depends on the one before it, so two groups of 16 keys are processed side by side: 1.07 to
+// 1.11 times as fast on Granite Rapids, and 1.025 more if they alternate every eight steps; but together with
+// prefetches only 0.96 to 1.0, so then they are processed one by one. Two rows and more already hide each other's
+// latency.
 //
-// Fewer than 16 keys are 16 of which the last is read for all that are missing: transposed to scratch in blocks on the
-// stack they took as long as 40 keys (12 heads of 64, 4 queries and keys 1.24 times as fast).
+// Fewer than 16 keys are processed as 16: the last one is read in place of the missing ones. Transposed to scratch in
+// blocks on the stack they took as long as 40 keys (12 heads of 64, 4 queries and keys 1.24 times as fast).
 //
-// In parts, seven and eight rows are two halves, for each of which keys are transposed anew: what comes next is asked
-// for as evenly as K is read, where transposed in scratch it comes in bursts (Granite Rapids, 1.05 to 1.07).
+// With FOVEA_INTO_L2_PARTS seven and eight rows are split in two halves, and keys are transposed for each half anew.
+// Prefetches are then spread as evenly as the reads of K; transposing in scratch issues them in bursts (Granite Rapids,
+// 1.05 to 1.07).
 //
 // Part of attention_decode_f32.inc.
 #ifndef FOVEA_KERNELS_COMMON_ATTENTION_DECODE_ROWS_H
@@ -19,29 +21,29 @@
 #include "kernels/common/attention_decode_fetch.h"
 
 #ifdef FV_REGISTER_ROWS
-/// Parts of V that are asked for side by side.
+/// Number of parts of V that are prefetched side by side.
 static inline size_t decode_parts(const struct fovea_attention_chunk *chunk)
 {
     return chunk->into == FOVEA_INTO_L2_PARTS ? 8 : 1;
 }
 
-/// How many rows are taken so.
+/// The most rows that are processed in registers.
 static inline size_t decode_register_most(const struct fovea_attention_chunk *chunk)
 {
     enum { HALVES = 8 };
     return decode_asks(chunk) && decode_parts(chunk) > 1 ? HALVES : FV_REGISTER_ROWS;
 }
 
-/// Keys from k on that meet the queries from `row` on, whose scores go to s[row * FOVEA_CHUNK].
+/// Keys from k on against the queries from `row` on; the scores go to s[row * FOVEA_CHUNK].
 struct decode_register_keys {
     const float *k;
     size_t keys, row;
-    const float *ahead; ///< NULL, or of V: as much as these keys are is prefetched, of each of decode_parts
-    ptrdiff_t part;     ///< from one of these to the next
+    const float *ahead; ///< NULL, or V to prefetch: as much as these keys have, divided over decode_parts streams
+    ptrdiff_t part;     ///< distance between these streams
     float *s;
 };
 
-/// R rows, T times 16 keys; PARTIAL: T is 1, and keys are fewer than 16. Only 16 keys have something ahead.
+/// R rows by T x 16 keys. PARTIAL: T is 1 and there are fewer than 16 keys. Only T = 1 with 16 keys prefetches `ahead`.
 static inline __attribute__((always_inline)) void decode_register_tile(const struct fovea_attention_chunk *chunk,
                                                                        const struct decode_register_keys *of, int R,
                                                                        int T, int PARTIAL)
@@ -108,8 +110,9 @@ DECODE_REGISTER_TILES(5)
 DECODE_REGISTER_TILES(6)
 DECODE_REGISTER_TILE(decode_register_pair, 1, 2, 0)
 
-/// The keys [j, end); v: NULL, or V, of which as much as these keys are is prefetched; pages: NULL, or those of the
-/// next K. After them come, up to `most`, keys that are read, too. Returns how many keys were taken: all or none.
+/// Scores of the keys [j, end). v: NULL, or V to prefetch, as much as these keys have. pages: NULL, or the next K,
+/// whose pages are to be prefetched. Keys in [end, most) will be read later, too. Returns how many keys were processed:
+/// all or none.
 static size_t decode_register_rows(const struct fovea_attention_chunk *chunk, size_t j, size_t end, size_t most,
                                    const float *v, const float *pages, float *s)
 {
@@ -120,7 +123,7 @@ static size_t decode_register_rows(const struct fovea_attention_chunk *chunk, si
     };
     _Static_assert(FV_REGISTER_ROWS == 6, "a tile for each number of rows");
     const size_t rows = chunk->state.rows, half = rows <= FV_REGISTER_ROWS ? rows : (rows + 1) / 2, first = j;
-    const size_t of_key = chunk->qk_dim / decode_parts(chunk); // elements of each part beside a key
+    const size_t of_key = chunk->qk_dim / decode_parts(chunk); // elements of each part prefetched per key
     struct decode_register_keys of = {.part = (ptrdiff_t)((end - j) / FOVEA_PANEL * FOVEA_PANEL * of_key)};
     if (rows > decode_register_most(chunk) || chunk->qk_dim % FOVEA_PANEL != 0) {
         return 0;
@@ -131,7 +134,7 @@ static size_t decode_register_rows(const struct fovea_attention_chunk *chunk, si
         of.k = decode_k(chunk, j);
         of.s = s + j;
         const int partial = of.keys < FOVEA_PANEL;
-        if (decode_again(chunk) && j + 2 * FOVEA_PANEL <= most) { // which asks, so there is no pair
+        if (decode_again(chunk) && j + 2 * FOVEA_PANEL <= most) { // this implies decode_asks, so there is no pair
             decode_fetch(chunk, decode_k(chunk, j + FOVEA_PANEL), chunk->k_row, FOVEA_PANEL, chunk->qk_dim);
         }
         if (v && partial) {

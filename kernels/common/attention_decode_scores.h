@@ -17,24 +17,24 @@
 enum {
     DECODE_ROWS = 16,
     DECODE_GROUPS = FOVEA_CHUNK / FOVEA_PANEL,
-    DECODE_DEPTH = 32, ///< dims of all keys of a chunk that are transposed at once: 16 KiB, half of L1
+    DECODE_DEPTH = 32, ///< dims of all keys of a chunk that are transposed at a time: 16 KiB, half of L1
 };
 
-/// Elements of keys that are transposed: NR of them, or for few rows DECODE_DEPTH elements of each of a chunk.
+/// Elements of transposed keys in scratch: NR keys, or for few rows DECODE_DEPTH elements of each key of a chunk.
 static inline size_t decode_transposed(size_t qk_dim)
 {
     const size_t few = (size_t)FOVEA_CHUNK * DECODE_DEPTH, many = FV_GEMM_NR * qk_dim;
     return few > many ? few : many;
 }
 
-/// Columns that decode_gemm takes at once.
+/// Columns that decode_gemm takes at a time.
 static inline size_t decode_columns(int flat)
 {
     return flat ? SIZE_MAX : FV_GEMM_NR;
 }
 
-/// The tile on `rows` rows, in tiles of FV_GEMM as equal as they go; a and c are those of the first row. As in prefill
-/// the tile is changed and not copied: loads of a copy just written would wait for the stores.
+/// Runs the tile on `rows` rows, in tiles of FV_GEMM as equal as possible; a and c are those of the first row. As in
+/// prefill the tile is modified rather than copied: loads from a fresh copy would wait for its stores.
 static inline void decode_gemm(struct fovea_gemm_tile *tile, const float *a, float *c, size_t rows)
 {
     const float *const ahead = tile->ahead;
@@ -50,13 +50,13 @@ static inline void decode_gemm(struct fovea_gemm_tile *tile, const float *a, flo
     tile->ahead = ahead;
 }
 
-/// Whether the first word of seen stands for all keys, which are not looked at one by one then.
+/// Whether the first word of seen stands for all keys, which are then not examined one by one.
 static inline int decode_plain(const struct fovea_attention_chunk *chunk)
 {
     return !chunk->visible && !chunk->bias && !chunk->additive && !chunk->state.spread;
 }
 
-/// Which keys are loaded: those that some row sees, of a panelled K whole groups of 16.
+/// Marks the keys to load: those that some row sees; in a panelled K whole groups of 16.
 static void decode_loads(const struct fovea_attention_chunk *chunk, const uint64_t *seen, uint64_t load[FOVEA_CHUNK])
 {
     for (size_t j = 0; j < chunk->keys; j += FOVEA_PANEL) {
@@ -68,8 +68,8 @@ static void decode_loads(const struct fovea_attention_chunk *chunk, const uint64
     }
 }
 
-/// Keys [i, i + n) of natural rows, transposed just before their use. Few rows read them a few columns at a time, and
-/// those that come next may be asked for once more.
+/// Keys [i, i + n) of natural rows, transposed just before use. Few rows process them a few columns at a time, and may
+/// prefetch the next columns once more.
 static void decode_transpose(const struct fovea_attention_chunk *chunk, struct fovea_gemm_tile *tile, size_t i,
                              float *s, float *transposed)
 {
@@ -86,7 +86,7 @@ static void decode_transpose(const struct fovea_attention_chunk *chunk, struct f
         FV_NAME(pack_bt_f32)(tile->k, n, k + c, chunk->k_row, transposed, tile->b_panel);
         if (flat) {
             tile->mode = c == 0 ? FOVEA_GEMM_STORE : FOVEA_GEMM_ADD;
-            tile->n = n; // decode_few has taken it
+            tile->n = n; // decode_few has consumed it
             tile->a = chunk->q + c;
             tile->c = s + i;
             decode_few(tile, tile->ahead, NULL, rows, (enum fovea_into)chunk->into);
@@ -96,7 +96,7 @@ static void decode_transpose(const struct fovea_attention_chunk *chunk, struct f
     }
 }
 
-/// S = Q K^T for the keys that some row sees; of a panelled K for whole groups of 16 where one key is seen.
+/// S = Q K^T for the keys that some row sees; in a panelled K for whole groups of 16 of which one key is seen.
 static void decode_products(const struct fovea_attention_chunk *chunk, const uint64_t *seen, float *s,
                             float *transposed)
 {
@@ -142,7 +142,7 @@ static void decode_products(const struct fovea_attention_chunk *chunk, const uin
             tile.n = n = attention_min(leads ? FOVEA_PANEL : decode_columns(flat), end - i);
             tile.ahead = asks ? decode_v(chunk, i) : NULL;
             const float *const pages =
-                decode_asks(chunk) ? decode_k_ahead(chunk, i) : NULL; // those V's product asks for
+                decode_asks(chunk) ? decode_k_ahead(chunk, i) : NULL; // the product with V prefetches these
             const float *const next = pages && !leads ? pages : tile.ahead;
             if (leads) {
                 tile.ahead = i + n < end ? decode_k(chunk, i + n) : decode_v(chunk, j);
@@ -164,8 +164,8 @@ static void decode_products(const struct fovea_attention_chunk *chunk, const uin
     }
 }
 
-/// The same, rows of K that come in runs of a few having been copied to dense, [128][v_dim]. One row for each of them
-/// is a tile of its own otherwise.
+/// The same; but rows of K that are seen in short runs are first copied to dense, [128][v_dim]. Otherwise each run
+/// would be a tile of its own.
 static void decode_scores(const struct fovea_attention_chunk *chunk, const uint64_t *seen, float *s, float *transposed,
                           float *dense)
 {
@@ -188,12 +188,14 @@ static void decode_scores(const struct fovea_attention_chunk *chunk, const uint6
     of_seen.state.spread = NULL;
     of_seen.far = 0;
     decode_gather(chunk, &list, decode_k, dims, decode_asks(chunk), dense);
-    if (decode_asks(chunk) && !chunk->scores && !decode_scattered(&list, DECODE_RUN_V)) { // or V is gathered, too
+    if (decode_asks(chunk) && !chunk->scores && !decode_scattered(&list, DECODE_RUN_V)) { // otherwise V is gathered,
+                                                                                          // too
         decode_fetch_seen(chunk, seen, 0, chunk->keys);
     }
     decode_products(&of_seen, &(uint64_t){1}, s, transposed);
     for (size_t r = 0; r < chunk->state.rows; r++) {
-        for (size_t left = list.count; left != 0; left--) { // from the last: none is overwritten that is still to move
+        for (size_t left = list.count; left != 0; left--) { // from the last, so that none is overwritten before it is
+                                                            // moved
             const size_t i = FOVEA_FAULT_IS(DECODE_SPREADS_FORWARD) ? list.count - left : left - 1;
             s[r * FOVEA_CHUNK + list.key[i]] = s[r * FOVEA_CHUNK + i];
         }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// kernels/common/attention_decode_softmax.h - the scores of a block's rows become weights, with their maxima and sums.
+// kernels/common/attention_decode_softmax.h - turns the scores of a block's rows into weights, with maxima and sums.
 //
 // Part of attention_decode_f32.inc.
 #ifndef FOVEA_KERNELS_COMMON_ATTENTION_DECODE_SOFTMAX_H
@@ -7,7 +7,7 @@
 
 #include "kernels/common/attention_decode_scores.h"
 
-enum { DECODE_CHAINS = 8 }; ///< of sums side by side, at most
+enum { DECODE_CHAINS = 8 }; ///< the most sums that are computed side by side
 
 /// Bit i: row r sees key i, of at most 16. common: the rows that see all keys of the chunk.
 static inline uint32_t decode_bits(const uint64_t *seen, size_t keys, size_t r, uint64_t common)
@@ -22,7 +22,7 @@ static inline uint32_t decode_bits(const uint64_t *seen, size_t keys, size_t r, 
     return bits;
 }
 
-/// Statistics of row r, whose scores are s[0..128), before they become weights. Sums run key after key.
+/// Statistics of row r, whose scores are s[0..128); called before they become weights. Sums run key after key.
 static void decode_statistics(const struct fovea_attention_chunk *chunk, const uint64_t *seen, size_t r, const float *s)
 {
     const struct fovea_attention_state *const state = &chunk->state;
@@ -76,8 +76,8 @@ static inline float decode_row_max(const struct fovea_attention_chunk *chunk, co
     return fv_largest(fv_select(lanes, max[0], fv_set1(chunk->state.m[r])));
 }
 
-/// m and alpha of all rows; their scores, 128 for each row from s on, become weights, +0 where a row does not see the
-/// key.
+/// Computes m and alpha of all rows, and turns their scores, 128 per row from s on, into weights, with +0 where a row
+/// does not see the key.
 static void decode_softmax(const struct fovea_attention_chunk *chunk, const uint64_t *seen, uint64_t common, float *s,
                            float *alpha)
 {
@@ -85,7 +85,7 @@ static void decode_softmax(const struct fovea_attention_chunk *chunk, const uint
     uint32_t bits[DECODE_ROWS][DECODE_GROUPS];
     float base[DECODE_ROWS];
     for (size_t lane = 0; lane < state->rows; lane += FV_LANES) {
-        // In a vector, not in memory: a load of several numbers just written would wait for them.
+        // Collected in a vector, not in memory: a vector load of several scalars just stored would stall.
         fv_f32 larger = fv_zero();
         for (size_t i = 0; i < FV_LANES && lane + i < state->rows; i++) {
             const size_t r = lane + i;
@@ -109,14 +109,14 @@ static void decode_softmax(const struct fovea_attention_chunk *chunk, const uint
     }
 }
 
-/// sums[r] = the sum of p[r][0..keys) for some rows, one chain each, of `chains` side by side, a constant: a chain
-/// waits 4 cycles at each key. The +0 of a key that a row does not see leaves its chain as it is.
+/// sums[r] = the sum of p[r][0..keys) for some rows, one chain each, `chains` (a constant) of them side by side,
+/// because a chain takes 4 cycles per key. The +0 of a key that a row does not see leaves its chain unchanged.
 static inline __attribute__((always_inline)) void decode_chains(const float *p, size_t keys, size_t rows, float *sums,
                                                                 size_t chains)
 {
     const float *row[DECODE_CHAINS];
     float sum[DECODE_CHAINS] = {0};
-    for (size_t i = 0; i < chains; i++) { // the last row stands in for those that are not there
+    for (size_t i = 0; i < chains; i++) { // the last row stands in for missing ones
         row[i] = p + attention_min(i, rows - 1) * FOVEA_CHUNK;
     }
     for (size_t j = 0; j < keys; j++) {

@@ -7,7 +7,7 @@
 
 #include "kernels/common/attention.h"
 
-/// Caps the scores.
+/// Applies the softcap to the scores.
 static void decode_cap(const struct fovea_attention_chunk *chunk, float *s)
 {
     for (size_t r = 0; r < chunk->state.rows; r++) {
@@ -18,7 +18,7 @@ static void decode_cap(const struct fovea_attention_chunk *chunk, float *s)
     }
 }
 
-/// Lets the scores fall with the distance of their keys.
+/// Applies ALiBi: scores fall with the distance of their keys.
 static void decode_fall(const struct fovea_attention_chunk *chunk, float *s)
 {
     static const float lane[FOVEA_PANEL] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
@@ -32,7 +32,7 @@ static void decode_fall(const struct fovea_attention_chunk *chunk, float *s)
     }
 }
 
-/// Adds the biases and takes the bits of those that are -inf out of seen.
+/// Adds the biases, and clears the bits of seen where a bias is -inf.
 static void decode_bias(const struct fovea_attention_chunk *chunk, uint64_t *seen, float *s)
 {
     for (size_t r = 0; r < chunk->state.rows; r++) {

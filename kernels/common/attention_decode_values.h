@@ -7,9 +7,9 @@
 
 #include "kernels/common/attention_decode_scores.h"
 
-/// A tile of few rows where prefetches lead: beside each key V 16 keys further on, beside the last 16 the next K, which
-/// begins at k_ahead, or NULL. tile->ahead: pages of it that are asked for, or NULL. b, k, mode and ahead of the tile
-/// are changed.
+/// A tile of few rows whose prefetches run ahead: each key prefetches V 16 keys further on, and the last 16 keys the
+/// next K, which begins at k_ahead, or NULL. tile->ahead: where pages are to be prefetched, or NULL. b, k, mode and
+/// ahead of the tile are changed.
 static void decode_led_values(struct fovea_gemm_tile *tile, const float *weights, float *acc, const float *k_ahead,
                               float *sums, size_t rows)
 {
@@ -33,9 +33,9 @@ static void decode_led_values(struct fovea_gemm_tile *tile, const float *weights
     decode_few(tile, pages + first * columns, sums, rows, FOVEA_INTO_L1);
 }
 
-/// acc[rows] = or += P[rows] V over keys [j, end) that all these rows see, and of few rows, where sums is not NULL,
-/// sums[rows] += those of P. tail holds the last partial panel of V. Inlined always: a call of its own is 3 % of the
-/// time of 4 queries and keys.
+/// acc[rows] = or += P[rows] V over keys [j, end), all of which these rows see. For few rows, if sums is not NULL,
+/// sums[rows] += the sums of P. tail holds the last partial panel of V. Always inlined: a call costs 3 % of the time of
+/// 4 queries and keys.
 static inline __attribute__((always_inline)) void decode_values(const struct fovea_attention_chunk *chunk, size_t j,
                                                                 size_t end, size_t row, size_t rows,
                                                                 enum fovea_gemm_mode mode, const float *p,
@@ -61,7 +61,7 @@ static inline __attribute__((always_inline)) void decode_values(const struct fov
     for (size_t column = 0, n; column < v_dim; column += n) {
         const int ahead = k_ahead && column < chunk->qk_dim;
         size_t left = column < whole ? whole - column : v_dim - whole;
-        left = ahead ? attention_min(left, attention_round(chunk->qk_dim) - column) : left; // K ends there
+        left = ahead ? attention_min(left, attention_round(chunk->qk_dim) - column) : left; // the next K ends there
         n = tile.n = attention_min(decode_columns(flat), left);
         tile.b = column < whole ? v + column : tail + j * FOVEA_PANEL;
         tile.b_k = column < whole ? chunk->v_row : FOVEA_PANEL;
@@ -83,7 +83,7 @@ static inline __attribute__((always_inline)) void decode_values(const struct fov
     }
 }
 
-/// Whether V and P are copied without the keys that no row sees: all rows see the same ones, in runs of a few.
+/// Whether V and P are compacted to the keys that are seen: all rows see the same ones, in short runs.
 static inline int decode_compacts(const struct fovea_attention_chunk *chunk, const uint64_t *seen,
                                   struct decode_seen *list)
 {
@@ -97,22 +97,22 @@ static inline int decode_compacts(const struct fovea_attention_chunk *chunk, con
     return chunk->state.v_dim % FOVEA_PANEL == 0 && decode_scattered(list, DECODE_RUN_V);
 }
 
-/// Asks for V of keys [j, end) where all of it is, and copies what its tail holds of them.
+/// Prefetches V of keys [j, end) once more where that pays, and copies the partial last panel of V to tail.
 static inline void decode_before_values(const struct fovea_attention_chunk *chunk, size_t j, size_t end, float *tail)
 {
     const size_t v_dim = chunk->state.v_dim, partial = v_dim % FOVEA_PANEL;
     if (chunk->state.rows > DECODE_FEW ? decode_again(chunk) : decode_whole(chunk)) {
         decode_fetch(chunk, decode_v(chunk, j), chunk->v_row, end - j, v_dim);
     }
-    if (partial != 0) { // rows of V end here: what lies behind must not be read
+    if (partial != 0) { // rows of V end here: what follows must not be read
         FV_NAME(pack_b_f32)
         (end - j, partial, decode_v(chunk, j) + v_dim - partial, chunk->v_row, tail + j * FOVEA_PANEL, 0);
     }
 }
 
-/// Whether all rows take the keys that some row sees in less time than runs of keys take those that see them: a run
-/// costs about as much as CALL keys of a row. So it is under a causal order and for masks without order, not where
-/// rows of several segments meet.
+/// Whether computing all keys that some row sees for all rows is faster than computing each run of keys for the rows
+/// that see it; a run costs about as much as CALL keys of a row. It is faster with causal order and with irregular
+/// masks, not if rows belong to several segments.
 static inline int decode_pays_together(const struct fovea_attention_chunk *chunk, const uint64_t *seen)
 {
     enum { CALL = 48 };
@@ -125,9 +125,9 @@ static inline int decode_pays_together(const struct fovea_attention_chunk *chunk
     return together < apart;
 }
 
-/// acc += P V over runs of keys that some row sees, for all rows, as a hidden key has the weight +0: causal, 12 queries
-/// of 12 heads, 1.3 times as fast as run by run. False where an infinite or NaN of V made a NaN of that (as
-/// prefill_stands): acc and sums are +0 again then. A function of its own, as few rows that see all keys pass by it.
+/// acc += P V for all rows over runs of keys that some row sees; a hidden key has weight +0. Causal, 12 queries of 12
+/// heads: 1.3 times as fast as run by run. Returns false if an infinity or NaN in V turned such a zero into a NaN
+/// (compare prefill_stands); acc and sums are +0 again then. Not inlined, because few rows that see all keys skip it.
 static __attribute__((noinline)) int decode_together(const struct fovea_attention_chunk *chunk, const uint64_t *seen,
                                                      const float *p, float *tail, float *acc, float *sums)
 {
@@ -157,8 +157,8 @@ static __attribute__((noinline)) int decode_together(const struct fovea_attentio
     return 0;
 }
 
-/// acc = P V: all rows together where that pays; else runs of keys that the same rows see, and for each of them runs of
-/// these rows. sums: as in decode_values. P is changed where V is copied to dense, [128][v_dim].
+/// acc = P V: all rows together if that pays; otherwise by runs of keys that the same rows see, and within them by runs
+/// of these rows. sums: as in decode_values. P is changed if V is copied to dense, [128][v_dim].
 static void decode_product(const struct fovea_attention_chunk *chunk, const uint64_t *seen, float *p, float *tail,
                            float *acc, float *sums, float *dense)
 {
@@ -207,8 +207,8 @@ static void decode_product(const struct fovea_attention_chunk *chunk, const uint
     }
 }
 
-/// O = fma(O, alpha, acc) and l = fma(l, alpha, sum) where the row saw a key; a fresh O becomes acc, which is +0 where
-/// it did not.
+/// O = fma(O, alpha, acc) and l = fma(l, alpha, sum) for rows that saw a key. A fresh O becomes acc, which is +0 for
+/// rows that saw none.
 static void decode_update(const struct fovea_attention_chunk *chunk, uint64_t any, const float *alpha,
                           const float *sums, const float *acc)
 {
@@ -218,7 +218,7 @@ static void decode_update(const struct fovea_attention_chunk *chunk, uint64_t an
         const fv_f32 l = fv_load(state->l + lane), grown = fv_fma(l, fv_load(alpha + lane), fv_load(sums + lane));
         fv_f32 now = fv_select(fv_mask_bits((uint32_t)(any >> lane)), grown, l);
 #if FV_LANES == 16
-        __asm__("" : "+v"(now)); // or gcc stores some lanes, and who loads them all waits for that
+        __asm__("" : "+v"(now)); // otherwise gcc stores single lanes, and a later load of all of them would stall
 #endif
         fv_store(state->l + lane, now);
     }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// kernels/common/attention_prefill_copy.h - K and V of a chunk, copied to where the products read them best.
+// kernels/common/attention_prefill_copy.h - copies K and V of a chunk into the layout that the products read best.
 //
-// Natural rows are as far apart as the heads of a layer are wide. O^T reads V in columns, 8 at a time: each step is on
-// another page and, at the pitches of real models, in one of a few sets of L1. In the copy a group of 8 columns is 4
-// KiB in a row. Whether that pays is the caller's to know (ops/attention_copy.c). A key is copied when a tile first
-// sees it, so that hidden ones are never read.
+// Natural rows are as far apart as a layer's heads are wide. O^T reads V by columns, 8 at a time: each step is on
+// another page and, at the strides of real models, in one of a few sets of L1. In the copy a group of 8 columns is 4
+// KiB of contiguous memory. The caller decides whether the copy pays (ops/attention_copy.c). A key is copied when a
+// tile first sees it, so that hidden ones are never read.
 //
 // Part of attention_prefill_f32.inc.
 #ifndef FOVEA_KERNELS_COMMON_ATTENTION_PREFILL_COPY_H
@@ -15,11 +15,11 @@
 
 #include <string.h>
 
-/// Elements from a group of columns to the next: a line more than its keys, or all groups of a key would be in one set
-/// of L1.
+/// Elements from one group of columns to the next: one cache line more than its keys need; otherwise all groups of a
+/// key would be in one set of L1.
 enum { PREFILL_V_GROUP = ATTENTION_GROUP * FOVEA_COPY_KEYS };
 
-/// The keys that some row sees and that are not copied yet, as bits; they are marked as done.
+/// The keys that some row sees and that are not copied yet, as bits; they are marked as copied.
 static inline void prefill_take(const struct fovea_attention_chunk *chunk, const uint64_t *seen, uint64_t *done,
                                 uint64_t *take)
 {
@@ -35,7 +35,7 @@ static inline void prefill_take(const struct fovea_attention_chunk *chunk, const
     }
 }
 
-/// Panels of 16 keys: the first product then reads them in one stream, too.
+/// Copies K to panels of 16 keys, which the first product then also reads in one stream.
 static void prefill_copy_k(const struct fovea_attention_chunk *chunk, const uint64_t *seen,
                            struct fovea_attention_copy *copy)
 {
@@ -58,8 +58,8 @@ static void prefill_copy_k(const struct fovea_attention_chunk *chunk, const uint
     }
 }
 
-/// Columns [0, whole) of `keys` keys, a constant: what is read of a key lies side by side, and so does what is written
-/// of a group.
+/// Copies columns [0, whole) of `keys` keys, a constant. The reads of a key are contiguous, and so are the writes of a
+/// group.
 static inline __attribute__((always_inline)) void prefill_copy_keys(float *to, const float *from, ptrdiff_t row,
                                                                     size_t whole, int keys)
 {
@@ -71,8 +71,8 @@ static inline __attribute__((always_inline)) void prefill_copy_keys(float *to, c
     }
 }
 
-/// Groups of 8 columns, PREFILL_V_GROUP apart, of one key after another: four keys at a time, two lines of each group
-/// (16 keys are more pointers than there are registers, and no faster).
+/// Copies V to groups of 8 columns, PREFILL_V_GROUP apart, key after key: four keys at a time, which are two lines of
+/// each group (16 keys need more pointers than there are registers, and are no faster).
 static void prefill_copy_v(const struct fovea_attention_chunk *chunk, const uint64_t *seen,
                            struct fovea_attention_copy *copy)
 {
@@ -82,7 +82,7 @@ static void prefill_copy_v(const struct fovea_attention_chunk *chunk, const uint
     uint64_t take[FOVEA_CHUNK / 64];
     prefill_take(chunk, seen, copy->v_done, take);
     if ((take[0] | take[1]) == 0) {
-        return; // most tiles find all of it there
+        return; // for most tiles everything has been copied already
     }
     for (size_t j = 0, keys; j < chunk->keys; j += keys) {
         const uint64_t bits = take[j / 64] >> j % 64 & ALL;

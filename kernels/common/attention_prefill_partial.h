@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// kernels/common/attention_prefill_partial.h - O^T of a chunk of which rows see different keys.
+// kernels/common/attention_prefill_partial.h - O^T of a chunk in which rows see different keys.
 //
 // Part of attention_prefill_f32.inc.
 #ifndef FOVEA_KERNELS_COMMON_ATTENTION_PREFILL_PARTIAL_H
@@ -7,11 +7,11 @@
 
 #include "kernels/common/attention_prefill_values.h"
 
-/// Columns of V that one pass over the keys takes: 8 accumulators of AVX-512, 8 of AVX2, 16 of NEON, each with the
-/// weights and masks of a panel beside them.
+/// Columns of V per pass over the keys: 8 accumulators on AVX-512, 8 on AVX2, 16 on NEON, in addition to the weights
+/// and masks of a panel.
 enum { PREFILL_COLUMNS = FV_VECS == 1 ? 8 : 4 };
 
-/// acc += V^T P^T over keys [j, end), of which a lane takes those it sees: `columns` columns, one panel of queries.
+/// acc += V^T P^T over keys [j, end), where each lane adds only those it sees: `columns` columns, one panel of queries.
 static inline __attribute__((always_inline)) void prefill_masked_block(const uint64_t *seen, size_t j, size_t end,
                                                                        size_t panel, const float *v, ptrdiff_t v_row,
                                                                        const float *p, float *acc, size_t columns)
@@ -63,7 +63,7 @@ static void prefill_masked(const struct fovea_attention_state *state, const stru
     }
 }
 
-/// O^T = fma(O^T, alpha, acc) where the row saw a key.
+/// O^T = fma(O^T, alpha, acc) for rows that saw a key.
 static void prefill_update(const struct fovea_attention_state *state, uint64_t any, const float *alpha,
                            const float *acc)
 {
@@ -78,7 +78,7 @@ static void prefill_update(const struct fovea_attention_state *state, uint64_t a
     }
 }
 
-/// +0 in rows that saw no key.
+/// Sets O^T to +0 in rows that saw no key.
 static void prefill_blind(const struct fovea_attention_state *state, uint64_t any)
 {
     for (size_t lane = 0; lane < state->rows && any != attention_all(state->rows); lane += FV_LANES) {
@@ -90,7 +90,7 @@ static void prefill_blind(const struct fovea_attention_state *state, uint64_t an
     }
 }
 
-/// The weights of keys that only some rows see become +0 where they are hidden. Returns whether there are any.
+/// Sets the weights of hidden keys to +0, in keys that only some rows see. Returns whether there are any such keys.
 static int prefill_hide(const struct fovea_attention_chunk *chunk, const uint64_t *seen, float *p)
 {
     const size_t rows = chunk->state.rows;
@@ -108,10 +108,10 @@ static int prefill_hide(const struct fovea_attention_chunk *chunk, const uint64_
     return some;
 }
 
-/// Whether acc, with hidden keys of weight +0, is what it is without them: fma(+0, v, x) is x unless v is infinite or a
-/// NaN, which leaves a NaN. It may change the sign of a zero, which reaches no result (docs/numerics.md).
+/// Whether acc, computed with weight +0 for hidden keys, equals the result without them: fma(+0, v, x) is x unless v is
+/// infinite or NaN, which leaves a NaN. It may change the sign of a zero, which reaches no result (docs/numerics.md).
 ///
-/// Columns are looked at side by side: one chain of masks takes 5 cycles for each, 1,000 of a tile's 11,000 to 30,000.
+/// Columns are checked side by side: one chain of masks takes 5 cycles per column, 1,000 of a tile's 11,000 to 30,000.
 static int prefill_stands(const struct fovea_attention_state *state, uint64_t any, const float *acc)
 {
     enum { CHAINS = 8 };
@@ -124,7 +124,7 @@ static int prefill_stands(const struct fovea_attention_state *state, uint64_t an
         }
         for (size_t c = 0; c < state->v_dim; c += CHAINS) {
             FV_UNROLL
-            for (size_t i = 0; i < CHAINS; i++) { // the last column stands in for those that are not there
+            for (size_t i = 0; i < CHAINS; i++) { // the last column stands in for missing ones
                 const fv_f32 sum = fv_load(acc + attention_min(c + i, state->v_dim - 1) * ATTENTION_ROWS + lane);
                 good[i] = fv_mask_and(good[i], fv_eq(sum, sum));
             }
@@ -147,8 +147,9 @@ static void prefill_clear(const struct fovea_attention_state *state, float *acc)
     }
 }
 
-/// acc = V^T P^T over the keys that some row sees, in ascending order; +0 where there is none. Sixteen keys are for the
-/// vectors that see some of them: for all, causal calls of 77, 128 and 1024 tokens took 5, 4 and 1 % longer.
+/// acc = V^T P^T over the keys that some row sees, in ascending order; +0 if there is none. Each group of 16 keys is
+/// computed only for the vectors that see some of them; computed for all vectors, causal calls of 77, 128 and 1024
+/// tokens took 5, 4 and 1 % longer.
 static void prefill_collect(const struct fovea_attention_chunk *chunk, const struct prefill_v *v, const uint64_t *seen,
                             const float *p, float *acc)
 {
@@ -175,9 +176,8 @@ static void prefill_collect(const struct fovea_attention_chunk *chunk, const str
     }
 }
 
-/// O^T where rows see different keys; acc: O^T itself where it is fresh, or what is to be added to it. The
-/// micro-kernel, for which a hidden key has the weight +0, is four times as fast as masks, which are for what does not
-/// come out the same.
+/// O^T if rows see different keys; acc is O^T itself if that is fresh, otherwise what is added to it. The micro-kernel,
+/// in which a hidden key has weight +0, is four times as fast as masks, which are only used if its result would differ.
 static void prefill_partial(const struct fovea_attention_chunk *chunk, const struct prefill_v *v, const uint64_t *seen,
                             float *p, const float *alpha, float *acc)
 {

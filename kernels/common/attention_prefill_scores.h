@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// kernels/common/attention_prefill_scores.h - S^T of a chunk: the product, and the terms that change a score.
+// kernels/common/attention_prefill_scores.h - S^T of a chunk: the product, and the terms that modify a score.
 //
 // Part of attention_prefill_f32.inc, after FV_GEMM is defined.
 #ifndef FOVEA_KERNELS_COMMON_ATTENTION_PREFILL_SCORES_H
@@ -17,8 +17,8 @@ static inline uint32_t prefill_lanes(uint64_t bits, size_t lane)
     return (uint32_t)(bits >> lane) & ((1u << FV_LANES) - 1);
 }
 
-/// FV_GEMM on rows [first, t->m) of A, as many as its tile has at a time, and panels [panel, end) of 16 queries. The
-/// tile is changed and not copied: loads of a copy just written would wait for the stores.
+/// FV_GEMM on rows [first, t->m) of A, a tile's height at a time, and panels [panel, end) of 16 queries. The tile is
+/// modified rather than copied: loads from a fresh copy would wait for its stores.
 static inline void prefill_gemm(const struct attention_product *t, size_t first, size_t panel, size_t end,
                                 enum attention_mode mode)
 {
@@ -44,8 +44,8 @@ static inline void prefill_gemm(const struct attention_product *t, size_t first,
     }
 }
 
-/// All rows and the vectors [first, end) of queries: whole register tiles at once, the others by FV_GEMM, which takes
-/// whole panels.
+/// All rows and the vectors [first, end) of queries: whole register tiles where possible, the rest by FV_GEMM, which
+/// takes whole panels.
 static inline __attribute__((always_inline)) void prefill_product(const struct attention_product *t, size_t first,
                                                                   size_t end, enum attention_mode mode)
 {
@@ -68,7 +68,7 @@ struct prefill_vectors {
     size_t first, end;
 };
 
-/// Those that some row is in, of which there is one.
+/// The vectors that contain some of these rows, of which there is at least one.
 static inline struct prefill_vectors prefill_vectors(uint64_t rows)
 {
     struct prefill_vectors vectors = {0, 0};
@@ -81,13 +81,13 @@ static inline struct prefill_vectors prefill_vectors(uint64_t rows)
     return vectors;
 }
 
-/// All of a tile.
+/// All vectors of a tile.
 static inline struct prefill_vectors prefill_all_vectors(const struct fovea_attention_chunk *chunk)
 {
     return (struct prefill_vectors){0, (chunk->state.rows + FV_LANES - 1) / FV_LANES};
 }
 
-/// S^T = K Q^T for keys [first, end) and some vectors of queries, whose maxima `most` they raise.
+/// S^T = K Q^T for keys [first, end) and some vectors of queries; raises their maxima `most`.
 static void prefill_score(const struct fovea_attention_chunk *chunk, size_t first, size_t end,
                           struct prefill_vectors vectors, float *s, float *most)
 {
@@ -103,7 +103,7 @@ static void prefill_score(const struct fovea_attention_chunk *chunk, size_t firs
         prefill_product(&t, vectors.first, vectors.end, ATTENTION_RAISE);
         return;
     }
-    for (; first < end; first += t.m) { // no product crosses from one panel of keys to the next
+    for (; first < end; first += t.m) { // a product does not extend over two panels of keys
         t.m = attention_min(end - first, FOVEA_PANEL - first % FOVEA_PANEL);
         t.a = chunk->k + first / FOVEA_PANEL * FOVEA_PANEL * chunk->qk_dim + first % FOVEA_PANEL;
         t.near = 1;
@@ -115,8 +115,8 @@ static void prefill_score(const struct fovea_attention_chunk *chunk, size_t firs
     }
 }
 
-/// The vectors that see some of the keys [from, *to): as many groups of `group` keys, at most up to `end`, as are seen
-/// by the same ones. (Each group of eight apart, causal calls of 77 to 512 tokens took 0.5 to 2 % longer.)
+/// The vectors that see some of the keys [from, *to): as many groups of `group` keys, up to `end`, as are seen by the
+/// same vectors. (With each group of eight separate, causal calls of 77 to 512 tokens took 0.5 to 2 % longer.)
 static struct prefill_vectors prefill_alike(const uint64_t *seen, size_t from, size_t end, size_t group, size_t *to)
 {
     struct prefill_vectors vectors = {0, 0};
@@ -133,9 +133,9 @@ static struct prefill_vectors prefill_alike(const uint64_t *seen, size_t from, s
     return vectors;
 }
 
-/// S^T of the keys that some row sees; the first `whole` are seen by all. Of these the ones that do not fill a group
-/// wait for the others of it: apart, 1 and 7 keys of a causal tile, they took 2 % of its time. Those before them raise
-/// `most`; returns how many these are.
+/// S^T of the keys that some row sees; all rows see the first `whole`. If these do not fill their last group, its keys
+/// are computed along with the rest of the group: separately, 1 and 7 keys of a causal tile, they took 2 % of its time.
+/// The keys before them raise `most`; returns the number of these.
 static size_t prefill_scores(const struct fovea_attention_chunk *chunk, const uint64_t *seen, size_t whole, float *s,
                              float *most)
 {
@@ -143,7 +143,7 @@ static size_t prefill_scores(const struct fovea_attention_chunk *chunk, const ui
     if (whole != 0) {
         prefill_score(chunk, 0, whole, prefill_all_vectors(chunk), s, most);
     }
-    float others[ATTENTION_ROWS] = {0}; // hidden scores among them
+    float others[ATTENTION_ROWS] = {0}; // includes hidden scores
     for (size_t j = whole, end; j < chunk->keys; j = end) {
         end = attention_run(seen, chunk->keys, j, 0);
         for (size_t from = j, to; from < end && seen[j] != 0; from = to) {
@@ -170,7 +170,7 @@ static void prefill_additive(const struct fovea_attention_chunk *chunk, const ui
     }
 }
 
-/// Caps the scores.
+/// Applies the softcap to the scores.
 static void prefill_cap(const struct fovea_attention_chunk *chunk, const uint64_t *seen, float *s)
 {
     for (size_t j = 0; j < chunk->keys; j++) {
@@ -181,7 +181,7 @@ static void prefill_cap(const struct fovea_attention_chunk *chunk, const uint64_
     }
 }
 
-/// Lets the scores fall with the distance of their keys.
+/// Applies ALiBi: scores fall with the distance of their keys.
 static void prefill_fall(const struct fovea_attention_chunk *chunk, const uint64_t *seen, float *s)
 {
     for (size_t lane = 0; lane < chunk->state.rows; lane += FV_LANES) {
@@ -195,7 +195,7 @@ static void prefill_fall(const struct fovea_attention_chunk *chunk, const uint64
     }
 }
 
-/// Drops weights, and scales those that are kept.
+/// Applies dropout: drops weights, and scales those that are kept.
 static void prefill_drop(const struct fovea_attention_chunk *chunk, const uint64_t *seen, float *p)
 {
     for (size_t j = 0; j < chunk->keys; j++) {
@@ -207,14 +207,14 @@ static void prefill_drop(const struct fovea_attention_chunk *chunk, const uint64
     }
 }
 
-/// Adds the biases and takes the bits of those that are -inf out of seen. Rows of 16 biases are transposed in blocks.
+/// Adds the biases, and clears the bits of seen where a bias is -inf. Blocks of 16 rows of biases are transposed.
 static void prefill_bias(const struct fovea_attention_chunk *chunk, uint64_t *seen, float *s)
 {
     float rows[FOVEA_PANEL][FOVEA_PANEL], lanes[FOVEA_PANEL][FOVEA_PANEL];
     for (size_t j = 0; j < chunk->keys; j += FOVEA_PANEL) {
         const size_t keys = attention_min(FOVEA_PANEL, chunk->keys - j);
         for (size_t r = 0; r < chunk->state.rows; r += FOVEA_PANEL) {
-            for (size_t i = 0; i < FOVEA_PANEL; i++) { // the last row stands in for those that are not there
+            for (size_t i = 0; i < FOVEA_PANEL; i++) { // the last row stands in for missing ones
                 attention_bias(chunk, attention_min(r + i, chunk->state.rows - 1), j, keys, rows[i]);
             }
             FV_NAME(transpose_f32)(FOVEA_PANEL, keys, 1.0f, rows[0], FOVEA_PANEL, lanes[0], FOVEA_PANEL);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// kernels/common/attention_prefill_softmax.h - the scores of a tile's queries become weights; statistics of them.
+// kernels/common/attention_prefill_softmax.h - turns the scores of a tile's queries into weights; their statistics.
 //
 // Part of attention_prefill_f32.inc.
 #ifndef FOVEA_KERNELS_COMMON_ATTENTION_PREFILL_SOFTMAX_H
@@ -7,13 +7,13 @@
 
 #include "kernels/common/attention_prefill_scores.h"
 
-/// Keys outside of which nobody of a panel sees any.
+/// A range of keys outside of which no row of a panel sees any.
 struct prefill_span {
     size_t begin, end;
 };
 
-/// The span of the panel that `lane` is in; the first `whole` keys all rows see. A tile under a causal order has up to
-/// a third of its weights outside.
+/// The span of the panel that contains `lane`; all rows see the first `whole` keys. In a tile under causal order up to
+/// a third of the weights are outside the spans.
 static inline struct prefill_span prefill_span(const uint64_t *seen, size_t keys, size_t whole, size_t lane)
 {
     const size_t panel = lane / FOVEA_PANEL * FOVEA_PANEL;
@@ -28,8 +28,9 @@ static inline struct prefill_span prefill_span(const uint64_t *seen, size_t keys
     return span;
 }
 
-/// The maximum over the keys that each lane sees and m; the first `whole` all see. Of these eight at a time: the order
-/// of a maximum is free, and one chain takes 4 cycles a key, compare and select up to 8.
+/// The maximum of m and of the scores of the keys that each lane sees; all lanes see the first `whole`. Eight chains of
+/// maxima run side by side: the order of a maximum is free, and a single chain takes 4 cycles a key, with compare and
+/// select up to 8.
 static inline fv_f32 prefill_max(size_t keys, size_t whole, const uint64_t *seen, size_t lane, const float *s, fv_f32 m)
 {
     enum { CHAINS = 8 };
@@ -64,13 +65,13 @@ static inline fv_f32 prefill_max(size_t keys, size_t whole, const uint64_t *seen
     return m;
 }
 
-/// Weights that are made side by side. The second half of a weight is six FMAs, which wait for one another; the first
-/// half and the rest are operations of other ports. So the first half of those that come next is made beside it: on Zen
-/// 4 a vector takes 8.3 cycles of at least 7.5, AVX2 6.0, where eight (AVX2 four) whole ones side by side took 9.8 and
-/// 7.8. With more than these gcc spills.
+/// Weights that are computed side by side. The second half of a weight is six dependent FMAs; the first half and the
+/// rest use other ports. So the first half of the next weights is computed along with the second half of these: on Zen
+/// 4 a vector takes 8.3 cycles of at least 7.5, AVX2 6.0, where eight (AVX2 four) whole weights side by side took 9.8
+/// and 7.8. With more than these gcc spills.
 enum { PREFILL_SIDE = FV_REGISTERS / 8, PREFILL_VECTORS = ATTENTION_ROWS / FV_LANES };
 
-/// The first half of the weights of `each` keys from s on, of `vecs` vectors.
+/// The first half of the weights of `each` keys from s on, for `vecs` vectors.
 static inline __attribute__((always_inline)) void prefill_begin(const float *s, const fv_f32 *base, int vecs, int each,
                                                                 fv_f32 *x, fv_i32 *i)
 {
@@ -81,8 +82,8 @@ static inline __attribute__((always_inline)) void prefill_begin(const float *s, 
     fv_exp2_split_each(x, i, vecs * each);
 }
 
-/// The scores of some keys from s on, `each` at a time, become weights, of `vecs` vectors, both constants. Each sum
-/// takes in its own, key after key, for the lanes that see it; seen: NULL, all do.
+/// Turns the scores of some keys from s on into weights, `each` keys and `vecs` vectors at a time, both constants. Each
+/// sum adds its own weights, key after key, for the lanes that see the key; with seen NULL all do.
 static inline __attribute__((always_inline)) void prefill_weights(float *s, size_t keys, const fv_f32 *base,
                                                                   fv_f32 *sum, int vecs, int each, const uint64_t *seen,
                                                                   size_t lane)
@@ -90,7 +91,7 @@ static inline __attribute__((always_inline)) void prefill_weights(float *s, size
     fv_f32 x[PREFILL_SIDE], later[PREFILL_SIDE], from[PREFILL_SIDE], total[PREFILL_SIDE];
     fv_i32 i[PREFILL_SIDE], later_i[PREFILL_SIDE];
     FV_UNROLL
-    for (int v = 0; v < vecs; v++) { // copies: stores of weights cannot change them
+    for (int v = 0; v < vecs; v++) { // local copies, which stores of weights cannot change
         from[v] = base[v];
         total[v] = sum[v];
     }
@@ -118,7 +119,7 @@ static inline __attribute__((always_inline)) void prefill_weights(float *s, size
     }
 }
 
-/// The weights of the first `keys` keys, a multiple of PREFILL_SIDE, all of whose rows see them, of `vectors` vectors.
+/// The weights of the first `keys` keys (a multiple of PREFILL_SIDE), which all rows see, for `vectors` vectors.
 static void prefill_all_weights(float *s, size_t keys, const fv_f32 *base, fv_f32 *sum, size_t vectors)
 {
     for (size_t done = 0, vecs; done < vectors; done += vecs, s += vecs * FV_LANES, base += vecs, sum += vecs) {
@@ -135,8 +136,8 @@ static void prefill_all_weights(float *s, size_t keys, const fv_f32 *base, fv_f3
     }
 }
 
-/// m, l, alpha of the tile, whose new maxima are `most`, and its scores become weights, as far as their spans go. The
-/// first `whole` keys all rows see.
+/// Computes m, l and alpha of the tile, whose new maxima are `most`, and turns its scores into weights within their
+/// spans. All rows see the first `whole` keys.
 static void prefill_softmax(const struct fovea_attention_chunk *chunk, const uint64_t *seen, size_t whole,
                             const struct prefill_span *span, const float *most, float *s, float *alpha)
 {
@@ -165,7 +166,7 @@ static void prefill_softmax(const struct fovea_attention_chunk *chunk, const uin
     }
 }
 
-/// The first key of score m[i] becomes the top of row lane + i, for the rows of `bits`.
+/// Sets the top of row lane + i to the first key whose score is m[i], for the rows of `bits`.
 static void prefill_top(const struct fovea_attention_chunk *chunk, const uint64_t *seen, size_t lane, uint32_t bits,
                         const float *s, const float *m)
 {
@@ -179,7 +180,8 @@ static void prefill_top(const struct fovea_attention_chunk *chunk, const uint64_
     }
 }
 
-/// Statistics, before the softmax takes the scores. The weights are made twice: a fifth more time, where asked for.
+/// Statistics, computed before the softmax overwrites the scores. The weights are computed twice, which takes a fifth
+/// more time if statistics are requested.
 static void prefill_statistics(const struct fovea_attention_chunk *chunk, const uint64_t *seen, const float *s)
 {
     const struct fovea_attention_state *const state = &chunk->state;

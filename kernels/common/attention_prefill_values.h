@@ -7,19 +7,19 @@
 
 #include "kernels/common/attention_prefill_scores.h"
 
-/// V as the products read it: v[c / 8 * group + j * row + c % 8].
+/// Layout of V for the products: v[c / 8 * group + j * row + c % 8].
 struct prefill_v {
     const float *v;
     ptrdiff_t row, group;
 };
 
-/// Column c of key j.
+/// The address of column c of key j.
 static inline const float *prefill_v_at(const struct prefill_v *v, size_t j, size_t c)
 {
     return v->v + (ptrdiff_t)(c / ATTENTION_GROUP) * v->group + (ptrdiff_t)j * v->row + c % ATTENTION_GROUP;
 }
 
-/// C = V^T P^T over keys [j, end) for some vectors, c being O^T or what is to be added to it. The mode is a constant.
+/// C = V^T P^T over keys [j, end) for some vectors; c is O^T or what is added to it. The mode must be a constant.
 static inline __attribute__((always_inline)) void prefill_product_v(const struct fovea_attention_chunk *chunk,
                                                                     const struct prefill_v *v, size_t j, size_t end,
                                                                     struct prefill_vectors vectors, const float *p,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// kernels/common/attention_product.h - C = A B of prefill: A has keys or columns of V, B and C a tile of queries.
+// kernels/common/attention_product.h - the products C = A B of prefill: A has keys or columns of V as rows, B and C a
+// tile of queries.
 //
 // Included after an ISA's vec.h, and attention_tile.h where the ISA has that.
 #ifndef FOVEA_KERNELS_COMMON_ATTENTION_PRODUCT_H
@@ -9,12 +10,12 @@
 #include "kernels/kernel.h"
 
 enum {
-    ATTENTION_TURN = 8,  ///< steps of a turn of the k loop
-    ATTENTION_ROWS = 48, ///< queries of a tile, and the pitch of Q^T, S^T, P^T and O^T
-    ATTENTION_GROUP = 8, ///< rows of A that lie alike
+    ATTENTION_TURN = 8,  ///< steps per iteration of the k loop
+    ATTENTION_ROWS = 48, ///< queries of a tile, and the row stride of Q^T, S^T, P^T and O^T
+    ATTENTION_GROUP = 8, ///< rows of A at a constant stride
 };
 
-/// What a product does with C: as the micro-kernels; or it is stored, and raises the maximum of each query.
+/// What a product does with C: the modes of the micro-kernels; RAISE stores it and raises the maximum of each query.
 enum attention_mode {
     ATTENTION_STORE = FOVEA_GEMM_STORE,
     ATTENTION_ADD = FOVEA_GEMM_ADD,
@@ -26,16 +27,17 @@ enum attention_mode {
 struct attention_product {
     size_t m, k;
     const float *a;
-    int near; ///< a_row is 1, and for RAISE a_k 16, panels of keys; 0: a_k is 1. A constant where speed counts
+    int near; ///< 1: a_row is 1, and for RAISE a_k is 16, panels of keys. 0: a_k is 1. Should be a constant where speed
+              ///< matters.
     ptrdiff_t a_row, a_k, a_group;
     const float *b;
     float *c;
-    const float *scale;             ///< RESCALE: of each query
-    float *most;                    ///< RAISE: of each query
+    const float *scale;             ///< RESCALE: one per query
+    float *most;                    ///< RAISE: one per query
     struct fovea_fetch_list *fetch; ///< or NULL
 };
 
-/// What the `turns` turns of a tile prefetch: a pointer each, taken off the list; NULL where it has not as many left.
+/// Takes off the list what the `turns` iterations of a tile prefetch, one pointer each; NULL if too few are left.
 static inline const float *const *attention_take(struct fovea_fetch_list *list, size_t turns)
 {
     if (list == NULL || list->count < turns) {
@@ -46,7 +48,7 @@ static inline const float *const *attention_take(struct fovea_fetch_list *list, 
     return list->next - turns;
 }
 
-/// t->most takes in `rows` rows of C, `vecs` vectors of queries, from row `first` and query `lane` on.
+/// Raises t->most by `rows` rows of C and `vecs` vectors of queries, from row `first` and query `lane` on.
 static inline void attention_raise(const struct attention_product *t, size_t first, size_t lane, size_t rows,
                                    size_t vecs)
 {
@@ -60,7 +62,7 @@ static inline void attention_raise(const struct attention_product *t, size_t fir
     }
 }
 
-/// Where row i of A begins.
+/// The address of row i of A.
 static inline const float *attention_row(const struct attention_product *t, size_t i)
 {
     return t->a + (ptrdiff_t)(i / ATTENTION_GROUP) * t->a_group + (ptrdiff_t)(i % ATTENTION_GROUP) * t->a_row;

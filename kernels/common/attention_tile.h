@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // kernels/common/attention_tile.h - the two products of prefill, keys or columns of V by queries, in registers.
 //
-// The k loops of attention are short (d, or 128 keys), so what a GEMM does around them counts: here a tile is entered
-// without a call, has one size, and what it reads of B (queries, weights) lies in L1. Eight steps make a turn of the
-// loop: 64 steps are then 8 turns, few enough for a branch predictor to foresee the last, and the next tile begins
-// while the sums of this one are still under way.
+// The k loops of attention are short (d, or 128 keys), so the overhead of a GEMM around them matters. Here a tile is
+// entered without a call, has one size, and its part of B (queries, weights) is in L1. The k loop is unrolled by eight:
+// 64 steps are then 8 iterations, few enough for a branch predictor to predict the last one, and the next tile begins
+// while the sums of this one are still in flight.
 //
-// Included after an ISA's vec.h and FV_TILE_ROWS x FV_TILE_VECS, the tile: AVX-512 8 x 3, AVX2 4 x 3 vectors (4 loads
-// and 4 broadcasts serve 12 FMAs; 6 x 16 needs 8). A strip of one vector takes twice the rows, so that there are sums
-// enough to hide an FMA's latency. FV_REGISTER(v) keeps gcc from turning v into a memory operand. An ISA that
-// defines FV_BLOCK has whole tiles of its own: attention_whole_block().
+// Included after an ISA's vec.h and the tile size FV_TILE_ROWS x FV_TILE_VECS: AVX-512 8 x 3, AVX2 4 x 3 vectors (4
+// loads and 4 broadcasts serve 12 FMAs; 6 x 16 needs 8). A strip of one vector uses twice the rows, so that there are
+// enough sums to hide an FMA's latency. FV_REGISTER(v) keeps gcc from turning v into a memory operand. An ISA that
+// defines FV_BLOCK implements whole tiles itself, in attention_whole_block().
 #ifndef FOVEA_KERNELS_COMMON_ATTENTION_TILE_H
 #define FOVEA_KERNELS_COMMON_ATTENTION_TILE_H
 
@@ -17,13 +17,15 @@
 #include "kernels/common/unroll.h"
 
 #define FV_INLINE static inline __attribute__((always_inline))
-// A register of its own for a pointer: clang derives those of rows from the first in each step, and gcc keeps two of
-// them in a vector, which it loads from two stores (a tile of 16 queries by 16 keys or columns began 16 cycles late).
+// Forces a pointer into a register of its own: clang recomputes row pointers from the first one in each step, and gcc
+// keeps two of them in a vector, which it loads from two stores (a tile of 16 queries by 16 keys or columns started 16
+// cycles late).
 #define FV_POINTER(p) __asm__("" : "+r"(p))
 
-/// acc += A[rows, steps] B[steps, vecs]: rows, vecs, steps and each are constants. Row i of A begins at
-/// row[i / each] + i % each * a_row. Rows side by side have pointers of their own for each step: gcc kept an offset on
-/// the stack for each of their 64 elements of a turn (Zen 5, 16 and 32 queries, values 1.19 and 1.09 times as fast).
+/// acc += A[rows, steps] B[steps, vecs]; rows, vecs, steps and each are constants. Row i of A begins at
+/// row[i / each] + i % each * a_row. Adjacent rows get a pointer of their own in each step: gcc otherwise kept an
+/// offset on the stack for each of their 64 elements per iteration (Zen 5, 16 and 32 queries, values 1.19 and 1.09
+/// times as fast).
 FV_INLINE void attention_steps(const float *const *row, ptrdiff_t a_row, ptrdiff_t a_k, const float *b, int steps,
                                int rows, int vecs, int each, fv_f32 acc[][FV_TILE_VECS])
 {
@@ -53,12 +55,11 @@ FV_INLINE void attention_steps(const float *const *row, ptrdiff_t a_row, ptrdiff
     }
 }
 
-/// acc += A[rows, k] B[k, vecs]; a and b are the first of the tile.
+/// acc += A[rows, k] B[k, vecs]; a and b are the first elements of the tile.
 FV_INLINE void attention_sum(const struct attention_product *t, const float *a, const float *b, int rows, int vecs,
                              fv_f32 acc[][FV_TILE_VECS])
 {
-    // A pointer serves a group of rows that lie side by side, or three of rows apart: x86 has base + {0, 1, 2} *
-    // stride.
+    // One pointer serves a group of adjacent rows, or three rows that are apart: x86 has base + {0, 1, 2} * stride.
     enum { TURN = ATTENTION_TURN, POINTERS = 2 * FV_TILE_ROWS / 3 + 1 };
     const int each = t->near ? ATTENTION_GROUP : 3;
     const int pointers = (rows + each - 1) / each;
@@ -73,7 +74,7 @@ FV_INLINE void attention_sum(const struct attention_product *t, const float *a, 
     for (; left >= TURN; left -= TURN) {
         attention_steps(row, t->a_row, t->a_k, b, TURN, rows, vecs, each, acc);
         if (fetch != NULL) {
-            FV_UNROLL // into L2 alone: these are strips of one or two vectors, and edges
+            FV_UNROLL // only into L2: these are strips of one or two vectors, and edges
                 for (int i = 0; i < FOVEA_FETCH_LINES; i++)
             {
                 __builtin_prefetch(*fetch + i * FOVEA_PANEL, 0, 2);
@@ -97,7 +98,7 @@ FV_INLINE void attention_sum(const struct attention_product *t, const float *a, 
     }
 }
 
-/// Rows [first, first + rows) of A, of C, by `vecs` vectors of queries from `lane` on; rows and vecs are constants.
+/// Rows [first, first + rows) of A and of C, by `vecs` vectors of queries from `lane` on; rows and vecs are constants.
 FV_INLINE void attention_block(const struct attention_product *t, size_t first, size_t lane, int rows, int vecs,
                                enum attention_mode mode)
 {
@@ -138,8 +139,8 @@ FV_INLINE void attention_block(const struct attention_product *t, size_t first, 
     }
 }
 
-/// All rows by `vecs` vectors, a constant. Sixteen rows that lie pages apart are twice as many as a set of L1 has room
-/// for: eight at a time, 16 queries of 8 heads of 128 are 1.5 times as fast (AVX-512).
+/// All rows by `vecs` vectors, a constant. Sixteen rows that are pages apart are twice as many as a set of L1 can hold;
+/// eight at a time, 16 queries of 8 heads of 128 are 1.5 times as fast (AVX-512).
 FV_INLINE void attention_strip(const struct attention_product *t, size_t lane, int vecs, enum attention_mode mode)
 {
     enum { PAGE = 4096 / sizeof(float), ROWS_OF_A_SET = 8 };
@@ -154,7 +155,7 @@ FV_INLINE void attention_strip(const struct attention_product *t, size_t lane, i
     }
 }
 
-/// t->m rows, a multiple of FV_TILE_ROWS, and the vectors [first, end) of queries. The mode is a constant.
+/// t->m rows, a multiple of FV_TILE_ROWS, by the vectors [first, end) of queries. The mode must be a constant.
 FV_INLINE void attention_tile(const struct attention_product *t, size_t first, size_t end, enum attention_mode mode)
 {
     const size_t all = end - first;

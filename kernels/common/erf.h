@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // kernels/common/erf.h - erf of a vector: the fixed sequence of docs/numerics.md, section 5.
 //
-// Included after an ISA's vec.h. Both ranges are computed for all lanes and one is selected: 25 to 30 operations and no
-// branch. A lane's unused range may overflow or be NaN, which harms nothing. A NaN is not below 0.875, so it takes the
-// exponential, which passes it on.
+// Included after an ISA's vec.h. Both ranges are computed for all lanes, and one is selected: 25 to 30 operations and
+// no branch. The unused range of a lane may overflow or be NaN, which is harmless. A NaN is not below 0.875, so it
+// takes the exponential range, which propagates it.
 #ifndef FOVEA_KERNELS_COMMON_ERF_H
 #define FOVEA_KERNELS_COMMON_ERF_H
 
 #include "kernels/common/exp2.h"
 #include "kernels/fault.h"
 
-/// erf of n vectors of magnitudes, x >= 0 or NaN, n a constant of at most 8, step by step side by side, both ranges:
-/// below 0.875 x + x * P(x^2), from there on 1 - 2^(t * Q(t)) with t = min(x, 4), where t * Q(t) is within [-27, 0].
+/// erf of n vectors of magnitudes, x >= 0 or NaN; n is a constant of at most 8. The vectors are processed side by side,
+/// and both ranges: below 0.875 x + x * P(x^2), from there on 1 - 2^(t * Q(t)) with t = min(x, 4), where t * Q(t) is
+/// within [-27, 0].
 static inline __attribute__((always_inline)) void fv_erf_magnitude_each(fv_f32 *x, int n)
 {
     static const float near[] = {-0x1.4694dep-11f, 0x1.4a26aap-8f,  -0x1.b704dcp-6f,

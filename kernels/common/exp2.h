@@ -3,9 +3,9 @@
 //
 // Included after an ISA's vec.h. Two clamps, one conversion to an integer, six FMAs and one integer addition. The
 // clamps keep i within [-127, 128], so that adding it to the exponent field of p (2^-0.5 <= p <= 2^0.5) can neither
-// wrap nor reach the sign: 128 makes exactly +inf of p = 1, -127 makes exactly +0 of it. Both let a NaN pass. It
-// becomes i = INT_MIN (x86) or 0 (Arm); both are 0 once shifted by 23, so the exponent addition leaves the NaN that p
-// already is.
+// wrap nor reach the sign: with p = 1, 128 gives exactly +inf and -127 exactly +0. Both clamps pass a NaN through. Its
+// i is INT_MIN (x86) or 0 (Arm); both are 0 once shifted by 23, so the exponent addition leaves p, which is a NaN
+// already, unchanged.
 #ifndef FOVEA_KERNELS_COMMON_EXP2_H
 #define FOVEA_KERNELS_COMMON_EXP2_H
 
@@ -18,7 +18,7 @@ static inline fv_i32 fv_exp2_int(fv_f32 x)
     return fv_to_int(FOVEA_FAULT_IS(EXP2_TRUNCATES) ? fv_sub(x, fv_copysign(fv_set1(0.5f), x)) : x);
 }
 
-/// p[j] = 2^r[j] for n r, n a constant of at most 8, |r[j]| <= 0.5.
+/// p[j] = 2^r[j] for j < n; n is a constant of at most 8, |r[j]| <= 0.5.
 static inline __attribute__((always_inline)) void fv_exp2_rest_each(fv_f32 *p, const fv_f32 *r, int n)
 {
     static const float coefficient[] = {0x1.5f3f2cp-10f, 0x1.3b2dcp-7f, 0x1.c6aefep-5f,
@@ -36,8 +36,8 @@ static inline __attribute__((always_inline)) void fv_exp2_rest_each(fv_f32 *p, c
     }
 }
 
-/// The first half of 2^x[j] for n x, n a constant of at most 8, each at most 128 or NaN: the integer next to x[j] is
-/// i[j], and x[j] what is left. On Zen these are operations of ports that FMAs have no use for.
+/// The first half of 2^x[j] for j < n; n is a constant of at most 8, each x[j] at most 128 or NaN. i[j] becomes the
+/// integer nearest to x[j], and x[j] the remainder. On Zen these operations use ports that FMAs do not.
 static inline __attribute__((always_inline)) void fv_exp2_split_each(fv_f32 *x, fv_i32 *i, int n)
 {
     FV_UNROLL
@@ -62,8 +62,9 @@ static inline __attribute__((always_inline)) void fv_exp2_join_each(fv_f32 *x, c
     }
 }
 
-/// 2^x[j] for n x, n a constant of at most 8, each at most 128 or NaN: all that a softmax needs, whose x are at most 0.
-/// Step by step side by side: the chain of one is some 50 cycles of mostly waiting.
+/// 2^x[j] for j < n; n is a constant of at most 8, each x[j] at most 128 or NaN, which is all that a softmax needs,
+/// whose x are at most 0. The vectors are processed side by side: the chain of a single one is about 50 cycles of
+/// mostly latency.
 static inline __attribute__((always_inline)) void fv_exp2_to_128_each(fv_f32 *x, int n)
 {
     fv_i32 i[8];
@@ -71,8 +72,8 @@ static inline __attribute__((always_inline)) void fv_exp2_to_128_each(fv_f32 *x,
     fv_exp2_join_each(x, i, n);
 }
 
-/// 2^x[j] for n x, n a constant of at most 8, each within [-126, 127] or NaN: the same bits by two operations fewer
-/// on AVX-512, one on the others.
+/// 2^x[j] for j < n; n is a constant of at most 8, each x[j] within [-126, 127] or NaN: the same bits with two
+/// operations fewer on AVX-512, one on the others.
 static inline __attribute__((always_inline)) void fv_exp2_normal_each(fv_f32 *x, int n)
 {
     fv_f32 p[8], r[8];
@@ -93,7 +94,7 @@ static inline fv_f32 fv_exp2_to_128(fv_f32 x)
     return x;
 }
 
-/// 2^x[j] for n x, n a constant of at most 8.
+/// 2^x[j] for j < n; n is a constant of at most 8.
 static inline __attribute__((always_inline)) void fv_exp2_each(fv_f32 *x, int n)
 {
     FV_UNROLL

@@ -1,34 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
-// kernels/common/gemm_bt_ahead.h - what a kernel for few rows over a transposed B prefetches: of the rows that come
-// next, or of those it reads.
+// kernels/common/gemm_bt_ahead.h - prefetches of the kernels for few rows over a transposed B: of the next rows, or of
+// those being read.
 #ifndef FOVEA_KERNELS_COMMON_GEMM_BT_AHEAD_H
 #define FOVEA_KERNELS_COMMON_GEMM_BT_AHEAD_H
 
 #include "kernels/common/unroll.h"
 #include "kernels/kernel.h"
 
-/// Blocks in a segment of a panel, at most: what of the next segment is prefetched row by row, so many lines of one
-/// that lie side by side, while this one is worked on. 16 rows that move on a line at a time are more streams than
-/// hardware follows (Zen 4, M = 1: one line of each row ahead 7 to 14 GB/s, 32 of a row 17 to 22; a hint for L1 up to
-/// twice as slow). Sixteen lines a block, not a row's all at once, and 64 in place of 32 of them: 1.04 to 1.12 times as
-/// fast on Zen 5, 128 lines alike but for k = 3072.
+/// Most blocks per segment of a panel. While one segment is computed, the next one is prefetched row by row, many
+/// adjacent lines of one row at a time. 16 rows that each advance by a line are more streams than hardware follows (Zen
+/// 4, M = 1: prefetching one line of each row ahead 7 to 14 GB/s, 32 lines of a row 17 to 22; a hint for L1 up to twice
+/// as slow). Prefetching sixteen lines per block, not a row's all at once, and segments of 64 lines in place of 32:
+/// 1.04 to 1.12 times as fast on Zen 5, 128 lines alike except for k = 3072.
 ///
-/// Zen 5 likes a hint for L1 better, if all of a segment has room there, but rows of up to 64 lines are best prefetched
-/// whole, as they lie one behind the other: M = 1, k to 1024 1.03 to 1.24 times as fast as the hint for L2, in segments
-/// of 24 lines 0.86 to 1.20; k of 3072 and more 1.04 to 1.06, in such segments 1.25 to 1.43 (32 lines 1.20 to 1.31, 12
-/// lines 1.12 to 1.17). There two to six rows of C like segments of 32 lines, and four rows of B side by side better
+/// Zen 5 is faster with a hint for L1, if all of a segment fits there, but rows of up to 64 lines are best prefetched
+/// whole, in memory order: M = 1, k to 1024 1.03 to 1.24 times as fast as the hint for L2, in segments of 24 lines 0.86
+/// to 1.20; k of 3072 and more 1.04 to 1.06, in such segments 1.25 to 1.43 (32 lines 1.20 to 1.31, 12 lines 1.12 to
+/// 1.17). There two to six rows of C are faster with segments of 32 lines, and with four rows of B side by side rather
 /// than one after another: 1.02 to 1.2 times as fast; one row 0.97 to 1.03, eight 0.95 to 1.04, 12 and 16 0.96.
 enum { GEMM_BT_SEGMENT = 64, GEMM_BT_SEGMENT_L1 = 24, GEMM_BT_SEGMENT_BESIDE = 32, GEMM_BT_BESIDE = 4 };
 
-/// What the k steps of a panel, or of half of it, prefetch beside them: the rest of a segment, which is as many blocks
-/// as lines of each row, is `blocks` - `at` blocks long, and that many segments and blocks of k are to come.
+/// State of the prefetches along the k steps of a panel, or of half a panel. The current segment has as many blocks as
+/// lines of each row: `blocks`, of which `at` are done. `segments` and `left` are the segments and blocks of k still to
+/// come.
 struct gemm_bt_place {
-    const float *next; ///< the line that is prefetched next, the first of `lines` of its row
-    ptrdiff_t beside;  ///< rows that are prefetched side by side: GEMM_BT_BESIDE of them, or 1
+    const float *next; ///< the next line to prefetch, the first of the `lines` left of its row
+    ptrdiff_t beside;  ///< rows prefetched side by side: GEMM_BT_BESIDE, or 1
     size_t lines, at, blocks, segments, left;
 };
 
-/// Begins the segment of which the first block is at b, in rows that begin at `begin`; `rows` rows further come others.
+/// Begins the segment whose first block is at b, in rows that begin at `begin`; the next rows are `rows` rows further
+/// on.
 static inline void gemm_bt_segment(const struct fovea_gemm_bt_tile *t, struct gemm_bt_place *place, const float *b,
                                    const float *begin, size_t rows)
 {
@@ -37,7 +39,7 @@ static inline void gemm_bt_segment(const struct fovea_gemm_bt_tile *t, struct ge
     place->next = place->segments == 1 ? begin + (ptrdiff_t)rows * t->b_row : b + place->blocks * FOVEA_PANEL;
 }
 
-/// M, a constant: rows of C.
+/// M, a constant, is the number of rows of C.
 static inline __attribute__((always_inline)) struct gemm_bt_place gemm_bt_begin(const struct fovea_gemm_bt_tile *t,
                                                                                 const float *begin, size_t rows, int M)
 {
@@ -51,7 +53,7 @@ static inline __attribute__((always_inline)) struct gemm_bt_place gemm_bt_begin(
     return place;
 }
 
-/// `lines` lines from `line` on, a constant.
+/// Prefetches `lines` lines from `line` on, a constant number.
 static inline __attribute__((always_inline)) void gemm_bt_fetch(const struct fovea_gemm_bt_tile *t, const float *line,
                                                                 size_t lines)
 {
@@ -68,7 +70,7 @@ static inline __attribute__((always_inline)) void gemm_bt_fetch(const struct fov
     }
 }
 
-/// On to the next rows of the segment, where those before have no more lines.
+/// Moves on to the next rows of the segment when those before have no more lines.
 static inline __attribute__((always_inline)) void gemm_bt_next_row(const struct fovea_gemm_bt_tile *t,
                                                                    struct gemm_bt_place *place)
 {
@@ -76,7 +78,8 @@ static inline __attribute__((always_inline)) void gemm_bt_next_row(const struct 
     place->next += place->beside * t->b_row - (ptrdiff_t)(place->blocks * FOVEA_PANEL);
 }
 
-/// The share of the block at b: as many lines as there are rows, row after row, or of four rows side by side.
+/// Prefetches the share of the block at b: as many lines as there are rows, row after row, or of four rows side by
+/// side.
 static inline __attribute__((always_inline)) void gemm_bt_ahead(const struct fovea_gemm_bt_tile *t,
                                                                 struct gemm_bt_place *place, const float *b,
                                                                 const float *begin, size_t rows)
@@ -99,7 +102,7 @@ static inline __attribute__((always_inline)) void gemm_bt_ahead(const struct fov
             if (place->lines == 0) {
                 gemm_bt_next_row(t, place);
             }
-        } else { // a loop: unrolled, its branches took 2 to 6 % of the time of few rows on Zen 5
+        } else { // not unrolled: its branches took 2 to 6 % of the time of few rows on Zen 5
             FV_ROLLED
             for (size_t i = 0; i < lines; i++) {
                 FV_ROLLED
@@ -120,8 +123,8 @@ static inline __attribute__((always_inline)) void gemm_bt_ahead(const struct fov
     }
 }
 
-/// The lines of all rows that are used t->stream blocks after those at b: each row is a stream of its own. Inlined
-/// always: gcc 12 takes a function that only prefetches for one without effects, and drops calls of it.
+/// Prefetches the lines of all rows that are used t->stream blocks after those at b; each row is a stream of its own.
+/// Always inlined: gcc 12 takes a function that only prefetches for one without side effects, and drops calls of it.
 static inline __attribute__((always_inline)) void gemm_bt_stream(const struct fovea_gemm_bt_tile *t, const float *b)
 {
     b += (size_t)t->stream * FOVEA_PANEL;

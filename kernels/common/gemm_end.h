@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// kernels/common/gemm_end.h - what tiles of intrinsics do to their sums before they store them (struct
-// fovea_gemm_terms): in registers, a panel of a row at a time.
+// kernels/common/gemm_end.h - applies struct fovea_gemm_terms to the sums of tiles written with intrinsics before they
+// are stored: in registers, a panel of a row at a time.
 //
 // Included after an ISA's vec.h.
 #ifndef FOVEA_KERNELS_COMMON_GEMM_END_H
@@ -10,7 +10,7 @@
 #include "kernels/common/unroll.h"
 #include "kernels/fault.h"
 
-/// The sums of a whole panel of row i: column j and those after it, which lie at c.
+/// Applies the terms to the sums of a whole panel of row i, from column j on, which are stored at c.
 static inline __attribute__((always_inline)) void gemm_end_panel(const struct fovea_gemm_terms *t, size_t i, size_t j,
                                                                  const float *c, fv_f32 sums[FV_VECS])
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// kernels/common/gemm_more.h - a GEMM tile and those after it, for micro-kernels that compute one at a time.
+// kernels/common/gemm_more.h - a GEMM tile and its `more` tiles, for micro-kernels that compute one at a time.
 #ifndef FOVEA_KERNELS_COMMON_GEMM_MORE_H
 #define FOVEA_KERNELS_COMMON_GEMM_MORE_H
 
@@ -8,7 +8,7 @@
 
 enum { GEMM_COPIED = FOVEA_PANEL }; // rows at a time
 
-/// Some rows of B, of n <= 48 elements, into whole panels side by side, whose other elements are +0.
+/// Copies some rows of B, of n <= 48 elements, into whole panels side by side, padded with +0.
 static inline void gemm_copy_rows(const float *b, ptrdiff_t b_k, size_t rows, size_t n, float *copy)
 {
     for (size_t p = 0; p < rows; p++, b += b_k, copy += 3 * FOVEA_PANEL) {
@@ -18,7 +18,7 @@ static inline void gemm_copy_rows(const float *b, ptrdiff_t b_k, size_t rows, si
     }
 }
 
-/// Moves terms on by so many tiles.
+/// Advances terms by this many tiles.
 static inline void gemm_move_terms(struct fovea_gemm_terms *terms, ptrdiff_t tiles)
 {
     if (FOVEA_FAULT_IS(GEMM_TERMS_STAY)) {
@@ -28,7 +28,8 @@ static inline void gemm_move_terms(struct fovea_gemm_terms *terms, ptrdiff_t til
     terms->residual = terms->residual != NULL ? terms->residual + tiles * terms->residual_next : NULL;
 }
 
-/// C of a tile by its terms: of some rows of sums in a room, where its columns are not whole vectors, or B ends.
+/// Applies a tile's terms to some rows of sums in a buffer, and stores C; for tiles whose columns are not whole
+/// vectors, or that contain the end of B.
 static inline void gemm_end_room(const struct fovea_gemm_tile *tile, size_t rows, const float *room, ptrdiff_t room_row,
                                  fovea_epilogue_fn *epilogue)
 {
@@ -50,7 +51,7 @@ static inline void gemm_end_room(const struct fovea_gemm_tile *tile, size_t rows
     epilogue(&end);
 }
 
-/// One tile; where B ends, its last rows are others, on copies.
+/// Computes one tile. If B ends in it (b_ends), its last rows are computed as further tiles over copies.
 static inline void gemm_to_the_end(const struct fovea_gemm_tile *tile, fovea_gemm_fn *one)
 {
     if (tile->b_ends == 0) {
@@ -72,7 +73,8 @@ static inline void gemm_to_the_end(const struct fovea_gemm_tile *tile, fovea_gem
     }
 }
 
-/// One tile of at most 6 x 48 that has terms: by `one` itself, which is told of whole panels alone, or in a room.
+/// Computes one tile of at most 6 x 48 that has terms: by `one` itself, which only handles whole panels, or through a
+/// buffer.
 static inline void gemm_with_terms(const struct fovea_gemm_tile *tile, fovea_gemm_fn *one, fovea_epilogue_fn *epilogue)
 {
     enum { ROWS = 6, WIDE = 3 * FOVEA_PANEL };

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // kernels/common/norm.h - what LayerNorm and RMSNorm share: a row over the root of its mean square around `mean`.
 //
-// Included after an ISA's vec.h. An absent gamma is read as 1 and an absent beta as -0, a vector of which stands still
-// while the row goes on: fma(y, 1, beta) has the bits of y + beta, fma(y, gamma, -0) those of y * gamma and
-// fma(y, 1, -0) those of y, also where y is a zero of either sign. So one loop without a branch does all four forms.
+// Included after an ISA's vec.h. An absent gamma is read as 1 and an absent beta as -0, from a vector with step 0:
+// fma(y, 1, beta) has the bits of y + beta, fma(y, gamma, -0) those of y * gamma, and fma(y, 1, -0) those of y, also if
+// y is a zero of either sign. So one loop without branches handles all four cases.
 #ifndef FOVEA_KERNELS_COMMON_NORM_H
 #define FOVEA_KERNELS_COMMON_NORM_H
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // kernels/common/philox.h - Philox4x32-10 of a counter in each lane: docs/numerics.md section 6.
 //
-// Included after an ISA's vec_u32.h. Two products of 32 by 32 bits a round are most of the work; the round keys are the
+// Included after an ISA's vec_u32.h. Two 32 x 32 bit products per round are most of the work; the round keys are the
 // same for all lanes.
 #ifndef FOVEA_KERNELS_COMMON_PHILOX_H
 #define FOVEA_KERNELS_COMMON_PHILOX_H

@@ -2,20 +2,21 @@
 // kernels/common/rowsum.h - reductions of a row: sixteen virtual lanes, one fixed tree (docs/numerics.md, section 1).
 //
 // Included after an ISA's vec.h. Lane l takes the elements l, l+16, l+32, ...: FV_VECS vectors on every ISA, one on
-// AVX-512, two on AVX2, four on NEON, so the order of every addition is the same on all of them. Where the row ends
-// inside a block, the lanes past its end keep their value by a select: no operation, whatever a step would have made of
-// the elements that are not there.
+// AVX-512, two on AVX2, four on NEON, so the order of every addition is the same on all of them. If the row ends inside
+// a block, a select keeps the value of the lanes past its end, whatever a step would have computed from the missing
+// elements.
 #ifndef FOVEA_KERNELS_COMMON_ROWSUM_H
 #define FOVEA_KERNELS_COMMON_ROWSUM_H
 
 #include "kernels/fault.h"
 
-/// What a lane becomes when it takes the element *x; c is a constant of the row. A step may change *x: see fv_row_fold.
+/// Returns the lane after it has taken the element *x; c is a constant of the row. A step may change *x: see
+/// fv_row_fold.
 typedef fv_f32 fv_row_step(fv_f32 lane, fv_f32 *x, fv_f32 c);
 
-/// Takes x[0..n) into vecs * FV_LANES lanes. Where y is not NULL, what step leaves of each element is stored there; y
-/// may be x. step and vecs are constants where this is called, and y is where it is NULL: the lanes stay in registers
-/// and no call is left in the loop.
+/// Folds x[0..n) into vecs * FV_LANES lanes. If y is not NULL, what step leaves of each element is stored there; y may
+/// be x. step and vecs must be constants at the call, and y too if it is NULL: then the lanes stay in registers and no
+/// call is left in the loop.
 static inline __attribute__((always_inline)) void fv_row_fold(size_t n, const float *x, fv_f32 c, fv_row_step *step,
                                                               size_t vecs, fv_f32 *lanes, float *y)
 {
@@ -41,7 +42,8 @@ static inline __attribute__((always_inline)) void fv_row_fold(size_t n, const fl
 /// Joins two lanes.
 typedef float fv_row_join(float a, float b);
 
-/// The fixed tree over sixteen lanes. The four levels stand one by one, for then compilers use vectors for each.
+/// The fixed tree over sixteen lanes. The four levels are written out one by one, because then compilers vectorise
+/// each.
 static inline __attribute__((always_inline)) float fv_row_tree(const fv_f32 lanes[FV_VECS], fv_row_join *join)
 {
     float lane[16];
@@ -61,7 +63,7 @@ static inline float fv_row_add(float a, float b)
     return a + b;
 }
 
-/// The sum of a row: sixteen lanes that begin at +0 take x[0..n) by step, then the tree adds them. y as in fv_row_fold.
+/// The sum of a row: sixteen lanes that start at +0 fold x[0..n) by step, then the tree adds them. y as in fv_row_fold.
 static inline __attribute__((always_inline)) float fv_row_sum(size_t n, const float *x, fv_f32 c, fv_row_step *step,
                                                               float *y)
 {

@@ -23,9 +23,9 @@ static inline float softmax_max(float a, float b)
     return b > a ? b : a;
 }
 
-/// ms: the row maximum, or 0 where that is -inf (n = 0, or nothing but -inf and NaN).
-/// The order of a maximum is free, so four vectors take the row on every ISA: compare and select are a chain of 4 to 8
-/// cycles, and AVX-512's one vector of sixteen lanes would make this pass as long as that of exp2.
+/// ms: the row maximum, or 0 if that is -inf (n = 0, or nothing but -inf and NaN). The order of a maximum is free, so
+/// four vectors fold the row on every ISA: compare and select are a chain of 4 to 8 cycles, and AVX-512's single vector
+/// of sixteen lanes would make this pass as long as that of exp2.
 static inline float softmax_shift(size_t n, const float *x)
 {
     enum { VECS = 4 };
@@ -43,7 +43,7 @@ static inline float softmax_shift(size_t n, const float *x)
 static inline fv_f32 softmax_sum_step(fv_f32 lane, fv_f32 *x, fv_f32 shift)
 {
     const fv_f32 ln2e = fv_set1(0x1.715476p+0f); // log2(e)
-    // x <= shift in lanes that are there; what others become fv_row_fold leaves out.
+    // x <= shift in lanes that exist; fv_row_fold discards the others.
     *x = fv_exp2_to_128(fv_mul(fv_sub(*x, shift), ln2e));
     return fv_add(lane, *x);
 }

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // kernels/common/transpose.h - the transpose of any matrix, in register blocks of FV_LANES x FV_LANES.
 //
-// Included after an ISA's transpose.h, which has the block.
+// Included after an ISA's transpose.h, which defines the block.
 #ifndef FOVEA_KERNELS_COMMON_TRANSPOSE_H
 #define FOVEA_KERNELS_COMMON_TRANSPOSE_H
 
 #include "kernels/fault.h"
 
-/// A block at the edge, rows and cols <= FV_LANES: by two blocks on the stack, so that nothing beyond it is touched;
-/// all columns of fewer rows by the ISA's fv_transpose_few(), if it defines FV_TRANSPOSE_FEW.
+/// A block at the edge, rows and cols <= FV_LANES, goes through two blocks on the stack, so that nothing beyond it is
+/// touched. Fewer rows with all columns use the ISA's fv_transpose_few(), if it defines FV_TRANSPOSE_FEW.
 static inline void fv_transpose_edge(size_t rows, size_t cols, float scale, const float *src, ptrdiff_t ld_src,
                                      float *dst, ptrdiff_t ld_dst)
 {
@@ -29,16 +29,16 @@ static inline void fv_transpose_edge(size_t rows, size_t cols, float scale, cons
     }
 }
 
-// An ISA whose blocks write more rows than a set of L1 has lines has one of fewer columns, too: fv_transpose_flat().
+// An ISA whose blocks write more rows than a set of L1 has ways also has a block of fewer columns: fv_transpose_flat().
 #ifndef FV_TRANSPOSE_FLAT
 #define FV_TRANSPOSE_FLAT FV_LANES
 #define fv_transpose_flat fv_transpose_block
 #endif
 
-/// fv_transpose() where rows of dst lie further apart than those of src: a few of dst at a time, all of their columns.
-/// Rows of dst a multiple of 4 KiB apart, as the outputs of 16 heads of 64 or 8 of 128, meet in one set of L1, whose 8
-/// or 12 lines were driven out before they were whole (AVX-512, Zen 5: 240 cycles for 16 x 16 elements, now 70; S = 128
-/// of 16 heads 1.07 times as fast, 32 tokens of 8 heads of 128 1.21).
+/// fv_transpose() for rows of dst that are further apart than those of src: a few rows of dst at a time, all of their
+/// columns. Rows of dst a multiple of 4 KiB apart, such as the outputs of 16 heads of 64 or 8 of 128, alias in one set
+/// of L1, whose 8 or 12 lines were evicted before they were complete (AVX-512, Zen 5: 240 cycles for 16 x 16 elements,
+/// now 70; S = 128 of 16 heads 1.07 times as fast, 32 tokens of 8 heads of 128 1.21).
 static inline void fv_transpose_apart(size_t rows, size_t cols, float scale, const float *src, ptrdiff_t ld_src,
                                       float *dst, ptrdiff_t ld_dst)
 {
@@ -57,11 +57,11 @@ static inline void fv_transpose_apart(size_t rows, size_t cols, float scale, con
     }
 }
 
-/// Rows of src of which L1 keeps a line each until all of it is read.
+/// The most rows of src of which L1 can keep a line each until all of it is read.
 enum { TRANSPOSE_ROWS_KEPT = 256 };
 
-/// dst[c * ld_dst + r] = scale * src[r * ld_src + c] for r < rows, c < cols. Bands of 16 rows: whatever FV_LANES is,
-/// the cache lines of both sides are used up while they are in L1.
+/// dst[c * ld_dst + r] = scale * src[r * ld_src + c] for r < rows, c < cols. Works in bands of 16 rows: whatever
+/// FV_LANES is, the cache lines of both sides are used up while they are in L1.
 static inline void fv_transpose(size_t rows, size_t cols, float scale, const float *src, ptrdiff_t ld_src, float *dst,
                                 ptrdiff_t ld_dst)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // kernels/common/unary.h - y[i] = f(x[i]): the one loop of every elementwise kernel.
 //
-// Included after an ISA's vec.h. f is a constant where this is called, so it is inlined and no call is left in the
+// Included after an ISA's vec.h. f must be a constant at the call, so that it is inlined and no call is left in the
 // loop. Vectors are loaded whole before they are stored, so y may be x.
 #ifndef FOVEA_KERNELS_COMMON_UNARY_H
 #define FOVEA_KERNELS_COMMON_UNARY_H
@@ -9,18 +9,18 @@
 #include "kernels/common/unroll.h"
 #include "kernels/fault.h"
 
-/// Elements whose function is computed side by side, whole vectors, unless a variant has others.
+/// Elements that are computed side by side, whole vectors, unless a variant defines another number.
 #ifndef FV_COLUMNS
 #define FV_COLUMNS (FV_REGISTERS / 8 * FV_LANES)
 #endif
-/// The same in vectors, of a function that is made of long chains: what a scheduler holds of one after the other is one
-/// or two of them.
+/// The same in vectors. Functions are long dependency chains: if computed one after another, a scheduler holds only one
+/// or two of them at a time.
 enum { FV_BESIDE = FV_COLUMNS / FV_LANES };
 
 /// x[j] = f(x[j]) for n x, n a constant of at most FV_BESIDE.
 typedef void fv_each(fv_f32 *x, int n);
 
-/// f_each of an f that takes one vector.
+/// Defines f_each for an f that takes one vector.
 #define FV_EACH(f)                                                                                                     \
     static inline __attribute__((always_inline)) void f##_each(fv_f32 *x, int n)                                       \
     {                                                                                                                  \

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// kernels/common/unroll.h - FV_UNROLL: the loop that follows, of at most 16 turns, is laid out in full; FV_UNROLL_4:
-// four turns of it at a time; FV_ROLLED: it stays a loop.
+// kernels/common/unroll.h - FV_UNROLL: the following loop, of at most 16 iterations, is unrolled completely;
+// FV_UNROLL_4: four iterations at a time; FV_ROLLED: not at all.
 //
-// For arrays of vectors that must become registers: a loop over them that is left in makes them an array in memory.
-// clang 14 obeys gcc's pragma too late for that, and gcc knows none of clang's.
+// For arrays of vectors that must be kept in registers: a remaining loop over them makes them an array in memory. clang
+// 14 obeys gcc's pragma too late for that, and gcc knows none of clang's.
 #ifndef FOVEA_KERNELS_COMMON_UNROLL_H
 #define FOVEA_KERNELS_COMMON_UNROLL_H
 
