@@ -3,20 +3,20 @@
 #include "ops/attention.h"
 #include <string.h>
 
-// The first split that a block may see keys of; that of a block which sees none holds its empty state.
+// The first split in which a block may see keys. For a block that sees none, this split holds its empty state.
 static size_t first_split(const struct fovea_attention_tile *tile)
 {
     return tile->begin_least / FOVEA_SPLIT;
 }
 
-// Whether a block may see keys of a split, or has its result there.
+// Whether a block may see keys of a split, or stores its result there.
 static bool in_reach(const struct fovea_attention_tile *tile, size_t split)
 {
     return split == first_split(tile) || (split > first_split(tile) && split * FOVEA_SPLIT < tile->end_most);
 }
 
-// Where a block's state of a split lies in shared memory: m, l, the statistics and O of its rows, and nothing else, so
-// that a call shares as many floats as its rows have in as many splits.
+// The address of a block's state of a split in shared memory: m, l, the statistics and O of its rows, and nothing else,
+// so that a call shares exactly as many floats as its rows have in these splits.
 static float *shared_state(const struct fovea_attention_layout *plan, const struct fovea_attention_grid *grid,
                            float *shared, size_t index, const struct fovea_attention_tile *tile, size_t split)
 {
@@ -58,34 +58,36 @@ static void load_state(const struct fovea_attention_state *state, const float *f
     }
 }
 
-// A state in a worker's scratch, for its i-th block.
+// The state in a worker's scratch for its i-th block.
 static struct fovea_attention_state scratch_state(const struct fovea_attention_tile *tile, float *scratch, size_t i)
 {
     return fovea_attention_call_state(tile, scratch + tile->plan->states_at + i * tile->plan->block_state_floats);
 }
 
-// Phase 0 of decoding: some blocks of a key head, one split. Where there is but one, it ends them, too. Blocks that
-// read their keys one after the other read them from memory, each anew: Granite Rapids, 32 heads on 8, 5 to 12 queries
-// over 1024 to 4096 keys, K in rows 1.15 to 1.35 times as fast together, in panels 1.04 to 1.27; in L2 0.98 to 1.0.
+// Phase 0 of decoding: some blocks of a key head, over one split. If there is only one split, the blocks are finished
+// here. The blocks read their keys together: one after another, each would read them from memory anew (Granite Rapids,
+// 32 heads on 8, 5 to 12 queries over 1024 to 4096 keys, K in rows 1.15 to 1.35 times as fast together, in panels 1.04
+// to 1.27; in L2 0.98 to 1.0).
 static void decode(const struct fovea_attention_layout *plan, const struct fovea_attention_args *args,
                    const struct fovea_attention_grid *grid, float *shared, float *scratch, uint32_t task)
 {
     const size_t split = task % grid->splits;
-    size_t index = task / grid->splits, blocks = 1; // the first block, and their number
+    size_t index = task / grid->splits, blocks = 1; // the first block, and the number of blocks
     if (grid->each > 1) {
         const size_t tasks = fovea_ceil_div(grid->tiles, grid->each), first = index % tasks * grid->each;
         blocks = fovea_min(grid->each, grid->tiles - first);
         index = index / tasks * grid->tiles + first;
     }
     struct fovea_attention_tile one, *const many = (struct fovea_attention_tile *)(void *)(scratch + plan->tiles_at);
-    struct fovea_attention_tile *const tiles = blocks == 1 ? &one : many; // one is nearer: 1 % of 4 queries and keys
+    struct fovea_attention_tile *const tiles = blocks == 1 ? &one : many; // `one` is on the stack, which gains 1 % of 4
+                                                                          // queries and keys
     struct fovea_attention_part parts[FOVEA_ATTENTION_TILES_MAX];
     size_t count = 0, indices[FOVEA_ATTENTION_TILES_MAX];
     for (size_t i = 0; i < blocks; i++) {
         struct fovea_attention_tile *const tile = &tiles[count];
         fovea_attention_place(plan, args, grid, index + i, tile);
         if (!in_reach(tile, split)) {
-            continue; // join() does not look there
+            continue; // join() does not read it
         }
         float *const q = scratch + plan->q_at + count * plan->block_q_floats;
         fovea_attention_queries(tile, q);
@@ -108,7 +110,7 @@ static void decode(const struct fovea_attention_layout *plan, const struct fovea
     }
 }
 
-// Phase 1 of decoding: merges the splits of a block in order and ends it.
+// Phase 1 of decoding: merges the splits of a block in order, and finishes it.
 static void join(const struct fovea_attention_layout *plan, const struct fovea_attention_args *args,
                  const struct fovea_attention_grid *grid, float *shared, float *scratch, uint32_t task)
 {
@@ -116,7 +118,7 @@ static void join(const struct fovea_attention_layout *plan, const struct fovea_a
     fovea_attention_place(plan, args, grid, task, &tile);
     const struct fovea_attention_state total = scratch_state(&tile, scratch, 0),
                                        next = scratch_state(&tile, scratch, 1);
-    fovea_attention_clear(&total); // lanes and columns that are nobody's are read, too
+    fovea_attention_clear(&total); // unused lanes and columns are read, too
     fovea_attention_clear(&next);
     for (size_t split = first_split(&tile); in_reach(&tile, split); split++) {
         const bool first = split == first_split(&tile);
@@ -128,7 +130,7 @@ static void join(const struct fovea_attention_layout *plan, const struct fovea_a
     fovea_attention_finish(&tile, &total);
 }
 
-// What a phase of a plan is: the first one is missing where there are no landmarks.
+// Maps a phase of a plan: the first one is missing if there are no landmarks.
 static enum fovea_attention_phase phase_of(const struct fovea_attention_layout *plan, uint32_t phase)
 {
     return (enum fovea_attention_phase)(phase + FOVEA_ATTENTION_PHASES - plan->work.phases);
@@ -167,7 +169,7 @@ static void run_part(const struct fovea_attention_layout *plan, const struct fov
     }
 }
 
-// A task of an entry of a ragged batch.
+// Runs a task of one entry of a ragged batch.
 static void run_entry(const struct fovea_attention_layout *plan, const struct fovea_attention_args *args,
                       struct fovea_attention_at *at, void *shared, void *scratch, enum fovea_attention_phase phase,
                       uint32_t task)
@@ -223,7 +225,7 @@ enum fovea_status fovea_attention_task(const void *plan, const struct fovea_atte
         FOVEA_TRY(fovea_attention_check_call(plan, args, NULL));
         return fovea_run_task(&fovea_attention_operator, plan, args, shared, scratch, phase, task);
     }
-    // One entry: to check and count all of them for each task would take n^2 steps, too.
+    // Checks only this entry: checking and counting all of them in each task would take n^2 steps, too.
     FOVEA_TRY(fovea_check_memory(&layout->work, shared, scratch));
     struct fovea_attention_at at = fovea_attention_seek(layout, args, landmarks_in(layout, shared), which, task);
     FOVEA_CHECK(at.number < args->batch, FOVEA_ERR_SHAPE);

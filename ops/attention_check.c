@@ -12,7 +12,7 @@ struct fovea_attention_desc fovea_attention_all_queries(const struct fovea_atten
     return queries;
 }
 
-// Whether entries [first, end) of a ragged batch have at most `most` queries or keys.
+// Checks that entries [first, end) of a ragged batch ascend and have at most `most` queries or keys.
 static enum fovea_status check_starts(const char *name, const uint32_t *starts, size_t first, size_t end, size_t most,
                                       const struct fovea_why *why)
 {
@@ -24,7 +24,7 @@ static enum fovea_status check_starts(const char *name, const uint32_t *starts, 
     return FOVEA_OK;
 }
 
-// Of so many entries, all or none, and of what they come to.
+// Checks the starts of the first `entries` entries (all or none), and their total extent.
 static enum fovea_status check_ragged(const struct fovea_attention_layout *plan,
                                       const struct fovea_attention_args *args, size_t entries,
                                       const struct fovea_why *why)
@@ -51,7 +51,7 @@ static enum fovea_status check_ragged(const struct fovea_attention_layout *plan,
 enum fovea_status fovea_attention_check_live(const struct fovea_attention_desc *d, const uint32_t *live, size_t count,
                                              const char *whole, const struct fovea_why *why)
 {
-    FOVEA_REQUIRE(live != NULL || count == 0, FOVEA_ERR_NULL, why, // without a list all heads live
+    FOVEA_REQUIRE(live != NULL || count == 0, FOVEA_ERR_NULL, why, // without a list all heads are live
                   "%s: args.live_heads is NULL, but live_count is %zu", whole, count);
     for (size_t i = 0; live != NULL && i < count; i++) {
         FOVEA_REQUIRE(live[i] < d->heads, FOVEA_ERR_SHAPE, why, "%s: args.live_heads[%zu] is %u of %zu heads", whole, i,
@@ -62,8 +62,8 @@ enum fovea_status fovea_attention_check_live(const struct fovea_attention_desc *
     return FOVEA_OK;
 }
 
-// What a descriptor asks for, and a call then must have. What is given and not asked for would silently be missing, a
-// mask above all.
+// What a call must provide if the descriptor asks for it. Providing what was not asked for is an error, because it
+// would silently be ignored, above all a mask.
 #define ASKED_FOR(X)                                                                                                   \
     X(kv_lens, d->kv_len_kind != FOVEA_KV_LEN_ALL)                                                                     \
     X(mask, d->mask != FOVEA_MASK_NONE)                                                                                \
@@ -81,7 +81,7 @@ enum fovea_status fovea_attention_check_live(const struct fovea_attention_desc *
     FOVEA_REQUIRE(!(asked) || args->name != NULL, FOVEA_ERR_NULL, why,                                                 \
                   "attention: args." #name " is NULL, but the plan asks for it");
 
-// entries: whether those of a ragged batch are looked at one by one.
+// entries: whether the entries of a ragged batch are checked one by one.
 static enum fovea_status check_inputs(const struct fovea_attention_layout *plan,
                                       const struct fovea_attention_args *args, bool entries,
                                       const struct fovea_why *why)
@@ -111,7 +111,7 @@ static enum fovea_status check_inputs(const struct fovea_attention_layout *plan,
     FOVEA_TRY(fovea_attention_check_live(d, args->live_heads, args->live_count, "attention", why));
     ASKED_FOR(NOT_MORE)
     MAY_HAVE(NOT_MORE)
-    NOT_LESS(q_segments, d->segments) // is read without keys, too
+    NOT_LESS(q_segments, d->segments) // read even without keys
     if (args->kv_len == 0) {
         return FOVEA_OK;
     }
@@ -158,7 +158,7 @@ enum fovea_status fovea_attention_check_whole(const struct fovea_attention_layou
     return check_call(plan, args, false, NULL);
 }
 
-// Rows that other entries have to make room for are not taken on trust: those of this one lie before the last start.
+// Starts of other entries are not trusted: the rows of this entry must be before the last start.
 enum fovea_status fovea_attention_check_entry(const struct fovea_attention_args *args, size_t b)
 {
     FOVEA_TRY(check_starts("q_starts", args->q_starts, b, b + 1, args->q_len, NULL));

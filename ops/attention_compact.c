@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// ops/attention_compact.c - a chunk of which nobody sees scattered keys becomes a shorter one of those that are seen.
+// ops/attention_compact.c - reduces a chunk with scattered hidden keys to the keys that are seen.
 //
-// A kernel passes over what nobody sees run by run, and runs of a few keys leave its tiles mostly empty: with every
-// other key hidden a call of prefill took 1.8 times as long as with none. What a row computes is chains over the keys
-// that it sees, in ascending order (docs/numerics.md), so that a chunk of these alone has the same bits, as long as
-// nothing asks where in the chunk a key was: biases, ALiBi and the key of the largest weight do.
+// A kernel skips keys that no row sees run by run, and runs of a few keys leave its tiles mostly empty: with every
+// other key hidden a prefill call took 1.8 times as long as with none hidden. A row computes chains over the keys that
+// it sees, in ascending order (docs/numerics.md), so a chunk of only these keys gives the same bits, as long as the
+// position of a key in the chunk does not matter; it does for biases, ALiBi and the key of the largest weight.
 #include "ops/attention.h"
 #include <string.h>
 
-// Runs of keys that are seen, and a share of hidden keys for one tile, a half of it for two that meet the chunk and so
-// on, from which on the others are put side by side. 2048 queries and keys of 64, Emerald Rapids, of the time of all
-// keys: every other key hidden 1.84 -> 0.57 to 0.65, every other 16 0.78 -> 0.56 to 0.65, nine of ten hidden at random
-// 0.6 -> 0.21 to 0.28; AVX2 1.65 -> 0.56. One key of 33 hidden: 16 queries 0.80 to 0.95, 48 0.94 to 0.98, 192 1.0 to
-// 1.2, 2048 1.1 to 1.15; one of five: 16 1.08 to 1.22, 48 1.18 to 1.4.
+// Least runs of seen keys, and least share of hidden keys, for which a chunk is compacted: 1/SHARE for one tile, half
+// of that for two tiles that process the chunk, and so on. 2048 queries and keys of 64, Emerald Rapids, in units of the
+// time of all keys: every other key hidden 1.84 -> 0.57 to 0.65, every other 16 0.78 -> 0.56 to 0.65, nine of ten
+// hidden at random 0.6 -> 0.21 to 0.28; AVX2 1.65 -> 0.56. One key of 33 hidden: 16 queries 0.80 to 0.95, 48 0.94 to
+// 0.98, 192 1.0 to 1.2, 2048 1.1 to 1.15; one of five: 16 1.08 to 1.22, 48 1.18 to 1.4.
 enum { RUNS = 3, SHARE = 8 };
 
 static size_t runs_of(const uint64_t *visible, size_t keys)
@@ -42,7 +42,7 @@ bool fovea_attention_compacts(const struct fovea_attention_layout *plan)
     return (d->mask || d->blocks || d->segments) && !placed && d->q_len >= plan->tuning->prefill;
 }
 
-// Elements of the keys that are seen, one key after another.
+// Copies the elements of the keys that are seen, one key after another.
 static void copy_rows(const uint64_t *visible, size_t keys, const float *from, ptrdiff_t row, size_t columns, float *to)
 {
     for (size_t j = 0; j < keys; j++, from += row) {
@@ -53,7 +53,7 @@ static void copy_rows(const uint64_t *visible, size_t keys, const float *from, p
     }
 }
 
-// The same of panels of 16 keys, each turned in the kernel's scratch first where one of its keys is seen.
+// The same for panels of 16 keys; each panel of which a key is seen is first transposed in the kernel's scratch.
 static void copy_panels(const struct fovea_attention_view *view, float *to)
 {
     const struct fovea_attention_chunk *const chunk = &view->chunk;
@@ -72,7 +72,7 @@ static void copy_panels(const struct fovea_attention_view *view, float *to)
     }
 }
 
-// Whether the copy has these keys; it will.
+// Whether the copy already has these keys; records that it will.
 static bool has(struct fovea_attention_compact *compact, const uint64_t *visible, size_t keys)
 {
     uint64_t wanted[FOVEA_CHUNK / 64] = {0};
@@ -89,7 +89,7 @@ void fovea_attention_compact(struct fovea_attention_view *view, struct fovea_att
     struct fovea_attention_chunk *const chunk = &view->chunk;
     const struct fovea_attention_layout *const plan = view->tile->plan;
     float *const k = chunk->scratch + plan->pages_at, *const v = k + FOVEA_CHUNK * chunk->qk_dim;
-    const bool gathered = chunk->v == v; // out of pages, for each tile anew
+    const bool gathered = chunk->v == v; // gathered from pages, anew for each tile
     const bool placed = chunk->bias != NULL || chunk->falls != NULL || chunk->state.spread != NULL;
     if (chunk->visible == NULL || placed || runs_of(view->visible, chunk->keys) < RUNS ||
         hidden(view) * SHARE * compact->tiles < chunk->keys) {

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// ops/attention_copy.c - whether the tiles of a task of prefill copy K and V of a chunk before they read them.
+// ops/attention_copy.c - whether the tiles of a task copy K and V of a chunk before they read them.
 //
-// A core that has the next steps under way while it waits for L2 reads rows a layer's width apart as fast as rows side
-// by side: 16 steps of the first product need 8 lines of K, each of the second one line of V. Zen 5, AVX-512, d = 64,
-// cycles of one tile and chunk:
+// An out-of-order core that executes the next steps while it waits for L2 reads rows a layer's width apart as fast as
+// adjacent ones: 16 steps of the first product need 8 lines of K, each step of the second one line of V. Zen 5,
+// AVX-512, d = 64, cycles of one tile and chunk:
 //
 //   first product, panels copied 12,750; in place, at any pitch, 12,640
 //   second product, copied 12,680; in place up to 12,860, at multiples of 2 KiB 13,150, at those of 4 KiB, where all
 //   rows are in one set of L1 and a line is gone before its other columns are read, 15,800 to 16,500
 //   each copy 2,000 to 2,500: a store that misses L1 takes 4
 //
-// Calls in place against copies: 12 heads, S = 128 1.025 to 1.04, S = 197 1.025 to 1.05, S = 512 1.00 to 1.02, 2 heads
-// of 4096 1.01 to 1.035, 16 heads, S = 128 (K in place) 1.025; AVX2 1.00 to 1.03. Cascade Lake, a pitch of 3 KiB,
-// before this was a choice: the first product took 1.1 times as long in place, the second 1.4 times.
+// Whole calls, in place against copies: 12 heads, S = 128 1.025 to 1.04, S = 197 1.025 to 1.05, S = 512 1.00 to 1.02, 2
+// heads of 4096 1.01 to 1.035, 16 heads, S = 128 (K in place) 1.025; AVX2 1.00 to 1.03. Cascade Lake, a row stride of 3
+// KiB, before this was a choice: the first product took 1.1 times as long in place, the second 1.4 times.
 #include "ops/attention.h"
 #include <string.h>
 
@@ -20,9 +20,13 @@ _Static_assert(FOVEA_ATTENTION_TILES_MAX == 16, "17 tiles, in tuning.def and the
 
 struct fovea_attention_copies fovea_attention_copies(const struct fovea_attention_layout *plan, size_t tiles)
 {
-    enum { SETS = 4096 / sizeof(float), GROUP = 8 }; // after which the sets of L1 repeat; columns that are read at once
+    enum {
+        SETS = 4096 / sizeof(float),
+        GROUP = 8
+    }; // distance after which the sets of L1 repeat; columns that are
+       // read at a time
     const struct fovea_attention_desc *const d = &plan->desc;
-    const bool gathered = d->page_keys != 0 && d->page_keys < FOVEA_CHUNK; // rows of v_dim
+    const bool gathered = d->page_keys != 0 && d->page_keys < FOVEA_CHUNK; // rows of v_dim elements
     const bool meet = !gathered && d->v.row != 0 && d->v.row % SETS == 0 && d->v_dim > GROUP;
     return (struct fovea_attention_copies){
         .k = tiles >= plan->tuning->copy_k && d->k_layout == FOVEA_K_ROWS && d->scoring == FOVEA_SCORING_DOT,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ops/attention_explain.c - the facts of a plan of attention, and their reasons, in one line.
+// ops/attention_explain.c - the facts of an attention plan, and their reasons, in one line.
 #include "ops/attention.h"
 #include "ops/facts.h"
 #include <stdio.h>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// ops/attention_facts.c - what a plan of attention does, number by number.
+// ops/attention_facts.c - the facts of an attention plan, number by number.
 #include "ops/attention.h"
 #include "ops/facts.h"
 #include <string.h>
 
-// A call of all queries and keys.
+// A call with all queries and keys.
 static struct fovea_attention_args whole(const struct fovea_attention_layout *plan)
 {
     const struct fovea_attention_desc *const d = &plan->desc;

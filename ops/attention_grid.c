@@ -2,19 +2,20 @@
 // ops/attention_grid.c - how a call of attention is cut into tiles and tasks.
 #include "ops/attention.h"
 
-// The last rows of a head that are better off as a block, `block` being the most of those that would be a tile of their
-// own; where they would be one more panel of a tile, half as many. Zen 4, AVX-512, block = 8: 50 and 100 tokens 1.25
-// and 1.09 times as fast, 56 and 200 1.09 and 1.02, 17 and 20 1.12 and 1.08; beyond that, 24 and 40, 0.93 and 0.99.
-// AVX2, block = 4: 50 and 100 1.15 and 1.03; beyond that, 20, 0.88. NEON, block = 4: 49 to 52 tokens 10 to 16 % fewer
-// instructions. However many keys: 50 queries over 256 to 4096 1.18 to 1.20, 17 over 1024 1.32, 8 heads that share them
-// 1.17 to 1.29, 100 queries of 32 heads on 8 1.05; AVX2 1.12 to 1.16, 1.14, 1.13 to 1.16, 0.96 to 1.02.
+// How many trailing queries of a head to run with the decode kernel instead of prefill: up to `block` if they would
+// need a tile of their own, up to block/2 if they would only add one 16-lane panel to a tile. Zen 4, AVX-512, block =
+// 8: 50 and 100 tokens 1.25 and 1.09 times as fast, 56 and 200 1.09 and 1.02, 17 and 20 1.12 and 1.08; beyond that, 24
+// and 40, 0.93 and 0.99. AVX2, block = 4: 50 and 100 1.15 and 1.03; beyond that, 20, 0.88. NEON, block = 4: 49 to 52
+// tokens 10 to 16 % fewer instructions. The number of keys does not matter: 50 queries over 256 to 4096 1.18 to 1.20,
+// 17 over 1024 1.32, 8 heads that share them 1.17 to 1.29, 100 queries of 32 heads on 8 1.05; AVX2 1.12 to 1.16, 1.14,
+// 1.13 to 1.16, 0.96 to 1.02.
 static size_t few_of(size_t rows, size_t most, size_t block)
 {
     const size_t last = rows % most, few = last % FOVEA_PANEL;
     return rows > FOVEA_PANEL && few <= (last < FOVEA_PANEL ? block : block / 2) ? few : 0;
 }
 
-// Whether blocks of one key head are to share its keys: near ones cost nothing to read again (0.98 to 1.0).
+// Whether blocks of one key head should share its keys; rereading near keys costs nothing (0.98 to 1.0).
 static bool is_far(const struct fovea_attention_layout *plan, size_t batch, size_t kv_len)
 {
     const struct fovea_attention_desc *const d = &plan->desc;
@@ -22,7 +23,7 @@ static bool is_far(const struct fovea_attention_layout *plan, size_t batch, size
     return fovea_is_far(plan->tuning->near, keys * (double)(d->qk_dim + d->v_dim));
 }
 
-// Of so many splits those that a window leaves to the queries of a call, at most.
+// The most of `splits` splits that a window lets the queries of a call see.
 static size_t splits_seen(const struct fovea_attention_layout *plan, size_t q_len, size_t splits)
 {
     const struct fovea_attention_desc *const d = &plan->desc;
@@ -34,7 +35,7 @@ static size_t splits_seen(const struct fovea_attention_layout *plan, size_t q_le
 struct fovea_attention_grid fovea_attention_grid(const struct fovea_attention_layout *plan, size_t batch, size_t q_len,
                                                  size_t kv_len)
 {
-    enum { TASKS_EACH = 4 }; // of a worker, before tasks grow
+    enum { TASKS_EACH = 4 }; // tasks per worker before tasks grow
     const struct fovea_kernels *const kernels = plan->kernels;
     struct fovea_attention_grid grid = {.prefill = q_len >= plan->tuning->prefill,
                                         .heads = plan->desc.heads == 0 ? 0 : plan->desc.kv_heads,
@@ -53,12 +54,12 @@ struct fovea_attention_grid fovea_attention_grid(const struct fovea_attention_la
         grid.tiles = fovea_ceil_div(grid.rows, grid.most);
     }
     const size_t most = fovea_min(grid.prefill ? plan->tiles_most : plan->blocks_most, grid.tiles);
-    // Nothing of this where there is one tile or block: it is 2 % of the time of 4 queries and keys.
+    // Skipped if there is one tile or block: it takes 2 % of the time of 4 queries and keys.
     if (most > 1 && (grid.prefill || is_far(plan, batch, kv_len))) {
         const size_t tasks = kernels->workers == 1 ? 1 : (size_t)TASKS_EACH * kernels->workers;
         const size_t share = batch * grid.heads * grid.tiles * splits_seen(plan, q_len, grid.splits) / tasks;
         grid.each_most = fovea_min(most, share > 1 ? share : 1);
-        grid.each = fovea_ceil_div(grid.tiles, fovea_ceil_div(grid.tiles, grid.each_most)); // alike
+        grid.each = fovea_ceil_div(grid.tiles, fovea_ceil_div(grid.tiles, grid.each_most)); // of equal size
     }
     return grid;
 }
@@ -84,7 +85,7 @@ struct fovea_attention_rows fovea_attention_find(const struct fovea_attention_la
         return at;
     }
     const size_t of_head = grid->tiles / plan->group, whole = grid->rows - grid->few;
-    const size_t last = grid->tiles - 1 - index % grid->tiles; // under causal it has most keys
+    const size_t last = grid->tiles - 1 - index % grid->tiles; // under causal order it has most keys
     const size_t query = fovea_min(last % of_head * grid->most, whole);
     at.first = last / of_head * args->q_len + query;
     at.prefill = query != whole;
@@ -110,10 +111,11 @@ bool fovea_attention_is_far(const struct fovea_attention_layout *plan, const str
                                                   (double)args->batch * rows * (double)(d->qk_dim + d->v_dim));
 }
 
-// More rows than DECODE_FEW of kernels/common/attention_decode_few.h: decoding multiplies as long as it reads.
+// The number of rows from which decoding is compute-heavy: more than DECODE_FEW of
+// kernels/common/attention_decode_few.h.
 enum { SLOW_ROWS = 3 };
 
-// Few rows, over K in rows or over any, by a kernel that can.
+// For few rows, by a kernel that can do it, over K in rows or over any K.
 bool fovea_attention_is_beside(const struct fovea_attention_layout *plan, size_t rows)
 {
     enum { OVER_ROWS = 1, OVER_ANY = 2 };
@@ -121,9 +123,9 @@ bool fovea_attention_is_beside(const struct fovea_attention_layout *plan, size_t
            plan->tuning->beside >= (plan->desc.k_layout == FOVEA_K_ROWS ? OVER_ROWS : OVER_ANY);
 }
 
-// What is asked for twice is in time where there is more to do than to read: K to transpose, three rows and more to
-// multiply. One and two rows over panels it delays (dispatch/beyond.h); without all of it these ask for nothing twice,
-// the others for the next rows of K, or for V.
+// A second prefetch arrives in time if there is more to do than to read: K to transpose, or three rows and more to
+// multiply. It delays one and two rows over panels (dispatch/beyond.h). If not all of a chunk is prefetched twice,
+// these prefetch nothing twice, and the others the next rows of K, or V.
 enum fovea_attention_twice fovea_attention_asks_twice(const struct fovea_attention_layout *plan, size_t rows)
 {
     enum { NEVER = 0, ALWAYS = 2 };

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // ops/attention_mask.c - which keys of a chunk the rows of a tile see: ranges, segments, block map, boolean mask.
 //
-// Classed before anything of K or V is read. One word for each key says which rows see it; a mask of its own for each
-// row is asked only about keys that the ones before it left to somebody, and where the words come to all or nothing the
-// kernel never sees them.
+// Keys are classified before anything of K or V is read. One word per key says which rows see it. Masks that differ
+// between rows are only read for keys that earlier conditions leave visible to some row, and if the words turn out all
+// or nothing the kernel does not receive them.
 #include "ops/attention.h"
 #include <string.h>
 
-// visible[j] = the rows whose range key + j lies in. A row's bit toggles where its range begins and ends.
+// visible[j] = the rows whose range contains key + j. A row's bit is toggled where its range begins and ends.
 static void see_ranges(const struct fovea_attention_tile *tile, size_t key, size_t keys, uint64_t *visible)
 {
     memset(visible, 0, keys * sizeof *visible);
@@ -53,8 +53,8 @@ void fovea_attention_segments(struct fovea_attention_tile *tile)
     }
 }
 
-// The number of keys whose segment lies among those of the rows; without a branch, so that compilers make vectors of
-// it.
+// The number of keys whose segment is within the range of the rows' segments; without a branch, so that compilers
+// vectorise it.
 static uint32_t count_near(const uint32_t *ids, size_t keys, uint32_t least, uint32_t span)
 {
     uint32_t near = 0;
@@ -69,7 +69,7 @@ static void hide_segments(const struct fovea_attention_tile *tile, const uint32_
 {
     size_t at = 0;
     for (size_t j = 0; j < keys; j++) {
-        if (tile->segment[at] != ids[j]) { // segments are runs of keys: seldom
+        if (tile->segment[at] != ids[j]) { // rare, as segments are runs of keys
             for (at = 0; at + 1 < tile->segments && tile->segment[at] < ids[j]; at++) {
             }
         }
@@ -77,7 +77,7 @@ static void hide_segments(const struct fovea_attention_tile *tile, const uint32_
     }
 }
 
-// Clears the bits of rows whose block of the map does not attend.
+// Clears the bits of rows whose block in the map is 0.
 static void hide_blocks(const struct fovea_attention_tile *tile, size_t key, size_t keys, uint64_t *visible)
 {
     const size_t block_keys = tile->plan->desc.block_keys;
@@ -94,14 +94,14 @@ static void hide_blocks(const struct fovea_attention_tile *tile, size_t key, siz
     }
 }
 
-// Bytes that are not 0 become 1.
+// Turns nonzero bytes into 1.
 static uint64_t to_ones(uint64_t x)
 {
     const uint64_t low = UINT64_C(0x7F7F7F7F7F7F7F7F);
     return (((x & low) + low) | x) >> 7 & UINT64_C(0x0101010101010101);
 }
 
-// Eight mask bytes, of which n exist, as bytes of 0 and 1.
+// Reads eight mask bytes, of which n exist, as bytes of 0 and 1.
 static uint64_t mask_bytes(const uint8_t *mask, size_t stride, size_t n)
 {
     uint64_t x = 0;
@@ -117,7 +117,7 @@ static uint64_t mask_bytes(const uint8_t *mask, size_t stride, size_t n)
     return to_ones(x);
 }
 
-// Eight mask bits the same way: byte i keeps bit i of its copy.
+// The same for eight mask bits: byte i keeps bit i of its copy of the byte.
 static uint64_t mask_bits(uint8_t bits)
 {
     return to_ones(bits * UINT64_C(0x0101010101010101) & UINT64_C(0x8040201008040201));
@@ -132,7 +132,7 @@ static uint64_t mask_row(const struct fovea_attention_tile *tile, size_t r, size
 }
 
 // Clears the bits of what args.mask hides. Blocks of 8 rows x 8 keys are transposed, bytes to bits, in one word: about
-// one operation for each pair, where a byte at a time would cost as much as a third of the attention itself.
+// one operation per pair; a byte at a time would cost as much as a third of the attention itself.
 static void hide_masked(const struct fovea_attention_tile *tile, size_t key, size_t keys, uint64_t *visible)
 {
     enum { BLOCK = 8 };
@@ -160,7 +160,7 @@ static void hide_masked(const struct fovea_attention_tile *tile, size_t key, siz
     }
 }
 
-// The same where the mask is one for all rows, as that of padding is.
+// The same if all rows have the same mask, as for padding.
 static void hide_alike(const struct fovea_attention_tile *tile, size_t key, size_t keys, uint64_t *visible)
 {
     const struct fovea_attention_desc *const d = &tile->plan->desc;
@@ -170,7 +170,7 @@ static void hide_alike(const struct fovea_attention_tile *tile, size_t key, size
         for (size_t j = 0; j < keys; j++) {
             visible[j] &= 0 - (uint64_t)(mask[(key + j) / 8] >> (key + j) % 8 & 1);
         }
-    } else if (stride == 1) { // compilers make vectors of it
+    } else if (stride == 1) { // compilers vectorise this
         for (size_t j = 0; j < keys; j++) {
             visible[j] &= 0 - (uint64_t)(mask[key + j] != 0);
         }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// ops/attention_pages.c - chunks of keys that lie in pages.
+// ops/attention_pages.c - chunks of keys in pages.
 //
-// Pages of 128 keys and more hold whole chunks, which are read in place. A chunk in smaller pages is read there by
-// decoding, in blocks of 16 keys; for prefill, and additive scores, it is gathered: 128 keys and values, at most 512
-// KiB, that the kernel then finds in L2 at the latest. Only what somebody sees is copied, and only its pages' entries
-// are looked up.
+// Pages of 128 keys and more contain whole chunks, which are read in place. A chunk in smaller pages is read in place
+// by decoding, in blocks of 16 keys. For prefill, and for additive scores, it is gathered: 128 keys and values, at most
+// 512 KiB, which are then in L2 at the latest. Only keys that some row sees are copied, and only the entries of their
+// pages are read.
 #include "ops/attention.h"
 #include <string.h>
 
@@ -13,7 +13,7 @@ static bool seen(const struct fovea_attention_chunk *chunk, size_t j)
     return chunk->visible == NULL || chunk->visible[j] != 0;
 }
 
-// Whether somebody sees one of the 16 keys of j's panel.
+// Whether some row sees one of the 16 keys of j's panel.
 static bool panel_seen(const struct fovea_attention_chunk *chunk, size_t j)
 {
     const size_t end = fovea_min(chunk->keys, j + FOVEA_PANEL);
@@ -25,9 +25,9 @@ static bool panel_seen(const struct fovea_attention_chunk *chunk, size_t j)
     return false;
 }
 
-// What a key takes of K or of V, and where.
+// The location and row length of K or of V in pages.
 struct paged {
-    const float *first; // of page 0
+    const float *first; // first element of page 0
     size_t page, row, columns;
 };
 
@@ -38,7 +38,7 @@ static const float *paged_at(const struct fovea_attention_tile *tile, const stru
     return of->first + table[key / size] * of->page + key % size * of->row;
 }
 
-// Blocks of 16 keys that somebody sees, and those of the next chunk if all of them do.
+// Sets the blocks of 16 keys that some row sees, and those of the next chunk if all rows see all of it.
 static void point(struct fovea_attention_view *view, const struct paged *k, const struct paged *v, size_t key,
                   bool more)
 {
@@ -54,7 +54,7 @@ static void point(struct fovea_attention_view *view, const struct paged *k, cons
     view->chunk.blocks = blocks;
 }
 
-// A copy of what is seen.
+// Copies the keys that are seen.
 static void gather(struct fovea_attention_view *view, const struct paged *k, const struct paged *v, size_t key)
 {
     struct fovea_attention_chunk *const chunk = &view->chunk;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ops/attention_parts.c - rows of a state of attention: its parts, which fold from the left where there is no room.
+// ops/attention_parts.c - rows of an attention state: its parts, which are folded from the left when there is no room.
 #include "ops/attention_parts.h"
 #include <string.h>
 

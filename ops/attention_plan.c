@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// ops/attention_plan.c - validates an attention problem, counts its memory and tasks.
+// ops/attention_plan.c - validates an attention problem, and counts its memory and tasks.
 #include "ops/attention.h"
 #include <math.h>
 #include <string.h>
 
-enum { DIM_MAX = 512 }; // a tile of a worker's scratch is then some 900 KB: about the L2 of a server core
+enum { DIM_MAX = 512 }; // a tile of a worker's scratch then takes about 900 KB: about the L2 of a server core
 
 enum fovea_status fovea_attention_desc_init(struct fovea_attention_desc *desc, size_t size)
 {
@@ -27,7 +27,7 @@ struct axis {
     size_t size, stride;
 };
 
-// *elements from the first to behind the last of a tensor whose innermost rows are `row` long; 0 where it is empty.
+// *elements = the extent of a tensor whose innermost rows are `row` long; 0 if it is empty.
 static bool extent(const struct axis *axes, size_t count, size_t row, size_t *elements)
 {
     size_t step = 0, last = row;
@@ -53,7 +53,7 @@ static enum fovea_status check_extent(const char *name, const struct axis *axes,
     return FOVEA_OK;
 }
 
-// A tensor of rows of `dim` floats.
+// Checks a tensor of rows of `dim` floats.
 static enum fovea_status check_rows(const char *name, const struct fovea_attention_desc *d,
                                     const struct fovea_strides *strides, size_t heads, size_t len, size_t dim,
                                     const struct fovea_why *why)
@@ -64,7 +64,8 @@ static enum fovea_status check_rows(const char *name, const struct fovea_attenti
     return check_extent(name, axes, 3, dim, why);
 }
 
-// K or V in pages: one page fits in memory; how many there are only the table of a call knows.
+// For K or V in pages it is only checked that one page fits in memory; only the table of a call knows how many there
+// are.
 static struct fovea_attention_desc one_page(const struct fovea_attention_desc *d)
 {
     struct fovea_attention_desc page = *d;
@@ -86,7 +87,8 @@ static enum fovea_status check_k(const struct fovea_attention_desc *d, const str
     return check_extent("k", axes, 3, panel, why);
 }
 
-// No element of out may have two addresses: from the smallest stride to the largest, each must clear what lies within.
+// out must not overlap itself: from the smallest stride to the largest, each must be at least the extent of the smaller
+// ones.
 enum fovea_status fovea_attention_check_out(const struct fovea_attention_desc *d, const struct fovea_why *why)
 {
     struct axis axes[3] = {{d->batch, d->out.batch}, {d->heads, d->out.head}, {d->q_len, d->out.row}};
@@ -187,9 +189,10 @@ static enum fovea_status check_desc(const struct fovea_attention_desc *d, const 
     return d->bias ? check_extent("bias", bias, 4, 1, why) : FOVEA_OK;
 }
 
-// Tasks of a call of q_len queries at the plan's kv_len, and the states that decoding keeps in shared memory: both are
-// largest at the plan's capacities, but for a block that heads of fewer queries may have. The states are a small part
-// of the cache they are made from: for each 1024 keys as many rows of each query head as are not prefill, less than 64.
+// Counts the tasks of a call of q_len queries at the plan's kv_len, and the states that decoding keeps in shared
+// memory. Both are largest at the plan's capacities, except for a block that heads of fewer queries may have. The
+// states are a small part of the cache they are computed from: per 1024 keys and query head as many rows as do not use
+// prefill, fewer than 64.
 static enum fovea_status count(struct fovea_attention_layout *plan, size_t q_len, const struct fovea_why *why)
 {
     const struct fovea_attention_desc *const d = &plan->desc;
@@ -202,7 +205,7 @@ static enum fovea_status count(struct fovea_attention_layout *plan, size_t q_len
                       fovea_mul(tasks, grid.splits, &tasks) && tasks <= UINT32_MAX,
                   FOVEA_ERR_OVERFLOW, why, "attention: more tasks than 32 bits count");
     if (!grid.prefill) {
-        // One split is ended where it is computed.
+        // A single split is finished where it is computed.
         const size_t states = grid.splits > 1 ? grid.splits : 0;
         FOVEA_REQUIRE(fovea_mul(d->batch * grid.heads, grid.rows, &bytes) && fovea_mul(bytes, states, &bytes) &&
                           fovea_mul(bytes, plan->row_floats * sizeof(float), &bytes),
@@ -213,11 +216,11 @@ static enum fovea_status count(struct fovea_attention_layout *plan, size_t q_len
     return FOVEA_OK;
 }
 
-// Every 8th entry of a ragged batch has its first tasks of two phases behind the states.
+// For every 8th entry of a ragged batch the first task numbers of two phases are stored after the states.
 static enum fovea_status place_landmarks(struct fovea_attention_layout *plan, const struct fovea_why *why)
 {
     const struct fovea_attention_desc *const d = &plan->desc;
-    const bool computes = d->batch != 0 && d->heads != 0 && d->q_len != 0; // then a task is at least one entry's
+    const bool computes = d->batch != 0 && d->heads != 0 && d->q_len != 0; // then each entry has at least one task
     plan->landmarks_at = plan->work.shared_bytes / sizeof(float);
     plan->landmarks = computes ? (d->batch - 1) / FOVEA_ATTENTION_LANDMARK : 0;
     plan->work.phases = plan->landmarks == 0 ? FOVEA_ATTENTION_PHASES - 1 : FOVEA_ATTENTION_PHASES;
@@ -226,7 +229,7 @@ static enum fovea_status place_landmarks(struct fovea_attention_layout *plan, co
     return FOVEA_OK;
 }
 
-// Lays out a worker's scratch; what the plan says of tasks is known.
+// Lays out a worker's scratch; the sizes of tasks are already known.
 static void lay_out(struct fovea_attention_layout *plan)
 {
     const struct fovea_attention_desc *const d = &plan->desc;
@@ -241,7 +244,8 @@ static void lay_out(struct fovea_attention_layout *plan)
     plan->q_at = plan->pages_at + (gathers ? (size_t)FOVEA_CHUNK * (d->qk_dim + d->v_dim) : 0);
     plan->states_at = plan->q_at + larger(plan->tiles_most * plan->q_floats, plan->blocks_most * plan->block_q_floats);
     plan->block_state_floats = block_state + plan->statistics * block;
-    plan->copy_at = plan->states_at + larger(2 * plan->tiles_most * plan->state_floats, // two of a block's splits, too
+    plan->copy_at = plan->states_at + larger(2 * plan->tiles_most * plan->state_floats, // also room for two splits of a
+                                                                                        // block
                                              larger(plan->blocks_most, 2) * plan->block_state_floats);
     plan->pointers_at = plan->copy_at + fovea_attention_copy_floats(plan);
     plan->tiles_at = plan->pointers_at + FOVEA_ATTENTION_POINTERS * sizeof(float *) / sizeof(float);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// ops/attention_prefill.c - a task of prefill: some tiles of queries go through the keys of a head together.
+// ops/attention_prefill.c - a task of prefill: some tiles of queries that go through the keys of a head together.
 //
-// Each chunk of keys passes all tiles before the next one comes, so that for all but the first of up to 16 tiles (768
-// queries) K and V come from L2, or from a copy that is made once, and what is needed next is prefetched beside the
-// arithmetic: rows of Q, K, V and the output lie a layer's width apart, which no hardware foresees, and a tile would
-// wait for its queries and its output as long as a quarter of its arithmetic takes (128 keys, d = 64). All of it just
-// in time: at a pitch of 16 KiB, 32 heads of 128, a 1 MiB L2 has room for 64 rows.
+// All tiles process a chunk of keys before the next chunk begins, so that for all but the first of up to 16 tiles (768
+// queries) K and V come from L2, or from a copy that is made once. What is needed next is prefetched during the
+// arithmetic: rows of Q, K, V and the output are a layer's width apart, which no hardware prefetcher predicts, and a
+// tile would wait for its queries and its output as long as a quarter of its arithmetic takes (128 keys, d = 64).
+// Everything is prefetched just in time: at a row stride of 16 KiB, 32 heads of 128, a 1 MiB L2 has room for 64 rows.
 #include "ops/attention.h"
 
 struct task {
@@ -13,16 +13,18 @@ struct task {
     const struct fovea_attention_args *args;
     const struct fovea_attention_grid *grid;
     float *scratch;
-    size_t index, count;  ///< the first tile, and their number
-    size_t begin, end;    ///< keys that some tile sees
-    size_t meeting, rank; ///< prefill tiles that meet this chunk, which share what is prefetched; those done with it
+    size_t index, count;  ///< the first tile, and the number of tiles
+    size_t begin, end;    ///< range of keys that some tile sees
+    size_t meeting, rank; ///< meeting: prefill tiles that process this chunk and share its prefetches; rank: how many
+                          ///< of them are done
     struct fovea_attention_tile *tiles;
     struct fovea_attention_part *parts;
-    bool packed[FOVEA_ATTENTION_TILES_MAX], any[FOVEA_ATTENTION_TILES_MAX]; ///< its queries; its state has something
+    bool packed[FOVEA_ATTENTION_TILES_MAX], any[FOVEA_ATTENTION_TILES_MAX]; ///< packed: the tile's queries are packed;
+                                                                            ///< any: its state is not empty
     struct fovea_attention_copy copy;
     struct fovea_attention_compact compact;
     struct fovea_fetch_list fetch;
-    bool fetches; ///< not what stays in L2: asking for it took 7 % of the time of 16 tokens, 3 of 50
+    bool fetches; ///< false for data that stay in L2: prefetching them took 7 % of the time of 16 tokens, 3 of 50
 };
 
 static float *queries_of(const struct task *task, size_t t)
@@ -30,7 +32,7 @@ static float *queries_of(const struct task *task, size_t t)
     return task->scratch + task->plan->q_at + t * task->plan->q_floats;
 }
 
-// The two states of a tile: all splits but the last one, that one.
+// The two states of a tile: that of all splits before the current one, and that of the current one.
 static struct fovea_attention_state state_of(const struct task *task, size_t t, size_t which)
 {
     const struct fovea_attention_layout *const plan = task->plan;
@@ -40,15 +42,16 @@ static struct fovea_attention_state state_of(const struct task *task, size_t t, 
 
 // ---- What is prefetched ------------------------------------------------------------------------------------------
 
-// `rows` rows of `dim` elements join the list, or as many as it has room for: the first lines of all of them, then the
-// next ones. (Zen 5, S = 128: asking at each pointer whether there is room, a list took 2.7 % of a tile's time.)
+// Appends `rows` rows of `dim` elements to the list, or as many as it has room for: first the first lines of all of
+// them, then the next lines. (Zen 5, S = 128: with a check for room at each pointer, a list took 2.7 % of a tile's
+// time.)
 static void fetch_rows(struct task *task, const float *at, size_t row, size_t rows, size_t dim)
 {
-    enum { POINTED = 16 * FOVEA_FETCH_LINES }; // elements
+    enum { POINTED = 16 * FOVEA_FETCH_LINES }; // elements per pointer
     const float **to = (const float **)(void *)(task->scratch + task->plan->pointers_at) + task->fetch.count;
     const size_t each = fovea_ceil_div(dim, POINTED);
     const size_t count = fovea_min(rows, (FOVEA_ATTENTION_POINTERS - task->fetch.count) / each);
-    for (size_t c = 0; c < each && count != 0; c++, to += count) { // at may be NULL where there is no row
+    for (size_t c = 0; c < each && count != 0; c++, to += count) { // at may be NULL if there is no row
         const float *from = at + c * POINTED;
         for (size_t i = 0; i < count; i++, from += row) {
             to[i] = from;
@@ -66,7 +69,7 @@ static void fetch_queries(struct task *task, const struct fovea_attention_rows *
                at->rows, task->plan->desc.qk_dim);
 }
 
-// A tile's share of the chunk from `key` on, or of its keys below `end`.
+// Appends a tile's share of the chunk from `key` on, or of its keys below `end`.
 static void fetch_keys(struct task *task, const struct fovea_attention_rows *at, size_t key, size_t end)
 {
     const struct fovea_attention_desc *const d = &task->plan->desc;
@@ -91,25 +94,26 @@ static bool overlaps(const struct task *task, size_t t, size_t key, size_t next)
     return task->tiles[t].begin_least < next && key < task->tiles[t].end_most;
 }
 
-// Whether that is the last chunk of which one may; of a tile that sees no key the first. There the tile is written, and
-// prefetches its output. Before, all were after the last chunk of the task, whose few tiles asked for all outputs:
-// under a causal order most have ended by then (Granite Rapids: 12 heads of 64, 512 and 1024 tokens 1.02 to 1.03 times
-// as fast since then, 2048 1.04, 16 heads 1.05, 32 heads of 128 on 8 1.05 to 1.08, AVX2 1.11).
+// Whether this is the last chunk of which some row may see a key; for a tile that sees no key, whether it is the first
+// chunk. The tile is then written, and prefetches its output. Formerly all tiles were written after the last chunk of
+// the task, whose few tiles prefetched all outputs; but under a causal order most tiles end earlier (Granite Rapids: 12
+// heads of 64, 512 and 1024 tokens 1.02 to 1.03 times as fast since then, 2048 1.04, 16 heads 1.05, 32 heads of 128 on
+// 8 1.05 to 1.08, AVX2 1.11).
 static bool is_last(const struct task *task, size_t t, size_t key, size_t next)
 {
     const size_t most = task->tiles[t].end_most, end = most > task->begin ? most : task->begin + 1;
     return key < end && end <= next;
 }
 
-// What tile t of prefill prefetches while it meets the chunk from `key` on, whose last key is below `next`: where it is
-// written, once it ends, and its share of what comes next. A block prefetches nothing.
+// Sets what prefill tile t prefetches while it processes the chunk from `key` on, whose keys are below `next`: its
+// output, if this is its last chunk, and its share of what comes next. A block prefetches nothing.
 static void plan_fetch(struct task *task, size_t t, size_t key, size_t next)
 {
     const struct fovea_attention_grid *const grid = task->grid;
     const struct fovea_attention_tile *const tile = &task->tiles[t];
     const struct fovea_attention_rows here = {.batch = tile->batch, .kv_head = tile->kv_head};
     const bool linear = task->plan->desc.page_keys == 0;
-    if (t + 1 < task->count && !task->packed[t + 1] && overlaps(task, t + 1, key, next)) { // it is the next to run
+    if (t + 1 < task->count && !task->packed[t + 1] && overlaps(task, t + 1, key, next)) { // tile t + 1 runs next
         const struct fovea_attention_rows other =
             fovea_attention_find(task->plan, task->args, grid, task->index + t + 1);
         fetch_queries(task, &other);
@@ -161,7 +165,7 @@ static void place(struct task *task)
     task->copy = fovea_attention_copy(task->plan, sharing, task->scratch);
 }
 
-// The end of tile t: O, LSE and statistics.
+// Finishes tile t: O, LSE and statistics.
 static void write_tile(const struct task *task, size_t t)
 {
     const struct fovea_attention_tile *const tile = &task->tiles[t];
@@ -172,7 +176,7 @@ static void write_tile(const struct task *task, size_t t)
     fovea_attention_finish(tile, &state);
 }
 
-// Tile t comes to the chunk from `key` on, which ends before `next`, and meets it where it sees some of it.
+// Runs tile t on the chunk from `key` on, which ends before `next`, if it sees some of it.
 static void meet(struct task *task, size_t t, size_t key, size_t next)
 {
     struct fovea_attention_part *const part = &task->parts[t];
@@ -203,7 +207,7 @@ static void meet(struct task *task, size_t t, size_t key, size_t next)
     task->any[t] |= !part->fresh;
 }
 
-// Begins a chunk: nothing of it is copied, or put side by side.
+// Begins a chunk, of which nothing has been copied or compacted yet.
 static void begin_chunk(struct task *task, size_t key, size_t next)
 {
     fovea_attention_copy_anew(&task->copy);
@@ -218,7 +222,7 @@ void fovea_attention_prefill(const struct fovea_attention_layout *plan, const st
                              const struct fovea_attention_grid *grid, float *scratch, uint32_t number)
 {
     const size_t tasks = fovea_ceil_div(grid->tiles, grid->each), first = number % tasks * grid->each;
-    struct fovea_attention_part parts[FOVEA_ATTENTION_TILES_MAX]; // of which only those in use are cleared
+    struct fovea_attention_part parts[FOVEA_ATTENTION_TILES_MAX]; // only those in use are initialised
     struct task task = {
         .plan = plan,
         .args = args,
@@ -233,7 +237,7 @@ void fovea_attention_prefill(const struct fovea_attention_layout *plan, const st
     place(&task);
     clear_fetch(&task);
     size_t key = task.begin;
-    do { // once where there is no key, for the output
+    do { // runs once if there is no key, for the output
         const size_t next = key + FOVEA_CHUNK - key % FOVEA_CHUNK;
         begin_chunk(&task, key, next);
         for (size_t t = 0; t < task.count; t++) {

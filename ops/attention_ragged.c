@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// ops/attention_ragged.c - ragged batches: each entry as a call of its own, and which of them a task is of.
+// ops/attention_ragged.c - ragged batches: each entry as a call of its own, and finding the entry of a task.
 //
-// How many tasks an entry has depends on its lengths. If each task looked for its entry from the first on, a call of n
-// entries would take n^2 steps: a first phase notes how many tasks come before every 8th entry.
+// The number of tasks of an entry depends on its lengths. If each task searched for its entry from the first one on, a
+// call of n entries would take n^2 steps. Therefore a first phase stores the number of tasks before every 8th entry.
 #include "ops/attention.h"
 
-// Goes on from `at` to the entry of a task, and notes the landmarks behind it where they are not NULL. An entry as long
-// as the one before it, as all are that decode, costs no more than a comparison.
+// Continues from `at` to the entry of a task, and stores the landmarks after it if they are not NULL. An entry as long
+// as the one before it, as in decoding, costs no more than a comparison.
 static struct fovea_attention_at walk(const struct fovea_attention_layout *plan,
                                       const struct fovea_attention_args *args, enum fovea_attention_phase phase,
                                       size_t task, struct fovea_attention_at at, uint32_t *landmarks)
@@ -31,7 +31,7 @@ static struct fovea_attention_at walk(const struct fovea_attention_layout *plan,
     return at;
 }
 
-// Landmarks of one phase in a call, which may have fewer entries than its plan.
+// Number of landmarks per phase in a call, which may have fewer entries than its plan.
 static size_t count_landmarks(const struct fovea_attention_args *args)
 {
     return args->batch == 0 ? 0 : (args->batch - 1) / FOVEA_ATTENTION_LANDMARK;
@@ -44,7 +44,8 @@ struct fovea_attention_at fovea_attention_seek(const struct fovea_attention_layo
     struct fovea_attention_at at = {0};
     if (landmarks != NULL) {
         const uint32_t *const first = landmarks + (phase == FOVEA_ATTENTION_JOIN ? plan->landmarks : 0);
-        size_t low = 0, high = count_landmarks(args); // those below low are not behind the task, those from high on are
+        size_t low = 0, high = count_landmarks(args); // landmarks below low are not after the task, those from high on
+                                                      // are
         while (low < high) {
             const size_t middle = low + (high - low) / 2;
             if (first[middle] <= task) {
@@ -77,7 +78,7 @@ struct fovea_attention_args fovea_attention_entry(const struct fovea_attention_l
     entry.batch = 1;
     entry.q_len = args->q_starts[b + 1] - first;
     if (entry.q_len != 0) {
-        entry.q = args->q != NULL ? args->q + first * call.q.row : NULL; // an end of a state has no q
+        entry.q = args->q != NULL ? args->q + first * call.q.row : NULL; // finishing a state has no q
         entry.out = args->out != NULL ? args->out + first * call.out.row : NULL;
         entry.lse = args->lse != NULL ? args->lse + first * call.heads : NULL;
         entry.entropy = args->entropy != NULL ? args->entropy + first * call.heads : NULL;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ops/attention_rows.c - the queries of a tile, as its kernel takes them, and the state of its rows from begin to end.
+// ops/attention_rows.c - the queries of a tile in the layout of its kernel, and the state of its rows.
 #include "ops/attention.h"
 #include <math.h>
 #include <string.h>
@@ -29,7 +29,7 @@ size_t fovea_attention_state_floats(bool prefill, size_t rows, size_t rows_most,
     return 2 * rows_most + (prefill ? rows_most * v_dim : rows * fovea_round_up(v_dim, FOVEA_PANEL));
 }
 
-// Sixteen at a time, which a compiler lays out: of 4 queries and keys 5 % of the time.
+// Sixteen at a time, which compilers unroll: 5 % of the time of 4 queries and keys.
 static void scale_row(const float *restrict from, size_t n, float scale, float *restrict to)
 {
     const size_t whole = n - n % FOVEA_PANEL;
@@ -88,7 +88,7 @@ void fovea_attention_begin(const struct fovea_attention_state *state)
     }
 }
 
-// O is one block, with its other stride as its pitch.
+// O is one block, whose row stride is its other stride.
 void fovea_attention_clear(const struct fovea_attention_state *state)
 {
     const size_t pitch = (size_t)(state->o_row == 1 ? state->o_col : state->o_row);
@@ -99,7 +99,7 @@ void fovea_attention_clear(const struct fovea_attention_state *state)
 void fovea_attention_finish(const struct fovea_attention_tile *tile, const struct fovea_attention_state *state)
 {
     const struct fovea_attention_args *const args = tile->args;
-    const size_t batch = args->q_starts != NULL ? 0 : tile->batch; // a ragged entry's lse begins with itself
+    const size_t batch = args->q_starts != NULL ? 0 : tile->batch; // the lse of a ragged entry starts at its own rows
     const size_t head = batch * tile->plan->desc.heads + tile->kv_head * tile->plan->group;
     const size_t first = head * args->q_len + tile->first, bytes = state->rows * sizeof(float);
     tile->plan->kernels->attention_finish.run(state, args->sinks != NULL ? tile->sink : NULL,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ops/attention_state.c - attention states in memory: keys accumulate in them, they merge, they end as outputs.
+// ops/attention_state.c - attention states in memory: accumulating keys, merging, finishing.
 #include "fovea/attention_state.h"
 #include "ops/attention_parts.h"
 #include <math.h>
@@ -9,16 +9,17 @@ enum { PARTS_MAX = UINT16_MAX, MERGE_ROWS = 16, TASK_ROWS = 16 * MERGE_ROWS };
 
 static const char magic[8] = {'F', 'O', 'V', 'E', 'A', 'S', '0', '1'};
 
-// An operation on states, as fovea_run sees a plan and its args.
+// An operation on states, passed to fovea_run as its plan and args.
 struct operation {
     struct fovea_work work; ///< one phase
     const struct fovea_attention_layout *plan;
     const struct fovea_attention_args *args; ///< accumulate, finish
     void *state;
     const void *from;   ///< merge
-    size_t first, rows; ///< the rows of the state that it is about: all, or those of an entry of a ragged batch
-    size_t entry;       ///< the number of that entry, else 0
-    size_t kv_len;      ///< accumulate: of the call, of which an entry may have fewer: splits are the same for all rows
+    size_t first, rows; ///< the rows of the state it works on: all, or those of one entry of a ragged batch
+    size_t entry;       ///< number of that entry, otherwise 0
+    size_t kv_len;      ///< accumulate: kv_len of the call; an entry may have fewer keys, but the splits are the same
+                        ///< for all rows
 };
 
 static size_t first_split(const struct fovea_attention_args *args)
@@ -26,7 +27,7 @@ static size_t first_split(const struct fovea_attention_args *args)
     return args->kv_begin / FOVEA_SPLIT;
 }
 
-// Whether a block begins in the split that the last part is of.
+// Whether a block of keys begins in the split of the state's last part.
 static bool goes_on(const struct fovea_state_header *header, const struct fovea_attention_args *args)
 {
     return header->parts != 0 && header->split == first_split(args);
@@ -82,7 +83,7 @@ static uint32_t begin_rows(struct fovea_job *job)
     return (uint32_t)fovea_ceil_div(((const struct operation *)job->args)->rows, TASK_ROWS);
 }
 
-// Calls `run` for the rows of a task, 16 at a time, in the form that decoding has.
+// Calls `run` for the rows of a task, 16 at a time, in the layout of decoding.
 static void for_rows(const struct operation *op, uint32_t task, float *scratch,
                      void (*run)(const struct operation *op, struct fovea_state_rows *rows))
 {
@@ -154,7 +155,7 @@ static enum fovea_status run(const struct fovea_operator *operator, struct opera
     return fovea_run(operator, & op->work, op, NULL, scratch, executor);
 }
 
-// The same on all rows, or, where the call is ragged, on those of one entry after the other.
+// Runs an operation on all rows or, if the call is ragged, on those of one entry after another.
 static enum fovea_status run_entries(const struct fovea_operator *operator, struct operation * op, void *scratch,
                                      const struct fovea_executor *executor)
 {
@@ -176,7 +177,7 @@ static enum fovea_status run_entries(const struct fovea_operator *operator, stru
     return FOVEA_OK;
 }
 
-// Whether a plan has so many queries, or all of a ragged batch may be so many.
+// Whether a plan allows this many queries, or a ragged batch with this total.
 static bool has_room(const struct fovea_attention_desc *d, uint64_t batch, uint64_t q_len)
 {
     size_t all = 0;
@@ -217,7 +218,7 @@ enum fovea_status fovea_attention_state_init(const void *plan, size_t batch, siz
     return FOVEA_OK;
 }
 
-// Whether memory holds a state that goes with the plan.
+// Checks that memory holds a state that matches the plan.
 static enum fovea_status check_state(const struct fovea_attention_layout *plan, const void *state)
 {
     FOVEA_CHECK(plan != NULL && state != NULL, FOVEA_ERR_NULL);
@@ -237,7 +238,7 @@ static enum fovea_status check_state(const struct fovea_attention_layout *plan, 
     return FOVEA_OK;
 }
 
-// Whether it is a state of the queries of a call. Those of a ragged batch begin with its first row.
+// Checks that it is a state of the queries of a call; those of a ragged batch must start at row 0.
 static enum fovea_status check_queries(const struct fovea_state_header *state, const struct fovea_attention_args *args)
 {
     const bool ragged = args->q_starts != NULL;
@@ -286,7 +287,7 @@ enum fovea_status fovea_attention_state_merge(const void *plan, void *into, cons
     return FOVEA_OK;
 }
 
-// Whether a result of so many queries may be written.
+// Checks that the result of the call's queries may be written.
 static enum fovea_status check_result(const struct fovea_attention_layout *plan,
                                       const struct fovea_attention_args *args)
 {
@@ -295,7 +296,7 @@ static enum fovea_status check_result(const struct fovea_attention_layout *plan,
         FOVEA_TRY(fovea_attention_check_entry(args, b));
     }
     if (args->q_starts == NULL && args->batch_strides == NULL) {
-        return FOVEA_OK; // as the plan's
+        return FOVEA_OK; // the same as the plan's, already checked
     }
     const struct fovea_attention_desc call =
         args->q_starts == NULL ? fovea_attention_call(plan, args) : fovea_attention_all_queries(plan, args);

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// ops/attention_view.c - a tile meets its keys, split by split and chunk by chunk, of which those unseen are passed
-// over.
+// ops/attention_view.c - runs a tile over its keys, split by split and chunk by chunk; unseen chunks are skipped.
 #include "ops/attention.h"
 
-// The bits of the weights of a chunk that dropout keeps.
+// Draws the bits of the weights of a chunk that dropout keeps.
 static void draw_kept(const struct fovea_attention_tile *tile, size_t key, size_t keys, uint64_t *keep)
 {
     const uint64_t seed = tile->args->seed;
@@ -68,11 +67,11 @@ bool fovea_attention_look(struct fovea_attention_view *view, size_t key, size_t 
     if (d->page_keys != 0) {
         fovea_attention_page(view, key);
     } else {
-        const size_t k_row = chunk->k_row == 0 ? d->qk_dim : d->k.row; // in whole panels a key takes qk_dim elements
+        const size_t k_row = chunk->k_row == 0 ? d->qk_dim : d->k.row; // in whole panels a key has qk_dim elements
         const size_t at = key - args->kv_begin;
         chunk->k = args->k + tile->batch * tile->k.batch + tile->kv_head * tile->k.head + at * k_row;
         chunk->v = args->v + tile->batch * tile->v.batch + tile->kv_head * tile->v.head + at * d->v.row;
-        // Keys of a head that lie side by side, and another whole chunk of them.
+        // Whether the keys of a head are contiguous, and another whole chunk of them follows.
         const bool dense = k_row == d->qk_dim && chunk->keys == FOVEA_CHUNK;
         const bool more = chunk->far && dense && key + 2 * FOVEA_CHUNK <= tile->end_most;
         chunk->k_ahead = more ? chunk->k + FOVEA_CHUNK * k_row : NULL;
@@ -87,8 +86,8 @@ bool fovea_attention_look(struct fovea_attention_view *view, size_t key, size_t 
     return true;
 }
 
-// K of the chunk behind the view's where the next step reads all of it, and all rows see it; NULL where that is not
-// known without asking a mask.
+// K of the chunk after the view's, if the next step reads all of it and all rows see it; NULL if that cannot be known
+// without reading a mask.
 static const float *next_of(const struct fovea_attention_view *view, size_t end)
 {
     const struct fovea_attention_tile *const tile = view->tile;
@@ -132,7 +131,7 @@ bool fovea_attention_step(struct fovea_attention_part *part, size_t key, size_t 
 void fovea_attention_split(struct fovea_attention_part *parts, size_t count, size_t split)
 {
     size_t key = SIZE_MAX, end = 0;
-    for (size_t i = 0; i < count; i++) { // one that sees no key, [0, 0), is in split 0 alone
+    for (size_t i = 0; i < count; i++) { // a tile that sees no key, [0, 0), is only in split 0
         const struct fovea_attention_tile *const tile = parts[i].tile;
         key = fovea_min(key, tile->begin_least - tile->begin_least % FOVEA_CHUNK);
         end = tile->end_most > end ? tile->end_most : end;

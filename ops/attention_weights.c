@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// ops/attention_weights.c - a second pass over the keys: scores again, and from the LSE the weights and their sums.
+// ops/attention_weights.c - a second pass over the keys that recomputes scores, and from the LSE the weights and their
+// sums.
 //
-// A task is a chunk of keys for one head, or for all heads where weights are averaged; it takes the queries 16 at a
-// time through the decoding kernel, which hands out its scores. No task shares an element with another. An entry of a
-// ragged batch is a call of its own; each has as many tasks as one of all keys would, so that none looks for its entry.
+// A task is a chunk of keys for one head, or for all heads if weights are averaged. It processes the queries 16 at a
+// time with the decoding kernel, which returns its scores. Tasks share no output element. An entry of a ragged batch is
+// treated as a call of its own; each entry has as many tasks as one with all keys, so that no task has to search for
+// its entry.
 #include "ops/attention_weights.h"
 #include <math.h>
 #include <string.h>
 
-enum { ROWS = 16 }; // of a tile: what the decoding kernels take
+enum { ROWS = 16 }; // rows of a tile, as the decoding kernels take
 
-// A chunk of keys, and rows of one head.
+// A chunk of keys, and some rows of one head.
 struct block {
     size_t batch, head, key, keys;
     size_t query, rows;
@@ -26,14 +28,14 @@ static uint32_t begin(struct fovea_job *job)
     return (uint32_t)(pass->call->batch * pass->heads * pass->chunks);
 }
 
-// The row of a block's first query among those of the call, as lse has them.
+// The index of a block's first row in the call, as in lse.
 static size_t first_row(const struct fovea_attention_pass *pass, const struct block *at)
 {
     return (at->batch * pass->plan->desc.heads + at->head) * pass->call->q_len + at->query;
 }
 
-// scores[r * FOVEA_CHUNK + j] of a block, or the exponents of 2 that make weights of them; bit r of keep[j]: what
-// dropout keeps of them.
+// Computes scores[r * FOVEA_CHUNK + j] of a block, or the exponents of 2 of its weights. Bit r of keep[j]: dropout
+// keeps the weight.
 static void score(const struct fovea_attention_pass *pass, const struct block *at, float *scores, uint64_t *keep,
                   float *scratch)
 {
@@ -64,7 +66,7 @@ static void score(const struct fovea_attention_pass *pass, const struct block *a
     }
 }
 
-// What dropout leaves of the weights of a block.
+// Applies dropout to the weights of a block.
 static void drop(const struct fovea_attention_pass *pass, const struct block *at, const uint64_t *keep, float *weights)
 {
     for (size_t r = 0; r < at->rows; r++) {
@@ -82,7 +84,7 @@ static float *output(const struct fovea_attention_pass *pass, const struct block
            (at->query + r) * s->row + at->key - pass->begin;
 }
 
-// The sums of a block's keys for one head.
+// The location of the sums of a block's keys for one head.
 static float *sums_of(const struct fovea_attention_pass *pass, const struct block *at, size_t head)
 {
     return pass->args->key_sums + (at->batch * pass->plan->desc.heads + head) * pass->keys + at->key - pass->begin;
@@ -98,7 +100,7 @@ static void add_sums(const struct fovea_attention_pass *pass, const struct block
     }
 }
 
-// Scores or weights of some queries for all heads of a task. total: room for the sum over heads.
+// Computes scores or weights of some queries for all heads of a task. total: room for the sum over heads.
 static void run_block(const struct fovea_attention_pass *pass, struct block at, float *total, float *scratch)
 {
     float *const x = scratch + pass->plan->states_at;
@@ -116,7 +118,7 @@ static void run_block(const struct fovea_attention_pass *pass, struct block at, 
             }
             return;
         }
-        if (weighs) { // score has turned them into exponents
+        if (weighs) { // score() has returned exponents
             pass->plan->kernels->exp2.run(at.rows * FOVEA_CHUNK, x, x);
         }
         if (drops) {
@@ -152,7 +154,7 @@ static void run_part(const struct fovea_attention_pass *pass, void *scratch, uin
     struct block at = {.batch = entry / pass->heads, .head = entry % pass->heads};
     at.key = chunk * FOVEA_CHUNK > pass->begin ? chunk * FOVEA_CHUNK : pass->begin;
     if (at.key >= pass->call->kv_len) {
-        return; // other entries have more keys
+        return; // only other entries have this many keys
     }
     at.keys = fovea_min((chunk + 1) * FOVEA_CHUNK, pass->call->kv_len) - at.key;
     for (size_t h = 0; pass->args->key_sums != NULL && h < pass->heads_each; h++) {
@@ -170,7 +172,7 @@ static size_t keys_of(const struct fovea_attention_args *call)
     return call->kv_len > call->kv_begin ? call->kv_len - call->kv_begin : 0;
 }
 
-// A task of entry b of a ragged batch.
+// Runs a task of entry b of a ragged batch.
 static void run_entry(const struct fovea_attention_pass *all, size_t b, void *scratch, uint32_t phase, uint32_t task)
 {
     size_t strides[4];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ops/check.c - the parts of ops/check.h that are not worth inlining.
+// ops/check.c - the functions of ops/check.h that are not worth inlining.
 #include "ops/check.h"
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ops/executor.c - the one place that walks the phases of a plan over an executor.
+// ops/executor.c - the only place that runs the phases of a plan on an executor.
 #include "ops/run.h"
 
 void fovea_begin(const struct fovea_operator *op, const void *plan, const void *args, void *shared, uint32_t phase,
@@ -20,7 +20,8 @@ void fovea_begin(const struct fovea_operator *op, const void *plan, const void *
     out->tasks += job->tasks;
 }
 
-// The same for a whole call. What is not counted is not written: a phase is 3 KiB, a small call 1 us.
+// The same for a whole call. Elements beyond the counts are not initialised: a phase is 3 KiB, and a small call takes 1
+// us.
 static void begin_phase(const struct fovea_operator *op, const void *plan, const void *args, void *shared,
                         uint32_t phase, bool brief, struct fovea_phase *out)
 {
@@ -38,7 +39,7 @@ static void run_task(const struct fovea_phase *phase, void *scratch, uint32_t ta
     job->op->task(job, scratch, task);
 }
 
-// A phase as an executor's tasks see it.
+// A phase, as passed to an executor's tasks.
 struct shared_phase {
     struct fovea_phase *phase;
     char *scratch;
@@ -72,7 +73,7 @@ enum fovea_status fovea_run(const struct fovea_operator *op, const void *plan, c
             executor->parallel_for(executor->state, phase.tasks, run_on_worker, &all);
             continue;
         }
-        for (uint32_t task = 0; task < phase.tasks; task++) { // waking other threads for one task only costs
+        for (uint32_t task = 0; task < phase.tasks; task++) { // waking other threads for one task would only cost time
             run_task(&phase, scratch, task);
         }
     }

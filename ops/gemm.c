@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// ops/gemm.c - runs a GEMM plan: tasks that prepare A and B for all, then a task for each block of C; or, where one
-// thread does everything, one area that prepares what it needs while that is hot.
+// ops/gemm.c - runs a GEMM plan: tasks that prepare A and B for all, then one task per block of C; or, if one thread
+// does everything, one area that prepares what it needs just before use.
 #include "ops/gemm.h"
 #include "ops/pack.h"
 #include <stdio.h>
 
-// Where C cannot hold acc: it is read at the end, or is narrower. A residual that is not C lets it.
+// Whether C cannot hold the sums: because it is read at the end, or has fewer columns. A residual that is not C does
+// not prevent it.
 static bool detour(const struct fovea_gemm_layout *plan, const struct fovea_gemm_args *args)
 {
     const struct fovea_gemm_desc *const d = &plan->desc;
     return d->beta != 0 || d->gated || (d->residual && args->residual == args->c);
 }
 
-// The area of one entry of the batch, whole, reading operands where they lie.
+// The whole area of one batch entry, with operands read in place.
 static struct fovea_gemm_area area_of(const struct fovea_gemm_layout *plan, const struct fovea_gemm_args *args,
                                       const struct fovea_gemm_grid *grid, size_t entry, float *scratch)
 {
@@ -38,7 +39,7 @@ static struct fovea_gemm_grid grid_of(const struct fovea_gemm_layout *plan, size
     return m == plan->desc.m ? plan->grid : fovea_gemm_grid(plan, m, even);
 }
 
-// scratch begins with the room for acc.
+// scratch begins with acc.
 static void run_area(struct fovea_gemm_area *area, float *scratch)
 {
     if (fovea_gemm_takes_rows(area)) {
@@ -69,7 +70,7 @@ static void compute(const struct fovea_job *job, float *scratch, uint32_t task)
     const struct fovea_gemm_grid *const grid = &job->gemm;
     const float *const shared = job->shared;
     const bool alone = plan->desc.batch == 1;
-    // Neighbouring tasks share what is dearer to reload: a strip of a wide B, a block of a tall A.
+    // Consecutive tasks share what is more expensive to reload: a strip of a wide B, or a block of a tall A.
     const bool wide = plan->desc.n >= args->m;
     const size_t in_entry = task % (grid->rows.count * grid->groups.count),
                  part = task / (grid->rows.count * grid->groups.count);
@@ -88,7 +89,7 @@ static void compute(const struct fovea_job *job, float *scratch, uint32_t task)
     }
 }
 
-// Phase 0 of a plan that has shared memory: groups of rows of A, then of panels of B.
+// Phase 0 of a plan with shared memory: groups of rows of A, then of panels of B.
 static void prepare(const struct fovea_job *job, uint32_t task)
 {
     const struct fovea_gemm_layout *const plan = job->plan;
@@ -125,13 +126,13 @@ static void run_task(const struct fovea_job *job, void *scratch, uint32_t task)
     }
 }
 
-// Whether a call adds nothing to its bare plan: all rows, no bias.
+// Whether a call needs nothing beyond its bare plan: it has all rows, and no bias.
 static bool is_bare(const struct fovea_gemm_layout *plan, const struct fovea_gemm_args *args)
 {
     return plan->bare && args->bias == NULL && args->m == plan->desc.m;
 }
 
-// Everything in one thread, unless an acc of several k blocks has no room that is as large as C.
+// Runs everything in one thread, unless sums of several k blocks need an acc as large as C for which there is no room.
 static bool run_whole(const void *plan, const void *args, void *shared, void *scratch)
 {
     const struct fovea_gemm_layout *const layout = plan;
@@ -177,7 +178,7 @@ static enum fovea_status check_args(const struct fovea_gemm_layout *plan, const 
     FOVEA_REQUIRE(args->c != NULL, FOVEA_ERR_NULL, why, "gemm: args.c is NULL");
     FOVEA_REQUIRE(!d->residual || args->residual != NULL, FOVEA_ERR_NULL, why,
                   "gemm: args.residual is NULL, but the plan asks for it");
-    FOVEA_REQUIRE(d->residual || args->residual == NULL, FOVEA_ERR_VALUE, why, // it would silently be missing
+    FOVEA_REQUIRE(d->residual || args->residual == NULL, FOVEA_ERR_VALUE, why, // it would silently be ignored
                   "gemm: args.residual is given, but the plan has none");
     const bool itself = d->residual && args->residual == args->c;
     FOVEA_REQUIRE(!itself || d->ldr == d->ldc || m == 1, FOVEA_ERR_STRIDE, why,
@@ -217,7 +218,7 @@ enum fovea_status fovea_gemm(const void *plan, const struct fovea_gemm_args *arg
                              const struct fovea_executor *executor)
 {
     FOVEA_TRY(check_args(plan, args, NULL));
-    if (executor == NULL && is_bare(plan, args)) { // sooner than by way of fovea_run: ops/gemm_bare.c
+    if (executor == NULL && is_bare(plan, args)) { // faster than through fovea_run
         FOVEA_TRY(fovea_check_memory(plan, shared, scratch));
         fovea_gemm_bare(plan, args);
         return FOVEA_OK;

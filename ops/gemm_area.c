@@ -1,25 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 // ops/gemm_area.c - the loops over one area of C.
 //
-// Outermost first: k blocks, chunks of rows, groups of strips, tiles of mr rows, strips. A group of strips of B stays
-// in L2 and a tile's rows of A in L1 while the strips of the group pass; B is packed strip by strip when its first tile
-// needs it, A copied tile by tile when its first group does, both hot. While a group is computed its tiles prefetch the
-// next one, a panel each, so B streams from memory or L3 beside the arithmetic. Few rows that B meets in one tile
-// follow it by themselves, or prefetch what they read a little later (fovea_gemm_follows).
+// The loops, outermost first: k blocks, chunks of rows, groups of strips, tiles of mr rows, strips. A group of strips
+// of B stays in L2, and a tile's rows of A in L1, while the strips of the group are computed. B is packed strip by
+// strip when its first tile needs it, and A is copied tile by tile when its first group does, so both are used while in
+// cache. While a group is computed its tiles prefetch the next one, a panel each, so that B is streamed from memory or
+// L3 during the arithmetic. If all rows fit in one tile, the hardware prefetcher follows B, or the tile itself
+// prefetches what it reads a little later (fovea_gemm_follows).
 #include "ops/gemm_ahead.h"
 #include <string.h>
 
-// Rows of A copied at once: whole 16 x 16 transposes, used while they are in L2.
+// Rows of A copied at a time: whole 16 x 16 transposes, used while they are in L2.
 enum { COPY_ROWS = 48 };
 
-// B of a strip: packed into its place in the room when the first tile comes, or where it lies.
+// B of a strip: packed into its place in b_room for the first tile, or in place.
 static inline __attribute__((always_inline)) struct gemm_panels b_of_strip(const struct gemm_block *block, size_t group,
                                                                            size_t strip, bool first_tile)
 {
     const struct fovea_gemm_area *const area = block->area;
     const struct fovea_gemm_layout *const plan = area->plan;
     const size_t begin = gemm_strip_begin(plan, strip), end = gemm_strip_end(plan, strip);
-    // A natural partial panel ends before its 16 columns: it is packed even where the others are read in place.
+    // A natural partial panel ends before its 16 columns, so it is packed even if the others are read in place.
     const bool in_place = plan->desc.b_packed || area->b_panels != NULL || (!area->pack_b && end % FOVEA_PANEL == 0);
     if (in_place || block->steps == 0) {
         return gemm_b_source(block, begin / FOVEA_PANEL);
@@ -45,15 +46,15 @@ void fovea_gemm_copy_a(const struct fovea_gemm_layout *plan, const float *a, siz
     }
 }
 
-// Tiles that one call of the micro-kernel takes, of `same` that are left with as many rows. A call costs up to 1 % of a
-// product; but its rows of A have to stay in L1 while several strips pass, and what has to be done before or
-// after a tile should find its rows there.
+// Number of tiles for one call of the micro-kernel, out of `same` remaining ones with as many rows. A call costs up to
+// 1 % of a product. But rows of A have to stay in L1 while several strips are computed, and what has to be done before
+// or after a tile should find its rows there.
 static size_t tiles_of_call(const struct gemm_ahead *ahead, size_t strips, bool hot, size_t same)
 {
     return strips > 1 || ahead->calls != 0 ? 1 : hot ? fovea_min(FOVEA_HOT_TILES, same) : same;
 }
 
-// What a call's tiles leave in acc goes there at its end, and with beta what is there is read (Emerald Rapids, 100
+// Prefetches C, which is written when a call's sums in acc are finished, and with beta read, too (Emerald Rapids, 100
 // steps, C of 16 MB, 1.16 times as fast, 300 steps 1.01 to 1.06).
 static void fetch_c(const float *c, size_t ldc, size_t rows, size_t columns)
 {
@@ -64,14 +65,14 @@ static void fetch_c(const float *c, size_t ldc, size_t rows, size_t columns)
     }
 }
 
-// Rows [begin, begin + count) times strips [first, end) of a k block, and what their tiles have in common.
+// Rows [begin, begin + count) x strips [first, end) of a k block, and what their tiles share.
 struct group {
     const struct gemm_block *block;
     size_t begin, count, first, end;
-    bool alone;     // few rows of C, for which nothing is prefetched
-    bool in_tiles;  // the last k block: tiles finish their sums in registers,
-    bool finishes;  // or the epilogue finishes those of each call
-    bool whole_acc; // acc holds the sums of all of the area, as there are several k blocks; else those of a call
+    bool alone;     // so few rows of C that nothing is prefetched
+    bool in_tiles;  // in the last k block: tiles apply the epilogue in registers,
+    bool finishes;  // or the epilogue kernel runs after each call of the micro-kernel
+    bool whole_acc; // acc holds the sums of the whole area, because there are several k blocks; else those of one call
     size_t acc_row;
     size_t copied; // a_room holds rows [begin, copied)
     struct gemm_ahead ahead;
@@ -117,7 +118,7 @@ static inline __attribute__((always_inline)) void copy_rows(struct group *g, siz
     }
 }
 
-// Where a tile's sums go, which are of row `row` and column `column` of C: to C itself at c, or to acc.
+// Sets where a tile stores its sums, which begin at row `row` and column `column` of C: C itself, at c, or acc.
 static inline __attribute__((always_inline)) void place_sums(const struct group *g, size_t row, size_t column, float *c,
                                                              struct fovea_gemm_tile *tile)
 {
@@ -128,7 +129,7 @@ static inline __attribute__((always_inline)) void place_sums(const struct group 
     tile->c_row = (ptrdiff_t)(in_c ? area->plan->desc.ldc : g->acc_row);
 }
 
-// What few rows of C, which follow B by themselves, prefetch of their own panels and of the next strip's.
+// Few rows of C: prefetches of the strip's own panels, lead_steps ahead, and of the first steps of the next strip.
 static inline __attribute__((always_inline)) void lead_strip(const struct group *g, size_t strip,
                                                              struct fovea_gemm_tile *tile)
 {
@@ -144,8 +145,8 @@ static inline __attribute__((always_inline)) void lead_strip(const struct group 
     tile->ahead_panel = tile->b_panel;
 }
 
-// Strips from `strip` on that one call of the micro-kernel takes beside one another: several where it has nothing to
-// prefetch, nothing to finish after each, and B is not packed strip by strip, as it is for the first tile.
+// Number of strips, side by side from `strip` on, for one call of the micro-kernel: one if the call has something to
+// prefetch, if the epilogue kernel follows it, or if B is packed strip by strip, as it is for the first tile.
 static inline __attribute__((always_inline)) size_t strips_of_call(const struct group *g, size_t strip, bool first_tile,
                                                                    const struct fovea_gemm_tile *tile)
 {

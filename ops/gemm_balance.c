@@ -1,26 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
-// ops/gemm_balance.c - evens out the tasks of a GEMM that are few for the plan's workers.
+// ops/gemm_balance.c - evens out the tasks of a GEMM that has few tasks per worker.
 //
-// Tasks of 20 us and more are seldom a multiple of the workers: twelve on ten workers take two turns, and 16 strips
-// keep 16 of 64 busy. So other cuts are tried, of as many tasks as some whole turns have, and the one is taken that by
-// estimate is done first: of tasks of 20 us, else of shorter ones. A worker that would not have 5 us of its own is not
-// counted. It takes up to 4 us of making a plan, or of a call of fewer rows than its plan has.
+// Tasks of 20 us and more are seldom a multiple of the workers: twelve tasks on ten workers take two rounds, and 16
+// strips keep 16 of 64 workers busy. So other cuts are tried, with as many tasks as some number of whole rounds has,
+// and the one that by estimate finishes first is taken: first with tasks of 20 us, then with shorter ones. A worker
+// that would not have 5 us of work of its own is not counted. This takes up to 4 us when making a plan, or in a call
+// with fewer rows than its plan.
 #include "ops/gemm.h"
 #include <math.h>
 
-// Turns of 20 us that are tried; blocks of rows, or groups of strips; and rows of C that packing a strip of B is worth.
+// Most rounds of 20 us that are tried; most blocks of rows, or groups of strips; and the rows of C that packing a strip
+// of B is worth.
 enum { TURNS = 10, PARTS = 12, PACK_ROWS = 8 };
-// Times of the even share that are good enough, and how much sooner another cut has to be done.
+// How many times the even share is good enough, and how much sooner another cut must finish.
 static const double BALANCED = 1.1, SOONER = 0.95;
-// Of 20 us what a task has at least, nearly, and where it has to be short.
+// Least part of 20 us that a task has: normally, and where tasks have to be short.
 static const double LONG = 0.95, SHORT = 0.1;
 
-// What is cut, and how far it may be.
+// What is cut, and the limits of the cut.
 struct limits {
     const struct fovea_gemm_layout *plan;
     size_t m, workers, rows, groups;
-    double share; // of each worker, in steps
-    double room;  // elements of C that a task may have
+    double share; // even share of each worker, in steps
+    double room;  // most elements of C per task
     bool packs;   // each task packs its strips of B
 };
 
@@ -29,7 +31,8 @@ static size_t longest(const struct fovea_cut *cut)
     return cut->size + (cut->longer != 0);
 }
 
-// When all tasks are done, in steps, at the latest: the turns of the largest, or the even share and one more of those.
+// Upper bound of the time until all tasks are done, in steps: all rounds take as long as the largest task, or the even
+// share plus one largest task.
 static double done(const struct limits *of, const struct fovea_gemm_grid *grid)
 {
     const struct fovea_gemm_desc *const d = &of->plan->desc;
@@ -40,7 +43,8 @@ static double done(const struct limits *of, const struct fovea_gemm_grid *grid)
     return fmin((double)turns * task, of->share + task);
 }
 
-// A length cut into at most so many parts, and no more than have a largest one like theirs.
+// Splits length into at most `most` parts, using the fewest parts whose largest is no larger than it would be with
+// `most` parts.
 static struct fovea_cut parts_alike(size_t length, size_t most)
 {
     return fovea_cut(length, fovea_ceil_div(length, most));
@@ -48,11 +52,11 @@ static struct fovea_cut parts_alike(size_t length, size_t most)
 
 struct best {
     struct fovea_gemm_grid grid;
-    double time, reads; // rows of A and columns of B, by all tasks
-    double least;       // steps that a task must have
+    double time, reads; // rows of A and columns of B that all tasks read
+    double least;       // least steps of a task
 };
 
-// Takes a cut into so many parts if it is done before the best one, or as soon and reads less.
+// Takes this cut if it finishes before the best one, or as soon and reads less.
 static void try_cut(const struct limits *of, size_t entries, size_t rows, size_t groups, struct best *best)
 {
     const struct fovea_gemm_desc *const d = &of->plan->desc;
@@ -71,7 +75,7 @@ static void try_cut(const struct limits *of, size_t entries, size_t rows, size_t
     }
 }
 
-// Tries `tasks` or some fewer: of entries alone where there are as many, else of rows and columns of each.
+// Tries `tasks` tasks or somewhat fewer: whole entries if there are as many, otherwise rows and columns of each.
 static void try_tasks(const struct limits *of, size_t tasks, struct best *best)
 {
     const size_t batch = of->plan->desc.batch, of_entry = tasks / batch;
@@ -79,7 +83,8 @@ static void try_tasks(const struct limits *of, size_t tasks, struct best *best)
         try_cut(of, fovea_min(batch, tasks), 1, 1, best);
         return;
     }
-    for (size_t i = 1; i <= fovea_min(PARTS, of_entry); i++) { // a count that would be cut short comes once
+    for (size_t i = 1; i <= fovea_min(PARTS, of_entry); i++) { // each count that a limit would truncate is tried only
+                                                               // once
         const size_t others = of_entry / i, next = of_entry / (i + 1);
         if (i == of->rows || (i < of->rows && next < of->groups)) {
             try_cut(of, batch, i, fovea_min(of->groups, others), best);
@@ -108,7 +113,7 @@ void fovea_gemm_balance(const struct fovea_gemm_layout *plan, size_t m, double w
     const size_t even = fovea_max((size_t)fmin(TURNS, worth / (double)workers), 1);
     const struct {
         size_t tasks;
-        double least; // of 20 us, that each has
+        double least; // least part of 20 us of each task
     } tries[] = {{even * workers, LONG},
                  {(even - (even > 1)) * workers, LONG},
                  {workers, LONG},

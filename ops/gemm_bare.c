@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// ops/gemm_bare.c - direct plans that are nothing but tiles: B is read as it is, and sums are what C gets.
+// ops/gemm_bare.c - direct plans that consist of tiles only: B is read as it is, and C receives the sums.
 //
-// What gemm.c and gemm_direct.c ask and hand on in every call takes 30 ns on Zen 4, of the 630 of a 32 cube. All of it
-// is known to the plan but the addresses: 20 ns (32 and 33 cubes 1.02, the 47 cube 1.01 times as fast). An out-of-order
-// core hides about 250 instructions between the last FMAs of a call and the first ones of the next. Here and in
-// fovea_gemm a 32 cube has 200 of them, where it had 300: 1.02 times as fast, a 16 cube 1.07 to 1.1 (Emerald Rapids;
-// beside a busy hyper-thread 1.03 and 1.1).
+// The decisions and arguments of gemm.c and gemm_direct.c take 30 ns per call on Zen 4, of the 630 of a 32 cube. A bare
+// plan knows all of it except the addresses: 20 ns (32 and 33 cubes 1.02, the 47 cube 1.01 times as fast). An
+// out-of-order core hides about 250 instructions between the last FMAs of a call and the first ones of the next. Here
+// and in fovea_gemm a 32 cube takes 200 of them, where it took 300: 1.02 times as fast, a 16 cube 1.07 to 1.1 (Emerald
+// Rapids; next to a busy hyper-thread 1.03 and 1.1).
 #include "ops/gemm.h"
 #include "ops/pack.h"
 
-// The last strip of a small micro-kernel and a natural B begins so much before the end of C that it is whole halves of
-// a panel, if it is not the first one. What is computed twice has the same bits (AVX2, whose edges go through a room of
-// their own, Zen 4: 17 cube 1.37 times as fast, 33 1.2, 47 1.2, 97 and 100 1.02).
+// With a small micro-kernel and a natural B the last strip, if it is not the first one, begins so far before the end of
+// C that it consists of whole halves of a panel. What is computed twice has the same bits (AVX2, whose edges go through
+// a buffer, Zen 4: 17 cube 1.37 times as fast, 33 1.2, 47 1.2, 97 and 100 1.02).
 enum { HALF = FOVEA_PANEL / 2 };
 
-// Fewer columns than a panel have several such rows, which the micro-kernels without masks copy in each tile, or in two
-// at once of half a panel: for one of these alone (AVX2, Emerald Rapids: 6x8x512 1.6 times as fast as packed on the
-// way, 8 cubes 1.7, 12x5x40 1.17; more of them, 12 cubes 0.85, 24 to 100 rows 0.7 to 0.9).
+// If C has fewer columns than a panel, several final rows of B would be read past the end. Micro-kernels without masks
+// copy these in each tile, or, for half a panel, in two tiles at once. So they only do it for a single tile (AVX2,
+// Emerald Rapids: 6x8x512 1.6 times as fast as packed on the fly, 8 cubes 1.7, 12x5x40 1.17; with more tiles, 12 cubes
+// 0.85, 24 to 100 rows 0.7 to 0.9).
 bool fovea_gemm_whole_panels(const struct fovea_gemm_layout *plan, size_t end)
 {
     const struct fovea_gemm_desc *const d = &plan->desc;
@@ -68,7 +69,7 @@ struct fovea_gemm_last fovea_gemm_last_strip(const struct fovea_gemm_layout *pla
     return (struct fovea_gemm_last){.n = n + back, .back = back, .ends = ends};
 }
 
-// All rows of C in the columns of a tile, whose A, B and C are those of its first row.
+// Computes all rows of C in the columns of a tile, whose A, B and C are those of its first row.
 static void run_strip(const struct fovea_gemm_layout *plan, struct fovea_gemm_tile *tile)
 {
     fovea_gemm_fn *const run = plan->kernel->run;

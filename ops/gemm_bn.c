@@ -1,28 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
-// ops/gemm_bn.c - the way of few rows over a natural B that comes from beyond L2: a few of its rows at a time.
+// ops/gemm_bn.c - few rows over a natural B that comes from beyond L2: a few rows of B at a time.
 //
-// Strips of 48 columns go down all rows of B, three lines of each, which only prefetches find: 8 to 20 GB/s, least
-// where rows are short. Whole rows side by side are streams, 17 to 23 GB/s: on Zen 4 one row of C 1.1 to 1.9 times as
-// fast, two 1.1 to 1.8, four 1.0 to 1.55, six 1.2 to 1.6, seven and eight, for which C has to come from L2, 0.6 to 1.5.
-// Sixteen rows of B at a time were slower for these (0.75 to 0.97), as were blocks of 512 or 1024 columns (0.75 to
-// 0.95). Nine rows of C and more take as many, as C passes from L2 and back each time; more than sums have registers
-// for go one part after another, B from L2 then: up to 3.4 times as fast as strips on a mesh
-// (docs/measurements/granite-rapids.md).
+// Strips of 48 columns go down all rows of B and read three lines of each, which only software prefetches can fetch
+// ahead: 8 to 20 GB/s, least if rows are short. Whole rows side by side are streams, 17 to 23 GB/s: on Zen 4 one row of
+// C 1.1 to 1.9 times as fast, two 1.1 to 1.8, four 1.0 to 1.55, six 1.2 to 1.6, seven and eight, whose C has to come
+// from L2, 0.6 to 1.5. Sixteen rows of B at a time were slower for these (0.75 to 0.97), as were blocks of 512 or 1024
+// columns (0.75 to 0.95). Nine rows of C and more use sixteen, because C moves from L2 and back each time. More rows
+// than there are registers for sums are computed in parts one after another, the later ones with B from L2: up to 3.4
+// times as fast as strips on a mesh (docs/measurements/granite-rapids.md).
 #include "ops/gemm.h"
 
-// Rows of B at a time for up to so many rows of C, and where those meet in few sets of L1; FOVEA_BN_STEPS for more.
+// Rows of B at a time: FEW_STEPS for up to as many rows of C, MEETING_STEPS if rows of B alias in few sets of L1, and
+// FOVEA_BN_STEPS for more rows.
 enum { FEW_STEPS = 8, MEETING_STEPS = 4 };
-// Panels of a task, at least, and of one for which C leaves L2 room. A worker alone (Emerald Rapids, 4096x4096
-// from memory, the other workers idle) reads strips of 16 panels at 0.71 to 1.0 of the rate of whole rows, of 8 at 0.58
-// to 0.92, of 4 at 0.42 to 0.70: of 64 workers, 64 are faster so than eight. More than two at once: not measured.
+// Least panels of a task, and least columns at a time, in panels, if C is to leave room in L2. A worker alone (Emerald
+// Rapids, 4096x4096 from memory, the other workers idle) reads strips of 16 panels at 0.71 to 1.0 of the rate of whole
+// rows, of 8 at 0.58 to 0.92, of 4 at 0.42 to 0.70: of 64 workers, 64 are faster so than eight. Not measured with more
+// than two at once.
 enum { LEAST_PANELS = 4, WIDE_PANELS = 32 };
-// Rows of C up to which rows of B may begin within lines, so that each load is two (Granite Rapids, 48 and 64 rows 0.9
-// to 1.0 of packed on the way, whole lines 1.44 to 1.9).
+// Largest number of rows of C for which rows of B may begin within cache lines, which makes each load two (Granite
+// Rapids, 48 and 64 rows 0.9 to 1.0 of packed on the fly, whole lines 1.44 to 1.9).
 enum { BROKEN_ROWS = 32 };
 
-// Of rows of B that meet, as rows of C do then, four for three and four rows of C, so that a set of eight lines holds
-// them all (4x1024x4096 1.22), for one or two still eight (1.03 to 1.08), unless hardware alone is to follow them (Zen
-// 5, one row, ldb of 1024 to 4096: four rows of B 1.05 to 1.1 times as fast as eight; other ldb 0.9 to 0.97).
+// Rows of B at a time. Rows of B that alias (rows of C then do, too) are read four at a time for three and four rows of
+// C, so that a set of eight lines holds them all (4x1024x4096 1.22). For one or two rows of C eight are still better
+// (1.03 to 1.08), unless the hardware prefetcher alone is to follow them (Zen 5, one row, ldb of 1024 to 4096: four
+// rows of B 1.05 to 1.1 times as fast as eight; other ldb 0.9 to 0.97).
 static size_t steps_of(bool aliases, size_t rows, bool alone)
 {
     enum { FEW = 2 };
@@ -43,7 +46,7 @@ size_t fovea_gemm_step_groups(const struct fovea_gemm_layout *plan)
     return fovea_max(plan->strips.count / LEAST_PANELS, 1);
 }
 
-// As many as leave C in half of L2, beside rows of B.
+// As many columns as keep C in half of L2, besides rows of B.
 size_t fovea_gemm_step_columns(const struct fovea_gemm_layout *plan)
 {
     const size_t all = fovea_round_up(plan->desc.n, FOVEA_PANEL);
@@ -52,8 +55,8 @@ size_t fovea_gemm_step_columns(const struct fovea_gemm_layout *plan)
     return fovea_min(all, FOVEA_PANEL * fovea_max(most, WIDE_PANELS));
 }
 
-// Half as many more as tiles have on their way, of all rows together: those of a row follow one another (Zen 5, three
-// to six rows, 14 lines of each row ahead 0.95 to 1.0 of 17 to 24, 32 lines 0.9 to 1.05).
+// One and a half times as many lines as tiles have in flight, over all rows together, because the lines of a row follow
+// one another (Zen 5, three to six rows, 14 lines of each row ahead 0.95 to 1.0 of 17 to 24, 32 lines 0.9 to 1.05).
 size_t fovea_gemm_step_lines(const struct fovea_gemm_layout *plan)
 {
     return (size_t)plan->tuning->lead * 3 / 2;
@@ -85,7 +88,7 @@ void fovea_gemm_bn_sums(const struct fovea_gemm_layout *plan, const struct fovea
             tile.a = a + (ptrdiff_t)row * tile.a_row;
             tile.c = c + (ptrdiff_t)row * tile.c_row;
             plan->kernels->gemm_bn.run(&tile);
-            tile.ahead = NULL; // the first part has asked for what comes next
+            tile.ahead = NULL; // the first part has prefetched the next rows
         }
         tile.b = next;
     }

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// ops/gemm_bt.c - the way of few rows and a transposed B: each row of B is read once, where it lies.
+// ops/gemm_bt.c - few rows and a transposed B: each row of B is read once, in place.
 //
 // Packing B for so few rows takes longer than the product: M = 1 ran at 40 % of the read stream, 4 at 30. All of A is
-// read for every panel of B, so its rows are turned into columns first: they come in the order they are read in, and do
-// not meet in one set of L1 (16x4096x4096: half of the time).
+// read for every panel of B, so A is transposed first: its elements are then in the order they are read in, and do not
+// alias in one set of L1 (16x4096x4096: half of the time).
 #include "ops/gemm.h"
 
 enum {
-    SPREAD_ROWS = 16, // of a tile, at most
-    CALL_PANELS = 4,  // of a call of the kernel, at most
+    SPREAD_ROWS = 16, // most rows of a tile
+    CALL_PANELS = 4,  // most panels per call of the kernel
 };
 
 bool fovea_gemm_takes_rows(const struct fovea_gemm_area *area)
@@ -39,16 +39,16 @@ uint32_t fovea_gemm_side(const struct fovea_gemm_layout *plan, size_t rows)
 {
     enum { FEW = 8, SOME = 16, MANY = 32 };
     if (!fovea_is_far(plan->kernels->tuning.cache.near, (double)plan->desc.n * (double)plan->k)) {
-        return plan->b_aliases ? SOME : MANY; // rows that meet in few sets of L1 push one another out
+        return plan->b_aliases ? SOME : MANY; // rows that alias in few sets of L1 evict one another
     }
-    // So they do here, which makes up for more (4x4096x1024 1.16 on Zen 4, 4x1536x384 0.89).
+    // So they do here, where avoiding it gains more (4x4096x1024 1.16 on Zen 4, 4x1536x384 0.89).
     return rows <= plan->tuning->half_rows * (plan->b_aliases ? 3 : 1) ? FEW : SOME;
 }
 
-// Columns from `begin` on, a multiple of nr, where a call takes rows of B that lie as far apart as they can, so each is
-// one of nr streams through all of B. Where they are prefetched, an odd number of rows: or their lines may all be in
-// one set of L2, too, which they then leave before they are used. C's columns lie as far apart; they are raw until all
-// are there. Returns how many columns that is.
+// Computes columns from `begin` on, a multiple of nr, in calls that read nr rows of B as far apart as possible, so that
+// each is one of nr streams through all of B. If they are prefetched, their distance is an odd number of rows:
+// otherwise their lines may all be in one set of L2, too, and be evicted before use. C's columns are as far apart; they
+// are raw sums until all are computed. Returns the number of these columns.
 static size_t spread_rows(const struct fovea_gemm_area *area, struct fovea_gemm_bt_tile tile, const float *a,
                           size_t begin, size_t end)
 {
@@ -65,7 +65,7 @@ static size_t spread_rows(const struct fovea_gemm_area *area, struct fovea_gemm_
     tile.b += (ptrdiff_t)(begin * d->ldb);
     tile.b_row = (ptrdiff_t)(apart * d->ldb);
     tile.n = lanes;
-    tile.far = 0; // the rows after these are not what comes next
+    tile.far = 0; // the rows after these are not the next ones
     tile.side = (uint32_t)lanes;
     tile.stream = plan->tuning->stream;
     tile.c = room;
@@ -104,7 +104,7 @@ void fovea_gemm_bt(const struct fovea_gemm_area *area)
         plan->kernels->transpose.run(area->rows, plan->k, 1.0f, a, (ptrdiff_t)d->lda, area->b_room, a_k);
         a = area->b_room;
     }
-    // As many panels of a call as acc has room for, mr x 16 or all of C; where C is acc, too.
+    // As many panels per call as acc has room for, mr x 16 or all of C; also if C itself holds the sums.
     const size_t mr = plan->kernels->gemm_bt.mr, most = mr / fovea_min(area->rows, mr);
     const size_t columns =
         FOVEA_PANEL * fovea_min(fovea_min(CALL_PANELS, most), fovea_ceil_div(end - begin, FOVEA_PANEL));

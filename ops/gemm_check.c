@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// ops/gemm_check.c - what a descriptor of a GEMM must be, and what is wrong with one that is not.
+// ops/gemm_check.c - validates a GEMM descriptor, and says what is wrong with it.
 #include "ops/gemm.h"
 #include <math.h>
 
-// The sizes of one stored matrix. `name` is the letter of its leading dimension, as in lda.
+// Checks the sizes of one stored matrix. `name` is the letter of its leading dimension, as in lda.
 static enum fovea_status check_matrix(char name, size_t rows, size_t cols, size_t ld, const struct fovea_why *why)
 {
     FOVEA_REQUIRE(ld >= cols, FOVEA_ERR_STRIDE, why, "gemm: ld%c %zu is smaller than a row of %zu", name, ld, cols);
-    size_t bytes = 0; // a kernel may form the addresses of a few rows that it does not read
+    size_t bytes = 0; // a kernel may compute addresses of a few rows that it does not read
     FOVEA_REQUIRE(fovea_mul(ld, FOVEA_PANEL * sizeof(float), &bytes) && fovea_extent(rows, cols, ld, &bytes),
                   FOVEA_ERR_OVERFLOW, why, "gemm: %zu rows with ld%c %zu do not fit in memory", rows, name, ld);
     return FOVEA_OK;
 }
 
-// Whether entries of C share no element: one lies behind the other, or beside it in the same rows, as heads of a layer
-// do.
+// Whether entries of C share no element: they follow one another, or are side by side in the same rows, as the heads of
+// a layer are.
 static bool entries_apart(const struct fovea_gemm_desc *d, size_t columns)
 {
     size_t entry = 0, others = 0;

@@ -1,42 +1,43 @@
 // SPDX-License-Identifier: Apache-2.0
-// ops/gemm_direct.c - the way of small products: strip by strip, one loop over the tiles of C; or, of a small B, along
-// the rows of C.
+// ops/gemm_direct.c - small products, without blocks: strip by strip, one loop over the tiles of C; or, if only B is
+// small, along the rows of C.
 //
-// All three matrices are in L2 already, or mostly (direct_of_l2 of dispatch/beyond.h); or they are many times that, but
-// B is packed: k is one block, so a strip of it stays in L2 while all tiles pass, and the L3 of Zen 5 delivers the rest
-// nearly as fast (direct_packed); or B is in L2, and the rows of A and C pass it once, in the order in which hardware
-// expects them (along_eighths). So there are no blocks, nothing is prefetched and A is read where it lies. What
-// gemm_area.c decides anew for each tile costs 150 cycles there, and a tile of a 64 cube has 770 cycles of FMAs; cubes
-// of 150 to 320 are 1.04 to 1.09 times as fast this way on Zen 5.
+// This way is taken in three cases. All three matrices are in L2, or mostly (direct_of_l2 of dispatch/beyond.h). They
+// are many times that, but B is packed: k is one block, so a strip of it stays in L2 while all tiles are computed, and
+// the L3 of Zen 5 delivers the rest nearly as fast (direct_packed). Or B is in L2, and the rows of A and C are streamed
+// once, in the order that hardware prefetchers expect (along_eighths). So there are no blocks, nothing is prefetched,
+// and A is read in place. The per-tile decisions of gemm_area.c cost 150 cycles, while a tile of a 64 cube has 770
+// cycles of FMAs; cubes of 150 to 320 are 1.04 to 1.09 times as fast this way on Zen 5.
 #include "ops/gemm.h"
 #include "ops/pack.h"
 
-// Steps up to which C is written along its rows, where it is so many columns wide (Zen 4, 8 to 128 steps, 512 to 2300
-// columns: 0.98 to 1.06 times as fast where all of it is in L2, 1.05 to 2.2 where it is not; 256 columns 0.96 to 0.99
-// and 1.0 to 1.2).
+// Largest k for which C is written along its rows, if it has at least this many columns (Zen 4, 8 to 128 steps, 512 to
+// 2300 columns: 0.98 to 1.06 times as fast if all of it is in L2, 1.05 to 2.2 if not; 256 columns 0.96 to 0.99 and 1.0
+// to 1.2).
 enum { ALONG_STEPS = 128, ALONG_COLUMNS = 512 };
-// Rows up to which wide tiles take a B of half of L2 for weights that come from beyond it (Zen 4, 40 to 128 rows, B of
-// 480 to 590 KiB: 1.05 to 1.33 times as fast from memory, 0.98 to 1.0 where all of it is in L2; of 256 to 360 KiB 0.94
-// to 0.98; tiles of 16 columns 0.94 to 1.14 and 0.97 to 1.0), unless it is packed: hardware follows that (an encoder of
-// 64 and 128 tokens 0.99 to 1.0).
+// Largest number of rows for which wide tiles treat a B of more than half of L2 as weights that come from beyond it
+// (Zen 4, 40 to 128 rows, B of 480 to 590 KiB: 1.05 to 1.33 times as fast from memory, 0.98 to 1.0 if all of it is in
+// L2; of 256 to 360 KiB 0.94 to 0.98; tiles of 16 columns 0.94 to 1.14 and 0.97 to 1.0), unless it is packed: the
+// hardware prefetcher follows that (an encoder of 64 and 128 tokens 0.99 to 1.0).
 enum { WEIGHTS_ROWS = 128 };
-// Rows from which small tiles read a panel so often that it should stay in L1, and steps of it that are looked at.
+// Smallest number of rows for which small tiles read a panel so often that it should stay in L1, and number of its
+// steps that are checked.
 enum { AGAIN_ROWS = 96, AGAIN_STEPS = 128 };
 
-// Rows that lie apart and together span half of what the operands may take: they are read in place, at worst from L2 or
-// an L3 that is nearly as fast.
+// Whether strided rows together span at most half of what the operands may take. They are then read in place, at worst
+// from L2 or an L3 that is nearly as fast.
 static bool near(const struct fovea_gemm_layout *plan, size_t rows, size_t ld)
 {
     return (double)rows * (double)ld * sizeof(float) <= 512.0 * plan->tuning->direct;
 }
 
-// Rows of a natural B are read in place. Loads that cross lines cost less than packing even for many rows of C: 60 rows
-// 1.10 times as fast on Zen 5, 100 rows 1.06, 300 rows 1.02 (Zen 4, 100 rows: 1.04). Not on Cascade Lake, where such a
-// load takes two turns of a port and panels that are longer than L1 are not prefetched (split_rows), unless all of B is
-// in L1 (split_kib). Rows that meet in few sets of L1 are read by wide tiles alone, a few lines of each at once (ldb of
-// 512 and 1024, 40 to 200 rows: 0.98 to 1.22; by the small ones of AVX2 0.5 to 0.95). Nor do tiles that read a panel
-// many times leave it there if its rows meet (AVX2 on Zen 4, packed in place of in place: ldb of 64 to 256, 128 to 256
-// rows 1.02 to 1.12; 64 rows 0.98 to 1.0, 32 0.95).
+// Whether rows of a natural B are read in place. Loads that cross cache lines cost less than packing even for many rows
+// of C: 60 rows 1.10 times as fast on Zen 5, 100 rows 1.06, 300 rows 1.02 (Zen 4, 100 rows: 1.04). Exceptions: on
+// Cascade Lake such a load occupies a port for two cycles, and panels longer than L1 are not prefetched (split_rows),
+// unless all of B is in L1 (split_kib). Rows that alias in few sets of L1 are read in place only by wide tiles, a few
+// lines of each at a time (ldb of 512 and 1024, 40 to 200 rows: 0.98 to 1.22; by the small tiles of AVX2 0.5 to 0.95).
+// Nor do small tiles that read a panel many times read it in place if its rows alias (AVX2 on Zen 4, packed in place of
+// in place: ldb of 64 to 256, 128 to 256 rows 1.02 to 1.12; 64 rows 0.98 to 1.0, 32 0.95).
 static bool reads_rows(const struct fovea_gemm_layout *plan)
 {
     const struct fovea_gemm_desc *const d = &plan->desc;
@@ -47,9 +48,9 @@ static bool reads_rows(const struct fovea_gemm_layout *plan)
     return !packs && near(plan, plan->k, d->ldb) && (!small || !(plan->b_aliases || again));
 }
 
-// Lines of a transposed A and of a natural B that fill all ways of a set of L2 (16 ways, 1024 sets), each of them, so
-// that a strip of B and a tile's lines of A push one another out: 512 cubes, 0.71 to 0.95 of the peak by where they
-// lie, 0.94 copied; 384 of 512 steps, or columns, 0.96 to 1.0 in place.
+// The size at which the lines of a transposed A, and likewise of a natural B, each fill all ways of a set of L2 (16
+// ways, 1024 sets), so that a strip of B and a tile's lines of A evict one another: 512 cubes 0.71 to 0.95 of the peak,
+// depending on their addresses, 0.94 copied; 384 of 512 steps, or columns, 0.96 to 1.0 in place.
 enum { FULL_SETS = 16 * 1024 * FOVEA_PANEL };
 
 static bool fills_sets(size_t rows, size_t ld)
@@ -63,7 +64,7 @@ static bool meet_in_l2(const struct fovea_gemm_layout *plan)
     return !d->b_packed && d->trans_b != FOVEA_TRANS && fills_sets(plan->k, d->lda) && fills_sets(plan->k, d->ldb);
 }
 
-// Neither packs B nor has it packed a strip at a time.
+// True if the product reads B in place, or from a prepacked blob.
 static bool reads_b(const struct fovea_gemm_layout *plan)
 {
     const struct fovea_gemm_desc *const d = &plan->desc;
@@ -76,7 +77,7 @@ static bool exceeds(const struct fovea_gemm_layout *plan)
     return (m * k + k * n + m * n) * sizeof(float) > 1024.0 * plan->tuning->direct;
 }
 
-// Where B stays in L2 and the rest is more than that: a 512 cube, natural, 1.07 times as fast as packed in blocks, tile
+// B stays in L2 and the other operands exceed it: a 512 cube, natural, 1.07 times as fast as packed in blocks, tile
 // below tile 1.04 (Granite Rapids).
 bool fovea_gemm_passes_b(const struct fovea_gemm_layout *plan)
 {
@@ -104,15 +105,16 @@ bool fovea_gemm_is_direct(const struct fovea_gemm_layout *plan)
         (d->trans_a == FOVEA_TRANS ? !near(plan, d->k, d->lda) || meet_in_l2(plan) : plan->aliases)) {
         return false;
     }
-    // Few rows over a B that is far read it from memory, as weights are, and so do some more over half as much as stays
-    // in L2. And what several tasks of many rows pack, all of them read: it is packed first, for all.
+    // Not direct: few rows over a far B, which they read from memory as weights are, and some more rows over a B of
+    // more than half of what stays in L2. Nor a B that would be packed by several tasks of many rows, all of which read
+    // all of it: it is packed beforehand, for all.
     const uint32_t near_kib = fovea_near_of(&plan->kernels->tuning, d->m, fovea_gemm_form_of(d));
     const bool several = d->m <= FOVEA_SEVERAL_ROWS;
     const bool some = d->m <= WEIGHTS_ROWS && !d->b_packed && !fovea_gemm_is_small(plan->kernel);
     const bool far = (several || some) && fovea_is_far(several ? near_kib : near_kib / 2, n * k);
     const bool packs = !reads_b(plan);
     const bool shares = packs && d->batch == 1 && d->m > plan->tuning->keep_rows && !fovea_gemm_whole(plan, d->m);
-    const bool along = packs && short_and_wide(plan); // as gemm_area.c does
+    const bool along = packs && short_and_wide(plan); // gemm_area.c does this, too
     return !far && !shares && !along;
 }
 
@@ -129,7 +131,7 @@ void fovea_gemm_run_edge(const struct fovea_gemm_layout *plan, const struct fove
                                                                 .c_row = tiles->c_row});
 }
 
-// B of columns [begin, end), in whole panels; of a natural one that lies elsewhere a copy, made for this strip.
+// Sets B of columns [begin, end), in whole panels: in place, or a copy made for this strip.
 static void set_b(const struct fovea_gemm_area *area, bool natural, size_t begin, size_t end,
                   struct fovea_gemm_tile *tile)
 {
@@ -154,7 +156,7 @@ bool fovea_gemm_is_along(const struct fovea_gemm_layout *plan)
     return plan->way == FOVEA_WAY_DIRECT && reads_b(plan) && (plan->passes || (plan->terms && short_and_wide(plan)));
 }
 
-// C along its rows, all strips but the last where that ends within a panel. Returns the first one that is left.
+// Computes C along its rows, all strips except a last one that ends within a panel. Returns the first remaining strip.
 static size_t run_along(const struct fovea_gemm_area *area, const struct fovea_cut *tiles, struct fovea_gemm_tile tile)
 {
     const struct fovea_gemm_layout *const plan = area->plan;
@@ -198,7 +200,8 @@ void fovea_gemm_direct(const struct fovea_gemm_area *area)
     const bool finishes = fovea_gemm_finishes(area), in_tiles = fovea_gemm_finishes_in_tiles(area);
     struct fovea_gemm_tile tile = fovea_gemm_direct_tile(plan, natural);
     struct fovea_gemm_terms terms = fovea_gemm_terms(plan);
-    const bool along = plan->along && (!finishes || in_tiles || plan->passes); // else a strip is finished while in L1
+    const bool along = plan->along && (!finishes || in_tiles || plan->passes); // otherwise a strip gets its epilogue
+                                                                               // while it is in L1
     for (size_t strip = along ? run_along(area, &tiles, tile) : area->strip; strip < area->strip + area->strips;
          strip++) {
         const size_t begin = fovea_cut_begin(&plan->strips, strip) * FOVEA_PANEL;

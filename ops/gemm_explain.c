@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// ops/gemm_explain.c - the facts of a plan of a GEMM, and their reasons, in one line.
+// ops/gemm_explain.c - the facts of a GEMM plan, and their reasons, in one line.
 #include "ops/facts.h"
 #include "ops/gemm.h"
 #include <stdio.h>
 
-// How B is come by.
+// How B is read.
 static const char *const reads_words[] = {
     [FOVEA_READS_NOTHING] = "A and B not read",
     [FOVEA_READS_BLOB] = "packed B",
@@ -16,7 +16,8 @@ static const char *const reads_words[] = {
     [FOVEA_READS_IN_PLACE] = "B in place",
 };
 
-// What is prefetched of it. Of a B that is packed by the call, or that hardware follows in place, nothing is said.
+// What is prefetched of B. Nothing is said about a B that the call packs, or that the hardware prefetcher follows in
+// place.
 static void say_fetches(const struct fovea_gemm_facts *facts, char *text, size_t size)
 {
     const bool blob = facts->reads == FOVEA_READS_BLOB, apart = facts->fetches == FOVEA_FETCHES_APART;
@@ -55,7 +56,7 @@ static const char *rows_are(size_t m)
                                      : "many (more than 192)";
 }
 
-// What its class of shapes is, and what goes directly besides.
+// The class of shapes of the plan, and whether it is direct.
 void fovea_gemm_reasons(const struct fovea_gemm_layout *plan, char *text, size_t size)
 {
     const struct fovea_gemm_desc *const d = &plan->desc;
@@ -88,7 +89,7 @@ void fovea_gemm_say(const struct fovea_gemm_layout *plan, char *text, size_t siz
 {
     const struct fovea_gemm_desc *const d = &plan->desc;
     struct fovea_gemm_facts f;
-    char fetches[64], by[256]; // what computes, and in which blocks
+    char fetches[64], by[256]; // by: the kernel, and the blocks
     fovea_gemm_facts(plan, &f);
     say_fetches(&f, fetches, sizeof fetches);
     if (f.reads == FOVEA_READS_STEPS || f.flips) {

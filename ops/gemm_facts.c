@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ops/gemm_facts.c - what a plan of a GEMM does, number by number.
+// ops/gemm_facts.c - the facts of a GEMM plan, number by number.
 #include "ops/facts.h"
 #include "ops/gemm.h"
 #include <string.h>
@@ -24,8 +24,8 @@ static bool streams(const struct fovea_gemm_layout *plan)
     return fovea_gemm_streams(plan) && plan->desc.m <= plan->mr;
 }
 
-// Of rows that are taken far apart some may be left, fewer than two calls of the kernel take: how these are prefetched
-// is not told.
+// If rows are read far apart some may be left over, fewer than two calls of the kernel take; how these are prefetched
+// is not among the facts.
 static enum fovea_gemm_fetches fetches_of_rows(const struct fovea_gemm_layout *plan)
 {
     return fovea_gemm_spreads(plan, plan->desc.m) ? FOVEA_FETCHES_APART
@@ -34,7 +34,7 @@ static enum fovea_gemm_fetches fetches_of_rows(const struct fovea_gemm_layout *p
                                                   : FOVEA_FETCHES_ROWS;
 }
 
-// Of A, which is what is read once where C is computed transposed.
+// Prefetches of A, which is the operand read once if C is computed transposed.
 static enum fovea_gemm_fetches fetches_of_a(const struct fovea_gemm_layout *plan)
 {
     const struct fovea_gemm_tuning *const tuning = plan->tuning;

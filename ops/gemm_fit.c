@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// ops/gemm_fit.c - which tiles a small product is cut into: those of which it needs least, and the last columns apart.
+// ops/gemm_fit.c - chooses the tiles of a small product, those of least cost, and whether the last columns are
+// separate.
 #include "ops/gemm.h"
 
-// For up to chain_rows, of which three panels are fewer chains of FMAs than a core has under way at once, so that tiles
-// of four are faster where a strip less is computed: KiB of B up to which not L2 is the bound; and columns (Zen 5,
-// one to five rows of 64 columns 1.05 to 1.5 times as fast, of 100 1.03 to 1.18, packed, of 128 and 200, 1.02 to 1.2;
-// natural 0.96 to 1.04 there, 256 KiB 0.96 to 1.03; six rows 0.97 to 1.0; transposed, which is packed first, of 64
-// columns 1.03 to 1.35, of 112 0.90 to 0.97).
+// Limits for up to chain_rows rows. Three panels of these are fewer chains of FMAs than a core can have in flight, so
+// tiles of four are faster if that saves a strip. CHAIN_KIB: KiB of B up to which L2 is not the limit. chain_columns:
+// most columns (Zen 5, one to five rows of 64 columns 1.05 to 1.5 times as fast, of 100 1.03 to 1.18, packed, of 128
+// and 200, 1.02 to 1.2; natural 0.96 to 1.04 there, 256 KiB 0.96 to 1.03; six rows 0.97 to 1.0; transposed, which is
+// packed first, of 64 columns 1.03 to 1.35, of 112 0.90 to 0.97).
 enum { CHAIN_KIB = 128 };
 static const size_t chain_columns[] = {
     [FOVEA_FORM_PACKED] = SIZE_MAX, [FOVEA_FORM_NN] = 7 * FOVEA_PANEL, [FOVEA_FORM_NT] = 4 * FOVEA_PANEL};
 
-// Rows, and steps for up to four and for more columns, from which the last ones are computed apart (Zen 5: one and four
-// of 33 to 100 columns 1.04 to 1.17 times as fast, 17 and 20 with as many steps 0.8 and 0.9; eight of 40 to 104 1.01
-// to 1.04, six of 38 0.98; 128 rows of eight or two columns alone, 768 steps, 1.43 and 2.47, eight rows 1.3 to 1.9).
-// Not where as many rows meet in a set of L1: each line of them is read four times (300x4x1024 0.85, ld of 512 1.7).
+// Least rows, and least steps for up to four and for more columns, for which the last columns are computed separately
+// (Zen 5: one and four of 33 to 100 columns 1.04 to 1.17 times as fast, 17 and 20 with as many steps 0.8 and 0.9; eight
+// of 40 to 104 1.01 to 1.04, six of 38 0.98; 128 rows of eight or two columns alone, 768 steps, 1.43 and 2.47, eight
+// rows 1.3 to 1.9). Not if as many rows of A alias in a set of L1: each of their lines is read four times (300x4x1024
+// 0.85, ld of 512 1.7).
 enum { EDGE_ROWS = 8, EDGE_STEPS = 32, WIDE_EDGE_STEPS = 48 };
 
 size_t fovea_gemm_edge(const struct fovea_gemm_layout *plan)
@@ -27,8 +29,8 @@ size_t fovea_gemm_edge(const struct fovea_gemm_layout *plan)
     return pays && d->trans_a != FOVEA_TRANS && !fovea_gemm_rows_alias(d->lda, EDGE_ROWS) ? edge : 0;
 }
 
-// What the tiles of C cost, in instructions for each k step: a fma for each row and panel, a broadcast for each row and
-// strip, a load for each panel and tile, and a loop for each tile of a strip, with what comes before and after it.
+// Cost of the tiles of C, in instructions per k step: an fma per row and panel, a broadcast per row and strip, a load
+// per panel and tile, and a loop per tile of a strip, with what comes before and after it.
 static double cost(const struct fovea_gemm_layout *plan, const struct fovea_gemm_kernel *kernel)
 {
     enum { LOOP = 5, AROUND = 100 };
@@ -39,7 +41,7 @@ static double cost(const struct fovea_gemm_layout *plan, const struct fovea_gemm
     return m * p + m * strips + p * tiles + (LOOP + AROUND / (double)d->k) * strips * tiles;
 }
 
-// Of the tiles that take few rows of a small product at once the one with fewest strips.
+// Of the tiles that take the few rows of a small product at once, the one with fewest strips.
 static const struct fovea_gemm_kernel *with_chains(const struct fovea_gemm_layout *plan)
 {
     const struct fovea_kernels *const kernels = plan->kernels;
@@ -62,11 +64,11 @@ static bool wants_chains(const struct fovea_gemm_layout *plan)
            (double)plan->k * (double)d->n * sizeof(float) <= 1024.0 * CHAIN_KIB;
 }
 
-// Whether tiles made for few rows of C are for its few columns, too, as wide as they are: fewer and larger tiles than
-// those that take as many of the columns as there are (Granite Rapids, up to 32 columns, 12x32 in place of 9x48 1.01 to
-// 1.06 times as fast, up to 16 columns 16x16 1.02 to 1.09, of 12 rows 1.2; elsewhere the same instructions fewer, not
-// measured). Not of 16 rows that meet in few sets of L1 (4096x16x1024 0.93), nor flat ones (2x48 of AVX2), nor where B
-// would be read another way by tiles of one panel.
+// Whether tiles made for few rows suit a C with few columns, no more than they are wide: they are fewer and larger
+// tiles than others that cover these columns (Granite Rapids, up to 32 columns, 12x32 in place of 9x48 1.01 to 1.06
+// times as fast, up to 16 columns 16x16 1.02 to 1.09, of 12 rows 1.2; elsewhere fewer instructions, too, not measured).
+// Not with 16 rows that alias in few sets of L1 (4096x16x1024 0.93), not flat tiles (2x48 of AVX2), and not if tiles of
+// one panel would read B in another way.
 static bool is_narrow(const struct fovea_gemm_layout *plan, const struct fovea_gemm_kernel *kernel)
 {
     enum { FLAT_ROWS = 2 };
@@ -78,9 +80,9 @@ static bool is_narrow(const struct fovea_gemm_layout *plan, const struct fovea_g
            fovea_gemm_in_place(&with) == fovea_gemm_in_place(plan);
 }
 
-// Whether small tiles of two panels that are not the class's may take a product from those of one, where `pairs` lets
-// them: not three panels, of which one is left over (Zen 3, 20x48x256 0.93 to 0.98), nor rows of B that begin within
-// lines, whose loads, of which they have more, are two each (100 cube 0.96, which packed is 1.03).
+// Whether `pairs` lets small tiles of two panels, which are not the class's, take a product from those of one panel.
+// Not with three panels, of which one is left over (Zen 3, 20x48x256 0.93 to 0.98), nor with rows of B that begin
+// within cache lines: these tiles have more loads, each of which is two then (100 cube 0.96, which packed is 1.03).
 static bool pairs_up(const struct fovea_gemm_layout *plan)
 {
     enum { LEFT_OVER = 3 };
@@ -101,14 +103,14 @@ const struct fovea_gemm_kernel *fovea_gemm_fitting(const struct fovea_gemm_layou
         const struct fovea_gemm_kernel *const other = &kernels->gemm_tiles[i];
         const bool few = fovea_gemm_is_thin(other) || fovea_is_tall(other->mr, other->nr);
         if (few && !is_narrow(plan, other)) {
-            continue; // few rows are the choice of a plan for them
+            continue; // tiles for few rows are chosen by plans for few rows
         }
         const bool pair = fovea_gemm_is_small(other) && other->nr > FOVEA_PANEL && other != plan->kernel;
         if (pair && !pairs_up(plan)) {
             continue;
         }
         if (!few && plan->desc.m <= other->mr) {
-            return plan->kernel; // one tile high: as its class has found
+            return plan->kernel; // one tile high: keeps the choice of its class
         }
         best = cost(plan, other) < cost(plan, best) ? other : best;
     }

@@ -1,34 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
-// ops/gemm_flip.c - the way of few columns of C: its transpose, op(B)' op(A)', which has few rows.
+// ops/gemm_flip.c - few columns of C: computes its transpose, op(B)' op(A)', which has few rows.
 //
-// A tile of C takes 16 columns, of which few would count, and a line of a transposed A for each step and tile. Flipped,
-// lanes are rows of C: a transposed A is a natural B, whose rows pass as streams (gemm_bn_f32), a natural one a
-// transposed B, each line of which is read once (gemm_bt_f32).
+// A tile of C has 16 columns, of which few would be used, and reads one line of a transposed A per step and tile.
+// Flipped, lanes are rows of C: a transposed A is a natural B, whose rows are read as streams (gemm_bn_f32), and a
+// natural A is a transposed B, each line of which is read once (gemm_bt_f32).
 #include "ops/gemm.h"
 #include "ops/pack.h"
 
-// What is flipped, and how many times as fast that is (Emerald Rapids, AVX-512, from L2 or L3 mostly; AVX2 alike):
+// Which products are flipped, and how many times as fast that is (Emerald Rapids, AVX-512, mostly from L2 or L3; AVX2
+// alike):
 //
 // - transposed A, one to four columns 1.3 to 5.9, eight of 64 rows and steps 1.0, of 100x1000 1.1, of 512x512 1.7,
 //   12 of 256x256 1.25, of 100x100 0.9; from beyond L2 up to 64 columns 1.1 to 5.0, 96 1.2, from memory 2 to 5;
 // - natural A, one and two columns 1.7 to 2.3, four 1.2 to 1.6, of 8 steps 0.6; five and six, where the kernel takes 16
 //   rows, 0.95 to 1.5, eight 0.96 to 1.16 (AVX2 0.85).
 //
-// Few steps are not worth it: 20000 rows of eight columns and 32 steps 0.9, of 64 columns and 128 steps 0.97, one
-// column of 8 steps 10. Of packed columns no more than one panel has.
+// Few steps do not pay: 20000 rows of eight columns and 32 steps 0.9, of 64 columns and 128 steps 0.97; one column of 8
+// steps 10. With a packed B no more than the columns of one panel.
 enum {
     LEAST_ROWS = 32,         // of C
-    LEAST_STEPS = 16,        // but for one column of a transposed A
+    LEAST_STEPS = 16,        // except for one column of a transposed A
     NATURAL = 4,             // columns, of a natural A
-    NATURAL_OF_16 = 6,       // the same where gemm_bt_f32 takes 16 rows
+    NATURAL_OF_16 = 6,       // the same if gemm_bt_f32 takes 16 rows
     TURNED = 4,              // columns, of a transposed A
-    MORE_TURNED = 12,        // the same where there are
-    MORE_STEPS = 64,         // so many steps and
+    MORE_TURNED = 12,        // the same if there are
+    MORE_STEPS = 64,         // this many steps and
     MORE_ELEMENTS = 1 << 15, // elements of A
-    FAR_TURNED = 64,         // the same of an A beyond L2
-    FAR_STEPS = 256,         // of so many steps
+    FAR_TURNED = 64,         // the same for an A beyond L2
+    FAR_STEPS = 256,         // with this many steps
 };
-// Rows of C that are transposed, and finished, at once.
+// Rows of C that are transposed, and get their epilogue, at a time.
 enum { BLOCK = 64 };
 
 bool fovea_gemm_flip_is_far(const struct fovea_gemm_layout *plan)
@@ -61,7 +62,7 @@ uint32_t fovea_gemm_flip_side(const struct fovea_gemm_layout *plan)
     return fovea_gemm_flip_is_far(plan) ? SOME : MANY;
 }
 
-// As many as leave L2 room.
+// As many rows as leave room in L2.
 size_t fovea_gemm_flip_rows(const struct fovea_gemm_layout *plan)
 {
     const size_t room = (size_t)plan->kernels->tuning.cache.near * 1024 / 4 / sizeof(float);
@@ -69,7 +70,7 @@ size_t fovea_gemm_flip_rows(const struct fovea_gemm_layout *plan)
     return fovea_min(fovea_round_up(plan->desc.m, FOVEA_PANEL), most / FOVEA_PANEL * FOVEA_PANEL);
 }
 
-// Floats of scratch: sums, a block of them transposed, and B transposed where rows of A have to meet its columns.
+// Floats of scratch: the sums; a block of them transposed; and B transposed, if rows of A need its columns.
 static size_t sums_size(const struct fovea_gemm_layout *plan)
 {
     return plan->desc.n * fovea_gemm_pitch(fovea_gemm_flip_rows(plan));
@@ -88,7 +89,7 @@ bool fovea_gemm_flip_scratch(const struct fovea_gemm_layout *plan, size_t *float
     return (!turns_b || fovea_mul(d->n, plan->k, &of_b)) && fovea_add(sums_size(plan) + block_size(plan), of_b, floats);
 }
 
-// op(B)' as the few rows that meet op(A)'.
+// op(B)' as the few rows that are multiplied with op(A)'.
 struct few_rows {
     const float *at;
     ptrdiff_t row, k;

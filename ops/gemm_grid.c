@@ -1,35 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 // ops/gemm_grid.c - how a GEMM is cut into tasks.
 //
-// Tasks of about equal work, TASKS_EACH for each worker, so that the largest share is within a tenth of the even one,
-// but no more than TASKS, and none below FOVEA_TASK_STEPS where fewer would do (ops/gemm_balance.c). A task is about as
-// tall as wide, so that it reads least; one that packs its own strips of B takes all rows. tests/unit/gemm_balance.c
-// holds the cuts to that.
+// Tasks have about equal work. There are TASKS_EACH per worker, so that the largest share is within a tenth of the even
+// one, but no more than TASKS, and none is below FOVEA_TASK_STEPS if fewer would do (ops/gemm_balance.c). A task is
+// about as tall as wide, so that it reads least; one that packs its own strips of B has all rows.
+// tests/unit/gemm_balance.c checks the cuts for that.
 //
-// Of few large tasks each worker reads less of A and B that another one has read, too, from L3: two workers of Granite
-// Rapids, 175 lines of the suite, 1.036 times as fast as with about 700 tasks, 1024x768x3072 1.31 and prepacked 1.35,
-// 1500x512x2048 1.16 to 1.2, 1024 cubes 1.06 to 1.09, 512x3072x768 1.03 to 1.06, a 512 cube with A transposed 0.94.
-// Zen 5, Zen 4 and more workers: not measured. Tasks that take all of B anyway (passes) save nothing by being few, and
-// of 22 of them one that waits for the last is 2 % of a 512 cube.
+// With few large tasks each worker rereads less of what another one has read, too, of A and B from L3: two workers of
+// Granite Rapids, 175 lines of the suite, 1.036 times as fast as with about 700 tasks, 1024x768x3072 1.31 and prepacked
+// 1.35, 1500x512x2048 1.16 to 1.2, 1024 cubes 1.06 to 1.09, 512x3072x768 1.03 to 1.06, a 512 cube with A transposed
+// 0.94. Not measured: Zen 5, Zen 4 and more workers. Tasks that read all of B anyway (passes) gain nothing from being
+// few, and with 22 of them waiting for the last one costs 2 % of a 512 cube.
 #include "ops/gemm.h"
 #include <math.h>
 
-// The end of an element is worth some 16 steps, and fewer rows than 8 take as long as 8: reading B from beyond L2 is
-// then what takes the time.
+// The epilogue of an element is worth about 16 steps, and fewer rows than 8 take as long as 8, because reading B from
+// beyond L2 is then the limit.
 enum { ELEMENT_STEPS = 16, THIN_ROWS = 8, TASKS_EACH = 16, TASKS = 704 };
-// Elements of C that a task may have for the sake of fewer tasks where sums of several k blocks wait in scratch, of
-// which a worker reserves four times that, 1 MiB, beside what some rows of a strip take (fovea_gemm_acc).
+// Most elements of C per task if sums of several k blocks are kept in scratch. A worker reserves four times that, 1
+// MiB, in addition to what some rows of a strip take (fovea_gemm_acc).
 enum { ROOM = 64 << 10 };
-// Rows from which on those of a natural B that begin within lines are packed, at the latest: each load of them is two
-// (Zen 4, ldb of 300 to 5000, 40 rows 1.07 to 1.12 times as fast in place, 100 rows 1.01 to 1.06, 150 rows 0.99
-// to 1.03, 210 rows 0.85 to 1.02).
+// Number of rows of C from which a natural B whose rows begin within cache lines is packed at the latest: each of its
+// loads is two (Zen 4, ldb of 300 to 5000, 40 rows 1.07 to 1.12 times as fast in place, 100 rows 1.01 to 1.06, 150 rows
+// 0.99 to 1.03, 210 rows 0.85 to 1.02).
 enum { BROKEN_ROWS = 144 };
-// So few rows are not cut, as each block of rows reads all of B, nor into blocks of fewer than PACKED_ROWS where each
-// packs its own B, nor of fewer than FLIPPED_ROWS where these are lanes.
+// Up to WHOLE_ROWS rows are not cut, since each block of rows reads all of B; nor are blocks smaller than PACKED_ROWS
+// if each packs its own B, or than FLIPPED_ROWS if rows are lanes.
 enum { WHOLE_ROWS = 24, PACKED_ROWS = 32, FLIPPED_ROWS = 64 };
 
-// A length cut into parts of at most `most` each, but of no fewer than `least`; whole where it is shorter. Parts of one
-// rather than of one and of two.
+// Cuts a length into parts of at most `most` each, but of no fewer than `least`; a shorter length is not cut. Uses
+// parts of one rather than a mixture of one and two.
 static struct fovea_cut cut_between(size_t length, double least, double most)
 {
     const double parts = fmin(floor((double)length / fmax(least, 1)), ceil((double)length / most));
@@ -42,7 +42,7 @@ static struct fovea_cut uncut(size_t length)
     return (struct fovea_cut){1, length, 0};
 }
 
-// Beyond 2^53 low bits are lost, which no cut notices.
+// Beyond 2^53 low bits are lost, which does not matter to a cut.
 double fovea_gemm_work(const struct fovea_gemm_layout *plan, size_t rows, double columns)
 {
     return fmax((double)rows, THIN_ROWS) * columns * ((double)plan->k + ELEMENT_STEPS);
@@ -63,7 +63,7 @@ static double task_elements(const struct fovea_gemm_layout *plan, size_t m)
     return task_steps(plan, m) / ((double)plan->k + ELEMENT_STEPS);
 }
 
-// Columns of a square task, more where C has few rows.
+// Columns of a square task; more if C has few rows.
 static double task_side(const struct fovea_gemm_layout *plan, double elements, size_t m)
 {
     return fmin(fmax(sqrt(elements), elements / (double)m), (double)plan->desc.n);
@@ -80,13 +80,13 @@ size_t fovea_gemm_acc(const struct fovea_gemm_layout *plan)
         return m * fovea_gemm_pitch(fovea_gemm_step_columns(plan));
     }
     const size_t narrow = fovea_min(plan->strips.size * FOVEA_PANEL, n);
-    const size_t few = (size_t)plan->kernels->gemm_bt.mr * FOVEA_PANEL; // of a call in ops/gemm_bt.c
+    const size_t few = (size_t)plan->kernels->gemm_bt.mr * FOVEA_PANEL; // acc of a call in ops/gemm_bt.c
     if (plan->blocks.count <= 1) {
         const size_t tile = fovea_min(m, FOVEA_HOT_TILES * plan->mr) * wide;
         return tile > few ? tile : few;
     }
-    // The most that a task of m or fewer rows has. A part is at most twice the least, or one more than the most; strips
-    // and groups of them differ by their rounding.
+    // The most that a task of m or fewer rows needs. A part is at most twice `least`, or one more than `most`; strips
+    // and groups of them differ by rounding.
     const double elements = task_elements(plan, m), rounding = (double)wide / (double)narrow;
     const double side = task_side(plan, elements, fovea_min(m, WHOLE_ROWS + 1)) * rounding;
     const size_t rows = plan->desc.b_packed ? fovea_min(m, WHOLE_ROWS) : m;
@@ -95,14 +95,14 @@ size_t fovea_gemm_acc(const struct fovea_gemm_layout *plan)
     return (size_t)fmin(fmax(most, (double)few), (double)m * (double)fovea_round_up(n, FOVEA_PANEL));
 }
 
-// Groups of strips for tasks of so many rows, of average strips.
+// Groups of strips for tasks of `rows` rows, assuming average strips.
 static struct fovea_cut cut_strips(const struct fovea_gemm_layout *plan, size_t m, size_t rows)
 {
     const double strip = fovea_gemm_work(plan, rows, (double)plan->desc.n) / (double)plan->strips.count;
     return cut_between(plan->strips.count, ceil(FOVEA_TASK_STEPS / strip), task_steps(plan, m) / strip);
 }
 
-// Blocks of rows for tasks of so many columns.
+// Blocks of rows for tasks of `columns` columns.
 static struct fovea_cut cut_rows(const struct fovea_gemm_layout *plan, size_t m, double columns)
 {
     if (m <= WHOLE_ROWS) {
@@ -112,7 +112,7 @@ static struct fovea_cut cut_rows(const struct fovea_gemm_layout *plan, size_t m,
     return cut_between(m, fmax(ceil(FOVEA_TASK_STEPS / row), tile), fmax(task_steps(plan, m) / row, tile));
 }
 
-// The narrowest group, the last one aside: it ends where C does.
+// The columns of the narrowest group, not counting the last one, which ends where C does.
 static double narrowest(const struct fovea_gemm_layout *plan, const struct fovea_cut *groups)
 {
     if (groups->count < 2) {
@@ -125,12 +125,12 @@ static double narrowest(const struct fovea_gemm_layout *plan, const struct fovea
 
 size_t fovea_gemm_workers(const struct fovea_gemm_layout *plan, double worth)
 {
-    enum { EACH = 4 }; // 5 us of 20: what a pool that waits in a loop needs to begin and end a phase, several times
+    enum { EACH = 4 }; // 5 us of 20: several times what a pool that spins needs to begin and end a phase
     return worth < 2 ? 1 : (size_t)fmin(plan->kernels->workers, EACH * worth);
 }
 
-// A product alone is not made two tasks that are too small; entries of a batch, each a task, are ten for each worker at
-// least.
+// A single product is not split into two tasks that would be too small. Batch entries that are a task each number at
+// least ten per worker.
 bool fovea_gemm_whole(const struct fovea_gemm_layout *plan, size_t m)
 {
     const double most = plan->desc.batch == 1 ? 2 : TASKS_EACH / 10.0;
@@ -143,7 +143,7 @@ size_t fovea_gemm_packed_from(const struct fovea_gemm_layout *plan)
     return plan->desc.ldb % FOVEA_PANEL != 0 ? fovea_min(unbroken, BROKEN_ROWS) : unbroken;
 }
 
-// How it is cut whatever the number of tasks.
+// Cuts C, before tasks are evened out.
 static void cut_c(const struct fovea_gemm_layout *plan, size_t m, double worth, struct fovea_gemm_grid *grid)
 {
     const struct fovea_gemm_desc *const d = &plan->desc;
@@ -155,12 +155,12 @@ static void cut_c(const struct fovea_gemm_layout *plan, size_t m, double worth, 
         return;
     }
     grid->batch = fovea_cut(d->batch, 1);
-    if (plan->way == FOVEA_WAY_STEPS) { // rows are streams only where they are long: one task for each worker
+    if (plan->way == FOVEA_WAY_STEPS) { // rows are streams only if they are long: one task per worker
         const size_t workers = fovea_gemm_workers(plan, worth);
         grid->groups = fovea_parts(plan->strips.count, fovea_min(workers, fovea_gemm_step_groups(plan)));
     } else if (grid->pack_b && !grid->share_b) {
         grid->groups = cut_strips(plan, m, m);
-    } else if (plan->passes) { // all of B for each task
+    } else if (plan->passes) { // each task reads all of B
         grid->rows = cut_rows(plan, m, (double)d->n);
     } else {
         const struct fovea_cut square = cut_rows(plan, m, task_side(plan, task_elements(plan, m), m));
@@ -177,13 +177,13 @@ struct fovea_gemm_grid fovea_gemm_grid(const struct fovea_gemm_layout *plan, siz
         return grid;
     }
     const bool natural = !d->b_packed && plan->k != 0 && fovea_gemm_has_strips(plan), alone = d->batch == 1;
-    // A narrow tile reads all of A for every panel, so a copy pays from half of its rows on.
+    // A narrow tile reads all of A for every panel, so a copy already pays from half its rows on.
     const bool narrow = plan->kernel->mr >= plan->kernel->nr;
     grid.copy_a = plan->way != FOVEA_WAY_DIRECT && plan->way != FOVEA_WAY_STEPS && plan->aliases &&
                   m > (narrow ? plan->mr / 2 : 2 * plan->mr);
     const bool many = m >= fovea_gemm_packed_from(plan);
     grid.pack_b = natural && (d->trans_b == FOVEA_TRANS || (many && !fovea_gemm_in_place(plan)));
-    const bool in_place = d->trans_b == FOVEA_TRANS && m <= plan->bt_rows; // the way of gemm_bt.c
+    const bool in_place = d->trans_b == FOVEA_TRANS && m <= plan->bt_rows; // as in gemm_bt.c
     grid.share_b = plan->way != FOVEA_WAY_DIRECT && grid.pack_b && alone && m > plan->tuning->keep_rows && !in_place;
     const double worth = fovea_gemm_work(plan, m, (double)d->n) * (double)d->batch / FOVEA_TASK_STEPS;
     cut_c(plan, m, worth, &grid);

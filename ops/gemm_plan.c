@@ -1,32 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
-// ops/gemm_plan.c - chooses the way of a GEMM and its blocks, counts its memory and tasks.
+// ops/gemm_plan.c - chooses the way (the algorithm) of a GEMM and its blocks, and counts its memory and tasks.
 //
-// The sizes decided here change speed alone: each element of C is one chain over ascending k whatever the blocks. A
-// plan is made stage by stage (struct fovea_gemm_layout), each by one function from what those before it have decided.
+// The sizes decided here only change speed: each element of C is one chain over ascending k whatever the blocks. A plan
+// is made in stages (struct fovea_gemm_layout), each by one function of what earlier stages have decided.
 #include "ops/gemm.h"
 
-// Rows that pass a strip of B before it is packed once more, where there is no room to keep it (in one thread that has
-// the room, pass_rows): packing costs what 4 to 8 rows cost.
+// Rows that are computed with a strip of B before it is packed once more, if there is no room to keep it (with one
+// thread that has room: pass_rows). Packing costs as much as 4 to 8 rows.
 enum { REPACK_ROWS = 512 };
-// Steps up to which shorter blocks have more rows of A: fewer than mc are slower even where these do not stay in L2.
-// And more columns of B, so that C is written along its rows: tile below tile, each line of it that is not in L2 waits
-// for itself (Zen 4, products of 16 steps 1.1 to 1.5 times as fast with 48 columns, 2.0 to 3.0 with 16; 64 steps 1.1
-// to 1.5, 128 steps 1.0 to 1.1). Two strips in place of one are 0.98.
+// Block length up to which shorter blocks have more rows of A: fewer than mc are slower even if these do not stay in
+// L2. They also have more columns of B, so that C is written along its rows: tile below tile, each line of C that is
+// not in L2 is waited for separately (Zen 4, products of 16 steps 1.1 to 1.5 times as fast with 48 columns, 2.0 to 3.0
+// with 16; 64 steps 1.1 to 1.5, 128 steps 1.0 to 1.1). Two strips in place of one are 0.98.
 enum { CHUNK_STEPS = 1024, WIDE_STRIPS = 4 };
-// Steps up to which wide tiles read a transposed A in place: a line for each of them, that many strips meet again (Zen
-// 4, ld of 768 to 3072, 16 to 128 steps: 1.01 to 1.07 times as fast as copied, 256 steps 0.95 to 1.0; narrow tiles 0.6
-// to 1.0); unless more than 4 of these lines meet in a set of 2048 of L2 (ld of 2048 and 4096, 128 steps: 0.97), or,
-// for TURNED_STRIPS whole strips and more, turned_steps says otherwise.
+// Largest k for which wide tiles read a transposed A in place: each step is a line of its own, which many strips reread
+// (Zen 4, ld of 768 to 3072, 16 to 128 steps: 1.01 to 1.07 times as fast as copied, 256 steps 0.95 to 1.0; narrow tiles
+// 0.6 to 1.0). Not if more than 4 of these lines are in one of L2's 2048 sets (ld of 2048 and 4096, 128 steps: 0.97);
+// and for TURNED_STRIPS whole strips and more, turned_steps may be a lower limit.
 enum { TURNED_STEPS = 128, TURNED_SPAN = 4 * 2048 * 16, TURNED_STRIPS = 4 };
-// Steps for each row of C up to which rows of a transposed B are not read where they lie: each begins lines of its own,
-// and packing them is the less the more rows there are (Emerald Rapids, 10000 rows of B in L3: 4 rows of 4 to 32 steps
-// 3.2 to 1.5 times as fast packed, 64 steps 1.07; 8 of 8 to 64 4.1 to 1.6, 256 1.24; 16 of 4 to 128 5.4 to 1.6, 512
-// 1.18; from memory 8 of 64 1.36, 128 0.95; 16 of 128 1.38, 256 1.02; 4 of 32 0.85. AVX2 1.2 to 1.6 in L3).
+// Number of k steps per row of C up to which a transposed B is not read in place: each of its rows starts cache lines
+// of its own, and packing them is amortised over the rows of C (Emerald Rapids, 10000 rows of B in L3: 4 rows of 4 to
+// 32 steps 3.2 to 1.5 times as fast packed, 64 steps 1.07; 8 of 8 to 64 4.1 to 1.6, 256 1.24; 16 of 4 to 128 5.4 to
+// 1.6, 512 1.18; from memory 8 of 64 1.36, 128 0.95; 16 of 128 1.38, 256 1.02; 4 of 32 0.85. AVX2 1.2 to 1.6 in L3).
 enum { BT_STEPS = 10 };
-// One thread with several k blocks keeps acc of all of C where it is at most so large: the work memory of a few k
-// blocks of B. Larger ones go task by task, whose acc is small.
+// One thread with several k blocks keeps the sums of all of C in acc if they are at most this large, the work memory of
+// a few k blocks of B. Larger products run task by task, with a small acc.
 enum { WHOLE_ACC_BYTES = 4 << 20 };
-// An L1 set holds 8 lines (Intel, to Cascade Lake) and something else passes through, so this many may be in one.
+// An L1 set holds 8 lines (Intel, up to Cascade Lake), and other data pass through it, so only this many may be in one.
 enum { LINES_OF_A_SET = 5, SETS = 64 };
 
 static size_t clamp(size_t value, size_t low, size_t high)
@@ -39,7 +39,7 @@ static size_t panels_of(size_t columns)
     return fovea_ceil_div(columns, FOVEA_PANEL);
 }
 
-// Of rows ld floats apart the most whose lines are in one set of L1.
+// Of rows ld floats apart, the largest number whose lines are in one set of L1.
 static size_t most_of_set(size_t ld, size_t rows)
 {
     uint8_t lines[SETS] = {0}, most = 0;
@@ -55,7 +55,7 @@ bool fovea_gemm_rows_alias(size_t ld, size_t rows)
     return most_of_set(ld, rows) > LINES_OF_A_SET;
 }
 
-// Whether a tile's rows of A are copied: too many meet in a set of L1, or their kc steps lie in fewer than half of L2's
+// Whether a tile's rows of A are copied: too many are in one set of L1, or their kc steps use fewer than half of L2's
 // sets (AVX2, blocks of 512 steps of rows of 2048 and 4096, in place 0.97 to 0.98).
 static bool rows_alias(const struct fovea_gemm_tuning *tuning, size_t ld, size_t k, size_t rows)
 {
@@ -64,18 +64,18 @@ static bool rows_alias(const struct fovea_gemm_tuning *tuning, size_t ld, size_t
 }
 
 // The same for the lines of k rows of a transposed A, for `strips` strips of columns: rows whose distance is an odd
-// multiple of 2^i meet like those 2^i apart.
+// multiple of 2^i alias like rows 2^i apart.
 static bool columns_alias(const struct fovea_gemm_tuning *tuning, size_t ld, size_t k, size_t strips)
 {
     const size_t steps = strips < TURNED_STRIPS ? TURNED_STEPS : fovea_min(TURNED_STEPS, tuning->turned_steps);
     return k > steps || k * (ld & -ld) > TURNED_SPAN;
 }
 
-// The micro-kernel of a class, or another of the ISA for few rows: of those that take them at once the one that has
-// most panels side by side, where these are followed, or where rows of a natural B that meet in few sets of L1 would
-// otherwise pass twice (Zen 5, 10 to 12 rows from memory, by 12x32, 1.2 to 1.8 times as fast; up to nine, which 9x48
-// takes, 0.90 to 1.05); or the one that is made for few. Of rows of a natural B a narrow one takes less at once: it is
-// for those that would otherwise pass twice.
+// The micro-kernel of a class, or another of the ISA for few rows. First choice: of those that take all rows at once,
+// the one with most panels side by side, if B is followed, or if rows of a natural B that alias in few sets of L1 would
+// otherwise be read twice (Zen 5, 10 to 12 rows from memory, by 12x32, 1.2 to 1.8 times as fast; up to nine, which 9x48
+// takes, 0.90 to 1.05). Second choice: the one made for few rows. Over a natural B a narrow one reads less of each row
+// at a time, so it is only used for rows that would otherwise read B twice.
 static const struct fovea_gemm_kernel *kernel_of(const struct fovea_kernels *kernels, struct fovea_gemm_class class,
                                                  size_t m, bool b_aliases)
 {
@@ -97,7 +97,7 @@ static const struct fovea_gemm_kernel *kernel_of(const struct fovea_kernels *ker
     return widest != NULL ? widest : few != NULL ? few : wide;
 }
 
-// Strips of at most so many panels, of which an edge is one more.
+// Strips of at most `panels` panels; an edge is one more strip.
 static struct fovea_cut cut_panels(const struct fovea_gemm_layout *plan, size_t panels)
 {
     struct fovea_cut strips = fovea_cut(panels_of(plan->desc.n - plan->edge), panels);
@@ -129,11 +129,11 @@ static enum fovea_status measure_work(struct fovea_gemm_layout *plan, const stru
     plan->c_offset = shared / sizeof(float);
     plan->c_room = plan->detour && plan->blocks.count > 1 && all_of_c <= WHOLE_ACC_BYTES;
     fits = fits && (!plan->c_room || add_floats(d->m, panels_of(d->n) * FOVEA_PANEL, &shared));
-    // Fewer rows make other tasks, but never more than rows x strips; preparing has at most one task for each panel.
+    // Fewer rows make other tasks, but never more than rows x strips; preparing has at most one task per panel.
     fits = fits && fovea_mul(d->batch, fovea_ceil_div(d->m, plan->mr), &tasks) &&
            fovea_mul(tasks, plan->strips.count, &tasks);
     FOVEA_REQUIRE(fits, FOVEA_ERR_OVERFLOW, why, "gemm: packed operands do not fit in memory");
-    const uint32_t most = UINT32_MAX / 8; // a composite adds up those of several
+    const uint32_t most = UINT32_MAX / 8; // a composite adds up the tasks of several operators
     FOVEA_REQUIRE(tasks <= most && panels_of(d->m) <= most && panels_of(d->n) <= most, FOVEA_ERR_OVERFLOW, why,
                   "gemm: more tasks than 32 bits count");
     size_t acc = 0;
@@ -157,7 +157,7 @@ static enum fovea_status measure_work(struct fovea_gemm_layout *plan, const stru
     return FOVEA_OK;
 }
 
-// What follows from the descriptor alone.
+// Sets what follows from the descriptor alone.
 static void set_problem(struct fovea_gemm_layout *plan, const struct fovea_kernels *kernels,
                         const struct fovea_gemm_desc *desc)
 {
@@ -185,15 +185,16 @@ static void set_problem(struct fovea_gemm_layout *plan, const struct fovea_kerne
     };
     plan->terms =
         !desc->gated && (desc->activation == FOVEA_ACTIVATION_NONE || desc->activation == FOVEA_ACTIVATION_RELU);
-    plan->desc.trans_b = desc->b_packed ? FOVEA_NO_TRANS : desc->trans_b; // how it was packed from does not matter
+    plan->desc.trans_b = desc->b_packed ? FOVEA_NO_TRANS : desc->trans_b; // the form from which it was packed does not
+                                                                          // matter
 }
 
-// How B passes the micro-kernel of the class, whatever way the product goes.
+// How the micro-kernel of the class reads B, whatever way the product takes.
 struct pass {
     const struct fovea_gemm_kernel *kernel;
-    bool once;      // one tile of few rows keeps nothing of it: its streams are not cut
-    bool alone;     // nor is anything prefetched
-    size_t longest; // steps of a block, at most, where it is cut
+    bool once;      // one tile of few rows reads it once: its streams are not cut into blocks
+    bool alone;     // and nothing is prefetched
+    size_t longest; // most steps of a block, if it is cut
 };
 
 static struct pass pass_of(const struct fovea_gemm_layout *plan)
@@ -203,7 +204,7 @@ static struct pass pass_of(const struct fovea_gemm_layout *plan)
     const bool thin = fovea_gemm_is_thin(plan->kernel), alone = fovea_gemm_is_alone(plan, d->m);
     const bool follows = fovea_gemm_may_follow(plan->tuning, form, plan->b_aliases, d->m, plan->kernel->mr);
     const bool rows_meet = form == FOVEA_FORM_NN && plan->b_aliases;
-    const bool again = d->m > plan->mr && d->m < fovea_gemm_packed_from(plan); // in place, by several tiles
+    const bool again = d->m > plan->mr && d->m < fovea_gemm_packed_from(plan); // several tiles read it in place
     const size_t most = thin && !d->b_packed ? plan->tuning->thin_kc
                         : rows_meet && again ? plan->tuning->alias_kc
                                              : SIZE_MAX;
@@ -222,11 +223,11 @@ static void cut_steps(struct fovea_gemm_layout *plan, size_t most)
     plan->kc = k != 0 ? fovea_ceil_div(k, plan->blocks.count) : 0;
 }
 
-// Takes a product the way that it goes, with the strips of that; in blocks it has those of its class already.
+// Chooses the way of a product, with its strips; in blocks it already has those of its class.
 static void choose_way(struct fovea_gemm_layout *plan)
 {
     const size_t panels = panels_of(plan->desc.n);
-    if (fovea_gemm_takes_columns(plan)) { // by tasks that take all columns
+    if (fovea_gemm_takes_columns(plan)) { // tasks take all columns
         plan->way = FOVEA_WAY_FLIP;
         plan->aliases = false;
         plan->strips = fovea_cut(panels, panels);
@@ -246,7 +247,7 @@ static void choose_way(struct fovea_gemm_layout *plan)
     }
 }
 
-// What a call reads of its tasks, and of its tiles where they are all there is.
+// Precomputes what a call needs of its tasks, and of its tiles if it has nothing else.
 static void describe_call(struct fovea_gemm_layout *plan)
 {
     const struct fovea_gemm_desc *const d = &plan->desc;
@@ -259,18 +260,18 @@ static void describe_call(struct fovea_gemm_layout *plan)
     plan->last = fovea_gemm_last_strip(plan);
 }
 
-// mc rows and nc columns of kc steps are what stays in L2: more where k is shorter, all chunks alike.
+// mc rows and nc columns of kc steps are what stays in L2: more of them if k is shorter, in chunks of equal size.
 static void choose_chunks(struct fovea_gemm_layout *plan, const struct pass *pass)
 {
     const size_t m = plan->desc.m, strips = plan->strips.count;
     const size_t of = fovea_min(pass->longest, CHUNK_STEPS), steps = clamp(plan->kc, 1, CHUNK_STEPS);
-    // A B of which nothing is kept or prefetched is one group: each call of the micro-kernel that ends stops its stream
+    // A B of which nothing is kept or prefetched is one group: each micro-kernel call that ends interrupts its stream
     // for 30 ns (Zen 5, one row, groups of three and four panels 0.97 to 0.99).
     const size_t wide = pass->alone && plan->way != FOVEA_WAY_DIRECT ? SIZE_MAX
                                                                      : plan->tuning->nc * of / steps / pass->kernel->nr,
                  group = wide >= WIDE_STRIPS ? wide : plan->tuning->nc / pass->kernel->nr;
     plan->group = plan->way == FOVEA_WAY_DIRECT ? 1 : clamp(group, 1, strips > 1 ? strips : 1); // one by one
-    const bool repacks = plan->grid.pack_b && !plan->grid.share_b; // for each chunk of rows
+    const bool repacks = plan->grid.pack_b && !plan->grid.share_b; // packs B again for each chunk of rows
     const size_t rows = repacks ? REPACK_ROWS : plan->tuning->mc * of / steps;
     const struct fovea_cut chunks = fovea_cut(m, clamp(rows, pass->once ? pass->kernel->mr : 1, (size_t)1 << 20));
     plan->chunk = clamp(chunks.size + (chunks.longer != 0), 1, m > 1 ? m : 1);

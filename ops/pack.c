@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// ops/pack.c - packing B once: fovea_pack and its checks. docs/architecture.md has the bytes of a blob.
+// ops/pack.c - packs B once: fovea_pack and its checks. docs/architecture.md specifies the bytes of a blob.
 //
-// The checksum finds storage damage, not malice. One step is a bijection of the state for each word and of the word for
-// each state, so one damaged word never goes unseen; eight chains of steps run at the speed of the L2 cache.
+// The checksum detects storage damage, not malice. Each step is a bijection of the state for a fixed word, and of the
+// word for a fixed state, so a single damaged word is always detected. Eight chains of steps run at the speed of the L2
+// cache.
 #include "ops/pack.h"
 #include "fovea/gemm.h"
 #include <string.h>
@@ -52,7 +53,7 @@ static bool data_bytes(size_t k, size_t n, size_t *bytes)
            fovea_mul(*bytes, sizeof(float), bytes);
 }
 
-// Everything a header says but its checksum. What is 0 today may mean something in a blob of tomorrow.
+// Checks everything in a header except its checksum. Fields that are 0 today may have a meaning in future blobs.
 static bool well_formed(const struct fovea_blob *blob)
 {
     size_t bytes = 0;
@@ -106,7 +107,7 @@ static enum fovea_status check_operand(enum fovea_transpose trans, size_t k, siz
     return FOVEA_OK;
 }
 
-// Writes the header, all but the checksum, of a k x n operand's blob.
+// Writes the header of a k x n operand's blob, except the checksum.
 static enum fovea_status begin_blob(size_t k, size_t n, void *blob, size_t bytes)
 {
     size_t need = 0;

@@ -2,8 +2,8 @@
 // ops/rowwise.c - runs LayerNorm, RMSNorm, softmax, activations, addition, dropout and rotary positions over
 // the rows of a matrix.
 //
-// A task is about 16 K elements, some microseconds. Elementwise operators cut long rows too, and see a matrix without
-// gaps as one row; the others need whole rows.
+// A task is about 16 K elements, some microseconds. Elementwise operators also cut long rows, and treat a matrix
+// without gaps as one row; the others need whole rows.
 #include "ops/rowwise.h"
 #include <string.h>
 
@@ -50,7 +50,7 @@ static uint32_t begin(struct fovea_job *job)
     return (uint32_t)count(&job->rowwise);
 }
 
-// y = x with dropout, plus x2 where there is one; x2 may be y. Elements go by way of a buffer that stays in L1.
+// y = x with dropout, plus x2 if there is one; x2 may be y. The elements go through a buffer that stays in L1.
 static void run_dropout(const struct fovea_rowwise_layout *plan, const struct fovea_rowwise_args *args,
                         uint64_t element, size_t n, const float *x, const float *x2, float *y)
 {
@@ -76,7 +76,7 @@ static void run_rotary(const struct fovea_rowwise_layout *plan, const struct fov
 {
     const struct fovea_rowwise_desc *const d = &plan->desc;
     const size_t pairs = d->rotary_dim / 2, dim = d->cols / d->heads;
-    const float *cos = NULL, *sin = NULL; // where nothing is turned
+    const float *cos = NULL, *sin = NULL; // if nothing is rotated
     if (pairs != 0) {
         const size_t position = args->positions != NULL ? args->positions[row] : args->position + row % args->len;
         cos = args->cos + position * pairs;
@@ -128,7 +128,7 @@ static void run_task(const struct fovea_job *job, void *scratch, uint32_t task)
 
 const struct fovea_operator fovea_rowwise_operator = {.begin = begin, .task = run_task};
 
-// That each row stands at a position there is.
+// Checks that the position of each row exists.
 static enum fovea_status check_positions(const struct fovea_rowwise_desc *d, const struct fovea_rowwise_args *args,
                                          const struct fovea_why *why)
 {
@@ -163,7 +163,7 @@ static enum fovea_status check_args(const struct fovea_rowwise_layout *plan, con
     const bool add = fovea_rowwise_has_x2(d->op);
     FOVEA_REQUIRE(args->x != NULL && args->y != NULL, FOVEA_ERR_NULL, why, "rowwise: args.x or y is NULL");
     FOVEA_REQUIRE(!add || args->x2 != NULL, FOVEA_ERR_NULL, why, "rowwise: args.x2 is NULL, but the plan adds it");
-    // In place with another stride a task would overwrite what its neighbour reads.
+    // In place with another stride, a task would overwrite what its neighbour reads.
     FOVEA_REQUIRE(args->y != args->x || d->ldy == d->ldx || rows == 1, FOVEA_ERR_STRIDE, why,
                   "rowwise: y is x, with ldy %zu and ldx %zu", d->ldy, d->ldx);
     FOVEA_REQUIRE(!add || args->y != args->x2 || d->ldy == d->ldx2 || rows == 1, FOVEA_ERR_STRIDE, why,

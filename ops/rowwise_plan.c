@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ops/rowwise_plan.c - plans a row-wise operator: validates, looks up its kernel, says why not.
+// ops/rowwise_plan.c - plans a row-wise operator: validates it, looks up its kernel, or says what is wrong.
 #include "ops/rowwise.h"
 #include <math.h>
 

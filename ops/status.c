@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ops/status.c - names of statuses, the version.
+// ops/status.c - status names and the version.
 #include "fovea/status.h"
 
 #define STRING(x) #x
@@ -27,7 +27,7 @@ const char *fovea_status_string(enum fovea_status status)
         NAME(FOVEA_ERR_FORMAT)
 #undef NAME
     }
-    return "unknown status"; // a number from elsewhere; without default the compiler reports a name missing above
+    return "unknown status"; // not one of the enum; without a default the compiler reports a name missing above
 }
 
 const char *fovea_version(void)
