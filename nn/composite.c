@@ -20,7 +20,8 @@ enum fovea_status fovea_composite_stage(struct fovea_composite *composite, uint3
     struct fovea_work *const work = &composite->work;
     const uint32_t first = composite->parts;
     uint32_t phases = 0;
-    // No composite there is has as many parts, in all or side by side, nor phases. One in another is a stage alone.
+    // No existing composite has as many parts, in total or side by side, or as many phases. A composite inside another
+    // one is always a stage of its own.
     FOVEA_CHECK(first + count <= FOVEA_PARTS_MAX && count <= FOVEA_JOBS_MAX, FOVEA_ERR_OVERFLOW);
     for (uint32_t i = 0; i < count; i++) {
         const bool composite_part = ops[i]->parts != NULL;
@@ -68,7 +69,7 @@ static void begin_parts(const void *plan, const void *args, void *shared, uint32
     }
 }
 
-// One part after the other, each in the way that is fastest in one thread.
+// Runs one part after another, each in the fastest way for one thread.
 static bool run_whole(const void *plan, const void *args, void *shared, void *scratch)
 {
     const struct fovea_composite *const composite = plan;

@@ -25,7 +25,7 @@ int fovea_json_done(struct json *json)
     return json->at == json->end;
 }
 
-// Four hexadecimal digits.
+// Parses four hexadecimal digits.
 static int hex4(struct json *json, uint32_t *out)
 {
     *out = 0;
@@ -52,7 +52,7 @@ static void put_utf8(char **arena, uint32_t code)
         *(*arena)++ = (char)(0x80 | (code >> (6 * i) & 0x3f));
 }
 
-// What follows \u: one unit, or a surrogate pair.
+// Parses what follows \u: one unit, or a surrogate pair.
 static int unicode_escape(struct json *json)
 {
     uint32_t code, low;

@@ -25,7 +25,7 @@ static struct fovea_mha_args cross_args(const struct layer_plan *plan, const str
                                    .batch = args->batch / args->beams,
                                    .q_len = args->len * args->beams,
                                    .kv_len = args->memory_len,
-                                   .position = plan->desc.cached ? args->position : 0, // names what is dropped
+                                   .position = plan->desc.cached ? args->position : 0, // part of the dropout numbering
                                    .cache = args->cross_cache,
                                    .kv_lens = args->memory_lens,
                                    .seed = args->seed,
@@ -111,7 +111,7 @@ static int empty(const struct fovea_layer_args *args)
     return args->batch == 0 || args->len == 0;
 }
 
-// Lengths that stand for those of a call, which a layer need not have, where its attention has some.
+// Default lengths where attention has lengths but a call need not give any.
 static const uint32_t *some_lens(const struct mha_plan *plan)
 {
     static const uint32_t lens;
@@ -130,7 +130,8 @@ enum fovea_status fovea_layer_check(const struct layer_plan *plan, const struct 
     if (empty(args))
         return FOVEA_OK;
     FOVEA_REQUIRE(args->weights && args->x && args->y, FOVEA_ERR_NULL, why, "layer: args.weights, x or y is NULL");
-    // The parts check their own weights and caches; anything that is not NULL stands for activations in shared memory.
+    // The parts check their own weights and caches. Any pointer that is not NULL stands in for activations in shared
+    // memory.
     struct fovea_mha_args self = self_args(plan, args);
     self.kv_lens = some_lens(&plan->self);
     self.query = self.key = self.value = self.residual = args->x;

@@ -26,7 +26,7 @@ static enum fovea_status check_cache(const struct mha_plan *plan, const struct f
                   d->v_dim, d->kv_len);
     struct fovea_strides k, v;
     FOVEA_REQUIRE(fovea_kv_cache_strides(cache, &k, &v) == FOVEA_OK, FOVEA_ERR_OVERFLOW, why,
-                  "%s: the cache does not fit in memory", whole); // a batch that overflows
+                  "%s: the cache does not fit in memory", whole); // the batch overflows
     return FOVEA_OK;
 }
 
@@ -45,7 +45,7 @@ enum fovea_status fovea_linear_check(const struct fovea_linear *linear, size_t i
     return FOVEA_OK;
 }
 
-// The sizes of a call and its cache.
+// Checks the sizes of a call and its cache.
 static enum fovea_status check_sizes(const struct mha_plan *plan, const struct fovea_mha_args *args, const char *whole,
                                      const struct fovea_why *why)
 {
@@ -63,7 +63,7 @@ static enum fovea_status check_sizes(const struct mha_plan *plan, const struct f
     return check_cache(plan, args, whole, why);
 }
 
-// That `rows` rows from a position on are turned by cosines and sines there are.
+// Checks that the tables of cosines and sines cover `rows` rows from a position on.
 static enum fovea_status check_positions(const struct mha_plan *plan, size_t rows, size_t position, const char *whole,
                                          const struct fovea_why *why)
 {
@@ -74,7 +74,7 @@ static enum fovea_status check_positions(const struct mha_plan *plan, size_t row
     return FOVEA_OK;
 }
 
-// Heads that live, positions that are turned, and what is returned.
+// Checks live heads, rotary positions, and returned weights.
 static enum fovea_status check_more(const struct mha_plan *plan, const struct fovea_mha_args *args, const char *whole,
                                     const struct fovea_why *why)
 {
@@ -90,7 +90,8 @@ static enum fovea_status check_more(const struct mha_plan *plan, const struct fo
     return fovea_attention_check_live(&plan->attention.desc, args->live_heads, args->live_count, whole, why);
 }
 
-// What a descriptor asks for, and a call then must have; what it did not ask for would silently be missing.
+// A call must provide what the descriptor asks for; providing what it did not ask for is an error, because it would
+// silently be ignored.
 #define ASKED_FOR(name, asked)                                                                                         \
     FOVEA_REQUIRE(!(asked) || args->name, FOVEA_ERR_NULL, why, "%s: args." #name " is NULL, but the plan asks for it", \
                   whole);                                                                                              \

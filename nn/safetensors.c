@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // nn/safetensors.c - opens a safetensors file by mmap and checks all of it before any of it is used.
 //
-// As the reference implementation does, the data must be covered exactly: tensors sorted by offset follow one another
-// from 0 to the end of the file without holes, so no byte hides and nothing overlaps.
+// As the reference implementation does, the tensors must cover the data exactly: sorted by offset they follow one
+// another from 0 to the end of the file, without holes or overlaps.
 #include "fovea/safetensors.h"
 
 #include "nn/json.h"
@@ -25,7 +25,7 @@ struct metadata {
 struct fovea_safetensors {
     const uint8_t *bytes;
     size_t size;
-    size_t mapped; ///< bytes to unmap, 0 where the memory is the caller's
+    size_t mapped; ///< bytes to unmap; 0 if the memory is the caller's
     char *strings; ///< the arena of all decoded strings
     struct fovea_tensor *tensors;
     size_t count, capacity;
@@ -83,7 +83,7 @@ static enum fovea_status parse_metadata(struct fovea_safetensors *file, struct j
     return FOVEA_OK;
 }
 
-// What one entry of the header says, before it is believed.
+// One entry of the header, before it is validated.
 struct entry {
     const char *name, *dtype;
     uint64_t shape[FOVEA_TENSOR_DIMS_MAX], offsets[2];
@@ -182,10 +182,10 @@ static int compare_offsets(const void *a, const void *b)
     const struct fovea_tensor *const x = *(const struct fovea_tensor *const *)a;
     const struct fovea_tensor *const y = *(const struct fovea_tensor *const *)b;
     const uintptr_t p = (uintptr_t)x->data, q = (uintptr_t)y->data;
-    return p != q ? (p > q) - (p < q) : (x->bytes > y->bytes) - (x->bytes < y->bytes); // an empty tensor comes first
+    return p != q ? (p > q) - (p < q) : (x->bytes > y->bytes) - (x->bytes < y->bytes); // an empty tensor sorts first
 }
 
-// Data covered exactly, no name twice; leaves by_name sorted.
+// Checks that the data are covered exactly and no name occurs twice; leaves by_name sorted.
 static enum fovea_status check_whole(struct fovea_safetensors *file, size_t data_begin, const struct fovea_why *why)
 {
     file->by_name = malloc((file->count + 1) * sizeof *file->by_name);
@@ -249,7 +249,7 @@ enum fovea_status fovea_safetensors_from_memory(const void *bytes, size_t size, 
     return open_bytes(bytes, size, 0, out, &why);
 }
 
-// The system's words for an error; strerror's could be another thread's.
+// The system's message for an error; strerror's buffer may belong to another thread.
 static const char *words_of(int error, char text[REASON_BYTES])
 {
     return strerror_r(error, text, REASON_BYTES) == 0 ? text : "error without words";
@@ -260,7 +260,8 @@ enum fovea_status fovea_safetensors_open(const char *path, struct fovea_safetens
 {
     const struct fovea_why why = {message, message_size};
     FOVEA_REQUIRE(path && out, FOVEA_ERR_NULL, &why, "safetensors: path or out is NULL");
-    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); // a FIFO without a writer would block for ever
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); // without O_NONBLOCK a FIFO without a writer would
+                                                                  // block forever
     char reason[REASON_BYTES];
     FOVEA_REQUIRE(fd >= 0, FOVEA_ERR_IO, &why, "%.200s: cannot be opened: %s", path, words_of(errno, reason));
     struct stat st;
@@ -273,7 +274,7 @@ enum fovea_status fovea_safetensors_open(const char *path, struct fovea_safetens
     FOVEA_REQUIRE(regular, FOVEA_ERR_IO, &why, "%.200s: empty, or no regular file", path);
     FOVEA_REQUIRE(bytes != MAP_FAILED, FOVEA_ERR_IO, &why, "%.200s: cannot be mapped: %s", path,
                   words_of(error, reason));
-    fovea_say(&why, "%.200s: ", path); // what is wrong follows
+    fovea_say(&why, "%.200s: ", path); // the reason follows
     const size_t used = message && message_size ? strlen(message) : 0;
     const struct fovea_why rest = {message ? message + used : NULL, message_size - used};
     const enum fovea_status status = open_bytes(bytes, (size_t)st.st_size, (size_t)st.st_size, out, &rest);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // nn/search.c - greedy and beam search over the cached decoder.
 //
-// For each sequence: the live set begins as {bos: 0}. At each step every live hypothesis is extended by every token;
-// the `beam` best candidates are kept (on a tie the lower token, then the lower parent first); those that end in eos
-// are finished, the others are the new live set, in this order. A sequence is done when `beam` are finished, when none
-// is live, when one is finished and the best live score is not above the worst finished one, or after max_target
-// steps. Its result is the best finished hypothesis (the earlier one on a tie), else the best live one. Scores are sums
-// of log-probabilities in f32, without length normalisation.
+// For each sequence the live set starts as {bos: 0}. At each step every live hypothesis is extended by every token, and
+// the `beam` best candidates are kept (on a tie the lower token, then the lower parent first). Candidates that end in
+// eos are finished; the others are the new live set, in this order. A sequence is done when `beam` hypotheses are
+// finished, when none is live, when one is finished and the best live score is not above the worst finished one, or
+// after max_target steps. Its result is the best finished hypothesis (the earlier one on a tie), or else the best live
+// one. Scores are sums of log-probabilities in f32, without length normalisation.
 #include "nn/transformer.h"
 
 #include <math.h>
@@ -17,7 +17,7 @@ struct candidate {
     uint32_t token, parent;
 };
 
-// Hypotheses of one generation: row b * beams + j is hypothesis j of sequence b.
+// The hypotheses of one step: row b * beams + j is hypothesis j of sequence b.
 struct generation {
     float *scores;
     uint32_t *tokens; // rows x max_target
@@ -25,11 +25,11 @@ struct generation {
 
 struct search {
     struct generation now, next;
-    uint32_t *live;                   // live hypotheses of each sequence; 0: done
-    uint32_t *finished;               // how many of each sequence
-    float *worst, *best;              // scores of its finished ones
+    uint32_t *live;                   // number of live hypotheses of each sequence; 0: done
+    uint32_t *finished;               // number of finished hypotheses of each sequence
+    float *worst, *best;              // scores of the worst and best finished one
     uint32_t *best_len, *best_tokens; // batch x max_target
-    uint32_t *parents, *inputs;       // of each row of the next step
+    uint32_t *parents, *inputs;       // one per row of the next step
     struct candidate *candidates;     // beam
 };
 
@@ -67,7 +67,7 @@ static int better(const struct candidate *a, const struct candidate *b)
     return a->token != b->token ? a->token < b->token : a->parent < b->parent;
 }
 
-// The `beam` best continuations of one sequence, best first; returns how many there are (a NaN is none).
+// Finds the `beam` best continuations of one sequence, best first; returns their number (a NaN does not count).
 static uint32_t select_best(const struct fovea_transformer *model, size_t first_row, uint32_t live, uint32_t beam)
 {
     const struct search *const s = model->search;
@@ -101,7 +101,7 @@ static void finish(struct fovea_transformer *model, size_t b, float score, const
     s->finished[b]++;
 }
 
-// One sequence after a step of the decoder at `position`: its next live set.
+// Updates one sequence after a decoder step at `position`: its next live set.
 static void advance(struct fovea_transformer *model, size_t b, uint32_t beam, size_t position)
 {
     struct search *const s = model->search;
@@ -133,7 +133,7 @@ static void advance(struct fovea_transformer *model, size_t b, uint32_t beam, si
 static void copy_sequence(const struct fovea_kv_cache *source, size_t from, const struct fovea_kv_cache *target,
                           size_t to, size_t len)
 {
-    struct fovea_strides k, v; // of both: their sizes are alike
+    struct fovea_strides k, v; // of both caches, which have the same sizes
     fovea_kv_cache_strides(source, &k, &v);
     for (size_t h = 0; h < source->kv_heads; h++) {
         memcpy(target->k + to * k.batch + h * k.head, source->k + from * k.batch + h * k.head,
@@ -143,7 +143,7 @@ static void copy_sequence(const struct fovea_kv_cache *source, size_t from, cons
     }
 }
 
-// Makes the caches follow the hypotheses: row j of a sequence continues what was row parents[j].
+// Reorders the caches to follow the hypotheses: row j of a sequence continues what was row parents[j].
 static void reorder_caches(struct fovea_transformer *model, uint32_t beam, size_t len)
 {
     struct search *const s = model->search;
@@ -163,7 +163,7 @@ static void reorder_caches(struct fovea_transformer *model, uint32_t beam, size_
     model->self_cache[CACHE_NEXT] = swap;
 }
 
-// Rows without a live hypothesis step along with eos; nobody reads them.
+// Rows without a live hypothesis take part in the step with eos; their results are not read.
 static int begin_step(struct fovea_transformer *model, uint32_t beam)
 {
     struct search *const s = model->search;
@@ -183,7 +183,7 @@ enum fovea_status fovea_transformer_search(struct fovea_transformer *model, size
     FOVEA_CHECK(model && (out || !batch), FOVEA_ERR_NULL);
     FOVEA_CHECK(beam >= 1 && beam <= model->options.beam, FOVEA_ERR_SHAPE);
     const uint32_t train = model->train;
-    model->train = 0; // a search never drops
+    model->train = 0; // no dropout in a search
     const enum fovea_status encoded = fovea_transformer_encode(model, batch, len, tokens, lens, executor);
     model->train = train;
     FOVEA_TRY(encoded);

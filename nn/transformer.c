@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// nn/transformer.c - makes a Transformer object: plans, one block of memory, weights, positions.
+// nn/transformer.c - creates a Transformer object: plans, one block of memory, weights, positions.
 #include "nn/transformer.h"
 
 #include <math.h>
@@ -157,7 +157,7 @@ static void layout_caches(struct fovea_transformer *model, struct arena *arena, 
     }
 }
 
-// Shared and scratch memory serve one plan at a time: the largest.
+// Shared and scratch memory serve one plan at a time, so the largest sizes suffice.
 static void layout_work(struct fovea_transformer *model, struct arena *arena)
 {
     const struct fovea_work *const works[] = {&model->encode_layer.composite.work,
@@ -201,14 +201,14 @@ static enum fovea_status layout(struct fovea_transformer *model, const struct fo
     return FOVEA_OK;
 }
 
-// sin and cos of pos / 10000^(2i/d) in alternating columns. The angle is rounded to f32, then the deterministic sin and
-// cos kernels make the table the same on every machine.
+// sin and cos of pos / 10000^(2i/d) in alternating columns. The angle is rounded to f32; the deterministic sin and cos
+// kernels then make the table the same on every machine.
 static enum fovea_status fill_sinusoids(struct fovea_transformer *model)
 {
     const size_t d = model->config.d_model, half = d / 2 + d % 2;
     const size_t most =
         model->options.max_source > model->options.max_target ? model->options.max_source : model->options.max_target;
-    float *const angles = model->memory, *const values = model->x; // a row each, free while the model is made
+    float *const angles = model->memory, *const values = model->x; // one row each, unused while the model is created
     struct fovea_rowwise_desc desc = FOVEA_ROWWISE_DESC_INIT;
     desc.rows = 1;
     desc.cols = desc.ldx = desc.ldx2 = desc.ldy = half;
@@ -248,7 +248,8 @@ enum fovea_status fovea_transformer_create(const struct fovea_engine *engine, co
     const struct fovea_why why = {message, message_size};
     FOVEA_REQUIRE(engine && file && out, FOVEA_ERR_NULL, &why, "transformer: engine, file or out is NULL");
     FOVEA_TRY(check(config, options, &why));
-    const size_t tensors = fovea_safetensors_count(file); // each layer has several: bounds what a bad count can cost
+    const size_t tensors = fovea_safetensors_count(file); // each layer has several tensors: bounds the cost of a bad
+                                                          // layer count
     FOVEA_REQUIRE(config->encoder_layers <= tensors && config->decoder_layers <= tensors, FOVEA_ERR_FORMAT, &why,
                   "transformer: %zu and %zu layers in a file of %zu tensors", config->encoder_layers,
                   config->decoder_layers, tensors);

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-// One key of the metadata: a number, or one of some words that stand for 0, 1, 2, ... An optional one that is missing
-// is 0.
+// One key of the metadata: a number, or one of several words that stand for 0, 1, 2, ... An optional key that is
+// missing counts as 0.
 struct field {
     const char *key;
     size_t offset;
@@ -41,7 +41,7 @@ static int parse_size(const char *text, size_t *out)
     return *text >= '0' && *text <= '9' && *end == '\0' && value <= 1u << 30;
 }
 
-// The digits of a number in order, as many as fit, and the power of ten they are to be multiplied by.
+// The leading digits of a number, as many as fit, and the power of ten to multiply them by.
 struct decimal {
     uint64_t digits;
     int exponent;
@@ -57,9 +57,9 @@ static const char *take_digits(const char *text, int behind_point, struct decima
     return text;
 }
 
-// As JSON writes what is not negative: "0.00001", "1e-05". strtof would go by the locale of the process, where the
-// point may be a comma, and takes "inf" and "0x1p-9", too. Before it is rounded to f32 the value is off by less than
-// 2^-44: one that was printed as a float or as a double comes back as the float it was.
+// Parses a non-negative number as in JSON: "0.00001", "1e-05". strtof depends on the process's locale, in which the
+// decimal point may be a comma, and also accepts "inf" and "0x1p-9". Before it is rounded to f32 the value has a
+// relative error below 2^-44, so a number that was printed from a float or a double gives the same float again.
 static int parse_float(const char *text, float *out)
 {
     struct decimal number = {0, 0}, power = {0, 0};
@@ -80,7 +80,7 @@ static int parse_float(const char *text, float *out)
     }
     if (!good || *at)
         return 0;
-    double ten = 1; // to the exponent, exact to the 22nd; beyond the 300th every float is 0 or none
+    double ten = 1; // ten to the exponent, exact up to the 22nd; beyond the 300th every float is 0 or invalid
     for (int i = abs(number.exponent); i > 0 && ten < 1e300; i--)
         ten *= 10;
     const double value = (double)number.digits;
@@ -121,7 +121,7 @@ _Static_assert(sizeof(enum fovea_norm_place) == sizeof(uint32_t) && sizeof(enum 
                    sizeof(enum fovea_activation) == sizeof(uint32_t),
                "enums are read as words");
 
-// The first size of a 2-D tensor: the vocabulary of an embedding.
+// The first size of a 2-D tensor, which is the vocabulary of an embedding.
 static enum fovea_status rows_of(const struct fovea_safetensors *file, const char *name, size_t *rows,
                                  const struct fovea_why *why)
 {
@@ -150,7 +150,7 @@ enum fovea_status fovea_transformer_config_from(const struct fovea_safetensors *
     FOVEA_REQUIRE(config.heads, FOVEA_ERR_FORMAT, &why, "transformer: no heads");
     config.final_norm = fovea_safetensors_find(file, "decoder.norm.weight") != NULL;
     config.gated = fovea_safetensors_find(file, "decoder.layers.0.ffn.gate.weight") != NULL;
-    // Head sizes show in the shapes of the first layer's projections.
+    // Head sizes follow from the shapes of the first layer's projections.
     FOVEA_TRY(rows_of(file, "source_embedding.weight", &config.source_vocab, &why));
     FOVEA_TRY(rows_of(file, "target_embedding.weight", &config.target_vocab, &why));
     static const char *const projections[] = {"decoder.layers.0.self_attention.q.weight",

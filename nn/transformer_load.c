@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // nn/transformer_load.c - finds a Transformer's tensors by name, checks their shapes, packs and copies them.
 //
-// It runs twice: without a file it only takes memory from an arena that measures, so sizes and layout cannot differ.
+// It runs twice: without a file it only takes memory from a measuring arena, so that sizes and layout cannot differ.
 #include "nn/transformer.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { SHAPE_TEXT = 24 * FOVEA_TENSOR_DIMS_MAX }; // brackets, and for each dimension 20 digits, a comma, a blank
+enum { SHAPE_TEXT = 24 * FOVEA_TENSOR_DIMS_MAX }; // brackets, and per dimension 20 digits, a comma, a blank
 
 struct loader {
     const struct fovea_engine *engine;
-    const struct fovea_safetensors *file; ///< NULL: measure only
+    const struct fovea_safetensors *file; ///< NULL: only measure
     struct arena *arena;
     const struct fovea_why *why;
-    uint8_t *used; ///< tensors found so far: one that no name asks for is an error
+    uint8_t *used; ///< tensors used so far; an unused one is an error
     char prefix[64];
 };
 
@@ -29,7 +29,7 @@ static const char *shape_text(const size_t *shape, uint32_t dims, char text[SHAP
     return text;
 }
 
-// The tensor prefix.name of that shape (cols 0: one dimension). Biases may be missing.
+// Finds the tensor prefix.name of this shape (cols 0: one dimension). Biases may be missing.
 static enum fovea_status find(const struct loader *loader, const char *name, size_t rows, size_t cols, int optional,
                               const float **out)
 {
@@ -52,7 +52,8 @@ static enum fovea_status find(const struct loader *loader, const char *name, siz
     return FOVEA_OK;
 }
 
-// Copies a tensor of rows x cols (cols 0: a vector). An optional one that is missing leaves NULL but keeps its room.
+// Copies a tensor of rows x cols (cols 0: a vector). If an optional one is missing the result is NULL, but its room is
+// still taken.
 static enum fovea_status copy(const struct loader *loader, const char *name, size_t rows, size_t cols, int optional,
                               float **out)
 {
@@ -69,7 +70,7 @@ static enum fovea_status copy(const struct loader *loader, const char *name, siz
     return FOVEA_OK;
 }
 
-// A Linear: name.weight [outputs, inputs] packed, name.bias [outputs] copied.
+// Loads a Linear: name.weight [outputs, inputs] is packed, name.bias [outputs] copied.
 static enum fovea_status load_linear(const struct loader *loader, const char *name, size_t inputs, size_t outputs,
                                      struct fovea_linear *out)
 {
@@ -90,8 +91,8 @@ static enum fovea_status load_linear(const struct loader *loader, const char *na
     return fovea_pack(loader->engine, FOVEA_TRANS, inputs, outputs, weight, inputs, blob, bytes);
 }
 
-// The gate and the other half of a gated feed-forward network, each [outputs, inputs], as one operand of pairs. A bias
-// that only one of them has is zeros in the other.
+// Loads the gate and the up projection of a gated feed-forward network, each [outputs, inputs], as one interleaved
+// operand. If only one of them has a bias, the other's is zeros.
 static enum fovea_status load_gated(const struct loader *loader, size_t inputs, size_t outputs,
                                     struct fovea_linear *out)
 {
@@ -165,7 +166,7 @@ static enum fovea_status load_layer(struct loader *loader, const struct fovea_tr
     return FOVEA_OK;
 }
 
-// Learned positions: as many rows as the longest sequence needs; the file may have more.
+// Loads learned positions: as many rows as the longest sequence needs; the file may have more.
 static enum fovea_status load_positions(const struct loader *loader, const char *name, size_t rows, size_t width,
                                         float **out)
 {
@@ -189,7 +190,7 @@ static enum fovea_status load_all(struct fovea_transformer *model, struct loader
     const struct fovea_transformer_options *const o = &model->options;
     model->encoder = fovea_arena_take(arena, c->encoder_layers, sizeof *model->encoder);
     model->decoder = fovea_arena_take(arena, c->decoder_layers, sizeof *model->decoder);
-    struct fovea_layer_weights unused; // while measuring there is nowhere to write
+    struct fovea_layer_weights unused; // while measuring there is nowhere to write to
     for (size_t i = 0; i < c->encoder_layers; i++)
         FOVEA_TRY(load_layer(loader, c, "encoder", i, file ? &model->encoder[i] : &unused));
     for (size_t i = 0; i < c->decoder_layers; i++)

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// nn/transformer_run.c - encodes, decodes whole prefixes, decodes step by step with caches: the same bits both ways.
+// nn/transformer_run.c - encodes, decodes whole prefixes, and decodes step by step with caches, with the same bits.
 #include "nn/transformer.h"
 
 #include <math.h>
 
-enum { LAYER_SITES = 4 }; // of dropout, in each layer
+enum { LAYER_SITES = 4 }; // dropout sites per layer
 
-// Every token must be one of the vocabulary before any is looked up.
+// Checks that every token is in the vocabulary, before any is looked up.
 static enum fovea_status check_tokens(const uint32_t *tokens, size_t count, size_t vocab)
 {
     for (size_t i = 0; i < count; i++)
@@ -28,7 +28,7 @@ static void embed(const struct fovea_transformer *model, const float *embedding,
     }
 }
 
-// In training, what dropout leaves of the embeddings in x: of the source, or of the target.
+// In training, applies dropout to the embeddings in x, of the source or of the target.
 static enum fovea_status drop_embeddings(struct fovea_transformer *model, size_t rows, int target, float *x,
                                          const struct fovea_executor *executor)
 {
@@ -49,7 +49,7 @@ static enum fovea_status final_norm(struct fovea_transformer *model, const struc
     return fovea_rowwise(&model->norm, &args, model->shared, model->scratch, executor);
 }
 
-// The last linear and log-softmax on rows of x.
+// Applies the final linear and log-softmax to rows of x.
 static enum fovea_status to_log_probs(struct fovea_transformer *model, size_t rows, float *log_probs,
                                       const struct fovea_executor *executor)
 {
@@ -71,7 +71,7 @@ static enum fovea_status check_executor(const struct fovea_transformer *model, c
     return FOVEA_OK;
 }
 
-// Keys and values of the encoder's output, once for all steps.
+// Projects the encoder's output to keys and values, once for all steps.
 static enum fovea_status fill_cross_caches(struct fovea_transformer *model, const struct fovea_executor *executor)
 {
     for (size_t i = 0; i < model->config.decoder_layers; i++) {
@@ -94,7 +94,7 @@ enum fovea_status fovea_transformer_encode(struct fovea_transformer *model, size
     FOVEA_CHECK(batch <= model->options.batch && len <= model->options.max_source, FOVEA_ERR_SHAPE);
     FOVEA_TRY(check_executor(model, executor));
     FOVEA_TRY(check_tokens(tokens, batch * len, model->config.source_vocab));
-    model->encoded = 0; // until all of it is done
+    model->encoded = 0; // until all of it has succeeded
     model->batch = batch;
     model->source_len = len;
     model->next_position = 0;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // kernels/avx2/attention_block.h - a whole tile of prefill, 4 rows by 24 queries, in assembly.
 //
-// A step is 12 FMAs, 3 loads of B and 4 broadcasts of A: 19 instructions and 7 loads, the fewest for 16 registers. gcc
-// keeps one of the sums in memory for intrinsics and makes 20 to 21 of them, 8 of which load. What counts is loads, as
-// soon as another hyper-thread is busy: FMAs that take B from memory save an instruction each and lose 10 to 25 %.
+// A step is 12 FMAs, 3 loads of B and 4 broadcasts of A: 19 instructions and 7 loads, the fewest for 16 registers. From
+// intrinsics gcc keeps one of the sums in memory and generates 20 to 21 instructions, 8 of which load. Loads matter
+// when the other hyper-thread is busy: FMAs that take B from memory save one instruction each and lose 10 to 25 %.
 //
 // ymm0 to ymm11 are the sums, row by row; ymm12 to ymm14 are B; ymm15 takes elements of A.
 #ifndef FOVEA_KERNELS_AVX2_ATTENTION_BLOCK_H

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // kernels/avx2/gemm_bt_f32.c - few rows of A times rows of B: C[i,j] = sum of A[i,p] * B[j,p].
 //
-// Eight rows of B at a time, or some eights side by side: blocks of 8 x 8 are transposed in registers and used there,
-// so lanes are columns of C and each element is the one ascending fma chain that docs/numerics.md asks for. What limits
-// such a pass over B is how memory is read. Zen 3 follows eight streams by itself (115 to 130 % of the read stream of
-// bench/probe_stream.c, where nothing is computed), sixteen barely (100) and 32 not (65); software prefetches fill the
-// buffers of misses, which drop what comes too fast, and are slower in any order (70 to 85). So nothing is prefetched
-// there, and the caller takes rows that lie far apart: each of the eight is then one stream through many rows, where
-// rows of 3 KiB that lie side by side begin eight new streams every 48 lines (M = 1, 2304x768: 70 % of the stream, far
-// apart 97). Zen 4 wants the prefetches, row by row (one to five rows 1.1 to 1.5 times as fast as far apart, six to
-// eight 0.93 to 1.18). Emerald Rapids wants rows far apart, each prefetched a few lines ahead (1.14 to 1.23).
+// Eight rows of B at a time, or several groups of eight side by side: blocks of 8 x 8 are transposed in registers and
+// used at once, so lanes are columns of C and each element is the one ascending fma chain that docs/numerics.md
+// requires. The limit of such a pass over B is how memory is read. Zen 3's prefetcher follows eight streams by itself
+// (115 to 130 % of the read stream of bench/probe_stream.c, which computes nothing), sixteen barely (100) and 32 not
+// (65). Software prefetches fill the miss buffers, are dropped when they come too fast, and are slower in any order (70
+// to 85). So nothing is prefetched there, and the caller passes rows that are far apart: each of the eight is then one
+// stream through many rows. Adjacent rows of 3 KiB start eight new streams every 48 lines (M = 1, 2304x768: 70 % of the
+// stream, far apart 97). Zen 4 is faster with prefetches, row by row (one to five rows 1.1 to 1.5 times as fast as far
+// apart, six to eight 0.93 to 1.18). Emerald Rapids is fastest with rows far apart, each prefetched a few lines ahead
+// (1.14 to 1.23).
 #include "kernels/avx2/vec.h"
 #include "kernels/common/gemm_bt_ahead.h"
 #include "kernels/fault.h"
@@ -26,7 +27,7 @@ static inline __attribute__((always_inline)) void add_step(const float *a, fv_f3
     }
 }
 
-/// Three strides, with which x86 addresses base + {1, 2, 4} * index reach eight rows, or a step of four.
+/// Three strides with which x86 addresses of the form base + {1, 2, 4} * index reach eight rows, or steps of four.
 struct strides {
     ptrdiff_t one, three, five, seven;
 };
@@ -34,18 +35,20 @@ struct strides {
 static inline __attribute__((always_inline)) struct strides strides_of(ptrdiff_t one)
 {
     struct strides s = {one, 3 * one, 5 * one, 7 * one};
-    __asm__("" : "+r"(s.three), "+r"(s.five), "+r"(s.seven)); // or they are made of the others in each block
+    __asm__(""
+            : "+r"(s.three), "+r"(s.five), "+r"(s.seven)); // otherwise they are recomputed from the others in each
+                                                           // block
     return s;
 }
 
-/// acc += `steps` k steps, 8 for a constant, of the block of eight rows of B at b. Rows are loaded whole, every second
-/// as an operand: with fewer instructions more of B is in flight (28; with halves that are inserted from memory 32, and
-/// M = 1 to 4 took up to 1.1 times as long). A column is used as soon as it is there, for want of registers.
+/// acc += `steps` k steps (8 if constant) of the block of eight rows of B at b. Rows are loaded whole, every second one
+/// as an operand: with fewer instructions more of B is in flight (28; with halves inserted from memory 32, and M = 1 to
+/// 4 took up to 1.1 times as long). A column is used as soon as it is complete, because registers are scarce.
 static inline __attribute__((always_inline)) void add_block(const float *b, struct strides row, const float *a,
                                                             ptrdiff_t a_k, size_t steps, fv_f32 acc[MR], int M)
 {
     const ptrdiff_t rows[LANES] = {0, row.one, 2 * row.one, row.three, 4 * row.one, row.five, 2 * row.three, row.seven};
-    __m256d low[4], high[4]; // of pairs of rows: in each half the elements 0 and 1, or 2 and 3, of both
+    __m256d low[4], high[4]; // pairs of rows: each half has the elements 0 and 1, or 2 and 3, of both
     FV_UNROLL
     for (int i = 0; i < 4; i++) {
         const fv_f32 even = fv_load(b + rows[2 * i]), odd = fv_load(b + rows[2 * i + 1]);
@@ -73,7 +76,7 @@ static inline __attribute__((always_inline)) void add_block(const float *b, stru
     }
 }
 
-/// The same of n rows of `steps` elements, neither more than 8, of which nothing else is read.
+/// The same for n rows of `steps` elements, both at most 8; nothing else is read.
 static inline __attribute__((always_inline)) void add_edge(const float *b, ptrdiff_t b_row, size_t n, const float *a,
                                                            ptrdiff_t a_k, size_t steps, fv_f32 acc[MR], int M)
 {
@@ -84,12 +87,12 @@ static inline __attribute__((always_inline)) void add_edge(const float *b, ptrdi
     add_block(rows, strides_of(LANES), a, a_k, steps, acc, M);
 }
 
-/// A tile of 8 * GROUPS columns or, of one group, fewer, for m = M. Each column is one chain of fmas, so eight of them
-/// wait for one another four cycles a step; some groups side by side do not, while B is in L1 or L2.
+/// A tile of 8 * GROUPS columns or, with one group, fewer, with m = M. Each column is one chain of fmas, so eight of
+/// them leave each other waiting four cycles per step; several groups side by side do not, if B is in L1 or L2.
 static inline __attribute__((always_inline)) void gemm_bt_columns(const struct fovea_gemm_bt_tile *tile, int GROUPS,
                                                                   int M)
 {
-    const struct fovea_gemm_bt_tile t = *tile; // a copy: stores to C cannot change it
+    const struct fovea_gemm_bt_tile t = *tile; // a local copy, which stores to C cannot alias
     const size_t whole = (size_t)GROUPS * LANES;
     const ptrdiff_t group = LANES * t.b_row;
     const float *a = t.a, *b = t.b;
@@ -174,8 +177,8 @@ GEMM_BT_COLUMNS(4, 2)
 
 void fovea_gemm_bt_f32_avx2(const struct fovea_gemm_bt_tile *tile)
 {
-    // Two groups of four rows would gain 6 % where B is in L2 and lose 23 % where it is not. Beside prefetches two rows
-    // and more lose, too (0.7 to 1.0), one gains (1.1 to 1.4 from L2, 0.94 to 1.5 from memory).
+    // Two groups of four rows would gain 6 % if B is in L2 and lose 23 % if not. With prefetches two rows and more
+    // lose, too (0.7 to 1.0), one gains (1.1 to 1.4 from L2, 0.94 to 1.5 from memory).
     static const struct {
         size_t columns;
         fovea_gemm_bt_fn *rows[MR];

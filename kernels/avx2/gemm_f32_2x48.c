@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // kernels/avx2/gemm_f32_2x48.c - f32 GEMM micro-kernel, C[2,48] += A[2,k] * B[k,48], for one or two rows of C.
 //
-// So few rows are as fast as B is read, and B is read fastest where hardware follows a few long streams by itself: on
-// Zen 3 one panel runs at 85 % of the read stream that bench/probe_stream.c measures, two at 110, three or four at 120
-// to 130; with software prefetches, which fill the buffers of misses first, one at 75 and four at 105. Three panels are
-// 12 accumulators of 16 registers for two rows, and for one row 6 chains, where one panel has 2.
+// So few rows are limited by reading B, and B is read fastest if the hardware prefetcher follows a few long streams by
+// itself. On Zen 3 one panel runs at 85 % of the read stream that bench/probe_stream.c measures, two at 110, three or
+// four at 120 to 130; with software prefetches, which occupy the miss buffers first, one at 75 and four at 105. Three
+// panels are 12 accumulators of 16 registers for two rows, and for one row 6 chains, where one panel has 2.
 //
 // Lanes are columns of C and a k step is a rank-1 update: each element is one ascending fma chain (docs/numerics.md).
 #include "kernels/avx2/vec.h"
@@ -45,7 +45,8 @@ static inline __attribute__((always_inline)) void gemm_steps(const struct fovea_
 /// The whole of the micro-kernel for m = M and P panels, constants.
 static inline __attribute__((always_inline)) void gemm_tile(const struct fovea_gemm_tile *tile, int M, int P)
 {
-    const struct fovea_gemm_tile t = *tile; // a copy: stores to C cannot change it, so its members stay in registers
+    const struct fovea_gemm_tile t = *tile; // a local copy, which stores to C cannot alias, so its members stay in
+                                            // registers
     const size_t last = t.n - (size_t)(P - 1) * FOVEA_PANEL; // columns of the last panel
     fv_i32 live[FV_VECS];
     FV_UNROLL

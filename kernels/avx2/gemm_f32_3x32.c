@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // kernels/avx2/gemm_f32_3x32.c - f32 GEMM micro-kernel, C[3,32] += A[3,k] * B[k,32], for small products.
 //
-// 12 accumulators as 6x16 has, one register of B and 3 of A: all 16. 7 loads serve 12 FMAs in place of 9 with its
-// prefetch, by 19 instructions in place of 21: that counts beside a busy hyper-thread. It reads twice as much of B for
-// each FMA, which L1 delivers, and L2 (Zen 3, 32 to 768
-// steps, rows of B 1.01 to 1.1 times as fast as 6x16, panels 1.00 to 1.02).
+// 12 accumulators like 6x16, one register of B and 3 of A: all 16. 7 loads serve 12 FMAs, where 6x16 with its prefetch
+// has 9, in 19 instructions in place of 21, which matters next to a busy hyper-thread. It reads twice as much of B per
+// FMA, which L1 can deliver, and L2 (Zen 3, 32 to 768 steps, rows of B 1.01 to 1.1 times as fast as 6x16, panels 1.00
+// to 1.02).
 //
 // Lanes are columns of C and a k step is a rank-1 update: each element is one ascending fma chain (docs/numerics.md).
 #include "kernels/avx2/gemm_terms.h"
@@ -21,8 +21,8 @@
 enum { PANELS = 2, ROWS_OF_6X16 = 6 };
 
 // clang-format off
-// Sums are ymm0 to ymm3, 4 to 7 and 8 to 11, row by row; ymm12 is a vector of B, ymm13 to 15 elements of A.
-// X(row's index in A, its element, its four sums) for each row.
+// Sums are ymm0 to ymm3, 4 to 7 and 8 to 11, row by row; ymm12 is a vector of B, ymm13 to 15 are elements of A. X(row's
+// index in A, its element, its four sums) for each row.
 #define PAIR_ROWS_1(X) X("", "13", "0", "1", "2", "3")
 #define PAIR_ROWS_2(X) PAIR_ROWS_1(X) X(",%[a_row]", "14", "4", "5", "6", "7")
 #define PAIR_ROWS_3(X) PAIR_ROWS_2(X) X(",%[a_row],2", "15", "8", "9", "10", "11")
@@ -40,7 +40,7 @@ enum { PANELS = 2, ROWS_OF_6X16 = 6 };
 #define PAIR_FMA_2(index, a, w, x, y, z) PAIR_FMA(a, y)
 #define PAIR_FMA_3(index, a, w, x, y, z) PAIR_FMA(a, z)
 
-// A step of M rows, A(index, element) being its elements of A and `at` where it is in B.
+// A step of M rows; A(index, element) is a row's element of A, and `at` the offset in B.
 #define PAIR_STEP(M, A, at)                                                                             \
     PAIR_ROWS_##M(A)                                                                                    \
     "vmovups " at "(%[b]), %%ymm12\n\t" PAIR_ROWS_##M(PAIR_FMA_0)                                       \
@@ -52,8 +52,8 @@ enum { PANELS = 2, ROWS_OF_6X16 = 6 };
 #define PAIR_A_1(index, a, w, x, y, z) PAIR_A("4", index, a)
 #define PAIR_A_2(index, a, w, x, y, z) PAIR_A("8", index, a)
 #define PAIR_A_3(index, a, w, x, y, z) PAIR_A("12", index, a)
-// Four steps of a turn, and one. NEAR: k steps of A are adjacent, and B is packed panels. ROWS: B is rows of any
-// distance. APART: A is, too.
+// Four steps per iteration, and single ones. NEAR: k steps of A are adjacent, and B is packed panels. ROWS: B is rows
+// of any stride. APART: A has any stride, too.
 #define PAIR_B_NEXT "add %[b_k], %[b]\n\t"
 #define PAIR_NEAR_1(M) PAIR_STEP(M, PAIR_A_0, "0") "add $4, %[a]\n\tadd $64, %[b]\n\t"
 #define PAIR_NEAR_4(M)                                                                                  \
@@ -66,7 +66,7 @@ enum { PANELS = 2, ROWS_OF_6X16 = 6 };
 #define PAIR_APART_1(M) PAIR_STEP(M, PAIR_A_0, "0") PAIR_B_NEXT "add %[a_k], %[a]\n\t"
 #define PAIR_APART_4(M) PAIR_APART_1(M) PAIR_APART_1(M) PAIR_APART_1(M) PAIR_APART_1(M)
 
-// What becomes of the sums of a row.
+// How the sums of a row are stored.
 #define PAIR_SCALE(index, a, w, x, y, z)                                                                \
     GEMM_TERM_SCALED(w) GEMM_TERM_SCALED(x) GEMM_TERM_SCALED(y) GEMM_TERM_SCALED(z)
 #define PAIR_OLD(index, a, w, x, y, z)                                                                  \
@@ -83,7 +83,7 @@ enum { PANELS = 2, ROWS_OF_6X16 = 6 };
 #define PAIR_LOAD_BIAS                                                                                  \
     GEMM_TERM_LOAD("", "12") GEMM_TERM_LOAD("32", "13") GEMM_TERM_LOAD("64", "14") GEMM_TERM_LOAD("96", "15")
 
-// A tile of M rows at c, in the scope of GEMM_PAIR: its sums begin at the rows of C, or at +0 where `row` is NULL.
+// A tile of M rows at c, in the scope of GEMM_PAIR: its sums start from the rows of C, or from +0 if `row` is NULL.
 #define PAIR_TILE(M, FOUR, ONE)                                                                         \
     __asm__ volatile(                                                                                   \
         PAIR_ROWS_##M(PAIR_ZERO) "test %[row], %[row]\n\tjz 6f\n\t" PAIR_ROWS_##M(PAIR_LOAD)            \
@@ -136,7 +136,8 @@ GEMM_PAIR(3)
 
 #pragma GCC diagnostic pop
 
-/// `tiles` tiles of m rows by 6x16, of a panel; what is below them is left. `terms` are the tile's, if it has some.
+/// Computes `tiles` tiles of m rows of one panel with 6x16; further tiles below them are not computed. `terms` are the
+/// tile's, if it has some.
 static void gemm_run_panel(struct fovea_gemm_tile *t, struct fovea_gemm_terms *terms, size_t m, size_t tiles)
 {
     t->m = m;
@@ -185,7 +186,7 @@ static void gemm_by_panels(const struct fovea_gemm_tile *tile)
 void fovea_gemm_f32_3x32_avx2(const struct fovea_gemm_tile *tile)
 {
     static fovea_gemm_fn *const pairs[] = {gemm_pair_1, gemm_pair_2, gemm_pair_3};
-    // FMAs that are none are 6x16's: no register is left here for a product.
+    // A build with the MUL_ADD fault uses 6x16: no register is left here for a product.
     if (tile->n == PANELS * FOVEA_PANEL && tile->mode != FOVEA_GEMM_RESCALE && !FOVEA_FAULT_IS(GEMM_MUL_ADD)) {
         pairs[tile->m - 1](tile);
     } else {

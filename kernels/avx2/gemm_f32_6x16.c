@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // kernels/avx2/gemm_f32_6x16.c - f32 GEMM micro-kernel, C[6,16] += A[6,k] * B[k,16].
 //
-// Haswell to Zen 4: two FMA ports of 4 to 5 cycles need 10 independent accumulators; 6 rows of one panel (two ymm) are
-// 12, with 2 registers of B and one of A 15 of 16. 8 loads serve 12 FMAs (0.67 each, two load ports give 1). Bound: 6
-// cycles a k step, 32 flop a cycle.
+// Haswell to Zen 4: two FMA ports with a latency of 4 to 5 cycles need 10 independent accumulators. 6 rows of one panel
+// (two ymm) are 12; with 2 registers of B and one of A that is 15 of 16. 8 loads serve 12 FMAs (0.67 each, while two
+// load ports allow 1). Bound: 6 cycles a k step, 32 flop a cycle.
 //
 // Lanes are columns of C and a k step is a rank-1 update: each element is one ascending fma chain (docs/numerics.md).
 #include "kernels/avx2/gemm_steps.h"
@@ -20,13 +20,14 @@
 #error "compile with -mavx2 -mfma -mf16c"
 #endif
 
-enum { ROWS = 6, LANES = 8, COPIED = 16 }; // rows of a B that ends, at a time
+enum { ROWS = 6, LANES = 8, COPIED = 16 }; // COPIED: rows of a B that ends (b_ends) copied at a time
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Woverlength-strings" // clang counts the assembly of a tile
 
-/// The lines of m rows of C come from L3 or memory while the steps run: even where these are few, stores that wait for
-/// their lines one after another take longer (1500x240x32: 1.5 times as fast, 3000x384x240: 1.17 times).
+/// Prefetches the lines of m rows of C, which come from L3 or memory while the steps run. Even if the steps are few,
+/// stores that wait for their lines one after another take longer (1500x240x32: 1.5 times as fast, 3000x384x240: 1.17
+/// times).
 static inline __attribute__((always_inline)) void prefetch_c(const float *c, ptrdiff_t c_row, size_t m)
 {
     FV_UNROLL
@@ -69,7 +70,7 @@ static inline __attribute__((always_inline)) void prefetch_c(const float *c, ptr
         }                                                                                                              \
     }
 
-/// Two tiles of M rows, one below the other, or one, as `more` says, by 8 columns.
+/// Two tiles of M rows and 8 columns, one below the other; or one, as `more` says.
 #define GEMM_NARROW(M)                                                                                                 \
     static void gemm_narrow_##M(const struct fovea_gemm_tile *t)                                                       \
     {                                                                                                                  \
@@ -121,7 +122,8 @@ static void copy_row(float *dst, const float *src, size_t n)
 static fovea_gemm_fn *const gemm_tiles[ROWS] = {GEMM_TILES(GEMM_NAME)};
 static fovea_gemm_fn *const gemm_narrow[ROWS] = {GEMM_TILES(GEMM_NARROW_NAME)};
 
-/// The steps of a tile, after t.k of them, over the last rows of a B that ends, which are copied into whole panels.
+/// The remaining steps of a tile, after t.k of them, over the last rows of a B that ends, which are copied into whole
+/// panels.
 static void gemm_last_rows(struct fovea_gemm_tile t, fovea_gemm_fn *run)
 {
     _Alignas(32) float copy[COPIED * FOVEA_PANEL];
@@ -136,7 +138,7 @@ static void gemm_last_rows(struct fovea_gemm_tile t, fovea_gemm_fn *run)
         for (size_t i = 0; i < t.k; i++, row += b_k) {
             float *const to = copy + i * FOVEA_PANEL;
             _mm256_store_ps(to,
-                            _mm256_setzero_ps()); // lanes that are nobody's: what lies there may be slow to multiply
+                            _mm256_setzero_ps()); // unused lanes: their contents may be slow to multiply
             _mm256_store_ps(to + LANES, _mm256_setzero_ps());
             copy_row(to, row, t.n);
         }
@@ -144,8 +146,8 @@ static void gemm_last_rows(struct fovea_gemm_tile t, fovea_gemm_fn *run)
     }
 }
 
-/// A tile at the edge of C (two, one below the other, where `more` is 1, of at most 8 columns), one whose B ends, or
-/// RESCALE: whole vectors of sums in a room of their own. So is one of 8 columns that has terms.
+/// Computes through a buffer of whole vectors: a tile at the edge of C (two, one below the other, if `more` is 1, of at
+/// most 8 columns), a tile in which B ends, a RESCALE, and a tile of 8 columns that has terms.
 static void gemm_edge(const struct fovea_gemm_tile *tile)
 {
     _Alignas(32) float room[ROWS * FOVEA_PANEL];

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// kernels/avx2/gemm_steps.h - a tile of the AVX2 GEMM in assembly: sums in, k loop, sums out.
+// kernels/avx2/gemm_steps.h - a tile of the AVX2 GEMM in assembly: loading sums, k loop, storing sums.
 //
-// Four steps a turn: ymm0 to ymm11 are the sums, row by row, ymm12 and ymm13 B, ymm15 an element of A. One step a turn
-// is as fast on a core of its own; beside a busy hyper-thread it is not (Zen 3, operands in L1: 80 % of the peak by one
-// step a turn, 89 to 91 by four, 95 both when alone), likely as every turn begins a new line of the op cache. gcc
-// copies sums when it lays out several steps of intrinsics. Eight do as much as four but for what moves the pointers.
+// Four steps per iteration: ymm0 to ymm11 are the sums, row by row, ymm12 and ymm13 B, ymm15 an element of A. One step
+// per iteration is as fast on a core of its own, but not next to a busy hyper-thread (Zen 3, operands in L1: 80 % of
+// the peak with one step, 89 to 91 with four, 95 both when alone), probably because every iteration starts a new line
+// of the op cache. gcc copies sums when it unrolls several steps of intrinsics. Eight steps gain nothing over four
+// except in pointer updates.
 #ifndef FOVEA_KERNELS_AVX2_GEMM_STEPS_H
 #define FOVEA_KERNELS_AVX2_GEMM_STEPS_H
 
 #include "kernels/avx2/gemm_terms.h"
 
 // clang-format off
-// X(at, index, sums) for each row: its element of A lies at(%[a] index), in a step `at` bytes on; its two sums.
+// X(at, index, sums) for each row: its element of A is at(%[a] index), `at` bytes further per step; its two sums.
 #define GEMM_ROWS_1(X, at) X(at, "", "0", "1")
 #define GEMM_ROWS_2(X, at) GEMM_ROWS_1(X, at) X(at, ",%[r1]", "2", "3")
 #define GEMM_ROWS_3(X, at) GEMM_ROWS_2(X, at) X(at, ",%[r1],2", "4", "5")
@@ -35,20 +36,21 @@
 #endif
 #define GEMM_A(at) "vbroadcastss " at ", %%ymm15\n\t"
 #define GEMM_ROW(at, index, x, y) GEMM_A(at "(%[a]" index ")") GEMM_FMA("12", x) GEMM_FMA("13", y)
-// Half a panel of B takes two tiles, one below the other: the second one's sums are where B's other half would be.
+// With half a panel of B two tiles, one below the other, are computed; the second one's sums are where the sums of B's
+// other half would be.
 #define GEMM_PAIR(at, index, x, y)                                                                      \
     GEMM_A(at "(%[a]" index ")") GEMM_FMA("12", x) GEMM_A(at "(%[a2]" index ")") GEMM_FMA("12", y)
 
 // The rows of C that a tile loads or stores: all at once, or those of the first of a pair and then those of the second,
-// where there is one.
+// if there is one.
 #define GEMM_ONE(M, what, label) GEMM_ROWS_##M(what, "")
 #define GEMM_TWO(M, what, label)                                                                               \
     GEMM_ROWS_##M(what##_FIRST, "") "cmpq $0, %[second]\n\tjz " label "f\n\t" GEMM_ROWS_##M(what##_SECOND, "")  \
     label ":\n\t"
 
-// Step p of a turn. B is prefetched into L1 eight steps ahead: where it streams from L2, FMAs that are scheduled on a
-// load that then misses L1 are issued again (Cascade Lake: 83 % of the peak without, 96 to 99 with).
-// NEAR: k steps of A are adjacent, and B a packed panel. APART: any strides.
+// Step p of an iteration. B is prefetched into L1 eight steps ahead: if it streams from L2, FMAs that were scheduled on
+// a load that then misses L1 have to be reissued (Cascade Lake: 83 % of the peak without, 96 to 99 with). NEAR: k steps
+// of A are adjacent, and B is a packed panel. APART: any strides.
 #define GEMM_NEAR(M, p)                                                                                 \
     "vmovups 64*" p "(%[b]), %%ymm12\n\tvmovups 64*" p "+32(%[b]), %%ymm13\n\t"                         \
     "prefetcht0 64*" p "+512(%[b])\n\t" GEMM_ROWS_##M(GEMM_ROW, "4*" p)
@@ -84,7 +86,7 @@
 #define GEMM_APART2_OF_C GEMM_TWO
 #define GEMM_APART2_NEXT(steps) ""
 
-// What step p of a turn prefetches for later tiles: nothing, a line, or a line every second step, half a line each.
+// What step p prefetches for later tiles: nothing, a line, or a line every second step, half a line each.
 #define GEMM_NONE_STRIDE(bytes) "i"(0)
 #define GEMM_NONE_0 ""
 #define GEMM_NONE_1 ""
@@ -101,7 +103,7 @@
 #define GEMM_HALF_2 "prefetcht1 (%[ahead],%[step],2)\n\t"
 #define GEMM_HALF_3 "lea (%[ahead],%[step],4), %[ahead]\n\t"
 
-// What becomes of the sums of a row of a whole tile.
+// How the sums of a row of a whole tile are stored.
 #define GEMM_SCALE(at, index, x, y) GEMM_TERM_SCALED(x) GEMM_TERM_SCALED(y)
 #define GEMM_OLD(at, index, x, y) GEMM_TERM_OLD("", x) GEMM_TERM_OLD("32", y) GEMM_TERM_NEXT_OLD
 #define GEMM_BIAS(at, index, x, y) GEMM_TERM_BIAS("12", x) GEMM_TERM_BIAS("13", y)
@@ -118,8 +120,8 @@
 #define GEMM_ROWS_OF_5(X) GEMM_ROWS_5(X, "")
 #define GEMM_ROWS_OF_6(X) GEMM_ROWS_6(X, "")
 
-// A tile of M rows at c, in the scope of GEMM_TILE or GEMM_NARROW: its sums begin at the rows of C from `row` on, or at
-// +0 where it is NULL.
+// A tile of M rows at c, in the scope of GEMM_TILE or GEMM_NARROW: its sums start from the rows of C from `row` on, or
+// from +0 if that is NULL.
 #define GEMM_TILE_OF(M, FORM, AHEAD)                                                                    \
     __asm__ volatile(                                                                                   \
         GEMM_ROWS_##M(GEMM_ZERO, "") "test %[row], %[row]\n\tjz 6f\n\t" GEMM_##FORM##_OF_C(M, GEMM_LOAD, "5") \

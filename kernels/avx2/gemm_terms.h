@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// kernels/avx2/gemm_terms.h - what a whole tile does to its sums before it stores them, in its registers; one whose
-// columns are not whole vectors goes through a room and the epilogue.
+// kernels/avx2/gemm_terms.h - applies the epilogue of a whole tile to its sums in registers before they are stored. A
+// tile whose columns are not whole vectors goes through a buffer and the epilogue kernel.
 //
-// ymm0 to ymm11 are the sums; what a tile reads of A and B is over, so that ymm12 to ymm15 are free.
+// ymm0 to ymm11 are the sums. A tile no longer needs A and B at this point, so ymm12 to ymm15 are free.
 #ifndef FOVEA_KERNELS_AVX2_GEMM_TERMS_H
 #define FOVEA_KERNELS_AVX2_GEMM_TERMS_H
 
@@ -24,7 +24,7 @@ _Static_assert(FOVEA_FAULT_GEMM_TERMS_DROP_NAN == 115, "GEMM_TERM_RELU has the n
 #define GEMM_TERM_NEXT_OLD "add 40(%rcx), %rax\n\t"
 #define GEMM_TERM_NEXT_REST "add 64(%rcx), %rax\n\t"
 
-/// Defines the routine of a tile, ROWS(X) being X(..., its sums) for each of its rows; each NAME is such an X. It
+/// Defines the routine of a tile; ROWS(X) is X(..., its sums) for each of its rows, and each NAME is such an X. It
 /// changes rax, rcx, ymm12 to ymm15, and the sums.
 #define GEMM_TERMS(size, ROWS, NAME, LOAD_BIAS)                                                                       \
     GEMM_TERMS_ROUTINE(size, "", "vbroadcastss 8(%rcx), %ymm12\n\t" ROWS(NAME##_SCALE),                               \

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // kernels/avx2/transpose.h - the 8 x 8 transpose in registers.
 //
-// Halves of rows are inserted from memory, so the lanes of 128 bits are in place before anything is permuted: 16 loads
-// of 16 bytes, 8 of them inserts (a load and a blend), then 16 permutations inside lanes. The usual way, 8 loads and 24
-// permutations, is 24 cycles on the one permuting port of Intel cores before Ice Lake; this is 16.
+// Halves of rows are inserted from memory, so the 128-bit lanes are in place before anything is permuted: 16 loads of
+// 16 bytes, 8 of them inserts (a load and a blend), then 16 permutations within lanes. The usual way, 8 loads and 24
+// permutations, takes 24 cycles on the one permuting port of Intel cores before Ice Lake; this takes 16.
 #ifndef FOVEA_KERNELS_AVX2_TRANSPOSE_H
 #define FOVEA_KERNELS_AVX2_TRANSPOSE_H
 
@@ -31,7 +31,7 @@ static inline __attribute__((always_inline)) void fv_transpose_four(const float 
 }
 
 /// dst[c * ld_dst + r] = scale * src[r * ld_src + c] for r, c < FV_LANES. All of src is read before any of dst is
-/// written, row by row: rows that share a set of the L1 would not all stay for a second visit.
+/// written, row by row: if rows share a set of L1, not all would stay for a second visit.
 static inline void fv_transpose_block(float scale, const float *src, ptrdiff_t ld_src, float *dst, ptrdiff_t ld_dst)
 {
     const fv_f32 by = fv_set1(scale);

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // kernels/avx512/attention_block.h - a whole tile of prefill, 8 rows by 48 queries, in assembly.
 //
-// A step is 24 FMAs, 3 loads of B and 8 broadcasts of A: 35 instructions, of which gcc makes 35 to 39 of intrinsics (it
-// copies sums between registers and spills pointers). They matter because a core whose other hyper-thread is busy
-// issues two a cycle: 24 FMAs in 35 instructions are then 69 % of the peak, in 38 63 %. With three rows broadcast in
-// their FMAs they would be 32, 75 %; but these are two loads more for each row, of which a core of its own takes two a
-// cycle: Granite Rapids, d = 64 and 128, 128 to 4096 tokens, without them 1.02 to 1.055 times as fast, with one row of
-// them 1.01 to 1.02; Cascade Lake 1.01, all 8 rows 0.9.
+// A step is 24 FMAs, 3 loads of B and 8 broadcasts of A: 35 instructions. From intrinsics gcc generates 35 to 39 (it
+// copies sums between registers and spills pointers). The number matters because a core whose other hyper-thread is
+// busy issues two instructions a cycle: 24 FMAs in 35 instructions are then 69 % of the peak, in 38 63 %. If three rows
+// were broadcast within their FMAs there would be 32 instructions, 75 %; but that is two more loads per row, and an
+// idle core has only two load ports: Granite Rapids, d = 64 and 128, 128 to 4096 tokens, without them 1.02 to 1.055
+// times as fast, with one row of them 1.01 to 1.02; Cascade Lake 1.01, all 8 rows 0.9.
 //
-// zmm0 to zmm23 are the sums, row by row; zmm27 and zmm31 take elements of A in turn; zmm28 to zmm30 are B.
+// zmm0 to zmm23 are the sums, row by row; zmm27 and zmm31 alternately hold elements of A; zmm28 to zmm30 are B.
 #ifndef FOVEA_KERNELS_AVX512_ATTENTION_BLOCK_H
 #define FOVEA_KERNELS_AVX512_ATTENTION_BLOCK_H
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// kernels/avx512/register_rows.h - a few rows of A against 16 rows of B, whose columns never leave the registers.
+// kernels/avx512/register_rows.h - a few rows of A against 16 rows of B, which are transposed in registers only.
 //
-// Rows of B and what becomes of them take 24 registers, so six rows of A have room. Against a transpose to the stack or
-// to scratch that is read at once, on Cascade Lake: GEMM of 1 to 6 rows, B in L2 or in memory, 1.04 to 1.26 (7 and 8
-// rows spill, 0.96); decoding one row with K in rows 1.13 to 1.15, in L2 1.24, four rows 1.07.
+// Rows of B and their transposes take 24 registers, which leaves room for six rows of A. Against a transpose to the
+// stack or to scratch that is read at once, on Cascade Lake: GEMM of 1 to 6 rows, B in L2 or in memory, 1.04 to 1.26 (7
+// and 8 rows spill, 0.96); decoding one row with K in rows 1.13 to 1.15, in L2 1.24, four rows 1.07.
 #ifndef FOVEA_KERNELS_AVX512_REGISTER_ROWS_H
 #define FOVEA_KERNELS_AVX512_REGISTER_ROWS_H
 
@@ -12,7 +12,7 @@
 
 #define FV_REGISTER_ROWS 6
 
-/// A step: acc[i] = fma(a[i * a_row], b, acc[i]) for M rows i.
+/// One step: acc[i] = fma(a[i * a_row], b, acc[i]) for M rows i.
 static inline __attribute__((always_inline)) void fv_register_step(const float *a, ptrdiff_t a_row, fv_f32 b,
                                                                    fv_f32 *acc, int M)
 {
@@ -23,8 +23,8 @@ static inline __attribute__((always_inline)) void fv_register_step(const float *
     }
 }
 
-/// acc[i], lane j, = fma(a[i * a_row + p * a_k], b[j * b_row + p], acc[i]) for 16 ascending steps p, for M rows i. Rows
-/// of B past the last one are not read; their lanes are like its.
+/// acc[i], lane j, = fma(a[i * a_row + p * a_k], b[j * b_row + p], acc[i]) for 16 ascending steps p and M rows i. Rows
+/// of B past `last` are not read; their lanes equal its lane.
 static inline __attribute__((always_inline)) void fv_register_rows(const float *b, ptrdiff_t b_row, int last,
                                                                    const float *a, ptrdiff_t a_row, ptrdiff_t a_k,
                                                                    fv_f32 *acc, int M)
@@ -70,9 +70,9 @@ static inline fv_f32 fv_of_halves(fv_half low, fv_half high)
                                                   : _mm512_insertf32x8(_mm512_castps256_ps512(low), high, 1);
 }
 
-/// acc[i], lane j, = fma(a[i + p * a_k], b[j * b_row + p], acc[i]) for eight rows of B and 16 ascending steps p, for M
-/// rows i. Each line of B is one load. Where 256 bits are computed twice as often as 512 (Zen 4) only the shuffles cost
-/// more for as many rows of B; 7 to 16 rows of A would spill, and load too much (0.75 to 1.0).
+/// acc[i], lane j, = fma(a[i + p * a_k], b[j * b_row + p], acc[i]) for eight rows of B, 16 ascending steps p and M rows
+/// i. Each line of B is one load. On cores that compute 256 bits twice as often as 512 (Zen 4) only the shuffles cost
+/// more for the same number of rows of B; 7 to 16 rows of A would spill, and need too many loads (0.75 to 1.0).
 static inline __attribute__((always_inline)) void fv_register_half(const float *b, ptrdiff_t b_row, const float *a,
                                                                    ptrdiff_t a_k, fv_half *acc, int M)
 {
@@ -88,8 +88,8 @@ static inline __attribute__((always_inline)) void fv_register_half(const float *
     }
     fv_transpose_lanes(top);
     fv_transpose_lanes(bottom);
-    // Lanes of 128 bits of top[c]: columns c, 4 + c, 8 + c and 12 + c of four rows. Two of them and those of the others
-    // make columns 8g + c and 8g + 4 + c of all eight.
+    // 128-bit lanes of top[c]: columns c, 4 + c, 8 + c and 12 + c of four rows. Two of them together with those of the
+    // other rows make columns 8g + c and 8g + 4 + c of all eight.
     FV_UNROLL
     for (int g = 0; g < 2; g++) {
         const __m512i lanes =

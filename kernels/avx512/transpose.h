@@ -2,8 +2,8 @@
 // kernels/avx512/transpose.h - the 16 x 16 transpose in registers.
 //
 // Halves of rows are joined while they are loaded: 32 loads of 32 bytes, 16 of them inserts (a load and a blend on
-// either vector port), then 48 permutations. The usual way, 16 loads and 64 permutations, is bound by the one port of
-// Intel cores that permutes: on Cascade Lake a quarter slower from L1, and equal from L2.
+// either vector port), then 48 permutations. The usual way, 16 loads and 64 permutations, is limited by Intel's single
+// permuting port: on Cascade Lake a quarter slower from L1, and equal from L2.
 #ifndef FOVEA_KERNELS_AVX512_TRANSPOSE_H
 #define FOVEA_KERNELS_AVX512_TRANSPOSE_H
 
@@ -11,7 +11,7 @@
 #include "kernels/common/unroll.h"
 #include "kernels/fault.h"
 
-/// x[0..3] become the columns of the 4 x 4 matrix whose rows they are, in each lane of 128 bits.
+/// Transposes the 4 x 4 matrix in rows x[0..3], in each 128-bit lane.
 static inline void fv_transpose_lanes(__m512 x[4])
 {
     const __m512d low01 = _mm512_castps_pd(_mm512_unpacklo_ps(x[0], x[1]));
@@ -24,18 +24,18 @@ static inline void fv_transpose_lanes(__m512 x[4])
     x[3] = _mm512_castpd_ps(_mm512_unpackhi_pd(high01, high23));
 }
 
-/// A 16 x 16 block on its way: x[g][h][r] has the elements 8h .. 8h + 7 of row 8g + r, then those of row 8g + 4 + r.
+/// A 16 x 16 block half-way: x[g][h][r] has the elements 8h .. 8h + 7 of row 8g + r, then those of row 8g + 4 + r.
 struct fv_transpose_rows {
     __m512 x[2][2][4];
 };
 
-/// Where row r begins. Rows past the last one that there is are this one once more.
+/// The address of row r. For rows past the last one, that of the last row.
 static inline const float *fv_transpose_row(const float *src, ptrdiff_t ld, int r, int last)
 {
     return src + (ptrdiff_t)(r < last ? r : last) * ld;
 }
 
-/// Reads row by row, halves [first, end) of each: of 16 rows that share a set of an 8-way L1 not all would stay for a
+/// Reads row by row, halves [first, end) of each: if 16 rows share a set of an 8-way L1, not all would stay for a
 /// second visit.
 static inline __attribute__((always_inline)) void
 fv_transpose_load_halves(const float *src, ptrdiff_t ld, int last, int first, int end, struct fv_transpose_rows *rows)
@@ -68,15 +68,15 @@ static inline __attribute__((always_inline)) void fv_transpose_load(const float 
     fv_transpose_load_halves(src, ld, last, 0, 2, rows);
 }
 
-/// Column c < 8 of 16 rows of eight: lanes of low[c] and high[c], transposed, have column c in four rows, column 4 + c,
-/// both again in the next four.
+/// Column c < 8 of 16 rows of eight elements: the transposed lanes of low[c] and high[c] contain column c of four rows,
+/// column 4 + c of these, and both again of the next four.
 static inline __attribute__((always_inline)) __m512 fv_transpose_column(const __m512 *low, const __m512 *high, int c)
 {
     return c < 4 ? _mm512_shuffle_f32x4(low[c], high[c], _MM_SHUFFLE(2, 0, 2, 0))
                  : _mm512_shuffle_f32x4(low[c - 4], high[c - 4], _MM_SHUFFLE(3, 1, 3, 1));
 }
 
-/// Columns 8h .. 8h + 7, each to be taken once.
+/// Makes columns 8h .. 8h + 7; each may be used once.
 static inline __attribute__((always_inline)) void fv_transpose_columns(struct fv_transpose_rows *rows, int h,
                                                                        __m512 columns[8])
 {
@@ -122,8 +122,8 @@ static inline void fv_transpose_flat(float scale, const float *src, ptrdiff_t ld
     }
 }
 
-/// The 16 columns of fewer rows, 1 <= rows < FV_LANES, none of which is read past the last one; with `pads` whole
-/// vectors are stored, with +0 past these.
+/// Transposes 16 columns of fewer rows, 1 <= rows < FV_LANES; no row past the last one is read. With `pads` whole
+/// vectors are stored, with +0 past the rows.
 #define FV_TRANSPOSE_FEW
 static inline void fv_transpose_few(size_t rows, float scale, const float *src, ptrdiff_t ld_src, float *dst,
                                     ptrdiff_t ld_dst, int pads)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// kernels/avx512/vec.h - the vector operations that kernels/common is written over, on AVX-512 (F, BW, DQ, VL).
+// kernels/avx512/vec.h - the vector operations used by kernels/common, on AVX-512 (F, BW, DQ, VL).
 //
 // Every function is a few instructions at most and rounds once, to nearest-even. Lane i of a vector is element i in
 // memory. A mask is a k register.
@@ -37,7 +37,7 @@ static inline void fv_store(float *p, fv_f32 v)
     _mm512_storeu_ps(p, v);
 }
 
-/// The first n lanes, 0 <= n <= FV_LANES.
+/// The mask of the first n lanes, 0 <= n <= FV_LANES.
 static inline fv_mask fv_mask_first(size_t n)
 {
     return (fv_mask)((1u << n) - 1);
@@ -64,7 +64,7 @@ static inline fv_f32 fv_zero(void)
     return _mm512_setzero_ps();
 }
 
-/// Takes pairs apart: of the elements of a, then b, those at even places and those at odd ones.
+/// Splits pairs: of the elements of a, then b, those at even places and those at odd ones.
 static inline void fv_deinterleave(fv_f32 a, fv_f32 b, fv_f32 *even, fv_f32 *odd)
 {
     const fv_i32 places = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
@@ -107,21 +107,21 @@ static inline fv_f32 fv_sqrt(fv_f32 x)
     return _mm512_sqrt_ps(x);
 }
 
-/// a > b ? a : b, so b where either is a NaN or both are zeros: vmaxps is that by definition, in one step where compare
-/// and select take 4 to 8 cycles.
+/// a > b ? a : b, so b if either is a NaN or both are zeros: vmaxps is defined so, with a latency below the 4 to 8
+/// cycles of compare and select.
 static inline fv_f32 fv_max(fv_f32 a, fv_f32 b)
 {
     return _mm512_max_ps(a, b);
 }
 
-/// a < b ? a : b, so b where either is a NaN.
+/// a < b ? a : b, so b if either is a NaN.
 static inline fv_f32 fv_min(fv_f32 a, fv_f32 b)
 {
     return _mm512_min_ps(a, b);
 }
 
-/// The largest lane. None is a NaN, or all are: then one of them. (clang takes it for granted that _mm512_reduce_max_ps
-/// meets none.)
+/// The largest lane. Either none is a NaN, or all are; then one of them. (clang assumes that _mm512_reduce_max_ps sees
+/// no NaN.)
 static inline float fv_largest(fv_f32 v)
 {
     const __m256 eight = _mm256_max_ps(_mm512_castps512_ps256(v), _mm512_extractf32x8_ps(v, 1));
@@ -148,7 +148,7 @@ static inline fv_mask fv_lt(fv_f32 a, fv_f32 b)
     return _mm512_cmp_ps_mask(a, b, _CMP_LT_OQ);
 }
 
-/// !(a < b), so true where either is a NaN.
+/// !(a < b), so true if either is a NaN.
 static inline fv_mask fv_not_lt(fv_f32 a, fv_f32 b)
 {
     return _mm512_cmp_ps_mask(a, b, _CMP_NLT_UQ);
@@ -165,7 +165,7 @@ static inline fv_mask fv_mask_bits(uint32_t bits)
     return (fv_mask)bits;
 }
 
-/// The opposite: lane i becomes bit i.
+/// The inverse: lane i becomes bit i.
 static inline uint32_t fv_bits(fv_mask mask)
 {
     return mask;
@@ -182,7 +182,7 @@ static inline fv_f32 fv_select(fv_mask mask, fv_f32 a, fv_f32 b)
     return _mm512_mask_blend_ps(mask, b, a);
 }
 
-/// mask ? a * b + c : c. One instruction, which gcc does not make of fv_select(mask, fv_fma(a, b, c), c).
+/// mask ? a * b + c : c. One instruction, which gcc does not generate from fv_select(mask, fv_fma(a, b, c), c).
 static inline fv_f32 fv_fma_masked(fv_mask mask, fv_f32 a, fv_f32 b, fv_f32 c)
 {
     return _mm512_mask3_fmadd_ps(a, b, c, mask);
@@ -209,13 +209,13 @@ static inline fv_f32 fv_copysign(fv_f32 magnitude, fv_f32 sign)
                                                          FIRST_SELECTS));
 }
 
-/// Nearest integer, ties to even; INT32_MIN for a NaN and for what does not fit.
+/// Nearest integer, ties to even; INT32_MIN for a NaN and on overflow.
 static inline fv_i32 fv_to_int(fv_f32 x)
 {
     return _mm512_cvtps_epi32(x);
 }
 
-/// x - i for i = fv_to_int(x), |x| < 2^31 or a NaN: one instruction that needs no i.
+/// x - i for i = fv_to_int(x), |x| < 2^31 or NaN: one instruction that does not need i.
 static inline fv_f32 fv_sub_int(fv_f32 x, fv_i32 i)
 {
     enum { NEAREST_EVEN = 8 };
@@ -229,7 +229,7 @@ static inline fv_f32 fv_add_exponent(fv_f32 p, fv_i32 i)
     return _mm512_castsi512_ps(_mm512_add_epi32(_mm512_castps_si512(p), _mm512_slli_epi32(i, 23)));
 }
 
-/// p * 2^i, a normal number or a NaN, for i = fv_to_int(x), r = x - i.
+/// p * 2^i, which must be a normal number or NaN, for i = fv_to_int(x), r = x - i.
 static inline fv_f32 fv_scale(fv_f32 p, fv_f32 x, fv_f32 r)
 {
     return _mm512_scalef_ps(p, _mm512_sub_ps(x, r));

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // kernels/neon/gemm_f32_6x16.c - f32 GEMM micro-kernel, C[6,16] += A[6,k] * B[k,16].
 //
-// Lanes are columns of C; a k step loads 4 registers of B and, for each row, one element of A that FMLA takes by
-// element (v.s[0]). Registers: 24 accumulators + 4 B + 3 A = 31 of 32. 24 accumulators cover latency * pipes of every
-// core (4 * 2 on N1 and N2, 4 * 4 on V1, V2 and Apple). 8 load instructions for 24 FMAs leave the load ports idle, so
-// any strides of A are the same speed and one loop serves them all.
+// Lanes are columns of C. A k step loads 4 registers of B and, per row, one element of A, which FMLA takes by element
+// (v.s[0]). Registers: 24 accumulators + 4 B + 3 A = 31 of 32. 24 accumulators cover latency * pipes of every core (4 *
+// 2 on N1 and N2, 4 * 4 on V1, V2 and Apple). 8 load instructions for 24 FMAs leave the load ports idle, so A with any
+// strides is equally fast, and one loop handles them all.
 //
-// llvm-mca-19, cycles of a k step with gcc 12 -O2/-O3 and with clang 14: neoverse-n1 and -n2 12.0, -v1 and -v2 6.0,
-// which is 24 FMAs on 2 and 4 pipes without a lost slot; fewer rows are in proportion down to latency (m = 1: 4). Four
-// k of a row in one register (FMLA by lanes 0..3) need 24 + 6 + 2 = 32 registers: no faster where they fit (clang: 12.0
-// and 6.0), and gcc spills (19.8 and 8.8).
+// llvm-mca-19, cycles per k step with gcc 12 -O2/-O3 and with clang 14: neoverse-n1 and -n2 12.0, -v1 and -v2 6.0,
+// which is 24 FMAs on 2 and 4 pipes without a lost slot; fewer rows are proportional down to the latency (m = 1: 4).
+// Four k of a row in one register (FMLA by lanes 0..3) need 24 + 6 + 2 = 32 registers: no faster where they fit (clang:
+// 12.0 and 6.0), and gcc spills (19.8 and 8.8).
 #include "kernels/neon/vec.h"
 
 #include "kernels/common/gemm_end.h"
@@ -17,22 +17,22 @@
 
 enum { MR = 6, NR = FOVEA_PANEL };
 
-// Loops over rows and vectors must vanish, or the accumulators become an array in memory.
+// Loops over rows and vectors must be unrolled completely, or the accumulators become an array in memory.
 #if defined(__clang__)
 #define UNROLL _Pragma("clang loop unroll(full)")
 #else
 #define UNROLL _Pragma("GCC unroll 8")
 #endif
 
-/// Loads stay on their side of it. Without it gcc loads all six elements of A ahead of the FMAs and spills accumulators
-/// (13.0 cycles on N1); one for three rows keeps three elements in flight, which in-order cores need.
+/// A barrier that loads do not cross. Without it gcc loads all six elements of A before the FMAs and spills
+/// accumulators (13.0 cycles on N1); one for three rows keeps three elements in flight, which in-order cores need.
 static inline void fence(void)
 {
     __asm__ volatile("" ::: "memory");
 }
 
-/// *a in lane 0 of a register, by LDR on a load port. Left to itself clang uses LD1R, which also takes a slot of an FMA
-/// pipe (17.0 cycles on N1).
+/// Loads *a into lane 0 of a register, by LDR on a load port. Otherwise clang uses LD1R, which also takes a slot of an
+/// FMA pipe (17.0 cycles on N1).
 static inline float load_element(const float *a)
 {
     float x = *a;
@@ -40,8 +40,8 @@ static inline float load_element(const float *a)
     return x;
 }
 
-/// The k steps of a tile of m rows. B, which streams from L2, is prefetched into L1 eight steps ahead, and where
-/// `ahead` is not 0 a line a step for later tiles into L2; both are loads that take no slot of an FMA pipe.
+/// The k steps of a tile of m rows. B, which streams from L2, is prefetched into L1 eight steps ahead and, if `ahead`
+/// is not 0, one line per step for later tiles into L2; both are loads that take no slot of an FMA pipe.
 static inline __attribute__((always_inline)) void gemm_steps(const struct fovea_gemm_tile *t,
                                                              float32x4_t acc[MR][FV_VECS], const int m, const int ahead)
 {
@@ -78,7 +78,7 @@ static inline __attribute__((always_inline)) void gemm_steps(const struct fovea_
 /// The micro-kernel for m rows, a constant, and n = 16.
 static inline __attribute__((always_inline)) void gemm_rows(const struct fovea_gemm_tile *tile, const int m)
 {
-    const struct fovea_gemm_tile t = *tile; // a copy: stores to C cannot change it
+    const struct fovea_gemm_tile t = *tile; // a local copy, which stores to C cannot alias
     float32x4_t acc[MR][FV_VECS];
     UNROLL
     for (int i = 0; i < m; i++) {
@@ -160,7 +160,8 @@ static void gemm_one(const struct fovea_gemm_tile *tile)
         run(tile);
         return;
     }
-    // Part of a panel: the panels of B are always whole, so only C needs care. It goes through a whole tile.
+    // Part of a panel: the panels of B are always whole, so only C needs care. It goes through a whole tile in a
+    // buffer.
     float whole[MR * NR] = {0};
     struct fovea_gemm_tile edge = *tile;
     edge.c = whole;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // kernels/neon/transpose.h - the transpose of a tile of at most 16 x 16, in 4 x 4 register blocks.
 //
-// A tile is at most 16 cache lines of each side, so its lines are used up while they are in L1; and only four rows are
-// read together, which a 4-way L1 (Neoverse) can hold even where the row stride maps them all to one set.
+// A tile is at most 16 cache lines on each side, so its lines are used up while they are in L1. Only four rows are read
+// together, which a 4-way L1 (Neoverse) can hold even if the row stride maps them all to one set.
 #ifndef FOVEA_KERNELS_NEON_TRANSPOSE_H
 #define FOVEA_KERNELS_NEON_TRANSPOSE_H
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// kernels/neon/vec.h - the vector words of kernels/common/, for Armv8-A Advanced SIMD (4 lanes, 64-bit state only).
+// kernels/neon/vec.h - the vector operations used by kernels/common, on Armv8-A Advanced SIMD (4 lanes, 64-bit state
+// only).
 //
 // All arithmetic is IEEE-754 and rounds once. AArch64 is required for vdivq, vsqrtq and vcvtnq, which 32-bit NEON
 // lacks, and because 32-bit NEON flushes denormals.
@@ -82,7 +83,7 @@ static inline void fv_store_tail(float *p, fv_f32 v, size_t n)
     }
 }
 
-// Takes pairs apart: of the elements of a, then b, those at even places and those at odd ones.
+// Splits pairs: of the elements of a, then b, those at even places and those at odd ones.
 static inline void fv_deinterleave(fv_f32 a, fv_f32 b, fv_f32 *even, fv_f32 *odd)
 {
     *even = vuzp1q_f32(a, b);
@@ -142,7 +143,7 @@ static inline fv_mask fv_lt(fv_f32 a, fv_f32 b)
     return vcltq_f32(a, b);
 }
 
-// !(a < b), so true where either is a NaN.
+// !(a < b), so true if either is a NaN.
 static inline fv_mask fv_not_lt(fv_f32 a, fv_f32 b)
 {
     return vmvnq_u32(vcltq_f32(a, b));
@@ -160,7 +161,7 @@ static inline fv_mask fv_mask_bits(uint32_t bits)
     return vtstq_u32(vdupq_n_u32(bits), vld1q_u32(lane_bit));
 }
 
-// The opposite: lane i becomes bit i.
+// The inverse: lane i becomes bit i.
 static inline uint32_t fv_bits(fv_mask mask)
 {
     static const uint32_t lane_bit[FV_LANES] = {1, 2, 4, 8};
@@ -182,19 +183,19 @@ static inline fv_f32 fv_select(fv_mask mask, fv_f32 a, fv_f32 b)
     return vbslq_f32(mask, a, b);
 }
 
-// a > b ? a : b, so b where either is a NaN or both are zeros; FMAX and FMAXNM are neither.
+// a > b ? a : b, so b if either is a NaN or both are zeros; FMAX and FMAXNM are neither.
 static inline fv_f32 fv_max(fv_f32 a, fv_f32 b)
 {
     return fv_select(fv_gt(a, b), a, b);
 }
 
-// a < b ? a : b, so b where either is a NaN.
+// a < b ? a : b, so b if either is a NaN.
 static inline fv_f32 fv_min(fv_f32 a, fv_f32 b)
 {
     return fv_select(fv_lt(a, b), a, b);
 }
 
-// The largest lane. None is a NaN, or all are: then one of them.
+// The largest lane. Either none is a NaN, or all are; then one of them.
 static inline float fv_largest(fv_f32 v)
 {
     return vmaxvq_f32(v);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // kernels/scalar/attention.h - one chunk of keys against one query row, the definition (docs/numerics.md section 3).
 //
-// Prefill and decode differ in where q lies and in the strides of O alone, so both kernels are this text.
+// Prefill and decode differ only in the layout of q and the strides of O, so both kernels are this code.
 #ifndef FOVEA_KERNELS_SCALAR_ATTENTION_H
 #define FOVEA_KERNELS_SCALAR_ATTENTION_H
 
@@ -30,7 +30,7 @@ static inline struct scalar_vector scalar_row_vector(const float *matrix, ptrdif
     return (struct scalar_vector){matrix + (ptrdiff_t)index * row, 1};
 }
 
-/// The matrix that key j lies in, of K or V, and as which of its keys: the whole chunk, or a block of it.
+/// The matrix of K or V that contains key j, and its index there: the whole chunk, or a block of it.
 static inline const float *scalar_matrix(const float *whole, const float *const *blocks, size_t *j)
 {
     const float *const matrix = blocks ? blocks[*j / FOVEA_PANEL] : whole;
@@ -75,7 +75,8 @@ static inline size_t scalar_attention_scores(const struct fovea_attention_chunk 
     return seen;
 }
 
-/// The statistics of row r after a chunk of the scores s[0..seen) with the new maximum m. State m and l are still old.
+/// Updates the statistics of row r after a chunk with scores s[0..seen) and the new maximum m. m and l of the state are
+/// still old.
 static inline void scalar_attention_statistics(const struct fovea_attention_chunk *chunk, size_t r, const float *s,
                                                const size_t *key, size_t seen, float m)
 {
@@ -103,7 +104,7 @@ static inline float *scalar_attention_o(const struct fovea_attention_state *stat
     return state->o + (ptrdiff_t)r * state->o_row + (ptrdiff_t)c * state->o_col;
 }
 
-/// The state of row r after the chunk. A row that sees no key keeps its state.
+/// Updates the state of row r by the chunk. A row that sees no key keeps its state.
 static inline void scalar_attention_row(const struct fovea_attention_chunk *chunk, size_t r, struct scalar_vector q)
 {
     const struct fovea_attention_state *const state = &chunk->state;

@@ -7,10 +7,10 @@
 
 #include <math.h>
 
-/// m and l of a row with its sink; O is to be multiplied by factor, or is nothing.
+/// m and l of a row after merging its sink; O is to be multiplied by factor, or is ignored.
 struct ending {
     float m, l, factor;
-    float spread; ///< that the sink adds to factor * (the row's)
+    float spread; ///< the sink's addend to factor * (the row's spread)
     int nothing;
 };
 
@@ -51,7 +51,7 @@ void fovea_attention_finish_f32_scalar(const struct fovea_attention_state *state
         for (size_t c = 0; c < state->v_dim; c++) {
             float *const o = state->o + (ptrdiff_t)r * state->o_row + (ptrdiff_t)c * state->o_col;
             const float sum = row.nothing ? 0.0f : *o * row.factor;
-            *o = sum * reciprocal + 0.0f; // -0 becomes +0
+            *o = sum * reciprocal + 0.0f; // turns -0 into +0
         }
         if (state->spread) {
             finish_statistics(state, r, &row, reciprocal);

@@ -17,7 +17,7 @@ static inline float scalar_exp2(float x)
     static const float coefficient[] = {0x1.41fc1ap-13f, 0x1.5f3f2cp-10f, 0x1.3b2dcp-7f, 0x1.c6aefep-5f,
                                         0x1.ebfbd8p-3f,  0x1.62e43p-1f,   1.0f};
     if (isnan(x)) {
-        return x; // an integer made of NaN would be undefined
+        return x; // converting a NaN to an integer would be undefined
     }
     const float clamped = x > 128.0f ? 128.0f : x < -127.0f ? -127.0f : x;
     const float nearest = nearbyintf(clamped); // ties to even

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // kernels/scalar/gemm_f32_4x16.c - a GEMM tile, the definition (docs/numerics.md section 2).
 //
-// The tile of 4 x 16 is what the blocking above is given; the loops hold for any m and n.
+// 4 x 16 is the tile size reported to the blocking code; the loops work for any m and n.
 #include "kernels/kernel.h"
 
 #include <math.h>
 
-/// The terms of a tile that has some, on acc of C[i,j]: the epilogue of that element.
+/// Applies the terms of a tile to acc of C[i,j], as the epilogue would.
 static float ended(const struct fovea_gemm_terms *terms, float acc, float c, size_t i, size_t j)
 {
     const struct fovea_gemm_epilogue one = {

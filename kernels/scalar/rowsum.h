@@ -6,10 +6,10 @@
 #include <math.h>
 #include <stddef.h>
 
-/// Lanes of a row sum: element i is added to lane i % SCALAR_LANES, each lane beginning at +0.
+/// Lanes of a row sum: element i is added to lane i % SCALAR_LANES; each lane starts at +0.
 enum { SCALAR_LANES = 16 };
 
-/// The sum of the lanes, which are used up.
+/// The sum of the lanes, which are overwritten.
 static inline float scalar_lane_sum(float *lane)
 {
     for (size_t h = SCALAR_LANES / 2; h > 0; h /= 2) {
@@ -20,7 +20,7 @@ static inline float scalar_lane_sum(float *lane)
     return lane[0];
 }
 
-/// The largest element of a row, -inf for none; a NaN is never taken.
+/// The largest element of a row, -inf if it is empty; NaNs are ignored.
 static inline float scalar_row_max(size_t n, const float *x)
 {
     float max = -INFINITY;
