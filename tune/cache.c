@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // tune/cache.c - a chain of loads through all lines of a footprint, in an order that no prefetcher follows.
 //
-// What a machine says of its caches may be wrong (a hypervisor's table, a share of another core, FOVEA_CACHES); how
-// long a load takes is not. A line in L2 takes 12 to 17 cycles, one beyond it 40 and more. Three quarters of a size are
-// asked for: that is where the problems between two borders lie, and all of an L2 is never one program's own. On Zen 3
-// (L2 512 KiB) loads of 384 KiB take 1.2 times as long as those of 64, of 768 KiB 3.1 times; small pages, whose sets
-// meet by chance, bring the former up to 2.2.
+// What a machine reports about its caches may be wrong (a hypervisor's table, a share of another core, FOVEA_CACHES);
+// the latency of a load is not. A line in L2 takes 12 to 17 cycles, one beyond it 40 and more. Three quarters of each
+// size are tested: that is where the problems between two borders are, and no program ever has all of an L2 to itself.
+// On Zen 3 (L2 512 KiB) loads from 384 KiB take 1.2 times as long as from 64, from 768 KiB 3.1 times; small pages,
+// whose sets collide by chance, raise the former to 2.2.
 #include "tune/cache.h"
 #include "bench/clock.h"
 #include "bench/memory.h"
@@ -17,9 +17,10 @@
 #include <time.h>
 
 enum { LINE = 64, PASSES = 7, TRIES = 5, SMALL_KIB = 64 };
-static const double beyond = 2.5; // times the load of a small footprint: it does not come from L2
+static const double beyond = 2.5; // times the latency of a small footprint: the data are not in L2
 
-// Seconds of one load. The order is that of a full-period generator modulo a power of two, without what lies above.
+// Seconds per load. The order is that of a full-period generator modulo a power of two, without numbers beyond the
+// footprint.
 static double load_seconds(char *memory, size_t bytes)
 {
     const size_t lines = bytes / LINE;
@@ -45,9 +46,9 @@ static double load_seconds(char *memory, size_t bytes)
     return best;
 }
 
-// What was found once is there: another hyper-thread of the core shares its L2 for a while and takes half of it. So is
-// the fastest load of a small footprint: beside one that was disturbed, of twice the L2 it once counted as near (2.9
-// times as long on Zen 5).
+// An L2 size that was found once does exist: another hyper-thread of the core may share its L2 for a while and take
+// half of it. The same goes for the fastest load of a small footprint: compared with a disturbed one, twice the L2 once
+// counted as near (2.9 times as long on Zen 5).
 static size_t found_before;
 static double near_before = INFINITY;
 
@@ -79,7 +80,7 @@ size_t tune_measure_l2(void)
     for (uint32_t i = 0; i < border->count; i++) {
         const size_t bytes = (size_t)border->values[i] << 10;
         bool stays = false;
-        for (int tries = 0; tries < TRIES && !stays; tries++) { // others on this core only take away
+        for (int tries = 0; tries < TRIES && !stays; tries++) { // other programs on this core can only take cache away
             if (tries)
                 nanosleep(&pause, NULL);
             stays = load_seconds(memory, bytes / 4 * 3) < beyond * near;

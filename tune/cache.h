@@ -5,12 +5,12 @@
 
 #include <stddef.h>
 
-/// The largest of the sizes worth trying as the border (kernels/tuning.def) up to which lines come from L2, in bytes,
-/// by timing chains of loads, now or in an earlier call; 0: not even the smallest one, or no memory. Takes some 20 ms.
-/// Not for several threads.
+/// The largest of the border sizes worth trying (kernels/tuning.def), in bytes, from which lines still come from L2,
+/// found by timing chains of loads, now or in an earlier call. 0: not even the smallest one, or no memory. Takes about
+/// 20 ms. Not thread-safe.
 size_t tune_measure_l2(void);
 
-/// The most that it tells: an L2 of at least so many bytes.
+/// The most that it can return: an L2 of at least this many bytes.
 size_t tune_measured_most(void);
 
 #endif

@@ -2,7 +2,7 @@
 // tune/case.h - the problems that candidates are verified and timed on.
 //
 // A case is one problem of a class with its operands. All candidates use the same operands, work memory and output in
-// turn, so none profits from where its memory lies.
+// turn, so that none profits from the location of its memory.
 #ifndef FOVEA_TUNE_CASE_H
 #define FOVEA_TUNE_CASE_H
 
@@ -18,23 +18,23 @@ struct tune_case {
     char name[64]; ///< "gemm 128x768x768 nt"
 };
 
-/// What a case can do. `ready` is a candidate, that is an engine, prepared for it.
+/// The operations of a case. `ready` is a candidate, that is an engine, prepared for it.
 struct tune_case_kind {
     void (*destroy)(struct tune_case *c);
     void *(*prepare)(struct tune_case *c, const struct fovea_engine *engine); ///< NULL: refused, or no memory
     void (*release)(void *ready);
-    bool (*same)(const void *a, const void *b);     ///< two that are ready do the same work
-    double (*seconds)(void *ready, uint64_t calls); ///< CPU time of a call, over so many
-    bool (*verify)(void *ready, bool every_way);    ///< the bits of the scalar path; every_way: task by task as well
+    bool (*same)(const void *a, const void *b);     ///< two prepared candidates do the same work
+    double (*seconds)(void *ready, uint64_t calls); ///< CPU time per call, over this many calls
+    bool (*verify)(void *ready, bool every_way);    ///< gives the bits of the scalar path; every_way: also task by task
 };
 
 /// The shape of a GEMM case.
 struct tune_shape {
     size_t m, n, k;
     enum fovea_gemm_form form;
-    size_t near; ///< bytes of B that stay in L2; 0: as many as the engine's border says
+    size_t near; ///< bytes of B that stay in L2; 0: the engine's border
 };
-/// A GEMM. Few and several rows walk where B is more than stays in L2. NULL without memory.
+/// A GEMM. Few and several rows use a walk if B is larger than what stays in L2. NULL if there is no memory.
 struct tune_case *tune_case_gemm(const struct fovea_engine *engine, const struct tune_shape *shape);
 
 /// Attention of one batch entry: `heads` heads of q queries over kv keys, `dim` wide.
@@ -46,16 +46,16 @@ struct tune_attention_shape {
 };
 struct tune_case *tune_case_attention(const struct fovea_engine *engine, const struct tune_attention_shape *shape);
 
-/// A slot's kernel on the typical problem of its family in tests/check.
+/// A slot's kernel, on the typical problem of its family in tests/check.
 struct tune_case *tune_case_slot(uint32_t class);
 
-/// Up to `most` cases of a class in this engine, from the tables in tune/cases.c (of attention and of the border all);
-/// returns how many: 0 where there is no memory, or no time, for one of them.
+/// Makes up to `most` cases of a class in this engine, from the tables in tune/cases.c (for attention and for the
+/// border all of them). Returns their number; 0 if there is no memory, or no time, for one of them.
 enum { TUNE_CASES_MAX = 14 };
 uint32_t tune_cases(const struct fovea_engine *engine, uint32_t class, uint32_t most, const struct tune_end *end,
                     struct tune_case *cases[TUNE_CASES_MAX]);
 void tune_cases_destroy(struct tune_case *const *cases, uint32_t count);
-/// Whether a GEMM of this shape is among those tables: the bench holds such shapes out.
+/// Whether a GEMM of this shape is in those tables. The bench's held-out shapes must not be.
 bool tune_is_tuned_on(size_t m, size_t n, size_t k);
 
 #endif

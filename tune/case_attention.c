@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// tune/case_attention.c - attention as a case. All heads have the same operands, so the scalar path computes one.
+// tune/case_attention.c - attention as a case. All heads have the same operands, so the scalar path computes only one.
 //
-// Fewer queries than a vector of lanes are decoding: K and V that do not stay in L2 come from memory, as other layers'
-// were used since the step before. What is best where they are still in L3 is slower then: no prefetch at all 0.77
-// times as fast (Zen 5, one query), a chunk not asked for twice 0.59 to 0.80 (Zen 4, three and four).
+// Fewer queries than a vector of lanes are decoding: K and V that do not stay in L2 come from memory, because other
+// layers' were used since the previous step. The best choice with data still in L3 would be slower then: no prefetch at
+// all 0.77 times as fast (Zen 5, one query), a chunk not prefetched twice 0.59 to 0.80 (Zen 4, three and four).
 #include "bench/clock.h"
 #include "bench/memory.h"
 #include "fovea/attention.h"
@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DECODING = 16 }; // queries from which on K and V are those of the prompt that was just computed
+enum { DECODING = 16 }; // number of queries from which K and V are those of the prompt that was just computed
 
 struct attention_case {
     struct tune_case base;
@@ -146,7 +146,7 @@ static bool verify(void *state, bool every_way)
     return ok;
 }
 
-// The scalar path on the first head.
+// Runs the scalar path on the first head.
 static bool compute_want(struct attention_case *c)
 {
     struct fovea_engine_options options = FOVEA_ENGINE_OPTIONS_INIT;

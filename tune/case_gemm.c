@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // tune/case_gemm.c - a GEMM as a case.
 //
-// Rows of A repeat every 13, columns of B every 131: both are primes above every tile, so that each element of C has an
-// equal among 13 x 131 that the scalar path computes in milliseconds, and all of C is compared with it.
+// Rows of A repeat every 13, columns of B every 131. Both are primes larger than every tile, so each element of C
+// equals one of 13 x 131, which the scalar path computes in milliseconds, and all of C is compared with these.
 #include "bench/clock.h"
 #include "bench/memory.h"
 #include "fovea/gemm.h"
@@ -83,7 +83,7 @@ static void fill_b(const struct tune_shape *s, float *b)
     }
 }
 
-// The scalar path on the rows and columns that repeat.
+// Runs the scalar path on the rows and columns that repeat.
 static bool compute_want(struct gemm_case *c, const float *b)
 {
     struct fovea_engine_options options = FOVEA_ENGINE_OPTIONS_INIT;
@@ -102,7 +102,7 @@ static bool compute_want(struct gemm_case *c, const float *b)
     return ok;
 }
 
-// B as the form wants it.
+// B in its form.
 static bool make_b(struct gemm_case *c, const struct fovea_engine *engine)
 {
     const struct tune_shape *const s = &c->shape;
@@ -112,8 +112,8 @@ static bool make_b(struct gemm_case *c, const struct fovea_engine *engine)
         return false;
     struct fovea_tuning tuning = fovea_engine_kernels(engine)->tuning;
     tuning.cache.near = s->near ? (uint32_t)(s->near >> 10) : tuning.cache.near;
-    // A B that is far from so few rows is a weight, which comes from memory (to 16 rows alone, those of 17 to 32 found
-    // theirs in L3: Granite Rapids, 24x3072x768 natural, strips were 1.09x there, 0.43x from memory).
+    // With so few rows a far B is a weight, which comes from memory. (When this applied to 16 rows only, classes of 17
+    // to 32 rows found theirs in L3: Granite Rapids, 24x3072x768 natural, strips were 1.09x there, 0.43x from memory.)
     const bool far = s->m <= FOVEA_SEVERAL_ROWS && natural > (size_t)fovea_near_of(&tuning, s->m, s->form) << 10;
     if (!tune_walk_make(&c->b, engine, bytes, far, s->form == FOVEA_FORM_PACKED))
         return false;
@@ -193,7 +193,7 @@ static void spoil(struct gemm_case *c)
     tune_room_spoil(&c->room);
 }
 
-// In one thread, which runs it as a whole, and task by task, as several threads do.
+// In one thread, which runs it as a whole; and task by task, as several threads do.
 static bool verify(void *state, bool every_way)
 {
     struct gemm_ready *const ready = state;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tune/case_slot.c - a slot's variants as candidates: what tests/check knows of their family serves for both bits and
-// time.
+// tune/case_slot.c - a slot's variants as candidates: verified and timed with what tests/check knows about their
+// family.
 #include "tests/check/run.h"
 #include "tune/case.h"
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// tune/cases.c - which problems stand for a class.
+// tune/cases.c - which problems represent a class.
 //
-// A table of shapes for caches of 256 KiB to 2 MiB: those that fall into a class on this machine, the first ones first,
-// stand for it. Crossovers are seen only where there are problems on both sides of each value, so the rows of a class
-// lie between the values of tuning.def (few: 4 and 6; several: 16 and 18; some: 36, 54, 72, 108, 144; many: 216, 256,
-// 512), and sizes that are no multiples of a tile stand beside those that models have, among them a long k. Calls are
-// short, some 0.01 to 3 ms, so that many pairs fit into the time.
+// A table of shapes for caches of 256 KiB to 2 MiB; a class is represented by the first ones that fall into it on this
+// machine. A crossover is only found if there are problems on both sides of it, so the rows of a class are between the
+// values of tuning.def (few: 4 and 6; several: 16 and 18; some: 36, 54, 72, 108, 144; many: 216, 256, 512). Sizes that
+// are not multiples of a tile are included besides those of models, among them a long k. Calls are short, about 0.01 to
+// 3 ms, so that many pairs fit into the time.
 #include "tune/cache.h"
 #include "tune/case.h"
 #include "tune/measure.h"
@@ -74,14 +74,14 @@ static const struct {
 };
 enum { GEMM_SHAPES = sizeof gemm_shapes / sizeof *gemm_shapes };
 
-// Of each width prompts, some of more heads than stay in L2 (without one a task of one tile was taken, 1.03x of two
-// heads and 0.91x of eight; with one of six tiles V in place, 1.03x, which is 0.91x to 0.97x of more), one whose rows
-// are 4 KiB apart (without it tasks of two tiles, 1.05x, which are 0.89x there), chunks of as many queries as each
-// value of `prefill` (the fewest that it makes a tile gain least: of values with none of their own 8 was taken where 8
-// queries are then 0.5 to 0.9 as fast, and 12 where one layout gains 1.03 to 1.08 and others lose as much), some of
-// tokens and some of heads one behind the other (rows of K that are far apart are slow to decode from, and prefill may
-// copy them; sixteen fill a vector), and steps whose K and V have sizes between those of `near`: 384 KiB, 1, 4 and 12
-// MiB.
+// For each head width: prompts, some with more heads than stay in L2 (without one a task of one tile was chosen, 1.03x
+// of two heads and 0.91x of eight; with one of six tiles V in place, 1.03x, which is 0.91x to 0.97x with more); one
+// whose rows are 4 KiB apart (without it tasks of two tiles, 1.05x, which are 0.89x there); chunks with as many queries
+// as each value of `prefill` (the fewest queries that a value moves to prefill gain least: with values that had no
+// chunk of their own 8 was chosen where 8 queries are then 0.5 to 0.9 as fast, and 12 where one layout gains 1.03 to
+// 1.08 and others lose as much); some token by token and some head by head (rows of K that are far apart are slow for
+// decoding, and prefill may copy them; sixteen fill a vector); and decoding steps whose K and V have sizes between the
+// values of `near`: 384 KiB, 1, 4 and 12 MiB.
 // clang-format off
 static const struct tune_attention_shape attention_shapes[] = {
     {4, 256, 256, 64, false, false, 0},
@@ -125,9 +125,9 @@ static const struct tune_attention_shape attention_shapes[] = {
 };
 // clang-format on
 
-// B of sizes between the values of `near`, 192 and 384 KiB, 0.75 and 1.5 MiB, or, of few rows, a part of them. Those
-// that stay in L2, as it is measured, are there in each call; those that do not come from memory where the rows are
-// few, as weights do (fovea_near_of).
+// Sizes of B between the values of `near`, 192 and 384 KiB, 0.75 and 1.5 MiB, or, for few rows, a part of them. A B
+// that stays in L2, as measured, is there in each call; one that does not comes from memory if the rows are few, as
+// weights do (fovea_near_of).
 static const struct tune_shape border_shapes[] = {
     {4, 64, 48, FOVEA_FORM_NT, 0},   {24, 128, 96, FOVEA_FORM_NN, 0},  {96, 256, 192, FOVEA_FORM_PACKED, 0},
     {4, 96, 64, FOVEA_FORM_NT, 0},   {24, 192, 128, FOVEA_FORM_NN, 0}, {96, 384, 256, FOVEA_FORM_PACKED, 0},
@@ -136,7 +136,7 @@ static const struct tune_shape border_shapes[] = {
 };
 _Static_assert(sizeof border_shapes / sizeof *border_shapes <= TUNE_CASES_MAX, "raise TUNE_CASES_MAX");
 
-// The cases of a class, as they are made; after the first one that is not, no more are.
+// The cases of a class while they are made; after the first failure no more are made.
 struct list {
     struct tune_case **cases;
     uint32_t count, most;
@@ -206,12 +206,12 @@ static void make_cases(const struct fovea_engine *engine, uint32_t class, struct
     }
 }
 
-// All of a class or none: what its others stand for would be decided without them, and what was right on so many of
-// them was right on the first ones (tune/verify.c).
+// All cases of a class or none: otherwise it would be decided without what the others represent. And a choice that was
+// verified on this many cases was verified on the first ones (tune/verify.c).
 uint32_t tune_cases(const struct fovea_engine *engine, uint32_t class, uint32_t most, const struct tune_end *end,
                     struct tune_case *cases[TUNE_CASES_MAX])
 {
-    const bool all = fovea_class(class).kind != FOVEA_TUNED_GEMM; // their numbers show in different shapes
+    const bool all = fovea_class(class).kind != FOVEA_TUNED_GEMM; // their numbers matter in different shapes
     struct list list = {.cases = cases, .most = all ? TUNE_CASES_MAX : most, .end = end, .complete = true};
     make_cases(engine, class, &list);
     if (list.complete)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tune/child.c - one byte for each answer through a pipe; a child that ends early or is silent too long is to blame for
-// the question it was asked.
+// tune/child.c - one byte per answer through a pipe; if a child ends early or is silent too long, the current question
+// is to blame.
 #include "tune/child.h"
 #include "tune/measure.h"
 
@@ -17,11 +17,11 @@
 
 const char *const tune_verdict_names[] = {"unknown", "same", "differs", "crashes", "hangs"};
 
-// What the child does. It ends by a signal where the question crashes: the handlers of the parent are not its own.
+// Runs in the child. If a question crashes, the child ends by the signal: the parent's handlers are not inherited.
 static void answer(uint32_t first, uint32_t count, bool (*question)(void *arg, uint32_t i), void *arg, int to)
 {
     static const int fatal[] = {SIGILL, SIGSEGV, SIGBUS, SIGFPE, SIGABRT};
-    static const int stops[] = {SIGINT, SIGTERM, SIGHUP}; // which a group gets are for the parent
+    static const int stops[] = {SIGINT, SIGTERM, SIGHUP}; // signals to the process group are meant for the parent
     const struct rlimit no_core = {0, 0};
     setrlimit(RLIMIT_CORE, &no_core);
     prctl(PR_SET_PDEATHSIG, SIGKILL); // it does not outlive its parent
@@ -42,7 +42,7 @@ static bool is_over(const volatile sig_atomic_t *stop)
     return stop && *stop;
 }
 
-// Seconds that a child has computed; 0 where that is not told.
+// CPU seconds of a child; 0 if unknown.
 static double worked(pid_t child)
 {
     clockid_t clock;
@@ -53,8 +53,8 @@ static double worked(pid_t child)
 
 enum wait { WAIT_ENDED, WAIT_ANSWERED, WAIT_HANGS, WAIT_GAVE_UP };
 
-// Waits for a byte. The wait is cut into parts, so that a process that is stopped as a whole for a while, parent and
-// child, has lost one part only.
+// Waits for a byte. The wait is split into parts, so that when parent and child are both stopped for a while only one
+// part is lost.
 static enum wait wait_byte(int from, pid_t child, struct tune_patience *patience, const volatile sig_atomic_t *stop,
                            char *byte)
 {
@@ -79,13 +79,14 @@ static enum wait wait_byte(int from, pid_t child, struct tune_patience *patience
     return WAIT_GAVE_UP;
 }
 
-// What a child that ended before its answer says of the question: nothing where it was killed, as the OOM killer does.
+// The verdict on a question whose child ended before answering; unknown if it was killed, for example by the OOM
+// killer.
 static enum tune_verdict verdict_of(int status)
 {
     return WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL ? TUNE_UNKNOWN : TUNE_CRASHES;
 }
 
-// Answers of one child, beginning with question `first`; returns the first question that has none.
+// Reads the answers of one child from question `first` on; returns the first question without an answer.
 static uint32_t listen_to(uint32_t first, uint32_t count, int from, pid_t child, struct tune_patience *patience,
                           const volatile sig_atomic_t *stop, enum tune_verdict *verdicts)
 {

@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 enum tune_verdict {
-    TUNE_UNKNOWN, ///< not asked: no process could be made, it was killed by others, or there was no time
+    TUNE_UNKNOWN, ///< not answered: no process could be created, it was killed by others, or there was no time
     TUNE_SAME,
     TUNE_DIFFERS,
     TUNE_CRASHES,
@@ -16,17 +16,17 @@ enum tune_verdict {
 };
 extern const char *const tune_verdict_names[];
 
-/// How long answers are waited for.
+/// How long to wait for answers.
 struct tune_patience {
-    double silence; ///< seconds after which a child hangs
-    double work;    ///< or seconds of its own on a processor, if these are also 20 times what any answer before took:
-                    ///< a loop without an end shows sooner than a sleep, and a busy machine is no hang
-    double until;   ///< when nobody waits any more, as tune_now has it: that is no verdict
-    double longest; ///< what an answer took so far, on a processor; begins as 0
+    double silence; ///< seconds of silence after which a child counts as hanging
+    double work;    ///< or CPU seconds of its own, if these are also 20 times what any earlier answer took: an endless
+                    ///< loop is detected sooner than a sleep, and a busy machine is not taken for a hang
+    double until;   ///< time (tune_now) at which waiting ends, without a verdict
+    double longest; ///< longest CPU time of an answer so far; initially 0
 };
 
-/// Asks question(arg, i) for each i < count, in one child for all, and in another one for the rest after a crash or a
-/// hang. Nothing of the asking process changes. stop: NULL, or becomes nonzero where no more answers are wanted.
+/// Asks question(arg, i) for each i < count in one child, and after a crash or a hang the rest in another one. Nothing
+/// in the asking process changes. stop: NULL, or becomes nonzero when no more answers are wanted.
 void tune_ask(uint32_t count, bool (*question)(void *arg, uint32_t i), void *arg, struct tune_patience *patience,
               const volatile sig_atomic_t *stop, enum tune_verdict *verdicts);
 

@@ -68,7 +68,7 @@ static bool start(struct tune_racer *racer, const struct tune_track *track, cons
     return tune_racer_start(racer, track, engine, class, &tuned);
 }
 
-// Pairs until there are enough calm ones; where the machine does not get calm, those that there are.
+// Measures pairs until there are enough calm ones; if the machine does not become calm, uses those that there are.
 static void run_pairs(struct tune_track *track, const struct tune_racer *first, struct tune_racer *second,
                       uint32_t pairs, struct tune_versus *versus)
 {

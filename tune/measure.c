@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tune/measure.c - pairs: two samples side by side say which is faster, however fast the machine is at that moment.
+// tune/measure.c - pairs: two adjacent samples tell which is faster, whatever the machine's speed at that moment.
 #include "tune/measure.h"
 #include "bench/clock.h"
 #include "bench/probe.h"
@@ -68,7 +68,7 @@ void tune_track_calibrate(struct tune_track *track, const struct tune_racer *rac
     for (uint32_t i = 0; i < track->count; i++) {
         const struct tune_case *const c = track->cases[i];
         double seconds = fmin(c->kind->seconds(racer->ready[i], 1), c->kind->seconds(racer->ready[i], 1));
-        if (seconds < sample_seconds) // a better guess, of warm calls
+        if (seconds < sample_seconds) // a better estimate, from warm calls
             seconds = c->kind->seconds(racer->ready[i], (uint64_t)(sample_seconds / fmax(seconds, 1e-8)) + 1);
         track->seconds[i] = seconds;
         track->calls[i] = (uint64_t)(sample_seconds / fmax(seconds, 1e-8)) + 1;
@@ -91,10 +91,10 @@ static double usual(const double *ring, uint32_t probes)
     return bench_quantile(copy, count, 0.5);
 }
 
-// Compared with the median of the last probes. On a quiet machine that is the peak, and whatever disturbs is left out.
-// Where a neighbour never leaves, or comes and goes all the time, that is how this machine is: then only what is worse
-// than usual goes, and the pairs have to say the rest. (Against the highest probe, four pairs of five were lost on a
-// rented machine with a busy neighbour, and nothing could be proved.)
+// Whether the probe is close to the median of the last ones. On a quiet machine the median is the peak, and every
+// disturbance is filtered out. If a neighbour never leaves, or comes and goes all the time, that is the machine's
+// normal state: then only what is worse than usual is filtered out, and the pairs have to decide the rest. (Against the
+// highest probe, four pairs of five were lost on a rented machine with a busy neighbour, and nothing could be proved.)
 static bool calm(struct tune_track *track)
 {
     const struct bench_peak peak = bench_fma_peak(track->isa, track->executor);
@@ -105,8 +105,8 @@ static bool calm(struct tune_track *track)
            peak.mixed >= 0.93 * usual(track->mixed, track->probes);
 }
 
-// A neighbour on the core mostly stays for tens or hundreds of ms: a pair beside it would be lost, so its end is waited
-// for. A single bad probe says little, as it is as easily disturbed as what it is to guard.
+// A neighbour on the core mostly stays for tens or hundreds of ms. A pair measured next to it would be lost, so its end
+// is awaited. A single bad probe means little, because it is disturbed as easily as the pair it guards.
 static bool wait_for_calm(struct tune_track *track)
 {
     const struct timespec pause = {0, 1000000};
@@ -119,8 +119,9 @@ static bool wait_for_calm(struct tune_track *track)
     }
 }
 
-// log(incumbent's time / the racer's) on one case: in the order ABBA, of the faster of both samples each, as what
-// disturbs makes slower only. Long samples, over which the machine changes anyway, once each and in turns.
+// log(incumbent's time / the racer's) on one case: in the order ABBA, with the faster of both samples each, because a
+// disturbance only makes samples slower. Long samples, during which the machine changes anyway, are taken once each, in
+// alternating order.
 static double pair_on(struct tune_track *track, uint32_t i, void *incumbent, void *racer, bool incumbent_first)
 {
     static const double long_sample = 1e-3;

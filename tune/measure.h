@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tune/measure.h - candidates against one another on a machine that others disturb.
+// tune/measure.h - timing candidates against one another on a machine that is disturbed by others.
 #ifndef FOVEA_TUNE_MEASURE_H
 #define FOVEA_TUNE_MEASURE_H
 
@@ -12,71 +12,71 @@
 
 enum { TUNE_PROBES = 63 };
 
-/// The cases of a class, and the peak that tells whether a moment is calm.
+/// The cases of a class, and probes of the peak that tell whether the machine is calm.
 struct tune_track {
     struct tune_case *cases[TUNE_CASES_MAX];
     uint32_t count;
-    uint64_t calls[TUNE_CASES_MAX]; ///< of a sample: as many as take 200 us
-    double seconds[TUNE_CASES_MAX]; ///< of a call, at first sight
-    const char *isa;                ///< whose multiply-adds are the probe
+    uint64_t calls[TUNE_CASES_MAX]; ///< calls per sample: as many as take 200 us
+    double seconds[TUNE_CASES_MAX]; ///< first estimate of the time of a call
+    const char *isa;                ///< the ISA whose multiply-adds are the probe
     const struct fovea_executor *executor;
-    double patience;                              ///< seconds that the end of a disturbance is waited for
+    double patience;                              ///< seconds to wait for the end of a disturbance
     double pure[TUNE_PROBES], mixed[TUNE_PROBES]; ///< the last probes, a ring
     uint32_t probes;                              ///< so far
-    uint64_t pairs, disturbed;                    ///< all that were measured, and those that did not count
+    uint64_t pairs, disturbed;                    ///< all measured pairs, and those that did not count
 };
 
-/// A choice made ready for all cases, and what its pairs with the incumbent gave.
+/// A choice prepared for all cases, and the results of its pairs with the incumbent.
 struct tune_racer {
     struct fovea_tuned tuned;
     struct fovea_engine *engine;
     void *ready[TUNE_CASES_MAX];
-    bool affected[TUNE_CASES_MAX]; ///< does something else than the incumbent there
-    double logs[TUNE_PAIRS_MAX];   ///< log(incumbent's time / its own), mean over affected cases, of whole pairs
+    bool affected[TUNE_CASES_MAX]; ///< its plan differs from the incumbent's there
+    double logs[TUNE_PAIRS_MAX];   ///< log(incumbent's time / its own), mean over affected cases, for whole pairs
     double case_logs[TUNE_CASES_MAX][TUNE_PAIRS_MAX];
     uint32_t case_pairs[TUNE_CASES_MAX];
-    uint32_t pairs, turns; ///< whole ones noted, and all that were measured
+    uint32_t pairs, turns; ///< whole pairs recorded, and all that were measured
 };
 
-/// Seconds from some moment on, on the wall.
+/// Wall-clock seconds since some fixed moment.
 double tune_now(void);
 
-/// When a search ends: at a time of tune_now, or as soon as *stop is not 0 (NULL: nobody asks for that).
+/// When a search ends: at a time of tune_now, or as soon as *stop is not 0 (NULL: never).
 struct tune_end {
     double deadline;
     const volatile sig_atomic_t *stop;
 };
 bool tune_stopped(const struct tune_end *end);
-/// Whether it was stopped or is late.
+/// Whether it was stopped or the time is over.
 bool tune_over(const struct tune_end *end);
 
-/// Makes a choice ready. False where a case refuses it, or without memory.
+/// Prepares a choice. False if a case refuses it, or if there is no memory.
 bool tune_racer_start(struct tune_racer *racer, const struct tune_track *track, const struct fovea_engine *engine,
                       uint32_t class, const struct fovea_tuned *tuned);
 void tune_racer_end(struct tune_racer *racer, const struct tune_track *track);
-/// Marks the cases where the plans of both differ; false where they are the same everywhere.
+/// Marks the cases in which the two plans differ; false if they are the same everywhere.
 bool tune_racer_differs(struct tune_racer *racer, const struct tune_racer *incumbent, const struct tune_track *track);
-/// How many cases are marked.
+/// The number of marked cases.
 uint32_t tune_racer_affected(const struct tune_racer *racer, const struct tune_track *track);
-/// Times a choice once to find how many calls make a sample.
+/// Times a choice once to determine how many calls make a sample.
 void tune_track_calibrate(struct tune_track *track, const struct tune_racer *racer);
 
-/// Seconds that a pair on all affected cases takes, about.
+/// Approximate seconds of a pair on all affected cases.
 double tune_pair_seconds(const struct tune_track *track, const struct tune_racer *racer);
-/// One pair: both on each affected case (`one`: on one of them, by turns), incumbent first and last in even calls,
-/// racer first and last in odd ones. A pair beside which the probe is 7 % below what is usual is not noted: returns
-/// false.
+/// Measures one pair: both on each affected case (`one`: on one of them, in turns), the incumbent first and last in
+/// even calls, the racer first and last in odd ones. If the probe next to it is 7 % below the usual the pair is not
+/// recorded, and the result is false.
 bool tune_pair(struct tune_track *track, const struct tune_racer *incumbent, struct tune_racer *racer, bool one);
 /// Forgets its pairs.
 void tune_racer_rest(struct tune_racer *racer);
-/// The median of the logs of whole pairs, 0 without any.
+/// The median of the logs of whole pairs; 0 if there are none.
 double tune_racer_median(const struct tune_racer *racer);
-/// The mean of the medians of the cases it affects, 0 without pairs.
+/// The mean of the medians of the affected cases; 0 if there are no pairs.
 double tune_racer_mean(const struct tune_racer *racer, const struct tune_track *track);
-/// What it is worth to the class: the sum of the medians, losses thrice, as none is adopted that has one. So a
-/// crossover that gains a little on two cases is worth more than one that gains that on one of them.
+/// Its value to the class: the sum of the medians, with losses counted three times, as a choice with a loss is never
+/// adopted. So a crossover that gains a little on two cases is worth more than one that gains that on one of them.
 double tune_racer_worth(const struct tune_racer *racer, const struct tune_track *track);
-/// Whether it is slower than the incumbent on any case, by more than `loss` (a logarithm) and not by chance (p).
+/// Whether it is slower than the incumbent on some case, by more than `loss` (a logarithm) and not by chance (p).
 bool tune_racer_loses(const struct tune_racer *racer, const struct tune_track *track, double loss, double p);
 
 #endif

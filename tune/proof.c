@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tune/proof.c - what a class's search has found against the default, on more problems of the class: adopted, or not.
+// tune/proof.c - compares the result of a class's search with the default on more problems of the class: adopted, or
+// not.
 #include "tune/search.h"
 
 #include <math.h>
@@ -12,8 +13,8 @@ static uint32_t millionths(double value)
     return value < 0 ? 0 : value > 4000 ? 4000000000u : (uint32_t)(value * 1e6 + 0.5);
 }
 
-// Whether fresh pairs say that the incumbent is better than the default, and whether that is in doubt: the threshold is
-// within the interval, or only one problem speaks against it.
+// Whether fresh pairs show the incumbent to be better than the default, and whether that is in doubt: the threshold is
+// within the interval, or only one problem is against it.
 static bool look(struct tune_search *s, struct tune_racer *chosen, uint32_t pairs, bool *doubt)
 {
     double logs[TUNE_PAIRS_MAX];
@@ -36,9 +37,9 @@ bool tune_widens(const struct tune_search *s)
     return fovea_class(s->class).kind == FOVEA_TUNED_GEMM && s->track.count == s->effort->cases;
 }
 
-// Makes what was chosen ready for more problems of its class than it was found with. One alone says little of the
-// others: quick took a kernel of AVX2 for 33 to 192 rows (1.03x), as 48 of them are then computed by 12x32; of 128 it
-// was 0.44x. False, and it is ended, where it does not give the right bits there.
+// Prepares the choice for more problems of its class than it was found with, because a single one says little about the
+// others: level quick chose a kernel of AVX2 for 33 to 192 rows (1.03x), because 48 of them are then computed by 12x32;
+// for 128 it was 0.44x. If it does not give the right bits there, returns false and ends it.
 static bool widen(struct tune_search *s, struct tune_racer *chosen)
 {
     if (!tune_widens(s))
@@ -55,7 +56,7 @@ static bool widen(struct tune_search *s, struct tune_racer *chosen)
     return false;
 }
 
-// Fresh pairs with the default, once more where they leave doubt.
+// Measures fresh pairs with the default, and once more if these leave doubt.
 static void put_to_proof(struct tune_search *s, struct tune_racer *chosen)
 {
     bool doubt;
@@ -64,7 +65,7 @@ static void put_to_proof(struct tune_search *s, struct tune_racer *chosen)
     s->refuted = !s->adopted && chosen->pairs == s->effort->proof_pairs;
     if (doubt && s->effort->close_pairs) {
         const bool better = look(s, chosen, s->effort->close_pairs, &doubt);
-        s->adopted = chosen->pairs < s->effort->close_pairs ? s->adopted : better; // no time: the first look stands
+        s->adopted = chosen->pairs < s->effort->close_pairs ? s->adopted : better; // no time: the first result stands
         s->refuted = !s->adopted;
     }
 }

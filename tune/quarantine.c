@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tune/quarantine.c - puts kernels into quarantine in a profile, or takes none out.
+// tune/quarantine.c - adds kernels to the quarantine of a profile; it never removes any.
 #include "tune/write.h"
 
 #include "dispatch/adopt.h"
@@ -27,7 +27,7 @@ void tune_banish(struct fovea_profile *profile, const uint8_t *quarantine)
 bool tune_quarantine(const char *path, const struct fovea_engine *engine, const uint8_t *quarantine,
                      char why[FOVEA_PROFILE_WHY])
 {
-    static struct fovea_profile profile; // of a program with one thread
+    static struct fovea_profile profile; // static: the program has one thread
     const struct fovea_profile_key key = fovea_profile_key(fovea_engine_machine(engine));
     if (!tune_load(path, &key, &profile, why)) {
         memset(&profile, 0, sizeof profile);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// tune/report.c - an HTML page with plots in SVG, drawn here: no script, no other file.
+// tune/report.c - writes an HTML page with SVG plots: no script, no other file.
 //
-// One plot for each class: candidates in the order they were tried, upwards the incumbent's time over theirs, on a
-// scale of 0.8 to 1.2. Stages alternate in shade; who did not give the scalar path's bits stands below as a cross.
+// One plot per class: candidates in the order they were tried, vertically the incumbent's time over theirs, on a scale
+// of 0.8 to 1.2. Stages alternate in shade; candidates that did not give the scalar path's bits are crosses at the
+// bottom.
 #include "tune/report.h"
 
 #include <math.h>

@@ -5,8 +5,8 @@
 
 #include "tune/tune.h"
 
-/// Writes one HTML file that needs no other: a plot of all candidates of each class, and the table of choices. Returns
-/// false where it cannot be written.
+/// Writes one self-contained HTML file: a plot of all candidates of each class, and the table of choices. Returns false
+/// if it cannot be written.
 bool tune_report(const char *path, const struct fovea_engine *engine, const struct tune_result *result);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tune/room.c - memory that grows and is never smaller again.
+// tune/room.c - memory that grows and never shrinks.
 #include "tune/room.h"
 
 #include "bench/memory.h"

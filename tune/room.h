@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tune/room.h - the work memory of a case: one for all its candidates, grown to what any of them asks for.
+// tune/room.h - the work memory of a case: shared by all its candidates, grown to the largest need.
 #ifndef FOVEA_TUNE_ROOM_H
 #define FOVEA_TUNE_ROOM_H
 
@@ -7,15 +7,15 @@
 
 #include <stdbool.h>
 
-/// Begins as zeros.
+/// Initially zero.
 struct tune_room {
     void *shared, *scratch;
     size_t shared_bytes, scratch_bytes;
 };
 
-/// Makes room for a plan. False without memory; what was there is then still there.
+/// Makes room for a plan. False if there is no memory; the existing room then remains.
 bool tune_room_grow(struct tune_room *room, const struct fovea_work *work);
-/// Every byte 0xff, so that nothing a candidate left behind can make the next one right.
+/// Sets every byte to 0xff, so that nothing a candidate left behind can make the next one right.
 void tune_room_spoil(const struct tune_room *room);
 void tune_room_free(struct tune_room *room);
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// tune/rounds.c - the order of classes, their shares of the time, and what is searched once more.
+// tune/rounds.c - the order of classes, their shares of the time, and what is searched again.
 //
 // The border between near and far comes first, then the classes on both sides of it. While there is time everything is
-// searched once more, from what was found, so that a choice that a disturbed moment has made or missed does not stay;
-// the border is then where the choices of both sides are worth the same.
+// searched again, starting from what was found, so that a choice made or missed in a disturbed moment does not persist.
+// The border then ends up where the choices of both sides are equally good.
 #include "tune/rounds.h"
 #include "tune/write.h"
 
@@ -13,16 +13,16 @@
 
 enum { ROUNDS = 4 };
 
-// What a round leaves of a class for the next one.
+// The state of a class between rounds.
 struct past {
     struct fovea_tuned best;
-    bool known; // best is worth beginning with
-    bool open;  // to be searched, or searched again as it is undecided
-    bool stale; // what it was given must be proved anew, or goes
-    bool moved; // other problems are its own since it was proved
+    bool known; // best is a good starting point
+    bool open;  // to be searched, or searched again because it is undecided
+    bool stale; // its initial choice must be proved anew, or is dropped
+    bool moved; // its problems have changed since it was proved
 };
 
-// The border first, then classes in the order of what they are worth to most programs.
+// The border first, then classes in order of importance to most programs.
 static uint32_t order_classes(const char *only, uint32_t classes[FOVEA_TUNED_CLASSES])
 {
     static const struct {
@@ -54,7 +54,7 @@ uint32_t tune_classes_of(const char *only)
     return order_classes(only, classes);
 }
 
-// Long products need more time for as many pairs; most slots have one kernel and need none.
+// Long products need more time for the same number of pairs; most slots have a single kernel and need none.
 static double share(uint32_t class)
 {
     static const double rows[] = {[FOVEA_FEW] = 4, [FOVEA_SEVERAL] = 5, [FOVEA_SOME] = 8, [FOVEA_MANY] = 12};
@@ -65,7 +65,7 @@ static double share(uint32_t class)
                                               : rows[of.gemm.rows] * (of.gemm.far ? 1 : 0.6);
 }
 
-// The border is searched with what is proved of the classes.
+// An engine with the proved choices of the classes, for searching the border.
 static struct fovea_engine *tuned_engine(const struct fovea_engine *engine, const struct fovea_profile *profile)
 {
     struct fovea_tuned border = fovea_tuned_get(fovea_engine_kernels(engine), FOVEA_CLASS_CACHE);
@@ -79,7 +79,7 @@ static struct fovea_engine *tuned_engine(const struct fovea_engine *engine, cons
     return tuned;
 }
 
-// The border of the profile becomes that of the search; returns whether it is another one.
+// Applies the profile's border to the search; returns whether it has changed.
 static bool move_border(struct tune_search *s)
 {
     struct tune_run *const run = s->owner;
@@ -120,7 +120,7 @@ static void search_class(struct tune_search *s, uint32_t class, double seconds, 
     fovea_engine_destroy(tuned);
 }
 
-// A class that was begun with, or whose border has moved, falls back to the default where that is as good.
+// Resets a class that had an initial choice, or whose border has moved, to the default if that is as good.
 static void keep_or_forget(struct tune_search *s, uint32_t class, struct past *past)
 {
     const struct tune_run *const run = s->owner;
@@ -136,7 +136,7 @@ static void keep_or_forget(struct tune_search *s, uint32_t class, struct past *p
                           .stale = past->stale && !s->adopted && !s->refuted};
 }
 
-// Searches the classes that are open; false where the time is over.
+// Searches the open classes; false when the time is over.
 static bool search_round(struct tune_search *s, uint32_t round, uint32_t count, const uint32_t *classes,
                          struct past *past)
 {
@@ -147,9 +147,9 @@ static bool search_round(struct tune_search *s, uint32_t round, uint32_t count, 
         if (!p->open)
             continue;
         const double left = s->end.deadline - tune_now();
-        if (left <= fmin(0.5, 0.1 * run->budget) || tune_stopped(&s->end)) // what a class begins with takes time, too
+        if (left <= fmin(0.5, 0.1 * run->budget) || tune_stopped(&s->end)) // starting a class takes time, too
             return false;
-        double shares = 0; // of what is open, which may have become more
+        double shares = 0; // shares of the open classes, which may have become more
         for (uint32_t j = i; j < count; j++)
             shares += past[classes[j]].open ? share(classes[j]) : 0;
         search_class(s, class, left * share(class) / shares, p->known ? &p->best : NULL,
@@ -160,7 +160,7 @@ static bool search_round(struct tune_search *s, uint32_t round, uint32_t count, 
         run->result->classes_done += round == 0 && s->track.count != 0;
         run->result->classes_left += round == 0 && s->track.count == 0 && !tune_stopped(&s->end);
         if (class == FOVEA_CLASS_CACHE && move_border(s)) {
-            s->known_from = s->trial_count; // other cases stand for the classes now
+            s->known_from = s->trial_count; // classes are represented by other cases now
             for (uint32_t other = 0; other < FOVEA_GEMM_CLASSES; other++)
                 past[other].open = past[other].stale = past[other].moved = true;
         }
@@ -186,7 +186,7 @@ void tune_rounds(struct tune_search *s)
     for (uint32_t round = 0; round < ROUNDS && search_round(s, round, count, classes, past); round++)
         for (uint32_t i = 0; i < count && round == 0 && s->effort->again; i++)
             past[classes[i]].open |= fovea_class(classes[i]).kind != FOVEA_TUNED_SLOT;
-    for (uint32_t class = 0; class < FOVEA_TUNED_CLASSES; class ++) // proved on other problems than are now the class's
+    for (uint32_t class = 0; class < FOVEA_TUNED_CLASSES; class ++) // proved on problems that are no longer the class's
         if (past[class].moved)
             tune_forget(&run->result->profile, class);
     run->result->interrupted = tune_stopped(&s->end);

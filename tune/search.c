@@ -12,7 +12,7 @@ const struct tune_effort tune_efforts[FOVEA_LEVELS] = {
     [FOVEA_LEVEL_EXHAUSTIVE] = {6, TUNE_CANDIDATES_MAX, 5, 15, TUNE_CASES_MAX, 31, 63, 2, true, 0.02},
 };
 
-// A candidate replaces the incumbent of a stage; the proof against the default is stricter (tune/proof.c).
+// Limits for a candidate to replace the incumbent of a stage; the proof against the default is stricter (tune/proof.c).
 static const double stage_gain = 0.005, stage_p = 0.05;
 
 bool tune_late(const struct tune_search *s, double spare)
@@ -32,7 +32,7 @@ bool tune_pairs_of(struct tune_search *s, struct tune_racer *racer, uint32_t wan
     return racer->pairs >= wanted;
 }
 
-// As far as the pairs tell.
+// Judged by the pairs only.
 bool tune_loses(const struct tune_search *s, const struct tune_racer *racer)
 {
     static const double loss = 0.01, p = 0.1;
@@ -59,7 +59,7 @@ static bool same_as_another(const struct tune_search *s, struct tune_racer *race
     return false;
 }
 
-// Makes the candidates of a stage ready that plan something else than the incumbent and one another.
+// Prepares the candidates of a stage whose plans differ from the incumbent's and from each other's.
 static void enter(struct tune_search *s, uint32_t stage)
 {
     struct fovea_tuned candidates[TUNE_CANDIDATES_MAX];
@@ -80,7 +80,7 @@ static void enter(struct tune_search *s, uint32_t stage)
     }
 }
 
-// A pair for each racer on one of the cases that it affects, then on the next one, until all had theirs.
+// Measures a pair for each racer on one of the cases that it affects, then on the next one, until all cases are done.
 static void race(struct tune_search *s)
 {
     for (uint32_t c = 0; c < s->track.count; c++)
@@ -103,8 +103,8 @@ static void lose(struct tune_search *s, uint32_t i)
     tune_drop(s, i);
 }
 
-// Who is worth less goes, half of them, and whoever is clearly slower than the incumbent (by 10 %: beside other
-// programs two pairs are off by as much); the last one if it is worth nothing at all.
+// Drops the half of the racers of least value, and all that are clearly slower than the incumbent (by 10 %: next to
+// other programs two pairs differ by as much); the last one if it has no value at all.
 static void halve(struct tune_search *s)
 {
     for (uint32_t i = s->count; i-- > 0;)
@@ -121,7 +121,8 @@ static void halve(struct tune_search *s)
         lose(s, 0);
 }
 
-// Whether the best of a stage is faster than the incumbent, in fresh pairs; doubt: it may be, there were too few.
+// Whether the best of a stage is faster than the incumbent in fresh pairs. doubt: it may be, but there were too few
+// pairs.
 static bool beats(struct tune_search *s, struct tune_racer *best, uint32_t pairs, bool *doubt)
 {
     *doubt = false;
@@ -134,7 +135,7 @@ static bool beats(struct tune_search *s, struct tune_racer *best, uint32_t pairs
     return wins;
 }
 
-// One stage; the incumbent is replaced where a candidate is faster.
+// Runs one stage; a faster candidate replaces the incumbent.
 static void run_stage(struct tune_search *s, uint32_t stage)
 {
     s->count = 0;
@@ -163,8 +164,8 @@ static void run_stage(struct tune_search *s, uint32_t stage)
         tune_drop(s, s->count - 1);
 }
 
-// Whether a choice to begin with takes more than twice as long as the default, once on the problem where that is
-// shortest: each pair beside it would be lost time (the scalar kernel in place of AVX2: 60 s for two classes).
+// Whether an initial choice takes more than twice as long as the default, once, on the problem where the default is
+// fastest: each pair with it would waste time (the scalar kernel in place of AVX2: 60 s for two classes).
 static bool is_hopeless(struct tune_search *s, struct tune_racer *from)
 {
     const struct fovea_tuned model = tune_default(s->engine, s->class, s->quarantine);
@@ -184,8 +185,8 @@ static bool is_hopeless(struct tune_search *s, struct tune_racer *from)
     return right && s->track.cases[shortest]->kind->seconds(from->ready[shortest], 1) > 2 * least + 1e-5;
 }
 
-// The incumbent to begin with: what is given, or, where the machine does not tell the truth about its L2, the default
-// of a machine that does, if it is right and not hopeless; else the default.
+// The initial incumbent: the given choice, or, if the machine misreports its L2, the default of a machine that does
+// not, if it is right and not hopeless; otherwise the default.
 static bool begin(struct tune_search *s, const struct fovea_tuned *from)
 {
     struct fovea_tuned measured;
@@ -211,7 +212,7 @@ bool tune_search_class(struct tune_search *s, const struct fovea_tuned *from, bo
     s->trusted = s->incumbent.tuned.kernel;
     for (uint32_t i = 0; i < s->track.count; i++)
         s->incumbent.affected[i] = true;
-    if (!tune_over(&s->end)) // or there is no time for a pair
+    if (!tune_over(&s->end)) // otherwise there is no time for a pair
         tune_track_calibrate(&s->track, &s->incumbent);
     const double more = tune_widens(s) ? s->effort->proof_cases / (double)s->track.count : 1;
     s->reserve = proved ? 0
@@ -222,7 +223,7 @@ bool tune_search_class(struct tune_search *s, const struct fovea_tuned *from, bo
         for (uint32_t stage = 0; stage < stages && !tune_late(s, s->reserve); stage++)
             run_stage(s, stage);
     s->undecided |= tune_late(s, s->reserve);
-    s->class_deadline = INFINITY; // the proof has its time, but for the end of all
+    s->class_deadline = INFINITY; // the proof is only limited by the end of the whole search
     if (!proved || !fovea_tuned_same(&s->incumbent.tuned, from))
         tune_prove(s);
     s->best = s->incumbent.tuned;

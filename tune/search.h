@@ -6,17 +6,17 @@
 #include "tune/measure.h"
 #include "tune/tune.h"
 
-/// How hard a level tries.
+/// The effort of a level.
 struct tune_effort {
-    uint32_t cases;       ///< of a class
-    uint32_t candidates;  ///< of a stage
-    uint32_t race_pairs;  ///< for each on each case, before another half goes
-    uint32_t stage_pairs; ///< fresh ones, for the best of a stage
-    uint32_t proof_cases; ///< of a class, where what was found there is put against the default
-    uint32_t proof_pairs; ///< fresh ones, for that
-    uint32_t close_pairs; ///< fresh ones, where those left the threshold in doubt; 0: they count
+    uint32_t cases;       ///< cases of a class
+    uint32_t candidates;  ///< candidates of a stage
+    uint32_t race_pairs;  ///< pairs per racer and case before another half is dropped
+    uint32_t stage_pairs; ///< fresh pairs for the best of a stage
+    uint32_t proof_cases; ///< cases of a class for the proof against the default
+    uint32_t proof_pairs; ///< fresh pairs for the proof
+    uint32_t close_pairs; ///< fresh pairs if the proof left the threshold in doubt; 0: the proof's count
     uint32_t passes;      ///< through all stages
-    bool again;           ///< while there is time, all classes are searched once more, from what was found
+    bool again;           ///< while there is time, all classes are searched again, starting from what was found
     double patience;      ///< see struct tune_track
 };
 extern const struct tune_effort tune_efforts[FOVEA_LEVELS];
@@ -31,53 +31,53 @@ struct tune_search {
     void (*tell)(struct tune_search *search, uint32_t stage, double best);
     void (*tamper)(struct fovea_engine *engine, uint32_t class, const struct fovea_tuned *tuned);
     void *owner;
-    uint8_t quarantine[FOVEA_VARIANTS]; ///< of enum fovea_quarantine
-    uint32_t failures;                  ///< candidates that were wrong
+    uint8_t quarantine[FOVEA_VARIANTS]; ///< values of enum fovea_quarantine
+    uint32_t failures;                  ///< candidates with wrong bits
     struct tune_trial *trials;
     size_t trial_count, trial_room;
-    size_t known_from; ///< trials from here on were verified on the same cases as now
+    size_t known_from; ///< trials from here on were verified on the current cases
     // of the class that is searched
     uint32_t class;
     struct tune_track track;
     struct tune_racer incumbent, *racers; ///< TUNE_CANDIDATES_MAX
     size_t trial_of[TUNE_CANDIDATES_MAX];
     uint32_t count;
-    int32_t trusted; ///< a kernel that has been right in this class: what goes wrong with it is not its fault; -1: none
+    int32_t trusted; ///< a kernel that has been right in this class, so it is not blamed for failures; -1: none
     double reserve;  ///< seconds that the proof will take
     // what came out
     struct fovea_tuned best;
     bool adopted;   ///< best is proved to beat the default
-    bool undecided; ///< there was not enough calm or time for some pairs, or best is not proved: worth another round
-    bool refuted;   ///< nothing is better than the default: another round begins with that
+    bool undecided; ///< some pairs lacked calm or time, or best is not proved: worth another round
+    bool refuted;   ///< nothing is better than the default: another round starts from that
     struct fovea_evidence evidence;
 };
 
-/// Remembers a candidate for the report; NULL without memory.
+/// Records a candidate for the report; NULL if there is no memory.
 struct tune_trial *tune_note(struct tune_search *s, uint32_t stage, const struct fovea_tuned *tuned);
-/// Ends racer i; those behind it move up.
+/// Ends racer i; those after it move up.
 void tune_drop(struct tune_search *s, uint32_t i);
 /// Drops the racers that do not give the scalar path's bits, and blames their kernels.
 void tune_verify(struct tune_search *s);
-/// Whether a choice gives them; it is blamed where it does not.
+/// Whether a choice gives these bits; if not, its kernel is blamed.
 bool tune_is_right(struct tune_search *s, struct tune_racer *racer);
-/// The default that is right: with the best kernel of the slot that is. False where none is.
+/// The default that gives the right bits: with the best kernel of the slot that does. False if none does.
 bool tune_start_default(struct tune_search *s, struct tune_racer *racer);
 
-/// Whether the time of the class, or all of it, is over in `spare` seconds, or an end was asked for.
+/// Whether the time of the class, or of the search, is over in `spare` seconds, or stopping was requested.
 bool tune_late(const struct tune_search *s, double spare);
-/// Fresh pairs with the incumbent, as many as count; false where the time or the calm does not suffice, and then the
-/// class is undecided.
+/// Measures fresh pairs with the incumbent until enough of them count. False if time or calm do not suffice; the class
+/// is then undecided.
 bool tune_pairs_of(struct tune_search *s, struct tune_racer *racer, uint32_t wanted);
-/// Whether it is slower than the incumbent on a problem of its class by more than may be.
+/// Whether it is slower than the incumbent on a problem of its class by more than is allowed.
 bool tune_loses(const struct tune_search *s, const struct tune_racer *racer);
 
-/// Whether a class has more problems than candidates are raced on.
+/// Whether a class has more problems than candidates are timed on.
 bool tune_widens(const struct tune_search *s);
-/// The incumbent against the default, which is what would be used without it: adopted, refuted, or undecided.
+/// Compares the incumbent with the default, which would be used without it: adopted, refuted, or undecided.
 void tune_prove(struct tune_search *s);
 
-/// Searches s->class on s->track's cases, from `from` or (NULL) the default. proved: `from` was adopted before, and
-/// need not be proved again if nothing better is found. False where not even the beginning is right.
+/// Searches s->class on s->track's cases, starting from `from` or (NULL) the default. proved: `from` was adopted
+/// before, and need not be proved again if nothing better is found. False if not even the start is right.
 bool tune_search_class(struct tune_search *s, const struct fovea_tuned *from, bool proved);
 
 #endif

@@ -29,7 +29,7 @@ struct fovea_tuned tune_default(const struct fovea_engine *engine, uint32_t clas
     return fovea_tuned_default(fovea_engine_machine(engine), class, best);
 }
 
-// The machines that the model is asked about: what this one says of itself and, where that is wrong, what it is.
+// The machines that the model is evaluated for: as this one reports itself and, if that is wrong, as measured.
 enum { MACHINES = 2 };
 static uint32_t machines(const struct fovea_engine *engine, size_t l2, struct fovea_machine out[MACHINES])
 {
@@ -53,7 +53,7 @@ bool tune_measured_default(const struct fovea_engine *engine, uint32_t class, co
     return of[asked - 1].l2_bytes > of[0].l2_bytes && !fovea_tuned_same(&said, out);
 }
 
-// The numbers of `to`, but where those of `from` are not what its own kernel has by default.
+// The numbers of `to`, replaced by those of `from` that differ from the defaults of from's own kernel.
 static void carry_over(const struct fovea_machine *machine, uint32_t class, const struct fovea_tuned *from,
                        struct fovea_tuned *to)
 {
@@ -65,8 +65,8 @@ static void carry_over(const struct fovea_machine *machine, uint32_t class, cons
             to->values[i] = from->values[i];
 }
 
-// Each kernel with its own numbers, and with what was found better than those with another kernel: where a machine lies
-// about its caches, the best kernel with the lie's kc was no match for any with the right one.
+// Each kernel with its own numbers, and with numbers that were found to be better with another kernel: on a machine
+// that misreports its caches, the best kernel with the resulting wrong kc lost to any with the right one.
 static uint32_t kernels(const struct fovea_engine *engine, uint32_t class, const struct fovea_tuned *from,
                         const uint8_t *banned, size_t l2, struct fovea_tuned *out)
 {
@@ -84,7 +84,7 @@ static uint32_t kernels(const struct fovea_engine *engine, uint32_t class, const
     return count;
 }
 
-// How far numbers are from those of the model, in powers of two.
+// The distance of numbers from the model's, in powers of two.
 static double distance(const struct fovea_tuned *tuned, const struct fovea_tuned *model, uint32_t count)
 {
     double sum = 0;
@@ -107,7 +107,7 @@ static int nearer(const void *a, const void *b)
                                        : (x->order > y->order) - (x->order < y->order);
 }
 
-// Every combination of the values of a stage, and of what `from` and the models have there.
+// All combinations of the values of a stage, including those of `from` and of the models.
 static uint32_t numbers(const struct fovea_tunable *tunables, uint32_t count, uint32_t stage,
                         const struct fovea_tuned *from, const struct fovea_tuned *models, uint32_t model_count,
                         struct ranked *out)

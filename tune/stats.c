@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tune/stats.c - Wilcoxon, Biometrics Bulletin 1 (1945). Exact: of all 2^n choices of signs, how many give such a sum.
+// tune/stats.c - Wilcoxon, Biometrics Bulletin 1 (1945). Exact: counts how many of all 2^n choices of signs give such a
+// sum.
 #include "tune/stats.h"
 
 #include <math.h>
@@ -20,7 +21,7 @@ double tune_signed_rank(const double *values, size_t count)
         if (values[i] != 0)
             sorted[n++] = values[i];
     qsort(sorted, n, sizeof *sorted, smaller);
-    for (size_t i = 0, j; i < n; i = j) { // ranks doubled, so that the mean of equal ones is whole
+    for (size_t i = 0, j; i < n; i = j) { // ranks are doubled, so that the mean of ties is an integer
         for (j = i + 1; j < n && fabs(sorted[j]) == fabs(sorted[i]); j++)
             continue;
         const size_t rank = i + 1 + j;

@@ -7,8 +7,8 @@
 
 enum { TUNE_PAIRS_MAX = 64 };
 
-/// Wilcoxon's signed-rank test, one-sided and exact: the probability of ranks of positive values as high as these where
-/// values are symmetric about 0. count <= TUNE_PAIRS_MAX; zeros are left out.
+/// Wilcoxon's signed-rank test, one-sided and exact: the probability of ranks of positive values at least as high as
+/// these if values are symmetric about 0. count <= TUNE_PAIRS_MAX; zeros are left out.
 double tune_signed_rank(const double *values, size_t count);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tune/tune.c - all of it: kernels first, then one class after another, each with its share of the time.
+// tune/tune.c - the whole tuner: kernels first, then one class after another, each with its share of the time.
 #include "tune/tune.h"
 #include "bench/pool.h"
 #include "tests/check/run.h"
@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { VERIFY_CASES = 6 };            // of each kernel: some ms; the candidates' own problems follow
+enum { VERIFY_CASES = 6 };            // cases per kernel: some ms; the candidates' own problems follow
 static const double walk_share = 0.1; // of the budget, for an area larger than all caches
 
 double tune_level_budget(enum fovea_profile_level level)
@@ -43,7 +43,7 @@ static void tell(struct tune_search *s, uint32_t stage, double best)
     run->options->tell(run->options->arg, &progress);
 }
 
-// Kernels, each on a few cases of tests/check.
+// Verifies kernels, each on a few cases of tests/check.
 struct kernels {
     int32_t variants[FOVEA_VARIANTS];
     uint32_t count;
@@ -78,13 +78,13 @@ static void verify_kernels(struct tune_search *s)
             s->failures++;
         }
     }
-    // Or plans for few rows still took a kernel in quarantine, and that of their class would be blamed.
+    // Otherwise plans for few rows would still use a quarantined kernel, and that of their class would be blamed.
     struct tune_run *const run = s->owner;
     run->moved = fovea_engine_copy_without(s->engine, s->quarantine);
     s->engine = run->moved ? run->moved : s->engine;
 }
 
-// The profile so far: nothing tuned, or what is kept of what was proved; what was set by hand was not.
+// The initial profile: nothing tuned, or the proved classes that are kept; classes set by hand were not proved.
 static void begin_profile(const struct tune_options *options, struct fovea_profile *profile)
 {
     memset(profile, 0, sizeof *profile);
@@ -98,8 +98,8 @@ static void begin_profile(const struct tune_options *options, struct fovea_profi
     profile->level = options->level;
 }
 
-// A run that was stopped, or was for some classes, or had no time for any, is not of its level: it would stand in the
-// way of the next one.
+// A run that was stopped, or covered only some classes, or had no time for any, does not get its level: it would
+// prevent the next run.
 static void end_profile(const struct tune_options *options, struct tune_result *result)
 {
     if (result->interrupted || options->only || result->classes_done == 0)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tune/verify.c - nothing is timed before a child has compared it with the scalar path.
+// tune/verify.c - verifies candidates in a child; nothing is timed before it has been compared with the scalar path.
 #include "tune/search.h"
 
 #include <math.h>
@@ -22,8 +22,8 @@ struct tune_trial *tune_note(struct tune_search *s, uint32_t stage, const struct
     return trial;
 }
 
-// Whether a candidate has given the right bits on these cases before, in an earlier round: on as many, as they are
-// always the first of their class.
+// Whether a candidate has given the right bits on these cases in an earlier round. It suffices to compare the number of
+// cases, as they are always the first of their class.
 static bool is_known(const struct tune_search *s, const struct fovea_tuned *tuned)
 {
     for (size_t i = s->known_from; i < s->trial_count; i++)
@@ -33,7 +33,7 @@ static bool is_known(const struct tune_search *s, const struct fovea_tuned *tune
     return false;
 }
 
-// What the child is asked: racer i on every case, on the first one in every way.
+// The question to the child: racer i on every case, on the first one in every way.
 static bool gives_scalar_bits(void *arg, uint32_t i)
 {
     const struct tune_search *const s = arg;
@@ -51,8 +51,8 @@ void tune_drop(struct tune_search *s, uint32_t i)
     memmove(&s->trial_of[i], &s->trial_of[i + 1], (s->count - i) * sizeof *s->trial_of);
 }
 
-// A kernel with which a candidate was wrong is not used again, unless it is the one that everything has been right
-// with.
+// A kernel with which a candidate gave wrong bits is not used again, unless it is the one that everything has been
+// right with.
 static void blame(struct tune_search *s, const struct fovea_tuned *tuned, enum tune_verdict verdict)
 {
     static const uint8_t why[] = {
@@ -65,7 +65,7 @@ static void blame(struct tune_search *s, const struct fovea_tuned *tuned, enum t
 void tune_verify(struct tune_search *s)
 {
     enum tune_verdict verdicts[TUNE_CANDIDATES_MAX];
-    s->patience.until = s->end.deadline; // rather than the class's: one that hangs must be found out
+    s->patience.until = s->end.deadline; // rather than the class's deadline: a hanging candidate must be detected
     tune_ask(s->count, gives_scalar_bits, s, &s->patience, s->end.stop, verdicts);
     for (uint32_t i = s->count; i-- > 0;) {
         if (s->trial_of[i] < s->trial_count)
@@ -78,7 +78,7 @@ void tune_verify(struct tune_search *s)
     }
 }
 
-// Whether a choice gives the scalar path's bits; it is blamed where it does not.
+// Whether a choice gives the scalar path's bits; if not, its kernel is blamed.
 bool tune_is_right(struct tune_search *s, struct tune_racer *racer)
 {
     enum tune_verdict verdict;
@@ -97,7 +97,7 @@ bool tune_is_right(struct tune_search *s, struct tune_racer *racer)
     return verdict == TUNE_SAME;
 }
 
-// The default that is right: with the best kernel of the slot that is.
+// The default that gives the right bits: with the best kernel of the slot that does.
 bool tune_start_default(struct tune_search *s, struct tune_racer *racer)
 {
     for (;;) {

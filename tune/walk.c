@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// tune/walk.c - one area for all cases of a process, of the same numbers for all of them.
+// tune/walk.c - one area of memory for all cases of a process, with the same contents for all of them.
 //
-// An area for each case was most of `quick`: a page that is touched first costs a guest 2 to 10 us, 192 MiB 0.1 to 0.6
-// s, six times an L3 of 260 MiB 4 s. So a search whose budget has no room for that leaves out what comes from memory:
-// read from L3 it might choose what is slower from there. What is computed of the area is never looked at, so only a
-// blob's header has to be that of the case.
+// With an area per case, creating areas took most of level `quick`: touching a page first costs a guest 2 to 10 us, 192
+// MiB 0.1 to 0.6 s, six times an L3 of 260 MiB 4 s. A search whose budget has no room for that skips what comes from
+// memory; reading from L3 instead, it might choose what is slower from memory. Results computed from the area are never
+// examined, so only a blob's header has to be that of the case.
 #include "tune/walk.h"
 
 #include "bench/memory.h"
@@ -13,24 +13,24 @@
 #include <math.h>
 #include <string.h>
 
-enum { LINE = 64, PATTERN = 1 << 20 }; // a line is a blob's header, all of a blob that a call looks at
+enum { LINE = 64, PATTERN = 1 << 20 }; // a line is a blob's header, the only part of a blob that a call examines
 
 static struct {
     char *memory;
     size_t bytes;
-    struct tune_walk owner; // whose headers are in it; count 0: nobody's
+    struct tune_walk owner; // the walk whose headers are in it; count 0: none
 } area;
 
-// That of an L3 of 32 MiB at least, whatever a machine says of it.
+// Based on an L3 of at least 32 MiB, whatever the machine reports.
 static size_t walk_bytes(const struct fovea_engine *engine)
 {
     const size_t least = (size_t)32 << 20, machine = fovea_engine_machine(engine)->l3_bytes;
     return bench_walk_bytes(machine > least ? machine : least);
 }
 
-static double allowed = INFINITY; // seconds that making the area may take
+static double allowed = INFINITY; // most seconds that creating the area may take
 
-// What making it will take, from a small one: most of it are pages that are touched first.
+// Estimates the time to create it from a small one: most of it is touching pages first.
 static double seconds_for(size_t bytes)
 {
     enum { SMALL = 16 << 20, PASSES = 2 }; // zeros, then numbers
@@ -54,7 +54,7 @@ static bool make_area(size_t bytes)
         return true;
     if (seconds_for(bytes) > allowed)
         return false;
-    char *const memory = bench_alloc(bytes); // before the old one goes: other walks have their places there
+    char *const memory = bench_alloc(bytes); // before the old one is freed: other walks have their places there
     if (!memory)
         return false;
     tune_walk_end();
@@ -71,9 +71,9 @@ static bool make_area(size_t bytes)
     return true;
 }
 
-// A prime number of places. Two candidates take turns of a few calls each, and with a count that such turns divide each
-// of them sees the same places every time: of 128, placed well and badly in memory, one was 0.92 to 1.14 times as fast
-// as another by the length of a turn alone.
+// A prime number of places. Two candidates alternate every few calls, and if the number of calls divides the count each
+// of them sees the same places every time: with 128 places, located well and badly in memory, one was 0.92 to 1.14
+// times as fast as the other depending only on that number of calls.
 static size_t prime_below(size_t count)
 {
     for (; count > 3; count--) {
@@ -98,7 +98,7 @@ bool tune_walk_make(struct tune_walk *walk, const struct fovea_engine *engine, s
     return false;
 }
 
-// The first line of each place: a header, or numbers again (a header read as numbers has denormals).
+// Writes the first line of each place: a header, or numbers again (a header read as numbers has denormals).
 static void write_heads(const struct tune_walk *walk, const void *line)
 {
     for (size_t i = 0; i < walk->count; i++)

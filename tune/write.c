@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tune/write.c - writes a profile beside the old one and renames it.
+// tune/write.c - writes a profile to a new file next to the old one, and renames it.
 #include "tune/write.h"
 
 #include <errno.h>
@@ -70,7 +70,7 @@ size_t tune_write(const struct fovea_profile *profile, char text[FOVEA_PROFILE_B
     return page.used;
 }
 
-// Makes the folders above path, as mkdir -p does; returns the errno of one that was not there and cannot be made, or 0.
+// Creates the folders above path, like mkdir -p; returns the errno of one that could not be created, or 0.
 static int make_folders(const char *path)
 {
     int code = 0;
@@ -96,7 +96,7 @@ static bool write_all(int file, const char *text, size_t size)
     return true;
 }
 
-// The new name must survive a crash too.
+// The new name must survive a crash, too.
 static void sync_folder(const char *path)
 {
     char folder[4096];
@@ -111,7 +111,7 @@ static void sync_folder(const char *path)
     }
 }
 
-// A new file beside path, whose name it writes; -1 where that cannot be.
+// Creates a new file next to path and writes its name; -1 on failure.
 static int open_beside(const char *path, char *name, size_t size, char why[FOVEA_PROFILE_WHY])
 {
     const int length = snprintf(name, size, "%s.XXXXXX", path);
