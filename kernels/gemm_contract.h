@@ -56,9 +56,9 @@ struct fovea_gemm_tile {
     ptrdiff_t a_next, b_next, c_next;
     uint32_t near;    ///< hint: 1 if A, B and C are in L2 already, or are streamed in order
     uint32_t follows; ///< hint: 1 if B is read fastest when nothing of it is prefetched except as lead_steps says
-    /// Hint, not 0 if B comes from beyond L2. Step p prefetches into L1 what step p + lead_steps reads; the last steps
-    /// prefetch what the first steps of the tile at `ahead` read, which has the same layout of rows and panels, if
-    /// ahead is not NULL.
+    /// Hint, not 0 if B comes from beyond L2. Step p prefetches into L1 what step p + lead_steps reads; if ahead is not
+    /// NULL, the last steps prefetch what the first steps of the next tile read, whose B begins at ahead and has the
+    /// same layout of rows and panels.
     uint32_t lead_steps;
     const struct fovea_gemm_terms *terms; ///< NULL, or, with STORE or ADD, the epilogue to apply
     size_t b_ends; ///< If not 0: B is natural rows, and in its last b_ends rows (at most k) exactly n elements are

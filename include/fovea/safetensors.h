@@ -37,7 +37,7 @@ struct fovea_tensor {
 /// Errors: NULL, IO, FORMAT, MEMORY.
 FOVEA_API enum fovea_status fovea_safetensors_open(const char *path, struct fovea_safetensors **out, char *message,
                                                    size_t message_size);
-/// The same for a file already in memory, which must outlive *out and be unchanged.
+/// The same for a file already in memory, which must outlive *out and stay unchanged.
 FOVEA_API enum fovea_status fovea_safetensors_from_memory(const void *bytes, size_t size,
                                                           struct fovea_safetensors **out, char *message,
                                                           size_t message_size);

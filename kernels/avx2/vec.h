@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// kernels/avx2/vec.h - the vector operations that kernels/common is written over, on AVX2 with FMA and F16C.
+// kernels/avx2/vec.h - the vector operations used by kernels/common, on AVX2 with FMA and F16C.
 //
 // Every function is a few instructions at most and rounds once, to nearest-even. Lane i of a vector is element i in
 // memory. A mask is a vector whose lanes are all ones or all zeros.
@@ -63,7 +63,7 @@ static inline fv_f32 fv_zero(void)
     return _mm256_setzero_ps();
 }
 
-/// Takes pairs apart: of the elements of a, then b, those at even places and those at odd ones.
+/// Splits pairs: of the elements of a, then b, those at even places and those at odd ones.
 static inline void fv_deinterleave(fv_f32 a, fv_f32 b, fv_f32 *even, fv_f32 *odd)
 {
     enum { EVEN = 0x88, ODD = 0xDD, HALVES = 0xD8 }; // 0 2 0 2, 1 3 1 3 of each half; then the inner quarters swapped
@@ -109,20 +109,20 @@ static inline fv_f32 fv_sqrt(fv_f32 x)
     return _mm256_sqrt_ps(x);
 }
 
-/// a > b ? a : b, so b where either is a NaN or both are zeros: vmaxps is that by definition, in one step where compare
-/// and select take 4 to 8 cycles.
+/// a > b ? a : b, so b if either is a NaN or both are zeros: vmaxps is defined so, with a latency below the 4 to 8
+/// cycles of compare and select.
 static inline fv_f32 fv_max(fv_f32 a, fv_f32 b)
 {
     return _mm256_max_ps(a, b);
 }
 
-/// a < b ? a : b, so b where either is a NaN.
+/// a < b ? a : b, so b if either is a NaN.
 static inline fv_f32 fv_min(fv_f32 a, fv_f32 b)
 {
     return _mm256_min_ps(a, b);
 }
 
-/// The largest lane. None is a NaN, or all are: then one of them.
+/// The largest lane. Either none is a NaN, or all are; then one of them.
 static inline float fv_largest(fv_f32 v)
 {
     const __m128 four = _mm_max_ps(_mm256_castps256_ps128(v), _mm256_extractf128_ps(v, 1));
@@ -148,7 +148,7 @@ static inline fv_mask fv_lt(fv_f32 a, fv_f32 b)
     return _mm256_cmp_ps(a, b, _CMP_LT_OQ);
 }
 
-/// !(a < b), so true where either is a NaN.
+/// !(a < b), so true if either is a NaN.
 static inline fv_mask fv_not_lt(fv_f32 a, fv_f32 b)
 {
     return _mm256_cmp_ps(a, b, _CMP_NLT_UQ);
@@ -166,7 +166,7 @@ static inline fv_mask fv_mask_bits(uint32_t bits)
     return _mm256_castsi256_ps(_mm256_cmpeq_epi32(_mm256_and_si256(_mm256_set1_epi32((int)bits), bit), bit));
 }
 
-/// The opposite: lane i becomes bit i.
+/// The inverse: lane i becomes bit i.
 static inline uint32_t fv_bits(fv_mask mask)
 {
     return (uint32_t)_mm256_movemask_ps(mask);
@@ -208,13 +208,13 @@ static inline fv_f32 fv_copysign(fv_f32 magnitude, fv_f32 sign)
     return _mm256_or_ps(_mm256_andnot_ps(sign_bit, magnitude), _mm256_and_ps(sign_bit, sign));
 }
 
-/// Nearest integer, ties to even; INT32_MIN for a NaN and for what does not fit.
+/// Nearest integer, ties to even; INT32_MIN for a NaN and on overflow.
 static inline fv_i32 fv_to_int(fv_f32 x)
 {
     return _mm256_cvtps_epi32(x);
 }
 
-/// x - i for i = fv_to_int(x), |x| < 2^31 or a NaN.
+/// x - i for i = fv_to_int(x), |x| < 2^31 or NaN.
 static inline fv_f32 fv_sub_int(fv_f32 x, fv_i32 i)
 {
     return fv_sub(x, _mm256_cvtepi32_ps(i));
@@ -226,7 +226,7 @@ static inline fv_f32 fv_add_exponent(fv_f32 p, fv_i32 i)
     return _mm256_castsi256_ps(_mm256_add_epi32(_mm256_castps_si256(p), _mm256_slli_epi32(i, 23)));
 }
 
-/// p * 2^i, a normal number or a NaN, for i = fv_to_int(x), r = x - i.
+/// p * 2^i, which must be a normal number or NaN, for i = fv_to_int(x), r = x - i.
 static inline fv_f32 fv_scale(fv_f32 p, fv_f32 x, fv_f32 r)
 {
     (void)r;

@@ -20,7 +20,7 @@ static inline fv_i32 fv_u32_xor(fv_i32 a, fv_i32 b)
     return _mm256_xor_si256(a, b);
 }
 
-/// The low halves of a * b; *high gets the high ones. The instruction multiplies the even lanes.
+/// The low halves of a * b; *high receives the high ones. The instruction multiplies the even lanes.
 static inline fv_i32 fv_u32_mul(fv_i32 a, uint32_t b, fv_i32 *high)
 {
     enum { ODD = 0xAA };

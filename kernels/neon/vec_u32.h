@@ -20,7 +20,7 @@ static inline fv_i32 fv_u32_xor(fv_i32 a, fv_i32 b)
     return veorq_s32(a, b);
 }
 
-/// The low halves of a * b; *high gets the high ones.
+/// The low halves of a * b; *high receives the high ones.
 static inline fv_i32 fv_u32_mul(fv_i32 a, uint32_t b, fv_i32 *high)
 {
     const uint32x4_t x = vreinterpretq_u32_s32(a), factor = vdupq_n_u32(b);
