@@ -37,8 +37,8 @@ struct fovea_gemm_desc {
     enum fovea_activation activation; ///< default none
     uint32_t residual;                ///< 1: args.residual, m x n with leading dimension ldr, is added last
     size_t ldr;
-    uint32_t gated; ///< 1: op(B) has n columns in pairs, gate and value side by side, and C and the residual have n /
-                    ///< 2: C[i,j] = act(v[i,2j]) * v[i,2j+1] + residual[i,j] (SwiGLU with SILU). n must be even, beta 0
+    uint32_t gated; ///< 1: op(B) has n columns in pairs, gate and value side by side; C and the residual have n/2:
+                    ///< C[i,j] = act(v[i,2j]) * v[i,2j+1] + residual[i,j] (SwiGLU with SILU). n must be even, beta 0
     size_t batch;   ///< default 1: number of GEMMs of this shape; entry e begins at a + e * batch_a and so on
     /// Strides between batch entries, in floats. 0 for A, B or the residual means that all entries share it. With a
     /// packed B and several entries batch_b is a multiple of 16. Entries of C either follow one another, or lie side by
@@ -81,7 +81,7 @@ FOVEA_API enum fovea_status fovea_explain_gemm_call(const void *plan, const stru
 /// scratch.
 ///
 /// Aliasing: C may be the residual (with ldr = ldc and batch_r = batch_c); otherwise it must not overlap A, B, the bias
-/// or the residual. shared and scratch must not overlap any operand. None of this is checked.
+/// or the residual. shared and scratch must not overlap any operand. Only these strides are checked, not overlap.
 ///
 /// Only the header of a packed blob is checked; see fovea_pack_check for all of it.
 ///
@@ -116,8 +116,8 @@ FOVEA_API enum fovea_status fovea_pack(const struct fovea_engine *engine, enum f
 FOVEA_API enum fovea_status fovea_pack_gated(const struct fovea_engine *engine, enum fovea_transpose trans, size_t k,
                                              size_t n, const float *gate, size_t ldg, const float *value, size_t ldv,
                                              void *blob, size_t bytes);
-/// Checks a blob from an untrusted source, including its checksum: that it was made for this k and n, is complete
-/// within `bytes`, and undamaged. Errors: NULL, ALIGN, FORMAT.
+/// Checks a blob that came from elsewhere, including its checksum (which detects damage, not malice): that it was made
+/// for this k and n, is complete within `bytes`, and undamaged. Errors: NULL, ALIGN, FORMAT.
 FOVEA_API enum fovea_status fovea_pack_check(const void *blob, size_t bytes, size_t k, size_t n);
 /// Reads k and n from the header of such a blob, for callers who map one without knowing them; fovea_pack_size then
 /// gives its size. The panels are not read. Errors: NULL, ALIGN, FORMAT (not a blob, or longer than `bytes`).
