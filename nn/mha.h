@@ -62,8 +62,8 @@ static inline size_t fovea_mha_seen_keys(const struct mha_plan *plan, const stru
     return plan->desc.keys == FOVEA_MHA_APPEND ? args->position + args->kv_len : args->kv_len;
 }
 
-/// fovea_mha_part_args fills in the args of a part. The append operator writes keys and values to the cache, a few panels
-/// of 16 keys in each task.
+/// fovea_mha_part_args fills in the args of a part. The append operator writes keys and values to the cache, some
+/// panels of 16 keys in each task.
 fovea_part_args_fn fovea_mha_part_args;
 extern const struct fovea_operator fovea_mha_append_operator;
 

@@ -2,7 +2,7 @@
 // ops/gemm_finish.c - the end of a product: what tiles do to their sums in registers, or else the epilogue kernel.
 #include "ops/gemm.h"
 
-// The kernels, which see no public header, have names of their own for the numbers of an activation.
+// The kernels do not include public headers, so they have names of their own for the activations.
 #define SAME_ACTIVATION(name) _Static_assert((int)FOVEA_ACT_##name == (int)FOVEA_ACTIVATION_##name, #name)
 SAME_ACTIVATION(NONE);
 SAME_ACTIVATION(RELU);
