@@ -29,16 +29,16 @@ static double counter(const struct bench_result *result, const char *name)
     return NAN;
 }
 
-// "gemm/f32/plain/nt/12x128x128x64" is of the group "plain nt, batches". Few rows of a product are a group of their
-// own, as their limit is another one; kinds of attention stream, or do not.
+// "gemm/f32/plain/nt/12x128x128x64" is of the group "plain nt, batches". Few rows of a product, or of a layer, are a
+// group of their own because their limit is another one. A kind of attention either streams or does not.
 static void name_group(struct picture_row *row, const struct suite_kind *kind)
 {
     const char *const way = row->line->name + strlen(kind->prefix), *const end = strrchr(way, '/');
-    const bool product = kind->event == PEER_GEMM;
+    const bool product = kind->event == PEER_GEMM, few_rows = row->streams && kind->event != PEER_ATTENTION;
     row->shape = end + 1;
     row->batch = suite_read_sizes(row->shape, product ? 'x' : ',', row->sizes) == 4 && product;
     snprintf(row->group, sizeof row->group, "%.*s%s%s", (int)(end - way), way, row->batch ? ", batches" : "",
-             product && row->streams ? ", few rows" : "");
+             few_rows ? ", few rows" : "");
     for (char *slash = strchr(row->group, '/'); slash; slash = strchr(slash, '/'))
         *slash = ' ';
 }
