@@ -48,6 +48,8 @@ def test_page():
     check(len(commands) == 6 and len(variables) > 6, commands, variables)
     for name in [*commands, *variables]:
         check(f".B {name}\n" in page, name)
+    status = page[page.index(".SH EXIT STATUS"):page.index(".SH EXAMPLES")]
+    check(re.findall(r"\b\d\b", status) == ["0", "1", "2", "3"], "exit codes", status)
 
 
 def test_usage():
