@@ -54,7 +54,7 @@ use() {
     run_examples "$1"
     run_products "$1" $(beside)
     for each in fovea $(beside | sed 's/^/fovea_/'); do
-        "$cc" -Wall -Wextra -Werror -o "$1/$each" "$work/programs/$each.c" \
+        "$cc" -std=c11 -Wall -Wextra -Wconversion -Wsign-conversion -Werror -o "$1/$each" "$work/programs/$each.c" \
             $(installed --cflags ${2:-} --libs "$each") -Wl,-rpath,"$libdir"
         run_products "$1" "$each"
     done
@@ -72,7 +72,7 @@ mkdir "$work/programs"
         r body
         d
     }' fovea.c >>fovea_openmp.c
-    sed 's/openmp_executor(threads,/pthreadpool_executor(pthreadpool_create(threads),/; s/openmp\.h/pthreadpool.h/' \
+    sed 's/openmp_executor(2,/pthreadpool_executor(pthreadpool_create(2),/; s/openmp\.h/pthreadpool.h/' \
         fovea_openmp.c >fovea_pthreadpool.c
     cp "$source/tests/cblas/install.c" fovea_cblas.c
 )
