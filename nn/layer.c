@@ -122,7 +122,7 @@ enum fovea_status fovea_layer_check(const struct layer_plan *plan, const struct 
                                     const struct fovea_why *why)
 {
     FOVEA_REQUIRE(plan && args, FOVEA_ERR_NULL, why, "layer: plan or args is NULL");
-    FOVEA_REQUIRE(fovea_is_plan(plan, FOVEA_PLAN_LAYER), FOVEA_ERR_STRUCT, why, "layer: the plan is none of a layer");
+    FOVEA_REQUIRE(fovea_is_plan(plan, FOVEA_PLAN_LAYER), FOVEA_ERR_STRUCT, why, "layer: the plan is not a layer plan");
     const struct fovea_layer_desc *const desc = &plan->desc;
     FOVEA_REQUIRE(args->batch <= desc->batch && args->len <= desc->len, FOVEA_ERR_SHAPE, why,
                   "layer: batch %zu and len %zu are more than the plan's %zu and %zu", args->batch, args->len,

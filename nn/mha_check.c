@@ -58,8 +58,8 @@ static enum fovea_status check_sizes(const struct mha_plan *plan, const struct f
     if (d->keys == FOVEA_MHA_PROJECT)
         return FOVEA_OK;
     FOVEA_REQUIRE(d->keys == FOVEA_MHA_CACHED || fovea_mha_seen_keys(plan, args) <= d->kv_len, FOVEA_ERR_SHAPE, why,
-                  "%s: %zu keys at position %zu are more than the cache's %zu", whole, args->kv_len, args->position,
-                  d->kv_len);
+                  "%s: %zu key%s at position %zu: more than the cache's %zu", whole, args->kv_len,
+                  args->kv_len == 1 ? "" : "s", args->position, d->kv_len);
     return check_cache(plan, args, whole, why);
 }
 
@@ -102,7 +102,7 @@ enum fovea_status fovea_mha_check(const struct mha_plan *plan, const struct fove
                                   const struct fovea_why *why)
 {
     FOVEA_REQUIRE(plan && args, FOVEA_ERR_NULL, why, "%s: plan or args is NULL", whole);
-    FOVEA_REQUIRE(fovea_is_plan(plan, FOVEA_PLAN_MHA), FOVEA_ERR_STRUCT, why, "%s: the plan is none of mha", whole);
+    FOVEA_REQUIRE(fovea_is_plan(plan, FOVEA_PLAN_MHA), FOVEA_ERR_STRUCT, why, "%s: the plan is not an mha plan", whole);
     const struct fovea_mha_desc *const d = &plan->desc;
     FOVEA_REQUIRE(args->batch <= d->batch && args->q_len <= d->q_len, FOVEA_ERR_SHAPE, why,
                   "%s: batch %zu and %zu queries are more than the plan's %zu and %zu", whole, args->batch, args->q_len,

@@ -88,7 +88,7 @@ static enum fovea_status check_inputs(const struct fovea_attention_layout *plan,
 {
     FOVEA_REQUIRE(plan != NULL && args != NULL, FOVEA_ERR_NULL, why, "attention: plan or args is NULL");
     FOVEA_REQUIRE(fovea_is_plan(plan, FOVEA_PLAN_ATTENTION), FOVEA_ERR_STRUCT, why,
-                  "attention: the plan is none of attention");
+                  "attention: the plan is not an attention plan");
     const struct fovea_attention_desc *const d = &plan->desc;
     FOVEA_REQUIRE(args->batch <= d->batch && args->q_len <= d->q_len && args->kv_len <= d->kv_len, FOVEA_ERR_SHAPE, why,
                   "attention: batch %zu, %zu queries, %zu keys are more than the plan's %zu, %zu, %zu", args->batch,

@@ -168,7 +168,7 @@ static enum fovea_status check_args(const struct fovea_gemm_layout *plan, const 
                                     const struct fovea_why *why)
 {
     FOVEA_REQUIRE(plan != NULL && args != NULL, FOVEA_ERR_NULL, why, "gemm: plan or args is NULL");
-    FOVEA_REQUIRE(fovea_is_plan(plan, FOVEA_PLAN_GEMM), FOVEA_ERR_STRUCT, why, "gemm: the plan is none of a gemm");
+    FOVEA_REQUIRE(fovea_is_plan(plan, FOVEA_PLAN_GEMM), FOVEA_ERR_STRUCT, why, "gemm: the plan is not a gemm plan");
     const struct fovea_gemm_desc *const d = &plan->desc;
     const size_t m = args->m;
     FOVEA_REQUIRE(m <= d->m, FOVEA_ERR_SHAPE, why, "gemm: %zu rows are more than the plan's %zu", m, d->m);

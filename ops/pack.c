@@ -72,7 +72,7 @@ void fovea_blob_tell(const struct fovea_why *why, const char *name, const struct
     if (well_formed(blob)) {
         fovea_say(why, "%s is a blob of %zu x %zu, not %zu x %zu", name, (size_t)blob->k, (size_t)blob->n, k, n);
     } else {
-        fovea_say(why, "%s is no packed blob", name);
+        fovea_say(why, "%s is not a packed blob", name);
     }
 }
 

@@ -152,7 +152,7 @@ static enum fovea_status check_args(const struct fovea_rowwise_layout *plan, con
 {
     FOVEA_REQUIRE(plan != NULL && args != NULL, FOVEA_ERR_NULL, why, "rowwise: plan or args is NULL");
     FOVEA_REQUIRE(fovea_is_plan(plan, FOVEA_PLAN_ROWWISE), FOVEA_ERR_STRUCT, why,
-                  "rowwise: the plan is none of a rowwise operator");
+                  "rowwise: the plan is not a rowwise plan");
     const struct fovea_rowwise_desc *const d = &plan->desc;
     const size_t rows = args->rows;
     FOVEA_REQUIRE(rows <= d->rows, FOVEA_ERR_SHAPE, why, "rowwise: %zu rows are more than the plan's %zu", rows,

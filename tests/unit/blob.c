@@ -177,7 +177,7 @@ static void test_foreign(void)
         CHECK(v.shape == FOVEA_ERR_FORMAT && v.check == FOVEA_ERR_FORMAT && v.gemm == FOVEA_ERR_FORMAT,
               "%s: shape %s, check %s, gemm %s", changes[i].what, fovea_status_string(v.shape),
               fovea_status_string(v.check), fovea_status_string(v.gemm));
-        check_told(bad, K, N, "gemm: args.b, entry 0, is no packed blob");
+        check_told(bad, K, N, "gemm: args.b, entry 0, is not a packed blob");
     }
     test_memory_reset();
 }
