@@ -64,8 +64,12 @@ static bool offer_named(struct suite *suite, const char *name, void *room)
         const char *const text = suite_behind(name, kinds[k].name);
         if (!text)
             continue;
-        if (suite_read_sizes(text, ',', of) != 6 || of[1] % of[2] != 0)
+        if (suite_read_sizes(text, ',', of) != 6)
             return false;
+        if (of[1] % of[2] != 0) {
+            snprintf(suite->text, sizeof suite->text, "%zu heads are no multiple of %zu key heads", of[1], of[2]);
+            return false;
+        }
         *shape =
             (struct attention_shape){"by name", BENCH_STANDARD, kinds[k].bit, of[0], of[1], of[2], of[3], of[4], of[5]};
         offer_line(suite, shape, &kinds[k]);

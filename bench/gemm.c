@@ -93,6 +93,8 @@ static bool offer_named(struct suite *suite, const char *name, void *room)
             continue;
         const size_t count = suite_read_sizes(text, 'x', sizes);
         const size_t *const mnk = sizes + (count == 4);
+        if (count == 4 && ways[w].packed)
+            snprintf(suite->text, sizeof suite->text, "lines of packed weights have no batch");
         if (count != 3 && (count != 4 || ways[w].packed))
             return false;
         *shape = (struct gemm_shape){"by name", BENCH_STANDARD, ways[w].bit, count == 4 ? sizes[0] : 1,

@@ -126,7 +126,7 @@ void suite_run_line(const struct suite_line *line, const struct suite_way *way, 
         bench_count(result, "interrupted", interrupted);
     if (!suite->options->json) {
         table_instructions(instructions);
-        table_end(pace.calm <= 0, stolen, interrupted);
+        table_end(pace.calm <= 0 || pace.peak.median > 1, stolen, interrupted);
     }
     racer_end(&fovea);
 }
@@ -198,7 +198,11 @@ static bool offer_names(struct suite *suite)
         const bool whole = strncmp(name, prefix, strlen(prefix)) == 0;
         if (!suite->kind->offer_named(suite, whole ? name + strlen(prefix) : name,
                                       suite->shapes + i * suite->kind->shape_bytes)) {
-            fprintf(stderr, "fovea: bench: \"%s\" is no line; one is %s\n", name, suite->kind->names);
+            if (*suite->text)
+                fprintf(stderr, "fovea: bench: \"%s\": %s\n", name, suite->text);
+            else
+                fprintf(stderr, "fovea: bench: \"%s\" is no line; one is %s, of sizes up to 2^31\n", name,
+                        suite->kind->names);
             return false;
         }
     }
@@ -242,8 +246,8 @@ static void load_peers(struct suite *suite)
 static void print_summary(const struct suite *suite)
 {
     if (suite->raced && !suite->options->json)
-        printf("%zu lines against the best peer: geomean %.3fx; %zu below 0.97x or with an interval below 1\n",
-               suite->raced, exp(suite->log_sum / (double)suite->raced), suite->behind);
+        printf("%zu line%s against the best peer: geomean %.3fx; %zu below 0.97x or with an interval below 1\n",
+               suite->raced, suite->raced == 1 ? "" : "s", exp(suite->log_sum / (double)suite->raced), suite->behind);
 }
 
 // All lines that are asked for; false having said that there are none.

@@ -27,7 +27,7 @@ struct suite_kind {
     struct contestant (*fovea)(const struct bench_fovea *with);
     void (*offer)(struct suite *suite); ///< offers all lines with suite_offer
     /// Offers the line of this name, behind what all names begin with, its shape having room at `shape`; false where it
-    /// is none.
+    /// is none, with the reason in suite->text where it is a better one than how lines are called.
     bool (*offer_named)(struct suite *suite, const char *name, void *shape);
     size_t shape_bytes;
     const char *prefix, *names; ///< what all names begin with, and what may follow
@@ -54,7 +54,7 @@ struct suite {
     size_t raced, behind;
     struct picture picture;
     double stream_rate; // beside the line that is measured; NAN where it does not stream
-    char text[200];     // of the line that is measured: an error, or the best peer
+    char text[200];     // of the line that is offered or measured: an error, or the best peer
 };
 
 /// Runs a suite and prints to stdout; returns what bench_gemm does.
