@@ -58,6 +58,10 @@ struct fovea_engine *cli_engine(uint32_t workers);
 extern const char *const cli_settings[];
 const char *cli_setting(const char *name);
 
+enum { CLI_THINGS = 64 };
+/// So many things, in CLI_THINGS bytes: "1 class", "2 classes", "0 kernels".
+const char *cli_things(char text[CLI_THINGS], uint64_t count, const char *thing);
+
 /// Writes text as a JSON string.
 void cli_json_string(FILE *file, const char *text);
 

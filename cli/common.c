@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// cli/common.c - errors, options, engine, settings, JSON strings, progress.
+// cli/common.c - errors, options, engine, settings, numbers of things, JSON strings, progress.
 #include "cli/cli.h"
 
 #include <ctype.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -139,8 +140,13 @@ int cli_options(const char *command, const char *help, const struct cli_option *
             if (!option->text)
                 return cli_error("%s: %s takes no value", command, option->name), 0;
         }
-        if (!value && i + 1 < argc)
+        if (!value && i + 1 < argc) {
             value = argv[++i];
+            if (strcmp(value, "--help") == 0) { // a file of that name is --db=--help
+                fputs(help, stdout);
+                return -1;
+            }
+        }
         if (!value)
             return cli_error("%s: %s wants a value", command, option->name), 0;
         if (!take_value(command, option, value))
@@ -152,7 +158,7 @@ int cli_options(const char *command, const char *help, const struct cli_option *
 int cli_only_options(const char *command, const char *help, const struct cli_option *options, int argc, char **argv)
 {
     const int left = cli_options(command, help, options, argc, argv);
-    return left > 1 ? cli_error("%s: what is \"%s\"? --help tells more", command, argv[1]), 0 : left;
+    return left > 1 ? cli_error("%s: unexpected argument \"%s\"; --help tells more", command, argv[1]), 0 : left;
 }
 
 struct fovea_engine *cli_engine(uint32_t workers)
@@ -181,6 +187,14 @@ const char *cli_setting(const char *name)
 {
     const char *const text = getenv(name);
     return text && *text ? text : NULL;
+}
+
+const char *cli_things(char text[CLI_THINGS], uint64_t count, const char *thing)
+{
+    const size_t length = strlen(thing);
+    const char *const plural = count == 1 ? "" : thing[length - 1] == 's' ? "es" : "s";
+    snprintf(text, CLI_THINGS, "%" PRIu64 " %s%s", count, thing, plural);
+    return text;
 }
 
 void cli_json_string(FILE *file, const char *text)

@@ -4,6 +4,7 @@
 #include "tune/measure.h"
 #include "tune/report.h"
 
+#include <errno.h>
 #include <math.h>
 #include <string.h>
 #include <unistd.h>
@@ -11,7 +12,7 @@
 static const char help[] =
     "usage: fovea tune [OPTIONS]\n"
     "       fovea tune --show [FILE] | --diff A B\n"
-    "       fovea tune --explain gemm MxNxK [nt|nn|tn|tt|packed] [--threads N] [--all]\n"
+    "       fovea tune --explain gemm [Bx]MxNxK [nt|nn|tn|tt|packed] [--threads N] [--all]\n"
     "       fovea tune --explain attention B,H,Hkv,Sq,Skv,D [full|causal|decode] [--threads N] [--all]\n\n"
     "Chooses kernels, tile sizes and crossovers for this machine and writes them as a profile, which\n"
     "every program with fovea then reads. Each candidate is compared with the scalar path bit for bit,\n"
@@ -112,21 +113,22 @@ static void print_end(const struct tune_result *r, const char *path)
     }
     for (uint32_t i = 0; i < FOVEA_VARIANTS; i++)
         quarantined += r->profile.quarantine[i] != 0;
-    fprintf(stderr,
-            "%s%u of %u classes searched in %.1f s%s, %u better than the default; %llu pairs, %llu of them disturbed\n",
-            isatty(STDERR_FILENO) ? "\r\033[K" : "", r->classes_done, r->classes, r->seconds,
-            r->interrupted ? " (interrupted)" : "", proved, (unsigned long long)r->pairs,
+    char text[2][CLI_THINGS];
+    fprintf(stderr, "%s%u of %s searched in %.1f s%s, %u better than the default; %s, %llu of them disturbed\n",
+            isatty(STDERR_FILENO) ? "\r\033[K" : "", r->classes_done, cli_things(text[0], r->classes, "class"),
+            r->seconds, r->interrupted ? " (interrupted)" : "", proved, cli_things(text[1], r->pairs, "pair"),
             (unsigned long long)r->disturbed);
     if (given)
         fprintf(stderr, "%u given by --set or --from and not measured here\n", given);
     if (r->failures)
-        fprintf(stderr, "%u candidates did not give the scalar path's bits; %u kernels are in quarantine\n",
-                r->failures, quarantined);
+        fprintf(stderr, "%s did not give the scalar path's bits; %s in quarantine\n",
+                cli_things(text[0], r->failures, "candidate"), cli_things(text[1], quarantined, "kernel"));
     if (r->classes_left)
-        fprintf(stderr,
-                "%u classes left out, which stay as they are: to read from memory they want more of it than there "
-                "is, or more than a tenth of the time\n",
-                r->classes_left);
+        fprintf(
+            stderr,
+            "%s left out and as before: to read from memory takes more of it than there is, or more than a tenth of "
+            "the time\n",
+            cli_things(text[0], r->classes_left, "class"));
     if (path)
         fprintf(stderr, "wrote %s\n", path);
     else
@@ -148,17 +150,17 @@ static int finish(const struct fovea_engine *engine, const struct cli_tune_argum
     char why[FOVEA_PROFILE_WHY];
     const bool searched = a->tune.level == FOVEA_LEVEL_ESTIMATE || (!result->interrupted && result->classes_done != 0);
     const bool writes = searched || says_something(&result->profile);
-    if (writes && !tune_save(path, &result->profile, why))
+    if (writes && !tune_save(path, !a->output, &result->profile, why))
         return cli_error("tune: %s: cannot be written: %s", path, why);
     print_end(result, writes ? path : NULL);
     if (a->report && !tune_report(a->report, engine, result))
-        return cli_error("tune: %s: cannot be written", a->report);
+        return cli_error("tune: %s: cannot be written: %s", a->report, strerror(errno));
     if (a->json)
         cli_tune_json(engine, &result->profile);
     return CLI_OK;
 }
 
-// Whether a file can be written; one that was not there is not there then.
+// Whether a file can be written; one that was not there is not there then. False with errno.
 static bool can_append(const char *path)
 {
     const bool there = access(path, F_OK) == 0;
@@ -189,7 +191,7 @@ static int tune(struct cli_tune_arguments *a)
     } else if (!tune_can_save(path, !a->output, why)) { // after a minute it would be late to say so
         code = cli_error("tune: %s: cannot be written: %s", path, why);
     } else if (a->report && !can_append(a->report)) {
-        code = cli_error("tune: %s: cannot be written", a->report);
+        code = cli_error("tune: %s: cannot be written: %s", a->report, strerror(errno));
     } else {
         a->tune.engine = engine;
         a->tune.stop = &stopped;

@@ -30,12 +30,10 @@ void cli_tune_words(uint32_t class, const struct fovea_tuned *tuned, char *text,
 /// What differs between two choices for a class: "kc 512 -> 768, mc 216 -> 108"; empty where nothing does.
 void cli_tune_changes(uint32_t class, const struct fovea_tuned *from, const struct fovea_tuned *to, char *text,
                       size_t size);
-/// A table of a profile's classes: what differs from the default, and the gain.
-void cli_tune_table(const struct fovea_engine *engine, const struct fovea_profile *profile);
-/// The same as a JSON object.
+/// A profile as a JSON object.
 void cli_tune_json(const struct fovea_engine *engine, const struct fovea_profile *profile);
 
-/// `fovea tune --show [FILE]`, `--diff A B`, `--explain gemm MxNxK [nt|nn|tn|tt|packed]` or `--explain attention
+/// `fovea tune --show [FILE]`, `--diff A B`, `--explain gemm [Bx]MxNxK [nt|nn|tn|tt|packed]` or `--explain attention
 /// B,H,Hkv,Sq,Skv,D [full|causal|decode]`: the arguments behind the option.
 cli_command cli_tune_show, cli_tune_diff, cli_tune_explain;
 /// `fovea bench tune`: the arguments behind it.

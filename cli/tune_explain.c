@@ -7,10 +7,10 @@
 #include <string.h>
 
 static const char help[] =
-    "usage: fovea tune --explain gemm MxNxK [nt|nn|tn|tt|packed] [OPTIONS]\n"
+    "usage: fovea tune --explain gemm [Bx]MxNxK [nt|nn|tn|tt|packed] [OPTIONS]\n"
     "       fovea tune --explain attention B,H,Hkv,Sq,Skv,D [full|causal|decode] [OPTIONS]\n\n"
-    "Says of which class a problem is and why, what its class is given, and the plan. Without a\n"
-    "form: nt, as weights of a Linear lie; full.\n\n"
+    "Says of which class a problem is and why, what its class is given, and the plan. B: a batch of\n"
+    "products, of one B where it is packed. Without a form: nt, as weights of a Linear lie; full.\n\n"
     "  --threads N   workers that it is planned for, 1 to 64 (default 1, as it is tuned)\n"
     "  --all         every number of the class, too\n\n"
     "examples:\n"
@@ -64,8 +64,10 @@ static void print_list(const char *name, const char *text, int width)
     putchar('\n');
 }
 
-// Of which class a problem is, and because of what; what its class is given; the plan, in words.
-static void print_all(const struct problem *problem, uint32_t class, const char *because, const char *plan)
+// Of which class a problem is, and because of what; what its class is given, and whether it runs that kernel; the plan,
+// in words.
+static void print_all(const struct problem *problem, uint32_t class, const char *because, const char *runs,
+                      const char *plan)
 {
     const struct fovea_engine *const engine = problem->engine;
     const struct fovea_tuned tuned = fovea_tuned_get(fovea_engine_kernels(engine), class);
@@ -74,8 +76,11 @@ static void print_all(const struct problem *problem, uint32_t class, const char 
     printf("class    %s %s\n", fovea_class_names[class].of, fovea_class_names[class].name);
     print_list("because", because, 0);
     printf("profile  %s\n", fovea_engine_profile(engine));
-    if (tuned.kernel >= 0)
-        printf("chosen   %s\n", fovea_variant_facts[tuned.kernel].name);
+    if (tuned.kernel >= 0) {
+        const char *const chosen = fovea_variant_facts[tuned.kernel].name;
+        const bool other = runs && strcmp(runs, chosen) != 0;
+        printf("chosen   %s%s%s\n", chosen, other ? ", the class's kernel; this shape runs " : "", other ? runs : "");
+    }
     cli_tune_changes(class, &model, &tuned, words, sizeof words);
     print_list("changed", *words ? words : "nothing of what the model says", 0);
     if (problem->all) {
@@ -90,7 +95,7 @@ static void print_all(const struct problem *problem, uint32_t class, const char 
 
 static int explain_gemm(const struct problem *problem)
 {
-    const size_t m = problem->sizes[0], n = problem->sizes[1], k = problem->sizes[2];
+    const size_t batch = problem->sizes[0], m = problem->sizes[1], n = problem->sizes[2], k = problem->sizes[3];
     const char *const form = problem->form;
     const bool packed = strcmp(form, "packed") == 0, a = !packed && form[0] == 't', b = !packed && form[1] == 't';
     struct fovea_gemm_desc d = FOVEA_GEMM_DESC_INIT;
@@ -103,15 +108,21 @@ static int explain_gemm(const struct problem *problem)
     d.trans_a = a ? FOVEA_TRANS : FOVEA_NO_TRANS;
     d.trans_b = b ? FOVEA_TRANS : FOVEA_NO_TRANS;
     d.b_packed = packed;
+    d.batch = batch;
+    if (batch > 1 && (__builtin_mul_overflow(m, k, &d.batch_a) || __builtin_mul_overflow(m, n, &d.batch_c) ||
+                      (!packed && __builtin_mul_overflow(n, k, &d.batch_b))))
+        return cli_error("tune: --explain: gemm: sizes that overflow");
     void *const plan = aligned_alloc(64, fovea_gemm_plan_size());
     if (!plan || fovea_gemm_plan(problem->engine, &d, plan) != FOVEA_OK) {
         free(plan);
         fovea_explain_gemm(problem->engine, &d, text, sizeof text); // why not
         return cli_error("tune: --explain: %s", text);
     }
+    struct fovea_gemm_facts facts;
+    fovea_gemm_facts(plan, &facts);
     fovea_gemm_say(plan, text, sizeof text);
     fovea_gemm_reasons(plan, because, sizeof because);
-    print_all(problem, fovea_gemm_class_of(plan), because, text);
+    print_all(problem, fovea_gemm_class_of(plan), because, facts.kernel, text);
     free(plan);
     return CLI_OK;
 }
@@ -155,7 +166,7 @@ static int explain_attention(const struct problem *problem)
     }
     fovea_attention_say(plan, text, sizeof text);
     fovea_attention_reasons(plan, because, sizeof because);
-    print_all(problem, fovea_attention_class_of(plan), because, text);
+    print_all(problem, fovea_attention_class_of(plan), because, NULL, text);
     free(plan);
     return CLI_OK;
 }
@@ -164,12 +175,22 @@ static const struct kind {
     const char *name, *sizes;
     char mark;
     size_t count;
+    bool batched;         // one more may stand in front: a batch, which is first of the sizes
     const char *forms[6]; // the first is the default
     int (*explain)(const struct problem *problem);
 } kinds[] = {
-    {"gemm", "MxNxK", 'x', 3, {"nt", "nn", "tn", "tt", "packed"}, explain_gemm},
-    {"attention", "B,H,Hkv,Sq,Skv,D", ',', 6, {"full", "causal", "decode"}, explain_attention},
+    {"gemm", "[Bx]MxNxK", 'x', 3, true, {"nt", "nn", "tn", "tt", "packed"}, explain_gemm},
+    {"attention", "B,H,Hkv,Sq,Skv,D", ',', 6, false, {"full", "causal", "decode"}, explain_attention},
 };
+
+// The sizes of a problem as its kind has them, behind a batch of 1 where it may have one and has not.
+static bool read_problem(const struct kind *kind, const char *text, size_t *sizes)
+{
+    if (kind->batched && read_sizes(text, kind->mark, kind->count + 1, sizes))
+        return true;
+    *sizes = 1;
+    return read_sizes(text, kind->mark, kind->count, sizes + kind->batched);
+}
 
 static const struct kind *find_kind(const char *name)
 {
@@ -202,9 +223,9 @@ int cli_tune_explain(int argc, char **argv)
         return left < 0 ? CLI_OK : CLI_USAGE;
     const struct kind *const kind = left >= 3 && left <= 4 ? find_kind(argv[1]) : NULL;
     if (!kind)
-        return cli_error("tune: --explain takes gemm MxNxK [nt|nn|tn|tt|packed] or attention B,H,Hkv,Sq,Skv,D "
+        return cli_error("tune: --explain takes gemm [Bx]MxNxK [nt|nn|tn|tt|packed] or attention B,H,Hkv,Sq,Skv,D "
                          "[full|causal|decode]");
-    if (!read_sizes(argv[2], kind->mark, kind->count, problem.sizes))
+    if (!read_problem(kind, argv[2], problem.sizes))
         return cli_error("tune: --explain %s takes %s, whole numbers, not \"%s\"", kind->name, kind->sizes, argv[2]);
     problem.form = left == 4 ? find_form(kind, argv[3]) : kind->forms[0];
     if (!problem.form)

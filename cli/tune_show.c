@@ -79,11 +79,15 @@ static bool in_force(const struct fovea_engine *engine, const struct fovea_profi
     return profile->isa == 0 || profile->isa == fovea_engine_choice(engine)->allowed;
 }
 
-void cli_tune_table(const struct fovea_engine *engine, const struct fovea_profile *profile)
+// A table of a profile's classes, or of the defaults: what differs from the default, and the gain.
+static void print_table(const struct fovea_engine *engine, const struct fovea_profile *profile, bool found)
 {
-    printf("level %s, made for %s, caches %u %u %u KiB\n", fovea_profile_levels[profile->level],
-           *profile->key.cpu ? profile->key.cpu : "a CPU without a name", profile->key.l1d_bytes >> 10,
-           profile->key.l2_bytes >> 10, profile->key.l3_bytes >> 10);
+    if (found)
+        printf("level %s, made for ", fovea_profile_levels[profile->level]);
+    else
+        printf("this machine: ");
+    printf("%s, caches %u %u %u KiB\n", *profile->key.cpu ? profile->key.cpu : "a CPU without a name",
+           profile->key.l1d_bytes >> 10, profile->key.l2_bytes >> 10, profile->key.l3_bytes >> 10);
     if (!in_force(engine, profile))
         printf("made for another ISA cap: here only its quarantine counts, and the defaults are those of this cap\n");
     for (uint32_t i = 0; i < FOVEA_VARIANTS; i++)
@@ -175,16 +179,19 @@ int cli_tune_show(int argc, char **argv)
     struct fovea_engine *const engine = cli_tune_engine();
     if (!engine)
         return CLI_USAGE;
+    bool found = true;
     if (files == 0) { // what programs find, or the defaults
         const struct fovea_profile_key key = fovea_profile_key(fovea_engine_machine(engine));
-        bool found;
         fovea_profile_look(NULL, &key, &profile, &found, line, sizeof line);
         if (!found)
             profile.key = key;
     }
-    if (!json)
+    if (json) {
+        cli_tune_json(engine, &profile);
+    } else {
         printf("profile: %s\n\n", files == 1 ? argv[1] : line);
-    (json ? cli_tune_json : cli_tune_table)(engine, &profile);
+        print_table(engine, &profile, found);
+    }
     fovea_engine_destroy(engine);
     return CLI_OK;
 }
@@ -230,7 +237,8 @@ int cli_tune_diff(int argc, char **argv)
         if (profiles[0].quarantine[i] != profiles[1].quarantine[i])
             printf("%-24s A %s, B %s\n", fovea_variant_facts[i].name, fovea_quarantine_names[profiles[0].quarantine[i]],
                    fovea_quarantine_names[profiles[1].quarantine[i]]);
-    printf("%u class%s differ%s\n", differ, differ == 1 ? "" : "es", differ == 1 ? "s" : "");
+    char count[CLI_THINGS];
+    printf("%s differ%s\n", cli_things(count, differ, "class"), differ == 1 ? "s" : "");
     fovea_engine_destroy(engine);
     return CLI_OK;
 }

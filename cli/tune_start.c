@@ -10,55 +10,84 @@ static bool may_use(const struct fovea_engine *engine, const struct fovea_profil
     return fovea_variant_is_allowed(fovea_engine_choice(engine), kernel) && !profile->quarantine[kernel];
 }
 
-// One number or kernel of a class.
-static bool set_in_class(const struct fovea_engine *engine, uint32_t class, const char *name, size_t length,
+// The kernel of a class, from its name; false having said why not.
+static bool set_kernel(const struct fovea_engine *engine, uint32_t class, const char *text, const char *value,
+                       struct fovea_profile *start)
+{
+    struct fovea_tuned *const tuned = &start->tuned[class];
+    const int32_t kernel = fovea_variant_find(value, strlen(value));
+    const char *why = NULL;
+    if (tuned->kernel < 0)
+        why = "has no kernel to choose";
+    else if (kernel < 0)
+        why = "cannot have it: no kernel has that name; fovea info --all lists them";
+    else if (fovea_variant_facts[kernel].slot != fovea_variant_facts[tuned->kernel].slot)
+        why = "cannot have it: it is of another slot";
+    else if (!may_use(engine, start, kernel))
+        why = "cannot have it here: fovea info --all says why";
+    if (why)
+        return cli_error("tune: --set %s: class %s %s", text, fovea_class_names[class].name, why), false;
+    tuned->kernel = kernel;
+    return true;
+}
+
+// One number or kernel of a class, from what is behind the dot of --set `text`; false having said what is wrong.
+static bool set_in_class(const struct fovea_engine *engine, uint32_t class, const char *text, const char *name,
                          const char *value, struct fovea_profile *start)
 {
     struct fovea_tuned *const tuned = &start->tuned[class];
+    const size_t length = (size_t)(value - name) - 1; // before the equals sign
     uint32_t count;
     const struct fovea_tunable *const tunables = fovea_tunables(fovea_class(class).kind, &count);
     if (!start->has[class])
         *tuned = tune_default(engine, class, start->quarantine);
     start->has[class] = 1;
     memset(&start->evidence[class], 0, sizeof start->evidence[class]); // it is not what was measured any more
-    if (length == 6 && memcmp(name, "kernel", 6) == 0) {
-        const int32_t kernel = fovea_variant_find(value, strlen(value));
-        if (kernel < 0 || tuned->kernel < 0 ||
-            fovea_variant_facts[kernel].slot != fovea_variant_facts[tuned->kernel].slot ||
-            !may_use(engine, start, kernel))
-            return false;
-        tuned->kernel = kernel;
-        return true;
-    }
+    if (length == 6 && memcmp(name, "kernel", 6) == 0)
+        return set_kernel(engine, class, text, value, start);
     for (uint32_t i = 0; i < count; i++)
         if (strlen(tunables[i].name) == length && memcmp(tunables[i].name, name, length) == 0) {
+            const uint32_t low = tunables[i].smallest, high = tunables[i].largest;
             uint64_t number;
-            if (!cli_whole(&value, &number) || *value || number < tunables[i].smallest || number > tunables[i].largest)
-                return false;
+            if (!cli_whole(&value, &number) || *value || number < low || number > high)
+                return cli_error("tune: --set %s: %s is a whole number from %u to %u", text, tunables[i].name, low,
+                                 high),
+                       false;
             tuned->values[i] = (uint32_t)number;
             return true;
         }
-    return false;
+    return cli_error("tune: --set %s: class %s has no number \"%.*s\"; fovea tune --show --json has all", text,
+                     fovea_class_names[class].name, (int)length, name),
+           false;
+}
+
+// Whether the first letters of --set name a class.
+static bool means(const char *text, size_t length, uint32_t class)
+{
+    const char *const name = fovea_class_names[class].name;
+    return (strlen(name) == length && memcmp(name, text, length) == 0) ||
+           (length == 3 && memcmp(text, "all", 3) == 0 && fovea_class(class).kind == FOVEA_TUNED_GEMM);
 }
 
 static bool set_all(const struct fovea_engine *engine, const struct cli_tune_arguments *a, struct fovea_profile *start)
 {
     for (size_t i = 0; i < a->set.count; i++) {
         const char *const text = a->set.items[i], *const dot = strchr(text, '.'), *const equals = strchr(text, '=');
-        bool ok = dot && equals && dot < equals, any = false;
-        for (uint32_t class = 0; class < FOVEA_TUNED_CLASSES && ok; class ++) {
-            const char *const name = fovea_class_names[class].name;
-            const size_t length = (size_t)(dot - text);
-            const bool all = length == 3 && memcmp(text, "all", 3) == 0 && fovea_class(class).kind == FOVEA_TUNED_GEMM;
-            if (!all && !(strlen(name) == length && memcmp(name, text, length) == 0))
+        if (!dot || !equals || dot > equals)
+            return cli_error("tune: --set %s: it is CLASS.NUMBER=VALUE, as in some-far-nt.kc=512", text), false;
+        const size_t length = (size_t)(dot - text);
+        bool any = false;
+        for (uint32_t class = 0; class < FOVEA_TUNED_CLASSES; class ++) {
+            if (!means(text, length, class))
                 continue;
             any = true;
-            ok = set_in_class(engine, class, dot + 1, (size_t)(equals - dot - 1), equals + 1, start);
+            if (!set_in_class(engine, class, text, dot + 1, equals + 1, start))
+                return false;
         }
-        if (!ok || !any) {
-            cli_error("tune: --set %s: no such class or number, or not a legal value", text);
-            return false;
-        }
+        if (!any)
+            return cli_error("tune: --set %s: no class \"%.*s\"; fovea tune --show lists them", text, (int)length,
+                             text),
+                   false;
     }
     return true;
 }

@@ -42,11 +42,11 @@ static bool find_profile(const char *file, bool system, char path[4096])
 }
 
 // Marks what differed; check_variants has the order of the registers.
-static int put_into_quarantine(const char *path, const uint8_t *quarantine)
+static int put_into_quarantine(const char *path, bool folders, const uint8_t *quarantine)
 {
     char why[FOVEA_PROFILE_WHY];
     struct fovea_engine *const engine = cli_tune_engine();
-    const bool ok = engine && tune_quarantine(path, engine, quarantine, why);
+    const bool ok = engine && tune_quarantine(path, folders, engine, quarantine, why);
     fovea_engine_destroy(engine);
     if (!engine)
         return CLI_USAGE;
@@ -117,5 +117,5 @@ int cli_verify(int argc, char **argv)
         return CLI_USAGE;
     const int code = verify(&check, quiet, quarantine);
     const bool any = memchr(quarantine, FOVEA_DIFFERS, sizeof quarantine) != NULL;
-    return any && *path && put_into_quarantine(path, quarantine) ? CLI_USAGE : code;
+    return any && *path && put_into_quarantine(path, !file, quarantine) ? CLI_USAGE : code;
 }

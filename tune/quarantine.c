@@ -24,7 +24,7 @@ void tune_banish(struct fovea_profile *profile, const uint8_t *quarantine)
             tune_forget(profile, class);
 }
 
-bool tune_quarantine(const char *path, const struct fovea_engine *engine, const uint8_t *quarantine,
+bool tune_quarantine(const char *path, bool folders, const struct fovea_engine *engine, const uint8_t *quarantine,
                      char why[FOVEA_PROFILE_WHY])
 {
     static struct fovea_profile profile; // static: the program has one thread
@@ -35,5 +35,5 @@ bool tune_quarantine(const char *path, const struct fovea_engine *engine, const 
         profile.isa = fovea_engine_choice(engine)->allowed;
     }
     tune_banish(&profile, quarantine);
-    return tune_save(path, &profile, why);
+    return tune_save(path, folders, &profile, why);
 }

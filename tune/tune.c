@@ -37,7 +37,7 @@ static void tell(struct tune_search *s, uint32_t stage, double best)
     for (uint32_t i = 0; i < count; i++)
         if (stage != 0 && tunables[i].stage == stage)
             length += snprintf(what + length, sizeof what - (size_t)length, " %s", tunables[i].name);
-    snprintf(what + length, sizeof what - (size_t)length, ": %u candidates", s->count);
+    snprintf(what + length, sizeof what - (size_t)length, ": %u candidate%s", s->count, s->count == 1 ? "" : "s");
     const struct tune_progress progress = {
         what, best, tune_now() - s->start, run->budget, run->result->classes_done, run->result->classes};
     run->options->tell(run->options->arg, &progress);

@@ -70,19 +70,40 @@ size_t tune_write(const struct fovea_profile *profile, char text[FOVEA_PROFILE_B
     return page.used;
 }
 
-// Creates the folders above path, like mkdir -p; returns the errno of one that could not be created, or 0.
-static int make_folders(const char *path)
+// Creates the folders above path, like mkdir -p, and counts those it created; returns the errno of one that could not
+// be created, or 0.
+static int make_folders(const char *path, uint32_t *made)
 {
     int code = 0;
+    *made = 0;
     char folder[4096] = "";
     snprintf(folder, sizeof folder, "%s", path);
     for (char *slash = strchr(folder + (*folder != '\0'), '/'); slash; slash = strchr(slash + 1, '/')) {
         *slash = '\0';
-        if (mkdir(folder, 0755) != 0 && errno != EEXIST && code == 0)
+        if (mkdir(folder, 0755) == 0)
+            ++*made;
+        else if (errno != EEXIST && code == 0)
             code = errno;
         *slash = '/';
     }
     return code;
+}
+
+// Takes away as many again, the innermost first, as far as nobody else has put something into them.
+static void unmake_folders(const char *path, uint32_t made)
+{
+    char folder[4096] = "";
+    snprintf(folder, sizeof folder, "%s", path);
+    while (made > 0) {
+        char *const slash = strrchr(folder, '/');
+        if (!slash)
+            return;
+        *slash = '\0';
+        if (rmdir(folder) == 0)
+            made--;
+        else if (errno != ENOENT) // of two slashes in a row the first
+            return;
+    }
 }
 
 static bool write_all(int file, const char *text, size_t size)
@@ -126,25 +147,30 @@ bool tune_can_save(const char *path, bool folders, char why[FOVEA_PROFILE_WHY])
 {
     char name[4096];
     struct stat there;
-    const int unmade = folders ? make_folders(path) : 0;
     if (stat(path, &there) == 0 && S_ISDIR(there.st_mode)) {
         snprintf(why, FOVEA_PROFILE_WHY, "%s", strerror(EISDIR));
         return false;
     }
+    uint32_t made = 0;
+    const int unmade = folders ? make_folders(path, &made) : 0;
     const int file = open_beside(path, name, sizeof name, why);
-    if (file < 0 && unmade)
+    if (file >= 0) {
+        close(file);
+        unlink(name);
+    } else if (unmade) {
         snprintf(why, FOVEA_PROFILE_WHY, "%s", strerror(unmade));
-    if (file < 0)
-        return false;
-    close(file);
-    unlink(name);
-    return true;
+    }
+    unmake_folders(path, made);
+    return file >= 0;
 }
 
-bool tune_save(const char *path, const struct fovea_profile *profile, char why[FOVEA_PROFILE_WHY])
+bool tune_save(const char *path, bool folders, const struct fovea_profile *profile, char why[FOVEA_PROFILE_WHY])
 {
     char name[4096], *const text = malloc(FOVEA_PROFILE_BYTES_MAX);
+    uint32_t made;
     snprintf(why, FOVEA_PROFILE_WHY, "no memory");
+    if (text && folders)
+        make_folders(path, &made); // what it lacks is told by what follows
     const int file = text ? open_beside(path, name, sizeof name, why) : -1;
     if (file < 0) {
         free(text);

@@ -10,12 +10,12 @@
 /// Writes the text of a profile and returns its length, less than FOVEA_PROFILE_BYTES_MAX.
 size_t tune_write(const struct fovea_profile *profile, char text[FOVEA_PROFILE_BYTES_MAX]);
 
-/// Whether tune_save could write there; to be called before the minute that tuning takes. folders: create missing
-/// folders. Returns false with why.
+/// Whether tune_save could write there; to be called before the minute that tuning takes. Leaves nothing behind.
+/// folders: missing folders may be created. Returns false with why.
 bool tune_can_save(const char *path, bool folders, char why[FOVEA_PROFILE_WHY]);
 /// Replaces the file at path atomically: a concurrent reader sees the old or the new one, and so does a reader after a
-/// crash. Returns false with why, the old file untouched.
-bool tune_save(const char *path, const struct fovea_profile *profile, char why[FOVEA_PROFILE_WHY]);
+/// crash. folders: create missing folders. Returns false with why, the old file untouched.
+bool tune_save(const char *path, bool folders, const struct fovea_profile *profile, char why[FOVEA_PROFILE_WHY]);
 
 /// Reads a profile of this library, made for the machine of that key (NULL: any machine). Returns false with why;
 /// *profile is then unspecified.
@@ -28,7 +28,7 @@ void tune_forget(struct fovea_profile *profile, uint32_t class);
 /// such a kernel are reset to the default.
 void tune_banish(struct fovea_profile *profile, const uint8_t *quarantine);
 /// The same in a file; if there is none for this machine, it is created with nothing else in it.
-bool tune_quarantine(const char *path, const struct fovea_engine *engine, const uint8_t *quarantine,
+bool tune_quarantine(const char *path, bool folders, const struct fovea_engine *engine, const uint8_t *quarantine,
                      char why[FOVEA_PROFILE_WHY]);
 
 /// Where `fovea tune` writes: /var/lib/fovea/profile, or FOVEA_PROFILE, or the user's place. False if there is none.

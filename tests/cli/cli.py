@@ -57,6 +57,8 @@ def test_usage():
         text = ok(*command, "--help")
         check(text.startswith(" ".join(["usage: fovea", *command])), command, text)
         check(ok(*command, "-h") == text and ok("help", *command) == text, command)
+    for command in (["tune", "--level"], ["bench", "gemm", "--filter"], ["verify", "--cases"]):
+        check(ok("help", *command).startswith(f"usage: fovea {command[0]}"), "help behind an option", command)
     texts = ok("--help") + ok("help", "info") + ok("help", "bench") + ok("help", "tune")
     check(max(map(len, texts.splitlines())) <= 100, "columns")
     check(re.fullmatch(r"fovea \d+\.\d+\.\d+\n", ok("--version")) and ok("version") == ok("--version"), "version")
@@ -69,8 +71,8 @@ def test_usage():
     refused('unknown option "--every"', "info", "--every")
     refused('unknown option "--every=1"', "info", "--every=1")
     refused("--all takes no value", "info", "--all=1")
-    refused('what is "now"?', "verify", "now")
-    refused('what is "-1"?', "verify", "-1")
+    refused('unexpected argument "now"', "verify", "now")
+    refused('unexpected argument "-1"', "verify", "-1")
     for value in (["--cases=0"], ["--cases", "0"], ["--cases=1000001"], ["--cases=18446744073709551617"], ["--cases="]):
         refused("--cases takes a whole number from 1 to 1000000", "verify", *value)
     refused("--cases wants a value", "verify", "--quiet", "--cases")

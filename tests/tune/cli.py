@@ -84,6 +84,8 @@ def test_set(folder):
     check("heads-64" in text and "panels" in text and ", shared " in text, text)
     refused("--explain", "tune", "--explain", "attention", "1,8,8,16,16", "full")
     refused("--explain", "tune", "--explain", "gemm", "1x2x3", "causal")
+    for form in ("nn", "packed"): # a batch, as fovea bench has it
+        check("gemm: 20x24x16 f32 nn batch 3, " in ok("tune", "--explain", "gemm", "3x20x24x16", form), form)
     # What differs from the model, and with --all the rest, in lines that fit.
     for options in ([], ["--all"]):
         text = ok("tune", "--explain", "gemm", "8x64x64", "nn", *options, FOVEA_PROFILE=path)
@@ -213,9 +215,12 @@ def test_set(folder):
         refused("another ISA cap", "tune", "--level", "estimate", "--output", other, FOVEA_ISA="avx2")
         ok("tune", "--level", "estimate", "--output", other, "--force", FOVEA_ISA="avx2")
         ok("tune", "--level", "estimate", "--output", other, "--force")
-    for bad in ("all", "all.kc", "all.kc=0", "all.kc=x", "nonesuch.kc=1", "all.speed=9", "softmax.kernel=" + scalar,
-                "heads-64.kernel=" + scalar, "all.kernel=nonesuch", "border.near=0", "border.kernel=" + scalar):
-        refused("--set " + bad, "tune", "--level", "estimate", "--output", other, "--set", bad)
+    for bad, why in (("all", "it is CLASS."), ("all.kc", "it is CLASS."), ("all.kc=0", "kc is a whole number from"),
+                     ("some-far-nt.kc=-1", "kc is a whole number from"), ("border.near=0", "near is a whole number"),
+                     ("nonesuch.kc=1", 'no class "nonesuch"'), ("all.speed=9", "class few-near-packed has no number"),
+                     ("heads-64.kernel=" + scalar, "class heads-64 has no"), ("all.kernel=nonesuch", "class few-near-"),
+                     ("border.kernel=" + scalar, "class border has no"), ("softmax.kernel=" + scalar, "class softmax")):
+        refused(f"--set {bad}: {why}", "tune", "--level", "estimate", "--output", other, "--set", bad)
 
 
 def test_run(folder):
@@ -305,12 +310,17 @@ def test_refusals(folder):
     refused("--output wants a value", "tune", "--output", "")
     refused("--output wants a value", "tune", "--output")
     started = time.monotonic()
-    refused("cannot be written", "tune", "--report", "/nonesuch/page.html", "--output", folder + "/x")
+    refused("cannot be written: No such file", "tune", "--report", "/nonesuch/page.html", "--output", folder + "/x")
+    config = os.path.join(folder, "no config")
+    refused("cannot be written", "tune", "--report", "/nonesuch/page.html", XDG_CONFIG_HOME=config)
+    check(not os.path.exists(config), "a folder of a run that wrote nothing")
+    ok("tune", "--level", "estimate", XDG_CONFIG_HOME=config)
+    check(os.path.exists(config + "/fovea/profile"), "a folder is made for what is written")
     refused("cannot be written", "tune", "--output", "/nonesuch/x")
     refused("cannot be written: Is a directory", "tune", "--output", folder)
     check(time.monotonic() - started < 20 and not os.path.exists("/nonesuch"), "said late, or a folder was made")
-    for sizes in ("12", "-1x5x5", "1x-5x5", "1x5", "1x5x5x5", " 1x5x5", "1x5x5 ", "1x+5x5", "1x5x18446744073709551616"):
-        refused("--explain gemm takes MxNxK", "tune", "--explain", "gemm", sizes)
+    for sizes in [" 1x5x5", "1x5x5 ", *"12 -1x5x5 1x-5x5 1x5 1x5x5x5x5 1x+5x5 1x5x18446744073709551616".split()]:
+        refused("--explain gemm takes [Bx]MxNxK", "tune", "--explain", "gemm", sizes)
     refused("--explain attention takes B,H", "tune", "--explain", "attention", "1,8,8,16,16,-64")
     refused("do not fit in memory", "tune", "--explain", "gemm", "9223372036854775807x3x2")
     refused("sizes that overflow", "tune", "--explain", "attention", "1,1,1,18446744073709551615,1,64")

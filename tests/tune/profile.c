@@ -198,7 +198,7 @@ static void test_files(void)
 {
     char why[FOVEA_PROFILE_WHY];
     make_profile();
-    CHECK(tune_save(path, &profile, why), "%s", why);
+    CHECK(tune_save(path, false, &profile, why), "%s", why);
     expect("level install, 1 classes tuned", 1);
     const size_t size = tune_write(&profile, text);
     put(text, size, 0666);
@@ -230,7 +230,7 @@ static void test_files(void)
     CHECK(geteuid() == 0 ? has == FOVEA_PROFILE_GOOD : has == FOVEA_PROFILE_REFUSED && strstr(why, "another user"),
           "a system file: %s", why);
     unlink(path);
-    CHECK(!tune_save("/proc/nonesuch/profile", &profile, why) && *why, "saving into /proc");
+    CHECK(!tune_save("/proc/nonesuch/profile", true, &profile, why) && *why, "saving into /proc");
 }
 
 static void test_places(void)
@@ -257,9 +257,9 @@ static void test_places(void)
     char place[160], why[FOVEA_PROFILE_WHY];
     snprintf(place, sizeof place, "%s/.config/fovea/profile", folder);
     make_profile();
-    CHECK(!tune_save(place, &profile, why) && !tune_can_save(place, false, why) && *why, "without its folder");
-    CHECK(tune_can_save(place, true, why) && access(place, F_OK) != 0, "%s", why);
-    CHECK(tune_save(place, &profile, why), "%s", why);
+    CHECK(!tune_save(place, false, &profile, why) && !tune_can_save(place, false, why) && *why, "without its folder");
+    CHECK(tune_can_save(place, true, why) && !tune_save(place, false, &profile, why), "it is asked, and nothing made");
+    CHECK(tune_save(place, true, &profile, why), "%s", why);
     struct fovea_engine *engine = engine_of(NULL, NULL, NULL, NULL);
     CHECK(strstr(fovea_engine_profile(engine), place), "%s", fovea_engine_profile(engine));
     fovea_engine_destroy(engine);
@@ -275,13 +275,13 @@ static void test_atomic(void)
 {
     char why[FOVEA_PROFILE_WHY];
     make_profile();
-    CHECK(tune_save(path, &profile, why), "%s", why);
+    CHECK(tune_save(path, false, &profile, why), "%s", why);
     const pid_t child = fork();
     if (child == 0)
         for (;;) {
             profile.has[0] = !profile.has[0];
             profile.tuned[0] = fovea_tuned_default(machine(), 0, fovea_variant_find("gemm_f32_4x16_scalar", 20));
-            tune_save(path, &profile, why);
+            tune_save(path, false, &profile, why);
         }
     int bad = 0;
     for (int i = 0; i < 300; i++)
@@ -316,7 +316,7 @@ static void test_above(void)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases && plain.kernel != scalar; i++) {
         profile.quarantine[plain.kernel] = cases[i].quarantine ? FOVEA_DIFFERS : 0;
-        CHECK(tune_save(path, &profile, why), "%s", why);
+        CHECK(tune_save(path, false, &profile, why), "%s", why);
         engine = engine_of(path, cases[i].isa, cases[i].pin, cases[i].exclude);
         const struct fovea_tuned got = fovea_tuned_get(fovea_engine_kernels(engine), 0);
         CHECK(strcmp(fovea_variant_facts[got.kernel].name, cases[i].kernel) == 0, "case %zu: %s", i,
