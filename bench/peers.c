@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // bench/peers.c - the peers, and how their libraries are found.
 #include "bench/peer.h"
+#include "dispatch/environment.h"
 
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -48,7 +49,7 @@ void *peer_open(const char *name, const char *pattern)
 {
     if (!pattern)
         return dlopen(name, RTLD_NOW | RTLD_LOCAL);
-    const char *const folder = getenv("FOVEA_PEERS_DIR"), *const home = getenv("HOME");
+    const char *const folder = fovea_environment("FOVEA_PEERS_DIR"), *const home = fovea_environment("HOME");
     char path[4096];
     const int length = folder ? snprintf(path, sizeof path, "%s/%s", folder, pattern)
                               : snprintf(path, sizeof path, "%s/.cache/fovea-peers/%s", home ? home : "", pattern);

@@ -3,6 +3,7 @@
 //
 // A BLAS function cannot return an error, so a setting that means nothing is told once on stderr and left out.
 #include "cblas/front.h"
+#include "dispatch/environment.h"
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +16,7 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 static uint32_t wanted_threads(void)
 {
-    const char *const text = getenv("FOVEA_NUM_THREADS");
+    const char *const text = fovea_environment("FOVEA_NUM_THREADS");
     if (text == NULL || *text == '\0') {
         return 1;
     }

@@ -114,7 +114,7 @@ static void name_machine(const struct report *report, struct keep *keep)
     if (way && strcmp(way, "steps") != 0)
         snprintf(keep->machine, sizeof keep->machine, "%s in %s", isa, way);
     else
-        snprintf(keep->machine, sizeof keep->machine, getenv("FOVEA_ISA") ? "%s, %s" : "%s", host, isa);
+        snprintf(keep->machine, sizeof keep->machine, cli_setting("FOVEA_ISA") ? "%s, %s" : "%s", host, isa);
 }
 
 static int store(const struct keep *keep, struct report *report)

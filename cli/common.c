@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // cli/common.c - errors, options, engine, settings, numbers of things, JSON strings, progress.
 #include "cli/cli.h"
+#include "dispatch/environment.h"
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -185,7 +186,7 @@ const char *const cli_settings[] = {"FOVEA_ISA",
 
 const char *cli_setting(const char *name)
 {
-    const char *const text = getenv(name);
+    const char *const text = fovea_environment(name);
     return text && *text ? text : NULL;
 }
 

@@ -45,7 +45,7 @@ static size_t metadata_size(const struct fovea_safetensors *file, const char *ke
 static const char *find_weights(char *path, size_t size)
 {
     char program[PATH_MAX] = "";
-    const char *const data = getenv("FOVEA_DATA");
+    const char *const data = cli_setting("FOVEA_DATA");
     if (readlink("/proc/self/exe", program, sizeof program - 1) > 0)
         *strrchr(program, '/') = '\0';
     const struct {

@@ -2,7 +2,6 @@
 // cli/history.c - fovea history: finds the part, and what the parts share.
 #include "cli/history.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -42,8 +41,8 @@ int cli_history(int argc, char **argv)
 
 const char *cli_history_path(const char *option)
 {
-    const char *const set = getenv("FOVEA_HISTORY");
-    return option ? option : set && *set ? set : "history.db";
+    const char *const set = cli_setting("FOVEA_HISTORY");
+    return option ? option : set ? set : "history.db";
 }
 
 struct history *cli_history_open(const char *option, enum history_mode mode)

@@ -42,6 +42,7 @@ set(FOVEA_FILES_DISPATCH
     dispatch/cache.c
     dispatch/cpu.c
     dispatch/engine.c
+    dispatch/environment.c
     dispatch/model.c
     dispatch/pages.c
     dispatch/profile.c

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // dispatch/engine.c - creates an engine: probe, ISA cap, pins, profile, resolving, numbers.
 #include "dispatch/adopt.h"
+#include "dispatch/environment.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -48,7 +49,7 @@ struct setting {
 
 static struct setting setting(const char *option_name, const char *option, const char *variable)
 {
-    const char *const text = option ? option : getenv(variable);
+    const char *const text = option ? option : fovea_environment(variable);
     return (struct setting){option ? option_name : variable, text && *text ? text : NULL};
 }
 
@@ -201,7 +202,7 @@ static enum fovea_status find_profile(struct fovea_engine *engine, const struct 
 // With FOVEA_VERBOSE=1 prints a line, the only one this library ever prints.
 static void be_verbose(const struct fovea_engine *engine)
 {
-    const char *const verbose = getenv("FOVEA_VERBOSE");
+    const char *const verbose = fovea_environment("FOVEA_VERBOSE");
     char line[1200];
     if (!verbose || strcmp(verbose, "1") != 0)
         return;

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // dispatch/profile_file.c - what a profile is valid for, where it is searched, and which owners are trusted.
+#include "dispatch/environment.h"
 #include "dispatch/profile.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/auxv.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -74,19 +73,17 @@ static void add_place(struct fovea_profile_place *places, uint32_t *count, bool 
 uint32_t fovea_profile_places(struct fovea_profile_place places[FOVEA_PROFILE_PLACES])
 {
     uint32_t count = 0;
-    if (getauxval(AT_SECURE) == 0) {
-        const char *const file = getenv("FOVEA_PROFILE"), *const config = getenv("XDG_CONFIG_HOME");
-        const char *const home = getenv("HOME");
-        if (file && *file) {
-            if (strcmp(file, "none") != 0)
-                add_place(places, &count, false, file, "");
-            return count;
-        }
-        if (config && *config == '/')
-            add_place(places, &count, false, config, "/fovea/profile");
-        else if (home && *home == '/')
-            add_place(places, &count, false, home, "/.config/fovea/profile");
+    const char *const file = fovea_environment("FOVEA_PROFILE"), *const home = fovea_environment("HOME");
+    const char *const config = fovea_environment("XDG_CONFIG_HOME");
+    if (file && *file) {
+        if (strcmp(file, "none") != 0)
+            add_place(places, &count, false, file, "");
+        return count;
     }
+    if (config && *config == '/')
+        add_place(places, &count, false, config, "/fovea/profile");
+    else if (home && *home == '/')
+        add_place(places, &count, false, home, "/.config/fovea/profile");
     add_place(places, &count, true, "/var/lib/fovea/profile", "");
     add_place(places, &count, true, "/etc/fovea/profile", "");
     return count;
