@@ -99,7 +99,7 @@ static int explain_gemm(const struct problem *problem)
     const char *const form = problem->form;
     const bool packed = strcmp(form, "packed") == 0, a = !packed && form[0] == 't', b = !packed && form[1] == 't';
     struct fovea_gemm_desc d = FOVEA_GEMM_DESC_INIT;
-    char text[768], because[320];
+    char text[FOVEA_EXPLAIN_BYTES], because[320];
     d.m = m;
     d.n = d.ldc = n;
     d.k = k;
@@ -140,7 +140,7 @@ static int explain_attention(const struct problem *problem)
     const size_t *const s = problem->sizes;
     const bool decode = strcmp(problem->form, "decode") == 0;
     struct fovea_attention_desc d;
-    char text[640], because[80];
+    char text[FOVEA_EXPLAIN_BYTES], because[80];
     fovea_attention_desc_init(&d, sizeof d);
     d.batch = s[0], d.heads = s[1], d.kv_heads = s[2], d.q_len = s[3], d.kv_len = s[4], d.qk_dim = d.v_dim = s[5];
     d.causal = decode || strcmp(problem->form, "causal") == 0;

@@ -71,6 +71,7 @@ set(FOVEA_FILES_OPS
     ops/attention_weights.c
     ops/check.c
     ops/executor.c
+    ops/fields.c
     ops/gemm.c
     ops/gemm_area.c
     ops/gemm_balance.c
@@ -101,6 +102,7 @@ set(FOVEA_FILES_NN
     nn/mha.c
     nn/mha_check.c
     nn/mha_plan.c
+    nn/parts.c
     nn/safetensors.c
     nn/search.c
     nn/transformer.c

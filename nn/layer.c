@@ -3,29 +3,31 @@
 #include "nn/layer.h"
 #include "ops/once.h"
 
-static struct fovea_mha_args self_args(const struct layer_plan *plan, const struct fovea_layer_args *args)
+#include <math.h>
+
+static struct fovea_mha_args self_args(const struct fovea_layer_args *args)
 {
     return (struct fovea_mha_args){.weights = &args->weights->self_attention,
                                    .batch = args->batch,
                                    .q_len = args->len,
                                    .kv_len = args->len,
-                                   .position = plan->desc.cached ? args->position : 0,
+                                   .position = args->position,
                                    .cache = args->self_cache,
-                                   .rotary_cos = plan->desc.rotary_dim ? args->rotary_cos : NULL,
-                                   .rotary_sin = plan->desc.rotary_dim ? args->rotary_sin : NULL,
+                                   .rotary_cos = args->rotary_cos,
+                                   .rotary_sin = args->rotary_sin,
                                    .kv_lens = args->lens,
                                    .seed = args->seed,
                                    .site = args->site,
                                    .eval = args->eval};
 }
 
-static struct fovea_mha_args cross_args(const struct layer_plan *plan, const struct fovea_layer_args *args)
+static struct fovea_mha_args cross_args(const struct fovea_layer_args *args)
 {
     return (struct fovea_mha_args){.weights = &args->weights->cross_attention,
                                    .batch = args->batch / args->beams,
                                    .q_len = args->len * args->beams,
                                    .kv_len = args->memory_len,
-                                   .position = plan->desc.cached ? args->position : 0, // part of the dropout numbering
+                                   .position = args->position, // names what is dropped
                                    .cache = args->cross_cache,
                                    .kv_lens = args->memory_lens,
                                    .seed = args->seed,
@@ -68,13 +70,13 @@ void fovea_layer_part_args(const void *composite, const void *call, void *shared
     const size_t rows = args->batch * args->len;
     switch (step->part) {
     case LAYER_SELF:
-        out->mha = self_args(plan, args);
+        out->mha = self_args(args);
         out->mha.query = out->mha.key = out->mha.value = in;
         out->mha.residual = residual;
         out->mha.out = to;
         break;
     case LAYER_CROSS:
-        out->mha = cross_args(plan, args);
+        out->mha = cross_args(args);
         out->mha.query = in;
         out->mha.key = out->mha.value = args->memory;
         out->mha.residual = residual;
@@ -118,34 +120,67 @@ static const uint32_t *some_lens(const struct mha_plan *plan)
     return plan->desc.kv_len_kind != FOVEA_KV_LEN_ALL ? &lens : NULL;
 }
 
+// What this kind of layer has no use for was meant for something that it does not do.
+static enum fovea_status check_given(const struct fovea_layer_desc *desc, const struct fovea_layer_args *args,
+                                     const struct fovea_why *why)
+{
+    const bool causal = desc->decoder || desc->causal;
+    const char *const uncached = "the plan is not cached", *const no_cross = "the layer has no cross-attention";
+    const struct {
+        const char *name;
+        const void *pointer;
+        bool used;
+        const char *reason;
+    } given[] = {
+        {"lens", args->lens, !causal, "the layer is causal"},
+        {"memory", args->memory, desc->decoder && !desc->cached, desc->decoder ? "cross_cache has its keys" : no_cross},
+        {"memory_lens", args->memory_lens, desc->decoder, no_cross},
+        {"self_cache", args->self_cache, desc->cached, uncached},
+        {"cross_cache", args->cross_cache, desc->cached && desc->decoder, desc->decoder ? uncached : no_cross},
+        {"rotary_cos", args->rotary_cos, desc->rotary_dim != 0, "the plan has no rotary_dim"},
+        {"rotary_sin", args->rotary_sin, desc->rotary_dim != 0, "the plan has no rotary_dim"},
+    };
+    for (size_t i = 0; i < FOVEA_COUNT(given); i++)
+        FOVEA_REQUIRE(!given[i].pointer || given[i].used, FOVEA_ERR_VALUE, why, "layer: args.%s is given, but %s",
+                      given[i].name, given[i].reason);
+    FOVEA_REQUIRE(desc->cached || args->position == 0, FOVEA_ERR_VALUE, why,
+                  "layer: args.position is %zu, but %s: a call begins at 0", args->position, uncached);
+    FOVEA_REQUIRE(args->eval <= 1, FOVEA_ERR_ENUM, why, "layer: args.eval is %u, neither 0 nor 1", args->eval);
+    return FOVEA_OK;
+}
+
 enum fovea_status fovea_layer_check(const struct layer_plan *plan, const struct fovea_layer_args *args,
                                     const struct fovea_why *why)
 {
-    FOVEA_REQUIRE(plan && args, FOVEA_ERR_NULL, why, "layer: plan or args is NULL");
+    FOVEA_REQUIRE_POINTERS("layer", why, {"plan", plan}, {"args", args});
     FOVEA_REQUIRE(fovea_is_plan(plan, FOVEA_PLAN_LAYER), FOVEA_ERR_STRUCT, why, "layer: the plan is not a layer plan");
     const struct fovea_layer_desc *const desc = &plan->desc;
-    FOVEA_REQUIRE(args->batch <= desc->batch && args->len <= desc->len, FOVEA_ERR_SHAPE, why,
-                  "layer: batch %zu and len %zu are more than the plan's %zu and %zu", args->batch, args->len,
-                  desc->batch, desc->len);
+    FOVEA_REQUIRE_LIMITS("layer", why, {"args.batch", args->batch, desc->batch}, {"args.len", args->len, desc->len});
     if (empty(args))
         return FOVEA_OK;
-    FOVEA_REQUIRE(args->weights && args->x && args->y, FOVEA_ERR_NULL, why, "layer: args.weights, x or y is NULL");
-    // The parts check their own weights and caches. Any pointer that is not NULL stands in for activations in shared
-    // memory.
-    struct fovea_mha_args self = self_args(plan, args);
+    FOVEA_REQUIRE_POINTERS("layer", why, {"args.weights", args->weights}, {"args.x", args->x}, {"args.y", args->y});
+    if (desc->cached)
+        FOVEA_REQUIRE_POINTERS("layer", why, {"args.self_cache", args->self_cache});
+    if (desc->cached && desc->decoder)
+        FOVEA_REQUIRE_POINTERS("layer", why, {"args.cross_cache", args->cross_cache});
+    FOVEA_TRY(check_given(desc, args, why));
+    const struct fovea_norm *const norm2 = &args->weights->norm2;
+    FOVEA_REQUIRE(desc->decoder || (!norm2->gamma && !norm2->beta), FOVEA_ERR_VALUE, why,
+                  "layer: norm2 belongs to cross-attention; the norm of the FFN is norm3");
+    // The parts check their own weights and caches; anything that is not NULL stands for activations in shared memory.
+    struct fovea_mha_args self = self_args(args);
     self.kv_lens = some_lens(&plan->self);
     self.query = self.key = self.value = self.residual = args->x;
     self.out = args->y;
     FOVEA_TRY(fovea_mha_check(&plan->self, &self, "layer: self_attention", why));
     if (desc->decoder) {
-        FOVEA_REQUIRE(args->memory_len <= desc->memory_len, FOVEA_ERR_SHAPE, why,
-                      "layer: memory_len %zu is more than the plan's %zu", args->memory_len, desc->memory_len);
-        FOVEA_REQUIRE(args->beams >= 1 && args->beams <= desc->beams && args->batch % args->beams == 0, FOVEA_ERR_SHAPE,
-                      why, "layer: beams is %zu of a batch of %zu: 1 to %zu, and divides it", args->beams, args->batch,
-                      desc->beams);
+        FOVEA_REQUIRE_LIMITS("layer", why, {"args.memory_len", args->memory_len, desc->memory_len},
+                             {"args.beams", args->beams, desc->beams});
+        FOVEA_REQUIRE(args->beams != 0 && args->batch % args->beams == 0, FOVEA_ERR_SHAPE, why,
+                      "layer: args.beams is %zu, which does not divide args.batch, %zu", args->beams, args->batch);
         FOVEA_REQUIRE(desc->cached || !args->memory_len || args->memory, FOVEA_ERR_NULL, why,
                       "layer: args.memory is NULL");
-        struct fovea_mha_args cross = cross_args(plan, args);
+        struct fovea_mha_args cross = cross_args(args);
         cross.kv_lens = some_lens(&plan->cross);
         cross.query = cross.residual = args->x;
         cross.key = cross.value = args->memory;
@@ -162,8 +197,16 @@ enum fovea_status fovea_explain_layer_call(const void *plan, const struct fovea_
 {
     const struct fovea_why why = {text, text_size};
     FOVEA_TRY(fovea_layer_check(plan, args, &why));
+    const struct fovea_asked asked[] = {
+        {args->lens != NULL, "lens", NAN},
+        {args->memory_lens != NULL, "memory_lens", NAN},
+        {args->eval != 0, "no dropout", NAN},
+    };
+    const struct fovea_size sizes[] = {{"args.batch", args->batch}, {"args.len", args->len}};
     fovea_say(&why, "layer: batch %zu, len %zu, memory_len %zu, position %zu", args->batch, args->len, args->memory_len,
               args->position);
+    fovea_say_asked(&why, asked, FOVEA_COUNT(asked));
+    fovea_say_nothing(&why, sizes, FOVEA_COUNT(sizes));
     return FOVEA_OK;
 }
 

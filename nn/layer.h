@@ -47,8 +47,8 @@ fovea_part_args_fn fovea_layer_part_args;
 
 enum fovea_status fovea_layer_check(const struct layer_plan *plan, const struct fovea_layer_args *args,
                                     const struct fovea_why *why);
-/// fovea_layer_plan that also gives the reason of a failure.
-enum fovea_status fovea_layer_plan_why(const struct fovea_engine *engine, const struct fovea_layer_desc *desc,
-                                       void *plan, const struct fovea_why *why);
+/// fovea_layer_plan for a whole, with a reason.
+enum fovea_status fovea_layer_make(const struct fovea_part_of *of, const struct fovea_layer_desc *desc,
+                                   struct layer_plan *plan);
 
 #endif

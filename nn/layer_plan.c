@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <stddef.h>
+#include <stdio.h>
 
 // A decoder layer's steps without dropout; an encoder layer leaves out LAYER_CROSS and LAYER_NORM2.
 enum { STEPS = 7 };
@@ -42,31 +43,50 @@ static bool is_causal(const struct fovea_layer_desc *desc)
     return desc->decoder || desc->causal;
 }
 
-static enum fovea_status check_desc(const struct fovea_layer_desc *desc, const struct fovea_why *why)
+static enum fovea_status check_desc(const struct fovea_layer_desc *desc, const char *whole, const struct fovea_why *why)
 {
-    FOVEA_REQUIRE(desc, FOVEA_ERR_NULL, why, "layer: no descriptor");
-    FOVEA_REQUIRE(desc->struct_size == sizeof *desc, FOVEA_ERR_STRUCT, why, "layer: struct_size %u is not %zu",
+    FOVEA_REQUIRE(desc, FOVEA_ERR_NULL, why, "%s: desc is NULL", whole);
+    FOVEA_REQUIRE(desc->struct_size == sizeof *desc, FOVEA_ERR_STRUCT, why, "%s: struct_size is %u, not %zu", whole,
                   desc->struct_size, sizeof *desc);
-    FOVEA_REQUIRE(desc->decoder <= 1 && desc->causal <= 1 && desc->cached <= 1, FOVEA_ERR_ENUM, why,
-                  "layer: decoder, causal and cached are 0 or 1");
-    FOVEA_REQUIRE((unsigned)desc->norm <= FOVEA_NORM_PRE, FOVEA_ERR_ENUM, why, "layer: norm is %u, neither 0 nor 1",
-                  (unsigned)desc->norm);
-    FOVEA_REQUIRE((unsigned)desc->norm_kind <= FOVEA_NORM_RMS, FOVEA_ERR_ENUM, why,
-                  "layer: norm_kind is %u, neither 0 nor 1", (unsigned)desc->norm_kind);
-    FOVEA_REQUIRE(desc->gated <= 1, FOVEA_ERR_ENUM, why, "layer: gated is %u, neither 0 nor 1", desc->gated);
+    const struct fovea_size flags[] = {{"decoder", desc->decoder},
+                                       {"causal", desc->causal},
+                                       {"cached", desc->cached},
+                                       {"norm", (unsigned)desc->norm},
+                                       {"norm_kind", (unsigned)desc->norm_kind},
+                                       {"gated", desc->gated},
+                                       {"rotary_adjacent", desc->rotary_adjacent}};
+    FOVEA_TRY(fovea_check_flags(flags, FOVEA_COUNT(flags), whole, why));
+    FOVEA_REQUIRE((unsigned)desc->activation <= FOVEA_ACTIVATION_SILU, FOVEA_ERR_ENUM, why,
+                  "%s: activation is %u, not within 0 to %d", whole, (unsigned)desc->activation, FOVEA_ACTIVATION_SILU);
     FOVEA_REQUIRE(!desc->decoder || !desc->causal, FOVEA_ERR_VALUE, why,
-                  "layer: a decoder is causal by itself: causal is for a layer without cross-attention");
+                  "%s: a decoder is causal by itself: causal is for a layer without cross-attention", whole);
     FOVEA_REQUIRE(!desc->cached || is_causal(desc), FOVEA_ERR_SHAPE, why,
-                  "layer: only a decoder or a causal layer has caches");
-    FOVEA_REQUIRE(desc->beams && desc->batch % desc->beams == 0, FOVEA_ERR_SHAPE, why,
-                  "layer: %zu beams do not divide a batch of %zu", desc->beams, desc->batch);
-    FOVEA_REQUIRE(desc->width && desc->ffn, FOVEA_ERR_SHAPE, why, "layer: width or ffn is 0");
-    return FOVEA_OK;
+                  "%s: only a decoder or a causal layer has caches", whole);
+    const struct fovea_size sizes[] = {{"width", desc->width}, {"ffn", desc->ffn}, {"beams", desc->beams}};
+    const struct fovea_size *const zero = fovea_find_zero(sizes, FOVEA_COUNT(sizes));
+    FOVEA_REQUIRE(!zero, FOVEA_ERR_SHAPE, why, "%s: %s is 0", whole, zero->name);
+    FOVEA_REQUIRE(desc->batch % desc->beams == 0, FOVEA_ERR_SHAPE, why, "%s: beams %zu do not divide batch %zu", whole,
+                  desc->beams, desc->batch);
+    FOVEA_TRY(fovea_heads_check(desc->heads, desc->kv_heads, desc->qk_dim, desc->v_dim, whole, why));
+    const struct fovea_size lengths[] = {{"len", desc->len},
+                                         {"kv_len", desc->cached ? desc->kv_len : 0},
+                                         {"memory_len", desc->decoder ? desc->memory_len : 0}};
+    FOVEA_TRY(fovea_check_within(lengths, FOVEA_COUNT(lengths), 0, UINT32_MAX, FOVEA_ERR_OVERFLOW, whole, why));
+    FOVEA_REQUIRE(!desc->cached || desc->len <= desc->kv_len, FOVEA_ERR_SHAPE, why,
+                  "%s: len %zu is more than kv_len %zu, the capacity of self_cache", whole, desc->len, desc->kv_len);
+    FOVEA_REQUIRE(isfinite(desc->eps) && desc->eps >= 0, FOVEA_ERR_VALUE, why, "%s: eps is %g, negative or not finite",
+                  whole, (double)desc->eps);
+    FOVEA_TRY(fovea_dropout_check(desc->dropout, "dropout", whole, why));
+    return fovea_rotary_check(desc->rotary_dim, desc->qk_dim, desc->rotary_positions,
+                              desc->cached ? desc->kv_len : desc->len, whole, why);
 }
 
-static enum fovea_status plan_attention(const struct fovea_engine *engine, const struct fovea_layer_desc *desc,
-                                        int cross, struct mha_plan *plan, const struct fovea_why *why)
+static enum fovea_status plan_attention(const struct fovea_part_of *layer, const struct fovea_layer_desc *desc,
+                                        bool cross, struct mha_plan *plan)
 {
+    char whole[80];
+    snprintf(whole, sizeof whole, "%s: %s", layer->whole, cross ? "cross_attention" : "self_attention");
+    const struct fovea_part_of of = {layer->engine, whole, layer->why};
     struct fovea_mha_desc mha;
     FOVEA_TRY(fovea_mha_desc_init(&mha, sizeof mha));
     mha.keys = !desc->cached ? FOVEA_MHA_PROJECT : cross ? FOVEA_MHA_CACHED : FOVEA_MHA_APPEND;
@@ -75,8 +95,8 @@ static enum fovea_status plan_attention(const struct fovea_engine *engine, const
     mha.heads = desc->heads;
     mha.kv_heads = desc->kv_heads;
     mha.new_len = desc->len;
-    FOVEA_REQUIRE(fovea_mul(desc->len, cross ? desc->beams : 1, &mha.q_len), FOVEA_ERR_OVERFLOW, why,
-                  "layer: len x beams overflows");
+    FOVEA_REQUIRE(fovea_mul(desc->len, cross ? desc->beams : 1, &mha.q_len), FOVEA_ERR_OVERFLOW, of.why,
+                  "%s: len %zu x beams %zu overflow", of.whole, desc->len, desc->beams);
     mha.kv_len = cross ? desc->memory_len : desc->cached ? desc->kv_len : desc->len;
     mha.qk_dim = desc->qk_dim;
     mha.v_dim = desc->v_dim;
@@ -89,61 +109,46 @@ static enum fovea_status plan_attention(const struct fovea_engine *engine, const
     mha.rotary_positions = desc->rotary_positions;
     mha.residual = 1;
     mha.dropout = mha.out_dropout = desc->dropout;
-    return fovea_mha_plan_why(engine, &mha, plan, why);
+    return fovea_mha_make(&of, &mha, plan);
 }
 
-static enum fovea_status plan_linear(const struct fovea_engine *engine, const struct fovea_gemm_desc *gemm, void *plan,
-                                     const struct fovea_why *why)
-{
-    const enum fovea_status status = fovea_gemm_plan(engine, gemm, plan);
-    if (status && why && why->text)
-        fovea_explain_gemm(engine, gemm, why->text, why->size);
-    return status;
-}
-
-static enum fovea_status plan_ffn(const struct fovea_engine *engine, const struct fovea_layer_desc *desc, size_t rows,
-                                  struct layer_plan *plan, const struct fovea_why *why)
+static enum fovea_status plan_ffn(const struct fovea_part_of *of, const struct fovea_layer_desc *desc, size_t rows,
+                                  struct layer_plan *plan)
 {
     struct fovea_gemm_desc up = FOVEA_GEMM_DESC_INIT, down = FOVEA_GEMM_DESC_INIT;
     up.b_packed = down.b_packed = 1;
     up.m = down.m = rows;
     up.k = up.lda = down.n = down.ldc = down.ldr = desc->width;
     up.ldc = down.k = down.lda = desc->ffn;
-    FOVEA_REQUIRE(fovea_mul(desc->ffn, desc->gated ? 2 : 1, &up.n), FOVEA_ERR_OVERFLOW, why,
-                  "layer: the gated FFN's width overflows");
+    FOVEA_REQUIRE(fovea_mul(desc->ffn, desc->gated ? 2 : 1, &up.n), FOVEA_ERR_OVERFLOW, of->why,
+                  "%s: a gated ffn of %zu overflows", of->whole, desc->ffn);
     up.activation = desc->activation;
     up.gated = desc->gated;
     down.residual = desc->dropout == 0;
-    FOVEA_TRY(plan_linear(engine, &up, &plan->up, why));
-    return plan_linear(engine, &down, &plan->down, why);
+    FOVEA_TRY(fovea_part_gemm(of, "up: ", &up, &plan->up));
+    return fovea_part_gemm(of, "down: ", &down, &plan->down);
 }
 
-static enum fovea_status plan_drop(const struct fovea_engine *engine, const struct fovea_layer_desc *desc, size_t rows,
-                                   enum fovea_rowwise_op op, size_t width, void *plan, const struct fovea_why *why)
+static enum fovea_status plan_drop(const struct fovea_part_of *of, const struct fovea_layer_desc *desc, size_t rows,
+                                   enum fovea_rowwise_op op, size_t width, struct fovea_rowwise_layout *plan)
 {
     struct fovea_rowwise_desc drop = FOVEA_ROWWISE_DESC_INIT;
     drop.op = op;
     drop.rows = rows;
     drop.cols = drop.ldx = drop.ldx2 = drop.ldy = width;
     drop.dropout = desc->dropout;
-    const enum fovea_status status = fovea_rowwise_plan(engine, &drop, plan);
-    if (status && why && why->text)
-        fovea_explain_rowwise(engine, &drop, why->text, why->size);
-    return status;
+    return fovea_part_rowwise(of, "dropout: ", &drop, plan);
 }
 
-static enum fovea_status plan_norm(const struct fovea_engine *engine, const struct fovea_layer_desc *desc, size_t rows,
-                                   void *plan, const struct fovea_why *why)
+static enum fovea_status plan_norm(const struct fovea_part_of *of, const struct fovea_layer_desc *desc, size_t rows,
+                                   struct fovea_rowwise_layout *plan)
 {
     struct fovea_rowwise_desc norm = FOVEA_ROWWISE_DESC_INIT;
     norm.op = desc->norm_kind == FOVEA_NORM_RMS ? FOVEA_ROWWISE_RMSNORM : FOVEA_ROWWISE_LAYERNORM;
     norm.rows = rows;
     norm.cols = norm.ldx = norm.ldx2 = norm.ldy = desc->width;
     norm.eps = desc->eps;
-    const enum fovea_status status = fovea_rowwise_plan(engine, &norm, plan);
-    if (status && why && why->text)
-        fovea_explain_rowwise(engine, &norm, why->text, why->size);
-    return status;
+    return fovea_part_rowwise(of, "norm: ", &norm, plan);
 }
 
 // The operator and the plan of each part.
@@ -162,47 +167,46 @@ static const struct {
     [LAYER_DROP_DOWN] = {&fovea_rowwise_operator, offsetof(struct layer_plan, drop_down)},
 };
 
-static enum fovea_status add_step(struct layer_plan *plan, struct layer_step step, const struct fovea_why *why)
+static enum fovea_status add_step(const struct fovea_part_of *of, struct layer_plan *plan, struct layer_step step)
 {
     plan->step[plan->composite.parts] = step;
     FOVEA_REQUIRE(!fovea_composite_stage(&plan->composite, 1, &parts[step.part].op, &parts[step.part].plan),
-                  FOVEA_ERR_OVERFLOW, why, "layer: shared memory overflows");
+                  FOVEA_ERR_OVERFLOW, of->why, "%s: shared memory overflows", of->whole);
     return FOVEA_OK;
 }
 
 // Adds a step of the FFN and its dropout. What comes down goes by way of T, which holds nothing else then.
-static enum fovea_status add_dropped(struct layer_plan *plan, struct layer_step step, const struct fovea_why *why)
+static enum fovea_status add_dropped(const struct fovea_part_of *of, struct layer_plan *plan, struct layer_step step)
 {
     if (step.part == LAYER_UP) {
-        FOVEA_TRY(add_step(plan, step, why));
-        return add_step(plan, (struct layer_step){LAYER_DROP_UP, LAYER_H, LAYER_H, LAYER_X}, why);
+        FOVEA_TRY(add_step(of, plan, step));
+        return add_step(of, plan, (struct layer_step){LAYER_DROP_UP, LAYER_H, LAYER_H, LAYER_X});
     }
-    FOVEA_TRY(add_step(plan, (struct layer_step){LAYER_DOWN, step.in, LAYER_T, LAYER_X}, why));
-    return add_step(plan, (struct layer_step){LAYER_DROP_DOWN, LAYER_T, step.out, step.residual}, why);
+    FOVEA_TRY(add_step(of, plan, (struct layer_step){LAYER_DOWN, step.in, LAYER_T, LAYER_X}));
+    return add_step(of, plan, (struct layer_step){LAYER_DROP_DOWN, LAYER_T, step.out, step.residual});
 }
 
-enum fovea_status fovea_layer_plan_why(const struct fovea_engine *engine, const struct fovea_layer_desc *desc,
-                                       void *out, const struct fovea_why *why)
+enum fovea_status fovea_layer_make(const struct fovea_part_of *of, const struct fovea_layer_desc *desc,
+                                   struct layer_plan *plan)
 {
-    FOVEA_REQUIRE(engine && out, FOVEA_ERR_NULL, why, "layer: engine or plan is NULL");
-    FOVEA_TRY(check_desc(desc, why));
-    struct layer_plan *const plan = out;
+    FOVEA_REQUIRE(of->engine, FOVEA_ERR_NULL, of->why, "%s: engine is NULL", of->whole);
+    FOVEA_TRY(check_desc(desc, of->whole, of->why));
     plan->desc = *desc;
     size_t rows, t_bytes, h_bytes, own;
     FOVEA_REQUIRE(fovea_mul(desc->batch, desc->len, &rows) && fovea_extent(rows, desc->width, desc->width, &t_bytes) &&
                       fovea_extent(rows, desc->ffn, desc->ffn, &h_bytes) && fovea_add(t_bytes, h_bytes, &own) &&
                       fovea_add(own, 2 * FOVEA_ALIGNMENT, &own),
-                  FOVEA_ERR_OVERFLOW, why, "layer: an activation's size overflows");
+                  FOVEA_ERR_OVERFLOW, of->why, "%s: an activation's size overflows", of->whole);
     plan->t = 0;
     plan->h = fovea_round_up(t_bytes, FOVEA_ALIGNMENT);
 
-    FOVEA_TRY(plan_attention(engine, desc, 0, &plan->self, why));
+    FOVEA_TRY(plan_attention(of, desc, false, &plan->self));
     if (desc->decoder)
-        FOVEA_TRY(plan_attention(engine, desc, 1, &plan->cross, why));
-    FOVEA_TRY(plan_norm(engine, desc, rows, &plan->norm, why));
-    FOVEA_TRY(plan_ffn(engine, desc, rows, plan, why));
-    FOVEA_TRY(plan_drop(engine, desc, rows, FOVEA_ROWWISE_DROPOUT, desc->ffn, &plan->drop_up, why));
-    FOVEA_TRY(plan_drop(engine, desc, rows, FOVEA_ROWWISE_DROPOUT_ADD, desc->width, &plan->drop_down, why));
+        FOVEA_TRY(plan_attention(of, desc, true, &plan->cross));
+    FOVEA_TRY(plan_norm(of, desc, rows, &plan->norm));
+    FOVEA_TRY(plan_ffn(of, desc, rows, plan));
+    FOVEA_TRY(plan_drop(of, desc, rows, FOVEA_ROWWISE_DROPOUT, desc->ffn, &plan->drop_up));
+    FOVEA_TRY(plan_drop(of, desc, rows, FOVEA_ROWWISE_DROPOUT_ADD, desc->width, &plan->drop_down));
 
     fovea_composite_begin(&plan->composite, FOVEA_PLAN_LAYER, fovea_layer_part_args, own);
     for (int i = 0; i < STEPS; i++) {
@@ -210,7 +214,7 @@ enum fovea_status fovea_layer_plan_why(const struct fovea_engine *engine, const 
         if (!desc->decoder && (step->part == LAYER_CROSS || step->part == LAYER_NORM2))
             continue;
         const bool dropped = desc->dropout != 0 && (step->part == LAYER_UP || step->part == LAYER_DOWN);
-        FOVEA_TRY(dropped ? add_dropped(plan, *step, why) : add_step(plan, *step, why));
+        FOVEA_TRY(dropped ? add_dropped(of, plan, *step) : add_step(of, plan, *step));
     }
     return FOVEA_OK;
 }
@@ -220,7 +224,7 @@ enum fovea_status fovea_layer_plan(const struct fovea_engine *engine, const stru
     FOVEA_CHECK(plan, FOVEA_ERR_NULL);
     FOVEA_CHECK(fovea_aligned(plan), FOVEA_ERR_ALIGN);
     struct layer_plan made; // so that a failure writes nothing
-    FOVEA_TRY(fovea_layer_plan_why(engine, desc, &made, NULL));
+    FOVEA_TRY(fovea_layer_make(&(struct fovea_part_of){engine, "layer", NULL}, desc, &made));
     *(struct layer_plan *)plan = made;
     return FOVEA_OK;
 }
@@ -230,18 +234,33 @@ enum fovea_status fovea_explain_layer(const struct fovea_engine *engine, const s
 {
     const struct fovea_why why = {text, text_size};
     struct layer_plan plan;
-    FOVEA_TRY(fovea_layer_plan_why(engine, desc, &plan, &why));
+    FOVEA_TRY(fovea_layer_make(&(struct fovea_part_of){engine, "layer", &why}, desc, &plan));
     const struct fovea_work *const work = &plan.composite.work;
-    fovea_say(&why,
-              "layer: %s-%s %s%s, %zu x %zu x %zu, %zu heads on %zu of %zu/%zu, %s%sffn %zu, %u phases, shared %zu B, "
-              "scratch %zu B",
+    const size_t memory_width = desc->memory_width != 0 ? desc->memory_width : desc->width;
+    const struct fovea_asked asked[] = {
+        {desc->cached, "kv_len", (double)desc->kv_len},
+        {desc->decoder, "memory_len", (double)desc->memory_len},
+        {desc->decoder && memory_width != desc->width, "memory_width", (double)memory_width},
+        {desc->decoder && desc->beams != 1, "beams", (double)desc->beams},
+        {desc->rotary_dim != 0, "rotary", (double)desc->rotary_dim},
+        {desc->rotary_dim != 0 && desc->rotary_adjacent, "adjacent pairs", NAN},
+        {true, desc->gated ? "gated ffn" : "ffn", (double)desc->ffn},
+        {true, fovea_activation_names[desc->activation], NAN},
+        {desc->eps != 1e-5f, "eps", (double)desc->eps},
+        {desc->dropout != 0, "dropout", (double)desc->dropout},
+    };
+    const struct fovea_size sizes[] = {{"batch", desc->batch}, {"len", desc->len}};
+    fovea_say(&why, "layer: %s-%s %s%s, %zu x %zu x %zu, %zu heads on %zu of %zu/%zu",
               desc->norm == FOVEA_NORM_PRE ? "pre" : "post",
               desc->norm_kind == FOVEA_NORM_RMS ? "RMSNorm" : "LayerNorm",
               desc->decoder  ? "decoder"
               : desc->causal ? "causal"
                              : "encoder",
               desc->cached ? " with caches" : "", desc->batch, desc->len, desc->width, desc->heads, plan.self.kv_heads,
-              desc->qk_dim, desc->v_dim, desc->rotary_dim != 0 ? "rotary, " : "", desc->gated ? "gated " : "",
-              desc->ffn, work->phases, work->shared_bytes, work->scratch_bytes);
+              desc->qk_dim, desc->v_dim);
+    fovea_say_asked(&why, asked, FOVEA_COUNT(asked));
+    fovea_say_more(&why, ", %u phases, shared %zu B, scratch %zu B", work->phases, work->shared_bytes,
+                   work->scratch_bytes);
+    fovea_say_nothing(&why, sizes, FOVEA_COUNT(sizes));
     return FOVEA_OK;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // nn/mha.c - runs multi-head attention: the args of each part of a call, and appending to the cache.
 #include "nn/mha.h"
+#include "ops/kv_cache.h"
 #include "ops/once.h"
 
 static float *activation(void *shared, size_t offset)

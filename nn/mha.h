@@ -4,10 +4,8 @@
 #define FOVEA_NN_MHA_H
 
 #include "nn/composite.h"
+#include "nn/parts.h"
 #include "ops/attention_weights.h"
-#include "ops/gemm.h"
-#include "ops/kv_cache.h"
-#include "ops/rowwise.h"
 
 /// The parts, in the order they have in the composite; which of them exist depends on the descriptor.
 enum mha_part {
@@ -74,8 +72,8 @@ enum fovea_status fovea_linear_check(const struct fovea_linear *linear, size_t i
 /// The checks of fovea_mha before it runs, with a reason that begins with `whole`.
 enum fovea_status fovea_mha_check(const struct mha_plan *plan, const struct fovea_mha_args *args, const char *whole,
                                   const struct fovea_why *why);
-/// fovea_mha_plan that also gives the reason of a failure.
-enum fovea_status fovea_mha_plan_why(const struct fovea_engine *engine, const struct fovea_mha_desc *desc, void *plan,
-                                     const struct fovea_why *why);
+/// fovea_mha_plan for a whole, with a reason.
+enum fovea_status fovea_mha_make(const struct fovea_part_of *of, const struct fovea_mha_desc *desc,
+                                 struct mha_plan *plan);
 
 #endif

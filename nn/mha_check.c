@@ -3,6 +3,7 @@
 #include "nn/mha.h"
 #include "ops/pack.h"
 
+#include <math.h>
 #include <stdio.h>
 
 static enum fovea_status check_cache(const struct mha_plan *plan, const struct fovea_mha_args *args, const char *whole,
@@ -10,7 +11,8 @@ static enum fovea_status check_cache(const struct mha_plan *plan, const struct f
 {
     const struct fovea_mha_desc *const d = &plan->desc;
     const struct fovea_kv_cache *const cache = args->cache;
-    FOVEA_REQUIRE(cache && cache->k && cache->v, FOVEA_ERR_NULL, why, "%s: the cache, its k or its v is NULL", whole);
+    FOVEA_REQUIRE_POINTERS(whole, why, {"args.cache", cache});
+    FOVEA_REQUIRE_POINTERS(whole, why, {"the cache's k", cache->k}, {"the cache's v", cache->v});
     FOVEA_REQUIRE(cache->struct_size == sizeof *cache, FOVEA_ERR_STRUCT, why,
                   "%s: the cache's struct_size is %u, not %zu", whole, (unsigned)cache->struct_size, sizeof *cache);
     FOVEA_REQUIRE(cache->k_rows <= 1, FOVEA_ERR_ENUM, why, "%s: the cache's k_rows is %u, neither 0 nor 1", whole,
@@ -18,12 +20,17 @@ static enum fovea_status check_cache(const struct mha_plan *plan, const struct f
     FOVEA_REQUIRE(cache->k_rows == 0, FOVEA_ERR_UNSUPPORTED, why, "%s: the cache has K in rows, not in panels", whole);
     FOVEA_REQUIRE(cache->batch >= args->batch, FOVEA_ERR_SHAPE, why,
                   "%s: the cache's batch %zu is below the call's %zu", whole, cache->batch, args->batch);
-    FOVEA_REQUIRE(cache->kv_heads == plan->kv_heads && cache->capacity == d->kv_len && cache->qk_dim == d->qk_dim &&
-                      cache->v_dim == d->v_dim,
-                  FOVEA_ERR_SHAPE, why,
-                  "%s: the cache has %zu heads of %zu and %zu and a capacity of %zu, the plan %zu of %zu and %zu, %zu",
-                  whole, cache->kv_heads, cache->qk_dim, cache->v_dim, cache->capacity, plan->kv_heads, d->qk_dim,
-                  d->v_dim, d->kv_len);
+    const struct {
+        const char *name;
+        size_t value, planned;
+    } sizes[] = {{"kv_heads", cache->kv_heads, plan->kv_heads},
+                 {"capacity", cache->capacity, d->kv_len},
+                 {"qk_dim", cache->qk_dim, d->qk_dim},
+                 {"v_dim", cache->v_dim, d->v_dim}};
+    for (size_t i = 0; i < FOVEA_COUNT(sizes); i++)
+        FOVEA_REQUIRE(sizes[i].value == sizes[i].planned, FOVEA_ERR_SHAPE, why,
+                      "%s: the cache's %s is %zu, not the plan's %zu", whole, sizes[i].name, sizes[i].value,
+                      sizes[i].planned);
     struct fovea_strides k, v;
     FOVEA_REQUIRE(fovea_kv_cache_strides(cache, &k, &v) == FOVEA_OK, FOVEA_ERR_OVERFLOW, why,
                   "%s: the cache does not fit in memory", whole); // the batch overflows
@@ -51,10 +58,11 @@ static enum fovea_status check_sizes(const struct mha_plan *plan, const struct f
 {
     const struct fovea_mha_desc *const d = &plan->desc;
     const size_t new_max = d->keys == FOVEA_MHA_APPEND ? d->new_len : d->kv_len;
-    FOVEA_REQUIRE(args->kv_len <= new_max, FOVEA_ERR_SHAPE, why, "%s: %zu keys are more than the plan's %zu", whole,
-                  args->kv_len, new_max);
+    FOVEA_REQUIRE_LIMITS(whole, why, {"args.kv_len", args->kv_len, new_max});
     FOVEA_REQUIRE(args->position <= PTRDIFF_MAX - args->kv_len, FOVEA_ERR_SHAPE, why, "%s: position %zu is too large",
                   whole, args->position);
+    FOVEA_REQUIRE(d->keys != FOVEA_MHA_PROJECT || !args->cache, FOVEA_ERR_VALUE, why,
+                  "%s: args.cache is given, but the plan projects all keys", whole);
     if (d->keys == FOVEA_MHA_PROJECT)
         return FOVEA_OK;
     FOVEA_REQUIRE(d->keys == FOVEA_MHA_CACHED || fovea_mha_seen_keys(plan, args) <= d->kv_len, FOVEA_ERR_SHAPE, why,
@@ -80,9 +88,13 @@ static enum fovea_status check_more(const struct mha_plan *plan, const struct fo
 {
     FOVEA_REQUIRE(plan->desc.need_weights || !args->attn_weights, FOVEA_ERR_VALUE, why,
                   "%s: args.attn_weights is given, but the plan has no need_weights", whole);
-    FOVEA_REQUIRE(args->average_weights <= 1 && args->dropped_weights <= 1, FOVEA_ERR_ENUM, why,
-                  "%s: average_weights %u or dropped_weights %u is neither 0 nor 1", whole, args->average_weights,
-                  args->dropped_weights);
+    const struct fovea_size flags[] = {{"args.eval", args->eval},
+                                       {"args.average_weights", args->average_weights},
+                                       {"args.dropped_weights", args->dropped_weights}};
+    FOVEA_TRY(fovea_check_flags(flags, FOVEA_COUNT(flags), whole, why));
+    for (size_t i = 1; i < FOVEA_COUNT(flags); i++)
+        FOVEA_REQUIRE(args->attn_weights || !flags[i].value, FOVEA_ERR_VALUE, why,
+                      "%s: %s is 1, but args.attn_weights is NULL", whole, flags[i].name);
     const size_t keys = fovea_mha_new_rows(plan, args),
                  first_key = plan->desc.keys == FOVEA_MHA_APPEND ? args->position : 0;
     FOVEA_TRY(check_positions(plan, args->q_len, args->position, whole, why));
@@ -101,26 +113,24 @@ static enum fovea_status check_more(const struct mha_plan *plan, const struct fo
 enum fovea_status fovea_mha_check(const struct mha_plan *plan, const struct fovea_mha_args *args, const char *whole,
                                   const struct fovea_why *why)
 {
-    FOVEA_REQUIRE(plan && args, FOVEA_ERR_NULL, why, "%s: plan or args is NULL", whole);
+    FOVEA_REQUIRE_POINTERS(whole, why, {"plan", plan}, {"args", args});
     FOVEA_REQUIRE(fovea_is_plan(plan, FOVEA_PLAN_MHA), FOVEA_ERR_STRUCT, why, "%s: the plan is not an mha plan", whole);
     const struct fovea_mha_desc *const d = &plan->desc;
-    FOVEA_REQUIRE(args->batch <= d->batch && args->q_len <= d->q_len, FOVEA_ERR_SHAPE, why,
-                  "%s: batch %zu and %zu queries are more than the plan's %zu and %zu", whole, args->batch, args->q_len,
-                  d->batch, d->q_len);
+    FOVEA_REQUIRE_LIMITS(whole, why, {"args.batch", args->batch, d->batch}, {"args.q_len", args->q_len, d->q_len});
     if (args->batch == 0)
         return FOVEA_OK;
     FOVEA_TRY(check_sizes(plan, args, whole, why));
     const struct fovea_mha_weights *const w = args->weights;
-    FOVEA_REQUIRE(w, FOVEA_ERR_NULL, why, "%s: args.weights is NULL", whole);
+    FOVEA_REQUIRE_POINTERS(whole, why, {"args.weights", w});
     if (args->q_len) {
-        FOVEA_REQUIRE(args->query && args->out, FOVEA_ERR_NULL, why, "%s: args.query or out is NULL", whole);
+        FOVEA_REQUIRE_POINTERS(whole, why, {"args.query", args->query}, {"args.out", args->out});
         FOVEA_REQUIRE(!d->residual || args->residual, FOVEA_ERR_NULL, why,
                       "%s: args.residual is NULL, but the plan asks for it", whole);
         FOVEA_TRY(fovea_linear_check(&w->q, d->query_width, d->heads * d->qk_dim, whole, "q", why));
         FOVEA_TRY(fovea_linear_check(&w->o, d->heads * d->v_dim, d->out_width, whole, "o", why));
     }
     if (fovea_mha_new_rows(plan, args)) {
-        FOVEA_REQUIRE(args->key && args->value, FOVEA_ERR_NULL, why, "%s: args.key or value is NULL", whole);
+        FOVEA_REQUIRE_POINTERS(whole, why, {"args.key", args->key}, {"args.value", args->value});
         FOVEA_TRY(fovea_linear_check(&w->k, d->key_width, plan->kv_heads * d->qk_dim, whole, "k", why));
         FOVEA_TRY(fovea_linear_check(&w->v, d->value_width, plan->kv_heads * d->v_dim, whole, "v", why));
     }
@@ -141,7 +151,18 @@ enum fovea_status fovea_explain_mha_call(const void *plan, const struct fovea_mh
 {
     const struct fovea_why why = {text, text_size};
     FOVEA_TRY(fovea_mha_check(plan, args, "mha", &why));
+    const struct fovea_asked asked[] = {
+        {args->slopes != NULL, "ALiBi", NAN},
+        {args->sinks != NULL, "sinks", NAN},
+        {args->live_heads != NULL, "live heads", (double)args->live_count},
+        {args->attn_weights != NULL, args->average_weights ? "average weights" : "weights", NAN},
+        {args->eval != 0, "no dropout", NAN},
+    };
+    const bool appends = ((const struct mha_plan *)plan)->desc.keys == FOVEA_MHA_APPEND;
+    const struct fovea_size sizes[] = {{"args.batch", args->batch}, {"args.q_len", appends ? 1 : args->q_len}};
     fovea_say(&why, "mha: batch %zu, q_len %zu, kv_len %zu, position %zu", args->batch, args->q_len, args->kv_len,
               args->position);
+    fovea_say_asked(&why, asked, FOVEA_COUNT(asked));
+    fovea_say_nothing(&why, sizes, FOVEA_COUNT(sizes));
     return FOVEA_OK;
 }

@@ -38,29 +38,42 @@ enum fovea_status fovea_mha_desc_init(struct fovea_mha_desc *desc, size_t size)
     return FOVEA_OK;
 }
 
-static enum fovea_status check_desc(const struct fovea_mha_desc *desc, const struct fovea_why *why)
+// The rows of rotary_cos and rotary_sin that a call of all queries and keys needs.
+static size_t turned_positions(const struct fovea_mha_desc *desc)
 {
-    FOVEA_REQUIRE(desc, FOVEA_ERR_NULL, why, "mha: no descriptor");
-    FOVEA_REQUIRE(desc->struct_size == sizeof *desc, FOVEA_ERR_STRUCT, why, "mha: struct_size %u is not %zu",
+    return desc->keys == FOVEA_MHA_CACHED ? desc->q_len : fovea_max(desc->q_len, desc->kv_len);
+}
+
+static enum fovea_status check_desc(const struct fovea_mha_desc *desc, const char *whole, const struct fovea_why *why)
+{
+    FOVEA_REQUIRE(desc, FOVEA_ERR_NULL, why, "%s: desc is NULL", whole);
+    FOVEA_REQUIRE(desc->struct_size == sizeof *desc, FOVEA_ERR_STRUCT, why, "%s: struct_size is %u, not %zu", whole,
                   desc->struct_size, sizeof *desc);
-    FOVEA_REQUIRE(desc->keys <= FOVEA_MHA_CACHED, FOVEA_ERR_ENUM, why, "mha: keys is %u, not within 0 to %d",
-                  (unsigned)desc->keys, FOVEA_MHA_CACHED);
-    FOVEA_REQUIRE(desc->batch <= UINT32_MAX / 4, FOVEA_ERR_OVERFLOW, why, "mha: a batch of %zu", desc->batch);
-    FOVEA_REQUIRE(desc->heads >= 1, FOVEA_ERR_SHAPE, why, "mha: no heads");
-    FOVEA_REQUIRE(desc->kv_heads == 0 || desc->heads % desc->kv_heads == 0, FOVEA_ERR_SHAPE, why,
-                  "mha: %zu heads are no multiple of %zu key heads", desc->heads, desc->kv_heads);
-    FOVEA_REQUIRE(desc->query_width && desc->out_width, FOVEA_ERR_SHAPE, why, "mha: a width is 0");
-    FOVEA_REQUIRE(desc->keys == FOVEA_MHA_CACHED || (desc->key_width && desc->value_width), FOVEA_ERR_SHAPE, why,
-                  "mha: key_width or value_width is 0");
+    FOVEA_REQUIRE((unsigned)desc->keys <= FOVEA_MHA_CACHED, FOVEA_ERR_ENUM, why, "%s: keys is %u, not within 0 to %d",
+                  whole, (unsigned)desc->keys, FOVEA_MHA_CACHED);
+    FOVEA_REQUIRE((unsigned)desc->mask <= FOVEA_MASK_BITS, FOVEA_ERR_ENUM, why, "%s: mask is %u, not within 0 to %d",
+                  whole, (unsigned)desc->mask, FOVEA_MASK_BITS);
+    const struct fovea_size flags[] = {{"causal", desc->causal},
+                                       {"residual", desc->residual},
+                                       {"need_weights", desc->need_weights},
+                                       {"rotary_adjacent", desc->rotary_adjacent}};
+    FOVEA_TRY(fovea_check_flags(flags, FOVEA_COUNT(flags), whole, why));
+    FOVEA_REQUIRE(desc->batch <= UINT32_MAX / 4, FOVEA_ERR_OVERFLOW, why, "%s: batch is %zu, more than %u", whole,
+                  desc->batch, (unsigned)(UINT32_MAX / 4));
+    FOVEA_TRY(fovea_heads_check(desc->heads, desc->kv_heads, desc->qk_dim, desc->v_dim, whole, why));
+    const struct fovea_size widths[] = {{"query_width", desc->query_width},
+                                        {"out_width", desc->out_width},
+                                        {"key_width", desc->key_width},
+                                        {"value_width", desc->value_width}};
+    const size_t count = desc->keys == FOVEA_MHA_CACHED ? 2 : 4; // without those of keys
+    const struct fovea_size *const zero = fovea_find_zero(widths, count);
+    FOVEA_REQUIRE(!zero, FOVEA_ERR_SHAPE, why, "%s: %s is 0", whole, zero->name);
     FOVEA_REQUIRE(desc->keys != FOVEA_MHA_APPEND || desc->new_len <= desc->kv_len, FOVEA_ERR_SHAPE, why,
-                  "mha: new_len %zu exceeds the cache's capacity %zu", desc->new_len, desc->kv_len);
-    FOVEA_REQUIRE(desc->causal <= 1 && desc->mask <= FOVEA_MASK_BITS && desc->residual <= 1, FOVEA_ERR_ENUM, why,
-                  "mha: causal %u or residual %u is neither 0 nor 1, or mask %u is not within 0 to %d", desc->causal,
-                  desc->residual, (unsigned)desc->mask, FOVEA_MASK_BITS);
-    FOVEA_REQUIRE(desc->need_weights <= 1 && desc->rotary_adjacent <= 1, FOVEA_ERR_ENUM, why,
-                  "mha: need_weights %u or rotary_adjacent %u is neither 0 nor 1", desc->need_weights,
-                  desc->rotary_adjacent);
-    return FOVEA_OK;
+                  "%s: new_len %zu is more than kv_len %zu, the cache's capacity", whole, desc->new_len, desc->kv_len);
+    FOVEA_TRY(fovea_dropout_check(desc->dropout, "dropout", whole, why));
+    FOVEA_TRY(fovea_dropout_check(desc->out_dropout, "out_dropout", whole, why));
+    return fovea_rotary_check(desc->rotary_dim, desc->qk_dim, desc->rotary_positions, turned_positions(desc), whole,
+                              why);
 }
 
 // Bytes of batch x len x width floats, as whole cache lines.
@@ -81,7 +94,7 @@ static size_t projected_len(const struct fovea_mha_desc *desc)
     return desc->keys == FOVEA_MHA_PROJECT ? desc->kv_len : desc->keys == FOVEA_MHA_APPEND ? desc->new_len : 0;
 }
 
-static enum fovea_status layout(struct mha_plan *plan, size_t *bytes, const struct fovea_why *why)
+static enum fovea_status layout(const struct fovea_part_of *of, struct mha_plan *plan, size_t *bytes)
 {
     const struct fovea_mha_desc *const desc = &plan->desc;
     const size_t len = projected_len(desc);
@@ -99,26 +112,24 @@ static enum fovea_status layout(struct mha_plan *plan, size_t *bytes, const stru
         *activations[i].at = *bytes;
         FOVEA_REQUIRE(fovea_mul(activations[i].heads, activations[i].dim, &width) &&
                           activation_bytes(desc, activations[i].len, width, &own) && fovea_add(*bytes, own, bytes),
-                      FOVEA_ERR_OVERFLOW, why, "mha: an activation's size overflows");
+                      FOVEA_ERR_OVERFLOW, of->why, "%s: an activation's size overflows", of->whole);
     }
     return FOVEA_OK;
 }
 
 // One projection: rows = batch x len.
-static enum fovea_status plan_linear(const struct fovea_engine *engine, struct mha_plan *plan, enum mha_part part,
-                                     size_t len, size_t inputs, size_t outputs, const struct fovea_why *why)
+static enum fovea_status plan_linear(const struct fovea_part_of *of, struct mha_plan *plan, enum mha_part part,
+                                     size_t len, size_t inputs, size_t outputs)
 {
-    static const char *const names[] = {"q", "k", "v"};
+    static const char *const names[MHA_PARTS] = {[MHA_Q] = "q: ", [MHA_K] = "k: ", [MHA_V] = "v: ", [MHA_O] = "o: "};
     struct fovea_gemm_desc gemm = FOVEA_GEMM_DESC_INIT;
     gemm.b_packed = 1;
     gemm.k = gemm.lda = inputs;
     gemm.n = gemm.ldc = gemm.ldr = outputs;
     gemm.residual = part == MHA_O && plan->desc.residual && plan->desc.out_dropout == 0;
-    FOVEA_REQUIRE(fovea_mul(plan->desc.batch, len, &gemm.m), FOVEA_ERR_OVERFLOW, why, "mha: batch x length overflows");
-    const enum fovea_status status = fovea_gemm_plan(engine, &gemm, (char *)plan + parts[part].plan);
-    FOVEA_REQUIRE(!status, status, why, "mha: projection %s [%zu, %zu] for %zu rows: %s",
-                  part == MHA_O ? "o" : names[part], outputs, inputs, gemm.m, fovea_status_string(status));
-    return FOVEA_OK;
+    FOVEA_REQUIRE(fovea_mul(plan->desc.batch, len, &gemm.m), FOVEA_ERR_OVERFLOW, of->why,
+                  "%s: %s%zu sequences of %zu rows overflow", of->whole, names[part], plan->desc.batch, len);
+    return fovea_part_gemm(of, names[part], &gemm, (void *)((char *)plan + parts[part].plan));
 }
 
 // Strides of a view (L, heads, dim) that a projection writes.
@@ -127,8 +138,7 @@ static struct fovea_strides projected(size_t heads, size_t len, size_t dim)
     return (struct fovea_strides){len * heads * dim, dim, heads * dim};
 }
 
-static enum fovea_status plan_attention(const struct fovea_engine *engine, struct mha_plan *plan,
-                                        const struct fovea_why *why)
+static enum fovea_status plan_attention(const struct fovea_part_of *of, struct mha_plan *plan)
 {
     const struct fovea_mha_desc *const desc = &plan->desc;
     struct fovea_attention_desc attention;
@@ -160,8 +170,8 @@ static enum fovea_status plan_attention(const struct fovea_engine *engine, struc
                                              .qk_dim = desc->qk_dim,
                                              .v_dim = desc->v_dim};
         attention.k_layout = FOVEA_K_PANELS;
-        FOVEA_REQUIRE(fovea_kv_cache_strides(&cache, &attention.k, &attention.v) == FOVEA_OK, FOVEA_ERR_OVERFLOW, why,
-                      "mha: a cache of %zu keys does not fit in memory", desc->kv_len);
+        FOVEA_REQUIRE(fovea_kv_cache_strides(&cache, &attention.k, &attention.v) == FOVEA_OK, FOVEA_ERR_OVERFLOW,
+                      of->why, "%s: a cache of %zu keys does not fit in memory", of->whole, desc->kv_len);
     }
     attention.kv_len_kind = desc->kv_len_kind;
     attention.mask = desc->mask;
@@ -174,15 +184,12 @@ static enum fovea_status plan_attention(const struct fovea_engine *engine, struc
     attention.bias_head = desc->bias_head;
     attention.bias_row = desc->bias_row;
     attention.bias_key = desc->bias_key;
-    const enum fovea_status status = fovea_attention_plan(engine, &attention, &plan->attention);
-    if (status && why && why->text)
-        fovea_explain_attention(engine, &attention, why->text, why->size);
-    return status;
+    return fovea_part_attention(of, &attention, &plan->attention);
 }
 
 // Rotary positions of what is projected for `heads` heads, batch x len rows.
-static enum fovea_status plan_rotate(const struct fovea_engine *engine, struct mha_plan *plan, enum mha_part part,
-                                     size_t heads, size_t len, const struct fovea_why *why)
+static enum fovea_status plan_rotate(const struct fovea_part_of *of, struct mha_plan *plan, enum mha_part part,
+                                     size_t heads, size_t len)
 {
     const struct fovea_mha_desc *const desc = &plan->desc;
     struct fovea_rowwise_desc rotate = FOVEA_ROWWISE_DESC_INIT;
@@ -193,38 +200,30 @@ static enum fovea_status plan_rotate(const struct fovea_engine *engine, struct m
     rotate.rotary_dim = desc->rotary_dim;
     rotate.rotary_adjacent = desc->rotary_adjacent;
     rotate.rotary_positions = desc->rotary_positions;
-    const enum fovea_status status = fovea_rowwise_plan(engine, &rotate, (char *)plan + parts[part].plan);
-    if (status && why && why->text)
-        fovea_explain_rowwise(engine, &rotate, why->text, why->size);
-    return status;
+    return fovea_part_rowwise(of, "rotary positions: ", &rotate, (void *)((char *)plan + parts[part].plan));
 }
 
 // A second pass of attention, of so many tasks.
-static enum fovea_status plan_returned(struct mha_plan *plan, const struct fovea_why *why)
+static enum fovea_status plan_returned(const struct fovea_part_of *of, struct mha_plan *plan)
 {
     const struct fovea_mha_desc *const desc = &plan->desc;
     size_t tasks;
     FOVEA_REQUIRE(fovea_mul(desc->batch, desc->heads, &tasks) &&
                       fovea_mul(tasks, fovea_ceil_div(desc->kv_len, FOVEA_CHUNK), &tasks) && tasks <= UINT32_MAX,
-                  FOVEA_ERR_OVERFLOW, why, "mha: returned weights take more tasks than 32 bits count");
+                  FOVEA_ERR_OVERFLOW, of->why, "%s: returned weights take more tasks than 32 bits count", of->whole);
     plan->returned = (struct fovea_work){.scratch_bytes = plan->attention.work.scratch_bytes, .phases = 1};
     return FOVEA_OK;
 }
 
 // Dropout of the output projection, and the residual behind it.
-static enum fovea_status plan_drop(const struct fovea_engine *engine, struct mha_plan *plan,
-                                   const struct fovea_why *why)
+static enum fovea_status plan_drop(const struct fovea_part_of *of, struct mha_plan *plan)
 {
     struct fovea_rowwise_desc drop = FOVEA_ROWWISE_DESC_INIT;
     drop.op = plan->desc.residual ? FOVEA_ROWWISE_DROPOUT_ADD : FOVEA_ROWWISE_DROPOUT;
     drop.cols = drop.ldx = drop.ldx2 = drop.ldy = plan->desc.out_width;
     drop.dropout = plan->desc.out_dropout;
-    FOVEA_REQUIRE(fovea_mul(plan->desc.batch, plan->desc.q_len, &drop.rows), FOVEA_ERR_OVERFLOW, why,
-                  "mha: batch x length overflows");
-    const enum fovea_status status = fovea_rowwise_plan(engine, &drop, &plan->drop);
-    if (status && why && why->text)
-        fovea_explain_rowwise(engine, &drop, why->text, why->size);
-    return status;
+    drop.rows = plan->desc.batch * plan->desc.q_len; // plan_linear() has seen them
+    return fovea_part_rowwise(of, "dropout: ", &drop, &plan->drop);
 }
 
 // Appends a stage of `count` parts, which stand one behind another in enum mha_part.
@@ -241,34 +240,33 @@ static enum fovea_status stage(struct mha_plan *plan, enum mha_part first, uint3
     return fovea_composite_stage(&plan->composite, count, ops, plans);
 }
 
-enum fovea_status fovea_mha_plan_why(const struct fovea_engine *engine, const struct fovea_mha_desc *desc, void *out,
-                                     const struct fovea_why *why)
+enum fovea_status fovea_mha_make(const struct fovea_part_of *of, const struct fovea_mha_desc *desc,
+                                 struct mha_plan *plan)
 {
-    FOVEA_REQUIRE(engine && out, FOVEA_ERR_NULL, why, "mha: engine or plan is NULL");
-    FOVEA_TRY(check_desc(desc, why));
-    struct mha_plan *const plan = out;
+    FOVEA_REQUIRE(of->engine, FOVEA_ERR_NULL, of->why, "%s: engine is NULL", of->whole);
+    FOVEA_TRY(check_desc(desc, of->whole, of->why));
     size_t own;
     plan->desc = *desc;
     plan->kv_heads = desc->kv_heads != 0 ? desc->kv_heads : desc->heads;
-    FOVEA_TRY(layout(plan, &own, why));
+    FOVEA_TRY(layout(of, plan, &own));
     const size_t len = projected_len(desc);
-    FOVEA_TRY(plan_attention(engine, plan, why));
-    FOVEA_TRY(plan_linear(engine, plan, MHA_Q, desc->q_len, desc->query_width, desc->heads * desc->qk_dim, why));
+    FOVEA_TRY(plan_attention(of, plan));
+    FOVEA_TRY(plan_linear(of, plan, MHA_Q, desc->q_len, desc->query_width, desc->heads * desc->qk_dim));
     if (desc->keys != FOVEA_MHA_CACHED) {
-        FOVEA_TRY(plan_linear(engine, plan, MHA_K, len, desc->key_width, plan->kv_heads * desc->qk_dim, why));
-        FOVEA_TRY(plan_linear(engine, plan, MHA_V, len, desc->value_width, plan->kv_heads * desc->v_dim, why));
+        FOVEA_TRY(plan_linear(of, plan, MHA_K, len, desc->key_width, plan->kv_heads * desc->qk_dim));
+        FOVEA_TRY(plan_linear(of, plan, MHA_V, len, desc->value_width, plan->kv_heads * desc->v_dim));
     }
-    FOVEA_TRY(plan_linear(engine, plan, MHA_O, desc->q_len, desc->heads * desc->v_dim, desc->out_width, why));
+    FOVEA_TRY(plan_linear(of, plan, MHA_O, desc->q_len, desc->heads * desc->v_dim, desc->out_width));
     if (desc->out_dropout != 0)
-        FOVEA_TRY(plan_drop(engine, plan, why));
+        FOVEA_TRY(plan_drop(of, plan));
     if (desc->need_weights)
-        FOVEA_TRY(plan_returned(plan, why));
+        FOVEA_TRY(plan_returned(of, plan));
     if (desc->rotary_dim) {
-        FOVEA_TRY(plan_rotate(engine, plan, MHA_ROTATE_Q, desc->heads, desc->q_len, why));
-        FOVEA_TRY(plan_rotate(engine, plan, MHA_ROTATE_K, plan->kv_heads, len, why));
+        FOVEA_TRY(plan_rotate(of, plan, MHA_ROTATE_Q, desc->heads, desc->q_len));
+        FOVEA_TRY(plan_rotate(of, plan, MHA_ROTATE_K, plan->kv_heads, len));
     }
     plan->append.work = (struct fovea_work){.phases = 1};
-    plan->append.kernels = fovea_engine_kernels(engine);
+    plan->append.kernels = fovea_engine_kernels(of->engine);
 
     const bool projects = desc->keys != FOVEA_MHA_CACHED, turns = desc->rotary_dim != 0;
     const struct {
@@ -294,7 +292,7 @@ enum fovea_status fovea_mha_plan(const struct fovea_engine *engine, const struct
     FOVEA_CHECK(plan, FOVEA_ERR_NULL);
     FOVEA_CHECK(fovea_aligned(plan), FOVEA_ERR_ALIGN);
     struct mha_plan made; // so that a failure writes nothing
-    FOVEA_TRY(fovea_mha_plan_why(engine, desc, &made, NULL));
+    FOVEA_TRY(fovea_mha_make(&(struct fovea_part_of){engine, "mha", NULL}, desc, &made));
     *(struct mha_plan *)plan = made;
     return FOVEA_OK;
 }
@@ -305,13 +303,23 @@ enum fovea_status fovea_explain_mha(const struct fovea_engine *engine, const str
     static const char *const names[] = {"projected", "appended to a cache", "from a cache"};
     const struct fovea_why why = {text, text_size};
     struct mha_plan plan;
-    FOVEA_TRY(fovea_mha_plan_why(engine, desc, &plan, &why));
+    FOVEA_TRY(fovea_mha_make(&(struct fovea_part_of){engine, "mha", &why}, desc, &plan));
     const struct fovea_work *const work = &plan.composite.work;
-    fovea_say(&why,
-              "mha: batch %zu, %zu heads on %zu, q %zu x kv %zu, d %zu/%zu, %s%skeys %s, %u phases, shared %zu B, "
-              "scratch %zu B",
-              desc->batch, desc->heads, plan.kv_heads, desc->q_len, desc->kv_len, desc->qk_dim, desc->v_dim,
-              desc->scoring == FOVEA_SCORING_ADDITIVE ? "additive, " : "", desc->rotary_dim != 0 ? "rotary, " : "",
-              names[desc->keys], work->phases, work->shared_bytes, work->scratch_bytes);
+    const struct fovea_asked asked[] = {
+        {desc->rotary_dim != 0, "rotary", (double)desc->rotary_dim},
+        {desc->rotary_dim != 0 && desc->rotary_adjacent, "adjacent pairs", NAN},
+        {desc->residual, "residual", NAN},
+        {desc->out_dropout != 0, "out_dropout", (double)desc->out_dropout},
+        {desc->need_weights, "need_weights", NAN},
+    };
+    const struct fovea_size sizes[] = {{"batch", desc->batch},
+                                       {"q_len", desc->keys == FOVEA_MHA_APPEND ? 1 : desc->q_len}};
+    fovea_say(&why, "mha: batch %zu, %zu heads on %zu, q %zu x kv %zu, d %zu/%zu", desc->batch, desc->heads,
+              plan.kv_heads, desc->q_len, desc->kv_len, desc->qk_dim, desc->v_dim);
+    fovea_attention_say_asked(&plan.attention.desc, &why);
+    fovea_say_asked(&why, asked, FOVEA_COUNT(asked));
+    fovea_say_more(&why, ", keys %s, %u phases, shared %zu B, scratch %zu B", names[desc->keys], work->phases,
+                   work->shared_bytes, work->scratch_bytes);
+    fovea_say_nothing(&why, sizes, FOVEA_COUNT(sizes));
     return FOVEA_OK;
 }

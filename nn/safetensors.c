@@ -6,7 +6,7 @@
 #include "fovea/safetensors.h"
 
 #include "nn/json.h"
-#include "ops/check.h"
+#include "ops/fields.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -245,7 +245,7 @@ enum fovea_status fovea_safetensors_from_memory(const void *bytes, size_t size, 
                                                 char *message, size_t message_size)
 {
     const struct fovea_why why = {message, message_size};
-    FOVEA_REQUIRE(bytes && out, FOVEA_ERR_NULL, &why, "safetensors: bytes or out is NULL");
+    FOVEA_REQUIRE_POINTERS("safetensors", &why, {"bytes", bytes}, {"out", out});
     return open_bytes(bytes, size, 0, out, &why);
 }
 
@@ -259,9 +259,8 @@ enum fovea_status fovea_safetensors_open(const char *path, struct fovea_safetens
                                          size_t message_size)
 {
     const struct fovea_why why = {message, message_size};
-    FOVEA_REQUIRE(path && out, FOVEA_ERR_NULL, &why, "safetensors: path or out is NULL");
-    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); // without O_NONBLOCK a FIFO without a writer would
-                                                                  // block forever
+    FOVEA_REQUIRE_POINTERS("safetensors", &why, {"path", path}, {"out", out});
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); // a FIFO without a writer would block forever
     char reason[REASON_BYTES];
     FOVEA_REQUIRE(fd >= 0, FOVEA_ERR_IO, &why, "%.200s: cannot be opened: %s", path, words_of(errno, reason));
     struct stat st;

@@ -19,28 +19,39 @@ void *fovea_arena_take(struct arena *arena, size_t count, size_t bytes)
 static enum fovea_status check(const struct fovea_transformer_config *c, const struct fovea_transformer_options *o,
                                const struct fovea_why *why)
 {
-    FOVEA_REQUIRE(c && o, FOVEA_ERR_NULL, why, "transformer: config or options is NULL");
-    FOVEA_REQUIRE(c->struct_size == sizeof *c && o->struct_size == sizeof *o, FOVEA_ERR_STRUCT, why,
-                  "transformer: struct_size of config or options is wrong");
+    FOVEA_REQUIRE_POINTERS("transformer", why, {"config", c}, {"options", o});
+    FOVEA_REQUIRE(c->struct_size == sizeof *c, FOVEA_ERR_STRUCT, why,
+                  "transformer: struct_size of config is %u, not %zu", c->struct_size, sizeof *c);
+    FOVEA_REQUIRE(o->struct_size == sizeof *o, FOVEA_ERR_STRUCT, why,
+                  "transformer: struct_size of options is %u, not %zu", o->struct_size, sizeof *o);
     FOVEA_REQUIRE((unsigned)c->positions <= FOVEA_POSITIONS_NONE, FOVEA_ERR_ENUM, why,
                   "transformer: positions is %u, not within 0 to %d", (unsigned)c->positions, FOVEA_POSITIONS_NONE);
-    FOVEA_REQUIRE(c->d_model && c->target_vocab && c->source_vocab && c->decoder_layers, FOVEA_ERR_SHAPE, why,
-                  "transformer: d_model, a vocabulary or the number of decoder layers is 0");
-    FOVEA_REQUIRE(c->pad < c->source_vocab, FOVEA_ERR_SHAPE, why, "transformer: pad %u is no source token of %zu",
-                  c->pad, c->source_vocab);
-    FOVEA_REQUIRE((unsigned)c->norm_kind <= FOVEA_NORM_RMS && c->gated <= 1, FOVEA_ERR_ENUM, why,
-                  "transformer: norm_kind is %u, gated %u: not both 0 or 1", (unsigned)c->norm_kind, c->gated);
-    FOVEA_REQUIRE(c->final_norm <= 1 && c->scale_embeddings <= 1, FOVEA_ERR_ENUM, why,
-                  "transformer: final_norm and scale_embeddings are 0 or 1");
-    FOVEA_REQUIRE(c->bos < c->target_vocab && c->eos < c->target_vocab, FOVEA_ERR_SHAPE, why,
-                  "transformer: bos %u or eos %u is no token of %zu", c->bos, c->eos, c->target_vocab);
-    FOVEA_REQUIRE(o->workers && o->batch && o->beam && o->max_source && o->max_target, FOVEA_ERR_SHAPE, why,
-                  "transformer: workers, batch, beam, max_source and max_target must be at least 1");
+    const struct fovea_size flags[] = {{"norm_kind", (unsigned)c->norm_kind},
+                                       {"gated", c->gated},
+                                       {"final_norm", c->final_norm},
+                                       {"scale_embeddings", c->scale_embeddings}};
+    FOVEA_TRY(fovea_check_flags(flags, FOVEA_COUNT(flags), "transformer", why));
+    const struct fovea_size sizes[] = {{"d_model", c->d_model},
+                                       {"target_vocab", c->target_vocab},
+                                       {"source_vocab", c->source_vocab},
+                                       {"decoder_layers", c->decoder_layers},
+                                       {"workers", o->workers},
+                                       {"batch", o->batch},
+                                       {"beam", o->beam},
+                                       {"max_source", o->max_source},
+                                       {"max_target", o->max_target}};
+    const struct fovea_size *const zero = fovea_find_zero(sizes, FOVEA_COUNT(sizes));
+    FOVEA_REQUIRE(!zero, FOVEA_ERR_SHAPE, why, "transformer: %s is 0", zero->name);
+    const struct {
+        const char *name;
+        size_t token, vocab;
+    } tokens[] = {{"pad", c->pad, c->source_vocab}, {"bos", c->bos, c->target_vocab}, {"eos", c->eos, c->target_vocab}};
+    for (size_t i = 0; i < FOVEA_COUNT(tokens); i++)
+        FOVEA_REQUIRE(tokens[i].token < tokens[i].vocab, FOVEA_ERR_SHAPE, why, "transformer: %s %zu is no token of %zu",
+                      tokens[i].name, tokens[i].token, tokens[i].vocab);
     FOVEA_REQUIRE(o->batch <= UINT32_MAX / o->beam && o->beam <= UINT32_MAX / c->target_vocab, FOVEA_ERR_OVERFLOW, why,
                   "transformer: batch x beam x vocabulary overflows");
-    FOVEA_REQUIRE(o->dropout >= 0 && o->dropout < 1, FOVEA_ERR_VALUE, why, "transformer: dropout is %g",
-                  (double)o->dropout);
-    return FOVEA_OK;
+    return fovea_dropout_check(o->dropout, "dropout", "transformer", why);
 }
 
 static struct fovea_layer_desc layer_desc(const struct fovea_transformer *model)
@@ -67,18 +78,20 @@ static struct fovea_layer_desc layer_desc(const struct fovea_transformer *model)
 static enum fovea_status plan_layers(struct fovea_transformer *model, const struct fovea_why *why)
 {
     const struct fovea_transformer_options *const o = &model->options;
+    const struct fovea_part_of encoder = {model->engine, "transformer: encoder layer", why},
+                               decoder = {model->engine, "transformer: decoder layer", why};
     struct fovea_layer_desc desc = layer_desc(model);
-    FOVEA_TRY(fovea_layer_plan_why(model->engine, &desc, &model->encode_layer, why));
+    FOVEA_TRY(fovea_layer_make(&encoder, &desc, &model->encode_layer));
     desc.decoder = 1;
     desc.len = o->max_target;
-    FOVEA_TRY(fovea_layer_plan_why(model->engine, &desc, &model->decode_layer, why));
+    FOVEA_TRY(fovea_layer_make(&decoder, &desc, &model->decode_layer));
     desc.cached = 1;
     desc.dropout = 0;
     desc.len = 1;
     desc.beams = o->beam;
     desc.batch = o->batch * o->beam;
     desc.kv_len = o->max_target;
-    FOVEA_TRY(fovea_layer_plan_why(model->engine, &desc, &model->step_layer, why));
+    FOVEA_TRY(fovea_layer_make(&decoder, &desc, &model->step_layer));
 
     struct fovea_mha_desc fill;
     FOVEA_TRY(fovea_mha_desc_init(&fill, sizeof fill));
@@ -89,36 +102,31 @@ static enum fovea_status plan_layers(struct fovea_transformer *model, const stru
     fill.qk_dim = model->config.qk_dim;
     fill.v_dim = model->config.v_dim;
     fill.query_width = fill.key_width = fill.value_width = fill.out_width = model->config.d_model;
-    return fovea_mha_plan_why(model->engine, &fill, &model->fill_cross, why);
+    return fovea_mha_make(&decoder, &fill, &model->fill_cross);
 }
 
 static enum fovea_status plan_rows(struct fovea_transformer *model, const struct fovea_why *why)
 {
+    const struct fovea_part_of of = {model->engine, "transformer", why};
     const struct fovea_transformer_config *const c = &model->config;
     struct fovea_rowwise_desc rows = FOVEA_ROWWISE_DESC_INIT;
     rows.op = c->norm_kind == FOVEA_NORM_RMS ? FOVEA_ROWWISE_RMSNORM : FOVEA_ROWWISE_LAYERNORM;
     rows.rows = model->rows;
     rows.cols = rows.ldx = rows.ldx2 = rows.ldy = c->d_model;
     rows.eps = c->eps;
-    enum fovea_status status = fovea_rowwise_plan(model->engine, &rows, &model->norm);
+    FOVEA_TRY(fovea_part_rowwise(&of, "final norm: ", &rows, &model->norm));
     rows.op = FOVEA_ROWWISE_DROPOUT;
     rows.dropout = model->options.dropout;
-    if (!status)
-        status = fovea_rowwise_plan(model->engine, &rows, &model->drop);
+    FOVEA_TRY(fovea_part_rowwise(&of, "dropout: ", &rows, &model->drop));
     rows.op = FOVEA_ROWWISE_LOG_SOFTMAX;
     rows.cols = rows.ldx = rows.ldx2 = rows.ldy = c->target_vocab;
-    if (!status)
-        status = fovea_rowwise_plan(model->engine, &rows, &model->log_softmax);
+    FOVEA_TRY(fovea_part_rowwise(&of, "log-softmax: ", &rows, &model->log_softmax));
     struct fovea_gemm_desc gemm = FOVEA_GEMM_DESC_INIT;
     gemm.b_packed = 1;
     gemm.m = model->rows;
     gemm.k = gemm.lda = c->d_model;
     gemm.n = gemm.ldc = c->target_vocab;
-    if (!status)
-        status = fovea_gemm_plan(model->engine, &gemm, &model->to_vocab);
-    FOVEA_REQUIRE(!status, status, why, "transformer: %zu rows of %zu or %zu: %s", model->rows, c->d_model,
-                  c->target_vocab, fovea_status_string(status));
-    return FOVEA_OK;
+    return fovea_part_gemm(&of, "output: ", &gemm, &model->to_vocab);
 }
 
 static enum fovea_status make_plans(struct fovea_transformer *model, const struct fovea_why *why)
@@ -246,7 +254,7 @@ enum fovea_status fovea_transformer_create(const struct fovea_engine *engine, co
                                            struct fovea_transformer **out, char *message, size_t message_size)
 {
     const struct fovea_why why = {message, message_size};
-    FOVEA_REQUIRE(engine && file && out, FOVEA_ERR_NULL, &why, "transformer: engine, file or out is NULL");
+    FOVEA_REQUIRE_POINTERS("transformer", &why, {"engine", engine}, {"file", file}, {"out", out});
     FOVEA_TRY(check(config, options, &why));
     const size_t tensors = fovea_safetensors_count(file); // each layer has several tensors: bounds the cost of a bad
                                                           // layer count

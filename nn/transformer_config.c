@@ -137,7 +137,7 @@ enum fovea_status fovea_transformer_config_from(const struct fovea_safetensors *
                                                 size_t message_size)
 {
     const struct fovea_why why = {message, message_size};
-    FOVEA_REQUIRE(file && out, FOVEA_ERR_NULL, &why, "transformer: file or config is NULL");
+    FOVEA_REQUIRE_POINTERS("transformer", &why, {"file", file}, {"out", out});
     struct fovea_transformer_config config = {.struct_size = sizeof config};
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
         const char *const text = fovea_safetensors_metadata(file, fields[i].key);

@@ -152,6 +152,7 @@ static enum fovea_status load_layer(struct loader *loader, const struct fovea_tr
 {
     const int decoder = stack[0] == 'd';
     snprintf(loader->prefix, sizeof loader->prefix, "%s.layers.%zu.", stack, index);
+    *out = (struct fovea_layer_weights){.norm2 = {NULL, NULL}}; // an encoder layer has none
     FOVEA_TRY(load_attention(loader, c, "self_attention", &out->self_attention));
     FOVEA_TRY(load_norm(loader, "norm1", c->d_model, &out->norm1));
     if (decoder) {

@@ -8,6 +8,7 @@
 #include "ops/run.h"
 
 enum {
+    FOVEA_ATTENTION_DIM_MAX = 512,   ///< a tile of a worker's scratch then takes about 900 KB, the L2 of a server core
     FOVEA_ATTENTION_TILES_MAX = 16,  ///< most tiles, or blocks, of a task
     FOVEA_ATTENTION_POINTERS = 1024, ///< most pointers that a tile may prefetch per chunk
     /// Entries of a ragged batch per landmark, an entry whose first task number is stored in shared memory. A task's
@@ -108,6 +109,11 @@ extern const struct fovea_operator fovea_attention_operator;
 /// fovea_attention_plan into a struct that need not be aligned; `why` receives the reason of a failure.
 enum fovea_status fovea_attention_make(const struct fovea_engine *engine, const struct fovea_attention_desc *desc,
                                        struct fovea_attention_layout *plan, const struct fovea_why *why);
+
+/// The scale that FOVEA_SCALE_DEFAULT stands for.
+float fovea_attention_default_scale(const struct fovea_attention_desc *desc);
+/// Appends what a descriptor asks for beyond its sizes, for the lines of attention and of composites that contain it.
+void fovea_attention_say_asked(const struct fovea_attention_desc *desc, const struct fovea_why *why);
 
 /// Checks that q, k and v of these sizes and strides fit in memory. Errors: OVERFLOW, STRIDE.
 enum fovea_status fovea_attention_check_inputs(const struct fovea_attention_desc *desc, const struct fovea_why *why);

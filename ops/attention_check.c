@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // ops/attention_check.c - validates a call of an attention plan, and says what is wrong with it.
 #include "ops/attention.h"
+#include <math.h>
 
 struct fovea_attention_desc fovea_attention_all_queries(const struct fovea_attention_layout *plan,
                                                         const struct fovea_attention_args *args)
@@ -86,13 +87,14 @@ static enum fovea_status check_inputs(const struct fovea_attention_layout *plan,
                                       const struct fovea_attention_args *args, bool entries,
                                       const struct fovea_why *why)
 {
-    FOVEA_REQUIRE(plan != NULL && args != NULL, FOVEA_ERR_NULL, why, "attention: plan or args is NULL");
+    FOVEA_REQUIRE_POINTERS("attention", why, {"plan", plan}, {"args", args});
     FOVEA_REQUIRE(fovea_is_plan(plan, FOVEA_PLAN_ATTENTION), FOVEA_ERR_STRUCT, why,
                   "attention: the plan is not an attention plan");
     const struct fovea_attention_desc *const d = &plan->desc;
-    FOVEA_REQUIRE(args->batch <= d->batch && args->q_len <= d->q_len && args->kv_len <= d->kv_len, FOVEA_ERR_SHAPE, why,
-                  "attention: batch %zu, %zu queries, %zu keys are more than the plan's %zu, %zu, %zu", args->batch,
-                  args->q_len, args->kv_len, d->batch, d->q_len, d->kv_len);
+    FOVEA_REQUIRE_LIMITS("attention", why, {"args.batch", args->batch, d->batch}, {"args.q_len", args->q_len, d->q_len},
+                         {"args.kv_len", args->kv_len, d->kv_len});
+    FOVEA_REQUIRE(args->eval <= 1, FOVEA_ERR_ENUM, why, "attention: args.eval is %u, neither 0 nor 1",
+                  (unsigned)args->eval);
     if (args->batch == 0 || d->heads == 0) {
         return FOVEA_OK;
     }
@@ -115,7 +117,7 @@ static enum fovea_status check_inputs(const struct fovea_attention_layout *plan,
     if (args->kv_len == 0) {
         return FOVEA_OK;
     }
-    FOVEA_REQUIRE(args->k != NULL && args->v != NULL, FOVEA_ERR_NULL, why, "attention: args.k or v is NULL");
+    FOVEA_REQUIRE_POINTERS("attention", why, {"args.k", args->k}, {"args.v", args->v});
     ASKED_FOR(NOT_LESS)
     return FOVEA_OK;
 }
@@ -178,5 +180,16 @@ enum fovea_status fovea_explain_attention_call(const void *plan, const struct fo
     FOVEA_TRY(fovea_attention_check_call(plan, args, &why));
     fovea_say(&why, "attention: batch %zu, q_len %zu, kv_len %zu, q_offset %lld", args->batch, args->q_len,
               args->kv_len, (long long)args->q_offset);
+    const struct fovea_asked asked[] = {
+        {args->q_starts != NULL, "ragged", NAN},
+        {args->lse != NULL, "lse", NAN},
+        {args->slopes != NULL, "ALiBi", NAN},
+        {args->sinks != NULL, "sinks", NAN},
+        {args->live_heads != NULL, "live heads", (double)args->live_count},
+        {args->eval != 0, "no dropout", NAN},
+    };
+    const struct fovea_size sizes[] = {{"args.batch", args->batch}, {"args.q_len", args->q_len}};
+    fovea_say_asked(&why, asked, FOVEA_COUNT(asked));
+    fovea_say_nothing(&why, sizes, FOVEA_COUNT(sizes));
     return FOVEA_OK;
 }

@@ -2,6 +2,7 @@
 // ops/attention_explain.c - the facts of an attention plan, and their reasons, in one line.
 #include "ops/attention.h"
 #include "ops/facts.h"
+#include <math.h>
 #include <stdio.h>
 
 // What is prefetched, and where to.
@@ -20,24 +21,101 @@ static const char *fetched(const struct fovea_attention_facts *facts)
                             : "";
 }
 
+// Windows and blocks, of two numbers each.
+static void say_pairs(const struct fovea_attention_desc *d, const struct fovea_why *why)
+{
+    const bool left = d->window_left != FOVEA_WINDOW_ALL, right = d->window_right != FOVEA_WINDOW_ALL;
+    if (left) {
+        fovea_say_more(why, ", window %zu left", d->window_left);
+    }
+    if (right) {
+        fovea_say_more(why, left ? ", %zu right" : ", window %zu right", d->window_right);
+    }
+    if (d->blocks) {
+        fovea_say_more(why, ", blocks %zux%zu", d->block_rows, d->block_keys);
+    }
+}
+
+// Which tensors are read again and again, as a stride of theirs is 0. Of pages only the table knows how many there are.
+static void say_broadcast(const struct fovea_attention_desc *d, const struct fovea_why *why)
+{
+    enum { AXES = 4 };
+    static const char *const over[AXES] = {"batch", "heads", "rows", "keys"};
+    const bool paged = d->page_keys != 0, panels = d->k_layout == FOVEA_K_PANELS;
+    const size_t batch = d->batch, heads = d->heads, kv_heads = d->kv_heads, rows = d->q_len, keys = d->kv_len;
+    const struct {
+        const char *name;
+        bool asked;
+        size_t size[AXES], stride[AXES];
+    } tensors[] = {
+        {"q", true, {batch, heads, rows}, {d->q.batch, d->q.head, d->q.row}},
+        {"k", true, {paged ? 1 : batch, kv_heads, panels ? 1 : keys}, {d->k.batch, d->k.head, d->k.row}},
+        {"v", true, {paged ? 1 : batch, kv_heads, keys}, {d->v.batch, d->v.head, d->v.row}},
+        {"mask",
+         d->mask != FOVEA_MASK_NONE,
+         {batch, heads, rows, d->mask == FOVEA_MASK_BITS ? 1 : keys},
+         {d->mask_batch, d->mask_head, d->mask_row, d->mask_key}},
+        {"bias", d->bias, {batch, heads, rows, keys}, {d->bias_batch, d->bias_head, d->bias_row, d->bias_key}},
+        {"blocks",
+         d->blocks,
+         {batch, heads, d->blocks ? fovea_ceil_div(rows, d->block_rows) : 0},
+         {d->blocks_batch, d->blocks_head, d->blocks_row}},
+    };
+    for (size_t t = 0; t < FOVEA_COUNT(tensors); t++) {
+        bool begun = !tensors[t].asked;
+        for (size_t axis = 0; axis < AXES && tensors[t].asked; axis++) {
+            if (tensors[t].size[axis] > 1 && tensors[t].stride[axis] == 0) {
+                fovea_say_more(why, begun ? " and %s%s" : ", %s broadcast over %s", begun ? "" : tensors[t].name,
+                               over[axis]);
+                begun = true;
+            }
+        }
+    }
+}
+
+void fovea_attention_say_asked(const struct fovea_attention_desc *d, const struct fovea_why *why)
+{
+    static const char *const lengths[] = {"", "lengths by batch", "lengths by row"};
+    static const char *const masks[] = {"", "mask bytes", "mask bits"};
+    const struct fovea_asked asked[] = {
+        {d->scoring == FOVEA_SCORING_ADDITIVE, "additive", NAN},
+        {d->causal, "causal", NAN},
+        {d->scale != fovea_attention_default_scale(d), "scale", (double)d->scale},
+        {d->softcap != 0, "softcap", (double)d->softcap},
+        {d->dropout != 0, "dropout", (double)d->dropout},
+        {d->kv_len_kind != FOVEA_KV_LEN_ALL, lengths[d->kv_len_kind], NAN},
+        {d->mask != FOVEA_MASK_NONE, masks[d->mask], NAN},
+        {d->bias, "bias", NAN},
+        {d->segments, "segments", NAN},
+        {d->statistics, "statistics", NAN},
+    };
+    fovea_say_asked(why, asked, FOVEA_COUNT(asked));
+    say_pairs(d, why);
+    say_broadcast(d, why);
+}
+
 void fovea_attention_say(const struct fovea_attention_layout *plan, char *text, size_t size)
 {
     static const char *const into[] = {[FOVEA_INTO_L2] = "",
                                        [FOVEA_INTO_L1] = ", prefetched into L1",
                                        [FOVEA_INTO_L2_PARTS] = ", prefetched in parts"};
     const struct fovea_attention_desc *const d = &plan->desc;
+    const struct fovea_why line = {text, size};
+    const struct fovea_asked pages = {d->page_keys != 0, "in pages of", (double)d->page_keys};
     struct fovea_attention_facts f;
     fovea_attention_facts(plan, &f);
-    snprintf(text, size,
-             "attention: batch %zu, heads %zu/%zu, %zux%zu, dims %zu and %zu, f32%s%s%s%s, k in %s%s%s%s%s%s, kernel "
-             "%s, %zu task%s of %zu row%s%s%s, shared %zu B, scratch %zu B",
-             d->batch, d->heads, d->kv_heads, d->q_len, d->kv_len, d->qk_dim, d->v_dim,
-             d->scoring == FOVEA_SCORING_ADDITIVE ? ", additive" : "", d->causal ? ", causal" : "",
-             d->mask ? ", mask" : "", d->bias ? ", bias" : "", d->k_layout == FOVEA_K_PANELS ? "panels" : "rows",
-             d->page_keys ? " of pages" : "", f.copy_k ? ", k copied" : "", f.copy_v ? ", v copied" : "", fetched(&f),
-             into[f.blocks[0].into], f.kernel, f.tasks, f.tasks == 1 ? "" : "s", f.rows, f.rows == 1 ? "" : "s",
-             f.each > 1 ? " and more that share keys" : "", f.few != 0 ? ", the last few of a head as in decoding" : "",
-             plan->work.shared_bytes, plan->work.scratch_bytes);
+    fovea_say(&line, "attention: batch %zu, heads %zu/%zu, %zux%zu, dims %zu and %zu, f32", d->batch, d->heads,
+              d->kv_heads, d->q_len, d->kv_len, d->qk_dim, d->v_dim);
+    fovea_attention_say_asked(d, &line);
+    fovea_say_more(&line, ", k in %s", d->k_layout == FOVEA_K_PANELS ? "panels" : "rows");
+    fovea_say_asked(&line, &pages, 1);
+    fovea_say_more(
+        &line, "%s%s%s%s, kernel %s, %zu task%s of %zu row%s%s%s, shared %zu B, scratch %zu B",
+        f.copy_k ? ", k copied" : "", f.copy_v ? ", v copied" : "", fetched(&f), into[f.blocks[0].into], f.kernel,
+        f.tasks, f.tasks == 1 ? "" : "s", f.rows, f.rows == 1 ? "" : "s", f.each > 1 ? " and more that share keys" : "",
+        f.few != 0 ? ", the last few of a head as in decoding" : "", plan->work.shared_bytes, plan->work.scratch_bytes);
+    const struct fovea_size sizes[] = {{"batch", d->batch}, {"heads", d->heads}, {"q_len", d->q_len}};
+    fovea_say_nothing(&line, sizes, FOVEA_COUNT(sizes));
 }
 
 void fovea_attention_reasons(const struct fovea_attention_layout *plan, char *text, size_t size)
@@ -54,9 +132,7 @@ enum fovea_status fovea_explain_attention(const struct fovea_engine *engine, con
 {
     const struct fovea_why why = {text, text_size};
     struct fovea_attention_layout plan;
-    char what[640];
     FOVEA_TRY(fovea_attention_make(engine, desc, &plan, &why));
-    fovea_attention_say(&plan, what, sizeof what);
-    fovea_say(&why, "%s", what);
+    fovea_attention_say(&plan, text, text_size);
     return FOVEA_OK;
 }

@@ -4,8 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-enum { DIM_MAX = 512 }; // a tile of a worker's scratch then takes about 900 KB: about the L2 of a server core
-
 enum fovea_status fovea_attention_desc_init(struct fovea_attention_desc *desc, size_t size)
 {
     FOVEA_CHECK(desc != NULL, FOVEA_ERR_NULL);
@@ -131,19 +129,17 @@ static enum fovea_status check_flag(const char *name, uint32_t flag, const struc
 
 static enum fovea_status check_shape(const struct fovea_attention_desc *d, const struct fovea_why *why)
 {
-    FOVEA_REQUIRE(d->heads == 0 || (d->kv_heads != 0 && d->heads % d->kv_heads == 0), FOVEA_ERR_SHAPE, why,
-                  "attention: %zu heads are no multiple of %zu key heads", d->heads, d->kv_heads);
-    FOVEA_REQUIRE(d->qk_dim >= 1 && d->qk_dim <= DIM_MAX && d->v_dim >= 1 && d->v_dim <= DIM_MAX, FOVEA_ERR_SHAPE, why,
-                  "attention: qk_dim %zu or v_dim %zu is not within 1 to %d", d->qk_dim, d->v_dim, DIM_MAX);
-    FOVEA_REQUIRE(d->q_len <= UINT32_MAX && d->kv_len <= UINT32_MAX, FOVEA_ERR_OVERFLOW, why,
-                  "attention: q_len %zu or kv_len %zu does not fit in 32 bits", d->q_len, d->kv_len);
-    return FOVEA_OK;
+    FOVEA_REQUIRE(d->heads == 0 || d->heads % d->kv_heads == 0, FOVEA_ERR_SHAPE, why,
+                  "attention: heads %zu is no multiple of kv_heads %zu", d->heads, d->kv_heads);
+    const struct fovea_size dims[] = {{"qk_dim", d->qk_dim}, {"v_dim", d->v_dim}};
+    const struct fovea_size lengths[] = {{"q_len", d->q_len}, {"kv_len", d->kv_len}};
+    FOVEA_TRY(
+        fovea_check_within(dims, FOVEA_COUNT(dims), 1, FOVEA_ATTENTION_DIM_MAX, FOVEA_ERR_SHAPE, "attention", why));
+    return fovea_check_within(lengths, FOVEA_COUNT(lengths), 0, UINT32_MAX, FOVEA_ERR_OVERFLOW, "attention", why);
 }
 
 static enum fovea_status check_desc(const struct fovea_attention_desc *d, const struct fovea_why *why)
 {
-    FOVEA_REQUIRE(d->struct_size == sizeof *d, FOVEA_ERR_STRUCT, why, "attention: struct_size is %u, not %zu",
-                  (unsigned)d->struct_size, sizeof *d);
     FOVEA_TRY(check_flag("causal", d->causal, why));
     FOVEA_TRY(check_flag("bias", d->bias, why));
     FOVEA_TRY(check_flag("segments", d->segments, why));
@@ -165,9 +161,10 @@ static enum fovea_status check_desc(const struct fovea_attention_desc *d, const 
     FOVEA_REQUIRE(d->scoring == FOVEA_SCORING_DOT || d->scale == FOVEA_SCALE_DEFAULT, FOVEA_ERR_VALUE, why,
                   "attention: additive scores have no scale");
     FOVEA_REQUIRE(d->softcap == 0 || (isfinite(d->softcap) && d->softcap > 0 && isfinite(1.0f / d->softcap)),
-                  FOVEA_ERR_VALUE, why, "attention: softcap is %g", (double)d->softcap);
-    FOVEA_REQUIRE(d->dropout >= 0 && d->dropout < 1, FOVEA_ERR_VALUE, why, "attention: dropout is %g",
-                  (double)d->dropout);
+                  FOVEA_ERR_VALUE, why, "attention: softcap is %g, not above 0 with a finite inverse",
+                  (double)d->softcap);
+    FOVEA_REQUIRE(d->dropout >= 0 && d->dropout < 1, FOVEA_ERR_VALUE, why,
+                  "attention: dropout is %g, not within 0 and 1", (double)d->dropout);
     FOVEA_TRY(check_shape(d, why));
     FOVEA_TRY(fovea_attention_check_inputs(d, why));
     FOVEA_TRY(fovea_attention_check_out(d, why));
@@ -255,17 +252,26 @@ static void lay_out(struct fovea_attention_layout *plan)
                        FOVEA_ALIGNMENT);
 }
 
+float fovea_attention_default_scale(const struct fovea_attention_desc *desc)
+{
+    return desc->scoring == FOVEA_SCORING_ADDITIVE ? 1.0f : 1.0f / sqrtf((float)desc->qk_dim);
+}
+
 enum fovea_status fovea_attention_make(const struct fovea_engine *engine, const struct fovea_attention_desc *desc,
                                        struct fovea_attention_layout *plan, const struct fovea_why *why)
 {
-    FOVEA_REQUIRE(engine != NULL && desc != NULL, FOVEA_ERR_NULL, why, "attention: engine or desc is NULL");
-    FOVEA_TRY(check_desc(desc, why));
+    FOVEA_REQUIRE_POINTERS("attention", why, {"engine", engine}, {"desc", desc});
+    FOVEA_REQUIRE(desc->struct_size == sizeof *desc, FOVEA_ERR_STRUCT, why, "attention: struct_size is %u, not %zu",
+                  (unsigned)desc->struct_size, sizeof *desc);
+    struct fovea_attention_desc own = *desc;
+    own.kv_heads = desc->kv_heads != 0 ? desc->kv_heads : desc->heads;
+    FOVEA_TRY(check_desc(&own, why));
     const struct fovea_kernels *const kernels = fovea_engine_kernels(engine);
     *plan = (struct fovea_attention_layout){
         .kernels = kernels,
         .tuning = &kernels->tuning.attention[fovea_heads_of(desc->qk_dim, desc->v_dim)],
-        .desc = *desc,
-        .group = desc->kv_heads == 0 ? 0 : desc->heads / desc->kv_heads,
+        .desc = own,
+        .group = own.kv_heads == 0 ? 0 : own.heads / own.kv_heads,
         .statistics = desc->statistics ? 3 : 0,
         .row_floats = 2 + (desc->statistics ? 2 : 0) + desc->v_dim,
     };
@@ -276,7 +282,7 @@ enum fovea_status fovea_attention_make(const struct fovea_engine *engine, const 
     plan->tiles_most = prefills ? fovea_attention_grid(plan, desc->batch, desc->q_len, desc->kv_len).each_most : 1;
     plan->blocks_most = fovea_attention_grid(plan, desc->batch, few, desc->kv_len).each_most;
     if (desc->scale == FOVEA_SCALE_DEFAULT) {
-        plan->desc.scale = desc->scoring == FOVEA_SCORING_ADDITIVE ? 1.0f : 1.0f / sqrtf((float)desc->qk_dim);
+        plan->desc.scale = fovea_attention_default_scale(desc);
     }
     plan->cap_inverse = desc->softcap != 0 ? 1.0f / desc->softcap : 0;
     plan->keep_scale = 1.0f / (1.0f - desc->dropout);

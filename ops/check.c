@@ -3,6 +3,7 @@
 #include "ops/check.h"
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 void fovea_say(const struct fovea_why *why, const char *format, ...)
 {
@@ -12,6 +13,18 @@ void fovea_say(const struct fovea_why *why, const char *format, ...)
     va_list list;
     va_start(list, format);
     vsnprintf(why->text, why->size, format, list);
+    va_end(list);
+}
+
+void fovea_say_more(const struct fovea_why *why, const char *format, ...)
+{
+    if (why == NULL || why->text == NULL || why->size == 0) {
+        return;
+    }
+    const size_t used = strlen(why->text);
+    va_list list;
+    va_start(list, format);
+    vsnprintf(why->text + used, why->size - used, format, list);
     va_end(list);
 }
 

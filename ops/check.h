@@ -20,6 +20,8 @@ struct fovea_why {
 
 /// Writes one line, truncated to fit and always terminated.
 __attribute__((format(printf, 2, 3))) void fovea_say(const struct fovea_why *why, const char *format, ...);
+/// The same behind what the line has already.
+__attribute__((format(printf, 2, 3))) void fovea_say_more(const struct fovea_why *why, const char *format, ...);
 
 /// Returns status from the calling function unless cond holds.
 #define FOVEA_CHECK(cond, status)                                                                                      \

@@ -3,6 +3,7 @@
 // does everything, one area that prepares what it needs just before use.
 #include "ops/gemm.h"
 #include "ops/pack.h"
+#include <math.h>
 #include <stdio.h>
 
 // Whether C cannot hold the sums: because it is read at the end, or has fewer columns. A residual that is not C does
@@ -167,11 +168,11 @@ const struct fovea_operator fovea_gemm_operator = {.begin = begin, .task = run_t
 static enum fovea_status check_args(const struct fovea_gemm_layout *plan, const struct fovea_gemm_args *args,
                                     const struct fovea_why *why)
 {
-    FOVEA_REQUIRE(plan != NULL && args != NULL, FOVEA_ERR_NULL, why, "gemm: plan or args is NULL");
+    FOVEA_REQUIRE_POINTERS("gemm", why, {"plan", plan}, {"args", args});
     FOVEA_REQUIRE(fovea_is_plan(plan, FOVEA_PLAN_GEMM), FOVEA_ERR_STRUCT, why, "gemm: the plan is not a gemm plan");
     const struct fovea_gemm_desc *const d = &plan->desc;
     const size_t m = args->m;
-    FOVEA_REQUIRE(m <= d->m, FOVEA_ERR_SHAPE, why, "gemm: %zu rows are more than the plan's %zu", m, d->m);
+    FOVEA_REQUIRE(m <= d->m, FOVEA_ERR_SHAPE, why, "gemm: args.m is %zu, more than the plan's %zu", m, d->m);
     if (m == 0 || d->n == 0 || d->batch == 0) {
         return FOVEA_OK;
     }
@@ -188,7 +189,7 @@ static enum fovea_status check_args(const struct fovea_gemm_layout *plan, const 
     if (plan->k == 0) {
         return FOVEA_OK;
     }
-    FOVEA_REQUIRE(args->a != NULL && args->b != NULL, FOVEA_ERR_NULL, why, "gemm: args.a or b is NULL");
+    FOVEA_REQUIRE_POINTERS("gemm", why, {"args.a", args->a}, {"args.b", args->b});
     if (d->b_packed) {
         FOVEA_REQUIRE(fovea_aligned(args->b), FOVEA_ERR_ALIGN, why, "gemm: the blob in args.b is not 64-byte aligned");
         for (size_t entry = 0; entry < (d->batch_b != 0 ? d->batch : 1); entry++) {
@@ -209,8 +210,12 @@ enum fovea_status fovea_explain_gemm_call(const void *plan, const struct fovea_g
 {
     const struct fovea_why why = {text, text_size};
     FOVEA_TRY(check_args(plan, args, &why));
-    const struct fovea_gemm_layout *const layout = plan;
-    fovea_say(&why, "gemm: batch %zu, %zux%zux%zu", layout->desc.batch, args->m, layout->desc.n, layout->desc.k);
+    const struct fovea_gemm_desc *const d = &((const struct fovea_gemm_layout *)plan)->desc;
+    const struct fovea_asked bias = {args->bias != NULL, "bias", NAN};
+    const struct fovea_size sizes[] = {{"batch", d->batch}, {"args.m", args->m}, {"n", d->n}};
+    fovea_say(&why, "gemm: batch %zu, %zux%zux%zu", d->batch, args->m, d->n, d->k);
+    fovea_say_asked(&why, &bias, 1);
+    fovea_say_nothing(&why, sizes, FOVEA_COUNT(sizes));
     return FOVEA_OK;
 }
 

@@ -117,6 +117,8 @@ enum fovea_status fovea_gemm_check(const struct fovea_gemm_desc *desc, const str
 enum fovea_status fovea_gemm_make(const struct fovea_engine *engine, const struct fovea_gemm_desc *desc,
                                   struct fovea_gemm_layout *plan, const struct fovea_why *why);
 extern const struct fovea_operator fovea_gemm_operator;
+/// "relu", by enum fovea_activation.
+extern const char *const fovea_activation_names[FOVEA_ACTIVATION_SILU + 1];
 
 /// Computes an area of C (ops/gemm_area.c).
 void fovea_gemm_area(const struct fovea_gemm_area *area);

@@ -2,7 +2,13 @@
 // ops/gemm_explain.c - the facts of a GEMM plan, and their reasons, in one line.
 #include "ops/facts.h"
 #include "ops/gemm.h"
+#include <math.h>
 #include <stdio.h>
+
+const char *const fovea_activation_names[] = {
+    [FOVEA_ACTIVATION_NONE] = "no activation",  [FOVEA_ACTIVATION_RELU] = "relu", [FOVEA_ACTIVATION_GELU] = "gelu",
+    [FOVEA_ACTIVATION_GELU_TANH] = "gelu_tanh", [FOVEA_ACTIVATION_TANH] = "tanh", [FOVEA_ACTIVATION_SILU] = "silu",
+};
 
 // How B is read.
 static const char *const reads_words[] = {
@@ -64,8 +70,14 @@ void fovea_gemm_reasons(const struct fovea_gemm_layout *plan, char *text, size_t
     const enum fovea_gemm_form form = fovea_gemm_form_of(d);
     const double m = (double)d->m, n = (double)d->n, k = (double)plan->k, kib = sizeof(float) / 1024.0;
     const uint32_t near = fovea_near_of(tuning, d->m, form);
-    if (m * n * k == 0) {
-        snprintf(text, size, "there is nothing to multiply");
+    const struct fovea_size written[] = {{"batch", d->batch}, {"m", d->m}, {"n", d->n}}, *const zero = fovea_find_zero(
+                                                                                             written,
+                                                                                             FOVEA_COUNT(written));
+    if (zero != NULL || plan->k == 0) {
+        snprintf(text, size, zero != NULL ? "nothing is written: %s is 0" : "there is nothing to multiply: %s is 0",
+                 zero != NULL ? zero->name
+                 : d->k == 0  ? "k"
+                              : "alpha");
         return;
     }
     char direct[80] = "";
@@ -83,6 +95,22 @@ void fovea_gemm_reasons(const struct fovea_gemm_layout *plan, char *text, size_t
              : form == FOVEA_FORM_NT   ? "lies as n x k"
                                        : "lies as k x n",
              direct);
+}
+
+// What was asked for beyond sizes and transposes.
+static void say_asked(const struct fovea_gemm_desc *d, const struct fovea_why *line)
+{
+    const bool several = d->batch > 1;
+    const struct fovea_asked asked[] = {
+        {several && d->batch_a == 0, "one A", NAN},
+        {several && d->batch_b == 0, "one B", NAN},
+        {d->alpha != 1, "alpha", (double)d->alpha},
+        {d->beta != 0, "beta", (double)d->beta},
+        {d->gated, "gated", NAN},
+        {d->activation != FOVEA_ACTIVATION_NONE, fovea_activation_names[d->activation], NAN},
+        {d->residual, several && d->batch_r == 0 ? "one residual" : "residual", NAN},
+    };
+    fovea_say_asked(line, asked, FOVEA_COUNT(asked));
 }
 
 void fovea_gemm_say(const struct fovea_gemm_layout *plan, char *text, size_t size)
@@ -103,15 +131,21 @@ void fovea_gemm_say(const struct fovea_gemm_layout *plan, char *text, size_t siz
         [FOVEA_FLIPS_ROWS] = "rows of A in place", [FOVEA_FLIPS_STEPS] = "A in place, a few rows at a time"};
     const bool eights = f.side != 0 && f.side < FOVEA_PANEL;
     const char *const a = f.flips ? of_a[f.flips] : f.copy_a ? "A copied" : "A in place";
-    snprintf(text, size,
-             "gemm: %zux%zux%zu f32 %c%c batch %zu, %s%s%s, %s%s%s, kernel %s, %zu task%s, shared %zu B, scratch %zu B",
-             d->m, d->n, d->k, d->trans_a ? 't' : 'n', plan->desc.trans_b ? 't' : 'n', d->batch,
-             f.flips    ? "transposed, "
-             : f.along  ? "directly, along the rows of C, "
-             : f.direct ? "directly, "
-                        : "",
-             a, f.flips ? fetches : "", reads_words[f.reads], eights ? ", eight at a time" : "", f.flips ? "" : fetches,
-             by, f.tasks, f.tasks == 1 ? "" : "s", plan->work.shared_bytes, plan->work.scratch_bytes);
+    const struct fovea_why line = {text, size};
+    fovea_say(&line, "gemm: %zux%zux%zu f32 %c%s batch %zu", d->m, d->n, d->k, d->trans_a ? 't' : 'n',
+              d->b_packed  ? " packed"
+              : d->trans_b ? "t"
+                           : "n",
+              d->batch);
+    say_asked(d, &line);
+    fovea_say_more(&line, ", %s%s%s, %s%s%s, kernel %s, %zu task%s, shared %zu B, scratch %zu B",
+                   f.flips    ? "transposed, "
+                   : f.along  ? "directly, along the rows of C, "
+                   : f.direct ? "directly, "
+                              : "",
+                   a, f.flips ? fetches : "", reads_words[f.reads], eights ? ", eight at a time" : "",
+                   f.flips ? "" : fetches, by, f.tasks, f.tasks == 1 ? "" : "s", plan->work.shared_bytes,
+                   plan->work.scratch_bytes);
 }
 
 enum fovea_status fovea_explain_gemm(const struct fovea_engine *engine, const struct fovea_gemm_desc *desc, char *text,
@@ -119,10 +153,10 @@ enum fovea_status fovea_explain_gemm(const struct fovea_engine *engine, const st
 {
     const struct fovea_why why = {text, text_size};
     struct fovea_gemm_layout plan;
-    char what[768], because[320];
+    char because[320];
     FOVEA_TRY(fovea_gemm_make(engine, desc, &plan, &why));
-    fovea_gemm_say(&plan, what, sizeof what);
+    fovea_gemm_say(&plan, text, text_size);
     fovea_gemm_reasons(&plan, because, sizeof because);
-    fovea_say(&why, "%s, because %s", what, because);
+    fovea_say_more(&why, ", because %s", because);
     return FOVEA_OK;
 }

@@ -280,7 +280,7 @@ static void choose_chunks(struct fovea_gemm_layout *plan, const struct pass *pas
 enum fovea_status fovea_gemm_make(const struct fovea_engine *engine, const struct fovea_gemm_desc *desc,
                                   struct fovea_gemm_layout *plan, const struct fovea_why *why)
 {
-    FOVEA_REQUIRE(engine != NULL && desc != NULL, FOVEA_ERR_NULL, why, "gemm: engine or desc is NULL");
+    FOVEA_REQUIRE_POINTERS("gemm", why, {"engine", engine}, {"desc", desc});
     FOVEA_TRY(fovea_gemm_check(desc, why));
     set_problem(plan, fovea_engine_kernels(engine), desc);
     const struct pass pass = pass_of(plan);

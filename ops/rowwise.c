@@ -132,7 +132,7 @@ const struct fovea_operator fovea_rowwise_operator = {.begin = begin, .task = ru
 static enum fovea_status check_positions(const struct fovea_rowwise_desc *d, const struct fovea_rowwise_args *args,
                                          const struct fovea_why *why)
 {
-    FOVEA_REQUIRE(args->cos != NULL && args->sin != NULL, FOVEA_ERR_NULL, why, "rowwise: args.cos or sin is NULL");
+    FOVEA_REQUIRE_POINTERS("rowwise", why, {"args.cos", args->cos}, {"args.sin", args->sin});
     if (args->positions == NULL) {
         FOVEA_REQUIRE(args->len >= 1, FOVEA_ERR_SHAPE, why, "rowwise: args.len is 0");
         const size_t len = fovea_min(args->len, args->rows);
@@ -150,18 +150,20 @@ static enum fovea_status check_positions(const struct fovea_rowwise_desc *d, con
 static enum fovea_status check_args(const struct fovea_rowwise_layout *plan, const struct fovea_rowwise_args *args,
                                     const struct fovea_why *why)
 {
-    FOVEA_REQUIRE(plan != NULL && args != NULL, FOVEA_ERR_NULL, why, "rowwise: plan or args is NULL");
+    FOVEA_REQUIRE_POINTERS("rowwise", why, {"plan", plan}, {"args", args});
     FOVEA_REQUIRE(fovea_is_plan(plan, FOVEA_PLAN_ROWWISE), FOVEA_ERR_STRUCT, why,
                   "rowwise: the plan is not a rowwise plan");
     const struct fovea_rowwise_desc *const d = &plan->desc;
     const size_t rows = args->rows;
-    FOVEA_REQUIRE(rows <= d->rows, FOVEA_ERR_SHAPE, why, "rowwise: %zu rows are more than the plan's %zu", rows,
+    FOVEA_REQUIRE(rows <= d->rows, FOVEA_ERR_SHAPE, why, "rowwise: args.rows is %zu, more than the plan's %zu", rows,
                   d->rows);
+    FOVEA_REQUIRE(args->eval <= 1, FOVEA_ERR_ENUM, why, "rowwise: args.eval is %u, neither 0 nor 1",
+                  (unsigned)args->eval);
     if (rows == 0 || d->cols == 0) {
         return FOVEA_OK;
     }
     const bool add = fovea_rowwise_has_x2(d->op);
-    FOVEA_REQUIRE(args->x != NULL && args->y != NULL, FOVEA_ERR_NULL, why, "rowwise: args.x or y is NULL");
+    FOVEA_REQUIRE_POINTERS("rowwise", why, {"args.x", args->x}, {"args.y", args->y});
     FOVEA_REQUIRE(!add || args->x2 != NULL, FOVEA_ERR_NULL, why, "rowwise: args.x2 is NULL, but the plan adds it");
     // In place with another stride, a task would overwrite what its neighbour reads.
     FOVEA_REQUIRE(args->y != args->x || d->ldy == d->ldx || rows == 1, FOVEA_ERR_STRIDE, why,

@@ -35,6 +35,9 @@ static inline bool fovea_rowwise_has_x2(enum fovea_rowwise_op op)
 /// Number of tasks for all of a plan's rows.
 size_t fovea_rowwise_count(const struct fovea_rowwise_desc *desc);
 
+/// fovea_rowwise_plan on any struct; `why` says what is wrong.
+enum fovea_status fovea_rowwise_make(const struct fovea_engine *engine, const struct fovea_rowwise_desc *desc,
+                                     struct fovea_rowwise_layout *plan, const struct fovea_why *why);
 extern const struct fovea_operator fovea_rowwise_operator;
 
 #endif

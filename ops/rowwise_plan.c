@@ -66,10 +66,10 @@ static enum fovea_status check_rotary(const struct fovea_rowwise_desc *d, const 
     return FOVEA_OK;
 }
 
-static enum fovea_status make_plan(const struct fovea_engine *engine, const struct fovea_rowwise_desc *desc,
-                                   struct fovea_rowwise_layout *plan, const struct fovea_why *why)
+enum fovea_status fovea_rowwise_make(const struct fovea_engine *engine, const struct fovea_rowwise_desc *desc,
+                                     struct fovea_rowwise_layout *plan, const struct fovea_why *why)
 {
-    FOVEA_REQUIRE(engine != NULL && desc != NULL, FOVEA_ERR_NULL, why, "rowwise: engine or desc is NULL");
+    FOVEA_REQUIRE_POINTERS("rowwise", why, {"engine", engine}, {"desc", desc});
     FOVEA_REQUIRE(desc->struct_size == sizeof *desc, FOVEA_ERR_STRUCT, why, "rowwise: struct_size is %u, not %zu",
                   (unsigned)desc->struct_size, sizeof *desc);
     FOVEA_REQUIRE(desc->op <= FOVEA_ROWWISE_ROTARY, FOVEA_ERR_ENUM, why, "rowwise: op is %u, not within 0 to %d",
@@ -80,9 +80,9 @@ static enum fovea_status make_plan(const struct fovea_engine *engine, const stru
         FOVEA_TRY(check_matrix("ldx2", desc, desc->ldx2, why));
     }
     FOVEA_REQUIRE(!fovea_rowwise_is_norm(desc->op) || (isfinite(desc->eps) && desc->eps >= 0), FOVEA_ERR_VALUE, why,
-                  "rowwise: eps is negative or not finite");
+                  "rowwise: eps is %g, negative or not finite", (double)desc->eps);
     FOVEA_REQUIRE(!fovea_rowwise_is_dropout(desc->op) || (desc->dropout >= 0 && desc->dropout < 1), FOVEA_ERR_VALUE,
-                  why, "rowwise: dropout %g is not within 0 and 1", (double)desc->dropout);
+                  why, "rowwise: dropout is %g, not within 0 and 1", (double)desc->dropout);
     if (desc->op == FOVEA_ROWWISE_ROTARY) {
         FOVEA_TRY(check_rotary(desc, why));
     }
@@ -114,7 +114,7 @@ enum fovea_status fovea_rowwise_plan(const struct fovea_engine *engine, const st
     FOVEA_CHECK(plan != NULL, FOVEA_ERR_NULL);
     FOVEA_CHECK(fovea_aligned(plan), FOVEA_ERR_ALIGN);
     struct fovea_rowwise_layout made;
-    FOVEA_TRY(make_plan(engine, desc, &made, NULL));
+    FOVEA_TRY(fovea_rowwise_make(engine, desc, &made, NULL));
     *(struct fovea_rowwise_layout *)plan = made;
     return FOVEA_OK;
 }
@@ -124,7 +124,7 @@ enum fovea_status fovea_explain_rowwise(const struct fovea_engine *engine, const
 {
     const struct fovea_why why = {text, text_size};
     struct fovea_rowwise_layout plan;
-    FOVEA_TRY(make_plan(engine, desc, &plan, &why));
+    FOVEA_TRY(fovea_rowwise_make(engine, desc, &plan, &why));
     const char *const kernel = plan.unary != NULL                   ? plan.unary->name
                                : plan.norm != NULL                  ? plan.norm->name
                                : fovea_rowwise_is_dropout(desc->op) ? plan.kernels->dropout.name

@@ -11,6 +11,7 @@
 #include "fovea/mha.h"
 #include "fovea/rowwise.h"
 #include "ops/cut.h"
+#include "ops/fields.h"
 
 /// The operator of a plan, in its fovea_work.kind: not 0, so that uninitialised zero memory is not taken for a plan.
 enum fovea_plan_kind {

@@ -86,7 +86,7 @@ static void plan(struct model *model)
     model->product = take(fovea_gemm_plan_size());
     must(fovea_layer_plan(model->engine, &desc, model->layer), "plan of a layer");
     must(fovea_gemm_plan(model->engine, &head, model->product), "plan of the head");
-    char text[300];
+    char text[FOVEA_EXPLAIN_BYTES];
     must(fovea_explain_layer(model->engine, &desc, text, sizeof text), "explain");
     puts(text);
     const struct fovea_work *const a = model->layer, *const b = model->product;

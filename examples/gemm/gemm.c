@@ -55,7 +55,7 @@ int main(void)
     must(fovea_gemm_plan(engine, &desc, plan), "plan");
     void *const shared = take(plan->shared_bytes), *const scratch = take(plan->scratch_bytes);
 
-    char text[1024];
+    char text[FOVEA_EXPLAIN_BYTES];
     must(fovea_explain_gemm(engine, &desc, text, sizeof text), "explain");
     puts(text);
     for (size_t rows = 1; rows <= ROWS_MAX; rows *= 4) {

@@ -121,7 +121,7 @@ int main(void)
     struct fovea_work *const plan = take(fovea_layer_plan_size());
     must(fovea_layer_plan(engine, &desc, plan), "plan");
     void *const shared = take(plan->shared_bytes), *const scratch = take(THREADS * plan->scratch_bytes);
-    char text[300];
+    char text[FOVEA_EXPLAIN_BYTES];
     must(fovea_explain_layer(engine, &desc, text, sizeof text), "explain");
     puts(text);
 

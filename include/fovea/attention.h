@@ -80,14 +80,15 @@ struct fovea_attention_desc {
     uint32_t causal;      ///< 1: key j is visible to row i iff j <= i + q_offset
     size_t window_left;   ///< and only if j >= i + q_offset - window_left; default FOVEA_WINDOW_ALL
     size_t window_right;  ///< and only if j <= i + q_offset + window_right; default FOVEA_WINDOW_ALL
-    size_t batch, heads, kv_heads;
-    size_t q_len, kv_len;              ///< capacities: the most queries and keys of a call
-    size_t qk_dim, v_dim;              ///< 1 to 512
-    enum fovea_scoring scoring;        ///< default FOVEA_SCORING_DOT
-    float scale;                       ///< default FOVEA_SCALE_DEFAULT; finite
-    float dropout;                     ///< fraction p of the weights that is dropped, 0 <= p < 1; default 0: none
-    float softcap;                     ///< positive, with a finite inverse; default 0: scores are not capped
-    enum fovea_k_layout k_layout;      ///< default FOVEA_K_ROWS
+    size_t batch, heads;
+    size_t kv_heads;              ///< a divisor of heads: grouped queries; 0, the default: as many as heads
+    size_t q_len, kv_len;         ///< capacities: the most queries and keys of a call
+    size_t qk_dim, v_dim;         ///< 1 to 512
+    enum fovea_scoring scoring;   ///< default FOVEA_SCORING_DOT
+    float scale;                  ///< default FOVEA_SCALE_DEFAULT; finite
+    float dropout;                ///< fraction p of the weights that is dropped, 0 <= p < 1; default 0: none
+    float softcap;                ///< positive, with a finite inverse; default 0: scores are not capped
+    enum fovea_k_layout k_layout; ///< default FOVEA_K_ROWS
     /// Strides of the operands; elements within a row are adjacent. out must not overlap itself: with its batch, head
     /// and row strides sorted in ascending order, each must be at least the extent that the smaller ones cover.
     struct fovea_strides q, k, v, out;
@@ -122,11 +123,11 @@ struct fovea_attention_args {
     /// Number of the first key in k and v, a multiple of 16. Earlier keys are hidden: they were evicted, or a state
     /// already contains them (fovea/attention_state.h). Everything else, tables of pages included, numbers keys from 0.
     size_t kv_begin;
-    /// NULL, or 4 numbers: the batch strides of q, k, v and out in this call, replacing the plan's. Dense tensors
-    /// shorter than the plan's capacity need them.
+    /// NULL, or 4 numbers: the batch strides of q, k, v and out, in this order, which replace the plan's in this call.
+    /// Dense tensors shorter than the plan's capacity need them.
     const size_t *batch_strides;
-    int64_t q_offset; ///< Absolute position of row 0: 0 aligns the causal diagonal top-left, kv_len - q_len
-                      ///< bottom-right. Values beyond +-2^62 are clamped to it.
+    int64_t q_offset;         ///< Absolute position of row 0: 0 aligns the causal diagonal top-left, kv_len - q_len
+                              ///< bottom-right. Values beyond +-2^62 are clamped to it.
     const int64_t *q_offsets; ///< NULL, or one per batch entry, replacing q_offset
     const uint32_t *kv_lens;  ///< indexed as kv_len_kind says, with the q_len of this call; each is clamped to kv_len
     const uint8_t *mask;      ///< required if the descriptor asks for it, and NULL otherwise; likewise bias, blocks and
@@ -182,7 +183,8 @@ FOVEA_API size_t fovea_attention_plan_size(void);
 /// Errors: NULL, STRUCT, ENUM, SHAPE, OVERFLOW, STRIDE, VALUE, ALIGN (plan).
 FOVEA_API enum fovea_status fovea_attention_plan(const struct fovea_engine *engine,
                                                  const struct fovea_attention_desc *desc, void *plan);
-/// Writes one line that says what a plan would do, or why there is none. Returns what fovea_attention_plan would.
+/// Writes one line that says what a plan would do, or why there is none. Returns what fovea_attention_plan would. The
+/// line is truncated to text_size, for which FOVEA_EXPLAIN_BYTES is enough; text may be NULL.
 FOVEA_API enum fovea_status fovea_explain_attention(const struct fovea_engine *engine,
                                                     const struct fovea_attention_desc *desc, char *text,
                                                     size_t text_size);
@@ -197,7 +199,7 @@ FOVEA_API enum fovea_status fovea_explain_attention_call(const void *plan, const
 /// STRUCT (not a plan of attention), SHAPE (a size above the plan's, a live head >= H, starts that do not ascend or are
 /// too far apart), STRIDE and OVERFLOW (batch_strides, or the rows of a ragged batch together), ALIGN (shared, scratch;
 /// kv_begin), VALUE (live_heads that do not ascend, an argument that the descriptor did not ask for, no workers),
-/// UNSUPPORTED (kv_starts with panels, pages or kv_begin).
+/// UNSUPPORTED (kv_starts with panels, pages or kv_begin), ENUM (eval).
 ///
 /// Accuracy, against exact arithmetic on the same inputs, with u = 2^-24: let D be the largest error of a score that
 /// the row sees, (d + 3) u |scale| sum |q k| + u |s|, plus 7 u |s| with a softcap, plus u |s| with ALiBi (positions

@@ -70,7 +70,7 @@ FOVEA_API size_t fovea_gemm_plan_size(void);
 FOVEA_API enum fovea_status fovea_gemm_plan(const struct fovea_engine *engine, const struct fovea_gemm_desc *desc,
                                             void *plan);
 /// Writes one line that says what a plan would do and why, or why there is none. Returns what fovea_gemm_plan would.
-/// The line, about 600 bytes, is truncated to text_size; text may be NULL.
+/// The line is truncated to text_size, for which FOVEA_EXPLAIN_BYTES is enough; text may be NULL.
 FOVEA_API enum fovea_status fovea_explain_gemm(const struct fovea_engine *engine, const struct fovea_gemm_desc *desc,
                                                char *text, size_t text_size);
 /// Writes one line that says what is wrong with a call, or what it would compute. Returns what fovea_gemm would, except

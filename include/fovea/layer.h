@@ -33,11 +33,13 @@ struct fovea_norm {
     const float *gamma, *beta; ///< width elements each; either may be NULL
 };
 
-/// The blobs are made by fovea_pack, as in fovea/mha.h. Weights that a layer does not use are not read: cross_attention
-/// and norm2 except in decoders, and the k and v of cross_attention in a cached decoder.
+/// The blobs are made by fovea_pack, as in fovea/mha.h. The norm of the FFN is norm3 in every kind of layer: the
+/// "norm2" of an encoder layer in PyTorch, and in model files, goes there. norm2 belongs to cross-attention; a layer
+/// without cross-attention refuses a norm2 that is set. Weights that a layer does not use are not read: cross_attention
+/// except in decoders, and its k and v in a cached decoder.
 struct fovea_layer_weights {
     struct fovea_mha_weights self_attention, cross_attention; ///< cross: decoder only
-    struct fovea_norm norm1, norm2, norm3;                    ///< norm2: decoder only
+    struct fovea_norm norm1, norm2, norm3; ///< after or before self-attention; cross-attention (decoder only); the FFN
     struct fovea_linear up;   ///< width to ffn. Gated: width to 2 ffn, with the gate's output j in column 2j and up's
                               ///< in 2j + 1 (see fovea_pack_gated); the bias is interleaved in the same way.
     struct fovea_linear down; ///< ffn to width
@@ -70,7 +72,7 @@ struct fovea_layer_desc {
     // Rotary positions of self-attention, as in fovea_mha_desc; default 0: none.
     size_t rotary_dim;
     uint32_t rotary_adjacent;
-    size_t rotary_positions;
+    size_t rotary_positions; ///< at least len; if cached, at least kv_len
     float dropout; ///< dropout in training: of attention weights, of the FFN's activations, and of what each sublayer
                    ///< adds to its residual. 0 <= p < 1, default 0
 };
@@ -78,7 +80,8 @@ struct fovea_layer_desc {
 /// Errors: NULL, STRUCT.
 FOVEA_API enum fovea_status fovea_layer_desc_init(struct fovea_layer_desc *desc, size_t size);
 
-/// Arguments of one call. Fields that the kind of layer does not use are ignored.
+/// Arguments of one call. A pointer or a position that the kind of layer does not use is refused, because it would
+/// silently be ignored.
 struct fovea_layer_args {
     const struct fovea_layer_weights *weights;
     const float *x;      ///< (batch, len, width) dense
@@ -91,7 +94,7 @@ struct fovea_layer_args {
     size_t beams;         ///< Decoder: sequences b * beams ... b * beams + beams - 1 attend to memory b. At least 1,
                           ///< divides batch.
     size_t position;      ///< if cached: number of keys already in self_cache, which is the position of the first row
-                          ///< of x
+                          ///< of x; otherwise 0
     const uint32_t *lens; ///< Encoder, not causal: how many positions of each sequence are valid as keys, clamped to
                           ///< len; NULL: all. Rows after them are computed, too.
     const uint32_t *memory_lens; ///< decoder: the same for each memory, or NULL
@@ -120,7 +123,7 @@ FOVEA_API size_t fovea_layer_plan_size(void);
 FOVEA_API enum fovea_status fovea_layer_plan(const struct fovea_engine *engine, const struct fovea_layer_desc *desc,
                                              void *plan);
 /// Writes one line that says what a plan would do, or why there is none. Returns what fovea_layer_plan would. The line
-/// is truncated to text_size bytes; text may be NULL.
+/// is truncated to text_size, for which FOVEA_EXPLAIN_BYTES is enough; text may be NULL.
 FOVEA_API enum fovea_status fovea_explain_layer(const struct fovea_engine *engine, const struct fovea_layer_desc *desc,
                                                 char *text, size_t text_size);
 /// Writes one line that says what is wrong with a call, or what it would compute. Returns what fovea_layer would,
@@ -132,7 +135,8 @@ FOVEA_API enum fovea_status fovea_explain_layer_call(const void *plan, const str
 /// fovea_pack_check for all of it.
 /// Errors: NULL, SHAPE (a size above the plan's, more memories than batch / beams of the plan, beams, a cache of other
 /// sizes, position + len above its capacity or rotary_positions), STRUCT (caches, not a plan of a layer), ALIGN
-/// (shared, scratch, blobs), FORMAT (not a blob of the required shape), VALUE (no workers).
+/// (shared, scratch, blobs), FORMAT (not a blob of the required shape), VALUE (no workers; a norm2 without
+/// cross-attention, or anything else that this kind of layer does not use), ENUM (eval).
 ///
 /// Accuracy: there is no bound for a layer as a whole. Against exact arithmetic on its own, rounded inputs, each
 /// product has the bound of fovea_gemm (docs/numerics.md, section 2), each activation that of section 5, and attention

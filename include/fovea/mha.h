@@ -73,7 +73,7 @@ struct fovea_mha_desc {
     // Rotary positions of the queries and of the projected keys, as in FOVEA_ROWWISE_ROTARY; default 0: none.
     size_t rotary_dim;        ///< elements of each head to rotate: even, at most qk_dim
     uint32_t rotary_adjacent; ///< 1: adjacent elements form a pair
-    size_t rotary_positions;  ///< rows of args.rotary_cos and rotary_sin
+    size_t rotary_positions;  ///< rows of args.rotary_cos and rotary_sin: at least q_len and, unless CACHED, kv_len
 };
 /// Sets the defaults: FOVEA_MHA_PROJECT, scale 1/sqrt(d), unbounded windows, everything else 0. size is sizeof(*desc).
 /// Always start with this call: a zeroed descriptor has scale 0 and windows of one key. Errors: NULL, STRUCT.
@@ -134,7 +134,7 @@ FOVEA_API size_t fovea_mha_plan_size(void);
 FOVEA_API enum fovea_status fovea_mha_plan(const struct fovea_engine *engine, const struct fovea_mha_desc *desc,
                                            void *plan);
 /// Writes one line that says what a plan would do, or why there is none. Returns what fovea_mha_plan would. The line is
-/// truncated to text_size bytes; text may be NULL.
+/// truncated to text_size, for which FOVEA_EXPLAIN_BYTES is enough; text may be NULL.
 FOVEA_API enum fovea_status fovea_explain_mha(const struct fovea_engine *engine, const struct fovea_mha_desc *desc,
                                               char *text, size_t text_size);
 /// Writes one line that says what is wrong with a call, or what it would compute. Returns what fovea_mha would, except
@@ -146,9 +146,10 @@ FOVEA_API enum fovea_status fovea_explain_mha_call(const void *plan, const struc
 /// fovea_pack_check for all of it.
 /// Errors: NULL, SHAPE (a size above the plan's, a cache of other sizes, position + kv_len above its capacity,
 /// positions beyond rotary_positions, a live head >= H), STRUCT (cache, not a plan of mha), UNSUPPORTED (a cache with K
-/// in rows), ENUM (its k_rows; average_weights, dropped_weights), OVERFLOW (cache), ALIGN (shared, scratch, blobs),
-/// FORMAT (not a blob of the required shape), VALUE (no workers; live_heads that do not ascend; a mask, bias, lengths,
-/// weights or a residual that the descriptor did not ask for).
+/// in rows), ENUM (its k_rows; average_weights, dropped_weights, eval), OVERFLOW (cache), ALIGN (shared, scratch,
+/// blobs), FORMAT (not a blob of the required shape), VALUE (no workers; live_heads that do not ascend; a cache, mask,
+/// bias, lengths, weights or a residual that the descriptor did not ask for; average_weights or dropped_weights without
+/// attn_weights).
 ///
 /// Accuracy: there is no bound for the operator as a whole. Against exact arithmetic on its own, rounded inputs, each
 /// product has the bound of fovea_gemm (docs/numerics.md, section 2) and attention that of fovea_attention.

@@ -41,7 +41,11 @@ enum fovea_status {
     FOVEA_ERR_FORMAT = 13,      ///< a file or blob is damaged, foreign, or lacks something
 };
 
-/// The name of a status, such as "FOVEA_ERR_SHAPE", or "unknown status". Never NULL.
+/// Room for a line of fovea_explain_*. They cut it to the size they are given and end it with a NUL, as snprintf does;
+/// longer than this it is by numbers of many digits alone.
+#define FOVEA_EXPLAIN_BYTES 1024
+
+/// The name of a status, "FOVEA_ERR_SHAPE"; "unknown status" for a number that is none. Never NULL.
 FOVEA_API const char *fovea_status_string(enum fovea_status status);
 
 /// The library's version, "0.1.0".

@@ -268,7 +268,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct fuzz_input in = {data, size};
     const int is_wild = fuzz_byte(&in) % 4 == 0;
     const struct fovea_attention_desc d = is_wild ? wild(&in) : valid(&in);
-    char text[300] = "";
+    char text[FOVEA_EXPLAIN_BYTES] = "";
     static _Alignas(64) unsigned char plan[4096];
     FUZZ_CHECK(fovea_attention_plan_size() <= sizeof plan);
     memset(plan, 0x5a, sizeof plan);
@@ -280,8 +280,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     for (size_t i = 0; status && i < sizeof plan; i++)
         FUZZ_CHECK(plan[i] == 0x5a);
     const struct fovea_work *const work = (const struct fovea_work *)(const void *)plan;
+    struct fovea_attention_desc written_out = d;
+    written_out.kv_heads = d.kv_heads ? d.kv_heads : d.heads;
     if (!status && work->shared_bytes < 1 << 22 && work->scratch_bytes < 1 << 22)
-        run(&d, &in);
+        run(&written_out, &in);
     test_memory_reset();
     return 0;
 }

@@ -103,7 +103,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct fuzz_input in = {data, size};
     const int is_wild = fuzz_byte(&in) % 4 == 0;
     const struct fovea_gemm_desc d = is_wild ? wild(&in) : valid(&in);
-    char text[300] = "";
+    char text[FOVEA_EXPLAIN_BYTES] = "";
     static _Alignas(64) unsigned char plan[4096];
     FUZZ_CHECK(fovea_gemm_plan_size() <= sizeof plan);
     memset(plan, 0x5a, sizeof plan);

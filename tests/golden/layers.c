@@ -58,7 +58,7 @@ static struct layer make(const char *prefix, bool decoder, const uint32_t *lens)
     d->norm_kind = d->gated ? FOVEA_NORM_RMS : FOVEA_NORM_LAYER;
     d->heads = 3, d->qk_dim = d->v_dim = d->width / d->heads, d->ffn = 40;
     l.args = (struct fovea_layer_args){.x = x->data,
-                                       .memory = memory->data,
+                                       .memory = decoder ? memory->data : NULL,
                                        .batch = d->batch,
                                        .len = d->len,
                                        .memory_len = d->memory_len,

@@ -103,6 +103,8 @@ static void refuse_config(const struct random_model *good, const struct fovea_tr
         fovea_transformer_create(engine, good->file, c, o, &model, message, sizeof message);
     CHECK(status == expected && model == NULL && *message, "%s: got %s, expected %s: \"%s\"", what,
           fovea_status_string(status), fovea_status_string(expected), message);
+    const int own = expected == FOVEA_ERR_SHAPE || expected == FOVEA_ERR_VALUE || expected == FOVEA_ERR_ENUM;
+    CHECK(!own || strncmp(message, "transformer: ", 13) == 0, "%s: \"%s\" does not say whose", what, message);
 }
 
 #define BAD_CONFIG(expected, field, value)                                                                             \

@@ -137,14 +137,23 @@ static void against_oracle(const char *what, const struct fovea_layer_desc *desc
     CHECK(worst <= 4 * 3 * sqrt(HEADS * V) * 0x1p-24, "%s: %g from float64", what, worst);
 }
 
+// What this kind of layer takes: lengths of its own, or a memory and those of it.
+static void give_inputs(const struct fovea_layer_desc *desc, const float *memory, const uint32_t *own_lens,
+                        const uint32_t *lens_of_memory, struct fovea_layer_args *args)
+{
+    args->lens = desc->decoder ? NULL : own_lens;
+    args->memory = desc->decoder ? memory : NULL;
+    args->memory_lens = desc->decoder ? lens_of_memory : NULL;
+}
+
 static void test_whole(const char *isa, const struct fovea_engine *engine, const struct fovea_layer_desc *desc,
                        const struct weights *w, const float *x, const float *memory, float *expected, int keep)
 {
     const size_t n = BATCH * LEN * WIDTH;
     float *const y = test_floats(n, TEST_HIGH);
-    struct fovea_layer_args args = {.weights = &w->packed, .x = x, .y = y, .memory = memory, .batch = BATCH,
-                                    .len = LEN, .memory_len = MEMORY_LEN, .beams = BEAMS, .lens = lens,
-                                    .memory_lens = memory_lens};
+    struct fovea_layer_args args = {
+        .weights = &w->packed, .x = x, .y = y, .batch = BATCH, .len = LEN, .memory_len = MEMORY_LEN, .beams = BEAMS};
+    give_inputs(desc, memory, lens, memory_lens, &args);
     char what[80];
     for (enum test_way way = TEST_SERIAL; way < TEST_WAYS; way++) {
         snprintf(what, sizeof what, "%s, %s-norm %s%s, %s", isa, desc->norm ? "pre" : "post",
@@ -170,9 +179,14 @@ static void test_no_lens(const char *isa, const struct fovea_engine *engine, con
     float *y[2];
     for (int i = 0; i < 2; i++) {
         y[i] = test_floats(n, TEST_HIGH);
-        const struct fovea_layer_args args = {.weights = &w->packed, .x = x, .y = y[i], .memory = memory,
-                                              .batch = BATCH, .len = LEN, .memory_len = MEMORY_LEN, .beams = BEAMS,
-                                              .lens = i ? NULL : all, .memory_lens = i ? NULL : all_memory};
+        struct fovea_layer_args args = {.weights = &w->packed,
+                                        .x = x,
+                                        .y = y[i],
+                                        .batch = BATCH,
+                                        .len = LEN,
+                                        .memory_len = MEMORY_LEN,
+                                        .beams = BEAMS};
+        give_inputs(desc, memory, i ? NULL : all, i ? NULL : all_memory, &args);
         const enum fovea_status status = test_run(&test_layer, engine, desc, &args, TEST_SERIAL, 0);
         CHECK(!status, "%s, %s lengths: %s", isa, i ? "without" : "with", fovea_status_string(status));
     }
@@ -251,12 +265,15 @@ static void test_norm_place(struct fovea_engine *const engines[TEST_ISAS], enum 
     const float *const memory = random_floats(MEMORIES * MEMORY_LEN * MEMORY_WIDTH, 0, 1.5f, &seed);
     float *const expected = test_floats(BATCH * LEN * WIDTH, TEST_LOW);
     struct fovea_layer_desc desc = layer_desc(norm, gated);
+    struct weights of_encoder = w;
+    of_encoder.packed.norm2 = (struct fovea_norm){NULL, NULL};
     for (uint32_t decoder = 0; decoder < 2; decoder++) {
+        const struct weights *const own = decoder ? &w : &of_encoder;
         desc.decoder = decoder;
         for (int i = 0; i < TEST_ISAS; i++)
             if (engines[i])
-                test_whole(test_isas[i], engines[i], &desc, &w, x, memory, expected, i == 0);
-        test_no_lens(test_isas[0], engines[0], &desc, &w, x, memory);
+                test_whole(test_isas[i], engines[i], &desc, own, x, memory, expected, i == 0);
+        test_no_lens(test_isas[0], engines[0], &desc, own, x, memory);
     }
     for (int i = 0; i < TEST_ISAS; i++)
         if (engines[i])

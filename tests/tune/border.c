@@ -49,7 +49,7 @@ static void test_border(void)
     args.c = got, see.out = out;
     for (size_t i = 0; i < sizeof borders / sizeof *borders; i++) {
         struct fovea_engine *engine = NULL;
-        char gemm[512] = "", attention[512] = "";
+        char gemm[FOVEA_EXPLAIN_BYTES] = "", attention[FOVEA_EXPLAIN_BYTES] = "";
         const int far = borders[i] < 30;
         profile.isa = machine->cpu;
         const uint32_t heads = fovea_attention_number(FOVEA_HEADS_64);

@@ -84,8 +84,8 @@ def test_set(folder):
     check("heads-64" in text and "panels" in text and ", shared " in text, text)
     refused("--explain", "tune", "--explain", "attention", "1,8,8,16,16", "full")
     refused("--explain", "tune", "--explain", "gemm", "1x2x3", "causal")
-    for form in ("nn", "packed"): # a batch, as fovea bench has it
-        check("gemm: 20x24x16 f32 nn batch 3, " in ok("tune", "--explain", "gemm", "3x20x24x16", form), form)
+    for form, said in (("nn", "nn"), ("packed", "n packed")): # a batch, as fovea bench has it
+        check(f"gemm: 20x24x16 f32 {said} batch 3, " in ok("tune", "--explain", "gemm", "3x20x24x16", form), form)
     # What differs from the model, and with --all the rest, in lines that fit.
     for options in ([], ["--all"]):
         text = ok("tune", "--explain", "gemm", "8x64x64", "nn", *options, FOVEA_PROFILE=path)

@@ -16,7 +16,7 @@ static const char few_says[] = ", the last few of a head as in decoding", l1_say
 static const char *explain_of(const struct fovea_engine *engine, size_t heads, size_t kv_heads, size_t queries,
                               size_t keys, enum fovea_k_layout layout)
 {
-    static char text[600];
+    static char text[FOVEA_EXPLAIN_BYTES];
     struct fovea_attention_desc d;
     fovea_attention_desc_init(&d, sizeof d);
     d.batch = 1;

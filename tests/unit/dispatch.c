@@ -106,7 +106,7 @@ static void check_isa(const struct fovea_engine *engine, const char *isa, const 
         const struct fovea_variant v = variant(engine, i);
         CHECK(!v.chosen || strcmp(v.isa, isa) == 0, "%s: %s is in use", how, v.name);
     }
-    char text[300] = "", end[16];
+    char text[FOVEA_EXPLAIN_BYTES] = "", end[16];
     struct fovea_gemm_desc gemm = FOVEA_GEMM_DESC_INIT;
     gemm.m = gemm.n = gemm.k = gemm.lda = gemm.ldb = gemm.ldc = 100;
     snprintf(end, sizeof end, "_%s", isa);

@@ -1,48 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/unit/errors_nn.c - bad input for multi-head attention, layers, packing, caches; empty calls need no pointers.
-#include "tests/support/engines.h"
-#include "tests/unit/refuse.h"
-
-static struct fovea_engine *engine;
-
-enum { B = 2, L = 5, CAPACITY = 20, W = 24, H = 3, D = 8, DV = 4, FFN = 40 };
-
-static float *some(size_t n)
-{
-    float *const x = test_floats(n, TEST_HIGH);
-    for (size_t i = 0; i < n; i++)
-        x[i] = 0.1f * (float)(1 + i % 7);
-    return x;
-}
-
-// A Linear's packed weight; 64 bytes more than it needs.
-static char *linear(size_t inputs, size_t outputs)
-{
-    size_t bytes = 0;
-    CHECK(!fovea_pack_size(inputs, outputs, &bytes), "size");
-    char *const blob = test_memory(bytes + 64, TEST_HIGH);
-    CHECK(!fovea_pack(engine, FOVEA_TRANS, inputs, outputs, some(inputs * outputs), inputs, blob, bytes), "pack");
-    return blob;
-}
-
-static struct fovea_mha_weights mha_weights(void)
-{
-    return (struct fovea_mha_weights){.q = {linear(W, H * D), NULL},
-                                      .k = {linear(W, H * D), NULL},
-                                      .v = {linear(W, H * DV), NULL},
-                                      .o = {linear(H * DV, W), NULL}};
-}
-
-static struct fovea_kv_cache make_cache(void)
-{
-    struct fovea_kv_cache c = {
-        .struct_size = sizeof c, .batch = B, .kv_heads = H, .capacity = CAPACITY, .qk_dim = D, .v_dim = DV};
-    size_t k, v;
-    CHECK(!fovea_kv_cache_size(&c, &k, &v), "size");
-    c.k = some(k);
-    c.v = some(v);
-    return c;
-}
+// tests/unit/errors_nn.c - bad input for multi-head attention, packing, caches; empty calls need no pointers.
+#include "tests/unit/refuse_nn.h"
 
 static struct fovea_mha_desc mha_desc(enum fovea_mha_keys keys)
 {
@@ -58,14 +16,6 @@ static struct fovea_mha_desc mha_desc(enum fovea_mha_keys keys)
     return d;
 }
 
-// What a call that is wrong is explained by.
-static void check_told(const struct refuse *r, const void *args, const char *must_say)
-{
-    char text[300] = "";
-    CHECK(r->op->explain_call(r->plan, args, text, sizeof text) != FOVEA_OK && strstr(text, must_say) == text,
-          "\"%s\", not \"%s\"", text, must_say);
-}
-
 static void test_mha_descs(const struct refuse *refused, struct fovea_mha_desc good)
 {
     const struct refuse r = *refused;
@@ -76,25 +26,41 @@ static void test_mha_descs(const struct refuse *refused, struct fovea_mha_desc g
     BAD_DESC(bad.keys = (enum fovea_mha_keys)3, FOVEA_ERR_ENUM);
     BAD_DESC(bad.keys = (enum fovea_mha_keys)(-1), FOVEA_ERR_ENUM);
     BAD_DESC(bad.kv_len_kind = (enum fovea_kv_len)3, FOVEA_ERR_ENUM);
-    BAD_DESC(bad.causal = 2, FOVEA_ERR_ENUM);
+    BAD_DESC_TOLD(bad.causal = 2, FOVEA_ERR_ENUM, "mha: causal is 2, neither 0 nor 1");
     BAD_DESC(bad.mask = (enum fovea_mask)3, FOVEA_ERR_ENUM);
     BAD_DESC(bad.residual = 2, FOVEA_ERR_ENUM);
     BAD_DESC(bad.heads = 0, FOVEA_ERR_SHAPE);
     BAD_DESC(bad.qk_dim = 0, FOVEA_ERR_SHAPE);
-    BAD_DESC(bad.v_dim = 513, FOVEA_ERR_SHAPE);
-    BAD_DESC(bad.query_width = 0, FOVEA_ERR_SHAPE);
+    BAD_DESC_TOLD(bad.v_dim = 513, FOVEA_ERR_SHAPE, "mha: v_dim is 513, not within 1 to 512");
+    BAD_DESC_TOLD(bad.kv_heads = 2, FOVEA_ERR_SHAPE, "mha: heads 3 is no multiple of kv_heads 2");
+    BAD_DESC_TOLD(bad.query_width = 0, FOVEA_ERR_SHAPE, "mha: query_width is 0");
     BAD_DESC(bad.key_width = 0, FOVEA_ERR_SHAPE);
     BAD_DESC(bad.value_width = 0, FOVEA_ERR_SHAPE);
     BAD_DESC(bad.out_width = 0, FOVEA_ERR_SHAPE);
-    BAD_DESC(bad.new_len = CAPACITY + 1, FOVEA_ERR_SHAPE);
+    BAD_DESC_TOLD(bad.new_len = CAPACITY + 1, FOVEA_ERR_SHAPE,
+                  "mha: new_len 21 is more than kv_len 20, the cache's capacity");
+    BAD_DESC_TOLD(bad.dropout = 1.5f, FOVEA_ERR_VALUE, "mha: dropout is 1.5, not within 0 and 1");
+    BAD_DESC_TOLD(bad.out_dropout = NAN, FOVEA_ERR_VALUE, "mha: out_dropout is nan, not within 0 and 1");
+    BAD_DESC_TOLD(bad.softcap = -1, FOVEA_ERR_VALUE, "mha: attention: softcap is -1");
+    BAD_DESC_TOLD((bad.rotary_dim = 5, bad.rotary_positions = CAPACITY), FOVEA_ERR_SHAPE,
+                  "mha: rotary_dim 5 is odd or more than qk_dim 8");
+    BAD_DESC_TOLD((bad.rotary_dim = 4, bad.rotary_positions = CAPACITY - 1), FOVEA_ERR_SHAPE,
+                  "mha: rotary_positions is 19, but a call may have 20 positions");
+    BAD_DESC((bad.rotary_dim = 4, bad.rotary_positions = 0), FOVEA_ERR_SHAPE);
+    BAD_DESC((bad.rotary_dim = 4, bad.keys = FOVEA_MHA_PROJECT, bad.rotary_positions = CAPACITY - 1), FOVEA_ERR_SHAPE);
+    BAD_DESC((bad.rotary_dim = 4, bad.keys = FOVEA_MHA_CACHED, bad.rotary_positions = L - 1), FOVEA_ERR_SHAPE);
     BAD_DESC(bad.scale = INFINITY, FOVEA_ERR_VALUE);
     BAD_DESC(bad.batch = huge, FOVEA_ERR_OVERFLOW);
     BAD_DESC(bad.heads = huge, FOVEA_ERR_OVERFLOW);
     BAD_DESC(bad.q_len = huge, FOVEA_ERR_OVERFLOW);
     BAD_DESC(bad.kv_len = huge, FOVEA_ERR_OVERFLOW);
-    BAD_DESC(bad.query_width = huge, FOVEA_ERR_OVERFLOW);
+    BAD_DESC_TOLD(bad.query_width = huge, FOVEA_ERR_OVERFLOW, "mha: q: gemm: 10 rows with lda ");
     BAD_DESC(bad.out_width = huge, FOVEA_ERR_OVERFLOW);
     BAD_DESC(bad.mask_row = huge, FOVEA_ERR_OVERFLOW);
+    bad = good;
+    bad.keys = FOVEA_MHA_CACHED, bad.rotary_dim = 4, bad.rotary_positions = L; // of queries alone
+    char text[FOVEA_EXPLAIN_BYTES];
+    CHECK(fovea_explain_mha(engine, &bad, text, sizeof text) == FOVEA_OK, "%s", text);
 }
 
 static void test_mha_errors(void)
@@ -125,12 +91,12 @@ static void test_mha_errors(void)
     refuse_common(&r);
     test_mha_descs(&r, good);
     BAD_ARGS(wrong.weights = NULL, FOVEA_ERR_NULL);
-    BAD_ARGS(wrong.query = NULL, FOVEA_ERR_NULL);
-    BAD_ARGS(wrong.key = NULL, FOVEA_ERR_NULL);
-    BAD_ARGS(wrong.value = NULL, FOVEA_ERR_NULL);
+    BAD_ARGS_TOLD(wrong.query = NULL, FOVEA_ERR_NULL, "mha: args.query is NULL");
+    BAD_ARGS_TOLD(wrong.key = NULL, FOVEA_ERR_NULL, "mha: args.key is NULL");
+    BAD_ARGS_TOLD(wrong.value = NULL, FOVEA_ERR_NULL, "mha: args.value is NULL");
     BAD_ARGS(wrong.residual = NULL, FOVEA_ERR_NULL);
-    BAD_ARGS(wrong.out = NULL, FOVEA_ERR_NULL);
-    BAD_ARGS(wrong.cache = NULL, FOVEA_ERR_NULL);
+    BAD_ARGS_TOLD(wrong.out = NULL, FOVEA_ERR_NULL, "mha: args.out is NULL");
+    BAD_ARGS_TOLD(wrong.cache = NULL, FOVEA_ERR_NULL, "mha: args.cache is NULL");
     bad_cache = cache, bad_cache.k_rows = 1; // its K would be taken for panels
     BAD_ARGS(wrong.cache = &bad_cache, FOVEA_ERR_UNSUPPORTED);
     bad_cache.k_rows = 2;
@@ -145,132 +111,46 @@ static void test_mha_errors(void)
         wrong.residual = kept == 2 ? args.residual : NULL;
         CHECK(test_run(&test_mha, engine, &plain, &wrong, TEST_SERIAL, 1) == FOVEA_ERR_VALUE, "kept %d", kept);
     }
-    BAD_ARGS(wrong.batch = B + 1, FOVEA_ERR_SHAPE);
-    BAD_ARGS(wrong.q_len = L + 1, FOVEA_ERR_SHAPE);
-    BAD_ARGS(wrong.kv_len = L + 1, FOVEA_ERR_SHAPE);
+    static float map[1];
+    BAD_ARGS_TOLD(wrong.eval = 3, FOVEA_ERR_ENUM, "mha: args.eval is 3, neither 0 nor 1");
+    BAD_ARGS_TOLD(wrong.average_weights = 1, FOVEA_ERR_VALUE,
+                  "mha: args.average_weights is 1, but args.attn_weights is NULL");
+    BAD_ARGS_TOLD(wrong.dropped_weights = 1, FOVEA_ERR_VALUE,
+                  "mha: args.dropped_weights is 1, but args.attn_weights is NULL");
+    BAD_ARGS_TOLD(wrong.attn_weights = map, FOVEA_ERR_VALUE, "mha: args.attn_weights is given, but ");
+    BAD_ARGS_TOLD(wrong.batch = B + 1, FOVEA_ERR_SHAPE, "mha: args.batch is 3, more than the plan's 2");
+    BAD_ARGS_TOLD(wrong.q_len = L + 1, FOVEA_ERR_SHAPE, "mha: args.q_len is 6, more than the plan's 5");
+    BAD_ARGS_TOLD(wrong.kv_len = L + 1, FOVEA_ERR_SHAPE, "mha: args.kv_len is 6, more than the plan's 5");
     BAD_ARGS(wrong.position = CAPACITY - L + 1, FOVEA_ERR_SHAPE);
     BAD_ARGS(wrong.position = SIZE_MAX, FOVEA_ERR_SHAPE);
-#define BAD_WEIGHT(change, status) BAD_ARGS((bad_weights = weights, change, wrong.weights = &bad_weights), status)
     BAD_WEIGHT(bad_weights.q.weight = NULL, FOVEA_ERR_NULL);
     BAD_WEIGHT(bad_weights.k.weight = NULL, FOVEA_ERR_NULL);
     BAD_WEIGHT(bad_weights.v.weight = NULL, FOVEA_ERR_NULL);
     BAD_WEIGHT(bad_weights.o.weight = NULL, FOVEA_ERR_NULL);
     BAD_WEIGHT(bad_weights.v.weight = weights.k.weight, FOVEA_ERR_FORMAT); // of another width
     BAD_WEIGHT(bad_weights.o.weight = weights.q.weight, FOVEA_ERR_FORMAT);
-    check_told(&r, &wrong, "mha: the weight of o is a blob of 24 x 24, not 12 x 24");
+    refuse_told(&r, &wrong, "mha: the weight of o is a blob of 24 x 24, not 12 x 24");
     BAD_WEIGHT(bad_weights.q.weight = (const char *)weights.q.weight + 32, FOVEA_ERR_ALIGN);
 #define BAD_CACHE(change, status) BAD_ARGS((bad_cache = cache, change, wrong.cache = &bad_cache), status)
     BAD_CACHE(bad_cache.struct_size = 0, FOVEA_ERR_STRUCT);
     BAD_CACHE(bad_cache.k = NULL, FOVEA_ERR_NULL);
+    refuse_told(&r, &wrong, "mha: the cache's k is NULL");
     BAD_CACHE(bad_cache.v = NULL, FOVEA_ERR_NULL);
+    refuse_told(&r, &wrong, "mha: the cache's v is NULL");
     BAD_CACHE(bad_cache.batch = B - 1, FOVEA_ERR_SHAPE);
     BAD_CACHE(bad_cache.batch = SIZE_MAX, FOVEA_ERR_OVERFLOW);
     BAD_CACHE(bad_cache.kv_heads = H - 1, FOVEA_ERR_SHAPE);
     BAD_CACHE(bad_cache.capacity = CAPACITY - 1, FOVEA_ERR_SHAPE);
-    check_told(&r, &wrong, "mha: the cache has 3 heads of 8 and 4 and a capacity of 19, the plan 3 of 8 and 4, 20");
+    refuse_told(&r, &wrong, "mha: the cache's capacity is 19, not the plan's 20");
     BAD_CACHE(bad_cache.qk_dim = D - 1, FOVEA_ERR_SHAPE);
     BAD_CACHE(bad_cache.v_dim = DV + 1, FOVEA_ERR_SHAPE);
+    refuse_told(&r, &wrong, "mha: the cache's v_dim is 5, not the plan's 4");
+    plain = good, plain.keys = FOVEA_MHA_PROJECT;
+    CHECK(test_run(&test_mha, engine, &plain, &args, TEST_SERIAL, 1) == FOVEA_ERR_VALUE,
+          "a cache of what is projected");
     const struct fovea_mha_args nothing = {.batch = 0};
     CHECK(!fovea_mha(r.plan, &nothing, r.shared, r.scratch, NULL), "an empty batch needs no pointers");
     CHECK(fovea_mha_desc_init(NULL, 0) == FOVEA_ERR_NULL, "init of NULL");
-    test_memory_reset();
-}
-
-static struct fovea_layer_desc layer_desc(void)
-{
-    struct fovea_layer_desc d;
-    CHECK(!fovea_layer_desc_init(&d, sizeof d), "init");
-    d.decoder = d.cached = 1;
-    d.batch = d.beams = B, d.len = L, d.memory_len = d.kv_len = CAPACITY;
-    d.width = W, d.heads = H, d.qk_dim = D, d.v_dim = DV, d.ffn = FFN;
-    return d;
-}
-
-static void test_layer_descs(const struct refuse *refused, struct fovea_layer_desc good)
-{
-    const struct refuse r = *refused;
-    struct fovea_layer_desc bad;
-    const size_t huge = SIZE_MAX / 4;
-    BAD_DESC(bad.struct_size = 0, FOVEA_ERR_STRUCT);
-    BAD_DESC(bad.struct_size -= 8, FOVEA_ERR_STRUCT);
-    BAD_DESC(bad.decoder = 2, FOVEA_ERR_ENUM);
-    BAD_DESC(bad.cached = 2, FOVEA_ERR_ENUM);
-    BAD_DESC(bad.norm = (enum fovea_norm_place)2, FOVEA_ERR_ENUM);
-    BAD_DESC(bad.norm = (enum fovea_norm_place)(-1), FOVEA_ERR_ENUM);
-    BAD_DESC(bad.norm_kind = (enum fovea_norm_kind)2, FOVEA_ERR_ENUM);
-    BAD_DESC(bad.activation = (enum fovea_activation)6, FOVEA_ERR_ENUM);
-    BAD_DESC(bad.gated = 2, FOVEA_ERR_ENUM);
-    BAD_DESC((bad.gated = 1, bad.ffn = SIZE_MAX / 2 + 1), FOVEA_ERR_OVERFLOW);
-    BAD_DESC(bad.decoder = 0, FOVEA_ERR_SHAPE); // with caches
-    BAD_DESC(bad.beams = 0, FOVEA_ERR_SHAPE);
-    BAD_DESC(bad.beams = 3, FOVEA_ERR_SHAPE);
-    BAD_DESC(bad.width = 0, FOVEA_ERR_SHAPE);
-    BAD_DESC(bad.ffn = 0, FOVEA_ERR_SHAPE);
-    BAD_DESC(bad.heads = 0, FOVEA_ERR_SHAPE);
-    BAD_DESC(bad.qk_dim = 513, FOVEA_ERR_SHAPE);
-    BAD_DESC(bad.kv_len = L - 1, FOVEA_ERR_SHAPE);
-    BAD_DESC(bad.eps = -1, FOVEA_ERR_VALUE);
-    BAD_DESC(bad.eps = NAN, FOVEA_ERR_VALUE);
-    BAD_DESC(bad.ffn = huge, FOVEA_ERR_OVERFLOW);
-    BAD_DESC(bad.width = huge, FOVEA_ERR_OVERFLOW);
-    BAD_DESC(bad.batch = huge - huge % B, FOVEA_ERR_OVERFLOW);
-    BAD_DESC(bad.memory_len = huge, FOVEA_ERR_OVERFLOW);
-}
-
-static void test_layer_errors(void)
-{
-    const struct fovea_layer_desc good = layer_desc();
-    const struct fovea_kv_cache self = make_cache(), cross = make_cache();
-    const struct fovea_layer_weights weights = {.self_attention = mha_weights(),
-                                                .cross_attention = mha_weights(),
-                                                .up = {linear(W, FFN), NULL},
-                                                .down = {linear(FFN, W), NULL}};
-    static const uint32_t memory_lens[1] = {CAPACITY};
-    struct fovea_layer_weights bad_weights;
-    float *const y = test_floats(B * L * W, TEST_HIGH);
-    struct fovea_layer_args wrong;
-    const struct fovea_layer_args args = {.weights = &weights,
-                                          .x = some(B * L * W),
-                                          .y = y,
-                                          .batch = B,
-                                          .len = L,
-                                          .memory_len = CAPACITY,
-                                          .beams = B,
-                                          .memory_lens = memory_lens,
-                                          .self_cache = &self,
-                                          .cross_cache = &cross};
-    const struct refuse r = refuse_begin(&test_layer, engine, &good, &args, y, B * L * W);
-    refuse_common(&r);
-    test_layer_descs(&r, good);
-    CHECK(!fovea_layer(r.plan, &args, r.shared, r.scratch, NULL), "the good layer");
-    wrong = args;
-    wrong.y = test_floats(B * L * W, TEST_HIGH);
-    CHECK(!fovea_layer_once(engine, &good, &wrong) && test_differ(y, wrong.y, B * L * W) == B * L * W, "once: bits");
-    CHECK(fovea_layer_once(NULL, &good, &args) == FOVEA_ERR_NULL, "once: engine NULL");
-    CHECK(fovea_layer_once(engine, NULL, &args) == FOVEA_ERR_NULL, "once: desc NULL");
-    CHECK(fovea_layer_once(engine, &good, NULL) == FOVEA_ERR_NULL, "once: args NULL");
-    BAD_ARGS(wrong.weights = NULL, FOVEA_ERR_NULL);
-    BAD_ARGS(wrong.x = NULL, FOVEA_ERR_NULL);
-    BAD_ARGS(wrong.y = NULL, FOVEA_ERR_NULL);
-    BAD_ARGS(wrong.self_cache = NULL, FOVEA_ERR_NULL);
-    BAD_ARGS(wrong.cross_cache = NULL, FOVEA_ERR_NULL);
-    BAD_ARGS(wrong.batch = B + 2, FOVEA_ERR_SHAPE);
-    BAD_ARGS(wrong.len = L + 1, FOVEA_ERR_SHAPE);
-    BAD_ARGS(wrong.memory_len = CAPACITY + 1, FOVEA_ERR_SHAPE);
-    BAD_ARGS(wrong.position = CAPACITY, FOVEA_ERR_SHAPE);
-    BAD_ARGS(wrong.beams = 0, FOVEA_ERR_SHAPE);
-    BAD_ARGS(wrong.beams = B + 1, FOVEA_ERR_SHAPE);
-    BAD_WEIGHT(bad_weights.up.weight = NULL, FOVEA_ERR_NULL);
-    BAD_WEIGHT(bad_weights.down.weight = NULL, FOVEA_ERR_NULL);
-    BAD_WEIGHT(bad_weights.down.weight = weights.up.weight, FOVEA_ERR_FORMAT);
-    check_told(&r, &wrong, "layer: the weight of down is a blob of 24 x 40, not 40 x 24");
-    BAD_WEIGHT(bad_weights.up.weight = (const char *)weights.up.weight + 32, FOVEA_ERR_ALIGN);
-    BAD_WEIGHT(bad_weights.self_attention.q.weight = NULL, FOVEA_ERR_NULL);
-    check_told(&r, &wrong, "layer: self_attention: the weight of q is NULL");
-    BAD_WEIGHT(bad_weights.cross_attention.o.weight = NULL, FOVEA_ERR_NULL);
-    const struct fovea_layer_args nothing = {.batch = 0}, no_rows = {.batch = B, .beams = B};
-    CHECK(!fovea_layer(r.plan, &nothing, r.shared, r.scratch, NULL), "an empty batch needs no pointers");
-    CHECK(!fovea_layer(r.plan, &no_rows, r.shared, r.scratch, NULL), "no rows need no pointers");
     test_memory_reset();
 }
 
@@ -353,7 +233,6 @@ int main(void)
 {
     engine = test_engine("scalar", NULL);
     test_mha_errors();
-    test_layer_errors();
     test_pack_errors();
     test_cache_errors();
     test_status();

@@ -73,8 +73,8 @@ static void test_gemm_args(void)
     const struct fovea_gemm_args args = {.a = some(M * K), .b = blob, .c = c, .residual = some(M * (N + 1)), .m = M};
     const struct refuse r = refuse_begin(&test_gemm, engine, &good, &args, c, M * N);
     refuse_common(&r);
-    BAD_ARGS(wrong.a = NULL, FOVEA_ERR_NULL);
-    BAD_ARGS(wrong.b = NULL, FOVEA_ERR_NULL);
+    BAD_ARGS_TOLD(wrong.a = NULL, FOVEA_ERR_NULL, "gemm: args.a is NULL");
+    BAD_ARGS_TOLD(wrong.b = NULL, FOVEA_ERR_NULL, "gemm: args.b is NULL");
     BAD_ARGS(wrong.c = NULL, FOVEA_ERR_NULL);
     BAD_ARGS(wrong.residual = NULL, FOVEA_ERR_NULL);
     BAD_ARGS(wrong.m = M + 1, FOVEA_ERR_SHAPE);
@@ -114,8 +114,8 @@ static void test_gemm_bare(uint32_t b_packed)
     const struct refuse r = refuse_begin(&test_gemm, engine, &good, &args, c, M * N);
     CHECK(((const struct fovea_gemm_layout *)r.plan)->bare, "packed %u: not the shorter way", (unsigned)b_packed);
     refuse_common(&r);
-    BAD_ARGS(wrong.a = NULL, FOVEA_ERR_NULL);
-    BAD_ARGS(wrong.b = NULL, FOVEA_ERR_NULL);
+    BAD_ARGS_TOLD(wrong.a = NULL, FOVEA_ERR_NULL, "gemm: args.a is NULL");
+    BAD_ARGS_TOLD(wrong.b = NULL, FOVEA_ERR_NULL, "gemm: args.b is NULL");
     BAD_ARGS(wrong.c = NULL, FOVEA_ERR_NULL);
     BAD_ARGS(wrong.residual = args.a, FOVEA_ERR_VALUE); // which was not planned
     BAD_ARGS(wrong.m = M + 1, FOVEA_ERR_SHAPE);
@@ -153,10 +153,11 @@ static void test_rowwise_errors(void)
     BAD_DESC((bad.op = FOVEA_ROWWISE_LAYERNORM, bad.eps = NAN), FOVEA_ERR_VALUE);
     BAD_DESC((bad.op = FOVEA_ROWWISE_LAYERNORM, bad.eps = INFINITY), FOVEA_ERR_VALUE);
     BAD_DESC((bad.op = FOVEA_ROWWISE_RMSNORM, bad.eps = -1), FOVEA_ERR_VALUE);
-    BAD_ARGS(wrong.x = NULL, FOVEA_ERR_NULL);
+    BAD_ARGS_TOLD(wrong.x = NULL, FOVEA_ERR_NULL, "rowwise: args.x is NULL");
     BAD_ARGS(wrong.x2 = NULL, FOVEA_ERR_NULL);
-    BAD_ARGS(wrong.y = NULL, FOVEA_ERR_NULL);
+    BAD_ARGS_TOLD(wrong.y = NULL, FOVEA_ERR_NULL, "rowwise: args.y is NULL");
     BAD_ARGS(wrong.rows = M + 1, FOVEA_ERR_SHAPE);
+    BAD_ARGS_TOLD(wrong.eval = 2, FOVEA_ERR_ENUM, "rowwise: args.eval is 2, neither 0 nor 1");
     BAD_ARGS(wrong.x = y, FOVEA_ERR_STRIDE); // in place with another stride
     BAD_ARGS(wrong.x2 = y, FOVEA_ERR_STRIDE);
     test_memory_reset();
@@ -216,9 +217,8 @@ static void test_attention_descs(const struct refuse *refused, struct fovea_atte
     BAD_DESC(bad.kv_len_kind = (enum fovea_kv_len)(-1), FOVEA_ERR_ENUM);
     BAD_DESC(bad.scale = INFINITY, FOVEA_ERR_VALUE);
     BAD_DESC(bad.scale = -INFINITY, FOVEA_ERR_VALUE);
-    BAD_DESC(bad.kv_heads = 4, FOVEA_ERR_SHAPE);
-    BAD_DESC(bad.kv_heads = 0, FOVEA_ERR_SHAPE);
-    BAD_DESC(bad.qk_dim = 0, FOVEA_ERR_SHAPE);
+    BAD_DESC_TOLD(bad.kv_heads = 4, FOVEA_ERR_SHAPE, "attention: heads 6 is no multiple of kv_heads 4");
+    BAD_DESC_TOLD(bad.qk_dim = 0, FOVEA_ERR_SHAPE, "attention: qk_dim is 0, not within 1 to 512");
     BAD_DESC(bad.v_dim = 0, FOVEA_ERR_SHAPE);
     BAD_DESC(bad.qk_dim = 513, FOVEA_ERR_SHAPE);
     BAD_DESC(bad.v_dim = 513, FOVEA_ERR_SHAPE);
@@ -269,13 +269,14 @@ static void test_attention_errors(void)
     refuse_common(&r);
     test_attention_descs(&r, good);
     BAD_ARGS(wrong.q = NULL, FOVEA_ERR_NULL);
-    BAD_ARGS(wrong.k = NULL, FOVEA_ERR_NULL);
-    BAD_ARGS(wrong.v = NULL, FOVEA_ERR_NULL);
+    BAD_ARGS_TOLD(wrong.k = NULL, FOVEA_ERR_NULL, "attention: args.k is NULL");
+    BAD_ARGS_TOLD(wrong.v = NULL, FOVEA_ERR_NULL, "attention: args.v is NULL");
     BAD_ARGS(wrong.out = NULL, FOVEA_ERR_NULL);
     BAD_ARGS(wrong.kv_lens = NULL, FOVEA_ERR_NULL);
     BAD_ARGS(wrong.mask = NULL, FOVEA_ERR_NULL);
     BAD_ARGS(wrong.bias = NULL, FOVEA_ERR_NULL);
     BAD_ARGS(wrong.kv_begin = 8, FOVEA_ERR_ALIGN);
+    BAD_ARGS_TOLD(wrong.eval = 3, FOVEA_ERR_ENUM, "attention: args.eval is 3, neither 0 nor 1");
     BAD_ARGS(wrong.kv_starts = lens, FOVEA_ERR_NULL);
     BAD_ARGS(wrong.q_segments = NULL, FOVEA_ERR_NULL);
     BAD_ARGS(wrong.kv_segments = NULL, FOVEA_ERR_NULL);
@@ -293,13 +294,21 @@ static void test_attention_errors(void)
         wrong.q_segments = kept == 4 ? segments : NULL, wrong.kv_segments = kept == 5 ? segments : NULL;
         CHECK(fovea_attention_once(engine, &plain, &wrong) == (kept < 6 ? FOVEA_ERR_VALUE : FOVEA_OK), "kept %d", kept);
     }
+    float *const outs[2] = {test_floats(B * LQ * H * DV, TEST_HIGH), test_floats(B * LQ * H * DV, TEST_HIGH)};
+    plain.k.head = plain.v.head = 0;
+    for (int i = 0; i < 2; i++) { // as many key heads as heads
+        plain.kv_heads = i ? 0 : H;
+        wrong.out = outs[i];
+        CHECK(fovea_attention_once(engine, &plain, &wrong) == FOVEA_OK, "%zu key heads", plain.kv_heads);
+    }
+    CHECK(test_differ(outs[0], outs[1], B * LQ * H * DV) == B * LQ * H * DV, "no key heads are as many as heads");
     static const uint32_t dead[] = {0, H}, twice[] = {1, 1};
     BAD_ARGS((wrong.live_heads = dead, wrong.live_count = 2), FOVEA_ERR_SHAPE);
     BAD_ARGS(wrong.live_count = 1, FOVEA_ERR_NULL);
     BAD_ARGS((wrong.live_heads = twice, wrong.live_count = 2), FOVEA_ERR_VALUE);
     BAD_ARGS(wrong.batch = B + 1, FOVEA_ERR_SHAPE);
-    BAD_ARGS(wrong.q_len = LQ + 1, FOVEA_ERR_SHAPE);
-    BAD_ARGS(wrong.kv_len = LK + 1, FOVEA_ERR_SHAPE);
+    BAD_ARGS_TOLD(wrong.q_len = LQ + 1, FOVEA_ERR_SHAPE, "attention: args.q_len is 6, more than the plan's 5");
+    BAD_ARGS_TOLD(wrong.kv_len = LK + 1, FOVEA_ERR_SHAPE, "attention: args.kv_len is 41, more than the plan's 40");
     BAD_ARGS(wrong.kv_len = SIZE_MAX, FOVEA_ERR_SHAPE);
     const size_t overlap[4] = {1, 1, 1, LQ * H * DV - 1}, huge[4] = {SIZE_MAX / 2, 1, 1, LQ * H * DV};
     BAD_ARGS(wrong.batch_strides = overlap, FOVEA_ERR_STRIDE);

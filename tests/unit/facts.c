@@ -5,7 +5,7 @@
 #include "tests/support/engines.h"
 #include "tests/support/test.h"
 
-enum { TEXT = 800 };
+enum { TEXT = FOVEA_EXPLAIN_BYTES };
 
 // Eight rows over a natural B, a few of its rows at a time and as many columns as leave C in half of what the border
 // says, of 16384 columns 4096 or all.

@@ -125,7 +125,7 @@ static void test_gated(const struct fovea_engine *engine, const char *isa, enum 
 static void test_refused(const struct fovea_engine *engine)
 {
     struct fovea_gemm_desc d = FOVEA_GEMM_DESC_INIT;
-    char text[200];
+    char text[FOVEA_EXPLAIN_BYTES];
     d.m = d.k = d.lda = 4, d.n = d.ldb = d.ldc = 7, d.gated = 1;
     CHECK(fovea_explain_gemm(engine, &d, text, sizeof text) == FOVEA_ERR_SHAPE, "odd n: %s", text);
     d.n = 6, d.beta = 1;

@@ -83,7 +83,7 @@ static void test_engine_of(const struct fovea_engine *engine, const char *isa)
             d.b_packed = 1, args.b = blob;
         }
         memset(all[i].got, 0xff, s->m * s->n * sizeof(float));
-        char text[512] = "";
+        char text[FOVEA_EXPLAIN_BYTES] = "";
         fovea_explain_gemm(engine, &d, text, sizeof text);
         CHECK(fovea_gemm_once(engine, &d, &args) == FOVEA_OK &&
                   memcmp(all[i].got, all[i].want, s->m * s->n * sizeof(float)) == 0,
@@ -106,7 +106,7 @@ static void test_says(const struct fovea_engine *engine, const char *isa, const 
     for (size_t i = 0; i < count && (avx512 || strcmp(isa, "avx2") == 0); i++) {
         struct fovea_gemm_desc d = FOVEA_GEMM_DESC_INIT;
         d.m = cases[i].m, d.n = d.ldb = d.ldc = cases[i].n, d.k = d.lda = cases[i].k;
-        char text[512] = "";
+        char text[FOVEA_EXPLAIN_BYTES] = "";
         CHECK(fovea_explain_gemm(engine, &d, text, sizeof text) == FOVEA_OK, "%zu rows", d.m);
         const bool expected = strstr(avx512 ? cases[i].avx512 : cases[i].avx2, kind) != NULL;
         CHECK((strstr(text, what) != NULL) == expected, "%s: %s", caches, text);

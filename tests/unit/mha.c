@@ -236,7 +236,7 @@ static void fill_cache(const struct fovea_engine *engine, const struct problem *
     struct fovea_mha_desc d = *m;
     d.keys = FOVEA_MHA_APPEND, d.q_len = 0, d.new_len = m->kv_len;
     struct fovea_mha_args a = p->args;
-    a.cache = cache, a.q_len = 0, a.position = 0, a.residual = NULL;
+    a.cache = cache, a.q_len = 0, a.position = 0, a.residual = NULL, a.average_weights = a.dropped_weights = 0;
     CHECK(!test_run(&test_mha, engine, &d, &a, TEST_SERIAL, 1), "fill");
 }
 
@@ -293,6 +293,8 @@ static void test_draw(int number)
                 put_into_cache(engines[e], &p, (enum way_of_keys)way, &d, &a, &cache);
             a.out = test_floats(n, TEST_HIGH);
             a.attn_weights = m->need_weights && !(number % 8 == 7) ? test_floats(maps, TEST_HIGH) : NULL;
+            a.average_weights = a.attn_weights && a.average_weights,
+            a.dropped_weights = a.attn_weights && a.dropped_weights;
             CHECK(!test_run(&test_mha, engines[e], &d, &a, (enum test_way)((e + number) % TEST_WAYS), 3), "mha");
             compare(key_ways[way], test_isas[e], number, expected, a.out, n);
             if (a.attn_weights)
@@ -312,6 +314,7 @@ static void test_pruned(void)
     static const uint32_t live[] = {1, 2};
     struct fovea_mha_args a = p.args;
     a.live_heads = live, a.live_count = 2;
+    a.average_weights = a.dropped_weights = 0;
     const size_t rows = m->heads * m->v_dim, n = m->batch * m->q_len * m->out_width;
     float *const w = some(rows * m->out_width, 1);
     float *const outs[2] = {test_floats(n, TEST_HIGH), test_floats(n, TEST_HIGH)};
@@ -337,7 +340,7 @@ static void test_refused(void)
         test_memory_reset();
         draw(&p);
     } while (p.desc.heads != 4 || p.desc.scoring == FOVEA_SCORING_ADDITIVE);
-    p.desc.need_weights = 0;
+    p.desc.need_weights = 0, p.args.average_weights = p.args.dropped_weights = 0;
     p.args.out = test_floats(p.desc.batch * p.desc.q_len * p.desc.out_width, TEST_HIGH);
     float map[1];
     static const uint32_t twice[] = {1, 1}, none[] = {4};

@@ -184,7 +184,7 @@ static void test_layer_dropout(enum fovea_norm_place place, bool decoder)
     const struct fovea_layer_weights w = {.self_attention = attention_weights(),
                                           .cross_attention = attention_weights(),
                                           .norm1 = norm,
-                                          .norm2 = norm,
+                                          .norm2 = decoder ? norm : (struct fovea_norm){NULL, NULL},
                                           .norm3 = norm,
                                           .up = linear(WIDTH, FFN),
                                           .down = linear(FFN, WIDTH)};
@@ -192,7 +192,7 @@ static void test_layer_dropout(enum fovea_norm_place place, bool decoder)
     const size_t n = B * LEN * WIDTH;
     struct fovea_layer_args a = {.weights = &w,
                                  .x = x,
-                                 .memory = memory,
+                                 .memory = decoder ? memory : NULL,
                                  .batch = B,
                                  .len = LEN,
                                  .memory_len = MEMORY,

@@ -48,7 +48,7 @@ static inline void refuse_plan_at(const struct refuse *r, const char *what, cons
 {
     const size_t size = r->op->plan_size();
     unsigned char *const plan = test_memory(size, TEST_HIGH);
-    char text[300], small[8];
+    char text[FOVEA_EXPLAIN_BYTES], small[8];
     memset(text, 'x', sizeof text);
     memset(small, 'x', sizeof small);
     const enum fovea_status status = r->op->plan(engine, desc, plan);
@@ -90,11 +90,26 @@ static inline void refuse_args(const struct refuse *r, const char *what, const v
 {
     refuse_run_at(r, what, r->plan, args, r->shared, r->scratch, NULL, want, 1);
     CHECK(r->op->tasks(r->plan, args, 0) == 0, "%s_tasks, %s: there are tasks", r->op->name, what);
-    char text[300] = "", small[8] = "xxxxxxx";
+    char text[FOVEA_EXPLAIN_BYTES] = "", small[8] = "xxxxxxx";
     CHECK(r->op->explain_call(r->plan, args, text, sizeof text) == want && strchr(text, ':') && !strchr(text, '\n') &&
               r->op->explain_call(r->plan, args, NULL, 0) == want &&
               r->op->explain_call(r->plan, args, small, 4) == want && small[3] == '\0' && small[4] == 'x',
           "explain_%s_call, %s: \"%s\"", r->op->name, what, text);
+}
+
+/// That the line which explains bad args, or a bad descriptor, begins like this.
+static inline void refuse_told(const struct refuse *r, const void *args, const char *must_say)
+{
+    char text[FOVEA_EXPLAIN_BYTES] = "";
+    CHECK(r->op->explain_call(r->plan, args, text, sizeof text) != FOVEA_OK && strstr(text, must_say) == text,
+          "\"%s\", not \"%s\"", text, must_say);
+}
+
+static inline void refuse_plan_told(const struct refuse *r, const void *desc, const char *must_say)
+{
+    char text[FOVEA_EXPLAIN_BYTES] = "";
+    CHECK(r->op->explain(r->engine, desc, text, sizeof text) != FOVEA_OK && strstr(text, must_say) == text,
+          "\"%s\", not \"%s\"", text, must_say);
 }
 
 static inline void refuse_no_tasks(void *state, uint32_t count, void (*body)(void *arg, uint32_t task, uint32_t worker),
@@ -155,7 +170,7 @@ static inline void refuse_common(const struct refuse *r)
           op->name);
     CHECK(refuse_clean(r->output, r->output_floats * sizeof *r->output), "%s: the output was written", op->name);
 
-    char text[300] = "";
+    char text[FOVEA_EXPLAIN_BYTES] = "";
     CHECK(op->explain(r->engine, r->desc, text, sizeof text) == FOVEA_OK && text[0] && !strchr(text, '\n'),
           "explain_%s: \"%s\"", op->name, text);
     CHECK(op->explain_call(r->plan, r->args, text, sizeof text) == FOVEA_OK && strchr(text, ':') && !strchr(text, '\n'),
@@ -178,6 +193,17 @@ static inline void refuse_common(const struct refuse *r)
         wrong = args;                                                                                                  \
         change;                                                                                                        \
         refuse_args(&r, #change, &wrong, status);                                                                      \
+    } while (0)
+/// The same, and how the line that explains it begins.
+#define BAD_DESC_TOLD(change, status, says)                                                                            \
+    do {                                                                                                               \
+        BAD_DESC(change, status);                                                                                      \
+        refuse_plan_told(&r, &bad, says);                                                                              \
+    } while (0)
+#define BAD_ARGS_TOLD(change, status, says)                                                                            \
+    do {                                                                                                               \
+        BAD_ARGS(change, status);                                                                                      \
+        refuse_told(&r, &wrong, says);                                                                                 \
     } while (0)
 
 #endif

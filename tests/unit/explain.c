@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/unit/explain.c - the line that explains a plan names all that its descriptor asks for, and nothing else; that
+// of a call what it adds.
+#include "tests/support/engines.h"
+#include "tests/support/operator.h"
+#include "tests/support/test.h"
+
+static struct fovea_engine *engine;
+
+// That the line of a descriptor has these words, or has not.
+static void check_says(const struct test_operator *op, const void *desc, const char *change, const char *words, int has)
+{
+    char text[FOVEA_EXPLAIN_BYTES] = "";
+    const enum fovea_status status = op->explain(engine, desc, text, sizeof text);
+    CHECK(!status && strlen(text) + 1 < sizeof text && (strstr(text, words) != NULL) == has, "%s, %s: %s\"%s\": %s",
+          op->name, change, has ? "" : "not ", words, text);
+}
+
+// One thing in a copy of a plain descriptor, d, that does not ask for it.
+#define SAYS(op, words, change)                                                                                        \
+    do {                                                                                                               \
+        check_says(&test_##op, &plain, "plain", words, 0);                                                             \
+        d = plain;                                                                                                     \
+        change;                                                                                                        \
+        check_says(&test_##op, &d, #change, words, 1);                                                                 \
+    } while (0)
+
+static void test_gemm_lines(void)
+{
+    struct fovea_gemm_desc plain = FOVEA_GEMM_DESC_INIT, d;
+    plain.m = 40, plain.n = plain.ldb = plain.ldc = plain.ldr = 60, plain.k = plain.lda = 50;
+    check_says(&test_gemm, &plain, "plain", "gemm: 40x60x50 f32 nn batch 1, ", 1);
+    SAYS(gemm, " f32 nt ", (d.trans_b = FOVEA_TRANS, d.ldb = 50));
+    SAYS(gemm, " f32 tn ", (d.trans_a = FOVEA_TRANS, d.lda = 40));
+    SAYS(gemm, " f32 n packed ", (d.b_packed = 1, d.trans_b = FOVEA_TRANS));
+    SAYS(gemm, ", alpha 2,", d.alpha = 2);
+    SAYS(gemm, ", beta -0.5,", d.beta = -0.5f);
+    SAYS(gemm, ", gelu_tanh,", d.activation = FOVEA_ACTIVATION_GELU_TANH);
+    SAYS(gemm, ", residual,", d.residual = 1);
+    SAYS(gemm, ", gated,", d.gated = 1);
+    SAYS(gemm, " batch 3, one A, one B, one residual,", (d.batch = 3, d.batch_c = 2400, d.residual = 1));
+    SAYS(gemm, "because nothing is written: batch is 0", d.batch = 0);
+    SAYS(gemm, "because nothing is written: m is 0", d.m = 0);
+    SAYS(gemm, "because nothing is written: n is 0", d.n = 0);
+    SAYS(gemm, "because there is nothing to multiply: k is 0", d.k = 0);
+    SAYS(gemm, "because there is nothing to multiply: alpha is 0", d.alpha = 0);
+}
+
+static void test_attention_lines(void)
+{
+    enum { HEADS = 4, QUERIES = 20, KEYS = 130, D = 64 };
+    struct fovea_attention_desc plain, d;
+    CHECK(!fovea_attention_desc_init(&plain, sizeof plain), "init");
+    plain.batch = 2, plain.heads = plain.kv_heads = HEADS, plain.q_len = QUERIES, plain.kv_len = KEYS;
+    plain.qk_dim = plain.v_dim = D;
+    plain.q = plain.out = (struct fovea_strides){QUERIES * HEADS * D, D, HEADS * D};
+    plain.k = plain.v = (struct fovea_strides){KEYS * HEADS * D, D, HEADS * D};
+    check_says(&test_attention, &plain, "plain", "dims 64 and 64, f32, k in rows, ", 1);
+    SAYS(attention, ", causal,", d.causal = 1);
+    SAYS(attention, ", window 3 left, 5 right,", (d.window_left = 3, d.window_right = 5));
+    SAYS(attention, ", window 3 left,", d.window_left = 3);
+    SAYS(attention, ", window 1000000000 right,", d.window_right = 1000000000);
+    SAYS(attention, ", softcap 5,", d.softcap = 5);
+    SAYS(attention, ", scale 0.5,", d.scale = 0.5f);
+    SAYS(attention, ", dropout 0.1,", d.dropout = 0.1f);
+    SAYS(attention, ", lengths by batch,", d.kv_len_kind = FOVEA_KV_LEN_BATCH);
+    SAYS(attention, ", lengths by row,", d.kv_len_kind = FOVEA_KV_LEN_BATCH_ROW);
+    SAYS(attention, ", segments,", d.segments = 1);
+    SAYS(attention, ", blocks 32x64, blocks broadcast over batch and heads,",
+         (d.blocks = 1, d.block_rows = 32, d.block_keys = 64, d.blocks_row = 2));
+    SAYS(attention, ", mask bytes, mask broadcast over heads and rows,",
+         (d.mask = FOVEA_MASK_BYTES, d.mask_batch = KEYS, d.mask_key = 1));
+    SAYS(attention, ", mask bits, mask broadcast over batch and heads,", (d.mask = FOVEA_MASK_BITS, d.mask_row = 17));
+    SAYS(attention, ", bias, bias broadcast over keys,",
+         (d.bias = 1, d.bias_batch = d.bias_head = QUERIES, d.bias_row = 1));
+    SAYS(attention, ", additive,", d.scoring = FOVEA_SCORING_ADDITIVE);
+    SAYS(attention, ", statistics,", d.statistics = 1);
+    SAYS(attention, ", q broadcast over rows,", d.q.row = 0);
+    SAYS(attention, ", q broadcast over batch and heads,", d.q.batch = d.q.head = 0);
+    SAYS(attention, ", k broadcast over batch,", d.k.batch = 0);
+    SAYS(attention, ", v broadcast over heads and rows,", d.v.head = d.v.row = 0);
+    SAYS(attention, ", k in panels,", (d.k_layout = FOVEA_K_PANELS, d.k.row = 0));
+    SAYS(attention, ", in pages of 64,", (d.page_keys = 64, d.k.batch = 0));
+    SAYS(attention, ", nothing is written: q_len is 0", d.q_len = 0);
+    d = plain;
+    d.kv_heads = 0; // as many as heads
+    check_says(&test_attention, &d, "kv_heads 0", "heads 4/4, ", 1);
+    d.scale = 0.125f; // 1/sqrt(64)
+    check_says(&test_attention, &d, "the default in numbers", "scale", 0);
+    d.batch = 1, d.q.batch = 0;
+    check_says(&test_attention, &d, "a stride of what there is one of", "broadcast", 0);
+}
+
+static void test_mha_lines(void)
+{
+    struct fovea_mha_desc plain, d;
+    CHECK(!fovea_mha_desc_init(&plain, sizeof plain), "init");
+    plain.batch = 2, plain.heads = 4, plain.q_len = plain.kv_len = 9, plain.qk_dim = plain.v_dim = 32;
+    plain.query_width = plain.key_width = plain.value_width = plain.out_width = 24;
+    check_says(&test_mha, &plain, "plain", "q 9 x kv 9, d 32/32, keys projected, ", 1);
+    SAYS(mha, ", causal,", d.causal = 1);
+    SAYS(mha, ", window 3 left,", d.window_left = 3);
+    SAYS(mha, ", scale 1,", d.scale = 1);
+    SAYS(mha, ", lengths by batch,", d.kv_len_kind = FOVEA_KV_LEN_BATCH);
+    SAYS(mha, ", mask bytes, mask broadcast over heads,",
+         (d.mask = FOVEA_MASK_BYTES, d.mask_batch = 81, d.mask_row = 9, d.mask_key = 1));
+    SAYS(mha, ", rotary 16, adjacent pairs,", (d.rotary_dim = 16, d.rotary_positions = 9, d.rotary_adjacent = 1));
+    SAYS(mha, ", residual,", d.residual = 1);
+    SAYS(mha, ", need_weights,", d.need_weights = 1);
+    SAYS(mha, ", dropout 0.5, out_dropout 0.25,", (d.dropout = 0.5f, d.out_dropout = 0.25f));
+    SAYS(mha, ", additive,", d.scoring = FOVEA_SCORING_ADDITIVE);
+    SAYS(mha, ", keys from a cache,", d.keys = FOVEA_MHA_CACHED);
+    SAYS(mha, ", nothing is written: batch is 0", d.batch = 0);
+    SAYS(mha, ", nothing is written: q_len is 0", d.q_len = 0);
+    d.keys = FOVEA_MHA_APPEND;
+    check_says(&test_mha, &d, "a call that fills a cache", "nothing is written", 0);
+}
+
+static void test_layer_lines(void)
+{
+    struct fovea_layer_desc plain, d;
+    CHECK(!fovea_layer_desc_init(&plain, sizeof plain), "init");
+    plain.batch = 2, plain.len = 9, plain.width = 24, plain.heads = 4, plain.qk_dim = plain.v_dim = 16, plain.ffn = 512;
+    check_says(&test_layer, &plain, "plain",
+               "layer: post-LayerNorm encoder, 2 x 9 x 24, 4 heads on 4 of 16/16, ffn 512, no activation, ", 1);
+    SAYS(layer, ", ffn 512, gelu,", d.activation = FOVEA_ACTIVATION_GELU);
+    SAYS(layer, ", gated ffn 512, silu,", (d.gated = 1, d.activation = FOVEA_ACTIVATION_SILU));
+    SAYS(layer, "layer: pre-RMSNorm causal,", (d.norm = FOVEA_NORM_PRE, d.norm_kind = FOVEA_NORM_RMS, d.causal = 1));
+    SAYS(layer, " causal with caches,", (d.causal = d.cached = 1, d.kv_len = 9));
+    SAYS(layer, ", kv_len 30,", (d.causal = d.cached = 1, d.kv_len = 30));
+    SAYS(layer, ", rotary 8,", (d.rotary_dim = 8, d.rotary_positions = 9));
+    SAYS(layer, ", dropout 0.1,", d.dropout = 0.1f);
+    SAYS(layer, ", eps 1e-06,", d.eps = 1e-6f);
+    SAYS(layer, " decoder, ", d.decoder = 1);
+    SAYS(layer, ", memory_len 7, memory_width 20, beams 2,",
+         (d.decoder = 1, d.memory_len = 7, d.memory_width = 20, d.beams = 2));
+    SAYS(layer, ", nothing is written: len is 0", d.len = 0);
+}
+
+// What is appended to a line, is cut with it.
+static void test_cut(void)
+{
+    struct fovea_gemm_desc d = FOVEA_GEMM_DESC_INIT;
+    d.m = d.n = d.k = d.lda = d.ldb = d.ldc = 9;
+    char whole[FOVEA_EXPLAIN_BYTES] = "", text[FOVEA_EXPLAIN_BYTES];
+    CHECK(!fovea_explain_gemm(engine, &d, whole, sizeof whole), "a line");
+    for (size_t size = 0; size <= strlen(whole) + 1; size++) {
+        memset(text, 'x', sizeof text);
+        const size_t cut = size != 0 ? size - 1 : 0;
+        CHECK(!fovea_explain_gemm(engine, &d, text, size) && memcmp(text, whole, cut) == 0 && text[size] == 'x' &&
+                  (size == 0 || text[cut] == '\0'),
+              "a line in %zu bytes", size);
+    }
+    CHECK(!fovea_explain_gemm(engine, &d, NULL, sizeof text), "no text");
+}
+
+static void check_call(const struct test_operator *op, const void *plan, const void *args, const char *line)
+{
+    char text[FOVEA_EXPLAIN_BYTES] = "";
+    CHECK(!op->explain_call(plan, args, text, sizeof text) && strcmp(text, line) == 0, "\"%s\", not \"%s\"", text,
+          line);
+}
+
+static void test_calls(void)
+{
+    const float x[64] = {0};
+    float y[64];
+    static const uint32_t live[1] = {1};
+    struct fovea_gemm_desc gemm = FOVEA_GEMM_DESC_INIT;
+    gemm.m = gemm.n = gemm.k = gemm.lda = gemm.ldb = gemm.ldc = 4;
+    void *plan = test_alloc(fovea_gemm_plan_size());
+    CHECK(!fovea_gemm_plan(engine, &gemm, plan), "gemm");
+    struct fovea_gemm_args g = {.a = x, .b = x, .c = y, .m = 3};
+    check_call(&test_gemm, plan, &g, "gemm: batch 1, 3x4x4");
+    g.m = 0, g.bias = x;
+    check_call(&test_gemm, plan, &g, "gemm: batch 1, 0x4x4, bias, nothing is written: args.m is 0");
+    free(plan);
+    struct fovea_attention_desc attention;
+    CHECK(!fovea_attention_desc_init(&attention, sizeof attention), "init");
+    attention.batch = 1, attention.heads = attention.kv_heads = 2, attention.q_len = attention.kv_len = 4;
+    attention.qk_dim = attention.v_dim = 4;
+    attention.q = attention.k = attention.v = attention.out = (struct fovea_strides){0, 4, 8};
+    plan = test_alloc(fovea_attention_plan_size());
+    CHECK(!fovea_attention_plan(engine, &attention, plan), "attention");
+    struct fovea_attention_args a = {.q = x, .k = x, .v = x, .out = y, .batch = 1, .q_len = 4, .kv_len = 4};
+    check_call(&test_attention, plan, &a, "attention: batch 1, q_len 4, kv_len 4, q_offset 0");
+    a.lse = y + 32, a.slopes = a.sinks = x, a.live_heads = live, a.live_count = 1, a.eval = 1;
+    check_call(&test_attention, plan, &a,
+               "attention: batch 1, q_len 4, kv_len 4, q_offset 0, lse, ALiBi, sinks, live heads 1, no dropout");
+    a = (struct fovea_attention_args){.batch = 1};
+    check_call(&test_attention, plan, &a,
+               "attention: batch 1, q_len 0, kv_len 0, q_offset 0, nothing is written: args.q_len is 0");
+    free(plan);
+}
+
+int main(void)
+{
+    engine = test_engine("scalar", NULL);
+    test_gemm_lines();
+    test_attention_lines();
+    test_mha_lines();
+    test_layer_lines();
+    test_cut();
+    test_calls();
+    fovea_engine_destroy(engine);
+    return test_done();
+}
