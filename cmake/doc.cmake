@@ -3,7 +3,8 @@
 set(FOVEA_PAGES ${CMAKE_CURRENT_BINARY_DIR}/pages)
 file(GLOB_RECURSE pages RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS docs/*.md examples/*.md)
 list(APPEND pages README.md CONTRIBUTING.md)
-file(GLOB_RECURSE others RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS docs/*.png docs/*.svg examples/*.png examples/*.c)
+file(GLOB_RECURSE others RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS docs/*.png docs/*.svg examples/*.png
+    examples/*.c)
 set(installed ${pages} ${others} LICENSE docs examples)
 foreach(page IN LISTS pages)
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${page})
