@@ -49,7 +49,10 @@ static void offer(struct suite *suite)
 // Whether there is such a layer: heads share the width, and turn in pairs; keys hold those of the call.
 static bool legal(const struct layer_shape *s)
 {
-    return s->width % s->heads == 0 && s->heads % s->kv_heads == 0 && s->keys >= s->len &&
+    // Every operand has fewer than 2^40 elements.
+    const double rows = (double)s->batch * (double)s->keys, wide = (double)s->width + (double)s->ffn;
+    return rows * wide < 0x1p40 && (double)s->width * wide < 0x1p40 && s->width % s->heads == 0 &&
+           s->heads % s->kv_heads == 0 && s->keys >= s->len &&
            (s->kinds != LAYER_DECODE_GATED || s->width / s->heads % 2 == 0);
 }
 

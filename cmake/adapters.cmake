@@ -1,25 +1,34 @@
 # SPDX-License-Identifier: Apache-2.0
-# Adapters from other libraries' threads to struct fovea_executor, each a library of its own: the core links none. They
-# are built where what they need is found; it is an error that it is missing only where one is asked for.
-set(FOVEA_PTHREADPOOL_DEFAULT OFF)
-set(FOVEA_OPENMP_DEFAULT OFF)
+# Adapters from other libraries' threads to struct fovea_executor, each a library of its own: the core links none.
+# AUTO, the default at the top level unless cross-compiling, builds an adapter if what it needs is found, and looks anew
+# in each configuration; with ON it is an error that it is missing.
+set(default OFF)
 if(PROJECT_IS_TOP_LEVEL AND NOT CMAKE_CROSSCOMPILING)
-    if(NOT DEFINED FOVEA_WITH_PTHREADPOOL)
-        find_path(FOVEA_PTHREADPOOL_INCLUDE pthreadpool.h)
-        find_library(FOVEA_PTHREADPOOL_LIBRARY pthreadpool)
-        if(FOVEA_PTHREADPOOL_INCLUDE AND FOVEA_PTHREADPOOL_LIBRARY)
-            set(FOVEA_PTHREADPOOL_DEFAULT ON)
+    set(default AUTO)
+endif()
+set(FOVEA_WITH_PTHREADPOOL ${default} CACHE STRING "Build libfovea_pthreadpool (pthreadpool.h, libpthreadpool)")
+set(FOVEA_WITH_OPENMP ${default} CACHE STRING "Build libfovea_openmp (a compiler with OpenMP)")
+set_property(CACHE FOVEA_WITH_PTHREADPOOL FOVEA_WITH_OPENMP PROPERTY STRINGS AUTO ON OFF)
+if(FOVEA_WITH_PTHREADPOOL STREQUAL "AUTO")
+    find_path(FOVEA_PTHREADPOOL_INCLUDE pthreadpool.h)
+    find_library(FOVEA_PTHREADPOOL_LIBRARY pthreadpool)
+    set(FOVEA_WITH_PTHREADPOOL OFF)
+    if(EXISTS "${FOVEA_PTHREADPOOL_INCLUDE}/pthreadpool.h" AND EXISTS "${FOVEA_PTHREADPOOL_LIBRARY}")
+        set(FOVEA_WITH_PTHREADPOOL ON)
+    endif()
+    message(STATUS "fovea: adapter for pthreadpool: ${FOVEA_WITH_PTHREADPOOL}")
+endif()
+if(FOVEA_WITH_OPENMP STREQUAL "AUTO")
+    set(FOVEA_WITH_OPENMP OFF)
+    # The thread sanitizer takes OpenMP's runtime, built without it, for a race.
+    if(NOT CMAKE_C_FLAGS MATCHES "fsanitize=thread")
+        find_package(OpenMP QUIET COMPONENTS C)
+        if(OpenMP_C_FOUND)
+            set(FOVEA_WITH_OPENMP ON)
         endif()
     endif()
-    # The thread sanitizer takes OpenMP's runtime, built without it, for a race.
-    if(NOT DEFINED FOVEA_WITH_OPENMP AND NOT CMAKE_C_FLAGS MATCHES "fsanitize=thread")
-        find_package(OpenMP QUIET COMPONENTS C)
-        set(FOVEA_OPENMP_DEFAULT ${OpenMP_C_FOUND})
-    endif()
+    message(STATUS "fovea: adapter for OpenMP: ${FOVEA_WITH_OPENMP}")
 endif()
-option(FOVEA_WITH_PTHREADPOOL "Build libfovea_pthreadpool (needs pthreadpool.h and libpthreadpool)"
-    ${FOVEA_PTHREADPOOL_DEFAULT})
-option(FOVEA_WITH_OPENMP "Build libfovea_openmp (needs a compiler with OpenMP)" ${FOVEA_OPENMP_DEFAULT})
 set(FOVEA_ADAPTERS)
 
 # libfovea_NAME from adapters/NAME.c and include/fovea/NAME.h. FOVEA_PC_NAME: what else a program links (fovea_install).

@@ -151,38 +151,25 @@ void fovea_mha_part_args(const void *composite, const void *call, void *shared, 
     }
 }
 
-// The panel in which a position lies begins there.
-static size_t panel_begin(size_t position)
+static struct fovea_kv_news news_of(const struct fovea_job *job)
 {
-    return position - position % FOVEA_PANEL;
+    const struct fovea_mha_args *const args = job->args;
+    return (struct fovea_kv_news){args->cache, args->position, args->kv_len, args->key, args->value};
 }
 
-// Pieces of 128 KiB, some 20 us of reading and writing from memory: a prompt of thousands of keys is work for many.
 static uint32_t begin_append(struct fovea_job *job)
 {
-    enum { PIECE_BYTES = 128 << 10 };
-    const struct fovea_mha_args *const args = job->args;
-    const struct fovea_kv_cache *const c = args->cache;
-    const size_t key_bytes = c->kv_heads * (c->qk_dim + c->v_dim) * sizeof(float);
-    const size_t keys = args->kv_len + args->position % FOVEA_PANEL; // from the first panel on
-    job->append.each = fovea_round_up(fovea_max(PIECE_BYTES / fovea_max(key_bytes, 1), 1), FOVEA_PANEL);
-    job->append.pieces = args->kv_len != 0 ? fovea_ceil_div(keys, job->append.each) : 0;
-    return (uint32_t)(args->batch * job->append.pieces);
+    const struct fovea_kv_news news = news_of(job);
+    job->append = fovea_kv_cut(&news);
+    return (uint32_t)(((const struct fovea_mha_args *)job->args)->batch * job->append.pieces);
 }
 
 static void append_task(const struct fovea_job *job, void *scratch, uint32_t task)
 {
     (void)scratch;
-    const struct fovea_mha_args *const args = job->args;
-    const struct fovea_kv_cache *const c = args->cache;
-    const struct fovea_strides k = {0, c->qk_dim, c->kv_heads * c->qk_dim}, v = {0, c->v_dim, c->kv_heads * c->v_dim};
-    const size_t b = task / job->append.pieces, piece = task % job->append.pieces;
-    const size_t base = panel_begin(args->position) + piece * job->append.each;
-    const size_t begin = fovea_max(base, args->position);
-    const size_t end = fovea_min(base + job->append.each, args->position + args->kv_len);
-    const size_t row = b * args->kv_len + (begin - args->position);
-    fovea_kv_write(((const struct mha_append *)job->plan)->kernels, c, b, begin, end - begin, args->key + row * k.row,
-                   k, args->value + row * v.row, v);
+    const struct fovea_kv_news news = news_of(job);
+    const struct fovea_engine *const engine = ((const struct mha_append *)job->plan)->engine;
+    fovea_kv_write(engine, &news, &job->append, task / job->append.pieces, task % job->append.pieces);
 }
 
 const struct fovea_operator fovea_mha_append_operator = {.begin = begin_append, .task = append_task};

@@ -25,7 +25,7 @@ enum mha_part {
 /// The plan of the part that appends to the cache: one phase, no memory.
 struct mha_append {
     struct fovea_work work; ///< first
-    const struct fovea_kernels *kernels;
+    const struct fovea_engine *engine;
 };
 
 /// The composite's own shared memory holds the four activations q, k, v, o; with out_dropout the output projection; and

@@ -266,7 +266,7 @@ enum fovea_status fovea_mha_make(const struct fovea_part_of *of, const struct fo
         FOVEA_TRY(plan_rotate(of, plan, MHA_ROTATE_K, plan->kv_heads, len));
     }
     plan->append.work = (struct fovea_work){.phases = 1};
-    plan->append.kernels = fovea_engine_kernels(of->engine);
+    plan->append.engine = of->engine;
 
     const bool projects = desc->keys != FOVEA_MHA_CACHED, turns = desc->rotary_dim != 0;
     const struct {

@@ -32,7 +32,7 @@ struct fovea_gemm_layout {
     const struct fovea_gemm_tuning *tuning; ///< the numbers of this class of shapes
     struct fovea_gemm_desc desc;
     size_t k;       ///< k steps to compute: desc.k, or 0 if alpha is 0
-    bool aliases;   ///< a is transposed, or its rows alias in few sets of L1: calls of many rows copy it, unless the
+    bool aliases;   ///< A is transposed, or its rows alias in few sets of L1: calls of many rows copy it, unless the
                     ///< plan flips
     bool b_aliases; ///< rows of B, natural or transposed, alias in few sets of L1
     size_t bt_rows; ///< largest number of rows for which a transposed B is read in place (gemm_bt.c)

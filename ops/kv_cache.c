@@ -4,6 +4,7 @@
 // Both are arrays of units (sequences, pages) of a capacity in keys, each with its heads; a unit is appended to by one
 // function.
 #include "ops/kv_cache.h"
+#include "kernels/kernel.h"
 #include "ops/check.h"
 #include <string.h>
 
@@ -172,12 +173,34 @@ static void write(const struct fovea_kernels *kernels, const struct units *u, si
     }
 }
 
-void fovea_kv_write(const struct fovea_kernels *kernels, const struct fovea_kv_cache *cache, size_t b, size_t pos,
-                    size_t len, const float *k, struct fovea_strides k_strides, const float *v,
-                    struct fovea_strides v_strides)
+// The panel in which a position lies begins there.
+static size_t panel_begin(size_t position)
 {
-    const struct units u = units_of_cache(cache);
-    write(kernels, &u, b, pos, len, k, &k_strides, v, &v_strides);
+    return position - position % FOVEA_PANEL;
+}
+
+// Pieces of 128 KiB, some 20 us of reading and writing from memory: a prompt of thousands of keys is work for many.
+struct fovea_append_grid fovea_kv_cut(const struct fovea_kv_news *news)
+{
+    enum { PIECE_BYTES = 128 << 10 };
+    const struct fovea_kv_cache *const c = news->cache;
+    const size_t key_bytes = c->kv_heads * (c->qk_dim + c->v_dim) * sizeof(float);
+    const size_t each = fovea_round_up(fovea_max(PIECE_BYTES / fovea_max(key_bytes, 1), 1), FOVEA_PANEL);
+    const size_t keys = news->len + news->position % FOVEA_PANEL; // from the first panel on
+    return (struct fovea_append_grid){news->len != 0 ? fovea_ceil_div(keys, each) : 0, each};
+}
+
+void fovea_kv_write(const struct fovea_engine *engine, const struct fovea_kv_news *news,
+                    const struct fovea_append_grid *grid, size_t b, size_t piece)
+{
+    const struct units u = units_of_cache(news->cache);
+    const struct fovea_strides k = {0, u.qk_dim, u.heads * u.qk_dim}, v = {0, u.v_dim, u.heads * u.v_dim};
+    const size_t base = panel_begin(news->position) + piece * grid->each;
+    const size_t begin = fovea_max(base, news->position);
+    const size_t end = fovea_min(base + grid->each, news->position + news->len);
+    const size_t row = b * news->len + (begin - news->position);
+    write(fovea_engine_kernels(engine), &u, b, begin, end - begin, news->k + row * k.row, &k, news->v + row * v.row,
+          &v);
 }
 
 enum fovea_status fovea_kv_append(const struct fovea_kv_cache *cache, size_t b, size_t pos, size_t len, const float *k,

@@ -4,12 +4,20 @@
 #define FOVEA_OPS_KV_CACHE_H
 
 #include "fovea/kv_cache.h"
-#include "kernels/kernel.h"
+#include "ops/cut.h"
 
-/// Keys [pos, pos + len) of batch b, as fovea_kv_append writes them, checking nothing. Whole panels of K are transposed
-/// by a kernel.
-void fovea_kv_write(const struct fovea_kernels *kernels, const struct fovea_kv_cache *cache, size_t b, size_t pos,
-                    size_t len, const float *k, struct fovea_strides k_strides, const float *v,
-                    struct fovea_strides v_strides);
+/// New keys and values of all batch entries: `len` of each, at positions from `position` on. k and v are dense,
+/// (batch, len, heads * dim).
+struct fovea_kv_news {
+    const struct fovea_kv_cache *cache;
+    size_t position, len;
+    const float *k, *v;
+};
+
+/// How the news of a batch entry are cut into pieces, each a task.
+struct fovea_append_grid fovea_kv_cut(const struct fovea_kv_news *news);
+/// Writes a piece of batch entry b as fovea_kv_append would, checking nothing; a kernel transposes whole panels of K.
+void fovea_kv_write(const struct fovea_engine *engine, const struct fovea_kv_news *news,
+                    const struct fovea_append_grid *grid, size_t b, size_t piece);
 
 #endif

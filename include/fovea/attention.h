@@ -112,8 +112,8 @@ struct fovea_attention_desc {
 /// this call: a zeroed descriptor has scale 0 and windows of one key. Errors: NULL, STRUCT.
 FOVEA_API enum fovea_status fovea_attention_desc_init(struct fovea_attention_desc *desc, size_t size);
 
-/// Arguments of one call. A row that sees no key gives 0, with an LSE of -inf (or of its sink if there is one). out and
-/// lse must not overlap an input, shared or scratch.
+/// Arguments of one call. A row that sees no key gives 0, with an LSE of -inf, or equal to its sink if it has one. out
+/// and lse must not overlap an input, shared or scratch.
 struct fovea_attention_args {
     const float *q, *k, *v;
     float *out;

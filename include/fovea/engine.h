@@ -23,7 +23,8 @@ struct fovea_tiling {
 /// All fields except struct_size may be zero. Strings and structs are read during the call only. An empty string means
 /// none, and overrides the environment.
 struct fovea_engine_options {
-    uint32_t struct_size; ///< sizeof(struct fovea_engine_options)
+    uint32_t struct_size; ///< sizeof(struct fovea_engine_options). A program with raised rights (set-uid) ignores the
+                          ///< environment: below, it counts as empty
     /// The most threads that will share a call; 1 without an executor. Attention and GEMM create enough tasks for that
     /// many threads. With fewer threads the tasks are fewer and larger, which read keys, A and B less often. A GEMM of
     /// few rows over an unpacked B splits its columns for them. 0: the number of online processors, whatever affinity

@@ -20,7 +20,7 @@
 #error "compile with -mavx2 -mfma -mf16c"
 #endif
 
-enum { ROWS = 6, LANES = 8, COPIED = 16 }; // COPIED: rows of a B that ends (b_ends) copied at a time
+enum { ROWS = 6, LANES = 8 };
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Woverlength-strings" // clang counts the assembly of a tile
@@ -126,7 +126,7 @@ static fovea_gemm_fn *const gemm_narrow[ROWS] = {GEMM_TILES(GEMM_NARROW_NAME)};
 /// panels.
 static void gemm_last_rows(struct fovea_gemm_tile t, fovea_gemm_fn *run)
 {
-    _Alignas(32) float copy[COPIED * FOVEA_PANEL];
+    _Alignas(32) float copy[GEMM_COPIED * FOVEA_PANEL];
     const ptrdiff_t b_k = t.b_k;
     t.mode = FOVEA_GEMM_ADD;
     t.b_k = FOVEA_PANEL;
@@ -134,7 +134,7 @@ static void gemm_last_rows(struct fovea_gemm_tile t, fovea_gemm_fn *run)
     t.b = copy;
     for (size_t left = t.b_ends; left != 0; left -= t.k) {
         t.a += (ptrdiff_t)t.k * t.a_k;
-        t.k = left < COPIED ? left : COPIED;
+        t.k = left < GEMM_COPIED ? left : GEMM_COPIED;
         for (size_t i = 0; i < t.k; i++, row += b_k) {
             float *const to = copy + i * FOVEA_PANEL;
             _mm256_store_ps(to,

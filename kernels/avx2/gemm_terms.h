@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// kernels/avx2/gemm_terms.h - applies the epilogue of a whole tile to its sums in registers before they are stored. A
-// tile whose columns are not whole vectors goes through a buffer and the epilogue kernel.
+// kernels/avx2/gemm_terms.h - applies the epilogue of a whole 6x16 or 3x32 tile to its sums, in registers, before they
+// are stored. A tile whose columns are not whole vectors goes through a buffer and the epilogue kernel.
 //
 // ymm0 to ymm11 are the sums. A tile no longer needs A and B at this point, so ymm12 to ymm15 are free.
 #ifndef FOVEA_KERNELS_AVX2_GEMM_TERMS_H

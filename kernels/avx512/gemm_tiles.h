@@ -42,7 +42,8 @@ static inline size_t gemm_kind(const struct fovea_gemm_tile *t)
            ((t->n - 1) % FOVEA_PANEL < most ? GEMM_K_HALF : 0);
 }
 
-/// The body of a micro-kernel of mr x nr: one load, and a jump to the tile.
+/// The body of a micro-kernel of mr x nr, whose tiles gemm_tiles_f32.c must have (GEMM_SIZES): one load, and a jump to
+/// the tile.
 static inline __attribute__((always_inline)) void gemm_run_tile(const struct fovea_gemm_tile *tile, size_t mr,
                                                                 size_t nr)
 {

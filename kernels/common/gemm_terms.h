@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// kernels/common/gemm_terms.h - what x86 tiles do to their sums before they store them: struct fovea_gemm_terms, in
-// assembly.
+// kernels/common/gemm_terms.h - applies the epilogue (struct fovea_gemm_terms) to the sums of x86 tiles in assembly,
+// before the tiles store them.
 //
-// In registers a term is an operation on each sum, for all of them as much as one k step. A second pass over C loads
-// and stores as many vectors again, and waits for the residual's lines (Emerald Rapids, 64 steps, packed B of 768
-// columns, 512 rows, over the plain product: bias 20 and now 2 %, residual 44 and 16).
+// In registers a term is one operation on each sum; for all sums of a tile it costs as much as one k step. A second
+// pass over C loads and stores as many vectors again, and waits for the residual's lines (Emerald Rapids, 64 steps,
+// packed B of 768 columns, 512 rows, over the plain product: bias 20 and now 2 %, residual 44 and 16).
 //
 // One routine for each size of a tile serves tiles of all kinds, whose assembly calls it: a copy in each is as fast,
 // and 0.3 MB more of AVX-512 alone.
@@ -93,10 +93,10 @@ static __attribute__((noinline)) void gemm_set_terms(struct gemm_terms *terms, c
 // clang-format off
 /// Defines the routine gemm_terms_<size>. rcx: struct gemm_terms. Each part is for all sums: BEGIN; SCALE, times alpha;
 /// OLD, plus beta times the rows of C from rax on; BIAS, plus those from rax on; RELU; RESIDUAL, plus rows from rax on;
-/// and the prefetches of the next tile's. To who unwinds the stack it is the 128 bytes that its caller leaves and the
-/// return address.
+/// and the prefetches of the next tile's. The unwind information covers the return address and the 128 bytes
+/// that the caller leaves below its stack pointer.
 #define GEMM_TERMS_ROUTINE(size, BEGIN, SCALE, OLD, BIAS, RELU, RESIDUAL, FETCH_OLD, FETCH_RESIDUAL)                   \
-    __asm__(".text\n\t.p2align 4\n\t.type gemm_terms_" size ", @function\n"                                           \
+    __asm__(".pushsection .text\n\t.p2align 4\n\t.type gemm_terms_" size ", @function\n"                              \
             "gemm_terms_" size ":\n\t"                                                                                \
             ".cfi_startproc\n\t.cfi_def_cfa_offset 136\n\t.cfi_offset 16, -136\n\t"                                   \
             BEGIN "cmpl $0x3f800000, 8(%rcx)\n\tje 1f\n\t" SCALE                                                      \
@@ -109,7 +109,7 @@ static __attribute__((noinline)) void gemm_set_terms(struct gemm_terms *terms, c
             "mov 32(%rcx), %rax\n\ttest %rax, %rax\n\tjz 6f\n\t" FETCH_RESIDUAL                                       \
             "6:\tmov 12(%rcx), %eax\n\tadd %eax, %eax\n\tjz 7f\n\tmov 16(%rcx), %rax\n\t" FETCH_OLD                   \
             "7:\tret\n\t.cfi_endproc\n\t"                                                                             \
-            ".size gemm_terms_" size ", . - gemm_terms_" size "\n");
+            ".size gemm_terms_" size ", . - gemm_terms_" size "\n\t.popsection\n");
 
 /// Calls it from a tile's assembly, where there are terms; rax and rcx are free there. What gcc keeps below the stack
 /// pointer stays.

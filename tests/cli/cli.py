@@ -7,7 +7,6 @@ import json
 import os
 import pathlib
 import re
-import shutil
 import sys
 import tempfile
 
@@ -94,25 +93,6 @@ def test_environment():
     refused("FOVEA_EXCLUDE: no variant named x", "info", FOVEA_EXCLUDE="x")
     refused("always stays", "info", FOVEA_EXCLUDE="relu_f32_scalar")
     refused("this CPU has", "info", FOVEA_ISA="neon" if "neon" not in isas() else "avx2")
-
-
-def test_raised_rights():
-    """A set-uid program does not do what its user's environment says."""
-    sanitized = b"__sanitizer" in pathlib.Path(PROGRAM[-1]).read_bytes()  # its runtime wants to read /proc/self
-    with tempfile.TemporaryDirectory() as folder:
-        path = os.path.join(folder, "fovea")
-        if os.geteuid() != 0 or len(PROGRAM) > 1 or sanitized or os.statvfs(folder).f_flag & os.ST_NOSUID:
-            print("skip: raised rights: not root, an emulator, a sanitizer, or a folder without set-uid programs")
-            return
-        shutil.copy(PROGRAM[-1], path)
-        os.chown(path, 65534, 65534)
-        for mode, believed in ((0o755, True), (0o4755, False)):
-            os.chmod(path, mode)
-            result = run([path, "info", "--json"], {"FOVEA_ISA": "scalar", "FOVEA_VERBOSE": "1"})
-            info = json.loads(result.stdout)
-            scalar = all(v["isa"] == "scalar" for v in info["variants"] if v["chosen"])
-            check(scalar == (believed or isas() == ["scalar"]), mode, info)
-            check((info["settings"] != {}) == believed and (result.stderr != "") == believed, mode, result)
 
 
 def isas():
@@ -248,7 +228,6 @@ def test_eval():
 test_page()
 test_usage()
 test_environment()
-test_raised_rights()
 test_info()
 test_verify()
 test_isas(test_words())
