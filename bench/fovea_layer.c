@@ -139,9 +139,9 @@ static struct fovea_layer_args args_of(const struct prepared *self, size_t index
                                      .batch = p->shape->batch,
                                      .len = p->shape->len,
                                      .position = p->position,
-                                     .self_cache = &self->caches[index],
-                                     .rotary_cos = p->cos,
-                                     .rotary_sin = p->sin};
+                                     .self_cache = p->kind & LAYER_CACHED ? &self->caches[index] : NULL,
+                                     .rotary_cos = p->kind == LAYER_DECODE_GATED ? p->cos : NULL,
+                                     .rotary_sin = p->kind == LAYER_DECODE_GATED ? p->sin : NULL};
 }
 
 static bool make(struct prepared *self, const struct fovea_engine *engine)
