@@ -94,7 +94,7 @@ def check_layers():
     check(listed.stdout.split() == [line["name"].split("/iterations")[0] for line in lines], listed)
     named = bench("layer", "encoder/1,3,32,2,40", "layer/f32/decode-gated/2,1,17,32,4,2,48", "--min-time", "0",
                   "--threads", "2")
-    check(named.returncode == 0 and len(re.findall("^layer/f32/.* us ", named.stdout, re.M)) == 2, named)
+    check(named.returncode == 0 and len(re.findall("^layer/f32/.* [mun]s ", named.stdout, re.M)) == 2, named)
     for name in ("encoder/1,3,32,3,40", "encoder/1,3,32,2", "decode/1,5,4,32,2,2,40", "decode/1,1,4,32,2,40",
                  "decode-gated/1,1,4,32,4,3,40", "decode-gated/1,1,4,6,2,2,8", "layer/1,3,32,2,40"):
         refused(f'"{name}" is no line', "layer", name)
@@ -194,7 +194,7 @@ def main():
         check_attention_race(empty)
         check_layer_race(empty)
         table = bench(*SMALL, "--filter", "plain/nn/64", "--peers", FOVEA_PEERS_DIR=empty)
-    check(table.returncode == 0 and re.search(r"^gemm/f32/plain/nn/64x64x64 +[\d.]+ us ", table.stdout, re.M), table)
+    check(table.returncode == 0 and re.search(r"^gemm/f32/plain/nn/64x64x64 +[\d.]+ [mun]s ", table.stdout, re.M), table)
     check("peer libxsmm: " in table.stdout and "peer ONNX Runtime: " in table.stdout, table.stdout)
 
     with tempfile.TemporaryDirectory() as folder:
