@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // nn/mha_plan.c - plans multi-head attention: validates, lays out memory, plans the four projections and attention.
 #include "nn/mha.h"
+#include "ops/kv_cache.h"
 
 #include <math.h>
 #include <stddef.h>
@@ -265,6 +266,8 @@ enum fovea_status fovea_mha_make(const struct fovea_part_of *of, const struct fo
         FOVEA_TRY(plan_rotate(of, plan, MHA_ROTATE_Q, desc->heads, desc->q_len));
         FOVEA_TRY(plan_rotate(of, plan, MHA_ROTATE_K, plan->kv_heads, len));
     }
+    FOVEA_REQUIRE(desc->keys != FOVEA_MHA_APPEND || fovea_kv_tasks_fit(desc->batch, len), FOVEA_ERR_OVERFLOW, of->why,
+                  "%s: new keys take more tasks than 32 bits count", of->whole);
     plan->append.work = (struct fovea_work){.phases = 1};
     plan->append.engine = of->engine;
 

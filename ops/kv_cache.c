@@ -179,6 +179,13 @@ static size_t panel_begin(size_t position)
     return position - position % FOVEA_PANEL;
 }
 
+// There is at most one piece for each panel that new keys touch. A composite adds up the tasks of several parts.
+bool fovea_kv_tasks_fit(size_t batch, size_t len)
+{
+    size_t tasks = 0;
+    return fovea_mul(batch, len / FOVEA_PANEL + 2, &tasks) && tasks <= UINT32_MAX / 8;
+}
+
 // Pieces of 128 KiB, some 20 us of reading and writing from memory: a prompt of thousands of keys is work for many.
 struct fovea_append_grid fovea_kv_cut(const struct fovea_kv_news *news)
 {

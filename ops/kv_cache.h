@@ -14,6 +14,8 @@ struct fovea_kv_news {
     const float *k, *v;
 };
 
+/// Whether the pieces of `batch` entries with at most `len` new keys each can be counted as tasks.
+bool fovea_kv_tasks_fit(size_t batch, size_t len);
 /// How the news of a batch entry are cut into pieces, each a task.
 struct fovea_append_grid fovea_kv_cut(const struct fovea_kv_news *news);
 /// Writes a piece of batch entry b as fovea_kv_append would, checking nothing; a kernel transposes whole panels of K.

@@ -66,7 +66,7 @@ enum { PANELS = 2, ROWS_OF_6X16 = 6 };
 #define PAIR_APART_1(M) PAIR_STEP(M, PAIR_A_0, "0") PAIR_B_NEXT "add %[a_k], %[a]\n\t"
 #define PAIR_APART_4(M) PAIR_APART_1(M) PAIR_APART_1(M) PAIR_APART_1(M) PAIR_APART_1(M)
 
-// How the sums of a row are stored.
+// What each term of the epilogue does to the four sums of a row.
 #define PAIR_SCALE(index, a, w, x, y, z)                                                                \
     GEMM_TERM_SCALED(w) GEMM_TERM_SCALED(x) GEMM_TERM_SCALED(y) GEMM_TERM_SCALED(z)
 #define PAIR_OLD(index, a, w, x, y, z)                                                                  \

@@ -103,7 +103,7 @@
 #define GEMM_HALF_2 "prefetcht1 (%[ahead],%[step],2)\n\t"
 #define GEMM_HALF_3 "lea (%[ahead],%[step],4), %[ahead]\n\t"
 
-// How the sums of a row of a whole tile are stored.
+// What each term of the epilogue does to the two sums of a row of a whole tile.
 #define GEMM_SCALE(at, index, x, y) GEMM_TERM_SCALED(x) GEMM_TERM_SCALED(y)
 #define GEMM_OLD(at, index, x, y) GEMM_TERM_OLD("", x) GEMM_TERM_OLD("32", y) GEMM_TERM_NEXT_OLD
 #define GEMM_BIAS(at, index, x, y) GEMM_TERM_BIAS("12", x) GEMM_TERM_BIAS("13", y)

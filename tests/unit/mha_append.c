@@ -93,6 +93,11 @@ static void test_tasks(void)
         const uint32_t tasks = fovea_mha_tasks(plan, &args, phase);
         CHECK(tasks == 0 || tasks >= 4, "phase %u is %u tasks", (unsigned)phase, (unsigned)tasks);
     }
+    d.batch = ((size_t)1 << 30) - 1; // of one key each
+    d.kv_len = d.new_len = 1;
+    char text[FOVEA_EXPLAIN_BYTES];
+    CHECK(fovea_explain_mha(engine, &d, text, sizeof text) == FOVEA_ERR_OVERFLOW && strstr(text, "more tasks"), "%s",
+          text);
     test_memory_reset();
     fovea_engine_destroy(engine);
 }
