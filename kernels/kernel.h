@@ -96,6 +96,8 @@ struct fovea_attention_kernel {
                            ///< prefill
     uint16_t beside_rows;  ///< decoding: the most rows for which the kernel can read V beside the next chunk's K; 0:
                            ///< it cannot
+    uint16_t near_rows;    ///< decoding: the most rows for which it computes the next chunk's scores along with this
+                           ///< chunk's product if K and V are in L2
     fovea_attention_fn *run;
 };
 

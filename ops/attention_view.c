@@ -96,7 +96,7 @@ static const float *next_of(const struct fovea_attention_view *view, size_t end)
     const size_t next = chunk->key + FOVEA_CHUNK, k_row = chunk->k_row == 0 ? d->qk_dim : d->k.row;
     const bool lies = d->page_keys == 0 && chunk->additive == NULL && chunk->keys == FOVEA_CHUNK;
     const bool all = next + FOVEA_CHUNK <= end && fovea_attention_all_see(tile, next, FOVEA_CHUNK);
-    return lies && all && chunk->far ? chunk->k + FOVEA_CHUNK * k_row : NULL;
+    return lies && all ? chunk->k + FOVEA_CHUNK * k_row : NULL;
 }
 
 bool fovea_attention_step(struct fovea_attention_part *part, size_t key, size_t end)
@@ -119,7 +119,8 @@ bool fovea_attention_step(struct fovea_attention_part *part, size_t key, size_t 
     view.chunk.far &= !part->follows;
     view.chunk.copy = part->copy;
     view.chunk.fetch = part->fetch;
-    view.chunk.k_next = part->alone ? next_of(&view, end) : NULL;
+    const bool asks = view.chunk.far || part->tile->rows <= part->tile->plan->kernels->attention_decode.near_rows;
+    view.chunk.k_next = part->alone && asks ? next_of(&view, end) : NULL;
     view.chunk.begun = &part->begun;
     if (part->compact != NULL) {
         fovea_attention_compact(&view, part->compact);

@@ -23,8 +23,8 @@
 static inline int decode_may_beside(const struct fovea_attention_chunk *chunk)
 {
     const size_t rows = chunk->state.rows, dims = chunk->qk_dim;
-    return chunk->beside && chunk->k_next && !chunk->blocks && rows <= DECODE_FEW && !chunk->visible && !chunk->bias &&
-           chunk->state.v_dim % BESIDE_COLUMNS == 0 && (chunk->k_row == 0 || dims % 4 == 0);
+    return chunk->far && chunk->beside && chunk->k_next && !chunk->blocks && rows <= DECODE_FEW && !chunk->visible &&
+           !chunk->bias && chunk->state.v_dim % BESIDE_COLUMNS == 0 && (chunk->k_row == 0 || dims % 4 == 0);
 }
 
 /// Columns of V that the next tile takes, out of `left`: 32, 64 or 128.
@@ -120,6 +120,9 @@ static size_t decode_few_rows(const struct fovea_attention_chunk *chunk, size_t 
 }
 
 #else
+#ifdef FV_REGISTER_ROWS
+#include "kernels/common/attention_decode_near.h"
+#else
 static inline int decode_may_beside(const struct fovea_attention_chunk *chunk)
 {
     (void)chunk;
@@ -131,6 +134,8 @@ static inline void decode_beside(const struct fovea_attention_chunk *chunk, cons
 {
     (void)chunk, (void)p, (void)acc, (void)sums, (void)s_next;
 }
+
+#endif
 
 static inline size_t decode_few_rows(const struct fovea_attention_chunk *chunk, size_t j, size_t end, const float *v,
                                      float *s)
