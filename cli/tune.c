@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <math.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 static const char help[] =
@@ -82,7 +83,8 @@ struct fovea_engine *cli_tune_engine(void)
     return engine;
 }
 
-// A terminal gets a bar; else a line for each class.
+// A terminal gets a bar, whose text is cut to the terminal's width: a wrapped line could not be overwritten. Else there
+// is a line for each stage of a class.
 static void tell(void *arg, const struct tune_progress *p)
 {
     static char last[160];
@@ -101,7 +103,12 @@ static void tell(void *arg, const struct tune_progress *p)
     enum { WIDTH = 24 };
     static const char bar[WIDTH + 1] = "########################";
     const int filled = p->total ? (int)(p->done * WIDTH / p->total) : 0;
-    fprintf(stderr, "\r\033[K[%-*.*s] %s, best %.3fx%s", WIDTH, filled, bar, p->what, fmax(1, p->best), left);
+    char best[64];
+    const int length = snprintf(best, sizeof best, ", best %.3fx%s", fmax(1, p->best), left);
+    struct winsize size;
+    const bool known = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col != 0;
+    const int room = known ? (int)size.ws_col - (WIDTH + 4 + length) : (int)sizeof last;
+    fprintf(stderr, "\r\033[K[%-*.*s] %.*s%s", WIDTH, filled, bar, room > 0 ? room : 0, p->what, best);
 }
 
 static void print_end(const struct tune_result *r, const char *path)

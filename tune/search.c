@@ -141,7 +141,8 @@ static void run_stage(struct tune_search *s, uint32_t stage)
     s->count = 0;
     enter(s, stage);
     tune_verify(s);
-    tell(s, stage);
+    if (s->count > 0)
+        tell(s, stage);
     while (s->count > 0) {
         for (uint32_t i = 0; i < s->effort->race_pairs; i++)
             race(s);

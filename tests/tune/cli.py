@@ -253,11 +253,11 @@ def test_run(folder):
     check("other caches" in profile_line(FOVEA_PROFILE=path, FOVEA_CACHES="16K,256K,4M"), "lied-about caches")
 
 
-def on_terminal(*arguments):
-    """What a run says on stderr where that is a terminal."""
+def on_terminal(*arguments, columns=200):
+    """What a run says on stderr where that is a terminal of so many columns."""
     ours, its = pty.openpty()
-    process = subprocess.Popen([*PROGRAM, *arguments], env=environment(HOME=HOME), stdout=subprocess.DEVNULL,
-                               stderr=its)
+    subprocess.run(["stty", "cols", str(columns)], stdin=its, check=True)
+    child = subprocess.Popen([*PROGRAM, *arguments], env=environment(HOME=HOME), stdout=subprocess.DEVNULL, stderr=its)
     os.close(its)
     said = b""
     try:
@@ -266,16 +266,17 @@ def on_terminal(*arguments):
     except OSError:  # Linux: nobody has the other end any more
         pass
     os.close(ours)
-    check(process.wait(timeout=300) == 0, arguments, said)
+    check(child.wait(timeout=300) == 0, arguments, said)
     return said.decode()
 
 
 def test_progress(folder):
     """A bar on a terminal, and nothing but the end with --quiet."""
     few = ["tune", "--level", "quick", "--budget", "30", "--only", "few-near", "--output", os.path.join(folder, "bar")]
-    text = on_terminal(*few)
-    bar = r"\r\x1b\[K\[[# ]{24}\] gemm few-near-\w+, [\w ]+: \d+ candidates, best \d+\.\d{3}x, \d+ s left"
-    check(re.search(bar, text) and "classes searched in" in text.rsplit("\x1b[K", 1)[1], text)
+    bar = r"\[[# ]{24}\] gemm few-near-\w+, [\w ]+.*, best \d+\.\d{3}x, \d+ s left"
+    for columns in 200, 80:
+        _, *bars, end = on_terminal(*few, columns=columns).split("\r\x1b[K")
+        check(bars and all(re.fullmatch(bar, b) and len(b) < columns for b in bars) and "searched in" in end, bars, end)
     for text in on_terminal(*few, "--quiet"), fovea(*few, "--quiet").stderr:
         check("candidates" not in text and "3 of 3 classes searched" in text and "wrote " in text, text)
 
