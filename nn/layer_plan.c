@@ -250,7 +250,7 @@ enum fovea_status fovea_explain_layer(const struct fovea_engine *engine, const s
         {desc->dropout != 0, "dropout", (double)desc->dropout},
     };
     const struct fovea_size sizes[] = {{"batch", desc->batch}, {"len", desc->len}};
-    fovea_say(&why, "layer: %s-%s %s%s, %zu x %zu x %zu, %zu heads on %zu of %zu/%zu",
+    fovea_say(&why, "layer: %s-%s %s%s, %zu x %zu x %zu, heads %zu/%zu, dims %zu and %zu",
               desc->norm == FOVEA_NORM_PRE ? "pre" : "post",
               desc->norm_kind == FOVEA_NORM_RMS ? "RMSNorm" : "LayerNorm",
               desc->decoder  ? "decoder"

@@ -41,8 +41,8 @@ enum fovea_status fovea_linear_check(const struct fovea_linear *linear, size_t i
                                      const char *whole, const char *part, const struct fovea_why *why)
 {
     FOVEA_REQUIRE(linear->weight, FOVEA_ERR_NULL, why, "%s: the weight of %s is NULL", whole, part);
-    FOVEA_REQUIRE(fovea_aligned(linear->weight), FOVEA_ERR_ALIGN, why, "%s: the blob of %s is not 64-byte aligned",
-                  whole, part);
+    FOVEA_REQUIRE(fovea_aligned(linear->weight), FOVEA_ERR_ALIGN, why,
+                  "%s: the weight of %s is not 64-byte aligned, as a blob of fovea_pack is", whole, part);
     if (!fovea_blob_matches(linear->weight, inputs, outputs)) {
         char name[64];
         snprintf(name, sizeof name, "%s: the weight of %s", whole, part);

@@ -317,8 +317,8 @@ enum fovea_status fovea_explain_mha(const struct fovea_engine *engine, const str
     };
     const struct fovea_size sizes[] = {{"batch", desc->batch},
                                        {"q_len", desc->keys == FOVEA_MHA_APPEND ? 1 : desc->q_len}};
-    fovea_say(&why, "mha: batch %zu, %zu heads on %zu, q %zu x kv %zu, d %zu/%zu", desc->batch, desc->heads,
-              plan.kv_heads, desc->q_len, desc->kv_len, desc->qk_dim, desc->v_dim);
+    fovea_say(&why, "mha: batch %zu, heads %zu/%zu, %zux%zu, dims %zu and %zu", desc->batch, desc->heads, plan.kv_heads,
+              desc->q_len, desc->kv_len, desc->qk_dim, desc->v_dim);
     fovea_attention_say_asked(&plan.attention.desc, &why);
     fovea_say_asked(&why, asked, FOVEA_COUNT(asked));
     fovea_say_more(&why, ", keys %s, %u phases, shared %zu B, scratch %zu B", names[desc->keys], work->phases,

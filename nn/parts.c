@@ -56,7 +56,7 @@ enum fovea_status fovea_rotary_check(size_t rotary_dim, size_t qk_dim, size_t po
 
 enum fovea_status fovea_dropout_check(float dropout, const char *name, const char *whole, const struct fovea_why *why)
 {
-    FOVEA_REQUIRE(dropout >= 0 && dropout < 1, FOVEA_ERR_VALUE, why, "%s: %s is %g, not within 0 and 1", whole, name,
-                  (double)dropout);
+    FOVEA_REQUIRE(dropout >= 0 && dropout < 1, FOVEA_ERR_VALUE, why, "%s: %s is %g, not at least 0 and below 1", whole,
+                  name, (double)dropout);
     return FOVEA_OK;
 }

@@ -58,7 +58,8 @@ enum fovea_status fovea_attention_check_live(const struct fovea_attention_desc *
         FOVEA_REQUIRE(live[i] < d->heads, FOVEA_ERR_SHAPE, why, "%s: args.live_heads[%zu] is %u of %zu heads", whole, i,
                       (unsigned)live[i], d->heads);
         FOVEA_REQUIRE(i == 0 || live[i] > live[i - 1], FOVEA_ERR_VALUE, why,
-                      "%s: args.live_heads[%zu] is %u, behind %u", whole, i, (unsigned)live[i], (unsigned)live[i - 1]);
+                      "%s: args.live_heads[%zu] is %u, not above the %u before it", whole, i, (unsigned)live[i],
+                      (unsigned)live[i - 1]);
     }
     return FOVEA_OK;
 }
@@ -180,8 +181,11 @@ enum fovea_status fovea_explain_attention_call(const void *plan, const struct fo
     FOVEA_TRY(fovea_attention_check_call(plan, args, &why));
     fovea_say(&why, "attention: batch %zu, q_len %zu, kv_len %zu, q_offset %lld", args->batch, args->q_len,
               args->kv_len, (long long)args->q_offset);
+    const struct fovea_attention_desc *const d = &((const struct fovea_attention_layout *)plan)->desc;
+    const bool apart = args->batch > 1 && args->q_starts == NULL && args->batch_strides == NULL;
     const struct fovea_asked asked[] = {
         {args->q_starts != NULL, "ragged", NAN},
+        {apart && (args->q_len < d->q_len || args->kv_len < d->kv_len), "batch strides as planned", NAN},
         {args->lse != NULL, "lse", NAN},
         {args->slopes != NULL, "ALiBi", NAN},
         {args->sinks != NULL, "sinks", NAN},
@@ -191,5 +195,8 @@ enum fovea_status fovea_explain_attention_call(const void *plan, const struct fo
     const struct fovea_size sizes[] = {{"args.batch", args->batch}, {"args.q_len", args->q_len}};
     fovea_say_asked(&why, asked, FOVEA_COUNT(asked));
     fovea_say_nothing(&why, sizes, FOVEA_COUNT(sizes));
+    if (args->kv_len == 0 && fovea_find_zero(sizes, FOVEA_COUNT(sizes)) == NULL) {
+        fovea_say_more(&why, ", no row sees a key: args.kv_len is 0");
+    }
     return FOVEA_OK;
 }

@@ -164,7 +164,7 @@ static enum fovea_status check_desc(const struct fovea_attention_desc *d, const 
                   FOVEA_ERR_VALUE, why, "attention: softcap is %g, not above 0 with a finite inverse",
                   (double)d->softcap);
     FOVEA_REQUIRE(d->dropout >= 0 && d->dropout < 1, FOVEA_ERR_VALUE, why,
-                  "attention: dropout is %g, not within 0 and 1", (double)d->dropout);
+                  "attention: dropout is %g, not at least 0 and below 1", (double)d->dropout);
     FOVEA_TRY(check_shape(d, why));
     FOVEA_TRY(fovea_attention_check_inputs(d, why));
     FOVEA_TRY(fovea_attention_check_out(d, why));

@@ -191,7 +191,8 @@ static enum fovea_status check_args(const struct fovea_gemm_layout *plan, const 
     }
     FOVEA_REQUIRE_POINTERS("gemm", why, {"args.a", args->a}, {"args.b", args->b});
     if (d->b_packed) {
-        FOVEA_REQUIRE(fovea_aligned(args->b), FOVEA_ERR_ALIGN, why, "gemm: the blob in args.b is not 64-byte aligned");
+        FOVEA_REQUIRE(fovea_aligned(args->b), FOVEA_ERR_ALIGN, why,
+                      "gemm: args.b is not 64-byte aligned, as a blob of fovea_pack is");
         for (size_t entry = 0; entry < (d->batch_b != 0 ? d->batch : 1); entry++) {
             const void *const blob = (const float *)args->b + entry * d->batch_b;
             if (!fovea_blob_matches(blob, d->k, d->n)) {

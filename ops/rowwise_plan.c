@@ -82,7 +82,7 @@ enum fovea_status fovea_rowwise_make(const struct fovea_engine *engine, const st
     FOVEA_REQUIRE(!fovea_rowwise_is_norm(desc->op) || (isfinite(desc->eps) && desc->eps >= 0), FOVEA_ERR_VALUE, why,
                   "rowwise: eps is %g, negative or not finite", (double)desc->eps);
     FOVEA_REQUIRE(!fovea_rowwise_is_dropout(desc->op) || (desc->dropout >= 0 && desc->dropout < 1), FOVEA_ERR_VALUE,
-                  why, "rowwise: dropout is %g, not within 0 and 1", (double)desc->dropout);
+                  why, "rowwise: dropout is %g, not at least 0 and below 1", (double)desc->dropout);
     if (desc->op == FOVEA_ROWWISE_ROTARY) {
         FOVEA_TRY(check_rotary(desc, why));
     }

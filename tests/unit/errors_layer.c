@@ -37,7 +37,7 @@ static void test_layer_descs(const struct refuse *refused, struct fovea_layer_de
     BAD_DESC_TOLD(bad.kv_len = L - 1, FOVEA_ERR_SHAPE,
                   "layer: len 5 is more than kv_len 4, the capacity of self_cache");
     BAD_DESC_TOLD(bad.eps = -1, FOVEA_ERR_VALUE, "layer: eps is -1, negative or not finite");
-    BAD_DESC_TOLD(bad.dropout = 1.5f, FOVEA_ERR_VALUE, "layer: dropout is 1.5, not within 0 and 1");
+    BAD_DESC_TOLD(bad.dropout = 1.5f, FOVEA_ERR_VALUE, "layer: dropout is 1.5, not at least 0 and below 1");
     BAD_DESC_TOLD((bad.rotary_dim = 10, bad.rotary_positions = CAPACITY), FOVEA_ERR_SHAPE,
                   "layer: rotary_dim 10 is odd or more than qk_dim 8");
     BAD_DESC_TOLD((bad.rotary_dim = 4, bad.rotary_positions = CAPACITY - 1), FOVEA_ERR_SHAPE,

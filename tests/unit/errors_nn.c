@@ -39,8 +39,8 @@ static void test_mha_descs(const struct refuse *refused, struct fovea_mha_desc g
     BAD_DESC(bad.out_width = 0, FOVEA_ERR_SHAPE);
     BAD_DESC_TOLD(bad.new_len = CAPACITY + 1, FOVEA_ERR_SHAPE,
                   "mha: new_len 21 is more than kv_len 20, the cache's capacity");
-    BAD_DESC_TOLD(bad.dropout = 1.5f, FOVEA_ERR_VALUE, "mha: dropout is 1.5, not within 0 and 1");
-    BAD_DESC_TOLD(bad.out_dropout = NAN, FOVEA_ERR_VALUE, "mha: out_dropout is nan, not within 0 and 1");
+    BAD_DESC_TOLD(bad.dropout = 1.5f, FOVEA_ERR_VALUE, "mha: dropout is 1.5, not at least 0 and below 1");
+    BAD_DESC_TOLD(bad.out_dropout = NAN, FOVEA_ERR_VALUE, "mha: out_dropout is nan, not at least 0 and below 1");
     BAD_DESC_TOLD(bad.softcap = -1, FOVEA_ERR_VALUE, "mha: attention: softcap is -1");
     BAD_DESC_TOLD((bad.rotary_dim = 5, bad.rotary_positions = CAPACITY), FOVEA_ERR_SHAPE,
                   "mha: rotary_dim 5 is odd or more than qk_dim 8");

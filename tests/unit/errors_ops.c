@@ -80,7 +80,8 @@ static void test_gemm_args(void)
     BAD_ARGS(wrong.m = M + 1, FOVEA_ERR_SHAPE);
     BAD_ARGS(wrong.m = SIZE_MAX, FOVEA_ERR_SHAPE);
     BAD_ARGS(wrong.residual = c, FOVEA_ERR_STRIDE); // aliases C with another leading dimension
-    BAD_ARGS(wrong.b = blob + 32, FOVEA_ERR_ALIGN);
+    BAD_ARGS_TOLD(wrong.b = blob + 32, FOVEA_ERR_ALIGN,
+                  "gemm: args.b is not 64-byte aligned, as a blob of fovea_pack is");
     static const struct {
         const char *what;
         size_t at;
@@ -305,7 +306,8 @@ static void test_attention_errors(void)
     static const uint32_t dead[] = {0, H}, twice[] = {1, 1};
     BAD_ARGS((wrong.live_heads = dead, wrong.live_count = 2), FOVEA_ERR_SHAPE);
     BAD_ARGS(wrong.live_count = 1, FOVEA_ERR_NULL);
-    BAD_ARGS((wrong.live_heads = twice, wrong.live_count = 2), FOVEA_ERR_VALUE);
+    BAD_ARGS_TOLD((wrong.live_heads = twice, wrong.live_count = 2), FOVEA_ERR_VALUE,
+                  "attention: args.live_heads[1] is 1, not above the 1 before it");
     BAD_ARGS(wrong.batch = B + 1, FOVEA_ERR_SHAPE);
     BAD_ARGS_TOLD(wrong.q_len = LQ + 1, FOVEA_ERR_SHAPE, "attention: args.q_len is 6, more than the plan's 5");
     BAD_ARGS_TOLD(wrong.kv_len = LK + 1, FOVEA_ERR_SHAPE, "attention: args.kv_len is 41, more than the plan's 40");

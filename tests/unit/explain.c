@@ -97,7 +97,7 @@ static void test_mha_lines(void)
     CHECK(!fovea_mha_desc_init(&plain, sizeof plain), "init");
     plain.batch = 2, plain.heads = 4, plain.q_len = plain.kv_len = 9, plain.qk_dim = plain.v_dim = 32;
     plain.query_width = plain.key_width = plain.value_width = plain.out_width = 24;
-    check_says(&test_mha, &plain, "plain", "q 9 x kv 9, d 32/32, keys projected, ", 1);
+    check_says(&test_mha, &plain, "plain", ", 9x9, dims 32 and 32, keys projected, ", 1);
     SAYS(mha, ", causal,", d.causal = 1);
     SAYS(mha, ", window 3 left,", d.window_left = 3);
     SAYS(mha, ", scale 1,", d.scale = 1);
@@ -122,7 +122,7 @@ static void test_layer_lines(void)
     CHECK(!fovea_layer_desc_init(&plain, sizeof plain), "init");
     plain.batch = 2, plain.len = 9, plain.width = 24, plain.heads = 4, plain.qk_dim = plain.v_dim = 16, plain.ffn = 512;
     check_says(&test_layer, &plain, "plain",
-               "layer: post-LayerNorm encoder, 2 x 9 x 24, 4 heads on 4 of 16/16, ffn 512, no activation, ", 1);
+               "layer: post-LayerNorm encoder, 2 x 9 x 24, heads 4/4, dims 16 and 16, ffn 512, no activation, ", 1);
     SAYS(layer, ", ffn 512, gelu,", d.activation = FOVEA_ACTIVATION_GELU);
     SAYS(layer, ", gated ffn 512, silu,", (d.gated = 1, d.activation = FOVEA_ACTIVATION_SILU));
     SAYS(layer, "layer: pre-RMSNorm causal,", (d.norm = FOVEA_NORM_PRE, d.norm_kind = FOVEA_NORM_RMS, d.causal = 1));
@@ -190,6 +190,17 @@ static void test_calls(void)
     a = (struct fovea_attention_args){.batch = 1};
     check_call(&test_attention, plan, &a,
                "attention: batch 1, q_len 0, kv_len 0, q_offset 0, nothing is written: args.q_len is 0");
+    a = (struct fovea_attention_args){.q = x, .v = x, .k = x, .out = y, .batch = 1, .q_len = 4};
+    check_call(&test_attention, plan, &a,
+               "attention: batch 1, q_len 4, kv_len 0, q_offset 0, no row sees a key: args.kv_len is 0");
+    attention.batch = 2, attention.heads = attention.kv_heads = 1;
+    attention.q = attention.k = attention.v = attention.out = (struct fovea_strides){16, 0, 4};
+    CHECK(!fovea_attention_plan(engine, &attention, plan), "attention of two");
+    a.batch = 2, a.q_len = a.kv_len = 3;
+    check_call(&test_attention, plan, &a,
+               "attention: batch 2, q_len 3, kv_len 3, q_offset 0, batch strides as planned");
+    a.q_len = a.kv_len = 4;
+    check_call(&test_attention, plan, &a, "attention: batch 2, q_len 4, kv_len 4, q_offset 0");
     free(plan);
 }
 
