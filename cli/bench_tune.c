@@ -5,20 +5,21 @@
 
 #include <math.h>
 
-static const char help[] =
-    "usage: fovea bench tune [OPTIONS]\n\n"
-    "Pairs of the same product with the defaults (level estimate) and with the tuning profile, one\n"
-    "after the other and the other way round, on shapes that nothing was tuned on: how many times\n"
-    "faster is the profile? Medians with 95 % intervals; pairs beside which another program disturbed\n"
-    "the core do not count.\n\n"
-    "  --profile FILE  instead of the profile that programs find\n"
-    "  --against FILE  instead of the defaults: another profile (a profile brings its own caches)\n"
-    "  --best S        also against the best of the whole space for each shape, searched S seconds each\n"
-    "  --pairs N       7 to 63 (default 15)\n"
-    "  --json          an array of objects\n\n"
-    "examples:\n"
-    "  fovea tune && fovea bench tune\n"
-    "  fovea bench tune --profile second --against first\n";
+static const char help[] = "usage: fovea bench tune [OPTIONS]\n\n"
+                           "Pairs of the same product with the defaults (level estimate) and with the tuning\n"
+                           "profile, one after the other and the other way round, on shapes that nothing was\n"
+                           "tuned on: how many times faster is the profile? Medians with 95 % intervals;\n"
+                           "pairs beside which another program disturbed the core do not count.\n\n"
+                           "  --profile FILE  instead of the profile that programs find\n"
+                           "  --against FILE  instead of the defaults: another profile (a profile brings its\n"
+                           "                  own caches)\n"
+                           "  --best S        also against the best of the whole space for each shape,\n"
+                           "                  searched S seconds each\n"
+                           "  --pairs N       7 to 63 (default 15)\n"
+                           "  --json          an array of objects\n\n"
+                           "examples:\n"
+                           "  fovea tune && fovea bench tune\n"
+                           "  fovea bench tune --profile second --against first\n";
 
 struct arguments {
     const char *profile, *against;

@@ -8,21 +8,22 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const char help[] =
-    "usage: fovea run g2p [OPTIONS] [WORD...]\n\n"
-    "Prints the phonemes of English words. Without words as arguments they are read from standard input,\n"
-    "one or more on a line.\n\n"
-    "  --beam N       width of the beam search, 1 to 32 (default 5; 1 is greedy)\n"
-    "  --json         one JSON object for each word\n"
-    "  --model FILE   weights (default: g2p.safetensors as installed with this program, else in the folder\n"
-    "                 FOVEA_DATA, else in examples/g2p of a source tree this program lies in)\n"
-    "  --eval [FILE]  word and phone error rates: the test split of the installed dictionary (Debian's festlex-cmu),\n"
-    "                 or all words of FILE, a lexicon of the same form\n"
-    "  --split NAME   with --eval without FILE: test (default), dev or train\n\n"
-    "examples:\n"
-    "  fovea run g2p hello transformer attention\n"
-    "  fovea run g2p --json < words.txt\n"
-    "  fovea run g2p --eval --beam 1\n";
+static const char help[] = "usage: fovea run g2p [OPTIONS] [WORD...]\n\n"
+                           "Prints the phonemes of English words. Without words as arguments they are read\n"
+                           "from standard input, one or more on a line.\n\n"
+                           "  --beam N       width of the beam search, 1 to 32 (default 5; 1 is greedy)\n"
+                           "  --json         one JSON object for each word\n"
+                           "  --model FILE   weights (default: g2p.safetensors as installed with this\n"
+                           "                 program, else in the folder FOVEA_DATA, else in examples/g2p of\n"
+                           "                 a source tree this program lies in)\n"
+                           "  --eval [FILE]  word and phone error rates: the test split of the installed\n"
+                           "                 dictionary (Debian's festlex-cmu), or all words of FILE, a\n"
+                           "                 lexicon of the same form\n"
+                           "  --split NAME   with --eval without FILE: test (default), dev or train\n\n"
+                           "examples:\n"
+                           "  fovea run g2p hello transformer attention\n"
+                           "  fovea run g2p --json < words.txt\n"
+                           "  fovea run g2p --eval --beam 1\n";
 
 static const char dictionary_path[] = "/usr/share/festival/dicts/cmu/cmudict-0.4.out";
 

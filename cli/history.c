@@ -13,8 +13,8 @@ static const struct {
 } parts[] = {
     {"import", "keep reports of Google Benchmark (its JSON) in a database", cli_history_import},
     {"check", "find the changes that noise hides; exit status 1: a regression", cli_history_check},
-    {"compare", "two runs of the database, or two builds of the library measured now", cli_history_compare},
-    {"report", "one HTML page of all of it: what got slower, since when, by how much", cli_history_report},
+    {"compare", "two runs of the database, or two builds measured now", cli_history_compare},
+    {"report", "one HTML page of it: what got slower, since when, by how much", cli_history_report},
     {"acknowledge", "a change that somebody knows of stays quiet", cli_history_acknowledge},
 };
 
@@ -23,8 +23,9 @@ static void usage(FILE *to)
     fprintf(to, "usage: fovea history PART [ARGUMENTS]\n\n");
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         fprintf(to, "  %-12s %s\n", parts[i].name, parts[i].purpose);
-    fprintf(to, "\n  fovea history PART --help tells more. The database: --db FILE, else the environment's\n"
-                "  FOVEA_HISTORY, else history.db. fovea bench --history FILE runs a suite and keeps it.\n");
+    fprintf(to, "\n  fovea history PART --help tells more. The database: --db FILE, else the\n"
+                "  environment's FOVEA_HISTORY, else history.db. fovea bench --history FILE runs\n"
+                "  a suite and keeps it.\n");
 }
 
 int cli_history(int argc, char **argv)

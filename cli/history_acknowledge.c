@@ -6,20 +6,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char help[] =
-    "usage: fovea history acknowledge --commit NAME --note TEXT [OPTIONS]\n\n"
-    "Marks the changes that begin with a commit (the second of the two that fovea history check prints) as known, in\n"
-    "every series that has a change there: check no longer fails for them, and prints them with --all.\n\n"
-    "  --db FILE         the database (default: FOVEA_HISTORY, else history.db)\n"
-    "  --commit NAME     the first commit of the new level\n"
-    "  --note TEXT       why this is as it should be\n"
-    "  --branch NAME     (default main)\n"
-    "  --machine NAME    only this one (default all)\n"
-    "  --filter REGEX    only benchmarks whose name holds it\n"
-    "  --metric REGEX    only these metrics\n\n"
-    "exit status: 0 done, 2 wrong usage or input, or no such change\n\n"
-    "example:\n"
-    "  fovea history acknowledge --commit 1a2b3c --filter packed --note 'exact GELU costs this'\n";
+static const char help[] = "usage: fovea history acknowledge --commit NAME --note TEXT [OPTIONS]\n\n"
+                           "Marks the changes that begin with a commit (the second of the two that fovea\n"
+                           "history check prints) as known, in every series that has a change there: check\n"
+                           "no longer fails for them, and prints them with --all.\n\n"
+                           "  --db FILE         the database (default: FOVEA_HISTORY, else history.db)\n"
+                           "  --commit NAME     the first commit of the new level\n"
+                           "  --note TEXT       why this is as it should be\n"
+                           "  --branch NAME     (default main)\n"
+                           "  --machine NAME    only this one (default all)\n"
+                           "  --filter REGEX    only benchmarks whose name holds it\n"
+                           "  --metric REGEX    only these metrics\n\n"
+                           "exit status: 0 done, 2 wrong usage or input, or no such change\n\n"
+                           "example:\n"
+                           "  fovea history acknowledge --commit 1a2b3c --filter packed \\\n"
+                           "      --note 'exact GELU costs this'\n";
 
 struct order {
     const char *db, *commit, *note;

@@ -6,23 +6,30 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char help[] =
-    "usage: fovea history import [OPTIONS] FILE...\n\n"
-    "Keeps reports of Google Benchmark 1.7 and later (--benchmark_format=json; - is standard input), one run each.\n"
-    "Every repetition is kept, aggregates are not, user counters are metrics. The same report again changes nothing;\n"
-    "a file that is damaged, cut off or something else is named, and then nothing at all is imported.\n\n"
-    "  --db FILE          the database (default: FOVEA_HISTORY, else history.db); made where it does not exist\n"
-    "  --commit NAME      the commit that was measured (default: \"commit\" of the report's context)\n"
-    "  --branch NAME      (default main)\n"
-    "  --machine NAME     (default: the report's host_name; give one where hosts are rented by the hour)\n"
-    "  --time WHEN        its place on the commit axis, as git show -s --format=%cI prints it (default: the report's\n"
-    "                     date); runs of old commits are put among their neighbours by it\n"
-    "  --fact NAME=VALUE  something else about the environment; may be repeated\n\n"
-    "exit status: 0 done, 2 wrong usage or input\n\n"
-    "examples:\n"
-    "  ./bench --benchmark_repetitions=5 --benchmark_format=json > run.json\n"
-    "  fovea history import --commit $(git rev-parse HEAD) --time $(git show -s --format=%cI) run.json\n"
-    "  fovea history import --db perf.db --commit v1.2 --machine ci-large --fact kernel=$(uname -r) *.json\n";
+static const char help[] = "usage: fovea history import [OPTIONS] FILE...\n\n"
+                           "Keeps reports of Google Benchmark 1.7 and later (--benchmark_format=json; - is\n"
+                           "standard input), one run each. Every repetition is kept, aggregates are not,\n"
+                           "user counters are metrics. The same report again changes nothing; a file that is\n"
+                           "damaged, cut off or something else is named, and then nothing at all is\n"
+                           "imported.\n\n"
+                           "  --db FILE          the database (default: FOVEA_HISTORY, else history.db);\n"
+                           "                     made where it does not exist\n"
+                           "  --commit NAME      the commit that was measured (default: \"commit\" of the\n"
+                           "                     report's context)\n"
+                           "  --branch NAME      (default main)\n"
+                           "  --machine NAME     (default: the report's host_name; give one where hosts are\n"
+                           "                     rented by the hour)\n"
+                           "  --time WHEN        its place on the commit axis, as git show -s --format=%cI\n"
+                           "                     prints it (default: the report's date); runs of old commits\n"
+                           "                     are put among their neighbours by it\n"
+                           "  --fact NAME=VALUE  something else about the environment; may be repeated\n\n"
+                           "exit status: 0 done, 2 wrong usage or input\n\n"
+                           "examples:\n"
+                           "  ./bench --benchmark_repetitions=5 --benchmark_format=json > run.json\n"
+                           "  fovea history import --commit $(git rev-parse HEAD) \\\n"
+                           "      --time $(git show -s --format=%cI) run.json\n"
+                           "  fovea history import --db perf.db --commit v1.2 --machine ci-large \\\n"
+                           "      --fact kernel=$(uname -r) *.json\n";
 
 struct order {
     const char *db, *time;

@@ -6,27 +6,30 @@
 #include <string.h>
 #include <time.h>
 
-static const char help[] =
-    "usage: fovea history report [OPTIONS] -o FILE\n\n"
-    "Writes one HTML page of the history: benchmarks sorted worst first, a chart of each with its changes marked, two "
-    "runs\n"
-    "compared, environments. It needs no network and no server, and its tables no JavaScript.\n\n"
-    "  -o FILE            the page; - is standard output\n"
-    "  --db FILE          the database (default: FOVEA_HISTORY, else history.db)\n"
-    "  --machine NAME     only this machine (the page has a choice of all otherwise)\n"
-    "  --branch NAME      only this branch\n"
-    "  --baseline NAME    the branch whose runs come before those of the others (default: main, else master)\n"
-    "  --filter REGEX     only benchmarks whose names match this extended regular expression\n"
-    "  --metric REGEX     only such metrics\n"
-    "  --last N           only the newest N runs of every machine and branch\n"
-    "  --disturbed        judge points too that fovea bench marks as disturbed (calm 0, or more than 10 % stolen);\n"
-    "                     else they are drawn hollow and left out\n"
-    "  --title TEXT       (default: Performance history)\n"
-    "  --commit-url URL   commits become links: their name is appended to it\n\n"
-    "exit status: 0 done, 2 wrong usage or input\n\n"
-    "examples:\n"
-    "  fovea history report -o page.html\n"
-    "  fovea history report --db perf.db --last 500 --commit-url https://github.com/me/app/commit/ -o page.html\n";
+static const char help[] = "usage: fovea history report [OPTIONS] -o FILE\n\n"
+                           "Writes one HTML page of the history: benchmarks sorted worst first, a chart of\n"
+                           "each with its changes marked, two runs compared, environments. It needs no\n"
+                           "network and no server, and its tables no JavaScript.\n\n"
+                           "  -o FILE            the page; - is standard output\n"
+                           "  --db FILE          the database (default: FOVEA_HISTORY, else history.db)\n"
+                           "  --machine NAME     only this machine (the page has a choice of all otherwise)\n"
+                           "  --branch NAME      only this branch\n"
+                           "  --baseline NAME    the branch whose runs come before those of the others\n"
+                           "                     (default: main, else master)\n"
+                           "  --filter REGEX     only benchmarks whose names match this extended regular\n"
+                           "                     expression\n"
+                           "  --metric REGEX     only such metrics\n"
+                           "  --last N           only the newest N runs of every machine and branch\n"
+                           "  --disturbed        judge points too that fovea bench marks as disturbed (calm\n"
+                           "                     0, or more than 10 % stolen); else they are drawn hollow\n"
+                           "                     and left out\n"
+                           "  --title TEXT       (default: Performance history)\n"
+                           "  --commit-url URL   commits become links: their name is appended to it\n\n"
+                           "exit status: 0 done, 2 wrong usage or input\n\n"
+                           "examples:\n"
+                           "  fovea history report -o page.html\n"
+                           "  fovea history report --db perf.db --last 500 -o page.html \\\n"
+                           "      --commit-url https://github.com/me/app/commit/\n";
 
 struct order {
     const char *path, *db;

@@ -6,9 +6,10 @@
 #include <string.h>
 
 static const char help[] = "usage: fovea info [--all] [--json]\n\n"
-                           "Prints the CPU and caches as found, the tuning profile in use or why one is ignored, the\n"
-                           "settings of the environment, and the kernel variants in use; with --all every compiled\n"
-                           "variant, and why it is in use or not. --json always has all.\n\n"
+                           "Prints the CPU and caches as found, the tuning profile in use or why one is\n"
+                           "ignored, the settings of the environment, and the kernel variants in use; with\n"
+                           "--all every compiled variant, and why it is in use or not. --json always has\n"
+                           "all.\n\n"
                            "examples:\n"
                            "  fovea info\n"
                            "  FOVEA_ISA=avx2 fovea info          what a machine without AVX-512 would use\n"

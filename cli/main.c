@@ -8,10 +8,10 @@ static const struct {
     const char *name, *purpose;
     cli_command *run;
 } commands[] = {
-    {"info", "what this machine has, which kernels were chosen, and why not the others", cli_info},
+    {"info", "what this machine has, which kernels were chosen, and why", cli_info},
     {"verify", "compare every kernel of this CPU with the scalar path, bit for bit", cli_verify},
     {"tune", "choose kernels, tiles and crossovers for this machine, once", cli_tune},
-    {"bench", "how near the kernels come to what this machine can do, and to other libraries", cli_bench},
+    {"bench", "how near kernels come to the machine's limit, and to other libraries", cli_bench},
     {"history", "keep benchmark runs, find regressions, compare builds", cli_history},
     {"run", "run a model: fovea run g2p hello transformer attention", cli_run},
 };
@@ -21,14 +21,20 @@ static void usage(FILE *to)
     fprintf(to, "usage: fovea COMMAND [ARGUMENTS]\n\n");
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
         fprintf(to, "  %-8s %s\n", commands[i].name, commands[i].purpose);
-    fprintf(to, "\n  fovea help COMMAND tells more, as fovea COMMAND --help does; fovea version prints the version.\n"
-                "  An option's value is the next argument or stands behind an equals sign: --db FILE, --db=FILE; one\n"
-                "  that may be missing, as in --quarantine[=FILE], only behind an equals sign.\n\n"
-                "  Environment: FOVEA_ISA=scalar|avx2|avx512|neon caps the instruction set, FOVEA_PIN=NAME,...\n"
-                "  chooses kernels by name, FOVEA_EXCLUDE=NAME,... keeps some out of use, FOVEA_PROFILE=FILE|none\n"
-                "  names the tuning profile, FOVEA_CACHES=32K,1M,32M the caches where the machine does not tell\n"
-                "  the truth, FOVEA_VERBOSE=1 prints what was chosen, FOVEA_DATA=FOLDER has the weights where they\n"
-                "  are not installed with this program.\n");
+    fprintf(to, "\n  fovea help COMMAND tells more, as fovea COMMAND --help does; fovea version\n"
+                "  prints the version. An option's value is the next argument or stands behind an\n"
+                "  equals sign: --db FILE, --db=FILE; one that may be missing, as in\n"
+                "  --quarantine[=FILE], only behind an equals sign.\n\n"
+                "environment:\n"
+                "  FOVEA_ISA=scalar|avx2|avx512|neon  caps the instruction set\n"
+                "  FOVEA_PIN=NAME,...          chooses kernels by name\n"
+                "  FOVEA_EXCLUDE=NAME,...      keeps some out of use\n"
+                "  FOVEA_PROFILE=FILE|none     the tuning profile\n"
+                "  FOVEA_CACHES=32K,1M,32M     the caches, where the machine reports wrong ones\n"
+                "  FOVEA_VERBOSE=1             prints what was chosen\n"
+                "  FOVEA_DATA=FOLDER           has the weights, where they are not installed with\n"
+                "                              this program\n"
+                "  FOVEA_HISTORY=FILE          the database of fovea history\n");
 }
 
 static int run(int argc, char **argv)

@@ -6,16 +6,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char help[] =
-    "usage: fovea tune --explain gemm [Bx]MxNxK [nt|nn|tn|tt|packed] [OPTIONS]\n"
-    "       fovea tune --explain attention B,H,Hkv,Sq,Skv,D [full|causal|decode] [OPTIONS]\n\n"
-    "Says of which class a problem is and why, what its class is given, and the plan. B: a batch of\n"
-    "products, of one B where it is packed. Without a form: nt, as weights of a Linear lie; full.\n\n"
-    "  --threads N   workers that it is planned for, 1 to 64 (default 1, as it is tuned)\n"
-    "  --all         every number of the class, too\n\n"
-    "examples:\n"
-    "  fovea tune --explain gemm 128x768x768 nt\n"
-    "  fovea tune --explain attention 1,12,12,512,512,64 causal --threads 8\n";
+static const char help[] = "usage: fovea tune --explain gemm [Bx]MxNxK [nt|nn|tn|tt|packed] [OPTIONS]\n"
+                           "       fovea tune --explain attention B,H,Hkv,Sq,Skv,D [full|causal|decode]\n"
+                           "             [OPTIONS]\n\n"
+                           "Says of which class a problem is and why, what its class is given, and the plan.\n"
+                           "B: a batch of products, of one B where it is packed. Without a form: nt, as\n"
+                           "weights of a Linear lie; full.\n\n"
+                           "  --threads N   workers that it is planned for, 1 to 64 (default 1, as it is\n"
+                           "                tuned)\n"
+                           "  --all         every number of the class, too\n\n"
+                           "examples:\n"
+                           "  fovea tune --explain gemm 128x768x768 nt\n"
+                           "  fovea tune --explain attention 1,12,12,512,512,64 causal --threads 8\n";
 
 // What is explained, of so many sizes with a mark between them.
 enum { SIZES_MAX = 6 };

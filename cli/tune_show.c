@@ -159,8 +159,8 @@ void cli_tune_json(const struct fovea_engine *engine, const struct fovea_profile
 }
 
 static const char show_help[] = "usage: fovea tune --show [FILE] [--json]\n\n"
-                                "The table of a profile (default: the one that programs find): what differs from the\n"
-                                "default, the gain and its 95 % interval.\n";
+                                "The table of a profile (default: the one that programs find): what differs\n"
+                                "from the default, the gain and its 95 % interval.\n";
 static const char diff_help[] = "usage: fovea tune --diff A B\n\nWhat two profiles choose differently.\n";
 
 int cli_tune_show(int argc, char **argv)

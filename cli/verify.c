@@ -10,13 +10,15 @@
 #include <string.h>
 
 static const char help[] = "usage: fovea verify [--cases N] [--quiet] [--quarantine[=FILE] | --system]\n\n"
-                           "Compares every kernel variant this CPU can run with the scalar path, bit for bit, and\n"
-                           "the scalar path with float64, within the bounds of docs/numerics.md. Exit status 0: all\n"
-                           "hold. 1: some differ; they are named, with the setting that keeps them out of use.\n\n"
+                           "Compares every kernel variant this CPU can run with the scalar path, bit for\n"
+                           "bit, and the scalar path with float64, within the bounds of docs/numerics.md.\n"
+                           "Exit status 0: all hold. 1: some differ; they are named, with the setting that\n"
+                           "keeps them out of use.\n\n"
                            "  --cases N   cases of each variant, 1 to 1000000 (default 100)\n"
                            "  --quiet     print only what differs, and how many hold\n"
-                           "  --quarantine[=FILE]  write those that differ into the tuning profile, which keeps them\n"
-                           "              out of use from then on (default: where fovea tune writes)\n"
+                           "  --quarantine[=FILE]  write those that differ into the tuning profile, which\n"
+                           "              keeps them out of use from then on (default: where fovea tune\n"
+                           "              writes)\n"
                            "  --system    the same in /var/lib/fovea/profile, for all users of this machine\n";
 
 static uint64_t failures(const struct check_variant *variant, const struct check_options *options)

@@ -261,8 +261,9 @@ def main():
         refused("not built in" if BENCH else "", "bench", "gemm", "--history", "x.db", "--commit", "y")
         return
     check(fovea("history", "--help").stdout.startswith("usage: fovea history"), "--help")
-    for part in ("import", "check", "compare", "acknowledge"):
+    for part in ("import", "check", "compare", "report", "acknowledge"):
         text = fovea("history", part, "--help").stdout
+        check(max(map(len, text.splitlines())) <= 80, "columns", text)
         check("examples" in text or part == "acknowledge", part)
         check(fovea("history", part, "-h").stdout == text == fovea("help", "history", part).stdout, part)
     refused('no part "guess"', "history", "guess")
