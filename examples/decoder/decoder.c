@@ -143,7 +143,6 @@ static int next_token(const struct model *model, const int *tokens, size_t count
                                               .y = x,
                                               .batch = 1,
                                               .len = count,
-                                              .beams = 1,
                                               .position = position,
                                               .self_cache = &model->caches[i],
                                               .rotary_cos = model->cos,
