@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The example that reads a BERT of Hugging Face, on a small random one, against the same arithmetic in Python's floats.
+
+usage: bert.py [EMULATOR] PROGRAM
+"""
+import json
+import math
+import os
+import random
+import struct
+import sys
+import tempfile
+
+sys.path.append(os.path.join(os.path.dirname(__file__), "..", "support"))
+from program import check, finish, run  # noqa: E402
+
+PROGRAM = sys.argv[1:]  # with its emulator
+WIDTH, HEADS, FFN, LAYERS, TOKENS, POSITIONS = 24, 3, 40, 2, 50, 9
+EPS = 1e-12
+
+
+def shapes():
+    """The tensors of BertModel, as transformers names them."""
+    yield "embeddings.word_embeddings.weight", (TOKENS, WIDTH)
+    yield "embeddings.position_embeddings.weight", (POSITIONS, WIDTH)
+    yield "embeddings.token_type_embeddings.weight", (2, WIDTH)
+    yield from linear("embeddings.LayerNorm", WIDTH)
+    for i in range(LAYERS):
+        layer = f"encoder.layer.{i}."
+        for name in ("query", "key", "value"):
+            yield from linear(f"{layer}attention.self.{name}", WIDTH, WIDTH)
+        yield from linear(f"{layer}attention.output.dense", WIDTH, WIDTH)
+        yield from linear(f"{layer}attention.output.LayerNorm", WIDTH)
+        yield from linear(f"{layer}intermediate.dense", FFN, WIDTH)
+        yield from linear(f"{layer}output.dense", WIDTH, FFN)
+        yield from linear(f"{layer}output.LayerNorm", WIDTH)
+    yield from linear("pooler.dense", WIDTH, WIDTH)
+
+
+def linear(name, *shape):
+    yield name + ".weight", shape
+    yield name + ".bias", shape[:1]
+
+
+def write(path, prefix, leave_out=None):
+    """A random model, whose values are exact in F32."""
+    rng = random.Random(7)
+    tensors, header, blob = {}, {"__metadata__": {"format": "pt"}}, b""
+    for name, shape in shapes():
+        values = [rng.randint(-512, 512) / 1024 for _ in range(math.prod(shape))]
+        if name.endswith("LayerNorm.weight"):
+            values = [1 + v / 4 for v in values]
+        tensors[name] = values
+        if name != leave_out:
+            begin = len(blob)
+            blob += struct.pack(f"<{len(values)}f", *values)
+            header[prefix + name] = {"dtype": "F32", "shape": shape, "data_offsets": [begin, len(blob)]}
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    with open(path, "wb") as file:
+        file.write(struct.pack("<Q", len(text)) + text + blob)
+    return tensors
+
+
+def times(tensors, name, x):
+    weight, bias = tensors[name + ".weight"], tensors[name + ".bias"]
+    width = len(x[0])
+    return [[sum(row[c] * weight[o * width + c] for c in range(width)) + bias[o] for o in range(len(bias))]
+            for row in x]
+
+
+def norm(tensors, name, x):
+    result = []
+    for row in x:
+        mean = sum(row) / len(row)
+        scale = 1 / math.sqrt(sum((v - mean) ** 2 for v in row) / len(row) + EPS)
+        result.append([(v - mean) * scale * g + b
+                       for v, g, b in zip(row, tensors[name + ".weight"], tensors[name + ".bias"])])
+    return result
+
+
+def attend(q, k, v):
+    result = [[0.0] * WIDTH for _ in q]
+    size = WIDTH // HEADS
+    for first in range(0, WIDTH, size):
+        columns = range(first, first + size)
+        for i, row in enumerate(q):
+            weights = [math.exp(sum(row[c] * key[c] for c in columns) / math.sqrt(size)) for key in k]
+            for c in columns:
+                result[i][c] = sum(w * value[c] for w, value in zip(weights, v)) / sum(weights)
+    return result
+
+
+def add(x, y):
+    return [[a + b for a, b in zip(*rows)] for rows in zip(x, y)]
+
+
+def embedding(tensors, ids):
+    def row(name, i):
+        return tensors[f"embeddings.{name}_embeddings.weight"][i * WIDTH:(i + 1) * WIDTH]
+
+    x = [[sum(v) for v in zip(row("word", t), row("position", i), row("token_type", 0))] for i, t in enumerate(ids)]
+    x = norm(tensors, "embeddings.LayerNorm", x)
+    for i in range(LAYERS):
+        layer = f"encoder.layer.{i}."
+        q, k, v = (times(tensors, f"{layer}attention.self.{name}", x) for name in ("query", "key", "value"))
+        x = norm(tensors, layer + "attention.output.LayerNorm",
+                 add(x, times(tensors, layer + "attention.output.dense", attend(q, k, v))))
+        up = [[u * (1 + math.erf(u / math.sqrt(2))) / 2 for u in row]
+              for row in times(tensors, layer + "intermediate.dense", x)]
+        x = norm(tensors, layer + "output.LayerNorm", add(x, times(tensors, layer + "output.dense", up)))
+    mean = [sum(column) for column in zip(*x)]
+    length = math.sqrt(sum(v * v for v in mean))
+    return [v / length for v in mean]
+
+
+with tempfile.TemporaryDirectory() as folder:
+    path = os.path.join(folder, "model.safetensors")
+    sentences = [[1, 17, 2], [1, 49, 0, 33, 8, 21, 2], [5], [1, 17, 2, 2]]
+    ids = " , ".join(" ".join(map(str, s)) for s in sentences).split()
+    for prefix in ("", "bert."):
+        tensors = write(path, prefix)
+        result = run([*PROGRAM, path, str(HEADS), *ids])
+        check(result.returncode == 0, result)
+        rows = [list(map(float, line.split())) for line in result.stdout.splitlines()]
+        check(len(rows) == len(sentences), result.stdout)
+        for sentence, row in zip(sentences, rows):
+            far = max(abs(a - b) for a, b in zip(row, embedding(tensors, sentence)))
+            check(len(row) == WIDTH and far < 2e-6, f"{sentence}: {far} apart")
+        alone = run([*PROGRAM, path, str(HEADS), *map(str, sentences[0])]).stdout
+        check(alone == result.stdout.splitlines(keepends=True)[0], "a sentence has the same bits alone and padded")
+
+    def refused(says, *args):
+        result = run([*PROGRAM, path, *args])
+        check(result.returncode == 1 and says in result.stderr and result.stdout == "", result)
+
+    refused("not a number of heads", "5", "1")
+    refused("not the number of a token", "3", str(TOKENS))
+    refused("not the number of a token", "3", "1x")
+    refused("more tokens than the model has positions", "3", *["1"] * (POSITIONS + 1))
+    for name in ("encoder.layer.1.attention.self.key.bias", "embeddings.LayerNorm.weight"):
+        write(path, "", leave_out=name)
+        refused("not in the file", "3", "1")
+    open(path, "wb").close()
+    refused("weights", "3", "1")
+finish()
