@@ -53,7 +53,7 @@ FV_EACH(fv_gelu_tanh)
 /// x / (1 + exp(-x)): one division, which also carries the limits: x / 1 far above 0, -0 where exp(-x) overflows.
 static inline __attribute__((always_inline)) void fv_silu_each(fv_f32 *x, int n)
 {
-    const fv_f32 ln2e = fv_set1(FOVEA_FAULT_IS(SILU_SIGN) ? 0x1.715476p+0f : -0x1.715476p+0f); // -log2(e)
+    const fv_f32 ln2e = fv_set1(FOVEA_FAULT_IS(SILU_SIGN) ? fv_ln2e : -fv_ln2e);
     fv_f32 e[FV_BESIDE];
     FV_UNROLL
     for (int j = 0; j < n; j++) {

@@ -97,7 +97,7 @@ static inline fv_f32 attention_base(fv_f32 m)
 /// The weight p of the score s; also the factor by which a state of maximum s shrinks. s <= base if both are numbers.
 static inline fv_f32 attention_weight(fv_f32 s, fv_f32 base)
 {
-    const fv_f32 ln2e = fv_set1(0x1.715476p+0f); // log2(e)
+    const fv_f32 ln2e = fv_set1(fv_ln2e);
     const fv_f32 folded = fv_fma(s, ln2e, fv_mul(base, fv_sub(fv_zero(), ln2e)));
     return fv_exp2_to_128(FOVEA_FAULT_IS(ATTENTION_SCALE_FOLDED) ? folded : fv_mul(fv_sub(s, base), ln2e));
 }
@@ -105,7 +105,7 @@ static inline fv_f32 attention_weight(fv_f32 s, fv_f32 base)
 /// x of the score s, as used by the statistics: its exponent as a power of 2 relative to base.
 static inline fv_f32 attention_exponent(fv_f32 s, fv_f32 base)
 {
-    return fv_max(fv_set1(-127.0f), fv_mul(fv_sub(s, base), fv_set1(0x1.715476p+0f)));
+    return fv_max(fv_set1(-127.0f), fv_mul(fv_sub(s, base), fv_set1(fv_ln2e)));
 }
 
 /// The sum of p x of rows whose maximum changes from m to base, before the weights shrink.
@@ -117,7 +117,7 @@ static inline fv_f32 attention_shifted(fv_f32 m, fv_f32 base, fv_f32 l, fv_f32 s
 /// The exponent of the weight of score s as a power of 2.
 static inline fv_f32 attention_power(fv_f32 s, fv_f32 base)
 {
-    return fv_mul(fv_sub(s, base), fv_set1(0x1.715476p+0f));
+    return fv_mul(fv_sub(s, base), fv_set1(fv_ln2e));
 }
 
 // ---- Softcap, ALiBi, dropout -------------------------------------------------------------------------------------

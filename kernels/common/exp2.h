@@ -12,6 +12,9 @@
 #include "kernels/common/unroll.h"
 #include "kernels/fault.h"
 
+/// log2(e) rounded to f32: exp(x) is computed as exp2(x * ln2e).
+static const float fv_ln2e = 0x1.715476p+0f;
+
 /// The integer nearest to x.
 static inline fv_i32 fv_exp2_int(fv_f32 x)
 {

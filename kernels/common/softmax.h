@@ -42,7 +42,7 @@ static inline float softmax_shift(size_t n, const float *x)
 /// Turns x into p and adds it to the lane.
 static inline fv_f32 softmax_sum_step(fv_f32 lane, fv_f32 *x, fv_f32 shift)
 {
-    const fv_f32 ln2e = fv_set1(0x1.715476p+0f); // log2(e)
+    const fv_f32 ln2e = fv_set1(fv_ln2e);
     // x <= shift in lanes that exist; fv_row_fold discards the others.
     *x = fv_exp2_to_128(fv_mul(fv_sub(*x, shift), ln2e));
     return fv_add(lane, *x);

@@ -116,9 +116,9 @@ static inline void scalar_attention_row(const struct fovea_attention_chunk *chun
         for (size_t j = 0; j < chunk->keys || j % FOVEA_PANEL != 0; j++) {
             row[j] = -INFINITY;
         }
-        const float lse = chunk->lse ? chunk->lse[r] : 0, ln2e = 0x1.715476p+0f; // log2(e)
+        const float lse = chunk->lse ? chunk->lse[r] : 0;
         for (size_t i = 0; i < seen && lse != -INFINITY; i++) {
-            row[key[i]] = chunk->lse && p[i] != -INFINITY ? (p[i] - lse) * ln2e : p[i];
+            row[key[i]] = chunk->lse && p[i] != -INFINITY ? (p[i] - lse) * scalar_ln2e : p[i];
         }
         return;
     }
