@@ -3,8 +3,8 @@
 // L2.
 //
 // gemm_default and attention_default state every number of kernels/tuning.def once, in its order. A number that depends
-// on the machine's set is in dispatch/beyond.c, with what it was measured to be worth in dispatch/beyond.h. A number
-// that is the same everywhere, or follows from the caches and the micro-kernel, is here.
+// on the machine's set is in dispatch/beyond.def, with what it was measured to be worth. A number that is the same
+// everywhere, or follows from the caches and the micro-kernel, is here.
 #include "dispatch/beyond.h"
 #include "dispatch/tuning.h"
 

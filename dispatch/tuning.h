@@ -2,7 +2,7 @@
 // dispatch/tuning.h - the tunable data: names of classes, their numbers, and defaults.
 //
 // Sources of a class's numbers, later ones overriding earlier ones:
-//     dispatch/model.c     the model, from the caches, the micro-kernel, and the machine's set in dispatch/beyond.c
+//     dispatch/model.c     the model, from the caches, the micro-kernel, and the machine's set in dispatch/beyond.def
 //     dispatch/adopt.c     the tuning profile
 //     dispatch/engine.c    options.tiling, which applies to all classes
 // kernels/tuning.def has the bounds of every number, and the values that the tuner tries in addition to the model's.

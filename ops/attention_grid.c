@@ -124,7 +124,7 @@ bool fovea_attention_is_beside(const struct fovea_attention_layout *plan, size_t
 }
 
 // A second prefetch arrives in time if there is more to do than to read: K to transpose, or three rows and more to
-// multiply. It delays one and two rows over panels (dispatch/beyond.h). If not all of a chunk is prefetched twice,
+// multiply. It delays one and two rows over panels (dispatch/beyond.def). If not all of a chunk is prefetched twice,
 // these prefetch nothing twice, and the others the next rows of K, or V.
 enum fovea_attention_twice fovea_attention_asks_twice(const struct fovea_attention_layout *plan, size_t rows)
 {

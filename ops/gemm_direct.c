@@ -2,7 +2,7 @@
 // ops/gemm_direct.c - small products, without blocks: strip by strip, one loop over the tiles of C; or, if only B is
 // small, along the rows of C.
 //
-// This way is taken in three cases. All three matrices are in L2, or mostly (direct_of_l2 of dispatch/beyond.h). They
+// This way is taken in three cases. All three matrices are in L2, or mostly (direct_of_l2 of dispatch/beyond.def). They
 // are many times that, but B is packed: k is one block, so a strip of it stays in L2 while all tiles are computed, and
 // the L3 of Zen 5 delivers the rest nearly as fast (direct_packed). Or B is in L2, and the rows of A and C are streamed
 // once, in the order that hardware prefetchers expect (along_eighths). So there are no blocks, nothing is prefetched,

@@ -6,7 +6,7 @@
 // when software prefetches are added to that: Zen 3 reaches 16 GB/s with one stream and 23 with three, but 14 and 19
 // with a prefetch 2 KiB ahead. So a few keys of V alternate with as much of the next K, within the distance the core
 // looks ahead. 12 heads of 64, 1024 keys: 84 to 94 % of the read stream; 77 one after the other; 68 with all of it
-// prefetched. Other cores do better with prefetches, unless K is in rows (`beside` of dispatch/beyond.h). One line of
+// prefetched. Other cores do better with prefetches, unless K is in rows (`beside` of dispatch/beyond.def). One line of
 // each page of what comes after these is prefetched all the same (attention_decode_fetch.h; on Zen 5 1.04 to 1.2 times
 // as fast, on Zen 3 not measured).
 //
