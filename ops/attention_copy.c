@@ -14,20 +14,17 @@
 // heads of 4096 1.01 to 1.035, 16 heads, S = 128 (K in place) 1.025; AVX2 1.00 to 1.03. Cascade Lake, a row stride of 3
 // KiB, before this was a choice: the first product took 1.1 times as long in place, the second 1.4 times.
 #include "ops/attention.h"
+#include "ops/caches.h"
 #include <string.h>
 
 _Static_assert(FOVEA_ATTENTION_TILES_MAX == 16, "17 tiles, in tuning.def and the model, are never reached");
 
 struct fovea_attention_copies fovea_attention_copies(const struct fovea_attention_layout *plan, size_t tiles)
 {
-    enum {
-        SETS = 4096 / sizeof(float),
-        GROUP = 8
-    }; // distance after which the sets of L1 repeat; columns that are
-       // read at a time
+    enum { GROUP = 8 }; // columns that are read at a time
     const struct fovea_attention_desc *const d = &plan->desc;
     const bool gathered = d->page_keys != 0 && d->page_keys < FOVEA_CHUNK; // rows of v_dim elements
-    const bool meet = !gathered && d->v.row != 0 && d->v.row % SETS == 0 && d->v_dim > GROUP;
+    const bool meet = !gathered && d->v.row != 0 && d->v.row % FOVEA_L1_WAY == 0 && d->v_dim > GROUP;
     return (struct fovea_attention_copies){
         .k = tiles >= plan->tuning->copy_k && d->k_layout == FOVEA_K_ROWS && d->scoring == FOVEA_SCORING_DOT,
         .v = tiles >= plan->tuning->copy_v || meet,

@@ -7,6 +7,7 @@
 // tile would wait for its queries and its output as long as a quarter of its arithmetic takes (128 keys, d = 64).
 // Everything is prefetched just in time: at a row stride of 16 KiB, 32 heads of 128, a 1 MiB L2 has room for 64 rows.
 #include "ops/attention.h"
+#include "ops/caches.h"
 
 struct task {
     const struct fovea_attention_layout *plan;
@@ -47,7 +48,7 @@ static struct fovea_attention_state state_of(const struct task *task, size_t t, 
 // time.)
 static void fetch_rows(struct task *task, const float *at, size_t row, size_t rows, size_t dim)
 {
-    enum { POINTED = 16 * FOVEA_FETCH_LINES }; // elements per pointer
+    enum { POINTED = FOVEA_FETCH_LINES * FOVEA_LINE }; // elements per pointer
     const float **to = (const float **)(void *)(task->scratch + task->plan->pointers_at) + task->fetch.count;
     const size_t each = fovea_ceil_div(dim, POINTED);
     const size_t count = fovea_min(rows, (FOVEA_ATTENTION_POINTERS - task->fetch.count) / each);

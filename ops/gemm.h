@@ -5,6 +5,7 @@
 
 #include "fovea/gemm.h"
 #include "kernels/kernel.h"
+#include "ops/caches.h"
 #include "ops/run.h"
 
 /// How a product is computed. An area of few rows over a transposed B goes to gemm_bt.c instead, unless the plan flips;
@@ -318,7 +319,7 @@ uint32_t fovea_gemm_count(const struct fovea_gemm_layout *plan, const struct fov
 /// Row stride, in floats, of a copy of k columns of A: an odd number of cache lines, so that rows spread over all sets.
 static inline size_t fovea_gemm_pitch(size_t k)
 {
-    return (fovea_ceil_div(k, FOVEA_PANEL) | 1) * FOVEA_PANEL;
+    return (fovea_ceil_div(k, FOVEA_LINE) | 1) * FOVEA_LINE;
 }
 
 /// Rows of A or columns of B that a task of phase 0 prepares: whole panels, of 64 K elements (some 10 us), or of fewer

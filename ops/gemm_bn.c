@@ -38,7 +38,7 @@ bool fovea_gemm_takes_steps(const struct fovea_gemm_layout *plan)
     const struct fovea_gemm_desc *const d = &plan->desc;
     return !d->b_packed && d->trans_b != FOVEA_TRANS && plan->k != 0 && d->m != 0 &&
            d->m <= (plan->b_aliases ? plan->tuning->bn_alias : plan->tuning->bn_rows) &&
-           (d->m <= BROKEN_ROWS || d->ldb % FOVEA_PANEL == 0);
+           (d->m <= BROKEN_ROWS || !fovea_splits_lines(d->ldb));
 }
 
 size_t fovea_gemm_step_groups(const struct fovea_gemm_layout *plan)
@@ -76,7 +76,7 @@ void fovea_gemm_bn_sums(const struct fovea_gemm_layout *plan, const struct fovea
         .b = of->b,
         .b_row = (ptrdiff_t)of->ldb,
         .c_row = c_row,
-        .lead_columns = fovea_gemm_step_lines(plan) / (steps > FEW_STEPS ? steps : FEW_STEPS) * FOVEA_PANEL,
+        .lead_columns = fovea_gemm_step_lines(plan) / (steps > FEW_STEPS ? steps : FEW_STEPS) * FOVEA_LINE,
     };
     for (size_t p = 0; p < plan->k; p += tile.k, a += (ptrdiff_t)tile.k * tile.a_k) {
         tile.k = fovea_min(steps, plan->k - p);

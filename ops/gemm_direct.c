@@ -41,27 +41,21 @@ static bool near(const struct fovea_gemm_layout *plan, size_t rows, size_t ld)
 static bool reads_rows(const struct fovea_gemm_layout *plan)
 {
     const struct fovea_gemm_desc *const d = &plan->desc;
-    const bool broken = d->ldb % FOVEA_PANEL != 0, small = fovea_gemm_is_small(plan->kernel);
+    const bool broken = fovea_splits_lines(d->ldb), small = fovea_gemm_is_small(plan->kernel);
     const bool again = d->m >= AGAIN_ROWS && fovea_gemm_rows_alias(d->ldb, fovea_min(plan->k, AGAIN_STEPS));
     const bool packs = broken && d->m >= plan->tuning->split_rows &&
                        fovea_is_far(plan->tuning->split_kib, (double)plan->k * (double)d->n);
     return !packs && near(plan, plan->k, d->ldb) && (!small || !(plan->b_aliases || again));
 }
 
-// The size at which the lines of a transposed A, and likewise of a natural B, each fill all ways of a set of L2 (16
-// ways, 1024 sets), so that a strip of B and a tile's lines of A evict one another: 512 cubes 0.71 to 0.95 of the peak,
-// depending on their addresses, 0.94 copied; 384 of 512 steps, or columns, 0.96 to 1.0 in place.
-enum { FULL_SETS = 16 * 1024 * FOVEA_PANEL };
-
-static bool fills_sets(size_t rows, size_t ld)
-{
-    return rows * (ld & -ld) >= FULL_SETS;
-}
-
+// Whether the lines of a transposed A, and likewise of a natural B, each fill all ways of their sets of L2 (16 ways),
+// so that a strip of B and a tile's lines of A evict one another: 512 cubes 0.71 to 0.95 of the peak, depending on
+// their addresses, 0.94 copied; 384 of 512 steps, or columns, 0.96 to 1.0 in place.
 static bool meet_in_l2(const struct fovea_gemm_layout *plan)
 {
     const struct fovea_gemm_desc *const d = &plan->desc;
-    return !d->b_packed && d->trans_b != FOVEA_TRANS && fills_sets(plan->k, d->lda) && fills_sets(plan->k, d->ldb);
+    return !d->b_packed && d->trans_b != FOVEA_TRANS && fovea_l2_taken(plan->k, d->lda) >= FOVEA_L2 &&
+           fovea_l2_taken(plan->k, d->ldb) >= FOVEA_L2;
 }
 
 // True if the product reads B in place, or from a prepacked blob.

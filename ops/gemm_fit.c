@@ -89,7 +89,7 @@ static bool pairs_up(const struct fovea_gemm_layout *plan)
     const struct fovea_gemm_desc *const d = &plan->desc;
     const bool rows = fovea_gemm_form_of(d) == FOVEA_FORM_NN && fovea_gemm_in_place(plan);
     return plan->tuning->pairs != 0 && fovea_ceil_div(d->n - plan->edge, FOVEA_PANEL) != LEFT_OVER &&
-           !(rows && d->ldb % FOVEA_PANEL != 0);
+           !(rows && fovea_splits_lines(d->ldb));
 }
 
 const struct fovea_gemm_kernel *fovea_gemm_fitting(const struct fovea_gemm_layout *plan)

@@ -140,7 +140,7 @@ bool fovea_gemm_whole(const struct fovea_gemm_layout *plan, size_t m)
 size_t fovea_gemm_packed_from(const struct fovea_gemm_layout *plan)
 {
     const size_t unbroken = plan->b_aliases ? plan->tuning->alias_rows : plan->tuning->pack_rows;
-    return plan->desc.ldb % FOVEA_PANEL != 0 ? fovea_min(unbroken, BROKEN_ROWS) : unbroken;
+    return fovea_splits_lines(plan->desc.ldb) ? fovea_min(unbroken, BROKEN_ROWS) : unbroken;
 }
 
 // Cuts C, before tasks are evened out.

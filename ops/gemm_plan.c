@@ -15,9 +15,9 @@ enum { REPACK_ROWS = 512 };
 enum { CHUNK_STEPS = 1024, WIDE_STRIPS = 4 };
 // Largest k for which wide tiles read a transposed A in place: each step is a line of its own, which many strips reread
 // (Zen 4, ld of 768 to 3072, 16 to 128 steps: 1.01 to 1.07 times as fast as copied, 256 steps 0.95 to 1.0; narrow tiles
-// 0.6 to 1.0). Not if more than 4 of these lines are in one of L2's 2048 sets (ld of 2048 and 4096, 128 steps: 0.97);
-// and for TURNED_STRIPS whole strips and more, turned_steps may be a lower limit.
-enum { TURNED_STEPS = 128, TURNED_SPAN = 4 * 2048 * 16, TURNED_STRIPS = 4 };
+// 0.6 to 1.0). Not if these lines take more than half of the ways of their sets of L2 (ld of 2048 and 4096, 128 steps:
+// 0.97); and for TURNED_STRIPS whole strips and more, turned_steps may be a lower limit.
+enum { TURNED_STEPS = 128, TURNED_STRIPS = 4 };
 // Number of k steps per row of C up to which a transposed B is not read in place: each of its rows starts cache lines
 // of its own, and packing them is amortised over the rows of C (Emerald Rapids, 10000 rows of B in L3: 4 rows of 4 to
 // 32 steps 3.2 to 1.5 times as fast packed, 64 steps 1.07; 8 of 8 to 64 4.1 to 1.6, 256 1.24; 16 of 4 to 128 5.4 to
@@ -27,7 +27,7 @@ enum { BT_STEPS = 10 };
 // a few k blocks of B. Larger products run task by task, with a small acc.
 enum { WHOLE_ACC_BYTES = 4 << 20 };
 // An L1 set holds 8 lines (Intel, up to Cascade Lake), and other data pass through it, so only this many may be in one.
-enum { LINES_OF_A_SET = 5, SETS = 64 };
+enum { LINES_OF_A_SET = 5 };
 
 static size_t clamp(size_t value, size_t low, size_t high)
 {
@@ -42,9 +42,9 @@ static size_t panels_of(size_t columns)
 // Of rows ld floats apart, the largest number whose lines are in one set of L1.
 static size_t most_of_set(size_t ld, size_t rows)
 {
-    uint8_t lines[SETS] = {0}, most = 0;
+    uint8_t lines[FOVEA_L1_SETS] = {0}, most = 0;
     for (size_t i = 0; i < rows; i++) {
-        uint8_t *const set = &lines[i * ld / FOVEA_PANEL % SETS];
+        uint8_t *const set = &lines[i * ld / FOVEA_LINE % FOVEA_L1_SETS];
         most = ++*set > most ? *set : most;
     }
     return most;
@@ -63,12 +63,11 @@ static bool rows_alias(const struct fovea_gemm_tuning *tuning, size_t ld, size_t
     return most > LINES_OF_A_SET && (most > tuning->set_rows || (ld & -ld) > 2 * fovea_min(k, tuning->kc));
 }
 
-// The same for the lines of k rows of a transposed A, for `strips` strips of columns: rows whose distance is an odd
-// multiple of 2^i alias like rows 2^i apart.
+// The same for the lines of k rows of a transposed A, for `strips` strips of columns.
 static bool columns_alias(const struct fovea_gemm_tuning *tuning, size_t ld, size_t k, size_t strips)
 {
     const size_t steps = strips < TURNED_STRIPS ? TURNED_STEPS : fovea_min(TURNED_STEPS, tuning->turned_steps);
-    return k > steps || k * (ld & -ld) > TURNED_SPAN;
+    return k > steps || fovea_l2_taken(k, ld) > FOVEA_L2 / 2;
 }
 
 // The micro-kernel of a class, or another of the ISA for few rows. First choice: of those that take all rows at once,
