@@ -6,6 +6,8 @@
 #include "fovea/engine.h"
 #include "kernels/kernel.h"
 
+#include <stdbool.h>
+
 /// FOVEA_CPU_* bits that this processor has and this operating system saves registers for.
 uint32_t fovea_cpu_probe(void);
 /// The processor's name, or "" if it reports none.

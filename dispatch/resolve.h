@@ -3,7 +3,7 @@
 #ifndef FOVEA_DISPATCH_RESOLVE_H
 #define FOVEA_DISPATCH_RESOLVE_H
 
-#include "kernels/kernel.h"
+#include "kernels/table.h"
 
 #include <stdbool.h>
 

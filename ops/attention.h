@@ -4,7 +4,7 @@
 #define FOVEA_OPS_ATTENTION_H
 
 #include "fovea/attention.h"
-#include "kernels/kernel.h"
+#include "kernels/table.h"
 #include "ops/run.h"
 
 enum {

@@ -4,7 +4,7 @@
 #define FOVEA_OPS_GEMM_H
 
 #include "fovea/gemm.h"
-#include "kernels/kernel.h"
+#include "kernels/table.h"
 #include "ops/caches.h"
 #include "ops/run.h"
 

@@ -4,7 +4,7 @@
 // Both are arrays of units (sequences, pages) of a capacity in keys, each with its heads; a unit is appended to by one
 // function.
 #include "ops/kv_cache.h"
-#include "kernels/kernel.h"
+#include "kernels/table.h"
 #include "ops/check.h"
 #include <string.h>
 

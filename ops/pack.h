@@ -3,7 +3,7 @@
 #ifndef FOVEA_OPS_PACK_H
 #define FOVEA_OPS_PACK_H
 
-#include "kernels/kernel.h"
+#include "kernels/table.h"
 #include "ops/check.h"
 
 /// The first 64 bytes of a blob; panel j follows at float j * 16 * k. Little-endian, as every supported CPU is.

@@ -4,7 +4,7 @@
 #define FOVEA_OPS_ROWWISE_H
 
 #include "fovea/rowwise.h"
-#include "kernels/kernel.h"
+#include "kernels/table.h"
 #include "ops/run.h"
 
 /// The plan behind fovea_rowwise_plan.

@@ -4,7 +4,7 @@
 #define FOVEA_TESTS_SUPPORT_ENGINES_H
 
 #include "fovea/engine.h"
-#include "kernels/kernel.h"
+#include "kernels/table.h"
 
 /// Every ISA fovea knows, the defining one first.
 enum { TEST_ISAS = 4 };
