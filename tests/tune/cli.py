@@ -16,6 +16,7 @@ import time
 
 sys.path.append(str(pathlib.Path(__file__).parents[1] / "support"))
 from program import check, check_refused, environment, finish, run  # noqa: E402
+from skips import skip_part  # noqa: E402
 
 CMAKE, BUILD, PROGRAM = sys.argv[1], sys.argv[2], sys.argv[3:]
 SMALL = "FOVEA_TEST_SMALL" in os.environ
@@ -105,9 +106,10 @@ def test_set(folder):
     check("1 row is few" in text and " 1 task, " in text, text)
     streams = {"plain": "strips of 48 in", "wide": "strips of 16 in", "hashed": "strips of 48 in",
                "mesh": "strips of 64 in"}
-    wide = "avx512" in ok("info") and not os.environ.get("FOVEA_ISA")
-    if not wide:
-        print("skip: tune_cli plans of AVX-512: this CPU, or its cap, has none")
+    info, cap = ok("info"), os.environ.get("FOVEA_ISA")
+    wide, has_avx2 = "avx512" in info and not cap, "avx2" in info and cap in (None, "avx2")
+    for isa in [isa for isa, shown in (("avx512", wide), ("avx2", has_avx2)) if not shown]:
+        skip_part("tune_cli", f"plans_{isa}", f"this CPU, or its cap, has no {isa}")
     for set_, words in streams.items() if wide else ():
         text = ok("tune", "--explain", "gemm", "1x4096x4096", "packed", FOVEA_CACHES=f"32K,1M,32M,{set_}")
         check(words in text and ("the next one prefetched" in text) == (set_ == "hashed"), text)
@@ -163,13 +165,12 @@ def test_set(folder):
             check(tile == "9x48" or f"kernel gemm_f32_{tile}_avx512" not in text, text)
     # AVX2 alone takes small products by two panels side by side, but not three, nor rows of B that begin within lines,
     # and whole rows of a natural B for up to 32 rows of C.
-    info = ok("info")
     for shape, form, kernel in (("64x64x64", "nn", "gemm_f32_3x32"), ("33x64x33", "nn", "gemm_f32_3x32"),
                                 ("100x100x100", "packed", "gemm_f32_3x32"), ("100x100x100", "nn", "gemm_f32_6x16"),
                                 ("20x48x256", "nn", "gemm_f32_6x16"), ("6x64x64", "nn", "gemm_f32_6x16"),
                                 ("512x3072x768", "packed", "gemm_f32_6x16"), ("32x4096x4096", "nn", "gemm_bn_f32")):
         alone = "avx512" not in info
-        if "avx2" in info and os.environ.get("FOVEA_ISA") in (None, "avx2"):
+        if has_avx2:
             text = ok("tune", "--explain", "gemm", shape, form, FOVEA_CACHES="32K,512K,32M,plain", FOVEA_ISA="avx2")
             expected = kernel if alone else "gemm_f32_6x16"
             check(f"kernel {expected}_avx2" in text, text)
