@@ -131,9 +131,11 @@ static void run_case(struct check_case *c)
     static const char *const modes[] = {"STORE", "ADD", "RESCALE"};
     const struct check_variant *const v = c->variant;
     struct check_rng *const rng = &c->rng;
-    // A walk with a prime step meets each (m, n) once in mr * nr cases, far apart ones early.
-    const size_t at = (size_t)(c->index * 7919 % ((uint64_t)v->mr * v->nr));
-    struct fovea_gemm_tile t = {.m = 1 + at / v->nr, .n = 1 + at % v->nr};
+    // A walk with a prime step meets each (m, n) in mr * nr * 3 / 2 cases, far apart ones early. In one of three n is
+    // nr: tiles that apply terms in registers are these.
+    const size_t columns_drawn = v->nr * 3u / 2;
+    const size_t at = (size_t)(c->index * 7919 % (v->mr * columns_drawn)), column = at % columns_drawn;
+    struct fovea_gemm_tile t = {.m = 1 + at / columns_drawn, .n = column < v->nr ? 1 + column : v->nr};
     t.k = check_size(rng, check_chance(rng, 5) ? k_max : 70);
     t.mode = (enum fovea_gemm_mode)check_below(rng, 3);
     t.more = t.mode != FOVEA_GEMM_RESCALE && check_chance(rng, 50) ? check_below(rng, 4) : 0;
