@@ -150,6 +150,12 @@ static void test_tasks(void)
         CHECK(fovea_attention_tasks(plan, &args, 1) == 0, "tasks of starts that descend");
         CHECK(fovea_attention_task(plan, &args, shared, scratch, 0, 0) == FOVEA_ERR_SHAPE, "phase 0 of them");
         starts[11] = 11;
+        starts[ENTRIES] = 5; // what later entries would have lies behind the last start
+        for (uint32_t task = 0; task < ENTRIES * KV_HEADS; task++)
+            CHECK(fovea_attention_task(plan, &args, shared, scratch, 1, task) ==
+                      (task / KV_HEADS < 5 ? FOVEA_OK : FOVEA_ERR_SHAPE),
+                  "task %u behind the last start", (unsigned)task);
+        starts[ENTRIES] = ENTRIES;
     }
     CHECK(fovea_attention_task(plan, &args, shared, scratch, 1, ENTRIES * KV_HEADS) == FOVEA_ERR_SHAPE, "past");
     CHECK(fovea_attention_task(plan, &args, shared, scratch, 0, 1) == FOVEA_ERR_SHAPE, "past the first");

@@ -161,6 +161,13 @@ static void test_rowwise_errors(void)
     BAD_ARGS_TOLD(wrong.eval = 2, FOVEA_ERR_ENUM, "rowwise: args.eval is 2, neither 0 nor 1");
     BAD_ARGS(wrong.x = y, FOVEA_ERR_STRIDE); // in place with another stride
     BAD_ARGS(wrong.x2 = y, FOVEA_ERR_STRIDE);
+    BAD_ARGS((wrong.rows = 1, wrong.x = NULL), FOVEA_ERR_NULL);
+    const struct fovea_rowwise_args nothing = {.rows = 0}, of_null = {.rows = 1};
+    CHECK(!fovea_rowwise(r.plan, &nothing, r.shared, r.scratch, NULL), "no rows need no pointers");
+    good.cols = 0;
+    CHECK(fovea_rowwise_once(engine, &good, &of_null) == FOVEA_OK, "nor do no columns");
+    good.cols = 1;
+    CHECK(fovea_rowwise_once(engine, &good, &of_null) == FOVEA_ERR_NULL, "one column does");
     test_memory_reset();
 }
 
@@ -273,6 +280,8 @@ static void test_attention_errors(void)
     BAD_ARGS_TOLD(wrong.k = NULL, FOVEA_ERR_NULL, "attention: args.k is NULL");
     BAD_ARGS_TOLD(wrong.v = NULL, FOVEA_ERR_NULL, "attention: args.v is NULL");
     BAD_ARGS(wrong.out = NULL, FOVEA_ERR_NULL);
+    BAD_ARGS((wrong.batch = 1, wrong.out = NULL), FOVEA_ERR_NULL);
+    BAD_ARGS((wrong.q_len = 1, wrong.out = NULL), FOVEA_ERR_NULL);
     BAD_ARGS(wrong.kv_lens = NULL, FOVEA_ERR_NULL);
     BAD_ARGS(wrong.mask = NULL, FOVEA_ERR_NULL);
     BAD_ARGS(wrong.bias = NULL, FOVEA_ERR_NULL);
@@ -303,6 +312,9 @@ static void test_attention_errors(void)
         CHECK(fovea_attention_once(engine, &plain, &wrong) == FOVEA_OK, "%zu key heads", plain.kv_heads);
     }
     CHECK(test_differ(outs[0], outs[1], B * LQ * H * DV) == B * LQ * H * DV, "no key heads are as many as heads");
+    plain.heads = plain.kv_heads = 1;
+    wrong.out = NULL;
+    CHECK(fovea_attention_once(engine, &plain, &wrong) == FOVEA_ERR_NULL, "one head needs an output");
     static const uint32_t dead[] = {0, H}, twice[] = {1, 1};
     BAD_ARGS((wrong.live_heads = dead, wrong.live_count = 2), FOVEA_ERR_SHAPE);
     BAD_ARGS(wrong.live_count = 1, FOVEA_ERR_NULL);

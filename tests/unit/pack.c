@@ -148,6 +148,7 @@ static void test_refused(void)
     CHECK(fovea_pack(e, FOVEA_NO_TRANS, K, N, b, N - 1, blob, bytes) == FOVEA_ERR_STRIDE, "rows of N - 1");
     CHECK(fovea_pack(e, FOVEA_TRANS, K, N, b, K - 1, blob, bytes) == FOVEA_ERR_STRIDE, "rows of K - 1");
     CHECK(fovea_pack(e, FOVEA_NO_TRANS, K, N, b, SIZE_MAX, blob, bytes) == FOVEA_ERR_OVERFLOW, "rows too far apart");
+    CHECK(fovea_pack(e, FOVEA_TRANS, K, N, b, SIZE_MAX, blob, bytes) == FOVEA_ERR_OVERFLOW, "rows too far apart");
     CHECK(fovea_pack(e, FOVEA_NO_TRANS, K, N, b, N, blob + 4, bytes) == FOVEA_ERR_ALIGN, "off by 4");
     CHECK(fovea_pack(e, FOVEA_NO_TRANS, K, N, b, N, blob + 32, bytes) == FOVEA_ERR_ALIGN, "off by 32");
     CHECK(fovea_pack(e, FOVEA_NO_TRANS, K, N, b, N, blob, bytes - 1) == FOVEA_ERR_MEMORY, "a byte too short");
@@ -156,6 +157,10 @@ static void test_refused(void)
     for (size_t i = 0; i < bytes; i++)
         written += blob[i] != 0xff;
     CHECK(written == 0, "%zu bytes of the blob were written", written);
+
+    unsigned char *const row = test_memory(blob_bytes(K, N), TEST_HIGH);
+    CHECK(!fovea_pack(e, FOVEA_NO_TRANS, 1, N, b, SIZE_MAX, row, bytes), "the stride of one row of N");
+    CHECK(!fovea_pack(e, FOVEA_TRANS, K, 1, b, SIZE_MAX, row, bytes), "the stride of one row of K");
 
     unsigned char *const longer = test_memory(bytes + HEADER, TEST_HIGH);
     CHECK(!fovea_pack(e, FOVEA_NO_TRANS, K, N, b, N, longer, bytes + HEADER), "into longer memory");

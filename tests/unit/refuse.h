@@ -156,6 +156,9 @@ static inline void refuse_common(const struct refuse *r)
     refuse_run_at(r, "no workers", r->plan, r->args, shared, scratch, &executor, FOVEA_ERR_VALUE, 0);
     executor = (struct fovea_executor){2, NULL, NULL};
     refuse_run_at(r, "no parallel_for", r->plan, r->args, shared, scratch, &executor, FOVEA_ERR_NULL, 0);
+    executor = (struct fovea_executor){1, NULL, refuse_no_tasks};
+    CHECK(op->run(r->plan, r->args, shared, scratch, &executor) == FOVEA_OK, "%s: one worker", op->name);
+    memset(r->output, 0xff, r->output_floats * sizeof *r->output);
 
     for (uint32_t phase = 0; phase < r->plan->phases; phase++) {
         const uint32_t count = op->tasks(r->plan, r->args, phase);

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/unit/safetensors.c - well-formed files are read; every malformed one gets a status and a line that says why.
 #include "fovea/safetensors.h"
+#include "tests/support/memory.h"
 #include "tests/support/test.h"
+
+#include <unistd.h>
 
 // A file in memory: length, header padded with blanks to a multiple of 8, `data` bytes of data.
 static size_t build(unsigned char *to, const char *header, size_t data)
@@ -108,6 +111,60 @@ static void test_damage(void)
     test_passed++;
 }
 
+// A header may end anywhere, behind a backslash or within an escape, too: nothing behind the file is read.
+static void test_cut_headers(void)
+{
+    static const char header[] = "{\"__metadata__\":{\"k\":\"\\n\\ud83d\\ude00\"}," T("a", "F32", "[12]", "[0,48]") "}";
+    size_t accepted = 0;
+    for (size_t n = 0; n < sizeof header - 1; n++) {
+        struct fovea_safetensors *out = NULL;
+        unsigned char *const cut = test_memory(8 + n, TEST_HIGH);
+        memset(cut, 0, 8);
+        cut[0] = (unsigned char)n;
+        memcpy(cut + 8, header, n);
+        accepted += !fovea_safetensors_from_memory(cut, 8 + n, &out, NULL, 0);
+        fovea_safetensors_close(out);
+    }
+    CHECK(accepted == 0, "%zu cut headers were accepted", accepted);
+    test_memory_reset();
+}
+
+// The number of mappings of files that have no name any more.
+static size_t nameless(void)
+{
+    char line[400];
+    size_t count = 0;
+    FILE *const maps = fopen("/proc/self/maps", "r");
+    while (maps && fgets(line, sizeof line, maps))
+        count += strstr(line, "(deleted)") != NULL;
+    CHECK(maps && fclose(maps) == 0, "/proc/self/maps");
+    return count;
+}
+
+// A file that was opened, or refused, leaves neither a mapping nor a descriptor behind.
+static void test_closed(void)
+{
+    static const char *const headers[] = {"{" T("w", "F32", "[1]", "[0,4]") "}", "{" T("w", "F32", "[2]", "[0,4]") "}"};
+    for (int bad = 0; bad < 2; bad++) {
+        FILE *const named = tmpfile();
+        const size_t size = build(file, headers[bad], 4), before = nameless();
+        CHECK(named && fwrite(file, 1, size, named) == size && fflush(named) == 0, "a file");
+        char path[40];
+        snprintf(path, sizeof path, "/proc/self/fd/%d", fileno(named));
+        const int next = dup(0);
+        close(next);
+        struct fovea_safetensors *st = NULL;
+        CHECK(fovea_safetensors_open(path, &st, NULL, 0) == (bad ? FOVEA_ERR_FORMAT : FOVEA_OK), "%d", bad);
+        CHECK(nameless() == before + !bad, "%zu mappings while it is open, before %zu", nameless(), before);
+        fovea_safetensors_close(st);
+        CHECK(nameless() == before, "%zu mappings, before %zu", nameless(), before);
+        const int again = dup(0);
+        CHECK(again == next, "descriptor %d is used", next);
+        close(again);
+        fclose(named);
+    }
+}
+
 static void test_files(void)
 {
     struct fovea_safetensors *out = NULL;
@@ -126,6 +183,8 @@ int main(void)
     test_good();
     test_bad();
     test_damage();
+    test_cut_headers();
     test_files();
+    test_closed();
     return test_done();
 }
