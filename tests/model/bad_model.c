@@ -85,6 +85,7 @@ static void test_files(void)
     refuse_file("decoder.layers.0.norm2.weight", "norm2", "norm9", "\"decoder.layers.0.norm2.weight\" is missing");
     refuse_file("decoder.layers.0.cross_attention.v.bias", "F32", "I32", "cross_attention.v.bias\" is I32");
     refuse_file("encoder.norm.weight", "encoder.norm.", "encoder.nrom.", "\"encoder.norm.weight\" is missing");
+    refuse_file("output.bias", "output.bias", "output.bais", "\"output.bais\" belongs to no part of this model");
     refuse_file("output.weight", "[9,12]", "[12,9]", "\"output.weight\": shape");
     refuse_file("source_embedding.weight", "source", "sourse", "\"source_embedding.weight\" is missing");
     refuse_file("target_embedding.weight", "F32", "U32", "\"target_embedding.weight\" is U32");
@@ -341,6 +342,7 @@ static void test_calls(void)
 
     EXPECT(FOVEA_OK, fovea_transformer_encode(model, BATCH, SOURCE, tokens, lens, NULL));
     EXPECT(FOVEA_OK, fovea_transformer_step(model, 0, tokens, first, NULL));
+    EXPECT(FOVEA_ERR_SHAPE, fovea_transformer_step(model, 2, tokens, out, NULL));
     EXPECT(FOVEA_ERR_NULL, fovea_transformer_encode(NULL, 1, 1, tokens, NULL, NULL));
     EXPECT(FOVEA_ERR_NULL, fovea_transformer_encode(model, 1, 1, NULL, NULL, NULL));
     EXPECT(FOVEA_ERR_SHAPE, fovea_transformer_encode(model, BATCH + 1, 1, tokens, NULL, NULL));
@@ -366,6 +368,8 @@ static void test_calls(void)
     EXPECT(FOVEA_ERR_SHAPE, fovea_transformer_step(model, TARGET, tokens, out, NULL));
     EXPECT(FOVEA_ERR_SHAPE, fovea_transformer_step(model, SIZE_MAX, tokens, out, NULL));
     EXPECT(FOVEA_ERR_VALUE, fovea_transformer_step(model, 0, bad, out, NULL));
+    for (size_t t = 0; t <= TARGET; t++)
+        EXPECT(t < TARGET ? FOVEA_OK : FOVEA_ERR_SHAPE, fovea_transformer_step(model, t, tokens, out, NULL));
 
     EXPECT(FOVEA_ERR_NULL, fovea_transformer_search(NULL, 1, 1, tokens, NULL, 1, found, NULL));
     EXPECT(FOVEA_ERR_NULL, fovea_transformer_search(model, 1, 1, tokens, NULL, 1, NULL, NULL));

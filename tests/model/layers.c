@@ -52,9 +52,9 @@ static const struct architecture architectures[] = {
       .final_norm = 1, .d_model = 48, .heads = 3, .qk_dim = 16, .v_dim = 16, .ffn = 88, .encoder_layers = 2,
       .decoder_layers = 2, .source_vocab = 21, .target_vocab = 27},
      RANDOM_NONE, 18, 22},
-    {"GEGLU, post-norm, some biases",
+    {"GEGLU, post-norm, some biases", // of one layer the value's, not the gate's
      {COMMON, .norm = FOVEA_NORM_POST, .activation = FOVEA_ACTIVATION_GELU, .gated = 1, .scale_embeddings = 1,
-      .d_model = 30, .heads = 2, .qk_dim = 11, .v_dim = 15, .ffn = 43, .encoder_layers = 2, .decoder_layers = 1,
+      .d_model = 30, .heads = 2, .qk_dim = 11, .v_dim = 15, .ffn = 43, .encoder_layers = 4, .decoder_layers = 1,
       .source_vocab = 14, .target_vocab = 18},
      RANDOM_SOME, 20, 15},
     {"RMSNorm with biases, post-norm, SiLU",

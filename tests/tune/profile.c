@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/tune/profile.c - profiles: what is written is read; anything else is ignored as a whole, with the reason;
-// strangers' files are refused; replacing is atomic; pins, caps and exclusions stay above it; no bit changes.
+// strangers' files are refused; replacing is atomic; no bit changes.
 #include "dispatch/adopt.h"
 #include "fovea/fovea.h"
 #include "tests/support/engines.h"
@@ -144,6 +144,14 @@ static void test_meaning(void)
         const bool bad = !parse_with(cases[i].line, cases[i].with, why);
         CHECK(bad && strstr(why, cases[i].must_say), "%s -> %s: %s", cases[i].line, cases[i].with, bad ? why : "taken");
     }
+    // A text that is longer than its place by one byte, the NUL; what is shorter by that is another CPU's.
+    char wide[8 + sizeof profile.key.cpu] = "cpu ";
+    memset(wide + 4, 'x', sizeof profile.key.cpu);
+    strcpy(wide + 4 + sizeof profile.key.cpu, "\n");
+    CHECK(!parse_with("cpu ", wide, why) && strstr(why, "line 4"), "%s", why);
+    strcpy(wide + 4 + sizeof profile.key.cpu - 1, "\n");
+    CHECK(!parse_with("cpu ", wide, why) && strstr(why, "another CPU"), "%s", why);
+    CHECK(!parse_with("library", "library 0123456789abcdef\n", why) && strstr(why, "line 2"), "%s", why);
     const char *const good =
         "level install\nattention heads-64 queries=16 prefill=64 tiles=4 beside=0 near=1048576 again=64 "
         "whole=2 decode_into=0 near_tiles=1 into_l1=0 copy_k=17 copy_v=1" EVIDENCE;
@@ -292,43 +300,6 @@ static void test_atomic(void)
     CHECK(tune_load(path, NULL, &back, why), "after a kill: %s", why);
 }
 
-// Pins, exclusions and quarantine, on the widest GEMM kernel of this machine.
-static void test_above(void)
-{
-    char why[FOVEA_PROFILE_WHY];
-    struct fovea_engine *engine = engine_of("none", NULL, NULL, NULL);
-    const struct fovea_tuned plain = fovea_tuned_get(fovea_engine_kernels(engine), 0);
-    fovea_engine_destroy(engine);
-    const char *const widest = fovea_variant_facts[plain.kernel].name;
-    const int32_t scalar = fovea_variant_find("gemm_f32_4x16_scalar", 20);
-    make_profile();
-    profile.has[0] = 1;
-    profile.tuned[0] = fovea_tuned_default(machine(), 0, scalar);
-    profile.tuned[0].values[0] = 77;
-    const struct {
-        const char *isa, *pin, *exclude;
-        int quarantine, tuned;
-        const char *kernel; // of class 0
-    } cases[] = {
-        {NULL, NULL, NULL, 0, 1, "gemm_f32_4x16_scalar"},     {NULL, widest, NULL, 0, 0, widest},
-        {NULL, NULL, widest, 0, 1, "gemm_f32_4x16_scalar"},   {NULL, NULL, NULL, 1, 1, "gemm_f32_4x16_scalar"},
-        {"scalar", NULL, NULL, 0, 0, "gemm_f32_4x16_scalar"},
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases && plain.kernel != scalar; i++) {
-        profile.quarantine[plain.kernel] = cases[i].quarantine ? FOVEA_DIFFERS : 0;
-        CHECK(tune_save(path, false, &profile, why), "%s", why);
-        engine = engine_of(path, cases[i].isa, cases[i].pin, cases[i].exclude);
-        const struct fovea_tuned got = fovea_tuned_get(fovea_engine_kernels(engine), 0);
-        CHECK(strcmp(fovea_variant_facts[got.kernel].name, cases[i].kernel) == 0, "case %zu: %s", i,
-              fovea_variant_facts[got.kernel].name);
-        CHECK((got.values[0] == 77) == cases[i].tuned, "case %zu: kc %u", i, got.values[0]);
-        const struct fovea_tuned other = fovea_tuned_get(fovea_engine_kernels(engine), 1);
-        CHECK((other.kernel == plain.kernel) == (!cases[i].quarantine && !cases[i].exclude && !cases[i].isa),
-              "case %zu: class 1 has %s", i, fovea_variant_facts[other.kernel].name);
-        fovea_engine_destroy(engine);
-    }
-}
-
 // A number of all GEMM classes of the profile that has them.
 static void set_all(const char *name, uint32_t value)
 {
@@ -393,7 +364,6 @@ int main(void)
     test_files();
     test_places();
     test_atomic();
-    test_above();
     test_bits();
     return test_done();
 }

@@ -111,6 +111,27 @@ static void test_errors(void)
     test_memory_reset();
 }
 
+// Entries of a split each are a task each, wherever their keys begin.
+static void test_counts(void)
+{
+    struct batch t;
+    ragged_draw(&t, 4);
+    struct fovea_attention_desc d = ragged_describe(&t, ENTRIES);
+    d.kv_len = 600;
+    uint32_t q_starts[ENTRIES + 1], kv_starts[ENTRIES + 1];
+    for (uint32_t b = 0; b <= ENTRIES; b++) {
+        q_starts[b] = b;
+        kv_starts[b] = 600 * b;
+    }
+    struct fovea_attention_args args = {.q = t.q, .k = t.k, .v = t.v, .out = new_result(&t).out, .batch = ENTRIES};
+    args.q_len = 1, args.kv_len = 600, args.q_starts = q_starts, args.kv_starts = kv_starts;
+    void *const plan = test_memory(fovea_attention_plan_size(), TEST_HIGH);
+    CHECK(!fovea_attention_plan(engines[0], &d, plan), "plan");
+    CHECK(fovea_attention_tasks(plan, &args, 1) == ENTRIES * KV_HEADS && fovea_attention_tasks(plan, &args, 2) == 0,
+          "%u tasks", (unsigned)fovea_attention_tasks(plan, &args, 1));
+    test_memory_reset();
+}
+
 // A task checks the starts of its entry: one that goes wrong behind the first phase fails, the others run.
 static void test_tasks(void)
 {
@@ -172,6 +193,7 @@ int main(void)
     for (uint64_t seed = 1; seed <= (small ? 9 : 45); seed++)
         run_case(seed);
     test_errors();
+    test_counts();
     test_tasks();
     test_engines_free(engines);
     return test_done();

@@ -273,6 +273,11 @@ static void test_errors(void)
     foreign[0] ^= 1;
     REFUSED(fovea_attention_state_merge(plan, state, foreign, scratch, NULL), FOVEA_ERR_FORMAT);
     foreign[0] ^= 1;
+    struct fovea_attention_desc narrower = c.desc;
+    narrower.v_dim--;
+    void *const other = test_memory(fovea_attention_plan_size(), TEST_HIGH);
+    CHECK(c.desc.v_dim > 1 && !fovea_attention_plan(engines[0], &narrower, other), "a plan of narrower values");
+    REFUSED(fovea_attention_state_merge(other, state, foreign, scratch, NULL), FOVEA_ERR_SHAPE);
     foreign[16 + 8 + 4] ^= 1; // among the sizes
     CHECK(fovea_attention_state_merge(plan, state, foreign, scratch, NULL) != FOVEA_OK, "sizes");
     args = c.args;

@@ -196,6 +196,57 @@ static void run_case(uint64_t number)
     test_memory_reset();
 }
 
+// Keys before kv_begin, which ends within a chunk, are keys that a mask hides.
+static void test_begin(void)
+{
+    enum { HEADS = 2, QUERIES = 5, KEYS = 400, BEGIN = 144, SEEN = KEYS - BEGIN, DIM = 8 };
+    struct fovea_attention_desc d;
+    fovea_attention_desc_init(&d, sizeof d);
+    d.batch = 1, d.heads = d.kv_heads = HEADS, d.q_len = QUERIES, d.kv_len = KEYS, d.qk_dim = d.v_dim = DIM;
+    d.q = d.k = d.v = d.out = (struct fovea_strides){0, DIM, HEADS * DIM};
+    d.mask_key = 1;
+    uint64_t seed = 7;
+    float q[QUERIES * HEADS * DIM], k[KEYS * HEADS * DIM], out[QUERIES * HEADS * DIM], lse[HEADS * QUERIES];
+    for (size_t i = 0; i < sizeof q / sizeof *q; i++)
+        q[i] = 4 * test_float(&seed);
+    for (size_t i = 0; i < sizeof k / sizeof *k; i++)
+        k[i] = test_float(&seed);
+    uint8_t mask[KEYS] = {0};
+    memset(mask + BEGIN, 1, SEEN);
+    static float weights[2][HEADS * QUERIES * KEYS], sums[2][HEADS * KEYS];
+    for (int e = 0; e < TEST_ISAS; e++) {
+        for (size_t hide = 0; hide < 2 && engines[e]; hide++) {
+            const size_t begin = hide ? 0 : BEGIN, keys = KEYS - begin;
+            d.mask = hide ? FOVEA_MASK_BYTES : FOVEA_MASK_NONE;
+            const struct fovea_attention_args args = {.q = q,
+                                                      .k = k + begin * HEADS * DIM,
+                                                      .v = k + begin * HEADS * DIM,
+                                                      .out = out,
+                                                      .lse = lse,
+                                                      .batch = 1,
+                                                      .q_len = QUERIES,
+                                                      .kv_len = KEYS,
+                                                      .kv_begin = begin,
+                                                      .mask = hide ? mask : NULL};
+            struct fovea_work *const plan = test_memory(fovea_attention_plan_size(), TEST_HIGH);
+            CHECK(!fovea_attention_plan(engines[e], &d, plan), "plan");
+            void *const scratch = test_memory(plan->scratch_bytes, TEST_HIGH);
+            void *const shared = test_memory((plan->shared_bytes + 63) / 64 * 64, TEST_HIGH);
+            const struct fovea_attention_weights_args all = {
+                .call = &args, .weights = weights[hide], .strides = {0, QUERIES * keys, keys}, .key_sums = sums[hide]};
+            CHECK(!fovea_attention(plan, &args, shared, scratch, NULL) &&
+                      !fovea_attention_weights(plan, &all, scratch, NULL),
+                  "%s", test_isas[e]);
+        }
+        for (size_t row = 0; row < HEADS * QUERIES && engines[e]; row++)
+            CHECK(test_differ(weights[0] + row * SEEN, weights[1] + row * KEYS + BEGIN, SEEN) == SEEN, "%s row %zu",
+                  test_isas[e], row);
+        for (size_t h = 0; h < HEADS && engines[e]; h++)
+            CHECK(test_differ(sums[0] + h * SEEN, sums[1] + h * KEYS + BEGIN, SEEN) == SEEN, "%s sums", test_isas[e]);
+        test_memory_reset();
+    }
+}
+
 static void test_errors(void)
 {
     struct attention_case c;
@@ -250,6 +301,7 @@ int main(void)
     for (uint64_t number = 40001; number <= (small ? 40040 : 40160); number++)
         run_case(number);
     CHECK(dropped > 0, "no case has dropout");
+    test_begin();
     test_errors();
     test_engines_free(engines);
     return test_done();

@@ -91,6 +91,9 @@ static void test_beside(const struct fovea_engine *engine, const char *isa, size
         const size_t at = test_differ(one, all, m * ldc);
         CHECK(at == m * ldc, "%s %s beside one another, %zux%zux%zu: C[%zu]", isa, test_way_names[way], m, n, k, at);
     }
+    d.batch_r++;
+    const struct fovea_gemm_args apart = {a, packed ? blob : b, all, bias, all, m};
+    CHECK(fovea_gemm_once(engine, &d, &apart) == FOVEA_ERR_STRIDE, "%s: C is its residual, elsewhere", isa);
     test_memory_reset();
 }
 

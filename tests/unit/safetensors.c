@@ -80,9 +80,15 @@ static void test_bad(void)
     refuse("twice", "{" T("a", "F32", "[1]", "[0,4]") "," T("a", "F32", "[1]", "[4,8]") "}", 8, "\"a\" is there twice");
     refuse("no dtype", "{\"w\":{\"shape\":[1],\"data_offsets\":[0,4]}}", 4, "\"w\": its entry is damaged");
     refuse("metadata", "{\"__metadata__\":{\"a\":1}}", 0, "__metadata__");
-    refuse("raw control character", "{\"a\nb\":{}}", 0, "damaged");
-    refuse("NUL in a name", "{\"a\\u0000b\":{}}", 0, "damaged");
-    refuse("half a surrogate", "{\"a\\ud800b\":{}}", 0, "damaged");
+    refuse("raw control character", "{" T("a\nb", "F32", "[1]", "[0,4]") "}", 4, "damaged");
+    refuse("NUL in a name", "{" T("a\\u0000b", "F32", "[1]", "[0,4]") "}", 4, "damaged");
+    refuse("half a surrogate", "{" T("a\\ud800b", "F32", "[1]", "[0,4]") "}", 4, "damaged");
+    refuse("the other half alone", "{" T("a\\udc00b", "F32", "[1]", "[0,4]") "}", 4, "damaged");
+    refuse("two first halves", "{" T("a\\ud800\\ud800", "F32", "[1]", "[0,4]") "}", 4, "damaged");
+    refuse("no backslash before the other half", "{" T("a\\ud83dxude00", "F32", "[1]", "[0,4]") "}", 4, "damaged");
+    refuse("another escape for the other half", "{" T("a\\ud83d\\nde00", "F32", "[1]", "[0,4]") "}", 4, "damaged");
+    refuse("no hexadecimal digit", "{" T("a\\u00g0", "F32", "[1]", "[0,4]") "}", 4, "damaged");
+    refuse("no escape", "{" T("a\\x", "F32", "[1]", "[0,4]") "}", 4, "damaged");
     refuse("misaligned F32", "{" T("a", "U8", "[1]", "[0,1]") "," T("b", "F32", "[1]", "[1,5]") "}", 5, "aligned");
 }
 

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/tune/chosen.c - what a profile names is used by an engine, below pins, caps, exclusions and quarantine.
+#include "dispatch/adopt.h"
+#include "fovea/fovea.h"
+#include "tests/support/test.h"
+#include "tune/write.h"
+
+#include <unistd.h>
+
+static char folder[] = "/tmp/fovea_chosen_XXXXXX";
+static char path[128];
+static struct fovea_profile profile;
+
+static struct fovea_engine *engine_of(const char *file, const char *isa, const char *pin, const char *exclude)
+{
+    struct fovea_engine_options options = FOVEA_ENGINE_OPTIONS_INIT;
+    options.profile = file, options.isa = isa, options.pin = pin, options.exclude = exclude;
+    struct fovea_engine *engine = NULL;
+    if (fovea_engine_create(&options, &engine)) {
+        fprintf(stderr, "FAIL no engine with %s\n", file);
+        exit(1);
+    }
+    return engine;
+}
+
+// A profile of this machine that has no class yet.
+static void make_profile(const struct fovea_machine *machine)
+{
+    memset(&profile, 0, sizeof profile);
+    profile.key = fovea_profile_key(machine);
+    profile.isa = machine->cpu;
+    profile.level = FOVEA_LEVEL_INSTALL;
+}
+
+// Pins, exclusions and quarantine, on the widest GEMM kernel of this machine.
+static void test_above(void)
+{
+    char why[FOVEA_PROFILE_WHY];
+    struct fovea_engine *engine = engine_of("none", NULL, NULL, NULL);
+    const struct fovea_tuned plain = fovea_tuned_get(fovea_engine_kernels(engine), 0);
+    const char *const widest = fovea_variant_facts[plain.kernel].name;
+    const int32_t scalar = fovea_variant_find("gemm_f32_4x16_scalar", 20);
+    make_profile(fovea_engine_machine(engine));
+    profile.has[0] = 1;
+    profile.tuned[0] = fovea_tuned_default(fovea_engine_machine(engine), 0, scalar);
+    profile.tuned[0].values[0] = 77;
+    fovea_engine_destroy(engine);
+    const struct {
+        const char *isa, *pin, *exclude;
+        int quarantine, tuned;
+        const char *kernel; // of class 0
+    } cases[] = {
+        {NULL, NULL, NULL, 0, 1, "gemm_f32_4x16_scalar"},     {NULL, widest, NULL, 0, 0, widest},
+        {NULL, NULL, widest, 0, 1, "gemm_f32_4x16_scalar"},   {NULL, NULL, NULL, 1, 1, "gemm_f32_4x16_scalar"},
+        {"scalar", NULL, NULL, 0, 0, "gemm_f32_4x16_scalar"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases && plain.kernel != scalar; i++) {
+        profile.quarantine[plain.kernel] = cases[i].quarantine ? FOVEA_DIFFERS : 0;
+        CHECK(tune_save(path, false, &profile, why), "%s", why);
+        engine = engine_of(path, cases[i].isa, cases[i].pin, cases[i].exclude);
+        const struct fovea_tuned got = fovea_tuned_get(fovea_engine_kernels(engine), 0);
+        CHECK(strcmp(fovea_variant_facts[got.kernel].name, cases[i].kernel) == 0, "case %zu: %s", i,
+              fovea_variant_facts[got.kernel].name);
+        CHECK((got.values[0] == 77) == cases[i].tuned, "case %zu: kc %u", i, got.values[0]);
+        const struct fovea_tuned other = fovea_tuned_get(fovea_engine_kernels(engine), 1);
+        CHECK((other.kernel == plain.kernel) == (!cases[i].quarantine && !cases[i].exclude && !cases[i].isa),
+              "case %zu: class 1 has %s", i, fovea_variant_facts[other.kernel].name);
+        fovea_engine_destroy(engine);
+    }
+}
+
+// Slots that the tuner may choose for get what a profile names, if it was made under the same cap.
+static void test_slots(void)
+{
+    char why[FOVEA_PROFILE_WHY];
+    struct fovea_engine *engine = engine_of("none", NULL, NULL, NULL);
+    make_profile(fovea_engine_machine(engine));
+    int32_t wanted[FOVEA_TUNED_CLASSES];
+    for (uint32_t class = FOVEA_CLASS_CACHE + 1; class < FOVEA_TUNED_CLASSES; class ++) {
+        wanted[class] = fovea_tuned_get(fovea_engine_kernels(engine), class).kernel;
+        for (int32_t i = 0; i < (int32_t)FOVEA_VARIANTS; i++)
+            if (i != wanted[class] && fovea_variant_facts[i].slot == fovea_class_slot(class) &&
+                (fovea_variant_facts[i].required & ~profile.isa) == 0) {
+                profile.has[class] = fovea_class_is_tuned(class);
+                profile.tuned[class].kernel = wanted[class] = profile.has[class] ? i : wanted[class];
+                break;
+            }
+    }
+    fovea_engine_destroy(engine);
+    CHECK(tune_save(path, false, &profile, why), "%s", why);
+    engine = engine_of(path, NULL, NULL, NULL);
+    for (uint32_t class = FOVEA_CLASS_CACHE + 1; class < FOVEA_TUNED_CLASSES; class ++) {
+        const int32_t got = fovea_tuned_get(fovea_engine_kernels(engine), class).kernel;
+        CHECK(got == wanted[class], "class %u has %s, not %s", class, fovea_variant_facts[got].name,
+              fovea_variant_facts[wanted[class]].name);
+    }
+    fovea_engine_destroy(engine);
+}
+
+int main(void)
+{
+    if (!mkdtemp(folder))
+        return 1;
+    snprintf(path, sizeof path, "%s/profile", folder);
+    setenv("FOVEA_PROFILE", "none", 1);
+    test_above();
+    test_slots();
+    unlink(path);
+    rmdir(folder);
+    return test_done();
+}
