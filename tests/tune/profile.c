@@ -96,6 +96,7 @@ static void test_meaning(void)
         {"registers", "registers 0000000000000000\n", "other kernels"},
         {"cpu ", "cpu Abacus\n", "another CPU"},
         {"signature", "signature 1\n", "another CPU"},
+        {"signature", "signature \n", "line 5"},
         {"features", "features 80000000\n", "other CPU features"},
         {"caches", "caches 1 2 3\n", "other caches"},
         {"caches", "caches 1 2\n", "line 7"},
@@ -144,6 +145,9 @@ static void test_meaning(void)
         const bool bad = !parse_with(cases[i].line, cases[i].with, why);
         CHECK(bad && strstr(why, cases[i].must_say), "%s -> %s: %s", cases[i].line, cases[i].with, bad ? why : "taken");
     }
+    char digits[40]; // one more than a number of 64 bits has, which must not push out the first
+    snprintf(digits, sizeof digits, "registers 1%016llx\n", (unsigned long long)profile.key.registers);
+    CHECK(!parse_with("registers", digits, why) && strstr(why, "line 3"), "%s", why);
     // A text that is longer than its place by one byte, the NUL; what is shorter by that is another CPU's.
     char wide[8 + sizeof profile.key.cpu] = "cpu ";
     memset(wide + 4, 'x', sizeof profile.key.cpu);

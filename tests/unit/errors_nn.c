@@ -27,7 +27,7 @@ static void test_mha_descs(const struct refuse *refused, struct fovea_mha_desc g
     BAD_DESC(bad.keys = (enum fovea_mha_keys)(-1), FOVEA_ERR_ENUM);
     BAD_DESC(bad.kv_len_kind = (enum fovea_kv_len)3, FOVEA_ERR_ENUM);
     BAD_DESC_TOLD(bad.causal = 2, FOVEA_ERR_ENUM, "mha: causal is 2, neither 0 nor 1");
-    BAD_DESC(bad.mask = (enum fovea_mask)3, FOVEA_ERR_ENUM);
+    BAD_DESC_TOLD(bad.mask = (enum fovea_mask)3, FOVEA_ERR_ENUM, "mha: mask is 3, not within 0 to 2");
     BAD_DESC(bad.residual = 2, FOVEA_ERR_ENUM);
     BAD_DESC(bad.heads = 0, FOVEA_ERR_SHAPE);
     BAD_DESC(bad.qk_dim = 0, FOVEA_ERR_SHAPE);
@@ -111,6 +111,14 @@ static void test_mha_errors(void)
         wrong.residual = kept == 2 ? args.residual : NULL;
         CHECK(test_run(&test_mha, engine, &plain, &wrong, TEST_SERIAL, 1) == FOVEA_ERR_VALUE, "kept %d", kept);
     }
+    static const uint8_t bits[(CAPACITY + 7) / 8] = {7}; // the same mask
+    static float of_bytes[B * L * W];
+    CHECK(!test_run(&test_mha, engine, &good, &args, TEST_SERIAL, 1), "mask bytes");
+    memcpy(of_bytes, out, sizeof of_bytes);
+    plain = good, plain.mask = FOVEA_MASK_BITS;
+    wrong = args, wrong.mask = bits;
+    CHECK(!test_run(&test_mha, engine, &plain, &wrong, TEST_SERIAL, 1), "mask bits");
+    CHECK(test_differ(of_bytes, out, B * L * W) == B * L * W, "mask bits hide other keys than bytes");
     static float map[1];
     BAD_ARGS_TOLD(wrong.eval = 3, FOVEA_ERR_ENUM, "mha: args.eval is 3, neither 0 nor 1");
     BAD_ARGS_TOLD(wrong.average_weights = 1, FOVEA_ERR_VALUE,

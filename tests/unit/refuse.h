@@ -126,6 +126,9 @@ static inline void refuse_common(const struct refuse *r)
     char *const shared = r->shared, *const scratch = r->scratch;
     refuse_plan_at(r, "engine NULL", NULL, r->desc, FOVEA_ERR_NULL);
     refuse_plan_at(r, "desc NULL", r->engine, NULL, FOVEA_ERR_NULL);
+    char said[FOVEA_EXPLAIN_BYTES] = "", own[40]; // not of a part
+    snprintf(own, sizeof own, "%s: engine is NULL", op->name);
+    CHECK(op->explain(NULL, r->desc, said, sizeof said) == FOVEA_ERR_NULL && strcmp(said, own) == 0, "\"%s\"", said);
     CHECK(op->plan(r->engine, r->desc, NULL) == FOVEA_ERR_NULL, "%s_plan: plan NULL", op->name);
     unsigned char *const plan = test_memory(op->plan_size() + 64, TEST_HIGH);
     for (size_t off = 4; off < 64; off += 20)
