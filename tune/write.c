@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -76,7 +77,7 @@ static int make_folders(const char *path, uint32_t *made)
 {
     int code = 0;
     *made = 0;
-    char folder[4096] = "";
+    char folder[PATH_MAX] = "";
     snprintf(folder, sizeof folder, "%s", path);
     for (char *slash = strchr(folder + (*folder != '\0'), '/'); slash; slash = strchr(slash + 1, '/')) {
         *slash = '\0';
@@ -92,7 +93,7 @@ static int make_folders(const char *path, uint32_t *made)
 // Takes away as many again, the innermost first, as far as nobody else has put something into them.
 static void unmake_folders(const char *path, uint32_t made)
 {
-    char folder[4096] = "";
+    char folder[PATH_MAX] = "";
     snprintf(folder, sizeof folder, "%s", path);
     while (made > 0) {
         char *const slash = strrchr(folder, '/');
@@ -120,7 +121,7 @@ static bool write_all(int file, const char *text, size_t size)
 // The new name must survive a crash, too.
 static void sync_folder(const char *path)
 {
-    char folder[4096];
+    char folder[PATH_MAX];
     snprintf(folder, sizeof folder, "%s", path);
     char *const slash = strrchr(folder, '/');
     if (slash)
@@ -132,11 +133,29 @@ static void sync_folder(const char *path)
     }
 }
 
-// Creates a new file next to path and writes its name; -1 on failure.
-static int open_beside(const char *path, char *name, size_t size, char why[FOVEA_PROFILE_WHY])
+// Where a file that is saved as `path` is put: links are followed, and stay links. False where something else than a
+// file is there: a rename would take its place, and the program of root may rename over /dev/null.
+static bool find_place(const char *path, char place[PATH_MAX], char why[FOVEA_PROFILE_WHY])
 {
-    const int length = snprintf(name, size, "%s.XXXXXX", path);
-    const bool fits = *path != '\0' && length > 0 && (size_t)length < size;
+    struct stat there;
+    if (stat(path, &there) != 0) {
+        snprintf(place, PATH_MAX, "%s", path);
+        return true;
+    }
+    if (S_ISREG(there.st_mode) && realpath(path, place))
+        return true;
+    snprintf(why, FOVEA_PROFILE_WHY, "%s",
+             S_ISREG(there.st_mode)   ? strerror(errno)
+             : S_ISDIR(there.st_mode) ? strerror(EISDIR)
+                                      : "not a file");
+    return false;
+}
+
+// Creates a new file next to path and writes its name; -1 on failure.
+static int open_beside(const char *path, char name[PATH_MAX], char why[FOVEA_PROFILE_WHY])
+{
+    const int length = snprintf(name, PATH_MAX, "%s.XXXXXX", path);
+    const bool fits = *path != '\0' && length > 0 && length < PATH_MAX;
     const int file = fits ? mkstemp(name) : -1;
     if (file < 0)
         snprintf(why, FOVEA_PROFILE_WHY, "%s", fits ? strerror(errno) : "no name of a file");
@@ -145,46 +164,53 @@ static int open_beside(const char *path, char *name, size_t size, char why[FOVEA
 
 bool tune_can_save(const char *path, bool folders, char why[FOVEA_PROFILE_WHY])
 {
-    char name[4096];
-    struct stat there;
-    if (stat(path, &there) == 0 && S_ISDIR(there.st_mode)) {
-        snprintf(why, FOVEA_PROFILE_WHY, "%s", strerror(EISDIR));
+    char place[PATH_MAX], name[PATH_MAX];
+    if (!find_place(path, place, why))
         return false;
-    }
     uint32_t made = 0;
-    const int unmade = folders ? make_folders(path, &made) : 0;
-    const int file = open_beside(path, name, sizeof name, why);
+    const int unmade = folders ? make_folders(place, &made) : 0;
+    const int file = open_beside(place, name, why);
     if (file >= 0) {
         close(file);
         unlink(name);
     } else if (unmade) {
         snprintf(why, FOVEA_PROFILE_WHY, "%s", strerror(unmade));
     }
-    unmake_folders(path, made);
+    unmake_folders(place, made);
     return file >= 0;
+}
+
+// Writes a new file beside `place` and renames it.
+static bool replace(const char *place, const char *text, size_t size, char why[FOVEA_PROFILE_WHY])
+{
+    char name[PATH_MAX];
+    const int file = open_beside(place, name, why);
+    if (file < 0)
+        return false;
+    bool ok = write_all(file, text, size) && fchmod(file, 0644) == 0 && fsync(file) == 0;
+    ok = close(file) == 0 && ok;
+    ok = ok && rename(name, place) == 0;
+    if (ok) {
+        sync_folder(place);
+    } else {
+        snprintf(why, FOVEA_PROFILE_WHY, "%s", strerror(errno));
+        unlink(name);
+    }
+    return ok;
 }
 
 bool tune_save(const char *path, bool folders, const struct fovea_profile *profile, char why[FOVEA_PROFILE_WHY])
 {
-    char name[4096], *const text = malloc(FOVEA_PROFILE_BYTES_MAX);
-    uint32_t made;
+    char place[PATH_MAX], *const text = malloc(FOVEA_PROFILE_BYTES_MAX);
+    uint32_t made = 0;
     snprintf(why, FOVEA_PROFILE_WHY, "no memory");
-    if (text && folders)
-        make_folders(path, &made); // what it lacks is told by what follows
-    const int file = text ? open_beside(path, name, sizeof name, why) : -1;
-    if (file < 0) {
-        free(text);
-        return false;
-    }
-    const size_t size = tune_write(profile, text);
-    bool ok = write_all(file, text, size) && fchmod(file, 0644) == 0 && fsync(file) == 0;
-    ok = close(file) == 0 && ok;
-    ok = ok && rename(name, path) == 0;
+    bool ok = text && find_place(path, place, why);
     if (ok) {
-        sync_folder(path);
-    } else {
-        snprintf(why, FOVEA_PROFILE_WHY, "%s", strerror(errno));
-        unlink(name);
+        if (folders)
+            make_folders(place, &made); // what it lacks is told by what follows
+        ok = replace(place, text, tune_write(profile, text), why);
+        if (!ok)
+            unmake_folders(place, made);
     }
     free(text);
     return ok;
