@@ -27,20 +27,24 @@ static int make_beside(const char *path, char beside[PATH_MAX])
     return mkstemp(beside);
 }
 
-// A pipe or a device has nothing to keep, and is written where it is.
-static bool is_kept(const char *path)
+// Whether an old file is kept until the new one is whole, and where that is put: links are followed, and stay links. A
+// pipe or a device has nothing to keep, and is written where it is, as is a file without a name (/dev/stdout).
+static bool is_kept(const char *path, char place[PATH_MAX])
 {
     struct stat there;
-    return stat(path, &there) != 0 || S_ISREG(there.st_mode);
+    if (stat(path, &there) == 0)
+        return S_ISREG(there.st_mode) && realpath(path, place);
+    snprintf(place, PATH_MAX, "%s", path);
+    return true;
 }
 
 bool cli_can_replace(const char *command, const char *path)
 {
-    char beside[PATH_MAX];
+    char place[PATH_MAX], beside[PATH_MAX];
     struct stat there;
     int wrong = 0;
-    if (is_kept(path)) {
-        const int descriptor = make_beside(path, beside);
+    if (is_kept(path, place)) {
+        const int descriptor = make_beside(place, beside);
         wrong = descriptor < 0 ? errno : 0;
         if (descriptor >= 0) {
             close(descriptor);
@@ -65,35 +69,45 @@ static int fill_file(FILE *file, cli_fill *fill, const void *arg)
     return errno ? errno : EIO;
 }
 
-static int replace(const char *command, const char *path, cli_fill *fill, const void *arg)
+// Writes a new file beside `place` and renames it; what went wrong, or 0.
+static int replace(const char *place, cli_fill *fill, const void *arg)
 {
     char beside[PATH_MAX];
-    const int descriptor = make_beside(path, beside);
-    FILE *const file = descriptor < 0 ? NULL : fdopen(descriptor, "w");
+    const int descriptor = make_beside(place, beside);
+    if (descriptor < 0)
+        return errno;
+    FILE *const file = fdopen(descriptor, "w");
+    int wrong = file ? 0 : errno;
+    if (file) {
+        open_to_readers(descriptor);
+        wrong = fill_file(file, fill, arg);
+        if (fclose(file) != 0 && !wrong)
+            wrong = errno;
+    } else {
+        close(descriptor);
+    }
+    if (!wrong && rename(beside, place) != 0)
+        wrong = errno;
+    if (wrong)
+        unlink(beside);
+    return wrong;
+}
+
+// Writes where it is; what went wrong, or 0.
+static int overwrite(const char *path, cli_fill *fill, const void *arg)
+{
+    FILE *const file = fopen(path, "we");
     if (!file)
-        return cli_error("%s: %s: %s", command, path, strerror(errno));
-    open_to_readers(descriptor);
-    int wrong = fill_file(file, fill, arg);
-    if (fclose(file) != 0 && !wrong)
-        wrong = errno;
-    if (!wrong && rename(beside, path) != 0)
-        wrong = errno;
-    if (!wrong)
-        return CLI_OK;
-    unlink(beside);
-    return cli_error("%s: %s: %s", command, path, strerror(wrong));
+        return errno;
+    const int wrong = fill_file(file, fill, arg);
+    return fclose(file) != 0 && !wrong ? errno : wrong;
 }
 
 int cli_replace(const char *command, const char *path, cli_fill *fill, const void *arg)
 {
-    const bool standard = strcmp(path, "-") == 0;
-    if (!standard && is_kept(path))
-        return replace(command, path, fill, arg);
-    FILE *const file = standard ? stdout : fopen(path, "we");
-    if (!file)
-        return cli_error("%s: %s: %s", command, path, strerror(errno));
-    int wrong = fill_file(file, fill, arg);
-    if (!standard && fclose(file) != 0 && !wrong)
-        wrong = errno;
+    char place[PATH_MAX];
+    const int wrong = strcmp(path, "-") == 0 ? fill_file(stdout, fill, arg)
+                      : is_kept(path, place) ? replace(place, fill, arg)
+                                             : overwrite(path, fill, arg);
     return wrong ? cli_error("%s: %s: %s", command, path, strerror(wrong)) : CLI_OK;
 }

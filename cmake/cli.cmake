@@ -22,7 +22,8 @@ add_executable(fovea_cli
     cli/verify.c
 )
 set_target_properties(fovea_cli PROPERTIES OUTPUT_NAME fovea)
-set_source_files_properties(cli/bench_count.c PROPERTIES COMPILE_DEFINITIONS _GNU_SOURCE=1) # mkdtemp
+set_source_files_properties(cli/bench_count.c cli/replace.c PROPERTIES
+    COMPILE_DEFINITIONS _GNU_SOURCE=1) # mkdtemp, realpath
 target_link_libraries(fovea_cli PRIVATE fovea_tune fovea_checks fovea_internal fovea_flags m)
 include(cmake/history.cmake)
 if(FOVEA_BUILD_HISTORY)

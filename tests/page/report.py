@@ -150,6 +150,12 @@ def main():
         mask = os.umask(0o22)
         os.umask(mask)
         check(page_path.stat().st_mode & 0o777 == 0o666 & ~mask, "rights")
+        link = folder / "link.html"
+        link.symlink_to(page_path.name)
+        page_path.write_text("old")
+        done = history("report", "--db", database, "-o", str(link))
+        check(done.returncode == 0 and link.is_symlink() and page_path.read_text() == page, "a link stays a link")
+        link.unlink()
 
         printed = history("report", "--db", database, "-o", "-", "--last", "7", "--filter", "steady", "--metric",
                           "^real_time$", "--title", "a <b>", "--commit-url", "https://example.org/?c=1&d=").stdout
