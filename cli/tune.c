@@ -4,7 +4,6 @@
 #include "tune/measure.h"
 #include "tune/report.h"
 
-#include <errno.h>
 #include <math.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -152,6 +151,19 @@ static bool says_something(const struct fovea_profile *profile)
            memcmp(profile->quarantine, nothing.quarantine, sizeof nothing.quarantine) != 0;
 }
 
+// What a report is made of.
+struct page {
+    const struct fovea_engine *engine;
+    const struct tune_result *result;
+};
+
+static bool write_page(FILE *file, const void *arg)
+{
+    const struct page *const page = arg;
+    tune_report(file, page->engine, page->result); // the stream remembers what went wrong
+    return true;
+}
+
 static int finish(const struct fovea_engine *engine, const struct cli_tune_arguments *a,
                   const struct tune_result *result, const char *path)
 {
@@ -161,23 +173,12 @@ static int finish(const struct fovea_engine *engine, const struct cli_tune_argum
     if (writes && !tune_save(path, !a->output, &result->profile, why))
         return cli_error("tune: %s: cannot be written: %s", path, why);
     print_end(result, writes ? path : NULL);
-    if (a->report && !tune_report(a->report, engine, result))
-        return cli_error("tune: %s: cannot be written: %s", a->report, strerror(errno));
+    const struct page page = {engine, result};
+    if (a->report && cli_replace("tune", a->report, write_page, &page) != CLI_OK)
+        return CLI_USAGE;
     if (a->json)
         cli_tune_json(engine, &result->profile);
     return CLI_OK;
-}
-
-// Whether a file can be written; one that was not there is not there then. False with errno.
-static bool can_append(const char *path)
-{
-    const bool there = access(path, F_OK) == 0;
-    FILE *const file = fopen(path, "ae");
-    if (file)
-        fclose(file);
-    if (file && !there)
-        unlink(path);
-    return file;
 }
 
 static int tune(struct cli_tune_arguments *a)
@@ -198,8 +199,8 @@ static int tune(struct cli_tune_arguments *a)
         code = CLI_USAGE;
     } else if (!tune_can_save(path, !a->output, why)) { // after a minute it would be late to say so
         code = cli_error("tune: %s: cannot be written: %s", path, why);
-    } else if (a->report && !can_append(a->report)) {
-        code = cli_error("tune: %s: cannot be written: %s", a->report, strerror(errno));
+    } else if (a->report && !cli_can_replace("tune", a->report)) {
+        code = CLI_USAGE;
     } else {
         a->tune.engine = engine;
         a->tune.stop = &stopped;
@@ -256,6 +257,8 @@ int cli_tune(int argc, char **argv)
         return taken < 0 ? CLI_OK : CLI_USAGE;
     if (a.system && a.output)
         return cli_error("tune: --system and --output name two places");
+    if (a.report && strcmp(a.report, "-") == 0)
+        return cli_error("tune: --report wants a file");
     if (a.tune.only && tune_classes_of(a.tune.only) == 0)
         return cli_error("tune: --only %s: no class has that in its name; --show lists them", a.tune.only);
     a.tune.level = (enum fovea_profile_level)level;

@@ -7,15 +7,13 @@
 #include "tune/report.h"
 
 #include <math.h>
-#include <stdio.h>
 
 enum { WIDTH = 520, HEIGHT = 150, LEFT = 40, STEP_MAX = 16 };
 
 static const char style[] =
     "body{font:15px/1.45 system-ui,sans-serif;margin:2em auto;max-width:72em;padding:0 1em;color:#1d2433;"
     "background:#fff}"
-    "h1{font-size:1.4em}h2{font-size:1em;margin:1.6em 0 .2em}svg{display:block}table{border-collapse:collapse}"
-    "td,th{padding:.15em .8em .15em 0;text-align:left;vertical-align:top}"
+    "h1{font-size:1.4em}svg{display:block}"
     "figure{display:inline-block;margin:0 1.5em 1em 0;vertical-align:top}figcaption{font-size:.9em}"
     "text{font-size:11px;fill:#5a6478}.axis{stroke:#c4cad6}.one{stroke:#8a93a6;stroke-dasharray:3 3}"
     ".t0{fill:#2f6fd6}.t1{fill:#7a9fe0}.bad{stroke:#c43c3c;stroke-width:2}.muted{color:#5a6478}"
@@ -81,11 +79,8 @@ static void print_class(FILE *file, const struct tune_result *r, uint32_t class)
     fprintf(file, "</svg></figure>\n");
 }
 
-bool tune_report(const char *path, const struct fovea_engine *engine, const struct tune_result *r)
+void tune_report(FILE *file, const struct fovea_engine *engine, const struct tune_result *r)
 {
-    FILE *const file = fopen(path, "we");
-    if (!file)
-        return false;
     const struct fovea_machine *const machine = fovea_engine_machine(engine);
     fprintf(
         file,
@@ -106,5 +101,4 @@ bool tune_report(const char *path, const struct fovea_engine *engine, const stru
     for (uint32_t class = 0; class < FOVEA_TUNED_CLASSES; class ++)
         print_class(file, r, class);
     fprintf(file, "</html>\n");
-    return fclose(file) == 0;
 }

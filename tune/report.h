@@ -5,8 +5,10 @@
 
 #include "tune/tune.h"
 
-/// Writes one self-contained HTML file: a plot of all candidates of each class, and the table of choices. Returns false
-/// if it cannot be written.
-bool tune_report(const char *path, const struct fovea_engine *engine, const struct tune_result *result);
+#include <stdio.h>
+
+/// Writes one self-contained HTML page: a plot of all candidates of each class. Errors of the file are left for the
+/// caller to find (ferror).
+void tune_report(FILE *file, const struct fovea_engine *engine, const struct tune_result *result);
 
 #endif
