@@ -56,6 +56,23 @@ static void offer(struct suite *suite)
                 offer_line(suite, &attention_shapes[i], &kinds[k]);
 }
 
+// Whether there is such attention, and rows see keys; false with suite->text.
+static bool legal(struct suite *suite, const struct attention_shape *s)
+{
+    const double queries = (double)s->batch * (double)s->heads * (double)s->q_len;
+    const double keys = (double)s->batch * (double)s->kv_heads * (double)s->kv_len;
+    if (s->heads % s->kv_heads != 0) {
+        snprintf(suite->text, sizeof suite->text, "%zu heads are no multiple of %zu key heads", s->heads, s->kv_heads);
+        return false;
+    }
+    if (s->q_len > s->kv_len && s->kinds & (ATTENTION_ORDERED | ATTENTION_CACHED)) {
+        snprintf(suite->text, sizeof suite->text, "%zu queries in order, of %zu keys: the first see none", s->q_len,
+                 s->kv_len);
+        return false;
+    }
+    return suite_fits(suite, 2 * (queries + keys) * (double)s->dim + queries * (double)s->kv_len);
+}
+
 static bool offer_named(struct suite *suite, const char *name, void *room)
 {
     struct attention_shape *const shape = room;
@@ -66,12 +83,10 @@ static bool offer_named(struct suite *suite, const char *name, void *room)
             continue;
         if (suite_read_sizes(text, ',', of) != 6)
             return false;
-        if (of[1] % of[2] != 0) {
-            snprintf(suite->text, sizeof suite->text, "%zu heads are no multiple of %zu key heads", of[1], of[2]);
-            return false;
-        }
         *shape =
             (struct attention_shape){"by name", BENCH_STANDARD, kinds[k].bit, of[0], of[1], of[2], of[3], of[4], of[5]};
+        if (!legal(suite, shape))
+            return false;
         offer_line(suite, shape, &kinds[k]);
         return true;
     }

@@ -191,7 +191,7 @@ static double row_error(const struct attention_problem *p, size_t b, size_t h, s
             value[c] += weight * (double)v[j * d->v.row + c];
     }
     for (size_t c = 0; c < d->v_dim; c++) {
-        const double error = fabs((double)out[c] - value[c] / sum);
+        const double error = fabs((double)out[c] - (sum > 0 ? value[c] / sum : 0)); // a row that sees no key gives 0
         worst = isnan(error) ? INFINITY : fmax(worst, error);
     }
     return worst;

@@ -99,6 +99,9 @@ static bool offer_named(struct suite *suite, const char *name, void *room)
             return false;
         *shape = (struct gemm_shape){"by name", BENCH_STANDARD, ways[w].bit, count == 4 ? sizes[0] : 1,
                                      mnk[0],    mnk[1],         mnk[2]};
+        const double rows = (double)shape->batch * (double)shape->m, wide = (double)shape->n + (double)shape->k;
+        if (!suite_fits(suite, rows * wide + (double)shape->batch * (double)shape->n * (double)shape->k))
+            return false;
         offer_line(suite, shape, &ways[w]);
         return true;
     }

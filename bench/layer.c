@@ -47,11 +47,10 @@ static void offer(struct suite *suite)
 }
 
 // Whether there is such a layer: heads share the width, and turn in pairs; keys hold those of the call.
-static bool legal(const struct layer_shape *s)
+static bool legal(struct suite *suite, const struct layer_shape *s)
 {
-    // Every operand has fewer than 2^40 elements.
     const double rows = (double)s->batch * (double)s->keys, wide = (double)s->width + (double)s->ffn;
-    return rows * wide < 0x1p40 && (double)s->width * wide < 0x1p40 && s->width % s->heads == 0 &&
+    return suite_fits(suite, (rows + (double)s->width) * wide) && s->width % s->heads == 0 &&
            s->heads % s->kv_heads == 0 && s->keys >= s->len &&
            (s->kinds != LAYER_DECODE_GATED || s->width / s->heads % 2 == 0);
 }
@@ -72,7 +71,7 @@ static bool offer_named(struct suite *suite, const char *name, void *room)
                                                of[2],     of[3],          of[4],        of[5], of[6]}
                         : (struct layer_shape){"by name", BENCH_STANDARD, kinds[k].bit, of[0], of[1],
                                                of[1],     of[2],          of[3],        of[3], of[4]};
-        if (!legal(shape))
+        if (!legal(suite, shape))
             return false;
         offer_line(suite, shape, &kinds[k]);
         return true;

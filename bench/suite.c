@@ -188,6 +188,14 @@ size_t suite_read_sizes(const char *text, char between, size_t sizes[SUITE_SIZES
     return 0;
 }
 
+bool suite_fits(struct suite *suite, double elements)
+{
+    const double most = 0x1p40; // products of sizes stay far below 64 bits
+    if (elements >= most)
+        snprintf(suite->text, sizeof suite->text, "%.3g elements are too many", elements);
+    return elements < most;
+}
+
 // The lines that were asked for by name, with or without what all names begin with.
 static bool offer_names(struct suite *suite)
 {

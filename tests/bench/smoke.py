@@ -175,6 +175,15 @@ def main():
         refused(f'"{name}" is no line', suite, name)
     refused("12 heads are no multiple of 7 key heads", "attention", "causal/1,12,7,3,3,64")
     refused("have no batch", "gemm", "packed/nn/2x3x4x5")
+    large = 1 << 31
+    for suite, name in (("gemm", f"plain/nn/{large}x{large}x{large}"), ("gemm", f"plain/nn/{large}x{large}x1x1"),
+                        ("attention", f"full/1,1,1,{large},{large},{large}"),
+                        ("layer", f"encoder/{large},{large},64,1,64")):
+        refused("elements are too many", suite, name)
+    for kind in "causal", "window", "alibi", "decode":
+        refused("10 queries in order, of 5 keys", "attention", kind + "/1,1,1,10,5,64")
+    for name in "full/1,1,1,10,5,64", "padded/1,1,1,10,1,64":
+        check(bench("attention", name, "--min-time", "0").returncode == 0, name)
     attention = bench(*ATTENTION, "--json")
     check(attention.returncode == 0, attention)
     kinds = set()
