@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// bench/clock.c - CPU time, wall time, and stolen time from /proc/stat.
+// bench/clock.c - CPU time, wall time, how much of it is a sample, and stolen time from /proc/stat.
 #include "bench/clock.h"
 
 #include <stdio.h>
@@ -12,11 +12,17 @@ double bench_seconds(uint32_t threads)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
+uint64_t bench_calls(double seconds)
+{
+    static const double sample = 200e-6, least = 1e-8;
+    return (uint64_t)(sample / (seconds > least ? seconds : least)) + 1;
+}
+
 struct bench_ticks bench_ticks(void)
 {
     enum { FIELDS = 8, STEAL = 7 }; // user nice system idle iowait irq softirq steal
     struct bench_ticks ticks = {0, 0};
-    FILE *const file = fopen("/proc/stat", "r");
+    FILE *const file = fopen("/proc/stat", "re");
     if (!file)
         return ticks;
     double value;

@@ -10,6 +10,10 @@
 /// the time on the wall.
 double bench_seconds(uint32_t threads);
 
+/// How many calls of so many seconds each make a sample, which takes 200 us. Some clocks advance in steps of 10 ms: a
+/// call of 0 seconds is one of 10 ns.
+uint64_t bench_calls(double seconds);
+
 /// Ticks since boot: all of them, and those in which this machine wanted to run and the host ran another. Both 0 where
 /// /proc/stat is not there.
 struct bench_ticks {

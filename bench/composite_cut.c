@@ -80,11 +80,10 @@ static double time_calls(struct composite *self, size_t calls)
 static double try_cut(struct composite *self, size_t rows, bool whole, double record)
 {
     enum { TRIES = 3 };
-    static const double sample = 200e-6;
     double best = INFINITY;
     if (make_cut(self, rows, whole)) {
         best = time_calls(self, 1);
-        const size_t calls = best < sample ? (size_t)(sample / best) + 1 : 1;
+        const size_t calls = bench_calls(best);
         for (int i = 0; i < TRIES && (calls > 1 || best < 1.5 * record); i++)
             best = fmin(best, time_calls(self, calls));
     }

@@ -12,7 +12,6 @@
 #include <time.h>
 
 enum { SAMPLES_MIN = 7, SAMPLES_MAX = 400, GLANCES = 3 };
-static const double sample_seconds = 200e-6;
 
 static void advance(struct track *track)
 {
@@ -74,9 +73,9 @@ bool racer_start(struct racer *racer, const struct contestant *who, bool packed,
         return false;
     }
     racer->seconds = fmin(sample(racer, track, 1), sample(racer, track, 1));
-    if (racer->seconds < sample_seconds) // a better guess, of warm calls
-        racer->seconds = sample(racer, track, (uint64_t)(sample_seconds / racer->seconds) + 1);
-    racer->calls = racer->seconds < sample_seconds ? (uint64_t)(sample_seconds / racer->seconds) + 1 : 1;
+    if (bench_calls(racer->seconds) > 1) // a better guess, of warm calls
+        racer->seconds = sample(racer, track, bench_calls(racer->seconds));
+    racer->calls = bench_calls(racer->seconds);
     return true;
 }
 

@@ -9,8 +9,6 @@
 #include <string.h>
 #include <time.h>
 
-static const double sample_seconds = 200e-6;
-
 double tune_now(void)
 {
     struct timespec now;
@@ -68,10 +66,10 @@ void tune_track_calibrate(struct tune_track *track, const struct tune_racer *rac
     for (uint32_t i = 0; i < track->count; i++) {
         const struct tune_case *const c = track->cases[i];
         double seconds = fmin(c->kind->seconds(racer->ready[i], 1), c->kind->seconds(racer->ready[i], 1));
-        if (seconds < sample_seconds) // a better estimate, from warm calls
-            seconds = c->kind->seconds(racer->ready[i], (uint64_t)(sample_seconds / fmax(seconds, 1e-8)) + 1);
+        if (bench_calls(seconds) > 1) // a better estimate, from warm calls
+            seconds = c->kind->seconds(racer->ready[i], bench_calls(seconds));
         track->seconds[i] = seconds;
-        track->calls[i] = (uint64_t)(sample_seconds / fmax(seconds, 1e-8)) + 1;
+        track->calls[i] = bench_calls(seconds);
     }
 }
 
