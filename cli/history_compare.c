@@ -3,6 +3,7 @@
 #include "cli/history.h"
 #include "history/compare.h"
 
+#include <math.h>
 #include <string.h>
 
 static const char help[] = "usage: fovea history compare [OPTIONS] OLD NEW\n"
@@ -66,10 +67,12 @@ static void print_json(const struct compare *compare)
         cli_json_string(stdout, line->series->benchmark);
         printf(", \"metric\": ");
         cli_json_string(stdout, line->series->metric);
-        printf(", \"old\": %.9g, \"new\": %.9g, \"change\": %.6g, \"p\": %.6g, \"repetitions\": [%zu, %zu], "
+        char change[32] = "null"; // JSON has no infinity
+        if (isfinite(line->change))
+            snprintf(change, sizeof change, "%.6g", line->change);
+        printf(", \"old\": %.9g, \"new\": %.9g, \"change\": %s, \"p\": %.6g, \"repetitions\": [%zu, %zu], "
                "\"verdict\": %d}",
-               line->medians[0], line->medians[1], line->change, line->p, line->counts[0], line->counts[1],
-               line->verdict);
+               line->medians[0], line->medians[1], change, line->p, line->counts[0], line->counts[1], line->verdict);
     }
     printf("\n ]}\n");
 }

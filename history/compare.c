@@ -64,7 +64,7 @@ static struct compare_line judge(const struct history_series *series, struct sid
         line.p = utest(sides[0].values, sides[0].count, sides[1].values, sides[1].count);
     for (int i = 0; i < 2; i++)
         line.medians[i] = level_median(sides[i].values, sides[i].count);
-    line.change = line.medians[1] / line.medians[0] - 1;
+    line.change = line.medians[0] == line.medians[1] ? 0 : line.medians[1] / line.medians[0] - 1; // 0 stays 0
     if (metric_of(series->metric).exact) { // one repetition says it all, and a third of the effect counts
         line.enough = true;
         line.p = line.change != 0 ? 0 : 1;
@@ -97,7 +97,7 @@ static void count(struct compare *compare)
         compare->worse += line->verdict < 0;
         compare->better += line->verdict > 0;
         compare->judged += line->enough && line->series->better != HISTORY_NEITHER;
-        if (strcmp(line->series->metric, "real_time") == 0 && line->change > -1) {
+        if (strcmp(line->series->metric, "real_time") == 0 && line->change > -1 && isfinite(line->change)) {
             logs += log1p(line->change);
             times++;
         }

@@ -12,7 +12,7 @@ struct compare_line {
     const struct history_series *series; ///< of the first side
     size_t counts[2];                    ///< repetitions
     double medians[2];
-    double change; ///< second / first - 1
+    double change; ///< second / first - 1; infinite from 0 on, unless both are
     double p;      ///< of Mann and Whitney's test; 1 with too few repetitions
     bool enough;   ///< repetitions on both sides
     int verdict;   ///< -1 worse, 1 better, 0 no difference that is significant, large enough and has a direction

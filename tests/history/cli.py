@@ -227,6 +227,14 @@ def test_compare(folder):
     check(same["worse"] == 0 and same["geomean"] == 1, same)
     fill(folder, folder / "few.db", 2, 99, 1, repetitions=2)
     fovea("history", "compare", "--db", folder / "few.db", "--metric", "real_time", "c0", "c1", code=3)
+    zeros = folder / "zeros.db"
+    for run, missed in enumerate((0, 0, 3)):
+        path = write(folder / "run.json", report(run, missed=missed))
+        fovea("history", "import", "--db", zeros, "--commit", f"z{run}", path)
+    for new, change in (("z1", 0), ("z2", None)):
+        found = json.loads(fovea("history", "compare", "--db", zeros, "--json", "--metric", "missed", "z0", new,
+                                 code=3).stdout)
+        check([line["change"] for line in found["lines"]] == [change, change], found)
     check("worse" in fovea("history", "compare", "--db", db, "c10", "c25", code=1).stdout, "table")
     refused("no run of nonesuch", "history", "compare", "--db", db, "c1", "nonesuch")
     refused("wants two", "history", "compare", "--db", db, "c1")
