@@ -30,6 +30,12 @@ const char *book_text(struct book_reading *reading, sqlite3_stmt *row, int colum
     return arena_text(&reading->arena, (const char *)sqlite3_column_text(row, column));
 }
 
+size_t book_place(const struct book_reading *reading, sqlite3_stmt *row, int column)
+{
+    const int64_t id = sqlite3_column_int64(row, column);
+    return id >= 0 && (uint64_t)id < reading->place_count ? reading->place[id] : 0;
+}
+
 bool book_two(struct book_reading *reading, sqlite3_stmt *row, void *out)
 {
     (void)reading;

@@ -16,6 +16,7 @@ struct book_reading {
     struct history_book *book;
     struct arena_block *arena;
     size_t *place;      ///< of a run's id in the book, plus 1; 0: not in it
+    size_t place_count; ///< ids below it
     int64_t *disturbed; ///< of each run of the book: the series that was last found disturbed in it
     regex_t expressions[BOOK_EXPRESSIONS];
     bool compiled[BOOK_EXPRESSIONS];
@@ -31,6 +32,9 @@ bool book_query(struct book_reading *reading, const char *sql, book_row *read, v
 book_row book_two;
 /// A copy of a column's text; NULL without memory.
 const char *book_text(struct book_reading *reading, sqlite3_stmt *row, int column);
+
+/// The place of the run that a column names, plus 1; 0 where it is not in the book, or there is none.
+size_t book_place(const struct book_reading *reading, sqlite3_stmt *row, int column);
 
 /// Reads the runs that the filter leaves, with their facts. False with history_message set.
 bool book_read_runs(struct book_reading *reading);

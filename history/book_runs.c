@@ -40,18 +40,19 @@ static bool read_run(struct book_reading *reading, sqlite3_stmt *row, void *out)
     const char *const machine = (const char *)sqlite3_column_text(row, 3);
     const char *const branch = (const char *)sqlite3_column_text(row, 4);
     const struct history_filter *const filter = reading->filter;
-    if ((filter->machine && strcmp(filter->machine, machine) != 0) ||
+    const int64_t id = sqlite3_column_int64(row, 0);
+    if (id < 0 || (filter->machine && strcmp(filter->machine, machine) != 0) ||
         (filter->branch && strcmp(filter->branch, branch) != 0) ||
         (filter->last && sqlite3_column_int64(row, 6) > (int64_t)filter->last))
         return true;
     struct history_run *const run = &runs->items[runs->count++];
-    run->id = sqlite3_column_int64(row, 0);
+    run->id = id;
     run->time = sqlite3_column_int64(row, 1);
     run->measured = sqlite3_column_int64(row, 2);
     run->machine = intern(reading, &runs->machines, machine);
     run->branch = intern(reading, &runs->branches, branch);
     run->commit = book_text(reading, row, 5);
-    reading->place[run->id] = runs->count;
+    reading->place[id] = runs->count;
     return run->machine && run->branch && run->commit;
 }
 
@@ -59,7 +60,7 @@ static bool read_run(struct book_reading *reading, sqlite3_stmt *row, void *out)
 static bool count_fact(struct book_reading *reading, sqlite3_stmt *row, void *out)
 {
     struct runs *const runs = out;
-    const size_t place = reading->place[sqlite3_column_int64(row, 0)];
+    const size_t place = book_place(reading, row, 0);
     if (!place)
         return true;
     struct history_run *const run = &runs->items[place - 1];
@@ -70,7 +71,7 @@ static bool count_fact(struct book_reading *reading, sqlite3_stmt *row, void *ou
 static bool read_fact(struct book_reading *reading, sqlite3_stmt *row, void *out)
 {
     struct runs *const runs = out;
-    const size_t place = reading->place[sqlite3_column_int64(row, 0)];
+    const size_t place = book_place(reading, row, 0);
     if (!place)
         return true;
     struct history_run *const run = &runs->items[place - 1];
@@ -89,9 +90,10 @@ bool book_read_runs(struct book_reading *reading)
 {
     int64_t counts[2] = {0, 0};
     struct runs runs = {0};
-    if (!book_query(reading, "SELECT count(*), coalesce(max(id), 0) + 1 FROM run", book_two, counts))
+    if (!book_query(reading, "SELECT count(*), coalesce(max(id), 0) + 1 FROM run WHERE id >= 0", book_two, counts))
         return false;
-    reading->place = calloc((size_t)counts[1] + 1, sizeof *reading->place);
+    reading->place_count = (size_t)counts[1];
+    reading->place = calloc(reading->place_count + 1, sizeof *reading->place);
     runs.items = arena_take(&reading->arena, ((size_t)counts[0] + 1) * sizeof *runs.items);
     if (!reading->place || !runs.items)
         return history_fail(reading->history, "no memory");

@@ -15,7 +15,7 @@ struct all_series {
 static bool mark_disturbed(struct book_reading *reading, sqlite3_stmt *row, void *out)
 {
     const struct history_series *const series = out;
-    const size_t place = reading->place[sqlite3_column_int64(row, 0)];
+    const size_t place = book_place(reading, row, 0);
     if (place)
         reading->disturbed[place - 1] = series->id;
     return true;
@@ -24,7 +24,7 @@ static bool mark_disturbed(struct book_reading *reading, sqlite3_stmt *row, void
 static bool read_point(struct book_reading *reading, sqlite3_stmt *row, void *out)
 {
     struct history_series *const series = out;
-    const size_t place = reading->place[sqlite3_column_int64(row, 0)];
+    const size_t place = book_place(reading, row, 0);
     if (!place)
         return true;
     const bool disturbed = series->disturbed && reading->disturbed[place - 1] == series->id;
@@ -41,46 +41,45 @@ static int compare_points(const void *a, const void *b)
     return (x->run > y->run) - (x->run < y->run);
 }
 
-// Samples come by run's id and repetition, points stand by time: `at` finds the point of a place.
+// Whose samples are read: the point of each run, by its place in the book.
 struct sampling {
     struct history_point **at;
-    double *next;
 };
 
+// A repetition that its point does not count is passed over.
 static bool read_sample(struct book_reading *reading, sqlite3_stmt *row, void *out)
 {
-    struct sampling *const sampling = out;
-    const size_t place = reading->place[sqlite3_column_int64(row, 0)];
-    if (!place)
-        return true;
-    struct history_point *const point = sampling->at[place - 1];
-    if (!point->values)
-        point->values = sampling->next;
-    *sampling->next++ = sqlite3_column_double(row, 1);
+    const struct sampling *const sampling = out;
+    const size_t place = book_place(reading, row, 0);
+    const struct history_point *const point = place ? sampling->at[place - 1] : NULL;
+    const int64_t repetition = sqlite3_column_int64(row, 1);
+    if (point && repetition >= 0 && (uint64_t)repetition < point->count)
+        ((double *)point->values)[repetition] = sqlite3_column_double(row, 2);
     return true;
 }
 
-// Notes where the points are, and returns how many samples they have.
-static size_t place_points(struct sampling *sampling, const struct history_point *points, size_t count)
+// Makes room for the samples of points, and notes where these are.
+static bool place_points(struct book_reading *reading, struct sampling *sampling, const struct history_point *points,
+                         size_t count)
 {
-    size_t total = 0;
     for (size_t i = 0; i < count; i++) {
-        sampling->at[points[i].run] = (struct history_point *)&points[i];
-        total += points[i].count;
+        struct history_point *const point = (struct history_point *)&points[i];
+        if (point->count <= SIZE_MAX / sizeof *point->values)
+            point->values = arena_take(&reading->arena, point->count * sizeof *point->values);
+        if (!point->values)
+            return false;
+        sampling->at[point->run] = point;
     }
-    return total;
+    return true;
 }
 
 static bool read_samples(struct book_reading *reading, sqlite3_stmt *statement, const struct history_series *series)
 {
-    size_t total = 0;
     struct sampling sampling = {.at = calloc(reading->book->run_count + 1, sizeof *sampling.at)};
-    if (sampling.at)
-        total = place_points(&sampling, series->points, series->count) +
-                place_points(&sampling, series->disturbed, series->disturbed_count);
-    sampling.next = arena_take(&reading->arena, total * sizeof *sampling.next);
-    const bool done = sampling.at && sampling.next ? book_each(reading, statement, read_sample, &sampling)
-                                                   : history_fail(reading->history, "no memory");
+    const bool placed = sampling.at && place_points(reading, &sampling, series->points, series->count) &&
+                        place_points(reading, &sampling, series->disturbed, series->disturbed_count);
+    const bool done =
+        placed ? book_each(reading, statement, read_sample, &sampling) : history_fail(reading->history, "no memory");
     free(sampling.at);
     return done;
 }
@@ -95,8 +94,9 @@ static bool read_acknowledgement(struct book_reading *reading, sqlite3_stmt *row
     if (series->acknowledgement_count)
         memcpy(all, series->acknowledgements, series->acknowledgement_count * sizeof *all);
     const int64_t run = sqlite3_column_int64(row, 1);
-    size_t at = reading->place[run] ? 0 : series->count;
-    while (at < series->count && series->points[at].run + 1 < reading->place[run]) // its own may be left out
+    const size_t place = book_place(reading, row, 1);
+    size_t at = place ? 0 : series->count;
+    while (at < series->count && series->points[at].run + 1 < place) // its own may be left out
         at++;
     all[series->acknowledgement_count++] = (struct history_acknowledgement){
         sqlite3_column_int64(row, 0), run, at, sqlite3_column_int64(row, 2), book_text(reading, row, 3)};
@@ -174,7 +174,7 @@ bool book_read_series(struct book_reading *reading)
         .count_points = history_prepare(history, "SELECT count(*), 0 FROM point WHERE series = ?"),
         .points = history_prepare(history, "SELECT run, median, count FROM point WHERE series = ?"),
         .disturbed = history_prepare(history, disturbed),
-        .samples = history_prepare(history, "SELECT run, value FROM sample WHERE series = ? ORDER BY run, repetition"),
+        .samples = history_prepare(history, "SELECT run, repetition, value FROM sample WHERE series = ?"),
         .acknowledgements =
             history_prepare(history, "SELECT id, run, time, note FROM acknowledgement WHERE series = ? ORDER BY id"),
     };

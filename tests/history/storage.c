@@ -187,6 +187,36 @@ static void test_versions(void)
     CHECK(access(path_of("nonesuch.db"), F_OK) != 0, "reading made a file");
 }
 
+// Rows that no program of ours writes: of runs and points that are not there, or more repetitions than a point counts.
+// They are passed over.
+static void test_strange_rows(void)
+{
+    static const char strange[] =
+        "INSERT INTO run VALUES (-3, 1, 'main', 'x', 5, 5, 'x');"
+        "INSERT INTO fact VALUES (1000000, 'n', 'v'), (-1000000, 'n', 'v'), (-3, 'n', 'v');"
+        "INSERT INTO point VALUES (1, 1000000, 1, 1), (1, -1000000, 1, 1), (1, -3, 1, 1);"
+        "INSERT INTO sample WITH RECURSIVE n(i) AS (SELECT 100 UNION ALL SELECT i + 1 FROM n WHERE i < 100000)"
+        " SELECT 1, 1, i, 7 FROM n;"
+        "INSERT INTO acknowledgement VALUES (1, 1, 1000000, 0, 'note'), (2, 1, -1000000, 0, 'note');";
+    struct history_imported imported;
+    struct history_book book;
+    size_t size;
+    char *const text = make_report(1, 3, 1, &size);
+    struct history *history = open_or_fail("strange.db", HISTORY_WRITE);
+    CHECK(import_text(history, text, size, "c", 1, &imported), "%s", history_message(history));
+    free(text);
+    history_close(history);
+    run_sql("strange.db", strange);
+    history = open_or_fail("strange.db", HISTORY_READ);
+    const struct history_filter filter = {.metric = "cpu_time", .repetitions = true, .calm = true};
+    CHECK(history_read(history, &filter, &book), "%s", history_message(history));
+    CHECK(book.series_count == 1 && book.series[0].count == 1 && book.series[0].points[0].count == 3, "%zu series",
+          book.series_count);
+    CHECK(book.run_count == 1 && strcmp(book.runs[0].commit, "c") == 0, "%zu runs", book.run_count);
+    history_book_free(&book);
+    history_close(history);
+}
+
 // Every beginning of a report is refused, and so is whatever a byte makes of it, unless it still is one.
 static void test_damaged(void)
 {
@@ -316,6 +346,7 @@ int main(int argc, char **argv)
         test_idempotent();
         test_disturbed();
         test_versions();
+        test_strange_rows();
         test_damaged();
         test_writers();
     }
