@@ -162,11 +162,12 @@ int g2p_dictionary_read(struct g2p_dictionary *dictionary, const char *path, con
         else
             dictionary->dropped++;
     }
+    const char *const unread = ferror(file) ? strerror(errno) : NULL; // of a part no rates are told
     free(line);
     fclose(file);
     ok = ok && merge(dictionary);
-    if (!ok || dictionary->count == 0) {
-        cli_error("%s: %s", path, ok ? "no entries; is it a Festival lexicon?" : "no memory");
+    if (!ok || unread || dictionary->count == 0) {
+        cli_error("%s: %s", path, !ok ? "no memory" : unread ? unread : "no entries; is it a Festival lexicon?");
         g2p_dictionary_free(dictionary);
         return 0;
     }

@@ -200,6 +200,7 @@ def test_files():
     refused("cannot be opened: No such file", "run", "g2p", "--model", MODEL, "--eval", "/nonexistent")
     refused("cannot be opened", "run", "g2p", "--model=" + MODEL, "--eval=/nonexistent")
     refused("no entries", "run", "g2p", "--model", MODEL, "--eval", "/dev/null")
+    refused("Is a directory", "run", "g2p", "--model", MODEL, "--eval", "/")
 
 
 def test_eval():
