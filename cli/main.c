@@ -2,6 +2,7 @@
 // cli/main.c - the fovea program: finds the command.
 #include "cli/cli.h"
 
+#include <signal.h>
 #include <string.h>
 
 static const struct {
@@ -64,6 +65,7 @@ static int run(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+    signal(SIGCHLD, SIG_DFL); // who starts this program may ignore it, and then nobody learns how a child ended
     const int code = run(argc, argv);
     return fflush(stdout) != 0 || ferror(stdout) ? cli_error("cannot write to standard output") : code;
 }

@@ -6,6 +6,7 @@ usage: count.py QEMU PLUGIN VALGRIND WAYS [PROGRAM]       (QEMU, VALGRIND: "" wh
 import json
 import pathlib
 import shutil
+import signal
 import sqlite3
 import sys
 import tempfile
@@ -93,7 +94,9 @@ def main():
     check_refused(run([*suite, "--count", "qemu"]), "-plugin libfovea_count.so")
     check_refused(run([*suite, "--count", "fingers"]), "callgrind, qemu or steps")
     check_refused(run([*suite, "--count", "steps", "--peers"]), "against time")
-    check_refused(run([*suite, "--count", "callgrind"], {"PATH": "/nonexistent"}), "wants valgrind")
+    for heeds in signal.SIG_DFL, signal.SIG_IGN:
+        check_refused(run([*suite, "--count", "callgrind"], {"PATH": "/nonexistent"},
+                          preexec_fn=lambda: signal.signal(signal.SIGCHLD, heeds)), "wants valgrind")
     check_refused(run([*suite, "--count", "steps", "--threads", "2"]), "counts one thread")
 
 
