@@ -195,8 +195,9 @@ bool tune_best(const struct fovea_engine *engine, const struct tune_shape *shape
         if (s->track.count)
             s->track.cases[0]->kind->destroy(s->track.cases[0]);
         free(s->trials);
-        free(s->racers);
     }
+    if (s)
+        free(s->racers); // there may be some without a pool
     free(s);
     bench_pool_stop(pool);
     return ok;
