@@ -23,71 +23,17 @@ struct fovea_attention_state {
     float *largest;
 };
 
-/// A prefetch hint: memory that a worker will use next, each pointer standing for FOVEA_FETCH_LINES cache lines. A
-/// prefill kernel prefetches one pointer after another, spread evenly over its arithmetic, and removes them from the
-/// list.
-struct fovea_fetch_list {
-    const float *const *next;
-    size_t count;
-    uint32_t into_l1; ///< 1: into L1, in kernels that support it; 0: into L2
-};
-enum { FOVEA_FETCH_LINES = 4 };
-
-enum { FOVEA_COPY_KEYS = FOVEA_CHUNK + 2 }; ///< 8 columns of this many floats are 4 KiB plus one cache line
-
-/// Scratch in which the prefill kernel repacks the chunk's K and V once, so that the task's other tiles reuse it. The
-/// layout is private to the kernel. The caller clears k_done and v_done when the chunk changes.
-struct fovea_attention_copy {
-    float *k; ///< [8][qk_dim][16], or NULL: K is read in place
-    float *v; ///< [v_dim rounded up to a multiple of 8][FOVEA_COPY_KEYS], or NULL: V is read in place
-    uint64_t k_done[FOVEA_CHUNK / 64], v_done[FOVEA_CHUNK / 64]; ///< bit j: key j has been copied
-};
-
-/// K and V of a chunk in blocks of 16 keys: key j is key j % 16 of block j / 16. A block may be NULL if none of its
-/// keys is loaded. k_ahead and v_ahead are prefetch hints: the blocks of the next chunk, whole and dense, or NULL.
-struct fovea_attention_blocks {
-    const float *k[FOVEA_CHUNK / FOVEA_PANEL], *v[FOVEA_CHUNK / FOVEA_PANEL];
-    const float *k_ahead[FOVEA_CHUNK / FOVEA_PANEL], *v_ahead[FOVEA_CHUNK / FOVEA_PANEL];
-};
-
-/// Where decoding prefetches to, and in which order: FOVEA_INTO_L2 and _L1 follow the order in memory;
-/// FOVEA_INTO_L2_PARTS takes one line in turn from each of several parts of what comes next. Values of `decode_into` in
-/// kernels/tuning.def.
-enum fovea_into { FOVEA_INTO_L2, FOVEA_INTO_L1, FOVEA_INTO_L2_PARTS };
-
-/// One chunk of at most FOVEA_CHUNK keys against one tile of queries: scores, softmax step, product with V.
-///
-/// prefill (lanes are queries): q is transposed, q[c * queries + r], with as many queries as the variant takes, and
-/// readable up to the next multiple of 16; state.o_row = 1, state.o_col = queries. decode (lanes are keys, then columns
-/// of V): q is in rows, q[r * q_row + c]; state.o_col = 1 and state.o_row >= round16(v_dim). q is already multiplied by
-/// the scale. Keys are counted from the start of the chunk. Only keys that some row sees are loaded (in a panelled K
-/// whole 16-key groups of which one key is seen).
+/// One chunk of at most FOVEA_CHUNK keys against one tile of queries: scores, softmax step, product with V. Both
+/// kernels take this, as part of a struct of their own. q is already multiplied by the scale. Keys are counted from the
+/// start of the chunk. Only keys that some row sees are loaded (in a panelled K whole 16-key groups of which one key is
+/// seen).
 struct fovea_attention_chunk {
     size_t keys, qk_dim; ///< 1 <= keys <= FOVEA_CHUNK
-    const float *q;
-    ptrdiff_t q_row; ///< decode only
-    const float *k;  ///< rows: k[j * k_row + c]; panels (k_row = 0): k[(j / 16) * 16 * qk_dim + c * 16 + j % 16]
+    const float *q;      ///< in the kernel's layout
+    const float *k;      ///< rows: k[j * k_row + c]; panels (k_row = 0): k[(j / 16) * 16 * qk_dim + c * 16 + j % 16]
     ptrdiff_t k_row;
     const float *v; ///< v[j * v_row + c]
     ptrdiff_t v_row;
-    /// decode only, without additive scores. NULL, or the location of K and V, replacing k, v, k_ahead and v_ahead.
-    const struct fovea_attention_blocks *blocks;
-    uint32_t far;     ///< hint for decode: 1 if K and V come from beyond L2
-    uint32_t again;   ///< with far: 1: prefetch the next rows of K a second time just before use, and also V if the
-                      ///< tile has more than two rows
-    uint32_t whole;   ///< with far: 1: prefetch all of K of the chunk once more just before use, and then all of its V
-    uint32_t into;    ///< with far: where to prefetch to, an enum fovea_into
-    uint32_t beside;  ///< with far: 1: for one or two rows read V of this chunk interleaved with the next chunk's K,
-                      ///< and prefetch nothing (AVX2)
-    const float *k_ahead; ///< hint for decode: K of the next chunk, whole and dense, to prefetch; or NULL
-    const float *v_ahead; ///< the same for its V
-    /// decode only. NULL, or K of the next call's chunk, in the layout of k; that chunk is whole like this one, and all
-    /// rows see all of it. The kernel may compute its scores now, keep them in scratch and set *begun, so that the next
-    /// call uses them. Must be NULL if blocks is not.
-    const float *k_next;
-    uint32_t *begun;                   ///< decode only: must not be NULL if k_next is not; 0 before the first chunk
-    struct fovea_attention_copy *copy; ///< prefill only; NULL: K and V are read in place
-    struct fovea_fetch_list *fetch;    ///< prefill only: a prefetch hint, or NULL
     /// NULL, or additive scores in place of products: for each row a pointer to qk_dim weights w; the score is the sum
     /// of w[c] * tanh(q[c] + k[c]). In prefill all rows share additive[0].
     const float *const *additive;
@@ -105,18 +51,90 @@ struct fovea_attention_chunk {
     const uint64_t *keep; ///< NULL: no dropout. Otherwise one word per key, bit r: row r keeps its weight for key j.
     struct fovea_attention_state state;
     /// 1: the rows have seen nothing yet. The state is empty, except that o is not initialised: the kernel sets it to
-    /// what it would otherwise add, or to +0 in rows that see no key. Ignored if `scores` is not NULL.
+    /// what it would otherwise add, or to +0 in rows that see no key.
     uint32_t fresh;
-    /// decode only. If not NULL, the kernel only writes the scores, S[r,j] = scores[r * FOVEA_CHUNK + j], with -inf
-    /// where row r does not see key j and for j from keys to the next multiple of 16. v and the state are not touched
-    /// then.
+    float *scratch; ///< fovea_attention_scratch(qk_dim, v_dim) elements, 64-byte aligned
+};
+
+// ---- Prefill: lanes are queries ----------------------------------------------------------------------------------
+
+/// A prefetch hint: memory that a worker will use next, each pointer standing for FOVEA_FETCH_LINES cache lines. The
+/// kernel prefetches one pointer after another, spread evenly over its arithmetic, and removes them from the list.
+struct fovea_fetch_list {
+    const float *const *next;
+    size_t count;
+    uint32_t into_l1; ///< 1: into L1, in kernels that support it; 0: into L2
+};
+enum { FOVEA_FETCH_LINES = 4 };
+
+enum { FOVEA_COPY_KEYS = FOVEA_CHUNK + 2 }; ///< 8 columns of this many floats are 4 KiB plus one cache line
+
+/// Scratch in which the kernel repacks the chunk's K and V once, so that the task's other tiles reuse it. The layout is
+/// private to the kernel. The caller clears k_done and v_done when the chunk changes.
+struct fovea_attention_copy {
+    float *k; ///< [8][qk_dim][16], or NULL: K is read in place
+    float *v; ///< [v_dim rounded up to a multiple of 8][FOVEA_COPY_KEYS], or NULL: V is read in place
+    uint64_t k_done[FOVEA_CHUNK / 64], v_done[FOVEA_CHUNK / 64]; ///< bit j: key j has been copied
+};
+
+/// chunk.q is transposed, q[c * queries + r], with as many queries as the variant takes, and readable up to the next
+/// multiple of 16; chunk.state.o_row = 1, chunk.state.o_col = queries.
+struct fovea_prefill_chunk {
+    struct fovea_attention_chunk chunk;
+    struct fovea_attention_copy *copy; ///< NULL: K and V are read in place
+    struct fovea_fetch_list *fetch;    ///< NULL, or a prefetch hint
+};
+typedef void fovea_prefill_fn(const struct fovea_prefill_chunk *prefill);
+
+// ---- Decode: lanes are keys, then columns of V -------------------------------------------------------------------
+
+/// K and V of a chunk in blocks of 16 keys: key j is key j % 16 of block j / 16. A block may be NULL if none of its
+/// keys is loaded. k_ahead and v_ahead are prefetch hints: the blocks of the next chunk, whole and dense, or NULL.
+struct fovea_attention_blocks {
+    const float *k[FOVEA_CHUNK / FOVEA_PANEL], *v[FOVEA_CHUNK / FOVEA_PANEL];
+    const float *k_ahead[FOVEA_CHUNK / FOVEA_PANEL], *v_ahead[FOVEA_CHUNK / FOVEA_PANEL];
+};
+
+/// Where decoding prefetches to, and in which order: FOVEA_INTO_L2 and _L1 follow the order in memory;
+/// FOVEA_INTO_L2_PARTS takes one line in turn from each of several parts of what comes next. Values of `decode_into` in
+/// kernels/tuning.def.
+enum fovea_into { FOVEA_INTO_L2, FOVEA_INTO_L1, FOVEA_INTO_L2_PARTS };
+
+/// Where K and V come from, and what to prefetch. No result depends on it.
+struct fovea_decode_hints {
+    uint32_t far;    ///< 1: K and V come from beyond L2; 0: nothing is prefetched, and again to beside are ignored
+    uint32_t again;  ///< 1: prefetch the next rows of K a second time just before use, and also V if the tile has more
+                     ///< than two rows
+    uint32_t whole;  ///< 1: prefetch all of K of the chunk once more just before use, and then all of its V
+    uint32_t into;   ///< where to prefetch to, an enum fovea_into
+    uint32_t beside; ///< 1: for one or two rows read V of this chunk interleaved with the next chunk's K, and prefetch
+                     ///< nothing (AVX2)
+    const float *k_ahead; ///< K of the next chunk, whole and dense, to prefetch; or NULL
+    const float *v_ahead; ///< the same for its V
+};
+
+/// chunk.q is in rows, q[r * q_row + c]; chunk.state.o_col = 1 and chunk.state.o_row >= round16(v_dim).
+struct fovea_decode_chunk {
+    struct fovea_attention_chunk chunk;
+    ptrdiff_t q_row;
+    /// NULL, or, without additive scores, the location of K and V, replacing those of chunk and of hints.
+    const struct fovea_attention_blocks *blocks;
+    struct fovea_decode_hints hints;
+    /// NULL, or K of the next call's chunk, in the layout of k; that chunk is whole like this one, and all rows see all
+    /// of it. The kernel may compute its scores now, keep them in scratch and set *begun, so that the next call uses
+    /// them. Must be NULL if blocks is not.
+    const float *k_next;
+    uint32_t *begun; ///< must not be NULL if k_next is not; 0 before the first chunk
+    /// If not NULL, the kernel only writes the scores, S[r,j] = scores[r * FOVEA_CHUNK + j], with -inf where row r does
+    /// not see key j and for j from keys to the next multiple of 16. v and the state are not touched then.
     float *scores;
     /// With scores: NULL, or S becomes the exponent of 2 of the weight, (S[r,j] - lse[r]) * log2(e); -inf where S or
     /// lse[r] is -inf.
     const float *lse;
-    float *scratch; ///< fovea_attention_scratch(qk_dim, v_dim) elements, 64-byte aligned
 };
-typedef void fovea_attention_fn(const struct fovea_attention_chunk *chunk);
+typedef void fovea_decode_fn(const struct fovea_decode_chunk *decode);
+
+// ---- Dropout, merging and the end of the softmax -----------------------------------------------------------------
 
 /// The weights of a chunk, numbered as dropout does: docs/numerics.md section 6.
 struct fovea_attention_keep {

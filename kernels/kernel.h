@@ -84,20 +84,25 @@ FOVEA_FAMILY(finish)
 #undef FOVEA_FAMILY
 
 /// The same for attention, whose facts are numbers of queries.
-struct fovea_attention_kernel {
+struct fovea_prefill_kernel {
+    const char *name;
+    int32_t variant;
+    uint32_t required;
+    uint16_t queries;    ///< the most queries of a tile
+    uint16_t l1_queries; ///< the fewest queries of a tile for which the kernel honours prefetching into L1; 0: it
+                         ///< always prefetches into L2
+    fovea_prefill_fn *run;
+};
+struct fovea_decode_kernel {
     const char *name;
     int32_t variant;
     uint32_t required;
     uint16_t queries;      ///< the most queries of a tile
-    uint16_t l1_queries;   ///< prefill: the fewest queries of a tile for which the kernel honours prefetching into L1;
-                           ///< 0: it always prefetches into L2
-    uint16_t last_queries; ///< decoding: this many trailing queries of a head are faster here than as one more tile of
-                           ///< prefill
-    uint16_t beside_rows;  ///< decoding: the most rows for which the kernel can read V beside the next chunk's K; 0:
-                           ///< it cannot
-    uint16_t near_rows;    ///< decoding: the most rows for which it computes the next chunk's scores along with this
-                           ///< chunk's product if K and V are in L2
-    fovea_attention_fn *run;
+    uint16_t last_queries; ///< this many trailing queries of a head are faster here than as one more tile of prefill
+    uint16_t beside_rows;  ///< the most rows for which the kernel can read V beside the next chunk's K; 0: it cannot
+    uint16_t near_rows;    ///< the most rows for which it computes the next chunk's scores along with this chunk's
+                           ///< product if K and V are in L2
+    fovea_decode_fn *run;
 };
 
 #define FOVEA_FACTS(...) __VA_ARGS__ ///< strips the parentheses from the facts of a register line

@@ -204,8 +204,8 @@ static inline bool fovea_attention_all_see(const struct fovea_attention_tile *ti
 /// Sets up the tile's segments, which fovea_attention_see needs.
 void fovea_attention_segments(struct fovea_attention_tile *tile);
 
-/// The kernel for the tile. A state has room for as many queries as this kernel takes, however few there are.
-const struct fovea_attention_kernel *fovea_attention_kernel_of(const struct fovea_attention_tile *tile);
+/// The most queries of the tile's kernel. A state has room for so many, however few there are.
+size_t fovea_attention_queries_most(const struct fovea_attention_tile *tile);
 /// Writes the tile's queries, scaled, in the layout of the kernels: transposed (prefill) or rows (decoding).
 void fovea_attention_queries(const struct fovea_attention_tile *tile, float *q);
 
@@ -223,10 +223,14 @@ void fovea_attention_clear(const struct fovea_attention_state *state);
 /// The same, except for O, which the first chunk sets.
 void fovea_attention_begin(const struct fovea_attention_state *state);
 
-/// The arguments of the kernels for one chunk of keys after another.
+/// The arguments of the tile's kernel for one chunk of keys after another.
 struct fovea_attention_view {
     const struct fovea_attention_tile *tile;
-    struct fovea_attention_chunk chunk;
+    union {
+        struct fovea_attention_chunk chunk; ///< with which both others begin
+        struct fovea_prefill_chunk prefill; ///< a prefill tile
+        struct fovea_decode_chunk decode;   ///< a decoding block
+    };
     struct fovea_attention_blocks blocks;
     uint64_t visible[FOVEA_CHUNK], keep[FOVEA_CHUNK];
     const float *bias[FOVEA_TILE_ROWS_MAX], *additive[FOVEA_TILE_ROWS_MAX];
@@ -238,7 +242,7 @@ void fovea_attention_view(const struct fovea_attention_tile *tile, const float *
 /// Sets view->chunk to the keys from `key` to the end of its chunk, at most to end > key. If no row sees any of them,
 /// sets only chunk.keys and returns false.
 bool fovea_attention_look(struct fovea_attention_view *view, size_t key, size_t end);
-/// Sets k and v of view->chunk for keys from `key` on that are in pages.
+/// Sets where K and V of view->chunk are, for keys from `key` on that are in pages.
 void fovea_attention_page(struct fovea_attention_view *view, size_t key);
 
 /// A tile and its progress through the keys of a split.

@@ -121,5 +121,5 @@ void fovea_attention_compact(struct fovea_attention_view *view, struct fovea_att
     chunk->v = v;
     chunk->k_row = (ptrdiff_t)chunk->qk_dim;
     chunk->v_row = (ptrdiff_t)chunk->state.v_dim;
-    chunk->copy = NULL;
+    view->prefill.copy = NULL;
 }

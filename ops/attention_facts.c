@@ -50,7 +50,7 @@ void fovea_attention_facts(const struct fovea_attention_layout *plan, struct fov
         }
         return;
     }
-    const struct fovea_attention_kernel *const kernel = &plan->kernels->attention_prefill;
+    const struct fovea_prefill_kernel *const kernel = &plan->kernels->attention_prefill;
     const struct fovea_attention_copies copies = fovea_attention_copies(plan, grid.each);
     const struct fovea_attention_args args = whole(plan);
     facts->kernel = kernel->name;

@@ -51,7 +51,7 @@ static void point(struct fovea_attention_view *view, const struct paged *k, cons
         blocks->k_ahead[i] = more && k->row == k->columns ? paged_at(view->tile, k, next) : NULL;
         blocks->v_ahead[i] = more && v->row == v->columns ? paged_at(view->tile, v, next) : NULL;
     }
-    view->chunk.blocks = blocks;
+    view->decode.blocks = blocks;
 }
 
 // Copies the keys that are seen.
@@ -73,7 +73,9 @@ static void gather(struct fovea_attention_view *view, const struct paged *k, con
             }
         }
     }
-    chunk->far = 0;
+    if (!view->tile->prefill) {
+        view->decode.hints.far = 0;
+    }
     chunk->k = k_dense;
     chunk->v = v_dense;
     chunk->k_row = panels ? 0 : (ptrdiff_t)k->columns;
@@ -86,14 +88,18 @@ void fovea_attention_page(struct fovea_attention_view *view, size_t key)
     const struct fovea_attention_desc *const d = &tile->plan->desc;
     struct fovea_attention_chunk *const chunk = &view->chunk;
     const size_t next = key + FOVEA_CHUNK, k_row = d->k_layout == FOVEA_K_PANELS ? d->qk_dim : d->k.row;
-    const bool more = chunk->far && next % FOVEA_CHUNK == 0 && fovea_attention_all_see(tile, next, FOVEA_CHUNK);
+    struct fovea_decode_hints *const hints = tile->prefill ? NULL : &view->decode.hints;
+    const bool more =
+        hints != NULL && hints->far && next % FOVEA_CHUNK == 0 && fovea_attention_all_see(tile, next, FOVEA_CHUNK);
     const struct paged k = {tile->args->k + tile->kv_head * tile->k.head, tile->k.batch, k_row, d->qk_dim};
     const struct paged v = {tile->args->v + tile->kv_head * tile->v.head, tile->v.batch, d->v.row, d->v_dim};
     if (d->page_keys >= FOVEA_CHUNK) {
         chunk->k = paged_at(tile, &k, key);
         chunk->v = paged_at(tile, &v, key);
-        chunk->k_ahead = more && k.row == k.columns ? paged_at(tile, &k, next) : NULL;
-        chunk->v_ahead = more && v.row == v.columns ? paged_at(tile, &v, next) : NULL;
+        if (hints != NULL) {
+            hints->k_ahead = more && k.row == k.columns ? paged_at(tile, &k, next) : NULL;
+            hints->v_ahead = more && v.row == v.columns ? paged_at(tile, &v, next) : NULL;
+        }
     } else if (tile->prefill || chunk->additive != NULL) {
         gather(view, &k, &v, key);
     } else {

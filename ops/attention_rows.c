@@ -4,10 +4,10 @@
 #include <math.h>
 #include <string.h>
 
-const struct fovea_attention_kernel *fovea_attention_kernel_of(const struct fovea_attention_tile *tile)
+size_t fovea_attention_queries_most(const struct fovea_attention_tile *tile)
 {
     const struct fovea_kernels *const kernels = tile->plan->kernels;
-    return tile->prefill ? &kernels->attention_prefill : &kernels->attention_decode;
+    return tile->prefill ? kernels->attention_prefill.queries : kernels->attention_decode.queries;
 }
 
 struct fovea_attention_state fovea_attention_state_in(float *memory, bool prefill, size_t rows, size_t rows_most,
@@ -66,7 +66,7 @@ void fovea_attention_queries(const struct fovea_attention_tile *tile, float *q)
 
 struct fovea_attention_state fovea_attention_call_state(const struct fovea_attention_tile *tile, float *memory)
 {
-    const size_t rows = tile->rows, lanes = fovea_attention_kernel_of(tile)->queries, v_dim = tile->plan->desc.v_dim;
+    const size_t rows = tile->rows, lanes = fovea_attention_queries_most(tile), v_dim = tile->plan->desc.v_dim;
     struct fovea_attention_state state = fovea_attention_state_in(memory, tile->prefill, rows, lanes, v_dim);
     if (tile->plan->statistics != 0) {
         state.spread = memory + fovea_attention_state_floats(tile->prefill, rows, lanes, v_dim);

@@ -52,7 +52,7 @@ static void accumulate_task(const struct fovea_job *job, void *scratch, uint32_t
     const size_t head = (tile.batch - op->entry) * plan->desc.heads + tile.kv_head * plan->group;
     struct fovea_state_rows rows =
         fovea_state_rows_in(plan, op->state, op->first + head * args->q_len + tile.first, tile.rows,
-                            fovea_attention_kernel_of(&tile)->queries, tile.prefill, scratch);
+                            fovea_attention_queries_most(&tile), tile.prefill, scratch);
     float *const q = (float *)scratch + plan->q_at;
     struct fovea_attention_copy copy = fovea_attention_copy(plan, 1, scratch);
     fovea_attention_queries(&tile, q);

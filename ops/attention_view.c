@@ -19,6 +19,24 @@ static void draw_kept(const struct fovea_attention_tile *tile, size_t key, size_
     tile->plan->kernels->attention_keep.run(&weights, keep);
 }
 
+// What decoding has beside the chunk.
+static void begin_decode(const struct fovea_attention_tile *tile, struct fovea_decode_chunk *decode)
+{
+    decode->q_row = (ptrdiff_t)tile->plan->desc.qk_dim;
+    decode->hints = (struct fovea_decode_hints){
+        .far = fovea_attention_is_far(tile->plan, tile->args, false),
+        .again = tile->rows <= tile->plan->tuning->again,
+        .whole = fovea_attention_asks_twice(tile->plan, tile->rows) == FOVEA_TWICE_ALL,
+        .into = tile->plan->tuning->decode_into,
+        .beside = fovea_attention_is_beside(tile->plan, tile->rows),
+    };
+    decode->blocks = NULL;
+    decode->k_next = NULL;
+    decode->begun = NULL;
+    decode->scores = NULL;
+    decode->lse = NULL;
+}
+
 void fovea_attention_view(const struct fovea_attention_tile *tile, const float *q, float *scratch,
                           struct fovea_attention_view *view)
 {
@@ -27,7 +45,6 @@ void fovea_attention_view(const struct fovea_attention_tile *tile, const float *
     view->chunk = (struct fovea_attention_chunk){
         .qk_dim = d->qk_dim,
         .q = q,
-        .q_row = (ptrdiff_t)d->qk_dim,
         .k_row = d->k_layout == FOVEA_K_PANELS ? 0 : (ptrdiff_t)d->k.row,
         .v_row = (ptrdiff_t)d->v.row,
         .additive = d->scoring == FOVEA_SCORING_ADDITIVE ? view->additive : NULL,
@@ -40,12 +57,13 @@ void fovea_attention_view(const struct fovea_attention_tile *tile, const float *
         .bias = d->bias ? view->bias : NULL,
         .bias_key = (ptrdiff_t)d->bias_key,
         .scratch = scratch,
-        .far = fovea_attention_is_far(tile->plan, tile->args, false),
-        .again = tile->rows <= tile->plan->tuning->again,
-        .whole = fovea_attention_asks_twice(tile->plan, tile->rows) == FOVEA_TWICE_ALL,
-        .into = tile->plan->tuning->decode_into,
-        .beside = fovea_attention_is_beside(tile->plan, tile->rows),
     };
+    if (tile->prefill) {
+        view->prefill.copy = NULL;
+        view->prefill.fetch = NULL;
+    } else {
+        begin_decode(tile, &view->decode);
+    }
     for (size_t r = 0; view->chunk.additive != NULL && r < tile->rows; r++) {
         view->additive[r] = tile->args->additive + tile->head[r] * d->qk_dim;
     }
@@ -71,11 +89,14 @@ bool fovea_attention_look(struct fovea_attention_view *view, size_t key, size_t 
         const size_t at = key - args->kv_begin;
         chunk->k = args->k + tile->batch * tile->k.batch + tile->kv_head * tile->k.head + at * k_row;
         chunk->v = args->v + tile->batch * tile->v.batch + tile->kv_head * tile->v.head + at * d->v.row;
-        // Whether the keys of a head are contiguous, and another whole chunk of them follows.
-        const bool dense = k_row == d->qk_dim && chunk->keys == FOVEA_CHUNK;
-        const bool more = chunk->far && dense && key + 2 * FOVEA_CHUNK <= tile->end_most;
-        chunk->k_ahead = more ? chunk->k + FOVEA_CHUNK * k_row : NULL;
-        chunk->v_ahead = more && d->v.row == d->v_dim ? chunk->v + FOVEA_CHUNK * d->v_dim : NULL;
+        if (!tile->prefill) {
+            struct fovea_decode_hints *const hints = &view->decode.hints;
+            // Whether the keys of a head are contiguous, and another whole chunk of them follows.
+            const bool dense = k_row == d->qk_dim && chunk->keys == FOVEA_CHUNK;
+            const bool more = hints->far && dense && key + 2 * FOVEA_CHUNK <= tile->end_most;
+            hints->k_ahead = more ? chunk->k + FOVEA_CHUNK * k_row : NULL;
+            hints->v_ahead = more && d->v.row == d->v_dim ? chunk->v + FOVEA_CHUNK * d->v_dim : NULL;
+        }
     }
     for (size_t r = 0; d->bias && r < tile->rows; r++) {
         view->bias[r] = args->bias + tile->bias[r] + key * d->bias_key;
@@ -116,16 +137,22 @@ bool fovea_attention_step(struct fovea_attention_part *part, size_t key, size_t 
         fovea_attention_begin(&part->state);
     }
     part->fresh = false;
-    view.chunk.far &= !part->follows;
-    view.chunk.copy = part->copy;
-    view.chunk.fetch = part->fetch;
-    const bool asks = view.chunk.far || part->tile->rows <= part->tile->plan->kernels->attention_decode.near_rows;
-    view.chunk.k_next = part->alone && asks ? next_of(&view, end) : NULL;
-    view.chunk.begun = &part->begun;
-    if (part->compact != NULL) {
-        fovea_attention_compact(&view, part->compact);
+    const struct fovea_kernels *const kernels = part->tile->plan->kernels;
+    if (part->tile->prefill) {
+        view.prefill.copy = part->copy;
+        view.prefill.fetch = part->fetch;
+        if (part->compact != NULL) {
+            fovea_attention_compact(&view, part->compact);
+        }
+        kernels->attention_prefill.run(&view.prefill);
+    } else {
+        struct fovea_decode_chunk *const decode = &view.decode;
+        decode->hints.far &= !part->follows;
+        const bool asks = decode->hints.far || part->tile->rows <= kernels->attention_decode.near_rows;
+        decode->k_next = part->alone && asks ? next_of(&view, end) : NULL;
+        decode->begun = &part->begun;
+        kernels->attention_decode.run(decode);
     }
-    fovea_attention_kernel_of(part->tile)->run(&view.chunk);
     return true;
 }
 

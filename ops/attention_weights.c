@@ -51,9 +51,9 @@ static void score(const struct fovea_attention_pass *pass, const struct block *a
         fovea_attention_queries(&tile, q);
         view.chunk.state.rows = at->rows;
         view.chunk.state.v_dim = plan->desc.v_dim;
-        view.chunk.scores = scores;
-        view.chunk.lse = pass->args->returned != FOVEA_RETURN_WEIGHTS ? NULL : pass->call->lse + first_row(pass, at);
-        plan->kernels->attention_decode.run(&view.chunk);
+        view.decode.scores = scores;
+        view.decode.lse = pass->args->returned != FOVEA_RETURN_WEIGHTS ? NULL : pass->call->lse + first_row(pass, at);
+        plan->kernels->attention_decode.run(&view.decode);
         known = view.chunk.keys;
         if (view.chunk.keep != NULL) {
             memcpy(keep, view.keep, known * sizeof *keep);

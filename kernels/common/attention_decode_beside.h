@@ -20,11 +20,12 @@
 #include "kernels/common/attention_decode_beside_tile.h"
 
 /// Whether the next chunk's scores are computed along with this chunk's product: all rows see all keys of both.
-static inline int decode_may_beside(const struct fovea_attention_chunk *chunk)
+static inline int decode_may_beside(const struct fovea_decode_chunk *decode)
 {
-    const size_t rows = chunk->state.rows, dims = chunk->qk_dim;
-    return chunk->far && chunk->beside && chunk->k_next && !chunk->blocks && rows <= DECODE_FEW && !chunk->visible &&
-           !chunk->bias && chunk->state.v_dim % BESIDE_COLUMNS == 0 && (chunk->k_row == 0 || dims % 4 == 0);
+    const size_t rows = decode->chunk.state.rows, dims = decode->chunk.qk_dim;
+    return decode->hints.far && decode->hints.beside && decode->k_next && !decode->blocks && rows <= DECODE_FEW &&
+           !decode->chunk.visible && !decode->chunk.bias && decode->chunk.state.v_dim % BESIDE_COLUMNS == 0 &&
+           (decode->chunk.k_row == 0 || dims % 4 == 0);
 }
 
 /// Columns of V that the next tile takes, out of `left`: 32, 64 or 128.
@@ -35,9 +36,10 @@ static inline size_t beside_columns(size_t left, size_t most)
 }
 
 /// acc = P V of a chunk, sums (if not NULL) += the rows of P, s_next = Q K^T of the next chunk.
-static void decode_beside(const struct fovea_attention_chunk *chunk, const float *p, float *acc, float *sums,
+static void decode_beside(const struct fovea_decode_chunk *decode, const float *p, float *acc, float *sums,
                           float *s_next)
 {
+    const struct fovea_attention_chunk *const chunk = &decode->chunk;
     static beside_fn *const tiles[2][DECODE_FEW][3] = {
         // K in panels, in rows; rows; 32, 64, 128 columns
         {{beside_1x4_0, beside_1x8_0, beside_1x16_0}, {beside_2x4_0, beside_2x8_0, NULL}},
@@ -50,7 +52,7 @@ static void decode_beside(const struct fovea_attention_chunk *chunk, const float
         .keys = natural && v_dim > 64 ? 4 : 8, // 16: 6 to 9 % slower; rows of 128: 4 is 4 % faster than 8
         .v_row = chunk->v_row,
         .acc_row = (ptrdiff_t)v_dim,
-        .q_row = chunk->q_row,
+        .q_row = decode->q_row,
         .k_row = chunk->k_row,
     };
     size_t slices = 0; // number of slices that each group of of_k keys of K is cut into
@@ -64,7 +66,7 @@ static void decode_beside(const struct fovea_attention_chunk *chunk, const float
         fv_store(s_next + i, fv_zero());
     }
     const float *const v_next = chunk->v_row == (ptrdiff_t)v_dim ? chunk->v + FOVEA_CHUNK * v_dim : NULL;
-    const float *const k_after = !natural || dense ? chunk->k_next + FOVEA_CHUNK * dims : NULL;
+    const float *const k_after = !natural || dense ? decode->k_next + FOVEA_CHUNK * dims : NULL;
     for (size_t j = 0, i = 0, slice = 0; j < FOVEA_CHUNK; j += tile.keys) {
         decode_touch(v_next, j * v_dim, (j + tile.keys) * v_dim);
         decode_touch(k_after, j * dims, (j + tile.keys) * dims);
@@ -79,8 +81,8 @@ static void decode_beside(const struct fovea_attention_chunk *chunk, const float
             tile.dims =
                 (slice == slices && !FOVEA_FAULT_IS(DECODE_BESIDE_SHORT) ? dims : dims * slice / slices / 4 * 4) - c;
             tile.q = chunk->q + c;
-            tile.k =
-                natural ? chunk->k_next + (ptrdiff_t)i * chunk->k_row + c : chunk->k_next + i * dims + c * FOVEA_PANEL;
+            tile.k = natural ? decode->k_next + (ptrdiff_t)i * chunk->k_row + c
+                             : decode->k_next + i * dims + c * FOVEA_PANEL;
             tile.s = s_next + i;
             tile.ahead = natural && dense && i + of_k < FOVEA_CHUNK ? tile.k + of_k * dims + c * (of_k - 1) : NULL;
             tiles[natural][rows - 1][n / 64](&tile);
@@ -94,17 +96,18 @@ static void decode_beside(const struct fovea_attention_chunk *chunk, const float
 
 /// Scores over natural rows of K, of whole groups of 16 keys in [j, end), with no V interleaved. v: NULL, or the V to
 /// prefetch with each key, where it is not the next K that is prefetched. Returns how many keys were processed.
-static size_t decode_few_rows(const struct fovea_attention_chunk *chunk, size_t j, size_t end, const float *v, float *s)
+static size_t decode_few_rows(const struct fovea_decode_chunk *decode, size_t j, size_t end, const float *v, float *s)
 {
+    const struct fovea_attention_chunk *const chunk = &decode->chunk;
     const size_t rows = chunk->state.rows, dims = chunk->qk_dim, first = j;
-    struct beside_tile tile = {.q = chunk->q, .q_row = chunk->q_row, .k_row = chunk->k_row};
+    struct beside_tile tile = {.q = chunk->q, .q_row = decode->q_row, .k_row = chunk->k_row};
     for (; rows <= DECODE_FEW && dims % 4 == 0 && j + FOVEA_PANEL <= end; j += FOVEA_PANEL) {
-        const int more = !chunk->blocks && chunk->k_row == (ptrdiff_t)dims && j + 2 * FOVEA_PANEL <= end;
+        const int more = !decode->blocks && chunk->k_row == (ptrdiff_t)dims && j + 2 * FOVEA_PANEL <= end;
         fv_f32 sums[DECODE_FEW * FV_VECS];
         for (int i = 0; i < DECODE_FEW * FV_VECS; i++) {
             sums[i] = fv_zero();
         }
-        tile.k = decode_k(chunk, j);
+        tile.k = decode_k(decode, j);
         tile.ahead = more ? tile.k + FOVEA_PANEL * dims : v;
         v = v ? v + FOVEA_PANEL * chunk->v_row : NULL;
         if (rows == 1) {
@@ -123,24 +126,24 @@ static size_t decode_few_rows(const struct fovea_attention_chunk *chunk, size_t 
 #ifdef FV_REGISTER_ROWS
 #include "kernels/common/attention_decode_near.h"
 #else
-static inline int decode_may_beside(const struct fovea_attention_chunk *chunk)
+static inline int decode_may_beside(const struct fovea_decode_chunk *decode)
 {
-    (void)chunk;
+    (void)decode;
     return 0;
 }
 
-static inline void decode_beside(const struct fovea_attention_chunk *chunk, const float *p, float *acc, float *sums,
+static inline void decode_beside(const struct fovea_decode_chunk *decode, const float *p, float *acc, float *sums,
                                  float *s_next)
 {
-    (void)chunk, (void)p, (void)acc, (void)sums, (void)s_next;
+    (void)decode, (void)p, (void)acc, (void)sums, (void)s_next;
 }
 
 #endif
 
-static inline size_t decode_few_rows(const struct fovea_attention_chunk *chunk, size_t j, size_t end, const float *v,
+static inline size_t decode_few_rows(const struct fovea_decode_chunk *decode, size_t j, size_t end, const float *v,
                                      float *s)
 {
-    (void)chunk, (void)j, (void)end, (void)v, (void)s;
+    (void)decode, (void)j, (void)end, (void)v, (void)s;
     return 0;
 }
 #endif

@@ -40,45 +40,45 @@
 #include "kernels/common/attention_decode_keys.h"
 
 /// Whether the chunk's kernel prefetches what comes next.
-static inline int decode_asks(const struct fovea_attention_chunk *chunk)
+static inline int decode_asks(const struct fovea_decode_chunk *decode)
 {
-    const int beside = FV_DECODE_BESIDE && chunk->beside;
-    return chunk->far && !(beside && chunk->state.rows <= DECODE_FEW && !chunk->blocks);
+    const int beside = FV_DECODE_BESIDE && decode->hints.beside;
+    return decode->hints.far && !(beside && decode->chunk.state.rows <= DECODE_FEW && !decode->blocks);
 }
 
 /// Whether this many rows use the tiles of attention_decode_few.h. Over blocks of 16 keys only one and two rows do,
 /// which have no alternative: a run of 16 keys is too short for the sums of four rows (0.86 of the speed of GEMM tiles
 /// with pages of 16 keys, though 1.13 with pages of 64).
-static inline int decode_flat(const struct fovea_attention_chunk *chunk, size_t rows)
+static inline int decode_flat(const struct fovea_decode_chunk *decode, size_t rows)
 {
-    const size_t most = chunk->blocks ? DECODE_FEW : decode_asks(chunk) ? DECODE_FLAT_FAR : DECODE_FLAT;
+    const size_t most = decode->blocks ? DECODE_FEW : decode_asks(decode) ? DECODE_FLAT_FAR : DECODE_FLAT;
     return rows <= most;
 }
 
 /// Whether the next part of a chunk is prefetched a second time just before use.
-static inline int decode_again(const struct fovea_attention_chunk *chunk)
+static inline int decode_again(const struct fovea_decode_chunk *decode)
 {
-    return decode_asks(chunk) && chunk->again;
+    return decode_asks(decode) && decode->hints.again;
 }
 
 /// Whether all of a chunk is prefetched a second time: its K, then its V, just before use.
-static inline int decode_whole(const struct fovea_attention_chunk *chunk)
+static inline int decode_whole(const struct fovea_decode_chunk *decode)
 {
-    return decode_asks(chunk) && chunk->whole;
+    return decode_asks(decode) && decode->hints.whole;
 }
 
 /// Prefetches `columns` elements of each of `rows` rows, in memory order. Always inlined: gcc 12 takes a function that
 /// only prefetches for one without side effects, and drops calls of it.
-static inline __attribute__((always_inline)) void
-decode_fetch(const struct fovea_attention_chunk *chunk, const float *at, ptrdiff_t row, size_t rows, size_t columns)
+static inline __attribute__((always_inline)) void decode_fetch(const struct fovea_decode_chunk *decode, const float *at,
+                                                               ptrdiff_t row, size_t rows, size_t columns)
 {
     enum { LINE = 16 };
-    for (size_t r = 0; r < rows && chunk->into == FOVEA_INTO_L1; r++) {
+    for (size_t r = 0; r < rows && decode->hints.into == FOVEA_INTO_L1; r++) {
         for (size_t c = 0; c < columns; c += LINE) {
             __builtin_prefetch(at + (ptrdiff_t)r * row + c, 0, 3);
         }
     }
-    for (size_t r = 0; r < rows && chunk->into != FOVEA_INTO_L1; r++) {
+    for (size_t r = 0; r < rows && decode->hints.into != FOVEA_INTO_L1; r++) {
         for (size_t c = 0; c < columns; c += LINE) {
             __builtin_prefetch(at + (ptrdiff_t)r * row + c, 0, 2);
         }
@@ -87,22 +87,24 @@ decode_fetch(const struct fovea_attention_chunk *chunk, const float *at, ptrdiff
 
 /// Whether the prefetches of `keys` keys run 16 keys ahead of use: over panels one by one, and over V, if both are
 /// dense and all keys are seen. (With dims of 32 that is too close, 0.98; a V of 256 has two tiles, 0.94.)
-static inline int decode_leads(const struct fovea_attention_chunk *chunk, size_t keys)
+static inline int decode_leads(const struct fovea_decode_chunk *decode, size_t keys)
 {
+    const struct fovea_attention_chunk *const chunk = &decode->chunk;
     enum { LEAST = 64, MOST = 128 };
     const size_t v_dim = chunk->state.v_dim;
-    return chunk->into == FOVEA_INTO_L1 && decode_asks(chunk) && chunk->state.rows <= DECODE_FEW && chunk->k_row == 0 &&
-           !chunk->additive && !chunk->visible && chunk->v_row == (ptrdiff_t)v_dim && chunk->qk_dim >= LEAST &&
-           v_dim >= chunk->qk_dim && v_dim <= MOST && keys >= 2 * FOVEA_PANEL;
+    return decode->hints.into == FOVEA_INTO_L1 && decode_asks(decode) && chunk->state.rows <= DECODE_FEW &&
+           chunk->k_row == 0 && !chunk->additive && !chunk->visible && chunk->v_row == (ptrdiff_t)v_dim &&
+           chunk->qk_dim >= LEAST && v_dim >= chunk->qk_dim && v_dim <= MOST && keys >= 2 * FOVEA_PANEL;
 }
 
 /// Where prefetches run ahead: prefetches V after its first 16 keys, which are already under way, before the softmax.
-static inline __attribute__((always_inline)) void decode_fetch_behind(const struct fovea_attention_chunk *chunk)
+static inline __attribute__((always_inline)) void decode_fetch_behind(const struct fovea_decode_chunk *decode)
 {
+    const struct fovea_attention_chunk *const chunk = &decode->chunk;
     enum { MOST = 2048 }; // elements
-    if (decode_leads(chunk, chunk->keys) && !chunk->blocks) {
+    if (decode_leads(decode, chunk->keys) && !decode->blocks) {
         const size_t behind = (chunk->keys - FOVEA_PANEL) * chunk->state.v_dim;
-        decode_fetch(chunk, decode_v(chunk, FOVEA_PANEL), 0, 1, attention_min(behind, MOST));
+        decode_fetch(decode, decode_v(decode, FOVEA_PANEL), 0, 1, attention_min(behind, MOST));
     }
 }
 
@@ -116,11 +118,11 @@ static inline __attribute__((always_inline)) void decode_touch(const float *at, 
 
 /// For few rows and K in rows: prefetches the first keys of the next chunk between the two products, where nothing else
 /// is prefetched. (With more rows: 0.9.)
-static inline __attribute__((always_inline)) void decode_fetch_first(const struct fovea_attention_chunk *chunk)
+static inline __attribute__((always_inline)) void decode_fetch_first(const struct fovea_decode_chunk *decode)
 {
-    const float *const first = decode_k_ahead(chunk, 0);
-    if (chunk->state.rows <= DECODE_FEW && decode_again(chunk) && chunk->k_row != 0 && first) {
-        decode_fetch(chunk, first, chunk->k_row, FOVEA_PANEL, chunk->qk_dim);
+    const float *const first = decode_k_ahead(decode, 0);
+    if (decode->chunk.state.rows <= DECODE_FEW && decode_again(decode) && decode->chunk.k_row != 0 && first) {
+        decode_fetch(decode, first, decode->chunk.k_row, FOVEA_PANEL, decode->chunk.qk_dim);
     }
 }
 
@@ -137,14 +139,15 @@ static inline int decode_fetches_seen(const struct fovea_attention_chunk *chunk,
 
 /// Prefetches V of the keys in [j, end) that some row sees; with K in panels hidden ones are among them. A hidden key
 /// prefetches the row before it again, or q: a mispredicted branch would cost more.
-static inline __attribute__((always_inline)) void decode_fetch_seen(const struct fovea_attention_chunk *chunk,
+static inline __attribute__((always_inline)) void decode_fetch_seen(const struct fovea_decode_chunk *decode,
                                                                     const uint64_t *seen, size_t j, size_t end)
 {
+    const struct fovea_attention_chunk *const chunk = &decode->chunk;
     const float *row = chunk->q;
     for (; j < end; j++) {
-        row = seen[j] != 0 ? decode_v(chunk, j) : row;
+        row = seen[j] != 0 ? decode_v(decode, j) : row;
         __asm__("" : "+r"(row)); // or gcc jumps
-        decode_fetch(chunk, row, 0, 1, chunk->state.v_dim);
+        decode_fetch(decode, row, 0, 1, chunk->state.v_dim);
     }
 }
 

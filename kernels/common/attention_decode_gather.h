@@ -40,14 +40,14 @@ static inline int decode_scattered(const struct decode_seen *list, size_t run)
 /// Copies their rows, of `columns` elements (a multiple of 16), to dense; `of` selects K or V. asks: each row is
 /// prefetched some rows before it is copied.
 static inline __attribute__((always_inline)) void
-decode_gather(const struct fovea_attention_chunk *chunk, const struct decode_seen *list,
-              const float *of(const struct fovea_attention_chunk *, size_t), size_t columns, int asks, float *dense)
+decode_gather(const struct fovea_decode_chunk *decode, const struct decode_seen *list,
+              const float *of(const struct fovea_decode_chunk *, size_t), size_t columns, int asks, float *dense)
 {
     enum { AHEAD = 12 };
     for (size_t i = 0; i < list->count; i++, dense += columns) {
-        const float *const from = of(chunk, list->key[i]);
+        const float *const from = of(decode, list->key[i]);
         if (asks && i + AHEAD < list->count) {
-            decode_fetch(chunk, of(chunk, list->key[i + AHEAD]), 0, 1, columns);
+            decode_fetch(decode, of(decode, list->key[i + AHEAD]), 0, 1, columns);
         }
         for (size_t c = 0; c < columns; c += FV_LANES) {
             fv_store(dense + c, fv_load(from + c));

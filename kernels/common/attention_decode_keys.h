@@ -26,25 +26,27 @@ static inline const float *decode_key(const float *at, const float *const *of, s
     return first ? first + (ptrdiff_t)(of ? j % FOVEA_PANEL : j) * row : NULL;
 }
 
-static inline const float *decode_k(const struct fovea_attention_chunk *chunk, size_t j)
+static inline const float *decode_k(const struct fovea_decode_chunk *decode, size_t j)
 {
-    return decode_key(chunk->k, chunk->blocks ? chunk->blocks->k : NULL, j, decode_k_row(chunk));
+    return decode_key(decode->chunk.k, decode->blocks ? decode->blocks->k : NULL, j, decode_k_row(&decode->chunk));
 }
 
-static inline const float *decode_v(const struct fovea_attention_chunk *chunk, size_t j)
+static inline const float *decode_v(const struct fovea_decode_chunk *decode, size_t j)
 {
-    return decode_key(chunk->v, chunk->blocks ? chunk->blocks->v : NULL, j, chunk->v_row);
+    return decode_key(decode->chunk.v, decode->blocks ? decode->blocks->v : NULL, j, decode->chunk.v_row);
 }
 
 /// Key j of the next chunk, which is dense, or NULL.
-static inline const float *decode_k_ahead(const struct fovea_attention_chunk *chunk, size_t j)
+static inline const float *decode_k_ahead(const struct fovea_decode_chunk *decode, size_t j)
 {
-    return decode_key(chunk->k_ahead, chunk->blocks ? chunk->blocks->k_ahead : NULL, j, (ptrdiff_t)chunk->qk_dim);
+    return decode_key(decode->hints.k_ahead, decode->blocks ? decode->blocks->k_ahead : NULL, j,
+                      (ptrdiff_t)decode->chunk.qk_dim);
 }
 
-static inline const float *decode_v_ahead(const struct fovea_attention_chunk *chunk, size_t j)
+static inline const float *decode_v_ahead(const struct fovea_decode_chunk *decode, size_t j)
 {
-    return decode_key(chunk->v_ahead, chunk->blocks ? chunk->blocks->v_ahead : NULL, j, (ptrdiff_t)chunk->state.v_dim);
+    return decode_key(decode->hints.v_ahead, decode->blocks ? decode->blocks->v_ahead : NULL, j,
+                      (ptrdiff_t)decode->chunk.state.v_dim);
 }
 
 /// Whether block i directly follows the one before it in memory.
@@ -55,9 +57,10 @@ static inline int decode_joins(const float *const *of, size_t i, ptrdiff_t row)
 
 /// The end, at most `end`, of the keys from j on that are contiguous in memory, together with the part of the next K
 /// that is prefetched along with them.
-static inline size_t decode_joined(const struct fovea_attention_chunk *chunk, size_t j, size_t end)
+static inline size_t decode_joined(const struct fovea_decode_chunk *decode, size_t j, size_t end)
 {
-    const struct fovea_attention_blocks *const b = chunk->blocks;
+    const struct fovea_attention_chunk *const chunk = &decode->chunk;
+    const struct fovea_attention_blocks *const b = decode->blocks;
     if (!b || FOVEA_FAULT_IS(DECODE_JOINS_BLOCKS)) {
         return end;
     }

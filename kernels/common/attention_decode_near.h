@@ -40,11 +40,12 @@ static inline __attribute__((always_inline)) void near_keys(struct near_values *
 }
 
 /// Scores of natural rows, T groups of 16 keys side by side, each with `each` keys of V for eight dims.
-static inline __attribute__((always_inline)) void near_rows(const struct fovea_attention_chunk *chunk, size_t dims,
+static inline __attribute__((always_inline)) void near_rows(const struct fovea_decode_chunk *decode, size_t dims,
                                                             size_t each, float *s_next, struct near_values *of, int V,
                                                             int T)
 {
-    const float *k = chunk->k_next;
+    const struct fovea_attention_chunk *const chunk = &decode->chunk;
+    const float *k = decode->k_next;
     for (int j = 0; j < FOVEA_CHUNK; j += T * FOVEA_PANEL, k += T * FOVEA_PANEL * chunk->k_row) {
         fv_f32 s[2];
         FV_UNROLL
@@ -68,11 +69,12 @@ static inline __attribute__((always_inline)) void near_rows(const struct fovea_a
 }
 
 /// Scores of panels, all keys side by side, with `each` keys of V for each dim.
-static inline __attribute__((always_inline)) void near_panels(const struct fovea_attention_chunk *chunk, size_t dims,
+static inline __attribute__((always_inline)) void near_panels(const struct fovea_decode_chunk *decode, size_t dims,
                                                               size_t each, float *s_next, struct near_values *of, int V)
 {
+    const struct fovea_attention_chunk *const chunk = &decode->chunk;
     const ptrdiff_t panel = (ptrdiff_t)(FOVEA_PANEL * chunk->qk_dim);
-    const float *k[3] = {chunk->k_next, chunk->k_next + 3 * panel, chunk->k_next + 6 * panel};
+    const float *k[3] = {decode->k_next, decode->k_next + 3 * panel, decode->k_next + 6 * panel};
     fv_f32 s[NEAR_PANELS];
     FV_UNROLL
     for (int i = 0; i < NEAR_PANELS; i++) {
@@ -98,9 +100,10 @@ static inline __attribute__((always_inline)) void near_panels(const struct fovea
 
 /// V vectors of columns. ROWS: K is in natural rows. With eight vectors of V there is no need of two groups of keys to
 /// hide a chain (0.95 of one).
-static inline __attribute__((always_inline)) void near_tile(const struct fovea_attention_chunk *chunk, const float *p,
+static inline __attribute__((always_inline)) void near_tile(const struct fovea_decode_chunk *decode, const float *p,
                                                             float *acc, float *sums, float *s_next, int V, int ROWS)
 {
+    const struct fovea_attention_chunk *const chunk = &decode->chunk;
     const size_t each = FOVEA_CHUNK / chunk->qk_dim;
     const size_t dims = chunk->qk_dim - (FOVEA_FAULT_IS(DECODE_BESIDE_SHORT) ? NEAR_DIMS : 0);
     struct near_values of = {.p = p, .v = chunk->v, .v_row = chunk->v_row, .sum = fv_zero()};
@@ -109,9 +112,9 @@ static inline __attribute__((always_inline)) void near_tile(const struct fovea_a
         of.acc[i] = fv_zero();
     }
     if (ROWS) {
-        near_rows(chunk, dims, each, s_next, &of, V, V == NEAR_VECS ? 1 : 2);
+        near_rows(decode, dims, each, s_next, &of, V, V == NEAR_VECS ? 1 : 2);
     } else {
-        near_panels(chunk, dims, each, s_next, &of, V);
+        near_panels(decode, dims, each, s_next, &of, V);
     }
     FV_UNROLL
     for (int i = 0; i < V; i++) {
@@ -122,13 +125,13 @@ static inline __attribute__((always_inline)) void near_tile(const struct fovea_a
     }
 }
 
-typedef void near_fn(const struct fovea_attention_chunk *chunk, const float *p, float *acc, float *sums, float *s_next);
+typedef void near_fn(const struct fovea_decode_chunk *decode, const float *p, float *acc, float *sums, float *s_next);
 
 #define NEAR_TILE(V, ROWS)                                                                                             \
-    static void near_##V##_##ROWS(const struct fovea_attention_chunk *chunk, const float *p, float *acc, float *sums,  \
+    static void near_##V##_##ROWS(const struct fovea_decode_chunk *decode, const float *p, float *acc, float *sums,    \
                                   float *s_next)                                                                       \
     {                                                                                                                  \
-        near_tile(chunk, p, acc, sums, s_next, V, ROWS);                                                               \
+        near_tile(decode, p, acc, sums, s_next, V, ROWS);                                                              \
     }
 NEAR_TILE(2, 0)
 NEAR_TILE(4, 0)
@@ -139,20 +142,21 @@ NEAR_TILE(8, 1)
 
 /// Whether the next chunk's scores are computed along with this chunk's product: one row, which sees all keys of both,
 /// and heads of 32, 64 or 128.
-static inline int decode_may_beside(const struct fovea_attention_chunk *chunk)
+static inline int decode_may_beside(const struct fovea_decode_chunk *decode)
 {
+    const struct fovea_attention_chunk *const chunk = &decode->chunk;
     const size_t dims = chunk->qk_dim, v_dim = chunk->state.v_dim;
-    return !chunk->far && chunk->k_next && !chunk->blocks && chunk->state.rows == 1 && !chunk->visible &&
+    return !decode->hints.far && decode->k_next && !decode->blocks && chunk->state.rows == 1 && !chunk->visible &&
            !chunk->bias && dims >= NEAR_DIMS && FOVEA_CHUNK % dims == 0 &&
            (v_dim == 2 * FV_LANES || v_dim == 4 * FV_LANES || v_dim == NEAR_VECS * FV_LANES);
 }
 
 /// acc = P V of a chunk, sums (if not NULL) = the sum of P, s_next = Q K^T of the next chunk.
-static void decode_beside(const struct fovea_attention_chunk *chunk, const float *p, float *acc, float *sums,
+static void decode_beside(const struct fovea_decode_chunk *decode, const float *p, float *acc, float *sums,
                           float *s_next)
 {
     static near_fn *const tiles[2][3] = {{near_2_0, near_4_0, near_8_0}, {near_2_1, near_4_1, near_8_1}};
-    tiles[chunk->k_row != 0][chunk->state.v_dim / (4 * FV_LANES)](chunk, p, acc, sums, s_next);
+    tiles[decode->chunk.k_row != 0][decode->chunk.state.v_dim / (4 * FV_LANES)](decode, p, acc, sums, s_next);
 }
 
 #endif

@@ -22,16 +22,16 @@
 
 #ifdef FV_REGISTER_ROWS
 /// Number of parts of V that are prefetched side by side.
-static inline size_t decode_parts(const struct fovea_attention_chunk *chunk)
+static inline size_t decode_parts(const struct fovea_decode_chunk *decode)
 {
-    return chunk->into == FOVEA_INTO_L2_PARTS ? 8 : 1;
+    return decode->hints.into == FOVEA_INTO_L2_PARTS ? 8 : 1;
 }
 
 /// The most rows that are processed in registers.
-static inline size_t decode_register_most(const struct fovea_attention_chunk *chunk)
+static inline size_t decode_register_most(const struct fovea_decode_chunk *decode)
 {
     enum { HALVES = 8 };
-    return decode_asks(chunk) && decode_parts(chunk) > 1 ? HALVES : FV_REGISTER_ROWS;
+    return decode_asks(decode) && decode_parts(decode) > 1 ? HALVES : FV_REGISTER_ROWS;
 }
 
 /// Keys from k on against the queries from `row` on; the scores go to s[row * FOVEA_CHUNK].
@@ -44,13 +44,14 @@ struct decode_register_keys {
 };
 
 /// R rows by T x 16 keys. PARTIAL: T is 1 and there are fewer than 16 keys. Only T = 1 with 16 keys prefetches `ahead`.
-static inline __attribute__((always_inline)) void decode_register_tile(const struct fovea_attention_chunk *chunk,
+static inline __attribute__((always_inline)) void decode_register_tile(const struct fovea_decode_chunk *decode,
                                                                        const struct decode_register_keys *of, int R,
                                                                        int T, int PARTIAL)
 {
+    const struct fovea_attention_chunk *const chunk = &decode->chunk;
     enum { LINE = 16 };
-    const float *const q = chunk->q + (FOVEA_FAULT_IS(DECODE_HALF_IS_FIRST) ? 0 : (ptrdiff_t)of->row * chunk->q_row);
-    const size_t parts = decode_parts(chunk), asked = FOVEA_PANEL * LINE / parts;
+    const float *const q = chunk->q + (FOVEA_FAULT_IS(DECODE_HALF_IS_FIRST) ? 0 : (ptrdiff_t)of->row * decode->q_row);
+    const size_t parts = decode_parts(decode), asked = FOVEA_PANEL * LINE / parts;
     const int keys = PARTIAL ? (int)of->keys : FOVEA_PANEL;
     const int last = keys - 1 - (PARTIAL && keys > 1 && FOVEA_FAULT_IS(DECODE_PARTIAL_SHORT));
     const float *ahead = T == 1 && !PARTIAL ? of->ahead : NULL;
@@ -61,11 +62,11 @@ static inline __attribute__((always_inline)) void decode_register_tile(const str
     }
     for (size_t c = 0; c < chunk->qk_dim; c += LINE) {
         if (ahead) {
-            decode_fetch(chunk, ahead, of->part, parts, asked);
+            decode_fetch(decode, ahead, of->part, parts, asked);
             ahead += asked;
         }
         if (T == 1) {
-            fv_register_rows(of->k + c, chunk->k_row, last, q + c, chunk->q_row, 1, sums, R);
+            fv_register_rows(of->k + c, chunk->k_row, last, q + c, decode->q_row, 1, sums, R);
             continue;
         }
         FV_UNROLL
@@ -76,7 +77,7 @@ static inline __attribute__((always_inline)) void decode_register_tile(const str
                 const size_t from = c + (FOVEA_FAULT_IS(DECODE_PAIR_HALF_AGAIN) ? 0 : half * (LINE / 2));
                 const float *k = of->k + key * chunk->k_row + from;
                 __asm__("" : "+r"(k)); // or gcc keeps a pointer for each key, on the stack
-                fv_register_eight(k, chunk->k_row, q + from, chunk->q_row, 1, sums + t * R, R);
+                fv_register_eight(k, chunk->k_row, q + from, decode->q_row, 1, sums + t * R, R);
             }
         }
     }
@@ -91,13 +92,13 @@ static inline __attribute__((always_inline)) void decode_register_tile(const str
     }
 }
 
-typedef void decode_register_fn(const struct fovea_attention_chunk *chunk, const struct decode_register_keys *of);
+typedef void decode_register_fn(const struct fovea_decode_chunk *decode, const struct decode_register_keys *of);
 
 #define DECODE_REGISTER_TILE(NAME, R, T, PARTIAL)                                                                      \
-    static void NAME(const struct fovea_attention_chunk *chunk, const struct decode_register_keys *of)                 \
+    static void NAME(const struct fovea_decode_chunk *decode, const struct decode_register_keys *of)                   \
     {                                                                                                                  \
         _Static_assert((R) * (T) <= FV_REGISTER_ROWS, "a sum for each");                                               \
-        decode_register_tile(chunk, of, R, T, PARTIAL);                                                                \
+        decode_register_tile(decode, of, R, T, PARTIAL);                                                               \
     }
 #define DECODE_REGISTER_TILES(R)                                                                                       \
     DECODE_REGISTER_TILE(decode_register_##R, R, 1, 0)                                                                 \
@@ -113,9 +114,10 @@ DECODE_REGISTER_TILE(decode_register_pair, 1, 2, 0)
 /// Scores of the keys [j, end). v: NULL, or V to prefetch, as much as these keys have. pages: NULL, or the next K,
 /// whose pages are to be prefetched. Keys in [end, most) will be read later, too. Returns how many keys were processed:
 /// all or none.
-static size_t decode_register_rows(const struct fovea_attention_chunk *chunk, size_t j, size_t end, size_t most,
+static size_t decode_register_rows(const struct fovea_decode_chunk *decode, size_t j, size_t end, size_t most,
                                    const float *v, const float *pages, float *s)
 {
+    const struct fovea_attention_chunk *const chunk = &decode->chunk;
     static decode_register_fn *const tiles[2][FV_REGISTER_ROWS] = {
         {decode_register_1, decode_register_2, decode_register_3, decode_register_4, decode_register_5,
          decode_register_6},
@@ -123,27 +125,27 @@ static size_t decode_register_rows(const struct fovea_attention_chunk *chunk, si
     };
     _Static_assert(FV_REGISTER_ROWS == 6, "a tile for each number of rows");
     const size_t rows = chunk->state.rows, half = rows <= FV_REGISTER_ROWS ? rows : (rows + 1) / 2, first = j;
-    const size_t of_key = chunk->qk_dim / decode_parts(chunk); // elements of each part prefetched per key
+    const size_t of_key = chunk->qk_dim / decode_parts(decode); // elements of each part prefetched per key
     struct decode_register_keys of = {.part = (ptrdiff_t)((end - j) / FOVEA_PANEL * FOVEA_PANEL * of_key)};
-    if (rows > decode_register_most(chunk) || chunk->qk_dim % FOVEA_PANEL != 0) {
+    if (rows > decode_register_most(decode) || chunk->qk_dim % FOVEA_PANEL != 0) {
         return 0;
     }
     for (; j < end; j += of.keys) {
-        const int pair = rows == 1 && !decode_asks(chunk) && j + 2 * FOVEA_PANEL <= end;
+        const int pair = rows == 1 && !decode_asks(decode) && j + 2 * FOVEA_PANEL <= end;
         of.keys = attention_min(pair ? 2 * FOVEA_PANEL : FOVEA_PANEL, end - j);
-        of.k = decode_k(chunk, j);
+        of.k = decode_k(decode, j);
         of.s = s + j;
         const int partial = of.keys < FOVEA_PANEL;
-        if (decode_again(chunk) && j + 2 * FOVEA_PANEL <= most) { // this implies decode_asks, so there is no pair
-            decode_fetch(chunk, decode_k(chunk, j + FOVEA_PANEL), chunk->k_row, FOVEA_PANEL, chunk->qk_dim);
+        if (decode_again(decode) && j + 2 * FOVEA_PANEL <= most) { // this implies decode_asks, so there is no pair
+            decode_fetch(decode, decode_k(decode, j + FOVEA_PANEL), chunk->k_row, FOVEA_PANEL, chunk->qk_dim);
         }
         if (v && partial) {
-            decode_fetch(chunk, decode_v(chunk, j), chunk->v_row, of.keys, chunk->qk_dim);
+            decode_fetch(decode, decode_v(decode, j), chunk->v_row, of.keys, chunk->qk_dim);
         }
         decode_touch(pages, 0, of.keys * chunk->qk_dim);
         for (of.row = 0; of.row < rows; of.row += half) {
             of.ahead = of.row == 0 ? v : NULL;
-            (pair ? decode_register_pair : tiles[partial][attention_min(half, rows - of.row) - 1])(chunk, &of);
+            (pair ? decode_register_pair : tiles[partial][attention_min(half, rows - of.row) - 1])(decode, &of);
         }
         v = v ? v + of.keys * of_key : NULL;
         pages = pages ? pages + of.keys * chunk->qk_dim : NULL;
@@ -151,10 +153,10 @@ static size_t decode_register_rows(const struct fovea_attention_chunk *chunk, si
     return j - first;
 }
 #else
-static inline size_t decode_register_rows(const struct fovea_attention_chunk *chunk, size_t j, size_t end, size_t most,
+static inline size_t decode_register_rows(const struct fovea_decode_chunk *decode, size_t j, size_t end, size_t most,
                                           const float *v, const float *pages, float *s)
 {
-    (void)chunk, (void)j, (void)end, (void)most, (void)v, (void)pages, (void)s;
+    (void)decode, (void)j, (void)end, (void)most, (void)v, (void)pages, (void)s;
     return 0;
 }
 #endif

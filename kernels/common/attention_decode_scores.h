@@ -70,18 +70,19 @@ static void decode_loads(const struct fovea_attention_chunk *chunk, const uint64
 
 /// Keys [i, i + n) of natural rows, transposed just before use. Few rows process them a few columns at a time, and may
 /// prefetch the next columns once more.
-static void decode_transpose(const struct fovea_attention_chunk *chunk, struct fovea_gemm_tile *tile, size_t i,
-                             float *s, float *transposed)
+static void decode_transpose(const struct fovea_decode_chunk *decode, struct fovea_gemm_tile *tile, size_t i, float *s,
+                             float *transposed)
 {
-    const int flat = decode_flat(chunk, chunk->state.rows);
+    const struct fovea_attention_chunk *const chunk = &decode->chunk;
+    const int flat = decode_flat(decode, chunk->state.rows);
     const size_t rows = chunk->state.rows, depth = flat ? DECODE_DEPTH : chunk->qk_dim, n = tile->n;
-    const float *const k = decode_k(chunk, i);
+    const float *const k = decode_k(decode, i);
     for (size_t c = 0; c < chunk->qk_dim; c += depth) {
         tile->k = attention_min(depth, chunk->qk_dim - c);
         tile->b_panel = (ptrdiff_t)(FOVEA_PANEL * tile->k);
         tile->b = transposed;
-        if (decode_again(chunk) && c + depth < chunk->qk_dim) {
-            decode_fetch(chunk, k + c + depth, chunk->k_row, n, attention_min(depth, chunk->qk_dim - c - depth));
+        if (decode_again(decode) && c + depth < chunk->qk_dim) {
+            decode_fetch(decode, k + c + depth, chunk->k_row, n, attention_min(depth, chunk->qk_dim - c - depth));
         }
         FV_NAME(pack_bt_f32)(tile->k, n, k + c, chunk->k_row, transposed, tile->b_panel);
         if (flat) {
@@ -89,7 +90,7 @@ static void decode_transpose(const struct fovea_attention_chunk *chunk, struct f
             tile->n = n; // decode_few has consumed it
             tile->a = chunk->q + c;
             tile->c = s + i;
-            decode_few(tile, tile->ahead, NULL, rows, (enum fovea_into)chunk->into);
+            decode_few(tile, tile->ahead, NULL, rows, (enum fovea_into)decode->hints.into);
         } else {
             decode_gemm(tile, chunk->q + c, s + i, rows);
         }
@@ -97,11 +98,11 @@ static void decode_transpose(const struct fovea_attention_chunk *chunk, struct f
 }
 
 /// S = Q K^T for the keys that some row sees; in a panelled K for whole groups of 16 of which one key is seen.
-static void decode_products(const struct fovea_attention_chunk *chunk, const uint64_t *seen, float *s,
-                            float *transposed)
+static void decode_products(const struct fovea_decode_chunk *decode, const uint64_t *seen, float *s, float *transposed)
 {
+    const struct fovea_attention_chunk *const chunk = &decode->chunk;
     const size_t rows = chunk->state.rows;
-    const int flat = decode_flat(chunk, rows);
+    const int flat = decode_flat(decode, rows);
     uint64_t load[FOVEA_CHUNK];
     load[0] = seen[0];
     if (!decode_plain(chunk)) {
@@ -109,7 +110,7 @@ static void decode_products(const struct fovea_attention_chunk *chunk, const uin
     }
     struct fovea_gemm_tile tile = {
         .k = chunk->qk_dim,
-        .a_row = chunk->q_row,
+        .a_row = decode->q_row,
         .a_k = 1,
         .b_panel = (ptrdiff_t)(FOVEA_PANEL * chunk->qk_dim),
         .b_k = FOVEA_PANEL,
@@ -119,45 +120,45 @@ static void decode_products(const struct fovea_attention_chunk *chunk, const uin
         .ahead_panel = (ptrdiff_t)(FOVEA_PANEL * chunk->state.v_dim),
     };
     const int dense = chunk->v_row == (ptrdiff_t)chunk->state.v_dim && chunk->state.v_dim >= chunk->qk_dim;
-    const int v_later = decode_asks(chunk) && !chunk->scores, some = v_later && decode_fetches_seen(chunk, seen);
+    const int v_later = decode_asks(decode) && !decode->scores, some = v_later && decode_fetches_seen(chunk, seen);
     const int asks = v_later && dense && !some;
     for (size_t j = 0, end; j < chunk->keys; j = end) {
         const size_t most = decode_plain(chunk) ? chunk->keys : attention_run(load, chunk->keys, j, 0);
         const int wanted = load[decode_plain(chunk) ? 0 : j] != 0;
-        end = wanted ? decode_joined(chunk, j, most) : most;
-        if (decode_whole(chunk) && wanted) {
-            decode_fetch(chunk, decode_k(chunk, j), decode_k_row(chunk), end - j, chunk->qk_dim);
+        end = wanted ? decode_joined(decode, j, most) : most;
+        if (decode_whole(decode) && wanted) {
+            decode_fetch(decode, decode_k(decode, j), decode_k_row(chunk), end - j, chunk->qk_dim);
         }
         if (chunk->k_row != 0 && wanted) {
-            j += decode_few_rows(chunk, j, end, asks ? decode_v(chunk, j) : NULL, s);
+            j += decode_few_rows(decode, j, end, asks ? decode_v(decode, j) : NULL, s);
         }
         if (chunk->k_row != 0 && wanted && j < end) {
-            const float *const pages = decode_asks(chunk) ? decode_k_ahead(chunk, j) : NULL;
+            const float *const pages = decode_asks(decode) ? decode_k_ahead(decode, j) : NULL;
             const size_t first = j;
-            j += decode_register_rows(chunk, j, end, most, asks ? decode_v(chunk, j) : NULL, pages, s);
-            decode_fetch_seen(chunk, seen, first, some ? j : first);
+            j += decode_register_rows(decode, j, end, most, asks ? decode_v(decode, j) : NULL, pages, s);
+            decode_fetch_seen(decode, seen, first, some ? j : first);
         }
-        const int leads = asks && decode_leads(chunk, end - j);
+        const int leads = asks && decode_leads(decode, end - j);
         for (size_t i = j, n; i < end && (wanted || FOVEA_FAULT_IS(DECODE_LOADS_HIDDEN_K)); i += n) {
             tile.n = n = attention_min(leads ? FOVEA_PANEL : decode_columns(flat), end - i);
-            tile.ahead = asks ? decode_v(chunk, i) : NULL;
+            tile.ahead = asks ? decode_v(decode, i) : NULL;
             const float *const pages =
-                decode_asks(chunk) ? decode_k_ahead(chunk, i) : NULL; // the product with V prefetches these
+                decode_asks(decode) ? decode_k_ahead(decode, i) : NULL; // the product with V prefetches these
             const float *const next = pages && !leads ? pages : tile.ahead;
             if (leads) {
-                tile.ahead = i + n < end ? decode_k(chunk, i + n) : decode_v(chunk, j);
+                tile.ahead = i + n < end ? decode_k(decode, i + n) : decode_v(decode, j);
             }
-            decode_fetch_seen(chunk, seen, i, some ? i + n : i);
+            decode_fetch_seen(decode, seen, i, some ? i + n : i);
             if (chunk->k_row != 0) {
-                decode_transpose(chunk, &tile, i, s, transposed);
+                decode_transpose(decode, &tile, i, s, transposed);
             } else if (flat) {
                 tile.a = chunk->q;
-                tile.b = decode_k(chunk, i);
+                tile.b = decode_k(decode, i);
                 tile.c = s + i;
-                decode_few(&tile, next, NULL, rows, (enum fovea_into)chunk->into);
+                decode_few(&tile, next, NULL, rows, (enum fovea_into)decode->hints.into);
             } else {
                 decode_touch(next, 0, n * chunk->qk_dim);
-                tile.b = decode_k(chunk, i);
+                tile.b = decode_k(decode, i);
                 decode_gemm(&tile, chunk->q, s + i, rows);
             }
         }
@@ -166,31 +167,32 @@ static void decode_products(const struct fovea_attention_chunk *chunk, const uin
 
 /// The same; but rows of K that are seen in short runs are first copied to dense, [128][v_dim]. Otherwise each run
 /// would be a tile of its own.
-static void decode_scores(const struct fovea_attention_chunk *chunk, const uint64_t *seen, float *s, float *transposed,
+static void decode_scores(const struct fovea_decode_chunk *decode, const uint64_t *seen, float *s, float *transposed,
                           float *dense)
 {
+    const struct fovea_attention_chunk *const chunk = &decode->chunk;
     struct decode_seen list = {.count = 0};
     const size_t dims = chunk->qk_dim;
     if (chunk->k_row != 0 && !decode_plain(chunk) && dims % FOVEA_PANEL == 0 && dims <= chunk->state.v_dim) {
         decode_list(seen, chunk->keys, &list);
     }
     if (!decode_scattered(&list, DECODE_RUN_K)) {
-        decode_products(chunk, seen, s, transposed);
+        decode_products(decode, seen, s, transposed);
         return;
     }
-    struct fovea_attention_chunk of_seen = *chunk;
-    of_seen.keys = list.count;
-    of_seen.k = dense;
+    struct fovea_decode_chunk of_seen = *decode;
+    of_seen.chunk.keys = list.count;
+    of_seen.chunk.k = dense;
     of_seen.blocks = NULL;
-    of_seen.k_row = (ptrdiff_t)dims;
-    of_seen.visible = NULL;
-    of_seen.bias = NULL;
-    of_seen.state.spread = NULL;
-    of_seen.far = 0;
-    decode_gather(chunk, &list, decode_k, dims, decode_asks(chunk), dense);
-    if (decode_asks(chunk) && !chunk->scores && !decode_scattered(&list, DECODE_RUN_V)) { // otherwise V is gathered,
-                                                                                          // too
-        decode_fetch_seen(chunk, seen, 0, chunk->keys);
+    of_seen.chunk.k_row = (ptrdiff_t)dims;
+    of_seen.chunk.visible = NULL;
+    of_seen.chunk.bias = NULL;
+    of_seen.chunk.state.spread = NULL;
+    of_seen.hints.far = 0;
+    decode_gather(decode, &list, decode_k, dims, decode_asks(decode), dense);
+    if (decode_asks(decode) && !decode->scores && !decode_scattered(&list, DECODE_RUN_V)) { // otherwise V is gathered,
+                                                                                            // too
+        decode_fetch_seen(decode, seen, 0, chunk->keys);
     }
     decode_products(&of_seen, &(uint64_t){1}, s, transposed);
     for (size_t r = 0; r < chunk->state.rows; r++) {
@@ -203,9 +205,9 @@ static void decode_scores(const struct fovea_attention_chunk *chunk, const uint6
 }
 
 /// The same for additive scores, 16 keys at a time.
-static void decode_additive(const struct fovea_attention_chunk *chunk, const uint64_t *seen, float *s,
-                            float *transposed)
+static void decode_additive(const struct fovea_decode_chunk *decode, const uint64_t *seen, float *s, float *transposed)
 {
+    const struct fovea_attention_chunk *const chunk = &decode->chunk;
     uint64_t load[FOVEA_CHUNK];
     decode_loads(chunk, seen, load);
     for (size_t j = 0, end; j < chunk->keys; j = end) {
@@ -219,7 +221,7 @@ static void decode_additive(const struct fovea_attention_chunk *chunk, const uin
                 panel = transposed;
             }
             for (size_t r = 0; r < chunk->state.rows; r++) {
-                attention_additive(chunk->qk_dim, panel, FOVEA_PANEL, chunk->q + (ptrdiff_t)r * chunk->q_row, 1,
+                attention_additive(chunk->qk_dim, panel, FOVEA_PANEL, chunk->q + (ptrdiff_t)r * decode->q_row, 1,
                                    chunk->additive[r], s + r * FOVEA_CHUNK + i, n);
             }
         }

@@ -36,13 +36,14 @@ static void decode_led_values(struct fovea_gemm_tile *tile, const float *weights
 /// acc[rows] = or += P[rows] V over keys [j, end), all of which these rows see. For few rows, if sums is not NULL,
 /// sums[rows] += the sums of P. tail holds the last partial panel of V. Always inlined: a call costs 3 % of the time of
 /// 4 queries and keys.
-static inline __attribute__((always_inline)) void decode_values(const struct fovea_attention_chunk *chunk, size_t j,
+static inline __attribute__((always_inline)) void decode_values(const struct fovea_decode_chunk *decode, size_t j,
                                                                 size_t end, size_t row, size_t rows,
                                                                 enum fovea_gemm_mode mode, const float *p,
                                                                 const float *tail, float *acc, float *sums)
 {
+    const struct fovea_attention_chunk *const chunk = &decode->chunk;
     const size_t v_dim = chunk->state.v_dim, whole = v_dim - v_dim % FOVEA_PANEL, acc_row = attention_round(v_dim);
-    const int flat = decode_flat(chunk, rows), leads = flat && decode_leads(chunk, end - j);
+    const int flat = decode_flat(decode, rows), leads = flat && decode_leads(decode, end - j);
     struct fovea_gemm_tile tile = {
         .k = end - j,
         .a_row = FOVEA_CHUNK,
@@ -54,9 +55,9 @@ static inline __attribute__((always_inline)) void decode_values(const struct fov
         .ahead_step = flat ? 0 : FOVEA_PANEL,
         .ahead_panel = (ptrdiff_t)(FOVEA_PANEL * (end - j)),
     };
-    const float *const weights = p + row * FOVEA_CHUNK + j, *const v = decode_v(chunk, j);
-    const float *const k_ahead = decode_asks(chunk) ? decode_k_ahead(chunk, j) : NULL;
-    const float *const v_ahead = decode_v_ahead(chunk, j);
+    const float *const weights = p + row * FOVEA_CHUNK + j, *const v = decode_v(decode, j);
+    const float *const k_ahead = decode_asks(decode) ? decode_k_ahead(decode, j) : NULL;
+    const float *const v_ahead = decode_v_ahead(decode, j);
     acc += row * acc_row;
     for (size_t column = 0, n; column < v_dim; column += n) {
         const int ahead = k_ahead && column < chunk->qk_dim;
@@ -75,7 +76,7 @@ static inline __attribute__((always_inline)) void decode_values(const struct fov
         } else if (flat) {
             tile.a = weights;
             tile.c = acc + column;
-            decode_few(&tile, pages, column == 0 ? sums : NULL, rows, (enum fovea_into)chunk->into);
+            decode_few(&tile, pages, column == 0 ? sums : NULL, rows, (enum fovea_into)decode->hints.into);
         } else {
             decode_touch(pages, 0, ahead ? n * (end - j) : 0);
             decode_gemm(&tile, weights, acc + column, rows);
@@ -98,15 +99,16 @@ static inline int decode_compacts(const struct fovea_attention_chunk *chunk, con
 }
 
 /// Prefetches V of keys [j, end) once more where that pays, and copies the partial last panel of V to tail.
-static inline void decode_before_values(const struct fovea_attention_chunk *chunk, size_t j, size_t end, float *tail)
+static inline void decode_before_values(const struct fovea_decode_chunk *decode, size_t j, size_t end, float *tail)
 {
+    const struct fovea_attention_chunk *const chunk = &decode->chunk;
     const size_t v_dim = chunk->state.v_dim, partial = v_dim % FOVEA_PANEL;
-    if (chunk->state.rows > DECODE_FEW ? decode_again(chunk) : decode_whole(chunk)) {
-        decode_fetch(chunk, decode_v(chunk, j), chunk->v_row, end - j, v_dim);
+    if (chunk->state.rows > DECODE_FEW ? decode_again(decode) : decode_whole(decode)) {
+        decode_fetch(decode, decode_v(decode, j), chunk->v_row, end - j, v_dim);
     }
     if (partial != 0) { // rows of V end here: what follows must not be read
         FV_NAME(pack_b_f32)
-        (end - j, partial, decode_v(chunk, j) + v_dim - partial, chunk->v_row, tail + j * FOVEA_PANEL, 0);
+        (end - j, partial, decode_v(decode, j) + v_dim - partial, chunk->v_row, tail + j * FOVEA_PANEL, 0);
     }
 }
 
@@ -128,16 +130,17 @@ static inline int decode_pays_together(const struct fovea_attention_chunk *chunk
 /// acc += P V for all rows over runs of keys that some row sees; a hidden key has weight +0. Causal, 12 queries of 12
 /// heads: 1.3 times as fast as run by run. Returns false if an infinity or NaN in V turned such a zero into a NaN
 /// (compare prefill_stands); acc and sums are +0 again then. Not inlined, because few rows that see all keys skip it.
-static __attribute__((noinline)) int decode_together(const struct fovea_attention_chunk *chunk, const uint64_t *seen,
+static __attribute__((noinline)) int decode_together(const struct fovea_decode_chunk *decode, const uint64_t *seen,
                                                      const float *p, float *tail, float *acc, float *sums)
 {
+    const struct fovea_attention_chunk *const chunk = &decode->chunk;
     const size_t rows = chunk->state.rows, all = rows * attention_round(chunk->state.v_dim);
     for (size_t j = 0, end; j < chunk->keys; j = end) {
         end = attention_run(seen, chunk->keys, j, 0);
         if (seen[j] != 0) {
-            end = decode_joined(chunk, j, end);
-            decode_before_values(chunk, j, end, tail);
-            decode_values(chunk, j, end, 0, rows, FOVEA_GEMM_ADD, p, tail, acc, sums);
+            end = decode_joined(decode, j, end);
+            decode_before_values(decode, j, end, tail);
+            decode_values(decode, j, end, 0, rows, FOVEA_GEMM_ADD, p, tail, acc, sums);
         }
     }
     uint32_t bad = 0;
@@ -159,11 +162,12 @@ static __attribute__((noinline)) int decode_together(const struct fovea_attentio
 
 /// acc = P V: all rows together if that pays; otherwise by runs of keys that the same rows see, and within them by runs
 /// of these rows. sums: as in decode_values. P is changed if V is copied to dense, [128][v_dim].
-static void decode_product(const struct fovea_attention_chunk *chunk, const uint64_t *seen, float *p, float *tail,
+static void decode_product(const struct fovea_decode_chunk *decode, const uint64_t *seen, float *p, float *tail,
                            float *acc, float *sums, float *dense)
 {
+    const struct fovea_attention_chunk *const chunk = &decode->chunk;
     const size_t rows = chunk->state.rows, v_dim = chunk->state.v_dim;
-    const int plain = decode_plain(chunk), once = plain && decode_joined(chunk, 0, chunk->keys) == chunk->keys;
+    const int plain = decode_plain(chunk), once = plain && decode_joined(decode, 0, chunk->keys) == chunk->keys;
     const enum fovea_gemm_mode mode = once ? FOVEA_GEMM_STORE : FOVEA_GEMM_ADD;
     const size_t clears = mode == FOVEA_GEMM_ADD && !FOVEA_FAULT_IS(DECODE_FRESH_KEEPS) ? rows : 0;
     for (size_t i = 0; i < clears * attention_round(v_dim); i += FV_LANES) {
@@ -171,29 +175,29 @@ static void decode_product(const struct fovea_attention_chunk *chunk, const uint
     }
     struct decode_seen list;
     if (!plain && decode_compacts(chunk, seen, &list)) {
-        struct fovea_attention_chunk of_seen = *chunk;
-        of_seen.v = dense;
+        struct fovea_decode_chunk of_seen = *decode;
+        of_seen.chunk.v = dense;
         of_seen.blocks = NULL;
-        of_seen.v_row = (ptrdiff_t)v_dim;
-        of_seen.keys = list.count;
-        decode_gather(chunk, &list, decode_v, v_dim, decode_asks(chunk), dense);
+        of_seen.chunk.v_row = (ptrdiff_t)v_dim;
+        of_seen.chunk.keys = list.count;
+        decode_gather(decode, &list, decode_v, v_dim, decode_asks(decode), dense);
         for (size_t r = 0; r < rows; r++) {
             for (size_t i = 0; i < list.count; i++) {
                 p[r * FOVEA_CHUNK + i] = p[r * FOVEA_CHUNK + list.key[i]];
             }
         }
-        decode_values(&of_seen, 0, of_seen.keys, 0, rows, mode, p, tail, acc, sums);
+        decode_values(&of_seen, 0, of_seen.chunk.keys, 0, rows, mode, p, tail, acc, sums);
         return;
     }
-    if (!plain && decode_pays_together(chunk, seen) && decode_together(chunk, seen, p, tail, acc, sums)) {
+    if (!plain && decode_pays_together(chunk, seen) && decode_together(decode, seen, p, tail, acc, sums)) {
         return;
     }
     for (size_t j = 0, end; j < chunk->keys; j = end) {
         const uint64_t by = seen[plain ? 0 : j];
         end = plain ? chunk->keys : attention_run(seen, chunk->keys, j, by);
-        end = by != 0 ? decode_joined(chunk, j, end) : end;
+        end = by != 0 ? decode_joined(decode, j, end) : end;
         if (by != 0) {
-            decode_before_values(chunk, j, end, tail);
+            decode_before_values(decode, j, end, tail);
         }
         for (size_t r = 0; by >> r != 0; r++) {
             const size_t first = r;
@@ -201,7 +205,7 @@ static void decode_product(const struct fovea_attention_chunk *chunk, const uint
                 r++;
             }
             if (r > first) {
-                decode_values(chunk, j, end, first, r - first, mode, p, tail, acc, sums ? sums + first : NULL);
+                decode_values(decode, j, end, first, r - first, mode, p, tail, acc, sums ? sums + first : NULL);
             }
         }
     }

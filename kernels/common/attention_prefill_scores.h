@@ -88,11 +88,12 @@ static inline struct prefill_vectors prefill_all_vectors(const struct fovea_atte
 }
 
 /// S^T = K Q^T for keys [first, end) and some vectors of queries; raises their maxima `most`.
-static void prefill_score(const struct fovea_attention_chunk *chunk, size_t first, size_t end,
+static void prefill_score(const struct fovea_prefill_chunk *prefill, size_t first, size_t end,
                           struct prefill_vectors vectors, float *s, float *most)
 {
+    const struct fovea_attention_chunk *const chunk = &prefill->chunk;
     struct attention_product t = {
-        .k = chunk->qk_dim, .b = chunk->q, .scale = most, .most = most, .fetch = chunk->fetch}; // no scale is read
+        .k = chunk->qk_dim, .b = chunk->q, .scale = most, .most = most, .fetch = prefill->fetch}; // no scale is read
     if (chunk->k_row != 0) {
         t.m = end - first;
         t.a = chunk->k + (ptrdiff_t)first * chunk->k_row;
@@ -136,19 +137,20 @@ static struct prefill_vectors prefill_alike(const uint64_t *seen, size_t from, s
 /// S^T of the keys that some row sees; all rows see the first `whole`. If these do not fill their last group, its keys
 /// are computed along with the rest of the group: separately, 1 and 7 keys of a causal tile, they took 2 % of its time.
 /// The keys before them raise `most`; returns the number of these.
-static size_t prefill_scores(const struct fovea_attention_chunk *chunk, const uint64_t *seen, size_t whole, float *s,
+static size_t prefill_scores(const struct fovea_prefill_chunk *prefill, const uint64_t *seen, size_t whole, float *s,
                              float *most)
 {
+    const struct fovea_attention_chunk *const chunk = &prefill->chunk;
     whole -= whole == chunk->keys ? 0 : whole % ATTENTION_GROUP;
     if (whole != 0) {
-        prefill_score(chunk, 0, whole, prefill_all_vectors(chunk), s, most);
+        prefill_score(prefill, 0, whole, prefill_all_vectors(chunk), s, most);
     }
     float others[ATTENTION_ROWS] = {0}; // includes hidden scores
     for (size_t j = whole, end; j < chunk->keys; j = end) {
         end = attention_run(seen, chunk->keys, j, 0);
         for (size_t from = j, to; from < end && seen[j] != 0; from = to) {
             const struct prefill_vectors vectors = prefill_alike(seen, from, end, ATTENTION_GROUP, &to);
-            prefill_score(chunk, from, to, vectors, s, others);
+            prefill_score(prefill, from, to, vectors, s, others);
         }
     }
     return whole;

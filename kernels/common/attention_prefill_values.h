@@ -7,10 +7,11 @@
 
 #include "kernels/common/attention_prefill_scores.h"
 
-/// Layout of V for the products: v[c / 8 * group + j * row + c % 8].
+/// V as the products read it, v[c / 8 * group + j * row + c % 8], and what they prefetch along with it, or NULL.
 struct prefill_v {
     const float *v;
     ptrdiff_t row, group;
+    struct fovea_fetch_list *fetch;
 };
 
 /// The address of column c of key j.
@@ -37,7 +38,7 @@ static inline __attribute__((always_inline)) void prefill_product_v(const struct
         .b = p + j * ATTENTION_ROWS,
         .c = c,
         .scale = alpha,
-        .fetch = chunk->fetch,
+        .fetch = v->fetch,
     };
     prefill_product(&t, vectors.first, vectors.end, mode);
 }

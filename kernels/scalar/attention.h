@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // kernels/scalar/attention.h - one chunk of keys against one query row, the definition (docs/numerics.md section 3).
 //
-// Prefill and decode differ only in the layout of q and the strides of O, so both kernels are this code.
+// Prefill and decode differ only in the layout of q and the strides of O, so both kernels are this code. Decode may
+// also return scores, and finds K and V in blocks.
 #ifndef FOVEA_KERNELS_SCALAR_ATTENTION_H
 #define FOVEA_KERNELS_SCALAR_ATTENTION_H
 
@@ -39,8 +40,9 @@ static inline const float *scalar_matrix(const float *whole, const float *const 
 }
 
 /// Scores of the keys that row r sees, in ascending order; key[i] is the key of score s[i]. Returns their number.
-/// A key that the mask hides is not loaded.
-static inline size_t scalar_attention_scores(const struct fovea_attention_chunk *chunk, size_t r,
+/// A key that the mask hides is not loaded. blocks: NULL, or where K is.
+static inline size_t scalar_attention_scores(const struct fovea_attention_chunk *chunk,
+                                             const struct fovea_attention_blocks *blocks, size_t r,
                                              struct scalar_vector q, float *s, size_t *key)
 {
     size_t seen = 0;
@@ -53,7 +55,7 @@ static inline size_t scalar_attention_scores(const struct fovea_attention_chunk 
             continue;
         }
         size_t index = j;
-        const float *const keys = scalar_matrix(chunk->k, chunk->blocks ? chunk->blocks->k : NULL, &index);
+        const float *const keys = scalar_matrix(chunk->k, blocks ? blocks->k : NULL, &index);
         const struct scalar_vector k = chunk->k_row ? scalar_row_vector(keys, chunk->k_row, index)
                                                     : scalar_panel_vector(keys, chunk->qk_dim, index);
         float score = 0.0f;
@@ -104,24 +106,14 @@ static inline float *scalar_attention_o(const struct fovea_attention_state *stat
     return state->o + (ptrdiff_t)r * state->o_row + (ptrdiff_t)c * state->o_col;
 }
 
-/// Updates the state of row r by the chunk. A row that sees no key keeps its state.
-static inline void scalar_attention_row(const struct fovea_attention_chunk *chunk, size_t r, struct scalar_vector q)
+/// Updates the state of row r by the chunk. A row that sees no key keeps its state. blocks: NULL, or where K and V are.
+static inline void scalar_attention_row(const struct fovea_attention_chunk *chunk,
+                                        const struct fovea_attention_blocks *blocks, size_t r, struct scalar_vector q)
 {
     const struct fovea_attention_state *const state = &chunk->state;
     float p[FOVEA_CHUNK]; // scores, then probabilities
     size_t key[FOVEA_CHUNK];
-    const size_t seen = scalar_attention_scores(chunk, r, q, p, key);
-    if (chunk->scores) {
-        float *const row = chunk->scores + r * FOVEA_CHUNK;
-        for (size_t j = 0; j < chunk->keys || j % FOVEA_PANEL != 0; j++) {
-            row[j] = -INFINITY;
-        }
-        const float lse = chunk->lse ? chunk->lse[r] : 0;
-        for (size_t i = 0; i < seen && lse != -INFINITY; i++) {
-            row[key[i]] = chunk->lse && p[i] != -INFINITY ? (p[i] - lse) * scalar_ln2e : p[i];
-        }
-        return;
-    }
+    const size_t seen = scalar_attention_scores(chunk, blocks, r, q, p, key);
     for (size_t c = 0; c < state->v_dim && chunk->fresh && seen == 0; c++) {
         *scalar_attention_o(state, r, c) = 0.0f;
     }
@@ -151,7 +143,7 @@ static inline void scalar_attention_row(const struct fovea_attention_chunk *chun
         float acc = 0.0f;
         for (size_t i = 0; i < seen; i++) {
             size_t index = key[i];
-            const float *const values = scalar_matrix(chunk->v, chunk->blocks ? chunk->blocks->v : NULL, &index);
+            const float *const values = scalar_matrix(chunk->v, blocks ? blocks->v : NULL, &index);
             acc = fmaf(p[i], values[(ptrdiff_t)index * chunk->v_row + (ptrdiff_t)c], acc);
         }
         float *const o = scalar_attention_o(state, r, c);

@@ -54,7 +54,7 @@ static void draw_problem(struct attention_case *a)
         a->scores[0] = check_buffer(c, "scores", a->chunk.state.rows * FOVEA_CHUNK);
         a->scores[1] = check_twin(c, a->scores[0]);
         if (check_chance(rng, 60))
-            a->chunk.lse = draw_lse(c, a->chunk.state.rows);
+            a->decode_chunk.lse = draw_lse(c, a->chunk.state.rows);
     }
     a->plain = !a->scores[0] && check_chance(rng, 45);
     a->ordered = !a->prefill && !a->scores[0] && !a->additive && !a->own_pages && check_chance(rng, 40);
@@ -103,12 +103,14 @@ static ptrdiff_t draw_queries(struct attention_case *a, const float **rows)
 {
     struct fovea_attention_chunk *const chunk = &a->chunk;
     const size_t d = chunk->qk_dim, count = chunk->state.rows;
-    chunk->q_row = (ptrdiff_t)(a->prefill ? 0 : d + (check_chance(&a->c->rng, 50) ? check_below(&a->c->rng, 20) : 0));
+    const size_t row = a->prefill ? 0 : d + (check_chance(&a->c->rng, 50) ? check_below(&a->c->rng, 20) : 0);
+    if (!a->prefill)
+        a->decode_chunk.q_row = (ptrdiff_t)row;
     const size_t lanes = a->c->variant->queries, last = count - 1;
     struct check_buffer *const q =
-        check_buffer(a->c, "q", a->prefill ? (d - 1) * lanes + round16(count) : last * (size_t)chunk->q_row + d);
+        check_buffer(a->c, "q", a->prefill ? (d - 1) * lanes + round16(count) : last * row + d);
     for (size_t r = 0; r < count; r++) {
-        const size_t first = a->prefill ? r : r * (size_t)chunk->q_row;
+        const size_t first = a->prefill ? r : r * row;
         for (size_t i = 0; i < d; i++)
             q->data[first + i * (a->prefill ? lanes : 1)] = check_draw(&a->c->rng, &a->q_values);
         rows[r] = q->data + first;
@@ -208,27 +210,36 @@ static void draw_shared(struct attention_case *a)
     check_describe(a->c, " shared%s%s%s", copy.k ? " k" : "", copy.v ? " v" : "", a->fetch ? ", fetches" : "");
 }
 
+static void run_kernel(const struct attention_case *a, const struct check_variant *who)
+{
+    if (a->prefill)
+        who->run.prefill(&a->prefill_chunk);
+    else
+        who->run.decode(&a->decode_chunk);
+}
+
 /// Mostly another tile takes the chunk first: it sees some of what this one sees, and its state is nobody's.
 static void run_other(struct attention_case *a, const struct attention_states *other, struct check_buffer *scratch)
 {
-    struct fovea_attention_chunk chunk = a->chunk;
+    struct fovea_prefill_chunk prefill = a->prefill_chunk;
+    struct fovea_attention_chunk *const chunk = &prefill.chunk;
     uint64_t visible[FOVEA_CHUNK], random = 0;
     memset(a->copy->k_done, 0, sizeof a->copy->k_done);
     memset(a->copy->v_done, 0, sizeof a->copy->v_done);
     if (check_chance(&a->c->rng, 30))
         return;
     const uint32_t change = check_chance(&a->c->rng, 50) ? 100 : 3; // per cent of the keys: each for itself, or runs
-    for (size_t j = 0; j < chunk.keys; j++) {
+    for (size_t j = 0; j < chunk->keys; j++) {
         if (check_chance(&a->c->rng, change))
             random = check_chance(&a->c->rng, 50) ? 0 : ~UINT64_C(0) >> check_below(&a->c->rng, 64);
-        visible[j] = (chunk.visible ? chunk.visible[j] : ~UINT64_C(0)) & random;
+        visible[j] = (chunk->visible ? chunk->visible[j] : ~UINT64_C(0)) & random;
     }
-    chunk.visible = visible;
-    chunk.fresh = 0;
-    chunk.state = attention_state(other, 1);
-    chunk.scratch = scratch->data;
-    chunk.copy = a->copy;
-    a->c->variant->run.attention(&chunk);
+    chunk->visible = visible;
+    chunk->fresh = 0;
+    chunk->state = attention_state(other, 1);
+    chunk->scratch = scratch->data;
+    prefill.copy = a->copy;
+    a->c->variant->run.prefill(&prefill);
 }
 
 static void run_chunk(struct attention_case *a, const struct attention_states *states,
@@ -237,20 +248,24 @@ static void run_chunk(struct attention_case *a, const struct attention_states *s
     struct check_case *const c = a->c;
     const struct check_variant *const who[] = {c->scalar, c->variant};
     const float *const k = a->chunk.k, *const v = a->chunk.v;
-    a->chunk.k = a->chunk.blocks ? NULL : k;
-    a->chunk.v = a->chunk.blocks ? NULL : v;
+    const bool blocks = !a->prefill && a->decode_chunk.blocks;
+    a->chunk.k = blocks ? NULL : k;
+    a->chunk.v = blocks ? NULL : v;
     check_seal();
     for (size_t w = 0; w < 2; w++) {
         a->chunk.state = attention_state(states, w);
         a->chunk.scratch = scratch[w]->data;
-        a->chunk.scores = a->scores[w] ? a->scores[w]->data : NULL;
-        a->chunk.copy = w == 1 ? a->copy : NULL;
-        a->chunk.fetch = w == 1 ? a->fetch : NULL;
-        a->chunk.begun = &a->begun[w];
+        if (a->prefill) {
+            a->prefill_chunk.copy = w == 1 ? a->copy : NULL;
+            a->prefill_chunk.fetch = w == 1 ? a->fetch : NULL;
+        } else {
+            a->decode_chunk.scores = a->scores[w] ? a->scores[w]->data : NULL;
+            a->decode_chunk.begun = &a->begun[w];
+        }
         check_enter(c, who[w]);
-        if (a->chunk.copy)
+        if (w == 1 && a->copy)
             run_other(a, other, scratch[w]);
-        who[w]->run.attention(&a->chunk);
+        run_kernel(a, who[w]);
         check_leave(c);
     }
     check_sealed(c);
@@ -344,8 +359,9 @@ static double bench(struct check_case *c, size_t calls)
     chunk->scratch = check_buffer(c, "scratch", fovea_attention_scratch(d, d))->data;
     c->started = check_seconds();
     for (size_t i = 0; i < calls; i++)
-        c->variant->run.attention(chunk);
+        run_kernel(&a, c->variant);
     return 4.0 * (double)(chunk->state.rows * FOVEA_CHUNK * d);
 }
 
-const struct check_family check_family_attention = {800, run_case, bench};
+const struct check_family check_family_prefill = {800, run_case, bench};
+const struct check_family check_family_decode = {800, run_case, bench};

@@ -8,7 +8,12 @@
 struct attention_case {
     struct check_case *c;
     bool prefill, panels, own_pages;
-    struct fovea_attention_chunk chunk; ///< q, k, v, masks of the chunk at hand; state and scratch of whoever runs
+    /// The largest comes first, so that an initialiser clears all of it.
+    union {
+        struct fovea_decode_chunk decode_chunk;   ///< decode
+        struct fovea_prefill_chunk prefill_chunk; ///< prefill
+        struct fovea_attention_chunk chunk; ///< q, k, v, masks of the chunk at hand; state and scratch of whoever runs
+    };
     struct check_source q_values, k_values, v_values, bias_values;
     struct check_buffer *scores[2]; ///< decode, or NULL: the scores are returned, and nothing else is done
     bool ordered;                   ///< decode: the kernel may know K of the chunk that comes next

@@ -173,7 +173,9 @@ static void fill_key(struct attention_case *a, float *k, size_t j)
 static float *draw_keys(struct attention_case *a, float *next)
 {
     struct fovea_attention_chunk *const chunk = &a->chunk;
-    chunk->k_next = a->next = NULL;
+    if (!a->prefill)
+        a->decode_chunk.k_next = NULL;
+    a->next = NULL;
     if (next)
         return next;
     const bool more = a->ordered && chunk->keys == FOVEA_CHUNK && check_chance(&a->c->rng, 80);
@@ -181,7 +183,7 @@ static float *draw_keys(struct attention_case *a, float *next)
     float *const k = a->panels ? make_panels(a, keys) : make_rows(a, "K", keys, d, &chunk->k_row);
     if (more) {
         check_describe(a->c, " and the next");
-        chunk->k_next = a->next = k + FOVEA_CHUNK * (a->panels ? d : (size_t)chunk->k_row);
+        a->decode_chunk.k_next = a->next = k + FOVEA_CHUNK * (a->panels ? d : (size_t)chunk->k_row);
         for (size_t j = 0; j < FOVEA_CHUNK; j++)
             fill_key(a, a->next, j);
     }
@@ -232,7 +234,7 @@ static void draw_blocks(struct attention_case *a)
     const bool ahead = check_chance(&a->c->rng, 50);
     const size_t d = chunk->qk_dim, v_dim = chunk->state.v_dim;
     a->blocks = (struct fovea_attention_blocks){.k = {NULL}};
-    chunk->blocks = &a->blocks;
+    a->decode_chunk.blocks = &a->blocks;
     check_describe(a->c, " blocks");
     if (a->own_pages) { // of which hidden ones cannot be read: left where they lie
         for (size_t i = 0; i * FOVEA_PANEL < chunk->keys; i++) {
@@ -247,6 +249,19 @@ static void draw_blocks(struct attention_case *a)
         a->blocks.k_ahead[i] = a->blocks.k[i];
         a->blocks.v_ahead[i] = a->blocks.v[i];
     }
+}
+
+static void draw_hints(struct attention_case *a)
+{
+    struct fovea_decode_hints *const hints = &a->decode_chunk.hints;
+    struct check_rng *const rng = &a->c->rng;
+    hints->far = check_chance(rng, 50);
+    hints->again = check_chance(rng, 50);
+    hints->whole = check_chance(rng, 50);
+    hints->into = (uint32_t)check_below(rng, 3);
+    hints->beside = check_chance(rng, 70);
+    hints->k_ahead = hints->far && check_chance(rng, 50) ? a->chunk.k : NULL;
+    hints->v_ahead = hints->far && check_chance(rng, 50) ? a->chunk.v : NULL;
 }
 
 void attention_draw_chunk(struct attention_case *a)
@@ -275,14 +290,10 @@ void attention_draw_chunk(struct attention_case *a)
     if (one < chunk->keys) // an infinity, for those alone who see it
         v[one * (size_t)chunk->v_row + check_below(rng, chunk->state.v_dim)] = INFINITY;
     chunk->v = v;
-    chunk->far = check_chance(rng, 50); // hints
-    chunk->again = check_chance(rng, 50);
-    chunk->whole = check_chance(rng, 50);
-    chunk->into = (uint32_t)check_below(rng, 3);
-    chunk->beside = check_chance(rng, 70);
-    chunk->k_ahead = chunk->far && check_chance(rng, 50) ? chunk->k : NULL;
-    chunk->v_ahead = chunk->far && check_chance(rng, 50) ? chunk->v : NULL;
-    chunk->blocks = NULL;
-    if (!a->prefill && !a->additive && !next && !chunk->k_next && check_chance(rng, 30))
+    if (a->prefill)
+        return;
+    draw_hints(a);
+    a->decode_chunk.blocks = NULL;
+    if (!a->additive && !next && !a->next && check_chance(rng, 30))
         draw_blocks(a);
 }

@@ -47,7 +47,8 @@ struct check_variant {
         fovea_norm_fn *norm;
         fovea_dropout_fn *dropout;
         fovea_rotary_fn *rotary;
-        fovea_attention_fn *attention;
+        fovea_prefill_fn *prefill;
+        fovea_decode_fn *decode;
         fovea_keep_fn *keep;
         fovea_merge_fn *merge;
         fovea_finish_fn *finish;
@@ -60,8 +61,8 @@ const struct check_variant *check_scalar(const char *slot);
 
 extern const struct check_family check_family_gemm, check_family_gemm_bt, check_family_gemm_bn, check_family_gemm_edge,
     check_family_pack, check_family_transpose, check_family_epilogue, check_family_unary, check_family_binary,
-    check_family_norm, check_family_dropout, check_family_rotary, check_family_attention, check_family_keep,
-    check_family_merge, check_family_finish;
+    check_family_norm, check_family_dropout, check_family_rotary, check_family_prefill, check_family_decode,
+    check_family_keep, check_family_merge, check_family_finish;
 
 // ---- Random numbers and values (values.c) ------------------------------------------------------------------------
 

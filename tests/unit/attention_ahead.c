@@ -44,24 +44,24 @@ static void run(const struct form *f)
     for (calls = 0; calls < CHUNKS; calls++) {
         const size_t chunk = FOVEA_CHUNK * f->dims, at = calls * chunk;
         const bool more = calls + 1 < CHUNKS;
-        struct fovea_attention_chunk c = {.keys = more ? FOVEA_CHUNK : LAST_KEYS,
-                                          .qk_dim = f->dims,
-                                          .q = q,
-                                          .q_row = (ptrdiff_t)f->dims,
-                                          .k = cache[0] + at,
-                                          .k_row = f->panels ? 0 : (ptrdiff_t)f->dims,
-                                          .v = cache[1] + at,
-                                          .v_row = (ptrdiff_t)f->dims,
-                                          .far = 1,
-                                          .into = f->into,
-                                          .k_ahead = more ? cache[0] + at + chunk : NULL,
-                                          .v_ahead = more ? cache[1] + at + chunk : NULL,
-                                          .fresh = calls == 0,
-                                          .scratch = scratch};
-        c.state = (struct fovea_attention_state){.rows = f->rows, .v_dim = f->dims, .m = m, .l = l, .o = o};
-        c.state.o_row = (ptrdiff_t)f->dims;
-        c.state.o_col = 1;
-        attention_ahead_kernel(&c);
+        const struct fovea_decode_chunk decode = {
+            .chunk = {.keys = more ? FOVEA_CHUNK : LAST_KEYS,
+                      .qk_dim = f->dims,
+                      .q = q,
+                      .k = cache[0] + at,
+                      .k_row = f->panels ? 0 : (ptrdiff_t)f->dims,
+                      .v = cache[1] + at,
+                      .v_row = (ptrdiff_t)f->dims,
+                      .state = {f->rows, f->dims, m, l, o, .o_row = (ptrdiff_t)f->dims, .o_col = 1},
+                      .fresh = calls == 0,
+                      .scratch = scratch},
+            .q_row = (ptrdiff_t)f->dims,
+            .hints = {.far = 1,
+                      .into = f->into,
+                      .k_ahead = more ? cache[0] + at + chunk : NULL,
+                      .v_ahead = more ? cache[1] + at + chunk : NULL},
+        };
+        attention_ahead_kernel(&decode);
     }
 }
 

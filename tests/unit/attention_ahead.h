@@ -6,6 +6,6 @@
 #include "kernels/kernel.h"
 
 void attention_ahead_ask(const void *line);
-void attention_ahead_kernel(const struct fovea_attention_chunk *chunk);
+void attention_ahead_kernel(const struct fovea_decode_chunk *decode);
 
 #endif

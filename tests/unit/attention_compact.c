@@ -148,14 +148,14 @@ static void compare(const struct fovea_engine *engine, const char *isa, struct p
 
 // ---- What the kernel is given ------------------------------------------------------------------------------------
 
-static fovea_attention_fn *spied;
+static fovea_prefill_fn *spied;
 static size_t keys_most, calls;
 
-static void spy(const struct fovea_attention_chunk *chunk)
+static void spy(const struct fovea_prefill_chunk *prefill)
 {
-    keys_most = chunk->keys > keys_most ? chunk->keys : keys_most;
+    keys_most = prefill->chunk.keys > keys_most ? prefill->chunk.keys : keys_most;
     calls++;
-    spied(chunk);
+    spied(prefill);
 }
 
 // Queries 0 to 47, a tile, see every other key from the first on, the next ones those between: each tile has a copy of
