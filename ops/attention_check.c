@@ -184,6 +184,8 @@ enum fovea_status fovea_explain_attention_call(const void *plan, const struct fo
     const struct fovea_attention_desc *const d = &((const struct fovea_attention_layout *)plan)->desc;
     const bool apart = args->batch > 1 && args->q_starts == NULL && args->batch_strides == NULL;
     const struct fovea_asked asked[] = {
+        {args->q_offsets != NULL, "q_offsets", NAN},
+        {args->kv_past != NULL, "kv_past and new keys", (double)args->kv_new},
         {args->q_starts != NULL, "ragged", NAN},
         {apart && (args->q_len < d->q_len || args->kv_len < d->kv_len), "batch strides as planned", NAN},
         {args->lse != NULL, "lse", NAN},

@@ -177,6 +177,7 @@ static void alone(const struct attention_case *c, size_t b, const float *togethe
     one.args.q_offset = c->args.q_offsets ? c->args.q_offsets[b] : c->args.q_offset;
     one.args.q_offsets = NULL;
     one.args.kv_lens = c->args.kv_lens ? c->args.kv_lens + lens : NULL;
+    one.args.kv_past = c->args.kv_past ? c->args.kv_past + b : NULL;
     one.args.mask = c->args.mask ? c->args.mask + b * c->desc.mask_batch : NULL;
     one.args.bias = c->args.bias ? c->args.bias + b * c->desc.bias_batch : NULL;
     one.args.q_segments = c->args.q_segments ? c->args.q_segments + b * c->args.q_len : NULL;

@@ -44,8 +44,7 @@ static void draw_sizes(struct attention_case *c, size_t work)
         a->batch = check_below(rng, 4);
         d->kv_heads = PICK(rng, 1, 1, 2, 3);
         d->heads = check_chance(rng, 2) ? 0 : d->kv_heads * PICK(rng, 1, 1, 1, 2, 3, 8, 17);
-        a->q_len = draw_q_len(rng);
-        a->kv_len = draw_kv_len(rng);
+        a->q_len = draw_q_len(rng), a->kv_len = draw_kv_len(rng);
         d->qk_dim = draw_dim(rng);
         d->v_dim = check_chance(rng, 50) ? d->qk_dim : draw_dim(rng);
         if (beside) {
@@ -201,10 +200,13 @@ static void draw_ends(struct attention_case *c)
     const int64_t end = (int64_t)a->kv_len - (int64_t)a->q_len, far = INT64_C(1) << 33;
     const int64_t offsets[] = {0, 0, end, end, end / 2, -1, -3, -40, 1000000, far, -far, INT64_MAX, INT64_MIN};
     int64_t *const each = test_memory(a->batch * sizeof *each, TEST_HIGH);
+    size_t *const past = test_memory(a->batch * sizeof *past, TEST_HIGH);
     a->q_offset = offsets[check_below(rng, sizeof offsets / sizeof *offsets)];
     for (size_t b = 0; b < a->batch; b++)
-        each[b] = offsets[check_below(rng, sizeof offsets / sizeof *offsets)];
+        each[b] = offsets[check_below(rng, sizeof offsets / sizeof *offsets)],
+        past[b] = check_chance(rng, 10) ? SIZE_MAX : check_below(rng, a->kv_len + 2);
     a->q_offsets = check_chance(rng, 30) ? each : NULL;
+    a->kv_past = check_chance(rng, 20) ? past : NULL, a->kv_new = check_below(rng, 21) - 1;
     if (check_chance(rng, 30)) {
         const int64_t most = INT64_C(1) << 62, at = a->q_offset;
         const bool furthest = at == INT64_MAX || at == INT64_MIN;
@@ -267,9 +269,7 @@ static void draw_segments(struct attention_case *c)
             }
         }
     }
-    c->desc.segments = 1;
-    c->args.q_segments = ids[0];
-    c->args.kv_segments = ids[1];
+    c->desc.segments = 1, c->args.q_segments = ids[0], c->args.kv_segments = ids[1];
 }
 
 static void draw_blocks(struct attention_case *c)

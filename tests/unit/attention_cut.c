@@ -221,13 +221,19 @@ static void run_ragged(struct attention_case *c, enum test_way way)
     }
 }
 
+// Whether a position is not one of those that are clamped, from which pieces could not count on.
+static bool counts(int64_t position)
+{
+    return position > INT64_MIN / 2 && position < INT64_MAX / 2;
+}
+
 // Whether it has rows, keys, and positions that may be counted on from.
 static bool is_case(const struct attention_case *c)
 {
-    bool counts = c->args.q_offset < INT64_MAX / 2;
+    bool all = counts(c->args.q_offset);
     for (size_t b = 0; b < c->args.batch && c->args.q_offsets; b++)
-        counts &= c->args.q_offsets[b] < INT64_MAX / 2;
-    return counts && c->args.batch * c->desc.heads * c->args.kv_len != 0 && c->args.q_len > 1;
+        all &= counts(c->args.q_offsets[b]);
+    return all && c->args.batch * c->desc.heads * c->args.kv_len != 0 && c->args.q_len > 1;
 }
 
 static bool run_case(uint64_t number)
