@@ -70,6 +70,14 @@ static void run_dropout(const struct fovea_rowwise_layout *plan, const struct fo
     }
 }
 
+// The position of a row, or of the sequence that begins there.
+static size_t position_of(const struct fovea_rowwise_args *args, size_t row)
+{
+    return args->positions != NULL ? args->positions[row]
+           : args->starts != NULL  ? args->starts[row / args->len] + row % args->len
+                                   : args->position + row % args->len;
+}
+
 // The heads of one row.
 static void run_rotary(const struct fovea_rowwise_layout *plan, const struct fovea_rowwise_args *args, size_t row,
                        const float *x, float *y)
@@ -78,7 +86,7 @@ static void run_rotary(const struct fovea_rowwise_layout *plan, const struct fov
     const size_t pairs = d->rotary_dim / 2, dim = d->cols / d->heads;
     const float *cos = NULL, *sin = NULL; // if nothing is rotated
     if (pairs != 0) {
-        const size_t position = args->positions != NULL ? args->positions[row] : args->position + row % args->len;
+        const size_t position = position_of(args, row);
         cos = args->cos + position * pairs;
         sin = args->sin + position * pairs;
     }
@@ -135,9 +143,12 @@ static enum fovea_status check_positions(const struct fovea_rowwise_desc *d, con
     FOVEA_REQUIRE_POINTERS("rowwise", why, {"args.cos", args->cos}, {"args.sin", args->sin});
     if (args->positions == NULL) {
         FOVEA_REQUIRE(args->len >= 1, FOVEA_ERR_SHAPE, why, "rowwise: args.len is 0");
-        const size_t len = fovea_min(args->len, args->rows);
-        FOVEA_REQUIRE(len <= d->rotary_positions && args->position <= d->rotary_positions - len, FOVEA_ERR_SHAPE, why,
-                      "rowwise: %zu rows from position %zu on, of %zu", len, args->position, d->rotary_positions);
+        for (size_t r = 0, len; r < (args->starts != NULL ? args->rows : 1); r += len) { // sequence by sequence
+            len = fovea_min(args->len, args->rows - r);
+            FOVEA_REQUIRE(len <= d->rotary_positions && position_of(args, r) <= d->rotary_positions - len,
+                          FOVEA_ERR_SHAPE, why, "rowwise: %zu rows from position %zu on, of %zu", len,
+                          position_of(args, r), d->rotary_positions);
+        }
     }
     for (size_t r = 0; args->positions != NULL && r < args->rows; r++) {
         FOVEA_REQUIRE(args->positions[r] < d->rotary_positions, FOVEA_ERR_SHAPE, why,

@@ -80,6 +80,7 @@ struct fovea_rowwise_args {
     const float *cos, *sin;    ///< (rotary_positions, rotary_dim / 2) dense
     const uint32_t *positions; ///< NULL, or one per row, each below rotary_positions
     size_t position, len;      ///< without positions: a sequence has len rows, at least 1
+    const size_t *starts; ///< NULL, or one for each sequence of len rows, replacing position: that of its first row
 };
 
 /// As in fovea/gemm.h. A row-wise plan has one phase and needs neither shared nor scratch. Errors of the plan: NULL,

@@ -34,7 +34,9 @@ static void expect(const struct fovea_rowwise_desc *d, const struct fovea_rowwis
 {
     const size_t dim = d->cols / d->heads, pairs = d->rotary_dim / 2;
     for (size_t r = 0; r < a->rows; r++) {
-        const size_t position = a->positions ? a->positions[r] : a->position + r % a->len;
+        const size_t position = a->positions ? a->positions[r]
+                                : a->starts  ? a->starts[r / a->len] + r % a->len
+                                             : a->position + r % a->len;
         for (size_t h = 0; h < d->heads; h++) {
             const float *const x = a->x + r * d->ldx + h * dim;
             float *const to = y + r * d->ldy + h * dim;
@@ -75,6 +77,11 @@ static void test_draw(int number)
     } else {
         a.len = 1 + test_below(&rng, (uint32_t)d.rotary_positions);
         a.position = test_below(&rng, (uint32_t)(d.rotary_positions - a.len) + 1);
+        const size_t sequences = (d.rows + a.len - 1) / a.len;
+        size_t *const starts = test_memory(sequences * sizeof *starts, TEST_HIGH);
+        for (size_t s = 0; s < sequences; s++)
+            starts[s] = test_below(&rng, (uint32_t)(d.rotary_positions - a.len) + 1);
+        a.starts = test_below(&rng, 2) ? starts : NULL;
     }
     const size_t in = (d.rows - 1) * d.ldx + d.cols, out = (d.rows - 1) * d.ldy + d.cols;
     const float *const x = some(in), *const before = in_place ? x : some(out);
@@ -108,6 +115,7 @@ static void test_refused(void)
     const struct fovea_rowwise_args args = {
         .x = x, .y = x, .rows = ROWS, .cos = table, .sin = table, .position = 1, .len = ROWS};
     static const uint32_t beyond[ROWS] = {0, 1, POSITIONS, 2};
+    static const size_t starts[] = {2, 3, 4}, second[] = {0, 4}, huge[] = {0, SIZE_MAX};
     struct fovea_rowwise_desc d;
     struct fovea_rowwise_args a;
 #define REFUSED(change, status)                                                                                        \
@@ -126,6 +134,11 @@ static void test_refused(void)
     REFUSED(a.position = 2, FOVEA_ERR_SHAPE)
     REFUSED(a.position = SIZE_MAX, FOVEA_ERR_SHAPE)
     REFUSED(a.positions = beyond, FOVEA_ERR_SHAPE)
+    REFUSED((a.starts = starts, a.len = 2, a.position = 9), FOVEA_OK)
+    REFUSED((a.starts = starts, a.len = 3), FOVEA_OK) // the last sequence has one row
+    REFUSED((a.starts = second, a.len = 2), FOVEA_ERR_SHAPE)
+    REFUSED((a.starts = huge, a.len = 2), FOVEA_ERR_SHAPE)
+    REFUSED((a.starts = starts, a.len = 0), FOVEA_ERR_SHAPE)
 #undef REFUSED
 }
 
