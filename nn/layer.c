@@ -12,6 +12,7 @@ static struct fovea_mha_args self_args(const struct fovea_layer_args *args)
                                    .q_len = args->len,
                                    .kv_len = args->len,
                                    .position = args->position,
+                                   .positions = args->positions,
                                    .cache = args->self_cache,
                                    .rotary_cos = args->rotary_cos,
                                    .rotary_sin = args->rotary_sin,
@@ -27,7 +28,8 @@ static struct fovea_mha_args cross_args(const struct fovea_layer_args *args)
                                    .batch = args->batch / args->beams,
                                    .q_len = args->len * args->beams,
                                    .kv_len = args->memory_len,
-                                   .position = args->position, // names what is dropped
+                                   .position = args->position, // they name what is dropped
+                                   .positions = args->beams == 1 ? args->positions : NULL,
                                    .cache = args->cross_cache,
                                    .kv_lens = args->memory_lens,
                                    .seed = args->seed,
@@ -135,6 +137,7 @@ static enum fovea_status check_given(const struct fovea_layer_desc *desc, const 
         {"lens", args->lens, !causal, "the layer is causal"},
         {"memory", args->memory, desc->decoder && !desc->cached, desc->decoder ? "cross_cache has its keys" : no_cross},
         {"memory_lens", args->memory_lens, desc->decoder, no_cross},
+        {"positions", args->positions, desc->cached, uncached},
         {"self_cache", args->self_cache, desc->cached, uncached},
         {"cross_cache", args->cross_cache, desc->cached && desc->decoder, desc->decoder ? uncached : no_cross},
         {"rotary_cos", args->rotary_cos, desc->rotary_dim != 0, "the plan has no rotary_dim"},
@@ -178,6 +181,8 @@ enum fovea_status fovea_layer_check(const struct layer_plan *plan, const struct 
                              {"args.beams", args->beams, desc->beams});
         FOVEA_REQUIRE(args->beams != 0 && args->batch % args->beams == 0, FOVEA_ERR_SHAPE, why,
                       "layer: args.beams is %zu, which does not divide args.batch, %zu", args->beams, args->batch);
+        FOVEA_REQUIRE(!args->positions || args->beams == 1 || desc->dropout == 0 || args->eval, FOVEA_ERR_UNSUPPORTED,
+                      why, "layer: args.positions with beams and dropout: rows of one memory have one position");
         FOVEA_REQUIRE(desc->cached || !args->memory_len || args->memory, FOVEA_ERR_NULL, why,
                       "layer: args.memory is NULL");
         struct fovea_mha_args cross = cross_args(args);
@@ -203,8 +208,8 @@ enum fovea_status fovea_explain_layer_call(const void *plan, const struct fovea_
         {args->eval != 0, "no dropout", NAN},
     };
     const struct fovea_size sizes[] = {{"args.batch", args->batch}, {"args.len", args->len}};
-    fovea_say(&why, "layer: batch %zu, len %zu, memory_len %zu, position %zu", args->batch, args->len, args->memory_len,
-              args->position);
+    fovea_say(&why, "layer: batch %zu, len %zu, memory_len %zu", args->batch, args->len, args->memory_len);
+    fovea_say_positions(args->position, args->positions, args->batch, &why);
     fovea_say_asked(&why, asked, FOVEA_COUNT(asked));
     fovea_say_nothing(&why, sizes, FOVEA_COUNT(sizes));
     return FOVEA_OK;

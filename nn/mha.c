@@ -14,8 +14,8 @@ static struct fovea_gemm_args linear(const struct fovea_linear *weights, const f
     return (struct fovea_gemm_args){.a = x, .b = weights->weight, .c = y, .bias = weights->bias, .m = rows};
 }
 
-// In place, sequences of `len` rows from a position on.
-static struct fovea_rowwise_args rotate(const struct fovea_mha_args *args, float *x, size_t rows, size_t position,
+// In place, sequences of `len` rows, from those of the call or from 0 on.
+static struct fovea_rowwise_args rotate(const struct fovea_mha_args *args, float *x, size_t rows, bool from_0,
                                         size_t len)
 {
     return (struct fovea_rowwise_args){.x = x,
@@ -23,7 +23,8 @@ static struct fovea_rowwise_args rotate(const struct fovea_mha_args *args, float
                                        .rows = rows,
                                        .cos = args->rotary_cos,
                                        .sin = args->rotary_sin,
-                                       .position = position,
+                                       .position = from_0 ? 0 : args->position,
+                                       .starts = from_0 ? NULL : args->positions,
                                        .len = len};
 }
 
@@ -58,6 +59,9 @@ static struct fovea_attention_args attention(const struct mha_plan *plan, const 
         a.v = args->cache->v;
     }
     a.q_offset = (int64_t)args->position;
+    a.q_offsets = (const int64_t *)args->positions; // the same type but for its sign, and checked to have none
+    a.kv_past = desc->keys == FOVEA_MHA_APPEND ? args->positions : NULL;
+    a.kv_new = args->kv_len;
     a.kv_lens = args->kv_lens;
     a.mask = args->mask;
     a.bias = args->bias;
@@ -117,11 +121,11 @@ void fovea_mha_part_args(const void *composite, const void *call, void *shared, 
         out->gemm = linear(&w->v, args->value, activation(shared, plan->v), kv_rows);
         break;
     case MHA_ROTATE_Q:
-        out->rowwise = rotate(args, activation(shared, plan->q), q_rows, args->position, args->q_len);
+        out->rowwise = rotate(args, activation(shared, plan->q), q_rows, false, args->q_len);
         break;
     case MHA_ROTATE_K:
-        out->rowwise = rotate(args, activation(shared, plan->k), kv_rows,
-                              plan->desc.keys == FOVEA_MHA_APPEND ? args->position : 0, args->kv_len);
+        out->rowwise =
+            rotate(args, activation(shared, plan->k), kv_rows, plan->desc.keys != FOVEA_MHA_APPEND, args->kv_len);
         break;
     case MHA_APPEND_KV:
         out->mha = append(plan, args, shared);
@@ -154,7 +158,7 @@ void fovea_mha_part_args(const void *composite, const void *call, void *shared, 
 static struct fovea_kv_news news_of(const struct fovea_job *job)
 {
     const struct fovea_mha_args *const args = job->args;
-    return (struct fovea_kv_news){args->cache, args->position, args->kv_len, args->key, args->value};
+    return (struct fovea_kv_news){args->cache, args->position, args->kv_len, args->positions, args->key, args->value};
 }
 
 static uint32_t begin_append(struct fovea_job *job)

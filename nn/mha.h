@@ -54,10 +54,15 @@ static inline size_t fovea_mha_new_rows(const struct mha_plan *plan, const struc
     return plan->desc.keys == FOVEA_MHA_CACHED ? 0 : args->kv_len;
 }
 
-/// Number of keys that its queries may see.
+/// The most keys that queries of a sequence may see.
 static inline size_t fovea_mha_seen_keys(const struct mha_plan *plan, const struct fovea_mha_args *args)
 {
-    return plan->desc.keys == FOVEA_MHA_APPEND ? args->position + args->kv_len : args->kv_len;
+    if (plan->desc.keys != FOVEA_MHA_APPEND)
+        return args->kv_len;
+    size_t past = args->position;
+    for (size_t b = 0; args->positions != NULL && b < args->batch; b++)
+        past = fovea_max(past, args->positions[b]);
+    return past + args->kv_len;
 }
 
 /// fovea_mha_part_args fills in the args of a part. The append operator writes keys and values to the cache, some

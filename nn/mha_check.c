@@ -52,6 +52,40 @@ enum fovea_status fovea_linear_check(const struct fovea_linear *linear, size_t i
     return FOVEA_OK;
 }
 
+// The position of a batch entry, as a reason names it.
+struct place {
+    char name[64];
+};
+static struct place place_of(const struct fovea_mha_args *args, size_t b)
+{
+    struct place place;
+    if (args->positions)
+        snprintf(place.name, sizeof place.name, "position %zu of entry %zu", args->positions[b], b);
+    else
+        snprintf(place.name, sizeof place.name, "position %zu", args->position);
+    return place;
+}
+
+// Checks the position of a batch entry: that its new keys fit into the cache, and that the tables of cosines and sines
+// cover its queries and new keys.
+static enum fovea_status check_position(const struct mha_plan *plan, const struct fovea_mha_args *args, size_t b,
+                                        const char *whole, const struct fovea_why *why)
+{
+    const struct fovea_mha_desc *const d = &plan->desc;
+    const bool appends = d->keys == FOVEA_MHA_APPEND;
+    const size_t position = args->positions ? args->positions[b] : args->position, all = d->rotary_positions;
+    FOVEA_REQUIRE(position <= PTRDIFF_MAX - args->kv_len, FOVEA_ERR_SHAPE, why, "%s: %s is too large", whole,
+                  place_of(args, b).name);
+    FOVEA_REQUIRE(!appends || position + args->kv_len <= d->kv_len, FOVEA_ERR_SHAPE, why,
+                  "%s: %zu key%s at %s: more than the cache's %zu", whole, args->kv_len, args->kv_len == 1 ? "" : "s",
+                  place_of(args, b).name, d->kv_len);
+    const size_t rows = appends ? fovea_max(args->q_len, args->kv_len) : args->q_len;
+    FOVEA_REQUIRE(d->rotary_dim == 0 || rows == 0 || (rows <= all && position <= all - rows), FOVEA_ERR_SHAPE, why,
+                  "%s: %zu row%s at %s are more than the plan's %zu rotary positions", whole, rows,
+                  rows == 1 ? "" : "s", place_of(args, b).name, all);
+    return FOVEA_OK;
+}
+
 // Checks the sizes of a call and its cache.
 static enum fovea_status check_sizes(const struct mha_plan *plan, const struct fovea_mha_args *args, const char *whole,
                                      const struct fovea_why *why)
@@ -59,30 +93,16 @@ static enum fovea_status check_sizes(const struct mha_plan *plan, const struct f
     const struct fovea_mha_desc *const d = &plan->desc;
     const size_t new_max = d->keys == FOVEA_MHA_APPEND ? d->new_len : d->kv_len;
     FOVEA_REQUIRE_LIMITS(whole, why, {"args.kv_len", args->kv_len, new_max});
-    FOVEA_REQUIRE(args->position <= PTRDIFF_MAX - args->kv_len, FOVEA_ERR_SHAPE, why, "%s: position %zu is too large",
-                  whole, args->position);
     FOVEA_REQUIRE(d->keys != FOVEA_MHA_PROJECT || !args->cache, FOVEA_ERR_VALUE, why,
                   "%s: args.cache is given, but the plan projects all keys", whole);
-    if (d->keys == FOVEA_MHA_PROJECT)
-        return FOVEA_OK;
-    FOVEA_REQUIRE(d->keys == FOVEA_MHA_CACHED || fovea_mha_seen_keys(plan, args) <= d->kv_len, FOVEA_ERR_SHAPE, why,
-                  "%s: %zu key%s at position %zu: more than the cache's %zu", whole, args->kv_len,
-                  args->kv_len == 1 ? "" : "s", args->position, d->kv_len);
-    return check_cache(plan, args, whole, why);
+    FOVEA_REQUIRE(!args->positions || args->position == 0, FOVEA_ERR_VALUE, why,
+                  "%s: args.position is %zu, beside args.positions", whole, args->position);
+    for (size_t b = 0; b < (args->positions ? args->batch : 1); b++)
+        FOVEA_TRY(check_position(plan, args, b, whole, why));
+    return d->keys == FOVEA_MHA_PROJECT ? FOVEA_OK : check_cache(plan, args, whole, why);
 }
 
-// Checks that the tables of cosines and sines cover `rows` rows from a position on.
-static enum fovea_status check_positions(const struct mha_plan *plan, size_t rows, size_t position, const char *whole,
-                                         const struct fovea_why *why)
-{
-    const size_t all = plan->desc.rotary_positions;
-    FOVEA_REQUIRE(plan->desc.rotary_dim == 0 || rows == 0 || (rows <= all && position <= all - rows), FOVEA_ERR_SHAPE,
-                  why, "%s: %zu rows at position %zu are more than the plan's %zu rotary positions", whole, rows,
-                  position, all);
-    return FOVEA_OK;
-}
-
-// Checks live heads, rotary positions, and returned weights.
+// Checks live heads and returned weights.
 static enum fovea_status check_more(const struct mha_plan *plan, const struct fovea_mha_args *args, const char *whole,
                                     const struct fovea_why *why)
 {
@@ -95,10 +115,6 @@ static enum fovea_status check_more(const struct mha_plan *plan, const struct fo
     for (size_t i = 1; i < FOVEA_COUNT(flags); i++)
         FOVEA_REQUIRE(args->attn_weights || !flags[i].value, FOVEA_ERR_VALUE, why,
                       "%s: %s is 1, but args.attn_weights is NULL", whole, flags[i].name);
-    const size_t keys = fovea_mha_new_rows(plan, args),
-                 first_key = plan->desc.keys == FOVEA_MHA_APPEND ? args->position : 0;
-    FOVEA_TRY(check_positions(plan, args->q_len, args->position, whole, why));
-    FOVEA_TRY(check_positions(plan, keys, first_key, whole, why));
     return fovea_attention_check_live(&plan->attention.desc, args->live_heads, args->live_count, whole, why);
 }
 
@@ -160,8 +176,8 @@ enum fovea_status fovea_explain_mha_call(const void *plan, const struct fovea_mh
     };
     const bool appends = ((const struct mha_plan *)plan)->desc.keys == FOVEA_MHA_APPEND;
     const struct fovea_size sizes[] = {{"args.batch", args->batch}, {"args.q_len", appends ? 1 : args->q_len}};
-    fovea_say(&why, "mha: batch %zu, q_len %zu, kv_len %zu, position %zu", args->batch, args->q_len, args->kv_len,
-              args->position);
+    fovea_say(&why, "mha: batch %zu, q_len %zu, kv_len %zu", args->batch, args->q_len, args->kv_len);
+    fovea_say_positions(args->position, args->positions, args->batch, &why);
     fovea_say_asked(&why, asked, FOVEA_COUNT(asked));
     fovea_say_nothing(&why, sizes, FOVEA_COUNT(sizes));
     return FOVEA_OK;

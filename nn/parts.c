@@ -54,6 +54,20 @@ enum fovea_status fovea_rotary_check(size_t rotary_dim, size_t qk_dim, size_t po
     return FOVEA_OK;
 }
 
+void fovea_say_positions(size_t position, const size_t *positions, size_t batch, const struct fovea_why *why)
+{
+    if (!positions || batch == 0) {
+        fovea_say_more(why, ", position %zu", position);
+        return;
+    }
+    size_t least = positions[0], most = positions[0];
+    for (size_t b = 1; b < batch; b++) {
+        least = fovea_min(least, positions[b]);
+        most = fovea_max(most, positions[b]);
+    }
+    fovea_say_more(why, ", positions %zu to %zu", least, most);
+}
+
 enum fovea_status fovea_dropout_check(float dropout, const char *name, const char *whole, const struct fovea_why *why)
 {
     FOVEA_REQUIRE(dropout >= 0 && dropout < 1, FOVEA_ERR_VALUE, why, "%s: %s is %g, not at least 0 and below 1", whole,

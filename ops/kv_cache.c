@@ -193,7 +193,8 @@ struct fovea_append_grid fovea_kv_cut(const struct fovea_kv_news *news)
     const struct fovea_kv_cache *const c = news->cache;
     const size_t key_bytes = c->kv_heads * (c->qk_dim + c->v_dim) * sizeof(float);
     const size_t each = fovea_round_up(fovea_max(PIECE_BYTES / fovea_max(key_bytes, 1), 1), FOVEA_PANEL);
-    const size_t keys = news->len + news->position % FOVEA_PANEL; // from the first panel on
+    const size_t before = news->positions != NULL ? FOVEA_PANEL - 1 : news->position % FOVEA_PANEL;
+    const size_t keys = news->len + before; // from the first panel on, at most
     return (struct fovea_append_grid){news->len != 0 ? fovea_ceil_div(keys, each) : 0, each};
 }
 
@@ -202,10 +203,14 @@ void fovea_kv_write(const struct fovea_engine *engine, const struct fovea_kv_new
 {
     const struct units u = units_of_cache(news->cache);
     const struct fovea_strides k = {0, u.qk_dim, u.heads * u.qk_dim}, v = {0, u.v_dim, u.heads * u.v_dim};
-    const size_t base = panel_begin(news->position) + piece * grid->each;
-    const size_t begin = fovea_max(base, news->position);
-    const size_t end = fovea_min(base + grid->each, news->position + news->len);
-    const size_t row = b * news->len + (begin - news->position);
+    const size_t position = news->positions != NULL ? news->positions[b] : news->position;
+    const size_t base = panel_begin(position) + piece * grid->each;
+    const size_t begin = fovea_max(base, position);
+    const size_t end = fovea_min(base + grid->each, position + news->len);
+    const size_t row = b * news->len + (begin - position);
+    if (begin >= end) {
+        return;
+    }
     write(fovea_engine_kernels(engine), &u, b, begin, end - begin, news->k + row * k.row, &k, news->v + row * v.row,
           &v);
 }

@@ -6,17 +6,18 @@
 #include "fovea/kv_cache.h"
 #include "ops/cut.h"
 
-/// New keys and values of all batch entries: `len` of each, at positions from `position` on. k and v are dense,
-/// (batch, len, heads * dim).
+/// New keys and values of all batch entries: `len` of each, at positions from `position` on or, if there are positions,
+/// from that of the entry on. k and v are dense, (batch, len, heads * dim).
 struct fovea_kv_news {
     const struct fovea_kv_cache *cache;
     size_t position, len;
+    const size_t *positions;
     const float *k, *v;
 };
 
 /// Whether the pieces of `batch` entries with at most `len` new keys each can be counted as tasks.
 bool fovea_kv_tasks_fit(size_t batch, size_t len);
-/// How the news of a batch entry are cut into pieces, each a task.
+/// How the news of a batch entry are cut into pieces, each a task. All entries have as many; some may be empty.
 struct fovea_append_grid fovea_kv_cut(const struct fovea_kv_news *news);
 /// Writes a piece of batch entry b as fovea_kv_append would, checking nothing; a kernel transposes whole panels of K.
 void fovea_kv_write(const struct fovea_engine *engine, const struct fovea_kv_news *news,

@@ -91,17 +91,19 @@ struct fovea_layer_args {
     size_t batch, len, memory_len; ///< At most the plan's. If batch or len is 0 nothing is computed, the result is OK,
                                    ///< and all pointers may be NULL. If memory_len (if cached, the number of keys in
                                    ///< cross_cache) is 0, cross-attention adds only its b_o.
-    size_t beams;         ///< Decoder: sequences b * beams ... b * beams + beams - 1 attend to memory b. At least 1,
-                          ///< divides batch.
-    size_t position;      ///< if cached: number of keys already in self_cache, which is the position of the first row
-                          ///< of x; otherwise 0
-    const uint32_t *lens; ///< Encoder, not causal: how many positions of each sequence are valid as keys, clamped to
-                          ///< len; NULL: all. Rows after them are computed, too.
+    size_t beams;    ///< Decoder: sequences b * beams ... b * beams + beams - 1 attend to memory b. At least 1,
+                     ///< divides batch.
+    size_t position; ///< if cached: number of keys already in self_cache, which is the position of the first row
+                     ///< of x; otherwise 0
+    const size_t *positions; ///< if cached: NULL, or one per sequence, replacing position, as in fovea_mha_args; not
+                             ///< together with both beams above 1 and dropout
+    const uint32_t *lens;    ///< Encoder, not causal: how many positions of each sequence are valid as keys, clamped to
+                             ///< len; NULL: all. Rows after them are computed, too.
     const uint32_t *memory_lens; ///< decoder: the same for each memory, or NULL
     /// If cached: caches with the plan's key heads and dims. self_cache holds kv_len keys for at least batch sequences;
-    /// self-attention appends len keys to it at position. cross_cache holds the plan's memory_len keys for at least
-    /// batch / beams memories; fill it with fovea_mha (FOVEA_MHA_APPEND at position 0, no queries, the weights of
-    /// cross_attention).
+    /// self-attention appends len keys to it at position or positions. cross_cache holds the plan's memory_len keys for
+    /// at least batch / beams memories; fill it with fovea_mha (FOVEA_MHA_APPEND at position 0, no queries, the weights
+    /// of cross_attention).
     const struct fovea_kv_cache *self_cache, *cross_cache;
     const float *rotary_cos, *rotary_sin; ///< with rotary_dim, as in fovea_mha_args
     // Training: what is dropped is determined by seed and by a site number for each dropout. Self-attention has `site`,
@@ -134,9 +136,10 @@ FOVEA_API enum fovea_status fovea_explain_layer_call(const void *plan, const str
 /// scratch. After an error neither y nor self_cache has been written. Only the header of a packed blob is checked; see
 /// fovea_pack_check for all of it.
 /// Errors: NULL, SHAPE (a size above the plan's, more memories than batch / beams of the plan, beams, a cache of other
-/// sizes, position + len above its capacity or rotary_positions), STRUCT (caches, not a plan of a layer), ALIGN
-/// (shared, scratch, blobs), FORMAT (not a blob of the required shape), VALUE (no workers; a norm2 without
-/// cross-attention, or anything else that this kind of layer does not use), ENUM (eval).
+/// sizes, a position + len above its capacity or rotary_positions), STRUCT (caches, not a plan of a layer), ALIGN
+/// (shared, scratch, blobs), FORMAT (not a blob of the required shape), VALUE (no workers; a position beside positions;
+/// a norm2 without cross-attention, or anything else that this kind of layer does not use), UNSUPPORTED (positions with
+/// beams and dropout; a cache with K in rows), ENUM (eval).
 ///
 /// Accuracy: there is no bound for a layer as a whole. Against exact arithmetic on its own, rounded inputs, each
 /// product has the bound of fovea_gemm (docs/numerics.md, section 2), each activation that of section 5, and attention

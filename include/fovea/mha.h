@@ -93,14 +93,18 @@ struct fovea_mha_args {
                                       ///< keys; with CACHED: keys in the cache
     size_t position; ///< Absolute position of query 0, for causal order and dropout. With APPEND also the position of
                      ///< the first new key, that is the number of keys already in the cache.
+    /// NULL, or one per batch entry, replacing position, which must then be 0: sequences of different lengths in one
+    /// call. Each has the bits of a call of its own with its position, unless something is dropped (which depends on
+    /// its number in the batch). With APPEND a sequence has positions[b] + kv_len keys; none beyond them is read.
+    const size_t *positions;
     const struct fovea_kv_cache *cache; ///< APPEND, CACHED: kv_len, heads and dims as planned, batch at least this
                                         ///< call's
     const uint32_t *kv_lens; ///< Indexed as kv_len_kind says. Each is clamped to the number of keys, with a cache those
-                             ///< in it.
+                             ///< of its sequence.
     const uint8_t *mask;     ///< Required if the descriptor asks for it. Key 0 is the first key of the cache.
     const float *bias;       ///< likewise
     /// With rotary_dim: (rotary_positions, rotary_dim / 2) dense. Query i of each sequence has position position + i.
-    /// Key j of the call has position j or, if it is appended, position + j.
+    /// Key j of the call has position j or, if it is appended, position + j. That position is its sequence's.
     const float *rotary_cos, *rotary_sin;
     const float *additive; ///< FOVEA_SCORING_ADDITIVE: (H, d) dense
     const float *slopes;   ///< NULL, or ALiBi: H slopes, as in fovea_attention_args
@@ -111,7 +115,8 @@ struct fovea_mha_args {
     size_t live_count; ///< 0 without live_heads
     /// NULL or, if the descriptor has need_weights, the softmax weight of each key: (B, H, q_len, keys) dense, or with
     /// average_weights (B, q_len, keys), the means over the heads. The keys are those of this call and, with a cache,
-    /// all before them. 0 where a query does not see a key, and for pruned heads. Must overlap nothing.
+    /// all before them; with positions as many as in the longest sequence. 0 where a query does not see a key, and for
+    /// pruned heads. Must overlap nothing.
     float *attn_weights;
     uint32_t average_weights; ///< 1: means over the heads
     uint32_t dropped_weights; ///< 1: weights after dropout; 0: before
@@ -144,12 +149,12 @@ FOVEA_API enum fovea_status fovea_explain_mha_call(const void *plan, const struc
 /// Runs a plan on an executor (NULL: in the calling thread). The plan's fovea_work gives the sizes of shared and
 /// scratch. After an error neither out nor the cache has been written. Only the header of a packed blob is checked; see
 /// fovea_pack_check for all of it.
-/// Errors: NULL, SHAPE (a size above the plan's, a cache of other sizes, position + kv_len above its capacity,
+/// Errors: NULL, SHAPE (a size above the plan's, a cache of other sizes, a position + kv_len above its capacity,
 /// positions beyond rotary_positions, a live head >= H), STRUCT (cache, not a plan of mha), UNSUPPORTED (a cache with K
 /// in rows), ENUM (its k_rows; average_weights, dropped_weights, eval), OVERFLOW (cache), ALIGN (shared, scratch,
-/// blobs), FORMAT (not a blob of the required shape), VALUE (no workers; live_heads that do not ascend; a cache, mask,
-/// bias, lengths, weights or a residual that the descriptor did not ask for; average_weights or dropped_weights without
-/// attn_weights).
+/// blobs), FORMAT (not a blob of the required shape), VALUE (no workers; live_heads that do not ascend; a position
+/// beside positions; a cache, mask, bias, lengths, weights or a residual that the descriptor did not ask for;
+/// average_weights or dropped_weights without attn_weights).
 ///
 /// Accuracy: there is no bound for the operator as a whole. Against exact arithmetic on its own, rounded inputs, each
 /// product has the bound of fovea_gemm (docs/numerics.md, section 2) and attention that of fovea_attention.

@@ -94,6 +94,18 @@ static void test_layer_errors(void)
     BAD_ARGS_TOLD(wrong.memory_len = CAPACITY + 1, FOVEA_ERR_SHAPE,
                   "layer: args.memory_len is 21, more than the plan's");
     BAD_ARGS(wrong.position = CAPACITY, FOVEA_ERR_SHAPE);
+    static const size_t beyond[B] = {3, CAPACITY - L + 1}, near[B] = {3, 0};
+    BAD_ARGS_TOLD(wrong.positions = beyond, FOVEA_ERR_SHAPE,
+                  "layer: self_attention: 5 keys at position 16 of entry 1: more than the cache's 20");
+    BAD_ARGS_TOLD((wrong.position = 4, wrong.positions = near), FOVEA_ERR_VALUE,
+                  "layer: self_attention: args.position is 4, beside args.positions");
+    struct fovea_layer_desc dropped = good; // which names rows of one memory by one position
+    dropped.dropout = 0.1f;
+    wrong = args, wrong.positions = near, wrong.y = test_floats(B * L * W, TEST_HIGH);
+    CHECK(test_run(&test_layer, engine, &dropped, &wrong, TEST_SERIAL, 1) == FOVEA_ERR_UNSUPPORTED, "dropout of beams");
+    CHECK(refuse_clean(wrong.y, B * L * W * sizeof *wrong.y), "dropout of beams: y was written");
+    wrong.eval = 1;
+    CHECK(!test_run(&test_layer, engine, &dropped, &wrong, TEST_SERIAL, 1), "no dropout of beams");
     BAD_ARGS_TOLD(wrong.beams = 0, FOVEA_ERR_SHAPE, "layer: args.beams is 0, which does not divide args.batch, 2");
     BAD_ARGS_TOLD(wrong.beams = B + 1, FOVEA_ERR_SHAPE, "layer: args.beams is 3, more than the plan's 2");
     BAD_ARGS_TOLD(wrong.lens = memory_lens, FOVEA_ERR_VALUE, "layer: args.lens is given, but the layer is causal");
@@ -136,6 +148,8 @@ static void test_not_asked_for(uint32_t causal)
     BAD_ARGS_TOLD(wrong.cross_cache = &cache, FOVEA_ERR_VALUE, "layer: args.cross_cache is given, but the layer has ");
     BAD_ARGS_TOLD(wrong.rotary_cos = gamma, FOVEA_ERR_VALUE, "layer: args.rotary_cos is given, but the plan has no ");
     BAD_ARGS_TOLD(wrong.rotary_sin = gamma, FOVEA_ERR_VALUE, "layer: args.rotary_sin is given, but the plan has no ");
+    static const size_t positions[B] = {0};
+    BAD_ARGS_TOLD(wrong.positions = positions, FOVEA_ERR_VALUE, "layer: args.positions is given, but the plan is not ");
     BAD_ARGS_TOLD(wrong.position = 7, FOVEA_ERR_VALUE,
                   "layer: args.position is 7, but the plan is not cached: a call begins at 0");
     BAD_ARGS_TOLD(wrong.eval = 3, FOVEA_ERR_ENUM, "layer: args.eval is 3, neither 0 nor 1");

@@ -131,6 +131,31 @@ static void test_mha_errors(void)
     BAD_ARGS_TOLD(wrong.kv_len = L + 1, FOVEA_ERR_SHAPE, "mha: args.kv_len is 6, more than the plan's 5");
     BAD_ARGS(wrong.position = CAPACITY - L + 1, FOVEA_ERR_SHAPE);
     BAD_ARGS(wrong.position = SIZE_MAX, FOVEA_ERR_SHAPE);
+    static const size_t beyond[B] = {3, CAPACITY - L + 1}, far[B] = {SIZE_MAX, 0}, near[B] = {3, 0};
+    BAD_ARGS_TOLD((wrong.position = 0, wrong.positions = beyond), FOVEA_ERR_SHAPE,
+                  "mha: 5 keys at position 16 of entry 1: more than the cache's 20");
+    BAD_ARGS_TOLD((wrong.position = 0, wrong.positions = far), FOVEA_ERR_SHAPE,
+                  "mha: position 18446744073709551615 of entry 0 is too large");
+    BAD_ARGS_TOLD(wrong.positions = near, FOVEA_ERR_VALUE, "mha: args.position is 3, beside args.positions");
+    static const size_t turned[B] = {0, CAPACITY - L + 1};
+    static const float table[CAPACITY * 2];
+    char text[FOVEA_EXPLAIN_BYTES];
+    for (int keys = FOVEA_MHA_PROJECT; keys <= FOVEA_MHA_CACHED; keys++) {
+        struct fovea_mha_desc rotary = good; // with a table of as many positions as a cache has keys
+        rotary.keys = (enum fovea_mha_keys)keys, rotary.rotary_dim = 4, rotary.rotary_positions = CAPACITY;
+        struct fovea_work *const plan = test_memory(fovea_mha_plan_size(), TEST_HIGH);
+        CHECK(!fovea_mha_plan(engine, &rotary, plan), "a rotary plan");
+        wrong = args, wrong.position = 0, wrong.rotary_cos = wrong.rotary_sin = table;
+        wrong.cache = keys == FOVEA_MHA_PROJECT ? NULL : args.cache;
+        wrong.kv_len = L - 1, wrong.positions = turned; // keys fit, and one query is beyond the table
+        CHECK(fovea_explain_mha_call(plan, &wrong, text, sizeof text) == FOVEA_ERR_SHAPE &&
+                  strstr(text, "mha: 5 rows at position 16 of entry 1 are more than the plan's 20 rotary positions"),
+              "\"%s\"", text);
+        wrong.positions = near;
+        CHECK(!fovea_explain_mha_call(plan, &wrong, text, sizeof text) &&
+                  strcmp(text, "mha: batch 2, q_len 5, kv_len 4, positions 0 to 3") == 0,
+              "\"%s\"", text);
+    }
     BAD_WEIGHT(bad_weights.q.weight = NULL, FOVEA_ERR_NULL);
     BAD_WEIGHT(bad_weights.k.weight = NULL, FOVEA_ERR_NULL);
     BAD_WEIGHT(bad_weights.v.weight = NULL, FOVEA_ERR_NULL);

@@ -45,27 +45,33 @@ static struct fovea_mha_desc describe(void)
 
 static void test_filling(const struct fovea_engine *engine, const char *isa)
 {
-    static const size_t places[][2] = {{0, CAPACITY}, {5, 400}, {16, 256}, {15, 1}, {100, 27}, {319, 381}, {7, 0}};
+    // The first position of each sequence, and how many keys are new: also as many as fill pieces of 128, and 15 away.
+    static const size_t places[][3] = {{0, 0, CAPACITY}, {5, 5, 400},     {16, 16, 256}, {15, 15, 1},
+                                       {100, 100, 27},   {319, 319, 381}, {7, 7, 0},     {16, 15, 384},
+                                       {0, 316, 384},    {699, 4, 1},     {31, 300, 385}};
     const struct fovea_mha_desc d = describe();
     for (size_t i = 0; i < sizeof places / sizeof *places; i++)
         for (int way = 0; way < TEST_WAYS; way++) {
             uint64_t rng = i + 1, same = i + 1;
             const struct fovea_kv_cache got = cache_of(&rng), want = cache_of(&same);
             const struct fovea_mha_weights w = {.k = identity(engine, KEY), .v = identity(engine, VALUE)};
-            const size_t pos = places[i][0], len = places[i][1];
+            const size_t *const positions = places[i], len = places[i][B];
             const float *const key = test_some(B * len * KEY, 1, &rng), *const value =
                                                                             test_some(B * len * VALUE, 1, &rng);
-            const struct fovea_mha_args args = {
-                .weights = &w, .key = key, .value = value, .batch = B, .kv_len = len, .position = pos, .cache = &got};
+            struct fovea_mha_args args = {
+                .weights = &w, .key = key, .value = value, .batch = B, .kv_len = len, .cache = &got};
+            args.positions = way == TEST_SERIAL || positions[0] != positions[1] ? positions : NULL;
+            args.position = args.positions ? 0 : positions[0];
             CHECK(!test_run(&test_mha, engine, &d, &args, (enum test_way)way, i), "mha");
             for (size_t b = 0; b < B; b++)
-                CHECK(!fovea_kv_append(&want, b, pos, len, key + b * len * KEY, (struct fovea_strides){0, QK, KEY},
-                                       value + b * len * VALUE, (struct fovea_strides){0, V, VALUE}),
+                CHECK(!fovea_kv_append(&want, b, positions[b], len, key + b * len * KEY,
+                                       (struct fovea_strides){0, QK, KEY}, value + b * len * VALUE,
+                                       (struct fovea_strides){0, V, VALUE}),
                       "append");
             size_t k, v;
             CHECK(!fovea_kv_cache_size(&got, &k, &v), "size");
-            CHECK(test_differ(want.k, got.k, k) == k && test_differ(want.v, got.v, v) == v, "%s, %s: keys %zu to %zu",
-                  isa, test_way_names[way], pos, pos + len);
+            CHECK(test_differ(want.k, got.k, k) == k && test_differ(want.v, got.v, v) == v,
+                  "%s, %s: %zu keys at %zu and %zu", isa, test_way_names[way], len, positions[0], positions[1]);
             test_memory_reset();
         }
 }

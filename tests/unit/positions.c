@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/unit/positions.c - multi-head attention with a position for each sequence, every option drawn at random: the
+// bits of each sequence alone, in a batch of one with a view of the cache, which is NaN beyond its keys; with dropout,
+// those of a batch at one position.
+#include "fovea/fovea.h"
+#include "tests/support/engines.h"
+#include "tests/support/memory.h"
+#include "tests/support/operator.h"
+#include "tests/support/test.h"
+#include "tests/support/weights.h"
+
+#include <stdbool.h>
+
+enum { BATCH_MAX = 5, HEADS_MAX = 6, IN = 24, OUT = 19 };
+
+static struct fovea_engine *engines[TEST_ISAS];
+static uint64_t rng = 17;
+
+static float *some(size_t n, float scale)
+{
+    return test_some(n, scale, &rng);
+}
+
+static bool maybe(void)
+{
+    return test_below(&rng, 3) == 0;
+}
+
+static struct fovea_linear linear(size_t inputs, size_t outputs)
+{
+    const float *const w = some(inputs * outputs, 2 / sqrtf((float)inputs));
+    return (struct fovea_linear){test_packed(engines[0], w, inputs, outputs), maybe() ? NULL : some(outputs, 0.2f)};
+}
+
+struct problem {
+    struct fovea_mha_desc desc;
+    struct fovea_mha_weights weights;
+    struct fovea_mha_args args;
+    struct fovea_kv_cache cache; // before the call
+    size_t k, v;                 // its elements
+    size_t positions[BATCH_MAX];
+    uint32_t live[HEADS_MAX];
+};
+
+// Keys of each sequence before its position, or all of those in the cache; NaN beyond.
+static void draw_cache(struct problem *p)
+{
+    const struct fovea_mha_desc *const d = &p->desc;
+    struct fovea_kv_cache *const c = &p->cache;
+    *c = (struct fovea_kv_cache){.struct_size = sizeof *c,
+                                 .batch = p->args.batch,
+                                 .kv_heads = d->kv_heads,
+                                 .capacity = d->kv_len,
+                                 .qk_dim = d->qk_dim,
+                                 .v_dim = d->v_dim};
+    CHECK(!fovea_kv_cache_size(c, &p->k, &p->v), "cache");
+    c->k = test_floats(p->k, TEST_HIGH), c->v = test_floats(p->v, TEST_HIGH);
+    for (size_t b = 0; b < c->batch; b++) {
+        const size_t keys = d->keys == FOVEA_MHA_APPEND ? p->positions[b] : p->args.kv_len;
+        const struct fovea_strides k = {0, d->qk_dim, d->kv_heads * d->qk_dim};
+        const struct fovea_strides v = {0, d->v_dim, d->kv_heads * d->v_dim};
+        CHECK(!fovea_kv_append(c, b, 0, keys, some(keys * k.row, 1), k, some(keys * v.row, 1), v), "append");
+    }
+}
+
+static void draw_masks(struct problem *p)
+{
+    struct fovea_mha_desc *const d = &p->desc;
+    struct fovea_mha_args *const a = &p->args;
+    const size_t of_head = a->q_len * d->kv_len, all = a->batch * d->heads * of_head;
+    if (maybe()) {
+        d->mask = FOVEA_MASK_BYTES;
+        d->mask_row = d->kv_len, d->mask_key = 1, d->mask_head = of_head, d->mask_batch = d->heads * of_head;
+        uint8_t *const mask = test_memory(all, TEST_HIGH);
+        for (size_t i = 0; i < all; i++)
+            mask[i] = !maybe();
+        a->mask = mask;
+    }
+    if (maybe()) {
+        d->bias = 1;
+        d->bias_row = d->kv_len, d->bias_key = 1, d->bias_head = of_head, d->bias_batch = d->heads * of_head;
+        a->bias = some(all, 2);
+    }
+    if (maybe()) {
+        d->kv_len_kind = maybe() ? FOVEA_KV_LEN_BATCH_ROW : FOVEA_KV_LEN_BATCH;
+        const size_t count = a->batch * (d->kv_len_kind == FOVEA_KV_LEN_BATCH ? 1 : a->q_len);
+        uint32_t *const lens = test_memory(count * sizeof *lens, TEST_HIGH);
+        for (size_t i = 0; i < count; i++)
+            lens[i] = test_below(&rng, (uint32_t)d->kv_len + 1);
+        a->kv_lens = lens;
+    }
+}
+
+static void draw(struct problem *p, int number)
+{
+    static const size_t groups[][2] = {{1, 1}, {2, 1}, {3, 3}, {4, 2}, {6, 2}, {6, 3}};
+    static const enum fovea_mha_keys keys[] = {FOVEA_MHA_APPEND, FOVEA_MHA_APPEND, FOVEA_MHA_APPEND, FOVEA_MHA_CACHED,
+                                               FOVEA_MHA_PROJECT};
+    struct fovea_mha_desc *const d = &p->desc;
+    struct fovea_mha_args *const a = &p->args;
+    fovea_mha_desc_init(d, sizeof *d);
+    const size_t *const heads = groups[test_below(&rng, sizeof groups / sizeof *groups)];
+    const size_t capacity = number % 16 == 0 ? 1025 + test_below(&rng, 1100) : 20 + test_below(&rng, 280);
+    d->keys = keys[test_below(&rng, sizeof keys / sizeof *keys)];
+    d->heads = heads[0], d->kv_heads = heads[1];
+    d->qk_dim = 1 + test_below(&rng, 20), d->v_dim = 1 + test_below(&rng, 20);
+    d->query_width = d->key_width = d->value_width = IN, d->out_width = OUT;
+    *a = (struct fovea_mha_args){.batch = 1 + test_below(&rng, BATCH_MAX), .seed = 99, .site = 7};
+    a->q_len = maybe() ? 1 : test_below(&rng, 24);
+    a->kv_len = d->keys != FOVEA_MHA_APPEND ? 1 + test_below(&rng, (uint32_t)capacity)
+                : maybe()                   ? test_below(&rng, 20)
+                                            : a->q_len % 20;
+    d->batch = a->batch + test_below(&rng, 2), d->q_len = a->q_len + test_below(&rng, 9);
+    d->new_len = a->kv_len + test_below(&rng, (uint32_t)(capacity - a->kv_len) + 1);
+    d->kv_len = capacity;
+    for (size_t b = 0; b < a->batch; b++)
+        p->positions[b] = maybe() ? 0 : test_below(&rng, (uint32_t)(capacity - a->kv_len) + 1);
+    a->positions = p->positions;
+    d->scoring = maybe() ? FOVEA_SCORING_ADDITIVE : FOVEA_SCORING_DOT;
+    d->softcap = maybe() ? 3.0f : 0;
+    d->causal = test_below(&rng, 2);
+    d->window_left = maybe() ? test_below(&rng, 100) : FOVEA_WINDOW_ALL;
+    d->window_right = maybe() ? test_below(&rng, 100) : FOVEA_WINDOW_ALL;
+    d->residual = maybe();
+    d->dropout = maybe() ? 0.3f : 0, d->out_dropout = maybe() ? 0.2f : 0;
+    d->need_weights = maybe();
+    d->rotary_dim = maybe() ? d->qk_dim / 2 * 2 : maybe() ? d->qk_dim / 4 * 2 : 0;
+    d->rotary_adjacent = maybe();
+    if (d->rotary_dim) {
+        d->rotary_positions = capacity + d->q_len;
+        a->rotary_cos = some(d->rotary_positions * d->rotary_dim / 2, 1);
+        a->rotary_sin = some(d->rotary_positions * d->rotary_dim / 2, 1);
+    }
+    for (uint32_t h = 0; h < d->heads; h++)
+        if (!maybe())
+            p->live[a->live_count++] = h;
+    a->live_heads = maybe() ? p->live : NULL;
+    a->live_count = a->live_heads ? a->live_count : 0;
+    a->eval = maybe();
+    a->average_weights = d->need_weights && maybe(), a->dropped_weights = d->need_weights && maybe();
+    a->query = some(a->batch * a->q_len * IN, 1);
+    a->key = some(a->batch * a->kv_len * IN, 1), a->value = some(a->batch * a->kv_len * IN, 1);
+    a->residual = d->residual ? some(a->batch * a->q_len * OUT, 1) : NULL;
+    p->weights = (struct fovea_mha_weights){.q = linear(IN, d->heads * d->qk_dim),
+                                            .k = linear(IN, d->kv_heads * d->qk_dim),
+                                            .v = linear(IN, d->kv_heads * d->v_dim),
+                                            .o = linear(d->heads * d->v_dim, OUT)};
+    a->weights = &p->weights;
+    a->additive = d->scoring == FOVEA_SCORING_ADDITIVE ? some(d->heads * d->qk_dim, 1) : NULL;
+    a->slopes = maybe() ? some(d->heads, 0.1f) : NULL;
+    a->sinks = maybe() ? some(d->heads, 1) : NULL;
+    draw_masks(p);
+    if (d->keys != FOVEA_MHA_PROJECT)
+        draw_cache(p);
+}
+
+// The keys that rows of returned weights have.
+static size_t keys_of(const struct problem *p, const struct fovea_mha_args *a)
+{
+    size_t past = a->position;
+    for (size_t b = 0; a->positions && b < a->batch; b++)
+        past = a->positions[b] > past ? a->positions[b] : past;
+    return a->kv_len + (p->desc.keys == FOVEA_MHA_APPEND ? past : 0);
+}
+
+// What a call leaves.
+struct result {
+    float *out, *weights;
+    struct fovea_kv_cache cache;
+};
+
+// A call for sequences from `first` of the problem on.
+static struct result run(const struct problem *p, const struct fovea_mha_args *args, size_t first,
+                         const struct fovea_engine *engine, enum test_way way)
+{
+    struct fovea_mha_args a = *args;
+    struct fovea_kv_cache view = p->cache;
+    struct result r = {.out = test_floats(a.batch * a.q_len * OUT, TEST_HIGH), .cache = p->cache};
+    if (p->desc.need_weights)
+        r.weights = test_floats(a.batch * p->desc.heads * a.q_len * keys_of(p, &a), TEST_HIGH);
+    if (p->desc.keys != FOVEA_MHA_PROJECT) {
+        r.cache.k = test_floats(p->k, TEST_HIGH), r.cache.v = test_floats(p->v, TEST_HIGH);
+        memcpy(r.cache.k, p->cache.k, p->k * sizeof *r.cache.k);
+        memcpy(r.cache.v, p->cache.v, p->v * sizeof *r.cache.v);
+        view.batch = a.batch;
+        view.k = r.cache.k + first * (p->k / p->cache.batch), view.v = r.cache.v + first * (p->v / p->cache.batch);
+        a.cache = &view;
+    }
+    a.out = r.out, a.attn_weights = r.weights;
+    const enum fovea_status status = test_run(&test_mha, engine, &p->desc, &a, way, first + 1);
+    CHECK(!status, "mha: %s", fovea_status_string(status));
+    return r;
+}
+
+// Sequence b in a batch of its own.
+static struct fovea_mha_args alone(const struct problem *p, size_t b)
+{
+    const struct fovea_mha_desc *const d = &p->desc;
+    struct fovea_mha_args a = p->args;
+    a.batch = 1;
+    a.position = a.positions[b], a.positions = NULL;
+    a.query += b * a.q_len * IN, a.key += b * a.kv_len * IN, a.value += b * a.kv_len * IN;
+    a.residual = a.residual ? a.residual + b * a.q_len * OUT : NULL;
+    a.mask = a.mask ? a.mask + b * d->mask_batch : NULL;
+    a.bias = a.bias ? a.bias + b * d->bias_batch : NULL;
+    a.kv_lens = a.kv_lens ? a.kv_lens + b * (d->kv_len_kind == FOVEA_KV_LEN_BATCH ? 1 : a.q_len) : NULL;
+    return a;
+}
+
+static void compare(const char *what, const char *isa, int draw, const float *expected, const float *got, size_t n)
+{
+    const size_t at = test_differ(expected, got, n);
+    CHECK(at == n, "%s, %s, draw %d: element %zu of %zu is %a, expected %a", what, isa, draw, at, n,
+          (double)got[at % n], (double)expected[at % n]);
+}
+
+// Sequence b of the call is number `of` of the reference, whose rows of weights have fewer keys or more.
+static void compare_sequence(const struct problem *p, const struct result *got, size_t b, const struct result *expected,
+                             const struct fovea_mha_args *reference, size_t of, int e, int draw)
+{
+    const struct fovea_mha_args *const a = &p->args;
+    const size_t out = a->q_len * OUT, maps = (a->average_weights ? 1 : p->desc.heads) * a->q_len;
+    compare("out", test_isas[e], draw, expected->out + of * out, got->out + b * out, out);
+    if (p->desc.keys == FOVEA_MHA_APPEND) {
+        const size_t k = p->k / p->cache.batch, v = p->v / p->cache.batch;
+        compare("K", test_isas[e], draw, expected->cache.k + b * k, got->cache.k + b * k, k);
+        compare("V", test_isas[e], draw, expected->cache.v + b * v, got->cache.v + b * v, v);
+    }
+    const size_t all = keys_of(p, a), keys = keys_of(p, reference);
+    for (size_t row = 0; row < maps && got->weights; row++) {
+        const float *const w = got->weights + (b * maps + row) * all;
+        compare("weights", test_isas[e], draw, expected->weights + (of * maps + row) * keys, w, keys);
+        for (size_t j = keys; j < all; j++)
+            CHECK(w[j] == 0, "weight of key %zu beyond a sequence is %a", j, (double)w[j]);
+    }
+}
+
+static void test_draw(int number)
+{
+    struct problem p = {0};
+    draw(&p, number);
+    const bool drops = (p.desc.dropout != 0 || p.desc.out_dropout != 0) && !p.args.eval;
+    struct result expected[BATCH_MAX];
+    struct fovea_mha_args reference[BATCH_MAX];
+    for (size_t b = 0; b < p.args.batch; b++) {
+        reference[b] = alone(&p, b);
+        if (drops) { // which names the sequence by its number in the batch
+            reference[b] = p.args;
+            reference[b].position = p.positions[b], reference[b].positions = NULL;
+        }
+        expected[b] = run(&p, &reference[b], drops ? 0 : b, engines[0], TEST_SERIAL);
+    }
+    for (int e = 0; e < TEST_ISAS; e++) {
+        if (!engines[e])
+            continue;
+        const struct result got = run(&p, &p.args, 0, engines[e], (enum test_way)((e + number) % TEST_WAYS));
+        for (size_t b = 0; b < p.args.batch; b++)
+            compare_sequence(&p, &got, b, &expected[b], &reference[b], drops ? b : 0, e, number);
+    }
+}
+
+int main(void)
+{
+    const int draws = getenv("FOVEA_TEST_SMALL") != NULL ? 16 : 400;
+    test_engines(engines);
+    for (int i = 0; i < draws; i++) {
+        test_draw(i);
+        test_memory_reset();
+    }
+    test_engines_free(engines);
+    return test_done();
+}

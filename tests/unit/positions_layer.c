@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/unit/positions_layer.c - layers with a position for each sequence: the bits of each sequence alone, in a batch
+// of one with views of the caches; and sequences whose prompts differ in length, continued together by one plan, have
+// the bits of each computed whole.
+#include "fovea/fovea.h"
+#include "tests/support/engines.h"
+#include "tests/support/memory.h"
+#include "tests/support/operator.h"
+#include "tests/support/test.h"
+#include "tests/support/weights.h"
+
+#include <stdbool.h>
+
+enum { B = 4, LEN = 5, CAPACITY = 150, MEMORY = 9, WIDTH = 24, HEADS = 4, KV_HEADS = 2, D = 6, DV = 5, FFN = 33 };
+enum { KV = KV_HEADS * D, ROW = LEN * WIDTH };
+
+static struct fovea_engine *engines[TEST_ISAS];
+static uint64_t rng = 23;
+
+static float *some(size_t n, float scale)
+{
+    return test_some(n, scale, &rng);
+}
+
+static struct fovea_linear linear(size_t inputs, size_t outputs)
+{
+    return (struct fovea_linear){test_packed(engines[0], some(inputs * outputs, 0.4f), inputs, outputs),
+                                 some(outputs, 0.2f)};
+}
+
+static struct fovea_mha_weights attention_weights(void)
+{
+    const struct fovea_linear q = linear(WIDTH, HEADS * D), k = linear(WIDTH, KV_HEADS * D);
+    return (struct fovea_mha_weights){q, k, linear(WIDTH, KV_HEADS * DV), linear(HEADS * DV, WIDTH)};
+}
+
+// A decoder or a layer of a decoder-only stack, and its weights.
+static void draw(bool decoder, enum fovea_norm_place place, bool rotary, struct fovea_layer_desc *d,
+                 struct fovea_layer_weights *w)
+{
+    fovea_layer_desc_init(d, sizeof *d);
+    d->decoder = decoder, d->causal = !decoder, d->cached = 1;
+    d->norm = place, d->norm_kind = rotary ? FOVEA_NORM_RMS : FOVEA_NORM_LAYER;
+    d->activation = FOVEA_ACTIVATION_SILU, d->gated = rotary;
+    d->batch = B, d->len = CAPACITY, d->kv_len = CAPACITY, d->width = WIDTH, d->ffn = FFN;
+    d->memory_len = decoder ? MEMORY : 0, d->beams = decoder ? 2 : 1;
+    d->heads = HEADS, d->kv_heads = KV_HEADS, d->qk_dim = D, d->v_dim = DV;
+    d->rotary_dim = rotary ? D : 0, d->rotary_positions = rotary ? CAPACITY : 0;
+    const struct fovea_norm norm = {some(WIDTH, 1), some(WIDTH, 1)};
+    *w = (struct fovea_layer_weights){.self_attention = attention_weights(), .norm1 = norm, .norm3 = norm};
+    w->up = linear(WIDTH, d->gated ? 2 * FFN : FFN), w->down = linear(FFN, WIDTH);
+    if (decoder)
+        w->cross_attention = attention_weights(), w->norm2 = norm;
+}
+
+// With `keys[b]` keys of each sequence, and NaN beyond them.
+static struct fovea_kv_cache cache_of(size_t batch, size_t capacity, const size_t *keys, size_t *k, size_t *v)
+{
+    struct fovea_kv_cache c = {
+        .struct_size = sizeof c, .batch = batch, .kv_heads = KV_HEADS, .capacity = capacity, .qk_dim = D, .v_dim = DV};
+    CHECK(!fovea_kv_cache_size(&c, k, v), "cache");
+    c.k = test_floats(*k, TEST_HIGH), c.v = test_floats(*v, TEST_HIGH);
+    for (size_t b = 0; b < batch; b++)
+        CHECK(!fovea_kv_append(&c, b, 0, keys[b], some(keys[b] * KV, 1), (struct fovea_strides){0, D, KV},
+                               some(keys[b] * KV, 1), (struct fovea_strides){0, DV, KV}),
+              "append");
+    return c;
+}
+
+// The block of sequence b, as a cache of its own.
+static struct fovea_kv_cache view_of(const struct fovea_kv_cache *cache, size_t b)
+{
+    struct fovea_strides k, v;
+    struct fovea_kv_cache view = *cache;
+    CHECK(!fovea_kv_cache_strides(cache, &k, &v), "strides");
+    view.batch = 1, view.k += b * k.batch, view.v += b * v.batch;
+    return view;
+}
+
+static struct fovea_kv_cache copy_of(struct fovea_kv_cache cache, size_t k, size_t v)
+{
+    const float *const from_k = cache.k, *const from_v = cache.v;
+    cache.k = test_floats(k, TEST_HIGH), cache.v = test_floats(v, TEST_HIGH);
+    memcpy(cache.k, from_k, k * sizeof *from_k);
+    memcpy(cache.v, from_v, v * sizeof *from_v);
+    return cache;
+}
+
+static void compare(const char *what, const char *isa, const float *expected, const float *got, size_t n)
+{
+    const size_t at = test_differ(expected, got, n);
+    CHECK(at == n, "%s, %s: element %zu is %a, expected %a", what, isa, at, (double)got[at % n],
+          (double)expected[at % n]);
+}
+
+static void test_alone(bool decoder, enum fovea_norm_place place, bool rotary, float dropout)
+{
+    static const size_t positions[B] = {0, 145, 17, 127}, memories[2] = {MEMORY, MEMORY};
+    static const uint32_t lens[2] = {MEMORY, 4};
+    struct fovea_layer_desc d;
+    struct fovea_layer_weights w;
+    draw(decoder, place, rotary, &d, &w);
+    d.dropout = dropout, d.beams = dropout != 0 ? 1 : d.beams;
+    const size_t beams = d.beams;
+    size_t k, v, cross_k, cross_v;
+    const struct fovea_kv_cache before = cache_of(B, CAPACITY, positions, &k, &v);
+    const size_t all[B] = {MEMORY, MEMORY, MEMORY, MEMORY};
+    const struct fovea_kv_cache cross = cache_of(B / beams, MEMORY, beams == 2 ? memories : all, &cross_k, &cross_v);
+    const size_t pairs = CAPACITY * D / 2;
+    struct fovea_layer_args a = {.weights = &w,
+                                 .x = some(B * ROW, 1),
+                                 .batch = B,
+                                 .len = LEN,
+                                 .beams = beams,
+                                 .seed = 5,
+                                 .site = 8,
+                                 .rotary_cos = rotary ? some(pairs, 1) : NULL,
+                                 .rotary_sin = rotary ? some(pairs, 1) : NULL};
+    if (decoder)
+        a.cross_cache = &cross, a.memory_len = MEMORY, a.memory_lens = beams == 2 ? lens : NULL;
+    float *const expected = test_floats(B * ROW, TEST_HIGH);
+    const struct fovea_kv_cache filled = copy_of(before, k, v);
+    for (size_t b = 0; b < B; b++) {
+        struct fovea_layer_args one = a;
+        const struct fovea_kv_cache own = copy_of(before, k, v), view = view_of(dropout != 0 ? &own : &filled, b);
+        const struct fovea_kv_cache memory = view_of(&cross, b / beams);
+        float *const y = test_floats(B * ROW, TEST_HIGH);
+        one.position = positions[b], one.y = y;
+        one.self_cache = &own;
+        if (dropout == 0) { // else a sequence is named by its number in the batch
+            one.x += b * ROW, one.y += b * ROW, one.batch = one.beams = 1, one.self_cache = &view;
+            one.cross_cache = decoder ? &memory : NULL;
+            one.memory_lens = a.memory_lens ? a.memory_lens + b / beams : NULL;
+        }
+        CHECK(!test_run(&test_layer, engines[0], &d, &one, TEST_SERIAL, 1), "alone");
+        memcpy(expected + b * ROW, y + b * ROW, ROW * sizeof *y);
+    }
+    a.positions = positions;
+    for (int e = 0; e < TEST_ISAS; e++)
+        for (int way = 0; way < TEST_WAYS && engines[e]; way++) {
+            const struct fovea_kv_cache cache = copy_of(before, k, v);
+            float *const y = test_floats(B * ROW, TEST_HIGH);
+            a.y = y, a.self_cache = &cache;
+            const enum fovea_status status = test_run(&test_layer, engines[e], &d, &a, (enum test_way)way, 3);
+            CHECK(!status, "together: %s", fovea_status_string(status));
+            compare(decoder ? "decoder" : "causal", test_isas[e], expected, y, B * ROW);
+            compare("K", test_isas[e], filled.k, cache.k, dropout == 0 ? k : 0);
+            compare("V", test_isas[e], filled.v, cache.v, dropout == 0 ? v : 0);
+        }
+    // Nothing is written where one position is too many.
+    const size_t beyond[B] = {0, CAPACITY - LEN + 1, 17, 127};
+    const struct fovea_kv_cache cache = copy_of(before, k, v);
+    a.positions = beyond, a.y = test_floats(B * ROW, TEST_HIGH), a.self_cache = &cache;
+    CHECK(test_run(&test_layer, engines[0], &d, &a, TEST_SERIAL, 1) == FOVEA_ERR_SHAPE, "beyond");
+    compare("K of a refused call", test_isas[0], before.k, cache.k, k);
+    compare("V of a refused call", test_isas[0], before.v, cache.v, v);
+    test_memory_reset();
+}
+
+// Prompts one by one, then all together token by token: one plan, one memory.
+static void test_session(const struct fovea_engine *engine, const char *isa)
+{
+    enum { STEPS = 20 };
+    static const size_t prompts[B] = {1, 113, 16, 40}, nothing[B] = {0};
+    struct fovea_layer_desc d;
+    struct fovea_layer_weights w;
+    draw(false, FOVEA_NORM_PRE, true, &d, &w);
+    const float *const x = some(B * CAPACITY * WIDTH, 1);
+    struct fovea_layer_args a = {.weights = &w, .beams = 1};
+    a.rotary_cos = some(CAPACITY * D / 2, 1), a.rotary_sin = some(CAPACITY * D / 2, 1);
+    struct fovea_work *const plan = test_memory(fovea_layer_plan_size(), TEST_HIGH);
+    CHECK(!fovea_layer_plan(engine, &d, plan), "plan");
+    void *const shared = test_memory(plan->shared_bytes, TEST_HIGH);
+    void *const scratch = test_memory(plan->scratch_bytes, TEST_HIGH);
+    size_t k, v, positions[B];
+    const struct fovea_kv_cache cache = cache_of(B, CAPACITY, nothing, &k, &v);
+    float *const whole = test_floats(B * CAPACITY * WIDTH, TEST_HIGH);
+    float *const y = test_floats(CAPACITY * WIDTH, TEST_HIGH), *const in = test_floats(B * WIDTH, TEST_HIGH);
+    for (size_t b = 0; b < B; b++) {
+        const struct fovea_kv_cache other = cache_of(1, CAPACITY, nothing, &k, &v), view = view_of(&cache, b);
+        a.batch = 1, a.len = prompts[b] + STEPS, a.self_cache = &other;
+        a.x = x + b * CAPACITY * WIDTH, a.y = whole + b * CAPACITY * WIDTH;
+        CHECK(!fovea_layer(plan, &a, shared, scratch, NULL), "whole");
+        a.len = prompts[b], a.self_cache = &view, a.y = y;
+        CHECK(!fovea_layer(plan, &a, shared, scratch, NULL), "prompt");
+        compare("a prompt", isa, whole + b * CAPACITY * WIDTH, y, a.len * WIDTH);
+        positions[b] = prompts[b];
+    }
+    a.batch = B, a.len = 1, a.self_cache = &cache, a.positions = positions, a.x = in;
+    for (size_t step = 0; step < STEPS; step++) {
+        for (size_t b = 0; b < B; b++)
+            memcpy(in + b * WIDTH, x + (b * CAPACITY + positions[b]) * WIDTH, WIDTH * sizeof *in);
+        CHECK(!fovea_layer(plan, &a, shared, scratch, NULL), "step");
+        for (size_t b = 0; b < B; b++)
+            compare("a step", isa, whole + (b * CAPACITY + positions[b]++) * WIDTH, y + b * WIDTH, WIDTH);
+    }
+    test_memory_reset();
+}
+
+int main(void)
+{
+    test_engines(engines);
+    for (int i = 0; i < 8; i++)
+        test_alone(i & 1, i & 2 ? FOVEA_NORM_PRE : FOVEA_NORM_POST, i & 4, 0);
+    test_alone(false, FOVEA_NORM_PRE, true, 0.2f);
+    test_alone(true, FOVEA_NORM_POST, false, 0.2f);
+    for (int e = 0; e < TEST_ISAS; e++)
+        if (engines[e])
+            test_session(engines[e], test_isas[e]);
+    test_engines_free(engines);
+    return test_done();
+}
