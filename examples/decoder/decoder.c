@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // examples/decoder/decoder.c - a decoder-only model (RMSNorm first, SwiGLU, grouped queries, rotary positions) of
-// made-up weights continues a prompt: at once, then token by token with caches, and all at once again: the same tokens
-// and bits.
+// made-up weights continues two prompts of different lengths: each prompt at once, then both together token by token
+// with one cache per layer, and each all at once again: the same tokens and bits.
 //
 //     cc decoder.c $(pkg-config --cflags --libs fovea) -lm && ./a.out
 #include <fovea/fovea.h>
@@ -11,7 +11,7 @@
 #include <string.h>
 
 enum { LAYERS = 3, WIDTH = 192, HEADS = 6, KV_HEADS = 2, DIM = 32, FFN = 512, TOKENS = 1000 };
-enum { PROMPT = 20, LEN = 60 }; // tokens of the prompt, and in all
+enum { SEQUENCES = 2, LEN = 60 }; // sequences, and the most tokens of one
 
 static void must(enum fovea_status status, const char *what)
 {
@@ -70,7 +70,7 @@ static void plan(struct model *model)
     desc.norm = FOVEA_NORM_PRE;
     desc.norm_kind = FOVEA_NORM_RMS;
     desc.activation = FOVEA_ACTIVATION_SILU;
-    desc.batch = 1;
+    desc.batch = SEQUENCES;
     desc.len = desc.kv_len = desc.rotary_positions = LEN; // any call of up to so many
     desc.width = WIDTH;
     desc.ffn = FFN;
@@ -110,7 +110,7 @@ static void make(struct model *model)
         w->self_attention.o = linear(model->engine, HEADS * DIM, WIDTH);
         struct fovea_kv_cache *const cache = &model->caches[i];
         *cache = (struct fovea_kv_cache){.struct_size = sizeof *cache,
-                                         .batch = 1,
+                                         .batch = SEQUENCES,
                                          .kv_heads = KV_HEADS,
                                          .capacity = LEN,
                                          .qk_dim = DIM,
@@ -131,26 +131,48 @@ static void make(struct model *model)
     }
 }
 
-// Appends tokens to what the caches have, and returns the one that comes next.
-static int next_token(const struct model *model, const int *tokens, size_t count, size_t position, float *logits)
+// The part of a cache that belongs to one sequence and those after it, as a cache of its own.
+static struct fovea_kv_cache cache_from(const struct fovea_kv_cache *all, size_t first)
 {
-    static float x[LEN * WIDTH];
-    for (size_t i = 0; i < count; i++)
+    struct fovea_strides k, v;
+    must(fovea_kv_cache_strides(all, &k, &v), "cache");
+    struct fovea_kv_cache cache = *all;
+    cache.batch -= first;
+    cache.k += first * k.batch;
+    cache.v += first * v.batch;
+    return cache;
+}
+
+// Appends `len` tokens to each of `batch` sequences from number `first` on, which so far have as many as `positions`
+// says, and writes the logits of the tokens that come next.
+static void append(const struct model *model, size_t first, size_t batch, const int *tokens, size_t len,
+                   const size_t *positions, float *logits)
+{
+    static float x[SEQUENCES * LEN * WIDTH];
+    for (size_t i = 0; i < batch * len; i++)
         memcpy(x + i * WIDTH, model->embedding + tokens[i] * WIDTH, WIDTH * sizeof *x);
     for (int i = 0; i < LAYERS; i++) {
+        const struct fovea_kv_cache cache = cache_from(&model->caches[i], first);
         const struct fovea_layer_args args = {.weights = &model->layers[i],
                                               .x = x,
                                               .y = x,
-                                              .batch = 1,
-                                              .len = count,
-                                              .position = position,
-                                              .self_cache = &model->caches[i],
+                                              .batch = batch,
+                                              .len = len,
+                                              .positions = positions,
+                                              .self_cache = &cache,
                                               .rotary_cos = model->cos,
                                               .rotary_sin = model->sin};
         must(fovea_layer(model->layer, &args, model->shared, model->scratch, NULL), "layer");
     }
-    const struct fovea_gemm_args args = {.a = x + (count - 1) * WIDTH, .b = model->head.weight, .c = logits, .m = 1};
-    must(fovea_gemm(model->product, &args, model->shared, model->scratch, NULL), "head");
+    for (size_t b = 0; b < batch; b++) {
+        const struct fovea_gemm_args args = {
+            .a = x + (b * len + len - 1) * WIDTH, .b = model->head.weight, .c = logits + b * TOKENS, .m = 1};
+        must(fovea_gemm(model->product, &args, model->shared, model->scratch, NULL), "head");
+    }
+}
+
+static int likeliest(const float *logits)
+{
     int best = 0;
     for (int t = 1; t < TOKENS; t++)
         best = logits[t] > logits[best] ? t : best;
@@ -159,19 +181,35 @@ static int next_token(const struct model *model, const int *tokens, size_t count
 
 int main(void)
 {
+    static const size_t prompts[SEQUENCES] = {20, 7}, start = 0;
+    static float logits[SEQUENCES][TOKENS], at_once[TOKENS];
+    static int tokens[SEQUENCES][LEN + 1];
     struct model model;
     make(&model);
-    int tokens[LEN + 1];
-    static float one_by_one[TOKENS], at_once[TOKENS];
-    for (int i = 0; i < PROMPT; i++)
-        tokens[i] = i * 37 % TOKENS;
-    tokens[PROMPT] = next_token(&model, tokens, PROMPT, 0, one_by_one);
-    for (int i = PROMPT; i < LEN; i++)
-        tokens[i + 1] = next_token(&model, tokens + i, 1, (size_t)i, one_by_one);
-    for (int i = PROMPT; i <= LEN; i++)
-        printf("%d ", tokens[i]);
-    const int last = next_token(&model, tokens, LEN, 0, at_once);
-    const int same = last == tokens[LEN] && memcmp(one_by_one, at_once, sizeof at_once) == 0;
-    printf("\ntoken by token and at once: %s\n", same ? "the same bits" : "other bits");
+    size_t positions[SEQUENCES];
+    for (size_t s = 0; s < SEQUENCES; s++) {
+        for (size_t i = 0; i < prompts[s]; i++)
+            tokens[s][i] = (int)(i * 37 + s) % TOKENS;
+        append(&model, s, 1, tokens[s], prompts[s], &start, logits[s]);
+        positions[s] = prompts[s];
+        tokens[s][positions[s]] = likeliest(logits[s]);
+    }
+    while (positions[0] < LEN) { // the longest
+        int last[SEQUENCES];
+        for (size_t s = 0; s < SEQUENCES; s++)
+            last[s] = tokens[s][positions[s]];
+        append(&model, 0, SEQUENCES, last, 1, positions, logits[0]);
+        for (size_t s = 0; s < SEQUENCES; s++)
+            tokens[s][++positions[s]] = likeliest(logits[s]);
+    }
+    int same = 1;
+    for (size_t s = 0; s < SEQUENCES; s++) {
+        for (size_t i = prompts[s]; i <= positions[s]; i++)
+            printf("%d ", tokens[s][i]);
+        append(&model, s, 1, tokens[s], positions[s], &start, at_once);
+        same &= memcmp(logits[s], at_once, sizeof at_once) == 0;
+        puts("");
+    }
+    printf("together token by token, and each at once: %s\n", same ? "the same bits" : "other bits");
     return !same; // the process frees what it took
 }

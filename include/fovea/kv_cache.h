@@ -27,7 +27,8 @@ struct fovea_kv_cache {
 FOVEA_API enum fovea_status fovea_kv_cache_size(const struct fovea_kv_cache *cache, size_t *k_elements,
                                                 size_t *v_elements);
 /// The strides of the cache's K and V, for a fovea_attention_desc. Its k_layout must be FOVEA_K_PANELS, or FOVEA_K_ROWS
-/// with k_rows. Errors: NULL, STRUCT, ENUM, OVERFLOW.
+/// with k_rows. By its batch strides some sequences of a cache, or one, are a cache of their own: of a smaller batch,
+/// and with k and v that begin at the first of them. Errors: NULL, STRUCT, ENUM, OVERFLOW.
 FOVEA_API enum fovea_status fovea_kv_cache_strides(const struct fovea_kv_cache *cache, struct fovea_strides *k,
                                                    struct fovea_strides *v);
 /// Writes `len` keys and values of batch b at positions pos..pos+len-1 of the cache. k and v are (len, Hkv, d) views:
