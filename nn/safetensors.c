@@ -212,12 +212,14 @@ static enum fovea_status check_whole(struct fovea_safetensors *file, size_t data
 
 static enum fovea_status read_file(struct fovea_safetensors *file, const struct fovea_why *why)
 {
-    FOVEA_REQUIRE(file->size >= LENGTH_BYTES, FOVEA_ERR_FORMAT, why, "safetensors: %zu bytes are no file", file->size);
+    FOVEA_REQUIRE(file->size >= LENGTH_BYTES, FOVEA_ERR_FORMAT, why, "not a safetensors file: it has %zu bytes",
+                  file->size);
     uint64_t header_bytes = 0;
     for (int i = 0; i < LENGTH_BYTES; i++)
         header_bytes |= (uint64_t)file->bytes[i] << (8 * i);
     FOVEA_REQUIRE(header_bytes <= HEADER_BYTES_MAX && header_bytes <= file->size - LENGTH_BYTES, FOVEA_ERR_FORMAT, why,
-                  "safetensors: a header of %llu bytes in a file of %zu", (unsigned long long)header_bytes, file->size);
+                  "not a safetensors file, or cut off: it has %zu bytes, and its first eight announce a header of %llu",
+                  file->size, (unsigned long long)header_bytes);
     file->strings = malloc((size_t)header_bytes + 1);
     FOVEA_REQUIRE(file->strings, FOVEA_ERR_MEMORY, why, "safetensors: no memory");
     FOVEA_TRY(parse_header(file, (size_t)header_bytes, why));

@@ -54,12 +54,13 @@ static void say_fetches(const struct fovea_gemm_facts *facts, char *text, size_t
     }
 }
 
+// The name of the class of so many rows, and its range.
 static const char *rows_are(size_t m)
 {
-    return m <= FOVEA_FEW_ROWS       ? "few (at most 8)"
-           : m <= FOVEA_SEVERAL_ROWS ? "several (9 to 32)"
-           : m <= FOVEA_SOME_ROWS    ? "some (33 to 192)"
-                                     : "many (more than 192)";
+    return m <= FOVEA_FEW_ROWS       ? "\"few\", at most 8"
+           : m <= FOVEA_SEVERAL_ROWS ? "\"several\", 9 to 32"
+           : m <= FOVEA_SOME_ROWS    ? "\"some\", 33 to 192"
+                                     : "\"many\", more than 192";
 }
 
 // The class of shapes of the plan, and whether it is direct.
@@ -88,9 +89,9 @@ void fovea_gemm_reasons(const struct fovea_gemm_layout *plan, char *text, size_t
     } else if (plan->way == FOVEA_WAY_DIRECT) {
         snprintf(direct, sizeof direct, "; directly as A, B and C have %.1f KiB", (m * k + k * n + m * n) * kib);
     }
-    snprintf(text, size, "%zu %s %s; B has %.1f KiB and %s the %u KiB that they are taken to find in L2; B %s%s", d->m,
-             d->m == 1 ? "row is" : "rows are", rows_are(d->m), n * k * kib,
-             fovea_is_far(near, n * k) ? "exceeds" : "fits", (unsigned)near,
+    snprintf(text, size, "%zu row%s: %s; B of %.1f KiB: %s the %u KiB that are taken to stay in L2; B %s%s", d->m,
+             d->m == 1 ? "" : "s", rows_are(d->m), n * k * kib,
+             fovea_is_far(near, n * k) ? "\"far\", more than" : "\"near\", within", (unsigned)near,
              form == FOVEA_FORM_PACKED ? "is packed beforehand"
              : form == FOVEA_FORM_NT   ? "lies as n x k"
                                        : "lies as k x n",

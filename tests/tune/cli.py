@@ -103,7 +103,7 @@ def test_set(folder):
         text = ok("tune", "--explain", "gemm", "40x50x60", form)
         check(f"40x50x60 f32 {form} " in text and ("B lies as n x k" in text) == (form[1] == "t"), text)
     text = ok("tune", "--explain", "gemm", "1x5x5")
-    check("1 row is few" in text and " 1 task, " in text, text)
+    check('1 row: "few", at most 8' in text and " 1 task, " in text, text)
     streams = {"plain": "strips of 48 in", "wide": "strips of 16 in", "hashed": "strips of 48 in",
                "mesh": "strips of 64 in"}
     info, cap = ok("info"), os.environ.get("FOVEA_ISA")
