@@ -249,9 +249,10 @@ enum fovea_status fovea_attention_weights(const void *plan, const struct fovea_a
 {
     FOVEA_TRY(check_args(plan, args));
     const struct fovea_attention_pass pass = fovea_attention_pass(plan, args);
-    size_t tasks = 0;
+    size_t tasks = 0, sums = 0; // of the two phases
     FOVEA_CHECK(fovea_mul(args->call->batch * pass.heads, pass.chunks, &tasks) && tasks <= UINT32_MAX,
                 FOVEA_ERR_OVERFLOW);
+    FOVEA_CHECK(fovea_mul(args->call->batch, pass.plan->desc.heads, &sums) && sums <= UINT32_MAX, FOVEA_ERR_OVERFLOW);
     const struct fovea_work work = {.scratch_bytes = pass.plan->work.scratch_bytes, .phases = 2};
     return fovea_run(&fovea_attention_weights_operator, &work, &pass, NULL, scratch, executor);
 }

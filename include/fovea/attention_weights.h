@@ -47,7 +47,7 @@ struct fovea_attention_weights_args {
 /// for each worker; there is no shared memory. A task is a chunk of 128 keys of one head, or of all heads if they are
 /// averaged.
 /// Errors: those of fovea_attention, NULL (no lse, no output, head_sums without key_sums), ENUM, VALUE (scores dropped,
-/// averaged or summed), STRIDE and OVERFLOW (weights).
+/// averaged or summed), STRIDE and OVERFLOW (weights), OVERFLOW (more batch x H than 32 bits count).
 ///
 /// With D, C and R as at fovea_attention and u = 2^-24, a weight w of a score s is, to first order, within w (2 D +
 /// (142 + 4 C + 3 R) u + 3 u |s - LSE| + 2 u |LSE|) of the exact one. A sum of n weights has a relative error larger by

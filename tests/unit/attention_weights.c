@@ -294,6 +294,23 @@ static void test_errors(void)
     test_memory_reset();
 }
 
+// A sum for each head is a task, and tasks are counted in 32 bits: 2^32 heads were none, whose sums stayed unwritten.
+static void test_many_heads(void)
+{
+    struct fovea_attention_desc d;
+    fovea_attention_desc_init(&d, sizeof d);
+    d.batch = 1, d.heads = (size_t)1 << 32, d.kv_heads = 1, d.q_len = 1, d.qk_dim = d.v_dim = 1;
+    d.q.row = d.k.row = d.v.row = d.out.row = d.out.head = 1;
+    struct fovea_work *const plan = test_memory(fovea_attention_plan_size(), TEST_HIGH);
+    CHECK(!fovea_attention_plan(engines[0], &d, plan), "plan");
+    void *const scratch = test_memory(plan->scratch_bytes, TEST_HIGH);
+    float q = 1, lse = 0, key_sum = 0, head_sum = NAN; // keys: none, so nothing is read
+    const struct fovea_attention_args args = {.q = &q, .lse = &lse, .batch = 1, .q_len = 1};
+    const struct fovea_attention_weights_args all = {.call = &args, .key_sums = &key_sum, .head_sums = &head_sum};
+    CHECK(fovea_attention_weights(plan, &all, scratch, NULL) == FOVEA_ERR_OVERFLOW && isnan(head_sum), "2^32 heads");
+    test_memory_reset();
+}
+
 int main(void)
 {
     const bool small = getenv("FOVEA_TEST_SMALL") != NULL;
@@ -303,6 +320,7 @@ int main(void)
     CHECK(dropped > 0, "no case has dropout");
     test_begin();
     test_errors();
+    test_many_heads();
     test_engines_free(engines);
     return test_done();
 }
