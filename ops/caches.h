@@ -5,11 +5,12 @@
 #ifndef FOVEA_OPS_CACHES_H
 #define FOVEA_OPS_CACHES_H
 
+#include "kernels/table.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 
 enum {
-    FOVEA_LINE = 16,                           ///< floats of a cache line
     FOVEA_L1_SETS = 64,                        ///< of L1 on x86, whose ways are pages of 4 KiB
     FOVEA_L1_WAY = FOVEA_L1_SETS * FOVEA_LINE, ///< floats after which the sets of L1 repeat
     FOVEA_L2 = 16 * 1024 * FOVEA_LINE,         ///< floats of an L2 of 1 MiB, as Zen 4 (8 ways, 2048 sets), Zen 5 and

@@ -50,7 +50,7 @@ static inline __attribute__((always_inline)) void beside_panel(const struct besi
 static inline __attribute__((always_inline)) void beside_rows(const struct beside_tile *t, size_t c, size_t end, int R,
                                                               int G, fv_f32 *s)
 {
-    enum { LINE = 16, DIMS = 4 };
+    enum { DIMS = 4 };
     const float *q = t->q + c, *k = t->k + c, *ahead = t->ahead ? t->ahead + c * (size_t)G * FV_LANES : NULL;
     for (; c < end; c += DIMS, q += DIMS, k += DIMS) {
         FV_UNROLL
@@ -65,7 +65,7 @@ static inline __attribute__((always_inline)) void beside_rows(const struct besid
                 }
             }
         }
-        for (int i = 0; ahead && i < G * DIMS * FV_LANES; i += LINE, ahead += LINE) {
+        for (int i = 0; ahead && i < G * DIMS * FV_LANES; i += FOVEA_LINE, ahead += FOVEA_LINE) {
             __builtin_prefetch(ahead);
         }
     }

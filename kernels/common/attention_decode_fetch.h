@@ -72,14 +72,13 @@ static inline int decode_whole(const struct fovea_decode_chunk *decode)
 static inline __attribute__((always_inline)) void decode_fetch(const struct fovea_decode_chunk *decode, const float *at,
                                                                ptrdiff_t row, size_t rows, size_t columns)
 {
-    enum { LINE = 16 };
     for (size_t r = 0; r < rows && decode->hints.into == FOVEA_INTO_L1; r++) {
-        for (size_t c = 0; c < columns; c += LINE) {
+        for (size_t c = 0; c < columns; c += FOVEA_LINE) {
             __builtin_prefetch(at + (ptrdiff_t)r * row + c, 0, 3);
         }
     }
     for (size_t r = 0; r < rows && decode->hints.into != FOVEA_INTO_L1; r++) {
-        for (size_t c = 0; c < columns; c += LINE) {
+        for (size_t c = 0; c < columns; c += FOVEA_LINE) {
             __builtin_prefetch(at + (ptrdiff_t)r * row + c, 0, 2);
         }
     }

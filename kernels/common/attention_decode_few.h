@@ -15,7 +15,7 @@
 #include "kernels/common/unroll.h"
 
 enum {
-    DECODE_FEW = 2,                              ///< rows; equals FEW_ROWS of ops/attention_grid.c
+    DECODE_FEW = 2,                              ///< rows; SLOW_ROWS of ops/attention_grid.c is one more
     DECODE_FLAT = FV_LANES == 16 ? 4 : 2,        ///< most rows that use these tiles, and sum their weights in them
     DECODE_FLAT_FAR = FV_LANES == 16 ? 8 : 2,    ///< most rows that use them if K and V come from memory
     DECODE_FLAT_SUMS = FV_LANES == 16 ? 24 : 16, ///< most sums of a tile
@@ -54,11 +54,10 @@ static inline __attribute__((always_inline)) void decode_few_tile(const struct f
                                                                   float *sums, enum fovea_into into, int R, int V,
                                                                   enum decode_ahead AHEAD)
 {
-    enum { LINE = 16 };
     const size_t steps = DECODE_PAGE / (V * FV_LANES); // steps per page
     const int parts = AHEAD == DECODE_INTO_L2 && into == FOVEA_INTO_L2_PARTS;
-    const ptrdiff_t part = parts ? (ptrdiff_t)t->k * LINE : LINE; // distance between the lines of a step
-    const ptrdiff_t ahead_step = AHEAD == DECODE_ROWS_INTO_L1 ? t->ahead_step : parts ? LINE : V * FV_LANES;
+    const ptrdiff_t part = parts ? (ptrdiff_t)t->k * FOVEA_LINE : FOVEA_LINE; // distance between the lines of a step
+    const ptrdiff_t ahead_step = AHEAD == DECODE_ROWS_INTO_L1 ? t->ahead_step : parts ? FOVEA_LINE : V * FV_LANES;
     const float *a = t->a, *ahead = t->ahead, *b[3] = {t->b, t->b + 3 * t->b_panel, t->b + 6 * t->b_panel};
     fv_f32 acc[DECODE_FLAT_SUMS], sum[DECODE_FLAT];
     for (int r = 0; r < R && R <= DECODE_FLAT; r++) {
@@ -97,9 +96,9 @@ static inline __attribute__((always_inline)) void decode_few_tile(const struct f
         }
         if (AHEAD != DECODE_NOTHING) {
             FV_UNROLL
-            for (int at = 0; at < V * FV_LANES; at += LINE) {
+            for (int at = 0; at < V * FV_LANES; at += FOVEA_LINE) {
                 if (AHEAD == DECODE_INTO_L2) {
-                    __builtin_prefetch(ahead + at / LINE * part, 0, 2);
+                    __builtin_prefetch(ahead + at / FOVEA_LINE * part, 0, 2);
                 } else {
                     __builtin_prefetch(ahead + at, 0, 3);
                 }

@@ -49,9 +49,8 @@ static inline __attribute__((always_inline)) void decode_register_tile(const str
                                                                        int T, int PARTIAL)
 {
     const struct fovea_attention_chunk *const chunk = &decode->chunk;
-    enum { LINE = 16 };
     const float *const q = chunk->q + (FOVEA_FAULT_IS(DECODE_HALF_IS_FIRST) ? 0 : (ptrdiff_t)of->row * decode->q_row);
-    const size_t parts = decode_parts(decode), asked = FOVEA_PANEL * LINE / parts;
+    const size_t parts = decode_parts(decode), asked = FOVEA_PANEL * FOVEA_LINE / parts;
     const int keys = PARTIAL ? (int)of->keys : FOVEA_PANEL;
     const int last = keys - 1 - (PARTIAL && keys > 1 && FOVEA_FAULT_IS(DECODE_PARTIAL_SHORT));
     const float *ahead = T == 1 && !PARTIAL ? of->ahead : NULL;
@@ -60,7 +59,7 @@ static inline __attribute__((always_inline)) void decode_register_tile(const str
     for (int r = 0; r < R * T; r++) {
         sums[r] = fv_zero();
     }
-    for (size_t c = 0; c < chunk->qk_dim; c += LINE) {
+    for (size_t c = 0; c < chunk->qk_dim; c += FOVEA_LINE) {
         if (ahead) {
             decode_fetch(decode, ahead, of->part, parts, asked);
             ahead += asked;
@@ -74,7 +73,7 @@ static inline __attribute__((always_inline)) void decode_register_tile(const str
             FV_UNROLL
             for (int t = 0; t < T; t++) {
                 const ptrdiff_t key = FOVEA_FAULT_IS(DECODE_PAIR_IS_FIRST) ? 0 : t * FOVEA_PANEL;
-                const size_t from = c + (FOVEA_FAULT_IS(DECODE_PAIR_HALF_AGAIN) ? 0 : half * (LINE / 2));
+                const size_t from = c + (FOVEA_FAULT_IS(DECODE_PAIR_HALF_AGAIN) ? 0 : half * (FOVEA_LINE / 2));
                 const float *k = of->k + key * chunk->k_row + from;
                 __asm__("" : "+r"(k)); // or gcc keeps a pointer for each key, on the stack
                 fv_register_eight(k, chunk->k_row, q + from, decode->q_row, 1, sums + t * R, R);

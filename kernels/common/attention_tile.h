@@ -77,7 +77,7 @@ FV_INLINE void attention_sum(const struct attention_product *t, const float *a, 
             FV_UNROLL // only into L2: these are strips of one or two vectors, and edges
                 for (int i = 0; i < FOVEA_FETCH_LINES; i++)
             {
-                __builtin_prefetch(*fetch + i * FOVEA_PANEL, 0, 2);
+                __builtin_prefetch(*fetch + i * FOVEA_LINE, 0, 2);
             }
             fetch++;
         }

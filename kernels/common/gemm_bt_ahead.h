@@ -60,12 +60,12 @@ static inline __attribute__((always_inline)) void gemm_bt_fetch(const struct fov
     if (t->into_l1) {
         FV_UNROLL
         for (size_t i = 0; i < lines; i++) {
-            __builtin_prefetch(line + i * FOVEA_PANEL, 0, 3);
+            __builtin_prefetch(line + i * FOVEA_LINE, 0, 3);
         }
     } else {
         FV_UNROLL
         for (size_t i = 0; i < lines; i++) {
-            __builtin_prefetch(line + i * FOVEA_PANEL, 0, 2);
+            __builtin_prefetch(line + i * FOVEA_LINE, 0, 2);
         }
     }
 }
