@@ -122,7 +122,7 @@ void fovea_attention_reasons(const struct fovea_attention_layout *plan, char *te
 {
     static const char *const widths[] = {
         [FOVEA_HEADS_64] = "at most 64", [FOVEA_HEADS_128] = "65 to 128", [FOVEA_HEADS_WIDE] = "more than 128"};
-    const size_t qk_dim = plan->desc.qk_dim, v_dim = plan->desc.v_dim, wide = qk_dim > v_dim ? qk_dim : v_dim;
+    const size_t qk_dim = plan->desc.qk_dim, v_dim = plan->desc.v_dim, wide = fovea_max(qk_dim, v_dim);
     snprintf(text, size, "a head has %zu element%s: %s", wide, wide == 1 ? "" : "s",
              widths[fovea_heads_of(qk_dim, v_dim)]);
 }

@@ -50,7 +50,7 @@ struct fovea_attention_grid fovea_attention_grid(const struct fovea_attention_la
     } else {
         grid.rows = plan->group * q_len;
         grid.most = kernels->attention_decode.queries;
-        grid.splits = kv_len <= FOVEA_SPLIT ? 1 : fovea_ceil_div(kv_len, FOVEA_SPLIT);
+        grid.splits = fovea_max(fovea_ceil_div(kv_len, FOVEA_SPLIT), 1);
         grid.tiles = fovea_ceil_div(grid.rows, grid.most);
     }
     const size_t most = fovea_min(grid.prefill ? plan->tiles_most : plan->blocks_most, grid.tiles);
@@ -58,7 +58,7 @@ struct fovea_attention_grid fovea_attention_grid(const struct fovea_attention_la
     if (most > 1 && (grid.prefill || is_far(plan, batch, kv_len))) {
         const size_t tasks = kernels->workers == 1 ? 1 : (size_t)TASKS_EACH * kernels->workers;
         const size_t share = batch * grid.heads * grid.tiles * splits_seen(plan, q_len, grid.splits) / tasks;
-        grid.each_most = fovea_min(most, share > 1 ? share : 1);
+        grid.each_most = fovea_min(most, fovea_max(share, 1));
         grid.each = fovea_ceil_div(grid.tiles, fovea_ceil_div(grid.tiles, grid.each_most)); // of equal size
     }
     return grid;

@@ -15,11 +15,6 @@ enum fovea_status fovea_attention_desc_init(struct fovea_attention_desc *desc, s
     return FOVEA_OK;
 }
 
-static size_t larger(size_t a, size_t b)
-{
-    return a > b ? a : b;
-}
-
 // One dimension of a tensor.
 struct axis {
     size_t size, stride;
@@ -121,12 +116,6 @@ enum fovea_status fovea_attention_check_inputs(const struct fovea_attention_desc
     return check_rows("v", &page, &d->v, d->kv_heads, page.kv_len, d->v_dim, why);
 }
 
-static enum fovea_status check_flag(const char *name, uint32_t flag, const struct fovea_why *why)
-{
-    FOVEA_REQUIRE(flag <= 1, FOVEA_ERR_ENUM, why, "attention: %s is %u, neither 0 nor 1", name, (unsigned)flag);
-    return FOVEA_OK;
-}
-
 static enum fovea_status check_shape(const struct fovea_attention_desc *d, const struct fovea_why *why)
 {
     FOVEA_REQUIRE(d->heads == 0 || d->heads % d->kv_heads == 0, FOVEA_ERR_SHAPE, why,
@@ -138,13 +127,35 @@ static enum fovea_status check_shape(const struct fovea_attention_desc *d, const
     return fovea_check_within(lengths, FOVEA_COUNT(lengths), 0, UINT32_MAX, FOVEA_ERR_OVERFLOW, "attention", why);
 }
 
+// The masks, the map of blocks and the bias.
+static enum fovea_status check_masks(const struct fovea_attention_desc *d, const struct fovea_why *why)
+{
+    FOVEA_REQUIRE(!d->blocks || (d->block_rows != 0 && d->block_keys != 0), FOVEA_ERR_SHAPE, why,
+                  "attention: blocks of %zu rows and %zu keys", d->block_rows, d->block_keys);
+    const bool bits = d->mask == FOVEA_MASK_BITS;
+    const struct axis mask[4] = {{d->batch, d->mask_batch},
+                                 {d->heads, d->mask_head},
+                                 {d->q_len, d->mask_row},
+                                 {bits ? fovea_ceil_div(d->kv_len, 8) : d->kv_len, bits ? 1 : d->mask_key}};
+    const struct axis blocks[4] = {{d->batch, d->blocks_batch},
+                                   {d->heads, d->blocks_head},
+                                   {d->blocks ? fovea_ceil_div(d->q_len, d->block_rows) : 0, d->blocks_row},
+                                   {d->blocks ? fovea_ceil_div(d->kv_len, d->block_keys) : 0, 1}};
+    const struct axis bias[4] = {
+        {d->batch, d->bias_batch}, {d->heads, d->bias_head}, {d->q_len, d->bias_row}, {d->kv_len, d->bias_key}};
+    FOVEA_TRY(d->mask ? check_extent("mask", mask, 4, 1, why) : FOVEA_OK);
+    FOVEA_TRY(d->blocks ? check_extent("blocks", blocks, 4, 1, why) : FOVEA_OK);
+    return d->bias ? check_extent("bias", bias, 4, 1, why) : FOVEA_OK;
+}
+
 static enum fovea_status check_desc(const struct fovea_attention_desc *d, const struct fovea_why *why)
 {
-    FOVEA_TRY(check_flag("causal", d->causal, why));
-    FOVEA_TRY(check_flag("bias", d->bias, why));
-    FOVEA_TRY(check_flag("segments", d->segments, why));
-    FOVEA_TRY(check_flag("blocks", d->blocks, why));
-    FOVEA_TRY(check_flag("statistics", d->statistics, why));
+    const struct fovea_size flags[] = {{"causal", d->causal},
+                                       {"bias", d->bias},
+                                       {"segments", d->segments},
+                                       {"blocks", d->blocks},
+                                       {"statistics", d->statistics}};
+    FOVEA_TRY(fovea_check_flags(flags, FOVEA_COUNT(flags), "attention", why));
     FOVEA_REQUIRE(d->mask <= FOVEA_MASK_BITS, FOVEA_ERR_ENUM, why, "attention: mask is %u, not within 0 to %d",
                   (unsigned)d->mask, FOVEA_MASK_BITS);
     FOVEA_REQUIRE(d->k_layout <= FOVEA_K_PANELS, FOVEA_ERR_ENUM, why, "attention: k_layout is %u, neither 0 nor 1",
@@ -168,22 +179,7 @@ static enum fovea_status check_desc(const struct fovea_attention_desc *d, const 
     FOVEA_TRY(check_shape(d, why));
     FOVEA_TRY(fovea_attention_check_inputs(d, why));
     FOVEA_TRY(fovea_attention_check_out(d, why));
-    FOVEA_REQUIRE(!d->blocks || (d->block_rows != 0 && d->block_keys != 0), FOVEA_ERR_SHAPE, why,
-                  "attention: blocks of %zu rows and %zu keys", d->block_rows, d->block_keys);
-    const bool bits = d->mask == FOVEA_MASK_BITS;
-    const struct axis mask[4] = {{d->batch, d->mask_batch},
-                                 {d->heads, d->mask_head},
-                                 {d->q_len, d->mask_row},
-                                 {bits ? fovea_ceil_div(d->kv_len, 8) : d->kv_len, bits ? 1 : d->mask_key}};
-    const struct axis blocks[4] = {{d->batch, d->blocks_batch},
-                                   {d->heads, d->blocks_head},
-                                   {d->blocks ? fovea_ceil_div(d->q_len, d->block_rows) : 0, d->blocks_row},
-                                   {d->blocks ? fovea_ceil_div(d->kv_len, d->block_keys) : 0, 1}};
-    const struct axis bias[4] = {
-        {d->batch, d->bias_batch}, {d->heads, d->bias_head}, {d->q_len, d->bias_row}, {d->kv_len, d->bias_key}};
-    FOVEA_TRY(d->mask ? check_extent("mask", mask, 4, 1, why) : FOVEA_OK);
-    FOVEA_TRY(d->blocks ? check_extent("blocks", blocks, 4, 1, why) : FOVEA_OK);
-    return d->bias ? check_extent("bias", bias, 4, 1, why) : FOVEA_OK;
+    return check_masks(d, why);
 }
 
 // Counts the tasks of a call of q_len queries at the plan's kv_len, and the states that decoding keeps in shared
@@ -236,19 +232,20 @@ static void lay_out(struct fovea_attention_layout *plan)
     const bool gathers = (d->page_keys != 0 && d->page_keys < FOVEA_CHUNK) || fovea_attention_compacts(plan);
     plan->q_floats = tile * d->qk_dim;
     plan->block_q_floats = block * d->qk_dim;
-    plan->state_floats = larger(larger(tile_state, block_state), FOVEA_CHUNK * block) + plan->statistics * tile;
+    plan->state_floats = fovea_max(fovea_max(tile_state, block_state), FOVEA_CHUNK * block) + plan->statistics * tile;
     plan->pages_at = fovea_round_up(fovea_attention_scratch(d->qk_dim, d->v_dim), FOVEA_PANEL);
     plan->q_at = plan->pages_at + (gathers ? (size_t)FOVEA_CHUNK * (d->qk_dim + d->v_dim) : 0);
-    plan->states_at = plan->q_at + larger(plan->tiles_most * plan->q_floats, plan->blocks_most * plan->block_q_floats);
+    plan->states_at =
+        plan->q_at + fovea_max(plan->tiles_most * plan->q_floats, plan->blocks_most * plan->block_q_floats);
     plan->block_state_floats = block_state + plan->statistics * block;
-    plan->copy_at = plan->states_at + larger(2 * plan->tiles_most * plan->state_floats, // also room for two splits of a
-                                                                                        // block
-                                             larger(plan->blocks_most, 2) * plan->block_state_floats);
+    // Room for two states of a tile is also room for those of two splits of a block.
+    plan->copy_at = plan->states_at + fovea_max(2 * plan->tiles_most * plan->state_floats,
+                                                fovea_max(plan->blocks_most, 2) * plan->block_state_floats);
     plan->pointers_at = plan->copy_at + fovea_attention_copy_floats(plan);
     plan->tiles_at = plan->pointers_at + FOVEA_ATTENTION_POINTERS * sizeof(float *) / sizeof(float);
     plan->work.scratch_bytes =
         plan->tiles_at * sizeof(float) +
-        fovea_round_up(larger(plan->tiles_most, plan->blocks_most) * sizeof(struct fovea_attention_tile),
+        fovea_round_up(fovea_max(plan->tiles_most, plan->blocks_most) * sizeof(struct fovea_attention_tile),
                        FOVEA_ALIGNMENT);
 }
 

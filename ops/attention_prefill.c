@@ -102,7 +102,7 @@ static bool overlaps(const struct task *task, size_t t, size_t key, size_t next)
 // 8 1.05 to 1.08, AVX2 1.11).
 static bool is_last(const struct task *task, size_t t, size_t key, size_t next)
 {
-    const size_t most = task->tiles[t].end_most, end = most > task->begin ? most : task->begin + 1;
+    const size_t end = fovea_max(task->tiles[t].end_most, task->begin + 1);
     return key < end && end <= next;
 }
 
@@ -159,10 +159,10 @@ static void place(struct task *task)
         };
         sharing += tile->prefill;
         task->begin = tile->end_most != 0 ? fovea_min(task->begin, tile->begin_least) : task->begin;
-        task->end = tile->end_most > task->end ? tile->end_most : task->end;
+        task->end = fovea_max(task->end, tile->end_most);
     }
     task->begin = task->end != 0 ? task->begin - task->begin % FOVEA_CHUNK : 0;
-    task->begin = task->begin > task->args->kv_begin ? task->begin : task->args->kv_begin;
+    task->begin = fovea_max(task->begin, task->args->kv_begin);
     task->copy = fovea_attention_copy(task->plan, sharing, task->scratch);
 }
 

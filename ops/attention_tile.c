@@ -201,8 +201,8 @@ void fovea_attention_tile(const struct fovea_attention_layout *plan, const struc
     tile->segments = 0;
     const bool alike = place_rows(tile, tile->first_head, query);
     for (size_t r = 0; r < (alike ? 1 : rows); r++) {
-        tile->begin_most = tile->begin[r] > tile->begin_most ? tile->begin[r] : tile->begin_most;
-        tile->end_most = tile->end[r] > tile->end_most ? tile->end[r] : tile->end_most;
+        tile->begin_most = fovea_max(tile->begin_most, tile->begin[r]);
+        tile->end_most = fovea_max(tile->end_most, tile->end[r]);
         tile->end_least = fovea_min(tile->end_least, tile->end[r]);
         tile->begin_least = tile->end[r] != 0 ? fovea_min(tile->begin_least, tile->begin[r]) : tile->begin_least;
     }

@@ -162,11 +162,10 @@ void fovea_attention_split(struct fovea_attention_part *parts, size_t count, siz
     for (size_t i = 0; i < count; i++) { // a tile that sees no key, [0, 0), is only in split 0
         const struct fovea_attention_tile *const tile = parts[i].tile;
         key = fovea_min(key, tile->begin_least - tile->begin_least % FOVEA_CHUNK);
-        end = tile->end_most > end ? tile->end_most : end;
+        end = fovea_max(end, tile->end_most);
     }
     const size_t first = split * FOVEA_SPLIT, begin = count != 0 ? parts->tile->args->kv_begin : 0;
-    key = key > first ? key : first;
-    key = key > begin ? key : begin;
+    key = fovea_max(key, fovea_max(first, begin));
     end = fovea_min(end, first + FOVEA_SPLIT);
     for (; key < end; key += FOVEA_CHUNK - key % FOVEA_CHUNK) {
         bool met = false;

@@ -152,7 +152,7 @@ static void run_part(const struct fovea_attention_pass *pass, void *scratch, uin
     }
     const size_t chunk = pass->first_chunk + task % pass->chunks, entry = task / pass->chunks;
     struct block at = {.batch = entry / pass->heads, .head = entry % pass->heads};
-    at.key = chunk * FOVEA_CHUNK > pass->begin ? chunk * FOVEA_CHUNK : pass->begin;
+    at.key = fovea_max(chunk * FOVEA_CHUNK, pass->begin);
     if (at.key >= pass->call->kv_len) {
         return; // only other entries have this many keys
     }

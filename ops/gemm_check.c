@@ -28,16 +28,14 @@ enum fovea_status fovea_gemm_check(const struct fovea_gemm_desc *d, const struct
 {
     FOVEA_REQUIRE(d->struct_size == sizeof *d, FOVEA_ERR_STRUCT, why, "gemm: struct_size is %u, not %zu",
                   (unsigned)d->struct_size, sizeof *d);
-    FOVEA_REQUIRE(d->trans_a <= FOVEA_TRANS, FOVEA_ERR_ENUM, why, "gemm: trans_a is %u, neither 0 nor 1",
-                  (unsigned)d->trans_a);
-    FOVEA_REQUIRE(d->b_packed <= 1, FOVEA_ERR_ENUM, why, "gemm: b_packed is %u, neither 0 nor 1",
-                  (unsigned)d->b_packed);
-    FOVEA_REQUIRE(d->b_packed || d->trans_b <= FOVEA_TRANS, FOVEA_ERR_ENUM, why, "gemm: trans_b is %u, neither 0 nor 1",
-                  (unsigned)d->trans_b);
+    const struct fovea_size flags[] = {{"trans_a", d->trans_a},
+                                       {"b_packed", d->b_packed},
+                                       {"trans_b", d->b_packed ? 0 : d->trans_b},
+                                       {"residual", d->residual},
+                                       {"gated", d->gated}};
+    FOVEA_TRY(fovea_check_flags(flags, FOVEA_COUNT(flags), "gemm", why));
     FOVEA_REQUIRE(d->activation <= FOVEA_ACTIVATION_SILU, FOVEA_ERR_ENUM, why,
                   "gemm: activation is %u, not within 0 to %d", (unsigned)d->activation, FOVEA_ACTIVATION_SILU);
-    FOVEA_REQUIRE(d->residual <= 1, FOVEA_ERR_ENUM, why, "gemm: residual is %u, neither 0 nor 1",
-                  (unsigned)d->residual);
     FOVEA_REQUIRE(isfinite(d->alpha), FOVEA_ERR_VALUE, why, "gemm: alpha is not finite");
     FOVEA_REQUIRE(isfinite(d->beta), FOVEA_ERR_VALUE, why, "gemm: beta is not finite");
     if (d->trans_a == FOVEA_TRANS) {
@@ -54,7 +52,6 @@ enum fovea_status fovea_gemm_check(const struct fovea_gemm_desc *d, const struct
     } else {
         FOVEA_TRY(check_matrix('b', d->k, d->n, d->ldb, why));
     }
-    FOVEA_REQUIRE(d->gated <= 1, FOVEA_ERR_ENUM, why, "gemm: gated is %u, neither 0 nor 1", (unsigned)d->gated);
     FOVEA_REQUIRE(!d->gated || d->n % 2 == 0, FOVEA_ERR_SHAPE, why, "gemm: gated needs pairs, n is %zu", d->n);
     FOVEA_REQUIRE(!d->gated || d->beta == 0, FOVEA_ERR_VALUE, why, "gemm: gated needs beta 0");
     const size_t columns = d->gated ? d->n / 2 : d->n;

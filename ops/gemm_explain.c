@@ -71,9 +71,8 @@ void fovea_gemm_reasons(const struct fovea_gemm_layout *plan, char *text, size_t
     const enum fovea_gemm_form form = fovea_gemm_form_of(d);
     const double m = (double)d->m, n = (double)d->n, k = (double)plan->k, kib = sizeof(float) / 1024.0;
     const uint32_t near = fovea_near_of(tuning, d->m, form);
-    const struct fovea_size written[] = {{"batch", d->batch}, {"m", d->m}, {"n", d->n}}, *const zero = fovea_find_zero(
-                                                                                             written,
-                                                                                             FOVEA_COUNT(written));
+    const struct fovea_size written[] = {{"batch", d->batch}, {"m", d->m}, {"n", d->n}};
+    const struct fovea_size *const zero = fovea_find_zero(written, FOVEA_COUNT(written));
     if (zero != NULL || plan->k == 0) {
         snprintf(text, size, zero != NULL ? "nothing is written: %s is 0" : "there is nothing to multiply: %s is 0",
                  zero != NULL ? zero->name

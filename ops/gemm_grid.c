@@ -83,7 +83,7 @@ size_t fovea_gemm_acc(const struct fovea_gemm_layout *plan)
     const size_t few = (size_t)plan->kernels->gemm_bt.mr * FOVEA_PANEL; // acc of a call in ops/gemm_bt.c
     if (plan->blocks.count <= 1) {
         const size_t tile = fovea_min(m, FOVEA_HOT_TILES * plan->mr) * wide;
-        return tile > few ? tile : few;
+        return fovea_max(tile, few);
     }
     // The most that a task of m or fewer rows needs. A part is at most twice `least`, or one more than `most`; strips
     // and groups of them differ by rounding.

@@ -148,8 +148,7 @@ static enum fovea_status measure_work(struct fovea_gemm_layout *plan, const stru
     if (natural && (d->trans_b == FOVEA_TRANS || grid->pack_b || (d->n % FOVEA_PANEL != 0 && plan->edge == 0))) {
         const size_t strips = plan->group * fovea_gemm_columns(plan) * plan->kc;
         const size_t turned_a = d->trans_b == FOVEA_TRANS ? fovea_min(d->m, plan->bt_rows) * plan->k : 0;
-        fits = fits &&
-               add_floats(FOVEA_PANEL, fovea_ceil_div(strips > turned_a ? strips : turned_a, FOVEA_PANEL), &scratch);
+        fits = fits && add_floats(FOVEA_PANEL, fovea_ceil_div(fovea_max(strips, turned_a), FOVEA_PANEL), &scratch);
     }
     FOVEA_REQUIRE(fits, FOVEA_ERR_OVERFLOW, why, "gemm: work memory does not fit");
     plan->work = (struct fovea_work){shared, scratch, prepares ? 2 : 1, FOVEA_PLAN_GEMM};
@@ -269,11 +268,11 @@ static void choose_chunks(struct fovea_gemm_layout *plan, const struct pass *pas
     const size_t wide = pass->alone && plan->way != FOVEA_WAY_DIRECT ? SIZE_MAX
                                                                      : plan->tuning->nc * of / steps / pass->kernel->nr,
                  group = wide >= WIDE_STRIPS ? wide : plan->tuning->nc / pass->kernel->nr;
-    plan->group = plan->way == FOVEA_WAY_DIRECT ? 1 : clamp(group, 1, strips > 1 ? strips : 1); // one by one
+    plan->group = plan->way == FOVEA_WAY_DIRECT ? 1 : clamp(group, 1, fovea_max(strips, 1)); // one by one
     const bool repacks = plan->grid.pack_b && !plan->grid.share_b; // packs B again for each chunk of rows
     const size_t rows = repacks ? REPACK_ROWS : plan->tuning->mc * of / steps;
     const struct fovea_cut chunks = fovea_cut(m, clamp(rows, pass->once ? pass->kernel->mr : 1, (size_t)1 << 20));
-    plan->chunk = clamp(chunks.size + (chunks.longer != 0), 1, m > 1 ? m : 1);
+    plan->chunk = clamp(chunks.size + (chunks.longer != 0), 1, fovea_max(m, 1));
 }
 
 enum fovea_status fovea_gemm_make(const struct fovea_engine *engine, const struct fovea_gemm_desc *desc,
