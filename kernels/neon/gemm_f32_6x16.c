@@ -14,15 +14,9 @@
 
 #include "kernels/common/gemm_end.h"
 #include "kernels/common/gemm_more.h"
+#include "kernels/common/unroll.h"
 
 enum { MR = 6, NR = FOVEA_PANEL };
-
-// Loops over rows and vectors must be unrolled completely, or the accumulators become an array in memory.
-#if defined(__clang__)
-#define UNROLL _Pragma("clang loop unroll(full)")
-#else
-#define UNROLL _Pragma("GCC unroll 8")
-#endif
 
 /// A barrier that loads do not cross. Without it gcc loads all six elements of A before the FMAs and spills
 /// accumulators (13.0 cycles on N1); one for three rows keeps three elements in flight, which in-order cores need.
@@ -49,7 +43,7 @@ static inline __attribute__((always_inline)) void gemm_steps(const struct fovea_
     ptrdiff_t a_offset = 0;
     for (size_t p = t->k; p != 0; p--) {
         float32x4_t b_p[FV_VECS];
-        UNROLL
+        FV_UNROLL
         for (int j = 0; j < FV_VECS; j++) {
             b_p[j] = vld1q_f32(b + j * FV_LANES);
         }
@@ -58,13 +52,13 @@ static inline __attribute__((always_inline)) void gemm_steps(const struct fovea_
             __builtin_prefetch(line, 0, 2);
             line += t->ahead_step;
         }
-        UNROLL
+        FV_UNROLL
         for (int i = 0; i < m; i++) {
             if (i % 3 == 0) {
                 fence();
             }
             const float a_ip = load_element(t->a + i * t->a_row + a_offset);
-            UNROLL
+            FV_UNROLL
             for (int j = 0; j < FV_VECS; j++) {
                 acc[i][j] = vfmaq_n_f32(acc[i][j], b_p[j], a_ip);
             }
@@ -80,17 +74,17 @@ static inline __attribute__((always_inline)) void gemm_rows(const struct fovea_g
 {
     const struct fovea_gemm_tile t = *tile; // a local copy, which stores to C cannot alias
     float32x4_t acc[MR][FV_VECS];
-    UNROLL
+    FV_UNROLL
     for (int i = 0; i < m; i++) {
-        UNROLL
+        FV_UNROLL
         for (int j = 0; j < FV_VECS; j++) {
             acc[i][j] = vdupq_n_f32(0.0f);
         }
     }
     if (t.mode == FOVEA_GEMM_ADD) {
-        UNROLL
+        FV_UNROLL
         for (int i = 0; i < m; i++) {
-            UNROLL
+            FV_UNROLL
             for (int j = 0; j < FV_VECS; j++) {
                 acc[i][j] = vld1q_f32(t.c + i * t.c_row + j * FV_LANES);
             }
@@ -104,22 +98,22 @@ static inline __attribute__((always_inline)) void gemm_rows(const struct fovea_g
     }
 
     if (t.mode == FOVEA_GEMM_RESCALE) {
-        UNROLL
+        FV_UNROLL
         for (int j = 0; j < FV_VECS; j++) {
             const float32x4_t scale = vld1q_f32(t.scale + j * FV_LANES);
-            UNROLL
+            FV_UNROLL
             for (int i = 0; i < m; i++) {
                 const float32x4_t c = vld1q_f32(t.c + i * t.c_row + j * FV_LANES);
                 acc[i][j] = vfmaq_f32(acc[i][j], c, scale);
             }
         }
     }
-    UNROLL
+    FV_UNROLL
     for (int i = 0; i < m; i++) {
         if (t.terms != NULL) {
             gemm_end_panel(t.terms, (size_t)i, 0, t.c + i * t.c_row, acc[i]);
         }
-        UNROLL
+        FV_UNROLL
         for (int j = 0; j < FV_VECS; j++) {
             vst1q_f32(t.c + i * t.c_row + j * FV_LANES, acc[i][j]);
         }
