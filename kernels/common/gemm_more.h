@@ -6,13 +6,16 @@
 #include "kernels/fault.h"
 #include "kernels/kernel.h"
 
-enum { GEMM_COPIED = FOVEA_PANEL }; // rows at a time
+enum {
+    GEMM_COPIED = FOVEA_PANEL,     ///< rows of B that are copied at a time
+    GEMM_WIDEST = 3 * FOVEA_PANEL, ///< columns of the widest tile that is computed so
+};
 
 /// Copies some rows of B, of n <= 48 elements, into whole panels side by side, padded with +0.
 static inline void gemm_copy_rows(const float *b, ptrdiff_t b_k, size_t rows, size_t n, float *copy)
 {
-    for (size_t p = 0; p < rows; p++, b += b_k, copy += 3 * FOVEA_PANEL) {
-        for (size_t j = 0; j < 3 * FOVEA_PANEL; j++) {
+    for (size_t p = 0; p < rows; p++, b += b_k, copy += GEMM_WIDEST) {
+        for (size_t j = 0; j < GEMM_WIDEST; j++) {
             copy[j] = j < n ? b[j] : 0.0f;
         }
     }
@@ -61,9 +64,9 @@ static inline void gemm_to_the_end(const struct fovea_gemm_tile *tile, fovea_gem
     struct fovea_gemm_tile t = *tile;
     t.k -= tile->b_ends;
     one(&t);
-    float copy[GEMM_COPIED * 3 * FOVEA_PANEL];
+    float copy[GEMM_COPIED * GEMM_WIDEST];
     t.b = copy;
-    t.b_k = 3 * FOVEA_PANEL;
+    t.b_k = GEMM_WIDEST;
     t.mode = FOVEA_GEMM_ADD;
     for (size_t p = tile->k - tile->b_ends; p < tile->k; p += t.k) {
         t.k = tile->k - p < GEMM_COPIED ? tile->k - p : GEMM_COPIED;
@@ -77,23 +80,23 @@ static inline void gemm_to_the_end(const struct fovea_gemm_tile *tile, fovea_gem
 /// buffer.
 static inline void gemm_with_terms(const struct fovea_gemm_tile *tile, fovea_gemm_fn *one, fovea_epilogue_fn *epilogue)
 {
-    enum { ROWS = 6, WIDE = 3 * FOVEA_PANEL };
+    enum { ROWS = 6 };
     if (tile->b_ends == 0 && tile->n % FOVEA_PANEL == 0) {
         one(tile);
         return;
     }
-    float room[ROWS * WIDE];
+    float room[ROWS * GEMM_WIDEST];
     struct fovea_gemm_tile t = *tile;
     t.terms = NULL;
     t.c = room;
-    t.c_row = WIDE;
+    t.c_row = GEMM_WIDEST;
     for (size_t i = 0; i < t.m && t.mode == FOVEA_GEMM_ADD; i++) {
         for (size_t j = 0; j < t.n; j++) {
-            room[i * WIDE + j] = tile->c[(ptrdiff_t)i * tile->c_row + (ptrdiff_t)j];
+            room[i * GEMM_WIDEST + j] = tile->c[(ptrdiff_t)i * tile->c_row + (ptrdiff_t)j];
         }
     }
     gemm_to_the_end(&t, one);
-    gemm_end_room(tile, t.m, room, WIDE, epilogue);
+    gemm_end_room(tile, t.m, room, GEMM_WIDEST, epilogue);
 }
 
 static inline void gemm_with_more(const struct fovea_gemm_tile *tile, fovea_gemm_fn *one, fovea_epilogue_fn *epilogue)
