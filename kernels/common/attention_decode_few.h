@@ -47,6 +47,25 @@ static inline __attribute__((always_inline)) void decode_set_sums(float *sums, c
     fv_store(sums, all);
 }
 
+/// Stores the sums of R rows and V vectors, of which n columns exist.
+static inline __attribute__((always_inline)) void decode_few_store(const struct fovea_gemm_tile *t, const fv_f32 *acc,
+                                                                   int R, int V)
+{
+    FV_UNROLL
+    for (int r = 0; r < R; r++) {
+        FV_UNROLL
+        for (int v = 0; v < V; v++) {
+            float *const c = t->c + r * t->c_row + v * FV_LANES;
+            const size_t before = (size_t)v * FV_LANES;
+            if (t->n >= before + FV_LANES || FOVEA_FAULT_IS(DECODE_FEW_STORES_PAST_N)) {
+                fv_store(c, acc[r * V + v]);
+            } else if (t->n > before) {
+                fv_store_tail(c, acc[r * V + v], t->n - before);
+            }
+        }
+    }
+}
+
 /// C[R rows, V vectors] = or += A B, of which n columns are written; each element is the chain of ascending steps. If
 /// sums is not NULL, sums[R] += the rows of A, one chain each, which is hidden by the others. Unless AHEAD is NOTHING,
 /// a step prefetches as many bytes as it reads of B, and one line of each page of as many bytes from `pages` on.
@@ -115,19 +134,7 @@ static inline __attribute__((always_inline)) void decode_few_tile(const struct f
             b[i] += t->b_k;
         }
     }
-    FV_UNROLL
-    for (int r = 0; r < R; r++) {
-        FV_UNROLL
-        for (int v = 0; v < V; v++) {
-            float *const c = t->c + r * t->c_row + v * FV_LANES;
-            const size_t before = (size_t)v * FV_LANES;
-            if (t->n >= before + FV_LANES || FOVEA_FAULT_IS(DECODE_FEW_STORES_PAST_N)) {
-                fv_store(c, acc[r * V + v]);
-            } else if (t->n > before) {
-                fv_store_tail(c, acc[r * V + v], t->n - before);
-            }
-        }
-    }
+    decode_few_store(t, acc, R, V);
     if (sums && R <= DECODE_FLAT) {
         decode_set_sums(sums, sum, R);
     }

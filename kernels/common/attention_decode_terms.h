@@ -48,4 +48,19 @@ static void decode_bias(const struct fovea_attention_chunk *chunk, uint64_t *see
     }
 }
 
+/// Applies the terms that the chunk has, in the order of docs/numerics.md.
+static inline __attribute__((always_inline)) void decode_terms(const struct fovea_attention_chunk *chunk,
+                                                               uint64_t *seen, float *s)
+{
+    if (chunk->softcap != 0.0f) {
+        decode_cap(chunk, s);
+    }
+    if (chunk->bias) {
+        decode_bias(chunk, seen, s);
+    }
+    if (chunk->falls) {
+        decode_fall(chunk, s);
+    }
+}
+
 #endif
