@@ -19,7 +19,7 @@ enum {
 
 /// The phases of a call. A plan with so few entries that it has no landmarks starts with the second.
 enum fovea_attention_phase {
-    FOVEA_ATTENTION_LOOK_ROUND, ///< ragged batches: one task computes the landmarks
+    FOVEA_ATTENTION_PREPARE, ///< ragged batches: one task computes the landmarks
     FOVEA_ATTENTION_COMPUTE,
     FOVEA_ATTENTION_JOIN, ///< merges the splits of decoding
     FOVEA_ATTENTION_PHASES
@@ -81,8 +81,8 @@ struct fovea_attention_at fovea_attention_seek(const struct fovea_attention_layo
                                                const struct fovea_attention_args *args, const uint32_t *landmarks,
                                                enum fovea_attention_phase phase, size_t task);
 /// Computes the landmarks.
-void fovea_attention_look_round(const struct fovea_attention_layout *plan, const struct fovea_attention_args *args,
-                                uint32_t *landmarks);
+void fovea_attention_set_landmarks(const struct fovea_attention_layout *plan, const struct fovea_attention_args *args,
+                                   uint32_t *landmarks);
 /// Entry b of a ragged batch as a call of its own, in which it still has the number b. batch_strides: room for four.
 struct fovea_attention_args fovea_attention_entry(const struct fovea_attention_layout *plan,
                                                   const struct fovea_attention_args *args, size_t b,

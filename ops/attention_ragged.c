@@ -60,8 +60,8 @@ struct fovea_attention_at fovea_attention_seek(const struct fovea_attention_layo
     return walk(plan, args, phase, task, at, NULL);
 }
 
-void fovea_attention_look_round(const struct fovea_attention_layout *plan, const struct fovea_attention_args *args,
-                                uint32_t *landmarks)
+void fovea_attention_set_landmarks(const struct fovea_attention_layout *plan, const struct fovea_attention_args *args,
+                                   uint32_t *landmarks)
 {
     const struct fovea_attention_at begin = {0};
     walk(plan, args, FOVEA_ATTENTION_COMPUTE, SIZE_MAX, begin, landmarks);
