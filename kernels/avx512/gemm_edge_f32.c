@@ -84,7 +84,7 @@ static inline __attribute__((always_inline)) void edge_tile(const struct fovea_g
     for (int i = 1; i < EDGE_HELD(COLS); i++) {
         of += t.a_row;
         at[0][i] = of;
-        at[1][i] = (size_t)i < last ? of : at[1][i - 1]; // in place of a row that is not there the one before it
+        at[1][i] = (size_t)i < last ? of : at[1][i - 1]; // the one before it stands in for a missing row
         __asm__("" : "+r"(of));                          // or gcc makes vectors of these
     }
     __m512 acc[GROUPS];

@@ -82,10 +82,10 @@ _Static_assert(FOVEA_FAULT_GEMM_MUL_ADD == 1, "GEMM_FMA has the number");
 #define GEMM_FMAS(V, last, A, ...) GEMM_FMAS_##V(A, last, __VA_ARGS__)
 // Those of a row that a pointer is for, beside two or three panels, broadcast it themselves, too: one instruction less
 // for one or two loads more. (An operand with an index is split in two by the front end, so it saves nothing.) Emerald
-// Rapids, core alone, and beside a busy hyper-thread, which takes half of the front end: 32 cube 1.02 and 1.07, 24 -
-// and 1.02 to 1.05, 48 1.013 and 1.0 to 1.02, 64 and 128, whose last strips are such tiles, 1.01 and 1.01, packed, 128
-// rows and more, 1.0 and 1.02, few rows from memory 1.00. Beside four panels 1.0 and 0.96 to 0.98 of that, with a
-// pointer for two rows each 0.99 and 1.0.
+// Rapids, core alone, and beside a busy hyper-thread, which takes half of the front end: 32 cube 1.02 and 1.07, 24
+// (beside a busy one only) 1.02 to 1.05, 48 1.013 and 1.0 to 1.02, 64 and 128, whose last strips are such tiles, 1.01
+// and 1.01, packed, 128 rows and more, 1.0 and 1.02, few rows from memory 1.00. Beside four panels 1.0 and 0.96 to 0.98
+// of that, with a pointer for two rows each 0.99 and 1.0.
 #define GEMM_OWN_1 GEMM_FMAS_1
 #define GEMM_OWN_2(A, w, s0, s1) GEMM_FMA_INSIDE(zmm, A, "27", s0) GEMM_FMA_INSIDE(w, A, "28", s1)
 #define GEMM_OWN_3(A, w, s0, s1, s2) GEMM_OWN_2(A, zmm, s0, s1) GEMM_FMA_INSIDE(w, A, "29", s2)
@@ -179,8 +179,8 @@ _Static_assert(FOVEA_FAULT_GEMM_MUL_ADD == 1, "GEMM_FMA has the number");
     "mov %[ends], %[k]\n\ttest %[k], %[k]\n\tjz 6f\n5:\t" GEMM_##FORM##_PART(M, V, last) "dec %[k]\n\tjnz 5b\n6:\t"
 #define GEMM_ENDS_MASK , [ends] "m"(ends), [kb] "Yk"(run.kb)
 
-// Four steps a turn, as long as there are four. Not in the tiles of few rows over a B from memory, of which those are
-// that prefetch lines of all panels, are led, or prefetch anything over natural rows (16 rows of 4096: 0.97).
+// Four steps a turn, as long as there are four. Not in tiles that prefetch lines of all panels, are led, or prefetch
+// anything over natural rows: these are for few rows over a B from memory (16 rows of 4096: 0.97).
 #define GEMM_TURNS(M, V, last, FORM, AHEAD)                                                           \
     "sub $4, %[k]\n\tjb 2f\n\t.p2align 6\n"                                                           \
     "1:\n\t"                                                                                          \

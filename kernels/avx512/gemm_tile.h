@@ -11,7 +11,8 @@
 #include <stdbool.h>
 
 enum { GEMM_LONG_K = 256 };
-// Rows of B may begin within lines: of 16 columns the last line is asked for, the first is the last of those before.
+// Rows of B may begin within cache lines. Of the two lines that then hold 16 columns the last one is prefetched: the
+// first is the last one of the columns before.
 enum { GEMM_LAST = FOVEA_PANEL - 1 };
 
 /// The lanes of the last of `panels` panels that exist.
@@ -20,9 +21,9 @@ static inline __mmask16 gemm_mask(const struct fovea_gemm_tile *t, size_t panels
     return (__mmask16)(0xFFFFu >> ((size_t)FOVEA_PANEL * panels - t->n));
 }
 
-/// The lines of C come from L3 or memory while the steps run rather than after them: 84 to 88 % of the peak for
-/// 512x512x512 in blocks. A short k loop is over before they are there; where C is in L2, or written in order, it is
-/// there.
+/// Prefetches a C from L3 or memory, so that its lines arrive while the steps run rather than after them: 84 to 88 % of
+/// the peak for 512x512x512 in blocks. A short k loop would be over before they arrive, and a C that is in L2, or
+/// written in order, does not need it.
 static inline __attribute__((always_inline)) void gemm_fetch_c(const struct fovea_gemm_tile *t, const float *c, int M,
                                                                int V)
 {
@@ -34,11 +35,12 @@ static inline __attribute__((always_inline)) void gemm_fetch_c(const struct fove
     }
 }
 
-/// What a tile's assembly wants to know.
+/// What the assembly of a tile needs in another form than struct fovea_gemm_tile has it.
 struct gemm_run {
     ptrdiff_t a_next, b_next, c_row; // c_row in bytes
-    size_t steps, ends, later;       // before the last rows of a B that ends, and these; of a lead, in its last part
-    const float *next;               // what that prefetches
+    size_t steps, ends;              // k steps before the last rows of a B that ends, and of these rows
+    size_t later;                    // LEAD: steps of its last part, which prefetches from `next` on
+    const float *next;
     bool adds;
     __mmask16 kb, kc;
 };
@@ -80,7 +82,7 @@ enum { GEMM_IS_NONE, GEMM_IS_LINE, GEMM_IS_PANELS, GEMM_IS_LEAD };
         const float *const next = run.next;                                                                            \
         const size_t ends = run.ends;                                                                                  \
         const ptrdiff_t c_row = run.c_row;                                                                             \
-        (void)ahead, (void)later, (void)next, (void)ends; /* of which a kind has some */                               \
+        (void)ahead, (void)later, (void)next, (void)ends; /* each uses some of them */                                 \
         float *c = tile->c;                                                                                            \
         struct gemm_terms terms;                                                                                       \
         terms.any = 0;                                                                                                 \

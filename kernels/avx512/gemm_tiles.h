@@ -13,7 +13,7 @@
 
 enum { GEMM_MR = 16, GEMM_PANELS = 4 }; // of a tile, at most
 enum { GEMM_K_NEAR, GEMM_K_LINE, GEMM_K_PANELS, GEMM_K_HALF, GEMM_K_APART };
-// Natural tiles have no kind that prefetches: of the four from there on two are missing.
+// A natural tile prefetches nothing, so the two numbers between GEMM_K_NATURAL and that of half a panel are not used.
 enum { GEMM_K_LEAD = 2 * GEMM_K_APART, GEMM_K_NATURAL, GEMM_KINDS = GEMM_K_NATURAL + GEMM_K_HALF + 1 };
 
 struct gemm_tiles {

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // kernels/avx512/gemm_tiles_f32.c - every tile of the AVX-512 f32 GEMM, and the table that its micro-kernels share.
 //
-// No micro-kernel itself, so in no register. Only C is masked.
+// It is no micro-kernel itself, so it is not in kernels/gemm.def. Only C is masked.
 #include "kernels/avx512/gemm_tile.h"
 #include "kernels/avx512/gemm_tiles.h"
 
-/// Every kind of tile of M rows and V panels. HALF says of the last panel that at most eight of its columns exist: its
-/// multiply-adds are then of 256 bits, half of the time where 512 bits take two turns (Zen 4: products of 33 to 100
-/// columns 1.05 to 1.17, of up to 8, where loads of 512 bits take two turns, too, 1.45 to 1.6). Not measured elsewhere:
-/// Zen 5 has the same slots for both, of Intel's ports one takes only those of 512 bits, which is as many as are left
-/// for it where there are other panels; without them two ports take those of 256 bits.
+/// Every kind of tile of M rows and V panels. HALF: at most eight columns of the last panel exist, so its FMAs have 256
+/// bits, which take half of the time on cores that split 512 bits in two (Zen 4: products of 33 to 100 columns 1.05 to
+/// 1.17 times as fast, of up to 8, whose loads are split, too, 1.45 to 1.6). Not measured elsewhere: Zen 5 executes as
+/// many FMAs of either width. Of Intel's two ports for 512 bits one takes no 256 bits, but the other panels keep it
+/// busy; where there are none, two ports take 256 bits.
 #define GEMM_KINDS_OF(M, V, KIND)                                                                                      \
     GEMM_TERMS(M, V)                                                                                                   \
     GEMM_TILE(near, M, V, zmm, NEAR, NONE, WHOLE)                                                                      \

@@ -49,7 +49,7 @@ GEMM_TERMS_AT(relu, 80);
 GEMM_TERMS_AT(more, 84);
 #undef GEMM_TERMS_AT
 
-/// The lines of a tile come while its steps run.
+/// Prefetches the lines of a tile's rows, so that they arrive while its steps run.
 static inline void gemm_fetch_rows(const float *first, ptrdiff_t bytes, size_t rows, size_t panels)
 {
     const char *row = (const char *)first;
@@ -60,7 +60,7 @@ static inline void gemm_fetch_rows(const float *first, ptrdiff_t bytes, size_t r
     }
 }
 
-/// Those of the first tile, which has so many rows and panels. Not inlined, as most tiles have none.
+/// Sets the terms of the first tile, of `rows` rows and `panels` panels. Not inlined, as most tiles have none.
 static __attribute__((noinline)) void gemm_set_terms(struct gemm_terms *terms, const struct fovea_gemm_tile *t,
                                                      uint32_t kc, size_t rows, size_t panels)
 {
@@ -87,7 +87,7 @@ static __attribute__((noinline)) void gemm_set_terms(struct gemm_terms *terms, c
     if (terms->beta != 0.0f) {
         gemm_fetch_rows(terms->c, terms->c_row, rows, panels);
     }
-    __asm__ volatile("" : : "r"(terms) : "memory"); // that of tiles, too, reads and changes what lies there
+    __asm__ volatile("" : : "r"(terms) : "memory"); // the assembly of tiles reads and changes *terms
 }
 
 // clang-format off
