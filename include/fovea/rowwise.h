@@ -76,11 +76,12 @@ struct fovea_rowwise_args {
     uint32_t site;    ///< distinguishes the dropouts of a model
     uint32_t eval;    ///< 1: no dropout in this call; the bits are those of dropout 0: x, or x + x2
     uint64_t element; ///< the number of element (0, 0)
-    // ROTARY: row r has position positions[r] or, if that is NULL, position + r % len.
+    // ROTARY: row r has position positions[r] or, if that is NULL, starts[r / len] + r % len or, if that is NULL, too,
+    // position + r % len.
     const float *cos, *sin;    ///< (rotary_positions, rotary_dim / 2) dense
     const uint32_t *positions; ///< NULL, or one per row, each below rotary_positions
     size_t position, len;      ///< without positions: a sequence has len rows, at least 1
-    const size_t *starts; ///< NULL, or one for each sequence of len rows, replacing position: that of its first row
+    const size_t *starts;      ///< NULL, or one per sequence, replacing position: that of its first row
 };
 
 /// As in fovea/gemm.h. A row-wise plan has one phase and needs neither shared nor scratch. Errors of the plan: NULL,
