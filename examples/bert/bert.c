@@ -59,7 +59,8 @@ static const struct fovea_tensor *find(const struct model *m, const char *format
     return fovea_safetensors_find(m->file, name);
 }
 
-// Its data: rows x columns, or columns alone if rows is 0. A size that is 0 is set to that of the file.
+// Its data: rows x columns, or columns alone if rows is 0; SIZE_MAX: any number of rows. columns of 0 is set to that of
+// the file.
 static const float *data(const struct fovea_tensor *t, const char *name, size_t rows, size_t *columns)
 {
     const uint32_t dims = rows != 0 ? 2 : 1;
@@ -69,7 +70,9 @@ static const float *data(const struct fovea_tensor *t, const char *name, size_t 
         fail(t->name, "not an F32 tensor of as many dimensions as in BERT");
     if (*columns == 0)
         *columns = t->shape[dims - 1];
-    if (t->shape[dims - 1] != *columns || *columns == 0 || (rows != 0 && rows != SIZE_MAX && t->shape[0] != rows))
+    if (t->shape[0] == 0 || *columns == 0)
+        fail(t->name, "is empty");
+    if (t->shape[dims - 1] != *columns || (rows != 0 && rows != SIZE_MAX && t->shape[0] != rows))
         fail(t->name, "has another shape than the tensors before it");
     return t->data;
 }

@@ -19,11 +19,11 @@ WIDTH, HEADS, FFN, LAYERS, TOKENS, POSITIONS = 24, 3, 40, 2, 50, 9
 EPS = 1e-12
 
 
-def shapes():
+def shapes(types=2):
     """The tensors of BertModel, as transformers names them."""
     yield "embeddings.word_embeddings.weight", (TOKENS, WIDTH)
     yield "embeddings.position_embeddings.weight", (POSITIONS, WIDTH)
-    yield "embeddings.token_type_embeddings.weight", (2, WIDTH)
+    yield "embeddings.token_type_embeddings.weight", (types, WIDTH)
     yield from linear("embeddings.LayerNorm", WIDTH)
     for i in range(LAYERS):
         layer = f"encoder.layer.{i}."
@@ -42,11 +42,11 @@ def linear(name, *shape):
     yield name + ".bias", shape[:1]
 
 
-def write(path, prefix, leave_out=None):
+def write(path, prefix, leave_out=None, types=2):
     """A random model, whose values are exact in F32."""
     rng = random.Random(7)
     tensors, header, blob = {}, {"__metadata__": {"format": "pt"}}, b""
-    for name, shape in shapes():
+    for name, shape in shapes(types):
         values = [rng.randint(-512, 512) / 1024 for _ in range(math.prod(shape))]
         if name.endswith("LayerNorm.weight"):
             values = [1 + v / 4 for v in values]
@@ -141,6 +141,8 @@ with tempfile.TemporaryDirectory() as folder:
     for name in ("encoder.layer.1.attention.self.key.bias", "embeddings.LayerNorm.weight"):
         write(path, "", leave_out=name)
         refused("not in the file", "3", "1")
+    write(path, "", types=0)
+    refused("is empty", "3", "1")
     open(path, "wb").close()
     refused("weights", "3", "1")
 finish()
