@@ -68,7 +68,7 @@ const char *suite_behind(const char *name, const char *way);
 /// Reads at most so many sizes of 1 to 2^31 with `between` between them to the end of the text; returns how many, or 0.
 size_t suite_read_sizes(const char *text, char between, size_t sizes[SUITE_SIZES]);
 
-/// Whether a line may have operands and scores of so many elements, 2^40 at most; false with suite->text.
+/// Whether a line may have operands and scores of so many elements, fewer than 2^40; false with suite->text.
 bool suite_fits(struct suite *suite, double elements);
 
 /// bench_walk_bytes of this machine.

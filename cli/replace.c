@@ -27,8 +27,8 @@ static int make_beside(const char *path, char beside[PATH_MAX])
     return mkstemp(beside);
 }
 
-// Whether an old file is kept until the new one is whole, and where that is put: links are followed, and stay links. A
-// pipe or a device has nothing to keep, and is written where it is, as is a file without a name (/dev/stdout).
+// Whether an old file is kept until the new one is whole, and where that is put: links to files are followed, and stay
+// links. A pipe or a device has nothing to keep, and is written where it is, as is a file without a name (/dev/stdout).
 static bool is_kept(const char *path, char place[PATH_MAX])
 {
     struct stat there;

@@ -133,8 +133,8 @@ static void sync_folder(const char *path)
     }
 }
 
-// Where a file that is saved as `path` is put: links are followed, and stay links. False where something else than a
-// file is there: a rename would take its place, and the program of root may rename over /dev/null.
+// Where a file that is saved as `path` is put: links to files are followed, and stay links. False where something else
+// than a file is there: a rename would take its place, and the program of root may rename over /dev/null.
 static bool find_place(const char *path, char place[PATH_MAX], char why[FOVEA_PROFILE_WHY])
 {
     struct stat there;
