@@ -66,6 +66,10 @@ static void draw_problem(struct attention_case *a)
             a->panels = true;
             a->chunk.qk_dim = 64 + check_below(rng, 33);
             a->chunk.state.v_dim = 96 + check_below(rng, 33);
+        } else if (check_chance(rng, 30)) { // or one of them from L2 (attention_decode_near.h)
+            a->chunk.state.rows = 1;
+            a->chunk.qk_dim = (size_t)8 << check_below(rng, 5);
+            a->chunk.state.v_dim = (size_t)32 << check_below(rng, 3);
         }
     }
     a->chunk.softcap = check_chance(rng, 20) ? 5 + 5 * check_uniform(rng) : 0;
