@@ -57,7 +57,7 @@ static void draw_problem(struct attention_case *a)
             a->decode_chunk.lse = draw_lse(c, a->chunk.state.rows);
     }
     a->plain = !a->scores[0] && check_chance(rng, 45);
-    a->ordered = !a->prefill && !a->scores[0] && !a->additive && !a->own_pages && check_chance(rng, 40);
+    a->ordered = !a->prefill && !a->scores[0] && !a->additive && !a->own_pages && check_chance(rng, 60);
     if (a->ordered && check_chance(rng, 70)) { // few rows of whole vectors are those that some kernels prepare
         a->chunk.state.rows = 1 + check_below(rng, 2);
         a->chunk.state.v_dim = 32 * (1 + check_below(rng, 8));
@@ -70,6 +70,9 @@ static void draw_problem(struct attention_case *a)
             a->chunk.state.rows = 1;
             a->chunk.qk_dim = (size_t)8 << check_below(rng, 5);
             a->chunk.state.v_dim = (size_t)32 << check_below(rng, 3);
+        } else if (check_chance(rng, 50)) { // or whose last dims are fewer than four (attention_decode_beside.h)
+            a->panels = true;
+            a->chunk.qk_dim = 4 * check_below(rng, 32) + 1 + check_below(rng, 3);
         }
     }
     a->chunk.softcap = check_chance(rng, 20) ? 5 + 5 * check_uniform(rng) : 0;
