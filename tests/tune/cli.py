@@ -227,7 +227,7 @@ def test_set(folder):
 def test_run(folder):
     path, report = os.path.join(folder, "run"), os.path.join(folder, "report.html")
     started = time.monotonic()
-    slow = ["--budget", "20"] if SMALL else []  # under qemu its 2 s are over before the first class is
+    slow = ["--budget", "20" if SMALL else "6"]  # on busy cores its 2 s are over before the first class is
     result = fovea("tune", "--level", "quick", *slow, "--output", path, "--json")
     check(result.returncode == 0 and "classes searched" in result.stderr, result.stderr)
     check(time.monotonic() - started < 120, "quick took minutes")
@@ -379,7 +379,8 @@ def test_install(folder):
     check(result.returncode == 0 and "not run" in result.stdout and not os.path.exists(path), "DESTDIR", result)
     result = run(hook, {"HOME": HOME, "FOVEA_PROFILE": path})
     emulated = len(PROGRAM) > 1
-    check(result.returncode == 0 and os.path.exists(path) != emulated, "the hook", result)
+    written = os.path.exists(path) or "nothing was searched" in result.stderr
+    check(result.returncode == 0 and written != emulated, "the hook", result)
     check(("not run, this is a cross build" in result.stdout) == emulated, "a cross build", result)
 
 
