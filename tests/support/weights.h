@@ -3,9 +3,12 @@
 #ifndef FOVEA_TESTS_SUPPORT_WEIGHTS_H
 #define FOVEA_TESTS_SUPPORT_WEIGHTS_H
 
-#include "fovea/gemm.h"
+#include "fovea/mha.h"
 #include "tests/support/memory.h"
 #include "tests/support/test.h"
+
+#include <math.h>
+#include <stdbool.h>
 
 /// n numbers in [-scale, scale).
 static inline float *test_some(size_t n, float scale, uint64_t *random)
@@ -25,6 +28,15 @@ static inline const void *test_packed(const struct fovea_engine *engine, const f
     void *const blob = test_memory(bytes, TEST_HIGH);
     CHECK(!fovea_pack(engine, FOVEA_TRANS, inputs, outputs, weight, inputs, blob, bytes), "pack");
     return blob;
+}
+
+/// A Linear that keeps the size of its inputs, roughly.
+static inline struct fovea_linear test_linear(const struct fovea_engine *engine, size_t inputs, size_t outputs,
+                                              bool bias, uint64_t *random)
+{
+    const float *const weight = test_some(inputs * outputs, 2 / sqrtf((float)inputs), random);
+    return (struct fovea_linear){.weight = test_packed(engine, weight, inputs, outputs),
+                                 .bias = bias ? test_some(outputs, 0.2f, random) : NULL};
 }
 
 #endif

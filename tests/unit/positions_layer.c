@@ -24,8 +24,7 @@ static float *some(size_t n, float scale)
 
 static struct fovea_linear linear(size_t inputs, size_t outputs)
 {
-    return (struct fovea_linear){test_packed(engines[0], some(inputs * outputs, 0.4f), inputs, outputs),
-                                 some(outputs, 0.2f)};
+    return test_linear(engines[0], inputs, outputs, true, &rng);
 }
 
 static struct fovea_mha_weights attention_weights(void)
