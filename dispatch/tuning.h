@@ -26,7 +26,7 @@ struct fovea_tunable {
     const uint32_t *values; ///< values worth trying
     uint32_t count;
 };
-enum { FOVEA_TUNABLES_MAX = 32 };
+enum { FOVEA_TUNABLES_MAX = 40 };
 /// Returns them, and their number in *count; slots have none.
 const struct fovea_tunable *fovea_tunables(enum fovea_tuned_operator kind, uint32_t *count);
 

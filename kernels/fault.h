@@ -110,7 +110,8 @@
     X(112, ROTARY_STORES_PAST_N, "the last vector of rotated adjacent pairs is stored whole")                          \
     X(113, GEMM_TERMS_STAY, "tiles after the first have its bias and residual")                                        \
     X(114, GEMM_TERMS_PAST_N, "the last vector of a bias and of a row of a residual is loaded whole")                  \
-    X(115, GEMM_TERMS_DROP_NAN, "relu of a NaN is 0, before sums are stored")
+    X(115, GEMM_TERMS_DROP_NAN, "relu of a NaN is 0, before sums are stored")                                          \
+    X(116, GEMM_ONE_PAGE, "the k steps after the first page of a B from memory are left out")
 
 enum fovea_fault {
 #define FOVEA_FAULT_NUMBER(number, name, what) FOVEA_FAULT_##name = number,

@@ -60,6 +60,9 @@ struct fovea_gemm_tile {
     /// NULL, the last steps prefetch what the first steps of the next tile read, whose B begins at ahead and has the
     /// same layout of rows and panels.
     uint32_t lead_steps;
+    /// Hint, not 0 if B is packed panels from beyond L2: once for each FOVEA_PAGE of a panel a line is prefetched that
+    /// lies so many pages ahead of what is read or, with lead_steps, of what is prefetched.
+    uint32_t touch;
     const struct fovea_gemm_terms *terms; ///< NULL, or, with STORE or ADD, the epilogue to apply
     size_t b_ends; ///< If not 0: B is natural rows, and in its last b_ends rows (at most k) exactly n elements are
                    ///< readable; mode is STORE, ahead NULL and b_next 0. If 0, every panel is readable in full.
@@ -85,6 +88,7 @@ struct fovea_gemm_bt_tile {
     uint32_t far;     ///< hint: 1 if B comes from beyond L2, with its next rows following these in memory
     uint32_t side;    ///< hint: the most rows of B to read side by side; 8, 16 or 32
     uint32_t into_l1; ///< hint, with far: 1: prefetch the next rows into L1; 0: into L2
+    uint32_t touch;   ///< hint, with far, for one row of C: prefetch a line so many pages ahead of these rows, or 0
     uint32_t stream;  ///< hint, without far: how many lines ahead of its use each row of B is prefetched into L1, or 0
                       ///< (AVX-512: 16 rows; AVX2: eight)
 };

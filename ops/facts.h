@@ -49,6 +49,7 @@ struct fovea_gemm_facts {
     size_t flips;              ///< an enum fovea_gemm_flips
     size_t reads, fetches;     ///< values of the two enums; fetches is about A if it flips
     size_t lead;
+    size_t touch;        ///< pages ahead of which a line is prefetched as well, or 0
     size_t side;         ///< rows of a transposed B read at a time, or of A if it flips
     size_t step_columns; ///< columns of C at a time if B is read a few rows at a time; of its transpose if it flips
     size_t ahead;        ///< the next group of strips is prefetched

@@ -252,6 +252,21 @@ static inline bool fovea_gemm_follows(const struct fovea_gemm_layout *plan, size
            (plan->tuning->lead == 0 || plan->blocks.count == 1);
 }
 
+/// How many pages ahead so few rows, which follow a packed B with lead_steps or alone, prefetch a line of each of its
+/// panels' pages, or 0 (touch in struct fovea_gemm_tile). Alone, only tiles of one panel do.
+static inline uint32_t fovea_gemm_touch(const struct fovea_gemm_layout *plan, size_t rows)
+{
+    const bool touches = fovea_gemm_is_alone(plan, rows) ? plan->kernel->nr == FOVEA_PANEL
+                                                         : fovea_gemm_follows(plan, rows) && plan->tuning->lead != 0;
+    return plan->desc.b_packed && touches ? plan->tuning->touch : 0;
+}
+
+/// The same for rows of a transposed B, or of A for few columns, which one row of C or one column prefetches.
+static inline uint32_t fovea_gemm_touch_rows(const struct fovea_gemm_layout *plan, size_t rows)
+{
+    return rows == 1 ? plan->tuning->touch : 0;
+}
+
 /// Columns of the widest strip, in whole panels.
 static inline size_t fovea_gemm_columns(const struct fovea_gemm_layout *plan)
 {

@@ -70,6 +70,7 @@ struct group {
     const struct gemm_block *block;
     size_t begin, count, first, end;
     bool alone;     // so few rows of C that nothing is prefetched
+    uint32_t touch; // pages ahead of which these few rows prefetch a line
     bool in_tiles;  // in the last k block: tiles apply the epilogue in registers,
     bool finishes;  // or the epilogue kernel runs after each call of the micro-kernel
     bool whole_acc; // acc holds the sums of the whole area, because there are several k blocks; else those of one call
@@ -94,6 +95,7 @@ static struct group begin_group(const struct gemm_block *block, size_t begin, si
         .first = first,
         .end = end,
         .alone = fovea_gemm_is_alone(plan, area->rows),
+        .touch = fovea_gemm_touch(plan, area->rows),
         .in_tiles = in_tiles,
         .finishes = block->last && !in_tiles && fovea_gemm_finishes(area),
         .whole_acc = whole_acc,
@@ -141,6 +143,7 @@ static inline __attribute__((always_inline)) void lead_strip(const struct group 
     if (tile->lead_steps != 0 && strip + 1 < area->strip + area->strips) {
         tile->ahead = gemm_b_source(g->block, gemm_strip_begin(plan, strip) / FOVEA_PANEL + panels).first;
     }
+    tile->touch = g->touch;
     tile->ahead_step = tile->b_k;
     tile->ahead_panel = tile->b_panel;
 }

@@ -117,6 +117,7 @@ void fovea_gemm_bt(const struct fovea_gemm_area *area)
         .far = fovea_gemm_fetches(plan),
         .side = fovea_gemm_side(plan, area->rows),
         .into_l1 = plan->tuning->into_l1,
+        .touch = fovea_gemm_touch_rows(plan, area->rows),
     };
     const size_t spread = area->acc == NULL ? spread_rows(area, tile, a, begin, end) : 0;
     begin += spread;

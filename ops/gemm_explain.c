@@ -30,7 +30,7 @@ static void say_fetches(const struct fovea_gemm_facts *facts, char *text, size_t
     text[0] = '\0';
     switch ((enum fovea_gemm_fetches)facts->fetches) {
     case FOVEA_FETCHES_NOTHING:
-        snprintf(text, size, ", nothing prefetched");
+        snprintf(text, size, "%s", facts->touch != 0 ? "" : ", nothing prefetched");
         return;
     case FOVEA_FETCHES_FOLLOWED:
         snprintf(text, size, "%s", blob ? ", which hardware follows" : "");
@@ -117,9 +117,12 @@ void fovea_gemm_say(const struct fovea_gemm_layout *plan, char *text, size_t siz
 {
     const struct fovea_gemm_desc *const d = &plan->desc;
     struct fovea_gemm_facts f;
-    char fetches[64], by[256]; // by: the kernel, and the blocks
+    char fetches[64], touches[48] = "", by[256]; // by: the kernel, and the blocks
     fovea_gemm_facts(plan, &f);
     say_fetches(&f, fetches, sizeof fetches);
+    if (f.touch != 0) {
+        snprintf(touches, sizeof touches, ", pages touched %zu ahead", f.touch);
+    }
     if (f.reads == FOVEA_READS_STEPS || f.flips) {
         snprintf(by, sizeof by, "%s", f.kernel);
     } else {
@@ -138,14 +141,14 @@ void fovea_gemm_say(const struct fovea_gemm_layout *plan, char *text, size_t siz
                            : "n",
               d->batch);
     say_asked(d, &line);
-    fovea_say_more(&line, ", %s%s%s, %s%s%s, kernel %s, %zu task%s, shared %zu B, scratch %zu B",
+    fovea_say_more(&line, ", %s%s%s%s, %s%s%s%s, kernel %s, %zu task%s, shared %zu B, scratch %zu B",
                    f.flips    ? "transposed, "
                    : f.along  ? "directly, along the rows of C, "
                    : f.direct ? "directly, "
                               : "",
-                   a, f.flips ? fetches : "", reads_words[f.reads], eights ? ", eight at a time" : "",
-                   f.flips ? "" : fetches, by, f.tasks, f.tasks == 1 ? "" : "s", plan->work.shared_bytes,
-                   plan->work.scratch_bytes);
+                   a, f.flips ? fetches : "", f.flips ? touches : "", reads_words[f.reads],
+                   eights ? ", eight at a time" : "", f.flips ? "" : fetches, f.flips ? "" : touches, by, f.tasks,
+                   f.tasks == 1 ? "" : "s", plan->work.shared_bytes, plan->work.scratch_bytes);
 }
 
 enum fovea_status fovea_explain_gemm(const struct fovea_engine *engine, const struct fovea_gemm_desc *desc, char *text,

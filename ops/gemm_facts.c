@@ -84,6 +84,15 @@ static size_t lead_of(const struct fovea_gemm_layout *plan, enum fovea_gemm_read
                                                                        : plan->tuning->lead;
 }
 
+static size_t touch_of(const struct fovea_gemm_layout *plan, enum fovea_gemm_reads reads,
+                       enum fovea_gemm_fetches fetches)
+{
+    const size_t lines = plan->way == FOVEA_WAY_FLIP ? plan->desc.n : plan->desc.m;
+    return fetches == FOVEA_FETCHES_ROWS || fetches == FOVEA_FETCHES_ROWS_L1 ? fovea_gemm_touch_rows(plan, lines)
+           : reads == FOVEA_READS_BLOB && plan->way == FOVEA_WAY_BLOCKS      ? fovea_gemm_touch(plan, lines)
+                                                                             : 0;
+}
+
 void fovea_gemm_facts(const struct fovea_gemm_layout *plan, struct fovea_gemm_facts *facts)
 {
     const struct fovea_gemm_desc *const d = &plan->desc;
@@ -100,6 +109,7 @@ void fovea_gemm_facts(const struct fovea_gemm_layout *plan, struct fovea_gemm_fa
     facts->reads = reads;
     facts->fetches = fetches;
     facts->lead = lead_of(plan, reads, fetches);
+    facts->touch = touch_of(plan, reads, fetches);
     facts->tasks = fovea_gemm_count(plan, &plan->grid, d->m, plan->work.phases - 1);
     if (plan->way == FOVEA_WAY_FLIP) {
         facts->flips = turned ? FOVEA_FLIPS_STEPS : FOVEA_FLIPS_ROWS;

@@ -124,6 +124,7 @@ static void sum_natural(const struct fovea_gemm_area *area, const struct few_row
         .far = plan->k <= plan->tuning->fetch_k && fovea_gemm_flip_is_far(plan),
         .side = fovea_gemm_flip_side(plan),
         .into_l1 = plan->tuning->into_l1,
+        .touch = fovea_gemm_touch_rows(plan, d->n),
     };
     plan->kernels->gemm_bt.run(&tile);
 }

@@ -143,17 +143,20 @@ _Static_assert(FOVEA_FAULT_GEMM_MUL_ADD == 1, "GEMM_FMA has the number");
 #define GEMM_LED_NEXT(M, n)
 #define GEMM_LED_STRIDES GEMM_APART_STRIDES
 
-// What each step prefetches for later tiles: nothing, a line, or a line of each panel. LEAD, of LED: that, and in a
-// last part of `later` steps what lies at `next`. With `step` in memory a tile has 13 registers of operands at most,
-// which is what gcc's address sanitizer leaves.
+// What each step prefetches for later tiles: nothing, a line, or a line of each panel. PAGES: nothing, but the steps
+// are cut into parts of a page, before each of which a line of a later page of every panel is prefetched. LEAD, of LED:
+// that, ahead of what its steps prefetch; in a last part of `later` steps they prefetch what lies at `next`. A part
+// ends with GEMM_x_PART, where %[row] is free; members of struct gemm_parts are addressed by their offsets, because an
+// operand each would be more than 30. With `step` in memory a tile has 13 registers of operands at most, which is what
+// gcc's address sanitizer leaves.
 #define GEMM_NONE(V)
 #define GEMM_NONE_POINTER
 #define GEMM_NONE_STRIDES(V)
-#define GEMM_NONE_PART
+#define GEMM_NONE_PART(V)
 #define GEMM_LINE(V) "prefetcht1 (%[ahead])\n\tadd %[step], %[ahead]\n\t"
 #define GEMM_LINE_POINTER , [ahead] "+&r"(ahead)
 #define GEMM_LINE_STRIDES(V) , [step] "rm"(tile->ahead_step * 4)
-#define GEMM_LINE_PART
+#define GEMM_LINE_PART(V)
 #define GEMM_PANELS_1 "prefetcht1 (%[ahead])\n\t"
 #define GEMM_PANELS_2 GEMM_PANELS_1 "prefetcht1 (%[ahead],%[q1])\n\t"
 #define GEMM_PANELS_3 GEMM_PANELS_2 "prefetcht1 (%[ahead],%[q1],2)\n\t"
@@ -161,11 +164,31 @@ _Static_assert(FOVEA_FAULT_GEMM_MUL_ADD == 1, "GEMM_FMA has the number");
 #define GEMM_PANELS(V) GEMM_PANELS_##V "add %[step], %[ahead]\n\t"
 #define GEMM_PANELS_POINTER GEMM_LINE_POINTER
 #define GEMM_PANELS_STRIDES(V) GEMM_LINE_STRIDES(V) GEMM_PANEL_STRIDES_##V(q1, q3, tile->ahead_panel)
-#define GEMM_PANELS_PART
-#define GEMM_LEAD_POINTER GEMM_LINE_POINTER, [later] "+m"(later)
-#define GEMM_LEAD_STRIDES(V) , [next] "m"(next)
-#define GEMM_LEAD_PART \
-    "mov %[next], %[ahead]\n\tmov %[later], %[k]\n\tmovq $0, %[later]\n\ttest %[k], %[k]\n\tjnz 0b\n\t"
+#define GEMM_PANELS_PART(V)
+#define GEMM_PAGES(V)
+#define GEMM_PAGES_POINTER , [parts] "+m"(parts)
+#define GEMM_PAGES_STRIDES(V)
+#define GEMM_PAGES_PART(V) \
+    "mov " GEMM_PARTS_LEFT ", %[k]\n\ttest %[k], %[k]\n\tjz 8f\n\tmov %[b], %[row]\n\t" GEMM_NEXT_PAGE(V) "8:\n\t"
+#define GEMM_LEAD_POINTER GEMM_LINE_POINTER, [parts] "+m"(parts)
+#define GEMM_LEAD_STRIDES(V)
+#define GEMM_LEAD_PART(V) \
+    "mov " GEMM_PARTS_LEFT ", %[k]\n\ttest %[k], %[k]\n\tjnz 7f\n\t" \
+    "mov " GEMM_PARTS_LATER ", %[k]\n\ttest %[k], %[k]\n\tjz 8f\n\tmovq $0, " GEMM_PARTS_LATER "\n\t" \
+    "mov " GEMM_PARTS_NEXT ", %[ahead]\n7:\tmov %[ahead], %[row]\n\t" GEMM_NEXT_PAGE(V) "8:\n\t"
+// The %[k] steps that are left, from the next page on.
+#define GEMM_NEXT_PAGE(V) \
+    "add " GEMM_PARTS_TOUCH ", %[row]\n\t" GEMM_TOUCH_##V "mov %[k], " GEMM_PARTS_LEFT "\n\t" \
+    "cmp " GEMM_PARTS_PAGE ", %[k]\n\tcmova " GEMM_PARTS_PAGE ", %[k]\n\tsub %[k], " GEMM_PARTS_LEFT "\n\tjmp 0b\n"
+#define GEMM_TOUCH_1 "prefetcht0 (%[row])\n\t"
+#define GEMM_TOUCH_2 GEMM_TOUCH_1 "prefetcht0 (%[row],%[p1])\n\t"
+#define GEMM_TOUCH_3 GEMM_TOUCH_2 "prefetcht0 (%[row],%[p1],2)\n\t"
+#define GEMM_TOUCH_4 GEMM_TOUCH_3 "prefetcht0 (%[row],%[p3])\n\t"
+#define GEMM_PARTS_LEFT "%[parts]"
+#define GEMM_PARTS_LATER "8+%[parts]"
+#define GEMM_PARTS_NEXT "16+%[parts]"
+#define GEMM_PARTS_PAGE "24+%[parts]"
+#define GEMM_PARTS_TOUCH "32+%[parts]"
 #define GEMM_PANEL_STRIDES_1(one, three, panel)
 #define GEMM_PANEL_STRIDES_2(one, three, panel) , [one] "r"((panel) * 4)
 #define GEMM_PANEL_STRIDES_3(one, three, panel) GEMM_PANEL_STRIDES_2(one, three, panel)
@@ -189,6 +212,7 @@ _Static_assert(FOVEA_FAULT_GEMM_MUL_ADD == 1, "GEMM_FMA has the number");
     GEMM_##FORM##_NEXT(M, 4) "sub $4, %[k]\n\tjae 1b\n"                                               \
     "2:\tadd $4, %[k]\n\t"
 #define GEMM_NEAR_NONE_TURNS GEMM_TURNS
+#define GEMM_NEAR_PAGES_TURNS GEMM_TURNS
 #define GEMM_NEAR_LINE_TURNS GEMM_TURNS
 #define GEMM_NEAR_PANELS_TURNS(M, V, last, FORM, AHEAD)
 #define GEMM_NATURAL_NONE_TURNS GEMM_TURNS
@@ -206,7 +230,7 @@ _Static_assert(FOVEA_FAULT_GEMM_MUL_ADD == 1, "GEMM_FMA has the number");
         "0:\n\t" GEMM_##FORM##_##AHEAD##_TURNS(M, V, last, FORM, AHEAD)                               \
         "test %[k], %[k]\n\tjz 4f\n\t.p2align 5\n"                                                    \
         "3:\n\t" GEMM_##FORM(M, V, last, 0, AHEAD) GEMM_##FORM##_NEXT(M, 1) "dec %[k]\n\tjnz 3b\n"    \
-        "4:\n\t" GEMM_##AHEAD##_PART GEMM_##END(M, V, last, FORM)                                     \
+        "4:\n\t" GEMM_##AHEAD##_PART(V) GEMM_##END(M, V, last, FORM)                                  \
         GEMM_ADD_TERMS(#M "x" #V) "mov %[c], %[row]\n\t" GEMM_ROWS_##M(GEMM_STORE, V, last, "")            \
         : GEMM_A_##M, [b] "+&a"(b), [k] "+&c"(k), [row] "+&r"(row) GEMM_##AHEAD##_POINTER             \
         : [r1] "r"(tile->a_row * 4), [c] "m"(c), [c_row] "m"(c_row), [kc] "Yk"(run.kc),               \

@@ -24,6 +24,9 @@
     GEMM_TILE(apart_half, M, V, ymm, APART, NONE, ENDS)                                                                \
     GEMM_TILE(lead, M, V, zmm, LED, LEAD, WHOLE)
 
+/// Of one panel, for a B from memory that nothing else prefetches.
+#define GEMM_PAGES_OF(M, V, KIND) GEMM_TILE(pages, M, V, zmm, NEAR, PAGES, WHOLE)
+
 /// X(M, V, KIND) for each number of rows and of panels, at most those of one of the micro-kernels: 16 rows of one
 /// panel, 12 of two, 9 of three, 6 of four.
 #define GEMM_UP_TO_6(X, V, KIND) X(1, V, KIND) X(2, V, KIND) X(3, V, KIND) X(4, V, KIND) X(5, V, KIND) X(6, V, KIND)
@@ -36,6 +39,7 @@
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Woverlength-strings" // clang counts the assembly of a tile
 GEMM_SIZES(GEMM_KINDS_OF, )
+GEMM_UP_TO_16(GEMM_PAGES_OF, 1, )
 #pragma GCC diagnostic pop
 
 /// RESCALE, which is for the last v_dim % 8 rows of prefill's O: the sums go through a room.
@@ -69,6 +73,7 @@ const struct gemm_tiles fovea_gemm_tiles_f32_avx512 = {
            [GEMM_K_APART + GEMM_K_LINE] = {GEMM_SIZES(GEMM_PLACE, apart_line)},
            [GEMM_K_APART + GEMM_K_PANELS] = {GEMM_SIZES(GEMM_PLACE, apart_panels)},
            [GEMM_K_APART + GEMM_K_HALF] = {GEMM_SIZES(GEMM_PLACE, apart_half)},
+           [GEMM_K_PAGES] = {GEMM_UP_TO_16(GEMM_PLACE, 1, pages)},
            [GEMM_K_LEAD] = {GEMM_SIZES(GEMM_PLACE, lead)},
            [GEMM_K_NATURAL] = {GEMM_SIZES(GEMM_PLACE, natural)},
            [GEMM_K_NATURAL + GEMM_K_HALF] = {GEMM_SIZES(GEMM_PLACE, natural_half)}},

@@ -123,6 +123,15 @@ static inline __attribute__((always_inline)) void gemm_bt_ahead(const struct fov
     }
 }
 
+/// Prefetches the first line of a page that lies t->touch pages ahead of the next line to prefetch: its page-table
+/// walk is done when the lines of that page are prefetched. Always the same line, or each would begin a stream.
+static inline __attribute__((always_inline)) void gemm_bt_touch(const struct fovea_gemm_bt_tile *t,
+                                                                const struct gemm_bt_place *place)
+{
+    const uintptr_t page = FOVEA_PAGE * sizeof(float), at = (uintptr_t)place->next + t->touch * page;
+    __builtin_prefetch((const char *)(at / page * page), 0, 3);
+}
+
 /// Prefetches the lines of all rows that are used t->stream blocks after those at b; each row is a stream of its own.
 /// Always inlined: gcc 12 takes a function that only prefetches for one without side effects, and drops calls of it.
 static inline __attribute__((always_inline)) void gemm_bt_stream(const struct fovea_gemm_bt_tile *t, const float *b)

@@ -136,7 +136,8 @@ static void run_case(struct check_case *c)
     const size_t columns_drawn = v->nr * 3u / 2;
     const size_t at = (size_t)(c->index * 7919 % (v->mr * columns_drawn)), column = at % columns_drawn;
     struct fovea_gemm_tile t = {.m = 1 + at / columns_drawn, .n = column < v->nr ? 1 + column : v->nr};
-    t.k = check_size(rng, check_chance(rng, 5) ? k_max : 70);
+    t.touch = check_chance(rng, 30) ? 1 + (uint32_t)check_below(rng, 4) : 0; // k of more than a page, often
+    t.k = check_size(rng, check_chance(rng, t.touch != 0 ? 30 : 5) ? k_max : 70);
     t.mode = (enum fovea_gemm_mode)check_below(rng, 3);
     t.more = t.mode != FOVEA_GEMM_RESCALE && check_chance(rng, 50) ? check_below(rng, 4) : 0;
     const bool beside = t.more != 0 && check_chance(rng, 50);
@@ -151,9 +152,10 @@ static void run_case(struct check_case *c)
     t.c_row = (ptrdiff_t)(columns + (check_chance(rng, 70) ? check_below(rng, 40) : 0));
     t.a_next = beside ? 0 : (ptrdiff_t)t.m * t.a_row;
     t.c_next = beside ? (ptrdiff_t)t.n : (ptrdiff_t)t.m * t.c_row;
-    check_describe(c, " m %zu more %zu %s n %zu k %zu %s near %u follows %u lead %u values %d A %s c_row %td", t.m,
-                   t.more, beside ? "beside" : "below", t.n, t.k, modes[t.mode], (unsigned)t.near, (unsigned)t.follows,
-                   (unsigned)t.lead_steps, (int)values.kind, layout.name, t.c_row);
+    check_describe(c, " m %zu more %zu %s n %zu k %zu %s near %u follows %u lead %u touch %u values %d A %s c_row %td",
+                   t.m, t.more, beside ? "beside" : "below", t.n, t.k, modes[t.mode], (unsigned)t.near,
+                   (unsigned)t.follows, (unsigned)t.lead_steps, (unsigned)t.touch, (int)values.kind, layout.name,
+                   t.c_row);
     t.a = make_a(c, &layout, &values, rows, t.k);
     make_b(c, &t, beside, &values);
     // Prefetches change nothing, wherever they point.

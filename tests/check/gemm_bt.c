@@ -31,9 +31,11 @@ static void run_case(struct check_case *c)
     t.far = check_chance(rng, 50);
     t.side = 8u << check_below(rng, 3);
     t.into_l1 = t.far && check_chance(rng, 50);
+    t.touch = t.far ? (uint32_t)check_below(rng, 4) : 0;
     t.stream = check_chance(rng, 30) ? 1 + (uint32_t)check_below(rng, 64) : 0;
-    check_describe(c, " m %zu n %zu k %zu values %d lda %zu ldb %zu ldc %zu side %u%s%s stream %u", t.m, t.n, t.k,
-                   (int)values.kind, lda, ldb, ldc, t.side, t.far ? " far" : "", t.into_l1 ? " into L1" : "", t.stream);
+    check_describe(c, " m %zu n %zu k %zu values %d lda %zu ldb %zu ldc %zu side %u%s%s touch %u stream %u", t.m, t.n,
+                   t.k, (int)values.kind, lda, ldb, ldc, t.side, t.far ? " far" : "", t.into_l1 ? " into L1" : "",
+                   t.touch, t.stream);
     struct check_buffer *const a = check_buffer(c, "A", t.k == 0 ? 0 : (t.k - 1) * lda + t.m);
     struct check_buffer *const b = check_buffer(c, "B", t.k == 0 ? 0 : (t.n - 1) * ldb + t.k);
     if (t.k != 0) {

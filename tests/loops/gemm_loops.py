@@ -35,6 +35,7 @@ def avx512(m, v):
     kinds = {"near": near, "near_line": near + 1, "near_panels": near + v, "near_half": near, "natural": 0,
              "natural_half": 0, "apart": 0, "apart_line": 1, "apart_panels": v, "apart_half": 0, "lead": v}
     if v == 1:
+        kinds["pages"] = 0
         del kinds["apart_panels"]  # of one panel it is apart_line, and gcc makes one function of the two
     for kind, prefetches in kinds.items():
         reloads = 1 if "line" in kind or "panels" in kind else 0

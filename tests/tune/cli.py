@@ -148,7 +148,7 @@ def test_set(folder):
             check(f"kernel {kernel}_avx512" in text, text)
             check((" kc 512," in text) == (set_ == "wide" and rows == 13), text)
         text = ok("tune", "--explain", "gemm", "1x4000x4000", "packed", FOVEA_CACHES=f"32K,1M,32M,{set_}")
-        check(("packed B, nothing prefetched" in text) == (set_ == "wide"), text)
+        check(("packed B, pages touched 3 ahead" in text) == (set_ == "wide"), text)
         text = ok("tune", "--explain", "gemm", "1x4096x4096", "nt", FOVEA_CACHES=f"32K,1M,32M,{set_}")
         check(("fetched into L1" in text) == (set_ in ("wide", "mesh")), text)
         check(("far apart, fetched into L1 7 lines ahead" in text) == (set_ == "mesh"), text)

@@ -6,7 +6,7 @@
 #include "tests/support/engines.h"
 #include "tests/support/test.h"
 
-enum { ROWS = 3, COLUMNS = 500, DEPTH = 200, LEAD = 96, CALLS = COLUMNS / FOVEA_PANEL + 1 };
+enum { ROWS = 3, COLUMNS = 500, DEPTH = 200, LEAD = 96, TOUCH = 5, CALLS = COLUMNS / FOVEA_PANEL + 1 };
 
 static struct fovea_gemm_tile calls[CALLS];
 static size_t count;
@@ -44,8 +44,8 @@ static void run(const struct fovea_engine *engine, bool packed, enum fovea_trans
           count);
 }
 
-/// Each tile is led, and leads to the next.
-static void check_led(const char *isa, const char *text)
+/// Each tile is led, and leads to the next. Pages of a blob are touched as well.
+static void check_led(const char *isa, const char *text, bool blob)
 {
     for (size_t i = 0; i < count && i < CALLS; i++) {
         const struct fovea_gemm_tile *const t = &calls[i], *const next = i + 1 < CALLS ? t + 1 : t;
@@ -56,6 +56,8 @@ static void check_led(const char *isa, const char *text)
         CHECK(i + 1 == count || !whole || t->ahead == next->b, "%s, %s, call %zu does not lead to the next", isa, text,
               i);
         CHECK(i + 1 != count || t->ahead == NULL, "%s, %s: the last call leads to nothing", isa, text);
+        CHECK(t->touch == (t->b_k == FOVEA_PANEL && blob ? TOUCH : 0), "%s, %s, call %zu touches %u pages ahead", isa,
+              text, i, (unsigned)t->touch);
     }
 }
 
@@ -65,20 +67,21 @@ static void test_engine_of(const struct fovea_engine *engine, const char *isa)
         struct fovea_gemm_tuning *const t = &test_tuning(engine)->gemm[i];
         t->kc = 1024, t->direct = t->along = 0, t->thin_rows = 0, t->bn_rows = t->bn_alias = 0, t->bt_rows = 0,
         t->pack_rows = 1 << 20;
-        t->follow_rows = ROWS, t->lead = LEAD;
+        t->follow_rows = ROWS, t->lead = LEAD, t->touch = TOUCH;
     }
     run(engine, true, FOVEA_NO_TRANS);
-    check_led(isa, "packed from rows");
+    check_led(isa, "packed from rows", true);
     run(engine, true, FOVEA_TRANS);
-    check_led(isa, "packed from rows of the transpose");
+    check_led(isa, "packed from rows of the transpose", true);
     run(engine, false, FOVEA_NO_TRANS);
-    check_led(isa, "natural rows");
+    check_led(isa, "natural rows", false);
     run(engine, false, FOVEA_TRANS);
     for (size_t i = 0; i < count && i < CALLS; i++)
-        CHECK(calls[i].lead_steps == 0, "%s, packed on the way: call %zu is led", isa, i);
+        CHECK(calls[i].lead_steps == 0 && calls[i].touch == 0, "%s, packed on the way: call %zu is led", isa, i);
 }
 
-/// Of a packed B whose rows are alone nothing is prefetched, in one block and one group, whichever tile takes it.
+/// Of a packed B whose rows are alone nothing is prefetched but pages by a tile of one panel, in one block and one
+/// group, whichever tile takes it.
 static void test_alone(const struct fovea_engine *engine, const char *isa)
 {
     for (size_t i = 0; i < FOVEA_GEMM_CLASSES; i++) {
@@ -91,9 +94,12 @@ static void test_alone(const struct fovea_engine *engine, const char *isa)
         run(engine, true, FOVEA_NO_TRANS);
         CHECK(blocks == 1 && group * calls[0].n >= COLUMNS, "%s, follows %d: %zu blocks, groups of %zu strips", isa,
               follows, blocks, group);
-        for (size_t i = 0; i < count && i < CALLS; i++)
+        for (size_t i = 0; i < count && i < CALLS; i++) {
             CHECK(calls[i].follows && calls[i].lead_steps == 0 && calls[i].ahead == NULL, "%s, alone, call %zu: %u, %u",
                   isa, i, (unsigned)calls[i].follows, (unsigned)calls[i].lead_steps);
+            CHECK(calls[i].touch == (calls[0].n <= FOVEA_PANEL ? TOUCH : 0), "%s, alone, call %zu of %zu columns: %u",
+                  isa, i, calls[i].n, (unsigned)calls[i].touch);
+        }
     }
 }
 
