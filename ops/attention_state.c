@@ -148,21 +148,21 @@ static const struct fovea_operator accumulate_operator = {.begin = begin_accumul
 static const struct fovea_operator merge_operator = {.begin = begin_rows, .task = merge_task};
 static const struct fovea_operator finish_operator = {.begin = begin_rows, .task = finish_task};
 
-static enum fovea_status run(const struct fovea_operator *operator, struct operation * op, void *scratch,
+static enum fovea_status run(const struct fovea_operator *kind, struct operation *op, void *scratch,
                              const struct fovea_executor *executor)
 {
     op->work = (struct fovea_work){.scratch_bytes = op->plan->work.scratch_bytes, .phases = 1};
-    return fovea_run(operator, & op->work, op, NULL, scratch, executor);
+    return fovea_run(kind, &op->work, op, NULL, scratch, executor);
 }
 
 // Runs an operation on all rows or, if the call is ragged, on those of one entry after another.
-static enum fovea_status run_entries(const struct fovea_operator *operator, struct operation * op, void *scratch,
+static enum fovea_status run_entries(const struct fovea_operator *kind, struct operation *op, void *scratch,
                                      const struct fovea_executor *executor)
 {
     const struct fovea_attention_args *const args = op->args;
     if (args->q_starts == NULL) {
         op->rows = fovea_state_count(op->state);
-        return run(operator, op, scratch, executor);
+        return run(kind, op, scratch, executor);
     }
     for (size_t b = 0; b < args->batch; b++) {
         size_t strides[4];
@@ -172,7 +172,7 @@ static enum fovea_status run_entries(const struct fovea_operator *operator, stru
         one.entry = b;
         one.first = args->q_starts[b] * op->plan->desc.heads;
         one.rows = entry.q_len * op->plan->desc.heads;
-        FOVEA_TRY(one.rows == 0 ? FOVEA_OK : run(operator, & one, scratch, executor));
+        FOVEA_TRY(one.rows == 0 ? FOVEA_OK : run(kind, &one, scratch, executor));
     }
     return FOVEA_OK;
 }
