@@ -64,10 +64,10 @@ static struct fovea_attention_state scratch_state(const struct fovea_attention_t
     return fovea_attention_call_state(tile, scratch + tile->plan->states_at + i * tile->plan->block_state_floats);
 }
 
-// Phase 0 of decoding: some blocks of a key head, over one split. If there is only one split, the blocks are finished
-// here. The blocks read their keys together: one after another, each would read them from memory anew (Granite Rapids,
-// 32 heads on 8, 5 to 12 queries over 1024 to 4096 keys, K in rows 1.15 to 1.35 times as fast together, in panels 1.04
-// to 1.27; in L2 0.98 to 1.0).
+// FOVEA_ATTENTION_COMPUTE of decoding: some blocks of a key head, over one split. If there is only one split, the
+// blocks are finished here. The blocks read their keys together: one after another, each would read them from memory
+// anew (Granite Rapids, 32 heads on 8, 5 to 12 queries over 1024 to 4096 keys, K in rows 1.15 to 1.35 times as fast
+// together, in panels 1.04 to 1.27; in L2 0.98 to 1.0).
 static void decode(const struct fovea_attention_layout *plan, const struct fovea_attention_args *args,
                    const struct fovea_attention_grid *grid, float *shared, float *scratch, uint32_t task)
 {
@@ -110,7 +110,7 @@ static void decode(const struct fovea_attention_layout *plan, const struct fovea
     }
 }
 
-// Phase 1 of decoding: merges the splits of a block in order, and finishes it.
+// FOVEA_ATTENTION_JOIN: merges the splits of a block in order, and finishes it.
 static void join(const struct fovea_attention_layout *plan, const struct fovea_attention_args *args,
                  const struct fovea_attention_grid *grid, float *shared, float *scratch, uint32_t task)
 {

@@ -2,15 +2,16 @@
 // ops/attention_weights.c - a second pass over the keys that recomputes scores, and from the LSE the weights and their
 // sums.
 //
-// A task is a chunk of keys for one head, or for all heads if weights are averaged. It processes the queries 16 at a
-// time with the decoding kernel, which returns its scores. Tasks share no output element. An entry of a ragged batch is
-// treated as a call of its own; each entry has as many tasks as one with all keys, so that no task has to search for
-// its entry.
+// A task is a chunk of keys for one head, or for all heads if weights are averaged. It processes as many queries at a
+// time as the decoding kernel takes, which returns its scores. Tasks share no output element. An entry of a ragged
+// batch is treated as a call of its own; each entry has as many tasks as one with all keys, so that no task has to
+// search for its entry.
 #include "ops/attention_weights.h"
 #include <math.h>
 #include <string.h>
 
-enum { ROWS = 16 }; // rows of a tile, as the decoding kernels take
+// The phases: weights and their sums over queries, then the sums of these over keys.
+enum phase { WEIGH, SUM_UP };
 
 // A chunk of keys, and some rows of one head.
 struct block {
@@ -21,9 +22,8 @@ struct block {
 static uint32_t begin(struct fovea_job *job)
 {
     const struct fovea_attention_pass *const pass = job->args;
-    const size_t entries = pass->call->batch * pass->plan->desc.heads;
-    if (job->phase == 1) {
-        return pass->args->head_sums != NULL ? (uint32_t)entries : 0;
+    if (job->phase == SUM_UP) {
+        return pass->args->head_sums != NULL ? (uint32_t)(pass->call->batch * pass->plan->desc.heads) : 0;
     }
     return (uint32_t)(pass->call->batch * pass->heads * pass->chunks);
 }
@@ -142,7 +142,7 @@ static void run_block(const struct fovea_attention_pass *pass, struct block at, 
 
 static void run_part(const struct fovea_attention_pass *pass, void *scratch, uint32_t phase, uint32_t task)
 {
-    if (phase == 1) {
+    if (phase == SUM_UP) {
         float sum = 0.0f;
         for (size_t j = 0; j < pass->keys; j++) {
             sum += pass->args->key_sums[task * pass->keys + j];
@@ -161,8 +161,9 @@ static void run_part(const struct fovea_attention_pass *pass, void *scratch, uin
         memset(sums_of(pass, &at, at.head + h), 0, at.keys * sizeof(float));
     }
     float *const total = (float *)scratch + pass->plan->states_at + pass->plan->state_floats;
-    for (; at.query < pass->call->q_len; at.query += ROWS) {
-        at.rows = fovea_min(ROWS, pass->call->q_len - at.query);
+    const size_t most = pass->plan->kernels->attention_decode.queries;
+    for (; at.query < pass->call->q_len; at.query += most) {
+        at.rows = fovea_min(most, pass->call->q_len - at.query);
         run_block(pass, at, total, scratch);
     }
 }
@@ -198,7 +199,7 @@ static void run_task(const struct fovea_job *job, void *scratch, uint32_t task)
         run_part(pass, scratch, job->phase, task);
         return;
     }
-    const uint32_t each = (uint32_t)(job->phase == 1 ? pass->plan->desc.heads : pass->heads * pass->chunks);
+    const uint32_t each = (uint32_t)(job->phase == SUM_UP ? pass->plan->desc.heads : pass->heads * pass->chunks);
     run_entry(pass, task / each, scratch, job->phase, task % each);
 }
 
