@@ -71,8 +71,8 @@ struct fovea_gemm_layout {
     // Memory, in floats.
     size_t a_room, b_room; ///< in scratch, behind acc
     size_t b_offset;       ///< offset of B's panels in shared, after A
-    size_t c_offset;       ///< offset of acc in shared, if
-    bool c_room;           ///< one thread has room there for the sums of all of C
+    bool c_room;           ///< one thread has room in shared for an acc with the sums of all of C,
+    size_t c_offset;       ///< at this offset
 };
 
 /// Most tiles that one call of a micro-kernel computes if what comes before or after should find their rows in L1. Two
