@@ -7,7 +7,7 @@
 #ifndef FOVEA_NN_COMPOSITE_H
 #define FOVEA_NN_COMPOSITE_H
 
-#include "ops/run.h"
+#include "ops/phase.h"
 
 enum { FOVEA_PARTS_MAX = 10, FOVEA_PHASES_MAX = 32 };
 

@@ -6,7 +6,18 @@
 #include "fovea/attention_weights.h"
 #include "ops/attention.h"
 
-/// The weights pass of a call; it refers to args and what they point to.
+/// The pass of a call: the args of its operator.
+struct fovea_attention_pass {
+    const struct fovea_attention_layout *plan;
+    const struct fovea_attention_weights_args *args;
+    const struct fovea_attention_args *call;
+    size_t first;               ///< number of the call's first entry; not 0 for an entry of a ragged batch
+    size_t begin, keys;         ///< the first key, and their number
+    size_t first_chunk, chunks; ///< the chunks of keys that these lie in
+    size_t heads_each, heads;   ///< heads per task; number of tasks for a chunk of keys of an entry
+};
+
+/// The pass of a call; it refers to args and what they point to.
 struct fovea_attention_pass fovea_attention_pass(const struct fovea_attention_layout *plan,
                                                  const struct fovea_attention_weights_args *args);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // ops/executor.c - the only place that runs the phases of a plan on an executor.
-#include "ops/run.h"
+#include "ops/phase.h"
 
 void fovea_begin(const struct fovea_operator *op, const void *plan, const void *args, void *shared, uint32_t phase,
                  struct fovea_phase *out)

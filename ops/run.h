@@ -1,15 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // ops/run.h - how every operator runs: phases of tasks over an executor.
-//
-// What the tasks of a phase share (how the call is cut, and the args that a composite makes for its parts) is computed
-// once per phase, on the stack of the thread that runs it.
 #ifndef FOVEA_OPS_RUN_H
 #define FOVEA_OPS_RUN_H
 
 #include "fovea/executor.h"
-#include "fovea/attention_weights.h"
-#include "fovea/mha.h"
-#include "fovea/rowwise.h"
 #include "ops/cut.h"
 #include "ops/fields.h"
 
@@ -28,9 +22,8 @@ static inline bool fovea_is_plan(const void *plan, enum fovea_plan_kind kind)
     return ((const struct fovea_work *)plan)->kind == kind;
 }
 
-struct fovea_attention_layout;
 struct fovea_operator;
-struct fovea_phase;
+struct fovea_phase; // ops/phase.h
 
 /// The tasks of one operator in a phase of a call.
 struct fovea_job {
@@ -47,17 +40,6 @@ struct fovea_job {
     };
 };
 
-/// A call of fovea_attention_weights: the args of its operator.
-struct fovea_attention_pass {
-    const struct fovea_attention_layout *plan;
-    const struct fovea_attention_weights_args *args;
-    const struct fovea_attention_args *call;
-    size_t first;       ///< number of the call's first entry; not 0 for an entry of a ragged batch
-    size_t begin, keys; ///< the first key, and their number
-    size_t first_chunk, chunks;
-    size_t heads_each, heads; ///< heads per task; number of tasks side by side
-};
-
 /// An operator, called once its plan and args are validated: nothing in it can fail.
 struct fovea_operator {
     /// Begins the phase job->phase < work->phases: sets how it is cut, and returns the number of tasks, which may be 0.
@@ -71,36 +53,6 @@ struct fovea_operator {
     /// Composites only: begins what the parts do in a phase, with fovea_begin.
     void (*parts)(const void *plan, const void *args, void *shared, uint32_t phase, struct fovea_phase *out);
 };
-
-/// The args of any part of a composite, with room for what those of attention point to.
-struct fovea_part_args {
-    union {
-        struct fovea_gemm_args gemm;
-        struct fovea_rowwise_args rowwise;
-        struct fovea_attention_args attention;
-        struct fovea_attention_pass pass;
-        struct fovea_mha_args mha;
-    };
-    struct fovea_attention_weights_args weights; ///< args of a pass
-    struct fovea_attention_args call;            ///< call of those args
-    size_t batch_strides[4];
-};
-
-/// The most jobs that run side by side, and the most args: one per job, and one for a composite that is a part of
-/// another.
-enum { FOVEA_JOBS_MAX = 3, FOVEA_PART_ARGS_MAX = FOVEA_JOBS_MAX + 1 };
-
-/// A phase of a call. Only as many elements are valid as the counts say.
-struct fovea_phase {
-    uint32_t jobs, tasks, args;
-    bool brief;
-    struct fovea_job job[FOVEA_JOBS_MAX];
-    struct fovea_part_args part_args[FOVEA_PART_ARGS_MAX];
-};
-
-/// Adds the jobs of an operator in a phase of a call. args must live as long as out.
-void fovea_begin(const struct fovea_operator *op, const void *plan, const void *args, void *shared, uint32_t phase,
-                 struct fovea_phase *out);
 
 /// Returns NULL if the plan needs memory that is missing, ALIGN if it is not 64-byte aligned.
 static inline enum fovea_status fovea_check_memory(const struct fovea_work *work, const void *shared,
