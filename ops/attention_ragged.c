@@ -44,8 +44,8 @@ struct fovea_attention_at fovea_attention_seek(const struct fovea_attention_layo
     struct fovea_attention_at at = {0};
     if (landmarks != NULL) {
         const uint32_t *const first = landmarks + (phase == FOVEA_ATTENTION_JOIN ? plan->landmarks : 0);
-        size_t low = 0, high = count_landmarks(args); // landmarks below low are not after the task, those from high on
-                                                      // are
+        // Landmarks below low are not after the task, those from high on are.
+        size_t low = 0, high = count_landmarks(args);
         while (low < high) {
             const size_t middle = low + (high - low) / 2;
             if (first[middle] <= task) {

@@ -83,8 +83,8 @@ static void try_tasks(const struct limits *of, size_t tasks, struct best *best)
         try_cut(of, fovea_min(batch, tasks), 1, 1, best);
         return;
     }
-    for (size_t i = 1; i <= fovea_min(PARTS, of_entry); i++) { // each count that a limit would truncate is tried only
-                                                               // once
+    // Each count that a limit would truncate is tried only once.
+    for (size_t i = 1; i <= fovea_min(PARTS, of_entry); i++) {
         const size_t others = of_entry / i, next = of_entry / (i + 1);
         if (i == of->rows || (i < of->rows && next < of->groups)) {
             try_cut(of, batch, i, fovea_min(of->groups, others), best);

@@ -194,8 +194,8 @@ void fovea_gemm_direct(const struct fovea_gemm_area *area)
     const bool finishes = fovea_gemm_finishes(area), in_tiles = fovea_gemm_finishes_in_tiles(area);
     struct fovea_gemm_tile tile = fovea_gemm_direct_tile(plan, natural);
     struct fovea_gemm_terms terms = fovea_gemm_terms(plan);
-    const bool along = plan->along && (!finishes || in_tiles || plan->passes); // otherwise a strip gets its epilogue
-                                                                               // while it is in L1
+    // Otherwise a strip gets its epilogue while it is in L1.
+    const bool along = plan->along && (!finishes || in_tiles || plan->passes);
     for (size_t strip = along ? run_along(area, &tiles, tile) : area->strip; strip < area->strip + area->strips;
          strip++) {
         const size_t begin = fovea_cut_begin(&plan->strips, strip) * FOVEA_PANEL;

@@ -183,8 +183,8 @@ static void set_problem(struct fovea_gemm_layout *plan, const struct fovea_kerne
     };
     plan->terms =
         !desc->gated && (desc->activation == FOVEA_ACTIVATION_NONE || desc->activation == FOVEA_ACTIVATION_RELU);
-    plan->desc.trans_b = desc->b_packed ? FOVEA_NO_TRANS : desc->trans_b; // the form from which it was packed does not
-                                                                          // matter
+    // The form from which B was packed does not matter.
+    plan->desc.trans_b = desc->b_packed ? FOVEA_NO_TRANS : desc->trans_b;
 }
 
 // How the micro-kernel of the class reads B, whatever way the product takes.

@@ -35,9 +35,8 @@ struct strides {
 static inline __attribute__((always_inline)) struct strides strides_of(ptrdiff_t one)
 {
     struct strides s = {one, 3 * one, 5 * one, 7 * one};
-    __asm__(""
-            : "+r"(s.three), "+r"(s.five), "+r"(s.seven)); // otherwise they are recomputed from the others in each
-                                                           // block
+    // Otherwise they are recomputed from the others in each block.
+    __asm__("" : "+r"(s.three), "+r"(s.five), "+r"(s.seven));
     return s;
 }
 

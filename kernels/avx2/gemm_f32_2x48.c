@@ -45,8 +45,7 @@ static inline __attribute__((always_inline)) void gemm_steps(const struct fovea_
 /// The whole of the micro-kernel for m = M and P panels, constants.
 static inline __attribute__((always_inline)) void gemm_tile(const struct fovea_gemm_tile *tile, int M, int P)
 {
-    const struct fovea_gemm_tile t = *tile; // a local copy, which stores to C cannot alias, so its members stay in
-                                            // registers
+    const struct fovea_gemm_tile t = *tile;                  // a local copy, which stores to C cannot alias
     const size_t last = t.n - (size_t)(P - 1) * FOVEA_PANEL; // columns of the last panel
     fv_i32 live[FV_VECS];
     FV_UNROLL

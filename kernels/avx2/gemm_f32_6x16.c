@@ -137,8 +137,8 @@ static void gemm_last_rows(struct fovea_gemm_tile t, fovea_gemm_fn *run)
         t.k = left < GEMM_COPIED ? left : GEMM_COPIED;
         for (size_t i = 0; i < t.k; i++, row += b_k) {
             float *const to = copy + i * FOVEA_PANEL;
-            _mm256_store_ps(to,
-                            _mm256_setzero_ps()); // unused lanes: their contents may be slow to multiply
+            // Unused lanes, too: what they held may be slow to multiply.
+            _mm256_store_ps(to, _mm256_setzero_ps());
             _mm256_store_ps(to + LANES, _mm256_setzero_ps());
             copy_row(to, row, t.n);
         }

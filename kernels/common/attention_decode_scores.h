@@ -190,14 +190,14 @@ static void decode_scores(const struct fovea_decode_chunk *decode, const uint64_
     of_seen.chunk.state.spread = NULL;
     of_seen.hints.far = 0;
     decode_gather(decode, &list, decode_k, dims, decode_asks(decode), dense);
-    if (decode_asks(decode) && !decode->scores && !decode_scattered(&list, DECODE_RUN_V)) { // otherwise V is gathered,
-                                                                                            // too
+    // Otherwise V is gathered, too.
+    if (decode_asks(decode) && !decode->scores && !decode_scattered(&list, DECODE_RUN_V)) {
         decode_fetch_seen(decode, seen, 0, chunk->keys);
     }
     decode_products(&of_seen, &(uint64_t){1}, s, transposed);
+    // From the last, so that none is overwritten before it is moved.
     for (size_t r = 0; r < chunk->state.rows; r++) {
-        for (size_t left = list.count; left != 0; left--) { // from the last, so that none is overwritten before it is
-                                                            // moved
+        for (size_t left = list.count; left != 0; left--) {
             const size_t i = FOVEA_FAULT_IS(DECODE_SPREADS_FORWARD) ? list.count - left : left - 1;
             s[r * FOVEA_CHUNK + list.key[i]] = s[r * FOVEA_CHUNK + i];
         }

@@ -74,9 +74,9 @@ FV_INLINE void attention_sum(const struct attention_product *t, const float *a, 
     for (; left >= TURN; left -= TURN) {
         attention_steps(row, t->a_row, t->a_k, b, TURN, rows, vecs, each, acc);
         if (fetch != NULL) {
-            FV_UNROLL // only into L2: these are strips of one or two vectors, and edges
-                for (int i = 0; i < FOVEA_FETCH_LINES; i++)
-            {
+            // Only into L2: these are strips of one or two vectors, and edges.
+            FV_UNROLL
+            for (int i = 0; i < FOVEA_FETCH_LINES; i++) {
                 __builtin_prefetch(*fetch + i * FOVEA_LINE, 0, 2);
             }
             fetch++;
