@@ -11,6 +11,8 @@
 
 #include "kernels/avx2/gemm_terms.h"
 
+_Static_assert(FOVEA_FAULT_GEMM_MUL_ADD == 1, "GEMM_FMA has the number");
+
 // clang-format off
 // X(at, index, sums) for each row: its element of A is at(%[a] index), `at` bytes further per step; its two sums.
 #define GEMM_ROWS_1(X, at) X(at, "", "0", "1")

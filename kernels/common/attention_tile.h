@@ -16,7 +16,6 @@
 #include "kernels/common/attention_product.h"
 #include "kernels/common/unroll.h"
 
-#define FV_INLINE static inline __attribute__((always_inline))
 // Forces a pointer into a register of its own: clang recomputes row pointers from the first one in each step, and gcc
 // keeps two of them in a vector, which it loads from two stores (a tile of 16 queries by 16 keys or columns started 16
 // cycles late).
@@ -26,8 +25,9 @@
 /// row[i / each] + i % each * a_row. Adjacent rows get a pointer of their own in each step: gcc otherwise kept an
 /// offset on the stack for each of their 64 elements per iteration (Zen 5, 16 and 32 queries, values 1.19 and 1.09
 /// times as fast).
-FV_INLINE void attention_steps(const float *const *row, ptrdiff_t a_row, ptrdiff_t a_k, const float *b, int steps,
-                               int rows, int vecs, int each, fv_f32 acc[][FV_TILE_VECS])
+static inline __attribute__((always_inline)) void attention_steps(const float *const *row, ptrdiff_t a_row,
+                                                                  ptrdiff_t a_k, const float *b, int steps, int rows,
+                                                                  int vecs, int each, fv_f32 acc[][FV_TILE_VECS])
 {
     const int near = each == ATTENTION_GROUP;
     FV_UNROLL
@@ -56,8 +56,9 @@ FV_INLINE void attention_steps(const float *const *row, ptrdiff_t a_row, ptrdiff
 }
 
 /// acc += A[rows, k] B[k, vecs]; a and b are the first elements of the tile.
-FV_INLINE void attention_sum(const struct attention_product *t, const float *a, const float *b, int rows, int vecs,
-                             fv_f32 acc[][FV_TILE_VECS])
+static inline __attribute__((always_inline)) void attention_sum(const struct attention_product *t, const float *a,
+                                                                const float *b, int rows, int vecs,
+                                                                fv_f32 acc[][FV_TILE_VECS])
 {
     // One pointer serves a group of adjacent rows, or three rows that are apart: x86 has base + {0, 1, 2} * stride.
     enum { TURN = ATTENTION_TURN, POINTERS = 2 * FV_TILE_ROWS / 3 + 1 };
@@ -99,8 +100,9 @@ FV_INLINE void attention_sum(const struct attention_product *t, const float *a, 
 }
 
 /// Rows [first, first + rows) of A and of C, by `vecs` vectors of queries from `lane` on; rows and vecs are constants.
-FV_INLINE void attention_block(const struct attention_product *t, size_t first, size_t lane, int rows, int vecs,
-                               enum attention_mode mode)
+static inline __attribute__((always_inline)) void attention_block(const struct attention_product *t, size_t first,
+                                                                  size_t lane, int rows, int vecs,
+                                                                  enum attention_mode mode)
 {
 #ifdef FV_BLOCK
     if (rows == FV_TILE_ROWS && vecs == FV_TILE_VECS) {
@@ -141,7 +143,8 @@ FV_INLINE void attention_block(const struct attention_product *t, size_t first, 
 
 /// All rows by `vecs` vectors, a constant. Sixteen rows that are pages apart are twice as many as a set of L1 can hold;
 /// eight at a time, 16 queries of 8 heads of 128 are 1.5 times as fast (AVX-512).
-FV_INLINE void attention_strip(const struct attention_product *t, size_t lane, int vecs, enum attention_mode mode)
+static inline __attribute__((always_inline)) void attention_strip(const struct attention_product *t, size_t lane,
+                                                                  int vecs, enum attention_mode mode)
 {
     enum { PAGE = 4096 / sizeof(float), ROWS_OF_A_SET = 8 };
     const int fit = 2 * FV_TILE_ROWS <= ROWS_OF_A_SET || t->near || t->a_row % PAGE != 0;
@@ -156,7 +159,8 @@ FV_INLINE void attention_strip(const struct attention_product *t, size_t lane, i
 }
 
 /// t->m rows, a multiple of FV_TILE_ROWS, by the vectors [first, end) of queries. The mode must be a constant.
-FV_INLINE void attention_tile(const struct attention_product *t, size_t first, size_t end, enum attention_mode mode)
+static inline __attribute__((always_inline)) void attention_tile(const struct attention_product *t, size_t first,
+                                                                 size_t end, enum attention_mode mode)
 {
     const size_t all = end - first;
     const size_t strips = (all + FV_TILE_VECS - 1) / FV_TILE_VECS, most = (all + strips - 1) / strips;
