@@ -93,7 +93,7 @@ static void decode(const struct fovea_attention_layout *plan, const struct fovea
         fovea_attention_queries(tile, q);
         struct fovea_attention_part *const part = &parts[count];
         *part = (struct fovea_attention_part){
-            .tile = tile, .q = q, .scratch = scratch, .fresh = true, .alone = blocks == 1};
+            .tile = tile, .q = q, .scratch = scratch, .fresh = true, .decode.alone = blocks == 1};
         part->state = scratch_state(tile, scratch, count);
         indices[count++] = index + i;
     }

@@ -252,13 +252,18 @@ struct fovea_attention_part {
     float *scratch; ///< the worker's
     struct fovea_attention_state state;
     bool fresh; ///< the first keys that are seen initialise the state instead of being added to it; false from then on
-    /// Prefill: its copies of a chunk, and what it is to prefetch. Any may be NULL.
-    struct fovea_attention_copy *copy;
-    struct fovea_fetch_list *fetch;
-    struct fovea_attention_compact *compact; ///< the keys it has compacted
-    bool follows;                            ///< another part has just processed the chunk, which is therefore in cache
-    bool alone;                              ///< nothing else uses the scratch between this part's chunks
-    uint32_t begun; ///< if alone: set by the kernel if it has computed scores of the next chunk; initially 0
+    /// A prefill tile: what it shares with the other tiles of its task. Any may be NULL.
+    struct {
+        struct fovea_attention_copy *copy; ///< copies of a chunk
+        struct fovea_fetch_list *fetch;
+        struct fovea_attention_compact *compact; ///< the keys that have been compacted
+    } prefill;
+    /// A decoding block.
+    struct {
+        bool follows;   ///< another part has just processed the chunk, which is therefore in cache
+        bool alone;     ///< nothing else uses the scratch between this part's chunks
+        uint32_t begun; ///< if alone: set by the kernel if it has computed scores of the next chunk; initially 0
+    } decode;
 };
 /// Adds to the state what the part sees of the chunk from `key` on, or of its keys below `end`. Returns false and
 /// writes nothing if it sees none.

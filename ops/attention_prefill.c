@@ -153,9 +153,9 @@ static void place(struct task *task)
             .tile = tile,
             .q = queries_of(task, t),
             .scratch = task->scratch,
-            .copy = tile->prefill ? &task->copy : NULL,
-            .fetch = tile->prefill ? &task->fetch : NULL,
-            .compact = tile->prefill && fovea_attention_compacts(task->plan) ? &task->compact : NULL,
+            .prefill = {.copy = &task->copy,
+                        .fetch = &task->fetch,
+                        .compact = fovea_attention_compacts(task->plan) ? &task->compact : NULL},
         };
         sharing += tile->prefill;
         task->begin = tile->end_most != 0 ? fovea_min(task->begin, tile->begin_least) : task->begin;

@@ -68,8 +68,8 @@ static void accumulate_task(const struct fovea_job *job, void *scratch, uint32_t
                                            .scratch = scratch,
                                            .state = rows.a,
                                            .fresh = fresh,
-                                           .copy = tile.prefill ? &copy : NULL,
-                                           .alone = true};
+                                           .prefill.copy = &copy,
+                                           .decode.alone = true};
         fovea_attention_split(&one, 1, split);
         if (one.fresh) {
             fovea_attention_clear(&rows.a);

@@ -140,18 +140,18 @@ bool fovea_attention_step(struct fovea_attention_part *part, size_t key, size_t 
     part->fresh = false;
     const struct fovea_kernels *const kernels = part->tile->plan->kernels;
     if (part->tile->prefill) {
-        view.prefill.copy = part->copy;
-        view.prefill.fetch = part->fetch;
-        if (part->compact != NULL) {
-            fovea_attention_compact(&view, part->compact);
+        view.prefill.copy = part->prefill.copy;
+        view.prefill.fetch = part->prefill.fetch;
+        if (part->prefill.compact != NULL) {
+            fovea_attention_compact(&view, part->prefill.compact);
         }
         kernels->attention_prefill.run(&view.prefill);
     } else {
         struct fovea_decode_chunk *const decode = &view.decode;
-        decode->hints.far &= !part->follows;
+        decode->hints.far &= !part->decode.follows;
         const bool asks = decode->hints.far || part->tile->rows <= kernels->attention_decode.near_rows;
-        decode->k_next = part->alone && asks ? next_of(&view, end) : NULL;
-        decode->begun = &part->begun;
+        decode->k_next = part->decode.alone && asks ? next_of(&view, end) : NULL;
+        decode->begun = &part->decode.begun;
         kernels->attention_decode.run(decode);
     }
     return true;
@@ -171,10 +171,10 @@ void fovea_attention_split(struct fovea_attention_part *parts, size_t count, siz
     for (; key < end; key += FOVEA_CHUNK - key % FOVEA_CHUNK) {
         bool met = false;
         for (size_t i = 0; i < count; i++) {
-            if (parts[i].copy != NULL) {
-                fovea_attention_copy_anew(parts[i].copy);
+            if (parts[i].prefill.copy != NULL) {
+                fovea_attention_copy_anew(parts[i].prefill.copy);
             }
-            parts[i].follows = met;
+            parts[i].decode.follows = met;
             met |= fovea_attention_step(&parts[i], key, end);
         }
     }
