@@ -108,7 +108,7 @@ static enum fovea_status layout(const struct fovea_part_of *of, struct mha_plan 
                        {&plan->y, desc->out_dropout != 0 ? desc->q_len : 0, 1, desc->out_width},
                        {&plan->lse, desc->need_weights ? desc->q_len : 0, desc->heads, 1}};
     *bytes = 0;
-    for (size_t i = 0; i < sizeof activations / sizeof *activations; i++) {
+    for (size_t i = 0; i < FOVEA_COUNT(activations); i++) {
         size_t width, own;
         *activations[i].at = *bytes;
         FOVEA_REQUIRE(fovea_mul(activations[i].heads, activations[i].dim, &width) &&
@@ -285,7 +285,7 @@ enum fovea_status fovea_mha_make(const struct fovea_part_of *of, const struct fo
         {MHA_DROP, desc->out_dropout != 0},
     };
     fovea_composite_begin(&plan->composite, FOVEA_PLAN_MHA, fovea_mha_part_args, own);
-    for (size_t i = 0; i < sizeof stages / sizeof *stages; i++)
+    for (size_t i = 0; i < FOVEA_COUNT(stages); i++)
         FOVEA_TRY(stages[i].count != 0 ? stage(plan, stages[i].first, stages[i].count) : FOVEA_OK);
     return FOVEA_OK;
 }

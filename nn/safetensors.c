@@ -43,7 +43,7 @@ static const struct {
 
 static size_t dtype_bytes(const char *name)
 {
-    for (size_t i = 0; i < sizeof dtypes / sizeof *dtypes; i++)
+    for (size_t i = 0; i < FOVEA_COUNT(dtypes); i++)
         if (strcmp(dtypes[i].name, name) == 0)
             return dtypes[i].bytes;
     return 0;

@@ -177,7 +177,7 @@ static void layout_work(struct fovea_transformer *model, struct arena *arena)
                                               &model->log_softmax.work,
                                               &model->to_vocab.work};
     size_t shared = 0, scratch = 0;
-    for (size_t i = 0; i < sizeof works / sizeof *works; i++) {
+    for (size_t i = 0; i < FOVEA_COUNT(works); i++) {
         shared = works[i]->shared_bytes > shared ? works[i]->shared_bytes : shared;
         scratch = works[i]->scratch_bytes > scratch ? works[i]->scratch_bytes : scratch;
     }

@@ -139,7 +139,7 @@ enum fovea_status fovea_transformer_config_from(const struct fovea_safetensors *
     const struct fovea_why why = {message, message_size};
     FOVEA_REQUIRE_POINTERS("transformer", &why, {"file", file}, {"out", out});
     struct fovea_transformer_config config = {.struct_size = sizeof config};
-    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
+    for (size_t i = 0; i < FOVEA_COUNT(fields); i++) {
         const char *const text = fovea_safetensors_metadata(file, fields[i].key);
         if (!text && fields[i].kind == OPTIONAL_WORD)
             continue;

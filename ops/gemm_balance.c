@@ -122,7 +122,7 @@ void fovea_gemm_balance(const struct fovea_gemm_layout *plan, size_t m, double w
                  {2 * batch, SHORT},
                  {3 * batch, SHORT},
                  {4 * batch, SHORT}};
-    for (size_t i = 0; i < sizeof tries / sizeof *tries; i++) {
+    for (size_t i = 0; i < FOVEA_COUNT(tries); i++) {
         const double time = done(&of, grid);
         if (time <= BALANCED * share) {
             break;

@@ -58,7 +58,7 @@ enum fovea_status fovea_gemm_check(const struct fovea_gemm_desc *d, const struct
     FOVEA_TRY(check_matrix('c', d->m, columns, d->ldc, why));
     FOVEA_TRY(d->residual ? check_matrix('r', d->m, columns, d->ldr, why) : FOVEA_OK);
     const size_t strides[] = {d->batch_a, d->batch_b, d->batch_c, d->batch_r};
-    for (size_t i = 0; i < sizeof strides / sizeof *strides; i++) {
+    for (size_t i = 0; i < FOVEA_COUNT(strides); i++) {
         size_t bytes = 0;
         FOVEA_REQUIRE(fovea_mul(strides[i], sizeof(float), &bytes) && fovea_mul(bytes, d->batch, &bytes),
                       FOVEA_ERR_OVERFLOW, why, "gemm: %zu entries %zu floats apart do not fit in memory", d->batch,
