@@ -156,7 +156,8 @@ static uint32_t begin(struct fovea_job *job)
     return (uint32_t)fovea_attention_grid_tasks(&job->attention, args->batch, which);
 }
 
-static void run_part(const struct fovea_attention_layout *plan, const struct fovea_attention_args *args,
+// Runs a task of a call that is not ragged, or of one entry as such a call.
+static void run_call(const struct fovea_attention_layout *plan, const struct fovea_attention_args *args,
                      const struct fovea_attention_grid *grid, float *shared, float *scratch,
                      enum fovea_attention_phase phase, uint32_t task)
 {
@@ -177,7 +178,7 @@ static void run_entry(const struct fovea_attention_layout *plan, const struct fo
     size_t strides[4];
     const struct fovea_attention_args entry = fovea_attention_entry(plan, args, at->number, strides);
     at->grid.first = at->number;
-    run_part(plan, &entry, &at->grid, (float *)shared + at->number * plan->entry_floats, scratch, phase,
+    run_call(plan, &entry, &at->grid, (float *)shared + at->number * plan->entry_floats, scratch, phase,
              task - (uint32_t)at->before);
 }
 
@@ -189,7 +190,7 @@ static void run_task(const struct fovea_job *job, void *scratch, uint32_t task)
     if (which == FOVEA_ATTENTION_PREPARE) {
         fovea_attention_set_landmarks(plan, args, landmarks_in(plan, job->shared));
     } else if (args->q_starts == NULL) {
-        run_part(plan, args, &job->attention, job->shared, scratch, which, task);
+        run_call(plan, args, &job->attention, job->shared, scratch, which, task);
     } else {
         struct fovea_attention_at at = fovea_attention_seek(plan, args, landmarks_in(plan, job->shared), which, task);
         run_entry(plan, args, &at, job->shared, scratch, which, task);

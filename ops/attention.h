@@ -156,19 +156,20 @@ struct fovea_attention_tile {
     float sink[FOVEA_TILE_ROWS_MAX];
     uint32_t query[FOVEA_TILE_ROWS_MAX], head[FOVEA_TILE_ROWS_MAX]; ///< as dropout numbers them
 };
-void fovea_attention_tile(const struct fovea_attention_layout *plan, const struct fovea_attention_args *args,
-                          size_t batch, size_t kv_head, size_t first, size_t rows, struct fovea_attention_tile *tile);
 
 /// Rows [first, first + rows) of a key head.
 struct fovea_attention_rows {
     size_t batch, kv_head, first, rows;
     bool prefill; ///< true: a tile; false: a block
 };
+/// Sets up the tile of these rows, including what they see.
+void fovea_attention_tile(const struct fovea_attention_layout *plan, const struct fovea_attention_args *args,
+                          const struct fovea_attention_rows *at, struct fovea_attention_tile *tile);
 /// Tile or block number `index` of a call: those of its first key head, then of the second, ...
 struct fovea_attention_rows fovea_attention_find(const struct fovea_attention_layout *plan,
                                                  const struct fovea_attention_args *args,
                                                  const struct fovea_attention_grid *grid, size_t index);
-/// The same, including what its rows see.
+/// Sets up that tile or block.
 void fovea_attention_place(const struct fovea_attention_layout *plan, const struct fovea_attention_args *args,
                            const struct fovea_attention_grid *grid, size_t index, struct fovea_attention_tile *tile);
 
@@ -295,8 +296,8 @@ bool fovea_attention_compacts(const struct fovea_attention_layout *plan);
 /// Reduces the chunk in view to the keys that its tile sees, if they are scattered.
 void fovea_attention_compact(struct fovea_attention_view *view, struct fovea_attention_compact *compact);
 
-/// Runs a prefill task. scratch is the worker's.
+/// Runs prefill task `number` of a call. scratch is the worker's.
 void fovea_attention_prefill(const struct fovea_attention_layout *plan, const struct fovea_attention_args *args,
-                             const struct fovea_attention_grid *grid, float *scratch, uint32_t task);
+                             const struct fovea_attention_grid *grid, float *scratch, uint32_t number);
 
 #endif

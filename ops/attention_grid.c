@@ -97,8 +97,7 @@ void fovea_attention_place(const struct fovea_attention_layout *plan, const stru
                            const struct fovea_attention_grid *grid, size_t index, struct fovea_attention_tile *tile)
 {
     const struct fovea_attention_rows at = fovea_attention_find(plan, args, grid, index);
-    fovea_attention_tile(plan, args, at.batch, at.kv_head, at.first, at.rows, tile);
-    tile->prefill = at.prefill;
+    fovea_attention_tile(plan, args, &at, tile);
 }
 
 bool fovea_attention_is_far(const struct fovea_attention_layout *plan, const struct fovea_attention_args *args,

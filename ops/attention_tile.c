@@ -177,22 +177,22 @@ static bool place_rows(struct fovea_attention_tile *tile, size_t head, size_t i)
 }
 
 void fovea_attention_tile(const struct fovea_attention_layout *plan, const struct fovea_attention_args *args,
-                          size_t batch, size_t kv_head, size_t first, size_t rows, struct fovea_attention_tile *tile)
+                          const struct fovea_attention_rows *at, struct fovea_attention_tile *tile)
 {
     const struct fovea_attention_desc *const d = &plan->desc;
-    const size_t head = first / args->q_len, query = first - head * args->q_len;
+    const size_t rows = at->rows, head = at->first / args->q_len, query = at->first - head * args->q_len;
     tile->plan = plan;
     tile->args = args;
-    tile->batch = batch;
-    tile->prefill = false;
-    tile->kv_head = kv_head;
+    tile->batch = at->batch;
+    tile->kv_head = at->kv_head;
+    tile->prefill = at->prefill;
     tile->q = d->q;
     tile->k = d->k;
     tile->v = d->v;
     tile->out = d->out;
     place_batches(args, &tile->q, &tile->k, &tile->v, &tile->out);
-    tile->first = first;
-    tile->first_head = kv_head * plan->group + head;
+    tile->first = at->first;
+    tile->first_head = at->kv_head * plan->group + head;
     tile->first_query = query;
     tile->rows = rows;
     tile->begin_least = tile->end_least = SIZE_MAX;

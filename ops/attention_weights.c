@@ -40,9 +40,12 @@ static void score(const struct fovea_attention_pass *pass, const struct block *a
                   float *scratch)
 {
     const struct fovea_attention_layout *const plan = pass->plan;
+    const struct fovea_attention_rows rows = {.batch = pass->first + at->batch,
+                                              .kv_head = at->head / plan->group,
+                                              .first = at->head % plan->group * pass->call->q_len + at->query,
+                                              .rows = at->rows};
     struct fovea_attention_tile tile;
-    fovea_attention_tile(plan, pass->call, pass->first + at->batch, at->head / plan->group,
-                         at->head % plan->group * pass->call->q_len + at->query, at->rows, &tile);
+    fovea_attention_tile(plan, pass->call, &rows, &tile);
     struct fovea_attention_view view;
     float *const q = scratch + plan->q_at;
     size_t known = 0;
@@ -140,7 +143,8 @@ static void run_block(const struct fovea_attention_pass *pass, struct block at, 
     }
 }
 
-static void run_part(const struct fovea_attention_pass *pass, void *scratch, uint32_t phase, uint32_t task)
+// Runs a task of a call that is not ragged, or of one entry as such a call.
+static void run_call(const struct fovea_attention_pass *pass, void *scratch, uint32_t phase, uint32_t task)
 {
     if (phase == SUM_UP) {
         float sum = 0.0f;
@@ -189,14 +193,14 @@ static void run_entry(const struct fovea_attention_pass *all, size_t b, void *sc
     pass.call = &call;
     pass.first = b;
     pass.keys = keys_of(&call);
-    run_part(&pass, scratch, phase, task);
+    run_call(&pass, scratch, phase, task);
 }
 
 static void run_task(const struct fovea_job *job, void *scratch, uint32_t task)
 {
     const struct fovea_attention_pass *const pass = job->args;
     if (pass->call->q_starts == NULL) {
-        run_part(pass, scratch, job->phase, task);
+        run_call(pass, scratch, job->phase, task);
         return;
     }
     const uint32_t each = (uint32_t)(job->phase == SUM_UP ? pass->plan->desc.heads : pass->heads * pass->chunks);
