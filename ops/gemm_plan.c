@@ -146,9 +146,10 @@ static enum fovea_status measure_work(struct fovea_gemm_layout *plan, const stru
     fits = fits && (!(grid->copy_a && !alone) || add_floats(plan->chunk, fovea_gemm_pitch(plan->kc), &scratch));
     plan->b_room = scratch / sizeof(float);
     if (natural && (d->trans_b == FOVEA_TRANS || grid->pack_b || (d->n % FOVEA_PANEL != 0 && plan->edge == 0))) {
-        const size_t strips = plan->group * fovea_gemm_columns(plan) * plan->kc;
         const size_t turned_a = d->trans_b == FOVEA_TRANS ? fovea_min(d->m, plan->bt_rows) * plan->k : 0;
-        fits = fits && add_floats(FOVEA_PANEL, fovea_ceil_div(fovea_max(strips, turned_a), FOVEA_PANEL), &scratch);
+        size_t strips = 0;
+        fits = fits && fovea_mul(plan->group * fovea_gemm_columns(plan), plan->kc, &strips) &&
+               add_floats(FOVEA_PANEL, fovea_ceil_div(fovea_max(strips, turned_a), FOVEA_PANEL), &scratch);
     }
     FOVEA_REQUIRE(fits, FOVEA_ERR_OVERFLOW, why, "gemm: work memory does not fit");
     plan->work = (struct fovea_work){shared, scratch, prepares ? 2 : 1, FOVEA_PLAN_GEMM};
