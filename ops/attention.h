@@ -58,10 +58,10 @@ struct fovea_attention_grid fovea_attention_grid(const struct fovea_attention_la
 size_t fovea_attention_grid_tasks(const struct fovea_attention_grid *grid, size_t batch,
                                   enum fovea_attention_phase phase);
 
-/// Whether K and V of a call, and with `queries` also Q and the output, exceed the size up to which nothing is
-/// prefetched. An entry of a ragged batch always counts as far, as it does not know the size of the others.
-bool fovea_attention_is_far(const struct fovea_attention_layout *plan, const struct fovea_attention_args *args,
-                            bool queries);
+/// Whether a call exceeds the size up to which nothing is prefetched: by K and V in decoding, by Q and the output, too,
+/// in prefill. An entry of a ragged batch always counts as far, as it does not know the size of the others.
+bool fovea_attention_decode_is_far(const struct fovea_attention_layout *plan, const struct fovea_attention_args *args);
+bool fovea_attention_prefill_is_far(const struct fovea_attention_layout *plan, const struct fovea_attention_args *args);
 
 /// What decoding prefetches a second time of a chunk from memory, just before it reads it, with this many rows.
 enum fovea_attention_twice { FOVEA_TWICE_NONE, FOVEA_TWICE_SOME, FOVEA_TWICE_ALL };

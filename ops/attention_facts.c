@@ -17,7 +17,7 @@ static enum fovea_attention_asks asks_of(const struct fovea_attention_layout *pl
                                                      [FOVEA_TWICE_SOME] = FOVEA_ASKS_SOME_TWICE,
                                                      [FOVEA_TWICE_ALL] = FOVEA_ASKS_ALL_TWICE};
     const struct fovea_attention_args args = whole(plan);
-    return !fovea_attention_is_far(plan, &args, false) ? FOVEA_ASKS_NOTHING
+    return !fovea_attention_decode_is_far(plan, &args) ? FOVEA_ASKS_NOTHING
            : fovea_attention_is_beside(plan, rows) && plan->desc.page_keys == 0
                ? FOVEA_ASKS_BESIDE
                : asks[fovea_attention_asks_twice(plan, rows)];
@@ -56,7 +56,7 @@ void fovea_attention_facts(const struct fovea_attention_layout *plan, struct fov
     facts->kernel = kernel->name;
     facts->copy_k = copies.k;
     facts->copy_v = copies.v;
-    facts->far = fovea_attention_is_far(plan, &args, true);
+    facts->far = fovea_attention_prefill_is_far(plan, &args);
     facts->into_l1 =
         facts->far && plan->tuning->into_l1 && kernel->l1_queries != 0 && facts->rows >= kernel->l1_queries;
     facts->few = grid.few;

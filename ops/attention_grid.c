@@ -15,7 +15,8 @@ static size_t few_of(size_t rows, size_t most, size_t block)
     return rows > FOVEA_PANEL && few <= (last < FOVEA_PANEL ? block : block / 2) ? few : 0;
 }
 
-// Whether blocks of one key head should share its keys; rereading near keys costs nothing (0.98 to 1.0).
+// Whether K and V exceed the size up to which decoding prefetches nothing, and the blocks of a key head do not share
+// its keys: rereading near keys costs nothing (0.98 to 1.0).
 static bool is_far(const struct fovea_attention_layout *plan, size_t batch, size_t kv_len)
 {
     const struct fovea_attention_desc *const d = &plan->desc;
@@ -100,14 +101,17 @@ void fovea_attention_place(const struct fovea_attention_layout *plan, const stru
     fovea_attention_tile(plan, args, &at, tile);
 }
 
-bool fovea_attention_is_far(const struct fovea_attention_layout *plan, const struct fovea_attention_args *args,
-                            bool queries)
+bool fovea_attention_decode_is_far(const struct fovea_attention_layout *plan, const struct fovea_attention_args *args)
+{
+    return args->q_starts != NULL || is_far(plan, args->batch, args->kv_len);
+}
+
+bool fovea_attention_prefill_is_far(const struct fovea_attention_layout *plan, const struct fovea_attention_args *args)
 {
     const struct fovea_attention_desc *const d = &plan->desc;
-    const double of_q = queries ? (double)d->heads * (double)args->q_len : 0;
-    const double rows = of_q + (double)d->kv_heads * (double)args->kv_len;
-    return args->q_starts != NULL || fovea_is_far(queries ? plan->tuning->near_tiles : plan->tuning->near,
-                                                  (double)args->batch * rows * (double)(d->qk_dim + d->v_dim));
+    const double rows = (double)d->heads * (double)args->q_len + (double)d->kv_heads * (double)args->kv_len;
+    return args->q_starts != NULL ||
+           fovea_is_far(plan->tuning->near_tiles, (double)args->batch * rows * (double)(d->qk_dim + d->v_dim));
 }
 
 // The number of rows from which decoding is compute-heavy: more than DECODE_FEW of

@@ -232,7 +232,7 @@ void fovea_attention_prefill(const struct fovea_attention_layout *plan, const st
         .index = number / tasks * grid->tiles + first,
         .count = fovea_min(grid->each, grid->tiles - first),
         .parts = parts,
-        .fetches = fovea_attention_is_far(plan, args, true),
+        .fetches = fovea_attention_prefill_is_far(plan, args),
         .tiles = (struct fovea_attention_tile *)(void *)(scratch + plan->tiles_at),
     };
     place(&task);

@@ -25,7 +25,7 @@ static void begin_decode(const struct fovea_attention_tile *tile, struct fovea_d
     const enum fovea_attention_twice twice = fovea_attention_asks_twice(tile->plan, tile->rows);
     decode->q_row = (ptrdiff_t)tile->plan->desc.qk_dim;
     decode->hints = (struct fovea_decode_hints){
-        .far = fovea_attention_is_far(tile->plan, tile->args, false),
+        .far = fovea_attention_decode_is_far(tile->plan, tile->args),
         .again = twice != FOVEA_TWICE_NONE,
         .whole = twice == FOVEA_TWICE_ALL,
         .into = tile->plan->tuning->decode_into,
