@@ -10,9 +10,9 @@
 // times as fast as strips on a mesh (docs/measurements/granite-rapids.md).
 #include "ops/gemm.h"
 
-// Rows of B at a time: FEW_STEPS for up to as many rows of C, MEETING_STEPS if rows of B alias in few sets of L1, and
+// Rows of B at a time: FEW_STEPS for up to as many rows of C, ALIAS_STEPS if rows of B alias in few sets of L1, and
 // FOVEA_BN_STEPS for more rows.
-enum { FEW_STEPS = 8, MEETING_STEPS = 4 };
+enum { FEW_STEPS = 8, ALIAS_STEPS = 4 };
 // Least panels of a task, and least columns at a time, in panels, if C is to leave room in L2. A worker alone (Emerald
 // Rapids, 4096x4096 from memory, the other workers idle) reads strips of 16 panels at 0.71 to 1.0 of the rate of whole
 // rows, of 8 at 0.58 to 0.92, of 4 at 0.42 to 0.70: of 64 workers, 64 are faster so than eight. Not measured with more
@@ -29,8 +29,10 @@ enum { BROKEN_ROWS = 32 };
 static size_t steps_of(bool aliases, size_t rows, bool alone)
 {
     enum { FEW = 2 };
-    const bool meet = aliases && rows <= MEETING_STEPS && (alone || rows > FEW);
-    return meet ? MEETING_STEPS : rows <= FEW_STEPS ? FEW_STEPS : FOVEA_BN_STEPS;
+    if (aliases && rows <= ALIAS_STEPS && (alone || rows > FEW)) {
+        return ALIAS_STEPS;
+    }
+    return rows <= FEW_STEPS ? FEW_STEPS : FOVEA_BN_STEPS;
 }
 
 bool fovea_gemm_takes_steps(const struct fovea_gemm_layout *plan)

@@ -51,7 +51,7 @@ static bool reads_rows(const struct fovea_gemm_layout *plan)
 // Whether the lines of a transposed A, and likewise of a natural B, each fill all ways of their sets of L2 (16 ways),
 // so that a strip of B and a tile's lines of A evict one another: 512 cubes 0.71 to 0.95 of the peak, depending on
 // their addresses, 0.94 copied; 384 of 512 steps, or columns, 0.96 to 1.0 in place.
-static bool meet_in_l2(const struct fovea_gemm_layout *plan)
+static bool alias_in_l2(const struct fovea_gemm_layout *plan)
 {
     const struct fovea_gemm_desc *const d = &plan->desc;
     return !d->b_packed && d->trans_b != FOVEA_TRANS && fovea_l2_taken(plan->k, d->lda) >= FOVEA_L2 &&
@@ -96,7 +96,7 @@ bool fovea_gemm_is_direct(const struct fovea_gemm_layout *plan)
     const double n = (double)d->n, k = (double)plan->k;
     if (plan->k == 0 || d->m == 0 || d->n == 0 || d->batch == 0 || plan->blocks.count != 1 ||
         (exceeds(plan) && !fovea_gemm_passes_b(plan)) ||
-        (d->trans_a == FOVEA_TRANS ? !near(plan, d->k, d->lda) || meet_in_l2(plan) : plan->aliases)) {
+        (d->trans_a == FOVEA_TRANS ? !near(plan, d->k, d->lda) || alias_in_l2(plan) : plan->aliases)) {
         return false;
     }
     // Not direct: few rows over a far B, which they read from memory as weights are, and some more rows over a B of

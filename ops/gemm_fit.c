@@ -73,10 +73,10 @@ static bool is_narrow(const struct fovea_gemm_layout *plan, const struct fovea_g
 {
     enum { FLAT_ROWS = 2 };
     const struct fovea_gemm_desc *const d = &plan->desc;
-    const bool meet = d->trans_a != FOVEA_TRANS && fovea_gemm_rows_alias(d->lda, fovea_min(d->m, kernel->mr));
+    const bool aliases = d->trans_a != FOVEA_TRANS && fovea_gemm_rows_alias(d->lda, fovea_min(d->m, kernel->mr));
     struct fovea_gemm_layout with = *plan;
     with.kernel = kernel;
-    return kernel->mr > FLAT_ROWS && d->n - plan->edge <= kernel->nr && !meet &&
+    return kernel->mr > FLAT_ROWS && d->n - plan->edge <= kernel->nr && !aliases &&
            fovea_gemm_in_place(&with) == fovea_gemm_in_place(plan);
 }
 

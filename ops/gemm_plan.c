@@ -202,11 +202,11 @@ static struct pass pass_of(const struct fovea_gemm_layout *plan)
     const enum fovea_gemm_form form = fovea_gemm_form_of(d);
     const bool thin = fovea_gemm_is_thin(plan->kernel), alone = fovea_gemm_is_alone(plan, d->m);
     const bool follows = fovea_gemm_may_follow(plan->tuning, form, plan->b_aliases, d->m, plan->kernel->mr);
-    const bool rows_meet = form == FOVEA_FORM_NN && plan->b_aliases;
+    const bool natural_aliases = form == FOVEA_FORM_NN && plan->b_aliases;
     const bool again = d->m > plan->mr && d->m < fovea_gemm_packed_from(plan); // several tiles read it in place
-    const size_t most = thin && !d->b_packed ? plan->tuning->thin_kc
-                        : rows_meet && again ? plan->tuning->alias_kc
-                                             : SIZE_MAX;
+    const size_t most = thin && !d->b_packed       ? plan->tuning->thin_kc
+                        : natural_aliases && again ? plan->tuning->alias_kc
+                                                   : SIZE_MAX;
     return (struct pass){
         .kernel = plan->kernel,
         .once = follows || alone || (d->b_packed && d->m <= plan->mr && thin),
