@@ -34,16 +34,16 @@ static const char help[] = "usage: fovea tune [OPTIONS]\n"
                            "  --report FILE  a page (HTML, self-contained) of what was tried\n"
                            "  --json         the profile as JSON\n"
                            "  --quiet        say nothing before the end\n"
-                           "  --show [FILE]  the table of a profile: default, or what differs from it, gain\n"
-                           "                 and its 95 % interval\n"
+                           "  --show [FILE]  the classes whose choice differs from the default, the gain and\n"
+                           "                 its 95 % interval; with --all every class\n"
                            "  --diff A B     what two profiles choose differently\n"
                            "  --explain ...  which class a shape is of, why, and what runs; --explain --help\n"
                            "                 tells more\n\n"
                            "examples:\n"
                            "  fovea tune --report search.html\n"
-                           "  fovea tune --system                      as root, once for the machine\n"
+                           "  fovea tune --system                    as root, once for the machine\n"
                            "  fovea tune --explain gemm 128x768x768 nt\n"
-                           "  FOVEA_ISA=avx2 fovea tune --output p     a profile for programs with that cap\n";
+                           "  FOVEA_ISA=avx2 fovea tune --output p   a profile for that cap\n";
 
 static volatile sig_atomic_t stopped;
 
@@ -121,10 +121,11 @@ static void print_end(const struct tune_result *r, const char *path)
     for (uint32_t i = 0; i < FOVEA_VARIANTS; i++)
         quarantined += r->profile.quarantine[i] != 0;
     char text[2][CLI_THINGS];
-    fprintf(stderr, "%s%u of %s searched in %.1f s%s, %u better than the default; %s, %llu of them disturbed\n",
-            isatty(STDERR_FILENO) ? "\r\033[K" : "", r->classes_done, cli_things(text[0], r->classes, "class"),
-            r->seconds, r->interrupted ? " (interrupted)" : "", proved, cli_things(text[1], r->pairs, "pair"),
-            (unsigned long long)r->disturbed);
+    if (r->classes) // level estimate searches none
+        fprintf(stderr, "%s%u of %s searched in %.1f s%s, %u better than the default; %s, %llu of them disturbed\n",
+                isatty(STDERR_FILENO) ? "\r\033[K" : "", r->classes_done, cli_things(text[0], r->classes, "class"),
+                r->seconds, r->interrupted ? " (interrupted)" : "", proved, cli_things(text[1], r->pairs, "pair"),
+                (unsigned long long)r->disturbed);
     if (given)
         fprintf(stderr, "%u given by --set or --from and not measured here\n", given);
     if (r->failures)
@@ -260,7 +261,8 @@ int cli_tune(int argc, char **argv)
     if (a.report && strcmp(a.report, "-") == 0)
         return cli_error("tune: --report wants a file");
     if (a.tune.only && tune_classes_of(a.tune.only) == 0)
-        return cli_error("tune: --only %s: no class has that in its name; --show lists them", a.tune.only);
+        return cli_error("tune: --only %s: no class has that in its name; fovea tune --show --all lists them",
+                         a.tune.only);
     a.tune.level = (enum fovea_profile_level)level;
     return tune(&a);
 }

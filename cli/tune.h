@@ -30,6 +30,17 @@ void cli_tune_words(uint32_t class, const struct fovea_tuned *tuned, char *text,
 /// What differs between two choices for a class: "kc 512 -> 768, mc 216 -> 108"; empty where nothing does.
 void cli_tune_changes(uint32_t class, const struct fovea_tuned *from, const struct fovea_tuned *to, char *text,
                       size_t size);
+/// "gemm some-far-nt".
+void cli_tune_name(uint32_t class, char *text, size_t size);
+/// What a class would get without the profile, but for its quarantine, with the caches it was made for.
+struct fovea_tuned cli_tune_default(const struct fovea_engine *engine, const struct fovea_profile *profile,
+                                    uint32_t class);
+/// "1.034x", or "-" where nothing was measured: it has the default, or was given.
+enum { CLI_TUNE_GAIN = 16 };
+void cli_tune_gain(const struct fovea_profile *profile, uint32_t class, char text[CLI_TUNE_GAIN]);
+/// Whether its choices are for this engine's ISA cap; those of another are not used, and not compared with their own
+/// defaults here.
+bool cli_tune_in_force(const struct fovea_engine *engine, const struct fovea_profile *profile);
 /// A profile as a JSON object.
 void cli_tune_json(const struct fovea_engine *engine, const struct fovea_profile *profile);
 

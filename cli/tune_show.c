@@ -1,86 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// cli/tune_show.c - profiles for people: the table, the difference of two, and why a shape gets what it gets.
+// cli/tune_show.c - fovea tune --show: the table of a profile.
 #include "cli/tune.h"
-#include "dispatch/adopt.h"
 
-#include <string.h>
+static const char help[] = "usage: fovea tune --show [FILE] [--all] [--json]\n\n"
+                           "The table of a profile (default: the one that programs find): the classes whose\n"
+                           "choice differs from the default, the gain and its 95 % interval.\n\n"
+                           "  --all   every class\n"
+                           "  --json  every class, with all its numbers\n";
 
-enum { NO_END = 1 << 20, NUMBER = 16 }; // of numbers that are "up to" or "from": the largest
-
-static const char *number_of(uint32_t value, char text[NUMBER])
-{
-    snprintf(text, NUMBER, "%u", value);
-    return value == NO_END ? "any" : text;
-}
-
-void cli_tune_words(uint32_t class, const struct fovea_tuned *tuned, char *text, size_t size)
-{
-    uint32_t count;
-    const struct fovea_tunable *const tunables = fovea_tunables(fovea_class(class).kind, &count);
-    int used = 0;
-    *text = '\0';
-    if (tuned->kernel >= 0)
-        used = snprintf(text, size, "%s", fovea_variant_facts[tuned->kernel].name);
-    for (uint32_t i = 0; i < count && used >= 0 && (size_t)used < size; i++) {
-        char number[NUMBER];
-        used += snprintf(text + used, size - (size_t)used, "%s%s %s", used ? ", " : "", tunables[i].name,
-                         number_of(tuned->values[i], number));
-    }
-}
-
-void cli_tune_changes(uint32_t class, const struct fovea_tuned *from, const struct fovea_tuned *to, char *text,
-                      size_t size)
-{
-    uint32_t count;
-    const struct fovea_tunable *const tunables = fovea_tunables(fovea_class(class).kind, &count);
-    int used = 0;
-    *text = '\0';
-    if (from->kernel != to->kernel)
-        used = snprintf(text, size, "%s -> %s", fovea_variant_facts[from->kernel].name,
-                        fovea_variant_facts[to->kernel].name);
-    for (uint32_t i = 0; i < count && used >= 0 && (size_t)used < size; i++) {
-        char numbers[2][NUMBER];
-        if (from->values[i] != to->values[i])
-            used += snprintf(text + used, size - (size_t)used, "%s%s %s -> %s", used ? ", " : "", tunables[i].name,
-                             number_of(from->values[i], numbers[0]), number_of(to->values[i], numbers[1]));
-    }
-}
-
-static void name_of(uint32_t class, char *text, size_t size)
-{
-    snprintf(text, size, "%s %s", fovea_class_names[class].of, fovea_class_names[class].name);
-}
-
-// What would be used without the profile, but for its quarantine, with the caches it was made for.
-static struct fovea_tuned default_of(const struct fovea_engine *engine, const struct fovea_profile *profile,
-                                     uint32_t class)
-{
-    struct fovea_machine machine = *fovea_engine_machine(engine);
-    const struct fovea_tuned best = tune_default(engine, class, profile->quarantine);
-    machine.l1d_bytes = profile->key.l1d_bytes ? profile->key.l1d_bytes : machine.l1d_bytes;
-    machine.l2_bytes = profile->key.l2_bytes ? profile->key.l2_bytes : machine.l2_bytes;
-    machine.l3_bytes = profile->key.l3_bytes ? profile->key.l3_bytes : machine.l3_bytes;
-    return fovea_tuned_default(&machine, class, best.kernel);
-}
-
-// "1.034x", or "-" where nothing was measured: it has the default, or was given.
-enum { GAIN = 16 };
-static void gain_of(const struct fovea_profile *profile, uint32_t class, char text[GAIN])
-{
-    snprintf(text, GAIN, "-");
-    if (profile->has[class] && profile->evidence[class].pairs)
-        snprintf(text, GAIN, "%.3fx", profile->evidence[class].gain * 1e-6);
-}
-
-// Whether its choices are for this engine's ISA cap; those of another are not used, and not compared with their own
-// defaults here.
-static bool in_force(const struct fovea_engine *engine, const struct fovea_profile *profile)
-{
-    return profile->isa == 0 || profile->isa == fovea_engine_choice(engine)->allowed;
-}
-
-// A table of a profile's classes, or of the defaults: what differs from the default, and the gain.
-static void print_table(const struct fovea_engine *engine, const struct fovea_profile *profile, bool found)
+static void print_head(const struct fovea_engine *engine, const struct fovea_profile *profile, bool found)
 {
     if (found)
         printf("level %s, made for ", fovea_profile_levels[profile->level]);
@@ -88,42 +16,61 @@ static void print_table(const struct fovea_engine *engine, const struct fovea_pr
         printf("this machine: ");
     printf("%s, caches %u %u %u KiB\n", *profile->key.cpu ? profile->key.cpu : "a CPU without a name",
            profile->key.l1d_bytes >> 10, profile->key.l2_bytes >> 10, profile->key.l3_bytes >> 10);
-    if (!in_force(engine, profile))
+    if (!cli_tune_in_force(engine, profile))
         printf("made for another ISA cap: here only its quarantine counts, and the defaults are those of this cap\n");
     for (uint32_t i = 0; i < FOVEA_VARIANTS; i++)
         if (profile->quarantine[i])
             printf("quarantined: %s, which %s\n", fovea_variant_facts[i].name,
                    fovea_quarantine_names[profile->quarantine[i]]);
-    printf("\n%-24s %6s %15s  %s\n", "class", "gain", "95 %", "default -> chosen");
+    putchar('\n');
+}
+
+static void print_class(const struct fovea_profile *profile, uint32_t class, const char *words)
+{
+    char name[64], gain[CLI_TUNE_GAIN], interval[32] = "";
+    const struct fovea_evidence *const e = &profile->evidence[class];
+    if (profile->has[class] && e->pairs)
+        snprintf(interval, sizeof interval, "(%.3f-%.3f)", e->low * 1e-6, e->high * 1e-6);
+    cli_tune_name(class, name, sizeof name);
+    cli_tune_gain(profile, class, gain);
+    printf("%-24s %6s %15s  %s\n", name, gain, interval, words);
+}
+
+// The classes with what differs from the default and the gain, then those (all) that have the default.
+static void print_table(const struct fovea_engine *engine, const struct fovea_profile *profile, bool all)
+{
+    uint32_t shown = 0, same = 0;
     for (uint32_t class = 0; class < FOVEA_TUNED_CLASSES; class ++) {
-        char name[64], words[CLI_TUNE_WORDS], interval[32];
+        char words[CLI_TUNE_WORDS] = "";
         if (!fovea_class_is_tuned(class))
             continue;
-        const struct fovea_tuned model = default_of(engine, profile, class);
-        const struct fovea_evidence *const e = &profile->evidence[class];
-        name_of(class, name, sizeof name);
-        if (!profile->has[class]) {
-            printf("%-24s %6s %15s  %s\n", name, "-", "",
-                   model.kernel >= 0 ? fovea_variant_facts[model.kernel].name : "the default");
+        const struct fovea_tuned model = cli_tune_default(engine, profile, class);
+        if (profile->has[class])
+            cli_tune_changes(class, &model, &profile->tuned[class], words, sizeof words);
+        same += *words == '\0';
+        if (*words == '\0' && !all)
             continue;
-        }
-        char gain[GAIN];
-        *interval = '\0';
-        if (e->pairs)
-            snprintf(interval, sizeof interval, "(%.3f-%.3f)", e->low * 1e-6, e->high * 1e-6);
-        gain_of(profile, class, gain);
-        cli_tune_changes(class, &model, &profile->tuned[class], words, sizeof words);
-        printf("%-24s %6s %15s  %s\n", name, gain, interval, *words ? words : "the default of today");
+        if (shown++ == 0)
+            printf("%-24s %6s %15s  %s\n", "class", "gain", "95 %", "default -> chosen");
+        print_class(profile, class,
+                    *words                ? words
+                    : profile->has[class] ? "the default of today"
+                    : model.kernel >= 0   ? fovea_variant_facts[model.kernel].name
+                                          : "the default");
     }
-    printf(
-        "\nAll numbers of a class: fovea tune --show --json, or of a problem: fovea tune --explain gemm 128x768x768\n");
+    char count[CLI_THINGS];
+    if (shown)
+        putchar('\n');
+    if (!all && same)
+        printf("%s keep%s the default: --all lists them.\n", cli_things(count, same, "class"), same == 1 ? "s" : "");
+    printf("All numbers: fovea tune --show --json, of a problem: fovea tune --explain.\n");
 }
 
 void cli_tune_json(const struct fovea_engine *engine, const struct fovea_profile *profile)
 {
     bool any = false;
     printf("{\"level\": \"%s\", \"in_force\": %s, \"cpu\": ", fovea_profile_levels[profile->level],
-           in_force(engine, profile) ? "true" : "false");
+           cli_tune_in_force(engine, profile) ? "true" : "false");
     cli_json_string(stdout, profile->key.cpu);
     printf(", \"caches\": [%u, %u, %u],\n \"quarantine\": {", profile->key.l1d_bytes, profile->key.l2_bytes,
            profile->key.l3_bytes);
@@ -140,7 +87,7 @@ void cli_tune_json(const struct fovea_engine *engine, const struct fovea_profile
         const struct fovea_tunable *const tunables = fovea_tunables(fovea_class(class).kind, &count);
         if (!fovea_class_is_tuned(class))
             continue;
-        const struct fovea_tuned model = default_of(engine, profile, class);
+        const struct fovea_tuned model = cli_tune_default(engine, profile, class);
         const struct fovea_tuned *const tuned = profile->has[class] ? &profile->tuned[class] : &model;
         const struct fovea_evidence *const e = &profile->evidence[class];
         printf("%s\n  {\"operator\": \"%s\", \"class\": \"%s\", \"tuned\": %s", any ? "," : "",
@@ -158,18 +105,14 @@ void cli_tune_json(const struct fovea_engine *engine, const struct fovea_profile
     printf("\n ]}\n");
 }
 
-static const char show_help[] = "usage: fovea tune --show [FILE] [--json]\n\n"
-                                "The table of a profile (default: the one that programs find): what differs\n"
-                                "from the default, the gain and its 95 % interval.\n";
-static const char diff_help[] = "usage: fovea tune --diff A B\n\nWhat two profiles choose differently.\n";
-
 int cli_tune_show(int argc, char **argv)
 {
     static struct fovea_profile profile;
     char line[4608], why[FOVEA_PROFILE_WHY];
-    bool json = false;
-    const struct cli_option options[] = {{.name = "--json", .flag = &json}, {.name = NULL}};
-    const int files = cli_options("tune --show", show_help, options, argc, argv) - 1;
+    bool json = false, all = false;
+    const struct cli_option options[] = {
+        {.name = "--all", .flag = &all}, {.name = "--json", .flag = &json}, {.name = NULL}};
+    const int files = cli_options("tune --show", help, options, argc, argv) - 1;
     if (files < 0)
         return files < -1 ? CLI_OK : CLI_USAGE;
     if (files > 1)
@@ -190,55 +133,9 @@ int cli_tune_show(int argc, char **argv)
         cli_tune_json(engine, &profile);
     } else {
         printf("profile: %s\n\n", files == 1 ? argv[1] : line);
-        print_table(engine, &profile, found);
+        print_head(engine, &profile, found);
+        print_table(engine, &profile, all);
     }
-    fovea_engine_destroy(engine);
-    return CLI_OK;
-}
-
-int cli_tune_diff(int argc, char **argv)
-{
-    static struct fovea_profile profiles[2];
-    char why[FOVEA_PROFILE_WHY];
-    const struct cli_option none = {.name = NULL};
-    const int files = cli_options("tune --diff", diff_help, &none, argc, argv) - 1;
-    if (files < 0)
-        return files < -1 ? CLI_OK : CLI_USAGE;
-    if (files != 2)
-        return cli_error("tune: --diff takes two files");
-    for (int i = 0; i < 2; i++)
-        if (!tune_load(argv[i + 1], NULL, &profiles[i], why))
-            return cli_error("tune: %s: %s", argv[i + 1], why);
-    struct fovea_engine *const engine = cli_tune_engine();
-    if (!engine)
-        return CLI_USAGE;
-    uint32_t differ = 0;
-    for (int i = 0; i < 2; i++)
-        if (!in_force(engine, &profiles[i]))
-            printf("%c is for another ISA cap: what it has not chosen stands here as the default of this one\n",
-                   'A' + i);
-    for (uint32_t class = 0; class < FOVEA_TUNED_CLASSES; class ++) {
-        char name[64], words[CLI_TUNE_WORDS];
-        struct fovea_tuned tuned[2];
-        char gains[2][GAIN];
-        for (int i = 0; i < 2; i++) {
-            tuned[i] = profiles[i].has[class] ? profiles[i].tuned[class] : default_of(engine, &profiles[i], class);
-            gain_of(&profiles[i], class, gains[i]);
-        }
-        if (fovea_tuned_same(&tuned[0], &tuned[1]))
-            continue;
-        if (differ++ == 0)
-            printf("%-24s %7s %7s  %s\n", "class", "A", "B", "A -> B");
-        name_of(class, name, sizeof name);
-        cli_tune_changes(class, &tuned[0], &tuned[1], words, sizeof words);
-        printf("%-24s %7s %7s  %s\n", name, gains[0], gains[1], words);
-    }
-    for (uint32_t i = 0; i < FOVEA_VARIANTS; i++)
-        if (profiles[0].quarantine[i] != profiles[1].quarantine[i])
-            printf("%-24s A %s, B %s\n", fovea_variant_facts[i].name, fovea_quarantine_names[profiles[0].quarantine[i]],
-                   fovea_quarantine_names[profiles[1].quarantine[i]]);
-    char count[CLI_THINGS];
-    printf("%s differ%s\n", cli_things(count, differ, "class"), differ == 1 ? "s" : "");
     fovea_engine_destroy(engine);
     return CLI_OK;
 }

@@ -85,7 +85,7 @@ static bool set_all(const struct fovea_engine *engine, const struct cli_tune_arg
                 return false;
         }
         if (!any)
-            return cli_error("tune: --set %s: no class \"%.*s\"; fovea tune --show lists them", text, (int)length,
+            return cli_error("tune: --set %s: no class \"%.*s\"; fovea tune --show --all lists them", text, (int)length,
                              text),
                    false;
     }

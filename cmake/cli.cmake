@@ -16,9 +16,11 @@ add_executable(fovea_cli
     cli/replace.c
     cli/run.c
     cli/tune.c
+    cli/tune_diff.c
     cli/tune_explain.c
     cli/tune_show.c
     cli/tune_start.c
+    cli/tune_words.c
     cli/verify.c
 )
 set_target_properties(fovea_cli PROPERTIES OUTPUT_NAME fovea)

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""fovea tune --show and --diff: what stands in their tables, and what does not.
+
+usage: show.py PROGRAM...      (PROGRAM... may begin with an emulator)
+"""
+import json
+import os
+import pathlib
+import re
+import sys
+import tempfile
+
+sys.path.append(str(pathlib.Path(__file__).parents[1] / "support"))
+from program import check, check_refused, finish, run  # noqa: E402
+
+PROGRAM = sys.argv[1:]
+SCALAR = "gemm_f32_4x16_scalar"
+
+
+def fovea(*arguments, **variables):
+    return run([*PROGRAM, "tune", *arguments], {"HOME": HOME, **variables})
+
+
+def ok(*arguments, **variables):
+    result = fovea(*arguments, **variables)
+    check(result.returncode == 0 and (not result.stderr or "--output" in arguments), arguments, result)
+    return result.stdout
+
+
+def refused(must_say, *arguments):
+    check_refused(fovea(*arguments), must_say)
+
+
+def profile(path, *choices):
+    options = [word for choice in choices for word in ("--set", choice)]
+    ok("--level", "estimate", "--output", path, "--force", *options)
+
+
+def rows(text):
+    """The names of the classes of a table."""
+    return re.findall(r"^((?:gemm|attention|slot|cache) \S+) ", text, re.M)
+
+
+def test_show(path):
+    classes = [f"{c['operator']} {c['class']}" for c in json.loads(ok("--show", "--json"))["classes"]]
+    for file in ([], [path]):
+        profile(path)
+        text = ok("--show", *file)
+        check(rows(text) == [] and f"\n{len(classes)} classes keep the default: --all lists them.\n" in text, text)
+        check(rows(ok("--show", *file, "--all")) == classes, "--all has every class")
+    profile(path, "some-far-nt.mc=16", f"few-near-nn.kernel={SCALAR}", "heads-64.queries=32", "border.near=80")
+    text = ok("--show", path)
+    chosen = rows(text)
+    check(sorted(chosen) == ["attention heads-64", "cache border", "gemm few-near-nn", "gemm some-far-nt"] or
+          SCALAR not in text, text)  # a machine without SIMD has that kernel
+    check(re.search(r"^gemm some-far-nt +- +\S", text, re.M), text)  # nothing was measured of it
+    check(" -> 32" in text and f"\n{len(classes) - len(chosen)} classes keep the default" in text, text)
+    text = ok("--show", "--all", path)
+    check(rows(text) == classes and "keep the default" not in text and " -> 32" in text, text)
+    check(ok("--show", path, "--json") == ok("--show", path, "--json", "--all"), "--json has all")
+
+
+def test_diff(path, other):
+    profile(path, "some-far-nt.mc=16", "heads-64.queries=32")
+    profile(other)
+    text = ok("--diff", path, other)
+    check(rows(text) == ["gemm some-far-nt", "attention heads-64"] and text.endswith("\n2 classes differ\n"), text)
+    check(re.search(r"^gemm some-far-nt +- +-  .* -> ", text, re.M), text)  # nothing was measured of either
+    check(ok("--diff", path, path) == "0 classes differ\n", "a profile and itself")
+
+
+def test_refusals(path):
+    refused("--diff takes two", "--diff", "a")
+    refused("--diff takes two", "--diff")
+    refused("--show takes one file", "--show", path, path)
+    refused("unknown option", "--show", "--every")
+    refused("/nonesuch: cannot be opened: No such file or directory", "--diff", "/nonesuch", "/nonesuch")
+    refused("/nonesuch: cannot be opened: No such file or directory", "--show", "/nonesuch")
+    for part in "--show", "--diff":
+        check(ok(part, "-h").startswith("usage: fovea tune " + part), part)
+
+
+with tempfile.TemporaryDirectory() as HOME:
+    places = os.path.join(HOME, "first"), os.path.join(HOME, "second")
+    test_show(places[0])
+    test_diff(*places)
+    test_refusals(places[0])
+finish()
