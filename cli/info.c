@@ -12,7 +12,7 @@ static const char help[] = "usage: fovea info [--all] [--json]\n\n"
                            "all.\n\n"
                            "examples:\n"
                            "  fovea info\n"
-                           "  FOVEA_ISA=avx2 fovea info          what a machine without AVX-512 would use\n"
+                           "  FOVEA_ISA=avx2 fovea info    what a machine without AVX-512 would use\n"
                            "  fovea info --json | python3 -m json.tool\n";
 
 static void print_cache(const char *name, uint32_t bytes, uint32_t ways, const char *more)

@@ -27,6 +27,14 @@ set_target_properties(fovea_cli PROPERTIES OUTPUT_NAME fovea)
 set_source_files_properties(cli/bench_count.c cli/replace.c PROPERTIES
     COMPILE_DEFINITIONS _GNU_SOURCE=1) # mkdtemp, realpath
 target_link_libraries(fovea_cli PRIVATE fovea_tune fovea_checks fovea_internal fovea_flags m)
+# The manual page comes with the program that it is of.
+file(GLOB FOVEA_HELP CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/cli/*.c)
+add_custom_command(OUTPUT fovea.1
+    COMMAND ${CMAKE_COMMAND} -DOUT=${CMAKE_CURRENT_BINARY_DIR}/fovea.1 -DPROJECT_VERSION=${PROJECT_VERSION}
+        -DCLI=${PROJECT_SOURCE_DIR}/cli -P ${PROJECT_SOURCE_DIR}/cmake/man.cmake
+    DEPENDS ${FOVEA_HELP} ${PROJECT_SOURCE_DIR}/cli/fovea.1.in ${PROJECT_SOURCE_DIR}/cmake/man.cmake
+    COMMENT "Writing the manual page" VERBATIM)
+target_sources(fovea_cli PRIVATE ${CMAKE_CURRENT_BINARY_DIR}/fovea.1)
 include(cmake/history.cmake)
 if(FOVEA_BUILD_HISTORY)
     include(cmake/page.cmake)

@@ -42,7 +42,6 @@ if(FOVEA_BUILD_CLI)
     if(NOT IS_ABSOLUTE ${CMAKE_INSTALL_BINDIR})
         string(PREPEND FOVEA_PROGRAM "\${CMAKE_INSTALL_PREFIX}/")
     endif()
-    configure_file(cli/fovea.1.in fovea.1 @ONLY)
     install(FILES ${CMAKE_CURRENT_BINARY_DIR}/fovea.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT Tools)
     install(TARGETS fovea_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT Tools)
     install(FILES examples/g2p/g2p.safetensors examples/g2p/MODEL_CARD.md examples/g2p/NOTICE

@@ -39,19 +39,6 @@ def g2p(*arguments, **more):
     return ok("run", "g2p", "--model", MODEL, *arguments, **more)
 
 
-def test_page():
-    """The manual page has every command and variable that --help has."""
-    page = (pathlib.Path(__file__).parents[2] / "cli" / "fovea.1.in").read_text()
-    text = ok("--help")
-    commands = re.findall(r"^  (\w+) {2,}\w", text, re.M)
-    variables = re.findall(r"FOVEA_\w+", text)
-    check(len(commands) == 6 and len(variables) > 6, commands, variables)
-    for name in [*commands, *variables]:
-        check(f".B {name}\n" in page, name)
-    status = page[page.index(".SH EXIT STATUS"):page.index(".SH EXAMPLES")]
-    check(re.findall(r"\b\d\b", status) == ["0", "1", "2", "3"], "exit codes", status)
-
-
 def test_usage():
     for command in ([], ["info"], ["verify"], ["tune"], ["bench"], ["bench", "tune"], ["run"], ["run", "g2p"]):
         text = ok(*command, "--help")
@@ -225,7 +212,6 @@ def test_eval():
     check("4 words, beam 5: WER 25.00 %" in text, text)
 
 
-test_page()
 test_usage()
 test_environment()
 test_info()

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+# cmake -DOUT= -DPROJECT_VERSION= -DCLI= -P man.cmake: writes the manual page from CLI/fovea.1.in, in which @NAME@ is
+# what CLI/NAME.c says for --help. It is read from the source, as the program may be for another machine.
+
+# The help of a source as roff: the usage, then paragraphs and lists of options, then the examples, which are the last.
+function(roff source out)
+    string(FIND "${source}" "help[] = \"" begin)
+    string(FIND "${source}" "\\n\";" end)
+    math(EXPR begin "${begin} + 10")
+    math(EXPR length "${end} - ${begin}")
+    string(SUBSTRING "${source}" ${begin} ${length} help)
+    string(REGEX REPLACE "\"\n *\"" "" help "${help}") # of the parts of the literal
+    string(REPLACE "\\\\" "<backslash>" help "${help}")
+    string(REPLACE "\\n" "\n" help "${help}")
+    string(REPLACE "\\\"" "\"" help "${help}")
+    string(REPLACE "-" "\\-" help "${help}")
+    string(REPLACE "'" "\\(aq" help "${help}")
+    string(REPLACE "^" "\\(ha" help "${help}")
+    string(REGEX REPLACE "\n( *)\\." "\n\\1\\\\&." help "${help}")
+    string(REPLACE "<backslash>" "\\e" help "${help}")
+
+    string(REGEX REPLACE "^usage: " "" help "${help}")
+    string(FIND "${help}" "\n\n" end)
+    string(SUBSTRING "${help}" 0 ${end} usage)
+    string(SUBSTRING "${help}" ${end} -1 help)
+    string(FIND "${help}" "\n\nexample" end)
+    string(SUBSTRING "${help}" 0 ${end} text)
+    set(examples)
+    if(end GREATER 0)
+        string(SUBSTRING "${help}" ${end} -1 examples)
+    endif()
+
+    string(REPLACE "\n       " "\n" usage "${usage}")
+    string(REGEX REPLACE "\n  ([^] [=\n]+)(([^ \n]| [^ \n])*)  +" "\n.TP\n.BI \"\\1\" \"\\2\"\n" text "${text}")
+    string(REGEX REPLACE "\n +" "\n" text "${text}")
+    string(REGEX REPLACE "\n([a-z]+:)\n" "\n.PP\n\\1\n" text "${text}")
+    string(REPLACE "\n\n" "\n.PP\n" text "${text}")
+    string(REGEX REPLACE "^\n\n(examples?:)" "\n.PP\n\\1\n.PP\n.nf" examples "${examples}")
+    string(REPLACE "\n  " "\n" examples "${examples}")
+    if(examples)
+        string(APPEND examples "\n.fi")
+    endif()
+    set(${out} ".nf\n${usage}\n.fi${text}${examples}" PARENT_SCOPE)
+endfunction()
+
+file(READ ${CLI}/fovea.1.in page)
+string(REGEX MATCHALL "@[a-z0-9_]+@" places "${page}")
+foreach(place IN LISTS places)
+    string(REPLACE "@" "" name ${place})
+    file(READ ${CLI}/${name}.c source)
+    roff("${source}" ${name})
+endforeach()
+configure_file(${CLI}/fovea.1.in ${OUT} @ONLY)
