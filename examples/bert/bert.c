@@ -194,6 +194,14 @@ static void print_mean(const float *x, size_t rows, size_t width)
     free(mean);
 }
 
+// Digits and nothing else; SIZE_MAX, which no model has of anything, else.
+static size_t number(const char *text)
+{
+    char *end;
+    const size_t value = strtoul(text, &end, 10);
+    return *text >= '0' && *text <= '9' && *end == '\0' ? value : SIZE_MAX;
+}
+
 int main(int argc, char **argv)
 {
     if (argc < 4) {
@@ -205,7 +213,7 @@ int main(int argc, char **argv)
     options.workers = 1;
     must(fovea_engine_create(&options, &m.engine), "engine");
     load(&m, argv[1]);
-    const size_t heads = strtoul(argv[2], NULL, 10);
+    const size_t heads = number(argv[2]);
     if (heads == 0 || m.width % heads != 0)
         fail(argv[2], "not a number of heads that divides the width");
 
@@ -224,14 +232,13 @@ int main(int argc, char **argv)
     float *const x = take(batch * len * m.width * sizeof *x);
     memset(x, 0, batch * len * m.width * sizeof *x);
     for (size_t i = 3, b = 0, at = 0; i < (size_t)argc; i++) {
-        char *end;
-        const size_t token = strtoul(argv[i], &end, 10);
         if (strcmp(argv[i], ",") == 0) {
             b++;
             at = 0;
-        } else if (*end != '\0' || end == argv[i] || token >= m.tokens) {
-            fail(argv[i], "not the number of a token");
         } else {
+            const size_t token = number(argv[i]);
+            if (token >= m.tokens)
+                fail(argv[i], "not the number of a token");
             embed(&m, token, at, x + (b * len + at) * m.width);
             at++;
         }

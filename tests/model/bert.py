@@ -134,9 +134,10 @@ with tempfile.TemporaryDirectory() as folder:
         result = run([*PROGRAM, path, *args])
         check(result.returncode == 1 and says in result.stderr and result.stdout == "", result)
 
-    refused("not a number of heads", "5", "1")
-    refused("not the number of a token", "3", str(TOKENS))
-    refused("not the number of a token", "3", "1x")
+    for heads in ("5", "3x", "-3", " 3", "", "0", str(2**64 + 3)):
+        refused(f"{heads}: not a number of heads", heads, "1")
+    for token in (str(TOKENS), "1x", "-1", "+1", " 1", "", str(2**64 + 1)):
+        refused(f"{token}: not the number of a token", "3", token)
     refused("more tokens than the model has positions", "3", *["1"] * (POSITIONS + 1))
     for name in ("encoder.layer.1.attention.self.key.bias", "embeddings.LayerNorm.weight"):
         write(path, "", leave_out=name)
