@@ -227,7 +227,8 @@ bool tune_search_class(struct tune_search *s, const struct fovea_tuned *from, bo
     s->class_deadline = INFINITY; // the proof is only limited by the end of the whole search
     if (!proved || !fovea_tuned_same(&s->incumbent.tuned, from))
         tune_prove(s);
-    s->best = s->incumbent.tuned;
+    if (s->incumbent.engine) // otherwise no child could be started to verify what the proof compares
+        s->best = s->incumbent.tuned;
     tune_racer_end(&s->incumbent, &s->track);
     return true;
 }

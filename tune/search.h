@@ -77,7 +77,8 @@ bool tune_widens(const struct tune_search *s);
 void tune_prove(struct tune_search *s);
 
 /// Searches s->class on s->track's cases, starting from `from` or (NULL) the default. proved: `from` was adopted
-/// before, and need not be proved again if nothing better is found. False if not even the start is right.
+/// before, and need not be proved again if nothing better is found. False if not even the start is right. s->best stays
+/// what it was where nothing could be verified.
 bool tune_search_class(struct tune_search *s, const struct fovea_tuned *from, bool proved);
 
 #endif
