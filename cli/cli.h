@@ -74,7 +74,12 @@ int cli_replace(const char *command, const char *path, cli_fill *fill, const voi
 /// Whether that could be done, to be asked before the minutes that its content takes; false having said why not.
 bool cli_can_replace(const char *command, const char *path);
 
-/// A progress bar on stderr while it is a terminal; nothing elsewhere. Ends its line when done == total.
+/// Columns of the terminal that stderr is; CLI_COLUMNS where it does not tell.
+int cli_columns(void);
+enum { CLI_COLUMNS = 80 };
+
+/// A progress bar on stderr, within its columns, while it is a terminal; nothing elsewhere. Ends its line when done ==
+/// total.
 void cli_progress(const char *what, size_t done, size_t total);
 
 #endif

@@ -8,6 +8,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 int cli_error(const char *format, ...)
@@ -212,14 +213,25 @@ void cli_json_string(FILE *file, const char *text)
     fputc('"', file);
 }
 
+int cli_columns(void)
+{
+    struct winsize size;
+    return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col != 0 ? size.ws_col : CLI_COLUMNS;
+}
+
 void cli_progress(const char *what, size_t done, size_t total)
 {
     enum { WIDTH = 40 };
     static const char bar[WIDTH + 1] = "########################################";
     if (!isatty(STDERR_FILENO) || total == 0)
         return;
-    const int filled = (int)(done * WIDTH / total);
-    fprintf(stderr, "\r%s [%-*.*s] %zu/%zu", what, WIDTH, filled, bar, done, total);
+    char count[48];
+    const int length = snprintf(count, sizeof count, "] %zu/%zu", done, total),
+              room = cli_columns() - length - (int)strlen(what) - 3,
+              width = room < 0       ? 0
+                      : room < WIDTH ? room
+                                     : WIDTH;
+    fprintf(stderr, "\r%s [%-*.*s%s", what, width, (int)(done * (size_t)width / total), bar, count);
     if (done == total)
         fputc('\n', stderr);
 }

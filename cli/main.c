@@ -49,11 +49,13 @@ static int run(int argc, char **argv)
         memmove(argv + 1, argv + 2, (size_t)(argc - 2) * sizeof *argv);
         argv[argc - 1] = help;
     }
-    if (cli_wants_help(argv[1])) {
+    if (cli_wants_help(argv[1]) || strcmp(argv[1], "help") == 0) { // help help
         usage(stdout);
         return CLI_OK;
     }
     if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "version") == 0) {
+        if (argc > 2 && !cli_wants_help(argv[2]))
+            return cli_error("version: unexpected argument \"%s\"", argv[2]);
         printf("fovea %s\n", fovea_version());
         return CLI_OK;
     }

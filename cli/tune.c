@@ -6,7 +6,6 @@
 
 #include <math.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 static const char help[] = "usage: fovea tune [OPTIONS]\n"
@@ -102,13 +101,13 @@ static void tell(void *arg, const struct tune_progress *p)
     }
     enum { WIDTH = 24 };
     static const char bar[WIDTH + 1] = "########################";
-    const int filled = p->total ? (int)(p->done * WIDTH / p->total) : 0;
+    const int columns = cli_columns(), filled = p->total ? (int)(p->done * WIDTH / p->total) : 0;
     char best[64];
-    const int length = snprintf(best, sizeof best, ", best %.3fx%s", fmax(1, p->best), left);
-    struct winsize size;
-    const bool known = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col != 0;
-    const int room = known ? (int)size.ws_col - (WIDTH + 4 + length) : (int)sizeof last;
-    fprintf(stderr, "\r\033[K[%-*.*s] %.*s%s", WIDTH, filled, bar, room > 0 ? room : 0, p->what, best);
+    int room = columns - 1 - snprintf(best, sizeof best, ", best %.3fx%s", fmax(1, p->best), left);
+    fputs("\r\033[K", stderr);
+    if (columns >= CLI_COLUMNS) // on a narrow one the words say more
+        room -= fprintf(stderr, "[%-*.*s] ", WIDTH, filled, bar);
+    fprintf(stderr, "%.*s%s", room > 0 ? room : 0, p->what, best);
 }
 
 static void print_end(const struct tune_result *r, const char *path)
@@ -223,6 +222,12 @@ static int tune(struct cli_tune_arguments *a)
     return code;
 }
 
+// Standard output is no place for a profile, which is renamed into its place, nor for a page beside --json.
+static bool is_stream(const char *path)
+{
+    return path && strcmp(path, "-") == 0;
+}
+
 // What takes arguments of its own, and stands first.
 static const struct {
     const char *name;
@@ -258,8 +263,8 @@ int cli_tune(int argc, char **argv)
         return taken < 0 ? CLI_OK : CLI_USAGE;
     if (a.system && a.output)
         return cli_error("tune: --system and --output name two places");
-    if (a.report && strcmp(a.report, "-") == 0)
-        return cli_error("tune: --report wants a file");
+    if (is_stream(a.report) || is_stream(a.output))
+        return cli_error("tune: %s wants a file", is_stream(a.report) ? "--report" : "--output");
     if (a.tune.only && tune_classes_of(a.tune.only) == 0)
         return cli_error("tune: --only %s: no class has that in its name; fovea tune --show --all lists them",
                          a.tune.only);

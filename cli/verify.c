@@ -115,6 +115,8 @@ int cli_verify(int argc, char **argv)
     char path[4096] = "";
     if (file && system)
         return cli_error("verify: --system and --quarantine name two places");
+    if (file && strcmp(file, "-") == 0)
+        return cli_error("verify: --quarantine wants a file");
     if ((keep || system) && !find_profile(file, system, path))
         return CLI_USAGE;
     const int code = verify(&check, quiet, quarantine);

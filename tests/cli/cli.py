@@ -51,6 +51,8 @@ def test_usage():
     for arguments in ([], ["run"]):
         result = fovea(*arguments)
         check(result.returncode == 2 and result.stderr.startswith("usage: fovea") and not result.stdout, arguments)
+    check(ok("help", "help") == ok("help"), "help help")
+    refused('version: unexpected argument "now"', "version", "now")
     refused('no command "frobnicate"', "frobnicate")
     refused('no command "frobnicate"', "help", "frobnicate")
     refused('no model "resnet"', "run", "resnet")

@@ -270,6 +270,8 @@ def test_progress(folder):
     for columns in 200, 80:
         _, *bars, end = on_terminal(*few, columns=columns).split("\r\x1b[K")
         check(bars and all(re.fullmatch(bar, b) and len(b) < columns for b in bars) and "searched in" in end, bars, end)
+    _, *words, _ = on_terminal(*few, columns=40).split("\r\x1b[K")
+    check(words and all(re.match(r"gemm few-near-\w+.*, best \d", w) and len(w) < 40 for w in words), "narrow", words)
     for text in on_terminal(*few, "--quiet"), fovea(*few, "--quiet").stderr:
         check("candidates" not in text and "3 of 3 classes searched" in text and "wrote " in text, text)
 
@@ -307,6 +309,8 @@ def test_refusals(folder):
     config = os.path.join(folder, "no config")
     refused("page.html: No such file", "tune", "--report", "/nonesuch/page.html", XDG_CONFIG_HOME=config)
     refused("--report wants a file", "tune", "--report", "-", "--output", folder + "/x")
+    refused("--output wants a file", "tune", "--level", "estimate", "--output", "-")
+    refused("--quarantine wants a file", "verify", "--cases", "1", "--quarantine=-")
     check(not os.path.exists(config), "a folder of a run that wrote nothing")
     ok("tune", "--level", "estimate", XDG_CONFIG_HOME=config)
     check(os.path.exists(config + "/fovea/profile"), "a folder is made for what is written")
