@@ -180,7 +180,8 @@ static int evaluate(struct g2p *g2p, const struct options *options)
 int cli_run_g2p(int argc, char **argv)
 {
     static const char *const splits[] = {[G2P_TRAIN] = "train", [G2P_DEV] = "dev", [G2P_TEST] = "test", NULL};
-    struct options o = {.beam = 5, .split = G2P_TEST, .words = argv + 1};
+    enum { UNSAID = G2P_TEST + 1 };
+    struct options o = {.beam = 5, .split = UNSAID, .words = argv + 1};
     const struct cli_option options[] = {
         {.name = "--beam", .whole = &o.beam, .low = 1, .high = 32},
         {.name = "--json", .flag = &o.json},
@@ -197,6 +198,9 @@ int cli_run_g2p(int argc, char **argv)
         o.file = o.words[--o.count];
     if (o.eval && o.count)
         return cli_error("run g2p: --eval takes a file and no words");
+    if (o.split != UNSAID && (!o.eval || o.file))
+        return cli_error("run g2p: --split goes with --eval without FILE");
+    o.split = o.split == UNSAID ? G2P_TEST : o.split;
     struct fovea_engine *const engine = cli_engine(0);
     if (!engine)
         return CLI_USAGE;

@@ -190,6 +190,8 @@ static int tune(struct cli_tune_arguments *a)
     else if (!tune_destination(a->system, path, sizeof path))
         return cli_error("tune: no place for the profile: give --output FILE%s",
                          cli_setting("FOVEA_PROFILE") ? "; FOVEA_PROFILE names none" : " or set HOME");
+    if (a->report && strcmp(a->report, path) == 0)
+        return cli_error("tune: --report %s: the profile goes there", path);
     struct fovea_engine *const engine = cli_tune_engine();
     if (!engine)
         return CLI_USAGE;

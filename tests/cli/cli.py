@@ -70,6 +70,8 @@ def test_usage():
     refused("--beam wants a value", "run", "g2p", "--beam")
     refused("--model wants a value", "run", "g2p", "word", "--model")
     refused("--split takes train, dev or test", "run", "g2p", "--eval", "--split", "all")
+    for with_split in (["word"], ["--eval", "lexicon"], ["--eval=lexicon"]):
+        refused("--split goes with --eval without FILE", "run", "g2p", "--split", "dev", *with_split)
     refused("takes a file and no words", "run", "g2p", "word", "--eval", "lexicon")
     refused("takes a file and no words", "run", "g2p", "word", "--eval=lexicon")
 
