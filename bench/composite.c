@@ -45,19 +45,20 @@ static void add_slope(float *scores, size_t count, float slope)
 static void hide(const struct composite *self, const struct composite_block *block, float *scores)
 {
     const struct attention_problem *const p = self->problem;
-    const size_t rows = self->cut.batch * self->cut.heads * block->rows, last = block->key + block->keys;
+    const size_t rows = self->cut.batch * self->cut.heads * block->rows;
+    const float *const hidden = self->hidden ? self->hidden + block->key : NULL;
     for (size_t r = 0; r < rows; r++, scores += block->keys) {
         const size_t i = (block->row + r % block->rows) % p->shape->q_len;
-        const struct attention_keys keys = attention_problem_keys(p, i);
-        float *const score = scores - block->key;
-        for (size_t j = block->key; j < keys.first; j++)
-            score[j] = -INFINITY;
-        for (size_t j = keys.end; j < last; j++)
-            score[j] = -INFINITY;
+        const struct attention_keys keys = attention_problem_keys(p, i); // all within the block
+        const size_t first = keys.first - block->key, end = keys.end - block->key;
+        for (size_t j = 0; j < first; j++)
+            scores[j] = -INFINITY;
+        for (size_t j = end; j < block->keys; j++)
+            scores[j] = -INFINITY;
         if (p->args.slopes)
-            add_slope(score + keys.first, keys.end - keys.first, p->args.slopes[0]); // all heads have the same
-        for (size_t j = keys.first; j < keys.end && self->hidden; j++)
-            score[j] += self->hidden[j];
+            add_slope(scores + first, end - first, p->args.slopes[0]); // all heads have the same
+        for (size_t j = first; j < end && hidden; j++)
+            scores[j] += hidden[j];
     }
 }
 
