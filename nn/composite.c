@@ -38,7 +38,7 @@ enum fovea_status fovea_composite_stage(struct fovea_composite *composite, uint3
         FOVEA_CHECK(
             fovea_add(work->shared_bytes, fovea_round_up(own->shared_bytes, FOVEA_ALIGNMENT), &work->shared_bytes),
             FOVEA_ERR_OVERFLOW);
-        work->scratch_bytes = own->scratch_bytes > work->scratch_bytes ? own->scratch_bytes : work->scratch_bytes;
+        work->scratch_bytes = fovea_max(work->scratch_bytes, own->scratch_bytes);
         phases = own->phases > phases ? own->phases : phases;
     }
     FOVEA_CHECK(work->phases + phases <= FOVEA_PHASES_MAX, FOVEA_ERR_OVERFLOW);

@@ -135,8 +135,7 @@ static enum fovea_status make_plans(struct fovea_transformer *model, const struc
     size_t source, target;
     FOVEA_REQUIRE(fovea_mul(o->batch, o->max_source, &source) && fovea_mul(o->batch, o->max_target, &target),
                   FOVEA_ERR_OVERFLOW, why, "transformer: batch x length overflows");
-    model->rows = source > target ? source : target;
-    model->rows = model->rows > o->batch * o->beam ? model->rows : o->batch * o->beam;
+    model->rows = fovea_max(fovea_max(source, target), o->batch * o->beam);
     FOVEA_TRY(plan_layers(model, why));
     return plan_rows(model, why);
 }
@@ -178,8 +177,8 @@ static void layout_work(struct fovea_transformer *model, struct arena *arena)
                                               &model->to_vocab.work};
     size_t shared = 0, scratch = 0;
     for (size_t i = 0; i < FOVEA_COUNT(works); i++) {
-        shared = works[i]->shared_bytes > shared ? works[i]->shared_bytes : shared;
-        scratch = works[i]->scratch_bytes > scratch ? works[i]->scratch_bytes : scratch;
+        shared = fovea_max(shared, works[i]->shared_bytes);
+        scratch = fovea_max(scratch, works[i]->scratch_bytes);
     }
     model->shared = fovea_arena_take(arena, shared, 1);
     model->scratch = fovea_arena_take(arena, model->options.workers, fovea_round_up(scratch, FOVEA_ALIGNMENT));
@@ -193,7 +192,7 @@ static enum fovea_status layout(struct fovea_transformer *model, const struct fo
     const size_t row = c->d_model * sizeof(float);
     FOVEA_TRY(fovea_transformer_load(model, file, arena, why));
     if (c->positions == FOVEA_POSITIONS_SINUSOIDAL) {
-        const size_t most = o->max_source > o->max_target ? o->max_source : o->max_target;
+        const size_t most = fovea_max(o->max_source, o->max_target);
         model->source_positions = model->target_positions = fovea_arena_take(arena, most, row);
     }
     model->source_lens = fovea_arena_take(arena, o->batch, sizeof *model->source_lens);
@@ -214,8 +213,7 @@ static enum fovea_status layout(struct fovea_transformer *model, const struct fo
 static enum fovea_status fill_sinusoids(struct fovea_transformer *model)
 {
     const size_t d = model->config.d_model, half = d / 2 + d % 2;
-    const size_t most =
-        model->options.max_source > model->options.max_target ? model->options.max_source : model->options.max_target;
+    const size_t most = fovea_max(model->options.max_source, model->options.max_target);
     float *const angles = model->memory, *const values = model->x; // one row each, unused while the model is created
     struct fovea_rowwise_desc desc = FOVEA_ROWWISE_DESC_INIT;
     desc.rows = 1;
@@ -256,8 +254,8 @@ enum fovea_status fovea_transformer_create(const struct fovea_engine *engine, co
     const struct fovea_why why = {message, message_size};
     FOVEA_REQUIRE_POINTERS("transformer", &why, {"engine", engine}, {"file", file}, {"out", out});
     FOVEA_TRY(check(config, options, &why));
-    const size_t tensors = fovea_safetensors_count(file); // each layer has several tensors: bounds the cost of a bad
-                                                          // layer count
+    // Each layer has several tensors. This bounds the cost of a bad number of layers.
+    const size_t tensors = fovea_safetensors_count(file);
     FOVEA_REQUIRE(config->encoder_layers <= tensors && config->decoder_layers <= tensors, FOVEA_ERR_FORMAT, &why,
                   "transformer: %zu and %zu layers in a file of %zu tensors", config->encoder_layers,
                   config->decoder_layers, tensors);
