@@ -49,27 +49,32 @@ static const struct history_run *changes_near(const struct history_book *book, c
     return found;
 }
 
+// One transaction, which begins when all changes have been found: that may take seconds.
+static bool mark(struct history *history, const struct history_book *book, const struct order *order, size_t *marked)
+{
+    const struct history_run **const runs = calloc(book->series_count + 1, sizeof *runs); // of each series, or NULL
+    for (size_t i = 0; i < book->series_count && runs; i++)
+        runs[i] = book->series[i].better ? changes_near(book, &book->series[i], order->commit) : NULL;
+    bool done = runs && history_begin(history);
+    for (size_t i = 0; i < book->series_count && done; i++)
+        if (runs[i]) {
+            done = history_acknowledge(history, book->series[i].id, runs[i]->id, order->note);
+            ++*marked;
+        }
+    free(runs);
+    return history_end(history, done);
+}
+
 static int acknowledge(struct history *history, struct order *order)
 {
     struct history_book book;
     if (!history_read(history, &order->filter, &book))
         return cli_error("history acknowledge: %s", history_message(history));
     size_t marked = 0;
-    bool done = true;
-    if (!cli_commit(&book, &order->commit)) {
-        history_book_free(&book);
-        return CLI_USAGE;
-    }
-    for (size_t i = 0; i < book.series_count && done; i++) {
-        const struct history_run *const run =
-            book.series[i].better ? changes_near(&book, &book.series[i], order->commit) : NULL;
-        if (run) {
-            done = history_acknowledge(history, book.series[i].id, run->id, order->note);
-            marked++;
-        }
-    }
     int code = CLI_OK;
-    if (!done)
+    if (!cli_commit(&book, &order->commit))
+        code = CLI_USAGE; // it has been said
+    else if (!mark(history, &book, order, &marked))
         code = cli_error("history acknowledge: %s", history_message(history));
     else if (marked == 0)
         code = cli_error("history acknowledge: no series changes at commit %s", order->commit); // a name of the book's

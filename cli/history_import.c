@@ -51,39 +51,52 @@ static bool add_facts(struct report *report, const struct cli_list *facts)
     return true;
 }
 
+struct file {
+    const char *path;
+    struct report report;
+    struct history_imported imported;
+};
+
 // All files are read before the database is touched.
-static bool read_all(const struct order *order, char **paths, size_t count, struct report *reports)
+static bool read_all(const struct order *order, struct file *files, size_t count)
 {
     char message[400];
     for (size_t i = 0; i < count; i++) {
-        if (!report_read(paths[i], &reports[i], message, sizeof message))
+        if (!report_read(files[i].path, &files[i].report, message, sizeof message))
             return cli_error("history import: %s", message), false;
-        if (!add_facts(&reports[i], &order->facts))
+        if (!add_facts(&files[i].report, &order->facts))
             return false;
         struct history_labels labels = order->labels;
-        const char *const missing = history_fill_labels(&reports[i], &labels);
+        const char *const missing = history_fill_labels(&files[i].report, &labels);
         if (missing)
-            return cli_error("history import: %s: %s", paths[i], missing), false;
+            return cli_error("history import: %s: %s", files[i].path, missing), false;
     }
     return true;
 }
 
-static bool store(struct history *history, const struct order *order, char **paths, size_t count,
-                  const struct report *reports)
+// One transaction of all files.
+static bool store(struct history *history, const struct order *order, struct file *files, size_t count)
 {
-    for (size_t i = 0; i < count; i++) {
-        struct history_imported imported;
-        if (!history_import(history, &reports[i], &order->labels, &imported))
-            return cli_error("history import: %s: %s", paths[i], history_message(history)), false;
-        if (imported.already)
-            printf("%s: already there as run %lld\n", paths[i], (long long)imported.run);
-        else
-            printf("%s: run %lld, %zu series, %zu values\n", paths[i], (long long)imported.run, imported.series,
-                   imported.values);
-        if (reports[i].failed)
-            printf("%s: %zu benchmarks of it failed and are left out\n", paths[i], reports[i].failed);
-    }
-    return true;
+    if (!history_begin(history))
+        return cli_error("history import: %s", history_message(history)), false;
+    for (size_t i = 0; i < count; i++)
+        if (!history_import(history, &files[i].report, &order->labels, &files[i].imported)) {
+            cli_error("history import: %s: %s", files[i].path, history_message(history));
+            return history_end(history, false);
+        }
+    return history_end(history, true) || (cli_error("history import: %s", history_message(history)), false);
+}
+
+static void tell(const struct file *file)
+{
+    const struct history_imported *const imported = &file->imported;
+    if (imported->already)
+        printf("%s: already there as run %lld\n", file->path, (long long)imported->run);
+    else
+        printf("%s: run %lld, %zu series, %zu values\n", file->path, (long long)imported->run, imported->series,
+               imported->values);
+    if (file->report.failed)
+        printf("%s: %zu benchmarks of it failed and are left out\n", file->path, file->report.failed);
 }
 
 int cli_history_import(int argc, char **argv)
@@ -106,15 +119,20 @@ int cli_history_import(int argc, char **argv)
     if (order.time && !report_date(order.time, &order.labels.time))
         return cli_error("history import: --time takes a date like 2026-01-31T12:00:00+01:00, not \"%s\"", order.time);
     const size_t count = (size_t)left - 1;
-    struct report *const reports = calloc(count, sizeof *reports);
-    bool done = reports && read_all(&order, argv + 1, count, reports);
+    struct file *const files = calloc(count, sizeof *files);
+    for (size_t i = 0; files && i < count; i++)
+        files[i].path = argv[1 + i];
+    bool done = files && read_all(&order, files, count);
     if (done) {
         struct history *const history = cli_history_open(order.db, HISTORY_WRITE);
-        done = history && store(history, &order, argv + 1, count, reports);
+        done = history && store(history, &order, files, count);
         history_close(history);
     }
-    for (size_t i = 0; reports && i < count; i++)
-        report_free(&reports[i]);
-    free(reports);
+    for (size_t i = 0; files && i < count; i++) {
+        if (done)
+            tell(&files[i]);
+        report_free(&files[i].report);
+    }
+    free(files);
     return done ? CLI_OK : CLI_USAGE;
 }

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { BUSY_MS = 30000 }; // an import holds the lock for some 20 ms
+enum { BUSY_MS = 30000 }; // an import holds the lock for some 20 ms a report
 
 bool history_fail(struct history *history, const char *format, ...)
 {

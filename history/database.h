@@ -19,11 +19,6 @@ bool history_fail_sqlite(struct history *history, const char *what);
 
 /// Runs statements without parameters or rows.
 bool history_exec(struct history *history, const char *sql);
-/// Takes the lock of the one writer; everything until history_end is one transaction.
-bool history_begin(struct history *history);
-/// Commits if done, else rolls back; returns done, or false where it cannot be committed.
-bool history_end(struct history *history, bool done);
-
 /// Prepares a statement; NULL with history_message set.
 sqlite3_stmt *history_prepare(struct history *history, const char *sql);
 /// Binds parameters by a letter each ('i' int64_t, 'r' double, 't' const char *), runs the statement and resets it.

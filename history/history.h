@@ -25,6 +25,11 @@ struct history *history_open(const char *path, enum history_mode mode, char *mes
 void history_close(struct history *history);
 /// One line about the last call that failed.
 const char *history_message(const struct history *history);
+/// Takes the lock of the one writer: of what is stored from here to history_end all is kept, or nothing. False with
+/// history_message set.
+bool history_begin(struct history *history);
+/// Commits if done, else rolls back. Returns done, or false where it cannot be committed.
+bool history_end(struct history *history, bool done);
 
 /// Which way a metric is better.
 enum history_better {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// history/import.c - one transaction for a report: the run, its facts, its series, points and every repetition.
+// history/import.c - stores a report: the run, its facts, its series, points and every repetition.
 #include "history/import.h"
 #include "history/database.h"
 #include "history/metric.h"
@@ -159,8 +159,10 @@ bool history_import(struct history *history, const struct report *report, const 
 {
     struct import import = {.history = history, .report = report, .labels = *labels, .imported = imported};
     *imported = (struct history_imported){0};
-    const bool done =
-        label(&import) && start(&import) && history_begin(history) && history_end(history, add_run(&import));
+    const bool alone = sqlite3_get_autocommit(history->db) != 0;
+    bool done = label(&import) && start(&import) && (!alone || history_begin(history)) && add_run(&import);
+    if (alone)
+        done = history_end(history, done);
     finish(&import);
     return done;
 }

@@ -23,7 +23,8 @@ struct history_imported {
     size_t series, values;
 };
 
-/// Stores a report, whole or not at all. Any number of programs may do so at once. False with history_message set.
+/// Stores a report, whole or not at all, in the transaction that the caller has begun or in its own. Any number of
+/// programs may do so at once. False with history_message set.
 bool history_import(struct history *history, const struct report *report, const struct history_labels *labels,
                     struct history_imported *imported);
 /// Says of a series that somebody knows of the change that begins with `run` (ids). Once more replaces the note.

@@ -102,6 +102,27 @@ def test_import(folder):
     check("run 1" in result.stdout and "1 benchmarks of it failed" in result.stdout, result)
 
 
+def test_whole(folder):
+    """Several reports, or the changes of several series, are one transaction: the last is refused, and none is in."""
+    db, paths = folder / "whole.db", [write(folder / f"whole{i}.json", report(i)) for i in range(3)]
+    fovea("history", "import", "--db", db, "--commit", "c", paths[0])
+    rows(db, "CREATE TRIGGER full BEFORE INSERT ON run WHEN (SELECT count(*) FROM run) = 2 "
+             "BEGIN SELECT raise(ABORT, 'full'); END")
+    result = run([*PROGRAM, "history", "import", "--db", db, "--commit", "d", *paths])
+    check_refused(result, "whole1.json: history: full")
+    check(result.stdout == "" and rows(db, "SELECT count(*) FROM run") == [(1,)], result)
+    rows(db, "DROP TRIGGER full")
+    result = fovea("history", "import", "--db", db, "--commit", "d", *paths)
+    check([line.split(": ")[1].split(",")[0] for line in result.stdout.splitlines() if "run " in line] ==
+          ["run 2", "run 3", "run 4"], result)
+
+    fill(folder, db, 30, 22, 1.08)
+    rows(db, "CREATE TRIGGER full BEFORE INSERT ON acknowledgement WHEN (SELECT count(*) FROM acknowledgement) = 1 "
+             "BEGIN SELECT raise(ABORT, 'full'); END")
+    refused("acknowledge: history: full", "history", "acknowledge", "--db", db, "--commit", "c22", "--note", "x")
+    check(rows(db, "SELECT count(*) FROM acknowledgement") == [(0,)], "half an acknowledgement")
+
+
 def fill(folder, db, runs, slow_from, slow, branch="main", first=0, name="c{}", **more):
     for run in range(first, first + runs):
         path = write(folder / "run.json", report(run, slow if run >= slow_from else 1.0, **more))
@@ -278,6 +299,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
         test_import(folder)
+        test_whole(folder)
         test_check(folder)
         test_commits(folder)
         test_disturbed(folder)
