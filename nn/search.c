@@ -64,7 +64,7 @@ static int better(const struct candidate *a, const struct candidate *b)
 {
     if (a->score != b->score)
         return a->score > b->score;
-    return a->token != b->token ? a->token < b->token : a->parent < b->parent;
+    return a->token < b->token; // of one token the lower parent comes first
 }
 
 // Finds the `beam` best continuations of one sequence, best first; returns their number (a NaN does not count).

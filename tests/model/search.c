@@ -130,9 +130,28 @@ static struct hypothesis naive(struct fovea_transformer *model, const uint32_t *
 // ---- Models --------------------------------------------------------------------------------------------------------
 
 // What is done to a random model.
-enum change { AS_IT_IS, TIES, TIED_PARENTS, SURE, NO_END, AT_ONCE, LIKELY_END, IMPOSSIBLE, NOT_A_NUMBER, CHANGES };
-static const char *const change_names[CHANGES] = {"as it is",     "ties",       "tied parents", "sure", "no end",
-                                                  "ends at once", "likely end", "-inf",         "NaN"};
+enum change {
+    AS_IT_IS,
+    TIES,
+    TIED_PARENTS,
+    TIED_PAIRS,
+    SURE,
+    NO_END,
+    AT_ONCE,
+    LIKELY_END,
+    SURE_END,
+    IMPOSSIBLE,
+    NOT_A_NUMBER,
+    CHANGES
+};
+static const char *const change_names[CHANGES] = {"as it is", "ties",   "tied parents", "tied pairs",
+                                                  "sure",     "no end", "ends at once", "likely end",
+                                                  "sure end", "-inf",   "NaN"};
+
+static bool has_ties(enum change change)
+{
+    return change == TIES || change == TIED_PARENTS || change == TIED_PAIRS;
+}
 
 static void change_bias(float *bias, size_t vocab, uint32_t eos, enum change change)
 {
@@ -142,8 +161,10 @@ static void change_bias(float *bias, size_t vocab, uint32_t eos, enum change cha
         bias[eos] = 1000;
     if (change == LIKELY_END)
         bias[eos] += 2;
+    if (change == SURE_END)
+        bias[eos] += 4;
     for (size_t v = 0; v < vocab; v++)
-        if (change == TIES || change == TIED_PARENTS)
+        if (has_ties(change))
             bias[v] = 0;
         else if (change == IMPOSSIBLE && v % 4)
             bias[v] = -INFINITY;
@@ -159,12 +180,16 @@ static void change(struct random_model *model, enum change change)
     float *const embedding = random_model_tensor(model, "target_embedding.weight", NULL);
     const size_t width = n / vocab;
     for (size_t i = 0; i < n; i++) {
-        if (change == TIES || change == TIED_PARENTS) // three kinds of tokens
+        if (has_ties(change)) // three kinds of tokens
             weight[i] = weight[i % (3 * width)];
         if (change == TIED_PARENTS) // all tokens look alike: only the position tells
             embedding[i] = embedding[i % width];
+        if (change == TIED_PAIRS) // six kinds of what follows: tied ends of tied parents go on differently
+            embedding[i] = embedding[i % (6 * width)];
         if (change == SURE) // one token far above the others: much ends while something better lives
             weight[i] *= 5;
+        if (change == SURE_END) // and often more ends than the beam is wide
+            weight[i] *= 16;
     }
     change_bias(bias, vocab, model->config.eos, change);
 }
@@ -205,8 +230,8 @@ static void test_searches(const char *what, struct fovea_transformer *model, str
         struct fovea_hypothesis found[BATCH];
         const size_t before = allocations;
         const int threaded = beam % 2 == 0; // the test's threads allocate
-        const enum fovea_status status = fovea_transformer_search(model, batch, len, source, lens, beam, found,
-                                                                  threaded ? &threads.executor : NULL);
+        const enum fovea_status status =
+            fovea_transformer_search(model, batch, len, source, lens, beam, found, threaded ? &threads.executor : NULL);
         CHECK(!status, "%s, beam %zu: %s", what, beam, fovea_status_string(status));
         CHECK(threaded || allocations == before, "%s, beam %zu: %zu allocations", what, beam, allocations - before);
         for (size_t b = 0; b < batch && !status; b++) {
@@ -253,9 +278,9 @@ int main(void)
     test_engines(engines);
     const uint64_t seeds = getenv("FOVEA_TEST_SMALL") ? 2 : 8;
     for (int i = 0; i < TEST_ISAS; i++)
-        for (uint64_t seed = 0; engines[i] && seed < seeds; seed++)
+        for (uint64_t seed = 0; engines[i] && seed < seeds; seed++) // other models on each: model_bits compares them
             for (enum change what = AS_IT_IS; what < CHANGES; what++)
-                test_model(engines[i], what, seed);
+                test_model(engines[i], what, seed + (uint64_t)i * seeds);
     CHECK(total_len > 300 * seeds, "all results together have %zu tokens", total_len);
     CHECK(allocations > 0, "allocations are not counted");
     test_engines_free(engines);
