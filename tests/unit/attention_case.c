@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/unit/attention_case.c - random attention problems of every kind: sizes, layouts, masks, values.
-#include "tests/unit/attention_case.h"
+// tests/unit/attention_case.c - random attention problems of every kind: sizes, layouts, values, terms.
 #include "tests/support/memory.h"
+#include "tests/unit/attention_draw.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-static size_t pick(struct check_rng *rng, const uint16_t *values, size_t count)
+size_t attention_pick(struct check_rng *rng, const uint16_t *values, size_t count)
 {
     return values[check_below(rng, count)];
 }
-#define PICK(rng, ...)                                                                                                 \
-    pick(rng, (const uint16_t[]){__VA_ARGS__}, sizeof((const uint16_t[]){__VA_ARGS__}) / sizeof(uint16_t))
 
 static size_t draw_dim(struct check_rng *rng)
 {
@@ -37,8 +35,8 @@ static void draw_sizes(struct attention_case *c, size_t work)
     struct check_rng *const rng = &c->rng;
     struct fovea_attention_desc *const d = &c->desc;
     struct fovea_attention_args *const a = &c->args;
-    // A row or two beside a tile, over several chunks.
-    const bool beside = work >= (size_t)17 * 256 * 64 && check_chance(rng, 4);
+    // A row or two beside a tile, over several chunks; or one row of each head over few keys, which L2 holds.
+    const bool beside = work >= (size_t)17 * 256 * 64 && check_chance(rng, 4), alone = check_chance(rng, 6);
     size_t need;
     do {
         a->batch = check_below(rng, 4);
@@ -51,6 +49,12 @@ static void draw_sizes(struct attention_case *c, size_t work)
             a->q_len = PICK(rng, 17, 18, 50);
             a->kv_len = PICK(rng, 256, 300, 400);
             d->qk_dim = d->v_dim = 32;
+        } else if (alone) {
+            d->heads = d->kv_heads;
+            a->q_len = 1;
+            a->kv_len = PICK(rng, 256, 300, 512, 600, 1024);
+            d->qk_dim = PICK(rng, 8, 32, 64, 128);
+            d->v_dim = PICK(rng, 32, 64, 128);
         }
         need = a->batch * d->heads * a->q_len * a->kv_len * (d->qk_dim + d->v_dim);
     } while (need > work || (need == 0 && !check_chance(rng, 8))); // few are empty
@@ -84,14 +88,14 @@ static size_t extent(struct fovea_strides s, size_t batch, size_t heads, size_t 
     return empty ? 0 : (batch - 1) * s.batch + (heads - 1) * s.head + (len - 1) * s.row + dim;
 }
 
-static float *some_floats(struct attention_case *c, size_t n, const struct check_source *source)
+float *attention_floats(struct attention_case *c, size_t n, const struct check_source *source)
 {
     float *const x = test_floats(n, check_chance(&c->rng, 70) ? TEST_HIGH : TEST_LOW);
     check_fill(&c->rng, source, x, n);
     return x;
 }
 
-static struct check_source draw_source(struct attention_case *c, float scale)
+struct check_source attention_source(struct attention_case *c, float scale)
 {
     struct check_source source = check_source(&c->rng, scale);
     if (c->exact)
@@ -109,7 +113,7 @@ static void draw_panels(struct attention_case *c, const struct check_source *sou
     c->k.batch = d->kv_heads * c->k.head;
     c->k.row = 0;
     const size_t n = batch == 0 ? 0 : (batch - 1) * c->k.batch + (d->kv_heads - 1) * c->k.head + panels * panel;
-    float *const k = some_floats(c, n, source);
+    float *const k = attention_floats(c, n, source);
     for (size_t b = 0; b < batch; b++)
         for (size_t h = 0; h < d->kv_heads; h++)
             for (size_t j = c->args.kv_len; j < 16 * panels; j++)
@@ -123,7 +127,7 @@ static void draw_packed_qkv(struct attention_case *c, const struct check_source 
 {
     const struct fovea_attention_desc *const d = &c->desc;
     const size_t q = d->heads * d->qk_dim, k = d->kv_heads * d->qk_dim, row = q + k + d->kv_heads * d->v_dim;
-    float *const all = some_floats(c, c->args.batch * c->args.q_len * row, source);
+    float *const all = attention_floats(c, c->args.batch * c->args.q_len * row, source);
     c->q = c->k = (struct fovea_strides){c->args.q_len * row, d->qk_dim, row};
     c->v = (struct fovea_strides){c->args.q_len * row, d->v_dim, row};
     c->args.q = all;
@@ -136,8 +140,8 @@ static void draw_qkv(struct attention_case *c)
     struct check_rng *const rng = &c->rng;
     struct fovea_attention_desc *const d = &c->desc;
     // Scores of a few units, whatever the dimension; sometimes of a hundred, where exp2 clamps.
-    const struct check_source q = draw_source(c, check_chance(rng, 85) ? 6 : 150);
-    const struct check_source k = draw_source(c, 1), v = draw_source(c, 1);
+    const struct check_source q = attention_source(c, check_chance(rng, 85) ? 6 : 150);
+    const struct check_source k = attention_source(c, 1), v = attention_source(c, 1);
     const size_t batch = c->args.batch;
     if (check_chance(rng, 12) && d->kv_len == c->args.kv_len && d->q_len == c->args.q_len && d->q_len == d->kv_len &&
         d->heads && batch && d->q_len) {
@@ -154,12 +158,12 @@ static void draw_qkv(struct attention_case *c)
     c->v.batch = check_chance(rng, 5) ? 0 : c->v.batch;
     c->v.head = check_chance(rng, 5) ? 0 : c->v.head;
     c->v.row = check_chance(rng, 3) ? 0 : c->v.row;
-    c->args.q = some_floats(c, extent(c->q, batch, d->heads, c->args.q_len, d->qk_dim), &q);
-    c->args.v = some_floats(c, extent(c->v, batch, d->kv_heads, c->args.kv_len, d->v_dim), &v);
+    c->args.q = attention_floats(c, extent(c->q, batch, d->heads, c->args.q_len, d->qk_dim), &q);
+    c->args.v = attention_floats(c, extent(c->v, batch, d->kv_heads, c->args.kv_len, d->v_dim), &v);
     if (check_chance(rng, 50))
         draw_panels(c, &k);
     else
-        c->args.k = some_floats(c, extent(c->k, batch, d->kv_heads, c->args.kv_len, d->qk_dim), &k);
+        c->args.k = attention_floats(c, extent(c->k, batch, d->kv_heads, c->args.kv_len, d->qk_dim), &k);
 }
 
 static void draw_out(struct attention_case *c)
@@ -168,149 +172,8 @@ static void draw_out(struct attention_case *c)
     const struct fovea_attention_desc *const d = &c->desc;
     c->out = draw_strides(&c->rng, d->heads, d->q_len, d->v_dim);
     c->out_floats = extent(c->out, c->args.batch, d->heads, c->args.q_len, d->v_dim);
-    c->out_before = some_floats(c, c->out_floats, &source);
+    c->out_before = attention_floats(c, c->out_floats, &source);
     c->lse_floats = check_chance(&c->rng, 60) ? c->args.batch * d->heads * c->args.q_len : 0;
-}
-
-// A window that ends among the keys of queries that stand `away` from them; or, mostly where that is as far as a call
-// takes them for, one whose ends a sum of 64 bits does not hold.
-static size_t draw_window(struct check_rng *rng, int64_t away, size_t keys, bool furthest)
-{
-    const size_t near = check_below(rng, keys + 3) + (away > 0 ? (size_t)away : 0);
-    if (check_chance(rng, furthest ? 60 : 5))
-        return (SIZE_MAX >> check_below(rng, 4)) + check_below(rng, 2);
-    return check_chance(rng, 40) ? FOVEA_WINDOW_ALL : near;
-}
-
-static void draw_ends(struct attention_case *c)
-{
-    struct check_rng *const rng = &c->rng;
-    struct fovea_attention_args *const a = &c->args;
-    c->desc.kv_len_kind = (enum fovea_kv_len)(check_chance(rng, 40) ? check_below(rng, 3) : FOVEA_KV_LEN_ALL);
-    if (c->desc.kv_len_kind != FOVEA_KV_LEN_ALL) {
-        const size_t n = a->batch * (c->desc.kv_len_kind == FOVEA_KV_LEN_BATCH ? 1 : a->q_len);
-        uint32_t *const lens = test_memory(n * sizeof *lens, TEST_HIGH);
-        for (size_t i = 0; i < n; i++)
-            lens[i] = check_chance(rng, 10)   ? UINT32_MAX
-                      : check_chance(rng, 15) ? 0
-                                              : (uint32_t)check_below(rng, a->kv_len + 2);
-        a->kv_lens = lens;
-    }
-    c->desc.causal = check_chance(rng, 40);
-    const int64_t end = (int64_t)a->kv_len - (int64_t)a->q_len, far = INT64_C(1) << 33;
-    const int64_t offsets[] = {0, 0, end, end, end / 2, -1, -3, -40, 1000000, far, -far, INT64_MAX, INT64_MIN};
-    int64_t *const each = test_memory(a->batch * sizeof *each, TEST_HIGH);
-    size_t *const past = test_memory(a->batch * sizeof *past, TEST_HIGH);
-    a->q_offset = offsets[check_below(rng, sizeof offsets / sizeof *offsets)];
-    for (size_t b = 0; b < a->batch; b++)
-        each[b] = offsets[check_below(rng, sizeof offsets / sizeof *offsets)],
-        past[b] = check_chance(rng, 10) ? SIZE_MAX : check_below(rng, a->kv_len + 2);
-    a->q_offsets = check_chance(rng, 30) ? each : NULL;
-    a->kv_past = check_chance(rng, 20) ? past : NULL, a->kv_new = check_below(rng, 21) - 1;
-    if (check_chance(rng, 30)) {
-        const int64_t most = INT64_C(1) << 62, at = a->q_offset;
-        const bool furthest = at == INT64_MAX || at == INT64_MIN;
-        const int64_t away = furthest ? (at > 0 ? most : -most) : at == far || at == -far ? at : 0;
-        c->desc.window_left = draw_window(rng, away, a->kv_len, furthest);
-        c->desc.window_right = draw_window(rng, -away, a->kv_len, furthest);
-    }
-}
-
-// Dense strides over (B, H, rows, keys), some of them 0. Returns the elements of the tensor. key NULL: its stride is 1.
-static size_t draw_broadcast(struct attention_case *c, size_t rows, size_t keys, size_t *batch, size_t *head,
-                             size_t *row, size_t *key)
-{
-    const size_t sizes[] = {keys, rows, c->desc.heads, c->args.batch};
-    size_t one, *const strides[] = {key ? key : &one, row, head, batch};
-    size_t n = 1, last = 0;
-    for (size_t i = 0; i < 4; i++) {
-        const bool broadcast = check_chance(&c->rng, i == 0 ? 4 : 40) && strides[i] != &one;
-        *strides[i] = broadcast ? 0 : n + (i == 0 && key ? check_chance(&c->rng, 10) : 0);
-        if (sizes[i] == 0)
-            return 0;
-        last += (sizes[i] - 1) * *strides[i];
-        n = last + 1;
-    }
-    return n;
-}
-
-// n bytes in runs, some of them 0; the others any, or all ones.
-static const uint8_t *draw_bytes(struct attention_case *c, size_t n, size_t longest, bool ones)
-{
-    struct check_rng *const rng = &c->rng;
-    uint8_t *const bytes = test_memory(n, TEST_HIGH), attend = 0;
-    const size_t run = check_chance(rng, 50) ? 1 : 1 + check_below(rng, longest);
-    const unsigned percent = (unsigned)check_below(rng, 101);
-    const bool noise = ones && check_chance(rng, 50);
-    for (size_t i = 0; i < n; i++) {
-        if (i % run == 0)
-            attend = (uint8_t)(!check_chance(rng, percent) ? 0 : ones ? 255 : 1u << check_below(rng, 8));
-        bytes[i] = noise ? attend & (uint8_t)check_next(rng) : attend;
-    }
-    return bytes;
-}
-
-static void draw_segments(struct attention_case *c)
-{
-    struct check_rng *const rng = &c->rng;
-    const size_t lens[] = {c->args.q_len, c->args.kv_len};
-    const bool sorted = check_chance(rng, 60);
-    const uint32_t kinds = 1 + (uint32_t)check_below(rng, 5), first = check_chance(rng, 20) ? UINT32_MAX - kinds : 0;
-    const size_t run = 1 + check_below(rng, 200);
-    uint32_t *ids[2];
-    for (int which = 0; which < 2; which++) {
-        ids[which] = test_memory(c->args.batch * lens[which] * sizeof **ids, TEST_HIGH);
-        for (size_t b = 0; b < c->args.batch; b++) {
-            uint32_t id = (uint32_t)check_below(rng, kinds);
-            for (size_t i = 0; i < lens[which]; i++) {
-                if (i % run == 0)
-                    id = sorted ? (uint32_t)(i * kinds / lens[which]) : (uint32_t)check_below(rng, kinds);
-                ids[which][b * lens[which] + i] = first + id;
-            }
-        }
-    }
-    c->desc.segments = 1, c->args.q_segments = ids[0], c->args.kv_segments = ids[1];
-}
-
-static void draw_blocks(struct attention_case *c)
-{
-    struct fovea_attention_desc *const d = &c->desc;
-    d->blocks = 1;
-    d->block_rows = PICK(&c->rng, 1, 3, 16, 48, 64);
-    d->block_keys = PICK(&c->rng, 1, 7, 16, 64, 100, 128, 500);
-    const size_t rows = (c->args.q_len + d->block_rows - 1) / d->block_rows;
-    const size_t keys = (c->args.kv_len + d->block_keys - 1) / d->block_keys;
-    const size_t n = draw_broadcast(c, rows, keys, &d->blocks_batch, &d->blocks_head, &d->blocks_row, NULL);
-    c->args.blocks = draw_bytes(c, n, 4, false);
-}
-
-static void draw_masks(struct attention_case *c)
-{
-    struct check_rng *const rng = &c->rng;
-    struct fovea_attention_desc *const d = &c->desc;
-    d->mask = (enum fovea_mask)(check_chance(rng, 40) ? check_below(rng, 3) : FOVEA_MASK_NONE);
-    if (d->mask) {
-        const bool bits = d->mask == FOVEA_MASK_BITS;
-        const size_t keys = bits ? (c->args.kv_len + 7) / 8 : c->args.kv_len;
-        const size_t n = draw_broadcast(c, c->args.q_len, keys, &d->mask_batch, &d->mask_head, &d->mask_row,
-                                        bits ? NULL : &d->mask_key);
-        c->args.mask = draw_bytes(c, n, bits ? 40 : 300, bits); // runs hide whole chunks
-    }
-    if (check_chance(rng, 15))
-        draw_segments(c);
-    if (check_chance(rng, 15))
-        draw_blocks(c);
-    d->bias = check_chance(rng, 35);
-    if (d->bias) {
-        const struct check_source source = draw_source(c, 5);
-        const size_t n =
-            draw_broadcast(c, c->args.q_len, c->args.kv_len, &d->bias_batch, &d->bias_head, &d->bias_row, &d->bias_key);
-        float *const bias = some_floats(c, n, &source);
-        const unsigned percent = check_chance(rng, 50) ? (unsigned)check_below(rng, 101) : 0;
-        for (size_t i = 0; i < n; i++)
-            bias[i] = check_chance(rng, percent) ? -INFINITY : bias[i];
-        c->args.bias = bias;
-    }
 }
 
 // Softcap, ALiBi, sinks, dropout, pruned heads.
@@ -346,10 +209,10 @@ static void draw_terms(struct attention_case *c)
     }
     const size_t pairs = a->batch * heads * a->q_len * a->kv_len;
     if (check_chance(rng, 12) && pairs * c->desc.qk_dim <= 1000000) { // a tanh each
-        const struct check_source source = draw_source(c, 1);
+        const struct check_source source = attention_source(c, 1);
         c->desc.scoring = FOVEA_SCORING_ADDITIVE;
         c->desc.scale = FOVEA_SCALE_DEFAULT;
-        a->additive = some_floats(c, heads * c->desc.qk_dim, &source);
+        a->additive = attention_floats(c, heads * c->desc.qk_dim, &source);
     }
 }
 
@@ -378,8 +241,7 @@ void attention_draw(struct attention_case *c, uint64_t number, bool exact, size_
         d->scale = scales[check_below(&c->rng, 5)];
     draw_qkv(c);
     draw_out(c);
-    draw_ends(c);
-    draw_masks(c);
+    attention_draw_masks(c);
     draw_terms(c);
     place_strides(c);
     snprintf(

@@ -94,8 +94,15 @@ static void test_errors(void)
     args.k = NULL;
     REFUSED(FOVEA_OK, "no queries");
     args = good;
-    args.batch_strides = (const size_t[]){1, 7, 7, 1}; // of rows, which have none
+    args.batch_strides = (const size_t[]){SIZE_MAX, SIZE_MAX, SIZE_MAX, 1}; // of rows, which have none
     REFUSED(FOVEA_OK, "batch strides are ignored");
+    for (int i = 0; i < 3; i++) { // each entry of q, k or v fits in memory, all together do not
+        struct fovea_attention_desc far = d;
+        struct fovea_strides *const of[] = {&far.q, &far.k, &far.v};
+        const size_t rows = i == 0 ? t.q_most : t.kv_most;
+        *of[i] = (struct fovea_strides){0, 0, PTRDIFF_MAX / sizeof(float) / rows};
+        CHECK(test_run(&test_attention, engines[0], &far, &good, TEST_SERIAL, 1) == FOVEA_ERR_OVERFLOW, "tensor %d", i);
+    }
     struct fovea_attention_desc heads = d; // each of q_most rows: those of a ragged batch pass from one to another
     heads.out = (struct fovea_strides){t.q_most * HEADS * DV, t.q_most * DV, DV};
     CHECK(test_run(&test_attention, engines[0], &heads, &good, TEST_SERIAL, 1) == FOVEA_ERR_STRIDE, "rows of out meet");
