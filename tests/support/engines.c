@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/support/engines.c - an engine for each ISA of this machine.
+#define _POSIX_C_SOURCE 200809L // setenv
 #include "tests/support/engines.h"
 
 #include <stdio.h>
@@ -7,6 +8,14 @@
 #include <string.h>
 
 const char *const test_isas[TEST_ISAS] = {"scalar", "avx2", "avx512", "neon"};
+
+void test_plain_environment(void)
+{
+    static const char *const settings[] = {"FOVEA_ISA", "FOVEA_PIN", "FOVEA_EXCLUDE", "FOVEA_CACHES"};
+    for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
+        unsetenv(settings[i]);
+    setenv("FOVEA_PROFILE", "none", 1);
+}
 
 struct fovea_engine *test_engine(const char *isa, const struct fovea_tiling *tiling)
 {

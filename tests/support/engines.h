@@ -10,6 +10,9 @@
 enum { TEST_ISAS = 4 };
 extern const char *const test_isas[TEST_ISAS];
 
+/// Takes out of the environment whatever would change an engine; no tuning profile is read.
+void test_plain_environment(void);
+
 /// An engine capped at isa, or NULL where the CPU lacks it. Exits where there is none for another reason.
 struct fovea_engine *test_engine(const char *isa, const struct fovea_tiling *tiling);
 

@@ -2,6 +2,7 @@
 // tests/tune/chosen.c - what a profile names is used by an engine, below pins, caps, exclusions and quarantine.
 #include "dispatch/adopt.h"
 #include "fovea/fovea.h"
+#include "tests/support/engines.h"
 #include "tests/support/test.h"
 #include "tune/write.h"
 
@@ -102,7 +103,7 @@ int main(void)
     if (!mkdtemp(folder))
         return 1;
     snprintf(path, sizeof path, "%s/profile", folder);
-    setenv("FOVEA_PROFILE", "none", 1);
+    test_plain_environment();
     test_above();
     test_slots();
     unlink(path);

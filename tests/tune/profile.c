@@ -361,7 +361,7 @@ int main(void)
     if (!mkdtemp(folder))
         return 1;
     snprintf(path, sizeof path, "%s/profile", folder);
-    setenv("FOVEA_PROFILE", "none", 1);
+    test_plain_environment();
     test_round_trip();
     test_damage();
     test_meaning();
