@@ -8,11 +8,6 @@ enum { OFFSET = 70, SEGMENT = 40, BLOCK_ROWS = 8, BLOCK_KEYS = 32, ROWS_MAX = 64
 // What a case has beside q, k and v.
 enum { CAP = 1, FALL = 2, SINK = 4, WINDOW = 8, SEGMENTS = 16, BLOCKS = 32, ALL = 63 };
 
-static struct fovea_strides dense(const struct fovea_tensor *t)
-{
-    return (struct fovea_strides){t->shape[1] * t->shape[2] * t->shape[3], t->shape[2] * t->shape[3], t->shape[3]};
-}
-
 static struct fovea_attention_desc describe(unsigned has)
 {
     const struct fovea_tensor *const q = tensor("terms.q"), *const k = tensor("terms.k"), *const v = tensor("terms.v");

@@ -110,4 +110,10 @@ static inline int golden_main(void (*test)(void))
     return test_done();
 }
 
+/// The strides of a tensor of four dims.
+static inline struct fovea_strides dense(const struct fovea_tensor *t)
+{
+    return (struct fovea_strides){t->shape[1] * t->shape[2] * t->shape[3], t->shape[2] * t->shape[3], t->shape[3]};
+}
+
 #endif

@@ -57,11 +57,6 @@ static void gated_case(enum fovea_activation activation, const char *out)
     free(c);
 }
 
-static struct fovea_strides dense(const struct fovea_tensor *t)
-{
-    return (struct fovea_strides){t->shape[1] * t->shape[2] * t->shape[3], t->shape[2] * t->shape[3], t->shape[3]};
-}
-
 static void test_attention(void)
 {
     const struct fovea_tensor *const q = tensor("attention.q"), *const k = tensor("attention.k"),

@@ -6,11 +6,6 @@
 enum { OFFSET = 70, CUT = 48, PARTS = 2 };
 static const uint64_t SEED = 0x123456789ABCDEF0;
 
-static struct fovea_strides dense(const struct fovea_tensor *t)
-{
-    return (struct fovea_strides){t->shape[1] * t->shape[2] * t->shape[3], t->shape[2] * t->shape[3], t->shape[3]};
-}
-
 // A plan with its memories, and the call of all rows.
 struct session {
     struct fovea_attention_desc desc;

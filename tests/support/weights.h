@@ -19,6 +19,12 @@ static inline float *test_some(size_t n, float scale, uint64_t *random)
     return x;
 }
 
+/// n numbers in [-1, 1), a function of seed.
+static inline float *test_seeded(size_t n, uint64_t seed)
+{
+    return test_some(n, 1, &seed);
+}
+
 /// The blob of a Linear's weight, [outputs, inputs].
 static inline const void *test_packed(const struct fovea_engine *engine, const float *weight, size_t inputs,
                                       size_t outputs)

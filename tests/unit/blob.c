@@ -3,8 +3,7 @@
 // damaged. What is read and written here is written from docs/architecture.md alone.
 #include "fovea/gemm.h"
 #include "tests/support/engines.h"
-#include "tests/support/memory.h"
-#include "tests/support/test.h"
+#include "tests/support/weights.h"
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -62,21 +61,13 @@ static void write_blob(unsigned char *blob, size_t k, size_t n, const float *b)
     seal(blob, bytes);
 }
 
-static float *random_floats(size_t count, uint64_t seed)
-{
-    float *const x = test_floats(count, TEST_HIGH);
-    for (size_t i = 0; i < count; i++)
-        x[i] = test_float(&seed);
-    return x;
-}
-
 // k x n random numbers, packed.
 static unsigned char *some_blob(size_t k, size_t n)
 {
     const size_t bytes = blob_bytes(k, n);
     unsigned char *const blob = test_memory(bytes, TEST_HIGH);
     const enum fovea_status status =
-        fovea_pack(engines[0], FOVEA_NO_TRANS, k, n, random_floats(k * n, k + n), n, blob, bytes);
+        fovea_pack(engines[0], FOVEA_NO_TRANS, k, n, test_seeded(k * n, k + n), n, blob, bytes);
     CHECK(!status, "packing %zu x %zu: %s", k, n, fovea_status_string(status));
     return blob;
 }
@@ -88,7 +79,7 @@ static void test_format(void)
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         const size_t k = sizes[i][0], n = sizes[i][1], bytes = blob_bytes(k, n);
         unsigned char *const ours = some_blob(k, n), *const theirs = test_memory(bytes, TEST_HIGH);
-        write_blob(theirs, k, n, random_floats(k * n, k + n));
+        write_blob(theirs, k, n, test_seeded(k * n, k + n));
         CHECK(memcmp(ours, theirs, bytes) == 0, "%zu x %zu: the format is not as documented", k, n);
         size_t blob_k = 77, blob_n = 77;
         CHECK(!fovea_pack_shape(theirs, bytes, &blob_k, &blob_n) && blob_k == k && blob_n == n, "%zu x %zu: %zu x %zu",
@@ -307,7 +298,7 @@ static void test_mapped(void)
         struct fovea_gemm_desc desc = FOVEA_GEMM_DESC_INIT;
         desc.m = M, desc.n = desc.ldb = desc.ldc = n, desc.k = desc.lda = k;
         struct fovea_gemm_args args = {
-            .a = random_floats(M * k, 3), .b = random_floats(k * n, k + n), .c = expected, .m = M};
+            .a = test_seeded(M * k, 3), .b = test_seeded(k * n, k + n), .c = expected, .m = M};
         CHECK(!fovea_gemm_once(engines[0], &desc, &args), "unpacked");
         desc.b_packed = 1, args.b = bytes + at, args.c = c;
         for (int isa = 0; isa < TEST_ISAS; isa++) {

@@ -3,17 +3,8 @@
 #include "fovea/fovea.h"
 #include "tests/support/engines.h"
 #include "tests/support/operator.h"
-#include "tests/support/memory.h"
-#include "tests/support/test.h"
+#include "tests/support/weights.h"
 #include <stdbool.h>
-
-static float *some(size_t floats, uint64_t *rng)
-{
-    float *const x = test_floats(floats, TEST_HIGH);
-    for (size_t i = 0; i < floats; i++)
-        x[i] = test_float(rng);
-    return x;
-}
 
 static float *clean(size_t floats)
 {
@@ -45,7 +36,7 @@ static void test_batch(const struct fovea_engine *engine, const char *isa, const
     d.m = s->m, d.n = s->n, d.k = s->k;
     d.trans_a = s->trans_a ? FOVEA_TRANS : FOVEA_NO_TRANS, d.trans_b = s->trans_b ? FOVEA_TRANS : FOVEA_NO_TRANS;
     d.lda = s->trans_a ? s->m : s->k, d.ldb = s->trans_b ? s->k : s->n, d.ldc = ldc;
-    const float *const a = some(a_size * s->batch, &rng), *const b = some(b_size * s->batch, &rng);
+    const float *const a = test_some(a_size * s->batch, 1, &rng), *const b = test_some(b_size * s->batch, 1, &rng);
     float *const one = clean(floats), *const all = clean(floats);
     for (size_t e = 0; e < s->batch; e++) {
         const struct fovea_gemm_args args = {a + e * a_size, b + e * b_size, one + e * c_size, NULL, NULL, s->m};
@@ -71,8 +62,9 @@ static void test_beside(const struct fovea_engine *engine, const char *isa, size
     struct fovea_gemm_desc d = FOVEA_GEMM_DESC_INIT;
     d.m = m, d.n = d.ldb = n, d.k = d.lda = k, d.ldc = d.ldr = ldc;
     d.residual = 1, d.activation = FOVEA_ACTIVATION_SILU, d.beta = 0.5f;
-    const float *const a = some(m * k * BATCH, &rng), *const b = some(k * n, &rng), *const bias = some(n, &rng);
-    const float *const before = some(m * ldc, &rng);
+    const float *const a = test_some(m * k * BATCH, 1, &rng), *const b = test_some(k * n, 1, &rng),
+                       *const bias = test_some(n, 1, &rng);
+    const float *const before = test_some(m * ldc, 1, &rng);
     float *const one = clean(m * ldc), *const all = clean(m * ldc);
     size_t bytes = 0;
     CHECK(!fovea_pack_size(k, n, &bytes), "size");
@@ -102,8 +94,9 @@ static void test_gated(const struct fovea_engine *engine, const char *isa, enum 
 {
     uint64_t rng = m * 131 + pairs;
     const size_t n = 2 * pairs;
-    const float *const a = some(m * k, &rng), *const b = some(k * n, &rng), *const bias = some(n, &rng);
-    const float *const residual = some(m * pairs, &rng);
+    const float *const a = test_some(m * k, 1, &rng), *const b = test_some(k * n, 1, &rng),
+                       *const bias = test_some(n, 1, &rng);
+    const float *const residual = test_some(m * pairs, 1, &rng);
     float *const plain = clean(m * n), *const gate = clean(m * n), *const want = clean(m * pairs);
     struct fovea_gemm_desc d = FOVEA_GEMM_DESC_INIT;
     d.m = m, d.n = d.ldc = n, d.k = d.lda = k;

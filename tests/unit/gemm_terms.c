@@ -4,21 +4,13 @@
 #include "dispatch/adopt.h"
 #include "fovea/fovea.h"
 #include "tests/support/engines.h"
-#include "tests/support/memory.h"
 #include "tests/support/operator.h"
+#include "tests/support/weights.h"
 #include "tests/tune/random_profile.h"
 
 enum { TERMS = 6 };
 static const char *const terms[TERMS] = {"bias", "bias, ReLU", "alpha", "beta", "residual", "a residual that is C"};
 static const size_t shapes[][3] = {{100, 100, 100}, {7, 100, 33}, {64, 64, 64}, {300, 50, 40}, {33, 200, 20}};
-
-static float *some(size_t n, uint64_t seed)
-{
-    float *const x = test_floats(n, TEST_HIGH);
-    for (size_t i = 0; i < n; i++)
-        x[i] = test_float(&seed);
-    return x;
-}
 
 // C of m x n, which begins with numbers, so that what is read of it, and what is left of it, is seen.
 static const float *product(const struct fovea_engine *engine, const size_t *shape, int term, bool packed)
@@ -31,10 +23,10 @@ static const float *product(const struct fovea_engine *engine, const size_t *sha
     d.beta = term == 3 ? -0.5f : 0;
     d.activation = term == 1 ? FOVEA_ACTIVATION_RELU : FOVEA_ACTIVATION_NONE;
     d.residual = term >= 4;
-    const float *const b = some(k * n, 2);
-    struct fovea_gemm_args args = {.a = some(m * k, 1), .b = b, .c = some(m * n, 3), .m = m};
-    args.bias = term < 2 ? some(n, 4) : NULL;
-    args.residual = term == 4 ? some(m * n, 5) : term == 5 ? args.c : NULL;
+    const float *const b = test_seeded(k * n, 2);
+    struct fovea_gemm_args args = {.a = test_seeded(m * k, 1), .b = b, .c = test_seeded(m * n, 3), .m = m};
+    args.bias = term < 2 ? test_seeded(n, 4) : NULL;
+    args.residual = term == 4 ? test_seeded(m * n, 5) : term == 5 ? args.c : NULL;
     if (packed) {
         size_t bytes = 0;
         CHECK(fovea_pack_size(k, n, &bytes) == FOVEA_OK, "size");

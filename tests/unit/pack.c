@@ -2,8 +2,7 @@
 // tests/unit/pack.c - packed operands: the layout, the same bytes on every ISA, and calls that are refused.
 #include "fovea/gemm.h"
 #include "tests/support/engines.h"
-#include "tests/support/memory.h"
-#include "tests/support/test.h"
+#include "tests/support/weights.h"
 
 enum { PANEL = 16, HEADER = 64 };
 
@@ -12,14 +11,6 @@ static struct fovea_engine *engines[TEST_ISAS];
 static size_t blob_bytes(size_t k, size_t n)
 {
     return HEADER + (n + PANEL - 1) / PANEL * PANEL * k * sizeof(float);
-}
-
-static float *random_floats(size_t n, uint64_t seed)
-{
-    float *const x = test_floats(n, TEST_HIGH);
-    for (size_t i = 0; i < n; i++)
-        x[i] = test_float(&seed);
-    return x;
 }
 
 // Panel j / 16 holds column j at 16 * k * (j / 16) + 16 * p + j % 16; columns from n on are +0.
@@ -38,7 +29,7 @@ static size_t wrong_elements(const float *panels, const float *b, enum fovea_tra
 static void pack_case(enum fovea_transpose trans, size_t k, size_t n, size_t gap)
 {
     const size_t rows = trans == FOVEA_TRANS ? n : k, cols = trans == FOVEA_TRANS ? k : n, ldb = cols + gap;
-    const float *const b = random_floats(rows && cols ? (rows - 1) * ldb + cols : 0, 31 * k + n);
+    const float *const b = test_seeded(rows && cols ? (rows - 1) * ldb + cols : 0, 31 * k + n);
     size_t bytes = 0;
     CHECK(!fovea_pack_size(k, n, &bytes) && bytes == blob_bytes(k, n), "%zu x %zu takes %zu bytes", k, n, bytes);
     unsigned char *first = NULL;
@@ -63,8 +54,8 @@ static void gated_case(enum fovea_transpose trans, size_t k, size_t n, size_t ga
 {
     const size_t rows = trans == FOVEA_TRANS ? n : k, cols = trans == FOVEA_TRANS ? k : n, ld = cols + gap;
     const size_t pairs = trans == FOVEA_TRANS ? k : 2 * n;
-    const float *const halves[2] = {random_floats(rows && cols ? (rows - 1) * ld + cols : 0, 3 * k + n),
-                                    random_floats(rows && cols ? (rows - 1) * (ld + 1) + cols : 0, 5 * k + n)};
+    const float *const halves[2] = {test_seeded(rows && cols ? (rows - 1) * ld + cols : 0, 3 * k + n),
+                                    test_seeded(rows && cols ? (rows - 1) * (ld + 1) + cols : 0, 5 * k + n)};
     float *const both = test_floats(2 * k * n, TEST_HIGH);
     for (size_t p = 0; p < k; p++)
         for (size_t j = 0; j < 2 * n; j++) {
@@ -91,7 +82,7 @@ static void test_gated(void)
                 gated_case((enum fovea_transpose)trans, sizes[i], sizes[j], (i + j) % 3 * 5);
     enum { K = 9, N = 21 };
     const size_t bytes = blob_bytes(K, 2 * N);
-    const float *const b = random_floats(K * N, 5);
+    const float *const b = test_seeded(K * N, 5);
     const struct fovea_engine *const e = engines[0];
     unsigned char *const blob = test_memory(bytes, TEST_HIGH);
     const enum fovea_transpose nn = FOVEA_NO_TRANS;
@@ -127,7 +118,7 @@ static void test_refused(void)
     const size_t huge[HUGE_SIZES][2] = {{SIZE_MAX, 1},      {1, SIZE_MAX}, {SIZE_MAX, SIZE_MAX}, {half, 16},
                                         {half / 2 + 1, 17}, {0, SIZE_MAX}, {16, half},           {SIZE_MAX / 64, 1}};
     const size_t bytes = blob_bytes(K, N);
-    const float *const b = random_floats(K * N, 5);
+    const float *const b = test_seeded(K * N, 5);
     unsigned char *const blob = test_memory(bytes, TEST_HIGH);
     const struct fovea_engine *const e = engines[0];
     size_t size = 77;
@@ -175,7 +166,7 @@ static void test_use(void)
 {
     enum { M = 7, N = 35, K = 30 };
     const size_t bytes = blob_bytes(K, N);
-    const float *const a = random_floats(M * K, 1), *const b = random_floats(K * N, 2);
+    const float *const a = test_seeded(M * K, 1), *const b = test_seeded(K * N, 2);
     char *const blob = test_memory(bytes, TEST_HIGH), *const copy = test_memory(bytes, TEST_HIGH);
     float *const expected = test_floats(M * N, TEST_HIGH), *const c = test_floats(M * N, TEST_HIGH);
     struct fovea_gemm_desc desc = FOVEA_GEMM_DESC_INIT;
