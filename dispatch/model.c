@@ -202,7 +202,7 @@ static struct fovea_gemm_tuning gemm_default(const struct fovea_machine *machine
         .follow_panels = follow.panels,
         .chain_rows = avx512 ? beyond->chain_rows : 0,
         .lead = lead,
-        .touch = avx512 && far && !far_nn ? beyond->touch : 0,
+        .touch = far && (avx512 || (avx2 && far_nn)) ? beyond->touch : 0,
         .stream = !nt      ? 0
                   : avx512 ? beyond->stream[1]
                   : avx2   ? beyond->stream[0]

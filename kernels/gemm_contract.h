@@ -115,6 +115,9 @@ struct fovea_gemm_bn_tile {
     /// Hint: 0: prefetch the next rows one after another, into L2. Otherwise prefetch each row this many columns before
     /// their use, into L1.
     size_t lead_columns;
+    /// Hint, with ahead NULL, for one row of C: in each row a line is prefetched for each FOVEA_PAGE, that lies so many
+    /// pages ahead of what is read, or past the row's end in the row k rows further on; 0: nothing.
+    uint32_t touch;
 };
 typedef void fovea_gemm_bn_fn(const struct fovea_gemm_bn_tile *tile);
 

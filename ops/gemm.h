@@ -112,6 +112,13 @@ static inline enum fovea_gemm_form fovea_gemm_form_of(const struct fovea_gemm_de
     return d->b_packed ? FOVEA_FORM_PACKED : d->trans_b == FOVEA_TRANS ? FOVEA_FORM_NT : FOVEA_FORM_NN;
 }
 
+/// How A lies as the B of the product that a plan which flips computes (ops/gemm_flip.c). The plan has the numbers of
+/// that product's class: few rows over all of A.
+static inline enum fovea_gemm_form fovea_gemm_flip_form(const struct fovea_gemm_desc *d)
+{
+    return d->trans_a == FOVEA_TRANS ? FOVEA_FORM_NN : FOVEA_FORM_NT;
+}
+
 /// Checks a descriptor (ops/gemm_check.c); and fovea_gemm_plan into a struct that need not be aligned. `why` receives
 /// the reason of a failure.
 enum fovea_status fovea_gemm_check(const struct fovea_gemm_desc *desc, const struct fovea_why *why);
@@ -261,7 +268,8 @@ static inline uint32_t fovea_gemm_touch(const struct fovea_gemm_layout *plan, si
     return plan->desc.b_packed && touches ? plan->tuning->touch : 0;
 }
 
-/// The same for rows of a transposed B, or of A for few columns, which one row of C or one column prefetches.
+/// The same for a B read in place by one row of C, or an A by one column: rows of the transposed one, or, alone, of a
+/// natural one.
 static inline uint32_t fovea_gemm_touch_rows(const struct fovea_gemm_layout *plan, size_t rows)
 {
     return rows == 1 ? plan->tuning->touch : 0;

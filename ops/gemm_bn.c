@@ -78,6 +78,7 @@ void fovea_gemm_bn_sums(const struct fovea_gemm_layout *plan, const struct fovea
         .b = of->b,
         .b_row = (ptrdiff_t)of->ldb,
         .c_row = c_row,
+        .touch = of->near ? 0 : fovea_gemm_touch_rows(plan, of->rows),
         .lead_columns = fovea_gemm_step_lines(plan) / (steps > FEW_STEPS ? steps : FEW_STEPS) * FOVEA_LINE,
     };
     for (size_t p = 0; p < plan->k; p += tile.k, a += (ptrdiff_t)tile.k * tile.a_k) {

@@ -68,9 +68,12 @@ void fovea_gemm_reasons(const struct fovea_gemm_layout *plan, char *text, size_t
 {
     const struct fovea_gemm_desc *const d = &plan->desc;
     const struct fovea_tuning *const tuning = &plan->kernels->tuning;
-    const enum fovea_gemm_form form = fovea_gemm_form_of(d);
+    const bool flips = plan->way == FOVEA_WAY_FLIP;
+    const enum fovea_gemm_form form = flips ? fovea_gemm_flip_form(d) : fovea_gemm_form_of(d);
+    const size_t lines = flips ? d->n : d->m; // the rows of the class
     const double m = (double)d->m, n = (double)d->n, k = (double)plan->k, kib = sizeof(float) / 1024.0;
-    const uint32_t near = fovea_near_of(tuning, d->m, form);
+    const double operand = flips ? m * k : n * k;
+    const uint32_t near = fovea_near_of(tuning, lines, form);
     const struct fovea_size written[] = {{"batch", d->batch}, {"m", d->m}, {"n", d->n}};
     const struct fovea_size *const zero = fovea_find_zero(written, FOVEA_COUNT(written));
     if (zero != NULL || plan->k == 0) {
@@ -81,19 +84,22 @@ void fovea_gemm_reasons(const struct fovea_gemm_layout *plan, char *text, size_t
         return;
     }
     char direct[80] = "";
-    if (plan->way == FOVEA_WAY_FLIP) {
+    if (flips) {
         snprintf(direct, sizeof direct, "; C is computed transposed as it has few columns");
     } else if (plan->passes) {
         snprintf(direct, sizeof direct, "; directly as all of B stays in L2 while the rows pass");
     } else if (plan->way == FOVEA_WAY_DIRECT) {
         snprintf(direct, sizeof direct, "; directly as A, B and C have %.1f KiB", (m * k + k * n + m * n) * kib);
     }
-    snprintf(text, size, "%zu row%s: %s; B of %.1f KiB: %s the %u KiB that are taken to stay in L2; B %s%s", d->m,
-             d->m == 1 ? "" : "s", rows_are(d->m), n * k * kib,
-             fovea_is_far(near, n * k) ? "\"far\", more than" : "\"near\", within", (unsigned)near,
-             form == FOVEA_FORM_PACKED ? "is packed beforehand"
-             : form == FOVEA_FORM_NT   ? "lies as n x k"
-                                       : "lies as k x n",
+    static const char *const lies[][FOVEA_FORMS] = {
+        {[FOVEA_FORM_PACKED] = "B is packed beforehand",
+         [FOVEA_FORM_NN] = "B lies as k x n",
+         [FOVEA_FORM_NT] = "B lies as n x k"},
+        {[FOVEA_FORM_NN] = "A lies as k x m", [FOVEA_FORM_NT] = "A lies as m x k"},
+    };
+    snprintf(text, size, "%zu %s%s: %s; %s of %.1f KiB: %s the %u KiB that are taken to stay in L2; %s%s", lines,
+             flips ? "column" : "row", lines == 1 ? "" : "s", rows_are(lines), flips ? "A" : "B", operand * kib,
+             fovea_is_far(near, operand) ? "\"far\", more than" : "\"near\", within", (unsigned)near, lies[flips][form],
              direct);
 }
 

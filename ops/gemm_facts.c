@@ -87,10 +87,14 @@ static size_t lead_of(const struct fovea_gemm_layout *plan, enum fovea_gemm_read
 static size_t touch_of(const struct fovea_gemm_layout *plan, enum fovea_gemm_reads reads,
                        enum fovea_gemm_fetches fetches)
 {
-    const size_t lines = plan->way == FOVEA_WAY_FLIP ? plan->desc.n : plan->desc.m;
-    return fetches == FOVEA_FETCHES_ROWS || fetches == FOVEA_FETCHES_ROWS_L1 ? fovea_gemm_touch_rows(plan, lines)
-           : reads == FOVEA_READS_BLOB && plan->way == FOVEA_WAY_BLOCKS      ? fovea_gemm_touch(plan, lines)
-                                                                             : 0;
+    const bool flips = plan->way == FOVEA_WAY_FLIP;
+    const bool alone =
+        fetches == FOVEA_FETCHES_NOTHING && (flips ? fovea_gemm_flip_is_far(plan) : reads == FOVEA_READS_STEPS);
+    const bool rows = alone || fetches == FOVEA_FETCHES_ROWS || fetches == FOVEA_FETCHES_ROWS_L1;
+    const size_t lines = flips ? plan->desc.n : plan->desc.m;
+    return rows                                                         ? fovea_gemm_touch_rows(plan, lines)
+           : reads == FOVEA_READS_BLOB && plan->way == FOVEA_WAY_BLOCKS ? fovea_gemm_touch(plan, lines)
+                                                                        : 0;
 }
 
 void fovea_gemm_facts(const struct fovea_gemm_layout *plan, struct fovea_gemm_facts *facts)

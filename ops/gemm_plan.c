@@ -156,13 +156,19 @@ static enum fovea_status measure_work(struct fovea_gemm_layout *plan, const stru
     return FOVEA_OK;
 }
 
+static const struct fovea_gemm_tuning *tuning_of(const struct fovea_kernels *kernels, size_t m, size_t n, size_t k,
+                                                 enum fovea_gemm_form form)
+{
+    return &kernels->tuning.gemm[fovea_gemm_number(fovea_gemm_class(&kernels->tuning, m, n, k, form))];
+}
+
 // Sets what follows from the descriptor alone.
 static void set_problem(struct fovea_gemm_layout *plan, const struct fovea_kernels *kernels,
                         const struct fovea_gemm_desc *desc)
 {
-    const struct fovea_gemm_class class =
-        fovea_gemm_class(&kernels->tuning, desc->m, desc->n, desc->k, fovea_gemm_form_of(desc));
-    const struct fovea_gemm_tuning *const tuning = &kernels->tuning.gemm[fovea_gemm_number(class)];
+    const enum fovea_gemm_form form = fovea_gemm_form_of(desc);
+    const struct fovea_gemm_class class = fovea_gemm_class(&kernels->tuning, desc->m, desc->n, desc->k, form);
+    const struct fovea_gemm_tuning *const tuning = tuning_of(kernels, desc->m, desc->n, desc->k, form);
     const bool b_aliases = !desc->b_packed && fovea_gemm_rows_alias(desc->ldb, FOVEA_PANEL);
     const struct fovea_gemm_kernel *const kernel = kernel_of(kernels, class, desc->m, b_aliases);
     const size_t k = desc->alpha == 0 ? 0 : desc->k, mr = kernel->mr, nr = kernel->nr;
@@ -228,6 +234,8 @@ static void choose_way(struct fovea_gemm_layout *plan)
     const size_t panels = panels_of(plan->desc.n);
     if (fovea_gemm_takes_columns(plan)) { // tasks take all columns
         plan->way = FOVEA_WAY_FLIP;
+        plan->tuning =
+            tuning_of(plan->kernels, plan->desc.n, plan->desc.m, plan->desc.k, fovea_gemm_flip_form(&plan->desc));
         plan->aliases = false;
         plan->strips = fovea_cut(panels, panels);
         cut_steps(plan, plan->k);

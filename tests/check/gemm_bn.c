@@ -18,6 +18,7 @@ static void run_case(struct check_case *c)
     t.n = 1 + check_size(rng, 100);
     t.adds = check_chance(rng, 50);
     t.lead_columns = check_chance(rng, 50) ? check_below(rng, 200) : 0;
+    t.touch = (uint32_t)check_below(rng, 3);
     const int turned = check_chance(rng, 30);
     const size_t lda = (turned ? t.m : t.k) + beyond(rng), ldb = t.n + beyond(rng), ldc = t.n + beyond(rng);
     const struct check_source values = check_source(rng, 1);
@@ -26,9 +27,9 @@ static void run_case(struct check_case *c)
     t.b_row = (ptrdiff_t)ldb;
     t.c_row = (ptrdiff_t)ldc;
     const bool alone = check_chance(&c->rng, 33);
-    check_describe(c, " m %zu n %zu k %zu adds %u%s lead %zu values %d lda %zu%s ldb %zu ldc %zu", t.m, t.n, t.k,
-                   (unsigned)t.adds, alone ? " alone" : "", t.lead_columns, (int)values.kind, lda,
-                   turned ? " turned" : "", ldb, ldc);
+    check_describe(c, " m %zu n %zu k %zu adds %u%s lead %zu touch %u values %d lda %zu%s ldb %zu ldc %zu", t.m, t.n,
+                   t.k, (unsigned)t.adds, alone ? " alone" : "", t.lead_columns, (unsigned)t.touch, (int)values.kind,
+                   lda, turned ? " turned" : "", ldb, ldc);
     const size_t a_rows = turned ? t.k : t.m, a_cols = turned ? t.m : t.k;
     struct check_buffer *const a = check_buffer(c, "A", (a_rows - 1) * lda + a_cols);
     struct check_buffer *const b = check_buffer(c, "B", (t.k - 1) * ldb + t.n);

@@ -138,7 +138,7 @@ def test_set(folder):
         # Rows of a natural B that meet in few sets of L1 are not followed, nor are more of them.
         for shape, words, led in (("8x4096x4096", "B in place,", False), ("13x4000x4000", "B in place,", False),
                                   ("3x4096x4096", "B in place,", False), ("2x4000x4000", "a few rows at a time", True),
-                                  ("1x4000x4000", "a few rows at a time, nothing prefetched", False)):
+                                  ("1x4000x4000", "a few rows at a time, pages touched 3 ahead", False)):
             text = ok("tune", "--explain", "gemm", shape, "nn", FOVEA_CACHES="32K,1M,32M,wide")
             check(words in text and (" lines ahead" in text) == led, text)
         for rows, tile in ((9, "9x48"), (10, "12x32"), (12, "12x32"), (13, "9x48")): # which they pass once

@@ -2,6 +2,7 @@
 // tests/unit/gemm_columns.c - few columns of C, which is computed transposed: the bits of the scalar tiles of a product
 // that has more columns, these among them, however A and B lie and whatever becomes of the sums.
 #include "fovea/fovea.h"
+#include "ops/facts.h"
 #include "ops/gemm.h"
 #include "tests/support/engines.h"
 #include "tests/support/memory.h"
@@ -116,6 +117,10 @@ static void test_shape(const struct fovea_engine *engine, const char *isa, const
     const bool natural = n <= most && k >= 16, few = n <= 4 && (k >= 16 || n == 1);
     const bool flips = !turned ? natural : few || (k >= 64 && m >= 64 && (n <= 12 || k >= 256));
     CHECK(plan.way != FOVEA_WAY_FLIP || plan.grid.groups.count == 1, "%s %zux%zux%zu: columns are cut", isa, d.m, n, k);
+    CHECK(plan.way != FOVEA_WAY_FLIP ||
+              fovea_gemm_class_of(&plan) == fovea_gemm_number(fovea_gemm_class(&kernels->tuning, n, d.m, k,
+                                                                               turned ? FOVEA_FORM_NN : FOVEA_FORM_NT)),
+          "%s %zux%zux%zu: the numbers of another class", isa, d.m, n, k);
     CHECK(m != s->m || (plan.way == FOVEA_WAY_FLIP) == (flips && (n <= 16 || !d.b_packed)), "%s %s %zux%zux%zu", isa,
           layouts[layout], d.m, n, k);
     for (enum test_way way = 0; way < TEST_WAYS; way++) {
