@@ -23,12 +23,20 @@ static void fill(float *values, size_t count, uint64_t seed)
     }
 }
 
+// Whether B comes from memory: few rows of weights, which are not as small as a few pages. Copies of a B of one line,
+// millions of them, took half a minute to make.
+static bool walks(const struct gemm_problem *p)
+{
+    enum { LEAST_BYTES = 1 << 16 };
+    return p->m <= GEMM_DECODE_ROWS && p->batch * p->k * p->n * sizeof(float) >= LEAST_BYTES;
+}
+
 bool gemm_problem_make(struct gemm_problem *p, size_t walk_bytes)
 {
     const size_t a = floats_of(p->batch * p->m * p->k), c = floats_of(p->batch * p->m * p->n);
     const size_t bias = floats_of(p->n), b = p->batch * p->k * p->n;
     p->b_stride = floats_of(b);
-    p->b_count = p->m > GEMM_DECODE_ROWS ? 1 : walk_bytes / (p->b_stride * sizeof(float)) + 1;
+    p->b_count = walks(p) ? walk_bytes / (p->b_stride * sizeof(float)) + 1 : 1;
     p->memory_bytes = (a + c + bias + p->b_count * p->b_stride) * sizeof(float);
     p->memory = bench_alloc(p->memory_bytes);
     if (!p->memory)
@@ -64,7 +72,7 @@ double gemm_problem_flops(const struct gemm_problem *p)
 
 struct race_load gemm_problem_load(const struct gemm_problem *p)
 {
-    const bool decoding = p->m <= GEMM_DECODE_ROWS;
+    const bool decoding = walks(p);
     return (struct race_load){
         .flops = gemm_problem_flops(p),
         .stream = decoding ? (const char *)p->b : NULL,

@@ -8,8 +8,9 @@
 
 #include <stdbool.h>
 
-/// Products of at most this many rows are bound by reading B: theirs is a set of matrices, walked in turns, that is
-/// larger than twice the last-level cache. The others have one B, as warm as the caches keep it.
+/// Products of at most this many rows over a B of 64 KiB and more are bound by reading it: theirs is a set of matrices,
+/// walked in turns, that is six times as large as the last-level cache. The others have one B, as warm as the caches
+/// keep it.
 enum { GEMM_DECODE_ROWS = 16 };
 
 /// C = op(A) op(B), or with gelu C = GELU(op(A) op(B) + bias). Row-major, no padding between rows. With batch, as many
