@@ -184,11 +184,12 @@ _Static_assert(FOVEA_FAULT_GEMM_MUL_ADD == 1, "GEMM_FMA has the number");
 #define GEMM_TOUCH_2 GEMM_TOUCH_1 "prefetcht0 (%[row],%[p1])\n\t"
 #define GEMM_TOUCH_3 GEMM_TOUCH_2 "prefetcht0 (%[row],%[p1],2)\n\t"
 #define GEMM_TOUCH_4 GEMM_TOUCH_3 "prefetcht0 (%[row],%[p3])\n\t"
+// %H: eight bytes further. That has a displacement wherever the compiler has put the struct; clang refuses "16+(%rsp)".
 #define GEMM_PARTS_LEFT "%[parts]"
-#define GEMM_PARTS_LATER "8+%[parts]"
-#define GEMM_PARTS_NEXT "16+%[parts]"
-#define GEMM_PARTS_PAGE "24+%[parts]"
-#define GEMM_PARTS_TOUCH "32+%[parts]"
+#define GEMM_PARTS_LATER "%H[parts]"
+#define GEMM_PARTS_NEXT "8+%H[parts]"
+#define GEMM_PARTS_PAGE "16+%H[parts]"
+#define GEMM_PARTS_TOUCH "24+%H[parts]"
 #define GEMM_PANEL_STRIDES_1(one, three, panel)
 #define GEMM_PANEL_STRIDES_2(one, three, panel) , [one] "r"((panel) * 4)
 #define GEMM_PANEL_STRIDES_3(one, three, panel) GEMM_PANEL_STRIDES_2(one, three, panel)
