@@ -60,8 +60,9 @@ struct fovea_gemm_tile {
     /// NULL, the last steps prefetch what the first steps of the next tile read, whose B begins at ahead and has the
     /// same layout of rows and panels.
     uint32_t lead_steps;
-    /// Hint, not 0 if B is packed panels from beyond L2: once for each FOVEA_PAGE of a panel a line is prefetched that
-    /// lies so many pages ahead of what is read or, with lead_steps, of what is prefetched.
+    /// Hint: 0, or, of a B of packed panels from beyond L2, how many pages ahead of what is read or, with lead_steps,
+    /// of what is prefetched a line is prefetched once for each FOVEA_PAGE of a panel (AVX-512: with lead_steps, or of
+    /// a tile of one panel).
     uint32_t touch;
     const struct fovea_gemm_terms *terms; ///< NULL, or, with STORE or ADD, the epilogue to apply
     size_t b_ends; ///< If not 0: B is natural rows, and in its last b_ends rows (at most k) exactly n elements are
@@ -115,8 +116,8 @@ struct fovea_gemm_bn_tile {
     /// Hint: 0: prefetch the next rows one after another, into L2. Otherwise prefetch each row this many columns before
     /// their use, into L1.
     size_t lead_columns;
-    /// Hint, with ahead NULL, for one row of C: in each row a line is prefetched for each FOVEA_PAGE, that lies so many
-    /// pages ahead of what is read, or past the row's end in the row k rows further on; 0: nothing.
+    /// Hint, with ahead NULL, for one row of C: once for each FOVEA_PAGE of a row of B a line is prefetched that lies
+    /// so many pages ahead of what is read or, past the row's end, in the row k rows further on; 0: nothing.
     uint32_t touch;
 };
 typedef void fovea_gemm_bn_fn(const struct fovea_gemm_bn_tile *tile);
