@@ -146,8 +146,8 @@ static inline __attribute__((always_inline)) void attention_block(const struct a
 static inline __attribute__((always_inline)) void attention_strip(const struct attention_product *t, size_t lane,
                                                                   int vecs, enum attention_mode mode)
 {
-    enum { PAGE = 4096 / sizeof(float), ROWS_OF_A_SET = 8 };
-    const int fit = 2 * FV_TILE_ROWS <= ROWS_OF_A_SET || t->near || t->a_row % PAGE != 0;
+    enum { ROWS_OF_A_SET = 8 };
+    const int fit = 2 * FV_TILE_ROWS <= ROWS_OF_A_SET || t->near || t->a_row % FOVEA_PAGE != 0;
     const int wide = vecs == 1 && fit;
     size_t i = 0;
     for (; wide && i + 2 * FV_TILE_ROWS <= t->m; i += 2 * FV_TILE_ROWS) {
