@@ -45,6 +45,59 @@ static void test_gemm(const char *isa)
     }
 }
 
+// Pages touched ahead: of a packed B that passes once, and of another one, or of an A, by one row or column.
+static void test_touch(const char *isa)
+{
+    enum { SIZE = 1000, PLANS = 3 };
+    static const struct {
+        size_t m, n;
+        bool packed, a_turned, b_turned, touches;
+    } cases[] = {
+        {1, SIZE, true, false, false, true},  {2, SIZE, true, false, false, true},
+        {1, SIZE, false, false, false, true}, {2, SIZE, false, false, false, false},
+        {1, SIZE, false, false, true, true},  {2, SIZE, false, false, true, false},
+        {SIZE, 1, false, false, false, true}, {SIZE, 2, false, false, false, false},
+        {SIZE, 1, false, true, false, true},  {SIZE, 2, false, true, false, false},
+    };
+    static const uint32_t touches[PLANS] = {1, 3, 3};
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        struct fovea_gemm_desc d = FOVEA_GEMM_DESC_INIT;
+        d.m = cases[c].m, d.n = d.ldc = cases[c].n, d.k = SIZE;
+        d.b_packed = cases[c].packed;
+        d.trans_a = cases[c].a_turned ? FOVEA_TRANS : FOVEA_NO_TRANS, d.lda = cases[c].a_turned ? d.m : d.k;
+        d.trans_b = cases[c].b_turned ? FOVEA_TRANS : FOVEA_NO_TRANS, d.ldb = cases[c].b_turned ? d.k : d.n;
+        struct fovea_engine *engines[PLANS];
+        void *plans[PLANS];
+        for (int i = 0; i < PLANS; i++) {
+            engines[i] = test_engine(isa, NULL);
+            for (uint32_t number = 0; number < FOVEA_GEMM_CLASSES; number++) {
+                struct fovea_gemm_tuning *const class = &test_tuning(engines[i])->gemm[number];
+                class->bt_rows = class->bn_rows = class->bn_alias = class->follow_rows = 2;
+                class->fetch_k = SIZE;
+                class->spread = 0;
+                class->alone = number % FOVEA_FORMS != FOVEA_FORM_PACKED;
+                class->lead = 96;
+                class->touch = touches[i];
+            }
+            plans[i] = aligned_alloc(64, fovea_gemm_plan_size());
+            CHECK(plans[i] && fovea_gemm_plan(engines[i], &d, plans[i]) == FOVEA_OK, "%s", isa);
+            struct fovea_gemm_facts facts;
+            char text[TEXT];
+            fovea_gemm_facts(plans[i], &facts);
+            fovea_gemm_say(plans[i], text, TEXT);
+            CHECK(facts.touch == (cases[c].touches ? touches[i] : 0), "%s, case %zu: %zu pages: %s", isa, c,
+                  facts.touch, text);
+            CHECK((strstr(text, "pages touched") != NULL) == cases[c].touches, "%s, case %zu: %s", isa, c, text);
+        }
+        CHECK(fovea_gemm_same(plans[0], plans[1]) != cases[c].touches, "%s, case %zu: other pages", isa, c);
+        CHECK(fovea_gemm_same(plans[1], plans[2]), "%s, case %zu: the same pages", isa, c);
+        for (int i = 0; i < PLANS; i++) {
+            free(plans[i]);
+            fovea_engine_destroy(engines[i]);
+        }
+    }
+}
+
 // The last rows of a head that are decoded among tiles: where they prefetch to is a fact, too.
 static void test_block(const char *isa)
 {
@@ -88,6 +141,7 @@ static void test_isa(const struct fovea_engine *engine, const char *isa)
 {
     (void)engine;
     test_gemm(isa);
+    test_touch(isa);
     test_block(isa);
 }
 
