@@ -94,7 +94,8 @@ static inline __attribute__((always_inline)) struct gemm_parts gemm_parts_of(con
 }
 
 /// Begins the parts of a tile with k steps that reads, or with LEAD prefetches, from `from` on. Returns the steps of
-/// the first part. Without a line of later pages one row of C reads a packed B at two thirds of the rate (Zen 5).
+/// the first part. Without a line of later pages one row of C reads a packed B at two thirds of the rate (Zen 5 whose
+/// page tables are slow to walk).
 static inline __attribute__((always_inline)) size_t
 gemm_first_part(const struct fovea_gemm_tile *t, struct gemm_parts *parts, size_t k, const float *from, int V)
 {
