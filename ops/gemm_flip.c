@@ -5,9 +5,10 @@
 // Flipped, lanes are rows of C: a transposed A is a natural B, whose rows are read as streams (gemm_bn_f32), and a
 // natural A is a transposed B, each line of which is read once (gemm_bt_f32).
 // The numbers are those of the class of that product, which has few rows and A for its B: what is prefetched of A. Zen
-// 5, against the class of C as it is, A from memory, natural, one column 1.20 to 1.49 times as fast, four 1.37 to 1.45,
-// six 1.23; transposed, one 1.33 to 1.45, four 1.19, eight 1.1 to 1.3, 12 to 64 1.00 to 1.04. A from L2 or L3, natural
-// 0.92 to 1.0, four columns from L3 0.82; transposed 1.0 to 1.16. Not measured elsewhere.
+// 5, against the class of C as it is, A from memory, natural, one column 1.20 to 1.25 times as fast (256 rows and steps
+// 1.49), four 1.37 (1000x4x100 1.45), six 1.23; transposed, one 1.33 to 1.45, four 1.19, eight 1.1 to 1.3, 12 to 64
+// 1.00 to 1.04. A from L2 or L3, natural 0.92 to 1.0, four columns from L3 0.82; transposed 1.0 to 1.16. Not measured
+// elsewhere.
 #include "ops/gemm.h"
 #include "ops/pack.h"
 

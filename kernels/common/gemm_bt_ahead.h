@@ -124,7 +124,8 @@ static inline __attribute__((always_inline)) void gemm_bt_ahead(const struct fov
 }
 
 /// Prefetches the first line of a page that lies t->touch pages ahead of the next line to prefetch: its page-table
-/// walk is done when the lines of that page are prefetched. Always the same line, or each would begin a stream.
+/// walk is done when the lines of that page are prefetched, and the hardware prefetcher begins there. Always the same
+/// line, or each would begin a stream.
 static inline __attribute__((always_inline)) void gemm_bt_touch(const struct fovea_gemm_bt_tile *t,
                                                                 const struct gemm_bt_place *place)
 {
