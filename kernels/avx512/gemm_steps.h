@@ -144,7 +144,7 @@ _Static_assert(FOVEA_FAULT_GEMM_MUL_ADD == 1, "GEMM_FMA has the number");
 #define GEMM_LED_STRIDES GEMM_APART_STRIDES
 
 // What each step prefetches for later tiles: nothing, a line, or a line of each panel. PAGES: nothing, but the steps
-// are cut into parts of a page, before each of which a line of a later page of every panel is prefetched. LEAD, of LED:
+// are cut into parts of a page, before each of which a line of a later page is prefetched. LEAD, of LED:
 // that, ahead of what its steps prefetch; in a last part of `later` steps they prefetch what lies at `next`. A part
 // ends with GEMM_x_PART, where %[row] is free; members of struct gemm_parts are addressed by their offsets, because an
 // operand each would be more than 30. With `step` in memory a tile has 13 registers of operands at most, which is what

@@ -4,6 +4,8 @@
 #include "tests/check/check.h"
 #include "tests/check/oracle.h"
 
+enum { n_max = 2 * FOVEA_PAGE + 300 }; // so that pages are touched within a row, too
+
 static size_t beyond(struct check_rng *rng)
 {
     return check_chance(rng, 50) ? check_below(rng, 20) : 0;
@@ -15,7 +17,7 @@ static void run_case(struct check_case *c)
     struct check_rng *const rng = &c->rng;
     const size_t at = (size_t)(c->index * 7919 % ((uint64_t)v->mr * FOVEA_BN_STEPS));
     struct fovea_gemm_bn_tile t = {.m = 1 + at / FOVEA_BN_STEPS, .k = 1 + at % FOVEA_BN_STEPS};
-    t.n = 1 + check_size(rng, 100);
+    t.n = 1 + check_size(rng, check_chance(rng, 4) ? n_max : 100);
     t.adds = check_chance(rng, 50);
     t.lead_columns = check_chance(rng, 50) ? check_below(rng, 200) : 0;
     t.touch = (uint32_t)check_below(rng, 3);
