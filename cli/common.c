@@ -199,16 +199,33 @@ const char *cli_things(char text[CLI_THINGS], uint64_t count, const char *thing)
     return text;
 }
 
+// How many bytes of UTF-8 a character has, or 0 where these are none: a path, say, in Latin-1. Overlong forms,
+// surrogates and what is beyond U+10FFFF are none.
+static size_t utf8_length(const unsigned char *c)
+{
+    const size_t length = *c < 0x80 ? 1 : *c < 0xc2 ? 0 : *c < 0xe0 ? 2 : *c < 0xf0 ? 3 : *c < 0xf5 ? 4 : 0;
+    for (size_t i = 1; i < length; i++)
+        if ((c[i] & 0xc0) != 0x80)
+            return 0;
+    const bool wrong = (*c == 0xe0 && c[1] < 0xa0) || (*c == 0xed && c[1] > 0x9f) || (*c == 0xf0 && c[1] < 0x90) ||
+                       (*c == 0xf4 && c[1] > 0x8f);
+    return wrong ? 0 : length;
+}
+
 void cli_json_string(FILE *file, const char *text)
 {
     fputc('"', file);
-    for (const unsigned char *c = (const unsigned char *)text; *c; c++) {
-        if (*c == '"' || *c == '\\')
+    for (const unsigned char *c = (const unsigned char *)text; *c;) {
+        const size_t length = utf8_length(c);
+        if (length == 0)
+            fputs("\\ufffd", file);
+        else if (*c == '"' || *c == '\\')
             fprintf(file, "\\%c", *c);
         else if (*c < 0x20)
             fprintf(file, "\\u%04x", *c);
         else
-            fputc(*c, file);
+            fwrite(c, 1, length, file);
+        c += length ? length : 1;
     }
     fputc('"', file);
 }

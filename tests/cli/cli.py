@@ -113,6 +113,8 @@ def test_info():
     check("\n  settings  FOVEA_ISA=scalar FOVEA_CACHES=32K,1M,32M FOVEA_NUM_THREADS=2\n" in
           ok("info", FOVEA_PIN="", **settings), "settings")
     check(json.loads(ok("info", "--json", FOVEA_PIN="", **settings))["settings"] == settings, "settings in JSON")
+    foreign = json.loads(ok("info", "--json", FOVEA_PROFILE="/none/ä\udcff\"\n"))  # a path that is no UTF-8
+    check(foreign["settings"]["FOVEA_PROFILE"] == "/none/ä\ufffd\"\n", foreign["settings"])
     other = [v for v in info["variants"] if not v["chosen"] and v["isa"] != "scalar"]
     if other:
         pinned = json.loads(ok("info", "--json", FOVEA_PIN=other[0]["name"]))["variants"]
