@@ -5,6 +5,7 @@
 
 #include "fovea/engine.h"
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 
@@ -25,10 +26,13 @@ struct bench_options {
     bool peers;             ///< race against the libraries of other people that are installed here
     FILE *report;           ///< NULL, or where a picture of the run goes: an SVG
     bool report_page;       ///< or an HTML page with it
+    const volatile sig_atomic_t
+        *stop; ///< NULL, or becomes nonzero when the lines that are left are not wanted any more
 };
 
 /// Runs the GEMM suite and prints to stdout. Returns the number of lines that failed (a wrong result, no memory), or
 /// -1 having said on stderr that no line matches the filter or has such a name, or why it is no regular expression.
+/// Lines that were not run, because they are not wanted any more or stdout takes nothing any more, have not failed.
 int bench_gemm(const struct fovea_engine *engine, const struct bench_options *options);
 /// The attention suite, and that of whole layers, likewise.
 int bench_attention(const struct fovea_engine *engine, const struct bench_options *options);

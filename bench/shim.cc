@@ -10,6 +10,8 @@
 
 namespace {
 
+bool left_out; // the line that ran last, and so all after it
+
 // Says nothing: the table is printed by the suites, a line as soon as it is known.
 class SilentReporter : public benchmark::BenchmarkReporter {
 public:
@@ -22,6 +24,8 @@ class PlainNames : public benchmark::JSONReporter {
 public:
     void ReportRuns(const std::vector<Run> &runs) override
     {
+        if (left_out)
+            return;
         std::vector<Run> plain = runs;
         for (Run &run : plain) {
             run.run_name.iterations.clear();
@@ -36,8 +40,9 @@ void run_line(benchmark::State &state, bench_measure *measure, void *arg)
 {
     bench_result result = {};
     measure(arg, &result);
-    if (result.error) {
-        state.SkipWithError(result.error);
+    left_out = result.left_out;
+    if (result.error || left_out) {
+        state.SkipWithError(left_out ? "left out" : result.error);
         return;
     }
     // The calls have been made: one batch reports them, with the time the suite found.

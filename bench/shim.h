@@ -20,6 +20,7 @@ struct bench_result {
     double seconds;    ///< of one call (the median); NAN where none was timed: the report has no number then
     uint64_t calls;    ///< calls that were timed
     const char *error; ///< NULL, or why there is no result
+    bool left_out;     ///< it was not run, and is not in the report, nor is any after it
     const char *label; ///< NULL, or a remark; read after the line's function returned
     struct {
         const char *name;

@@ -135,10 +135,12 @@ static void measure(void *arg, struct bench_result *result)
 {
     const struct suite_line *const line = arg;
     struct suite *const suite = line->suite;
-    if (!suite->headed && !suite->options->json && !suite->options->untimed)
+    result->left_out = (suite->options->stop && *suite->options->stop) || ferror(stdout);
+    if (result->left_out)
+        return;
+    if (suite->done++ == 0 && !suite->options->json && !suite->options->untimed)
         table_head(fovea_engine_machine(suite->engine)->brand, suite->isa, bench_pool_executor(suite->pool),
                    suite->peer_count > 0);
-    suite->headed = true;
     result->label = line->model;
     suite->stream_rate = NAN;
     if (!suite->kind->measure(line, result))
@@ -295,6 +297,8 @@ static int run_lines(struct suite *suite)
         add_context(suite);
         bench_run(options->json);
         print_summary(suite);
+        if (suite->done < suite->line_count)
+            fprintf(stderr, "fovea: bench: ended after %zu of %zu lines\n", suite->done, suite->line_count);
         if (options->report)
             picture_write(suite, options->report, options->report_page);
     }

@@ -49,7 +49,7 @@ struct suite {
     struct contestant fovea, peers[PEERS_MAX];
     size_t peer_count;
     int failed;
-    bool headed;
+    size_t done;    // lines that were run
     double log_sum; // of the ratios to the best peer
     size_t raced, behind;
     struct picture picture;

@@ -42,7 +42,7 @@ static const char help[] = "usage: fovea bench gemm [OPTIONS] [LINE...]\n"
                            "                    of_bound, work_bytes, vs_best_peer, peer, peer_work_bytes\n"
                            "  --report FILE     a picture of the run: percentages of all lines, and with\n"
                            "                    --peers their ratios; an SVG where FILE ends in .svg, else\n"
-                           "                    an HTML page\n"
+                           "                    an HTML page. Ctrl-C: of the lines until then\n"
                            "  --history FILE    keep the result with its environment in this database (fovea\n"
                            "                    history); with --commit NAME, --repetitions N (default 5),\n"
                            "                    --branch, --machine, --time as fovea history import has them\n\n"
@@ -72,7 +72,7 @@ static int (*suite_named(const char *name))(const struct fovea_engine *engine, c
 static int run_on(const struct fovea_engine *engine, const struct cli_bench *order, const struct bench_options *options)
 {
     const int failed = suite_named(order->suite)(engine, options);
-    return failed < 0 ? CLI_USAGE : failed ? CLI_FAILED : CLI_OK;
+    return failed < 0 ? CLI_USAGE : failed || cli_stop ? CLI_FAILED : CLI_OK;
 }
 
 struct text {
@@ -119,9 +119,21 @@ static int run_suite(const struct cli_bench *order)
     return code;
 }
 
+// What is asked of results, where --list has none; NULL: nothing.
+static const char *wants_results(const struct cli_bench *order)
+{
+    return order->report         ? "--report"
+           : order->way          ? "--count"
+           : order->options.json ? "--json"
+           : order->history      ? "--history"
+                                 : NULL;
+}
+
 // argv: what this process was started with.
 static int bench(struct cli_bench *order, int argc, char **argv)
 {
+    if (order->options.list && wants_results(order))
+        return cli_error("bench: --list runs no line, and %s wants results", wants_results(order));
     if (order->way && order->options.peers)
         return cli_error("bench: --peers races against time, and --count takes none");
     if (order->way && order->options.threads > 1)
@@ -136,7 +148,13 @@ static int bench(struct cli_bench *order, int argc, char **argv)
         return CLI_USAGE;
     if (order->way)
         order->options.instructions = order->options.untimed = true;
-    return cli_bench_history(order, run_suite);
+    if (order->report || order->options.json) { // else the lines are out as soon as they are known
+        cli_catch_stops("\nfovea: bench: ends after this line, and keeps what is measured; once more: at once\n");
+        order->options.stop = &cli_stop;
+    }
+    const int code = cli_bench_history(order, run_suite);
+    cli_end_as_asked();
+    return code;
 }
 
 #else

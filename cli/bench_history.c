@@ -154,6 +154,9 @@ static int run_and_store(int (*suite)(const struct cli_bench *order), struct kee
             code = store(keep, &report);
         }
         report_free(&report);
+    } else if (code == CLI_FAILED) { // the lines would have said it
+        cli_error("bench: %s: nothing is kept of a run that %s", keep->order->history,
+                  cli_stop ? "was stopped" : "has a line that failed");
     }
     fovea_engine_destroy(engine);
     return code;

@@ -5,6 +5,7 @@
 
 #include "fovea/fovea.h"
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 
@@ -62,7 +63,7 @@ enum { CLI_THINGS = 64 };
 /// So many things, in CLI_THINGS bytes: "1 class", "2 classes", "0 kernels".
 const char *cli_things(char text[CLI_THINGS], uint64_t count, const char *thing);
 
-/// Writes text as a JSON string.
+/// Writes text as a JSON string; bytes that are no UTF-8 become U+FFFD.
 void cli_json_string(FILE *file, const char *text);
 
 /// Fills a file; false without memory.
@@ -73,6 +74,14 @@ typedef bool cli_fill(FILE *file, const void *arg);
 int cli_replace(const char *command, const char *path, cli_fill *fill, const void *arg);
 /// Whether that could be done, to be asked before the minutes that its content takes; false having said why not.
 bool cli_can_replace(const char *command, const char *path);
+
+/// From now on Ctrl-C, SIGTERM and a terminal that is closed only set cli_stop, so that the command can keep what it
+/// has; Ctrl-C or SIGTERM once more ends the program. A pipe that nobody reads fails instead of ending it. `said`
+/// (NULL: nothing) goes to stderr at once. Under nohup a closed terminal stays ignored.
+void cli_catch_stops(const char *said);
+extern volatile sig_atomic_t cli_stop; ///< the signal's number, or 0
+/// Where there was one, ends the program by it, as it would have ended: a script's loop stops, too.
+void cli_end_as_asked(void);
 
 /// Columns of the terminal that stderr is; CLI_COLUMNS where it does not tell.
 int cli_columns(void);

@@ -44,29 +44,6 @@ static const char help[] = "usage: fovea tune [OPTIONS]\n"
                            "  fovea tune --explain gemm 128x768x768 nt\n"
                            "  FOVEA_ISA=avx2 fovea tune --output p   a profile for that cap\n";
 
-static volatile sig_atomic_t stopped;
-
-static void on_stop(int number)
-{
-    (void)number;
-    stopped = 1;
-}
-
-// Ctrl-C, a system that shuts down and a terminal that is closed end the search; Ctrl-C or SIGTERM once more the
-// program. A terminal may say twice that it closes, and what is written to it then fails, which must not end what has
-// something to save. Under nohup it says nothing.
-static void listen_for_stops(void)
-{
-    const struct sigaction once = {.sa_handler = on_stop, .sa_flags = (int)SA_RESETHAND},
-                           always = {.sa_handler = on_stop};
-    struct sigaction was;
-    sigaction(SIGINT, &once, NULL);
-    sigaction(SIGTERM, &once, NULL);
-    if (sigaction(SIGHUP, NULL, &was) == 0 && was.sa_handler != SIG_IGN)
-        sigaction(SIGHUP, &always, NULL);
-    signal(SIGPIPE, SIG_IGN);
-}
-
 struct fovea_engine *cli_tune_engine(void)
 {
     char message[200] = "";
@@ -205,9 +182,9 @@ static int tune(struct cli_tune_arguments *a)
         code = CLI_USAGE;
     } else {
         a->tune.engine = engine;
-        a->tune.stop = &stopped;
+        a->tune.stop = &cli_stop;
         a->tune.tell = a->quiet ? NULL : tell;
-        listen_for_stops();
+        cli_catch_stops(NULL);
         if (!tune_run(&a->tune, &result)) {
             code = cli_error("tune: no memory");
         } else {

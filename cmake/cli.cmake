@@ -15,6 +15,7 @@ add_executable(fovea_cli
     cli/main.c
     cli/replace.c
     cli/run.c
+    cli/stop.c
     cli/tune.c
     cli/tune_diff.c
     cli/tune_explain.c

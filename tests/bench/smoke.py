@@ -139,7 +139,6 @@ def check_reports(folder, lines):
     check(("best peer" in drawn) == ("vs_best_peer" in raced.stdout), drawn)
 
     old = svg.read_bytes()
-    check(bench(*SMALL, "--list", "--report", svg).stdout.split() == lines and svg.read_bytes() == old, "--list")
     for place, why in ((folder / "none" / "r.svg", "No such file"), (folder, "Is a directory")):
         refused(why, *SMALL, "--report", place)
     refused("no line", "gemm", "--filter", "nonesuch", "--report", svg)
