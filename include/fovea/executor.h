@@ -21,9 +21,10 @@ struct fovea_executor {
                          void *arg);
 };
 
-/// What running a plan needs. shared and scratch must be 64-byte aligned; they may be uninitialised. Neither may
-/// overlap the other or any operand of the call. Plans, packed blobs and states of attention are 64-byte aligned, too.
-/// Tensors, caches and masks need only the alignment of their elements, in most cases that of a float.
+/// What running a plan needs. shared and scratch must be 64-byte aligned; they may be uninitialised, and NULL where the
+/// size is 0. Neither may overlap the other or any operand of the call. Plans, packed blobs and states of attention are
+/// 64-byte aligned, too. Tensors, caches and masks need only the alignment of their elements, in most cases that of a
+/// float.
 struct fovea_work {
     size_t shared_bytes;  ///< size of the one buffer that all workers of a call share
     size_t scratch_bytes; ///< size of the buffer of each worker, a multiple of 64; scratch is workers x scratch_bytes,
