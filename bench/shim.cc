@@ -4,7 +4,9 @@
 
 #include <benchmark/benchmark.h>
 
+#include <regex>
 #include <set>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -19,7 +21,8 @@ public:
     void ReportRuns(const std::vector<Run> &) override {}
 };
 
-// Names as the suites gave them, without the suffixes "/iterations:1/manual_time".
+// Names as the suites gave them, without the suffixes "/iterations:1/manual_time"; null for what is no number, where
+// Google Benchmark writes a NaN that JSON does not have.
 class PlainNames : public benchmark::JSONReporter {
 public:
     void ReportRuns(const std::vector<Run> &runs) override
@@ -32,7 +35,12 @@ public:
             run.run_name.time_type.clear();
             run.cpu_accumulated_time = run.real_accumulated_time; // that of reporting calls that are over says nothing
         }
+        std::ostream &out = GetOutputStream();
+        std::ostringstream text;
+        SetOutputStream(&text);
         benchmark::JSONReporter::ReportRuns(plain);
+        SetOutputStream(&out);
+        out << std::regex_replace(text.str(), std::regex("\": -?(NaN|Infinity)"), "\": null");
     }
 };
 

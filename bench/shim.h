@@ -17,7 +17,7 @@ enum { BENCH_COUNTERS = 24 };
 
 /// What a line measured.
 struct bench_result {
-    double seconds;    ///< of one call (the median); NAN where none was timed: the report has no number then
+    double seconds;    ///< of one call (the median); NAN where none was timed: null in the report
     uint64_t calls;    ///< calls that were timed
     const char *error; ///< NULL, or why there is no result
     bool left_out;     ///< it was not run, and is not in the report, nor is any after it

@@ -12,7 +12,7 @@ import sys
 import tempfile
 
 sys.path.append(str(pathlib.Path(__file__).parents[1] / "support"))
-from program import check, check_refused, finish, run  # noqa: E402
+from program import check, check_refused, finish, read_json, run  # noqa: E402
 
 QEMU, PLUGIN, VALGRIND, WAYS = sys.argv[1:5]
 PROGRAM = sys.argv[5:]
@@ -57,10 +57,10 @@ def bench(suite, way, *arguments):
 
 def test_suite(suite, way):
     results = [bench(suite, way, "--json") for _ in range(2)]
-    lines = [json.loads(result.stdout)["benchmarks"] for result in results]
+    lines = [read_json(result.stdout)["benchmarks"] for result in results]
     counts = [{line["name"]: line["instructions"] for line in side} for side in lines]
     check(len(counts[0]) >= 2 and counts[0] == counts[1] and min(counts[0].values()) > 1000, counts)
-    check(all(line["real_time"] != line["real_time"] for line in lines[0]), "no times", lines[0])
+    check(all(line["real_time"] is None for line in lines[0]), "no times", lines[0])
     return counts[0]
 
 

@@ -3,7 +3,6 @@
 
 usage: smoke.py built|absent PROGRAM...      (absent: the program was built without benchmarks)
 """
-import json
 import pathlib
 import re
 import sys
@@ -11,7 +10,7 @@ import tempfile
 from xml.etree import ElementTree
 
 sys.path.append(str(pathlib.Path(__file__).parents[1] / "support"))
-from program import check, check_refused, finish, run  # noqa: E402
+from program import check, check_refused, finish, read_json, run  # noqa: E402
 
 BUILT, PROGRAM = sys.argv[1] == "built", sys.argv[2:]
 NAME = re.compile(r"gemm/f32/(plain|packed|packed-gelu)/[nt][nt]/(?:\d+x)?(\d+)x(\d+)x(\d+)$")
@@ -38,7 +37,7 @@ def refused(must_say, *arguments):
 def report(*arguments, **environment):
     result = bench(*SMALL, "--json", *arguments, **environment)
     check(result.returncode == 0, arguments, environment, result.returncode, result.stderr)
-    return json.loads(result.stdout)
+    return read_json(result.stdout)
 
 
 def check_lines(lines):
@@ -69,7 +68,7 @@ def check_attention_race(empty):
         missing = bench(*ATTENTION, "--peers", "--json", "--threads", threads, "--filter", some, FOVEA_PEERS_DIR=empty)
         check(missing.returncode == 0 and "peer ONNX Runtime: not installed" in missing.stderr, missing)
         check("libxsmm" not in missing.stderr, "it has no attention", missing)
-        raced = json.loads(missing.stdout)
+        raced = read_json(missing.stdout)
         peers = check_race(raced)
         for line in raced["benchmarks"]:
             alone = not peers or re.search("/(softcap|dropout|statistics)/", line["name"])
@@ -82,7 +81,7 @@ def check_attention_race(empty):
 def check_layers():
     result = bench(*LAYER, "--json")
     check(result.returncode == 0, result)
-    kinds, lines = set(), json.loads(result.stdout)["benchmarks"]
+    kinds, lines = set(), read_json(result.stdout)["benchmarks"]
     for line in lines:
         name = re.match(r"layer/f32/(encoder|encoder-pre|decode|decode-gated)/(\d+),(\d+)((?:,\d+){3}|(?:,\d+){5})$",
                         line["name"])
@@ -105,11 +104,11 @@ def check_layers():
 def check_layer_race(empty):
     missing = bench(*LAYER, "--peers", "--json", FOVEA_PEERS_DIR=empty)
     check(missing.returncode == 0 and "peer ONNX Runtime: not installed" in missing.stderr, missing)
-    check(missing.stderr.count("peer ") == 1 and not check_race(json.loads(missing.stdout)), "no other has layers")
+    check(missing.stderr.count("peer ") == 1 and not check_race(read_json(missing.stdout)), "no other has layers")
     # With ONNX Runtime, where it is: it has all of them, and is right.
     whole = bench(*LAYER, "--peers", "--json")
     check(whole.returncode == 0, whole)
-    raced = json.loads(whole.stdout)
+    raced = read_json(whole.stdout)
     peers = check_race(raced)
     check(not peers or all("peer" in line for line in raced["benchmarks"]), peers, raced)
 
@@ -134,7 +133,7 @@ def check_reports(folder, lines):
     drawn = "".join(check_picture(svg, lines, inside_page=False).itertext())
     check("FMA peak " in drawn and "plain nt, few rows" in drawn and "plain nt, batches" in drawn, drawn)
     raced = bench(*ATTENTION, "--json", "--peers", "--report", page, FOVEA_PEERS_DIR=folder)
-    check(raced.returncode == 0 and len(json.loads(raced.stdout)["benchmarks"]) == len(attention), raced)
+    check(raced.returncode == 0 and len(read_json(raced.stdout)["benchmarks"]) == len(attention), raced)
     drawn = "".join(check_picture(page, attention, inside_page=True).itertext())
     check(("best peer" in drawn) == ("vs_best_peer" in raced.stdout), drawn)
 
@@ -164,7 +163,7 @@ def main():
     check(len(report("--filter", "-64x64x64$")["benchmarks"]) + 5 == len(whole["benchmarks"]), "all but some")
 
     named = bench("gemm", "plain/tt/2x5x33x7", "gemm/f32/packed/nn/1x18x9", "--min-time", "0", "--json")
-    names = [line["name"] for line in json.loads(named.stdout)["benchmarks"]]
+    names = [line["name"] for line in read_json(named.stdout)["benchmarks"]]
     check([name.split("/iterations")[0] for name in names] ==
           ["gemm/f32/plain/tt/2x5x33x7", "gemm/f32/packed/nn/1x18x9"], names)
     listed = bench("attention", "--list", "causal/1,4,2,9,9,16", "full/1,1,1,1,1,8", "--filter", "causal")
@@ -188,7 +187,7 @@ def main():
     attention = bench(*ATTENTION, "--json")
     check(attention.returncode == 0, attention)
     kinds = set()
-    for line in json.loads(attention.stdout)["benchmarks"]:
+    for line in read_json(attention.stdout)["benchmarks"]:
         name = re.match(r"attention/f32/([a-z0-9-]+)/(\d+,){5}\d+$", line["name"])
         check(name and "error_occurred" not in line and line["gflops"] > 0 and line["of_peak"] > 0, line)
         streams = name.group(1).startswith("decode") and not name.group(1).endswith("-l2")

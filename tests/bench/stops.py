@@ -3,7 +3,6 @@
 
 usage: stops.py PROGRAM...
 """
-import json
 import pathlib
 import re
 import signal
@@ -13,7 +12,7 @@ import tempfile
 import time
 
 sys.path.append(str(pathlib.Path(__file__).parents[1] / "support"))
-from program import check, environment, finish, run  # noqa: E402
+from program import check, environment, finish, read_json, run  # noqa: E402
 
 PROGRAM = sys.argv[1:]
 SMOKE = ["bench", "gemm", "--shapes", "smoke", "--min-time", "0.2"]
@@ -60,7 +59,7 @@ def test_picture(folder):
 def test_json(folder):
     process, out, error = stop('"name"', lambda p: p.send_signal(signal.SIGINT), "--json")
     check(process.returncode == -signal.SIGINT, process.returncode)
-    check(len(json.loads(out)["benchmarks"]) == lines_of(error, "JSON"), out)
+    check(len(read_json(out)["benchmarks"]) == lines_of(error, "JSON"), out)
 
 
 def test_history(folder):

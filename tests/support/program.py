@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the tests in Python share: checks that count, and programs run without the caller's settings."""
+import json
 import os
 import subprocess
 import sys
@@ -27,6 +28,11 @@ def run(command, variables=None, **more):
     """Runs a command and keeps what it prints, as text."""
     return subprocess.run([str(part) for part in command], env=environment(**(variables or {})), capture_output=True,
                           text=True, **more)
+
+
+def read_json(text):
+    """JSON as its standard has it: without NaN and Infinity, which Python reads."""
+    return json.loads(text, parse_constant=lambda name: check(False, name, "is no JSON"))
 
 
 def check_refused(result, must_say, output=""):
