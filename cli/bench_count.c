@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 bool cli_bench_wants_callgrind(const char *way)
@@ -76,14 +77,23 @@ int cli_bench_callgrind(int argc, char **argv)
     if (length >= (int)sizeof folder || !mkdtemp(folder))
         return cli_error("bench: no folder for callgrind in %s", temporary ? temporary : "/tmp");
     fflush(stdout);
+    cli_catch_stops(NULL); // to tidy up: Ctrl-C goes to both processes, but kill to this one alone
     int status = 0;
     const pid_t child = fork();
     if (child == 0) {
+        signal(SIGPIPE, SIG_DFL);
         exec_callgrind(folder, argc, argv);
         _exit(NO_VALGRIND);
     }
-    const bool ended = child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status);
+    pid_t got = -1;
+    while (child > 0 && (got = waitpid(child, &status, WNOHANG)) == 0) { // to block would miss a signal just before
+        if (cli_stop == SIGTERM)
+            kill(child, SIGTERM);
+        nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
+    }
     remove_folder(folder);
+    cli_end_as_asked();
+    const bool ended = got > 0 && WIFEXITED(status);
     if (!ended)
         return cli_error("bench: callgrind did not come to an end");
     if (WEXITSTATUS(status) == NO_VALGRIND)

@@ -3,6 +3,7 @@
 
 usage: stops.py PROGRAM...
 """
+import os
 import pathlib
 import re
 import signal
@@ -24,10 +25,10 @@ def default_signals():
         signal.signal(number, signal.SIG_DFL)
 
 
-def stop(wanted, act, *options):
+def stop(wanted, act, *options, **variables):
     """Runs the set, and acts when stdout has these letters: the process that ended, its stdout and its stderr."""
-    process = subprocess.Popen([*PROGRAM, *SMOKE, *map(str, options)], env=environment(), preexec_fn=default_signals,
-                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen([*PROGRAM, *SMOKE, *map(str, options)], env=environment(**variables),
+                               preexec_fn=default_signals, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     seen = ""
     while wanted not in seen and (line := process.stdout.readline()):
         seen += line
@@ -80,6 +81,17 @@ def test_reader(folder):
     check(result.returncode == 2 and lines_of(result.stderr, "full") == 1, result)
 
 
+def test_callgrind(folder):
+    """What it leaves in TMPDIR is removed, also when it does not come to an end. This one only waits."""
+    (folder / "valgrind").write_text("#!/bin/sh\necho here\nexec sleep 100\n")
+    (folder / "valgrind").chmod(0o755)
+    (folder / "tmp").mkdir()
+    process, _, error = stop("here", lambda p: p.send_signal(signal.SIGTERM), "--count", "callgrind",
+                             PATH=f"{folder}:{os.environ['PATH']}", TMPDIR=str(folder / "tmp"))
+    check(process.returncode == -signal.SIGTERM and error == "", process.returncode, error)
+    check(not list((folder / "tmp").iterdir()), "callgrind's folder is left")
+
+
 def test_nothing_to_keep():
     process, _, error = stop("\ngemm/f32/", lambda p: p.send_signal(signal.SIGINT))
     check(process.returncode == -signal.SIGINT and error == "", process.returncode, error)
@@ -96,6 +108,7 @@ with tempfile.TemporaryDirectory() as work:
     test_json(pathlib.Path(work))
     test_history(pathlib.Path(work))
     test_reader(pathlib.Path(work))
+    test_callgrind(pathlib.Path(work))
     test_nothing_to_keep()
     test_list(pathlib.Path(work))
 finish()
