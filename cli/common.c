@@ -242,13 +242,14 @@ void cli_progress(const char *what, size_t done, size_t total)
     static const char bar[WIDTH + 1] = "########################################";
     if (!isatty(STDERR_FILENO) || total == 0)
         return;
-    char count[48];
-    const int length = snprintf(count, sizeof count, "] %zu/%zu", done, total),
-              room = cli_columns() - length - (int)strlen(what) - 3,
+    char count[48], line[200];
+    const int length = snprintf(count, sizeof count, "] %zu/%zu", done, total), columns = cli_columns() - 1,
+              room = columns - length - (int)strlen(what) - 2,
               width = room < 0       ? 0
                       : room < WIDTH ? room
                                      : WIDTH;
-    fprintf(stderr, "\r%s [%-*.*s%s", what, width, (int)(done * (size_t)width / total), bar, count);
+    snprintf(line, sizeof line, "%s [%-*.*s%s", what, width, (int)(done * (size_t)width / total), bar, count);
+    fprintf(stderr, "\r%.*s", columns, line); // what wraps cannot be overwritten
     if (done == total)
         fputc('\n', stderr);
 }

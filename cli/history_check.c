@@ -139,8 +139,10 @@ static int check(struct history *history, struct order *order)
     } else if (missing) {
         if (order->json)
             print_json(&book, &(struct check){0});
-        code = cli_error("history check: no run of %s%s on branch %s", order->check.commit ? "commit " : "any commit",
-                         order->check.commit ? order->check.commit : "", order->check.branch);
+        code =
+            cli_error("history check: no run of %s%s on branch %s%s%s", order->check.commit ? "commit " : "any commit",
+                      order->check.commit ? order->check.commit : "", order->check.branch,
+                      order->machine ? " of machine " : "", order->machine ? order->machine : "");
         code = order->check.commit ? code : CLI_TOO_LITTLE;
     } else {
         code = cli_error("history check: no memory");

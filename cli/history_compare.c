@@ -111,7 +111,10 @@ static int compare_runs(const struct order *order, char **names)
         code = compare.worse ? CLI_FAILED : compare.judged ? CLI_OK : CLI_TOO_LITTLE;
         compare_free(&compare);
     } else {
-        code = unknown ? cli_error("history compare: no run of %s", unknown) : cli_error("history compare: no memory");
+        code = !unknown ? cli_error("history compare: no memory")
+                        : cli_error("history compare: no run of %s%s%s%s%s", unknown,
+                                    order->branch ? " on branch " : "", order->branch ? order->branch : "",
+                                    order->machine ? " of machine " : "", order->machine ? order->machine : "");
     }
     history_book_free(&book);
     history_close(history);

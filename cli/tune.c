@@ -84,7 +84,7 @@ static void tell(void *arg, const struct tune_progress *p)
     fputs("\r\033[K", stderr);
     if (columns >= CLI_COLUMNS) // on a narrow one the words say more
         room -= fprintf(stderr, "[%-*.*s] ", WIDTH, filled, bar);
-    fprintf(stderr, "%.*s%s", room > 0 ? room : 0, p->what, best);
+    fprintf(stderr, "%.*s%.*s", room > 0 ? room : 0, p->what, columns - 1, best);
 }
 
 static void print_end(const struct tune_result *r, const char *path)
