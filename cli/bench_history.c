@@ -24,6 +24,16 @@ struct keep {
     size_t sizes[CLI_BENCH_REPETITIONS];
 };
 
+// Whether the database takes a run, asked before the minutes that one needs; false having said why not.
+static bool can_store(const char *path)
+{
+    if (access(path, F_OK) != 0) // it is made with the first run
+        return cli_can_replace("bench", path);
+    struct history *const history = cli_history_open(path, HISTORY_WRITE);
+    history_close(history);
+    return history != NULL;
+}
+
 static bool begin(const struct cli_bench *order, struct keep *keep)
 {
     const uint64_t unsaid = order->way ? 1 : 5; // counting twice gives the same numbers
@@ -36,7 +46,7 @@ static bool begin(const struct cli_bench *order, struct keep *keep)
         return cli_error("bench: --history wants --commit NAME, say $(git rev-parse HEAD)"), false;
     if (order->time && !report_date(order->time, &keep->labels.time))
         return cli_error("bench: --time takes a date like 2026-01-31T12:00:00+01:00, not \"%s\"", order->time), false;
-    return true;
+    return can_store(order->history);
 }
 
 // Runs the suite once with its standard output going to memory. Returns the suite's exit code.

@@ -6,6 +6,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
 
 enum { BUSY_MS = 30000 }; // an import holds the lock for some 20 ms a report
 
@@ -175,6 +177,43 @@ static bool prepare_database(struct history *history, enum history_mode mode)
     return version == history_schema_version || (enter_wal(history) && migrate(history));
 }
 
+// Opens a file and prepares it; false with a message.
+static bool open_file(struct history *history, const char *name, int flags, enum history_mode mode)
+{
+    sqlite3_close(history->db); // of another try
+    if (sqlite3_open_v2(name, &history->db, flags, NULL) != SQLITE_OK)
+        return history_fail(history, "%s", sqlite3_errmsg(history->db));
+    if (mode == HISTORY_WRITE && sqlite3_db_readonly(history->db, "main") == 1)
+        return history_fail(history, "it cannot be written");
+    sqlite3_extended_result_codes(history->db, 0);
+    sqlite3_busy_timeout(history->db, BUSY_MS);
+    return prepare_database(history, mode);
+}
+
+// Where nothing may be written (an artifact, another user's folder) SQLite cannot make the index beside the database
+// that its readers share, and reads on only if told that nobody changes the file. That is so unless a writer has left
+// pages beside it.
+static bool open_unwritable(struct history *history, const char *path)
+{
+    const int refused = sqlite3_errcode(history->db);
+    const size_t room = 3 * strlen(path) + 32;
+    char *const name = malloc(room);
+    if (!name || (refused != SQLITE_READONLY && refused != SQLITE_CANTOPEN)) {
+        free(name);
+        return false;
+    }
+    struct stat beside;
+    snprintf(name, room, "%s-wal", path);
+    bool done = stat(name, &beside) != 0 || beside.st_size == 0;
+    size_t used = (size_t)snprintf(name, room, "file:");
+    for (size_t i = 0; path[i]; i++)
+        used += (size_t)snprintf(name + used, room - used, "%%%02x", (unsigned char)path[i]);
+    snprintf(name + used, room - used, "?immutable=1");
+    done = done && open_file(history, name, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, HISTORY_READ);
+    free(name);
+    return done;
+}
+
 struct history *history_open(const char *path, enum history_mode mode, char *message, size_t message_size)
 {
     struct history *const history = calloc(1, sizeof *history);
@@ -183,14 +222,7 @@ struct history *history_open(const char *path, enum history_mode mode, char *mes
         return NULL;
     }
     const int flags = SQLITE_OPEN_READWRITE | (mode == HISTORY_WRITE ? SQLITE_OPEN_CREATE : 0);
-    bool done = sqlite3_open_v2(path, &history->db, flags, NULL) == SQLITE_OK ||
-                history_fail(history, "%s", sqlite3_errmsg(history->db));
-    if (done) {
-        sqlite3_extended_result_codes(history->db, 0);
-        sqlite3_busy_timeout(history->db, BUSY_MS);
-        done = prepare_database(history, mode);
-    }
-    if (done)
+    if (open_file(history, path, flags, mode) || (mode == HISTORY_READ && open_unwritable(history, path)))
         return history;
     snprintf(message, message_size, "%s: %s", path, history->message);
     history_close(history);

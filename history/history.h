@@ -18,8 +18,9 @@ enum history_mode {
 };
 
 /// Opens a database, and brings an older schema up to date. Any number of readers and writers may have it open; a
-/// writer waits up to 30 s for another. NULL with one line in `message` where it cannot: no such file, not a database,
-/// not a history, written by a newer fovea.
+/// writer waits up to 30 s for another. Where nothing can be written (a folder of another user, a read-only mount) it
+/// is read all the same, unless a writer has left something beside it. NULL with one line in `message` where it cannot:
+/// no such file, not a database, not a history, written by a newer fovea.
 struct history *history_open(const char *path, enum history_mode mode, char *message, size_t message_size);
 /// Closes it. NULL is legal.
 void history_close(struct history *history);

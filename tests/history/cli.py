@@ -279,6 +279,8 @@ def test_bench(folder):
     if "instructions" not in counts:
         print("instructions: not counted here: single steps are not allowed, or take too long")
     refused("wants --commit", *suite, "--history", db)
+    refused("No such file", *suite, "--history", "/nonexistent/x.db", "--commit", "x", "--min-time", "100")  # at once
+    refused("not a database", *suite, "--history", __file__, "--commit", "x", "--min-time", "100")
     refused("go with --history", *suite, "--commit", "x")
     refused("--repetitions takes", *suite, "--history", db, "--commit", "x", "--repetitions", "many")
     refused("--commit wants a value", *suite, "--history", db, "--commit")

@@ -7,6 +7,7 @@
 #include "history/schema.h"
 #include "tests/support/test.h"
 
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -187,6 +188,31 @@ static void test_versions(void)
     CHECK(access(path_of("nonesuch.db"), F_OK) != 0, "reading made a file");
 }
 
+// A database in a folder where nothing can be written is read, unless somebody has left what is not in it yet.
+static void test_unwritable(void)
+{
+    static const char name[] = "odd ?#%41.db";
+    struct history *history = open_or_fail(name, HISTORY_WRITE);
+    history_close(history);
+    const bool root = geteuid() == 0;
+    CHECK(chmod(path_of(name), 0444) == 0 && chmod(folder, 0555) == 0 && (!root || seteuid(65534) == 0), "unwritable");
+    char message[300];
+    CHECK(!history_open(path_of(name), HISTORY_WRITE, message, sizeof message), "it can be written");
+    history = open_or_fail(name, HISTORY_READ);
+    struct history_book book;
+    CHECK(history && history_read(history, &(struct history_filter){0}, &book), "it cannot be read");
+    history_book_free(&book);
+    history_close(history);
+    CHECK((!root || seteuid(0) == 0) && chmod(folder, 0700) == 0, "writable again");
+    char beside[300];
+    snprintf(beside, sizeof beside, "%s-wal", path_of(name));
+    FILE *const left = fopen(beside, "w");
+    CHECK(left && fputs("pages", left) > 0 && fclose(left) == 0 && chmod(beside, 0) == 0, "%s", beside);
+    CHECK(chmod(folder, 0555) == 0 && (!root || seteuid(65534) == 0), "unwritable");
+    CHECK(!history_open(path_of(name), HISTORY_READ, message, sizeof message), "half of it is read");
+    CHECK((!root || seteuid(0) == 0) && chmod(folder, 0700) == 0, "writable again");
+}
+
 // Rows that no program of ours writes: of runs and points that are not there, or more repetitions than a point counts.
 // They are passed over.
 static void test_strange_rows(void)
@@ -346,6 +372,7 @@ int main(int argc, char **argv)
         test_idempotent();
         test_disturbed();
         test_versions();
+        test_unwritable();
         test_strange_rows();
         test_damaged();
         test_writers();
