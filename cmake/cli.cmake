@@ -47,9 +47,11 @@ if(FOVEA_BUILD_HISTORY)
         cli/history_import.c
         cli/history_report.c
     )
-    # What a run was built with is part of its environment.
+    # What a run was built with is part of its environment; the folder it was built in is none, and would make the
+    # program another one in every folder (Debian's flags name it).
     string(TOUPPER "${CMAKE_BUILD_TYPE}" FOVEA_BUILD_TYPE)
     string(STRIP "${CMAKE_C_FLAGS} ${CMAKE_C_FLAGS_${FOVEA_BUILD_TYPE}}" FOVEA_C_FLAGS)
+    string(REGEX REPLACE " *-f(file|debug|macro)-prefix-map=[^ ]*" "" FOVEA_C_FLAGS "${FOVEA_C_FLAGS}")
     set(FOVEA_COMPILER "${CMAKE_C_COMPILER_ID} ${CMAKE_C_COMPILER_VERSION}")
     set_source_files_properties(cli/bench_history.c PROPERTIES COMPILE_DEFINITIONS
         "_GNU_SOURCE=1;FOVEA_COMPILER=\"${FOVEA_COMPILER}\";FOVEA_FLAGS=\"${FOVEA_C_FLAGS}\"")
