@@ -6,6 +6,7 @@
 
 #include <math.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static const char help[] = "usage: fovea tune [OPTIONS]\n"
@@ -167,6 +168,8 @@ static int tune(struct cli_tune_arguments *a)
     else if (!tune_destination(a->system, path, sizeof path))
         return cli_error("tune: no place for the profile: give --output FILE%s",
                          cli_setting("FOVEA_PROFILE") ? "; FOVEA_PROFILE names none" : " or set HOME");
+    if (a->system)
+        umask(022); // folders that are made, too, are for all users
     if (a->report && strcmp(a->report, path) == 0)
         return cli_error("tune: --report %s: the profile goes there", path);
     struct fovea_engine *const engine = cli_tune_engine();
