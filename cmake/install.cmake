@@ -1,8 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 # Installs the libraries, headers, program, weights, licence, a CMake config and relocatable pkg-config files.
 set(FOVEA_INSTALL_CMAKE ${CMAKE_INSTALL_LIBDIR}/cmake/fovea)
-# The prefix in a .pc file is found from where the file lies, so an installed tree may be moved.
-file(RELATIVE_PATH FOVEA_PC_PREFIX /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
+# The prefix in a .pc file is found from where the file lies, so an installed tree may be moved; not one of folders that
+# are given from the root, as NixOS gives them.
+if(IS_ABSOLUTE ${CMAKE_INSTALL_LIBDIR})
+    set(FOVEA_PC_PREFIX ${CMAKE_INSTALL_PREFIX})
+else()
+    file(RELATIVE_PATH FOVEA_PC_PREFIX /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
+    string(PREPEND FOVEA_PC_PREFIX "\${pcfiledir}/")
+endif()
+foreach(folder LIBDIR INCLUDEDIR)
+    set(FOVEA_PC_${folder} ${CMAKE_INSTALL_${folder}})
+    if(NOT IS_ABSOLUTE ${FOVEA_PC_${folder}})
+        string(PREPEND FOVEA_PC_${folder} "\${prefix}/")
+    endif()
+endforeach()
 
 # fovea_install(LIBRARY RUNTIME DEVELOPMENT DESCRIPTION TEXT [REQUIRES PACKAGE] [LIBS NAME...] [LIBS_PRIVATE NAME...]):
 # a library in these two components of the installation, and how CMake and pkg-config find it. Each library has a file
