@@ -225,5 +225,7 @@ int cli_bench(int argc, char **argv)
         return cli_bench_tune(argc - 1, argv + 1);
     if (strcmp(argv[1], "gemm") == 0 || strcmp(argv[1], "attention") == 0 || strcmp(argv[1], "layer") == 0)
         return bench_suite(argc, argv);
-    return cli_error("bench: no suite \"%s\"; fovea bench --help lists them", argv[1]);
+    return cli_error(*argv[1] == '-' ? "bench: the suite comes before \"%s\": gemm, attention, layer or tune"
+                                     : "bench: no suite \"%s\"; fovea bench --help lists them",
+                     argv[1]);
 }

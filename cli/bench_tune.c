@@ -114,7 +114,7 @@ static void bench(const struct arguments *a, const struct fovea_engine *base, co
         printf("[");
     else
         printf("%-36s %7s\n", "", "gain");
-    for (size_t i = 0; i < tune_held_out_count; i++) {
+    for (size_t i = 0; i < tune_held_out_count && !cli_stop && !ferror(stdout); i++) {
         const struct tune_held_out *const shape = &tune_held_out[i];
         const struct tune_versus v = tune_compare(base, tuned, shape, (uint32_t)a->pairs);
         struct fovea_engine *const best = a->best > 0 ? tune_best_engine(tuned, shape, a->best) : NULL;
@@ -156,8 +156,11 @@ int cli_bench_tune(int argc, char **argv)
         return left < 0 ? CLI_OK : CLI_USAGE;
     struct fovea_engine *const base = engine_of(a.against, false), *const tuned =
                                                                        base ? engine_of(a.profile, true) : NULL;
-    if (tuned)
+    if (tuned) {
+        cli_catch_stops("\nfovea: bench tune: ends after this product; once more: at once\n");
         bench(&a, base, tuned);
+        cli_end_as_asked();
+    }
     fovea_engine_destroy(base);
     fovea_engine_destroy(tuned);
     return tuned ? CLI_OK : CLI_USAGE;

@@ -219,6 +219,7 @@ def main():
     refused("--min-time takes", "gemm", "--min-time", "soon")
     refused("unknown option", "gemm", "--fast")
     refused('no suite "fft"', "fft")
+    refused('the suite comes before "--peers"', "--peers", "gemm")
 
 
 main()

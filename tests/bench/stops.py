@@ -25,9 +25,9 @@ def default_signals():
         signal.signal(number, signal.SIG_DFL)
 
 
-def stop(wanted, act, *options, **variables):
+def stop(wanted, act, *options, suite=None, **variables):
     """Runs the set, and acts when stdout has these letters: the process that ended, its stdout and its stderr."""
-    process = subprocess.Popen([*PROGRAM, *SMOKE, *map(str, options)], env=environment(**variables),
+    process = subprocess.Popen([*PROGRAM, *(suite or SMOKE), *map(str, options)], env=environment(**variables),
                                preexec_fn=default_signals, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     seen = ""
     while wanted not in seen and (line := process.stdout.readline()):
@@ -61,6 +61,9 @@ def test_json(folder):
     process, out, error = stop('"name"', lambda p: p.send_signal(signal.SIGINT), "--json")
     check(process.returncode == -signal.SIGINT, process.returncode)
     check(len(read_json(out)["benchmarks"]) == lines_of(error, "JSON"), out)
+    process, out, error = stop("{", lambda p: p.send_signal(signal.SIGINT), suite=["bench", "tune", "--json"],
+                               FOVEA_PROFILE="none")
+    check(process.returncode in (0, -signal.SIGINT) and read_json(out), process.returncode, out, error)
 
 
 def test_history(folder):
