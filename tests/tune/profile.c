@@ -369,5 +369,8 @@ int main(void)
     test_places();
     test_atomic();
     test_bits();
+    char command[80];
+    snprintf(command, sizeof command, "rm -r %s", folder);
+    CHECK(system(command) == 0, "%s", command);
     return test_done();
 }
