@@ -70,12 +70,42 @@ static void run_dropout(const struct fovea_rowwise_layout *plan, const struct fo
     }
 }
 
-// The position of a row, or of the sequence that begins there.
+// The sequence of a row, [begin, end).
+struct sequence {
+    size_t number, begin, end;
+};
+
+static struct sequence sequence_of(const struct fovea_rowwise_args *args, size_t row)
+{
+    if (args->row_starts == NULL) {
+        const size_t begin = row - row % args->len;
+        return (struct sequence){row / args->len, begin, begin + fovea_min(args->len, args->rows - begin)};
+    }
+    size_t low = 0, high = args->sequences; // starts[low] <= row < starts[high]
+    while (high - low > 1) {
+        const size_t middle = low + (high - low) / 2;
+        if (args->row_starts[middle] <= row) {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    return (struct sequence){low, args->row_starts[low], args->row_starts[low + 1]};
+}
+
+// The position of a sequence's first row.
+static size_t start_of(const struct fovea_rowwise_args *args, size_t sequence)
+{
+    return args->starts != NULL ? args->starts[sequence] : args->position;
+}
+
 static size_t position_of(const struct fovea_rowwise_args *args, size_t row)
 {
-    return args->positions != NULL ? args->positions[row]
-           : args->starts != NULL  ? args->starts[row / args->len] + row % args->len
-                                   : args->position + row % args->len;
+    if (args->positions != NULL) {
+        return args->positions[row];
+    }
+    const struct sequence sequence = sequence_of(args, row);
+    return start_of(args, sequence.number) + (row - sequence.begin);
 }
 
 // The heads of one row.
@@ -136,24 +166,42 @@ static void run_task(const struct fovea_job *job, void *scratch, uint32_t task)
 
 const struct fovea_operator fovea_rowwise_operator = {.begin = begin, .task = run_task};
 
+static enum fovea_status check_row_starts(const struct fovea_rowwise_args *args, const struct fovea_why *why)
+{
+    const uint32_t *const starts = args->row_starts;
+    FOVEA_REQUIRE(starts[0] == 0 && starts[args->sequences] == args->rows, FOVEA_ERR_SHAPE, why,
+                  "rowwise: args.row_starts is from %u to %u, not from 0 to %zu", (unsigned)starts[0],
+                  (unsigned)starts[args->sequences], args->rows);
+    for (size_t s = 0; s < args->sequences; s++) {
+        FOVEA_REQUIRE(starts[s] <= starts[s + 1], FOVEA_ERR_SHAPE, why,
+                      "rowwise: args.row_starts[%zu] is %u, below the %u before it", s + 1, (unsigned)starts[s + 1],
+                      (unsigned)starts[s]);
+    }
+    return FOVEA_OK;
+}
+
 // Checks that the position of each row exists.
 static enum fovea_status check_positions(const struct fovea_rowwise_desc *d, const struct fovea_rowwise_args *args,
                                          const struct fovea_why *why)
 {
     FOVEA_REQUIRE_POINTERS("rowwise", why, {"args.cos", args->cos}, {"args.sin", args->sin});
-    if (args->positions == NULL) {
-        FOVEA_REQUIRE(args->len >= 1, FOVEA_ERR_SHAPE, why, "rowwise: args.len is 0");
-        for (size_t r = 0, len; r < (args->starts != NULL ? args->rows : 1); r += len) { // sequence by sequence
-            len = fovea_min(args->len, args->rows - r);
-            FOVEA_REQUIRE(len <= d->rotary_positions && position_of(args, r) <= d->rotary_positions - len,
-                          FOVEA_ERR_SHAPE, why, "rowwise: %zu rows from position %zu on, of %zu", len,
-                          position_of(args, r), d->rotary_positions);
-        }
-    }
     for (size_t r = 0; args->positions != NULL && r < args->rows; r++) {
         FOVEA_REQUIRE(args->positions[r] < d->rotary_positions, FOVEA_ERR_SHAPE, why,
                       "rowwise: args.positions[%zu] is %u of %zu", r, (unsigned)args->positions[r],
                       d->rotary_positions);
+    }
+    if (args->positions != NULL) {
+        return FOVEA_OK;
+    }
+    FOVEA_REQUIRE(args->len >= 1 || args->row_starts != NULL, FOVEA_ERR_SHAPE, why, "rowwise: args.len is 0");
+    FOVEA_TRY(args->row_starts != NULL ? check_row_starts(args, why) : FOVEA_OK);
+    const bool alike = args->row_starts == NULL && args->starts == NULL; // the first one is as long as any
+    for (size_t r = 0; r < (alike ? 1 : args->rows);) {
+        const struct sequence sequence = sequence_of(args, r);
+        const size_t len = sequence.end - sequence.begin, start = start_of(args, sequence.number);
+        FOVEA_REQUIRE(len <= d->rotary_positions && start <= d->rotary_positions - len, FOVEA_ERR_SHAPE, why,
+                      "rowwise: %zu rows from position %zu on, of %zu", len, start, d->rotary_positions);
+        r = sequence.end;
     }
     return FOVEA_OK;
 }

@@ -76,17 +76,23 @@ struct fovea_rowwise_args {
     uint32_t site;    ///< distinguishes the dropouts of a model
     uint32_t eval;    ///< 1: no dropout in this call; the bits are those of dropout 0: x, or x + x2
     uint64_t element; ///< the number of element (0, 0)
-    // ROTARY: row r has position positions[r] or, if that is NULL, starts[r / len] + r % len or, if that is NULL, too,
-    // position + r % len.
+    // ROTARY: row r has position positions[r] or, if that is NULL, the position of its sequence's first row plus its
+    // number in the sequence. Sequences have len rows each or, in a ragged batch, those that row_starts says.
     const float *cos, *sin;    ///< (rotary_positions, rotary_dim / 2) dense
     const uint32_t *positions; ///< NULL, or one per row, each below rotary_positions
-    size_t position, len;      ///< without positions: a sequence has len rows, at least 1
-    const size_t *starts;      ///< NULL, or one per sequence, replacing position: that of its first row
+    size_t position;           ///< of the first row of every sequence
+    const size_t *starts;      ///< NULL, or one per sequence, replacing position
+    size_t len;                ///< at least 1; ignored with positions or row_starts
+    /// NULL, or `sequences` + 1 ascending numbers from 0 to rows: sequence s is the rows from row_starts[s] to before
+    /// row_starts[s + 1].
+    const uint32_t *row_starts;
+    size_t sequences; ///< ignored without row_starts
 };
 
 /// As in fovea/gemm.h. A row-wise plan has one phase and needs neither shared nor scratch. Errors of the plan: NULL,
 /// STRUCT, ENUM, STRIDE, OVERFLOW, VALUE (eps, dropout), SHAPE (heads, rotary_dim), ALIGN (plan). Errors of a run:
-/// NULL, STRUCT (not a row-wise plan), SHAPE (rows above the plan's, a position beyond rotary_positions, len 0), STRIDE
+/// NULL, STRUCT (not a row-wise plan), SHAPE (rows above the plan's, a position beyond rotary_positions, len 0,
+/// row_starts), STRIDE
 /// (y is x or x2 with another stride), VALUE (no workers), ENUM (eval).
 FOVEA_API size_t fovea_rowwise_plan_size(void);
 FOVEA_API enum fovea_status fovea_rowwise_plan(const struct fovea_engine *engine, const struct fovea_rowwise_desc *desc,

@@ -34,9 +34,11 @@ static void expect(const struct fovea_rowwise_desc *d, const struct fovea_rowwis
 {
     const size_t dim = d->cols / d->heads, pairs = d->rotary_dim / 2;
     for (size_t r = 0; r < a->rows; r++) {
-        const size_t position = a->positions ? a->positions[r]
-                                : a->starts  ? a->starts[r / a->len] + r % a->len
-                                             : a->position + r % a->len;
+        size_t sequence = a->len ? r / a->len : 0, begin = sequence * a->len;
+        while (a->row_starts && a->row_starts[sequence + 1] <= r)
+            begin = a->row_starts[++sequence];
+        const size_t start = a->starts ? a->starts[sequence] : a->position;
+        const size_t position = a->positions ? a->positions[r] : start + (r - begin);
         for (size_t h = 0; h < d->heads; h++) {
             const float *const x = a->x + r * d->ldx + h * dim;
             float *const to = y + r * d->ldy + h * dim;
@@ -82,6 +84,17 @@ static void test_draw(int number)
         for (size_t s = 0; s < sequences; s++)
             starts[s] = test_below(&rng, (uint32_t)(d.rotary_positions - a.len) + 1);
         a.starts = test_below(&rng, 2) ? starts : NULL;
+        if (test_below(&rng, 2)) { // of at most len rows each, so at least as many sequences
+            uint32_t *const rows = test_memory((d.rows + sequences + 1) * sizeof *rows, TEST_HIGH);
+            size_t *const each = test_memory((d.rows + sequences) * sizeof *each, TEST_HIGH);
+            for (rows[0] = 0; rows[a.sequences] < d.rows; a.sequences++) {
+                const uint32_t left = (uint32_t)d.rows - rows[a.sequences];
+                const uint32_t most = a.sequences < sequences ? test_below(&rng, (uint32_t)a.len + 1) : (uint32_t)a.len;
+                each[a.sequences] = test_below(&rng, (uint32_t)(d.rotary_positions - a.len) + 1);
+                rows[a.sequences + 1] = rows[a.sequences] + (most < left ? most : left);
+            }
+            a.row_starts = rows, a.starts = a.starts ? each : NULL, a.len = 0;
+        }
     }
     const size_t in = (d.rows - 1) * d.ldx + d.cols, out = (d.rows - 1) * d.ldy + d.cols;
     const float *const x = some(in), *const before = in_place ? x : some(out);
@@ -138,6 +151,13 @@ static void test_refused(void)
     REFUSED((a.starts = starts, a.len = 3), FOVEA_OK) // the last sequence has one row
     REFUSED((a.starts = second, a.len = 2), FOVEA_ERR_SHAPE)
     REFUSED((a.starts = huge, a.len = 2), FOVEA_ERR_SHAPE)
+    static const uint32_t rows[] = {0, 1, 1, ROWS}, late[] = {1, 2, 3, ROWS}, few[] = {0, 1, 2, ROWS - 1};
+    static const uint32_t back[] = {0, 3, 2, ROWS};
+    REFUSED((a.row_starts = rows, a.sequences = 3, a.len = 0), FOVEA_OK)
+    REFUSED((a.row_starts = rows, a.sequences = 3, a.starts = starts), FOVEA_ERR_SHAPE) // 3 rows from 4 on
+    REFUSED((a.row_starts = late, a.sequences = 3), FOVEA_ERR_SHAPE)
+    REFUSED((a.row_starts = few, a.sequences = 3), FOVEA_ERR_SHAPE)
+    REFUSED((a.row_starts = back, a.sequences = 3), FOVEA_ERR_SHAPE)
     REFUSED((a.starts = starts, a.len = 0), FOVEA_ERR_SHAPE)
 #undef REFUSED
 }
