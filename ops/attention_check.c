@@ -94,8 +94,8 @@ static enum fovea_status check_inputs(const struct fovea_attention_layout *plan,
     const struct fovea_attention_desc *const d = &plan->desc;
     FOVEA_REQUIRE_LIMITS("attention", why, {"args.batch", args->batch, d->batch}, {"args.q_len", args->q_len, d->q_len},
                          {"args.kv_len", args->kv_len, d->kv_len});
-    FOVEA_REQUIRE(args->eval <= 1, FOVEA_ERR_ENUM, why, "attention: args.eval is %u, neither 0 nor 1",
-                  (unsigned)args->eval);
+    const struct fovea_size flags[] = {{"args.eval", args->eval}, {"args.kv_new_queries", args->kv_new_queries}};
+    FOVEA_TRY(fovea_check_flags(flags, FOVEA_COUNT(flags), "attention", why));
     if (args->batch == 0 || d->heads == 0) {
         return FOVEA_OK;
     }
@@ -185,7 +185,7 @@ enum fovea_status fovea_explain_attention_call(const void *plan, const struct fo
     const bool apart = args->batch > 1 && args->q_starts == NULL && args->batch_strides == NULL;
     const struct fovea_asked asked[] = {
         {args->q_offsets != NULL, "q_offsets", NAN},
-        {args->kv_past != NULL, "kv_past and new keys", (double)args->kv_new},
+        {args->kv_past != NULL, "kv_past and new keys", args->kv_new_queries ? NAN : (double)args->kv_new},
         {args->q_starts != NULL, "ragged", NAN},
         {apart && (args->q_len < d->q_len || args->kv_len < d->kv_len), "batch strides as planned", NAN},
         {args->lse != NULL, "lse", NAN},

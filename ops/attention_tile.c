@@ -77,7 +77,7 @@ static struct range see_range(const struct fovea_attention_tile *tile, size_t i,
     size_t begin = args->kv_begin, end = args->kv_len;
     if (args->kv_past != NULL) {
         const size_t past = fovea_min(args->kv_past[tile->batch], end);
-        end = past + fovea_min(args->kv_new, end - past);
+        end = past + fovea_min(args->kv_new_queries ? args->q_len : args->kv_new, end - past);
     }
     // In a layer's call without lengths kv_lens is NULL: all keys count. fovea_attention itself refuses that.
     if (d->kv_len_kind != FOVEA_KV_LEN_ALL && args->kv_lens != NULL) {

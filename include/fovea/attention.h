@@ -133,9 +133,10 @@ struct fovea_attention_args {
     /// NULL, or one per batch entry, which has no more than kv_past[b] + kv_new of the kv_len keys: in a cache of
     /// sequences of different lengths, those it had and the new ones of this call.
     const size_t *kv_past;
-    size_t kv_new;       ///< ignored without kv_past
-    const uint8_t *mask; ///< required if the descriptor asks for it, and NULL otherwise; likewise bias, blocks and
-                         ///< segments
+    size_t kv_new;           ///< ignored without kv_past
+    uint32_t kv_new_queries; ///< 1: in place of kv_new, an entry has as many new keys as queries
+    const uint8_t *mask;     ///< required if the descriptor asks for it, and NULL otherwise; likewise bias, blocks and
+                             ///< segments
     const float *bias;
     const uint8_t *blocks;      ///< [b * blocks_batch + h * blocks_head + i / block_rows * blocks_row + j / block_keys]
     const uint32_t *q_segments; ///< (batch, q_len) of this call, dense. Ragged: entry b begins at q_starts[b].

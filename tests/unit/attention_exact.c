@@ -38,7 +38,8 @@ bool attention_case_sees(const struct attention_case *c, size_t b, size_t h, siz
     if (j >= a->kv_len || (d->kv_len_kind == FOVEA_KV_LEN_BATCH && j >= a->kv_lens[b]) ||
         (d->kv_len_kind == FOVEA_KV_LEN_BATCH_ROW && j >= a->kv_lens[b * a->q_len + i]))
         return false;
-    if (a->kv_past && j >= a->kv_new && j - a->kv_new >= a->kv_past[b])
+    const size_t news = a->kv_new_queries ? a->q_len : a->kv_new;
+    if (a->kv_past && j >= news && j - news >= a->kv_past[b])
         return false;
     // Of at least 64 bits, and exact so.
     const long double most = 0x1p62L, asked = (long double)(a->q_offsets ? a->q_offsets[b] : a->q_offset);

@@ -40,6 +40,7 @@ static void draw_ends(struct attention_case *c)
         past[b] = check_chance(rng, 10) ? SIZE_MAX : check_below(rng, a->kv_len + 2);
     a->q_offsets = check_chance(rng, 30) ? each : NULL;
     a->kv_past = check_chance(rng, 20) ? past : NULL, a->kv_new = check_below(rng, 21) - 1;
+    a->kv_new_queries = check_chance(rng, 30);
     if (check_chance(rng, 30)) {
         const int64_t most = INT64_C(1) << 62, at = a->q_offset;
         const bool furthest = at == INT64_MAX || at == INT64_MIN;
