@@ -13,7 +13,11 @@ static struct fovea_mha_args self_args(const struct fovea_layer_args *args)
                                    .kv_len = args->len,
                                    .position = args->position,
                                    .positions = args->positions,
+                                   .starts = args->starts,
                                    .cache = args->self_cache,
+                                   .pool = args->self_pool,
+                                   .pages = args->pages,
+                                   .pages_batch = args->pages_batch,
                                    .rotary_cos = args->rotary_cos,
                                    .rotary_sin = args->rotary_sin,
                                    .kv_lens = args->lens,
@@ -30,6 +34,7 @@ static struct fovea_mha_args cross_args(const struct fovea_layer_args *args)
                                    .kv_len = args->memory_len,
                                    .position = args->position, // they name what is dropped
                                    .positions = args->beams == 1 ? args->positions : NULL,
+                                   .starts = args->starts,
                                    .cache = args->cross_cache,
                                    .kv_lens = args->memory_lens,
                                    .seed = args->seed,
@@ -69,7 +74,7 @@ void fovea_layer_part_args(const void *composite, const void *call, void *shared
     const float *const in = step->in == LAYER_X ? args->x : buffers[step->in];
     const float *const residual = step->residual == LAYER_X ? args->x : buffers[step->residual];
     float *const to = buffers[step->out];
-    const size_t rows = args->batch * args->len;
+    const size_t rows = args->starts != NULL ? args->starts[args->batch] : args->batch * args->len;
     switch (step->part) {
     case LAYER_SELF:
         out->mha = self_args(args);
@@ -138,7 +143,12 @@ static enum fovea_status check_given(const struct fovea_layer_desc *desc, const 
         {"memory", args->memory, desc->decoder && !desc->cached, desc->decoder ? "cross_cache has its keys" : no_cross},
         {"memory_lens", args->memory_lens, desc->decoder, no_cross},
         {"positions", args->positions, desc->cached, uncached},
-        {"self_cache", args->self_cache, desc->cached, uncached},
+        {"starts", args->starts, desc->cached || !desc->decoder,
+         "a decoder without caches has a memory for each sequence"},
+        {"self_cache", args->self_cache, desc->cached && desc->page_keys == 0,
+         desc->cached ? "keys are in pages" : uncached},
+        {"self_pool", args->self_pool, desc->page_keys != 0, "the plan has no page_keys"},
+        {"pages", args->pages, desc->page_keys != 0, "the plan has no page_keys"},
         {"cross_cache", args->cross_cache, desc->cached && desc->decoder, desc->decoder ? uncached : no_cross},
         {"rotary_cos", args->rotary_cos, desc->rotary_dim != 0, "the plan has no rotary_dim"},
         {"rotary_sin", args->rotary_sin, desc->rotary_dim != 0, "the plan has no rotary_dim"},
@@ -162,8 +172,10 @@ enum fovea_status fovea_layer_check(const struct layer_plan *plan, const struct 
     if (empty(args))
         return FOVEA_OK;
     FOVEA_REQUIRE_POINTERS("layer", why, {"args.weights", args->weights}, {"args.x", args->x}, {"args.y", args->y});
-    if (desc->cached)
+    if (desc->cached && desc->page_keys == 0)
         FOVEA_REQUIRE_POINTERS("layer", why, {"args.self_cache", args->self_cache});
+    if (desc->page_keys != 0)
+        FOVEA_REQUIRE_POINTERS("layer", why, {"args.self_pool", args->self_pool}, {"args.pages", args->pages});
     if (desc->cached && desc->decoder)
         FOVEA_REQUIRE_POINTERS("layer", why, {"args.cross_cache", args->cross_cache});
     FOVEA_TRY(check_given(desc, args, why));
@@ -183,6 +195,8 @@ enum fovea_status fovea_layer_check(const struct layer_plan *plan, const struct 
                       "layer: args.beams is %zu, which does not divide args.batch, %zu", args->beams, args->batch);
         FOVEA_REQUIRE(!args->positions || args->beams == 1 || desc->dropout == 0 || args->eval, FOVEA_ERR_UNSUPPORTED,
                       why, "layer: args.positions with beams and dropout: rows of one memory have one position");
+        FOVEA_REQUIRE(!args->starts || args->beams == 1, FOVEA_ERR_UNSUPPORTED, why,
+                      "layer: args.starts with %zu beams", args->beams);
         FOVEA_REQUIRE(desc->cached || !args->memory_len || args->memory, FOVEA_ERR_NULL, why,
                       "layer: args.memory is NULL");
         struct fovea_mha_args cross = cross_args(args);
@@ -205,6 +219,7 @@ enum fovea_status fovea_explain_layer_call(const void *plan, const struct fovea_
     const struct fovea_asked asked[] = {
         {args->lens != NULL, "lens", NAN},
         {args->memory_lens != NULL, "memory_lens", NAN},
+        {args->starts != NULL, "rows", args->starts && args->batch ? (double)args->starts[args->batch] : NAN},
         {args->eval != 0, "no dropout", NAN},
     };
     const struct fovea_size sizes[] = {{"args.batch", args->batch}, {"args.len", args->len}};

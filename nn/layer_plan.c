@@ -60,6 +60,8 @@ static enum fovea_status check_desc(const struct fovea_layer_desc *desc, const c
                   "%s: activation is %u, not within 0 to %d", whole, (unsigned)desc->activation, FOVEA_ACTIVATION_SILU);
     FOVEA_REQUIRE(!desc->decoder || !desc->causal, FOVEA_ERR_VALUE, why,
                   "%s: a decoder is causal by itself: causal is for a layer without cross-attention", whole);
+    FOVEA_REQUIRE(desc->cached || desc->page_keys == 0, FOVEA_ERR_VALUE, why,
+                  "%s: page_keys is %zu, but the layer is not cached", whole, desc->page_keys);
     FOVEA_REQUIRE(!desc->cached || is_causal(desc), FOVEA_ERR_SHAPE, why,
                   "%s: only a decoder or a causal layer has caches", whole);
     const struct fovea_size sizes[] = {{"width", desc->width}, {"ffn", desc->ffn}, {"beams", desc->beams}};
@@ -95,6 +97,8 @@ static enum fovea_status plan_attention(const struct fovea_part_of *layer, const
     mha.heads = desc->heads;
     mha.kv_heads = desc->kv_heads;
     mha.new_len = desc->len;
+    mha.page_keys = cross ? 0 : desc->page_keys;
+    mha.rows = desc->decoder && !desc->cached ? 0 : desc->rows; // keys of a memory are no rows of x
     FOVEA_REQUIRE(fovea_mul(desc->len, cross ? desc->beams : 1, &mha.q_len), FOVEA_ERR_OVERFLOW, of.why,
                   "%s: len %zu x beams %zu overflow", of.whole, desc->len, desc->beams);
     mha.kv_len = cross ? desc->memory_len : desc->cached ? desc->kv_len : desc->len;
@@ -193,7 +197,9 @@ enum fovea_status fovea_layer_make(const struct fovea_part_of *of, const struct 
     FOVEA_TRY(check_desc(desc, of->whole, of->why));
     plan->desc = *desc;
     size_t rows, t_bytes, h_bytes, own;
-    FOVEA_REQUIRE(fovea_mul(desc->batch, desc->len, &rows) && fovea_extent(rows, desc->width, desc->width, &t_bytes) &&
+    rows = desc->len != 0 ? desc->rows : 0;
+    FOVEA_REQUIRE((rows != 0 || fovea_mul(desc->batch, desc->len, &rows)) &&
+                      fovea_extent(rows, desc->width, desc->width, &t_bytes) &&
                       fovea_extent(rows, desc->ffn, desc->ffn, &h_bytes) && fovea_add(t_bytes, h_bytes, &own) &&
                       fovea_add(own, 2 * FOVEA_ALIGNMENT, &own),
                   FOVEA_ERR_OVERFLOW, of->why, "%s: an activation's size overflows", of->whole);
@@ -239,6 +245,8 @@ enum fovea_status fovea_explain_layer(const struct fovea_engine *engine, const s
     const size_t memory_width = desc->memory_width != 0 ? desc->memory_width : desc->width;
     const struct fovea_asked asked[] = {
         {desc->cached, "kv_len", (double)desc->kv_len},
+        {desc->page_keys != 0, "in pages of", (double)desc->page_keys},
+        {desc->rows != 0, "rows", (double)desc->rows},
         {desc->decoder, "memory_len", (double)desc->memory_len},
         {desc->decoder && memory_width != desc->width, "memory_width", (double)memory_width},
         {desc->decoder && desc->beams != 1, "beams", (double)desc->beams},

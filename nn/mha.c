@@ -25,7 +25,9 @@ static struct fovea_rowwise_args rotate(const struct fovea_mha_args *args, float
                                        .sin = args->rotary_sin,
                                        .position = from_0 ? 0 : args->position,
                                        .starts = from_0 ? NULL : args->positions,
-                                       .len = len};
+                                       .len = len,
+                                       .row_starts = args->starts,
+                                       .sequences = args->batch};
 }
 
 // The batch strides of q, k, v and o: what was projected lies densely by the lengths of this call, a cache by its
@@ -35,7 +37,9 @@ static void batch_strides(const struct mha_plan *plan, const struct fovea_mha_ar
     const struct fovea_mha_desc *const desc = &plan->desc;
     struct fovea_strides k = {plan->kv_heads * args->kv_len * desc->qk_dim, 0, 0};
     struct fovea_strides v = {plan->kv_heads * args->kv_len * desc->v_dim, 0, 0};
-    if (desc->keys != FOVEA_MHA_PROJECT)
+    if (desc->page_keys != 0)
+        fovea_kv_pages_strides(args->pool, &k, &v);
+    else if (desc->keys != FOVEA_MHA_PROJECT)
         fovea_kv_cache_strides(args->cache, &k, &v);
     strides[0] = desc->heads * args->q_len * desc->qk_dim;
     strides[1] = k.batch;
@@ -54,14 +58,19 @@ static struct fovea_attention_args attention(const struct mha_plan *plan, const 
     if (desc->keys == FOVEA_MHA_PROJECT) {
         a.k = activation(shared, plan->k);
         a.v = activation(shared, plan->v);
+        a.kv_starts = args->starts;
     } else {
-        a.k = args->cache->k;
-        a.v = args->cache->v;
+        a.k = desc->page_keys != 0 ? args->pool->k : args->cache->k;
+        a.v = desc->page_keys != 0 ? args->pool->v : args->cache->v;
     }
+    a.q_starts = args->starts;
+    a.pages = args->pages;
+    a.pages_batch = args->pages_batch;
     a.q_offset = (int64_t)args->position;
     a.q_offsets = (const int64_t *)args->positions; // the same type but for its sign, and checked to have none
     a.kv_past = desc->keys == FOVEA_MHA_APPEND ? args->positions : NULL;
     a.kv_new = args->kv_len;
+    a.kv_new_queries = args->starts != NULL;
     a.kv_lens = args->kv_lens;
     a.mask = args->mask;
     a.bias = args->bias;
@@ -108,7 +117,7 @@ void fovea_mha_part_args(const void *composite, const void *call, void *shared, 
 {
     const struct mha_plan *const plan = composite;
     const struct fovea_mha_args *const args = call;
-    const size_t q_rows = args->batch * args->q_len, kv_rows = args->batch * fovea_mha_new_rows(plan, args);
+    const size_t q_rows = fovea_mha_q_rows(args), kv_rows = fovea_mha_new_rows(plan, args);
     const struct fovea_mha_weights *const w = args->weights;
     switch ((enum mha_part)plan->part_of[part]) {
     case MHA_Q:
@@ -158,7 +167,16 @@ void fovea_mha_part_args(const void *composite, const void *call, void *shared, 
 static struct fovea_kv_news news_of(const struct fovea_job *job)
 {
     const struct fovea_mha_args *const args = job->args;
-    return (struct fovea_kv_news){args->cache, args->position, args->kv_len, args->positions, args->key, args->value};
+    return (struct fovea_kv_news){.cache = args->cache,
+                                  .pool = args->pool,
+                                  .pages = args->pages,
+                                  .pages_batch = args->pages_batch,
+                                  .position = args->position,
+                                  .len = args->kv_len,
+                                  .positions = args->positions,
+                                  .starts = args->starts,
+                                  .k = args->key,
+                                  .v = args->value};
 }
 
 static uint32_t begin_append(struct fovea_job *job)

@@ -35,6 +35,7 @@ struct mha_plan {
     struct fovea_mha_desc desc;
     uint8_t part_of[MHA_PARTS]; ///< the enum mha_part of each part of the composite
     size_t kv_heads;            ///< desc's, or equal to heads
+    size_t q_rows, kv_rows;     ///< the most rows of query, and of key, of a call
     size_t q, k, v, o, y, lse;  ///< offset of each activation in shared memory, in bytes
     struct mha_append append;
     struct fovea_work returned; ///< the plan of the part that returns weights: one phase, the scratch of attention
@@ -48,10 +49,24 @@ struct mha_plan {
     } rotate[2]; ///< with rotary_dim: q, k
 };
 
+/// Number of rows of query of a call, of all sequences.
+static inline size_t fovea_mha_q_rows(const struct fovea_mha_args *args)
+{
+    return args->starts != NULL ? args->starts[args->batch] : args->batch * args->q_len;
+}
+
 /// Number of rows of keys that a call projects.
 static inline size_t fovea_mha_new_rows(const struct mha_plan *plan, const struct fovea_mha_args *args)
 {
-    return plan->desc.keys == FOVEA_MHA_CACHED ? 0 : args->kv_len;
+    return plan->desc.keys == FOVEA_MHA_CACHED ? 0
+           : args->starts != NULL              ? args->starts[args->batch]
+                                               : args->batch * args->kv_len;
+}
+
+/// Number of new keys of a sequence, unless CACHED.
+static inline size_t fovea_mha_news(const struct fovea_mha_args *args, size_t b)
+{
+    return args->starts != NULL ? args->starts[b + 1] - args->starts[b] : args->kv_len;
 }
 
 /// The most keys that queries of a sequence may see.
@@ -59,10 +74,10 @@ static inline size_t fovea_mha_seen_keys(const struct mha_plan *plan, const stru
 {
     if (plan->desc.keys != FOVEA_MHA_APPEND)
         return args->kv_len;
-    size_t past = args->position;
+    size_t keys = args->positions == NULL ? args->position + args->kv_len : 0;
     for (size_t b = 0; args->positions != NULL && b < args->batch; b++)
-        past = fovea_max(past, args->positions[b]);
-    return past + args->kv_len;
+        keys = fovea_max(keys, args->positions[b] + fovea_mha_news(args, b));
+    return keys;
 }
 
 /// fovea_mha_part_args fills in the args of a part. The append operator writes keys and values to the cache, some

@@ -6,6 +6,30 @@
 #include <math.h>
 #include <stdio.h>
 
+// A size of a cache or a pool that has to be the plan's.
+struct planned {
+    const char *name;
+    size_t value, planned;
+};
+
+static enum fovea_status check_planned(const struct planned *sizes, size_t count, const char *of, const char *whole,
+                                       const struct fovea_why *why)
+{
+    for (size_t i = 0; i < count; i++)
+        FOVEA_REQUIRE(sizes[i].value == sizes[i].planned, FOVEA_ERR_SHAPE, why,
+                      "%s: the %s's %s is %zu, not the plan's %zu", whole, of, sizes[i].name, sizes[i].value,
+                      sizes[i].planned);
+    return FOVEA_OK;
+}
+
+static enum fovea_status check_k_rows(uint32_t k_rows, const char *of, const char *whole, const struct fovea_why *why)
+{
+    FOVEA_REQUIRE(k_rows <= 1, FOVEA_ERR_ENUM, why, "%s: the %s's k_rows is %u, neither 0 nor 1", whole, of,
+                  (unsigned)k_rows);
+    FOVEA_REQUIRE(k_rows == 0, FOVEA_ERR_UNSUPPORTED, why, "%s: the %s has K in rows, not in panels", whole, of);
+    return FOVEA_OK;
+}
+
 static enum fovea_status check_cache(const struct mha_plan *plan, const struct fovea_mha_args *args, const char *whole,
                                      const struct fovea_why *why)
 {
@@ -15,25 +39,47 @@ static enum fovea_status check_cache(const struct mha_plan *plan, const struct f
     FOVEA_REQUIRE_POINTERS(whole, why, {"the cache's k", cache->k}, {"the cache's v", cache->v});
     FOVEA_REQUIRE(cache->struct_size == sizeof *cache, FOVEA_ERR_STRUCT, why,
                   "%s: the cache's struct_size is %u, not %zu", whole, (unsigned)cache->struct_size, sizeof *cache);
-    FOVEA_REQUIRE(cache->k_rows <= 1, FOVEA_ERR_ENUM, why, "%s: the cache's k_rows is %u, neither 0 nor 1", whole,
-                  (unsigned)cache->k_rows);
-    FOVEA_REQUIRE(cache->k_rows == 0, FOVEA_ERR_UNSUPPORTED, why, "%s: the cache has K in rows, not in panels", whole);
+    FOVEA_TRY(check_k_rows(cache->k_rows, "cache", whole, why));
     FOVEA_REQUIRE(cache->batch >= args->batch, FOVEA_ERR_SHAPE, why,
                   "%s: the cache's batch %zu is below the call's %zu", whole, cache->batch, args->batch);
-    const struct {
-        const char *name;
-        size_t value, planned;
-    } sizes[] = {{"kv_heads", cache->kv_heads, plan->kv_heads},
-                 {"capacity", cache->capacity, d->kv_len},
-                 {"qk_dim", cache->qk_dim, d->qk_dim},
-                 {"v_dim", cache->v_dim, d->v_dim}};
-    for (size_t i = 0; i < FOVEA_COUNT(sizes); i++)
-        FOVEA_REQUIRE(sizes[i].value == sizes[i].planned, FOVEA_ERR_SHAPE, why,
-                      "%s: the cache's %s is %zu, not the plan's %zu", whole, sizes[i].name, sizes[i].value,
-                      sizes[i].planned);
+    const struct planned sizes[] = {{"kv_heads", cache->kv_heads, plan->kv_heads},
+                                    {"capacity", cache->capacity, d->kv_len},
+                                    {"qk_dim", cache->qk_dim, d->qk_dim},
+                                    {"v_dim", cache->v_dim, d->v_dim}};
+    FOVEA_TRY(check_planned(sizes, FOVEA_COUNT(sizes), "cache", whole, why));
     struct fovea_strides k, v;
     FOVEA_REQUIRE(fovea_kv_cache_strides(cache, &k, &v) == FOVEA_OK, FOVEA_ERR_OVERFLOW, why,
                   "%s: the cache does not fit in memory", whole); // the batch overflows
+    return FOVEA_OK;
+}
+
+// The pool, and that it has the pages of the keys that are appended.
+static enum fovea_status check_pool(const struct mha_plan *plan, const struct fovea_mha_args *args, const char *whole,
+                                    const struct fovea_why *why)
+{
+    const struct fovea_mha_desc *const d = &plan->desc;
+    const struct fovea_kv_pages *const pool = args->pool;
+    FOVEA_REQUIRE_POINTERS(whole, why, {"args.pool", pool}, {"args.pages", args->pages});
+    FOVEA_REQUIRE_POINTERS(whole, why, {"the pool's k", pool->k}, {"the pool's v", pool->v});
+    FOVEA_REQUIRE(pool->struct_size == sizeof *pool, FOVEA_ERR_STRUCT, why, "%s: the pool's struct_size is %u, not %zu",
+                  whole, (unsigned)pool->struct_size, sizeof *pool);
+    FOVEA_TRY(check_k_rows(pool->k_rows, "pool", whole, why));
+    const struct planned sizes[] = {{"page_keys", pool->page_keys, d->page_keys},
+                                    {"kv_heads", pool->kv_heads, plan->kv_heads},
+                                    {"qk_dim", pool->qk_dim, d->qk_dim},
+                                    {"v_dim", pool->v_dim, d->v_dim}};
+    FOVEA_TRY(check_planned(sizes, FOVEA_COUNT(sizes), "pool", whole, why));
+    struct fovea_strides k, v;
+    FOVEA_REQUIRE(fovea_kv_pages_strides(pool, &k, &v) == FOVEA_OK, FOVEA_ERR_OVERFLOW, why,
+                  "%s: the pool does not fit in memory", whole);
+    for (size_t b = 0; d->keys == FOVEA_MHA_APPEND && b < args->batch; b++) {
+        const size_t position = args->positions ? args->positions[b] : args->position;
+        const uint32_t *const table = args->pages + b * args->pages_batch;
+        for (size_t page = position / d->page_keys; page * d->page_keys < position + fovea_mha_news(args, b); page++)
+            FOVEA_REQUIRE(table[page] < pool->pages, FOVEA_ERR_SHAPE, why,
+                          "%s: page %zu of entry %zu is %u, beyond the pool's %zu", whole, page, b,
+                          (unsigned)table[page], pool->pages);
+    }
     return FOVEA_OK;
 }
 
@@ -74,15 +120,39 @@ static enum fovea_status check_position(const struct mha_plan *plan, const struc
     const struct fovea_mha_desc *const d = &plan->desc;
     const bool appends = d->keys == FOVEA_MHA_APPEND;
     const size_t position = args->positions ? args->positions[b] : args->position, all = d->rotary_positions;
-    FOVEA_REQUIRE(position <= PTRDIFF_MAX - args->kv_len, FOVEA_ERR_SHAPE, why, "%s: %s is too large", whole,
+    const size_t news = fovea_mha_news(args, b), queries = args->starts ? news : args->q_len;
+    FOVEA_REQUIRE(position <= PTRDIFF_MAX - news, FOVEA_ERR_SHAPE, why, "%s: %s is too large", whole,
                   place_of(args, b).name);
-    FOVEA_REQUIRE(!appends || position + args->kv_len <= d->kv_len, FOVEA_ERR_SHAPE, why,
-                  "%s: %zu key%s at %s: more than the cache's %zu", whole, args->kv_len, args->kv_len == 1 ? "" : "s",
+    FOVEA_REQUIRE(!appends || position + news <= d->kv_len, FOVEA_ERR_SHAPE, why,
+                  "%s: %zu key%s at %s: more than the cache's %zu", whole, news, news == 1 ? "" : "s",
                   place_of(args, b).name, d->kv_len);
-    const size_t rows = appends ? fovea_max(args->q_len, args->kv_len) : args->q_len;
+    const size_t rows = appends ? fovea_max(queries, news) : queries;
     FOVEA_REQUIRE(d->rotary_dim == 0 || rows == 0 || (rows <= all && position <= all - rows), FOVEA_ERR_SHAPE, why,
                   "%s: %zu row%s at %s are more than the plan's %zu rotary positions", whole, rows,
                   rows == 1 ? "" : "s", place_of(args, b).name, all);
+    return FOVEA_OK;
+}
+
+// Checks the rows of the sequences of a ragged batch.
+static enum fovea_status check_starts(const struct mha_plan *plan, const struct fovea_mha_args *args, const char *whole,
+                                      const struct fovea_why *why)
+{
+    const uint32_t *const starts = args->starts;
+    FOVEA_REQUIRE(starts[0] == 0, FOVEA_ERR_SHAPE, why, "%s: args.starts[0] is %u, not 0", whole, (unsigned)starts[0]);
+    for (size_t b = 0; b < args->batch; b++) {
+        FOVEA_REQUIRE(starts[b] <= starts[b + 1], FOVEA_ERR_SHAPE, why,
+                      "%s: args.starts[%zu] is %u, below the %u before it", whole, b + 1, (unsigned)starts[b + 1],
+                      (unsigned)starts[b]);
+        FOVEA_REQUIRE(starts[b + 1] - starts[b] <= args->q_len, FOVEA_ERR_SHAPE, why,
+                      "%s: entry %zu has %u rows, more than args.q_len, %zu", whole, b,
+                      (unsigned)(starts[b + 1] - starts[b]), args->q_len);
+    }
+    FOVEA_REQUIRE(plan->desc.keys == FOVEA_MHA_CACHED || args->kv_len == args->q_len, FOVEA_ERR_SHAPE, why,
+                  "%s: args.kv_len is %zu, but args.q_len %zu: in a ragged batch a row is a query and a key", whole,
+                  args->kv_len, args->q_len);
+    FOVEA_REQUIRE(plan->desc.keys != FOVEA_MHA_APPEND || args->positions, FOVEA_ERR_NULL, why,
+                  "%s: args.positions is NULL, but args.starts is given", whole);
+    FOVEA_REQUIRE(!args->attn_weights, FOVEA_ERR_UNSUPPORTED, why, "%s: args.attn_weights of a ragged batch", whole);
     return FOVEA_OK;
 }
 
@@ -95,11 +165,20 @@ static enum fovea_status check_sizes(const struct mha_plan *plan, const struct f
     FOVEA_REQUIRE_LIMITS(whole, why, {"args.kv_len", args->kv_len, new_max});
     FOVEA_REQUIRE(d->keys != FOVEA_MHA_PROJECT || !args->cache, FOVEA_ERR_VALUE, why,
                   "%s: args.cache is given, but the plan projects all keys", whole);
+    FOVEA_REQUIRE(d->page_keys == 0 || !args->cache, FOVEA_ERR_VALUE, why,
+                  "%s: args.cache is given, but the plan's keys are in pages", whole);
+    FOVEA_REQUIRE(d->page_keys != 0 || (!args->pool && !args->pages), FOVEA_ERR_VALUE, why,
+                  "%s: args.%s is given, but the plan has no page_keys", whole, args->pool ? "pool" : "pages");
     FOVEA_REQUIRE(!args->positions || args->position == 0, FOVEA_ERR_VALUE, why,
                   "%s: args.position is %zu, beside args.positions", whole, args->position);
-    for (size_t b = 0; b < (args->positions ? args->batch : 1); b++)
+    FOVEA_TRY(args->starts ? check_starts(plan, args, whole, why) : FOVEA_OK);
+    FOVEA_REQUIRE_LIMITS(whole, why, {"the number of query's rows", fovea_mha_q_rows(args), plan->q_rows},
+                         {"the number of key's rows", fovea_mha_new_rows(plan, args), plan->kv_rows});
+    for (size_t b = 0; b < (args->positions || args->starts ? args->batch : 1); b++)
         FOVEA_TRY(check_position(plan, args, b, whole, why));
-    return d->keys == FOVEA_MHA_PROJECT ? FOVEA_OK : check_cache(plan, args, whole, why);
+    return d->keys == FOVEA_MHA_PROJECT ? FOVEA_OK
+           : d->page_keys != 0          ? check_pool(plan, args, whole, why)
+                                        : check_cache(plan, args, whole, why);
 }
 
 // Checks live heads and returned weights.
@@ -168,6 +247,7 @@ enum fovea_status fovea_explain_mha_call(const void *plan, const struct fovea_mh
     const struct fovea_why why = {text, text_size};
     FOVEA_TRY(fovea_mha_check(plan, args, "mha", &why));
     const struct fovea_asked asked[] = {
+        {args->starts != NULL, "rows", args->starts ? (double)fovea_mha_q_rows(args) : NAN},
         {args->slopes != NULL, "ALiBi", NAN},
         {args->sinks != NULL, "sinks", NAN},
         {args->live_heads != NULL, "live heads", (double)args->live_count},

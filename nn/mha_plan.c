@@ -69,6 +69,10 @@ static enum fovea_status check_desc(const struct fovea_mha_desc *desc, const cha
     const size_t count = desc->keys == FOVEA_MHA_CACHED ? 2 : 4; // without those of keys
     const struct fovea_size *const zero = fovea_find_zero(widths, count);
     FOVEA_REQUIRE(!zero, FOVEA_ERR_SHAPE, why, "%s: %s is 0", whole, zero->name);
+    FOVEA_REQUIRE(desc->keys != FOVEA_MHA_PROJECT || desc->page_keys == 0, FOVEA_ERR_VALUE, why,
+                  "%s: page_keys is %zu, but keys are projected, not in pages", whole, desc->page_keys);
+    FOVEA_REQUIRE(desc->page_keys == 0 || fovea_kv_page_fits(desc->page_keys), FOVEA_ERR_VALUE, why,
+                  "%s: page_keys is %zu, not 16, 32, 64, 128 or 256", whole, desc->page_keys);
     FOVEA_REQUIRE(desc->keys != FOVEA_MHA_APPEND || desc->new_len <= desc->kv_len, FOVEA_ERR_SHAPE, why,
                   "%s: new_len %zu is more than kv_len %zu, the cache's capacity", whole, desc->new_len, desc->kv_len);
     FOVEA_TRY(fovea_dropout_check(desc->dropout, "dropout", whole, why));
@@ -77,12 +81,21 @@ static enum fovea_status check_desc(const struct fovea_mha_desc *desc, const cha
                               why);
 }
 
-// Bytes of batch x len x width floats, as whole cache lines.
-static bool activation_bytes(const struct fovea_mha_desc *desc, size_t len, size_t width, size_t *bytes)
+// The most rows of a call whose sequences have at most `len` each.
+static enum fovea_status most_rows(const struct fovea_part_of *of, const struct fovea_mha_desc *desc, size_t len,
+                                   size_t *rows)
 {
-    size_t n = desc->batch;
-    if (!fovea_mul(n, len, &n) || !fovea_mul(n, width, &n) || !fovea_mul(n, sizeof(float), &n) ||
-        !fovea_add(n, FOVEA_ALIGNMENT, bytes)) {
+    *rows = len != 0 ? desc->rows : 0;
+    FOVEA_REQUIRE(*rows != 0 || fovea_mul(desc->batch, len, rows), FOVEA_ERR_OVERFLOW, of->why,
+                  "%s: %zu sequences of %zu rows overflow", of->whole, desc->batch, len);
+    return FOVEA_OK;
+}
+
+// Bytes of rows x width floats, as whole cache lines.
+static bool activation_bytes(size_t rows, size_t width, size_t *bytes)
+{
+    size_t n = rows;
+    if (!fovea_mul(n, width, &n) || !fovea_mul(n, sizeof(float), &n) || !fovea_add(n, FOVEA_ALIGNMENT, bytes)) {
         return false;
     }
     *bytes = fovea_round_up(n, FOVEA_ALIGNMENT);
@@ -98,38 +111,37 @@ static size_t projected_len(const struct fovea_mha_desc *desc)
 static enum fovea_status layout(const struct fovea_part_of *of, struct mha_plan *plan, size_t *bytes)
 {
     const struct fovea_mha_desc *const desc = &plan->desc;
-    const size_t len = projected_len(desc);
+    FOVEA_TRY(most_rows(of, desc, desc->q_len, &plan->q_rows));
+    FOVEA_TRY(most_rows(of, desc, projected_len(desc), &plan->kv_rows));
     const struct {
-        size_t *at, len, heads, dim;
-    } activations[] = {{&plan->q, desc->q_len, desc->heads, desc->qk_dim},
-                       {&plan->k, len, plan->kv_heads, desc->qk_dim},
-                       {&plan->v, len, plan->kv_heads, desc->v_dim},
-                       {&plan->o, desc->q_len, desc->heads, desc->v_dim},
-                       {&plan->y, desc->out_dropout != 0 ? desc->q_len : 0, 1, desc->out_width},
-                       {&plan->lse, desc->need_weights ? desc->q_len : 0, desc->heads, 1}};
+        size_t *at, rows, heads, dim;
+    } activations[] = {{&plan->q, plan->q_rows, desc->heads, desc->qk_dim},
+                       {&plan->k, plan->kv_rows, plan->kv_heads, desc->qk_dim},
+                       {&plan->v, plan->kv_rows, plan->kv_heads, desc->v_dim},
+                       {&plan->o, plan->q_rows, desc->heads, desc->v_dim},
+                       {&plan->y, desc->out_dropout != 0 ? plan->q_rows : 0, 1, desc->out_width},
+                       {&plan->lse, desc->need_weights ? plan->q_rows : 0, desc->heads, 1}};
     *bytes = 0;
     for (size_t i = 0; i < FOVEA_COUNT(activations); i++) {
         size_t width, own;
         *activations[i].at = *bytes;
         FOVEA_REQUIRE(fovea_mul(activations[i].heads, activations[i].dim, &width) &&
-                          activation_bytes(desc, activations[i].len, width, &own) && fovea_add(*bytes, own, bytes),
+                          activation_bytes(activations[i].rows, width, &own) && fovea_add(*bytes, own, bytes),
                       FOVEA_ERR_OVERFLOW, of->why, "%s: an activation's size overflows", of->whole);
     }
     return FOVEA_OK;
 }
 
-// One projection: rows = batch x len.
 static enum fovea_status plan_linear(const struct fovea_part_of *of, struct mha_plan *plan, enum mha_part part,
-                                     size_t len, size_t inputs, size_t outputs)
+                                     size_t rows, size_t inputs, size_t outputs)
 {
     static const char *const names[MHA_PARTS] = {[MHA_Q] = "q: ", [MHA_K] = "k: ", [MHA_V] = "v: ", [MHA_O] = "o: "};
     struct fovea_gemm_desc gemm = FOVEA_GEMM_DESC_INIT;
     gemm.b_packed = 1;
+    gemm.m = rows;
     gemm.k = gemm.lda = inputs;
     gemm.n = gemm.ldc = gemm.ldr = outputs;
     gemm.residual = part == MHA_O && plan->desc.residual && plan->desc.out_dropout == 0;
-    FOVEA_REQUIRE(fovea_mul(plan->desc.batch, len, &gemm.m), FOVEA_ERR_OVERFLOW, of->why,
-                  "%s: %s%zu sequences of %zu rows overflow", of->whole, names[part], plan->desc.batch, len);
     return fovea_part_gemm(of, names[part], &gemm, (void *)((char *)plan + parts[part].plan));
 }
 
@@ -170,9 +182,18 @@ static enum fovea_status plan_attention(const struct fovea_part_of *of, struct m
                                              .capacity = desc->kv_len,
                                              .qk_dim = desc->qk_dim,
                                              .v_dim = desc->v_dim};
+        const struct fovea_kv_pages pool = {.struct_size = sizeof pool,
+                                            .page_keys = (uint32_t)desc->page_keys,
+                                            .pages = 1,
+                                            .kv_heads = plan->kv_heads,
+                                            .qk_dim = desc->qk_dim,
+                                            .v_dim = desc->v_dim};
         attention.k_layout = FOVEA_K_PANELS;
-        FOVEA_REQUIRE(fovea_kv_cache_strides(&cache, &attention.k, &attention.v) == FOVEA_OK, FOVEA_ERR_OVERFLOW,
-                      of->why, "%s: a cache of %zu keys does not fit in memory", of->whole, desc->kv_len);
+        attention.page_keys = desc->page_keys;
+        FOVEA_REQUIRE((desc->page_keys != 0 ? fovea_kv_pages_strides(&pool, &attention.k, &attention.v)
+                                            : fovea_kv_cache_strides(&cache, &attention.k, &attention.v)) == FOVEA_OK,
+                      FOVEA_ERR_OVERFLOW, of->why, "%s: a cache of %zu keys does not fit in memory", of->whole,
+                      desc->kv_len);
     }
     attention.kv_len_kind = desc->kv_len_kind;
     attention.mask = desc->mask;
@@ -188,14 +209,14 @@ static enum fovea_status plan_attention(const struct fovea_part_of *of, struct m
     return fovea_part_attention(of, &attention, &plan->attention);
 }
 
-// Rotary positions of what is projected for `heads` heads, batch x len rows.
+// Rotary positions of what is projected for `heads` heads.
 static enum fovea_status plan_rotate(const struct fovea_part_of *of, struct mha_plan *plan, enum mha_part part,
-                                     size_t heads, size_t len)
+                                     size_t heads, size_t rows)
 {
     const struct fovea_mha_desc *const desc = &plan->desc;
     struct fovea_rowwise_desc rotate = FOVEA_ROWWISE_DESC_INIT;
     rotate.op = FOVEA_ROWWISE_ROTARY;
-    rotate.rows = desc->batch * len; // that do not overflow: layout() has seen them
+    rotate.rows = rows;
     rotate.heads = heads;
     rotate.cols = rotate.ldx = rotate.ldy = heads * desc->qk_dim;
     rotate.rotary_dim = desc->rotary_dim;
@@ -223,7 +244,7 @@ static enum fovea_status plan_drop(const struct fovea_part_of *of, struct mha_pl
     drop.op = plan->desc.residual ? FOVEA_ROWWISE_DROPOUT_ADD : FOVEA_ROWWISE_DROPOUT;
     drop.cols = drop.ldx = drop.ldx2 = drop.ldy = plan->desc.out_width;
     drop.dropout = plan->desc.out_dropout;
-    drop.rows = plan->desc.batch * plan->desc.q_len; // plan_linear() has seen them
+    drop.rows = plan->q_rows;
     return fovea_part_rowwise(of, "dropout: ", &drop, &plan->drop);
 }
 
@@ -250,24 +271,23 @@ enum fovea_status fovea_mha_make(const struct fovea_part_of *of, const struct fo
     plan->desc = *desc;
     plan->kv_heads = desc->kv_heads != 0 ? desc->kv_heads : desc->heads;
     FOVEA_TRY(layout(of, plan, &own));
-    const size_t len = projected_len(desc);
     FOVEA_TRY(plan_attention(of, plan));
-    FOVEA_TRY(plan_linear(of, plan, MHA_Q, desc->q_len, desc->query_width, desc->heads * desc->qk_dim));
+    FOVEA_TRY(plan_linear(of, plan, MHA_Q, plan->q_rows, desc->query_width, desc->heads * desc->qk_dim));
     if (desc->keys != FOVEA_MHA_CACHED) {
-        FOVEA_TRY(plan_linear(of, plan, MHA_K, len, desc->key_width, plan->kv_heads * desc->qk_dim));
-        FOVEA_TRY(plan_linear(of, plan, MHA_V, len, desc->value_width, plan->kv_heads * desc->v_dim));
+        FOVEA_TRY(plan_linear(of, plan, MHA_K, plan->kv_rows, desc->key_width, plan->kv_heads * desc->qk_dim));
+        FOVEA_TRY(plan_linear(of, plan, MHA_V, plan->kv_rows, desc->value_width, plan->kv_heads * desc->v_dim));
     }
-    FOVEA_TRY(plan_linear(of, plan, MHA_O, desc->q_len, desc->heads * desc->v_dim, desc->out_width));
+    FOVEA_TRY(plan_linear(of, plan, MHA_O, plan->q_rows, desc->heads * desc->v_dim, desc->out_width));
     if (desc->out_dropout != 0)
         FOVEA_TRY(plan_drop(of, plan));
     if (desc->need_weights)
         FOVEA_TRY(plan_returned(of, plan));
     if (desc->rotary_dim) {
-        FOVEA_TRY(plan_rotate(of, plan, MHA_ROTATE_Q, desc->heads, desc->q_len));
-        FOVEA_TRY(plan_rotate(of, plan, MHA_ROTATE_K, plan->kv_heads, len));
+        FOVEA_TRY(plan_rotate(of, plan, MHA_ROTATE_Q, desc->heads, plan->q_rows));
+        FOVEA_TRY(plan_rotate(of, plan, MHA_ROTATE_K, plan->kv_heads, plan->kv_rows));
     }
-    FOVEA_REQUIRE(desc->keys != FOVEA_MHA_APPEND || fovea_kv_tasks_fit(desc->batch, len), FOVEA_ERR_OVERFLOW, of->why,
-                  "%s: new keys take more tasks than 32 bits count", of->whole);
+    FOVEA_REQUIRE(desc->keys != FOVEA_MHA_APPEND || fovea_kv_tasks_fit(desc->batch, desc->new_len), FOVEA_ERR_OVERFLOW,
+                  of->why, "%s: new keys take more tasks than 32 bits count", of->whole);
     plan->append.work = (struct fovea_work){.phases = 1};
     plan->append.engine = of->engine;
 
@@ -314,6 +334,7 @@ enum fovea_status fovea_explain_mha(const struct fovea_engine *engine, const str
         {desc->residual, "residual", NAN},
         {desc->out_dropout != 0, "out_dropout", (double)desc->out_dropout},
         {desc->need_weights, "need_weights", NAN},
+        {desc->rows != 0, "rows", (double)desc->rows},
     };
     const struct fovea_size sizes[] = {{"batch", desc->batch},
                                        {"q_len", desc->keys == FOVEA_MHA_APPEND ? 1 : desc->q_len}};

@@ -34,13 +34,17 @@ static enum fovea_status check_cache(const struct fovea_kv_cache *cache)
     return FOVEA_OK;
 }
 
+bool fovea_kv_page_fits(size_t keys)
+{
+    return keys == 16 || keys == 32 || keys == 64 || keys == 128 || keys == 256;
+}
+
 static enum fovea_status check_pages(const struct fovea_kv_pages *pool)
 {
     FOVEA_CHECK(pool != NULL, FOVEA_ERR_NULL);
     FOVEA_CHECK(pool->struct_size == sizeof *pool, FOVEA_ERR_STRUCT);
     FOVEA_CHECK(pool->k_rows <= 1, FOVEA_ERR_ENUM);
-    const uint32_t n = pool->page_keys;
-    FOVEA_CHECK(n == 16 || n == 32 || n == 64 || n == 128 || n == 256, FOVEA_ERR_VALUE);
+    FOVEA_CHECK(fovea_kv_page_fits(pool->page_keys), FOVEA_ERR_VALUE);
     FOVEA_CHECK(pool->pages <= UINT32_MAX, FOVEA_ERR_OVERFLOW);
     return FOVEA_OK;
 }
@@ -173,6 +177,18 @@ static void write(const struct fovea_kernels *kernels, const struct units *u, si
     }
 }
 
+// The same in the pages of a sequence.
+static void write_pages(const struct fovea_kernels *kernels, const struct units *u, const uint32_t *table, size_t pos,
+                        size_t len, const float *k, const struct fovea_strides *ks, const float *v,
+                        const struct fovea_strides *vs)
+{
+    for (size_t done = 0, n; done < len; done += n) {
+        const size_t at = pos + done;
+        n = fovea_min(len - done, u->keys - at % u->keys);
+        write(kernels, u, table[at / u->keys], at % u->keys, n, k + done * ks->row, ks, v + done * vs->row, vs);
+    }
+}
+
 // The panel in which a position lies begins there.
 static size_t panel_begin(size_t position)
 {
@@ -186,12 +202,17 @@ bool fovea_kv_tasks_fit(size_t batch, size_t len)
     return fovea_mul(batch, len / FOVEA_PANEL + 2, &tasks) && tasks <= UINT32_MAX / 8;
 }
 
+static struct units units_of_news(const struct fovea_kv_news *news)
+{
+    return news->pool != NULL ? units_of_pages(news->pool) : units_of_cache(news->cache);
+}
+
 // Pieces of 128 KiB, some 20 us of reading and writing from memory: a prompt of thousands of keys is work for many.
 struct fovea_append_grid fovea_kv_cut(const struct fovea_kv_news *news)
 {
     enum { PIECE_BYTES = 128 << 10 };
-    const struct fovea_kv_cache *const c = news->cache;
-    const size_t key_bytes = c->kv_heads * (c->qk_dim + c->v_dim) * sizeof(float);
+    const struct units u = units_of_news(news);
+    const size_t key_bytes = u.heads * (u.qk_dim + u.v_dim) * sizeof(float);
     const size_t each = fovea_round_up(fovea_max(PIECE_BYTES / fovea_max(key_bytes, 1), 1), FOVEA_PANEL);
     const size_t before = news->positions != NULL ? FOVEA_PANEL - 1 : news->position % FOVEA_PANEL;
     const size_t keys = news->len + before; // from the first panel on, at most
@@ -201,18 +222,25 @@ struct fovea_append_grid fovea_kv_cut(const struct fovea_kv_news *news)
 void fovea_kv_write(const struct fovea_engine *engine, const struct fovea_kv_news *news,
                     const struct fovea_append_grid *grid, size_t b, size_t piece)
 {
-    const struct units u = units_of_cache(news->cache);
+    const struct units u = units_of_news(news);
     const struct fovea_strides k = {0, u.qk_dim, u.heads * u.qk_dim}, v = {0, u.v_dim, u.heads * u.v_dim};
     const size_t position = news->positions != NULL ? news->positions[b] : news->position;
+    const size_t first = news->starts != NULL ? news->starts[b] : b * news->len;
+    const size_t len = news->starts != NULL ? news->starts[b + 1] - first : news->len;
     const size_t base = panel_begin(position) + piece * grid->each;
     const size_t begin = fovea_max(base, position);
-    const size_t end = fovea_min(base + grid->each, position + news->len);
-    const size_t row = b * news->len + (begin - position);
+    const size_t end = fovea_min(base + grid->each, position + len);
+    const size_t row = first + (begin - position);
+    const struct fovea_kernels *const kernels = fovea_engine_kernels(engine);
     if (begin >= end) {
         return;
     }
-    write(fovea_engine_kernels(engine), &u, b, begin, end - begin, news->k + row * k.row, &k, news->v + row * v.row,
-          &v);
+    if (news->pool != NULL) {
+        write_pages(kernels, &u, news->pages + b * news->pages_batch, begin, end - begin, news->k + row * k.row, &k,
+                    news->v + row * v.row, &v);
+    } else {
+        write(kernels, &u, b, begin, end - begin, news->k + row * k.row, &k, news->v + row * v.row, &v);
+    }
 }
 
 enum fovea_status fovea_kv_append(const struct fovea_kv_cache *cache, size_t b, size_t pos, size_t len, const float *k,
@@ -240,11 +268,6 @@ enum fovea_status fovea_kv_pages_append(const struct fovea_kv_pages *pool, const
     for (size_t page = pos / u.keys; page * u.keys < pos + len; page++) {
         FOVEA_CHECK(len == 0 || table[page] < pool->pages, FOVEA_ERR_SHAPE);
     }
-    for (size_t done = 0, n; done < len; done += n) {
-        const size_t at = pos + done;
-        n = fovea_min(len - done, u.keys - at % u.keys);
-        write(NULL, &u, table[at / u.keys], at % u.keys, n, k + done * k_strides.row, &k_strides,
-              v + done * v_strides.row, &v_strides);
-    }
+    write_pages(NULL, &u, table, pos, len, k, &k_strides, v, &v_strides);
     return FOVEA_OK;
 }

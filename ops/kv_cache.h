@@ -6,15 +6,22 @@
 #include "fovea/kv_cache.h"
 #include "ops/cut.h"
 
-/// New keys and values of all batch entries: `len` of each, at positions from `position` on or, if there are positions,
-/// from that of the entry on. k and v are dense, (batch, len, heads * dim).
+/// New keys and values of all batch entries: `len` of each or, of a ragged batch, rows starts[b] to starts[b + 1], at
+/// most len. Those of an entry go to positions from `position` or positions[b] on, into its block of a cache or, where
+/// there is a pool, into its pages. k and v are dense, (rows, heads * dim).
 struct fovea_kv_news {
     const struct fovea_kv_cache *cache;
+    const struct fovea_kv_pages *pool;
+    const uint32_t *pages; ///< the table of entry b is from pages[b * pages_batch] on
+    size_t pages_batch;
     size_t position, len;
     const size_t *positions;
+    const uint32_t *starts;
     const float *k, *v;
 };
 
+/// Whether a page may have so many keys.
+bool fovea_kv_page_fits(size_t keys);
 /// Whether the pieces of `batch` entries with at most `len` new keys each can be counted as tasks.
 bool fovea_kv_tasks_fit(size_t batch, size_t len);
 /// How the news of a batch entry are cut into pieces, each a task. All entries have as many; some may be empty.

@@ -62,6 +62,9 @@ struct fovea_layer_desc {
     size_t batch, len, memory_len; ///< The most sequences and positions of a call, and the most rows of a memory. If
                                    ///< cached, memory_len is exactly the capacity of cross_cache.
     size_t kv_len;                 ///< if cached: exactly the capacity of self_cache, at least len
+    size_t page_keys;              ///< if cached: 0, the default: self-attention has its keys in args.self_cache.
+                                   ///< Otherwise in pages of this many keys of args.self_pool, as in fovea_mha_desc.
+    size_t rows;                   ///< the most rows of x of a call; 0, the default: batch x len. For ragged batches
     size_t beams;                  ///< Decoder: the most sequences that share one memory (default 1); divides batch. A
                                    ///< call has at most batch / beams memories.
     size_t width;                  ///< d_model
@@ -91,8 +94,12 @@ struct fovea_layer_args {
     size_t batch, len, memory_len; ///< At most the plan's. If batch or len is 0 nothing is computed, the result is OK,
                                    ///< and all pointers may be NULL. If memory_len (if cached, the number of keys in
                                    ///< cross_cache) is 0, cross-attention adds only its b_o.
-    size_t beams;    ///< Decoder: sequences b * beams ... b * beams + beams - 1 attend to memory b. At least 1,
-                     ///< divides batch.
+    size_t beams; ///< Decoder: sequences b * beams ... b * beams + beams - 1 attend to memory b. At least 1,
+                  ///< divides batch.
+    /// NULL, or a ragged batch, for example prompts beside single tokens: batch + 1 ascending numbers from 0 on.
+    /// Sequence b is the rows from starts[b] to before starts[b + 1] of x and y, at most len. If cached, positions are
+    /// required. Not in decoders that are not cached, nor with beams above 1.
+    const uint32_t *starts;
     size_t position; ///< if cached: number of keys already in self_cache, which is the position of the first row
                      ///< of x; otherwise 0
     const size_t *positions; ///< if cached: NULL, or one per sequence, replacing position, as in fovea_mha_args; not
@@ -105,6 +112,9 @@ struct fovea_layer_args {
     /// at least batch / beams memories; fill it with fovea_mha (FOVEA_MHA_APPEND at position 0, no queries, the weights
     /// of cross_attention).
     const struct fovea_kv_cache *self_cache, *cross_cache;
+    const struct fovea_kv_pages *self_pool; ///< with page_keys, in place of self_cache; pages as in fovea_mha_args
+    const uint32_t *pages;
+    size_t pages_batch;
     const float *rotary_cos, *rotary_sin; ///< with rotary_dim, as in fovea_mha_args
     // Training: what is dropped is determined by seed and by a site number for each dropout. Self-attention has `site`,
     // cross-attention site + 1, the FFN's activations site + 2 and its output site + 3. Give the layers of a model
@@ -117,7 +127,7 @@ struct fovea_layer_args {
 /// Size of a plan in bytes. A plan begins with its struct fovea_work, must be 64-byte aligned, and may be copied to
 /// another aligned place.
 FOVEA_API size_t fovea_layer_plan_size(void);
-/// Validates the descriptor and fills plan. The engine must outlive it. Shared memory holds 4 batch len (width + ffn)
+/// Validates the descriptor and fills plan. The engine must outlive it. Shared memory holds 4 rows (width + ffn)
 /// bytes, plus what its attentions (see fovea_mha_plan) and products need. A plan is never written again: it serves all
 /// layers of its shape, and several calls at once, each with its own shared and scratch and, if cached, its own
 /// self_cache.
@@ -136,10 +146,11 @@ FOVEA_API enum fovea_status fovea_explain_layer_call(const void *plan, const str
 /// scratch. After an error neither y nor self_cache has been written. Only the header of a packed blob is checked; see
 /// fovea_pack_check for all of it.
 /// Errors: NULL, SHAPE (a size above the plan's, more memories than batch / beams of the plan, beams, a cache of other
-/// sizes, a position + len above its capacity or rotary_positions), STRUCT (caches, not a plan of a layer), ALIGN
+/// sizes, a position + len above its capacity or rotary_positions, starts that do not ascend, a page that the pool does
+/// not have), STRUCT (caches, pool, not a plan of a layer), ALIGN
 /// (shared, scratch, blobs), FORMAT (not a blob of the required shape), VALUE (no workers; a position beside positions;
 /// a norm2 without cross-attention, or anything else that this kind of layer does not use), UNSUPPORTED (positions with
-/// beams and dropout; a cache with K in rows), ENUM (eval).
+/// beams and dropout; starts with beams; a cache or pool with K in rows), ENUM (eval).
 ///
 /// Accuracy: there is no bound for a layer as a whole. Against exact arithmetic on its own, rounded inputs, each
 /// product has the bound of fovea_gemm (docs/numerics.md, section 2), each activation that of section 5, and attention

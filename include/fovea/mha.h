@@ -53,6 +53,12 @@ struct fovea_mha_desc {
                           ///< exactly the cache's capacity
     size_t new_len;       ///< APPEND: the most new keys of a call, at most kv_len (q_len may be 0, to only fill the
                           ///< cache)
+    size_t page_keys; ///< APPEND, CACHED: 0, the default: keys are in args.cache. Otherwise they are in args.pool, in
+                      ///< pages of this many keys: 16, 32, 64, 128 or 256. kv_len is then the most keys of a
+                      ///< sequence.
+    size_t rows;      ///< The most rows of query, and with PROJECT and APPEND of key, of a call, over all sequences;
+                      ///< 0, the default: batch times the most of a sequence. For ragged batches, which may have
+                      ///< many sequences and long ones, but not many long ones.
     size_t qk_dim, v_dim; ///< of one head, 1 to 512
     size_t query_width, key_width, value_width, out_width;
     enum fovea_scoring scoring;    ///< default FOVEA_SCORING_DOT
@@ -97,8 +103,18 @@ struct fovea_mha_args {
     /// call. Each has the bits of a call of its own with its position, unless something is dropped (which depends on
     /// its number in the batch). With APPEND a sequence has positions[b] + kv_len keys; none beyond them is read.
     const size_t *positions;
-    const struct fovea_kv_cache *cache; ///< APPEND, CACHED: kv_len, heads and dims as planned, batch at least this
-                                        ///< call's
+    /// NULL, or a ragged batch, for example prompts beside single tokens: batch + 1 ascending numbers from 0 on.
+    /// Sequence b is the rows from starts[b] to before starts[b + 1] of query, residual and out and, unless CACHED, of
+    /// key and value. It has at most q_len of them, and kv_len equals q_len (unless CACHED). With APPEND positions are
+    /// required. Not together with attn_weights. Each sequence has the bits of a call of its own, as above.
+    const uint32_t *starts;
+    const struct fovea_kv_cache *cache; ///< APPEND, CACHED without page_keys: kv_len, heads and dims as planned, batch
+                                        ///< at least this call's
+    const struct fovea_kv_pages *pool;  ///< with page_keys: page_keys, heads and dims as planned
+    /// With page_keys: key j of sequence b is in page pages[b * pages_batch + j / page_keys]. Sequences may share pages
+    /// that no call appends to. Only entries of appended keys are checked.
+    const uint32_t *pages;
+    size_t pages_batch;
     const uint32_t *kv_lens; ///< Indexed as kv_len_kind says. Each is clamped to the number of keys, with a cache those
                              ///< of its sequence.
     const uint8_t *mask;     ///< Required if the descriptor asks for it. Key 0 is the first key of the cache.
@@ -132,10 +148,10 @@ struct fovea_mha_args {
 /// another aligned place.
 FOVEA_API size_t fovea_mha_plan_size(void);
 /// Validates the descriptor and fills plan. The engine must outlive it. Shared memory holds the projections at
-/// capacity, 4 B (d + dv) (H q_len + Hkv projected keys) bytes; with out_dropout 4 B q_len out_width more; with
-/// need_weights 4 B H q_len more; plus what attention and products need. A plan is never written again: several calls
-/// may use it at once, each with its own shared and scratch and, if it appends, its own cache. Errors: NULL, STRUCT,
-/// ENUM, SHAPE, OVERFLOW, VALUE (scale, softcap, dropout, out_dropout), ALIGN (plan).
+/// capacity, 4 B (d + dv) (H q_len + Hkv projected keys) bytes, where `rows` limits B times a length; with out_dropout
+/// 4 B q_len out_width more; with need_weights 4 B H q_len more; plus what attention and products need. A plan is never
+/// written again: several calls may use it at once, each with its own shared and scratch and, if it appends, its own
+/// cache. Errors: NULL, STRUCT, ENUM, SHAPE, OVERFLOW, VALUE (scale, softcap, dropout, out_dropout), ALIGN (plan).
 FOVEA_API enum fovea_status fovea_mha_plan(const struct fovea_engine *engine, const struct fovea_mha_desc *desc,
                                            void *plan);
 /// Writes one line that says what a plan would do, or why there is none. Returns what fovea_mha_plan would. The line is
@@ -150,11 +166,12 @@ FOVEA_API enum fovea_status fovea_explain_mha_call(const void *plan, const struc
 /// scratch. After an error neither out nor the cache has been written. Only the header of a packed blob is checked; see
 /// fovea_pack_check for all of it.
 /// Errors: NULL, SHAPE (a size above the plan's, a cache of other sizes, a position + kv_len above its capacity,
-/// positions beyond rotary_positions, a live head >= H), STRUCT (cache, not a plan of mha), UNSUPPORTED (a cache with K
-/// in rows), ENUM (its k_rows; average_weights, dropped_weights, eval), OVERFLOW (cache), ALIGN (shared, scratch,
-/// blobs), FORMAT (not a blob of the required shape), VALUE (no workers; live_heads that do not ascend; a position
-/// beside positions; a cache, mask, bias, lengths, weights or a residual that the descriptor did not ask for;
-/// average_weights or dropped_weights without attn_weights).
+/// positions beyond rotary_positions, a live head >= H, starts that do not ascend, a page that the pool does not have),
+/// STRUCT (cache, pool, not a plan of mha), UNSUPPORTED (a cache or pool with K in rows; starts and attn_weights), ENUM
+/// (its k_rows; average_weights, dropped_weights, eval), OVERFLOW (cache), ALIGN (shared, scratch, blobs), FORMAT (not
+/// a blob of the required shape), VALUE (no workers; live_heads that do not ascend; a position beside positions; a
+/// cache, pool, mask, bias, lengths, weights or a residual that the descriptor did not ask for; average_weights or
+/// dropped_weights without attn_weights).
 ///
 /// Accuracy: there is no bound for the operator as a whole. Against exact arithmetic on its own, rounded inputs, each
 /// product has the bound of fovea_gemm (docs/numerics.md, section 2) and attention that of fovea_attention.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/unit/positions.c - multi-head attention with a position for each sequence, every option drawn at random: the
-// bits of each sequence alone, in a batch of one with a view of the cache, which is NaN beyond its keys; with dropout,
-// those of a batch at one position.
+// tests/unit/positions.c - multi-head attention with a position for each sequence, every option drawn at random, also
+// of ragged batches: the bits of each sequence alone, in a batch of one with a view of the cache, which is NaN beyond
+// its keys; with dropout, those of a batch at one position.
 #include "fovea/fovea.h"
 #include "tests/support/engines.h"
 #include "tests/support/memory.h"
@@ -39,7 +39,20 @@ struct problem {
     size_t k, v;                 // its elements
     size_t positions[BATCH_MAX];
     uint32_t live[HEADS_MAX];
+    uint32_t starts[BATCH_MAX + 1];
 };
+
+// The first row of sequence b, of query and of key, and how many it has.
+struct rows {
+    size_t query, key, queries, keys;
+};
+static struct rows rows_of(const struct fovea_mha_args *a, size_t b)
+{
+    if (!a->starts)
+        return (struct rows){b * a->q_len, b * a->kv_len, a->q_len, a->kv_len};
+    const size_t first = a->starts[b], count = a->starts[b + 1] - first;
+    return (struct rows){first, first, count, count};
+}
 
 // Keys of each sequence before its position, or all of those in the cache; NaN beyond.
 static void draw_cache(struct problem *p)
@@ -88,6 +101,18 @@ static void draw_masks(struct problem *p)
             lens[i] = test_below(&rng, (uint32_t)d->kv_len + 1);
         a->kv_lens = lens;
     }
+}
+
+// Makes a batch ragged, of sequences with no more rows than before.
+static void draw_starts(struct problem *p)
+{
+    struct fovea_mha_desc *const d = &p->desc;
+    struct fovea_mha_args *const a = &p->args;
+    for (size_t b = 0; b < a->batch; b++)
+        p->starts[b + 1] = p->starts[b] + (maybe() ? (uint32_t)a->q_len : test_below(&rng, (uint32_t)a->q_len + 1));
+    a->starts = p->starts;
+    d->rows = maybe() ? a->batch * a->q_len + 1 : 0;
+    a->eval = 1;
 }
 
 static void draw(struct problem *p, int number)
@@ -149,6 +174,8 @@ static void draw(struct problem *p, int number)
     a->slopes = maybe() ? some(d->heads, 0.1f) : NULL;
     a->sinks = maybe() ? some(d->heads, 1) : NULL;
     draw_masks(p);
+    if (!d->need_weights && (d->keys == FOVEA_MHA_CACHED || a->kv_len == a->q_len) && number % 4 != 0)
+        draw_starts(p);
     if (d->keys != FOVEA_MHA_PROJECT)
         draw_cache(p);
 }
@@ -196,13 +223,15 @@ static struct fovea_mha_args alone(const struct problem *p, size_t b)
 {
     const struct fovea_mha_desc *const d = &p->desc;
     struct fovea_mha_args a = p->args;
+    const struct rows rows = rows_of(&a, b);
     a.batch = 1;
-    a.position = a.positions[b], a.positions = NULL;
-    a.query += b * a.q_len * IN, a.key += b * a.kv_len * IN, a.value += b * a.kv_len * IN;
-    a.residual = a.residual ? a.residual + b * a.q_len * OUT : NULL;
+    a.position = a.positions[b], a.positions = NULL, a.starts = NULL;
+    a.query += rows.query * IN, a.key += rows.key * IN, a.value += rows.key * IN;
+    a.q_len = rows.queries, a.kv_len = d->keys == FOVEA_MHA_CACHED ? a.kv_len : rows.keys;
+    a.residual = a.residual ? a.residual + rows.query * OUT : NULL;
     a.mask = a.mask ? a.mask + b * d->mask_batch : NULL;
     a.bias = a.bias ? a.bias + b * d->bias_batch : NULL;
-    a.kv_lens = a.kv_lens ? a.kv_lens + b * (d->kv_len_kind == FOVEA_KV_LEN_BATCH ? 1 : a.q_len) : NULL;
+    a.kv_lens = a.kv_lens ? a.kv_lens + (d->kv_len_kind == FOVEA_KV_LEN_BATCH ? b : rows.query) : NULL;
     return a;
 }
 
@@ -218,8 +247,10 @@ static void compare_sequence(const struct problem *p, const struct result *got, 
                              const struct fovea_mha_args *reference, size_t of, int e, int draw)
 {
     const struct fovea_mha_args *const a = &p->args;
-    const size_t out = a->q_len * OUT, maps = (a->average_weights ? 1 : p->desc.heads) * a->q_len;
-    compare("out", test_isas[e], draw, expected->out + of * out, got->out + b * out, out);
+    const struct rows rows = rows_of(a, b);
+    const size_t maps = (a->average_weights ? 1 : p->desc.heads) * a->q_len;
+    compare("out", test_isas[e], draw, expected->out + of * a->q_len * OUT, got->out + rows.query * OUT,
+            rows.queries * OUT);
     if (p->desc.keys == FOVEA_MHA_APPEND) {
         const size_t k = p->k / p->cache.batch, v = p->v / p->cache.batch;
         compare("K", test_isas[e], draw, expected->cache.k + b * k, got->cache.k + b * k, k);
