@@ -92,7 +92,7 @@ static struct blocks blocks_of(const struct gemm *of)
 }
 
 // The largest number of rows for which B is read once by one tile, and how many panels it reads side by side then.
-// Tiles other than AVX-512's have no lead, and follow only where none is needed.
+// Tiles that ignore lead follow only where none is needed.
 struct follow {
     uint32_t rows, panels;
 };
@@ -103,7 +103,7 @@ static struct follow follow_of(const struct gemm *of, uint32_t lead)
     const bool packed = of->class.form == FOVEA_FORM_PACKED, nt = of->class.form == FOVEA_FORM_NT;
     const bool avx512 = of->kernel->isa == FOVEA_ISA_avx512;
     struct follow follow = {0, 0};
-    if (of->class.far && (lead == 0 || avx512)) {
+    if (of->class.far && (lead == 0 || of->kernel->lead)) {
         follow.rows = packed ? beyond->follow_rows : nt ? 0 : beyond->follow_natural;
         follow.panels = beyond->follow_panels[!packed || of->class.rows != FOVEA_FEW];
     } else if (!of->class.far && avx512 && !nt && beyond->follow_near != 0) {
@@ -202,7 +202,7 @@ static struct fovea_gemm_tuning gemm_default(const struct fovea_machine *machine
         .follow_panels = follow.panels,
         .chain_rows = avx512 ? beyond->chain_rows : 0,
         .lead = lead,
-        .touch = far && (avx512 || (avx2 && far_nn)) ? beyond->touch : 0,
+        .touch = far ? beyond->touch : 0,
         .stream = !nt      ? 0
                   : avx512 ? beyond->stream[1]
                   : avx2   ? beyond->stream[0]

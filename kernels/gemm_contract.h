@@ -61,8 +61,8 @@ struct fovea_gemm_tile {
     /// same layout of rows and panels.
     uint32_t lead_steps;
     /// Hint: 0, or, of a B of packed panels from beyond L2, how many pages ahead of what is read or, with lead_steps,
-    /// of what is prefetched a line is prefetched once for each FOVEA_PAGE of a panel (AVX-512: with lead_steps, or of
-    /// a tile of one panel).
+    /// of what is prefetched a line is prefetched once for each FOVEA_PAGE of a panel (with lead_steps, or of a tile of
+    /// one panel).
     uint32_t touch;
     const struct fovea_gemm_terms *terms; ///< NULL, or, with STORE or ADD, the epilogue to apply
     size_t b_ends; ///< If not 0: B is natural rows, and in its last b_ends rows (at most k) exactly n elements are
@@ -89,9 +89,10 @@ struct fovea_gemm_bt_tile {
     uint32_t far;     ///< hint: 1 if B comes from beyond L2, with its next rows following these in memory
     uint32_t side;    ///< hint: the most rows of B to read side by side; 8, 16 or 32
     uint32_t into_l1; ///< hint, with far: 1: prefetch the next rows into L1; 0: into L2
-    uint32_t touch;   ///< hint, with far, for one row of C: prefetch a line so many pages ahead of these rows, or 0
-    uint32_t stream;  ///< hint, without far: how many lines ahead of its use each row of B is prefetched into L1, or 0
-                      ///< (AVX-512: 16 rows; AVX2: eight)
+    uint32_t touch;   ///< hint, with far and a side of 16 and more, for one row of C: prefetch a line so many pages
+                      ///< ahead of these rows, or 0
+    uint32_t stream;  ///< hint, without far, if n = nr: how many lines ahead of its use each row of B is prefetched
+                      ///< into L1, or 0
 };
 typedef void fovea_gemm_bt_fn(const struct fovea_gemm_bt_tile *tile);
 

@@ -58,12 +58,19 @@ typedef void fovea_rotary_fn(size_t n, uint32_t adjacent, const float *x, const 
 
 /// A variant of a family: its function, its index in the registers, counted from 0, and the facts its caller needs. mr
 /// x nr is its tile, or 0 if it has none; masks is 1 if a tile of fewer columns than a panel needs no copies.
+///
+/// The other facts say which hints of gemm_contract.h it follows. No caller gives it the others, so plans whose numbers
+/// (tuning.def) differ in them alone have the same facts (ops/facts.h), and the tuner times only one.
+///     ahead      1: prefetches what later calls read: ahead of a tile; far, into_l1
+///     lead       1: prefetches into L1, some lines ahead, what it reads itself: lead_steps, lead_columns, stream
+///     touch      1: touches pages
+///     side_rows  the most rows of C for which it reads rows of B side by side as `side` says; otherwise nr of them
 #define FOVEA_FAMILY(family)                                                                                           \
     struct fovea_##family##_kernel {                                                                                   \
         const char *name;                                                                                              \
         int32_t variant;                                                                                               \
         uint32_t required;                                                                                             \
-        uint16_t mr, nr, masks;                                                                                        \
+        uint16_t mr, nr, masks, ahead, lead, touch, side_rows;                                                         \
         fovea_##family##_fn *run;                                                                                      \
     };
 FOVEA_FAMILY(gemm)

@@ -155,10 +155,12 @@ size_t fovea_gemm_packed_from(const struct fovea_gemm_layout *plan);
 bool fovea_gemm_in_place(const struct fovea_gemm_layout *plan);
 /// Whether an area has so few rows that a transposed B is read in place; fovea_gemm_bt computes it so (ops/gemm_bt.c).
 bool fovea_gemm_takes_rows(const struct fovea_gemm_area *area);
-/// Whether it reads rows of B side by side that are far apart; and whether it prefetches the rows it will read next.
+/// Whether it reads rows of B side by side that are far apart, and how many lines ahead each is prefetched then; and
+/// whether it prefetches the rows it will read next.
 bool fovea_gemm_spreads(const struct fovea_gemm_layout *plan, size_t rows);
+uint32_t fovea_gemm_stream(const struct fovea_gemm_layout *plan);
 bool fovea_gemm_fetches(const struct fovea_gemm_layout *plan);
-/// How many rows of B should be read at a time: 8, 16 or 32.
+/// How many rows of B are read at a time: 8, 16 or 32.
 uint32_t fovea_gemm_side(const struct fovea_gemm_layout *plan, size_t rows);
 void fovea_gemm_bt(const struct fovea_gemm_area *area);
 /// takes_steps(): whether a problem that is neither computed transposed nor directly has so few rows that a few rows of
@@ -188,6 +190,7 @@ void fovea_gemm_bn_sums(const struct fovea_gemm_layout *plan, const struct fovea
 /// (ops/gemm_flip.c).
 bool fovea_gemm_takes_columns(const struct fovea_gemm_layout *plan);
 bool fovea_gemm_flip_is_far(const struct fovea_gemm_layout *plan);   ///< A comes from beyond L2
+bool fovea_gemm_flip_fetches(const struct fovea_gemm_layout *plan);  ///< the next rows of a natural A are prefetched
 uint32_t fovea_gemm_flip_side(const struct fovea_gemm_layout *plan); ///< rows of a natural A read at a time: 16 or 32
 size_t fovea_gemm_flip_rows(const struct fovea_gemm_layout *plan);   ///< rows of C computed at a time
 bool fovea_gemm_flip_scratch(const struct fovea_gemm_layout *plan, size_t *floats);
@@ -235,6 +238,18 @@ static inline bool fovea_gemm_streams(const struct fovea_gemm_layout *plan)
     return plan->desc.b_packed && plan->kernel->nr == FOVEA_PANEL && fovea_gemm_is_thin(plan->kernel);
 }
 
+/// Whether tiles of a group prefetch the next one, or what is copied next.
+static inline bool fovea_gemm_looks_ahead(const struct fovea_gemm_layout *plan)
+{
+    return plan->kernel->ahead && plan->tuning->ahead;
+}
+
+/// How many lines ahead tiles prefetch a B that they follow, or 0.
+static inline uint32_t fovea_gemm_lead(const struct fovea_gemm_layout *plan)
+{
+    return plan->kernel->lead ? plan->tuning->lead : 0;
+}
+
 /// Whether a packed B is read once for this few rows and nothing of it is prefetched, which takes precedence over
 /// following it.
 static inline bool fovea_gemm_is_alone(const struct fovea_gemm_layout *plan, size_t rows)
@@ -256,7 +271,7 @@ static inline bool fovea_gemm_follows(const struct fovea_gemm_layout *plan, size
 {
     const struct fovea_gemm_desc *const d = &plan->desc;
     return fovea_gemm_may_follow(plan->tuning, fovea_gemm_form_of(d), plan->b_aliases, rows, (uint32_t)plan->mr) &&
-           (plan->tuning->lead == 0 || plan->blocks.count == 1);
+           (fovea_gemm_lead(plan) == 0 || plan->blocks.count == 1);
 }
 
 /// How many pages ahead so few rows, which follow a packed B with lead_steps or alone, prefetch a line of each of its
@@ -264,15 +279,20 @@ static inline bool fovea_gemm_follows(const struct fovea_gemm_layout *plan, size
 static inline uint32_t fovea_gemm_touch(const struct fovea_gemm_layout *plan, size_t rows)
 {
     const bool touches = fovea_gemm_is_alone(plan, rows) ? plan->kernel->nr == FOVEA_PANEL
-                                                         : fovea_gemm_follows(plan, rows) && plan->tuning->lead != 0;
-    return plan->desc.b_packed && touches ? plan->tuning->touch : 0;
+                                                         : fovea_gemm_follows(plan, rows) && fovea_gemm_lead(plan) != 0;
+    return plan->kernel->touch && plan->desc.b_packed && touches ? plan->tuning->touch : 0;
 }
 
-/// The same for a B read in place by one row of C, or an A by one column: rows of the transposed one, or, alone, of a
-/// natural one.
-static inline uint32_t fovea_gemm_touch_rows(const struct fovea_gemm_layout *plan, size_t rows)
+/// The same for a B read in place by one row of C, or an A by one column: rows of the transposed one, `side` at a time;
+/// or, alone, of a natural one.
+static inline uint32_t fovea_gemm_touch_rows(const struct fovea_gemm_layout *plan, size_t rows, uint32_t side)
 {
-    return rows == 1 ? plan->tuning->touch : 0;
+    return plan->kernels->gemm_bt.touch && rows == 1 && side >= FOVEA_PANEL ? plan->tuning->touch : 0;
+}
+
+static inline uint32_t fovea_gemm_touch_steps(const struct fovea_gemm_layout *plan, size_t rows)
+{
+    return plan->kernels->gemm_bn.touch && rows == 1 ? plan->tuning->touch : 0;
 }
 
 /// Columns of the widest strip, in whole panels.

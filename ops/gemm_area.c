@@ -138,7 +138,7 @@ static inline __attribute__((always_inline)) void lead_strip(const struct group 
     const struct fovea_gemm_area *const area = g->block->area;
     const struct fovea_gemm_layout *const plan = area->plan;
     const size_t panels = fovea_ceil_div(tile->n, FOVEA_PANEL);
-    tile->lead_steps = tile->follows && !g->alone && !area->pack_b ? (uint32_t)(plan->tuning->lead / panels) : 0;
+    tile->lead_steps = tile->follows && !g->alone && !area->pack_b ? (uint32_t)(fovea_gemm_lead(plan) / panels) : 0;
     tile->ahead = NULL;
     if (tile->lead_steps != 0 && strip + 1 < area->strip + area->strips) {
         tile->ahead = gemm_b_source(g->block, gemm_strip_begin(plan, strip) / FOVEA_PANEL + panels).first;

@@ -61,7 +61,7 @@ size_t fovea_gemm_step_columns(const struct fovea_gemm_layout *plan)
 // one another (Zen 5, three to six rows, 14 lines of each row ahead 0.95 to 1.0 of 17 to 24, 32 lines 0.9 to 1.05).
 size_t fovea_gemm_step_lines(const struct fovea_gemm_layout *plan)
 {
-    return (size_t)plan->tuning->lead * 3 / 2;
+    return plan->kernels->gemm_bn.lead ? (size_t)plan->tuning->lead * 3 / 2 : 0;
 }
 
 void fovea_gemm_bn_sums(const struct fovea_gemm_layout *plan, const struct fovea_gemm_bn_problem *of, float *c,
@@ -78,7 +78,7 @@ void fovea_gemm_bn_sums(const struct fovea_gemm_layout *plan, const struct fovea
         .b = of->b,
         .b_row = (ptrdiff_t)of->ldb,
         .c_row = c_row,
-        .touch = of->near ? 0 : fovea_gemm_touch_rows(plan, of->rows),
+        .touch = of->near ? 0 : fovea_gemm_touch_steps(plan, of->rows),
         .lead_columns = fovea_gemm_step_lines(plan) / (steps > FEW_STEPS ? steps : FEW_STEPS) * FOVEA_LINE,
     };
     for (size_t p = 0; p < plan->k; p += tile.k, a += (ptrdiff_t)tile.k * tile.a_k) {

@@ -30,14 +30,22 @@ bool fovea_gemm_spreads(const struct fovea_gemm_layout *plan, size_t rows)
     return rows * plan->k <= plan->tuning->spread && is_far(plan);
 }
 
+uint32_t fovea_gemm_stream(const struct fovea_gemm_layout *plan)
+{
+    return plan->kernels->gemm_bt.lead ? plan->tuning->stream : 0;
+}
+
 bool fovea_gemm_fetches(const struct fovea_gemm_layout *plan)
 {
-    return plan->k <= plan->tuning->fetch_k && is_far(plan);
+    return plan->kernels->gemm_bt.ahead && plan->k <= plan->tuning->fetch_k && is_far(plan);
 }
 
 uint32_t fovea_gemm_side(const struct fovea_gemm_layout *plan, size_t rows)
 {
     enum { FEW = 8, SOME = 16, MANY = 32 };
+    if (rows > plan->kernels->gemm_bt.side_rows) {
+        return plan->kernels->gemm_bt.nr;
+    }
     if (!fovea_is_far(plan->kernels->tuning.cache.near, (double)plan->desc.n * (double)plan->k)) {
         return plan->b_aliases ? SOME : MANY; // rows that alias in few sets of L1 evict one another
     }
@@ -55,7 +63,7 @@ static size_t spread_rows(const struct fovea_gemm_area *area, struct fovea_gemm_
     const struct fovea_gemm_layout *const plan = area->plan;
     const struct fovea_gemm_desc *const d = &plan->desc;
     const size_t lanes = plan->kernels->gemm_bt.nr, most = (end - begin) / lanes;
-    const size_t apart = most != 0 && plan->tuning->stream != 0 ? (most - 1) | 1 : most;
+    const size_t apart = most != 0 && fovea_gemm_stream(plan) != 0 ? (most - 1) | 1 : most;
     if (!fovea_gemm_spreads(plan, area->rows) || plan->kernels->gemm_bt.mr > SPREAD_ROWS || lanes > FOVEA_PANEL ||
         apart == 0) {
         return 0;
@@ -67,7 +75,7 @@ static size_t spread_rows(const struct fovea_gemm_area *area, struct fovea_gemm_
     tile.n = lanes;
     tile.far = 0; // the rows after these are not the next ones
     tile.side = (uint32_t)lanes;
-    tile.stream = plan->tuning->stream;
+    tile.stream = fovea_gemm_stream(plan);
     tile.c = room;
     tile.c_row = FOVEA_PANEL;
     for (size_t j = 0; j < apart; j++, tile.b += d->ldb) {
@@ -108,6 +116,7 @@ void fovea_gemm_bt(const struct fovea_gemm_area *area)
     const size_t mr = plan->kernels->gemm_bt.mr, most = mr / fovea_min(area->rows, mr);
     const size_t columns =
         FOVEA_PANEL * fovea_min(fovea_min(CALL_PANELS, most), fovea_ceil_div(end - begin, FOVEA_PANEL));
+    const uint32_t side = fovea_gemm_side(plan, area->rows);
     struct fovea_gemm_bt_tile tile = {
         .k = plan->k,
         .a_k = a_k,
@@ -115,9 +124,9 @@ void fovea_gemm_bt(const struct fovea_gemm_area *area)
         .b_row = (ptrdiff_t)d->ldb,
         .c_row = area->acc != NULL ? (ptrdiff_t)columns : (ptrdiff_t)d->ldc,
         .far = fovea_gemm_fetches(plan),
-        .side = fovea_gemm_side(plan, area->rows),
+        .side = side,
         .into_l1 = plan->tuning->into_l1,
-        .touch = fovea_gemm_touch_rows(plan, area->rows),
+        .touch = fovea_gemm_touch_rows(plan, area->rows, side),
     };
     const size_t spread = area->acc == NULL ? spread_rows(area, tile, a, begin, end) : 0;
     begin += spread;

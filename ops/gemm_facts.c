@@ -38,20 +38,18 @@ static enum fovea_gemm_fetches fetches_of_rows(const struct fovea_gemm_layout *p
 static enum fovea_gemm_fetches fetches_of_a(const struct fovea_gemm_layout *plan)
 {
     const struct fovea_gemm_tuning *const tuning = plan->tuning;
-    const bool far = fovea_gemm_flip_is_far(plan);
     if (plan->desc.trans_a != FOVEA_TRANS) {
-        return !far || plan->k > tuning->fetch_k ? FOVEA_FETCHES_NONE
-               : tuning->into_l1                 ? FOVEA_FETCHES_ROWS_L1
-                                                 : FOVEA_FETCHES_ROWS;
+        return !fovea_gemm_flip_fetches(plan) ? FOVEA_FETCHES_NONE
+               : tuning->into_l1              ? FOVEA_FETCHES_ROWS_L1
+                                              : FOVEA_FETCHES_ROWS;
     }
-    return !far || plan->desc.n <= tuning->alone ? FOVEA_FETCHES_NOTHING
-           : tuning->lead != 0                   ? FOVEA_FETCHES_LED
-                                                 : FOVEA_FETCHES_NONE;
+    return !fovea_gemm_flip_is_far(plan) || plan->desc.n <= tuning->alone ? FOVEA_FETCHES_NOTHING
+           : fovea_gemm_step_lines(plan) != 0                             ? FOVEA_FETCHES_LED
+                                                                          : FOVEA_FETCHES_NONE;
 }
 
 static enum fovea_gemm_fetches fetches_of(const struct fovea_gemm_layout *plan, enum fovea_gemm_reads reads)
 {
-    const struct fovea_gemm_tuning *const tuning = plan->tuning;
     if (plan->way == FOVEA_WAY_FLIP) {
         return fetches_of_a(plan);
     }
@@ -59,9 +57,9 @@ static enum fovea_gemm_fetches fetches_of(const struct fovea_gemm_layout *plan, 
         return fetches_of_rows(plan);
     }
     if (reads == FOVEA_READS_STEPS) {
-        return plan->desc.m <= tuning->alone ? FOVEA_FETCHES_NOTHING
-               : tuning->lead != 0           ? FOVEA_FETCHES_LED
-                                             : FOVEA_FETCHES_NONE;
+        return plan->desc.m <= plan->tuning->alone ? FOVEA_FETCHES_NOTHING
+               : fovea_gemm_step_lines(plan) != 0  ? FOVEA_FETCHES_LED
+                                                   : FOVEA_FETCHES_NONE;
     }
     if (reads == FOVEA_READS_NOTHING || plan->way == FOVEA_WAY_DIRECT) {
         return FOVEA_FETCHES_NONE;
@@ -70,29 +68,30 @@ static enum fovea_gemm_fetches fetches_of(const struct fovea_gemm_layout *plan, 
         return FOVEA_FETCHES_NOTHING;
     }
     if (fovea_gemm_follows(plan, plan->desc.m)) {
-        return tuning->lead != 0 && !plan->grid.pack_b ? FOVEA_FETCHES_LED : FOVEA_FETCHES_FOLLOWED;
+        return fovea_gemm_lead(plan) != 0 && !plan->grid.pack_b ? FOVEA_FETCHES_LED : FOVEA_FETCHES_FOLLOWED;
     }
-    return streams(plan) && tuning->ahead ? FOVEA_FETCHES_STREAM : FOVEA_FETCHES_NONE;
+    return streams(plan) && fovea_gemm_looks_ahead(plan) ? FOVEA_FETCHES_STREAM : FOVEA_FETCHES_NONE;
 }
 
 static size_t lead_of(const struct fovea_gemm_layout *plan, enum fovea_gemm_reads reads,
                       enum fovea_gemm_fetches fetches)
 {
-    return fetches == FOVEA_FETCHES_APART                              ? plan->tuning->stream
+    return fetches == FOVEA_FETCHES_APART                              ? fovea_gemm_stream(plan)
            : fetches != FOVEA_FETCHES_LED                              ? 0
            : reads == FOVEA_READS_STEPS || plan->way == FOVEA_WAY_FLIP ? fovea_gemm_step_lines(plan)
-                                                                       : plan->tuning->lead;
+                                                                       : fovea_gemm_lead(plan);
 }
 
 static size_t touch_of(const struct fovea_gemm_layout *plan, enum fovea_gemm_reads reads,
                        enum fovea_gemm_fetches fetches)
 {
     const bool flips = plan->way == FOVEA_WAY_FLIP;
-    const bool alone =
-        fetches == FOVEA_FETCHES_NOTHING && (flips ? fovea_gemm_flip_is_far(plan) : reads == FOVEA_READS_STEPS);
-    const bool rows = alone || fetches == FOVEA_FETCHES_ROWS || fetches == FOVEA_FETCHES_ROWS_L1;
     const size_t lines = flips ? plan->desc.n : plan->desc.m;
-    return rows                                                         ? fovea_gemm_touch_rows(plan, lines)
+    if (fetches == FOVEA_FETCHES_ROWS || fetches == FOVEA_FETCHES_ROWS_L1) {
+        return fovea_gemm_touch_rows(plan, lines, flips ? fovea_gemm_flip_side(plan) : fovea_gemm_side(plan, lines));
+    }
+    const bool steps = flips ? fovea_gemm_flip_is_far(plan) : reads == FOVEA_READS_STEPS;
+    return steps && fetches == FOVEA_FETCHES_NOTHING                    ? fovea_gemm_touch_steps(plan, lines)
            : reads == FOVEA_READS_BLOB && plan->way == FOVEA_WAY_BLOCKS ? fovea_gemm_touch(plan, lines)
                                                                         : 0;
 }
@@ -109,7 +108,7 @@ void fovea_gemm_facts(const struct fovea_gemm_layout *plan, struct fovea_gemm_fa
     facts->along = plan->along;
     facts->passes = plan->passes;
     facts->copy_a = plan->grid.copy_a;
-    facts->fetch_a = plan->grid.copy_a && turned && plan->tuning->ahead;
+    facts->fetch_a = plan->grid.copy_a && turned && fovea_gemm_looks_ahead(plan);
     facts->reads = reads;
     facts->fetches = fetches;
     facts->lead = lead_of(plan, reads, fetches);
@@ -130,7 +129,7 @@ void fovea_gemm_facts(const struct fovea_gemm_layout *plan, struct fovea_gemm_fa
     facts->kernel = plan->kernel->name;
     facts->edge = plan->edge != 0 ? plan->kernels->gemm_edge.name : NULL;
     facts->side = reads == FOVEA_READS_ROWS && fetches != FOVEA_FETCHES_APART ? fovea_gemm_side(plan, d->m) : 0;
-    facts->ahead = plan->tuning->ahead && plan->way != FOVEA_WAY_DIRECT && !once;
+    facts->ahead = fovea_gemm_looks_ahead(plan) && plan->way != FOVEA_WAY_DIRECT && !once;
     facts->kc = plan->kc;
     facts->chunk = plan->chunk;
     facts->columns = fovea_gemm_columns(plan);

@@ -61,6 +61,11 @@ bool fovea_gemm_takes_columns(const struct fovea_gemm_layout *plan)
            ((more && plan->k >= MORE_STEPS) || (plan->k >= FAR_STEPS && fovea_gemm_flip_is_far(plan)));
 }
 
+bool fovea_gemm_flip_fetches(const struct fovea_gemm_layout *plan)
+{
+    return plan->kernels->gemm_bt.ahead && plan->k <= plan->tuning->fetch_k && fovea_gemm_flip_is_far(plan);
+}
+
 uint32_t fovea_gemm_flip_side(const struct fovea_gemm_layout *plan)
 {
     enum { SOME = 16, MANY = 32 };
@@ -126,10 +131,10 @@ static void sum_natural(const struct fovea_gemm_area *area, const struct few_row
         .b_row = (ptrdiff_t)d->lda,
         .c = sums,
         .c_row = pitch,
-        .far = plan->k <= plan->tuning->fetch_k && fovea_gemm_flip_is_far(plan),
+        .far = fovea_gemm_flip_fetches(plan),
         .side = fovea_gemm_flip_side(plan),
         .into_l1 = plan->tuning->into_l1,
-        .touch = fovea_gemm_touch_rows(plan, d->n),
+        .touch = fovea_gemm_touch_rows(plan, d->n, FOVEA_PANEL),
     };
     plan->kernels->gemm_bt.run(&tile);
 }

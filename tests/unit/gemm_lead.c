@@ -20,6 +20,8 @@ static void record(const struct fovea_gemm_tile *tile)
 
 static size_t blocks, group;
 
+static bool ignores; // whether the micro-kernel says that it follows no hint
+
 /// Runs the product with a micro-kernel that computes nothing.
 static void run(const struct fovea_engine *engine, bool packed, enum fovea_transpose trans_b)
 {
@@ -36,6 +38,7 @@ static void run(const struct fovea_engine *engine, bool packed, enum fovea_trans
     CHECK(plan.work.shared_bytes <= sizeof shared && plan.work.scratch_bytes <= sizeof scratch, "work");
     struct fovea_gemm_kernel recorder = *plan.kernel;
     recorder.run = record;
+    recorder.ahead = recorder.lead = recorder.touch = !ignores;
     plan.kernel = &recorder;
     const struct fovea_gemm_args args = {.a = a, .b = packed ? (const void *)blob : b, .c = c, .m = ROWS};
     count = 0;
@@ -103,14 +106,32 @@ static void test_alone(const struct fovea_engine *engine, const char *isa)
     }
 }
 
-static void test_both(const struct fovea_engine *engine, const char *isa)
+/// A hint that the micro-kernel ignores is not given: then more tiles are one call.
+static void test_ignored(const struct fovea_engine *engine, const char *isa)
+{
+    for (size_t i = 0; i < FOVEA_GEMM_CLASSES; i++)
+        test_tuning(engine)->gemm[i].alone = 0, test_tuning(engine)->gemm[i].kc = 1024;
+    ignores = true;
+    for (int follows = 0; follows < 2; follows++) {
+        for (size_t i = 0; i < FOVEA_GEMM_CLASSES; i++)
+            test_tuning(engine)->gemm[i].follow_rows = follows ? ROWS : 0;
+        run(engine, true, FOVEA_NO_TRANS);
+        for (size_t i = 0; i < count && i < CALLS; i++)
+            CHECK(calls[i].lead_steps == 0 && calls[i].touch == 0 && calls[i].ahead == NULL, "%s, ignored, call %zu",
+                  isa, i);
+    }
+    ignores = false;
+}
+
+static void test_all(const struct fovea_engine *engine, const char *isa)
 {
     test_engine_of(engine, isa);
     test_alone(engine, isa);
+    test_ignored(engine, isa);
 }
 
 int main(void)
 {
-    test_each_engine(test_both);
+    test_each_engine(test_all);
     return test_done();
 }
