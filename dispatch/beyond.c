@@ -11,8 +11,8 @@
 #define FOVEA_BEYOND_ARRAY(name, lengths)
 #define FOVEA_BEYOND_AT FOVEA_BEYOND
 
-enum { NARROW = 0, WIDE = 1, HASHED = 2, MESH = HASHED | WIDE, LEAN, SETS };
-static const struct fovea_beyond beyonds[SETS] = {
+enum { NARROW = 0, WIDE = 1, HASHED = 2, MESH = HASHED | WIDE, LEAN };
+const struct fovea_beyond fovea_beyonds[FOVEA_BEYONDS] = {
 #define FOVEA_BEYOND(member, narrow, lean, wide, hashed, mesh)                                                         \
     [NARROW].member = narrow, [LEAN].member = lean, [WIDE].member = wide, [HASHED].member = hashed,                    \
     [MESH].member = mesh,
@@ -32,5 +32,5 @@ const struct fovea_beyond *fovea_beyond_l2(const struct fovea_machine *machine)
 {
     const uint32_t said = (machine->l3_hashed ? HASHED : 0) | (machine->wide512 ? WIDE : 0);
     const bool avx2_alone = (machine->cpu & FOVEA_CPU_AVX2) != 0 && (machine->cpu & FOVEA_CPU_AVX512) == 0;
-    return &beyonds[said == NARROW && avx2_alone ? LEAN : said];
+    return &fovea_beyonds[said == NARROW && avx2_alone ? LEAN : said];
 }

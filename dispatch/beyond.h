@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// dispatch/beyond.h - the set of numbers that a machine uses, of the five in dispatch/beyond.def.
+// dispatch/beyond.h - the five sets of numbers in dispatch/beyond.def, and which of them a machine uses.
 #ifndef FOVEA_DISPATCH_BEYOND_H
 #define FOVEA_DISPATCH_BEYOND_H
 
@@ -15,6 +15,9 @@ struct fovea_beyond {
 #undef FOVEA_BEYOND
 };
 
+enum { FOVEA_BEYONDS = 5 };
+extern const struct fovea_beyond fovea_beyonds[FOVEA_BEYONDS];
+/// The set of a machine.
 const struct fovea_beyond *fovea_beyond_l2(const struct fovea_machine *machine);
 
 #endif

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // dispatch/profile_file.c - what a profile is valid for, where it is searched, and which owners are trusted.
+#include "dispatch/beyond.h"
 #include "dispatch/environment.h"
 #include "dispatch/profile.h"
 
@@ -15,7 +16,8 @@ static uint64_t hash_text(uint64_t hash, const char *text)
     return fovea_fnv(hash, text, strlen(text) + 1);
 }
 
-// Hashes the kernels, the classes and their numbers, which define the meaning of a profile's words.
+// Hashes the kernels, the classes, their numbers and the defaults: what a profile's words mean, and what they were
+// compared with.
 static uint64_t hash_registers(void)
 {
     uint64_t hash = FOVEA_FNV;
@@ -33,13 +35,12 @@ static uint64_t hash_registers(void)
     for (int kind = FOVEA_TUNED_GEMM; kind < FOVEA_TUNED_SLOT; kind++) {
         uint32_t count;
         const struct fovea_tunable *const tunables = fovea_tunables((enum fovea_tuned_operator)kind, &count);
-        for (uint32_t i = 0; i < count; i++) { // a number with a new meaning has another range or purpose
+        for (uint32_t i = 0; i < count; i++) {
             const uint32_t range[] = {tunables[i].smallest, tunables[i].largest};
-            hash = hash_text(hash_text(hash, tunables[i].name), tunables[i].purpose);
-            hash = fovea_fnv(hash, range, sizeof range);
+            hash = fovea_fnv(hash_text(hash, tunables[i].name), range, sizeof range);
         }
     }
-    return hash;
+    return fovea_fnv(hash, fovea_beyonds, sizeof fovea_beyonds);
 }
 
 struct fovea_profile_key fovea_profile_key(const struct fovea_machine *machine)

@@ -19,8 +19,8 @@ const struct fovea_class_names fovea_class_names[FOVEA_TUNED_CLASSES] = {
 #undef FOVEA_SLOT
 };
 
-#define TUNABLE(stage, name, smallest, largest, purpose, ...)                                                          \
-    {#name, purpose, stage, smallest, largest, (const uint32_t[]){__VA_ARGS__}, sizeof((uint32_t[]){__VA_ARGS__}) / 4},
+#define TUNABLE(stage, name, smallest, largest, ...)                                                                   \
+    {#name, stage, smallest, largest, (const uint32_t[]){__VA_ARGS__}, sizeof((uint32_t[]){__VA_ARGS__}) / 4},
 static const struct fovea_tunable gemm_tunables[] = {
 #define FOVEA_GEMM_TUNABLE TUNABLE
 #include "kernels/tuning.def"

@@ -21,7 +21,7 @@ extern const struct fovea_class_names fovea_class_names[FOVEA_TUNED_CLASSES];
 
 /// The numbers of an operator's classes: kernels/tuning.def.
 struct fovea_tunable {
-    const char *name, *purpose;
+    const char *name;
     uint32_t stage, smallest, largest;
     const uint32_t *values; ///< values worth trying
     uint32_t count;

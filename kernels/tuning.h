@@ -12,15 +12,15 @@
 #include <stddef.h>
 
 struct fovea_gemm_tuning {
-#define FOVEA_GEMM_TUNABLE(stage, name, smallest, largest, purpose, ...) uint32_t name; ///< purpose
+#define FOVEA_GEMM_TUNABLE(stage, name, smallest, largest, ...) uint32_t name;
 #include "kernels/tuning.def"
 };
 struct fovea_attention_tuning {
-#define FOVEA_ATTENTION_TUNABLE(stage, name, smallest, largest, purpose, ...) uint32_t name; ///< purpose
+#define FOVEA_ATTENTION_TUNABLE(stage, name, smallest, largest, ...) uint32_t name;
 #include "kernels/tuning.def"
 };
 struct fovea_cache_tuning {
-#define FOVEA_CACHE_TUNABLE(stage, name, smallest, largest, purpose, ...) uint32_t name; ///< purpose
+#define FOVEA_CACHE_TUNABLE(stage, name, smallest, largest, ...) uint32_t name;
 #include "kernels/tuning.def"
 };
 
