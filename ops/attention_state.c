@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { PARTS_MAX = UINT16_MAX, MERGE_ROWS = 16, TASK_ROWS = 16 * MERGE_ROWS };
+enum { PARTS_MAX = UINT16_MAX, TASK_ROWS = 256 };
 
 static const char magic[8] = {'F', 'O', 'V', 'E', 'A', 'S', '0', '1'};
 
@@ -83,14 +83,16 @@ static uint32_t begin_rows(struct fovea_job *job)
     return (uint32_t)fovea_ceil_div(((const struct operation *)job->args)->rows, TASK_ROWS);
 }
 
-// Calls `run` for the rows of a task, 16 at a time, in the layout of decoding.
+// Calls `run` for the rows of a task, in the layout of decoding: as many at a time as a block has, for whose states
+// there is room in scratch.
 static void for_rows(const struct operation *op, uint32_t task, float *scratch,
                      void (*run)(const struct operation *op, struct fovea_state_rows *rows))
 {
+    const size_t most = op->plan->kernels->attention_decode.queries;
     const size_t end = fovea_min((task + (size_t)1) * TASK_ROWS, op->rows);
-    for (size_t first = task * (size_t)TASK_ROWS; first < end; first += MERGE_ROWS) {
-        struct fovea_state_rows rows = fovea_state_rows_in(
-            op->plan, op->state, op->first + first, fovea_min(MERGE_ROWS, end - first), MERGE_ROWS, false, scratch);
+    for (size_t first = task * (size_t)TASK_ROWS; first < end; first += most) {
+        struct fovea_state_rows rows = fovea_state_rows_in(op->plan, op->state, op->first + first,
+                                                           fovea_min(most, end - first), most, false, scratch);
         run(op, &rows);
     }
 }
@@ -123,7 +125,7 @@ static void finish_rows(const struct operation *op, struct fovea_state_rows *row
             op->plan->kernels->attention_merge.run(&rows->a, &rows->b);
         }
     }
-    float sinks[MERGE_ROWS] = {0};
+    float sinks[FOVEA_TILE_ROWS_MAX] = {0};
     const size_t first = rows->first - op->first;
     for (size_t r = 0; args->sinks != NULL && r < rows->a.rows; r++) {
         const size_t head = (first + r) / args->q_len % call.heads;
