@@ -86,6 +86,24 @@ static inline __attribute__((always_inline)) void add_edge(const float *b, ptrdi
     add_block(rows, strides_of(LANES), a, a_k, steps, acc, M);
 }
 
+/// C = acc, for 8 * GROUPS columns or, with one group, fewer.
+static inline __attribute__((always_inline)) void gemm_bt_store(const struct fovea_gemm_bt_tile *t,
+                                                                fv_f32 acc[GROUPS_MAX][MR], int GROUPS, int M)
+{
+    FV_UNROLL
+    for (int g = 0; g < GROUPS; g++) {
+        FV_UNROLL
+        for (int i = 0; i < M; i++) {
+            float *const c = t->c + i * t->c_row + g * LANES;
+            if (t->n == (size_t)GROUPS * LANES) {
+                fv_store(c, acc[g][i]);
+            } else {
+                fv_store_tail(c, acc[g][i], t->n);
+            }
+        }
+    }
+}
+
 /// A tile of 8 * GROUPS columns or, with one group, fewer, with m = M. Each column is one chain of fmas, so eight of
 /// them leave each other waiting four cycles per step; several groups side by side do not, if B is in L1 or L2.
 static inline __attribute__((always_inline)) void gemm_bt_columns(const struct fovea_gemm_bt_tile *tile, int GROUPS,
@@ -140,18 +158,7 @@ static inline __attribute__((always_inline)) void gemm_bt_columns(const struct f
             add_edge(b + g * group, t.b_row, t.n < LANES ? t.n : LANES, a, t.a_k, steps, acc[g], M);
         }
     }
-    FV_UNROLL
-    for (int g = 0; g < GROUPS; g++) {
-        FV_UNROLL
-        for (int i = 0; i < M; i++) {
-            float *const c = t.c + i * t.c_row + g * LANES;
-            if (t.n == whole) {
-                fv_store(c, acc[g][i]);
-            } else {
-                fv_store_tail(c, acc[g][i], t.n);
-            }
-        }
-    }
+    gemm_bt_store(&t, acc, GROUPS, M);
 }
 
 /// Defines gemm_bt_<groups>_<m>, one instantiation for the table.
