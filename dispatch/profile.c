@@ -57,13 +57,13 @@ static bool number32(struct reader *r, uint32_t base, uint32_t most, uint32_t *v
 // name=1.234567, in millionths.
 static bool millionths(struct reader *r, const char *name, uint32_t *value)
 {
-    uint64_t whole, part;
+    uint64_t whole, fraction;
     if (!literal(r, " ") || !literal(r, name) || !literal(r, "=") || !number(r, 10, 4000, &whole) || !literal(r, "."))
         return false;
     const char *const begin = r->at;
-    if (!number(r, 10, 999999, &part) || r->at - begin != 6)
+    if (!number(r, 10, 999999, &fraction) || r->at - begin != 6)
         return false;
-    *value = (uint32_t)(whole * 1000000 + part);
+    *value = (uint32_t)(whole * 1000000 + fraction);
     return true;
 }
 

@@ -24,15 +24,15 @@ static float *shared_state(const struct fovea_attention_layout *plan, const stru
     return shared + (before * grid->splits + split * tile->rows) * plan->row_floats;
 }
 
-static float *store(const void *part, size_t floats, float *to)
+static float *store(const void *from, size_t floats, float *to)
 {
-    memcpy(to, part, floats * sizeof *to);
+    memcpy(to, from, floats * sizeof *to);
     return to + floats;
 }
 
-static const float *load(void *part, size_t floats, const float *from)
+static const float *load(void *to, size_t floats, const float *from)
 {
-    memcpy(part, from, floats * sizeof *from);
+    memcpy(to, from, floats * sizeof *from);
     return from + floats;
 }
 
@@ -81,7 +81,7 @@ static void decode(const struct fovea_attention_layout *plan, const struct fovea
     struct fovea_attention_tile one, *const many = (struct fovea_attention_tile *)(void *)(scratch + plan->tiles_at);
     // A single one is on the stack: 4 queries and keys take 1 % less time.
     struct fovea_attention_tile *const tiles = blocks == 1 ? &one : many;
-    struct fovea_attention_part parts[FOVEA_ATTENTION_TILES_MAX];
+    struct fovea_attention_sweep sweeps[FOVEA_ATTENTION_TILES_MAX];
     size_t count = 0, indices[FOVEA_ATTENTION_TILES_MAX];
     for (size_t i = 0; i < blocks; i++) {
         struct fovea_attention_tile *const tile = &tiles[count];
@@ -91,21 +91,21 @@ static void decode(const struct fovea_attention_layout *plan, const struct fovea
         }
         float *const q = scratch + plan->q_at + count * plan->block_q_floats;
         fovea_attention_queries(tile, q);
-        struct fovea_attention_part *const part = &parts[count];
-        *part = (struct fovea_attention_part){
+        struct fovea_attention_sweep *const sweep = &sweeps[count];
+        *sweep = (struct fovea_attention_sweep){
             .tile = tile, .q = q, .scratch = scratch, .fresh = true, .decode.alone = blocks == 1};
-        part->state = scratch_state(tile, scratch, count);
+        sweep->state = scratch_state(tile, scratch, count);
         indices[count++] = index + i;
     }
-    fovea_attention_split(parts, count, split);
+    fovea_attention_split(sweeps, count, split);
     for (size_t i = 0; i < count; i++) {
-        if (parts[i].fresh) {
-            fovea_attention_clear(&parts[i].state);
+        if (sweeps[i].fresh) {
+            fovea_attention_clear(&sweeps[i].state);
         }
         if (grid->splits == 1) {
-            fovea_attention_finish(parts[i].tile, &parts[i].state);
+            fovea_attention_finish(sweeps[i].tile, &sweeps[i].state);
         } else {
-            store_state(&parts[i].state, shared_state(plan, grid, shared, indices[i], parts[i].tile, split));
+            store_state(&sweeps[i].state, shared_state(plan, grid, shared, indices[i], sweeps[i].tile, split));
         }
     }
 }

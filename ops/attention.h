@@ -246,8 +246,8 @@ bool fovea_attention_look(struct fovea_attention_view *view, size_t key, size_t 
 /// Sets where K and V of view->chunk are, for keys from `key` on that are in pages.
 void fovea_attention_page(struct fovea_attention_view *view, size_t key);
 
-/// A tile and its progress through the keys of a split.
-struct fovea_attention_part {
+/// A tile on its way through the keys of a split.
+struct fovea_attention_sweep {
     const struct fovea_attention_tile *tile;
     const float *q; ///< scaled, in the kernel's layout
     float *scratch; ///< the worker's
@@ -261,17 +261,17 @@ struct fovea_attention_part {
     } prefill;
     /// A decoding block.
     struct {
-        bool follows;   ///< another part has just processed the chunk, which is therefore in cache
-        bool alone;     ///< nothing else uses the scratch between this part's chunks
+        bool follows;   ///< another block has just processed the chunk, which is therefore in cache
+        bool alone;     ///< nothing else uses the scratch between this block's chunks
         uint32_t begun; ///< if alone: set by the kernel if it has computed scores of the next chunk; initially 0
     } decode;
 };
-/// Adds to the state what the part sees of the chunk from `key` on, or of its keys below `end`. Returns false and
+/// Adds to the state what the tile sees of the chunk from `key` on, or of its keys below `end`. Returns false and
 /// writes nothing if it sees none.
-bool fovea_attention_step(struct fovea_attention_part *part, size_t key, size_t end);
-/// The same for a whole split, chunk by chunk, for parts of one key head: all of them process a chunk before the next
+bool fovea_attention_step(struct fovea_attention_sweep *sweep, size_t key, size_t end);
+/// The same for a whole split, chunk by chunk, for tiles of one key head: all of them process a chunk before the next
 /// one.
-void fovea_attention_split(struct fovea_attention_part *parts, size_t count, size_t split);
+void fovea_attention_split(struct fovea_attention_sweep *sweeps, size_t count, size_t split);
 
 /// Whether `tiles` prefill tiles that process a chunk together copy its K and its V before they read them.
 struct fovea_attention_copies {

@@ -19,7 +19,7 @@ struct task {
     size_t meeting, rank; ///< meeting: prefill tiles that process this chunk and share its prefetches; rank: how many
                           ///< of them are done
     struct fovea_attention_tile *tiles;
-    struct fovea_attention_part *parts;
+    struct fovea_attention_sweep *sweeps;
     bool packed[FOVEA_ATTENTION_TILES_MAX], any[FOVEA_ATTENTION_TILES_MAX]; ///< packed: the tile's queries are packed;
                                                                             ///< any: its state is not empty
     struct fovea_attention_copy copy;
@@ -149,7 +149,7 @@ static void place(struct task *task)
     for (size_t t = 0; t < task->count; t++) {
         struct fovea_attention_tile *const tile = &task->tiles[t];
         fovea_attention_place(task->plan, task->args, task->grid, task->index + t, tile);
-        task->parts[t] = (struct fovea_attention_part){
+        task->sweeps[t] = (struct fovea_attention_sweep){
             .tile = tile,
             .q = queries_of(task, t),
             .scratch = task->scratch,
@@ -180,32 +180,32 @@ static void write_tile(const struct task *task, size_t t)
 // Runs tile t on the chunk from `key` on, which ends before `next`, if it sees some of it.
 static void meet(struct task *task, size_t t, size_t key, size_t next)
 {
-    struct fovea_attention_part *const part = &task->parts[t];
+    struct fovea_attention_sweep *const sweep = &task->sweeps[t];
     const size_t split = key / FOVEA_SPLIT;
     if (key == task->begin || key % FOVEA_SPLIT == 0) {
-        part->state = state_of(task, t, task->any[t]);
-        part->fresh = true;
+        sweep->state = state_of(task, t, task->any[t]);
+        sweep->fresh = true;
     }
     if (overlaps(task, t, key, next)) {
         if (!task->packed[t]) {
-            fovea_attention_queries(part->tile, queries_of(task, t));
+            fovea_attention_queries(sweep->tile, queries_of(task, t));
             task->packed[t] = true;
         }
-        if (task->fetches && part->tile->prefill) {
+        if (task->fetches && sweep->tile->prefill) {
             clear_fetch(task);
             plan_fetch(task, t, key, next);
             task->rank++;
         }
-        fovea_attention_step(part, key, next);
+        fovea_attention_step(sweep, key, next);
     }
     if (!is_last(task, t, key, next) && next / FOVEA_SPLIT == split) {
         return;
     }
-    if (!part->fresh && task->any[t]) {
+    if (!sweep->fresh && task->any[t]) {
         const struct fovea_attention_state total = state_of(task, t, 0);
-        task->plan->kernels->attention_merge.run(&total, &part->state);
+        task->plan->kernels->attention_merge.run(&total, &sweep->state);
     }
-    task->any[t] |= !part->fresh;
+    task->any[t] |= !sweep->fresh;
 }
 
 // Begins a chunk, of which nothing has been copied or compacted yet.
@@ -223,7 +223,7 @@ void fovea_attention_prefill(const struct fovea_attention_layout *plan, const st
                              const struct fovea_attention_grid *grid, float *scratch, uint32_t number)
 {
     const size_t tasks = fovea_ceil_div(grid->tiles, grid->each), first = number % tasks * grid->each;
-    struct fovea_attention_part parts[FOVEA_ATTENTION_TILES_MAX]; // only those in use are initialised
+    struct fovea_attention_sweep sweeps[FOVEA_ATTENTION_TILES_MAX]; // only those in use are initialised
     struct task task = {
         .plan = plan,
         .args = args,
@@ -231,7 +231,7 @@ void fovea_attention_prefill(const struct fovea_attention_layout *plan, const st
         .scratch = scratch,
         .index = number / tasks * grid->tiles + first,
         .count = fovea_min(grid->each, grid->tiles - first),
-        .parts = parts,
+        .sweeps = sweeps,
         .fetches = fovea_attention_prefill_is_far(plan, args),
         .tiles = (struct fovea_attention_tile *)(void *)(scratch + plan->tiles_at),
     };

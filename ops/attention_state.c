@@ -63,13 +63,13 @@ static void accumulate_task(const struct fovea_job *job, void *scratch, uint32_t
         if (!fresh) {
             fovea_state_load(plan, &part, &rows.a);
         }
-        struct fovea_attention_part one = {.tile = &tile,
-                                           .q = q,
-                                           .scratch = scratch,
-                                           .state = rows.a,
-                                           .fresh = fresh,
-                                           .prefill.copy = &copy,
-                                           .decode.alone = true};
+        struct fovea_attention_sweep one = {.tile = &tile,
+                                            .q = q,
+                                            .scratch = scratch,
+                                            .state = rows.a,
+                                            .fresh = fresh,
+                                            .prefill.copy = &copy,
+                                            .decode.alone = true};
         fovea_attention_split(&one, 1, split);
         if (one.fresh) {
             fovea_attention_clear(&rows.a);

@@ -121,61 +121,61 @@ static const float *next_of(const struct fovea_attention_view *view, size_t end)
     return lies && all ? chunk->k + FOVEA_CHUNK * k_row : NULL;
 }
 
-bool fovea_attention_step(struct fovea_attention_part *part, size_t key, size_t end)
+bool fovea_attention_step(struct fovea_attention_sweep *sweep, size_t key, size_t end)
 {
     struct fovea_attention_view view;
-    end = fovea_min(end, part->tile->end_most);
+    end = fovea_min(end, sweep->tile->end_most);
     if (key >= end) {
         return false;
     }
-    fovea_attention_view(part->tile, part->q, part->scratch, &view);
+    fovea_attention_view(sweep->tile, sweep->q, sweep->scratch, &view);
     if (!fovea_attention_look(&view, key, end)) {
         return false;
     }
-    view.chunk.state = part->state;
-    view.chunk.fresh = part->fresh;
-    if (part->fresh) {
-        fovea_attention_begin(&part->state);
+    view.chunk.state = sweep->state;
+    view.chunk.fresh = sweep->fresh;
+    if (sweep->fresh) {
+        fovea_attention_begin(&sweep->state);
     }
-    part->fresh = false;
-    const struct fovea_kernels *const kernels = part->tile->plan->kernels;
-    if (part->tile->prefill) {
-        view.prefill.copy = part->prefill.copy;
-        view.prefill.fetch = part->prefill.fetch;
-        if (part->prefill.compact != NULL) {
-            fovea_attention_compact(&view, part->prefill.compact);
+    sweep->fresh = false;
+    const struct fovea_kernels *const kernels = sweep->tile->plan->kernels;
+    if (sweep->tile->prefill) {
+        view.prefill.copy = sweep->prefill.copy;
+        view.prefill.fetch = sweep->prefill.fetch;
+        if (sweep->prefill.compact != NULL) {
+            fovea_attention_compact(&view, sweep->prefill.compact);
         }
         kernels->attention_prefill.run(&view.prefill);
     } else {
         struct fovea_decode_chunk *const decode = &view.decode;
-        decode->hints.far &= !part->decode.follows;
-        const bool asks = decode->hints.far || part->tile->rows <= kernels->attention_decode.near_rows;
-        decode->k_next = part->decode.alone && asks ? next_of(&view, end) : NULL;
-        decode->begun = &part->decode.begun;
+        decode->hints.far &= !sweep->decode.follows;
+        const bool asks = decode->hints.far || sweep->tile->rows <= kernels->attention_decode.near_rows;
+        decode->k_next = sweep->decode.alone && asks ? next_of(&view, end) : NULL;
+        decode->begun = &sweep->decode.begun;
         kernels->attention_decode.run(decode);
     }
     return true;
 }
 
-void fovea_attention_split(struct fovea_attention_part *parts, size_t count, size_t split)
+void fovea_attention_split(struct fovea_attention_sweep *sweeps, size_t count, size_t split)
 {
     size_t key = SIZE_MAX, end = 0;
     for (size_t i = 0; i < count; i++) { // a tile that sees no key, [0, 0), is only in split 0
-        const struct fovea_attention_tile *const tile = parts[i].tile;
+        const struct fovea_attention_tile *const tile = sweeps[i].tile;
         key = fovea_min(key, tile->begin_least - tile->begin_least % FOVEA_CHUNK);
         end = fovea_max(end, tile->end_most);
     }
-    const size_t first = split * FOVEA_SPLIT, begin = count != 0 ? parts->tile->args->kv_begin : 0;
+    const size_t first = split * FOVEA_SPLIT, begin = count != 0 ? sweeps->tile->args->kv_begin : 0;
     key = fovea_max(key, fovea_max(first, begin));
     end = fovea_min(end, first + FOVEA_SPLIT);
     for (; key < end; key += FOVEA_CHUNK - key % FOVEA_CHUNK) {
         bool met = false;
         for (size_t i = 0; i < count; i++) {
-            if (parts[i].prefill.copy != NULL) {
-                fovea_attention_copy_anew(parts[i].prefill.copy);
+            if (sweeps[i].prefill.copy != NULL) {
+                fovea_attention_copy_anew(sweeps[i].prefill.copy);
             }
-            parts[i].decode.follows = met;
-            met |= fovea_attention_step(&parts[i], key, end);
+            sweeps[i].decode.follows = met;
+            met |= fovea_attention_step(&sweeps[i], key, end);
         }
     }
 }

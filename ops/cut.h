@@ -7,7 +7,7 @@
 
 #include "ops/check.h"
 
-/// A length cut into `count` parts of `size` or size + 1; the `longer` longer ones come first: 20 rows are 7 + 7 + 6.
+/// A length cut into `count` pieces of `size` or size + 1; the `longer` longer ones come first: 20 rows are 7 + 7 + 6.
 struct fovea_cut {
     size_t count, size, longer;
 };
@@ -18,20 +18,20 @@ static inline struct fovea_cut fovea_cut(size_t length, size_t most)
     return (struct fovea_cut){count, count != 0 ? length / count : 0, count != 0 ? length % count : 0};
 }
 
-/// Cuts a length into `count` parts.
-static inline struct fovea_cut fovea_parts(size_t length, size_t count)
+/// Cuts a length into `count` pieces.
+static inline struct fovea_cut fovea_pieces(size_t length, size_t count)
 {
     return (struct fovea_cut){count, length / count, length % count};
 }
 
-static inline size_t fovea_cut_begin(const struct fovea_cut *cut, size_t part)
+static inline size_t fovea_cut_begin(const struct fovea_cut *cut, size_t piece)
 {
-    return cut->size * part + fovea_min(part, cut->longer);
+    return cut->size * piece + fovea_min(piece, cut->longer);
 }
 
 /// How a call of a GEMM cuts C: into entries of the batch, or into blocks of rows times groups of strips of each entry.
 struct fovea_gemm_grid {
-    struct fovea_cut batch;  ///< parts of the batch; more than one entry long only if an entry is one block
+    struct fovea_cut batch;  ///< pieces of the batch; more than one entry long only if an entry is one block
     struct fovea_cut rows;   ///< blocks of m
     struct fovea_cut groups; ///< groups of the plan's strips; each is a task with each block of rows
     bool copy_a;             ///< a is copied to rows that do not alias, all of it in phase 0
@@ -66,9 +66,9 @@ struct fovea_append_grid {
 };
 
 /// How a call of a row-wise operator is cut: into `lines` lines of `length` elements. A task has `lines_each` lines, or
-/// one of `parts` parts of a line.
+/// one of `pieces` pieces of a line.
 struct fovea_rowwise_grid {
-    size_t lines, length, parts, lines_each;
+    size_t lines, length, pieces, lines_each;
 };
 
 #endif

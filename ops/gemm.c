@@ -74,10 +74,11 @@ static void compute(const struct fovea_job *job, float *scratch, uint32_t task)
     // Consecutive tasks share what is more expensive to reload: a strip of a wide B, or a block of a tall A.
     const bool wide = plan->desc.n >= args->m;
     const size_t in_entry = task % (grid->rows.count * grid->groups.count),
-                 part = task / (grid->rows.count * grid->groups.count);
+                 piece = task / (grid->rows.count * grid->groups.count);
     const size_t row = wide ? in_entry % grid->rows.count : in_entry / grid->groups.count;
     const size_t group = wide ? in_entry / grid->rows.count : in_entry % grid->groups.count;
-    for (size_t entry = fovea_cut_begin(&grid->batch, part); entry < fovea_cut_begin(&grid->batch, part + 1); entry++) {
+    for (size_t entry = fovea_cut_begin(&grid->batch, piece); entry < fovea_cut_begin(&grid->batch, piece + 1);
+         entry++) {
         struct fovea_gemm_area area = area_of(plan, args, grid, entry, scratch);
         area.row = fovea_cut_begin(&grid->rows, row);
         area.rows = fovea_cut_begin(&grid->rows, row + 1) - area.row;

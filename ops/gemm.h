@@ -348,7 +348,7 @@ enum { FOVEA_TASK_STEPS = 3 << 19 };
 double fovea_gemm_work(const struct fovea_gemm_layout *plan, size_t rows, double columns);
 /// How many workers should share work worth this many tasks: one if below two, otherwise all that then have 5 us each.
 size_t fovea_gemm_workers(const struct fovea_gemm_layout *plan, double worth);
-/// Replaces the parts of a grid of m rows, with at most `rows` and `groups` parts, if the plan's workers then finish
+/// Replaces the pieces of a grid of m rows, with at most `rows` and `groups` pieces, if the plan's workers then finish
 /// sooner. worth: the product in units of tasks of 20 us (ops/gemm_balance.c).
 void fovea_gemm_balance(const struct fovea_gemm_layout *plan, size_t m, double worth, size_t rows, size_t groups,
                         struct fovea_gemm_grid *grid);

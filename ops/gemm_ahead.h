@@ -10,8 +10,8 @@ struct gemm_ahead {
     const float *next;
     size_t calls;          // calls that still have something to prefetch
     ptrdiff_t step, panel; // as in struct fovea_gemm_tile
-    ptrdiff_t call, turn;  // call: from one call to the next; turn: from the last part of a panel to the next panel
-    size_t part, parts;    // number of parts in which a panel is prefetched
+    ptrdiff_t call, turn;  // call: from one call to the next; turn: from the last share of a panel to the next panel
+    size_t share, shares;  // number of shares in which a panel is prefetched
     const float *half;     // with two tiles: where the second one starts; each prefetches half of every panel
 };
 
@@ -22,7 +22,7 @@ enum { STREAM_STEPS = 128 };
 // A line takes about 300 cycles from memory, during which it occupies one of a dozen fill buffers, and B itself needs
 // three of them to move from L2 to L1. If there are enough calls, each therefore prefetches a line only every second
 // step (128x3072x768: 79 % of the peak with a line per step in every fifth tile, 83 % with two tiles per panel).
-enum { PARTS = 2 };
+enum { SHARES = 2 };
 
 // Rows of a matrix may begin within cache lines. Of the two lines that then hold 16 columns the last one is prefetched:
 // the first is the last one of the columns before. When the first one was prefetched instead, 4 to 8 rows stalled on
@@ -47,7 +47,7 @@ static inline struct gemm_ahead gemm_look_ahead(const struct gemm_block *block, 
                                    .calls = next < area->strip + area->strips ? strips : strips - 1,
                                    .step = b.step,
                                    .call = b.panel,
-                                   .parts = 1};
+                                   .shares = 1};
     }
     if (next >= end) {
         return (struct gemm_ahead){.next = NULL};
@@ -65,7 +65,7 @@ static inline struct gemm_ahead gemm_look_ahead(const struct gemm_block *block, 
         b.first += b.step != FOVEA_PANEL ? LAST : 0;
     }
     const size_t calls = tiles * strips;
-    struct gemm_ahead ahead = {.next = b.first, .calls = panels, .step = b.step, .call = b.panel, .parts = 1};
+    struct gemm_ahead ahead = {.next = b.first, .calls = panels, .step = b.step, .call = b.panel, .shares = 1};
     if (calls < panels) {
         ahead.calls = strips;
         ahead.panel = b.panel;
@@ -75,12 +75,12 @@ static inline struct gemm_ahead gemm_look_ahead(const struct gemm_block *block, 
             ahead.step = FOVEA_PANEL / 2;
             ahead.half = b.first + (ptrdiff_t)block->steps * ahead.step;
         }
-    } else if (calls >= PARTS * panels && b.step == FOVEA_PANEL) {
-        ahead.calls = PARTS * panels;
-        ahead.parts = PARTS;
-        ahead.step = FOVEA_PANEL / PARTS;
+    } else if (calls >= SHARES * panels && b.step == FOVEA_PANEL) {
+        ahead.calls = SHARES * panels;
+        ahead.shares = SHARES;
+        ahead.step = FOVEA_PANEL / SHARES;
         ahead.call = (ptrdiff_t)block->steps * ahead.step;
-        ahead.turn = b.panel - (PARTS - 1) * ahead.call;
+        ahead.turn = b.panel - (SHARES - 1) * ahead.call;
     }
     return ahead;
 }
@@ -103,12 +103,12 @@ static inline struct gemm_ahead_of_a gemm_look_ahead_of_a(const struct gemm_bloc
     const struct gemm_rows a = gemm_a_source(block, row);
     const size_t calls = fovea_ceil_div(fovea_min(count, end - row), FOVEA_PANEL);
     return (struct gemm_ahead_of_a){
-        .source = {.next = a.first + LAST, .calls = calls, .step = a.k, .call = FOVEA_PANEL, .parts = 1},
+        .source = {.next = a.first + LAST, .calls = calls, .step = a.k, .call = FOVEA_PANEL, .shares = 1},
         .target = {.next = block->area->a_room + (row - begin) * fovea_gemm_pitch(plan->kc),
                    .calls = calls,
                    .step = FOVEA_PANEL,
                    .call = (ptrdiff_t)block->steps * FOVEA_PANEL,
-                   .parts = 1},
+                   .shares = 1},
     };
 }
 
@@ -129,8 +129,8 @@ static inline __attribute__((always_inline)) void gemm_set_ahead(struct gemm_ahe
     tile->ahead = ahead->next;
     tile->ahead_step = ahead->step;
     tile->ahead_panel = ahead->panel;
-    ahead->part = ahead->part + 1 < ahead->parts ? ahead->part + 1 : 0;
-    ahead->next += ahead->parts > 1 && ahead->part == 0 ? ahead->turn : ahead->call;
+    ahead->share = ahead->share + 1 < ahead->shares ? ahead->share + 1 : 0;
+    ahead->next += ahead->shares > 1 && ahead->share == 0 ? ahead->turn : ahead->call;
 }
 
 #endif

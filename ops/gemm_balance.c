@@ -11,10 +11,10 @@
 
 // Most rounds of 20 us that are tried; most blocks of rows, or groups of strips; and the rows of C that packing a strip
 // of B is worth.
-enum { TURNS = 10, PARTS = 12, PACK_ROWS = 8 };
+enum { TURNS = 10, PIECES = 12, PACK_ROWS = 8 };
 // How many times the even share is good enough, and how much sooner another cut must finish.
 static const double BALANCED = 1.1, SOONER = 0.95;
-// Least part of 20 us that a task has: normally, and where tasks have to be short.
+// Least fraction of 20 us that a task has: normally, and where tasks have to be short.
 static const double LONG = 0.95, SHORT = 0.1;
 
 // What is cut, and the limits of the cut.
@@ -43,9 +43,9 @@ static double done(const struct limits *of, const struct fovea_gemm_grid *grid)
     return fmin((double)turns * task, of->share + task);
 }
 
-// Splits length into at most `most` parts, using the fewest parts whose largest is no larger than it would be with
-// `most` parts.
-static struct fovea_cut parts_alike(size_t length, size_t most)
+// Splits length into at most `most` pieces, using the fewest pieces whose largest is no larger than it would be with
+// `most` pieces.
+static struct fovea_cut pieces_alike(size_t length, size_t most)
 {
     return fovea_cut(length, fovea_ceil_div(length, most));
 }
@@ -61,9 +61,9 @@ static void try_cut(const struct limits *of, size_t entries, size_t rows, size_t
 {
     const struct fovea_gemm_desc *const d = &of->plan->desc;
     struct fovea_gemm_grid grid = best->grid;
-    grid.batch = parts_alike(d->batch, entries);
-    grid.rows = parts_alike(of->m, rows);
-    grid.groups = parts_alike(of->plan->strips.count, groups);
+    grid.batch = pieces_alike(d->batch, entries);
+    grid.rows = pieces_alike(of->m, rows);
+    grid.groups = pieces_alike(of->plan->strips.count, groups);
     const double strips = (double)grid.groups.size / (double)of->plan->strips.count;
     const double task = (double)grid.batch.size * fovea_gemm_work(of->plan, grid.rows.size, strips * (double)d->n);
     const double time = done(of, &grid);
@@ -84,7 +84,7 @@ static void try_tasks(const struct limits *of, size_t tasks, struct best *best)
         return;
     }
     // Each count that a limit would truncate is tried only once.
-    for (size_t i = 1; i <= fovea_min(PARTS, of_entry); i++) {
+    for (size_t i = 1; i <= fovea_min(PIECES, of_entry); i++) {
         const size_t others = of_entry / i, next = of_entry / (i + 1);
         if (i == of->rows || (i < of->rows && next < of->groups)) {
             try_cut(of, batch, i, fovea_min(of->groups, others), best);
@@ -113,7 +113,7 @@ void fovea_gemm_balance(const struct fovea_gemm_layout *plan, size_t m, double w
     const size_t even = fovea_max((size_t)fmin(TURNS, worth / (double)workers), 1);
     const struct {
         size_t tasks;
-        double least; // least part of 20 us of each task
+        double least; // least fraction of 20 us of each task
     } tries[] = {{even * workers, LONG},
                  {(even - (even > 1)) * workers, LONG},
                  {workers, LONG},

@@ -6,8 +6,8 @@
 // C 1.1 to 1.9 times as fast, two 1.1 to 1.8, four 1.0 to 1.55, six 1.2 to 1.6, seven and eight, whose C has to come
 // from L2, 0.6 to 1.5. Sixteen rows of B at a time were slower for these (0.75 to 0.97), as were blocks of 512 or 1024
 // columns (0.75 to 0.95). Nine rows of C and more use sixteen, because C moves from L2 and back each time. More rows
-// than there are registers for sums are computed in parts one after another, the later ones with B from L2: up to 3.4
-// times as fast as strips on a mesh (docs/measurements/granite-rapids.md).
+// than there are registers for sums are computed tile after tile, the later ones with B from L2: up to 3.4 times as
+// fast as strips on a mesh (docs/measurements/granite-rapids.md).
 #include "ops/gemm.h"
 
 // Rows of B at a time: FEW_STEPS for up to as many rows of C, ALIAS_STEPS if rows of B alias in few sets of L1, and
@@ -69,7 +69,7 @@ void fovea_gemm_bn_sums(const struct fovea_gemm_layout *plan, const struct fovea
 {
     const bool alone = of->near || of->rows <= plan->tuning->alone;
     const size_t steps = steps_of(fovea_gemm_rows_alias(of->ldb, FOVEA_PANEL), of->rows, alone);
-    const struct fovea_cut parts = fovea_cut(of->rows, plan->kernels->gemm_bn.mr);
+    const struct fovea_cut tiles = fovea_cut(of->rows, plan->kernels->gemm_bn.mr);
     const float *a = of->a;
     struct fovea_gemm_bn_tile tile = {
         .n = of->columns,
@@ -86,12 +86,12 @@ void fovea_gemm_bn_sums(const struct fovea_gemm_layout *plan, const struct fovea
         tile.adds = p != 0;
         const float *const next = tile.b + (p + tile.k < plan->k ? (ptrdiff_t)tile.k * tile.b_row : 0);
         tile.ahead = alone ? NULL : next;
-        for (size_t part = 0, row = 0; part < parts.count; part++, row += tile.m) {
-            tile.m = parts.size + (part < parts.longer);
+        for (size_t t = 0, row = 0; t < tiles.count; t++, row += tile.m) {
+            tile.m = tiles.size + (t < tiles.longer);
             tile.a = a + (ptrdiff_t)row * tile.a_row;
             tile.c = c + (ptrdiff_t)row * tile.c_row;
             plan->kernels->gemm_bn.run(&tile);
-            tile.ahead = NULL; // the first part has prefetched the next rows
+            tile.ahead = NULL; // the first tile has prefetched the next rows
         }
         tile.b = next;
     }

@@ -28,13 +28,13 @@ enum { BROKEN_ROWS = 144 };
 // if each packs its own B, or than FLIPPED_ROWS if rows are lanes.
 enum { WHOLE_ROWS = 24, PACKED_ROWS = 32, FLIPPED_ROWS = 64 };
 
-// Cuts a length into parts of at most `most` each, but of no fewer than `least`; a shorter length is not cut. Uses
-// parts of one rather than a mixture of one and two.
+// Cuts a length into pieces of at most `most` each, but of no fewer than `least`; a shorter length is not cut. Uses
+// pieces of one rather than a mixture of one and two.
 static struct fovea_cut cut_between(size_t length, double least, double most)
 {
-    const double parts = fmin(floor((double)length / fmax(least, 1)), ceil((double)length / most));
-    const size_t count = 2 * parts > (double)length && least <= 1 ? length : parts > 1 ? (size_t)parts : 1;
-    return fovea_parts(length, count);
+    const double pieces = fmin(floor((double)length / fmax(least, 1)), ceil((double)length / most));
+    const size_t count = 2 * pieces > (double)length && least <= 1 ? length : pieces > 1 ? (size_t)pieces : 1;
+    return fovea_pieces(length, count);
 }
 
 static struct fovea_cut uncut(size_t length)
@@ -85,7 +85,7 @@ size_t fovea_gemm_acc(const struct fovea_gemm_layout *plan)
         const size_t tile = fovea_min(m, FOVEA_HOT_TILES * plan->mr) * wide;
         return fovea_max(tile, few);
     }
-    // The most that a task of m or fewer rows needs. A part is at most twice `least`, or one more than `most`; strips
+    // The most that a task of m or fewer rows needs. A piece is at most twice `least`, or one more than `most`; strips
     // and groups of them differ by rounding.
     const double elements = task_elements(plan, m), rounding = (double)wide / (double)narrow;
     const double side = task_side(plan, elements, fovea_min(m, WHOLE_ROWS + 1)) * rounding;
@@ -157,7 +157,7 @@ static void cut_c(const struct fovea_gemm_layout *plan, size_t m, double worth, 
     grid->batch = fovea_cut(d->batch, 1);
     if (plan->way == FOVEA_WAY_STEPS) { // rows are streams only if they are long: one task per worker
         const size_t workers = fovea_gemm_workers(plan, worth);
-        grid->groups = fovea_parts(plan->strips.count, fovea_min(workers, fovea_gemm_step_groups(plan)));
+        grid->groups = fovea_pieces(plan->strips.count, fovea_min(workers, fovea_gemm_step_groups(plan)));
     } else if (grid->pack_b && !grid->share_b) {
         grid->groups = cut_strips(plan, m, m);
     } else if (plan->passes) { // each task reads all of B

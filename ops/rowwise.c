@@ -24,9 +24,9 @@ static struct fovea_rowwise_grid cut(const struct fovea_rowwise_desc *d, size_t 
         if (dense) {
             grid = (struct fovea_rowwise_grid){1, rows * d->cols, 1, 1};
         }
-        grid.parts = fovea_ceil_div(grid.length, TASK_ELEMENTS);
+        grid.pieces = fovea_ceil_div(grid.length, TASK_ELEMENTS);
     }
-    if (grid.parts <= 1 && grid.length != 0) {
+    if (grid.pieces <= 1 && grid.length != 0) {
         grid.lines_each = grid.length < TASK_ELEMENTS ? TASK_ELEMENTS / grid.length : 1;
     }
     return grid;
@@ -34,7 +34,7 @@ static struct fovea_rowwise_grid cut(const struct fovea_rowwise_desc *d, size_t 
 
 static size_t count(const struct fovea_rowwise_grid *grid)
 {
-    return grid->length == 0 ? 0 : fovea_ceil_div(grid->lines, grid->lines_each) * grid->parts;
+    return grid->length == 0 ? 0 : fovea_ceil_div(grid->lines, grid->lines_each) * grid->pieces;
 }
 
 size_t fovea_rowwise_count(const struct fovea_rowwise_desc *d)
@@ -155,9 +155,9 @@ static void run_task(const struct fovea_job *job, void *scratch, uint32_t task)
 {
     (void)scratch;
     const struct fovea_rowwise_grid *const grid = &job->rowwise;
-    const size_t begin = grid->parts == 1 ? 0 : task % grid->parts * TASK_ELEMENTS;
-    const size_t n = grid->parts == 1 ? grid->length : fovea_min(TASK_ELEMENTS, grid->length - begin);
-    const size_t first = task / grid->parts * grid->lines_each;
+    const size_t begin = grid->pieces == 1 ? 0 : task % grid->pieces * TASK_ELEMENTS;
+    const size_t n = grid->pieces == 1 ? grid->length : fovea_min(TASK_ELEMENTS, grid->length - begin);
+    const size_t first = task / grid->pieces * grid->lines_each;
     const size_t last = fovea_min(grid->lines, first + grid->lines_each);
     for (size_t line = first; line < last; line++) {
         run_line(job->plan, job->args, line, begin, n);

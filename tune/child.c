@@ -53,16 +53,16 @@ static double worked(pid_t child)
 
 enum wait { WAIT_ENDED, WAIT_ANSWERED, WAIT_HANGS, WAIT_GAVE_UP };
 
-// Waits for a byte. The wait is split into parts, so that when parent and child are both stopped for a while only one
-// part is lost.
+// Waits for a byte. The wait is split into slices, so that when parent and child are both stopped for a while only one
+// slice is lost.
 static enum wait wait_byte(int from, pid_t child, struct tune_patience *patience, const volatile sig_atomic_t *stop,
                            char *byte)
 {
-    const double part = fmin(patience->silence / 8, 0.05), begin = worked(child);
+    const double slice = fmin(patience->silence / 8, 0.05), begin = worked(child);
     const double most = fmax(patience->work, 20 * patience->longest);
     struct pollfd poller = {.fd = from, .events = POLLIN};
     for (double silent = 0; !is_over(stop) && tune_now() < patience->until;) {
-        const int ready = poll(&poller, 1, (int)(part * 1000) + 1);
+        const int ready = poll(&poller, 1, (int)(slice * 1000) + 1);
         if (ready < 0 && errno != EINTR)
             return WAIT_ENDED;
         const double work = worked(child) - begin;
@@ -72,7 +72,7 @@ static enum wait wait_byte(int from, pid_t child, struct tune_patience *patience
             patience->longest = fmax(patience->longest, work);
             return WAIT_ANSWERED;
         }
-        silent += ready == 0 ? part : 0;
+        silent += ready == 0 ? slice : 0;
         if (silent >= patience->silence || work >= most)
             return WAIT_HANGS;
     }

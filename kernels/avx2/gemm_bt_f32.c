@@ -195,15 +195,15 @@ void fovea_gemm_bt_f32_avx2(const struct fovea_gemm_bt_tile *tile)
          {gemm_bt_1_1, gemm_bt_1_2, gemm_bt_1_3, gemm_bt_1_4, gemm_bt_1_5, gemm_bt_1_6, gemm_bt_1_7, gemm_bt_1_8}},
     };
     const size_t side = tile->far && tile->m > 1 ? LANES : tile->side;
-    struct fovea_gemm_bt_tile part = *tile;
+    struct fovea_gemm_bt_tile t = *tile;
     for (size_t w = 0, left = tile->n; left != 0; w++) {
         const size_t columns = widths[w].columns, least = columns == LANES ? 1 : columns;
         fovea_gemm_bt_fn *const run = columns <= side || columns == LANES ? widths[w].rows[tile->m - 1] : NULL;
-        for (; run != NULL && left >= least; left -= part.n) {
-            part.n = left < columns ? left : columns;
-            run(&part);
-            part.b += (ptrdiff_t)part.n * part.b_row;
-            part.c += part.n;
+        for (; run != NULL && left >= least; left -= t.n) {
+            t.n = left < columns ? left : columns;
+            run(&t);
+            t.b += (ptrdiff_t)t.n * t.b_row;
+            t.c += t.n;
         }
     }
 }

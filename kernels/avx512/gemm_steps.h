@@ -120,14 +120,14 @@ _Static_assert(FOVEA_FAULT_GEMM_MUL_ADD == 1, "GEMM_FMA has the number");
 #define GEMM_NATURAL_ON_4 "lea (%[b],%[b_k],4), %[b]\n\t"
 #define GEMM_NATURAL_NEXT(M, n) GEMM_NATURAL_ON_##n GEMM_MOVES_##M("$4*" #n)
 #define GEMM_NATURAL_STRIDES(V) , [b_k] "r"(tile->b_k * 4), [b_k3] "r"(tile->b_k * 12)
-#define GEMM_NATURAL_PART(M, V, last) GEMM_ROW_##V(last, 0, GEMM_KB) GEMM_ROWS_##M(GEMM_FMAS, V, last, "") \
+#define GEMM_NATURAL_MASKED(M, V, last) GEMM_ROW_##V(last, 0, GEMM_KB) GEMM_ROWS_##M(GEMM_FMAS, V, last, "") \
     GEMM_NATURAL_NEXT(M, 1)
 #define GEMM_APART(M, V, last, p, AHEAD) \
     GEMM_B_##V(last, "", "") GEMM_##AHEAD(V) GEMM_ROWS_##M(GEMM_FMAS, V, last, "") GEMM_APART_MOVE(M)
 #define GEMM_APART_MOVE(M) "add %[b_k], %[b]\n\t" GEMM_MOVES_##M("%[a_k]")
 #define GEMM_APART_NEXT(M, n)
 #define GEMM_APART_STRIDES(V) GEMM_NEAR_STRIDES(V), [a_k] "r"(tile->a_k * 4), [b_k] "r"(tile->b_k * 4)
-#define GEMM_APART_PART(M, V, last) GEMM_B_##V(last, "", GEMM_KB) GEMM_ROWS_##M(GEMM_FMAS, V, last, "") \
+#define GEMM_APART_MASKED(M, V, last) GEMM_B_##V(last, "", GEMM_KB) GEMM_ROWS_##M(GEMM_FMAS, V, last, "") \
     GEMM_APART_MOVE(M)
 #define GEMM_LED_B_1 "vmovups (%[b]), %%zmm27\n\tprefetcht0 (%[ahead])\n\t"
 #define GEMM_LED_B_2 GEMM_LED_B_1 "vmovups (%[b],%[p1]), %%zmm28\n\tprefetcht0 (%[ahead],%[p1])\n\t"
@@ -144,19 +144,19 @@ _Static_assert(FOVEA_FAULT_GEMM_MUL_ADD == 1, "GEMM_FMA has the number");
 #define GEMM_LED_STRIDES GEMM_APART_STRIDES
 
 // What each step prefetches for later tiles: nothing, a line, or a line of each panel. PAGES: nothing, but the steps
-// are cut into parts of a page, before each of which a line of a later page is prefetched. LEAD, of LED:
-// that, ahead of what its steps prefetch; in a last part of `later` steps they prefetch what lies at `next`. A part
-// ends with GEMM_x_PART, where %[row] is free; members of struct gemm_parts are addressed by their offsets, because an
-// operand each would be more than 30. With `step` in memory a tile has 13 registers of operands at most, which is what
-// gcc's address sanitizer leaves.
+// are cut into stretches of a page, before each of which a line of a later page is prefetched. LEAD, of LED: that,
+// ahead of what its steps prefetch; in a last stretch of `later` steps they prefetch what lies at `next`. A stretch
+// ends with GEMM_x_STRETCH, where %[row] is free; members of struct gemm_stretch are addressed by their offsets: with
+// an operand each there would be more than 30. With `step` in memory a tile has 13 registers of operands at most, which
+// is what gcc's address sanitizer leaves.
 #define GEMM_NONE(V)
 #define GEMM_NONE_POINTER
 #define GEMM_NONE_STRIDES(V)
-#define GEMM_NONE_PART(V)
+#define GEMM_NONE_STRETCH(V)
 #define GEMM_LINE(V) "prefetcht1 (%[ahead])\n\tadd %[step], %[ahead]\n\t"
 #define GEMM_LINE_POINTER , [ahead] "+&r"(ahead)
 #define GEMM_LINE_STRIDES(V) , [step] "rm"(tile->ahead_step * 4)
-#define GEMM_LINE_PART(V)
+#define GEMM_LINE_STRETCH(V)
 #define GEMM_PANELS_1 "prefetcht1 (%[ahead])\n\t"
 #define GEMM_PANELS_2 GEMM_PANELS_1 "prefetcht1 (%[ahead],%[q1])\n\t"
 #define GEMM_PANELS_3 GEMM_PANELS_2 "prefetcht1 (%[ahead],%[q1],2)\n\t"
@@ -164,32 +164,33 @@ _Static_assert(FOVEA_FAULT_GEMM_MUL_ADD == 1, "GEMM_FMA has the number");
 #define GEMM_PANELS(V) GEMM_PANELS_##V "add %[step], %[ahead]\n\t"
 #define GEMM_PANELS_POINTER GEMM_LINE_POINTER
 #define GEMM_PANELS_STRIDES(V) GEMM_LINE_STRIDES(V) GEMM_PANEL_STRIDES_##V(q1, q3, tile->ahead_panel)
-#define GEMM_PANELS_PART(V)
+#define GEMM_PANELS_STRETCH(V)
 #define GEMM_PAGES(V)
-#define GEMM_PAGES_POINTER , [parts] "+m"(parts)
+#define GEMM_PAGES_POINTER , [stretch] "+m"(stretch)
 #define GEMM_PAGES_STRIDES(V)
-#define GEMM_PAGES_PART(V) \
-    "mov " GEMM_PARTS_LEFT ", %[k]\n\ttest %[k], %[k]\n\tjz 8f\n\tmov %[b], %[row]\n\t" GEMM_NEXT_PAGE(V) "8:\n\t"
-#define GEMM_LEAD_POINTER GEMM_LINE_POINTER, [parts] "+m"(parts)
+#define GEMM_PAGES_STRETCH(V) \
+    "mov " GEMM_STRETCH_LEFT ", %[k]\n\ttest %[k], %[k]\n\tjz 8f\n\tmov %[b], %[row]\n\t" GEMM_NEXT_PAGE(V) "8:\n\t"
+#define GEMM_LEAD_POINTER GEMM_LINE_POINTER, [stretch] "+m"(stretch)
 #define GEMM_LEAD_STRIDES(V)
-#define GEMM_LEAD_PART(V) \
-    "mov " GEMM_PARTS_LEFT ", %[k]\n\ttest %[k], %[k]\n\tjnz 7f\n\t" \
-    "mov " GEMM_PARTS_LATER ", %[k]\n\ttest %[k], %[k]\n\tjz 8f\n\tmovq $0, " GEMM_PARTS_LATER "\n\t" \
-    "mov " GEMM_PARTS_NEXT ", %[ahead]\n7:\tmov %[ahead], %[row]\n\t" GEMM_NEXT_PAGE(V) "8:\n\t"
+#define GEMM_LEAD_STRETCH(V) \
+    "mov " GEMM_STRETCH_LEFT ", %[k]\n\ttest %[k], %[k]\n\tjnz 7f\n\t" \
+    "mov " GEMM_STRETCH_LATER ", %[k]\n\ttest %[k], %[k]\n\tjz 8f\n\tmovq $0, " GEMM_STRETCH_LATER "\n\t" \
+    "mov " GEMM_STRETCH_NEXT ", %[ahead]\n7:\tmov %[ahead], %[row]\n\t" GEMM_NEXT_PAGE(V) "8:\n\t"
 // The %[k] steps that are left, from the next page on.
 #define GEMM_NEXT_PAGE(V) \
-    "add " GEMM_PARTS_TOUCH ", %[row]\n\t" GEMM_TOUCH_##V "mov %[k], " GEMM_PARTS_LEFT "\n\t" \
-    "cmp " GEMM_PARTS_PAGE ", %[k]\n\tcmova " GEMM_PARTS_PAGE ", %[k]\n\tsub %[k], " GEMM_PARTS_LEFT "\n\tjmp 0b\n"
+    "add " GEMM_STRETCH_TOUCH ", %[row]\n\t" GEMM_TOUCH_##V "mov %[k], " GEMM_STRETCH_LEFT "\n\t" \
+    "cmp " GEMM_STRETCH_PAGE ", %[k]\n\tcmova " GEMM_STRETCH_PAGE ", %[k]\n\t" \
+    "sub %[k], " GEMM_STRETCH_LEFT "\n\tjmp 0b\n"
 #define GEMM_TOUCH_1 "prefetcht0 (%[row])\n\t"
 #define GEMM_TOUCH_2 GEMM_TOUCH_1 "prefetcht0 (%[row],%[p1])\n\t"
 #define GEMM_TOUCH_3 GEMM_TOUCH_2 "prefetcht0 (%[row],%[p1],2)\n\t"
 #define GEMM_TOUCH_4 GEMM_TOUCH_3 "prefetcht0 (%[row],%[p3])\n\t"
 // %H: eight bytes further. That has a displacement wherever the compiler has put the struct; clang refuses "16+(%rsp)".
-#define GEMM_PARTS_LEFT "%[parts]"
-#define GEMM_PARTS_LATER "%H[parts]"
-#define GEMM_PARTS_NEXT "8+%H[parts]"
-#define GEMM_PARTS_PAGE "16+%H[parts]"
-#define GEMM_PARTS_TOUCH "24+%H[parts]"
+#define GEMM_STRETCH_LEFT "%[stretch]"
+#define GEMM_STRETCH_LATER "%H[stretch]"
+#define GEMM_STRETCH_NEXT "8+%H[stretch]"
+#define GEMM_STRETCH_PAGE "16+%H[stretch]"
+#define GEMM_STRETCH_TOUCH "24+%H[stretch]"
 #define GEMM_PANEL_STRIDES_1(one, three, panel)
 #define GEMM_PANEL_STRIDES_2(one, three, panel) , [one] "r"((panel) * 4)
 #define GEMM_PANEL_STRIDES_3(one, three, panel) GEMM_PANEL_STRIDES_2(one, three, panel)
@@ -200,7 +201,7 @@ _Static_assert(FOVEA_FAULT_GEMM_MUL_ADD == 1, "GEMM_FMA has the number");
 #define GEMM_WHOLE(M, V, last, FORM)
 #define GEMM_WHOLE_MASK
 #define GEMM_ENDS(M, V, last, FORM) \
-    "mov %[ends], %[k]\n\ttest %[k], %[k]\n\tjz 6f\n5:\t" GEMM_##FORM##_PART(M, V, last) "dec %[k]\n\tjnz 5b\n6:\t"
+    "mov %[ends], %[k]\n\ttest %[k], %[k]\n\tjz 6f\n5:\t" GEMM_##FORM##_MASKED(M, V, last) "dec %[k]\n\tjnz 5b\n6:\t"
 #define GEMM_ENDS_MASK , [ends] "m"(ends), [kb] "Yk"(run.kb)
 
 // Four steps a turn, as long as there are four. Not in tiles that prefetch lines of all panels, are led, or prefetch
@@ -231,7 +232,7 @@ _Static_assert(FOVEA_FAULT_GEMM_MUL_ADD == 1, "GEMM_FMA has the number");
         "0:\n\t" GEMM_##FORM##_##AHEAD##_TURNS(M, V, last, FORM, AHEAD)                               \
         "test %[k], %[k]\n\tjz 4f\n\t.p2align 5\n"                                                    \
         "3:\n\t" GEMM_##FORM(M, V, last, 0, AHEAD) GEMM_##FORM##_NEXT(M, 1) "dec %[k]\n\tjnz 3b\n"    \
-        "4:\n\t" GEMM_##AHEAD##_PART(V) GEMM_##END(M, V, last, FORM)                                  \
+        "4:\n\t" GEMM_##AHEAD##_STRETCH(V) GEMM_##END(M, V, last, FORM)                               \
         GEMM_ADD_TERMS(#M "x" #V) "mov %[c], %[row]\n\t" GEMM_ROWS_##M(GEMM_STORE, V, last, "")            \
         : GEMM_A_##M, [b] "+&a"(b), [k] "+&c"(k), [row] "+&r"(row) GEMM_##AHEAD##_POINTER             \
         : [r1] "r"(tile->a_row * 4), [c] "m"(c), [c_row] "m"(c_row), [kc] "Yk"(run.kc),               \

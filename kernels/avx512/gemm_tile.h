@@ -40,7 +40,7 @@ static inline __attribute__((always_inline)) void gemm_fetch_c(const struct fove
 struct gemm_run {
     ptrdiff_t a_next, b_next, c_row; // c_row in bytes
     size_t steps, ends;              // k steps before the last rows of a B that ends, and of these rows
-    size_t later;                    // LEAD: steps of its last part, which prefetches from `next` on
+    size_t later;                    // LEAD: steps of its last stretch, which prefetches from `next` on
     const float *next;
     bool adds;
     __mmask16 kb, kc;
@@ -70,39 +70,39 @@ static inline __attribute__((always_inline)) struct gemm_run gemm_begin(const st
     };
 }
 
-/// The parts in which the steps of a tile are computed; GEMM_PARTS_x of gemm_steps.h are the offsets.
-struct gemm_parts {
-    size_t left;  // steps after this part
-    size_t later; // LEAD: steps of its last part, which prefetches from `next` on; 0 once it has begun
+/// The stretches in which the steps of a tile are computed; GEMM_STRETCH_x of gemm_steps.h are the offsets.
+struct gemm_stretch {
+    size_t left;  // steps after this stretch
+    size_t later; // LEAD: steps of its last stretch, which prefetches from `next` on; 0 once it has begun
     const float *next;
-    size_t page;     // most steps of a part
+    size_t page;     // most steps of a stretch
     ptrdiff_t touch; // bytes from what is read next to what is prefetched of a later page
 };
-_Static_assert(offsetof(struct gemm_parts, left) == 0 && offsetof(struct gemm_parts, later) == 8 &&
-                   offsetof(struct gemm_parts, next) == 16 && offsetof(struct gemm_parts, page) == 24 &&
-                   offsetof(struct gemm_parts, touch) == 32,
+_Static_assert(offsetof(struct gemm_stretch, left) == 0 && offsetof(struct gemm_stretch, later) == 8 &&
+                   offsetof(struct gemm_stretch, next) == 16 && offsetof(struct gemm_stretch, page) == 24 &&
+                   offsetof(struct gemm_stretch, touch) == 32,
                "gemm_steps.h has other offsets");
 
-static inline __attribute__((always_inline)) struct gemm_parts gemm_parts_of(const struct fovea_gemm_tile *t,
-                                                                             const struct gemm_run *run)
+static inline __attribute__((always_inline)) struct gemm_stretch gemm_stretch_of(const struct fovea_gemm_tile *t,
+                                                                                 const struct gemm_run *run)
 {
-    return (struct gemm_parts){
+    return (struct gemm_stretch){
         .next = run->next,
         .page = t->touch != 0 ? FOVEA_PAGE / FOVEA_PANEL : SIZE_MAX,
         .touch = (ptrdiff_t)(t->touch * FOVEA_PAGE * sizeof(float)),
     };
 }
 
-/// Begins the parts of a tile with k steps that reads, or with LEAD prefetches, from `from` on. Returns the steps of
-/// the first part. Without a line of later pages one row of C reads a packed B at two thirds of the rate (Zen 5 whose
+/// Begins the stretches of a tile with k steps that reads, or with LEAD prefetches, from `from` on. Returns the steps
+/// of the first one. Without a line of later pages one row of C reads a packed B at two thirds of the rate (Zen 5 whose
 /// page tables are slow to walk).
 static inline __attribute__((always_inline)) size_t
-gemm_first_part(const struct fovea_gemm_tile *t, struct gemm_parts *parts, size_t k, const float *from, int V)
+gemm_first_stretch(const struct fovea_gemm_tile *t, struct gemm_stretch *stretch, size_t k, const float *from, int V)
 {
-    const size_t first = k < parts->page ? k : parts->page;
-    parts->left = FOVEA_FAULT_IS(GEMM_ONE_PAGE) ? 0 : k - first;
-    for (int j = parts->left != 0 ? 0 : V; j < V; j++) {
-        _mm_prefetch((const char *)(from + j * t->b_panel) + parts->touch, _MM_HINT_T0);
+    const size_t first = k < stretch->page ? k : stretch->page;
+    stretch->left = FOVEA_FAULT_IS(GEMM_ONE_PAGE) ? 0 : k - first;
+    for (int j = stretch->left != 0 ? 0 : V; j < V; j++) {
+        _mm_prefetch((const char *)(from + j * t->b_panel) + stretch->touch, _MM_HINT_T0);
     }
     return first;
 }
@@ -118,8 +118,8 @@ enum { GEMM_IS_NONE, GEMM_IS_LINE, GEMM_IS_PANELS, GEMM_IS_PAGES, GEMM_IS_LEAD }
         const float *a_first = tile->a, *b_first = tile->b, *ahead = tile->ahead;                                      \
         const size_t ends = run.ends;                                                                                  \
         const ptrdiff_t c_row = run.c_row;                                                                             \
-        struct gemm_parts parts = gemm_parts_of(tile, &run);                                                           \
-        (void)ahead, (void)ends, (void)parts; /* each uses some of them */                                             \
+        struct gemm_stretch stretch = gemm_stretch_of(tile, &run);                                                     \
+        (void)ahead, (void)ends, (void)stretch; /* each uses some of them */                                           \
         float *c = tile->c;                                                                                            \
         struct gemm_terms terms;                                                                                       \
         terms.any = 0;                                                                                                 \
@@ -135,10 +135,10 @@ enum { GEMM_IS_NONE, GEMM_IS_LINE, GEMM_IS_PANELS, GEMM_IS_PAGES, GEMM_IS_LEAD }
             size_t k = run.steps;                                                                                      \
             if (GEMM_IS_##AHEAD == GEMM_IS_LEAD) {                                                                     \
                 ahead = b + (ptrdiff_t)run.later * tile->b_k + GEMM_LAST;                                              \
-                parts.later = run.later;                                                                               \
-                k = gemm_first_part(tile, &parts, k - run.later, ahead, V);                                            \
+                stretch.later = run.later;                                                                             \
+                k = gemm_first_stretch(tile, &stretch, k - run.later, ahead, V);                                       \
             } else if (GEMM_IS_##AHEAD == GEMM_IS_PAGES) {                                                             \
-                k = gemm_first_part(tile, &parts, k, b, V);                                                            \
+                k = gemm_first_stretch(tile, &stretch, k, b, V);                                                       \
             }                                                                                                          \
             gemm_fetch_c(tile, c, M, V);                                                                               \
             GEMM_TILE_OF(M, V, last, FORM, AHEAD, END);                                                                \

@@ -134,8 +134,8 @@ static bool better_beside(const struct fovea_gemm_layout *plan, const struct fov
     for (size_t i = 0; i < row_counts; i++)
         for (size_t j = 0; j < group_counts; j++) {
             struct fovea_gemm_grid other = *grid;
-            other.rows = fovea_parts(m, rows[i]);
-            other.groups = fovea_parts(plan->strips.count, groups[j]);
+            other.rows = fovea_pieces(m, rows[i]);
+            other.groups = fovea_pieces(plan->strips.count, groups[j]);
             const size_t count = other.batch.count * rows[i] * groups[j];
             const size_t own = grid->batch.count * grid->rows.count * grid->groups.count;
             if (count > TASKS_MAX || (finer ? count <= own : 10 * count > 9 * own))
