@@ -150,9 +150,8 @@ static uint32_t thin_rows_of(const struct gemm *of)
 
 // Natural rows of B are read in place at least for fewer than three tiles of rows, wide ones four (Zen 5, 28 to 35
 // rows: 1.12 to 1.27 times as fast; 19 to 22 rows by small ones 1.06 to 1.18, but 0.61 if rows alias in few sets of
-// L1). Packing a strip takes as long as 4 (natural) to 8 rows of C, so above 256 rows it is done once. A product that
-// relies on all of it being in L2 may take as much as L2 holds; by wide tiles more if L3 is nearly as fast
-// (direct_of_l2), and with a packed B most, because its strips, unlike rows, never alias in few sets of L1
+// L1). A product that relies on all of it being in L2 may take as much as L2 holds; by wide tiles more if L3 is nearly
+// as fast (direct_of_l2), and with a packed B most, because its strips, unlike rows, never alias in few sets of L1
 // (direct_packed).
 static struct fovea_gemm_tuning gemm_default(const struct fovea_machine *machine,
                                              const struct fovea_variant_facts *kernel, struct fovea_gemm_class class)
@@ -176,10 +175,8 @@ static struct fovea_gemm_tuning gemm_default(const struct fovea_machine *machine
         .along = !far && avx512 && !nt ? machine->l2_bytes / 8192 * beyond->along_eighths[!packed] : 0,
         .nc = blocks.nc,
         .alias_kc = far_nn && wide ? or_else(beyond->alias_kc, ANY) : ANY,
-        .ahead = 1,
         .pack_rows = wide ? or_else(beyond->pack_rows, in_place) : in_place,
         .split_rows = beyond->split_rows[avx512],
-        .keep_rows = 256,
         .pass_rows = nt       ? beyond->pass_rows
                      : far_nn ? beyond->pass_natural
                               : 0,

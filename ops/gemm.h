@@ -80,6 +80,10 @@ struct fovea_gemm_layout {
 /// to 4.1 % over the plain product, AVX2 7.5 to 9; four tiles 3.5 to 4.6, 8.5 to 9; C as acc 4.5, 10).
 enum { FOVEA_HOT_TILES = 2 };
 
+/// Number of rows above which a B that is packed on the way is packed once and kept whole, if there is room
+/// (pass_rows): packing a strip takes as long as 4 (natural) to 8 rows of C.
+enum { FOVEA_KEEP_ROWS = 256 };
+
 /// A rectangle of rows x strips of one C, and the location of its operands.
 struct fovea_gemm_area {
     const struct fovea_gemm_layout *plan;
@@ -236,12 +240,6 @@ static inline bool fovea_gemm_is_small(const struct fovea_gemm_kernel *kernel)
 static inline bool fovea_gemm_streams(const struct fovea_gemm_layout *plan)
 {
     return plan->desc.b_packed && plan->kernel->nr == FOVEA_PANEL && fovea_gemm_is_thin(plan->kernel);
-}
-
-/// Whether tiles of a group prefetch the next one, or what is copied next.
-static inline bool fovea_gemm_looks_ahead(const struct fovea_gemm_layout *plan)
-{
-    return plan->kernel->ahead && plan->tuning->ahead;
 }
 
 /// How many lines ahead tiles prefetch a B that they follow, or 0.

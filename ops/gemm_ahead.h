@@ -37,7 +37,7 @@ static inline struct gemm_ahead gemm_look_ahead(const struct gemm_block *block, 
     const struct fovea_gemm_area *const area = block->area;
     const struct fovea_gemm_layout *const plan = area->plan;
     const bool rows = area->b_panels == NULL && !plan->desc.b_packed && plan->desc.trans_b == FOVEA_TRANS;
-    if (block->steps == 0 || !fovea_gemm_looks_ahead(plan) || fovea_gemm_follows(plan, area->rows) ||
+    if (block->steps == 0 || !plan->kernel->ahead || fovea_gemm_follows(plan, area->rows) ||
         fovea_gemm_is_alone(plan, area->rows)) {
         return (struct gemm_ahead){.next = NULL};
     }
@@ -97,7 +97,7 @@ static inline struct gemm_ahead_of_a gemm_look_ahead_of_a(const struct gemm_bloc
                                                           size_t end, size_t count)
 {
     const struct fovea_gemm_layout *const plan = block->area->plan;
-    if (plan->desc.trans_a != FOVEA_TRANS || !fovea_gemm_looks_ahead(plan) || row >= end) {
+    if (plan->desc.trans_a != FOVEA_TRANS || !plan->kernel->ahead || row >= end) {
         return (struct gemm_ahead_of_a){.source = {.next = NULL}};
     }
     const struct gemm_rows a = gemm_a_source(block, row);

@@ -107,7 +107,7 @@ bool fovea_gemm_is_direct(const struct fovea_gemm_layout *plan)
     const bool some = d->m <= WEIGHTS_ROWS && !d->b_packed && !fovea_gemm_is_small(plan->kernel);
     const bool far = (several || some) && fovea_is_far(several ? near_kib : near_kib / 2, n * k);
     const bool packs = !reads_b(plan);
-    const bool shares = packs && d->batch == 1 && d->m > plan->tuning->keep_rows && !fovea_gemm_whole(plan, d->m);
+    const bool shares = packs && d->batch == 1 && d->m > FOVEA_KEEP_ROWS && !fovea_gemm_whole(plan, d->m);
     const bool along = packs && short_and_wide(plan); // gemm_area.c does this, too
     return !far && !shares && !along;
 }

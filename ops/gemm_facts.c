@@ -70,7 +70,7 @@ static enum fovea_gemm_fetches fetches_of(const struct fovea_gemm_layout *plan, 
     if (fovea_gemm_follows(plan, plan->desc.m)) {
         return fovea_gemm_lead(plan) != 0 && !plan->grid.pack_b ? FOVEA_FETCHES_LED : FOVEA_FETCHES_FOLLOWED;
     }
-    return streams(plan) && fovea_gemm_looks_ahead(plan) ? FOVEA_FETCHES_STREAM : FOVEA_FETCHES_NONE;
+    return streams(plan) && plan->kernel->ahead ? FOVEA_FETCHES_STREAM : FOVEA_FETCHES_NONE;
 }
 
 static size_t lead_of(const struct fovea_gemm_layout *plan, enum fovea_gemm_reads reads,
@@ -108,7 +108,7 @@ void fovea_gemm_facts(const struct fovea_gemm_layout *plan, struct fovea_gemm_fa
     facts->along = plan->along;
     facts->passes = plan->passes;
     facts->copy_a = plan->grid.copy_a;
-    facts->fetch_a = plan->grid.copy_a && turned && fovea_gemm_looks_ahead(plan);
+    facts->fetch_a = plan->grid.copy_a && turned && plan->kernel->ahead;
     facts->reads = reads;
     facts->fetches = fetches;
     facts->lead = lead_of(plan, reads, fetches);
@@ -129,7 +129,7 @@ void fovea_gemm_facts(const struct fovea_gemm_layout *plan, struct fovea_gemm_fa
     facts->kernel = plan->kernel->name;
     facts->edge = plan->edge != 0 ? plan->kernels->gemm_edge.name : NULL;
     facts->side = reads == FOVEA_READS_ROWS && fetches != FOVEA_FETCHES_APART ? fovea_gemm_side(plan, d->m) : 0;
-    facts->ahead = fovea_gemm_looks_ahead(plan) && plan->way != FOVEA_WAY_DIRECT && !once;
+    facts->ahead = plan->kernel->ahead && plan->way != FOVEA_WAY_DIRECT && !once;
     facts->kc = plan->kc;
     facts->chunk = plan->chunk;
     facts->columns = fovea_gemm_columns(plan);

@@ -184,7 +184,7 @@ struct fovea_gemm_grid fovea_gemm_grid(const struct fovea_gemm_layout *plan, siz
     const bool many = m >= fovea_gemm_packed_from(plan);
     grid.pack_b = natural && (d->trans_b == FOVEA_TRANS || (many && !fovea_gemm_in_place(plan)));
     const bool in_place = d->trans_b == FOVEA_TRANS && m <= plan->bt_rows; // as in gemm_bt.c
-    grid.share_b = plan->way != FOVEA_WAY_DIRECT && grid.pack_b && alone && m > plan->tuning->keep_rows && !in_place;
+    grid.share_b = plan->way != FOVEA_WAY_DIRECT && grid.pack_b && alone && m > FOVEA_KEEP_ROWS && !in_place;
     const double worth = fovea_gemm_work(plan, m, (double)d->n) * (double)d->batch / FOVEA_TASK_STEPS;
     cut_c(plan, m, worth, &grid);
     if (even) {

@@ -9,7 +9,7 @@
 
 // Small shapes of every class, for an L2 of 64 KiB, of which few and several rows have a quarter, or a sixteenth: B has
 // 3.6, 14.5, 18.6 and 64.5 KiB.
-static const size_t rows[] = {7, 20, 37, 197};
+static const size_t rows[] = {7, 20, 37, 261}; // more than FOVEA_KEEP_ROWS
 static const size_t few_columns[] = {53, 68}, few_transposed[] = {13, 53}, more_columns[] = {53, 236}, steps = 70;
 
 static const uint8_t none[FOVEA_VARIANTS];

@@ -89,7 +89,7 @@ static void test_alone(const struct fovea_engine *engine, const char *isa)
 {
     for (size_t i = 0; i < FOVEA_GEMM_CLASSES; i++) {
         struct fovea_gemm_tuning *const t = &test_tuning(engine)->gemm[i];
-        t->alone = ROWS, t->kc = DEPTH / 2, t->ahead = 1;
+        t->alone = ROWS, t->kc = DEPTH / 2;
     }
     for (int follows = 0; follows < 2; follows++) {
         for (size_t i = 0; i < FOVEA_GEMM_CLASSES; i++)
