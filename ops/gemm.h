@@ -216,9 +216,15 @@ struct fovea_gemm_terms fovea_gemm_terms(const struct fovea_gemm_layout *plan);
 /// this position of C.
 void fovea_gemm_place_terms(const struct fovea_gemm_area *area, const struct fovea_gemm_tile *tile, bool below,
                             size_t row, size_t column, struct fovea_gemm_terms *terms);
-/// Applies the epilogue to tile->m x tile->n elements of acc at tile->c, which become those of C at c: row `row` and
-/// column `column` of the whole.
-void fovea_gemm_finish(const struct fovea_gemm_area *area, const struct fovea_gemm_tile *tile, float *c, size_t row,
+/// m x n sums.
+struct fovea_gemm_sums {
+    size_t m, n;
+    const float *acc;
+    ptrdiff_t acc_row;
+};
+/// Applies the epilogue to sums, which become elements of C at c (gated: half as many columns). They are those of row
+/// `row` and column `column` of the whole.
+void fovea_gemm_finish(const struct fovea_gemm_area *area, const struct fovea_gemm_sums *sums, float *c, size_t row,
                        size_t column);
 /// Copies `count` rows of `steps` elements of op(A), the first at a, to dst, rows of `pitch` floats.
 void fovea_gemm_copy_a(const struct fovea_gemm_layout *plan, const float *a, size_t steps, size_t count, float *dst,

@@ -213,7 +213,7 @@ static void run_group(const struct gemm_block *block, size_t begin, size_t count
             fovea_gemm_place_terms(area, &tile, tall != 1, row, column, &terms);
             plan->kernel->run(&tile);
             if (g.finishes) {
-                const struct fovea_gemm_tile done = {.m = rows, .n = tile.n, .c = tile.c, .c_row = tile.c_row};
+                const struct fovea_gemm_sums done = {.m = rows, .n = tile.n, .acc = tile.c, .acc_row = tile.c_row};
                 fovea_gemm_finish(area, &done, c, row, column);
             }
         }

@@ -119,7 +119,7 @@ void fovea_gemm_bn(const struct fovea_gemm_area *area)
         problem.b = (const float *)area->b + begin;
         problem.columns = end - begin;
         fovea_gemm_bn_sums(plan, &problem, sums, (ptrdiff_t)row);
-        const struct fovea_gemm_tile done = {.m = area->rows, .n = end - begin, .c = sums, .c_row = (ptrdiff_t)row};
+        const struct fovea_gemm_sums done = {.m = area->rows, .n = end - begin, .acc = sums, .acc_row = (ptrdiff_t)row};
         fovea_gemm_finish(area, &done, c, area->row, begin);
     }
 }

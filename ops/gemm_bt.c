@@ -93,7 +93,7 @@ static size_t spread_rows(const struct fovea_gemm_area *area, struct fovea_gemm_
         }
     }
     float *const c = area->c + area->row * d->ldc + begin;
-    const struct fovea_gemm_tile done = {.m = area->rows, .n = lanes * apart, .c = c, .c_row = (ptrdiff_t)d->ldc};
+    const struct fovea_gemm_sums done = {.m = area->rows, .n = lanes * apart, .acc = c, .acc_row = (ptrdiff_t)d->ldc};
     fovea_gemm_finish(area, &done, c, area->row, begin);
     return done.n;
 }
@@ -139,7 +139,7 @@ void fovea_gemm_bt(const struct fovea_gemm_area *area)
             tile.m = tiles.size + (t < tiles.longer);
             tile.c = area->acc != NULL ? area->acc : c;
             plan->kernels->gemm_bt.run(&tile);
-            const struct fovea_gemm_tile done = {.m = tile.m, .n = tile.n, .c = tile.c, .c_row = tile.c_row};
+            const struct fovea_gemm_sums done = {.m = tile.m, .n = tile.n, .acc = tile.c, .acc_row = tile.c_row};
             fovea_gemm_finish(area, &done, c, row, j);
             tile.a += tile.m;
         }

@@ -179,7 +179,7 @@ static size_t run_along(const struct fovea_gemm_area *area, const struct fovea_c
         const size_t first = fovea_cut_begin(&plan->strips, area->strip) * FOVEA_PANEL;
         float *const c = area->c + row * plan->desc.ldc + first;
         const size_t n = fovea_cut_begin(&plan->strips, end) * FOVEA_PANEL - first;
-        const struct fovea_gemm_tile done = {.m = tile.m, .n = n, .c = c, .c_row = tile.c_row};
+        const struct fovea_gemm_sums done = {.m = tile.m, .n = n, .acc = c, .acc_row = tile.c_row};
         fovea_gemm_finish(area, &done, c, row, first);
     }
     return end;
@@ -221,7 +221,7 @@ void fovea_gemm_direct(const struct fovea_gemm_area *area)
                 plan->kernel->run(&tile);
             }
             if (after) {
-                const struct fovea_gemm_tile done = {.m = rows, .n = tile.n, .c = tile.c, .c_row = tile.c_row};
+                const struct fovea_gemm_sums done = {.m = rows, .n = tile.n, .acc = tile.c, .acc_row = tile.c_row};
                 fovea_gemm_finish(area, &done, c, row, begin);
             }
         }

@@ -47,7 +47,7 @@ void fovea_gemm_place_terms(const struct fovea_gemm_area *area, const struct fov
     terms->residual_next = below ? (ptrdiff_t)tile->m * terms->residual_row : tile->c_next;
 }
 
-void fovea_gemm_finish(const struct fovea_gemm_area *area, const struct fovea_gemm_tile *tile, float *c, size_t row,
+void fovea_gemm_finish(const struct fovea_gemm_area *area, const struct fovea_gemm_sums *sums, float *c, size_t row,
                        size_t column)
 {
     const struct fovea_gemm_desc *const d = &area->plan->desc;
@@ -55,11 +55,11 @@ void fovea_gemm_finish(const struct fovea_gemm_area *area, const struct fovea_ge
         return;
     }
     const struct fovea_gemm_epilogue epilogue = {
-        .m = tile->m,
-        .n = d->gated ? tile->n / 2 : tile->n,
+        .m = sums->m,
+        .n = d->gated ? sums->n / 2 : sums->n,
         .gated = d->gated,
-        .acc = tile->c,
-        .acc_row = tile->c_row,
+        .acc = sums->acc,
+        .acc_row = sums->acc_row,
         .c = c,
         .c_row = (ptrdiff_t)d->ldc,
         .alpha = d->alpha,

@@ -167,9 +167,10 @@ void fovea_gemm_flip(const struct fovea_gemm_area *area, float *scratch)
         for (size_t i = 0; i < rows && !in_c; i += BLOCK) {
             const size_t count = fovea_min(BLOCK, rows - i);
             float *const c = area->c + (row + i) * d->ldc;
-            const struct fovea_gemm_tile done = {
-                .m = count, .n = d->n, .c = finishes ? block : c, .c_row = (ptrdiff_t)(finishes ? d->n : d->ldc)};
-            plan->kernels->transpose.run(d->n, count, 1.0f, scratch + i, (ptrdiff_t)pitch, done.c, done.c_row);
+            float *const at = finishes ? block : c;
+            const ptrdiff_t at_row = (ptrdiff_t)(finishes ? d->n : d->ldc);
+            const struct fovea_gemm_sums done = {.m = count, .n = d->n, .acc = at, .acc_row = at_row};
+            plan->kernels->transpose.run(d->n, count, 1.0f, scratch + i, (ptrdiff_t)pitch, at, at_row);
             fovea_gemm_finish(&of_block, &done, c, row + i, 0);
         }
     }
