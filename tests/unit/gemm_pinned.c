@@ -41,24 +41,13 @@ static const float *product(const struct fovea_engine *engine, size_t m, size_t 
     return c;
 }
 
-static void test_sizes(const struct fovea_engine *scalar, const struct fovea_engine *engine, const char *name, size_t m,
-                       size_t k)
-{
-    for (size_t n = 1; n <= COLUMNS; n++) {
-        for (int i = 0; i < 4 * FORMS; i++) {
-            const int form = i % FORMS;
-            const bool turned = i / FORMS % 2 != 0;
-            const enum test_side side = i < 2 * FORMS ? TEST_HIGH : TEST_LOW;
-            const float *const want = product(scalar, m, n, k, form, turned, TEST_HIGH);
-            const float *const got = product(engine, m, n, k, form, turned, side);
-            CHECK(memcmp(want, got, m * n * sizeof *got) == 0, "%s %zux%zux%zu %s, turned %d", name, m, n, k,
-                  forms[form], turned);
-            test_memory_reset();
-        }
-    }
-}
+static struct pinned {
+    struct fovea_engine *engine;
+    struct fovea_variant variant;
+} pinned[32];
+static size_t pins;
 
-static void test_variant(const struct fovea_engine *scalar, const struct fovea_variant *variant)
+static void pin(const struct fovea_variant *variant)
 {
     struct fovea_engine_options options = FOVEA_ENGINE_OPTIONS_INIT;
     struct fovea_engine *engine = NULL;
@@ -71,13 +60,28 @@ static void test_variant(const struct fovea_engine *scalar, const struct fovea_v
         printf("skip: %s: this CPU lacks it\n", variant->name);
         return;
     }
-    CHECK(status == FOVEA_OK, "%s: %d", variant->name, (int)status);
-    for (size_t i = 0; i < FOVEA_GEMM_CLASSES && engine; i++)
+    CHECK(status == FOVEA_OK && pins < sizeof pinned / sizeof *pinned, "%s: %d", variant->name, (int)status);
+    if (test_failed != 0)
+        return;
+    for (size_t i = 0; i < FOVEA_GEMM_CLASSES; i++)
         test_tuning(engine)->gemm[i].pairs = 1;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows && engine; i++)
-        for (size_t j = 0; j < sizeof steps / sizeof *steps; j++)
-            test_sizes(scalar, engine, variant->name, rows[i], steps[j]);
-    fovea_engine_destroy(engine);
+    pinned[pins++] = (struct pinned){engine, *variant};
+}
+
+static void test_sizes(const struct fovea_engine *scalar, size_t m, size_t n, size_t k)
+{
+    for (int i = 0; i < 2 * FORMS; i++) {
+        const int form = i % FORMS;
+        const bool turned = i / FORMS != 0;
+        const float *const want = product(scalar, m, n, k, form, turned, TEST_HIGH);
+        for (size_t j = 0; j < 2 * pins; j++) {
+            const struct pinned *const p = &pinned[j / 2];
+            const float *const got = product(p->engine, m, n, k, form, turned, j % 2 == 0 ? TEST_HIGH : TEST_LOW);
+            CHECK(memcmp(want, got, m * n * sizeof *got) == 0, "%s %zux%zux%zu %s, turned %d", p->variant.name, m, n, k,
+                  forms[form], turned);
+        }
+        test_memory_reset();
+    }
 }
 
 int main(void)
@@ -89,8 +93,14 @@ int main(void)
     for (uint32_t i = 0; i < fovea_engine_variants(scalar); i++) {
         struct fovea_variant variant;
         if (fovea_engine_variant(scalar, i, &variant) == FOVEA_OK && strcmp(variant.slot, "gemm") == 0)
-            test_variant(scalar, &variant);
+            pin(&variant);
     }
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        for (size_t j = 0; j < sizeof steps / sizeof *steps; j++)
+            for (size_t n = 1; n <= COLUMNS; n++)
+                test_sizes(scalar, rows[i], n, steps[j]);
+    for (size_t i = 0; i < pins; i++)
+        fovea_engine_destroy(pinned[i].engine);
     fovea_engine_destroy(scalar);
     return test_done();
 }
