@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// kernels/fault.h - deliberately planted faults, one per build, that test the tests.
+// kernels/fault.h - deliberately planted faults, one at a time, that test the tests.
 //
-// A build with -DFOVEA_FAULT=n has fault n; scripts/faults.sh builds each and fails unless `check` detects it. In every
-// other build FOVEA_FAULT_IS is the constant 0, so no object contains a trace. A fault is one condition in a SIMD
-// kernel; a new one needs a line here and that condition.
+// A build with -DFOVEA_FAULT=n has fault n. One with -DFOVEA_FAULTS_AT_RUN can have any: there is a variable for each,
+// and `check` sets the one that the environment names. scripts/faults.sh tries each in turn and fails unless `check`
+// detects it. In every other build FOVEA_FAULT_IS is the constant 0, so no object contains a trace. A fault is one
+// condition in a SIMD kernel; a new one needs a line here and that condition.
 #ifndef FOVEA_KERNELS_FAULT_H
 #define FOVEA_KERNELS_FAULT_H
 
@@ -119,6 +120,13 @@ enum fovea_fault {
 #undef FOVEA_FAULT_NUMBER
 };
 
+#ifdef FOVEA_FAULTS_AT_RUN
+#define FOVEA_FAULT_VARIABLE(number, name, what) extern _Bool fovea_fault_##name;
+FOVEA_FAULTS(FOVEA_FAULT_VARIABLE)
+#undef FOVEA_FAULT_VARIABLE
+#define FOVEA_FAULT_IS(name) fovea_fault_##name
+#else
 #define FOVEA_FAULT_IS(name) (FOVEA_FAULT == FOVEA_FAULT_##name)
+#endif
 
 #endif

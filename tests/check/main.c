@@ -173,6 +173,11 @@ static int run(const struct check_options *o, uint32_t cpu)
     return status;
 }
 
+#ifdef FOVEA_FAULTS_AT_RUN
+#define DEFINE_FAULT(number, name, what) _Bool fovea_fault_##name;
+FOVEA_FAULTS(DEFINE_FAULT)
+#endif
+
 int main(int argc, char **argv)
 {
     struct check_options options = {.seed = 1, .skips = CHECK_SKIPS};
@@ -187,9 +192,14 @@ int main(int argc, char **argv)
     if (options.unguarded)
         check_buffers_unguarded();
     const uint32_t cpu = fovea_cpu_probe();
+#ifdef FOVEA_FAULTS_AT_RUN
+    const char *const fault = getenv("FOVEA_FAULT");
+#define SET_FAULT(number, name, what) fovea_fault_##name = fault != NULL && strcmp(fault, #name) == 0;
+    FOVEA_FAULTS(SET_FAULT)
+#endif
 #define SAY_FAULT(number, name, what)                                                                                  \
-    if (FOVEA_FAULT == (number))                                                                                       \
-        printf("built with fault %d, %s: %s\n", number, #name, what);
+    if (FOVEA_FAULT_IS(name))                                                                                          \
+        printf("with fault %d, %s: %s\n", number, #name, what);
     FOVEA_FAULTS(SAY_FAULT)
     if (options.list)
         list(&options, cpu);
