@@ -5,12 +5,12 @@
 #   ./scripts/test.sh          everything the project promises: this CPU, older CPUs under qemu, aarch64 under qemu,
 #                              sanitizers, planted faults, packages
 #   ./scripts/test.sh --all    longer fuzzing and more cases besides
-#   ./scripts/test.sh --only release     one stage: release, aarch64, clang, asan, ubsan
+#   ./scripts/test.sh --only release     one stage: release, aarch64, clang, sanitizers
 set -uo pipefail
 cd "$(dirname "$0")/.."
 . scripts/deps.sh
 
-stages="release aarch64 clang asan ubsan"
+stages="release aarch64 clang sanitizers"
 all= only=
 case "${1:-}" in
 --all) all=1 ;;
@@ -90,8 +90,7 @@ matrix=$(sed -n '/Testing: check$/,/passed, .* skipped$/p' build/release/Testing
 performance_page
 stage aarch64 aarch64 ""
 stage clang clang "" -L quick
-stage asan asan "" -L quick
-stage ubsan ubsan "" -L quick
+stage sanitizers sanitizers "" -L quick
 
 echo
 [ -z "$matrix" ] || echo "$matrix"
