@@ -136,6 +136,8 @@ extern const char *const fovea_activation_names[FOVEA_ACTIVATION_SILU + 1];
 void fovea_gemm_area(const struct fovea_gemm_area *area);
 /// The same for a direct plan; needs neither a_room nor a_copy.
 void fovea_gemm_direct(const struct fovea_gemm_area *area);
+/// Whether the first tiles of each strip of a direct plan prefetch the next strip.
+bool fovea_gemm_direct_ahead(const struct fovea_gemm_layout *plan);
 /// What all tiles of a direct plan have in common. natural: B is read in place, not from panels.
 struct fovea_gemm_tile fovea_gemm_direct_tile(const struct fovea_gemm_layout *plan, bool natural);
 /// whole_panels(): whether a direct plan reads a natural B in whole panels up to column `end`; a partial last panel may

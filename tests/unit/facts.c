@@ -114,6 +114,35 @@ static void test_hints(const char *isa)
     }
 }
 
+// The next strip of a direct plan is prefetched, by kernels that do, if B is packed, comes from beyond L2, and has
+// fewer panels in a strip than a strip of C has tiles.
+static void test_next(const char *isa)
+{
+    enum { N = 1024, K = 256, FEW = 8, MANY = 300, SMALL = 256, LARGE = 4096 };
+    static const struct {
+        size_t m;
+        uint32_t near, packed, ahead;
+    } cases[] = {{MANY, SMALL, 1, 1}, {MANY, LARGE, 1, 0}, {MANY, SMALL, 0, 0}, {FEW, SMALL, 1, 0}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct fovea_engine *const engine = test_engine(isa, NULL);
+        struct fovea_tuning *const tuning = test_tuning(engine);
+        struct fovea_gemm_desc d = FOVEA_GEMM_DESC_INIT;
+        struct fovea_gemm_facts facts;
+        tuning->cache.near = cases[i].near;
+        for (size_t class = 0; class < FOVEA_GEMM_CLASSES; class ++)
+            tuning->gemm[class].direct = 1 << 20, tuning->gemm[class].along = 0;
+        d.m = cases[i].m, d.n = d.ldb = d.ldc = N, d.k = d.lda = K, d.b_packed = cases[i].packed;
+        void *const plan = aligned_alloc(64, fovea_gemm_plan_size());
+        CHECK(plan && fovea_gemm_plan(engine, &d, plan) == FOVEA_OK, "%s", isa);
+        fovea_gemm_facts(plan, &facts);
+        const bool prefetches = strcmp(isa, "scalar") != 0 && cases[i].ahead;
+        CHECK(cases[i].m != MANY || !cases[i].packed || facts.direct, "%s: case %zu is not direct", isa, i);
+        CHECK((facts.direct && facts.ahead) == prefetches, "%s: case %zu: the next strip %zu", isa, i, facts.ahead);
+        free(plan);
+        fovea_engine_destroy(engine);
+    }
+}
+
 // The last rows of a head that are decoded among tiles: where they prefetch to is a fact, too.
 static void test_block(const char *isa)
 {
@@ -158,6 +187,7 @@ static void test_isa(const struct fovea_engine *engine, const char *isa)
     (void)engine;
     test_gemm(isa);
     test_hints(isa);
+    test_next(isa);
     test_block(isa);
 }
 
