@@ -240,6 +240,7 @@ static bool run_case(uint64_t number)
 {
     struct attention_case c;
     attention_draw(&c, number, true, 400000);
+    c.args.kv_new = c.args.kv_new_queries ? c.args.q_len : c.args.kv_new, c.args.kv_new_queries = 0; // of the whole
     const bool is = is_case(&c);
     if (is) {
         make_dense(&c);
