@@ -98,7 +98,7 @@ static enum fovea_status plan_attention(const struct fovea_part_of *layer, const
     mha.kv_heads = desc->kv_heads;
     mha.new_len = desc->len;
     mha.page_keys = cross ? 0 : desc->page_keys;
-    mha.rows = desc->decoder && !desc->cached ? 0 : desc->rows; // keys of a memory are no rows of x
+    mha.rows = cross && !desc->cached ? 0 : desc->rows; // the keys of a memory are no rows of x
     FOVEA_REQUIRE(fovea_mul(desc->len, cross ? desc->beams : 1, &mha.q_len), FOVEA_ERR_OVERFLOW, of.why,
                   "%s: len %zu x beams %zu overflow", of.whole, desc->len, desc->beams);
     mha.kv_len = cross ? desc->memory_len : desc->cached ? desc->kv_len : desc->len;

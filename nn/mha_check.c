@@ -74,8 +74,10 @@ static enum fovea_status check_pool(const struct mha_plan *plan, const struct fo
                   "%s: the pool does not fit in memory", whole);
     for (size_t b = 0; d->keys == FOVEA_MHA_APPEND && b < args->batch; b++) {
         const size_t position = args->positions ? args->positions[b] : args->position;
+        const size_t news = fovea_mha_news(args, b);
+        const size_t pages = news != 0 ? fovea_ceil_div(position + news, d->page_keys) : 0;
         const uint32_t *const table = args->pages + b * args->pages_batch;
-        for (size_t page = position / d->page_keys; page * d->page_keys < position + fovea_mha_news(args, b); page++)
+        for (size_t page = position / d->page_keys; page < pages; page++)
             FOVEA_REQUIRE(table[page] < pool->pages, FOVEA_ERR_SHAPE, why,
                           "%s: page %zu of entry %zu is %u, beyond the pool's %zu", whole, page, b,
                           (unsigned)table[page], pool->pages);
@@ -217,7 +219,7 @@ enum fovea_status fovea_mha_check(const struct mha_plan *plan, const struct fove
     FOVEA_TRY(check_sizes(plan, args, whole, why));
     const struct fovea_mha_weights *const w = args->weights;
     FOVEA_REQUIRE_POINTERS(whole, why, {"args.weights", w});
-    if (args->q_len) {
+    if (fovea_mha_q_rows(args)) {
         FOVEA_REQUIRE_POINTERS(whole, why, {"args.query", args->query}, {"args.out", args->out});
         FOVEA_REQUIRE(!d->residual || args->residual, FOVEA_ERR_NULL, why,
                       "%s: args.residual is NULL, but the plan asks for it", whole);

@@ -59,6 +59,8 @@ static void test_attention_errors(void)
     BAD_ARGS_TOLD(wrong.attn_weights = out, FOVEA_ERR_UNSUPPORTED, "mha: args.attn_weights of a ragged batch");
     BAD_ARGS_TOLD(wrong.starts = NULL, FOVEA_ERR_SHAPE,
                   "mha: the number of query's rows is 10, more than the plan's 7");
+    BAD_ARGS_TOLD((wrong.starts = NULL, wrong.q_len = 0), FOVEA_ERR_SHAPE,
+                  "mha: the number of key's rows is 10, more than the plan's 7");
     static const size_t far[B] = {9, CAPACITY - 1};
     BAD_ARGS_TOLD(wrong.positions = far, FOVEA_ERR_SHAPE,
                   "mha: 2 keys at position 19 of entry 1: more than the cache's 20");
@@ -80,9 +82,23 @@ static void test_attention_errors(void)
     BAD_POOL(bad_pool.v_dim = DV + 1, FOVEA_ERR_SHAPE);
     BAD_POOL(bad_pool.pages = SIZE_MAX, FOVEA_ERR_OVERFLOW);
     CHECK(!fovea_mha(r.plan, &args, r.shared, r.scratch, NULL), "the good call");
+    static const uint32_t none[B + 1] = {0};
+    struct fovea_mha_args empty = args; // has neither queries nor keys
+    empty.starts = none, empty.query = empty.key = empty.value = NULL, empty.out = NULL;
+    CHECK(!fovea_mha(r.plan, &empty, r.shared, r.scratch, NULL), "only sequences of no rows");
     struct fovea_mha_desc without = good; // pages
     without.page_keys = 0;
     CHECK(test_run(&test_mha, engine, &without, &args, TEST_SERIAL, 1) == FOVEA_ERR_VALUE, "no pages");
+    // The longest sequence is not the first one.
+    struct fovea_mha_desc turned = without;
+    struct fovea_mha_args late_one = args;
+    static const uint32_t short_one[B + 1] = {0, 2, L + 2};
+    turned.keys = FOVEA_MHA_PROJECT, turned.kv_len = turned.rotary_positions = L, turned.rotary_dim = 2;
+    late_one.pool = NULL, late_one.pages = NULL, late_one.positions = NULL, late_one.starts = short_one;
+    late_one.rotary_cos = late_one.rotary_sin = some(L);
+    CHECK(!test_run(&test_mha, engine, &turned, &late_one, TEST_SERIAL, 1), "rotary positions");
+    late_one.position = 1;
+    CHECK(test_run(&test_mha, engine, &turned, &late_one, TEST_SERIAL, 1) == FOVEA_ERR_SHAPE, "a position too many");
     test_memory_reset();
 }
 
@@ -134,6 +150,9 @@ static void test_layer_errors(void)
         a.y = test_floats(B * L * W, TEST_HIGH);
         const enum fovea_status want = cached ? FOVEA_ERR_UNSUPPORTED : FOVEA_ERR_VALUE;
         CHECK(test_run(&test_layer, engine, &decoder, &a, TEST_SERIAL, 1) == want, "decoder, cached %u", cached);
+        a.starts = NULL, a.beams = 1, decoder.beams = 1, decoder.rows = B * L - 1;
+        CHECK(test_run(&test_layer, engine, &decoder, &a, TEST_SERIAL, 1) == FOVEA_ERR_SHAPE, "rows, cached %u",
+              cached);
         CHECK(refuse_clean(a.y, B * L * W * sizeof *a.y), "decoder: y was written");
     }
     test_memory_reset();

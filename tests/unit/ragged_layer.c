@@ -26,6 +26,7 @@ static void draw_case(enum kind kind, enum fovea_norm_place place, bool rotary, 
     draw(B, kind == DECODER, place, rotary, &c->desc, &c->weights);
     c->desc.beams = 1;
     c->desc.rows = ROWS;
+    c->desc.dropout = rotary ? 0.5f : 0; // which eval turns off
     if (kind == ENCODER || kind == UNCACHED)
         c->desc.cached = 0, c->desc.kv_len = 0;
     c->desc.causal = kind == CAUSAL || kind == UNCACHED;
@@ -35,7 +36,7 @@ static void draw_case(enum kind kind, enum fovea_norm_place place, bool rotary, 
         c->memory_lens[b] = (uint32_t)(b % (MEMORY + 1));
     }
     CHECK(c->starts[B] == ROWS, "%u rows", (unsigned)c->starts[B]);
-    c->args = (struct fovea_layer_args){.weights = &c->weights, .beams = 1};
+    c->args = (struct fovea_layer_args){.weights = &c->weights, .beams = 1, .eval = 1};
     c->args.x = some(ROWS * WIDTH, 1);
     if (rotary)
         c->args.rotary_cos = some(CAPACITY * D / 2, 1), c->args.rotary_sin = some(CAPACITY * D / 2, 1);
@@ -181,6 +182,8 @@ static void test_pages(uint32_t page_keys, bool rotary)
                                (struct fovea_strides){0, DV, KV_HEADS * DV}),
               "append");
         fill(&before, b, 0, positions[b], key, value);
+        for (size_t i = lens[b] ? (positions[b] + lens[b] - 1) / page_keys + 1 : 0; i < before.table; i++)
+            before.pages[b * before.table + i] = UINT32_MAX; // what no query sees need not be there
     }
     float *const expected = test_floats(ROWS * WIDTH, TEST_HIGH);
     alone(&c, &cache, expected);
@@ -201,7 +204,7 @@ static void test_pages(uint32_t page_keys, bool rotary)
             compare("K in pages", test_isas[e], filled.pool.k, got.pool.k, before.k);
             compare("V in pages", test_isas[e], filled.pool.v, got.pool.v, before.v);
         }
-    // Nothing is written where a page is missing. An entry that no new key needs is not looked at.
+    // Nothing is written where a page is missing.
     struct fovea_layer_args a = together(&c, test_floats(ROWS * WIDTH, TEST_HIGH));
     const struct paged refused = copy_of_pages(&before);
     struct fovea_kv_pages pool = refused.pool;
@@ -214,9 +217,27 @@ static void test_pages(uint32_t page_keys, bool rotary)
     test_memory_reset();
 }
 
+// Memory is of the rows of a call, not of batch x len.
+static void test_memory_of_rows(void)
+{
+    struct fovea_work *const plan = test_memory(fovea_layer_plan_size(), TEST_HIGH);
+    size_t bytes[2];
+    for (size_t i = 0; i < 2; i++) {
+        struct layer_case c;
+        draw_case(CAUSAL, FOVEA_NORM_PRE, false, &c);
+        c.desc.rows = (i + 1) * 160; // of whole cache lines each
+        CHECK(!fovea_layer_plan(engines[0], &c.desc, plan), "plan");
+        bytes[i] = plan->shared_bytes;
+    }
+    const size_t expected = 160 * sizeof(float) * (WIDTH + FFN + (HEADS + KV_HEADS) * (D + DV));
+    CHECK(bytes[1] - bytes[0] == expected, "%zu and %zu bytes, not %zu between them", bytes[0], bytes[1], expected);
+    test_memory_reset();
+}
+
 int main(void)
 {
     test_engines(engines);
+    test_memory_of_rows();
     for (int kind = 0; kind < KINDS; kind++)
         for (int i = 0; i < 4; i++)
             test_cache((enum kind)kind, i & 1 ? FOVEA_NORM_PRE : FOVEA_NORM_POST, (i & 2) != 0);
