@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/unit/positions.c - multi-head attention with a position for each sequence, every option drawn at random, also
 // of ragged batches: the bits of each sequence alone, in a batch of one with a view of the cache, which is NaN beyond
-// its keys; with dropout, those of a batch at one position.
+// its keys; with dropout, those of a batch at one position or, if it is ragged, of empty sequences but one.
 #include "fovea/fovea.h"
 #include "tests/support/engines.h"
 #include "tests/support/memory.h"
@@ -111,8 +111,9 @@ static void draw_starts(struct problem *p)
     for (size_t b = 0; b < a->batch; b++)
         p->starts[b + 1] = p->starts[b] + (maybe() ? (uint32_t)a->q_len : test_below(&rng, (uint32_t)a->q_len + 1));
     a->starts = p->starts;
-    d->rows = maybe() ? a->batch * a->q_len + 1 : 0;
-    a->eval = 1;
+    d->rows = maybe() ? p->starts[a->batch] + test_below(&rng, 2) : 0;
+    a->eval |= d->out_dropout != 0; // which numbers the rows of the call
+    a->average_weights = a->dropped_weights = 0;
 }
 
 static void draw(struct problem *p, int number)
@@ -128,12 +129,15 @@ static void draw(struct problem *p, int number)
     d->keys = keys[test_below(&rng, sizeof keys / sizeof *keys)];
     d->heads = heads[0], d->kv_heads = heads[1];
     d->qk_dim = 1 + test_below(&rng, 20), d->v_dim = 1 + test_below(&rng, 20);
+    if (number % 64 == 1)
+        d->qk_dim = d->v_dim = 512; // a few new keys are pieces of several tasks
     d->query_width = d->key_width = d->value_width = IN, d->out_width = OUT;
     *a = (struct fovea_mha_args){.batch = 1 + test_below(&rng, BATCH_MAX), .seed = 99, .site = 7};
     a->q_len = maybe() ? 1 : test_below(&rng, 24);
-    a->kv_len = d->keys != FOVEA_MHA_APPEND ? 1 + test_below(&rng, (uint32_t)capacity)
-                : maybe()                   ? test_below(&rng, 20)
-                                            : a->q_len % 20;
+    a->kv_len = d->keys == FOVEA_MHA_CACHED || (d->keys == FOVEA_MHA_PROJECT && maybe())
+                    ? 1 + test_below(&rng, (uint32_t)capacity)
+                : maybe() ? test_below(&rng, 20)
+                          : a->q_len % 20;
     d->batch = a->batch + test_below(&rng, 2), d->q_len = a->q_len + test_below(&rng, 9);
     d->new_len = a->kv_len + test_below(&rng, (uint32_t)(capacity - a->kv_len) + 1);
     d->kv_len = capacity;
@@ -174,7 +178,7 @@ static void draw(struct problem *p, int number)
     a->slopes = maybe() ? some(d->heads, 0.1f) : NULL;
     a->sinks = maybe() ? some(d->heads, 1) : NULL;
     draw_masks(p);
-    if (!d->need_weights && (d->keys == FOVEA_MHA_CACHED || a->kv_len == a->q_len) && number % 4 != 0)
+    if ((d->keys == FOVEA_MHA_CACHED || a->kv_len == a->q_len) && number % 4 != 0)
         draw_starts(p);
     if (d->keys != FOVEA_MHA_PROJECT)
         draw_cache(p);
@@ -202,7 +206,7 @@ static struct result run(const struct problem *p, const struct fovea_mha_args *a
     struct fovea_mha_args a = *args;
     struct fovea_kv_cache view = p->cache;
     struct result r = {.out = test_floats(a.batch * a.q_len * OUT, TEST_HIGH), .cache = p->cache};
-    if (p->desc.need_weights)
+    if (p->desc.need_weights && !a.starts)
         r.weights = test_floats(a.batch * p->desc.heads * a.q_len * keys_of(p, &a), TEST_HIGH);
     if (p->desc.keys != FOVEA_MHA_PROJECT) {
         r.cache.k = test_floats(p->k, TEST_HIGH), r.cache.v = test_floats(p->v, TEST_HIGH);
@@ -235,6 +239,25 @@ static struct fovea_mha_args alone(const struct problem *p, size_t b)
     return a;
 }
 
+// Sequence b under its number in the batch, which names what is dropped: at one position with the others, or without
+// any of their rows.
+static struct fovea_mha_args numbered(const struct problem *p, size_t b, uint32_t *starts)
+{
+    struct fovea_mha_args a = p->args;
+    const struct rows rows = rows_of(&a, b);
+    if (!a.starts) {
+        a.position = a.positions[b], a.positions = NULL;
+        return a;
+    }
+    for (size_t i = 0; i <= a.batch; i++)
+        starts[i] = i > b ? (uint32_t)rows.queries : 0;
+    a.starts = starts;
+    a.query += rows.query * IN, a.key += rows.key * IN, a.value += rows.key * IN;
+    a.residual = a.residual ? a.residual + rows.query * OUT : NULL;
+    a.kv_lens = a.kv_lens && p->desc.kv_len_kind == FOVEA_KV_LEN_BATCH_ROW ? a.kv_lens + rows.query : a.kv_lens;
+    return a;
+}
+
 static void compare(const char *what, const char *isa, int draw, const float *expected, const float *got, size_t n)
 {
     const size_t at = test_differ(expected, got, n);
@@ -242,7 +265,7 @@ static void compare(const char *what, const char *isa, int draw, const float *ex
           (double)got[at % n], (double)expected[at % n]);
 }
 
-// Sequence b of the call is number `of` of the reference, whose rows of weights have fewer keys or more.
+// Sequence b of the call is number `of` of the reference's rows, of which those of weights have fewer keys or more.
 static void compare_sequence(const struct problem *p, const struct result *got, size_t b, const struct result *expected,
                              const struct fovea_mha_args *reference, size_t of, int e, int draw)
 {
@@ -272,12 +295,9 @@ static void test_draw(int number)
     const bool drops = (p.desc.dropout != 0 || p.desc.out_dropout != 0) && !p.args.eval;
     struct result expected[BATCH_MAX];
     struct fovea_mha_args reference[BATCH_MAX];
+    uint32_t starts[BATCH_MAX][BATCH_MAX + 1];
     for (size_t b = 0; b < p.args.batch; b++) {
-        reference[b] = alone(&p, b);
-        if (drops) { // which names the sequence by its number in the batch
-            reference[b] = p.args;
-            reference[b].position = p.positions[b], reference[b].positions = NULL;
-        }
+        reference[b] = drops ? numbered(&p, b, starts[b]) : alone(&p, b);
         expected[b] = run(&p, &reference[b], drops ? 0 : b, engines[0], TEST_SERIAL);
     }
     for (int e = 0; e < TEST_ISAS; e++) {
@@ -285,7 +305,7 @@ static void test_draw(int number)
             continue;
         const struct result got = run(&p, &p.args, 0, engines[e], (enum test_way)((e + number) % TEST_WAYS));
         for (size_t b = 0; b < p.args.batch; b++)
-            compare_sequence(&p, &got, b, &expected[b], &reference[b], drops ? b : 0, e, number);
+            compare_sequence(&p, &got, b, &expected[b], &reference[b], drops && !p.args.starts ? b : 0, e, number);
     }
 }
 
