@@ -342,8 +342,11 @@ enum fovea_status fovea_explain_mha(const struct fovea_engine *engine, const str
               desc->q_len, desc->kv_len, desc->qk_dim, desc->v_dim);
     fovea_attention_say_asked(&plan.attention.desc, &why);
     fovea_say_asked(&why, asked, FOVEA_COUNT(asked));
-    fovea_say_more(&why, ", keys %s, %u phases, shared %zu B, scratch %zu B", names[desc->keys], work->phases,
-                   work->shared_bytes, work->scratch_bytes);
+    fovea_say_more(&why, ", keys %s", names[desc->keys]);
+    if (desc->page_keys != 0)
+        fovea_say_more(&why, ", in pages of %zu", desc->page_keys);
+    fovea_say_more(&why, ", %u phases, shared %zu B, scratch %zu B", work->phases, work->shared_bytes,
+                   work->scratch_bytes);
     fovea_say_nothing(&why, sizes, FOVEA_COUNT(sizes));
     return FOVEA_OK;
 }

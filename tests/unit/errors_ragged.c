@@ -17,6 +17,13 @@ static struct fovea_kv_pages make_pool(void)
     return p;
 }
 
+// That the line of the good call says how many rows it has.
+static void says_rows(const struct refuse *r)
+{
+    char text[FOVEA_EXPLAIN_BYTES] = "";
+    CHECK(!r->op->explain_call(r->plan, r->args, text, sizeof text) && strstr(text, ", rows 7"), "%s", text);
+}
+
 static void test_attention_errors(void)
 {
     struct fovea_mha_desc good, bad;
@@ -82,6 +89,7 @@ static void test_attention_errors(void)
     BAD_POOL(bad_pool.v_dim = DV + 1, FOVEA_ERR_SHAPE);
     BAD_POOL(bad_pool.pages = SIZE_MAX, FOVEA_ERR_OVERFLOW);
     CHECK(!fovea_mha(r.plan, &args, r.shared, r.scratch, NULL), "the good call");
+    says_rows(&r);
     static const uint32_t none[B + 1] = {0};
     struct fovea_mha_args empty = args; // has neither queries nor keys
     empty.starts = none, empty.query = empty.key = empty.value = NULL, empty.out = NULL;
@@ -138,6 +146,7 @@ static void test_layer_errors(void)
     BAD_ARGS_TOLD(wrong.starts = late, FOVEA_ERR_SHAPE, "layer: self_attention: args.starts[0] is 1, not 0");
     BAD_ARGS_TOLD(wrong.positions = NULL, FOVEA_ERR_NULL, "layer: self_attention: args.positions is NULL, but ");
     CHECK(!fovea_layer(r.plan, &args, r.shared, r.scratch, NULL), "the good call");
+    says_rows(&r);
     // Decoders: uncached their memory is not ragged, and beams are rows of one cross-attention.
     for (uint32_t cached = 0; cached < 2; cached++) {
         struct fovea_layer_desc decoder = good;

@@ -110,6 +110,8 @@ static void test_mha_lines(void)
     SAYS(mha, ", dropout 0.5, out_dropout 0.25,", (d.dropout = 0.5f, d.out_dropout = 0.25f));
     SAYS(mha, ", additive,", d.scoring = FOVEA_SCORING_ADDITIVE);
     SAYS(mha, ", keys from a cache,", d.keys = FOVEA_MHA_CACHED);
+    SAYS(mha, ", keys from a cache, in pages of 64,", (d.keys = FOVEA_MHA_CACHED, d.page_keys = 64));
+    SAYS(mha, ", rows 12,", d.rows = 12);
     SAYS(mha, ", nothing is written: batch is 0", d.batch = 0);
     SAYS(mha, ", nothing is written: q_len is 0", d.q_len = 0);
     d.keys = FOVEA_MHA_APPEND;
@@ -128,6 +130,8 @@ static void test_layer_lines(void)
     SAYS(layer, "layer: pre-RMSNorm causal,", (d.norm = FOVEA_NORM_PRE, d.norm_kind = FOVEA_NORM_RMS, d.causal = 1));
     SAYS(layer, " causal with caches,", (d.causal = d.cached = 1, d.kv_len = 9));
     SAYS(layer, ", kv_len 30,", (d.causal = d.cached = 1, d.kv_len = 30));
+    SAYS(layer, ", kv_len 30, in pages of 16, rows 12,",
+         (d.causal = d.cached = 1, d.kv_len = 30, d.page_keys = 16, d.rows = 12));
     SAYS(layer, ", rotary 8,", (d.rotary_dim = 8, d.rotary_positions = 9));
     SAYS(layer, ", dropout 0.1,", d.dropout = 0.1f);
     SAYS(layer, ", eps 1e-06,", d.eps = 1e-6f);
