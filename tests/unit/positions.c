@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/unit/positions.c - multi-head attention with a position for each sequence, every option drawn at random, also
-// of ragged batches: the bits of each sequence alone, in a batch of one with a view of the cache, which is NaN beyond
-// its keys; with dropout, those of a batch at one position or, if it is ragged, of empty sequences but one.
+// of ragged batches and with keys in pages: the bits of each sequence alone, in a batch of one with a view of the
+// cache, which is NaN beyond its keys; with dropout, those of a batch at one position or, if it is ragged, of empty
+// sequences but one.
 #include "fovea/fovea.h"
 #include "tests/support/engines.h"
 #include "tests/support/memory.h"
 #include "tests/support/operator.h"
 #include "tests/support/test.h"
 #include "tests/support/weights.h"
+#include "tests/unit/paged_keys.h"
 
 #include <stdbool.h>
 
@@ -178,7 +180,8 @@ static void draw(struct problem *p, int number)
     a->slopes = maybe() ? some(d->heads, 0.1f) : NULL;
     a->sinks = maybe() ? some(d->heads, 1) : NULL;
     draw_masks(p);
-    if ((d->keys == FOVEA_MHA_CACHED || a->kv_len == a->q_len) && number % 4 != 0)
+    const int way = number % 4; // a ragged call returns no weights
+    if ((d->keys == FOVEA_MHA_CACHED || a->kv_len == a->q_len) && (d->need_weights ? way == 1 : way != 0))
         draw_starts(p);
     if (d->keys != FOVEA_MHA_PROJECT)
         draw_cache(p);
@@ -199,11 +202,13 @@ struct result {
     struct fovea_kv_cache cache;
 };
 
-// A call for sequences from `first` of the problem on.
-static struct result run(const struct problem *p, const struct fovea_mha_args *args, size_t first,
+// A call for sequences from `first` of the problem on, with a cache or with pages of so many keys.
+static struct result run(const struct problem *p, const struct fovea_mha_args *args, size_t first, uint32_t page_keys,
                          const struct fovea_engine *engine, enum test_way way)
 {
+    struct fovea_mha_desc d = p->desc;
     struct fovea_mha_args a = *args;
+    struct paged paged;
     struct fovea_kv_cache view = p->cache;
     struct result r = {.out = test_floats(a.batch * a.q_len * OUT, TEST_HIGH), .cache = p->cache};
     if (p->desc.need_weights && !a.starts)
@@ -216,9 +221,17 @@ static struct result run(const struct problem *p, const struct fovea_mha_args *a
         view.k = r.cache.k + first * (p->k / p->cache.batch), view.v = r.cache.v + first * (p->v / p->cache.batch);
         a.cache = &view;
     }
+    if (page_keys != 0) {
+        paged = test_pages_for(&view, page_keys);
+        test_move_keys(&view, &paged, false);
+        d.page_keys = page_keys;
+        a.cache = NULL, a.pool = &paged.pool, a.pages = paged.table, a.pages_batch = paged.of_sequence;
+    }
     a.out = r.out, a.attn_weights = r.weights;
-    const enum fovea_status status = test_run(&test_mha, engine, &p->desc, &a, way, first + 1);
+    const enum fovea_status status = test_run(&test_mha, engine, &d, &a, way, first + 1);
     CHECK(!status, "mha: %s", fovea_status_string(status));
+    if (page_keys != 0)
+        test_move_keys(&view, &paged, true);
     return r;
 }
 
@@ -292,18 +305,19 @@ static void test_draw(int number)
 {
     struct problem p = {0};
     draw(&p, number);
+    const uint32_t page_keys = p.desc.keys == FOVEA_MHA_PROJECT || maybe() ? 0 : 16u << test_below(&rng, 5);
     const bool drops = (p.desc.dropout != 0 || p.desc.out_dropout != 0) && !p.args.eval;
     struct result expected[BATCH_MAX];
     struct fovea_mha_args reference[BATCH_MAX];
     uint32_t starts[BATCH_MAX][BATCH_MAX + 1];
     for (size_t b = 0; b < p.args.batch; b++) {
         reference[b] = drops ? numbered(&p, b, starts[b]) : alone(&p, b);
-        expected[b] = run(&p, &reference[b], drops ? 0 : b, engines[0], TEST_SERIAL);
+        expected[b] = run(&p, &reference[b], drops ? 0 : b, 0, engines[0], TEST_SERIAL);
     }
     for (int e = 0; e < TEST_ISAS; e++) {
         if (!engines[e])
             continue;
-        const struct result got = run(&p, &p.args, 0, engines[e], (enum test_way)((e + number) % TEST_WAYS));
+        const struct result got = run(&p, &p.args, 0, page_keys, engines[e], (enum test_way)((e + number) % TEST_WAYS));
         for (size_t b = 0; b < p.args.batch; b++)
             compare_sequence(&p, &got, b, &expected[b], &reference[b], drops && !p.args.starts ? b : 0, e, number);
     }
