@@ -60,6 +60,7 @@ struct fovea_gemm_layout {
     struct fovea_cut tiles;      ///< desc.m cut into tiles: saves two divisions, 100 cycles, which matter to a small
                                  ///< product
     struct fovea_gemm_grid grid; ///< for desc.m rows
+    bool fetches_next;           ///< direct, and the first tiles of each strip prefetch the next one
     bool bare;                   ///< direct, and consists of tiles only: ops/gemm_bare.c
     struct fovea_gemm_tile tile; ///< everything about those tiles except rows, columns and addresses
     struct fovea_gemm_last last; ///< the last strip of a bare plan
@@ -136,7 +137,7 @@ extern const char *const fovea_activation_names[FOVEA_ACTIVATION_SILU + 1];
 void fovea_gemm_area(const struct fovea_gemm_area *area);
 /// The same for a direct plan; needs neither a_room nor a_copy.
 void fovea_gemm_direct(const struct fovea_gemm_area *area);
-/// Whether the first tiles of each strip of a direct plan prefetch the next strip.
+/// Whether the first tiles of each strip of a direct plan prefetch the next one (fetches_next).
 bool fovea_gemm_direct_ahead(const struct fovea_gemm_layout *plan);
 /// What all tiles of a direct plan have in common. natural: B is read in place, not from panels.
 struct fovea_gemm_tile fovea_gemm_direct_tile(const struct fovea_gemm_layout *plan, bool natural);

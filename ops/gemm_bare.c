@@ -55,7 +55,7 @@ bool fovea_gemm_is_bare(const struct fovea_gemm_layout *plan)
     const bool natural = !d->b_packed && d->trans_b != FOVEA_TRANS && !plan->grid.pack_b;
     const bool whole = plan->edge != 0 || fovea_gemm_whole_panels(plan, d->n);
     return plan->way == FOVEA_WAY_DIRECT && !plan->along && (d->b_packed || (natural && whole)) && !plan->detour &&
-           d->alpha == 1 && d->activation == FOVEA_ACTIVATION_NONE && !fovea_gemm_direct_ahead(plan);
+           d->alpha == 1 && d->activation == FOVEA_ACTIVATION_NONE && !plan->fetches_next;
 }
 
 struct fovea_gemm_last fovea_gemm_last_strip(const struct fovea_gemm_layout *plan)

@@ -152,22 +152,22 @@ bool fovea_gemm_is_along(const struct fovea_gemm_layout *plan)
 
 // A packed B from beyond L2 comes while the first tiles of the strip before it are computed, a panel with each; nothing
 // else would prefetch it but the hardware, when the first tile reads it. Zen 5 whose page tables are slow to walk, B
-// from memory, 48 and 64 rows 1.10 to 1.13 times as fast, 128 rows 1.05 to 1.06, 256 rows 1.03.
+// from memory, 48 and 64 rows 1.02 to 1.13 times as fast, 100 and 128 rows 1.01 to 1.07, 256 rows 1.00 to 1.03; the
+// same B at each call, from L3, 0.98 to 1.00.
 bool fovea_gemm_direct_ahead(const struct fovea_gemm_layout *plan)
 {
     const struct fovea_gemm_desc *const d = &plan->desc;
     const size_t widest = plan->strips.size + (plan->strips.longer != 0);
     return plan->way == FOVEA_WAY_DIRECT && !plan->along && d->b_packed && plan->kernel->ahead &&
            plan->strips.count > 1 && plan->tiles.count > widest &&
-           fovea_is_far(fovea_near_of(&plan->kernels->tuning, d->m, FOVEA_FORM_PACKED),
-                        (double)d->n * (double)plan->k);
+           fovea_is_far(fovea_near_of(&plan->kernels->tuning, d->m, FOVEA_FORM_PACKED), (double)d->n * (double)plan->k);
 }
 
 // The number of tiles of a strip that prefetch the next one, as many as that has panels.
 static size_t fetching_tiles(const struct fovea_gemm_area *area, size_t strip)
 {
     const struct fovea_gemm_layout *const plan = area->plan;
-    if (strip + 1 >= area->strip + area->strips || !fovea_gemm_direct_ahead(plan)) {
+    if (strip + 1 >= area->strip + area->strips || !plan->fetches_next) {
         return 0;
     }
     return fovea_cut_begin(&plan->strips, strip + 2) - fovea_cut_begin(&plan->strips, strip + 1);
@@ -234,7 +234,7 @@ void fovea_gemm_direct(const struct fovea_gemm_area *area)
         for (size_t t = 0, row = area->row, rows; t < tiles.count; t += tile.more + 1, row += rows) {
             float *const c = area->c + row * d->ldc + (d->gated ? begin / 2 : begin);
             const size_t alike = (t < tiles.longer ? tiles.longer : tiles.count) - t;
-            const size_t same = t < fetching ? fovea_min(alike, fetching - t) : alike;
+            const size_t same = t < fetching ? 1 : alike;
             tile.m = tiles.size + (t < tiles.longer);
             tile.ahead = t < fetching ? next + (ptrdiff_t)t * tile.b_panel : NULL;
             fovea_gemm_below(&tile, after ? fovea_min(FOVEA_HOT_TILES, same) : same);

@@ -134,7 +134,10 @@ void fovea_gemm_say(const struct fovea_gemm_layout *plan, char *text, size_t siz
     } else {
         snprintf(by, sizeof by, "%s%s%s, kc %zu, rows in chunks of %zu, strips of %zu in groups of %zu%s", f.kernel,
                  f.edge != NULL ? ", the last columns by " : "", f.edge != NULL ? f.edge : "", f.kc, f.chunk, f.columns,
-                 f.group, f.ahead ? ", the next one prefetched" : "");
+                 f.group,
+                 !f.ahead   ? ""
+                 : f.direct ? ", the next strip prefetched"
+                            : ", the next one prefetched");
     }
     static const char *const of_a[] = {
         [FOVEA_FLIPS_ROWS] = "rows of A in place", [FOVEA_FLIPS_STEPS] = "A in place, a few rows at a time"};

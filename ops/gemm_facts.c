@@ -129,7 +129,7 @@ void fovea_gemm_facts(const struct fovea_gemm_layout *plan, struct fovea_gemm_fa
     facts->kernel = plan->kernel->name;
     facts->edge = plan->edge != 0 ? plan->kernels->gemm_edge.name : NULL;
     facts->side = reads == FOVEA_READS_ROWS && fetches != FOVEA_FETCHES_APART ? fovea_gemm_side(plan, d->m) : 0;
-    facts->ahead = plan->way == FOVEA_WAY_DIRECT ? fovea_gemm_direct_ahead(plan) : plan->kernel->ahead && !once;
+    facts->ahead = plan->way == FOVEA_WAY_DIRECT ? plan->fetches_next : plan->kernel->ahead && !once;
     facts->kc = plan->kc;
     facts->chunk = plan->chunk;
     facts->columns = fovea_gemm_columns(plan);

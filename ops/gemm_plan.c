@@ -262,6 +262,7 @@ static void describe_call(struct fovea_gemm_layout *plan)
                   plan->k != 0 && plan->blocks.count == 1 && d->m > plan->mr;
     plan->tiles = fovea_cut(d->m, plan->mr);
     plan->grid = fovea_gemm_grid(plan, d->m, true);
+    plan->fetches_next = fovea_gemm_direct_ahead(plan);
     plan->bare = fovea_gemm_is_bare(plan);
     plan->tile = fovea_gemm_direct_tile(plan, !d->b_packed);
     plan->last = fovea_gemm_last_strip(plan);
