@@ -87,7 +87,7 @@ int cli_bench_callgrind(int argc, char **argv)
     }
     pid_t got = -1;
     while (child > 0 && (got = waitpid(child, &status, WNOHANG)) == 0) { // to block would miss a signal just before
-        if (cli_stop == SIGTERM)
+        if (cli_stop)
             kill(child, SIGTERM);
         nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
     }
