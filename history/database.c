@@ -202,9 +202,12 @@ static bool open_unwritable(struct history *history, const char *path)
         free(name);
         return false;
     }
-    struct stat beside;
-    snprintf(name, room, "%s-wal", path);
-    bool done = stat(name, &beside) != 0 || beside.st_size == 0;
+    bool done = true; // unless something beside it is part of it
+    for (int i = 0; i < 2; i++) {
+        struct stat beside;
+        snprintf(name, room, i == 0 ? "%s-wal" : "%s-journal", path);
+        done = done && (stat(name, &beside) != 0 || beside.st_size == 0);
+    }
     size_t used = (size_t)snprintf(name, room, "file:");
     for (size_t i = 0; path[i]; i++)
         used += (size_t)snprintf(name + used, room - used, "%%%02x", (unsigned char)path[i]);
