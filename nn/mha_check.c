@@ -77,6 +77,9 @@ static enum fovea_status check_pool(const struct mha_plan *plan, const struct fo
         const size_t news = fovea_mha_news(args, b);
         const size_t pages = news != 0 ? fovea_ceil_div(position + news, d->page_keys) : 0;
         const uint32_t *const table = args->pages + b * args->pages_batch;
+        FOVEA_REQUIRE(args->batch == 1 || pages <= args->pages_batch, FOVEA_ERR_SHAPE, why,
+                      "%s: entry %zu has %zu pages, more than args.pages_batch, %zu", whole, b, pages,
+                      args->pages_batch);
         for (size_t page = position / d->page_keys; page < pages; page++)
             FOVEA_REQUIRE(table[page] < pool->pages, FOVEA_ERR_SHAPE, why,
                           "%s: page %zu of entry %zu is %u, beyond the pool's %zu", whole, page, b,

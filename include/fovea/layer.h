@@ -61,17 +61,18 @@ struct fovea_layer_desc {
                      ///< cross-attention reads args.cross_cache
     size_t batch, len, memory_len; ///< The most sequences and positions of a call, and the most rows of a memory. If
                                    ///< cached, memory_len is exactly the capacity of cross_cache.
-    size_t kv_len;                 ///< if cached: exactly the capacity of self_cache, at least len
-    size_t page_keys;              ///< if cached: 0, the default: self-attention has its keys in args.self_cache.
-                                   ///< Otherwise in pages of this many keys of args.self_pool, as in fovea_mha_desc.
-    size_t rows;                   ///< the most rows of x of a call; 0, the default: batch x len. For ragged batches
-    size_t beams;                  ///< Decoder: the most sequences that share one memory (default 1); divides batch. A
-                                   ///< call has at most batch / beams memories.
-    size_t width;                  ///< d_model
-    size_t memory_width;           ///< width of args.memory; 0: the same as width
-    size_t heads, qk_dim, v_dim;   ///< qk_dim and v_dim of one head, 1 to 512
-    size_t kv_heads;               ///< a divisor of heads (grouped queries); 0, the default: equal to heads
-    size_t ffn;                    ///< inner width of the FFN
+    size_t kv_len;               ///< if cached: exactly the capacity of self_cache or, with page_keys, the most keys of
+                                 ///< a sequence; at least len
+    size_t page_keys;            ///< if cached: 0, the default: self-attention has its keys in args.self_cache.
+                                 ///< Otherwise in pages of this many keys of args.self_pool, as in fovea_mha_desc.
+    size_t rows;                 ///< the most rows of x of a call; 0, the default: batch x len. For ragged batches
+    size_t beams;                ///< Decoder: the most sequences that share one memory (default 1); divides batch. A
+                                 ///< call has at most batch / beams memories.
+    size_t width;                ///< d_model
+    size_t memory_width;         ///< width of args.memory; 0: the same as width
+    size_t heads, qk_dim, v_dim; ///< qk_dim and v_dim of one head, 1 to 512
+    size_t kv_heads;             ///< a divisor of heads (grouped queries); 0, the default: equal to heads
+    size_t ffn;                  ///< inner width of the FFN
     // Rotary positions of self-attention, as in fovea_mha_desc; default 0: none.
     size_t rotary_dim;
     uint32_t rotary_adjacent;
@@ -98,10 +99,11 @@ struct fovea_layer_args {
                   ///< divides batch.
     /// NULL, or a ragged batch, for example prompts beside single tokens: batch + 1 ascending numbers from 0 on.
     /// Sequence b is the rows from starts[b] to before starts[b + 1] of x and y, at most len. If cached, positions are
-    /// required. Not in decoders that are not cached, nor with beams above 1.
+    /// required. Not in decoders that are not cached, nor with beams above 1. Dropped outputs depend on the rows before
+    /// a sequence.
     const uint32_t *starts;
-    size_t position; ///< if cached: number of keys already in self_cache, which is the position of the first row
-                     ///< of x; otherwise 0
+    size_t position; ///< if cached: number of keys already in self_cache or pages, which is the position of the first
+                     ///< row of x; otherwise 0
     const size_t *positions; ///< if cached: NULL, or one per sequence, replacing position, as in fovea_mha_args; not
                              ///< together with both beams above 1 and dropout
     const uint32_t *lens;    ///< Encoder, not causal: how many positions of each sequence are valid as keys, clamped to
@@ -131,7 +133,8 @@ FOVEA_API size_t fovea_layer_plan_size(void);
 /// bytes, plus what its attentions (see fovea_mha_plan) and products need. A plan is never written again: it serves all
 /// layers of its shape, and several calls at once, each with its own shared and scratch and, if cached, its own
 /// self_cache.
-/// Errors: NULL, STRUCT, ENUM, SHAPE, OVERFLOW, VALUE (eps, dropout, decoder and causal both set), ALIGN (plan).
+/// Errors: NULL, STRUCT, ENUM, SHAPE, OVERFLOW, VALUE (eps, dropout, page_keys, decoder and causal both set), ALIGN
+/// (plan).
 FOVEA_API enum fovea_status fovea_layer_plan(const struct fovea_engine *engine, const struct fovea_layer_desc *desc,
                                              void *plan);
 /// Writes one line that says what a plan would do, or why there is none. Returns what fovea_layer_plan would. The line

@@ -106,13 +106,15 @@ struct fovea_mha_args {
     /// NULL, or a ragged batch, for example prompts beside single tokens: batch + 1 ascending numbers from 0 on.
     /// Sequence b is the rows from starts[b] to before starts[b + 1] of query, residual and out and, unless CACHED, of
     /// key and value. It has at most q_len of them, and kv_len equals q_len (unless CACHED). With APPEND positions are
-    /// required. Not together with attn_weights. Each sequence has the bits of a call of its own, as above.
+    /// required. Not together with attn_weights. Each sequence has the bits of a call of its own, as above;
+    /// dropped outputs depend on the rows before it, too.
     const uint32_t *starts;
     const struct fovea_kv_cache *cache; ///< APPEND, CACHED without page_keys: kv_len, heads and dims as planned, batch
                                         ///< at least this call's
     const struct fovea_kv_pages *pool;  ///< with page_keys: page_keys, heads and dims as planned
     /// With page_keys: key j of sequence b is in page pages[b * pages_batch + j / page_keys]. Sequences may share pages
-    /// that no call appends to. Only entries of appended keys are checked.
+    /// that no call appends to. Only entries of appended keys are checked. With several sequences,
+    /// pages_batch is at least the number of pages of each that is appended to.
     const uint32_t *pages;
     size_t pages_batch;
     const uint32_t *kv_lens; ///< Indexed as kv_len_kind says. Each is clamped to the number of keys, with a cache those
@@ -151,7 +153,8 @@ FOVEA_API size_t fovea_mha_plan_size(void);
 /// capacity, 4 B (d + dv) (H q_len + Hkv projected keys) bytes, where `rows` limits B times a length; with out_dropout
 /// 4 B q_len out_width more; with need_weights 4 B H q_len more; plus what attention and products need. A plan is never
 /// written again: several calls may use it at once, each with its own shared and scratch and, if it appends, its own
-/// cache. Errors: NULL, STRUCT, ENUM, SHAPE, OVERFLOW, VALUE (scale, softcap, dropout, out_dropout), ALIGN (plan).
+/// cache. Errors: NULL, STRUCT, ENUM, SHAPE, OVERFLOW, VALUE (scale, softcap, dropout, out_dropout, page_keys), ALIGN
+/// (plan).
 FOVEA_API enum fovea_status fovea_mha_plan(const struct fovea_engine *engine, const struct fovea_mha_desc *desc,
                                            void *plan);
 /// Writes one line that says what a plan would do, or why there is none. Returns what fovea_mha_plan would. The line is
@@ -163,15 +166,14 @@ FOVEA_API enum fovea_status fovea_explain_mha(const struct fovea_engine *engine,
 FOVEA_API enum fovea_status fovea_explain_mha_call(const void *plan, const struct fovea_mha_args *args, char *text,
                                                    size_t text_size);
 /// Runs a plan on an executor (NULL: in the calling thread). The plan's fovea_work gives the sizes of shared and
-/// scratch. After an error neither out nor the cache has been written. Only the header of a packed blob is checked; see
-/// fovea_pack_check for all of it.
-/// Errors: NULL, SHAPE (a size above the plan's, a cache of other sizes, a position + kv_len above its capacity,
-/// positions beyond rotary_positions, a live head >= H, starts that do not ascend, a page that the pool does not have),
-/// STRUCT (cache, pool, not a plan of mha), UNSUPPORTED (a cache or pool with K in rows; starts and attn_weights), ENUM
-/// (its k_rows; average_weights, dropped_weights, eval), OVERFLOW (cache), ALIGN (shared, scratch, blobs), FORMAT (not
-/// a blob of the required shape), VALUE (no workers; live_heads that do not ascend; a position beside positions; a
-/// cache, pool, mask, bias, lengths, weights or a residual that the descriptor did not ask for; average_weights or
-/// dropped_weights without attn_weights).
+/// scratch. After an error neither out nor the cache or pool has been written. Only the header of a packed blob is
+/// checked; see fovea_pack_check for all of it. Errors: NULL, SHAPE (a size above the plan's, a cache of other sizes, a
+/// position + kv_len above its capacity, positions beyond rotary_positions, a live head >= H, starts that do not
+/// ascend, a page that the pool does not have), STRUCT (cache, pool, not a plan of mha), UNSUPPORTED (a cache or pool
+/// with K in rows; starts and attn_weights), ENUM (its k_rows; average_weights, dropped_weights, eval), OVERFLOW
+/// (cache, pool), ALIGN (shared, scratch, blobs), FORMAT (not a blob of the required shape), VALUE (no workers;
+/// live_heads that do not ascend; a position beside positions; a cache, pool, mask, bias, lengths, weights or a
+/// residual that the descriptor did not ask for; average_weights or dropped_weights without attn_weights).
 ///
 /// Accuracy: there is no bound for the operator as a whole. Against exact arithmetic on its own, rounded inputs, each
 /// product has the bound of fovea_gemm (docs/numerics.md, section 2) and attention that of fovea_attention.
