@@ -10,6 +10,7 @@
 # time; now all 99 take 213. A kernel has the faults whose variables its object refers to. Where the preprocessor looks
 # (FOVEA_FAULT != N, around assembly), the fault has a build of its own.
 set -eu
+unset FOVEA_FAULT
 cd "$(dirname "$0")/.."
 CC=${CC:-cc} JOBS=${JOBS:-2} CASES=${CASES:-300}
 export CC CASES
