@@ -16,8 +16,8 @@ static uint64_t hash_text(uint64_t hash, const char *text)
     return fovea_fnv(hash, text, strlen(text) + 1);
 }
 
-// Hashes the kernels, the classes, their numbers and the defaults: what a profile's words mean, and what they were
-// compared with.
+// Hashes the kernels, the classes, their numbers and the tables of defaults (beyond.def): what a profile's words
+// mean, and what they were compared with.
 static uint64_t hash_registers(void)
 {
     uint64_t hash = FOVEA_FNV;
