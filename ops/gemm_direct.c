@@ -152,7 +152,7 @@ bool fovea_gemm_is_along(const struct fovea_gemm_layout *plan)
 
 // A packed B from beyond L2 comes while the first tiles of the strip before it are computed, a panel with each; nothing
 // else would prefetch it but the hardware, when the first tile reads it. Zen 5 whose page tables are slow to walk, B
-// from memory, 48 and 64 rows 1.02 to 1.13 times as fast, 100 and 128 rows 1.01 to 1.07, 256 rows 1.00 to 1.03; the
+// from memory, 48 and 64 rows 1.02 to 1.14 times as fast, 100 and 128 rows 1.01 to 1.07, 256 rows 1.00 to 1.03; the
 // same B at each call, from L3, 0.98 to 1.00.
 bool fovea_gemm_direct_ahead(const struct fovea_gemm_layout *plan)
 {
