@@ -76,6 +76,7 @@ static void test_attention_errors(void)
     BAD_ARGS_TOLD(wrong.pages = NULL, FOVEA_ERR_NULL, "mha: args.pages is NULL");
     BAD_ARGS_TOLD((wrong.pages = beyond, wrong.pages_batch = 1), FOVEA_ERR_SHAPE,
                   "mha: page 0 of entry 1 is 5, beyond the pool's 5");
+    BAD_ARGS_TOLD(wrong.pages_batch = 0, FOVEA_ERR_SHAPE, "mha: entry 0 has 1 pages, more than args.pages_batch, 0");
 #define BAD_POOL(change, status) BAD_ARGS((bad_pool = pool, change, wrong.pool = &bad_pool), status)
     BAD_POOL(bad_pool.struct_size = 0, FOVEA_ERR_STRUCT);
     BAD_POOL(bad_pool.k = NULL, FOVEA_ERR_NULL);
