@@ -5,6 +5,7 @@
 #include "bench/memory.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 struct prepared {
     const struct gemm_problem *problem;
@@ -24,19 +25,41 @@ static void release(void *memory)
     free(self);
 }
 
+// x, a multiple of 1/64 below 2, as an element of 16 bits.
+static uint16_t narrow(enum fovea_type type, float x)
+{
+    enum { EXTRA = 13, BIAS = 112 << 10 }; // bits of the fraction, and of the exponent, that binary16 has not
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    const uint32_t sign = bits >> 16 & 0x8000, magnitude = bits & 0x7fffffff;
+    return (uint16_t)(type == FOVEA_BF16 ? bits >> 16 : magnitude == 0 ? sign : sign | ((magnitude >> EXTRA) - BIAS));
+}
+
+// B number i as what is packed: floats, or in `halves`.
+static const void *source_of(const struct gemm_problem *p, size_t i, uint16_t *halves)
+{
+    const float *const b = p->b + i * p->b_stride;
+    for (size_t at = 0; at < p->k * p->n && p->type != FOVEA_F32; at++)
+        halves[at] = narrow(p->type, b[at]);
+    return p->type == FOVEA_F32 ? (const void *)b : halves;
+}
+
 static bool pack(struct prepared *self, const struct fovea_engine *engine)
 {
     const struct gemm_problem *const p = self->problem;
     size_t bytes = 0;
-    if (fovea_pack_size(p->k, p->n, &bytes) != FOVEA_OK)
+    if (fovea_pack_size_typed(p->type, p->k, p->n, &bytes) != FOVEA_OK)
         return false;
+    uint16_t *const halves = p->type != FOVEA_F32 ? malloc(p->k * p->n * sizeof *halves) : NULL;
     self->blob_bytes = (bytes + 63) / 64 * 64;
     self->blobs_bytes = self->blob_bytes * p->b_count;
     self->blobs = bench_alloc(self->blobs_bytes);
-    bool done = self->blobs != NULL;
+    bool done = self->blobs != NULL && (halves != NULL || p->type == FOVEA_F32);
     for (size_t i = 0; i < p->b_count && done; i++)
-        done = fovea_pack(engine, p->trans_b ? FOVEA_TRANS : FOVEA_NO_TRANS, p->k, p->n, p->b + i * p->b_stride,
-                          p->trans_b ? p->k : p->n, self->blobs + i * self->blob_bytes, self->blob_bytes) == FOVEA_OK;
+        done = fovea_pack_typed(engine, p->type, p->trans_b ? FOVEA_TRANS : FOVEA_NO_TRANS, p->k, p->n,
+                                source_of(p, i, halves), p->trans_b ? p->k : p->n, self->blobs + i * self->blob_bytes,
+                                self->blob_bytes) == FOVEA_OK;
+    free(halves);
     return done;
 }
 
@@ -47,6 +70,7 @@ static bool make_plan(struct prepared *self, const struct fovea_engine *engine)
     desc.trans_a = p->trans_a ? FOVEA_TRANS : FOVEA_NO_TRANS;
     desc.trans_b = p->trans_b && !self->packed ? FOVEA_TRANS : FOVEA_NO_TRANS;
     desc.b_packed = self->packed;
+    desc.b_type = p->type;
     desc.m = p->m, desc.n = p->n, desc.k = p->k;
     desc.lda = p->trans_a ? p->m : p->k;
     desc.ldb = p->trans_b ? p->k : p->n;

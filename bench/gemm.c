@@ -11,11 +11,17 @@ static const struct way {
     enum gemm_way bit;
     const char *name;
     bool trans_a, trans_b, packed, gelu;
+    enum fovea_type type;
 } ways[] = {
-    {GEMM_NN, "plain/nn", false, false, false, false},      {GEMM_NT, "plain/nt", false, true, false, false},
-    {GEMM_TN, "plain/tn", true, false, false, false},       {GEMM_TT, "plain/tt", true, true, false, false},
-    {GEMM_PNN, "packed/nn", false, false, true, false},     {GEMM_PNT, "packed/nt", false, true, true, false},
-    {GEMM_GELU, "packed-gelu/nt", false, true, true, true},
+    {GEMM_NN, "plain/nn", .trans_b = false},
+    {GEMM_NT, "plain/nt", .trans_b = true},
+    {GEMM_TN, "plain/tn", .trans_a = true},
+    {GEMM_TT, "plain/tt", .trans_a = true, .trans_b = true},
+    {GEMM_PNN, "packed/nn", .packed = true},
+    {GEMM_PNT, "packed/nt", .trans_b = true, .packed = true},
+    {GEMM_GELU, "packed-gelu/nt", .trans_b = true, .packed = true, .gelu = true},
+    {GEMM_BF16, "packed-bf16/nt", .trans_b = true, .packed = true, .type = FOVEA_BF16},
+    {GEMM_F16, "packed-f16/nt", .trans_b = true, .packed = true, .type = FOVEA_F16},
 };
 enum { WAYS = sizeof ways / sizeof *ways };
 
@@ -53,6 +59,7 @@ static bool measure(const struct suite_line *line, struct bench_result *result)
                                    .trans_a = way->trans_a,
                                    .trans_b = way->trans_b,
                                    .gelu = way->gelu,
+                                   .type = way->type,
                                    .threads = line->suite->options->threads};
     if (!gemm_problem_make(&problem, suite_walk_bytes(line->suite)))
         return false;
@@ -119,7 +126,7 @@ int bench_gemm(const struct fovea_engine *engine, const struct bench_options *op
                                     .shape_bytes = sizeof(struct gemm_shape),
                                     .prefix = "gemm/f32/",
                                     .names = "plain/{nn,nt,tn,tt}/[Bx]MxNxK, packed/{nn,nt}/MxNxK or "
-                                             "packed-gelu/nt/MxNxK",
+                                             "packed-{gelu,bf16,f16}/nt/MxNxK",
                                     .measure = measure};
     return suite_run(&kind, engine, options);
 }

@@ -23,6 +23,13 @@ static void fill(float *values, size_t count, uint64_t seed)
     }
 }
 
+// Multiples of 1/64 that are a number of 16 bits, too.
+static void coarsen(float *values, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        values[i] = roundf(values[i] * 64) / 64;
+}
+
 // Whether B comes from memory: few rows of weights, which are not as small as a few pages. Copies of a B of one line,
 // millions of them, took half a minute to make.
 static bool walks(const struct gemm_problem *p)
@@ -47,8 +54,11 @@ bool gemm_problem_make(struct gemm_problem *p, size_t walk_bytes)
     p->bias = p->c + c;
     fill(p->a, p->batch * p->m * p->k, 1);
     fill(p->bias, p->n, 2);
-    for (size_t i = 0; i < p->b_count; i++)
+    for (size_t i = 0; i < p->b_count; i++) {
         fill(p->b + i * p->b_stride, b, 3 + i);
+        if (p->type != FOVEA_F32)
+            coarsen(p->b + i * p->b_stride, b);
+    }
     return true;
 }
 
@@ -76,7 +86,8 @@ struct race_load gemm_problem_load(const struct gemm_problem *p)
     return (struct race_load){
         .flops = gemm_problem_flops(p),
         .stream = decoding ? (const char *)p->b : NULL,
-        .stream_bytes = decoding ? p->batch * p->k * p->n * sizeof(float) : 0,
+        .stream_bytes =
+            decoding ? p->batch * p->k * p->n * (p->type == FOVEA_F32 ? sizeof(float) : sizeof(uint16_t)) : 0,
         .stride_bytes = p->b_stride * sizeof *p->b,
         .count = p->b_count,
         .threads = p->threads,

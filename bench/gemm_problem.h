@@ -20,6 +20,7 @@ struct gemm_problem {
     size_t batch;          // at least 1
     bool trans_a, trans_b; // A is stored k x m, B n x k
     bool gelu;
+    enum fovea_type type; // of the blobs that fovea packs of B, whose elements are such numbers
     uint32_t threads;
     float *a, *b, *c, *bias;
     size_t b_count;  // matrices B (batches of them), one behind the other

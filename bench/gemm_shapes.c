@@ -11,12 +11,13 @@ enum {
     SMALL = GEMM_NN | GEMM_NT | GEMM_PNN,
     LINEAR = GEMM_NT | GEMM_PNT,
     LINEAR_GELU = LINEAR | GEMM_GELU,
+    HALVES = GEMM_BF16 | GEMM_F16,
 };
 
 const struct gemm_shape gemm_shapes[] = {
     {"smoke", BENCH_SMOKE, ALL_WAYS, 1, 64, 64, 64},
     {"smoke", BENCH_SMOKE, LINEAR_GELU, 1, 20, 80, 48},
-    {"smoke", BENCH_SMOKE, LINEAR, 1, 1, 512, 256},
+    {"smoke", BENCH_SMOKE, LINEAR | HALVES, 1, 1, 512, 256},
     {"smoke", BENCH_SMOKE, GEMM_NT, 3, 20, 24, 16},
 
     {"cube", BENCH_STANDARD, SMALL, 1, 32, 32, 32},
@@ -119,6 +120,17 @@ const struct gemm_shape gemm_shapes[] = {
     {"Llama-3-8B decode", BENCH_ALL, LINEAR, 1, 4, 4096, 14336},
     {"Llama-3-8B decode", BENCH_ALL, LINEAR, 1, 8, 4096, 14336},
     {"Llama-3-8B decode", BENCH_ALL, LINEAR, 1, 16, 4096, 14336},
+    {"Qwen2.5-0.5B decode", BENCH_ALL, HALVES, 1, 1, 9728, 896},
+    {"Qwen2.5-0.5B decode", BENCH_ALL, HALVES, 1, 1, 896, 4864},
+    {"Qwen2.5-0.5B decode", BENCH_ALL, HALVES, 1, 16, 9728, 896},
+    {"Qwen2.5-0.5B decode", BENCH_ALL, HALVES, 1, 128, 9728, 896},
+    {"Llama-3-8B decode", BENCH_ALL, HALVES, 1, 1, 4096, 4096},
+    {"Llama-3-8B decode", BENCH_ALL, HALVES, 1, 2, 4096, 4096},
+    {"Llama-3-8B decode", BENCH_ALL, HALVES, 1, 4, 4096, 4096},
+    {"Llama-3-8B decode", BENCH_ALL, HALVES, 1, 8, 4096, 4096},
+    {"Llama-3-8B decode", BENCH_ALL, HALVES, 1, 12, 4096, 4096},
+    {"Llama-3-8B decode", BENCH_ALL, HALVES, 1, 16, 4096, 4096},
+    {"Llama-3-8B decode", BENCH_ALL, HALVES, 1, 64, 4096, 4096},
     {"GPT-2 decode", BENCH_STANDARD, GEMM_NN, 1, 1, 3072, 768},
     {"GPT-2 decode", BENCH_ALL, GEMM_NN, 1, 1, 768, 3072},
     {"GPT-2 decode", BENCH_ALL, GEMM_NN, 1, 4, 3072, 768},

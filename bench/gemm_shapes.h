@@ -7,13 +7,15 @@
 
 /// How a shape is run; each bit is a line of the suite.
 enum gemm_way {
-    GEMM_NN = 1,   ///< B as it lies, k x n
-    GEMM_NT = 2,   ///< B as a Linear's weight, n x k
-    GEMM_TN = 4,   ///< A stored k x m
-    GEMM_TT = 8,   ///< both
-    GEMM_PNN = 16, ///< B packed beforehand from k x n
-    GEMM_PNT = 32, ///< B packed beforehand from n x k
-    GEMM_GELU = 64 ///< the same with bias and GELU, against the product alone
+    GEMM_NN = 1,     ///< B as it lies, k x n
+    GEMM_NT = 2,     ///< B as a Linear's weight, n x k
+    GEMM_TN = 4,     ///< A stored k x m
+    GEMM_TT = 8,     ///< both
+    GEMM_PNN = 16,   ///< B packed beforehand from k x n
+    GEMM_PNT = 32,   ///< B packed beforehand from n x k
+    GEMM_GELU = 64,  ///< the same with bias and GELU, against the product alone
+    GEMM_BF16 = 128, ///< B packed beforehand from n x k, as elements of 16 bits; other libraries have the same as f32
+    GEMM_F16 = 256,
 };
 
 struct gemm_shape {

@@ -12,6 +12,7 @@ add_library(fovea_checks STATIC EXCLUDE_FROM_ALL
     tests/check/gemm_bn.c
     tests/check/gemm_bt.c
     tests/check/gemm_edge.c
+    tests/check/gemm_half.c
     tests/check/oracle_attention.c
     tests/check/oracle_gemm.c
     tests/check/oracle_rowwise.c
@@ -20,6 +21,7 @@ add_library(fovea_checks STATIC EXCLUDE_FROM_ALL
     tests/check/rowwise.c
     tests/check/run.c
     tests/check/values.c
+    tests/check/widen.c
     tests/check/variants.c
 )
 target_compile_definitions(fovea_checks PRIVATE _GNU_SOURCE=1) # mmap's MAP_ANONYMOUS, sigaction, clock_gettime

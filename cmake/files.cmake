@@ -12,10 +12,12 @@ set(FOVEA_STEMS_COMMON # every ISA has these
     exp2_f32
     gelu_f32
     gelu_tanh_f32
+    gemm_bf16_f32
     gemm_bn_f32
     gemm_bt_f32
     gemm_edge_f32
     gemm_epilogue_f32
+    gemm_f16_f32
     layernorm_f32
     log_softmax_f32
     pack_b_f32
@@ -28,6 +30,8 @@ set(FOVEA_STEMS_COMMON # every ISA has these
     softmax_f32
     tanh_f32
     transpose_f32
+    widen_bf16_f32
+    widen_f16_f32
 )
 set(FOVEA_STEMS_SCALAR gemm_f32_4x16)
 set(FOVEA_STEMS_AVX2 exp2_f32_1x32 gelu_f32_1x32 gemm_f32_2x48 gemm_f32_3x32 gemm_f32_6x16 silu_f32_1x32)
@@ -86,6 +90,7 @@ set(FOVEA_FILES_OPS
     ops/gemm_fit.c
     ops/gemm_flip.c
     ops/gemm_grid.c
+    ops/gemm_halves.c
     ops/gemm_plan.c
     ops/kv_cache.c
     ops/once.c

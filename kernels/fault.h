@@ -112,7 +112,10 @@
     X(113, GEMM_TERMS_STAY, "tiles after the first have its bias and residual")                                        \
     X(114, GEMM_TERMS_PAST_N, "the last vector of a bias and of a row of a residual is loaded whole")                  \
     X(115, GEMM_TERMS_DROP_NAN, "relu of a NaN is 0, before sums are stored")                                          \
-    X(116, GEMM_ONE_PAGE, "the k steps after the first page of a B from memory are left out")
+    X(116, GEMM_ONE_PAGE, "the k steps after the first page of a B from memory are left out")                          \
+    X(117, WIDEN_SHORT, "the last vector of widened elements is left out")                                             \
+    X(118, GEMM_HALF_MUL_ADD, "a product with 16-bit elements is rounded before it is added")                          \
+    X(119, GEMM_HALF_STORES_PAST_N, "its last vector of a row of C is stored whole")
 
 enum fovea_fault {
 #define FOVEA_FAULT_NUMBER(number, name, what) FOVEA_FAULT_##name = number,

@@ -207,8 +207,8 @@ enum fovea_status fovea_layer_check(const struct layer_plan *plan, const struct 
         FOVEA_TRY(fovea_mha_check(&plan->cross, &cross, "layer: cross_attention", why));
     }
     const size_t ffn = desc->gated ? 2 * desc->ffn : desc->ffn;
-    FOVEA_TRY(fovea_linear_check(&args->weights->up, desc->width, ffn, "layer", "up", why));
-    return fovea_linear_check(&args->weights->down, desc->ffn, desc->width, "layer", "down", why);
+    FOVEA_TRY(fovea_linear_check(&args->weights->up, desc->weight_type, desc->width, ffn, "layer", "up", why));
+    return fovea_linear_check(&args->weights->down, desc->weight_type, desc->ffn, desc->width, "layer", "down", why);
 }
 
 enum fovea_status fovea_explain_layer_call(const void *plan, const struct fovea_layer_args *args, char *text,

@@ -56,6 +56,8 @@ static enum fovea_status check_desc(const struct fovea_layer_desc *desc, const c
                                        {"gated", desc->gated},
                                        {"rotary_adjacent", desc->rotary_adjacent}};
     FOVEA_TRY(fovea_check_flags(flags, FOVEA_COUNT(flags), whole, why));
+    FOVEA_REQUIRE((unsigned)desc->weight_type <= FOVEA_F16, FOVEA_ERR_ENUM, why,
+                  "%s: weight_type is %u, not within 0 to %d", whole, (unsigned)desc->weight_type, FOVEA_F16);
     FOVEA_REQUIRE((unsigned)desc->activation <= FOVEA_ACTIVATION_SILU, FOVEA_ERR_ENUM, why,
                   "%s: activation is %u, not within 0 to %d", whole, (unsigned)desc->activation, FOVEA_ACTIVATION_SILU);
     FOVEA_REQUIRE(!desc->decoder || !desc->causal, FOVEA_ERR_VALUE, why,
@@ -104,6 +106,7 @@ static enum fovea_status plan_attention(const struct fovea_part_of *layer, const
     mha.kv_len = cross ? desc->memory_len : desc->cached ? desc->kv_len : desc->len;
     mha.qk_dim = desc->qk_dim;
     mha.v_dim = desc->v_dim;
+    mha.weight_type = desc->weight_type;
     mha.query_width = mha.out_width = desc->width;
     mha.key_width = mha.value_width = cross && desc->memory_width ? desc->memory_width : desc->width;
     mha.causal = is_causal(desc) && !cross;
@@ -121,6 +124,7 @@ static enum fovea_status plan_ffn(const struct fovea_part_of *of, const struct f
 {
     struct fovea_gemm_desc up = FOVEA_GEMM_DESC_INIT, down = FOVEA_GEMM_DESC_INIT;
     up.b_packed = down.b_packed = 1;
+    up.b_type = down.b_type = desc->weight_type;
     up.m = down.m = rows;
     up.k = up.lda = down.n = down.ldc = down.ldr = desc->width;
     up.ldc = down.k = down.lda = desc->ffn;

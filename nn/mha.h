@@ -87,8 +87,8 @@ extern const struct fovea_operator fovea_mha_append_operator;
 
 /// Checks the weights named `part` of `whole`, for example "mha". Errors: NULL, ALIGN, FORMAT (not a packed blob of
 /// that shape).
-enum fovea_status fovea_linear_check(const struct fovea_linear *linear, size_t inputs, size_t outputs,
-                                     const char *whole, const char *part, const struct fovea_why *why);
+enum fovea_status fovea_linear_check(const struct fovea_linear *linear, enum fovea_type type, size_t inputs,
+                                     size_t outputs, const char *whole, const char *part, const struct fovea_why *why);
 /// The checks of fovea_mha before it runs, with a reason that begins with `whole`.
 enum fovea_status fovea_mha_check(const struct mha_plan *plan, const struct fovea_mha_args *args, const char *whole,
                                   const struct fovea_why *why);

@@ -88,16 +88,17 @@ static enum fovea_status check_pool(const struct mha_plan *plan, const struct fo
     return FOVEA_OK;
 }
 
-enum fovea_status fovea_linear_check(const struct fovea_linear *linear, size_t inputs, size_t outputs,
-                                     const char *whole, const char *part, const struct fovea_why *why)
+enum fovea_status fovea_linear_check(const struct fovea_linear *linear, enum fovea_type type, size_t inputs,
+                                     size_t outputs, const char *whole, const char *part, const struct fovea_why *why)
 {
     FOVEA_REQUIRE(linear->weight, FOVEA_ERR_NULL, why, "%s: the weight of %s is NULL", whole, part);
     FOVEA_REQUIRE(fovea_aligned(linear->weight), FOVEA_ERR_ALIGN, why,
                   "%s: the weight of %s is not 64-byte aligned, as a blob of fovea_pack is", whole, part);
-    if (!fovea_blob_matches(linear->weight, inputs, outputs)) {
+    const struct fovea_operand operand = {type, inputs, outputs};
+    if (!fovea_blob_matches(linear->weight, operand)) {
         char name[64];
         snprintf(name, sizeof name, "%s: the weight of %s", whole, part);
-        fovea_blob_tell(why, name, linear->weight, inputs, outputs);
+        fovea_blob_tell(why, name, linear->weight, operand);
         return FOVEA_ERR_FORMAT;
     }
     return FOVEA_OK;
@@ -226,13 +227,14 @@ enum fovea_status fovea_mha_check(const struct mha_plan *plan, const struct fove
         FOVEA_REQUIRE_POINTERS(whole, why, {"args.query", args->query}, {"args.out", args->out});
         FOVEA_REQUIRE(!d->residual || args->residual, FOVEA_ERR_NULL, why,
                       "%s: args.residual is NULL, but the plan asks for it", whole);
-        FOVEA_TRY(fovea_linear_check(&w->q, d->query_width, d->heads * d->qk_dim, whole, "q", why));
-        FOVEA_TRY(fovea_linear_check(&w->o, d->heads * d->v_dim, d->out_width, whole, "o", why));
+        FOVEA_TRY(fovea_linear_check(&w->q, d->weight_type, d->query_width, d->heads * d->qk_dim, whole, "q", why));
+        FOVEA_TRY(fovea_linear_check(&w->o, d->weight_type, d->heads * d->v_dim, d->out_width, whole, "o", why));
     }
     if (fovea_mha_new_rows(plan, args)) {
         FOVEA_REQUIRE_POINTERS(whole, why, {"args.key", args->key}, {"args.value", args->value});
-        FOVEA_TRY(fovea_linear_check(&w->k, d->key_width, plan->kv_heads * d->qk_dim, whole, "k", why));
-        FOVEA_TRY(fovea_linear_check(&w->v, d->value_width, plan->kv_heads * d->v_dim, whole, "v", why));
+        FOVEA_TRY(fovea_linear_check(&w->k, d->weight_type, d->key_width, plan->kv_heads * d->qk_dim, whole, "k", why));
+        FOVEA_TRY(
+            fovea_linear_check(&w->v, d->weight_type, d->value_width, plan->kv_heads * d->v_dim, whole, "v", why));
     }
     ASKED_FOR(kv_lens, d->kv_len_kind != FOVEA_KV_LEN_ALL)
     ASKED_FOR(mask, d->mask != FOVEA_MASK_NONE)

@@ -52,6 +52,8 @@ static enum fovea_status check_desc(const struct fovea_mha_desc *desc, const cha
                   desc->struct_size, sizeof *desc);
     FOVEA_REQUIRE((unsigned)desc->keys <= FOVEA_MHA_CACHED, FOVEA_ERR_ENUM, why, "%s: keys is %u, not within 0 to %d",
                   whole, (unsigned)desc->keys, FOVEA_MHA_CACHED);
+    FOVEA_REQUIRE((unsigned)desc->weight_type <= FOVEA_F16, FOVEA_ERR_ENUM, why,
+                  "%s: weight_type is %u, not within 0 to %d", whole, (unsigned)desc->weight_type, FOVEA_F16);
     FOVEA_REQUIRE((unsigned)desc->mask <= FOVEA_MASK_BITS, FOVEA_ERR_ENUM, why, "%s: mask is %u, not within 0 to %d",
                   whole, (unsigned)desc->mask, FOVEA_MASK_BITS);
     const struct fovea_size flags[] = {{"causal", desc->causal},
@@ -138,6 +140,7 @@ static enum fovea_status plan_linear(const struct fovea_part_of *of, struct mha_
     static const char *const names[MHA_PARTS] = {[MHA_Q] = "q: ", [MHA_K] = "k: ", [MHA_V] = "v: ", [MHA_O] = "o: "};
     struct fovea_gemm_desc gemm = FOVEA_GEMM_DESC_INIT;
     gemm.b_packed = 1;
+    gemm.b_type = plan->desc.weight_type;
     gemm.m = rows;
     gemm.k = gemm.lda = inputs;
     gemm.n = gemm.ldc = gemm.ldr = outputs;

@@ -44,7 +44,11 @@ static struct fovea_gemm_grid grid_of(const struct fovea_gemm_layout *plan, size
 static void run_area(struct fovea_gemm_area *area, float *scratch)
 {
     if (fovea_gemm_takes_rows(area)) {
-        fovea_gemm_bt(area);
+        if (area->plan->desc.b_type != FOVEA_F32) {
+            fovea_gemm_halves(area);
+        } else {
+            fovea_gemm_bt(area);
+        }
         return;
     }
     switch (area->plan->way) {
@@ -106,7 +110,7 @@ static void prepare(const struct fovea_job *job, uint32_t task)
         const size_t first = d->trans_a == FOVEA_TRANS ? begin : begin * d->lda;
         fovea_gemm_copy_a(plan, args->a + first, k, fovea_min(group, args->m - begin), shared + begin * pitch, pitch);
     } else {
-        const struct fovea_source source = {args->b, d->ldb, d->trans_b == FOVEA_TRANS};
+        const struct fovea_source source = fovea_source_of(d, args->b);
         fovea_pack_panels(plan->kernels, &source, 0, begin, k, fovea_min(group, d->n - begin),
                           shared + plan->b_offset + begin * k);
     }
@@ -191,15 +195,16 @@ static enum fovea_status check_args(const struct fovea_gemm_layout *plan, const 
         return FOVEA_OK;
     }
     FOVEA_REQUIRE_POINTERS("gemm", why, {"args.a", args->a}, {"args.b", args->b});
-    if (d->b_packed) {
+    if (d->b_packed || d->b_type != FOVEA_F32) {
+        const struct fovea_operand operand = {d->b_type, d->k, d->n};
         FOVEA_REQUIRE(fovea_aligned(args->b), FOVEA_ERR_ALIGN, why,
                       "gemm: args.b is not 64-byte aligned, as a blob of fovea_pack is");
         for (size_t entry = 0; entry < (d->batch_b != 0 ? d->batch : 1); entry++) {
             const void *const blob = (const float *)args->b + entry * d->batch_b;
-            if (!fovea_blob_matches(blob, d->k, d->n)) {
+            if (!fovea_blob_matches(blob, operand)) {
                 char name[48];
                 snprintf(name, sizeof name, "gemm: args.b, entry %zu,", entry);
-                fovea_blob_tell(why, name, blob, d->k, d->n);
+                fovea_blob_tell(why, name, blob, operand);
                 return FOVEA_ERR_FORMAT;
             }
         }

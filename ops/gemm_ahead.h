@@ -56,6 +56,11 @@ static inline struct gemm_ahead gemm_look_ahead(const struct gemm_block *block, 
     struct gemm_panels b;
     if (area->keep_b && block->chunk != 0) {
         b = gemm_packed(gemm_room_of(block, next, next), block->steps);
+    } else if (plan->desc.b_type != FOVEA_F32) { // steps of half a line
+        const struct fovea_source source = fovea_source_of(&plan->desc, area->b);
+        const ptrdiff_t step = FOVEA_PANEL / 2;
+        b = (struct gemm_panels){(const float *)(const void *)fovea_halves_at(&source, block->p, first),
+                                 (ptrdiff_t)plan->k * step, step};
     } else if (rows) { // 16 rows of a transposed B: as many lines as steps, adjacent if a block is all of k
         const ptrdiff_t panel = (ptrdiff_t)(FOVEA_PANEL * plan->desc.ldb);
         const float *const rows_of_b = area->b;

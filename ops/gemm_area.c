@@ -27,7 +27,7 @@ static inline __attribute__((always_inline)) struct gemm_panels b_of_strip(const
     }
     float *const room = gemm_room_of(block, group, strip);
     if (first_tile && !(area->keep_b && block->chunk != 0)) {
-        const struct fovea_source source = {area->b, plan->desc.ldb, plan->desc.trans_b == FOVEA_TRANS};
+        const struct fovea_source source = fovea_source_of(&plan->desc, area->b);
         fovea_pack_panels(plan->kernels, &source, block->p, begin, block->steps, end - begin, room);
     }
     return gemm_packed(room, block->steps);

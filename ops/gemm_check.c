@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // ops/gemm_check.c - validates a GEMM descriptor, and says what is wrong with it.
 #include "ops/gemm.h"
+#include "ops/pack.h"
 #include <math.h>
 
 // Checks the sizes of one stored matrix. `name` is the letter of its leading dimension, as in lda.
@@ -36,6 +37,10 @@ enum fovea_status fovea_gemm_check(const struct fovea_gemm_desc *d, const struct
     FOVEA_TRY(fovea_check_flags(flags, FOVEA_COUNT(flags), "gemm", why));
     FOVEA_REQUIRE(d->activation <= FOVEA_ACTIVATION_SILU, FOVEA_ERR_ENUM, why,
                   "gemm: activation is %u, not within 0 to %d", (unsigned)d->activation, FOVEA_ACTIVATION_SILU);
+    FOVEA_REQUIRE(d->b_type <= FOVEA_F16, FOVEA_ERR_ENUM, why, "gemm: b_type is %u, not within 0 to %d",
+                  (unsigned)d->b_type, FOVEA_F16);
+    FOVEA_REQUIRE(d->b_packed || d->b_type == FOVEA_F32, FOVEA_ERR_VALUE, why,
+                  "gemm: b_type is %s, but B is not packed", fovea_type_names[d->b_type]);
     FOVEA_REQUIRE(isfinite(d->alpha), FOVEA_ERR_VALUE, why, "gemm: alpha is not finite");
     FOVEA_REQUIRE(isfinite(d->beta), FOVEA_ERR_VALUE, why, "gemm: beta is not finite");
     if (d->trans_a == FOVEA_TRANS) {
@@ -45,7 +50,7 @@ enum fovea_status fovea_gemm_check(const struct fovea_gemm_desc *d, const struct
     }
     if (d->b_packed) {
         size_t bytes = 0;
-        FOVEA_REQUIRE(fovea_pack_size(d->k, d->n, &bytes) == FOVEA_OK, FOVEA_ERR_OVERFLOW, why,
+        FOVEA_REQUIRE(fovea_pack_size_typed(d->b_type, d->k, d->n, &bytes) == FOVEA_OK, FOVEA_ERR_OVERFLOW, why,
                       "gemm: B of %zu x %zu does not fit in memory", d->k, d->n);
     } else if (d->trans_b == FOVEA_TRANS) {
         FOVEA_TRY(check_matrix('b', d->n, d->k, d->ldb, why));

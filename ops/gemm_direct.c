@@ -137,7 +137,7 @@ static void set_b(const struct fovea_gemm_area *area, bool natural, size_t begin
     } else if (d->b_packed) {
         tile->b = fovea_blob_panels(area->b) + begin * plan->k;
     } else {
-        const struct fovea_source source = {area->b, d->ldb, d->trans_b == FOVEA_TRANS};
+        const struct fovea_source source = fovea_source_of(d, area->b);
         fovea_pack_panels(plan->kernels, &source, 0, begin, plan->k, end - begin, area->b_room);
         tile->b = area->b_room;
         tile->b_panel = (ptrdiff_t)(FOVEA_PANEL * plan->k);

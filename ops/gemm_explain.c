@@ -2,6 +2,7 @@
 // ops/gemm_explain.c - the facts of a GEMM plan, and their reasons, in one line.
 #include "ops/facts.h"
 #include "ops/gemm.h"
+#include "ops/pack.h"
 #include <math.h>
 #include <stdio.h>
 
@@ -20,6 +21,8 @@ static const char *const reads_words[] = {
     [FOVEA_READS_SHARED] = "B packed on the way, or first for several threads",
     [FOVEA_READS_ON_WAY] = "B packed on the way",
     [FOVEA_READS_IN_PLACE] = "B in place",
+    [FOVEA_READS_HALVES] = "packed B, widened in registers",
+    [FOVEA_READS_WIDENED] = "packed B, widened on the way",
 };
 
 // What is prefetched of B. Nothing is said about a B that the call packs, or that the hardware prefetcher follows in
@@ -83,6 +86,11 @@ void fovea_gemm_reasons(const struct fovea_gemm_layout *plan, char *text, size_t
                               : "alpha");
         return;
     }
+    if (d->b_type != FOVEA_F32 && d->m <= plan->bt_rows) {
+        snprintf(text, size, "%zu row%s: at most the %zu that a kernel takes at once, so B is read once", lines,
+                 lines == 1 ? "" : "s", plan->bt_rows);
+        return;
+    }
     char direct[80] = "";
     if (flips) {
         snprintf(direct, sizeof direct, "; C is computed transposed as it has few columns");
@@ -91,10 +99,10 @@ void fovea_gemm_reasons(const struct fovea_gemm_layout *plan, char *text, size_t
     } else if (plan->way == FOVEA_WAY_DIRECT) {
         snprintf(direct, sizeof direct, "; directly as A, B and C have %.1f KiB", (m * k + k * n + m * n) * kib);
     }
-    static const char *const lies[][FOVEA_FORMS] = {
+    const char *const lies[][FOVEA_FORMS] = {
         {[FOVEA_FORM_PACKED] = "B is packed beforehand",
          [FOVEA_FORM_NN] = "B lies as k x n",
-         [FOVEA_FORM_NT] = "B lies as n x k"},
+         [FOVEA_FORM_NT] = d->b_type != FOVEA_F32 ? "B is packed like one that lies as n x k" : "B lies as n x k"},
         {[FOVEA_FORM_NN] = "A lies as k x m", [FOVEA_FORM_NT] = "A lies as m x k"},
     };
     snprintf(text, size, "%zu %s%s: %s; %s of %.1f KiB: %s the %u KiB that are taken to stay in L2; %s%s", lines,
@@ -129,7 +137,7 @@ void fovea_gemm_say(const struct fovea_gemm_layout *plan, char *text, size_t siz
     if (f.touch != 0) {
         snprintf(touches, sizeof touches, ", pages touched %zu ahead", f.touch);
     }
-    if (f.reads == FOVEA_READS_STEPS || f.flips) {
+    if (f.reads == FOVEA_READS_STEPS || f.reads == FOVEA_READS_HALVES || f.flips) {
         snprintf(by, sizeof by, "%s", f.kernel);
     } else {
         snprintf(by, sizeof by, "%s%s%s, kc %zu, rows in chunks of %zu, strips of %zu in groups of %zu%s", f.kernel,
@@ -144,11 +152,13 @@ void fovea_gemm_say(const struct fovea_gemm_layout *plan, char *text, size_t siz
     const bool eights = f.side != 0 && f.side < FOVEA_PANEL;
     const char *const a = f.flips ? of_a[f.flips] : f.copy_a ? "A copied" : "A in place";
     const struct fovea_why line = {text, size};
-    fovea_say(&line, "gemm: %zux%zux%zu f32 %c%s batch %zu", d->m, d->n, d->k, d->trans_a ? 't' : 'n',
+    const bool halves = d->b_type != FOVEA_F32;
+    fovea_say(&line, "gemm: %zux%zux%zu f32 %c%s%s batch %zu", d->m, d->n, d->k, d->trans_a ? 't' : 'n',
               d->b_packed  ? " packed"
+              : halves     ? " packed "
               : d->trans_b ? "t"
                            : "n",
-              d->batch);
+              halves ? fovea_type_names[d->b_type] : "", d->batch);
     say_asked(d, &line);
     fovea_say_more(&line, ", %s%s%s%s, %s%s%s%s, kernel %s, %zu task%s, shared %zu B, scratch %zu B",
                    f.flips    ? "transposed, "

@@ -49,8 +49,8 @@ bool fovea_gemm_takes_columns(const struct fovea_gemm_layout *plan)
     const struct fovea_gemm_desc *const d = &plan->desc;
     const size_t natural = plan->kernels->gemm_bt.mr >= 16 ? NATURAL_OF_16 : NATURAL;
     const bool turned = d->trans_a == FOVEA_TRANS, few = d->n <= (turned ? TURNED : natural);
-    if (plan->k == 0 || d->n == 0 || d->m < LEAST_ROWS || d->n > (d->b_packed ? FOVEA_PANEL : FAR_TURNED) ||
-        (!turned && !few)) {
+    if (plan->k == 0 || d->n == 0 || d->b_type != FOVEA_F32 || d->m < LEAST_ROWS ||
+        d->n > (d->b_packed ? FOVEA_PANEL : FAR_TURNED) || (!turned && !few)) {
         return false;
     }
     if (few) {

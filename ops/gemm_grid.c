@@ -80,7 +80,9 @@ size_t fovea_gemm_acc(const struct fovea_gemm_layout *plan)
         return m * fovea_gemm_pitch(fovea_gemm_step_columns(plan));
     }
     const size_t narrow = fovea_min(plan->strips.size * FOVEA_PANEL, n);
-    const size_t few = (size_t)plan->kernels->gemm_bt.mr * FOVEA_PANEL; // acc of a call in ops/gemm_bt.c
+    const size_t of_halves = fovea_min(m, plan->bt_rows) * FOVEA_HALVES_COLUMNS; // acc of a call in ops/gemm_halves.c,
+    const size_t of_rows = (size_t)plan->kernels->gemm_bt.mr * FOVEA_PANEL;      // or in ops/gemm_bt.c
+    const size_t few = plan->desc.b_type != FOVEA_F32 ? of_halves : of_rows;
     if (plan->blocks.count <= 1) {
         const size_t tile = fovea_min(m, FOVEA_HOT_TILES * plan->mr) * wide;
         return fovea_max(tile, few);
@@ -184,7 +186,9 @@ struct fovea_gemm_grid fovea_gemm_grid(const struct fovea_gemm_layout *plan, siz
     const bool many = m >= fovea_gemm_packed_from(plan);
     grid.pack_b = natural && (d->trans_b == FOVEA_TRANS || (many && !fovea_gemm_in_place(plan)));
     const bool in_place = d->trans_b == FOVEA_TRANS && m <= plan->bt_rows; // as in gemm_bt.c
-    grid.share_b = plan->way != FOVEA_WAY_DIRECT && grid.pack_b && alone && m > FOVEA_KEEP_ROWS && !in_place;
+    // Of a blob of 16-bit elements each task widens its own strips: nobody expects room for all of it as f32.
+    grid.share_b = plan->way != FOVEA_WAY_DIRECT && grid.pack_b && alone && m > FOVEA_KEEP_ROWS && !in_place &&
+                   d->b_type == FOVEA_F32;
     const double worth = fovea_gemm_work(plan, m, (double)d->n) * (double)d->batch / FOVEA_TASK_STEPS;
     cut_c(plan, m, worth, &grid);
     if (even) {

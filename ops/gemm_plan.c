@@ -4,6 +4,7 @@
 // The sizes decided here only change speed: each element of C is one chain over ascending k whatever the blocks. A plan
 // is made in stages (struct fovea_gemm_layout), each by one function of what earlier stages have decided.
 #include "ops/gemm.h"
+#include "ops/pack.h"
 
 // Rows that are computed with a strip of B before it is packed once more, if there is no room to keep it (with one
 // thread that has room: pass_rows). Packing costs as much as 4 to 8 rows.
@@ -23,6 +24,9 @@ enum { TURNED_STEPS = 128, TURNED_STRIPS = 4 };
 // 32 steps 3.2 to 1.5 times as fast packed, 64 steps 1.07; 8 of 8 to 64 4.1 to 1.6, 256 1.24; 16 of 4 to 128 5.4 to
 // 1.6, 512 1.18; from memory 8 of 64 1.36, 128 0.95; 16 of 128 1.38, 256 1.02; 4 of 32 0.85. AVX2 1.2 to 1.6 in L3).
 enum { BT_STEPS = 10 };
+// Most k steps of a block of 16-bit elements: a strip that is widened to f32 should leave room in L2 (Emerald Rapids,
+// 20 to 64 rows, k of 4096, against 4096 1.05; 512 and 256 0.98 to 1.02, 128 rows and more 0.96 to 0.99).
+enum { HALF_STEPS = 1024 };
 // One thread with several k blocks keeps the sums of all of C in acc if they are at most this large, the work memory of
 // a few k blocks of B. Larger products run task by task, with a small acc.
 enum { WHOLE_ACC_BYTES = 4 << 20 };
@@ -162,14 +166,29 @@ static const struct fovea_gemm_tuning *tuning_of(const struct fovea_kernels *ker
     return &kernels->tuning.gemm[fovea_gemm_number(fovea_gemm_class(&kernels->tuning, m, n, k, form))];
 }
 
+// The descriptor as a plan has it.
+static struct fovea_gemm_desc normal(const struct fovea_gemm_desc *desc)
+{
+    struct fovea_gemm_desc d = *desc;
+    if (desc->b_type != FOVEA_F32) {
+        d.b_packed = 0;
+        d.trans_b = FOVEA_TRANS;
+        d.ldb = desc->k;
+    } else if (desc->b_packed) { // the form from which it was packed does not matter
+        d.trans_b = FOVEA_NO_TRANS;
+    }
+    return d;
+}
+
 // Sets what follows from the descriptor alone.
 static void set_problem(struct fovea_gemm_layout *plan, const struct fovea_kernels *kernels,
-                        const struct fovea_gemm_desc *desc)
+                        const struct fovea_gemm_desc *given)
 {
+    const struct fovea_gemm_desc d = normal(given), *const desc = &d;
     const enum fovea_gemm_form form = fovea_gemm_form_of(desc);
     const struct fovea_gemm_class class = fovea_gemm_class(&kernels->tuning, desc->m, desc->n, desc->k, form);
     const struct fovea_gemm_tuning *const tuning = tuning_of(kernels, desc->m, desc->n, desc->k, form);
-    const bool b_aliases = !desc->b_packed && fovea_gemm_rows_alias(desc->ldb, FOVEA_PANEL);
+    const bool b_aliases = !given->b_packed && fovea_gemm_rows_alias(desc->ldb, FOVEA_PANEL);
     const struct fovea_gemm_kernel *const kernel = kernel_of(kernels, class, desc->m, b_aliases);
     const size_t k = desc->alpha == 0 ? 0 : desc->k, mr = kernel->mr, nr = kernel->nr;
     *plan = (struct fovea_gemm_layout){
@@ -182,7 +201,8 @@ static void set_problem(struct fovea_gemm_layout *plan, const struct fovea_kerne
             (desc->trans_a == FOVEA_TRANS ? nr == FOVEA_PANEL || columns_alias(tuning, desc->lda, k, desc->n / nr)
                                           : desc->m > 1 && rows_alias(tuning, desc->lda, k, mr)),
         .b_aliases = b_aliases,
-        .bt_rows = fovea_min(tuning->bt_rows, k / BT_STEPS),
+        .bt_rows = desc->b_type != FOVEA_F32 ? fovea_half_of(kernels, desc->b_type)->mr
+                                             : fovea_min(tuning->bt_rows, k / BT_STEPS),
         .detour = desc->beta != 0 || desc->residual || desc->gated,
         .kernel = kernel,
         .mr = mr,
@@ -190,8 +210,6 @@ static void set_problem(struct fovea_gemm_layout *plan, const struct fovea_kerne
     };
     plan->terms =
         !desc->gated && (desc->activation == FOVEA_ACTIVATION_NONE || desc->activation == FOVEA_ACTIVATION_RELU);
-    // The form from which B was packed does not matter.
-    plan->desc.trans_b = desc->b_packed ? FOVEA_NO_TRANS : desc->trans_b;
 }
 
 // How the micro-kernel of the class reads B, whatever way the product takes.
@@ -210,7 +228,8 @@ static struct pass pass_of(const struct fovea_gemm_layout *plan)
     const bool follows = fovea_gemm_may_follow(plan->tuning, form, plan->b_aliases, d->m, plan->kernel->mr);
     const bool natural_aliases = form == FOVEA_FORM_NN && plan->b_aliases;
     const bool again = d->m > plan->mr && d->m < fovea_gemm_packed_from(plan); // several tiles read it in place
-    const size_t most = thin && !d->b_packed       ? plan->tuning->thin_kc
+    const size_t most = d->b_type != FOVEA_F32     ? HALF_STEPS
+                        : thin && !d->b_packed     ? plan->tuning->thin_kc
                         : natural_aliases && again ? plan->tuning->alias_kc
                                                    : SIZE_MAX;
     return (struct pass){

@@ -46,57 +46,98 @@ static uint64_t checksum(const struct fovea_blob *blob)
     return sum;
 }
 
-static bool data_bytes(size_t k, size_t n, size_t *bytes)
+const char *const fovea_type_names[] = {[FOVEA_F32] = "f32", [FOVEA_BF16] = "bf16", [FOVEA_F16] = "f16"};
+
+static size_t element_bytes(enum fovea_type type)
+{
+    return type == FOVEA_F32 ? sizeof(float) : sizeof(uint16_t);
+}
+
+static bool data_bytes(struct fovea_operand operand, size_t *bytes)
 {
     size_t columns = 0;
-    return fovea_add(n, FOVEA_PANEL - 1, &columns) && fovea_mul(columns / FOVEA_PANEL * FOVEA_PANEL, k, bytes) &&
-           fovea_mul(*bytes, sizeof(float), bytes);
+    const bool fits = fovea_add(operand.n, FOVEA_PANEL - 1, &columns) &&
+                      fovea_mul(columns / FOVEA_PANEL * FOVEA_PANEL, operand.k, bytes) &&
+                      fovea_mul(*bytes, element_bytes(operand.type), bytes) &&
+                      fovea_add(*bytes, FOVEA_ALIGNMENT - 1, bytes);
+    *bytes = *bytes / FOVEA_ALIGNMENT * FOVEA_ALIGNMENT;
+    return fits;
+}
+
+static struct fovea_operand operand_of(const struct fovea_blob *blob)
+{
+    return (struct fovea_operand){(enum fovea_type)blob->type, blob->k, blob->n};
 }
 
 // Checks everything in a header except its checksum. Fields that are 0 today may have a meaning in future blobs.
 static bool well_formed(const struct fovea_blob *blob)
 {
     size_t bytes = 0;
-    return memcmp(blob->magic, MAGIC, sizeof MAGIC) == 0 && blob->version == VERSION && blob->reserved == 0 &&
-           (blob->padding[0] | blob->padding[1]) == 0 && data_bytes(blob->k, blob->n, &bytes) &&
+    return memcmp(blob->magic, MAGIC, sizeof MAGIC) == 0 && blob->version == VERSION && blob->type <= FOVEA_F16 &&
+           (blob->padding[0] | blob->padding[1]) == 0 && data_bytes(operand_of(blob), &bytes) &&
            blob->data_bytes == bytes;
 }
 
-bool fovea_blob_matches(const struct fovea_blob *blob, size_t k, size_t n)
+bool fovea_blob_matches(const struct fovea_blob *blob, struct fovea_operand operand)
 {
-    return well_formed(blob) && blob->k == k && blob->n == n;
+    return well_formed(blob) && blob->type == (uint32_t)operand.type && blob->k == operand.k && blob->n == operand.n;
 }
 
-void fovea_blob_tell(const struct fovea_why *why, const char *name, const struct fovea_blob *blob, size_t k, size_t n)
+void fovea_blob_tell(const struct fovea_why *why, const char *name, const struct fovea_blob *blob,
+                     struct fovea_operand operand)
 {
-    if (well_formed(blob)) {
-        fovea_say(why, "%s is a blob of %zu x %zu, not %zu x %zu", name, (size_t)blob->k, (size_t)blob->n, k, n);
+    if (well_formed(blob) && blob->type != (uint32_t)operand.type) {
+        fovea_say(why, "%s is a blob of %s elements, not %s", name, fovea_type_names[blob->type],
+                  fovea_type_names[operand.type]);
+    } else if (well_formed(blob)) {
+        fovea_say(why, "%s is a blob of %zu x %zu, not %zu x %zu", name, (size_t)blob->k, (size_t)blob->n, operand.k,
+                  operand.n);
     } else {
         fovea_say(why, "%s is not a packed blob", name);
+    }
+}
+
+static void widen_panels(const struct fovea_kernels *kernels, const struct fovea_source *source, size_t p, size_t j,
+                         size_t k, size_t n, float *dst)
+{
+    fovea_widen_fn *const widen = fovea_widen_of(kernels, source->type)->run;
+    for (size_t panel = 0; panel * FOVEA_PANEL < n; panel++) {
+        widen(FOVEA_PANEL * k, fovea_halves_at(source, p, j / FOVEA_PANEL + panel), dst + panel * FOVEA_PANEL * k);
     }
 }
 
 void fovea_pack_panels(const struct fovea_kernels *kernels, const struct fovea_source *source, size_t p, size_t j,
                        size_t k, size_t n, float *dst)
 {
-    const ptrdiff_t panel = (ptrdiff_t)(FOVEA_PANEL * k);
-    if (source->trans) {
-        kernels->pack_bt.run(k, n, source->first + j * source->ld + p, (ptrdiff_t)source->ld, dst, panel);
+    const ptrdiff_t panel = (ptrdiff_t)(FOVEA_PANEL * k), ld = (ptrdiff_t)source->ld;
+    const float *const first = source->first;
+    if (source->type != FOVEA_F32) {
+        widen_panels(kernels, source, p, j, k, n, dst);
+    } else if (source->trans) {
+        kernels->pack_bt.run(k, n, first + (ptrdiff_t)j * ld + p, ld, dst, panel);
     } else {
-        kernels->pack_b.run(k, n, source->first + p * source->ld + j, (ptrdiff_t)source->ld, dst, panel);
+        kernels->pack_b.run(k, n, first + (ptrdiff_t)p * ld + j, ld, dst, panel);
     }
 }
 
-enum fovea_status fovea_pack_size(size_t k, size_t n, size_t *bytes)
+enum fovea_status fovea_pack_size_typed(enum fovea_type type, size_t k, size_t n, size_t *bytes)
 {
     FOVEA_CHECK(bytes != NULL, FOVEA_ERR_NULL);
+    FOVEA_CHECK(type <= FOVEA_F16, FOVEA_ERR_ENUM);
     size_t total = 0;
-    FOVEA_CHECK(data_bytes(k, n, &total) && fovea_add(total, sizeof(struct fovea_blob), &total), FOVEA_ERR_OVERFLOW);
+    FOVEA_CHECK(data_bytes((struct fovea_operand){type, k, n}, &total) &&
+                    fovea_add(total, sizeof(struct fovea_blob), &total),
+                FOVEA_ERR_OVERFLOW);
     *bytes = total;
     return FOVEA_OK;
 }
 
-static enum fovea_status check_operand(enum fovea_transpose trans, size_t k, size_t n, const float *b, size_t ldb)
+enum fovea_status fovea_pack_size(size_t k, size_t n, size_t *bytes)
+{
+    return fovea_pack_size_typed(FOVEA_F32, k, n, bytes);
+}
+
+static enum fovea_status check_operand(enum fovea_transpose trans, size_t k, size_t n, const void *b, size_t ldb)
 {
     FOVEA_CHECK(b != NULL || k == 0 || n == 0, FOVEA_ERR_NULL);
     FOVEA_CHECK(trans == FOVEA_NO_TRANS || trans == FOVEA_TRANS, FOVEA_ERR_ENUM);
@@ -107,30 +148,97 @@ static enum fovea_status check_operand(enum fovea_transpose trans, size_t k, siz
     return FOVEA_OK;
 }
 
-// Writes the header of a k x n operand's blob, except the checksum.
-static enum fovea_status begin_blob(size_t k, size_t n, void *blob, size_t bytes)
+// Writes the header of an operand's blob, except the checksum.
+static enum fovea_status begin_blob(struct fovea_operand operand, void *blob, size_t bytes)
 {
     size_t need = 0;
-    FOVEA_TRY(fovea_pack_size(k, n, &need));
+    FOVEA_TRY(fovea_pack_size_typed(operand.type, operand.k, operand.n, &need));
     FOVEA_CHECK(fovea_aligned(blob), FOVEA_ERR_ALIGN);
     FOVEA_CHECK(bytes >= need, FOVEA_ERR_MEMORY);
     struct fovea_blob *const header = blob;
-    *header = (struct fovea_blob){.version = VERSION, .k = k, .n = n, .data_bytes = need - sizeof *header};
+    *header = (struct fovea_blob){.version = VERSION,
+                                  .type = (uint32_t)operand.type,
+                                  .k = operand.k,
+                                  .n = operand.n,
+                                  .data_bytes = need - sizeof *header};
     memcpy(header->magic, MAGIC, sizeof MAGIC);
+    return FOVEA_OK;
+}
+
+// op(B) in its owner's memory.
+struct stored {
+    enum fovea_transpose trans;
+    const void *b;
+    size_t ld;
+};
+
+// Copies column j of an operand to column each * j + first of a blob's panels. `size`, of an element, is a constant.
+static inline __attribute__((always_inline)) void copy_columns(const struct stored *from, struct fovea_operand operand,
+                                                               size_t each, size_t first, char *panels, size_t size)
+{
+    const bool trans = from->trans == FOVEA_TRANS;
+    const size_t column = (trans ? from->ld : 1) * size, row = (trans ? 1 : from->ld) * size; // distances in bytes
+    for (size_t j = 0; j < operand.n; j++) {
+        const size_t at = each * j + first;
+        const char *source = (const char *)from->b + j * column;
+        char *target = panels + (at / FOVEA_PANEL * FOVEA_PANEL * operand.k + at % FOVEA_PANEL) * size;
+        for (size_t p = 0; p < operand.k; p++, source += row, target += FOVEA_PANEL * size) {
+            memcpy(target, source, size);
+        }
+    }
+}
+
+static void place_columns(const struct stored *from, struct fovea_operand operand, size_t each, size_t first,
+                          struct fovea_blob *blob)
+{
+    char *const panels = (char *)(blob + 1);
+    if (operand.type == FOVEA_F32) {
+        copy_columns(from, operand, each, first, panels, sizeof(float));
+    } else {
+        copy_columns(from, operand, each, first, panels, sizeof(uint16_t));
+    }
+}
+
+enum fovea_status fovea_pack_typed(const struct fovea_engine *engine, enum fovea_type type, enum fovea_transpose trans,
+                                   size_t k, size_t n, const void *b, size_t ldb, void *blob, size_t bytes)
+{
+    const struct fovea_operand operand = {type, k, n};
+    FOVEA_CHECK(engine != NULL && blob != NULL, FOVEA_ERR_NULL);
+    FOVEA_TRY(check_operand(trans, k, n, b, ldb));
+    FOVEA_TRY(begin_blob(operand, blob, bytes));
+    struct fovea_blob *const header = blob;
+    if (type != FOVEA_F32) {
+        memset(header + 1, 0, header->data_bytes);
+        place_columns(&(struct stored){trans, b, ldb}, operand, 1, 0, header);
+    } else if (k != 0 && n != 0) {
+        const struct fovea_source source = {b, ldb, trans == FOVEA_TRANS, type};
+        fovea_pack_panels(fovea_engine_kernels(engine), &source, 0, 0, k, n, (float *)(void *)(header + 1));
+    }
+    header->checksum = checksum(header);
     return FOVEA_OK;
 }
 
 enum fovea_status fovea_pack(const struct fovea_engine *engine, enum fovea_transpose trans, size_t k, size_t n,
                              const float *b, size_t ldb, void *blob, size_t bytes)
 {
+    return fovea_pack_typed(engine, FOVEA_F32, trans, k, n, b, ldb, blob, bytes);
+}
+
+enum fovea_status fovea_pack_gated_typed(const struct fovea_engine *engine, enum fovea_type type,
+                                         enum fovea_transpose trans, size_t k, size_t n, const void *gate, size_t ldg,
+                                         const void *value, size_t ldv, void *blob, size_t bytes)
+{
     FOVEA_CHECK(engine != NULL && blob != NULL, FOVEA_ERR_NULL);
-    FOVEA_TRY(check_operand(trans, k, n, b, ldb));
-    FOVEA_TRY(begin_blob(k, n, blob, bytes));
+    FOVEA_TRY(check_operand(trans, k, n, gate, ldg));
+    FOVEA_TRY(check_operand(trans, k, n, value, ldv));
+    size_t columns = 0;
+    FOVEA_CHECK(fovea_mul(2, n, &columns), FOVEA_ERR_OVERFLOW);
+    FOVEA_TRY(begin_blob((struct fovea_operand){type, k, columns}, blob, bytes));
     struct fovea_blob *const header = blob;
-    if (k != 0 && n != 0) {
-        const struct fovea_source source = {b, ldb, trans == FOVEA_TRANS};
-        fovea_pack_panels(fovea_engine_kernels(engine), &source, 0, 0, k, n, (float *)(void *)(header + 1));
-    }
+    const struct fovea_operand one = {type, k, n};
+    memset(header + 1, 0, header->data_bytes);
+    place_columns(&(struct stored){trans, gate, ldg}, one, 2, 0, header);
+    place_columns(&(struct stored){trans, value, ldv}, one, 2, 1, header);
     header->checksum = checksum(header);
     return FOVEA_OK;
 }
@@ -139,27 +247,15 @@ enum fovea_status fovea_pack_gated(const struct fovea_engine *engine, enum fovea
                                    const float *gate, size_t ldg, const float *value, size_t ldv, void *blob,
                                    size_t bytes)
 {
-    enum { PAIRS = FOVEA_PANEL / 2 };
-    FOVEA_CHECK(engine != NULL && blob != NULL, FOVEA_ERR_NULL);
-    FOVEA_TRY(check_operand(trans, k, n, gate, ldg));
-    FOVEA_TRY(check_operand(trans, k, n, value, ldv));
-    size_t columns = 0;
-    FOVEA_CHECK(fovea_mul(2, n, &columns), FOVEA_ERR_OVERFLOW);
-    FOVEA_TRY(begin_blob(k, columns, blob, bytes));
-    struct fovea_blob *const header = blob;
-    float *panel = (float *)(void *)(header + 1);
-    const float *const halves[2] = {gate, value};
-    const size_t lds[2] = {ldg, ldv};
-    for (size_t first = 0; first < n; first += PAIRS, panel += FOVEA_PANEL * k) {
-        memset(panel, 0, FOVEA_PANEL * k * sizeof *panel);
-        for (size_t i = 0; i < 2 * fovea_min(PAIRS, n - first); i++) {
-            const size_t half = i % 2, j = first + i / 2, ld = lds[half];
-            for (size_t p = 0; p < k; p++) {
-                panel[p * FOVEA_PANEL + i] = halves[half][trans == FOVEA_TRANS ? j * ld + p : p * ld + j];
-            }
-        }
-    }
-    header->checksum = checksum(header);
+    return fovea_pack_gated_typed(engine, FOVEA_F32, trans, k, n, gate, ldg, value, ldv, blob, bytes);
+}
+
+enum fovea_status fovea_pack_type(const void *blob, size_t bytes, enum fovea_type *type)
+{
+    size_t k = 0, n = 0;
+    FOVEA_CHECK(type != NULL, FOVEA_ERR_NULL);
+    FOVEA_TRY(fovea_pack_shape(blob, bytes, &k, &n));
+    *type = (enum fovea_type)((const struct fovea_blob *)blob)->type;
     return FOVEA_OK;
 }
 

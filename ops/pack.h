@@ -1,40 +1,77 @@
 // SPDX-License-Identifier: Apache-2.0
-// ops/pack.h - layout f32-p16: the blob, and packing parts of an operand into panels.
+// ops/pack.h - layouts f32-p16, bf16-p16 and f16-p16: the blob, and packing parts of an operand into panels of f32.
 #ifndef FOVEA_OPS_PACK_H
 #define FOVEA_OPS_PACK_H
 
+#include "fovea/gemm.h"
 #include "kernels/table.h"
 #include "ops/check.h"
 
-/// The first 64 bytes of a blob; panel j follows at float j * 16 * k. Little-endian, as every supported CPU is.
+/// The first 64 bytes of a blob; panel j follows at element j * 16 * k. Little-endian, as every supported CPU is.
 struct fovea_blob {
-    char magic[8];     ///< "FOVEAP16"
-    uint32_t version;  ///< of the layout
-    uint32_t reserved; ///< 0
+    char magic[8];    ///< "FOVEAP16"
+    uint32_t version; ///< of the layout
+    uint32_t type;    ///< of the elements, an enum fovea_type
     uint64_t k, n;
-    uint64_t data_bytes; ///< k * round16(n) * 4
+    uint64_t data_bytes; ///< k * round16(n) times the size of an element, rounded up to 64
     uint64_t checksum;   ///< over all of the above (this field as 0) and the panels
     uint64_t padding[2]; ///< 0
 };
 
-/// True if the header is valid (everything except the checksum is checked) and that of a k x n operand.
-bool fovea_blob_matches(const struct fovea_blob *blob, size_t k, size_t n);
+/// A k x n operand with elements of a type.
+struct fovea_operand {
+    enum fovea_type type;
+    size_t k, n;
+};
+
+/// "f32", by enum fovea_type.
+extern const char *const fovea_type_names[FOVEA_F16 + 1];
+/// True if the header is valid (everything except the checksum is checked) and that of such an operand.
+bool fovea_blob_matches(const struct fovea_blob *blob, struct fovea_operand operand);
 /// Writes how a blob, called `name`, does not match.
-void fovea_blob_tell(const struct fovea_why *why, const char *name, const struct fovea_blob *blob, size_t k, size_t n);
+void fovea_blob_tell(const struct fovea_why *why, const char *name, const struct fovea_blob *blob,
+                     struct fovea_operand operand);
 
 static inline const float *fovea_blob_panels(const struct fovea_blob *blob)
 {
     return (const float *)(const void *)(blob + 1);
 }
 
-/// A k x n operand in its owner's memory: element [p,j] is first[p * ld + j], or first[j * ld + p] if trans.
+/// A k x n operand that is to be packed: floats, element [p,j] at first[p * ld + j], or first[j * ld + p] if trans; or
+/// the panels of a blob of 16-bit elements, whose k is ld.
 struct fovea_source {
-    const float *first;
+    const void *first;
     size_t ld;
     bool trans;
+    enum fovea_type type;
 };
 
-/// Packs the k x n elements from [p,j] on into adjacent panels of 16 * k floats.
+/// B of a descriptor that does not say b_packed, or has a b_type.
+static inline struct fovea_source fovea_source_of(const struct fovea_gemm_desc *d, const void *b)
+{
+    return d->b_type == FOVEA_F32 ? (struct fovea_source){b, d->ldb, d->trans_b == FOVEA_TRANS, FOVEA_F32}
+                                  : (struct fovea_source){fovea_blob_panels(b), d->k, false, d->b_type};
+}
+
+/// Where step p of panel j of a blob of 16-bit elements begins.
+static inline const uint16_t *fovea_halves_at(const struct fovea_source *source, size_t p, size_t j)
+{
+    return (const uint16_t *)source->first + (j * source->ld + p) * FOVEA_PANEL;
+}
+
+/// The kernels for elements of a 16-bit type.
+static inline const struct fovea_widen_kernel *fovea_widen_of(const struct fovea_kernels *kernels, enum fovea_type type)
+{
+    return type == FOVEA_BF16 ? &kernels->widen_bf16 : &kernels->widen_f16;
+}
+
+static inline const struct fovea_gemm_half_kernel *fovea_half_of(const struct fovea_kernels *kernels,
+                                                                 enum fovea_type type)
+{
+    return type == FOVEA_BF16 ? &kernels->gemm_bf16 : &kernels->gemm_f16;
+}
+
+/// Packs the k x n elements from [p,j] on into adjacent panels of 16 * k floats. Of a blob j is a multiple of 16.
 void fovea_pack_panels(const struct fovea_kernels *kernels, const struct fovea_source *source, size_t p, size_t j,
                        size_t k, size_t n, float *dst);
 

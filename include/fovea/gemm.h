@@ -24,12 +24,20 @@ enum fovea_activation {
     FOVEA_ACTIVATION_SILU = 5, ///< x / (1 + exp(-x))
 };
 
+/// The elements of a packed B.
+enum fovea_type {
+    FOVEA_F32 = 0,
+    FOVEA_BF16 = 1, ///< bfloat16: the upper 16 bits of an f32
+    FOVEA_F16 = 2,  ///< IEEE 754 binary16
+};
+
 /// A GEMM. Sizes may be 0. Leading dimensions are in elements. Start from FOVEA_GEMM_DESC_INIT: a descriptor that is
 /// zero except for struct_size has batch 0 and alpha 0, and computes nothing.
 struct fovea_gemm_desc {
     uint32_t struct_size; ///< sizeof(struct fovea_gemm_desc)
     enum fovea_transpose trans_a, trans_b;
-    uint32_t b_packed; ///< 1: args.b is a blob made by fovea_pack for this k and n; trans_b and ldb are ignored
+    uint32_t b_packed; ///< 1: args.b is a blob made by fovea_pack, or fovea_pack_typed with b_type, for this k and n;
+                       ///< trans_b and ldb are ignored
     size_t m, n, k;
     size_t lda, ldb, ldc;
     float alpha;                      ///< default 1; with 0 neither A nor B is read. Must be finite
@@ -44,11 +52,15 @@ struct fovea_gemm_desc {
     /// packed B and several entries batch_b is a multiple of 16. Entries of C either follow one another, or lie side by
     /// side in rows of ldc, as heads do; they must not share an element.
     size_t batch_a, batch_b, batch_c, batch_r;
+    /// Default FOVEA_F32. Of a packed B: the type of its blob. A blob of 16-bit elements takes half of the memory, and
+    /// few rows of C read it in little more than half of the time. C has the bits of a product with these elements as
+    /// f32, which each of them is. B that is not packed is FOVEA_F32.
+    enum fovea_type b_type;
 };
 #define FOVEA_GEMM_DESC_INIT                                                                                           \
     {                                                                                                                  \
         sizeof(struct fovea_gemm_desc), FOVEA_NO_TRANS, FOVEA_NO_TRANS, 0, 0, 0, 0, 0, 0, 0, 1.0f, 0.0f,               \
-            FOVEA_ACTIVATION_NONE, 0, 0, 0, 1, 0, 0, 0, 0                                                              \
+            FOVEA_ACTIVATION_NONE, 0, 0, 0, 1, 0, 0, 0, 0, FOVEA_F32                                                   \
     }
 
 /// One plan serves any number of rows up to its capacity.
@@ -116,12 +128,24 @@ FOVEA_API enum fovea_status fovea_pack(const struct fovea_engine *engine, enum f
 FOVEA_API enum fovea_status fovea_pack_gated(const struct fovea_engine *engine, enum fovea_transpose trans, size_t k,
                                              size_t n, const float *gate, size_t ldg, const float *value, size_t ldv,
                                              void *blob, size_t bytes);
+/// The same three for elements of any type, b's and the blob's alike: nothing is rounded. F32 is the layout above; the
+/// layouts bf16-p16 and f16-p16 have the same order of 16-bit elements, padded with zeros to a multiple of 64 bytes.
+/// Weights as a BF16 or F16 file of Hugging Face has them are b. Errors: also ENUM (type).
+FOVEA_API enum fovea_status fovea_pack_size_typed(enum fovea_type type, size_t k, size_t n, size_t *bytes);
+FOVEA_API enum fovea_status fovea_pack_typed(const struct fovea_engine *engine, enum fovea_type type,
+                                             enum fovea_transpose trans, size_t k, size_t n, const void *b, size_t ldb,
+                                             void *blob, size_t bytes);
+FOVEA_API enum fovea_status fovea_pack_gated_typed(const struct fovea_engine *engine, enum fovea_type type,
+                                                   enum fovea_transpose trans, size_t k, size_t n, const void *gate,
+                                                   size_t ldg, const void *value, size_t ldv, void *blob, size_t bytes);
 /// Checks a blob that came from elsewhere, including its checksum (which detects damage, not malice): that it was made
 /// for this k and n, is complete within `bytes`, and undamaged. Errors: NULL, ALIGN, FORMAT.
 FOVEA_API enum fovea_status fovea_pack_check(const void *blob, size_t bytes, size_t k, size_t n);
 /// Reads k and n from the header of such a blob, for callers who map one without knowing them; fovea_pack_size then
-/// gives its size. The panels are not read. Errors: NULL, ALIGN, FORMAT (not a blob, or longer than `bytes`).
+/// gives its size, with the type of its elements. The panels are not read. Errors: NULL, ALIGN, FORMAT (not a blob, or
+/// longer than `bytes`).
 FOVEA_API enum fovea_status fovea_pack_shape(const void *blob, size_t bytes, size_t *k, size_t *n);
+FOVEA_API enum fovea_status fovea_pack_type(const void *blob, size_t bytes, enum fovea_type *type);
 
 #ifdef __cplusplus
 }

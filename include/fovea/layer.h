@@ -76,7 +76,8 @@ struct fovea_layer_desc {
     // Rotary positions of self-attention, as in fovea_mha_desc; default 0: none.
     size_t rotary_dim;
     uint32_t rotary_adjacent;
-    size_t rotary_positions; ///< at least len; if cached, at least kv_len
+    size_t rotary_positions;     ///< at least len; if cached, at least kv_len
+    enum fovea_type weight_type; ///< of the elements of all weights' blobs, as in fovea_mha_desc, default FOVEA_F32
     float dropout; ///< dropout in training: of attention weights, of the FFN's activations, and of what each sublayer
                    ///< adds to its residual. 0 <= p < 1, default 0
 };

@@ -77,9 +77,11 @@ struct fovea_mha_desc {
     size_t bias_batch, bias_head, bias_row, bias_key;
     uint32_t need_weights; ///< 1: a call may ask for args.attn_weights
     // Rotary positions of the queries and of the projected keys, as in FOVEA_ROWWISE_ROTARY; default 0: none.
-    size_t rotary_dim;        ///< elements of each head to rotate: even, at most qk_dim
-    uint32_t rotary_adjacent; ///< 1: adjacent elements form a pair
-    size_t rotary_positions;  ///< rows of args.rotary_cos and rotary_sin: at least q_len and, unless CACHED, kv_len
+    size_t rotary_dim;           ///< elements of each head to rotate: even, at most qk_dim
+    uint32_t rotary_adjacent;    ///< 1: adjacent elements form a pair
+    size_t rotary_positions;     ///< rows of args.rotary_cos and rotary_sin: at least q_len and, unless CACHED, kv_len
+    enum fovea_type weight_type; ///< of the elements of all four weights' blobs, default FOVEA_F32. Those of 16 bits
+                                 ///< are made by fovea_pack_typed; the result has the bits of the same numbers as f32
 };
 /// Sets the defaults: FOVEA_MHA_PROJECT, scale 1/sqrt(d), unbounded windows, everything else 0. size is sizeof(*desc).
 /// Always start with this call: a zeroed descriptor has scale 0 and windows of one key. Errors: NULL, STRUCT.

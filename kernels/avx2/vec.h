@@ -31,6 +31,16 @@ static inline fv_f32 fv_load(const float *p)
     return _mm256_loadu_ps(p);
 }
 
+static inline fv_f32 fv_load_bf16(const uint16_t *p)
+{
+    return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)p)), 16));
+}
+
+static inline fv_f32 fv_load_f16(const uint16_t *p)
+{
+    return _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)p));
+}
+
 static inline void fv_store(float *p, fv_f32 v)
 {
     _mm256_storeu_ps(p, v);

@@ -32,6 +32,16 @@ static inline fv_f32 fv_load(const float *p)
     return _mm512_loadu_ps(p);
 }
 
+static inline fv_f32 fv_load_bf16(const uint16_t *p)
+{
+    return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)p)), 16));
+}
+
+static inline fv_f32 fv_load_f16(const uint16_t *p)
+{
+    return _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)p));
+}
+
 static inline void fv_store(float *p, fv_f32 v)
 {
     _mm512_storeu_ps(p, v);

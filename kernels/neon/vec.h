@@ -42,6 +42,16 @@ static inline fv_f32 fv_load(const float *p)
     return vld1q_f32(p);
 }
 
+static inline fv_f32 fv_load_bf16(const uint16_t *p)
+{
+    return vreinterpretq_f32_u32(vshll_n_u16(vld1_u16(p), 16));
+}
+
+static inline fv_f32 fv_load_f16(const uint16_t *p)
+{
+    return vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(p)));
+}
+
 static inline void fv_store(float *p, fv_f32 v)
 {
     vst1q_f32(p, v);

@@ -4,45 +4,16 @@
 #include "fovea/gemm.h"
 #include "tests/support/engines.h"
 #include "tests/support/weights.h"
+#include "tests/unit/blob_bytes.h"
 
 #include <sys/mman.h>
 #include <unistd.h>
-
-enum { PANEL = 16, HEADER = 64, CHECKSUM = 40 };
 
 static struct fovea_engine *engines[TEST_ISAS];
 
 static size_t blob_bytes(size_t k, size_t n)
 {
     return HEADER + (n + PANEL - 1) / PANEL * PANEL * k * sizeof(float);
-}
-
-static void put(unsigned char *at, uint64_t value, int bytes)
-{
-    for (int i = 0; i < bytes; i++)
-        at[i] = (unsigned char)(value >> 8 * i);
-}
-
-static uint64_t mix(uint64_t sum, uint64_t word)
-{
-    sum ^= word;
-    return (sum << 29 | sum >> 35) * 0x9e3779b97f4a7c15u;
-}
-
-// Makes the checksum right.
-static void seal(unsigned char *blob, size_t bytes)
-{
-    uint64_t sums[8] = {1, 2, 3, 4, 5, 6, 7, 8}, sum = 0;
-    put(blob + CHECKSUM, 0, 8);
-    for (size_t i = 0; i < bytes / 8; i++) {
-        uint64_t word = 0;
-        for (int byte = 7; byte >= 0; byte--)
-            word = word << 8 | blob[8 * i + (size_t)byte];
-        sums[i % 8] = mix(sums[i % 8], word);
-    }
-    for (int i = 0; i < 8; i++)
-        sum = mix(sum, sums[i]);
-    put(blob + CHECKSUM, sum, 8);
 }
 
 // b is k x n, in rows.

@@ -33,6 +33,9 @@ static void test_gemm_lines(void)
     SAYS(gemm, " f32 nt ", (d.trans_b = FOVEA_TRANS, d.ldb = 50));
     SAYS(gemm, " f32 tn ", (d.trans_a = FOVEA_TRANS, d.lda = 40));
     SAYS(gemm, " f32 n packed ", (d.b_packed = 1, d.trans_b = FOVEA_TRANS));
+    SAYS(gemm, " f32 n packed bf16 ", (d.b_packed = 1, d.b_type = FOVEA_BF16));
+    SAYS(gemm, ", packed B, widened on the way, ", (d.b_packed = 1, d.b_type = FOVEA_F16));
+    SAYS(gemm, ", packed B, widened in registers, ", (d.m = 3, d.b_packed = 1, d.b_type = FOVEA_F16));
     SAYS(gemm, ", alpha 2,", d.alpha = 2);
     SAYS(gemm, ", beta -0.5,", d.beta = -0.5f);
     SAYS(gemm, ", gelu_tanh,", d.activation = FOVEA_ACTIVATION_GELU_TANH);

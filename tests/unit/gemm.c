@@ -8,6 +8,7 @@
 #include "fovea/gemm.h"
 #include "tests/check/bounds.h"
 #include "tests/check/check.h"
+#include "tests/check/half.h"
 #include "tests/check/oracle.h"
 #include "tests/support/engines.h"
 #include "tests/support/memory.h"
@@ -23,7 +24,8 @@ struct problem {
     bool alias; ///< the residual is C itself
     bool plain; ///< C = A B, and the profile's tiling
     const float *b;
-    float *c_before, *c; ///< of c_floats elements each
+    const uint16_t *halves; ///< b as elements of desc.b_type, if that has 16 bits
+    float *c_before, *c;    ///< of c_floats elements each
     size_t c_floats;
     bool exact; ///< values are such that the oracle applies
     char text[240];
@@ -67,7 +69,8 @@ static void draw_desc(struct problem *p, size_t m, size_t n, size_t k)
     d->lda = some_ld(rng, d->trans_a == FOVEA_TRANS ? d->m : k);
     d->ldb = some_ld(rng, d->trans_b == FOVEA_TRANS ? k : n);
     d->ldc = d->ldr = some_ld(rng, n);
-    d->b_packed = check_chance(rng, 40);
+    d->b_packed = check_chance(rng, 50);
+    d->b_type = d->b_packed ? (enum fovea_type)check_below(rng, FOVEA_F16 + 1) : FOVEA_F32;
     if (p->plain)
         return;
     d->alpha = some_factor(rng, 1);
@@ -78,6 +81,17 @@ static void draw_desc(struct problem *p, size_t m, size_t n, size_t k)
     p->alias = d->residual && check_chance(rng, 50);
     if (d->residual && !p->alias)
         d->ldr = some_ld(rng, n);
+}
+
+// Rounds B to elements of 16 bits.
+static const uint16_t *narrow(enum fovea_type type, float *b, size_t floats)
+{
+    uint16_t *const halves = test_memory(floats * sizeof *halves, TEST_HIGH);
+    for (size_t i = 0; i < floats; i++) {
+        halves[i] = half_of(type, b[i]);
+        b[i] = half_value(type, halves[i]);
+    }
+    return halves;
 }
 
 // Values of A, B, C and the vectors. Where alpha is 0, A and B are absent; where C is not read, it is full of NaN.
@@ -91,7 +105,10 @@ static void draw_values(struct problem *p)
     const size_t m = p->args.m, n = d->n, k = d->k;
     if (d->alpha != 0) {
         p->args.a = some_matrix(p, d->trans_a == FOVEA_TRANS ? extent(k, m, d->lda) : extent(m, k, d->lda), &source);
-        p->b = some_matrix(p, d->trans_b == FOVEA_TRANS ? extent(n, k, d->ldb) : extent(k, n, d->ldb), &source);
+        const size_t floats = d->trans_b == FOVEA_TRANS ? extent(n, k, d->ldb) : extent(k, n, d->ldb);
+        float *const b = some_matrix(p, floats, &source);
+        p->halves = d->b_type != FOVEA_F32 ? narrow(d->b_type, b, floats) : NULL;
+        p->b = b;
     }
     p->args.bias = !p->plain && check_chance(rng, 50) ? some_matrix(p, n, &source) : NULL;
     p->c_floats = extent(m, n, d->ldc);
@@ -112,9 +129,11 @@ static void place_b(struct problem *p, const struct fovea_engine *packer)
     if (!d->b_packed || d->alpha == 0)
         return;
     size_t bytes = 0;
-    CHECK(fovea_pack_size(d->k, d->n, &bytes) == FOVEA_OK, "%s", p->text);
+    CHECK(fovea_pack_size_typed(d->b_type, d->k, d->n, &bytes) == FOVEA_OK, "%s", p->text);
     void *const blob = test_memory(bytes, TEST_HIGH);
-    const enum fovea_status status = fovea_pack(packer, d->trans_b, d->k, d->n, p->b, d->ldb, blob, bytes);
+    const void *const source = p->halves != NULL ? (const void *)p->halves : p->b;
+    const enum fovea_status status =
+        fovea_pack_typed(packer, d->b_type, d->trans_b, d->k, d->n, source, d->ldb, blob, bytes);
     CHECK(status == FOVEA_OK, "%s: packing: %s", p->text, fovea_status_string(status));
     p->args.b = blob;
 }
@@ -126,8 +145,12 @@ static void describe(struct problem *p, uint64_t number)
              "case %llu: %zux%zux%zu of %zu rows, %c%c%s, ld %zu %zu %zu %zu, alpha %g, beta %g, act %d%s%s, tiling %u "
              "%u %u",
              (unsigned long long)number, p->args.m, d->n, d->k, d->m, d->trans_a ? 't' : 'n', d->trans_b ? 't' : 'n',
-             d->b_packed ? " packed" : "", d->lda, d->ldb, d->ldc, d->ldr, (double)d->alpha, (double)d->beta,
-             (int)d->activation, p->args.bias ? ", bias" : "",
+             !d->b_packed              ? ""
+             : d->b_type == FOVEA_F32  ? " packed"
+             : d->b_type == FOVEA_BF16 ? " packed bf16"
+                                       : " packed f16",
+             d->lda, d->ldb, d->ldc, d->ldr, (double)d->alpha, (double)d->beta, (int)d->activation,
+             p->args.bias ? ", bias" : "",
              p->alias      ? ", residual is C"
              : d->residual ? ", residual"
                            : "",
@@ -255,6 +278,7 @@ static void run_case(uint64_t number, size_t m, size_t n, size_t k)
     }
     if (p.desc.b_packed) { // unpacked is the same
         p.desc.b_packed = 0;
+        p.desc.b_type = FOVEA_F32;
         place_b(&p, scalar);
         run(&p, scalar, TEST_SERIAL);
         compare_bits(&p, expected, "scalar unpacked", TEST_SERIAL);
@@ -270,6 +294,7 @@ static void test_once(void)
     struct problem p = {.rng = {99}, .exact = true};
     draw_desc(&p, M, N, K);
     p.desc.b_packed = 0;
+    p.desc.b_type = FOVEA_F32;
     draw_values(&p);
     describe(&p, 99);
     struct fovea_engine *const engine = test_engine("scalar", NULL);

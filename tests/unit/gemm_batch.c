@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/unit/gemm_batch.c - a batch is its entries one by one, a gated GEMM is a plain one and a product, bit for bit.
 #include "fovea/fovea.h"
+#include "tests/check/half.h"
 #include "tests/support/engines.h"
 #include "tests/support/operator.h"
 #include "tests/support/weights.h"
@@ -89,6 +90,38 @@ static void test_beside(const struct fovea_engine *engine, const char *isa, size
     test_memory_reset();
 }
 
+// A blob for each entry, with elements of any type, with sums that wait for an epilogue; few rows and many.
+static void test_blobs(const struct fovea_engine *engine, const char *isa, enum fovea_type type, size_t m)
+{
+    enum { BATCH = 3, N = 150, K = 77, EACH = 2 * 16 * K * 160 }; // bytes, more than any of the blobs has
+    uint64_t rng = m + type;
+    struct fovea_gemm_desc d = FOVEA_GEMM_DESC_INIT;
+    d.m = m, d.n = N, d.ldc = d.ldr = N / 2, d.k = d.lda = K, d.b_packed = d.gated = d.residual = 1, d.b_type = type;
+    d.activation = FOVEA_ACTIVATION_SILU;
+    const float *const a = test_some(m * K * BATCH, 1, &rng), *const b = test_some(K * N * BATCH, 1, &rng);
+    const float *const before = test_some(m * N / 2 * BATCH, 1, &rng);
+    float *const one = clean(m * N / 2 * BATCH), *const all = clean(m * N / 2 * BATCH);
+    uint16_t *const halves = test_memory(K * N * sizeof *halves, TEST_HIGH);
+    char *const blobs = test_memory((size_t)EACH * BATCH, TEST_HIGH);
+    for (size_t e = 0; e < BATCH; e++) {
+        for (size_t i = 0; i < K * N; i++)
+            halves[i] = half_of(type, b[e * K * N + i]);
+        const void *const source = type == FOVEA_F32 ? (const void *)(b + e * K * N) : halves;
+        CHECK(!fovea_pack_typed(engine, type, FOVEA_NO_TRANS, K, N, source, N, blobs + e * EACH, EACH), "pack");
+        float *const c = memcpy(one + e * m * N / 2, before + e * m * N / 2, m * N / 2 * sizeof *c);
+        run(engine, &d, &(struct fovea_gemm_args){a + e * m * K, blobs + e * EACH, c, NULL, c, m}, TEST_SERIAL);
+    }
+    d.batch = BATCH, d.batch_a = m * K, d.batch_b = EACH / sizeof(float), d.batch_c = d.batch_r = m * N / 2;
+    for (int way = 0; way < TEST_WAYS; way++) {
+        memcpy(all, before, m * N / 2 * BATCH * sizeof *all);
+        run(engine, &d, &(struct fovea_gemm_args){a, blobs, all, NULL, all, m}, (enum test_way)way);
+        const size_t at = test_differ(one, all, m * N / 2 * BATCH);
+        CHECK(at == m * N / 2 * BATCH, "%s %s blobs of type %d, %zu rows: C[%zu]", isa, test_way_names[way], (int)type,
+              m, at);
+    }
+    test_memory_reset();
+}
+
 static void test_gated(const struct fovea_engine *engine, const char *isa, enum fovea_transpose trans_b, size_t m,
                        size_t pairs, size_t k, enum fovea_activation act)
 {
@@ -157,6 +190,9 @@ int main(void)
         for (size_t j = 0; j < sizeof shapes / sizeof *shapes; j++)
             for (int beside = 0; beside <= 1; beside++)
                 test_batch(engine, test_isas[i], &shapes[j], beside);
+        for (int type = FOVEA_F32; type <= FOVEA_F16; type++)
+            for (size_t m = 1; m <= 40; m += 13)
+                test_blobs(engine, test_isas[i], (enum fovea_type)type, m);
         for (int packed = 0; packed <= 1; packed++) {
             test_beside(engine, test_isas[i], 1, 17, 40, packed);
             test_beside(engine, test_isas[i], 9, 50, 300, packed);

@@ -1,0 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
+// kernels/avx512/widen_f16_f32.c - half precision elements as f32, on AVX-512.
+#include "kernels/avx512/vec.h"
+#include "kernels/common/widen_f16_f32.inc"

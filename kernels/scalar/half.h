@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// kernels/scalar/half.h - what 16-bit elements are as f32, and a product with panels of them: the definitions.
+#ifndef FOVEA_KERNELS_SCALAR_HALF_H
+#define FOVEA_KERNELS_SCALAR_HALF_H
+
+#include "kernels/kernel.h"
+#include <math.h>
+#include <string.h>
+
+/// bfloat16 is the upper half of an f32.
+static inline float from_bf16(uint16_t element)
+{
+    const uint32_t bits = (uint32_t)element << 16;
+    float x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+/// IEEE binary16: 5 bits of exponent, 10 of fraction.
+static inline float from_f16(uint16_t element)
+{
+    enum { FRACTION = 10, EXPONENT = 31, MORE = 23 - FRACTION, BIAS = 127 - 15, F32_EXPONENT = 255 };
+    const uint32_t sign = (uint32_t)(element & 0x8000) << 16, exponent = element >> FRACTION & EXPONENT;
+    const uint32_t fraction = element & ((1u << FRACTION) - 1);
+    if (exponent == 0) { // zero and denormals: multiples of 2^-24
+        const float magnitude = (float)fraction * 0x1p-24f;
+        return sign != 0 ? -magnitude : magnitude;
+    }
+    const uint32_t bits = sign | (exponent == EXPONENT ? F32_EXPONENT : exponent + BIAS) << 23 | fraction << MORE;
+    float x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+static inline void half_gemm(const struct fovea_gemm_half_tile *tile, float (*from)(uint16_t))
+{
+    for (size_t i = 0; i < tile->m; i++) {
+        for (size_t j = 0; j < tile->n; j++) {
+            const float *const a = tile->a + i;
+            const uint16_t *const b = tile->b + (ptrdiff_t)(j / FOVEA_PANEL) * tile->b_panel + j % FOVEA_PANEL;
+            float acc = 0.0f;
+            for (size_t p = 0; p < tile->k; p++) {
+                acc = fmaf(a[(ptrdiff_t)p * tile->a_k], from(b[p * FOVEA_PANEL]), acc);
+            }
+            tile->c[(ptrdiff_t)i * tile->c_row + (ptrdiff_t)j] = acc;
+        }
+    }
+}
+
+#endif
