@@ -165,6 +165,7 @@ static enum fovea_status plan_attention(const struct fovea_part_of *of, struct m
     attention.kv_heads = plan->kv_heads;
     attention.q_len = desc->q_len;
     attention.kv_len = desc->kv_len;
+    attention.rows = desc->rows;
     attention.qk_dim = desc->qk_dim;
     attention.v_dim = desc->v_dim;
     attention.scoring = desc->scoring;

@@ -170,6 +170,15 @@ static void run_call(const struct fovea_attention_layout *plan, const struct fov
     }
 }
 
+// Where the states of an entry of a ragged batch begin: behind those of the queries before it. Entries that are not
+// decoded have none, so these are no more than `few` for each entry.
+static float *entry_states(const struct fovea_attention_layout *plan, const struct fovea_attention_args *args, size_t b,
+                           float *shared)
+{
+    const size_t before = (size_t)args->q_starts[b] - args->q_starts[0];
+    return shared + fovea_min(before, b * plan->few) * plan->query_floats;
+}
+
 // Runs a task of one entry of a ragged batch.
 static void run_entry(const struct fovea_attention_layout *plan, const struct fovea_attention_args *args,
                       struct fovea_attention_at *at, void *shared, void *scratch, enum fovea_attention_phase phase,
@@ -178,7 +187,7 @@ static void run_entry(const struct fovea_attention_layout *plan, const struct fo
     size_t strides[4];
     const struct fovea_attention_args entry = fovea_attention_entry(plan, args, at->number, strides);
     at->grid.first = at->number;
-    run_call(plan, &entry, &at->grid, (float *)shared + at->number * plan->entry_floats, scratch, phase,
+    run_call(plan, &entry, &at->grid, entry_states(plan, args, at->number, shared), scratch, phase,
              task - (uint32_t)at->before);
 }
 

@@ -101,6 +101,9 @@ static enum fovea_status check_inputs(const struct fovea_attention_layout *plan,
     }
     // No entry has more than q_len queries: none where that is 0.
     FOVEA_TRY(check_ragged(plan, args, entries ? args->batch : 0, why));
+    const size_t rows =
+        args->q_starts != NULL ? (size_t)args->q_starts[args->batch] - args->q_starts[0] : args->batch * args->q_len;
+    FOVEA_REQUIRE_LIMITS("attention", why, {"the number of q's rows", rows, plan->rows});
     if (args->q_len == 0) {
         return FOVEA_OK;
     }
@@ -161,11 +164,12 @@ enum fovea_status fovea_attention_check_whole(const struct fovea_attention_layou
     return check_call(plan, args, false, NULL);
 }
 
-// Starts of other entries are not trusted: the rows of this entry must be before the last start.
+// Starts of other entries are not trusted: the rows of this entry must be between the first start and the last.
 enum fovea_status fovea_attention_check_entry(const struct fovea_attention_args *args, size_t b)
 {
     FOVEA_TRY(check_starts("q_starts", args->q_starts, b, b + 1, args->q_len, NULL));
-    FOVEA_CHECK(args->q_starts[b + 1] <= args->q_starts[args->batch], FOVEA_ERR_SHAPE);
+    FOVEA_CHECK(args->q_starts[b] >= args->q_starts[0] && args->q_starts[b + 1] <= args->q_starts[args->batch],
+                FOVEA_ERR_SHAPE);
     if (args->kv_starts == NULL) {
         return FOVEA_OK;
     }

@@ -101,14 +101,15 @@ void fovea_attention_say(const struct fovea_attention_layout *plan, char *text, 
                                        [FOVEA_INTO_L2_PARTS] = ", prefetched in parts"};
     const struct fovea_attention_desc *const d = &plan->desc;
     const struct fovea_why line = {text, size};
-    const struct fovea_asked pages = {d->page_keys != 0, "in pages of", (double)d->page_keys};
+    const struct fovea_asked asked[] = {{d->page_keys != 0, "in pages of", (double)d->page_keys},
+                                        {d->rows != 0, "rows", (double)d->rows}};
     struct fovea_attention_facts f;
     fovea_attention_facts(plan, &f);
     fovea_say(&line, "attention: batch %zu, heads %zu/%zu, %zux%zu, dims %zu and %zu, f32", d->batch, d->heads,
               d->kv_heads, d->q_len, d->kv_len, d->qk_dim, d->v_dim);
     fovea_attention_say_asked(d, &line);
     fovea_say_more(&line, ", k in %s", d->k_layout == FOVEA_K_PANELS ? "panels" : "rows");
-    fovea_say_asked(&line, &pages, 1);
+    fovea_say_asked(&line, asked, FOVEA_COUNT(asked));
     fovea_say_more(
         &line, "%s%s%s%s, kernel %s, %zu task%s of %zu row%s%s%s, shared %zu B, scratch %zu B",
         f.copy_k ? ", k copied" : "", f.copy_v ? ", v copied" : "", fetched(&f), into[f.blocks[0].into], f.kernel,

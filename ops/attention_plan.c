@@ -182,30 +182,41 @@ static enum fovea_status check_desc(const struct fovea_attention_desc *d, const 
     return check_masks(d, why);
 }
 
-// Counts the tasks of a call of q_len queries at the plan's kv_len, and the states that decoding keeps in shared
-// memory. Both are largest at the plan's capacities, except for a block that heads of fewer queries may have. The
-// states are a small part of the cache they are computed from: per 1024 keys and query head as many rows as do not use
-// prefill, fewer than 64.
-static enum fovea_status count(struct fovea_attention_layout *plan, size_t q_len, const struct fovea_why *why)
+static size_t splits_of(const struct fovea_attention_layout *plan)
+{
+    return fovea_max(fovea_ceil_div(plan->desc.kv_len, FOVEA_SPLIT), 1);
+}
+
+// Counts the tasks of a call whose entries have q_len queries, at the plan's kv_len. There are most at the plan's
+// capacities, except for a block that heads of fewer queries may have, and no more than one for each row and split.
+static enum fovea_status count(const struct fovea_attention_layout *plan, size_t q_len, const struct fovea_why *why)
 {
     const struct fovea_attention_desc *const d = &plan->desc;
-    size_t rows = 0, tasks = 0, bytes = 0;
+    size_t rows = 0;
     FOVEA_REQUIRE(fovea_mul(plan->group, q_len, &rows), FOVEA_ERR_OVERFLOW, why,
                   "attention: %zu heads of %zu queries do not fit in memory", plan->group, q_len);
     const struct fovea_attention_grid grid = fovea_attention_grid(plan, d->batch, q_len, d->kv_len);
     const size_t tiles = grid.tiles + (grid.prefill ? plan->group : 0);
-    FOVEA_REQUIRE(fovea_mul(d->batch, grid.heads, &tasks) && fovea_mul(tasks, tiles, &tasks) &&
-                      fovea_mul(tasks, grid.splits, &tasks) && tasks <= UINT32_MAX,
-                  FOVEA_ERR_OVERFLOW, why, "attention: more tasks than 32 bits count");
-    if (!grid.prefill) {
-        // A single split is finished where it is computed.
-        const size_t states = grid.splits > 1 ? grid.splits : 0;
-        FOVEA_REQUIRE(fovea_mul(d->batch * grid.heads, grid.rows, &bytes) && fovea_mul(bytes, states, &bytes) &&
-                          fovea_mul(bytes, plan->row_floats * sizeof(float), &bytes),
-                      FOVEA_ERR_OVERFLOW, why, "attention: the states of %zu splits do not fit in memory", grid.splits);
-        plan->work.shared_bytes = bytes;
-        plan->entry_floats = d->batch == 0 ? 0 : bytes / sizeof(float) / d->batch;
-    }
+    const size_t of_head = fovea_min(fovea_product(fovea_product(d->batch, tiles), grid.splits),
+                                     fovea_product(fovea_product(plan->group, plan->rows), splits_of(plan)));
+    FOVEA_REQUIRE(fovea_product(grid.heads, of_head) <= UINT32_MAX, FOVEA_ERR_OVERFLOW, why,
+                  "attention: more tasks than 32 bits count");
+    return FOVEA_OK;
+}
+
+// Counts the states that decoding keeps in shared memory. They are a small part of the cache they are computed from:
+// per 1024 keys and query head as many rows as do not use prefill, fewer than 64 of an entry.
+static enum fovea_status place_states(struct fovea_attention_layout *plan, const struct fovea_why *why)
+{
+    const struct fovea_attention_desc *const d = &plan->desc;
+    const size_t queries = fovea_min(plan->rows, fovea_product(d->batch, plan->few)), splits = splits_of(plan);
+    size_t floats = 0;
+    // A single split is finished where it is computed.
+    FOVEA_REQUIRE(fovea_mul(queries, d->heads, &floats) && fovea_mul(floats, splits > 1 ? splits : 0, &floats) &&
+                      fovea_mul(floats, plan->row_floats, &floats) &&
+                      fovea_mul(floats, sizeof(float), &plan->work.shared_bytes),
+                  FOVEA_ERR_OVERFLOW, why, "attention: the states of %zu splits do not fit in memory", splits);
+    plan->query_floats = queries == 0 ? 0 : floats / queries;
     return FOVEA_OK;
 }
 
@@ -271,13 +282,14 @@ enum fovea_status fovea_attention_make(const struct fovea_engine *engine, const 
         .group = own.kv_heads == 0 ? 0 : own.heads / own.kv_heads,
         .statistics = desc->statistics ? 3 : 0,
         .row_floats = 2 + (desc->statistics ? 2 : 0) + desc->v_dim,
+        .rows = fovea_min(fovea_product(desc->batch, desc->q_len), desc->rows != 0 ? desc->rows : SIZE_MAX),
     };
-    const size_t few = fovea_min(desc->q_len, plan->tuning->prefill - 1);
-    const bool prefills = desc->q_len > few;
+    plan->few = fovea_min(desc->q_len, plan->tuning->prefill - 1);
+    const bool prefills = desc->q_len > plan->few;
     plan->tiles_most = fovea_min(plan->tuning->tiles, FOVEA_ATTENTION_TILES_MAX);
     plan->blocks_most = FOVEA_ATTENTION_TILES_MAX;
     plan->tiles_most = prefills ? fovea_attention_grid(plan, desc->batch, desc->q_len, desc->kv_len).each_most : 1;
-    plan->blocks_most = fovea_attention_grid(plan, desc->batch, few, desc->kv_len).each_most;
+    plan->blocks_most = fovea_attention_grid(plan, desc->batch, plan->few, desc->kv_len).each_most;
     if (desc->scale == FOVEA_SCALE_DEFAULT) {
         plan->desc.scale = fovea_attention_default_scale(desc);
     }
@@ -286,8 +298,9 @@ enum fovea_status fovea_attention_make(const struct fovea_engine *engine, const 
     plan->threshold = (uint32_t)((double)desc->dropout * 0x1p32);
     plan->work.kind = FOVEA_PLAN_ATTENTION;
     lay_out(plan);
-    FOVEA_TRY(count(plan, few, why));
+    FOVEA_TRY(count(plan, plan->few, why));
     FOVEA_TRY(prefills ? count(plan, desc->q_len, why) : FOVEA_OK);
+    FOVEA_TRY(place_states(plan, why));
     return place_landmarks(plan, why);
 }
 

@@ -180,11 +180,11 @@ static enum fovea_status run_entries(const struct fovea_operator *kind, struct o
 }
 
 // Whether a plan allows this many queries, or a ragged batch with this total.
-static bool has_room(const struct fovea_attention_desc *d, uint64_t batch, uint64_t q_len)
+static bool has_room(const struct fovea_attention_layout *plan, uint64_t batch, uint64_t q_len)
 {
-    size_t all = 0;
-    const bool ragged = batch == 1 && d->batch != 0 && (!fovea_mul(d->batch, d->q_len, &all) || q_len <= all);
-    return ragged || (batch <= d->batch && q_len <= d->q_len);
+    const struct fovea_attention_desc *const d = &plan->desc;
+    const bool ragged = batch == 1 && d->batch != 0;
+    return fovea_product(batch, q_len) <= plan->rows && (ragged || (batch <= d->batch && q_len <= d->q_len));
 }
 
 enum fovea_status fovea_attention_state_size(const void *plan, size_t batch, size_t q_len, size_t parts, size_t *bytes)
@@ -192,7 +192,7 @@ enum fovea_status fovea_attention_state_size(const void *plan, size_t batch, siz
     FOVEA_CHECK(plan != NULL && bytes != NULL, FOVEA_ERR_NULL);
     FOVEA_CHECK(fovea_is_plan(plan, FOVEA_PLAN_ATTENTION), FOVEA_ERR_STRUCT);
     const struct fovea_attention_desc *const d = &((const struct fovea_attention_layout *)plan)->desc;
-    FOVEA_CHECK(has_room(d, batch, q_len), FOVEA_ERR_SHAPE);
+    FOVEA_CHECK(has_room(plan, batch, q_len), FOVEA_ERR_SHAPE);
     FOVEA_CHECK(parts >= 2 && parts <= PARTS_MAX, FOVEA_ERR_VALUE);
     size_t n = batch;
     FOVEA_CHECK(fovea_mul(n, d->heads, &n) && fovea_mul(n, q_len, &n) && fovea_mul(n, d->v_dim + 2, &n) &&
@@ -230,7 +230,7 @@ static enum fovea_status check_state(const struct fovea_attention_layout *plan, 
     FOVEA_CHECK(memcmp(header->magic, magic, sizeof magic) == 0 && header->parts <= header->parts_max,
                 FOVEA_ERR_FORMAT);
     FOVEA_CHECK(header->heads == plan->desc.heads && header->v_dim == plan->desc.v_dim &&
-                    has_room(&plan->desc, header->batch, header->q_len),
+                    has_room(plan, header->batch, header->q_len),
                 FOVEA_ERR_SHAPE);
     size_t bytes = 0;
     FOVEA_CHECK(fovea_attention_state_size(plan, (size_t)header->batch, (size_t)header->q_len, header->parts_max,

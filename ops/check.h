@@ -60,6 +60,13 @@ static inline bool fovea_add(size_t a, size_t b, size_t *out)
     return !__builtin_add_overflow(a, b, out) && *out <= (size_t)PTRDIFF_MAX;
 }
 
+/// a * b, or SIZE_MAX where that does not fit.
+static inline size_t fovea_product(size_t a, size_t b)
+{
+    size_t c = 0;
+    return fovea_mul(a, b, &c) ? c : SIZE_MAX;
+}
+
 /// *bytes = the bytes from the first float to the end of the last one of a rows x cols matrix with leading dimension ld
 /// >= cols; 0 if empty. False if that does not fit.
 bool fovea_extent(size_t rows, size_t cols, size_t ld, size_t *bytes);

@@ -83,6 +83,9 @@ struct fovea_attention_desc {
     size_t batch, heads;
     size_t kv_heads;              ///< a divisor of heads: grouped queries; 0, the default: as many as heads
     size_t q_len, kv_len;         ///< capacities: the most queries and keys of a call
+    size_t rows;                  ///< The most queries of a call, of all entries together; 0, the default: batch x
+                                  ///< q_len. For ragged batches, which may have many entries and long ones, but not
+                                  ///< many long ones: shared memory is for so many.
     size_t qk_dim, v_dim;         ///< 1 to 512
     enum fovea_scoring scoring;   ///< default FOVEA_SCORING_DOT
     float scale;                  ///< default FOVEA_SCALE_DEFAULT; finite
@@ -180,10 +183,11 @@ FOVEA_API size_t fovea_attention_plan_size(void);
 /// profile and number of workers), so read it from each plan. It grows with batch, heads, q_len and kv_len up to a
 /// bound that depends on the head sizes: mostly below 1 MiB for 64 and 2 MiB for 128.
 ///
-/// Shared memory is needed if a call may have few queries (fewer than 12 to 16, or than the tuning profile says, at
-/// most 64), whose keys are then split among tasks. Per query head and 1024 keys it holds at most that many rows of
-/// dv + 2 floats (dv + 4 with statistics), and none for up to 1024 keys. A plan of more than 8 batch entries, which may
-/// be ragged, adds 8 bytes for every 8 entries before the last.
+/// Shared memory is needed if an entry of a call may have few queries (fewer than 12 to 16, or than the tuning profile
+/// says, at most 64), whose keys are then split among tasks. It holds dv + 2 floats (dv + 4 with statistics) for each
+/// such query, each query head and 1024 keys, and none for up to 1024 keys. All entries may have few queries, but no
+/// more than `rows` together. A plan of more than 8 batch entries, which may be ragged, adds 8 bytes for every 8
+/// entries before the last.
 ///
 /// Errors: NULL, STRUCT, ENUM, SHAPE, OVERFLOW, STRIDE, VALUE, ALIGN (plan).
 FOVEA_API enum fovea_status fovea_attention_plan(const struct fovea_engine *engine,
@@ -201,10 +205,10 @@ FOVEA_API enum fovea_status fovea_explain_attention_call(const void *plan, const
 /// scratch.
 ///
 /// Errors: NULL (a pointer that the descriptor requires; kv_starts without q_starts; live_count without live_heads),
-/// STRUCT (not a plan of attention), SHAPE (a size above the plan's, a live head >= H, starts that do not ascend or are
-/// too far apart), STRIDE and OVERFLOW (batch_strides, or the rows of a ragged batch together), ALIGN (shared, scratch;
-/// kv_begin), VALUE (live_heads that do not ascend, an argument that the descriptor did not ask for, no workers),
-/// UNSUPPORTED (kv_starts with panels, pages or kv_begin), ENUM (eval).
+/// STRUCT (not a plan of attention), SHAPE (a size above the plan's, more queries than its `rows`, a live head >= H,
+/// starts that do not ascend or are too far apart), STRIDE and OVERFLOW (batch_strides, or the rows of a ragged batch
+/// together), ALIGN (shared, scratch; kv_begin), VALUE (live_heads that do not ascend, an argument that the descriptor
+/// did not ask for, no workers), UNSUPPORTED (kv_starts with panels, pages or kv_begin), ENUM (eval).
 ///
 /// Accuracy, against exact arithmetic on the same inputs, with u = 2^-24: let D be the largest error of a score that
 /// the row sees, (d + 3) u |scale| sum |q k| + u |s|, plus 7 u |s| with a softcap, plus u |s| with ALiBi (positions

@@ -153,10 +153,10 @@ struct fovea_mha_args {
 FOVEA_API size_t fovea_mha_plan_size(void);
 /// Validates the descriptor and fills plan. The engine must outlive it. Shared memory holds the projections at
 /// capacity, 4 B (d + dv) (H q_len + Hkv projected keys) bytes, where `rows` limits B times a length; with out_dropout
-/// 4 B q_len out_width more; with need_weights 4 B H q_len more; plus what attention and products need. A plan is never
-/// written again: several calls may use it at once, each with its own shared and scratch and, if it appends, its own
-/// cache. Errors: NULL, STRUCT, ENUM, SHAPE, OVERFLOW, VALUE (scale, softcap, dropout, out_dropout, page_keys), ALIGN
-/// (plan).
+/// 4 B q_len out_width more; with need_weights 4 B H q_len more; plus what attention, for so many rows, and products
+/// need. A plan is never written again: several calls may use it at once, each with its own shared and scratch and, if
+/// it appends, its own cache. Errors: NULL, STRUCT, ENUM, SHAPE, OVERFLOW, VALUE (scale, softcap, dropout, out_dropout,
+/// page_keys), ALIGN (plan).
 FOVEA_API enum fovea_status fovea_mha_plan(const struct fovea_engine *engine, const struct fovea_mha_desc *desc,
                                            void *plan);
 /// Writes one line that says what a plan would do, or why there is none. Returns what fovea_mha_plan would. The line is

@@ -217,19 +217,22 @@ static void test_pages(uint32_t page_keys, bool rotary)
     test_memory_reset();
 }
 
-// Memory is of the rows of a call, not of batch x len.
-static void test_memory_of_rows(void)
+// Memory is of the rows of a call, not of batch x len; so are the states of attention, of which several splits of keys
+// have one each.
+static void test_memory_of_rows(size_t kv_len, size_t states)
 {
     struct fovea_work *const plan = test_memory(fovea_layer_plan_size(), TEST_HIGH);
     size_t bytes[2];
     for (size_t i = 0; i < 2; i++) {
         struct layer_case c;
         draw_case(CAUSAL, FOVEA_NORM_PRE, false, &c);
-        c.desc.rows = (i + 1) * 160; // of whole cache lines each
+        c.desc.kv_len = kv_len;
+        c.desc.rows = (i + 1) * 32; // of whole cache lines each
         CHECK(!fovea_layer_plan(engines[0], &c.desc, plan), "plan");
         bytes[i] = plan->shared_bytes;
     }
-    const size_t expected = 160 * sizeof(float) * (WIDTH + FFN + (HEADS + KV_HEADS) * (D + DV));
+    const size_t floats = WIDTH + FFN + (HEADS + KV_HEADS) * (D + DV) + states * HEADS * (DV + 2);
+    const size_t expected = 32 * sizeof(float) * floats;
     CHECK(bytes[1] - bytes[0] == expected, "%zu and %zu bytes, not %zu between them", bytes[0], bytes[1], expected);
     test_memory_reset();
 }
@@ -237,7 +240,8 @@ static void test_memory_of_rows(void)
 int main(void)
 {
     test_engines(engines);
-    test_memory_of_rows();
+    test_memory_of_rows(CAPACITY, 0);
+    test_memory_of_rows(3000, 3);
     for (int kind = 0; kind < KINDS; kind++)
         for (int i = 0; i < 4; i++)
             test_cache((enum kind)kind, i & 1 ? FOVEA_NORM_PRE : FOVEA_NORM_POST, (i & 2) != 0);
