@@ -55,15 +55,15 @@ static struct fovea_attention_args attention(const struct mha_plan *plan, const 
         .batch = args->batch, .q_len = args->q_len, .kv_len = fovea_mha_seen_keys(plan, args)};
     a.q = activation(shared, plan->q);
     a.out = activation(shared, plan->o);
+    a.q_starts = args->q_len != 0 ? args->starts : NULL;
     if (desc->keys == FOVEA_MHA_PROJECT) {
         a.k = activation(shared, plan->k);
         a.v = activation(shared, plan->v);
-        a.kv_starts = args->starts;
+        a.kv_starts = a.q_starts;
     } else {
         a.k = desc->page_keys != 0 ? args->pool->k : args->cache->k;
         a.v = desc->page_keys != 0 ? args->pool->v : args->cache->v;
     }
-    a.q_starts = args->starts;
     a.pages = args->pages;
     a.pages_batch = args->pages_batch;
     a.q_offset = (int64_t)args->position;

@@ -49,10 +49,10 @@ struct mha_plan {
     } rotate[2]; ///< with rotary_dim: q, k
 };
 
-/// Number of rows of query of a call, of all sequences.
+/// Number of rows of query of a call, of all sequences. Without queries the rows of a ragged batch are those of key.
 static inline size_t fovea_mha_q_rows(const struct fovea_mha_args *args)
 {
-    return args->starts != NULL ? args->starts[args->batch] : args->batch * args->q_len;
+    return args->starts != NULL && args->q_len != 0 ? args->starts[args->batch] : args->batch * args->q_len;
 }
 
 /// Number of rows of keys that a call projects.

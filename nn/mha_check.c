@@ -126,7 +126,7 @@ static enum fovea_status check_position(const struct mha_plan *plan, const struc
     const struct fovea_mha_desc *const d = &plan->desc;
     const bool appends = d->keys == FOVEA_MHA_APPEND;
     const size_t position = args->positions ? args->positions[b] : args->position, all = d->rotary_positions;
-    const size_t news = fovea_mha_news(args, b), queries = args->starts ? news : args->q_len;
+    const size_t news = fovea_mha_news(args, b), queries = args->starts && args->q_len ? news : args->q_len;
     FOVEA_REQUIRE(position <= PTRDIFF_MAX - news, FOVEA_ERR_SHAPE, why, "%s: %s is too large", whole,
                   place_of(args, b).name);
     FOVEA_REQUIRE(!appends || position + news <= d->kv_len, FOVEA_ERR_SHAPE, why,
@@ -144,16 +144,18 @@ static enum fovea_status check_starts(const struct mha_plan *plan, const struct 
                                       const struct fovea_why *why)
 {
     const uint32_t *const starts = args->starts;
+    const bool fills = args->q_len == 0 && plan->desc.keys != FOVEA_MHA_CACHED; // rows are keys alone
+    const size_t most = fills ? args->kv_len : args->q_len;
     FOVEA_REQUIRE(starts[0] == 0, FOVEA_ERR_SHAPE, why, "%s: args.starts[0] is %u, not 0", whole, (unsigned)starts[0]);
     for (size_t b = 0; b < args->batch; b++) {
         FOVEA_REQUIRE(starts[b] <= starts[b + 1], FOVEA_ERR_SHAPE, why,
                       "%s: args.starts[%zu] is %u, below the %u before it", whole, b + 1, (unsigned)starts[b + 1],
                       (unsigned)starts[b]);
-        FOVEA_REQUIRE(starts[b + 1] - starts[b] <= args->q_len, FOVEA_ERR_SHAPE, why,
-                      "%s: entry %zu has %u rows, more than args.q_len, %zu", whole, b,
-                      (unsigned)(starts[b + 1] - starts[b]), args->q_len);
+        FOVEA_REQUIRE(starts[b + 1] - starts[b] <= most, FOVEA_ERR_SHAPE, why,
+                      "%s: entry %zu has %u rows, more than args.%s, %zu", whole, b,
+                      (unsigned)(starts[b + 1] - starts[b]), fills ? "kv_len" : "q_len", most);
     }
-    FOVEA_REQUIRE(plan->desc.keys == FOVEA_MHA_CACHED || args->kv_len == args->q_len, FOVEA_ERR_SHAPE, why,
+    FOVEA_REQUIRE(fills || plan->desc.keys == FOVEA_MHA_CACHED || args->kv_len == args->q_len, FOVEA_ERR_SHAPE, why,
                   "%s: args.kv_len is %zu, but args.q_len %zu: in a ragged batch a row is a query and a key", whole,
                   args->kv_len, args->q_len);
     FOVEA_REQUIRE(plan->desc.keys != FOVEA_MHA_APPEND || args->positions, FOVEA_ERR_NULL, why,
@@ -254,7 +256,7 @@ enum fovea_status fovea_explain_mha_call(const void *plan, const struct fovea_mh
     const struct fovea_why why = {text, text_size};
     FOVEA_TRY(fovea_mha_check(plan, args, "mha", &why));
     const struct fovea_asked asked[] = {
-        {args->starts != NULL, "rows", args->starts ? (double)fovea_mha_q_rows(args) : NAN},
+        {args->starts != NULL, "rows", args->starts ? (double)args->starts[args->batch] : NAN},
         {args->slopes != NULL, "ALiBi", NAN},
         {args->sinks != NULL, "sinks", NAN},
         {args->live_heads != NULL, "live heads", (double)args->live_count},

@@ -113,7 +113,7 @@ struct fovea_layer_args {
     /// If cached: caches with the plan's key heads and dims. self_cache holds kv_len keys for at least batch sequences;
     /// self-attention appends len keys to it at position or positions. cross_cache holds the plan's memory_len keys for
     /// at least batch / beams memories; fill it with fovea_mha (FOVEA_MHA_APPEND at position 0, no queries, the weights
-    /// of cross_attention).
+    /// of cross_attention; with starts memories of different lengths in one call).
     const struct fovea_kv_cache *self_cache, *cross_cache;
     const struct fovea_kv_pages *self_pool; ///< with page_keys, in place of self_cache; pages as in fovea_mha_args
     const uint32_t *pages;

@@ -68,6 +68,8 @@ static void test_attention_errors(void)
                   "mha: the number of query's rows is 10, more than the plan's 7");
     BAD_ARGS_TOLD((wrong.starts = NULL, wrong.q_len = 0), FOVEA_ERR_SHAPE,
                   "mha: the number of key's rows is 10, more than the plan's 7");
+    BAD_ARGS_TOLD((wrong.q_len = 0, wrong.kv_len = L - 1), FOVEA_ERR_SHAPE,
+                  "mha: entry 0 has 5 rows, more than args.kv_len, 4");
     static const size_t far[B] = {9, CAPACITY - 1};
     BAD_ARGS_TOLD(wrong.positions = far, FOVEA_ERR_SHAPE,
                   "mha: 2 keys at position 19 of entry 1: more than the cache's 20");
@@ -91,6 +93,10 @@ static void test_attention_errors(void)
     BAD_POOL(bad_pool.pages = SIZE_MAX, FOVEA_ERR_OVERFLOW);
     CHECK(!fovea_mha(r.plan, &args, r.shared, r.scratch, NULL), "the good call");
     says_rows(&r);
+    char text[FOVEA_EXPLAIN_BYTES] = "";
+    wrong = args, wrong.q_len = 0, wrong.query = NULL, wrong.out = NULL; // its rows are keys
+    CHECK(!fovea_mha(r.plan, &wrong, r.shared, r.scratch, NULL), "no queries");
+    CHECK(!fovea_explain_mha_call(r.plan, &wrong, text, sizeof text) && strstr(text, ", rows 7"), "%s", text);
     static const uint32_t none[B + 1] = {0};
     struct fovea_mha_args empty = args; // has neither queries nor keys
     empty.starts = none, empty.query = empty.key = empty.value = NULL, empty.out = NULL;
