@@ -44,8 +44,8 @@ static void check_limited(const struct call *call, const struct fovea_engine *en
     pthread_t id;
     CHECK(pthread_create(&id, NULL, run_limited, &limited) == 0, "no thread");
     pthread_join(id, NULL);
-    CHECK(test_differ(expected, call->c, call->c_floats) == call->c_floats, "%s of %d x %d x %d in %zu bytes",
-          call->vector ? "gemv" : "gemm", call->m, call->n, call->k, bytes);
+    CHECK_SAME(expected, call->c, call->c_floats, "%s of %d x %d x %d in %zu bytes", call->vector ? "gemv" : "gemm",
+               call->m, call->n, call->k, bytes);
     memcpy(call->c, before, call->c_floats * sizeof *before);
     free(before);
     free(expected);
@@ -114,7 +114,7 @@ static void bounded(const struct fovea_engine *engine)
         float *const expected = call_expect(&call, engine);
         largest = 0;
         call_run(&call);
-        CHECK(test_differ(expected, c, c_floats) == c_floats, "side %d", side);
+        CHECK_SAME(expected, c, c_floats, "side %d", side);
         CHECK(largest <= (size_t)64 << 20, "a buffer of %zu bytes", largest);
         free(expected);
     }

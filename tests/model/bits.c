@@ -58,9 +58,7 @@ static void decode(struct fovea_transformer *model, const struct fovea_executor 
 
 static void compare(const char *what, const float *expected, const float *got)
 {
-    const size_t n = BATCH * target_len * config.target_vocab, at = test_differ(expected, got, n);
-    CHECK(at == n, "%s: log-probability %zu of %zu is %a, expected %a", what, at, n, (double)got[at % n],
-          (double)expected[at % n]);
+    CHECK_SAME(expected, got, BATCH * target_len * config.target_vocab, "log-probabilities, %s", what);
 }
 
 // Step by step with caches: position p of every sequence must give the bits of the whole.

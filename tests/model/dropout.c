@@ -55,7 +55,7 @@ static void decode(struct fovea_transformer *model, const struct fovea_executor 
 
 static void same(const char *what, const float *expected, const float *got)
 {
-    CHECK(test_differ(expected, got, COUNT) == COUNT, "%s: other bits", what);
+    CHECK_SAME(expected, got, COUNT, "%s", what);
 }
 
 // ---- The same from layers -------------------------------------------------------------------------------------------

@@ -54,11 +54,7 @@ static enum fovea_status run_tasks(const struct test_operator *op, const void *p
     for (uint32_t phase = 0; phase < work->phases && status == FOVEA_OK; phase++) {
         const uint32_t count = op->tasks(plan, args, phase);
         uint32_t *const order = test_alloc(count * sizeof *order);
-        for (uint32_t i = 0; i < count; i++) { // Fisher-Yates, inside out
-            const uint32_t j = test_below(&seed, i + 1);
-            order[i] = order[j];
-            order[j] = i;
-        }
+        test_shuffle(order, count, &seed);
         for (uint32_t i = 0; i < count && status == FOVEA_OK; i++) {
             memset(scratch, 0xff, work->scratch_bytes);
             status = op->task(plan, args, shared, scratch, phase, order[i]);

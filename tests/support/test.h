@@ -45,6 +45,16 @@ static inline uint32_t test_below(uint64_t *state, uint32_t n)
     return (uint32_t)(test_random(state) % n);
 }
 
+/// The numbers below count in a random order (Fisher-Yates, inside out).
+static inline void test_shuffle(uint32_t *order, uint32_t count, uint64_t *state)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        const uint32_t j = test_below(state, i + 1);
+        order[i] = order[j];
+        order[j] = i;
+    }
+}
+
 /// In [-1, 1), exact in f32.
 static inline float test_float(uint64_t *state)
 {
@@ -59,6 +69,23 @@ static inline size_t test_differ(const float *a, const float *b, size_t n)
             return i;
     return n;
 }
+
+/// That n floats have the same bits, by test_differ. A failure says which differs first and, by the printf-like rest,
+/// whose they are.
+#define CHECK_SAME(expected, got, n, ...)                                                                              \
+    do {                                                                                                               \
+        const float *const expected_ = (expected), *const got_ = (got);                                                \
+        const size_t n_ = (n), at_ = test_differ(expected_, got_, n_);                                                 \
+        if (at_ == n_) {                                                                                               \
+            test_passed++;                                                                                             \
+        } else {                                                                                                       \
+            test_failed++;                                                                                             \
+            fprintf(stderr, "FAIL %s:%d: %s: ", __FILE__, __LINE__, #got);                                             \
+            fprintf(stderr, __VA_ARGS__);                                                                              \
+            fprintf(stderr, ": element %zu of %zu is %a, expected %a\n", at_, n_, (double)got_[at_],                   \
+                    (double)expected_[at_]);                                                                           \
+        }                                                                                                              \
+    } while (0)
 
 /// FNV-1a of floats' bits, to compare machines with one another.
 static inline uint64_t test_hash(const float *x, size_t n)

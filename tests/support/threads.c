@@ -36,11 +36,7 @@ static void parallel_for(void *state, uint32_t count, void (*body)(void *arg, ui
 {
     struct test_threads *const threads = state;
     uint32_t *const order = test_alloc(count * sizeof *order);
-    for (uint32_t i = 0; i < count; i++) { // Fisher-Yates, inside out
-        const uint32_t j = test_below(&threads->seed, i + 1);
-        order[i] = order[j];
-        order[j] = i;
-    }
+    test_shuffle(order, count, &threads->seed);
     struct phase phase = {order, count, 0, body, arg};
     struct worker workers[WORKERS_MAX];
     pthread_t ids[WORKERS_MAX];

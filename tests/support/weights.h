@@ -25,15 +25,23 @@ static inline float *test_seeded(size_t n, uint64_t seed)
     return test_some(n, 1, &seed);
 }
 
+/// The blob of a matrix of k x n, as fovea_pack takes it.
+static inline const void *test_pack(const struct fovea_engine *engine, enum fovea_transpose trans, size_t k, size_t n,
+                                    const float *b, size_t ld)
+{
+    size_t bytes = 0;
+    CHECK(!fovea_pack_size(k, n, &bytes), "the size of %zu x %zu", k, n);
+    void *const blob = test_memory(bytes, TEST_HIGH);
+    const enum fovea_status status = fovea_pack(engine, trans, k, n, b, ld, blob, bytes);
+    CHECK(!status, "packing %zu x %zu: %s", k, n, fovea_status_string(status));
+    return blob;
+}
+
 /// The blob of a Linear's weight, [outputs, inputs].
 static inline const void *test_packed(const struct fovea_engine *engine, const float *weight, size_t inputs,
                                       size_t outputs)
 {
-    size_t bytes;
-    CHECK(!fovea_pack_size(inputs, outputs, &bytes), "size");
-    void *const blob = test_memory(bytes, TEST_HIGH);
-    CHECK(!fovea_pack(engine, FOVEA_TRANS, inputs, outputs, weight, inputs, blob, bytes), "pack");
-    return blob;
+    return test_pack(engine, FOVEA_TRANS, inputs, outputs, weight, inputs);
 }
 
 /// A Linear that keeps the size of its inputs, roughly.

@@ -105,17 +105,14 @@ static void run_case(uint64_t number, size_t work)
         const enum test_way ways[] = {TEST_SERIAL, number % 4 < 2 ? TEST_THREADS : TEST_TASKS};
         for (size_t w = i == 0 ? 1 : 0; w < 2; w++) {
             const struct result got = run(&c, w == 0 ? fetching[i] : engines[i], ways[w]);
-            const size_t at = test_differ(expected.out, got.out, c.out_floats);
-            CHECK(at == c.out_floats, "%s: %s %s: out[%zu] is %a, expected %a", c.text, test_isas[i],
-                  test_way_names[ways[w]], at, (double)got.out[at], (double)expected.out[at]);
             const size_t rows = c.desc.statistics ? c.args.batch * c.desc.heads * c.args.q_len : 0;
-            CHECK(test_differ(expected.entropy, got.entropy, rows) == rows &&
-                      test_differ(expected.largest, got.largest, rows) == rows &&
-                      test_differ(expected.top, got.top, rows) == rows,
-                  "%s: %s %s: statistics differ", c.text, test_isas[i], test_way_names[ways[w]]);
-            const size_t row = test_differ(expected.lse, got.lse, c.lse_floats);
-            CHECK(row == c.lse_floats, "%s: %s %s: lse[%zu] is %a, expected %a", c.text, test_isas[i],
-                  test_way_names[ways[w]], row, (double)got.lse[row], (double)expected.lse[row]);
+            char what[640];
+            snprintf(what, sizeof what, "%s: %s %s", c.text, test_isas[i], test_way_names[ways[w]]);
+            CHECK_SAME(expected.out, got.out, c.out_floats, "%s", what);
+            CHECK_SAME(expected.lse, got.lse, c.lse_floats, "%s", what);
+            CHECK_SAME(expected.entropy, got.entropy, rows, "%s", what);
+            CHECK_SAME(expected.largest, got.largest, rows, "%s", what);
+            CHECK_SAME(expected.top, got.top, rows, "%s", what);
         }
     }
     test_memory_reset();

@@ -97,9 +97,7 @@ static void clear_cache(void)
 
 static void compare(const char *isa, const char *what, size_t cut)
 {
-    const size_t n = len * HEADS * DV, at = test_differ(expected, out, n);
-    CHECK(at == n, "%s, %s %zu: row %zu is %a, expected %a", isa, what, cut, at / (HEADS * DV), (double)out[at % n],
-          (double)expected[at % n]);
+    CHECK_SAME(expected, out, len * HEADS * DV, "%s, %s %zu", isa, what, cut);
 }
 
 // Two calls, the second beginning at `cut`.

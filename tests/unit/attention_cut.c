@@ -33,11 +33,9 @@ static struct result new_result(const struct attention_case *c, size_t rows)
 static void compare(const struct attention_case *c, const struct result *expected, const struct result *got,
                     size_t rows, int e, const char *what)
 {
-    for (int k = 0; k < KINDS; k++) {
-        const size_t n = rows * width(c, (enum kind)k), at = test_differ(expected->of[k], got->of[k], n);
-        CHECK(at == n, "%s: %s, %s: %s[%zu] is %a, expected %a", c->text, test_isas[e], what, kind_names[k], at,
-              (double)got->of[k][at], (double)expected->of[k][at]);
-    }
+    for (int k = 0; k < KINDS; k++)
+        CHECK_SAME(expected->of[k], got->of[k], rows * width(c, (enum kind)k), "%s: %s, %s: %s", c->text, test_isas[e],
+                   what, kind_names[k]);
 }
 
 // One plan for many pieces: its memory, and what a piece has of its own.

@@ -125,9 +125,8 @@ static void compare(struct attention_case *c, const char *what, const float *exp
         memcpy(out, c->out_before, c->out_floats * sizeof *out);
         c->args.out = out;
         const enum fovea_status status = test_run(&test_attention, engines[e], &c->desc, &c->args, TEST_TASKS, 1);
-        const size_t at = test_differ(expected, out, c->out_floats);
-        CHECK(status == FOVEA_OK && at == c->out_floats, "%s: %s, %s: out[%zu] is %a, expected %a", c->text, what,
-              test_isas[e], at, (double)out[at], (double)expected[at]);
+        CHECK(!status, "%s: %s, %s: %s", c->text, what, test_isas[e], fovea_status_string(status));
+        CHECK_SAME(expected, out, c->out_floats, "%s: %s, %s", c->text, what, test_isas[e]);
     }
 }
 

@@ -87,11 +87,7 @@ static struct pool make_pool(struct attention_case *c)
     p.v = test_floats(p.pages * p.v_strides.batch, TEST_LOW);
     p.table = test_memory(c->args.batch * p.pages_each * sizeof *p.table, TEST_HIGH);
     uint32_t *const order = test_memory(p.pages * sizeof *order, TEST_HIGH); // pages in a shuffled order
-    for (uint32_t i = 0; i < p.pages; i++) {
-        const size_t j = check_below(rng, i + 1);
-        order[i] = order[j];
-        order[j] = i;
-    }
+    test_shuffle(order, (uint32_t)p.pages, &rng->state);
     bool *const used = test_memory(p.pages * sizeof *used, TEST_HIGH);
     memset(used, 0, p.pages * sizeof *used);
     for (size_t b = 0; b < c->args.batch; b++)
@@ -128,9 +124,9 @@ static void compare(const struct attention_case *c, const struct result *expecte
                     const char *what, int e)
 {
     for (int k = 0; k <= last; k++) {
-        const size_t n = count_of(c, (enum kind)k), at = test_differ(expected->of[k], got->of[k], n);
-        CHECK(at == n, "%s: pages of %zu, %s: %s: %s[%zu] differs", c->text, c->desc.page_keys, test_isas[e], what,
-              kind_names[k], at);
+        const size_t n = count_of(c, (enum kind)k);
+        CHECK_SAME(expected->of[k], got->of[k], n, "%s: pages of %zu, %s: %s: %s", c->text, c->desc.page_keys,
+                   test_isas[e], what, kind_names[k]);
         compared[k] += n;
     }
 }

@@ -54,9 +54,8 @@ static void run_case(uint64_t number)
                 draw_numbers(&c.rng, &test_tuning(engines[e])->attention[j]);
             test_set_workers(engines[e], 1 + (uint32_t)check_below(&c.rng, WORKERS_MAX));
             const struct result got = run(&c, e, (enum test_way)check_below(&c.rng, TEST_WAYS));
-            CHECK(test_differ(expected.out, got.out, c.out_floats) == c.out_floats &&
-                      test_differ(expected.lse, got.lse, rows) == rows,
-                  "%s: %s: profile %d differs", c.text, test_isas[e], i);
+            CHECK_SAME(expected.out, got.out, c.out_floats, "%s: %s: profile %d", c.text, test_isas[e], i);
+            CHECK_SAME(expected.lse, got.lse, rows, "%s: %s: profile %d", c.text, test_isas[e], i);
             compared[e]++;
         }
     }

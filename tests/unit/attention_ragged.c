@@ -53,10 +53,10 @@ static void run_case(uint64_t seed)
         d.rows = (seed + (uint64_t)e) % 2 ? t.q_starts[t.entries] : 0; // memory for these, or for any
         const enum fovea_status status = test_run(&test_attention, engines[e], &d, &args, way, seed);
         CHECK(!status, "%s", fovea_status_string(status));
-        const size_t n = t.q_starts[t.entries] * HEADS, at = test_differ(expected.out, got.out, n * DV);
-        CHECK(at == n * DV && test_differ(expected.lse, got.lse, n) == n,
-              "seed %llu, keys %d, %s, %s: out[%zu] differs", (unsigned long long)seed, (int)t.keys, test_isas[e],
-              test_way_names[way], at);
+        const size_t n = t.q_starts[t.entries] * HEADS;
+        CHECK_SAME(expected.out, got.out, n * DV, "seed %d, keys %d, %s, %s", (int)seed, (int)t.keys, test_isas[e],
+                   test_way_names[way]);
+        CHECK_SAME(expected.lse, got.lse, n, "seed %d, keys %d, %s", (int)seed, (int)t.keys, test_isas[e]);
     }
     test_memory_reset();
 }

@@ -106,9 +106,8 @@ static void compare(const struct batch *t, const struct result *expected, const 
                     const char *what)
 {
     for (int k = first; k <= last; k++) {
-        const size_t n = count_of(t, (enum kind)k), at = test_differ(expected->of[k], got->of[k], n);
-        CHECK(at == n, "%s: keys %d: %s[%zu] is %a, expected %a", what, (int)t->keys, kind_names[k], at,
-              (double)got->of[k][at % n], (double)expected->of[k][at % n]);
+        const size_t n = count_of(t, (enum kind)k);
+        CHECK_SAME(expected->of[k], got->of[k], n, "%s: keys %d: %s", what, (int)t->keys, kind_names[k]);
         compared[k] += n;
     }
 }

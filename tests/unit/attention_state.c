@@ -110,12 +110,8 @@ struct result {
 static void compare(const struct session *s, const struct result *expected, const char *what)
 {
     const struct attention_case *const c = s->c;
-    const size_t at = test_differ(expected->out, c->args.out, c->out_floats);
-    CHECK(at == c->out_floats, "%s: %s: out[%zu] is %a, expected %a", c->text, what, at, (double)c->args.out[at],
-          (double)expected->out[at]);
-    const size_t row = test_differ(expected->lse, s->lse, c->lse_floats);
-    CHECK(row == c->lse_floats, "%s: %s: lse[%zu] is %a, expected %a", c->text, what, row, (double)s->lse[row],
-          (double)expected->lse[row]);
+    CHECK_SAME(expected->out, c->args.out, c->out_floats, "%s: %s", c->text, what);
+    CHECK_SAME(expected->lse, s->lse, c->lse_floats, "%s: %s", c->text, what);
 }
 
 // Blocks of random lengths, each a multiple of `unit` but the last.

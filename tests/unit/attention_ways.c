@@ -95,9 +95,7 @@ int main(void)
         for (int i = 0; i < TEST_ISAS; i++) {
             for (int w = 0; w < 2 * TEST_WAYS && engines[i]; w++) {
                 const float *const got = run(s, w % 2 == 0 ? far[i] : engines[i], (enum test_way)(w / 2), rng);
-                const size_t at = test_differ(expected, got, floats);
-                CHECK(at == floats, "case %zu: %s %s: out[%zu] is %a, expected %a", c, test_isas[i],
-                      test_way_names[w / 2], at, (double)got[at], (double)expected[at]);
+                CHECK_SAME(expected, got, floats, "case %zu: %s %s", c, test_isas[i], test_way_names[w / 2]);
             }
         }
         test_memory_reset();

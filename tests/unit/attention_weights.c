@@ -73,11 +73,8 @@ static struct returned run(const struct attention_case *c, int e, bool threads)
 
 static void compare(const struct attention_case *c, int e, const struct returned *a, const struct returned *b)
 {
-    for (int k = 0; k < KINDS; k++) {
-        const size_t n = count_of(c, (enum kind)k), at = test_differ(a->of[k], b->of[k], n);
-        CHECK(at == n, "%s: %s: %s[%zu] is %a, expected %a", c->text, test_isas[e], kind_names[k], at,
-              (double)b->of[k][at], (double)a->of[k][at]);
-    }
+    for (int k = 0; k < KINDS; k++)
+        CHECK_SAME(a->of[k], b->of[k], count_of(c, (enum kind)k), "%s: %s: %s", c->text, test_isas[e], kind_names[k]);
 }
 
 // A query and its keys: scores and weights from their definition, the bound of fovea/attention_weights.h.
@@ -239,10 +236,9 @@ static void test_begin(void)
                   "%s", test_isas[e]);
         }
         for (size_t row = 0; row < HEADS * QUERIES && engines[e]; row++)
-            CHECK(test_differ(weights[0] + row * SEEN, weights[1] + row * KEYS + BEGIN, SEEN) == SEEN, "%s row %zu",
-                  test_isas[e], row);
+            CHECK_SAME(weights[1] + row * KEYS + BEGIN, weights[0] + row * SEEN, SEEN, "%s row %zu", test_isas[e], row);
         for (size_t h = 0; h < HEADS && engines[e]; h++)
-            CHECK(test_differ(sums[0] + h * SEEN, sums[1] + h * KEYS + BEGIN, SEEN) == SEEN, "%s sums", test_isas[e]);
+            CHECK_SAME(sums[1] + h * KEYS + BEGIN, sums[0] + h * SEEN, SEEN, "%s", test_isas[e]);
         test_memory_reset();
     }
 }

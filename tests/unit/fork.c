@@ -44,10 +44,9 @@ static void compare(struct parent *p, const struct fovea_executor *executor, con
     float *const c = test_alloc(sizeof p->c_expected), *const log_probs = test_alloc(sizeof p->log_probs);
     float scores[BATCH];
     compute(p, executor, c, scores, log_probs);
-    CHECK(test_differ(p->c_expected, c, M * N) == M * N, "%s: another product", who);
-    CHECK(test_differ(p->scores, scores, BATCH) == BATCH, "%s: another search", who);
-    CHECK(test_differ(p->log_probs, log_probs, BATCH * LEN * VOCAB) == BATCH * LEN * VOCAB,
-          "%s: other log-probabilities", who);
+    CHECK_SAME(p->c_expected, c, M * N, "%s", who);
+    CHECK_SAME(p->scores, scores, BATCH, "%s", who);
+    CHECK_SAME(p->log_probs, log_probs, BATCH * LEN * VOCAB, "%s", who);
     free(c);
     free(log_probs);
 }

@@ -14,6 +14,7 @@
 #include "tests/support/memory.h"
 #include "tests/support/operator.h"
 #include "tests/support/test.h"
+#include "tests/support/weights.h"
 #include "tests/tune/random_profile.h"
 
 struct problem {
@@ -219,9 +220,7 @@ static void run(struct problem *p, const struct fovea_engine *engine, enum test_
 
 static void compare_bits(const struct problem *p, const float *expected, const char *isa, enum test_way way)
 {
-    const size_t at = test_differ(expected, p->c, p->c_floats);
-    CHECK(at == p->c_floats, "%s: %s %s: C[%zu] is %a, expected %a", p->text, isa, test_way_names[way], at,
-          (double)p->c[at], (double)expected[at]);
+    CHECK_SAME(expected, p->c, p->c_floats, "%s: %s %s", p->text, isa, test_way_names[way]);
 }
 
 static void check_gaps(const struct problem *p, const float *c)

@@ -47,9 +47,8 @@ static void test_batch(const struct fovea_engine *engine, const char *isa, const
     for (int way = 0; way < TEST_WAYS; way++) {
         const struct fovea_gemm_args args = {a, b, all, NULL, NULL, s->m};
         run(engine, &d, &args, (enum test_way)way);
-        const size_t at = test_differ(one, all, floats);
-        CHECK(at == floats, "%s %s batch %zu%s of %zux%zux%zu: C[%zu]", isa, test_way_names[way], s->batch,
-              beside ? " beside" : "", s->m, s->n, s->k, at);
+        CHECK_SAME(one, all, floats, "%s %s batch %zu%s of %zux%zux%zu", isa, test_way_names[way], s->batch,
+                   beside ? " beside" : "", s->m, s->n, s->k);
     }
     test_memory_reset();
 }
@@ -67,25 +66,21 @@ static void test_beside(const struct fovea_engine *engine, const char *isa, size
                        *const bias = test_some(n, 1, &rng);
     const float *const before = test_some(m * ldc, 1, &rng);
     float *const one = clean(m * ldc), *const all = clean(m * ldc);
-    size_t bytes = 0;
-    CHECK(!fovea_pack_size(k, n, &bytes), "size");
-    void *const blob = test_memory(bytes, TEST_HIGH);
-    CHECK(!fovea_pack(engine, FOVEA_NO_TRANS, k, n, b, n, blob, bytes), "pack");
+    const void *const operand = packed ? test_pack(engine, FOVEA_NO_TRANS, k, n, b, n) : b;
     d.b_packed = packed;
     memcpy(one, before, m * ldc * sizeof *one);
     for (size_t e = 0; e < BATCH; e++) {
         float *const c = one + e * (n + 2);
-        run(engine, &d, &(struct fovea_gemm_args){a + e * m * k, packed ? blob : b, c, bias, c, m}, TEST_SERIAL);
+        run(engine, &d, &(struct fovea_gemm_args){a + e * m * k, operand, c, bias, c, m}, TEST_SERIAL);
     }
     d.batch = BATCH, d.batch_a = m * k, d.batch_c = d.batch_r = n + 2;
     for (int way = 0; way < TEST_WAYS; way++) {
         memcpy(all, before, m * ldc * sizeof *all);
-        run(engine, &d, &(struct fovea_gemm_args){a, packed ? blob : b, all, bias, all, m}, (enum test_way)way);
-        const size_t at = test_differ(one, all, m * ldc);
-        CHECK(at == m * ldc, "%s %s beside one another, %zux%zux%zu: C[%zu]", isa, test_way_names[way], m, n, k, at);
+        run(engine, &d, &(struct fovea_gemm_args){a, operand, all, bias, all, m}, (enum test_way)way);
+        CHECK_SAME(one, all, m * ldc, "%s %s beside one another, %zux%zux%zu", isa, test_way_names[way], m, n, k);
     }
     d.batch_r++;
-    const struct fovea_gemm_args apart = {a, packed ? blob : b, all, bias, all, m};
+    const struct fovea_gemm_args apart = {a, operand, all, bias, all, m};
     CHECK(fovea_gemm_once(engine, &d, &apart) == FOVEA_ERR_STRIDE, "%s: C is its residual, elsewhere", isa);
     test_memory_reset();
 }
@@ -144,9 +139,8 @@ static void test_gated(const struct fovea_engine *engine, const char *isa, enum 
     for (int way = 0; way < TEST_WAYS; way++) {
         float *const c = clean(m * pairs);
         run(engine, &d, &(struct fovea_gemm_args){a, b, c, bias, residual, m}, (enum test_way)way);
-        const size_t at = test_differ(want, c, m * pairs);
-        CHECK(at == m * pairs, "%s %s gated n%c %zux%zux%zu: C[%zu]", isa, test_way_names[way],
-              trans_b == FOVEA_TRANS ? 't' : 'n', m, n, k, at);
+        CHECK_SAME(want, c, m * pairs, "%s %s gated n%c %zux%zux%zu", isa, test_way_names[way],
+                   trans_b == FOVEA_TRANS ? 't' : 'n', m, n, k);
     }
     test_memory_reset();
 }

@@ -7,6 +7,7 @@
 #include "tests/support/memory.h"
 #include "tests/support/operator.h"
 #include "tests/support/test.h"
+#include "tests/support/weights.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -73,22 +74,14 @@ static void test_engine_of(const struct fovea_engine *engine, const char *isa)
         const struct shape *const s = &shapes[i];
         struct fovea_gemm_desc d = desc_of(s);
         struct fovea_gemm_args args = {.a = all[i].a, .b = all[i].b, .c = all[i].got, .m = s->m};
-        size_t bytes = 0;
-        void *blob = NULL;
-        if (s->way == PACKED) {
-            CHECK(fovea_pack_size(s->k, s->n, &bytes) == FOVEA_OK, "the size of shape %zu", i);
-            blob = aligned_alloc(64, (bytes + 63) / 64 * 64);
-            CHECK(fovea_pack(engine, FOVEA_NO_TRANS, s->k, s->n, all[i].b, d.ldb, blob, bytes) == FOVEA_OK, "pack %zu",
-                  i);
-            d.b_packed = 1, args.b = blob;
-        }
+        if (s->way == PACKED)
+            d.b_packed = 1, args.b = test_pack(engine, FOVEA_NO_TRANS, s->k, s->n, all[i].b, d.ldb);
         memset(all[i].got, 0xff, s->m * s->n * sizeof(float));
         char text[FOVEA_EXPLAIN_BYTES] = "";
         fovea_explain_gemm(engine, &d, text, sizeof text);
         CHECK(fovea_gemm_once(engine, &d, &args) == FOVEA_OK &&
                   memcmp(all[i].got, all[i].want, s->m * s->n * sizeof(float)) == 0,
               "%s, %s: %s", getenv("FOVEA_CACHES"), isa, text);
-        free(blob);
     }
 }
 

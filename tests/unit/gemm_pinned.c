@@ -7,6 +7,7 @@
 #include "tests/support/memory.h"
 #include "tests/support/operator.h"
 #include "tests/support/test.h"
+#include "tests/support/weights.h"
 
 #include <stdbool.h>
 #include <string.h>
@@ -30,13 +31,8 @@ static const float *product(const struct fovea_engine *engine, size_t m, size_t 
     memcpy(a, values, m * k * sizeof *a);
     memcpy(b, values + ROWS * STEPS, n * k * sizeof *b);
     struct fovea_gemm_args args = {.a = a, .b = b, .c = c, .m = m};
-    if (form == 0) {
-        size_t bytes = 0;
-        CHECK(fovea_pack_size(k, n, &bytes) == FOVEA_OK, "size");
-        void *const blob = test_memory(bytes, TEST_HIGH);
-        CHECK(fovea_pack(engine, FOVEA_NO_TRANS, k, n, b, n, blob, bytes) == FOVEA_OK, "pack");
-        args.b = blob;
-    }
+    if (d.b_packed)
+        args.b = test_pack(engine, FOVEA_NO_TRANS, k, n, b, n);
     CHECK(test_run(&test_gemm, engine, &d, &args, TEST_SERIAL, 1) == FOVEA_OK, "run");
     return c;
 }

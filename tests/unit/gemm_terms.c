@@ -27,13 +27,8 @@ static const float *product(const struct fovea_engine *engine, const size_t *sha
     struct fovea_gemm_args args = {.a = test_seeded(m * k, 1), .b = b, .c = test_seeded(m * n, 3), .m = m};
     args.bias = term < 2 ? test_seeded(n, 4) : NULL;
     args.residual = term == 4 ? test_seeded(m * n, 5) : term == 5 ? args.c : NULL;
-    if (packed) {
-        size_t bytes = 0;
-        CHECK(fovea_pack_size(k, n, &bytes) == FOVEA_OK, "size");
-        void *const blob = test_memory(bytes, TEST_HIGH);
-        CHECK(fovea_pack(engine, FOVEA_NO_TRANS, k, n, b, n, blob, bytes) == FOVEA_OK, "pack");
-        args.b = blob;
-    }
+    if (packed)
+        args.b = test_pack(engine, FOVEA_NO_TRANS, k, n, b, n);
     CHECK(test_run(&test_gemm, engine, &d, &args, TEST_SERIAL, 1) == FOVEA_OK, "run");
     return args.c;
 }
@@ -46,9 +41,8 @@ static void test_engine_against(const struct fovea_engine *scalar, const struct 
             const size_t n = shapes[s][0] * shapes[s][1];
             const float *const want = product(scalar, shapes[s], i / 2, i % 2);
             const float *const got = product(engine, shapes[s], i / 2, i % 2);
-            const size_t at = test_differ(want, got, n);
-            CHECK(at == n, "%s on %s, shape %zu, %s, %s: element %zu is %a, expected %a", kernel, isa, s, terms[i / 2],
-                  i % 2 ? "packed" : "natural", at, (double)got[at % n], (double)want[at % n]);
+            CHECK_SAME(want, got, n, "%s on %s, shape %zu, %s, %s", kernel, isa, s, terms[i / 2],
+                       i % 2 ? "packed" : "natural");
             test_memory_reset();
         }
 }

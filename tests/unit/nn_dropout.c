@@ -123,13 +123,6 @@ static float *layer_from_operators(const struct fovea_layer_desc *d, const struc
 
 // ---- Against nn/ ----------------------------------------------------------------------------------------------------
 
-static void compare(const char *what, const char *isa, const float *expected, const float *got, size_t n)
-{
-    const size_t at = test_differ(expected, got, n);
-    CHECK(at == n, "%s, %s: element %zu is %a, expected %a", what, isa, at, (double)got[at % n],
-          (double)expected[at % n]);
-}
-
 static void test_mha_dropout(bool residual)
 {
     struct fovea_mha_desc d;
@@ -161,7 +154,7 @@ static void test_mha_dropout(bool residual)
             a.eval = (uint32_t)eval;
             a.out = test_floats(n, TEST_HIGH);
             CHECK(!test_run(&test_mha, engines[e], &d, &a, (enum test_way)(e % TEST_WAYS), 3), "mha");
-            compare(eval ? "mha, evaluation" : "mha, training", test_isas[e], eval ? plain : trained, a.out, n);
+            CHECK_SAME(eval ? plain : trained, a.out, n, "mha, eval %d, %s", eval, test_isas[e]);
         }
     d.out_dropout = 1;
     CHECK(test_run(&test_mha, engines[0], &d, &a, TEST_SERIAL, 1) == FOVEA_ERR_VALUE, "p = 1");
@@ -208,7 +201,7 @@ static void test_layer_dropout(enum fovea_norm_place place, bool decoder)
             a.eval = (uint32_t)eval;
             a.y = test_floats(n, TEST_HIGH);
             CHECK(!test_run(&test_layer, engines[e], &d, &a, (enum test_way)(e % TEST_WAYS), 5), "layer");
-            compare(eval ? "layer, evaluation" : "layer, training", test_isas[e], eval ? plain : trained, a.y, n);
+            CHECK_SAME(eval ? plain : trained, a.y, n, "layer, eval %d, %s", eval, test_isas[e]);
         }
     a.eval = 0;
     a.site += 4;

@@ -185,7 +185,7 @@ static void test_use(void)
             memset(blob, 0xff, bytes);
             CHECK(!fovea_gemm_once(engines[to], &desc, &args), "packed by %s, used by %s", test_isas[from],
                   test_isas[to]);
-            CHECK(test_differ(expected, c, M * N) == M * N, "packed by %s, used by %s", test_isas[from], test_isas[to]);
+            CHECK_SAME(expected, c, M * N, "packed by %s, used by %s", test_isas[from], test_isas[to]);
         }
     c[0] = 42;
     desc.n = desc.ldc = N - 1;

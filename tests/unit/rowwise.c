@@ -165,9 +165,7 @@ static void run_case(uint64_t number, enum fovea_rowwise_op op, size_t rows, siz
                 if (p.exact)
                     compare_oracle(&p, expected);
             }
-            const size_t at = test_differ(expected, p.y, p.floats[2]);
-            CHECK(at == p.floats[2], "%s: %s %s: y[%zu] is %a, expected %a", p.text, test_isas[i], test_way_names[way],
-                  at, (double)p.y[at], (double)expected[at]);
+            CHECK_SAME(expected, p.y, p.floats[2], "%s: %s %s", p.text, test_isas[i], test_way_names[way]);
         }
         fovea_engine_destroy(engine);
     }
