@@ -4,6 +4,7 @@
 #include "fovea/fovea.h"
 #include "tests/model/oracle.h"
 #include "tests/support/engines.h"
+#include "tests/support/keys.h"
 #include "tests/support/memory.h"
 #include "tests/support/operator.h"
 #include "tests/support/test.h"
@@ -33,11 +34,7 @@ static void make_linear(const struct fovea_engine *engine, size_t inputs, size_t
     *oracle = (struct oracle_linear){random_floats(inputs * outputs, 0, 1.5f / sqrtf((float)inputs), seed),
                                      test_below(seed, 3) ? random_floats(outputs, 0, 0.1f, seed) : NULL, inputs,
                                      outputs};
-    size_t bytes;
-    CHECK(!fovea_pack_size(inputs, outputs, &bytes), "size of a blob");
-    void *const blob = test_memory(bytes, TEST_HIGH);
-    CHECK(!fovea_pack(engine, FOVEA_TRANS, inputs, outputs, oracle->weight, inputs, blob, bytes), "packing");
-    *packed = (struct fovea_linear){blob, oracle->bias};
+    *packed = (struct fovea_linear){test_packed(engine, oracle->weight, inputs, outputs), oracle->bias};
 }
 
 static void make_attention(const struct fovea_engine *engine, size_t key_width, uint64_t *seed,
@@ -166,7 +163,7 @@ static void test_whole(const char *isa, const struct fovea_engine *engine, const
             memcpy(expected, y, n * sizeof *y);
             against_oracle(what, desc, w, x, memory, y);
         }
-        CHECK(test_differ(expected, y, n) == n, "%s: other bits", what);
+        CHECK_SAME(expected, y, n, "%s", what);
     }
 }
 
@@ -190,24 +187,13 @@ static void test_no_lens(const char *isa, const struct fovea_engine *engine, con
         const enum fovea_status status = test_run(&test_layer, engine, desc, &args, TEST_SERIAL, 0);
         CHECK(!status, "%s, %s lengths: %s", isa, i ? "without" : "with", fovea_status_string(status));
     }
-    CHECK(test_differ(y[0], y[1], n) == n, "%s: other bits without lengths", isa);
-}
-
-static struct fovea_kv_cache make_cache(size_t batch, size_t capacity)
-{
-    struct fovea_kv_cache cache = {.struct_size = sizeof cache, .batch = batch, .kv_heads = HEADS,
-                                   .capacity = capacity, .qk_dim = QK, .v_dim = V};
-    size_t k = 0, v = 0;
-    CHECK(!fovea_kv_cache_size(&cache, &k, &v), "size of a cache");
-    cache.k = test_floats(k, TEST_HIGH);
-    cache.v = test_floats(v, TEST_HIGH);
-    return cache;
+    CHECK_SAME(y[0], y[1], n, "%s, without lengths", isa);
 }
 
 // The keys and values of the memories, projected once by multi-head attention without queries.
 static struct fovea_kv_cache fill_cross(const struct fovea_engine *engine, const struct weights *w, const float *memory)
 {
-    const struct fovea_kv_cache cache = make_cache(MEMORIES, MEMORY_LEN);
+    const struct fovea_kv_cache cache = test_cache(MEMORIES, HEADS, MEMORY_LEN, QK, V);
     struct fovea_mha_desc desc;
     CHECK(!fovea_mha_desc_init(&desc, sizeof desc), "init");
     desc.keys = FOVEA_MHA_APPEND;
@@ -230,7 +216,7 @@ static void test_cached(const char *isa, const struct fovea_engine *engine, cons
                         const struct weights *w, const float *x, const float *memory, const float *expected)
 {
     static const size_t chunks[] = {7, 1, 1, CHUNK, 4};
-    const struct fovea_kv_cache cross = fill_cross(engine, w, memory), self = make_cache(BATCH, LEN);
+    const struct fovea_kv_cache cross = fill_cross(engine, w, memory), self = test_cache(BATCH, HEADS, LEN, QK, V);
     struct fovea_layer_desc desc = *whole;
     desc.cached = 1;
     desc.len = CHUNK;

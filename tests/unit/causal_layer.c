@@ -4,6 +4,7 @@
 // written out.
 #include "fovea/fovea.h"
 #include "tests/support/engines.h"
+#include "tests/support/keys.h"
 #include "tests/support/memory.h"
 #include "tests/support/operator.h"
 #include "tests/support/test.h"
@@ -47,13 +48,6 @@ static float *run(const struct fovea_engine *engine, const struct fovea_layer_de
     return y;
 }
 
-static void compare(const char *what, const char *isa, const float *expected, const float *got, size_t n)
-{
-    const size_t at = test_differ(expected, got, n);
-    CHECK(at == n, "%s, %s: element %zu is %a, expected %a", what, isa, at, (double)got[at % n],
-          (double)expected[at % n]);
-}
-
 // Position by position, or some at once.
 static void test_pieces(const struct fovea_engine *engine, const char *isa, const struct fovea_layer_desc *whole,
                         const struct fovea_layer_args *all, const float *expected, size_t piece)
@@ -61,11 +55,7 @@ static void test_pieces(const struct fovea_engine *engine, const char *isa, cons
     struct fovea_layer_desc d = *whole;
     d.cached = 1;
     d.kv_len = LEN;
-    struct fovea_kv_cache cache = {
-        .struct_size = sizeof cache, .batch = B, .kv_heads = d.kv_heads, .capacity = LEN, .qk_dim = D, .v_dim = D};
-    size_t k, v;
-    CHECK(!fovea_kv_cache_size(&cache, &k, &v), "cache");
-    cache.k = test_floats(k, TEST_HIGH), cache.v = test_floats(v, TEST_HIGH);
+    const struct fovea_kv_cache cache = test_cache(B, d.kv_heads, LEN, D, D);
     for (size_t at = 0; at < LEN; at += piece) {
         const size_t len = at + piece < LEN ? piece : LEN - at;
         float *const in = test_floats(B * len * WIDTH, TEST_HIGH);
@@ -75,7 +65,7 @@ static void test_pieces(const struct fovea_engine *engine, const char *isa, cons
         a.x = in, a.len = len, a.position = at, a.self_cache = &cache;
         const float *const y = run(engine, &d, a, (enum test_way)(at % TEST_WAYS));
         for (size_t b = 0; b < B; b++)
-            compare("in pieces", isa, expected + (b * LEN + at) * WIDTH, y + b * len * WIDTH, len * WIDTH);
+            CHECK_SAME(expected + (b * LEN + at) * WIDTH, y + b * len * WIDTH, len * WIDTH, "in pieces, %s", isa);
     }
 }
 
@@ -106,21 +96,21 @@ static void test_layer_of(enum fovea_norm_place place, enum fovea_norm_kind kind
     struct fovea_layer_desc all = d;
     all.kv_heads = 0;
     a.weights = &written_out;
-    compare("keys written out", test_isas[0], expected, run(engines[0], &all, a, TEST_SERIAL), B * LEN * WIDTH);
+    CHECK_SAME(expected, run(engines[0], &all, a, TEST_SERIAL), B * LEN * WIDTH, "keys written out");
     if (place == FOVEA_NORM_PRE) { // cross-attention to nothing adds zeros
         all.causal = 0, all.decoder = 1;
         written_out.cross_attention = written_out.self_attention;
         written_out.cross_attention.o.bias = NULL;
         written_out.norm2 = norm;
-        compare("a decoder without a memory", test_isas[0], expected, run(engines[0], &all, a, TEST_SERIAL),
-                B * LEN * WIDTH);
+        CHECK_SAME(expected, run(engines[0], &all, a, TEST_SERIAL), B * LEN * WIDTH, "a decoder without a memory");
     }
     a.weights = &w;
     for (int e = 0; e < TEST_ISAS; e++) {
         if (!engines[e])
             continue;
         for (int way = 0; way < TEST_WAYS; way++)
-            compare("whole", test_isas[e], expected, run(engines[e], &d, a, (enum test_way)way), B * LEN * WIDTH);
+            CHECK_SAME(expected, run(engines[e], &d, a, (enum test_way)way), B * LEN * WIDTH, "whole, %s",
+                       test_isas[e]);
         test_pieces(engines[e], test_isas[e], &d, &a, expected, 1);
         test_pieces(engines[e], test_isas[e], &d, &a, expected, 8);
     }

@@ -5,6 +5,7 @@
 
 #include "fovea/fovea.h"
 #include "tests/support/engines.h"
+#include "tests/support/keys.h"
 #include "tests/support/memory.h"
 #include "tests/support/operator.h"
 #include "tests/support/test.h"
@@ -12,7 +13,7 @@
 
 #include <stdbool.h>
 
-enum { CAPACITY = 150, MEMORY = 9, WIDTH = 24, HEADS = 4, KV_HEADS = 2, D = 6, DV = 5, FFN = 33, KV = KV_HEADS * D };
+enum { CAPACITY = 150, MEMORY = 9, WIDTH = 24, HEADS = 4, KV_HEADS = 2, D = 6, DV = 5, FFN = 33 };
 
 static struct fovea_engine *engines[TEST_ISAS];
 static uint64_t rng = 23;
@@ -53,43 +54,12 @@ static inline void draw(size_t batch, bool decoder, enum fovea_norm_place place,
 }
 
 /// With `keys[b]` keys of each sequence, and NaN beyond them.
-static inline struct fovea_kv_cache cache_of(size_t batch, size_t capacity, const size_t *keys, size_t *k, size_t *v)
+static inline struct fovea_kv_cache cache_of(size_t batch, size_t capacity, const size_t *keys)
 {
-    struct fovea_kv_cache c = {
-        .struct_size = sizeof c, .batch = batch, .kv_heads = KV_HEADS, .capacity = capacity, .qk_dim = D, .v_dim = DV};
-    CHECK(!fovea_kv_cache_size(&c, k, v), "cache");
-    c.k = test_floats(*k, TEST_HIGH), c.v = test_floats(*v, TEST_HIGH);
+    const struct fovea_kv_cache c = test_cache(batch, KV_HEADS, capacity, D, DV);
     for (size_t b = 0; b < batch; b++)
-        CHECK(!fovea_kv_append(&c, b, 0, keys[b], some(keys[b] * KV, 1), (struct fovea_strides){0, D, KV},
-                               some(keys[b] * KV, 1), (struct fovea_strides){0, DV, KV}),
-              "append");
+        test_fill_cache(&c, b, keys[b], &rng);
     return c;
-}
-
-/// The block of sequence b, as a cache of its own.
-static inline struct fovea_kv_cache view_of(const struct fovea_kv_cache *cache, size_t b)
-{
-    struct fovea_strides k, v;
-    struct fovea_kv_cache view = *cache;
-    CHECK(!fovea_kv_cache_strides(cache, &k, &v), "strides");
-    view.batch = 1, view.k += b * k.batch, view.v += b * v.batch;
-    return view;
-}
-
-static inline struct fovea_kv_cache copy_of(struct fovea_kv_cache cache, size_t k, size_t v)
-{
-    const float *const from_k = cache.k, *const from_v = cache.v;
-    cache.k = test_floats(k, TEST_HIGH), cache.v = test_floats(v, TEST_HIGH);
-    memcpy(cache.k, from_k, k * sizeof *from_k);
-    memcpy(cache.v, from_v, v * sizeof *from_v);
-    return cache;
-}
-
-static inline void compare(const char *what, const char *isa, const float *expected, const float *got, size_t n)
-{
-    const size_t at = test_differ(expected, got, n);
-    CHECK(at == n, "%s, %s: element %zu is %a, expected %a", what, isa, at, (double)got[at % n],
-          (double)expected[at % n]);
 }
 
 #endif

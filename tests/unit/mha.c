@@ -3,6 +3,7 @@
 // those of its operators called one after another, of weights that it returns, too.
 #include "fovea/fovea.h"
 #include "tests/support/engines.h"
+#include "tests/support/keys.h"
 #include "tests/support/memory.h"
 #include "tests/support/operator.h"
 #include "tests/support/test.h"
@@ -215,23 +216,11 @@ static float *from_operators(const struct problem *p, float *attn_weights)
     return product(&p->weights.o, o, q_rows, m->heads * m->v_dim, m->out_width, call->residual);
 }
 
-static void compare(const char *what, const char *isa, int draw, const float *expected, const float *got, size_t n)
-{
-    const size_t at = test_differ(expected, got, n);
-    CHECK(at == n, "%s, %s, draw %d: element %zu of %zu is %a, expected %a", what, isa, draw, at, n,
-          (double)got[at % n], (double)expected[at % n]);
-}
-
 // The same keys, put into a cache of a plan by a call without queries.
 static void fill_cache(const struct fovea_engine *engine, const struct problem *p, const struct fovea_mha_desc *m,
                        struct fovea_kv_cache *cache)
 {
-    cache->struct_size = sizeof *cache;
-    cache->batch = m->batch, cache->kv_heads = m->kv_heads ? m->kv_heads : m->heads, cache->capacity = m->kv_len;
-    cache->qk_dim = m->qk_dim, cache->v_dim = m->v_dim;
-    size_t k, v;
-    CHECK(!fovea_kv_cache_size(cache, &k, &v), "cache");
-    cache->k = test_floats(k, TEST_HIGH), cache->v = test_floats(v, TEST_HIGH);
+    *cache = test_cache(m->batch, m->kv_heads ? m->kv_heads : m->heads, m->kv_len, m->qk_dim, m->v_dim);
     struct fovea_mha_desc d = *m;
     d.keys = FOVEA_MHA_APPEND, d.q_len = 0, d.new_len = m->kv_len;
     struct fovea_mha_args a = p->args;
@@ -295,9 +284,9 @@ static void test_draw(int number)
             a.average_weights = a.attn_weights && a.average_weights,
             a.dropped_weights = a.attn_weights && a.dropped_weights;
             CHECK(!test_run(&test_mha, engines[e], &d, &a, (enum test_way)((e + number) % TEST_WAYS), 3), "mha");
-            compare(key_ways[way], test_isas[e], number, expected, a.out, n);
+            CHECK_SAME(expected, a.out, n, "%s, %s, draw %d", key_ways[way], test_isas[e], number);
             if (a.attn_weights)
-                compare("weights", test_isas[e], number, weights, a.attn_weights, maps);
+                CHECK_SAME(weights, a.attn_weights, maps, "%s, %s, draw %d", key_ways[way], test_isas[e], number);
         }
 }
 
@@ -320,16 +309,12 @@ static void test_pruned(void)
     for (int zeroed = 0; zeroed <= 1; zeroed++) {
         for (size_t i = 0; zeroed && i < rows * m->out_width; i++) // rows of W_o^T are those of the heads
             w[i] = i / m->out_width / m->v_dim == 1 || i / m->out_width / m->v_dim == 2 ? w[i] : 0;
-        size_t bytes;
-        CHECK(!fovea_pack_size(rows, m->out_width, &bytes), "size");
-        void *const blob = test_memory(bytes, TEST_HIGH);
-        CHECK(!fovea_pack(engines[0], FOVEA_NO_TRANS, rows, m->out_width, w, m->out_width, blob, bytes), "pack");
-        p.weights.o.weight = blob;
+        p.weights.o.weight = test_pack(engines[0], FOVEA_NO_TRANS, rows, m->out_width, w, m->out_width);
         a.out = outs[zeroed];
         a.live_heads = zeroed ? NULL : live, a.live_count = zeroed ? 0 : 2;
         CHECK(!test_run(&test_mha, engines[0], m, &a, TEST_SERIAL, 1), "mha");
     }
-    compare("pruned", test_isas[0], 0, outs[1], outs[0], n);
+    CHECK_SAME(outs[1], outs[0], n, "pruned");
 }
 
 static void test_refused(void)

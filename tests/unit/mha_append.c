@@ -5,6 +5,7 @@
 // Projections are identities, so that what is appended is known exactly.
 #include "fovea/fovea.h"
 #include "tests/support/engines.h"
+#include "tests/support/keys.h"
 #include "tests/support/memory.h"
 #include "tests/support/operator.h"
 #include "tests/support/test.h"
@@ -21,14 +22,12 @@ static struct fovea_linear identity(const struct fovea_engine *engine, size_t wi
     return (struct fovea_linear){test_packed(engine, w, width, width), NULL};
 }
 
+// Full of other keys.
 static struct fovea_kv_cache cache_of(uint64_t *rng)
 {
-    struct fovea_kv_cache c = {
-        .struct_size = sizeof c, .batch = B, .kv_heads = HEADS, .capacity = CAPACITY, .qk_dim = QK, .v_dim = V};
-    size_t k, v;
-    CHECK(!fovea_kv_cache_size(&c, &k, &v), "size");
-    c.k = test_some(k, 1, rng);
-    c.v = test_some(v, 1, rng);
+    const struct fovea_kv_cache c = test_cache(B, HEADS, CAPACITY, QK, V);
+    for (size_t b = 0; b < B; b++)
+        test_fill_cache(&c, b, CAPACITY, rng);
     return c;
 }
 
@@ -52,8 +51,8 @@ static void test_filling(const struct fovea_engine *engine, const char *isa)
     const struct fovea_mha_desc d = describe();
     for (size_t i = 0; i < sizeof places / sizeof *places; i++)
         for (int way = 0; way < TEST_WAYS; way++) {
-            uint64_t rng = i + 1, same = i + 1;
-            const struct fovea_kv_cache got = cache_of(&rng), want = cache_of(&same);
+            uint64_t rng = i + 1;
+            const struct fovea_kv_cache got = cache_of(&rng), want = test_copy_cache(&got);
             const struct fovea_mha_weights w = {.k = identity(engine, KEY), .v = identity(engine, VALUE)};
             const size_t *const positions = places[i], len = places[i][B];
             const float *const key = test_some(B * len * KEY, 1, &rng), *const value =
@@ -68,10 +67,10 @@ static void test_filling(const struct fovea_engine *engine, const char *isa)
                                        (struct fovea_strides){0, QK, KEY}, value + b * len * VALUE,
                                        (struct fovea_strides){0, V, VALUE}),
                       "append");
-            size_t k, v;
-            CHECK(!fovea_kv_cache_size(&got, &k, &v), "size");
-            CHECK(test_differ(want.k, got.k, k) == k && test_differ(want.v, got.v, v) == v,
-                  "%s, %s: %zu keys at %zu and %zu", isa, test_way_names[way], len, positions[0], positions[1]);
+            char what[80];
+            snprintf(what, sizeof what, "%s, %s: %zu keys at %zu and %zu", isa, test_way_names[way], len, positions[0],
+                     positions[1]);
+            test_same_caches(&want, &got, what);
             test_memory_reset();
         }
 }

@@ -5,11 +5,11 @@
 // sequences but one.
 #include "fovea/fovea.h"
 #include "tests/support/engines.h"
+#include "tests/support/keys.h"
 #include "tests/support/memory.h"
 #include "tests/support/operator.h"
 #include "tests/support/test.h"
 #include "tests/support/weights.h"
-#include "tests/unit/paged_keys.h"
 
 #include <stdbool.h>
 
@@ -38,7 +38,6 @@ struct problem {
     struct fovea_mha_weights weights;
     struct fovea_mha_args args;
     struct fovea_kv_cache cache; // before the call
-    size_t k, v;                 // its elements
     size_t positions[BATCH_MAX];
     uint32_t live[HEADS_MAX];
     uint32_t starts[BATCH_MAX + 1];
@@ -60,21 +59,9 @@ static struct rows rows_of(const struct fovea_mha_args *a, size_t b)
 static void draw_cache(struct problem *p)
 {
     const struct fovea_mha_desc *const d = &p->desc;
-    struct fovea_kv_cache *const c = &p->cache;
-    *c = (struct fovea_kv_cache){.struct_size = sizeof *c,
-                                 .batch = p->args.batch,
-                                 .kv_heads = d->kv_heads,
-                                 .capacity = d->kv_len,
-                                 .qk_dim = d->qk_dim,
-                                 .v_dim = d->v_dim};
-    CHECK(!fovea_kv_cache_size(c, &p->k, &p->v), "cache");
-    c->k = test_floats(p->k, TEST_HIGH), c->v = test_floats(p->v, TEST_HIGH);
-    for (size_t b = 0; b < c->batch; b++) {
-        const size_t keys = d->keys == FOVEA_MHA_APPEND ? p->positions[b] : p->args.kv_len;
-        const struct fovea_strides k = {0, d->qk_dim, d->kv_heads * d->qk_dim};
-        const struct fovea_strides v = {0, d->v_dim, d->kv_heads * d->v_dim};
-        CHECK(!fovea_kv_append(c, b, 0, keys, some(keys * k.row, 1), k, some(keys * v.row, 1), v), "append");
-    }
+    p->cache = test_cache(p->args.batch, d->kv_heads, d->kv_len, d->qk_dim, d->v_dim);
+    for (size_t b = 0; b < p->cache.batch; b++)
+        test_fill_cache(&p->cache, b, d->keys == FOVEA_MHA_APPEND ? p->positions[b] : p->args.kv_len, &rng);
 }
 
 static void draw_masks(struct problem *p)
@@ -208,30 +195,26 @@ static struct result run(const struct problem *p, const struct fovea_mha_args *a
 {
     struct fovea_mha_desc d = p->desc;
     struct fovea_mha_args a = *args;
-    struct paged paged;
-    struct fovea_kv_cache view = p->cache;
-    struct result r = {.out = test_floats(a.batch * a.q_len * OUT, TEST_HIGH), .cache = p->cache};
+    struct test_pages pages;
+    struct fovea_kv_cache view = {0};
+    struct result r = {.out = test_floats(a.batch * a.q_len * OUT, TEST_HIGH)};
     if (p->desc.need_weights && !a.starts)
         r.weights = test_floats(a.batch * p->desc.heads * a.q_len * keys_of(p, &a), TEST_HIGH);
     if (p->desc.keys != FOVEA_MHA_PROJECT) {
-        r.cache.k = test_floats(p->k, TEST_HIGH), r.cache.v = test_floats(p->v, TEST_HIGH);
-        memcpy(r.cache.k, p->cache.k, p->k * sizeof *r.cache.k);
-        memcpy(r.cache.v, p->cache.v, p->v * sizeof *r.cache.v);
-        view.batch = a.batch;
-        view.k = r.cache.k + first * (p->k / p->cache.batch), view.v = r.cache.v + first * (p->v / p->cache.batch);
+        r.cache = test_copy_cache(&p->cache);
+        view = test_view_cache(&r.cache, first), view.batch = a.batch;
         a.cache = &view;
     }
     if (page_keys != 0) {
-        paged = test_pages_for(&view, page_keys);
-        test_move_keys(&view, &paged, false);
+        pages = test_in_pages(&view, page_keys);
         d.page_keys = page_keys;
-        a.cache = NULL, a.pool = &paged.pool, a.pages = paged.table, a.pages_batch = paged.of_sequence;
+        a.cache = NULL, a.pool = &pages.pool, a.pages = pages.table, a.pages_batch = pages.of_sequence;
     }
     a.out = r.out, a.attn_weights = r.weights;
     const enum fovea_status status = test_run(&test_mha, engine, &d, &a, way, first + 1);
     CHECK(!status, "mha: %s", fovea_status_string(status));
     if (page_keys != 0)
-        test_move_keys(&view, &paged, true);
+        test_move_keys(&view, &pages, true);
     return r;
 }
 
@@ -271,13 +254,6 @@ static struct fovea_mha_args numbered(const struct problem *p, size_t b, uint32_
     return a;
 }
 
-static void compare(const char *what, const char *isa, int draw, const float *expected, const float *got, size_t n)
-{
-    const size_t at = test_differ(expected, got, n);
-    CHECK(at == n, "%s, %s, draw %d: element %zu of %zu is %a, expected %a", what, isa, draw, at, n,
-          (double)got[at % n], (double)expected[at % n]);
-}
-
 // Sequence b of the call is number `of` of the reference's rows, of which those of weights have fewer keys or more.
 static void compare_sequence(const struct problem *p, const struct result *got, size_t b, const struct result *expected,
                              const struct fovea_mha_args *reference, size_t of, int e, int draw)
@@ -285,17 +261,17 @@ static void compare_sequence(const struct problem *p, const struct result *got, 
     const struct fovea_mha_args *const a = &p->args;
     const struct rows rows = rows_of(a, b);
     const size_t maps = (a->average_weights ? 1 : p->desc.heads) * a->q_len;
-    compare("out", test_isas[e], draw, expected->out + of * a->q_len * OUT, got->out + rows.query * OUT,
-            rows.queries * OUT);
+    char what[40];
+    snprintf(what, sizeof what, "%s, draw %d", test_isas[e], draw);
+    CHECK_SAME(expected->out + of * a->q_len * OUT, got->out + rows.query * OUT, rows.queries * OUT, "%s", what);
     if (p->desc.keys == FOVEA_MHA_APPEND) {
-        const size_t k = p->k / p->cache.batch, v = p->v / p->cache.batch;
-        compare("K", test_isas[e], draw, expected->cache.k + b * k, got->cache.k + b * k, k);
-        compare("V", test_isas[e], draw, expected->cache.v + b * v, got->cache.v + b * v, v);
+        const struct fovea_kv_cache want = test_view_cache(&expected->cache, b), has = test_view_cache(&got->cache, b);
+        test_same_caches(&want, &has, what);
     }
     const size_t all = keys_of(p, a), keys = keys_of(p, reference);
     for (size_t row = 0; row < maps && got->weights; row++) {
         const float *const w = got->weights + (b * maps + row) * all;
-        compare("weights", test_isas[e], draw, expected->weights + (of * maps + row) * keys, w, keys);
+        CHECK_SAME(expected->weights + (of * maps + row) * keys, w, keys, "%s", what);
         for (size_t j = keys; j < all; j++)
             CHECK(w[j] == 0, "weight of key %zu beyond a sequence is %a", j, (double)w[j]);
     }

@@ -15,10 +15,9 @@ static void test_alone(bool decoder, enum fovea_norm_place place, bool rotary, f
     draw(B, decoder, place, rotary, &d, &w);
     d.dropout = dropout, d.beams = dropout != 0 ? 1 : d.beams;
     const size_t beams = d.beams;
-    size_t k, v, cross_k, cross_v;
-    const struct fovea_kv_cache before = cache_of(B, CAPACITY, positions, &k, &v);
+    const struct fovea_kv_cache before = cache_of(B, CAPACITY, positions);
     const size_t all[B] = {MEMORY, MEMORY, MEMORY, MEMORY};
-    const struct fovea_kv_cache cross = cache_of(B / beams, MEMORY, beams == 2 ? memories : all, &cross_k, &cross_v);
+    const struct fovea_kv_cache cross = cache_of(B / beams, MEMORY, beams == 2 ? memories : all);
     const size_t pairs = CAPACITY * D / 2;
     struct fovea_layer_args a = {.weights = &w,
                                  .x = some(B * ROW, 1),
@@ -32,11 +31,11 @@ static void test_alone(bool decoder, enum fovea_norm_place place, bool rotary, f
     if (decoder)
         a.cross_cache = &cross, a.memory_len = MEMORY, a.memory_lens = beams == 2 ? lens : NULL;
     float *const expected = test_floats(B * ROW, TEST_HIGH);
-    const struct fovea_kv_cache filled = copy_of(before, k, v);
+    const struct fovea_kv_cache filled = test_copy_cache(&before);
     for (size_t b = 0; b < B; b++) {
         struct fovea_layer_args one = a;
-        const struct fovea_kv_cache own = copy_of(before, k, v), view = view_of(dropout != 0 ? &own : &filled, b);
-        const struct fovea_kv_cache memory = view_of(&cross, b / beams);
+        const struct fovea_kv_cache own = test_copy_cache(&before), view = test_view_cache(&filled, b);
+        const struct fovea_kv_cache memory = test_view_cache(&cross, b / beams);
         float *const y = test_floats(B * ROW, TEST_HIGH);
         one.position = positions[b], one.y = y;
         one.self_cache = &own;
@@ -51,22 +50,21 @@ static void test_alone(bool decoder, enum fovea_norm_place place, bool rotary, f
     a.positions = positions;
     for (int e = 0; e < TEST_ISAS; e++)
         for (int way = 0; way < TEST_WAYS && engines[e]; way++) {
-            const struct fovea_kv_cache cache = copy_of(before, k, v);
+            const struct fovea_kv_cache cache = test_copy_cache(&before);
             float *const y = test_floats(B * ROW, TEST_HIGH);
             a.y = y, a.self_cache = &cache;
             const enum fovea_status status = test_run(&test_layer, engines[e], &d, &a, (enum test_way)way, 3);
             CHECK(!status, "together: %s", fovea_status_string(status));
-            compare(decoder ? "decoder" : "causal", test_isas[e], expected, y, B * ROW);
-            compare("K", test_isas[e], filled.k, cache.k, dropout == 0 ? k : 0);
-            compare("V", test_isas[e], filled.v, cache.v, dropout == 0 ? v : 0);
+            CHECK_SAME(expected, y, B * ROW, "%s, %s", decoder ? "decoder" : "causal", test_isas[e]);
+            if (dropout == 0)
+                test_same_caches(&filled, &cache, test_isas[e]);
         }
     // Nothing is written where one position is too many.
     const size_t beyond[B] = {0, CAPACITY - LEN + 1, 17, 127};
-    const struct fovea_kv_cache cache = copy_of(before, k, v);
+    const struct fovea_kv_cache cache = test_copy_cache(&before);
     a.positions = beyond, a.y = test_floats(B * ROW, TEST_HIGH), a.self_cache = &cache;
     CHECK(test_run(&test_layer, engines[0], &d, &a, TEST_SERIAL, 1) == FOVEA_ERR_SHAPE, "beyond");
-    compare("K of a refused call", test_isas[0], before.k, cache.k, k);
-    compare("V of a refused call", test_isas[0], before.v, cache.v, v);
+    test_same_caches(&before, &cache, "a refused call");
     test_memory_reset();
 }
 
@@ -85,18 +83,18 @@ static void test_session(const struct fovea_engine *engine, const char *isa)
     CHECK(!fovea_layer_plan(engine, &d, plan), "plan");
     void *const shared = test_memory(plan->shared_bytes, TEST_HIGH);
     void *const scratch = test_memory(plan->scratch_bytes, TEST_HIGH);
-    size_t k, v, positions[B];
-    const struct fovea_kv_cache cache = cache_of(B, CAPACITY, nothing, &k, &v);
+    size_t positions[B];
+    const struct fovea_kv_cache cache = cache_of(B, CAPACITY, nothing);
     float *const whole = test_floats(B * CAPACITY * WIDTH, TEST_HIGH);
     float *const y = test_floats(CAPACITY * WIDTH, TEST_HIGH), *const in = test_floats(B * WIDTH, TEST_HIGH);
     for (size_t b = 0; b < B; b++) {
-        const struct fovea_kv_cache other = cache_of(1, CAPACITY, nothing, &k, &v), view = view_of(&cache, b);
+        const struct fovea_kv_cache other = cache_of(1, CAPACITY, nothing), view = test_view_cache(&cache, b);
         a.batch = 1, a.len = prompts[b] + STEPS, a.self_cache = &other;
         a.x = x + b * CAPACITY * WIDTH, a.y = whole + b * CAPACITY * WIDTH;
         CHECK(!fovea_layer(plan, &a, shared, scratch, NULL), "whole");
         a.len = prompts[b], a.self_cache = &view, a.y = y;
         CHECK(!fovea_layer(plan, &a, shared, scratch, NULL), "prompt");
-        compare("a prompt", isa, whole + b * CAPACITY * WIDTH, y, a.len * WIDTH);
+        CHECK_SAME(whole + b * CAPACITY * WIDTH, y, a.len * WIDTH, "a prompt, %s", isa);
         positions[b] = prompts[b];
     }
     a.batch = B, a.len = 1, a.self_cache = &cache, a.positions = positions, a.x = in;
@@ -105,7 +103,7 @@ static void test_session(const struct fovea_engine *engine, const char *isa)
             memcpy(in + b * WIDTH, x + (b * CAPACITY + positions[b]) * WIDTH, WIDTH * sizeof *in);
         CHECK(!fovea_layer(plan, &a, shared, scratch, NULL), "step");
         for (size_t b = 0; b < B; b++)
-            compare("a step", isa, whole + (b * CAPACITY + positions[b]++) * WIDTH, y + b * WIDTH, WIDTH);
+            CHECK_SAME(whole + (b * CAPACITY + positions[b]++) * WIDTH, y + b * WIDTH, WIDTH, "a step, %s", isa);
     }
     test_memory_reset();
 }

@@ -42,8 +42,7 @@ static void draw_case(enum kind kind, enum fovea_norm_place place, bool rotary, 
         c->args.rotary_cos = some(CAPACITY * D / 2, 1), c->args.rotary_sin = some(CAPACITY * D / 2, 1);
     if (kind == DECODER) {
         const size_t all[B] = {9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9};
-        size_t k, v;
-        c->cross = cache_of(B, MEMORY, all, &k, &v);
+        c->cross = cache_of(B, MEMORY, all);
         c->args.memory_len = MEMORY;
     }
 }
@@ -58,11 +57,11 @@ static void alone(const struct layer_case *c, const struct fovea_kv_cache *cache
         d.batch = 1, d.rows = 0;
         a.batch = 1, a.len = lens[b], a.x += c->starts[b] * WIDTH, a.y = y + c->starts[b] * WIDTH;
         if (c->desc.cached)
-            view = view_of(cache, b), a.self_cache = &view, a.position = positions[b];
+            view = test_view_cache(cache, b), a.self_cache = &view, a.position = positions[b];
         else
             a.lens = c->desc.causal ? NULL : c->lens + b;
         if (c->desc.decoder)
-            memory = view_of(&c->cross, b), a.cross_cache = &memory, a.memory_lens = c->memory_lens + b;
+            memory = test_view_cache(&c->cross, b), a.cross_cache = &memory, a.memory_lens = c->memory_lens + b;
         CHECK(!test_run(&test_layer, engines[0], &d, &a, TEST_SERIAL, 1), "alone");
     }
 }
@@ -79,141 +78,61 @@ static struct fovea_layer_args together(const struct layer_case *c, float *y)
     return a;
 }
 
-static void test_cache(enum kind kind, enum fovea_norm_place place, bool rotary)
+// A copy of the keys, in pages for a call. Those that no query sees need not be there.
+static void put_into_pages(const struct fovea_kv_cache *keys, uint32_t page_keys, struct test_pages *pages,
+                           struct fovea_layer_args *a)
+{
+    *pages = test_in_pages(keys, page_keys);
+    for (size_t b = 0; b < B; b++)
+        for (size_t i = lens[b] ? (positions[b] + lens[b] - 1) / page_keys + 1 : 0; i < pages->of_sequence; i++)
+            pages->table[b * pages->of_sequence + i] = UINT32_MAX;
+    a->self_pool = &pages->pool, a->pages = pages->table, a->pages_batch = pages->of_sequence;
+}
+
+// Nothing is written where a page is missing.
+static void test_missing(const struct layer_case *c, const struct fovea_kv_cache *before, uint32_t page_keys)
+{
+    struct test_pages pages;
+    struct fovea_layer_args a = together(c, test_floats(ROWS * WIDTH, TEST_HIGH));
+    put_into_pages(before, page_keys, &pages, &a);
+    const struct test_pages same = test_in_pages(before, page_keys);
+    pages.pool.pages = pages.table[3 * pages.of_sequence + positions[3] / page_keys];
+    const enum fovea_status status = test_run(&test_layer, engines[0], &c->desc, &a, TEST_SERIAL, 1);
+    CHECK(status == FOVEA_ERR_SHAPE, "a page beyond the pool: %s", fovea_status_string(status));
+    test_same_pages(&same, &pages, "a refused call");
+}
+
+// Keys in a cache, in pages of so many, or, where the layer keeps none, nowhere.
+static void test_case(enum kind kind, enum fovea_norm_place place, bool rotary, uint32_t page_keys)
 {
     struct layer_case c;
     draw_case(kind, place, rotary, &c);
-    size_t k = 0, v = 0;
-    const struct fovea_kv_cache before = cache_of(B, CAPACITY, positions, &k, &v), filled = copy_of(before, k, v);
+    const struct fovea_kv_cache before = cache_of(B, CAPACITY, positions), filled = test_copy_cache(&before);
     float *const expected = test_floats(ROWS * WIDTH, TEST_HIGH);
     alone(&c, &filled, expected);
+    c.desc.page_keys = page_keys;
     for (int e = 0; e < TEST_ISAS; e++)
         for (int way = 0; way < TEST_WAYS && engines[e]; way++) {
-            const struct fovea_kv_cache cache = copy_of(before, k, v);
+            const struct fovea_kv_cache cache = test_copy_cache(&before);
+            struct test_pages pages;
             float *const y = test_floats(ROWS * WIDTH, TEST_HIGH);
             struct fovea_layer_args a = together(&c, y);
-            a.self_cache = c.desc.cached ? &cache : NULL;
+            if (page_keys != 0)
+                put_into_pages(&before, page_keys, &pages, &a);
+            else
+                a.self_cache = c.desc.cached ? &cache : NULL;
             const enum fovea_status status = test_run(&test_layer, engines[e], &c.desc, &a, (enum test_way)way, 3);
             CHECK(!status, "%s: %s", names[kind], fovea_status_string(status));
-            compare(names[kind], test_isas[e], expected, y, ROWS * WIDTH);
-            compare("K", test_isas[e], filled.k, cache.k, k);
-            compare("V", test_isas[e], filled.v, cache.v, v);
+            CHECK_SAME(expected, y, ROWS * WIDTH, "%s, pages of %u, %s", names[kind], page_keys, test_isas[e]);
+            if (page_keys != 0) {
+                const struct test_pages want = test_in_pages(&filled, page_keys);
+                test_same_pages(&want, &pages, test_isas[e]);
+            } else {
+                test_same_caches(&filled, &cache, test_isas[e]);
+            }
         }
-    test_memory_reset();
-}
-
-// A pool whose pages lie in any order, with the keys before the call.
-struct paged {
-    struct fovea_kv_pages pool;
-    size_t k, v, table;
-    uint32_t *pages;
-};
-
-static struct paged pages_of(uint32_t page_keys)
-{
-    struct paged p = {.table = (CAPACITY + page_keys - 1) / page_keys};
-    p.pool = (struct fovea_kv_pages){.struct_size = sizeof p.pool,
-                                     .page_keys = page_keys,
-                                     .pages = B * p.table,
-                                     .kv_heads = KV_HEADS,
-                                     .qk_dim = D,
-                                     .v_dim = DV};
-    CHECK(!fovea_kv_pages_size(&p.pool, &p.k, &p.v), "pool");
-    p.pool.k = test_floats(p.k, TEST_HIGH), p.pool.v = test_floats(p.v, TEST_HIGH);
-    p.pages = test_memory(p.pool.pages * sizeof *p.pages, TEST_HIGH);
-    for (size_t i = 0; i < p.pool.pages; i++)
-        p.pages[i] = (uint32_t)(i * 7 % p.pool.pages); // the number of pages is no multiple of 7
-    CHECK(p.pool.pages % 7 != 0, "pages");
-    return p;
-}
-
-// Copies the keys of sequence b in [first, first + keys) from its rows to its pages.
-static void fill(const struct paged *p, size_t b, size_t first, size_t keys, const float *k, const float *v)
-{
-    CHECK(!fovea_kv_pages_append(&p->pool, p->pages + b * p->table, first, keys, k, (struct fovea_strides){0, D, KV}, v,
-                                 (struct fovea_strides){0, DV, KV_HEADS * DV}),
-          "fill");
-}
-
-static struct paged copy_of_pages(const struct paged *from)
-{
-    struct paged p = *from;
-    p.pool.k = test_floats(p.k, TEST_HIGH), p.pool.v = test_floats(p.v, TEST_HIGH);
-    memcpy(p.pool.k, from->pool.k, p.k * sizeof *p.pool.k);
-    memcpy(p.pool.v, from->pool.v, p.v * sizeof *p.pool.v);
-    return p;
-}
-
-// Keys [first, first + keys) of sequence b of a cache, as rows of all heads.
-static const float *rows_of_k(const struct fovea_kv_cache *cache, size_t b, size_t first, size_t keys)
-{
-    struct fovea_strides k, v;
-    CHECK(!fovea_kv_cache_strides(cache, &k, &v), "strides");
-    float *const rows = test_floats(keys * KV, TEST_HIGH);
-    for (size_t i = 0; i < keys * KV; i++) {
-        const size_t key = first + i / KV, h = i % KV / D, panel = key / 16 * 16;
-        rows[i] = cache->k[b * k.batch + h * k.head + panel * D + i % D * 16 + key % 16];
-    }
-    return rows;
-}
-
-static const float *rows_of_v(const struct fovea_kv_cache *cache, size_t b, size_t first, size_t keys)
-{
-    enum { ALL = KV_HEADS * DV };
-    struct fovea_strides k, v;
-    CHECK(!fovea_kv_cache_strides(cache, &k, &v), "strides");
-    float *const rows = test_floats(keys * ALL, TEST_HIGH);
-    for (size_t i = 0; i < keys * ALL; i++)
-        rows[i] = cache->v[b * v.batch + i % ALL / DV * v.head + (first + i / ALL) * v.row + i % DV];
-    return rows;
-}
-
-static void test_pages(uint32_t page_keys, bool rotary)
-{
-    struct layer_case c;
-    draw_case(CAUSAL, FOVEA_NORM_PRE, rotary, &c);
-    const size_t nothing[B] = {0};
-    size_t k = 0, v = 0;
-    const struct fovea_kv_cache cache = cache_of(B, CAPACITY, nothing, &k, &v);
-    const struct paged before = pages_of(page_keys);
-    for (size_t b = 0; b < B; b++) {
-        const float *const key = some(positions[b] * KV, 1), *const value = some(positions[b] * KV_HEADS * DV, 1);
-        CHECK(!fovea_kv_append(&cache, b, 0, positions[b], key, (struct fovea_strides){0, D, KV}, value,
-                               (struct fovea_strides){0, DV, KV_HEADS * DV}),
-              "append");
-        fill(&before, b, 0, positions[b], key, value);
-        for (size_t i = lens[b] ? (positions[b] + lens[b] - 1) / page_keys + 1 : 0; i < before.table; i++)
-            before.pages[b * before.table + i] = UINT32_MAX; // what no query sees need not be there
-    }
-    float *const expected = test_floats(ROWS * WIDTH, TEST_HIGH);
-    alone(&c, &cache, expected);
-    c.desc.page_keys = page_keys;
-    const struct paged filled = copy_of_pages(&before);
-    for (size_t b = 0; b < B; b++)
-        fill(&filled, b, positions[b], lens[b], rows_of_k(&cache, b, positions[b], lens[b]),
-             rows_of_v(&cache, b, positions[b], lens[b]));
-    for (int e = 0; e < TEST_ISAS; e++)
-        for (int way = 0; way < TEST_WAYS && engines[e]; way++) {
-            const struct paged got = copy_of_pages(&before);
-            float *const y = test_floats(ROWS * WIDTH, TEST_HIGH);
-            struct fovea_layer_args a = together(&c, y);
-            a.self_pool = &got.pool, a.pages = got.pages, a.pages_batch = got.table;
-            const enum fovea_status status = test_run(&test_layer, engines[e], &c.desc, &a, (enum test_way)way, 3);
-            CHECK(!status, "pages of %u: %s", (unsigned)page_keys, fovea_status_string(status));
-            compare("pages", test_isas[e], expected, y, ROWS * WIDTH);
-            compare("K in pages", test_isas[e], filled.pool.k, got.pool.k, before.k);
-            compare("V in pages", test_isas[e], filled.pool.v, got.pool.v, before.v);
-        }
-    // Nothing is written where a page is missing.
-    struct fovea_layer_args a = together(&c, test_floats(ROWS * WIDTH, TEST_HIGH));
-    const struct paged refused = copy_of_pages(&before);
-    struct fovea_kv_pages pool = refused.pool;
-    a.self_pool = &pool, a.pages = before.pages, a.pages_batch = before.table;
-    pool.pages = before.pages[3 * before.table + positions[3] / page_keys];
-    const enum fovea_status status = test_run(&test_layer, engines[0], &c.desc, &a, TEST_SERIAL, 1);
-    CHECK(status == FOVEA_ERR_SHAPE, "a page beyond the pool: %s", fovea_status_string(status));
-    compare("K of a refused call", test_isas[0], before.pool.k, refused.pool.k, before.k);
-    compare("V of a refused call", test_isas[0], before.pool.v, refused.pool.v, before.v);
+    if (page_keys != 0)
+        test_missing(&c, &before, page_keys);
     test_memory_reset();
 }
 
@@ -244,10 +163,10 @@ int main(void)
     test_memory_of_rows(3000, 3);
     for (int kind = 0; kind < KINDS; kind++)
         for (int i = 0; i < 4; i++)
-            test_cache((enum kind)kind, i & 1 ? FOVEA_NORM_PRE : FOVEA_NORM_POST, (i & 2) != 0);
-    test_pages(16, true);
-    test_pages(64, false);
-    test_pages(256, true);
+            test_case((enum kind)kind, i & 1 ? FOVEA_NORM_PRE : FOVEA_NORM_POST, (i & 2) != 0, 0);
+    test_case(CAUSAL, FOVEA_NORM_PRE, true, 16);
+    test_case(CAUSAL, FOVEA_NORM_PRE, false, 64);
+    test_case(CAUSAL, FOVEA_NORM_PRE, true, 256);
     test_engines_free(engines);
     return test_done();
 }
