@@ -64,26 +64,45 @@ static enum fovea_status run_tasks(const struct test_operator *op, const void *p
     return status;
 }
 
+static enum fovea_status begin(const struct test_operator *op, const struct fovea_engine *engine, const void *desc,
+                               size_t workers, struct test_session *s)
+{
+    s->plan = test_memory(op->plan_size(), TEST_HIGH);
+    const enum fovea_status status = op->plan(engine, desc, s->plan);
+    if (status == FOVEA_OK) {
+        s->shared = test_memory((s->plan->shared_bytes + 63) / 64 * 64, TEST_HIGH);
+        s->scratch = test_memory(workers * s->plan->scratch_bytes, TEST_HIGH);
+    }
+    return status;
+}
+
+struct test_session test_plan(const struct test_operator *op, const struct fovea_engine *engine, const void *desc,
+                              size_t workers)
+{
+    struct test_session s;
+    const enum fovea_status status = begin(op, engine, desc, workers, &s);
+    if (status != FOVEA_OK) {
+        fprintf(stderr, "FAIL a plan of %s: %s\n", op->name, fovea_status_string(status));
+        exit(1);
+    }
+    return s;
+}
+
 enum fovea_status test_run(const struct test_operator *op, const struct fovea_engine *engine, const void *desc,
                            const void *args, enum test_way way, uint64_t seed)
 {
-    const size_t size = op->plan_size();
-    struct fovea_work *plan = test_memory(size, TEST_HIGH);
-    const enum fovea_status status = op->plan(engine, desc, plan);
+    struct test_session s;
+    const enum fovea_status status = begin(op, engine, desc, way == TEST_THREADS ? WORKERS : 1, &s);
     if (status != FOVEA_OK)
         return status;
     if (way == TEST_TASKS) {
-        struct fovea_work *const copy = test_memory(size, TEST_HIGH);
-        memcpy(copy, plan, size);
-        memset(plan, 0xff, size);
-        plan = copy;
+        const size_t size = op->plan_size();
+        void *const copy = test_memory(size, TEST_HIGH);
+        memcpy(copy, s.plan, size);
+        memset(s.plan, 0xff, size);
+        return run_tasks(op, copy, args, s.shared, s.scratch, seed);
     }
-    const size_t workers = way == TEST_THREADS ? WORKERS : 1;
-    void *const shared = test_memory((plan->shared_bytes + 63) / 64 * 64, TEST_HIGH);
-    void *const scratch = test_memory(workers * plan->scratch_bytes, TEST_HIGH);
-    if (way == TEST_TASKS)
-        return run_tasks(op, plan, args, shared, scratch, seed);
     struct test_threads threads;
     test_threads_init(&threads, WORKERS, seed);
-    return op->run(plan, args, shared, scratch, way == TEST_THREADS ? &threads.executor : NULL);
+    return op->run(s.plan, args, s.shared, s.scratch, way == TEST_THREADS ? &threads.executor : NULL);
 }

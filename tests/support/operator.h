@@ -28,6 +28,15 @@ enum test_way {
 };
 extern const char *const test_way_names[TEST_WAYS];
 
+/// A plan, and exactly the memory that it asks for, poisoned with NaNs.
+struct test_session {
+    struct fovea_work *plan;
+    void *shared, *scratch;
+};
+/// For calls on so many workers. Exits where the descriptor is refused. Memory is that of tests/support/memory.h.
+struct test_session test_plan(const struct test_operator *op, const struct fovea_engine *engine, const void *desc,
+                              size_t workers);
+
 /// Plans and runs once, in exactly the memory that the plan asks for, poisoned with NaNs. Frees nothing: memory is that
 /// of tests/support/memory.h.
 enum fovea_status test_run(const struct test_operator *op, const struct fovea_engine *engine, const void *desc,

@@ -40,7 +40,7 @@ static void compare(const struct attention_case *c, const struct result *expecte
 
 // One plan for many pieces: its memory, and what a piece has of its own.
 struct session {
-    void *plan, *shared, *scratch;
+    struct test_session of;
     struct result rows;
     uint32_t *lens, *segments; // (batch, queries)
     int64_t *offsets;
@@ -49,11 +49,7 @@ struct session {
 static struct session begin(const struct attention_case *c, int e)
 {
     const size_t rows = c->args.batch * c->desc.q_len; // out has the strides of the plan
-    struct fovea_work *const plan = test_memory(fovea_attention_plan_size(), TEST_HIGH);
-    CHECK(!fovea_attention_plan(engines[e], &c->desc, plan), "%s", c->text);
-    return (struct session){.plan = plan,
-                            .shared = test_memory((plan->shared_bytes + 63) / 64 * 64, TEST_HIGH),
-                            .scratch = test_memory(plan->scratch_bytes, TEST_HIGH),
+    return (struct session){.of = test_plan(&test_attention, engines[e], &c->desc, 1),
                             .rows = new_result(c, c->desc.heads * rows),
                             .lens = test_memory(rows * sizeof(uint32_t), TEST_HIGH),
                             .segments = test_memory(rows * sizeof(uint32_t), TEST_HIGH),
@@ -120,7 +116,7 @@ static void run_piece(const struct attention_case *c, const struct session *s, s
     return_to(c, &a, &s->rows);
     for (int k = 0; k < KINDS; k++)
         check_poison(s->rows.of[k], heads * c->desc.q_len * width(c, (enum kind)k));
-    const enum fovea_status status = fovea_attention(s->plan, &a, s->shared, s->scratch, NULL);
+    const enum fovea_status status = fovea_attention(s->of.plan, &a, s->of.shared, s->of.scratch, NULL);
     CHECK(!status, "%s: %zu queries from %zu: %s", c->text, count, first, fovea_status_string(status));
     for (int k = 0; k < KINDS; k++)
         for (size_t h = 0; h < heads; h++) {

@@ -150,10 +150,8 @@ static struct result run(struct attention_case *c, int e, enum test_way way)
                                                          .weights = r.of[WEIGHTS],
                                                          .strides = {c->desc.heads * head, head, keys},
                                                          .key_sums = r.of[KEY_SUMS]};
-    struct fovea_work *const plan = test_memory(fovea_attention_plan_size(), TEST_HIGH);
-    CHECK(!fovea_attention_plan(engines[e], &c->desc, plan), "%s", c->text);
-    void *const scratch = test_memory(plan->scratch_bytes, TEST_HIGH);
-    CHECK(!fovea_attention_weights(plan, &weights, scratch, NULL), "%s: weights", c->text);
+    const struct test_session s = test_plan(&test_attention, engines[e], &c->desc, 1);
+    CHECK(!fovea_attention_weights(s.plan, &weights, s.scratch, NULL), "%s: weights", c->text);
     return r;
 }
 
@@ -161,13 +159,11 @@ static struct result run(struct attention_case *c, int e, enum test_way way)
 static struct result stream(struct attention_case *c, int e)
 {
     const struct result r = {{test_floats(c->out_floats, TEST_HIGH), test_floats(count_of(c, LSE), TEST_HIGH)}};
-    struct fovea_work *const plan = test_memory(fovea_attention_plan_size(), TEST_HIGH);
-    CHECK(!fovea_attention_plan(engines[e], &c->desc, plan), "%s", c->text);
-    void *const scratch = test_memory(plan->scratch_bytes, TEST_HIGH);
+    const struct test_session s = test_plan(&test_attention, engines[e], &c->desc, 1);
     size_t bytes = 0;
-    CHECK(!fovea_attention_state_size(plan, c->args.batch, c->args.q_len, 2, &bytes), "%s", c->text);
+    CHECK(!fovea_attention_state_size(s.plan, c->args.batch, c->args.q_len, 2, &bytes), "%s", c->text);
     void *const state = test_memory((bytes + 63) / 64 * 64, TEST_HIGH);
-    CHECK(!fovea_attention_state_init(plan, c->args.batch, c->args.q_len, 2, state), "%s", c->text);
+    CHECK(!fovea_attention_state_init(s.plan, c->args.batch, c->args.q_len, 2, state), "%s", c->text);
     struct fovea_attention_args block = c->args;
     for (size_t first = 0; first < c->args.kv_len; first = block.kv_len) {
         const size_t end = first + CHUNK * (1 + check_below(&c->rng, 3));
@@ -179,12 +175,12 @@ static struct result stream(struct attention_case *c, int e)
                 memcpy(ids + b * block.kv_len, c->args.kv_segments + b * c->args.kv_len, block.kv_len * sizeof *ids);
             block.kv_segments = ids;
         }
-        CHECK(!fovea_attention_state_accumulate(plan, &block, state, scratch, NULL), "%s: accumulate", c->text);
+        CHECK(!fovea_attention_state_accumulate(s.plan, &block, state, s.scratch, NULL), "%s: accumulate", c->text);
     }
     memcpy(r.of[OUT], c->out_before, c->out_floats * sizeof(float));
     c->args.out = r.of[OUT];
     c->args.lse = r.of[LSE];
-    CHECK(!fovea_attention_state_finish(plan, state, &c->args, scratch, NULL), "%s: finish", c->text);
+    CHECK(!fovea_attention_state_finish(s.plan, state, &c->args, s.scratch, NULL), "%s: finish", c->text);
     return r;
 }
 

@@ -133,8 +133,7 @@ static void test_counts(void)
     }
     struct fovea_attention_args args = {.q = t.q, .k = t.k, .v = t.v, .out = new_result(&t).out, .batch = ENTRIES};
     args.q_len = 1, args.kv_len = 600, args.q_starts = q_starts, args.kv_starts = kv_starts;
-    void *const plan = test_memory(fovea_attention_plan_size(), TEST_HIGH);
-    CHECK(!fovea_attention_plan(engines[0], &d, plan), "plan");
+    const void *const plan = test_plan(&test_attention, engines[0], &d, 1).plan;
     CHECK(fovea_attention_tasks(plan, &args, 1) == ENTRIES * KV_HEADS && fovea_attention_tasks(plan, &args, 2) == 0,
           "%u tasks", (unsigned)fovea_attention_tasks(plan, &args, 1));
     test_memory_reset();
@@ -158,14 +157,12 @@ static void test_tasks(void)
                                               .kv_len = 1,
                                               .q_starts = q_starts,
                                               .kv_starts = kv_starts};
-    void *const plan = test_memory(fovea_attention_plan_size(), TEST_HIGH);
-    CHECK(!fovea_attention_plan(engines[0], &d, plan), "plan");
-    const struct fovea_work *const work = plan;
-    void *const shared = test_memory((work->shared_bytes + 63) / 64 * 64, TEST_HIGH);
-    void *const scratch = test_memory(work->scratch_bytes, TEST_HIGH);
-    CHECK(work->phases == 3 && fovea_attention_tasks(plan, &args, 0) == 1 &&
+    const struct test_session s = test_plan(&test_attention, engines[0], &d, 1);
+    const struct fovea_work *const plan = s.plan;
+    void *const shared = s.shared, *const scratch = s.scratch;
+    CHECK(plan->phases == 3 && fovea_attention_tasks(plan, &args, 0) == 1 &&
               fovea_attention_tasks(plan, &args, 1) == ENTRIES * KV_HEADS && fovea_attention_tasks(plan, &args, 2) == 0,
-          "%u phases", (unsigned)work->phases);
+          "%u phases", (unsigned)plan->phases);
     CHECK(!fovea_attention_task(plan, &args, shared, scratch, 0, 0), "phase 0");
     for (int wrong = 0; wrong < 2; wrong++) {
         uint32_t *const starts = wrong == 0 ? q_starts : kv_starts;

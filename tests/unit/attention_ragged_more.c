@@ -40,21 +40,8 @@ static struct result new_result(const struct batch *t)
     return r;
 }
 
-// A plan and its scratch.
-struct session {
-    void *plan, *shared, *scratch;
-};
-
-static struct session begin(const struct fovea_engine *engine, const struct fovea_attention_desc *d)
-{
-    struct fovea_work *const plan = test_memory(fovea_attention_plan_size(), TEST_HIGH);
-    CHECK(!fovea_attention_plan(engine, d, plan), "plan");
-    return (struct session){plan, test_memory((plan->shared_bytes + 63) / 64 * 64, TEST_HIGH),
-                            test_memory(WORKERS * plan->scratch_bytes, TEST_HIGH)};
-}
-
 // Weights, their means over the heads and their sums.
-static void weigh(const struct session *s, const struct fovea_attention_args *call, size_t kv_most,
+static void weigh(const struct test_session *s, const struct fovea_attention_args *call, size_t kv_most,
                   const struct result *r, const struct fovea_executor *executor)
 {
     struct fovea_attention_weights_args args = {.call = call,
@@ -74,7 +61,7 @@ static void weigh(const struct session *s, const struct fovea_attention_args *ca
 static struct result compute_alone(const struct batch *t)
 {
     const struct fovea_attention_desc d = ragged_describe(t, 1);
-    const struct session s = begin(engines[0], &d);
+    const struct test_session s = test_plan(&test_attention, engines[0], &d, WORKERS);
     const struct result r = new_result(t);
     for (size_t b = 0; b < t->entries; b++) {
         const size_t first = t->q_starts[b], queries = t->q_starts[b + 1] - first, keys = t->kv_lens[b];
@@ -114,7 +101,7 @@ static void compare(const struct batch *t, const struct result *expected, const 
 
 // A state of all queries takes the keys, in a cache or pages 384 at a time, and by way of a second state from a split
 // on.
-static void stream(const struct batch *t, const struct session *s, struct fovea_attention_args call,
+static void stream(const struct batch *t, const struct test_session *s, struct fovea_attention_args call,
                    const struct result *r, const struct fovea_executor *executor)
 {
     size_t bytes;
@@ -159,7 +146,7 @@ static void run_case(uint64_t seed)
         struct test_threads threads;
         test_threads_init(&threads, WORKERS, seed);
         const struct fovea_executor *const executor = seed % 2 ? &threads.executor : NULL;
-        const struct session s = begin(engines[e], &d);
+        const struct test_session s = test_plan(&test_attention, engines[e], &d, WORKERS);
         const struct result got = new_result(&t);
         weigh(&s, &call, t.kv_most, &got, executor);
         stream(&t, &s, call, &got, executor);
@@ -174,7 +161,7 @@ static void test_errors(void)
     ragged_draw(&t, 3);
     struct fovea_attention_desc d = ragged_describe(&t, FEW);
     struct fovea_attention_args call = ragged_call(&t, &d);
-    const struct session s = begin(engines[0], &d);
+    const struct test_session s = test_plan(&test_attention, engines[0], &d, WORKERS);
     const struct result r = new_result(&t);
     call.lse = r.of[LSE];
     call.out = r.of[OUT];

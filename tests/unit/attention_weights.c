@@ -31,21 +31,19 @@ static size_t count_of(const struct attention_case *c, enum kind kind)
     return counts[kind];
 }
 
-static void call(const struct attention_case *c, int e, void *scratch, const void *plan,
+static void call(const struct attention_case *c, int e, const struct test_session *s,
                  const struct fovea_attention_weights_args *args, bool threads)
 {
     struct test_threads t;
     test_threads_init(&t, WORKERS, c->rng.state);
-    const enum fovea_status status = fovea_attention_weights(plan, args, scratch, threads ? &t.executor : NULL);
+    const enum fovea_status status = fovea_attention_weights(s->plan, args, s->scratch, threads ? &t.executor : NULL);
     CHECK(!status, "%s: %s: %s", c->text, test_isas[e], fovea_status_string(status));
 }
 
 static struct returned run(const struct attention_case *c, int e, bool threads)
 {
     struct returned r;
-    struct fovea_work *const plan = test_memory(fovea_attention_plan_size(), TEST_HIGH);
-    CHECK(!fovea_attention_plan(engines[e], &c->desc, plan), "%s", c->text);
-    void *const scratch = test_memory(WORKERS * plan->scratch_bytes, TEST_HIGH);
+    const struct test_session s = test_plan(&test_attention, engines[e], &c->desc, WORKERS);
     for (int k = 0; k < KINDS; k++)
         r.of[k] = test_floats(count_of(c, (enum kind)k), threads ? TEST_LOW : TEST_HIGH);
     const size_t keys = c->args.kv_len, head = c->args.q_len * keys;
@@ -53,21 +51,21 @@ static struct returned run(const struct attention_case *c, int e, bool threads)
     args.strides = (struct fovea_strides){c->desc.heads * head, head, keys};
     args.key_sums = r.of[KEY_SUMS];
     args.head_sums = r.of[HEAD_SUMS];
-    call(c, e, scratch, plan, &args, threads);
+    call(c, e, &s, &args, threads);
     args.key_sums = args.head_sums = NULL;
     args.weights = r.of[MEANS];
     args.average = 1;
     args.strides.batch = head;
-    call(c, e, scratch, plan, &args, threads);
+    call(c, e, &s, &args, threads);
     args.average = 0;
     args.strides.batch = c->desc.heads * head;
     args.dropped = 1;
     args.weights = r.of[DROPPED];
-    call(c, e, scratch, plan, &args, threads);
+    call(c, e, &s, &args, threads);
     args.dropped = 0;
     args.weights = r.of[SCORES];
     args.returned = FOVEA_RETURN_SCORES;
-    call(c, e, scratch, plan, &args, threads);
+    call(c, e, &s, &args, threads);
     return r;
 }
 
@@ -225,14 +223,11 @@ static void test_begin(void)
                                                       .kv_len = KEYS,
                                                       .kv_begin = begin,
                                                       .mask = hide ? mask : NULL};
-            struct fovea_work *const plan = test_memory(fovea_attention_plan_size(), TEST_HIGH);
-            CHECK(!fovea_attention_plan(engines[e], &d, plan), "plan");
-            void *const scratch = test_memory(plan->scratch_bytes, TEST_HIGH);
-            void *const shared = test_memory((plan->shared_bytes + 63) / 64 * 64, TEST_HIGH);
+            const struct test_session s = test_plan(&test_attention, engines[e], &d, 1);
             const struct fovea_attention_weights_args all = {
                 .call = &args, .weights = weights[hide], .strides = {0, QUERIES * keys, keys}, .key_sums = sums[hide]};
-            CHECK(!fovea_attention(plan, &args, shared, scratch, NULL) &&
-                      !fovea_attention_weights(plan, &all, scratch, NULL),
+            CHECK(!fovea_attention(s.plan, &args, s.shared, s.scratch, NULL) &&
+                      !fovea_attention_weights(s.plan, &all, s.scratch, NULL),
                   "%s", test_isas[e]);
         }
         for (size_t row = 0; row < HEADS * QUERIES && engines[e]; row++)
@@ -252,15 +247,13 @@ static void test_errors(void)
     while (c.args.kv_len < 40 || c.args.q_len < 2 || c.out_floats == 0);
     float lse[1];
     c.args.lse = lse;
-    struct fovea_work *const plan = test_memory(fovea_attention_plan_size(), TEST_HIGH);
-    CHECK(!fovea_attention_plan(engines[0], &c.desc, plan), "plan");
-    void *const scratch = test_memory(plan->scratch_bytes, TEST_HIGH);
+    const struct test_session s = test_plan(&test_attention, engines[0], &c.desc, 1);
     const size_t n = count_of(&c, WEIGHTS), head = c.args.q_len * c.args.kv_len;
     float *const weights = test_floats(n, TEST_HIGH);
     const struct fovea_attention_weights_args good = {
         .call = &c.args, .weights = weights, .strides = {c.desc.heads * head, head, c.args.kv_len}};
     struct fovea_attention_weights_args a = good;
-#define REFUSED(status) CHECK(fovea_attention_weights(plan, &a, scratch, NULL) == (status), "%s", #status)
+#define REFUSED(status) CHECK(fovea_attention_weights(s.plan, &a, s.scratch, NULL) == (status), "%s", #status)
     a.returned = (enum fovea_attention_returned)7;
     REFUSED(FOVEA_ERR_ENUM);
     a = good, a.average = 2;
@@ -282,7 +275,7 @@ static void test_errors(void)
     c.args.lse = lse;
     c.args.q_len = c.desc.q_len + 1;
     REFUSED(FOVEA_ERR_SHAPE);
-    CHECK(fovea_attention_weights(NULL, &good, scratch, NULL) == FOVEA_ERR_NULL, "no plan");
+    CHECK(fovea_attention_weights(NULL, &good, s.scratch, NULL) == FOVEA_ERR_NULL, "no plan");
     size_t written = 0;
     for (size_t i = 0; i < n; i++)
         written += !isnan(weights[i]);
@@ -297,13 +290,12 @@ static void test_many_heads(void)
     fovea_attention_desc_init(&d, sizeof d);
     d.batch = 1, d.heads = (size_t)1 << 32, d.kv_heads = 1, d.q_len = 1, d.qk_dim = d.v_dim = 1;
     d.q.row = d.k.row = d.v.row = d.out.row = d.out.head = 1;
-    struct fovea_work *const plan = test_memory(fovea_attention_plan_size(), TEST_HIGH);
-    CHECK(!fovea_attention_plan(engines[0], &d, plan), "plan");
-    void *const scratch = test_memory(plan->scratch_bytes, TEST_HIGH);
+    const struct test_session s = test_plan(&test_attention, engines[0], &d, 1);
     float q = 1, lse = 0, key_sum = 0, head_sum = NAN; // keys: none, so nothing is read
     const struct fovea_attention_args args = {.q = &q, .lse = &lse, .batch = 1, .q_len = 1};
     const struct fovea_attention_weights_args all = {.call = &args, .key_sums = &key_sum, .head_sums = &head_sum};
-    CHECK(fovea_attention_weights(plan, &all, scratch, NULL) == FOVEA_ERR_OVERFLOW && isnan(head_sum), "2^32 heads");
+    CHECK(fovea_attention_weights(s.plan, &all, s.scratch, NULL) == FOVEA_ERR_OVERFLOW && isnan(head_sum),
+          "2^32 heads");
     test_memory_reset();
 }
 

@@ -201,8 +201,7 @@ static float *from_operators(const struct problem *p, float *attn_weights)
         .eval = call->eval};
     CHECK(!fovea_attention_once(engines[0], &d, &a), "attention");
     if (attn_weights) {
-        struct fovea_work *const plan = test_memory(fovea_attention_plan_size(), TEST_HIGH);
-        CHECK(!fovea_attention_plan(engines[0], &d, plan), "plan");
+        const struct test_session s = test_plan(&test_attention, engines[0], &d, 1);
         const size_t of_head = m->q_len * m->kv_len;
         const struct fovea_attention_weights_args w = {
             .call = &a,
@@ -210,8 +209,7 @@ static float *from_operators(const struct problem *p, float *attn_weights)
             .average = call->average_weights,
             .dropped = call->dropped_weights,
             .strides = {call->average_weights ? of_head : m->heads * of_head, of_head, m->kv_len}};
-        void *const scratch = test_memory(plan->scratch_bytes, TEST_HIGH);
-        CHECK(!fovea_attention_weights(plan, &w, scratch, NULL), "weights");
+        CHECK(!fovea_attention_weights(s.plan, &w, s.scratch, NULL), "weights");
     }
     return product(&p->weights.o, o, q_rows, m->heads * m->v_dim, m->out_width, call->residual);
 }

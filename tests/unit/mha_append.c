@@ -163,8 +163,7 @@ static void test_tasks(void)
     CHECK(!fovea_engine_create(&options, &engine), "engine");
     struct fovea_mha_desc d = describe();
     d.batch = 1;
-    struct fovea_work *const plan = test_memory((fovea_mha_plan_size() + 63) / 64 * 64, TEST_HIGH);
-    CHECK(!fovea_mha_plan(engine, &d, plan), "plan");
+    const struct fovea_work *const plan = test_plan(&test_mha, engine, &d, 1).plan;
     uint64_t rng = 1;
     const struct fovea_kv_cache cache = cache_of(&rng);
     const struct fovea_mha_weights w = {.k = identity(engine, KEY), .v = identity(engine, VALUE)};

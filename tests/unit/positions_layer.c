@@ -79,10 +79,7 @@ static void test_session(const struct fovea_engine *engine, const char *isa)
     const float *const x = some(B * CAPACITY * WIDTH, 1);
     struct fovea_layer_args a = {.weights = &w, .beams = 1};
     a.rotary_cos = some(CAPACITY * D / 2, 1), a.rotary_sin = some(CAPACITY * D / 2, 1);
-    struct fovea_work *const plan = test_memory(fovea_layer_plan_size(), TEST_HIGH);
-    CHECK(!fovea_layer_plan(engine, &d, plan), "plan");
-    void *const shared = test_memory(plan->shared_bytes, TEST_HIGH);
-    void *const scratch = test_memory(plan->scratch_bytes, TEST_HIGH);
+    const struct test_session s = test_plan(&test_layer, engine, &d, 1);
     size_t positions[B];
     const struct fovea_kv_cache cache = cache_of(B, CAPACITY, nothing);
     float *const whole = test_floats(B * CAPACITY * WIDTH, TEST_HIGH);
@@ -91,9 +88,9 @@ static void test_session(const struct fovea_engine *engine, const char *isa)
         const struct fovea_kv_cache other = cache_of(1, CAPACITY, nothing), view = test_view_cache(&cache, b);
         a.batch = 1, a.len = prompts[b] + STEPS, a.self_cache = &other;
         a.x = x + b * CAPACITY * WIDTH, a.y = whole + b * CAPACITY * WIDTH;
-        CHECK(!fovea_layer(plan, &a, shared, scratch, NULL), "whole");
+        CHECK(!fovea_layer(s.plan, &a, s.shared, s.scratch, NULL), "whole");
         a.len = prompts[b], a.self_cache = &view, a.y = y;
-        CHECK(!fovea_layer(plan, &a, shared, scratch, NULL), "prompt");
+        CHECK(!fovea_layer(s.plan, &a, s.shared, s.scratch, NULL), "prompt");
         CHECK_SAME(whole + b * CAPACITY * WIDTH, y, a.len * WIDTH, "a prompt, %s", isa);
         positions[b] = prompts[b];
     }
@@ -101,7 +98,7 @@ static void test_session(const struct fovea_engine *engine, const char *isa)
     for (size_t step = 0; step < STEPS; step++) {
         for (size_t b = 0; b < B; b++)
             memcpy(in + b * WIDTH, x + (b * CAPACITY + positions[b]) * WIDTH, WIDTH * sizeof *in);
-        CHECK(!fovea_layer(plan, &a, shared, scratch, NULL), "step");
+        CHECK(!fovea_layer(s.plan, &a, s.shared, s.scratch, NULL), "step");
         for (size_t b = 0; b < B; b++)
             CHECK_SAME(whole + (b * CAPACITY + positions[b]++) * WIDTH, y + b * WIDTH, WIDTH, "a step, %s", isa);
     }

@@ -140,15 +140,13 @@ static void test_case(enum kind kind, enum fovea_norm_place place, bool rotary, 
 // have one each.
 static void test_memory_of_rows(size_t kv_len, size_t states)
 {
-    struct fovea_work *const plan = test_memory(fovea_layer_plan_size(), TEST_HIGH);
     size_t bytes[2];
     for (size_t i = 0; i < 2; i++) {
         struct layer_case c;
         draw_case(CAUSAL, FOVEA_NORM_PRE, false, &c);
         c.desc.kv_len = kv_len;
         c.desc.rows = (i + 1) * 32; // of whole cache lines each
-        CHECK(!fovea_layer_plan(engines[0], &c.desc, plan), "plan");
-        bytes[i] = plan->shared_bytes;
+        bytes[i] = test_plan(&test_layer, engines[0], &c.desc, 1).plan->shared_bytes;
     }
     const size_t floats = WIDTH + FFN + (HEADS + KV_HEADS) * (D + DV) + states * HEADS * (DV + 2);
     const size_t expected = 32 * sizeof(float) * floats;
