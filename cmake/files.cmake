@@ -96,6 +96,7 @@ set(FOVEA_FILES_OPS
     ops/once.c
     ops/pack.c
     ops/rowwise.c
+    ops/rowwise_check.c
     ops/rowwise_plan.c
     ops/status.c
 )

@@ -24,9 +24,9 @@ static struct fovea_rowwise_args rotate(const struct fovea_mha_args *args, float
                                        .cos = args->rotary_cos,
                                        .sin = args->rotary_sin,
                                        .position = from_0 ? 0 : args->position,
-                                       .starts = from_0 ? NULL : args->positions,
+                                       .positions = from_0 ? NULL : args->positions,
                                        .len = len,
-                                       .row_starts = args->starts,
+                                       .starts = args->starts,
                                        .sequences = args->batch};
 }
 

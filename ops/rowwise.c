@@ -70,42 +70,37 @@ static void run_dropout(const struct fovea_rowwise_layout *plan, const struct fo
     }
 }
 
-// The sequence of a row, [begin, end).
-struct sequence {
-    size_t number, begin, end;
-};
-
-static struct sequence sequence_of(const struct fovea_rowwise_args *args, size_t row)
+struct fovea_rowwise_sequence fovea_rowwise_sequence(const struct fovea_rowwise_args *args, size_t row)
 {
-    if (args->row_starts == NULL) {
-        const size_t begin = row - row % args->len;
-        return (struct sequence){row / args->len, begin, begin + fovea_min(args->len, args->rows - begin)};
-    }
-    size_t low = 0, high = args->sequences; // starts[low] <= row < starts[high]
-    while (high - low > 1) {
-        const size_t middle = low + (high - low) / 2;
-        if (args->row_starts[middle] <= row) {
-            low = middle;
-        } else {
-            high = middle;
+    size_t number = 0, begin = 0, end = 0;
+    if (args->starts == NULL) {
+        number = row / args->len;
+        begin = number * args->len;
+        end = begin + fovea_min(args->len, args->rows - begin);
+    } else {
+        size_t high = args->sequences; // starts[number] <= row < starts[high]
+        while (high - number > 1) {
+            const size_t middle = number + (high - number) / 2;
+            if (args->starts[middle] <= row) {
+                number = middle;
+            } else {
+                high = middle;
+            }
         }
+        begin = args->starts[number];
+        end = args->starts[number + 1];
     }
-    return (struct sequence){low, args->row_starts[low], args->row_starts[low + 1]};
-}
-
-// The position of a sequence's first row.
-static size_t start_of(const struct fovea_rowwise_args *args, size_t sequence)
-{
-    return args->starts != NULL ? args->starts[sequence] : args->position;
+    const size_t position = args->positions != NULL ? args->positions[number] : args->position;
+    return (struct fovea_rowwise_sequence){begin, end, position};
 }
 
 static size_t position_of(const struct fovea_rowwise_args *args, size_t row)
 {
-    if (args->positions != NULL) {
-        return args->positions[row];
+    if (args->row_positions != NULL) {
+        return args->row_positions[row];
     }
-    const struct sequence sequence = sequence_of(args, row);
-    return start_of(args, sequence.number) + (row - sequence.begin);
+    const struct fovea_rowwise_sequence sequence = fovea_rowwise_sequence(args, row);
+    return sequence.position + (row - sequence.begin);
 }
 
 // The heads of one row.
@@ -166,97 +161,22 @@ static void run_task(const struct fovea_job *job, void *scratch, uint32_t task)
 
 const struct fovea_operator fovea_rowwise_operator = {.begin = begin, .task = run_task};
 
-static enum fovea_status check_row_starts(const struct fovea_rowwise_args *args, const struct fovea_why *why)
-{
-    const uint32_t *const starts = args->row_starts;
-    FOVEA_REQUIRE(starts[0] == 0 && starts[args->sequences] == args->rows, FOVEA_ERR_SHAPE, why,
-                  "rowwise: args.row_starts is from %u to %u, not from 0 to %zu", (unsigned)starts[0],
-                  (unsigned)starts[args->sequences], args->rows);
-    for (size_t s = 0; s < args->sequences; s++) {
-        FOVEA_REQUIRE(starts[s] <= starts[s + 1], FOVEA_ERR_SHAPE, why,
-                      "rowwise: args.row_starts[%zu] is %u, below the %u before it", s + 1, (unsigned)starts[s + 1],
-                      (unsigned)starts[s]);
-    }
-    return FOVEA_OK;
-}
-
-// Checks that the position of each row exists.
-static enum fovea_status check_positions(const struct fovea_rowwise_desc *d, const struct fovea_rowwise_args *args,
-                                         const struct fovea_why *why)
-{
-    FOVEA_REQUIRE_POINTERS("rowwise", why, {"args.cos", args->cos}, {"args.sin", args->sin});
-    for (size_t r = 0; args->positions != NULL && r < args->rows; r++) {
-        FOVEA_REQUIRE(args->positions[r] < d->rotary_positions, FOVEA_ERR_SHAPE, why,
-                      "rowwise: args.positions[%zu] is %u of %zu", r, (unsigned)args->positions[r],
-                      d->rotary_positions);
-    }
-    if (args->positions != NULL) {
-        return FOVEA_OK;
-    }
-    FOVEA_REQUIRE(args->len >= 1 || args->row_starts != NULL, FOVEA_ERR_SHAPE, why, "rowwise: args.len is 0");
-    FOVEA_TRY(args->row_starts != NULL ? check_row_starts(args, why) : FOVEA_OK);
-    const bool alike = args->row_starts == NULL && args->starts == NULL; // the first one is as long as any
-    for (size_t r = 0; r < (alike ? 1 : args->rows);) {
-        const struct sequence sequence = sequence_of(args, r);
-        const size_t len = sequence.end - sequence.begin, start = start_of(args, sequence.number);
-        FOVEA_REQUIRE(len <= d->rotary_positions && start <= d->rotary_positions - len, FOVEA_ERR_SHAPE, why,
-                      "rowwise: %zu rows from position %zu on, of %zu", len, start, d->rotary_positions);
-        r = sequence.end;
-    }
-    return FOVEA_OK;
-}
-
-static enum fovea_status check_args(const struct fovea_rowwise_layout *plan, const struct fovea_rowwise_args *args,
-                                    const struct fovea_why *why)
-{
-    FOVEA_REQUIRE_POINTERS("rowwise", why, {"plan", plan}, {"args", args});
-    FOVEA_REQUIRE(fovea_is_plan(plan, FOVEA_PLAN_ROWWISE), FOVEA_ERR_STRUCT, why,
-                  "rowwise: the plan is not a rowwise plan");
-    const struct fovea_rowwise_desc *const d = &plan->desc;
-    const size_t rows = args->rows;
-    FOVEA_REQUIRE(rows <= d->rows, FOVEA_ERR_SHAPE, why, "rowwise: args.rows is %zu, more than the plan's %zu", rows,
-                  d->rows);
-    FOVEA_REQUIRE(args->eval <= 1, FOVEA_ERR_ENUM, why, "rowwise: args.eval is %u, neither 0 nor 1",
-                  (unsigned)args->eval);
-    if (rows == 0 || d->cols == 0) {
-        return FOVEA_OK;
-    }
-    const bool add = fovea_rowwise_has_x2(d->op);
-    FOVEA_REQUIRE_POINTERS("rowwise", why, {"args.x", args->x}, {"args.y", args->y});
-    FOVEA_REQUIRE(!add || args->x2 != NULL, FOVEA_ERR_NULL, why, "rowwise: args.x2 is NULL, but the plan adds it");
-    // In place with another stride, a task would overwrite what its neighbour reads.
-    FOVEA_REQUIRE(args->y != args->x || d->ldy == d->ldx || rows == 1, FOVEA_ERR_STRIDE, why,
-                  "rowwise: y is x, with ldy %zu and ldx %zu", d->ldy, d->ldx);
-    FOVEA_REQUIRE(!add || args->y != args->x2 || d->ldy == d->ldx2 || rows == 1, FOVEA_ERR_STRIDE, why,
-                  "rowwise: y is x2, with ldy %zu and ldx2 %zu", d->ldy, d->ldx2);
-    return d->op == FOVEA_ROWWISE_ROTARY && d->rotary_dim != 0 ? check_positions(d, args, why) : FOVEA_OK;
-}
-
-enum fovea_status fovea_explain_rowwise_call(const void *plan, const struct fovea_rowwise_args *args, char *text,
-                                             size_t text_size)
-{
-    const struct fovea_why why = {text, text_size};
-    FOVEA_TRY(check_args(plan, args, &why));
-    fovea_say(&why, "rowwise: %zux%zu", args->rows, ((const struct fovea_rowwise_layout *)plan)->desc.cols);
-    return FOVEA_OK;
-}
-
 enum fovea_status fovea_rowwise(const void *plan, const struct fovea_rowwise_args *args, void *shared, void *scratch,
                                 const struct fovea_executor *executor)
 {
-    FOVEA_TRY(check_args(plan, args, NULL));
+    FOVEA_TRY(fovea_rowwise_check_call(plan, args, NULL));
     return fovea_run(&fovea_rowwise_operator, plan, args, shared, scratch, executor);
 }
 
 uint32_t fovea_rowwise_tasks(const void *plan, const struct fovea_rowwise_args *args, uint32_t phase)
 {
-    const bool right = check_args(plan, args, NULL) == FOVEA_OK;
+    const bool right = fovea_rowwise_check_call(plan, args, NULL) == FOVEA_OK;
     return right ? fovea_count_tasks(&fovea_rowwise_operator, plan, args, phase) : 0;
 }
 
 enum fovea_status fovea_rowwise_task(const void *plan, const struct fovea_rowwise_args *args, void *shared,
                                      void *scratch, uint32_t phase, uint32_t task)
 {
-    FOVEA_TRY(check_args(plan, args, NULL));
+    FOVEA_TRY(fovea_rowwise_check_call(plan, args, NULL));
     return fovea_run_task(&fovea_rowwise_operator, plan, args, shared, scratch, phase, task);
 }

@@ -32,12 +32,22 @@ static inline bool fovea_rowwise_has_x2(enum fovea_rowwise_op op)
     return op == FOVEA_ROWWISE_ADD || op == FOVEA_ROWWISE_DROPOUT_ADD;
 }
 
+/// A sequence of ROTARY: its rows, [begin, end), and the position of the first one.
+struct fovea_rowwise_sequence {
+    size_t begin, end, position;
+};
+/// The sequence of a row, by the starts or the len of a call.
+struct fovea_rowwise_sequence fovea_rowwise_sequence(const struct fovea_rowwise_args *args, size_t row);
+
 /// Number of tasks for all of a plan's rows.
 size_t fovea_rowwise_count(const struct fovea_rowwise_desc *desc);
 
 /// fovea_rowwise_plan on any struct; `why` says what is wrong.
 enum fovea_status fovea_rowwise_make(const struct fovea_engine *engine, const struct fovea_rowwise_desc *desc,
                                      struct fovea_rowwise_layout *plan, const struct fovea_why *why);
+/// Checks a call (rowwise_check.c); `why` says what is wrong.
+enum fovea_status fovea_rowwise_check_call(const struct fovea_rowwise_layout *plan,
+                                           const struct fovea_rowwise_args *args, const struct fovea_why *why);
 extern const struct fovea_operator fovea_rowwise_operator;
 
 #endif

@@ -131,7 +131,18 @@ enum fovea_status fovea_explain_rowwise(const struct fovea_engine *engine, const
                                : desc->op == FOVEA_ROWWISE_ROTARY   ? plan.kernels->rotary.name
                                                                     : plan.kernels->add.name;
     const size_t tasks = fovea_rowwise_count(desc);
-    fovea_say(&why, "rowwise: %zux%zu f32, kernel %s, %zu task%s, no memory", desc->rows, desc->cols, kernel, tasks,
-              tasks == 1 ? "" : "s");
+    const bool rotary = desc->op == FOVEA_ROWWISE_ROTARY;
+    const struct fovea_asked asked[] = {
+        {fovea_rowwise_is_norm(desc->op) && desc->eps != 1e-5f, "eps", (double)desc->eps},
+        {fovea_rowwise_is_dropout(desc->op), "dropout", (double)desc->dropout},
+        {rotary, "heads", (double)desc->heads},
+        {rotary, "rotary", (double)desc->rotary_dim},
+        {rotary && desc->rotary_adjacent != 0, "adjacent pairs", NAN},
+    };
+    const struct fovea_size sizes[] = {{"rows", desc->rows}, {"cols", desc->cols}};
+    fovea_say(&why, "rowwise: %zux%zu f32", desc->rows, desc->cols);
+    fovea_say_asked(&why, asked, FOVEA_COUNT(asked));
+    fovea_say_more(&why, ", kernel %s, %zu task%s, no memory", kernel, tasks, tasks == 1 ? "" : "s");
+    fovea_say_nothing(&why, sizes, FOVEA_COUNT(sizes));
     return FOVEA_OK;
 }

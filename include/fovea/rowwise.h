@@ -51,7 +51,7 @@ struct fovea_rowwise_desc {
     size_t heads;             ///< heads per row, at least 1; divides cols
     size_t rotary_dim;        ///< elements of each head to rotate: even, at most cols / heads; 0: none
     uint32_t rotary_adjacent; ///< 0: element i is paired with element i + rotary_dim / 2 (NeoX, Llama of Hugging Face).
-                              ///< 1: element 2i is paired with 2i + 1 (GPT-J, "interleaved").
+                              ///< 1: element 2i is paired with 2i + 1 (GPT-J, Llama as Meta stores it, "interleaved").
     size_t rotary_positions;  ///< rows of args.cos and args.sin
 };
 #define FOVEA_ROWWISE_DESC_INIT                                                                                        \
@@ -76,24 +76,25 @@ struct fovea_rowwise_args {
     uint32_t site;    ///< distinguishes the dropouts of a model
     uint32_t eval;    ///< 1: no dropout in this call; the bits are those of dropout 0: x, or x + x2
     uint64_t element; ///< the number of element (0, 0)
-    // ROTARY: row r has position positions[r] or, if that is NULL, the position of its sequence's first row plus its
-    // number in the sequence. Sequences have len rows each or, in a ragged batch, those that row_starts says.
-    const float *cos, *sin;    ///< (rotary_positions, rotary_dim / 2) dense
-    const uint32_t *positions; ///< NULL, or one per row, each below rotary_positions
-    size_t position;           ///< of the first row of every sequence
-    const size_t *starts;      ///< NULL, or one per sequence, replacing position
-    size_t len;                ///< at least 1; ignored with positions or row_starts
-    /// NULL, or `sequences` + 1 ascending numbers from 0 to rows: sequence s is the rows from row_starts[s] to before
-    /// row_starts[s + 1].
-    const uint32_t *row_starts;
-    size_t sequences; ///< ignored without row_starts
+    // ROTARY: row r has position row_positions[r] or, if that is NULL, the position of its sequence's first row plus
+    // its number in the sequence. Sequences have len rows each or, in a ragged batch, those that starts says. position,
+    // positions and starts are as in fovea_mha_args.
+    const float *cos, *sin;        ///< (rotary_positions, rotary_dim / 2) dense
+    const uint32_t *row_positions; ///< NULL, or one per row, each below rotary_positions
+    size_t position;               ///< of the first row of every sequence
+    const size_t *positions;       ///< NULL, or one per sequence, replacing position, which must then be 0
+    size_t len;                    ///< at least 1; ignored with row_positions or starts
+    /// NULL, or `sequences` + 1 ascending numbers from 0 to rows: sequence s is the rows from starts[s] to before
+    /// starts[s + 1].
+    const uint32_t *starts;
+    size_t sequences; ///< ignored without starts
 };
 
 /// As in fovea/gemm.h. A row-wise plan has one phase and needs neither shared nor scratch. Errors of the plan: NULL,
 /// STRUCT, ENUM, STRIDE, OVERFLOW, VALUE (eps, dropout), SHAPE (heads, rotary_dim), ALIGN (plan). Errors of a run:
 /// NULL, STRUCT (not a row-wise plan), SHAPE (rows above the plan's, a position beyond rotary_positions, len 0,
-/// row_starts), STRIDE
-/// (y is x or x2 with another stride), VALUE (no workers), ENUM (eval).
+/// starts), STRIDE (y is x or x2 with another stride), VALUE (no workers; a pointer that the operator does not read, as
+/// x2 of a norm; position beside positions, either beside row_positions), ENUM (eval).
 FOVEA_API size_t fovea_rowwise_plan_size(void);
 FOVEA_API enum fovea_status fovea_rowwise_plan(const struct fovea_engine *engine, const struct fovea_rowwise_desc *desc,
                                                void *plan);

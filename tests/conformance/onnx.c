@@ -155,7 +155,7 @@ static bool run_rotary(const struct onnx_case *c, const struct fovea_engine *eng
     }
     float *const out = test_alloc(y->count * sizeof *out);
     const struct fovea_rowwise_args args = {
-        .x = x->data, .y = out, .rows = d.rows, .cos = cosines->data, .sin = sines->data, .positions = positions};
+        .x = x->data, .y = out, .rows = d.rows, .cos = cosines->data, .sin = sines->data, .row_positions = positions};
     const bool ok = !failed(fovea_rowwise_once(engine, &d, &args), why, size) && onnx_compare(y, out, why, size);
     free(positions);
     free(out);

@@ -165,6 +165,13 @@ static void test_rowwise_errors(void)
     BAD_ARGS_TOLD(wrong.eval = 2, FOVEA_ERR_ENUM, "rowwise: args.eval is 2, neither 0 nor 1");
     BAD_ARGS(wrong.x = y, FOVEA_ERR_STRIDE); // in place with another stride
     BAD_ARGS(wrong.x2 = y, FOVEA_ERR_STRIDE);
+    BAD_ARGS_TOLD(wrong.gamma = args.x, FOVEA_ERR_VALUE, "rowwise: args.gamma is given, but ADD does not read it");
+    BAD_ARGS(wrong.beta = args.x, FOVEA_ERR_VALUE);
+    BAD_ARGS(wrong.cos = args.x, FOVEA_ERR_VALUE);
+    BAD_ARGS(wrong.sin = args.x, FOVEA_ERR_VALUE);
+    BAD_ARGS(wrong.row_positions = (const uint32_t *)(const void *)args.x, FOVEA_ERR_VALUE);
+    BAD_ARGS(wrong.positions = &args.rows, FOVEA_ERR_VALUE);
+    BAD_ARGS(wrong.starts = (const uint32_t *)(const void *)args.x, FOVEA_ERR_VALUE);
     BAD_ARGS((wrong.rows = 1, wrong.x = NULL), FOVEA_ERR_NULL);
     const struct fovea_rowwise_args nothing = {.rows = 0}, of_null = {.rows = 1};
     CHECK(!fovea_rowwise(r.plan, &nothing, r.shared, r.scratch, NULL), "no rows need no pointers");

@@ -94,6 +94,21 @@ static void test_attention_lines(void)
     check_says(&test_attention, &d, "a stride of what there is one of", "broadcast", 0);
 }
 
+static void test_rowwise_lines(void)
+{
+    struct fovea_rowwise_desc plain = FOVEA_ROWWISE_DESC_INIT, d;
+    plain.op = FOVEA_ROWWISE_RMSNORM;
+    plain.rows = 4, plain.cols = plain.ldx = plain.ldx2 = plain.ldy = 24;
+    check_says(&test_rowwise, &plain, "plain", "rowwise: 4x24 f32, kernel rmsnorm_f32_scalar, 1 task, no memory", 1);
+    SAYS(rowwise, ", eps 1e-06,", d.eps = 1e-6f);
+    SAYS(rowwise, ", dropout 0.1,", (d.op = FOVEA_ROWWISE_DROPOUT, d.dropout = 0.1f));
+    SAYS(rowwise, ", heads 3, rotary 0,", (d.op = FOVEA_ROWWISE_ROTARY, d.heads = 3));
+    SAYS(rowwise, ", heads 3, rotary 8, adjacent pairs,",
+         (d.op = FOVEA_ROWWISE_ROTARY, d.heads = 3, d.rotary_dim = 8, d.rotary_adjacent = 1));
+    SAYS(rowwise, ", nothing is written: rows is 0", d.rows = 0);
+    SAYS(rowwise, ", nothing is written: cols is 0", d.cols = 0);
+}
+
 static void test_mha_lines(void)
 {
     struct fovea_mha_desc plain, d;
@@ -168,6 +183,37 @@ static void check_call(const struct test_operator *op, const void *plan, const v
           line);
 }
 
+static void test_rowwise_calls(void)
+{
+    const float x[64] = {0};
+    float y[64];
+    static const size_t positions[2] = {1, 0};
+    static const uint32_t starts[3] = {0, 1, 2};
+    struct fovea_rowwise_desc d = FOVEA_ROWWISE_DESC_INIT;
+    d.op = FOVEA_ROWWISE_RMSNORM;
+    d.rows = 2, d.cols = d.ldx = d.ldy = 4;
+    void *const plan = test_alloc(fovea_rowwise_plan_size());
+    CHECK(!fovea_rowwise_plan(engine, &d, plan), "norm");
+    struct fovea_rowwise_args a = {.x = x, .y = y, .rows = 2};
+    check_call(&test_rowwise, plan, &a, "rowwise: 2x4");
+    a.gamma = a.beta = x;
+    check_call(&test_rowwise, plan, &a, "rowwise: 2x4, gamma, beta");
+    a.rows = 0;
+    check_call(&test_rowwise, plan, &a, "rowwise: 0x4, gamma, beta, nothing is written: args.rows is 0");
+    d.op = FOVEA_ROWWISE_ROTARY;
+    d.heads = 1, d.rotary_dim = 4, d.rotary_positions = 4;
+    CHECK(!fovea_rowwise_plan(engine, &d, plan), "rotary");
+    a = (struct fovea_rowwise_args){.x = x, .y = y, .rows = 2, .cos = x, .sin = x, .position = 2, .len = 2};
+    check_call(&test_rowwise, plan, &a, "rowwise: 2x4, position 2");
+    a.position = 0, a.positions = positions, a.starts = starts, a.sequences = 2;
+    check_call(&test_rowwise, plan, &a, "rowwise: 2x4, positions, sequences 2");
+    d.op = FOVEA_ROWWISE_DROPOUT;
+    CHECK(!fovea_rowwise_plan(engine, &d, plan), "dropout");
+    a = (struct fovea_rowwise_args){.x = x, .y = y, .rows = 2, .eval = 1};
+    check_call(&test_rowwise, plan, &a, "rowwise: 2x4, no dropout");
+    free(plan);
+}
+
 static void test_calls(void)
 {
     const float x[64] = {0};
@@ -216,10 +262,12 @@ int main(void)
     engine = test_engine("scalar", NULL);
     test_gemm_lines();
     test_attention_lines();
+    test_rowwise_lines();
     test_mha_lines();
     test_layer_lines();
     test_cut();
     test_calls();
+    test_rowwise_calls();
     fovea_engine_destroy(engine);
     return test_done();
 }

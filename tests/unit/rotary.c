@@ -35,10 +35,10 @@ static void expect(const struct fovea_rowwise_desc *d, const struct fovea_rowwis
     const size_t dim = d->cols / d->heads, pairs = d->rotary_dim / 2;
     for (size_t r = 0; r < a->rows; r++) {
         size_t sequence = a->len ? r / a->len : 0, begin = sequence * a->len;
-        while (a->row_starts && a->row_starts[sequence + 1] <= r)
-            begin = a->row_starts[++sequence];
-        const size_t start = a->starts ? a->starts[sequence] : a->position;
-        const size_t position = a->positions ? a->positions[r] : start + (r - begin);
+        while (a->starts && a->starts[sequence + 1] <= r)
+            begin = a->starts[++sequence];
+        const size_t start = a->positions ? a->positions[sequence] : a->position;
+        const size_t position = a->row_positions ? a->row_positions[r] : start + (r - begin);
         for (size_t h = 0; h < d->heads; h++) {
             const float *const x = a->x + r * d->ldx + h * dim;
             float *const to = y + r * d->ldy + h * dim;
@@ -75,15 +75,15 @@ static void test_draw(int number)
         uint32_t *const positions = test_memory(d.rows * sizeof *positions, TEST_HIGH);
         for (size_t r = 0; r < d.rows; r++)
             positions[r] = test_below(&rng, (uint32_t)d.rotary_positions);
-        a.positions = positions;
+        a.row_positions = positions;
     } else {
         a.len = 1 + test_below(&rng, (uint32_t)d.rotary_positions);
         a.position = test_below(&rng, (uint32_t)(d.rotary_positions - a.len) + 1);
         const size_t sequences = (d.rows + a.len - 1) / a.len;
-        size_t *const starts = test_memory(sequences * sizeof *starts, TEST_HIGH);
+        size_t *const positions = test_memory(sequences * sizeof *positions, TEST_HIGH);
         for (size_t s = 0; s < sequences; s++)
-            starts[s] = test_below(&rng, (uint32_t)(d.rotary_positions - a.len) + 1);
-        a.starts = test_below(&rng, 2) ? starts : NULL;
+            positions[s] = test_below(&rng, (uint32_t)(d.rotary_positions - a.len) + 1);
+        a.positions = test_below(&rng, 2) ? positions : NULL;
         if (test_below(&rng, 2)) { // of at most len rows each, so at least as many sequences
             uint32_t *const rows = test_memory((d.rows + sequences + 1) * sizeof *rows, TEST_HIGH);
             size_t *const each = test_memory((d.rows + sequences) * sizeof *each, TEST_HIGH);
@@ -93,8 +93,9 @@ static void test_draw(int number)
                 each[a.sequences] = test_below(&rng, (uint32_t)(d.rotary_positions - a.len) + 1);
                 rows[a.sequences + 1] = rows[a.sequences] + (most < left ? most : left);
             }
-            a.row_starts = rows, a.starts = a.starts ? each : NULL, a.len = 0;
+            a.starts = rows, a.positions = a.positions ? each : NULL, a.len = 0;
         }
+        a.position = a.positions ? 0 : a.position;
     }
     const size_t in = (d.rows - 1) * d.ldx + d.cols, out = (d.rows - 1) * d.ldy + d.cols;
     const float *const x = some(in), *const before = in_place ? x : some(out);
@@ -123,10 +124,9 @@ static void test_refused(void)
     good.cols = good.ldx = good.ldy = HEADS * DIM;
     float x[ROWS * HEADS * DIM] = {0};
     const float table[POSITIONS * DIM / 2] = {0};
-    const struct fovea_rowwise_args args = {
-        .x = x, .y = x, .rows = ROWS, .cos = table, .sin = table, .position = 1, .len = ROWS};
-    static const uint32_t beyond[ROWS] = {0, 1, POSITIONS, 2};
-    static const size_t starts[] = {2, 3, 4}, second[] = {0, 4}, huge[] = {0, SIZE_MAX};
+    const struct fovea_rowwise_args args = {.x = x, .y = x, .rows = ROWS, .cos = table, .sin = table, .len = ROWS};
+    static const uint32_t there[ROWS] = {0, 1, POSITIONS - 1, 2}, beyond[ROWS] = {0, 1, POSITIONS, 2};
+    static const size_t positions[] = {2, 3, 4}, second[] = {0, 4}, huge[] = {0, SIZE_MAX};
     struct fovea_rowwise_desc d;
     struct fovea_rowwise_args a;
 #define REFUSED(change, status)                                                                                        \
@@ -142,21 +142,27 @@ static void test_refused(void)
     REFUSED(a.cos = NULL, FOVEA_ERR_NULL)
     REFUSED(a.sin = NULL, FOVEA_ERR_NULL)
     REFUSED(a.len = 0, FOVEA_ERR_SHAPE)
+    REFUSED(a.position = 1, FOVEA_OK)
     REFUSED(a.position = 2, FOVEA_ERR_SHAPE)
     REFUSED(a.position = SIZE_MAX, FOVEA_ERR_SHAPE)
-    REFUSED(a.positions = beyond, FOVEA_ERR_SHAPE)
-    REFUSED((a.starts = starts, a.len = 2, a.position = 9), FOVEA_OK)
-    REFUSED((a.starts = starts, a.len = 3), FOVEA_OK) // the last sequence has one row
-    REFUSED((a.starts = second, a.len = 2), FOVEA_ERR_SHAPE)
-    REFUSED((a.starts = huge, a.len = 2), FOVEA_ERR_SHAPE)
-    static const uint32_t rows[] = {0, 1, 1, ROWS}, late[] = {1, 2, 3, ROWS}, few[] = {0, 1, 2, ROWS - 1};
+    REFUSED(a.row_positions = there, FOVEA_OK)
+    REFUSED(a.row_positions = beyond, FOVEA_ERR_SHAPE)
+    REFUSED((a.row_positions = there, a.position = 1), FOVEA_ERR_VALUE)
+    REFUSED((a.row_positions = there, a.positions = positions), FOVEA_ERR_VALUE)
+    REFUSED((a.positions = positions, a.len = 2), FOVEA_OK)
+    REFUSED((a.positions = positions, a.len = 2, a.position = 9), FOVEA_ERR_VALUE)
+    REFUSED((a.positions = positions, a.len = 3), FOVEA_OK) // the last sequence has one row
+    REFUSED((a.positions = positions, a.len = 0), FOVEA_ERR_SHAPE)
+    REFUSED((a.positions = second, a.len = 2), FOVEA_ERR_SHAPE)
+    REFUSED((a.positions = huge, a.len = 2), FOVEA_ERR_SHAPE)
+    static const uint32_t starts[] = {0, 1, 1, ROWS}, late[] = {1, 2, 3, ROWS}, few[] = {0, 1, 2, ROWS - 1};
     static const uint32_t back[] = {0, 3, 2, ROWS};
-    REFUSED((a.row_starts = rows, a.sequences = 3, a.len = 0), FOVEA_OK)
-    REFUSED((a.row_starts = rows, a.sequences = 3, a.starts = starts), FOVEA_ERR_SHAPE) // 3 rows from 4 on
-    REFUSED((a.row_starts = late, a.sequences = 3), FOVEA_ERR_SHAPE)
-    REFUSED((a.row_starts = few, a.sequences = 3), FOVEA_ERR_SHAPE)
-    REFUSED((a.row_starts = back, a.sequences = 3), FOVEA_ERR_SHAPE)
-    REFUSED((a.starts = starts, a.len = 0), FOVEA_ERR_SHAPE)
+    REFUSED((a.starts = starts, a.sequences = 3, a.len = 0), FOVEA_OK)
+    REFUSED((a.starts = starts, a.sequences = 3, a.row_positions = there), FOVEA_ERR_VALUE)
+    REFUSED((a.starts = starts, a.sequences = 3, a.positions = positions), FOVEA_ERR_SHAPE) // 3 rows from 4 on
+    REFUSED((a.starts = late, a.sequences = 3), FOVEA_ERR_SHAPE)
+    REFUSED((a.starts = few, a.sequences = 3), FOVEA_ERR_SHAPE)
+    REFUSED((a.starts = back, a.sequences = 3), FOVEA_ERR_SHAPE)
 #undef REFUSED
 }
 
