@@ -187,6 +187,14 @@ static inline size_t fovea_attention_first_key(const struct fovea_attention_args
 /// Whether a query head is live, that is, computed by the call.
 bool fovea_attention_lives(const struct fovea_attention_args *args, size_t head);
 
+/// Keys [begin, end).
+struct fovea_attention_range {
+    size_t begin, end;
+};
+/// The keys that query i of a batch entry may see, by causal order, window and lengths; none is [0, 0).
+struct fovea_attention_range fovea_attention_seen(const struct fovea_attention_layout *plan,
+                                                  const struct fovea_attention_args *args, size_t batch, size_t i);
+
 /// The offset of a tile's first row in a tensor with these strides, and the offsets of all of its rows.
 size_t fovea_attention_offset(const struct fovea_attention_tile *tile, struct fovea_strides strides);
 void fovea_attention_offsets(const struct fovea_attention_tile *tile, struct fovea_strides strides,

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // ops/attention_check.c - validates a call of an attention plan, and says what is wrong with it.
 #include "ops/attention.h"
-#include <math.h>
 
 struct fovea_attention_desc fovea_attention_all_queries(const struct fovea_attention_layout *plan,
                                                         const struct fovea_attention_args *args)
@@ -175,34 +174,5 @@ enum fovea_status fovea_attention_check_entry(const struct fovea_attention_args 
     }
     FOVEA_TRY(check_starts("kv_starts", args->kv_starts, b, b + 1, args->kv_len, NULL));
     FOVEA_CHECK(args->kv_starts[b + 1] <= args->kv_starts[args->batch], FOVEA_ERR_SHAPE);
-    return FOVEA_OK;
-}
-
-enum fovea_status fovea_explain_attention_call(const void *plan, const struct fovea_attention_args *args, char *text,
-                                               size_t text_size)
-{
-    const struct fovea_why why = {text, text_size};
-    FOVEA_TRY(fovea_attention_check_call(plan, args, &why));
-    fovea_say(&why, "attention: batch %zu, q_len %zu, kv_len %zu, q_offset %lld", args->batch, args->q_len,
-              args->kv_len, (long long)args->q_offset);
-    const struct fovea_attention_desc *const d = &((const struct fovea_attention_layout *)plan)->desc;
-    const bool apart = args->batch > 1 && args->q_starts == NULL && args->batch_strides == NULL;
-    const struct fovea_asked asked[] = {
-        {args->q_offsets != NULL, "q_offsets", NAN},
-        {args->kv_past != NULL, "kv_past and new keys", args->kv_new_queries ? NAN : (double)args->kv_new},
-        {args->q_starts != NULL, "ragged", NAN},
-        {apart && (args->q_len < d->q_len || args->kv_len < d->kv_len), "batch strides as planned", NAN},
-        {args->lse != NULL, "lse", NAN},
-        {args->slopes != NULL, "ALiBi", NAN},
-        {args->sinks != NULL, "sinks", NAN},
-        {args->live_heads != NULL, "live heads", (double)args->live_count},
-        {args->eval != 0, "no dropout", NAN},
-    };
-    const struct fovea_size sizes[] = {{"args.batch", args->batch}, {"args.q_len", args->q_len}};
-    fovea_say_asked(&why, asked, FOVEA_COUNT(asked));
-    fovea_say_nothing(&why, sizes, FOVEA_COUNT(sizes));
-    if (args->kv_len == 0 && fovea_find_zero(sizes, FOVEA_COUNT(sizes)) == NULL) {
-        fovea_say_more(&why, ", no row sees a key: args.kv_len is 0");
-    }
     return FOVEA_OK;
 }

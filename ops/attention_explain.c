@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ops/attention_explain.c - the facts of an attention plan, and their reasons, in one line.
+// ops/attention_explain.c - the facts of an attention plan, and their reasons, in one line; and what a call adds.
 #include "ops/attention.h"
 #include "ops/facts.h"
 #include <math.h>
@@ -73,6 +73,39 @@ static void say_broadcast(const struct fovea_attention_desc *d, const struct fov
     }
 }
 
+// Which inputs have rows that overlap, as where the strides of heads and rows were exchanged. Nothing forbids it, but
+// few mean it. Stride 0 is a broadcast.
+static void say_overlaps(const struct fovea_attention_desc *d, const struct fovea_why *why)
+{
+    enum { AXES = 3 };
+    const bool panels = d->k_layout == FOVEA_K_PANELS;
+    const size_t batch = d->page_keys != 0 ? 1 : d->batch, keys = d->page_keys != 0 ? d->page_keys : d->kv_len;
+    const size_t k_rows = panels ? fovea_ceil_div(keys, FOVEA_PANEL) : keys;
+    const size_t k_row = panels ? FOVEA_PANEL * d->qk_dim : d->qk_dim;
+    const struct {
+        const char *name;
+        size_t row, size[AXES], stride[AXES];
+    } tensors[] = {
+        {"q", d->qk_dim, {d->batch, d->heads, d->q_len}, {d->q.batch, d->q.head, d->q.row}},
+        {"k", k_row, {batch, d->kv_heads, k_rows}, {d->k.batch, d->k.head, panels ? k_row : d->k.row}},
+        {"v", d->v_dim, {batch, d->kv_heads, keys}, {d->v.batch, d->v.head, d->v.row}},
+    };
+    for (size_t t = 0; t < FOVEA_COUNT(tensors); t++) {
+        const size_t *const size = tensors[t].size, *const stride = tensors[t].stride;
+        for (size_t a = 0; a < AXES; a++) {
+            size_t within = tensors[t].row; // the extent of the axes of smaller strides
+            for (size_t i = 0; i < AXES; i++) {
+                const bool inner = stride[i] < stride[a] || (stride[i] == stride[a] && i < a);
+                within += inner && size[i] > 1 ? (size[i] - 1) * stride[i] : 0;
+            }
+            if (size[a] > 1 && stride[a] != 0 && stride[a] < within) {
+                fovea_say_more(why, ", rows of %s overlap", tensors[t].name);
+                break;
+            }
+        }
+    }
+}
+
 void fovea_attention_say_asked(const struct fovea_attention_desc *d, const struct fovea_why *why)
 {
     static const char *const lengths[] = {"", "lengths by batch", "lengths by row"};
@@ -108,6 +141,7 @@ void fovea_attention_say(const struct fovea_attention_layout *plan, char *text, 
     fovea_say(&line, "attention: batch %zu, heads %zu/%zu, %zux%zu, dims %zu and %zu, f32", d->batch, d->heads,
               d->kv_heads, d->q_len, d->kv_len, d->qk_dim, d->v_dim);
     fovea_attention_say_asked(d, &line);
+    say_overlaps(d, &line);
     fovea_say_more(&line, ", k in %s", d->k_layout == FOVEA_K_PANELS ? "panels" : "rows");
     fovea_say_asked(&line, asked, FOVEA_COUNT(asked));
     fovea_say_more(
@@ -135,5 +169,59 @@ enum fovea_status fovea_explain_attention(const struct fovea_engine *engine, con
     struct fovea_attention_layout plan;
     FOVEA_TRY(fovea_attention_make(engine, desc, &plan, &why));
     fovea_attention_say(&plan, text, text_size);
+    return FOVEA_OK;
+}
+
+// The last row of the first entry, where it does not see all keys: that tells a wrong position or length.
+static void say_seen(const struct fovea_attention_layout *plan, const struct fovea_attention_args *args,
+                     const struct fovea_why *why)
+{
+    size_t strides[4];
+    const struct fovea_attention_args entry =
+        args->q_starts != NULL ? fovea_attention_entry(plan, args, 0, strides) : *args;
+    if (entry.q_len == 0 || entry.kv_len == 0) {
+        return;
+    }
+    const struct fovea_attention_range seen = fovea_attention_seen(plan, &entry, 0, entry.q_len - 1);
+    const char *const of = args->batch > 1 ? " of entry 0" : "";
+    if (seen.begin == seen.end) {
+        fovea_say_more(why, ", the last row%s sees no key", of);
+    } else if (seen.begin != 0 || seen.end != entry.kv_len) {
+        fovea_say_more(why, ", the last row%s sees keys %zu to %zu", of, seen.begin, seen.end - 1);
+    }
+}
+
+enum fovea_status fovea_explain_attention_call(const void *plan, const struct fovea_attention_args *args, char *text,
+                                               size_t text_size)
+{
+    const struct fovea_why why = {text, text_size};
+    FOVEA_TRY(fovea_attention_check_call(plan, args, &why));
+    fovea_say(&why, "attention: batch %zu, q_len %zu, kv_len %zu, q_offset %lld", args->batch, args->q_len,
+              args->kv_len, (long long)args->q_offset);
+    const struct fovea_attention_desc *const d = &((const struct fovea_attention_layout *)plan)->desc;
+    const bool apart = args->batch > 1 && args->q_starts == NULL && args->batch_strides == NULL;
+    const struct fovea_asked asked[] = {
+        {args->q_offsets != NULL, "q_offsets", NAN},
+        {args->kv_past != NULL, "kv_past and new keys", args->kv_new_queries ? NAN : (double)args->kv_new},
+        {args->q_starts != NULL, "ragged", NAN},
+        {apart && (args->q_len < d->q_len || args->kv_len < d->kv_len), "batch strides as planned", NAN},
+        {d->page_keys != 0 && args->batch > 1 && args->pages_batch == 0, "one table of pages", NAN},
+        {args->lse != NULL, "lse", NAN},
+        {args->slopes != NULL, "ALiBi", NAN},
+        {args->sinks != NULL, "sinks", NAN},
+        {args->live_heads != NULL, "live heads", (double)args->live_count},
+        {args->eval != 0, "no dropout", NAN},
+    };
+    const struct fovea_size sizes[] = {{"args.batch", args->batch}, {"args.q_len", args->q_len}, {"heads", d->heads}};
+    fovea_say_asked(&why, asked, FOVEA_COUNT(asked));
+    fovea_say_nothing(&why, sizes, FOVEA_COUNT(sizes));
+    if (fovea_find_zero(sizes, FOVEA_COUNT(sizes)) != NULL) {
+        return FOVEA_OK;
+    }
+    if (args->kv_len == 0) {
+        fovea_say_more(&why, ", no row sees a key: args.kv_len is 0");
+    } else {
+        say_seen(plan, args, &why);
+    }
     return FOVEA_OK;
 }

@@ -64,13 +64,8 @@ static int64_t near_offset_of(const struct fovea_attention_args *args, size_t ba
     return offset > most ? most : offset < -most ? -most : offset;
 }
 
-// Keys [begin, end).
-struct range {
-    size_t begin, end;
-};
-
 // What query i sees, which stands at `position`.
-static struct range see_range(const struct fovea_attention_tile *tile, size_t i, int64_t position)
+static struct fovea_attention_range see_range(const struct fovea_attention_tile *tile, size_t i, int64_t position)
 {
     const struct fovea_attention_desc *const d = &tile->plan->desc;
     const struct fovea_attention_args *const args = tile->args;
@@ -90,7 +85,7 @@ static struct range see_range(const struct fovea_attention_tile *tile, size_t i,
     const size_t left = d->window_left, right = d->causal ? 0 : d->window_right;
     const size_t before = position < 0 ? (size_t)-position : 0, after = position > 0 ? (size_t)position : 0;
     if (right < before) {
-        return (struct range){0, 0};
+        return (struct fovea_attention_range){0, 0};
     }
     if (right - before < end && after < end) {
         end = fovea_min(end, after + (right - before) + 1);
@@ -98,7 +93,14 @@ static struct range see_range(const struct fovea_attention_tile *tile, size_t i,
     if (after > left) {
         begin = fovea_max(begin, after - left);
     }
-    return begin < end ? (struct range){begin, end} : (struct range){0, 0};
+    return begin < end ? (struct fovea_attention_range){begin, end} : (struct fovea_attention_range){0, 0};
+}
+
+struct fovea_attention_range fovea_attention_seen(const struct fovea_attention_layout *plan,
+                                                  const struct fovea_attention_args *args, size_t batch, size_t i)
+{
+    const struct fovea_attention_tile tile = {.plan = plan, .args = args, .batch = batch};
+    return see_range(&tile, i, near_offset_of(args, batch) + (int64_t)i);
 }
 
 // The list is short and ascending.
@@ -156,7 +158,7 @@ static bool place_rows(struct fovea_attention_tile *tile, size_t head, size_t i)
                        args->sinks != NULL || args->live_heads != NULL;
     const bool masks = d->mask || d->bias || d->blocks;
     const int64_t offset = near_offset_of(args, tile->batch);
-    struct range range = {0, 0};
+    struct fovea_attention_range range = {0, 0};
     for (size_t r = 0; r < tile->rows; r++) {
         const int64_t position = (int64_t)i + offset;
         range = r == 0 || !alike ? see_range(tile, i, position) : range;

@@ -82,6 +82,9 @@ static void test_attention_lines(void)
     SAYS(attention, ", q broadcast over batch and heads,", d.q.batch = d.q.head = 0);
     SAYS(attention, ", k broadcast over batch,", d.k.batch = 0);
     SAYS(attention, ", v broadcast over heads and rows,", d.v.head = d.v.row = 0);
+    SAYS(attention, ", rows of q overlap,", (d.q.head = HEADS * D, d.q.row = D));
+    SAYS(attention, ", rows of k overlap, rows of v overlap,", d.k.row = d.v.row = d.k.row - 1);
+    SAYS(attention, ", rows of k overlap, k in panels,", d.k_layout = FOVEA_K_PANELS);
     SAYS(attention, ", k in panels,", (d.k_layout = FOVEA_K_PANELS, d.k.row = 0));
     SAYS(attention, ", in pages of 64,", (d.page_keys = 64, d.k.batch = 0));
     SAYS(attention, ", nothing is written: q_len is 0", d.q_len = 0);
@@ -257,6 +260,45 @@ static void test_calls(void)
     free(plan);
 }
 
+// What the last row sees tells whether its position and lengths are right.
+static void test_seen(void)
+{
+    const float x[64] = {0};
+    float y[64];
+    static const uint32_t lens[2] = {3, 2}, pages[4] = {0}, starts[3] = {0, 2, 3};
+    static const int64_t offsets[2] = {-4, 0};
+    struct fovea_attention_desc d;
+    CHECK(!fovea_attention_desc_init(&d, sizeof d), "init");
+    d.batch = 2, d.heads = d.kv_heads = 1, d.q_len = d.kv_len = 4, d.qk_dim = d.v_dim = 4, d.causal = 1;
+    d.q = d.k = d.v = d.out = (struct fovea_strides){16, 0, 4};
+    void *const plan = test_alloc(fovea_attention_plan_size());
+    CHECK(!fovea_attention_plan(engine, &d, plan), "causal");
+    struct fovea_attention_args a = {.q = x, .k = x, .v = x, .out = y, .batch = 1, .q_len = 1, .kv_len = 4};
+    check_call(&test_attention, plan, &a,
+               "attention: batch 1, q_len 1, kv_len 4, q_offset 0, the last row sees keys 0 to 0");
+    a.q_offset = 3;
+    check_call(&test_attention, plan, &a, "attention: batch 1, q_len 1, kv_len 4, q_offset 3");
+    a.q_offset = 0, a.q_offsets = offsets, a.batch = 2;
+    check_call(
+        &test_attention, plan, &a,
+        "attention: batch 2, q_len 1, kv_len 4, q_offset 0, q_offsets, batch strides as planned, the last row of "
+        "entry 0 sees no key");
+    a.q_offsets = NULL, a.q_starts = starts, a.q_len = 2;
+    check_call(&test_attention, plan, &a,
+               "attention: batch 2, q_len 2, kv_len 4, q_offset 0, ragged, the last row of entry 0 sees keys 0 to 1");
+    a.q_starts = starts + 2, a.batch = 0;
+    check_call(&test_attention, plan, &a,
+               "attention: batch 0, q_len 2, kv_len 4, q_offset 0, ragged, nothing is written: args.batch is 0");
+    d.causal = 0, d.window_left = 1, d.window_right = 0, d.kv_len_kind = FOVEA_KV_LEN_BATCH, d.page_keys = 16;
+    CHECK(!fovea_attention_plan(engine, &d, plan), "window");
+    a = (struct fovea_attention_args){.q = x, .k = x, .v = x, .out = y, .batch = 2, .q_len = 4, .kv_len = 4};
+    a.kv_lens = lens, a.pages = pages;
+    check_call(&test_attention, plan, &a,
+               "attention: batch 2, q_len 4, kv_len 4, q_offset 0, one table of pages, the last row of entry 0 sees "
+               "keys 2 to 2");
+    free(plan);
+}
+
 int main(void)
 {
     engine = test_engine("scalar", NULL);
@@ -267,6 +309,7 @@ int main(void)
     test_layer_lines();
     test_cut();
     test_calls();
+    test_seen();
     test_rowwise_calls();
     fovea_engine_destroy(engine);
     return test_done();
