@@ -169,6 +169,9 @@ enum fovea_status fovea_layer_check(const struct layer_plan *plan, const struct 
     FOVEA_REQUIRE(fovea_is_plan(plan, FOVEA_PLAN_LAYER), FOVEA_ERR_STRUCT, why, "layer: the plan is not a layer plan");
     const struct fovea_layer_desc *const desc = &plan->desc;
     FOVEA_REQUIRE_LIMITS("layer", why, {"args.batch", args->batch, desc->batch}, {"args.len", args->len, desc->len});
+    FOVEA_REQUIRE(args->batch == 0 || args->len != 0 || !args->starts || args->starts[args->batch] == 0,
+                  FOVEA_ERR_SHAPE, why, "layer: args.starts has %u rows, but args.len is 0",
+                  (unsigned)args->starts[args->batch]);
     if (empty(args))
         return FOVEA_OK;
     FOVEA_REQUIRE_POINTERS("layer", why, {"args.weights", args->weights}, {"args.x", args->x}, {"args.y", args->y});

@@ -35,8 +35,9 @@ struct fovea_norm {
 
 /// The blobs are made by fovea_pack, as in fovea/mha.h. The norm of the FFN is norm3 in every kind of layer: the
 /// "norm2" of an encoder layer in PyTorch, and in model files, goes there. norm2 belongs to cross-attention; a layer
-/// without cross-attention refuses a norm2 that is set. Weights that a layer does not use are not read: cross_attention
-/// except in decoders, and its k and v in a cached decoder.
+/// without cross-attention refuses a norm2 that is set. In Llama norm1 is input_layernorm and norm3
+/// post_attention_layernorm; up is made of gate_proj and up_proj, and down is down_proj. Weights that a layer does not
+/// use are not read: cross_attention except in decoders, and its k and v in a cached decoder.
 struct fovea_layer_weights {
     struct fovea_mha_weights self_attention, cross_attention; ///< cross: decoder only
     struct fovea_norm norm1, norm2, norm3; ///< after or before self-attention; cross-attention (decoder only); the FFN
@@ -150,11 +151,11 @@ FOVEA_API enum fovea_status fovea_explain_layer_call(const void *plan, const str
 /// scratch. After an error neither y nor self_cache has been written. Only the header of a packed blob is checked; see
 /// fovea_pack_check for all of it.
 /// Errors: NULL, SHAPE (a size above the plan's, more memories than batch / beams of the plan, beams, a cache of other
-/// sizes, a position + len above its capacity or rotary_positions, starts that do not ascend, a page that the pool does
-/// not have), STRUCT (caches, pool, not a plan of a layer), ALIGN
-/// (shared, scratch, blobs), FORMAT (not a blob of the required shape), VALUE (no workers; a position beside positions;
-/// a norm2 without cross-attention, or anything else that this kind of layer does not use), UNSUPPORTED (positions with
-/// beams and dropout; starts with beams; a cache or pool with K in rows), ENUM (eval).
+/// sizes, a position + len above its capacity or rotary_positions, starts that do not ascend or have more than len rows
+/// of a sequence, a page that the pool does not have), STRUCT (caches, pool, not a plan of a layer), ALIGN (shared,
+/// scratch, blobs), FORMAT (not a blob of the required shape), VALUE (no workers; a position beside positions; a norm2
+/// without cross-attention, or anything else that this kind of layer does not use), UNSUPPORTED (positions with beams
+/// and dropout; starts with beams; a cache or pool with K in rows), ENUM (eval).
 ///
 /// Accuracy: there is no bound for a layer as a whole. Against exact arithmetic on its own, rounded inputs, each
 /// product has the bound of fovea_gemm (docs/numerics.md, section 2), each activation that of section 5, and attention

@@ -152,6 +152,7 @@ static void test_layer_errors(void)
     BAD_ARGS_TOLD(wrong.pages = NULL, FOVEA_ERR_NULL, "layer: args.pages is NULL");
     BAD_ARGS_TOLD(wrong.starts = late, FOVEA_ERR_SHAPE, "layer: self_attention: args.starts[0] is 1, not 0");
     BAD_ARGS_TOLD(wrong.positions = NULL, FOVEA_ERR_NULL, "layer: self_attention: args.positions is NULL, but ");
+    BAD_ARGS_TOLD(wrong.len = 0, FOVEA_ERR_SHAPE, "layer: args.starts has 7 rows, but args.len is 0");
     CHECK(!fovea_layer(r.plan, &args, r.shared, r.scratch, NULL), "the good call");
     says_rows(&r);
     // Decoders: uncached their memory is not ragged, and beams are rows of one cross-attention.
