@@ -133,8 +133,8 @@ struct fovea_attention_args {
                               ///< bottom-right. Values beyond +-2^62 are clamped to it.
     const int64_t *q_offsets; ///< NULL, or one per batch entry, replacing q_offset
     const uint32_t *kv_lens;  ///< indexed as kv_len_kind says, with the q_len of this call; each is clamped to kv_len
-    /// NULL, or one per batch entry, which has no more than kv_past[b] + kv_new of the kv_len keys: in a cache of
-    /// sequences of different lengths, those it had and the new ones of this call.
+    /// NULL, or one per batch entry: entry b has only the first kv_past[b] + kv_new of the kv_len keys. In a cache of
+    /// sequences of different lengths these are the keys it had and the new ones of this call.
     const size_t *kv_past;
     size_t kv_new;           ///< ignored without kv_past
     uint32_t kv_new_queries; ///< 1: in place of kv_new, an entry has as many new keys as queries

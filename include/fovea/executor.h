@@ -22,9 +22,12 @@ struct fovea_executor {
 };
 
 /// What running a plan needs. shared and scratch must be 64-byte aligned; they may be uninitialised, and NULL where the
-/// size is 0. Neither may overlap the other or any operand of the call. Plans, packed blobs and states of attention are
-/// 64-byte aligned, too. Tensors, caches and masks need only the alignment of their elements, in most cases that of a
-/// float.
+/// size is 0. Neither may overlap the other or any operand of the call. Calls of any plans that run one after another
+/// may use the same memory, as large as the largest of them needs; calls that run at the same time need their own,
+/// which is not checked. Plans, packed blobs and states of attention are 64-byte aligned, too. Tensors, caches and
+/// masks need only the alignment of their elements, in most cases that of a float.
+///
+/// Sizes of plans and of packed blobs are multiples of 64, as aligned_alloc(64, ...) requires; shared_bytes may be any.
 struct fovea_work {
     size_t shared_bytes;  ///< size of the one buffer that all workers of a call share
     size_t scratch_bytes; ///< size of the buffer of each worker, a multiple of 64; scratch is workers x scratch_bytes,

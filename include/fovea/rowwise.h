@@ -79,7 +79,10 @@ struct fovea_rowwise_args {
     // ROTARY: row r has position row_positions[r] or, if that is NULL, the position of its sequence's first row plus
     // its number in the sequence. Sequences have len rows each or, in a ragged batch, those that starts says. position,
     // positions and starts are as in fovea_mha_args.
-    const float *cos, *sin;        ///< (rotary_positions, rotary_dim / 2) dense
+    /// (rotary_positions, rotary_dim / 2) dense: for pair i at position p most models have the cosine and sine of
+    /// p * pow(10000, -2.0 * i / rotary_dim). Another libm may round them differently: where bits have to be equal on
+    /// all machines, store the tables.
+    const float *cos, *sin;
     const uint32_t *row_positions; ///< NULL, or one per row, each below rotary_positions
     size_t position;               ///< of the first row of every sequence
     const size_t *positions;       ///< NULL, or one per sequence, replacing position, which must then be 0

@@ -71,11 +71,13 @@ enum { M = 40, N = 70, K = 300 };
 static void operator_case(const struct test_operator *op, const struct fovea_engine *engine, const void *desc,
                           const void *args)
 {
+    CHECK(op->plan_size() % 64 == 0, "%s: a plan of %zu bytes", op->name, op->plan_size());
     struct fovea_work *const plan = test_alloc(op->plan_size());
     const unsigned long before_plan = calls;
     const enum fovea_status planned = op->plan(engine, desc, plan);
     CHECK(!planned && calls == before_plan, "%s_plan: %s, %lu allocations", op->name, fovea_status_string(planned),
           calls - before_plan);
+    CHECK(plan->scratch_bytes % 64 == 0, "%s: scratch of %zu bytes", op->name, plan->scratch_bytes);
     void *const shared = test_alloc(plan->shared_bytes), *const scratch = test_alloc(plan->scratch_bytes);
     const unsigned long before = calls;
     enum fovea_status status = op->run(plan, args, shared, scratch, NULL);
