@@ -57,8 +57,9 @@ struct model {
     struct fovea_layer_weights layers[LAYERS];
     struct fovea_kv_cache caches[LAYERS];
     struct fovea_linear head; // logits of a row
+    struct fovea_norm norm;   // before the head
     float *embedding, *cos, *sin;
-    struct fovea_work *layer, *product; // plans: one serves all layers
+    struct fovea_work *layer, *last, *product; // plans: one serves all layers; the last norm; the head
     void *shared, *scratch;
 };
 
@@ -77,19 +78,25 @@ static void plan(struct model *model)
     desc.heads = HEADS;
     desc.kv_heads = KV_HEADS;
     desc.qk_dim = desc.v_dim = desc.rotary_dim = DIM;
+    struct fovea_rowwise_desc last = FOVEA_ROWWISE_DESC_INIT; // what pre-norm layers leave is not normalised
+    last.op = FOVEA_ROWWISE_RMSNORM;
+    last.rows = SEQUENCES;
+    last.cols = last.ldx = last.ldy = WIDTH;
     struct fovea_gemm_desc head = FOVEA_GEMM_DESC_INIT;
     head.b_packed = 1;
-    head.m = 1;
+    head.m = SEQUENCES;
     head.k = head.lda = WIDTH;
     head.n = head.ldc = TOKENS;
     model->layer = take(fovea_layer_plan_size());
+    model->last = take(fovea_rowwise_plan_size());
     model->product = take(fovea_gemm_plan_size());
     must(fovea_layer_plan(model->engine, &desc, model->layer), "plan of a layer");
+    must(fovea_rowwise_plan(model->engine, &last, model->last), "plan of the last norm");
     must(fovea_gemm_plan(model->engine, &head, model->product), "plan of the head");
     char text[FOVEA_EXPLAIN_BYTES];
     must(fovea_explain_layer(model->engine, &desc, text, sizeof text), "explain");
     puts(text);
-    const struct fovea_work *const a = model->layer, *const b = model->product;
+    const struct fovea_work *const a = model->layer, *const b = model->product; // the norm needs no memory
     model->shared = take(a->shared_bytes > b->shared_bytes ? a->shared_bytes : b->shared_bytes);
     model->scratch = take(a->scratch_bytes > b->scratch_bytes ? a->scratch_bytes : b->scratch_bytes);
 }
@@ -102,7 +109,8 @@ static void make(struct model *model)
     plan(model);
     for (int i = 0; i < LAYERS; i++) {
         struct fovea_layer_weights *const w = &model->layers[i];
-        *w = (struct fovea_layer_weights){.up = linear(model->engine, WIDTH, 2 * FFN)}; // gates and values in turn
+        *w = (struct fovea_layer_weights){.norm1.gamma = some(WIDTH, 1), .norm3.gamma = some(WIDTH, 1)};
+        w->up = linear(model->engine, WIDTH, 2 * FFN); // of a real model: fovea_pack_gated
         w->down = linear(model->engine, FFN, WIDTH);
         w->self_attention.q = linear(model->engine, WIDTH, HEADS * DIM);
         w->self_attention.k = linear(model->engine, WIDTH, KV_HEADS * DIM);
@@ -120,6 +128,7 @@ static void make(struct model *model)
         cache->k = take(k * sizeof(float));
         cache->v = take(v * sizeof(float));
     }
+    model->norm.gamma = some(WIDTH, 1);
     model->head = linear(model->engine, WIDTH, TOKENS);
     model->embedding = some(TOKENS * WIDTH, 1);
     model->cos = take(LEN * DIM / 2 * sizeof(float));
@@ -148,7 +157,7 @@ static struct fovea_kv_cache cache_from(const struct fovea_kv_cache *all, size_t
 static void append(const struct model *model, size_t first, size_t batch, const int *tokens, size_t len,
                    const size_t *positions, float *logits)
 {
-    static float x[SEQUENCES * LEN * WIDTH];
+    static float x[SEQUENCES * LEN * WIDTH], last[SEQUENCES * WIDTH];
     for (size_t i = 0; i < batch * len; i++)
         memcpy(x + i * WIDTH, model->embedding + tokens[i] * WIDTH, WIDTH * sizeof *x);
     for (int i = 0; i < LAYERS; i++) {
@@ -164,11 +173,12 @@ static void append(const struct model *model, size_t first, size_t batch, const 
                                               .rotary_sin = model->sin};
         must(fovea_layer(model->layer, &args, model->shared, model->scratch, NULL), "layer");
     }
-    for (size_t b = 0; b < batch; b++) {
-        const struct fovea_gemm_args args = {
-            .a = x + (b * len + len - 1) * WIDTH, .b = model->head.weight, .c = logits + b * TOKENS, .m = 1};
-        must(fovea_gemm(model->product, &args, model->shared, model->scratch, NULL), "head");
-    }
+    for (size_t b = 0; b < batch; b++)
+        memcpy(last + b * WIDTH, x + (b * len + len - 1) * WIDTH, WIDTH * sizeof *last);
+    const struct fovea_rowwise_args norm = {.x = last, .gamma = model->norm.gamma, .y = last, .rows = batch};
+    must(fovea_rowwise(model->last, &norm, NULL, NULL, NULL), "last norm");
+    const struct fovea_gemm_args head = {.a = last, .b = model->head.weight, .c = logits, .m = batch};
+    must(fovea_gemm(model->product, &head, model->shared, model->scratch, NULL), "head");
 }
 
 static int likeliest(const float *logits)

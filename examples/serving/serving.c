@@ -65,8 +65,9 @@ struct model {
     struct fovea_layer_weights layers[LAYERS];
     struct fovea_kv_pages pools[LAYERS]; // a sequence has pages of the same numbers in each
     struct fovea_linear head;            // logits of a row
+    struct fovea_norm norm;              // before the head
     float *embedding, *cos, *sin;
-    struct fovea_work *layer, *product; // plans: one serves all layers
+    struct fovea_work *layer, *last, *product; // plans: one serves all layers; the last norm; the head
     void *shared, *scratch;
 };
 
@@ -86,16 +87,22 @@ static void plan(struct model *model)
     desc.heads = HEADS;
     desc.kv_heads = KV_HEADS;
     desc.qk_dim = desc.v_dim = desc.rotary_dim = DIM;
+    struct fovea_rowwise_desc last = FOVEA_ROWWISE_DESC_INIT; // what pre-norm layers leave is not normalised
+    last.op = FOVEA_ROWWISE_LAYERNORM;
+    last.rows = SEQUENCES;
+    last.cols = last.ldx = last.ldy = WIDTH;
     struct fovea_gemm_desc head = FOVEA_GEMM_DESC_INIT;
     head.b_packed = 1;
     head.m = SEQUENCES;
     head.k = head.lda = WIDTH;
     head.n = head.ldc = TOKENS;
     model->layer = take(fovea_layer_plan_size());
+    model->last = take(fovea_rowwise_plan_size());
     model->product = take(fovea_gemm_plan_size());
     must(fovea_layer_plan(model->engine, &desc, model->layer), "plan of a layer");
+    must(fovea_rowwise_plan(model->engine, &last, model->last), "plan of the last norm");
     must(fovea_gemm_plan(model->engine, &head, model->product), "plan of the head");
-    const struct fovea_work *const a = model->layer, *const b = model->product;
+    const struct fovea_work *const a = model->layer, *const b = model->product; // the norm needs no memory
     model->shared = take(a->shared_bytes > b->shared_bytes ? a->shared_bytes : b->shared_bytes);
     model->scratch = take(a->scratch_bytes > b->scratch_bytes ? a->scratch_bytes : b->scratch_bytes);
 }
@@ -108,7 +115,8 @@ static void make(struct model *model)
     plan(model);
     for (int i = 0; i < LAYERS; i++) {
         struct fovea_layer_weights *const w = &model->layers[i];
-        *w = (struct fovea_layer_weights){.up = linear(model->engine, WIDTH, FFN)};
+        *w = (struct fovea_layer_weights){.norm1.gamma = some(WIDTH, 1), .norm3.gamma = some(WIDTH, 1)};
+        w->up = linear(model->engine, WIDTH, FFN);
         w->down = linear(model->engine, FFN, WIDTH);
         w->self_attention.q = linear(model->engine, WIDTH, HEADS * DIM);
         w->self_attention.k = linear(model->engine, WIDTH, KV_HEADS * DIM);
@@ -123,6 +131,7 @@ static void make(struct model *model)
         pool->k = take(k * sizeof(float));
         pool->v = take(v * sizeof(float));
     }
+    model->norm.gamma = some(WIDTH, 1);
     model->head = linear(model->engine, WIDTH, TOKENS);
     model->embedding = some(TOKENS * WIDTH, 1);
     model->cos = take(LEN * DIM / 2 * sizeof(float));
@@ -199,8 +208,10 @@ static void compute(const struct model *model, const struct step *step)
             memcpy(last + count * WIDTH, x + (step->starts[b + 1] - 1) * WIDTH, WIDTH * sizeof *last);
             next[count++] = step->sequences[b];
         }
-    const struct fovea_gemm_args args = {.a = last, .b = model->head.weight, .c = logits[0], .m = count};
-    must(fovea_gemm(model->product, &args, model->shared, model->scratch, NULL), "head");
+    const struct fovea_rowwise_args norm = {.x = last, .gamma = model->norm.gamma, .y = last, .rows = count};
+    must(fovea_rowwise(model->last, &norm, NULL, NULL, NULL), "last norm");
+    const struct fovea_gemm_args head = {.a = last, .b = model->head.weight, .c = logits[0], .m = count};
+    must(fovea_gemm(model->product, &head, model->shared, model->scratch, NULL), "head");
     for (size_t i = 0; i < count; i++) {
         memcpy(next[i]->logits[next[i]->known - next[i]->prompt], logits[i], sizeof logits[i]);
         next[i]->tokens[next[i]->known++] = likeliest(logits[i]);
