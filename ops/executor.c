@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // ops/executor.c - the only place that runs the phases of a plan on an executor.
 #include "ops/phase.h"
+#include <stdatomic.h>
 
 void fovea_begin(const struct fovea_operator *op, const void *plan, const void *args, void *shared, uint32_t phase,
                  struct fovea_phase *out)
@@ -44,11 +45,18 @@ struct shared_phase {
     struct fovea_phase *phase;
     char *scratch;
     size_t scratch_bytes;
+    uint32_t workers;
+    atomic_bool broken; // the executor passed a task or a worker that does not exist
 };
 
+// The worker says where scratch is: a wrong one would write to memory of others.
 static void run_on_worker(void *arg, uint32_t task, uint32_t worker)
 {
-    const struct shared_phase *const shared = arg;
+    struct shared_phase *const shared = arg;
+    if (task >= shared->phase->tasks || worker >= shared->workers) {
+        atomic_store_explicit(&shared->broken, true, memory_order_relaxed);
+        return;
+    }
     run_task(shared->phase, shared->scratch_bytes == 0 ? NULL : shared->scratch + worker * shared->scratch_bytes, task);
 }
 
@@ -69,8 +77,9 @@ enum fovea_status fovea_run(const struct fovea_operator *op, const void *plan, c
         struct fovea_phase phase;
         begin_phase(op, plan, args, shared, index, false, &phase);
         if (!serial && phase.tasks > 1) {
-            struct shared_phase all = {&phase, scratch, work->scratch_bytes};
+            struct shared_phase all = {&phase, scratch, work->scratch_bytes, executor->workers, false};
             executor->parallel_for(executor->state, phase.tasks, run_on_worker, &all);
+            FOVEA_CHECK(!atomic_load_explicit(&all.broken, memory_order_relaxed), FOVEA_ERR_VALUE);
             continue;
         }
         for (uint32_t task = 0; task < phase.tasks; task++) { // waking other threads for one task would only cost time

@@ -14,6 +14,9 @@ extern "C" {
 /// different worker numbers, as each worker has its own scratch. Everything the tasks wrote must be visible when
 /// parallel_for returns. A phase of one task, and every phase if workers is 1, runs in the calling thread as worker 0
 /// without parallel_for, which must not be NULL even then. The library never starts a thread.
+///
+/// body does nothing for a worker or a task out of range, and the call returns FOVEA_ERR_VALUE: its outputs are then
+/// incomplete. The other rules are not checked.
 struct fovea_executor {
     uint32_t workers; ///< at least 1
     void *state;      ///< passed to parallel_for

@@ -22,7 +22,8 @@
 extern "C" {
 #endif
 
-/// Result of a call. After anything but FOVEA_OK the outputs have not been written.
+/// Result of a call. After anything but FOVEA_OK the outputs have not been written, unless an executor breaks its rules
+/// (fovea/executor.h).
 enum fovea_status {
     FOVEA_OK = 0,
     FOVEA_ERR_NULL = 1,         ///< a required pointer is NULL
