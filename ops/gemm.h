@@ -41,9 +41,9 @@ struct fovea_gemm_layout {
     bool b_aliases; ///< rows of B, natural or transposed, alias in few sets of L1
     size_t bt_rows; ///< largest number of rows for which a transposed B is read in place (gemm_bt.c), or a blob of
                     ///< 16-bit elements (gemm_halves.c)
-    bool detour; ///< sums go to acc in scratch first, because C, or a residual that is C, is read at the end
-    bool terms;  ///< in blocks and direct plans tiles apply the epilogue (fovea_gemm_terms), unless several k blocks
-                 ///< keep their sums in acc
+    bool detour;    ///< sums go to acc in scratch first, because C, or a residual that is C, is read at the end
+    bool terms;     ///< in blocks and direct plans tiles apply the epilogue (fovea_gemm_terms), unless several k blocks
+                    ///< keep their sums in acc
 
     // Tiles and blocks: those of the class, unless the way replaces them.
     const struct fovea_gemm_kernel *kernel;
