@@ -172,18 +172,21 @@ struct stored {
     size_t ld;
 };
 
-// Copies column j of an operand to column each * j + first of a blob's panels. `size`, of an element, is a constant.
+// Copies column j of an operand to column each * j + first of a blob's panels. `size`, of an element, is a constant. A
+// panel's steps one after another: column by column, rows of B would be far apart (a B of 4096 x 14336 7 times slower).
 static inline __attribute__((always_inline)) void copy_columns(const struct stored *from, struct fovea_operand operand,
                                                                size_t each, size_t first, char *panels, size_t size)
 {
     const bool trans = from->trans == FOVEA_TRANS;
     const size_t column = (trans ? from->ld : 1) * size, row = (trans ? 1 : from->ld) * size; // distances in bytes
-    for (size_t j = 0; j < operand.n; j++) {
-        const size_t at = each * j + first;
-        const char *source = (const char *)from->b + j * column;
-        char *target = panels + (at / FOVEA_PANEL * FOVEA_PANEL * operand.k + at % FOVEA_PANEL) * size;
-        for (size_t p = 0; p < operand.k; p++, source += row, target += FOVEA_PANEL * size) {
-            memcpy(target, source, size);
+    const size_t most = FOVEA_PANEL / each;                                                   // columns for a panel
+    for (size_t j = 0; j < operand.n; j += most, panels += FOVEA_PANEL * operand.k * size) {
+        const char *const source = (const char *)from->b + j * column;
+        const size_t count = fovea_min(most, operand.n - j);
+        for (size_t p = 0; p < operand.k; p++) {
+            for (size_t i = 0; i < count; i++) {
+                memcpy(panels + (p * FOVEA_PANEL + each * i + first) * size, source + p * row + i * column, size);
+            }
         }
     }
 }
