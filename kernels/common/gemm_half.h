@@ -14,67 +14,85 @@ enum {
     HALF_PAIR = 2,   ///< steps of a line
 };
 
+enum { HALF_VECS = FOVEA_PANEL / FV_LANES, HALF_SUMS = 24, HALF_STAY = 5 };
+
+static inline fv_f32 half_fma(fv_f32 a, fv_f32 b, fv_f32 sum)
+{
+    return FOVEA_FAULT_IS(GEMM_HALF_MUL_ADD) ? fv_add(fv_mul(a, b), sum) : fv_fma(a, b, sum);
+}
+
+/// A k step: acc[R rows, P panels] += a[R] b, where panel j of b begins at b[j] + at. Besides the sums, registers hold
+/// the elements of A and a vector of B, or the vectors of B and an element of A, whichever are fewer.
+static inline __attribute__((always_inline)) void half_step(fv_f32 *acc, const float *a, const uint16_t *const *b,
+                                                            size_t at, int R, int P, fv_f32 (*load)(const uint16_t *))
+{
+    const int V = P * HALF_VECS, rows_stay = R <= V, few = rows_stay ? R : V, many = rows_stay ? V : R;
+    fv_f32 stay[HALF_STAY];
+    FV_UNROLL
+    for (int i = 0; i < few; i++) {
+        stay[i] = rows_stay ? fv_set1(a[i]) : load(b[i / HALF_VECS] + at + i % HALF_VECS * FV_LANES);
+    }
+    FV_UNROLL
+    for (int i = 0; i < many; i++) {
+        const fv_f32 x = rows_stay ? load(b[i / HALF_VECS] + at + i % HALF_VECS * FV_LANES) : fv_set1(a[i]);
+        FV_UNROLL
+        for (int j = 0; j < few; j++) {
+            fv_f32 *const sum = &acc[rows_stay ? j * V + i : i * V + j];
+            *sum = half_fma(stay[j], x, *sum);
+        }
+    }
+}
+
 /// C[R rows, P panels] of a tile, from its first row and column on; n <= 16 P columns are written. Panels without such
 /// a column are the last one again.
 static inline __attribute__((always_inline)) void half_tile(const struct fovea_gemm_half_tile *t,
                                                             const uint16_t *panels, float *c, size_t n, int R, int P,
                                                             fv_f32 (*load)(const uint16_t *))
 {
-    enum { VECS = FOVEA_PANEL / FV_LANES, MOST = 24 };
     const float *a = t->a;
     const uint16_t *b[4];
-    fv_f32 acc[MOST];
+    fv_f32 acc[HALF_SUMS];
     FV_UNROLL
     for (int j = 0; j < P; j++) {
         const int last = (int)((n - 1) / FOVEA_PANEL);
         b[j] = panels + (j < last ? j : last) * t->b_panel;
     }
     FV_UNROLL
-    for (int i = 0; i < R * P * VECS; i++) {
+    for (int i = 0; i < R * P * HALF_VECS; i++) {
         acc[i] = fv_zero();
     }
     // What is prefetched is HALF_AHEAD steps ahead or, of the last steps, the first ones of the panels after these.
-    const size_t last = t->k < HALF_AHEAD ? 0 : (t->k - HALF_AHEAD) / HALF_PAIR * HALF_PAIR;
-    for (size_t p = 0, steps; p < t->k; p += steps) {
-        const ptrdiff_t ahead = p < last ? HALF_AHEAD * FOVEA_PANEL : P * t->b_panel - (ptrdiff_t)(last * FOVEA_PANEL);
-        steps = t->k - p < HALF_PAIR ? 1 : HALF_PAIR;
+    const size_t pairs = t->k / HALF_PAIR;
+    size_t early = pairs < HALF_AHEAD / HALF_PAIR ? 0 : pairs - HALF_AHEAD / HALF_PAIR;
+    const ptrdiff_t next = P * t->b_panel - (ptrdiff_t)(early * HALF_PAIR * FOVEA_PANEL);
+    for (size_t pair = 0; pair < pairs; pair++) {
+        const ptrdiff_t ahead = pair < early ? HALF_AHEAD * FOVEA_PANEL : next;
+        __asm__("" : "+r"(early)); // or gcc makes two loops of this one, 20 KB more
         FV_UNROLL
         for (int j = 0; j < P; j++) {
             __builtin_prefetch(b[j] + ahead, 0, 3);
         }
-        FV_UNROLL
-        for (size_t s = 0; s < HALF_PAIR; s++) {
-            if (s == steps) {
-                break;
-            }
-            FV_UNROLL
-            for (int v = 0; v < P * VECS; v++) {
-                const fv_f32 x = load(b[v / VECS] + s * FOVEA_PANEL + v % VECS * FV_LANES);
-                FV_UNROLL
-                for (int r = 0; r < R; r++) {
-                    fv_f32 *const sum = &acc[r * P * VECS + v];
-                    const fv_f32 of_row = fv_set1(a[r]);
-                    *sum =
-                        FOVEA_FAULT_IS(GEMM_HALF_MUL_ADD) ? fv_add(fv_mul(of_row, x), *sum) : fv_fma(of_row, x, *sum);
-                }
-            }
-            a += t->a_k;
-        }
+        half_step(acc, a, b, 0, R, P, load);
+        half_step(acc, a + t->a_k, b, FOVEA_PANEL, R, P, load);
+        a += HALF_PAIR * t->a_k;
         FV_UNROLL
         for (int j = 0; j < P; j++) {
             b[j] += HALF_PAIR * FOVEA_PANEL;
         }
     }
+    if (t->k % HALF_PAIR != 0) {
+        half_step(acc, a, b, 0, R, P, load);
+    }
     FV_UNROLL
     for (int r = 0; r < R; r++) {
         FV_UNROLL
-        for (int v = 0; v < P * VECS; v++) {
+        for (int v = 0; v < P * HALF_VECS; v++) {
             float *const at = c + r * t->c_row + v * FV_LANES;
             const size_t before = (size_t)v * FV_LANES;
             if (n >= before + FV_LANES || FOVEA_FAULT_IS(GEMM_HALF_STORES_PAST_N)) {
-                fv_store(at, acc[r * P * VECS + v]);
+                fv_store(at, acc[r * P * HALF_VECS + v]);
             } else if (n > before) {
-                fv_store_tail(at, acc[r * P * VECS + v], n - before);
+                fv_store_tail(at, acc[r * P * HALF_VECS + v], n - before);
             }
         }
     }
@@ -121,7 +139,7 @@ static inline __attribute__((always_inline)) void half_gemm(const struct fovea_g
         HALF_CASE(16, 1)
 #else
         HALF_CASE(2, 2)
-        HALF_CASE(3, 2)
+        HALF_CASE(3, 1)
         HALF_CASE(4, 1)
         HALF_CASE(5, 1)
         HALF_CASE(6, 1)
