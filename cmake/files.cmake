@@ -99,6 +99,7 @@ set(FOVEA_FILES_OPS
     ops/rowwise_check.c
     ops/rowwise_plan.c
     ops/status.c
+    ops/widen.c
 )
 set(FOVEA_FILES_NN
     nn/composite.c
@@ -111,6 +112,7 @@ set(FOVEA_FILES_NN
     nn/parts.c
     nn/safetensors.c
     nn/search.c
+    nn/tensor.c
     nn/transformer.c
     nn/transformer_config.c
     nn/transformer_load.c

@@ -7,6 +7,7 @@
 
 #include "nn/json.h"
 #include "ops/fields.h"
+#include "ops/widen.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -136,8 +137,10 @@ static enum fovea_status add_tensor(struct fovea_safetensors *file, const struct
                   "tensor \"%.80s\": %llu bytes of data, but its shape needs %zu", t.name,
                   (unsigned long long)(end - begin), t.bytes);
     t.data = data + begin;
-    FOVEA_REQUIRE(strcmp(t.dtype, "F32") != 0 || (uintptr_t)t.data % sizeof(float) == 0, FOVEA_ERR_FORMAT, why,
-                  "tensor \"%.80s\": its data is not 4-byte aligned", t.name);
+    enum fovea_type type;
+    const size_t alignment = fovea_tensor_type(&t, &type) == FOVEA_OK ? fovea_type_bytes(type) : 1;
+    FOVEA_REQUIRE((uintptr_t)t.data % alignment == 0, FOVEA_ERR_FORMAT, why,
+                  "tensor \"%.80s\": its data is not %zu-byte aligned", t.name, alignment);
     FOVEA_REQUIRE(grow(&file->tensors, file->count, &file->capacity, sizeof *file->tensors), FOVEA_ERR_MEMORY, why,
                   "safetensors: no memory");
     file->tensors[file->count++] = t;

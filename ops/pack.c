@@ -6,6 +6,7 @@
 // cache.
 #include "ops/pack.h"
 #include "fovea/gemm.h"
+#include "ops/widen.h"
 #include <string.h>
 
 static const char MAGIC[8] = {'F', 'O', 'V', 'E', 'A', 'P', '1', '6'};
@@ -48,17 +49,12 @@ static uint64_t checksum(const struct fovea_blob *blob)
 
 const char *const fovea_type_names[] = {[FOVEA_F32] = "f32", [FOVEA_BF16] = "bf16", [FOVEA_F16] = "f16"};
 
-static size_t element_bytes(enum fovea_type type)
-{
-    return type == FOVEA_F32 ? sizeof(float) : sizeof(uint16_t);
-}
-
 static bool data_bytes(struct fovea_operand operand, size_t *bytes)
 {
     size_t columns = 0;
     const bool fits = fovea_add(operand.n, FOVEA_PANEL - 1, &columns) &&
                       fovea_mul(columns / FOVEA_PANEL * FOVEA_PANEL, operand.k, bytes) &&
-                      fovea_mul(*bytes, element_bytes(operand.type), bytes) &&
+                      fovea_mul(*bytes, fovea_type_bytes(operand.type), bytes) &&
                       fovea_add(*bytes, FOVEA_ALIGNMENT - 1, bytes);
     *bytes = *bytes / FOVEA_ALIGNMENT * FOVEA_ALIGNMENT;
     return fits;

@@ -11,7 +11,7 @@
 #ifndef FOVEA_SAFETENSORS_H
 #define FOVEA_SAFETENSORS_H
 
-#include "fovea/status.h"
+#include "fovea/gemm.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -21,8 +21,8 @@ enum { FOVEA_TENSOR_DIMS_MAX = 8 };
 
 struct fovea_safetensors;
 
-/// A tensor as stored in the file. data points into the mapping: little-endian, row-major, 4-byte aligned for F32 (a
-/// file in which it is not is rejected; no current writer makes one).
+/// A tensor as stored in the file. data points into the mapping: little-endian, row-major, aligned to an element for
+/// F32, F16 and BF16 (a file in which it is not is rejected; no current writer makes one).
 struct fovea_tensor {
     const char *name;  ///< owned by the file
     const char *dtype; ///< "F32", "F16", "BF16", "I64", ...
@@ -50,6 +50,16 @@ FOVEA_API const struct fovea_tensor *fovea_safetensors_at(const struct fovea_saf
 FOVEA_API const struct fovea_tensor *fovea_safetensors_find(const struct fovea_safetensors *file, const char *name);
 /// The value of a key of "__metadata__", or NULL.
 FOVEA_API const char *fovea_safetensors_metadata(const struct fovea_safetensors *file, const char *key);
+
+/// The type of a tensor's elements: FOVEA_F32, FOVEA_BF16 or FOVEA_F16. fovea_pack_typed takes data of each of them as
+/// they are. Errors: NULL, UNSUPPORTED (another dtype; *type is unchanged).
+FOVEA_API enum fovea_status fovea_tensor_type(const struct fovea_tensor *tensor, enum fovea_type *type);
+/// Writes elements first to first + count - 1 of an open file's tensor to out (count floats) as f32, for norms, biases,
+/// and single rows of an embedding. F32 is copied, BF16 and F16 are widened, which is exact. count may be 0, and out is
+/// then allowed to be NULL.
+/// Errors, after which nothing has been written: NULL, UNSUPPORTED (another dtype), SHAPE (the tensor ends before).
+FOVEA_API enum fovea_status fovea_tensor_f32(const struct fovea_engine *engine, const struct fovea_tensor *tensor,
+                                             size_t first, size_t count, float *out);
 
 #ifdef __cplusplus
 }

@@ -89,7 +89,10 @@ static void test_bad(void)
     refuse("another escape for the other half", "{" T("a\\ud83d\\nde00", "F32", "[1]", "[0,4]") "}", 4, "damaged");
     refuse("no hexadecimal digit", "{" T("a\\u00g0", "F32", "[1]", "[0,4]") "}", 4, "damaged");
     refuse("no escape", "{" T("a\\x", "F32", "[1]", "[0,4]") "}", 4, "damaged");
-    refuse("misaligned F32", "{" T("a", "U8", "[1]", "[0,1]") "," T("b", "F32", "[1]", "[1,5]") "}", 5, "aligned");
+    refuse("misaligned F32", "{" T("a", "U8", "[1]", "[0,1]") "," T("b", "F32", "[1]", "[1,5]") "}", 5, "4-byte al");
+    refuse("half of it", "{" T("a", "F16", "[1]", "[0,2]") "," T("b", "F32", "[1]", "[2,6]") "}", 6, "4-byte aligned");
+    refuse("odd BF16", "{" T("a", "U8", "[1]", "[0,1]") "," T("b", "BF16", "[1]", "[1,3]") "}", 3, "2-byte aligned");
+    refuse("odd F16", "{" T("a", "I8", "[3]", "[0,3]") "," T("b", "F16", "[1]", "[3,5]") "}", 5, "2-byte aligned");
 }
 
 // Every truncation of a good file, and every single damaged byte of its header, is refused or read: never a crash.
