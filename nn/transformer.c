@@ -72,6 +72,7 @@ static struct fovea_layer_desc layer_desc(const struct fovea_transformer *model)
                                      .qk_dim = c->qk_dim,
                                      .v_dim = c->v_dim,
                                      .ffn = c->ffn,
+                                     .weight_type = model->weight_type,
                                      .dropout = model->options.dropout};
 }
 
@@ -101,6 +102,7 @@ static enum fovea_status plan_layers(struct fovea_transformer *model, const stru
     fill.kv_len = fill.new_len = o->max_source;
     fill.qk_dim = model->config.qk_dim;
     fill.v_dim = model->config.v_dim;
+    fill.weight_type = model->weight_type;
     fill.query_width = fill.key_width = fill.value_width = fill.out_width = model->config.d_model;
     return fovea_mha_make(&decoder, &fill, &model->fill_cross);
 }
@@ -123,6 +125,7 @@ static enum fovea_status plan_rows(struct fovea_transformer *model, const struct
     FOVEA_TRY(fovea_part_rowwise(&of, "log-softmax: ", &rows, &model->log_softmax));
     struct fovea_gemm_desc gemm = FOVEA_GEMM_DESC_INIT;
     gemm.b_packed = 1;
+    gemm.b_type = model->weight_type;
     gemm.m = model->rows;
     gemm.k = gemm.lda = c->d_model;
     gemm.n = gemm.ldc = c->target_vocab;
@@ -236,6 +239,7 @@ static enum fovea_status fill_sinusoids(struct fovea_transformer *model)
 static enum fovea_status build(struct fovea_transformer *model, const struct fovea_safetensors *file, char **memory,
                                const struct fovea_why *why)
 {
+    FOVEA_TRY(fovea_transformer_type(file, &model->weight_type, why));
     FOVEA_TRY(make_plans(model, why));
     struct arena arena = {NULL, 0, 0};
     FOVEA_TRY(layout(model, NULL, &arena, why));

@@ -27,7 +27,8 @@ struct fovea_transformer {
     struct fovea_transformer_options options;
     size_t rows; ///< the most rows of d_model that any call works on
 
-    // Weights, packed or copied from the file.
+    // Weights: those of Linears packed, with elements as in the file, all others as f32.
+    enum fovea_type weight_type;
     struct fovea_layer_weights *encoder, *decoder;
     struct fovea_norm encoder_norm, decoder_norm;
     struct fovea_linear output;
@@ -60,6 +61,9 @@ struct fovea_transformer {
     char *block; ///< the one allocation that holds all of the above
 };
 
+/// The type of the elements of all Linears' weights in a file.
+enum fovea_status fovea_transformer_type(const struct fovea_safetensors *file, enum fovea_type *type,
+                                         const struct fovea_why *why);
 /// Places every weight in the arena; if file is not NULL, also copies and packs it.
 enum fovea_status fovea_transformer_load(struct fovea_transformer *model, const struct fovea_safetensors *file,
                                          struct arena *arena, const struct fovea_why *why);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// nn/transformer_load.c - finds a Transformer's tensors by name, checks their shapes, packs and copies them.
+// nn/transformer_load.c - finds a Transformer's tensors by name, checks their shapes and types, packs and copies them.
 //
+// Weights of Linears are packed as they are, so all have one type, which is that of a plan. All else becomes f32.
 // It runs twice: without a file it only takes memory from a measuring arena, so that sizes and layout cannot differ.
 #include "nn/transformer.h"
 
@@ -10,8 +11,12 @@
 
 enum { SHAPE_TEXT = 24 * FOVEA_TENSOR_DIMS_MAX }; // brackets, and per dimension 20 digits, a comma, a blank
 
+// The weights of all Linears have the type of this one.
+static const char typical[] = "output.weight";
+
 struct loader {
     const struct fovea_engine *engine;
+    enum fovea_type type;                 ///< of the weights of all Linears
     const struct fovea_safetensors *file; ///< NULL: only measure
     struct arena *arena;
     const struct fovea_why *why;
@@ -29,10 +34,19 @@ static const char *shape_text(const size_t *shape, uint32_t dims, char text[SHAP
     return text;
 }
 
+// The type of a tensor, or a line that says that it is none of a model's.
+static enum fovea_status check_type(const struct fovea_tensor *t, enum fovea_type *type, const struct fovea_why *why)
+{
+    FOVEA_REQUIRE(fovea_tensor_type(t, type) == FOVEA_OK, FOVEA_ERR_FORMAT, why,
+                  "tensor \"%.80s\" is %s, not F32, BF16 or F16", t->name, t->dtype);
+    return FOVEA_OK;
+}
+
 // Finds the tensor prefix.name of this shape (cols 0: one dimension). Biases may be missing.
 static enum fovea_status find(const struct loader *loader, const char *name, size_t rows, size_t cols, int optional,
-                              const float **out)
+                              const struct fovea_tensor **out)
 {
+    enum fovea_type type;
     char full[160], is[SHAPE_TEXT], expected[SHAPE_TEXT];
     const size_t shape[] = {rows, cols};
     const uint32_t dims = cols ? 2 : 1;
@@ -42,13 +56,27 @@ static enum fovea_status find(const struct loader *loader, const char *name, siz
     if (!t && optional)
         return FOVEA_OK;
     FOVEA_REQUIRE(t, FOVEA_ERR_FORMAT, loader->why, "tensor \"%s\" is missing", full);
-    FOVEA_REQUIRE(strcmp(t->dtype, "F32") == 0, FOVEA_ERR_FORMAT, loader->why, "tensor \"%s\" is %s, not F32", full,
-                  t->dtype);
+    FOVEA_TRY(check_type(t, &type, loader->why));
     FOVEA_REQUIRE(t->dims == dims && memcmp(t->shape, shape, dims * sizeof *shape) == 0, FOVEA_ERR_FORMAT, loader->why,
                   "tensor \"%s\": shape %s, expected %s", full, shape_text(t->shape, t->dims, is),
                   shape_text(shape, dims, expected));
-    *out = t->data;
+    *out = t;
     loader->used[t - fovea_safetensors_at(loader->file, 0)] = 1;
+    return FOVEA_OK;
+}
+
+// The data of a Linear's weight, [outputs, inputs].
+static enum fovea_status find_matrix(const struct loader *loader, const char *name, size_t inputs, size_t outputs,
+                                     const void **out)
+{
+    const struct fovea_tensor *t;
+    enum fovea_type type;
+    FOVEA_TRY(find(loader, name, outputs, inputs, 0, &t));
+    FOVEA_TRY(fovea_tensor_type(t, &type));
+    FOVEA_REQUIRE(type == loader->type, FOVEA_ERR_FORMAT, loader->why,
+                  "tensor \"%.80s\" is %s, but \"%s\" is %s: the weights of all Linears have one type", t->name,
+                  t->dtype, typical, fovea_safetensors_find(loader->file, typical)->dtype);
+    *out = t->data;
     return FOVEA_OK;
 }
 
@@ -61,12 +89,11 @@ static enum fovea_status copy(const struct loader *loader, const char *name, siz
     *out = to;
     if (!loader->file)
         return FOVEA_OK;
-    const float *from;
+    const struct fovea_tensor *from;
     FOVEA_TRY(find(loader, name, rows, cols, optional, &from));
     if (from)
-        memcpy(to, from, rows * (cols ? cols : 1) * sizeof(float));
-    else
-        *out = NULL;
+        return fovea_tensor_f32(loader->engine, from, 0, rows * (cols ? cols : 1), to);
+    *out = NULL;
     return FOVEA_OK;
 }
 
@@ -77,18 +104,18 @@ static enum fovea_status load_linear(const struct loader *loader, const char *na
     char part[64];
     size_t bytes;
     float *bias;
-    FOVEA_REQUIRE(!fovea_pack_size(inputs, outputs, &bytes), FOVEA_ERR_OVERFLOW, loader->why, "%s%s: too large",
-                  loader->prefix, name);
+    FOVEA_REQUIRE(!fovea_pack_size_typed(loader->type, inputs, outputs, &bytes), FOVEA_ERR_OVERFLOW, loader->why,
+                  "%s%s: too large", loader->prefix, name);
     void *const blob = fovea_arena_take(loader->arena, bytes, 1);
     snprintf(part, sizeof part, "%s.bias", name);
     FOVEA_TRY(copy(loader, part, outputs, 0, 1, &bias));
     *out = (struct fovea_linear){blob, bias};
     if (!loader->file)
         return FOVEA_OK;
-    const float *weight;
+    const void *weight;
     snprintf(part, sizeof part, "%s.weight", name);
-    FOVEA_TRY(find(loader, part, outputs, inputs, 0, &weight));
-    return fovea_pack(loader->engine, FOVEA_TRANS, inputs, outputs, weight, inputs, blob, bytes);
+    FOVEA_TRY(find_matrix(loader, part, inputs, outputs, &weight));
+    return fovea_pack_typed(loader->engine, loader->type, FOVEA_TRANS, inputs, outputs, weight, inputs, blob, bytes);
 }
 
 // Loads the gate and the up projection of a gated feed-forward network, each [outputs, inputs], as one interleaved
@@ -99,23 +126,27 @@ static enum fovea_status load_gated(const struct loader *loader, size_t inputs, 
     static const char *const weights[2] = {"ffn.gate.weight", "ffn.up.weight"};
     static const char *const biases[2] = {"ffn.gate.bias", "ffn.up.bias"};
     size_t columns, bytes;
-    FOVEA_REQUIRE(fovea_mul(outputs, 2, &columns) && !fovea_pack_size(inputs, columns, &bytes), FOVEA_ERR_OVERFLOW,
-                  loader->why, "%sffn: too large", loader->prefix);
+    FOVEA_REQUIRE(fovea_mul(outputs, 2, &columns) && !fovea_pack_size_typed(loader->type, inputs, columns, &bytes),
+                  FOVEA_ERR_OVERFLOW, loader->why, "%sffn: too large", loader->prefix);
     void *const blob = fovea_arena_take(loader->arena, bytes, 1);
     float *const bias = fovea_arena_take(loader->arena, columns, sizeof *bias);
     *out = (struct fovea_linear){blob, NULL};
     if (!loader->file)
         return FOVEA_OK;
-    const float *weight[2], *half[2];
+    const void *weight[2];
+    const struct fovea_tensor *half[2];
     for (int i = 0; i < 2; i++) {
-        FOVEA_TRY(find(loader, weights[i], outputs, inputs, 0, &weight[i]));
+        FOVEA_TRY(find_matrix(loader, weights[i], inputs, outputs, &weight[i]));
         FOVEA_TRY(find(loader, biases[i], outputs, 0, 1, &half[i]));
-        for (size_t j = 0; j < outputs; j++)
-            bias[2 * j + (size_t)i] = half[i] ? half[i][j] : 0;
+        for (size_t j = 0; j < outputs; j++) {
+            float *const to = &bias[2 * j + (size_t)i];
+            *to = 0;
+            FOVEA_TRY(half[i] ? fovea_tensor_f32(loader->engine, half[i], j, 1, to) : FOVEA_OK);
+        }
     }
     out->bias = half[0] || half[1] ? bias : NULL;
-    return fovea_pack_gated(loader->engine, FOVEA_TRANS, inputs, outputs, weight[0], inputs, weight[1], inputs, blob,
-                            bytes);
+    return fovea_pack_gated_typed(loader->engine, loader->type, FOVEA_TRANS, inputs, outputs, weight[0], inputs,
+                                  weight[1], inputs, blob, bytes);
 }
 
 static enum fovea_status load_norm(const struct loader *loader, const char *name, size_t width, struct fovea_norm *out)
@@ -174,13 +205,11 @@ static enum fovea_status load_positions(const struct loader *loader, const char 
     *out = fovea_arena_take(loader->arena, rows, width * sizeof(float));
     if (!loader->file)
         return FOVEA_OK;
-    const struct fovea_tensor *const t = fovea_safetensors_find(loader->file, name);
+    const struct fovea_tensor *t = fovea_safetensors_find(loader->file, name);
     FOVEA_REQUIRE(t && t->dims == 2 && t->shape[0] >= rows, FOVEA_ERR_FORMAT, loader->why,
                   "tensor \"%s\" is missing or has fewer than %zu rows", name, rows);
-    const float *from;
-    FOVEA_TRY(find(loader, name, t->shape[0], width, 0, &from));
-    memcpy(*out, from, rows * width * sizeof(float));
-    return FOVEA_OK;
+    FOVEA_TRY(find(loader, name, t->shape[0], width, 0, &t));
+    return fovea_tensor_f32(loader->engine, t, 0, rows * width, *out);
 }
 
 static enum fovea_status load_all(struct fovea_transformer *model, struct loader *loader)
@@ -212,11 +241,20 @@ static enum fovea_status load_all(struct fovea_transformer *model, struct loader
     return FOVEA_OK;
 }
 
+enum fovea_status fovea_transformer_type(const struct fovea_safetensors *file, enum fovea_type *type,
+                                         const struct fovea_why *why)
+{
+    const struct fovea_tensor *const t = fovea_safetensors_find(file, typical);
+    FOVEA_REQUIRE(t, FOVEA_ERR_FORMAT, why, "tensor \"%s\" is missing", typical);
+    return check_type(t, type, why);
+}
+
 enum fovea_status fovea_transformer_load(struct fovea_transformer *model, const struct fovea_safetensors *file,
                                          struct arena *arena, const struct fovea_why *why)
 {
     const size_t count = fovea_safetensors_count(file);
-    struct loader loader = {model->engine, file, arena, why, calloc(count + 1, sizeof *loader.used), ""};
+    struct loader loader = {
+        model->engine, model->weight_type, file, arena, why, calloc(count + 1, sizeof *loader.used), ""};
     FOVEA_REQUIRE(loader.used, FOVEA_ERR_MEMORY, why, "transformer: no memory");
     enum fovea_status status = load_all(model, &loader);
     for (size_t i = 0; i < count && !status; i++)

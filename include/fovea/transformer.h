@@ -70,8 +70,10 @@ struct fovea_transformer_options {
 
 struct fovea_transformer;
 /// Creates a model: packs the weights of file (names: docs/architecture.md) and makes every plan and buffer. The file
-/// may be closed afterwards; the engine must outlive the model. All tensors must be F32, and none may be unused. On
-/// error message (may be NULL) receives one line, which names the tensor if one is missing or has another shape.
+/// may be closed afterwards; the engine must outlive the model. Each tensor is F32, BF16 or F16, the weights of all
+/// Linears are of the same type, and none may be unused. Linears are packed as they are, so 16 bits halve their memory;
+/// all others become f32. Results have the bits of a model with the same numbers in F32. On error message (may be NULL)
+/// receives one line, which names the tensor if one is missing or has another shape or type.
 /// Errors: NULL, STRUCT, ENUM, SHAPE, OVERFLOW, VALUE (eps, dropout), FORMAT (a tensor is missing, unused, or has
 /// another shape or type), MEMORY.
 FOVEA_API enum fovea_status

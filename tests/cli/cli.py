@@ -170,6 +170,34 @@ def test_refused_words():
     refused('"1": ', *run, "hello", "1", "attention", output=g2p("hello", "attention"))
 
 
+def bfloat16(good):
+    """A file of the same model in BF16, the upper halves of its numbers, and one in F32 with the same numbers."""
+    begin = 8 + int.from_bytes(good[:8], "little")
+    header, data = json.loads(good[8:begin]), good[begin:]
+    wide, narrow = bytearray(data), bytearray(len(data) // 2)
+    wide[0::4] = wide[1::4] = bytes(len(data) // 4)
+    narrow[0::2], narrow[1::2] = data[2::4], data[3::4]
+    for name, tensor in header.items():
+        if name != "__metadata__":
+            tensor.update(dtype="BF16", data_offsets=[at // 2 for at in tensor["data_offsets"]])
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    return len(text).to_bytes(8, "little") + text + narrow, good[:begin] + wide
+
+
+def test_weights_of_16_bits():
+    with open(MODEL, "rb") as file:
+        files = bfloat16(file.read())
+    with tempfile.TemporaryDirectory() as folder:
+        lines = []
+        for i, content in enumerate(files):
+            path = os.path.join(folder, f"{i}.safetensors")
+            with open(path, "wb") as file:
+                file.write(content)
+            lines.append(ok("run", "g2p", "--json", "--model", path, *WORDS))
+        check(lines[0] == lines[1], "BF16 and the same numbers in F32 give", *lines)
+
+
 def test_files():
     with open(MODEL, "rb") as file:
         good = file.read()
@@ -224,6 +252,7 @@ test_info()
 test_verify()
 test_isas(test_words())
 test_refused_words()
+test_weights_of_16_bits()
 test_files()
 test_eval()
 finish()

@@ -2,7 +2,7 @@
 // tests/fuzz/safetensors.c - any bytes as a weight file: refused with a reason, or every tensor can be read to its end.
 #include "fovea/fovea.h"
 #include "tests/fuzz/fuzz.h"
-#include "tests/model/random_model.h"
+#include "tests/model/narrow.h"
 
 static const struct fovea_transformer_config tiny = {.struct_size = sizeof tiny, .positions = FOVEA_POSITIONS_LEARNED,
                                                      .d_model = 2, .heads = 1, .qk_dim = 2, .v_dim = 2, .ffn = 2,
@@ -113,13 +113,20 @@ size_t fuzz_seed(uint32_t index, uint8_t *out)
     const uint32_t count = sizeof texts / sizeof *texts;
     if (index < count)
         return seed_text(texts[index].header, texts[index].data_bytes, out);
-    if (index > count)
+    if (index > count + FOVEA_F16)
         return 0;
-    struct random_model model;
-    random_model_init(&model, &tiny, 1, RANDOM_NONE);
+    enum { TENSORS_MAX = 100 };
+    enum fovea_type types[TENSORS_MAX];
+    for (size_t i = 0; i < TENSORS_MAX; i++)
+        types[i] = (enum fovea_type)(index - count);
+    struct random_model wide, model;
+    random_model_init(&wide, &tiny, 1, RANDOM_NONE);
+    FUZZ_CHECK(fovea_safetensors_count(wide.file) <= TENSORS_MAX);
+    random_model_narrow(&wide, types, &model);
     FUZZ_CHECK(model.size <= FUZZ_SEED_MAX);
     memcpy(out, model.bytes, model.size);
     const size_t size = model.size;
+    random_model_free(&wide);
     random_model_free(&model);
     return size;
 }

@@ -81,14 +81,14 @@ static void test_files(void)
     refuse_file(up, "[15,12]", "[12,15]", "\"decoder.layers.0.ffn.up.weight\": shape [12, 15], expected [15, 12]");
     refuse_file(up, "[15,12]", "[180]  ", "shape [180], expected [15, 12]");
     refuse_file(up, "[15,12]", "[1,180]", "shape [1, 180], expected [15, 12]");
-    refuse_file(up, "F32", "I32", "\"decoder.layers.0.ffn.up.weight\" is I32, not F32");
+    refuse_file(up, "F32", "I32", "\"decoder.layers.0.ffn.up.weight\" is I32, not F32, BF16 or F16");
     refuse_file("decoder.layers.0.norm2.weight", "norm2", "norm9", "\"decoder.layers.0.norm2.weight\" is missing");
     refuse_file("decoder.layers.0.cross_attention.v.bias", "F32", "I32", "cross_attention.v.bias\" is I32");
     refuse_file("encoder.norm.weight", "encoder.norm.", "encoder.nrom.", "\"encoder.norm.weight\" is missing");
     refuse_file("output.bias", "output.bias", "output.bais", "\"output.bais\" belongs to no part of this model");
     refuse_file("output.weight", "[9,12]", "[12,9]", "\"output.weight\": shape");
     refuse_file("source_embedding.weight", "source", "sourse", "\"source_embedding.weight\" is missing");
-    refuse_file("target_embedding.weight", "F32", "U32", "\"target_embedding.weight\" is U32");
+    refuse_file("output.weight", "F32", "U32", "\"output.weight\" is U32, not F32, BF16 or F16");
     refuse_file("source_positions.weight", "[48,12]", "[12,48]", "\"source_positions.weight\"");
     refuse_file("target_positions.weight", "[48,12]", "[4,144]", "\"target_positions.weight\"");
 }
