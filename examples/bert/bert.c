@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// examples/bert/bert.c - sentence embeddings of a BERT encoder as Hugging Face stores it (model.safetensors, F32):
-// reads the weights, computes a padded batch, and prints the mean of each sentence's rows, scaled to length 1.
+// examples/bert/bert.c - sentence embeddings of a BERT encoder as Hugging Face stores it (model.safetensors in F32,
+// BF16 or F16): reads the weights, computes a padded batch, and prints the mean of each sentence's rows, scaled to
+// length 1. Matrices are packed as they are, embeddings stay in the file, vectors become f32.
 //
 //     cc bert.c $(pkg-config --cflags --libs fovea) -lm
 //     ./a.out model.safetensors HEADS 101 7592 102 , 101 2088 2003 102
@@ -14,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LAYERS_MAX = 48 };
+enum { LAYERS_MAX = 48, KEPT_MAX = 16 * LAYERS_MAX + 3 }; // of a layer: 6 Linears and 2 norms of 2 blocks each
 
 static void fail(const char *what, const char *why)
 {
@@ -42,10 +43,19 @@ struct model {
     const char *prefix; // of every name: "bert." if the file has more than the encoder
     size_t width, ffn, tokens, positions;
     uint32_t layers;
-    const float *words, *place, *type;
+    enum fovea_type type; // of all matrices
+    const struct fovea_tensor *words, *place, *kind;
+    float *row;             // of an embedding
     struct fovea_norm norm; // of the embeddings
     struct fovea_layer_weights layer[LAYERS_MAX];
+    void *kept[KEPT_MAX]; // memory to free
+    size_t blocks;
 };
+
+static void *keep(struct model *m, size_t bytes)
+{
+    return m->kept[m->blocks++] = take(bytes);
+}
 
 // The tensor of that name, or NULL.
 static const struct fovea_tensor *find(const struct model *m, const char *format, ...)
@@ -59,40 +69,54 @@ static const struct fovea_tensor *find(const struct model *m, const char *format
     return fovea_safetensors_find(m->file, name);
 }
 
-// Its data: rows x columns, or columns alone if rows is 0; SIZE_MAX: any number of rows. columns of 0 is set to that of
-// the file.
-static const float *data(const struct fovea_tensor *t, const char *name, size_t rows, size_t *columns)
+// The same, checked: it is rows x columns, or columns alone if rows is 0; SIZE_MAX: any number of rows. columns of 0 is
+// set to that of the file.
+static const struct fovea_tensor *shaped(const struct fovea_tensor *t, const char *name, size_t rows, size_t *columns)
 {
     const uint32_t dims = rows != 0 ? 2 : 1;
+    enum fovea_type type;
     if (!t)
         fail(name, "not in the file");
-    if (strcmp(t->dtype, "F32") != 0 || t->dims != dims)
-        fail(t->name, "not an F32 tensor of as many dimensions as in BERT");
+    if (fovea_tensor_type(t, &type) != FOVEA_OK || t->dims != dims)
+        fail(t->name, "not a tensor of F32, BF16 or F16 of as many dimensions as in BERT");
     if (*columns == 0)
         *columns = t->shape[dims - 1];
     if (t->shape[0] == 0 || *columns == 0)
         fail(t->name, "is empty");
     if (t->shape[dims - 1] != *columns || (rows != 0 && rows != SIZE_MAX && t->shape[0] != rows))
         fail(t->name, "has another shape than the tensors before it");
-    return t->data;
+    return t;
 }
 
-// A Linear: a weight of [outputs, inputs], packed, and its bias, which stays in the file.
-static struct fovea_linear linear(const struct model *m, uint32_t i, const char *name, size_t inputs, size_t outputs)
+// A vector as f32.
+static const float *vector(struct model *m, const struct fovea_tensor *tensor, const char *name, size_t *size)
 {
-    const float *const weight = data(find(m, "encoder.layer.%u.%s.weight", i, name), name, outputs, &inputs);
-    const float *const bias = data(find(m, "encoder.layer.%u.%s.bias", i, name), name, 0, &outputs);
+    const struct fovea_tensor *const t = shaped(tensor, name, 0, size);
+    float *const x = keep(m, *size * sizeof *x);
+    must(fovea_tensor_f32(m->engine, t, 0, *size, x), name);
+    return x;
+}
+
+// A Linear: a weight of [outputs, inputs], packed, and its bias.
+static struct fovea_linear linear(struct model *m, uint32_t i, const char *name, size_t inputs, size_t outputs)
+{
+    const struct fovea_tensor *const weight = find(m, "encoder.layer.%u.%s.weight", i, name),
+                                     *const bias = find(m, "encoder.layer.%u.%s.bias", i, name);
+    enum fovea_type type;
+    must(fovea_tensor_type(shaped(weight, name, outputs, &inputs), &type), name);
+    if (type != m->type)
+        fail(weight->name, "has another type than the embeddings");
     size_t bytes;
-    must(fovea_pack_size(inputs, outputs, &bytes), name);
-    void *const blob = take(bytes);
-    must(fovea_pack(m->engine, FOVEA_TRANS, inputs, outputs, weight, inputs, blob, bytes), name);
-    return (struct fovea_linear){.weight = blob, .bias = bias};
+    must(fovea_pack_size_typed(type, inputs, outputs, &bytes), name);
+    void *const blob = keep(m, bytes);
+    must(fovea_pack_typed(m->engine, type, FOVEA_TRANS, inputs, outputs, weight->data, inputs, blob, bytes), name);
+    return (struct fovea_linear){.weight = blob, .bias = vector(m, bias, name, &outputs)};
 }
 
 static struct fovea_norm norm(struct model *m, const char *name)
 {
-    return (struct fovea_norm){.gamma = data(find(m, "%s.weight", name), name, 0, &m->width),
-                               .beta = data(find(m, "%s.bias", name), name, 0, &m->width)};
+    return (struct fovea_norm){.gamma = vector(m, find(m, "%s.weight", name), name, &m->width),
+                               .beta = vector(m, find(m, "%s.bias", name), name, &m->width)};
 }
 
 static void load(struct model *m, const char *path)
@@ -101,21 +125,20 @@ static void load(struct model *m, const char *path)
     if (fovea_safetensors_open(path, &m->file, message, sizeof message) != FOVEA_OK)
         fail("weights", message);
     m->prefix = fovea_safetensors_find(m->file, "bert.embeddings.word_embeddings.weight") ? "bert." : "";
-    const struct fovea_tensor *const words = find(m, "embeddings.word_embeddings.weight"),
-                                     *const place = find(m, "embeddings.position_embeddings.weight"),
-                                     *const type = find(m, "embeddings.token_type_embeddings.weight");
-    m->words = data(words, "embeddings.word_embeddings.weight", SIZE_MAX, &m->width);
-    m->place = data(place, "embeddings.position_embeddings.weight", SIZE_MAX, &m->width);
-    m->type = data(type, "embeddings.token_type_embeddings.weight", SIZE_MAX, &m->width);
-    m->tokens = words->shape[0];
-    m->positions = place->shape[0];
+    m->words = shaped(find(m, "embeddings.word_embeddings.weight"), "word_embeddings", SIZE_MAX, &m->width);
+    m->place = shaped(find(m, "embeddings.position_embeddings.weight"), "position_embeddings", SIZE_MAX, &m->width);
+    m->kind = shaped(find(m, "embeddings.token_type_embeddings.weight"), "token_type_embeddings", SIZE_MAX, &m->width);
+    must(fovea_tensor_type(m->words, &m->type), path);
+    m->tokens = m->words->shape[0];
+    m->positions = m->place->shape[0];
+    m->row = keep(m, m->width * sizeof *m->row);
     m->norm = norm(m, "embeddings.LayerNorm");
     for (uint32_t i = 0; find(m, "encoder.layer.%u.output.dense.weight", i); i++) {
         struct fovea_layer_weights *const w = &m->layer[i];
         if (m->layers++ == LAYERS_MAX)
             fail(path, "more layers than this example has room for");
         if (i == 0)
-            data(find(m, "encoder.layer.0.intermediate.dense.bias"), "intermediate.dense.bias", 0, &m->ffn);
+            shaped(find(m, "encoder.layer.0.intermediate.dense.bias"), "intermediate.dense.bias", 0, &m->ffn);
         w->self_attention.q = linear(m, i, "attention.self.query", m->width, m->width);
         w->self_attention.k = linear(m, i, "attention.self.key", m->width, m->width);
         w->self_attention.v = linear(m, i, "attention.self.value", m->width, m->width);
@@ -131,11 +154,19 @@ static void load(struct model *m, const char *path)
         fail(path, "no encoder.layer.0");
 }
 
-// The sum of the embeddings of a token, a position and token type 0.
+static void add_row(const struct model *m, const struct fovea_tensor *embedding, size_t row, float *x)
+{
+    must(fovea_tensor_f32(m->engine, embedding, row * m->width, m->width, m->row), embedding->name);
+    for (size_t c = 0; c < m->width; c++)
+        x[c] += m->row[c];
+}
+
+// Adds the embeddings of a token, a position and token type 0.
 static void embed(const struct model *m, size_t token, size_t position, float *x)
 {
-    for (size_t c = 0; c < m->width; c++)
-        x[c] = m->words[token * m->width + c] + m->place[position * m->width + c] + m->type[c];
+    add_row(m, m->words, token, x);
+    add_row(m, m->place, position, x);
+    add_row(m, m->kind, 0, x);
 }
 
 // The last hidden states of a batch, x (batch, len, width) of embeddings, in place.
@@ -161,6 +192,7 @@ static void encode(const struct model *m, size_t heads, size_t batch, size_t len
     desc.heads = heads;
     desc.qk_dim = desc.v_dim = m->width / heads;
     desc.ffn = m->ffn;
+    desc.weight_type = m->type;
     char text[FOVEA_EXPLAIN_BYTES];
     struct fovea_work *const plan = take(fovea_layer_plan_size());
     if (fovea_layer_plan(m->engine, &desc, plan) != FOVEA_OK) { // one plan for all layers
@@ -248,13 +280,8 @@ int main(int argc, char **argv)
         if (lens[b] != 0)
             print_mean(x + b * len * m.width, lens[b], m.width);
     }
-    for (uint32_t i = 0; i < m.layers; i++) {
-        const struct fovea_layer_weights *const w = &m.layer[i];
-        const struct fovea_linear *const all[] = {
-            &w->self_attention.q, &w->self_attention.k, &w->self_attention.v, &w->self_attention.o, &w->up, &w->down};
-        for (size_t j = 0; j < sizeof all / sizeof *all; j++)
-            free((void *)(uintptr_t)all[j]->weight);
-    }
+    while (m.blocks != 0)
+        free(m.kept[--m.blocks]);
     free(x);
     free(lens);
     fovea_safetensors_close(m.file);

@@ -42,19 +42,34 @@ def linear(name, *shape):
     yield name + ".bias", shape[:1]
 
 
-def write(path, prefix, leave_out=None, types=2):
-    """A random model, whose values are exact in F32."""
+def packed(values, dtype):
+    """The bytes of numbers; BF16 is the upper half of F32."""
+    data = struct.pack(f"<{len(values)}{'e' if dtype == 'F16' else 'f'}", *values)
+    return b"".join(data[i + 2:i + 4] for i in range(0, len(data), 4)) if dtype == "BF16" else data
+
+
+def rounded(values, dtype):
+    data = packed(values, dtype)
+    if dtype == "BF16":
+        data = b"".join(b"\0\0" + data[i:i + 2] for i in range(0, len(data), 2))
+    return struct.unpack(f"<{len(values)}{'e' if dtype == 'F16' else 'f'}", data)
+
+
+def write(path, prefix, leave_out=None, types=2, numbers="F32", dtype="F32", own=()):
+    """A random model, whose values are exact in `numbers`, as a file of dtype; the tensors `own` are F32."""
     rng = random.Random(7)
     tensors, header, blob = {}, {"__metadata__": {"format": "pt"}}, b""
     for name, shape in shapes(types):
         values = [rng.randint(-512, 512) / 1024 for _ in range(math.prod(shape))]
         if name.endswith("LayerNorm.weight"):
             values = [1 + v / 4 for v in values]
+        values = rounded(values, numbers)
         tensors[name] = values
         if name != leave_out:
             begin = len(blob)
-            blob += struct.pack(f"<{len(values)}f", *values)
-            header[prefix + name] = {"dtype": "F32", "shape": shape, "data_offsets": [begin, len(blob)]}
+            stored = "F32" if name in own else dtype
+            blob += packed(values, stored)
+            header[prefix + name] = {"dtype": stored, "shape": shape, "data_offsets": [begin, len(blob)]}
     text = json.dumps(header).encode()
     text += b" " * (-len(text) % 8)
     with open(path, "wb") as file:
@@ -118,8 +133,8 @@ with tempfile.TemporaryDirectory() as folder:
     path = os.path.join(folder, "model.safetensors")
     sentences = [[1, 17, 2], [1, 49, 0, 33, 8, 21, 2], [5], [1, 17, 2, 2]]
     ids = " , ".join(" ".join(map(str, s)) for s in sentences).split()
-    for prefix in ("", "bert."):
-        tensors = write(path, prefix)
+    for prefix, dtype in (("", "F32"), ("bert.", "F32"), ("", "BF16"), ("bert.", "F16")):
+        tensors = write(path, prefix, numbers=dtype, dtype=dtype)
         result = run([*PROGRAM, path, str(HEADS), *ids])
         check(result.returncode == 0, result)
         rows = [list(map(float, line.split())) for line in result.stdout.splitlines()]
@@ -127,6 +142,9 @@ with tempfile.TemporaryDirectory() as folder:
         for sentence, row in zip(sentences, rows):
             far = max(abs(a - b) for a, b in zip(row, embedding(tensors, sentence)))
             check(len(row) == WIDTH and far < 2e-6, f"{sentence}: {far} apart")
+        for own in ([name for name, shape in shapes()], [name for name, shape in shapes() if len(shape) == 1]):
+            write(path, prefix, numbers=dtype, dtype=dtype, own=own)
+            check(run([*PROGRAM, path, str(HEADS), *ids]).stdout == result.stdout, dtype, "and the same numbers in F32")
         alone = run([*PROGRAM, path, str(HEADS), *map(str, sentences[0])]).stdout
         check(alone == result.stdout.splitlines(keepends=True)[0], "a sentence has the same bits alone and padded")
 
@@ -142,6 +160,8 @@ with tempfile.TemporaryDirectory() as folder:
     for name in ("encoder.layer.1.attention.self.key.bias", "embeddings.LayerNorm.weight"):
         write(path, "", leave_out=name)
         refused("not in the file", "3", "1")
+    write(path, "", dtype="BF16", own=["encoder.layer.0.output.dense.weight"])
+    refused("encoder.layer.0.output.dense.weight: has another type than the embeddings", "3", "1")
     write(path, "", types=0)
     refused("is empty", "3", "1")
     open(path, "wb").close()
