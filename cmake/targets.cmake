@@ -89,6 +89,11 @@ foreach(isa IN LISTS FOVEA_ISAS)
     target_link_libraries(fovea_kernels_${isa} PRIVATE fovea_flags fovea_sleef)
     list(APPEND FOVEA_OBJECTS $<TARGET_OBJECTS:fovea_kernels_${isa}>)
 endforeach()
+# Where 24 sums leave eight registers, gcc's first scheduler loads what later FMAs need so early that sums are spilled.
+if(CMAKE_C_COMPILER_ID STREQUAL GNU)
+    set_source_files_properties(kernels/neon/gemm_bf16_f32.c kernels/neon/gemm_f16_f32.c
+        PROPERTIES COMPILE_OPTIONS -fno-schedule-insns)
+endif()
 
 add_library(fovea ${FOVEA_OBJECTS} ${FOVEA_FILES_DISPATCH} ${FOVEA_FILES_OPS} ${FOVEA_FILES_NN})
 add_library(fovea::fovea ALIAS fovea)

@@ -58,8 +58,11 @@ static inline __attribute__((always_inline)) void half_tile(const struct fovea_g
         b[j] = panels + (j < last ? j : last) * t->b_panel;
     }
     FV_UNROLL
-    for (int i = 0; i < R * P * HALF_VECS; i++) {
-        acc[i] = fv_zero();
+    for (int r = 0; r < R; r++) { // two loops: FV_UNROLL takes at most 16 iterations
+        FV_UNROLL
+        for (int v = 0; v < P * HALF_VECS; v++) {
+            acc[r * P * HALF_VECS + v] = fv_zero();
+        }
     }
     // What is prefetched is HALF_AHEAD steps ahead or, of the last steps, the first ones of the panels after these.
     const size_t pairs = t->k / HALF_PAIR;
@@ -73,8 +76,10 @@ static inline __attribute__((always_inline)) void half_tile(const struct fovea_g
             __builtin_prefetch(b[j] + ahead, 0, 3);
         }
         half_step(acc, a, b, 0, R, P, load);
-        half_step(acc, a + t->a_k, b, FOVEA_PANEL, R, P, load);
-        a += HALF_PAIR * t->a_k;
+        a += t->a_k;
+        __asm__("" : "+r"(a)); // an FMA whose operand has an index register is two instructions of Intel's
+        half_step(acc, a, b, FOVEA_PANEL, R, P, load);
+        a += t->a_k;
         FV_UNROLL
         for (int j = 0; j < P; j++) {
             b[j] += HALF_PAIR * FOVEA_PANEL;
