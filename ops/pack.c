@@ -176,7 +176,7 @@ static inline __attribute__((always_inline)) void copy_columns(const struct stor
     const bool trans = from->trans == FOVEA_TRANS;
     const size_t column = (trans ? from->ld : 1) * size, row = (trans ? 1 : from->ld) * size; // distances in bytes
     const size_t most = FOVEA_PANEL / each;                                                   // columns for a panel
-    for (size_t j = 0; j < operand.n; j += most, panels += FOVEA_PANEL * operand.k * size) {
+    for (size_t j = 0; j < operand.n && operand.k != 0; j += most, panels += FOVEA_PANEL * operand.k * size) {
         const char *const source = (const char *)from->b + j * column;
         const size_t count = fovea_min(most, operand.n - j);
         for (size_t p = 0; p < operand.k; p++) {

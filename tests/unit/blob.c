@@ -111,7 +111,7 @@ static void test_foreign(void)
         {"layout version 0", 8, 0, 4},
         {"layout version 2", 8, 2, 4},
         {"a big-endian version", 8, 1u << 24, 4},
-        {"reserved", 12, 1, 4},
+        {"another type", 12, 1, 4},
         {"k - 1", 16, K - 1, 8},
         {"k + 1", 16, K + 1, 8},
         {"k = 0", 16, 0, 8},

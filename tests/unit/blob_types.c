@@ -131,6 +131,26 @@ static void test_gated(const struct fovea_engine *engine, const struct operand *
     test_memory_reset();
 }
 
+// Without steps there is nothing to read, however many columns there are.
+static void test_nothing(const struct fovea_engine *engine)
+{
+    const size_t many = SIZE_MAX / 8;
+    for (int type = FOVEA_F32; type <= FOVEA_F16; type++)
+        for (int trans = FOVEA_NO_TRANS; trans <= FOVEA_TRANS; trans++) {
+            const enum fovea_type t = (enum fovea_type)type;
+            const enum fovea_transpose way = (enum fovea_transpose)trans;
+            const size_t ld = trans == FOVEA_TRANS ? 0 : many;
+            size_t bytes = 0;
+            CHECK(!fovea_pack_size_typed(t, 0, many, &bytes) && bytes == HEADER, "type %d: %zu bytes", type, bytes);
+            void *const blob = test_memory(bytes, TEST_HIGH);
+            CHECK(!fovea_pack_typed(engine, t, way, 0, many, NULL, ld, blob, bytes), "type %d", type);
+            CHECK(!fovea_pack_check(blob, bytes, 0, many), "type %d", type);
+            CHECK(!fovea_pack_gated_typed(engine, t, way, 0, many, NULL, ld, NULL, ld, blob, bytes), "type %d", type);
+            CHECK(!fovea_pack_check(blob, bytes, 0, 2 * many), "type %d", type);
+        }
+    test_memory_reset();
+}
+
 static void test_arguments(const struct fovea_engine *engine)
 {
     const struct operand o = some_operand(FOVEA_BF16, MOST, 1);
@@ -165,6 +185,7 @@ int main(void)
             test_taken(engine, &o);
             test_gated(engine, &o);
         }
+    test_nothing(engine);
     test_arguments(engine);
     fovea_engine_destroy(engine);
     return test_done();
