@@ -181,11 +181,12 @@ struct fovea_gemm_grid fovea_gemm_grid(const struct fovea_gemm_layout *plan, siz
     const bool natural = !d->b_packed && plan->k != 0 && fovea_gemm_has_strips(plan), alone = d->batch == 1;
     // A narrow tile reads all of A for every panel, so a copy already pays from half its rows on.
     const bool narrow = plan->kernel->mr >= plan->kernel->nr;
-    grid.copy_a = plan->way != FOVEA_WAY_DIRECT && plan->way != FOVEA_WAY_STEPS && plan->aliases &&
+    // What gemm_bt.c and gemm_halves.c do: they read A, too, as it is.
+    const bool in_place = natural && d->trans_b == FOVEA_TRANS && m <= plan->bt_rows;
+    grid.copy_a = plan->way != FOVEA_WAY_DIRECT && plan->way != FOVEA_WAY_STEPS && plan->aliases && !in_place &&
                   m > (narrow ? plan->mr / 2 : 2 * plan->mr);
     const bool many = m >= fovea_gemm_packed_from(plan);
     grid.pack_b = natural && (d->trans_b == FOVEA_TRANS || (many && !fovea_gemm_in_place(plan)));
-    const bool in_place = d->trans_b == FOVEA_TRANS && m <= plan->bt_rows; // as in gemm_bt.c
     // Of a blob of 16-bit elements each task widens its own strips: nobody expects room for all of it as f32.
     grid.share_b = plan->way != FOVEA_WAY_DIRECT && grid.pack_b && alone && m > FOVEA_KEEP_ROWS && !in_place &&
                    d->b_type == FOVEA_F32;

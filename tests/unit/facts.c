@@ -143,6 +143,33 @@ static void test_next(const char *isa)
     }
 }
 
+// A transposed A of many steps is copied, but not for few rows over a transposed B in place, or over a blob of 16-bit
+// elements: these read it where it lies.
+static void test_copy(const char *isa)
+{
+    enum { N = 1000, K = 1000, MOST = 200 };
+    struct fovea_engine *const engine = test_engine(isa, NULL);
+    void *const plan = aligned_alloc(64, fovea_gemm_plan_size());
+    size_t in_place = 0;
+    for (int type = FOVEA_F32; type <= FOVEA_F16; type++)
+        for (size_t m = 1; m <= MOST; m += m < 20 ? 1 : 60) {
+            struct fovea_gemm_desc d = FOVEA_GEMM_DESC_INIT;
+            struct fovea_gemm_facts facts;
+            d.m = d.lda = m, d.n = d.ldc = N, d.k = d.ldb = K, d.trans_a = d.trans_b = FOVEA_TRANS;
+            d.b_type = (enum fovea_type)type, d.b_packed = d.b_type != FOVEA_F32;
+            CHECK(plan && fovea_gemm_plan(engine, &d, plan) == FOVEA_OK, "%s", isa);
+            fovea_gemm_facts(plan, &facts);
+            const bool itself = facts.reads == FOVEA_READS_ROWS || facts.reads == FOVEA_READS_HALVES;
+            in_place += itself;
+            CHECK(!itself || (!facts.copy_a && ((const struct fovea_work *)plan)->phases == 1),
+                  "%s, type %d, %zu rows: A is copied, and nobody reads that", isa, type, m);
+            CHECK(m < 100 || facts.copy_a, "%s, type %d, %zu rows: A is not copied", isa, type, m);
+        }
+    CHECK(in_place != 0, "%s: no plan reads B in place", isa);
+    free(plan);
+    fovea_engine_destroy(engine);
+}
+
 // The last rows of a head that are decoded among tiles: where they prefetch to is a fact, too.
 static void test_block(const char *isa)
 {
@@ -188,6 +215,7 @@ static void test_isa(const struct fovea_engine *engine, const char *isa)
     test_gemm(isa);
     test_hints(isa);
     test_next(isa);
+    test_copy(isa);
     test_block(isa);
 }
 
