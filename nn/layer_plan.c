@@ -256,6 +256,8 @@ enum fovea_status fovea_explain_layer(const struct fovea_engine *engine, const s
         {desc->decoder && desc->beams != 1, "beams", (double)desc->beams},
         {desc->rotary_dim != 0, "rotary", (double)desc->rotary_dim},
         {desc->rotary_dim != 0 && desc->rotary_adjacent, "adjacent pairs", NAN},
+        {desc->weight_type == FOVEA_BF16, "bf16 weights", NAN},
+        {desc->weight_type == FOVEA_F16, "f16 weights", NAN},
         {true, desc->gated ? "gated ffn" : "ffn", (double)desc->ffn},
         {true, fovea_activation_names[desc->activation], NAN},
         {desc->eps != 1e-5f, "eps", (double)desc->eps},

@@ -333,6 +333,8 @@ enum fovea_status fovea_explain_mha(const struct fovea_engine *engine, const str
     FOVEA_TRY(fovea_mha_make(&(struct fovea_part_of){engine, "mha", &why}, desc, &plan));
     const struct fovea_work *const work = &plan.composite.work;
     const struct fovea_asked asked[] = {
+        {desc->weight_type == FOVEA_BF16, "bf16 weights", NAN},
+        {desc->weight_type == FOVEA_F16, "f16 weights", NAN},
         {desc->rotary_dim != 0, "rotary", (double)desc->rotary_dim},
         {desc->rotary_dim != 0 && desc->rotary_adjacent, "adjacent pairs", NAN},
         {desc->residual, "residual", NAN},

@@ -105,8 +105,9 @@ void fovea_gemm_reasons(const struct fovea_gemm_layout *plan, char *text, size_t
          [FOVEA_FORM_NT] = d->b_type != FOVEA_F32 ? "B is packed like one that lies as n x k" : "B lies as n x k"},
         {[FOVEA_FORM_NN] = "A lies as k x m", [FOVEA_FORM_NT] = "A lies as m x k"},
     };
-    snprintf(text, size, "%zu %s%s: %s; %s of %.1f KiB: %s the %u KiB that are taken to stay in L2; %s%s", lines,
+    snprintf(text, size, "%zu %s%s: %s; %s of %.1f KiB%s: %s the %u KiB that are taken to stay in L2; %s%s", lines,
              flips ? "column" : "row", lines == 1 ? "" : "s", rows_are(lines), flips ? "A" : "B", operand * kib,
+             d->b_type != FOVEA_F32 ? " as f32" : "",
              fovea_is_far(near, operand) ? "\"far\", more than" : "\"near\", within", (unsigned)near, lies[flips][form],
              direct);
 }

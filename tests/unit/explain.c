@@ -34,6 +34,7 @@ static void test_gemm_lines(void)
     SAYS(gemm, " f32 tn ", (d.trans_a = FOVEA_TRANS, d.lda = 40));
     SAYS(gemm, " f32 n packed ", (d.b_packed = 1, d.trans_b = FOVEA_TRANS));
     SAYS(gemm, " f32 n packed bf16 ", (d.b_packed = 1, d.b_type = FOVEA_BF16));
+    SAYS(gemm, " KiB as f32: ", (d.b_packed = 1, d.b_type = FOVEA_F16));
     SAYS(gemm, ", packed B, widened on the way, ", (d.b_packed = 1, d.b_type = FOVEA_F16));
     SAYS(gemm, ", packed B, widened in registers, ", (d.m = 3, d.b_packed = 1, d.b_type = FOVEA_F16));
     SAYS(gemm, ", alpha 2,", d.alpha = 2);
@@ -126,6 +127,7 @@ static void test_mha_lines(void)
     SAYS(mha, ", mask bytes, mask broadcast over heads,",
          (d.mask = FOVEA_MASK_BYTES, d.mask_batch = 81, d.mask_row = 9, d.mask_key = 1));
     SAYS(mha, ", rotary 16, adjacent pairs,", (d.rotary_dim = 16, d.rotary_positions = 9, d.rotary_adjacent = 1));
+    SAYS(mha, ", bf16 weights,", d.weight_type = FOVEA_BF16);
     SAYS(mha, ", residual,", d.residual = 1);
     SAYS(mha, ", need_weights,", d.need_weights = 1);
     SAYS(mha, ", dropout 0.5, out_dropout 0.25,", (d.dropout = 0.5f, d.out_dropout = 0.25f));
@@ -154,6 +156,7 @@ static void test_layer_lines(void)
     SAYS(layer, ", kv_len 30, in pages of 16, rows 12,",
          (d.causal = d.cached = 1, d.kv_len = 30, d.page_keys = 16, d.rows = 12));
     SAYS(layer, ", rotary 8,", (d.rotary_dim = 8, d.rotary_positions = 9));
+    SAYS(layer, ", f16 weights,", d.weight_type = FOVEA_F16);
     SAYS(layer, ", dropout 0.1,", d.dropout = 0.1f);
     SAYS(layer, ", eps 1e-06,", d.eps = 1e-6f);
     SAYS(layer, " decoder, ", d.decoder = 1);
