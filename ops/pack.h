@@ -46,7 +46,7 @@ struct fovea_source {
     enum fovea_type type;
 };
 
-/// B of a descriptor that does not say b_packed, or has a b_type.
+/// B of a plan whose descriptor has b_packed 0: in its owner's memory, or a blob of 16-bit elements.
 static inline struct fovea_source fovea_source_of(const struct fovea_gemm_desc *d, const void *b)
 {
     return d->b_type == FOVEA_F32 ? (struct fovea_source){b, d->ldb, d->trans_b == FOVEA_TRANS, FOVEA_F32}

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// fovea/gemm.h - C = act(alpha * op(A) op(B) + beta * C + bias) + residual, f32, row-major.
+// fovea/gemm.h - C = act(alpha * op(A) op(B) + beta * C + bias) + residual, f32, row-major. A packed B may have bf16 or
+// f16 elements.
 #ifndef FOVEA_GEMM_H
 #define FOVEA_GEMM_H
 
@@ -100,8 +101,9 @@ FOVEA_API enum fovea_status fovea_explain_gemm_call(const void *plan, const stru
 /// Accuracy: |acc - exact| <= k u / (1 - k u) * sum |A| |B|, u = 2^-24. Each later step adds one rounding, an
 /// activation the error of its function (docs/numerics.md).
 ///
-/// Errors: NULL, STRUCT (not a plan of a GEMM), SHAPE (m above the plan's), ALIGN, FORMAT (not a blob of this shape),
-/// STRIDE (C is the residual, but ldr or batch_r differs), VALUE (no workers; a residual that was not planned).
+/// Errors: NULL, STRUCT (not a plan of a GEMM), SHAPE (m above the plan's), ALIGN, FORMAT (not a blob of this shape
+/// and type), STRIDE (C is the residual, but ldr or batch_r differs), VALUE (no workers; a residual that was not
+/// planned).
 FOVEA_API enum fovea_status fovea_gemm(const void *plan, const struct fovea_gemm_args *args, void *shared,
                                        void *scratch, const struct fovea_executor *executor);
 /// The same, task by task. The tasks of a phase may run in any order and on any threads, each with its own scratch.
@@ -128,9 +130,10 @@ FOVEA_API enum fovea_status fovea_pack(const struct fovea_engine *engine, enum f
 FOVEA_API enum fovea_status fovea_pack_gated(const struct fovea_engine *engine, enum fovea_transpose trans, size_t k,
                                              size_t n, const float *gate, size_t ldg, const float *value, size_t ldv,
                                              void *blob, size_t bytes);
-/// The same three for elements of any type, b's and the blob's alike: nothing is rounded. F32 is the layout above; the
-/// layouts bf16-p16 and f16-p16 have the same order of 16-bit elements, padded with zeros to a multiple of 64 bytes.
-/// Weights as a BF16 or F16 file of Hugging Face has them are b. Errors: also ENUM (type).
+/// The same three for elements of a given type, that of b and of the blob: nothing is rounded. Leading dimensions are
+/// in elements. FOVEA_F32 gives the layout above. The layouts bf16-p16 and f16-p16 are 16-bit elements in the same
+/// order, with zeros after the last panel up to a multiple of 64 bytes. Tensors of type BF16 or F16 in a safetensors
+/// file can be packed as they are. Errors: also ENUM (type).
 FOVEA_API enum fovea_status fovea_pack_size_typed(enum fovea_type type, size_t k, size_t n, size_t *bytes);
 FOVEA_API enum fovea_status fovea_pack_typed(const struct fovea_engine *engine, enum fovea_type type,
                                              enum fovea_transpose trans, size_t k, size_t n, const void *b, size_t ldb,
@@ -139,12 +142,13 @@ FOVEA_API enum fovea_status fovea_pack_gated_typed(const struct fovea_engine *en
                                                    enum fovea_transpose trans, size_t k, size_t n, const void *gate,
                                                    size_t ldg, const void *value, size_t ldv, void *blob, size_t bytes);
 /// Checks a blob that came from elsewhere, including its checksum (which detects damage, not malice): that it was made
-/// for this k and n, is complete within `bytes`, and undamaged. Errors: NULL, ALIGN, FORMAT.
+/// for this k and n, with elements of any type, is complete within `bytes`, and undamaged. Errors: NULL, ALIGN, FORMAT.
 FOVEA_API enum fovea_status fovea_pack_check(const void *blob, size_t bytes, size_t k, size_t n);
-/// Reads k and n from the header of such a blob, for callers who map one without knowing them; fovea_pack_size then
-/// gives its size, with the type of its elements. The panels are not read. Errors: NULL, ALIGN, FORMAT (not a blob, or
+/// Reads k and n from the header of such a blob, for callers who map one without knowing them. With its type
+/// fovea_pack_size_typed then gives its size. The panels are not read. Errors: NULL, ALIGN, FORMAT (not a blob, or
 /// longer than `bytes`).
 FOVEA_API enum fovea_status fovea_pack_shape(const void *blob, size_t bytes, size_t *k, size_t *n);
+/// Reads the type of its elements. The same errors.
 FOVEA_API enum fovea_status fovea_pack_type(const void *blob, size_t bytes, enum fovea_type *type);
 
 #ifdef __cplusplus

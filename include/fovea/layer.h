@@ -33,11 +33,12 @@ struct fovea_norm {
     const float *gamma, *beta; ///< width elements each; either may be NULL
 };
 
-/// The blobs are made by fovea_pack, as in fovea/mha.h. The norm of the FFN is norm3 in every kind of layer: the
-/// "norm2" of an encoder layer in PyTorch, and in model files, goes there. norm2 belongs to cross-attention; a layer
-/// without cross-attention refuses a norm2 that is set. In Llama norm1 is input_layernorm and norm3
-/// post_attention_layernorm; up is made of gate_proj and up_proj, and down is down_proj. Weights that a layer does not
-/// use are not read: cross_attention except in decoders, and its k and v in a cached decoder.
+/// The blobs are made by fovea_pack, as in fovea/mha.h, or by fovea_pack_typed with weight_type. The norm of the FFN is
+/// norm3 in every kind of layer: the "norm2" of an encoder layer in PyTorch, and in model files, goes there. norm2
+/// belongs to cross-attention; a layer without cross-attention refuses a norm2 that is set. In Llama norm1 is
+/// input_layernorm and norm3 post_attention_layernorm; up is made of gate_proj and up_proj, and down is down_proj.
+/// Weights that a layer does not use are not read: cross_attention except in decoders, and its k and v in a cached
+/// decoder.
 struct fovea_layer_weights {
     struct fovea_mha_weights self_attention, cross_attention; ///< cross: decoder only
     struct fovea_norm norm1, norm2, norm3; ///< after or before self-attention; cross-attention (decoder only); the FFN
@@ -77,8 +78,9 @@ struct fovea_layer_desc {
     // Rotary positions of self-attention, as in fovea_mha_desc; default 0: none.
     size_t rotary_dim;
     uint32_t rotary_adjacent;
-    size_t rotary_positions;     ///< at least len; if cached, at least kv_len
-    enum fovea_type weight_type; ///< of the elements of all weights' blobs, as in fovea_mha_desc, default FOVEA_F32
+    size_t rotary_positions; ///< at least len; if cached, at least kv_len
+
+    enum fovea_type weight_type; ///< of the elements of all weights' blobs, as in fovea_mha_desc; default FOVEA_F32
     float dropout; ///< dropout in training: of attention weights, of the FFN's activations, and of what each sublayer
                    ///< adds to its residual. 0 <= p < 1, default 0
 };
@@ -153,9 +155,9 @@ FOVEA_API enum fovea_status fovea_explain_layer_call(const void *plan, const str
 /// Errors: NULL, SHAPE (a size above the plan's, more memories than batch / beams of the plan, beams, a cache of other
 /// sizes, a position + len above its capacity or rotary_positions, starts that do not ascend or have more than len rows
 /// of a sequence, a page that the pool does not have), STRUCT (caches, pool, not a plan of a layer), ALIGN (shared,
-/// scratch, blobs), FORMAT (not a blob of the required shape), VALUE (no workers; a position beside positions; a norm2
-/// without cross-attention, or anything else that this kind of layer does not use), UNSUPPORTED (positions with beams
-/// and dropout; starts with beams; a cache or pool with K in rows), ENUM (eval).
+/// scratch, blobs), FORMAT (not a blob of the required shape and type), VALUE (no workers; a position beside positions;
+/// a norm2 without cross-attention, or anything else that this kind of layer does not use), UNSUPPORTED (positions with
+/// beams and dropout; starts with beams; a cache or pool with K in rows), ENUM (eval).
 ///
 /// Accuracy: there is no bound for a layer as a whole. Against exact arithmetic on its own, rounded inputs, each
 /// product has the bound of fovea_gemm (docs/numerics.md, section 2), each activation that of section 5, and attention

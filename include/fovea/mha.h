@@ -3,8 +3,8 @@
 //     out = concat_h(attention(x W_q^T + b_q, y W_k^T + b_k, z W_v^T + b_v)) W_o^T + b_o  (+ residual)
 //
 // Notation: B is the batch, H the heads, Hkv the key heads, Lq the queries, Lk the keys, d and dv the qk_dim and v_dim
-// of one head. Activations are (B, L, width) with unit stride inside a row. Weights are packed once by fovea_pack (with
-// FOVEA_TRANS for a Linear's [out, in]).
+// of one head. Activations are (B, L, width) with unit stride inside a row. Weights are packed once by fovea_pack or
+// fovea_pack_typed (with FOVEA_TRANS for a Linear's [out, in]).
 //
 // A row of out depends only on its query and on the keys and values it sees, not on the other rows of the call: a
 // sequence computed whole, in pieces or token by token with a cache has identical bits, unless outputs are dropped. A
@@ -77,11 +77,13 @@ struct fovea_mha_desc {
     size_t bias_batch, bias_head, bias_row, bias_key;
     uint32_t need_weights; ///< 1: a call may ask for args.attn_weights
     // Rotary positions of the queries and of the projected keys, as in FOVEA_ROWWISE_ROTARY; default 0: none.
-    size_t rotary_dim;           ///< elements of each head to rotate: even, at most qk_dim
-    uint32_t rotary_adjacent;    ///< 1: adjacent elements form a pair
-    size_t rotary_positions;     ///< rows of args.rotary_cos and rotary_sin: at least q_len and, unless CACHED, kv_len
-    enum fovea_type weight_type; ///< of the elements of all four weights' blobs, default FOVEA_F32. Those of 16 bits
-                                 ///< are made by fovea_pack_typed; the result has the bits of the same numbers as f32
+    size_t rotary_dim;        ///< elements of each head to rotate: even, at most qk_dim
+    uint32_t rotary_adjacent; ///< 1: adjacent elements form a pair
+    size_t rotary_positions;  ///< rows of args.rotary_cos and rotary_sin: at least q_len and, unless CACHED, kv_len
+
+    enum fovea_type weight_type; ///< of the elements of all four weights' blobs; default FOVEA_F32. Blobs of 16-bit
+                                 ///< elements are made by fovea_pack_typed; the result has the bits of the same numbers
+                                 ///< as f32
 };
 /// Sets the defaults: FOVEA_MHA_PROJECT, scale 1/sqrt(d), unbounded windows, everything else 0. size is sizeof(*desc).
 /// Always start with this call: a zeroed descriptor has scale 0 and windows of one key. Errors: NULL, STRUCT.
@@ -175,9 +177,9 @@ FOVEA_API enum fovea_status fovea_explain_mha_call(const void *plan, const struc
 /// positions beyond rotary_positions, a live head >= H, starts that do not ascend, a page that the pool does not have),
 /// STRUCT (cache, pool, not a plan of mha), UNSUPPORTED (a cache or pool with K in rows; starts and attn_weights), ENUM
 /// (its k_rows; average_weights, dropped_weights, eval), OVERFLOW (cache, pool), ALIGN (shared, scratch, blobs), FORMAT
-/// (not a blob of the required shape), VALUE (no workers; live_heads that do not ascend; a position beside positions; a
-/// cache, pool, mask, bias, lengths, weights or a residual that the descriptor did not ask for; average_weights or
-/// dropped_weights without attn_weights).
+/// (not a blob of the required shape and type), VALUE (no workers; live_heads that do not ascend; a position beside
+/// positions; a cache, pool, mask, bias, lengths, weights or a residual that the descriptor did not ask for;
+/// average_weights or dropped_weights without attn_weights).
 ///
 /// Accuracy: there is no bound for the operator as a whole. Against exact arithmetic on its own, rounded inputs, each
 /// product has the bound of fovea_gemm (docs/numerics.md, section 2) and attention that of fovea_attention.
