@@ -2,6 +2,7 @@
 // tests/fuzz/gemm.c - any GEMM descriptor: a status and a reason; a small one that is planned runs in exactly its
 // memory and gives the scalar path's bits.
 #include "fovea/gemm.h"
+#include "tests/check/half.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/support/memory.h"
 #include "tests/support/operator.h"
@@ -15,6 +16,7 @@ static struct fovea_gemm_desc wild(struct fuzz_input *in)
     d.trans_a = (enum fovea_transpose)fuzz_flag(in, 2);
     d.trans_b = (enum fovea_transpose)fuzz_flag(in, 2);
     d.b_packed = fuzz_flag(in, 2);
+    d.b_type = fuzz_byte(in) % 2 ? FOVEA_F32 : (enum fovea_type)fuzz_flag(in, FOVEA_F16 + 1);
     size_t *const sizes[] = {&d.m, &d.n, &d.k, &d.lda, &d.ldb, &d.ldc, &d.ldr};
     for (int i = 0; i < 7; i++)
         *sizes[i] = fuzz_size(in);
@@ -31,6 +33,7 @@ static struct fovea_gemm_desc valid(struct fuzz_input *in)
     d.trans_a = (enum fovea_transpose)(fuzz_byte(in) % 2);
     d.trans_b = (enum fovea_transpose)(fuzz_byte(in) % 2);
     d.b_packed = fuzz_byte(in) % 2;
+    d.b_type = d.b_packed ? (enum fovea_type)(fuzz_byte(in) % (FOVEA_F16 + 1)) : FOVEA_F32;
     d.m = fuzz_below(in, SMALL);
     d.n = fuzz_below(in, SMALL * 2);
     d.k = fuzz_below(in, SMALL);
@@ -59,14 +62,25 @@ static const float *random_matrix(size_t rows, size_t cols, size_t ld, uint64_t 
     return x;
 }
 
+// B as elements of 16 bits.
+static const uint16_t *narrow(enum fovea_type type, const float *b, size_t count)
+{
+    uint16_t *const halves = test_memory(count * sizeof *halves, TEST_HIGH);
+    for (size_t i = 0; i < count; i++)
+        halves[i] = half_of(type, b[i]);
+    return halves;
+}
+
 static const void *pack(const struct fovea_gemm_desc *d, const float *b, size_t ldb)
 {
     size_t bytes = 0;
-    FUZZ_CHECK(!fovea_pack_size(d->k, d->n, &bytes));
+    FUZZ_CHECK(!fovea_pack_size_typed(d->b_type, d->k, d->n, &bytes));
     void *const blob = test_memory(bytes, TEST_HIGH);
     // A plan for a packed B ignores trans_b, so it may be anything.
     const enum fovea_transpose trans = d->trans_b ? FOVEA_TRANS : FOVEA_NO_TRANS;
-    FUZZ_CHECK(!fovea_pack(fuzz_engine(1), trans, d->k, d->n, b, ldb, blob, bytes));
+    const size_t count = trans ? extent(d->n, d->k, ldb) : extent(d->k, d->n, ldb);
+    const void *const source = d->b_type != FOVEA_F32 ? (const void *)narrow(d->b_type, b, count) : b;
+    FUZZ_CHECK(!fovea_pack_typed(fuzz_engine(1), d->b_type, trans, d->k, d->n, source, ldb, blob, bytes));
     FUZZ_CHECK(!fovea_pack_check(blob, bytes, d->k, d->n));
     return blob;
 }
