@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char help[] = "usage: fovea tune --explain gemm [Bx]MxNxK [nt|nn|tn|tt|packed] [OPTIONS]\n"
+static const char help[] = "usage: fovea tune --explain gemm [Bx]MxNxK\n"
+                           "             [nt|nn|tn|tt|packed|packed-bf16|packed-f16] [OPTIONS]\n"
                            "       fovea tune --explain attention B,H,Hkv,Sq,Skv,D [full|causal|decode]\n"
                            "             [OPTIONS]\n\n"
                            "Says of which class a problem is and why, what its class is given, and the plan.\n"
@@ -99,7 +100,7 @@ static int explain_gemm(const struct problem *problem)
 {
     const size_t batch = problem->sizes[0], m = problem->sizes[1], n = problem->sizes[2], k = problem->sizes[3];
     const char *const form = problem->form;
-    const bool packed = strcmp(form, "packed") == 0, a = !packed && form[0] == 't', b = !packed && form[1] == 't';
+    const bool packed = form[0] == 'p', a = !packed && form[0] == 't', b = !packed && form[1] == 't';
     struct fovea_gemm_desc d = FOVEA_GEMM_DESC_INIT;
     char text[FOVEA_EXPLAIN_BYTES], because[320];
     d.m = m;
@@ -110,6 +111,7 @@ static int explain_gemm(const struct problem *problem)
     d.trans_a = a ? FOVEA_TRANS : FOVEA_NO_TRANS;
     d.trans_b = b ? FOVEA_TRANS : FOVEA_NO_TRANS;
     d.b_packed = packed;
+    d.b_type = strcmp(form, "packed-bf16") == 0 ? FOVEA_BF16 : strcmp(form, "packed-f16") == 0 ? FOVEA_F16 : FOVEA_F32;
     d.batch = batch;
     if (batch > 1 && (__builtin_mul_overflow(m, k, &d.batch_a) || __builtin_mul_overflow(m, n, &d.batch_c) ||
                       (!packed && __builtin_mul_overflow(n, k, &d.batch_b))))
@@ -178,10 +180,10 @@ static const struct kind {
     char mark;
     size_t count;
     bool batched;         // one more may stand in front: a batch, which is first of the sizes
-    const char *forms[6]; // the first is the default
+    const char *forms[8]; // the first is the default
     int (*explain)(const struct problem *problem);
 } kinds[] = {
-    {"gemm", "[Bx]MxNxK", 'x', 3, true, {"nt", "nn", "tn", "tt", "packed"}, explain_gemm},
+    {"gemm", "[Bx]MxNxK", 'x', 3, true, {"nt", "nn", "tn", "tt", "packed", "packed-bf16", "packed-f16"}, explain_gemm},
     {"attention", "B,H,Hkv,Sq,Skv,D", ',', 6, false, {"full", "causal", "decode"}, explain_attention},
 };
 
@@ -225,7 +227,7 @@ int cli_tune_explain(int argc, char **argv)
         return left < 0 ? CLI_OK : CLI_USAGE;
     const struct kind *const kind = left >= 3 && left <= 4 ? find_kind(argv[1]) : NULL;
     if (!kind)
-        return cli_error("tune: --explain takes gemm [Bx]MxNxK [nt|nn|tn|tt|packed] or attention B,H,Hkv,Sq,Skv,D "
+        return cli_error("tune: --explain takes gemm [Bx]MxNxK [nt|nn|tn|tt|packed|...] or attention B,H,Hkv,Sq,Skv,D "
                          "[full|causal|decode]");
     if (!read_problem(kind, argv[2], problem.sizes))
         return cli_error("tune: --explain %s takes %s, whole numbers, not \"%s\"", kind->name, kind->sizes, argv[2]);

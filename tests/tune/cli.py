@@ -85,7 +85,8 @@ def test_set(folder):
     check("heads-64" in text and "panels" in text and ", shared " in text, text)
     refused("--explain", "tune", "--explain", "attention", "1,8,8,16,16", "full")
     refused("--explain", "tune", "--explain", "gemm", "1x2x3", "causal")
-    for form, said in (("nn", "nn"), ("packed", "n packed")): # a batch, as fovea bench has it
+    for form, said in (("nn", "nn"), ("packed", "n packed"), ("packed-bf16", "n packed bf16"),
+                       ("packed-f16", "n packed f16")):  # a batch, as fovea bench has it
         check(f"gemm: 20x24x16 f32 {said} batch 3, " in ok("tune", "--explain", "gemm", "3x20x24x16", form), form)
     # What differs from the model, and with --all the rest, in lines that fit.
     for options in ([], ["--all"]):
@@ -99,6 +100,10 @@ def test_set(folder):
     check("\nthreads  1\n" in text and " f32 nt " in text, text)
     more = ok("tune", "--explain", "gemm", "512x512x512", "--threads=4")
     check("\nthreads  4\n" in more and more.split("plan ")[1] != text.split("plan ")[1], more)
+    text = ok("tune", "--explain", "gemm", "40x50x60", "packed-bf16")
+    check("B of 11.7 KiB as f32" in text and "B is packed like one that lies as n x k" in text, text)
+    text = ok("tune", "--explain", "gemm", "1x50x60", "packed-bf16")
+    check("packed B, widened in registers, kernel gemm_bf16_f32_" in text and "so B is read once" in text, text)
     for form in ("nn", "nt", "tn", "tt"):
         text = ok("tune", "--explain", "gemm", "40x50x60", form)
         check(f"40x50x60 f32 {form} " in text and ("B lies as n x k" in text) == (form[1] == "t"), text)
