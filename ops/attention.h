@@ -120,6 +120,14 @@ void fovea_attention_say_asked(const struct fovea_attention_desc *desc, const st
 /// Checks that q, k and v of these sizes and strides fit in memory. Errors: OVERFLOW, STRIDE.
 enum fovea_status fovea_attention_check_inputs(const struct fovea_attention_desc *desc, const struct fovea_why *why);
 
+/// The batch, heads or rows of a tensor: how many, and the stride from one to the next.
+struct fovea_attention_axis {
+    size_t size, stride;
+};
+/// How many elements lie within one step of axis `of`: a row of so many elements, repeated along the axes of smaller
+/// strides. A smaller stride makes rows overlap, if there are two steps.
+size_t fovea_attention_within(const struct fovea_attention_axis axes[3], size_t of, size_t row);
+
 /// The same for out, whose rows must not overlap.
 enum fovea_status fovea_attention_check_out(const struct fovea_attention_desc *desc, const struct fovea_why *why);
 

@@ -78,30 +78,28 @@ static void say_broadcast(const struct fovea_attention_desc *d, const struct fov
 static void say_overlaps(const struct fovea_attention_desc *d, const struct fovea_why *why)
 {
     enum { AXES = 3 };
-    const bool panels = d->k_layout == FOVEA_K_PANELS;
-    const size_t batch = d->page_keys != 0 ? 1 : d->batch, keys = d->page_keys != 0 ? d->page_keys : d->kv_len;
+    const bool panels = d->k_layout == FOVEA_K_PANELS, pages = d->page_keys != 0;
+    const size_t batch = pages ? 1 : d->batch, keys = pages ? d->page_keys : d->kv_len;
     const size_t k_rows = panels ? fovea_ceil_div(keys, FOVEA_PANEL) : keys;
     const size_t k_row = panels ? FOVEA_PANEL * d->qk_dim : d->qk_dim;
     const struct {
         const char *name;
-        size_t row, size[AXES], stride[AXES];
+        size_t row;
+        struct fovea_attention_axis axes[AXES];
     } tensors[] = {
-        {"q", d->qk_dim, {d->batch, d->heads, d->q_len}, {d->q.batch, d->q.head, d->q.row}},
-        {"k", k_row, {batch, d->kv_heads, k_rows}, {d->k.batch, d->k.head, panels ? k_row : d->k.row}},
-        {"v", d->v_dim, {batch, d->kv_heads, keys}, {d->v.batch, d->v.head, d->v.row}},
+        {"q", d->qk_dim, {{d->batch, d->q.batch}, {d->heads, d->q.head}, {d->q_len, d->q.row}}},
+        {"k", k_row, {{batch, d->k.batch}, {d->kv_heads, d->k.head}, {k_rows, panels ? k_row : d->k.row}}},
+        {"v", d->v_dim, {{batch, d->v.batch}, {d->kv_heads, d->v.head}, {keys, d->v.row}}},
     };
     for (size_t t = 0; t < FOVEA_COUNT(tensors); t++) {
-        const size_t *const size = tensors[t].size, *const stride = tensors[t].stride;
-        for (size_t a = 0; a < AXES; a++) {
-            size_t within = tensors[t].row; // the extent of the axes of smaller strides
-            for (size_t i = 0; i < AXES; i++) {
-                const bool inner = stride[i] < stride[a] || (stride[i] == stride[a] && i < a);
-                within += inner && size[i] > 1 ? (size[i] - 1) * stride[i] : 0;
-            }
-            if (size[a] > 1 && stride[a] != 0 && stride[a] < within) {
-                fovea_say_more(why, ", rows of %s overlap", tensors[t].name);
-                break;
-            }
+        const struct fovea_attention_axis *const axes = tensors[t].axes;
+        bool overlap = false;
+        for (size_t i = 0; i < AXES; i++) {
+            overlap |= axes[i].size > 1 && axes[i].stride != 0 &&
+                       axes[i].stride < fovea_attention_within(axes, i, tensors[t].row);
+        }
+        if (overlap) {
+            fovea_say_more(why, ", rows of %s overlap", tensors[t].name);
         }
     }
 }

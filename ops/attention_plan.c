@@ -15,13 +15,8 @@ enum fovea_status fovea_attention_desc_init(struct fovea_attention_desc *desc, s
     return FOVEA_OK;
 }
 
-// One dimension of a tensor.
-struct axis {
-    size_t size, stride;
-};
-
 // *elements = the extent of a tensor whose innermost rows are `row` long; 0 if it is empty.
-static bool extent(const struct axis *axes, size_t count, size_t row, size_t *elements)
+static bool extent(const struct fovea_attention_axis *axes, size_t count, size_t row, size_t *elements)
 {
     size_t step = 0, last = row;
     for (size_t i = 0; i < count; i++) {
@@ -37,8 +32,8 @@ static bool extent(const struct axis *axes, size_t count, size_t row, size_t *el
     return true;
 }
 
-static enum fovea_status check_extent(const char *name, const struct axis *axes, size_t count, size_t row,
-                                      const struct fovea_why *why)
+static enum fovea_status check_extent(const char *name, const struct fovea_attention_axis *axes, size_t count,
+                                      size_t row, const struct fovea_why *why)
 {
     size_t elements = 0;
     FOVEA_REQUIRE(extent(axes, count, row, &elements) && fovea_mul(elements, sizeof(float), &elements),
@@ -51,7 +46,8 @@ static enum fovea_status check_rows(const char *name, const struct fovea_attenti
                                     const struct fovea_strides *strides, size_t heads, size_t len, size_t dim,
                                     const struct fovea_why *why)
 {
-    const struct axis axes[3] = {{d->batch, strides->batch}, {heads, strides->head}, {len, strides->row}};
+    const struct fovea_attention_axis axes[3] = {
+        {d->batch, strides->batch}, {heads, strides->head}, {len, strides->row}};
     FOVEA_REQUIRE(strides->row >= dim || strides->row == 0, FOVEA_ERR_STRIDE, why,
                   "attention: row stride %zu of %s is smaller than its %zu elements", strides->row, name, dim);
     return check_extent(name, axes, 3, dim, why);
@@ -76,34 +72,30 @@ static enum fovea_status check_k(const struct fovea_attention_desc *d, const str
         return check_rows("k", d, &d->k, d->kv_heads, d->kv_len, d->qk_dim, why);
     }
     const size_t panels = fovea_ceil_div(d->kv_len, FOVEA_PANEL), panel = FOVEA_PANEL * d->qk_dim;
-    const struct axis axes[3] = {{d->batch, d->k.batch}, {d->kv_heads, d->k.head}, {panels, panel}};
+    const struct fovea_attention_axis axes[3] = {{d->batch, d->k.batch}, {d->kv_heads, d->k.head}, {panels, panel}};
     return check_extent("k", axes, 3, panel, why);
 }
 
-// out must not overlap itself: from the smallest stride to the largest, each must be at least the extent of the smaller
-// ones.
+size_t fovea_attention_within(const struct fovea_attention_axis axes[3], size_t of, size_t row)
+{
+    const size_t stride = axes[of].stride;
+    for (size_t i = 0; i < 3; i++) {
+        const bool inner = axes[i].stride < stride || (axes[i].stride == stride && i < of);
+        row += inner && axes[i].size > 1 ? (axes[i].size - 1) * axes[i].stride : 0;
+    }
+    return row;
+}
+
 enum fovea_status fovea_attention_check_out(const struct fovea_attention_desc *d, const struct fovea_why *why)
 {
-    struct axis axes[3] = {{d->batch, d->out.batch}, {d->heads, d->out.head}, {d->q_len, d->out.row}};
+    const struct fovea_attention_axis axes[3] = {
+        {d->batch, d->out.batch}, {d->heads, d->out.head}, {d->q_len, d->out.row}};
     FOVEA_TRY(check_extent("out", axes, 3, d->v_dim, why));
-    if (d->batch == 0 || d->heads == 0 || d->q_len == 0) {
-        return FOVEA_OK;
-    }
-    size_t within = d->v_dim;
-    for (size_t i = 0; i < 3; i++) {
-        for (size_t j = i + 1; j < 3; j++) {
-            if (axes[j].stride < axes[i].stride) {
-                const struct axis larger = axes[i];
-                axes[i] = axes[j];
-                axes[j] = larger;
-            }
-        }
-        if (axes[i].size > 1) {
-            FOVEA_REQUIRE(axes[i].stride >= within, FOVEA_ERR_STRIDE, why,
-                          "attention: rows of out overlap: stride %zu, within which lie %zu elements", axes[i].stride,
-                          within);
-            within += (axes[i].size - 1) * axes[i].stride;
-        }
+    for (size_t i = 0; i < 3 && d->batch != 0 && d->heads != 0 && d->q_len != 0; i++) {
+        const size_t within = fovea_attention_within(axes, i, d->v_dim);
+        FOVEA_REQUIRE(axes[i].size == 1 || axes[i].stride >= within, FOVEA_ERR_STRIDE, why,
+                      "attention: rows of out overlap: stride %zu, within which lie %zu elements", axes[i].stride,
+                      within);
     }
     return FOVEA_OK;
 }
@@ -133,15 +125,17 @@ static enum fovea_status check_masks(const struct fovea_attention_desc *d, const
     FOVEA_REQUIRE(!d->blocks || (d->block_rows != 0 && d->block_keys != 0), FOVEA_ERR_SHAPE, why,
                   "attention: blocks of %zu rows and %zu keys", d->block_rows, d->block_keys);
     const bool bits = d->mask == FOVEA_MASK_BITS;
-    const struct axis mask[4] = {{d->batch, d->mask_batch},
-                                 {d->heads, d->mask_head},
-                                 {d->q_len, d->mask_row},
-                                 {bits ? fovea_ceil_div(d->kv_len, 8) : d->kv_len, bits ? 1 : d->mask_key}};
-    const struct axis blocks[4] = {{d->batch, d->blocks_batch},
-                                   {d->heads, d->blocks_head},
-                                   {d->blocks ? fovea_ceil_div(d->q_len, d->block_rows) : 0, d->blocks_row},
-                                   {d->blocks ? fovea_ceil_div(d->kv_len, d->block_keys) : 0, 1}};
-    const struct axis bias[4] = {
+    const struct fovea_attention_axis mask[4] = {
+        {d->batch, d->mask_batch},
+        {d->heads, d->mask_head},
+        {d->q_len, d->mask_row},
+        {bits ? fovea_ceil_div(d->kv_len, 8) : d->kv_len, bits ? 1 : d->mask_key}};
+    const struct fovea_attention_axis blocks[4] = {
+        {d->batch, d->blocks_batch},
+        {d->heads, d->blocks_head},
+        {d->blocks ? fovea_ceil_div(d->q_len, d->block_rows) : 0, d->blocks_row},
+        {d->blocks ? fovea_ceil_div(d->kv_len, d->block_keys) : 0, 1}};
+    const struct fovea_attention_axis bias[4] = {
         {d->batch, d->bias_batch}, {d->heads, d->bias_head}, {d->q_len, d->bias_row}, {d->kv_len, d->bias_key}};
     FOVEA_TRY(d->mask ? check_extent("mask", mask, 4, 1, why) : FOVEA_OK);
     FOVEA_TRY(d->blocks ? check_extent("blocks", blocks, 4, 1, why) : FOVEA_OK);

@@ -64,20 +64,19 @@ static int64_t near_offset_of(const struct fovea_attention_args *args, size_t ba
     return offset > most ? most : offset < -most ? -most : offset;
 }
 
-// What query i sees, which stands at `position`.
-static struct fovea_attention_range see_range(const struct fovea_attention_tile *tile, size_t i, int64_t position)
+// What query i of a batch entry sees, which stands at `position`.
+static struct fovea_attention_range see_range(const struct fovea_attention_desc *d,
+                                              const struct fovea_attention_args *args, size_t batch, size_t i,
+                                              int64_t position)
 {
-    const struct fovea_attention_desc *const d = &tile->plan->desc;
-    const struct fovea_attention_args *const args = tile->args;
     size_t begin = args->kv_begin, end = args->kv_len;
     if (args->kv_past != NULL) {
-        const size_t past = fovea_min(args->kv_past[tile->batch], end);
+        const size_t past = fovea_min(args->kv_past[batch], end);
         end = past + fovea_min(args->kv_new_queries ? args->q_len : args->kv_new, end - past);
     }
     // In a layer's call without lengths kv_lens is NULL: all keys count. fovea_attention itself refuses that.
     if (d->kv_len_kind != FOVEA_KV_LEN_ALL && args->kv_lens != NULL) {
-        const size_t at =
-            d->kv_len_kind == FOVEA_KV_LEN_BATCH ? tile->batch : fovea_attention_first_query(args, tile->batch) + i;
+        const size_t at = d->kv_len_kind == FOVEA_KV_LEN_BATCH ? batch : fovea_attention_first_query(args, batch) + i;
         end = fovea_min(end, args->kv_lens[at]);
     }
     // The window is keys [position - left, position + right]. Each sum is taken where it cannot wrap: a window may be
@@ -99,8 +98,7 @@ static struct fovea_attention_range see_range(const struct fovea_attention_tile 
 struct fovea_attention_range fovea_attention_seen(const struct fovea_attention_layout *plan,
                                                   const struct fovea_attention_args *args, size_t batch, size_t i)
 {
-    const struct fovea_attention_tile tile = {.plan = plan, .args = args, .batch = batch};
-    return see_range(&tile, i, near_offset_of(args, batch) + (int64_t)i);
+    return see_range(&plan->desc, args, batch, i, near_offset_of(args, batch) + (int64_t)i);
 }
 
 // The list is short and ascending.
@@ -161,7 +159,7 @@ static bool place_rows(struct fovea_attention_tile *tile, size_t head, size_t i)
     struct fovea_attention_range range = {0, 0};
     for (size_t r = 0; r < tile->rows; r++) {
         const int64_t position = (int64_t)i + offset;
-        range = r == 0 || !alike ? see_range(tile, i, position) : range;
+        range = r == 0 || !alike ? see_range(d, args, tile->batch, i, position) : range;
         tile->begin[r] = range.begin;
         tile->end[r] = range.end;
         if (terms) {
