@@ -55,9 +55,22 @@ static enum fovea_status check_positions(const struct fovea_rowwise_desc *d, con
 static enum fovea_status check_given(const struct fovea_rowwise_desc *d, const struct fovea_rowwise_args *args,
                                      const struct fovea_why *why)
 {
-    static const char *const names[] = {"SOFTMAX",   "LOG_SOFTMAX", "LAYERNORM",   "ADD",   "RELU", "GELU",
-                                        "GELU_TANH", "TANH",        "EXP2",        "SIN",   "COS",  "SILU",
-                                        "RMSNORM",   "DROPOUT",     "DROPOUT_ADD", "ROTARY"};
+    static const char *const names[] = {[FOVEA_ROWWISE_SOFTMAX] = "SOFTMAX",
+                                        [FOVEA_ROWWISE_LOG_SOFTMAX] = "LOG_SOFTMAX",
+                                        [FOVEA_ROWWISE_LAYERNORM] = "LAYERNORM",
+                                        [FOVEA_ROWWISE_ADD] = "ADD",
+                                        [FOVEA_ROWWISE_RELU] = "RELU",
+                                        [FOVEA_ROWWISE_GELU] = "GELU",
+                                        [FOVEA_ROWWISE_GELU_TANH] = "GELU_TANH",
+                                        [FOVEA_ROWWISE_TANH] = "TANH",
+                                        [FOVEA_ROWWISE_EXP2] = "EXP2",
+                                        [FOVEA_ROWWISE_SIN] = "SIN",
+                                        [FOVEA_ROWWISE_COS] = "COS",
+                                        [FOVEA_ROWWISE_SILU] = "SILU",
+                                        [FOVEA_ROWWISE_RMSNORM] = "RMSNORM",
+                                        [FOVEA_ROWWISE_DROPOUT] = "DROPOUT",
+                                        [FOVEA_ROWWISE_DROPOUT_ADD] = "DROPOUT_ADD",
+                                        [FOVEA_ROWWISE_ROTARY] = "ROTARY"};
     const bool norm = fovea_rowwise_is_norm(d->op), rotary = d->op == FOVEA_ROWWISE_ROTARY;
     const struct {
         const char *name;
