@@ -84,8 +84,8 @@ struct fovea_attention_desc {
     size_t kv_heads;              ///< a divisor of heads: grouped queries; 0, the default: as many as heads
     size_t q_len, kv_len;         ///< capacities: the most queries and keys of a call
     size_t rows;                  ///< The most queries of a call, of all entries together; 0, the default: batch x
-                                  ///< q_len. For ragged batches, which may have many entries and long ones, but not
-                                  ///< many long ones: shared memory is for so many.
+                                  ///< q_len. Shared memory has room for so many. For ragged batches: a plan may allow
+                                  ///< many entries and long entries without memory for many long entries.
     size_t qk_dim, v_dim;         ///< 1 to 512
     enum fovea_scoring scoring;   ///< default FOVEA_SCORING_DOT
     float scale;                  ///< default FOVEA_SCALE_DEFAULT; finite

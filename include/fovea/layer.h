@@ -97,8 +97,9 @@ struct fovea_layer_args {
     const float *memory; ///< Decoder, not cached: (batch / beams, memory_len, memory_width) dense. May be NULL if
                          ///< memory_len is 0.
     size_t batch, len, memory_len; ///< At most the plan's. If batch or len is 0 nothing is computed, the result is OK,
-                                   ///< and all pointers may be NULL. If memory_len (if cached, the number of keys in
-                                   ///< cross_cache) is 0, cross-attention adds only its b_o.
+                                   ///< and all pointers may be NULL; starts must then have no rows. If memory_len (if
+                                   ///< cached, the number of keys in cross_cache) is 0, cross-attention adds only its
+                                   ///< b_o.
     size_t beams; ///< Decoder: sequences b * beams ... b * beams + beams - 1 attend to memory b. At least 1,
                   ///< divides batch.
     /// NULL, or a ragged batch, for example prompts beside single tokens: batch + 1 ascending numbers from 0 on.
@@ -116,7 +117,7 @@ struct fovea_layer_args {
     /// If cached: caches with the plan's key heads and dims. self_cache holds kv_len keys for at least batch sequences;
     /// self-attention appends len keys to it at position or positions. cross_cache holds the plan's memory_len keys for
     /// at least batch / beams memories; fill it with fovea_mha (FOVEA_MHA_APPEND at position 0, no queries, the weights
-    /// of cross_attention; with starts memories of different lengths in one call).
+    /// of cross_attention). With starts one such call fills it from memories of different lengths.
     const struct fovea_kv_cache *self_cache, *cross_cache;
     const struct fovea_kv_pages *self_pool; ///< with page_keys, in place of self_cache; pages as in fovea_mha_args
     const uint32_t *pages;

@@ -57,8 +57,8 @@ struct fovea_mha_desc {
                       ///< pages of this many keys: 16, 32, 64, 128 or 256. kv_len is then the most keys of a
                       ///< sequence.
     size_t rows;      ///< The most rows of query, and with PROJECT and APPEND of key, of a call, over all sequences;
-                      ///< 0, the default: batch times the most of a sequence. For ragged batches, which may have
-                      ///< many sequences and long ones, but not many long ones.
+                      ///< 0, the default: batch times the most of a sequence. For ragged batches: a plan may allow
+                      ///< many sequences and long sequences without memory for many long sequences.
     size_t qk_dim, v_dim; ///< of one head, 1 to 512
     size_t query_width, key_width, value_width, out_width;
     enum fovea_scoring scoring;    ///< default FOVEA_SCORING_DOT
@@ -156,10 +156,10 @@ struct fovea_mha_args {
 FOVEA_API size_t fovea_mha_plan_size(void);
 /// Validates the descriptor and fills plan. The engine must outlive it. Shared memory holds the projections at
 /// capacity, 4 B (d + dv) (H q_len + Hkv projected keys) bytes, where `rows` limits B times a length; with out_dropout
-/// 4 B q_len out_width more; with need_weights 4 B H q_len more; plus what attention, for so many rows, and products
-/// need. A plan is never written again: several calls may use it at once, each with its own shared and scratch and, if
-/// it appends, its own cache. Errors: NULL, STRUCT, ENUM, SHAPE, OVERFLOW, VALUE (scale, softcap, dropout, out_dropout,
-/// page_keys), ALIGN (plan).
+/// 4 B q_len out_width more; with need_weights 4 B H q_len more; plus what attention, with the same `rows`, and the
+/// products need. A plan is never written again: several calls may use it at once, each with its own shared and scratch
+/// and, if it appends, its own cache. Errors: NULL, STRUCT, ENUM, SHAPE, OVERFLOW, VALUE (scale, softcap, dropout,
+/// out_dropout, page_keys), ALIGN (plan).
 FOVEA_API enum fovea_status fovea_mha_plan(const struct fovea_engine *engine, const struct fovea_mha_desc *desc,
                                            void *plan);
 /// Writes one line that says what a plan would do, or why there is none. Returns what fovea_mha_plan would. The line is

@@ -83,7 +83,8 @@ struct fovea_rowwise_args {
     /// p * pow(10000, -2.0 * i / rotary_dim). Another libm may round them differently: where bits have to be equal on
     /// all machines, store the tables.
     const float *cos, *sin;
-    const uint32_t *row_positions; ///< NULL, or one per row, each below rotary_positions
+    const uint32_t *row_positions; ///< NULL, or one per row, each below rotary_positions; position, positions and
+                                   ///< starts must then be 0 and NULL
     size_t position;               ///< of the first row of every sequence
     const size_t *positions;       ///< NULL, or one per sequence, replacing position, which must then be 0
     size_t len;                    ///< at least 1; ignored with row_positions or starts
@@ -96,8 +97,9 @@ struct fovea_rowwise_args {
 /// As in fovea/gemm.h. A row-wise plan has one phase and needs neither shared nor scratch. Errors of the plan: NULL,
 /// STRUCT, ENUM, STRIDE, OVERFLOW, VALUE (eps, dropout), SHAPE (heads, rotary_dim), ALIGN (plan). Errors of a run:
 /// NULL, STRUCT (not a row-wise plan), SHAPE (rows above the plan's, a position beyond rotary_positions, len 0,
-/// starts), STRIDE (y is x or x2 with another stride), VALUE (no workers; a pointer that the operator does not read, as
-/// x2 of a norm; position beside positions, either beside row_positions), ENUM (eval).
+/// starts), STRIDE (y is x or x2 with another stride), VALUE (no workers; a pointer that the operator does not read,
+/// for example x2 of a norm; position beside positions; position, positions or starts beside row_positions), ENUM
+/// (eval).
 FOVEA_API size_t fovea_rowwise_plan_size(void);
 FOVEA_API enum fovea_status fovea_rowwise_plan(const struct fovea_engine *engine, const struct fovea_rowwise_desc *desc,
                                                void *plan);
