@@ -6,6 +6,9 @@
 #include "tests/support/operator.h"
 #include "tests/support/test.h"
 
+#include <math.h>
+#include <pthread.h>
+
 enum { WORKERS = 2, HEADS = 6, LEN = 60, DIM = 16, WIDTH = HEADS * DIM, ROWS = 100, COLS = 1000 };
 
 // What is wrong with an executor: it runs all tasks, and then one more, or one on a wrong worker.
@@ -27,6 +30,31 @@ static void parallel_for(void *state, uint32_t count, void (*body)(void *arg, ui
         body(arg, i, i % WORKERS);
     if (wrong->status != FOVEA_OK && !wrong->first)
         body(arg, task, wrong->worker);
+}
+
+// Two threads pass a wrong worker. Nothing orders them, so the sanitizer of threads sees whether they may.
+struct stranger {
+    void (*body)(void *arg, uint32_t task, uint32_t worker);
+    void *arg;
+};
+
+static void *pass_stranger(void *arg)
+{
+    const struct stranger *const s = arg;
+    s->body(s->arg, 0, WORKERS);
+    return NULL;
+}
+
+static void parallel_for_strangers(void *state, uint32_t count, void (*body)(void *arg, uint32_t task, uint32_t worker),
+                                   void *arg)
+{
+    (void)state, (void)count;
+    struct stranger s = {body, arg};
+    pthread_t ids[2];
+    for (int i = 0; i < 2; i++)
+        CHECK(pthread_create(&ids[i], NULL, pass_stranger, &s) == 0, "no thread");
+    for (int i = 0; i < 2; i++)
+        pthread_join(ids[i], NULL);
 }
 
 static void check(const struct test_operator *op, const struct fovea_engine *engine, const void *desc, const void *args,
@@ -56,6 +84,10 @@ static void check(const struct test_operator *op, const struct fovea_engine *eng
         CHECK(status != FOVEA_OK || memcmp(out, expected, floats * sizeof *out) == 0, "%s, %s: other bits", op->name,
               wrong.name);
     }
+    const struct fovea_executor executor = {WORKERS, NULL, parallel_for_strangers};
+    memset(out, 0xff, floats * sizeof *out);
+    const enum fovea_status status = op->run(plan, args, shared, scratch, &executor);
+    CHECK(status == FOVEA_ERR_VALUE && isnan(out[0]), "%s, strangers: %s", op->name, fovea_status_string(status));
 }
 
 static float *some(size_t n)
