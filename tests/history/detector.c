@@ -134,9 +134,8 @@ static void add(struct figure *figure, double value)
 }
 
 // 200 series with a step, and 400 without, say how good the detector is within 2 % of 100: one lucky seed is no proof.
-// Of normal noise the worst of 20 seeds counts; of other noise the mean of four, 800 series, of which each 2 % may be
-// missing.
-// "figures" gives all of them as many, for the table of docs/history.md.
+// With normal noise the worst of 20 seeds counts. With other noise the mean of four seeds, 800 series, counts, and may
+// be 2 % below the aim. "figures" takes 20 seeds of all noise, for the table of docs/history.md.
 int main(int argc, char **argv)
 {
     static const char *const names[] = {"normal", "Student's t of 3 degrees", "spikes (1 run in 20, 4 times)"};

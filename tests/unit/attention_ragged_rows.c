@@ -4,6 +4,7 @@
 #include "fovea/attention_state.h"
 #include "fovea/attention_weights.h"
 #include "tests/support/engines.h"
+#include "tests/support/keys.h"
 #include "tests/support/weights.h"
 #include "tests/unit/refuse.h"
 
@@ -105,9 +106,8 @@ static void test_bits(size_t order, uint32_t first, enum kind kind)
             continue;
         const enum test_way way = (enum test_way)((order + (size_t)kind + (size_t)e) % TEST_WAYS);
         const float *const got = run(&t, engines[e], t.rows, way);
-        const size_t n = floats_of(&t), at = test_differ(expected, got, n);
-        CHECK(at == n, "order %zu from row %u, %s, %s, %s: [%zu] differs", order, (unsigned)first, names[kind],
-              test_isas[e], test_way_names[way], at);
+        CHECK_SAME(expected, got, floats_of(&t), "order %zu from row %u, %s, %s, %s", order, (unsigned)first,
+                   names[kind], test_isas[e], test_way_names[way]);
     }
     test_memory_reset();
 }
@@ -200,18 +200,16 @@ static void test_tasks(const struct fovea_engine *engine, const char *isa)
         t.q_starts[b] = b;
     t.desc.rows = B;
     t.args.out = test_floats((B + 1) * HEADS * DV, TEST_HIGH);
-    struct fovea_work *const plan = test_memory(fovea_attention_plan_size(), TEST_HIGH);
-    CHECK(!fovea_attention_plan(engine, &t.desc, plan), "plan");
-    void *const shared = test_memory((plan->shared_bytes + 63) / 64 * 64, TEST_HIGH);
-    void *const scratch = test_memory(plan->scratch_bytes, TEST_HIGH);
-    const uint32_t tasks = fovea_attention_tasks(plan, &t.args, 1);
-    CHECK(plan->phases == 3 && tasks != 0 && !fovea_attention_task(plan, &t.args, shared, scratch, 0, 0), "%s", isa);
+    const struct test_session s = test_plan(&test_attention, engine, &t.desc, 1);
+    const uint32_t tasks = fovea_attention_tasks(s.plan, &t.args, 1);
+    CHECK(s.plan->phases == 3 && tasks != 0 && !fovea_attention_task(s.plan, &t.args, s.shared, s.scratch, 0, 0), "%s",
+          isa);
     for (uint32_t first = 0; first <= B; first += first < 2 ? 1 : 3)
         for (uint32_t end = 0; end <= B + 1; end += end < 9 ? 9 : 1) {
             uint32_t refused = 0;
             t.q_starts[0] = first, t.q_starts[B] = end;
             for (uint32_t task = 0; task < tasks; task++)
-                refused += fovea_attention_task(plan, &t.args, shared, scratch, 1, task) == FOVEA_ERR_SHAPE;
+                refused += fovea_attention_task(s.plan, &t.args, s.shared, s.scratch, 1, task) == FOVEA_ERR_SHAPE;
             CHECK(first >= end || end - first > B ? refused == tasks : (refused != 0) == (first > 1 || end < B),
                   "%s, rows %u to %u: %u of %u tasks", isa, (unsigned)first, (unsigned)end, (unsigned)refused,
                   (unsigned)tasks);
@@ -229,11 +227,9 @@ static void test_mha_rows(void)
     d.keys = FOVEA_MHA_CACHED, d.causal = 1, d.kv_len_kind = FOVEA_KV_LEN_BATCH;
     d.batch = B, d.heads = HEADS, d.kv_heads = KV_HEADS, d.q_len = LONGEST, d.kv_len = KEYS, d.qk_dim = D, d.v_dim = DV;
     d.query_width = d.out_width = WIDTH;
-    struct fovea_kv_cache cache = {
-        .struct_size = sizeof cache, .batch = B, .kv_heads = KV_HEADS, .capacity = KEYS, .qk_dim = D, .v_dim = DV};
-    size_t k = 0, v = 0;
-    CHECK(!fovea_kv_cache_size(&cache, &k, &v), "size");
-    cache.k = test_some(k, 1, &random), cache.v = test_some(v, 1, &random);
+    const struct fovea_kv_cache cache = test_cache(B, KV_HEADS, KEYS, D, DV);
+    for (size_t b = 0; b < B; b++)
+        test_fill_cache(&cache, b, keys[b], &random);
     const struct fovea_mha_weights weights = {.q = test_linear(engines[0], WIDTH, HEADS * D, true, &random),
                                               .o = test_linear(engines[0], HEADS * DV, WIDTH, true, &random)};
     struct batch t;
@@ -251,15 +247,12 @@ static void test_mha_rows(void)
         for (int way = 0; way < TEST_WAYS && engines[e]; way++) {
             a.out = test_floats(t.rows * WIDTH, TEST_HIGH);
             CHECK(!test_run(&test_mha, engines[e], &d, &a, (enum test_way)way, 7), "mha");
-            CHECK(test_differ(expected, a.out, t.rows * WIDTH) == t.rows * WIDTH, "mha: %s, %s", test_isas[e],
-                  test_way_names[way]);
+            CHECK_SAME(expected, a.out, t.rows * WIDTH, "mha: %s, %s", test_isas[e], test_way_names[way]);
         }
-    struct fovea_work *const plan = test_memory(fovea_mha_plan_size(), TEST_HIGH);
     size_t bytes[2];
     for (size_t i = 0; i < 2; i++) {
         d.rows = (i + 1) * 32;
-        CHECK(!fovea_mha_plan(engines[0], &d, plan), "plan");
-        bytes[i] = plan->shared_bytes;
+        bytes[i] = test_plan(&test_mha, engines[0], &d, 1).plan->shared_bytes;
     }
     const size_t want = 32 * sizeof(float) * HEADS * (D + DV + SPLITS * STATE);
     CHECK(bytes[1] - bytes[0] == want, "%zu bytes for 32 rows, not %zu", bytes[1] - bytes[0], want);

@@ -79,25 +79,14 @@ static void test_filling(const struct fovea_engine *engine, const char *isa)
 // pages fovea_kv_pages_append.
 static void test_ragged(const struct fovea_engine *engine, const char *isa)
 {
-    enum { PAGE = 32, TABLE = (CAPACITY + PAGE - 1) / PAGE };
     static const size_t places[][B] = {{0, 0}, {5, 699}, {316, 15}}, lens[][B] = {{CAPACITY, 1}, {0, 1}, {384, 27}};
     struct fovea_mha_desc d = describe();
     d.rows = CAPACITY + 1;
     for (size_t i = 0; i < sizeof places / sizeof *places; i++)
         for (int way = 0; way < TEST_WAYS; way++) {
-            uint64_t rng = i + 1, same = i + 1;
-            const struct fovea_kv_cache got = cache_of(&rng), want = cache_of(&same);
-            struct fovea_kv_pages pools[2];
-            uint32_t table[B * TABLE];
-            size_t k, v;
-            for (uint32_t p = 0; p < B * TABLE; p++)
-                table[p] = B * TABLE - 1 - p;
-            for (int p = 0; p < 2; p++) {
-                pools[p] = (struct fovea_kv_pages){.struct_size = sizeof *pools, .page_keys = PAGE, .pages = B * TABLE};
-                pools[p].kv_heads = HEADS, pools[p].qk_dim = QK, pools[p].v_dim = V;
-                CHECK(!fovea_kv_pages_size(&pools[p], &k, &v), "size");
-                pools[p].k = test_floats(k, TEST_HIGH), pools[p].v = test_floats(v, TEST_HIGH);
-            }
+            uint64_t rng = i + 1;
+            const struct fovea_kv_cache got = cache_of(&rng), want = test_copy_cache(&got);
+            const struct test_pages pages = test_in_pages(&got, 32), want_pages = test_in_pages(&got, 32);
             const uint32_t starts[B + 1] = {0, (uint32_t)lens[i][0], (uint32_t)(lens[i][0] + lens[i][1])};
             const struct fovea_mha_weights w = {.k = identity(engine, KEY), .v = identity(engine, VALUE)};
             struct fovea_mha_args args = {.weights = &w, .batch = B, .starts = starts, .positions = places[i]};
@@ -107,22 +96,21 @@ static void test_ragged(const struct fovea_engine *engine, const char *isa)
             args.cache = &got;
             d.page_keys = 0;
             CHECK(!test_run(&test_mha, engine, &d, &args, (enum test_way)way, i), "into a cache");
-            args.cache = NULL, args.pool = &pools[0], args.pages = table, args.pages_batch = TABLE;
-            d.page_keys = PAGE;
+            args.cache = NULL, args.pool = &pages.pool, args.pages = pages.table, args.pages_batch = pages.of_sequence;
+            d.page_keys = pages.pool.page_keys;
             CHECK(!test_run(&test_mha, engine, &d, &args, (enum test_way)way, i), "into pages");
             for (size_t b = 0; b < B; b++) {
+                const uint32_t *const table = pages.table + b * pages.of_sequence;
                 const float *const key = args.key + starts[b] * KEY, *const value = args.value + starts[b] * VALUE;
                 const struct fovea_strides ks = {0, QK, KEY}, vs = {0, V, VALUE};
-                CHECK(!fovea_kv_append(&want, b, places[i][b], lens[i][b], key, ks, value, vs), "append");
-                CHECK(
-                    !fovea_kv_pages_append(&pools[1], table + b * TABLE, places[i][b], lens[i][b], key, ks, value, vs),
-                    "append to pages");
+                const size_t at = places[i][b], len = lens[i][b];
+                CHECK(!fovea_kv_append(&want, b, at, len, key, ks, value, vs), "append");
+                CHECK(!fovea_kv_pages_append(&want_pages.pool, table, at, len, key, ks, value, vs), "append to pages");
             }
-            CHECK(test_differ(pools[1].k, pools[0].k, k) == k && test_differ(pools[1].v, pools[0].v, v) == v,
-                  "%s, %s: pages of case %zu", isa, test_way_names[way], i);
-            CHECK(!fovea_kv_cache_size(&got, &k, &v), "size");
-            CHECK(test_differ(want.k, got.k, k) == k && test_differ(want.v, got.v, v) == v, "%s, %s: case %zu", isa,
-                  test_way_names[way], i);
+            char what[80];
+            snprintf(what, sizeof what, "%s, %s: ragged case %zu", isa, test_way_names[way], i);
+            test_same_caches(&want, &got, what);
+            test_same_pages(&want_pages, &pages, what);
             test_memory_reset();
         }
 }
@@ -132,8 +120,8 @@ static void test_turned(const struct fovea_engine *engine, const char *isa)
 {
     static const uint32_t starts[B + 1] = {0, 40, 41};
     static const size_t positions[B] = {300, 7};
-    uint64_t rng = 5, same = 5, more = 6;
-    const struct fovea_kv_cache got = cache_of(&rng), want = cache_of(&same);
+    uint64_t rng = 5, more = 6;
+    const struct fovea_kv_cache got = cache_of(&rng), want = test_copy_cache(&got);
     struct fovea_mha_desc d = describe();
     d.q_len = CAPACITY, d.rows = 41;
     d.rotary_dim = QK, d.rotary_positions = CAPACITY;
@@ -149,9 +137,7 @@ static void test_turned(const struct fovea_engine *engine, const char *isa)
     args.cache = &want, args.q_len = 40;
     args.query = test_some(41, 1, &more), args.out = test_floats(41, TEST_HIGH);
     CHECK(!test_run(&test_mha, engine, &d, &args, TEST_SERIAL, 1), "with queries");
-    size_t k, v;
-    CHECK(!fovea_kv_cache_size(&got, &k, &v), "size");
-    CHECK(test_differ(want.k, got.k, k) == k && test_differ(want.v, got.v, v) == v, "%s: turned keys", isa);
+    test_same_caches(&want, &got, isa);
     test_memory_reset();
 }
 
