@@ -14,7 +14,8 @@ class Desc(ctypes.Structure):
                 ("lda", c_size_t), ("ldb", c_size_t), ("ldc", c_size_t),
                 ("alpha", c_float), ("beta", c_float), ("activation", c_int), ("residual", c_uint32), ("ldr", c_size_t),
                 ("gated", c_uint32), ("batch", c_size_t),
-                ("batch_a", c_size_t), ("batch_b", c_size_t), ("batch_c", c_size_t), ("batch_r", c_size_t)]
+                ("batch_a", c_size_t), ("batch_b", c_size_t), ("batch_c", c_size_t), ("batch_r", c_size_t),
+                ("b_type", c_int)]
 
 
 class Args(ctypes.Structure):
