@@ -16,5 +16,6 @@
 #include "fovea/safetensors.h"
 #include "fovea/status.h"
 #include "fovea/transformer.h"
+#include "fovea/type.h"
 
 #endif

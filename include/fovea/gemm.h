@@ -6,6 +6,7 @@
 
 #include "fovea/engine.h"
 #include "fovea/executor.h"
+#include "fovea/type.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -23,13 +24,6 @@ enum fovea_activation {
     FOVEA_ACTIVATION_GELU_TANH = 3, ///< 0.5 x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3)))
     FOVEA_ACTIVATION_TANH = 4,
     FOVEA_ACTIVATION_SILU = 5, ///< x / (1 + exp(-x))
-};
-
-/// The elements of a packed B.
-enum fovea_type {
-    FOVEA_F32 = 0,
-    FOVEA_BF16 = 1, ///< bfloat16: the upper 16 bits of an f32
-    FOVEA_F16 = 2,  ///< IEEE 754 binary16
 };
 
 /// A GEMM. Sizes may be 0. Leading dimensions are in elements. Start from FOVEA_GEMM_DESC_INIT: a descriptor that is

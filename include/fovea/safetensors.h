@@ -11,7 +11,8 @@
 #ifndef FOVEA_SAFETENSORS_H
 #define FOVEA_SAFETENSORS_H
 
-#include "fovea/gemm.h"
+#include "fovea/engine.h"
+#include "fovea/type.h"
 
 #ifdef __cplusplus
 extern "C" {

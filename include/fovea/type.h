@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+// fovea/type.h - the types of elements. Arithmetic is always that of f32; packed weights may lie in memory as 16 bits.
+#ifndef FOVEA_TYPE_H
+#define FOVEA_TYPE_H
+
+enum fovea_type {
+    FOVEA_F32 = 0,
+    FOVEA_BF16 = 1, ///< bfloat16: the upper 16 bits of an f32
+    FOVEA_F16 = 2,  ///< IEEE 754 binary16
+};
+
+#endif
