@@ -21,8 +21,9 @@ static void release(void *memory)
 static struct fovea_attention_args args_of(const struct attention_problem *p, size_t index)
 {
     struct fovea_attention_args args = p->args;
-    args.k = p->memory + index * p->cache_floats;
-    args.v = args.k + p->v_offset;
+    const float *const cache = p->memory + index * p->cache_floats;
+    args.k = cache;
+    args.v = cache + p->v_offset;
     return args;
 }
 

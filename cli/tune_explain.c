@@ -96,6 +96,13 @@ static void print_all(const struct problem *problem, uint32_t class, const char 
     printf("plan     %s\n", plan);
 }
 
+// The type of elements that a form names behind this word; f32 if it names none.
+static enum fovea_type type_of(const char *form, const char *word)
+{
+    const char *const type = strncmp(form, word, strlen(word)) == 0 ? form + strlen(word) : "";
+    return strcmp(type, "bf16") == 0 ? FOVEA_BF16 : strcmp(type, "f16") == 0 ? FOVEA_F16 : FOVEA_F32;
+}
+
 static int explain_gemm(const struct problem *problem)
 {
     const size_t batch = problem->sizes[0], m = problem->sizes[1], n = problem->sizes[2], k = problem->sizes[3];
@@ -111,7 +118,7 @@ static int explain_gemm(const struct problem *problem)
     d.trans_a = a ? FOVEA_TRANS : FOVEA_NO_TRANS;
     d.trans_b = b ? FOVEA_TRANS : FOVEA_NO_TRANS;
     d.b_packed = packed;
-    d.b_type = strcmp(form, "packed-bf16") == 0 ? FOVEA_BF16 : strcmp(form, "packed-f16") == 0 ? FOVEA_F16 : FOVEA_F32;
+    d.b_type = type_of(form, "packed-");
     d.batch = batch;
     if (batch > 1 && (__builtin_mul_overflow(m, k, &d.batch_a) || __builtin_mul_overflow(m, n, &d.batch_c) ||
                       (!packed && __builtin_mul_overflow(n, k, &d.batch_b))))
@@ -142,7 +149,7 @@ static bool lay_out(size_t length, size_t heads, size_t width, struct fovea_stri
 static int explain_attention(const struct problem *problem)
 {
     const size_t *const s = problem->sizes;
-    const bool decode = strcmp(problem->form, "decode") == 0;
+    const bool decode = strncmp(problem->form, "decode", strlen("decode")) == 0;
     struct fovea_attention_desc d;
     char text[FOVEA_EXPLAIN_BYTES], because[80];
     fovea_attention_desc_init(&d, sizeof d);
@@ -158,6 +165,7 @@ static int explain_attention(const struct problem *problem)
                                              .qk_dim = s[5],
                                              .v_dim = s[5]};
         d.k_layout = FOVEA_K_PANELS;
+        d.kv_type = type_of(problem->form, "decode-");
         fits = fits && fovea_kv_cache_strides(&cache, &d.k, &d.v) == FOVEA_OK;
     }
     if (!fits)
@@ -184,7 +192,13 @@ static const struct kind {
     int (*explain)(const struct problem *problem);
 } kinds[] = {
     {"gemm", "[Bx]MxNxK", 'x', 3, true, {"nt", "nn", "tn", "tt", "packed", "packed-bf16", "packed-f16"}, explain_gemm},
-    {"attention", "B,H,Hkv,Sq,Skv,D", ',', 6, false, {"full", "causal", "decode"}, explain_attention},
+    {"attention",
+     "B,H,Hkv,Sq,Skv,D",
+     ',',
+     6,
+     false,
+     {"full", "causal", "decode", "decode-bf16", "decode-f16"},
+     explain_attention},
 };
 
 // The sizes of a problem as its kind has them, behind a batch of 1 where it may have one and has not.

@@ -2,6 +2,8 @@
 # The sources, sorted, one list for each ISA. A new kernel is one line here and one in a register.
 set(FOVEA_STEMS_COMMON # every ISA has these
     add_f32
+    attention_decode_bf16_f32
+    attention_decode_f16_f32
     attention_decode_f32
     attention_finish_f32
     attention_keep_f32
@@ -62,8 +64,8 @@ set(FOVEA_FILES_OPS
     ops/attention_explain.c
     ops/attention_facts.c
     ops/attention_grid.c
+    ops/attention_keys.c
     ops/attention_mask.c
-    ops/attention_pages.c
     ops/attention_parts.c
     ops/attention_prefill.c
     ops/attention_plan.c

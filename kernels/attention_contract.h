@@ -61,7 +61,7 @@ struct fovea_attention_chunk {
 /// A prefetch hint: memory that a worker will use next, each pointer standing for FOVEA_FETCH_LINES cache lines. The
 /// kernel prefetches one pointer after another, spread evenly over its arithmetic, and removes them from the list.
 struct fovea_fetch_list {
-    const float *const *next;
+    const void *const *next;
     size_t count;
     uint32_t into_l1; ///< 1: into L1, in kernels that support it; 0: into L2
 };
@@ -91,8 +91,8 @@ typedef void fovea_prefill_fn(const struct fovea_prefill_chunk *prefill);
 /// K and V of a chunk in blocks of 16 keys: key j is key j % 16 of block j / 16. A block may be NULL if none of its
 /// keys is loaded. k_ahead and v_ahead are prefetch hints: the blocks of the next chunk, whole and dense, or NULL.
 struct fovea_attention_blocks {
-    const float *k[FOVEA_CHUNK / FOVEA_PANEL], *v[FOVEA_CHUNK / FOVEA_PANEL];
-    const float *k_ahead[FOVEA_CHUNK / FOVEA_PANEL], *v_ahead[FOVEA_CHUNK / FOVEA_PANEL];
+    const void *k[FOVEA_CHUNK / FOVEA_PANEL], *v[FOVEA_CHUNK / FOVEA_PANEL];
+    const void *k_ahead[FOVEA_CHUNK / FOVEA_PANEL], *v_ahead[FOVEA_CHUNK / FOVEA_PANEL];
 };
 
 /// Where decoding prefetches to, and in which order: FOVEA_INTO_L2 and _L1 follow the order in memory;
@@ -109,13 +109,16 @@ struct fovea_decode_hints {
     uint32_t into;   ///< where to prefetch to, an enum fovea_into
     uint32_t beside; ///< 1: for one or two rows read V of this chunk interleaved with the next chunk's K, and prefetch
                      ///< nothing (AVX2)
-    const float *k_ahead; ///< K of the next chunk, whole and dense, to prefetch; or NULL
-    const float *v_ahead; ///< the same for its V
+    const void *k_ahead; ///< K of the next chunk, whole and dense, to prefetch; or NULL
+    const void *v_ahead; ///< the same for its V
 };
 
 /// chunk.q is in rows, q[r * q_row + c]; chunk.state.o_col = 1 and chunk.state.o_row >= round16(v_dim).
 struct fovea_decode_chunk {
     struct fovea_attention_chunk chunk;
+    /// The kernels attention_decode_bf16 and _f16, with neither additive scores nor k_next: K in panels (chunk.k_row =
+    /// 0) and V, in place of chunk.k and chunk.v.
+    const uint16_t *k_half, *v_half;
     ptrdiff_t q_row;
     /// NULL, or, without additive scores, the location of K and V, replacing those of chunk and of hints.
     const struct fovea_attention_blocks *blocks;

@@ -29,6 +29,6 @@ enum fovea_status fovea_tensor_f32(const struct fovea_engine *engine, const stru
     const size_t size = fovea_type_bytes(type), elements = tensor->bytes / size;
     FOVEA_CHECK(first <= elements && count <= elements - first, FOVEA_ERR_SHAPE);
     if (count)
-        fovea_widen(engine, type, count, (const char *)tensor->data + first * size, out);
+        fovea_widen(fovea_engine_kernels(engine), type, count, (const char *)tensor->data + first * size, out);
     return FOVEA_OK;
 }

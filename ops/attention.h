@@ -33,9 +33,10 @@ struct fovea_attention_layout {
     struct fovea_attention_desc desc;            ///< scale is resolved to a number
     size_t group;                                ///< query heads that share a key head
     // Offsets of the parts of a worker's scratch, in floats, on cache lines. The kernel's own scratch comes first;
-    // then: a chunk gathered from small pages; the scaled queries of each tile of a task; two states of each tile, or
-    // two blocks of scores; the copies of a chunk's K and V; pointers to prefetch; the tiles themselves.
-    size_t pages_at, q_at, states_at, copy_at, pointers_at, tiles_at;
+    // then: a copy of a chunk that is not read in place; a chunk reduced to keys that are seen; the scaled queries of
+    // each tile of a task; two states of each tile, or two blocks of scores; the copies of a chunk's K and V; pointers
+    // to prefetch; the tiles themselves.
+    size_t dense_at, compact_at, q_at, states_at, copy_at, pointers_at, tiles_at;
     size_t q_floats, state_floats;             ///< of one tile
     size_t block_q_floats, block_state_floats; ///< queries and state of one block
     size_t tiles_most;                         ///< most tiles of a prefill task
@@ -242,9 +243,18 @@ void fovea_attention_clear(const struct fovea_attention_state *state);
 /// The same, except for O, which the first chunk sets.
 void fovea_attention_begin(const struct fovea_attention_state *state);
 
+/// The keys and values of a chunk that have been copied into the worker's scratch, as bits; none at its beginning. Of a
+/// K in panels the first key stands for its panel.
+struct fovea_attention_dense {
+    uint64_t k_done[FOVEA_CHUNK / 64], v_done[FOVEA_CHUNK / 64];
+};
+
 /// The arguments of the tile's kernel for one chunk of keys after another.
 struct fovea_attention_view {
     const struct fovea_attention_tile *tile;
+    const struct fovea_decode_kernel *decode_kernel; ///< of a decoding block, once it has looked at a chunk
+    struct fovea_attention_dense *dense;             ///< that of the task or, at first, `own`
+    struct fovea_attention_dense own;
     union {
         struct fovea_attention_chunk chunk; ///< with which both others begin
         struct fovea_prefill_chunk prefill; ///< a prefill tile
@@ -261,8 +271,10 @@ void fovea_attention_view(const struct fovea_attention_tile *tile, const float *
 /// Sets view->chunk to the keys from `key` to the end of its chunk, at most to end > key. If no row sees any of them,
 /// sets only chunk.keys and returns false.
 bool fovea_attention_look(struct fovea_attention_view *view, size_t key, size_t end);
-/// Sets where K and V of view->chunk are, for keys from `key` on that are in pages.
-void fovea_attention_page(struct fovea_attention_view *view, size_t key);
+/// Sets where K and V of view->chunk are, for keys from `key` on, and what reads them.
+void fovea_attention_locate(struct fovea_attention_view *view, size_t key);
+/// Whether tiles of prefill, or blocks of decoding, read a copy of each chunk: of small pages, or of 16-bit elements.
+bool fovea_attention_gathers(const struct fovea_attention_layout *plan, bool prefill);
 
 /// A tile on its way through the keys of a split.
 struct fovea_attention_sweep {
@@ -271,6 +283,7 @@ struct fovea_attention_sweep {
     float *scratch; ///< the worker's
     struct fovea_attention_state state;
     bool fresh; ///< the first keys that are seen initialise the state instead of being added to it; false from then on
+    struct fovea_attention_dense *dense; ///< NULL, or what the blocks or tiles of a task share of a chunk
     /// A prefill tile: what it shares with the other tiles of its task. Any may be NULL.
     struct {
         struct fovea_attention_copy *copy; ///< copies of a chunk

@@ -47,7 +47,7 @@ static void copy_rows(const uint64_t *visible, size_t keys, const float *from, p
 {
     for (size_t j = 0; j < keys; j++, from += row) {
         if (visible[j] != 0) {
-            memmove(to, from, columns * sizeof *to);
+            memcpy(to, from, columns * sizeof *to);
             to += columns;
         }
     }
@@ -88,14 +88,13 @@ void fovea_attention_compact(struct fovea_attention_view *view, struct fovea_att
 {
     struct fovea_attention_chunk *const chunk = &view->chunk;
     const struct fovea_attention_layout *const plan = view->tile->plan;
-    float *const k = chunk->scratch + plan->pages_at, *const v = k + FOVEA_CHUNK * chunk->qk_dim;
-    const bool gathered = chunk->v == v; // gathered from pages, anew for each tile
+    float *const k = chunk->scratch + plan->compact_at, *const v = k + FOVEA_CHUNK * chunk->qk_dim;
     const bool placed = chunk->bias != NULL || chunk->falls != NULL || chunk->state.spread != NULL;
     if (chunk->visible == NULL || placed || runs_of(view->visible, chunk->keys) < RUNS ||
         hidden(view) * SHARE * compact->tiles < chunk->keys) {
         return;
     }
-    if (!has(compact, view->visible, chunk->keys) || gathered) {
+    if (!has(compact, view->visible, chunk->keys)) {
         if (chunk->k_row != 0) {
             copy_rows(view->visible, chunk->keys, chunk->k, chunk->k_row, chunk->qk_dim, k);
         } else {

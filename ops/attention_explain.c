@@ -2,6 +2,7 @@
 // ops/attention_explain.c - the facts of an attention plan, and their reasons, in one line; and what a call adds.
 #include "ops/attention.h"
 #include "ops/facts.h"
+#include "ops/pack.h"
 #include <math.h>
 #include <stdio.h>
 
@@ -141,6 +142,9 @@ void fovea_attention_say(const struct fovea_attention_layout *plan, char *text, 
     fovea_attention_say_asked(d, &line);
     say_overlaps(d, &line);
     fovea_say_more(&line, ", k in %s", d->k_layout == FOVEA_K_PANELS ? "panels" : "rows");
+    if (d->kv_type != FOVEA_F32) {
+        fovea_say_more(&line, ", k and v of %s", fovea_type_names[d->kv_type]);
+    }
     fovea_say_asked(&line, asked, FOVEA_COUNT(asked));
     fovea_say_more(
         &line, "%s%s%s%s, kernel %s, %zu task%s of %zu row%s%s%s, shared %zu B, scratch %zu B",

@@ -2,6 +2,7 @@
 // ops/attention_facts.c - the facts of an attention plan, number by number.
 #include "ops/attention.h"
 #include "ops/facts.h"
+#include "ops/widen.h"
 #include <string.h>
 
 // A call with all queries and keys.
@@ -17,16 +18,24 @@ static enum fovea_attention_asks asks_of(const struct fovea_attention_layout *pl
                                                      [FOVEA_TWICE_SOME] = FOVEA_ASKS_SOME_TWICE,
                                                      [FOVEA_TWICE_ALL] = FOVEA_ASKS_ALL_TWICE};
     const struct fovea_attention_args args = whole(plan);
-    return !fovea_attention_decode_is_far(plan, &args) ? FOVEA_ASKS_NOTHING
+    const bool copies = fovea_attention_gathers(plan, false);
+    return copies || !fovea_attention_decode_is_far(plan, &args) ? FOVEA_ASKS_NOTHING
            : fovea_attention_is_beside(plan, rows) && plan->desc.page_keys == 0
                ? FOVEA_ASKS_BESIDE
                : asks[fovea_attention_asks_twice(plan, rows)];
 }
 
+static const char *decode_kernel(const struct fovea_attention_layout *plan)
+{
+    const enum fovea_type type = plan->desc.kv_type;
+    const bool half = type != FOVEA_F32 && !fovea_attention_gathers(plan, false);
+    return half ? fovea_decode_of(plan->kernels, type)->name : plan->kernels->attention_decode.name;
+}
+
 static struct fovea_attention_block_facts block_of(const struct fovea_attention_layout *plan, size_t rows)
 {
     const enum fovea_attention_asks asks = asks_of(plan, rows);
-    return (struct fovea_attention_block_facts){.kernel = plan->kernels->attention_decode.name,
+    return (struct fovea_attention_block_facts){.kernel = decode_kernel(plan),
                                                 .rows = rows,
                                                 .asks = asks,
                                                 .into = asks >= FOVEA_ASKS_ONCE ? plan->tuning->decode_into : 0};
@@ -43,7 +52,7 @@ void fovea_attention_facts(const struct fovea_attention_layout *plan, struct fov
     facts->tasks = d->batch * grid.heads * fovea_ceil_div(grid.tiles, grid.each) * grid.splits;
     if (!grid.prefill) {
         const size_t last = grid.rows % grid.most;
-        facts->kernel = plan->kernels->attention_decode.name;
+        facts->kernel = decode_kernel(plan);
         facts->blocks[0] = block_of(plan, facts->rows);
         if (grid.rows > grid.most && last != 0) {
             facts->blocks[1] = block_of(plan, last);

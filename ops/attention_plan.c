@@ -154,6 +154,8 @@ static enum fovea_status check_desc(const struct fovea_attention_desc *d, const 
                   (unsigned)d->mask, FOVEA_MASK_BITS);
     FOVEA_REQUIRE(d->k_layout <= FOVEA_K_PANELS, FOVEA_ERR_ENUM, why, "attention: k_layout is %u, neither 0 nor 1",
                   (unsigned)d->k_layout);
+    FOVEA_REQUIRE((unsigned)d->kv_type <= FOVEA_F16, FOVEA_ERR_ENUM, why,
+                  "attention: kv_type is %u, not within 0 to %d", (unsigned)d->kv_type, FOVEA_F16);
     FOVEA_REQUIRE(d->kv_len_kind <= FOVEA_KV_LEN_BATCH_ROW, FOVEA_ERR_ENUM, why,
                   "attention: kv_len_kind is %u, not within 0 to %d", (unsigned)d->kv_len_kind, FOVEA_KV_LEN_BATCH_ROW);
     FOVEA_REQUIRE(d->page_keys == 0 || (d->page_keys % FOVEA_PANEL == 0 && d->page_keys <= UINT32_MAX &&
@@ -234,12 +236,16 @@ static void lay_out(struct fovea_attention_layout *plan)
     const size_t tile = plan->kernels->attention_prefill.queries, block = plan->kernels->attention_decode.queries;
     const size_t tile_state = fovea_attention_state_floats(true, tile, tile, d->v_dim);
     const size_t block_state = fovea_attention_state_floats(false, block, block, d->v_dim);
-    const bool gathers = (d->page_keys != 0 && d->page_keys < FOVEA_CHUNK) || fovea_attention_compacts(plan);
+    const size_t chunk = FOVEA_CHUNK * (d->qk_dim + d->v_dim);
+    // Elements of 16 bits are copied by decoding, too, where hidden keys are scattered.
+    const bool gathers = fovea_attention_gathers(plan, d->q_len >= plan->tuning->prefill) ||
+                         (d->kv_type != FOVEA_F32 && (d->mask || d->blocks || d->segments));
     plan->q_floats = tile * d->qk_dim;
     plan->block_q_floats = block * d->qk_dim;
     plan->state_floats = fovea_max(fovea_max(tile_state, block_state), FOVEA_CHUNK * block) + plan->statistics * tile;
-    plan->pages_at = fovea_round_up(fovea_attention_scratch(d->qk_dim, d->v_dim), FOVEA_PANEL);
-    plan->q_at = plan->pages_at + (gathers ? (size_t)FOVEA_CHUNK * (d->qk_dim + d->v_dim) : 0);
+    plan->dense_at = fovea_round_up(fovea_attention_scratch(d->qk_dim, d->v_dim), FOVEA_PANEL);
+    plan->compact_at = plan->dense_at + (gathers ? chunk : 0);
+    plan->q_at = plan->compact_at + (fovea_attention_compacts(plan) ? chunk : 0);
     plan->states_at =
         plan->q_at + fovea_max(plan->tiles_most * plan->q_floats, plan->blocks_most * plan->block_q_floats);
     plan->block_state_floats = block_state + plan->statistics * block;

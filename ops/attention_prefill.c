@@ -8,6 +8,7 @@
 // Everything is prefetched just in time: at a row stride of 16 KiB, 32 heads of 128, a 1 MiB L2 has room for 64 rows.
 #include "ops/attention.h"
 #include "ops/caches.h"
+#include "ops/widen.h"
 
 struct task {
     const struct fovea_attention_layout *plan;
@@ -22,6 +23,7 @@ struct task {
     struct fovea_attention_sweep *sweeps;
     bool packed[FOVEA_ATTENTION_TILES_MAX], any[FOVEA_ATTENTION_TILES_MAX]; ///< packed: the tile's queries are packed;
                                                                             ///< any: its state is not empty
+    struct fovea_attention_dense dense;
     struct fovea_attention_copy copy;
     struct fovea_attention_compact compact;
     struct fovea_fetch_list fetch;
@@ -43,18 +45,18 @@ static struct fovea_attention_state state_of(const struct task *task, size_t t, 
 
 // ---- What is prefetched ------------------------------------------------------------------------------------------
 
-// Appends `rows` rows of `dim` elements to the list, or as many as it has room for: first the first lines of all of
-// them, then the next lines. (Zen 5, S = 128: with a check for room at each pointer, a list took 2.7 % of a tile's
-// time.)
-static void fetch_rows(struct task *task, const float *at, size_t row, size_t rows, size_t dim)
+// Appends `rows` rows of `dim` elements of `size` bytes to the list, or as many as it has room for: first the first
+// lines of all of them, then the next lines. (Zen 5, S = 128: with a check for room at each pointer, a list took 2.7 %
+// of a tile's time.)
+static void fetch_rows(struct task *task, const char *at, size_t size, size_t row, size_t rows, size_t dim)
 {
-    enum { POINTED = FOVEA_FETCH_LINES * FOVEA_LINE }; // elements per pointer
-    const float **to = (const float **)(void *)(task->scratch + task->plan->pointers_at) + task->fetch.count;
-    const size_t each = fovea_ceil_div(dim, POINTED);
+    enum { POINTED = FOVEA_FETCH_LINES * FOVEA_LINE * sizeof(float) }; // bytes per pointer
+    const void **to = (const void **)(void *)(task->scratch + task->plan->pointers_at) + task->fetch.count;
+    const size_t each = fovea_ceil_div(dim * size, POINTED);
     const size_t count = fovea_min(rows, (FOVEA_ATTENTION_POINTERS - task->fetch.count) / each);
     for (size_t c = 0; c < each && count != 0; c++, to += count) { // at may be NULL if there is no row
-        const float *from = at + c * POINTED;
-        for (size_t i = 0; i < count; i++, from += row) {
+        const char *from = at + c * POINTED;
+        for (size_t i = 0; i < count; i++, from += row * size) {
             to[i] = from;
         }
     }
@@ -66,8 +68,8 @@ static void fetch_queries(struct task *task, const struct fovea_attention_rows *
     const struct fovea_attention_args *const args = task->args;
     const struct fovea_strides *const q = &task->tiles->q;
     const size_t head = at->kv_head * task->plan->group + at->first / args->q_len;
-    fetch_rows(task, args->q + at->batch * q->batch + head * q->head + at->first % args->q_len * q->row, q->row,
-               at->rows, task->plan->desc.qk_dim);
+    fetch_rows(task, (const char *)(args->q + at->batch * q->batch + head * q->head + at->first % args->q_len * q->row),
+               sizeof(float), q->row, at->rows, task->plan->desc.qk_dim);
 }
 
 // Appends a tile's share of the chunk from `key` on, or of its keys below `end`.
@@ -79,13 +81,16 @@ static void fetch_keys(struct task *task, const struct fovea_attention_rows *at,
     const size_t keys = fovea_min(FOVEA_CHUNK, end - key), first = keys * task->rank / task->meeting;
     const size_t count = keys * (task->rank + 1) / task->meeting - first, from = key + first - args->kv_begin;
     const size_t k_row = d->k_layout == FOVEA_K_PANELS ? d->qk_dim : k->row;
-    fetch_rows(task, args->k + at->batch * k->batch + at->kv_head * k->head + from * k_row, k_row, count, d->qk_dim);
-    fetch_rows(task, args->v + at->batch * v->batch + at->kv_head * v->head + from * v->row, v->row, count, d->v_dim);
+    const size_t size = fovea_type_bytes(d->kv_type);
+    const size_t k_first = at->batch * k->batch + at->kv_head * k->head + from * k_row;
+    const size_t v_first = at->batch * v->batch + at->kv_head * v->head + from * v->row;
+    fetch_rows(task, (const char *)args->k + k_first * size, size, k_row, count, d->qk_dim);
+    fetch_rows(task, (const char *)args->v + v_first * size, size, v->row, count, d->v_dim);
 }
 
 static void clear_fetch(struct task *task)
 {
-    task->fetch = (struct fovea_fetch_list){(const float *const *)(void *)(task->scratch + task->plan->pointers_at), 0,
+    task->fetch = (struct fovea_fetch_list){(const void *const *)(void *)(task->scratch + task->plan->pointers_at), 0,
                                             task->plan->tuning->into_l1};
 }
 
@@ -120,8 +125,8 @@ static void plan_fetch(struct task *task, size_t t, size_t key, size_t next)
         fetch_queries(task, &other);
     }
     if (is_last(task, t, key, next)) {
-        fetch_rows(task, task->args->out + fovea_attention_offset(tile, tile->out), tile->out.row, tile->rows,
-                   task->plan->desc.v_dim);
+        fetch_rows(task, (const char *)(task->args->out + fovea_attention_offset(tile, tile->out)), sizeof(float),
+                   tile->out.row, tile->rows, task->plan->desc.v_dim);
     }
     if (next < task->end) {
         if (linear) {
@@ -153,6 +158,7 @@ static void place(struct task *task)
             .tile = tile,
             .q = queries_of(task, t),
             .scratch = task->scratch,
+            .dense = &task->dense,
             .prefill = {.copy = &task->copy,
                         .fetch = &task->fetch,
                         .compact = fovea_attention_compacts(task->plan) ? &task->compact : NULL},
@@ -212,6 +218,7 @@ static void meet(struct task *task, size_t t, size_t key, size_t next)
 static void begin_chunk(struct task *task, size_t key, size_t next)
 {
     fovea_attention_copy_anew(&task->copy);
+    task->dense = (struct fovea_attention_dense){{0}, {0}};
     task->meeting = task->rank = 0;
     for (size_t t = 0; t < task->count; t++) {
         task->meeting += task->tiles[t].prefill && overlaps(task, t, key, next);

@@ -4,6 +4,7 @@
 // The number of tasks of an entry depends on its lengths. If each task searched for its entry from the first one on, a
 // call of n entries would take n^2 steps. Therefore a first phase stores the number of tasks before every 8th entry.
 #include "ops/attention.h"
+#include "ops/widen.h"
 
 // Continues from `at` to the entry of a task, and stores the landmarks after it if they are not NULL. An entry as long
 // as the one before it, as in decoding, costs no more than a comparison.
@@ -89,8 +90,9 @@ struct fovea_attention_args fovea_attention_entry(const struct fovea_attention_l
         const size_t first_key = args->kv_starts[b];
         entry.kv_len = args->kv_starts[b + 1] - first_key;
         if (entry.kv_len != 0) {
-            entry.k += first_key * call.k.row;
-            entry.v += first_key * call.v.row;
+            const size_t size = fovea_type_bytes(call.kv_type);
+            entry.k = (const char *)args->k + first_key * call.k.row * size;
+            entry.v = (const char *)args->v + first_key * call.v.row * size;
         }
         call.k.batch = call.v.batch = 0;
     }

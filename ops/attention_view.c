@@ -43,6 +43,9 @@ void fovea_attention_view(const struct fovea_attention_tile *tile, const float *
 {
     const struct fovea_attention_desc *const d = &tile->plan->desc;
     view->tile = tile;
+    view->decode_kernel = &tile->plan->kernels->attention_decode;
+    view->own = (struct fovea_attention_dense){{0}, {0}};
+    view->dense = &view->own;
     view->chunk = (struct fovea_attention_chunk){
         .qk_dim = d->qk_dim,
         .q = q,
@@ -83,22 +86,7 @@ bool fovea_attention_look(struct fovea_attention_view *view, size_t key, size_t 
     }
     chunk->visible = sight == FOVEA_SEE_ALL ? NULL : view->visible;
     chunk->key = (uint32_t)key;
-    if (d->page_keys != 0) {
-        fovea_attention_page(view, key);
-    } else {
-        const size_t k_row = chunk->k_row == 0 ? d->qk_dim : d->k.row; // in whole panels a key has qk_dim elements
-        const size_t at = key - args->kv_begin;
-        chunk->k = args->k + tile->batch * tile->k.batch + tile->kv_head * tile->k.head + at * k_row;
-        chunk->v = args->v + tile->batch * tile->v.batch + tile->kv_head * tile->v.head + at * d->v.row;
-        if (!tile->prefill) {
-            struct fovea_decode_hints *const hints = &view->decode.hints;
-            // Whether the keys of a head are contiguous, and another whole chunk of them follows.
-            const bool dense = k_row == d->qk_dim && chunk->keys == FOVEA_CHUNK;
-            const bool more = hints->far && dense && key + 2 * FOVEA_CHUNK <= tile->end_most;
-            hints->k_ahead = more ? chunk->k + FOVEA_CHUNK * k_row : NULL;
-            hints->v_ahead = more && d->v.row == d->v_dim ? chunk->v + FOVEA_CHUNK * d->v_dim : NULL;
-        }
-    }
+    fovea_attention_locate(view, key);
     for (size_t r = 0; d->bias && r < tile->rows; r++) {
         view->bias[r] = args->bias + tile->bias[r] + key * d->bias_key;
     }
@@ -116,7 +104,8 @@ static const float *next_of(const struct fovea_attention_view *view, size_t end)
     const struct fovea_attention_desc *const d = &tile->plan->desc;
     const struct fovea_attention_chunk *const chunk = &view->chunk;
     const size_t next = chunk->key + FOVEA_CHUNK, k_row = chunk->k_row == 0 ? d->qk_dim : d->k.row;
-    const bool lies = d->page_keys == 0 && chunk->additive == NULL && chunk->keys == FOVEA_CHUNK;
+    const bool lies =
+        d->kv_type == FOVEA_F32 && d->page_keys == 0 && chunk->additive == NULL && chunk->keys == FOVEA_CHUNK;
     const bool all = next + FOVEA_CHUNK <= end && fovea_attention_all_see(tile, next, FOVEA_CHUNK);
     return lies && all ? chunk->k + FOVEA_CHUNK * k_row : NULL;
 }
@@ -129,6 +118,7 @@ bool fovea_attention_step(struct fovea_attention_sweep *sweep, size_t key, size_
         return false;
     }
     fovea_attention_view(sweep->tile, sweep->q, sweep->scratch, &view);
+    view.dense = sweep->dense != NULL ? sweep->dense : view.dense;
     if (!fovea_attention_look(&view, key, end)) {
         return false;
     }
@@ -152,7 +142,7 @@ bool fovea_attention_step(struct fovea_attention_sweep *sweep, size_t key, size_
         const bool asks = decode->hints.far || sweep->tile->rows <= kernels->attention_decode.near_rows;
         decode->k_next = sweep->decode.alone && asks ? next_of(&view, end) : NULL;
         decode->begun = &sweep->decode.begun;
-        kernels->attention_decode.run(decode);
+        view.decode_kernel->run(decode);
     }
     return true;
 }
@@ -169,12 +159,14 @@ void fovea_attention_split(struct fovea_attention_sweep *sweeps, size_t count, s
     key = fovea_max(key, fovea_max(first, begin));
     end = fovea_min(end, first + FOVEA_SPLIT);
     for (; key < end; key += FOVEA_CHUNK - key % FOVEA_CHUNK) {
+        struct fovea_attention_dense dense = {{0}, {0}};
         bool met = false;
         for (size_t i = 0; i < count; i++) {
             if (sweeps[i].prefill.copy != NULL) {
                 fovea_attention_copy_anew(sweeps[i].prefill.copy);
             }
             sweeps[i].decode.follows = met;
+            sweeps[i].dense = &dense;
             met |= fovea_attention_step(&sweeps[i], key, end);
         }
     }

@@ -56,7 +56,7 @@ static void score(const struct fovea_attention_pass *pass, const struct block *a
         view.chunk.state.v_dim = plan->desc.v_dim;
         view.decode.scores = scores;
         view.decode.lse = pass->args->returned != FOVEA_RETURN_WEIGHTS ? NULL : pass->call->lse + first_row(pass, at);
-        plan->kernels->attention_decode.run(&view.decode);
+        view.decode_kernel->run(&view.decode);
         known = view.chunk.keys;
         if (view.chunk.keep != NULL) {
             memcpy(keep, view.keep, known * sizeof *keep);

@@ -6,18 +6,21 @@
 #include "ops/pack.h"
 #include <string.h>
 
-void fovea_widen(const struct fovea_engine *engine, enum fovea_type type, size_t n, const void *from, float *to)
+void fovea_widen(const struct fovea_kernels *kernels, enum fovea_type type, size_t n, const void *from, float *to)
 {
     if (type == FOVEA_F32) {
         memcpy(to, from, n * sizeof *to);
         return;
     }
-    fovea_widen_fn *const widen = fovea_widen_of(fovea_engine_kernels(engine), type)->run;
+    fovea_widen_fn *const widen = fovea_widen_of(kernels, type)->run;
     const uint16_t *const halves = from;
     const size_t whole = n / FOVEA_PANEL * FOVEA_PANEL;
     uint16_t last[FOVEA_PANEL] = {0};
     float wide[FOVEA_PANEL];
     widen(whole, halves, to);
+    if (whole == n) {
+        return;
+    }
     memcpy(last, halves + whole, (n - whole) * sizeof *last);
     widen(FOVEA_PANEL, last, wide);
     memcpy(to + whole, wide, (n - whole) * sizeof *wide);

@@ -3,7 +3,8 @@
 #ifndef FOVEA_OPS_WIDEN_H
 #define FOVEA_OPS_WIDEN_H
 
-#include "fovea/gemm.h"
+#include "fovea/type.h"
+#include "kernels/table.h"
 
 /// Bytes of an element.
 static inline size_t fovea_type_bytes(enum fovea_type type)
@@ -11,7 +12,14 @@ static inline size_t fovea_type_bytes(enum fovea_type type)
     return type == FOVEA_F32 ? sizeof(float) : sizeof(uint16_t);
 }
 
+/// The kernel that decodes over K in panels, and V, of 16-bit elements.
+static inline const struct fovea_decode_kernel *fovea_decode_of(const struct fovea_kernels *kernels,
+                                                                enum fovea_type type)
+{
+    return type == FOVEA_BF16 ? &kernels->attention_decode_bf16 : &kernels->attention_decode_f16;
+}
+
 /// to[i] = from[i] as f32, which is exact, for i < n. Both are aligned to their elements, and do not overlap.
-void fovea_widen(const struct fovea_engine *engine, enum fovea_type type, size_t n, const void *from, float *to);
+void fovea_widen(const struct fovea_kernels *kernels, enum fovea_type type, size_t n, const void *from, float *to);
 
 #endif

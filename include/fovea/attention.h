@@ -17,6 +17,7 @@
 
 #include "fovea/engine.h"
 #include "fovea/executor.h"
+#include "fovea/type.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -92,6 +93,10 @@ struct fovea_attention_desc {
     float dropout;                ///< fraction p of the weights that is dropped, 0 <= p < 1; default 0: none
     float softcap;                ///< positive, with a finite inverse; default 0: scores are not capped
     enum fovea_k_layout k_layout; ///< default FOVEA_K_ROWS
+    enum fovea_type kv_type;      ///< the elements of k and v; default FOVEA_F32. Of bf16 or f16 they take half of the
+                                  ///< memory, and decoding over K in panels little more than half of the time from
+                                  ///< memory. Results have the bits of a call with these numbers as f32, which each of
+                                  ///< them is. Strides stay in elements.
     /// Strides of the operands; elements within a row are adjacent. out must not overlap itself: with its batch, head
     /// and row strides sorted in ascending order, each must be at least the extent that the smaller ones cover.
     struct fovea_strides q, k, v, out;
@@ -118,7 +123,8 @@ FOVEA_API enum fovea_status fovea_attention_desc_init(struct fovea_attention_des
 /// Arguments of one call. A row that sees no key gives 0, with an LSE of -inf, or equal to its sink if it has one. out
 /// and lse must not overlap an input, shared or scratch.
 struct fovea_attention_args {
-    const float *q, *k, *v;
+    const float *q;
+    const void *k, *v; ///< elements of kv_type, aligned to an element
     float *out;
     float *lse; ///< NULL, or (batch, H, q_len) of this call, dense: natural log of the sum of the exponentials of the
                 ///< scores

@@ -121,7 +121,7 @@ static inline __attribute__((always_inline)) void attention_whole_block(const st
     const ptrdiff_t next = FOVEA_FAULT_IS(PREFILL_V_AS_COPIED) ? ATTENTION_GROUP : t->a_k;
     const ptrdiff_t s = (t->near ? next : t->a_row) * (ptrdiff_t)sizeof(float);
     size_t n = t->k / ATTENTION_TURN, left = FOVEA_FAULT_IS(PREFILL_TILE_K_SHORT) ? 0 : t->k % ATTENTION_TURN;
-    const float *const *fetch = attention_take(t->fetch, n);
+    const void *const *fetch = attention_take(t->fetch, n);
     uintptr_t line = t->fetch != NULL && t->fetch->into_l1;
     if (!t->near) {
         BLOCK_MODES(APART, "4");

@@ -52,7 +52,7 @@ static inline int decode_asks(const struct fovea_decode_chunk *decode)
 static inline int decode_flat(const struct fovea_decode_chunk *decode, size_t rows)
 {
     const size_t most = decode->blocks ? DECODE_FEW : decode_asks(decode) ? DECODE_FLAT_FAR : DECODE_FLAT;
-    return rows <= most;
+    return sizeof(decode_element) < sizeof(float) || rows <= most;
 }
 
 /// Whether the next part of a chunk is prefetched a second time just before use.
@@ -69,16 +69,17 @@ static inline int decode_whole(const struct fovea_decode_chunk *decode)
 
 /// Prefetches `columns` elements of each of `rows` rows, in memory order. Always inlined: gcc 12 takes a function that
 /// only prefetches for one without side effects, and drops calls of it.
-static inline __attribute__((always_inline)) void decode_fetch(const struct fovea_decode_chunk *decode, const float *at,
-                                                               ptrdiff_t row, size_t rows, size_t columns)
+static inline __attribute__((always_inline)) void decode_fetch(const struct fovea_decode_chunk *decode,
+                                                               const decode_element *at, ptrdiff_t row, size_t rows,
+                                                               size_t columns)
 {
     for (size_t r = 0; r < rows && decode->hints.into == FOVEA_INTO_L1; r++) {
-        for (size_t c = 0; c < columns; c += FOVEA_LINE) {
+        for (size_t c = 0; c < columns; c += DECODE_LINE) {
             __builtin_prefetch(at + (ptrdiff_t)r * row + c, 0, 3);
         }
     }
     for (size_t r = 0; r < rows && decode->hints.into != FOVEA_INTO_L1; r++) {
-        for (size_t c = 0; c < columns; c += FOVEA_LINE) {
+        for (size_t c = 0; c < columns; c += DECODE_LINE) {
             __builtin_prefetch(at + (ptrdiff_t)r * row + c, 0, 2);
         }
     }
@@ -108,7 +109,7 @@ static inline __attribute__((always_inline)) void decode_fetch_behind(const stru
 }
 
 /// Prefetches one line of each page that begins in elements [begin, end) from `at` on; nothing if `at` is NULL.
-static inline __attribute__((always_inline)) void decode_touch(const float *at, size_t begin, size_t end)
+static inline __attribute__((always_inline)) void decode_touch(const decode_element *at, size_t begin, size_t end)
 {
     for (size_t i = (begin + DECODE_PAGE - 1) / DECODE_PAGE * DECODE_PAGE; at && i < end; i += DECODE_PAGE) {
         __builtin_prefetch(at + i, 0, 2);
@@ -119,7 +120,7 @@ static inline __attribute__((always_inline)) void decode_touch(const float *at, 
 /// is prefetched. (With more rows: 0.9.)
 static inline __attribute__((always_inline)) void decode_fetch_first(const struct fovea_decode_chunk *decode)
 {
-    const float *const first = decode_k_ahead(decode, 0);
+    const decode_element *const first = decode_k_ahead(decode, 0);
     if (decode->chunk.state.rows <= DECODE_FEW && decode_again(decode) && decode->chunk.k_row != 0 && first) {
         decode_fetch(decode, first, decode->chunk.k_row, FOVEA_PANEL, decode->chunk.qk_dim);
     }
@@ -142,7 +143,7 @@ static inline __attribute__((always_inline)) void decode_fetch_seen(const struct
                                                                     const uint64_t *seen, size_t j, size_t end)
 {
     const struct fovea_attention_chunk *const chunk = &decode->chunk;
-    const float *row = chunk->q;
+    const decode_element *row = (const void *)chunk->q;
     for (; j < end; j++) {
         row = seen[j] != 0 ? decode_v(decode, j) : row;
         __asm__("" : "+r"(row)); // or gcc jumps

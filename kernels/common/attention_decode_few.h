@@ -11,24 +11,45 @@
 #ifndef FOVEA_KERNELS_COMMON_ATTENTION_DECODE_FEW_H
 #define FOVEA_KERNELS_COMMON_ATTENTION_DECODE_FEW_H
 
-#include "kernels/common/attention.h"
+#include "kernels/common/attention_decode_keys.h"
 #include "kernels/common/unroll.h"
 
 enum {
-    DECODE_FEW = 2,                              ///< rows; SLOW_ROWS of ops/attention_grid.c is one more
-    DECODE_FLAT = FV_LANES == 16 ? 4 : 2,        ///< most rows that use these tiles, and sum their weights in them
-    DECODE_FLAT_FAR = FV_LANES == 16 ? 8 : 2,    ///< most rows that use them if K and V come from memory
+    DECODE_FEW = 2,                           ///< rows; SLOW_ROWS of ops/attention_grid.c is one more
+    DECODE_FLAT = FV_LANES == 16 ? 4 : 2,     ///< most rows that use these tiles, and sum their weights in them
+#ifdef FV_LOAD_HALF                           // there is no other product
+    DECODE_FLAT_FAR = FV_LANES == 16 ? 8 : 4, ///< most rows of a tile
+#else
+    DECODE_FLAT_FAR = FV_LANES == 16 ? 8 : 2, ///< most rows that use them if K and V come from memory
+#endif
     DECODE_FLAT_SUMS = FV_LANES == 16 ? 24 : 16, ///< most sums of a tile
-    DECODE_PAGE = 1024                           ///< elements
 };
 
 /// What a tile prefetches while it reads B, as much as it reads: nothing; into L2, in one stream or in as many as a
 /// step has lines; into L1, in one stream; or into L1, in rows t->ahead_step apart.
 enum decode_ahead { DECODE_NOTHING, DECODE_INTO_L2, DECODE_INTO_L1, DECODE_ROWS_INTO_L1 };
 
+#ifdef FV_LOAD_HALF
+/// As struct fovea_gemm_tile.
+struct decode_tile {
+    size_t n, k;
+    const float *a;
+    ptrdiff_t a_row, a_k;
+    const decode_element *b;
+    ptrdiff_t b_panel, b_k;
+    float *c;
+    ptrdiff_t c_row;
+    enum fovea_gemm_mode mode;
+    const decode_element *ahead;
+    ptrdiff_t ahead_step;
+};
+#else
+#define decode_tile fovea_gemm_tile
+#endif
+
 /// The address of B's vector v; 16 columns are a panel. Stepped pointers to every third panel reach all of them, as
 /// base + {0, 1, 2} * stride.
-static inline const float *decode_few_at(const float *const *b, int v, ptrdiff_t panel)
+static inline const decode_element *decode_few_at(const decode_element *const *b, int v, ptrdiff_t panel)
 {
     const int at = v * FV_LANES / FOVEA_PANEL;
     return b[at / 3] + at % 3 * panel + v * FV_LANES % FOVEA_PANEL;
@@ -48,7 +69,7 @@ static inline __attribute__((always_inline)) void decode_set_sums(float *sums, c
 }
 
 /// Stores the sums of R rows and V vectors, of which n columns exist.
-static inline __attribute__((always_inline)) void decode_few_store(const struct fovea_gemm_tile *t, const fv_f32 *acc,
+static inline __attribute__((always_inline)) void decode_few_store(const struct decode_tile *t, const fv_f32 *acc,
                                                                    int R, int V)
 {
     FV_UNROLL
@@ -69,15 +90,17 @@ static inline __attribute__((always_inline)) void decode_few_store(const struct 
 /// C[R rows, V vectors] = or += A B, of which n columns are written; each element is the chain of ascending steps. If
 /// sums is not NULL, sums[R] += the rows of A, one chain each, which is hidden by the others. Unless AHEAD is NOTHING,
 /// a step prefetches as many bytes as it reads of B, and one line of each page of as many bytes from `pages` on.
-static inline __attribute__((always_inline)) void decode_few_tile(const struct fovea_gemm_tile *t, const float *pages,
-                                                                  float *sums, enum fovea_into into, int R, int V,
+static inline __attribute__((always_inline)) void decode_few_tile(const struct decode_tile *t,
+                                                                  const decode_element *pages, float *sums,
+                                                                  enum fovea_into into, int R, int V,
                                                                   enum decode_ahead AHEAD)
 {
     const size_t steps = DECODE_PAGE / (V * FV_LANES); // steps per page
-    const int parts = AHEAD == DECODE_INTO_L2 && into == FOVEA_INTO_L2_PARTS;
-    const ptrdiff_t part = parts ? (ptrdiff_t)t->k * FOVEA_LINE : FOVEA_LINE; // distance between the lines of a step
-    const ptrdiff_t ahead_step = AHEAD == DECODE_ROWS_INTO_L1 ? t->ahead_step : parts ? FOVEA_LINE : V * FV_LANES;
-    const float *a = t->a, *ahead = t->ahead, *b[3] = {t->b, t->b + 3 * t->b_panel, t->b + 6 * t->b_panel};
+    const int parts = AHEAD == DECODE_INTO_L2 && into == FOVEA_INTO_L2_PARTS && V * FV_LANES >= (int)DECODE_LINE;
+    const ptrdiff_t line = DECODE_LINE, part = parts ? (ptrdiff_t)t->k * line : line; // between the lines of a step
+    const ptrdiff_t ahead_step = AHEAD == DECODE_ROWS_INTO_L1 ? t->ahead_step : parts ? line : V * FV_LANES;
+    const float *a = t->a;
+    const decode_element *ahead = t->ahead, *b[3] = {t->b, t->b + 3 * t->b_panel, t->b + 6 * t->b_panel};
     fv_f32 acc[DECODE_FLAT_SUMS], sum[DECODE_FLAT];
     for (int r = 0; r < R && R <= DECODE_FLAT; r++) {
         sum[r] = sums ? fv_set1(sums[r]) : fv_zero();
@@ -102,7 +125,7 @@ static inline __attribute__((always_inline)) void decode_few_tile(const struct f
         }
         FV_UNROLL
         for (int v = 0; v < V; v++) {
-            fv_f32 x = fv_load(decode_few_at(b, v, t->b_panel));
+            fv_f32 x = FV_LOAD_ELEMENT(decode_few_at(b, v, t->b_panel));
 #if FV_LANES == 16
             if (R > DECODE_FEW) {
                 __asm__("" : "+v"(x)); // otherwise gcc reloads it for each row
@@ -115,9 +138,9 @@ static inline __attribute__((always_inline)) void decode_few_tile(const struct f
         }
         if (AHEAD != DECODE_NOTHING) {
             FV_UNROLL
-            for (int at = 0; at < V * FV_LANES; at += FOVEA_LINE) {
+            for (int at = 0; at < V * FV_LANES; at += (int)DECODE_LINE) {
                 if (AHEAD == DECODE_INTO_L2) {
-                    __builtin_prefetch(ahead + at / FOVEA_LINE * part, 0, 2);
+                    __builtin_prefetch(ahead + at / (int)DECODE_LINE * part, 0, 2);
                 } else {
                     __builtin_prefetch(ahead + at, 0, 3);
                 }
@@ -141,7 +164,7 @@ static inline __attribute__((always_inline)) void decode_few_tile(const struct f
 }
 
 #define DECODE_FEW_TILE(R, V)                                                                                          \
-    static void decode_few_##R##x##V(const struct fovea_gemm_tile *tile, const float *pages, float *sums,              \
+    static void decode_few_##R##x##V(const struct decode_tile *tile, const decode_element *pages, float *sums,         \
                                      enum fovea_into into)                                                             \
     {                                                                                                                  \
         if (R <= DECODE_FEW && tile->ahead && tile->ahead_step != 0) {                                                 \
@@ -157,7 +180,7 @@ static inline __attribute__((always_inline)) void decode_few_tile(const struct f
 #define DECODE_FEW_2(R) DECODE_FEW_TILE(R, 1) DECODE_FEW_TILE(R, 2)
 #define DECODE_FEW_4(R) DECODE_FEW_2(R) DECODE_FEW_TILE(R, 4)
 #define DECODE_FEW_8(R) DECODE_FEW_4(R) DECODE_FEW_TILE(R, 8)
-typedef void decode_few_fn(const struct fovea_gemm_tile *, const float *, float *, enum fovea_into);
+typedef void decode_few_fn(const struct decode_tile *, const decode_element *, float *, enum fovea_into);
 // Indexed by rows and by the logarithm of the number of vectors: as many as there are registers for, at least a panel.
 #if FV_LANES == 16
 DECODE_FEW_8(1)
@@ -179,6 +202,10 @@ static decode_few_fn *const decode_few_tiles[DECODE_FLAT_FAR][4] = {
     {decode_few_8x1, decode_few_8x2},
 };
 #elif FV_LANES == 8
+#ifdef FV_LOAD_HALF
+DECODE_FEW_TILE(3, 2)
+DECODE_FEW_TILE(4, 2)
+#endif
 DECODE_FEW_TILE(1, 2)
 DECODE_FEW_TILE(1, 4)
 DECODE_FEW_TILE(1, 8)
@@ -187,8 +214,16 @@ DECODE_FEW_TILE(2, 4)
 static decode_few_fn *const decode_few_tiles[DECODE_FLAT_FAR][4] = {
     {NULL, decode_few_1x2, decode_few_1x4, decode_few_1x8},
     {NULL, decode_few_2x2, decode_few_2x4},
+#ifdef FV_LOAD_HALF
+    {NULL, decode_few_3x2},
+    {NULL, decode_few_4x2},
+#endif
 };
 #else
+#ifdef FV_LOAD_HALF
+DECODE_FEW_TILE(3, 4)
+DECODE_FEW_TILE(4, 4)
+#endif
 DECODE_FEW_TILE(1, 4)
 DECODE_FEW_TILE(1, 8)
 DECODE_FEW_TILE(2, 4)
@@ -196,13 +231,17 @@ DECODE_FEW_TILE(2, 8)
 static decode_few_fn *const decode_few_tiles[DECODE_FLAT_FAR][4] = {
     {NULL, NULL, decode_few_1x4, decode_few_1x8},
     {NULL, NULL, decode_few_2x4, decode_few_2x8},
+#ifdef FV_LOAD_HALF
+    {NULL, NULL, decode_few_3x4},
+    {NULL, NULL, decode_few_4x4},
+#endif
 };
 #endif
 
 /// Runs up to DECODE_FLAT_FAR rows; sums must be NULL for more than DECODE_FLAT. B's panels must be readable in full,
 /// and C in whole vectors if it is added to. tile is changed. pages must not be NULL if tile->ahead is not. into: where
 /// to prefetch `ahead` to; rows of it (tile->ahead_step not 0, only for DECODE_FEW rows) go into L1.
-static inline void decode_few(struct fovea_gemm_tile *tile, const float *pages, float *sums, size_t rows,
+static inline void decode_few(struct decode_tile *tile, const decode_element *pages, float *sums, size_t rows,
                               enum fovea_into into)
 {
     const size_t panel_vecs = FOVEA_PANEL / FV_LANES;

@@ -12,13 +12,10 @@
 #include "kernels/common/attention_decode_few.h"
 #include "kernels/common/attention_decode_gather.h"
 #include "kernels/common/attention_decode_rows.h"
+#include "kernels/common/attention_decode_seen.h"
 #include "kernels/fault.h"
 
-enum {
-    DECODE_ROWS = 16,
-    DECODE_GROUPS = FOVEA_CHUNK / FOVEA_PANEL,
-    DECODE_DEPTH = 32, ///< dims of all keys of a chunk that are transposed at a time: 16 KiB, half of L1
-};
+enum { DECODE_DEPTH = 32 }; ///< dims of all keys of a chunk that are transposed at a time: 16 KiB, half of L1
 
 /// Elements of transposed keys in scratch: NR keys, or for few rows DECODE_DEPTH elements of each key of a chunk.
 static inline size_t decode_transposed(size_t qk_dim)
@@ -48,24 +45,6 @@ static inline void decode_gemm(struct fovea_gemm_tile *tile, const float *a, flo
         tile->ahead = NULL; // once is enough
     }
     tile->ahead = ahead;
-}
-
-/// Whether the first word of seen stands for all keys, which are then not examined one by one.
-static inline int decode_plain(const struct fovea_attention_chunk *chunk)
-{
-    return !chunk->visible && !chunk->bias && !chunk->additive && !chunk->state.spread;
-}
-
-/// Marks the keys to load: those that some row sees; in a panelled K whole groups of 16.
-static void decode_loads(const struct fovea_attention_chunk *chunk, const uint64_t *seen, uint64_t load[FOVEA_CHUNK])
-{
-    for (size_t j = 0; j < chunk->keys; j += FOVEA_PANEL) {
-        const size_t keys = attention_min(FOVEA_PANEL, chunk->keys - j);
-        const uint64_t any = attention_any(seen + j, keys);
-        for (size_t i = j; i < j + keys; i++) {
-            load[i] = chunk->k_row == 0 ? any : seen[i];
-        }
-    }
 }
 
 /// Keys [i, i + n) of natural rows, transposed just before use. Few rows process them a few columns at a time, and may
@@ -165,14 +144,42 @@ static void decode_products(const struct fovea_decode_chunk *decode, const uint6
     }
 }
 
-/// The same; but rows of K that are seen in short runs are first copied to dense, [128][v_dim]. Otherwise each run
-/// would be a tile of its own.
+/// Additive scores, 16 keys at a time.
+static void decode_additive(const struct fovea_decode_chunk *decode, const uint64_t *seen, float *s, float *transposed)
+{
+    const struct fovea_attention_chunk *const chunk = &decode->chunk;
+    uint64_t load[FOVEA_CHUNK];
+    decode_loads(chunk, seen, load);
+    for (size_t j = 0, end; j < chunk->keys; j = end) {
+        end = attention_run(load, chunk->keys, j, 0);
+        for (size_t i = j, n; i < end && load[j] != 0; i += n) {
+            const float *panel = chunk->k + i * chunk->qk_dim;
+            n = attention_min(FOVEA_PANEL, end - i);
+            if (chunk->k_row != 0) {
+                FV_NAME(pack_bt_f32)
+                (chunk->qk_dim, n, chunk->k + (ptrdiff_t)i * chunk->k_row, chunk->k_row, transposed, 0);
+                panel = transposed;
+            }
+            for (size_t r = 0; r < chunk->state.rows; r++) {
+                attention_additive(chunk->qk_dim, panel, FOVEA_PANEL, chunk->q + (ptrdiff_t)r * decode->q_row, 1,
+                                   chunk->additive[r], s + r * FOVEA_CHUNK + i, n);
+            }
+        }
+    }
+}
+
+/// The scores. Rows of K that are seen in short runs are first copied to dense, [128][v_dim]. Otherwise each run would
+/// be a tile of its own.
 static void decode_scores(const struct fovea_decode_chunk *decode, const uint64_t *seen, float *s, float *transposed,
                           float *dense)
 {
     const struct fovea_attention_chunk *const chunk = &decode->chunk;
     struct decode_seen list = {.count = 0};
     const size_t dims = chunk->qk_dim;
+    if (chunk->additive) {
+        decode_additive(decode, seen, s, transposed);
+        return;
+    }
     if (chunk->k_row != 0 && !decode_plain(chunk) && dims % FOVEA_PANEL == 0 && dims <= chunk->state.v_dim) {
         decode_list(seen, chunk->keys, &list);
     }
@@ -200,30 +207,6 @@ static void decode_scores(const struct fovea_decode_chunk *decode, const uint64_
         for (size_t left = list.count; left != 0; left--) {
             const size_t i = FOVEA_FAULT_IS(DECODE_SPREADS_FORWARD) ? list.count - left : left - 1;
             s[r * FOVEA_CHUNK + list.key[i]] = s[r * FOVEA_CHUNK + i];
-        }
-    }
-}
-
-/// The same for additive scores, 16 keys at a time.
-static void decode_additive(const struct fovea_decode_chunk *decode, const uint64_t *seen, float *s, float *transposed)
-{
-    const struct fovea_attention_chunk *const chunk = &decode->chunk;
-    uint64_t load[FOVEA_CHUNK];
-    decode_loads(chunk, seen, load);
-    for (size_t j = 0, end; j < chunk->keys; j = end) {
-        end = attention_run(load, chunk->keys, j, 0);
-        for (size_t i = j, n; i < end && load[j] != 0; i += n) {
-            const float *panel = chunk->k + i * chunk->qk_dim;
-            n = attention_min(FOVEA_PANEL, end - i);
-            if (chunk->k_row != 0) {
-                FV_NAME(pack_bt_f32)
-                (chunk->qk_dim, n, chunk->k + (ptrdiff_t)i * chunk->k_row, chunk->k_row, transposed, 0);
-                panel = transposed;
-            }
-            for (size_t r = 0; r < chunk->state.rows; r++) {
-                attention_additive(chunk->qk_dim, panel, FOVEA_PANEL, chunk->q + (ptrdiff_t)r * decode->q_row, 1,
-                                   chunk->additive[r], s + r * FOVEA_CHUNK + i, n);
-            }
         }
     }
 }

@@ -1,26 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // kernels/common/attention_decode_softmax.h - turns the scores of a block's rows into weights, with maxima and sums.
 //
-// Part of attention_decode_f32.inc.
+// Part of attention_decode_chunk.h.
 #ifndef FOVEA_KERNELS_COMMON_ATTENTION_DECODE_SOFTMAX_H
 #define FOVEA_KERNELS_COMMON_ATTENTION_DECODE_SOFTMAX_H
 
-#include "kernels/common/attention_decode_scores.h"
+#include "kernels/common/attention_decode_few.h"
+#include "kernels/common/attention_decode_seen.h"
 
 enum { DECODE_CHAINS = 8 }; ///< the most sums that are computed side by side
-
-/// Bit i: row r sees key i, of at most 16. common: the rows that see all keys of the chunk.
-static inline uint32_t decode_bits(const uint64_t *seen, size_t keys, size_t r, uint64_t common)
-{
-    uint32_t bits = 0;
-    if (common >> r & 1) {
-        return (1u << keys) - 1;
-    }
-    for (size_t i = 0; i < keys; i++) {
-        bits |= (uint32_t)(seen[i] >> r & 1) << i;
-    }
-    return bits;
-}
 
 /// Statistics of row r, whose scores are s[0..128); called before they become weights. Sums run key after key.
 static void decode_statistics(const struct fovea_attention_chunk *chunk, const uint64_t *seen, size_t r, const float *s)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // kernels/common/attention_decode_terms.h - the terms that change a score: softcap, ALiBi, bias.
 //
-// Part of attention_decode_f32.inc.
+// Part of attention_decode_chunk.h.
 #ifndef FOVEA_KERNELS_COMMON_ATTENTION_DECODE_TERMS_H
 #define FOVEA_KERNELS_COMMON_ATTENTION_DECODE_TERMS_H
 

@@ -38,7 +38,7 @@ struct attention_product {
 };
 
 /// Takes off the list what the `turns` iterations of a tile prefetch, one pointer each; NULL if too few are left.
-static inline const float *const *attention_take(struct fovea_fetch_list *list, size_t turns)
+static inline const void *const *attention_take(struct fovea_fetch_list *list, size_t turns)
 {
     if (list == NULL || list->count < turns) {
         return NULL;

@@ -70,7 +70,7 @@ static inline __attribute__((always_inline)) void attention_sum(const struct att
         row[i] = a + i * (t->near ? t->a_group : each * t->a_row);
         FV_POINTER(row[i]);
     }
-    const float *const *fetch = attention_take(t->fetch, t->k / TURN);
+    const void *const *fetch = attention_take(t->fetch, t->k / TURN);
     size_t left = t->k;
     for (; left >= TURN; left -= TURN) {
         attention_steps(row, t->a_row, t->a_k, b, TURN, rows, vecs, each, acc);
@@ -78,7 +78,7 @@ static inline __attribute__((always_inline)) void attention_sum(const struct att
             // Only into L2: these are strips of one or two vectors, and edges.
             FV_UNROLL
             for (int i = 0; i < FOVEA_FETCH_LINES; i++) {
-                __builtin_prefetch(*fetch + i * FOVEA_LINE, 0, 2);
+                __builtin_prefetch((const float *)*fetch + i * FOVEA_LINE, 0, 2);
             }
             fetch++;
         }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // kernels/scalar/attention.h - one chunk of keys against one query row, the definition (docs/numerics.md section 3).
 //
-// Prefill and decode differ only in the layout of q and the strides of O, so both kernels are this code. Decode may
-// also return scores, and finds K and V in blocks.
+// Prefill and decode differ only in the layout of q and the strides of O, so all kernels are this code. Decode may also
+// return scores, and finds K and V in blocks, perhaps of 16-bit elements.
 #ifndef FOVEA_KERNELS_SCALAR_ATTENTION_H
 #define FOVEA_KERNELS_SCALAR_ATTENTION_H
 
@@ -12,38 +12,48 @@
 
 #include <math.h>
 
-/// A vector of qk_dim elements in memory: element c is first[c * step].
+/// A query in memory: element c is first[c * step].
 struct scalar_vector {
     const float *first;
     ptrdiff_t step;
 };
 
-/// Vector `index` of a matrix in panels of 16 vectors: element c is at [(index / 16) * 16 * dim + c * 16 + index % 16].
-static inline struct scalar_vector scalar_panel_vector(const float *matrix, size_t dim, size_t index)
+/// K and V of a chunk, in one piece or, if there are blocks, in blocks of 16 keys. load gives element i of a matrix.
+struct scalar_keys {
+    const void *k, *v;
+    const struct fovea_attention_blocks *blocks;
+    float (*load)(const void *matrix, ptrdiff_t i);
+};
+
+static inline float scalar_load(const void *matrix, ptrdiff_t i)
 {
-    const size_t offset = index / FOVEA_PANEL * FOVEA_PANEL * dim + index % FOVEA_PANEL;
-    return (struct scalar_vector){matrix + offset, FOVEA_PANEL};
+    return ((const float *)matrix)[i];
 }
 
-/// Vector `index` of a matrix in rows.
-static inline struct scalar_vector scalar_row_vector(const float *matrix, ptrdiff_t row, size_t index)
+/// Element c of key j of K: in rows, or in panels of 16 keys, (j / 16) * 16 * qk_dim + c * 16 + j % 16.
+static inline __attribute__((always_inline)) float scalar_k(const struct fovea_attention_chunk *chunk,
+                                                            struct scalar_keys keys, size_t j, size_t c)
 {
-    return (struct scalar_vector){matrix + (ptrdiff_t)index * row, 1};
+    const void *const matrix = keys.blocks ? keys.blocks->k[j / FOVEA_PANEL] : keys.k;
+    j = keys.blocks ? j % FOVEA_PANEL : j;
+    const size_t panel = j / FOVEA_PANEL * FOVEA_PANEL * chunk->qk_dim + c * FOVEA_PANEL + j % FOVEA_PANEL;
+    return keys.load(matrix, chunk->k_row ? (ptrdiff_t)j * chunk->k_row + (ptrdiff_t)c : (ptrdiff_t)panel);
 }
 
-/// The matrix of K or V that contains key j, and its index there: the whole chunk, or a block of it.
-static inline const float *scalar_matrix(const float *whole, const float *const *blocks, size_t *j)
+static inline __attribute__((always_inline)) float scalar_v(const struct fovea_attention_chunk *chunk,
+                                                            struct scalar_keys keys, size_t j, size_t c)
 {
-    const float *const matrix = blocks ? blocks[*j / FOVEA_PANEL] : whole;
-    *j = blocks ? *j % FOVEA_PANEL : *j;
-    return matrix;
+    const void *const matrix = keys.blocks ? keys.blocks->v[j / FOVEA_PANEL] : keys.v;
+    j = keys.blocks ? j % FOVEA_PANEL : j;
+    return keys.load(matrix, (ptrdiff_t)j * chunk->v_row + (ptrdiff_t)c);
 }
 
 /// Scores of the keys that row r sees, in ascending order; key[i] is the key of score s[i]. Returns their number.
-/// A key that the mask hides is not loaded. blocks: NULL, or where K is.
-static inline size_t scalar_attention_scores(const struct fovea_attention_chunk *chunk,
-                                             const struct fovea_attention_blocks *blocks, size_t r,
-                                             struct scalar_vector q, float *s, size_t *key)
+/// A key that the mask hides is not loaded.
+static inline __attribute__((always_inline)) size_t scalar_attention_scores(const struct fovea_attention_chunk *chunk,
+                                                                            struct scalar_keys keys, size_t r,
+                                                                            struct scalar_vector q, float *s,
+                                                                            size_t *key)
 {
     size_t seen = 0;
     for (size_t j = 0; j < chunk->keys; j++) {
@@ -54,13 +64,9 @@ static inline size_t scalar_attention_scores(const struct fovea_attention_chunk 
         if (bias && *bias == -INFINITY) {
             continue;
         }
-        size_t index = j;
-        const float *const keys = scalar_matrix(chunk->k, blocks ? blocks->k : NULL, &index);
-        const struct scalar_vector k = chunk->k_row ? scalar_row_vector(keys, chunk->k_row, index)
-                                                    : scalar_panel_vector(keys, chunk->qk_dim, index);
         float score = 0.0f;
         for (size_t c = 0; c < chunk->qk_dim; c++) {
-            const float a = q.first[(ptrdiff_t)c * q.step], b = k.first[(ptrdiff_t)c * k.step];
+            const float a = q.first[(ptrdiff_t)c * q.step], b = scalar_k(chunk, keys, j, c);
             score = chunk->additive ? fmaf(chunk->additive[r][c], scalar_tanh(a + b), score) : fmaf(a, b, score);
         }
         if (chunk->softcap != 0.0f) {
@@ -106,14 +112,15 @@ static inline float *scalar_attention_o(const struct fovea_attention_state *stat
     return state->o + (ptrdiff_t)r * state->o_row + (ptrdiff_t)c * state->o_col;
 }
 
-/// Updates the state of row r by the chunk. A row that sees no key keeps its state. blocks: NULL, or where K and V are.
-static inline void scalar_attention_row(const struct fovea_attention_chunk *chunk,
-                                        const struct fovea_attention_blocks *blocks, size_t r, struct scalar_vector q)
+/// Updates the state of row r by the chunk. A row that sees no key keeps its state.
+static inline __attribute__((always_inline)) void scalar_attention_row(const struct fovea_attention_chunk *chunk,
+                                                                       struct scalar_keys keys, size_t r,
+                                                                       struct scalar_vector q)
 {
     const struct fovea_attention_state *const state = &chunk->state;
     float p[FOVEA_CHUNK]; // scores, then probabilities
     size_t key[FOVEA_CHUNK];
-    const size_t seen = scalar_attention_scores(chunk, blocks, r, q, p, key);
+    const size_t seen = scalar_attention_scores(chunk, keys, r, q, p, key);
     for (size_t c = 0; c < state->v_dim && chunk->fresh && seen == 0; c++) {
         *scalar_attention_o(state, r, c) = 0.0f;
     }
@@ -142,9 +149,7 @@ static inline void scalar_attention_row(const struct fovea_attention_chunk *chun
     for (size_t c = 0; c < state->v_dim; c++) {
         float acc = 0.0f;
         for (size_t i = 0; i < seen; i++) {
-            size_t index = key[i];
-            const float *const values = scalar_matrix(chunk->v, blocks ? blocks->v : NULL, &index);
-            acc = fmaf(p[i], values[(ptrdiff_t)index * chunk->v_row + (ptrdiff_t)c], acc);
+            acc = fmaf(p[i], scalar_v(chunk, keys, key[i], c), acc);
         }
         float *const o = scalar_attention_o(state, r, c);
         *o = chunk->fresh ? acc : fmaf(*o, alpha, acc);

@@ -34,16 +34,20 @@ static void draw_problem(struct attention_case *a)
     struct check_case *const c = a->c;
     struct check_rng *const rng = &c->rng;
     a->prefill = strcmp(c->variant->slot, "attention_prefill") == 0;
-    a->panels = check_chance(rng, 50);
-    a->own_pages = check_page_floats() <= 1024 && check_chance(rng, 15);
-    a->additive = check_chance(rng, 12);
+    a->type = strcmp(c->variant->slot, "attention_decode_bf16") == 0  ? FOVEA_BF16
+              : strcmp(c->variant->slot, "attention_decode_f16") == 0 ? FOVEA_F16
+                                                                      : FOVEA_F32;
+    const bool half = a->type != FOVEA_F32;
+    a->panels = half || check_chance(rng, 50);
+    a->own_pages = !half && check_page_floats() <= 1024 && check_chance(rng, 15);
+    a->additive = !half && check_chance(rng, 12);
     a->chunk.qk_dim = a->own_pages && a->panels ? check_page_floats() / FOVEA_PANEL
                       : a->additive             ? 1 + check_below(rng, 24) // a tanh is slow
                                                 : draw_dim(rng);
     a->chunk.state.v_dim = draw_dim(rng);
     const size_t most = c->variant->queries;
     a->chunk.state.rows = check_chance(rng, 25) ? most : 1 + check_below(rng, check_chance(rng, 40) ? 2 : most);
-    if (!a->prefill && !a->own_pages && !a->additive && check_chance(rng, 30)) {
+    if (!a->prefill && !half && !a->own_pages && !a->additive && check_chance(rng, 30)) {
         // Natural keys that are transposed in registers: two sixteens side by side for one row, in halves for many.
         const size_t few[] = {1, 2 + check_below(rng, 5), 7 + check_below(rng, 2)};
         a->panels = false;
@@ -57,7 +61,7 @@ static void draw_problem(struct attention_case *a)
             a->decode_chunk.lse = draw_lse(c, a->chunk.state.rows);
     }
     a->plain = !a->scores[0] && check_chance(rng, 45);
-    a->ordered = !a->prefill && !a->scores[0] && !a->additive && !a->own_pages && check_chance(rng, 60);
+    a->ordered = !a->prefill && !half && !a->scores[0] && !a->additive && !a->own_pages && check_chance(rng, 60);
     if (a->ordered && check_chance(rng, 70)) { // few rows of whole vectors are those that some kernels prepare
         a->chunk.state.rows = 1 + check_below(rng, 2);
         a->chunk.state.v_dim = 32 * (1 + check_below(rng, 8));
@@ -199,7 +203,7 @@ static void draw_shared(struct attention_case *a)
 {
     static struct fovea_attention_copy copy;
     static struct fovea_fetch_list fetch;
-    static const float *pointers[64];
+    static const void *pointers[64];
     if (!a->prefill || !check_chance(&a->c->rng, 50))
         return;
     const size_t k_floats = FOVEA_CHUNK * a->chunk.qk_dim, v_round = (a->chunk.state.v_dim + 7) / 8 * 8;
@@ -255,9 +259,9 @@ static void run_chunk(struct attention_case *a, const struct attention_states *s
     struct check_case *const c = a->c;
     const struct check_variant *const who[] = {c->scalar, c->variant};
     const float *const k = a->chunk.k, *const v = a->chunk.v;
-    const bool blocks = !a->prefill && a->decode_chunk.blocks;
-    a->chunk.k = blocks ? NULL : k;
-    a->chunk.v = blocks ? NULL : v;
+    const bool elsewhere = a->type != FOVEA_F32 || (!a->prefill && a->decode_chunk.blocks);
+    a->chunk.k = elsewhere ? NULL : k;
+    a->chunk.v = elsewhere ? NULL : v;
     check_seal();
     for (size_t w = 0; w < 2; w++) {
         a->chunk.state = attention_state(states, w);

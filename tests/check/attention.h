@@ -3,11 +3,13 @@
 #ifndef FOVEA_TESTS_CHECK_ATTENTION_H
 #define FOVEA_TESTS_CHECK_ATTENTION_H
 
+#include "fovea/type.h"
 #include "tests/check/check.h"
 
 struct attention_case {
     struct check_case *c;
     bool prefill, panels, own_pages;
+    enum fovea_type type; ///< decode: of the elements of K and V. chunk.k and chunk.v are the same numbers as f32.
     /// The largest comes first, so that an initialiser clears all of it.
     union {
         struct fovea_decode_chunk decode_chunk;   ///< decode

@@ -2,6 +2,7 @@
 // tests/check/attention_chunk.c - one chunk of keys: how K and V lie, who sees what, and poison in all that nobody
 // sees.
 #include "tests/check/attention.h"
+#include "tests/check/half.h"
 
 #include <math.h>
 #include <string.h>
@@ -194,11 +195,31 @@ static float *draw_keys(struct attention_case *a, float *next)
     return k;
 }
 
+/// Room for elements of K or V, the last of which ends with its buffer.
+static void *make_room(struct attention_case *a, const char *name, size_t elements)
+{
+    if (a->type == FOVEA_F32)
+        return check_buffer(a->c, name, elements)->data;
+    return (uint16_t *)(void *)check_buffer(a->c, name, (elements + 1) / 2)->data + elements % 2;
+}
+
+/// Rounds elements, and returns a copy of 16 bits each.
+static const uint16_t *halve(struct attention_case *a, const char *name, float *x, size_t elements)
+{
+    uint16_t *const halves = make_room(a, name, elements);
+    for (size_t i = 0; i < elements; i++) {
+        halves[i] = half_of(a->type, x[i]);
+        x[i] = half_value(a->type, halves[i]);
+    }
+    return halves;
+}
+
 /// Copies keys of `columns` elements, `row` apart, in blocks of 16 in any order, those that are shown; of 16 in a panel
 /// all where one is. at[i]: block i, or NULL where nothing of it is shown.
-static void scatter(struct attention_case *a, const char *name, const float *keys, size_t row, size_t columns,
-                    bool panels, const float **at)
+static void scatter(struct attention_case *a, const char *name, const void *keys, size_t row, size_t columns,
+                    bool panels, const void **at)
 {
+    const size_t size = a->type == FOVEA_F32 ? sizeof(float) : sizeof(uint16_t);
     const size_t blocks = (a->chunk.keys + FOVEA_PANEL - 1) / FOVEA_PANEL, block = FOVEA_PANEL * row;
     size_t place[FOVEA_CHUNK / FOVEA_PANEL] = {0}, last = 0;
     for (size_t i = 0; i < blocks; i++) {
@@ -210,18 +231,18 @@ static void scatter(struct attention_case *a, const char *name, const float *key
         last++;
     const size_t left = a->chunk.keys - last * FOVEA_PANEL, of_last = left < FOVEA_PANEL ? left : FOVEA_PANEL;
     const size_t end = panels ? block : (of_last - 1) * row + columns;
-    float *const room = check_buffer(a->c, name, (blocks - 1) * block + end)->data;
+    char *const room = make_room(a, name, (blocks - 1) * block + end);
     for (size_t i = 0; i < blocks; i++) {
-        float *const to = room + place[i] * block;
-        const float *const from = keys + i * block;
+        char *const to = room + place[i] * block * size;
+        const char *const from = (const char *)keys + i * block * size;
         at[i] = NULL;
         for (size_t j = 0; j < FOVEA_PANEL && i * FOVEA_PANEL + j < a->chunk.keys; j++) {
             if (!mask_shows(a, i * FOVEA_PANEL + j))
                 continue;
             if (panels)
-                memcpy(to, from, block * sizeof *to);
+                memcpy(to, from, block * size);
             else
-                memcpy(to + j * row, from + j * row, columns * sizeof *to);
+                memcpy(to + j * row * size, from + j * row * size, columns * size);
             at[i] = to;
         }
     }
@@ -233,6 +254,9 @@ static void draw_blocks(struct attention_case *a)
     struct fovea_attention_chunk *const chunk = &a->chunk;
     const bool ahead = check_chance(&a->c->rng, 50);
     const size_t d = chunk->qk_dim, v_dim = chunk->state.v_dim;
+    const bool half = a->type != FOVEA_F32;
+    const void *const k = half ? (const void *)a->decode_chunk.k_half : chunk->k;
+    const void *const v = half ? (const void *)a->decode_chunk.v_half : chunk->v;
     a->blocks = (struct fovea_attention_blocks){.k = {NULL}};
     a->decode_chunk.blocks = &a->blocks;
     check_describe(a->c, " blocks");
@@ -243,8 +267,8 @@ static void draw_blocks(struct attention_case *a)
         }
         return;
     }
-    scatter(a, "blocks of K", chunk->k, a->panels ? d : (size_t)chunk->k_row, d, a->panels, a->blocks.k);
-    scatter(a, "blocks of V", chunk->v, (size_t)chunk->v_row, v_dim, false, a->blocks.v);
+    scatter(a, "blocks of K", k, a->panels ? d : (size_t)chunk->k_row, d, a->panels, a->blocks.k);
+    scatter(a, "blocks of V", v, (size_t)chunk->v_row, v_dim, false, a->blocks.v);
     for (size_t i = 0; i < FOVEA_CHUNK / FOVEA_PANEL && ahead; i++) {
         a->blocks.k_ahead[i] = a->blocks.k[i];
         a->blocks.v_ahead[i] = a->blocks.v[i];
@@ -278,7 +302,8 @@ void attention_draw_chunk(struct attention_case *a)
     if (!(a->ordered && check_chance(rng, 70)))
         draw_bias(a);
     draw_terms(a);
-    chunk->k = draw_keys(a, next);
+    float *const k = draw_keys(a, next);
+    chunk->k = k;
     float *const v = make_rows(a, "V", chunk->keys, chunk->state.v_dim, &chunk->v_row);
     for (size_t j = 0; j < chunk->keys; j++) {
         if (anyone_sees(a, j))
@@ -292,6 +317,12 @@ void attention_draw_chunk(struct attention_case *a)
     chunk->v = v;
     if (a->prefill)
         return;
+    if (a->type != FOVEA_F32) {
+        const size_t panels = (chunk->keys + FOVEA_PANEL - 1) / FOVEA_PANEL;
+        a->decode_chunk.k_half = halve(a, "K of 16 bits", k, panels * FOVEA_PANEL * chunk->qk_dim);
+        a->decode_chunk.v_half =
+            halve(a, "V of 16 bits", v, (chunk->keys - 1) * (size_t)chunk->v_row + chunk->state.v_dim);
+    }
     draw_hints(a);
     a->decode_chunk.blocks = NULL;
     if (!a->additive && !next && !a->next && check_chance(rng, 30))

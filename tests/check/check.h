@@ -136,7 +136,7 @@ void check_buffers_unguarded(void);
 
 // ---- Cases and verdicts (report.c) -------------------------------------------------------------------------------
 
-enum { CHECK_BUFFERS = 48 };
+enum { CHECK_BUFFERS = 64 };
 
 struct check_case {
     const struct check_variant *variant, *scalar;

@@ -4,8 +4,9 @@
 #ifndef FOVEA_TESTS_CHECK_HALF_H
 #define FOVEA_TESTS_CHECK_HALF_H
 
-#include "fovea/gemm.h"
+#include "fovea/type.h"
 #include <math.h>
+#include <stdint.h>
 
 /// Bits of the exponent; those of the fraction are the others of 15.
 static inline int half_exponent_bits(enum fovea_type type)

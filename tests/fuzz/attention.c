@@ -2,6 +2,7 @@
 // tests/fuzz/attention.c - any attention descriptor: a status and a reason; a small one that is planned runs in exactly
 // its memory, reads nothing behind its tensors and gives the scalar path's bits.
 #include "fovea/attention.h"
+#include "tests/check/half.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/support/memory.h"
 #include "tests/support/operator.h"
@@ -20,6 +21,7 @@ static struct fovea_attention_desc wild(struct fuzz_input *in)
     d.softcap = fuzz_byte(in) % 4 ? 0 : fuzz_float(in);
     d.dropout = fuzz_byte(in) % 4 ? 0 : fuzz_float(in);
     d.k_layout = (enum fovea_k_layout)fuzz_flag(in, 2);
+    d.kv_type = (enum fovea_type)fuzz_flag(in, FOVEA_F16 + 1);
     d.kv_len_kind = (enum fovea_kv_len)fuzz_flag(in, 3);
     d.scale = fuzz_byte(in) % 2 ? FOVEA_SCALE_DEFAULT : fuzz_float(in);
     size_t *const sizes[] = {
@@ -85,6 +87,7 @@ static struct fovea_attention_desc valid(struct fuzz_input *in)
     d.blocks_row = (d.kv_len + d.block_keys - 1) / d.block_keys;
     d.kv_len_kind = (enum fovea_kv_len)(fuzz_byte(in) % 3);
     d.k_layout = (enum fovea_k_layout)(fuzz_byte(in) % 2);
+    d.kv_type = fuzz_byte(in) % 2 ? FOVEA_F32 : (enum fovea_type)(fuzz_byte(in) % (FOVEA_F16 + 1));
     d.scale = fuzz_byte(in) % 2 ? FOVEA_SCALE_DEFAULT : 0.5f;
     d.q = strides(in, d.heads, d.q_len, d.qk_dim, 1);
     d.k = strides(in, d.kv_heads, d.kv_len, d.qk_dim, 1);
@@ -173,6 +176,16 @@ static const float *random_floats(size_t n, uint64_t seed)
     return x;
 }
 
+// Elements of K or V.
+static const void *random_keys(enum fovea_type type, size_t n, uint64_t seed)
+{
+    const float *const x = random_floats(n, seed);
+    uint16_t *const halves = test_memory(n * sizeof *halves, TEST_HIGH);
+    for (size_t i = 0; i < n && type != FOVEA_F32; i++)
+        halves[i] = half_of(type, x[i]);
+    return type == FOVEA_F32 ? (const void *)x : halves;
+}
+
 static const uint8_t *random_mask(size_t n, uint64_t seed)
 {
     uint8_t *const mask = test_memory(n, TEST_HIGH);
@@ -237,8 +250,8 @@ static void run(const struct fovea_attention_desc *d, struct fuzz_input *in)
     if (too_large(d, &a, &e))
         return;
     a.q = random_floats(e.q, seed);
-    a.k = random_floats(e.k, seed + 1);
-    a.v = random_floats(e.v, seed + 2);
+    a.k = random_keys(d->kv_type, e.k, seed + 1);
+    a.v = random_keys(d->kv_type, e.v, seed + 2);
     a.mask = d->mask ? random_mask(e.mask, seed + 3) : NULL;
     a.bias = d->bias ? random_floats(e.bias, seed + 4) : NULL;
     a.blocks = d->blocks ? random_mask(e.blocks, seed + 6) : NULL;

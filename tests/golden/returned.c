@@ -152,8 +152,8 @@ static void test_states(void)
         struct fovea_attention_args block = s.args;
         size_t bytes = 0;
         block.kv_begin = i * CUT;
-        block.k += i * CUT * s.desc.k.row;
-        block.v += i * CUT * s.desc.v.row;
+        block.k = (const float *)block.k + i * CUT * s.desc.k.row;
+        block.v = (const float *)block.v + i * CUT * s.desc.v.row;
         block.kv_len = i + 1 < PARTS ? CUT : s.desc.kv_len;
         CHECK(!fovea_attention_state_size(s.plan, block.batch, block.q_len, PARTS, &bytes), "size");
         state[i] = test_alloc(bytes);

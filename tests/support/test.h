@@ -9,7 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int test_passed, test_failed;
+// Of all files of a program together: weak definitions are merged.
+__attribute__((weak)) int test_passed, test_failed;
 
 /// Counts a check; a failure says where and, by the printf-like rest, what.
 #define CHECK(cond, ...)                                                                                               \

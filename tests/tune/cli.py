@@ -81,6 +81,8 @@ def test_set(folder):
     check("few-far-nn" in ok("tune", "--explain", "gemm", "8x64x96", "nn", FOVEA_PROFILE=path), "a border of 20 KiB")
     text = ok("tune", "--explain", "attention", "1,12,4,64,300,96", "causal")
     check("heads-128" in text and "plan     attention: " in text, text)
+    text = ok("tune", "--explain", "attention", "1,8,1,1,4096,64", "decode-f16")
+    check("k and v of f16" in text and "kernel attention_decode_f16_f32_" in text, text)
     text = ok("tune", "--explain", "attention", "1,8,1,1,4096,64", "decode")
     check("heads-64" in text and "panels" in text and ", shared " in text, text)
     refused("--explain", "tune", "--explain", "attention", "1,8,8,16,16", "full")

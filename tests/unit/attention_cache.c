@@ -170,8 +170,8 @@ static void alone(const struct attention_case *c, size_t b, const float *togethe
     struct attention_case one = *c;
     one.args.batch = 1;
     one.args.q += b * c->q.batch;
-    one.args.k += b * c->k.batch;
-    one.args.v += b * c->v.batch;
+    one.args.k = (const float *)one.args.k + b * c->k.batch;
+    one.args.v = (const float *)one.args.v + b * c->v.batch;
     one.args.q_offset = c->args.q_offsets ? c->args.q_offsets[b] : c->args.q_offset;
     one.args.q_offsets = NULL;
     one.args.kv_lens = c->args.kv_lens ? c->args.kv_lens + lens : NULL;

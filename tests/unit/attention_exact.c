@@ -66,7 +66,7 @@ struct check_exact attention_exact_score(const struct attention_case *c, size_t 
     const struct fovea_attention_desc *const d = &c->desc;
     const double scale = d->scale == FOVEA_SCALE_DEFAULT ? 1 / sqrt((double)d->qk_dim) : (double)d->scale;
     const float *const q = c->args.q + b * c->q.batch + h * c->q.head + i * c->q.row;
-    const float *const k = c->args.k + b * c->k.batch + h / (d->heads / d->kv_heads) * c->k.head;
+    const float *const k = (const float *)c->args.k + b * c->k.batch + h / (d->heads / d->kv_heads) * c->k.head;
     const bool additive = d->scoring == FOVEA_SCORING_ADDITIVE;
     double s = 0, magnitude = 0, weights = 0;
     for (size_t p = 0; p < d->qk_dim; p++) {
@@ -173,7 +173,8 @@ void attention_exact(const struct attention_case *c, size_t b, size_t h, size_t 
                      struct check_exact *lse)
 {
     const struct fovea_attention_desc *const d = &c->desc;
-    const float *const v = c->args.v + b * c->v.batch + (d->heads ? h / (d->heads / d->kv_heads) : 0) * c->v.head;
+    const float *const v =
+        (const float *)c->args.v + b * c->v.batch + (d->heads ? h / (d->heads / d->kv_heads) : 0) * c->v.head;
     double max = -INFINITY, low = INFINITY, error = 0, sum = 0;
     double weight[512] = {0}, most = 0; // of |v|
     size_t keys = 0;

@@ -57,14 +57,14 @@ static void rehouse(struct attention_case *c, float **k, float **v, size_t *k_fl
     for (size_t b = 0; b < c->args.batch; b++)
         for (size_t g = 0; g < d->kv_heads; g++) {
             if (!rows)
-                memcpy(*k + b * c->k.batch + g * c->k.head, from.args.k + b * from.k.batch + g * from.k.head,
-                       panels * sizeof **k);
+                memcpy(*k + b * c->k.batch + g * c->k.head,
+                       (const float *)from.args.k + b * from.k.batch + g * from.k.head, panels * sizeof **k);
             for (size_t j = 0; j < len; j++) {
                 const struct span to_k = key_span(c, b, g, j), from_k = key_span(&from, b, g, j);
                 const struct span to_v = value_span(c, b, g, j), from_v = value_span(&from, b, g, j);
                 for (size_t p = 0; p < to_k.count && rows; p++)
-                    (*k)[to_k.first + p] = from.args.k[from_k.first + p];
-                memcpy(*v + to_v.first, from.args.v + from_v.first, to_v.count * sizeof **v);
+                    (*k)[to_k.first + p] = ((const float *)from.args.k)[from_k.first + p];
+                memcpy(*v + to_v.first, (const float *)from.args.v + from_v.first, to_v.count * sizeof **v);
             }
         }
     c->args.k = *k;

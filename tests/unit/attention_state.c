@@ -69,8 +69,8 @@ static void accumulate(struct session *s, void *state, size_t first, size_t last
     const struct attention_case *const c = s->c;
     struct fovea_attention_args block = c->args;
     e = e < 0 ? some_engine(s) : e;
-    block.k += first * (c->desc.k_layout == FOVEA_K_PANELS ? c->desc.qk_dim : c->k.row);
-    block.v += first * c->v.row;
+    block.k = (const float *)block.k + first * (c->desc.k_layout == FOVEA_K_PANELS ? c->desc.qk_dim : c->k.row);
+    block.v = (const float *)block.v + first * c->v.row;
     block.out = block.lse = NULL;
     block.kv_begin = first;
     block.kv_len = last;

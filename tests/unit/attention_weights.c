@@ -124,7 +124,7 @@ static void check_dropped(const struct attention_case *c, const struct returned 
     for (size_t row = 0; row < rows && c->desc.v_dim; row += 1 + rows / 12) {
         const size_t i = row % c->args.q_len, h = row / c->args.q_len % c->desc.heads,
                      b = row / c->args.q_len / c->desc.heads, group = c->desc.heads / c->desc.kv_heads;
-        const float *const v = c->args.v + b * c->v.batch + h / group * c->v.head;
+        const float *const v = (const float *)c->args.v + b * c->v.batch + h / group * c->v.head;
         double sum = 0, magnitude = 0;
         for (size_t j = 0; j < keys; j++) {
             const double w = (double)r->of[DROPPED][row * keys + j];

@@ -232,6 +232,8 @@ static void test_attention_descs(const struct refuse *refused, struct fovea_atte
     BAD_DESC(bad.bias = 3, FOVEA_ERR_ENUM);
     BAD_DESC(bad.k_layout = (enum fovea_k_layout)2, FOVEA_ERR_ENUM);
     BAD_DESC(bad.k_layout = (enum fovea_k_layout)(-1), FOVEA_ERR_ENUM);
+    BAD_DESC(bad.kv_type = (enum fovea_type)3, FOVEA_ERR_ENUM);
+    BAD_DESC(bad.kv_type = (enum fovea_type)(-1), FOVEA_ERR_ENUM);
     BAD_DESC(bad.kv_len_kind = (enum fovea_kv_len)3, FOVEA_ERR_ENUM);
     BAD_DESC(bad.kv_len_kind = (enum fovea_kv_len)(-1), FOVEA_ERR_ENUM);
     BAD_DESC(bad.scale = INFINITY, FOVEA_ERR_VALUE);

@@ -87,6 +87,9 @@ static void test_attention_lines(void)
     SAYS(attention, ", rows of k overlap, rows of v overlap,", d.k.row = d.v.row = d.k.row - 1);
     SAYS(attention, ", rows of k overlap, k in panels,", d.k_layout = FOVEA_K_PANELS);
     SAYS(attention, ", k in panels,", (d.k_layout = FOVEA_K_PANELS, d.k.row = 0));
+    SAYS(attention, ", k in panels, k and v of bf16,",
+         (d.k_layout = FOVEA_K_PANELS, d.k.row = 0, d.kv_type = FOVEA_BF16));
+    SAYS(attention, ", k in rows, k and v of f16,", d.kv_type = FOVEA_F16);
     SAYS(attention, ", in pages of 64,", (d.page_keys = 64, d.k.batch = 0));
     SAYS(attention, ", nothing is written: q_len is 0", d.q_len = 0);
     d = plain;

@@ -1,0 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+// kernels/avx2/attention_decode_f16_f32.c - one chunk of keys of half precision elements against a few queries, on
+// AVX2.
+#include "kernels/avx2/vec.h"
+#include "kernels/common/attention_decode_f16_f32.inc"

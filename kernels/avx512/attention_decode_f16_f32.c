@@ -1,0 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+// kernels/avx512/attention_decode_f16_f32.c - one chunk of keys of half precision elements against a few queries, on
+// AVX-512.
+#include "kernels/avx512/vec.h"
+#include "kernels/common/attention_decode_f16_f32.inc"
