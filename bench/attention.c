@@ -21,6 +21,8 @@ static const struct kind {
     {ATTENTION_DECODE_MASK, "decode-mask"},
     {ATTENTION_DECODE_L2, "decode-l2"},
     {ATTENTION_DECODE_ROWS_L2, "decode-rows-l2"},
+    {ATTENTION_DECODE_BF16, "decode-bf16"},
+    {ATTENTION_DECODE_F16, "decode-f16"},
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
@@ -95,16 +97,17 @@ static bool offer_named(struct suite *suite, const char *name, void *room)
 
 int bench_attention(const struct fovea_engine *engine, const struct bench_options *options)
 {
-    const struct suite_kind kind = {.slot = "attention_prefill",
-                                    .event = PEER_ATTENTION,
-                                    .lines_max = attention_shapes_count * KINDS,
-                                    .fovea = bench_fovea_attention,
-                                    .offer = offer,
-                                    .offer_named = offer_named,
-                                    .shape_bytes = sizeof(struct attention_shape),
-                                    .prefix = "attention/f32/",
-                                    .names = "{full,causal,padded,window,mask,softcap,alibi,dropout,statistics,decode,"
-                                             "decode-rows,decode-mask,decode-l2,decode-rows-l2}/B,H,Hkv,Sq,Skv,D",
-                                    .measure = measure};
+    const struct suite_kind kind = {
+        .slot = "attention_prefill",
+        .event = PEER_ATTENTION,
+        .lines_max = attention_shapes_count * KINDS,
+        .fovea = bench_fovea_attention,
+        .offer = offer,
+        .offer_named = offer_named,
+        .shape_bytes = sizeof(struct attention_shape),
+        .prefix = "attention/f32/",
+        .names = "{full,causal,padded,window,mask,softcap,alibi,dropout,statistics,decode,"
+                 "decode-rows,decode-mask,decode-l2,decode-rows-l2,decode-bf16,decode-f16}/B,H,Hkv,Sq,Skv,D",
+        .measure = measure};
     return suite_run(&kind, engine, options);
 }

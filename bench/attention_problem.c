@@ -18,6 +18,34 @@ static void fill(float *values, size_t count, uint64_t seed)
     }
 }
 
+// A multiple of 1/128 from -1 to 1, which all types have.
+static float coarse(float x)
+{
+    return roundf(x * 128) / 128;
+}
+
+// Its 16 bits.
+static uint16_t half_of(enum fovea_type type, float x)
+{
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    const uint32_t of_f16 = (bits >> 16 & 0x8000) | (((bits >> 23 & 255) - (127 - 15)) << 10) | (bits >> 13 & 1023);
+    return (uint16_t)(type == FOVEA_BF16 || x == 0 ? bits >> 16 : of_f16);
+}
+
+// Caches of 16-bit elements, and the same numbers as f32.
+static bool halve(struct attention_problem *p)
+{
+    const size_t count = p->count * p->cache_floats;
+    p->halves_bytes = count * sizeof *p->halves;
+    p->halves = bench_alloc(p->halves_bytes);
+    for (size_t i = 0; p->halves && i < count; i++) {
+        p->memory[i] = coarse(p->memory[i]);
+        p->halves[i] = half_of(p->desc.kv_type, p->memory[i]);
+    }
+    return p->halves;
+}
+
 static void describe(struct attention_problem *p)
 {
     const struct attention_shape *const s = p->shape;
@@ -35,6 +63,9 @@ static void describe(struct attention_problem *p)
         d->k = (struct fovea_strides){s->kv_heads * k_head, k_head, d->k_layout == FOVEA_K_ROWS ? s->dim : 0};
         d->v = (struct fovea_strides){s->kv_heads * head, head, s->dim};
     }
+    d->kv_type = p->kind == ATTENTION_DECODE_BF16  ? FOVEA_BF16
+                 : p->kind == ATTENTION_DECODE_F16 ? FOVEA_F16
+                                                   : FOVEA_F32;
     d->causal = (p->kind & ATTENTION_ORDERED) || (p->kind & ATTENTION_CACHED && s->q_len > 1); // speculative rows
     d->window_left = p->kind == ATTENTION_WINDOW ? ATTENTION_WINDOW_LEFT : FOVEA_WINDOW_ALL;
     d->kv_len_kind = p->kind == ATTENTION_PADDED ? FOVEA_KV_LEN_BATCH : FOVEA_KV_LEN_ALL;
@@ -90,13 +121,20 @@ bool attention_problem_make(struct attention_problem *p, size_t walk_bytes)
                                             .kv_len = s->kv_len,
                                             .q_offset = (int64_t)s->kv_len - (int64_t)s->q_len};
     place_terms(p, queries + 2 * q);
+    if (p->kind & ATTENTION_HALVES && !halve(p)) {
+        attention_problem_free(p);
+        return false;
+    }
     return true;
 }
 
 void attention_problem_free(struct attention_problem *p)
 {
     bench_free(p->memory, p->memory_bytes);
+    if (p->halves)
+        bench_free(p->halves, p->halves_bytes);
     p->memory = NULL;
+    p->halves = NULL;
 }
 
 struct attention_keys attention_problem_keys(const struct attention_problem *p, size_t i)
@@ -125,15 +163,17 @@ float attention_problem_bias(const struct attention_problem *p, size_t i, size_t
 struct race_load attention_problem_load(const struct attention_problem *p)
 {
     const struct attention_shape *const s = p->shape;
+    const void *const caches = p->halves ? (const void *)p->halves : p->memory;
+    const size_t bytes = p->cache_floats * (p->halves ? sizeof *p->halves : sizeof *p->memory);
     double pairs = 0;
     for (size_t i = 0; i < s->q_len; i++)
         for (size_t j = 0; j < s->kv_len; j++)
             pairs += attention_problem_sees(p, i, j);
     return (struct race_load){
         .flops = 4.0 * pairs * (double)(s->batch * s->heads * s->dim),
-        .stream = p->kind & ATTENTION_STREAMED ? (const char *)p->memory : NULL,
-        .stream_bytes = p->kind & ATTENTION_STREAMED ? p->cache_floats * sizeof(float) : 0,
-        .stride_bytes = p->cache_floats * sizeof(float),
+        .stream = p->kind & ATTENTION_STREAMED ? caches : NULL,
+        .stream_bytes = p->kind & ATTENTION_STREAMED ? bytes : 0,
+        .stride_bytes = bytes,
         .count = p->count,
         .threads = p->threads,
     };

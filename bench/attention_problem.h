@@ -10,7 +10,8 @@
 /// What those kinds that read a cache have in common, and those whose caches come from memory; and those in which row i
 /// does not see keys behind its own.
 enum {
-    ATTENTION_STREAMED = ATTENTION_DECODE | ATTENTION_DECODE_ROWS | ATTENTION_DECODE_MASK,
+    ATTENTION_HALVES = ATTENTION_DECODE_BF16 | ATTENTION_DECODE_F16,
+    ATTENTION_STREAMED = ATTENTION_DECODE | ATTENTION_DECODE_ROWS | ATTENTION_DECODE_MASK | ATTENTION_HALVES,
     ATTENTION_CACHED = ATTENTION_STREAMED | ATTENTION_DECODE_L2 | ATTENTION_DECODE_ROWS_L2,
     ATTENTION_ORDERED = ATTENTION_CAUSAL | ATTENTION_WINDOW | ATTENTION_ALIBI,
     ATTENTION_WINDOW_LEFT = 256,
@@ -26,7 +27,8 @@ struct attention_problem {
     size_t count, cache_floats;       ///< caches that calls take in turns, one behind the other, and floats of each
     size_t v_offset;                  ///< floats from a cache's K to its V
     float *memory;
-    size_t memory_bytes;
+    uint16_t *halves; ///< NULL, or the elements of all caches, in the same order, as 16 bits
+    size_t memory_bytes, halves_bytes;
 };
 
 /// Allocates and fills (shape, kind, executor and threads are set already). Caches in memory are more than

@@ -7,13 +7,14 @@ enum {
     BOTH = ATTENTION_FULL | ATTENTION_CAUSAL,
     DECODE = ATTENTION_DECODE | ATTENTION_DECODE_ROWS,
     DECODE_L2 = ATTENTION_DECODE_L2 | ATTENTION_DECODE_ROWS_L2,
+    DECODE_HALVES = ATTENTION_DECODE_BF16 | ATTENTION_DECODE_F16,
     MASKS = ATTENTION_PADDED | ATTENTION_WINDOW | ATTENTION_MASK,
     TERMS = ATTENTION_SOFTCAP | ATTENTION_ALIBI | ATTENTION_DROPOUT | ATTENTION_STATISTICS,
 };
 
 const struct attention_shape attention_shapes[] = {
     {"smoke", BENCH_SMOKE, BOTH | MASKS | TERMS, 1, 2, 1, 60, 140, 16},
-    {"smoke", BENCH_SMOKE, DECODE | DECODE_L2 | ATTENTION_DECODE_MASK, 1, 2, 1, 2, 140, 16},
+    {"smoke", BENCH_SMOKE, DECODE | DECODE_L2 | DECODE_HALVES | ATTENTION_DECODE_MASK, 1, 2, 1, 2, 140, 16},
 
     {"MiniLM-L6", BENCH_STANDARD, ATTENTION_FULL, 1, 12, 12, 128, 128, 32},
     {"MiniLM-L6", BENCH_STANDARD, ATTENTION_FULL, 1, 12, 12, 512, 512, 32},
@@ -48,6 +49,10 @@ const struct attention_shape attention_shapes[] = {
     {"multi-head decode", BENCH_STANDARD, DECODE, 1, 8, 8, 1, 4096, 128},
     {"multi-head decode", BENCH_STANDARD, DECODE_L2, 1, 2, 2, 1, 256, 64}, // 256 KiB: half of a small L2
     {"grouped decode", BENCH_STANDARD, DECODE_L2, 1, 8, 1, 1, 512, 64},
+    {"GPT-2 decode", BENCH_ALL, DECODE_HALVES, 1, 12, 12, 1, 1024, 64},
+    {"multi-head decode", BENCH_ALL, DECODE_HALVES, 1, 8, 8, 1, 4096, 128},
+    {"Llama-3-8B decode", BENCH_ALL, DECODE_HALVES, 1, 32, 8, 1, 4096, 128},
+    {"Qwen2.5-0.5B decode", BENCH_ALL, DECODE_HALVES, 1, 14, 2, 1, 8192, 64},
     {"Llama-3-8B decode", BENCH_ALL, DECODE, 1, 32, 8, 1, 16384, 128},
     {"Llama-3-8B speculative", BENCH_STANDARD, ATTENTION_DECODE, 1, 32, 8, 8, 4096, 128},
     {"Qwen2.5-0.5B", BENCH_ALL, ATTENTION_CAUSAL, 1, 14, 2, 2048, 2048, 64},

@@ -21,6 +21,8 @@ enum attention_kind {
     ATTENTION_DECODE_MASK = 2048, ///< K in panels, half of the keys hidden at random
     ATTENTION_DECODE_L2 = 4096,   ///< K in panels, one small cache that stays where it is
     ATTENTION_DECODE_ROWS_L2 = 8192,
+    ATTENTION_DECODE_BF16 = 16384, ///< as DECODE, but elements of 16 bits; other libraries have the same as f32
+    ATTENTION_DECODE_F16 = 32768,
 };
 
 struct attention_shape {

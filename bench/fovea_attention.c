@@ -21,9 +21,9 @@ static void release(void *memory)
 static struct fovea_attention_args args_of(const struct attention_problem *p, size_t index)
 {
     struct fovea_attention_args args = p->args;
-    const float *const cache = p->memory + index * p->cache_floats;
-    args.k = cache;
-    args.v = cache + p->v_offset;
+    const size_t k = index * p->cache_floats, v = k + p->v_offset;
+    args.k = p->halves ? (const void *)(p->halves + k) : p->memory + k;
+    args.v = p->halves ? (const void *)(p->halves + v) : p->memory + v;
     return args;
 }
 

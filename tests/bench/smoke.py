@@ -194,7 +194,7 @@ def main():
         streams = name.group(1).startswith("decode") and not name.group(1).endswith("-l2")
         check(("of_stream" in line) == streams and line["work_bytes"] > 0, line)
         kinds.add(name.group(1))
-    check(len(kinds) == 14, kinds)
+    check(len(kinds) == 16, kinds)
 
     check_layers()
 
