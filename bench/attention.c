@@ -63,16 +63,10 @@ static bool legal(struct suite *suite, const struct attention_shape *s)
 {
     const double queries = (double)s->batch * (double)s->heads * (double)s->q_len;
     const double keys = (double)s->batch * (double)s->kv_heads * (double)s->kv_len;
-    if (s->heads % s->kv_heads != 0) {
-        snprintf(suite->text, sizeof suite->text, "%zu heads are no multiple of %zu key heads", s->heads, s->kv_heads);
-        return false;
-    }
-    if (s->q_len > s->kv_len && s->kinds & (ATTENTION_ORDERED | ATTENTION_CACHED)) {
-        snprintf(suite->text, sizeof suite->text, "%zu queries in order, of %zu keys: the first see none", s->q_len,
-                 s->kv_len);
-        return false;
-    }
-    return suite_fits(suite, 2 * (queries + keys) * (double)s->dim + queries * (double)s->kv_len);
+    if (s->q_len > s->kv_len && s->kinds & (ATTENTION_ORDERED | ATTENTION_CACHED))
+        return suite_refuse(suite, "%zu queries in order, of %zu keys: the first see none", s->q_len, s->kv_len);
+    return suite_fits(suite, 2 * (queries + keys) * (double)s->dim + queries * (double)s->kv_len) &&
+           suite_has_heads(suite, s->heads, s->kv_heads, s->dim);
 }
 
 static bool offer_named(struct suite *suite, const char *name, void *room)

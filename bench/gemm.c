@@ -100,10 +100,10 @@ static bool offer_named(struct suite *suite, const char *name, void *room)
             continue;
         const size_t count = suite_read_sizes(text, 'x', sizes);
         const size_t *const mnk = sizes + (count == 4);
-        if (count == 4 && ways[w].packed)
-            snprintf(suite->text, sizeof suite->text, "lines of packed weights have no batch");
-        if (count != 3 && (count != 4 || ways[w].packed))
+        if (count != 3 && count != 4)
             return false;
+        if (count == 4 && ways[w].packed)
+            return suite_refuse(suite, "lines of packed weights have no batch");
         *shape = (struct gemm_shape){"by name", BENCH_STANDARD, ways[w].bit, count == 4 ? sizes[0] : 1,
                                      mnk[0],    mnk[1],         mnk[2]};
         const double rows = (double)shape->batch * (double)shape->m, wide = (double)shape->n + (double)shape->k;

@@ -46,13 +46,19 @@ static void offer(struct suite *suite)
                 offer_line(suite, &layer_shapes[i], &kinds[k]);
 }
 
-// Whether there is such a layer: heads share the width, and turn in pairs; keys hold those of the call.
+// Whether there is such a layer: heads share the width, and turn in pairs; keys hold those of the call. False with
+// suite->text.
 static bool legal(struct suite *suite, const struct layer_shape *s)
 {
     const double rows = (double)s->batch * (double)s->keys, wide = (double)s->width + (double)s->ffn;
-    return suite_fits(suite, (rows + (double)s->width) * wide) && s->width % s->heads == 0 &&
-           s->heads % s->kv_heads == 0 && s->keys >= s->len &&
-           (s->kinds != LAYER_DECODE_GATED || s->width / s->heads % 2 == 0);
+    const size_t dim = s->width / s->heads;
+    if (s->width % s->heads != 0)
+        return suite_refuse(suite, "a width of %zu is no multiple of %zu heads", s->width, s->heads);
+    if (s->kinds == LAYER_DECODE_GATED && dim % 2 != 0)
+        return suite_refuse(suite, "heads of %zu elements cannot turn in pairs", dim);
+    if (s->keys < s->len)
+        return suite_refuse(suite, "%zu positions, of %zu keys", s->len, s->keys);
+    return suite_fits(suite, (rows + (double)s->width) * wide) && suite_has_heads(suite, s->heads, s->kv_heads, dim);
 }
 
 static bool offer_named(struct suite *suite, const char *name, void *room)

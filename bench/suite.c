@@ -10,6 +10,7 @@
 
 #include <math.h>
 #include <regex.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -190,12 +191,27 @@ size_t suite_read_sizes(const char *text, char between, size_t sizes[SUITE_SIZES
     return 0;
 }
 
+bool suite_refuse(struct suite *suite, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(suite->text, sizeof suite->text, format, arguments);
+    va_end(arguments);
+    return false;
+}
+
 bool suite_fits(struct suite *suite, double elements)
 {
     const double most = 0x1p40; // products of sizes stay far below 64 bits
-    if (elements >= most)
-        snprintf(suite->text, sizeof suite->text, "%.3g elements are too many", elements);
-    return elements < most;
+    return elements < most || suite_refuse(suite, "%.3g elements are too many", elements);
+}
+
+bool suite_has_heads(struct suite *suite, size_t heads, size_t kv_heads, size_t dim)
+{
+    const size_t most = 512; // of fovea/attention.h
+    if (heads % kv_heads != 0)
+        return suite_refuse(suite, "%zu heads are no multiple of %zu key heads", heads, kv_heads);
+    return dim <= most || suite_refuse(suite, "heads of %zu elements, more than %zu", dim, most);
 }
 
 // The lines that were asked for by name, with or without what all names begin with.

@@ -68,8 +68,12 @@ const char *suite_behind(const char *name, const char *way);
 /// Reads at most so many sizes of 1 to 2^31 with `between` between them to the end of the text; returns how many, or 0.
 size_t suite_read_sizes(const char *text, char between, size_t sizes[SUITE_SIZES]);
 
+/// Says in suite->text why there is no such line; returns false.
+__attribute__((format(printf, 2, 3))) bool suite_refuse(struct suite *suite, const char *format, ...);
 /// Whether a line may have operands and scores of so many elements, fewer than 2^40; false with suite->text.
 bool suite_fits(struct suite *suite, double elements);
+/// Whether attention may have these heads of dim elements each; false with suite->text.
+bool suite_has_heads(struct suite *suite, size_t heads, size_t kv_heads, size_t dim);
 
 /// bench_walk_bytes of this machine.
 size_t suite_walk_bytes(const struct suite *suite);

@@ -97,9 +97,14 @@ def check_layers():
     named = bench("layer", "encoder/1,3,32,2,40", "layer/f32/decode-gated/2,1,17,32,4,2,48", "--min-time", "0",
                   "--threads", "2")
     check(named.returncode == 0 and len(re.findall("^layer/f32/.* [mun]s ", named.stdout, re.M)) == 2, named)
-    for name in ("encoder/1,3,32,3,40", "encoder/1,3,32,2", "decode/1,5,4,32,2,2,40", "decode/1,1,4,32,2,40",
-                 "decode-gated/1,1,4,32,4,3,40", "decode-gated/1,1,4,6,2,2,8", "layer/1,3,32,2,40"):
+    for name in "encoder/1,3,32,2", "decode/1,1,4,32,2,40", "layer/1,3,32,2,40":
         refused(f'"{name}" is no line', "layer", name)
+    for name, why in (("encoder/1,3,32,3,40", "a width of 32 is no multiple of 3 heads"),
+                      ("encoder-pre/1,3,1026,2,40", "heads of 513 elements, more than 512"),
+                      ("decode/1,5,4,32,2,2,40", "5 positions, of 4 keys"),
+                      ("decode-gated/1,1,4,32,4,3,40", "4 heads are no multiple of 3 key heads"),
+                      ("decode-gated/1,1,4,6,2,2,8", "heads of 3 elements cannot turn in pairs")):
+        refused(why, "layer", name)
 
 
 def check_layer_race(empty):
@@ -175,6 +180,7 @@ def main():
                         ("gemm", "plain/nn/3x4x99999999999"), ("attention", "full/1,12,12,3,3")):
         refused(f'"{name}" is no line', suite, name)
     refused("12 heads are no multiple of 7 key heads", "attention", "causal/1,12,7,3,3,64")
+    refused("heads of 513 elements, more than 512", "attention", "full/1,1,1,3,3,513")
     refused("have no batch", "gemm", "packed/nn/2x3x4x5")
     large = 1 << 31
     for suite, name in (("gemm", f"plain/nn/{large}x{large}x{large}"), ("gemm", f"plain/nn/{large}x{large}x1x1"),
