@@ -13,6 +13,8 @@ extern "C" {
 #endif
 
 /// A cache of keys and values for one layer: for each (batch, head) K in panels of 16 keys or in rows, and V in rows.
+/// Sequence b of a call has the keys of batch b, so a sequence keeps its number. In a ragged batch a number that is
+/// free, or waits, has no rows (starts[b] equals starts[b + 1]), and its keys stay as they are.
 struct fovea_kv_cache {
     uint32_t struct_size;             ///< sizeof(struct fovea_kv_cache)
     uint32_t k_rows;                  ///< 1: K lies in rows, as V does; 0: in panels

@@ -89,7 +89,7 @@ struct fovea_rowwise_args {
     const size_t *positions;       ///< NULL, or one per sequence, replacing position, which must then be 0
     size_t len;                    ///< at least 1; ignored with row_positions or starts
     /// NULL, or `sequences` + 1 ascending numbers from 0 to rows: sequence s is the rows from starts[s] to before
-    /// starts[s + 1].
+    /// starts[s + 1]. It may have none.
     const uint32_t *starts;
     size_t sequences; ///< ignored without starts
 };
