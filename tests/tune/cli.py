@@ -362,7 +362,7 @@ def install(prefix, **more):
 
 def test_install(folder):
     """What is installed; and the script that --install runs where FOVEA_TUNE_ON_INSTALL is set."""
-    prefix = os.path.join(folder, "prefix")
+    prefix = os.path.join(folder, "a prefix")
     text = install(prefix)
     stage = os.path.join(folder, "stage")
     install("/opt/fovea", DESTDIR=stage)
@@ -371,7 +371,7 @@ def test_install(folder):
             unit = file.read()
         check("ConditionPathExists=!/var/lib/fovea/profile" in unit and "@" not in unit, unit)
         program = place + "/bin/fovea"
-        check(f"ExecStart={program} tune --system " in unit and os.path.exists(root + program), unit)
+        check(f'ExecStart="{program}" tune --system ' in unit and os.path.exists(root + program), unit)
     check("fovea tune" not in text, "tuned without being asked to")
     hook = [CMAKE, "-DCMAKE_INSTALL_PREFIX=" + prefix, "-P", os.path.join(BUILD, "tune_on_install.cmake")]
     path = os.path.join(folder, "hook")
