@@ -11,5 +11,6 @@ mv "$work/first" "$work/prefix"
 PKG_CONFIG_PATH=$(dirname "$(find "$work/prefix" -name fovea_cblas.pc)")
 libdir=$(dirname "$(find "$work/prefix" -name libfovea_cblas.so)")
 export PKG_CONFIG_PATH
-"$cc" -o "$work/program" "$source" $(pkg-config --libs fovea_cblas) -Wl,-rpath,"$libdir"
+# xargs reads the words of pkg-config, as folders with spaces have backslashes there.
+pkg-config --libs fovea_cblas | xargs "$cc" -o "$work/program" -Wl,-rpath,"$libdir" "$source"
 "$work/program"

@@ -27,6 +27,7 @@ readme() {
     awk -v wanted="$1" '/^```/ { inside = /^```c$/ && ++seen == wanted; next } inside' "$source/README.md"
 }
 # pkg-config for what is in libdir, and for nothing else: who only links fovea may lack the .pc files of what it uses.
+# xargs reads its words, as folders with spaces have backslashes there.
 installed() {
     PKG_CONFIG_PATH='' PKG_CONFIG_LIBDIR=$libdir/pkgconfig pkg-config "$@"
 }
@@ -54,8 +55,8 @@ use() {
     run_examples "$1"
     run_products "$1" $(beside)
     for each in fovea $(beside | sed 's/^/fovea_/'); do
-        "$cc" -std=c11 -Wall -Wextra -Wconversion -Wsign-conversion -Werror -o "$1/$each" "$work/programs/$each.c" \
-            $(installed --cflags ${2:-} --libs "$each") -Wl,-rpath,"$libdir"
+        installed --cflags ${2:-} --libs "$each" | xargs "$cc" -std=c11 -Wall -Wextra -Wconversion -Wsign-conversion \
+            -Werror -Wl,-rpath,"$libdir" -o "$1/$each" "$work/programs/$each.c"
         run_products "$1" "$each"
     done
 }
@@ -110,8 +111,8 @@ step "find_package and pkg-config"
 use "$work/find"
 
 step "pkg-config, C++17"
-"$cxx" -std=c++17 -Wall -Wextra -Wpedantic -Werror -o "$work/consumer" "$here/consumer.cc" \
-    $(installed --cflags --libs fovea) -Wl,-rpath,"$libdir"
+installed --cflags --libs fovea | xargs "$cxx" -std=c++17 -Wall -Wextra -Wpedantic -Werror -Wl,-rpath,"$libdir" \
+    -o "$work/consumer" "$here/consumer.cc"
 "$work/consumer"
 
 step "Python's ctypes"
