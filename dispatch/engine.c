@@ -10,6 +10,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#if defined __FAST_MATH__ || (defined __FINITE_MATH_ONLY__ && __FINITE_MATH_ONLY__)
+#error "compile fovea without fast math: its arithmetic is that of docs/numerics.md"
+#endif
+
 struct fovea_engine {
     struct fovea_kernels kernels;
     struct fovea_machine machine;
