@@ -150,7 +150,7 @@ static int run(const struct check_options *o, uint32_t cpu)
     if (results == NULL)
         return 2;
     check_run_install_handlers();
-    // gcc ends functions with vzeroupper from -O2 on alone.
+    // gcc ends functions with vzeroupper from -O2 on, with -O1 only by -fexpensive-optimizations.
     check_upper_watch(CHECK_UPPER);
     printf("upper halves of vector registers after a kernel: %s\n", !CHECK_UPPER         ? "not looked at in this build"
                                                                     : check_upper_told() ? "unused, or it fails"
