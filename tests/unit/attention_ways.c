@@ -94,6 +94,8 @@ int main(void)
         const size_t floats = s->heads * s->queries * DIM;
         for (int i = 0; i < TEST_ISAS; i++) {
             for (int w = 0; w < 2 * TEST_WAYS && engines[i]; w++) {
+                if (i == 0 && w != 2 * TEST_THREADS && w != 2 * TEST_TASKS + 1)
+                    continue; // scalar is slow: each way once, and in one thread it is what is expected
                 const float *const got = run(s, w % 2 == 0 ? far[i] : engines[i], (enum test_way)(w / 2), rng);
                 CHECK_SAME(expected, got, floats, "case %zu: %s %s", c, test_isas[i], test_way_names[w / 2]);
             }

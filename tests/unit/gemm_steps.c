@@ -85,31 +85,14 @@ static void run(const struct fovea_engine *engine, const struct end *end, const 
     test_memory_reset();
 }
 
-static const struct fovea_engine *scalar;
-
-static void test_engine_of(const struct fovea_engine *engine, const char *isa)
+static void check_way(const struct fovea_engine *engine, const char *isa, const struct end *end,
+                      const struct fovea_gemm_desc *d)
 {
     static _Alignas(FOVEA_ALIGNMENT) struct fovea_gemm_layout plan;
-    set_numbers(engine, ROWS);
-    for (size_t i = 0; i < sizeof sizes * (sizeof ends / sizeof *ends); i++) {
-        const struct end *const end = &ends[i / sizeof sizes];
-        const size_t m = sizes[i % sizeof sizes], n = m % 2 == 0 ? 1024
-                                                      : m > 32   ? N - 8
-                                                                 : N; // rows of no whole lines for up to 32
-        const struct fovea_gemm_desc d = desc_of(end, m, n);
-        CHECK(fovea_gemm_plan(engine, &d, &plan) == FOVEA_OK && plan.way == FOVEA_WAY_STEPS && !plan.grid.copy_a &&
-                  plan.work.phases == 1 && plan.work.shared_bytes == 0,
-              "%s, %s, %zu rows: %u phases, %zu shared", isa, end->name, m, (unsigned)plan.work.phases,
-              plan.work.shared_bytes);
-        for (size_t fewer = 0; fewer < 2 && fewer < m; fewer++) { // rows than the plan has
-            run(scalar, end, &d, m - fewer, TEST_SERIAL, x.want);
-            for (enum test_way way = 0; way < TEST_WAYS; way++) {
-                run(engine, end, &d, m - fewer, way, x.got);
-                CHECK(memcmp(x.want, x.got, sizeof x.got) == 0, "%s, %s, %zu of %zu rows, %s", isa, end->name,
-                      m - fewer, m, test_way_names[way]);
-            }
-        }
-    }
+    CHECK(fovea_gemm_plan(engine, d, &plan) == FOVEA_OK && plan.way == FOVEA_WAY_STEPS && !plan.grid.copy_a &&
+              plan.work.phases == 1 && plan.work.shared_bytes == 0,
+          "%s, %s, %zu rows: %u phases, %zu shared", isa, end->name, d->m, (unsigned)plan.work.phases,
+          plan.work.shared_bytes);
 }
 
 int main(void)
@@ -119,10 +102,33 @@ int main(void)
     draw(x.bias, N);
     draw(x.residual, sizeof x.residual / sizeof *x.residual);
     draw(x.before, sizeof x.before / sizeof *x.before);
-    struct fovea_engine *const tiles = test_engine("scalar", NULL);
-    set_numbers(tiles, 0);
-    scalar = tiles;
-    test_each_engine(test_engine_of);
-    fovea_engine_destroy(tiles);
+    struct fovea_engine *const scalar = test_engine("scalar", NULL), *engines[TEST_ISAS];
+    set_numbers(scalar, 0);
+    test_engines(engines);
+    for (int e = 0; e < TEST_ISAS; e++)
+        if (engines[e] != NULL)
+            set_numbers(engines[e], ROWS);
+    for (size_t i = 0; i < sizeof sizes * (sizeof ends / sizeof *ends); i++) {
+        const struct end *const end = &ends[i / sizeof sizes];
+        const size_t m = sizes[i % sizeof sizes], n = m % 2 == 0 ? 1024
+                                                      : m > 32   ? N - 8
+                                                                 : N; // rows of no whole lines for up to 32
+        const struct fovea_gemm_desc d = desc_of(end, m, n);
+        for (int e = 0; e < TEST_ISAS; e++)
+            if (engines[e] != NULL)
+                check_way(engines[e], test_isas[e], end, &d);
+        for (size_t fewer = 0; fewer < 2 && fewer < m; fewer++) { // rows than the plan has
+            run(scalar, end, &d, m - fewer, TEST_SERIAL, x.want);
+            for (int e = 0; e < TEST_ISAS; e++) {
+                for (enum test_way way = 0; way < TEST_WAYS && engines[e] != NULL; way++) {
+                    run(engines[e], end, &d, m - fewer, way, x.got);
+                    CHECK(memcmp(x.want, x.got, sizeof x.got) == 0, "%s, %s, %zu of %zu rows, %s", test_isas[e],
+                          end->name, m - fewer, m, test_way_names[way]);
+                }
+            }
+        }
+    }
+    test_engines_free(engines);
+    fovea_engine_destroy(scalar);
     return test_done();
 }
