@@ -108,7 +108,10 @@ int main(void)
     for (int e = 0; e < TEST_ISAS; e++)
         if (engines[e] != NULL)
             set_numbers(engines[e], ROWS);
-    for (size_t i = 0; i < sizeof sizes * (sizeof ends / sizeof *ends); i++) {
+    // Under an emulator one end takes the sizes in even places, the next those in odd ones.
+    const size_t step = getenv("FOVEA_TEST_SMALL") != NULL ? 2 : 1;
+    _Static_assert(sizeof sizes % 2 == 1, "an even number: some sizes would be left out");
+    for (size_t i = 0; i < sizeof sizes * (sizeof ends / sizeof *ends); i += step) {
         const struct end *const end = &ends[i / sizeof sizes];
         const size_t m = sizes[i % sizeof sizes], n = m % 2 == 0 ? 1024
                                                       : m > 32   ? N - 8
