@@ -22,6 +22,8 @@ set(FOVEA_STEMS_COMMON # every ISA has these
     gemm_f16_f32
     layernorm_f32
     log_softmax_f32
+    narrow_bf16_f32
+    narrow_f16_f32
     pack_b_f32
     pack_bt_f32
     relu_f32

@@ -147,6 +147,10 @@ typedef void fovea_pack_fn(size_t k, size_t n, const float *src, ptrdiff_t ld, f
 /// dst[i] = src[i] as f32, which is exact, for i < n, a multiple of 16. Elements are bfloat16 or IEEE half precision,
 /// by slot.
 typedef void fovea_widen_fn(size_t n, const uint16_t *src, float *dst);
+/// The reverse: dst[i] is src[i] rounded to such an element, to nearest and ties to even, for i < n. What is beyond the
+/// largest finite one by half of the last place or more is infinite. A NaN keeps its sign and the upper bits of its
+/// fraction, and is quiet.
+typedef void fovea_narrow_fn(size_t n, const float *src, uint16_t *dst);
 
 /// Few rows of C against panels of such elements from memory: C[i,j] for i < m, j < n is the chain
 /// acc = fma(A[i,p], (float)B[p,j], acc) from +0 over k ascending steps. Exactly m x k elements of A are read and m x n

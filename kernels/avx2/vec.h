@@ -46,6 +46,25 @@ static inline void fv_store(float *p, fv_f32 v)
     _mm256_storeu_ps(p, v);
 }
 
+/// As bfloat16, rounded to nearest-even: the upper half of the sum of the bits and of one less than half of what is cut
+/// off, or half where the last place that stays is odd. A NaN is cut, and quiet.
+static inline void fv_store_bf16(uint16_t *p, fv_f32 v)
+{
+    enum { QUIET = 0x40, LOWER_HALVES = 0xD8 };
+    const fv_i32 bits = _mm256_castps_si256(v), upper = _mm256_srli_epi32(bits, 16);
+    const fv_i32 carry = _mm256_add_epi32(_mm256_and_si256(upper, _mm256_set1_epi32(1)), _mm256_set1_epi32(0x7FFF));
+    const fv_i32 rounded = _mm256_srli_epi32(_mm256_add_epi32(bits, carry), 16);
+    const fv_i32 nan = _mm256_castps_si256(_mm256_cmp_ps(v, v, _CMP_UNORD_Q));
+    const fv_i32 halves = _mm256_blendv_epi8(rounded, _mm256_or_si256(upper, _mm256_set1_epi32(QUIET)), nan);
+    const fv_i32 packed = _mm256_permute4x64_epi64(_mm256_packus_epi32(halves, halves), LOWER_HALVES);
+    _mm_storeu_si128((__m128i *)p, _mm256_castsi256_si128(packed));
+}
+
+static inline void fv_store_f16(uint16_t *p, fv_f32 v)
+{
+    _mm_storeu_si128((__m128i *)p, _mm256_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT));
+}
+
 /// The first n lanes, 0 <= n <= FV_LANES, as the integer mask that vmaskmovps takes.
 static inline fv_i32 fv_mask_first(size_t n)
 {

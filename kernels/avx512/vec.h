@@ -47,6 +47,25 @@ static inline void fv_store(float *p, fv_f32 v)
     _mm512_storeu_ps(p, v);
 }
 
+/// As bfloat16, rounded to nearest-even: the upper half of the sum of the bits and of one less than half of what is cut
+/// off, or half where the last place that stays is odd. A NaN is cut, and quiet. (vcvtneps2bf16 of AVX512_BF16 takes
+/// denormals for zeros.)
+static inline void fv_store_bf16(uint16_t *p, fv_f32 v)
+{
+    enum { QUIET = 0x40 };
+    const fv_i32 bits = _mm512_castps_si512(v), upper = _mm512_srli_epi32(bits, 16);
+    const fv_i32 carry = _mm512_add_epi32(_mm512_and_epi32(upper, _mm512_set1_epi32(1)), _mm512_set1_epi32(0x7FFF));
+    const fv_i32 rounded = _mm512_srli_epi32(_mm512_add_epi32(bits, carry), 16);
+    const fv_i32 halves =
+        _mm512_mask_or_epi32(rounded, _mm512_cmp_ps_mask(v, v, _CMP_UNORD_Q), upper, _mm512_set1_epi32(QUIET));
+    _mm256_storeu_si256((__m256i *)p, _mm512_cvtepi32_epi16(halves));
+}
+
+static inline void fv_store_f16(uint16_t *p, fv_f32 v)
+{
+    _mm256_storeu_si256((__m256i *)p, _mm512_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT));
+}
+
 /// The mask of the first n lanes, 0 <= n <= FV_LANES.
 static inline fv_mask fv_mask_first(size_t n)
 {

@@ -57,6 +57,21 @@ static inline void fv_store(float *p, fv_f32 v)
     vst1q_f32(p, v);
 }
 
+// As bfloat16, rounded to nearest-even: the upper half of the sum of the bits and of one less than half of what is cut
+// off, or half where the last place that stays is odd. A NaN is cut, and quiet.
+static inline void fv_store_bf16(uint16_t *p, fv_f32 v)
+{
+    const uint32x4_t bits = vreinterpretq_u32_f32(v), upper = vshrq_n_u32(bits, 16);
+    const uint32x4_t carry = vaddq_u32(vandq_u32(upper, vdupq_n_u32(1)), vdupq_n_u32(0x7FFF));
+    const uint32x4_t rounded = vshrq_n_u32(vaddq_u32(bits, carry), 16);
+    vst1_u16(p, vmovn_u32(vbslq_u32(vceqq_f32(v, v), rounded, vorrq_u32(upper, vdupq_n_u32(0x40)))));
+}
+
+static inline void fv_store_f16(uint16_t *p, fv_f32 v)
+{
+    vst1_u16(p, vreinterpret_u16_f16(vcvt_f16_f32(v)));
+}
+
 // n <= FV_LANES elements; the other lanes are +0 and their memory is not touched. NEON has no masked load, so the
 // lanes go one by one: at most four instructions, once for each row.
 static inline fv_f32 fv_load_tail(const float *p, size_t n)

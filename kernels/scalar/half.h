@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// kernels/scalar/half.h - what 16-bit elements are as f32, and a product with panels of them: the definitions.
+// kernels/scalar/half.h - what 16-bit elements are as f32, f32 as these, and products with panels of them: definitions.
 #ifndef FOVEA_KERNELS_SCALAR_HALF_H
 #define FOVEA_KERNELS_SCALAR_HALF_H
 
@@ -30,6 +30,39 @@ static inline float from_f16(uint16_t element)
     float x;
     memcpy(&x, &bits, sizeof x);
     return x;
+}
+
+/// To nearest, ties to even: the sum of the lower 16 bits and of one less than half of what they can be, or of half if
+/// the bit above them is set, carries into the upper ones. A carry into the exponent is right, too. A NaN is cut; the
+/// quiet bit keeps it from becoming an infinity.
+static inline uint16_t to_bf16(float x)
+{
+    enum { LOWER = 16, MOST_BELOW_HALF = 0x7FFF, QUIET = 0x40 };
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    if (isnan(x)) {
+        return (uint16_t)(bits >> LOWER | QUIET);
+    }
+    return (uint16_t)((bits + MOST_BELOW_HALF + (bits >> LOWER & 1)) >> LOWER);
+}
+
+/// The same with another exponent. Below 2^-14, the least normal number, an element is a multiple of 2^-24.
+static inline uint16_t to_f16(float x)
+{
+    enum { FRACTION = 10, MORE = 23 - FRACTION, MOST_BELOW_HALF = (1 << (MORE - 1)) - 1, BIAS = 127 - 15 };
+    enum { SIGN = 0x8000, INFINITE = 0x7C00, QUIET = 0x200 };
+    const float magnitude = fabsf(x);
+    uint32_t bits;
+    memcpy(&bits, &magnitude, sizeof bits);
+    uint32_t element = ((bits + MOST_BELOW_HALF + (bits >> MORE & 1)) >> MORE) - ((uint32_t)BIAS << FRACTION);
+    if (isnan(x)) {
+        element = INFINITE | QUIET | (bits >> MORE & ((1u << FRACTION) - 1));
+    } else if (magnitude < 0x1p-14f) {
+        element = (uint32_t)rintf(magnitude * 0x1p24f);
+    } else if (magnitude >= 0x1.ffep+15f) { // the largest number and half of its last place
+        element = INFINITE;
+    }
+    return (uint16_t)(signbit(x) ? element | SIGN : element);
 }
 
 static inline void half_gemm(const struct fovea_gemm_half_tile *tile, float (*from)(uint16_t))

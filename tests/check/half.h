@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/check/half.h - numbers of 16 bits, from the definition of their formats: the oracle of the kernels that widen
-// them.
+// them and of those that round to them.
 #ifndef FOVEA_TESTS_CHECK_HALF_H
 #define FOVEA_TESTS_CHECK_HALF_H
 
@@ -43,6 +43,25 @@ static inline uint16_t half_of(enum fovea_type type, float x)
     const int exponent = ilogb(magnitude);
     const unsigned fraction = (unsigned)ldexp(ldexp(magnitude, -exponent) - 1, fraction_bits);
     return (uint16_t)(sign | (unsigned)(exponent + bias) << fraction_bits | fraction);
+}
+
+/// The magnitude of an element in f64; for an infinity the number that would follow the largest one.
+static inline double half_magnitude(enum fovea_type type, uint16_t element)
+{
+    const double value = fabs((double)half_value(type, element));
+    return isinf(value) ? ldexp(1, 1 << (half_exponent_bits(type) - 1)) : value;
+}
+
+/// x rounded to the nearer of the two elements around it, or to the even one if both are as near. Half of the last
+/// place beyond the largest number begins infinity. Any NaN for a NaN.
+static inline uint16_t half_nearest(enum fovea_type type, float x)
+{
+    const uint16_t near = half_of(type, x), far = (uint16_t)(near + 1); // toward and away from zero
+    if (isnan(x) || isinf(half_value(type, near)))
+        return near;
+    const double below = fabs((double)x) - half_magnitude(type, near);
+    const double above = half_magnitude(type, far) - fabs((double)x);
+    return below < above || (below == above && near % 2 == 0) ? near : far;
 }
 
 #endif

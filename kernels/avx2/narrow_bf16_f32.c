@@ -1,0 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
+// kernels/avx2/narrow_bf16_f32.c - f32 as bfloat16 elements, on AVX2.
+#include "kernels/avx2/vec.h"
+#include "kernels/common/narrow_bf16_f32.inc"
