@@ -22,11 +22,17 @@ static enum fovea_status check_planned(const struct planned *sizes, size_t count
     return FOVEA_OK;
 }
 
-static enum fovea_status check_k_rows(uint32_t k_rows, const char *of, const char *whole, const struct fovea_why *why)
+// How a cache or a pool has its keys: in panels, of elements of the plan's type.
+static enum fovea_status check_layout(uint32_t k_rows, enum fovea_type type, enum fovea_type planned, const char *of,
+                                      const char *whole, const struct fovea_why *why)
 {
     FOVEA_REQUIRE(k_rows <= 1, FOVEA_ERR_ENUM, why, "%s: the %s's k_rows is %u, neither 0 nor 1", whole, of,
                   (unsigned)k_rows);
+    FOVEA_REQUIRE((unsigned)type <= FOVEA_F16, FOVEA_ERR_ENUM, why, "%s: the %s's type is %u, not within 0 to %d",
+                  whole, of, (unsigned)type, FOVEA_F16);
     FOVEA_REQUIRE(k_rows == 0, FOVEA_ERR_UNSUPPORTED, why, "%s: the %s has K in rows, not in panels", whole, of);
+    FOVEA_REQUIRE(type == planned, FOVEA_ERR_FORMAT, why, "%s: the %s has %s elements, not %s", whole, of,
+                  fovea_type_names[type], fovea_type_names[planned]);
     return FOVEA_OK;
 }
 
@@ -39,7 +45,7 @@ static enum fovea_status check_cache(const struct mha_plan *plan, const struct f
     FOVEA_REQUIRE_POINTERS(whole, why, {"the cache's k", cache->k}, {"the cache's v", cache->v});
     FOVEA_REQUIRE(cache->struct_size == sizeof *cache, FOVEA_ERR_STRUCT, why,
                   "%s: the cache's struct_size is %u, not %zu", whole, (unsigned)cache->struct_size, sizeof *cache);
-    FOVEA_TRY(check_k_rows(cache->k_rows, "cache", whole, why));
+    FOVEA_TRY(check_layout(cache->k_rows, cache->type, FOVEA_F32, "cache", whole, why));
     FOVEA_REQUIRE(cache->batch >= args->batch, FOVEA_ERR_SHAPE, why,
                   "%s: the cache's batch %zu is below the call's %zu", whole, cache->batch, args->batch);
     const struct planned sizes[] = {{"kv_heads", cache->kv_heads, plan->kv_heads},
@@ -63,7 +69,7 @@ static enum fovea_status check_pool(const struct mha_plan *plan, const struct fo
     FOVEA_REQUIRE_POINTERS(whole, why, {"the pool's k", pool->k}, {"the pool's v", pool->v});
     FOVEA_REQUIRE(pool->struct_size == sizeof *pool, FOVEA_ERR_STRUCT, why, "%s: the pool's struct_size is %u, not %zu",
                   whole, (unsigned)pool->struct_size, sizeof *pool);
-    FOVEA_TRY(check_k_rows(pool->k_rows, "pool", whole, why));
+    FOVEA_TRY(check_layout(pool->k_rows, pool->type, FOVEA_F32, "pool", whole, why));
     const struct planned sizes[] = {{"page_keys", pool->page_keys, d->page_keys},
                                     {"kv_heads", pool->kv_heads, plan->kv_heads},
                                     {"qk_dim", pool->qk_dim, d->qk_dim},

@@ -135,10 +135,12 @@ static void copy_sequence(const struct fovea_kv_cache *source, size_t from, cons
 {
     struct fovea_strides k, v; // of both caches, which have the same sizes
     fovea_kv_cache_strides(source, &k, &v);
+    const float *const from_k = source->k, *const from_v = source->v; // a model's caches are f32
+    float *const to_k = target->k, *const to_v = target->v;
     for (size_t h = 0; h < source->kv_heads; h++) {
-        memcpy(target->k + to * k.batch + h * k.head, source->k + from * k.batch + h * k.head,
+        memcpy(to_k + to * k.batch + h * k.head, from_k + from * k.batch + h * k.head,
                fovea_round_up(len, 16) * source->qk_dim * sizeof(float));
-        memcpy(target->v + to * v.batch + h * v.head, source->v + from * v.batch + h * v.head,
+        memcpy(to_v + to * v.batch + h * v.head, from_v + from * v.batch + h * v.head,
                len * source->v_dim * sizeof(float));
     }
 }

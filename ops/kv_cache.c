@@ -6,31 +6,53 @@
 #include "ops/kv_cache.h"
 #include "kernels/table.h"
 #include "ops/check.h"
+#include "ops/widen.h"
 #include <string.h>
 
-// Units of `keys` keys.
+enum { SOME = 64 }; // elements of a key that are rounded at a time
+
+// Units of `keys` keys, with elements of so many bytes.
 struct units {
     size_t count, heads, keys;
-    size_t qk_dim, v_dim;
-    float *k, *v;
+    size_t qk_dim, v_dim, bytes;
+    void *k, *v;
     bool k_rows;
+    enum fovea_type type;
 };
 
 static struct units units_of_cache(const struct fovea_kv_cache *c)
 {
-    return (struct units){c->batch, c->kv_heads, c->capacity, c->qk_dim, c->v_dim, c->k, c->v, c->k_rows};
+    return (struct units){.count = c->batch,
+                          .heads = c->kv_heads,
+                          .keys = c->capacity,
+                          .qk_dim = c->qk_dim,
+                          .v_dim = c->v_dim,
+                          .bytes = fovea_type_bytes(c->type),
+                          .k = c->k,
+                          .v = c->v,
+                          .k_rows = c->k_rows,
+                          .type = c->type};
 }
 
 static struct units units_of_pages(const struct fovea_kv_pages *p)
 {
-    return (struct units){p->pages, p->kv_heads, p->page_keys, p->qk_dim, p->v_dim, p->k, p->v, p->k_rows};
+    return (struct units){.count = p->pages,
+                          .heads = p->kv_heads,
+                          .keys = p->page_keys,
+                          .qk_dim = p->qk_dim,
+                          .v_dim = p->v_dim,
+                          .bytes = fovea_type_bytes(p->type),
+                          .k = p->k,
+                          .v = p->v,
+                          .k_rows = p->k_rows,
+                          .type = p->type};
 }
 
 static enum fovea_status check_cache(const struct fovea_kv_cache *cache)
 {
     FOVEA_CHECK(cache != NULL, FOVEA_ERR_NULL);
     FOVEA_CHECK(cache->struct_size == sizeof *cache, FOVEA_ERR_STRUCT);
-    FOVEA_CHECK(cache->k_rows <= 1, FOVEA_ERR_ENUM);
+    FOVEA_CHECK(cache->k_rows <= 1 && (unsigned)cache->type <= FOVEA_F16, FOVEA_ERR_ENUM);
     return FOVEA_OK;
 }
 
@@ -43,7 +65,7 @@ static enum fovea_status check_pages(const struct fovea_kv_pages *pool)
 {
     FOVEA_CHECK(pool != NULL, FOVEA_ERR_NULL);
     FOVEA_CHECK(pool->struct_size == sizeof *pool, FOVEA_ERR_STRUCT);
-    FOVEA_CHECK(pool->k_rows <= 1, FOVEA_ERR_ENUM);
+    FOVEA_CHECK(pool->k_rows <= 1 && (unsigned)pool->type <= FOVEA_F16, FOVEA_ERR_ENUM);
     FOVEA_CHECK(fovea_kv_page_fits(pool->page_keys), FOVEA_ERR_VALUE);
     FOVEA_CHECK(pool->pages <= UINT32_MAX, FOVEA_ERR_OVERFLOW);
     return FOVEA_OK;
@@ -57,7 +79,7 @@ static enum fovea_status units_size(const struct units *u, size_t *k_elements, s
     keys = u->k_rows ? u->keys : keys - keys % FOVEA_PANEL;
     FOVEA_CHECK(fovea_mul(heads, keys, &k) && fovea_mul(k, u->qk_dim, &k), FOVEA_ERR_OVERFLOW);
     FOVEA_CHECK(fovea_mul(heads, u->keys, &v) && fovea_mul(v, u->v_dim, &v), FOVEA_ERR_OVERFLOW);
-    FOVEA_CHECK(fovea_mul(k, sizeof(float), &bytes) && fovea_mul(v, sizeof(float), &bytes), FOVEA_ERR_OVERFLOW);
+    FOVEA_CHECK(fovea_mul(k, u->bytes, &bytes) && fovea_mul(v, u->bytes, &bytes), FOVEA_ERR_OVERFLOW);
     *k_elements = k;
     *v_elements = v;
     return FOVEA_OK;
@@ -129,37 +151,97 @@ static enum fovea_status check_news(const struct units *u, size_t len, const flo
     return FOVEA_OK;
 }
 
-// A key of a head, in a row or in the column of its panel.
-static void write_key(const struct units *u, const float *key, size_t at, float *head)
+// Element i of K or V, or of a part of it.
+static void *element(const struct units *u, void *first, size_t i)
 {
-    if (u->k_rows) {
-        memcpy(head + at * u->qk_dim, key, u->qk_dim * sizeof *key);
-        return;
+    return (char *)first + i * u->bytes;
+}
+
+// Without kernels the scalar one: appending has no engine.
+static fovea_narrow_fn *narrow_of(const struct fovea_kernels *kernels, const struct units *u)
+{
+    if (u->type == FOVEA_BF16) {
+        return kernels != NULL ? kernels->narrow_bf16.run : fovea_narrow_bf16_f32_scalar;
     }
-    const size_t lane = at % FOVEA_PANEL;
-    float *const column = head + (at - lane) * u->qk_dim + lane;
-    for (size_t c = 0; c < u->qk_dim; c++) {
-        column[c * FOVEA_PANEL] = key[c];
+    return kernels != NULL ? kernels->narrow_f16.run : fovea_narrow_f16_f32_scalar;
+}
+
+// A row of n elements, as K or V has them.
+static void write_row(const struct fovea_kernels *kernels, const struct units *u, size_t n, const float *row, void *to)
+{
+    if (u->type == FOVEA_F32) {
+        memcpy(to, row, n * sizeof *row);
+    } else {
+        narrow_of(kernels, u)(n, row, to);
     }
 }
 
-// Keys at positions [pos, pos + len) of a head: the panels that they fill by a kernel, where there is one.
-static void write_keys(const struct fovea_kernels *kernels, const struct units *u, size_t pos, size_t len,
-                       const float *k, size_t row, float *head)
+// A key in the column of its panel.
+static void write_column(const struct fovea_kernels *kernels, const struct units *u, const float *key, void *column)
 {
-    size_t j = 0;
-    const size_t before = fovea_min((FOVEA_PANEL - pos % FOVEA_PANEL) % FOVEA_PANEL, len);
-    const size_t whole = kernels == NULL || u->k_rows ? 0 : (len - before) / FOVEA_PANEL * FOVEA_PANEL;
-    for (; j < (whole != 0 ? before : len); j++) {
-        write_key(u, k + j * row, pos + j, head);
+    if (u->type == FOVEA_F32) {
+        for (size_t c = 0; c < u->qk_dim; c++) {
+            ((float *)column)[c * FOVEA_PANEL] = key[c];
+        }
+        return;
     }
-    if (whole != 0) {
-        kernels->pack_bt.run(u->qk_dim, whole, k + j * row, (ptrdiff_t)row, head + (pos + j) * u->qk_dim,
-                             (ptrdiff_t)(FOVEA_PANEL * u->qk_dim));
-        for (j += whole; j < len; j++) {
-            write_key(u, k + j * row, pos + j, head);
+    uint16_t some[SOME];
+    for (size_t c = 0; c < u->qk_dim; c += SOME) {
+        const size_t n = fovea_min(u->qk_dim - c, SOME);
+        write_row(kernels, u, n, key + c, some);
+        for (size_t i = 0; i < n; i++) {
+            ((uint16_t *)column)[(c + i) * FOVEA_PANEL] = some[i];
         }
     }
+}
+
+// Keys that fill panels, from the first of these on. What is rounded is transposed before, on the stack.
+static void write_panels(const struct fovea_kernels *kernels, const struct units *u, size_t keys, const float *k,
+                         size_t row, void *panels)
+{
+    if (u->type == FOVEA_F32) {
+        kernels->pack_bt.run(u->qk_dim, keys, k, (ptrdiff_t)row, panels, (ptrdiff_t)(FOVEA_PANEL * u->qk_dim));
+        return;
+    }
+    float some[SOME * FOVEA_PANEL];
+    for (size_t j = 0; j < keys; j += FOVEA_PANEL) {
+        for (size_t c = 0; c < u->qk_dim; c += SOME) {
+            const size_t n = fovea_min(u->qk_dim - c, SOME);
+            kernels->pack_bt.run(n, FOVEA_PANEL, k + j * row + c, (ptrdiff_t)row, some, (ptrdiff_t)(FOVEA_PANEL * n));
+            write_row(kernels, u, n * FOVEA_PANEL, some, element(u, panels, j * u->qk_dim + c * FOVEA_PANEL));
+        }
+    }
+}
+
+// Keys at positions [pos, pos + len) of a head, one after the other.
+static void write_keys(const struct fovea_kernels *kernels, const struct units *u, size_t pos, size_t len,
+                       const float *k, size_t row, void *head)
+{
+    for (size_t j = 0, at = pos; j < len; j++, at++) {
+        const size_t lane = u->k_rows ? 0 : at % FOVEA_PANEL;
+        void *const to = element(u, head, (at - lane) * u->qk_dim + lane);
+        if (u->k_rows) {
+            write_row(kernels, u, u->qk_dim, k + j * row, to);
+        } else {
+            write_column(kernels, u, k + j * row, to);
+        }
+    }
+}
+
+// The same, but for the panels that they fill: these are written by a kernel, where there is one.
+static void write_head(const struct fovea_kernels *kernels, const struct units *u, size_t pos, size_t len,
+                       const float *k, size_t row, void *head)
+{
+    const size_t before = fovea_min((FOVEA_PANEL - pos % FOVEA_PANEL) % FOVEA_PANEL, len);
+    const size_t whole = kernels == NULL || u->k_rows ? 0 : (len - before) / FOVEA_PANEL * FOVEA_PANEL;
+    if (whole == 0) {
+        write_keys(kernels, u, pos, len, k, row, head);
+        return;
+    }
+    const size_t end = before + whole;
+    write_keys(kernels, u, pos, before, k, row, head);
+    write_panels(kernels, u, whole, k + before * row, row, element(u, head, (pos + before) * u->qk_dim));
+    write_keys(kernels, u, pos + end, len - end, k + end * row, row, head);
 }
 
 // Keys and values at positions [pos, pos + len) of one unit.
@@ -169,10 +251,11 @@ static void write(const struct fovea_kernels *kernels, const struct units *u, si
     struct fovea_strides to_k = {0, 0, 0}, to_v = {0, 0, 0};
     units_strides(u, &to_k, &to_v);
     for (size_t h = 0; h < u->heads; h++) {
-        write_keys(kernels, u, pos, len, k + h * ks->head, ks->row, u->k + unit * to_k.batch + h * to_k.head);
+        void *const keys = element(u, u->k, unit * to_k.batch + h * to_k.head);
+        void *const values = element(u, u->v, unit * to_v.batch + h * to_v.head);
+        write_head(kernels, u, pos, len, k + h * ks->head, ks->row, keys);
         for (size_t j = 0; j < len; j++) {
-            memcpy(u->v + unit * to_v.batch + h * to_v.head + (pos + j) * u->v_dim, v + j * vs->row + h * vs->head,
-                   u->v_dim * sizeof *v);
+            write_row(kernels, u, u->v_dim, v + j * vs->row + h * vs->head, element(u, values, (pos + j) * u->v_dim));
         }
     }
 }
@@ -207,7 +290,8 @@ static struct units units_of_news(const struct fovea_kv_news *news)
     return news->pool != NULL ? units_of_pages(news->pool) : units_of_cache(news->cache);
 }
 
-// Pieces of 128 KiB, some 20 us of reading and writing from memory: a prompt of thousands of keys is work for many.
+// Pieces of 128 KiB of news, some 20 us of reading and writing from memory: a prompt of thousands of keys is work for
+// many.
 struct fovea_append_grid fovea_kv_cut(const struct fovea_kv_news *news)
 {
     enum { PIECE_BYTES = 128 << 10 };

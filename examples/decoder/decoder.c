@@ -147,8 +147,8 @@ static struct fovea_kv_cache cache_from(const struct fovea_kv_cache *all, size_t
     must(fovea_kv_cache_strides(all, &k, &v), "cache");
     struct fovea_kv_cache cache = *all;
     cache.batch -= first;
-    cache.k += first * k.batch;
-    cache.v += first * v.batch;
+    cache.k = (float *)all->k + first * k.batch;
+    cache.v = (float *)all->v + first * v.batch;
     return cache;
 }
 

@@ -176,10 +176,10 @@ FOVEA_API enum fovea_status fovea_explain_mha_call(const void *plan, const struc
 /// Errors: NULL, SHAPE (a size above the plan's, a cache of other sizes, a position + kv_len above its capacity,
 /// positions beyond rotary_positions, a live head >= H, starts that do not ascend, a page that the pool does not have),
 /// STRUCT (cache, pool, not a plan of mha), UNSUPPORTED (a cache or pool with K in rows; starts and attn_weights), ENUM
-/// (its k_rows; average_weights, dropped_weights, eval), OVERFLOW (cache, pool), ALIGN (shared, scratch, blobs), FORMAT
-/// (not a blob of the required shape and type), VALUE (no workers; live_heads that do not ascend; a position beside
-/// positions; a cache, pool, mask, bias, lengths, weights or a residual that the descriptor did not ask for;
-/// average_weights or dropped_weights without attn_weights).
+/// (its k_rows or type; average_weights, dropped_weights, eval), OVERFLOW (cache, pool), ALIGN (shared, scratch,
+/// blobs), FORMAT (not a blob of the required shape and type, a cache or pool of another type), VALUE (no workers;
+/// live_heads that do not ascend; a position beside positions; a cache, pool, mask, bias, lengths, weights or a
+/// residual that the descriptor did not ask for; average_weights or dropped_weights without attn_weights).
 ///
 /// Accuracy: there is no bound for the operator as a whole. Against exact arithmetic on its own, rounded inputs, each
 /// product has the bound of fovea_gemm (docs/numerics.md, section 2) and attention that of fovea_attention.

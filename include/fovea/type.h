@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// fovea/type.h - the types of elements. Arithmetic is always that of f32; packed weights may lie in memory as 16 bits.
+// fovea/type.h - the types of elements. Arithmetic is always that of f32; packed weights, and caches of keys and
+// values, may lie in memory as 16 bits.
 #ifndef FOVEA_TYPE_H
 #define FOVEA_TYPE_H
 

@@ -107,8 +107,8 @@ static struct fovea_kv_cache make_cache(const struct fovea_layer_desc *d, size_t
                                .v_dim = d->v_dim};
     size_t k = 0, v = 0;
     CHECK(!fovea_kv_cache_size(&c, &k, &v), "cache");
-    c.k = test_alloc(k * sizeof *c.k);
-    c.v = test_alloc(v * sizeof *c.v);
+    c.k = test_alloc(k * sizeof(float));
+    c.v = test_alloc(v * sizeof(float));
     return c;
 }
 

@@ -178,6 +178,10 @@ static void test_mha_errors(void)
     BAD_CACHE(bad_cache.qk_dim = D - 1, FOVEA_ERR_SHAPE);
     BAD_CACHE(bad_cache.v_dim = DV + 1, FOVEA_ERR_SHAPE);
     refuse_told(&r, &wrong, "mha: the cache's v_dim is 5, not the plan's 4");
+    BAD_CACHE(bad_cache.type = FOVEA_BF16, FOVEA_ERR_FORMAT);
+    refuse_told(&r, &wrong, "mha: the cache has bf16 elements, not f32");
+    BAD_CACHE(bad_cache.type = (enum fovea_type)3, FOVEA_ERR_ENUM);
+    refuse_told(&r, &wrong, "mha: the cache's type is 3, not within 0 to 2");
     plain = good, plain.keys = FOVEA_MHA_PROJECT;
     CHECK(test_run(&test_mha, engine, &plain, &args, TEST_SERIAL, 1) == FOVEA_ERR_VALUE,
           "a cache of what is projected");

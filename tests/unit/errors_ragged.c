@@ -90,6 +90,9 @@ static void test_attention_errors(void)
     BAD_POOL(bad_pool.kv_heads = H - 1, FOVEA_ERR_SHAPE);
     BAD_POOL(bad_pool.qk_dim = D - 1, FOVEA_ERR_SHAPE);
     BAD_POOL(bad_pool.v_dim = DV + 1, FOVEA_ERR_SHAPE);
+    BAD_POOL(bad_pool.type = FOVEA_F16, FOVEA_ERR_FORMAT);
+    refuse_told(&r, &wrong, "mha: the pool has f16 elements, not f32");
+    BAD_POOL(bad_pool.type = (enum fovea_type)3, FOVEA_ERR_ENUM);
     BAD_POOL(bad_pool.pages = SIZE_MAX, FOVEA_ERR_OVERFLOW);
     CHECK(!fovea_mha(r.plan, &args, r.shared, r.scratch, NULL), "the good call");
     says_rows(&r);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/unit/kv_cache.c - fovea_kv_append puts each key into its panel or row and each value into its row, and writes
-// nothing else: any sizes, views and positions. Pages hold what a cache holds.
+// nothing else: any sizes, views, positions and types of elements. Pages hold what a cache holds.
 #include "fovea/kv_cache.h"
 #include "tests/check/check.h"
+#include "tests/support/keys.h"
 #include "tests/support/memory.h"
 #include "tests/support/test.h"
 
@@ -29,9 +30,11 @@ static size_t element(bool k_rows, size_t dim, size_t key, size_t p)
     return k_rows ? key * dim + p : key / PANEL * PANEL * dim + p * PANEL + key % PANEL;
 }
 
-static struct fovea_kv_cache draw_cache(struct check_rng *rng, size_t *k_elements, size_t *v_elements)
+static struct fovea_kv_cache draw_cache(struct check_rng *rng, enum fovea_type type, size_t *k_elements,
+                                        size_t *v_elements)
 {
     struct fovea_kv_cache c = {.struct_size = sizeof c,
+                               .type = type,
                                .batch = 1 + check_below(rng, 3),
                                .k_rows = check_chance(rng, 40),
                                .kv_heads = 1 + check_below(rng, 3),
@@ -42,8 +45,7 @@ static struct fovea_kv_cache draw_cache(struct check_rng *rng, size_t *k_element
     CHECK(!fovea_kv_cache_size(&c, k_elements, v_elements), "size");
     CHECK(*k_elements == heads * keys * c.qk_dim && *v_elements == heads * c.capacity * c.v_dim, "%zu and %zu elements",
           *k_elements, *v_elements);
-    c.k = test_floats(*k_elements, TEST_HIGH);
-    c.v = test_floats(*v_elements, TEST_HIGH);
+    test_room(&c);
     return c;
 }
 
@@ -63,17 +65,26 @@ static struct news draw_news(struct check_rng *rng, const struct fovea_kv_cache 
     return n;
 }
 
+// One number, rounded to the type of the cache.
+static void put(enum fovea_type type, void *first, size_t i, float x)
+{
+    if (type == FOVEA_F32)
+        ((float *)first)[i] = x;
+    else
+        ((uint16_t *)first)[i] = half_nearest(type, x);
+}
+
 // The same by definition.
-static void place(const struct fovea_kv_cache *c, const struct news *n, float *k, float *v)
+static void place(const struct fovea_kv_cache *c, const struct news *n, void *k, void *v)
 {
     for (size_t h = 0; h < c->kv_heads; h++)
         for (size_t j = 0; j < n->len; j++) {
             const size_t head = n->b * c->kv_heads + h, key = n->pos + j;
             for (size_t p = 0; p < c->qk_dim; p++)
-                k[head * k_keys(c) * c->qk_dim + element(c->k_rows, c->qk_dim, key, p)] =
-                    n->k[j * n->ks.row + h * n->ks.head + p];
+                put(c->type, k, head * k_keys(c) * c->qk_dim + element(c->k_rows, c->qk_dim, key, p),
+                    n->k[j * n->ks.row + h * n->ks.head + p]);
             for (size_t p = 0; p < c->v_dim; p++)
-                v[(head * c->capacity + key) * c->v_dim + p] = n->v[j * n->vs.row + h * n->vs.head + p];
+                put(c->type, v, (head * c->capacity + key) * c->v_dim + p, n->v[j * n->vs.row + h * n->vs.head + p]);
         }
 }
 
@@ -81,19 +92,22 @@ static void run_case(uint64_t number)
 {
     struct check_rng rng = {number};
     size_t k_elements, v_elements;
-    const struct fovea_kv_cache c = draw_cache(&rng, &k_elements, &v_elements);
-    float *const k = test_floats(k_elements, TEST_HIGH), *const v = test_floats(v_elements, TEST_HIGH);
+    const struct fovea_kv_cache c = draw_cache(&rng, (enum fovea_type)(number % 3), &k_elements, &v_elements);
+    struct fovea_kv_cache want = c;
+    test_room(&want);
     struct fovea_strides ks, vs;
     CHECK(!fovea_kv_cache_strides(&c, &ks, &vs), "strides");
     CHECK(ks.head == k_keys(&c) * c.qk_dim && ks.batch == c.kv_heads * ks.head && ks.row == c.k_rows * c.qk_dim,
           "case %llu: strides of k", (unsigned long long)number);
     for (int i = 0; i < 3; i++) {
         const struct news n = draw_news(&rng, &c);
-        place(&c, &n, k, v);
+        place(&c, &n, want.k, want.v);
         const enum fovea_status status = fovea_kv_append(&c, n.b, n.pos, n.len, n.k, n.ks, n.v, n.vs);
         CHECK(!status, "case %llu: %s", (unsigned long long)number, fovea_status_string(status));
-        CHECK(memcmp(c.k, k, k_elements * sizeof *k) == 0 && memcmp(c.v, v, v_elements * sizeof *v) == 0,
-              "case %llu: keys %zu to %zu of batch entry %zu", (unsigned long long)number, n.pos, n.pos + n.len, n.b);
+        char what[120];
+        snprintf(what, sizeof what, "case %llu: keys %zu to %zu of batch entry %zu", (unsigned long long)number, n.pos,
+                 n.pos + n.len, n.b);
+        test_same_caches(&want, &c, what);
     }
     test_memory_reset();
 }
@@ -110,6 +124,8 @@ static void test_pages(uint64_t seed)
     cache.qk_dim = pool.qk_dim = 1 + check_below(&rng, 20);
     cache.v_dim = pool.v_dim = 1 + check_below(&rng, 20);
     pool.kv_heads = cache.kv_heads;
+    const enum fovea_type type = cache.type = pool.type = (enum fovea_type)(seed % 3);
+    const size_t bytes = test_type_bytes(type);
     cache.k_rows = check_chance(&rng, 50); // the one as it may be, whatever the other is
     pool.k_rows = check_chance(&rng, 50);
     const size_t pages = (cache.capacity + pool.page_keys - 1) / pool.page_keys;
@@ -118,8 +134,8 @@ static void test_pages(uint64_t seed)
     struct fovea_strides cs, cv, ps, pvs;
     CHECK(!fovea_kv_cache_size(&cache, &nk, &nv) && !fovea_kv_pages_size(&pool, &pk, &pv), "sizes");
     CHECK(!fovea_kv_cache_strides(&cache, &cs, &cv) && !fovea_kv_pages_strides(&pool, &ps, &pvs), "strides");
-    cache.k = test_floats(nk, TEST_HIGH), cache.v = test_floats(nv, TEST_HIGH);
-    pool.k = test_floats(pk, TEST_HIGH), pool.v = test_floats(pv, TEST_HIGH);
+    cache.k = test_elements(type, nk), cache.v = test_elements(type, nv);
+    pool.k = test_elements(type, pk), pool.v = test_elements(type, pv);
     uint32_t *const table = test_memory(pages * sizeof *table, TEST_HIGH);
     for (size_t i = 0; i < pages; i++)
         table[i] = (uint32_t)(pages + 1 - i);
@@ -140,25 +156,34 @@ static void test_pages(uint64_t seed)
         for (size_t j = 0; j < cache.capacity; j++) {
             const size_t page = table[j / pool.page_keys], n = j % pool.page_keys;
             for (size_t i = 0; i < pool.qk_dim; i++)
-                wrong += memcmp(&cache.k[h * cs.head + element(cache.k_rows, cache.qk_dim, j, i)],
-                                &pool.k[page * ps.batch + h * ps.head + element(pool.k_rows, pool.qk_dim, n, i)],
-                                sizeof(float)) != 0;
-            wrong += memcmp(&cache.v[h * cv.head + j * cv.row], &pool.v[page * pvs.batch + h * pvs.head + n * pvs.row],
-                            pool.v_dim * sizeof(float)) != 0;
+                wrong += memcmp(test_element(type, cache.k, h * cs.head + element(cache.k_rows, cache.qk_dim, j, i)),
+                                test_element(type, pool.k,
+                                             page * ps.batch + h * ps.head + element(pool.k_rows, pool.qk_dim, n, i)),
+                                bytes) != 0;
+            wrong += memcmp(test_element(type, cache.v, h * cv.head + j * cv.row),
+                            test_element(type, pool.v, page * pvs.batch + h * pvs.head + n * pvs.row),
+                            pool.v_dim * bytes) != 0;
         }
     CHECK(wrong == 0, "append %llu: %zu elements differ", (unsigned long long)seed, wrong);
-    const uint64_t before = test_hash(pool.k, pk) ^ test_hash(pool.v, pv);
+    const struct test_pages got = {.pool = pool};
+    struct test_pages before = got;
+    before.pool.k = test_elements(type, pk), before.pool.v = test_elements(type, pv);
+    memcpy(before.pool.k, pool.k, pk * bytes), memcpy(before.pool.v, pool.v, pv * bytes);
     table[pages - 1] = (uint32_t)pool.pages; // no page of the pool
     CHECK(fovea_kv_pages_append(&pool, table, 0, cache.capacity, k, kr, v, vr) == FOVEA_ERR_SHAPE, "no such page");
     CHECK(fovea_kv_pages_append(&pool, NULL, 0, 1, k, kr, v, vr) == FOVEA_ERR_NULL, "no table");
     pool.k_rows = 2;
     CHECK(fovea_kv_pages_size(&pool, &pk, &pv) == FOVEA_ERR_ENUM, "k_rows 2");
     pool.k_rows = 0;
+    pool.type = (enum fovea_type)3;
+    CHECK(fovea_kv_pages_append(&pool, table, 0, 1, k, kr, v, vr) == FOVEA_ERR_ENUM, "pages of type 3");
+    pool.type = type;
     pool.page_keys = 48;
     CHECK(fovea_kv_pages_append(&pool, table, 0, 1, k, kr, v, vr) == FOVEA_ERR_VALUE, "pages of 48");
     CHECK(fovea_kv_pages_size(NULL, &pk, &pv) == FOVEA_ERR_NULL, "no pool");
-    pool.page_keys = 16;
-    CHECK(before == (test_hash(pool.k, pk) ^ test_hash(pool.v, pv)), "a refused append wrote");
+    cache.type = (enum fovea_type)3;
+    CHECK(fovea_kv_append(&cache, 0, 0, 1, k, kr, v, vr) == FOVEA_ERR_ENUM, "a cache of type 3");
+    test_same_pages(&before, &got, "refused appends");
     test_memory_reset();
 }
 
