@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // nn/layer_plan.c - plans an encoder or decoder layer: its steps as data, its parts, its memory.
 #include "nn/layer.h"
+#include "ops/pack.h"
 
 #include <math.h>
 #include <stddef.h>
@@ -58,12 +59,16 @@ static enum fovea_status check_desc(const struct fovea_layer_desc *desc, const c
     FOVEA_TRY(fovea_check_flags(flags, FOVEA_COUNT(flags), whole, why));
     FOVEA_REQUIRE((unsigned)desc->weight_type <= FOVEA_F16, FOVEA_ERR_ENUM, why,
                   "%s: weight_type is %u, not within 0 to %d", whole, (unsigned)desc->weight_type, FOVEA_F16);
+    FOVEA_REQUIRE((unsigned)desc->kv_type <= FOVEA_F16, FOVEA_ERR_ENUM, why, "%s: kv_type is %u, not within 0 to %d",
+                  whole, (unsigned)desc->kv_type, FOVEA_F16);
     FOVEA_REQUIRE((unsigned)desc->activation <= FOVEA_ACTIVATION_SILU, FOVEA_ERR_ENUM, why,
                   "%s: activation is %u, not within 0 to %d", whole, (unsigned)desc->activation, FOVEA_ACTIVATION_SILU);
     FOVEA_REQUIRE(!desc->decoder || !desc->causal, FOVEA_ERR_VALUE, why,
                   "%s: a decoder is causal by itself: causal is for a layer without cross-attention", whole);
     FOVEA_REQUIRE(desc->cached || desc->page_keys == 0, FOVEA_ERR_VALUE, why,
                   "%s: page_keys is %zu, but the layer is not cached", whole, desc->page_keys);
+    FOVEA_REQUIRE(desc->cached || desc->kv_type == FOVEA_F32, FOVEA_ERR_VALUE, why,
+                  "%s: kv_type is %s, but the layer is not cached", whole, fovea_type_names[desc->kv_type]);
     FOVEA_REQUIRE(!desc->cached || is_causal(desc), FOVEA_ERR_SHAPE, why,
                   "%s: only a decoder or a causal layer has caches", whole);
     const struct fovea_size sizes[] = {{"width", desc->width}, {"ffn", desc->ffn}, {"beams", desc->beams}};
@@ -107,6 +112,7 @@ static enum fovea_status plan_attention(const struct fovea_part_of *layer, const
     mha.qk_dim = desc->qk_dim;
     mha.v_dim = desc->v_dim;
     mha.weight_type = desc->weight_type;
+    mha.kv_type = desc->kv_type;
     mha.query_width = mha.out_width = desc->width;
     mha.key_width = mha.value_width = cross && desc->memory_width ? desc->memory_width : desc->width;
     mha.causal = is_causal(desc) && !cross;
@@ -250,6 +256,8 @@ enum fovea_status fovea_explain_layer(const struct fovea_engine *engine, const s
     const struct fovea_asked asked[] = {
         {desc->cached, "kv_len", (double)desc->kv_len},
         {desc->page_keys != 0, "in pages of", (double)desc->page_keys},
+        {desc->kv_type == FOVEA_BF16, "k and v of bf16", NAN},
+        {desc->kv_type == FOVEA_F16, "k and v of f16", NAN},
         {desc->rows != 0, "rows", (double)desc->rows},
         {desc->decoder, "memory_len", (double)desc->memory_len},
         {desc->decoder && memory_width != desc->width, "memory_width", (double)memory_width},

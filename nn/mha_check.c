@@ -45,7 +45,7 @@ static enum fovea_status check_cache(const struct mha_plan *plan, const struct f
     FOVEA_REQUIRE_POINTERS(whole, why, {"the cache's k", cache->k}, {"the cache's v", cache->v});
     FOVEA_REQUIRE(cache->struct_size == sizeof *cache, FOVEA_ERR_STRUCT, why,
                   "%s: the cache's struct_size is %u, not %zu", whole, (unsigned)cache->struct_size, sizeof *cache);
-    FOVEA_TRY(check_layout(cache->k_rows, cache->type, FOVEA_F32, "cache", whole, why));
+    FOVEA_TRY(check_layout(cache->k_rows, cache->type, d->kv_type, "cache", whole, why));
     FOVEA_REQUIRE(cache->batch >= args->batch, FOVEA_ERR_SHAPE, why,
                   "%s: the cache's batch %zu is below the call's %zu", whole, cache->batch, args->batch);
     const struct planned sizes[] = {{"kv_heads", cache->kv_heads, plan->kv_heads},
@@ -69,7 +69,7 @@ static enum fovea_status check_pool(const struct mha_plan *plan, const struct fo
     FOVEA_REQUIRE_POINTERS(whole, why, {"the pool's k", pool->k}, {"the pool's v", pool->v});
     FOVEA_REQUIRE(pool->struct_size == sizeof *pool, FOVEA_ERR_STRUCT, why, "%s: the pool's struct_size is %u, not %zu",
                   whole, (unsigned)pool->struct_size, sizeof *pool);
-    FOVEA_TRY(check_layout(pool->k_rows, pool->type, FOVEA_F32, "pool", whole, why));
+    FOVEA_TRY(check_layout(pool->k_rows, pool->type, d->kv_type, "pool", whole, why));
     const struct planned sizes[] = {{"page_keys", pool->page_keys, d->page_keys},
                                     {"kv_heads", pool->kv_heads, plan->kv_heads},
                                     {"qk_dim", pool->qk_dim, d->qk_dim},

@@ -2,6 +2,7 @@
 // nn/mha_plan.c - plans multi-head attention: validates, lays out memory, plans the four projections and attention.
 #include "nn/mha.h"
 #include "ops/kv_cache.h"
+#include "ops/pack.h"
 
 #include <math.h>
 #include <stddef.h>
@@ -54,6 +55,8 @@ static enum fovea_status check_desc(const struct fovea_mha_desc *desc, const cha
                   whole, (unsigned)desc->keys, FOVEA_MHA_CACHED);
     FOVEA_REQUIRE((unsigned)desc->weight_type <= FOVEA_F16, FOVEA_ERR_ENUM, why,
                   "%s: weight_type is %u, not within 0 to %d", whole, (unsigned)desc->weight_type, FOVEA_F16);
+    FOVEA_REQUIRE((unsigned)desc->kv_type <= FOVEA_F16, FOVEA_ERR_ENUM, why, "%s: kv_type is %u, not within 0 to %d",
+                  whole, (unsigned)desc->kv_type, FOVEA_F16);
     FOVEA_REQUIRE((unsigned)desc->mask <= FOVEA_MASK_BITS, FOVEA_ERR_ENUM, why, "%s: mask is %u, not within 0 to %d",
                   whole, (unsigned)desc->mask, FOVEA_MASK_BITS);
     const struct fovea_size flags[] = {{"causal", desc->causal},
@@ -73,6 +76,8 @@ static enum fovea_status check_desc(const struct fovea_mha_desc *desc, const cha
     FOVEA_REQUIRE(!zero, FOVEA_ERR_SHAPE, why, "%s: %s is 0", whole, zero->name);
     FOVEA_REQUIRE(desc->keys != FOVEA_MHA_PROJECT || desc->page_keys == 0, FOVEA_ERR_VALUE, why,
                   "%s: page_keys is %zu, but keys are projected, not in pages", whole, desc->page_keys);
+    FOVEA_REQUIRE(desc->keys != FOVEA_MHA_PROJECT || desc->kv_type == FOVEA_F32, FOVEA_ERR_VALUE, why,
+                  "%s: kv_type is %s, but keys are projected, not in a cache", whole, fovea_type_names[desc->kv_type]);
     FOVEA_REQUIRE(desc->page_keys == 0 || fovea_kv_page_fits(desc->page_keys), FOVEA_ERR_VALUE, why,
                   "%s: page_keys is %zu, not 16, 32, 64, 128 or 256", whole, desc->page_keys);
     FOVEA_REQUIRE(desc->keys != FOVEA_MHA_APPEND || desc->new_len <= desc->kv_len, FOVEA_ERR_SHAPE, why,
@@ -185,14 +190,17 @@ static enum fovea_status plan_attention(const struct fovea_part_of *of, struct m
                                              .kv_heads = plan->kv_heads,
                                              .capacity = desc->kv_len,
                                              .qk_dim = desc->qk_dim,
-                                             .v_dim = desc->v_dim};
+                                             .v_dim = desc->v_dim,
+                                             .type = desc->kv_type};
         const struct fovea_kv_pages pool = {.struct_size = sizeof pool,
                                             .page_keys = (uint32_t)desc->page_keys,
                                             .pages = 1,
                                             .kv_heads = plan->kv_heads,
                                             .qk_dim = desc->qk_dim,
-                                            .v_dim = desc->v_dim};
+                                            .v_dim = desc->v_dim,
+                                            .type = desc->kv_type};
         attention.k_layout = FOVEA_K_PANELS;
+        attention.kv_type = desc->kv_type;
         attention.page_keys = desc->page_keys;
         FOVEA_REQUIRE((desc->page_keys != 0 ? fovea_kv_pages_strides(&pool, &attention.k, &attention.v)
                                             : fovea_kv_cache_strides(&cache, &attention.k, &attention.v)) == FOVEA_OK,
@@ -351,6 +359,8 @@ enum fovea_status fovea_explain_mha(const struct fovea_engine *engine, const str
     fovea_say_more(&why, ", keys %s", names[desc->keys]);
     if (desc->page_keys != 0)
         fovea_say_more(&why, ", in pages of %zu", desc->page_keys);
+    if (desc->kv_type != FOVEA_F32)
+        fovea_say_more(&why, ", k and v of %s", fovea_type_names[desc->kv_type]);
     fovea_say_more(&why, ", %u phases, shared %zu B, scratch %zu B", work->phases, work->shared_bytes,
                    work->scratch_bytes);
     fovea_say_nothing(&why, sizes, FOVEA_COUNT(sizes));

@@ -9,7 +9,8 @@
 //
 // Only a decoder layer has the part in brackets (and norm2). Norms are LayerNorm or RMSNorm; scores are scaled by
 // 1/sqrt(qk_dim). A row of y depends only on its own row of x and on the rows it attends to: a sequence computed whole,
-// in pieces or token by token with caches has identical bits, unless something is dropped.
+// in pieces or token by token with caches has identical bits, unless something is dropped. (Caches of 16-bit elements
+// have rounded keys and values: all of these then use such caches.)
 #ifndef FOVEA_LAYER_H
 #define FOVEA_LAYER_H
 
@@ -81,6 +82,8 @@ struct fovea_layer_desc {
     size_t rotary_positions; ///< at least len; if cached, at least kv_len
 
     enum fovea_type weight_type; ///< of the elements of all weights' blobs, as in fovea_mha_desc; default FOVEA_F32
+    enum fovea_type kv_type;     ///< if cached: of the elements of self_cache or self_pool, and of cross_cache, as in
+                                 ///< fovea_mha_desc; default FOVEA_F32
     float dropout; ///< dropout in training: of attention weights, of the FFN's activations, and of what each sublayer
                    ///< adds to its residual. 0 <= p < 1, default 0
 };
@@ -114,10 +117,10 @@ struct fovea_layer_args {
     const uint32_t *lens;    ///< Encoder, not causal: how many positions of each sequence are valid as keys, clamped to
                              ///< len; NULL: all. Rows after them are computed, too.
     const uint32_t *memory_lens; ///< decoder: the same for each memory, or NULL
-    /// If cached: caches with the plan's key heads and dims. self_cache holds kv_len keys for at least batch sequences;
-    /// self-attention appends len keys to it at position or positions. cross_cache holds the plan's memory_len keys for
-    /// at least batch / beams memories; fill it with fovea_mha (FOVEA_MHA_APPEND at position 0, no queries, the weights
-    /// of cross_attention). With starts one such call fills it from memories of different lengths.
+    /// If cached: caches with the plan's key heads, dims and kv_type. self_cache holds kv_len keys for at least batch
+    /// sequences; self-attention appends len keys to it at position or positions. cross_cache holds the plan's
+    /// memory_len keys for at least batch / beams memories; fill it with fovea_mha (FOVEA_MHA_APPEND at position 0, no
+    /// queries, the weights of cross_attention). With starts one such call fills it from memories of different lengths.
     const struct fovea_kv_cache *self_cache, *cross_cache;
     const struct fovea_kv_pages *self_pool; ///< with page_keys, in place of self_cache; pages as in fovea_mha_args
     const uint32_t *pages;
@@ -138,8 +141,8 @@ FOVEA_API size_t fovea_layer_plan_size(void);
 /// bytes, plus what its attentions (see fovea_mha_plan) and products need. A plan is never written again: it serves all
 /// layers of its shape, and several calls at once, each with its own shared and scratch and, if cached, its own
 /// self_cache.
-/// Errors: NULL, STRUCT, ENUM, SHAPE, OVERFLOW, VALUE (eps, dropout, page_keys, decoder and causal both set), ALIGN
-/// (plan).
+/// Errors: NULL, STRUCT, ENUM, SHAPE, OVERFLOW, VALUE (eps, dropout, page_keys, kv_type without caches, decoder and
+/// causal both set), ALIGN (plan).
 FOVEA_API enum fovea_status fovea_layer_plan(const struct fovea_engine *engine, const struct fovea_layer_desc *desc,
                                              void *plan);
 /// Writes one line that says what a plan would do, or why there is none. Returns what fovea_layer_plan would. The line
@@ -156,9 +159,10 @@ FOVEA_API enum fovea_status fovea_explain_layer_call(const void *plan, const str
 /// Errors: NULL, SHAPE (a size above the plan's, more memories than batch / beams of the plan, beams, a cache of other
 /// sizes, a position + len above its capacity or rotary_positions, starts that do not ascend or have more than len rows
 /// of a sequence, a page that the pool does not have), STRUCT (caches, pool, not a plan of a layer), ALIGN (shared,
-/// scratch, blobs), FORMAT (not a blob of the required shape and type), VALUE (no workers; a position beside positions;
-/// a norm2 without cross-attention, or anything else that this kind of layer does not use), UNSUPPORTED (positions with
-/// beams and dropout; starts with beams; a cache or pool with K in rows), ENUM (eval).
+/// scratch, blobs), FORMAT (not a blob of the required shape and type, a cache or pool of another type), VALUE (no
+/// workers; a position beside positions; a norm2 without cross-attention, or anything else that this kind of layer does
+/// not use), UNSUPPORTED (positions with beams and dropout; starts with beams; a cache or pool with K in rows), ENUM
+/// (eval).
 ///
 /// Accuracy: there is no bound for a layer as a whole. Against exact arithmetic on its own, rounded inputs, each
 /// product has the bound of fovea_gemm (docs/numerics.md, section 2), each activation that of section 5, and attention

@@ -7,8 +7,9 @@
 // fovea_pack_typed (with FOVEA_TRANS for a Linear's [out, in]).
 //
 // A row of out depends only on its query and on the keys and values it sees, not on the other rows of the call: a
-// sequence computed whole, in pieces or token by token with a cache has identical bits, unless outputs are dropped. A
-// query that sees no key gives b_o (+ residual).
+// sequence computed whole, in pieces or token by token with a cache has identical bits, unless outputs are dropped. (A
+// cache of 16-bit elements has rounded keys and values: all of these then append to such a cache.) A query that sees no
+// key gives b_o (+ residual).
 #ifndef FOVEA_MHA_H
 #define FOVEA_MHA_H
 
@@ -84,6 +85,9 @@ struct fovea_mha_desc {
     enum fovea_type weight_type; ///< of the elements of all four weights' blobs; default FOVEA_F32. Blobs of 16-bit
                                  ///< elements are made by fovea_pack_typed; the result has the bits of the same numbers
                                  ///< as f32
+    enum fovea_type kv_type; ///< APPEND, CACHED: of the elements of the cache or the pool; default FOVEA_F32. Keys and
+                             ///< values are rounded to it once, when they are appended (see fovea/kv_cache.h); the
+                             ///< result has the bits of the same numbers as f32. With PROJECT FOVEA_F32
 };
 /// Sets the defaults: FOVEA_MHA_PROJECT, scale 1/sqrt(d), unbounded windows, everything else 0. size is sizeof(*desc).
 /// Always start with this call: a zeroed descriptor has scale 0 and windows of one key. Errors: NULL, STRUCT.
@@ -114,9 +118,9 @@ struct fovea_mha_args {
     /// positions are required. Not together with attn_weights. Each sequence has the bits of a call of its own, as
     /// above; dropped outputs depend on the rows before it, too.
     const uint32_t *starts;
-    const struct fovea_kv_cache *cache; ///< APPEND, CACHED without page_keys: kv_len, heads and dims as planned, batch
-                                        ///< at least this call's
-    const struct fovea_kv_pages *pool;  ///< with page_keys: page_keys, heads and dims as planned
+    const struct fovea_kv_cache *cache; ///< APPEND, CACHED without page_keys: kv_len, heads, dims and type as planned,
+                                        ///< batch at least this call's
+    const struct fovea_kv_pages *pool;  ///< with page_keys: page_keys, heads, dims and type as planned
     /// With page_keys: key j of sequence b is in page pages[b * pages_batch + j / page_keys]. Sequences may share pages
     /// that no call appends to. Only entries of appended keys are checked. With several sequences,
     /// pages_batch is at least the number of pages of each that is appended to.
@@ -159,7 +163,7 @@ FOVEA_API size_t fovea_mha_plan_size(void);
 /// 4 B q_len out_width more; with need_weights 4 B H q_len more; plus what attention, with the same `rows`, and the
 /// products need. A plan is never written again: several calls may use it at once, each with its own shared and scratch
 /// and, if it appends, its own cache. Errors: NULL, STRUCT, ENUM, SHAPE, OVERFLOW, VALUE (scale, softcap, dropout,
-/// out_dropout, page_keys), ALIGN (plan).
+/// out_dropout, page_keys, kv_type with PROJECT), ALIGN (plan).
 FOVEA_API enum fovea_status fovea_mha_plan(const struct fovea_engine *engine, const struct fovea_mha_desc *desc,
                                            void *plan);
 /// Writes one line that says what a plan would do, or why there is none. Returns what fovea_mha_plan would. The line is

@@ -136,6 +136,8 @@ static void test_mha_lines(void)
     SAYS(mha, ", dropout 0.5, out_dropout 0.25,", (d.dropout = 0.5f, d.out_dropout = 0.25f));
     SAYS(mha, ", additive,", d.scoring = FOVEA_SCORING_ADDITIVE);
     SAYS(mha, ", keys from a cache,", d.keys = FOVEA_MHA_CACHED);
+    SAYS(mha, ", keys from a cache, in pages of 64, k and v of bf16,",
+         (d.keys = FOVEA_MHA_CACHED, d.page_keys = 64, d.kv_type = FOVEA_BF16));
     SAYS(mha, ", keys from a cache, in pages of 64,", (d.keys = FOVEA_MHA_CACHED, d.page_keys = 64));
     SAYS(mha, ", rows 12,", d.rows = 12);
     SAYS(mha, ", nothing is written: batch is 0", d.batch = 0);
@@ -160,6 +162,7 @@ static void test_layer_lines(void)
          (d.causal = d.cached = 1, d.kv_len = 30, d.page_keys = 16, d.rows = 12));
     SAYS(layer, ", rotary 8,", (d.rotary_dim = 8, d.rotary_positions = 9));
     SAYS(layer, ", f16 weights,", d.weight_type = FOVEA_F16);
+    SAYS(layer, ", kv_len 9, k and v of f16,", (d.causal = d.cached = 1, d.kv_len = 9, d.kv_type = FOVEA_F16));
     SAYS(layer, ", dropout 0.1,", d.dropout = 0.1f);
     SAYS(layer, ", eps 1e-06,", d.eps = 1e-6f);
     SAYS(layer, " decoder, ", d.decoder = 1);

@@ -54,12 +54,18 @@ static inline void draw(size_t batch, bool decoder, enum fovea_norm_place place,
 }
 
 /// With `keys[b]` keys of each sequence, and NaN beyond them.
-static inline struct fovea_kv_cache cache_of(size_t batch, size_t capacity, const size_t *keys)
+static inline struct fovea_kv_cache typed_cache_of(enum fovea_type type, size_t batch, size_t capacity,
+                                                   const size_t *keys)
 {
-    const struct fovea_kv_cache c = test_cache(batch, KV_HEADS, capacity, D, DV);
+    const struct fovea_kv_cache c = test_typed_cache(type, batch, KV_HEADS, capacity, D, DV);
     for (size_t b = 0; b < batch; b++)
         test_fill_cache(&c, b, keys[b], &rng);
     return c;
+}
+
+static inline struct fovea_kv_cache cache_of(size_t batch, size_t capacity, const size_t *keys)
+{
+    return typed_cache_of(FOVEA_F32, batch, capacity, keys);
 }
 
 #endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/unit/mha_append.c - multi-head attention fills its cache in pieces of some panels: any position and length, on
-// any threads, leaves what fovea_kv_append would; and a long prompt is work for many workers.
+// tests/unit/mha_append.c - multi-head attention fills its cache in pieces of some panels: any position and length,
+// on any threads, in elements of any type, leaves what fovea_kv_append would; and a long prompt is work for many
+// workers.
 //
 // Projections are identities, so that what is appended is known exactly.
 #include "fovea/fovea.h"
@@ -23,9 +24,9 @@ static struct fovea_linear identity(const struct fovea_engine *engine, size_t wi
 }
 
 // Full of other keys.
-static struct fovea_kv_cache cache_of(uint64_t *rng)
+static struct fovea_kv_cache cache_of(enum fovea_type type, uint64_t *rng)
 {
-    const struct fovea_kv_cache c = test_cache(B, HEADS, CAPACITY, QK, V);
+    const struct fovea_kv_cache c = test_typed_cache(type, B, HEADS, CAPACITY, QK, V);
     for (size_t b = 0; b < B; b++)
         test_fill_cache(&c, b, CAPACITY, rng);
     return c;
@@ -48,11 +49,12 @@ static void test_filling(const struct fovea_engine *engine, const char *isa)
     static const size_t places[][3] = {{0, 0, CAPACITY}, {5, 5, 400},     {16, 16, 256}, {15, 15, 1},
                                        {100, 100, 27},   {319, 319, 381}, {7, 7, 0},     {16, 15, 384},
                                        {0, 316, 384},    {699, 4, 1},     {31, 300, 385}};
-    const struct fovea_mha_desc d = describe();
+    struct fovea_mha_desc d = describe();
     for (size_t i = 0; i < sizeof places / sizeof *places; i++)
         for (int way = 0; way < TEST_WAYS; way++) {
             uint64_t rng = i + 1;
-            const struct fovea_kv_cache got = cache_of(&rng), want = test_copy_cache(&got);
+            d.kv_type = (enum fovea_type)((i + (size_t)way) % 3);
+            const struct fovea_kv_cache got = cache_of(d.kv_type, &rng), want = test_copy_cache(&got);
             const struct fovea_mha_weights w = {.k = identity(engine, KEY), .v = identity(engine, VALUE)};
             const size_t *const positions = places[i], len = places[i][B];
             const float *const key = test_some(B * len * KEY, 1, &rng), *const value =
@@ -85,7 +87,8 @@ static void test_ragged(const struct fovea_engine *engine, const char *isa)
     for (size_t i = 0; i < sizeof places / sizeof *places; i++)
         for (int way = 0; way < TEST_WAYS; way++) {
             uint64_t rng = i + 1;
-            const struct fovea_kv_cache got = cache_of(&rng), want = test_copy_cache(&got);
+            d.kv_type = (enum fovea_type)((i + (size_t)way) % 3);
+            const struct fovea_kv_cache got = cache_of(d.kv_type, &rng), want = test_copy_cache(&got);
             const struct test_pages pages = test_in_pages(&got, 32), want_pages = test_in_pages(&got, 32);
             const uint32_t starts[B + 1] = {0, (uint32_t)lens[i][0], (uint32_t)(lens[i][0] + lens[i][1])};
             const struct fovea_mha_weights w = {.k = identity(engine, KEY), .v = identity(engine, VALUE)};
@@ -121,7 +124,7 @@ static void test_turned(const struct fovea_engine *engine, const char *isa)
     static const uint32_t starts[B + 1] = {0, 40, 41};
     static const size_t positions[B] = {300, 7};
     uint64_t rng = 5, more = 6;
-    const struct fovea_kv_cache got = cache_of(&rng), want = test_copy_cache(&got);
+    const struct fovea_kv_cache got = cache_of(FOVEA_F32, &rng), want = test_copy_cache(&got);
     struct fovea_mha_desc d = describe();
     d.q_len = CAPACITY, d.rows = 41;
     d.rotary_dim = QK, d.rotary_positions = CAPACITY;
@@ -151,7 +154,7 @@ static void test_tasks(void)
     d.batch = 1;
     const struct fovea_work *const plan = test_plan(&test_mha, engine, &d, 1).plan;
     uint64_t rng = 1;
-    const struct fovea_kv_cache cache = cache_of(&rng);
+    const struct fovea_kv_cache cache = cache_of(FOVEA_F32, &rng);
     const struct fovea_mha_weights w = {.k = identity(engine, KEY), .v = identity(engine, VALUE)};
     const struct fovea_mha_args args = {.weights = &w,
                                         .key = test_some(CAPACITY * KEY, 1, &rng),

@@ -20,12 +20,14 @@ struct layer_case {
     struct fovea_kv_cache cross;
 };
 
-static void draw_case(enum kind kind, enum fovea_norm_place place, bool rotary, struct layer_case *c)
+static void draw_case(enum kind kind, enum fovea_norm_place place, bool rotary, enum fovea_type type,
+                      struct layer_case *c)
 {
     memset(c, 0, sizeof *c);
     draw(B, kind == DECODER, place, rotary, &c->desc, &c->weights);
     c->desc.beams = 1;
     c->desc.rows = ROWS;
+    c->desc.kv_type = type;
     c->desc.dropout = rotary ? 0.5f : 0; // which eval turns off
     if (kind == ENCODER || kind == UNCACHED)
         c->desc.cached = 0, c->desc.kv_len = 0;
@@ -42,7 +44,7 @@ static void draw_case(enum kind kind, enum fovea_norm_place place, bool rotary, 
         c->args.rotary_cos = some(CAPACITY * D / 2, 1), c->args.rotary_sin = some(CAPACITY * D / 2, 1);
     if (kind == DECODER) {
         const size_t all[B] = {9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9};
-        c->cross = cache_of(B, MEMORY, all);
+        c->cross = typed_cache_of(type, B, MEMORY, all);
         c->args.memory_len = MEMORY;
     }
 }
@@ -103,11 +105,13 @@ static void test_missing(const struct layer_case *c, const struct fovea_kv_cache
 }
 
 // Keys in a cache, in pages of so many, or, where the layer keeps none, nowhere.
-static void test_case(enum kind kind, enum fovea_norm_place place, bool rotary, uint32_t page_keys)
+static void test_case(enum kind kind, enum fovea_norm_place place, bool rotary, enum fovea_type type,
+                      uint32_t page_keys)
 {
     struct layer_case c;
-    draw_case(kind, place, rotary, &c);
-    const struct fovea_kv_cache before = cache_of(B, CAPACITY, positions), filled = test_copy_cache(&before);
+    draw_case(kind, place, rotary, type, &c);
+    const struct fovea_kv_cache before = typed_cache_of(type, B, CAPACITY, positions),
+                                filled = test_copy_cache(&before);
     float *const expected = test_floats(ROWS * WIDTH, TEST_HIGH);
     alone(&c, &filled, expected);
     c.desc.page_keys = page_keys;
@@ -143,7 +147,7 @@ static void test_memory_of_rows(size_t kv_len, size_t states)
     size_t bytes[2];
     for (size_t i = 0; i < 2; i++) {
         struct layer_case c;
-        draw_case(CAUSAL, FOVEA_NORM_PRE, false, &c);
+        draw_case(CAUSAL, FOVEA_NORM_PRE, false, FOVEA_F32, &c);
         c.desc.kv_len = kv_len;
         c.desc.rows = (i + 1) * 32; // of whole cache lines each
         bytes[i] = test_plan(&test_layer, engines[0], &c.desc, 1).plan->shared_bytes;
@@ -161,10 +165,13 @@ int main(void)
     test_memory_of_rows(3000, 3);
     for (int kind = 0; kind < KINDS; kind++)
         for (int i = 0; i < 4; i++)
-            test_case((enum kind)kind, i & 1 ? FOVEA_NORM_PRE : FOVEA_NORM_POST, (i & 2) != 0, 0);
-    test_case(CAUSAL, FOVEA_NORM_PRE, true, 16);
-    test_case(CAUSAL, FOVEA_NORM_PRE, false, 64);
-    test_case(CAUSAL, FOVEA_NORM_PRE, true, 256);
+            test_case((enum kind)kind, i & 1 ? FOVEA_NORM_PRE : FOVEA_NORM_POST, (i & 2) != 0, FOVEA_F32, 0);
+    test_case(CAUSAL, FOVEA_NORM_PRE, true, FOVEA_F32, 16);
+    test_case(CAUSAL, FOVEA_NORM_PRE, false, FOVEA_F32, 64);
+    test_case(CAUSAL, FOVEA_NORM_PRE, true, FOVEA_F32, 256);
+    test_case(CAUSAL, FOVEA_NORM_PRE, true, FOVEA_BF16, 0);
+    test_case(CAUSAL, FOVEA_NORM_PRE, false, FOVEA_F16, 64);
+    test_case(DECODER, FOVEA_NORM_POST, true, FOVEA_F16, 0);
     test_engines_free(engines);
     return test_done();
 }
