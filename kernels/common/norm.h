@@ -28,8 +28,8 @@ static inline fv_f32 norm_mean(size_t n, const float *x)
 }
 
 /// y = (x - mean) / sqrt(mean of (x - mean)^2 + eps) * gamma + beta; y may be x.
-static inline void norm_row(size_t n, float eps, const float *x, fv_f32 mean, const float *gamma, const float *beta,
-                            float *y)
+static inline __attribute__((always_inline)) void norm_row(size_t n, float eps, const float *x, fv_f32 mean,
+                                                           const float *gamma, const float *beta, float *y)
 {
     const fv_f32 squares = fv_set1(fv_row_sum(n, x, mean, norm_square_step, NULL));
     const fv_f32 mean_square = fv_div(squares, fv_set1((float)n));
