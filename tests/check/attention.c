@@ -29,14 +29,20 @@ static const float *draw_lse(struct check_case *c, size_t rows)
     return lse->data;
 }
 
+/// Of the elements of K and V.
+static enum fovea_type type_of(const struct check_variant *variant)
+{
+    return strcmp(variant->slot, "attention_decode_bf16") == 0  ? FOVEA_BF16
+           : strcmp(variant->slot, "attention_decode_f16") == 0 ? FOVEA_F16
+                                                                : FOVEA_F32;
+}
+
 static void draw_problem(struct attention_case *a)
 {
     struct check_case *const c = a->c;
     struct check_rng *const rng = &c->rng;
     a->prefill = strcmp(c->variant->slot, "attention_prefill") == 0;
-    a->type = strcmp(c->variant->slot, "attention_decode_bf16") == 0  ? FOVEA_BF16
-              : strcmp(c->variant->slot, "attention_decode_f16") == 0 ? FOVEA_F16
-                                                                      : FOVEA_F32;
+    a->type = type_of(c->variant);
     const bool half = a->type != FOVEA_F32;
     a->panels = half || check_chance(rng, 50);
     a->own_pages = !half && check_page_floats() <= 1024 && check_chance(rng, 15);
@@ -352,7 +358,8 @@ static double bench(struct check_case *c, size_t calls)
 {
     enum { d = 64 };
     const struct check_source values = {CHECK_UNIFORM, 1, 0};
-    struct attention_case a = {.c = c, .prefill = strcmp(c->variant->slot, "attention_prefill") == 0};
+    struct attention_case a = {
+        .c = c, .prefill = strcmp(c->variant->slot, "attention_prefill") == 0, .type = type_of(c->variant)};
     struct fovea_attention_chunk *const chunk = &a.chunk;
     *chunk = (struct fovea_attention_chunk){.keys = FOVEA_CHUNK, .qk_dim = d, .k_row = d, .v_row = d};
     chunk->state.rows = a.prefill ? c->variant->queries : 1;
@@ -364,6 +371,11 @@ static double bench(struct check_case *c, size_t calls)
     check_fill(&c->rng, &values, v->data, v->count);
     chunk->k = k->data;
     chunk->v = v->data;
+    if (a.type != FOVEA_F32) {
+        chunk->k_row = 0;
+        a.decode_chunk.k_half = attention_halve(&a, "K of 16 bits", k->data, k->count);
+        a.decode_chunk.v_half = attention_halve(&a, "V of 16 bits", v->data, v->count);
+    }
     const struct attention_states states = attention_draw_states(c, chunk->state.rows, d, a.prefill ? 1 : d,
                                                                  a.prefill ? c->variant->queries : 1, 100, &values);
     chunk->state = attention_state(&states, 0);

@@ -31,6 +31,8 @@ struct attention_case {
 
 /// Draws keys, values, mask and bias of the next chunk. Keys that no row sees stay poison, or unmapped pages.
 void attention_draw_chunk(struct attention_case *a);
+/// Rounds elements to numbers of a->type, of 16 bits, and returns a copy as such.
+const uint16_t *attention_halve(struct attention_case *a, const char *name, float *x, size_t elements);
 /// Whether row r sees key j of the chunk: mask and bias.
 bool attention_sees(const struct attention_case *a, size_t r, size_t j);
 

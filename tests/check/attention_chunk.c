@@ -203,8 +203,7 @@ static void *make_room(struct attention_case *a, const char *name, size_t elemen
     return (uint16_t *)(void *)check_buffer(a->c, name, (elements + 1) / 2)->data + elements % 2;
 }
 
-/// Rounds elements, and returns a copy of 16 bits each.
-static const uint16_t *halve(struct attention_case *a, const char *name, float *x, size_t elements)
+const uint16_t *attention_halve(struct attention_case *a, const char *name, float *x, size_t elements)
 {
     uint16_t *const halves = make_room(a, name, elements);
     for (size_t i = 0; i < elements; i++) {
@@ -319,9 +318,9 @@ void attention_draw_chunk(struct attention_case *a)
         return;
     if (a->type != FOVEA_F32) {
         const size_t panels = (chunk->keys + FOVEA_PANEL - 1) / FOVEA_PANEL;
-        a->decode_chunk.k_half = halve(a, "K of 16 bits", k, panels * FOVEA_PANEL * chunk->qk_dim);
+        a->decode_chunk.k_half = attention_halve(a, "K of 16 bits", k, panels * FOVEA_PANEL * chunk->qk_dim);
         a->decode_chunk.v_half =
-            halve(a, "V of 16 bits", v, (chunk->keys - 1) * (size_t)chunk->v_row + chunk->state.v_dim);
+            attention_halve(a, "V of 16 bits", v, (chunk->keys - 1) * (size_t)chunk->v_row + chunk->state.v_dim);
     }
     draw_hints(a);
     a->decode_chunk.blocks = NULL;

@@ -224,13 +224,11 @@ def test_set(folder):
 
 def test_run(folder):
     path, report = os.path.join(folder, "run"), os.path.join(folder, "report.html")
-    started = time.monotonic()
-    for budget in "20" if SMALL else "6", "60":  # on busy cores its 2 s are over before the first class is
+    for budget in "20" if SMALL else "6", "60":  # on busy cores 2 s are over before the first class is
         result = fovea("tune", "--level", "quick", "--budget", budget, "--output", path, "--json")
         check(result.returncode == 0 and "classes searched" in result.stderr, result.stderr)
         if os.path.exists(path):
             break
-    check(time.monotonic() - started < 120, "quick took minutes")
     result = fovea("tune", "--level", "quick", "--budget", "90", "--only", "few-near", "--output", path, "--report",
                    report, "--json")
     check(result.returncode == 0 and (SMALL or "3 of 3 classes searched" in result.stderr), result.stderr)
