@@ -6,6 +6,7 @@
 #include "fovea/layer.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 struct prepared {
     const struct layer_problem *problem;
@@ -44,6 +45,7 @@ static struct fovea_layer_desc describe(const struct layer_problem *p)
     desc.heads = s->heads, desc.kv_heads = s->kv_heads, desc.qk_dim = desc.v_dim = p->dim;
     desc.rotary_dim = gated ? p->dim : 0;
     desc.rotary_positions = gated ? s->keys : 0;
+    desc.weight_type = desc.kv_type = p->type;
     return desc;
 }
 
@@ -55,6 +57,20 @@ static void *take(struct prepared *self, size_t bytes)
     return memory;
 }
 
+// A matrix as bf16; NULL without memory. Its elements are such numbers.
+static uint16_t *halves_of(const struct layer_problem *p, size_t layer, enum layer_operand weight)
+{
+    const float *const from = layer_problem_operand(p, layer, weight);
+    const size_t count = p->operands[weight].rows * p->operands[weight].cols;
+    uint16_t *const halves = malloc(count * sizeof *halves);
+    for (size_t i = 0; halves && i < count; i++) {
+        uint32_t bits;
+        memcpy(&bits, &from[i], sizeof bits);
+        halves[i] = (uint16_t)(bits >> 16);
+    }
+    return halves;
+}
+
 // Some columns of a matrix, from `first` on, as a packed weight; false where it is refused.
 static bool pack(struct prepared *self, const struct fovea_engine *engine, size_t layer, enum layer_operand weight,
                  enum layer_operand bias, size_t first, size_t outputs, struct fovea_linear *out)
@@ -63,12 +79,18 @@ static bool pack(struct prepared *self, const struct fovea_engine *engine, size_
     const size_t inputs = p->operands[weight].rows;
     const float *const b = layer_problem_operand(p, layer, bias);
     size_t bytes;
-    if (fovea_pack_size(inputs, outputs, &bytes) != FOVEA_OK)
+    if (fovea_pack_size_typed(p->type, inputs, outputs, &bytes) != FOVEA_OK)
         return false;
     void *const blob = take(self, bytes);
+    uint16_t *const halves = p->type == FOVEA_BF16 ? halves_of(p, layer, weight) : NULL;
+    const float *const floats = layer_problem_operand(p, layer, weight) + first;
     *out = (struct fovea_linear){blob, b ? b + first : NULL};
-    return fovea_pack(engine, FOVEA_NO_TRANS, inputs, outputs, layer_problem_operand(p, layer, weight) + first,
-                      p->operands[weight].cols, blob, bytes) == FOVEA_OK;
+    const bool done =
+        (p->type == FOVEA_F32 || halves) && fovea_pack_typed(engine, p->type, FOVEA_NO_TRANS, inputs, outputs,
+                                                             halves ? (const void *)(halves + first) : floats,
+                                                             p->operands[weight].cols, blob, bytes) == FOVEA_OK;
+    free(halves);
+    return done;
 }
 
 static bool pack_gated(struct prepared *self, const struct fovea_engine *engine, size_t layer, struct fovea_linear *out)
@@ -76,12 +98,20 @@ static bool pack_gated(struct prepared *self, const struct fovea_engine *engine,
     const struct layer_problem *const p = self->problem;
     const size_t width = p->shape->width, ffn = p->shape->ffn;
     size_t bytes;
-    if (fovea_pack_size(width, 2 * ffn, &bytes) != FOVEA_OK)
+    if (fovea_pack_size_typed(p->type, width, 2 * ffn, &bytes) != FOVEA_OK)
         return false;
     void *const blob = take(self, bytes);
+    const bool half = p->type == FOVEA_BF16;
+    uint16_t *const gate = half ? halves_of(p, layer, LAYER_W_GATE) : NULL;
+    uint16_t *const up = half ? halves_of(p, layer, LAYER_W_UP) : NULL;
+    const void *const from_gate = half ? (const void *)gate : layer_problem_operand(p, layer, LAYER_W_GATE);
+    const void *const from_up = half ? (const void *)up : layer_problem_operand(p, layer, LAYER_W_UP);
     *out = (struct fovea_linear){blob, NULL};
-    return fovea_pack_gated(engine, FOVEA_NO_TRANS, width, ffn, layer_problem_operand(p, layer, LAYER_W_GATE), ffn,
-                            layer_problem_operand(p, layer, LAYER_W_UP), ffn, blob, bytes) == FOVEA_OK;
+    const bool done = fovea_pack_gated_typed(engine, p->type, FOVEA_NO_TRANS, width, ffn, from_gate, ffn, from_up, ffn,
+                                             blob, bytes) == FOVEA_OK;
+    free(gate);
+    free(up);
+    return done;
 }
 
 static bool pack_layer(struct prepared *self, const struct fovea_engine *engine, size_t layer)
@@ -115,12 +145,14 @@ static bool fill_cache(struct prepared *self, size_t layer)
                                      .kv_heads = s->kv_heads,
                                      .capacity = s->keys,
                                      .qk_dim = p->dim,
-                                     .v_dim = p->dim};
+                                     .v_dim = p->dim,
+                                     .type = p->type};
     size_t k, v;
     if (fovea_kv_cache_size(cache, &k, &v) != FOVEA_OK)
         return false;
-    cache->k = take(self, k * sizeof(float));
-    cache->v = take(self, v * sizeof(float));
+    const size_t element = p->type == FOVEA_F32 ? sizeof(float) : sizeof(uint16_t);
+    cache->k = take(self, k * element);
+    cache->v = take(self, v * element);
     const struct fovea_strides rows = {.batch = 0, .head = s->keys * p->dim, .row = p->dim};
     const size_t sequence = s->kv_heads * s->keys * p->dim;
     bool done = true;

@@ -6,18 +6,23 @@
 static const struct kind {
     enum layer_kind bit;
     const char *name;
+    enum layer_kind kind; // how it computes
+    enum fovea_type type; // of the elements of weights and caches
 } kinds[] = {
-    {LAYER_ENCODER, "encoder"},
-    {LAYER_ENCODER_PRE, "encoder-pre"},
-    {LAYER_DECODE, "decode"},
-    {LAYER_DECODE_GATED, "decode-gated"},
+    {LAYER_ENCODER, "encoder", LAYER_ENCODER, FOVEA_F32},
+    {LAYER_ENCODER_PRE, "encoder-pre", LAYER_ENCODER_PRE, FOVEA_F32},
+    {LAYER_DECODE, "decode", LAYER_DECODE, FOVEA_F32},
+    {LAYER_DECODE_GATED, "decode-gated", LAYER_DECODE_GATED, FOVEA_F32},
+    {LAYER_DECODE_BF16, "decode-bf16", LAYER_DECODE, FOVEA_BF16},
+    {LAYER_DECODE_GATED_BF16, "decode-gated-bf16", LAYER_DECODE_GATED, FOVEA_BF16},
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
 static bool measure(const struct suite_line *line, struct bench_result *result)
 {
     const struct kind *const kind = line->way;
-    struct layer_problem problem = {.shape = line->shape, .kind = kind->bit, .threads = line->suite->options->threads};
+    struct layer_problem problem = {
+        .shape = line->shape, .kind = kind->kind, .type = kind->type, .threads = line->suite->options->threads};
     if (!layer_problem_make(&problem, suite_walk_bytes(line->suite)))
         return false;
     const struct suite_way way = {.problem = layer_problem_race(&problem), .load = layer_problem_load(&problem)};
@@ -29,7 +34,7 @@ static bool measure(const struct suite_line *line, struct bench_result *result)
 static void offer_line(struct suite *suite, const struct layer_shape *s, const struct kind *kind)
 {
     struct suite_line line = {.shape = s, .way = kind, .model = s->model};
-    if (kind->bit & LAYER_CACHED)
+    if (kind->kind & LAYER_CACHED)
         snprintf(line.name, sizeof line.name, "layer/f32/%s/%zu,%zu,%zu,%zu,%zu,%zu,%zu", kind->name, s->batch, s->len,
                  s->keys, s->width, s->heads, s->kv_heads, s->ffn);
     else
@@ -54,7 +59,7 @@ static bool legal(struct suite *suite, const struct layer_shape *s)
     const size_t dim = s->width / s->heads;
     if (s->width % s->heads != 0)
         return suite_refuse(suite, "a width of %zu is no multiple of %zu heads", s->width, s->heads);
-    if (s->kinds == LAYER_DECODE_GATED && dim % 2 != 0)
+    if (s->kinds & (LAYER_DECODE_GATED | LAYER_DECODE_GATED_BF16) && dim % 2 != 0)
         return suite_refuse(suite, "heads of %zu elements cannot turn in pairs", dim);
     if (s->keys < s->len)
         return suite_refuse(suite, "%zu positions, of %zu keys", s->len, s->keys);
@@ -70,7 +75,7 @@ static bool offer_named(struct suite *suite, const char *name, void *room)
         const char *const text = suite_behind(name, kinds[k].name);
         if (!text)
             continue;
-        const bool cached = kinds[k].bit & LAYER_CACHED;
+        const bool cached = kinds[k].kind & LAYER_CACHED;
         if (suite_read_sizes(text, ',', of) != (cached ? CACHED : ENCODER))
             return false;
         *shape = cached ? (struct layer_shape){"by name", BENCH_STANDARD, kinds[k].bit, of[0], of[1],
@@ -96,7 +101,7 @@ int bench_layer(const struct fovea_engine *engine, const struct bench_options *o
                                     .shape_bytes = sizeof(struct layer_shape),
                                     .prefix = "layer/f32/",
                                     .names = "{encoder,encoder-pre}/B,S,WIDTH,H,FFN or "
-                                             "{decode,decode-gated}/B,S,KEYS,WIDTH,H,Hkv,FFN",
+                                             "{decode,decode-gated}[-bf16]/B,S,KEYS,WIDTH,H,Hkv,FFN",
                                     .measure = measure};
     return suite_run(&kind, engine, options);
 }

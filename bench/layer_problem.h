@@ -6,6 +6,7 @@
 
 #include "bench/layer_shapes.h"
 #include "bench/race.h"
+#include "fovea/type.h"
 
 enum {
     LAYER_CACHED = LAYER_DECODE | LAYER_DECODE_GATED,
@@ -35,7 +36,8 @@ enum layer_operand {
 
 struct layer_problem {
     const struct layer_shape *shape;
-    enum layer_kind kind;
+    enum layer_kind kind; ///< how it computes
+    enum fovea_type type; ///< FOVEA_BF16: numbers of weights and caches are such, though they are stored as f32 here
     uint32_t threads;
     size_t dim, position; ///< of a head; keys before those of a call
     float eps;
@@ -59,7 +61,8 @@ float *layer_problem_operand(const struct layer_problem *problem, size_t layer, 
 /// Multiply-adds of the products and of attention, of what causal order leaves, count twice; the weights and the cache
 /// of a layer stream where they come from memory.
 struct race_load layer_problem_load(const struct layer_problem *problem);
-/// The race for it. Rows of the result are compared with float64, for layer 0: all within 5e-5.
+/// The race for it. Rows of the result are compared with float64, for layer 0: all within 5e-5, or
+/// 1e-3 if keys and values of the call are rounded.
 struct race_problem layer_problem_race(const struct layer_problem *problem);
 
 /// Which sequence, and which of its rows in this call, is compared.

@@ -11,6 +11,8 @@ enum layer_kind {
     LAYER_ENCODER_PRE = 2,  ///< the same, LayerNorm before: ViT
     LAYER_DECODE = 4,       ///< of a decoder-only stack with a cache: LayerNorm before, GELU by tanh, biases: GPT-2
     LAYER_DECODE_GATED = 8, ///< the same: RMSNorm before, SwiGLU, rotary positions, no biases: Llama
+    LAYER_DECODE_BF16 = 16, ///< DECODE and DECODE_GATED, with weights and caches of bf16; other libraries have the same
+    LAYER_DECODE_GATED_BF16 = 32, ///< numbers as f32
 };
 
 struct layer_shape {

@@ -84,14 +84,14 @@ def check_layers():
     check(result.returncode == 0, result)
     kinds, lines = set(), read_json(result.stdout)["benchmarks"]
     for line in lines:
-        name = re.match(r"layer/f32/(encoder|encoder-pre|decode|decode-gated)/(\d+),(\d+)((?:,\d+){3}|(?:,\d+){5})$",
+        name = re.match(r"layer/f32/(encoder|encoder-pre|decode[a-z0-9-]*)/(\d+),(\d+)((?:,\d+){3}|(?:,\d+){5})$",
                         line["name"])
         check(name and "error_occurred" not in line and line["gflops"] > 0 and line["of_peak"] > 0, line)
         check((name.group(4).count(",") == 5) == name.group(1).startswith("decode"), line)
         streams = int(name.group(2)) * int(name.group(3)) <= 16
         check(("of_stream" in line) == streams and line["work_bytes"] > 0, line)
         kinds.add(name.group(1))
-    check(len(kinds) == 4, kinds)
+    check(len(kinds) == 6, kinds)
     listed = bench(*LAYER, "--list")
     check(listed.stdout.split() == [line["name"].split("/iterations")[0] for line in lines], listed)
     named = bench("layer", "encoder/1,3,32,2,40", "layer/f32/decode-gated/2,1,17,32,4,2,48", "--min-time", "0",
