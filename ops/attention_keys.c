@@ -104,7 +104,9 @@ static bool take(const struct fovea_attention_chunk *chunk, const struct matrix 
     const uint64_t bit = UINT64_C(1) << j % 64;
     const bool wanted =
         j < chunk->keys && (of->panels ? panel_seen(chunk, j) : seen(chunk, j)) && !(done[j / 64] & bit);
-    done[j / 64] |= wanted ? bit : 0;
+    if (wanted) {
+        done[j / 64] |= bit;
+    }
     return wanted;
 }
 
