@@ -215,11 +215,15 @@ enum fovea_attention_sight { FOVEA_SEE_NOTHING, FOVEA_SEE_SOME, FOVEA_SEE_ALL };
 /// row r sees key + j.
 enum fovea_attention_sight fovea_attention_see(const struct fovea_attention_tile *tile, size_t key, size_t keys,
                                                uint64_t *visible);
+/// Whether rows may see less than the range of keys that causal order, windows and lengths allow.
+static inline bool fovea_attention_is_masked(const struct fovea_attention_desc *desc)
+{
+    return desc->mask || desc->blocks || desc->segments;
+}
 /// Whether every row certainly sees all of these keys; false if that would require reading a mask.
 static inline bool fovea_attention_all_see(const struct fovea_attention_tile *tile, size_t key, size_t keys)
 {
-    const struct fovea_attention_desc *const d = &tile->plan->desc;
-    return !d->mask && !d->blocks && !d->segments && key >= tile->begin_most && key + keys <= tile->end_least;
+    return !fovea_attention_is_masked(&tile->plan->desc) && key >= tile->begin_most && key + keys <= tile->end_least;
 }
 /// Sets up the tile's segments, which fovea_attention_see needs.
 void fovea_attention_segments(struct fovea_attention_tile *tile);

@@ -39,7 +39,7 @@ bool fovea_attention_compacts(const struct fovea_attention_layout *plan)
 {
     const struct fovea_attention_desc *const d = &plan->desc;
     const bool placed = d->bias || d->statistics;
-    return (d->mask || d->blocks || d->segments) && !placed && d->q_len >= plan->tuning->prefill;
+    return fovea_attention_is_masked(d) && !placed && d->q_len >= plan->tuning->prefill;
 }
 
 // Copies the elements of the keys that are seen, one key after another.

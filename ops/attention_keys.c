@@ -147,13 +147,17 @@ static void gather(struct fovea_attention_view *view, const struct matrix *k, co
     chunk->v_row = (ptrdiff_t)v->columns;
 }
 
-// Whether the keys that are seen are in several short runs: then the kernels for 16-bit elements, which take them run
-// by run, are slower than a copy that the kernel for f32 compacts.
-static bool scattered(const struct fovea_attention_chunk *chunk)
+// Whether a mask leaves the keys that are seen in several short runs: then the kernels for 16-bit elements, which take
+// them run by run, are slower than a copy that the kernel for f32 compacts. Rows' ranges may be as far apart, but
+// rarely, and a plan without masks has no room for the copy.
+static bool scattered(const struct fovea_attention_desc *desc, const struct fovea_attention_chunk *chunk)
 {
     enum { RUN = 8 };
     size_t count = 0, runs = 0;
-    for (size_t j = 0; chunk->visible != NULL && j < chunk->keys; j++) {
+    if (!fovea_attention_is_masked(desc) || chunk->visible == NULL) {
+        return false;
+    }
+    for (size_t j = 0; j < chunk->keys; j++) {
         const bool sees = chunk->visible[j] != 0;
         count += sees;
         runs += sees && (j == 0 || chunk->visible[j - 1] == 0);
@@ -176,7 +180,7 @@ void fovea_attention_locate(struct fovea_attention_view *view, size_t key)
     const bool half = d->kv_type != FOVEA_F32;
     const struct matrix k = matrix_of(tile, tile->args->k, tile->k, d->qk_dim, d->k_layout == FOVEA_K_PANELS);
     const struct matrix v = matrix_of(tile, tile->args->v, tile->v, d->v_dim, false);
-    if (fovea_attention_gathers(tile->plan, tile->prefill) || (half && scattered(&view->chunk))) {
+    if (fovea_attention_gathers(tile->plan, tile->prefill) || (half && scattered(d, &view->chunk))) {
         gather(view, &k, &v, key);
         return;
     }

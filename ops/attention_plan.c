@@ -237,9 +237,9 @@ static void lay_out(struct fovea_attention_layout *plan)
     const size_t tile_state = fovea_attention_state_floats(true, tile, tile, d->v_dim);
     const size_t block_state = fovea_attention_state_floats(false, block, block, d->v_dim);
     const size_t chunk = FOVEA_CHUNK * (d->qk_dim + d->v_dim);
-    // Elements of 16 bits are copied by decoding, too, where hidden keys are scattered.
+    // Elements of 16 bits are copied by decoding, too, where a mask scatters the keys that are seen.
     const bool gathers = fovea_attention_gathers(plan, d->q_len >= plan->tuning->prefill) ||
-                         (d->kv_type != FOVEA_F32 && (d->mask || d->blocks || d->segments));
+                         (d->kv_type != FOVEA_F32 && fovea_attention_is_masked(d));
     plan->q_floats = tile * d->qk_dim;
     plan->block_q_floats = block * d->qk_dim;
     plan->state_floats = fovea_max(fovea_max(tile_state, block_state), FOVEA_CHUNK * block) + plan->statistics * tile;
