@@ -119,8 +119,9 @@ static inline __attribute__((always_inline)) void prefill_weights(float *s, size
     }
 }
 
-/// The weights of the first `keys` keys (a multiple of PREFILL_SIDE), which all rows see, for `vectors` vectors.
-static void prefill_all_weights(float *s, size_t keys, const fv_f32 *base, fv_f32 *sum, size_t vectors)
+/// The weights of the first `keys` keys (a multiple of PREFILL_SIDE), which all rows see, for `vectors` vectors. base
+/// is only read; gcc 12 at -O2 warns of a const pointer to it, because it cannot tell that the caller has set it.
+static void prefill_all_weights(float *s, size_t keys, fv_f32 *base, fv_f32 *sum, size_t vectors)
 {
     for (size_t done = 0, vecs; done < vectors; done += vecs, s += vecs * FV_LANES, base += vecs, sum += vecs) {
         vecs = attention_min(PREFILL_SIDE, vectors - done);
