@@ -162,6 +162,10 @@ static enum fovea_status check_given(const struct fovea_layer_desc *desc, const 
     return FOVEA_OK;
 }
 
+// The words of a layer for what it gives its attentions.
+static const struct mha_words self_words = {"layer: self_attention", "len", "x"},
+                              cross_words = {"layer: cross_attention", "len", "x"};
+
 enum fovea_status fovea_layer_check(const struct layer_plan *plan, const struct fovea_layer_args *args,
                                     const struct fovea_why *why)
 {
@@ -190,12 +194,14 @@ enum fovea_status fovea_layer_check(const struct layer_plan *plan, const struct 
     self.kv_lens = some_lens(&plan->self);
     self.query = self.key = self.value = self.residual = args->x;
     self.out = args->y;
-    FOVEA_TRY(fovea_mha_check(&plan->self, &self, "layer: self_attention", why));
+    FOVEA_TRY(fovea_mha_check(&plan->self, &self, &self_words, why));
     if (desc->decoder) {
         FOVEA_REQUIRE_LIMITS("layer", why, {"args.memory_len", args->memory_len, desc->memory_len},
                              {"args.beams", args->beams, desc->beams});
         FOVEA_REQUIRE(args->beams != 0 && args->batch % args->beams == 0, FOVEA_ERR_SHAPE, why,
                       "layer: args.beams is %zu, which does not divide args.batch, %zu", args->beams, args->batch);
+        FOVEA_REQUIRE_LIMITS("layer", why,
+                             {"args.batch / args.beams", args->batch / args->beams, desc->batch / desc->beams});
         FOVEA_REQUIRE(!args->positions || args->beams == 1 || desc->dropout == 0 || args->eval, FOVEA_ERR_UNSUPPORTED,
                       why, "layer: args.positions with beams and dropout: rows of one memory have one position");
         FOVEA_REQUIRE(!args->starts || args->beams == 1, FOVEA_ERR_UNSUPPORTED, why,
@@ -207,7 +213,7 @@ enum fovea_status fovea_layer_check(const struct layer_plan *plan, const struct 
         cross.query = cross.residual = args->x;
         cross.key = cross.value = args->memory;
         cross.out = args->y;
-        FOVEA_TRY(fovea_mha_check(&plan->cross, &cross, "layer: cross_attention", why));
+        FOVEA_TRY(fovea_mha_check(&plan->cross, &cross, &cross_words, why));
     }
     const size_t ffn = desc->gated ? 2 * desc->ffn : desc->ffn;
     FOVEA_TRY(fovea_linear_check(&args->weights->up, desc->weight_type, desc->width, ffn, "layer", "up", why));

@@ -199,7 +199,7 @@ const struct fovea_operator fovea_mha_append_operator = {.begin = begin_append, 
 enum fovea_status fovea_mha(const void *plan, const struct fovea_mha_args *args, void *shared, void *scratch,
                             const struct fovea_executor *executor)
 {
-    FOVEA_TRY(fovea_mha_check(plan, args, "mha", NULL));
+    FOVEA_TRY(fovea_mha_check(plan, args, &fovea_mha_words, NULL));
     if (args->batch == 0)
         return FOVEA_OK; // its pointers may be NULL
     return fovea_run(&fovea_composite_operator, plan, args, shared, scratch, executor);
@@ -207,7 +207,7 @@ enum fovea_status fovea_mha(const void *plan, const struct fovea_mha_args *args,
 
 uint32_t fovea_mha_tasks(const void *plan, const struct fovea_mha_args *args, uint32_t phase)
 {
-    if (fovea_mha_check(plan, args, "mha", NULL) || args->batch == 0)
+    if (fovea_mha_check(plan, args, &fovea_mha_words, NULL) || args->batch == 0)
         return 0;
     return fovea_count_tasks(&fovea_composite_operator, plan, args, phase);
 }
@@ -215,7 +215,7 @@ uint32_t fovea_mha_tasks(const void *plan, const struct fovea_mha_args *args, ui
 enum fovea_status fovea_mha_task(const void *plan, const struct fovea_mha_args *args, void *shared, void *scratch,
                                  uint32_t phase, uint32_t task)
 {
-    FOVEA_TRY(fovea_mha_check(plan, args, "mha", NULL));
+    FOVEA_TRY(fovea_mha_check(plan, args, &fovea_mha_words, NULL));
     FOVEA_CHECK(args->batch != 0, FOVEA_ERR_SHAPE);
     return fovea_run_task(&fovea_composite_operator, plan, args, shared, scratch, phase, task);
 }

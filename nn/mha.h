@@ -89,9 +89,15 @@ extern const struct fovea_operator fovea_mha_append_operator;
 /// that shape).
 enum fovea_status fovea_linear_check(const struct fovea_linear *linear, enum fovea_type type, size_t inputs,
                                      size_t outputs, const char *whole, const char *part, const struct fovea_why *why);
-/// The checks of fovea_mha before it runs, with a reason that begins with `whole`.
-enum fovea_status fovea_mha_check(const struct mha_plan *plan, const struct fovea_mha_args *args, const char *whole,
-                                  const struct fovea_why *why);
+/// How a reason names what an operator was called with: fovea_mha, or a layer for one of its attentions.
+struct mha_words {
+    const char *whole;         ///< begins the reason
+    const char *q_len, *query; ///< fields of its args
+};
+extern const struct mha_words fovea_mha_words;
+/// The checks of fovea_mha before it runs, with a reason in `words`.
+enum fovea_status fovea_mha_check(const struct mha_plan *plan, const struct fovea_mha_args *args,
+                                  const struct mha_words *words, const struct fovea_why *why);
 /// fovea_mha_plan for a whole, with a reason.
 enum fovea_status fovea_mha_make(const struct fovea_part_of *of, const struct fovea_mha_desc *desc,
                                  struct mha_plan *plan);

@@ -6,6 +6,8 @@
 #include <math.h>
 #include <stdio.h>
 
+const struct mha_words fovea_mha_words = {"mha", "q_len", "query"};
+
 // A size of a cache or a pool that has to be the plan's.
 struct planned {
     const char *name;
@@ -136,7 +138,7 @@ static enum fovea_status check_position(const struct mha_plan *plan, const struc
     FOVEA_REQUIRE(position <= PTRDIFF_MAX - news, FOVEA_ERR_SHAPE, why, "%s: %s is too large", whole,
                   place_of(args, b).name);
     FOVEA_REQUIRE(!appends || position + news <= d->kv_len, FOVEA_ERR_SHAPE, why,
-                  "%s: %zu key%s at %s: more than the cache's %zu", whole, news, news == 1 ? "" : "s",
+                  "%s: %zu key%s at %s: more than the plan's kv_len, %zu", whole, news, news == 1 ? "" : "s",
                   place_of(args, b).name, d->kv_len);
     const size_t rows = appends ? fovea_max(queries, news) : queries;
     FOVEA_REQUIRE(d->rotary_dim == 0 || rows == 0 || (rows <= all && position <= all - rows), FOVEA_ERR_SHAPE, why,
@@ -146,9 +148,10 @@ static enum fovea_status check_position(const struct mha_plan *plan, const struc
 }
 
 // Checks the rows of the sequences of a ragged batch.
-static enum fovea_status check_starts(const struct mha_plan *plan, const struct fovea_mha_args *args, const char *whole,
-                                      const struct fovea_why *why)
+static enum fovea_status check_starts(const struct mha_plan *plan, const struct fovea_mha_args *args,
+                                      const struct mha_words *words, const struct fovea_why *why)
 {
+    const char *const whole = words->whole;
     const uint32_t *const starts = args->starts;
     const bool fills = args->q_len == 0 && plan->desc.keys != FOVEA_MHA_CACHED; // rows are keys alone
     const size_t most = fills ? args->kv_len : args->q_len;
@@ -159,7 +162,7 @@ static enum fovea_status check_starts(const struct mha_plan *plan, const struct 
                       (unsigned)starts[b]);
         FOVEA_REQUIRE(starts[b + 1] - starts[b] <= most, FOVEA_ERR_SHAPE, why,
                       "%s: entry %zu has %u rows, more than args.%s, %zu", whole, b,
-                      (unsigned)(starts[b + 1] - starts[b]), fills ? "kv_len" : "q_len", most);
+                      (unsigned)(starts[b + 1] - starts[b]), fills ? "kv_len" : words->q_len, most);
     }
     FOVEA_REQUIRE(fills || plan->desc.keys == FOVEA_MHA_CACHED || args->kv_len == args->q_len, FOVEA_ERR_SHAPE, why,
                   "%s: args.kv_len is %zu, but args.q_len %zu: in a ragged batch a row is a query and a key", whole,
@@ -171,9 +174,10 @@ static enum fovea_status check_starts(const struct mha_plan *plan, const struct 
 }
 
 // Checks the sizes of a call and its cache.
-static enum fovea_status check_sizes(const struct mha_plan *plan, const struct fovea_mha_args *args, const char *whole,
-                                     const struct fovea_why *why)
+static enum fovea_status check_sizes(const struct mha_plan *plan, const struct fovea_mha_args *args,
+                                     const struct mha_words *words, const struct fovea_why *why)
 {
+    const char *const whole = words->whole;
     const struct fovea_mha_desc *const d = &plan->desc;
     const size_t new_max = d->keys == FOVEA_MHA_APPEND ? d->new_len : d->kv_len;
     FOVEA_REQUIRE_LIMITS(whole, why, {"args.kv_len", args->kv_len, new_max});
@@ -185,9 +189,13 @@ static enum fovea_status check_sizes(const struct mha_plan *plan, const struct f
                   "%s: args.%s is given, but the plan has no page_keys", whole, args->pool ? "pool" : "pages");
     FOVEA_REQUIRE(!args->positions || args->position == 0, FOVEA_ERR_VALUE, why,
                   "%s: args.position is %zu, beside args.positions", whole, args->position);
-    FOVEA_TRY(args->starts ? check_starts(plan, args, whole, why) : FOVEA_OK);
-    FOVEA_REQUIRE_LIMITS(whole, why, {"the number of query's rows", fovea_mha_q_rows(args), plan->q_rows},
-                         {"the number of key's rows", fovea_mha_new_rows(plan, args), plan->kv_rows});
+    FOVEA_TRY(args->starts ? check_starts(plan, args, words, why) : FOVEA_OK);
+    const struct fovea_limit rows[] = {{words->query, fovea_mha_q_rows(args), plan->q_rows},
+                                       {"key", fovea_mha_new_rows(plan, args), plan->kv_rows}};
+    for (size_t i = 0; i < FOVEA_COUNT(rows); i++)
+        FOVEA_REQUIRE(rows[i].value <= rows[i].most, FOVEA_ERR_SHAPE, why,
+                      "%s: args.%s has %zu rows, more than the plan's %zu", whole, rows[i].name, rows[i].value,
+                      rows[i].most);
     for (size_t b = 0; b < (args->positions || args->starts ? args->batch : 1); b++)
         FOVEA_TRY(check_position(plan, args, b, whole, why));
     return d->keys == FOVEA_MHA_PROJECT ? FOVEA_OK
@@ -219,16 +227,17 @@ static enum fovea_status check_more(const struct mha_plan *plan, const struct fo
     FOVEA_REQUIRE((asked) || !args->name, FOVEA_ERR_VALUE, why, "%s: args." #name " is given, but the plan has none",  \
                   whole);
 
-enum fovea_status fovea_mha_check(const struct mha_plan *plan, const struct fovea_mha_args *args, const char *whole,
-                                  const struct fovea_why *why)
+enum fovea_status fovea_mha_check(const struct mha_plan *plan, const struct fovea_mha_args *args,
+                                  const struct mha_words *words, const struct fovea_why *why)
 {
+    const char *const whole = words->whole;
     FOVEA_REQUIRE_POINTERS(whole, why, {"plan", plan}, {"args", args});
     FOVEA_REQUIRE(fovea_is_plan(plan, FOVEA_PLAN_MHA), FOVEA_ERR_STRUCT, why, "%s: the plan is not an mha plan", whole);
     const struct fovea_mha_desc *const d = &plan->desc;
     FOVEA_REQUIRE_LIMITS(whole, why, {"args.batch", args->batch, d->batch}, {"args.q_len", args->q_len, d->q_len});
     if (args->batch == 0)
         return FOVEA_OK;
-    FOVEA_TRY(check_sizes(plan, args, whole, why));
+    FOVEA_TRY(check_sizes(plan, args, words, why));
     const struct fovea_mha_weights *const w = args->weights;
     FOVEA_REQUIRE_POINTERS(whole, why, {"args.weights", w});
     if (fovea_mha_q_rows(args)) {
@@ -260,7 +269,7 @@ enum fovea_status fovea_explain_mha_call(const void *plan, const struct fovea_mh
                                          size_t text_size)
 {
     const struct fovea_why why = {text, text_size};
-    FOVEA_TRY(fovea_mha_check(plan, args, "mha", &why));
+    FOVEA_TRY(fovea_mha_check(plan, args, &fovea_mha_words, &why));
     const struct fovea_asked asked[] = {
         {args->starts != NULL, "rows", args->starts ? (double)args->starts[args->batch] : NAN},
         {args->slopes != NULL, "ALiBi", NAN},

@@ -96,7 +96,7 @@ static void test_layer_errors(void)
     BAD_ARGS(wrong.position = CAPACITY, FOVEA_ERR_SHAPE);
     static const size_t beyond[B] = {3, CAPACITY - L + 1}, near[B] = {3, 0};
     BAD_ARGS_TOLD(wrong.positions = beyond, FOVEA_ERR_SHAPE,
-                  "layer: self_attention: 5 keys at position 16 of entry 1: more than the cache's 20");
+                  "layer: self_attention: 5 keys at position 16 of entry 1: more than the plan's kv_len, 20");
     BAD_ARGS_TOLD((wrong.position = 4, wrong.positions = near), FOVEA_ERR_VALUE,
                   "layer: self_attention: args.position is 4, beside args.positions");
     struct fovea_layer_desc dropped = good; // which names rows of one memory by one position
@@ -108,6 +108,7 @@ static void test_layer_errors(void)
     CHECK(!test_run(&test_layer, engine, &dropped, &wrong, TEST_SERIAL, 1), "no dropout of beams");
     BAD_ARGS_TOLD(wrong.beams = 0, FOVEA_ERR_SHAPE, "layer: args.beams is 0, which does not divide args.batch, 2");
     BAD_ARGS_TOLD(wrong.beams = B + 1, FOVEA_ERR_SHAPE, "layer: args.beams is 3, more than the plan's 2");
+    BAD_ARGS_TOLD(wrong.beams = 1, FOVEA_ERR_SHAPE, "layer: args.batch / args.beams is 2, more than the plan's 1");
     BAD_ARGS_TOLD(wrong.lens = memory_lens, FOVEA_ERR_VALUE, "layer: args.lens is given, but the layer is causal");
     BAD_ARGS_TOLD(wrong.memory = args.x, FOVEA_ERR_VALUE, "layer: args.memory is given, but cross_cache has its keys");
     BAD_WEIGHT(bad_weights.up.weight = NULL, FOVEA_ERR_NULL);

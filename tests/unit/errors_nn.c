@@ -133,7 +133,7 @@ static void test_mha_errors(void)
     BAD_ARGS(wrong.position = SIZE_MAX, FOVEA_ERR_SHAPE);
     static const size_t beyond[B] = {3, CAPACITY - L + 1}, far[B] = {SIZE_MAX, 0}, near[B] = {3, 0};
     BAD_ARGS_TOLD((wrong.position = 0, wrong.positions = beyond), FOVEA_ERR_SHAPE,
-                  "mha: 5 keys at position 16 of entry 1: more than the cache's 20");
+                  "mha: 5 keys at position 16 of entry 1: more than the plan's kv_len, 20");
     BAD_ARGS_TOLD((wrong.position = 0, wrong.positions = far), FOVEA_ERR_SHAPE,
                   "mha: position 18446744073709551615 of entry 0 is too large");
     BAD_ARGS_TOLD(wrong.positions = near, FOVEA_ERR_VALUE, "mha: args.position is 3, beside args.positions");

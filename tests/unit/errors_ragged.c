@@ -5,7 +5,7 @@
 enum { PAGE = 16, PAGES = 5, TABLE = 2 };
 static const uint32_t starts[B + 1] = {0, L, L + 2}, late[B + 1] = {1, 2, 3}, back[B + 1] = {0, 3, 2};
 static const uint32_t long_one[B + 1] = {0, L + 1, L + 1}, table[B * TABLE] = {4, PAGES, 0, 3}, beyond[B] = {4, PAGES};
-static const size_t positions[B] = {9, 10};
+static const size_t positions[B] = {9, 10}, far[B] = {9, CAPACITY - 1};
 
 static struct fovea_kv_pages make_pool(void)
 {
@@ -64,15 +64,13 @@ static void test_attention_errors(void)
     BAD_ARGS_TOLD(wrong.kv_len = L - 1, FOVEA_ERR_SHAPE, "mha: args.kv_len is 4, but args.q_len 5: ");
     BAD_ARGS_TOLD(wrong.positions = NULL, FOVEA_ERR_NULL, "mha: args.positions is NULL, but args.starts is given");
     BAD_ARGS_TOLD(wrong.attn_weights = out, FOVEA_ERR_UNSUPPORTED, "mha: args.attn_weights of a ragged batch");
-    BAD_ARGS_TOLD(wrong.starts = NULL, FOVEA_ERR_SHAPE,
-                  "mha: the number of query's rows is 10, more than the plan's 7");
+    BAD_ARGS_TOLD(wrong.starts = NULL, FOVEA_ERR_SHAPE, "mha: args.query has 10 rows, more than the plan's 7");
     BAD_ARGS_TOLD((wrong.starts = NULL, wrong.q_len = 0), FOVEA_ERR_SHAPE,
-                  "mha: the number of key's rows is 10, more than the plan's 7");
+                  "mha: args.key has 10 rows, more than the plan's 7");
     BAD_ARGS_TOLD((wrong.q_len = 0, wrong.kv_len = L - 1), FOVEA_ERR_SHAPE,
                   "mha: entry 0 has 5 rows, more than args.kv_len, 4");
-    static const size_t far[B] = {9, CAPACITY - 1};
     BAD_ARGS_TOLD(wrong.positions = far, FOVEA_ERR_SHAPE,
-                  "mha: 2 keys at position 19 of entry 1: more than the cache's 20");
+                  "mha: 2 keys at position 19 of entry 1: more than the plan's kv_len, 20");
     BAD_ARGS_TOLD(wrong.cache = &cache, FOVEA_ERR_VALUE, "mha: args.cache is given, but the plan's keys are in pages");
     BAD_ARGS_TOLD(wrong.pool = NULL, FOVEA_ERR_NULL, "mha: args.pool is NULL");
     BAD_ARGS_TOLD(wrong.pages = NULL, FOVEA_ERR_NULL, "mha: args.pages is NULL");
@@ -125,7 +123,7 @@ static void test_layer_errors(void)
     struct fovea_layer_desc good, bad;
     CHECK(!fovea_layer_desc_init(&good, sizeof good), "init");
     good.causal = good.cached = 1, good.page_keys = PAGE;
-    good.batch = B, good.len = L, good.kv_len = CAPACITY;
+    good.batch = B, good.len = L, good.kv_len = CAPACITY, good.rows = B * L - 1;
     good.width = W, good.heads = H, good.qk_dim = D, good.v_dim = DV, good.ffn = FFN;
     const struct fovea_layer_weights weights = {.self_attention = mha_weights(),
                                                 .cross_attention = mha_weights(),
@@ -155,6 +153,12 @@ static void test_layer_errors(void)
     BAD_ARGS_TOLD(wrong.pages = NULL, FOVEA_ERR_NULL, "layer: args.pages is NULL");
     BAD_ARGS_TOLD(wrong.starts = late, FOVEA_ERR_SHAPE, "layer: self_attention: args.starts[0] is 1, not 0");
     BAD_ARGS_TOLD(wrong.positions = NULL, FOVEA_ERR_NULL, "layer: self_attention: args.positions is NULL, but ");
+    BAD_ARGS_TOLD(wrong.starts = long_one, FOVEA_ERR_SHAPE,
+                  "layer: self_attention: entry 0 has 6 rows, more than args.len, 5");
+    BAD_ARGS_TOLD(wrong.starts = NULL, FOVEA_ERR_SHAPE,
+                  "layer: self_attention: args.x has 10 rows, more than the plan's 9");
+    BAD_ARGS_TOLD(wrong.positions = far, FOVEA_ERR_SHAPE,
+                  "layer: self_attention: 2 keys at position 19 of entry 1: more than the plan's kv_len, 20");
     BAD_ARGS_TOLD(wrong.len = 0, FOVEA_ERR_SHAPE, "layer: args.starts has 7 rows, but args.len is 0");
     CHECK(!fovea_layer(r.plan, &args, r.shared, r.scratch, NULL), "the good call");
     says_rows(&r);
