@@ -228,7 +228,7 @@ enum fovea_status fovea_explain_layer_call(const void *plan, const struct fovea_
     const struct fovea_asked asked[] = {
         {args->lens != NULL, "lens", NAN},
         {args->memory_lens != NULL, "memory_lens", NAN},
-        {args->starts != NULL, "rows", args->starts && args->batch ? (double)args->starts[args->batch] : NAN},
+        {args->starts != NULL, "rows", args->starts && args->batch ? (double)args->starts[args->batch] : 0},
         {args->eval != 0, "no dropout", NAN},
     };
     const struct fovea_size sizes[] = {{"args.batch", args->batch}, {"args.len", args->len}};

@@ -271,7 +271,7 @@ enum fovea_status fovea_explain_mha_call(const void *plan, const struct fovea_mh
     const struct fovea_why why = {text, text_size};
     FOVEA_TRY(fovea_mha_check(plan, args, &fovea_mha_words, &why));
     const struct fovea_asked asked[] = {
-        {args->starts != NULL, "rows", args->starts ? (double)args->starts[args->batch] : NAN},
+        {args->starts != NULL, "rows", args->starts && args->batch ? (double)args->starts[args->batch] : 0},
         {args->slopes != NULL, "ALiBi", NAN},
         {args->sinks != NULL, "sinks", NAN},
         {args->live_heads != NULL, "live heads", (double)args->live_count},

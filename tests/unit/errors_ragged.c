@@ -17,11 +17,11 @@ static struct fovea_kv_pages make_pool(void)
     return p;
 }
 
-// That the line of the good call says how many rows it has.
-static void says_rows(const struct refuse *r)
+// That the line of a call is this one.
+static void says(const struct refuse *r, const void *args, const char *line)
 {
     char text[FOVEA_EXPLAIN_BYTES] = "";
-    CHECK(!r->op->explain_call(r->plan, r->args, text, sizeof text) && strstr(text, ", rows 7"), "%s", text);
+    CHECK(!r->op->explain_call(r->plan, args, text, sizeof text) && strcmp(text, line) == 0, "%s", text);
 }
 
 static void test_attention_errors(void)
@@ -93,11 +93,12 @@ static void test_attention_errors(void)
     BAD_POOL(bad_pool.type = (enum fovea_type)3, FOVEA_ERR_ENUM);
     BAD_POOL(bad_pool.pages = SIZE_MAX, FOVEA_ERR_OVERFLOW);
     CHECK(!fovea_mha(r.plan, &args, r.shared, r.scratch, NULL), "the good call");
-    says_rows(&r);
-    char text[FOVEA_EXPLAIN_BYTES] = "";
+    says(&r, &args, "mha: batch 2, q_len 5, kv_len 5, positions 9 to 10, rows 7");
     wrong = args, wrong.q_len = 0, wrong.query = NULL, wrong.out = NULL; // its rows are keys
     CHECK(!fovea_mha(r.plan, &wrong, r.shared, r.scratch, NULL), "no queries");
-    CHECK(!fovea_explain_mha_call(r.plan, &wrong, text, sizeof text) && strstr(text, ", rows 7"), "%s", text);
+    says(&r, &wrong, "mha: batch 2, q_len 0, kv_len 5, positions 9 to 10, rows 7");
+    wrong = args, wrong.batch = 0;
+    says(&r, &wrong, "mha: batch 0, q_len 5, kv_len 5, position 0, rows 0, nothing is written: args.batch is 0");
     static const uint32_t none[B + 1] = {0};
     struct fovea_mha_args empty = args; // has neither queries nor keys
     empty.starts = none, empty.query = empty.key = empty.value = NULL, empty.out = NULL;
@@ -161,7 +162,9 @@ static void test_layer_errors(void)
                   "layer: self_attention: 2 keys at position 19 of entry 1: more than the plan's kv_len, 20");
     BAD_ARGS_TOLD(wrong.len = 0, FOVEA_ERR_SHAPE, "layer: args.starts has 7 rows, but args.len is 0");
     CHECK(!fovea_layer(r.plan, &args, r.shared, r.scratch, NULL), "the good call");
-    says_rows(&r);
+    says(&r, &args, "layer: batch 2, len 5, memory_len 0, positions 9 to 10, rows 7");
+    wrong = args, wrong.batch = 0;
+    says(&r, &wrong, "layer: batch 0, len 5, memory_len 0, position 0, rows 0, nothing is written: args.batch is 0");
     // Decoders: uncached their memory is not ragged, and beams are rows of one cross-attention.
     for (uint32_t cached = 0; cached < 2; cached++) {
         struct fovea_layer_desc decoder = good;
