@@ -156,6 +156,10 @@ static enum fovea_status check_given(const struct fovea_layer_desc *desc, const 
     for (size_t i = 0; i < FOVEA_COUNT(given); i++)
         FOVEA_REQUIRE(!given[i].pointer || given[i].used, FOVEA_ERR_VALUE, why, "layer: args.%s is given, but %s",
                       given[i].name, given[i].reason);
+    const struct fovea_limit of_memory[] = {{"memory_len", args->memory_len, 0}, {"beams", args->beams, 1}};
+    for (size_t i = 0; i < FOVEA_COUNT(of_memory) && !desc->decoder; i++)
+        FOVEA_REQUIRE(of_memory[i].value <= of_memory[i].most, FOVEA_ERR_VALUE, why, "layer: args.%s is %zu, but %s",
+                      of_memory[i].name, of_memory[i].value, no_cross);
     FOVEA_REQUIRE(desc->cached || args->position == 0, FOVEA_ERR_VALUE, why,
                   "layer: args.position is %zu, but %s: a call begins at 0", args->position, uncached);
     FOVEA_REQUIRE(args->eval <= 1, FOVEA_ERR_ENUM, why, "layer: args.eval is %u, neither 0 nor 1", args->eval);
@@ -232,7 +236,9 @@ enum fovea_status fovea_explain_layer_call(const void *plan, const struct fovea_
         {args->eval != 0, "no dropout", NAN},
     };
     const struct fovea_size sizes[] = {{"args.batch", args->batch}, {"args.len", args->len}};
-    fovea_say(&why, "layer: batch %zu, len %zu, memory_len %zu", args->batch, args->len, args->memory_len);
+    fovea_say(&why, "layer: batch %zu, len %zu", args->batch, args->len);
+    if (((const struct layer_plan *)plan)->desc.decoder)
+        fovea_say_more(&why, ", memory_len %zu", args->memory_len);
     fovea_say_positions(args->position, args->positions, args->batch, &why);
     fovea_say_asked(&why, asked, FOVEA_COUNT(asked));
     fovea_say_nothing(&why, sizes, FOVEA_COUNT(sizes));

@@ -65,6 +65,12 @@ static enum fovea_status check_desc(const struct fovea_layer_desc *desc, const c
                   "%s: activation is %u, not within 0 to %d", whole, (unsigned)desc->activation, FOVEA_ACTIVATION_SILU);
     FOVEA_REQUIRE(!desc->decoder || !desc->causal, FOVEA_ERR_VALUE, why,
                   "%s: a decoder is causal by itself: causal is for a layer without cross-attention", whole);
+    const struct fovea_limit of_memory[] = {
+        {"memory_len", desc->memory_len, 0}, {"memory_width", desc->memory_width, 0}, {"beams", desc->beams, 1}};
+    for (size_t i = 0; i < FOVEA_COUNT(of_memory) && !desc->decoder; i++)
+        FOVEA_REQUIRE(of_memory[i].value <= of_memory[i].most, FOVEA_ERR_VALUE, why,
+                      "%s: %s is %zu, but the layer has no cross-attention", whole, of_memory[i].name,
+                      of_memory[i].value);
     FOVEA_REQUIRE(desc->cached || desc->page_keys == 0, FOVEA_ERR_VALUE, why,
                   "%s: page_keys is %zu, but the layer is not cached", whole, desc->page_keys);
     FOVEA_REQUIRE(desc->cached || desc->kv_type == FOVEA_F32, FOVEA_ERR_VALUE, why,

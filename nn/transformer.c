@@ -65,7 +65,6 @@ static struct fovea_layer_desc layer_desc(const struct fovea_transformer *model)
                                      .eps = c->eps,
                                      .batch = model->options.batch,
                                      .len = model->options.max_source,
-                                     .memory_len = model->options.max_source,
                                      .beams = 1,
                                      .width = c->d_model,
                                      .heads = c->heads,
@@ -85,6 +84,7 @@ static enum fovea_status plan_layers(struct fovea_transformer *model, const stru
     FOVEA_TRY(fovea_layer_make(&encoder, &desc, &model->encode_layer));
     desc.decoder = 1;
     desc.len = o->max_target;
+    desc.memory_len = o->max_source;
     FOVEA_TRY(fovea_layer_make(&decoder, &desc, &model->decode_layer));
     desc.cached = 1;
     desc.dropout = 0;

@@ -62,17 +62,19 @@ struct fovea_layer_desc {
     float eps;                        ///< eps of the norms, default 1e-5; finite, at least 0
     uint32_t cached; ///< 1 (decoder or causal only): self-attention appends to args.self_cache, and a decoder's
                      ///< cross-attention reads args.cross_cache
-    size_t batch, len, memory_len; ///< The most sequences and positions of a call, and the most rows of a memory. If
-                                   ///< cached, memory_len is exactly the capacity of cross_cache.
+    size_t batch, len, memory_len; ///< The most sequences and positions of a call, and, in a decoder, the most rows of
+                                   ///< a memory. If cached, memory_len is exactly the capacity of cross_cache. Without
+                                   ///< cross-attention memory_len is 0.
     size_t kv_len;               ///< if cached: exactly the capacity of self_cache or, with page_keys, the most keys of
                                  ///< a sequence; at least len
     size_t page_keys;            ///< if cached: 0, the default: self-attention has its keys in args.self_cache.
                                  ///< Otherwise in pages of this many keys of args.self_pool, as in fovea_mha_desc.
     size_t rows;                 ///< the most rows of x of a call; 0, the default: batch x len. For ragged batches
     size_t beams;                ///< Decoder: the most sequences that share one memory (default 1); divides batch. A
-                                 ///< call has at most batch / beams memories.
+                                 ///< call has at most batch / beams memories. Without cross-attention 1
     size_t width;                ///< d_model
-    size_t memory_width;         ///< width of args.memory; 0: the same as width
+    size_t memory_width;         ///< Decoder: width of args.memory; 0, the default: the same as width. Without
+                                 ///< cross-attention 0
     size_t heads, qk_dim, v_dim; ///< qk_dim and v_dim of one head, 1 to 512
     size_t kv_heads;             ///< a divisor of heads (grouped queries); 0, the default: equal to heads
     size_t ffn;                  ///< inner width of the FFN
@@ -91,8 +93,8 @@ struct fovea_layer_desc {
 /// Errors: NULL, STRUCT.
 FOVEA_API enum fovea_status fovea_layer_desc_init(struct fovea_layer_desc *desc, size_t size);
 
-/// Arguments of one call. A pointer or a position that the kind of layer does not use is refused, because it would
-/// silently be ignored.
+/// Arguments of one call. A pointer, a position or a size of memories that the kind of layer does not use is refused,
+/// because it would silently be ignored.
 struct fovea_layer_args {
     const struct fovea_layer_weights *weights;
     const float *x;      ///< (batch, len, width) dense
@@ -102,9 +104,9 @@ struct fovea_layer_args {
     size_t batch, len, memory_len; ///< At most the plan's. If batch or len is 0 nothing is computed, the result is OK,
                                    ///< and all pointers may be NULL; starts must then have no rows. If memory_len (if
                                    ///< cached, the number of keys in cross_cache) is 0, cross-attention adds only its
-                                   ///< b_o.
+                                   ///< b_o. Without cross-attention memory_len is 0.
     size_t beams; ///< Decoder: sequences b * beams ... b * beams + beams - 1 attend to memory b. At least 1,
-                  ///< divides batch.
+                  ///< divides batch. Without cross-attention 0 or 1
     /// NULL, or a ragged batch, for example prompts beside single tokens: batch + 1 ascending numbers from 0 on.
     /// Sequence b is the rows from starts[b] to before starts[b + 1] of x and y, at most len. If cached, positions are
     /// required. Not in decoders that are not cached, nor with beams above 1. Dropped outputs depend on the rows before
@@ -141,8 +143,8 @@ FOVEA_API size_t fovea_layer_plan_size(void);
 /// bytes, plus what its attentions (see fovea_mha_plan) and products need. A plan is never written again: it serves all
 /// layers of its shape, and several calls at once, each with its own shared and scratch and, if cached, its own
 /// self_cache.
-/// Errors: NULL, STRUCT, ENUM, SHAPE, OVERFLOW, VALUE (eps, dropout, page_keys, kv_type without caches, decoder and
-/// causal both set), ALIGN (plan).
+/// Errors: NULL, STRUCT, ENUM, SHAPE, OVERFLOW, VALUE (eps, dropout; page_keys, kv_type without caches; memory_len,
+/// memory_width, beams above 1 without cross-attention; decoder and causal both set), ALIGN (plan).
 FOVEA_API enum fovea_status fovea_layer_plan(const struct fovea_engine *engine, const struct fovea_layer_desc *desc,
                                              void *plan);
 /// Writes one line that says what a plan would do, or why there is none. Returns what fovea_layer_plan would. The line

@@ -53,7 +53,8 @@ static struct layer make(const char *prefix, bool decoder, const uint32_t *lens)
     struct fovea_layer_desc *const d = &l.desc;
     fovea_layer_desc_init(d, sizeof *d);
     d->decoder = decoder;
-    d->batch = x->shape[0], d->len = x->shape[1], d->width = x->shape[2], d->memory_len = memory->shape[1];
+    d->batch = x->shape[0], d->len = x->shape[1], d->width = x->shape[2];
+    d->memory_len = decoder ? memory->shape[1] : 0;
     d->gated = part(prefix, "gate.weight") != NULL;
     d->norm_kind = d->gated ? FOVEA_NORM_RMS : FOVEA_NORM_LAYER;
     d->heads = 3, d->qk_dim = d->v_dim = d->width / d->heads, d->ffn = 40;

@@ -98,7 +98,7 @@ static void layers(const struct fovea_engine *engine, const struct fovea_layer_w
     CHECK(!fovea_layer_desc_init(&d, sizeof d), "desc");
     d.norm = config.norm, d.activation = config.activation, d.eps = config.eps;
     d.decoder = memory != NULL;
-    d.batch = BATCH, d.len = len, d.memory_len = SOURCE;
+    d.batch = BATCH, d.len = len, d.memory_len = memory ? SOURCE : 0;
     d.width = config.d_model, d.heads = config.heads, d.qk_dim = config.qk_dim, d.v_dim = config.v_dim;
     d.ffn = config.ffn;
     d.dropout = p_drop;
@@ -113,7 +113,7 @@ static void layers(const struct fovea_engine *engine, const struct fovea_layer_w
                                               .memory = memory,
                                               .batch = BATCH,
                                               .len = len,
-                                              .memory_len = SOURCE,
+                                              .memory_len = d.memory_len,
                                               .beams = 1,
                                               .lens = memory ? NULL : lens,
                                               .memory_lens = memory ? lens : NULL,

@@ -84,21 +84,21 @@ static void make_weights(const struct fovea_engine *engine, uint64_t seed, bool 
 }
 
 // Gated layers have RMSNorm besides.
-static struct fovea_layer_desc layer_desc(enum fovea_norm_place norm, bool gated)
+static struct fovea_layer_desc layer_desc(enum fovea_norm_place norm, bool gated, uint32_t decoder)
 {
     struct fovea_layer_desc desc;
     CHECK(!fovea_layer_desc_init(&desc, sizeof desc), "init");
-    desc.decoder = 1;
+    desc.decoder = decoder;
     desc.norm = norm;
     desc.norm_kind = gated ? FOVEA_NORM_RMS : FOVEA_NORM_LAYER;
     desc.activation = gated ? FOVEA_ACTIVATION_SILU : FOVEA_ACTIVATION_GELU;
     desc.gated = gated;
     desc.batch = BATCH;
-    desc.beams = BEAMS;
+    desc.beams = decoder ? BEAMS : 1;
     desc.len = LEN;
-    desc.memory_len = MEMORY_LEN;
+    desc.memory_len = decoder ? MEMORY_LEN : 0;
     desc.width = WIDTH;
-    desc.memory_width = MEMORY_WIDTH;
+    desc.memory_width = decoder ? MEMORY_WIDTH : 0;
     desc.heads = HEADS;
     desc.qk_dim = QK;
     desc.v_dim = V;
@@ -140,6 +140,8 @@ static void give_inputs(const struct fovea_layer_desc *desc, const float *memory
 {
     args->lens = desc->decoder ? NULL : own_lens;
     args->memory = desc->decoder ? memory : NULL;
+    args->memory_len = desc->memory_len;
+    args->beams = desc->beams;
     args->memory_lens = desc->decoder ? lens_of_memory : NULL;
 }
 
@@ -149,7 +151,7 @@ static void test_whole(const char *isa, const struct fovea_engine *engine, const
     const size_t n = BATCH * LEN * WIDTH;
     float *const y = test_floats(n, TEST_HIGH);
     struct fovea_layer_args args = {
-        .weights = &w->packed, .x = x, .y = y, .batch = BATCH, .len = LEN, .memory_len = MEMORY_LEN, .beams = BEAMS};
+        .weights = &w->packed, .x = x, .y = y, .batch = BATCH, .len = LEN};
     give_inputs(desc, memory, lens, memory_lens, &args);
     char what[80];
     for (enum test_way way = TEST_SERIAL; way < TEST_WAYS; way++) {
@@ -180,9 +182,7 @@ static void test_no_lens(const char *isa, const struct fovea_engine *engine, con
                                         .x = x,
                                         .y = y[i],
                                         .batch = BATCH,
-                                        .len = LEN,
-                                        .memory_len = MEMORY_LEN,
-                                        .beams = BEAMS};
+                                        .len = LEN};
         give_inputs(desc, memory, i ? NULL : all, i ? NULL : all_memory, &args);
         const enum fovea_status status = test_run(&test_layer, engine, desc, &args, TEST_SERIAL, 0);
         CHECK(!status, "%s, %s lengths: %s", isa, i ? "without" : "with", fovea_status_string(status));
@@ -250,20 +250,20 @@ static void test_norm_place(struct fovea_engine *const engines[TEST_ISAS], enum 
     const float *const x = random_floats(BATCH * LEN * WIDTH, 0, 1.5f, &seed);
     const float *const memory = random_floats(MEMORIES * MEMORY_LEN * MEMORY_WIDTH, 0, 1.5f, &seed);
     float *const expected = test_floats(BATCH * LEN * WIDTH, TEST_LOW);
-    struct fovea_layer_desc desc = layer_desc(norm, gated);
     struct weights of_encoder = w;
     of_encoder.packed.norm2 = (struct fovea_norm){NULL, NULL};
     for (uint32_t decoder = 0; decoder < 2; decoder++) {
         const struct weights *const own = decoder ? &w : &of_encoder;
-        desc.decoder = decoder;
+        const struct fovea_layer_desc desc = layer_desc(norm, gated, decoder);
         for (int i = 0; i < TEST_ISAS; i++)
             if (engines[i])
                 test_whole(test_isas[i], engines[i], &desc, own, x, memory, expected, i == 0);
         test_no_lens(test_isas[0], engines[0], &desc, own, x, memory);
     }
+    const struct fovea_layer_desc of_decoder = layer_desc(norm, gated, 1);
     for (int i = 0; i < TEST_ISAS; i++)
         if (engines[i])
-            test_cached(test_isas[i], engines[i], &desc, &w, x, memory, expected);
+            test_cached(test_isas[i], engines[i], &of_decoder, &w, x, memory, expected);
     test_memory_reset();
 }
 

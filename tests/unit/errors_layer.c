@@ -27,7 +27,7 @@ static void test_layer_descs(const struct refuse *refused, struct fovea_layer_de
     BAD_DESC(bad.activation = (enum fovea_activation)6, FOVEA_ERR_ENUM);
     BAD_DESC(bad.gated = 2, FOVEA_ERR_ENUM);
     BAD_DESC((bad.gated = 1, bad.ffn = SIZE_MAX / 2 + 1), FOVEA_ERR_OVERFLOW);
-    BAD_DESC(bad.decoder = 0, FOVEA_ERR_SHAPE); // with caches
+    BAD_DESC((bad.decoder = 0, bad.memory_len = 0, bad.beams = 1), FOVEA_ERR_SHAPE); // with caches
     BAD_DESC_TOLD(bad.beams = 0, FOVEA_ERR_SHAPE, "layer: beams is 0");
     BAD_DESC(bad.beams = 3, FOVEA_ERR_SHAPE);
     BAD_DESC_TOLD(bad.width = 0, FOVEA_ERR_SHAPE, "layer: width is 0");
@@ -78,6 +78,10 @@ static void test_layer_errors(void)
     refuse_common(&r);
     test_layer_descs(&r, good);
     CHECK(!fovea_layer(r.plan, &args, r.shared, r.scratch, NULL), "the good layer");
+    char text[FOVEA_EXPLAIN_BYTES] = "";
+    CHECK(!fovea_explain_layer_call(r.plan, &args, text, sizeof text) &&
+              strcmp(text, "layer: batch 2, len 5, memory_len 20, position 0, memory_lens") == 0,
+          "\"%s\"", text);
     wrong = args;
     wrong.y = test_floats(B * L * W, TEST_HIGH);
     CHECK(!fovea_layer_once(engine, &good, &wrong) && test_differ(y, wrong.y, B * L * W) == B * L * W, "once: bits");
@@ -129,15 +133,21 @@ static void test_layer_errors(void)
 static void test_not_asked_for(uint32_t causal)
 {
     struct fovea_layer_desc good = layer_desc();
-    good.decoder = good.cached = 0, good.causal = causal, good.beams = 1;
+    good.decoder = good.cached = 0, good.causal = causal, good.memory_len = 0, good.beams = 1;
     const struct fovea_layer_weights weights = {
         .self_attention = mha_weights(), .up = {linear(W, FFN), NULL}, .down = {linear(FFN, W), NULL}};
     const float *const gamma = some(W);
     struct fovea_layer_weights bad_weights;
     float *const y = test_floats(B * L * W, TEST_HIGH);
+    struct fovea_layer_desc bad;
     struct fovea_layer_args wrong;
     const struct fovea_layer_args args = {.weights = &weights, .x = some(B * L * W), .y = y, .batch = B, .len = L};
     const struct refuse r = refuse_begin(&test_layer, engine, &good, &args, y, B * L * W);
+    BAD_DESC_TOLD(bad.memory_len = L, FOVEA_ERR_VALUE, "layer: memory_len is 5, but the layer has no cross-attention");
+    BAD_DESC_TOLD(bad.memory_width = W, FOVEA_ERR_VALUE, "layer: memory_width is 24, but the layer has no cross-");
+    BAD_DESC_TOLD(bad.beams = B, FOVEA_ERR_VALUE, "layer: beams is 2, but the layer has no cross-attention");
+    BAD_ARGS_TOLD(wrong.memory_len = L, FOVEA_ERR_VALUE, "layer: args.memory_len is 5, but the layer has no cross-");
+    BAD_ARGS_TOLD(wrong.beams = B, FOVEA_ERR_VALUE, "layer: args.beams is 2, but the layer has no cross-attention");
     BAD_WEIGHT(bad_weights.norm2.gamma = gamma, FOVEA_ERR_VALUE);
     refuse_told(&r, &wrong, "layer: norm2 belongs to cross-attention; the norm of the FFN is norm3");
     BAD_WEIGHT(bad_weights.norm2.beta = gamma, FOVEA_ERR_VALUE);

@@ -162,9 +162,9 @@ static void test_layer_errors(void)
                   "layer: self_attention: 2 keys at position 19 of entry 1: more than the plan's kv_len, 20");
     BAD_ARGS_TOLD(wrong.len = 0, FOVEA_ERR_SHAPE, "layer: args.starts has 7 rows, but args.len is 0");
     CHECK(!fovea_layer(r.plan, &args, r.shared, r.scratch, NULL), "the good call");
-    says(&r, &args, "layer: batch 2, len 5, memory_len 0, positions 9 to 10, rows 7");
+    says(&r, &args, "layer: batch 2, len 5, positions 9 to 10, rows 7");
     wrong = args, wrong.batch = 0;
-    says(&r, &wrong, "layer: batch 0, len 5, memory_len 0, position 0, rows 0, nothing is written: args.batch is 0");
+    says(&r, &wrong, "layer: batch 0, len 5, position 0, rows 0, nothing is written: args.batch is 0");
     // Decoders: uncached their memory is not ragged, and beams are rows of one cross-attention.
     for (uint32_t cached = 0; cached < 2; cached++) {
         struct fovea_layer_desc decoder = good;

@@ -170,8 +170,8 @@ static void test_layer_dropout(enum fovea_norm_place place, bool decoder)
     d.decoder = decoder;
     d.norm = place;
     d.activation = FOVEA_ACTIVATION_RELU;
-    d.batch = B, d.len = LEN, d.memory_len = MEMORY, d.width = WIDTH, d.heads = HEADS, d.qk_dim = D, d.v_dim = DV;
-    d.ffn = FFN;
+    d.batch = B, d.len = LEN, d.memory_len = decoder ? MEMORY : 0;
+    d.width = WIDTH, d.heads = HEADS, d.qk_dim = D, d.v_dim = DV, d.ffn = FFN;
     const struct fovea_norm norm = {some(WIDTH, 1), some(WIDTH, 1)};
     const struct fovea_layer_weights w = {.self_attention = attention_weights(),
                                           .cross_attention = attention_weights(),
@@ -187,7 +187,7 @@ static void test_layer_dropout(enum fovea_norm_place place, bool decoder)
                                  .memory = decoder ? memory : NULL,
                                  .batch = B,
                                  .len = LEN,
-                                 .memory_len = MEMORY,
+                                 .memory_len = d.memory_len,
                                  .beams = 1,
                                  .seed = seed_of_run,
                                  .site = SITE};
