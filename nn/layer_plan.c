@@ -212,10 +212,9 @@ enum fovea_status fovea_layer_make(const struct fovea_part_of *of, const struct 
     FOVEA_REQUIRE(of->engine, FOVEA_ERR_NULL, of->why, "%s: engine is NULL", of->whole);
     FOVEA_TRY(check_desc(desc, of->whole, of->why));
     plan->desc = *desc;
-    size_t rows, t_bytes, h_bytes, own;
-    rows = desc->len != 0 ? desc->rows : 0;
-    FOVEA_REQUIRE((rows != 0 || fovea_mul(desc->batch, desc->len, &rows)) &&
-                      fovea_extent(rows, desc->width, desc->width, &t_bytes) &&
+    const size_t rows = fovea_most_rows(desc->batch, desc->len, desc->rows);
+    size_t t_bytes, h_bytes, own;
+    FOVEA_REQUIRE(fovea_extent(rows, desc->width, desc->width, &t_bytes) &&
                       fovea_extent(rows, desc->ffn, desc->ffn, &h_bytes) && fovea_add(t_bytes, h_bytes, &own) &&
                       fovea_add(own, 2 * FOVEA_ALIGNMENT, &own),
                   FOVEA_ERR_OVERFLOW, of->why, "%s: an activation's size overflows", of->whole);

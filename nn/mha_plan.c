@@ -92,9 +92,9 @@ static enum fovea_status check_desc(const struct fovea_mha_desc *desc, const cha
 static enum fovea_status most_rows(const struct fovea_part_of *of, const struct fovea_mha_desc *desc, size_t len,
                                    size_t *rows)
 {
-    *rows = len != 0 ? desc->rows : 0;
-    FOVEA_REQUIRE(*rows != 0 || fovea_mul(desc->batch, len, rows), FOVEA_ERR_OVERFLOW, of->why,
-                  "%s: %zu sequences of %zu rows overflow", of->whole, desc->batch, len);
+    *rows = fovea_most_rows(desc->batch, len, desc->rows);
+    FOVEA_REQUIRE(*rows != SIZE_MAX, FOVEA_ERR_OVERFLOW, of->why, "%s: %zu sequences of %zu rows overflow", of->whole,
+                  desc->batch, len);
     return FOVEA_OK;
 }
 

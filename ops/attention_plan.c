@@ -282,7 +282,7 @@ enum fovea_status fovea_attention_make(const struct fovea_engine *engine, const 
         .group = own.kv_heads == 0 ? 0 : own.heads / own.kv_heads,
         .statistics = desc->statistics ? 3 : 0,
         .row_floats = 2 + (desc->statistics ? 2 : 0) + desc->v_dim,
-        .rows = fovea_min(fovea_product(desc->batch, desc->q_len), desc->rows != 0 ? desc->rows : SIZE_MAX),
+        .rows = fovea_most_rows(desc->batch, desc->q_len, desc->rows),
     };
     plan->few = fovea_min(desc->q_len, plan->tuning->prefill - 1);
     const bool prefills = desc->q_len > plan->few;

@@ -81,6 +81,13 @@ static inline size_t fovea_min(size_t a, size_t b)
     return a < b ? a : b;
 }
 
+/// The most rows of a call of `batch` sequences of at most len rows, which `rows` limits unless it is 0. SIZE_MAX where
+/// that does not fit.
+static inline size_t fovea_most_rows(size_t batch, size_t len, size_t rows)
+{
+    return fovea_min(fovea_product(batch, len), rows != 0 ? rows : SIZE_MAX);
+}
+
 static inline size_t fovea_max(size_t a, size_t b)
 {
     return a > b ? a : b;

@@ -86,7 +86,8 @@ struct fovea_attention_desc {
     size_t q_len, kv_len;         ///< capacities: the most queries and keys of a call
     size_t rows;                  ///< The most queries of a call, of all entries together; 0, the default: batch x
                                   ///< q_len. Shared memory has room for so many. For ragged batches: a plan may allow
-                                  ///< many entries and long entries without memory for many long entries.
+                                  ///< many entries and long entries without memory for many long entries. More than
+                                  ///< the default means the default.
     size_t qk_dim, v_dim;         ///< 1 to 512
     enum fovea_scoring scoring;   ///< default FOVEA_SCORING_DOT
     float scale;                  ///< default FOVEA_SCALE_DEFAULT; finite

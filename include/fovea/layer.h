@@ -69,7 +69,8 @@ struct fovea_layer_desc {
                                  ///< a sequence; at least len
     size_t page_keys;            ///< if cached: 0, the default: self-attention has its keys in args.self_cache.
                                  ///< Otherwise in pages of this many keys of args.self_pool, as in fovea_mha_desc.
-    size_t rows;                 ///< the most rows of x of a call; 0, the default: batch x len. For ragged batches
+    size_t rows;                 ///< The most rows of x of a call; 0, the default: batch x len. For ragged batches.
+                                 ///< More than the default means the default.
     size_t beams;                ///< Decoder: the most sequences that share one memory (default 1); divides batch. A
                                  ///< call has at most batch / beams memories. Without cross-attention 1
     size_t width;                ///< d_model

@@ -59,7 +59,8 @@ struct fovea_mha_desc {
                       ///< sequence.
     size_t rows;      ///< The most rows of query, and with PROJECT and APPEND of key, of a call, over all sequences;
                       ///< 0, the default: batch times the most of a sequence. For ragged batches: a plan may allow
-                      ///< many sequences and long sequences without memory for many long sequences.
+                      ///< many sequences and long sequences without memory for many long sequences. More than the
+                      ///< default means the default.
     size_t qk_dim, v_dim; ///< of one head, 1 to 512
     size_t query_width, key_width, value_width, out_width;
     enum fovea_scoring scoring;    ///< default FOVEA_SCORING_DOT

@@ -24,6 +24,22 @@ static void says(const struct refuse *r, const void *args, const char *line)
     CHECK(!r->op->explain_call(r->plan, args, text, sizeof text) && strcmp(text, line) == 0, "%s", text);
 }
 
+// That more rows than all sequences have take no more memory.
+static void check_most_rows(const struct test_operator *op, void *desc, size_t *rows, size_t all)
+{
+    static const size_t more[] = {0, SIZE_MAX / 8};
+    struct fovea_work work[3];
+    *rows = all;
+    for (int i = 0; i < 3; i++) {
+        struct fovea_work *const plan = test_memory(op->plan_size(), TEST_HIGH);
+        CHECK(!op->plan(engine, desc, plan), "rows %zu", *rows);
+        work[i] = *plan, *rows = more[i % 2];
+    }
+    CHECK(work[1].shared_bytes == work[0].shared_bytes && work[2].shared_bytes == work[0].shared_bytes,
+          "rows of all, 0 and more: %zu, %zu and %zu B", work[0].shared_bytes, work[1].shared_bytes,
+          work[2].shared_bytes);
+}
+
 static void test_attention_errors(void)
 {
     struct fovea_mha_desc good, bad;
@@ -57,7 +73,8 @@ static void test_attention_errors(void)
     BAD_DESC(bad.page_keys = 512, FOVEA_ERR_VALUE);
     BAD_DESC_TOLD(bad.keys = FOVEA_MHA_PROJECT, FOVEA_ERR_VALUE,
                   "mha: page_keys is 16, but keys are projected, not in pages");
-    BAD_DESC(bad.rows = SIZE_MAX / 8, FOVEA_ERR_OVERFLOW);
+    bad = good;
+    check_most_rows(&test_mha, &bad, &bad.rows, B * L);
     BAD_ARGS_TOLD(wrong.starts = late, FOVEA_ERR_SHAPE, "mha: args.starts[0] is 1, not 0");
     BAD_ARGS_TOLD(wrong.starts = back, FOVEA_ERR_SHAPE, "mha: args.starts[2] is 2, below the 3 before it");
     BAD_ARGS_TOLD(wrong.starts = long_one, FOVEA_ERR_SHAPE, "mha: entry 0 has 6 rows, more than args.q_len, 5");
@@ -148,7 +165,8 @@ static void test_layer_errors(void)
     const struct refuse r = refuse_begin(&test_layer, engine, &good, &args, y, B * L * W);
     BAD_DESC_TOLD(bad.cached = 0, FOVEA_ERR_VALUE, "layer: page_keys is 16, but the layer is not cached");
     BAD_DESC_TOLD(bad.page_keys = 17, FOVEA_ERR_VALUE, "layer: self_attention: page_keys is 17, not ");
-    BAD_DESC(bad.rows = SIZE_MAX / 8, FOVEA_ERR_OVERFLOW);
+    bad = good;
+    check_most_rows(&test_layer, &bad, &bad.rows, B * L);
     BAD_ARGS_TOLD(wrong.self_cache = &cache, FOVEA_ERR_VALUE, "layer: args.self_cache is given, but keys are in pages");
     BAD_ARGS_TOLD(wrong.self_pool = NULL, FOVEA_ERR_NULL, "layer: args.self_pool is NULL");
     BAD_ARGS_TOLD(wrong.pages = NULL, FOVEA_ERR_NULL, "layer: args.pages is NULL");
