@@ -109,9 +109,9 @@ struct fovea_layer_args {
     size_t beams; ///< Decoder: sequences b * beams ... b * beams + beams - 1 attend to memory b. At least 1,
                   ///< divides batch. Without cross-attention 0 or 1
     /// NULL, or a ragged batch, for example prompts beside single tokens: batch + 1 ascending numbers from 0 on.
-    /// Sequence b is the rows from starts[b] to before starts[b + 1] of x and y, at most len. If cached, positions are
-    /// required. Not in decoders that are not cached, nor with beams above 1. Dropped outputs depend on the rows before
-    /// a sequence.
+    /// Sequence b is the rows from starts[b] to before starts[b + 1] of x and y, at most len. It may have none
+    /// (starts[b] equals starts[b + 1]). If cached, positions are required. Not in decoders that are not cached, nor
+    /// with beams above 1. Dropped outputs depend on the rows before a sequence.
     const uint32_t *starts;
     size_t position; ///< if cached: number of keys already in self_cache or pages, which is the position of the first
                      ///< row of x; otherwise 0

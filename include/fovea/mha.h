@@ -114,10 +114,10 @@ struct fovea_mha_args {
     const size_t *positions;
     /// NULL, or a ragged batch, for example prompts beside single tokens: batch + 1 ascending numbers from 0 on.
     /// Sequence b is the rows from starts[b] to before starts[b + 1] of query, residual and out and, unless CACHED, of
-    /// key and value. It has at most q_len of them, and kv_len equals q_len (unless CACHED). With q_len 0 they are rows
-    /// of key and value alone, at most kv_len of a sequence: APPEND then only fills the cache or pages. With APPEND
-    /// positions are required. Not together with attn_weights. Each sequence has the bits of a call of its own, as
-    /// above; dropped outputs depend on the rows before it, too.
+    /// key and value, and may have none (starts[b] equals starts[b + 1]). It has at most q_len of them, and kv_len
+    /// equals q_len (unless CACHED). With q_len 0 they are rows of key and value alone, at most kv_len of a sequence:
+    /// APPEND then only fills the cache or pages. With APPEND positions are required. Not together with attn_weights.
+    /// Each sequence has the bits of a call of its own, as above; dropped outputs depend on the rows before it, too.
     const uint32_t *starts;
     const struct fovea_kv_cache *cache; ///< APPEND, CACHED without page_keys: kv_len, heads, dims and type as planned,
                                         ///< batch at least this call's
