@@ -203,16 +203,17 @@ static enum fovea_status find_profile(struct fovea_engine *engine, const struct 
     return FOVEA_OK;
 }
 
-// With FOVEA_VERBOSE=1 prints a line, the only one this library ever prints.
+// With FOVEA_VERBOSE, unless it is 0, prints a line, the only one this library ever prints.
 static void be_verbose(const struct fovea_engine *engine)
 {
     const char *const verbose = fovea_environment("FOVEA_VERBOSE");
     char line[1200];
-    if (!verbose || strcmp(verbose, "1") != 0)
+    if (!verbose || !*verbose || strcmp(verbose, "0") == 0)
         return;
-    const int length = snprintf(line, sizeof line, "fovea %s: cpu %s; gemm kernel %s; profile: %s\n", fovea_version(),
-                                *engine->machine.features ? engine->machine.features : "scalar",
-                                engine->kernels.gemm.name, engine->profile);
+    const uint32_t workers = engine->kernels.workers;
+    const int length = snprintf(line, sizeof line, "fovea %s: cpu %s; gemm kernel %s; for %u worker%s; profile: %s\n",
+                                fovea_version(), *engine->machine.features ? engine->machine.features : "scalar",
+                                engine->kernels.gemm.name, workers, workers == 1 ? "" : "s", engine->profile);
     if (write(STDERR_FILENO, line, (size_t)length < sizeof line ? (size_t)length : sizeof line - 1) < 0)
         return; // nobody is listening
 }

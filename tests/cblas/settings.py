@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A setting that means nothing is told once on stderr and left out; the others stand, and an engine computes.
 
+FOVEA_VERBOSE says how many threads there are.
+
 usage: settings.py COMMAND...
 """
 import os
@@ -11,10 +13,13 @@ import sys
 SETTINGS = ("FOVEA_CACHES", "FOVEA_ISA", "FOVEA_PIN", "FOVEA_EXCLUDE")
 
 
-def problems(command, bad, good):
-    wrong = dict.fromkeys(bad, "nonsense")
+def run(command, settings):
     env = {name: value for name, value in os.environ.items() if not name.startswith("FOVEA_")}
-    done = subprocess.run(command, env={**env, **wrong, **good, "FOVEA_VERBOSE": "1"}, capture_output=True, text=True)
+    return subprocess.run(command, env={**env, **settings}, capture_output=True, text=True)
+
+
+def problems(command, bad, good):
+    done = run(command, {**dict.fromkeys(bad, "nonsense"), **good, "FOVEA_VERBOSE": "1"})
     told = [line for line in done.stderr.splitlines() if line.startswith("fovea: ")]
     if done.returncode or done.stdout.strip() != "4 5 10 11":
         yield f"exit status {done.returncode}: {done.stdout}"
@@ -29,11 +34,21 @@ def problems(command, bad, good):
         print(f"{bad} {good}:\n{found}")
 
 
+def thread_problems(command):
+    """What FOVEA_NUM_THREADS asks for, and what any value of FOVEA_VERBOSE but 0 tells of it."""
+    for asked, has in (("", "1 worker"), ("3", "3 workers"), ("1000", "64 workers")):
+        for verbose in ("1", "2", "yes", "0", ""):
+            told = run(command, {"FOVEA_NUM_THREADS": asked, "FOVEA_VERBOSE": verbose}).stderr
+            if told.count("\n") != (verbose not in ("0", "")) or (told and f"; for {has};" not in told):
+                yield f"FOVEA_NUM_THREADS={asked} FOVEA_VERBOSE={verbose}: {told}"
+
+
 def main():
     scalar = {"FOVEA_ISA": "scalar"}
     cases = [((), {}), ((), scalar), *(((name,), {}) for name in SETTINGS), (SETTINGS[:1], scalar),
              (("FOVEA_CACHES", "FOVEA_PIN"), scalar), (SETTINGS, {})]
     found = [f"{bad} {good}: {problem}" for bad, good in cases for problem in problems(sys.argv[1:], bad, good)]
+    found += thread_problems(sys.argv[1:])
     print("\n".join(found))
     print(f"{len(cases)} environments, {len(found)} problems")
     sys.exit(bool(found))
