@@ -129,6 +129,22 @@ static bool says_something(const struct fovea_profile *profile)
            memcmp(profile->quarantine, nothing.quarantine, sizeof nothing.quarantine) != 0;
 }
 
+bool cli_tune_place(const char *command, const char *option, bool system, char path[4096])
+{
+    if (system)
+        umask(022); // folders that are made, too, are for all users
+    if (tune_destination(system, path, 4096))
+        return true;
+    if (*path)
+        cli_error("%s: no place for the profile: %s is below HOME, which does not exist: give %sFILE or set "
+                  "XDG_CONFIG_HOME",
+                  command, path, option);
+    else
+        cli_error("%s: no place for the profile: give %sFILE%s", command, option,
+                  cli_setting("FOVEA_PROFILE") ? "; FOVEA_PROFILE names none" : " or set HOME");
+    return false;
+}
+
 // What a report is made of.
 struct page {
     const struct fovea_engine *engine;
@@ -165,11 +181,8 @@ static int tune(struct cli_tune_arguments *a)
     static struct fovea_profile start;
     if (a->output)
         snprintf(path, sizeof path, "%s", a->output);
-    else if (!tune_destination(a->system, path, sizeof path))
-        return cli_error("tune: no place for the profile: give --output FILE%s",
-                         cli_setting("FOVEA_PROFILE") ? "; FOVEA_PROFILE names none" : " or set HOME");
-    if (a->system)
-        umask(022); // folders that are made, too, are for all users
+    else if (!cli_tune_place("tune", "--output ", a->system, path))
+        return CLI_USAGE;
     if (a->report && strcmp(a->report, path) == 0)
         return cli_error("tune: --report %s: the profile goes there", path);
     struct fovea_engine *const engine = cli_tune_engine();

@@ -10,6 +10,10 @@
 /// An engine without any profile, as the environment else wants it; NULL having said why not.
 struct fovea_engine *cli_tune_engine(void);
 
+/// Where a command writes the profile unless its option names a file: for all users of this machine, or for this one.
+/// False, having said why and named the option, where there is no such place.
+bool cli_tune_place(const char *command, const char *option, bool system, char path[4096]);
+
 /// What `fovea tune` is asked for.
 struct cli_tune_arguments {
     struct tune_options tune;

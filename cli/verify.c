@@ -8,7 +8,6 @@
 #include "tests/check/run.h"
 
 #include <string.h>
-#include <sys/stat.h>
 
 static const char help[] = "usage: fovea verify [--cases N] [--quiet] [--quarantine[=FILE] | --system]\n\n"
                            "Compares every kernel variant this CPU can run with the scalar path, bit for\n"
@@ -37,12 +36,8 @@ static bool find_profile(const char *file, bool system, char path[4096])
     char why[FOVEA_PROFILE_WHY];
     if (file)
         snprintf(path, 4096, "%s", file);
-    else if (!tune_destination(system, path, 4096))
-        return cli_error("verify: no place for the profile: give --quarantine=FILE%s",
-                         cli_setting("FOVEA_PROFILE") ? "; FOVEA_PROFILE names none" : " or set HOME"),
-               false;
-    if (system)
-        umask(022); // folders that are made, too, are for all users
+    else if (!cli_tune_place("verify", "--quarantine=", system, path))
+        return false;
     return tune_can_save(path, !file, why) || (cli_error("verify: %s: cannot be written: %s", path, why), false);
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // tune/write.c - writes a profile to a new file next to the old one, and renames it.
 #include "tune/write.h"
+#include "dispatch/environment.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -229,13 +230,24 @@ bool tune_load(const char *path, const struct fovea_profile_key *expected, struc
     return ok;
 }
 
+// Whether a path is below HOME, and there is no such folder. Accounts of services have one that is not meant to be, as
+// Debian's /nonexistent, and root could make it.
+static bool is_homeless(const char *path)
+{
+    const char *const home = fovea_environment("HOME");
+    const size_t length = home ? strlen(home) : 0;
+    struct stat there;
+    return length != 0 && strncmp(path, home, length) == 0 && (home[length - 1] == '/' || path[length] == '/') &&
+           stat(home, &there) != 0 && errno == ENOENT;
+}
+
 bool tune_destination(bool system, char *path, size_t size)
 {
     struct fovea_profile_place places[FOVEA_PROFILE_PLACES] = {{"", false, false}};
     const uint32_t count = fovea_profile_places(places);
     for (uint32_t i = 0; i < count && !system; i++)
         if (!places[i].system && !places[i].too_long)
-            return snprintf(path, size, "%s", places[i].path) > 0;
+            return snprintf(path, size, "%s", places[i].path) > 0 && !is_homeless(path);
     snprintf(path, size, "%s", system ? "/var/lib/fovea/profile" : "");
     return system;
 }

@@ -32,7 +32,8 @@ void tune_banish(struct fovea_profile *profile, const uint8_t *quarantine);
 bool tune_quarantine(const char *path, bool folders, const struct fovea_engine *engine, const uint8_t *quarantine,
                      char why[FOVEA_PROFILE_WHY]);
 
-/// Where `fovea tune` writes: /var/lib/fovea/profile, or FOVEA_PROFILE, or the user's place. False if there is none.
+/// Where `fovea tune` writes: /var/lib/fovea/profile, or FOVEA_PROFILE, or the user's place. False if there is none
+/// (path is then empty), or if it is below a HOME that does not exist: folders are made below HOME, never HOME itself.
 bool tune_destination(bool system, char *path, size_t size);
 
 #endif

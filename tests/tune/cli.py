@@ -338,10 +338,12 @@ def test_refusals(folder):
     refused("FOVEA_PROFILE names none", "tune", "--level", "estimate", FOVEA_PROFILE="none")
     refused("cannot be written", "verify", "--cases", "1", "--quarantine=/nonesuch/q")
     refused("two places", "verify", "--cases", "1", "--quarantine=/nonesuch/q", "--system")
-    closed = os.path.join(folder, "closed")
-    os.mkdir(closed, 0o555)
+    os.mkdir(closed := os.path.join(folder, "closed"), 0o555)
     if os.geteuid() != 0:
         refused("cannot be written: Permission denied", "tune", HOME=closed)
+    refused("profile is below HOME, which does not exist: give --output FILE", "tune", HOME=(none := folder + "/n"))
+    refused("give --quarantine=FILE or set XDG_CONFIG_HOME", "verify", "--quarantine", HOME=none)
+    check(not os.path.exists(none), "HOME was made")
     refused("--set all.kc=+5", "tune", "--level", "estimate", "--output", folder + "/x", "--set", "all.kc=+5")
     refused("cannot be written", "tune", "--level", "estimate", "--output", "/proc/x/y")
     refused("FOVEA_CACHES", "info", FOVEA_CACHES="big")
@@ -382,17 +384,16 @@ def test_install(folder):
     check(("not run, this is a cross build" in result.stdout) == emulated, "a cross build", result)
 
 
-with tempfile.TemporaryDirectory() as HOME:
+with tempfile.TemporaryDirectory() as HOME, tempfile.TemporaryDirectory() as work:
     MODEL = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../examples/g2p/g2p.safetensors")
-    with tempfile.TemporaryDirectory() as work:
-        test_estimate(work)
-        test_set(work)
-        test_run(work)
-        test_refusals(work)
-        if not SMALL:
-            test_progress(work)
-            test_no_time(work)
-            test_verify(work)
-        if BUILD != "-":
-            test_install(work)
+    test_estimate(work)
+    test_set(work)
+    test_run(work)
+    test_refusals(work)
+    if not SMALL:
+        test_progress(work)
+        test_no_time(work)
+        test_verify(work)
+    if BUILD != "-":
+        test_install(work)
 finish()
