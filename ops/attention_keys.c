@@ -184,18 +184,19 @@ void fovea_attention_locate(struct fovea_attention_view *view, size_t key)
         gather(view, &k, &v, key);
         return;
     }
-    // Whether another whole chunk follows: of pages only those of keys that all rows see may be known.
+    // Whether another whole chunk follows, and is prefetched: of pages only those of keys that all rows see may be
+    // known.
     const size_t next = key + FOVEA_CHUNK;
     const bool asks = !tile->prefill && view->decode.hints.far, paged = d->page_keys != 0;
-    const bool follows =
-        paged ? next % FOVEA_CHUNK == 0 && fovea_attention_all_see(tile, next, FOVEA_CHUNK)
-              : view->chunk.keys == FOVEA_CHUNK && k.row == k.columns && next + FOVEA_CHUNK <= tile->end_most;
+    const bool more =
+        asks && (paged ? next % FOVEA_CHUNK == 0 && fovea_attention_all_see(tile, next, FOVEA_CHUNK)
+                       : view->chunk.keys == FOVEA_CHUNK && k.row == k.columns && next + FOVEA_CHUNK <= tile->end_most);
     if (half) {
         view->decode_kernel = fovea_decode_of(tile->plan->kernels, d->kv_type);
     }
     if (paged && d->page_keys < FOVEA_CHUNK) {
-        point(view, &k, &v, key, asks && follows);
+        point(view, &k, &v, key, more);
     } else {
-        point_whole(view, &k, &v, key, asks && follows);
+        point_whole(view, &k, &v, key, more);
     }
 }
