@@ -12,7 +12,7 @@
 static const char help[] = "usage: fovea tune [OPTIONS]\n"
                            "       fovea tune --show [FILE] | --diff A B\n"
                            "       fovea tune --explain gemm [Bx]MxNxK [nt|nn|tn|tt|packed|...]\n"
-                           "       fovea tune --explain attention B,H,Hkv,Sq,Skv,D [full|causal|decode]\n\n"
+                           "       fovea tune --explain attention B,H,Hkv,Sq,Skv,D [full|causal|decode|...]\n\n"
                            "Chooses kernels, tile sizes and crossovers for this machine and writes them as a\n"
                            "profile, which every program with fovea then reads. Each candidate is compared\n"
                            "with the scalar path bit for bit, in a child process, before it is timed; it is\n"

@@ -49,7 +49,7 @@ bool cli_tune_in_force(const struct fovea_engine *engine, const struct fovea_pro
 void cli_tune_json(const struct fovea_engine *engine, const struct fovea_profile *profile);
 
 /// `fovea tune --show [FILE]`, `--diff A B`, `--explain gemm [Bx]MxNxK [nt|nn|tn|tt|packed|...]` or `--explain
-/// attention B,H,Hkv,Sq,Skv,D [full|causal|decode]`: the arguments behind the option.
+/// attention B,H,Hkv,Sq,Skv,D [full|causal|decode|...]`: the arguments behind the option.
 cli_command cli_tune_show, cli_tune_diff, cli_tune_explain;
 /// `fovea bench tune`: the arguments behind it.
 cli_command cli_bench_tune;

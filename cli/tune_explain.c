@@ -8,8 +8,8 @@
 
 static const char help[] = "usage: fovea tune --explain gemm [Bx]MxNxK\n"
                            "             [nt|nn|tn|tt|packed|packed-bf16|packed-f16] [OPTIONS]\n"
-                           "       fovea tune --explain attention B,H,Hkv,Sq,Skv,D [full|causal|decode]\n"
-                           "             [OPTIONS]\n\n"
+                           "       fovea tune --explain attention B,H,Hkv,Sq,Skv,D\n"
+                           "             [full|causal|decode|decode-bf16|decode-f16] [OPTIONS]\n\n"
                            "Says of which class a problem is and why, what its class is given, and the plan.\n"
                            "B: a batch of products, of one B where it is packed. Without a form: nt, as\n"
                            "weights of a Linear lie; full.\n\n"
@@ -242,7 +242,7 @@ int cli_tune_explain(int argc, char **argv)
     const struct kind *const kind = left >= 3 && left <= 4 ? find_kind(argv[1]) : NULL;
     if (!kind)
         return cli_error("tune: --explain takes gemm [Bx]MxNxK [nt|nn|tn|tt|packed|...] or attention B,H,Hkv,Sq,Skv,D "
-                         "[full|causal|decode]");
+                         "[full|causal|decode|...]");
     if (!read_problem(kind, argv[2], problem.sizes))
         return cli_error("tune: --explain %s takes %s, whole numbers, not \"%s\"", kind->name, kind->sizes, argv[2]);
     problem.form = left == 4 ? find_form(kind, argv[3]) : kind->forms[0];
