@@ -94,10 +94,12 @@ struct fovea_attention_desc {
     float dropout;                ///< fraction p of the weights that is dropped, 0 <= p < 1; default 0: none
     float softcap;                ///< positive, with a finite inverse; default 0: scores are not capped
     enum fovea_k_layout k_layout; ///< default FOVEA_K_ROWS
-    enum fovea_type kv_type;      ///< The elements of k and v; default FOVEA_F32. In 16 bits they take half of the
-                                  ///< memory, and decoding over K in panels from memory takes little more than half of
-                                  ///< the time (over K in rows more than with f32). Results have the bits of a call
-                                  ///< with the same numbers as f32. Strides are in elements.
+    /// The elements of k and v; default FOVEA_F32. In 16 bits they take half of the memory. Decoding over K in panels
+    /// from memory takes little more than half of the time for up to four query heads on a key head (with AVX2 for
+    /// one). Everything else (prefill, K in rows, additive scores, keys between which many are hidden) reads a copy as
+    /// f32 in scratch, and takes more time than with f32. Results have the bits of a call with the same numbers as f32.
+    /// Strides are in elements.
+    enum fovea_type kv_type;
     /// Strides of the operands; elements within a row are adjacent. out must not overlap itself: with its batch, head
     /// and row strides sorted in ascending order, each must be at least the extent that the smaller ones cover.
     struct fovea_strides q, k, v, out;
@@ -114,7 +116,7 @@ struct fovea_attention_desc {
     /// 0, the default: keys are contiguous. Otherwise K and V are in pages of this many keys: a multiple of 16 that is
     /// a power of two up to 128, or a multiple of 128. k.batch and v.batch are then the strides between pages, and
     /// args.pages maps keys to pages. Pages of f32 are read in place, except by prefill and additive scores with pages
-    /// of fewer than 128 keys, which gather them in scratch.
+    /// of fewer than 128 keys, which gather them in scratch. For pages of 16-bit elements see kv_type.
     size_t page_keys;
 };
 /// Sets the defaults: scale 1/sqrt(d), unbounded windows, everything else 0. size is sizeof(*desc). Always start with

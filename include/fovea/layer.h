@@ -165,7 +165,7 @@ FOVEA_API enum fovea_status fovea_explain_layer_call(const void *plan, const str
 /// scratch, blobs), FORMAT (not a blob of the required shape and type, a cache or pool of another type), VALUE (no
 /// workers; a position beside positions; a norm2 without cross-attention, or anything else that this kind of layer does
 /// not use), UNSUPPORTED (positions with beams and dropout; starts with beams; a cache or pool with K in rows), ENUM
-/// (eval).
+/// (eval; the k_rows or type of a cache or pool).
 ///
 /// Accuracy: there is no bound for a layer as a whole. Against exact arithmetic on its own, rounded inputs, each
 /// product has the bound of fovea_gemm (docs/numerics.md, section 2), each activation that of section 5, and attention
