@@ -32,7 +32,7 @@
 // measured together with the prefetches of pages). On Cascade Lake that loses (0.83 to 0.91); on Zen 5 it gains where K
 // is transposed or for three rows and more (1.0 to 1.08; one row, K in panels, 0.95 to 0.97).
 //
-// Part of attention_decode_f32.inc.
+// Part of attention_decode_f32.inc, and of attention_decode_bf16_f32.inc and _f16_f32.inc.
 #ifndef FOVEA_KERNELS_COMMON_ATTENTION_DECODE_FETCH_H
 #define FOVEA_KERNELS_COMMON_ATTENTION_DECODE_FETCH_H
 
@@ -48,7 +48,7 @@ static inline int decode_asks(const struct fovea_decode_chunk *decode)
 
 /// Whether this many rows use the tiles of attention_decode_few.h. Over blocks of 16 keys only one and two rows do,
 /// which have no alternative: a run of 16 keys is too short for the sums of four rows (0.86 of the speed of GEMM tiles
-/// with pages of 16 keys, though 1.13 with pages of 64).
+/// with pages of 16 keys, though 1.13 with pages of 64). Over elements of 16 bits all do: there is no other product.
 static inline int decode_flat(const struct fovea_decode_chunk *decode, size_t rows)
 {
     const size_t most = decode->blocks ? DECODE_FEW : decode_asks(decode) ? DECODE_FLAT_FAR : DECODE_FLAT;

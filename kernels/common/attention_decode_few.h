@@ -7,7 +7,7 @@
 // Zen 5, against GEMM tiles, three rows 1.12 to 1.2, four 1.06 to 1.15, five and six from memory 0.96 to 1.1, seven and
 // eight 1.04 to 1.3; in L2 three and four 1.1 to 1.25, five to eight 0.73 to 1.0.
 //
-// Part of attention_decode_f32.inc.
+// Part of attention_decode_f32.inc, and of attention_decode_bf16_f32.inc and _f16_f32.inc.
 #ifndef FOVEA_KERNELS_COMMON_ATTENTION_DECODE_FEW_H
 #define FOVEA_KERNELS_COMMON_ATTENTION_DECODE_FEW_H
 
