@@ -150,9 +150,8 @@ static bool fill_cache(struct prepared *self, size_t layer)
     size_t k, v;
     if (fovea_kv_cache_size(cache, &k, &v) != FOVEA_OK)
         return false;
-    const size_t element = p->type == FOVEA_F32 ? sizeof(float) : sizeof(uint16_t);
-    cache->k = take(self, k * element);
-    cache->v = take(self, v * element);
+    cache->k = take(self, k * fovea_type_bytes(p->type));
+    cache->v = take(self, v * fovea_type_bytes(p->type));
     const struct fovea_strides rows = {.batch = 0, .head = s->keys * p->dim, .row = p->dim};
     const size_t sequence = s->kv_heads * s->keys * p->dim;
     bool done = true;

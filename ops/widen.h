@@ -6,12 +6,6 @@
 #include "fovea/type.h"
 #include "kernels/table.h"
 
-/// Bytes of an element.
-static inline size_t fovea_type_bytes(enum fovea_type type)
-{
-    return type == FOVEA_F32 ? sizeof(float) : sizeof(uint16_t);
-}
-
 /// The kernel that decodes over K in panels, and V, of 16-bit elements.
 static inline const struct fovea_decode_kernel *fovea_decode_of(const struct fovea_kernels *kernels,
                                                                 enum fovea_type type)

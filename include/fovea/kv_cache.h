@@ -30,8 +30,8 @@ struct fovea_kv_cache {
     void *v; ///< batch x kv_heads x capacity x v_dim elements
     enum fovea_type type; ///< of the elements of k and v; default FOVEA_F32. Both are aligned to their elements
 };
-/// Number of elements (not bytes) of k and v for the sizes set in cache. The limit of 1 to 512 on dims is not checked
-/// here but by the attention plan. Errors: NULL, STRUCT, ENUM (k_rows, type), OVERFLOW.
+/// Number of elements of k and v for the sizes set in cache; each has fovea_type_bytes(cache->type) bytes. The limit of
+/// 1 to 512 on dims is not checked here but by the attention plan. Errors: NULL, STRUCT, ENUM (k_rows, type), OVERFLOW.
 FOVEA_API enum fovea_status fovea_kv_cache_size(const struct fovea_kv_cache *cache, size_t *k_elements,
                                                 size_t *v_elements);
 /// The strides of the cache's K and V in elements, for a fovea_attention_desc. Its k_layout must be FOVEA_K_PANELS, or
@@ -41,7 +41,7 @@ FOVEA_API enum fovea_status fovea_kv_cache_strides(const struct fovea_kv_cache *
                                                    struct fovea_strides *v);
 /// Writes `len` keys and values of batch b at positions pos..pos+len-1 of the cache. k and v are f32, (len, Hkv, d)
 /// views: k[j * k_strides.row + h * k_strides.head + c]; the batch strides are ignored. They are rounded to the type of
-/// the cache. Nothing else of the cache is touched.
+/// the cache, and must not overlap it. Nothing else of the cache is touched.
 /// Errors: NULL, STRUCT, ENUM, OVERFLOW, SHAPE (past the capacity), STRIDE (rows that overlap).
 FOVEA_API enum fovea_status fovea_kv_append(const struct fovea_kv_cache *cache, size_t b, size_t pos, size_t len,
                                             const float *k, struct fovea_strides k_strides, const float *v,

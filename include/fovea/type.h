@@ -4,10 +4,18 @@
 #ifndef FOVEA_TYPE_H
 #define FOVEA_TYPE_H
 
+#include <stddef.h>
+
 enum fovea_type {
     FOVEA_F32 = 0,
     FOVEA_BF16 = 1, ///< bfloat16: the upper 16 bits of an f32
     FOVEA_F16 = 2,  ///< IEEE 754 binary16
 };
+
+/// Bytes of an element.
+static inline size_t fovea_type_bytes(enum fovea_type type)
+{
+    return type == FOVEA_F32 ? 4 : 2;
+}
 
 #endif

@@ -22,7 +22,8 @@ static inline size_t decode_transposed(size_t qk_dim)
     return 0;
 }
 
-/// Runs the tile on `rows` rows, in tiles as equal as possible; a, c and sums are those of the first row.
+/// Runs the tile on `rows` rows, in tiles as equal as possible; a, c and sums are those of the first row. With sums
+/// there are at most DECODE_FLAT rows, so one tile.
 static inline void decode_half_rows(const struct fovea_decode_chunk *decode, const struct decode_tile *tile,
                                     const decode_element *pages, float *sums, size_t rows)
 {
