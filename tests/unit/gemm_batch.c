@@ -6,6 +6,7 @@
 #include "tests/support/operator.h"
 #include "tests/support/weights.h"
 #include <stdbool.h>
+#include <stdlib.h>
 
 static float *clean(size_t floats)
 {
@@ -170,8 +171,10 @@ static void test_refused(const struct fovea_engine *engine)
     CHECK(fovea_explain_gemm(engine, &d, text, sizeof text) == FOVEA_OK, "one blob, whatever the stride: %s", text);
 }
 
+// Under an emulator sums are shorter, and each activation meets one layout of B.
 int main(void)
 {
+    const bool small = getenv("FOVEA_TEST_SMALL") != NULL;
     static const struct shape shapes[] = {
         {1, 17, 5, 3, 0, 0},    {16, 16, 16, 40, 0, 0},  {33, 50, 64, 12, 0, 1}, {7, 100, 30, 9, 1, 1},
         {64, 64, 512, 3, 1, 0}, {128, 130, 70, 5, 0, 0}, {0, 5, 5, 2, 0, 0},     {5, 5, 0, 2, 0, 0},
@@ -190,11 +193,13 @@ int main(void)
         for (int packed = 0; packed <= 1; packed++) {
             test_beside(engine, test_isas[i], 1, 17, 40, packed);
             test_beside(engine, test_isas[i], 9, 50, 300, packed);
-            test_beside(engine, test_isas[i], 70, 33, 2100, packed);
+            test_beside(engine, test_isas[i], small ? 14 : 70, 33, 2100, packed);
         }
         for (size_t j = 0; j < sizeof acts / sizeof *acts; j++) {
             for (int trans = FOVEA_NO_TRANS; trans <= FOVEA_TRANS; trans++) {
                 const enum fovea_transpose trans_b = (enum fovea_transpose)trans;
+                if (small && j % 2 != (size_t)trans)
+                    continue;
                 test_gated(engine, test_isas[i], trans_b, 5, 1, 3, acts[j]);
                 test_gated(engine, test_isas[i], trans_b, 1, 75, 33, acts[j]);
                 test_gated(engine, test_isas[i], trans_b, 29, 37, 40, acts[j]);

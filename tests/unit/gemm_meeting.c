@@ -33,6 +33,7 @@ struct operands {
     float *a, *b, *want, *got;
 };
 static struct operands all[SHAPES];
+static size_t kind; // of machine: its number
 
 static struct fovea_gemm_desc desc_of(const struct shape *s)
 {
@@ -68,9 +69,15 @@ static void compute_want(const struct fovea_engine *scalar)
     }
 }
 
+// Under an emulator each shape meets half of the kinds, and not the scalar path again.
 static void test_engine_of(const struct fovea_engine *engine, const char *isa)
 {
+    const bool small = getenv("FOVEA_TEST_SMALL") != NULL;
+    if (small && strcmp(isa, test_isas[0]) == 0)
+        return;
     for (size_t i = 0; i < SHAPES; i++) {
+        if (small && (i + kind) % 2 != 0)
+            continue;
         const struct shape *const s = &shapes[i];
         struct fovea_gemm_desc d = desc_of(s);
         struct fovea_gemm_args args = {.a = all[i].a, .b = all[i].b, .c = all[i].got, .m = s->m};
@@ -94,14 +101,14 @@ struct says {
 static void test_says(const struct fovea_engine *engine, const char *isa, const char *what, const struct says *cases,
                       size_t count)
 {
-    const char *const caches = getenv("FOVEA_CACHES"), *const kind = strrchr(caches, ',') + 1;
+    const char *const caches = getenv("FOVEA_CACHES"), *const name = strrchr(caches, ',') + 1;
     const bool avx512 = strcmp(isa, "avx512") == 0;
     for (size_t i = 0; i < count && (avx512 || strcmp(isa, "avx2") == 0); i++) {
         struct fovea_gemm_desc d = FOVEA_GEMM_DESC_INIT;
         d.m = cases[i].m, d.n = d.ldb = d.ldc = cases[i].n, d.k = d.lda = cases[i].k;
         char text[FOVEA_EXPLAIN_BYTES] = "";
         CHECK(fovea_explain_gemm(engine, &d, text, sizeof text) == FOVEA_OK, "%zu rows", d.m);
-        const bool expected = strstr(avx512 ? cases[i].avx512 : cases[i].avx2, kind) != NULL;
+        const bool expected = strstr(avx512 ? cases[i].avx512 : cases[i].avx2, name) != NULL;
         CHECK((strstr(text, what) != NULL) == expected, "%s: %s", caches, text);
     }
 }
@@ -149,9 +156,9 @@ int main(void)
     struct fovea_engine *const scalar = test_engine("scalar", NULL);
     compute_want(scalar);
     fovea_engine_destroy(scalar);
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+    for (kind = 0; kind < sizeof kinds / sizeof *kinds; kind++) {
         char caches[32];
-        snprintf(caches, sizeof caches, "48K,1M,32M,%s", kinds[i]);
+        snprintf(caches, sizeof caches, "48K,1M,32M,%s", kinds[kind]);
         setenv("FOVEA_CACHES", caches, 1);
         test_each_engine(test_engine_of);
         test_each_engine(test_way);
