@@ -263,13 +263,15 @@ static void run_case(uint64_t number, size_t m, size_t n, size_t k)
     if (p.exact)
         compare_oracle(&p, expected);
     check_gaps(&p, expected);
+    static const struct fovea_tiling none;
+    const bool alike = number % 4 != 1 && memcmp(&p.tiling, &none, sizeof none) == 0; // the scalar engine and `scalar`
     for (int i = 0; i < TEST_ISAS; i++) {
         struct fovea_engine *const engine = engine_of(&p, test_isas[i], number);
         if (engine == NULL)
             continue;
         place_b(&p, engine);
         const enum test_way ways[] = {TEST_SERIAL, number % 4 == 0 ? TEST_THREADS : TEST_TASKS};
-        for (size_t w = 0; w < 2; w++) {
+        for (size_t w = i == 0 && alike ? 1 : 0; w < 2; w++) {
             run(&p, engine, ways[w]);
             compare_bits(&p, expected, test_isas[i], ways[w]);
         }
