@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/unit/attention_half.c - keys and values of bf16 and f16 give the bits of the same numbers as f32, in all that a
-// call, returned weights and states make of them, whatever the layout, masks, ISA and threads. Those that nobody sees
-// are NaNs.
+// call, returned weights and states make of them, whatever the layout, masks, evicted keys, ISA and threads. Those that
+// nobody sees are NaNs.
 #include "tests/unit/attention_half.h"
 #include "tests/support/engines.h"
 #include "tests/support/test.h"
@@ -15,10 +15,13 @@ static void run_case(uint64_t number)
     struct attention_case c;
     attention_draw(&c, number, number % 4 < 2, 400000);
     attention_round_case(&c, type);
-    const struct attention_result expected = attention_run(&c, engines[0], TEST_SERIAL);
+    struct attention_case wide = c;
     c.args.k = attention_halves(type, c.args.k, attention_extent(&c, true));
     c.args.v = attention_halves(type, c.args.v, attention_extent(&c, false));
     c.desc.kv_type = type;
+    attention_evict(&wide, attention_evicted(&wide, number));
+    attention_evict(&c, attention_evicted(&c, number));
+    const struct attention_result expected = attention_run(&wide, engines[0], TEST_SERIAL);
     for (int e = 0; e < TEST_ISAS; e++) {
         if (!engines[e])
             continue;

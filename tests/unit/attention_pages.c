@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/unit/attention_pages.c - keys in pages give the bits of keys in one block, whatever the page size, layout,
-// types, masks, ISA and threads, in all that a call, returned weights and states make of them; pages that nobody sees
-// are inaccessible, their entries in the table garbage.
+// types, masks, evicted keys, ISA and threads, in all that a call, returned weights and states make of them; pages that
+// nobody sees are inaccessible, their entries in the table garbage.
 #include "tests/support/engines.h"
 #include "tests/support/memory.h"
 #include "tests/support/test.h"
@@ -26,6 +26,8 @@ static bool needed(const struct attention_case *c, size_t b, size_t j)
 {
     struct attention_case structural = *c;
     structural.desc.bias = 0;
+    if (j < c->args.kv_begin)
+        return false;
     for (size_t h = 0; h < c->desc.heads; h++)
         for (size_t i = 0; i < c->args.q_len; i++)
             if (attention_case_sees(&structural, b, h, i, j))
@@ -117,7 +119,10 @@ static void run_case(uint64_t number)
     attention_draw(&c, number, true, 400000);
     if (type != FOVEA_F32)
         attention_round_case(&c, type);
-    const struct attention_result expected = attention_run(&c, engines[0], TEST_SERIAL);
+    struct attention_case whole = c;
+    c.args.kv_begin = attention_evicted(&c, number);
+    attention_evict(&whole, c.args.kv_begin);
+    const struct attention_result expected = attention_run(&whole, engines[0], TEST_SERIAL);
     const struct pool p = make_pool(&c, type == FOVEA_F32 ? UNIT : 2 * UNIT);
     c.desc.page_keys = p.page_keys;
     c.desc.k = p.k_strides;

@@ -59,6 +59,17 @@ struct attention_result attention_run(struct attention_case *c, const struct fov
     return r;
 }
 
+void attention_evict(struct attention_case *c, size_t first)
+{
+    const size_t size = fovea_type_bytes(c->desc.kv_type), keys = first - c->args.kv_begin;
+    const size_t k_row = c->desc.k_layout == FOVEA_K_PANELS ? c->desc.qk_dim : c->k.row;
+    c->args.kv_begin = first;
+    if (c->desc.page_keys == 0) { // pages number keys from 0
+        c->args.k = (const char *)c->args.k + keys * k_row * size;
+        c->args.v = (const char *)c->args.v + keys * c->v.row * size;
+    }
+}
+
 struct attention_result attention_stream(struct attention_case *c, const struct fovea_engine *engine)
 {
     const struct attention_result r = {
@@ -68,17 +79,12 @@ struct attention_result attention_stream(struct attention_case *c, const struct 
     CHECK(!fovea_attention_state_size(s.plan, c->args.batch, c->args.q_len, 2, &bytes), "%s", c->text);
     void *const state = test_memory((bytes + 63) / 64 * 64, TEST_HIGH);
     CHECK(!fovea_attention_state_init(s.plan, c->args.batch, c->args.q_len, 2, state), "%s", c->text);
-    struct fovea_attention_args block = c->args;
-    const size_t size = fovea_type_bytes(c->desc.kv_type);
-    const size_t k_row = c->desc.k_layout == FOVEA_K_PANELS ? c->desc.qk_dim : c->k.row;
-    for (size_t first = 0; first < c->args.kv_len; first = block.kv_len) {
-        const size_t end = first + CHUNK * (1 + check_below(&c->rng, 3));
-        block.kv_begin = first;
-        if (c->desc.page_keys == 0) { // pages number keys from 0
-            block.k = (const char *)c->args.k + first * k_row * size;
-            block.v = (const char *)c->args.v + first * c->v.row * size;
-        }
-        block.kv_len = end < c->args.kv_len ? end : c->args.kv_len;
+    for (size_t first = c->args.kv_begin, end; first < c->args.kv_len; first = end) {
+        struct attention_case left = *c;
+        attention_evict(&left, first);
+        struct fovea_attention_args block = left.args;
+        end = first - first % CHUNK + CHUNK * (1 + check_below(&c->rng, 3));
+        end = block.kv_len = end < c->args.kv_len ? end : c->args.kv_len;
         if (c->desc.segments) { // (batch, kv_len) of this call
             uint32_t *const ids = test_memory(block.batch * block.kv_len * sizeof *ids, TEST_HIGH);
             for (size_t b = 0; b < block.batch; b++)

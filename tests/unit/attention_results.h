@@ -22,6 +22,13 @@ struct attention_result {
 
 /// The call, then its weights.
 struct attention_result attention_run(struct attention_case *c, const struct fovea_engine *engine, enum test_way way);
+/// Leaves the call without its keys before `first`, a multiple of 16.
+void attention_evict(struct attention_case *c, size_t first);
+/// How many keys of case `number` were evicted: some that end within a chunk and most pages, or none.
+static inline size_t attention_evicted(const struct attention_case *c, uint64_t number)
+{
+    return number % 3 == 0 && c->args.kv_len > 16 ? 16 : 0;
+}
 /// Keys one to three chunks at a time in a state: OUT and LSE.
 struct attention_result attention_stream(struct attention_case *c, const struct fovea_engine *engine);
 /// Checks that all kinds up to `last` have the same bits. what: of which engine, and how they were computed.
