@@ -34,38 +34,50 @@ static void run_case(uint64_t number)
     test_memory_reset();
 }
 
-// Every third row sees its own key and the one before it, the others none: the keys that are seen are scattered though
-// there is no mask, and a plan for few rows over K in panels has no room for a copy of them.
-static void test_rows_apart(void)
+// Few rows over K in panels see every third key: by masks, for which a plan has room to copy such keys, or by lengths,
+// for which it has none.
+enum scattering { BY_LENGTHS, BY_MASK, BY_BLOCKS, BY_SEGMENTS, SCATTERINGS };
+
+static void test_scattered(enum scattering by)
 {
     enum { ROWS = 10, DIM = 24, KEYS = 16 };
     struct fovea_attention_desc d;
     uint64_t random = 1;
-    uint32_t lens[ROWS];
+    uint32_t lens[ROWS], q_segments[ROWS] = {0}, kv_segments[KEYS];
+    uint8_t mask[KEYS];
     float *const q = test_floats(ROWS * DIM, TEST_HIGH), *const k = test_floats(KEYS * DIM, TEST_HIGH);
     fovea_attention_desc_init(&d, sizeof d);
     d.batch = d.heads = 1, d.q_len = ROWS, d.kv_len = KEYS, d.qk_dim = d.v_dim = DIM;
-    d.causal = 1, d.window_left = 1, d.kv_len_kind = FOVEA_KV_LEN_BATCH_ROW, d.k_layout = FOVEA_K_PANELS;
-    d.q.row = d.v.row = d.out.row = DIM;
+    d.q.row = d.v.row = d.out.row = DIM, d.k_layout = FOVEA_K_PANELS;
     for (size_t i = 0; i < ROWS * DIM; i++)
         q[i] = test_float(&random);
     for (size_t i = 0; i < KEYS * DIM; i++)
         k[i] = test_float(&random);
     for (uint32_t i = 0; i < ROWS; i++)
         lens[i] = i % 3 == 0 ? KEYS : 0;
+    for (uint32_t j = 0; j < KEYS; j++)
+        kv_segments[j] = j % 3, mask[j] = j % 3 == 0;
     attention_round(FOVEA_F16, k, KEYS * DIM);
     const uint16_t *const halves = attention_halves(FOVEA_F16, k, KEYS * DIM);
-    struct fovea_attention_args a = {.q = q, .batch = 1, .q_len = ROWS, .kv_len = KEYS, .kv_lens = lens};
+    struct fovea_attention_args a = {.q = q, .batch = 1, .q_len = ROWS, .kv_len = KEYS};
+    if (by == BY_LENGTHS) // a row sees its own key and the one before it, or none
+        d.kv_len_kind = FOVEA_KV_LEN_BATCH_ROW, d.causal = 1, d.window_left = 1, a.kv_lens = lens;
+    if (by == BY_MASK)
+        d.mask = FOVEA_MASK_BYTES, d.mask_key = 1, a.mask = mask;
+    if (by == BY_BLOCKS)
+        d.blocks = 1, d.block_rows = ROWS, d.block_keys = 1, a.blocks = mask;
+    if (by == BY_SEGMENTS)
+        d.segments = 1, a.q_segments = q_segments, a.kv_segments = kv_segments;
     for (int e = 0; e < TEST_ISAS; e++) {
         float *const out = test_floats(2 * ROWS * DIM, TEST_HIGH), *const lse = test_floats(2 * ROWS, TEST_HIGH);
         for (size_t half = 0; half < 2 && engines[e]; half++) {
             d.kv_type = half ? FOVEA_F16 : FOVEA_F32;
             a.k = a.v = half ? (const void *)halves : k;
             a.out = out + half * ROWS * DIM, a.lse = lse + half * ROWS;
-            CHECK(!test_run(&test_attention, engines[e], &d, &a, TEST_SERIAL, 1), "rows apart");
+            CHECK(!test_run(&test_attention, engines[e], &d, &a, TEST_SERIAL, 1), "scattered");
         }
-        CHECK_SAME(out, out + ROWS * DIM, ROWS * DIM, "rows apart, %s", test_isas[e]);
-        CHECK_SAME(lse, lse + ROWS, ROWS, "LSE of rows apart, %s", test_isas[e]);
+        CHECK_SAME(out, out + ROWS * DIM, ROWS * DIM, "scattered by %d, %s", by, test_isas[e]);
+        CHECK_SAME(lse, lse + ROWS, ROWS, "LSE, scattered by %d, %s", by, test_isas[e]);
     }
     test_memory_reset();
 }
@@ -76,7 +88,8 @@ int main(void)
     test_engines(engines);
     for (uint64_t number = 90001; number <= (small ? 90080 : 90500); number++)
         run_case(number);
-    test_rows_apart();
+    for (int by = 0; by < SCATTERINGS; by++)
+        test_scattered((enum scattering)by);
     attention_compared();
     test_engines_free(engines);
     return test_done();
