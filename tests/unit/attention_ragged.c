@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/unit/attention_ragged.c - a ragged batch gives each entry the bits it has alone: prefilling and decoding
-// entries side by side, keys ragged too, in a cache or in pages, on every ISA, in any order of tasks.
+// entries side by side, keys ragged too, in a cache or in pages, of any type, on every ISA, in any order of tasks.
 #include "tests/support/engines.h"
 #include "tests/support/memory.h"
 #include "tests/support/operator.h"
 #include "tests/support/test.h"
+#include "tests/unit/attention_half.h"
 #include "tests/unit/ragged_batch.h"
 
 #include <stdbool.h>
@@ -35,14 +36,34 @@ static struct result compute_alone(const struct batch *t)
     return r;
 }
 
+// The keys and values of a call as elements of 16 bits: what attention_round makes of them.
+static void narrow_call(const struct batch *t, enum fovea_type type, struct fovea_attention_desc *d,
+                        struct fovea_attention_args *args)
+{
+    size_t k = t->kv_starts[t->entries] * (size_t)(KV_HEADS * D),
+           v = t->kv_starts[t->entries] * (size_t)(KV_HEADS * DV);
+    CHECK(t->keys != CACHED || !fovea_kv_cache_size(&t->cache, &k, &v), "the size of a cache");
+    CHECK(t->keys != PAGED || !fovea_kv_pages_size(&t->pool, &k, &v), "the size of pages");
+    args->k = attention_halves(type, args->k, k);
+    args->v = attention_halves(type, args->v, v);
+    d->kv_type = type;
+}
+
 static void run_case(uint64_t seed)
 {
+    const enum fovea_type type = (enum fovea_type)(seed / 3 % 3);
     struct batch t;
     ragged_draw(&t, seed);
+    if (type != FOVEA_F32) {
+        attention_round(type, t.k, t.kv_starts[t.entries] * (size_t)(KV_HEADS * D));
+        attention_round(type, t.v, t.kv_starts[t.entries] * (size_t)(KV_HEADS * DV));
+    }
     const struct result expected = compute_alone(&t);
     // More landmarks than the call has, or as many.
     struct fovea_attention_desc d = ragged_describe(&t, t.entries + 1 + seed % 2 * 8);
     struct fovea_attention_args args = ragged_call(&t, &d);
+    if (type != FOVEA_F32)
+        narrow_call(&t, type, &d, &args);
     for (int e = 0; e < TEST_ISAS; e++) {
         if (!engines[e])
             continue;
