@@ -206,10 +206,11 @@ static void test_isa(const struct fovea_engine *engine, const char *isa)
     for (enum pattern pattern = 0; pattern < PATTERNS; pattern++) {
         for (enum kind kind = 0; kind < KINDS; kind++) {
             for (size_t layout = 0; layout < 6; layout++) {
-                if (small && (pattern + kind + layout) % 3 != 0) {
+                const size_t number = (size_t)pattern + (size_t)kind + layout;
+                if (small && number % 3 != 0) {
                     continue;
                 }
-                const uint32_t variant = (uint32_t)(pattern + kind + layout) % 4;
+                const uint32_t variant = (uint32_t)(number % 4);
                 char text[80];
                 snprintf(text, sizeof text, "pattern %d, kind %d, %s, pages of %zu, variant %u", (int)pattern,
                          (int)kind, layout % 2 ? "panels" : "rows", page_keys[layout / 2], (unsigned)variant);

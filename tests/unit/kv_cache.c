@@ -130,7 +130,7 @@ static void test_pages(uint64_t seed)
     pool.k_rows = check_chance(&rng, 50);
     const size_t pages = (cache.capacity + pool.page_keys - 1) / pool.page_keys;
     pool.pages = pages + 2;
-    size_t nk, nv, pk, pv;
+    size_t nk = 0, nv = 0, pk = 0, pv = 0;
     struct fovea_strides cs, cv, ps, pvs;
     CHECK(!fovea_kv_cache_size(&cache, &nk, &nv) && !fovea_kv_pages_size(&pool, &pk, &pv), "sizes");
     CHECK(!fovea_kv_cache_strides(&cache, &cs, &cv) && !fovea_kv_pages_strides(&pool, &ps, &pvs), "strides");
