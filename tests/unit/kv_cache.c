@@ -187,8 +187,24 @@ static void test_pages(uint64_t seed)
     test_memory_reset();
 }
 
+// K and V may each have PTRDIFF_MAX bytes.
+static void test_most(enum fovea_type type)
+{
+    const size_t most = PTRDIFF_MAX / test_type_bytes(type);
+    struct fovea_kv_cache c = {.struct_size = sizeof c, .k_rows = 1, .batch = 1, .kv_heads = 1, .capacity = 1};
+    size_t k = 0, v = 0;
+    c.type = type, c.qk_dim = c.v_dim = most;
+    CHECK(!fovea_kv_cache_size(&c, &k, &v) && k == most && v == most, "type %d: %zu and %zu elements", type, k, v);
+    c.qk_dim = most + 1;
+    CHECK(fovea_kv_cache_size(&c, &k, &v) == FOVEA_ERR_OVERFLOW, "type %d: K of more", type);
+    c.qk_dim = most, c.v_dim = most + 1;
+    CHECK(fovea_kv_cache_size(&c, &k, &v) == FOVEA_ERR_OVERFLOW, "type %d: V of more", type);
+}
+
 int main(void)
 {
+    for (int type = FOVEA_F32; type <= FOVEA_F16; type++)
+        test_most((enum fovea_type)type);
     for (uint64_t number = 1; number <= 300; number++)
         run_case(number);
     for (uint64_t seed = 1; seed <= 60; seed++)
