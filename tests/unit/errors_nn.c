@@ -251,6 +251,8 @@ static void test_cache_errors(void)
     CHECK(fovea_kv_append(&good, 0, 0, 2, x, narrow, x, vs) == FOVEA_ERR_STRIDE, "k rows overlap");
     CHECK(fovea_kv_append(&good, 0, 0, 2, x, ks, x, (struct fovea_strides){0, DV, DV - 1}) == FOVEA_ERR_STRIDE,
           "v rows overlap");
+    const struct fovea_strides far = {0, DV, PTRDIFF_MAX / sizeof(float)};
+    CHECK(fovea_kv_append(&good, 0, 0, 2, x, ks, x, far) == FOVEA_ERR_OVERFLOW, "v ends beyond all addresses");
     CHECK(!fovea_kv_append(&good, 0, CAPACITY, 0, NULL, ks, NULL, vs), "no keys need no pointers");
     test_memory_reset();
 }
