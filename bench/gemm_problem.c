@@ -86,8 +86,7 @@ struct race_load gemm_problem_load(const struct gemm_problem *p)
     return (struct race_load){
         .flops = gemm_problem_flops(p),
         .stream = decoding ? (const char *)p->b : NULL,
-        .stream_bytes =
-            decoding ? p->batch * p->k * p->n * (p->type == FOVEA_F32 ? sizeof(float) : sizeof(uint16_t)) : 0,
+        .stream_bytes = decoding ? p->batch * p->k * p->n * fovea_type_bytes(p->type) : 0,
         .stride_bytes = p->b_stride * sizeof *p->b,
         .count = p->b_count,
         .threads = p->threads,

@@ -156,8 +156,7 @@ static size_t bytes_of(const struct layer_problem *p)
 {
     size_t bytes = 0;
     for (unsigned i = 0; i < LAYER_OPERANDS; i++)
-        bytes += p->operands[i].rows * p->operands[i].cols *
-                 (is_typed(i) && p->type == FOVEA_BF16 ? sizeof(uint16_t) : sizeof(float));
+        bytes += p->operands[i].rows * p->operands[i].cols * fovea_type_bytes(is_typed(i) ? p->type : FOVEA_F32);
     return bytes;
 }
 

@@ -118,7 +118,9 @@
     X(119, GEMM_HALF_STORES_PAST_N, "its last vector of a row of C is stored whole")                                   \
     X(120, NARROW_TIES_AWAY, "half of the last place of a 16-bit element is rounded away from zero")                   \
     X(121, NARROW_STORES_PAST_N, "the last vector of narrowed elements is stored whole")                               \
-    X(122, NARROW_FLUSHES, "denormals of the 16-bit type become zeros")
+    X(122, NARROW_FLUSHES, "denormals of the 16-bit type become zeros")                                                \
+    X(123, DECODE_HALF_FIRST_ROWS, "later rows of many over 16-bit keys are the first ones again")                     \
+    X(124, DECODE_HALF_NO_TAIL, "the last columns of V, less than a panel, are not copied before they are read")
 
 enum fovea_fault {
 #define FOVEA_FAULT_NUMBER(number, name, what) FOVEA_FAULT_##name = number,

@@ -32,7 +32,7 @@ static inline void decode_half_rows(const struct fovea_decode_chunk *decode, con
     for (size_t r = 0, n; r < rows; r += n) {
         n = attention_min(most, rows - r);
         one.n = tile->n;
-        one.a = tile->a + (ptrdiff_t)r * tile->a_row;
+        one.a = tile->a + (FOVEA_FAULT_IS(DECODE_HALF_FIRST_ROWS) ? 0 : (ptrdiff_t)r * tile->a_row);
         one.b = tile->b;
         one.c = tile->c + (ptrdiff_t)r * tile->c_row;
         one.ahead = r == 0 ? tile->ahead : NULL; // once is enough
@@ -94,7 +94,7 @@ static inline void decode_before_values(const struct fovea_decode_chunk *decode,
     if (chunk->state.rows > DECODE_FEW ? decode_again(decode) : decode_whole(decode)) {
         decode_fetch(decode, v, chunk->v_row, end - j, v_dim);
     }
-    for (size_t i = 0; i < end - j && partial != 0; i++) {
+    for (size_t i = 0; i < end - j && partial != 0 && !FOVEA_FAULT_IS(DECODE_HALF_NO_TAIL); i++) {
         memcpy(tail + (j + i) * FOVEA_PANEL, v + (ptrdiff_t)i * chunk->v_row + v_dim - partial, partial * sizeof *tail);
     }
 }

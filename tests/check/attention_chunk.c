@@ -218,7 +218,7 @@ const uint16_t *attention_halve(struct attention_case *a, const char *name, floa
 static void scatter(struct attention_case *a, const char *name, const void *keys, size_t row, size_t columns,
                     bool panels, const void **at)
 {
-    const size_t size = a->type == FOVEA_F32 ? sizeof(float) : sizeof(uint16_t);
+    const size_t size = fovea_type_bytes(a->type);
     const size_t blocks = (a->chunk.keys + FOVEA_PANEL - 1) / FOVEA_PANEL, block = FOVEA_PANEL * row;
     size_t place[FOVEA_CHUNK / FOVEA_PANEL] = {0}, last = 0;
     for (size_t i = 0; i < blocks; i++) {

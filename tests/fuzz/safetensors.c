@@ -4,10 +4,19 @@
 #include "tests/fuzz/fuzz.h"
 #include "tests/model/narrow.h"
 
-static const struct fovea_transformer_config tiny = {.struct_size = sizeof tiny, .positions = FOVEA_POSITIONS_LEARNED,
-                                                     .d_model = 2, .heads = 1, .qk_dim = 2, .v_dim = 2, .ffn = 2,
-                                                     .encoder_layers = 1, .decoder_layers = 1, .source_vocab = 3,
-                                                     .target_vocab = 3, .bos = 1, .eos = 2};
+static const struct fovea_transformer_config tiny = {.struct_size = sizeof tiny,
+                                                     .positions = FOVEA_POSITIONS_LEARNED,
+                                                     .d_model = 2,
+                                                     .heads = 1,
+                                                     .qk_dim = 2,
+                                                     .v_dim = 2,
+                                                     .ffn = 2,
+                                                     .encoder_layers = 1,
+                                                     .decoder_layers = 1,
+                                                     .source_vocab = 3,
+                                                     .target_vocab = 3,
+                                                     .bos = 1,
+                                                     .eos = 2};
 
 // Reads a tensor as f32, in parts, and not past its end.
 static void read_f32(const struct fovea_tensor *t, size_t element)
@@ -34,7 +43,7 @@ static void read_all(const struct fovea_safetensors *file, const uint8_t *data, 
         FUZZ_CHECK(t->dims <= FOVEA_TENSOR_DIMS_MAX && *t->dtype);
         enum fovea_type type;
         if (fovea_tensor_type(t, &type) == FOVEA_OK)
-            read_f32(t, type == FOVEA_F32 ? sizeof(float) : sizeof(uint16_t));
+            read_f32(t, fovea_type_bytes(type));
         for (size_t b = 0; b < t->bytes; b++)
             sum += begin[b];
     }
@@ -47,8 +56,8 @@ static void read_all(const struct fovea_safetensors *file, const uint8_t *data, 
 // A Transformer out of a file that has its tensors by accident or by seed.
 static void make_model(const struct fovea_safetensors *file)
 {
-    const struct fovea_transformer_options options = {.struct_size = sizeof options, .workers = 1, .batch = 1,
-                                                      .beam = 2, .max_source = 2, .max_target = 3};
+    const struct fovea_transformer_options options = {
+        .struct_size = sizeof options, .workers = 1, .batch = 1, .beam = 2, .max_source = 2, .max_target = 3};
     char message[200] = "";
     struct fovea_transformer_config config;
     FUZZ_CHECK(!fovea_transformer_config_from(file, &config, message, sizeof message) || *message);

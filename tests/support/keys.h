@@ -11,21 +11,16 @@
 
 #include <stdbool.h>
 
-static inline size_t test_type_bytes(enum fovea_type type)
-{
-    return type == FOVEA_F32 ? sizeof(float) : sizeof(uint16_t);
-}
-
 /// n elements: NaNs.
 static inline void *test_elements(enum fovea_type type, size_t n)
 {
-    return test_memory(n * test_type_bytes(type), TEST_HIGH);
+    return test_memory(n * fovea_type_bytes(type), TEST_HIGH);
 }
 
 /// The address of element i.
 static inline void *test_element(enum fovea_type type, const void *first, size_t i)
 {
-    return (char *)(uintptr_t)first + i * test_type_bytes(type);
+    return (char *)(uintptr_t)first + i * fovea_type_bytes(type);
 }
 
 static inline float test_value(enum fovea_type type, const void *first, size_t i)
@@ -39,7 +34,7 @@ static inline void test_same_elements(enum fovea_type type, const void *expected
 {
     size_t at = 0;
     while (at < n &&
-           (memcmp(test_element(type, expected, at), test_element(type, got, at), test_type_bytes(type)) == 0 ||
+           (memcmp(test_element(type, expected, at), test_element(type, got, at), fovea_type_bytes(type)) == 0 ||
             (isnan(test_value(type, expected, at)) && isnan(test_value(type, got, at)))))
         at++;
     CHECK(at == n, "%s: element %zu of %zu is %a, expected %a", what, at, n, (double)test_value(type, got, at),
@@ -90,8 +85,8 @@ static inline struct fovea_kv_cache test_copy_cache(const struct fovea_kv_cache 
     size_t k = 0, v = 0;
     CHECK(!fovea_kv_cache_size(cache, &k, &v), "the size of a cache");
     test_room(&copy);
-    memcpy(copy.k, cache->k, k * test_type_bytes(cache->type));
-    memcpy(copy.v, cache->v, v * test_type_bytes(cache->type));
+    memcpy(copy.k, cache->k, k * fovea_type_bytes(cache->type));
+    memcpy(copy.v, cache->v, v * fovea_type_bytes(cache->type));
     return copy;
 }
 
@@ -157,8 +152,8 @@ static inline void test_move_keys(const struct fovea_kv_cache *cache, const stru
         void *const a_page = test_element(type, pages->pool.k, page * page_k.batch + h * page_k.head);
         void *const c = test_element(type, cache->v, b * v.batch + h * v.head + key * cache->v_dim);
         void *const c_page = test_element(type, pages->pool.v, page * page_v.batch + h * page_v.head);
-        memcpy(back ? a : a_page, back ? a_page : a, (keys + 15) / 16 * 16 * cache->qk_dim * test_type_bytes(type));
-        memcpy(back ? c : c_page, back ? c_page : c, keys * cache->v_dim * test_type_bytes(type));
+        memcpy(back ? a : a_page, back ? a_page : a, (keys + 15) / 16 * 16 * cache->qk_dim * fovea_type_bytes(type));
+        memcpy(back ? c : c_page, back ? c_page : c, keys * cache->v_dim * fovea_type_bytes(type));
     }
 }
 

@@ -21,24 +21,10 @@ struct pool {
     float *k, *v;
 };
 
-// True if some query of the batch entry sees key j by the masks: a bias of -inf hides nothing here.
-static bool needed(const struct attention_case *c, size_t b, size_t j)
-{
-    struct attention_case structural = *c;
-    structural.desc.bias = 0;
-    if (j < c->args.kv_begin)
-        return false;
-    for (size_t h = 0; h < c->desc.heads; h++)
-        for (size_t i = 0; i < c->args.q_len; i++)
-            if (attention_case_sees(&structural, b, h, i, j))
-                return true;
-    return false;
-}
-
 static bool page_needed(const struct attention_case *c, const struct pool *p, size_t b, size_t page)
 {
     for (size_t j = page * p->page_keys; j < (page + 1) * p->page_keys && j < c->args.kv_len; j++)
-        if (needed(c, b, j))
+        if (attention_needs(c, b, j))
             return true;
     return false;
 }
@@ -134,19 +120,13 @@ static void run_case(uint64_t number)
     c.args.v = store(&p, type, p.v, p.v_strides.batch);
     c.args.pages = p.table;
     c.args.pages_batch = p.pages_each;
-    for (int e = 0; e < TEST_ISAS; e++) {
-        if (!engines[e])
-            continue;
-        for (size_t i = 0; i < FOVEA_ATTENTION_CLASSES; i++) { // every second case asks for what comes next
+    for (int e = 0; e < TEST_ISAS; e++)
+        for (size_t i = 0; i < FOVEA_ATTENTION_CLASSES && engines[e];
+             i++) { // every second case asks for what comes next
             struct fovea_attention_tuning *const tuning = &test_tuning(engines[e])->attention[i];
             tuning->near = tuning->near_tiles = number % 2 != 0 ? 1 : 1 << 20;
         }
-        const enum test_way way = (enum test_way)check_below(&c.rng, TEST_WAYS);
-        const struct attention_result got = attention_run(&c, engines[e], way);
-        attention_compare(&c, &expected, &got, ATTENTION_KEY_SUMS, test_isas[e]);
-        const struct attention_result streamed = attention_stream(&c, engines[e]);
-        attention_compare(&c, &expected, &streamed, ATTENTION_LSE, "a state");
-    }
+    attention_on_all(&c, engines, &expected);
     test_memory_reset();
 }
 

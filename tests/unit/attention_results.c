@@ -4,6 +4,7 @@
 #include "fovea/attention_state.h"
 #include "fovea/attention_weights.h"
 #include "ops/widen.h"
+#include "tests/support/engines.h"
 #include "tests/support/memory.h"
 #include "tests/support/test.h"
 
@@ -98,4 +99,31 @@ struct attention_result attention_stream(struct attention_case *c, const struct 
     c->args.lse = r.of[ATTENTION_LSE];
     CHECK(!fovea_attention_state_finish(s.plan, state, &c->args, s.scratch, NULL), "%s: finish", c->text);
     return r;
+}
+
+void attention_on_all(struct attention_case *c, struct fovea_engine *const *engines,
+                      const struct attention_result *expected)
+{
+    for (int e = 0; e < TEST_ISAS; e++) {
+        if (!engines[e])
+            continue;
+        const enum test_way way = (enum test_way)check_below(&c->rng, TEST_WAYS);
+        const struct attention_result got = attention_run(c, engines[e], way);
+        attention_compare(c, expected, &got, ATTENTION_KEY_SUMS, test_isas[e]);
+        const struct attention_result streamed = attention_stream(c, engines[e]);
+        attention_compare(c, expected, &streamed, ATTENTION_LSE, "a state");
+    }
+}
+
+bool attention_needs(const struct attention_case *c, size_t b, size_t j)
+{
+    struct attention_case structural = *c;
+    structural.desc.bias = 0;
+    if (j < c->args.kv_begin)
+        return false;
+    for (size_t h = 0; h < c->desc.heads; h++)
+        for (size_t i = 0; i < c->args.q_len; i++)
+            if (attention_case_sees(&structural, b, h, i, j))
+                return true;
+    return false;
 }

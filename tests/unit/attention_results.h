@@ -34,6 +34,11 @@ struct attention_result attention_stream(struct attention_case *c, const struct 
 /// Checks that all kinds up to `last` have the same bits. what: of which engine, and how they were computed.
 void attention_compare(const struct attention_case *c, const struct attention_result *expected,
                        const struct attention_result *got, int last, const char *what);
+/// Checks the call, and the state of its keys, on every ISA.
+void attention_on_all(struct attention_case *c, struct fovea_engine *const *engines,
+                      const struct attention_result *expected);
+/// Whether some query of the batch entry sees key j by the masks: a bias of -inf hides nothing here.
+bool attention_needs(const struct attention_case *c, size_t b, size_t j);
 /// Checks that every kind was compared.
 void attention_compared(void);
 

@@ -125,7 +125,7 @@ static void test_pages(uint64_t seed)
     cache.v_dim = pool.v_dim = 1 + check_below(&rng, 20);
     pool.kv_heads = cache.kv_heads;
     const enum fovea_type type = cache.type = pool.type = (enum fovea_type)(seed % 3);
-    const size_t bytes = test_type_bytes(type);
+    const size_t bytes = fovea_type_bytes(type);
     cache.k_rows = check_chance(&rng, 50); // the one as it may be, whatever the other is
     pool.k_rows = check_chance(&rng, 50);
     const size_t pages = (cache.capacity + pool.page_keys - 1) / pool.page_keys;
@@ -190,7 +190,7 @@ static void test_pages(uint64_t seed)
 // K and V may each have PTRDIFF_MAX bytes.
 static void test_most(enum fovea_type type)
 {
-    const size_t most = PTRDIFF_MAX / test_type_bytes(type);
+    const size_t most = PTRDIFF_MAX / fovea_type_bytes(type);
     struct fovea_kv_cache c = {.struct_size = sizeof c, .k_rows = 1, .batch = 1, .kv_heads = 1, .capacity = 1};
     size_t k = 0, v = 0;
     c.type = type, c.qk_dim = c.v_dim = most;

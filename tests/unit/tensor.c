@@ -62,7 +62,7 @@ static void test_copied(const struct fovea_engine *engine)
 static void test_length(const struct fovea_engine *engine, const char *isa, enum fovea_type type, size_t first,
                         size_t n)
 {
-    const size_t size = type == FOVEA_F32 ? sizeof(float) : sizeof(uint16_t);
+    const size_t size = fovea_type_bytes(type);
     float whole[LONGEST + OFFSETS], want[LONGEST + OFFSETS];
     uint16_t halves[LONGEST + OFFSETS];
     uint64_t seed = n + 1;
