@@ -32,25 +32,26 @@ static bool extent(const struct fovea_attention_axis *axes, size_t count, size_t
     return true;
 }
 
+// size: bytes of an element.
 static enum fovea_status check_extent(const char *name, const struct fovea_attention_axis *axes, size_t count,
-                                      size_t row, const struct fovea_why *why)
+                                      size_t row, size_t size, const struct fovea_why *why)
 {
-    size_t elements = 0;
-    FOVEA_REQUIRE(extent(axes, count, row, &elements) && fovea_mul(elements, sizeof(float), &elements),
-                  FOVEA_ERR_OVERFLOW, why, "attention: %s does not fit in memory", name);
+    size_t elements = 0, bytes = 0;
+    FOVEA_REQUIRE(extent(axes, count, row, &elements) && fovea_mul(elements, size, &bytes), FOVEA_ERR_OVERFLOW, why,
+                  "attention: %s does not fit in memory", name);
     return FOVEA_OK;
 }
 
-// Checks a tensor of rows of `dim` floats.
+// Checks a tensor of rows of `dim` elements.
 static enum fovea_status check_rows(const char *name, const struct fovea_attention_desc *d,
                                     const struct fovea_strides *strides, size_t heads, size_t len, size_t dim,
-                                    const struct fovea_why *why)
+                                    size_t size, const struct fovea_why *why)
 {
     const struct fovea_attention_axis axes[3] = {
         {d->batch, strides->batch}, {heads, strides->head}, {len, strides->row}};
     FOVEA_REQUIRE(strides->row >= dim || strides->row == 0, FOVEA_ERR_STRIDE, why,
                   "attention: row stride %zu of %s is smaller than its %zu elements", strides->row, name, dim);
-    return check_extent(name, axes, 3, dim, why);
+    return check_extent(name, axes, 3, dim, size, why);
 }
 
 // For K or V in pages it is only checked that one page fits in memory; only the table of a call knows how many there
@@ -67,13 +68,14 @@ static struct fovea_attention_desc one_page(const struct fovea_attention_desc *d
 
 static enum fovea_status check_k(const struct fovea_attention_desc *d, const struct fovea_why *why)
 {
+    const size_t size = fovea_type_bytes(d->kv_type);
     if (d->k_layout == FOVEA_K_ROWS) {
         FOVEA_REQUIRE(d->k.row != 0, FOVEA_ERR_STRIDE, why, "attention: row stride of k is 0");
-        return check_rows("k", d, &d->k, d->kv_heads, d->kv_len, d->qk_dim, why);
+        return check_rows("k", d, &d->k, d->kv_heads, d->kv_len, d->qk_dim, size, why);
     }
     const size_t panels = fovea_ceil_div(d->kv_len, FOVEA_PANEL), panel = FOVEA_PANEL * d->qk_dim;
     const struct fovea_attention_axis axes[3] = {{d->batch, d->k.batch}, {d->kv_heads, d->k.head}, {panels, panel}};
-    return check_extent("k", axes, 3, panel, why);
+    return check_extent("k", axes, 3, panel, size, why);
 }
 
 size_t fovea_attention_within(const struct fovea_attention_axis axes[3], size_t of, size_t row)
@@ -90,7 +92,7 @@ enum fovea_status fovea_attention_check_out(const struct fovea_attention_desc *d
 {
     const struct fovea_attention_axis axes[3] = {
         {d->batch, d->out.batch}, {d->heads, d->out.head}, {d->q_len, d->out.row}};
-    FOVEA_TRY(check_extent("out", axes, 3, d->v_dim, why));
+    FOVEA_TRY(check_extent("out", axes, 3, d->v_dim, sizeof(float), why));
     for (size_t i = 0; i < 3 && d->batch != 0 && d->heads != 0 && d->q_len != 0; i++) {
         const size_t within = fovea_attention_within(axes, i, d->v_dim);
         FOVEA_REQUIRE(axes[i].size == 1 || axes[i].stride >= within, FOVEA_ERR_STRIDE, why,
@@ -102,10 +104,10 @@ enum fovea_status fovea_attention_check_out(const struct fovea_attention_desc *d
 
 enum fovea_status fovea_attention_check_inputs(const struct fovea_attention_desc *d, const struct fovea_why *why)
 {
-    FOVEA_TRY(check_rows("q", d, &d->q, d->heads, d->q_len, d->qk_dim, why));
+    FOVEA_TRY(check_rows("q", d, &d->q, d->heads, d->q_len, d->qk_dim, sizeof(float), why));
     const struct fovea_attention_desc page = one_page(d);
     FOVEA_TRY(check_k(&page, why));
-    return check_rows("v", &page, &d->v, d->kv_heads, page.kv_len, d->v_dim, why);
+    return check_rows("v", &page, &d->v, d->kv_heads, page.kv_len, d->v_dim, fovea_type_bytes(d->kv_type), why);
 }
 
 static enum fovea_status check_shape(const struct fovea_attention_desc *d, const struct fovea_why *why)
@@ -137,9 +139,9 @@ static enum fovea_status check_masks(const struct fovea_attention_desc *d, const
         {d->blocks ? fovea_ceil_div(d->kv_len, d->block_keys) : 0, 1}};
     const struct fovea_attention_axis bias[4] = {
         {d->batch, d->bias_batch}, {d->heads, d->bias_head}, {d->q_len, d->bias_row}, {d->kv_len, d->bias_key}};
-    FOVEA_TRY(d->mask ? check_extent("mask", mask, 4, 1, why) : FOVEA_OK);
-    FOVEA_TRY(d->blocks ? check_extent("blocks", blocks, 4, 1, why) : FOVEA_OK);
-    return d->bias ? check_extent("bias", bias, 4, 1, why) : FOVEA_OK;
+    FOVEA_TRY(d->mask ? check_extent("mask", mask, 4, 1, 1, why) : FOVEA_OK);
+    FOVEA_TRY(d->blocks ? check_extent("blocks", blocks, 4, 1, 1, why) : FOVEA_OK);
+    return d->bias ? check_extent("bias", bias, 4, 1, sizeof(float), why) : FOVEA_OK;
 }
 
 static enum fovea_status check_desc(const struct fovea_attention_desc *d, const struct fovea_why *why)

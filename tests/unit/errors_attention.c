@@ -97,6 +97,35 @@ static void test_attention_descs(const struct refuse *refused, struct fovea_atte
     BAD_DESC((bad.k_layout = FOVEA_K_PANELS, bad.k.head = huge), FOVEA_ERR_OVERFLOW);
 }
 
+// Each operand may have PTRDIFF_MAX bytes, of elements of its own size.
+static void test_attention_most(enum fovea_type type, enum fovea_k_layout k_layout)
+{
+    struct fovea_attention_desc d = attention_desc();
+    const size_t size = fovea_type_bytes(type), panels = HKV * (size_t)48 * D; // of LK keys
+    const struct {
+        const char *name;
+        size_t *batch, entry, size;
+    } operands[] = {{"q", &d.q.batch, LQ * H * D, sizeof(float)},
+                    {"k", &d.k.batch, k_layout == FOVEA_K_PANELS ? panels : LK * HKV * D, size},
+                    {"v", &d.v.batch, LK * HKV * DV, size},
+                    {"out", &d.out.batch, LQ * H * DV, sizeof(float)},
+                    {"mask", &d.mask_batch, LK, 1},
+                    {"blocks", &d.blocks_batch, 1, 1},
+                    {"bias", &d.bias_batch, LK, sizeof(float)}};
+    void *const plan = test_memory(fovea_attention_plan_size(), TEST_HIGH);
+    d.kv_type = type, d.k_layout = k_layout;
+    d.k.head = k_layout == FOVEA_K_PANELS ? panels / HKV : d.k.head;
+    for (size_t i = 0; i < sizeof operands / sizeof *operands; i++) {
+        const size_t before = *operands[i].batch;
+        *operands[i].batch = PTRDIFF_MAX / operands[i].size - operands[i].entry; // the last of B = 2 entries ends there
+        CHECK(!fovea_attention_plan(engine, &d, plan), "type %d: the most of %s", type, operands[i].name);
+        ++*operands[i].batch;
+        CHECK(fovea_attention_plan(engine, &d, plan) == FOVEA_ERR_OVERFLOW, "type %d: more of %s", type,
+              operands[i].name);
+        *operands[i].batch = before;
+    }
+}
+
 static void test_attention_errors(void)
 {
     static const uint32_t lens[B] = {LK, 1};
@@ -184,6 +213,9 @@ static void test_attention_errors(void)
 int main(void)
 {
     engine = test_engine("scalar", NULL);
+    for (int type = FOVEA_F32; type <= FOVEA_F16; type++)
+        for (int layout = FOVEA_K_ROWS; layout <= FOVEA_K_PANELS; layout++)
+            test_attention_most((enum fovea_type)type, (enum fovea_k_layout)layout);
     test_attention_errors();
     fovea_engine_destroy(engine);
     return test_done();
