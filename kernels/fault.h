@@ -128,6 +128,11 @@ enum fovea_fault {
 #undef FOVEA_FAULT_NUMBER
 };
 
+#define FOVEA_FAULT_OR(number, name, what) || FOVEA_FAULT == number
+enum { FOVEA_FAULT_EXISTS = FOVEA_FAULT == 0 FOVEA_FAULTS(FOVEA_FAULT_OR) };
+#undef FOVEA_FAULT_OR
+_Static_assert(FOVEA_FAULT_EXISTS, "FOVEA_FAULT is the number of no fault in kernels/fault.h");
+
 #ifdef FOVEA_FAULTS_AT_RUN
 #define FOVEA_FAULT_VARIABLE(number, name, what) extern _Bool fovea_fault_##name;
 FOVEA_FAULTS(FOVEA_FAULT_VARIABLE)
