@@ -167,8 +167,17 @@ static enum fovea_status check_given(const struct fovea_layer_desc *desc, const 
 }
 
 // The words of a layer for what it gives its attentions.
-static const struct mha_words self_words = {"layer: self_attention", "len", "x"},
-                              cross_words = {"layer: cross_attention", "len", "x"};
+static const struct mha_words self_words = {.whole = "layer: self_attention",
+                                            .q_len = "len",
+                                            .query = "x",
+                                            .cache = "self_cache",
+                                            .pool = "self_pool",
+                                            .capacity = "kv_len"},
+                              cross_words = {.whole = "layer: cross_attention",
+                                             .q_len = "len",
+                                             .query = "x",
+                                             .cache = "cross_cache",
+                                             .capacity = "memory_len"};
 
 enum fovea_status fovea_layer_check(const struct layer_plan *plan, const struct fovea_layer_args *args,
                                     const struct fovea_why *why)

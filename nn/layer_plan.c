@@ -286,7 +286,7 @@ enum fovea_status fovea_explain_layer(const struct fovea_engine *engine, const s
               desc->cached ? " with caches" : "", desc->batch, desc->len, desc->width, desc->heads, plan.self.kv_heads,
               desc->qk_dim, desc->v_dim);
     fovea_say_asked(&why, asked, FOVEA_COUNT(asked));
-    fovea_say_more(&why, ", %u phases, shared %zu B, scratch %zu B", work->phases, work->shared_bytes,
+    fovea_say_more(&why, ", %u phases, shared_bytes %zu, scratch_bytes %zu", work->phases, work->shared_bytes,
                    work->scratch_bytes);
     fovea_say_nothing(&why, sizes, FOVEA_COUNT(sizes));
     return FOVEA_OK;

@@ -91,8 +91,9 @@ enum fovea_status fovea_linear_check(const struct fovea_linear *linear, enum fov
                                      size_t outputs, const char *whole, const char *part, const struct fovea_why *why);
 /// How a reason names what an operator was called with: fovea_mha, or a layer for one of its attentions.
 struct mha_words {
-    const char *whole;         ///< begins the reason
-    const char *q_len, *query; ///< fields of its args
+    const char *whole;                        ///< begins the reason
+    const char *q_len, *query, *cache, *pool; ///< fields of its args
+    const char *capacity;                     ///< the field of its descriptor that is the capacity of the cache
 };
 extern const struct mha_words fovea_mha_words;
 /// The checks of fovea_mha before it runs, with a reason in `words`.

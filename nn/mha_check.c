@@ -6,9 +6,10 @@
 #include <math.h>
 #include <stdio.h>
 
-const struct mha_words fovea_mha_words = {"mha", "q_len", "query"};
+const struct mha_words fovea_mha_words = {
+    .whole = "mha", .q_len = "q_len", .query = "query", .cache = "cache", .pool = "pool", .capacity = "kv_len"};
 
-// A size of a cache or a pool that has to be the plan's.
+// A size of a cache or a pool that has to be the plan's, whose name there is the same.
 struct planned {
     const char *name;
     size_t value, planned;
@@ -19,7 +20,7 @@ static enum fovea_status check_planned(const struct planned *sizes, size_t count
 {
     for (size_t i = 0; i < count; i++)
         FOVEA_REQUIRE(sizes[i].value == sizes[i].planned, FOVEA_ERR_SHAPE, why,
-                      "%s: the %s's %s is %zu, not the plan's %zu", whole, of, sizes[i].name, sizes[i].value,
+                      "%s: args.%s->%s is %zu, not the plan's %zu", whole, of, sizes[i].name, sizes[i].value,
                       sizes[i].planned);
     return FOVEA_OK;
 }
@@ -28,58 +29,63 @@ static enum fovea_status check_planned(const struct planned *sizes, size_t count
 static enum fovea_status check_layout(uint32_t k_rows, enum fovea_type type, enum fovea_type planned, const char *of,
                                       const char *whole, const struct fovea_why *why)
 {
-    FOVEA_REQUIRE(k_rows <= 1, FOVEA_ERR_ENUM, why, "%s: the %s's k_rows is %u, neither 0 nor 1", whole, of,
+    FOVEA_REQUIRE(k_rows <= 1, FOVEA_ERR_ENUM, why, "%s: args.%s->k_rows is %u, neither 0 nor 1", whole, of,
                   (unsigned)k_rows);
-    FOVEA_REQUIRE((unsigned)type <= FOVEA_F16, FOVEA_ERR_ENUM, why, "%s: the %s's type is %u, not within 0 to %d",
+    FOVEA_REQUIRE((unsigned)type <= FOVEA_F16, FOVEA_ERR_ENUM, why, "%s: args.%s->type is %u, not within 0 to %d",
                   whole, of, (unsigned)type, FOVEA_F16);
-    FOVEA_REQUIRE(k_rows == 0, FOVEA_ERR_UNSUPPORTED, why, "%s: the %s has K in rows, not in panels", whole, of);
-    FOVEA_REQUIRE(type == planned, FOVEA_ERR_FORMAT, why, "%s: the %s has %s elements, not %s", whole, of,
+    FOVEA_REQUIRE(k_rows == 0, FOVEA_ERR_UNSUPPORTED, why, "%s: args.%s has K in rows, not in panels", whole, of);
+    FOVEA_REQUIRE(type == planned, FOVEA_ERR_FORMAT, why, "%s: args.%s has %s elements, not %s", whole, of,
                   fovea_type_names[type], fovea_type_names[planned]);
     return FOVEA_OK;
 }
 
-static enum fovea_status check_cache(const struct mha_plan *plan, const struct fovea_mha_args *args, const char *whole,
-                                     const struct fovea_why *why)
+static enum fovea_status check_cache(const struct mha_plan *plan, const struct fovea_mha_args *args,
+                                     const struct mha_words *words, const struct fovea_why *why)
 {
     const struct fovea_mha_desc *const d = &plan->desc;
     const struct fovea_kv_cache *const cache = args->cache;
-    FOVEA_REQUIRE_POINTERS(whole, why, {"args.cache", cache});
-    FOVEA_REQUIRE_POINTERS(whole, why, {"the cache's k", cache->k}, {"the cache's v", cache->v});
-    FOVEA_REQUIRE(cache->struct_size == sizeof *cache, FOVEA_ERR_STRUCT, why,
-                  "%s: the cache's struct_size is %u, not %zu", whole, (unsigned)cache->struct_size, sizeof *cache);
-    FOVEA_TRY(check_layout(cache->k_rows, cache->type, d->kv_type, "cache", whole, why));
-    FOVEA_REQUIRE(cache->batch >= args->batch, FOVEA_ERR_SHAPE, why,
-                  "%s: the cache's batch %zu is below the call's %zu", whole, cache->batch, args->batch);
+    const char *const whole = words->whole, *const of = words->cache;
+    FOVEA_REQUIRE(cache, FOVEA_ERR_NULL, why, "%s: args.%s is NULL", whole, of);
+    FOVEA_REQUIRE(cache->k && cache->v, FOVEA_ERR_NULL, why, "%s: args.%s->%s is NULL", whole, of,
+                  cache->k ? "v" : "k");
+    FOVEA_REQUIRE(cache->struct_size == sizeof *cache, FOVEA_ERR_STRUCT, why, "%s: args.%s->struct_size is %u, not %zu",
+                  whole, of, (unsigned)cache->struct_size, sizeof *cache);
+    FOVEA_TRY(check_layout(cache->k_rows, cache->type, d->kv_type, of, whole, why));
+    FOVEA_REQUIRE(cache->batch >= args->batch, FOVEA_ERR_SHAPE, why, "%s: args.%s->batch is %zu, below the call's %zu",
+                  whole, of, cache->batch, args->batch);
+    FOVEA_REQUIRE(cache->capacity == d->kv_len, FOVEA_ERR_SHAPE, why,
+                  "%s: args.%s->capacity is %zu, not the plan's %s, %zu", whole, of, cache->capacity, words->capacity,
+                  d->kv_len);
     const struct planned sizes[] = {{"kv_heads", cache->kv_heads, plan->kv_heads},
-                                    {"capacity", cache->capacity, d->kv_len},
                                     {"qk_dim", cache->qk_dim, d->qk_dim},
                                     {"v_dim", cache->v_dim, d->v_dim}};
-    FOVEA_TRY(check_planned(sizes, FOVEA_COUNT(sizes), "cache", whole, why));
+    FOVEA_TRY(check_planned(sizes, FOVEA_COUNT(sizes), of, whole, why));
     struct fovea_strides k, v;
     FOVEA_REQUIRE(fovea_kv_cache_strides(cache, &k, &v) == FOVEA_OK, FOVEA_ERR_OVERFLOW, why,
-                  "%s: the cache does not fit in memory", whole); // the batch overflows
+                  "%s: args.%s does not fit in memory", whole, of); // the batch overflows
     return FOVEA_OK;
 }
 
 // The pool, and that it has the pages of the keys that are appended.
-static enum fovea_status check_pool(const struct mha_plan *plan, const struct fovea_mha_args *args, const char *whole,
-                                    const struct fovea_why *why)
+static enum fovea_status check_pool(const struct mha_plan *plan, const struct fovea_mha_args *args,
+                                    const struct mha_words *words, const struct fovea_why *why)
 {
     const struct fovea_mha_desc *const d = &plan->desc;
     const struct fovea_kv_pages *const pool = args->pool;
-    FOVEA_REQUIRE_POINTERS(whole, why, {"args.pool", pool}, {"args.pages", args->pages});
-    FOVEA_REQUIRE_POINTERS(whole, why, {"the pool's k", pool->k}, {"the pool's v", pool->v});
-    FOVEA_REQUIRE(pool->struct_size == sizeof *pool, FOVEA_ERR_STRUCT, why, "%s: the pool's struct_size is %u, not %zu",
-                  whole, (unsigned)pool->struct_size, sizeof *pool);
-    FOVEA_TRY(check_layout(pool->k_rows, pool->type, d->kv_type, "pool", whole, why));
+    const char *const whole = words->whole, *const of = words->pool;
+    FOVEA_REQUIRE(pool && args->pages, FOVEA_ERR_NULL, why, "%s: args.%s is NULL", whole, pool ? "pages" : of);
+    FOVEA_REQUIRE(pool->k && pool->v, FOVEA_ERR_NULL, why, "%s: args.%s->%s is NULL", whole, of, pool->k ? "v" : "k");
+    FOVEA_REQUIRE(pool->struct_size == sizeof *pool, FOVEA_ERR_STRUCT, why, "%s: args.%s->struct_size is %u, not %zu",
+                  whole, of, (unsigned)pool->struct_size, sizeof *pool);
+    FOVEA_TRY(check_layout(pool->k_rows, pool->type, d->kv_type, of, whole, why));
     const struct planned sizes[] = {{"page_keys", pool->page_keys, d->page_keys},
                                     {"kv_heads", pool->kv_heads, plan->kv_heads},
                                     {"qk_dim", pool->qk_dim, d->qk_dim},
                                     {"v_dim", pool->v_dim, d->v_dim}};
-    FOVEA_TRY(check_planned(sizes, FOVEA_COUNT(sizes), "pool", whole, why));
+    FOVEA_TRY(check_planned(sizes, FOVEA_COUNT(sizes), of, whole, why));
     struct fovea_strides k, v;
     FOVEA_REQUIRE(fovea_kv_pages_strides(pool, &k, &v) == FOVEA_OK, FOVEA_ERR_OVERFLOW, why,
-                  "%s: the pool does not fit in memory", whole);
+                  "%s: args.%s does not fit in memory", whole, of);
     for (size_t b = 0; d->keys == FOVEA_MHA_APPEND && b < args->batch; b++) {
         const size_t position = args->positions ? args->positions[b] : args->position;
         const size_t news = fovea_mha_news(args, b);
@@ -90,8 +96,8 @@ static enum fovea_status check_pool(const struct mha_plan *plan, const struct fo
                       args->pages_batch);
         for (size_t page = position / d->page_keys; page < pages; page++)
             FOVEA_REQUIRE(table[page] < pool->pages, FOVEA_ERR_SHAPE, why,
-                          "%s: page %zu of entry %zu is %u, beyond the pool's %zu", whole, page, b,
-                          (unsigned)table[page], pool->pages);
+                          "%s: args.pages[%zu] is %u, not below args.%s->pages, %zu", whole,
+                          b * args->pages_batch + page, (unsigned)table[page], of, pool->pages);
     }
     return FOVEA_OK;
 }
@@ -120,9 +126,9 @@ static struct place place_of(const struct fovea_mha_args *args, size_t b)
 {
     struct place place;
     if (args->positions)
-        snprintf(place.name, sizeof place.name, "position %zu of entry %zu", args->positions[b], b);
+        snprintf(place.name, sizeof place.name, "args.positions[%zu] is %zu", b, args->positions[b]);
     else
-        snprintf(place.name, sizeof place.name, "position %zu", args->position);
+        snprintf(place.name, sizeof place.name, "args.position is %zu", args->position);
     return place;
 }
 
@@ -135,15 +141,15 @@ static enum fovea_status check_position(const struct mha_plan *plan, const struc
     const bool appends = d->keys == FOVEA_MHA_APPEND;
     const size_t position = args->positions ? args->positions[b] : args->position, all = d->rotary_positions;
     const size_t news = fovea_mha_news(args, b), queries = args->starts && args->q_len ? news : args->q_len;
-    FOVEA_REQUIRE(position <= PTRDIFF_MAX - news, FOVEA_ERR_SHAPE, why, "%s: %s is too large", whole,
+    FOVEA_REQUIRE(position <= PTRDIFF_MAX - news, FOVEA_ERR_SHAPE, why, "%s: %s, too large", whole,
                   place_of(args, b).name);
     FOVEA_REQUIRE(!appends || position + news <= d->kv_len, FOVEA_ERR_SHAPE, why,
-                  "%s: %zu key%s at %s: more than the plan's kv_len, %zu", whole, news, news == 1 ? "" : "s",
-                  place_of(args, b).name, d->kv_len);
+                  "%s: %s, and %zu key%s from there on are more than the plan's kv_len, %zu", whole,
+                  place_of(args, b).name, news, news == 1 ? "" : "s", d->kv_len);
     const size_t rows = appends ? fovea_max(queries, news) : queries;
     FOVEA_REQUIRE(d->rotary_dim == 0 || rows == 0 || (rows <= all && position <= all - rows), FOVEA_ERR_SHAPE, why,
-                  "%s: %zu row%s at %s are more than the plan's %zu rotary positions", whole, rows,
-                  rows == 1 ? "" : "s", place_of(args, b).name, all);
+                  "%s: %s, and %zu row%s from there on are more than the plan's rotary_positions, %zu", whole,
+                  place_of(args, b).name, rows, rows == 1 ? "" : "s", all);
     return FOVEA_OK;
 }
 
@@ -180,7 +186,8 @@ static enum fovea_status check_sizes(const struct mha_plan *plan, const struct f
     const char *const whole = words->whole;
     const struct fovea_mha_desc *const d = &plan->desc;
     const size_t new_max = d->keys == FOVEA_MHA_APPEND ? d->new_len : d->kv_len;
-    FOVEA_REQUIRE_LIMITS(whole, why, {"args.kv_len", args->kv_len, new_max});
+    FOVEA_REQUIRE(args->kv_len <= new_max, FOVEA_ERR_SHAPE, why, "%s: args.kv_len is %zu, more than the plan's %s, %zu",
+                  whole, args->kv_len, d->keys == FOVEA_MHA_APPEND ? "new_len" : "kv_len", new_max);
     FOVEA_REQUIRE(d->keys != FOVEA_MHA_PROJECT || !args->cache, FOVEA_ERR_VALUE, why,
                   "%s: args.cache is given, but the plan projects all keys", whole);
     FOVEA_REQUIRE(d->page_keys == 0 || !args->cache, FOVEA_ERR_VALUE, why,
@@ -194,13 +201,13 @@ static enum fovea_status check_sizes(const struct mha_plan *plan, const struct f
                                        {"key", fovea_mha_new_rows(plan, args), plan->kv_rows}};
     for (size_t i = 0; i < FOVEA_COUNT(rows); i++)
         FOVEA_REQUIRE(rows[i].value <= rows[i].most, FOVEA_ERR_SHAPE, why,
-                      "%s: args.%s has %zu rows, more than the plan's %zu", whole, rows[i].name, rows[i].value,
+                      "%s: args.%s has %zu rows, more than the plan's rows, %zu", whole, rows[i].name, rows[i].value,
                       rows[i].most);
     for (size_t b = 0; b < (args->positions || args->starts ? args->batch : 1); b++)
         FOVEA_TRY(check_position(plan, args, b, whole, why));
     return d->keys == FOVEA_MHA_PROJECT ? FOVEA_OK
-           : d->page_keys != 0          ? check_pool(plan, args, whole, why)
-                                        : check_cache(plan, args, whole, why);
+           : d->page_keys != 0          ? check_pool(plan, args, words, why)
+                                        : check_cache(plan, args, words, why);
 }
 
 // Checks live heads and returned weights.

@@ -89,12 +89,12 @@ static enum fovea_status check_desc(const struct fovea_mha_desc *desc, const cha
 }
 
 // The most rows of a call whose sequences have at most `len` each.
-static enum fovea_status most_rows(const struct fovea_part_of *of, const struct fovea_mha_desc *desc, size_t len,
-                                   size_t *rows)
+static enum fovea_status most_rows(const struct fovea_part_of *of, const struct fovea_mha_desc *desc, const char *name,
+                                   size_t len, size_t *rows)
 {
     *rows = fovea_most_rows(desc->batch, len, desc->rows);
-    FOVEA_REQUIRE(*rows != SIZE_MAX, FOVEA_ERR_OVERFLOW, of->why, "%s: %zu sequences of %zu rows overflow", of->whole,
-                  desc->batch, len);
+    FOVEA_REQUIRE(*rows != SIZE_MAX, FOVEA_ERR_OVERFLOW, of->why, "%s: batch %zu x %s %zu overflow", of->whole,
+                  desc->batch, name, len);
     return FOVEA_OK;
 }
 
@@ -118,8 +118,9 @@ static size_t projected_len(const struct fovea_mha_desc *desc)
 static enum fovea_status layout(const struct fovea_part_of *of, struct mha_plan *plan, size_t *bytes)
 {
     const struct fovea_mha_desc *const desc = &plan->desc;
-    FOVEA_TRY(most_rows(of, desc, desc->q_len, &plan->q_rows));
-    FOVEA_TRY(most_rows(of, desc, projected_len(desc), &plan->kv_rows));
+    const char *const news = desc->keys == FOVEA_MHA_APPEND ? "new_len" : "kv_len";
+    FOVEA_TRY(most_rows(of, desc, "q_len", desc->q_len, &plan->q_rows));
+    FOVEA_TRY(most_rows(of, desc, news, projected_len(desc), &plan->kv_rows));
     const struct {
         size_t *at, rows, heads, dim;
     } activations[] = {{&plan->q, plan->q_rows, desc->heads, desc->qk_dim},
@@ -204,7 +205,7 @@ static enum fovea_status plan_attention(const struct fovea_part_of *of, struct m
         attention.page_keys = desc->page_keys;
         FOVEA_REQUIRE((desc->page_keys != 0 ? fovea_kv_pages_strides(&pool, &attention.k, &attention.v)
                                             : fovea_kv_cache_strides(&cache, &attention.k, &attention.v)) == FOVEA_OK,
-                      FOVEA_ERR_OVERFLOW, of->why, "%s: a cache of %zu keys does not fit in memory", of->whole,
+                      FOVEA_ERR_OVERFLOW, of->why, "%s: a cache of kv_len %zu does not fit in memory", of->whole,
                       desc->kv_len);
     }
     attention.kv_len_kind = desc->kv_len_kind;
@@ -244,7 +245,8 @@ static enum fovea_status plan_returned(const struct fovea_part_of *of, struct mh
     size_t tasks;
     FOVEA_REQUIRE(fovea_mul(desc->batch, desc->heads, &tasks) &&
                       fovea_mul(tasks, fovea_ceil_div(desc->kv_len, FOVEA_CHUNK), &tasks) && tasks <= UINT32_MAX,
-                  FOVEA_ERR_OVERFLOW, of->why, "%s: returned weights take more tasks than 32 bits count", of->whole);
+                  FOVEA_ERR_OVERFLOW, of->why,
+                  "%s: need_weights: batch, heads and kv_len make more tasks than 32 bits count", of->whole);
     plan->returned = (struct fovea_work){.scratch_bytes = plan->attention.work.scratch_bytes, .phases = 1};
     return FOVEA_OK;
 }
@@ -299,7 +301,7 @@ enum fovea_status fovea_mha_make(const struct fovea_part_of *of, const struct fo
         FOVEA_TRY(plan_rotate(of, plan, MHA_ROTATE_K, plan->kv_heads, plan->kv_rows));
     }
     FOVEA_REQUIRE(desc->keys != FOVEA_MHA_APPEND || fovea_kv_tasks_fit(desc->batch, desc->new_len), FOVEA_ERR_OVERFLOW,
-                  of->why, "%s: new keys take more tasks than 32 bits count", of->whole);
+                  of->why, "%s: batch and new_len make more tasks than 32 bits count", of->whole);
     plan->append.work = (struct fovea_work){.phases = 1};
     plan->append.engine = of->engine;
 
@@ -361,7 +363,7 @@ enum fovea_status fovea_explain_mha(const struct fovea_engine *engine, const str
         fovea_say_more(&why, ", in pages of %zu", desc->page_keys);
     if (desc->kv_type != FOVEA_F32)
         fovea_say_more(&why, ", k and v of %s", fovea_type_names[desc->kv_type]);
-    fovea_say_more(&why, ", %u phases, shared %zu B, scratch %zu B", work->phases, work->shared_bytes,
+    fovea_say_more(&why, ", %u phases, shared_bytes %zu, scratch_bytes %zu", work->phases, work->shared_bytes,
                    work->scratch_bytes);
     fovea_say_nothing(&why, sizes, FOVEA_COUNT(sizes));
     return FOVEA_OK;

@@ -12,14 +12,15 @@ struct fovea_attention_desc fovea_attention_all_queries(const struct fovea_atten
     return queries;
 }
 
-// Checks that entries [first, end) of a ragged batch ascend and have at most `most` queries or keys.
-static enum fovea_status check_starts(const char *name, const uint32_t *starts, size_t first, size_t end, size_t most,
+// Checks that entries [first, end) of a ragged batch, whose starts are those of queries ("q") or keys ("kv"), ascend
+// and have at most `most` of these.
+static enum fovea_status check_starts(const char *of, const uint32_t *starts, size_t first, size_t end, size_t most,
                                       const struct fovea_why *why)
 {
     for (size_t b = first; b < end; b++) {
         FOVEA_REQUIRE(starts[b + 1] >= starts[b] && starts[b + 1] - starts[b] <= most, FOVEA_ERR_SHAPE, why,
-                      "attention: args.%s[%zu] is %u, [%zu] is %u: they ascend by at most %zu", name, b,
-                      (unsigned)starts[b], b + 1, (unsigned)starts[b + 1], most);
+                      "attention: args.%s_starts[%zu] is %u, [%zu] is %u: they ascend by at most args.%s_len, %zu", of,
+                      b, (unsigned)starts[b], b + 1, (unsigned)starts[b + 1], of, most);
     }
     return FOVEA_OK;
 }
@@ -33,7 +34,7 @@ static enum fovea_status check_ragged(const struct fovea_attention_layout *plan,
         FOVEA_REQUIRE(args->kv_starts == NULL, FOVEA_ERR_NULL, why, "attention: args.kv_starts without q_starts");
         return FOVEA_OK;
     }
-    FOVEA_TRY(check_starts("q_starts", args->q_starts, 0, entries, args->q_len, why));
+    FOVEA_TRY(check_starts("q", args->q_starts, 0, entries, args->q_len, why));
     const struct fovea_attention_desc queries = fovea_attention_all_queries(plan, args);
     FOVEA_TRY(fovea_attention_check_inputs(&queries, why));
     struct fovea_attention_desc keys = fovea_attention_call(plan, args);
@@ -41,7 +42,7 @@ static enum fovea_status check_ragged(const struct fovea_attention_layout *plan,
     if (args->kv_starts != NULL) {
         FOVEA_REQUIRE(keys.page_keys == 0 && keys.k_layout == FOVEA_K_ROWS && args->kv_begin == 0,
                       FOVEA_ERR_UNSUPPORTED, why, "attention: args.kv_starts with pages, panels or kv_begin");
-        FOVEA_TRY(check_starts("kv_starts", args->kv_starts, 0, entries, args->kv_len, why));
+        FOVEA_TRY(check_starts("kv", args->kv_starts, 0, entries, args->kv_len, why));
         keys.batch = 1;
         keys.kv_len = args->kv_starts[args->batch];
     }
@@ -102,7 +103,9 @@ static enum fovea_status check_inputs(const struct fovea_attention_layout *plan,
     FOVEA_TRY(check_ragged(plan, args, entries ? args->batch : 0, why));
     const size_t rows =
         args->q_starts != NULL ? (size_t)args->q_starts[args->batch] - args->q_starts[0] : args->batch * args->q_len;
-    FOVEA_REQUIRE_LIMITS("attention", why, {"the number of q's rows", rows, plan->rows});
+    FOVEA_REQUIRE(rows <= plan->rows, FOVEA_ERR_SHAPE, why,
+                  "attention: args.%s %zu rows, more than the plan's rows, %zu",
+                  args->q_starts != NULL ? "q_starts gives" : "batch and q_len give", rows, plan->rows);
     if (args->q_len == 0) {
         return FOVEA_OK;
     }
@@ -166,13 +169,13 @@ enum fovea_status fovea_attention_check_whole(const struct fovea_attention_layou
 // Starts of other entries are not trusted: the rows of this entry must be between the first start and the last.
 enum fovea_status fovea_attention_check_entry(const struct fovea_attention_args *args, size_t b)
 {
-    FOVEA_TRY(check_starts("q_starts", args->q_starts, b, b + 1, args->q_len, NULL));
+    FOVEA_TRY(check_starts("q", args->q_starts, b, b + 1, args->q_len, NULL));
     FOVEA_CHECK(args->q_starts[b] >= args->q_starts[0] && args->q_starts[b + 1] <= args->q_starts[args->batch],
                 FOVEA_ERR_SHAPE);
     if (args->kv_starts == NULL) {
         return FOVEA_OK;
     }
-    FOVEA_TRY(check_starts("kv_starts", args->kv_starts, b, b + 1, args->kv_len, NULL));
+    FOVEA_TRY(check_starts("kv", args->kv_starts, b, b + 1, args->kv_len, NULL));
     FOVEA_CHECK(args->kv_starts[b + 1] <= args->kv_starts[args->batch], FOVEA_ERR_SHAPE);
     return FOVEA_OK;
 }

@@ -147,7 +147,7 @@ void fovea_attention_say(const struct fovea_attention_layout *plan, char *text, 
     }
     fovea_say_asked(&line, asked, FOVEA_COUNT(asked));
     fovea_say_more(
-        &line, "%s%s%s%s, kernel %s, %zu task%s of %zu row%s%s%s, shared %zu B, scratch %zu B",
+        &line, "%s%s%s%s, kernel %s, %zu task%s of %zu row%s%s%s, shared_bytes %zu, scratch_bytes %zu",
         f.copy_k ? ", k copied" : "", f.copy_v ? ", v copied" : "", fetched(&f), into[f.blocks[0].into], f.kernel,
         f.tasks, f.tasks == 1 ? "" : "s", f.rows, f.rows == 1 ? "" : "s", f.each > 1 ? " and more that share keys" : "",
         f.few != 0 ? ", the last few of a head as in decoding" : "", plan->work.shared_bytes, plan->work.scratch_bytes);

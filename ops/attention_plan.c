@@ -50,7 +50,7 @@ static enum fovea_status check_rows(const char *name, const struct fovea_attenti
     const struct fovea_attention_axis axes[3] = {
         {d->batch, strides->batch}, {heads, strides->head}, {len, strides->row}};
     FOVEA_REQUIRE(strides->row >= dim || strides->row == 0, FOVEA_ERR_STRIDE, why,
-                  "attention: row stride %zu of %s is smaller than its %zu elements", strides->row, name, dim);
+                  "attention: %s.row is %zu, less than the %zu elements of a row", name, strides->row, dim);
     return check_extent(name, axes, 3, dim, size, why);
 }
 
@@ -70,7 +70,7 @@ static enum fovea_status check_k(const struct fovea_attention_desc *d, const str
 {
     const size_t size = fovea_type_bytes(d->kv_type);
     if (d->k_layout == FOVEA_K_ROWS) {
-        FOVEA_REQUIRE(d->k.row != 0, FOVEA_ERR_STRIDE, why, "attention: row stride of k is 0");
+        FOVEA_REQUIRE(d->k.row != 0, FOVEA_ERR_STRIDE, why, "attention: k.row is 0");
         return check_rows("k", d, &d->k, d->kv_heads, d->kv_len, d->qk_dim, size, why);
     }
     const size_t panels = fovea_ceil_div(d->kv_len, FOVEA_PANEL), panel = FOVEA_PANEL * d->qk_dim;
@@ -90,14 +90,15 @@ size_t fovea_attention_within(const struct fovea_attention_axis axes[3], size_t 
 
 enum fovea_status fovea_attention_check_out(const struct fovea_attention_desc *d, const struct fovea_why *why)
 {
+    static const char *const names[3] = {"batch", "head", "row"};
     const struct fovea_attention_axis axes[3] = {
         {d->batch, d->out.batch}, {d->heads, d->out.head}, {d->q_len, d->out.row}};
     FOVEA_TRY(check_extent("out", axes, 3, d->v_dim, sizeof(float), why));
     for (size_t i = 0; i < 3 && d->batch != 0 && d->heads != 0 && d->q_len != 0; i++) {
         const size_t within = fovea_attention_within(axes, i, d->v_dim);
         FOVEA_REQUIRE(axes[i].size == 1 || axes[i].stride >= within, FOVEA_ERR_STRIDE, why,
-                      "attention: rows of out overlap: stride %zu, within which lie %zu elements", axes[i].stride,
-                      within);
+                      "attention: rows of out overlap: out.%s is %zu, within which lie %zu elements", names[i],
+                      axes[i].stride, within);
     }
     return FOVEA_OK;
 }
@@ -125,7 +126,7 @@ static enum fovea_status check_shape(const struct fovea_attention_desc *d, const
 static enum fovea_status check_masks(const struct fovea_attention_desc *d, const struct fovea_why *why)
 {
     FOVEA_REQUIRE(!d->blocks || (d->block_rows != 0 && d->block_keys != 0), FOVEA_ERR_SHAPE, why,
-                  "attention: blocks of %zu rows and %zu keys", d->block_rows, d->block_keys);
+                  "attention: block_rows is %zu, block_keys %zu: both are at least 1", d->block_rows, d->block_keys);
     const bool bits = d->mask == FOVEA_MASK_BITS;
     const struct fovea_attention_axis mask[4] = {
         {d->batch, d->mask_batch},
@@ -162,7 +163,7 @@ static enum fovea_status check_desc(const struct fovea_attention_desc *d, const 
                   "attention: kv_len_kind is %u, not within 0 to %d", (unsigned)d->kv_len_kind, FOVEA_KV_LEN_BATCH_ROW);
     FOVEA_REQUIRE(d->page_keys == 0 || (d->page_keys % FOVEA_PANEL == 0 && d->page_keys <= UINT32_MAX &&
                                         (FOVEA_CHUNK % d->page_keys == 0 || d->page_keys % FOVEA_CHUNK == 0)),
-                  FOVEA_ERR_VALUE, why, "attention: pages of %zu keys: neither 16, 32 nor 64, nor a multiple of 128",
+                  FOVEA_ERR_VALUE, why, "attention: page_keys is %zu, neither 16, 32 or 64 nor a multiple of 128",
                   d->page_keys);
     FOVEA_REQUIRE((unsigned)d->scoring <= FOVEA_SCORING_ADDITIVE, FOVEA_ERR_ENUM, why,
                   "attention: scoring is %u, neither 0 nor 1", (unsigned)d->scoring);
@@ -192,13 +193,13 @@ static enum fovea_status count(const struct fovea_attention_layout *plan, size_t
     const struct fovea_attention_desc *const d = &plan->desc;
     size_t rows = 0;
     FOVEA_REQUIRE(fovea_mul(plan->group, q_len, &rows), FOVEA_ERR_OVERFLOW, why,
-                  "attention: %zu heads of %zu queries do not fit in memory", plan->group, q_len);
+                  "attention: heads / kv_heads %zu x q_len %zu overflow", plan->group, q_len);
     const struct fovea_attention_grid grid = fovea_attention_grid(plan, d->batch, q_len, d->kv_len);
     const size_t tiles = grid.tiles + (grid.prefill ? plan->group : 0);
     const size_t of_head = fovea_min(fovea_product(fovea_product(d->batch, tiles), grid.splits),
                                      fovea_product(fovea_product(plan->group, plan->rows), splits_of(plan)));
     FOVEA_REQUIRE(fovea_product(grid.heads, of_head) <= UINT32_MAX, FOVEA_ERR_OVERFLOW, why,
-                  "attention: more tasks than 32 bits count");
+                  "attention: batch, heads, q_len and kv_len make more tasks than 32 bits count");
     return FOVEA_OK;
 }
 
@@ -213,7 +214,7 @@ static enum fovea_status place_states(struct fovea_attention_layout *plan, const
     FOVEA_REQUIRE(fovea_mul(queries, d->heads, &floats) && fovea_mul(floats, splits > 1 ? splits : 0, &floats) &&
                       fovea_mul(floats, plan->row_floats, &floats) &&
                       fovea_mul(floats, sizeof(float), &plan->work.shared_bytes),
-                  FOVEA_ERR_OVERFLOW, why, "attention: the states of %zu splits do not fit in memory", splits);
+                  FOVEA_ERR_OVERFLOW, why, "attention: shared memory for kv_len %zu overflows", d->kv_len);
     plan->query_floats = queries == 0 ? 0 : floats / queries;
     return FOVEA_OK;
 }
@@ -227,7 +228,7 @@ static enum fovea_status place_landmarks(struct fovea_attention_layout *plan, co
     plan->landmarks = computes ? (d->batch - 1) / FOVEA_ATTENTION_LANDMARK : 0;
     plan->work.phases = plan->landmarks == 0 ? FOVEA_ATTENTION_PHASES - 1 : FOVEA_ATTENTION_PHASES;
     FOVEA_REQUIRE(fovea_add(plan->work.shared_bytes, 2 * plan->landmarks * sizeof(uint32_t), &plan->work.shared_bytes),
-                  FOVEA_ERR_OVERFLOW, why, "attention: the tasks of %zu entries do not fit in memory", d->batch);
+                  FOVEA_ERR_OVERFLOW, why, "attention: shared memory for batch %zu overflows", d->batch);
     return FOVEA_OK;
 }
 

@@ -161,7 +161,7 @@ void fovea_gemm_say(const struct fovea_gemm_layout *plan, char *text, size_t siz
                            : "n",
               halves ? fovea_type_names[d->b_type] : "", d->batch);
     say_asked(d, &line);
-    fovea_say_more(&line, ", %s%s%s%s, %s%s%s%s, kernel %s, %zu task%s, shared %zu B, scratch %zu B",
+    fovea_say_more(&line, ", %s%s%s%s, %s%s%s%s, kernel %s, %zu task%s, shared_bytes %zu, scratch_bytes %zu",
                    f.flips    ? "transposed, "
                    : f.along  ? "directly, along the rows of C, "
                    : f.direct ? "directly, "

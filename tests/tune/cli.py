@@ -83,7 +83,7 @@ def test_set(folder):
     check("heads-128" in text and "plan     attention: " in text, text)
     check("attention_decode_f16_f32_" in ok("tune", "--explain", "attention", "1,8,1,1,4096,64", "decode-f16"), "f16")
     text = ok("tune", "--explain", "attention", "1,8,1,1,4096,64", "decode")
-    check("heads-64" in text and "panels" in text and ", shared " in text, text)
+    check("heads-64" in text and "panels" in text and ", shared_bytes " in text, text)
     refused("--explain", "tune", "--explain", "attention", "1,8,8,16,16", "full")
     refused("--explain", "tune", "--explain", "gemm", "1x2x3", "causal")
     for form, said in (("nn", "nn"), ("packed", "n packed"), ("packed-bf16", "n packed bf16"),
@@ -159,7 +159,7 @@ def test_set(folder):
         check(("fetched into L1" in text) == (set_ in ("wide", "mesh")), text)
         check(("far apart, fetched into L1 7 lines ahead" in text) == (set_ == "mesh"), text)
         text = ok("tune", "--explain", "gemm", "80x3072x768", "nn", FOVEA_CACHES=f"32K,1M,32M,{set_}")
-        check(("kc 256," in text) == (set_ == "mesh") and ", shared " in text, text)
+        check(("kc 256," in text) == (set_ == "mesh") and ", shared_bytes " in text, text)
     # Few rows of a small B take the tile that leaves fewest strips.
     for shape, form, tile in (("1x64x64", "nn", "6x64"), ("5x64x64", "nt", "6x64"), ("6x64x64", "nn", "9x48"),
                               ("3x128x128", "packed", "6x64"), ("3x128x128", "nn", "9x48"),

@@ -137,7 +137,7 @@ static void test_memory_of_rows(const struct fovea_engine *engine, const char *i
     huge.k.batch = huge.v.batch = 0;
     huge.rows = 0;
     CHECK(fovea_explain_attention(engine, &huge, text, sizeof text) == FOVEA_ERR_OVERFLOW &&
-              strcmp(text, "attention: more tasks than 32 bits count") == 0,
+              strcmp(text, "attention: batch, heads, q_len and kv_len make more tasks than 32 bits count") == 0,
           "%s", text);
     huge.rows = 64;
     CHECK(fovea_explain_attention(engine, &huge, text, sizeof text) == FOVEA_OK && strstr(text, ", rows 64,"), "%s",
@@ -177,11 +177,11 @@ static void test_errors(void)
     args.out = test_floats(n, TEST_HIGH);
     const struct refuse r = refuse_begin(&test_attention, engines[0], &t.desc, &args, args.out, n);
     BAD_ARGS_TOLD(wrong.q_starts = more.q_starts, FOVEA_ERR_SHAPE,
-                  "attention: the number of q's rows is 8, more than the plan's 7");
+                  "attention: args.q_starts gives 8 rows, more than the plan's rows, 7");
     BAD_ARGS_TOLD((wrong.q_starts = wrong.kv_starts = NULL, wrong.q_len = 1), FOVEA_ERR_SHAPE,
-                  "attention: the number of q's rows is 11, more than the plan's 7");
+                  "attention: args.batch and q_len give 11 rows, more than the plan's rows, 7");
     BAD_ARGS_TOLD((wrong.q_starts = wrong.kv_starts = NULL, wrong.q_len = 4, wrong.batch = 2), FOVEA_ERR_SHAPE,
-                  "attention: the number of q's rows is 8, more than the plan's 7");
+                  "attention: args.batch and q_len give 8 rows, more than the plan's rows, 7");
     wrong = args, wrong.q_starts = more.q_starts;
     test_state_errors(&wrong, r.plan, r.scratch);
     CHECK(refuse_clean(args.out, n * sizeof *args.out), "states and weights write out");

@@ -55,7 +55,7 @@ static void test_attention_descs(const struct refuse *refused, struct fovea_atte
     BAD_DESC(bad.softcap = NAN, FOVEA_ERR_VALUE);
     BAD_DESC(bad.scoring = (enum fovea_scoring)2, FOVEA_ERR_ENUM);
     BAD_DESC((bad.scoring = FOVEA_SCORING_ADDITIVE, bad.scale = 1), FOVEA_ERR_VALUE);
-    BAD_DESC(bad.page_keys = 48, FOVEA_ERR_VALUE);
+    BAD_DESC_TOLD(bad.page_keys = 48, FOVEA_ERR_VALUE, "attention: page_keys is 48, neither 16, 32 or 64 nor a ");
     BAD_DESC(bad.page_keys = 8, FOVEA_ERR_VALUE);
     BAD_DESC(bad.page_keys = 192, FOVEA_ERR_VALUE);
     BAD_DESC(bad.dropout = 1, FOVEA_ERR_VALUE);
@@ -76,12 +76,13 @@ static void test_attention_descs(const struct refuse *refused, struct fovea_atte
     BAD_DESC(bad.qk_dim = 513, FOVEA_ERR_SHAPE);
     BAD_DESC(bad.v_dim = 513, FOVEA_ERR_SHAPE);
     BAD_DESC(bad.q.row = D - 1, FOVEA_ERR_STRIDE);
-    BAD_DESC(bad.k.row = D - 1, FOVEA_ERR_STRIDE);
+    BAD_DESC_TOLD(bad.k.row = D - 1, FOVEA_ERR_STRIDE, "attention: k.row is 7, less than the 8 elements of a row");
     BAD_DESC(bad.v.row = DV - 1, FOVEA_ERR_STRIDE);
     BAD_DESC(bad.out.row = DV - 1, FOVEA_ERR_STRIDE);
     BAD_DESC(bad.out.row = 0, FOVEA_ERR_STRIDE);
     BAD_DESC(bad.out.head = 0, FOVEA_ERR_STRIDE);
-    BAD_DESC(bad.out.head = DV - 1, FOVEA_ERR_STRIDE);
+    BAD_DESC_TOLD(bad.out.head = DV - 1, FOVEA_ERR_STRIDE,
+                  "attention: rows of out overlap: out.head is 11, within which lie 12 elements");
     BAD_DESC(bad.out.batch = 0, FOVEA_ERR_STRIDE);
     BAD_DESC(bad.out.batch = LQ * H * DV - 1, FOVEA_ERR_STRIDE);
     BAD_DESC(bad.q_len = huge, FOVEA_ERR_OVERFLOW);

@@ -99,8 +99,9 @@ static void test_layer_errors(void)
                   "layer: args.memory_len is 21, more than the plan's");
     BAD_ARGS(wrong.position = CAPACITY, FOVEA_ERR_SHAPE);
     static const size_t beyond[B] = {3, CAPACITY - L + 1}, near[B] = {3, 0};
-    BAD_ARGS_TOLD(wrong.positions = beyond, FOVEA_ERR_SHAPE,
-                  "layer: self_attention: 5 keys at position 16 of entry 1: more than the plan's kv_len, 20");
+    BAD_ARGS_TOLD(
+        wrong.positions = beyond, FOVEA_ERR_SHAPE,
+        "layer: self_attention: args.positions[1] is 16, and 5 keys from there on are more than the plan's kv_len, ");
     BAD_ARGS_TOLD((wrong.position = 4, wrong.positions = near), FOVEA_ERR_VALUE,
                   "layer: self_attention: args.position is 4, beside args.positions");
     struct fovea_layer_desc dropped = good; // which names rows of one memory by one position
@@ -115,6 +116,12 @@ static void test_layer_errors(void)
     BAD_ARGS_TOLD(wrong.beams = 1, FOVEA_ERR_SHAPE, "layer: args.batch / args.beams is 2, more than the plan's 1");
     BAD_ARGS_TOLD(wrong.lens = memory_lens, FOVEA_ERR_VALUE, "layer: args.lens is given, but the layer is causal");
     BAD_ARGS_TOLD(wrong.memory = args.x, FOVEA_ERR_VALUE, "layer: args.memory is given, but cross_cache has its keys");
+    struct fovea_kv_cache shorter = cross;
+    shorter.capacity--;
+    BAD_ARGS_TOLD(wrong.self_cache = &shorter, FOVEA_ERR_SHAPE,
+                  "layer: self_attention: args.self_cache->capacity is 19, not the plan's kv_len, 20");
+    BAD_ARGS_TOLD(wrong.cross_cache = &shorter, FOVEA_ERR_SHAPE,
+                  "layer: cross_attention: args.cross_cache->capacity is 19, not the plan's memory_len, 20");
     BAD_WEIGHT(bad_weights.up.weight = NULL, FOVEA_ERR_NULL);
     BAD_WEIGHT(bad_weights.down.weight = NULL, FOVEA_ERR_NULL);
     BAD_WEIGHT(bad_weights.down.weight = weights.up.weight, FOVEA_ERR_FORMAT);

@@ -128,14 +128,14 @@ static void test_mha_errors(void)
     BAD_ARGS_TOLD(wrong.attn_weights = map, FOVEA_ERR_VALUE, "mha: args.attn_weights is given, but ");
     BAD_ARGS_TOLD(wrong.batch = B + 1, FOVEA_ERR_SHAPE, "mha: args.batch is 3, more than the plan's 2");
     BAD_ARGS_TOLD(wrong.q_len = L + 1, FOVEA_ERR_SHAPE, "mha: args.q_len is 6, more than the plan's 5");
-    BAD_ARGS_TOLD(wrong.kv_len = L + 1, FOVEA_ERR_SHAPE, "mha: args.kv_len is 6, more than the plan's 5");
+    BAD_ARGS_TOLD(wrong.kv_len = L + 1, FOVEA_ERR_SHAPE, "mha: args.kv_len is 6, more than the plan's new_len, 5");
     BAD_ARGS(wrong.position = CAPACITY - L + 1, FOVEA_ERR_SHAPE);
     BAD_ARGS(wrong.position = SIZE_MAX, FOVEA_ERR_SHAPE);
     static const size_t beyond[B] = {3, CAPACITY - L + 1}, far[B] = {SIZE_MAX, 0}, near[B] = {3, 0};
     BAD_ARGS_TOLD((wrong.position = 0, wrong.positions = beyond), FOVEA_ERR_SHAPE,
-                  "mha: 5 keys at position 16 of entry 1: more than the plan's kv_len, 20");
+                  "mha: args.positions[1] is 16, and 5 keys from there on are more than the plan's kv_len, 20");
     BAD_ARGS_TOLD((wrong.position = 0, wrong.positions = far), FOVEA_ERR_SHAPE,
-                  "mha: position 18446744073709551615 of entry 0 is too large");
+                  "mha: args.positions[0] is 18446744073709551615, too large");
     BAD_ARGS_TOLD(wrong.positions = near, FOVEA_ERR_VALUE, "mha: args.position is 3, beside args.positions");
     static const size_t turned[B] = {0, CAPACITY - L + 1};
     static const float table[CAPACITY * 2];
@@ -149,7 +149,8 @@ static void test_mha_errors(void)
         wrong.cache = keys == FOVEA_MHA_PROJECT ? NULL : args.cache;
         wrong.kv_len = L - 1, wrong.positions = turned; // keys fit, and one query is beyond the table
         CHECK(fovea_explain_mha_call(plan, &wrong, text, sizeof text) == FOVEA_ERR_SHAPE &&
-                  strstr(text, "mha: 5 rows at position 16 of entry 1 are more than the plan's 20 rotary positions"),
+                  strstr(text, "mha: args.positions[1] is 16, and 5 rows from there on are more than the plan's "
+                               "rotary_positions, 20"),
               "\"%s\"", text);
         wrong.positions = near;
         CHECK(!fovea_explain_mha_call(plan, &wrong, text, sizeof text) &&
@@ -167,21 +168,21 @@ static void test_mha_errors(void)
 #define BAD_CACHE(change, status) BAD_ARGS((bad_cache = cache, change, wrong.cache = &bad_cache), status)
     BAD_CACHE(bad_cache.struct_size = 0, FOVEA_ERR_STRUCT);
     BAD_CACHE(bad_cache.k = NULL, FOVEA_ERR_NULL);
-    refuse_told(&r, &wrong, "mha: the cache's k is NULL");
+    refuse_told(&r, &wrong, "mha: args.cache->k is NULL");
     BAD_CACHE(bad_cache.v = NULL, FOVEA_ERR_NULL);
-    refuse_told(&r, &wrong, "mha: the cache's v is NULL");
+    refuse_told(&r, &wrong, "mha: args.cache->v is NULL");
     BAD_CACHE(bad_cache.batch = B - 1, FOVEA_ERR_SHAPE);
     BAD_CACHE(bad_cache.batch = SIZE_MAX, FOVEA_ERR_OVERFLOW);
     BAD_CACHE(bad_cache.kv_heads = H - 1, FOVEA_ERR_SHAPE);
     BAD_CACHE(bad_cache.capacity = CAPACITY - 1, FOVEA_ERR_SHAPE);
-    refuse_told(&r, &wrong, "mha: the cache's capacity is 19, not the plan's 20");
+    refuse_told(&r, &wrong, "mha: args.cache->capacity is 19, not the plan's kv_len, 20");
     BAD_CACHE(bad_cache.qk_dim = D - 1, FOVEA_ERR_SHAPE);
     BAD_CACHE(bad_cache.v_dim = DV + 1, FOVEA_ERR_SHAPE);
-    refuse_told(&r, &wrong, "mha: the cache's v_dim is 5, not the plan's 4");
+    refuse_told(&r, &wrong, "mha: args.cache->v_dim is 5, not the plan's 4");
     BAD_CACHE(bad_cache.type = FOVEA_BF16, FOVEA_ERR_FORMAT);
-    refuse_told(&r, &wrong, "mha: the cache has bf16 elements, not f32");
+    refuse_told(&r, &wrong, "mha: args.cache has bf16 elements, not f32");
     BAD_CACHE(bad_cache.type = (enum fovea_type)3, FOVEA_ERR_ENUM);
-    refuse_told(&r, &wrong, "mha: the cache's type is 3, not within 0 to 2");
+    refuse_told(&r, &wrong, "mha: args.cache->type is 3, not within 0 to 2");
     plain = good, plain.keys = FOVEA_MHA_PROJECT;
     CHECK(test_run(&test_mha, engine, &plain, &args, TEST_SERIAL, 1) == FOVEA_ERR_VALUE,
           "a cache of what is projected");

@@ -81,18 +81,18 @@ static void test_attention_errors(void)
     BAD_ARGS_TOLD(wrong.kv_len = L - 1, FOVEA_ERR_SHAPE, "mha: args.kv_len is 4, but args.q_len 5: ");
     BAD_ARGS_TOLD(wrong.positions = NULL, FOVEA_ERR_NULL, "mha: args.positions is NULL, but args.starts is given");
     BAD_ARGS_TOLD(wrong.attn_weights = out, FOVEA_ERR_UNSUPPORTED, "mha: args.attn_weights of a ragged batch");
-    BAD_ARGS_TOLD(wrong.starts = NULL, FOVEA_ERR_SHAPE, "mha: args.query has 10 rows, more than the plan's 7");
+    BAD_ARGS_TOLD(wrong.starts = NULL, FOVEA_ERR_SHAPE, "mha: args.query has 10 rows, more than the plan's rows, 7");
     BAD_ARGS_TOLD((wrong.starts = NULL, wrong.q_len = 0), FOVEA_ERR_SHAPE,
-                  "mha: args.key has 10 rows, more than the plan's 7");
+                  "mha: args.key has 10 rows, more than the plan's rows, 7");
     BAD_ARGS_TOLD((wrong.q_len = 0, wrong.kv_len = L - 1), FOVEA_ERR_SHAPE,
                   "mha: entry 0 has 5 rows, more than args.kv_len, 4");
     BAD_ARGS_TOLD(wrong.positions = far, FOVEA_ERR_SHAPE,
-                  "mha: 2 keys at position 19 of entry 1: more than the plan's kv_len, 20");
+                  "mha: args.positions[1] is 19, and 2 keys from there on are more than the plan's kv_len, 20");
     BAD_ARGS_TOLD(wrong.cache = &cache, FOVEA_ERR_VALUE, "mha: args.cache is given, but the plan's keys are in pages");
     BAD_ARGS_TOLD(wrong.pool = NULL, FOVEA_ERR_NULL, "mha: args.pool is NULL");
     BAD_ARGS_TOLD(wrong.pages = NULL, FOVEA_ERR_NULL, "mha: args.pages is NULL");
     BAD_ARGS_TOLD((wrong.pages = beyond, wrong.pages_batch = 1), FOVEA_ERR_SHAPE,
-                  "mha: page 0 of entry 1 is 5, beyond the pool's 5");
+                  "mha: args.pages[1] is 5, not below args.pool->pages, 5");
     BAD_ARGS_TOLD(wrong.pages_batch = 0, FOVEA_ERR_SHAPE, "mha: entry 0 has 1 pages, more than args.pages_batch, 0");
 #define BAD_POOL(change, status) BAD_ARGS((bad_pool = pool, change, wrong.pool = &bad_pool), status)
     BAD_POOL(bad_pool.struct_size = 0, FOVEA_ERR_STRUCT);
@@ -101,12 +101,12 @@ static void test_attention_errors(void)
     BAD_POOL(bad_pool.k_rows = 2, FOVEA_ERR_ENUM);
     BAD_POOL(bad_pool.k_rows = 1, FOVEA_ERR_UNSUPPORTED);
     BAD_POOL(bad_pool.page_keys = 2 * PAGE, FOVEA_ERR_SHAPE);
-    refuse_told(&r, &wrong, "mha: the pool's page_keys is 32, not the plan's 16");
+    refuse_told(&r, &wrong, "mha: args.pool->page_keys is 32, not the plan's 16");
     BAD_POOL(bad_pool.kv_heads = H - 1, FOVEA_ERR_SHAPE);
     BAD_POOL(bad_pool.qk_dim = D - 1, FOVEA_ERR_SHAPE);
     BAD_POOL(bad_pool.v_dim = DV + 1, FOVEA_ERR_SHAPE);
     BAD_POOL(bad_pool.type = FOVEA_F16, FOVEA_ERR_FORMAT);
-    refuse_told(&r, &wrong, "mha: the pool has f16 elements, not f32");
+    refuse_told(&r, &wrong, "mha: args.pool has f16 elements, not f32");
     BAD_POOL(bad_pool.type = (enum fovea_type)3, FOVEA_ERR_ENUM);
     BAD_POOL(bad_pool.pages = SIZE_MAX, FOVEA_ERR_OVERFLOW);
     CHECK(!fovea_mha(r.plan, &args, r.shared, r.scratch, NULL), "the good call");
@@ -175,9 +175,10 @@ static void test_layer_errors(void)
     BAD_ARGS_TOLD(wrong.starts = long_one, FOVEA_ERR_SHAPE,
                   "layer: self_attention: entry 0 has 6 rows, more than args.len, 5");
     BAD_ARGS_TOLD(wrong.starts = NULL, FOVEA_ERR_SHAPE,
-                  "layer: self_attention: args.x has 10 rows, more than the plan's 9");
-    BAD_ARGS_TOLD(wrong.positions = far, FOVEA_ERR_SHAPE,
-                  "layer: self_attention: 2 keys at position 19 of entry 1: more than the plan's kv_len, 20");
+                  "layer: self_attention: args.x has 10 rows, more than the plan's rows, 9");
+    BAD_ARGS_TOLD(
+        wrong.positions = far, FOVEA_ERR_SHAPE,
+        "layer: self_attention: args.positions[1] is 19, and 2 keys from there on are more than the plan's kv_len, ");
     BAD_ARGS_TOLD(wrong.len = 0, FOVEA_ERR_SHAPE, "layer: args.starts has 7 rows, but args.len is 0");
     CHECK(!fovea_layer(r.plan, &args, r.shared, r.scratch, NULL), "the good call");
     says(&r, &args, "layer: batch 2, len 5, positions 9 to 10, rows 7");
