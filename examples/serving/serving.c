@@ -5,6 +5,7 @@
 // the tokens and bits that it has when requests are served one after another.
 //
 //     cc serving.c $(pkg-config --cflags --libs fovea) -lm && ./a.out
+//     ./a.out --kv bf16        # or f16: keys and values of 16 bits, in half of the memory
 #include <fovea/fovea.h>
 #include <math.h>
 #include <stdio.h>
@@ -71,7 +72,7 @@ struct model {
     void *shared, *scratch;
 };
 
-static void plan(struct model *model)
+static void plan(struct model *model, enum fovea_type type)
 {
     struct fovea_layer_desc desc;
     must(fovea_layer_desc_init(&desc, sizeof desc), "desc");
@@ -82,6 +83,7 @@ static void plan(struct model *model)
     desc.len = desc.rows = BUDGET; // memory for so many rows, whosever they are, not for SEQUENCES * BUDGET
     desc.kv_len = desc.rotary_positions = LEN;
     desc.page_keys = PAGE;
+    desc.kv_type = type;
     desc.width = WIDTH;
     desc.ffn = FFN;
     desc.heads = HEADS;
@@ -107,12 +109,14 @@ static void plan(struct model *model)
     model->scratch = take(a->scratch_bytes > b->scratch_bytes ? a->scratch_bytes : b->scratch_bytes);
 }
 
-static void make(struct model *model)
+// Returns the bytes of all keys and values.
+static size_t make(struct model *model, enum fovea_type type)
 {
+    size_t bytes = 0;
     struct fovea_engine_options options = FOVEA_ENGINE_OPTIONS_INIT;
     options.workers = 1; // all in this thread
     must(fovea_engine_create(&options, &model->engine), "engine");
-    plan(model);
+    plan(model, type);
     for (int i = 0; i < LAYERS; i++) {
         struct fovea_layer_weights *const w = &model->layers[i];
         *w = (struct fovea_layer_weights){.norm1.gamma = some(WIDTH, 1), .norm3.gamma = some(WIDTH, 1)};
@@ -126,10 +130,12 @@ static void make(struct model *model)
         *pool = (struct fovea_kv_pages){.struct_size = sizeof *pool, .page_keys = PAGE, .pages = PAGES};
         pool->kv_heads = KV_HEADS;
         pool->qk_dim = pool->v_dim = DIM;
+        pool->type = type;
         size_t k, v;
         must(fovea_kv_pages_size(pool, &k, &v), "pages");
-        pool->k = take(k * sizeof(float));
-        pool->v = take(v * sizeof(float));
+        pool->k = take(k * fovea_type_bytes(type));
+        pool->v = take(v * fovea_type_bytes(type));
+        bytes += (k + v) * fovea_type_bytes(type);
     }
     model->norm.gamma = some(WIDTH, 1);
     model->head = linear(model->engine, WIDTH, TOKENS);
@@ -141,6 +147,7 @@ static void make(struct model *model)
         model->cos[i] = (float)cos(angle);
         model->sin[i] = (float)sin(angle);
     }
+    return bytes;
 }
 
 struct sequence {
@@ -271,11 +278,27 @@ static size_t serve(const struct model *model, struct sequence *all, size_t most
     return steps;
 }
 
-int main(void)
+static const char *const types[] = {[FOVEA_F32] = "f32", [FOVEA_BF16] = "bf16", [FOVEA_F16] = "f16"};
+
+static enum fovea_type asked(int argc, char **argv)
+{
+    if (argc == 1)
+        return FOVEA_F32;
+    for (int type = FOVEA_F32; type <= FOVEA_F16 && argc == 3 && strcmp(argv[1], "--kv") == 0; type++)
+        if (strcmp(argv[2], types[type]) == 0)
+            return (enum fovea_type)type;
+    fprintf(stderr, "usage: %s [--kv f32|bf16|f16]\n", argv[0]);
+    exit(2);
+}
+
+int main(int argc, char **argv)
 {
     static struct sequence together[REQUESTS], alone[REQUESTS];
+    const enum fovea_type type = asked(argc, argv);
     struct model model;
-    make(&model);
+    const size_t bytes = make(&model, type);
+    printf("keys and values of %s: %d pages of %d keys in %d layers, %zu KiB\n", types[type], PAGES, PAGE, LAYERS,
+           bytes / 1024);
     const size_t steps = serve(&model, together, SEQUENCES, 1), apart = serve(&model, alone, 1, 0);
     size_t rows = 0;
     int same = 1;

@@ -38,7 +38,7 @@ beside() {
     done
 }
 run_examples() {
-    "$1/gemm" && "$1/attention" && "$1/paged" && "$1/serving" && "$1/layer" && "$1/decoder"
+    "$1/gemm" && "$1/attention" && "$1/paged" && "$1/serving" && "$1/serving" --kv bf16 && "$1/layer" && "$1/decoder"
 }
 # run_products FOLDER PROGRAM...: what programs of the README print.
 run_products() {
