@@ -23,7 +23,7 @@ struct fovea_attention_copies fovea_attention_copies(const struct fovea_attentio
 {
     enum { GROUP = 8 }; // columns that are read at a time
     const struct fovea_attention_desc *const d = &plan->desc;
-    const bool gathered = d->page_keys != 0 && d->page_keys < FOVEA_CHUNK; // rows of v_dim elements
+    const bool gathered = fovea_attention_gathers(plan, true); // in rows of v_dim elements
     const bool aliases = !gathered && d->v.row != 0 && d->v.row % FOVEA_L1_WAY == 0 && d->v_dim > GROUP;
     return (struct fovea_attention_copies){
         .k = tiles >= plan->tuning->copy_k && d->k_layout == FOVEA_K_ROWS && d->scoring == FOVEA_SCORING_DOT,

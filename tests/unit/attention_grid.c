@@ -14,7 +14,7 @@ static const char few_says[] = ", the last few of a head as in decoding", l1_say
                   v_says[] = ", v copied";
 
 static const char *explain_of(const struct fovea_engine *engine, size_t heads, size_t kv_heads, size_t queries,
-                              size_t keys, enum fovea_k_layout layout)
+                              size_t keys, enum fovea_k_layout layout, enum fovea_type type)
 {
     static char text[FOVEA_EXPLAIN_BYTES];
     struct fovea_attention_desc d;
@@ -26,6 +26,7 @@ static const char *explain_of(const struct fovea_engine *engine, size_t heads, s
     d.kv_len = keys;
     d.qk_dim = d.v_dim = 64;
     d.k_layout = layout;
+    d.kv_type = type;
     d.q = d.out = (struct fovea_strides){0, 64, heads * 64};
     d.k = d.v = (struct fovea_strides){0, 64, kv_heads * 64};
     const enum fovea_status status = fovea_explain_attention(engine, &d, text, sizeof text);
@@ -36,7 +37,7 @@ static const char *explain_of(const struct fovea_engine *engine, size_t heads, s
 static const char *explain_k(const struct fovea_engine *engine, size_t heads, size_t queries, size_t keys,
                              enum fovea_k_layout layout)
 {
-    return explain_of(engine, heads, heads, queries, keys, layout);
+    return explain_of(engine, heads, heads, queries, keys, layout, FOVEA_F32);
 }
 
 static const char *explain(const struct fovea_engine *engine, size_t heads, size_t queries, size_t keys)
@@ -144,10 +145,10 @@ static void test_blocks(const struct fovea_engine *engine, const char *isa)
     struct fovea_attention_tuning *const t = &test_tuning(engine)->attention[0];
     const struct fovea_attention_tuning before = *t;
     t->near = 1024; // of 2 key heads, 1024 keys
-    CHECK(!strstr(explain_of(engine, 16, 2, 8, 1024, FOVEA_K_ROWS), says), "%s: near", isa);
-    const char *const text = explain_of(engine, 16, 2, 8, 1025, FOVEA_K_ROWS);
+    CHECK(!strstr(explain_of(engine, 16, 2, 8, 1024, FOVEA_K_ROWS, FOVEA_F32), says), "%s: near", isa);
+    const char *const text = explain_of(engine, 16, 2, 8, 1025, FOVEA_K_ROWS, FOVEA_F32);
     CHECK(strstr(text, says) != NULL, "%s: %s", isa, text);
-    CHECK(!strstr(explain_of(engine, 16, 2, 2, 1025, FOVEA_K_ROWS), says), "%s: one block", isa);
+    CHECK(!strstr(explain_of(engine, 16, 2, 2, 1025, FOVEA_K_ROWS, FOVEA_F32), says), "%s: one block", isa);
     *t = before;
 }
 
@@ -203,24 +204,28 @@ static void test_beside(const struct fovea_engine *engine, const char *isa)
     *t = before;
 }
 
-// K and V are copied from as many tiles on as the profile says, V whose rows are multiples of 4 KiB apart always. The
-// scalar engine is one of several workers, with tasks of one tile.
+// K and V are copied from as many tiles on as the profile says, V whose rows are multiples of 4 KiB apart always,
+// unless a copy as f32 is read anyway. The scalar engine is one of several workers, with tasks of one tile.
 static void test_copies(const struct fovea_engine *engine, const char *isa)
 {
     static const struct {
         size_t heads, queries;
         uint32_t copy_k, copy_v;
         bool k, v;
-    } cases[] = {{1, 192, 4, 4, true, true},     {1, 192, 5, 5, false, false},  {1, 144, 4, 3, false, true},
-                 {1, 192, 17, 17, false, false}, {16, 48, 17, 17, false, true}, {8, 48, 17, 17, false, false},
-                 {1, 48, 2, 1, false, true},     {1, 11, 1, 1, false, false}};
+        enum fovea_type type;
+    } cases[] = {{1, 192, 4, 4, true, true, FOVEA_F32},      {1, 192, 5, 5, false, false, FOVEA_F32},
+                 {1, 144, 4, 3, false, true, FOVEA_F32},     {1, 192, 17, 17, false, false, FOVEA_F32},
+                 {16, 48, 17, 17, false, true, FOVEA_F32},   {8, 48, 17, 17, false, false, FOVEA_F32},
+                 {16, 48, 17, 17, false, false, FOVEA_BF16}, {16, 48, 17, 1, false, true, FOVEA_F16},
+                 {1, 48, 2, 1, false, true, FOVEA_F32},      {1, 11, 1, 1, false, false, FOVEA_F32}};
     struct fovea_attention_tuning *const t = &test_tuning(engine)->attention[0];
     const struct fovea_attention_tuning before = *t;
     for (size_t i = 0; i < sizeof cases / sizeof *cases && strcmp(isa, "scalar") != 0; i++) {
         t->tiles = 4;
         t->copy_k = cases[i].copy_k;
         t->copy_v = cases[i].copy_v;
-        const char *const text = explain(engine, cases[i].heads, cases[i].queries, 128);
+        const size_t heads = cases[i].heads;
+        const char *const text = explain_of(engine, heads, heads, cases[i].queries, 128, FOVEA_K_ROWS, cases[i].type);
         CHECK((strstr(text, k_says) != NULL) == cases[i].k && (strstr(text, v_says) != NULL) == cases[i].v,
               "%s, case %zu: %s", isa, i, text);
     }
