@@ -8,7 +8,6 @@
 #include "kernels/common/exp2.h"
 #include "kernels/fault.h"
 
-#include <float.h>
 #include <math.h>
 
 static inline size_t attention_min(size_t a, size_t b)

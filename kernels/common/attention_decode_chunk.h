@@ -12,6 +12,8 @@
 #include "kernels/common/attention_decode_softmax.h"
 #include "kernels/common/attention_decode_terms.h"
 
+#include <float.h>
+
 /// Returns the scores of row r to the caller, or the exponents of its weights if the caller gave an LSE. s[0..128) are
 /// the computed scores.
 static void decode_return(const struct fovea_decode_chunk *decode, const uint64_t *seen, uint64_t common, size_t r,

@@ -30,7 +30,8 @@ enum {
 enum decode_ahead { DECODE_NOTHING, DECODE_INTO_L2, DECODE_INTO_L1, DECODE_ROWS_INTO_L1 };
 
 #ifdef FV_LOAD_HALF
-/// As struct fovea_gemm_tile.
+/// What these tiles read of struct fovea_gemm_tile, for another type of element. (With f32 a caller sets up one struct
+/// for a tile of either kind: a copy costs time.)
 struct decode_tile {
     size_t n, k;
     const float *a;

@@ -12,9 +12,10 @@
 enum {
     HALF_AHEAD = 64, ///< steps that prefetches are ahead, 2 KiB of a panel
     HALF_PAIR = 2,   ///< steps of a line
+    HALF_VECS = FOVEA_PANEL / FV_LANES,
+    HALF_SUMS = 24, ///< most sums of a tile
+    HALF_STAY = 5,  ///< room for the vectors of A or B that stay in registers for a step
 };
-
-enum { HALF_VECS = FOVEA_PANEL / FV_LANES, HALF_SUMS = 24, HALF_STAY = 5 };
 
 static inline fv_f32 half_fma(fv_f32 a, fv_f32 b, fv_f32 sum)
 {
