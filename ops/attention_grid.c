@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // ops/attention_grid.c - how a call of attention is cut into tiles and tasks.
 #include "ops/attention.h"
-#include "ops/widen.h"
 
 // How many trailing queries of a head to run with the decode kernel instead of prefill: up to `block` if they would
 // need a tile of their own, up to block/2 if they would only add one 16-lane panel to a tile. Zen 4, AVX-512, block =

@@ -7,8 +7,6 @@
 // tile would wait for its queries and its output as long as a quarter of its arithmetic takes (128 keys, d = 64).
 // Everything is prefetched just in time: at a row stride of 16 KiB, 32 heads of 128, a 1 MiB L2 has room for 64 rows.
 #include "ops/attention.h"
-#include "ops/caches.h"
-#include "ops/widen.h"
 
 struct task {
     const struct fovea_attention_layout *plan;

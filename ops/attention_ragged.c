@@ -4,7 +4,6 @@
 // The number of tasks of an entry depends on its lengths. If each task searched for its entry from the first one on, a
 // call of n entries would take n^2 steps. Therefore a first phase stores the number of tasks before every 8th entry.
 #include "ops/attention.h"
-#include "ops/widen.h"
 
 // Continues from `at` to the entry of a task, and stores the landmarks after it if they are not NULL. An entry as long
 // as the one before it, as in decoding, costs no more than a comparison.

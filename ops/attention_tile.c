@@ -5,7 +5,6 @@
 // what is left of the masks is attention_mask.c's.
 #include "ops/attention.h"
 #include <math.h>
-#include <string.h>
 
 // The batch strides of a call that has its own.
 static void place_batches(const struct fovea_attention_args *args, struct fovea_strides *q, struct fovea_strides *k,

@@ -6,7 +6,6 @@
 #include "ops/kv_cache.h"
 #include "kernels/table.h"
 #include "ops/check.h"
-#include "ops/widen.h"
 #include <string.h>
 
 enum { SOME = 64 }; // elements of a key that are rounded at a time
