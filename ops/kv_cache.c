@@ -10,10 +10,10 @@
 
 enum { SOME = 64 }; // elements of a key that are rounded at a time
 
-// Units of `keys` keys, with elements of so many bytes.
+// Units of `keys` keys.
 struct units {
     size_t count, heads, keys;
-    size_t qk_dim, v_dim, bytes;
+    size_t qk_dim, v_dim;
     void *k, *v;
     bool k_rows;
     enum fovea_type type;
@@ -26,7 +26,6 @@ static struct units units_of_cache(const struct fovea_kv_cache *c)
                           .keys = c->capacity,
                           .qk_dim = c->qk_dim,
                           .v_dim = c->v_dim,
-                          .bytes = fovea_type_bytes(c->type),
                           .k = c->k,
                           .v = c->v,
                           .k_rows = c->k_rows,
@@ -40,7 +39,6 @@ static struct units units_of_pages(const struct fovea_kv_pages *p)
                           .keys = p->page_keys,
                           .qk_dim = p->qk_dim,
                           .v_dim = p->v_dim,
-                          .bytes = fovea_type_bytes(p->type),
                           .k = p->k,
                           .v = p->v,
                           .k_rows = p->k_rows,
@@ -72,13 +70,14 @@ static enum fovea_status check_pages(const struct fovea_kv_pages *pool)
 
 static enum fovea_status units_size(const struct units *u, size_t *k_elements, size_t *v_elements)
 {
+    const size_t size = fovea_type_bytes(u->type);
     size_t heads = 0, keys = 0, k = 0, v = 0, bytes = 0;
     FOVEA_CHECK(fovea_mul(u->count, u->heads, &heads), FOVEA_ERR_OVERFLOW);
     FOVEA_CHECK(fovea_add(u->keys, FOVEA_PANEL - 1, &keys), FOVEA_ERR_OVERFLOW);
     keys = u->k_rows ? u->keys : keys - keys % FOVEA_PANEL;
     FOVEA_CHECK(fovea_mul(heads, keys, &k) && fovea_mul(k, u->qk_dim, &k), FOVEA_ERR_OVERFLOW);
     FOVEA_CHECK(fovea_mul(heads, u->keys, &v) && fovea_mul(v, u->v_dim, &v), FOVEA_ERR_OVERFLOW);
-    FOVEA_CHECK(fovea_mul(k, u->bytes, &bytes) && fovea_mul(v, u->bytes, &bytes), FOVEA_ERR_OVERFLOW);
+    FOVEA_CHECK(fovea_mul(k, size, &bytes) && fovea_mul(v, size, &bytes), FOVEA_ERR_OVERFLOW);
     *k_elements = k;
     *v_elements = v;
     return FOVEA_OK;
@@ -153,7 +152,7 @@ static enum fovea_status check_news(const struct units *u, size_t len, const flo
 // Element i of K or V, or of a part of it.
 static void *element(const struct units *u, void *first, size_t i)
 {
-    return (char *)first + i * u->bytes;
+    return (char *)first + i * fovea_type_bytes(u->type);
 }
 
 // Without kernels the scalar one: appending has no engine.
@@ -271,12 +270,6 @@ static void write_pages(const struct fovea_kernels *kernels, const struct units 
     }
 }
 
-// The panel in which a position lies begins there.
-static size_t panel_begin(size_t position)
-{
-    return position - position % FOVEA_PANEL;
-}
-
 // There is at most one piece for each panel that new keys touch. A composite adds up the tasks of several parts.
 bool fovea_kv_tasks_fit(size_t batch, size_t len)
 {
@@ -310,7 +303,7 @@ void fovea_kv_write(const struct fovea_engine *engine, const struct fovea_kv_new
     const size_t position = news->positions != NULL ? news->positions[b] : news->position;
     const size_t first = news->starts != NULL ? news->starts[b] : b * news->len;
     const size_t len = news->starts != NULL ? news->starts[b + 1] - first : news->len;
-    const size_t base = panel_begin(position) + piece * grid->each;
+    const size_t base = position - position % FOVEA_PANEL + piece * grid->each; // the first from a panel's first key on
     const size_t begin = fovea_max(base, position);
     const size_t end = fovea_min(base + grid->each, position + len);
     const size_t row = first + (begin - position);
