@@ -20,6 +20,8 @@ static struct fovea_mha_args self_args(const struct fovea_layer_args *args)
                                    .pages_batch = args->pages_batch,
                                    .rotary_cos = args->rotary_cos,
                                    .rotary_sin = args->rotary_sin,
+                                   .slopes = args->slopes,
+                                   .sinks = args->sinks,
                                    .kv_lens = args->lens,
                                    .seed = args->seed,
                                    .site = args->site,
@@ -242,6 +244,8 @@ enum fovea_status fovea_explain_layer_call(const void *plan, const struct fovea_
         {args->lens != NULL, "lens", NAN},
         {args->memory_lens != NULL, "memory_lens", NAN},
         {args->starts != NULL, "rows", args->starts && args->batch ? (double)args->starts[args->batch] : 0},
+        {args->slopes != NULL, "ALiBi", NAN},
+        {args->sinks != NULL, "sinks", NAN},
         {args->eval != 0, "no dropout", NAN},
     };
     const struct fovea_size sizes[] = {{"args.batch", args->batch}, {"args.len", args->len}};

@@ -35,7 +35,12 @@ enum fovea_status fovea_layer_desc_init(struct fovea_layer_desc *desc, size_t si
 {
     FOVEA_CHECK(desc, FOVEA_ERR_NULL);
     FOVEA_CHECK(size == sizeof *desc, FOVEA_ERR_STRUCT);
-    *desc = (struct fovea_layer_desc){.struct_size = sizeof *desc, .eps = 1e-5f, .beams = 1};
+    *desc = (struct fovea_layer_desc){.struct_size = sizeof *desc,
+                                      .eps = 1e-5f,
+                                      .beams = 1,
+                                      .window_left = FOVEA_WINDOW_ALL,
+                                      .window_right = FOVEA_WINDOW_ALL,
+                                      .scale = FOVEA_SCALE_DEFAULT};
     return FOVEA_OK;
 }
 
@@ -75,6 +80,8 @@ static enum fovea_status check_desc(const struct fovea_layer_desc *desc, const c
                   "%s: page_keys is %zu, but the layer is not cached", whole, desc->page_keys);
     FOVEA_REQUIRE(desc->cached || desc->kv_type == FOVEA_F32, FOVEA_ERR_VALUE, why,
                   "%s: kv_type is %s, but the layer is not cached", whole, fovea_type_names[desc->kv_type]);
+    FOVEA_REQUIRE(!is_causal(desc) || desc->window_right == FOVEA_WINDOW_ALL, FOVEA_ERR_VALUE, why,
+                  "%s: window_right is %zu, but the layer is causal", whole, desc->window_right);
     FOVEA_REQUIRE(!desc->cached || is_causal(desc), FOVEA_ERR_SHAPE, why,
                   "%s: only a decoder or a causal layer has caches", whole);
     const struct fovea_size sizes[] = {{"width", desc->width}, {"ffn", desc->ffn}, {"beams", desc->beams}};
@@ -91,6 +98,7 @@ static enum fovea_status check_desc(const struct fovea_layer_desc *desc, const c
                   "%s: len %zu is more than kv_len %zu, the capacity of self_cache", whole, desc->len, desc->kv_len);
     FOVEA_REQUIRE(isfinite(desc->eps) && desc->eps >= 0, FOVEA_ERR_VALUE, why, "%s: eps is %g, negative or not finite",
                   whole, (double)desc->eps);
+    FOVEA_TRY(fovea_attention_check_scores(desc->scale, desc->softcap, whole, why));
     FOVEA_TRY(fovea_dropout_check(desc->dropout, "dropout", whole, why));
     return fovea_rotary_check(desc->rotary_dim, desc->qk_dim, desc->rotary_positions,
                               desc->cached ? desc->kv_len : desc->len, whole, why);
@@ -123,6 +131,12 @@ static enum fovea_status plan_attention(const struct fovea_part_of *layer, const
     mha.key_width = mha.value_width = cross && desc->memory_width ? desc->memory_width : desc->width;
     mha.causal = is_causal(desc) && !cross;
     mha.kv_len_kind = mha.causal ? FOVEA_KV_LEN_ALL : FOVEA_KV_LEN_BATCH;
+    if (!cross) {
+        mha.window_left = desc->window_left;
+        mha.window_right = desc->window_right;
+        mha.softcap = desc->softcap;
+        mha.scale = desc->scale;
+    }
     mha.rotary_dim = cross ? 0 : desc->rotary_dim;
     mha.rotary_adjacent = desc->rotary_adjacent;
     mha.rotary_positions = desc->rotary_positions;
@@ -267,6 +281,10 @@ enum fovea_status fovea_explain_layer(const struct fovea_engine *engine, const s
         {desc->decoder, "memory_len", (double)desc->memory_len},
         {desc->decoder && memory_width != desc->width, "memory_width", (double)memory_width},
         {desc->decoder && desc->beams != 1, "beams", (double)desc->beams},
+        {desc->window_left != FOVEA_WINDOW_ALL, "window_left", (double)desc->window_left},
+        {desc->window_right != FOVEA_WINDOW_ALL, "window_right", (double)desc->window_right},
+        {desc->softcap != 0, "softcap", (double)desc->softcap},
+        {desc->scale != FOVEA_SCALE_DEFAULT, "scale", (double)desc->scale},
         {desc->rotary_dim != 0, "rotary", (double)desc->rotary_dim},
         {desc->rotary_dim != 0 && desc->rotary_adjacent, "adjacent pairs", NAN},
         {desc->weight_type == FOVEA_BF16, "bf16 weights", NAN},

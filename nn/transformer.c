@@ -54,25 +54,25 @@ static enum fovea_status check(const struct fovea_transformer_config *c, const s
     return fovea_dropout_check(o->dropout, "dropout", "transformer", why);
 }
 
-static struct fovea_layer_desc layer_desc(const struct fovea_transformer *model)
+static enum fovea_status describe_layer(const struct fovea_transformer *model, struct fovea_layer_desc *desc)
 {
     const struct fovea_transformer_config *const c = &model->config;
-    return (struct fovea_layer_desc){.struct_size = sizeof(struct fovea_layer_desc),
-                                     .norm = c->norm,
-                                     .norm_kind = c->norm_kind,
-                                     .activation = c->activation,
-                                     .gated = c->gated,
-                                     .eps = c->eps,
-                                     .batch = model->options.batch,
-                                     .len = model->options.max_source,
-                                     .beams = 1,
-                                     .width = c->d_model,
-                                     .heads = c->heads,
-                                     .qk_dim = c->qk_dim,
-                                     .v_dim = c->v_dim,
-                                     .ffn = c->ffn,
-                                     .weight_type = model->weight_type,
-                                     .dropout = model->options.dropout};
+    FOVEA_TRY(fovea_layer_desc_init(desc, sizeof *desc));
+    desc->norm = c->norm;
+    desc->norm_kind = c->norm_kind;
+    desc->activation = c->activation;
+    desc->gated = c->gated;
+    desc->eps = c->eps;
+    desc->batch = model->options.batch;
+    desc->len = model->options.max_source;
+    desc->width = c->d_model;
+    desc->heads = c->heads;
+    desc->qk_dim = c->qk_dim;
+    desc->v_dim = c->v_dim;
+    desc->ffn = c->ffn;
+    desc->weight_type = model->weight_type;
+    desc->dropout = model->options.dropout;
+    return FOVEA_OK;
 }
 
 static enum fovea_status plan_layers(struct fovea_transformer *model, const struct fovea_why *why)
@@ -80,7 +80,8 @@ static enum fovea_status plan_layers(struct fovea_transformer *model, const stru
     const struct fovea_transformer_options *const o = &model->options;
     const struct fovea_part_of encoder = {model->engine, "transformer: encoder layer", why},
                                decoder = {model->engine, "transformer: decoder layer", why};
-    struct fovea_layer_desc desc = layer_desc(model);
+    struct fovea_layer_desc desc;
+    FOVEA_TRY(describe_layer(model, &desc));
     FOVEA_TRY(fovea_layer_make(&encoder, &desc, &model->encode_layer));
     desc.decoder = 1;
     desc.len = o->max_target;

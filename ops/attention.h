@@ -118,6 +118,9 @@ float fovea_attention_default_scale(const struct fovea_attention_desc *desc);
 /// Appends what a descriptor asks for beyond its sizes, for the lines of attention and of composites that contain it.
 void fovea_attention_say_asked(const struct fovea_attention_desc *desc, const struct fovea_why *why);
 
+/// Checks the scale and the softcap of an operator or a composite, `whole`. Errors: VALUE.
+enum fovea_status fovea_attention_check_scores(float scale, float softcap, const char *whole,
+                                               const struct fovea_why *why);
 /// Checks that q, k and v of these sizes and strides fit in memory. Errors: OVERFLOW, STRIDE.
 enum fovea_status fovea_attention_check_inputs(const struct fovea_attention_desc *desc, const struct fovea_why *why);
 

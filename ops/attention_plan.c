@@ -145,6 +145,15 @@ static enum fovea_status check_masks(const struct fovea_attention_desc *d, const
     return d->bias ? check_extent("bias", bias, 4, 1, sizeof(float), why) : FOVEA_OK;
 }
 
+enum fovea_status fovea_attention_check_scores(float scale, float softcap, const char *whole,
+                                               const struct fovea_why *why)
+{
+    FOVEA_REQUIRE(isfinite(scale), FOVEA_ERR_VALUE, why, "%s: scale is not finite", whole);
+    FOVEA_REQUIRE(softcap == 0 || (isfinite(softcap) && softcap > 0 && isfinite(1.0f / softcap)), FOVEA_ERR_VALUE, why,
+                  "%s: softcap is %g, not above 0 with a finite inverse", whole, (double)softcap);
+    return FOVEA_OK;
+}
+
 static enum fovea_status check_desc(const struct fovea_attention_desc *d, const struct fovea_why *why)
 {
     const struct fovea_size flags[] = {{"causal", d->causal},
@@ -167,12 +176,9 @@ static enum fovea_status check_desc(const struct fovea_attention_desc *d, const 
                   d->page_keys);
     FOVEA_REQUIRE((unsigned)d->scoring <= FOVEA_SCORING_ADDITIVE, FOVEA_ERR_ENUM, why,
                   "attention: scoring is %u, neither 0 nor 1", (unsigned)d->scoring);
-    FOVEA_REQUIRE(isfinite(d->scale), FOVEA_ERR_VALUE, why, "attention: scale is not finite");
+    FOVEA_TRY(fovea_attention_check_scores(d->scale, d->softcap, "attention", why));
     FOVEA_REQUIRE(d->scoring == FOVEA_SCORING_DOT || d->scale == FOVEA_SCALE_DEFAULT, FOVEA_ERR_VALUE, why,
                   "attention: additive scores have no scale");
-    FOVEA_REQUIRE(d->softcap == 0 || (isfinite(d->softcap) && d->softcap > 0 && isfinite(1.0f / d->softcap)),
-                  FOVEA_ERR_VALUE, why, "attention: softcap is %g, not above 0 with a finite inverse",
-                  (double)d->softcap);
     FOVEA_REQUIRE(d->dropout >= 0 && d->dropout < 1, FOVEA_ERR_VALUE, why,
                   "attention: dropout is %g, not at least 0 and below 1", (double)d->dropout);
     FOVEA_TRY(check_shape(d, why));

@@ -7,10 +7,10 @@
 //     ffn(x) = act(x W_up^T + b_up) W_down^T + b_down
 //     gated: ffn(x) = (act(x W_gate^T + b_gate) * (x W_up^T + b_up)) W_down^T + b_down    (SwiGLU: silu, GEGLU: gelu)
 //
-// Only a decoder layer has the part in brackets (and norm2). Norms are LayerNorm or RMSNorm; scores are scaled by
-// 1/sqrt(qk_dim). A row of y depends only on its own row of x and on the rows it attends to: a sequence computed whole,
-// in pieces or token by token with caches has identical bits, unless something is dropped. (Caches of 16-bit elements
-// have rounded keys and values: all of these then use such caches.)
+// Only a decoder layer has the part in brackets (and norm2). Norms are LayerNorm or RMSNorm. A row of y depends only on
+// its own row of x and on the rows it attends to: a sequence computed whole, in pieces or token by token with caches
+// has identical bits, unless something is dropped. (Caches of 16-bit elements have rounded keys and values: all of
+// these then use such caches.)
 #ifndef FOVEA_LAYER_H
 #define FOVEA_LAYER_H
 
@@ -79,6 +79,13 @@ struct fovea_layer_desc {
     size_t heads, qk_dim, v_dim; ///< qk_dim and v_dim of one head, 1 to 512
     size_t kv_heads;             ///< a divisor of heads (grouped queries); 0, the default: equal to heads
     size_t ffn;                  ///< inner width of the FFN
+    // Self-attention: which keys a query sees, and how it scores them, as in fovea_mha_desc. Cross-attention has no
+    // window, no softcap and the default scale.
+    size_t window_left;  ///< default FOVEA_WINDOW_ALL. Of causal models with a sliding_window of W keys: W - 1
+    size_t window_right; ///< Encoder, not causal: default FOVEA_WINDOW_ALL. A causal layer takes no other value, as its
+                         ///< queries see nothing on their right.
+    float softcap;       ///< default 0: none
+    float scale;         ///< default FOVEA_SCALE_DEFAULT, 1/sqrt(qk_dim); finite
     // Rotary positions of self-attention, as in fovea_mha_desc; default 0: none.
     size_t rotary_dim;
     uint32_t rotary_adjacent;
@@ -90,8 +97,9 @@ struct fovea_layer_desc {
     float dropout; ///< dropout in training: of attention weights, of the FFN's activations, and of what each sublayer
                    ///< adds to its residual. 0 <= p < 1, default 0
 };
-/// Sets the defaults: eps 1e-5, beams 1, everything else 0, which is a post-norm encoder. size is sizeof(*desc).
-/// Errors: NULL, STRUCT.
+/// Sets the defaults: eps 1e-5, beams 1, scale 1/sqrt(qk_dim), unbounded windows, everything else 0, which is a
+/// post-norm encoder. size is sizeof(*desc). Always start with this call: a zeroed descriptor has scale 0 and windows
+/// of one key. Errors: NULL, STRUCT.
 FOVEA_API enum fovea_status fovea_layer_desc_init(struct fovea_layer_desc *desc, size_t size);
 
 /// Arguments of one call. A pointer, a position or a size of memories that the kind of layer does not use is refused,
@@ -129,6 +137,8 @@ struct fovea_layer_args {
     const uint32_t *pages;
     size_t pages_batch;
     const float *rotary_cos, *rotary_sin; ///< with rotary_dim, as in fovea_mha_args
+    const float *slopes, *sinks; ///< of self-attention: NULL, or ALiBi, and NULL, or sinks: one for each head, as in
+                                 ///< fovea_mha_args
     // Training: what is dropped is determined by seed and by a site number for each dropout. Self-attention has `site`,
     // cross-attention site + 1, the FFN's activations site + 2 and its output site + 3. Give the layers of a model
     // sites 4 apart.
@@ -144,8 +154,9 @@ FOVEA_API size_t fovea_layer_plan_size(void);
 /// bytes, plus what its attentions (see fovea_mha_plan) and products need. A plan is never written again: it serves all
 /// layers of its shape, and several calls at once, each with its own shared and scratch and, if cached, its own
 /// self_cache.
-/// Errors: NULL, STRUCT, ENUM, SHAPE, OVERFLOW, VALUE (eps, dropout; page_keys, kv_type without caches; memory_len,
-/// memory_width, beams above 1 without cross-attention; decoder and causal both set), ALIGN (plan).
+/// Errors: NULL, STRUCT, ENUM, SHAPE, OVERFLOW, VALUE (eps, dropout, scale, softcap; page_keys, kv_type without
+/// caches; memory_len, memory_width, beams above 1 without cross-attention; window_right of a causal layer; decoder and
+/// causal both set), ALIGN (plan).
 FOVEA_API enum fovea_status fovea_layer_plan(const struct fovea_engine *engine, const struct fovea_layer_desc *desc,
                                              void *plan);
 /// Writes one line that says what a plan would do, or why there is none. Returns what fovea_layer_plan would. The line

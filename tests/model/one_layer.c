@@ -75,6 +75,8 @@ static void make_weights(const struct fovea_engine *engine, uint64_t seed, bool 
     else
         make_linear(engine, WIDTH, INNER, &seed, &w->oracle.up, &w->packed.up);
     make_linear(engine, INNER, WIDTH, &seed, &w->oracle.down, &w->packed.down);
+    w->oracle.slopes = gated ? random_floats(HEADS, 0.1f, 0.05f, &seed) : NULL;
+    w->oracle.sinks = gated ? random_floats(HEADS, 0, 1, &seed) : NULL;
     struct fovea_norm *const norms[] = {&w->packed.norm1, &w->packed.norm2, &w->packed.norm3};
     for (int i = 0; i < 3; i++) {
         norms[i]->gamma = test_below(&seed, 3) ? random_floats(WIDTH, 1, 0.2f, &seed) : NULL;
@@ -83,7 +85,7 @@ static void make_weights(const struct fovea_engine *engine, uint64_t seed, bool 
     }
 }
 
-// Gated layers have RMSNorm besides.
+// Gated layers have RMSNorm besides, and in self-attention a window, a softcap, a scale, slopes and sinks.
 static struct fovea_layer_desc layer_desc(enum fovea_norm_place norm, bool gated, uint32_t decoder)
 {
     struct fovea_layer_desc desc;
@@ -93,6 +95,10 @@ static struct fovea_layer_desc layer_desc(enum fovea_norm_place norm, bool gated
     desc.norm_kind = gated ? FOVEA_NORM_RMS : FOVEA_NORM_LAYER;
     desc.activation = gated ? FOVEA_ACTIVATION_SILU : FOVEA_ACTIVATION_GELU;
     desc.gated = gated;
+    desc.window_left = gated ? 6 : FOVEA_WINDOW_ALL;
+    desc.window_right = gated && !decoder ? 4 : FOVEA_WINDOW_ALL;
+    desc.softcap = gated ? 3 : 0;
+    desc.scale = gated ? 0.4f : FOVEA_SCALE_DEFAULT;
     desc.batch = BATCH;
     desc.beams = decoder ? BEAMS : 1;
     desc.len = LEN;
@@ -135,9 +141,12 @@ static void against_oracle(const char *what, const struct fovea_layer_desc *desc
 }
 
 // What this kind of layer takes: lengths of its own, or a memory and those of it.
-static void give_inputs(const struct fovea_layer_desc *desc, const float *memory, const uint32_t *own_lens,
-                        const uint32_t *lens_of_memory, struct fovea_layer_args *args)
+static void give_inputs(const struct fovea_layer_desc *desc, const struct weights *w, const float *memory,
+                        const uint32_t *own_lens, const uint32_t *lens_of_memory, struct fovea_layer_args *args)
 {
+    args->weights = &w->packed;
+    args->slopes = w->oracle.slopes;
+    args->sinks = w->oracle.sinks;
     args->lens = desc->decoder ? NULL : own_lens;
     args->memory = desc->decoder ? memory : NULL;
     args->memory_len = desc->memory_len;
@@ -150,9 +159,8 @@ static void test_whole(const char *isa, const struct fovea_engine *engine, const
 {
     const size_t n = BATCH * LEN * WIDTH;
     float *const y = test_floats(n, TEST_HIGH);
-    struct fovea_layer_args args = {
-        .weights = &w->packed, .x = x, .y = y, .batch = BATCH, .len = LEN};
-    give_inputs(desc, memory, lens, memory_lens, &args);
+    struct fovea_layer_args args = {.x = x, .y = y, .batch = BATCH, .len = LEN};
+    give_inputs(desc, w, memory, lens, memory_lens, &args);
     char what[80];
     for (enum test_way way = TEST_SERIAL; way < TEST_WAYS; way++) {
         snprintf(what, sizeof what, "%s, %s-norm %s%s, %s", isa, desc->norm ? "pre" : "post",
@@ -178,12 +186,8 @@ static void test_no_lens(const char *isa, const struct fovea_engine *engine, con
     float *y[2];
     for (int i = 0; i < 2; i++) {
         y[i] = test_floats(n, TEST_HIGH);
-        struct fovea_layer_args args = {.weights = &w->packed,
-                                        .x = x,
-                                        .y = y[i],
-                                        .batch = BATCH,
-                                        .len = LEN};
-        give_inputs(desc, memory, i ? NULL : all, i ? NULL : all_memory, &args);
+        struct fovea_layer_args args = {.x = x, .y = y[i], .batch = BATCH, .len = LEN};
+        give_inputs(desc, w, memory, i ? NULL : all, i ? NULL : all_memory, &args);
         const enum fovea_status status = test_run(&test_layer, engine, desc, &args, TEST_SERIAL, 0);
         CHECK(!status, "%s, %s lengths: %s", isa, i ? "without" : "with", fovea_status_string(status));
     }
@@ -222,7 +226,8 @@ static void test_cached(const char *isa, const struct fovea_engine *engine, cons
     desc.len = CHUNK;
     desc.kv_len = LEN;
     struct fovea_layer_args args = {.weights = &w->packed, .batch = BATCH, .memory_len = MEMORY_LEN, .beams = BEAMS,
-                                    .memory_lens = memory_lens, .self_cache = &self, .cross_cache = &cross};
+                                    .memory_lens = memory_lens, .self_cache = &self, .cross_cache = &cross,
+                                    .slopes = w->oracle.slopes, .sinks = w->oracle.sinks};
     for (size_t i = 0; i < sizeof chunks / sizeof *chunks; i++) {
         const size_t row = chunks[i] * WIDTH;
         float *const in = test_floats(BATCH * row, TEST_HIGH), *const out = test_floats(BATCH * row, TEST_HIGH);

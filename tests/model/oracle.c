@@ -61,35 +61,67 @@ static double activate(enum fovea_activation activation, double x)
     }
 }
 
-// Softmax of row i of one head over the keys it sees, times V, added to out.
-static void attend(const double *q, size_t d, const double *k, size_t k_row, const double *v, size_t dv, size_t v_row,
-                   size_t keys, double *out)
+// How the scores of one row and head are made, and the keys that it sees: from `first` to before `end`.
+struct view {
+    double scale, softcap, slope, sink;
+    size_t position, first, end;
+};
+
+// Softmax of one row of one head over the keys it sees, times V, added to out.
+static void attend(const struct view *view, const double *q, size_t d, const double *k, size_t k_row, const double *v,
+                   size_t dv, size_t v_row, double *out)
 {
-    double *const p = zeros(keys + 1);
-    double most = -INFINITY, sum = 0;
-    for (size_t j = 0; j < keys; j++) {
+    double *const p = zeros(view->end + 1);
+    double most = view->sink, sum = 0;
+    for (size_t j = view->first; j < view->end; j++) {
         for (size_t c = 0; c < d; c++)
-            p[j] += q[c] * k[j * k_row + c] / sqrt((double)d);
+            p[j] += q[c] * k[j * k_row + c] * view->scale;
+        p[j] = view->softcap != 0 ? view->softcap * tanh(p[j] / view->softcap) : p[j];
+        p[j] -= view->slope * fabs((double)view->position - (double)j);
         most = p[j] > most ? p[j] : most;
     }
-    for (size_t j = 0; j < keys; j++)
+    sum = exp(view->sink - most);
+    for (size_t j = view->first; j < view->end; j++)
         sum += p[j] = exp(p[j] - most);
-    for (size_t j = 0; j < keys; j++)
+    for (size_t j = view->first; j < view->end; j++)
         for (size_t c = 0; c < dv; c++)
             out[c] += p[j] / sum * v[j * v_row + c];
     free(p);
 }
 
-static double *attention(const struct oracle_linear w[4], size_t heads, size_t len, const double *x, size_t kv_len,
-                         const double *memory, size_t valid, int causal)
+// What row i sees of a head in self-attention, of which `valid` keys count.
+static struct view view_of(const struct fovea_layer_desc *desc, const struct oracle_layer *layer, size_t d, size_t h,
+                           size_t i, size_t valid)
 {
-    const size_t d = w[0].outputs / heads, dv = w[2].outputs / heads;
-    double *const q = linear(&w[0], len, x), *const k = linear(&w[1], kv_len, memory);
-    double *const v = linear(&w[2], kv_len, memory), *const o = zeros(len * heads * dv);
+    struct view view = {.scale = desc->scale == FOVEA_SCALE_DEFAULT ? 1 / sqrt((double)d) : (double)desc->scale,
+                        .softcap = (double)desc->softcap,
+                        .slope = layer->slopes ? (double)layer->slopes[h] : 0,
+                        .sink = layer->sinks ? (double)layer->sinks[h] : -INFINITY,
+                        .position = i,
+                        .first = i > desc->window_left ? i - desc->window_left : 0,
+                        .end = valid};
+    if (desc->decoder && i < view.end)
+        view.end = i + 1;
+    if (desc->window_right < valid && i + desc->window_right < view.end)
+        view.end = i + desc->window_right + 1;
+    return view;
+}
+
+// Self-attention, or, of a memory, cross-attention.
+static double *attention(const struct fovea_layer_desc *desc, const struct oracle_layer *layer, size_t len,
+                         const double *x, const double *memory, size_t kv_len, size_t valid)
+{
+    const struct oracle_linear *const w = memory ? layer->cross : layer->self;
+    const size_t heads = desc->heads, d = w[0].outputs / heads, dv = w[2].outputs / heads;
+    double *const q = linear(&w[0], len, x), *const k = linear(&w[1], kv_len, memory ? memory : x);
+    double *const v = linear(&w[2], kv_len, memory ? memory : x), *const o = zeros(len * heads * dv);
     for (size_t i = 0; i < len; i++)
-        for (size_t h = 0; h < heads; h++)
-            attend(q + (i * heads + h) * d, d, k + h * d, heads * d, v + h * dv, dv, heads * dv,
-                   causal && i + 1 < valid ? i + 1 : valid, o + (i * heads + h) * dv);
+        for (size_t h = 0; h < heads; h++) {
+            const struct view all = {.scale = 1 / sqrt((double)d), .sink = -INFINITY, .end = valid};
+            const struct view view = memory ? all : view_of(desc, layer, d, h, i, valid);
+            attend(&view, q + (i * heads + h) * d, d, k + h * d, heads * d, v + h * dv, dv, heads * dv,
+                   o + (i * heads + h) * dv);
+        }
     double *const out = linear(&w[3], len, o);
     free(q);
     free(k);
@@ -123,8 +155,8 @@ void oracle_run_layer(const struct fovea_layer_desc *desc, const struct oracle_l
                                ? normalise(desc->norm_kind, norm, (double)desc->eps, len, desc->width, x)
                                : memcpy(zeros(n), x, n * sizeof *x);
         double *const y =
-            part == SELF    ? attention(layer->self, desc->heads, len, in, len, in, valid, (int)desc->decoder)
-            : part == CROSS ? attention(layer->cross, desc->heads, len, in, memory_len, memory, memory_len, 0)
+            part == SELF    ? attention(desc, layer, len, in, NULL, len, valid)
+            : part == CROSS ? attention(desc, layer, len, in, memory, memory_len, memory_len)
                             : ffn(desc, layer, len, in);
         for (size_t i = 0; i < n; i++)
             x[i] += y[i];
@@ -196,15 +228,17 @@ static double *run_stack(const struct fovea_transformer_config *c, const struct 
                          const char *stack, size_t layers, size_t len, size_t valid, const double *memory,
                          size_t memory_len, double *x)
 {
-    const struct fovea_layer_desc desc = {.decoder = memory != NULL,
-                                          .norm = c->norm,
-                                          .norm_kind = c->norm_kind,
-                                          .activation = c->activation,
-                                          .gated = c->gated,
-                                          .eps = c->eps,
-                                          .width = c->d_model,
-                                          .heads = c->heads,
-                                          .ffn = c->ffn};
+    struct fovea_layer_desc desc;
+    CHECK(!fovea_layer_desc_init(&desc, sizeof desc), "init");
+    desc.decoder = memory != NULL;
+    desc.norm = c->norm;
+    desc.norm_kind = c->norm_kind;
+    desc.activation = c->activation;
+    desc.gated = c->gated;
+    desc.eps = c->eps;
+    desc.width = c->d_model;
+    desc.heads = c->heads;
+    desc.ffn = c->ffn;
     char prefix[64];
     for (size_t i = 0; i < layers; i++) {
         struct oracle_layer layer = {0};

@@ -15,6 +15,7 @@ struct oracle_linear {
 
 struct oracle_layer {
     struct oracle_linear self[4], cross[4]; ///< q, k, v, o; cross: decoder only
+    const float *slopes, *sinks;            ///< of self-attention: one for each head, or NULL
     struct fovea_norm norm[3];              ///< norm[1]: decoder only
     struct oracle_linear gate, up, down; ///< gate: where the FFN is gated
 };

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/unit/causal_layer.c - a layer of a decoder-only stack, with rotary positions: whole, in pieces and token by
-// token with a cache, the same bits; those of a decoder without a memory; and grouped queries as heads whose keys are
-// written out.
+// tests/unit/causal_layer.c - a layer of a decoder-only stack, with rotary positions, a window, a softcap, a scale,
+// slopes and sinks: whole, in pieces and token by token with a cache, the bits of its operators called one after
+// another; those of a decoder without a memory; and grouped queries as heads whose keys are written out. An encoder
+// with a window on both sides.
 #include "fovea/fovea.h"
 #include "tests/support/engines.h"
 #include "tests/support/keys.h"
@@ -10,7 +11,7 @@
 #include "tests/support/test.h"
 #include "tests/support/weights.h"
 
-enum { B = 2, LEN = 21, WIDTH = 24, HEADS = 6, KV_HEADS = 2, D = 7, FFN = 33 };
+enum { B = 2, LEN = 21, ROWS = B * LEN, WIDTH = 24, HEADS = 6, KV_HEADS = 2, D = 7, FFN = 33 };
 
 static struct fovea_engine *engines[TEST_ISAS];
 static uint64_t rng = 11;
@@ -48,6 +49,80 @@ static float *run(const struct fovea_engine *engine, const struct fovea_layer_de
     return y;
 }
 
+// ---- The same from operators ----------------------------------------------------------------------------------------
+
+static float *normed(const struct fovea_layer_desc *d, const struct fovea_norm *norm, const float *x)
+{
+    struct fovea_rowwise_desc r = FOVEA_ROWWISE_DESC_INIT;
+    r.op = d->norm_kind == FOVEA_NORM_RMS ? FOVEA_ROWWISE_RMSNORM : FOVEA_ROWWISE_LAYERNORM;
+    r.rows = ROWS, r.cols = r.ldx = r.ldy = WIDTH;
+    float *const y = test_floats(ROWS * WIDTH, TEST_HIGH);
+    const struct fovea_rowwise_args a = {.x = x, .gamma = norm->gamma, .beta = norm->beta, .y = y, .rows = ROWS};
+    CHECK(!fovea_rowwise_once(engines[0], &r, &a), "norm");
+    return y;
+}
+
+static float *attended(const struct fovea_layer_desc *d, const struct fovea_layer_args *call, const float *x,
+                       const float *residual)
+{
+    struct fovea_mha_desc m;
+    fovea_mha_desc_init(&m, sizeof m);
+    m.batch = B, m.q_len = m.kv_len = LEN, m.heads = d->heads, m.kv_heads = d->kv_heads;
+    m.qk_dim = m.v_dim = D, m.query_width = m.key_width = m.value_width = m.out_width = WIDTH;
+    m.causal = d->causal, m.residual = 1;
+    m.window_left = d->window_left, m.window_right = d->window_right, m.softcap = d->softcap, m.scale = d->scale;
+    m.rotary_dim = d->rotary_dim, m.rotary_adjacent = d->rotary_adjacent, m.rotary_positions = d->rotary_positions;
+    float *const y = test_floats(ROWS * WIDTH, TEST_HIGH);
+    const struct fovea_mha_args a = {.weights = &call->weights->self_attention,
+                                     .query = x,
+                                     .key = x,
+                                     .value = x,
+                                     .residual = residual,
+                                     .out = y,
+                                     .batch = B,
+                                     .q_len = LEN,
+                                     .kv_len = LEN,
+                                     .rotary_cos = call->rotary_cos,
+                                     .rotary_sin = call->rotary_sin,
+                                     .slopes = call->slopes,
+                                     .sinks = call->sinks};
+    CHECK(!fovea_mha_once(engines[0], &m, &a), "mha");
+    return y;
+}
+
+static float *fed_forward(const struct fovea_layer_desc *d, const struct fovea_layer_weights *w, const float *x,
+                          const float *residual)
+{
+    struct fovea_gemm_desc up = FOVEA_GEMM_DESC_INIT, down = FOVEA_GEMM_DESC_INIT;
+    up.b_packed = down.b_packed = 1;
+    up.m = down.m = ROWS, up.k = up.lda = down.n = down.ldc = down.ldr = WIDTH;
+    up.n = 2 * FFN, up.ldc = down.k = down.lda = FFN;
+    up.activation = d->activation, up.gated = 1, down.residual = 1;
+    float *const h = test_floats(ROWS * FFN, TEST_HIGH), *const y = test_floats(ROWS * WIDTH, TEST_HIGH);
+    const struct fovea_gemm_args a = {.a = x, .b = w->up.weight, .c = h, .bias = w->up.bias, .m = ROWS},
+                                 b = {.a = h,
+                                      .b = w->down.weight,
+                                      .c = y,
+                                      .bias = w->down.bias,
+                                      .residual = residual,
+                                      .m = ROWS};
+    CHECK(!fovea_gemm_once(engines[0], &up, &a) && !fovea_gemm_once(engines[0], &down, &b), "ffn");
+    return y;
+}
+
+static const float *from_operators(const struct fovea_layer_desc *d, const struct fovea_layer_args *a)
+{
+    const struct fovea_layer_weights *const w = a->weights;
+    if (d->norm == FOVEA_NORM_POST) {
+        const float *const y = normed(d, &w->norm1, attended(d, a, a->x, a->x));
+        return normed(d, &w->norm3, fed_forward(d, w, y, y));
+    }
+    const float *const y = attended(d, a, normed(d, &w->norm1, a->x), a->x);
+    return fed_forward(d, w, normed(d, &w->norm3, y), y);
+}
+
+// ---- Against the layer ----------------------------------------------------------------------------------------------
+
 // Position by position, or some at once.
 static void test_pieces(const struct fovea_engine *engine, const char *isa, const struct fovea_layer_desc *whole,
                         const struct fovea_layer_args *all, const float *expected, size_t piece)
@@ -69,16 +144,47 @@ static void test_pieces(const struct fovea_engine *engine, const char *isa, cons
     }
 }
 
-static void test_layer_of(enum fovea_norm_place place, enum fovea_norm_kind kind)
+// Each option of self-attention alone has an effect.
+static void test_each_alone(const struct fovea_layer_desc *d, const struct fovea_layer_args *a, const float *y)
+{
+    enum { LEFT, RIGHT, SOFTCAP, SCALE, SLOPES, SINKS, OPTIONS };
+    for (int option = 0; option < OPTIONS; option++) {
+        struct fovea_layer_desc less = *d;
+        struct fovea_layer_args call = *a;
+        less.window_left = option == LEFT ? FOVEA_WINDOW_ALL : d->window_left;
+        less.window_right = option == RIGHT ? FOVEA_WINDOW_ALL : d->window_right;
+        less.softcap = option == SOFTCAP ? 0 : d->softcap;
+        less.scale = option == SCALE ? FOVEA_SCALE_DEFAULT : d->scale;
+        call.slopes = option == SLOPES ? NULL : a->slopes, call.sinks = option == SINKS ? NULL : a->sinks;
+        const bool same = test_differ(y, run(engines[0], &less, call, TEST_SERIAL), ROWS * WIDTH) == ROWS * WIDTH;
+        CHECK(same == (option == RIGHT && d->causal), "without option %d: %s bits", option,
+              same ? "the same" : "other");
+    }
+}
+
+static void test_refused(struct fovea_layer_desc d, struct fovea_layer_args a)
+{
+    d.causal = 0, d.cached = 1;
+    CHECK(test_run(&test_layer, engines[0], &d, &a, TEST_SERIAL, 1) == FOVEA_ERR_SHAPE, "an encoder with a cache");
+    d.causal = d.decoder = 1;
+    CHECK(test_run(&test_layer, engines[0], &d, &a, TEST_SERIAL, 1) == FOVEA_ERR_VALUE, "a causal decoder");
+    d.decoder = 0, d.cached = 0, d.rotary_positions = LEN - 1;
+    a.y = test_floats(B * LEN * WIDTH, TEST_HIGH);
+    CHECK(test_run(&test_layer, engines[0], &d, &a, TEST_SERIAL, 1) == FOVEA_ERR_SHAPE, "a position too many");
+}
+
+static void test_layer_of(enum fovea_norm_place place, enum fovea_norm_kind kind, bool causal)
 {
     struct fovea_layer_desc d;
     fovea_layer_desc_init(&d, sizeof d);
-    d.causal = 1;
+    d.causal = causal;
     d.norm = place, d.norm_kind = kind;
     d.activation = FOVEA_ACTIVATION_SILU, d.gated = 1;
     d.batch = B, d.len = LEN, d.width = WIDTH, d.ffn = FFN;
     d.heads = HEADS, d.kv_heads = KV_HEADS, d.qk_dim = d.v_dim = D;
     d.rotary_dim = D - 1, d.rotary_adjacent = place == FOVEA_NORM_PRE, d.rotary_positions = LEN;
+    d.window_left = 6, d.softcap = 2, d.scale = 0.6f;
+    d.window_right = causal ? FOVEA_WINDOW_ALL : 3;
     const struct fovea_norm norm = {some(WIDTH, 1), some(WIDTH, 1)};
     struct fovea_layer_weights w = {.norm1 = norm, .norm3 = norm, .up = linear(WIDTH, 2 * FFN)};
     w.down = linear(FFN, WIDTH);
@@ -92,12 +198,14 @@ static void test_layer_of(enum fovea_norm_place place, enum fovea_norm_kind kind
     const float *const cosines = some(LEN * (D - 1) / 2, 1), *const sines = some(LEN * (D - 1) / 2, 1);
     struct fovea_layer_args a = {
         .weights = &w, .x = x, .batch = B, .len = LEN, .beams = 1, .rotary_cos = cosines, .rotary_sin = sines};
-    const float *const expected = run(engines[0], &d, a, TEST_SERIAL);
+    a.slopes = some(HEADS, 0.1f), a.sinks = some(HEADS, 1);
+    const float *const expected = from_operators(&d, &a);
+    test_each_alone(&d, &a, expected);
     struct fovea_layer_desc all = d;
     all.kv_heads = 0;
     a.weights = &written_out;
     CHECK_SAME(expected, run(engines[0], &all, a, TEST_SERIAL), B * LEN * WIDTH, "keys written out");
-    if (place == FOVEA_NORM_PRE) { // cross-attention to nothing adds zeros
+    if (place == FOVEA_NORM_PRE && causal) { // cross-attention to nothing adds zeros
         all.causal = 0, all.decoder = 1;
         written_out.cross_attention = written_out.self_attention;
         written_out.cross_attention.o.bias = NULL;
@@ -111,24 +219,20 @@ static void test_layer_of(enum fovea_norm_place place, enum fovea_norm_kind kind
         for (int way = 0; way < TEST_WAYS; way++)
             CHECK_SAME(expected, run(engines[e], &d, a, (enum test_way)way), B * LEN * WIDTH, "whole, %s",
                        test_isas[e]);
-        test_pieces(engines[e], test_isas[e], &d, &a, expected, 1);
-        test_pieces(engines[e], test_isas[e], &d, &a, expected, 8);
+        for (size_t piece = 1; piece <= 8 && causal; piece += 7)
+            test_pieces(engines[e], test_isas[e], &d, &a, expected, piece);
     }
-    d.causal = 0, d.cached = 1;
-    CHECK(test_run(&test_layer, engines[0], &d, &a, TEST_SERIAL, 1) == FOVEA_ERR_SHAPE, "an encoder with a cache");
-    d.causal = d.decoder = 1;
-    CHECK(test_run(&test_layer, engines[0], &d, &a, TEST_SERIAL, 1) == FOVEA_ERR_VALUE, "a causal decoder");
-    d.decoder = 0, d.cached = 0, d.rotary_positions = LEN - 1;
-    a.y = test_floats(B * LEN * WIDTH, TEST_HIGH);
-    CHECK(test_run(&test_layer, engines[0], &d, &a, TEST_SERIAL, 1) == FOVEA_ERR_SHAPE, "a position too many");
+    if (causal)
+        test_refused(d, a);
     test_memory_reset();
 }
 
 int main(void)
 {
     test_engines(engines);
-    test_layer_of(FOVEA_NORM_PRE, FOVEA_NORM_RMS);
-    test_layer_of(FOVEA_NORM_POST, FOVEA_NORM_LAYER);
+    test_layer_of(FOVEA_NORM_PRE, FOVEA_NORM_RMS, true);
+    test_layer_of(FOVEA_NORM_POST, FOVEA_NORM_LAYER, true);
+    test_layer_of(FOVEA_NORM_PRE, FOVEA_NORM_LAYER, false);
     test_engines_free(engines);
     return test_done();
 }

@@ -44,6 +44,10 @@ static void test_layer_descs(const struct refuse *refused, struct fovea_layer_de
                   "layer: rotary_positions is 19, but a call may have 20 positions");
     BAD_DESC_TOLD((bad.cached = 0, bad.rotary_dim = 4, bad.rotary_positions = L - 1), FOVEA_ERR_SHAPE,
                   "layer: rotary_positions is 4, but a call may have 5 positions");
+    BAD_DESC_TOLD(bad.window_right = 3, FOVEA_ERR_VALUE, "layer: window_right is 3, but the layer is causal");
+    BAD_DESC_TOLD(bad.softcap = -1, FOVEA_ERR_VALUE, "layer: softcap is -1, not above 0 with a finite inverse");
+    BAD_DESC_TOLD(bad.softcap = 1e-39f, FOVEA_ERR_VALUE, "layer: softcap is 1e-39, not above 0 with a finite inverse");
+    BAD_DESC_TOLD(bad.scale = INFINITY, FOVEA_ERR_VALUE, "layer: scale is not finite");
     BAD_DESC(bad.eps = NAN, FOVEA_ERR_VALUE);
     BAD_DESC(bad.ffn = huge, FOVEA_ERR_OVERFLOW);
     BAD_DESC(bad.width = huge, FOVEA_ERR_OVERFLOW);
@@ -81,6 +85,9 @@ static void test_layer_errors(void)
     char text[FOVEA_EXPLAIN_BYTES] = "";
     CHECK(!fovea_explain_layer_call(r.plan, &args, text, sizeof text) &&
               strcmp(text, "layer: batch 2, len 5, memory_len 20, position 0, memory_lens") == 0,
+          "\"%s\"", text);
+    wrong = args, wrong.slopes = wrong.sinks = args.x;
+    CHECK(!fovea_explain_layer_call(r.plan, &wrong, text, sizeof text) && strstr(text, ", memory_lens, ALiBi, sinks"),
           "\"%s\"", text);
     wrong = args;
     wrong.y = test_floats(B * L * W, TEST_HIGH);
@@ -171,6 +178,8 @@ static void test_not_asked_for(uint32_t causal)
     BAD_ARGS_TOLD(wrong.position = 7, FOVEA_ERR_VALUE,
                   "layer: args.position is 7, but the plan is not cached: a call begins at 0");
     BAD_ARGS_TOLD(wrong.eval = 3, FOVEA_ERR_ENUM, "layer: args.eval is 3, neither 0 nor 1");
+    if (causal)
+        BAD_DESC_TOLD(bad.window_right = 0, FOVEA_ERR_VALUE, "layer: window_right is 0, but the layer is causal");
     if (causal)
         BAD_ARGS_TOLD(wrong.lens = lens, FOVEA_ERR_VALUE, "layer: args.lens is given, but the layer is causal");
     test_memory_reset();

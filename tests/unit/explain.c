@@ -161,6 +161,8 @@ static void test_layer_lines(void)
     SAYS(layer, ", kv_len 30, in pages of 16, rows 12,",
          (d.causal = d.cached = 1, d.kv_len = 30, d.page_keys = 16, d.rows = 12));
     SAYS(layer, ", rotary 8,", (d.rotary_dim = 8, d.rotary_positions = 9));
+    SAYS(layer, ", window_left 3, window_right 0, softcap 50, scale 0.5,",
+         (d.window_left = 3, d.window_right = 0, d.softcap = 50, d.scale = 0.5f));
     SAYS(layer, ", f16 weights,", d.weight_type = FOVEA_F16);
     SAYS(layer, ", kv_len 9, k and v of f16,", (d.causal = d.cached = 1, d.kv_len = 9, d.kv_type = FOVEA_F16));
     SAYS(layer, ", dropout 0.1,", d.dropout = 0.1f);

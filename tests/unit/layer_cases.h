@@ -34,7 +34,8 @@ static inline struct fovea_mha_weights attention_weights(void)
     return (struct fovea_mha_weights){q, k, linear(WIDTH, KV_HEADS * DV), linear(HEADS * DV, WIDTH)};
 }
 
-/// A decoder or a layer of a decoder-only stack, and its weights.
+/// A decoder or a layer of a decoder-only stack, and its weights. Rotary ones also have whatever else today's models
+/// have: RMSNorm, a gated FFN, and in self-attention a window, a softcap and a scale.
 static inline void draw(size_t batch, bool decoder, enum fovea_norm_place place, bool rotary,
                         struct fovea_layer_desc *d, struct fovea_layer_weights *w)
 {
@@ -46,11 +47,22 @@ static inline void draw(size_t batch, bool decoder, enum fovea_norm_place place,
     d->memory_len = decoder ? MEMORY : 0, d->beams = decoder ? 2 : 1;
     d->heads = HEADS, d->kv_heads = KV_HEADS, d->qk_dim = D, d->v_dim = DV;
     d->rotary_dim = rotary ? D : 0, d->rotary_positions = rotary ? CAPACITY : 0;
+    if (rotary)
+        d->window_left = 19, d->softcap = 2, d->scale = 0.6f;
     const struct fovea_norm norm = {some(WIDTH, 1), some(WIDTH, 1)};
     *w = (struct fovea_layer_weights){.self_attention = attention_weights(), .norm1 = norm, .norm3 = norm};
     w->up = linear(WIDTH, d->gated ? 2 * FFN : FFN), w->down = linear(FFN, WIDTH);
     if (decoder)
         w->cross_attention = attention_weights(), w->norm2 = norm;
+}
+
+/// What a call of such a layer takes for its self-attention: rotary positions, slopes and sinks.
+static inline void give_options(const struct fovea_layer_desc *d, struct fovea_layer_args *a)
+{
+    if (d->rotary_dim == 0)
+        return;
+    a->rotary_cos = some(CAPACITY * D / 2, 1), a->rotary_sin = some(CAPACITY * D / 2, 1);
+    a->slopes = some(HEADS, 0.1f), a->sinks = some(HEADS, 1);
 }
 
 /// With `keys[b]` keys of each sequence, and NaN beyond them.

@@ -18,16 +18,9 @@ static void test_alone(bool decoder, enum fovea_norm_place place, bool rotary, f
     const struct fovea_kv_cache before = cache_of(B, CAPACITY, positions);
     const size_t all[B] = {MEMORY, MEMORY, MEMORY, MEMORY};
     const struct fovea_kv_cache cross = cache_of(B / beams, MEMORY, beams == 2 ? memories : all);
-    const size_t pairs = CAPACITY * D / 2;
-    struct fovea_layer_args a = {.weights = &w,
-                                 .x = some(B * ROW, 1),
-                                 .batch = B,
-                                 .len = LEN,
-                                 .beams = beams,
-                                 .seed = 5,
-                                 .site = 8,
-                                 .rotary_cos = rotary ? some(pairs, 1) : NULL,
-                                 .rotary_sin = rotary ? some(pairs, 1) : NULL};
+    struct fovea_layer_args a = {
+        .weights = &w, .x = some(B * ROW, 1), .batch = B, .len = LEN, .beams = beams, .seed = 5, .site = 8};
+    give_options(&d, &a);
     if (decoder)
         a.cross_cache = &cross, a.memory_len = MEMORY, a.memory_lens = beams == 2 ? lens : NULL;
     float *const expected = test_floats(B * ROW, TEST_HIGH);
@@ -78,7 +71,7 @@ static void test_session(const struct fovea_engine *engine, const char *isa)
     draw(B, false, FOVEA_NORM_PRE, true, &d, &w);
     const float *const x = some(B * CAPACITY * WIDTH, 1);
     struct fovea_layer_args a = {.weights = &w, .beams = 1};
-    a.rotary_cos = some(CAPACITY * D / 2, 1), a.rotary_sin = some(CAPACITY * D / 2, 1);
+    give_options(&d, &a);
     const struct test_session s = test_plan(&test_layer, engine, &d, 1);
     size_t positions[B];
     const struct fovea_kv_cache cache = cache_of(B, CAPACITY, nothing);

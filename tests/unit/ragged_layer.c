@@ -40,8 +40,7 @@ static void draw_case(enum kind kind, enum fovea_norm_place place, bool rotary, 
     CHECK(c->starts[B] == ROWS, "%u rows", (unsigned)c->starts[B]);
     c->args = (struct fovea_layer_args){.weights = &c->weights, .beams = 1, .eval = 1};
     c->args.x = some(ROWS * WIDTH, 1);
-    if (rotary)
-        c->args.rotary_cos = some(CAPACITY * D / 2, 1), c->args.rotary_sin = some(CAPACITY * D / 2, 1);
+    give_options(&c->desc, &c->args);
     if (kind == DECODER) {
         const size_t all[B] = {9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9};
         c->cross = typed_cache_of(type, B, MEMORY, all);
