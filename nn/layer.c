@@ -204,6 +204,10 @@ enum fovea_status fovea_layer_check(const struct layer_plan *plan, const struct 
     const struct fovea_norm *const norm2 = &args->weights->norm2;
     FOVEA_REQUIRE(desc->decoder || (!norm2->gamma && !norm2->beta), FOVEA_ERR_VALUE, why,
                   "layer: norm2 belongs to cross-attention; the norm of the FFN is norm3");
+    const struct fovea_mha_weights *const of_cross = &args->weights->cross_attention;
+    FOVEA_REQUIRE(!desc->decoder || (!of_cross->q_norm && !of_cross->k_norm), FOVEA_ERR_VALUE, why,
+                  "layer: cross_attention: the weights have %s, but only self-attention has qk_norm",
+                  of_cross->q_norm ? "q_norm" : "k_norm");
     // The parts check their own weights and caches; anything that is not NULL stands for activations in shared memory.
     struct fovea_mha_args self = self_args(args);
     self.kv_lens = some_lens(&plan->self);

@@ -60,6 +60,7 @@ static enum fovea_status check_desc(const struct fovea_layer_desc *desc, const c
                                        {"norm", (unsigned)desc->norm},
                                        {"norm_kind", (unsigned)desc->norm_kind},
                                        {"gated", desc->gated},
+                                       {"qk_norm", desc->qk_norm},
                                        {"rotary_adjacent", desc->rotary_adjacent}};
     FOVEA_TRY(fovea_check_flags(flags, FOVEA_COUNT(flags), whole, why));
     FOVEA_REQUIRE((unsigned)desc->weight_type <= FOVEA_F16, FOVEA_ERR_ENUM, why,
@@ -96,8 +97,7 @@ static enum fovea_status check_desc(const struct fovea_layer_desc *desc, const c
     FOVEA_TRY(fovea_check_within(lengths, FOVEA_COUNT(lengths), 0, UINT32_MAX, FOVEA_ERR_OVERFLOW, whole, why));
     FOVEA_REQUIRE(!desc->cached || desc->len <= desc->kv_len, FOVEA_ERR_SHAPE, why,
                   "%s: len %zu is more than kv_len %zu, the capacity of self_cache", whole, desc->len, desc->kv_len);
-    FOVEA_REQUIRE(isfinite(desc->eps) && desc->eps >= 0, FOVEA_ERR_VALUE, why, "%s: eps is %g, negative or not finite",
-                  whole, (double)desc->eps);
+    FOVEA_TRY(fovea_eps_check(desc->eps, "eps", whole, why));
     FOVEA_TRY(fovea_attention_check_scores(desc->scale, desc->softcap, whole, why));
     FOVEA_TRY(fovea_dropout_check(desc->dropout, "dropout", whole, why));
     return fovea_rotary_check(desc->rotary_dim, desc->qk_dim, desc->rotary_positions,
@@ -136,6 +136,8 @@ static enum fovea_status plan_attention(const struct fovea_part_of *layer, const
         mha.window_right = desc->window_right;
         mha.softcap = desc->softcap;
         mha.scale = desc->scale;
+        mha.qk_norm = desc->qk_norm;
+        mha.qk_norm_eps = desc->eps;
     }
     mha.rotary_dim = cross ? 0 : desc->rotary_dim;
     mha.rotary_adjacent = desc->rotary_adjacent;
@@ -285,6 +287,7 @@ enum fovea_status fovea_explain_layer(const struct fovea_engine *engine, const s
         {desc->window_right != FOVEA_WINDOW_ALL, "window_right", (double)desc->window_right},
         {desc->softcap != 0, "softcap", (double)desc->softcap},
         {desc->scale != FOVEA_SCALE_DEFAULT, "scale", (double)desc->scale},
+        {desc->qk_norm, "qk_norm", NAN},
         {desc->rotary_dim != 0, "rotary", (double)desc->rotary_dim},
         {desc->rotary_dim != 0 && desc->rotary_adjacent, "adjacent pairs", NAN},
         {desc->weight_type == FOVEA_BF16, "bf16 weights", NAN},

@@ -14,6 +14,12 @@ static struct fovea_gemm_args linear(const struct fovea_linear *weights, const f
     return (struct fovea_gemm_args){.a = x, .b = weights->weight, .c = y, .bias = weights->bias, .m = rows};
 }
 
+// In place.
+static struct fovea_rowwise_args norm(const float *gamma, float *x, size_t rows)
+{
+    return (struct fovea_rowwise_args){.x = x, .gamma = gamma, .y = x, .rows = rows};
+}
+
 // In place, sequences of `len` rows, from those of the call or from 0 on.
 static struct fovea_rowwise_args rotate(const struct fovea_mha_args *args, float *x, size_t rows, bool from_0,
                                         size_t len)
@@ -128,6 +134,12 @@ void fovea_mha_part_args(const void *composite, const void *call, void *shared, 
         break;
     case MHA_V:
         out->gemm = linear(&w->v, args->value, activation(shared, plan->v), kv_rows);
+        break;
+    case MHA_NORM_Q:
+        out->rowwise = norm(w->q_norm, activation(shared, plan->q), q_rows * plan->desc.heads);
+        break;
+    case MHA_NORM_K:
+        out->rowwise = norm(w->k_norm, activation(shared, plan->k), kv_rows * plan->kv_heads);
         break;
     case MHA_ROTATE_Q:
         out->rowwise = rotate(args, activation(shared, plan->q), q_rows, false, args->q_len);

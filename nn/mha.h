@@ -12,6 +12,8 @@ enum mha_part {
     MHA_Q,
     MHA_K,
     MHA_V,
+    MHA_NORM_Q,
+    MHA_NORM_K,
     MHA_ROTATE_Q,
     MHA_ROTATE_K,
     MHA_APPEND_KV,
@@ -46,7 +48,7 @@ struct mha_plan {
     _Alignas(FOVEA_ALIGNMENT) struct fovea_rowwise_layout drop; ///< with out_dropout
     struct {
         _Alignas(FOVEA_ALIGNMENT) struct fovea_rowwise_layout plan;
-    } rotate[2]; ///< with rotary_dim: q, k
+    } norm[2], rotate[2]; ///< with qk_norm, and with rotary_dim: q, k
 };
 
 /// Number of rows of query of a call, of all sequences. Without queries the rows of a ragged batch are those of key.

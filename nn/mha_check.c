@@ -247,6 +247,8 @@ enum fovea_status fovea_mha_check(const struct mha_plan *plan, const struct fove
     FOVEA_TRY(check_sizes(plan, args, words, why));
     const struct fovea_mha_weights *const w = args->weights;
     FOVEA_REQUIRE_POINTERS(whole, why, {"args.weights", w});
+    FOVEA_REQUIRE(d->qk_norm || (!w->q_norm && !w->k_norm), FOVEA_ERR_VALUE, why,
+                  "%s: the weights have %s, but the plan has no qk_norm", whole, w->q_norm ? "q_norm" : "k_norm");
     if (fovea_mha_q_rows(args)) {
         FOVEA_REQUIRE_POINTERS(whole, why, {"args.query", args->query}, {"args.out", args->out});
         FOVEA_REQUIRE(!d->residual || args->residual, FOVEA_ERR_NULL, why,

@@ -15,6 +15,8 @@ static const struct {
     [MHA_Q] = {&fovea_gemm_operator, offsetof(struct mha_plan, projection[0])},
     [MHA_K] = {&fovea_gemm_operator, offsetof(struct mha_plan, projection[1])},
     [MHA_V] = {&fovea_gemm_operator, offsetof(struct mha_plan, projection[2])},
+    [MHA_NORM_Q] = {&fovea_rowwise_operator, offsetof(struct mha_plan, norm[0])},
+    [MHA_NORM_K] = {&fovea_rowwise_operator, offsetof(struct mha_plan, norm[1])},
     [MHA_ROTATE_Q] = {&fovea_rowwise_operator, offsetof(struct mha_plan, rotate[0])},
     [MHA_ROTATE_K] = {&fovea_rowwise_operator, offsetof(struct mha_plan, rotate[1])},
     [MHA_APPEND_KV] = {&fovea_mha_append_operator, offsetof(struct mha_plan, append)},
@@ -36,7 +38,8 @@ enum fovea_status fovea_mha_desc_init(struct fovea_mha_desc *desc, size_t size)
     *desc = (struct fovea_mha_desc){.struct_size = sizeof *desc,
                                     .scale = FOVEA_SCALE_DEFAULT,
                                     .window_left = FOVEA_WINDOW_ALL,
-                                    .window_right = FOVEA_WINDOW_ALL};
+                                    .window_right = FOVEA_WINDOW_ALL,
+                                    .qk_norm_eps = 1e-6f};
     return FOVEA_OK;
 }
 
@@ -62,6 +65,7 @@ static enum fovea_status check_desc(const struct fovea_mha_desc *desc, const cha
     const struct fovea_size flags[] = {{"causal", desc->causal},
                                        {"residual", desc->residual},
                                        {"need_weights", desc->need_weights},
+                                       {"qk_norm", desc->qk_norm},
                                        {"rotary_adjacent", desc->rotary_adjacent}};
     FOVEA_TRY(fovea_check_flags(flags, FOVEA_COUNT(flags), whole, why));
     FOVEA_REQUIRE(desc->batch <= UINT32_MAX / 4, FOVEA_ERR_OVERFLOW, why, "%s: batch is %zu, more than %u", whole,
@@ -82,6 +86,7 @@ static enum fovea_status check_desc(const struct fovea_mha_desc *desc, const cha
                   "%s: page_keys is %zu, not 16, 32, 64, 128 or 256", whole, desc->page_keys);
     FOVEA_REQUIRE(desc->keys != FOVEA_MHA_APPEND || desc->new_len <= desc->kv_len, FOVEA_ERR_SHAPE, why,
                   "%s: new_len %zu is more than kv_len %zu, the cache's capacity", whole, desc->new_len, desc->kv_len);
+    FOVEA_TRY(fovea_eps_check(desc->qk_norm_eps, "qk_norm_eps", whole, why));
     FOVEA_TRY(fovea_dropout_check(desc->dropout, "dropout", whole, why));
     FOVEA_TRY(fovea_dropout_check(desc->out_dropout, "out_dropout", whole, why));
     return fovea_rotary_check(desc->rotary_dim, desc->qk_dim, desc->rotary_positions, turned_positions(desc), whole,
@@ -222,6 +227,18 @@ static enum fovea_status plan_attention(const struct fovea_part_of *of, struct m
     return fovea_part_attention(of, &attention, &plan->attention);
 }
 
+// Norms of what is projected for `heads` heads, each of which is a row of the operator.
+static enum fovea_status plan_norm(const struct fovea_part_of *of, struct mha_plan *plan, enum mha_part part,
+                                   size_t heads, size_t rows)
+{
+    struct fovea_rowwise_desc norm = FOVEA_ROWWISE_DESC_INIT;
+    norm.op = FOVEA_ROWWISE_RMSNORM;
+    norm.rows = rows * heads; // fits, as so many activations do
+    norm.cols = norm.ldx = norm.ldy = plan->desc.qk_dim;
+    norm.eps = plan->desc.qk_norm_eps;
+    return fovea_part_rowwise(of, "qk_norm: ", &norm, (void *)((char *)plan + parts[part].plan));
+}
+
 // Rotary positions of what is projected for `heads` heads.
 static enum fovea_status plan_rotate(const struct fovea_part_of *of, struct mha_plan *plan, enum mha_part part,
                                      size_t heads, size_t rows)
@@ -296,6 +313,10 @@ enum fovea_status fovea_mha_make(const struct fovea_part_of *of, const struct fo
         FOVEA_TRY(plan_drop(of, plan));
     if (desc->need_weights)
         FOVEA_TRY(plan_returned(of, plan));
+    if (desc->qk_norm) {
+        FOVEA_TRY(plan_norm(of, plan, MHA_NORM_Q, desc->heads, plan->q_rows));
+        FOVEA_TRY(plan_norm(of, plan, MHA_NORM_K, plan->kv_heads, plan->kv_rows));
+    }
     if (desc->rotary_dim) {
         FOVEA_TRY(plan_rotate(of, plan, MHA_ROTATE_Q, desc->heads, plan->q_rows));
         FOVEA_TRY(plan_rotate(of, plan, MHA_ROTATE_K, plan->kv_heads, plan->kv_rows));
@@ -311,6 +332,7 @@ enum fovea_status fovea_mha_make(const struct fovea_part_of *of, const struct fo
         uint32_t count; // 0: there is no such stage
     } stages[] = {
         {MHA_Q, projects ? 3 : 1},
+        {MHA_NORM_Q, desc->qk_norm ? 1 + projects : 0},
         {MHA_ROTATE_Q, turns ? 1 + projects : 0},
         {MHA_APPEND_KV, desc->keys == FOVEA_MHA_APPEND},
         {MHA_ATTENTION, 1},
@@ -345,6 +367,8 @@ enum fovea_status fovea_explain_mha(const struct fovea_engine *engine, const str
     const struct fovea_asked asked[] = {
         {desc->weight_type == FOVEA_BF16, "bf16 weights", NAN},
         {desc->weight_type == FOVEA_F16, "f16 weights", NAN},
+        {desc->qk_norm, "qk_norm", NAN},
+        {desc->qk_norm && desc->qk_norm_eps != 1e-6f, "eps", (double)desc->qk_norm_eps},
         {desc->rotary_dim != 0, "rotary", (double)desc->rotary_dim},
         {desc->rotary_dim != 0 && desc->rotary_adjacent, "adjacent pairs", NAN},
         {desc->residual, "residual", NAN},

@@ -2,6 +2,8 @@
 // nn/parts.c - plans the operators that a composite is made of, and checks the fields that composites have in common.
 #include "nn/parts.h"
 
+#include <math.h>
+
 // Makes the reason of a part that of the whole.
 static enum fovea_status tell(const struct fovea_part_of *of, const char *part, enum fovea_status status,
                               const char *reason)
@@ -66,6 +68,13 @@ void fovea_say_positions(size_t position, const size_t *positions, size_t batch,
         most = fovea_max(most, positions[b]);
     }
     fovea_say_more(why, ", positions %zu to %zu", least, most);
+}
+
+enum fovea_status fovea_eps_check(float eps, const char *name, const char *whole, const struct fovea_why *why)
+{
+    FOVEA_REQUIRE(isfinite(eps) && eps >= 0, FOVEA_ERR_VALUE, why, "%s: %s is %g, negative or not finite", whole, name,
+                  (double)eps);
+    return FOVEA_OK;
 }
 
 enum fovea_status fovea_dropout_check(float dropout, const char *name, const char *whole, const struct fovea_why *why)

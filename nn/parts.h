@@ -31,6 +31,8 @@ enum fovea_status fovea_rotary_check(size_t rotary_dim, size_t qk_dim, size_t po
                                      const struct fovea_why *why);
 /// Appends the position of a call, or those of its batch entries, to its line.
 void fovea_say_positions(size_t position, const size_t *positions, size_t batch, const struct fovea_why *why);
+/// The eps of a norm, by the name of its field. Errors: VALUE.
+enum fovea_status fovea_eps_check(float eps, const char *name, const char *whole, const struct fovea_why *why);
 /// A share that is dropped, by the name of its field. Errors: VALUE.
 enum fovea_status fovea_dropout_check(float dropout, const char *name, const char *whole, const struct fovea_why *why);
 

@@ -39,7 +39,8 @@ struct fovea_norm {
 /// belongs to cross-attention; a layer without cross-attention refuses a norm2 that is set. In Llama norm1 is
 /// input_layernorm and norm3 post_attention_layernorm; up is made of gate_proj and up_proj, and down is down_proj.
 /// Weights that a layer does not use are not read: cross_attention except in decoders, and its k and v in a cached
-/// decoder.
+/// decoder. With qk_norm the gammas of queries and keys are those of self_attention; a cross_attention that has some is
+/// refused.
 struct fovea_layer_weights {
     struct fovea_mha_weights self_attention, cross_attention; ///< cross: decoder only
     struct fovea_norm norm1, norm2, norm3; ///< after or before self-attention; cross-attention (decoder only); the FFN
@@ -59,7 +60,7 @@ struct fovea_layer_desc {
     enum fovea_norm_kind norm_kind;   ///< default LayerNorm
     enum fovea_activation activation; ///< activation of the FFN, default none
     uint32_t gated;                   ///< 1: the FFN is gated
-    float eps;                        ///< eps of the norms, default 1e-5; finite, at least 0
+    float eps;                        ///< eps of all norms, default 1e-5; finite, at least 0
     uint32_t cached; ///< 1 (decoder or causal only): self-attention appends to args.self_cache, and a decoder's
                      ///< cross-attention reads args.cross_cache
     size_t batch, len, memory_len; ///< The most sequences and positions of a call, and, in a decoder, the most rows of
@@ -80,12 +81,13 @@ struct fovea_layer_desc {
     size_t kv_heads;             ///< a divisor of heads (grouped queries); 0, the default: equal to heads
     size_t ffn;                  ///< inner width of the FFN
     // Self-attention: which keys a query sees, and how it scores them, as in fovea_mha_desc. Cross-attention has no
-    // window, no softcap and the default scale.
+    // window, softcap or qk_norm, and the default scale.
     size_t window_left;  ///< default FOVEA_WINDOW_ALL. Of causal models with a sliding_window of W keys: W - 1
     size_t window_right; ///< Encoder, not causal: default FOVEA_WINDOW_ALL. A causal layer takes no other value, as its
                          ///< queries see nothing on their right.
     float softcap;       ///< default 0: none
     float scale;         ///< default FOVEA_SCALE_DEFAULT, 1/sqrt(qk_dim); finite
+    uint32_t qk_norm;    ///< 1: RMSNorm of each head's queries and keys, with `eps`; default 0
     // Rotary positions of self-attention, as in fovea_mha_desc; default 0: none.
     size_t rotary_dim;
     uint32_t rotary_adjacent;
@@ -174,9 +176,9 @@ FOVEA_API enum fovea_status fovea_explain_layer_call(const void *plan, const str
 /// sizes, a position + len above its capacity or rotary_positions, starts that do not ascend or have more than len rows
 /// of a sequence, a page that the pool does not have), STRUCT (caches, pool, not a plan of a layer), ALIGN (shared,
 /// scratch, blobs), FORMAT (not a blob of the required shape and type, a cache or pool of another type), VALUE (no
-/// workers; a position beside positions; a norm2 without cross-attention, or anything else that this kind of layer does
-/// not use), UNSUPPORTED (positions with beams and dropout; starts with beams; a cache or pool with K in rows), ENUM
-/// (eval; the k_rows or type of a cache or pool).
+/// workers; a position beside positions; a norm2 without cross-attention, q_norm or k_norm without qk_norm or of
+/// cross-attention, or anything else that this kind of layer does not use), UNSUPPORTED (positions with beams and
+/// dropout; starts with beams; a cache or pool with K in rows), ENUM (eval; the k_rows or type of a cache or pool).
 ///
 /// Accuracy: there is no bound for a layer as a whole. Against exact arithmetic on its own, rounded inputs, each
 /// product has the bound of fovea_gemm (docs/numerics.md, section 2), each activation that of section 5, and attention

@@ -27,12 +27,15 @@ struct fovea_linear {
     const float *bias;  ///< outputs elements, or NULL
 };
 
-/// q and o are not read in a call without queries, k and v not in one without new keys.
+/// q, o and q_norm are not read in a call without queries, k, v and k_norm not in one without new keys.
 struct fovea_mha_weights {
     struct fovea_linear q; ///< [H * d, query_width]
     struct fovea_linear k; ///< [Hkv * d, key_width]
     struct fovea_linear v; ///< [Hkv * dv, value_width]
     struct fovea_linear o; ///< [out_width, H * dv]
+    /// With qk_norm: the gammas of queries and of keys, d elements each, which all heads share. Either may be NULL: no
+    /// gamma, as if all were 1. Without qk_norm both are NULL.
+    const float *q_norm, *k_norm;
 };
 
 /// Where the keys and values of a call come from.
@@ -78,6 +81,10 @@ struct fovea_mha_desc {
     uint32_t bias; ///< 1: args.bias is added to the scores; it and its strides as in fovea_attention_desc
     size_t bias_batch, bias_head, bias_row, bias_key;
     uint32_t need_weights; ///< 1: a call may ask for args.attn_weights
+    uint32_t qk_norm;      ///< 1: RMSNorm of the queries and of the projected keys, each head by itself, before rotary
+                           ///< positions: x / sqrt(mean of x^2 + eps) * gamma, as in Qwen 3 and Gemma 3 (where gamma is
+                           ///< 1 + what is stored). Keys in a cache were normed when they were appended.
+    float qk_norm_eps;     ///< default 1e-6; finite, at least 0
     // Rotary positions of the queries and of the projected keys, as in FOVEA_ROWWISE_ROTARY; default 0: none.
     size_t rotary_dim;        ///< elements of each head to rotate: even, at most qk_dim
     uint32_t rotary_adjacent; ///< 1: adjacent elements form a pair
@@ -90,8 +97,9 @@ struct fovea_mha_desc {
                              ///< values are rounded to it once, when they are appended (see fovea/kv_cache.h); the
                              ///< result has the bits of the same numbers as f32. With PROJECT FOVEA_F32
 };
-/// Sets the defaults: FOVEA_MHA_PROJECT, scale 1/sqrt(d), unbounded windows, everything else 0. size is sizeof(*desc).
-/// Always start with this call: a zeroed descriptor has scale 0 and windows of one key. Errors: NULL, STRUCT.
+/// Sets the defaults: FOVEA_MHA_PROJECT, scale 1/sqrt(d), unbounded windows, qk_norm_eps 1e-6, everything else 0. size
+/// is sizeof(*desc). Always start with this call: a zeroed descriptor has scale 0 and windows of one key. Errors: NULL,
+/// STRUCT.
 FOVEA_API enum fovea_status fovea_mha_desc_init(struct fovea_mha_desc *desc, size_t size);
 
 /// Arguments of one call. Without queries, query, residual and out may be NULL; without new keys (and with CACHED), key
@@ -164,7 +172,7 @@ FOVEA_API size_t fovea_mha_plan_size(void);
 /// 4 B q_len out_width more; with need_weights 4 B H q_len more; plus what attention, with the same `rows`, and the
 /// products need. A plan is never written again: several calls may use it at once, each with its own shared and scratch
 /// and, if it appends, its own cache. Errors: NULL, STRUCT, ENUM, SHAPE, OVERFLOW, VALUE (scale, softcap, dropout,
-/// out_dropout, page_keys, kv_type with PROJECT), ALIGN (plan).
+/// out_dropout, qk_norm_eps, page_keys, kv_type with PROJECT), ALIGN (plan).
 FOVEA_API enum fovea_status fovea_mha_plan(const struct fovea_engine *engine, const struct fovea_mha_desc *desc,
                                            void *plan);
 /// Writes one line that says what a plan would do, or why there is none. Returns what fovea_mha_plan would. The line is
@@ -184,7 +192,8 @@ FOVEA_API enum fovea_status fovea_explain_mha_call(const void *plan, const struc
 /// (its k_rows or type; average_weights, dropped_weights, eval), OVERFLOW (cache, pool), ALIGN (shared, scratch,
 /// blobs), FORMAT (not a blob of the required shape and type, a cache or pool of another type), VALUE (no workers;
 /// live_heads that do not ascend; a position beside positions; a cache, pool, mask, bias, lengths, weights or a
-/// residual that the descriptor did not ask for; average_weights or dropped_weights without attn_weights).
+/// residual that the descriptor did not ask for; average_weights or dropped_weights without attn_weights; q_norm or
+/// k_norm without qk_norm).
 ///
 /// Accuracy: there is no bound for the operator as a whole. Against exact arithmetic on its own, rounded inputs, each
 /// product has the bound of fovea_gemm (docs/numerics.md, section 2) and attention that of fovea_attention.

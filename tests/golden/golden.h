@@ -77,8 +77,8 @@ static inline struct fovea_linear linear(const char *prefix, const char *name)
 
 static inline struct fovea_mha_weights projections(const char *prefix)
 {
-    return (struct fovea_mha_weights){linear(prefix, "q"), linear(prefix, "k"), linear(prefix, "v"),
-                                      linear(prefix, "o")};
+    return (struct fovea_mha_weights){
+        .q = linear(prefix, "q"), .k = linear(prefix, "k"), .v = linear(prefix, "v"), .o = linear(prefix, "o")};
 }
 
 static inline void free_projections(const struct fovea_mha_weights *w)

@@ -77,6 +77,8 @@ static void make_weights(const struct fovea_engine *engine, uint64_t seed, bool 
     make_linear(engine, INNER, WIDTH, &seed, &w->oracle.down, &w->packed.down);
     w->oracle.slopes = gated ? random_floats(HEADS, 0.1f, 0.05f, &seed) : NULL;
     w->oracle.sinks = gated ? random_floats(HEADS, 0, 1, &seed) : NULL;
+    w->oracle.q_norm = w->packed.self_attention.q_norm = gated ? random_floats(QK, 1, 0.3f, &seed) : NULL;
+    w->oracle.k_norm = w->packed.self_attention.k_norm = gated ? random_floats(QK, 1, 0.3f, &seed) : NULL;
     struct fovea_norm *const norms[] = {&w->packed.norm1, &w->packed.norm2, &w->packed.norm3};
     for (int i = 0; i < 3; i++) {
         norms[i]->gamma = test_below(&seed, 3) ? random_floats(WIDTH, 1, 0.2f, &seed) : NULL;
@@ -85,7 +87,7 @@ static void make_weights(const struct fovea_engine *engine, uint64_t seed, bool 
     }
 }
 
-// Gated layers have RMSNorm besides, and in self-attention a window, a softcap, a scale, slopes and sinks.
+// Gated layers have RMSNorm besides, and in self-attention a window, a softcap, a scale, norms, slopes and sinks.
 static struct fovea_layer_desc layer_desc(enum fovea_norm_place norm, bool gated, uint32_t decoder)
 {
     struct fovea_layer_desc desc;
@@ -98,6 +100,7 @@ static struct fovea_layer_desc layer_desc(enum fovea_norm_place norm, bool gated
     desc.window_left = gated ? 6 : FOVEA_WINDOW_ALL;
     desc.window_right = gated && !decoder ? 4 : FOVEA_WINDOW_ALL;
     desc.softcap = gated ? 3 : 0;
+    desc.qk_norm = gated;
     desc.scale = gated ? 0.4f : FOVEA_SCALE_DEFAULT;
     desc.batch = BATCH;
     desc.beams = decoder ? BEAMS : 1;

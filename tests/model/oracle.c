@@ -107,6 +107,13 @@ static struct view view_of(const struct fovea_layer_desc *desc, const struct ora
     return view;
 }
 
+static void normalise_heads(const struct fovea_norm *norm, double eps, size_t heads, size_t d, double *x)
+{
+    double *const y = normalise(FOVEA_NORM_RMS, norm, eps, heads, d, x);
+    memcpy(x, y, heads * d * sizeof *x);
+    free(y);
+}
+
 // Self-attention, or, of a memory, cross-attention.
 static double *attention(const struct fovea_layer_desc *desc, const struct oracle_layer *layer, size_t len,
                          const double *x, const double *memory, size_t kv_len, size_t valid)
@@ -114,6 +121,11 @@ static double *attention(const struct fovea_layer_desc *desc, const struct oracl
     const struct oracle_linear *const w = memory ? layer->cross : layer->self;
     const size_t heads = desc->heads, d = w[0].outputs / heads, dv = w[2].outputs / heads;
     double *const q = linear(&w[0], len, x), *const k = linear(&w[1], kv_len, memory ? memory : x);
+    if (desc->qk_norm && !memory) {
+        const struct fovea_norm of_q = {.gamma = layer->q_norm}, of_k = {.gamma = layer->k_norm};
+        normalise_heads(&of_q, (double)desc->eps, len * heads, d, q);
+        normalise_heads(&of_k, (double)desc->eps, kv_len * heads, d, k);
+    }
     double *const v = linear(&w[2], kv_len, memory ? memory : x), *const o = zeros(len * heads * dv);
     for (size_t i = 0; i < len; i++)
         for (size_t h = 0; h < heads; h++) {

@@ -20,7 +20,7 @@
 #define POISON(begin, bytes) ((void)0)
 #define UNPOISON(begin, bytes) ((void)0)
 #endif
-enum { REGIONS_MAX = 512, KEPT_BYTES = 1 << 18 };
+enum { REGIONS_MAX = 640, KEPT_BYTES = 1 << 18 };
 
 static struct region {
     unsigned char *begin; // of what is accessible

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/unit/causal_layer.c - a layer of a decoder-only stack, with rotary positions, a window, a softcap, a scale,
-// slopes and sinks: whole, in pieces and token by token with a cache, the bits of its operators called one after
-// another; those of a decoder without a memory; and grouped queries as heads whose keys are written out. An encoder
-// with a window on both sides.
+// norms of queries and keys, slopes and sinks: whole, in pieces and token by token with a cache, the bits of its
+// operators called one after another; those of a decoder without a memory; and grouped queries as heads whose keys are
+// written out. An encoder with a window on both sides.
 #include "fovea/fovea.h"
 #include "tests/support/engines.h"
 #include "tests/support/keys.h"
@@ -55,7 +55,7 @@ static float *normed(const struct fovea_layer_desc *d, const struct fovea_norm *
 {
     struct fovea_rowwise_desc r = FOVEA_ROWWISE_DESC_INIT;
     r.op = d->norm_kind == FOVEA_NORM_RMS ? FOVEA_ROWWISE_RMSNORM : FOVEA_ROWWISE_LAYERNORM;
-    r.rows = ROWS, r.cols = r.ldx = r.ldy = WIDTH;
+    r.rows = ROWS, r.cols = r.ldx = r.ldy = WIDTH, r.eps = d->eps;
     float *const y = test_floats(ROWS * WIDTH, TEST_HIGH);
     const struct fovea_rowwise_args a = {.x = x, .gamma = norm->gamma, .beta = norm->beta, .y = y, .rows = ROWS};
     CHECK(!fovea_rowwise_once(engines[0], &r, &a), "norm");
@@ -71,6 +71,7 @@ static float *attended(const struct fovea_layer_desc *d, const struct fovea_laye
     m.qk_dim = m.v_dim = D, m.query_width = m.key_width = m.value_width = m.out_width = WIDTH;
     m.causal = d->causal, m.residual = 1;
     m.window_left = d->window_left, m.window_right = d->window_right, m.softcap = d->softcap, m.scale = d->scale;
+    m.qk_norm = d->qk_norm, m.qk_norm_eps = d->eps;
     m.rotary_dim = d->rotary_dim, m.rotary_adjacent = d->rotary_adjacent, m.rotary_positions = d->rotary_positions;
     float *const y = test_floats(ROWS * WIDTH, TEST_HIGH);
     const struct fovea_mha_args a = {.weights = &call->weights->self_attention,
@@ -147,7 +148,7 @@ static void test_pieces(const struct fovea_engine *engine, const char *isa, cons
 // Each option of self-attention alone has an effect.
 static void test_each_alone(const struct fovea_layer_desc *d, const struct fovea_layer_args *a, const float *y)
 {
-    enum { LEFT, RIGHT, SOFTCAP, SCALE, SLOPES, SINKS, OPTIONS };
+    enum { LEFT, RIGHT, SOFTCAP, SCALE, NORM, SLOPES, SINKS, OPTIONS };
     for (int option = 0; option < OPTIONS; option++) {
         struct fovea_layer_desc less = *d;
         struct fovea_layer_args call = *a;
@@ -155,6 +156,10 @@ static void test_each_alone(const struct fovea_layer_desc *d, const struct fovea
         less.window_right = option == RIGHT ? FOVEA_WINDOW_ALL : d->window_right;
         less.softcap = option == SOFTCAP ? 0 : d->softcap;
         less.scale = option == SCALE ? FOVEA_SCALE_DEFAULT : d->scale;
+        struct fovea_layer_weights weights = *a->weights;
+        if (option == NORM)
+            less.qk_norm = 0, weights.self_attention.q_norm = weights.self_attention.k_norm = NULL;
+        call.weights = &weights;
         call.slopes = option == SLOPES ? NULL : a->slopes, call.sinks = option == SINKS ? NULL : a->sinks;
         const bool same = test_differ(y, run(engines[0], &less, call, TEST_SERIAL), ROWS * WIDTH) == ROWS * WIDTH;
         CHECK(same == (option == RIGHT && d->causal), "without option %d: %s bits", option,
@@ -185,11 +190,14 @@ static void test_layer_of(enum fovea_norm_place place, enum fovea_norm_kind kind
     d.rotary_dim = D - 1, d.rotary_adjacent = place == FOVEA_NORM_PRE, d.rotary_positions = LEN;
     d.window_left = 6, d.softcap = 2, d.scale = 0.6f;
     d.window_right = causal ? FOVEA_WINDOW_ALL : 3;
+    d.qk_norm = 1, d.eps = 0.001f;
     const struct fovea_norm norm = {some(WIDTH, 1), some(WIDTH, 1)};
     struct fovea_layer_weights w = {.norm1 = norm, .norm3 = norm, .up = linear(WIDTH, 2 * FFN)};
     w.down = linear(FFN, WIDTH);
     w.self_attention.q = linear(WIDTH, HEADS * D);
     w.self_attention.o = linear(HEADS * D, WIDTH);
+    w.self_attention.q_norm = some(D, 1);
+    w.self_attention.k_norm = some(D, 1);
     struct fovea_layer_weights written_out = w;
     written_out.self_attention = w.self_attention;
     grouped(&w.self_attention.k, &written_out.self_attention.k);
@@ -208,7 +216,8 @@ static void test_layer_of(enum fovea_norm_place place, enum fovea_norm_kind kind
     if (place == FOVEA_NORM_PRE && causal) { // cross-attention to nothing adds zeros
         all.causal = 0, all.decoder = 1;
         written_out.cross_attention = written_out.self_attention;
-        written_out.cross_attention.o.bias = NULL;
+        written_out.cross_attention.o.bias = written_out.cross_attention.q_norm = NULL;
+        written_out.cross_attention.k_norm = NULL;
         written_out.norm2 = norm;
         CHECK_SAME(expected, run(engines[0], &all, a, TEST_SERIAL), B * LEN * WIDTH, "a decoder without a memory");
     }

@@ -26,6 +26,7 @@ static void test_layer_descs(const struct refuse *refused, struct fovea_layer_de
     BAD_DESC(bad.norm_kind = (enum fovea_norm_kind)2, FOVEA_ERR_ENUM);
     BAD_DESC(bad.activation = (enum fovea_activation)6, FOVEA_ERR_ENUM);
     BAD_DESC(bad.gated = 2, FOVEA_ERR_ENUM);
+    BAD_DESC_TOLD(bad.qk_norm = 2, FOVEA_ERR_ENUM, "layer: qk_norm is 2, neither 0 nor 1");
     BAD_DESC((bad.gated = 1, bad.ffn = SIZE_MAX / 2 + 1), FOVEA_ERR_OVERFLOW);
     BAD_DESC((bad.decoder = 0, bad.memory_len = 0, bad.beams = 1), FOVEA_ERR_SHAPE); // with caches
     BAD_DESC_TOLD(bad.beams = 0, FOVEA_ERR_SHAPE, "layer: beams is 0");
@@ -137,6 +138,10 @@ static void test_layer_errors(void)
     BAD_WEIGHT(bad_weights.self_attention.q.weight = NULL, FOVEA_ERR_NULL);
     refuse_told(&r, &wrong, "layer: self_attention: the weight of q is NULL");
     BAD_WEIGHT(bad_weights.cross_attention.o.weight = NULL, FOVEA_ERR_NULL);
+    BAD_WEIGHT(bad_weights.self_attention.q_norm = args.x, FOVEA_ERR_VALUE);
+    refuse_told(&r, &wrong, "layer: self_attention: the weights have q_norm, but the plan has no qk_norm");
+    BAD_WEIGHT(bad_weights.cross_attention.k_norm = args.x, FOVEA_ERR_VALUE);
+    refuse_told(&r, &wrong, "layer: cross_attention: the weights have k_norm, but only self-attention has qk_norm");
     const struct fovea_layer_args nothing = {.batch = 0}, no_rows = {.batch = B, .beams = B};
     CHECK(!fovea_layer(r.plan, &nothing, r.shared, r.scratch, NULL), "an empty batch needs no pointers");
     CHECK(!fovea_layer(r.plan, &no_rows, r.shared, r.scratch, NULL), "no rows need no pointers");

@@ -41,6 +41,9 @@ static void test_mha_descs(const struct refuse *refused, struct fovea_mha_desc g
                   "mha: new_len 21 is more than kv_len 20, the cache's capacity");
     BAD_DESC_TOLD(bad.dropout = 1.5f, FOVEA_ERR_VALUE, "mha: dropout is 1.5, not at least 0 and below 1");
     BAD_DESC_TOLD(bad.out_dropout = NAN, FOVEA_ERR_VALUE, "mha: out_dropout is nan, not at least 0 and below 1");
+    BAD_DESC_TOLD(bad.qk_norm = 2, FOVEA_ERR_ENUM, "mha: qk_norm is 2, neither 0 nor 1");
+    BAD_DESC_TOLD(bad.qk_norm_eps = -1, FOVEA_ERR_VALUE, "mha: qk_norm_eps is -1, negative or not finite");
+    BAD_DESC((bad.qk_norm = 1, bad.qk_norm_eps = INFINITY), FOVEA_ERR_VALUE);
     BAD_DESC_TOLD(bad.softcap = -1, FOVEA_ERR_VALUE, "mha: attention: softcap is -1");
     BAD_DESC_TOLD((bad.rotary_dim = 5, bad.rotary_positions = CAPACITY), FOVEA_ERR_SHAPE,
                   "mha: rotary_dim 5 is odd or more than qk_dim 8");
@@ -161,6 +164,10 @@ static void test_mha_errors(void)
     BAD_WEIGHT(bad_weights.k.weight = NULL, FOVEA_ERR_NULL);
     BAD_WEIGHT(bad_weights.v.weight = NULL, FOVEA_ERR_NULL);
     BAD_WEIGHT(bad_weights.o.weight = NULL, FOVEA_ERR_NULL);
+    BAD_WEIGHT(bad_weights.q_norm = args.query, FOVEA_ERR_VALUE);
+    refuse_told(&r, &wrong, "mha: the weights have q_norm, but the plan has no qk_norm");
+    BAD_WEIGHT(bad_weights.k_norm = args.query, FOVEA_ERR_VALUE);
+    refuse_told(&r, &wrong, "mha: the weights have k_norm, but the plan has no qk_norm");
     BAD_WEIGHT(bad_weights.v.weight = weights.k.weight, FOVEA_ERR_FORMAT); // of another width
     BAD_WEIGHT(bad_weights.o.weight = weights.q.weight, FOVEA_ERR_FORMAT);
     refuse_told(&r, &wrong, "mha: the weight of o is a blob of 24 x 24, not 12 x 24");

@@ -129,6 +129,8 @@ static void test_mha_lines(void)
     SAYS(mha, ", lengths by batch,", d.kv_len_kind = FOVEA_KV_LEN_BATCH);
     SAYS(mha, ", mask bytes, mask broadcast over heads,",
          (d.mask = FOVEA_MASK_BYTES, d.mask_batch = 81, d.mask_row = 9, d.mask_key = 1));
+    SAYS(mha, ", qk_norm, rotary 16,", (d.qk_norm = 1, d.rotary_dim = 16, d.rotary_positions = 9));
+    SAYS(mha, ", qk_norm, eps 0.001,", (d.qk_norm = 1, d.qk_norm_eps = 0.001f));
     SAYS(mha, ", rotary 16, adjacent pairs,", (d.rotary_dim = 16, d.rotary_positions = 9, d.rotary_adjacent = 1));
     SAYS(mha, ", bf16 weights,", d.weight_type = FOVEA_BF16);
     SAYS(mha, ", residual,", d.residual = 1);
@@ -161,6 +163,7 @@ static void test_layer_lines(void)
     SAYS(layer, ", kv_len 30, in pages of 16, rows 12,",
          (d.causal = d.cached = 1, d.kv_len = 30, d.page_keys = 16, d.rows = 12));
     SAYS(layer, ", rotary 8,", (d.rotary_dim = 8, d.rotary_positions = 9));
+    SAYS(layer, ", qk_norm,", d.qk_norm = 1);
     SAYS(layer, ", window_left 3, window_right 0, softcap 50, scale 0.5,",
          (d.window_left = 3, d.window_right = 0, d.softcap = 50, d.scale = 0.5f));
     SAYS(layer, ", f16 weights,", d.weight_type = FOVEA_F16);

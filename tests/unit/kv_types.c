@@ -30,8 +30,13 @@ static void draw_call(const size_t *lens, const size_t *positions, bool rotary, 
     d->query_width = d->key_width = d->value_width = d->out_width = WIDTH;
     d->causal = 1;
     d->rotary_dim = rotary ? ROTARY : 0, d->rotary_positions = rotary ? CAPACITY : 0;
-    c->weights = (struct fovea_mha_weights){linear(WIDTH, HEADS * QK), linear(WIDTH, KV_HEADS * QK),
-                                            linear(WIDTH, KV_HEADS * V), linear(HEADS * V, WIDTH)};
+    d->qk_norm = rotary;
+    c->weights = (struct fovea_mha_weights){.q = linear(WIDTH, HEADS * QK),
+                                            .k = linear(WIDTH, KV_HEADS * QK),
+                                            .v = linear(WIDTH, KV_HEADS * V),
+                                            .o = linear(HEADS * V, WIDTH),
+                                            .q_norm = rotary ? some(QK, 1) : NULL,
+                                            .k_norm = rotary ? some(QK, 1) : NULL};
     for (size_t b = 0; b < B; b++) {
         c->positions[b] = positions[b];
         c->starts[b + 1] = c->starts[b] + (uint32_t)lens[b];

@@ -31,11 +31,12 @@ static inline struct fovea_linear linear(size_t inputs, size_t outputs)
 static inline struct fovea_mha_weights attention_weights(void)
 {
     const struct fovea_linear q = linear(WIDTH, HEADS * D), k = linear(WIDTH, KV_HEADS * D);
-    return (struct fovea_mha_weights){q, k, linear(WIDTH, KV_HEADS * DV), linear(HEADS * DV, WIDTH)};
+    const struct fovea_linear v = linear(WIDTH, KV_HEADS * DV);
+    return (struct fovea_mha_weights){.q = q, .k = k, .v = v, .o = linear(HEADS * DV, WIDTH)};
 }
 
 /// A decoder or a layer of a decoder-only stack, and its weights. Rotary ones also have whatever else today's models
-/// have: RMSNorm, a gated FFN, and in self-attention a window, a softcap and a scale.
+/// have: RMSNorm, a gated FFN, and in self-attention a window, a softcap, a scale, and norms of queries and keys.
 static inline void draw(size_t batch, bool decoder, enum fovea_norm_place place, bool rotary,
                         struct fovea_layer_desc *d, struct fovea_layer_weights *w)
 {
@@ -48,9 +49,11 @@ static inline void draw(size_t batch, bool decoder, enum fovea_norm_place place,
     d->heads = HEADS, d->kv_heads = KV_HEADS, d->qk_dim = D, d->v_dim = DV;
     d->rotary_dim = rotary ? D : 0, d->rotary_positions = rotary ? CAPACITY : 0;
     if (rotary)
-        d->window_left = 19, d->softcap = 2, d->scale = 0.6f;
+        d->window_left = 19, d->softcap = 2, d->scale = 0.6f, d->qk_norm = 1;
     const struct fovea_norm norm = {some(WIDTH, 1), some(WIDTH, 1)};
     *w = (struct fovea_layer_weights){.self_attention = attention_weights(), .norm1 = norm, .norm3 = norm};
+    if (rotary)
+        w->self_attention.q_norm = some(D, 1), w->self_attention.k_norm = some(D, 1);
     w->up = linear(WIDTH, d->gated ? 2 * FFN : FFN), w->down = linear(FFN, WIDTH);
     if (decoder)
         w->cross_attention = attention_weights(), w->norm2 = norm;

@@ -52,6 +52,7 @@ static void draw(struct problem *p)
     d->qk_dim = 1 + test_below(&rng, 20), d->v_dim = 1 + test_below(&rng, 20);
     d->query_width = 24, d->key_width = 17, d->value_width = 31, d->out_width = 19;
     d->scoring = maybe() ? FOVEA_SCORING_ADDITIVE : FOVEA_SCORING_DOT;
+    d->scale = d->scoring == FOVEA_SCORING_DOT && maybe() ? 0.4f : FOVEA_SCALE_DEFAULT;
     d->softcap = maybe() ? 3.0f : 0;
     d->causal = maybe();
     d->window_left = maybe() ? test_below(&rng, 200) : FOVEA_WINDOW_ALL;
@@ -59,6 +60,8 @@ static void draw(struct problem *p)
     d->residual = maybe();
     d->dropout = maybe() ? 0.3f : 0;
     d->need_weights = !maybe();
+    d->qk_norm = maybe();
+    d->qk_norm_eps = maybe() ? 0.01f : d->qk_norm_eps;
     d->rotary_dim = maybe() ? d->qk_dim / 2 * 2 : maybe() ? d->qk_dim / 4 * 2 : 0;
     d->rotary_adjacent = maybe();
     struct fovea_mha_args *const a = &p->args;
@@ -113,6 +116,8 @@ static void draw(struct problem *p)
                                             .k = linear(d->key_width, kv_heads * d->qk_dim),
                                             .v = linear(d->value_width, kv_heads * d->v_dim),
                                             .o = linear(d->heads * d->v_dim, d->out_width)};
+    p->weights.q_norm = d->qk_norm && !maybe() ? some(d->qk_dim, 1) : NULL;
+    p->weights.k_norm = d->qk_norm && !maybe() ? some(d->qk_dim, 1) : NULL;
     a->additive = d->scoring == FOVEA_SCORING_ADDITIVE ? some(d->heads * d->qk_dim, 1) : NULL;
     a->slopes = maybe() ? some(d->heads, 0.1f) : NULL;
     a->sinks = maybe() ? some(d->heads, 1) : NULL;
@@ -130,6 +135,18 @@ static float *product(const struct fovea_linear *l, const float *x, size_t rows,
     const struct fovea_gemm_args a = {.a = x, .b = l->weight, .c = y, .bias = l->bias, .residual = residual, .m = rows};
     CHECK(!fovea_gemm_once(engines[0], &d, &a), "product");
     return y;
+}
+
+// Norms so many heads that were projected, each by itself, where there are norms.
+static void normed(const struct problem *p, float *x, size_t heads, const float *gamma)
+{
+    const struct fovea_mha_desc *const m = &p->desc;
+    struct fovea_rowwise_desc d = FOVEA_ROWWISE_DESC_INIT;
+    d.op = FOVEA_ROWWISE_RMSNORM;
+    d.rows = heads, d.cols = d.ldx = d.ldy = m->qk_dim;
+    d.eps = m->qk_norm_eps;
+    const struct fovea_rowwise_args a = {.x = x, .gamma = gamma, .y = x, .rows = heads};
+    CHECK(!m->qk_norm || !fovea_rowwise_once(engines[0], &d, &a), "norm");
 }
 
 // What is projected for some heads, turned by rotary positions where there are some: each sequence from `position` on.
@@ -170,7 +187,7 @@ static float *from_operators(const struct problem *p, float *attn_weights)
     fovea_attention_desc_init(&d, sizeof d);
     d.batch = m->batch, d.heads = m->heads, d.kv_heads = kv_heads;
     d.q_len = m->q_len, d.kv_len = m->kv_len, d.qk_dim = m->qk_dim, d.v_dim = m->v_dim;
-    d.scoring = m->scoring, d.softcap = m->softcap, d.causal = m->causal, d.dropout = m->dropout;
+    d.scoring = m->scoring, d.scale = m->scale, d.softcap = m->softcap, d.causal = m->causal, d.dropout = m->dropout;
     d.window_left = m->window_left, d.window_right = m->window_right, d.kv_len_kind = m->kv_len_kind;
     d.mask = m->mask, d.mask_row = m->mask_row, d.mask_key = m->mask_key;
     d.mask_batch = m->mask_batch, d.mask_head = m->mask_head, d.bias_batch = m->bias_batch;
@@ -178,27 +195,29 @@ static float *from_operators(const struct problem *p, float *attn_weights)
     d.q = projected(m->heads, m->q_len, m->qk_dim), d.out = projected(m->heads, m->q_len, m->v_dim);
     d.k = projected(kv_heads, m->kv_len, m->qk_dim), d.v = projected(kv_heads, m->kv_len, m->v_dim);
     float *const o = test_floats(q_rows * m->heads * m->v_dim, TEST_HIGH);
-    const struct fovea_attention_args a = {
-        .q = turned(p, product(&p->weights.q, call->query, q_rows, m->query_width, m->heads * m->qk_dim, NULL),
-                    m->heads, m->q_len, call->position),
-        .k = turned(p, product(&p->weights.k, call->key, kv_rows, m->key_width, qk, NULL), kv_heads, m->kv_len, 0),
-        .v = product(&p->weights.v, call->value, kv_rows, m->value_width, v, NULL),
-        .out = o,
-        .lse = test_floats(q_rows * m->heads, TEST_HIGH),
-        .batch = m->batch,
-        .q_len = m->q_len,
-        .kv_len = m->kv_len,
-        .q_offset = (int64_t)call->position,
-        .kv_lens = call->kv_lens,
-        .mask = call->mask,
-        .bias = call->bias,
-        .additive = call->additive,
-        .slopes = call->slopes,
-        .sinks = call->sinks,
-        .live_heads = call->live_heads,
-        .live_count = call->live_count,
-        .seed = call->seed + call->site,
-        .eval = call->eval};
+    float *const queries = product(&p->weights.q, call->query, q_rows, m->query_width, m->heads * m->qk_dim, NULL);
+    float *const key_rows = product(&p->weights.k, call->key, kv_rows, m->key_width, qk, NULL);
+    normed(p, queries, q_rows * m->heads, p->weights.q_norm);
+    normed(p, key_rows, kv_rows * kv_heads, p->weights.k_norm);
+    const struct fovea_attention_args a = {.q = turned(p, queries, m->heads, m->q_len, call->position),
+                                           .k = turned(p, key_rows, kv_heads, m->kv_len, 0),
+                                           .v = product(&p->weights.v, call->value, kv_rows, m->value_width, v, NULL),
+                                           .out = o,
+                                           .lse = test_floats(q_rows * m->heads, TEST_HIGH),
+                                           .batch = m->batch,
+                                           .q_len = m->q_len,
+                                           .kv_len = m->kv_len,
+                                           .q_offset = (int64_t)call->position,
+                                           .kv_lens = call->kv_lens,
+                                           .mask = call->mask,
+                                           .bias = call->bias,
+                                           .additive = call->additive,
+                                           .slopes = call->slopes,
+                                           .sinks = call->sinks,
+                                           .live_heads = call->live_heads,
+                                           .live_count = call->live_count,
+                                           .seed = call->seed + call->site,
+                                           .eval = call->eval};
     CHECK(!fovea_attention_once(engines[0], &d, &a), "attention");
     if (attn_weights) {
         const struct test_session s = test_plan(&test_attention, engines[0], &d, 1);

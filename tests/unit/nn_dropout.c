@@ -29,7 +29,7 @@ static struct fovea_linear linear(size_t inputs, size_t outputs)
 static struct fovea_mha_weights attention_weights(void)
 {
     const struct fovea_linear q = linear(WIDTH, HEADS * D), k = linear(WIDTH, HEADS * D), v = linear(WIDTH, HEADS * DV);
-    return (struct fovea_mha_weights){q, k, v, linear(HEADS * DV, WIDTH)};
+    return (struct fovea_mha_weights){.q = q, .k = k, .v = v, .o = linear(HEADS * DV, WIDTH)};
 }
 
 // ---- The same from operators ----------------------------------------------------------------------------------------

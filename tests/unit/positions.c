@@ -141,6 +141,7 @@ static void draw(struct problem *p, int number)
     d->residual = maybe();
     d->dropout = maybe() ? 0.3f : 0, d->out_dropout = maybe() ? 0.2f : 0;
     d->need_weights = maybe();
+    d->qk_norm = maybe();
     d->rotary_dim = maybe() ? d->qk_dim / 2 * 2 : maybe() ? d->qk_dim / 4 * 2 : 0;
     d->rotary_adjacent = maybe();
     if (d->rotary_dim) {
@@ -162,6 +163,8 @@ static void draw(struct problem *p, int number)
                                             .k = linear(IN, d->kv_heads * d->qk_dim),
                                             .v = linear(IN, d->kv_heads * d->v_dim),
                                             .o = linear(d->heads * d->v_dim, OUT)};
+    p->weights.q_norm = d->qk_norm ? some(d->qk_dim, 1) : NULL;
+    p->weights.k_norm = d->qk_norm ? some(d->qk_dim, 1) : NULL;
     a->weights = &p->weights;
     a->additive = d->scoring == FOVEA_SCORING_ADDITIVE ? some(d->heads * d->qk_dim, 1) : NULL;
     a->slopes = maybe() ? some(d->heads, 0.1f) : NULL;
