@@ -9,7 +9,7 @@
 
 #include "ops/phase.h"
 
-enum { FOVEA_PARTS_MAX = 12, FOVEA_PHASES_MAX = 32 };
+enum { FOVEA_PARTS_MAX = 14, FOVEA_PHASES_MAX = 32 };
 
 /// Fills in the args of part `part` for one call of the composite. shared is NULL if only sizes matter (when counting
 /// tasks).

@@ -81,14 +81,14 @@ void fovea_layer_part_args(const void *composite, const void *call, void *shared
     case LAYER_SELF:
         out->mha = self_args(args);
         out->mha.query = out->mha.key = out->mha.value = in;
-        out->mha.residual = residual;
+        out->mha.residual = plan->self.desc.residual ? residual : NULL;
         out->mha.out = to;
         break;
     case LAYER_CROSS:
         out->mha = cross_args(args);
         out->mha.query = in;
         out->mha.key = out->mha.value = args->memory;
-        out->mha.residual = residual;
+        out->mha.residual = plan->cross.desc.residual ? residual : NULL;
         out->mha.out = to;
         break;
     case LAYER_NORM1:
@@ -100,13 +100,28 @@ void fovea_layer_part_args(const void *composite, const void *call, void *shared
     case LAYER_NORM3:
         out->rowwise = norm_args(&w->norm3, in, to, rows);
         break;
+    case LAYER_NORM1_OUT:
+        out->rowwise = norm_args(&w->norm1_out, in, to, rows);
+        break;
+    case LAYER_NORM2_OUT:
+        out->rowwise = norm_args(&w->norm2_out, in, to, rows);
+        break;
+    case LAYER_NORM3_OUT:
+        out->rowwise = norm_args(&w->norm3_out, in, to, rows);
+        break;
     case LAYER_UP:
         out->gemm = (struct fovea_gemm_args){.a = in, .b = w->up.weight, .c = to, .bias = w->up.bias, .m = rows};
         break;
     case LAYER_DROP_UP:
         out->rowwise = drop_args(args, 2, in, NULL, to, rows);
         break;
-    case LAYER_DROP_DOWN:
+    case LAYER_ADD1:
+        out->rowwise = drop_args(args, 0, in, residual, to, rows);
+        break;
+    case LAYER_ADD2:
+        out->rowwise = drop_args(args, 1, in, residual, to, rows);
+        break;
+    case LAYER_ADD3:
         out->rowwise = drop_args(args, 3, in, residual, to, rows);
         break;
     default:
@@ -168,6 +183,30 @@ static enum fovea_status check_given(const struct fovea_layer_desc *desc, const 
     return FOVEA_OK;
 }
 
+static bool is_set(const struct fovea_norm *norm)
+{
+    return norm->gamma || norm->beta;
+}
+
+// Norms that this kind of layer does not have.
+static enum fovea_status check_norms(const struct fovea_layer_desc *desc, const struct fovea_layer_weights *w,
+                                     const struct fovea_why *why)
+{
+    FOVEA_REQUIRE(desc->decoder || !is_set(&w->norm2), FOVEA_ERR_VALUE, why,
+                  "layer: norm2 belongs to cross-attention; the norm of the FFN is norm3");
+    FOVEA_REQUIRE(desc->decoder || !is_set(&w->norm2_out), FOVEA_ERR_VALUE, why,
+                  "layer: norm2_out belongs to cross-attention; that of the FFN is norm3_out");
+    const struct fovea_norm *const out[] = {&w->norm1_out, &w->norm2_out, &w->norm3_out};
+    for (size_t i = 0; i < FOVEA_COUNT(out) && desc->norm != FOVEA_NORM_SANDWICH; i++)
+        FOVEA_REQUIRE(!is_set(out[i]), FOVEA_ERR_VALUE, why,
+                      "layer: norm%zu_out is given, but the layer is not sandwich-norm", i + 1);
+    const struct fovea_mha_weights *const cross = &w->cross_attention;
+    FOVEA_REQUIRE(!desc->decoder || (!cross->q_norm && !cross->k_norm), FOVEA_ERR_VALUE, why,
+                  "layer: cross_attention: the weights have %s, but only self-attention has qk_norm",
+                  cross->q_norm ? "q_norm" : "k_norm");
+    return FOVEA_OK;
+}
+
 // The words of a layer for what it gives its attentions.
 static const struct mha_words self_words = {.whole = "layer: self_attention",
                                             .q_len = "len",
@@ -201,17 +240,12 @@ enum fovea_status fovea_layer_check(const struct layer_plan *plan, const struct 
     if (desc->cached && desc->decoder)
         FOVEA_REQUIRE_POINTERS("layer", why, {"args.cross_cache", args->cross_cache});
     FOVEA_TRY(check_given(desc, args, why));
-    const struct fovea_norm *const norm2 = &args->weights->norm2;
-    FOVEA_REQUIRE(desc->decoder || (!norm2->gamma && !norm2->beta), FOVEA_ERR_VALUE, why,
-                  "layer: norm2 belongs to cross-attention; the norm of the FFN is norm3");
-    const struct fovea_mha_weights *const of_cross = &args->weights->cross_attention;
-    FOVEA_REQUIRE(!desc->decoder || (!of_cross->q_norm && !of_cross->k_norm), FOVEA_ERR_VALUE, why,
-                  "layer: cross_attention: the weights have %s, but only self-attention has qk_norm",
-                  of_cross->q_norm ? "q_norm" : "k_norm");
+    FOVEA_TRY(check_norms(desc, args->weights, why));
     // The parts check their own weights and caches; anything that is not NULL stands for activations in shared memory.
     struct fovea_mha_args self = self_args(args);
     self.kv_lens = some_lens(&plan->self);
-    self.query = self.key = self.value = self.residual = args->x;
+    self.query = self.key = self.value = args->x;
+    self.residual = plan->self.desc.residual ? args->x : NULL;
     self.out = args->y;
     FOVEA_TRY(fovea_mha_check(&plan->self, &self, &self_words, why));
     if (desc->decoder) {
@@ -229,7 +263,8 @@ enum fovea_status fovea_layer_check(const struct layer_plan *plan, const struct 
                       "layer: args.memory is NULL");
         struct fovea_mha_args cross = cross_args(args);
         cross.kv_lens = some_lens(&plan->cross);
-        cross.query = cross.residual = args->x;
+        cross.query = args->x;
+        cross.residual = plan->cross.desc.residual ? args->x : NULL;
         cross.key = cross.value = args->memory;
         cross.out = args->y;
         FOVEA_TRY(fovea_mha_check(&plan->cross, &cross, &cross_words, why));

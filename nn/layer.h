@@ -14,10 +14,15 @@ enum layer_part {
     LAYER_NORM1,
     LAYER_NORM2,
     LAYER_NORM3,
+    LAYER_NORM1_OUT, ///< sandwich-norm: norms of what the parts give
+    LAYER_NORM2_OUT,
+    LAYER_NORM3_OUT,
     LAYER_UP,
     LAYER_DOWN,
-    LAYER_DROP_UP,   ///< with dropout: dropout of the FFN's activations
-    LAYER_DROP_DOWN, ///< with dropout: dropout of the FFN's output, and its residual
+    LAYER_DROP_UP, ///< with dropout: dropout of the FFN's activations
+    LAYER_ADD1,    ///< sandwich-norm, and the third also with dropout: dropout of what a part gives, and its residual
+    LAYER_ADD2,
+    LAYER_ADD3,
     LAYER_PARTS
 };
 
@@ -40,7 +45,7 @@ struct layer_plan {
     _Alignas(FOVEA_ALIGNMENT) struct fovea_gemm_layout up;
     _Alignas(FOVEA_ALIGNMENT) struct fovea_gemm_layout down;
     _Alignas(FOVEA_ALIGNMENT) struct fovea_rowwise_layout drop_up;
-    _Alignas(FOVEA_ALIGNMENT) struct fovea_rowwise_layout drop_down;
+    _Alignas(FOVEA_ALIGNMENT) struct fovea_rowwise_layout add;
 };
 
 fovea_part_args_fn fovea_layer_part_args;

@@ -7,24 +7,49 @@
 #include <stddef.h>
 #include <stdio.h>
 
-// A decoder layer's steps without dropout; an encoder layer leaves out LAYER_CROSS and LAYER_NORM2.
-enum { STEPS = 7 };
-static const struct layer_step steps[2][STEPS] = {
-    [FOVEA_NORM_POST] = {{LAYER_SELF, LAYER_X, LAYER_T, LAYER_X},
-                         {LAYER_NORM1, LAYER_T, LAYER_Y, LAYER_X},
-                         {LAYER_CROSS, LAYER_Y, LAYER_T, LAYER_Y},
-                         {LAYER_NORM2, LAYER_T, LAYER_Y, LAYER_X},
-                         {LAYER_UP, LAYER_Y, LAYER_H, LAYER_X},
-                         {LAYER_DOWN, LAYER_H, LAYER_T, LAYER_Y},
-                         {LAYER_NORM3, LAYER_T, LAYER_Y, LAYER_X}},
-    [FOVEA_NORM_PRE] = {{LAYER_NORM1, LAYER_X, LAYER_T, LAYER_X},
-                        {LAYER_SELF, LAYER_T, LAYER_Y, LAYER_X},
-                        {LAYER_NORM2, LAYER_Y, LAYER_T, LAYER_X},
-                        {LAYER_CROSS, LAYER_T, LAYER_Y, LAYER_Y},
-                        {LAYER_NORM3, LAYER_Y, LAYER_T, LAYER_X},
-                        {LAYER_UP, LAYER_T, LAYER_H, LAYER_X},
-                        {LAYER_DOWN, LAYER_H, LAYER_Y, LAYER_Y}},
+// A decoder layer's steps without dropout; a layer without cross-attention leaves out those of it. Attention may write
+// where its queries and keys are, as nobody reads them again.
+enum { STEPS_MAX = 13 };
+static const struct {
+    int count;
+    struct layer_step step[STEPS_MAX];
+} orders[] = {
+    [FOVEA_NORM_POST] = {7,
+                         {{LAYER_SELF, LAYER_X, LAYER_T, LAYER_X},
+                          {LAYER_NORM1, LAYER_T, LAYER_Y, LAYER_X},
+                          {LAYER_CROSS, LAYER_Y, LAYER_T, LAYER_Y},
+                          {LAYER_NORM2, LAYER_T, LAYER_Y, LAYER_X},
+                          {LAYER_UP, LAYER_Y, LAYER_H, LAYER_X},
+                          {LAYER_DOWN, LAYER_H, LAYER_T, LAYER_Y},
+                          {LAYER_NORM3, LAYER_T, LAYER_Y, LAYER_X}}},
+    [FOVEA_NORM_PRE] = {7,
+                        {{LAYER_NORM1, LAYER_X, LAYER_T, LAYER_X},
+                         {LAYER_SELF, LAYER_T, LAYER_Y, LAYER_X},
+                         {LAYER_NORM2, LAYER_Y, LAYER_T, LAYER_X},
+                         {LAYER_CROSS, LAYER_T, LAYER_Y, LAYER_Y},
+                         {LAYER_NORM3, LAYER_Y, LAYER_T, LAYER_X},
+                         {LAYER_UP, LAYER_T, LAYER_H, LAYER_X},
+                         {LAYER_DOWN, LAYER_H, LAYER_Y, LAYER_Y}}},
+    [FOVEA_NORM_SANDWICH] = {13,
+                             {{LAYER_NORM1, LAYER_X, LAYER_T, LAYER_X},
+                              {LAYER_SELF, LAYER_T, LAYER_T, LAYER_X},
+                              {LAYER_NORM1_OUT, LAYER_T, LAYER_T, LAYER_X},
+                              {LAYER_ADD1, LAYER_T, LAYER_Y, LAYER_X},
+                              {LAYER_NORM2, LAYER_Y, LAYER_T, LAYER_X},
+                              {LAYER_CROSS, LAYER_T, LAYER_T, LAYER_X},
+                              {LAYER_NORM2_OUT, LAYER_T, LAYER_T, LAYER_X},
+                              {LAYER_ADD2, LAYER_T, LAYER_Y, LAYER_Y},
+                              {LAYER_NORM3, LAYER_Y, LAYER_T, LAYER_X},
+                              {LAYER_UP, LAYER_T, LAYER_H, LAYER_X},
+                              {LAYER_DOWN, LAYER_H, LAYER_T, LAYER_X},
+                              {LAYER_NORM3_OUT, LAYER_T, LAYER_T, LAYER_X},
+                              {LAYER_ADD3, LAYER_T, LAYER_Y, LAYER_Y}}},
 };
+
+static bool of_cross(enum layer_part part)
+{
+    return part == LAYER_CROSS || part == LAYER_NORM2 || part == LAYER_NORM2_OUT || part == LAYER_ADD2;
+}
 
 size_t fovea_layer_plan_size(void)
 {
@@ -57,12 +82,13 @@ static enum fovea_status check_desc(const struct fovea_layer_desc *desc, const c
     const struct fovea_size flags[] = {{"decoder", desc->decoder},
                                        {"causal", desc->causal},
                                        {"cached", desc->cached},
-                                       {"norm", (unsigned)desc->norm},
                                        {"norm_kind", (unsigned)desc->norm_kind},
                                        {"gated", desc->gated},
                                        {"qk_norm", desc->qk_norm},
                                        {"rotary_adjacent", desc->rotary_adjacent}};
     FOVEA_TRY(fovea_check_flags(flags, FOVEA_COUNT(flags), whole, why));
+    FOVEA_REQUIRE((unsigned)desc->norm <= FOVEA_NORM_SANDWICH, FOVEA_ERR_ENUM, why,
+                  "%s: norm is %u, not within 0 to %d", whole, (unsigned)desc->norm, FOVEA_NORM_SANDWICH);
     FOVEA_REQUIRE((unsigned)desc->weight_type <= FOVEA_F16, FOVEA_ERR_ENUM, why,
                   "%s: weight_type is %u, not within 0 to %d", whole, (unsigned)desc->weight_type, FOVEA_F16);
     FOVEA_REQUIRE((unsigned)desc->kv_type <= FOVEA_F16, FOVEA_ERR_ENUM, why, "%s: kv_type is %u, not within 0 to %d",
@@ -142,8 +168,11 @@ static enum fovea_status plan_attention(const struct fovea_part_of *layer, const
     mha.rotary_dim = cross ? 0 : desc->rotary_dim;
     mha.rotary_adjacent = desc->rotary_adjacent;
     mha.rotary_positions = desc->rotary_positions;
-    mha.residual = 1;
-    mha.dropout = mha.out_dropout = desc->dropout;
+    mha.dropout = desc->dropout;
+    if (desc->norm != FOVEA_NORM_SANDWICH) { // which adds and drops behind another norm
+        mha.residual = 1;
+        mha.out_dropout = desc->dropout;
+    }
     return fovea_mha_make(&of, &mha, plan);
 }
 
@@ -160,7 +189,7 @@ static enum fovea_status plan_ffn(const struct fovea_part_of *of, const struct f
                   "%s: a gated ffn of %zu overflows", of->whole, desc->ffn);
     up.activation = desc->activation;
     up.gated = desc->gated;
-    down.residual = desc->dropout == 0;
+    down.residual = desc->dropout == 0 && desc->norm != FOVEA_NORM_SANDWICH;
     FOVEA_TRY(fovea_part_gemm(of, "up: ", &up, &plan->up));
     return fovea_part_gemm(of, "down: ", &down, &plan->down);
 }
@@ -197,10 +226,15 @@ static const struct {
     [LAYER_NORM1] = {&fovea_rowwise_operator, offsetof(struct layer_plan, norm)},
     [LAYER_NORM2] = {&fovea_rowwise_operator, offsetof(struct layer_plan, norm)},
     [LAYER_NORM3] = {&fovea_rowwise_operator, offsetof(struct layer_plan, norm)},
+    [LAYER_NORM1_OUT] = {&fovea_rowwise_operator, offsetof(struct layer_plan, norm)},
+    [LAYER_NORM2_OUT] = {&fovea_rowwise_operator, offsetof(struct layer_plan, norm)},
+    [LAYER_NORM3_OUT] = {&fovea_rowwise_operator, offsetof(struct layer_plan, norm)},
     [LAYER_UP] = {&fovea_gemm_operator, offsetof(struct layer_plan, up)},
     [LAYER_DOWN] = {&fovea_gemm_operator, offsetof(struct layer_plan, down)},
     [LAYER_DROP_UP] = {&fovea_rowwise_operator, offsetof(struct layer_plan, drop_up)},
-    [LAYER_DROP_DOWN] = {&fovea_rowwise_operator, offsetof(struct layer_plan, drop_down)},
+    [LAYER_ADD1] = {&fovea_rowwise_operator, offsetof(struct layer_plan, add)},
+    [LAYER_ADD2] = {&fovea_rowwise_operator, offsetof(struct layer_plan, add)},
+    [LAYER_ADD3] = {&fovea_rowwise_operator, offsetof(struct layer_plan, add)},
 };
 
 static enum fovea_status add_step(const struct fovea_part_of *of, struct layer_plan *plan, struct layer_step step)
@@ -219,7 +253,7 @@ static enum fovea_status add_dropped(const struct fovea_part_of *of, struct laye
         return add_step(of, plan, (struct layer_step){LAYER_DROP_UP, LAYER_H, LAYER_H, LAYER_X});
     }
     FOVEA_TRY(add_step(of, plan, (struct layer_step){LAYER_DOWN, step.in, LAYER_T, LAYER_X}));
-    return add_step(of, plan, (struct layer_step){LAYER_DROP_DOWN, LAYER_T, step.out, step.residual});
+    return add_step(of, plan, (struct layer_step){LAYER_ADD3, LAYER_T, step.out, step.residual});
 }
 
 enum fovea_status fovea_layer_make(const struct fovea_part_of *of, const struct fovea_layer_desc *desc,
@@ -243,14 +277,15 @@ enum fovea_status fovea_layer_make(const struct fovea_part_of *of, const struct 
     FOVEA_TRY(plan_norm(of, desc, rows, &plan->norm));
     FOVEA_TRY(plan_ffn(of, desc, rows, plan));
     FOVEA_TRY(plan_drop(of, desc, rows, FOVEA_ROWWISE_DROPOUT, desc->ffn, &plan->drop_up));
-    FOVEA_TRY(plan_drop(of, desc, rows, FOVEA_ROWWISE_DROPOUT_ADD, desc->width, &plan->drop_down));
+    FOVEA_TRY(plan_drop(of, desc, rows, FOVEA_ROWWISE_DROPOUT_ADD, desc->width, &plan->add));
 
     fovea_composite_begin(&plan->composite, FOVEA_PLAN_LAYER, fovea_layer_part_args, own);
-    for (int i = 0; i < STEPS; i++) {
-        const struct layer_step *const step = &steps[desc->norm][i];
-        if (!desc->decoder && (step->part == LAYER_CROSS || step->part == LAYER_NORM2))
+    for (int i = 0; i < orders[desc->norm].count; i++) {
+        const struct layer_step *const step = &orders[desc->norm].step[i];
+        if (!desc->decoder && of_cross(step->part))
             continue;
-        const bool dropped = desc->dropout != 0 && (step->part == LAYER_UP || step->part == LAYER_DOWN);
+        const bool drops_down = step->part == LAYER_DOWN && desc->norm != FOVEA_NORM_SANDWICH;
+        const bool dropped = desc->dropout != 0 && (step->part == LAYER_UP || drops_down);
         FOVEA_TRY(dropped ? add_dropped(of, plan, *step) : add_step(of, plan, *step));
     }
     return FOVEA_OK;
@@ -269,6 +304,7 @@ enum fovea_status fovea_layer_plan(const struct fovea_engine *engine, const stru
 enum fovea_status fovea_explain_layer(const struct fovea_engine *engine, const struct fovea_layer_desc *desc,
                                       char *text, size_t text_size)
 {
+    static const char *const places[] = {"post", "pre", "sandwich"};
     const struct fovea_why why = {text, text_size};
     struct layer_plan plan;
     FOVEA_TRY(fovea_layer_make(&(struct fovea_part_of){engine, "layer", &why}, desc, &plan));
@@ -298,8 +334,7 @@ enum fovea_status fovea_explain_layer(const struct fovea_engine *engine, const s
         {desc->dropout != 0, "dropout", (double)desc->dropout},
     };
     const struct fovea_size sizes[] = {{"batch", desc->batch}, {"len", desc->len}};
-    fovea_say(&why, "layer: %s-%s %s%s, %zu x %zu x %zu, heads %zu/%zu, dims %zu and %zu",
-              desc->norm == FOVEA_NORM_PRE ? "pre" : "post",
+    fovea_say(&why, "layer: %s-%s %s%s, %zu x %zu x %zu, heads %zu/%zu, dims %zu and %zu", places[desc->norm],
               desc->norm_kind == FOVEA_NORM_RMS ? "RMSNorm" : "LayerNorm",
               desc->decoder  ? "decoder"
               : desc->causal ? "causal"

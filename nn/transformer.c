@@ -26,7 +26,8 @@ static enum fovea_status check(const struct fovea_transformer_config *c, const s
                   "transformer: struct_size of options is %u, not %zu", o->struct_size, sizeof *o);
     FOVEA_REQUIRE((unsigned)c->positions <= FOVEA_POSITIONS_NONE, FOVEA_ERR_ENUM, why,
                   "transformer: positions is %u, not within 0 to %d", (unsigned)c->positions, FOVEA_POSITIONS_NONE);
-    const struct fovea_size flags[] = {{"norm_kind", (unsigned)c->norm_kind},
+    const struct fovea_size flags[] = {{"norm", (unsigned)c->norm}, // files have no norms of a sandwich
+                                       {"norm_kind", (unsigned)c->norm_kind},
                                        {"gated", c->gated},
                                        {"final_norm", c->final_norm},
                                        {"scale_embeddings", c->scale_embeddings}};

@@ -4,13 +4,15 @@
 //
 //     post-norm: x = norm1(x + self(x));  [x = norm2(x + cross(x, memory));]  x = norm3(x + ffn(x))
 //     pre-norm:  x = x + self(norm1(x));  [x = x + cross(norm2(x), memory);]  x = x + ffn(norm3(x))
+//     sandwich:  x = x + norm1_out(self(norm1(x)));  [x = x + norm2_out(cross(norm2(x), memory));]
+//                x = x + norm3_out(ffn(norm3(x)))
 //     ffn(x) = act(x W_up^T + b_up) W_down^T + b_down
 //     gated: ffn(x) = (act(x W_gate^T + b_gate) * (x W_up^T + b_up)) W_down^T + b_down    (SwiGLU: silu, GEGLU: gelu)
 //
-// Only a decoder layer has the part in brackets (and norm2). Norms are LayerNorm or RMSNorm. A row of y depends only on
-// its own row of x and on the rows it attends to: a sequence computed whole, in pieces or token by token with caches
-// has identical bits, unless something is dropped. (Caches of 16-bit elements have rounded keys and values: all of
-// these then use such caches.)
+// Only a decoder layer has the part in brackets (and its norms). Norms are LayerNorm or RMSNorm. A row of y depends
+// only on its own row of x and on the rows it attends to: a sequence computed whole, in pieces or token by token with
+// caches has identical bits, unless something is dropped. (Caches of 16-bit elements have rounded keys and values: all
+// of these then use such caches.)
 #ifndef FOVEA_LAYER_H
 #define FOVEA_LAYER_H
 
@@ -23,6 +25,7 @@ extern "C" {
 enum fovea_norm_place {
     FOVEA_NORM_POST = 0, ///< as in "Attention Is All You Need"
     FOVEA_NORM_PRE = 1,
+    FOVEA_NORM_SANDWICH = 2, ///< before each part and, by norms of their own, after it, as in Gemma 2 and 3
 };
 
 enum fovea_norm_kind {
@@ -37,13 +40,16 @@ struct fovea_norm {
 /// The blobs are made by fovea_pack, as in fovea/mha.h, or by fovea_pack_typed with weight_type. The norm of the FFN is
 /// norm3 in every kind of layer: the "norm2" of an encoder layer in PyTorch, and in model files, goes there. norm2
 /// belongs to cross-attention; a layer without cross-attention refuses a norm2 that is set. In Llama norm1 is
-/// input_layernorm and norm3 post_attention_layernorm; up is made of gate_proj and up_proj, and down is down_proj.
-/// Weights that a layer does not use are not read: cross_attention except in decoders, and its k and v in a cached
-/// decoder. With qk_norm the gammas of queries and keys are those of self_attention; a cross_attention that has some is
-/// refused.
+/// input_layernorm and norm3 post_attention_layernorm; up is made of gate_proj and up_proj, and down is down_proj. In
+/// Gemma 2 and 3 norm1 is input_layernorm, norm1_out post_attention_layernorm, norm3 pre_feedforward_layernorm and
+/// norm3_out post_feedforward_layernorm; their gammas are 1 + what is stored. Weights that a layer does not use are not
+/// read: cross_attention except in decoders, and its k and v in a cached decoder. With qk_norm the gammas of queries
+/// and keys are those of self_attention; a cross_attention that has some is refused.
 struct fovea_layer_weights {
     struct fovea_mha_weights self_attention, cross_attention; ///< cross: decoder only
     struct fovea_norm norm1, norm2, norm3; ///< after or before self-attention; cross-attention (decoder only); the FFN
+    /// With FOVEA_NORM_SANDWICH the norms of what these give. Otherwise none may be set.
+    struct fovea_norm norm1_out, norm2_out, norm3_out;
     struct fovea_linear up;   ///< width to ffn. Gated: width to 2 ffn, with the gate's output j in column 2j and up's
                               ///< in 2j + 1 (see fovea_pack_gated); the bias is interleaved in the same way.
     struct fovea_linear down; ///< ffn to width
@@ -176,9 +182,10 @@ FOVEA_API enum fovea_status fovea_explain_layer_call(const void *plan, const str
 /// sizes, a position + len above its capacity or rotary_positions, starts that do not ascend or have more than len rows
 /// of a sequence, a page that the pool does not have), STRUCT (caches, pool, not a plan of a layer), ALIGN (shared,
 /// scratch, blobs), FORMAT (not a blob of the required shape and type, a cache or pool of another type), VALUE (no
-/// workers; a position beside positions; a norm2 without cross-attention, q_norm or k_norm without qk_norm or of
-/// cross-attention, or anything else that this kind of layer does not use), UNSUPPORTED (positions with beams and
-/// dropout; starts with beams; a cache or pool with K in rows), ENUM (eval; the k_rows or type of a cache or pool).
+/// workers; a position beside positions; a norm2 without cross-attention, a norm1_out, norm2_out or norm3_out that the
+/// layer does not have, a q_norm or k_norm without qk_norm or of cross-attention, or anything else that this kind of
+/// layer does not use), UNSUPPORTED (positions with beams and dropout; starts with beams; a cache or pool with K in
+/// rows), ENUM (eval; the k_rows or type of a cache or pool).
 ///
 /// Accuracy: there is no bound for a layer as a whole. Against exact arithmetic on its own, rounded inputs, each
 /// product has the bound of fovea_gemm (docs/numerics.md, section 2), each activation that of section 5, and attention

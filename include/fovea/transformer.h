@@ -36,8 +36,8 @@ enum fovea_positions {
 /// docs/architecture.md lists all names. If you fill this in by hand, set every field. encoder_layers is the only size
 /// that may be 0.
 struct fovea_transformer_config {
-    uint32_t struct_size; ///< sizeof(struct fovea_transformer_config)
-    enum fovea_norm_place norm;
+    uint32_t struct_size;             ///< sizeof(struct fovea_transformer_config)
+    enum fovea_norm_place norm;       ///< FOVEA_NORM_POST or FOVEA_NORM_PRE
     enum fovea_norm_kind norm_kind;   ///< of every norm, including the final ones
     enum fovea_activation activation; ///< of the feed-forward networks
     uint32_t gated; ///< 1: feed-forward networks have a tensor ffn.gate besides ffn.up (detected from the tensors)

@@ -14,6 +14,8 @@
 enum { WIDTH = 36, MEMORY_WIDTH = 20, HEADS = 3, QK = 10, V = 17, INNER = 50 };
 enum { MEMORIES = 2, BEAMS = 3, BATCH = MEMORIES * BEAMS, LEN = 21, MEMORY_LEN = 18, CHUNK = 8 };
 
+static const char *const places[] = {"post", "pre", "sandwich"};
+
 // The weights of one decoder layer, as float64 and fovea want them.
 struct weights {
     struct oracle_layer oracle;
@@ -84,6 +86,17 @@ static void make_weights(const struct fovea_engine *engine, uint64_t seed, bool 
         norms[i]->gamma = test_below(&seed, 3) ? random_floats(WIDTH, 1, 0.2f, &seed) : NULL;
         norms[i]->beta = test_below(&seed, 3) ? random_floats(WIDTH, 0, 0.2f, &seed) : NULL;
         w->oracle.norm[i] = *norms[i];
+    }
+}
+
+// The norms of what the parts give; an encoder has no second one.
+static void make_norms_out(uint64_t *seed, bool decoder, struct weights *w)
+{
+    struct fovea_norm *const norms[] = {&w->packed.norm1_out, &w->packed.norm2_out, &w->packed.norm3_out};
+    for (int i = 0; i < 3; i++) {
+        w->oracle.norm_out[i] = (struct fovea_norm){random_floats(WIDTH, 1, 0.2f, seed),
+                                                    i == 1 ? random_floats(WIDTH, 0, 0.2f, seed) : NULL};
+        *norms[i] = i != 1 || decoder ? w->oracle.norm_out[i] : (struct fovea_norm){NULL, NULL};
     }
 }
 
@@ -166,7 +179,7 @@ static void test_whole(const char *isa, const struct fovea_engine *engine, const
     give_inputs(desc, w, memory, lens, memory_lens, &args);
     char what[80];
     for (enum test_way way = TEST_SERIAL; way < TEST_WAYS; way++) {
-        snprintf(what, sizeof what, "%s, %s-norm %s%s, %s", isa, desc->norm ? "pre" : "post",
+        snprintf(what, sizeof what, "%s, %s-norm %s%s, %s", isa, places[desc->norm],
                  desc->gated ? "gated " : "", desc->decoder ? "decoder" : "encoder", test_way_names[way]);
         memcpy(y, x, n * sizeof *y);
         args.x = way == TEST_THREADS ? y : x; // in place
@@ -245,7 +258,7 @@ static void test_cached(const char *isa, const struct fovea_engine *engine, cons
         for (size_t b = 0; b < BATCH; b++)
             wrong += test_differ(out + b * row, expected + (b * LEN + args.position) * WIDTH, row) != row;
         CHECK(wrong == 0, "%s, %s-norm: chunk at %zu: %zu sequences differ from the whole", isa,
-              whole->norm ? "pre" : "post", args.position, wrong);
+              places[whole->norm], args.position, wrong);
         args.position += chunks[i];
     }
 }
@@ -253,13 +266,17 @@ static void test_cached(const char *isa, const struct fovea_engine *engine, cons
 static void test_norm_place(struct fovea_engine *const engines[TEST_ISAS], enum fovea_norm_place norm, bool gated,
                             uint64_t seed)
 {
-    struct weights w;
+    struct weights w = {0};
     make_weights(engines[0], seed, gated, &w);
     const float *const x = random_floats(BATCH * LEN * WIDTH, 0, 1.5f, &seed);
     const float *const memory = random_floats(MEMORIES * MEMORY_LEN * MEMORY_WIDTH, 0, 1.5f, &seed);
     float *const expected = test_floats(BATCH * LEN * WIDTH, TEST_LOW);
     struct weights of_encoder = w;
     of_encoder.packed.norm2 = (struct fovea_norm){NULL, NULL};
+    if (norm == FOVEA_NORM_SANDWICH) {
+        make_norms_out(&seed, true, &w);
+        make_norms_out(&seed, false, &of_encoder);
+    }
     for (uint32_t decoder = 0; decoder < 2; decoder++) {
         const struct weights *const own = decoder ? &w : &of_encoder;
         const struct fovea_layer_desc desc = layer_desc(norm, gated, decoder);
@@ -283,6 +300,7 @@ int main(void)
         for (int gated = 0; gated < 2; gated++) {
             test_norm_place(engines, FOVEA_NORM_POST, gated, seed);
             test_norm_place(engines, FOVEA_NORM_PRE, gated, seed);
+            test_norm_place(engines, FOVEA_NORM_SANDWICH, gated, seed);
         }
     test_engines_free(engines);
     return test_done();

@@ -163,13 +163,18 @@ void oracle_run_layer(const struct fovea_layer_desc *desc, const struct oracle_l
         if (part == CROSS && !desc->decoder)
             continue;
         const struct fovea_norm *const norm = &layer->norm[part];
-        double *const in = desc->norm == FOVEA_NORM_PRE
+        double *const in = desc->norm != FOVEA_NORM_POST
                                ? normalise(desc->norm_kind, norm, (double)desc->eps, len, desc->width, x)
                                : memcpy(zeros(n), x, n * sizeof *x);
-        double *const y =
+        double *y =
             part == SELF    ? attention(desc, layer, len, in, NULL, len, valid)
             : part == CROSS ? attention(desc, layer, len, in, memory, memory_len, memory_len)
                             : ffn(desc, layer, len, in);
+        if (desc->norm == FOVEA_NORM_SANDWICH) {
+            double *const given = y;
+            y = normalise(desc->norm_kind, &layer->norm_out[part], (double)desc->eps, len, desc->width, given);
+            free(given);
+        }
         for (size_t i = 0; i < n; i++)
             x[i] += y[i];
         free(in);

@@ -17,7 +17,7 @@ struct oracle_layer {
     struct oracle_linear self[4], cross[4]; ///< q, k, v, o; cross: decoder only
     const float *slopes, *sinks;            ///< of self-attention: one for each head, or NULL
     const float *q_norm, *k_norm;           ///< with qk_norm: gammas of queries and keys
-    struct fovea_norm norm[3];              ///< norm[1]: decoder only
+    struct fovea_norm norm[3], norm_out[3]; ///< [1]: decoder only; norm_out: sandwich-norm
     struct oracle_linear gate, up, down; ///< gate: where the FFN is gated
 };
 

@@ -69,7 +69,7 @@ static float *attended(const struct fovea_layer_desc *d, const struct fovea_laye
     fovea_mha_desc_init(&m, sizeof m);
     m.batch = B, m.q_len = m.kv_len = LEN, m.heads = d->heads, m.kv_heads = d->kv_heads;
     m.qk_dim = m.v_dim = D, m.query_width = m.key_width = m.value_width = m.out_width = WIDTH;
-    m.causal = d->causal, m.residual = 1;
+    m.causal = d->causal, m.residual = residual != NULL;
     m.window_left = d->window_left, m.window_right = d->window_right, m.softcap = d->softcap, m.scale = d->scale;
     m.qk_norm = d->qk_norm, m.qk_norm_eps = d->eps;
     m.rotary_dim = d->rotary_dim, m.rotary_adjacent = d->rotary_adjacent, m.rotary_positions = d->rotary_positions;
@@ -98,7 +98,7 @@ static float *fed_forward(const struct fovea_layer_desc *d, const struct fovea_l
     up.b_packed = down.b_packed = 1;
     up.m = down.m = ROWS, up.k = up.lda = down.n = down.ldc = down.ldr = WIDTH;
     up.n = 2 * FFN, up.ldc = down.k = down.lda = FFN;
-    up.activation = d->activation, up.gated = 1, down.residual = 1;
+    up.activation = d->activation, up.gated = 1, down.residual = residual != NULL;
     float *const h = test_floats(ROWS * FFN, TEST_HIGH), *const y = test_floats(ROWS * WIDTH, TEST_HIGH);
     const struct fovea_gemm_args a = {.a = x, .b = w->up.weight, .c = h, .bias = w->up.bias, .m = ROWS},
                                  b = {.a = h,
@@ -111,12 +111,28 @@ static float *fed_forward(const struct fovea_layer_desc *d, const struct fovea_l
     return y;
 }
 
+static float *sum(const float *x, const float *x2)
+{
+    struct fovea_rowwise_desc r = FOVEA_ROWWISE_DESC_INIT;
+    r.op = FOVEA_ROWWISE_ADD;
+    r.rows = ROWS, r.cols = r.ldx = r.ldx2 = r.ldy = WIDTH;
+    float *const y = test_floats(ROWS * WIDTH, TEST_HIGH);
+    const struct fovea_rowwise_args a = {.x = x, .x2 = x2, .y = y, .rows = ROWS};
+    CHECK(!fovea_rowwise_once(engines[0], &r, &a), "sum");
+    return y;
+}
+
 static const float *from_operators(const struct fovea_layer_desc *d, const struct fovea_layer_args *a)
 {
     const struct fovea_layer_weights *const w = a->weights;
     if (d->norm == FOVEA_NORM_POST) {
         const float *const y = normed(d, &w->norm1, attended(d, a, a->x, a->x));
         return normed(d, &w->norm3, fed_forward(d, w, y, y));
+    }
+    if (d->norm == FOVEA_NORM_SANDWICH) {
+        const float *const given = attended(d, a, normed(d, &w->norm1, a->x), NULL);
+        const float *const y = sum(normed(d, &w->norm1_out, given), a->x);
+        return sum(normed(d, &w->norm3_out, fed_forward(d, w, normed(d, &w->norm3, y), NULL)), y);
     }
     const float *const y = attended(d, a, normed(d, &w->norm1, a->x), a->x);
     return fed_forward(d, w, normed(d, &w->norm3, y), y);
@@ -196,6 +212,10 @@ static void test_layer_of(enum fovea_norm_place place, enum fovea_norm_kind kind
     w.down = linear(FFN, WIDTH);
     w.self_attention.q = linear(WIDTH, HEADS * D);
     w.self_attention.o = linear(HEADS * D, WIDTH);
+    if (place == FOVEA_NORM_SANDWICH) {
+        w.norm1_out = (struct fovea_norm){some(WIDTH, 1), some(WIDTH, 1)};
+        w.norm3_out = (struct fovea_norm){some(WIDTH, 1), NULL};
+    }
     w.self_attention.q_norm = some(D, 1);
     w.self_attention.k_norm = some(D, 1);
     struct fovea_layer_weights written_out = w;
@@ -242,6 +262,7 @@ int main(void)
     test_layer_of(FOVEA_NORM_PRE, FOVEA_NORM_RMS, true);
     test_layer_of(FOVEA_NORM_POST, FOVEA_NORM_LAYER, true);
     test_layer_of(FOVEA_NORM_PRE, FOVEA_NORM_LAYER, false);
+    test_layer_of(FOVEA_NORM_SANDWICH, FOVEA_NORM_RMS, true);
     test_engines_free(engines);
     return test_done();
 }

@@ -21,7 +21,7 @@ static void test_layer_descs(const struct refuse *refused, struct fovea_layer_de
     BAD_DESC(bad.struct_size -= 8, FOVEA_ERR_STRUCT);
     BAD_DESC(bad.decoder = 2, FOVEA_ERR_ENUM);
     BAD_DESC(bad.cached = 2, FOVEA_ERR_ENUM);
-    BAD_DESC(bad.norm = (enum fovea_norm_place)2, FOVEA_ERR_ENUM);
+    BAD_DESC_TOLD(bad.norm = (enum fovea_norm_place)3, FOVEA_ERR_ENUM, "layer: norm is 3, not within 0 to 2");
     BAD_DESC(bad.norm = (enum fovea_norm_place)(-1), FOVEA_ERR_ENUM);
     BAD_DESC(bad.norm_kind = (enum fovea_norm_kind)2, FOVEA_ERR_ENUM);
     BAD_DESC(bad.activation = (enum fovea_activation)6, FOVEA_ERR_ENUM);
@@ -138,6 +138,11 @@ static void test_layer_errors(void)
     BAD_WEIGHT(bad_weights.self_attention.q.weight = NULL, FOVEA_ERR_NULL);
     refuse_told(&r, &wrong, "layer: self_attention: the weight of q is NULL");
     BAD_WEIGHT(bad_weights.cross_attention.o.weight = NULL, FOVEA_ERR_NULL);
+    BAD_WEIGHT(bad_weights.norm1_out.gamma = args.x, FOVEA_ERR_VALUE);
+    refuse_told(&r, &wrong, "layer: norm1_out is given, but the layer is not sandwich-norm");
+    BAD_WEIGHT(bad_weights.norm2_out.gamma = args.x, FOVEA_ERR_VALUE);
+    BAD_WEIGHT(bad_weights.norm3_out.beta = args.x, FOVEA_ERR_VALUE);
+    refuse_told(&r, &wrong, "layer: norm3_out is given, but the layer is not sandwich-norm");
     BAD_WEIGHT(bad_weights.self_attention.q_norm = args.x, FOVEA_ERR_VALUE);
     refuse_told(&r, &wrong, "layer: self_attention: the weights have q_norm, but the plan has no qk_norm");
     BAD_WEIGHT(bad_weights.cross_attention.k_norm = args.x, FOVEA_ERR_VALUE);
@@ -152,6 +157,7 @@ static void test_layer_errors(void)
 static void test_not_asked_for(uint32_t causal)
 {
     struct fovea_layer_desc good = layer_desc();
+    good.norm = causal ? FOVEA_NORM_SANDWICH : FOVEA_NORM_POST;
     good.decoder = good.cached = 0, good.causal = causal, good.memory_len = 0, good.beams = 1;
     const struct fovea_layer_weights weights = {
         .self_attention = mha_weights(), .up = {linear(W, FFN), NULL}, .down = {linear(FFN, W), NULL}};
@@ -170,6 +176,8 @@ static void test_not_asked_for(uint32_t causal)
     BAD_WEIGHT(bad_weights.norm2.gamma = gamma, FOVEA_ERR_VALUE);
     refuse_told(&r, &wrong, "layer: norm2 belongs to cross-attention; the norm of the FFN is norm3");
     BAD_WEIGHT(bad_weights.norm2.beta = gamma, FOVEA_ERR_VALUE);
+    BAD_WEIGHT(bad_weights.norm2_out.beta = gamma, FOVEA_ERR_VALUE);
+    refuse_told(&r, &wrong, "layer: norm2_out belongs to cross-attention; that of the FFN is norm3_out");
     static const uint32_t lens[B] = {L, L};
     const struct fovea_kv_cache cache = make_cache();
     BAD_ARGS_TOLD(wrong.memory = gamma, FOVEA_ERR_VALUE, "layer: args.memory is given, but the layer has no cross-");

@@ -158,6 +158,7 @@ static void test_layer_lines(void)
     SAYS(layer, ", ffn 512, gelu,", d.activation = FOVEA_ACTIVATION_GELU);
     SAYS(layer, ", gated ffn 512, silu,", (d.gated = 1, d.activation = FOVEA_ACTIVATION_SILU));
     SAYS(layer, "layer: pre-RMSNorm causal,", (d.norm = FOVEA_NORM_PRE, d.norm_kind = FOVEA_NORM_RMS, d.causal = 1));
+    SAYS(layer, "layer: sandwich-RMSNorm encoder,", (d.norm = FOVEA_NORM_SANDWICH, d.norm_kind = FOVEA_NORM_RMS));
     SAYS(layer, " causal with caches,", (d.causal = d.cached = 1, d.kv_len = 9));
     SAYS(layer, ", kv_len 30,", (d.causal = d.cached = 1, d.kv_len = 30));
     SAYS(layer, ", kv_len 30, in pages of 16, rows 12,",

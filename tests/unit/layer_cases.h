@@ -57,6 +57,11 @@ static inline void draw(size_t batch, bool decoder, enum fovea_norm_place place,
     w->up = linear(WIDTH, d->gated ? 2 * FFN : FFN), w->down = linear(FFN, WIDTH);
     if (decoder)
         w->cross_attention = attention_weights(), w->norm2 = norm;
+    if (place == FOVEA_NORM_SANDWICH) {
+        const struct fovea_norm first = {some(WIDTH, 1), some(WIDTH, 1)}, third = {some(WIDTH, 1), NULL};
+        w->norm1_out = first, w->norm3_out = third;
+        w->norm2_out = decoder ? norm : w->norm2_out;
+    }
 }
 
 /// What a call of such a layer takes for its self-attention: rotary positions, slopes and sinks.

@@ -99,12 +99,34 @@ static float *attended(const struct fovea_mha_weights *w, const float *x, size_t
     return dropped(y, residual, B * len, WIDTH, out_p, site);
 }
 
+// What a part gives is normed, then dropped and added.
+static float *sandwich_from_operators(const struct fovea_layer_desc *d, const struct fovea_layer_weights *w,
+                                      const float *x, const float *memory)
+{
+    const size_t rows = B * LEN;
+    const float p = d->dropout;
+    const float *in = normed(&w->norm1, x, rows);
+    const float *given = attended(&w->self_attention, in, LEN, in, LEN, d->decoder, NULL, p, 0, SITE);
+    const float *y = dropped(normed(&w->norm1_out, given, rows), x, rows, WIDTH, p, SITE);
+    if (d->decoder) {
+        in = normed(&w->norm2, y, rows);
+        given = attended(&w->cross_attention, in, LEN, memory, MEMORY, false, NULL, p, 0, SITE + 1);
+        y = dropped(normed(&w->norm2_out, given, rows), y, rows, WIDTH, p, SITE + 1);
+    }
+    const float *const up = product(&w->up, normed(&w->norm3, y, rows), rows, WIDTH, FFN, d->activation);
+    const float *const h = dropped(up, NULL, rows, FFN, p, SITE + 2);
+    given = product(&w->down, h, rows, FFN, WIDTH, FOVEA_ACTIVATION_NONE);
+    return dropped(normed(&w->norm3_out, given, rows), y, rows, WIDTH, p, SITE + 3);
+}
+
 static float *layer_from_operators(const struct fovea_layer_desc *d, const struct fovea_layer_weights *w,
                                    const float *x, const float *memory)
 {
     const size_t rows = B * LEN;
     const bool pre = d->norm == FOVEA_NORM_PRE;
     const float p = d->dropout;
+    if (d->norm == FOVEA_NORM_SANDWICH)
+        return sandwich_from_operators(d, w, x, memory);
     const float *in = pre ? normed(&w->norm1, x, rows) : x;
     const float *y = attended(&w->self_attention, in, LEN, in, LEN, d->decoder, x, p, p, SITE);
     y = pre ? y : normed(&w->norm1, y, rows);
@@ -173,13 +195,18 @@ static void test_layer_dropout(enum fovea_norm_place place, bool decoder)
     d.batch = B, d.len = LEN, d.memory_len = decoder ? MEMORY : 0;
     d.width = WIDTH, d.heads = HEADS, d.qk_dim = D, d.v_dim = DV, d.ffn = FFN;
     const struct fovea_norm norm = {some(WIDTH, 1), some(WIDTH, 1)};
-    const struct fovea_layer_weights w = {.self_attention = attention_weights(),
-                                          .cross_attention = attention_weights(),
-                                          .norm1 = norm,
-                                          .norm2 = decoder ? norm : (struct fovea_norm){NULL, NULL},
-                                          .norm3 = norm,
-                                          .up = linear(WIDTH, FFN),
-                                          .down = linear(FFN, WIDTH)};
+    struct fovea_layer_weights w = {.self_attention = attention_weights(),
+                                    .cross_attention = attention_weights(),
+                                    .norm1 = norm,
+                                    .norm2 = decoder ? norm : (struct fovea_norm){NULL, NULL},
+                                    .norm3 = norm,
+                                    .up = linear(WIDTH, FFN),
+                                    .down = linear(FFN, WIDTH)};
+    if (place == FOVEA_NORM_SANDWICH) {
+        w.norm1_out = (struct fovea_norm){some(WIDTH, 1), some(WIDTH, 1)};
+        w.norm2_out = decoder ? norm : w.norm2_out;
+        w.norm3_out = (struct fovea_norm){some(WIDTH, 1), NULL};
+    }
     const float *const x = some(B * LEN * WIDTH, 1), *const memory = some(B * MEMORY * WIDTH, 1);
     const size_t n = B * LEN * WIDTH;
     struct fovea_layer_args a = {.weights = &w,
@@ -219,6 +246,7 @@ int main(void)
         test_mha_dropout(i);
         test_layer_dropout(FOVEA_NORM_PRE, i);
         test_layer_dropout(FOVEA_NORM_POST, i);
+        test_layer_dropout(FOVEA_NORM_SANDWICH, i);
         test_memory_reset();
     }
     test_engines_free(engines);

@@ -103,6 +103,8 @@ int main(void)
     test_engines(engines);
     for (int i = 0; i < 8; i++)
         test_alone(i & 1, i & 2 ? FOVEA_NORM_PRE : FOVEA_NORM_POST, i & 4, 0);
+    test_alone(true, FOVEA_NORM_SANDWICH, true, 0);
+    test_alone(true, FOVEA_NORM_SANDWICH, false, 0.2f);
     test_alone(false, FOVEA_NORM_PRE, true, 0.2f);
     test_alone(true, FOVEA_NORM_POST, false, 0.2f);
     for (int e = 0; e < TEST_ISAS; e++)

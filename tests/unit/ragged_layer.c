@@ -165,6 +165,8 @@ int main(void)
     for (int kind = 0; kind < KINDS; kind++)
         for (int i = 0; i < 4; i++)
             test_case((enum kind)kind, i & 1 ? FOVEA_NORM_PRE : FOVEA_NORM_POST, (i & 2) != 0, FOVEA_F32, 0);
+    for (int kind = 0; kind < KINDS; kind++)
+        test_case((enum kind)kind, FOVEA_NORM_SANDWICH, kind != ENCODER, FOVEA_F32, 0);
     test_case(CAUSAL, FOVEA_NORM_PRE, true, FOVEA_F32, 16);
     test_case(CAUSAL, FOVEA_NORM_PRE, false, FOVEA_F32, 64);
     test_case(CAUSAL, FOVEA_NORM_PRE, true, FOVEA_F32, 256);
