@@ -131,7 +131,8 @@ struct fovea_mha_args {
                                         ///< batch at least this call's
     const struct fovea_kv_pages *pool;  ///< with page_keys: page_keys, heads, dims and type as planned
     /// With page_keys: key j of sequence b is in page pages[b * pages_batch + j / page_keys]. Sequences may share pages
-    /// that no call appends to. Only entries of appended keys are checked. With several sequences,
+    /// that no call appends to. Only entries of appended keys are checked. A page in which no query sees a key, for
+    /// example left of the window, is not read, nor is its entry: it may be given back. With several sequences,
     /// pages_batch is at least the number of pages of each that is appended to.
     const uint32_t *pages;
     size_t pages_batch;

@@ -79,14 +79,18 @@ static struct fovea_layer_args together(const struct layer_case *c, float *y)
     return a;
 }
 
-// A copy of the keys, in pages for a call. Those that no query sees need not be there.
-static void put_into_pages(const struct fovea_kv_cache *keys, uint32_t page_keys, struct test_pages *pages,
-                           struct fovea_layer_args *a)
+// A copy of the keys, in pages for a call. Those that no query sees, behind its keys or left of its window, need not be
+// there.
+static void put_into_pages(const struct fovea_kv_cache *keys, uint32_t page_keys, size_t window_left,
+                           struct test_pages *pages, struct fovea_layer_args *a)
 {
     *pages = test_in_pages(keys, page_keys);
-    for (size_t b = 0; b < B; b++)
-        for (size_t i = lens[b] ? (positions[b] + lens[b] - 1) / page_keys + 1 : 0; i < pages->of_sequence; i++)
-            pages->table[b * pages->of_sequence + i] = UINT32_MAX;
+    for (size_t b = 0; b < B; b++) {
+        const size_t first = positions[b] > window_left ? positions[b] - window_left : 0;
+        for (size_t i = 0; i < pages->of_sequence; i++)
+            if (lens[b] == 0 || (i + 1) * page_keys <= first || i * page_keys >= positions[b] + lens[b])
+                pages->table[b * pages->of_sequence + i] = UINT32_MAX;
+    }
     a->self_pool = &pages->pool, a->pages = pages->table, a->pages_batch = pages->of_sequence;
 }
 
@@ -95,7 +99,7 @@ static void test_missing(const struct layer_case *c, const struct fovea_kv_cache
 {
     struct test_pages pages;
     struct fovea_layer_args a = together(c, test_floats(ROWS * WIDTH, TEST_HIGH));
-    put_into_pages(before, page_keys, &pages, &a);
+    put_into_pages(before, page_keys, c->desc.window_left, &pages, &a);
     const struct test_pages same = test_in_pages(before, page_keys);
     pages.pool.pages = pages.table[3 * pages.of_sequence + positions[3] / page_keys];
     const enum fovea_status status = test_run(&test_layer, engines[0], &c->desc, &a, TEST_SERIAL, 1);
@@ -121,7 +125,7 @@ static void test_case(enum kind kind, enum fovea_norm_place place, bool rotary, 
             float *const y = test_floats(ROWS * WIDTH, TEST_HIGH);
             struct fovea_layer_args a = together(&c, y);
             if (page_keys != 0)
-                put_into_pages(&before, page_keys, &pages, &a);
+                put_into_pages(&before, page_keys, c.desc.window_left, &pages, &a);
             else
                 a.self_cache = c.desc.cached ? &cache : NULL;
             const enum fovea_status status = test_run(&test_layer, engines[e], &c.desc, &a, (enum test_way)way, 3);
