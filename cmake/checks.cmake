@@ -12,7 +12,7 @@ add_library(fovea_checks STATIC EXCLUDE_FROM_ALL
     tests/check/gemm_bn.c
     tests/check/gemm_bt.c
     tests/check/gemm_edge.c
-    tests/check/gemm_half.c
+    tests/check/gemm_few.c
     tests/check/narrow.c
     tests/check/oracle_attention.c
     tests/check/oracle_gemm.c

@@ -20,6 +20,7 @@ set(FOVEA_STEMS_COMMON # every ISA has these
     gemm_edge_f32
     gemm_epilogue_f32
     gemm_f16_f32
+    gemm_few_f32
     layernorm_f32
     log_softmax_f32
     narrow_bf16_f32
@@ -94,7 +95,7 @@ set(FOVEA_FILES_OPS
     ops/gemm_fit.c
     ops/gemm_flip.c
     ops/gemm_grid.c
-    ops/gemm_halves.c
+    ops/gemm_few.c
     ops/gemm_plan.c
     ops/kv_cache.c
     ops/once.c

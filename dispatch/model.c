@@ -139,7 +139,7 @@ static uint32_t thin_rows_of(const struct gemm *of)
         uint32_t near, packed, natural; // rows; packed and natural are for a far B
     } rows[FOVEA_ISAS] = {
         [FOVEA_ISA_avx2] = {2, 4, 0},
-        [FOVEA_ISA_avx512] = {0, several ? 14 : of->beyond->few_rows, several && of->beyond->thin_kc != 0 ? 14 : 0},
+        [FOVEA_ISA_avx512] = {0, of->beyond->few_rows[several], several && of->beyond->thin_kc != 0 ? 14 : 0},
     };
     const enum fovea_isa isa = of->kernel->isa;
     return of->class.form == FOVEA_FORM_NT   ? 0
@@ -207,6 +207,7 @@ static struct fovea_gemm_tuning gemm_default(const struct fovea_machine *machine
         .turned_steps = beyond->turned_steps,
         .edge_columns = avx512 ? beyond->edge_columns : 0,
         .thin_rows = thin_rows_of(&of),
+        .blob_rows = packed && far && (avx512 || avx2) ? beyond->blob_rows[avx512] : 0,
         .thin_kc = wide ? or_else(beyond->thin_kc, ANY) : ANY,
         .alone = far_nn || (packed && far && avx512) ? beyond->alone : 0,
         .set_rows = beyond->set_rows,

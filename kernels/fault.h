@@ -114,8 +114,8 @@
     X(115, GEMM_TERMS_DROP_NAN, "relu of a NaN is 0, before sums are stored")                                          \
     X(116, GEMM_ONE_PAGE, "the k steps after the first page of a B from memory are left out")                          \
     X(117, WIDEN_SHORT, "the last vector of widened elements is left out")                                             \
-    X(118, GEMM_HALF_MUL_ADD, "a product with 16-bit elements is rounded before it is added")                          \
-    X(119, GEMM_HALF_STORES_PAST_N, "its last vector of a row of C is stored whole")                                   \
+    X(118, GEMM_FEW_MUL_ADD, "a product of few rows and a packed B is rounded before it is added")                     \
+    X(119, GEMM_FEW_STORES_PAST_N, "its last vector of a row of C is stored whole")                                    \
     X(120, NARROW_TIES_AWAY, "half of the last place of a 16-bit element is rounded away from zero")                   \
     X(121, NARROW_STORES_PAST_N, "the last vector of narrowed elements is stored whole")                               \
     X(122, NARROW_FLUSHES, "denormals of the 16-bit type become zeros")                                                \

@@ -152,23 +152,23 @@ typedef void fovea_widen_fn(size_t n, const uint16_t *src, float *dst);
 /// fraction, and is quiet.
 typedef void fovea_narrow_fn(size_t n, const float *src, uint16_t *dst);
 
-/// Few rows of C against panels of such elements from memory: C[i,j] for i < m, j < n is the chain
+/// Few rows of C against panels from memory, of f32 or of such elements, by slot: C[i,j] for i < m, j < n is the chain
 /// acc = fma(A[i,p], (float)B[p,j], acc) from +0 over k ascending steps. Exactly m x k elements of A are read and m x n
 /// of C written; panels of B are readable in full.
 ///
 ///     A[i,p] = a[p * a_k + i]    B[p,j] = b[(j / 16) * b_panel + p * 16 + j % 16]    C[i,j] = c[i * c_row + j]
 ///
 /// The panels, and what follows them in memory, are prefetched.
-struct fovea_gemm_half_tile {
+struct fovea_gemm_few_tile {
     size_t m, n, k; ///< 1 <= m <= mr of the variant
     const float *a;
     ptrdiff_t a_k;
-    const uint16_t *b;
-    ptrdiff_t b_panel;
+    const void *b;
+    ptrdiff_t b_panel; ///< in elements
     float *c;
     ptrdiff_t c_row;
 };
-typedef void fovea_gemm_half_fn(const struct fovea_gemm_half_tile *tile);
+typedef void fovea_gemm_few_fn(const struct fovea_gemm_few_tile *tile);
 
 /// dst[c * ld_dst + r] = scale * src[r * ld_src + c] for r < rows, c < cols.
 typedef void fovea_transpose_fn(size_t rows, size_t cols, float scale, const float *src, ptrdiff_t ld_src, float *dst,

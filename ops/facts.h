@@ -25,8 +25,8 @@ enum fovea_gemm_reads {
     FOVEA_READS_SHARED,   ///< packed on the fly and kept, or beforehand for several threads
     FOVEA_READS_ON_WAY,   ///< packed on the fly
     FOVEA_READS_IN_PLACE, ///< natural rows in place
-    FOVEA_READS_HALVES,   ///< a blob of 16-bit elements, widened in registers (ops/gemm_halves.c)
-    FOVEA_READS_WIDENED,  ///< such a blob, widened to panels of f32 on the fly
+    FOVEA_READS_FEW,      ///< a blob by the kernel for few rows (ops/gemm_few.c)
+    FOVEA_READS_WIDENED,  ///< a blob of 16-bit elements, widened to panels of f32 on the fly
 };
 
 /// What is prefetched of B, apart from the next group of strips.

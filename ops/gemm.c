@@ -44,8 +44,8 @@ static struct fovea_gemm_grid grid_of(const struct fovea_gemm_layout *plan, size
 static void run_area(struct fovea_gemm_area *area, float *scratch)
 {
     if (fovea_gemm_takes_rows(area)) {
-        if (area->plan->desc.b_type != FOVEA_F32) {
-            fovea_gemm_halves(area);
+        if (fovea_gemm_is_blob(&area->plan->desc)) {
+            fovea_gemm_few(area);
         } else {
             fovea_gemm_bt(area);
         }
@@ -195,7 +195,7 @@ static enum fovea_status check_args(const struct fovea_gemm_layout *plan, const 
         return FOVEA_OK;
     }
     FOVEA_REQUIRE_POINTERS("gemm", why, {"args.a", args->a}, {"args.b", args->b});
-    if (d->b_packed || d->b_type != FOVEA_F32) {
+    if (fovea_gemm_is_blob(d)) {
         const struct fovea_operand operand = {d->b_type, d->k, d->n};
         FOVEA_REQUIRE(fovea_aligned(args->b), FOVEA_ERR_ALIGN, why,
                       "gemm: args.b is not 64-byte aligned, as a blob of fovea_pack is");

@@ -9,8 +9,8 @@
 #include "ops/run.h"
 
 /// How a product is computed. An area of few rows over a transposed B goes to gemm_bt.c instead, unless the plan flips,
-/// and one over a blob of 16-bit elements to gemm_halves.c; each area decides that (fovea_gemm_takes_rows), because a
-/// call may have fewer rows than its plan.
+/// and one over a blob to gemm_few.c; each area decides that (fovea_gemm_takes_rows), because a call may have fewer
+/// rows than its plan.
 enum fovea_gemm_way {
     FOVEA_WAY_BLOCKS, ///< gemm_area.c: blocks of k, chunks of rows, groups of strips
     FOVEA_WAY_DIRECT, ///< gemm_direct.c: the product, or its B, is so small that it runs without blocks
@@ -39,8 +39,8 @@ struct fovea_gemm_layout {
     bool aliases;   ///< A is transposed, or its rows alias in few sets of L1: calls of many rows copy it, unless the
                     ///< plan flips
     bool b_aliases; ///< rows of B, natural or transposed, alias in few sets of L1
-    size_t bt_rows; ///< largest number of rows for which a transposed B is read in place (gemm_bt.c), or a blob of
-                    ///< 16-bit elements (gemm_halves.c)
+    size_t bt_rows; ///< largest number of rows for which a transposed B is read in place (gemm_bt.c), or a blob goes to
+                    ///< gemm_few.c
     bool detour;    ///< sums go to acc in scratch first, because C, or a residual that is C, is read at the end
     bool terms;     ///< in blocks and direct plans tiles apply the epilogue (fovea_gemm_terms), unless several k blocks
                     ///< keep their sums in acc
@@ -116,6 +116,12 @@ static inline bool fovea_gemm_has_strips(const struct fovea_gemm_layout *plan)
     return plan->way == FOVEA_WAY_BLOCKS || plan->way == FOVEA_WAY_DIRECT;
 }
 
+/// Whether B is a blob: of f32 (b_packed), or of 16-bit elements.
+static inline bool fovea_gemm_is_blob(const struct fovea_gemm_desc *d)
+{
+    return d->b_packed || d->b_type != FOVEA_F32;
+}
+
 static inline enum fovea_gemm_form fovea_gemm_form_of(const struct fovea_gemm_desc *d)
 {
     return d->b_packed ? FOVEA_FORM_PACKED : d->trans_b == FOVEA_TRANS ? FOVEA_FORM_NT : FOVEA_FORM_NN;
@@ -164,8 +170,7 @@ const struct fovea_gemm_kernel *fovea_gemm_fitting(const struct fovea_gemm_layou
 size_t fovea_gemm_packed_from(const struct fovea_gemm_layout *plan);
 /// Whether a direct plan reads natural rows of B in place, whatever the number of rows of C.
 bool fovea_gemm_in_place(const struct fovea_gemm_layout *plan);
-/// Whether an area has so few rows that a transposed B is read in place, or a blob of 16-bit elements; fovea_gemm_bt
-/// computes it then (ops/gemm_bt.c), or fovea_gemm_halves (ops/gemm_halves.c).
+/// Whether an area's rows are so few that fovea_gemm_bt reads a transposed B in place, or fovea_gemm_few a blob.
 bool fovea_gemm_takes_rows(const struct fovea_gemm_area *area);
 /// Whether it reads rows of B side by side that are far apart, and how many lines ahead each is prefetched then; and
 /// whether it prefetches the rows it will read next.
@@ -175,9 +180,8 @@ bool fovea_gemm_fetches(const struct fovea_gemm_layout *plan);
 /// How many rows of B are read at a time: 8, 16 or 32.
 uint32_t fovea_gemm_side(const struct fovea_gemm_layout *plan, size_t rows);
 void fovea_gemm_bt(const struct fovea_gemm_area *area);
-void fovea_gemm_halves(const struct fovea_gemm_area *area);
-/// Columns whose sums wait in acc at a time there, in whole panels.
-enum { FOVEA_HALVES_COLUMNS = 256 };
+void fovea_gemm_few(const struct fovea_gemm_area *area);
+enum { FOVEA_FEW_COLUMNS = 256 }; ///< whose sums wait in acc at a time there, in whole panels
 /// takes_steps(): whether a problem that is neither computed transposed nor directly has so few rows that a few rows of
 /// a natural B are read at a time. step_groups(): the most tasks of its columns. step_columns(): columns at a time, as
 /// many as leave C in L2. step_lines(): lines by which prefetches run ahead. bn(): computes an area (ops/gemm_bn.c).

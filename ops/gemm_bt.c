@@ -15,8 +15,8 @@ bool fovea_gemm_takes_rows(const struct fovea_gemm_area *area)
 {
     const struct fovea_gemm_layout *const plan = area->plan;
     const struct fovea_gemm_desc *const d = &plan->desc;
-    return plan->way != FOVEA_WAY_FLIP && !d->b_packed && d->trans_b == FOVEA_TRANS && area->b_panels == NULL &&
-           area->rows <= plan->bt_rows && plan->k != 0;
+    const bool in_order = fovea_gemm_is_blob(d) || (d->trans_b == FOVEA_TRANS && area->b_panels == NULL);
+    return plan->way != FOVEA_WAY_FLIP && in_order && area->rows <= plan->bt_rows && plan->k != 0;
 }
 
 static bool is_far(const struct fovea_gemm_layout *plan)

@@ -21,7 +21,7 @@ static const char *const reads_words[] = {
     [FOVEA_READS_SHARED] = "B packed on the way, or first for several threads",
     [FOVEA_READS_ON_WAY] = "B packed on the way",
     [FOVEA_READS_IN_PLACE] = "B in place",
-    [FOVEA_READS_HALVES] = "packed B, widened in registers",
+    [FOVEA_READS_FEW] = "packed B, fetched into L1",
     [FOVEA_READS_WIDENED] = "packed B, widened on the way",
 };
 
@@ -138,7 +138,7 @@ void fovea_gemm_say(const struct fovea_gemm_layout *plan, char *text, size_t siz
     if (f.touch != 0) {
         snprintf(touches, sizeof touches, ", pages touched %zu ahead", f.touch);
     }
-    if (f.reads == FOVEA_READS_STEPS || f.reads == FOVEA_READS_HALVES || f.flips) {
+    if (f.reads == FOVEA_READS_STEPS || f.reads == FOVEA_READS_FEW || f.flips) {
         snprintf(by, sizeof by, "%s", f.kernel);
     } else {
         snprintf(by, sizeof by, "%s%s%s, kc %zu, rows in chunks of %zu, strips of %zu in groups of %zu%s", f.kernel,
@@ -166,7 +166,8 @@ void fovea_gemm_say(const struct fovea_gemm_layout *plan, char *text, size_t siz
                    : f.along  ? "directly, along the rows of C, "
                    : f.direct ? "directly, "
                               : "",
-                   a, f.flips ? fetches : "", f.flips ? touches : "", reads_words[f.reads],
+                   a, f.flips ? fetches : "", f.flips ? touches : "",
+                   f.reads == FOVEA_READS_FEW && halves ? "packed B, widened in registers" : reads_words[f.reads],
                    eights ? ", eight at a time" : "", f.flips ? "" : fetches, f.flips ? "" : touches, by, f.tasks,
                    f.tasks == 1 ? "" : "s", plan->work.shared_bytes, plan->work.scratch_bytes);
 }

@@ -10,8 +10,8 @@ static enum fovea_gemm_reads reads_of(const struct fovea_gemm_layout *plan)
     const struct fovea_gemm_desc *const d = &plan->desc;
     const struct fovea_gemm_grid *const grid = &plan->grid;
     return plan->k == 0                                         ? FOVEA_READS_NOTHING
+           : fovea_gemm_is_blob(d) && d->m <= plan->bt_rows     ? FOVEA_READS_FEW
            : d->b_packed                                        ? FOVEA_READS_BLOB
-           : d->b_type != FOVEA_F32 && d->m <= plan->bt_rows    ? FOVEA_READS_HALVES
            : d->b_type != FOVEA_F32                             ? FOVEA_READS_WIDENED
            : plan->way == FOVEA_WAY_FLIP                        ? FOVEA_READS_IN_PLACE
            : d->trans_b == FOVEA_TRANS && d->m <= plan->bt_rows ? FOVEA_READS_ROWS
@@ -64,7 +64,7 @@ static enum fovea_gemm_fetches fetches_of(const struct fovea_gemm_layout *plan, 
                : fovea_gemm_step_lines(plan) != 0  ? FOVEA_FETCHES_LED
                                                    : FOVEA_FETCHES_NONE;
     }
-    if (reads == FOVEA_READS_NOTHING || reads == FOVEA_READS_HALVES || plan->way == FOVEA_WAY_DIRECT) {
+    if (reads == FOVEA_READS_NOTHING || reads == FOVEA_READS_FEW || plan->way == FOVEA_WAY_DIRECT) {
         return FOVEA_FETCHES_NONE;
     }
     if (fovea_gemm_is_alone(plan, plan->desc.m)) {
@@ -129,8 +129,8 @@ void fovea_gemm_facts(const struct fovea_gemm_layout *plan, struct fovea_gemm_fa
         facts->step_columns = d->m != 0 ? fovea_gemm_step_columns(plan) : 0;
         return;
     }
-    if (reads == FOVEA_READS_HALVES) { // nor has this one
-        facts->kernel = fovea_half_of(plan->kernels, d->b_type)->name;
+    if (reads == FOVEA_READS_FEW) { // nor has this one
+        facts->kernel = fovea_few_of(plan->kernels, d->b_type)->name;
         return;
     }
     facts->kernel = plan->kernel->name;

@@ -122,7 +122,7 @@ static enum fovea_status measure_work(struct fovea_gemm_layout *plan, const stru
     const struct fovea_gemm_desc *const d = &plan->desc;
     const struct fovea_gemm_grid *const grid = &plan->grid;
     const bool alone = d->batch == 1;
-    const bool natural = !d->b_packed && plan->k != 0 && d->n != 0 && fovea_gemm_has_strips(plan);
+    const bool in_strips = plan->k != 0 && d->n != 0 && fovea_gemm_has_strips(plan);
     size_t shared = 0, tasks = 0, scratch = 0;
     bool fits = !(grid->copy_a && alone) || add_floats(d->m, fovea_gemm_pitch(plan->k), &shared);
     plan->b_offset = shared / sizeof(float);
@@ -149,11 +149,15 @@ static enum fovea_status measure_work(struct fovea_gemm_layout *plan, const stru
     scratch = plan->a_room * sizeof(float);
     fits = fits && (!(grid->copy_a && !alone) || add_floats(plan->chunk, fovea_gemm_pitch(plan->kc), &scratch));
     plan->b_room = scratch / sizeof(float);
-    if (natural && (d->trans_b == FOVEA_TRANS || grid->pack_b || (d->n % FOVEA_PANEL != 0 && plan->edge == 0))) {
-        const size_t turned_a = d->trans_b == FOVEA_TRANS ? fovea_min(d->m, plan->bt_rows) * plan->k : 0;
+    const size_t few = fovea_min(d->m, plan->bt_rows);
+    const bool turns = in_strips && (d->b_packed ? few > 1 : d->trans_b == FOVEA_TRANS); // A, for few rows of C
+    const bool packs = in_strips && !d->b_packed &&
+                       (d->trans_b == FOVEA_TRANS || grid->pack_b || (d->n % FOVEA_PANEL != 0 && plan->edge == 0));
+    if (turns || packs) {
         size_t strips = 0;
-        fits = fits && fovea_mul(plan->group * fovea_gemm_columns(plan), plan->kc, &strips) &&
-               add_floats(FOVEA_PANEL, fovea_ceil_div(fovea_max(strips, turned_a), FOVEA_PANEL), &scratch);
+        fits = fits && fovea_mul(packs ? plan->group * fovea_gemm_columns(plan) : 0, plan->kc, &strips) &&
+               add_floats(FOVEA_PANEL, fovea_ceil_div(fovea_max(strips, turns ? few * plan->k : 0), FOVEA_PANEL),
+                          &scratch);
     }
     FOVEA_REQUIRE(fits, FOVEA_ERR_OVERFLOW, why, "gemm: work memory does not fit");
     plan->work = (struct fovea_work){shared, scratch, prepares ? 2 : 1, FOVEA_PLAN_GEMM};
@@ -201,8 +205,9 @@ static void set_problem(struct fovea_gemm_layout *plan, const struct fovea_kerne
             (desc->trans_a == FOVEA_TRANS ? nr == FOVEA_PANEL || columns_alias(tuning, desc->lda, k, desc->n / nr)
                                           : desc->m > 1 && rows_alias(tuning, desc->lda, k, mr)),
         .b_aliases = b_aliases,
-        .bt_rows = desc->b_type != FOVEA_F32 ? fovea_half_of(kernels, desc->b_type)->mr
-                                             : fovea_min(tuning->bt_rows, k / BT_STEPS),
+        .bt_rows = desc->b_packed              ? fovea_min(tuning->blob_rows, kernels->gemm_few.mr)
+                   : desc->b_type != FOVEA_F32 ? fovea_few_of(kernels, desc->b_type)->mr
+                                               : fovea_min(tuning->bt_rows, k / BT_STEPS),
         .detour = desc->beta != 0 || desc->residual || desc->gated,
         .kernel = kernel,
         .mr = mr,

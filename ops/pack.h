@@ -65,10 +65,11 @@ static inline const struct fovea_widen_kernel *fovea_widen_of(const struct fovea
     return type == FOVEA_BF16 ? &kernels->widen_bf16 : &kernels->widen_f16;
 }
 
-static inline const struct fovea_gemm_half_kernel *fovea_half_of(const struct fovea_kernels *kernels,
-                                                                 enum fovea_type type)
+/// The kernel for few rows of C over panels of a type.
+static inline const struct fovea_gemm_few_kernel *fovea_few_of(const struct fovea_kernels *kernels,
+                                                               enum fovea_type type)
 {
-    return type == FOVEA_BF16 ? &kernels->gemm_bf16 : &kernels->gemm_f16;
+    return type == FOVEA_F32 ? &kernels->gemm_few : type == FOVEA_BF16 ? &kernels->gemm_bf16 : &kernels->gemm_f16;
 }
 
 /// Packs the k x n elements from [p,j] on into adjacent panels of 16 * k floats. Of a blob j is a multiple of 16.

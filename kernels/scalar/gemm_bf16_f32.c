@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // kernels/scalar/gemm_bf16_f32.c - few rows of C times panels of bfloat16 elements, the definition.
 #include "kernels/scalar/half.h"
+#define FEW_ELEMENT uint16_t
+#define FEW_LOAD from_bf16
+#include "kernels/scalar/few.h"
 
-void fovea_gemm_bf16_f32_scalar(const struct fovea_gemm_half_tile *tile)
+void fovea_gemm_bf16_f32_scalar(const struct fovea_gemm_few_tile *tile)
 {
-    half_gemm(tile, from_bf16);
+    few_gemm(tile);
 }

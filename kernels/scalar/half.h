@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// kernels/scalar/half.h - what 16-bit elements are as f32, f32 as these, and products with panels of them: definitions.
+// kernels/scalar/half.h - what 16-bit elements are as f32, and f32 as these: definitions.
 #ifndef FOVEA_KERNELS_SCALAR_HALF_H
 #define FOVEA_KERNELS_SCALAR_HALF_H
 
@@ -63,21 +63,6 @@ static inline uint16_t to_f16(float x)
         element = INFINITE;
     }
     return (uint16_t)(signbit(x) ? element | SIGN : element);
-}
-
-static inline void half_gemm(const struct fovea_gemm_half_tile *tile, float (*from)(uint16_t))
-{
-    for (size_t i = 0; i < tile->m; i++) {
-        for (size_t j = 0; j < tile->n; j++) {
-            const float *const a = tile->a + i;
-            const uint16_t *const b = tile->b + (ptrdiff_t)(j / FOVEA_PANEL) * tile->b_panel + j % FOVEA_PANEL;
-            float acc = 0.0f;
-            for (size_t p = 0; p < tile->k; p++) {
-                acc = fmaf(a[(ptrdiff_t)p * tile->a_k], from(b[p * FOVEA_PANEL]), acc);
-            }
-            tile->c[(ptrdiff_t)i * tile->c_row + (ptrdiff_t)j] = acc;
-        }
-    }
 }
 
 #endif

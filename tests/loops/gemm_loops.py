@@ -109,12 +109,12 @@ def k_loops(objdump, path):
     return found
 
 
-def halves(folder, objdump, compiler, isas):
-    """What is wrong with the k loops over 16-bit elements, those that prefetch: at least one for each number of rows.
+def few_rows(folder, objdump, compiler, isas):
+    """What is wrong with the k loops for few rows of C, those that prefetch: at least one for each number of rows.
     clang keeps a sum of AVX2's widest tile in memory."""
     most = {"GNU": 0, "Clang": 3}[compiler]
     for isa, rows in (("avx2", 6), ("avx512", 16), ("neon", 6)):
-        for kind in ("bf16", "f16") if isa in isas else ():
+        for kind in ("few", "bf16", "f16") if isa in isas else ():
             path = folder / f"fovea_kernels_{isa}.dir/kernels/{isa}/gemm_{kind}_f32.c.o"
             found = [loop for loop in loops.innermost(objdump, path) if loop.fmas() and loop.prefetches()]
             kept = sum(loop.spills() + loop.stores() for loop in found)
@@ -144,7 +144,7 @@ def main():
                 print(f"FAIL {kernel.stem}_{kernel.isa} {name}: {problem}")
             failed += bool(wrong)
             checked += 1
-    for name in halves(folder, objdump, compiler, isas):
+    for name in few_rows(folder, objdump, compiler, isas):
         print(f"FAIL {name}")
         failed += 1
     print(f"{checked} tiles, {failed} failed")

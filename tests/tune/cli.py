@@ -111,7 +111,7 @@ def test_set(folder):
     text = ok("tune", "--explain", "gemm", "1x5x5")
     check('1 row: "few", at most 8' in text and " 1 task, " in text, text)
     streams = {"plain": "strips of 48 in", "wide": "strips of 16 in", "hashed": "strips of 48 in",
-               "mesh": "strips of 64 in"}
+               "mesh": "fetched into L1, kernel gemm_few_f32_avx512"}
     info, cap = ok("info"), os.environ.get("FOVEA_ISA")
     wide, has_avx2 = "avx512" in info and not cap, "avx2" in info and cap in (None, "avx2")
     for isa in [isa for isa, shown in (("avx512", wide), ("avx2", has_avx2)) if not shown]:
@@ -121,9 +121,8 @@ def test_set(folder):
         check(words in text and ("the next one prefetched" in text) == (set_ == "hashed"), text)
         check(("hardware follows" in text) == (set_ == "plain"), text)
         # Which kernel takes how many rows of a far B, also where one is excluded or pinned, and what is prefetched.
-        leads_few = {"wide": "16x16", "mesh": "6x64"}
-        few = leads_few.get(set_, "9x48")
-        without = {"FOVEA_EXCLUDE": f"gemm_f32_{few}_avx512"} if set_ in leads_few else {}
+        few = "16x16" if set_ == "wide" else "9x48"
+        without = {"FOVEA_EXCLUDE": "gemm_f32_16x16_avx512"} if set_ == "wide" else {}
         for rows, form, env, tile, else_, follows in (
                 (6, "packed", {}, few, "9x48", False),
                 (7, "packed", {}, few if set_ == "wide" else "9x48", "9x48", False),
@@ -135,9 +134,9 @@ def test_set(folder):
                 (4, "packed", without, "9x48", "9x48", True),
                 (4, "packed", {"FOVEA_PIN": "gemm_f32_9x48_avx512"}, "9x48", "9x48", True)):
             text = ok("tune", "--explain", "gemm", f"{rows}x4000x4000", form, FOVEA_CACHES=f"32K,1M,32M,{set_}", **env)
-            leads = set_ == "wide" or set_ == "mesh" and rows <= 14 and form == "packed"
+            leads, blob = set_ == "wide", set_ == "mesh" and rows <= 12 and form == "packed"
             steps = form == "nn" and (set_ == "mesh" or set_ == "plain" and rows <= 6)
-            kernel = "gemm_bn_f32" if steps else f"gemm_f32_{tile if leads else else_}"
+            kernel = "gemm_bn_f32" if steps else "gemm_few_f32" if blob else f"gemm_f32_{tile if leads else else_}"
             check(f"kernel {kernel}_avx512" in text and ("a few rows at a time" in text) == steps, text)
             check((" lines ahead" in text and "a few rows at a time" not in text) == leads, text)
             check(("hardware follows" in text) == (follows and set_ == "plain"), text)

@@ -159,7 +159,7 @@ static void test_copy(const char *isa)
             d.b_type = (enum fovea_type)type, d.b_packed = d.b_type != FOVEA_F32;
             CHECK(plan && fovea_gemm_plan(engine, &d, plan) == FOVEA_OK, "%s", isa);
             fovea_gemm_facts(plan, &facts);
-            const bool itself = facts.reads == FOVEA_READS_ROWS || facts.reads == FOVEA_READS_HALVES;
+            const bool itself = facts.reads == FOVEA_READS_ROWS || facts.reads == FOVEA_READS_FEW;
             in_place += itself;
             CHECK(!itself || (!facts.copy_a && ((const struct fovea_work *)plan)->phases == 1),
                   "%s, type %d, %zu rows: A is copied, and nobody reads that", isa, type, m);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/check/gemm_half.c - cases of the kernels for few rows of C over panels of 16-bit elements: all numbers of rows,
-// columns that end within a panel, steps around the distance of prefetches.
+// tests/check/gemm_few.c - cases of the kernels for few rows of C over panels from memory, of f32 and of 16-bit
+// elements: all numbers of rows, columns that end within a panel, steps around the distance of prefetches.
 #include "tests/check/check.h"
 #include "tests/check/oracle.h"
 
@@ -14,10 +14,11 @@ static const uint16_t *halves(const struct check_buffer *buffer)
 static void run_case(struct check_case *c)
 {
     const struct check_variant *const v = c->variant;
+    const bool whole = strcmp(v->slot, "gemm_few") == 0; // elements are f32
     const struct check_variant *const widen =
-        check_scalar(strcmp(v->slot, "gemm_bf16") == 0 ? "widen_bf16" : "widen_f16");
+        whole ? NULL : check_scalar(strcmp(v->slot, "gemm_bf16") == 0 ? "widen_bf16" : "widen_f16");
     struct check_rng *const rng = &c->rng;
-    struct fovea_gemm_half_tile t = {.m = 1 + c->index % v->mr, .n = 1 + check_size(rng, 150)};
+    struct fovea_gemm_few_tile t = {.m = 1 + c->index % v->mr, .n = 1 + check_size(rng, 150)};
     t.k = check_chance(rng, 5) ? 0 : 1 + check_size(rng, 150);
     const bool any = check_chance(rng, 30); // any bits, else numbers of a size that the oracle may be asked about
     const size_t panels = (t.n + FOVEA_PANEL - 1) / FOVEA_PANEL, panel = FOVEA_PANEL * t.k;
@@ -37,18 +38,22 @@ static void run_case(struct check_case *c)
         const uint16_t bits = (uint16_t)check_next(rng), small = (bits & 0x83ff) | 0x3000;
         memcpy((uint16_t *)(void *)b->data + i, any ? &bits : &small, sizeof bits);
     }
-    widen->run.widen(count, halves(b), wide->data);
+    if (whole) {
+        check_fill(rng, &values, wide->data, count);
+    } else {
+        widen->run.widen(count, halves(b), wide->data);
+    }
     t.a = a->data;
-    t.b = halves(b);
+    t.b = whole ? wide->data : b->data;
     struct check_buffer *const want = check_buffer(c, "C", (t.m - 1) * ldc + t.n), *const got = check_twin(c, want);
     check_seal();
     t.c = want->data;
     check_enter(c, c->scalar);
-    c->scalar->run.gemm_half(&t);
+    c->scalar->run.gemm_few(&t);
     check_leave(c);
     t.c = got->data;
     check_enter(c, v);
-    v->run.gemm_half(&t);
+    v->run.gemm_few(&t);
     check_leave(c);
     check_sealed(c);
     check_outputs(c, want, got, (struct check_view){t.m, t.n, ldc, 0});
@@ -70,22 +75,22 @@ static double bench(struct check_case *c, size_t calls)
 {
     const struct check_source values = {CHECK_UNIFORM, 1, 0};
     enum { m = 2, n = 64, k = 128 };
-    struct check_buffer *const a = check_buffer(c, "A", m * k), *const b = check_buffer(c, "B", k * n / 2);
+    struct check_buffer *const a = check_buffer(c, "A", m * k), *const b = check_buffer(c, "B", k * n);
     check_fill(&c->rng, &values, a->data, a->count);
-    memset(b->data, 0, k * n * sizeof(uint16_t));
-    const struct fovea_gemm_half_tile t = {.m = m,
-                                           .n = n,
-                                           .k = k,
-                                           .a = a->data,
-                                           .a_k = m,
-                                           .b = halves(b),
-                                           .b_panel = FOVEA_PANEL * k,
-                                           .c = check_buffer(c, "C", m * n)->data,
-                                           .c_row = n};
+    memset(b->data, 0, k * n * sizeof(float));
+    const struct fovea_gemm_few_tile t = {.m = m,
+                                          .n = n,
+                                          .k = k,
+                                          .a = a->data,
+                                          .a_k = m,
+                                          .b = b->data,
+                                          .b_panel = FOVEA_PANEL * k,
+                                          .c = check_buffer(c, "C", m * n)->data,
+                                          .c_row = n};
     c->started = check_seconds();
     for (size_t i = 0; i < calls; i++)
-        c->variant->run.gemm_half(&t);
+        c->variant->run.gemm_few(&t);
     return 2.0 * m * n * k;
 }
 
-const struct check_family check_family_gemm_half = {800, run_case, bench};
+const struct check_family check_family_gemm_few = {800, run_case, bench};
