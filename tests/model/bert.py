@@ -3,15 +3,14 @@
 
 usage: bert.py [EMULATOR] PROGRAM
 """
-import json
 import math
 import os
 import random
-import struct
 import sys
 import tempfile
 
 sys.path.append(os.path.join(os.path.dirname(__file__), "..", "support"))
+import tensors  # noqa: E402
 from program import check, finish, run  # noqa: E402
 
 PROGRAM = sys.argv[1:]  # with its emulator
@@ -42,55 +41,35 @@ def linear(name, *shape):
     yield name + ".bias", shape[:1]
 
 
-def packed(values, dtype):
-    """The bytes of numbers; BF16 is the upper half of F32."""
-    data = struct.pack(f"<{len(values)}{'e' if dtype == 'F16' else 'f'}", *values)
-    return b"".join(data[i + 2:i + 4] for i in range(0, len(data), 4)) if dtype == "BF16" else data
-
-
-def rounded(values, dtype):
-    data = packed(values, dtype)
-    if dtype == "BF16":
-        data = b"".join(b"\0\0" + data[i:i + 2] for i in range(0, len(data), 2))
-    return struct.unpack(f"<{len(values)}{'e' if dtype == 'F16' else 'f'}", data)
-
-
 def write(path, prefix, leave_out=None, types=2, numbers="F32", dtype="F32", own=()):
     """A random model, whose values are exact in `numbers`, as a file of dtype; the tensors `own` are F32."""
     rng = random.Random(7)
-    tensors, header, blob = {}, {"__metadata__": {"format": "pt"}}, b""
+    values, stored = {}, []
     for name, shape in shapes(types):
-        values = [rng.randint(-512, 512) / 1024 for _ in range(math.prod(shape))]
+        values[name] = [rng.randint(-512, 512) / 1024 for _ in range(math.prod(shape))]
         if name.endswith("LayerNorm.weight"):
-            values = [1 + v / 4 for v in values]
-        values = rounded(values, numbers)
-        tensors[name] = values
+            values[name] = [1 + v / 4 for v in values[name]]
+        values[name] = tensors.rounded(values[name], numbers)
         if name != leave_out:
-            begin = len(blob)
-            stored = "F32" if name in own else dtype
-            blob += packed(values, stored)
-            header[prefix + name] = {"dtype": stored, "shape": shape, "data_offsets": [begin, len(blob)]}
-    text = json.dumps(header).encode()
-    text += b" " * (-len(text) % 8)
-    with open(path, "wb") as file:
-        file.write(struct.pack("<Q", len(text)) + text + blob)
-    return tensors
+            stored.append((prefix + name, shape, "F32" if name in own else dtype, values[name]))
+    tensors.write(path, stored)
+    return values
 
 
-def times(tensors, name, x):
-    weight, bias = tensors[name + ".weight"], tensors[name + ".bias"]
+def times(values, name, x):
+    weight, bias = values[name + ".weight"], values[name + ".bias"]
     width = len(x[0])
     return [[sum(row[c] * weight[o * width + c] for c in range(width)) + bias[o] for o in range(len(bias))]
             for row in x]
 
 
-def norm(tensors, name, x):
+def norm(values, name, x):
     result = []
     for row in x:
         mean = sum(row) / len(row)
         scale = 1 / math.sqrt(sum((v - mean) ** 2 for v in row) / len(row) + EPS)
         result.append([(v - mean) * scale * g + b
-                       for v, g, b in zip(row, tensors[name + ".weight"], tensors[name + ".bias"])])
+                       for v, g, b in zip(row, values[name + ".weight"], values[name + ".bias"])])
     return result
 
 
@@ -110,20 +89,20 @@ def add(x, y):
     return [[a + b for a, b in zip(*rows)] for rows in zip(x, y)]
 
 
-def embedding(tensors, ids):
+def embedding(values, ids):
     def row(name, i):
-        return tensors[f"embeddings.{name}_embeddings.weight"][i * WIDTH:(i + 1) * WIDTH]
+        return values[f"embeddings.{name}_embeddings.weight"][i * WIDTH:(i + 1) * WIDTH]
 
     x = [[sum(v) for v in zip(row("word", t), row("position", i), row("token_type", 0))] for i, t in enumerate(ids)]
-    x = norm(tensors, "embeddings.LayerNorm", x)
+    x = norm(values, "embeddings.LayerNorm", x)
     for i in range(LAYERS):
         layer = f"encoder.layer.{i}."
-        q, k, v = (times(tensors, f"{layer}attention.self.{name}", x) for name in ("query", "key", "value"))
-        x = norm(tensors, layer + "attention.output.LayerNorm",
-                 add(x, times(tensors, layer + "attention.output.dense", attend(q, k, v))))
+        q, k, v = (times(values, f"{layer}attention.self.{name}", x) for name in ("query", "key", "value"))
+        x = norm(values, layer + "attention.output.LayerNorm",
+                 add(x, times(values, layer + "attention.output.dense", attend(q, k, v))))
         up = [[u * (1 + math.erf(u / math.sqrt(2))) / 2 for u in row]
-              for row in times(tensors, layer + "intermediate.dense", x)]
-        x = norm(tensors, layer + "output.LayerNorm", add(x, times(tensors, layer + "output.dense", up)))
+              for row in times(values, layer + "intermediate.dense", x)]
+        x = norm(values, layer + "output.LayerNorm", add(x, times(values, layer + "output.dense", up)))
     mean = [sum(column) for column in zip(*x)]
     length = math.sqrt(sum(v * v for v in mean))
     return [v / length for v in mean]
@@ -134,13 +113,13 @@ with tempfile.TemporaryDirectory() as folder:
     sentences = [[1, 17, 2], [1, 49, 0, 33, 8, 21, 2], [5], [1, 17, 2, 2]]
     ids = " , ".join(" ".join(map(str, s)) for s in sentences).split()
     for prefix, dtype in (("", "F32"), ("bert.", "F32"), ("", "BF16"), ("bert.", "F16")):
-        tensors = write(path, prefix, numbers=dtype, dtype=dtype)
+        values = write(path, prefix, numbers=dtype, dtype=dtype)
         result = run([*PROGRAM, path, str(HEADS), *ids])
         check(result.returncode == 0, result)
         rows = [list(map(float, line.split())) for line in result.stdout.splitlines()]
         check(len(rows) == len(sentences), result.stdout)
         for sentence, row in zip(sentences, rows):
-            far = max(abs(a - b) for a, b in zip(row, embedding(tensors, sentence)))
+            far = max(abs(a - b) for a, b in zip(row, embedding(values, sentence)))
             check(len(row) == WIDTH and far < 2e-6, f"{sentence}: {far} apart")
         for own in ([name for name, shape in shapes()], [name for name, shape in shapes() if len(shape) == 1]):
             write(path, prefix, numbers=dtype, dtype=dtype, own=own)

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+// examples/llama/folder.c - reads a folder of Hugging Face.
+#include "folder.h"
+#include <glob.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PATH = 4096, CONFIG = 1 << 20, SIZE_MOST = 1 << 30 };
+
+void fail(const char *what, const char *why)
+{
+    fprintf(stderr, "llama: %s: %s\n", what, why);
+    exit(1);
+}
+
+void must(enum fovea_status status, const char *what)
+{
+    if (status != FOVEA_OK)
+        fail(what, fovea_status_string(status));
+}
+
+void *keep(struct folder *folder, size_t bytes)
+{
+    void *const memory = folder->blocks < KEPT_MAX ? aligned_alloc(64, (bytes + 64) / 64 * 64) : NULL;
+    if (!memory)
+        fail("memory", "not enough");
+    return folder->kept[folder->blocks++] = memory;
+}
+
+void open_folder(const struct fovea_engine *engine, const char *path, struct folder *folder)
+{
+    char name[PATH], message[512];
+    *folder = (struct folder){.engine = engine};
+    snprintf(name, sizeof name, "%s/config.json", path);
+    FILE *const file = fopen(name, "rb");
+    if (!file)
+        fail(name, "cannot be opened");
+    folder->config = keep(folder, CONFIG);
+    folder->config[fread(folder->config, 1, CONFIG - 1, file)] = '\0';
+    fclose(file);
+    glob_t paths;
+    snprintf(name, sizeof name, "%s/*.safetensors", path); // large models have several
+    if (glob(name, 0, NULL, &paths) != 0 || paths.gl_pathc > FILES_MAX)
+        fail(name, "no such file, or too many");
+    for (; folder->file_count < paths.gl_pathc; folder->file_count++) {
+        struct fovea_safetensors **const to = &folder->files[folder->file_count];
+        if (fovea_safetensors_open(paths.gl_pathv[folder->file_count], to, message, sizeof message) != FOVEA_OK)
+            fail("weights", message);
+    }
+    globfree(&paths);
+}
+
+void close_folder(struct folder *folder)
+{
+    while (folder->file_count != 0)
+        fovea_safetensors_close(folder->files[--folder->file_count]);
+    while (folder->blocks != 0)
+        free(folder->kept[--folder->blocks]);
+}
+
+const char *value_of(const struct folder *folder, const char *key)
+{
+    char quoted[64];
+    snprintf(quoted, sizeof quoted, "\"%s\"", key);
+    for (const char *at = folder->config; (at = strstr(at, quoted)) != NULL;) {
+        at += strlen(quoted);
+        at += strspn(at, " \t\r\n");
+        if (*at == ':')
+            return at + 1 + strspn(at + 1, " \t\r\n");
+    }
+    return NULL;
+}
+
+int is(const struct folder *folder, const char *key, const char *text)
+{
+    const char *const value = value_of(folder, key);
+    return value && strncmp(value, text, strlen(text)) == 0;
+}
+
+double number(const struct folder *folder, const char *key, double otherwise)
+{
+    const char *const value = value_of(folder, key);
+    char *end = NULL;
+    const double x = value ? strtod(value, &end) : 0;
+    return value && end != value ? x : otherwise;
+}
+
+size_t size(const struct folder *folder, const char *key, size_t otherwise)
+{
+    const double x = number(folder, key, (double)otherwise);
+    if (!(x >= 1 && x <= SIZE_MOST && x == floor(x)))
+        fail(key, "config.json does not have it, or it is not a size");
+    return (size_t)x;
+}
+
+int ends(const struct folder *folder, size_t token)
+{
+    const char *at = value_of(folder, "eos_token_id");
+    if (at && *at == '[')
+        at++;
+    for (char *end; at; at = *end == ',' ? end + 1 : NULL) {
+        const unsigned long id = strtoul(at, &end, 10);
+        if (end == at)
+            return 0; // null, or what follows a single number
+        if (id == token)
+            return 1;
+    }
+    return 0;
+}
+
+const struct fovea_tensor *find(struct folder *folder, size_t rows, size_t columns, const char *format, ...)
+{
+    char name[128];
+    va_list list;
+    va_start(list, format);
+    vsnprintf(name, sizeof name, format, list);
+    va_end(list);
+    const struct fovea_tensor *t = NULL;
+    for (size_t i = 0; i < folder->file_count && !t; i++)
+        t = fovea_safetensors_find(folder->files[i], name);
+    if (!t)
+        return NULL;
+    if (t->dims != (rows ? 2 : 1) || t->shape[t->dims - 1] != columns || (rows && t->shape[0] != rows))
+        fail(name, "has another shape than config.json says");
+    folder->found++;
+    return t;
+}
+
+size_t unused(const struct folder *folder)
+{
+    size_t count = 0;
+    for (size_t f = 0; f < folder->file_count; f++) {
+        for (size_t i = 0; i < fovea_safetensors_count(folder->files[f]); i++) // old files have these, for nothing
+            count += strstr(fovea_safetensors_at(folder->files[f], i)->name, "rotary_emb.inv_freq") == NULL;
+    }
+    return count - folder->found;
+}
+
+const float *vector(struct folder *folder, const struct fovea_tensor *tensor)
+{
+    if (!tensor)
+        return NULL;
+    float *const x = keep(folder, tensor->shape[0] * sizeof *x);
+    must(fovea_tensor_f32(folder->engine, tensor, 0, tensor->shape[0], x), tensor->name);
+    return x;
+}
+
+const void *packed(struct folder *folder, const struct fovea_tensor *a, const struct fovea_tensor *b)
+{
+    const size_t outputs = a->shape[0], inputs = a->shape[1];
+    enum fovea_type type, other;
+    size_t bytes;
+    must(fovea_tensor_type(a, &type), a->name);
+    must(fovea_tensor_type(b ? b : a, &other), (b ? b : a)->name);
+    if (other != type)
+        fail(b->name, "has another type than the matrix beside it");
+    must(fovea_pack_size_typed(type, inputs, b ? 2 * outputs : outputs, &bytes), a->name);
+    void *const blob = keep(folder, bytes);
+    fovea_advise_huge_pages(blob, bytes);
+    must(b ? fovea_pack_gated_typed(folder->engine, type, FOVEA_TRANS, inputs, outputs, a->data, inputs, b->data,
+                                    inputs, blob, bytes)
+           : fovea_pack_typed(folder->engine, type, FOVEA_TRANS, inputs, outputs, a->data, inputs, blob, bytes),
+         a->name);
+    return blob;
+}

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// examples/llama/folder.h - a model of Hugging Face in a folder: config.json, and tensors in safetensors files.
+// Whatever is wrong ends the program with a line that names it.
+#ifndef FOVEA_EXAMPLES_LLAMA_FOLDER_H
+#define FOVEA_EXAMPLES_LLAMA_FOLDER_H
+
+#include <fovea/fovea.h>
+
+enum { FILES_MAX = 200, KEPT_MAX = 4096 };
+
+struct folder {
+    const struct fovea_engine *engine;
+    char *config; // the text of config.json
+    struct fovea_safetensors *files[FILES_MAX];
+    size_t file_count, found; // found: the tensors that find() returned
+    void *kept[KEPT_MAX];     // memory to free
+    size_t blocks;
+};
+
+void fail(const char *what, const char *why);
+void must(enum fovea_status status, const char *what);
+
+void open_folder(const struct fovea_engine *engine, const char *path, struct folder *folder);
+void close_folder(struct folder *folder);
+// 64-byte aligned memory that close_folder frees.
+void *keep(struct folder *folder, size_t bytes);
+
+// Of config.json: what follows a key, or NULL. Keys of nested objects are found, too.
+const char *value_of(const struct folder *folder, const char *key);
+// Whether the value begins with a text, which has quotes if it is a string.
+int is(const struct folder *folder, const char *key, const char *text);
+double number(const struct folder *folder, const char *key, double otherwise);
+// Without the key, or with null, `otherwise`; where that is 0 the key must be there.
+size_t size(const struct folder *folder, const char *key, size_t otherwise);
+// Whether a token is eos_token_id, or one of them.
+int ends(const struct folder *folder, size_t token);
+
+// The tensor of that name, rows x columns, or columns alone if rows is 0. NULL if there is none.
+const struct fovea_tensor *find(struct folder *folder, size_t rows, size_t columns, const char *format, ...);
+// The tensors of the files that find() did not return.
+size_t unused(const struct folder *folder);
+// A vector as f32; NULL for NULL.
+const float *vector(struct folder *folder, const struct fovea_tensor *tensor);
+// A matrix of [outputs, inputs], packed; or two, whose outputs alternate.
+const void *packed(struct folder *folder, const struct fovea_tensor *a, const struct fovea_tensor *b);
+
+#endif
