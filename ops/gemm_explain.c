@@ -87,7 +87,7 @@ void fovea_gemm_reasons(const struct fovea_gemm_layout *plan, char *text, size_t
         return;
     }
     if (d->b_type != FOVEA_F32 && d->m <= plan->bt_rows) {
-        snprintf(text, size, "%zu row%s: at most the %zu that a kernel takes at once, so B is read once", lines,
+        snprintf(text, size, "%zu row%s: at most %zu, for which B is read from memory once", lines,
                  lines == 1 ? "" : "s", plan->bt_rows);
         return;
     }

@@ -104,7 +104,8 @@ def test_set(folder):
     text = ok("tune", "--explain", "gemm", "40x50x60", "packed-bf16")
     check("B of 11.7 KiB as f32" in text and "B is packed like one that lies as n x k" in text, text)
     text = ok("tune", "--explain", "gemm", "1x50x60", "packed-bf16")
-    check("packed B, widened in registers, kernel gemm_bf16_f32_" in text and "so B is read once" in text, text)
+    check("packed B, widened in registers, kernel gemm_bf16_f32_" in text and "B is read from memory once" in text,
+          text)
     for form in ("nn", "nt", "tn", "tt"):
         text = ok("tune", "--explain", "gemm", "40x50x60", form)
         check(f"40x50x60 f32 {form} " in text and ("B lies as n x k" in text) == (form[1] == "t"), text)
