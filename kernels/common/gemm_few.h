@@ -145,8 +145,8 @@ static inline __attribute__((always_inline)) void few_rows(const struct fovea_ge
     }
 }
 
-/// The kernel. Panels of a tile, by its rows: as many as leave registers for its sums, at most four, or six of half
-/// vectors.
+/// The kernel. Panels of a tile, by its rows: as many as leave registers for its sums, at most four, or six of two
+/// vectors. (Six of four vectors are a loop of 24, more than FV_UNROLL takes: gcc would keep its sums in memory.)
 static inline __attribute__((always_inline)) void few_gemm(const struct fovea_gemm_few_tile *tile)
 {
 #define FEW_CASE(rows, panels)                                                                                         \
@@ -172,7 +172,7 @@ static inline __attribute__((always_inline)) void few_gemm(const struct fovea_ge
         FEW_CASE(15, 1)
         FEW_CASE(16, 1)
 #else
-        FEW_CASE(1, 6)
+        FEW_CASE(1, FEW_VECS == 2 ? 6 : 4)
         FEW_CASE(2, 3)
         FEW_CASE(3, 2)
         FEW_CASE(4, 1)
