@@ -22,7 +22,7 @@ enum {
     FEW_REGISTERS = FV_LANES == 8 ? 16 : 32,
     FEW_SUMS = 24,  ///< most sums of a tile
     FEW_STAY = 5,   ///< room for the vectors of A or B that stay in registers for a step
-    FEW_PANELS = 6, ///< most panels of a tile
+    FEW_PANELS = 8, ///< most panels of a tile
 };
 
 static inline fv_f32 few_fma(fv_f32 a, fv_f32 b, fv_f32 sum)
@@ -145,8 +145,10 @@ static inline __attribute__((always_inline)) void few_rows(const struct fovea_ge
     }
 }
 
-/// The kernel. Panels of a tile, by its rows: as many as leave registers for its sums, at most four, or six of two
-/// vectors. (Six of four vectors are a loop of 24, more than FV_UNROLL takes: gcc would keep its sums in memory.)
+/// The kernel. Panels of a tile, by its rows: as many as leave registers for its sums, at most eight of one vector, six
+/// of two, or four of four. (Six of four vectors are a loop of 24, more than FV_UNROLL takes: gcc would keep its sums
+/// in memory.) Emerald Rapids, AVX-512, against at most four: one row 1.01 to 1.06, two 1.02 to 1.04, three 1.02,
+/// four 1.01 to 1.04.
 static inline __attribute__((always_inline)) void few_gemm(const struct fovea_gemm_few_tile *tile)
 {
 #define FEW_CASE(rows, panels)                                                                                         \
@@ -155,10 +157,10 @@ static inline __attribute__((always_inline)) void few_gemm(const struct fovea_ge
         break;
     switch (tile->m) {
 #if FV_LANES == 16
-        FEW_CASE(1, 4)
-        FEW_CASE(2, 4)
-        FEW_CASE(3, 4)
-        FEW_CASE(4, 4)
+        FEW_CASE(1, 8)
+        FEW_CASE(2, 8)
+        FEW_CASE(3, 6)
+        FEW_CASE(4, 6)
         FEW_CASE(5, 4)
         FEW_CASE(6, 4)
         FEW_CASE(7, 3)
