@@ -207,18 +207,15 @@ static enum fovea_status check_norms(const struct fovea_layer_desc *desc, const 
     return FOVEA_OK;
 }
 
-// The words of a layer for what it gives its attentions.
-static const struct mha_words self_words = {.whole = "layer: self_attention",
-                                            .q_len = "len",
-                                            .query = "x",
-                                            .cache = "self_cache",
-                                            .pool = "self_pool",
-                                            .capacity = "kv_len"},
-                              cross_words = {.whole = "layer: cross_attention",
-                                             .q_len = "len",
-                                             .query = "x",
-                                             .cache = "cross_cache",
-                                             .capacity = "memory_len"};
+const struct mha_words fovea_layer_self_words = {.whole = "layer: self_attention",
+                                                 .q_len = "len",
+                                                 .query = "x",
+                                                 .cache = "self_cache",
+                                                 .pool = "self_pool",
+                                                 .new_len = "len",
+                                                 .capacity = "kv_len"};
+const struct mha_words fovea_layer_cross_words = {
+    .whole = "layer: cross_attention", .q_len = "len", .query = "x", .cache = "cross_cache", .capacity = "memory_len"};
 
 enum fovea_status fovea_layer_check(const struct layer_plan *plan, const struct fovea_layer_args *args,
                                     const struct fovea_why *why)
@@ -247,7 +244,7 @@ enum fovea_status fovea_layer_check(const struct layer_plan *plan, const struct 
     self.query = self.key = self.value = args->x;
     self.residual = plan->self.desc.residual ? args->x : NULL;
     self.out = args->y;
-    FOVEA_TRY(fovea_mha_check(&plan->self, &self, &self_words, why));
+    FOVEA_TRY(fovea_mha_check(&plan->self, &self, &fovea_layer_self_words, why));
     if (desc->decoder) {
         FOVEA_REQUIRE_LIMITS("layer", why, {"args.memory_len", args->memory_len, desc->memory_len},
                              {"args.beams", args->beams, desc->beams});
@@ -267,7 +264,7 @@ enum fovea_status fovea_layer_check(const struct layer_plan *plan, const struct 
         cross.residual = plan->cross.desc.residual ? args->x : NULL;
         cross.key = cross.value = args->memory;
         cross.out = args->y;
-        FOVEA_TRY(fovea_mha_check(&plan->cross, &cross, &cross_words, why));
+        FOVEA_TRY(fovea_mha_check(&plan->cross, &cross, &fovea_layer_cross_words, why));
     }
     const size_t ffn = desc->gated ? 2 * desc->ffn : desc->ffn;
     FOVEA_TRY(fovea_linear_check(&args->weights->up, desc->weight_type, desc->width, ffn, "layer", "up", why));

@@ -49,6 +49,8 @@ struct layer_plan {
 };
 
 fovea_part_args_fn fovea_layer_part_args;
+/// The words of a layer for what it gives its attentions.
+extern const struct mha_words fovea_layer_self_words, fovea_layer_cross_words;
 
 enum fovea_status fovea_layer_check(const struct layer_plan *plan, const struct fovea_layer_args *args,
                                     const struct fovea_why *why);

@@ -146,8 +146,8 @@ static enum fovea_status plan_attention(const struct fovea_part_of *layer, const
     mha.new_len = desc->len;
     mha.page_keys = cross ? 0 : desc->page_keys;
     mha.rows = cross && !desc->cached ? 0 : desc->rows; // the keys of a memory are no rows of x
-    FOVEA_REQUIRE(fovea_mul(desc->len, cross ? desc->beams : 1, &mha.q_len), FOVEA_ERR_OVERFLOW, of.why,
-                  "%s: len %zu x beams %zu overflow", of.whole, desc->len, desc->beams);
+    FOVEA_REQUIRE(fovea_mul(desc->len, cross ? desc->beams : 1, &mha.q_len) && mha.q_len <= UINT32_MAX,
+                  FOVEA_ERR_OVERFLOW, of.why, "%s: len %zu x beams %zu overflow", of.whole, desc->len, desc->beams);
     mha.kv_len = cross ? desc->memory_len : desc->cached ? desc->kv_len : desc->len;
     mha.qk_dim = desc->qk_dim;
     mha.v_dim = desc->v_dim;
@@ -173,7 +173,7 @@ static enum fovea_status plan_attention(const struct fovea_part_of *layer, const
         mha.residual = 1;
         mha.out_dropout = desc->dropout;
     }
-    return fovea_mha_make(&of, &mha, plan);
+    return fovea_mha_make(&of, &mha, cross ? &fovea_layer_cross_words : &fovea_layer_self_words, plan);
 }
 
 static enum fovea_status plan_ffn(const struct fovea_part_of *of, const struct fovea_layer_desc *desc, size_t rows,

@@ -93,16 +93,17 @@ enum fovea_status fovea_linear_check(const struct fovea_linear *linear, enum fov
                                      size_t outputs, const char *whole, const char *part, const struct fovea_why *why);
 /// How a reason names what an operator was called with: fovea_mha, or a layer for one of its attentions.
 struct mha_words {
-    const char *whole;                        ///< begins the reason
-    const char *q_len, *query, *cache, *pool; ///< fields of its args
-    const char *capacity;                     ///< the field of its descriptor that is the capacity of the cache
+    const char *whole;                ///< begins the reason of a call
+    const char *q_len;                ///< a field of its descriptor and of its args
+    const char *query, *cache, *pool; ///< fields of its args
+    const char *new_len, *capacity;   ///< fields of its descriptor: the most new keys, the most keys or the capacity
 };
 extern const struct mha_words fovea_mha_words;
 /// The checks of fovea_mha before it runs, with a reason in `words`.
 enum fovea_status fovea_mha_check(const struct mha_plan *plan, const struct fovea_mha_args *args,
                                   const struct mha_words *words, const struct fovea_why *why);
-/// fovea_mha_plan for a whole, with a reason.
+/// fovea_mha_plan for a whole, with a reason in `words`.
 enum fovea_status fovea_mha_make(const struct fovea_part_of *of, const struct fovea_mha_desc *desc,
-                                 struct mha_plan *plan);
+                                 const struct mha_words *words, struct mha_plan *plan);
 
 #endif

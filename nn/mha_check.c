@@ -6,8 +6,13 @@
 #include <math.h>
 #include <stdio.h>
 
-const struct mha_words fovea_mha_words = {
-    .whole = "mha", .q_len = "q_len", .query = "query", .cache = "cache", .pool = "pool", .capacity = "kv_len"};
+const struct mha_words fovea_mha_words = {.whole = "mha",
+                                          .q_len = "q_len",
+                                          .query = "query",
+                                          .cache = "cache",
+                                          .pool = "pool",
+                                          .new_len = "new_len",
+                                          .capacity = "kv_len"};
 
 // A size of a cache or a pool that has to be the plan's, whose name there is the same.
 struct planned {

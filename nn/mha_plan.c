@@ -120,11 +120,12 @@ static size_t projected_len(const struct fovea_mha_desc *desc)
     return desc->keys == FOVEA_MHA_PROJECT ? desc->kv_len : desc->keys == FOVEA_MHA_APPEND ? desc->new_len : 0;
 }
 
-static enum fovea_status layout(const struct fovea_part_of *of, struct mha_plan *plan, size_t *bytes)
+static enum fovea_status layout(const struct fovea_part_of *of, const struct mha_words *words, struct mha_plan *plan,
+                                size_t *bytes)
 {
     const struct fovea_mha_desc *const desc = &plan->desc;
-    const char *const news = desc->keys == FOVEA_MHA_APPEND ? "new_len" : "kv_len";
-    FOVEA_TRY(most_rows(of, desc, "q_len", desc->q_len, &plan->q_rows));
+    const char *const news = desc->keys == FOVEA_MHA_APPEND ? words->new_len : words->capacity;
+    FOVEA_TRY(most_rows(of, desc, words->q_len, desc->q_len, &plan->q_rows));
     FOVEA_TRY(most_rows(of, desc, news, projected_len(desc), &plan->kv_rows));
     const struct {
         size_t *at, rows, heads, dim;
@@ -165,7 +166,8 @@ static struct fovea_strides projected(size_t heads, size_t len, size_t dim)
     return (struct fovea_strides){len * heads * dim, dim, heads * dim};
 }
 
-static enum fovea_status plan_attention(const struct fovea_part_of *of, struct mha_plan *plan)
+static enum fovea_status plan_attention(const struct fovea_part_of *of, const struct mha_words *words,
+                                        struct mha_plan *plan)
 {
     const struct fovea_mha_desc *const desc = &plan->desc;
     struct fovea_attention_desc attention;
@@ -210,8 +212,8 @@ static enum fovea_status plan_attention(const struct fovea_part_of *of, struct m
         attention.page_keys = desc->page_keys;
         FOVEA_REQUIRE((desc->page_keys != 0 ? fovea_kv_pages_strides(&pool, &attention.k, &attention.v)
                                             : fovea_kv_cache_strides(&cache, &attention.k, &attention.v)) == FOVEA_OK,
-                      FOVEA_ERR_OVERFLOW, of->why, "%s: a cache of kv_len %zu does not fit in memory", of->whole,
-                      desc->kv_len);
+                      FOVEA_ERR_OVERFLOW, of->why, "%s: a cache of %s %zu does not fit in memory", of->whole,
+                      words->capacity, desc->kv_len);
     }
     attention.kv_len_kind = desc->kv_len_kind;
     attention.mask = desc->mask;
@@ -294,15 +296,15 @@ static enum fovea_status stage(struct mha_plan *plan, enum mha_part first, uint3
 }
 
 enum fovea_status fovea_mha_make(const struct fovea_part_of *of, const struct fovea_mha_desc *desc,
-                                 struct mha_plan *plan)
+                                 const struct mha_words *words, struct mha_plan *plan)
 {
     FOVEA_REQUIRE(of->engine, FOVEA_ERR_NULL, of->why, "%s: engine is NULL", of->whole);
     FOVEA_TRY(check_desc(desc, of->whole, of->why));
     size_t own;
     plan->desc = *desc;
     plan->kv_heads = desc->kv_heads != 0 ? desc->kv_heads : desc->heads;
-    FOVEA_TRY(layout(of, plan, &own));
-    FOVEA_TRY(plan_attention(of, plan));
+    FOVEA_TRY(layout(of, words, plan, &own));
+    FOVEA_TRY(plan_attention(of, words, plan));
     FOVEA_TRY(plan_linear(of, plan, MHA_Q, plan->q_rows, desc->query_width, desc->heads * desc->qk_dim));
     if (desc->keys != FOVEA_MHA_CACHED) {
         FOVEA_TRY(plan_linear(of, plan, MHA_K, plan->kv_rows, desc->key_width, plan->kv_heads * desc->qk_dim));
@@ -322,7 +324,7 @@ enum fovea_status fovea_mha_make(const struct fovea_part_of *of, const struct fo
         FOVEA_TRY(plan_rotate(of, plan, MHA_ROTATE_K, plan->kv_heads, plan->kv_rows));
     }
     FOVEA_REQUIRE(desc->keys != FOVEA_MHA_APPEND || fovea_kv_tasks_fit(desc->batch, desc->new_len), FOVEA_ERR_OVERFLOW,
-                  of->why, "%s: batch and new_len make more tasks than 32 bits count", of->whole);
+                  of->why, "%s: batch and %s make more tasks than 32 bits count", of->whole, words->new_len);
     plan->append.work = (struct fovea_work){.phases = 1};
     plan->append.engine = of->engine;
 
@@ -351,7 +353,7 @@ enum fovea_status fovea_mha_plan(const struct fovea_engine *engine, const struct
     FOVEA_CHECK(plan, FOVEA_ERR_NULL);
     FOVEA_CHECK(fovea_aligned(plan), FOVEA_ERR_ALIGN);
     struct mha_plan made; // so that a failure writes nothing
-    FOVEA_TRY(fovea_mha_make(&(struct fovea_part_of){engine, "mha", NULL}, desc, &made));
+    FOVEA_TRY(fovea_mha_make(&(struct fovea_part_of){engine, "mha", NULL}, desc, &fovea_mha_words, &made));
     *(struct mha_plan *)plan = made;
     return FOVEA_OK;
 }
@@ -362,7 +364,7 @@ enum fovea_status fovea_explain_mha(const struct fovea_engine *engine, const str
     static const char *const names[] = {"projected", "appended to a cache", "from a cache"};
     const struct fovea_why why = {text, text_size};
     struct mha_plan plan;
-    FOVEA_TRY(fovea_mha_make(&(struct fovea_part_of){engine, "mha", &why}, desc, &plan));
+    FOVEA_TRY(fovea_mha_make(&(struct fovea_part_of){engine, "mha", &why}, desc, &fovea_mha_words, &plan));
     const struct fovea_work *const work = &plan.composite.work;
     const struct fovea_asked asked[] = {
         {desc->weight_type == FOVEA_BF16, "bf16 weights", NAN},

@@ -106,7 +106,7 @@ static enum fovea_status plan_layers(struct fovea_transformer *model, const stru
     fill.v_dim = model->config.v_dim;
     fill.weight_type = model->weight_type;
     fill.query_width = fill.key_width = fill.value_width = fill.out_width = model->config.d_model;
-    return fovea_mha_make(&decoder, &fill, &model->fill_cross);
+    return fovea_mha_make(&decoder, &fill, &fovea_mha_words, &model->fill_cross);
 }
 
 static enum fovea_status plan_rows(struct fovea_transformer *model, const struct fovea_why *why)

@@ -55,6 +55,12 @@ static void test_layer_descs(const struct refuse *refused, struct fovea_layer_de
     BAD_DESC(bad.batch = huge - huge % B, FOVEA_ERR_OVERFLOW);
     BAD_DESC_TOLD(bad.memory_len = huge, FOVEA_ERR_OVERFLOW, "layer: memory_len is ");
     BAD_DESC_TOLD((bad.cached = 0, bad.memory_width = huge), FOVEA_ERR_OVERFLOW, "layer: cross_attention: k: gemm: ");
+    BAD_DESC_TOLD((bad.memory_len = UINT32_MAX, bad.heads = 1 << 20, bad.qk_dim = 512), FOVEA_ERR_OVERFLOW,
+                  "layer: cross_attention: a cache of memory_len 4294967295 does not fit in memory");
+    BAD_DESC_TOLD((bad.len = bad.kv_len = UINT32_MAX, bad.rows = 1), FOVEA_ERR_OVERFLOW,
+                  "layer: self_attention: batch and len make more tasks than 32 bits count");
+    BAD_DESC_TOLD((bad.cached = 0, bad.len = UINT32_MAX, bad.rows = 1), FOVEA_ERR_OVERFLOW,
+                  "layer: cross_attention: len 4294967295 x beams 2 overflow");
 }
 
 static void test_layer_errors(void)
