@@ -25,6 +25,14 @@ enum {
     FEW_PANELS = 8, ///< most panels of a tile
 };
 
+// Where 16 registers hold 12 sums, clang 14 puts a sum where its vector of B was, and then stores another one to have a
+// register for it. So a vector of B outlives its FMAs; but not where the FMA of a single row reads it from memory.
+#if defined(__clang__) && FV_LANES == 8
+enum { FEW_KEEPS = 1 };
+#else
+enum { FEW_KEEPS = 0 };
+#endif
+
 static inline fv_f32 few_fma(fv_f32 a, fv_f32 b, fv_f32 sum)
 {
     return FOVEA_FAULT_IS(GEMM_FEW_MUL_ADD) ? fv_add(fv_mul(a, b), sum) : fv_fma(a, b, sum);
@@ -56,6 +64,9 @@ static inline __attribute__((always_inline)) void few_step(fv_f32 *acc, const fl
             for (int j = 0; j < few; j++) {
                 fv_f32 *const sum = &acc[rows_stay ? j * row + v : i * row + first + j];
                 *sum = few_fma(stay[j], x, *sum);
+                if (FEW_KEEPS && (R > 1 || sizeof(FEW_ELEMENT) < sizeof(float))) {
+                    __asm__("" : "+x"(*sum) : "x"(x));
+                }
             }
         }
     }
