@@ -42,7 +42,8 @@ void open_folder(const struct fovea_engine *engine, const char *path, struct fol
     folder->config[fread(folder->config, 1, CONFIG - 1, file)] = '\0';
     fclose(file);
     glob_t paths;
-    snprintf(name, sizeof name, "%s/*.safetensors", path); // large models have several
+    // Large models have several. (consolidated.safetensors, of Mistral, has the same weights by other names.)
+    snprintf(name, sizeof name, "%s/model*.safetensors", path);
     if (glob(name, 0, NULL, &paths) != 0 || paths.gl_pathc > FILES_MAX)
         fail(name, "no such file, or too many");
     for (; folder->file_count < paths.gl_pathc; folder->file_count++) {

@@ -31,6 +31,7 @@ struct model {
     struct fovea_executor executor;
     struct folder folder;
     size_t width, ffn, tokens, layers, heads, kv_heads, dim;
+    int qk_norm;          // queries and keys have norms: Qwen 3
     enum fovea_type type; // of matrices and caches
     const struct fovea_tensor *embedding;
     struct fovea_layer_weights layer[LAYERS_MAX];
@@ -62,20 +63,26 @@ static void read_config(struct model *m)
     m->heads = size(f, "num_attention_heads", 0);
     m->kv_heads = size(f, "num_key_value_heads", m->heads);
     m->dim = size(f, "head_dim", m->width / m->heads);
+    m->qk_norm = is(f, "model_type", "\"qwen3\"");
     if (m->layers > LAYERS_MAX)
         fail("num_hidden_layers", "more than this example has room for");
+}
+
+static const struct fovea_tensor *of_same_type(const struct model *m, const struct fovea_tensor *t)
+{
+    enum fovea_type type;
+    must(fovea_tensor_type(t, &type), t->name);
+    if (type != m->type)
+        fail(t->name, "has another type than the embedding");
+    return t;
 }
 
 static const struct fovea_tensor *matrix(struct model *m, size_t i, const char *name, size_t inputs, size_t outputs)
 {
     const struct fovea_tensor *const t = find(&m->folder, outputs, inputs, "model.layers.%zu.%s.weight", i, name);
-    enum fovea_type type;
     if (!t)
         fail(name, "a layer does not have it");
-    must(fovea_tensor_type(t, &type), t->name);
-    if (type != m->type)
-        fail(t->name, "has another type than the embedding");
-    return t;
+    return of_same_type(m, t);
 }
 
 static struct fovea_linear linear(struct model *m, size_t i, const char *name, size_t inputs, size_t outputs)
@@ -87,7 +94,10 @@ static struct fovea_linear linear(struct model *m, size_t i, const char *name, s
 
 static const float *gamma_of(struct model *m, size_t i, const char *name, size_t count)
 {
-    return vector(&m->folder, find(&m->folder, 0, count, "model.layers.%zu.%s.weight", i, name));
+    const struct fovea_tensor *const t = find(&m->folder, 0, count, "model.layers.%zu.%s.weight", i, name);
+    if (!t)
+        fail(name, "a layer does not have it");
+    return vector(&m->folder, t);
 }
 
 static void load(struct model *m)
@@ -104,17 +114,23 @@ static void load(struct model *m)
         w->self_attention.q = linear(m, i, "self_attn.q_proj", m->width, queries);
         w->self_attention.k = linear(m, i, "self_attn.k_proj", m->width, keys);
         w->self_attention.v = linear(m, i, "self_attn.v_proj", m->width, keys);
-        w->self_attention.q_norm = gamma_of(m, i, "self_attn.q_norm", m->dim); // Qwen 3 alone
-        w->self_attention.k_norm = gamma_of(m, i, "self_attn.k_norm", m->dim);
+        if (m->qk_norm) {
+            w->self_attention.q_norm = gamma_of(m, i, "self_attn.q_norm", m->dim);
+            w->self_attention.k_norm = gamma_of(m, i, "self_attn.k_norm", m->dim);
+        }
         w->self_attention.o = linear(m, i, "self_attn.o_proj", queries, m->width);
         w->norm3.gamma = gamma_of(m, i, "post_attention_layernorm", m->width); // norm2 is that of cross-attention
         w->up.weight =
             packed(f, matrix(m, i, "mlp.gate_proj", m->width, m->ffn), matrix(m, i, "mlp.up_proj", m->width, m->ffn));
         w->down = linear(m, i, "mlp.down_proj", m->ffn, m->width);
     }
-    m->norm = vector(f, find(f, 0, m->width, "model.norm.weight"));
+    const struct fovea_tensor *const norm = find(f, 0, m->width, "model.norm.weight");
     const struct fovea_tensor *const head = find(f, m->tokens, m->width, "lm_head.weight");
-    m->head = packed(f, head ? head : m->embedding, NULL); // small models have one matrix for both
+    const int tied = is(f, "tie_word_embeddings", "true"); // small models have one matrix for both
+    if (!norm || (!head && !tied))
+        fail(norm ? "lm_head.weight" : "model.norm.weight", "not in the files");
+    m->norm = vector(f, norm);
+    m->head = packed(f, tied ? m->embedding : of_same_type(m, head), NULL);
     if (unused(f) != 0)
         fail("weights", "tensors are left over: a model of another family");
 }
@@ -165,7 +181,7 @@ static void make_plans(struct model *m, size_t len)
     desc.heads = m->heads;
     desc.kv_heads = m->kv_heads;
     desc.qk_dim = desc.v_dim = desc.rotary_dim = m->dim;
-    desc.qk_norm = m->layer[0].self_attention.q_norm != NULL;
+    desc.qk_norm = (uint32_t)m->qk_norm;
     desc.window_left = window >= 1 ? (size_t)window - 1 : FOVEA_WINDOW_ALL;
     desc.weight_type = desc.kv_type = m->type;
     struct fovea_rowwise_desc norm = FOVEA_ROWWISE_DESC_INIT;

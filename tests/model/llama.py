@@ -191,12 +191,13 @@ def continued(values, config, dtype, prompt, count):
 with tempfile.TemporaryDirectory() as folder:
     prompt, count = [1, 17, 42, 5, 5, 33, 59, 0, 8], 12
     for different, *rest in FAMILIES:
-        config = {**BASE, **different}
+        config = {**BASE, **different, "tie_word_embeddings": not rest[3]}
         values = write(folder, config, *rest)
         want, margin = continued(values, config, rest[0], prompt, count)
         check(margin > 2e-3, config["model_type"], "margin", margin)
         text = run([*PROGRAM, folder, count, *prompt])
         check(text.returncode == 0 and text.stdout.split() == list(map(str, want)), text, want)
+        tensors.write(os.path.join(folder, "consolidated.safetensors"), [("norm.weight", (2,), "F32", [1, 1])])
         check(run([*PROGRAM, folder, count], input=" ".join(map(str, prompt))).stdout == text.stdout, "from stdin")
         check(run([*PROGRAM, folder, count - 3, *prompt, *want[:3]]).stdout.split() == text.stdout.split()[3:],
               "from a later token on")
@@ -233,12 +234,18 @@ with tempfile.TemporaryDirectory() as folder:
         refused(says)
     for says, name, change in (
             ("does not have it", "model.layers.1.mlp.up_proj.weight", lambda t: None),
+            ("does not have it", "model.layers.1.input_layernorm.weight", lambda t: None),
+            ("does not have it", "model.layers.1.self_attn.k_norm.weight", lambda t: None),
             ("not in the files", "model.embed_tokens.weight", lambda t: None),
+            ("not in the files", "model.norm.weight", lambda t: None),
+            ("not in the files", "lm_head.weight", lambda t: None),
             ("another shape", "model.layers.0.self_attn.o_proj.weight", lambda t: (t[0], t[1][::-1], *t[2:])),
             ("another type", "model.layers.1.mlp.down_proj.weight", lambda t: (*t[:2], "F32", t[3])),
-            ("left over", "model.norm.weight", lambda t: ("model.norm.bias", *t[1:]))):
+            ("another type", "lm_head.weight", lambda t: (*t[:2], "F32", t[3]))):
         write(folder, good, *rest, change=lambda t: change(t) if t[0] == name else t)
         refused(says)
+    write(folder, {**good, "model_type": "llama"}, *rest)
+    refused("left over")  # norms that only Qwen 3 has
     os.remove(os.path.join(folder, "config.json"))
     refused("config.json: cannot be opened")
     check(run([*PROGRAM, folder, "0", "1"]).returncode == 2, "no tokens asked for")
