@@ -146,6 +146,14 @@ static void test_size(const struct fovea_engine *scalar, const struct fovea_engi
     }
 }
 
+// Where the kernel is excluded, or in quarantine, tiles are faster than the scalar one that is left.
+static void test_excluded(const struct fovea_engine *scalar, const struct fovea_engine *engine, const char *isa)
+{
+    const struct product p = {.n = 100, .k = 33, .rows = 5};
+    ((struct fovea_kernels *)fovea_engine_kernels(engine))->gemm_few = fovea_engine_kernels(scalar)->gemm_few;
+    CHECK(says(engine, &p) == (strcmp(isa, test_isas[0]) == 0), "%s: by the scalar kernel", isa);
+}
+
 int main(void)
 {
     struct fovea_engine *const scalar = test_engine("scalar", NULL);
@@ -160,6 +168,7 @@ int main(void)
         test_set_workers(engine, 3);
         for (size_t j = 0; j < sizeof sizes / sizeof *sizes; j++)
             test_size(scalar, engine, test_isas[i], sizes[j].n, sizes[j].k);
+        test_excluded(scalar, engine, test_isas[i]);
         fovea_engine_destroy(engine);
     }
     fovea_engine_destroy(scalar);
