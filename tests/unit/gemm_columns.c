@@ -8,25 +8,13 @@
 #include "tests/support/memory.h"
 #include "tests/support/operator.h"
 #include "tests/support/test.h"
+#include "tests/unit/gemm_ends.h"
 
 #include <stdbool.h>
 #include <string.h>
 
 enum { WIDE = 96, ROWS = 300, K = 800, BATCH = 2, WORKERS = 3 };
 
-static const struct end {
-    const char *name;
-    float alpha, beta;
-    enum fovea_activation activation;
-    bool residual, in_place, gated, bias;
-} ends[] = {
-    {.name = "plain", .alpha = 1},
-    {.name = "bias and GELU", .alpha = 1, .activation = FOVEA_ACTIVATION_GELU, .bias = true},
-    {.name = "alpha and beta", .alpha = 1.5f, .beta = 0.5f},
-    {.name = "a residual", .alpha = 1, .residual = true},
-    {.name = "a residual in place", .alpha = 1, .residual = true, .in_place = true},
-    {.name = "pairs, a residual", .alpha = 1, .activation = FOVEA_ACTIVATION_SILU, .gated = true, .residual = true},
-};
 static const struct shape {
     uint16_t m, n, k;
 } shapes[] = {

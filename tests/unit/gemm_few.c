@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/unit/gemm_few.c - few rows of C over a packed B of f32, by the kernel made for them whatever this machine's
-// defaults are, in plans for as many rows and for more: the bits of scalar tiles, whatever becomes of the sums.
+// defaults are, in plans for as many rows and for more: the bits of scalar tiles, whatever becomes of the sums. And
+// rows for two tiles over 16-bit elements, which read a few columns after another.
 #include "fovea/fovea.h"
 #include "ops/facts.h"
 #include "ops/gemm.h"
@@ -8,6 +9,8 @@
 #include "tests/support/memory.h"
 #include "tests/support/operator.h"
 #include "tests/support/test.h"
+#include "tests/unit/attention_half.h"
+#include "tests/unit/gemm_ends.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -16,18 +19,6 @@
 
 enum { ROWS = 70, BATCH = 2 };
 
-static const struct end {
-    const char *name;
-    float alpha, beta;
-    enum fovea_activation activation;
-    bool residual, in_place, gated, bias;
-} ends[] = {
-    {.name = "plain", .alpha = 1},
-    {.name = "bias and GELU", .alpha = 1, .activation = FOVEA_ACTIVATION_GELU, .bias = true},
-    {.name = "alpha, beta and ReLU", .alpha = 1.5f, .beta = 0.5f, .activation = FOVEA_ACTIVATION_RELU},
-    {.name = "a residual", .alpha = 1, .residual = true},
-    {.name = "a residual in place", .alpha = 1, .residual = true, .in_place = true},
-    {.name = "pairs, a residual", .alpha = 1, .activation = FOVEA_ACTIVATION_SILU, .gated = true, .residual = true}};
 static const size_t plans[] = {1, 5, 16, 33, ROWS}, calls[] = {1, 2, 3, 6, 12, 16, 17};
 static const struct {
     size_t n, k;
@@ -57,7 +48,8 @@ struct product {
     bool turned;
     const float *a, *bias, *residual, *before;
     const void *blobs;
-    size_t blob; // floats
+    enum fovea_type type; // of their elements
+    size_t blob;          // floats
 };
 
 // C of a call of m rows, behind which lie those that were there before.
@@ -67,7 +59,7 @@ static float *result(const struct fovea_engine *engine, const struct product *p,
     float *const c = test_floats(floats, TEST_HIGH);
     memcpy(c, p->before, floats * sizeof *c);
     struct fovea_gemm_desc d = FOVEA_GEMM_DESC_INIT;
-    d.m = p->rows, d.n = p->n, d.k = p->k, d.b_packed = 1, d.batch = BATCH;
+    d.m = p->rows, d.n = p->n, d.k = p->k, d.b_packed = 1, d.b_type = p->type, d.batch = BATCH;
     d.trans_a = p->turned ? FOVEA_TRANS : FOVEA_NO_TRANS, d.lda = p->turned ? p->rows : p->k;
     d.ldc = d.ldr = columns;
     d.alpha = p->end->alpha, d.beta = p->end->beta, d.activation = p->end->activation;
@@ -146,6 +138,43 @@ static void test_size(const struct fovea_engine *scalar, const struct fovea_engi
     }
 }
 
+// Rows for two tiles, and an L2 of so few columns that there are several groups of them.
+static void test_groups(const struct fovea_engine *scalar, const struct fovea_engine *engine, const char *isa)
+{
+    enum { N = 200, K = 40, GROUP = 32, GROUPS = (N + GROUP - 1) / GROUP, BYTES = 1 << 16 };
+    struct fovea_kernels *const kernels = (struct fovea_kernels *)fovea_engine_kernels(engine);
+    const uint32_t near = kernels->tuning.cache.near;
+    const size_t m = kernels->gemm_bf16.mr + 1;
+    char *const blobs = test_memory(BATCH * BYTES, TEST_HIGH), *const wide = test_memory(BATCH * BYTES, TEST_HIGH);
+    for (size_t e = 0; e < BATCH; e++) {
+        float *const b = drawn(K * N);
+        uint16_t *const halves = attention_halves(FOVEA_BF16, b, K * N);
+        for (size_t i = 0; i < (size_t)K * N; i++)
+            b[i] = half_value(FOVEA_BF16, halves[i]);
+        CHECK(!fovea_pack(engine, FOVEA_NO_TRANS, K, N, b, N, wide + e * BYTES, BYTES) &&
+                  !fovea_pack_typed(engine, FOVEA_BF16, FOVEA_NO_TRANS, K, N, halves, N, blobs + e * BYTES, BYTES),
+              "pack");
+    }
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        const size_t floats = BATCH * m * N;
+        struct product p = {.end = &ends[i], .n = N, .k = K, .rows = m, .turned = i % 2 != 0};
+        p.blobs = wide, p.blob = BYTES / sizeof(float);
+        p.a = drawn(BATCH * m * K), p.bias = drawn(N), p.residual = drawn(floats), p.before = drawn(floats);
+        const float *const want = result(scalar, &p, m, TEST_SERIAL);
+        p.blobs = blobs, p.type = FOVEA_BF16;
+        kernels->tuning.cache.near = 1; // KiB, of which half is less than two panels
+        real = kernels->gemm_bf16.run;
+        kernels->gemm_bf16.run = count;
+        ran = 0;
+        const float *const got = result(engine, &p, m, TEST_SERIAL);
+        kernels->gemm_bf16.run = real;
+        kernels->tuning.cache.near = near;
+        CHECK(ran == 2 * GROUPS * BATCH, "%s, %s: %u tiles", isa, ends[i].name, (unsigned)ran);
+        CHECK_SAME(want, got, BATCH * m * (ends[i].gated ? N / 2 : N), "%s, %s: groups of columns", isa, ends[i].name);
+    }
+    test_memory_reset();
+}
+
 // Where the kernel is excluded, or in quarantine, tiles are faster than the scalar one that is left.
 static void test_excluded(const struct fovea_engine *scalar, const struct fovea_engine *engine, const char *isa)
 {
@@ -168,6 +197,7 @@ int main(void)
         test_set_workers(engine, 3);
         for (size_t j = 0; j < sizeof sizes / sizeof *sizes; j++)
             test_size(scalar, engine, test_isas[i], sizes[j].n, sizes[j].k);
+        test_groups(scalar, engine, test_isas[i]);
         test_excluded(scalar, engine, test_isas[i]);
         fovea_engine_destroy(engine);
     }
