@@ -23,6 +23,7 @@ add_library(fovea_checks STATIC EXCLUDE_FROM_ALL
     tests/check/run.c
     tests/check/values.c
     tests/check/widen.c
+    tests/check/widen_s8.c
     tests/check/variants.c
 )
 target_compile_definitions(fovea_checks PRIVATE _GNU_SOURCE=1) # mmap's MAP_ANONYMOUS, sigaction, clock_gettime

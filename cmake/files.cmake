@@ -21,6 +21,7 @@ set(FOVEA_STEMS_COMMON # every ISA has these
     gemm_epilogue_f32
     gemm_f16_f32
     gemm_few_f32
+    gemm_s8_f32
     layernorm_f32
     log_softmax_f32
     narrow_bf16_f32
@@ -37,6 +38,7 @@ set(FOVEA_STEMS_COMMON # every ISA has these
     transpose_f32
     widen_bf16_f32
     widen_f16_f32
+    widen_s8_f32
 )
 set(FOVEA_STEMS_SCALAR gemm_f32_4x16)
 set(FOVEA_STEMS_AVX2 exp2_f32_1x32 gelu_f32_1x32 gemm_f32_2x48 gemm_f32_3x32 gemm_f32_6x16 silu_f32_1x32)
@@ -100,6 +102,7 @@ set(FOVEA_FILES_OPS
     ops/kv_cache.c
     ops/once.c
     ops/pack.c
+    ops/pack_s8.c
     ops/rowwise.c
     ops/rowwise_check.c
     ops/rowwise_plan.c

@@ -147,6 +147,15 @@ typedef void fovea_pack_fn(size_t k, size_t n, const float *src, ptrdiff_t ld, f
 /// dst[i] = src[i] as f32, which is exact, for i < n, a multiple of 16. Elements are bfloat16 or IEEE half precision,
 /// by slot.
 typedef void fovea_widen_fn(size_t n, const uint16_t *src, float *dst);
+/// 64 steps of a panel of 8-bit integers, B[p,j] = (q[p][j] - 128) * scale[j], rounded once. A scale is positive, below
+/// 2^112, and has at most 15 significant bits; or it is 0, and then all q of its column are 128. So a single FMA makes
+/// B[p,j] of 2^15 + q, which a byte becomes when it is moved: times the scale, less 32896 times the scale (exact).
+struct fovea_s8_group {
+    float scale[FOVEA_PANEL];
+    uint8_t q[FOVEA_GROUP][FOVEA_PANEL];
+};
+/// The same of these, k steps of one group: dst[p * 16 + j] = (q[p * 16 + j] - 128) * scale[j] for p < k, j < 16.
+typedef void fovea_widen_s8_fn(size_t k, const uint8_t *q, const float *scale, float *dst);
 /// The reverse: dst[i] is src[i] rounded to such an element, to nearest and ties to even, for i < n. What is beyond the
 /// largest finite one by half of the last place or more is infinite. A NaN keeps its sign and the upper bits of its
 /// fraction, and is quiet.
@@ -157,6 +166,9 @@ typedef void fovea_narrow_fn(size_t n, const float *src, uint16_t *dst);
 /// of C written; panels of B are readable in full.
 ///
 ///     A[i,p] = a[p * a_k + i]    B[p,j] = b[(j / 16) * b_panel + p * 16 + j % 16]    C[i,j] = c[i * c_row + j]
+///
+/// A panel of 8-bit integers is a struct fovea_s8_group after another, of which the last has as many steps as are left;
+/// b and b_panel are aligned to 64 bytes.
 ///
 /// The panels, and what follows them in memory, are prefetched.
 struct fovea_gemm_few_tile {

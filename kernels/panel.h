@@ -5,6 +5,7 @@
 
 enum {
     FOVEA_PANEL = 16,         ///< columns of a packed panel: layout f32-p16, the same on every ISA
+    FOVEA_GROUP = 64,         ///< k steps of a panel of 8-bit integers that have the same scales: layout s8-p16
     FOVEA_LINE = 16,          ///< floats of a cache line
     FOVEA_PAGE = 1024,        ///< floats of a page of memory, the smallest there is: 64 k steps of a panel
     FOVEA_BN_STEPS = 16,      ///< the most rows of a natural B that are read side by side

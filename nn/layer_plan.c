@@ -89,8 +89,8 @@ static enum fovea_status check_desc(const struct fovea_layer_desc *desc, const c
     FOVEA_TRY(fovea_check_flags(flags, FOVEA_COUNT(flags), whole, why));
     FOVEA_REQUIRE((unsigned)desc->norm <= FOVEA_NORM_SANDWICH, FOVEA_ERR_ENUM, why,
                   "%s: norm is %u, not within 0 to %d", whole, (unsigned)desc->norm, FOVEA_NORM_SANDWICH);
-    FOVEA_REQUIRE((unsigned)desc->weight_type <= FOVEA_F16, FOVEA_ERR_ENUM, why,
-                  "%s: weight_type is %u, not within 0 to %d", whole, (unsigned)desc->weight_type, FOVEA_F16);
+    FOVEA_REQUIRE((unsigned)desc->weight_type <= FOVEA_S8, FOVEA_ERR_ENUM, why,
+                  "%s: weight_type is %u, not within 0 to %d", whole, (unsigned)desc->weight_type, FOVEA_S8);
     FOVEA_REQUIRE((unsigned)desc->kv_type <= FOVEA_F16, FOVEA_ERR_ENUM, why, "%s: kv_type is %u, not within 0 to %d",
                   whole, (unsigned)desc->kv_type, FOVEA_F16);
     FOVEA_REQUIRE((unsigned)desc->activation <= FOVEA_ACTIVATION_SILU, FOVEA_ERR_ENUM, why,
@@ -328,6 +328,7 @@ enum fovea_status fovea_explain_layer(const struct fovea_engine *engine, const s
         {desc->rotary_dim != 0 && desc->rotary_adjacent, "adjacent pairs", NAN},
         {desc->weight_type == FOVEA_BF16, "bf16 weights", NAN},
         {desc->weight_type == FOVEA_F16, "f16 weights", NAN},
+        {desc->weight_type == FOVEA_S8, "s8 weights", NAN},
         {true, desc->gated ? "gated ffn" : "ffn", (double)desc->ffn},
         {true, fovea_activation_names[desc->activation], NAN},
         {desc->eps != 1e-5f, "eps", (double)desc->eps},

@@ -56,8 +56,8 @@ static enum fovea_status check_desc(const struct fovea_mha_desc *desc, const cha
                   desc->struct_size, sizeof *desc);
     FOVEA_REQUIRE((unsigned)desc->keys <= FOVEA_MHA_CACHED, FOVEA_ERR_ENUM, why, "%s: keys is %u, not within 0 to %d",
                   whole, (unsigned)desc->keys, FOVEA_MHA_CACHED);
-    FOVEA_REQUIRE((unsigned)desc->weight_type <= FOVEA_F16, FOVEA_ERR_ENUM, why,
-                  "%s: weight_type is %u, not within 0 to %d", whole, (unsigned)desc->weight_type, FOVEA_F16);
+    FOVEA_REQUIRE((unsigned)desc->weight_type <= FOVEA_S8, FOVEA_ERR_ENUM, why,
+                  "%s: weight_type is %u, not within 0 to %d", whole, (unsigned)desc->weight_type, FOVEA_S8);
     FOVEA_REQUIRE((unsigned)desc->kv_type <= FOVEA_F16, FOVEA_ERR_ENUM, why, "%s: kv_type is %u, not within 0 to %d",
                   whole, (unsigned)desc->kv_type, FOVEA_F16);
     FOVEA_REQUIRE((unsigned)desc->mask <= FOVEA_MASK_BITS, FOVEA_ERR_ENUM, why, "%s: mask is %u, not within 0 to %d",
@@ -369,6 +369,7 @@ enum fovea_status fovea_explain_mha(const struct fovea_engine *engine, const str
     const struct fovea_asked asked[] = {
         {desc->weight_type == FOVEA_BF16, "bf16 weights", NAN},
         {desc->weight_type == FOVEA_F16, "f16 weights", NAN},
+        {desc->weight_type == FOVEA_S8, "s8 weights", NAN},
         {desc->qk_norm, "qk_norm", NAN},
         {desc->qk_norm && desc->qk_norm_eps != 1e-6f, "eps", (double)desc->qk_norm_eps},
         {desc->rotary_dim != 0, "rotary", (double)desc->rotary_dim},

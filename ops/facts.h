@@ -26,7 +26,7 @@ enum fovea_gemm_reads {
     FOVEA_READS_ON_WAY,   ///< packed on the fly
     FOVEA_READS_IN_PLACE, ///< natural rows in place
     FOVEA_READS_FEW,      ///< a blob by the kernel for few rows (ops/gemm_few.c)
-    FOVEA_READS_WIDENED,  ///< a blob of 16-bit elements, widened to panels of f32 on the fly
+    FOVEA_READS_WIDENED,  ///< a blob of smaller elements, widened to panels of f32 on the fly
 };
 
 /// What is prefetched of B, apart from the next group of strips.

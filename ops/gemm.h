@@ -32,7 +32,7 @@ struct fovea_gemm_layout {
     // The problem: what follows from the descriptor.
     const struct fovea_kernels *kernels;
     const struct fovea_gemm_tuning *tuning; ///< the numbers of this class of shapes
-    struct fovea_gemm_desc desc; ///< as given, except that trans_b is 0 if b_packed is 1; and a blob of 16-bit
+    struct fovea_gemm_desc desc; ///< as given, except that trans_b is 0 if b_packed is 1; and a blob of smaller
                                  ///< elements, which may be packed on the way like a transposed B, has b_packed 0,
                                  ///< trans_b 1 and its b_type
     size_t k;                    ///< k steps to compute: desc.k, or 0 if alpha is 0
@@ -116,7 +116,7 @@ static inline bool fovea_gemm_has_strips(const struct fovea_gemm_layout *plan)
     return plan->way == FOVEA_WAY_BLOCKS || plan->way == FOVEA_WAY_DIRECT;
 }
 
-/// Whether B is a blob: of f32 (b_packed), or of 16-bit elements.
+/// Whether B is a blob: of f32 (b_packed), or of smaller elements.
 static inline bool fovea_gemm_is_blob(const struct fovea_gemm_desc *d)
 {
     return d->b_packed || d->b_type != FOVEA_F32;

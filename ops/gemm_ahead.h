@@ -56,11 +56,12 @@ static inline struct gemm_ahead gemm_look_ahead(const struct gemm_block *block, 
     struct gemm_panels b;
     if (area->keep_b && block->chunk != 0) {
         b = gemm_packed(gemm_room_of(block, next, next), block->steps);
-    } else if (plan->desc.b_type != FOVEA_F32) { // steps of half a line
+    } else if (plan->desc.b_type != FOVEA_F32) { // steps of half a line or less
         const struct fovea_source source = fovea_source_of(&plan->desc, area->b);
-        const ptrdiff_t step = FOVEA_PANEL / 2;
-        b = (struct gemm_panels){(const float *)(const void *)fovea_halves_at(&source, block->p, first),
-                                 (ptrdiff_t)plan->k * step, step};
+        const size_t step = FOVEA_PANEL * fovea_type_bytes(source.type);
+        b = (struct gemm_panels){(const float *)(const void *)fovea_elements_at(&source, block->p, first),
+                                 (ptrdiff_t)(fovea_panel_bytes(source.type, plan->k) / sizeof(float)),
+                                 (ptrdiff_t)(step / sizeof(float))};
     } else if (rows) { // 16 rows of a transposed B: as many lines as steps, adjacent if a block is all of k
         const ptrdiff_t panel = (ptrdiff_t)(FOVEA_PANEL * plan->desc.ldb);
         const float *const rows_of_b = area->b;

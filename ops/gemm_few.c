@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // ops/gemm_few.c - few rows of C over a packed B from memory.
 //
-// Reading B is the limit, so a blob of 16-bit elements takes half the time of one of f32; its elements are widened in
-// registers, tile by tile. Panels are read in memory order, several side by side. Rows for two tiles read some columns
-// after another twice, the second time from L2. More rows of C over such a blob take other ways, for which a strip of B
-// is widened to f32 first (fovea_pack_panels).
+// Reading B is the limit, so a blob of 16-bit elements takes half the time of one of f32, one of 8-bit integers a
+// quarter; elements are widened in registers, tile by tile. Panels are read in memory order, several side by side. Rows
+// for two tiles read some columns after another twice, the second time from L2. More rows of C over such a blob take
+// other ways, for which a strip of B is widened to f32 first (fovea_pack_panels).
 #include "ops/gemm.h"
 #include "ops/pack.h"
 
 // Columns that two tiles read one after the other: half of what stays in L2, in whole pairs of panels, which is what
 // tiles of so many rows have (24x768x3072, bf16, 5 panels 0.89, 10 panels 1.07).
-static size_t columns_held(const struct fovea_gemm_layout *plan, size_t column)
+static size_t columns_held(const struct fovea_gemm_layout *plan, size_t panel)
 {
-    const size_t pair = 2 * FOVEA_PANEL, bytes = (size_t)plan->kernels->tuning.cache.near << 9;
-    return fovea_max(bytes / column / pair, 1) * pair;
+    const size_t bytes = (size_t)plan->kernels->tuning.cache.near << 9;
+    return fovea_max(bytes / (2 * panel), 1) * 2 * FOVEA_PANEL;
 }
 
 void fovea_gemm_few(const struct fovea_gemm_area *area)
@@ -22,6 +22,7 @@ void fovea_gemm_few(const struct fovea_gemm_area *area)
     const struct fovea_gemm_desc *const d = &plan->desc;
     const struct fovea_gemm_few_kernel *const kernel = fovea_few_of(plan->kernels, d->b_type);
     const char *const panels = (const char *)fovea_blob_panels(area->b);
+    const size_t panel = fovea_panel_bytes(d->b_type, plan->k);
     const size_t first = fovea_cut_begin(&plan->strips, area->strip) * FOVEA_PANEL;
     const size_t end = fovea_min(fovea_cut_begin(&plan->strips, area->strip + area->strips) * FOVEA_PANEL, d->n);
     const size_t room = fovea_min(fovea_round_up(end - first, FOVEA_PANEL), FOVEA_FEW_COLUMNS); // columns of acc
@@ -30,7 +31,7 @@ void fovea_gemm_few(const struct fovea_gemm_area *area)
         .k = plan->k,
         .a = area->a + area->row * (turned ? 1 : d->lda),
         .a_k = turned ? (ptrdiff_t)d->lda : 1,
-        .b_panel = (ptrdiff_t)(FOVEA_PANEL * plan->k),
+        .b_panel = (ptrdiff_t)(panel / fovea_type_bytes(d->b_type)),
         .c_row = (ptrdiff_t)(area->acc != NULL ? room : d->ldc),
     };
     if (!turned && area->rows > 1) {
@@ -40,15 +41,14 @@ void fovea_gemm_few(const struct fovea_gemm_area *area)
         tile.a_k = (ptrdiff_t)area->rows;
     }
     const struct fovea_cut tiles = fovea_cut(area->rows, kernel->mr);
-    const size_t column = plan->k * fovea_type_bytes(d->b_type);
-    const size_t held = tiles.count > 1 ? columns_held(plan, column) : SIZE_MAX;
+    const size_t held = tiles.count > 1 ? columns_held(plan, panel) : SIZE_MAX;
     const size_t most = fovea_min(area->acc != NULL ? room : SIZE_MAX, held);
     const float *const a = tile.a;
     for (size_t begin = first; begin < end; begin += tile.n) {
         float *const c = area->c + area->row * d->ldc + (d->gated ? begin / 2 : begin);
         float *const sums = area->acc != NULL ? area->acc : c;
         tile.n = fovea_min(most, end - begin);
-        tile.b = panels + begin * column;
+        tile.b = panels + begin / FOVEA_PANEL * panel;
         for (size_t t = 0, row = 0; t < tiles.count; t++, row += tile.m) {
             tile.m = tiles.size + (t < tiles.longer);
             tile.a = a + row;

@@ -187,7 +187,7 @@ struct fovea_gemm_grid fovea_gemm_grid(const struct fovea_gemm_layout *plan, siz
                   m > (narrow ? plan->mr / 2 : 2 * plan->mr);
     const bool many = m >= fovea_gemm_packed_from(plan);
     grid.pack_b = natural && (d->trans_b == FOVEA_TRANS || (many && !fovea_gemm_in_place(plan)));
-    // Of a blob of 16-bit elements each task widens its own strips: nobody expects room for all of it as f32.
+    // Of a blob of smaller elements each task widens its own strips: nobody expects room for all of it as f32.
     grid.share_b = plan->way != FOVEA_WAY_DIRECT && grid.pack_b && alone && m > FOVEA_KEEP_ROWS && !in_place &&
                    d->b_type == FOVEA_F32;
     const double worth = fovea_gemm_work(plan, m, (double)d->n) * (double)d->batch / FOVEA_TASK_STEPS;

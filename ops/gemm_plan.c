@@ -24,12 +24,12 @@ enum { TURNED_STEPS = 128, TURNED_STRIPS = 4 };
 // 32 steps 3.2 to 1.5 times as fast packed, 64 steps 1.07; 8 of 8 to 64 4.1 to 1.6, 256 1.24; 16 of 4 to 128 5.4 to
 // 1.6, 512 1.18; from memory 8 of 64 1.36, 128 0.95; 16 of 128 1.38, 256 1.02; 4 of 32 0.85. AVX2 1.2 to 1.6 in L3).
 enum { BT_STEPS = 10 };
-// Tiles of rows that read a blob of 16-bit elements one after the other (ops/gemm_few.c). Emerald Rapids, from memory,
+// Tiles of rows that read a blob of smaller elements one after the other (ops/gemm_few.c). Emerald Rapids, from memory,
 // against widening strips of B: two tiles, 17 to 32 rows 1.06 to 1.14, three and four tiles 0.94 to 0.97, more 0.78 to
 // 0.85; AVX2 two tiles, seven and eight rows 1.16 to 1.29, twelve 1.02 to 1.15, three tiles 0.93 to 1.02. (A blob of
 // f32 by two tiles, against blocks: 0.84 to 0.93, AVX2 0.76 to 0.87.)
 enum { FEW_TILES = 2 };
-// Most k steps of a block of 16-bit elements: a strip that is widened to f32 should leave room in L2 (Emerald Rapids,
+// Most k steps of a block of smaller elements: a strip that is widened to f32 should leave room in L2 (Emerald Rapids,
 // 20 to 64 rows, k of 4096, against 4096 1.05; 512 and 256 0.98 to 1.02, 128 rows and more 0.96 to 0.99).
 enum { HALF_STEPS = 1024 };
 // One thread with several k blocks keeps the sums of all of C in acc if they are at most this large, the work memory of

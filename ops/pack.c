@@ -47,14 +47,22 @@ static uint64_t checksum(const struct fovea_blob *blob)
     return sum;
 }
 
-const char *const fovea_type_names[] = {[FOVEA_F32] = "f32", [FOVEA_BF16] = "bf16", [FOVEA_F16] = "f16"};
+const char *const fovea_type_names[] = {
+    [FOVEA_F32] = "f32", [FOVEA_BF16] = "bf16", [FOVEA_F16] = "f16", [FOVEA_S8] = "s8"};
+
+size_t fovea_panel_bytes(enum fovea_type type, size_t k)
+{
+    const size_t elements = FOVEA_PANEL * k * fovea_type_bytes(type);
+    return type != FOVEA_S8 ? elements
+                            : fovea_ceil_div(k, FOVEA_GROUP) * sizeof(float[FOVEA_PANEL]) +
+                                  fovea_round_up(elements, FOVEA_ALIGNMENT);
+}
 
 static bool data_bytes(struct fovea_operand operand, size_t *bytes)
 {
-    size_t columns = 0;
-    const bool fits = fovea_add(operand.n, FOVEA_PANEL - 1, &columns) &&
-                      fovea_mul(columns / FOVEA_PANEL * FOVEA_PANEL, operand.k, bytes) &&
-                      fovea_mul(*bytes, fovea_type_bytes(operand.type), bytes) &&
+    const size_t most = SIZE_MAX / 2 / (FOVEA_PANEL * sizeof(float)); // steps whose panel's bytes do not overflow
+    const bool fits = operand.k <= most && fovea_add(operand.n, FOVEA_PANEL - 1, bytes) &&
+                      fovea_mul(*bytes / FOVEA_PANEL, fovea_panel_bytes(operand.type, operand.k), bytes) &&
                       fovea_add(*bytes, FOVEA_ALIGNMENT - 1, bytes);
     *bytes = *bytes / FOVEA_ALIGNMENT * FOVEA_ALIGNMENT;
     return fits;
@@ -69,7 +77,7 @@ static struct fovea_operand operand_of(const struct fovea_blob *blob)
 static bool well_formed(const struct fovea_blob *blob)
 {
     size_t bytes = 0;
-    return memcmp(blob->magic, MAGIC, sizeof MAGIC) == 0 && blob->version == VERSION && blob->type <= FOVEA_F16 &&
+    return memcmp(blob->magic, MAGIC, sizeof MAGIC) == 0 && blob->version == VERSION && blob->type <= FOVEA_S8 &&
            (blob->padding[0] | blob->padding[1]) == 0 && data_bytes(operand_of(blob), &bytes) &&
            blob->data_bytes == bytes;
 }
@@ -93,12 +101,30 @@ void fovea_blob_tell(const struct fovea_why *why, const char *name, const struct
     }
 }
 
+// Steps p to p + k - 1 of a panel of 8-bit integers, group by group.
+static void widen_s8(const struct fovea_kernels *kernels, const struct fovea_source *source, size_t p, size_t panel,
+                     size_t k, float *dst)
+{
+    const struct fovea_s8_group *const groups =
+        (const void *)((const char *)source->first + panel * fovea_panel_bytes(FOVEA_S8, source->ld));
+    for (size_t at = p; at < p + k;) {
+        const struct fovea_s8_group *const of = groups + at / FOVEA_GROUP;
+        const size_t begin = at % FOVEA_GROUP, steps = fovea_min(FOVEA_GROUP - begin, p + k - at);
+        kernels->widen_s8.run(steps, of->q[begin], of->scale, dst + (at - p) * FOVEA_PANEL);
+        at += steps;
+    }
+}
+
 static void widen_panels(const struct fovea_kernels *kernels, const struct fovea_source *source, size_t p, size_t j,
                          size_t k, size_t n, float *dst)
 {
-    fovea_widen_fn *const widen = fovea_widen_of(kernels, source->type)->run;
-    for (size_t panel = 0; panel * FOVEA_PANEL < n; panel++) {
-        widen(FOVEA_PANEL * k, fovea_halves_at(source, p, j / FOVEA_PANEL + panel), dst + panel * FOVEA_PANEL * k);
+    for (size_t panel = j / FOVEA_PANEL; panel * FOVEA_PANEL < j + n; panel++, dst += FOVEA_PANEL * k) {
+        if (source->type == FOVEA_S8) {
+            widen_s8(kernels, source, p, panel, k, dst);
+        } else {
+            const uint16_t *const elements = (const uint16_t *)(const void *)fovea_elements_at(source, p, panel);
+            fovea_widen_of(kernels, source->type)->run(FOVEA_PANEL * k, elements, dst);
+        }
     }
 }
 
@@ -119,7 +145,7 @@ void fovea_pack_panels(const struct fovea_kernels *kernels, const struct fovea_s
 enum fovea_status fovea_pack_size_typed(enum fovea_type type, size_t k, size_t n, size_t *bytes)
 {
     FOVEA_CHECK(bytes != NULL, FOVEA_ERR_NULL);
-    FOVEA_CHECK(type <= FOVEA_F16, FOVEA_ERR_ENUM);
+    FOVEA_CHECK(type <= FOVEA_S8, FOVEA_ERR_ENUM);
     size_t total = 0;
     FOVEA_CHECK(data_bytes((struct fovea_operand){type, k, n}, &total) &&
                     fovea_add(total, sizeof(struct fovea_blob), &total),
@@ -133,7 +159,7 @@ enum fovea_status fovea_pack_size(size_t k, size_t n, size_t *bytes)
     return fovea_pack_size_typed(FOVEA_F32, k, n, bytes);
 }
 
-static enum fovea_status check_operand(enum fovea_transpose trans, size_t k, size_t n, const void *b, size_t ldb)
+enum fovea_status fovea_pack_accepts(enum fovea_transpose trans, size_t k, size_t n, const void *b, size_t ldb)
 {
     FOVEA_CHECK(b != NULL || k == 0 || n == 0, FOVEA_ERR_NULL);
     FOVEA_CHECK(trans == FOVEA_NO_TRANS || trans == FOVEA_TRANS, FOVEA_ERR_ENUM);
@@ -144,8 +170,7 @@ static enum fovea_status check_operand(enum fovea_transpose trans, size_t k, siz
     return FOVEA_OK;
 }
 
-// Writes the header of an operand's blob, except the checksum.
-static enum fovea_status begin_blob(struct fovea_operand operand, void *blob, size_t bytes)
+enum fovea_status fovea_blob_begin(struct fovea_operand operand, void *blob, size_t bytes)
 {
     size_t need = 0;
     FOVEA_TRY(fovea_pack_size_typed(operand.type, operand.k, operand.n, &need));
@@ -159,6 +184,11 @@ static enum fovea_status begin_blob(struct fovea_operand operand, void *blob, si
                                   .data_bytes = need - sizeof *header};
     memcpy(header->magic, MAGIC, sizeof MAGIC);
     return FOVEA_OK;
+}
+
+void fovea_blob_end(struct fovea_blob *blob)
+{
+    blob->checksum = checksum(blob);
 }
 
 // op(B) in its owner's memory.
@@ -203,8 +233,9 @@ enum fovea_status fovea_pack_typed(const struct fovea_engine *engine, enum fovea
 {
     const struct fovea_operand operand = {type, k, n};
     FOVEA_CHECK(engine != NULL && blob != NULL, FOVEA_ERR_NULL);
-    FOVEA_TRY(check_operand(trans, k, n, b, ldb));
-    FOVEA_TRY(begin_blob(operand, blob, bytes));
+    FOVEA_CHECK(type <= FOVEA_F16, FOVEA_ERR_ENUM); // integers have scales: ops/pack_s8.c
+    FOVEA_TRY(fovea_pack_accepts(trans, k, n, b, ldb));
+    FOVEA_TRY(fovea_blob_begin(operand, blob, bytes));
     struct fovea_blob *const header = blob;
     if (type != FOVEA_F32) {
         memset(header + 1, 0, header->data_bytes);
@@ -213,7 +244,7 @@ enum fovea_status fovea_pack_typed(const struct fovea_engine *engine, enum fovea
         const struct fovea_source source = {b, ldb, trans == FOVEA_TRANS, type};
         fovea_pack_panels(fovea_engine_kernels(engine), &source, 0, 0, k, n, (float *)(void *)(header + 1));
     }
-    header->checksum = checksum(header);
+    fovea_blob_end(header);
     return FOVEA_OK;
 }
 
@@ -228,17 +259,18 @@ enum fovea_status fovea_pack_gated_typed(const struct fovea_engine *engine, enum
                                          const void *value, size_t ldv, void *blob, size_t bytes)
 {
     FOVEA_CHECK(engine != NULL && blob != NULL, FOVEA_ERR_NULL);
-    FOVEA_TRY(check_operand(trans, k, n, gate, ldg));
-    FOVEA_TRY(check_operand(trans, k, n, value, ldv));
+    FOVEA_CHECK(type <= FOVEA_F16, FOVEA_ERR_ENUM);
+    FOVEA_TRY(fovea_pack_accepts(trans, k, n, gate, ldg));
+    FOVEA_TRY(fovea_pack_accepts(trans, k, n, value, ldv));
     size_t columns = 0;
     FOVEA_CHECK(fovea_mul(2, n, &columns), FOVEA_ERR_OVERFLOW);
-    FOVEA_TRY(begin_blob((struct fovea_operand){type, k, columns}, blob, bytes));
+    FOVEA_TRY(fovea_blob_begin((struct fovea_operand){type, k, columns}, blob, bytes));
     struct fovea_blob *const header = blob;
     const struct fovea_operand one = {type, k, n};
     memset(header + 1, 0, header->data_bytes);
     place_columns(&(struct stored){trans, gate, ldg}, one, 2, 0, header);
     place_columns(&(struct stored){trans, value, ldv}, one, 2, 1, header);
-    header->checksum = checksum(header);
+    fovea_blob_end(header);
     return FOVEA_OK;
 }
 

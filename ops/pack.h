@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ops/pack.h - layouts f32-p16, bf16-p16 and f16-p16: the blob, and packing parts of an operand into panels of f32.
+// ops/pack.h - layouts f32-p16, bf16-p16, f16-p16 and s8-p16: the blob, and packing parts of an operand into panels of
+// f32.
 #ifndef FOVEA_OPS_PACK_H
 #define FOVEA_OPS_PACK_H
 
@@ -7,13 +8,13 @@
 #include "kernels/table.h"
 #include "ops/check.h"
 
-/// The first 64 bytes of a blob; panel j follows at element j * 16 * k. Little-endian, as every supported CPU is.
+/// The first 64 bytes of a blob; panels follow. Little-endian, as every supported CPU is.
 struct fovea_blob {
     char magic[8];    ///< "FOVEAP16"
     uint32_t version; ///< of the layout
     uint32_t type;    ///< of the elements, an enum fovea_type
     uint64_t k, n;
-    uint64_t data_bytes; ///< k * round16(n) times the size of an element, rounded up to 64
+    uint64_t data_bytes; ///< those of all panels, rounded up to 64
     uint64_t checksum;   ///< over all of the above (this field as 0) and the panels
     uint64_t padding[2]; ///< 0
 };
@@ -25,7 +26,9 @@ struct fovea_operand {
 };
 
 /// "f32", by enum fovea_type.
-extern const char *const fovea_type_names[FOVEA_F16 + 1];
+extern const char *const fovea_type_names[FOVEA_S8 + 1];
+/// Bytes from a panel of k steps to the next. Of a blob that there is; fovea_pack_size_typed checks for overflow.
+size_t fovea_panel_bytes(enum fovea_type type, size_t k);
 /// True if the header is valid (everything except the checksum is checked) and that of such an operand.
 bool fovea_blob_matches(const struct fovea_blob *blob, struct fovea_operand operand);
 /// Writes how a blob, called `name`, does not match.
@@ -37,8 +40,15 @@ static inline const float *fovea_blob_panels(const struct fovea_blob *blob)
     return (const float *)(const void *)(blob + 1);
 }
 
+/// Checks k x n elements in their owner's memory: NULL, ENUM, STRIDE, OVERFLOW.
+enum fovea_status fovea_pack_accepts(enum fovea_transpose trans, size_t k, size_t n, const void *b, size_t ldb);
+/// Writes the header of an operand's blob, except the checksum.
+enum fovea_status fovea_blob_begin(struct fovea_operand operand, void *blob, size_t bytes);
+/// Writes the checksum, after the panels.
+void fovea_blob_end(struct fovea_blob *blob);
+
 /// A k x n operand that is to be packed: floats, element [p,j] at first[p * ld + j], or first[j * ld + p] if trans; or
-/// the panels of a blob of 16-bit elements, whose k is ld.
+/// the panels of a blob of smaller elements, whose k is ld.
 struct fovea_source {
     const void *first;
     size_t ld;
@@ -46,17 +56,19 @@ struct fovea_source {
     enum fovea_type type;
 };
 
-/// B of a plan whose descriptor has b_packed 0: in its owner's memory, or a blob of 16-bit elements.
+/// B of a plan whose descriptor has b_packed 0: in its owner's memory, or a blob of smaller elements.
 static inline struct fovea_source fovea_source_of(const struct fovea_gemm_desc *d, const void *b)
 {
     return d->b_type == FOVEA_F32 ? (struct fovea_source){b, d->ldb, d->trans_b == FOVEA_TRANS, FOVEA_F32}
                                   : (struct fovea_source){fovea_blob_panels(b), d->k, false, d->b_type};
 }
 
-/// Where step p of panel j of a blob of 16-bit elements begins.
-static inline const uint16_t *fovea_halves_at(const struct fovea_source *source, size_t p, size_t j)
+/// Step p of panel j of a blob of smaller elements.
+static inline const char *fovea_elements_at(const struct fovea_source *source, size_t p, size_t j)
 {
-    return (const uint16_t *)source->first + (j * source->ld + p) * FOVEA_PANEL;
+    const size_t scales = source->type == FOVEA_S8 ? (p / FOVEA_GROUP + 1) * sizeof(float[FOVEA_PANEL]) : 0;
+    return (const char *)source->first + j * fovea_panel_bytes(source->type, source->ld) + scales +
+           p * FOVEA_PANEL * fovea_type_bytes(source->type);
 }
 
 /// The kernels for elements of a 16-bit type.
@@ -69,7 +81,10 @@ static inline const struct fovea_widen_kernel *fovea_widen_of(const struct fovea
 static inline const struct fovea_gemm_few_kernel *fovea_few_of(const struct fovea_kernels *kernels,
                                                                enum fovea_type type)
 {
-    return type == FOVEA_F32 ? &kernels->gemm_few : type == FOVEA_BF16 ? &kernels->gemm_bf16 : &kernels->gemm_f16;
+    return type == FOVEA_F32    ? &kernels->gemm_few
+           : type == FOVEA_BF16 ? &kernels->gemm_bf16
+           : type == FOVEA_F16  ? &kernels->gemm_f16
+                                : &kernels->gemm_s8;
 }
 
 /// Packs the k x n elements from [p,j] on into adjacent panels of 16 * k floats. Of a blob j is a multiple of 16.

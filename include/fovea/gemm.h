@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// fovea/gemm.h - C = act(alpha * op(A) op(B) + beta * C + bias) + residual, f32, row-major. A packed B may have bf16 or
-// f16 elements.
+// fovea/gemm.h - C = act(alpha * op(A) op(B) + beta * C + bias) + residual, f32, row-major. A packed B may have
+// elements of 16 or 8 bits.
 #ifndef FOVEA_GEMM_H
 #define FOVEA_GEMM_H
 
@@ -31,8 +31,8 @@ enum fovea_activation {
 struct fovea_gemm_desc {
     uint32_t struct_size; ///< sizeof(struct fovea_gemm_desc)
     enum fovea_transpose trans_a, trans_b;
-    uint32_t b_packed; ///< 1: args.b is a blob made by fovea_pack, or fovea_pack_typed with b_type, for this k and n;
-                       ///< trans_b and ldb are ignored
+    uint32_t b_packed; ///< 1: args.b is a blob made by fovea_pack, or another function below with b_type, for this k
+                       ///< and n; trans_b and ldb are ignored
     size_t m, n, k;
     size_t lda, ldb, ldc;
     float alpha;                      ///< default 1; with 0 neither A nor B is read. Must be finite
@@ -47,9 +47,9 @@ struct fovea_gemm_desc {
     /// packed B and several entries batch_b is a multiple of 16. Entries of C either follow one another, or lie side by
     /// side in rows of ldc, as heads do; they must not share an element.
     size_t batch_a, batch_b, batch_c, batch_r;
-    /// Default FOVEA_F32. Of a packed B: the type of its blob. A blob of 16-bit elements takes half of the memory, and
-    /// few rows of C read it in little more than half of the time. C has the bits of a product with these elements as
-    /// f32, which each of them is. B that is not packed is FOVEA_F32.
+    /// Default FOVEA_F32. Of a packed B: the type of its blob. A blob of 16-bit elements takes half of the memory, one
+    /// of FOVEA_S8 a quarter, and few rows of C read it in little more than that of the time. C has the bits of a
+    /// product with what these elements stand for, an f32 each. B that is not packed is FOVEA_F32.
     enum fovea_type b_type;
 };
 #define FOVEA_GEMM_DESC_INIT                                                                                           \
@@ -135,6 +135,26 @@ FOVEA_API enum fovea_status fovea_pack_typed(const struct fovea_engine *engine, 
 FOVEA_API enum fovea_status fovea_pack_gated_typed(const struct fovea_engine *engine, enum fovea_type type,
                                                    enum fovea_transpose trans, size_t k, size_t n, const void *gate,
                                                    size_t ldg, const void *value, size_t ldv, void *blob, size_t bytes);
+/// Packs elements of a type, FOVEA_F32, BF16 or F16, as 8-bit integers: the blob has type FOVEA_S8 and little more than
+/// a quarter of the size of one of f32; fovea_pack_size_typed gives it. Each 64 steps of a column share a scale: the
+/// largest magnitude among them divided by 127, rounded to 15 bits. An element becomes the integer nearest to its
+/// quotient by the scale (ties to even, from -127 to 127). From then on it is the product of these two, rounded to f32,
+/// at most 0.51 scales from what it was if that is not denormal. The layout is s8-p16 (docs/architecture.md).
+/// Errors: as fovea_pack_typed; VALUE (an element is NaN, or its magnitude 2^118 or more: the blob is none then, its
+/// header is zeros).
+FOVEA_API enum fovea_status fovea_pack_s8(const struct fovea_engine *engine, enum fovea_type type,
+                                          enum fovea_transpose trans, size_t k, size_t n, const void *b, size_t ldb,
+                                          void *blob, size_t bytes);
+FOVEA_API enum fovea_status fovea_pack_gated_s8(const struct fovea_engine *engine, enum fovea_type type,
+                                                enum fovea_transpose trans, size_t k, size_t n, const void *gate,
+                                                size_t ldg, const void *value, size_t ldv, void *blob, size_t bytes);
+/// Packs integers that have their scales, as quantized models store them: element [p,j] is b times the scale
+/// [p / group, j]. trans and the leading dimensions are those of b and of scales, which is ceil(k / group) x n. group
+/// is a multiple of 64, or k and more for one scale for each column. Scales are rounded to 15 bits, which changes none
+/// that was bf16 or f16. Errors: also VALUE (such a group; a scale is negative, NaN, or 2^112 or more: as above).
+FOVEA_API enum fovea_status fovea_pack_scaled_s8(const struct fovea_engine *engine, enum fovea_transpose trans,
+                                                 size_t k, size_t n, const int8_t *b, size_t ldb, const float *scales,
+                                                 size_t lds, size_t group, void *blob, size_t bytes);
 /// Checks a blob that came from elsewhere, including its checksum (which detects damage, not malice): that it was made
 /// for this k and n, with elements of any type, is complete within `bytes`, and undamaged. Errors: NULL, ALIGN, FORMAT.
 FOVEA_API enum fovea_status fovea_pack_check(const void *blob, size_t bytes, size_t k, size_t n);

@@ -37,7 +37,7 @@ struct fovea_norm {
     const float *gamma, *beta; ///< width elements each; either may be NULL
 };
 
-/// The blobs are made by fovea_pack, as in fovea/mha.h, or by fovea_pack_typed with weight_type. The norm of the FFN is
+/// The blobs are made by fovea_pack, as in fovea/mha.h, or by its relatives with weight_type. The norm of the FFN is
 /// norm3 in every kind of layer: the "norm2" of an encoder layer in PyTorch, and in model files, goes there. norm2
 /// belongs to cross-attention; a layer without cross-attention refuses a norm2 that is set. In Llama norm1 is
 /// input_layernorm and norm3 post_attention_layernorm; up is made of gate_proj and up_proj, and down is down_proj. In

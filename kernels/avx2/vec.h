@@ -41,6 +41,17 @@ static inline fv_f32 fv_load_f16(const uint16_t *p)
     return _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)p));
 }
 
+/// 2^15 + p[i]: each byte becomes bits 8 to 15 of such a number.
+static inline fv_f32 fv_load_raised(const uint8_t *p)
+{
+    enum { NONE = -1 }; // zero
+    const fv_i32 bytes = _mm256_broadcastq_epi64(_mm_loadl_epi64((const __m128i *)p));
+    const fv_i32 from =
+        _mm256_setr_epi8(NONE, 0, NONE, NONE, NONE, 1, NONE, NONE, NONE, 2, NONE, NONE, NONE, 3, NONE, NONE, //
+                         NONE, 4, NONE, NONE, NONE, 5, NONE, NONE, NONE, 6, NONE, NONE, NONE, 7, NONE, NONE);
+    return _mm256_castsi256_ps(_mm256_or_si256(_mm256_shuffle_epi8(bytes, from), _mm256_set1_epi32(0x47000000)));
+}
+
 static inline void fv_store(float *p, fv_f32 v)
 {
     _mm256_storeu_ps(p, v);

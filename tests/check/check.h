@@ -42,6 +42,7 @@ struct check_variant {
         fovea_gemm_few_fn *gemm_few;
         fovea_pack_fn *pack;
         fovea_widen_fn *widen;
+        fovea_widen_s8_fn *widen_s8;
         fovea_narrow_fn *narrow;
         fovea_transpose_fn *transpose;
         fovea_epilogue_fn *epilogue;
@@ -63,10 +64,10 @@ extern const size_t check_variants_count;
 const struct check_variant *check_scalar(const char *slot);
 
 extern const struct check_family check_family_gemm, check_family_gemm_bt, check_family_gemm_bn, check_family_gemm_edge,
-    check_family_gemm_few, check_family_pack, check_family_widen, check_family_narrow, check_family_transpose,
-    check_family_epilogue, check_family_unary, check_family_binary, check_family_norm, check_family_dropout,
-    check_family_rotary, check_family_prefill, check_family_decode, check_family_keep, check_family_merge,
-    check_family_finish;
+    check_family_gemm_few, check_family_pack, check_family_widen, check_family_widen_s8, check_family_narrow,
+    check_family_transpose, check_family_epilogue, check_family_unary, check_family_binary, check_family_norm,
+    check_family_dropout, check_family_rotary, check_family_prefill, check_family_decode, check_family_keep,
+    check_family_merge, check_family_finish;
 
 // ---- Random numbers and values (values.c) ------------------------------------------------------------------------
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/check/gemm_few.c - cases of the kernels for few rows of C over panels from memory, of f32 and of 16-bit
-// elements: all numbers of rows, columns that end within a panel, steps around the distance of prefetches.
+// tests/check/gemm_few.c - cases of the kernels for few rows of C over panels from memory, of f32, of 16-bit elements
+// and of 8-bit integers: all numbers of rows, columns that end within a panel, steps around the distance of prefetches.
 #include "tests/check/check.h"
 #include "tests/check/oracle.h"
+#include "tests/check/s8.h"
 
 #include <string.h>
 
@@ -11,40 +12,82 @@ static const uint16_t *halves(const struct check_buffer *buffer)
     return (const uint16_t *)(const void *)buffer->data;
 }
 
+/// Panels of B: `count` bytes in all, `panel` bytes of each, `pitch` bytes from one to the next; and as floats.
+struct panels {
+    size_t number, panel, pitch, count;
+    struct check_buffer *b, *wide;
+    size_t wide_pitch; // in floats
+};
+
+static void fill_floats(struct check_case *c, struct panels *p, const struct check_source *values)
+{
+    p->wide = p->b;
+    p->wide_pitch = p->pitch / sizeof(float);
+    check_fill(&c->rng, values, p->b->data, p->b->count);
+}
+
+static void fill_halves(struct check_case *c, struct panels *p, bool any)
+{
+    const size_t count = p->count / sizeof(uint16_t);
+    p->wide = check_buffer(c, "B as f32", count);
+    p->wide_pitch = p->pitch / sizeof(uint16_t);
+    for (size_t i = 0; i < count; i++) { // a sign, and 2^-1 to 2^-7 in either format
+        const uint16_t bits = (uint16_t)check_next(&c->rng), small = (bits & 0x83ff) | 0x3000;
+        memcpy((uint16_t *)(void *)p->b->data + i, any ? &bits : &small, sizeof bits);
+    }
+    const bool bf16 = strcmp(c->variant->slot, "gemm_bf16") == 0;
+    check_scalar(bf16 ? "widen_bf16" : "widen_f16")->run.widen(count, halves(p->b), p->wide->data);
+}
+
+static void fill_s8(struct check_case *c, struct panels *p, size_t k, bool any)
+{
+    p->wide = check_buffer(c, "B as f32", p->number * FOVEA_PANEL * k);
+    p->wide_pitch = FOVEA_PANEL * k;
+    for (size_t j = 0; j < p->number; j++) {
+        struct fovea_s8_group *const groups = (void *)((char *)p->b->data + j * p->pitch);
+        for (size_t at = 0; at < k; at += FOVEA_GROUP) {
+            struct fovea_s8_group *const of = &groups[at / FOVEA_GROUP];
+            const size_t steps = k - at < FOVEA_GROUP ? k - at : FOVEA_GROUP;
+            s8_fill(&c->rng, steps, any, of->q[0], of->scale);
+            check_scalar("widen_s8")
+                ->run.widen_s8(steps, of->q[0], of->scale, p->wide->data + j * p->wide_pitch + at * FOVEA_PANEL);
+        }
+    }
+}
+
 static void run_case(struct check_case *c)
 {
     const struct check_variant *const v = c->variant;
-    const bool whole = strcmp(v->slot, "gemm_few") == 0; // elements are f32
-    const struct check_variant *const widen =
-        whole ? NULL : check_scalar(strcmp(v->slot, "gemm_bf16") == 0 ? "widen_bf16" : "widen_f16");
     struct check_rng *const rng = &c->rng;
+    const size_t size = strcmp(v->slot, "gemm_few") == 0  ? sizeof(float) // of an element
+                        : strcmp(v->slot, "gemm_s8") == 0 ? sizeof(uint8_t)
+                                                          : sizeof(uint16_t);
     struct fovea_gemm_few_tile t = {.m = 1 + c->index % v->mr, .n = 1 + check_size(rng, 150)};
-    t.k = check_chance(rng, 5) ? 0 : 1 + check_size(rng, 150);
+    t.k = check_chance(rng, 5) ? 0 : 1 + check_size(rng, size == 1 ? 300 : 150);
     const bool any = check_chance(rng, 30); // any bits, else numbers of a size that the oracle may be asked about
-    const size_t panels = (t.n + FOVEA_PANEL - 1) / FOVEA_PANEL, panel = FOVEA_PANEL * t.k;
-    const size_t gap = check_chance(rng, 30) ? FOVEA_PANEL * check_below(rng, 4) : 0;
+    struct panels p = {.number = (t.n + FOVEA_PANEL - 1) / FOVEA_PANEL};
+    p.panel = size == 1 ? s8_panel_bytes(t.k) : FOVEA_PANEL * t.k * size;
+    p.pitch = p.panel + (check_chance(rng, 30) ? 64 * check_below(rng, 4) : 0);
+    p.count = p.panel == 0 ? 0 : (p.number - 1) * p.pitch + p.panel;
     const size_t lda = t.m + check_below(rng, 4), ldc = t.n + check_below(rng, 20);
-    const size_t count = panel == 0 ? 0 : (panels - 1) * (panel + gap) + panel; // elements of B, a multiple of 16
     const struct check_source values = any ? check_source(rng, 1) : (struct check_source){CHECK_UNIFORM, 1, 0};
     t.a_k = (ptrdiff_t)lda;
-    t.b_panel = (ptrdiff_t)(panel + gap);
+    t.b_panel = (ptrdiff_t)(p.pitch / size);
     t.c_row = (ptrdiff_t)ldc;
     check_describe(c, " m %zu n %zu k %zu values %d any %d gap %zu lda %zu ldc %zu", t.m, t.n, t.k, (int)values.kind,
-                   any, gap, lda, ldc);
+                   any, p.pitch - p.panel, lda, ldc);
     struct check_buffer *const a = check_buffer(c, "A", t.k != 0 ? (t.k - 1) * lda + t.m : 0);
-    struct check_buffer *const b = check_buffer(c, "B", count / 2), *const wide = check_buffer(c, "B as f32", count);
+    p.b = check_buffer(c, "B", p.count / sizeof(float));
     check_fill_rows(c, a, &values, t.k, t.m, lda);
-    for (size_t i = 0; i < count; i++) { // a sign, and 2^-1 to 2^-7 in either format
-        const uint16_t bits = (uint16_t)check_next(rng), small = (bits & 0x83ff) | 0x3000;
-        memcpy((uint16_t *)(void *)b->data + i, any ? &bits : &small, sizeof bits);
-    }
-    if (whole) {
-        check_fill(rng, &values, wide->data, count);
+    if (size == sizeof(float)) {
+        fill_floats(c, &p, &values);
+    } else if (size == sizeof(uint16_t)) {
+        fill_halves(c, &p, any);
     } else {
-        widen->run.widen(count, halves(b), wide->data);
+        fill_s8(c, &p, t.k, any);
     }
     t.a = a->data;
-    t.b = whole ? wide->data : b->data;
+    t.b = p.b->data;
     struct check_buffer *const want = check_buffer(c, "C", (t.m - 1) * ldc + t.n), *const got = check_twin(c, want);
     check_seal();
     t.c = want->data;
@@ -62,7 +105,7 @@ static void run_case(struct check_case *c)
             const struct fovea_gemm_tile one = {.k = t.k,
                                                 .a = t.a + i,
                                                 .a_k = t.a_k,
-                                                .b = wide->data + j / FOVEA_PANEL * (panel + gap) + j % FOVEA_PANEL,
+                                                .b = p.wide->data + j / FOVEA_PANEL * p.wide_pitch + j % FOVEA_PANEL,
                                                 .b_k = FOVEA_PANEL};
             const struct check_exact e = oracle_gemm(&one, NULL, 0, 0);
             check_bound(c, "C", i, j, got->data[i * ldc + j], e.value, e.bound);

@@ -11,8 +11,9 @@ import pathlib
 import re
 import sys
 
-STEM = re.compile(r"(gemm|gemm_b[nt]|gemm_b?f16|gemm_few|gemm_edge|gemm_epilogue|pack_bt?|(widen|narrow)_b?f16|"
-                  r"transpose|attention_\w+|[a-z]+2?|\w+_softmax|gelu_tanh)_f32(_\d+x\d+)?$")
+STEM = re.compile(r"(gemm|gemm_b[nt]|gemm_(b?f16|s8)|gemm_few|gemm_edge|gemm_epilogue|pack_bt?|"
+                  r"(widen|narrow)_b?f16|widen_s8|transpose|attention_\w+|[a-z]+2?|\w+_softmax|gelu_tanh)_f32"
+                  r"(_\d+x\d+)?$")
 
 SHARED = {"kernels/avx512/gemm_tiles_f32.c"}  # what several kernels run, and no register names
 

@@ -111,8 +111,9 @@ def k_loops(objdump, path):
 
 def few_rows(folder, objdump, isas):
     """What is wrong with the k loops for few rows of C, those that prefetch: at least one for each number of rows."""
-    for isa, rows in (("avx2", 6), ("avx512", 16), ("neon", 6)):
-        for kind in ("few", "bf16", "f16") if isa in isas else ():
+    for isa, most in (("avx2", 6), ("avx512", 16), ("neon", 6)):
+        for kind in ("few", "bf16", "f16", "s8") if isa in isas else ():
+            rows = min(most, 5) if kind == "s8" and isa != "avx512" else most
             path = folder / f"fovea_kernels_{isa}.dir/kernels/{isa}/gemm_{kind}_f32.c.o"
             found = [loop for loop in loops.innermost(objdump, path) if loop.fmas() and loop.prefetches()]
             kept = sum(loop.spills() + loop.stores() for loop in found)

@@ -81,7 +81,7 @@ static void test_readers(const struct fovea_engine *engine, const struct operand
         CHECK(fovea_pack_check(blob, bytes, o->k, N) == FOVEA_ERR_FORMAT, "byte %zu is another", i);
         blob[i] ^= 1;
     }
-    put(blob + 12, FOVEA_F16 + 1, 4);
+    put(blob + 12, FOVEA_S8 + 1, 4);
     seal(blob, bytes);
     CHECK(fovea_pack_type(blob, bytes, &type) == FOVEA_ERR_FORMAT, "a type of the future");
     test_memory_reset();
@@ -90,7 +90,7 @@ static void test_readers(const struct fovea_engine *engine, const struct operand
 // A product with elements of another type refuses a blob, and writes nothing.
 static void test_taken(const struct fovea_engine *engine, const struct operand *o)
 {
-    static const char *const names[] = {"f32", "bf16", "f16"};
+    static const char *const names[] = {"f32", "bf16", "f16", "s8"};
     const float a[MOST] = {0};
     float c[N];
     char text[FOVEA_EXPLAIN_BYTES] = "", expected[80];
@@ -98,7 +98,7 @@ static void test_taken(const struct fovea_engine *engine, const struct operand *
     d.m = 1, d.n = d.ldc = N, d.k = d.lda = o->k, d.b_packed = 1;
     const struct fovea_gemm_args args = {.a = a, .b = packed(engine, o), .c = c, .m = 1};
     void *const plan = test_memory(fovea_gemm_plan_size(), TEST_HIGH);
-    for (int type = FOVEA_F32; type <= FOVEA_F16; type++) {
+    for (int type = FOVEA_F32; type <= FOVEA_S8; type++) {
         memset(c, 0xff, sizeof c);
         d.b_type = (enum fovea_type)type;
         CHECK(!fovea_gemm_plan(engine, &d, plan), "plan");
@@ -155,10 +155,10 @@ static void test_arguments(const struct fovea_engine *engine)
 {
     const struct operand o = some_operand(FOVEA_BF16, MOST, 1);
     const size_t bytes = bytes_of(MOST);
-    const enum fovea_type wrong = (enum fovea_type)3, negative = (enum fovea_type)(-1);
+    const enum fovea_type wrong = (enum fovea_type)4, negative = (enum fovea_type)(-1);
     size_t size = 77;
     unsigned char *const blob = packed(engine, &o);
-    CHECK(fovea_pack_size_typed(wrong, MOST, N, &size) == FOVEA_ERR_ENUM, "type 3");
+    CHECK(fovea_pack_size_typed(wrong, MOST, N, &size) == FOVEA_ERR_ENUM, "type 4");
     CHECK(fovea_pack_size_typed(FOVEA_F16, MOST, N, NULL) == FOVEA_ERR_NULL, "size NULL");
     CHECK(fovea_pack_size_typed(FOVEA_F16, SIZE_MAX / 16, N, &size) == FOVEA_ERR_OVERFLOW, "too large");
     CHECK(fovea_pack_size_typed(FOVEA_F16, SIZE_MAX / 32, PANEL, &size) == FOVEA_ERR_OVERFLOW, "by its header");
@@ -169,7 +169,7 @@ static void test_arguments(const struct fovea_engine *engine)
           "a byte too short");
     CHECK(fovea_pack_gated_typed(engine, wrong, FOVEA_NO_TRANS, MOST, N / 2, o.b, N, o.b, N, blob, bytes) ==
               FOVEA_ERR_ENUM,
-          "gated, type 3");
+          "gated, type 4");
     CHECK(!fovea_pack_check(blob, bytes, MOST, N), "the blob was written");
     test_memory_reset();
 }

@@ -38,8 +38,8 @@ static void test_gemm_descs(void)
     BAD_DESC(bad.activation = (enum fovea_activation)6, FOVEA_ERR_ENUM);
     BAD_DESC(bad.activation = (enum fovea_activation)(-1), FOVEA_ERR_ENUM);
     BAD_DESC(bad.b_packed = 2, FOVEA_ERR_ENUM);
-    BAD_DESC_TOLD((bad.b_packed = 1, bad.b_type = (enum fovea_type)3), FOVEA_ERR_ENUM,
-                  "gemm: b_type is 3, not within 0 to 2");
+    BAD_DESC_TOLD((bad.b_packed = 1, bad.b_type = (enum fovea_type)4), FOVEA_ERR_ENUM,
+                  "gemm: b_type is 4, not within 0 to 3");
     BAD_DESC_TOLD(bad.b_type = FOVEA_BF16, FOVEA_ERR_VALUE, "gemm: b_type is bf16, but B is not packed");
     BAD_DESC(bad.residual = 7, FOVEA_ERR_ENUM);
     BAD_DESC(bad.lda = M - 1, FOVEA_ERR_STRIDE);

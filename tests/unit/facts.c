@@ -143,7 +143,7 @@ static void test_next(const char *isa)
     }
 }
 
-// A transposed A of many steps is copied, but not for few rows over a transposed B in place, or over a blob of 16-bit
+// A transposed A of many steps is copied, but not for few rows over a transposed B in place, or over a blob of smaller
 // elements: these read it where it lies.
 static void test_copy(const char *isa)
 {
@@ -151,7 +151,7 @@ static void test_copy(const char *isa)
     struct fovea_engine *const engine = test_engine(isa, NULL);
     void *const plan = aligned_alloc(64, fovea_gemm_plan_size());
     size_t in_place = 0;
-    for (int type = FOVEA_F32; type <= FOVEA_F16; type++)
+    for (int type = FOVEA_F32; type <= FOVEA_S8; type++)
         for (size_t m = 1; m <= MOST; m += m < 20 ? 1 : 60) {
             struct fovea_gemm_desc d = FOVEA_GEMM_DESC_INIT;
             struct fovea_gemm_facts facts;

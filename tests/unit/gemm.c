@@ -13,6 +13,7 @@
 #include "tests/support/engines.h"
 #include "tests/support/memory.h"
 #include "tests/support/operator.h"
+#include "tests/support/s8.h"
 #include "tests/support/test.h"
 #include "tests/support/weights.h"
 #include "tests/tune/random_profile.h"
@@ -71,7 +72,7 @@ static void draw_desc(struct problem *p, size_t m, size_t n, size_t k)
     d->ldb = some_ld(rng, d->trans_b == FOVEA_TRANS ? k : n);
     d->ldc = d->ldr = some_ld(rng, n);
     d->b_packed = check_chance(rng, 50);
-    d->b_type = d->b_packed ? (enum fovea_type)check_below(rng, FOVEA_F16 + 1) : FOVEA_F32;
+    d->b_type = d->b_packed ? (enum fovea_type)check_below(rng, FOVEA_S8 + 1) : FOVEA_F32;
     if (p->plain)
         return;
     d->alpha = some_factor(rng, 1);
@@ -107,8 +108,11 @@ static void draw_values(struct problem *p)
     if (d->alpha != 0) {
         p->args.a = some_matrix(p, d->trans_a == FOVEA_TRANS ? extent(k, m, d->lda) : extent(m, k, d->lda), &source);
         const size_t floats = d->trans_b == FOVEA_TRANS ? extent(n, k, d->ldb) : extent(k, n, d->ldb);
-        float *const b = some_matrix(p, floats, &source);
-        p->halves = d->b_type != FOVEA_F32 ? narrow(d->b_type, b, floats) : NULL;
+        const struct check_source finite = {CHECK_UNIFORM, source.scale, 0};
+        float *const b = some_matrix(p, floats, d->b_type == FOVEA_S8 ? &finite : &source);
+        p->halves = d->b_type == FOVEA_BF16 || d->b_type == FOVEA_F16 ? narrow(d->b_type, b, floats) : NULL;
+        if (d->b_type == FOVEA_S8)
+            s8_round(d->trans_b, k, n, b, d->ldb);
         p->b = b;
     }
     p->args.bias = !p->plain && check_chance(rng, 50) ? some_matrix(p, n, &source) : NULL;
@@ -134,7 +138,9 @@ static void place_b(struct problem *p, const struct fovea_engine *packer)
     void *const blob = test_memory(bytes, TEST_HIGH);
     const void *const source = p->halves != NULL ? (const void *)p->halves : p->b;
     const enum fovea_status status =
-        fovea_pack_typed(packer, d->b_type, d->trans_b, d->k, d->n, source, d->ldb, blob, bytes);
+        d->b_type == FOVEA_S8
+            ? fovea_pack_s8(packer, FOVEA_F32, d->trans_b, d->k, d->n, source, d->ldb, blob, bytes)
+            : fovea_pack_typed(packer, d->b_type, d->trans_b, d->k, d->n, source, d->ldb, blob, bytes);
     CHECK(status == FOVEA_OK, "%s: packing: %s", p->text, fovea_status_string(status));
     p->args.b = blob;
 }
@@ -149,7 +155,8 @@ static void describe(struct problem *p, uint64_t number)
              !d->b_packed              ? ""
              : d->b_type == FOVEA_F32  ? " packed"
              : d->b_type == FOVEA_BF16 ? " packed bf16"
-                                       : " packed f16",
+             : d->b_type == FOVEA_F16  ? " packed f16"
+                                       : " packed s8",
              d->lda, d->ldb, d->ldc, d->ldr, (double)d->alpha, (double)d->beta, (int)d->activation,
              p->args.bias ? ", bias" : "",
              p->alias      ? ", residual is C"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/unit/gemm_batch.c - a batch is its entries one by one, a gated GEMM is a plain one and a product, bit for bit.
 #include "fovea/fovea.h"
-#include "tests/check/half.h"
 #include "tests/support/engines.h"
 #include "tests/support/operator.h"
+#include "tests/support/pack.h"
 #include "tests/support/weights.h"
 #include <stdbool.h>
 #include <stdlib.h>
@@ -94,16 +94,13 @@ static void test_blobs(const struct fovea_engine *engine, const char *isa, enum 
     struct fovea_gemm_desc d = FOVEA_GEMM_DESC_INIT;
     d.m = m, d.n = N, d.ldc = d.ldr = N / 2, d.k = d.lda = K, d.b_packed = d.gated = d.residual = 1, d.b_type = type;
     d.activation = FOVEA_ACTIVATION_SILU;
-    const float *const a = test_some(m * K * BATCH, 1, &rng), *const b = test_some(K * N * BATCH, 1, &rng);
+    const float *const a = test_some(m * K * BATCH, 1, &rng);
+    float *const b = test_some(K * N * BATCH, 1, &rng);
     const float *const before = test_some(m * N / 2 * BATCH, 1, &rng);
     float *const one = clean(m * N / 2 * BATCH), *const all = clean(m * N / 2 * BATCH);
-    uint16_t *const halves = test_memory(K * N * sizeof *halves, TEST_HIGH);
     char *const blobs = test_memory((size_t)EACH * BATCH, TEST_HIGH);
     for (size_t e = 0; e < BATCH; e++) {
-        for (size_t i = 0; i < K * N; i++)
-            halves[i] = half_of(type, b[e * K * N + i]);
-        const void *const source = type == FOVEA_F32 ? (const void *)(b + e * K * N) : halves;
-        CHECK(!fovea_pack_typed(engine, type, FOVEA_NO_TRANS, K, N, source, N, blobs + e * EACH, EACH), "pack");
+        test_pack_as(engine, type, FOVEA_NO_TRANS, K, N, b + e * K * N, blobs + e * EACH, EACH);
         float *const c = memcpy(one + e * m * N / 2, before + e * m * N / 2, m * N / 2 * sizeof *c);
         run(engine, &d, &(struct fovea_gemm_args){a + e * m * K, blobs + e * EACH, c, NULL, c, m}, TEST_SERIAL);
     }
@@ -187,7 +184,7 @@ int main(void)
         for (size_t j = 0; j < sizeof shapes / sizeof *shapes; j++)
             for (int beside = 0; beside <= 1; beside++)
                 test_batch(engine, test_isas[i], &shapes[j], beside);
-        for (int type = FOVEA_F32; type <= FOVEA_F16; type++)
+        for (int type = FOVEA_F32; type <= FOVEA_S8; type++)
             for (size_t m = 1; m <= 40; m += 13)
                 test_blobs(engine, test_isas[i], (enum fovea_type)type, m);
         for (int packed = 0; packed <= 1; packed++) {

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/unit/gemm_few.c - few rows of C over a packed B of f32, by the kernel made for them whatever this machine's
 // defaults are, in plans for as many rows and for more: the bits of scalar tiles, whatever becomes of the sums. And
-// rows for two tiles over 16-bit elements, which read a few columns after another.
+// rows for two tiles over smaller elements, which read a few columns after another.
 #include "fovea/fovea.h"
 #include "ops/facts.h"
 #include "ops/gemm.h"
 #include "tests/support/engines.h"
 #include "tests/support/memory.h"
 #include "tests/support/operator.h"
+#include "tests/support/pack.h"
 #include "tests/support/test.h"
-#include "tests/unit/attention_half.h"
 #include "tests/unit/gemm_ends.h"
 
 #include <stdatomic.h>
@@ -139,21 +139,19 @@ static void test_size(const struct fovea_engine *scalar, const struct fovea_engi
 }
 
 // Rows for two tiles, and an L2 of so few columns that there are several groups of them.
-static void test_groups(const struct fovea_engine *scalar, const struct fovea_engine *engine, const char *isa)
+static void test_groups(const struct fovea_engine *scalar, const struct fovea_engine *engine, const char *isa,
+                        enum fovea_type type)
 {
-    enum { N = 200, K = 40, GROUP = 32, GROUPS = (N + GROUP - 1) / GROUP, BYTES = 1 << 16 };
+    enum { N = 200, K = 80, GROUP = 32, GROUPS = (N + GROUP - 1) / GROUP, BYTES = 1 << 17 };
     struct fovea_kernels *const kernels = (struct fovea_kernels *)fovea_engine_kernels(engine);
     const uint32_t near = kernels->tuning.cache.near;
-    const size_t m = kernels->gemm_bf16.mr + 1;
+    struct fovea_gemm_few_kernel *const kernel = type == FOVEA_BF16 ? &kernels->gemm_bf16 : &kernels->gemm_s8;
+    const size_t m = kernel->mr + 1;
     char *const blobs = test_memory(BATCH * BYTES, TEST_HIGH), *const wide = test_memory(BATCH * BYTES, TEST_HIGH);
     for (size_t e = 0; e < BATCH; e++) {
         float *const b = drawn(K * N);
-        uint16_t *const halves = attention_halves(FOVEA_BF16, b, K * N);
-        for (size_t i = 0; i < (size_t)K * N; i++)
-            b[i] = half_value(FOVEA_BF16, halves[i]);
-        CHECK(!fovea_pack(engine, FOVEA_NO_TRANS, K, N, b, N, wide + e * BYTES, BYTES) &&
-                  !fovea_pack_typed(engine, FOVEA_BF16, FOVEA_NO_TRANS, K, N, halves, N, blobs + e * BYTES, BYTES),
-              "pack");
+        test_pack_as(engine, type, FOVEA_NO_TRANS, K, N, b, blobs + e * BYTES, BYTES);
+        CHECK(!fovea_pack(engine, FOVEA_NO_TRANS, K, N, b, N, wide + e * BYTES, BYTES), "pack");
     }
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
         const size_t floats = BATCH * m * N;
@@ -161,13 +159,13 @@ static void test_groups(const struct fovea_engine *scalar, const struct fovea_en
         p.blobs = wide, p.blob = BYTES / sizeof(float);
         p.a = drawn(BATCH * m * K), p.bias = drawn(N), p.residual = drawn(floats), p.before = drawn(floats);
         const float *const want = result(scalar, &p, m, TEST_SERIAL);
-        p.blobs = blobs, p.type = FOVEA_BF16;
+        p.blobs = blobs, p.type = type;
         kernels->tuning.cache.near = 1; // KiB, of which half is less than two panels
-        real = kernels->gemm_bf16.run;
-        kernels->gemm_bf16.run = count;
+        real = kernel->run;
+        kernel->run = count;
         ran = 0;
         const float *const got = result(engine, &p, m, TEST_SERIAL);
-        kernels->gemm_bf16.run = real;
+        kernel->run = real;
         kernels->tuning.cache.near = near;
         CHECK(ran == 2 * GROUPS * BATCH, "%s, %s: %u tiles", isa, ends[i].name, (unsigned)ran);
         CHECK_SAME(want, got, BATCH * m * (ends[i].gated ? N / 2 : N), "%s, %s: groups of columns", isa, ends[i].name);
@@ -197,7 +195,8 @@ int main(void)
         test_set_workers(engine, 3);
         for (size_t j = 0; j < sizeof sizes / sizeof *sizes; j++)
             test_size(scalar, engine, test_isas[i], sizes[j].n, sizes[j].k);
-        test_groups(scalar, engine, test_isas[i]);
+        test_groups(scalar, engine, test_isas[i], FOVEA_BF16);
+        test_groups(scalar, engine, test_isas[i], FOVEA_S8);
         test_excluded(scalar, engine, test_isas[i]);
         fovea_engine_destroy(engine);
     }

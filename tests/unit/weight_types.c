@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/unit/weight_types.c - multi-head attention and layers whose weights have 16-bit elements: the bits of the same
-// layer whose weights are the same numbers as f32, for few rows and many, on every ISA.
+// tests/unit/weight_types.c - multi-head attention and layers whose weights have elements of 16 or 8 bits: the bits of
+// the same layer whose weights are the same numbers as f32, for few rows and many, on every ISA.
 #include "fovea/fovea.h"
-#include "tests/check/half.h"
 #include "tests/support/engines.h"
 #include "tests/support/memory.h"
 #include "tests/support/operator.h"
+#include "tests/support/pack.h"
 #include "tests/support/test.h"
 #include "tests/support/weights.h"
 
@@ -13,35 +13,30 @@ enum { WIDTH = 40, HEADS = 4, KV_HEADS = 2, D = 12, FFN = 50, MOST = 37 };
 
 static uint64_t rng = 5;
 
-/// A Linear with 16-bit elements, and the same as f32.
+/// A Linear with small elements, and the same as f32.
 struct both {
-    struct fovea_linear halves, wide;
+    struct fovea_linear small, wide;
 };
 
 static struct both draw(const struct fovea_engine *engine, enum fovea_type type, size_t inputs, size_t outputs)
 {
     float *const weight = test_some(inputs * outputs, 0.3f, &rng);
     const float *const bias = test_some(outputs, 1, &rng);
-    uint16_t *const halves = test_memory(inputs * outputs * sizeof *halves, TEST_HIGH);
     size_t bytes = 0;
-    for (size_t i = 0; i < inputs * outputs; i++) {
-        halves[i] = half_of(type, weight[i]);
-        weight[i] = half_value(type, halves[i]);
-    }
     CHECK(!fovea_pack_size_typed(type, inputs, outputs, &bytes), "size");
     void *const blob = test_memory(bytes, TEST_HIGH);
-    CHECK(!fovea_pack_typed(engine, type, FOVEA_TRANS, inputs, outputs, halves, inputs, blob, bytes), "pack");
+    test_pack_as(engine, type, FOVEA_TRANS, inputs, outputs, weight, blob, bytes);
     return (struct both){{blob, bias}, {test_packed(engine, weight, inputs, outputs), bias}};
 }
 
 struct layers {
     struct fovea_layer_desc desc;
-    struct fovea_layer_weights halves, wide;
+    struct fovea_layer_weights small, wide;
 };
 
 static struct layers draw_layer(const struct fovea_engine *engine, enum fovea_type type)
 {
-    struct layers l = {.halves = {.up = {NULL, NULL}}};
+    struct layers l = {.small = {.up = {NULL, NULL}}};
     fovea_layer_desc_init(&l.desc, sizeof l.desc);
     l.desc.causal = l.desc.gated = 1;
     l.desc.norm = FOVEA_NORM_PRE, l.desc.norm_kind = FOVEA_NORM_RMS, l.desc.activation = FOVEA_ACTIVATION_SILU;
@@ -51,11 +46,11 @@ static struct layers draw_layer(const struct fovea_engine *engine, enum fovea_ty
                       v = draw(engine, type, WIDTH, KV_HEADS * D), o = draw(engine, type, HEADS * D, WIDTH),
                       up = draw(engine, type, WIDTH, 2 * FFN), down = draw(engine, type, FFN, WIDTH);
     const struct fovea_norm norm = {test_some(WIDTH, 1, &rng), NULL};
-    l.halves = (struct fovea_layer_weights){
-        .self_attention = {q.halves, k.halves, v.halves, o.halves}, .norm1 = norm, .norm3 = norm};
+    l.small = (struct fovea_layer_weights){
+        .self_attention = {q.small, k.small, v.small, o.small}, .norm1 = norm, .norm3 = norm};
     l.wide =
         (struct fovea_layer_weights){.self_attention = {q.wide, k.wide, v.wide, o.wide}, .norm1 = norm, .norm3 = norm};
-    l.halves.up = up.halves, l.halves.down = down.halves;
+    l.small.up = up.small, l.small.down = down.small;
     l.wide.up = up.wide, l.wide.down = down.wide;
     return l;
 }
@@ -68,7 +63,7 @@ static void test_layer_of(const struct fovea_engine *engine, const char *isa, en
     struct fovea_layer_args args = {.weights = &l.wide, .x = x, .y = want, .batch = 1, .len = len};
     CHECK(!test_run(&test_layer, engine, &l.desc, &args, TEST_SERIAL, 1), "%s: f32", isa);
     l.desc.weight_type = type;
-    args.weights = &l.halves;
+    args.weights = &l.small;
     args.y = got;
     for (int way = 0; way < TEST_WAYS; way++) {
         memset(got, 0xff, len * WIDTH * sizeof *got);
@@ -89,19 +84,20 @@ static void test_refused(const struct fovea_engine *engine)
     void *const plan = test_memory(fovea_layer_plan_size(), TEST_HIGH);
     float y[WIDTH];
     const float x[WIDTH] = {0};
-    const struct fovea_layer_args args = {.weights = &l.halves, .x = x, .y = y, .batch = 1, .len = 1};
-    for (int type = FOVEA_F32; type <= FOVEA_F16; type++) {
-        static const char *const says[] = {
-            "layer: self_attention: the weight of q is a blob of bf16 elements, not f32", NULL,
-            "layer: self_attention: the weight of q is a blob of bf16 elements, not f16"};
+    const struct fovea_layer_args args = {.weights = &l.small, .x = x, .y = y, .batch = 1, .len = 1};
+    for (int type = FOVEA_F32; type <= FOVEA_S8; type++) {
+        static const char *const says[] = {"layer: self_attention: the weight of q is a blob of bf16 elements, not f32",
+                                           NULL,
+                                           "layer: self_attention: the weight of q is a blob of bf16 elements, not f16",
+                                           "layer: self_attention: the weight of q is a blob of bf16 elements, not s8"};
         d->weight_type = (enum fovea_type)type;
         CHECK(!fovea_layer_plan(engine, d, plan), "type %d", type);
         const enum fovea_status status = fovea_explain_layer_call(plan, &args, text, sizeof text);
         CHECK(type == FOVEA_BF16 ? !status : status == FOVEA_ERR_FORMAT && !strcmp(text, says[type]), "%s", text);
     }
-    d->weight_type = (enum fovea_type)3;
+    d->weight_type = (enum fovea_type)(FOVEA_S8 + 1);
     CHECK(fovea_explain_layer(engine, d, text, sizeof text) == FOVEA_ERR_ENUM &&
-              !strcmp(text, "layer: weight_type is 3, not within 0 to 2"),
+              !strcmp(text, "layer: weight_type is 4, not within 0 to 3"),
           "%s", text);
     CHECK(!fovea_mha_desc_init(&mha, sizeof mha), "mha");
     mha.weight_type = (enum fovea_type)(-1);
@@ -116,7 +112,7 @@ int main(void)
         struct fovea_engine *const engine = test_engine(test_isas[i], NULL);
         if (engine == NULL)
             continue;
-        for (int type = FOVEA_BF16; type <= FOVEA_F16; type++)
+        for (int type = FOVEA_BF16; type <= FOVEA_S8; type++)
             for (size_t len = 1; len <= MOST; len += 6)
                 test_layer_of(engine, test_isas[i], (enum fovea_type)type, len);
         test_refused(engine);

@@ -1,0 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
+// kernels/avx512/gemm_s8_f32.c - few rows of C times panels of 8-bit integers with scales, on AVX-512.
+#include "kernels/avx512/vec.h"
+#include "kernels/common/gemm_s8_f32.inc"

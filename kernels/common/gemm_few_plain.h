@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// kernels/common/gemm_few_plain.h - the k loop of few rows of C times panels of f32, or of 16-bit elements, which are
+// widened in registers by two operations. Included after an ISA's vec.h, with FEW_ELEMENT the type of elements and
+// FEW_WIDEN what loads a vector of them as f32.
+#ifndef FOVEA_KERNELS_COMMON_GEMM_FEW_PLAIN_H
+#define FOVEA_KERNELS_COMMON_GEMM_FEW_PLAIN_H
+
+#define FEW_LOAD(panel, at, column, less) FEW_WIDEN((panel) + (at) + (column))
+
+// Panels of a tile, by its rows: as many as leave registers for its sums, at most eight of one vector, six of two, or
+// four of four. (Six of four vectors are a loop of 24, more than FV_UNROLL takes: gcc would keep its sums in memory.)
+// Emerald Rapids, AVX-512, against at most four: one row 1.01 to 1.06, two 1.02 to 1.04, three 1.02, four 1.01 to 1.04.
+#if FV_LANES == 16
+#define FEW_TILES(X)                                                                                                   \
+    X(1, 8)                                                                                                            \
+    X(2, 8)                                                                                                            \
+    X(3, 6)                                                                                                            \
+    X(4, 6) X(5, 4) X(6, 4) X(7, 3) X(8, 3) X(9, 2) X(10, 2) X(11, 2) X(12, 2) X(13, 1) X(14, 1) X(15, 1) X(16, 1)
+#else
+#define FEW_TILES(X) X(1, FEW_VECS == 2 ? 6 : 4) X(2, 3) X(3, 2) X(4, 1) X(5, 1) X(6, 1)
+#endif
+
+#include "kernels/common/gemm_few_step.h"
+
+/// acc[R rows, P panels] += the chains of a tile; panel j is b[j], which moves past it.
+static inline __attribute__((always_inline)) void few_chains(const struct fovea_gemm_few_tile *t, const FEW_ELEMENT **b,
+                                                             fv_f32 *acc, int R, int P)
+{
+    const float *a = t->a;
+    // What is prefetched is FEW_AHEAD steps ahead or, of the last steps, the first ones of the panels after these.
+    const size_t rounds = t->k / FEW_STEPS;
+    size_t early = rounds < FEW_AHEAD / FEW_STEPS ? 0 : rounds - FEW_AHEAD / FEW_STEPS;
+    const ptrdiff_t next = P * t->b_panel - (ptrdiff_t)(early * FEW_STEPS * FOVEA_PANEL);
+    for (size_t round = 0; round < rounds; round++) {
+        const ptrdiff_t ahead = round < early ? FEW_AHEAD * FOVEA_PANEL : next;
+        __asm__("" : "+r"(early)); // or gcc makes two loops of this one, 20 KB more
+        few_fetch(b, ahead, P);
+        few_step(acc, a, b, 0, NULL, R, P);
+        a += t->a_k;
+        __asm__("" : "+r"(a)); // an FMA whose operand has an index register is two instructions of Intel's
+        few_step(acc, a, b, FOVEA_PANEL, NULL, R, P);
+        a += t->a_k;
+        FV_UNROLL
+        for (int j = 0; j < P; j++) {
+            b[j] += FEW_STEPS * FOVEA_PANEL;
+        }
+    }
+    if (t->k % FEW_STEPS != 0) {
+        few_step(acc, a, b, 0, NULL, R, P);
+    }
+}
+
+#endif

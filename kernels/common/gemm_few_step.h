@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// kernels/common/gemm_few_step.h - a k step of few rows of C times panels of any elements. Included after an ISA's
+// vec.h, with FEW_ELEMENT the type of elements, and FEW_LOAD(panel, at, column, less) the vector of elements at panel +
+// at + column as f32, where `less` is what each vector of a step may need besides.
+#ifndef FOVEA_KERNELS_COMMON_GEMM_FEW_STEP_H
+#define FOVEA_KERNELS_COMMON_GEMM_FEW_STEP_H
+
+#include "kernels/common/unroll.h"
+#include "kernels/fault.h"
+
+enum {
+    FEW_LINE = 64 / sizeof(FEW_ELEMENT),                             ///< elements of a cache line
+    FEW_STEPS = 2,                                                   ///< steps of an iteration
+    FEW_LINES = (FEW_STEPS * FOVEA_PANEL + FEW_LINE - 1) / FEW_LINE, ///< their lines of a panel
+    FEW_AHEAD = 2048 / (FOVEA_PANEL * sizeof(FEW_ELEMENT)),          ///< steps that prefetches are ahead, 2 KiB
+    FEW_FAR = 8 * FEW_AHEAD,                                         ///< those into L2, of a panel that is alone
+    FEW_VECS = FOVEA_PANEL / FV_LANES,
+    FEW_REGISTERS = (FV_LANES == 8 ? 16 : 32) - (sizeof(FEW_ELEMENT) == 1 ? 2 : 0), ///< but constants
+    FEW_SUMS = 24,                                                                  ///< most sums of a tile
+    FEW_STAY = 5,   ///< room for the vectors of A or B that stay in registers for a step
+    FEW_PANELS = 8, ///< most panels of a tile
+};
+
+// Where 16 registers hold 12 sums, clang 14 puts a sum where its vector of B was, and then stores another one to have a
+// register for it. gcc 12 does so with 8-bit integers, which need more registers, and several panels. So a vector of B
+// outlives its FMAs; but not where the FMA of a single row reads it from memory, and of one panel not with AVX-512,
+// whose FMAs read A from memory then.
+#define FEW_IS_S8 (sizeof(FEW_ELEMENT) == 1)
+#if defined(__clang__) && FV_LANES == 8
+#define FEW_KEEPS(R, P) ((R) > 1 || sizeof(FEW_ELEMENT) < sizeof(float))
+#else
+#define FEW_KEEPS(R, P) (FEW_IS_S8 && ((P) > 1 || FV_LANES < 16))
+#endif
+#ifdef __aarch64__
+#define FEW_VECTOR "w"
+#else
+#define FEW_VECTOR "v"
+#endif
+
+static inline fv_f32 few_fma(fv_f32 a, fv_f32 b, fv_f32 sum)
+{
+    return FOVEA_FAULT_IS(GEMM_FEW_MUL_ADD) ? fv_add(fv_mul(a, b), sum) : fv_fma(a, b, sum);
+}
+
+/// A k step: acc[R rows, P panels] += a[R] b, where panel j of b begins at b[j] + at. `less` has 16 floats a panel, or
+/// is NULL. Besides the sums, registers hold the elements of A and a vector of B, or the vectors of B and an element of
+/// A, whichever are fewer; if these do not leave one free, a vector of B after another and an element of A.
+static inline __attribute__((always_inline)) void few_step(fv_f32 *acc, const float *a, const FEW_ELEMENT *const *b,
+                                                           size_t at, const float *less, int R, int P)
+{
+    (void)less;
+    const int row = P * FEW_VECS, least = R < row ? R : row;
+    const int V = R * row + least + 1 < FEW_REGISTERS ? row : 1; // vectors of B at a time
+    const int rows_stay = R <= V, few = rows_stay ? R : V, many = rows_stay ? V : R;
+    FV_UNROLL
+    for (int first = 0; first < row; first += V) {
+        fv_f32 stay[FEW_STAY];
+        __asm__("" : "+r"(a)); // or gcc keeps the elements of A for the next vectors
+        FV_UNROLL
+        for (int i = 0; i < few; i++) {
+            const int v = first + i;
+            stay[i] =
+                rows_stay ? fv_set1(a[i]) : FEW_LOAD(b[v / FEW_VECS], at, v % FEW_VECS * FV_LANES, less + v * FV_LANES);
+        }
+        FV_UNROLL
+        for (int i = 0; i < many; i++) {
+            const int v = first + i;
+            const fv_f32 x =
+                rows_stay ? FEW_LOAD(b[v / FEW_VECS], at, v % FEW_VECS * FV_LANES, less + v * FV_LANES) : fv_set1(a[i]);
+            FV_UNROLL
+            for (int j = 0; j < few; j++) {
+                fv_f32 *const sum = &acc[rows_stay ? j * row + v : i * row + first + j];
+                *sum = few_fma(stay[j], x, *sum);
+                if (FEW_KEEPS(R, P)) {
+                    __asm__("" : "+" FEW_VECTOR(*sum) : FEW_VECTOR(x));
+                }
+            }
+        }
+    }
+}
+
+/// Prefetches what an iteration reads `ahead` elements from b on. A single stream is read more slowly than several, so
+/// the lines of one panel are prefetched twice: into L2, early, and into L1.
+static inline __attribute__((always_inline)) void few_fetch(const FEW_ELEMENT *const *b, ptrdiff_t ahead, int P)
+{
+    FV_UNROLL
+    for (int j = 0; j < P; j++) {
+        FV_UNROLL
+        for (int i = 0; i < FEW_LINES; i++) {
+            __builtin_prefetch(b[j] + ahead + i * FEW_LINE, 0, 3);
+            if (P == 1) {
+                __builtin_prefetch(b[j] + FEW_FAR * FOVEA_PANEL + i * FEW_LINE, 0, 2);
+            }
+        }
+    }
+}
+
+#endif
