@@ -14,7 +14,7 @@ struct prepared {
     const float *bias;
     struct bench_work work;
     char *blobs;
-    size_t blob_bytes, blobs_bytes;
+    size_t blob_bytes, blobs_bytes, copies, calls;
 };
 
 static void release(void *memory)
@@ -35,30 +35,41 @@ static uint16_t narrow(enum fovea_type type, float x)
     return (uint16_t)(type == FOVEA_BF16 ? bits >> 16 : magnitude == 0 ? sign : sign | ((magnitude >> EXTRA) - BIAS));
 }
 
-// B number i as what is packed: floats, or in `halves`.
-static const void *source_of(const struct gemm_problem *p, size_t i, uint16_t *halves)
+// Packs B number i, whose 16-bit elements are made in `halves`.
+static bool pack_one(const struct prepared *self, const struct fovea_engine *engine, size_t i, uint16_t *halves)
 {
+    const struct gemm_problem *const p = self->problem;
+    const enum fovea_transpose trans = p->trans_b ? FOVEA_TRANS : FOVEA_NO_TRANS;
     const float *const b = p->b + i * p->b_stride;
+    const size_t ldb = p->trans_b ? p->k : p->n;
+    char *const blob = self->blobs + i * self->blob_bytes;
+    if (p->type == FOVEA_S8)
+        return fovea_pack_s8(engine, FOVEA_F32, trans, p->k, p->n, b, ldb, blob, self->blob_bytes) == FOVEA_OK;
     for (size_t at = 0; at < p->k * p->n && p->type != FOVEA_F32; at++)
         halves[at] = narrow(p->type, b[at]);
-    return p->type == FOVEA_F32 ? (const void *)b : halves;
+    const void *const source = p->type == FOVEA_F32 ? (const void *)b : halves;
+    return fovea_pack_typed(engine, p->type, trans, p->k, p->n, source, ldb, blob, self->blob_bytes) == FOVEA_OK;
 }
 
+// Blobs of smaller elements are there more often, so that they are as many bytes as B is, and no more of them stay in
+// a cache.
 static bool pack(struct prepared *self, const struct fovea_engine *engine)
 {
     const struct gemm_problem *const p = self->problem;
     size_t bytes = 0;
     if (fovea_pack_size_typed(p->type, p->k, p->n, &bytes) != FOVEA_OK)
         return false;
-    uint16_t *const halves = p->type != FOVEA_F32 ? malloc(p->k * p->n * sizeof *halves) : NULL;
+    uint16_t *const halves = malloc((p->k * p->n + 1) * sizeof *halves);
+    self->copies = p->b_count > 1 ? sizeof(float) / fovea_type_bytes(p->type) : 1;
     self->blob_bytes = (bytes + 63) / 64 * 64;
-    self->blobs_bytes = self->blob_bytes * p->b_count;
+    const size_t once = self->blob_bytes * p->b_count;
+    self->blobs_bytes = once * self->copies;
     self->blobs = bench_alloc(self->blobs_bytes);
-    bool done = self->blobs != NULL && (halves != NULL || p->type == FOVEA_F32);
+    bool done = self->blobs != NULL && halves != NULL;
     for (size_t i = 0; i < p->b_count && done; i++)
-        done = fovea_pack_typed(engine, p->type, p->trans_b ? FOVEA_TRANS : FOVEA_NO_TRANS, p->k, p->n,
-                                source_of(p, i, halves), p->trans_b ? p->k : p->n, self->blobs + i * self->blob_bytes,
-                                self->blob_bytes) == FOVEA_OK;
+        done = pack_one(self, engine, i, halves);
+    for (size_t i = 1; i < self->copies && done; i++)
+        memcpy(self->blobs + i * once, self->blobs, once);
     free(halves);
     return done;
 }
@@ -102,12 +113,13 @@ static void *prepare(const void *state, const void *problem, bool packed)
 
 static void run(void *prepared, size_t index)
 {
-    const struct prepared *const self = prepared;
+    struct prepared *const self = prepared;
     const struct gemm_problem *const p = self->problem;
     const float *const b = p->b + index * p->b_stride;
+    const size_t copy = self->packed ? self->calls++ / p->b_count % self->copies : 0;
     const struct fovea_gemm_args args = {
         .a = p->a,
-        .b = self->packed ? self->blobs + index * self->blob_bytes : (const void *)b,
+        .b = self->packed ? self->blobs + (copy * p->b_count + index) * self->blob_bytes : (const void *)b,
         .c = p->c,
         .bias = self->bias,
         .m = p->m,

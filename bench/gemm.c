@@ -22,6 +22,7 @@ static const struct way {
     {GEMM_GELU, "packed-gelu/nt", .trans_b = true, .packed = true, .gelu = true},
     {GEMM_BF16, "packed-bf16/nt", .trans_b = true, .packed = true, .type = FOVEA_BF16},
     {GEMM_F16, "packed-f16/nt", .trans_b = true, .packed = true, .type = FOVEA_F16},
+    {GEMM_S8, "packed-s8/nt", .trans_b = true, .packed = true, .type = FOVEA_S8},
 };
 enum { WAYS = sizeof ways / sizeof *ways };
 
@@ -126,7 +127,7 @@ int bench_gemm(const struct fovea_engine *engine, const struct bench_options *op
                                     .shape_bytes = sizeof(struct gemm_shape),
                                     .prefix = "gemm/f32/",
                                     .names = "plain/{nn,nt,tn,tt}/[Bx]MxNxK, packed/{nn,nt}/MxNxK or "
-                                             "packed-{gelu,bf16,f16}/nt/MxNxK",
+                                             "packed-{gelu,bf16,f16,s8}/nt/MxNxK",
                                     .measure = measure};
     return suite_run(&kind, engine, options);
 }

@@ -23,11 +23,15 @@ static void fill(float *values, size_t count, uint64_t seed)
     }
 }
 
-// Multiples of 1/64 that are a number of 16 bits, too.
-static void coarsen(float *values, size_t count)
+// Multiples of 1/64, which are numbers of 16 bits, too. Those of 8 bits are as many scales if one of each group of
+// steps is 127/64, so that the scale is 1/64.
+static void coarsen(const struct gemm_problem *p, float *values)
 {
-    for (size_t i = 0; i < count; i++)
-        values[i] = roundf(values[i] * 64) / 64;
+    enum { GROUP = 64, MOST = 127 };
+    for (size_t i = 0; i < p->batch * p->k * p->n; i++) {
+        const size_t step = p->trans_b ? i % p->k : i / p->n % p->k;
+        values[i] = p->type == FOVEA_S8 && step % GROUP == 0 ? MOST / 64.0f : roundf(values[i] * 64) / 64;
+    }
 }
 
 // Whether B comes from memory: few rows of weights, which are not as small as a few pages. Copies of a B of one line,
@@ -57,7 +61,7 @@ bool gemm_problem_make(struct gemm_problem *p, size_t walk_bytes)
     for (size_t i = 0; i < p->b_count; i++) {
         fill(p->b + i * p->b_stride, b, 3 + i);
         if (p->type != FOVEA_F32)
-            coarsen(p->b + i * p->b_stride, b);
+            coarsen(p, p->b + i * p->b_stride);
     }
     return true;
 }
@@ -80,13 +84,21 @@ double gemm_problem_flops(const struct gemm_problem *p)
     return 2.0 * (double)p->batch * (double)p->m * (double)p->n * (double)p->k;
 }
 
+// Bytes of B as it is read.
+static size_t bytes_of(const struct gemm_problem *p)
+{
+    size_t blob = 0;
+    const bool sized = p->type == FOVEA_S8 && fovea_pack_size_typed(p->type, p->k, p->n, &blob) == FOVEA_OK;
+    return sized ? blob : p->batch * p->k * p->n * fovea_type_bytes(p->type);
+}
+
 struct race_load gemm_problem_load(const struct gemm_problem *p)
 {
     const bool decoding = walks(p);
     return (struct race_load){
         .flops = gemm_problem_flops(p),
         .stream = decoding ? (const char *)p->b : NULL,
-        .stream_bytes = decoding ? p->batch * p->k * p->n * fovea_type_bytes(p->type) : 0,
+        .stream_bytes = decoding ? bytes_of(p) : 0,
         .stride_bytes = p->b_stride * sizeof *p->b,
         .count = p->b_count,
         .threads = p->threads,

@@ -16,6 +16,7 @@ enum gemm_way {
     GEMM_GELU = 64,  ///< the same with bias and GELU, against the product alone
     GEMM_BF16 = 128, ///< B packed beforehand from n x k, as elements of 16 bits; other libraries have the same as f32
     GEMM_F16 = 256,
+    GEMM_S8 = 512, ///< the same as integers of 8 bits with scales
 };
 
 struct gemm_shape {

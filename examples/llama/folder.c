@@ -149,21 +149,29 @@ const float *vector(struct folder *folder, const struct fovea_tensor *tensor)
     return x;
 }
 
-const void *packed(struct folder *folder, const struct fovea_tensor *a, const struct fovea_tensor *b)
+const void *packed(struct folder *folder, enum fovea_type as, const struct fovea_tensor *a,
+                   const struct fovea_tensor *b)
 {
-    const size_t outputs = a->shape[0], inputs = a->shape[1];
+    const struct fovea_engine *const engine = folder->engine;
+    const size_t rows = a->shape[0], cols = a->shape[1]; // outputs, inputs
     enum fovea_type type, other;
     size_t bytes;
     must(fovea_tensor_type(a, &type), a->name);
     must(fovea_tensor_type(b ? b : a, &other), (b ? b : a)->name);
     if (other != type)
         fail(b->name, "has another type than the matrix beside it");
-    must(fovea_pack_size_typed(type, inputs, b ? 2 * outputs : outputs, &bytes), a->name);
+    must(fovea_pack_size_typed(as, cols, b ? 2 * rows : rows, &bytes), a->name);
     void *const blob = keep(folder, bytes);
     fovea_advise_huge_pages(blob, bytes);
-    must(b ? fovea_pack_gated_typed(folder->engine, type, FOVEA_TRANS, inputs, outputs, a->data, inputs, b->data,
-                                    inputs, blob, bytes)
-           : fovea_pack_typed(folder->engine, type, FOVEA_TRANS, inputs, outputs, a->data, inputs, blob, bytes),
-         a->name);
+    enum fovea_status status;
+    if (as == FOVEA_S8)
+        status =
+            b ? fovea_pack_gated_s8(engine, type, FOVEA_TRANS, cols, rows, a->data, cols, b->data, cols, blob, bytes)
+              : fovea_pack_s8(engine, type, FOVEA_TRANS, cols, rows, a->data, cols, blob, bytes);
+    else
+        status =
+            b ? fovea_pack_gated_typed(engine, as, FOVEA_TRANS, cols, rows, a->data, cols, b->data, cols, blob, bytes)
+              : fovea_pack_typed(engine, as, FOVEA_TRANS, cols, rows, a->data, cols, blob, bytes);
+    must(status, a->name);
     return blob;
 }

@@ -41,7 +41,8 @@ const struct fovea_tensor *find(struct folder *folder, size_t rows, size_t colum
 size_t unused(const struct folder *folder);
 // A vector as f32; NULL for NULL.
 const float *vector(struct folder *folder, const struct fovea_tensor *tensor);
-// A matrix of [outputs, inputs], packed; or two, whose outputs alternate.
-const void *packed(struct folder *folder, const struct fovea_tensor *a, const struct fovea_tensor *b);
+// A matrix of [outputs, inputs], packed as its own type or as FOVEA_S8; or two, whose outputs alternate.
+const void *packed(struct folder *folder, enum fovea_type as, const struct fovea_tensor *a,
+                   const struct fovea_tensor *b);
 
 #endif

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // examples/llama/llama.c - continues a text with a model of the Llama family, as Hugging Face stores it: a folder with
 // config.json and safetensors files of BF16, F16 or F32. Such models are Llama 2 and 3, SmolLM, Mistral, Qwen 2 and 3.
-// Matrices stay in their type, and keys and values are rounded to it.
+// Matrices stay in their type, or become 8-bit integers with scales; keys and values are rounded to it.
 //
 //     cc -O2 -fopenmp llama.c folder.c $(pkg-config --cflags --libs fovea_openmp) -lm
 //     OMP_NUM_THREADS=4 ./a.out FOLDER 40 1 450 4996 310
 //
 // prints the likeliest tokens that follow the given ones, one after another, 40 or as many as there are until the text
-// ends. Without tokens they are read from standard input. A tokenizer makes them of a text and the other way round:
+// ends. Without tokens they are read from standard input. `./a.out --s8 FOLDER ...` computes with matrices of 8 bits,
+// which are read about twice as fast as BF16. A tokenizer makes tokens of a text and the other way round:
 //
 //     from transformers import AutoTokenizer
 //     print(*AutoTokenizer.from_pretrained(FOLDER).encode("The capital of France is"))
@@ -31,8 +32,9 @@ struct model {
     struct fovea_executor executor;
     struct folder folder;
     size_t width, ffn, tokens, layers, heads, kv_heads, dim;
-    int qk_norm;          // queries and keys have norms: Qwen 3
-    enum fovea_type type; // of matrices and caches
+    int qk_norm;              // queries and keys have norms: Qwen 3
+    enum fovea_type type;     // of matrices in the files, and of caches
+    enum fovea_type computed; // of matrices that are computed with: the same, or FOVEA_S8
     const struct fovea_tensor *embedding;
     struct fovea_layer_weights layer[LAYERS_MAX];
     struct fovea_kv_cache cache[LAYERS_MAX];
@@ -88,7 +90,7 @@ static const struct fovea_tensor *matrix(struct model *m, size_t i, const char *
 static struct fovea_linear linear(struct model *m, size_t i, const char *name, size_t inputs, size_t outputs)
 {
     struct folder *const f = &m->folder;
-    const void *const blob = packed(f, matrix(m, i, name, inputs, outputs), NULL);
+    const void *const blob = packed(f, m->computed, matrix(m, i, name, inputs, outputs), NULL);
     return (struct fovea_linear){blob, vector(f, find(f, 0, outputs, "model.layers.%zu.%s.bias", i, name))};
 }
 
@@ -108,6 +110,7 @@ static void load(struct model *m)
     if (!m->embedding)
         fail("model.embed_tokens.weight", "not in the files");
     must(fovea_tensor_type(m->embedding, &m->type), m->embedding->name);
+    m->computed = m->computed == FOVEA_S8 ? FOVEA_S8 : m->type;
     for (size_t i = 0; i < m->layers; i++) {
         struct fovea_layer_weights *const w = &m->layer[i];
         w->norm1.gamma = gamma_of(m, i, "input_layernorm", m->width);
@@ -120,8 +123,8 @@ static void load(struct model *m)
         }
         w->self_attention.o = linear(m, i, "self_attn.o_proj", queries, m->width);
         w->norm3.gamma = gamma_of(m, i, "post_attention_layernorm", m->width); // norm2 is that of cross-attention
-        w->up.weight =
-            packed(f, matrix(m, i, "mlp.gate_proj", m->width, m->ffn), matrix(m, i, "mlp.up_proj", m->width, m->ffn));
+        w->up.weight = packed(f, m->computed, matrix(m, i, "mlp.gate_proj", m->width, m->ffn),
+                              matrix(m, i, "mlp.up_proj", m->width, m->ffn));
         w->down = linear(m, i, "mlp.down_proj", m->ffn, m->width);
     }
     const struct fovea_tensor *const norm = find(f, 0, m->width, "model.norm.weight");
@@ -130,7 +133,7 @@ static void load(struct model *m)
     if (!norm || (!head && !tied))
         fail(norm ? "lm_head.weight" : "model.norm.weight", "not in the files");
     m->norm = vector(f, norm);
-    m->head = packed(f, tied ? m->embedding : of_same_type(m, head), NULL);
+    m->head = packed(f, m->computed, tied ? m->embedding : of_same_type(m, head), NULL);
     if (unused(f) != 0)
         fail("weights", "tensors are left over: a model of another family");
 }
@@ -183,7 +186,8 @@ static void make_plans(struct model *m, size_t len)
     desc.qk_dim = desc.v_dim = desc.rotary_dim = m->dim;
     desc.qk_norm = (uint32_t)m->qk_norm;
     desc.window_left = window >= 1 ? (size_t)window - 1 : FOVEA_WINDOW_ALL;
-    desc.weight_type = desc.kv_type = m->type;
+    desc.weight_type = m->computed;
+    desc.kv_type = m->type;
     struct fovea_rowwise_desc norm = FOVEA_ROWWISE_DESC_INIT;
     norm.op = FOVEA_ROWWISE_RMSNORM;
     norm.rows = 1;
@@ -191,7 +195,7 @@ static void make_plans(struct model *m, size_t len)
     norm.eps = eps;
     struct fovea_gemm_desc head = FOVEA_GEMM_DESC_INIT;
     head.b_packed = 1;
-    head.b_type = m->type;
+    head.b_type = m->computed;
     head.m = 1;
     head.k = head.lda = m->width;
     head.n = head.ldc = m->tokens;
@@ -305,12 +309,16 @@ static size_t read_prompt(const struct model *m, char **words, size_t count, uin
 
 int main(int argc, char **argv)
 {
+    const char *const program = argv[0];
+    const int s8 = argc > 1 && strcmp(argv[1], "--s8") == 0;
+    argc -= s8;
+    argv += s8;
     const size_t most = argc < 3 ? SIZE_MAX : digits(argv[2]);
     if (most == 0 || most > 1 << 20) {
-        fprintf(stderr, "usage: %s FOLDER COUNT [TOKEN...]\n", argv[0]);
+        fprintf(stderr, "usage: %s [--s8] FOLDER COUNT [TOKEN...]\n", program);
         return 2;
     }
-    struct model m = {.executor = {.workers = 1}};
+    struct model m = {.executor = {.workers = 1}, .computed = s8 ? FOVEA_S8 : FOVEA_F32};
 #ifdef _OPENMP
     must(fovea_openmp_executor(omp_get_max_threads(), &m.executor), "OpenMP");
 #endif

@@ -13,7 +13,7 @@ sys.path.append(str(pathlib.Path(__file__).parents[1] / "support"))
 from program import check, check_refused, finish, read_json, run  # noqa: E402
 
 BUILT, PROGRAM = sys.argv[1] == "built", sys.argv[2:]
-NAME = re.compile(r"gemm/f32/(plain|packed|packed-gelu|packed-b?f16)/[nt][nt]/(?:\d+x)?(\d+)x(\d+)x(\d+)$")
+NAME = re.compile(r"gemm/f32/(plain|packed|packed-gelu|packed-b?f16|packed-s8)/[nt][nt]/(?:\d+x)?(\d+)x(\d+)x(\d+)$")
 SMALL = ["gemm", "--shapes", "smoke", "--min-time", "0.001"]
 SVG = "{http://www.w3.org/2000/svg}"
 ATTENTION = ["attention", *SMALL[1:]]
@@ -53,7 +53,7 @@ def check_lines(lines):
         check(("of_stream" in line) == decoding and ("of_bound" in line) == decoding, line)
         check(("over_plain" in line) == (name.group(1) == "packed-gelu"), line)
     check(ways == {"plain/nn", "plain/nt", "plain/tn", "plain/tt", "packed/nn", "packed/nt", "packed-gelu/nt",
-                   "packed-bf16/nt", "packed-f16/nt"}, ways)
+                   "packed-bf16/nt", "packed-f16/nt", "packed-s8/nt"}, ways)
 
 
 def check_race(raced):

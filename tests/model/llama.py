@@ -91,6 +91,29 @@ def nearest(values, dtype):
         f"<{len(bits)}I", *((b + 0x7fff + (b >> 16 & 1)) & 0xffff0000 for b in bits))))
 
 
+def rounded_s8(values, columns):
+    """A matrix whose rows are rounded to 8-bit integers times a scale for each 64 columns, as fovea_pack_s8 does."""
+    result = []
+    for row in range(0, len(values), columns):
+        for first in range(row, row + columns, 64):
+            group = values[first:min(first + 64, row + columns)]
+            fraction, exponent = math.frexp(tensors.rounded([max(map(abs, group)) / 127], "F32")[0])
+            scale = math.ldexp(round(fraction * 2**15), exponent - 15)
+            result += [min(max(round(v / scale), -127), 127) * scale for v in group]
+    return result
+
+
+def of_s8(values, config, *rest):
+    """The model with matrices so rounded; tokens are looked up in the embedding as it was."""
+    small = dict(values)
+    for name, shape in shapes(config, *rest):
+        if len(shape) == 2 and not name.startswith("model.embed"):
+            small[name] = rounded_s8(values[name], shape[1])
+    if "lm_head.weight" not in small:
+        small["lm_head.weight"] = rounded_s8(values["model.embed_tokens.weight"], config["hidden_size"])
+    return small
+
+
 def times(weight, x, bias=None):
     return [sum(a * b for a, b in zip(weight[o * len(x):], x)) + (bias[o] if bias else 0)
             for o in range(len(weight) // len(x))]
@@ -197,6 +220,10 @@ with tempfile.TemporaryDirectory() as folder:
         check(margin > 2e-3, config["model_type"], "margin", margin)
         text = run([*PROGRAM, folder, count, *prompt])
         check(text.returncode == 0 and text.stdout.split() == list(map(str, want)), text, want)
+        want_s8, margin = continued(of_s8(values, config, *rest[1:4]), config, rest[0], prompt, count)
+        small = run([*PROGRAM, "--s8", folder, count, *prompt])
+        check(margin > 2e-3, config["model_type"], "s8, margin", margin)
+        check(small.returncode == 0 and small.stdout.split() == list(map(str, want_s8)), small, want_s8)
         tensors.write(os.path.join(folder, "consolidated.safetensors"), [("norm.weight", (2,), "F32", [1, 1])])
         check(run([*PROGRAM, folder, count], input=" ".join(map(str, prompt))).stdout == text.stdout, "from stdin")
         check(run([*PROGRAM, folder, count - 3, *prompt, *want[:3]]).stdout.split() == text.stdout.split()[3:],
