@@ -45,7 +45,8 @@ static struct fovea_layer_desc describe(const struct layer_problem *p)
     desc.heads = s->heads, desc.kv_heads = s->kv_heads, desc.qk_dim = desc.v_dim = p->dim;
     desc.rotary_dim = gated ? p->dim : 0;
     desc.rotary_positions = gated ? s->keys : 0;
-    desc.weight_type = desc.kv_type = p->type;
+    desc.weight_type = p->type;
+    desc.kv_type = p->cache_type;
     return desc;
 }
 
@@ -84,11 +85,14 @@ static bool pack(struct prepared *self, const struct fovea_engine *engine, size_
     void *const blob = take(self, bytes);
     uint16_t *const halves = p->type == FOVEA_BF16 ? halves_of(p, layer, weight) : NULL;
     const float *const floats = layer_problem_operand(p, layer, weight) + first;
+    const void *const from = halves ? (const void *)(halves + first) : floats;
+    const size_t cols = p->operands[weight].cols;
     *out = (struct fovea_linear){blob, b ? b + first : NULL};
     const bool done =
-        (p->type == FOVEA_F32 || halves) && fovea_pack_typed(engine, p->type, FOVEA_NO_TRANS, inputs, outputs,
-                                                             halves ? (const void *)(halves + first) : floats,
-                                                             p->operands[weight].cols, blob, bytes) == FOVEA_OK;
+        (p->type == FOVEA_BF16) == (halves != NULL) &&
+        (p->type == FOVEA_S8
+             ? fovea_pack_s8(engine, FOVEA_F32, FOVEA_NO_TRANS, inputs, outputs, from, cols, blob, bytes)
+             : fovea_pack_typed(engine, p->type, FOVEA_NO_TRANS, inputs, outputs, from, cols, blob, bytes)) == FOVEA_OK;
     free(halves);
     return done;
 }
@@ -107,8 +111,11 @@ static bool pack_gated(struct prepared *self, const struct fovea_engine *engine,
     const void *const from_gate = half ? (const void *)gate : layer_problem_operand(p, layer, LAYER_W_GATE);
     const void *const from_up = half ? (const void *)up : layer_problem_operand(p, layer, LAYER_W_UP);
     *out = (struct fovea_linear){blob, NULL};
-    const bool done = fovea_pack_gated_typed(engine, p->type, FOVEA_NO_TRANS, width, ffn, from_gate, ffn, from_up, ffn,
-                                             blob, bytes) == FOVEA_OK;
+    const bool done =
+        (p->type == FOVEA_S8 ? fovea_pack_gated_s8(engine, FOVEA_F32, FOVEA_NO_TRANS, width, ffn, from_gate, ffn,
+                                                   from_up, ffn, blob, bytes)
+                             : fovea_pack_gated_typed(engine, p->type, FOVEA_NO_TRANS, width, ffn, from_gate, ffn,
+                                                      from_up, ffn, blob, bytes)) == FOVEA_OK;
     free(gate);
     free(up);
     return done;
@@ -146,12 +153,12 @@ static bool fill_cache(struct prepared *self, size_t layer)
                                      .capacity = s->keys,
                                      .qk_dim = p->dim,
                                      .v_dim = p->dim,
-                                     .type = p->type};
+                                     .type = p->cache_type};
     size_t k, v;
     if (fovea_kv_cache_size(cache, &k, &v) != FOVEA_OK)
         return false;
-    cache->k = take(self, k * fovea_type_bytes(p->type));
-    cache->v = take(self, v * fovea_type_bytes(p->type));
+    cache->k = take(self, k * fovea_type_bytes(p->cache_type));
+    cache->v = take(self, v * fovea_type_bytes(p->cache_type));
     const struct fovea_strides rows = {.batch = 0, .head = s->keys * p->dim, .row = p->dim};
     const size_t sequence = s->kv_heads * s->keys * p->dim;
     bool done = true;

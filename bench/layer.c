@@ -7,7 +7,7 @@ static const struct kind {
     enum layer_kind bit;
     const char *name;
     enum layer_kind kind; // how it computes
-    enum fovea_type type; // of the elements of weights and caches
+    enum fovea_type type; // of the elements of weights; caches: struct layer_problem
 } kinds[] = {
     {LAYER_ENCODER, "encoder", LAYER_ENCODER, FOVEA_F32},
     {LAYER_ENCODER_PRE, "encoder-pre", LAYER_ENCODER_PRE, FOVEA_F32},
@@ -15,6 +15,8 @@ static const struct kind {
     {LAYER_DECODE_GATED, "decode-gated", LAYER_DECODE_GATED, FOVEA_F32},
     {LAYER_DECODE_BF16, "decode-bf16", LAYER_DECODE, FOVEA_BF16},
     {LAYER_DECODE_GATED_BF16, "decode-gated-bf16", LAYER_DECODE_GATED, FOVEA_BF16},
+    {LAYER_DECODE_S8, "decode-s8", LAYER_DECODE, FOVEA_S8},
+    {LAYER_DECODE_GATED_S8, "decode-gated-s8", LAYER_DECODE_GATED, FOVEA_S8},
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
@@ -59,7 +61,7 @@ static bool legal(struct suite *suite, const struct layer_shape *s)
     const size_t dim = s->width / s->heads;
     if (s->width % s->heads != 0)
         return suite_refuse(suite, "a width of %zu is no multiple of %zu heads", s->width, s->heads);
-    if (s->kinds & (LAYER_DECODE_GATED | LAYER_DECODE_GATED_BF16) && dim % 2 != 0)
+    if (s->kinds & (LAYER_DECODE_GATED | LAYER_DECODE_GATED_BF16 | LAYER_DECODE_GATED_S8) && dim % 2 != 0)
         return suite_refuse(suite, "heads of %zu elements cannot turn in pairs", dim);
     if (s->keys < s->len)
         return suite_refuse(suite, "%zu positions, of %zu keys", s->len, s->keys);
@@ -101,7 +103,7 @@ int bench_layer(const struct fovea_engine *engine, const struct bench_options *o
                                     .shape_bytes = sizeof(struct layer_shape),
                                     .prefix = "layer/f32/",
                                     .names = "{encoder,encoder-pre}/B,S,WIDTH,H,FFN or "
-                                             "{decode,decode-gated}[-bf16]/B,S,KEYS,WIDTH,H,Hkv,FFN",
+                                             "{decode,decode-gated}[-{bf16,s8}]/B,S,KEYS,WIDTH,H,Hkv,FFN",
                                     .measure = measure};
     return suite_run(&kind, engine, options);
 }

@@ -37,7 +37,9 @@ enum layer_operand {
 struct layer_problem {
     const struct layer_shape *shape;
     enum layer_kind kind; ///< how it computes
-    enum fovea_type type; ///< FOVEA_BF16: numbers of weights and caches are such, though they are stored as f32 here
+    /// Of weights, and of caches, which is FOVEA_F32 or FOVEA_BF16. Their numbers are such, though they are stored as
+    /// f32 here.
+    enum fovea_type type, cache_type;
     uint32_t threads;
     size_t dim, position; ///< of a head; keys before those of a call
     float eps;

@@ -5,8 +5,9 @@
 
 const struct layer_shape layer_shapes[] = {
     {"smoke", BENCH_SMOKE, LAYER_ENCODER | LAYER_ENCODER_PRE, 2, 20, 20, 48, 3, 3, 80},
-    {"smoke", BENCH_SMOKE, LAYER_DECODE | LAYER_DECODE_BF16, 2, 1, 40, 48, 3, 3, 80},
-    {"smoke", BENCH_SMOKE, LAYER_DECODE_GATED | LAYER_DECODE_GATED_BF16, 1, 2, 40, 64, 4, 2, 80},
+    {"smoke", BENCH_SMOKE, LAYER_DECODE | LAYER_DECODE_BF16 | LAYER_DECODE_S8, 2, 1, 40, 48, 3, 3, 80},
+    {"smoke", BENCH_SMOKE, LAYER_DECODE_GATED | LAYER_DECODE_GATED_BF16 | LAYER_DECODE_GATED_S8, 1, 2, 40, 64, 4, 2,
+     80},
     {"smoke, prompt", BENCH_SMOKE, LAYER_DECODE_GATED, 1, 20, 20, 64, 4, 2, 80},
 
     {"MiniLM-L6", BENCH_STANDARD, LAYER_ENCODER, 1, 16, 16, 384, 12, 12, 1536},
@@ -35,11 +36,12 @@ const struct layer_shape layer_shapes[] = {
     {"Qwen2.5-0.5B, decode", BENCH_STANDARD, LAYER_DECODE_GATED, 1, 1, 1024, 896, 14, 2, 4864},
     {"Llama-3.2-1B, decode", BENCH_STANDARD, LAYER_DECODE_GATED, 1, 1, 1024, 2048, 32, 8, 8192},
     {"Llama-3.2-1B, speculative", BENCH_ALL, LAYER_DECODE_GATED, 1, 8, 1024, 2048, 32, 8, 8192},
-    {"GPT-2, decode", BENCH_ALL, LAYER_DECODE_BF16, 1, 1, 1024, 768, 12, 12, 3072},
-    {"GPT-2, batch of 8", BENCH_ALL, LAYER_DECODE_BF16, 8, 1, 1024, 768, 12, 12, 3072},
-    {"Qwen2.5-0.5B, decode", BENCH_ALL, LAYER_DECODE_GATED_BF16, 1, 1, 1024, 896, 14, 2, 4864},
-    {"Llama-3.2-1B, decode", BENCH_ALL, LAYER_DECODE_GATED_BF16, 1, 1, 1024, 2048, 32, 8, 8192},
-    {"Llama-3.2-1B, speculative", BENCH_ALL, LAYER_DECODE_GATED_BF16, 1, 8, 1024, 2048, 32, 8, 8192},
+    {"GPT-2, decode", BENCH_ALL, LAYER_DECODE_BF16 | LAYER_DECODE_S8, 1, 1, 1024, 768, 12, 12, 3072},
+    {"GPT-2, batch of 8", BENCH_ALL, LAYER_DECODE_BF16 | LAYER_DECODE_S8, 8, 1, 1024, 768, 12, 12, 3072},
+    {"Qwen2.5-0.5B, decode", BENCH_ALL, LAYER_DECODE_GATED_BF16 | LAYER_DECODE_GATED_S8, 1, 1, 1024, 896, 14, 2, 4864},
+    {"Llama-3.2-1B, decode", BENCH_ALL, LAYER_DECODE_GATED_BF16 | LAYER_DECODE_GATED_S8, 1, 1, 1024, 2048, 32, 8, 8192},
+    {"Llama-3.2-1B, speculative", BENCH_ALL, LAYER_DECODE_GATED_BF16 | LAYER_DECODE_GATED_S8, 1, 8, 1024, 2048, 32, 8,
+     8192},
     {"Llama-3.2-1B, prompt", BENCH_STANDARD, LAYER_DECODE_GATED, 1, 128, 128, 2048, 32, 8, 8192},
 };
 const size_t layer_shapes_count = sizeof layer_shapes / sizeof *layer_shapes;

@@ -13,6 +13,8 @@ enum layer_kind {
     LAYER_DECODE_GATED = 8, ///< the same: RMSNorm before, SwiGLU, rotary positions, no biases: Llama
     LAYER_DECODE_BF16 = 16, ///< DECODE and DECODE_GATED, with weights and caches of bf16; other libraries have the same
     LAYER_DECODE_GATED_BF16 = 32, ///< numbers as f32
+    LAYER_DECODE_S8 = 64,         ///< the same two with weights of 8 bits, and caches of bf16
+    LAYER_DECODE_GATED_S8 = 128,
 };
 
 struct layer_shape {
