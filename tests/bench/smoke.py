@@ -91,7 +91,7 @@ def check_layers():
         streams = int(name.group(2)) * int(name.group(3)) <= 16
         check(("of_stream" in line) == streams and line["work_bytes"] > 0, line)
         kinds.add(name.group(1))
-    check(len(kinds) == 6, kinds)
+    check(len(kinds) == 8, kinds)
     listed = bench(*LAYER, "--list")
     check(listed.stdout.split() == [line["name"].split("/iterations")[0] for line in lines], listed)
     named = bench("layer", "encoder/1,3,32,2,40", "layer/f32/decode-gated/2,1,17,32,4,2,48", "--min-time", "0",
