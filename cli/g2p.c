@@ -12,6 +12,7 @@ static const char help[] = "usage: fovea run g2p [OPTIONS] [WORD...]\n\n"
                            "Prints the phonemes of English words. Without words as arguments they are read\n"
                            "from standard input, one or more on a line.\n\n"
                            "  --beam N       width of the beam search, 1 to 32 (default 5; 1 is greedy)\n"
+                           "  --s8           weights rounded to 8-bit integers: a quarter of the memory\n"
                            "  --json         one JSON object for each word\n"
                            "  --model FILE   weights (default: g2p.safetensors as installed with this\n"
                            "                 program, else in the folder FOVEA_DATA, else in examples/g2p of\n"
@@ -29,7 +30,7 @@ static const char dictionary_path[] = "/usr/share/festival/dicts/cmu/cmudict-0.4
 
 struct options {
     uint64_t beam;
-    bool json, eval;
+    bool json, eval, s8;
     unsigned split;
     const char *model, *file;
     char **words;
@@ -184,6 +185,7 @@ int cli_run_g2p(int argc, char **argv)
     struct options o = {.beam = 5, .split = UNSAID, .words = argv + 1};
     const struct cli_option options[] = {
         {.name = "--beam", .whole = &o.beam, .low = 1, .high = 32},
+        {.name = "--s8", .flag = &o.s8},
         {.name = "--json", .flag = &o.json},
         {.name = "--model", .text = &o.model},
         {.name = "--eval", .flag = &o.eval, .text = &o.file},
@@ -204,9 +206,9 @@ int cli_run_g2p(int argc, char **argv)
     struct fovea_engine *const engine = cli_engine(0);
     if (!engine)
         return CLI_USAGE;
-    struct g2p g2p;
+    struct g2p g2p = {.beam = (size_t)o.beam, .s8 = o.s8};
     int code = CLI_USAGE;
-    if (g2p_open(&g2p, engine, o.model, (size_t)o.beam)) {
+    if (g2p_open(&g2p, engine, o.model)) {
         code = o.eval ? evaluate(&g2p, &o) : convert_words(&g2p, &o);
         g2p_close(&g2p);
     }

@@ -18,12 +18,13 @@ struct g2p {
     struct fovea_transformer *model;
     struct g2p_vocab letters, phones;
     size_t beam;
+    bool s8;                       ///< weights are rounded to 8 bits
     size_t max_source, max_target; ///< tokens
 };
 
 /// Loads weights from path; NULL finds those installed with this program, in FOVEA_DATA, or in the tree it lies in.
-/// Says what is wrong and returns 0 on failure.
-int g2p_open(struct g2p *g2p, const struct fovea_engine *engine, const char *path, size_t beam);
+/// beam and s8 are set before. Says what is wrong and returns 0 on failure.
+int g2p_open(struct g2p *g2p, const struct fovea_engine *engine, const char *path);
 void g2p_close(struct g2p *g2p);
 
 /// Why a word cannot be converted, or NULL: its letters must be the model's, and not too many.

@@ -92,7 +92,8 @@ static int create(struct g2p *g2p, const struct fovea_engine *engine, const stru
                                                       .batch = G2P_BATCH,
                                                       .beam = g2p->beam,
                                                       .max_source = g2p->max_source,
-                                                      .max_target = g2p->max_target};
+                                                      .max_target = g2p->max_target,
+                                                      .round_s8 = g2p->s8};
     if (fovea_transformer_config_from(file, &config, message, sizeof message) ||
         fovea_transformer_create(engine, file, &config, &options, &g2p->model, message, sizeof message)) {
         cli_error("%s: %s", path, message);
@@ -106,10 +107,9 @@ static int create(struct g2p *g2p, const struct fovea_engine *engine, const stru
     return 1;
 }
 
-int g2p_open(struct g2p *g2p, const struct fovea_engine *engine, const char *path, size_t beam)
+int g2p_open(struct g2p *g2p, const struct fovea_engine *engine, const char *path)
 {
     char found[PATH_MAX], message[300] = "";
-    *g2p = (struct g2p){.beam = beam};
     if (!path)
         path = find_weights(found, sizeof found);
     if (!path)

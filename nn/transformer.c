@@ -30,7 +30,8 @@ static enum fovea_status check(const struct fovea_transformer_config *c, const s
                                        {"norm_kind", (unsigned)c->norm_kind},
                                        {"gated", c->gated},
                                        {"final_norm", c->final_norm},
-                                       {"scale_embeddings", c->scale_embeddings}};
+                                       {"scale_embeddings", c->scale_embeddings},
+                                       {"round_s8", o->round_s8}};
     FOVEA_TRY(fovea_check_flags(flags, FOVEA_COUNT(flags), "transformer", why));
     const struct fovea_size sizes[] = {{"d_model", c->d_model},
                                        {"target_vocab", c->target_vocab},
@@ -241,7 +242,8 @@ static enum fovea_status fill_sinusoids(struct fovea_transformer *model)
 static enum fovea_status build(struct fovea_transformer *model, const struct fovea_safetensors *file, char **memory,
                                const struct fovea_why *why)
 {
-    FOVEA_TRY(fovea_transformer_type(file, &model->weight_type, why));
+    FOVEA_TRY(fovea_transformer_type(file, &model->file_type, why));
+    model->weight_type = model->options.round_s8 ? FOVEA_S8 : model->file_type;
     FOVEA_TRY(make_plans(model, why));
     struct arena arena = {NULL, 0, 0};
     FOVEA_TRY(layout(model, NULL, &arena, why));

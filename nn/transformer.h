@@ -27,8 +27,8 @@ struct fovea_transformer {
     struct fovea_transformer_options options;
     size_t rows; ///< the most rows of d_model that any call works on
 
-    // Weights: those of Linears packed, with elements as in the file, all others as f32.
-    enum fovea_type weight_type;
+    // Weights: those of Linears packed as weight_type, that of the file or FOVEA_S8, all others as f32.
+    enum fovea_type file_type, weight_type;
     struct fovea_layer_weights *encoder, *decoder;
     struct fovea_norm encoder_norm, decoder_norm;
     struct fovea_linear output;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // nn/transformer_load.c - finds a Transformer's tensors by name, checks their shapes and types, packs and copies them.
 //
-// Weights of Linears are packed as they are, so all have one type, which is that of a plan. All else becomes f32.
+// Weights of Linears are packed as they are, so all have one type, which is that of a plan; or all are rounded to 8-bit
+// integers. All else becomes f32.
 // It runs twice: without a file it only takes memory from a measuring arena, so that sizes and layout cannot differ.
 #include "nn/transformer.h"
 
@@ -16,7 +17,8 @@ static const char typical[] = "output.weight";
 
 struct loader {
     const struct fovea_engine *engine;
-    enum fovea_type type;                 ///< of the weights of all Linears
+    enum fovea_type type;                 ///< of the weights of all Linears, in the file
+    enum fovea_type packed;               ///< and in their blobs: the same, or FOVEA_S8
     const struct fovea_safetensors *file; ///< NULL: only measure
     struct arena *arena;
     const struct fovea_why *why;
@@ -97,6 +99,14 @@ static enum fovea_status copy(const struct loader *loader, const char *name, siz
     return FOVEA_OK;
 }
 
+// An infinite weight or NaN cannot be rounded to 8 bits.
+static enum fovea_status check_packed(const struct loader *loader, const char *name, enum fovea_status status)
+{
+    FOVEA_REQUIRE(status != FOVEA_ERR_VALUE, status, loader->why,
+                  "tensor \"%s%s\" has an element that is infinite, NaN or too large for 8 bits", loader->prefix, name);
+    return status;
+}
+
 // Loads a Linear: name.weight [outputs, inputs] is packed, name.bias [outputs] copied.
 static enum fovea_status load_linear(const struct loader *loader, const char *name, size_t inputs, size_t outputs,
                                      struct fovea_linear *out)
@@ -104,7 +114,7 @@ static enum fovea_status load_linear(const struct loader *loader, const char *na
     char part[64];
     size_t bytes;
     float *bias;
-    FOVEA_REQUIRE(!fovea_pack_size_typed(loader->type, inputs, outputs, &bytes), FOVEA_ERR_OVERFLOW, loader->why,
+    FOVEA_REQUIRE(!fovea_pack_size_typed(loader->packed, inputs, outputs, &bytes), FOVEA_ERR_OVERFLOW, loader->why,
                   "%s%s: too large", loader->prefix, name);
     void *const blob = fovea_arena_take(loader->arena, bytes, 1);
     snprintf(part, sizeof part, "%s.bias", name);
@@ -115,7 +125,11 @@ static enum fovea_status load_linear(const struct loader *loader, const char *na
     const void *weight;
     snprintf(part, sizeof part, "%s.weight", name);
     FOVEA_TRY(find_matrix(loader, part, inputs, outputs, &weight));
-    return fovea_pack_typed(loader->engine, loader->type, FOVEA_TRANS, inputs, outputs, weight, inputs, blob, bytes);
+    const enum fovea_status status =
+        loader->packed == FOVEA_S8
+            ? fovea_pack_s8(loader->engine, loader->type, FOVEA_TRANS, inputs, outputs, weight, inputs, blob, bytes)
+            : fovea_pack_typed(loader->engine, loader->type, FOVEA_TRANS, inputs, outputs, weight, inputs, blob, bytes);
+    return check_packed(loader, part, status);
 }
 
 // Loads the gate and the up projection of a gated feed-forward network, each [outputs, inputs], as one interleaved
@@ -126,7 +140,7 @@ static enum fovea_status load_gated(const struct loader *loader, size_t inputs, 
     static const char *const weights[2] = {"ffn.gate.weight", "ffn.up.weight"};
     static const char *const biases[2] = {"ffn.gate.bias", "ffn.up.bias"};
     size_t columns, bytes;
-    FOVEA_REQUIRE(fovea_mul(outputs, 2, &columns) && !fovea_pack_size_typed(loader->type, inputs, columns, &bytes),
+    FOVEA_REQUIRE(fovea_mul(outputs, 2, &columns) && !fovea_pack_size_typed(loader->packed, inputs, columns, &bytes),
                   FOVEA_ERR_OVERFLOW, loader->why, "%sffn: too large", loader->prefix);
     void *const blob = fovea_arena_take(loader->arena, bytes, 1);
     float *const bias = fovea_arena_take(loader->arena, columns, sizeof *bias);
@@ -145,8 +159,12 @@ static enum fovea_status load_gated(const struct loader *loader, size_t inputs, 
         }
     }
     out->bias = half[0] || half[1] ? bias : NULL;
-    return fovea_pack_gated_typed(loader->engine, loader->type, FOVEA_TRANS, inputs, outputs, weight[0], inputs,
-                                  weight[1], inputs, blob, bytes);
+    const enum fovea_status status =
+        loader->packed == FOVEA_S8 ? fovea_pack_gated_s8(loader->engine, loader->type, FOVEA_TRANS, inputs, outputs,
+                                                         weight[0], inputs, weight[1], inputs, blob, bytes)
+                                   : fovea_pack_gated_typed(loader->engine, loader->type, FOVEA_TRANS, inputs, outputs,
+                                                            weight[0], inputs, weight[1], inputs, blob, bytes);
+    return check_packed(loader, weights[0], status);
 }
 
 static enum fovea_status load_norm(const struct loader *loader, const char *name, size_t width, struct fovea_norm *out)
@@ -253,8 +271,13 @@ enum fovea_status fovea_transformer_load(struct fovea_transformer *model, const 
                                          struct arena *arena, const struct fovea_why *why)
 {
     const size_t count = fovea_safetensors_count(file);
-    struct loader loader = {
-        model->engine, model->weight_type, file, arena, why, calloc(count + 1, sizeof *loader.used), ""};
+    struct loader loader = {.engine = model->engine,
+                            .type = model->file_type,
+                            .packed = model->weight_type,
+                            .file = file,
+                            .arena = arena,
+                            .why = why,
+                            .used = calloc(count + 1, sizeof *loader.used)};
     FOVEA_REQUIRE(loader.used, FOVEA_ERR_MEMORY, why, "transformer: no memory");
     enum fovea_status status = load_all(model, &loader);
     for (size_t i = 0; i < count && !status; i++)

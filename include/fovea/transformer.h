@@ -66,13 +66,16 @@ struct fovea_transformer_options {
     size_t max_source, max_target; ///< longest sequences in tokens; the target's includes bos
     float dropout;                 ///< dropout in training: of the embeddings plus positions, and in each layer of what
                                    ///< fovea_layer_desc.dropout names. 0 <= p < 1; 0: none
+    uint32_t round_s8; ///< 1: the weights of Linears become 8-bit integers, as fovea_pack_s8 rounds them, whatever
+                       ///< their type in the file
 };
 
 struct fovea_transformer;
 /// Creates a model: packs the weights of file (names: docs/architecture.md) and makes every plan and buffer. The file
 /// may be closed afterwards; the engine must outlive the model. Each tensor is F32, BF16 or F16, the weights of all
-/// Linears are of the same type, and none may be unused. Linears are packed as they are, so 16 bits halve their memory;
-/// all others become f32. Results have the bits of a model with the same numbers in F32. On error message (may be NULL)
+/// Linears are of the same type, and none may be unused. Linears are packed as they are, so 16 bits halve their memory,
+/// or with options.round_s8 as 8 bits; all others become f32. Results have the bits of a model with the same numbers in
+/// F32. On error message (may be NULL)
 /// receives one line, which names the tensor if one is missing or has another shape or type.
 /// Errors: NULL, STRUCT, ENUM, SHAPE, OVERFLOW, VALUE (eps, dropout), FORMAT (a tensor is missing, unused, or has
 /// another shape or type), MEMORY.

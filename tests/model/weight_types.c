@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/model/weight_types.c - Transformers from files of F32, BF16 and F16 tensors: the bits of the same numbers in an
-// F32 file, encoded and decoded at once, step by step, and searched, on every ISA. Linears of two types are refused.
+// tests/model/weight_types.c - Transformers from files of F32, BF16 and F16 tensors, and of weights that are rounded to
+// 8 bits: the bits of the same numbers in an F32 file, encoded and decoded at once, step by step, and searched, on
+// every ISA. Linears of two types are refused.
 #include "fovea/fovea.h"
 #include "tests/model/narrow.h"
 #include "tests/support/engines.h"
+#include "tests/support/s8.h"
 #include "tests/support/test.h"
 #include "tests/support/threads.h"
 
@@ -47,12 +49,16 @@ static void choose(const struct fovea_safetensors *file, enum fovea_type matrice
     }
 }
 
-static struct fovea_transformer *make(const struct random_model *weights, const struct fovea_engine *engine)
+static struct fovea_transformer *make(const struct random_model *weights, const struct fovea_engine *engine,
+                                      uint32_t round_s8)
 {
-    return random_model_create(
-        weights, engine,
-        (struct fovea_transformer_options){
-            .workers = WORKERS, .batch = BATCH, .beam = BEAM, .max_source = SOURCE, .max_target = TARGET});
+    return random_model_create(weights, engine,
+                               (struct fovea_transformer_options){.workers = WORKERS,
+                                                                  .batch = BATCH,
+                                                                  .beam = BEAM,
+                                                                  .max_source = SOURCE,
+                                                                  .max_target = TARGET,
+                                                                  .round_s8 = round_s8});
 }
 
 // Everything a model computes.
@@ -95,36 +101,81 @@ static void compare(const struct results *want, const struct results *got, const
     CHECK(memcmp(want->lens, got->lens, sizeof want->lens) == 0, "%s: their number", what);
 }
 
-static void test_file(const struct fovea_transformer_config *config, enum fovea_type matrices, enum others others)
+// That two models are the same, the second also with threads.
+static void test_same(const struct random_model *wide, const struct random_model *narrow, uint32_t round_s8,
+                      bool threads, const char *name)
 {
-    struct random_model wide, narrow;
     struct results want, got;
-    enum fovea_type types[TENSORS];
     char what[80];
-    random_model_init(&wide, config, 5, RANDOM_SOME);
-    choose(wide.file, matrices, others, types);
-    random_model_narrow(&wide, types, &narrow);
     for (int i = 0; i < TEST_ISAS; i++) {
         struct fovea_engine *const engine = test_engine(test_isas[i], NULL);
         if (!engine)
             continue;
-        struct fovea_transformer *const expected = make(&wide, engine), *const model = make(&narrow, engine);
-        struct test_threads threads;
-        test_threads_init(&threads, WORKERS, 1);
-        snprintf(what, sizeof what, "%s, type %d, others %d", test_isas[i], (int)matrices, (int)others);
+        struct fovea_transformer *const expected = make(wide, engine, 0), *const model = make(narrow, engine, round_s8);
+        struct test_threads pool;
+        test_threads_init(&pool, WORKERS, 1);
+        snprintf(what, sizeof what, "%s, %s", test_isas[i], name);
         compute(expected, NULL, &want);
         compute(model, NULL, &got);
         compare(&want, &got, what);
-        if (others == OTHERS_MIXED) {
-            compute(model, &threads.executor, &got);
+        if (threads) {
+            compute(model, &pool.executor, &got);
             compare(&want, &got, what);
         }
         fovea_transformer_destroy(expected);
         fovea_transformer_destroy(model);
         fovea_engine_destroy(engine);
     }
+}
+
+static void test_file(const struct fovea_transformer_config *config, enum fovea_type matrices, enum others others)
+{
+    struct random_model wide, narrow;
+    enum fovea_type types[TENSORS];
+    char name[60];
+    random_model_init(&wide, config, 5, RANDOM_SOME);
+    choose(wide.file, matrices, others, types);
+    random_model_narrow(&wide, types, &narrow);
+    snprintf(name, sizeof name, "type %d, others %d", (int)matrices, (int)others);
+    test_same(&wide, &narrow, 0, others == OTHERS_MIXED, name);
     random_model_free(&wide);
     random_model_free(&narrow);
+}
+
+// Numbers of 8 bits, which rounding does not change: with options.round_s8 and without the model is the same.
+static void test_s8(const struct fovea_transformer_config *config)
+{
+    struct random_model wide;
+    random_model_init(&wide, config, 5, RANDOM_SOME);
+    for (size_t i = 0; i < fovea_safetensors_count(wide.file); i++) {
+        const struct fovea_tensor *const t = fovea_safetensors_at(wide.file, i);
+        if (is_matrix(t))
+            s8_round(FOVEA_TRANS, t->shape[1], t->shape[0], random_model_tensor(&wide, t->name, NULL), t->shape[1]);
+    }
+    test_same(&wide, &wide, 1, true, "s8");
+    random_model_free(&wide);
+}
+
+// A weight that is not finite is refused by name, and so is a flag that is neither 0 nor 1.
+static void test_s8_refused(const struct fovea_engine *engine, const char *name, const char *says)
+{
+    struct random_model wide;
+    struct fovea_transformer *model = NULL;
+    char message[300] = "";
+    struct fovea_transformer_options options = {
+        .struct_size = sizeof options, .workers = 1, .batch = 1, .beam = 1, .max_source = SOURCE, .max_target = TARGET};
+    random_model_init(&wide, &plain, 5, RANDOM_ALL);
+    random_model_tensor(&wide, name, NULL)[3] = NAN;
+    options.round_s8 = 1;
+    CHECK(fovea_transformer_create(engine, wide.file, &plain, &options, &model, message, sizeof message) ==
+                  FOVEA_ERR_VALUE &&
+              !model && strcmp(message, says) == 0,
+          "the line is \"%s\"", message);
+    options.round_s8 = 2;
+    CHECK(fovea_transformer_create(engine, wide.file, &plain, &options, &model, message, sizeof message) ==
+              FOVEA_ERR_ENUM,
+          "round_s8 is 2: \"%s\"", message);
+    random_model_free(&wide);
 }
 
 // A Linear's weight of another type than that of output.weight is refused by a line that names both.
@@ -163,7 +214,13 @@ int main(void)
             test_file(&plain, (enum fovea_type)type, (enum others)others);
             test_file(&gated, (enum fovea_type)type, (enum others)others);
         }
+    test_s8(&plain);
+    test_s8(&gated);
     struct fovea_engine *const engine = test_engine(NULL, NULL);
+    test_s8_refused(
+        engine, "decoder.layers.0.ffn.down.weight",
+        "tensor \"decoder.layers.0.ffn.down.weight\" has an element that is infinite, NaN or too large for 8 "
+        "bits");
     test_refused(engine, "decoder.layers.1.ffn.up.weight", FOVEA_F32, FOVEA_BF16,
                  "tensor \"decoder.layers.1.ffn.up.weight\" is F32, but \"output.weight\" is BF16: the weights of all "
                  "Linears have one type");
