@@ -52,12 +52,13 @@ static inline fv_f32 fv_load_f16(const uint16_t *p)
     return vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(p)));
 }
 
-/// 2^15 + p[i]: each byte becomes bits 8 to 15 of such a number. p is aligned to four bytes.
+/// 2^15 + p[i]: each byte becomes bits 8 to 15 of such a number, by one operation. p is aligned to four bytes.
 static inline fv_f32 fv_load_raised(const uint8_t *p)
 {
-    const uint16x4_t bytes =
-        vget_low_u16(vmovl_u8(vreinterpret_u8_u32(vld1_dup_u32((const uint32_t *)(const void *)p))));
-    return vreinterpretq_f32_u32(vorrq_u32(vshll_n_u16(bytes, 8), vdupq_n_u32(0x47000000)));
+    const uint32x4_t bytes = vld1q_dup_u32((const uint32_t *)(const void *)p);
+    static const uint8_t places[] = {16, 0, 16, 16, 16, 1, 16, 16, 16, 2, 16, 16, 16, 3, 16, 16}; // 16: it stays
+    const uint8x16_t number = vreinterpretq_u8_u32(vdupq_n_u32(0x47000000));
+    return vreinterpretq_f32_u8(vqtbx1q_u8(number, vreinterpretq_u8_u32(bytes), vld1q_u8(places)));
 }
 
 static inline void fv_store(float *p, fv_f32 v)

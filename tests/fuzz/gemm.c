@@ -16,7 +16,7 @@ static struct fovea_gemm_desc wild(struct fuzz_input *in)
     d.trans_a = (enum fovea_transpose)fuzz_flag(in, 2);
     d.trans_b = (enum fovea_transpose)fuzz_flag(in, 2);
     d.b_packed = fuzz_flag(in, 2);
-    d.b_type = fuzz_byte(in) % 2 ? FOVEA_F32 : (enum fovea_type)fuzz_flag(in, FOVEA_F16 + 1);
+    d.b_type = fuzz_byte(in) % 2 ? FOVEA_F32 : (enum fovea_type)fuzz_flag(in, FOVEA_S8 + 1);
     size_t *const sizes[] = {&d.m, &d.n, &d.k, &d.lda, &d.ldb, &d.ldc, &d.ldr};
     for (int i = 0; i < 7; i++)
         *sizes[i] = fuzz_size(in);
@@ -33,7 +33,7 @@ static struct fovea_gemm_desc valid(struct fuzz_input *in)
     d.trans_a = (enum fovea_transpose)(fuzz_byte(in) % 2);
     d.trans_b = (enum fovea_transpose)(fuzz_byte(in) % 2);
     d.b_packed = fuzz_byte(in) % 2;
-    d.b_type = d.b_packed ? (enum fovea_type)(fuzz_byte(in) % (FOVEA_F16 + 1)) : FOVEA_F32;
+    d.b_type = d.b_packed ? (enum fovea_type)(fuzz_byte(in) % (FOVEA_S8 + 1)) : FOVEA_F32;
     d.m = fuzz_below(in, SMALL);
     d.n = fuzz_below(in, SMALL * 2);
     d.k = fuzz_below(in, SMALL);
@@ -55,11 +55,16 @@ static size_t extent(size_t rows, size_t cols, size_t ld)
     return rows && cols ? (rows - 1) * ld + cols : 0;
 }
 
-static const float *random_matrix(size_t rows, size_t cols, size_t ld, uint64_t seed)
+static const float *matrix(size_t rows, size_t cols, size_t ld, uint64_t seed, int specials)
 {
     float *const x = test_floats(extent(rows, cols, ld), TEST_HIGH);
-    fuzz_fill(x, extent(rows, cols, ld), seed, 1);
+    fuzz_fill(x, extent(rows, cols, ld), seed, specials);
     return x;
+}
+
+static const float *random_matrix(size_t rows, size_t cols, size_t ld, uint64_t seed)
+{
+    return matrix(rows, cols, ld, seed, 1);
 }
 
 // B as elements of 16 bits.
@@ -79,8 +84,11 @@ static const void *pack(const struct fovea_gemm_desc *d, const float *b, size_t 
     // A plan for a packed B ignores trans_b, so it may be anything.
     const enum fovea_transpose trans = d->trans_b ? FOVEA_TRANS : FOVEA_NO_TRANS;
     const size_t count = trans ? extent(d->n, d->k, ldb) : extent(d->k, d->n, ldb);
-    const void *const source = d->b_type != FOVEA_F32 ? (const void *)narrow(d->b_type, b, count) : b;
-    FUZZ_CHECK(!fovea_pack_typed(fuzz_engine(1), d->b_type, trans, d->k, d->n, source, ldb, blob, bytes));
+    const bool whole = d->b_type == FOVEA_F32 || d->b_type == FOVEA_S8;
+    const void *const source = whole ? (const void *)b : narrow(d->b_type, b, count);
+    FUZZ_CHECK(d->b_type == FOVEA_S8
+                   ? !fovea_pack_s8(fuzz_engine(1), FOVEA_F32, trans, d->k, d->n, source, ldb, blob, bytes)
+                   : !fovea_pack_typed(fuzz_engine(1), d->b_type, trans, d->k, d->n, source, ldb, blob, bytes));
     FUZZ_CHECK(!fovea_pack_check(blob, bytes, d->k, d->n));
     return blob;
 }
@@ -93,7 +101,7 @@ static void run(const struct fovea_gemm_desc *d, struct fuzz_input *in)
     const size_t b_rows = d->trans_b ? d->n : d->k, b_cols = d->trans_b ? d->k : d->n;
     const size_t ldb = d->b_packed ? b_cols : d->ldb, c_floats = extent(args.m, d->n, d->ldc);
     args.a = random_matrix(d->trans_a ? d->k : args.m, d->trans_a ? args.m : d->k, d->lda, seed);
-    const float *const b = random_matrix(b_rows, b_cols, ldb, seed + 1);
+    const float *const b = matrix(b_rows, b_cols, ldb, seed + 1, d->b_type != FOVEA_S8); // which takes finite ones
     args.b = d->b_packed ? pack(d, b, ldb) : b;
     args.bias = bits & 1 ? random_matrix(1, d->n, d->n, seed + 2) : NULL;
     const float *const before = random_matrix(args.m, d->n, d->ldc, seed + 3);
