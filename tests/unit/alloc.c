@@ -150,8 +150,8 @@ static void test_layers(const struct fovea_engine *engine)
     float *const x = some(B * L * W), *const y = some(B * L * W);
     static const uint32_t lens[B] = {L, 3};
     const struct fovea_linear linear = {square, NULL};
-    const struct fovea_layer_weights weights = {.self_attention = {linear, linear, linear, linear},
-                                                .cross_attention = {linear, linear, linear, linear},
+    const struct fovea_layer_weights weights = {.self_attention = {.q = linear, .k = linear, .v = linear, .o = linear},
+                                                .cross_attention = {.q = linear, .k = linear, .v = linear, .o = linear},
                                                 .up = {up, NULL},
                                                 .down = {down, NULL}};
     struct fovea_layer_desc d;

@@ -47,9 +47,9 @@ static struct layers draw_layer(const struct fovea_engine *engine, enum fovea_ty
                       up = draw(engine, type, WIDTH, 2 * FFN), down = draw(engine, type, FFN, WIDTH);
     const struct fovea_norm norm = {test_some(WIDTH, 1, &rng), NULL};
     l.small = (struct fovea_layer_weights){
-        .self_attention = {q.small, k.small, v.small, o.small}, .norm1 = norm, .norm3 = norm};
-    l.wide =
-        (struct fovea_layer_weights){.self_attention = {q.wide, k.wide, v.wide, o.wide}, .norm1 = norm, .norm3 = norm};
+        .self_attention = {.q = q.small, .k = k.small, .v = v.small, .o = o.small}, .norm1 = norm, .norm3 = norm};
+    l.wide = (struct fovea_layer_weights){
+        .self_attention = {.q = q.wide, .k = k.wide, .v = v.wide, .o = o.wide}, .norm1 = norm, .norm3 = norm};
     l.small.up = up.small, l.small.down = down.small;
     l.wide.up = up.wide, l.wide.down = down.wide;
     return l;
