@@ -140,8 +140,8 @@ FOVEA_API enum fovea_status fovea_pack_gated_typed(const struct fovea_engine *en
 /// largest magnitude among them divided by 127, rounded to 15 bits. An element becomes the integer nearest to its
 /// quotient by the scale (ties to even, from -127 to 127). From then on it is the product of these two, rounded to f32,
 /// at most 0.51 scales from what it was if that is not denormal. The layout is s8-p16 (docs/architecture.md).
-/// Errors: as fovea_pack_typed; VALUE (an element is NaN, or its magnitude 2^118 or more: the blob is none then, its
-/// header is zeros).
+/// Errors: as fovea_pack_typed; VALUE (an element is NaN, or so large that its scale would be 2^112 or more: the blob
+/// is none then, its header is zeros).
 FOVEA_API enum fovea_status fovea_pack_s8(const struct fovea_engine *engine, enum fovea_type type,
                                           enum fovea_transpose trans, size_t k, size_t n, const void *b, size_t ldb,
                                           void *blob, size_t bytes);
@@ -151,7 +151,8 @@ FOVEA_API enum fovea_status fovea_pack_gated_s8(const struct fovea_engine *engin
 /// Packs integers that have their scales, as quantized models store them: element [p,j] is b times the scale
 /// [p / group, j]. trans and the leading dimensions are those of b and of scales, which is ceil(k / group) x n. group
 /// is a multiple of 64, or k and more for one scale for each column. Scales are rounded to 15 bits, which changes none
-/// that was bf16 or f16. Errors: also VALUE (such a group; a scale is negative, NaN, or 2^112 or more: as above).
+/// that was bf16 or f16. For a gated GEMM b has the columns of gate and value in turns. Errors: also VALUE (such a
+/// group; a scale is negative, NaN, or 2^112 or more: as above).
 FOVEA_API enum fovea_status fovea_pack_scaled_s8(const struct fovea_engine *engine, enum fovea_transpose trans,
                                                  size_t k, size_t n, const int8_t *b, size_t ldb, const float *scales,
                                                  size_t lds, size_t group, void *blob, size_t bytes);

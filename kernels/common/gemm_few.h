@@ -63,7 +63,7 @@ static inline __attribute__((always_inline)) void few_gemm(const struct fovea_ge
         few_rows(tile, rows, panels);                                                                                  \
         break;
     switch (tile->m) {
-        FEW_TILES(FEW_CASE)
+        FEW_SHAPES(FEW_CASE)
     default:
         break;
     }

@@ -12,11 +12,11 @@
 // Emerald Rapids, AVX-512, against at most four: one row 1.01 to 1.06, two 1.02 to 1.04, three 1.02, four 1.01 to 1.04.
 // clang-format off
 #if FV_LANES == 16
-#define FEW_TILES(X)                                                                                                   \
+#define FEW_SHAPES(X)                                                                                                  \
     X(1, 8) X(2, 8) X(3, 6) X(4, 6) X(5, 4) X(6, 4) X(7, 3) X(8, 3) X(9, 2) X(10, 2) X(11, 2) X(12, 2) X(13, 1)        \
     X(14, 1) X(15, 1) X(16, 1)
 #else
-#define FEW_TILES(X) X(1, FEW_VECS == 2 ? 6 : 4) X(2, 3) X(3, 2) X(4, 1) X(5, 1) X(6, 1)
+#define FEW_SHAPES(X) X(1, FEW_VECS == 2 ? 6 : 4) X(2, 3) X(3, 2) X(4, 1) X(5, 1) X(6, 1)
 #endif
 // clang-format on
 

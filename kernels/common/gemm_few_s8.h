@@ -15,13 +15,13 @@
 // too, but for 11 rows: of one row 8 sums, 16 of these, and some six others.
 // clang-format off
 #if FV_LANES == 16
-#define FEW_TILES(X)                                                                                                   \
+#define FEW_SHAPES(X)                                                                                                  \
     X(1, 8) X(2, 6) X(3, 4) X(4, 4) X(5, 3) X(6, 3) X(7, 2) X(8, 2) X(9, 2) X(10, 2) X(11, 2) X(12, 1) X(13, 1)        \
     X(14, 1) X(15, 1) X(16, 1)
 #elif FV_LANES == 8
-#define FEW_TILES(X) X(1, 5) X(2, 2) X(3, 1) X(4, 1) X(5, 1)
+#define FEW_SHAPES(X) X(1, 5) X(2, 2) X(3, 1) X(4, 1) X(5, 1)
 #else
-#define FEW_TILES(X) X(1, 2) X(2, 1) X(3, 1) X(4, 1) X(5, 1)
+#define FEW_SHAPES(X) X(1, 2) X(2, 1) X(3, 1) X(4, 1) X(5, 1)
 #endif
 // clang-format on
 
@@ -32,7 +32,7 @@ static inline __attribute__((always_inline)) void few_chains(const struct fovea_
                                                              fv_f32 *acc, int R, int P)
 {
     enum { SIZE = sizeof(struct fovea_s8_group), Q = offsetof(struct fovea_s8_group, q) };
-    enum { OTHERS = 6 }; // registers that a step needs besides
+    enum { OTHERS = 6 };                                               // registers that a step needs besides
     const int held = (R + 2) * P * FEW_VECS + OTHERS <= FEW_REGISTERS; // scales stay in registers
     const float *a = t->a;
     const ptrdiff_t a_k = t->a_k; // which stays in a register

@@ -189,6 +189,7 @@ static void test_ends(const struct fovea_engine *engine)
                 {0x1p-135f, 0, 0},
                 {0x1p-133f, 0x1p-140f, 127},
                 {0x1.fp117f, 0x1.f3e8p110f, 127},
+                {0x1p118f, 0x1.0204p111f, 127},
                 {0x1p119f, NAN, 0},
                 {FLT_MAX, NAN, 0},
                 {INFINITY, NAN, 0},
