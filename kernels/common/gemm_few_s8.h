@@ -16,10 +16,10 @@
 // clang-format off
 #if FV_LANES == 16
 #define FEW_SHAPES(X)                                                                                                  \
-    X(1, 8) X(2, 6) X(3, 4) X(4, 4) X(5, 3) X(6, 3) X(7, 2) X(8, 2) X(9, 2) X(10, 2) X(11, 2) X(12, 1) X(13, 1)        \
+    X(1, 8) X(2, 6) X(3, 4) X(4, 3) X(5, 3) X(6, 3) X(7, 2) X(8, 2) X(9, 2) X(10, 2) X(11, 2) X(12, 1) X(13, 1)        \
     X(14, 1) X(15, 1) X(16, 1)
 #elif FV_LANES == 8
-#define FEW_SHAPES(X) X(1, 5) X(2, 2) X(3, 1) X(4, 1) X(5, 1)
+#define FEW_SHAPES(X) X(1, 3) X(2, 2) X(3, 1) X(4, 1) X(5, 1)
 #else
 #define FEW_SHAPES(X) X(1, 2) X(2, 1) X(3, 1) X(4, 1) X(5, 1)
 #endif

@@ -45,7 +45,7 @@ def test_help(page):
             continue
         check(result.returncode == 0 and result.stdout.startswith("usage: "), command, result)
         check(" ".join(result.stdout.split()[1:]) in text, name, "its words are in the page")
-        for option in re.findall(r"^  (--?[a-z-]+)", result.stdout, re.M):
+        for option in re.findall(r"^  (--?[a-z0-9-]+)", result.stdout, re.M):
             check(f'\n.TP\n.BI "{option}"'.replace("-", "\\-") in page, name, option)
 
 
