@@ -61,7 +61,7 @@ size_t fovea_panel_bytes(enum fovea_type type, size_t k)
 static bool data_bytes(struct fovea_operand operand, size_t *bytes)
 {
     const size_t most = SIZE_MAX / 2 / (FOVEA_PANEL * sizeof(float)); // steps whose panel's bytes do not overflow
-    const bool fits = operand.k <= most && fovea_add(operand.n, FOVEA_PANEL - 1, bytes) &&
+    const bool fits = (operand.k <= most || operand.n == 0) && fovea_add(operand.n, FOVEA_PANEL - 1, bytes) &&
                       fovea_mul(*bytes / FOVEA_PANEL, fovea_panel_bytes(operand.type, operand.k), bytes) &&
                       fovea_add(*bytes, FOVEA_ALIGNMENT - 1, bytes);
     *bytes = *bytes / FOVEA_ALIGNMENT * FOVEA_ALIGNMENT;

@@ -48,7 +48,7 @@ static bool round_scale(float exact, float *scale)
     uint32_t bits;
     memcpy(&bits, &exact, sizeof bits);
     bits += MOST_BELOW_HALF + (bits >> CUT & 1);
-    bits = bits >> CUT << CUT;
+    bits = exact > 0 ? bits >> CUT << CUT : 0; // -0 is 0
     memcpy(scale, &bits, sizeof bits);
     return exact >= 0 && *scale < 0x1p112f;
 }
@@ -89,7 +89,7 @@ static enum fovea_status pack_rounded(const struct fovea_engine *engine, const s
     char *to = (char *)(header + 1);
     memset(to, 0, header->data_bytes);
     const size_t columns = FOVEA_PANEL / count, each = n / count; // columns of a panel, and in all, of an operand
-    for (size_t j = 0; j < each; j += columns) {
+    for (size_t j = 0; j < each && k != 0; j += columns) {
         for (size_t p = 0; p < k; p += FOVEA_GROUP) {
             const size_t steps = fovea_min(k - p, FOVEA_GROUP);
             struct wide group = {0};
@@ -145,7 +145,7 @@ enum fovea_status fovea_pack_scaled_s8(const struct fovea_engine *engine, enum f
     const size_t row = trans == FOVEA_TRANS ? 1 : lds, next = trans == FOVEA_TRANS ? lds : 1;       // of scales
     char *to = (char *)(header + 1);
     memset(to, 0, header->data_bytes);
-    for (size_t first = 0; first < n; first += FOVEA_PANEL) {
+    for (size_t first = 0; first < n && k != 0; first += FOVEA_PANEL) {
         for (size_t p = 0; p < k; p += FOVEA_GROUP) {
             const size_t steps = fovea_min(k - p, FOVEA_GROUP);
             struct fovea_s8_group *const at = (struct fovea_s8_group *)(void *)to;

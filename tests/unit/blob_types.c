@@ -147,6 +147,7 @@ static void test_nothing(const struct fovea_engine *engine)
             CHECK(!fovea_pack_check(blob, bytes, 0, many), "type %d", type);
             CHECK(!fovea_pack_gated_typed(engine, t, way, 0, many, NULL, ld, NULL, ld, blob, bytes), "type %d", type);
             CHECK(!fovea_pack_check(blob, bytes, 0, 2 * many), "type %d", type);
+            CHECK(!fovea_pack_size_typed(t, SIZE_MAX, 0, &bytes) && bytes == HEADER, "type %d: no columns", type);
         }
     test_memory_reset();
 }

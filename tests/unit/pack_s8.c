@@ -215,6 +215,31 @@ static void test_ends(const struct fovea_engine *engine)
     }
 }
 
+// Without steps there is nothing to read, however many columns there are. A scale of -0 is one of 0.
+static void test_nothing(const struct fovea_engine *engine)
+{
+    const size_t many = SIZE_MAX / 8;
+    unsigned char *const blob = test_memory(blob_bytes(2, 1), TEST_HIGH);
+    CHECK(!fovea_pack_s8(engine, FOVEA_F32, FOVEA_NO_TRANS, 0, many, NULL, many, blob, HEADER) &&
+              !fovea_pack_check(blob, HEADER, 0, many),
+          "no steps");
+    CHECK(!fovea_pack_gated_s8(engine, FOVEA_F16, FOVEA_TRANS, 0, many, NULL, 0, NULL, 0, blob, HEADER) &&
+              !fovea_pack_check(blob, HEADER, 0, 2 * many),
+          "no steps, gated");
+    CHECK(!fovea_pack_scaled_s8(engine, FOVEA_TRANS, 0, many, NULL, 0, NULL, 0, 64, blob, HEADER) &&
+              !fovea_pack_check(blob, HEADER, 0, many),
+          "no steps, scaled");
+    CHECK(!fovea_pack_s8(engine, FOVEA_F32, FOVEA_NO_TRANS, many, 0, NULL, 0, blob, HEADER) &&
+              !fovea_pack_check(blob, HEADER, many, 0),
+          "no columns");
+    int8_t q[2] = {5, -128};
+    float scale = -0.0f;
+    CHECK(!fovea_pack_scaled_s8(engine, FOVEA_NO_TRANS, 2, 1, q, 1, &scale, 1, 64, blob, blob_bytes(2, 1)), "-0");
+    scale = 0, q[0] = q[1] = 0;
+    expect("a scale of -0", blob, &(struct integers){2, 1, q, &scale});
+    test_memory_reset();
+}
+
 static void test_refused(const struct fovea_engine *engine)
 {
     enum { K = 70 };
@@ -281,6 +306,7 @@ int main(void)
             test_scaled(engine, lengths[j], MOST);
         }
         test_ends(engine);
+        test_nothing(engine);
         test_refused(engine);
         fovea_engine_destroy(engine);
     }
