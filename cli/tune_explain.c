@@ -7,7 +7,7 @@
 #include <string.h>
 
 static const char help[] = "usage: fovea tune --explain gemm [Bx]MxNxK\n"
-                           "             [nt|nn|tn|tt|packed|packed-bf16|packed-f16] [OPTIONS]\n"
+                           "             [nt|nn|tn|tt|packed|packed-{bf16,f16,s8}] [OPTIONS]\n"
                            "       fovea tune --explain attention B,H,Hkv,Sq,Skv,D\n"
                            "             [full|causal|decode|decode-bf16|decode-f16] [OPTIONS]\n\n"
                            "Says of which class a problem is and why, what its class is given, and the plan.\n"
@@ -100,7 +100,10 @@ static void print_all(const struct problem *problem, uint32_t class, const char 
 static enum fovea_type type_of(const char *form, const char *word)
 {
     const char *const type = strncmp(form, word, strlen(word)) == 0 ? form + strlen(word) : "";
-    return strcmp(type, "bf16") == 0 ? FOVEA_BF16 : strcmp(type, "f16") == 0 ? FOVEA_F16 : FOVEA_F32;
+    return strcmp(type, "bf16") == 0  ? FOVEA_BF16
+           : strcmp(type, "f16") == 0 ? FOVEA_F16
+           : strcmp(type, "s8") == 0  ? FOVEA_S8
+                                      : FOVEA_F32;
 }
 
 static int explain_gemm(const struct problem *problem)
@@ -188,10 +191,16 @@ static const struct kind {
     char mark;
     size_t count;
     bool batched;         // one more may stand in front: a batch, which is first of the sizes
-    const char *forms[8]; // the first is the default
+    const char *forms[9]; // the first is the default
     int (*explain)(const struct problem *problem);
 } kinds[] = {
-    {"gemm", "[Bx]MxNxK", 'x', 3, true, {"nt", "nn", "tn", "tt", "packed", "packed-bf16", "packed-f16"}, explain_gemm},
+    {"gemm",
+     "[Bx]MxNxK",
+     'x',
+     3,
+     true,
+     {"nt", "nn", "tn", "tt", "packed", "packed-bf16", "packed-f16", "packed-s8"},
+     explain_gemm},
     {"attention",
      "B,H,Hkv,Sq,Skv,D",
      ',',

@@ -87,7 +87,7 @@ def test_set(folder):
     refused("--explain", "tune", "--explain", "attention", "1,8,8,16,16", "full")
     refused("--explain", "tune", "--explain", "gemm", "1x2x3", "causal")
     for form, said in (("nn", "nn"), ("packed", "n packed"), ("packed-bf16", "n packed bf16"),
-                       ("packed-f16", "n packed f16")):  # a batch, as fovea bench has it
+                       ("packed-f16", "n packed f16"), ("packed-s8", "n packed s8")):  # a batch, as fovea bench has it
         check(f"gemm: 20x24x16 f32 {said} batch 3, " in ok("tune", "--explain", "gemm", "3x20x24x16", form), form)
     # What differs from the model, and with --all the rest, in lines that fit.
     for options in ([], ["--all"]):
