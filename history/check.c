@@ -48,22 +48,34 @@ static const struct history_series *find_series(const struct history_book *book,
     return NULL;
 }
 
-// Acknowledgements name places in their own series, which has now `before` points in front and `left_out` fewer.
-static bool move_acknowledgements(struct checking *checking, struct history_series *line, size_t before,
+// What is known of the baseline's `before` points in front and of the series itself, as places in the line. The oldest
+// `left_out` points are missing there: their places wrap around, beyond the end.
+static bool join_acknowledgements(struct checking *checking, const struct history_series *base,
+                                  const struct history_series *own, struct history_series *line, size_t before,
                                   size_t left_out)
 {
-    struct history_acknowledgement *const moved =
-        arena_take(&checking->arena, (line->acknowledgement_count + 1) * sizeof *moved);
-    for (size_t i = 0; moved && i < line->acknowledgement_count; i++) {
-        moved[i] = line->acknowledgements[i];
-        moved[i].at += before - left_out; // wraps around for those left out: beyond the end
+    const size_t of_base = base ? base->acknowledgement_count : 0;
+    struct history_acknowledgement *const known =
+        arena_take(&checking->arena, (of_base + own->acknowledgement_count + 1) * sizeof *known);
+    if (!known)
+        return false;
+    line->acknowledgement_count = 0;
+    for (size_t i = 0; i < of_base; i++)
+        if (base->acknowledgements[i].at < before) {
+            known[line->acknowledgement_count] = base->acknowledgements[i];
+            known[line->acknowledgement_count++].at -= left_out;
+        }
+    for (size_t i = 0; i < own->acknowledgement_count; i++) {
+        known[line->acknowledgement_count] = own->acknowledgements[i];
+        known[line->acknowledgement_count++].at += before - left_out;
     }
-    line->acknowledgements = moved;
-    return moved != NULL;
+    line->acknowledgements = known;
+    return true;
 }
 
 // The series as it is judged: the baseline's points up to its own first, then its own, none newer than the last run.
-// Changes before its own first point are the baseline's affair, but for the detector's uncertainty (NEAR).
+// Changes before its own first point are the baseline's affair, but for the detector's uncertainty (NEAR). What is
+// acknowledged there is so here.
 static bool line_up(struct checking *checking, const struct history_series *own, struct history_series *line,
                     size_t *first_own)
 {
@@ -86,7 +98,7 @@ static bool line_up(struct checking *checking, const struct history_series *own,
     line->points = points + left_out;
     line->count -= left_out;
     *first_own = before > left_out ? before - left_out : 0;
-    return move_acknowledgements(checking, line, before, left_out);
+    return join_acknowledgements(checking, base, own, line, before, left_out);
 }
 
 static bool add_finding(struct checking *checking, const struct history_series *line,

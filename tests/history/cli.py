@@ -168,6 +168,14 @@ def test_check(folder):
           "what changed before the branch is not its affair", changes)
     check(found(db, "--branch", "wide", code=3)["judged"] == 0, "alone it is too short")
 
+    # What is known on the baseline is known on a branch that begins just behind it.
+    known = folder / "known.db"
+    fill(folder, known, 30, 28, 1.3)
+    fovea("history", "acknowledge", "--db", known, "--commit", "c28", "--note", "wanted")
+    fill(folder, known, 1, 0, 1.3, branch="just", first=30)
+    changes = found(known, "--branch", "just", "--baseline", "main")
+    check([(c["kind"], c["bad"]) for c in changes["changes"]] == [("acknowledged", "c28")], changes)
+
     refused("no run of commit nonesuch", "history", "check", "--db", db, "--commit", "nonesuch")
     refused("nonesuch.db: unable to open", "history", "check", "--db", folder / "nonesuch.db")
     refused("FOVEA_HISTORY", "history", "check", f"--db={folder / 'nonesuch.db'}")
