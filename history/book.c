@@ -10,11 +10,16 @@ bool book_each(struct book_reading *reading, sqlite3_stmt *statement, book_row *
     while (statement && (status = sqlite3_step(statement)) == SQLITE_ROW)
         if (!read(reading, statement, out)) {
             sqlite3_reset(statement);
-            return history_fail(reading->history, "no memory");
+            return *reading->history->message ? false : history_fail(reading->history, "no memory");
         }
     if (statement)
         sqlite3_reset(statement);
     return statement && (status == SQLITE_DONE || history_fail_sqlite(reading->history, "history"));
+}
+
+bool book_damaged(struct book_reading *reading)
+{
+    return history_fail(reading->history, "history: a damaged database: its tables and indexes disagree");
 }
 
 bool book_query(struct book_reading *reading, const char *sql, book_row *read, void *out)
@@ -60,6 +65,7 @@ bool history_read(struct history *history, const struct history_filter *filter, 
 {
     struct book_reading reading = {.history = history, .filter = filter, .book = book};
     *book = (struct history_book){0};
+    *history->message = '\0'; // of another call
     bool done = compile(&reading) && history_exec(history, "BEGIN");
     if (done) {
         done = book_read_runs(&reading) && book_read_series(&reading);

@@ -22,7 +22,7 @@ struct book_reading {
     bool compiled[BOOK_EXPRESSIONS];
 };
 
-/// Takes one row. False without memory.
+/// Takes one row. False with history_message set, or without memory.
 typedef bool book_row(struct book_reading *reading, sqlite3_stmt *row, void *out);
 /// Steps through a statement (NULL fails), and resets it. False with history_message set.
 bool book_each(struct book_reading *reading, sqlite3_stmt *statement, book_row *read, void *out);
@@ -30,6 +30,9 @@ bool book_each(struct book_reading *reading, sqlite3_stmt *statement, book_row *
 bool book_query(struct book_reading *reading, const char *sql, book_row *read, void *out);
 /// A row of two integers. out: int64_t[2].
 book_row book_two;
+/// Says that there are more rows than were counted, or one of them twice: some come from a table, some from its index,
+/// which in a damaged database need not agree. Returns false.
+bool book_damaged(struct book_reading *reading);
 /// A copy of a column's text; NULL without memory.
 const char *book_text(struct book_reading *reading, sqlite3_stmt *row, int column);
 

@@ -30,7 +30,8 @@ static const char *intern(struct book_reading *reading, struct names *names, con
 
 struct runs {
     struct history_run *items;
-    size_t count;
+    size_t count, room;
+    size_t *fact_room; // of each run
     struct names machines, branches;
 };
 
@@ -45,6 +46,8 @@ static bool read_run(struct book_reading *reading, sqlite3_stmt *row, void *out)
         (filter->branch && strcmp(filter->branch, branch) != 0) ||
         (filter->last && sqlite3_column_int64(row, 6) > (int64_t)filter->last))
         return true;
+    if (runs->count == runs->room || (uint64_t)id >= reading->place_count || reading->place[id])
+        return book_damaged(reading);
     struct history_run *const run = &runs->items[runs->count++];
     run->id = id;
     run->time = sqlite3_column_int64(row, 1);
@@ -64,7 +67,10 @@ static bool count_fact(struct book_reading *reading, sqlite3_stmt *row, void *ou
     if (!place)
         return true;
     struct history_run *const run = &runs->items[place - 1];
-    run->facts = arena_take(&reading->arena, (size_t)sqlite3_column_int64(row, 1) * sizeof *run->facts);
+    if (run->facts)
+        return book_damaged(reading);
+    runs->fact_room[place - 1] = (size_t)sqlite3_column_int64(row, 1);
+    run->facts = arena_take(&reading->arena, runs->fact_room[place - 1] * sizeof *run->facts);
     return run->facts != NULL;
 }
 
@@ -75,6 +81,8 @@ static bool read_fact(struct book_reading *reading, sqlite3_stmt *row, void *out
     if (!place)
         return true;
     struct history_run *const run = &runs->items[place - 1];
+    if (run->fact_count == runs->fact_room[place - 1])
+        return book_damaged(reading);
     struct history_fact *const fact = (struct history_fact *)&run->facts[run->fact_count++];
     fact->name = book_text(reading, row, 1);
     fact->value = book_text(reading, row, 2);
@@ -86,6 +94,17 @@ static int compare_names(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
+static bool read_all(struct book_reading *reading, struct runs *runs)
+{
+    return book_query(reading,
+                      "SELECT run.id, time, measured, machine.name, branch, commit_name,"
+                      " row_number() OVER (PARTITION BY machine, branch ORDER BY time DESC, run.id DESC)"
+                      " FROM run JOIN machine ON machine.id = run.machine ORDER BY time, run.id",
+                      read_run, runs) &&
+           book_query(reading, "SELECT run, count(*) FROM fact GROUP BY run", count_fact, runs) &&
+           book_query(reading, "SELECT run, name, value FROM fact ORDER BY run, name", read_fact, runs);
+}
+
 bool book_read_runs(struct book_reading *reading)
 {
     int64_t counts[2] = {0, 0};
@@ -94,24 +113,19 @@ bool book_read_runs(struct book_reading *reading)
         return false;
     reading->place_count = (size_t)counts[1];
     reading->place = calloc(reading->place_count + 1, sizeof *reading->place);
-    runs.items = arena_take(&reading->arena, ((size_t)counts[0] + 1) * sizeof *runs.items);
-    if (!reading->place || !runs.items)
-        return history_fail(reading->history, "no memory");
-    if (!book_query(reading,
-                    "SELECT run.id, time, measured, machine.name, branch, commit_name,"
-                    " row_number() OVER (PARTITION BY machine, branch ORDER BY time DESC, run.id DESC)"
-                    " FROM run JOIN machine ON machine.id = run.machine ORDER BY time, run.id",
-                    read_run, &runs) ||
-        !book_query(reading, "SELECT run, count(*) FROM fact GROUP BY run", count_fact, &runs) ||
-        !book_query(reading, "SELECT run, name, value FROM fact ORDER BY run, name", read_fact, &runs))
+    runs.room = (size_t)counts[0];
+    runs.items = arena_take(&reading->arena, (runs.room + 1) * sizeof *runs.items);
+    runs.fact_room = calloc(runs.room + 1, sizeof *runs.fact_room);
+    reading->disturbed = calloc(runs.room + 1, sizeof *reading->disturbed);
+    const bool room = reading->place && runs.items && runs.fact_room && reading->disturbed;
+    const bool done = room ? read_all(reading, &runs) : history_fail(reading->history, "no memory");
+    free(runs.fact_room);
+    if (!done)
         return false;
     if (runs.machines.count)
         qsort(runs.machines.items, runs.machines.count, sizeof *runs.machines.items, compare_names);
     if (runs.branches.count)
         qsort(runs.branches.items, runs.branches.count, sizeof *runs.branches.items, compare_names);
-    reading->disturbed = calloc(runs.count + 1, sizeof *reading->disturbed);
-    if (!reading->disturbed)
-        return history_fail(reading->history, "no memory");
     struct history_book *const book = reading->book;
     book->runs = runs.items;
     book->run_count = runs.count;

@@ -8,7 +8,7 @@
 
 struct all_series {
     struct history_series *items;
-    size_t count;
+    size_t count, room;
     sqlite3_stmt *count_points, *points, *disturbed, *samples, *acknowledgements;
 };
 
@@ -21,12 +21,21 @@ static bool mark_disturbed(struct book_reading *reading, sqlite3_stmt *row, void
     return true;
 }
 
+// The points of a series, and how many there is room for.
+struct points {
+    struct history_series *series;
+    size_t room;
+};
+
 static bool read_point(struct book_reading *reading, sqlite3_stmt *row, void *out)
 {
-    struct history_series *const series = out;
+    const struct points *const points = out;
+    struct history_series *const series = points->series;
     const size_t place = book_place(reading, row, 0);
     if (!place)
         return true;
+    if (series->count + series->disturbed_count == points->room)
+        return book_damaged(reading);
     const bool disturbed = series->disturbed && reading->disturbed[place - 1] == series->id;
     const struct history_point *const point =
         disturbed ? &series->disturbed[series->disturbed_count++] : &series->points[series->count++];
@@ -39,6 +48,17 @@ static int compare_points(const void *a, const void *b)
 {
     const struct history_point *const x = a, *const y = b;
     return (x->run > y->run) - (x->run < y->run);
+}
+
+// In the order of their runs; false where a run has two.
+static bool sort_points(const struct history_point *points, size_t count)
+{
+    if (count > 0)
+        qsort((void *)points, count, sizeof *points, compare_points);
+    for (size_t i = 1; i < count; i++)
+        if (points[i - 1].run == points[i].run)
+            return false;
+    return true;
 }
 
 // Whose samples are read: the point of each run, by its place in the book.
@@ -122,6 +142,8 @@ static bool read_series(struct book_reading *reading, sqlite3_stmt *row, void *o
     struct all_series *const all = out;
     if (!wanted(reading, row))
         return true;
+    if (all->count == all->room)
+        return book_damaged(reading);
     struct history_series *const series = &all->items[all->count];
     *series = (struct history_series){.id = sqlite3_column_int64(row, 0),
                                       .benchmark = book_text(reading, row, 1),
@@ -144,13 +166,13 @@ static bool read_series(struct book_reading *reading, sqlite3_stmt *row, void *o
         if (!series->disturbed || !book_each(reading, all->disturbed, mark_disturbed, series))
             return false;
     }
-    if (!series->points || !book_each(reading, all->points, read_point, series))
+    struct points points = {series, (size_t)counts[0]};
+    if (!series->points || !book_each(reading, all->points, read_point, &points))
         return false;
     if (series->count + series->disturbed_count == 0)
         return true;
-    qsort((void *)series->points, series->count, sizeof *series->points, compare_points);
-    if (series->disturbed_count)
-        qsort((void *)series->disturbed, series->disturbed_count, sizeof *series->disturbed, compare_points);
+    if (!sort_points(series->points, series->count) || !sort_points(series->disturbed, series->disturbed_count))
+        return book_damaged(reading);
     all->count++;
     return (!reading->filter->repetitions || read_samples(reading, all->samples, series)) &&
            book_each(reading, all->acknowledgements, read_acknowledgement, series);
@@ -171,6 +193,7 @@ bool book_read_series(struct book_reading *reading)
         return false;
     struct all_series all = {
         .items = arena_take(&reading->arena, ((size_t)counts[0] + 1) * sizeof *all.items),
+        .room = (size_t)counts[0],
         .count_points = history_prepare(history, "SELECT count(*), 0 FROM point WHERE series = ?"),
         .points = history_prepare(history, "SELECT run, median, count FROM point WHERE series = ?"),
         .disturbed = history_prepare(history, disturbed),

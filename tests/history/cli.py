@@ -205,6 +205,25 @@ def test_commits(folder):
     check(told == "1 series\n" and found(db)["regressions"] == 0, told)
 
 
+def test_damaged(folder):
+    """A damaged database is called so, or gives what is left of it; memory is not what it lacks."""
+    whole, db = folder / "whole_book.db", folder / "damaged.db"
+    fill(folder, whole, 12, 99, 1)
+    content, rng = whole.read_bytes(), random.Random(1)
+    size = int.from_bytes(content[16:18], "big")
+    for page in range(1, len(content) // size):
+        db.write_bytes(content[:page * size] + rng.randbytes(size) + content[(page + 1) * size:])
+        for part in (["check"], ["report", "-o", folder / "damaged.html"]):
+            result = run([*PROGRAM, "history", *part, "--db", db])
+            check(result.returncode in (0, 1, 2, 3) and "no memory" not in result.stderr, page, result)
+    db.write_bytes(content)
+    connection = sqlite3.connect(db)
+    connection.executescript("ALTER TABLE point RENAME TO old; CREATE TABLE point AS SELECT * FROM old;"
+                             "INSERT INTO point SELECT * FROM old WHERE run = 3")
+    connection.close()
+    refused("tables and indexes disagree", "history", "check", "--db", db)
+
+
 def test_disturbed(folder):
     """What the bench itself marks as disturbed is no regression, unless instructions say so."""
     db = folder / "disturbed.db"
@@ -312,6 +331,7 @@ def main():
         test_whole(folder)
         test_check(folder)
         test_commits(folder)
+        test_damaged(folder)
         test_disturbed(folder)
         test_compare(folder)
         if BENCH:
