@@ -21,7 +21,10 @@ struct side {
 
 static bool is_of(const struct history_run *run, const char *name)
 {
-    return *name == '@' ? run->id == strtoll(name + 1, NULL, 10) : strcmp(run->commit, name) == 0;
+    char *end;
+    if (*name != '@')
+        return strcmp(run->commit, name) == 0;
+    return run->id == strtoll(name + 1, &end, 10) && *end == '\0';
 }
 
 static bool known(const struct history_book *book, const char *name)

@@ -285,6 +285,7 @@ def test_compare(folder):
         check([line["change"] for line in found["lines"]] == [change, change], found)
     check("worse" in fovea("history", "compare", "--db", db, "c10", "c25", code=1).stdout, "table")
     refused("no run of nonesuch", "history", "compare", "--db", db, "c1", "nonesuch")
+    refused("no run of @3x", "history", "compare", "--db", db, "@3", "@3x")
     refused("wants two", "history", "compare", "--db", db, "c1")
 
 
