@@ -135,6 +135,8 @@ static int bench(struct cli_bench *order, int argc, char **argv)
 {
     if (order->options.list && wants_results(order))
         return cli_error("bench: --list runs no line, and %s wants results", wants_results(order));
+    if (order->history && order->options.json)
+        return cli_error("bench: --history keeps the JSON, which --json prints: give one of them");
     if (order->way && order->options.peers)
         return cli_error("bench: --peers races against time, and --count takes none");
     if (order->way && order->options.threads > 1)
