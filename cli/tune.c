@@ -229,6 +229,23 @@ static const struct {
     cli_command *command;
 } others[] = {{"--show", cli_tune_show}, {"--diff", cli_tune_diff}, {"--explain", cli_tune_explain}};
 
+// --show, or --show=FILE.
+static bool names(const char *argument, const char *option)
+{
+    const size_t length = strcspn(argument, "=");
+    return strlen(option) == length && memcmp(argument, option, length) == 0;
+}
+
+// The first argument is the option. What it says behind an equals sign is the first argument of the command.
+static int run_other(cli_command *command, int argc, char **argv)
+{
+    char *const equals = strchr(argv[1], '=');
+    if (!equals)
+        return command(argc - 1, argv + 1);
+    argv[1] = equals + 1;
+    return command(argc, argv);
+}
+
 int cli_tune(int argc, char **argv)
 {
     struct cli_tune_arguments a = {.tune.begun = tune_now()};
@@ -249,8 +266,8 @@ int cli_tune(int argc, char **argv)
                                          {.name = NULL}};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         for (int at = 1; at < argc; at++)
-            if (strcmp(argv[at], others[i].name) == 0)
-                return at == 1 ? others[i].command(argc - 1, argv + 1)
+            if (names(argv[at], others[i].name))
+                return at == 1 ? run_other(others[i].command, argc, argv)
                                : cli_error("tune: %s comes first: fovea tune %s --help tells more", others[i].name,
                                            others[i].name);
     const int taken = cli_only_options("tune", help, options, argc, argv);

@@ -70,7 +70,7 @@ def test_set(folder):
     scalar = "gemm_f32_4x16_scalar"
     ok("tune", "--level", "estimate", "--output", path, "--set", "all.kc=32", "--set", "some-far-nt.mc=16", "--set",
        f"few-near-nn.kernel={scalar}", "--set", "heads-64.queries=32", "--set", "border.near=80")
-    classes = {c["class"]: c for c in json.loads(ok("tune", "--show", path, "--json"))["classes"]}
+    classes = {c["class"]: c for c in json.loads(ok("tune", f"--show={path}", "--json"))["classes"]}
     check(classes["many-far-nn"]["kc"] == 32 and classes["some-far-nt"]["mc"] == 16, classes)
     check(classes["many-far-nn"]["tuned"] and "gain" not in classes["many-far-nn"], "a gain that nobody measured")
     check(classes["few-near-nn"]["kernel"] == scalar and classes["heads-64"]["queries"] == 32, classes)
