@@ -227,7 +227,7 @@ static bool offer_names(struct suite *suite)
             if (*suite->text)
                 fprintf(stderr, "fovea: bench: \"%s\": %s\n", name, suite->text);
             else
-                fprintf(stderr, "fovea: bench: \"%s\" is no line; one is %s, of sizes up to 2^31\n", name,
+                fprintf(stderr, "fovea: bench: \"%s\" is no line; one is %s, of sizes from 1 to 2^31\n", name,
                         suite->kind->names);
             return false;
         }
