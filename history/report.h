@@ -9,7 +9,7 @@
 struct report_value {
     const char *benchmark, *metric;
     size_t order; ///< its place in the report, so that repetitions stay in theirs
-    double value; ///< finite; times in seconds
+    double value; ///< 0, or of a size from 1e-50 to 1e50; times in seconds
 };
 
 /// Figures by benchmark, metric and place; facts as the context has them.
@@ -25,8 +25,8 @@ struct report {
 };
 
 /// Reads a file, "-" being standard input. False, with one line in `message`: cannot be read, is not JSON or ends too
-/// early, is not a report of Google Benchmark, holds no time. Aggregates (mean, median, ...) and figures that are not
-/// finite are left out.
+/// early, is not a report of Google Benchmark, holds no time. Aggregates (mean, median, ...) are left out, and figures
+/// that are not finite or not within 1e-50 to 1e50.
 bool report_read(const char *path, struct report *report, char *message, size_t message_size);
 /// The same from memory. Several texts make one report of all their repetitions, with the first one's context.
 bool report_parse(const char *const *texts, const size_t *sizes, size_t count, struct report *report, char *message,
