@@ -79,11 +79,6 @@ static void spoil(const void *problem)
         p->c[i] = NAN;
 }
 
-double gemm_problem_flops(const struct gemm_problem *p)
-{
-    return 2.0 * (double)p->batch * (double)p->m * (double)p->n * (double)p->k;
-}
-
 // Bytes of B as it is read.
 static size_t bytes_of(const struct gemm_problem *p)
 {
@@ -96,7 +91,7 @@ struct race_load gemm_problem_load(const struct gemm_problem *p)
 {
     const bool decoding = walks(p);
     return (struct race_load){
-        .flops = gemm_problem_flops(p),
+        .flops = 2.0 * (double)p->batch * (double)p->m * (double)p->n * (double)p->k,
         .stream = decoding ? (const char *)p->b : NULL,
         .stream_bytes = decoding ? bytes_of(p) : 0,
         .stride_bytes = p->b_stride * sizeof *p->b,

@@ -33,11 +33,9 @@ struct gemm_problem {
 /// are more than walk_bytes. Returns false without memory.
 bool gemm_problem_make(struct gemm_problem *problem, size_t walk_bytes);
 void gemm_problem_free(struct gemm_problem *problem);
-/// Multiply-adds count twice.
-double gemm_problem_flops(const struct gemm_problem *problem);
 /// The race for it. C is compared with float64 in sampled places, for matrix 0 of the set: all within k u sum |A| |B|.
 struct race_problem gemm_problem_race(const struct gemm_problem *problem);
-/// What a call does; decoding streams its matrix B.
+/// What a call does, multiply-adds counting twice; decoding streams its matrix B.
 struct race_load gemm_problem_load(const struct gemm_problem *problem);
 
 #endif

@@ -27,7 +27,7 @@ struct prepared {
     const struct gemm_problem *problem;
     kernel *call;
     float *turned; // the set as k x n; NULL: as it lies
-    size_t stride, bytes;
+    size_t bytes;
 };
 
 static void release(void *memory)

@@ -88,7 +88,7 @@ static bool fill_footer(const struct filling *f)
 {
     char date[PAGE_TEXT];
     fprintf(f->file, "Made by fovea %s, %s. ", fovea_version(), page_date(date, f->options->now));
-    if (page_has_charts())
+    if (*page_uplot != '\0')
         fprintf(f->file, "Charts by uPlot %s.", page_uplot);
     else
         fputs("<strong>Plain charts: this fovea was built without uPlot.</strong>", f->file);
@@ -140,11 +140,6 @@ static bool fill(const struct filling *f, const char *name, size_t length)
         if (strlen(fillings[i].name) == length && memcmp(fillings[i].name, name, length) == 0)
             return fillings[i].fill(f);
     return false; // a name that the template has and this table has not
-}
-
-bool page_has_charts(void)
-{
-    return *page_uplot != '\0';
 }
 
 static const char *find(const char *from, const char *end, const char *mark)

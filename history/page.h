@@ -19,7 +19,4 @@ struct page_options {
 /// of the file are left for the caller to find (ferror).
 bool page_write(FILE *file, const struct history_book *book, const struct page_options *options);
 
-/// True where the page draws its charts with uPlot: fovea was built with it.
-bool page_has_charts(void);
-
 #endif

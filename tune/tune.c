@@ -16,7 +16,8 @@
 enum { VERIFY_CASES = 6 };            // cases per kernel: some ms; the candidates' own problems follow
 static const double walk_share = 0.1; // of the budget, for an area larger than all caches
 
-double tune_level_budget(enum fovea_profile_level level)
+// In seconds, unless a budget is given.
+static double level_budget(enum fovea_profile_level level)
 {
     static const double seconds[FOVEA_LEVELS] = {0, 2, 60, INFINITY};
     return seconds[level];
@@ -112,7 +113,7 @@ static bool begin_search(struct tune_search *s, const struct tune_options *optio
     s->engine = options->engine;
     s->effort = &tune_efforts[options->level];
     s->start = options->begun > 0 ? options->begun : tune_now();
-    s->end.deadline = s->start + (options->budget > 0 ? options->budget : tune_level_budget(options->level));
+    s->end.deadline = s->start + (options->budget > 0 ? options->budget : level_budget(options->level));
     s->l2 = options->level != FOVEA_LEVEL_ESTIMATE ? tune_measure_l2() : 0;
     s->patience.silence = options->patience > 0 ? options->patience : 5;
     s->patience.work = fmin(1, s->patience.silence);

@@ -63,9 +63,6 @@ struct tune_result {
 /// The number of classes selected by `only`.
 uint32_t tune_classes_of(const char *only);
 
-/// Default budget of a level in seconds; infinite for exhaustive.
-double tune_level_budget(enum fovea_profile_level level);
-
 /// Tunes. Returns false only if there is no memory; result is then empty. The profile of a run that was interrupted, or
 /// had no time for any class, has the level it started with.
 bool tune_run(const struct tune_options *options, struct tune_result *result);
