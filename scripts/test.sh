@@ -12,19 +12,22 @@ cd "$(dirname "$0")/.."
 
 stages="release aarch64 clang sanitizers"
 all= only=
-case "${1:-}" in
---all) all=1 ;;
---only)
-    only=${2:-}
-    if ! tr ' ' '\n' <<<"$stages" | grep -qxF -e "$only"; then
-        echo "test.sh: no stage \"$only\"; there are: $stages" >&2
-        exit 2
-    fi
-    ;;
---help | -h) sed -n '3,8s/^# \{0,1\}//p' "$0"; exit 0 ;;
-"") ;;
-*) echo "test.sh: unknown option $1" >&2; exit 2 ;;
-esac
+while [ $# -gt 0 ]; do
+    case $1 in
+    --all) all=1 ;;
+    --only)
+        only=${2:-}
+        if ! tr ' ' '\n' <<<"$stages" | grep -qxF -e "$only"; then
+            echo "test.sh: no stage \"$only\"; there are: $stages" >&2
+            exit 2
+        fi
+        shift
+        ;;
+    --help | -h) sed -n '3,8s/^# \{0,1\}//p' "$0"; exit 0 ;;
+    *) echo "test.sh: unknown option $1" >&2; exit 2 ;;
+    esac
+    shift
+done
 
 echo "== packages"
 need gcc g++ libc6-dev cmake ninja-build pkg-config python3 binutils festlex-cmu libsleef-dev libpthreadpool-dev \
