@@ -6,7 +6,7 @@
 #include "history/page.h"
 #include "history/page_model.h"
 
-/// How many rows are in each state, and the latest commit.
+/// How many rows are in each state.
 void page_write_tiles(FILE *file, const struct page *page);
 /// The rows of the overview, each with a sparkline.
 void page_write_table(FILE *file, const struct page *page, const struct page_options *options);

@@ -7,8 +7,8 @@
 # CC, JOBS (2) and CASES (300 of each variant) may be set. x86-64: the faults lie in kernels/common, avx2 and avx512.
 #
 # One program has all faults, of which the environment names one: with a build for each, three of GEMM took 136 s of CPU
-# time; now all 99 take 213. A kernel has the faults whose variables its object refers to. Where the preprocessor looks
-# (FOVEA_FAULT != N, around assembly), the fault has a build of its own.
+# time; so 99 together took 213. A kernel has the faults whose variables its object refers to. Where the preprocessor
+# looks (FOVEA_FAULT != N, around assembly), the fault has a build of its own.
 set -eu
 unset FOVEA_FAULT
 cd "$(dirname "$0")/.."

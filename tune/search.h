@@ -14,7 +14,7 @@ struct tune_effort {
     uint32_t stage_pairs; ///< fresh pairs for the best of a stage
     uint32_t proof_cases; ///< cases of a class for the proof against the default
     uint32_t proof_pairs; ///< fresh pairs for the proof
-    uint32_t close_pairs; ///< fresh pairs if the proof left the threshold in doubt; 0: the proof's count
+    uint32_t close_pairs; ///< fresh pairs if the proof left the threshold in doubt; 0: none, what it found stands
     uint32_t passes;      ///< through all stages
     bool again;           ///< while there is time, all classes are searched again, starting from what was found
     double patience;      ///< see struct tune_track
