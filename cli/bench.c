@@ -139,8 +139,8 @@ static int bench(struct cli_bench *order, int argc, char **argv)
         return cli_error("bench: --history keeps the JSON, which --json prints: give one of them");
     if (order->way && order->options.peers)
         return cli_error("bench: --peers races against time, and --count takes none");
-    if (order->way && order->options.threads > 1)
-        return cli_error("bench: --count counts one thread");
+    if ((order->way || order->options.instructions) && order->options.threads > 1)
+        return cli_error("bench: %s counts one thread", order->way ? "--count" : "--instructions");
     if (order->way && order->report)
         return cli_error("bench: --report draws times, and --count takes none");
     if (order->report && strcmp(order->report, "-") == 0)

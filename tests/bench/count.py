@@ -98,6 +98,7 @@ def main():
         check_refused(run([*suite, "--count", "callgrind"], {"PATH": "/nonexistent"},
                           preexec_fn=lambda: signal.signal(signal.SIGCHLD, heeds)), "wants valgrind")
     check_refused(run([*suite, "--count", "steps", "--threads", "2"]), "counts one thread")
+    check_refused(run([*suite, "--instructions", "--threads", "2"]), "--instructions counts one thread")
 
 
 main()
