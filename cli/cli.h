@@ -69,8 +69,8 @@ void cli_json_string(FILE *file, const char *text);
 /// Fills a file; false without memory.
 typedef bool cli_fill(FILE *file, const void *arg);
 /// Writes beside `path` and renames, so that a reader sees the old file or the new one, and a failure leaves the old
-/// one. A link to a file stays a link; what is no file (a pipe, a device) is written where it is; - is standard output.
-/// Returns an exit code, having said what is wrong.
+/// one. The new one has the rights of the old one. A link to a file stays a link; what is no file (a pipe, a device) is
+/// written where it is; - is standard output. Returns an exit code, having said what is wrong.
 int cli_replace(const char *command, const char *path, cli_fill *fill, const void *arg);
 /// Whether that could be done, to be asked before the minutes that its content takes; false having said why not.
 bool cli_can_replace(const char *command, const char *path);

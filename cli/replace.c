@@ -9,12 +9,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-// The file has the rights of a new one, not those of a temporary one.
-static void open_to_readers(int descriptor)
+// The file has the rights of the one that it replaces, else those of a new one: those of a temporary one are fewer.
+static void take_rights(int descriptor, const char *place)
 {
+    struct stat old;
     const mode_t mask = umask(0);
     umask(mask);
-    fchmod(descriptor, 0666 & ~mask);
+    fchmod(descriptor, stat(place, &old) == 0 ? old.st_mode & 0777 : 0666 & ~mask);
 }
 
 // Returns a descriptor of a new file beside path, or -1 with errno.
@@ -79,7 +80,7 @@ static int replace(const char *place, cli_fill *fill, const void *arg)
     FILE *const file = fdopen(descriptor, "w");
     int wrong = file ? 0 : errno;
     if (file) {
-        open_to_readers(descriptor);
+        take_rights(descriptor, place);
         wrong = fill_file(file, fill, arg);
         if (fclose(file) != 0 && !wrong)
             wrong = errno;

@@ -153,8 +153,10 @@ def main():
         link = folder / "link.html"
         link.symlink_to(page_path.name)
         page_path.write_text("old")
+        page_path.chmod(0o600)
         done = history("report", "--db", database, "-o", str(link))
         check(done.returncode == 0 and link.is_symlink() and page_path.read_text() == page, "a link stays a link")
+        check(page_path.stat().st_mode & 0o777 == 0o600, "what only its owner read stays so")
         link.unlink()
 
         printed = history("report", "--db", database, "-o", "-", "--last", "7", "--filter", "steady", "--metric",
