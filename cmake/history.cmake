@@ -16,6 +16,7 @@ if(FOVEA_BUILD_HISTORY)
     endif()
     add_library(fovea_history STATIC EXCLUDE_FROM_ALL
         history/arena.c
+        history/baseline.c
         history/book.c
         history/book_runs.c
         history/book_series.c

@@ -2,6 +2,7 @@
 // history/check.c - the changes of every series that are recent enough to stop a merge.
 #include "history/check.h"
 #include "history/arena.h"
+#include "history/baseline.h"
 #include "history/level.h"
 
 #include <math.h>
@@ -36,69 +37,19 @@ static bool find_last(struct checking *checking)
     return false;
 }
 
-static const struct history_series *find_series(const struct history_book *book, const struct history_series *like,
-                                                const char *branch)
-{
-    for (size_t i = 0; i < book->series_count; i++) {
-        const struct history_series *const series = &book->series[i];
-        if (strcmp(series->branch, branch) == 0 && strcmp(series->benchmark, like->benchmark) == 0 &&
-            strcmp(series->metric, like->metric) == 0 && strcmp(series->machine, like->machine) == 0)
-            return series;
-    }
-    return NULL;
-}
-
-// What is known of the baseline's `before` points in front and of the series itself, as places in the line. The oldest
-// `left_out` points are missing there: their places wrap around, beyond the end.
-static bool join_acknowledgements(struct checking *checking, const struct history_series *base,
-                                  const struct history_series *own, struct history_series *line, size_t before,
-                                  size_t left_out)
-{
-    const size_t of_base = base ? base->acknowledgement_count : 0;
-    struct history_acknowledgement *const known =
-        arena_take(&checking->arena, (of_base + own->acknowledgement_count + 1) * sizeof *known);
-    if (!known)
-        return false;
-    line->acknowledgement_count = 0;
-    for (size_t i = 0; i < of_base; i++)
-        if (base->acknowledgements[i].at < before) {
-            known[line->acknowledgement_count] = base->acknowledgements[i];
-            known[line->acknowledgement_count++].at -= left_out;
-        }
-    for (size_t i = 0; i < own->acknowledgement_count; i++) {
-        known[line->acknowledgement_count] = own->acknowledgements[i];
-        known[line->acknowledgement_count++].at += before - left_out;
-    }
-    line->acknowledgements = known;
-    return true;
-}
-
 // The series as it is judged: the baseline's points up to its own first, then its own, none newer than the last run.
 // Changes before its own first point are the baseline's affair, but for the detector's uncertainty (NEAR). What is
 // acknowledged there is so here.
-static bool line_up(struct checking *checking, const struct history_series *own, struct history_series *line,
-                    size_t *first_own)
+static bool line_up(struct checking *checking, size_t index, struct history_series *line, size_t *first_own)
 {
     const char *const baseline = checking->options->baseline;
+    struct history_series own = checking->book->series[index];
     const struct history_series *const base =
-        baseline && strcmp(baseline, own->branch) != 0 ? find_series(checking->book, own, baseline) : NULL;
-    *line = *own;
-    line->count = 0;
-    struct history_point *const points =
-        arena_take(&checking->arena, ((base ? base->count : 0) + own->count) * sizeof *points);
-    if (!points)
-        return false;
-    for (size_t i = 0; base && i < base->count && base->points[i].run < own->points[0].run; i++)
-        points[line->count++] = base->points[i];
-    const size_t before = line->count;
-    for (size_t i = 0; i < own->count && own->points[i].run <= checking->last; i++)
-        points[line->count++] = own->points[i];
+        baseline && strcmp(baseline, own.branch) != 0 ? baseline_of(checking->book, index, baseline) : NULL;
+    while (own.points[own.count - 1].run > checking->last) // not the first, as its caller has seen
+        own.count--;
     // What is older than a few of the detector's stretches says nothing about recent changes, and takes its time.
-    const size_t most = LINE_MAX + checking->options->recent, left_out = line->count > most ? line->count - most : 0;
-    line->points = points + left_out;
-    line->count -= left_out;
-    *first_own = before > left_out ? before - left_out : 0;
-    return join_acknowledgements(checking, base, own, line, before, left_out);
+    return baseline_join(&checking->arena, base, &own, LINE_MAX + checking->options->recent, line, first_own);
 }
 
 static bool add_finding(struct checking *checking, const struct history_series *line,
@@ -152,8 +103,9 @@ static bool make_room(struct checking *checking, size_t points)
     return true;
 }
 
-static bool check_series(struct checking *checking, const struct history_series *own)
+static bool check_series(struct checking *checking, size_t index)
 {
+    const struct history_series *const own = &checking->book->series[index];
     struct history_series line;
     size_t first_own;
     if (own->better == HISTORY_NEITHER || strcmp(own->branch, checking->options->branch) != 0)
@@ -165,7 +117,7 @@ static bool check_series(struct checking *checking, const struct history_series 
     }
     if (own->points[0].run > checking->last)
         return true;
-    if (!line_up(checking, own, &line, &first_own))
+    if (!line_up(checking, index, &line, &first_own))
         return false;
     if (line.count < RUNS_MIN) {
         checking->check->too_short++;
@@ -207,7 +159,7 @@ bool history_check(const struct history_book *book, const struct check_options *
         return false;
     bool done = true;
     for (size_t i = 0; i < book->series_count && done; i++)
-        done = check_series(&checking, &book->series[i]);
+        done = check_series(&checking, i);
     free(checking.changes);
     check->memory = checking.arena;
     if (!done)
