@@ -52,6 +52,7 @@ if(FOVEA_BUILD_HISTORY)
     string(TOUPPER "${CMAKE_BUILD_TYPE}" FOVEA_BUILD_TYPE)
     string(STRIP "${CMAKE_C_FLAGS} ${CMAKE_C_FLAGS_${FOVEA_BUILD_TYPE}}" FOVEA_C_FLAGS)
     string(REGEX REPLACE " *-f(file|debug|macro)-prefix-map=[^ ]*" "" FOVEA_C_FLAGS "${FOVEA_C_FLAGS}")
+    string(REGEX REPLACE "([\\\"])" "\\\\\\1" FOVEA_C_FLAGS "${FOVEA_C_FLAGS}") # it becomes a string of C
     set(FOVEA_COMPILER "${CMAKE_C_COMPILER_ID} ${CMAKE_C_COMPILER_VERSION}")
     set_source_files_properties(cli/bench_history.c PROPERTIES COMPILE_DEFINITIONS
         "_GNU_SOURCE=1;FOVEA_COMPILER=\"${FOVEA_COMPILER}\";FOVEA_FLAGS=\"${FOVEA_C_FLAGS}\"")
