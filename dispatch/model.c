@@ -235,7 +235,7 @@ static struct fovea_attention_tuning attention_default(const struct fovea_machin
     return (struct fovea_attention_tuning){
         .queries = QUERIES,
         .prefill = avx512 ? beyond->prefill[wider] : 14,
-        .tiles = clamp(2 * machine->l2_bytes / (5 * tile_bytes), 1, beyond->tiles),
+        .tiles = clamp((uint32_t)(UINT64_C(2) * machine->l2_bytes / (5 * tile_bytes)), 1, beyond->tiles),
         .beside = beyond->beside,
         .near = clamp(machine->l2_bytes >> 10, 1, ANY),
         .again = beyond->again,

@@ -93,6 +93,16 @@ static void test_fetches(const struct fovea_machine *machine, struct fetches exp
           (unsigned)got.into_l1, (unsigned)got.decode_into, (unsigned)got.copy_k, (unsigned)got.copy_v);
 }
 
+// The largest L2 that can be given: twice as many bytes are no 32-bit number.
+static void test_largest(void)
+{
+    struct fovea_machine machine = {.l1d_bytes = 32 << 10, .l2_bytes = 1u << 30};
+    const uint32_t tiles = of_attention(&machine, "tiles");
+    machine.l2_bytes = 1u << 31;
+    CHECK(of_attention(&machine, "tiles") == tiles, "%u tiles of a task, and with twice the L2 %u", (unsigned)tiles,
+          (unsigned)of_attention(&machine, "tiles"));
+}
+
 struct follows {
     uint32_t rows, panels, lead;
 };
@@ -311,6 +321,7 @@ static void test_sets(void)
 int main(void)
 {
     test_numbers();
+    test_largest();
     test_wide();
     test_sets();
     test_blocks();
