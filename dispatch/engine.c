@@ -236,6 +236,7 @@ static enum fovea_status fill(struct fovea_engine *engine, const struct fovea_en
         status = find_profile(engine, options, given, profile);
     if (status)
         return status;
+    fovea_model_prefers(&engine->machine, engine->choice.preferred);
     fovea_profile_choose(profile, &engine->choice);
     fovea_resolve(&engine->choice, &engine->kernels);
     engine->kernels.cpu = engine->choice.allowed;

@@ -103,11 +103,13 @@ static void list_gemm_tiles(const struct fovea_choice *choice, struct fovea_kern
 
 void fovea_resolve(struct fovea_choice *choice, struct fovea_kernels *kernels)
 {
-    enum { SUPPORTED, TUNED, PINNED, PASSES };
+    enum { SUPPORTED, PREFERRED, TUNED, PINNED, PASSES };
     for (int pass = SUPPORTED; pass < PASSES; pass++) {
         for (int32_t i = 0; i < FOVEA_VARIANTS; i++) {
-            if (pass == PINNED ? choice->pinned[i]
-                               : fovea_variant_is_usable(choice, i) && (pass == SUPPORTED || choice->tuned[i])) {
+            const bool usable = fovea_variant_is_usable(choice, i);
+            const bool takes[PASSES] = {usable, usable && choice->preferred[i], usable && choice->tuned[i],
+                                        choice->pinned[i]};
+            if (takes[pass]) {
                 fovea_use_variant(kernels, i);
             }
         }

@@ -46,6 +46,7 @@ struct fovea_choice {
     uint32_t cpu;                   ///< bits of this CPU
     uint32_t allowed;               ///< bits that may be used
     uint8_t pinned[FOVEA_VARIANTS]; ///< 1: pinned by name
+    uint8_t preferred[FOVEA_VARIANTS]; ///< 1: the model prefers it to the last line of its slot
     uint8_t tuned[FOVEA_VARIANTS];  ///< 1: the tuning profile prefers it
     uint8_t excluded[FOVEA_VARIANTS]; ///< 1: excluded by name
     uint8_t quarantined[FOVEA_VARIANTS]; ///< 1: excluded because the tuning profile found it wrong
@@ -59,8 +60,8 @@ bool fovea_variant_is_usable(const struct fovea_choice *choice, int32_t variant)
 /// Whether a slot has a pinned variant.
 bool fovea_slot_is_pinned(const struct fovea_choice *choice, enum fovea_slot slot);
 
-/// Fills the table: the last line of each slot that `allowed` supports, overridden by variants that the profile
-/// prefers, overridden by pinned ones. Every slot has a scalar line, so no entry stays NULL.
+/// Fills the table: the last line of each slot that `allowed` supports, overridden by variants that the model prefers,
+/// then by those that the profile prefers, then by pinned ones. Every slot has a scalar line, so no entry stays NULL.
 void fovea_resolve(struct fovea_choice *choice, struct fovea_kernels *kernels);
 
 #endif

@@ -36,6 +36,9 @@ struct fovea_tuned {
     uint32_t values[FOVEA_TUNABLES_MAX]; ///< in the order of fovea_tunables; the rest is 0
 };
 
+/// Sets preferred[v] to 1 for each variant that suits this machine better than the last line of its slot, which is what
+/// other machines have.
+void fovea_model_prefers(const struct fovea_machine *machine, uint8_t preferred[FOVEA_VARIANTS]);
 /// The default of a class according to the model, given the kernel (ignored if the class has none).
 struct fovea_tuned fovea_tuned_default(const struct fovea_machine *machine, uint32_t class, int32_t kernel);
 /// Reads and replaces the choice of a class in a table.

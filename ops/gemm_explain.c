@@ -21,7 +21,7 @@ static const char *const reads_words[] = {
     [FOVEA_READS_SHARED] = "B packed on the way, or first for several threads",
     [FOVEA_READS_ON_WAY] = "B packed on the way",
     [FOVEA_READS_IN_PLACE] = "B in place",
-    [FOVEA_READS_FEW] = "packed B, fetched into L1",
+    [FOVEA_READS_FEW] = "packed B",
     [FOVEA_READS_WIDENED] = "packed B, widened on the way",
 };
 
@@ -50,6 +50,7 @@ static void say_fetches(const struct fovea_gemm_facts *facts, char *text, size_t
         snprintf(text, size, ", fetched ahead");
         return;
     case FOVEA_FETCHES_ROWS_L1:
+    case FOVEA_FETCHES_PANELS:
         snprintf(text, size, ", fetched into L1");
         return;
     case FOVEA_FETCHES_NONE:

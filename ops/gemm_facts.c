@@ -64,7 +64,11 @@ static enum fovea_gemm_fetches fetches_of(const struct fovea_gemm_layout *plan, 
                : fovea_gemm_step_lines(plan) != 0  ? FOVEA_FETCHES_LED
                                                    : FOVEA_FETCHES_NONE;
     }
-    if (reads == FOVEA_READS_NOTHING || reads == FOVEA_READS_FEW || plan->way == FOVEA_WAY_DIRECT) {
+    if (reads == FOVEA_READS_FEW) {
+        return fovea_few_is_quiet(plan->tuning, plan->desc.b_type, plan->desc.m) ? FOVEA_FETCHES_NOTHING
+                                                                                 : FOVEA_FETCHES_PANELS;
+    }
+    if (reads == FOVEA_READS_NOTHING || plan->way == FOVEA_WAY_DIRECT) {
         return FOVEA_FETCHES_NONE;
     }
     if (fovea_gemm_is_alone(plan, plan->desc.m)) {

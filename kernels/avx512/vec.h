@@ -51,6 +51,12 @@ static inline fv_f32 fv_load_raised(const uint8_t *p)
     return _mm512_castsi512_ps(_mm512_mask_shuffle_epi8(_mm512_set1_epi32(0x47000000), second, bytes, from));
 }
 
+/// p[i], converted: two operations.
+static inline fv_f32 fv_load_u8(const uint8_t *p)
+{
+    return _mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)p)));
+}
+
 static inline void fv_store(float *p, fv_f32 v)
 {
     _mm512_storeu_ps(p, v);

@@ -10,8 +10,8 @@
 
 /// C[R rows, P panels] of a tile, from its first row and column on; n <= 16 P columns are written. Panels without such
 /// a column are the last one again.
-static inline __attribute__((always_inline)) void few_tile(const struct fovea_gemm_few_tile *t,
-                                                           const FEW_ELEMENT *panels, float *c, size_t n, int R, int P)
+static inline __attribute__((always_inline)) void
+few_tile(const struct fovea_gemm_few_tile *t, const FEW_ELEMENT *panels, float *c, size_t n, int R, int P, bool quiet)
 {
     const FEW_ELEMENT *b[FEW_PANELS];
     fv_f32 acc[FEW_SUMS];
@@ -27,7 +27,7 @@ static inline __attribute__((always_inline)) void few_tile(const struct fovea_ge
             acc[r * P * FEW_VECS + v] = fv_zero();
         }
     }
-    few_chains(t, b, acc, R, P);
+    few_chains(t, b, acc, R, P, quiet);
     FV_UNROLL
     for (int r = 0; r < R; r++) {
         FV_UNROLL
@@ -43,30 +43,40 @@ static inline __attribute__((always_inline)) void few_tile(const struct fovea_ge
     }
 }
 
-/// All columns of a tile of R rows, P panels at a time.
-static inline __attribute__((always_inline)) void few_rows(const struct fovea_gemm_few_tile *tile, int R, int P)
+/// All columns of a tile of R rows, P panels at a time; quiet: nothing is prefetched.
+static inline __attribute__((always_inline)) void few_rows(const struct fovea_gemm_few_tile *tile, int R, int P,
+                                                           bool quiet)
 {
     const size_t columns = (size_t)P * FOVEA_PANEL;
     const FEW_ELEMENT *b = tile->b;
     float *c = tile->c;
     for (size_t left = tile->n, n; left != 0; left -= n, b += P * tile->b_panel, c += columns) {
         n = left < columns ? left : columns;
-        few_tile(tile, b, c, n, R, P);
+        few_tile(tile, b, c, n, R, P, quiet);
     }
 }
 
 /// The kernel.
 static inline __attribute__((always_inline)) void few_gemm(const struct fovea_gemm_few_tile *tile)
 {
-#define FEW_CASE(rows, panels)                                                                                         \
+#define FEW_CASE(quiet, rows, panels)                                                                                  \
     case rows:                                                                                                         \
-        few_rows(tile, rows, panels);                                                                                  \
-        break;
-    switch (tile->m) {
-        FEW_SHAPES(FEW_CASE)
+        few_rows(tile, rows, panels, quiet);                                                                           \
+        return;
+#define FEW_LOUD_CASE(rows, panels) FEW_CASE(false, rows, panels)
+#define FEW_QUIET_CASE(rows, panels) FEW_CASE(true, rows, panels)
+    switch (tile->quiet ? tile->m : 0) {
+        FEW_QUIET_SHAPES(FEW_QUIET_CASE)
     default:
         break;
     }
+    switch (tile->m) {
+        FEW_SHAPES(FEW_LOUD_CASE)
+    default:
+        break;
+    }
+#undef FEW_QUIET_CASE
+#undef FEW_LOUD_CASE
 #undef FEW_CASE
 }
 

@@ -8,6 +8,8 @@
 #include "kernels/common/unroll.h"
 #include "kernels/fault.h"
 
+#include <stdbool.h>
+
 enum {
     FEW_LINE = 64 / sizeof(FEW_ELEMENT),                             ///< elements of a cache line
     FEW_STEPS = 2,                                                   ///< steps of an iteration

@@ -71,11 +71,12 @@ static void run_case(struct check_case *c)
     p.count = p.panel == 0 ? 0 : (p.number - 1) * p.pitch + p.panel;
     const size_t lda = t.m + check_below(rng, 4), ldc = t.n + check_below(rng, 20);
     const struct check_source values = any ? check_source(rng, 1) : (struct check_source){CHECK_UNIFORM, 1, 0};
+    t.quiet = check_chance(rng, 50);
     t.a_k = (ptrdiff_t)lda;
     t.b_panel = (ptrdiff_t)(p.pitch / size);
     t.c_row = (ptrdiff_t)ldc;
-    check_describe(c, " m %zu n %zu k %zu values %d any %d gap %zu lda %zu ldc %zu", t.m, t.n, t.k, (int)values.kind,
-                   any, p.pitch - p.panel, lda, ldc);
+    check_describe(c, " m %zu n %zu k %zu values %d any %d quiet %u gap %zu lda %zu ldc %zu", t.m, t.n, t.k,
+                   (int)values.kind, any, t.quiet, p.pitch - p.panel, lda, ldc);
     struct check_buffer *const a = check_buffer(c, "A", t.k != 0 ? (t.k - 1) * lda + t.m : 0);
     p.b = check_buffer(c, "B", p.count / sizeof(float));
     check_fill_rows(c, a, &values, t.k, t.m, lda);
