@@ -22,9 +22,11 @@ uint32_t tune_stages(uint32_t class)
 
 struct fovea_tuned tune_default(const struct fovea_engine *engine, uint32_t class, const uint8_t *banned)
 {
+    const struct fovea_choice *const choice = fovea_engine_choice(engine);
     int32_t best = -1;
     for (int32_t i = 0; i < FOVEA_VARIANTS; i++)
-        if (fovea_variant_facts[i].slot == fovea_class_slot(class) && usable(fovea_engine_choice(engine), banned, i))
+        if (fovea_variant_facts[i].slot == fovea_class_slot(class) && usable(choice, banned, i) &&
+            (best < 0 || choice->preferred[i] >= choice->preferred[best]))
             best = i;
     return fovea_tuned_default(fovea_engine_machine(engine), class, best);
 }
@@ -65,6 +67,14 @@ static void carry_over(const struct fovea_machine *machine, uint32_t class, cons
             to->values[i] = from->values[i];
 }
 
+// Whether a kernel of a slot that is timed with one problem takes tiles of all sizes that the default takes. What it
+// may gain there, more rows would lose.
+static bool replaces(uint32_t class, int32_t kernel, int32_t model)
+{
+    const struct fovea_variant_facts *const a = &fovea_variant_facts[kernel], *const b = &fovea_variant_facts[model];
+    return fovea_class(class).kind != FOVEA_TUNED_SLOT || (a->mr >= b->mr && a->queries >= b->queries);
+}
+
 // Each kernel with its own numbers, and with numbers that were found to be better with another kernel: on a machine
 // that misreports its caches, the best kernel with the resulting wrong kc lost to any with the right one.
 static uint32_t kernels(const struct fovea_engine *engine, uint32_t class, const struct fovea_tuned *from,
@@ -72,11 +82,12 @@ static uint32_t kernels(const struct fovea_engine *engine, uint32_t class, const
 {
     struct fovea_machine of[MACHINES];
     const uint32_t asked = machines(engine, l2, of);
+    const int32_t model = tune_default(engine, class, banned).kernel;
     uint32_t count = 0;
     for (int32_t i = FOVEA_VARIANTS - 1; i >= 0; i--)
         for (uint32_t m = 0; m < asked && count + 2 <= TUNE_CANDIDATES_MAX; m++)
             if (fovea_variant_facts[i].slot == fovea_class_slot(class) && fovea_variant_facts[i].required != 0 &&
-                usable(fovea_engine_choice(engine), banned, i)) {
+                usable(fovea_engine_choice(engine), banned, i) && replaces(class, i, model)) {
                 out[count++] = fovea_tuned_default(&of[m], class, i);
                 out[count] = out[count - 1];
                 carry_over(&of[m], class, from, &out[count++]);

@@ -51,6 +51,16 @@ static inline fv_f32 fv_load_raised(const uint8_t *p)
     return _mm512_castsi512_ps(_mm512_mask_shuffle_epi8(_mm512_set1_epi32(0x47000000), second, bytes, from));
 }
 
+/// The same as fv_load by two loads.
+static inline fv_f32 fv_load_halves(const float *p)
+{
+    fv_f32 x;
+    __asm__("vmovups %1, %t0\n\tvinsertf32x8 $1, %2, %0, %0" // which compilers make one load of
+            : "=&v"(x)
+            : "m"(*(const __m256_u *)(const void *)p), "m"(*(const __m256_u *)(const void *)(p + 8)));
+    return x;
+}
+
 /// p[i], converted: two operations.
 static inline fv_f32 fv_load_u8(const uint8_t *p)
 {

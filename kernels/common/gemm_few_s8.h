@@ -14,7 +14,7 @@
 #define FEW_BYTES fv_load_raised
 #define FEW_ZERO raised_zero
 #endif
-#define FEW_LOAD(panel, at, column, less)                                                                              \
+#define FEW_LOAD(panel, at, column, less, slowly)                                                                      \
     fv_fma(FEW_BYTES((panel) + (at) + (column)), fv_load((const float *)(const void *)(panel) + (column)),             \
            fv_load(less))
 
@@ -71,7 +71,7 @@ static inline __attribute__((always_inline)) void few_chains(const struct fovea_
             few_fetch(b, (ptrdiff_t)at + ahead, P);
             FV_UNROLL
             for (size_t i = 0; i < FEW_STEPS; i++) {
-                few_step(acc, a, b, at + i * FOVEA_PANEL, less, R, P);
+                few_step(acc, a, b, at + i * FOVEA_PANEL, less, R, P, false);
                 a += a_k;
                 __asm__("" : "+r"(a)); // an FMA whose operand has an index register is two instructions of Intel's
                 if (!held) {
@@ -80,7 +80,7 @@ static inline __attribute__((always_inline)) void few_chains(const struct fovea_
             }
         }
         if (steps % FEW_STEPS != 0) {
-            few_step(acc, a, b, at, less, R, P);
+            few_step(acc, a, b, at, less, R, P, false);
         }
         FV_UNROLL
         for (int j = 0; j < P; j++) {

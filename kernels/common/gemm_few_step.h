@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // kernels/common/gemm_few_step.h - a k step of few rows of C times panels of any elements. Included after an ISA's
-// vec.h, with FEW_ELEMENT the type of elements, and FEW_LOAD(panel, at, column, less) the vector of elements at panel +
-// at + column as f32, where `less` is what each vector of a step may need besides.
+// vec.h, with FEW_ELEMENT the type of elements, and FEW_LOAD(panel, at, column, less, slowly) the vector of elements at
+// panel + at + column as f32, where `less` is what each vector of a step may need besides, and `slowly` asks for more
+// loads than one.
 #ifndef FOVEA_KERNELS_COMMON_GEMM_FEW_STEP_H
 #define FOVEA_KERNELS_COMMON_GEMM_FEW_STEP_H
 
@@ -48,9 +49,9 @@ static inline fv_f32 few_fma(fv_f32 a, fv_f32 b, fv_f32 sum)
 /// is NULL. Besides the sums, registers hold the elements of A and a vector of B, or the vectors of B and an element of
 /// A, whichever are fewer; if these do not leave one free, a vector of B after another and an element of A.
 static inline __attribute__((always_inline)) void few_step(fv_f32 *acc, const float *a, const FEW_ELEMENT *const *b,
-                                                           size_t at, const float *less, int R, int P)
+                                                           size_t at, const float *less, int R, int P, bool slowly)
 {
-    (void)less;
+    (void)less, (void)slowly;
     const int row = P * FEW_VECS, least = R < row ? R : row;
     const int V = R * row + least + 1 < FEW_REGISTERS ? row : 1; // vectors of B at a time
     const int rows_stay = R <= V, few = rows_stay ? R : V, many = rows_stay ? V : R;
@@ -61,14 +62,15 @@ static inline __attribute__((always_inline)) void few_step(fv_f32 *acc, const fl
         FV_UNROLL
         for (int i = 0; i < few; i++) {
             const int v = first + i;
-            stay[i] =
-                rows_stay ? fv_set1(a[i]) : FEW_LOAD(b[v / FEW_VECS], at, v % FEW_VECS * FV_LANES, less + v * FV_LANES);
+            stay[i] = rows_stay ? fv_set1(a[i])
+                                : FEW_LOAD(b[v / FEW_VECS], at, v % FEW_VECS * FV_LANES, less + v * FV_LANES, slowly);
         }
         FV_UNROLL
         for (int i = 0; i < many; i++) {
             const int v = first + i;
-            const fv_f32 x =
-                rows_stay ? FEW_LOAD(b[v / FEW_VECS], at, v % FEW_VECS * FV_LANES, less + v * FV_LANES) : fv_set1(a[i]);
+            const fv_f32 x = rows_stay
+                                 ? FEW_LOAD(b[v / FEW_VECS], at, v % FEW_VECS * FV_LANES, less + v * FV_LANES, slowly)
+                                 : fv_set1(a[i]);
             FV_UNROLL
             for (int j = 0; j < few; j++) {
                 fv_f32 *const sum = &acc[rows_stay ? j * row + v : i * row + first + j];

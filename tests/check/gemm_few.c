@@ -114,11 +114,11 @@ static void run_case(struct check_case *c)
     }
 }
 
-/// Two rows over 64 columns, in the first level of cache.
+/// Two rows over 384 columns, whole tiles of 3, 4, 6 and 8 panels.
 static double bench(struct check_case *c, size_t calls)
 {
     const struct check_source values = {CHECK_UNIFORM, 1, 0};
-    enum { m = 2, n = 64, k = 128 };
+    enum { m = 2, n = 384, k = 128 };
     struct check_buffer *const a = check_buffer(c, "A", m * k), *const b = check_buffer(c, "B", k * n);
     check_fill(&c->rng, &values, a->data, a->count);
     memset(b->data, 0, k * n * sizeof(float));

@@ -120,6 +120,24 @@ static void check_measured(const struct fovea_engine *engine, uint32_t class)
     CHECK(there, "%s: the model of the real L2 is not offered", fovea_class_names[class].name);
 }
 
+// The default of a slot is what an engine without a profile has; whatever replaces it takes as many rows.
+static void check_slot(const struct fovea_engine *engine, uint32_t class)
+{
+    const struct fovea_tuned best = tune_default(engine, class, none);
+    struct fovea_tuned candidates[TUNE_CANDIDATES_MAX];
+    if (fovea_class(class).kind != FOVEA_TUNED_SLOT)
+        return;
+    CHECK(best.kernel == fovea_tuned_get(fovea_engine_kernels(engine), class).kernel, "%s: the default is %s",
+          fovea_class_names[class].name, fovea_variant_facts[best.kernel].name);
+    const uint32_t found = tune_space(engine, class, 0, &best, none, 0, candidates);
+    for (uint32_t i = 0; i < found; i++) {
+        const struct fovea_variant_facts *const facts = &fovea_variant_facts[candidates[i].kernel];
+        const struct fovea_variant_facts *const model = &fovea_variant_facts[best.kernel];
+        CHECK(facts->mr >= model->mr && facts->queries >= model->queries, "%s in place of %s", facts->name,
+              model->name);
+    }
+}
+
 // Bans leave what is not banned; without any kernel but the scalar one nothing is offered.
 static void check_bans(const struct fovea_engine *engine)
 {
@@ -173,6 +191,7 @@ int main(void)
         for (uint32_t class = 0; class < FOVEA_TUNED_CLASSES; class ++) {
             check_complete(engine, class);
             check_measured(engine, class);
+            check_slot(engine, class);
         }
         check_bans(engine);
         fovea_engine_destroy(engine);
