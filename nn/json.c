@@ -128,9 +128,13 @@ int fovea_json_uints(struct json *json, uint64_t *out, uint32_t most, uint32_t *
         return 0;
     if (fovea_json_take(json, ']'))
         return 1;
+    uint64_t value;
     do {
-        if (*count == most || !fovea_json_uint(json, &out[(*count)++]))
+        if (!fovea_json_uint(json, &value))
             return 0;
+        if (*count < most)
+            out[*count] = value;
+        ++*count;
     } while (fovea_json_take(json, ','));
     return fovea_json_take(json, ']');
 }

@@ -21,7 +21,7 @@ int fovea_json_take(struct json *json, char c);
 int fovea_json_string(struct json *json, const char **out);
 /// Parses a non-negative integer below 2^64.
 int fovea_json_uint(struct json *json, uint64_t *out);
-/// Parses [u, u, ...] of at most `most` numbers.
+/// Parses [u, u, ...]. *count is the number of all, of which out has the first `most`.
 int fovea_json_uints(struct json *json, uint64_t *out, uint32_t most, uint32_t *count);
 /// 1 if only white space is left.
 int fovea_json_done(struct json *json);

@@ -89,7 +89,7 @@ struct entry {
     const char *name, *dtype;
     uint64_t shape[FOVEA_TENSOR_DIMS_MAX], offsets[2];
     uint32_t dims, offset_count;
-    int has_shape;
+    int has_shape, has_offsets;
 };
 
 static int parse_field(struct json *json, struct entry *entry)
@@ -103,8 +103,11 @@ static int parse_field(struct json *json, struct entry *entry)
         entry->has_shape = 1;
         return fovea_json_uints(json, entry->shape, FOVEA_TENSOR_DIMS_MAX, &entry->dims);
     }
-    return strcmp(key, "data_offsets") == 0 && !entry->offset_count &&
-           fovea_json_uints(json, entry->offsets, 2, &entry->offset_count);
+    if (strcmp(key, "data_offsets") == 0 && !entry->has_offsets) {
+        entry->has_offsets = 1;
+        return fovea_json_uints(json, entry->offsets, 2, &entry->offset_count);
+    }
+    return 0;
 }
 
 static int parse_entry(struct json *json, struct entry *entry)
@@ -124,6 +127,8 @@ static enum fovea_status add_tensor(struct fovea_safetensors *file, const struct
     struct fovea_tensor t = {.name = entry->name, .dtype = entry->dtype, .dims = entry->dims};
     t.bytes = dtype_bytes(t.dtype);
     FOVEA_REQUIRE(t.bytes, FOVEA_ERR_FORMAT, why, "tensor \"%.80s\": unknown dtype \"%.20s\"", t.name, t.dtype);
+    FOVEA_REQUIRE(t.dims <= FOVEA_TENSOR_DIMS_MAX, FOVEA_ERR_FORMAT, why,
+                  "tensor \"%.80s\": %u dimensions, more than %d", t.name, (unsigned)t.dims, FOVEA_TENSOR_DIMS_MAX);
     for (uint32_t i = 0; i < t.dims; i++) {
         t.shape[i] = (size_t)entry->shape[i];
         FOVEA_REQUIRE(entry->shape[i] <= SIZE_MAX && fovea_mul(t.bytes, t.shape[i], &t.bytes), FOVEA_ERR_FORMAT, why,
@@ -160,6 +165,8 @@ static enum fovea_status parse_header(struct fovea_safetensors *file, size_t hea
             FOVEA_REQUIRE(fovea_json_string(&json, &entry.name) && fovea_json_take(&json, ':'), FOVEA_ERR_FORMAT, why,
                           "safetensors: the header is damaged at byte %td", json.at - text);
             if (strcmp(entry.name, "__metadata__") == 0) {
+                FOVEA_REQUIRE(file->metadata_count == 0, FOVEA_ERR_FORMAT, why,
+                              "safetensors: __metadata__ is there twice");
                 FOVEA_TRY(parse_metadata(file, &json, why));
                 continue;
             }
@@ -251,7 +258,9 @@ enum fovea_status fovea_safetensors_from_memory(const void *bytes, size_t size, 
 {
     const struct fovea_why why = {message, message_size};
     FOVEA_REQUIRE_POINTERS("safetensors", &why, {"bytes", bytes}, {"out", out});
-    return open_bytes(bytes, size, 0, out, &why);
+    FOVEA_TRY(open_bytes(bytes, size, 0, out, &why));
+    fovea_say(&why, "%s", "");
+    return FOVEA_OK;
 }
 
 // The system's message for an error; strerror's buffer may belong to another thread.
@@ -324,7 +333,7 @@ const struct fovea_tensor *fovea_safetensors_find(const struct fovea_safetensors
 
 const char *fovea_safetensors_metadata(const struct fovea_safetensors *file, const char *key)
 {
-    for (size_t i = 0; file && key && i < file->metadata_count; i++)
+    for (size_t i = file && key ? file->metadata_count : 0; i-- > 0;) // the last of a key, as other readers take
         if (strcmp(file->metadata[i].key, key) == 0)
             return file->metadata[i].value;
     return NULL;

@@ -276,6 +276,7 @@ enum fovea_status fovea_transformer_create(const struct fovea_engine *engine, co
         return status;
     }
     *out = model;
+    fovea_say(&why, "%s", "");
     return FOVEA_OK;
 }
 

@@ -164,5 +164,6 @@ enum fovea_status fovea_transformer_config_from(const struct fovea_safetensors *
         *dims[i] = rows / config.heads;
     }
     *out = config;
+    fovea_say(&why, "%s", "");
     return FOVEA_OK;
 }

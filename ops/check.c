@@ -5,6 +5,16 @@
 #include <stdio.h>
 #include <string.h>
 
+// A reason is one line, whatever names it repeats: those in a file may hold line feeds, or what a terminal obeys.
+__attribute__((format(printf, 3, 0))) static void say_at(const struct fovea_why *why, size_t used, const char *format,
+                                                         va_list list)
+{
+    vsnprintf(why->text + used, why->size - used, format, list);
+    for (char *c = why->text + used; *c != '\0'; c++) {
+        *c = (unsigned char)*c < 0x20 || *c == 0x7f ? '?' : *c;
+    }
+}
+
 void fovea_say(const struct fovea_why *why, const char *format, ...)
 {
     if (why == NULL || why->text == NULL || why->size == 0) {
@@ -12,7 +22,7 @@ void fovea_say(const struct fovea_why *why, const char *format, ...)
     }
     va_list list;
     va_start(list, format);
-    vsnprintf(why->text, why->size, format, list);
+    say_at(why, 0, format, list);
     va_end(list);
 }
 
@@ -21,10 +31,9 @@ void fovea_say_more(const struct fovea_why *why, const char *format, ...)
     if (why == NULL || why->text == NULL || why->size == 0) {
         return;
     }
-    const size_t used = strlen(why->text);
     va_list list;
     va_start(list, format);
-    vsnprintf(why->text + used, why->size - used, format, list);
+    say_at(why, strlen(why->text), format, list);
     va_end(list);
 }
 

@@ -18,7 +18,7 @@ struct fovea_why {
     size_t size;
 };
 
-/// Writes one line, truncated to fit and always terminated.
+/// Writes one line, truncated to fit and always terminated. Control characters become question marks.
 __attribute__((format(printf, 2, 3))) void fovea_say(const struct fovea_why *why, const char *format, ...);
 /// The same behind what the line has already.
 __attribute__((format(printf, 2, 3))) void fovea_say_more(const struct fovea_why *why, const char *format, ...);

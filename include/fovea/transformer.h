@@ -52,7 +52,7 @@ struct fovea_transformer_config {
     size_t source_vocab, target_vocab;
 };
 /// Reads the configuration from a file, and sets struct_size. On error config is unchanged, and message (may be NULL)
-/// says in one line what is missing or wrong. Errors: NULL, FORMAT.
+/// says in one line what is missing or wrong; on success it is "". Errors: NULL, FORMAT.
 FOVEA_API enum fovea_status fovea_transformer_config_from(const struct fovea_safetensors *file,
                                                           struct fovea_transformer_config *config, char *message,
                                                           size_t message_size);
@@ -75,10 +75,10 @@ struct fovea_transformer;
 /// may be closed afterwards; the engine must outlive the model. Each tensor is F32, BF16 or F16, the weights of all
 /// Linears are of the same type, and none may be unused. Linears are packed as they are, so 16 bits halve their memory,
 /// or with options.round_s8 as 8 bits; all others become f32. Results have the bits of a model with the same numbers in
-/// F32. On error message (may be NULL)
-/// receives one line, which names the tensor if one is missing or has another shape or type.
-/// Errors: NULL, STRUCT, ENUM, SHAPE, OVERFLOW, VALUE (eps, dropout), FORMAT (a tensor is missing, unused, or has
-/// another shape or type), MEMORY.
+/// F32. message (may be NULL) receives one line, which names the tensor if one is missing or has another shape or type;
+/// "" on success.
+/// Errors, after which *out is unchanged: NULL, STRUCT, ENUM, SHAPE, OVERFLOW, VALUE (eps, dropout), FORMAT (a tensor
+/// is missing, unused, or has another shape or type), MEMORY.
 FOVEA_API enum fovea_status
 fovea_transformer_create(const struct fovea_engine *engine, const struct fovea_safetensors *file,
                          const struct fovea_transformer_config *config, const struct fovea_transformer_options *options,

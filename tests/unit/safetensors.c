@@ -34,14 +34,14 @@ static void refuse(const char *what, const char *header, size_t data, const char
 static void test_good(void)
 {
     static const char header[] =
-        "{ \"__metadata__\" : {\"a\":\"b c\", \"q\":\"\\\"\\u00e9\\ud83d\\ude00\\n\"},"
+        "{ \"__metadata__\" : {\"a\":\"b c\", \"q\":\"\\\"\\u00e9\\ud83d\\ude00\\n\",\"a\":\"d\"},"
         "\"w\":{\"dtype\":\"F32\",\"shape\":[2,3],\"data_offsets\":[0,24]},"
         "\"empty\":{\"shape\":[0,5],\"data_offsets\":[24,24],\"dtype\":\"F32\"},"
         "\"s\":{\"dtype\":\"I64\",\"shape\":[],\"data_offsets\":[24,32]}}       ";
     struct fovea_safetensors *st = NULL;
-    char message[200] = "";
+    char message[200] = "old";
     const size_t size = build(file, header, 32);
-    CHECK(!fovea_safetensors_from_memory(file, size, &st, message, sizeof message), "%s", message);
+    CHECK(!fovea_safetensors_from_memory(file, size, &st, message, sizeof message) && !*message, "%s", message);
     if (!st)
         return;
     CHECK(fovea_safetensors_count(st) == 3, "%zu tensors", fovea_safetensors_count(st));
@@ -52,6 +52,8 @@ static void test_good(void)
     CHECK(!fovea_safetensors_find(st, "x") && !fovea_safetensors_at(st, 3), "tensors that are not there");
     const char *const q = fovea_safetensors_metadata(st, "q");
     CHECK(q && strcmp(q, "\"\xc3\xa9\xf0\x9f\x98\x80\n") == 0, "escapes give \"%s\"", q);
+    const char *const last = fovea_safetensors_metadata(st, "a");
+    CHECK(last && strcmp(last, "d") == 0, "of a key that is there twice it is \"%s\"", last);
     CHECK(!fovea_safetensors_metadata(st, "b"), "metadata that is not there");
     fovea_safetensors_close(st);
 }
@@ -72,14 +74,18 @@ static void test_bad(void)
     refuse("huge number", "{" T("w", "F32", "[99999999999999999999]", "[0,0]") "}", 0, "\"w\": its entry is damaged");
     refuse("negative", "{" T("w", "F32", "[-1]", "[0,4]") "}", 4, "\"w\": its entry is damaged");
     refuse("fraction", "{" T("w", "F32", "[1.5]", "[0,4]") "}", 4, "\"w\": its entry is damaged");
-    refuse("nine dimensions", "{" T("w", "F32", "[1,1,1,1,1,1,1,1,1]", "[0,4]") "}", 4, "\"w\"");
-    refuse("three offsets", "{" T("w", "F32", "[1]", "[0,4,4]") "}", 4, "\"w\"");
+    refuse("nine dimensions", "{" T("w", "F32", "[1,1,1,1,1,1,1,1,1]", "[0,4]") "}", 4, "\"w\": 9 dimensions");
+    refuse("three offsets", "{" T("w", "F32", "[1]", "[0,4,4]") "}", 4, "\"w\": its entry is damaged");
+    refuse("offsets twice", "{\"w\":{\"data_offsets\":[],\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]}}", 4,
+           "\"w\": its entry is damaged");
     refuse("overlap", "{" T("a", "F32", "[2]", "[0,8]") "," T("b", "F32", "[2]", "[4,12]") "}", 12, "overlaps");
     refuse("hole", "{" T("a", "F32", "[1]", "[0,4]") "," T("b", "F32", "[1]", "[8,12]") "}", 12, "hole");
     refuse("rest", "{" T("a", "F32", "[1]", "[0,4]") "}", 8, "belong to no tensor");
     refuse("twice", "{" T("a", "F32", "[1]", "[0,4]") "," T("a", "F32", "[1]", "[4,8]") "}", 8, "\"a\" is there twice");
     refuse("no dtype", "{\"w\":{\"shape\":[1],\"data_offsets\":[0,4]}}", 4, "\"w\": its entry is damaged");
     refuse("metadata", "{\"__metadata__\":{\"a\":1}}", 0, "__metadata__");
+    refuse("metadata twice", "{\"__metadata__\":{\"a\":\"1\"},\"__metadata__\":{\"a\":\"2\"}}", 0, "is there twice");
+    refuse("a name of two lines", "{" T("a\\n\\u001b[2Jb", "F31", "[1]", "[0,4]") "}", 4, "\"a??[2Jb\": unknown");
     refuse("raw control character", "{" T("a\nb", "F32", "[1]", "[0,4]") "}", 4, "damaged");
     refuse("NUL in a name", "{" T("a\\u0000b", "F32", "[1]", "[0,4]") "}", 4, "damaged");
     refuse("half a surrogate", "{" T("a\\ud800b", "F32", "[1]", "[0,4]") "}", 4, "damaged");
