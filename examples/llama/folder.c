@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // examples/llama/folder.c - reads a folder of Hugging Face.
 #include "folder.h"
-#include <glob.h>
+#include <dirent.h>
+#include <fnmatch.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { PATH = 4096, CONFIG = 1 << 20, SIZE_MOST = 1 << 30 };
+enum { PATH = 4096, TEXT = 1 << 20, NAME = 128, SIZE_MOST = 1 << 30 };
 
 void fail(const char *what, const char *why)
 {
@@ -30,28 +31,42 @@ void *keep(struct folder *folder, size_t bytes)
     return folder->kept[folder->blocks++] = memory;
 }
 
+// The text of a file, or NULL if there is none.
+static char *read_text(struct folder *folder, const char *path, const char *name)
+{
+    char full[PATH];
+    snprintf(full, sizeof full, "%s/%s", path, name);
+    FILE *const file = fopen(full, "rb");
+    if (!file)
+        return NULL;
+    char *const text = keep(folder, TEXT);
+    text[fread(text, 1, TEXT - 1, file)] = '\0';
+    fclose(file);
+    return text;
+}
+
 void open_folder(const struct fovea_engine *engine, const char *path, struct folder *folder)
 {
     char name[PATH], message[512];
     *folder = (struct folder){.engine = engine};
-    snprintf(name, sizeof name, "%s/config.json", path);
-    FILE *const file = fopen(name, "rb");
-    if (!file)
-        fail(name, "cannot be opened");
-    folder->config = keep(folder, CONFIG);
-    folder->config[fread(folder->config, 1, CONFIG - 1, file)] = '\0';
-    fclose(file);
-    glob_t paths;
-    // Large models have several. (consolidated.safetensors, of Mistral, has the same weights by other names.)
-    snprintf(name, sizeof name, "%s/model*.safetensors", path);
-    if (glob(name, 0, NULL, &paths) != 0 || paths.gl_pathc > FILES_MAX)
-        fail(name, "no such file, or too many");
-    for (; folder->file_count < paths.gl_pathc; folder->file_count++) {
-        struct fovea_safetensors **const to = &folder->files[folder->file_count];
-        if (fovea_safetensors_open(paths.gl_pathv[folder->file_count], to, message, sizeof message) != FOVEA_OK)
+    folder->config = read_text(folder, path, "config.json");
+    folder->generation = read_text(folder, path, "generation_config.json");
+    DIR *const all = opendir(path);
+    if (!folder->config || !all)
+        fail(path, "no folder with a config.json that can be opened");
+    for (const struct dirent *entry; (entry = readdir(all)) != NULL;) {
+        // Large models have several. (consolidated.safetensors, of Mistral, has the same weights by other names.)
+        if (fnmatch("model*.safetensors", entry->d_name, 0) != 0)
+            continue;
+        snprintf(name, sizeof name, "%s/%s", path, entry->d_name);
+        if (folder->file_count == FILES_MAX)
+            fail(name, "more files than this example has room for");
+        if (fovea_safetensors_open(name, &folder->files[folder->file_count++], message, sizeof message) != FOVEA_OK)
             fail("weights", message);
     }
-    globfree(&paths);
+    closedir(all);
+    if (folder->file_count == 0)
+        fail(path, "no model*.safetensors in it");
 }
 
 void close_folder(struct folder *folder)
@@ -62,17 +77,23 @@ void close_folder(struct folder *folder)
         free(folder->kept[--folder->blocks]);
 }
 
-const char *value_of(const struct folder *folder, const char *key)
+// What follows a key in a text, or NULL.
+static const char *value_in(const char *text, const char *key)
 {
     char quoted[64];
     snprintf(quoted, sizeof quoted, "\"%s\"", key);
-    for (const char *at = folder->config; (at = strstr(at, quoted)) != NULL;) {
+    for (const char *at = text; (at = strstr(at, quoted)) != NULL;) {
         at += strlen(quoted);
         at += strspn(at, " \t\r\n");
         if (*at == ':')
             return at + 1 + strspn(at + 1, " \t\r\n");
     }
     return NULL;
+}
+
+const char *value_of(const struct folder *folder, const char *key)
+{
+    return value_in(folder->config, key);
 }
 
 int is(const struct folder *folder, const char *key, const char *text)
@@ -99,7 +120,9 @@ size_t size(const struct folder *folder, const char *key, size_t otherwise)
 
 int ends(const struct folder *folder, size_t token)
 {
-    const char *at = value_of(folder, "eos_token_id");
+    const char *at = folder->generation ? value_in(folder->generation, "eos_token_id") : NULL;
+    if (!at || *at == 'n') // null
+        at = value_of(folder, "eos_token_id");
     if (at && *at == '[')
         at++;
     for (char *end; at; at = *end == ',' ? end + 1 : NULL) {
@@ -112,13 +135,8 @@ int ends(const struct folder *folder, size_t token)
     return 0;
 }
 
-const struct fovea_tensor *find(struct folder *folder, size_t rows, size_t columns, const char *format, ...)
+static const struct fovea_tensor *find_named(struct folder *folder, size_t rows, size_t columns, const char *name)
 {
-    char name[128];
-    va_list list;
-    va_start(list, format);
-    vsnprintf(name, sizeof name, format, list);
-    va_end(list);
     const struct fovea_tensor *t = NULL;
     for (size_t i = 0; i < folder->file_count && !t; i++)
         t = fovea_safetensors_find(folder->files[i], name);
@@ -127,6 +145,29 @@ const struct fovea_tensor *find(struct folder *folder, size_t rows, size_t colum
     if (t->dims != (rows ? 2 : 1) || t->shape[t->dims - 1] != columns || (rows && t->shape[0] != rows))
         fail(name, "has another shape than config.json says");
     folder->found++;
+    return t;
+}
+
+const struct fovea_tensor *find(struct folder *folder, size_t rows, size_t columns, const char *format, ...)
+{
+    char name[NAME];
+    va_list list;
+    va_start(list, format);
+    vsnprintf(name, sizeof name, format, list);
+    va_end(list);
+    return find_named(folder, rows, columns, name);
+}
+
+const struct fovea_tensor *need(struct folder *folder, size_t rows, size_t columns, const char *format, ...)
+{
+    char name[NAME];
+    va_list list;
+    va_start(list, format);
+    vsnprintf(name, sizeof name, format, list);
+    va_end(list);
+    const struct fovea_tensor *const t = find_named(folder, rows, columns, name);
+    if (!t)
+        fail(name, "not in the files");
     return t;
 }
 

@@ -10,9 +10,9 @@ enum { FILES_MAX = 200, KEPT_MAX = 4096 };
 
 struct folder {
     const struct fovea_engine *engine;
-    char *config; // the text of config.json
+    char *config, *generation; // the text of config.json, and of generation_config.json or NULL
     struct fovea_safetensors *files[FILES_MAX];
-    size_t file_count, found; // found: the tensors that find() returned
+    size_t file_count, found; // found: the tensors that find() and need() returned
     void *kept[KEPT_MAX];     // memory to free
     size_t blocks;
 };
@@ -32,12 +32,14 @@ int is(const struct folder *folder, const char *key, const char *text);
 double number(const struct folder *folder, const char *key, double otherwise);
 // Without the key, or with null, `otherwise`; where that is 0 the key must be there.
 size_t size(const struct folder *folder, const char *key, size_t otherwise);
-// Whether a token is eos_token_id, or one of them.
+// Whether a token is eos_token_id, or one of them: those of generation_config.json if it has some, as transformers
+// does. (config.json of the first Llama 3 Instruct does not have the token that ends an answer.)
 int ends(const struct folder *folder, size_t token);
 
-// The tensor of that name, rows x columns, or columns alone if rows is 0. NULL if there is none.
+// The tensor of that name, rows x columns, or columns alone if rows is 0. Without it find() returns NULL.
 const struct fovea_tensor *find(struct folder *folder, size_t rows, size_t columns, const char *format, ...);
-// The tensors of the files that find() did not return.
+const struct fovea_tensor *need(struct folder *folder, size_t rows, size_t columns, const char *format, ...);
+// The number of tensors of the files that were not asked for.
 size_t unused(const struct folder *folder);
 // A vector as f32; NULL for NULL.
 const float *vector(struct folder *folder, const struct fovea_tensor *tensor);

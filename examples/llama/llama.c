@@ -58,6 +58,8 @@ static void read_config(struct model *m)
         fail("hidden_act", "not silu");
     if (is(f, "use_sliding_window", "true"))
         fail("use_sliding_window", "windows in some of the layers");
+    if (number(f, "partial_rotary_factor", 1) != 1)
+        fail("partial_rotary_factor", "these families turn whole heads");
     m->width = size(f, "hidden_size", 0);
     m->ffn = size(f, "intermediate_size", 0);
     m->tokens = size(f, "vocab_size", 0);
@@ -81,10 +83,7 @@ static const struct fovea_tensor *of_same_type(const struct model *m, const stru
 
 static const struct fovea_tensor *matrix(struct model *m, size_t i, const char *name, size_t inputs, size_t outputs)
 {
-    const struct fovea_tensor *const t = find(&m->folder, outputs, inputs, "model.layers.%zu.%s.weight", i, name);
-    if (!t)
-        fail(name, "a layer does not have it");
-    return of_same_type(m, t);
+    return of_same_type(m, need(&m->folder, outputs, inputs, "model.layers.%zu.%s.weight", i, name));
 }
 
 static struct fovea_linear linear(struct model *m, size_t i, const char *name, size_t inputs, size_t outputs)
@@ -96,19 +95,14 @@ static struct fovea_linear linear(struct model *m, size_t i, const char *name, s
 
 static const float *gamma_of(struct model *m, size_t i, const char *name, size_t count)
 {
-    const struct fovea_tensor *const t = find(&m->folder, 0, count, "model.layers.%zu.%s.weight", i, name);
-    if (!t)
-        fail(name, "a layer does not have it");
-    return vector(&m->folder, t);
+    return vector(&m->folder, need(&m->folder, 0, count, "model.layers.%zu.%s.weight", i, name));
 }
 
 static void load(struct model *m)
 {
     const size_t queries = m->heads * m->dim, keys = m->kv_heads * m->dim;
     struct folder *const f = &m->folder;
-    m->embedding = find(f, m->tokens, m->width, "model.embed_tokens.weight");
-    if (!m->embedding)
-        fail("model.embed_tokens.weight", "not in the files");
+    m->embedding = need(f, m->tokens, m->width, "model.embed_tokens.weight");
     must(fovea_tensor_type(m->embedding, &m->type), m->embedding->name);
     m->computed = m->computed == FOVEA_S8 ? FOVEA_S8 : m->type;
     for (size_t i = 0; i < m->layers; i++) {
@@ -127,12 +121,9 @@ static void load(struct model *m)
                               matrix(m, i, "mlp.up_proj", m->width, m->ffn));
         w->down = linear(m, i, "mlp.down_proj", m->ffn, m->width);
     }
-    const struct fovea_tensor *const norm = find(f, 0, m->width, "model.norm.weight");
-    const struct fovea_tensor *const head = find(f, m->tokens, m->width, "lm_head.weight");
-    const int tied = is(f, "tie_word_embeddings", "true"); // small models have one matrix for both
-    if (!norm || (!head && !tied))
-        fail(norm ? "lm_head.weight" : "model.norm.weight", "not in the files");
-    m->norm = vector(f, norm);
+    m->norm = vector(f, need(f, 0, m->width, "model.norm.weight"));
+    const int tied = is(f, "tie_word_embeddings", "true"); // small models have one matrix for both, some files it twice
+    const struct fovea_tensor *const head = (tied ? find : need)(f, m->tokens, m->width, "lm_head.weight");
     m->head = packed(f, m->computed, tied ? m->embedding : of_same_type(m, head), NULL);
     if (unused(f) != 0)
         fail("weights", "tensors are left over: a model of another family");

@@ -8,6 +8,7 @@ import json
 import math
 import os
 import random
+import shutil
 import struct
 import sys
 import tempfile
@@ -232,6 +233,18 @@ with tempfile.TemporaryDirectory() as folder:
             write(folder, {**config, "eos_token_id": end}, *rest)
             stopped = run([*PROGRAM, folder, count, *prompt]).stdout.split()
             check(stopped == text.stdout.split()[:want.index(want[4]) + 1], stopped, "ends with", end)
+        for of_config, of_generation in ((want[1], [61, want[4]]), (want[4], None)):  # transformers takes the latter
+            write(folder, {**config, "eos_token_id": of_config}, *rest)
+            with open(os.path.join(folder, "generation_config.json"), "w") as file:
+                json.dump({"eos_token_id": of_generation, "bos_token_id": 1}, file)
+            stopped = run([*PROGRAM, folder, count, *prompt]).stdout.split()
+            check(stopped == text.stdout.split()[:want.index(want[4]) + 1], stopped, "generation_config.json")
+
+    strange = os.path.join(folder, "[a*b]")  # nothing in a path is a pattern
+    os.mkdir(strange)
+    write(strange, config, *rest)
+    check(run([*PROGRAM, strange, count, *prompt]).stdout == text.stdout, "a path with brackets")
+    shutil.rmtree(strange)
 
     long = [(i * 37 + i * i) % 60 for i in range(300)]  # more than a call takes
     config = {**BASE, **FAMILIES[2][0]}
@@ -254,15 +267,18 @@ with tempfile.TemporaryDirectory() as folder:
                         ("rope_type", {"rope_parameters": {"rope_type": "yarn"}}),
                         ("use_sliding_window", {"use_sliding_window": True}), ("vocab_size", {"vocab_size": None}),
                         ("num_hidden_layers", {"num_hidden_layers": 0}), ("hidden_size", {"hidden_size": 24.5}),
+                        ("partial_rotary_factor", {"partial_rotary_factor": 0.5}),
+                        ("partial_rotary_factor", {"rope_parameters": {"rope_type": "default",
+                                                                       "partial_rotary_factor": 0.25}}),
                         ("num_hidden_layers", {"num_hidden_layers": 1000})):
         write(folder, good, *rest)
         with open(os.path.join(folder, "config.json"), "w") as file:
             json.dump({**good, **wrong}, file)
         refused(says)
     for says, name, change in (
-            ("does not have it", "model.layers.1.mlp.up_proj.weight", lambda t: None),
-            ("does not have it", "model.layers.1.input_layernorm.weight", lambda t: None),
-            ("does not have it", "model.layers.1.self_attn.k_norm.weight", lambda t: None),
+            ("not in the files", "model.layers.1.mlp.up_proj.weight", lambda t: None),
+            ("not in the files", "model.layers.1.input_layernorm.weight", lambda t: None),
+            ("not in the files", "model.layers.1.self_attn.k_norm.weight", lambda t: None),
             ("not in the files", "model.embed_tokens.weight", lambda t: None),
             ("not in the files", "model.norm.weight", lambda t: None),
             ("not in the files", "lm_head.weight", lambda t: None),
@@ -270,10 +286,14 @@ with tempfile.TemporaryDirectory() as folder:
             ("another type", "model.layers.1.mlp.down_proj.weight", lambda t: (*t[:2], "F32", t[3])),
             ("another type", "lm_head.weight", lambda t: (*t[:2], "F32", t[3]))):
         write(folder, good, *rest, change=lambda t: change(t) if t[0] == name else t)
-        refused(says)
+        refused(f"llama: {name}: {says}" if says == "not in the files" else says)
     write(folder, {**good, "model_type": "llama"}, *rest)
     refused("left over")  # norms that only Qwen 3 has
+    for name in os.listdir(folder):
+        if name.endswith(".safetensors"):
+            os.remove(os.path.join(folder, name))
+    refused("no model*.safetensors in it")
     os.remove(os.path.join(folder, "config.json"))
-    refused("config.json: cannot be opened")
+    refused("no folder with a config.json")
     check(run([*PROGRAM, folder, "0", "1"]).returncode == 2, "no tokens asked for")
 finish()
