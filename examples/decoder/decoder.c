@@ -11,7 +11,8 @@
 #include <string.h>
 
 enum { LAYERS = 3, WIDTH = 192, HEADS = 6, KV_HEADS = 2, DIM = 32, FFN = 512, TOKENS = 1000 };
-enum { SEQUENCES = 2, LEN = 60 }; // sequences, and the most tokens of one
+enum { SEQUENCES = 2, LEN = 60 };   // sequences, and the most tokens of one
+enum { BLOCKS = 10 * LAYERS + 10 }; // of memory: of a layer, and of all else
 
 static void must(enum fovea_status status, const char *what)
 {
@@ -19,37 +20,6 @@ static void must(enum fovea_status status, const char *what)
         fprintf(stderr, "%s: %s\n", what, fovea_status_string(status));
         exit(1);
     }
-}
-
-static void *take(size_t bytes)
-{
-    void *const memory = aligned_alloc(64, (bytes + 64) / 64 * 64);
-    if (!memory)
-        exit(1);
-    return memory;
-}
-
-// Made-up weights; those of a trained model come from a file: fovea/safetensors.h.
-static float *some(size_t count, float scale)
-{
-    static uint32_t state = 1;
-    float *const values = take(count * sizeof(float));
-    for (size_t i = 0; i < count; i++) {
-        state = state * 1664525 + 1013904223;
-        values[i] = scale * ((float)(state >> 8) / (1 << 23) - 1);
-    }
-    return values;
-}
-
-static struct fovea_linear linear(const struct fovea_engine *engine, size_t inputs, size_t outputs)
-{
-    size_t bytes;
-    must(fovea_pack_size(inputs, outputs, &bytes), "pack size");
-    float *const weight = some(outputs * inputs, 1.7f / sqrtf((float)inputs));
-    void *const blob = take(bytes);
-    must(fovea_pack(engine, FOVEA_TRANS, inputs, outputs, weight, inputs, blob, bytes), "pack");
-    free(weight);
-    return (struct fovea_linear){.weight = blob};
 }
 
 struct model {
@@ -61,7 +31,50 @@ struct model {
     float *embedding, *cos, *sin;
     struct fovea_work *layer, *last, *product; // plans: one serves all layers; the last norm; the head
     void *shared, *scratch;
+    void *kept[BLOCKS]; // memory to free
+    size_t blocks;
 };
+
+// Memory of the model, until release().
+static void *keep(struct model *model, size_t bytes)
+{
+    void *const memory = model->blocks < BLOCKS ? aligned_alloc(64, (bytes + 64) / 64 * 64) : NULL;
+    if (!memory)
+        exit(1);
+    return model->kept[model->blocks++] = memory;
+}
+
+// Made-up numbers; those of a trained model come from a file: fovea/safetensors.h.
+static void make_up(float *values, size_t count, float scale)
+{
+    static uint32_t state = 1;
+    for (size_t i = 0; i < count; i++) {
+        state = state * 1664525 + 1013904223;
+        values[i] = scale * ((float)(state >> 8) / (1 << 23) - 1);
+    }
+}
+
+static float *some(struct model *model, size_t count)
+{
+    float *const values = keep(model, count * sizeof *values);
+    make_up(values, count, 1);
+    return values;
+}
+
+// A blob has all that is needed of a weight.
+static struct fovea_linear linear(struct model *model, size_t inputs, size_t outputs)
+{
+    size_t bytes;
+    must(fovea_pack_size(inputs, outputs, &bytes), "pack size");
+    void *const blob = keep(model, bytes);
+    float *const weight = malloc(outputs * inputs * sizeof *weight);
+    if (!weight)
+        exit(1);
+    make_up(weight, outputs * inputs, 1.7f / sqrtf((float)inputs));
+    must(fovea_pack(model->engine, FOVEA_TRANS, inputs, outputs, weight, inputs, blob, bytes), "pack");
+    free(weight);
+    return (struct fovea_linear){.weight = blob};
+}
 
 static void plan(struct model *model)
 {
@@ -87,9 +100,9 @@ static void plan(struct model *model)
     head.m = SEQUENCES;
     head.k = head.lda = WIDTH;
     head.n = head.ldc = TOKENS;
-    model->layer = take(fovea_layer_plan_size());
-    model->last = take(fovea_rowwise_plan_size());
-    model->product = take(fovea_gemm_plan_size());
+    model->layer = keep(model, fovea_layer_plan_size());
+    model->last = keep(model, fovea_rowwise_plan_size());
+    model->product = keep(model, fovea_gemm_plan_size());
     must(fovea_layer_plan(model->engine, &desc, model->layer), "plan of a layer");
     must(fovea_rowwise_plan(model->engine, &last, model->last), "plan of the last norm");
     must(fovea_gemm_plan(model->engine, &head, model->product), "plan of the head");
@@ -97,25 +110,26 @@ static void plan(struct model *model)
     must(fovea_explain_layer(model->engine, &desc, text, sizeof text), "explain");
     puts(text);
     const struct fovea_work *const a = model->layer, *const b = model->product; // the norm needs no memory
-    model->shared = take(a->shared_bytes > b->shared_bytes ? a->shared_bytes : b->shared_bytes);
-    model->scratch = take(a->scratch_bytes > b->scratch_bytes ? a->scratch_bytes : b->scratch_bytes);
+    model->shared = keep(model, a->shared_bytes > b->shared_bytes ? a->shared_bytes : b->shared_bytes);
+    model->scratch = keep(model, a->scratch_bytes > b->scratch_bytes ? a->scratch_bytes : b->scratch_bytes);
 }
 
 static void make(struct model *model)
 {
     struct fovea_engine_options options = FOVEA_ENGINE_OPTIONS_INIT;
     options.workers = 1; // all in this thread
+    *model = (struct model){.blocks = 0};
     must(fovea_engine_create(&options, &model->engine), "engine");
     plan(model);
     for (int i = 0; i < LAYERS; i++) {
         struct fovea_layer_weights *const w = &model->layers[i];
-        *w = (struct fovea_layer_weights){.norm1.gamma = some(WIDTH, 1), .norm3.gamma = some(WIDTH, 1)};
-        w->up = linear(model->engine, WIDTH, 2 * FFN); // of a real model: fovea_pack_gated
-        w->down = linear(model->engine, FFN, WIDTH);
-        w->self_attention.q = linear(model->engine, WIDTH, HEADS * DIM);
-        w->self_attention.k = linear(model->engine, WIDTH, KV_HEADS * DIM);
-        w->self_attention.v = linear(model->engine, WIDTH, KV_HEADS * DIM);
-        w->self_attention.o = linear(model->engine, HEADS * DIM, WIDTH);
+        *w = (struct fovea_layer_weights){.norm1.gamma = some(model, WIDTH), .norm3.gamma = some(model, WIDTH)};
+        w->up = linear(model, WIDTH, 2 * FFN); // of a real model: fovea_pack_gated
+        w->down = linear(model, FFN, WIDTH);
+        w->self_attention.q = linear(model, WIDTH, HEADS * DIM);
+        w->self_attention.k = linear(model, WIDTH, KV_HEADS * DIM);
+        w->self_attention.v = linear(model, WIDTH, KV_HEADS * DIM);
+        w->self_attention.o = linear(model, HEADS * DIM, WIDTH);
         struct fovea_kv_cache *const cache = &model->caches[i];
         *cache = (struct fovea_kv_cache){.struct_size = sizeof *cache,
                                          .batch = SEQUENCES,
@@ -125,19 +139,26 @@ static void make(struct model *model)
                                          .v_dim = DIM};
         size_t k, v;
         must(fovea_kv_cache_size(cache, &k, &v), "cache");
-        cache->k = take(k * sizeof(float));
-        cache->v = take(v * sizeof(float));
+        cache->k = keep(model, k * sizeof(float));
+        cache->v = keep(model, v * sizeof(float));
     }
-    model->norm.gamma = some(WIDTH, 1);
-    model->head = linear(model->engine, WIDTH, TOKENS);
-    model->embedding = some(TOKENS * WIDTH, 1);
-    model->cos = take(LEN * DIM / 2 * sizeof(float));
-    model->sin = take(LEN * DIM / 2 * sizeof(float));
+    model->norm.gamma = some(model, WIDTH);
+    model->head = linear(model, WIDTH, TOKENS);
+    model->embedding = some(model, TOKENS * WIDTH);
+    model->cos = keep(model, LEN * DIM / 2 * sizeof(float));
+    model->sin = keep(model, LEN * DIM / 2 * sizeof(float));
     for (int i = 0; i < LEN * DIM / 2; i++) {
         const double angle = i / (DIM / 2) * pow(10000, -2.0 * (i % (DIM / 2)) / DIM);
         model->cos[i] = (float)cos(angle);
         model->sin[i] = (float)sin(angle);
     }
+}
+
+static void release(struct model *model)
+{
+    while (model->blocks != 0)
+        free(model->kept[--model->blocks]);
+    fovea_engine_destroy(model->engine);
 }
 
 // The part of a cache that belongs to one sequence and those after it, as a cache of its own.
@@ -221,5 +242,6 @@ int main(void)
         puts("");
     }
     printf("together token by token, and each at once: %s\n", same ? "the same bits" : "other bits");
-    return !same; // the process frees what it took
+    release(&model);
+    return !same;
 }

@@ -158,5 +158,9 @@ int main(void)
     }
     printf("%zu tokens of %d sequences in %zu steps on %u pages, and each alone at once: %s\n", rows, SEQUENCES, steps,
            server.used, same ? "the same bits" : "other bits");
-    return !same; // the process frees what it took
+    void *const taken[] = {server.pool.k, server.pool.v, server.plan, server.shared, server.scratch};
+    for (size_t i = 0; i < sizeof taken / sizeof *taken; i++)
+        free(taken[i]);
+    fovea_engine_destroy(engine);
+    return !same;
 }

@@ -14,6 +14,7 @@
 
 enum { LAYERS = 2, WIDTH = 96, HEADS = 6, KV_HEADS = 2, DIM = 16, FFN = 256, TOKENS = 500 };
 enum { SEQUENCES = 6, BUDGET = 64, LEN = 160 }; // of one step; the most tokens of a sequence
+enum { BLOCKS = 10 * LAYERS + 10 };             // of memory: of a layer, and of all else
 enum { PAGE = 16, TABLE = LEN / PAGE, PAGES = 24, REQUESTS = 10, ANSWER = 24 };
 
 // The step in which a request arrives, and the tokens of its prompt and of its answer.
@@ -30,37 +31,6 @@ static void must(enum fovea_status status, const char *what)
     }
 }
 
-static void *take(size_t bytes)
-{
-    void *const memory = aligned_alloc(64, (bytes + 64) / 64 * 64);
-    if (!memory)
-        exit(1);
-    return memory;
-}
-
-// Made-up weights; those of a trained model come from a file: fovea/safetensors.h.
-static float *some(size_t count, float scale)
-{
-    static uint32_t state = 1;
-    float *const values = take(count * sizeof(float));
-    for (size_t i = 0; i < count; i++) {
-        state = state * 1664525 + 1013904223;
-        values[i] = scale * ((float)(state >> 8) / (1 << 23) - 1);
-    }
-    return values;
-}
-
-static struct fovea_linear linear(const struct fovea_engine *engine, size_t inputs, size_t outputs)
-{
-    size_t bytes;
-    must(fovea_pack_size(inputs, outputs, &bytes), "pack size");
-    float *const weight = some(outputs * inputs, 1.7f / sqrtf((float)inputs));
-    void *const blob = take(bytes);
-    must(fovea_pack(engine, FOVEA_TRANS, inputs, outputs, weight, inputs, blob, bytes), "pack");
-    free(weight);
-    return (struct fovea_linear){.weight = blob};
-}
-
 struct model {
     struct fovea_engine *engine;
     struct fovea_layer_weights layers[LAYERS];
@@ -70,7 +40,50 @@ struct model {
     float *embedding, *cos, *sin;
     struct fovea_work *layer, *last, *product; // plans: one serves all layers; the last norm; the head
     void *shared, *scratch;
+    void *kept[BLOCKS]; // memory to free
+    size_t blocks;
 };
+
+// Memory of the model, until release().
+static void *keep(struct model *model, size_t bytes)
+{
+    void *const memory = model->blocks < BLOCKS ? aligned_alloc(64, (bytes + 64) / 64 * 64) : NULL;
+    if (!memory)
+        exit(1);
+    return model->kept[model->blocks++] = memory;
+}
+
+// Made-up numbers; those of a trained model come from a file: fovea/safetensors.h.
+static void make_up(float *values, size_t count, float scale)
+{
+    static uint32_t state = 1;
+    for (size_t i = 0; i < count; i++) {
+        state = state * 1664525 + 1013904223;
+        values[i] = scale * ((float)(state >> 8) / (1 << 23) - 1);
+    }
+}
+
+static float *some(struct model *model, size_t count)
+{
+    float *const values = keep(model, count * sizeof *values);
+    make_up(values, count, 1);
+    return values;
+}
+
+// A blob has all that is needed of a weight.
+static struct fovea_linear linear(struct model *model, size_t inputs, size_t outputs)
+{
+    size_t bytes;
+    must(fovea_pack_size(inputs, outputs, &bytes), "pack size");
+    void *const blob = keep(model, bytes);
+    float *const weight = malloc(outputs * inputs * sizeof *weight);
+    if (!weight)
+        exit(1);
+    make_up(weight, outputs * inputs, 1.7f / sqrtf((float)inputs));
+    must(fovea_pack(model->engine, FOVEA_TRANS, inputs, outputs, weight, inputs, blob, bytes), "pack");
+    free(weight);
+    return (struct fovea_linear){.weight = blob};
+}
 
 static void plan(struct model *model, enum fovea_type type)
 {
@@ -98,15 +111,15 @@ static void plan(struct model *model, enum fovea_type type)
     head.m = SEQUENCES;
     head.k = head.lda = WIDTH;
     head.n = head.ldc = TOKENS;
-    model->layer = take(fovea_layer_plan_size());
-    model->last = take(fovea_rowwise_plan_size());
-    model->product = take(fovea_gemm_plan_size());
+    model->layer = keep(model, fovea_layer_plan_size());
+    model->last = keep(model, fovea_rowwise_plan_size());
+    model->product = keep(model, fovea_gemm_plan_size());
     must(fovea_layer_plan(model->engine, &desc, model->layer), "plan of a layer");
     must(fovea_rowwise_plan(model->engine, &last, model->last), "plan of the last norm");
     must(fovea_gemm_plan(model->engine, &head, model->product), "plan of the head");
     const struct fovea_work *const a = model->layer, *const b = model->product; // the norm needs no memory
-    model->shared = take(a->shared_bytes > b->shared_bytes ? a->shared_bytes : b->shared_bytes);
-    model->scratch = take(a->scratch_bytes > b->scratch_bytes ? a->scratch_bytes : b->scratch_bytes);
+    model->shared = keep(model, a->shared_bytes > b->shared_bytes ? a->shared_bytes : b->shared_bytes);
+    model->scratch = keep(model, a->scratch_bytes > b->scratch_bytes ? a->scratch_bytes : b->scratch_bytes);
 }
 
 // Returns the bytes of all keys and values.
@@ -115,17 +128,18 @@ static size_t make(struct model *model, enum fovea_type type)
     size_t bytes = 0;
     struct fovea_engine_options options = FOVEA_ENGINE_OPTIONS_INIT;
     options.workers = 1; // all in this thread
+    *model = (struct model){.blocks = 0};
     must(fovea_engine_create(&options, &model->engine), "engine");
     plan(model, type);
     for (int i = 0; i < LAYERS; i++) {
         struct fovea_layer_weights *const w = &model->layers[i];
-        *w = (struct fovea_layer_weights){.norm1.gamma = some(WIDTH, 1), .norm3.gamma = some(WIDTH, 1)};
-        w->up = linear(model->engine, WIDTH, FFN);
-        w->down = linear(model->engine, FFN, WIDTH);
-        w->self_attention.q = linear(model->engine, WIDTH, HEADS * DIM);
-        w->self_attention.k = linear(model->engine, WIDTH, KV_HEADS * DIM);
-        w->self_attention.v = linear(model->engine, WIDTH, KV_HEADS * DIM);
-        w->self_attention.o = linear(model->engine, HEADS * DIM, WIDTH);
+        *w = (struct fovea_layer_weights){.norm1.gamma = some(model, WIDTH), .norm3.gamma = some(model, WIDTH)};
+        w->up = linear(model, WIDTH, FFN);
+        w->down = linear(model, FFN, WIDTH);
+        w->self_attention.q = linear(model, WIDTH, HEADS * DIM);
+        w->self_attention.k = linear(model, WIDTH, KV_HEADS * DIM);
+        w->self_attention.v = linear(model, WIDTH, KV_HEADS * DIM);
+        w->self_attention.o = linear(model, HEADS * DIM, WIDTH);
         struct fovea_kv_pages *const pool = &model->pools[i];
         *pool = (struct fovea_kv_pages){.struct_size = sizeof *pool, .page_keys = PAGE, .pages = PAGES};
         pool->kv_heads = KV_HEADS;
@@ -133,21 +147,28 @@ static size_t make(struct model *model, enum fovea_type type)
         pool->type = type;
         size_t k, v;
         must(fovea_kv_pages_size(pool, &k, &v), "pages");
-        pool->k = take(k * fovea_type_bytes(type));
-        pool->v = take(v * fovea_type_bytes(type));
+        pool->k = keep(model, k * fovea_type_bytes(type));
+        pool->v = keep(model, v * fovea_type_bytes(type));
         bytes += (k + v) * fovea_type_bytes(type);
     }
-    model->norm.gamma = some(WIDTH, 1);
-    model->head = linear(model->engine, WIDTH, TOKENS);
-    model->embedding = some(TOKENS * WIDTH, 1);
-    model->cos = take(LEN * DIM / 2 * sizeof(float));
-    model->sin = take(LEN * DIM / 2 * sizeof(float));
+    model->norm.gamma = some(model, WIDTH);
+    model->head = linear(model, WIDTH, TOKENS);
+    model->embedding = some(model, TOKENS * WIDTH);
+    model->cos = keep(model, LEN * DIM / 2 * sizeof(float));
+    model->sin = keep(model, LEN * DIM / 2 * sizeof(float));
     for (int i = 0; i < LEN * DIM / 2; i++) {
         const double angle = i / (DIM / 2) * pow(10000, -2.0 * (i % (DIM / 2)) / DIM);
         model->cos[i] = (float)cos(angle);
         model->sin[i] = (float)sin(angle);
     }
     return bytes;
+}
+
+static void release(struct model *model)
+{
+    while (model->blocks != 0)
+        free(model->kept[--model->blocks]);
+    fovea_engine_destroy(model->engine);
 }
 
 struct sequence {
@@ -309,5 +330,6 @@ int main(int argc, char **argv)
     }
     printf("%zu rows of %d requests in %zu calls of a layer, one after another in %zu: %s\n", rows, REQUESTS, steps,
            apart, same ? "the same tokens and bits" : "others");
-    return !same; // the process frees what it took
+    release(&model);
+    return !same;
 }
