@@ -113,10 +113,12 @@ static struct fovea_linear linear(struct model *m, uint32_t i, const char *name,
     return (struct fovea_linear){.weight = blob, .bias = vector(m, bias, name, &outputs)};
 }
 
+// Old files, that of bert-base-uncased among them, say gamma and beta in place of weight and bias.
 static struct fovea_norm norm(struct model *m, const char *name)
 {
-    return (struct fovea_norm){.gamma = vector(m, find(m, "%s.weight", name), name, &m->width),
-                               .beta = vector(m, find(m, "%s.bias", name), name, &m->width)};
+    const struct fovea_tensor *const gamma = find(m, "%s.weight", name), *const beta = find(m, "%s.bias", name);
+    return (struct fovea_norm){.gamma = vector(m, gamma ? gamma : find(m, "%s.gamma", name), name, &m->width),
+                               .beta = vector(m, beta ? beta : find(m, "%s.beta", name), name, &m->width)};
 }
 
 static void load(struct model *m, const char *path)

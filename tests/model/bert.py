@@ -41,7 +41,12 @@ def linear(name, *shape):
     yield name + ".bias", shape[:1]
 
 
-def write(path, prefix, leave_out=None, types=2, numbers="F32", dtype="F32", own=()):
+def old(name):
+    """A tensor's name in files of the first years, that of bert-base-uncased among them."""
+    return name.replace("LayerNorm.weight", "LayerNorm.gamma").replace("LayerNorm.bias", "LayerNorm.beta")
+
+
+def write(path, prefix, leave_out=None, types=2, numbers="F32", dtype="F32", own=(), named=str):
     """A random model, whose values are exact in `numbers`, as a file of dtype; the tensors `own` are F32."""
     rng = random.Random(7)
     values, stored = {}, []
@@ -51,7 +56,7 @@ def write(path, prefix, leave_out=None, types=2, numbers="F32", dtype="F32", own
             values[name] = [1 + v / 4 for v in values[name]]
         values[name] = tensors.rounded(values[name], numbers)
         if name != leave_out:
-            stored.append((prefix + name, shape, "F32" if name in own else dtype, values[name]))
+            stored.append((prefix + named(name), shape, "F32" if name in own else dtype, values[name]))
     tensors.write(path, stored)
     return values
 
@@ -124,6 +129,8 @@ with tempfile.TemporaryDirectory() as folder:
         for own in ([name for name, shape in shapes()], [name for name, shape in shapes() if len(shape) == 1]):
             write(path, prefix, numbers=dtype, dtype=dtype, own=own)
             check(run([*PROGRAM, path, str(HEADS), *ids]).stdout == result.stdout, dtype, "and the same numbers in F32")
+        write(path, prefix, numbers=dtype, dtype=dtype, named=old)
+        check(run([*PROGRAM, path, str(HEADS), *ids]).stdout == result.stdout, dtype, "norms of gamma and beta")
         alone = run([*PROGRAM, path, str(HEADS), *map(str, sentences[0])]).stdout
         check(alone == result.stdout.splitlines(keepends=True)[0], "a sentence has the same bits alone and padded")
 
