@@ -51,10 +51,10 @@ static enum fovea_status check_cache(const struct mha_plan *plan, const struct f
     const struct fovea_kv_cache *const cache = args->cache;
     const char *const whole = words->whole, *const of = words->cache;
     FOVEA_REQUIRE(cache, FOVEA_ERR_NULL, why, "%s: args.%s is NULL", whole, of);
-    FOVEA_REQUIRE(cache->k && cache->v, FOVEA_ERR_NULL, why, "%s: args.%s->%s is NULL", whole, of,
-                  cache->k ? "v" : "k");
     FOVEA_REQUIRE(cache->struct_size == sizeof *cache, FOVEA_ERR_STRUCT, why, "%s: args.%s->struct_size is %u, not %zu",
                   whole, of, (unsigned)cache->struct_size, sizeof *cache);
+    FOVEA_REQUIRE(cache->k && cache->v, FOVEA_ERR_NULL, why, "%s: args.%s->%s is NULL", whole, of,
+                  cache->k ? "v" : "k");
     FOVEA_TRY(check_layout(cache->k_rows, cache->type, d->kv_type, of, whole, why));
     FOVEA_REQUIRE(cache->batch >= args->batch, FOVEA_ERR_SHAPE, why, "%s: args.%s->batch is %zu, below the call's %zu",
                   whole, of, cache->batch, args->batch);
@@ -79,9 +79,9 @@ static enum fovea_status check_pool(const struct mha_plan *plan, const struct fo
     const struct fovea_kv_pages *const pool = args->pool;
     const char *const whole = words->whole, *const of = words->pool;
     FOVEA_REQUIRE(pool && args->pages, FOVEA_ERR_NULL, why, "%s: args.%s is NULL", whole, pool ? "pages" : of);
-    FOVEA_REQUIRE(pool->k && pool->v, FOVEA_ERR_NULL, why, "%s: args.%s->%s is NULL", whole, of, pool->k ? "v" : "k");
     FOVEA_REQUIRE(pool->struct_size == sizeof *pool, FOVEA_ERR_STRUCT, why, "%s: args.%s->struct_size is %u, not %zu",
                   whole, of, (unsigned)pool->struct_size, sizeof *pool);
+    FOVEA_REQUIRE(pool->k && pool->v, FOVEA_ERR_NULL, why, "%s: args.%s->%s is NULL", whole, of, pool->k ? "v" : "k");
     FOVEA_TRY(check_layout(pool->k_rows, pool->type, d->kv_type, of, whole, why));
     const struct planned sizes[] = {{"page_keys", pool->page_keys, d->page_keys},
                                     {"kv_heads", pool->kv_heads, plan->kv_heads},

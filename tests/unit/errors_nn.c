@@ -174,6 +174,8 @@ static void test_mha_errors(void)
     BAD_WEIGHT(bad_weights.q.weight = (const char *)weights.q.weight + 32, FOVEA_ERR_ALIGN);
 #define BAD_CACHE(change, status) BAD_ARGS((bad_cache = cache, change, wrong.cache = &bad_cache), status)
     BAD_CACHE(bad_cache.struct_size = 0, FOVEA_ERR_STRUCT);
+    // No field of a struct of unknown size is looked at.
+    BAD_CACHE((bad_cache.struct_size = 0, bad_cache.k = NULL), FOVEA_ERR_STRUCT);
     BAD_CACHE(bad_cache.k = NULL, FOVEA_ERR_NULL);
     refuse_told(&r, &wrong, "mha: args.cache->k is NULL");
     BAD_CACHE(bad_cache.v = NULL, FOVEA_ERR_NULL);
