@@ -155,6 +155,8 @@ static int explain_attention(const struct problem *problem)
     const bool decode = strncmp(problem->form, "decode", strlen("decode")) == 0;
     struct fovea_attention_desc d;
     char text[FOVEA_EXPLAIN_BYTES], because[80];
+    if (s[2] == 0) // in a descriptor it stands for as many as heads, but not in the strides here
+        return cli_error("tune: --explain: attention: 0 key heads");
     fovea_attention_desc_init(&d, sizeof d);
     d.batch = s[0], d.heads = s[1], d.kv_heads = s[2], d.q_len = s[3], d.kv_len = s[4], d.qk_dim = d.v_dim = s[5];
     d.causal = decode || strcmp(problem->form, "causal") == 0;

@@ -62,7 +62,8 @@ static void say_broadcast(const struct fovea_attention_desc *d, const struct fov
          {batch, heads, d->blocks ? fovea_ceil_div(rows, d->block_rows) : 0},
          {d->blocks_batch, d->blocks_head, d->blocks_row}},
     };
-    for (size_t t = 0; t < FOVEA_COUNT(tensors); t++) {
+    const bool none = batch == 0 || heads == 0 || rows == 0 || keys == 0; // strides made of sizes are 0 then
+    for (size_t t = 0; t < FOVEA_COUNT(tensors) && !none; t++) {
         bool begun = !tensors[t].asked;
         for (size_t axis = 0; axis < AXES && tensors[t].asked; axis++) {
             if (tensors[t].size[axis] > 1 && tensors[t].stride[axis] == 0) {

@@ -21,9 +21,10 @@ extern "C" {
 /// Sequence b of a call has the keys of batch b, so a sequence keeps its number. In a ragged batch a number that is
 /// free, or waits, has no rows (starts[b] equals starts[b + 1]), and its keys stay as they are.
 struct fovea_kv_cache {
-    uint32_t struct_size;             ///< sizeof(struct fovea_kv_cache)
-    uint32_t k_rows;                  ///< 1: K lies in rows, as V does; 0: in panels
-    size_t batch, kv_heads, capacity; ///< capacity in keys
+    uint32_t struct_size; ///< sizeof(struct fovea_kv_cache)
+    uint32_t k_rows;      ///< 1: K lies in rows, as V does; 0: in panels
+    /// capacity in keys. kv_heads is the number itself: 0 is a cache of no heads, not the default of a descriptor.
+    size_t batch, kv_heads, capacity;
     size_t qk_dim, v_dim;
     void *k; ///< batch x kv_heads x ceil(capacity / 16) * 16 * qk_dim elements: element c of key j of a head is number
              ///< j / 16 * 16 * qk_dim + c * 16 + j % 16 of it. With k_rows batch x kv_heads x capacity x qk_dim
@@ -51,7 +52,7 @@ FOVEA_API enum fovea_status fovea_kv_append(const struct fovea_kv_cache *cache, 
 struct fovea_kv_pages {
     uint32_t struct_size;   ///< sizeof(struct fovea_kv_pages)
     uint32_t page_keys;     ///< keys per page: 16, 32, 64, 128 or 256
-    size_t pages, kv_heads; ///< pages is below 2^32
+    size_t pages, kv_heads; ///< pages is below 2^32; kv_heads as in a cache
     size_t qk_dim, v_dim;
     void *k;              ///< pages x kv_heads x page_keys * qk_dim elements, in panels of 16 keys or in rows
     void *v;              ///< pages x kv_heads x page_keys x v_dim elements

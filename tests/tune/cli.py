@@ -304,8 +304,8 @@ def test_refusals(folder):
         refused("--budget takes", "tune", "--budget", seconds)
     refused("unknown option", "tune", "--fast", "1")
     refused("nonesuch", "tune", "--from", "/nonesuch", "--output", folder + "/x")
-    refused("--explain takes", "tune", "--explain", "gemm")
-    refused("--explain takes", "tune", "--explain", "fft", "1x2x3")
+    for wrong in (["gemm"], ["fft", "1x2x3"]):
+        refused("--explain takes", "tune", "--explain", *wrong)
     refused("--only nonesuch: no class", "tune", "--only", "nonesuch")
     for nothing in ([""], []):
         refused("--output wants a value", "tune", "--output", *nothing)
@@ -325,10 +325,10 @@ def test_refusals(folder):
     check(time.monotonic() - started < 20 and not os.path.exists("/nonesuch"), "said late, or a folder was made")
     for sizes in [" 1x5x5", "1x5x5 ", *"12 -1x5x5 1x-5x5 1x5 1x5x5x5x5 1x+5x5 1x5x18446744073709551616".split()]:
         refused("--explain gemm takes [Bx]MxNxK", "tune", "--explain", "gemm", sizes)
-    refused("--explain attention takes B,H", "tune", "--explain", "attention", "1,8,8,16,16,-64")
     refused("do not fit in memory", "tune", "--explain", "gemm", "9223372036854775807x3x2")
     refused("sizes that overflow", "tune", "--explain", "attention", "1,1,1,18446744073709551615,1,64")
-    refused("no multiple", "tune", "--explain", "attention", "1,3,2,5,5,64")
+    for says, sizes in (("takes B,H", "1,8,8,16,16,-64"), ("no multiple", "1,3,2,5,5,64"), ("0 key", "1,4,0,5,5,64")):
+        refused(says, "tune", "--explain", "attention", sizes, "decode")
     refused("--threads takes", "tune", "--explain", "gemm", "1x5x5", "--threads", "0")
     check(ok("tune", "--explain", "-h").startswith("usage: fovea tune --explain"), "-h")
     refused("--show comes first", "tune", "--json", "--show")

@@ -76,6 +76,7 @@ static void test_attention_descs(const struct refuse *refused, struct fovea_atte
     BAD_DESC(bad.qk_dim = 513, FOVEA_ERR_SHAPE);
     BAD_DESC(bad.v_dim = 513, FOVEA_ERR_SHAPE);
     BAD_DESC(bad.q.row = D - 1, FOVEA_ERR_STRIDE);
+    BAD_DESC_TOLD(bad.k.row = 0, FOVEA_ERR_STRIDE, "attention: k.row is 0, less than the 8 elements of a row: ");
     BAD_DESC_TOLD(bad.k.row = D - 1, FOVEA_ERR_STRIDE, "attention: k.row is 7, less than the 8 elements of a row");
     BAD_DESC(bad.v.row = DV - 1, FOVEA_ERR_STRIDE);
     BAD_DESC(bad.out.row = DV - 1, FOVEA_ERR_STRIDE);

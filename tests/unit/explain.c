@@ -99,6 +99,8 @@ static void test_attention_lines(void)
     check_says(&test_attention, &d, "the default in numbers", "scale", 0);
     d.batch = 1, d.q.batch = 0;
     check_says(&test_attention, &d, "a stride of what there is one of", "broadcast", 0);
+    d = plain, d.q_len = 0, d.q.batch = d.out.batch = 0;
+    check_says(&test_attention, &d, "a stride of what there is none of", "broadcast", 0);
 }
 
 static void test_rowwise_lines(void)
