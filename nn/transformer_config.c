@@ -147,7 +147,7 @@ enum fovea_status fovea_transformer_config_from(const struct fovea_safetensors *
         FOVEA_REQUIRE(parse_field(&fields[i], text, &config), FOVEA_ERR_FORMAT, &why,
                       "transformer: \"%s\" cannot be \"%.40s\"", fields[i].key, text);
     }
-    FOVEA_REQUIRE(config.heads, FOVEA_ERR_FORMAT, &why, "transformer: no heads");
+    FOVEA_REQUIRE(config.heads, FOVEA_ERR_FORMAT, &why, "transformer: \"fovea.heads\" cannot be \"0\"");
     config.final_norm = fovea_safetensors_find(file, "decoder.norm.weight") != NULL;
     config.gated = fovea_safetensors_find(file, "decoder.layers.0.ffn.gate.weight") != NULL;
     // Head sizes follow from the shapes of the first layer's projections.

@@ -123,7 +123,7 @@ enum fovea_status fovea_transformer_encode(struct fovea_transformer *model, size
 enum fovea_status fovea_transformer_decode(struct fovea_transformer *model, size_t len, const uint32_t *tokens,
                                            float *log_probs, const struct fovea_executor *executor)
 {
-    FOVEA_CHECK(model && ((tokens && log_probs) || !len), FOVEA_ERR_NULL);
+    FOVEA_CHECK(model && ((tokens && log_probs) || !len || !model->batch), FOVEA_ERR_NULL);
     FOVEA_CHECK(model->encoded && len <= model->options.max_target, FOVEA_ERR_SHAPE);
     FOVEA_TRY(check_executor(model, executor));
     const size_t rows = model->batch * len;

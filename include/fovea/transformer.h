@@ -107,7 +107,7 @@ FOVEA_API enum fovea_status fovea_transformer_encode(struct fovea_transformer *m
                                                      const struct fovea_executor *executor);
 /// Runs the decoder on whole prefixes: (batch, len) tokens that begin with bos, batch being that of the encoding.
 /// Writes the log-probabilities of every next token, (batch, len, target_vocab). Uses no cache, so it may be called
-/// between steps. With len 0 nothing is written, and both pointers may be NULL.
+/// between steps. With len 0, or an encoding of no sequence, nothing is written, and both pointers may be NULL.
 /// Errors: NULL, SHAPE (nothing encoded, len above max_target), VALUE (no such token).
 FOVEA_API enum fovea_status fovea_transformer_decode(struct fovea_transformer *model, size_t len,
                                                      const uint32_t *tokens, float *log_probs,

@@ -309,7 +309,7 @@ static void test_metadata(void)
     refuse_metadata("\"12\"", "\"-2\"", "\"fovea.d_model\" cannot be \"-2\"");
     refuse_metadata("\"12\"", "\"1x\"", "\"fovea.d_model\" cannot be \"1x\"");
     refuse_metadata("\"2\"", "\"5\"", "16 rows for 5 heads");
-    refuse_metadata("\"2\"", "\"0\"", "no heads");
+    refuse_metadata("\"2\"", "\"0\"", "\"fovea.heads\" cannot be \"0\"");
     refuse_metadata("post", "last", "\"fovea.norm\" cannot be \"last\"");
     refuse_metadata("gelu", "silo", "\"fovea.activation\" cannot be \"silo\"");
     EXPECT(FOVEA_OK, configure("gelu", "silu", &c, message));
@@ -334,10 +334,9 @@ static void test_calls(void)
     random_model_init(&random, &config, 3, RANDOM_ALL);
     struct fovea_transformer *const model = random_model_create(&random, engine, options);
     uint32_t tokens[BATCH * SOURCE] = {0}, lens[BATCH] = {SOURCE, UINT32_MAX}; // clamped
-    uint32_t bad[BATCH * SOURCE] = {0};
+    uint32_t bad[BATCH * SOURCE] = {[BATCH * SOURCE - 1] = 7};
     float out[BATCH * TARGET * VOCAB], first[BATCH * VOCAB];
     struct fovea_hypothesis found[BATCH];
-    bad[BATCH * SOURCE - 1] = 7;
     const struct fovea_executor many = {3, NULL, NULL};
 
     EXPECT(FOVEA_OK, fovea_transformer_encode(model, BATCH, SOURCE, tokens, lens, NULL));
@@ -379,6 +378,7 @@ static void test_calls(void)
     EXPECT(FOVEA_ERR_SHAPE, fovea_transformer_search(model, BATCH + 1, 1, tokens, NULL, 1, found, NULL));
     EXPECT(FOVEA_ERR_VALUE, fovea_transformer_search(model, BATCH, SOURCE, bad, NULL, 1, found, NULL));
     EXPECT(FOVEA_OK, fovea_transformer_search(model, 0, 0, NULL, NULL, 1, NULL, NULL));
+    EXPECT(FOVEA_OK, fovea_transformer_decode(model, 1, NULL, NULL, NULL));                     // of no sequence
     EXPECT(FOVEA_OK, fovea_transformer_search(model, BATCH, 0, NULL, NULL, BEAM, found, NULL)); // nothing to read
     fovea_transformer_destroy(model);
     random_model_free(&random);
