@@ -49,15 +49,29 @@ static struct fovea_rowwise_args norm_args(const struct fovea_norm *norm, const 
     return (struct fovea_rowwise_args){.x = in, .gamma = norm->gamma, .beta = norm->beta, .y = out, .rows = rows};
 }
 
-static struct fovea_rowwise_args drop_args(const struct fovea_layer_args *args, uint32_t site, const float *in,
+// The norm of a part that is one.
+static const struct fovea_norm *norm_of(const struct fovea_layer_weights *weights, enum layer_part part)
+{
+    const struct fovea_norm *const norms[LAYER_PARTS] = {
+        [LAYER_NORM1] = &weights->norm1,         [LAYER_NORM2] = &weights->norm2,
+        [LAYER_NORM3] = &weights->norm3,         [LAYER_NORM1_OUT] = &weights->norm1_out,
+        [LAYER_NORM2_OUT] = &weights->norm2_out, [LAYER_NORM3_OUT] = &weights->norm3_out,
+    };
+    return norms[part];
+}
+
+// Args of a part that drops. Its site is one of the four of a layer, in the order that struct fovea_layer_args has.
+static struct fovea_rowwise_args drop_args(const struct fovea_layer_args *args, enum layer_part part, const float *in,
                                            const float *residual, float *out, size_t rows)
 {
+    static const uint32_t sites[LAYER_PARTS] = {
+        [LAYER_ADD1] = 0, [LAYER_ADD2] = 1, [LAYER_DROP_UP] = 2, [LAYER_ADD3] = 3};
     return (struct fovea_rowwise_args){.x = in,
-                                       .x2 = residual,
+                                       .x2 = part == LAYER_DROP_UP ? NULL : residual,
                                        .y = out,
                                        .rows = rows,
                                        .seed = args->seed,
-                                       .site = args->site + site,
+                                       .site = args->site + sites[part],
                                        .eval = args->eval};
 }
 
@@ -92,37 +106,21 @@ void fovea_layer_part_args(const void *composite, const void *call, void *shared
         out->mha.out = to;
         break;
     case LAYER_NORM1:
-        out->rowwise = norm_args(&w->norm1, in, to, rows);
-        break;
     case LAYER_NORM2:
-        out->rowwise = norm_args(&w->norm2, in, to, rows);
-        break;
     case LAYER_NORM3:
-        out->rowwise = norm_args(&w->norm3, in, to, rows);
-        break;
     case LAYER_NORM1_OUT:
-        out->rowwise = norm_args(&w->norm1_out, in, to, rows);
-        break;
     case LAYER_NORM2_OUT:
-        out->rowwise = norm_args(&w->norm2_out, in, to, rows);
-        break;
     case LAYER_NORM3_OUT:
-        out->rowwise = norm_args(&w->norm3_out, in, to, rows);
+        out->rowwise = norm_args(norm_of(w, step->part), in, to, rows);
         break;
     case LAYER_UP:
         out->gemm = (struct fovea_gemm_args){.a = in, .b = w->up.weight, .c = to, .bias = w->up.bias, .m = rows};
         break;
     case LAYER_DROP_UP:
-        out->rowwise = drop_args(args, 2, in, NULL, to, rows);
-        break;
     case LAYER_ADD1:
-        out->rowwise = drop_args(args, 0, in, residual, to, rows);
-        break;
     case LAYER_ADD2:
-        out->rowwise = drop_args(args, 1, in, residual, to, rows);
-        break;
     case LAYER_ADD3:
-        out->rowwise = drop_args(args, 3, in, residual, to, rows);
+        out->rowwise = drop_args(args, step->part, in, residual, to, rows);
         break;
     default:
         out->gemm = (struct fovea_gemm_args){
@@ -217,6 +215,31 @@ const struct mha_words fovea_layer_self_words = {.whole = "layer: self_attention
 const struct mha_words fovea_layer_cross_words = {
     .whole = "layer: cross_attention", .q_len = "len", .query = "x", .cache = "cross_cache", .capacity = "memory_len"};
 
+// What a decoder's call has of its memories.
+static enum fovea_status check_cross(const struct layer_plan *plan, const struct fovea_layer_args *args,
+                                     const struct fovea_why *why)
+{
+    const struct fovea_layer_desc *const desc = &plan->desc;
+    FOVEA_REQUIRE_LIMITS("layer", why, {"args.memory_len", args->memory_len, desc->memory_len},
+                         {"args.beams", args->beams, desc->beams});
+    FOVEA_REQUIRE(args->beams != 0 && args->batch % args->beams == 0, FOVEA_ERR_SHAPE, why,
+                  "layer: args.beams is %zu, which does not divide args.batch, %zu", args->beams, args->batch);
+    FOVEA_REQUIRE_LIMITS("layer", why,
+                         {"args.batch / args.beams", args->batch / args->beams, desc->batch / desc->beams});
+    FOVEA_REQUIRE(!args->positions || args->beams == 1 || desc->dropout == 0 || args->eval, FOVEA_ERR_UNSUPPORTED, why,
+                  "layer: args.positions with beams and dropout: rows of one memory have one position");
+    FOVEA_REQUIRE(!args->starts || args->beams == 1, FOVEA_ERR_UNSUPPORTED, why, "layer: args.starts with %zu beams",
+                  args->beams);
+    FOVEA_REQUIRE(desc->cached || !args->memory_len || args->memory, FOVEA_ERR_NULL, why, "layer: args.memory is NULL");
+    struct fovea_mha_args cross = cross_args(args);
+    cross.kv_lens = some_lens(&plan->cross);
+    cross.query = args->x;
+    cross.residual = plan->cross.desc.residual ? args->x : NULL;
+    cross.key = cross.value = args->memory;
+    cross.out = args->y;
+    return fovea_mha_check(&plan->cross, &cross, &fovea_layer_cross_words, why);
+}
+
 enum fovea_status fovea_layer_check(const struct layer_plan *plan, const struct fovea_layer_args *args,
                                     const struct fovea_why *why)
 {
@@ -245,27 +268,7 @@ enum fovea_status fovea_layer_check(const struct layer_plan *plan, const struct 
     self.residual = plan->self.desc.residual ? args->x : NULL;
     self.out = args->y;
     FOVEA_TRY(fovea_mha_check(&plan->self, &self, &fovea_layer_self_words, why));
-    if (desc->decoder) {
-        FOVEA_REQUIRE_LIMITS("layer", why, {"args.memory_len", args->memory_len, desc->memory_len},
-                             {"args.beams", args->beams, desc->beams});
-        FOVEA_REQUIRE(args->beams != 0 && args->batch % args->beams == 0, FOVEA_ERR_SHAPE, why,
-                      "layer: args.beams is %zu, which does not divide args.batch, %zu", args->beams, args->batch);
-        FOVEA_REQUIRE_LIMITS("layer", why,
-                             {"args.batch / args.beams", args->batch / args->beams, desc->batch / desc->beams});
-        FOVEA_REQUIRE(!args->positions || args->beams == 1 || desc->dropout == 0 || args->eval, FOVEA_ERR_UNSUPPORTED,
-                      why, "layer: args.positions with beams and dropout: rows of one memory have one position");
-        FOVEA_REQUIRE(!args->starts || args->beams == 1, FOVEA_ERR_UNSUPPORTED, why,
-                      "layer: args.starts with %zu beams", args->beams);
-        FOVEA_REQUIRE(desc->cached || !args->memory_len || args->memory, FOVEA_ERR_NULL, why,
-                      "layer: args.memory is NULL");
-        struct fovea_mha_args cross = cross_args(args);
-        cross.kv_lens = some_lens(&plan->cross);
-        cross.query = args->x;
-        cross.residual = plan->cross.desc.residual ? args->x : NULL;
-        cross.key = cross.value = args->memory;
-        cross.out = args->y;
-        FOVEA_TRY(fovea_mha_check(&plan->cross, &cross, &fovea_layer_cross_words, why));
-    }
+    FOVEA_TRY(desc->decoder ? check_cross(plan, args, why) : FOVEA_OK);
     const size_t ffn = desc->gated ? 2 * desc->ffn : desc->ffn;
     FOVEA_TRY(fovea_linear_check(&args->weights->up, desc->weight_type, desc->width, ffn, "layer", "up", why));
     return fovea_linear_check(&args->weights->down, desc->weight_type, desc->ffn, desc->width, "layer", "down", why);

@@ -87,14 +87,11 @@ static enum fovea_status check_desc(const struct fovea_layer_desc *desc, const c
                                        {"qk_norm", desc->qk_norm},
                                        {"rotary_adjacent", desc->rotary_adjacent}};
     FOVEA_TRY(fovea_check_flags(flags, FOVEA_COUNT(flags), whole, why));
-    FOVEA_REQUIRE((unsigned)desc->norm <= FOVEA_NORM_SANDWICH, FOVEA_ERR_ENUM, why,
-                  "%s: norm is %u, not within 0 to %d", whole, (unsigned)desc->norm, FOVEA_NORM_SANDWICH);
-    FOVEA_REQUIRE((unsigned)desc->weight_type <= FOVEA_S8, FOVEA_ERR_ENUM, why,
-                  "%s: weight_type is %u, not within 0 to %d", whole, (unsigned)desc->weight_type, FOVEA_S8);
-    FOVEA_REQUIRE((unsigned)desc->kv_type <= FOVEA_F16, FOVEA_ERR_ENUM, why, "%s: kv_type is %u, not within 0 to %d",
-                  whole, (unsigned)desc->kv_type, FOVEA_F16);
-    FOVEA_REQUIRE((unsigned)desc->activation <= FOVEA_ACTIVATION_SILU, FOVEA_ERR_ENUM, why,
-                  "%s: activation is %u, not within 0 to %d", whole, (unsigned)desc->activation, FOVEA_ACTIVATION_SILU);
+    const struct fovea_limit enums[] = {{"norm", (unsigned)desc->norm, FOVEA_NORM_SANDWICH},
+                                        {"weight_type", (unsigned)desc->weight_type, FOVEA_S8},
+                                        {"kv_type", (unsigned)desc->kv_type, FOVEA_F16},
+                                        {"activation", (unsigned)desc->activation, FOVEA_ACTIVATION_SILU}};
+    FOVEA_TRY(fovea_check_enums(enums, FOVEA_COUNT(enums), whole, why));
     FOVEA_REQUIRE(!desc->decoder || !desc->causal, FOVEA_ERR_VALUE, why,
                   "%s: a decoder is causal by itself: causal is for a layer without cross-attention", whole);
     const struct fovea_limit of_memory[] = {

@@ -54,14 +54,11 @@ static enum fovea_status check_desc(const struct fovea_mha_desc *desc, const cha
     FOVEA_REQUIRE(desc, FOVEA_ERR_NULL, why, "%s: desc is NULL", whole);
     FOVEA_REQUIRE(desc->struct_size == sizeof *desc, FOVEA_ERR_STRUCT, why, "%s: struct_size is %u, not %zu", whole,
                   desc->struct_size, sizeof *desc);
-    FOVEA_REQUIRE((unsigned)desc->keys <= FOVEA_MHA_CACHED, FOVEA_ERR_ENUM, why, "%s: keys is %u, not within 0 to %d",
-                  whole, (unsigned)desc->keys, FOVEA_MHA_CACHED);
-    FOVEA_REQUIRE((unsigned)desc->weight_type <= FOVEA_S8, FOVEA_ERR_ENUM, why,
-                  "%s: weight_type is %u, not within 0 to %d", whole, (unsigned)desc->weight_type, FOVEA_S8);
-    FOVEA_REQUIRE((unsigned)desc->kv_type <= FOVEA_F16, FOVEA_ERR_ENUM, why, "%s: kv_type is %u, not within 0 to %d",
-                  whole, (unsigned)desc->kv_type, FOVEA_F16);
-    FOVEA_REQUIRE((unsigned)desc->mask <= FOVEA_MASK_BITS, FOVEA_ERR_ENUM, why, "%s: mask is %u, not within 0 to %d",
-                  whole, (unsigned)desc->mask, FOVEA_MASK_BITS);
+    const struct fovea_limit enums[] = {{"keys", (unsigned)desc->keys, FOVEA_MHA_CACHED},
+                                        {"weight_type", (unsigned)desc->weight_type, FOVEA_S8},
+                                        {"kv_type", (unsigned)desc->kv_type, FOVEA_F16},
+                                        {"mask", (unsigned)desc->mask, FOVEA_MASK_BITS}};
+    FOVEA_TRY(fovea_check_enums(enums, FOVEA_COUNT(enums), whole, why));
     const struct fovea_size flags[] = {{"causal", desc->causal},
                                        {"residual", desc->residual},
                                        {"need_weights", desc->need_weights},

@@ -164,20 +164,16 @@ static enum fovea_status check_desc(const struct fovea_attention_desc *d, const 
                                        {"blocks", d->blocks},
                                        {"statistics", d->statistics}};
     FOVEA_TRY(fovea_check_flags(flags, FOVEA_COUNT(flags), "attention", why));
-    FOVEA_REQUIRE(d->mask <= FOVEA_MASK_BITS, FOVEA_ERR_ENUM, why, "attention: mask is %u, not within 0 to %d",
-                  (unsigned)d->mask, FOVEA_MASK_BITS);
-    FOVEA_REQUIRE(d->k_layout <= FOVEA_K_PANELS, FOVEA_ERR_ENUM, why, "attention: k_layout is %u, neither 0 nor 1",
-                  (unsigned)d->k_layout);
-    FOVEA_REQUIRE((unsigned)d->kv_type <= FOVEA_F16, FOVEA_ERR_ENUM, why,
-                  "attention: kv_type is %u, not within 0 to %d", (unsigned)d->kv_type, FOVEA_F16);
-    FOVEA_REQUIRE(d->kv_len_kind <= FOVEA_KV_LEN_BATCH_ROW, FOVEA_ERR_ENUM, why,
-                  "attention: kv_len_kind is %u, not within 0 to %d", (unsigned)d->kv_len_kind, FOVEA_KV_LEN_BATCH_ROW);
+    const struct fovea_limit enums[] = {{"mask", (unsigned)d->mask, FOVEA_MASK_BITS},
+                                        {"k_layout", (unsigned)d->k_layout, FOVEA_K_PANELS},
+                                        {"kv_type", (unsigned)d->kv_type, FOVEA_F16},
+                                        {"kv_len_kind", (unsigned)d->kv_len_kind, FOVEA_KV_LEN_BATCH_ROW},
+                                        {"scoring", (unsigned)d->scoring, FOVEA_SCORING_ADDITIVE}};
+    FOVEA_TRY(fovea_check_enums(enums, FOVEA_COUNT(enums), "attention", why));
     FOVEA_REQUIRE(d->page_keys == 0 || (d->page_keys % FOVEA_PANEL == 0 && d->page_keys <= UINT32_MAX &&
                                         (FOVEA_CHUNK % d->page_keys == 0 || d->page_keys % FOVEA_CHUNK == 0)),
                   FOVEA_ERR_VALUE, why, "attention: page_keys is %zu, neither 16, 32 or 64 nor a multiple of 128",
                   d->page_keys);
-    FOVEA_REQUIRE((unsigned)d->scoring <= FOVEA_SCORING_ADDITIVE, FOVEA_ERR_ENUM, why,
-                  "attention: scoring is %u, neither 0 nor 1", (unsigned)d->scoring);
     FOVEA_TRY(fovea_attention_check_scores(d->scale, d->softcap, "attention", why));
     FOVEA_REQUIRE(d->scoring == FOVEA_SCORING_DOT || d->scale == FOVEA_SCALE_DEFAULT, FOVEA_ERR_VALUE, why,
                   "attention: additive scores have no scale");

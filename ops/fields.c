@@ -33,12 +33,25 @@ void fovea_say_nothing(const struct fovea_why *why, const struct fovea_size *siz
     }
 }
 
+enum fovea_status fovea_check_enums(const struct fovea_limit *enums, size_t count, const char *whole,
+                                    const struct fovea_why *why)
+{
+    for (size_t i = 0; i < count; i++) {
+        const size_t value = enums[i].value, most = enums[i].most;
+        FOVEA_REQUIRE(value <= 1 || most != 1, FOVEA_ERR_ENUM, why, "%s: %s is %zu, neither 0 nor 1", whole,
+                      enums[i].name, value);
+        FOVEA_REQUIRE(value <= most, FOVEA_ERR_ENUM, why, "%s: %s is %zu, not within 0 to %zu", whole, enums[i].name,
+                      value, most);
+    }
+    return FOVEA_OK;
+}
+
 enum fovea_status fovea_check_flags(const struct fovea_size *flags, size_t count, const char *whole,
                                     const struct fovea_why *why)
 {
     for (size_t i = 0; i < count; i++) {
-        FOVEA_REQUIRE(flags[i].value <= 1, FOVEA_ERR_ENUM, why, "%s: %s is %zu, neither 0 nor 1", whole, flags[i].name,
-                      flags[i].value);
+        const struct fovea_limit flag = {flags[i].name, flags[i].value, 1};
+        FOVEA_TRY(fovea_check_enums(&flag, 1, whole, why));
     }
     return FOVEA_OK;
 }

@@ -28,7 +28,16 @@ const struct fovea_size *fovea_find_zero(const struct fovea_size *sizes, size_t 
 /// Appends that nothing is written where one of them is 0.
 void fovea_say_nothing(const struct fovea_why *why, const struct fovea_size *sizes, size_t count);
 
-/// Refuses the first of some flags that is neither 0 nor 1, with ENUM, and the first size outside low to high.
+/// A number, and the most that it may be: the last value of an enum, or what a plan has.
+struct fovea_limit {
+    const char *name;
+    size_t value, most;
+};
+
+/// Refuses the first of some enums that is none of 0 to `most`, with ENUM, the first of some flags that is neither 0
+/// nor 1, with ENUM, and the first size outside low to high.
+enum fovea_status fovea_check_enums(const struct fovea_limit *enums, size_t count, const char *whole,
+                                    const struct fovea_why *why);
 enum fovea_status fovea_check_flags(const struct fovea_size *flags, size_t count, const char *whole,
                                     const struct fovea_why *why);
 enum fovea_status fovea_check_within(const struct fovea_size *sizes, size_t count, size_t low, size_t high,
@@ -55,12 +64,7 @@ static inline enum fovea_status fovea_check_pointers(const struct fovea_pointer 
         FOVEA_TRY(fovea_check_pointers(fovea_pointers, FOVEA_COUNT(fovea_pointers), (whole), (why)));                  \
     } while (0)
 
-/// A size of a call, and that of its plan.
-struct fovea_limit {
-    const char *name;
-    size_t value, most;
-};
-/// The same for sizes that are at most the plan's: SHAPE.
+/// Refuses the first size that is more than the plan's: SHAPE.
 static inline enum fovea_status fovea_check_limits(const struct fovea_limit *limits, size_t count, const char *whole,
                                                    const struct fovea_why *why)
 {

@@ -35,10 +35,9 @@ enum fovea_status fovea_gemm_check(const struct fovea_gemm_desc *d, const struct
                                        {"residual", d->residual},
                                        {"gated", d->gated}};
     FOVEA_TRY(fovea_check_flags(flags, FOVEA_COUNT(flags), "gemm", why));
-    FOVEA_REQUIRE(d->activation <= FOVEA_ACTIVATION_SILU, FOVEA_ERR_ENUM, why,
-                  "gemm: activation is %u, not within 0 to %d", (unsigned)d->activation, FOVEA_ACTIVATION_SILU);
-    FOVEA_REQUIRE(d->b_type <= FOVEA_S8, FOVEA_ERR_ENUM, why, "gemm: b_type is %u, not within 0 to %d",
-                  (unsigned)d->b_type, FOVEA_S8);
+    const struct fovea_limit enums[] = {{"activation", (unsigned)d->activation, FOVEA_ACTIVATION_SILU},
+                                        {"b_type", (unsigned)d->b_type, FOVEA_S8}};
+    FOVEA_TRY(fovea_check_enums(enums, FOVEA_COUNT(enums), "gemm", why));
     FOVEA_REQUIRE(d->b_packed || d->b_type == FOVEA_F32, FOVEA_ERR_VALUE, why,
                   "gemm: b_type is %s, but B is not packed", fovea_type_names[d->b_type]);
     FOVEA_REQUIRE(isfinite(d->alpha), FOVEA_ERR_VALUE, why, "gemm: alpha is not finite");
