@@ -222,7 +222,8 @@ static enum fovea_status check_cross(const struct layer_plan *plan, const struct
     const struct fovea_layer_desc *const desc = &plan->desc;
     FOVEA_REQUIRE_LIMITS("layer", why, {"args.memory_len", args->memory_len, desc->memory_len},
                          {"args.beams", args->beams, desc->beams});
-    FOVEA_REQUIRE(args->beams != 0 && args->batch % args->beams == 0, FOVEA_ERR_SHAPE, why,
+    FOVEA_REQUIRE(args->beams != 0, FOVEA_ERR_SHAPE, why, "layer: args.beams is 0, but a decoder has 1 or more");
+    FOVEA_REQUIRE(args->batch % args->beams == 0, FOVEA_ERR_SHAPE, why,
                   "layer: args.beams is %zu, which does not divide args.batch, %zu", args->beams, args->batch);
     FOVEA_REQUIRE_LIMITS("layer", why,
                          {"args.batch / args.beams", args->batch / args->beams, desc->batch / desc->beams});
@@ -294,6 +295,8 @@ enum fovea_status fovea_explain_layer_call(const void *plan, const struct fovea_
     fovea_say_positions(args->position, args->positions, args->batch, &why);
     fovea_say_asked(&why, asked, FOVEA_COUNT(asked));
     fovea_say_nothing(&why, sizes, FOVEA_COUNT(sizes));
+    if (((const struct layer_plan *)plan)->desc.decoder && !empty(args) && args->memory_len == 0)
+        fovea_say_more(&why, ", cross-attention sees no key: args.memory_len is 0");
     return FOVEA_OK;
 }
 

@@ -136,9 +136,11 @@ struct fovea_mha_args {
     /// pages_batch is at least the number of pages of each that is appended to.
     const uint32_t *pages;
     size_t pages_batch;
-    const uint32_t *kv_lens; ///< Indexed as kv_len_kind says. Each is clamped to the number of keys, with a cache those
-                             ///< of its sequence.
-    const uint8_t *mask;     ///< Required if the descriptor asks for it. Key 0 is the first key of the cache.
+    const uint32_t *kv_lens; ///< Indexed as kv_len_kind says, with the q_len of this call; with starts the lengths of
+                             ///< the rows of sequence b begin at kv_lens[starts[b]]. Each is clamped to the number of
+                             ///< keys, with a cache those of its sequence.
+    const uint8_t *mask;     ///< Required if the descriptor asks for it. Key 0 is the first key of the cache, row 0 the
+                             ///< first query of its sequence in this call.
     const float *bias;       ///< likewise
     /// With rotary_dim: (rotary_positions, rotary_dim / 2) dense. Query i of each sequence has position position + i.
     /// Key j of the call has position j or, if it is appended, position + j. That position is its sequence's.

@@ -96,6 +96,10 @@ static void test_layer_errors(void)
     wrong = args, wrong.slopes = wrong.sinks = args.x;
     CHECK(!fovea_explain_layer_call(r.plan, &wrong, text, sizeof text) && strstr(text, ", memory_lens, ALiBi, sinks"),
           "\"%s\"", text);
+    wrong = args, wrong.memory_len = 0;
+    CHECK(!fovea_explain_layer_call(r.plan, &wrong, text, sizeof text) &&
+              strstr(text, ", cross-attention sees no key: args.memory_len is 0"),
+          "\"%s\"", text);
     wrong = args;
     wrong.y = test_floats(B * L * W, TEST_HIGH);
     CHECK(!fovea_layer_once(engine, &good, &wrong) && test_differ(y, wrong.y, B * L * W) == B * L * W, "once: bits");
@@ -125,7 +129,8 @@ static void test_layer_errors(void)
     CHECK(refuse_clean(wrong.y, B * L * W * sizeof *wrong.y), "dropout of beams: y was written");
     wrong.eval = 1;
     CHECK(!test_run(&test_layer, engine, &dropped, &wrong, TEST_SERIAL, 1), "no dropout of beams");
-    BAD_ARGS_TOLD(wrong.beams = 0, FOVEA_ERR_SHAPE, "layer: args.beams is 0, which does not divide args.batch, 2");
+    BAD_ARGS_TOLD(wrong.beams = 0, FOVEA_ERR_SHAPE, "layer: args.beams is 0, but a decoder has 1 or more");
+    BAD_ARGS_TOLD(wrong.batch = 1, FOVEA_ERR_SHAPE, "layer: args.beams is 2, which does not divide args.batch, 1");
     BAD_ARGS_TOLD(wrong.beams = B + 1, FOVEA_ERR_SHAPE, "layer: args.beams is 3, more than the plan's 2");
     BAD_ARGS_TOLD(wrong.beams = 1, FOVEA_ERR_SHAPE, "layer: args.batch / args.beams is 2, more than the plan's 1");
     BAD_ARGS_TOLD(wrong.lens = memory_lens, FOVEA_ERR_VALUE, "layer: args.lens is given, but the layer is causal");
