@@ -164,7 +164,10 @@ static enum fovea_status load_gated(const struct loader *loader, size_t inputs, 
                                                          weight[0], inputs, weight[1], inputs, blob, bytes)
                                    : fovea_pack_gated_typed(loader->engine, loader->type, FOVEA_TRANS, inputs, outputs,
                                                             weight[0], inputs, weight[1], inputs, blob, bytes);
-    return check_packed(loader, weights[0], status);
+    // Of the two only the first one's own rounding tells which is to blame.
+    const int first = status == FOVEA_ERR_VALUE && fovea_pack_s8(loader->engine, loader->type, FOVEA_TRANS, inputs,
+                                                                 outputs, weight[0], inputs, blob, bytes);
+    return check_packed(loader, weights[!first], status);
 }
 
 static enum fovea_status load_norm(const struct loader *loader, const char *name, size_t width, struct fovea_norm *out)

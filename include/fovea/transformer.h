@@ -77,8 +77,8 @@ struct fovea_transformer;
 /// or with options.round_s8 as 8 bits; all others become f32. Results have the bits of a model with the same numbers in
 /// F32. message (may be NULL) receives one line, which names the tensor if one is missing or has another shape or type;
 /// "" on success.
-/// Errors, after which *out is unchanged: NULL, STRUCT, ENUM, SHAPE, OVERFLOW, VALUE (eps, dropout), FORMAT (a tensor
-/// is missing, unused, or has another shape or type), MEMORY.
+/// Errors, after which *out is unchanged: NULL, STRUCT, ENUM, SHAPE, OVERFLOW, VALUE (eps, dropout; with round_s8 an
+/// element that fovea_pack_s8 refuses), FORMAT (a tensor is missing, unused, or has another shape or type), MEMORY.
 FOVEA_API enum fovea_status
 fovea_transformer_create(const struct fovea_engine *engine, const struct fovea_safetensors *file,
                          const struct fovea_transformer_config *config, const struct fovea_transformer_options *options,

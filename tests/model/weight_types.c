@@ -157,22 +157,23 @@ static void test_s8(const struct fovea_transformer_config *config)
 }
 
 // A weight that is not finite is refused by name, and so is a flag that is neither 0 nor 1.
-static void test_s8_refused(const struct fovea_engine *engine, const char *name, const char *says)
+static void test_s8_refused(const struct fovea_engine *engine, const struct fovea_transformer_config *config,
+                            const char *name, const char *says)
 {
     struct random_model wide;
     struct fovea_transformer *model = NULL;
     char message[300] = "";
     struct fovea_transformer_options options = {
         .struct_size = sizeof options, .workers = 1, .batch = 1, .beam = 1, .max_source = SOURCE, .max_target = TARGET};
-    random_model_init(&wide, &plain, 5, RANDOM_ALL);
+    random_model_init(&wide, config, 5, RANDOM_ALL);
     random_model_tensor(&wide, name, NULL)[3] = NAN;
     options.round_s8 = 1;
-    CHECK(fovea_transformer_create(engine, wide.file, &plain, &options, &model, message, sizeof message) ==
+    CHECK(fovea_transformer_create(engine, wide.file, config, &options, &model, message, sizeof message) ==
                   FOVEA_ERR_VALUE &&
               !model && strcmp(message, says) == 0,
           "the line is \"%s\"", message);
     options.round_s8 = 2;
-    CHECK(fovea_transformer_create(engine, wide.file, &plain, &options, &model, message, sizeof message) ==
+    CHECK(fovea_transformer_create(engine, wide.file, config, &options, &model, message, sizeof message) ==
               FOVEA_ERR_ENUM,
           "round_s8 is 2: \"%s\"", message);
     random_model_free(&wide);
@@ -218,9 +219,16 @@ int main(void)
     test_s8(&gated);
     struct fovea_engine *const engine = test_engine(NULL, NULL);
     test_s8_refused(
-        engine, "decoder.layers.0.ffn.down.weight",
+        engine, &plain, "decoder.layers.0.ffn.down.weight",
         "tensor \"decoder.layers.0.ffn.down.weight\" has an element that is infinite, NaN or too large for 8 "
         "bits");
+    test_s8_refused(
+        engine, &gated, "encoder.layers.0.ffn.gate.weight",
+        "tensor \"encoder.layers.0.ffn.gate.weight\" has an element that is infinite, NaN or too large for 8 "
+        "bits");
+    test_s8_refused(
+        engine, &gated, "encoder.layers.0.ffn.up.weight",
+        "tensor \"encoder.layers.0.ffn.up.weight\" has an element that is infinite, NaN or too large for 8 bits");
     test_refused(engine, "decoder.layers.1.ffn.up.weight", FOVEA_F32, FOVEA_BF16,
                  "tensor \"decoder.layers.1.ffn.up.weight\" is F32, but \"output.weight\" is BF16: the weights of all "
                  "Linears have one type");
