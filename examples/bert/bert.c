@@ -15,7 +15,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LAYERS_MAX = 48, KEPT_MAX = 16 * LAYERS_MAX + 3 }; // of a layer: 6 Linears and 2 norms of 2 blocks each
+enum {
+    NAME = 128,
+    LAYERS_MAX = 48,
+    KEPT_MAX = 16 * LAYERS_MAX + 3
+}; // of a layer: 6 Linears and 2 norms of 2 blocks each
 
 static void fail(const char *what, const char *why)
 {
@@ -48,6 +52,7 @@ struct model {
     float *row;             // of an embedding
     struct fovea_norm norm; // of the embeddings
     struct fovea_layer_weights layer[LAYERS_MAX];
+    char name[NAME];      // of the tensor that find() last looked for
     void *kept[KEPT_MAX]; // memory to free
     size_t blocks;
 };
@@ -58,25 +63,25 @@ static void *keep(struct model *m, size_t bytes)
 }
 
 // The tensor of that name, or NULL.
-static const struct fovea_tensor *find(const struct model *m, const char *format, ...)
+static const struct fovea_tensor *find(struct model *m, const char *format, ...)
 {
-    char name[128];
-    const int prefix = snprintf(name, sizeof name, "%s", m->prefix);
+    const int prefix = snprintf(m->name, sizeof m->name, "%s", m->prefix);
     va_list list;
     va_start(list, format);
-    vsnprintf(name + prefix, sizeof name - (size_t)prefix, format, list);
+    vsnprintf(m->name + prefix, sizeof m->name - (size_t)prefix, format, list);
     va_end(list);
-    return fovea_safetensors_find(m->file, name);
+    return fovea_safetensors_find(m->file, m->name);
 }
 
-// The same, checked: it is rows x columns, or columns alone if rows is 0; SIZE_MAX: any number of rows. columns of 0 is
-// set to that of the file.
-static const struct fovea_tensor *shaped(const struct fovea_tensor *t, const char *name, size_t rows, size_t *columns)
+// What find() has just returned, checked: it is rows x columns, or columns alone if rows is 0; SIZE_MAX: any number of
+// rows. columns of 0 is set to that of the file.
+static const struct fovea_tensor *shaped(const struct model *m, const struct fovea_tensor *t, size_t rows,
+                                         size_t *columns)
 {
     const uint32_t dims = rows != 0 ? 2 : 1;
     enum fovea_type type;
     if (!t)
-        fail(name, "not in the file");
+        fail(m->name, "not in the file");
     if (fovea_tensor_type(t, &type) != FOVEA_OK || t->dims != dims)
         fail(t->name, "not a tensor of F32, BF16 or F16 of as many dimensions as in BERT");
     if (*columns == 0)
@@ -89,36 +94,42 @@ static const struct fovea_tensor *shaped(const struct fovea_tensor *t, const cha
 }
 
 // A vector as f32.
-static const float *vector(struct model *m, const struct fovea_tensor *tensor, const char *name, size_t *size)
+static const float *vector(struct model *m, const struct fovea_tensor *tensor, size_t *size)
 {
-    const struct fovea_tensor *const t = shaped(tensor, name, 0, size);
+    const struct fovea_tensor *const t = shaped(m, tensor, 0, size);
     float *const x = keep(m, *size * sizeof *x);
-    must(fovea_tensor_f32(m->engine, t, 0, *size, x), name);
+    must(fovea_tensor_f32(m->engine, t, 0, *size, x), t->name);
     return x;
 }
 
 // A Linear: a weight of [outputs, inputs], packed, and its bias.
 static struct fovea_linear linear(struct model *m, uint32_t i, const char *name, size_t inputs, size_t outputs)
 {
-    const struct fovea_tensor *const weight = find(m, "encoder.layer.%u.%s.weight", i, name),
-                                     *const bias = find(m, "encoder.layer.%u.%s.bias", i, name);
+    const struct fovea_tensor *const weight =
+        shaped(m, find(m, "encoder.layer.%u.%s.weight", i, name), outputs, &inputs);
     enum fovea_type type;
-    must(fovea_tensor_type(shaped(weight, name, outputs, &inputs), &type), name);
+    must(fovea_tensor_type(weight, &type), weight->name);
     if (type != m->type)
         fail(weight->name, "has another type than the embeddings");
     size_t bytes;
-    must(fovea_pack_size_typed(type, inputs, outputs, &bytes), name);
+    must(fovea_pack_size_typed(type, inputs, outputs, &bytes), weight->name);
     void *const blob = keep(m, bytes);
-    must(fovea_pack_typed(m->engine, type, FOVEA_TRANS, inputs, outputs, weight->data, inputs, blob, bytes), name);
-    return (struct fovea_linear){.weight = blob, .bias = vector(m, bias, name, &outputs)};
+    must(fovea_pack_typed(m->engine, type, FOVEA_TRANS, inputs, outputs, weight->data, inputs, blob, bytes),
+         weight->name);
+    const struct fovea_tensor *const bias = find(m, "encoder.layer.%u.%s.bias", i, name);
+    return (struct fovea_linear){.weight = blob, .bias = vector(m, bias, &outputs)};
 }
 
-// Old files, that of bert-base-uncased among them, say gamma and beta in place of weight and bias.
+// A vector of a norm, which old files, that of bert-base-uncased among them, call gamma or beta.
+static const float *of_norm(struct model *m, const char *norm, const char *old, const char *name)
+{
+    const struct fovea_tensor *const t = find(m, "%s.%s", norm, old);
+    return vector(m, t ? t : find(m, "%s.%s", norm, name), &m->width);
+}
+
 static struct fovea_norm norm(struct model *m, const char *name)
 {
-    const struct fovea_tensor *const gamma = find(m, "%s.weight", name), *const beta = find(m, "%s.bias", name);
-    return (struct fovea_norm){.gamma = vector(m, gamma ? gamma : find(m, "%s.gamma", name), name, &m->width),
-                               .beta = vector(m, beta ? beta : find(m, "%s.beta", name), name, &m->width)};
+    return (struct fovea_norm){.gamma = of_norm(m, name, "gamma", "weight"), .beta = of_norm(m, name, "beta", "bias")};
 }
 
 static void load(struct model *m, const char *path)
@@ -127,9 +138,9 @@ static void load(struct model *m, const char *path)
     if (fovea_safetensors_open(path, &m->file, message, sizeof message) != FOVEA_OK)
         fail("weights", message);
     m->prefix = fovea_safetensors_find(m->file, "bert.embeddings.word_embeddings.weight") ? "bert." : "";
-    m->words = shaped(find(m, "embeddings.word_embeddings.weight"), "word_embeddings", SIZE_MAX, &m->width);
-    m->place = shaped(find(m, "embeddings.position_embeddings.weight"), "position_embeddings", SIZE_MAX, &m->width);
-    m->kind = shaped(find(m, "embeddings.token_type_embeddings.weight"), "token_type_embeddings", SIZE_MAX, &m->width);
+    m->words = shaped(m, find(m, "embeddings.word_embeddings.weight"), SIZE_MAX, &m->width);
+    m->place = shaped(m, find(m, "embeddings.position_embeddings.weight"), SIZE_MAX, &m->width);
+    m->kind = shaped(m, find(m, "embeddings.token_type_embeddings.weight"), SIZE_MAX, &m->width);
     must(fovea_tensor_type(m->words, &m->type), path);
     m->tokens = m->words->shape[0];
     m->positions = m->place->shape[0];
@@ -140,7 +151,7 @@ static void load(struct model *m, const char *path)
         if (m->layers++ == LAYERS_MAX)
             fail(path, "more layers than this example has room for");
         if (i == 0)
-            shaped(find(m, "encoder.layer.0.intermediate.dense.bias"), "intermediate.dense.bias", 0, &m->ffn);
+            shaped(m, find(m, "encoder.layer.0.intermediate.dense.bias"), 0, &m->ffn);
         w->self_attention.q = linear(m, i, "attention.self.query", m->width, m->width);
         w->self_attention.k = linear(m, i, "attention.self.key", m->width, m->width);
         w->self_attention.v = linear(m, i, "attention.self.value", m->width, m->width);

@@ -145,7 +145,7 @@ with tempfile.TemporaryDirectory() as folder:
     refused("more tokens than the model has positions", "3", *["1"] * (POSITIONS + 1))
     for name in ("encoder.layer.1.attention.self.key.bias", "embeddings.LayerNorm.weight"):
         write(path, "", leave_out=name)
-        refused("not in the file", "3", "1")
+        refused(f"bert: {name}: not in the file", "3", "1")
     write(path, "", dtype="BF16", own=["encoder.layer.0.output.dense.weight"])
     refused("encoder.layer.0.output.dense.weight: has another type than the embeddings", "3", "1")
     write(path, "", types=0)
