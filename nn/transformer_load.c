@@ -226,9 +226,12 @@ static enum fovea_status load_positions(const struct loader *loader, const char 
     *out = fovea_arena_take(loader->arena, rows, width * sizeof(float));
     if (!loader->file)
         return FOVEA_OK;
+    char is[SHAPE_TEXT];
     const struct fovea_tensor *t = fovea_safetensors_find(loader->file, name);
-    FOVEA_REQUIRE(t && t->dims == 2 && t->shape[0] >= rows, FOVEA_ERR_FORMAT, loader->why,
-                  "tensor \"%s\" is missing or has fewer than %zu rows", name, rows);
+    FOVEA_REQUIRE(t, FOVEA_ERR_FORMAT, loader->why, "tensor \"%s\" is missing", name);
+    FOVEA_REQUIRE(t->dims == 2 && t->shape[0] >= rows && t->shape[1] == width, FOVEA_ERR_FORMAT, loader->why,
+                  "tensor \"%s\": shape %s, expected [%zu or more, %zu]", name, shape_text(t->shape, t->dims, is),
+                  rows, width);
     FOVEA_TRY(find(loader, name, t->shape[0], width, 0, &t));
     return fovea_tensor_f32(loader->engine, t, 0, rows * width, *out);
 }

@@ -89,8 +89,8 @@ static void test_files(void)
     refuse_file("output.weight", "[9,12]", "[12,9]", "\"output.weight\": shape");
     refuse_file("source_embedding.weight", "source", "sourse", "\"source_embedding.weight\" is missing");
     refuse_file("output.weight", "F32", "U32", "\"output.weight\" is U32, not F32, BF16 or F16");
-    refuse_file("source_positions.weight", "[48,12]", "[12,48]", "\"source_positions.weight\"");
-    refuse_file("target_positions.weight", "[48,12]", "[4,144]", "\"target_positions.weight\"");
+    refuse_file("source_positions.weight", "[48,12]", "[576]  ", "source_positions.weight\": shape [576], expected [");
+    refuse_file("target_positions.weight", "[48,12]", "[4,144]", "shape [4, 144], expected [5 or more, 12]");
 }
 
 // ---- Configurations ------------------------------------------------------------------------------------------------
