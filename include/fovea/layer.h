@@ -149,7 +149,8 @@ struct fovea_layer_args {
                                  ///< fovea_mha_args
     // Training: what is dropped is determined by seed and by a site number for each dropout. Self-attention has `site`,
     // cross-attention site + 1, the FFN's activations site + 2 and its output site + 3. Give the layers of a model
-    // sites 4 apart.
+    // sites 4 apart. Attention weights are drawn under seed + site: seeds of different steps must be at least as far
+    // apart as a model has sites, or layers of one step drop what others dropped in another.
     uint64_t seed;
     uint32_t site;
     uint32_t eval; ///< 1: no dropout in this call; the bits are those of a plan without dropout

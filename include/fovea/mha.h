@@ -161,7 +161,8 @@ struct fovea_mha_args {
     uint32_t dropped_weights; ///< 1: weights after dropout; 0: before
     // Training: attention weights are dropped as fovea_attention does under seed + site, outputs as
     // FOVEA_ROWWISE_DROPOUT does at this site, element (0, 0, 0) of out having number 0. A sequence in pieces therefore
-    // drops the same weights as when computed at once, but not the same outputs.
+    // drops the same weights as when computed at once, but not the same outputs. Seeds of different steps must be
+    // further apart than sites are, as seed + site of two calls may otherwise be equal.
     uint64_t seed;
     uint32_t site;
     uint32_t eval; ///< 1: no dropout in this call; the bits are those of a plan without dropout
