@@ -56,7 +56,7 @@ struct fovea_layer_weights {
 };
 
 /// A layer at its capacity; the lengths and pointers of a call are in fovea_layer_args. batch and lengths may be 0;
-/// width, ffn, heads, qk_dim and v_dim are at least 1.
+/// batch is below 2^30, lengths, and len x beams, are below 2^32. width, ffn, heads, qk_dim and v_dim are at least 1.
 struct fovea_layer_desc {
     uint32_t struct_size;             ///< sizeof(struct fovea_layer_desc)
     uint32_t decoder;                 ///< 1: causal self-attention, then cross-attention to args.memory

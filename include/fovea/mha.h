@@ -46,8 +46,9 @@ enum fovea_mha_keys {
     FOVEA_MHA_CACHED = 2,  ///< queries see the cache as it is (cross-attention whose keys were projected once)
 };
 
-/// A problem at its capacity; the lengths and pointers of a call are in fovea_mha_args. batch and lengths may be 0.
-/// heads, dims and widths are at least 1, except key_width and value_width with CACHED, which are ignored.
+/// A problem at its capacity; the lengths and pointers of a call are in fovea_mha_args. batch and lengths may be 0;
+/// batch is below 2^30, lengths are below 2^32. heads, dims and widths are at least 1, except key_width and value_width
+/// with CACHED, which are ignored.
 struct fovea_mha_desc {
     uint32_t struct_size; ///< sizeof(struct fovea_mha_desc)
     enum fovea_mha_keys keys;

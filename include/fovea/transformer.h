@@ -57,7 +57,8 @@ FOVEA_API enum fovea_status fovea_transformer_config_from(const struct fovea_saf
                                                           struct fovea_transformer_config *config, char *message,
                                                           size_t message_size);
 
-/// Capacities of one model object, each at least 1, and its dropout.
+/// Capacities of one model object, each at least 1, and its dropout. batch x beam is below 2^30, beam x target_vocab
+/// and lengths are below 2^32.
 struct fovea_transformer_options {
     uint32_t struct_size;          ///< sizeof(struct fovea_transformer_options)
     uint32_t workers;              ///< the most workers an executor may have
