@@ -61,8 +61,11 @@ void open_folder(const struct fovea_engine *engine, const char *path, struct fol
         snprintf(name, sizeof name, "%s/%s", path, entry->d_name);
         if (folder->file_count == FILES_MAX)
             fail(name, "more files than this example has room for");
-        if (fovea_safetensors_open(name, &folder->files[folder->file_count++], message, sizeof message) != FOVEA_OK)
+        struct fovea_safetensors **const file = &folder->files[folder->file_count];
+        if (fovea_safetensors_open(name, file, message, sizeof message) != FOVEA_OK)
             fail("weights", message);
+        const size_t count = fovea_safetensors_count(*file);
+        folder->found[folder->file_count++] = memset(keep(folder, count), 0, count);
     }
     closedir(all);
     if (folder->file_count == 0)
@@ -138,13 +141,14 @@ int ends(const struct folder *folder, size_t token)
 static const struct fovea_tensor *find_named(struct folder *folder, size_t rows, size_t columns, const char *name)
 {
     const struct fovea_tensor *t = NULL;
-    for (size_t i = 0; i < folder->file_count && !t; i++)
-        t = fovea_safetensors_find(folder->files[i], name);
+    size_t i = 0;
+    while (i < folder->file_count && (t = fovea_safetensors_find(folder->files[i], name)) == NULL)
+        i++;
     if (!t)
         return NULL;
     if (t->dims != (rows ? 2 : 1) || t->shape[t->dims - 1] != columns || (rows && t->shape[0] != rows))
         fail(name, "has another shape than config.json says");
-    folder->found++;
+    folder->found[i][t - fovea_safetensors_at(folder->files[i], 0)] = 1;
     return t;
 }
 
@@ -171,14 +175,16 @@ const struct fovea_tensor *need(struct folder *folder, size_t rows, size_t colum
     return t;
 }
 
-size_t unused(const struct folder *folder)
+const struct fovea_tensor *unused(const struct folder *folder)
 {
-    size_t count = 0;
     for (size_t f = 0; f < folder->file_count; f++) {
-        for (size_t i = 0; i < fovea_safetensors_count(folder->files[f]); i++) // old files have these, for nothing
-            count += strstr(fovea_safetensors_at(folder->files[f], i)->name, "rotary_emb.inv_freq") == NULL;
+        for (size_t i = 0; i < fovea_safetensors_count(folder->files[f]); i++) {
+            const struct fovea_tensor *const t = fovea_safetensors_at(folder->files[f], i);
+            if (!folder->found[f][i] && !strstr(t->name, "rotary_emb.inv_freq")) // old files have these, for nothing
+                return t;
+        }
     }
-    return count - folder->found;
+    return NULL;
 }
 
 const float *vector(struct folder *folder, const struct fovea_tensor *tensor)

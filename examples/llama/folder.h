@@ -12,8 +12,9 @@ struct folder {
     const struct fovea_engine *engine;
     char *config, *generation; // the text of config.json, and of generation_config.json or NULL
     struct fovea_safetensors *files[FILES_MAX];
-    size_t file_count, found; // found: the tensors that find() and need() returned
-    void *kept[KEPT_MAX];     // memory to free
+    char *found[FILES_MAX]; // for each tensor of a file, 1 if find() or need() returned it
+    size_t file_count;
+    void *kept[KEPT_MAX]; // memory to free
     size_t blocks;
 };
 
@@ -39,8 +40,8 @@ int ends(const struct folder *folder, size_t token);
 // The tensor of that name, rows x columns, or columns alone if rows is 0. Without it find() returns NULL.
 const struct fovea_tensor *find(struct folder *folder, size_t rows, size_t columns, const char *format, ...);
 const struct fovea_tensor *need(struct folder *folder, size_t rows, size_t columns, const char *format, ...);
-// The number of tensors of the files that were not asked for.
-size_t unused(const struct folder *folder);
+// A tensor of the files that was not asked for, or NULL.
+const struct fovea_tensor *unused(const struct folder *folder);
 // A vector as f32; NULL for NULL.
 const float *vector(struct folder *folder, const struct fovea_tensor *tensor);
 // A matrix of [outputs, inputs], packed as its own type or as FOVEA_S8; or two, whose outputs alternate.

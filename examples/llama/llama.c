@@ -125,8 +125,9 @@ static void load(struct model *m)
     const int tied = is(f, "tie_word_embeddings", "true"); // small models have one matrix for both, some files it twice
     const struct fovea_tensor *const head = (tied ? find : need)(f, m->tokens, m->width, "lm_head.weight");
     m->head = packed(f, m->computed, tied ? m->embedding : of_same_type(m, head), NULL);
-    if (unused(f) != 0)
-        fail("weights", "tensors are left over: a model of another family");
+    const struct fovea_tensor *const more = unused(f);
+    if (more)
+        fail(more->name, "is left over: a model of another family, or its files twice");
 }
 
 // Cosines and sines of each position. Llama 3.1 and later stretch slow rotations (rope_type "llama3").

@@ -288,7 +288,7 @@ with tempfile.TemporaryDirectory() as folder:
         write(folder, good, *rest, change=lambda t: change(t) if t[0] == name else t)
         refused(f"llama: {name}: {says}" if says == "not in the files" else says)
     write(folder, {**good, "model_type": "llama"}, *rest)
-    refused("left over")  # norms that only Qwen 3 has
+    refused("_norm.weight: is left over")  # that only Qwen 3 has
     for name in os.listdir(folder):
         if name.endswith(".safetensors"):
             os.remove(os.path.join(folder, name))
