@@ -58,15 +58,16 @@ static void make_model(const struct fovea_safetensors *file)
 {
     const struct fovea_transformer_options options = {
         .struct_size = sizeof options, .workers = 1, .batch = 1, .beam = 2, .max_source = 2, .max_target = 3};
-    char message[200] = "";
+    char message[200] = "old";
     struct fovea_transformer_config config;
-    FUZZ_CHECK(!fovea_transformer_config_from(file, &config, message, sizeof message) || *message);
+    FUZZ_CHECK(!fovea_transformer_config_from(file, &config, message, sizeof message) == !*message);
     struct fovea_transformer *model = NULL;
-    message[0] = '\0';
+    message[0] = 'o';
     if (fovea_transformer_create(fuzz_engine(0), file, &tiny, &options, &model, message, sizeof message)) {
         FUZZ_CHECK(*message && !model);
         return;
     }
+    FUZZ_CHECK(!*message);
     const uint32_t tokens[2] = {0, 1};
     struct fovea_hypothesis found;
     FUZZ_CHECK(!fovea_transformer_search(model, 1, 2, tokens, NULL, 2, &found, NULL) && found.len <= 3);
