@@ -42,7 +42,8 @@ struct fovea_tensor {
 
 /// Opens a file and checks all of its structure: header (at most 100 MiB), names, dtypes (those above), shapes (at most
 /// FOVEA_TENSOR_DIMS_MAX dimensions), offsets (in range, no overlap, no hole, size = shape x dtype). message (may be
-/// NULL) receives one line that names the file and, if a tensor is wrong, the tensor; "" on success.
+/// NULL) receives one line that names the file and, if a tensor is wrong, the tensor; "" on success. It is cut to
+/// message_size, for which FOVEA_EXPLAIN_BYTES is enough: of a path it has 200 bytes, of a name 80.
 /// Errors, after which *out is unchanged: NULL, IO, FORMAT, MEMORY.
 FOVEA_API enum fovea_status fovea_safetensors_open(const char *path, struct fovea_safetensors **out, char *message,
                                                    size_t message_size);

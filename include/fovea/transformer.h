@@ -52,7 +52,8 @@ struct fovea_transformer_config {
     size_t source_vocab, target_vocab;
 };
 /// Reads the configuration from a file, and sets struct_size. On error config is unchanged, and message (may be NULL)
-/// says in one line what is missing or wrong; on success it is "". Errors: NULL, FORMAT.
+/// says in one line what is missing or wrong; on success it is "". FOVEA_EXPLAIN_BYTES are enough for it. Errors: NULL,
+/// FORMAT.
 FOVEA_API enum fovea_status fovea_transformer_config_from(const struct fovea_safetensors *file,
                                                           struct fovea_transformer_config *config, char *message,
                                                           size_t message_size);
