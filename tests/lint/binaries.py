@@ -65,7 +65,7 @@ def main():
     root, library, folder = pathlib.Path(sys.argv[1]), sys.argv[2], pathlib.Path(sys.argv[3])
     nm, objdump = sys.argv[4:6]
     objects = [path for path in sorted(folder.rglob("*.o"))
-               if re.search(r"(kernels|dispatch|ops|nn)/", path.as_posix())]
+               if re.search(r"\b(kernels|dispatch|ops|nn)/", path.relative_to(folder).as_posix())]
     found = list(exports(root, library, nm)) + list(kernel_symbols(objects, objdump))
     if re.search("x86-64", run(objdump, "-f", str(objects[0]))):
         found += leaks(objects, objdump)
