@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // bench/attention_problem.c - operands of attention as models have them, and a float64 reference on sampled rows.
 #include "bench/attention_problem.h"
+#include "bench/fill.h"
 #include "bench/memory.h"
 
 #include <math.h>
@@ -8,15 +9,6 @@
 
 enum { PANEL = 16 };
 static const float softcap = 30, slope = 0.05f, dropout = 0.1f;
-
-static void fill(float *values, size_t count, uint64_t seed)
-{
-    uint64_t random = seed;
-    for (size_t i = 0; i < count; i++) {
-        random = random * 6364136223846793005u + 1442695040888963407u;
-        values[i] = (float)(int32_t)(random >> 32) * 0x1p-31f; // -1 to 1
-    }
-}
 
 // A multiple of 1/128 from -1 to 1, which all types have.
 static float coarse(float x)
@@ -112,8 +104,8 @@ bool attention_problem_make(struct attention_problem *p, size_t walk_bytes)
         return false;
     float *const queries = p->memory + p->count * p->cache_floats;
     for (size_t i = 0; i < p->count; i++)
-        fill(p->memory + i * p->cache_floats, p->cache_floats, 1 + i);
-    fill(queries, q, 7);
+        bench_fill(p->memory + i * p->cache_floats, p->cache_floats, 1 + i, 0, 1);
+    bench_fill(queries, q, 7, 0, 1);
     p->args = (struct fovea_attention_args){.q = queries,
                                             .out = queries + q,
                                             .batch = s->batch,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // bench/gemm_problem.c - operands of a product, and its float64 reference on sampled rows.
 #include "bench/gemm_problem.h"
+#include "bench/fill.h"
 #include "bench/memory.h"
 
 #include <math.h>
@@ -12,15 +13,6 @@ static size_t floats_of(size_t count)
 {
     const size_t line = ALIGNMENT / sizeof(float);
     return (count + line - 1) / line * line;
-}
-
-static void fill(float *values, size_t count, uint64_t seed)
-{
-    uint64_t random = seed;
-    for (size_t i = 0; i < count; i++) {
-        random = random * 6364136223846793005u + 1442695040888963407u;
-        values[i] = (float)(int32_t)(random >> 32) * 0x1p-31f; // -1 to 1
-    }
 }
 
 // Multiples of 1/64, which are numbers of 16 bits, too. Those of 8 bits are as many scales if one of each group of
@@ -56,10 +48,10 @@ bool gemm_problem_make(struct gemm_problem *p, size_t walk_bytes)
     p->a = p->b + p->b_count * p->b_stride;
     p->c = p->a + a;
     p->bias = p->c + c;
-    fill(p->a, p->batch * p->m * p->k, 1);
-    fill(p->bias, p->n, 2);
+    bench_fill(p->a, p->batch * p->m * p->k, 1, 0, 1);
+    bench_fill(p->bias, p->n, 2, 0, 1);
     for (size_t i = 0; i < p->b_count; i++) {
-        fill(p->b + i * p->b_stride, b, 3 + i);
+        bench_fill(p->b + i * p->b_stride, b, 3 + i, 0, 1);
         if (p->type != FOVEA_F32)
             coarsen(p, p->b + i * p->b_stride);
     }

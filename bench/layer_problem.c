@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // bench/layer_problem.c - weights, activations and caches of layers, and how much work they are.
 #include "bench/layer_problem.h"
+#include "bench/fill.h"
 #include "bench/memory.h"
 
 #include <math.h>
@@ -49,16 +50,6 @@ static void describe(struct layer_problem *p)
     operand(p, LAYER_V_CACHE, cached, cache, p->dim);
 }
 
-// Numbers around `centre`, at most `scale` away from it.
-static void fill(float *values, size_t count, uint64_t seed, float centre, float scale)
-{
-    uint64_t random = seed;
-    for (size_t i = 0; i < count; i++) {
-        random = random * 6364136223846793005u + 1442695040888963407u;
-        values[i] = centre + scale * (float)(int32_t)(random >> 32) * 0x1p-31f;
-    }
-}
-
 // Clears what bf16 has no bits for.
 static void shorten(float *values, size_t count)
 {
@@ -99,7 +90,7 @@ static void fill_layer(const struct layer_problem *p, size_t layer)
         const float scale = weights ? sqrtf(3 / (float)rows) : cache ? 1 : near;
         const float centre = i == LAYER_GAMMA1 || i == LAYER_GAMMA2 ? 1 : 0;
         if (values)
-            fill(values, rows * p->operands[i].cols, 1 + i + layer * LAYER_OPERANDS, centre, scale);
+            bench_fill(values, rows * p->operands[i].cols, 1 + i + layer * LAYER_OPERANDS, centre, scale);
         if (values && type_of(p, i) == FOVEA_BF16)
             shorten(values, rows * p->operands[i].cols);
         if (values && type_of(p, i) == FOVEA_S8)
@@ -148,7 +139,7 @@ bool layer_problem_make(struct layer_problem *p, size_t walk_bytes)
     p->expected = (double *)(void *)(p->sin + positions);
     for (size_t i = 0; i < p->count; i++)
         fill_layer(p, i);
-    fill(p->x, rows * s->width, 7, 0, 1);
+    bench_fill(p->x, rows * s->width, 7, 0, 1);
     fill_positions(p);
     if (layer_reference(p))
         return true;

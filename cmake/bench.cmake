@@ -30,6 +30,7 @@ if(FOVEA_BUILD_BENCH)
         bench/count_qemu.c
         bench/count_steps.c
         bench/counters.c
+        bench/fill.c
         bench/fovea_attention.c
         bench/fovea_gemm.c
         bench/fovea_layer.c
