@@ -39,7 +39,10 @@ static bool begin(const struct cli_bench *order, struct keep *keep)
     const uint64_t unsaid = order->way ? 1 : 5; // counting twice gives the same numbers
     *keep = (struct keep){
         .order = order,
-        .labels = {.commit = order->commit, .branch = order->branch, .machine = order->machine},
+        .labels = {.commit = order->commit,
+                   .branch = order->branch,
+                   .machine = order->machine,
+                   .has_time = order->time != NULL},
         .count = (size_t)(order->repetitions ? order->repetitions : unsaid),
     };
     if (!order->commit)

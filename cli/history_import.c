@@ -116,6 +116,7 @@ int cli_history_import(int argc, char **argv)
         return left < 0 ? CLI_OK : CLI_USAGE;
     if (left == 1)
         return cli_error("history import: no file; fovea history import --help tells more");
+    order.labels.has_time = order.time != NULL;
     if (order.time && !report_date(order.time, &order.labels.time))
         return cli_error("history import: --time takes a date like 2026-01-31T12:00:00+01:00, not \"%s\"", order.time);
     const size_t count = (size_t)left - 1;

@@ -75,7 +75,7 @@ const char *history_fill_labels(const struct report *report, struct history_labe
         labels->commit = report_find(report, "commit");
     if (!labels->branch)
         labels->branch = "main";
-    if (labels->time == 0)
+    if (!labels->has_time)
         labels->time = report->date ? report->date : (int64_t)time(NULL);
     return !labels->machine || !*labels->machine ? "the report names no host: give --machine"
            : !labels->commit || !*labels->commit ? "the report names no commit: give --commit"

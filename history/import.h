@@ -10,7 +10,8 @@ struct history_labels {
     const char *machine; ///< NULL: the report's host_name
     const char *branch;  ///< NULL: "main"
     const char *commit;  ///< NULL: the fact "commit" of the report, which must then be there
-    int64_t time;        ///< its place on the commit axis; 0: the report's date, and without one the present
+    bool has_time;       ///< false: time is the report's date, and without one the present
+    int64_t time;        ///< its place on the commit axis
 };
 
 /// Fills in what labels leave to the report. NULL, or the line that says what neither has.

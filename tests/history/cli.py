@@ -98,6 +98,10 @@ def test_import(folder):
     check(json.loads(one.read_text()), "a report given as the database stays what it is")
     refused("no file", "history", "import", "--db", db)
     refused("unknown option", "history", "import", "--fast", one)
+    # A time is one that is given, also where it is the first of all.
+    for when, seconds in (("1970-01-01", 0), ("1970-01-01T00:00:00+01:00", -3600), ("1970-01-01T00:00:01Z", 1)):
+        fovea("history", "import", "--db", db, "--commit", when, "--time", when, two)
+        check(rows(db, f"SELECT time FROM run WHERE commit_name = '{when}'") == [(seconds,)], when)
     result = fovea("history", "import", "--commit", "c2", one, FOVEA_HISTORY=str(folder / "named.db"))
     check("run 1" in result.stdout and "1 benchmarks of it failed" in result.stdout, result)
 

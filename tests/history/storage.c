@@ -65,7 +65,7 @@ static bool import_text(struct history *history, const char *text, size_t size, 
     char message[300];
     if (!report_parse((const char *const[]){text}, &size, 1, &report, message, sizeof message))
         return false;
-    const struct history_labels labels = {.commit = commit, .time = time};
+    const struct history_labels labels = {.commit = commit, .has_time = time != 0, .time = time};
     const bool done = history_import(history, &report, &labels, imported);
     report_free(&report);
     return done;
