@@ -143,7 +143,7 @@ static int store(const struct keep *keep, struct report *report)
                imported.values);
     else
         cli_error("bench: %s: %s", path, history_message(history));
-    history_close(history);
+    (done ? history_close : history_abandon)(history);
     return done ? CLI_OK : CLI_USAGE;
 }
 

@@ -127,7 +127,7 @@ int cli_history_import(int argc, char **argv)
     if (done) {
         struct history *const history = cli_history_open(order.db, HISTORY_WRITE);
         done = history && store(history, &order, files, count);
-        history_close(history);
+        (done ? history_close : history_abandon)(history);
     }
     for (size_t i = 0; files && i < count; i++) {
         if (done)

@@ -3,11 +3,13 @@
 #include "history/database.h"
 #include "history/schema.h"
 
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 enum { BUSY_MS = 30000 }; // an import holds the lock for some 20 ms a report
 
@@ -40,10 +42,18 @@ bool history_begin(struct history *history)
     return history_exec(history, "BEGIN IMMEDIATE");
 }
 
+// Whoever opened a database that another program then abandoned has written into a file without a name.
+static bool is_there(struct history *history)
+{
+    int moved = 0;
+    sqlite3_file_control(history->db, "main", SQLITE_FCNTL_HAS_MOVED, &moved);
+    return !moved || history_fail(history, "history: the database was removed meanwhile");
+}
+
 bool history_end(struct history *history, bool done)
 {
     if (done && history_exec(history, "COMMIT"))
-        return true;
+        return is_there(history);
     sqlite3_exec(history->db, "ROLLBACK", NULL, NULL, NULL); // the message of what failed first stays
     return false;
 }
@@ -225,10 +235,12 @@ struct history *history_open(const char *path, enum history_mode mode, char *mes
         return NULL;
     }
     const int flags = SQLITE_OPEN_READWRITE | (mode == HISTORY_WRITE ? SQLITE_OPEN_CREATE : 0);
+    if (mode == HISTORY_WRITE && access(path, F_OK) != 0)
+        history->made = strdup(path); // without memory it is one that stays
     if (open_file(history, path, flags, mode) || (mode == HISTORY_READ && open_unwritable(history, path)))
         return history;
     snprintf(message, message_size, "%s: %s", path, history->message);
-    history_close(history);
+    history_abandon(history);
     return NULL;
 }
 
@@ -237,5 +249,39 @@ void history_close(struct history *history)
     if (!history)
         return;
     sqlite3_close(history->db);
+    free(history->made);
     free(history);
+}
+
+// Whether it has no run, nor is somebody else's.
+static bool is_empty(struct history *history)
+{
+    int64_t version, runs;
+    return find_version(history, &version) &&
+           (version == 0 || (version > 0 && pragma(history, "SELECT count(*) FROM run", &runs) && runs == 0));
+}
+
+// Opens it so that nobody else has it open, which takes no index beside it, for which the disk may have no room.
+static bool open_alone(struct history *history, const char *place)
+{
+    return sqlite3_open_v2(place, &history->db, SQLITE_OPEN_READWRITE, NULL) == SQLITE_OK &&
+           history_exec(history, "PRAGMA locking_mode=EXCLUSIVE") && history_begin(history);
+}
+
+// Of no byte it is empty in any case, and has no lock on a full disk.
+void history_abandon(struct history *history)
+{
+    static const char *const files[] = {"-wal", "-shm", "-journal", ""};
+    char place[PATH_MAX], name[PATH_MAX + 16]; // where a link leads; the link stays
+    struct stat there;
+    if (history && history->made && realpath(history->made, place) && stat(place, &there) == 0) {
+        sqlite3_close(history->db);
+        history->db = NULL;
+        const bool empty = there.st_size == 0 || (open_alone(history, place) && is_empty(history));
+        for (size_t i = 0; empty && i < sizeof files / sizeof *files; i++) {
+            snprintf(name, sizeof name, "%s%s", place, files[i]);
+            unlink(name);
+        }
+    }
+    history_close(history);
 }

@@ -9,6 +9,7 @@
 
 struct history {
     sqlite3 *db;
+    char *made; ///< NULL, or its path: it was not there before
     char message[400];
 };
 

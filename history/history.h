@@ -24,6 +24,9 @@ enum history_mode {
 struct history *history_open(const char *path, enum history_mode mode, char *message, size_t message_size);
 /// Closes it. NULL is legal.
 void history_close(struct history *history);
+/// The same where nothing came of it: a database that history_open made, and that holds no run, is removed. So a full
+/// disk leaves none that is empty.
+void history_abandon(struct history *history);
 /// One line about the last call that failed.
 const char *history_message(const struct history *history);
 /// Takes the lock of the one writer: of what is stored from here to history_end all is kept, or nothing. False with

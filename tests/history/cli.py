@@ -6,6 +6,7 @@ usage: cli.py built|absent bench|nobench PROGRAM...
 import json
 import pathlib
 import random
+import resource
 import sqlite3
 import sys
 import tempfile
@@ -104,6 +105,28 @@ def test_import(folder):
         check(rows(db, f"SELECT time FROM run WHERE commit_name = '{when}'") == [(seconds,)], when)
     result = fovea("history", "import", "--commit", "c2", one, FOVEA_HISTORY=str(folder / "named.db"))
     check("run 1" in result.stdout and "1 benchmarks of it failed" in result.stdout, result)
+
+
+def test_full(folder):
+    """Where a disk is full no database is made; one that is there keeps what it has. Here it is the size of a file."""
+    def full():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+
+    path, made = write(folder / "full.json", report(1)), 0
+    (folder / "link.db").symlink_to("full.db")
+    for limit in (0, 4096, 20000, 50000, 1 << 24):
+        for name in "full.db", "link.db":  # the link leads to it
+            result = run([*PROGRAM, "history", "import", "--db", folder / name, "--commit", "c", path], preexec_fn=full,
+                         restore_signals=False)  # SIGXFSZ is ignored, as Python does
+            done = result.returncode == 0
+            made += done
+            check(done or result.returncode == 2 and not list(folder.glob("full.db*")), limit, result)
+    check(made == 2 and (folder / "link.db").is_symlink() and rows(folder / "full.db", "SELECT count(*) FROM run") ==
+          [(1,)], "an import that was not refused")
+    limit = 0
+    result = run([*PROGRAM, "history", "import", "--db", folder / "full.db", "--commit", "d", path], preexec_fn=full,
+                 restore_signals=False)
+    check(result.returncode == 2 and rows(folder / "full.db", "SELECT count(*) FROM run") == [(1,)], result)
 
 
 def test_whole(folder):
@@ -334,6 +357,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
         test_import(folder)
+        test_full(folder)
         test_whole(folder)
         test_check(folder)
         test_commits(folder)
