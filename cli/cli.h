@@ -74,6 +74,8 @@ typedef bool cli_fill(FILE *file, const void *arg);
 int cli_replace(const char *command, const char *path, cli_fill *fill, const void *arg);
 /// Whether that could be done, to be asked before the minutes that its content takes; false having said why not.
 bool cli_can_replace(const char *command, const char *path);
+/// Whether what an option names is another file than `other` (NULL: nothing is there); false having said what that is.
+bool cli_are_apart(const char *command, const char *option, const char *path, const char *other, const char *what);
 
 /// From now on Ctrl-C, SIGTERM and a terminal that is closed only set cli_stop, so that the command can keep what it
 /// has; Ctrl-C or SIGTERM once more ends the program. A pipe that nobody reads fails instead of ending it. `said`

@@ -25,8 +25,7 @@ add_executable(fovea_cli
     cli/verify.c
 )
 set_target_properties(fovea_cli PROPERTIES OUTPUT_NAME fovea)
-set_source_files_properties(cli/bench_count.c cli/replace.c PROPERTIES
-    COMPILE_DEFINITIONS _GNU_SOURCE=1) # mkdtemp, realpath
+set_source_files_properties(cli/bench_count.c PROPERTIES COMPILE_DEFINITIONS _GNU_SOURCE=1) # mkdtemp
 target_link_libraries(fovea_cli PRIVATE fovea_tune fovea_checks fovea_internal fovea_flags m)
 # The manual page comes with the program that it is of.
 file(GLOB FOVEA_HELP CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/cli/*.c)

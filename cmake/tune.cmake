@@ -24,6 +24,7 @@ add_library(fovea_tune STATIC EXCLUDE_FROM_ALL
     tune/measure.c
     tune/proof.c
     tune/quarantine.c
+    tune/replace.c
     tune/report.c
     tune/room.c
     tune/rounds.c
@@ -35,5 +36,5 @@ add_library(fovea_tune STATIC EXCLUDE_FROM_ALL
     tune/walk.c
     tune/write.c
 )
-target_compile_definitions(fovea_tune PRIVATE _GNU_SOURCE=1) # mkstemp, prctl
+target_compile_definitions(fovea_tune PRIVATE _GNU_SOURCE=1) # mkostemp, realpath, prctl
 target_link_libraries(fovea_tune PUBLIC fovea_internal fovea_checks fovea_measure m)

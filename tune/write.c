@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// tune/write.c - writes a profile to a new file next to the old one, and renames it.
+// tune/write.c - a profile as text, and where it is kept.
 #include "tune/write.h"
 #include "dispatch/environment.h"
+#include "tune/replace.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdarg.h>
@@ -108,113 +108,49 @@ static void unmake_folders(const char *path, uint32_t made)
     }
 }
 
-static bool write_all(int file, const char *text, size_t size)
+// What went wrong, in words.
+static bool fail(int wrong, char why[FOVEA_PROFILE_WHY])
 {
-    for (size_t done = 0; done < size;) {
-        const ssize_t wrote = write(file, text + done, size - done);
-        if (wrote < 0 && errno != EINTR)
-            return false;
-        done += wrote > 0 ? (size_t)wrote : 0;
-    }
-    return true;
-}
-
-// The new name must survive a crash, too.
-static void sync_folder(const char *path)
-{
-    char folder[PATH_MAX];
-    snprintf(folder, sizeof folder, "%s", path);
-    char *const slash = strrchr(folder, '/');
-    if (slash)
-        slash[slash == folder] = '\0';
-    const int file = open(slash ? folder : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (file >= 0) {
-        fsync(file);
-        close(file);
-    }
-}
-
-// Where a file that is saved as `path` is put: links to files are followed, and stay links. False where something else
-// than a file is there: a rename would take its place, and the program of root may rename over /dev/null.
-static bool find_place(const char *path, char place[PATH_MAX], char why[FOVEA_PROFILE_WHY])
-{
-    struct stat there;
-    if (stat(path, &there) != 0) {
-        snprintf(place, PATH_MAX, "%s", path);
-        return true;
-    }
-    if (S_ISREG(there.st_mode) && realpath(path, place))
-        return true;
-    snprintf(why, FOVEA_PROFILE_WHY, "%s",
-             S_ISREG(there.st_mode)   ? strerror(errno)
-             : S_ISDIR(there.st_mode) ? strerror(EISDIR)
-                                      : "not a file");
+    snprintf(why, FOVEA_PROFILE_WHY, "%s", wrong == REPLACE_NO_FILE ? "not a file" : strerror(wrong));
     return false;
-}
-
-// Creates a new file next to path and writes its name; -1 on failure.
-static int open_beside(const char *path, char name[PATH_MAX], char why[FOVEA_PROFILE_WHY])
-{
-    const int length = snprintf(name, PATH_MAX, "%s.XXXXXX", path);
-    const bool fits = *path != '\0' && length > 0 && length < PATH_MAX;
-    const int file = fits ? mkstemp(name) : -1;
-    if (file < 0)
-        snprintf(why, FOVEA_PROFILE_WHY, "%s", fits ? strerror(errno) : "no name of a file");
-    return file;
 }
 
 bool tune_can_save(const char *path, bool folders, char why[FOVEA_PROFILE_WHY])
 {
-    char place[PATH_MAX], name[PATH_MAX];
-    if (!find_place(path, place, why))
-        return false;
+    char place[PATH_MAX];
     uint32_t made = 0;
-    const int unmade = folders ? make_folders(place, &made) : 0;
-    const int file = open_beside(place, name, why);
-    if (file >= 0) {
-        close(file);
-        unlink(name);
-    } else if (unmade) {
-        snprintf(why, FOVEA_PROFILE_WHY, "%s", strerror(unmade));
+    int wrong = replace_place(path, place);
+    if (!wrong) {
+        const int unmade = folders ? make_folders(place, &made) : 0;
+        wrong = replace_possible(place);
+        wrong = wrong && unmade ? unmade : wrong;
+        unmake_folders(place, made);
     }
-    unmake_folders(place, made);
-    return file >= 0;
+    return !wrong || fail(wrong, why);
 }
 
-// Writes a new file beside `place` and renames it.
-static bool replace(const char *place, const char *text, size_t size, char why[FOVEA_PROFILE_WHY])
+static bool fill(FILE *file, const void *text)
 {
-    char name[PATH_MAX];
-    const int file = open_beside(place, name, why);
-    if (file < 0)
-        return false;
-    bool ok = write_all(file, text, size) && fchmod(file, 0644) == 0 && fsync(file) == 0;
-    ok = close(file) == 0 && ok;
-    ok = ok && rename(name, place) == 0;
-    if (ok) {
-        sync_folder(place);
-    } else {
-        snprintf(why, FOVEA_PROFILE_WHY, "%s", strerror(errno));
-        unlink(name);
-    }
-    return ok;
+    fputs(text, file); // the stream remembers what went wrong
+    return true;
 }
 
 bool tune_save(const char *path, bool folders, const struct fovea_profile *profile, char why[FOVEA_PROFILE_WHY])
 {
+    enum { RIGHTS = 0644 }; // everybody's programs read it, and trust none that others may write
     char place[PATH_MAX], *const text = malloc(FOVEA_PROFILE_BYTES_MAX);
     uint32_t made = 0;
-    snprintf(why, FOVEA_PROFILE_WHY, "no memory");
-    bool ok = text && find_place(path, place, why);
-    if (ok) {
+    int wrong = text ? replace_place(path, place) : ENOMEM;
+    if (!wrong) {
         if (folders)
             make_folders(place, &made); // what it lacks is told by what follows
-        ok = replace(place, text, tune_write(profile, text), why);
-        if (!ok)
+        tune_write(profile, text);
+        wrong = replace_file(place, RIGHTS, fill, text);
+        if (wrong)
             unmake_folders(place, made);
     }
     free(text);
-    return ok;
+    return !wrong || fail(wrong, why);
 }
 
 bool tune_load(const char *path, const struct fovea_profile_key *expected, struct fovea_profile *profile,

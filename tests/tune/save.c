@@ -2,6 +2,7 @@
 // tests/tune/save.c - what saving a profile leaves alone: devices, links, and folders that nothing came into.
 #include "fovea/fovea.h"
 #include "tests/support/test.h"
+#include "tune/replace.h"
 #include "tune/write.h"
 
 #include <stdlib.h>
@@ -50,6 +51,53 @@ static void test_folders(void)
     CHECK(access(made, F_OK) != 0, "its folder is left");
 }
 
+// A profile is read by all users whatever the mask, what else is written by those who read the old one.
+static bool fill(FILE *file, const void *arg)
+{
+    return fputs(arg, file) >= 0;
+}
+
+static void test_rights(void)
+{
+    char path[64];
+    struct stat there;
+    snprintf(path, sizeof path, "%s/rights", folder);
+    const mode_t mask = umask(077);
+    CHECK(tune_save(path, false, &profile, why) && stat(path, &there) == 0 && (there.st_mode & 0777) == 0644, "%o",
+          there.st_mode);
+    CHECK(chmod(path, 0640) == 0 && replace_file(path, 0, fill, "page") == 0, "replaced");
+    CHECK(stat(path, &there) == 0 && (there.st_mode & 0777) == 0640 && there.st_size == 4, "%o", there.st_mode);
+    unlink(path);
+    CHECK(replace_file(path, 0, fill, "page") == 0 && stat(path, &there) == 0 && (there.st_mode & 0777) == 0600, "%o",
+          there.st_mode);
+    umask(mask);
+    unlink(path);
+}
+
+// Two names of one file, before it is there and after.
+static void test_same(void)
+{
+    char path[64], others[3][80], inside[64], far[80];
+    snprintf(path, sizeof path, "%s/same", folder);
+    snprintf(inside, sizeof inside, "%s/inside", folder);
+    snprintf(far, sizeof far, "%s/same", inside);
+    snprintf(others[0], sizeof others[0], "%s//same", folder);
+    snprintf(others[1], sizeof others[1], "%s/inside/../same", folder);
+    snprintf(others[2], sizeof others[2], "%s/link/same", folder);
+    CHECK(mkdir(inside, 0755) == 0 && snprintf(why, sizeof why, "%s/link", folder) > 0 && symlink(".", why) == 0,
+          "made");
+    for (int made = 0; made < 2; made++) {
+        for (int i = 0; i < 3; i++)
+            CHECK(replace_same(path, others[i]) && replace_same(others[i], path), "%s is not %s", path, others[i]);
+        CHECK(!replace_same(path, far) && !replace_same(path, folder) && !replace_same("same", path), "others are");
+        CHECK(replace_file(path, 0, fill, "page") == 0, "%s", path);
+    }
+    CHECK(replace_same("/nonesuch/a", "/nonesuch/a") && !replace_same("/nonesuch/a", "/nonesuch/b"), "no folder");
+    unlink(path);
+    unlink(why);
+    rmdir(inside);
+}
+
 int main(void)
 {
     struct fovea_engine *engine = NULL;
@@ -59,6 +107,8 @@ int main(void)
     test_no_file();
     test_link();
     test_folders();
+    test_rights();
+    test_same();
     fovea_engine_destroy(engine);
     rmdir(folder);
     return test_done();
