@@ -45,6 +45,8 @@ void cli_tune_gain(const struct fovea_profile *profile, uint32_t class, char tex
 /// Whether its choices are for this engine's ISA cap; those of another are not used, and not compared with their own
 /// defaults here.
 bool cli_tune_in_force(const struct fovea_engine *engine, const struct fovea_profile *profile);
+/// The kernel and the numbers of a choice as members of a JSON object: "kernel": "...", "kc": 512.
+void cli_tune_json_choice(uint32_t class, const struct fovea_tuned *tuned);
 /// A profile as a JSON object.
 void cli_tune_json(const struct fovea_engine *engine, const struct fovea_profile *profile);
 

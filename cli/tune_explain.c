@@ -15,7 +15,8 @@ static const char help[] = "usage: fovea tune --explain gemm [Bx]MxNxK\n"
                            "weights of a Linear lie; full.\n\n"
                            "  --threads N   workers that it is planned for, 1 to 64 (default 1, as it is\n"
                            "                tuned)\n"
-                           "  --all         every number of the class, too\n\n"
+                           "  --all         every number of the class, too\n"
+                           "  --json        all of it as a JSON object\n\n"
                            "examples:\n"
                            "  fovea tune --explain gemm 128x768x768 nt\n"
                            "  fovea tune --explain attention 1,12,12,512,512,64 causal --threads 8\n";
@@ -26,7 +27,7 @@ struct problem {
     const struct fovea_engine *engine;
     size_t sizes[SIZES_MAX];
     const char *form;
-    bool all;
+    bool all, json;
 };
 
 // "128x768x768": digits, and nothing else but the marks.
@@ -67,33 +68,67 @@ static void print_list(const char *name, const char *text, int width)
     putchar('\n');
 }
 
-// Of which class a problem is, and because of what; what its class is given, and whether it runs that kernel; the plan,
-// in words.
-static void print_all(const struct problem *problem, uint32_t class, const char *because, const char *runs,
-                      const char *plan)
+// Of which class a problem is, and because of what; which kernel it runs (NULL: it is in the plan); the plan, in words;
+// what its class is given, and what the model would give it.
+struct answer {
+    uint32_t class;
+    const char *because, *runs, *plan;
+    struct fovea_tuned chosen, model;
+};
+
+static void print_text(const struct problem *problem, const struct answer *answer)
 {
     const struct fovea_engine *const engine = problem->engine;
-    const struct fovea_tuned tuned = fovea_tuned_get(fovea_engine_kernels(engine), class);
-    const struct fovea_tuned model = tune_default(engine, class, fovea_engine_choice(engine)->quarantined);
+    const uint32_t class = answer->class;
+    const char *const runs = answer->runs;
+    const struct fovea_tuned *const tuned = &answer->chosen;
     char words[CLI_TUNE_WORDS];
     printf("class    %s %s\n", fovea_class_names[class].of, fovea_class_names[class].name);
-    print_list("because", because, 0);
+    print_list("because", answer->because, 0);
     printf("profile  %s\n", fovea_engine_profile(engine));
-    if (tuned.kernel >= 0) {
-        const char *const chosen = fovea_variant_facts[tuned.kernel].name;
+    if (tuned->kernel >= 0) {
+        const char *const chosen = fovea_variant_facts[tuned->kernel].name;
         const bool other = runs && strcmp(runs, chosen) != 0;
         printf("chosen   %s%s%s\n", chosen, other ? ", the class's kernel; this shape runs " : "", other ? runs : "");
     }
-    cli_tune_changes(class, &model, &tuned, words, sizeof words);
+    cli_tune_changes(class, &answer->model, tuned, words, sizeof words);
     print_list("changed", *words ? words : "nothing of what the model says", 0);
     if (problem->all) {
         enum { WIDTH = 20 };
-        cli_tune_words(class, &tuned, words, sizeof words);
-        const char *const numbers = tuned.kernel >= 0 ? part_end(words) : words; // behind the kernel's name
+        cli_tune_words(class, tuned, words, sizeof words);
+        const char *const numbers = tuned->kernel >= 0 ? part_end(words) : words; // behind the kernel's name
         print_list("all", numbers + (*numbers == ' '), WIDTH);
     }
     printf("threads  %u\n", fovea_engine_kernels(engine)->workers);
-    printf("plan     %s\n", plan);
+    printf("plan     %s\n", answer->plan);
+}
+
+static void print_json(const struct problem *problem, const struct answer *answer)
+{
+    const uint32_t class = answer->class;
+    printf("{\"operator\": \"%s\", \"class\": \"%s\",\n \"because\": ", fovea_class_names[class].of,
+           fovea_class_names[class].name);
+    cli_json_string(stdout, answer->because);
+    printf(",\n \"profile\": ");
+    cli_json_string(stdout, fovea_engine_profile(problem->engine));
+    printf(",\n \"chosen\": {");
+    cli_tune_json_choice(class, &answer->chosen);
+    printf("},\n \"default\": {");
+    cli_tune_json_choice(class, &answer->model);
+    printf("},\n");
+    if (answer->runs)
+        printf(" \"runs\": \"%s\",\n", answer->runs);
+    printf(" \"threads\": %u,\n \"plan\": ", fovea_engine_kernels(problem->engine)->workers);
+    cli_json_string(stdout, answer->plan);
+    printf("}\n");
+}
+
+static void print_answer(const struct problem *problem, struct answer answer)
+{
+    const struct fovea_engine *const engine = problem->engine;
+    answer.chosen = fovea_tuned_get(fovea_engine_kernels(engine), answer.class);
+    answer.model = tune_default(engine, answer.class, fovea_engine_choice(engine)->quarantined);
+    (problem->json ? print_json : print_text)(problem, &answer);
 }
 
 // The type of elements that a form names behind this word; f32 if it names none.
@@ -136,7 +171,9 @@ static int explain_gemm(const struct problem *problem)
     fovea_gemm_facts(plan, &facts);
     fovea_gemm_say(plan, text, sizeof text);
     fovea_gemm_reasons(plan, because, sizeof because);
-    print_all(problem, fovea_gemm_class_of(plan), because, facts.kernel, text);
+    print_answer(
+        problem,
+        (struct answer){.class = fovea_gemm_class_of(plan), .because = because, .runs = facts.kernel, .plan = text});
     free(plan);
     return CLI_OK;
 }
@@ -183,7 +220,7 @@ static int explain_attention(const struct problem *problem)
     }
     fovea_attention_say(plan, text, sizeof text);
     fovea_attention_reasons(plan, because, sizeof because);
-    print_all(problem, fovea_attention_class_of(plan), because, NULL, text);
+    print_answer(problem, (struct answer){.class = fovea_attention_class_of(plan), .because = because, .plan = text});
     free(plan);
     return CLI_OK;
 }
@@ -245,6 +282,7 @@ int cli_tune_explain(int argc, char **argv)
     const struct cli_option options[] = {
         {.name = "--threads", .whole = &threads, .low = 1, .high = THREADS_MAX},
         {.name = "--all", .flag = &problem.all},
+        {.name = "--json", .flag = &problem.json},
         {.name = NULL},
     };
     const int left = cli_options("tune --explain", help, options, argc, argv);

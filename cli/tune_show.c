@@ -66,6 +66,16 @@ static void print_table(const struct fovea_engine *engine, const struct fovea_pr
     printf("All numbers: fovea tune --show --json, of a problem: fovea tune --explain.\n");
 }
 
+void cli_tune_json_choice(uint32_t class, const struct fovea_tuned *tuned)
+{
+    uint32_t count;
+    const struct fovea_tunable *const tunables = fovea_tunables(fovea_class(class).kind, &count);
+    if (tuned->kernel >= 0)
+        printf("\"kernel\": \"%s\"", fovea_variant_facts[tuned->kernel].name);
+    for (uint32_t i = 0; i < count; i++)
+        printf("%s\"%s\": %u", i || tuned->kernel >= 0 ? ", " : "", tunables[i].name, tuned->values[i]);
+}
+
 void cli_tune_json(const struct fovea_engine *engine, const struct fovea_profile *profile)
 {
     bool any = false;
@@ -83,20 +93,15 @@ void cli_tune_json(const struct fovea_engine *engine, const struct fovea_profile
     printf("},\n \"classes\": [");
     any = false;
     for (uint32_t class = 0; class < FOVEA_TUNED_CLASSES; class ++) {
-        uint32_t count;
-        const struct fovea_tunable *const tunables = fovea_tunables(fovea_class(class).kind, &count);
         if (!fovea_class_is_tuned(class))
             continue;
         const struct fovea_tuned model = cli_tune_default(engine, profile, class);
         const struct fovea_tuned *const tuned = profile->has[class] ? &profile->tuned[class] : &model;
         const struct fovea_evidence *const e = &profile->evidence[class];
-        printf("%s\n  {\"operator\": \"%s\", \"class\": \"%s\", \"tuned\": %s", any ? "," : "",
+        printf("%s\n  {\"operator\": \"%s\", \"class\": \"%s\", \"tuned\": %s, ", any ? "," : "",
                fovea_class_names[class].of, fovea_class_names[class].name, profile->has[class] ? "true" : "false");
         any = true;
-        if (tuned->kernel >= 0)
-            printf(", \"kernel\": \"%s\"", fovea_variant_facts[tuned->kernel].name);
-        for (uint32_t i = 0; i < count; i++)
-            printf(", \"%s\": %u", tunables[i].name, tuned->values[i]);
+        cli_tune_json_choice(class, tuned);
         if (profile->has[class] && e->pairs)
             printf(", \"gain\": %.4f, \"low\": %.4f, \"high\": %.4f, \"p\": %.6f, \"pairs\": %u", e->gain * 1e-6,
                    e->low * 1e-6, e->high * 1e-6, e->p * 1e-6, e->pairs);

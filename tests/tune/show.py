@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""fovea tune --show and --diff: what stands in their tables, and what does not.
+"""fovea tune --show and --diff: what stands in their tables, and what does not; --explain --json.
 
 usage: show.py PROGRAM...      (PROGRAM... may begin with an emulator)
 """
@@ -69,6 +69,22 @@ def test_diff(path, other):
     check(ok("--diff", path, path) == "0 classes differ\n", "a profile and itself")
 
 
+def test_explain(path):
+    """The JSON says what the text does."""
+    profile(path, f"few-near-nn.kernel={SCALAR}", "few-near-nn.kc=32")
+    few = ["--explain", "gemm", "8x64x64", "nn"]
+    text, data = ok(*few, FOVEA_PROFILE=path), json.loads(ok(*few, "--json", FOVEA_PROFILE=path))
+    check(data["class"] == "few-near-nn" and text.startswith(f"class    {data['operator']} few-near-nn\n"), text, data)
+    for name in "profile", "plan", "threads":
+        check(f"\n{name:8} {data[name]}\n" in text, name, text, data)
+    check(data["chosen"].keys() == data["default"].keys() and data["chosen"]["kernel"] == SCALAR, data)
+    check(data["chosen"]["kc"] == 32 and f"kc {data['default']['kc']} -> 32" in text, data, text)
+    check(data["runs"] in data["plan"] and " ".join(text.split()).count(data["because"]) == 1, data, text)
+    data = json.loads(ok("--explain", "attention", "1,8,1,1,4096,64", "decode", "--json", "--threads", "3"))
+    check(data["class"] == "heads-64" and data["chosen"] == data["default"] and data["threads"] == 3, data)
+    refused("attention: ", "--explain", "attention", "1,3,2,5,5,64", "--json")
+
+
 def test_refusals(path):
     refused("--diff takes two", "--diff", "a")
     refused("--diff takes two", "--diff")
@@ -76,6 +92,7 @@ def test_refusals(path):
     refused("unknown option", "--show", "--every")
     refused("/nonesuch: cannot be opened: No such file or directory", "--diff", "/nonesuch", "/nonesuch")
     refused("/nonesuch: cannot be opened: No such file or directory", "--show", "/nonesuch")
+    refused("it is the profile to begin with", "--from", path, "--report", HOME + "/./first", "--output", HOME + "/x")
     for part in "--show", "--diff":
         check(ok(part, "-h").startswith("usage: fovea tune " + part), part)
 
