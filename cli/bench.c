@@ -146,6 +146,8 @@ static int bench(struct cli_bench *order, int argc, char **argv)
         return cli_error("bench: --report draws times, and --count takes none");
     if (order->report && strcmp(order->report, "-") == 0)
         return cli_error("bench: --report wants a file: standard output has the lines");
+    if (!cli_are_apart("bench", "--report", order->report, order->history, "it is the database"))
+        return CLI_USAGE;
     if (cli_bench_wants_callgrind(order->way))
         return cli_bench_callgrind(argc, argv);
     if (order->way && !cli_bench_way_here(order->way))

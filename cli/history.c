@@ -40,10 +40,16 @@ int cli_history(int argc, char **argv)
     return cli_error("history: no part \"%s\"; fovea history --help lists them", argv[1]);
 }
 
+const char *cli_history_path(const char *option)
+{
+    const char *const set = cli_setting("FOVEA_HISTORY");
+    return option ? option : set ? set : "history.db";
+}
+
 struct history *cli_history_open(const char *option, enum history_mode mode)
 {
     char message[500];
-    const char *const set = cli_setting("FOVEA_HISTORY"), *const path = option ? option : set ? set : "history.db";
+    const char *const path = cli_history_path(option);
     struct history *const history = history_open(path, mode, message, sizeof message);
     const bool missing = !history && mode == HISTORY_READ && access(path, F_OK) != 0;
     if (!history)

@@ -24,7 +24,9 @@ struct cli_builds {
 /// Loads two builds, measures them by turns, prints. Returns an exit code.
 int cli_compare_builds(const struct cli_builds *builds, char **paths);
 
-/// Opens the database of the option, else of FOVEA_HISTORY, else history.db; or says why not.
+/// The database of the option, else of FOVEA_HISTORY, else history.db.
+const char *cli_history_path(const char *option);
+/// Opens that database, or says why not.
 struct history *cli_history_open(const char *option, enum history_mode mode);
 
 /// How much of a commit's name is printed: of a hash CLI_COMMIT digits, of another name all, as what tells names apart

@@ -99,7 +99,8 @@ int cli_history_report(int argc, char **argv)
         return cli_error("history report: \"%s\" is no option; -o FILE names the page", argv[1]);
     if (!order.path)
         return cli_error("history report: -o FILE is missing; --help tells more");
-    if (!check_url(order.options.commit_url))
+    if (!check_url(order.options.commit_url) ||
+        !cli_are_apart("history report", "-o", order.path, cli_history_path(order.db), "it is the database"))
         return CLI_USAGE;
     order.filter.last = (size_t)order.last;
     order.filter.calm = !order.disturbed;

@@ -183,8 +183,9 @@ static int tune(struct cli_tune_arguments *a)
         snprintf(path, sizeof path, "%s", a->output);
     else if (!cli_tune_place("tune", "--output ", a->system, path))
         return CLI_USAGE;
-    if (a->report && strcmp(a->report, path) == 0)
-        return cli_error("tune: --report %s: the profile goes there", path);
+    if (!cli_are_apart("tune", "--report", a->report, path, "the profile goes there") ||
+        !cli_are_apart("tune", "--report", a->report, a->from, "it is the profile to begin with"))
+        return CLI_USAGE;
     struct fovea_engine *const engine = cli_tune_engine();
     if (!engine)
         return CLI_USAGE;

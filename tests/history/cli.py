@@ -337,6 +337,9 @@ def test_bench(folder):
     refused("No such file", *suite, "--history", "/nonexistent/x.db", "--commit", "x", "--min-time", "100")  # at once
     refused("not a database", *suite, "--history", __file__, "--commit", "x", "--min-time", "100")
     refused("go with --history", *suite, "--commit", "x")
+    before = db.read_bytes()
+    refused("it is the database", *suite, "--history", db, "--commit", "x", "--report", f"{folder}/./bench.db")
+    check(db.read_bytes() == before, "a picture in the place of the database")
     refused("give one of them", *suite, "--history", db, "--commit", "x", "--json")
     refused("--repetitions takes", *suite, "--history", db, "--commit", "x", "--repetitions", "many")
     refused("--commit wants a value", *suite, "--history", db, "--commit")

@@ -171,6 +171,8 @@ def main():
         before = sorted(os.listdir(folder))
         refused("No such file", "--db", database, "-o", str(folder / "no" / "page.html"))
         refused("No space", "--db", database, "-o", "/dev/full")
+        for same in database, f"{folder}/./h.db":
+            refused("it is the database", "--db", database, "-o", same)
         refused("-o FILE is missing", "--db", database)
         refused("no option", "--db", database, "-o", str(page_path), "extra")
         refused("--last", "--db", database, "-o", str(page_path), "--last", "some")

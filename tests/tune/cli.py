@@ -314,7 +314,7 @@ def test_refusals(folder):
     config = os.path.join(folder, "no config")
     refused("page.html: No such file", "tune", "--report", "/nonesuch/page.html", XDG_CONFIG_HOME=config)
     refused("--report wants a file", "tune", "--report", "-", "--output", folder + "/x")
-    refused("x: the profile goes there", "tune", "--report", folder + "/x", "--output", folder + "/x")
+    refused("x: the profile goes there", "tune", "--report", folder + "/./x", "--output", folder + "/x")
     refused("--output wants a file", "tune", "--level", "estimate", "--output", "-")
     refused("--quarantine wants a file", "verify", "--cases", "1", "--quarantine=-")
     check(not os.path.exists(config), "a folder of a run that wrote nothing")

@@ -101,5 +101,6 @@ with tempfile.TemporaryDirectory() as HOME:
     places = os.path.join(HOME, "first"), os.path.join(HOME, "second")
     test_show(places[0])
     test_diff(*places)
+    test_explain(places[0])
     test_refusals(places[0])
 finish()
