@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -87,19 +88,39 @@ static void sync_folder(const char *path)
     }
 }
 
-int replace_file(const char *place, mode_t mode, replace_fill *fill, const void *arg)
+// What the file will hold. While it is made there is no new file, which a signal would leave.
+static int make_text(replace_fill *fill, const void *arg, char **text, size_t *size)
+{
+    FILE *const memory = open_memstream(text, size);
+    if (!memory)
+        return errno;
+    const int wrong = replace_filled(memory, fill, arg);
+    return fclose(memory) != 0 && !wrong ? errno : wrong;
+}
+
+static int write_all(int file, const char *text, size_t size)
+{
+    for (size_t done = 0; done < size;) {
+        const ssize_t wrote = write(file, text + done, size - done);
+        if (wrote < 0 && errno != EINTR)
+            return errno;
+        done += wrote > 0 ? (size_t)wrote : 0;
+    }
+    return 0;
+}
+
+static int write_beside(const char *place, mode_t mode, const char *text, size_t size)
 {
     char beside[PATH_MAX];
-    const int descriptor = make_beside(place, beside);
-    if (descriptor < 0)
+    const int file = make_beside(place, beside);
+    if (file < 0)
         return errno;
-    FILE *const file = fdopen(descriptor, "w");
-    int wrong = file ? give_rights(descriptor, place, mode) : errno;
+    int wrong = give_rights(file, place, mode);
     if (!wrong)
-        wrong = replace_filled(file, fill, arg);
-    if (!wrong && fsync(descriptor) != 0)
+        wrong = write_all(file, text, size);
+    if (!wrong && fsync(file) != 0)
         wrong = errno;
-    if ((file ? fclose(file) : close(descriptor)) != 0 && !wrong)
+    if (close(file) != 0 && !wrong)
         wrong = errno;
     if (!wrong && rename(beside, place) != 0)
         wrong = errno;
@@ -107,6 +128,24 @@ int replace_file(const char *place, mode_t mode, replace_fill *fill, const void 
         unlink(beside);
     else
         sync_folder(place);
+    return wrong;
+}
+
+int replace_file(const char *place, mode_t mode, replace_fill *fill, const void *arg)
+{
+    char *text = NULL;
+    size_t size = 0;
+    sigset_t stops, before;
+    int wrong = make_text(fill, arg, &text, &size);
+    sigemptyset(&stops);
+    sigaddset(&stops, SIGINT);
+    sigaddset(&stops, SIGTERM);
+    sigaddset(&stops, SIGHUP);
+    sigprocmask(SIG_BLOCK, &stops, &before);
+    if (!wrong)
+        wrong = write_beside(place, mode, text, size);
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    free(text);
     return wrong;
 }
 

@@ -21,8 +21,8 @@ enum { REPLACE_NO_FILE = -1 };
 int replace_possible(const char *place);
 
 /// Writes a new file beside `place` and renames it: who reads meanwhile, or after a crash, sees the old file or the new
-/// one, and a failure leaves the old one. mode: its rights; 0: those of the old file, else of any new one. 0, or the
-/// errno.
+/// one, and a failure leaves the old one; Ctrl-C, SIGTERM and a closed terminal leave nothing else. mode: its rights;
+/// 0: those of the old file, else of any new one. 0, or the errno.
 int replace_file(const char *place, mode_t mode, replace_fill *fill, const void *arg);
 
 /// Calls fill and flushes; 0, or the errno of what went wrong.

@@ -5,9 +5,11 @@
 #include "tune/replace.h"
 #include "tune/write.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static char folder[] = "/tmp/fovea_save_XXXXXX";
@@ -74,6 +76,29 @@ static void test_rights(void)
     unlink(path);
 }
 
+static bool fill_and_end(FILE *file, const void *arg)
+{
+    fputs(arg, file);
+    fflush(file);
+    return raise(SIGTERM) == 0;
+}
+
+// Who is ended while a file is filled leaves the old one, and none beside it: the folder is removed at the end.
+static void test_signal(void)
+{
+    char path[64];
+    struct stat there;
+    int status = 0;
+    snprintf(path, sizeof path, "%s/signal", folder);
+    CHECK(replace_file(path, 0, fill, "page") == 0, "%s", path);
+    const pid_t child = fork();
+    if (child == 0)
+        _exit(replace_file(path, 0, fill_and_end, "another page"));
+    CHECK(waitpid(child, &status, 0) == child && WIFSIGNALED(status), "%d", status);
+    CHECK(stat(path, &there) == 0 && there.st_size == 4, "the old one");
+    unlink(path);
+}
+
 // Two names of one file, before it is there and after.
 static void test_same(void)
 {
@@ -108,8 +133,9 @@ int main(void)
     test_link();
     test_folders();
     test_rights();
+    test_signal();
     test_same();
     fovea_engine_destroy(engine);
-    rmdir(folder);
+    CHECK(rmdir(folder) == 0, "something is left in %s", folder);
     return test_done();
 }
