@@ -75,7 +75,8 @@ bool suite_fits(struct suite *suite, double elements);
 /// Whether attention may have these heads of dim elements each; false with suite->text.
 bool suite_has_heads(struct suite *suite, size_t heads, size_t kv_heads, size_t dim);
 
-/// bench_walk_bytes of this machine.
+/// bench_walk_bytes of this machine; 0 where no time is taken: the instructions are the same ones, and callgrind takes
+/// minutes to fill 1 GiB.
 size_t suite_walk_bytes(const struct suite *suite);
 /// With more threads than one: the pool; else NULL, the calling thread.
 const struct fovea_executor *suite_executor(const struct suite *suite);
