@@ -18,8 +18,8 @@ SMALL = ["gemm", "--shapes", "smoke", "--min-time", "0.001"]
 SVG = "{http://www.w3.org/2000/svg}"
 ATTENTION = ["attention", *SMALL[1:]]
 LAYER = ["layer", *SMALL[1:]]
-# What comes from memory is six times the last-level cache: 1.6 GB where that is shared by a whole processor.
-CACHES = "32K,1M,16M"
+# What comes from memory is six times the last-level cache, up to 1 GiB, for each line and each that races.
+CACHES = "32K,256K,1M"
 
 
 def bench(*arguments, **variables):

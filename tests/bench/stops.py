@@ -17,6 +17,7 @@ from program import check, environment, finish, read_json, run  # noqa: E402
 
 PROGRAM = sys.argv[1:]
 SMOKE = ["bench", "gemm", "--shapes", "smoke", "--min-time", "0.2"]
+CACHES = "32K,256K,1M"  # what comes from memory is six times the last of them
 ENDED = r"fovea: bench: ended after (\d+) of (\d+) lines\n"
 
 
@@ -27,7 +28,8 @@ def default_signals():
 
 def stop(wanted, act, *options, suite=None, **variables):
     """Runs the set, and acts when stdout has these letters: the process that ended, its stdout and its stderr."""
-    process = subprocess.Popen([*PROGRAM, *(suite or SMOKE), *map(str, options)], env=environment(**variables),
+    process = subprocess.Popen([*PROGRAM, *(suite or SMOKE), *map(str, options)],
+                               env=environment(FOVEA_CACHES=CACHES, **variables),
                                preexec_fn=default_signals, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     seen = ""
     while wanted not in seen and (line := process.stdout.readline()):
@@ -80,7 +82,8 @@ def test_reader(folder):
     check(process.returncode == 2 and "cannot write to standard output" in error, process.returncode, error)
     check(lines_of(error, "reader") == picture.read_text().count('<g class="line '), error)
     with open("/dev/full", "w") as full:
-        result = subprocess.run([*PROGRAM, *SMOKE], env=environment(), stdout=full, stderr=subprocess.PIPE, text=True)
+        result = subprocess.run([*PROGRAM, *SMOKE], env=environment(FOVEA_CACHES=CACHES), stdout=full,
+                                stderr=subprocess.PIPE, text=True)
     check(result.returncode == 2 and lines_of(result.stderr, "full") == 1, result)
 
 
