@@ -33,17 +33,28 @@ bool cli_bench_way_here(const char *way)
     return false;
 }
 
+enum { PATH_BYTES = 4096 };
+
+// The option that names the dumps, in which valgrind reads a % as the beginning of something to put in.
+static void name_dumps(const char *folder, char *option)
+{
+    option += sprintf(option, "--callgrind-out-file=");
+    for (; *folder; folder++)
+        option += sprintf(option, *folder == '%' ? "%%%%" : "%c", *folder);
+    sprintf(option, "/out");
+}
+
 // What valgrind is told, for a folder of dumps.
 static void exec_callgrind(const char *folder, int argc, char **argv)
 {
     enum { OWN = 6 };
-    char self[4096], out[4200];
+    char self[PATH_BYTES], out[2 * PATH_BYTES + 100];
     const ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
     char **const all = calloc((size_t)argc + OWN + 2, sizeof *all);
     if (length < 0 || !all || setenv(BENCH_CALLGRIND, folder, 1) != 0)
         return;
     self[length] = '\0';
-    snprintf(out, sizeof out, "--callgrind-out-file=%s/out", folder);
+    name_dumps(folder, out);
     char *const own[OWN + 1] = {(char[]){"valgrind"},
                                 (char[]){"-q"},
                                 (char[]){"--tool=callgrind"},
@@ -71,11 +82,11 @@ static void remove_folder(const char *path)
 int cli_bench_callgrind(int argc, char **argv)
 {
     enum { NO_VALGRIND = 127 };
-    const char *const temporary = getenv("TMPDIR");
-    char folder[4096];
-    const int length = snprintf(folder, sizeof folder, "%s/fovea-XXXXXX", temporary ? temporary : "/tmp");
+    const char *const set = getenv("TMPDIR"), *const temporary = set && *set ? set : "/tmp";
+    char folder[PATH_BYTES];
+    const int length = snprintf(folder, sizeof folder, "%s/fovea-XXXXXX", temporary);
     if (length >= (int)sizeof folder || !mkdtemp(folder))
-        return cli_error("bench: no folder for callgrind in %s", temporary ? temporary : "/tmp");
+        return cli_error("bench: no folder for callgrind in %s", temporary);
     fflush(stdout);
     cli_catch_stops(NULL); // to tidy up: Ctrl-C goes to both processes, but kill to this one alone
     int status = 0;
