@@ -227,17 +227,33 @@ static bool open_unwritable(struct history *history, const char *path)
     return done;
 }
 
+// What SQLite takes for the name of a file, and for nothing else: ":memory:" keeps nothing, and Debian's SQLite reads
+// "file:x?mode=memory" as a URI.
+static char *file_name(const char *path)
+{
+    const size_t room = strlen(path) + sizeof "./";
+    char *const name = malloc(room);
+    if (name)
+        snprintf(name, room, "%s%s", *path == '/' ? "" : "./", path);
+    return name;
+}
+
 struct history *history_open(const char *path, enum history_mode mode, char *message, size_t message_size)
 {
     struct history *const history = calloc(1, sizeof *history);
-    if (!history) {
+    char *const name = file_name(path);
+    if (!history || !name) {
         snprintf(message, message_size, "%s: no memory", path);
+        free(history);
+        free(name);
         return NULL;
     }
     const int flags = SQLITE_OPEN_READWRITE | (mode == HISTORY_WRITE ? SQLITE_OPEN_CREATE : 0);
     if (mode == HISTORY_WRITE && access(path, F_OK) != 0)
         history->made = strdup(path); // without memory it is one that stays
-    if (open_file(history, path, flags, mode) || (mode == HISTORY_READ && open_unwritable(history, path)))
+    const bool open = open_file(history, name, flags, mode) || (mode == HISTORY_READ && open_unwritable(history, path));
+    free(name);
+    if (open)
         return history;
     snprintf(message, message_size, "%s: %s", path, history->message);
     history_abandon(history);

@@ -4,6 +4,7 @@
 usage: cli.py built|absent bench|nobench PROGRAM...
 """
 import json
+import os
 import pathlib
 import random
 import resource
@@ -99,6 +100,11 @@ def test_import(folder):
     check(json.loads(one.read_text()), "a report given as the database stays what it is")
     refused("no file", "history", "import", "--db", db)
     refused("unknown option", "history", "import", "--fast", one)
+    # Every name is that of a file.
+    for name in ":memory:", "file:x.db?mode=memory":
+        program = [*PROGRAM[:-1], os.path.abspath(PROGRAM[-1])]
+        result = run([*program, "history", "import", "--db", name, "--commit", "c", two], cwd=folder)
+        check(result.returncode == 0 and rows(folder / name, "SELECT count(*) FROM run") == [(1,)], name, result)
     # A time is one that is given, also where it is the first of all.
     for when, seconds in (("1970-01-01", 0), ("1970-01-01T00:00:00+01:00", -3600), ("1970-01-01T00:00:01Z", 1)):
         fovea("history", "import", "--db", db, "--commit", when, "--time", when, two)
