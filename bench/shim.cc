@@ -80,10 +80,23 @@ void bench_context(const char *key, const char *value)
 
 void bench_run(bool json)
 {
-    char program[] = "fovea bench";
-    char *arguments[] = {program, nullptr};
-    int count = 1;
-    benchmark::Initialize(&count, arguments);
+    // The environment has defaults for Google Benchmark's own programs: BENCHMARK_REPETITIONS=3 ended this one with
+    // SIGABRT, as every line has but one result, and BENCHMARK_LIST_TESTS gave a list for JSON.
+    std::string words[] = {"fovea bench",
+                           "--benchmark_list_tests=false",
+                           "--benchmark_repetitions=1",
+                           "--benchmark_report_aggregates_only=false",
+                           "--benchmark_display_aggregates_only=false",
+                           "--benchmark_enable_random_interleaving=false",
+                           "--benchmark_perf_counters=",
+                           "--benchmark_out=",
+                           "--benchmark_time_unit=ns"};
+    std::vector<char *> arguments;
+    for (std::string &word : words)
+        arguments.push_back(&word[0]);
+    int count = static_cast<int>(arguments.size());
+    arguments.push_back(nullptr);
+    benchmark::Initialize(&count, arguments.data());
     SilentReporter silent;
     PlainNames names;
     benchmark::BenchmarkReporter *const reporter = json ? static_cast<benchmark::BenchmarkReporter *>(&names) : &silent;

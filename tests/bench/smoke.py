@@ -3,6 +3,7 @@
 
 usage: smoke.py built|absent PROGRAM...      (absent: the program was built without benchmarks)
 """
+import os
 import pathlib
 import re
 import sys
@@ -167,6 +168,14 @@ def main():
     check(len(report("--filter", "64x64x64$")["benchmarks"]) == 5, "the end of a name")
     check(len(report("--filter=/3x20x24x16$")["benchmarks"]) == 1, "a batch")
     check(len(report("--filter", "-64x64x64$")["benchmarks"]) + 5 == len(whole["benchmarks"]), "all but some")
+
+    # What Google Benchmark's own programs take from the environment means nothing here.
+    with tempfile.TemporaryDirectory() as folder:
+        foreign = {"REPETITIONS": "3", "LIST_TESTS": "true", "REPORT_AGGREGATES_ONLY": "true", "OUT": folder + "/out",
+                   "ENABLE_RANDOM_INTERLEAVING": "true", "TIME_UNIT": "ms", "FORMAT": "csv", "FILTER": "nonesuch"}
+        lines = report("--filter", "20x80x48", **{"BENCHMARK_" + name: value for name, value in foreign.items()})
+        check(len(lines["benchmarks"]) == 3 and not os.listdir(folder), lines)
+        check(all(line["repetitions"] == 1 and line["time_unit"] == "ns" for line in lines["benchmarks"]), lines)
 
     named = bench("gemm", "plain/tt/2x5x33x7", "gemm/f32/packed/nn/1x18x9", "--min-time", "0", "--json")
     names = [line["name"] for line in read_json(named.stdout)["benchmarks"]]
