@@ -159,14 +159,15 @@ enum fovea_status fovea_pack_size(size_t k, size_t n, size_t *bytes)
     return fovea_pack_size_typed(FOVEA_F32, k, n, bytes);
 }
 
-enum fovea_status fovea_pack_accepts(enum fovea_transpose trans, size_t k, size_t n, const void *b, size_t ldb)
+enum fovea_status fovea_stored_check(const struct fovea_stored *from, size_t k, size_t n)
 {
-    FOVEA_CHECK(b != NULL || k == 0 || n == 0, FOVEA_ERR_NULL);
-    FOVEA_CHECK(trans == FOVEA_NO_TRANS || trans == FOVEA_TRANS, FOVEA_ERR_ENUM);
-    const size_t rows = trans == FOVEA_TRANS ? n : k, cols = trans == FOVEA_TRANS ? k : n;
+    const bool trans = from->trans == FOVEA_TRANS;
+    FOVEA_CHECK(from->b != NULL || k == 0 || n == 0, FOVEA_ERR_NULL);
+    FOVEA_CHECK(trans || from->trans == FOVEA_NO_TRANS, FOVEA_ERR_ENUM);
+    const size_t rows = trans ? n : k, cols = trans ? k : n;
     size_t extent = 0;
-    FOVEA_CHECK(ldb >= cols, FOVEA_ERR_STRIDE);
-    FOVEA_CHECK(fovea_extent(rows, cols, ldb, &extent), FOVEA_ERR_OVERFLOW);
+    FOVEA_CHECK(from->ld >= cols, FOVEA_ERR_STRIDE);
+    FOVEA_CHECK(fovea_extent(rows, cols, from->ld, &extent), FOVEA_ERR_OVERFLOW);
     return FOVEA_OK;
 }
 
@@ -191,17 +192,11 @@ void fovea_blob_end(struct fovea_blob *blob)
     blob->checksum = checksum(blob);
 }
 
-// op(B) in its owner's memory.
-struct stored {
-    enum fovea_transpose trans;
-    const void *b;
-    size_t ld;
-};
-
 // Copies column j of an operand to column each * j + first of a blob's panels. `size`, of an element, is a constant. A
 // panel's steps one after another: column by column, rows of B would be far apart (a B of 4096 x 14336 7 times slower).
-static inline __attribute__((always_inline)) void copy_columns(const struct stored *from, struct fovea_operand operand,
-                                                               size_t each, size_t first, char *panels, size_t size)
+static inline __attribute__((always_inline)) void copy_columns(const struct fovea_stored *from,
+                                                               struct fovea_operand operand, size_t each, size_t first,
+                                                               char *panels, size_t size)
 {
     const bool trans = from->trans == FOVEA_TRANS;
     const size_t column = (trans ? from->ld : 1) * size, row = (trans ? 1 : from->ld) * size; // distances in bytes
@@ -217,7 +212,7 @@ static inline __attribute__((always_inline)) void copy_columns(const struct stor
     }
 }
 
-static void place_columns(const struct stored *from, struct fovea_operand operand, size_t each, size_t first,
+static void place_columns(const struct fovea_stored *from, struct fovea_operand operand, size_t each, size_t first,
                           struct fovea_blob *blob)
 {
     char *const panels = (char *)(blob + 1);
@@ -234,12 +229,13 @@ enum fovea_status fovea_pack_typed(const struct fovea_engine *engine, enum fovea
     const struct fovea_operand operand = {type, k, n};
     FOVEA_CHECK(engine != NULL && blob != NULL, FOVEA_ERR_NULL);
     FOVEA_CHECK(type <= FOVEA_F16, FOVEA_ERR_ENUM); // integers have scales: ops/pack_s8.c
-    FOVEA_TRY(fovea_pack_accepts(trans, k, n, b, ldb));
+    const struct fovea_stored from = {type, trans, b, ldb};
+    FOVEA_TRY(fovea_stored_check(&from, k, n));
     FOVEA_TRY(fovea_blob_begin(operand, blob, bytes));
     struct fovea_blob *const header = blob;
     if (type != FOVEA_F32) {
         memset(header + 1, 0, header->data_bytes);
-        place_columns(&(struct stored){trans, b, ldb}, operand, 1, 0, header);
+        place_columns(&from, operand, 1, 0, header);
     } else if (k != 0 && n != 0) {
         const struct fovea_source source = {b, ldb, trans == FOVEA_TRANS, type};
         fovea_pack_panels(fovea_engine_kernels(engine), &source, 0, 0, k, n, (float *)(void *)(header + 1));
@@ -260,16 +256,17 @@ enum fovea_status fovea_pack_gated_typed(const struct fovea_engine *engine, enum
 {
     FOVEA_CHECK(engine != NULL && blob != NULL, FOVEA_ERR_NULL);
     FOVEA_CHECK(type <= FOVEA_F16, FOVEA_ERR_ENUM);
-    FOVEA_TRY(fovea_pack_accepts(trans, k, n, gate, ldg));
-    FOVEA_TRY(fovea_pack_accepts(trans, k, n, value, ldv));
+    const struct fovea_stored of_gate = {type, trans, gate, ldg}, of_value = {type, trans, value, ldv};
+    FOVEA_TRY(fovea_stored_check(&of_gate, k, n));
+    FOVEA_TRY(fovea_stored_check(&of_value, k, n));
     size_t columns = 0;
     FOVEA_CHECK(fovea_mul(2, n, &columns), FOVEA_ERR_OVERFLOW);
     FOVEA_TRY(fovea_blob_begin((struct fovea_operand){type, k, columns}, blob, bytes));
     struct fovea_blob *const header = blob;
     const struct fovea_operand one = {type, k, n};
     memset(header + 1, 0, header->data_bytes);
-    place_columns(&(struct stored){trans, gate, ldg}, one, 2, 0, header);
-    place_columns(&(struct stored){trans, value, ldv}, one, 2, 1, header);
+    place_columns(&of_gate, one, 2, 0, header);
+    place_columns(&of_value, one, 2, 1, header);
     fovea_blob_end(header);
     return FOVEA_OK;
 }

@@ -40,8 +40,15 @@ static inline const float *fovea_blob_panels(const struct fovea_blob *blob)
     return (const float *)(const void *)(blob + 1);
 }
 
-/// Checks k x n elements in their owner's memory: NULL, ENUM, STRIDE, OVERFLOW.
-enum fovea_status fovea_pack_accepts(enum fovea_transpose trans, size_t k, size_t n, const void *b, size_t ldb);
+/// op(B) in its owner's memory; FOVEA_S8: integers without their scales.
+struct fovea_stored {
+    enum fovea_type type;
+    enum fovea_transpose trans;
+    const void *b;
+    size_t ld;
+};
+/// Checks one of k x n, except its type: NULL, ENUM, STRIDE, OVERFLOW.
+enum fovea_status fovea_stored_check(const struct fovea_stored *from, size_t k, size_t n);
 /// Writes the header of an operand's blob, except the checksum.
 enum fovea_status fovea_blob_begin(struct fovea_operand operand, void *blob, size_t bytes);
 /// Writes the checksum, after the panels.

@@ -12,26 +12,24 @@
 // added.
 enum { MOST = 127, ZERO = 128 };
 
-/// op(B) in its owner's memory.
-struct stored {
-    enum fovea_type type;
-    enum fovea_transpose trans;
-    const void *b;
-    size_t ld;
-};
-
 /// A group of a panel as f32.
 struct wide {
     float step[FOVEA_GROUP][FOVEA_PANEL];
 };
 
+// Where element [p,j] lies.
+static size_t place(const struct fovea_stored *from, size_t p, size_t j)
+{
+    return from->trans == FOVEA_TRANS ? j * from->ld + p : p * from->ld + j;
+}
+
 // Copies `columns` columns from j on of `steps` steps from p on to columns first, first + each, ... of a group.
-static void take(const struct fovea_kernels *kernels, const struct stored *from, size_t p, size_t steps, size_t j,
+static void take(const struct fovea_kernels *kernels, const struct fovea_stored *from, size_t p, size_t steps, size_t j,
                  size_t columns, size_t first, size_t each, struct wide *to)
 {
     const bool trans = from->trans == FOVEA_TRANS;
     const size_t rows = trans ? columns : steps, length = trans ? steps : columns; // of memory
-    const size_t at = trans ? j * from->ld + p : p * from->ld + j, size = fovea_type_bytes(from->type);
+    const size_t at = place(from, p, j), size = fovea_type_bytes(from->type);
     for (size_t row = 0; row < rows; row++) {
         float line[FOVEA_GROUP];
         fovea_widen(kernels, from->type, length, (const char *)from->b + (at + row * from->ld) * size, line);
@@ -80,24 +78,61 @@ static bool round_group(const struct wide *from, size_t steps, struct fovea_s8_g
     return fits;
 }
 
-// Rounds `count` operands of k x n / count, whose columns alternate in the blob.
-static enum fovea_status pack_rounded(const struct fovea_engine *engine, const struct stored *from, size_t count,
-                                      size_t k, size_t n, void *blob, size_t bytes)
+/// Operands of the same type and size, whose columns alternate in a blob of n columns.
+struct rounded {
+    const struct fovea_kernels *kernels;
+    const struct fovea_stored *from;
+    size_t count, n;
+};
+
+static bool fill_rounded(const void *what, size_t p, size_t steps, size_t panel, struct fovea_s8_group *to)
+{
+    const struct rounded *const r = what;
+    const size_t columns = FOVEA_PANEL / r->count, j = panel * columns; // of an operand
+    struct wide group = {0};
+    for (size_t i = 0; i < r->count; i++) {
+        take(r->kernels, &r->from[i], p, steps, j, fovea_min(columns, r->n / r->count - j), i, r->count, &group);
+    }
+    return round_group(&group, steps, to);
+}
+
+/// Integers, and a scale for each `group` steps of their n columns.
+struct scaled {
+    struct fovea_stored integers, scales;
+    size_t group, n;
+};
+
+static bool fill_scaled(const void *what, size_t p, size_t steps, size_t panel, struct fovea_s8_group *to)
+{
+    const struct scaled *const s = what;
+    const int8_t *const integers = s->integers.b;
+    const float *const scales = s->scales.b;
+    memset(to->q, ZERO, steps * sizeof *to->q);
+    for (size_t i = 0; i < fovea_min(s->n - panel * FOVEA_PANEL, FOVEA_PANEL); i++) {
+        const size_t j = panel * FOVEA_PANEL + i;
+        if (!round_scale(scales[place(&s->scales, p / s->group, j)], &to->scale[i])) {
+            return false;
+        }
+        for (size_t step = 0; step < steps && to->scale[i] != 0; step++) {
+            to->q[step][i] = (uint8_t)(ZERO + integers[place(&s->integers, p + step, j)]);
+        }
+    }
+    return true;
+}
+
+/// Fills the steps from p on of a panel, one group; or returns false, if they have no such scales.
+typedef bool fill_fn(const void *what, size_t p, size_t steps, size_t panel, struct fovea_s8_group *to);
+
+static enum fovea_status pack(fill_fn *fill, const void *what, size_t k, size_t n, void *blob, size_t bytes)
 {
     FOVEA_TRY(fovea_blob_begin((struct fovea_operand){FOVEA_S8, k, n}, blob, bytes));
     struct fovea_blob *const header = blob;
     char *to = (char *)(header + 1);
     memset(to, 0, header->data_bytes);
-    const size_t columns = FOVEA_PANEL / count, each = n / count; // columns of a panel, and in all, of an operand
-    for (size_t j = 0; j < each && k != 0; j += columns) {
+    for (size_t panel = 0; panel < fovea_ceil_div(n, FOVEA_PANEL) && k != 0; panel++) {
         for (size_t p = 0; p < k; p += FOVEA_GROUP) {
             const size_t steps = fovea_min(k - p, FOVEA_GROUP);
-            struct wide group = {0};
-            for (size_t i = 0; i < count; i++) {
-                take(fovea_engine_kernels(engine), &from[i], p, steps, j, fovea_min(columns, each - j), i, count,
-                     &group);
-            }
-            if (!round_group(&group, steps, (struct fovea_s8_group *)(void *)to)) {
+            if (!fill(what, p, steps, panel, (struct fovea_s8_group *)(void *)to)) {
                 memset(header, 0, sizeof *header); // it is no blob
                 return FOVEA_ERR_VALUE;
             }
@@ -113,8 +148,9 @@ enum fovea_status fovea_pack_s8(const struct fovea_engine *engine, enum fovea_ty
 {
     FOVEA_CHECK(engine != NULL && blob != NULL, FOVEA_ERR_NULL);
     FOVEA_CHECK(type <= FOVEA_F16, FOVEA_ERR_ENUM);
-    FOVEA_TRY(fovea_pack_accepts(trans, k, n, b, ldb));
-    return pack_rounded(engine, &(struct stored){type, trans, b, ldb}, 1, k, n, blob, bytes);
+    const struct fovea_stored from = {type, trans, b, ldb};
+    FOVEA_TRY(fovea_stored_check(&from, k, n));
+    return pack(fill_rounded, &(struct rounded){fovea_engine_kernels(engine), &from, 1, n}, k, n, blob, bytes);
 }
 
 enum fovea_status fovea_pack_gated_s8(const struct fovea_engine *engine, enum fovea_type type,
@@ -123,12 +159,13 @@ enum fovea_status fovea_pack_gated_s8(const struct fovea_engine *engine, enum fo
 {
     FOVEA_CHECK(engine != NULL && blob != NULL, FOVEA_ERR_NULL);
     FOVEA_CHECK(type <= FOVEA_F16, FOVEA_ERR_ENUM);
-    FOVEA_TRY(fovea_pack_accepts(trans, k, n, gate, ldg));
-    FOVEA_TRY(fovea_pack_accepts(trans, k, n, value, ldv));
+    const struct fovea_stored from[] = {{type, trans, gate, ldg}, {type, trans, value, ldv}};
+    FOVEA_TRY(fovea_stored_check(&from[0], k, n));
+    FOVEA_TRY(fovea_stored_check(&from[1], k, n));
     size_t columns = 0;
     FOVEA_CHECK(fovea_mul(2, n, &columns), FOVEA_ERR_OVERFLOW);
-    const struct stored from[] = {{type, trans, gate, ldg}, {type, trans, value, ldv}};
-    return pack_rounded(engine, from, 2, k, columns, blob, bytes);
+    const struct rounded rounded = {fovea_engine_kernels(engine), from, 2, columns};
+    return pack(fill_rounded, &rounded, k, columns, blob, bytes);
 }
 
 enum fovea_status fovea_pack_scaled_s8(const struct fovea_engine *engine, enum fovea_transpose trans, size_t k,
@@ -137,31 +174,8 @@ enum fovea_status fovea_pack_scaled_s8(const struct fovea_engine *engine, enum f
 {
     FOVEA_CHECK(engine != NULL && blob != NULL, FOVEA_ERR_NULL);
     FOVEA_CHECK(group != 0 && (group % FOVEA_GROUP == 0 || group >= k), FOVEA_ERR_VALUE);
-    FOVEA_TRY(fovea_pack_accepts(trans, k, n, b, ldb));
-    FOVEA_TRY(fovea_pack_accepts(trans, fovea_ceil_div(k, group), n, scales, lds));
-    FOVEA_TRY(fovea_blob_begin((struct fovea_operand){FOVEA_S8, k, n}, blob, bytes));
-    struct fovea_blob *const header = blob;
-    const size_t element = trans == FOVEA_TRANS ? 1 : ldb, column = trans == FOVEA_TRANS ? ldb : 1; // to the next one
-    const size_t row = trans == FOVEA_TRANS ? 1 : lds, next = trans == FOVEA_TRANS ? lds : 1;       // of scales
-    char *to = (char *)(header + 1);
-    memset(to, 0, header->data_bytes);
-    for (size_t first = 0; first < n && k != 0; first += FOVEA_PANEL) {
-        for (size_t p = 0; p < k; p += FOVEA_GROUP) {
-            const size_t steps = fovea_min(k - p, FOVEA_GROUP);
-            struct fovea_s8_group *const at = (struct fovea_s8_group *)(void *)to;
-            memset(at->q, ZERO, steps * sizeof *at->q);
-            for (size_t j = 0; j < fovea_min(n - first, FOVEA_PANEL); j++) {
-                if (!round_scale(scales[p / group * row + (first + j) * next], &at->scale[j])) {
-                    memset(header, 0, sizeof *header); // it is no blob
-                    return FOVEA_ERR_VALUE;
-                }
-                for (size_t i = 0; i < steps && at->scale[j] != 0; i++) {
-                    at->q[i][j] = (uint8_t)(ZERO + b[(p + i) * element + (first + j) * column]);
-                }
-            }
-            to += fovea_panel_bytes(FOVEA_S8, steps);
-        }
-    }
-    fovea_blob_end(header);
-    return FOVEA_OK;
+    const struct scaled scaled = {{FOVEA_S8, trans, b, ldb}, {FOVEA_F32, trans, scales, lds}, group, n};
+    FOVEA_TRY(fovea_stored_check(&scaled.integers, k, n));
+    FOVEA_TRY(fovea_stored_check(&scaled.scales, fovea_ceil_div(k, group), n));
+    return pack(fill_scaled, &scaled, k, n, blob, bytes);
 }
