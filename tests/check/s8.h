@@ -14,11 +14,11 @@ static inline size_t s8_panel_bytes(size_t k)
     return groups * sizeof(float[FOVEA_PANEL]) + (k * FOVEA_PANEL + 63) / 64 * 64;
 }
 
-/// A scale of 15 bits: of any size, denormal ones included, or near 2^-7.
+/// A scale of 15 bits: of any size, from denormal ones to the largest, below 2^112; or near 2^-7.
 static inline float s8_scale(struct check_rng *rng, bool any)
 {
     const int fraction = (1 << 14) + (int)check_below(rng, 1 << 14);
-    return ldexpf((float)fraction, any ? -149 + (int)check_below(rng, 149 + 97) : -21);
+    return ldexpf((float)fraction, any ? -149 + (int)check_below(rng, 149 + 98) : -21);
 }
 
 /// Steps of a group; of one column of eight all integers are 0, for which the scale may be 0, too.

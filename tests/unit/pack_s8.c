@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/unit/pack_s8.c - blobs of 8-bit integers: every byte as documented, from operands of each type and from
-// integers that have their scales; the ends of the range of floats; what is refused.
+// integers that have their scales; the ends of the range of floats, also multiplied; what is refused.
 #include "fovea/gemm.h"
 #include "tests/check/half.h"
 #include "tests/support/engines.h"
@@ -240,6 +240,32 @@ static void test_nothing(const struct fovea_engine *engine)
     test_memory_reset();
 }
 
+// Rows of C by the kernel for few rows, and so many that B is widened first: products with the largest and the smallest
+// integers and scales are exact.
+static void test_largest(const struct fovea_engine *engine, size_t m)
+{
+    static const float scales[] = {0x1.fffcp111f, 0x1.fffap111f, 0x1p-140f, 0x1.fffcp-126f, 1};
+    static const int8_t integers[] = {-128, -127, 127, 1};
+    enum { K = sizeof integers, COUNT = sizeof scales / sizeof *scales };
+    int8_t q[K * COUNT];
+    for (size_t i = 0; i < sizeof q; i++)
+        q[i] = integers[i / COUNT];
+    const size_t bytes = blob_bytes(K, COUNT);
+    unsigned char *const blob = test_memory(bytes, TEST_HIGH);
+    CHECK(!fovea_pack_scaled_s8(engine, FOVEA_NO_TRANS, K, COUNT, q, COUNT, scales, COUNT, K, blob, bytes), "largest");
+    float *const a = test_floats(m * K, TEST_HIGH), *const c = test_floats(m * COUNT, TEST_HIGH);
+    for (size_t i = 0; i < m * K; i++)
+        a[i] = i % K == i / K % K ? 1 : 0;
+    struct fovea_gemm_desc d = FOVEA_GEMM_DESC_INIT;
+    d.m = m, d.n = d.ldc = COUNT, d.k = d.lda = K, d.b_packed = 1, d.b_type = FOVEA_S8;
+    CHECK(!fovea_gemm_once(engine, &d, &(struct fovea_gemm_args){.a = a, .b = blob, .c = c, .m = m}), "gemm");
+    for (size_t i = 0; i < m * COUNT; i++) {
+        const double want = (double)integers[i / COUNT % K] * (double)s8_nearest(scales[i % COUNT]);
+        CHECK((double)c[i] == want, "row %zu, %a: %a", i / COUNT, (double)scales[i % COUNT], (double)c[i]);
+    }
+    test_memory_reset();
+}
+
 static void test_refused(const struct fovea_engine *engine)
 {
     enum { K = 70 };
@@ -275,7 +301,7 @@ static void test_refused(const struct fovea_engine *engine)
     CHECK(fovea_pack_typed(engine, FOVEA_S8, FOVEA_NO_TRANS, K, N, q, N, blob, bytes) == FOVEA_ERR_ENUM, "no scales");
     for (size_t i = 0; i < bytes; i++)
         CHECK(blob[i] == 0xa5, "byte %zu was written", i);
-    static const float bad[] = {-1, NAN, INFINITY, 0x1p112f};
+    static const float bad[] = {-1, NAN, INFINITY, 0x1p112f, 0x1.fffep111f}; // the last is rounded to 2^112
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         scales[2 * N - 1] = bad[i];
         CHECK(SCALED(0, q, N, scales, N, 64, bytes) == FOVEA_ERR_VALUE, "scale %g", (double)bad[i]);
@@ -307,6 +333,8 @@ int main(void)
         }
         test_ends(engine);
         test_nothing(engine);
+        test_largest(engine, 4);
+        test_largest(engine, 60);
         test_refused(engine);
         fovea_engine_destroy(engine);
     }
