@@ -147,9 +147,10 @@ typedef void fovea_pack_fn(size_t k, size_t n, const float *src, ptrdiff_t ld, f
 /// dst[i] = src[i] as f32, which is exact, for i < n, a multiple of 16. Elements are bfloat16 or IEEE half precision,
 /// by slot.
 typedef void fovea_widen_fn(size_t n, const uint16_t *src, float *dst);
-/// 64 steps of a panel of 8-bit integers, B[p,j] = (q[p][j] - 128) * scale[j], rounded once. A scale is positive, below
-/// 2^112, and has at most 15 significant bits; or it is 0, and then all q of its column are 128. So a single FMA makes
-/// B[p,j] of 2^15 + q, which a byte becomes when it is moved: times the scale, less 32896 times the scale (exact).
+/// 64 steps of a panel of 8-bit integers, B[p,j] = (q[p][j] - 128) * scale[j]. A scale is positive, below 2^112, and
+/// has at most 15 significant bits, so that this is exact; or it is 0, and then all q of its column are 128. So a
+/// single FMA makes B[p,j] of 2^15 + q, which a byte becomes when it is moved: times the scale, less 32896 times the
+/// scale (exact).
 struct fovea_s8_group {
     float scale[FOVEA_PANEL];
     uint8_t q[FOVEA_GROUP][FOVEA_PANEL];

@@ -48,8 +48,8 @@ struct fovea_gemm_desc {
     /// side in rows of ldc, as heads do; they must not share an element.
     size_t batch_a, batch_b, batch_c, batch_r;
     /// Default FOVEA_F32. Of a packed B: the type of its blob. A blob of 16-bit elements takes half of the memory, one
-    /// of FOVEA_S8 a quarter, and few rows of C read it in little more than that of the time. C has the bits of a
-    /// product with what these elements stand for, an f32 each. B that is not packed is FOVEA_F32.
+    /// of FOVEA_S8 little more than a quarter, and one or two rows of C read it in about that of the time. C has the
+    /// bits of a product with what these elements stand for, an f32 each. B that is not packed is FOVEA_F32.
     enum fovea_type b_type;
 };
 #define FOVEA_GEMM_DESC_INIT                                                                                           \
@@ -127,7 +127,7 @@ FOVEA_API enum fovea_status fovea_pack_gated(const struct fovea_engine *engine, 
 /// The same three for elements of a given type, that of b and of the blob: nothing is rounded. Leading dimensions are
 /// in elements. FOVEA_F32 gives the layout above. The layouts bf16-p16 and f16-p16 are 16-bit elements in the same
 /// order, with zeros after the last panel up to a multiple of 64 bytes. Tensors of type BF16 or F16 in a safetensors
-/// file can be packed as they are. Errors: also ENUM (type).
+/// file can be packed as they are. Errors: also ENUM (type; FOVEA_S8, of which only the size is known here).
 FOVEA_API enum fovea_status fovea_pack_size_typed(enum fovea_type type, size_t k, size_t n, size_t *bytes);
 FOVEA_API enum fovea_status fovea_pack_typed(const struct fovea_engine *engine, enum fovea_type type,
                                              enum fovea_transpose trans, size_t k, size_t n, const void *b, size_t ldb,
@@ -138,8 +138,8 @@ FOVEA_API enum fovea_status fovea_pack_gated_typed(const struct fovea_engine *en
 /// Packs elements of a type, FOVEA_F32, BF16 or F16, as 8-bit integers: the blob has type FOVEA_S8 and little more than
 /// a quarter of the size of one of f32; fovea_pack_size_typed gives it. Each 64 steps of a column share a scale: the
 /// largest magnitude among them divided by 127, rounded to 15 bits. An element becomes the integer nearest to its
-/// quotient by the scale (ties to even, from -127 to 127). From then on it is the product of these two, rounded to f32,
-/// at most 0.51 scales from what it was if that is not denormal. The layout is s8-p16 (docs/architecture.md).
+/// quotient by the scale (ties to even, from -127 to 127). From then on it is the product of these two, which f32 holds
+/// exactly, at most 0.51 scales from what it was if that is not denormal. The layout is s8-p16 (docs/architecture.md).
 /// Errors: as fovea_pack_typed; VALUE (an element is NaN, or so large that its scale would be 2^112 or more: the blob
 /// is none then, its header is zeros).
 FOVEA_API enum fovea_status fovea_pack_s8(const struct fovea_engine *engine, enum fovea_type type,
@@ -149,10 +149,12 @@ FOVEA_API enum fovea_status fovea_pack_gated_s8(const struct fovea_engine *engin
                                                 enum fovea_transpose trans, size_t k, size_t n, const void *gate,
                                                 size_t ldg, const void *value, size_t ldv, void *blob, size_t bytes);
 /// Packs integers that have their scales, as quantized models store them: element [p,j] is b times the scale
-/// [p / group, j]. trans and the leading dimensions are those of b and of scales, which is ceil(k / group) x n. group
-/// is a multiple of 64, or k and more for one scale for each column. Scales are rounded to 15 bits, which changes none
-/// that was bf16 or f16. For a gated GEMM b has the columns of gate and value in turns. Errors: also VALUE (such a
-/// group; a scale is negative, NaN, or 2^112 or more: as above).
+/// [p / group, j], for any int8_t. trans and the leading dimensions are those of b and of scales, which is
+/// ceil(k / group) x n. group is a multiple of 64, or k and more for one scale for each column: in PyTorch's order
+/// FOVEA_TRANS, k, and lds 1. (Smaller groups, as the 32 of ggml's Q8_0, and zero points have no such blob; as f32 they
+/// can be rounded by fovea_pack_s8.) Scales are rounded to 15 bits, which changes none that was bf16 or f16. For a
+/// gated GEMM b and scales have the columns of gate and value in turns. Errors: also VALUE (another group; or, as
+/// above, a scale that is negative, NaN, or 2^112 or more once it is rounded).
 FOVEA_API enum fovea_status fovea_pack_scaled_s8(const struct fovea_engine *engine, enum fovea_transpose trans,
                                                  size_t k, size_t n, const int8_t *b, size_t ldb, const float *scales,
                                                  size_t lds, size_t group, void *blob, size_t bytes);
