@@ -189,13 +189,14 @@ static struct fovea_gemm_desc normal(const struct fovea_gemm_desc *desc)
     return d;
 }
 
-// Rows of C up to which a packed B of f32 goes to gemm_few. If that is excluded, or in quarantine, only the scalar one
-// is left, slower than any tile.
+// Rows of C up to which a packed B goes to the kernel for few of them. If that is excluded, or in quarantine, only the
+// scalar one is left, slower than any tile.
 static size_t blob_rows(const struct fovea_kernels *kernels, const struct fovea_gemm_tuning *tuning,
-                        const struct fovea_gemm_kernel *tile)
+                        const struct fovea_gemm_kernel *tile, enum fovea_type type)
 {
-    const bool left = kernels->gemm_few.required == 0 && tile->required != 0;
-    return left ? 0 : fovea_min(tuning->blob_rows, kernels->gemm_few.mr);
+    const struct fovea_gemm_few_kernel *const few = fovea_few_of(kernels, type);
+    const bool left = few->required == 0 && tile->required != 0;
+    return left ? 0 : type == FOVEA_F32 ? fovea_min(tuning->blob_rows, few->mr) : FEW_TILES * few->mr;
 }
 
 // Sets what follows from the descriptor alone.
@@ -219,9 +220,8 @@ static void set_problem(struct fovea_gemm_layout *plan, const struct fovea_kerne
             (desc->trans_a == FOVEA_TRANS ? nr == FOVEA_PANEL || columns_alias(tuning, desc->lda, k, desc->n / nr)
                                           : desc->m > 1 && rows_alias(tuning, desc->lda, k, mr)),
         .b_aliases = b_aliases,
-        .bt_rows = desc->b_packed              ? blob_rows(kernels, tuning, kernel)
-                   : desc->b_type != FOVEA_F32 ? FEW_TILES * fovea_few_of(kernels, desc->b_type)->mr
-                                               : fovea_min(tuning->bt_rows, k / BT_STEPS),
+        .bt_rows = fovea_gemm_is_blob(desc) ? blob_rows(kernels, tuning, kernel, desc->b_type)
+                                            : fovea_min(tuning->bt_rows, k / BT_STEPS),
         .detour = desc->beta != 0 || desc->residual || desc->gated,
         .kernel = kernel,
         .mr = mr,

@@ -5,6 +5,7 @@
 #include "fovea/fovea.h"
 #include "ops/facts.h"
 #include "ops/gemm.h"
+#include "ops/pack.h"
 #include "tests/support/engines.h"
 #include "tests/support/memory.h"
 #include "tests/support/operator.h"
@@ -83,7 +84,7 @@ static bool says(const struct fovea_engine *engine, const struct product *p)
     static _Alignas(FOVEA_ALIGNMENT) struct fovea_gemm_layout plan;
     struct fovea_gemm_desc d = FOVEA_GEMM_DESC_INIT;
     struct fovea_gemm_facts facts;
-    d.m = p->rows, d.n = d.ldc = p->n, d.k = d.lda = p->k, d.b_packed = 1;
+    d.m = p->rows, d.n = d.ldc = p->n, d.k = d.lda = p->k, d.b_packed = 1, d.b_type = p->type;
     CHECK(fovea_gemm_plan(engine, &d, &plan) == FOVEA_OK, "plan");
     fovea_gemm_facts(&plan, &facts);
     return facts.reads == FOVEA_READS_FEW;
@@ -173,12 +174,30 @@ static void test_groups(const struct fovea_engine *scalar, const struct fovea_en
     test_memory_reset();
 }
 
-// Where the kernel is excluded, or in quarantine, tiles are faster than the scalar one that is left.
-static void test_excluded(const struct fovea_engine *scalar, const struct fovea_engine *engine, const char *isa)
+// Where the kernel is excluded, or in quarantine, tiles are faster than the scalar one that is left, even of one row.
+static void test_excluded(const struct fovea_engine *scalar, const struct fovea_engine *engine, const char *isa,
+                          enum fovea_type type)
 {
-    const struct product p = {.n = 100, .k = 33, .rows = 5};
-    ((struct fovea_kernels *)fovea_engine_kernels(engine))->gemm_few = fovea_engine_kernels(scalar)->gemm_few;
-    CHECK(says(engine, &p) == (strcmp(isa, test_isas[0]) == 0), "%s: by the scalar kernel", isa);
+    enum { N = 100, K = 70, BYTES = 1 << 16 };
+    struct fovea_gemm_few_kernel *const kernel =
+        (struct fovea_gemm_few_kernel *)fovea_few_of(fovea_engine_kernels(engine), type);
+    const struct fovea_gemm_few_kernel before = *kernel;
+    char *const blobs = test_memory(BATCH * BYTES, TEST_HIGH);
+    for (size_t e = 0; e < BATCH; e++)
+        test_pack_as(engine, type, FOVEA_NO_TRANS, K, N, drawn(K * N), blobs + e * BYTES, BYTES);
+    *kernel = *fovea_few_of(fovea_engine_kernels(scalar), type);
+    for (size_t m = 1; m <= 5; m += 4) {
+        struct product p = {.end = &ends[0], .n = N, .k = K, .rows = m, .type = type};
+        p.blobs = blobs, p.blob = BYTES / sizeof(float);
+        p.a = drawn(BATCH * m * K), p.bias = drawn(N), p.residual = drawn(BATCH * m * N),
+        p.before = drawn(BATCH * m * N);
+        CHECK(says(engine, &p) == (strcmp(isa, test_isas[0]) == 0), "%s, type %d: by the scalar kernel", isa,
+              (int)type);
+        const float *const want = result(scalar, &p, m, TEST_SERIAL), *const got = result(engine, &p, m, TEST_SERIAL);
+        CHECK_SAME(want, got, BATCH * m * N, "%s, type %d: without the kernel", isa, (int)type);
+    }
+    *kernel = before;
+    test_memory_reset();
 }
 
 int main(void)
@@ -197,7 +216,8 @@ int main(void)
             test_size(scalar, engine, test_isas[i], sizes[j].n, sizes[j].k);
         test_groups(scalar, engine, test_isas[i], FOVEA_BF16);
         test_groups(scalar, engine, test_isas[i], FOVEA_S8);
-        test_excluded(scalar, engine, test_isas[i]);
+        for (int type = FOVEA_F32; type <= FOVEA_S8; type++)
+            test_excluded(scalar, engine, test_isas[i], (enum fovea_type)type);
         fovea_engine_destroy(engine);
     }
     fovea_engine_destroy(scalar);
