@@ -48,8 +48,9 @@ struct fovea_gemm_desc {
     /// side in rows of ldc, as heads do; they must not share an element.
     size_t batch_a, batch_b, batch_c, batch_r;
     /// Default FOVEA_F32. Of a packed B: the type of its blob. A blob of 16-bit elements takes half of the memory, one
-    /// of FOVEA_S8 little more than a quarter, and one or two rows of C read it in about that of the time. C has the
-    /// bits of a product with what these elements stand for, an f32 each. B that is not packed is FOVEA_F32.
+    /// of FOVEA_S8 little more than a quarter; with AVX-512 one or two rows of C take about as much less time, more
+    /// rows and AVX2 gain less. C has the bits of a product with what these elements stand for, an f32 each. B that is
+    /// not packed is FOVEA_F32.
     enum fovea_type b_type;
 };
 #define FOVEA_GEMM_DESC_INIT                                                                                           \

@@ -92,8 +92,8 @@ struct fovea_mha_desc {
     size_t rotary_positions;  ///< rows of args.rotary_cos and rotary_sin: at least q_len and, unless CACHED, kv_len
 
     enum fovea_type weight_type; ///< of the elements of all four weights' blobs; default FOVEA_F32. Blobs of 16-bit
-                                 ///< elements are made by fovea_pack_typed, of integers by fovea_pack_s8; the result
-                                 ///< has the bits of the same numbers as f32
+                                 ///< elements are made by fovea_pack_typed, of integers by fovea_pack_s8 or
+                                 ///< fovea_pack_scaled_s8; the result has the bits of the same numbers as f32
     enum fovea_type kv_type; ///< APPEND, CACHED: of the elements of the cache or the pool; default FOVEA_F32. Keys and
                              ///< values are rounded to it once, when they are appended (see fovea/kv_cache.h); the
                              ///< result has the bits of the same numbers as f32. With PROJECT FOVEA_F32
