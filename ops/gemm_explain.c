@@ -154,13 +154,13 @@ void fovea_gemm_say(const struct fovea_gemm_layout *plan, char *text, size_t siz
     const bool eights = f.side != 0 && f.side < FOVEA_PANEL;
     const char *const a = f.flips ? of_a[f.flips] : f.copy_a ? "A copied" : "A in place";
     const struct fovea_why line = {text, size};
-    const bool halves = d->b_type != FOVEA_F32;
+    const bool small = d->b_type != FOVEA_F32;
     fovea_say(&line, "gemm: %zux%zux%zu f32 %c%s%s batch %zu", d->m, d->n, d->k, d->trans_a ? 't' : 'n',
               d->b_packed  ? " packed"
-              : halves     ? " packed "
+              : small      ? " packed "
               : d->trans_b ? "t"
                            : "n",
-              halves ? fovea_type_names[d->b_type] : "", d->batch);
+              small ? fovea_type_names[d->b_type] : "", d->batch);
     say_asked(d, &line);
     fovea_say_more(&line, ", %s%s%s%s, %s%s%s%s, kernel %s, %zu task%s, shared_bytes %zu, scratch_bytes %zu",
                    f.flips    ? "transposed, "
@@ -168,7 +168,7 @@ void fovea_gemm_say(const struct fovea_gemm_layout *plan, char *text, size_t siz
                    : f.direct ? "directly, "
                               : "",
                    a, f.flips ? fetches : "", f.flips ? touches : "",
-                   f.reads == FOVEA_READS_FEW && halves ? "packed B, widened in registers" : reads_words[f.reads],
+                   f.reads == FOVEA_READS_FEW && small ? "packed B, widened in registers" : reads_words[f.reads],
                    eights ? ", eight at a time" : "", f.flips ? "" : fetches, f.flips ? "" : touches, by, f.tasks,
                    f.tasks == 1 ? "" : "s", plan->work.shared_bytes, plan->work.scratch_bytes);
 }

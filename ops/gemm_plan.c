@@ -31,7 +31,7 @@ enum { BT_STEPS = 10 };
 enum { FEW_TILES = 2 };
 // Most k steps of a block of smaller elements: a strip that is widened to f32 should leave room in L2 (Emerald Rapids,
 // 20 to 64 rows, k of 4096, against 4096 1.05; 512 and 256 0.98 to 1.02, 128 rows and more 0.96 to 0.99).
-enum { HALF_STEPS = 1024 };
+enum { WIDENED_STEPS = 1024 };
 // One thread with several k blocks keeps the sums of all of C in acc if they are at most this large, the work memory of
 // a few k blocks of B. Larger products run task by task, with a small acc.
 enum { WHOLE_ACC_BYTES = 4 << 20 };
@@ -247,7 +247,7 @@ static struct pass pass_of(const struct fovea_gemm_layout *plan)
     const bool follows = fovea_gemm_may_follow(plan->tuning, form, plan->b_aliases, d->m, plan->kernel->mr);
     const bool natural_aliases = form == FOVEA_FORM_NN && plan->b_aliases;
     const bool again = d->m > plan->mr && d->m < fovea_gemm_packed_from(plan); // several tiles read it in place
-    const size_t most = d->b_type != FOVEA_F32     ? HALF_STEPS
+    const size_t most = d->b_type != FOVEA_F32     ? WIDENED_STEPS
                         : thin && !d->b_packed     ? plan->tuning->thin_kc
                         : natural_aliases && again ? plan->tuning->alias_kc
                                                    : SIZE_MAX;
