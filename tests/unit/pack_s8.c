@@ -188,6 +188,7 @@ static void test_ends(const struct fovea_engine *engine)
                 {-0x1p-144f, 0, 0},
                 {0x1p-135f, 0, 0},
                 {0x1p-133f, 0x1p-140f, 127},
+                {-0x1p-133f, 0x1p-140f, -127},
                 {0x1.fp117f, 0x1.f3e8p110f, 127},
                 {0x1p118f, 0x1.0204p111f, 127},
                 {0x1p119f, NAN, 0},
@@ -288,6 +289,13 @@ static void test_refused(const struct fovea_engine *engine)
     CHECK(S8(engine, FOVEA_F32, 0, K, N, b, N, blob + 4, bytes - 4) == FOVEA_ERR_ALIGN, "align");
     CHECK(S8(engine, FOVEA_F32, 0, K, N, b, N, blob, bytes - 1) == FOVEA_ERR_MEMORY, "short");
     CHECK(S8(engine, FOVEA_F32, 0, SIZE_MAX / 128, 1, b, SIZE_MAX / 2, blob, bytes) == FOVEA_ERR_OVERFLOW, "large");
+#define GATED(type, trans, gate, ldg, value, ldv)                                                                      \
+    fovea_pack_gated_s8(engine, type, (enum fovea_transpose)(trans), K, N / 2, gate, ldg, value, ldv, blob, bytes)
+    CHECK(GATED(FOVEA_S8, 0, b, N, b, N) == FOVEA_ERR_ENUM, "gated, from s8");
+    CHECK(GATED(FOVEA_F32, 0, NULL, N, b, N) == FOVEA_ERR_NULL, "gate");
+    CHECK(GATED(FOVEA_F32, 0, b, N, NULL, N) == FOVEA_ERR_NULL, "value");
+    CHECK(GATED(FOVEA_F32, 0, b, N / 2 - 1, b, N) == FOVEA_ERR_STRIDE, "ld of the gate");
+    CHECK(GATED(FOVEA_F32, 1, b, K, b, K - 1) == FOVEA_ERR_STRIDE, "ld of the value");
     CHECK(fovea_pack_gated_s8(engine, FOVEA_F32, FOVEA_NO_TRANS, 0, SIZE_MAX / 2 + 1, NULL, SIZE_MAX, NULL, SIZE_MAX,
                               blob, bytes) == FOVEA_ERR_OVERFLOW,
           "gated");
@@ -307,6 +315,10 @@ static void test_refused(const struct fovea_engine *engine)
         CHECK(SCALED(0, q, N, scales, N, 64, bytes) == FOVEA_ERR_VALUE, "scale %g", (double)bad[i]);
         CHECK(fovea_pack_check(blob, bytes, K, N) == FOVEA_ERR_FORMAT, "scale %g: it is a blob", (double)bad[i]);
     }
+    static float value[K * (N / 2)];
+    value[K * (N / 2) - 1] = NAN;
+    CHECK(GATED(FOVEA_F32, 0, b, N, value, N / 2) == FOVEA_ERR_VALUE, "a value that is NaN");
+    CHECK(fovea_pack_check(blob, bytes, K, N / 2 * 2) == FOVEA_ERR_FORMAT, "a value that is NaN: it is a blob");
     scales[2 * N - 1] = 0;
     CHECK(!SCALED(0, q, N, scales, N, SIZE_MAX, bytes) && !fovea_pack_check(blob, bytes, K, N), "one for each column");
     size_t size = 0;
