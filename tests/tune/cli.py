@@ -166,7 +166,7 @@ def test_set(folder):
         if wide:
             text = ok("tune", "--explain", "gemm", shape, form, FOVEA_CACHES="32K,1M,32M,wide")
             check(f"kernel gemm_f32_{tile}_avx512" in text, text)
-            text = ok("tune", "--explain", "gemm", shape, form, FOVEA_CACHES="32K,1M,32M,plain")
+            text = ok("tune", "--explain", "gemm", shape, form, FOVEA_CACHES="32K,1M,32M,hashed")
             check(tile == "9x48" or f"kernel gemm_f32_{tile}_avx512" not in text, text)
     # AVX2 alone takes small products by two panels side by side, but not three, nor rows of B that begin within lines,
     # and whole rows of a natural B for up to 32 rows of C.
