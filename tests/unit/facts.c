@@ -89,6 +89,7 @@ static void test_hints(const char *isa)
                 struct fovea_gemm_tuning *const class = &test_tuning(engines[i])->gemm[number];
                 class->bt_rows = class->bn_rows = class->bn_alias = class->follow_rows = 2;
                 class->fetch_k = SIZE;
+                class->blob_rows = 0;
                 class->spread = 0;
                 class->alone = number % FOVEA_FORMS != FOVEA_FORM_PACKED;
                 class->half_rows = cases[c].eights;
