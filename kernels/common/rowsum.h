@@ -8,27 +8,37 @@
 #ifndef FOVEA_KERNELS_COMMON_ROWSUM_H
 #define FOVEA_KERNELS_COMMON_ROWSUM_H
 
+#include "kernels/common/unroll.h"
 #include "kernels/fault.h"
 
 /// Returns the lane after it has taken the element *x; c is a constant of the row. A step may change *x: see
 /// fv_row_fold.
 typedef fv_f32 fv_row_step(fv_f32 lane, fv_f32 *x, fv_f32 c);
 
-/// Folds x[0..n) into vecs * FV_LANES lanes. If y is not NULL, what step leaves of each element is stored there; y may
-/// be x. step and vecs must be constants at the call, and y too if it is NULL: then the lanes stay in registers and no
-/// call is left in the loop.
+/// Folds x[0..n) into vecs * FV_LANES lanes, vecs at most 4. If y is not NULL, what step leaves of each element is
+/// stored there; y may be x. step and vecs must be constants at the call, and y too if it is NULL: then no call is left
+/// in the loop. The lanes stay in registers there; in the array, which the rest indexes, gcc stored them after each
+/// step.
 static inline __attribute__((always_inline)) void fv_row_fold(size_t n, const float *x, fv_f32 c, fv_row_step *step,
                                                               size_t vecs, fv_f32 *lanes, float *y)
 {
+    fv_f32 kept[4];
+    FV_UNROLL
+    for (size_t v = 0; v < vecs; v++)
+        kept[v] = lanes[v];
     size_t i = 0;
     for (; i + vecs * FV_LANES <= n; i += vecs * FV_LANES) {
+        FV_UNROLL
         for (size_t v = 0; v < vecs; v++) {
             fv_f32 element = fv_load(x + i + v * FV_LANES);
-            lanes[v] = step(lanes[v], &element, c);
+            kept[v] = step(kept[v], &element, c);
             if (y)
                 fv_store(y + i + v * FV_LANES, element);
         }
     }
+    FV_UNROLL
+    for (size_t v = 0; v < vecs; v++)
+        lanes[v] = kept[v];
     for (size_t v = 0; v < vecs && i < n; v++, i += FV_LANES) {
         const size_t live = n - i < FV_LANES ? n - i : FV_LANES;
         fv_f32 element = fv_load_tail(x + i, live);
