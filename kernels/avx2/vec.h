@@ -23,6 +23,9 @@
 typedef __m256 fv_f32;
 typedef __m256i fv_i32;
 typedef __m256 fv_mask;
+typedef float fv_term; ///< a constant that fv_fma_term adds
+
+#define FV_TERM(c) (c)
 
 // ---- Memory ----------------------------------------------------------------------------------------------------
 
@@ -162,6 +165,18 @@ static inline fv_f32 fv_min(fv_f32 a, fv_f32 b)
     return _mm256_min_ps(a, b);
 }
 
+/// x < least ? least : x, so a NaN passes; least is neither a NaN nor a zero.
+static inline fv_f32 fv_at_least(fv_f32 x, float least)
+{
+    return fv_max(fv_set1(least), x);
+}
+
+/// x > most ? most : x, likewise.
+static inline fv_f32 fv_at_most(fv_f32 x, float most)
+{
+    return fv_min(fv_set1(most), x);
+}
+
 /// The largest lane. Either none is a NaN, or all are; then one of them.
 static inline float fv_largest(fv_f32 v)
 {
@@ -174,6 +189,12 @@ static inline float fv_largest(fv_f32 v)
 static inline fv_f32 fv_fma(fv_f32 a, fv_f32 b, fv_f32 c)
 {
     return _mm256_fmadd_ps(a, b, c);
+}
+
+/// a * b + *c
+static inline fv_f32 fv_fma_term(fv_f32 a, fv_f32 b, const fv_term *c)
+{
+    return _mm256_fmadd_ps(a, b, _mm256_set1_ps(*c));
 }
 
 // ---- Masks: comparisons are ordered, so false where either side is NaN ---------------------------------------------
@@ -229,10 +250,10 @@ static inline fv_f32 fv_fma_masked(fv_mask mask, fv_f32 a, fv_f32 b, fv_f32 c)
     return fv_select(mask, fv_fma(a, b, c), c);
 }
 
-/// mask ? a - b : c
-static inline fv_f32 fv_sub_masked(fv_mask mask, fv_f32 a, fv_f32 b, fv_f32 c)
+/// x < border ? c : a - b
+static inline fv_f32 fv_sub_from(fv_f32 x, float border, fv_f32 a, fv_f32 b, fv_f32 c)
 {
-    return fv_select(mask, fv_sub(a, b), c);
+    return fv_select(fv_not_lt(x, fv_set1(border)), fv_sub(a, b), c);
 }
 
 // ---- Bits of the format ------------------------------------------------------------------------------------------

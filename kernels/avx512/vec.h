@@ -24,6 +24,9 @@
 typedef __m512 fv_f32;
 typedef __m512i fv_i32;
 typedef __mmask16 fv_mask;
+typedef float fv_term; ///< a constant that fv_fma_term adds
+
+#define FV_TERM(c) (c)
 
 // ---- Memory ----------------------------------------------------------------------------------------------------
 
@@ -174,6 +177,18 @@ static inline fv_f32 fv_min(fv_f32 a, fv_f32 b)
     return _mm512_min_ps(a, b);
 }
 
+/// x < least ? least : x, so a NaN passes; least is neither a NaN nor a zero.
+static inline fv_f32 fv_at_least(fv_f32 x, float least)
+{
+    return fv_max(fv_set1(least), x);
+}
+
+/// x > most ? most : x, likewise.
+static inline fv_f32 fv_at_most(fv_f32 x, float most)
+{
+    return fv_min(fv_set1(most), x);
+}
+
 /// The largest lane. Either none is a NaN, or all are; then one of them. (clang assumes that _mm512_reduce_max_ps sees
 /// no NaN.)
 static inline float fv_largest(fv_f32 v)
@@ -188,6 +203,12 @@ static inline float fv_largest(fv_f32 v)
 static inline fv_f32 fv_fma(fv_f32 a, fv_f32 b, fv_f32 c)
 {
     return _mm512_fmadd_ps(a, b, c);
+}
+
+/// a * b + *c
+static inline fv_f32 fv_fma_term(fv_f32 a, fv_f32 b, const fv_term *c)
+{
+    return _mm512_fmadd_ps(a, b, _mm512_set1_ps(*c));
 }
 
 // ---- Masks: comparisons are ordered, so false where either side is NaN ---------------------------------------------
@@ -242,10 +263,10 @@ static inline fv_f32 fv_fma_masked(fv_mask mask, fv_f32 a, fv_f32 b, fv_f32 c)
     return _mm512_mask3_fmadd_ps(a, b, c, mask);
 }
 
-/// mask ? a - b : c, one instruction likewise.
-static inline fv_f32 fv_sub_masked(fv_mask mask, fv_f32 a, fv_f32 b, fv_f32 c)
+/// x < border ? c : a - b; the subtraction selects, too.
+static inline fv_f32 fv_sub_from(fv_f32 x, float border, fv_f32 a, fv_f32 b, fv_f32 c)
 {
-    return _mm512_mask_sub_ps(c, mask, a, b);
+    return _mm512_mask_sub_ps(c, fv_not_lt(x, fv_set1(border)), a, b);
 }
 
 // ---- Bits of the format ------------------------------------------------------------------------------------------

@@ -104,7 +104,7 @@ static inline fv_f32 attention_weight(fv_f32 s, fv_f32 base)
 /// x of the score s, as used by the statistics: its exponent as a power of 2 relative to base.
 static inline fv_f32 attention_exponent(fv_f32 s, fv_f32 base)
 {
-    return fv_max(fv_set1(-127.0f), fv_mul(fv_sub(s, base), fv_set1(fv_ln2e)));
+    return fv_at_least(fv_mul(fv_sub(s, base), fv_set1(fv_ln2e)), -127.0f);
 }
 
 /// The sum of p x of rows whose maximum changes from m to base, before the weights shrink.

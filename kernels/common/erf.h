@@ -15,25 +15,25 @@
 /// within [-27, 0].
 static inline __attribute__((always_inline)) void fv_erf_magnitude_each(fv_f32 *x, int n)
 {
-    static const float near[] = {-0x1.4694dep-11f, 0x1.4a26aap-8f,  -0x1.b704dcp-6f,
-                                 0x1.ce2268p-4f,   -0x1.812714p-2f, 0x1.06eba8p-3f};
-    static const float far[] = {0x1.44f4cap-12f, -0x1.309db4p-8f, 0x1.0eca02p-5f,
-                                -0x1.371d46p-3f, -0x1.d58f44p-1f, -0x1.a0cc12p+0f};
-    const fv_f32 end = fv_set1(FOVEA_FAULT_IS(ERF_NO_CLAMP) ? 16.0f : 4.0f);
+    const float near_first = -0x1.4694dep-11f, far_first = 0x1.44f4cap-12f;
+    static const fv_term near[] = {FV_TERM(0x1.4a26aap-8f), FV_TERM(-0x1.b704dcp-6f), FV_TERM(0x1.ce2268p-4f),
+                                   FV_TERM(-0x1.812714p-2f), FV_TERM(0x1.06eba8p-3f)};
+    static const fv_term far[] = {FV_TERM(-0x1.309db4p-8f), FV_TERM(0x1.0eca02p-5f), FV_TERM(-0x1.371d46p-3f),
+                                  FV_TERM(-0x1.d58f44p-1f), FV_TERM(-0x1.a0cc12p+0f)};
     fv_f32 square[8], p[8], t[8], q[8];
     FV_UNROLL
     for (int j = 0; j < n; j++) {
         square[j] = fv_mul(x[j], x[j]);
-        t[j] = fv_min(end, x[j]);
-        p[j] = fv_set1(near[0]);
-        q[j] = fv_set1(far[0]);
+        t[j] = fv_at_most(x[j], FOVEA_FAULT_IS(ERF_NO_CLAMP) ? 16.0f : 4.0f);
+        p[j] = fv_set1(near_first);
+        q[j] = fv_set1(far_first);
     }
     FV_UNROLL
-    for (int c = 1; c < 6; c++) {
+    for (int c = 0; c < 5; c++) {
         FV_UNROLL
         for (int j = 0; j < n; j++) {
-            p[j] = fv_fma(p[j], square[j], fv_set1(near[c]));
-            q[j] = fv_fma(q[j], t[j], fv_set1(far[c]));
+            p[j] = fv_fma_term(p[j], square[j], &near[c]);
+            q[j] = fv_fma_term(q[j], t[j], &far[c]);
         }
     }
     FV_UNROLL
@@ -44,7 +44,7 @@ static inline __attribute__((always_inline)) void fv_erf_magnitude_each(fv_f32 *
     fv_exp2_normal_each(q, n);
     FV_UNROLL
     for (int j = 0; j < n; j++) {
-        x[j] = fv_sub_masked(fv_not_lt(x[j], fv_set1(0.875f)), fv_set1(1.0f), q[j], p[j]);
+        x[j] = fv_sub_from(x[j], 0.875f, fv_set1(1.0f), q[j], p[j]);
     }
 }
 

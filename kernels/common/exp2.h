@@ -24,8 +24,8 @@ static inline fv_i32 fv_exp2_int(fv_f32 x)
 /// p[j] = 2^r[j] for j < n; n is a constant of at most 8, |r[j]| <= 0.5.
 static inline __attribute__((always_inline)) void fv_exp2_rest_each(fv_f32 *p, const fv_f32 *r, int n)
 {
-    static const float coefficient[] = {0x1.5f3f2cp-10f, 0x1.3b2dcp-7f, 0x1.c6aefep-5f,
-                                        0x1.ebfbd8p-3f,  0x1.62e43p-1f, 1.0f};
+    static const fv_term coefficient[] = {FV_TERM(0x1.5f3f2cp-10f), FV_TERM(0x1.3b2dcp-7f), FV_TERM(0x1.c6aefep-5f),
+                                          FV_TERM(0x1.ebfbd8p-3f),  FV_TERM(0x1.62e43p-1f), FV_TERM(1.0f)};
     FV_UNROLL
     for (int j = 0; j < n; j++) {
         p[j] = fv_set1(FOVEA_FAULT_IS(EXP2_DEGREE_5) ? 0.0f : 0x1.41fc1ap-13f);
@@ -34,7 +34,7 @@ static inline __attribute__((always_inline)) void fv_exp2_rest_each(fv_f32 *p, c
     for (int c = 0; c < 6; c++) {
         FV_UNROLL
         for (int j = 0; j < n; j++) {
-            p[j] = fv_fma(p[j], r[j], fv_set1(coefficient[c]));
+            p[j] = fv_fma_term(p[j], r[j], &coefficient[c]);
         }
     }
 }
@@ -45,7 +45,7 @@ static inline __attribute__((always_inline)) void fv_exp2_split_each(fv_f32 *x, 
 {
     FV_UNROLL
     for (int j = 0; j < n; j++) {
-        x[j] = FOVEA_FAULT_IS(EXP2_NO_LOW_CLAMP) ? x[j] : fv_max(fv_set1(-127.0f), x[j]);
+        x[j] = FOVEA_FAULT_IS(EXP2_NO_LOW_CLAMP) ? x[j] : fv_at_least(x[j], -127.0f);
         i[j] = fv_exp2_int(x[j]);
     }
     FV_UNROLL
@@ -102,7 +102,7 @@ static inline __attribute__((always_inline)) void fv_exp2_each(fv_f32 *x, int n)
 {
     FV_UNROLL
     for (int j = 0; j < n; j++) {
-        x[j] = fv_min(fv_set1(128.0f), x[j]);
+        x[j] = fv_at_most(x[j], 128.0f);
     }
     fv_exp2_to_128_each(x, n);
 }

@@ -23,7 +23,13 @@
 
 typedef float32x4_t fv_f32;
 typedef int32x4_t fv_i32;
-typedef uint32x4_t fv_mask; // all ones or all zeros in each lane
+typedef uint32x4_t fv_mask;  // all ones or all zeros in each lane
+typedef float32x4_t fv_term; // a constant that fv_fma_term adds
+
+#define FV_TERM(c)                                                                                                     \
+    {                                                                                                                  \
+        c, c, c, c                                                                                                     \
+    }
 
 // ---- Memory ----------------------------------------------------------------------------------------------------
 
@@ -164,6 +170,32 @@ static inline fv_f32 fv_fma(fv_f32 a, fv_f32 b, fv_f32 c)
     return vfmaq_f32(c, a, b);
 }
 
+// a * b + *c. FMLA overwrites what it adds to, so a constant in a register must be copied, by an operation of an FMA
+// pipe. A load takes none. The operands keep gcc from loading once and copying all the same; clang does so, and cores
+// of Apple copy for nothing.
+static inline fv_f32 fv_fma_term(fv_f32 a, fv_f32 b, const fv_term *c)
+{
+#if defined(__clang__)
+    return fv_fma(a, b, *c);
+#else
+    fv_f32 sum;
+    __asm__("ldr %q0, %1" : "=w"(sum) : "m"(*c), "w"(a), "w"(b));
+    return fv_fma(a, b, sum);
+#endif
+}
+
+// x < least ? least : x, so a NaN passes; least is neither a NaN nor a zero.
+static inline fv_f32 fv_at_least(fv_f32 x, float least)
+{
+    return vmaxq_f32(x, vdupq_n_f32(least));
+}
+
+// x > most ? most : x, likewise.
+static inline fv_f32 fv_at_most(fv_f32 x, float most)
+{
+    return vminq_f32(x, vdupq_n_f32(most));
+}
+
 // ---- Masks -----------------------------------------------------------------------------------------------------
 // Comparisons are false where an operand is NaN.
 
@@ -241,10 +273,10 @@ static inline fv_f32 fv_fma_masked(fv_mask mask, fv_f32 a, fv_f32 b, fv_f32 c)
     return fv_select(mask, fv_fma(a, b, c), c);
 }
 
-// mask ? a - b : c
-static inline fv_f32 fv_sub_masked(fv_mask mask, fv_f32 a, fv_f32 b, fv_f32 c)
+// x < border ? c : a - b
+static inline fv_f32 fv_sub_from(fv_f32 x, float border, fv_f32 a, fv_f32 b, fv_f32 c)
 {
-    return fv_select(mask, fv_sub(a, b), c);
+    return fv_select(fv_lt(x, fv_set1(border)), c, fv_sub(a, b));
 }
 
 // ---- Sign and exponent -----------------------------------------------------------------------------------------
