@@ -159,6 +159,12 @@ static inline fv_f32 fv_max(fv_f32 a, fv_f32 b)
     return _mm256_max_ps(a, b);
 }
 
+/// The larger one, or b if a is a NaN that does not signal; b is none. The sign of a zero is either.
+static inline fv_f32 fv_most(fv_f32 a, fv_f32 b)
+{
+    return fv_max(a, b);
+}
+
 /// a < b ? a : b, so b if either is a NaN.
 static inline fv_f32 fv_min(fv_f32 a, fv_f32 b)
 {

@@ -87,6 +87,13 @@ static inline fv_f32 attention_max(fv_f32 s, fv_f32 m)
     return FOVEA_FAULT_IS(ATTENTION_MAX_TAKES_NAN) ? fv_max(m, s) : fv_max(s, m);
 }
 
+/// The same where m is no NaN, and the sign of a zero does not matter: maxima of scores, which begin at -inf. (A NaN in
+/// s does not signal, as scores are results.)
+static inline fv_f32 attention_most(fv_f32 s, fv_f32 m)
+{
+    return FOVEA_FAULT_IS(ATTENTION_MAX_TAKES_NAN) ? fv_max(m, s) : fv_most(s, m);
+}
+
 /// The value subtracted from the scores: the maximum, or +0 while that is -inf.
 static inline fv_f32 attention_base(fv_f32 m)
 {

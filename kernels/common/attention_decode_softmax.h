@@ -8,6 +8,8 @@
 #include "kernels/common/attention_decode_few.h"
 #include "kernels/common/attention_decode_seen.h"
 
+#include <math.h>
+
 enum { DECODE_CHAINS = 8 }; ///< the most sums that are computed side by side
 
 /// Statistics of row r, whose scores are s[0..128); called before they become weights. Sums run key after key.
@@ -48,18 +50,19 @@ static inline float decode_row_max(const struct fovea_attention_chunk *chunk, co
 {
     fv_f32 max[FV_VECS];
     for (size_t i = 0; i < FV_VECS; i++) {
-        max[i] = fv_set1(chunk->state.m[r]);
+        max[i] = fv_set1(-INFINITY);
     }
     for (size_t j = 0; j < chunk->keys; j += FOVEA_PANEL) {
         bits[j / FOVEA_PANEL] = decode_bits(seen + j, attention_min(FOVEA_PANEL, chunk->keys - j), r, common);
         for (size_t i = 0; i < FV_VECS; i++) {
             const fv_mask mask = fv_mask_bits(bits[j / FOVEA_PANEL] >> (i * FV_LANES));
-            max[i] = fv_select(mask, attention_max(fv_load(s + j + i * FV_LANES), max[i]), max[i]);
+            max[i] = fv_select(mask, attention_most(fv_load(s + j + i * FV_LANES), max[i]), max[i]);
         }
     }
     for (size_t i = 1; i < FV_VECS; i++) {
-        max[0] = attention_max(max[0], max[i]);
+        max[0] = attention_most(max[0], max[i]);
     }
+    max[0] = attention_max(max[0], fv_set1(chunk->state.m[r]));
     const fv_mask lanes = fv_mask_bits(FOVEA_FAULT_IS(DECODE_LARGEST_SHORT) ? 1 : ~0u);
     return fv_largest(fv_select(lanes, max[0], fv_set1(chunk->state.m[r])));
 }

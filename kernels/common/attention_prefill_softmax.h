@@ -34,30 +34,31 @@ static inline struct prefill_span prefill_span(const uint64_t *seen, size_t keys
 static inline fv_f32 prefill_max(size_t keys, size_t whole, const uint64_t *seen, size_t lane, const float *s, fv_f32 m)
 {
     enum { CHAINS = 8 };
-    fv_f32 max[CHAINS] = {m, m, m, m, m, m, m, m};
+    fv_f32 max[CHAINS];
+    FV_UNROLL
+    for (size_t i = 0; i < CHAINS; i++) {
+        max[i] = fv_set1(-INFINITY);
+    }
     size_t j = 0;
     for (; j + CHAINS <= whole; j += CHAINS) {
         FV_UNROLL
         for (size_t i = 0; i < CHAINS; i++) {
-            max[i] = attention_max(fv_load(s + (j + i) * ATTENTION_ROWS), max[i]);
+            max[i] = attention_most(fv_load(s + (j + i) * ATTENTION_ROWS), max[i]);
         }
     }
     for (; j + CHAINS <= keys; j += CHAINS) {
         FV_UNROLL
         for (size_t i = 0; i < CHAINS; i++) {
             const uint32_t bits = FOVEA_FAULT_IS(PREFILL_MAX_HIDDEN) ? ~0u : prefill_lanes(seen[j + i], lane);
-            const fv_f32 larger = attention_max(fv_load(s + (j + i) * ATTENTION_ROWS), max[i]);
+            const fv_f32 larger = attention_most(fv_load(s + (j + i) * ATTENTION_ROWS), max[i]);
             max[i] = fv_select(fv_mask_bits(bits), larger, max[i]);
         }
     }
     FV_UNROLL
-    for (size_t step = CHAINS / 2; step != 0; step /= 2) {
-        FV_UNROLL
-        for (size_t i = 0; i < step; i++) {
-            max[i] = attention_max(max[i], max[i + step]);
-        }
+    for (size_t i = 0; i < CHAINS / 2; i++) { // each level of its own, or gcc keeps max in memory
+        max[i] = attention_most(max[i], max[i + CHAINS / 2]);
     }
-    m = max[0];
+    m = attention_max(attention_most(attention_most(max[0], max[2]), attention_most(max[1], max[3])), m);
     for (; j < keys; j++) {
         const fv_mask mask = fv_mask_bits(FOVEA_FAULT_IS(PREFILL_MAX_HIDDEN) ? ~0u : prefill_lanes(seen[j], lane));
         m = fv_select(mask, attention_max(fv_load(s + j * ATTENTION_ROWS), m), m);

@@ -7,6 +7,7 @@
 #define FOVEA_KERNELS_COMMON_ATTENTION_PRODUCT_H
 
 #include "kernels/common/attention.h"
+#include "kernels/common/unroll.h"
 #include "kernels/kernel.h"
 
 enum {
@@ -48,17 +49,40 @@ static inline const void *const *attention_take(struct fovea_fetch_list *list, s
     return list->next - turns;
 }
 
+enum { ATTENTION_CHAINS = 4 }; ///< maxima side by side: one alone waits for its previous key
+
+/// Raises `side` (a constant) vectors of t->most, from query `lane` on, by `rows` rows of C from row `first` on.
+static inline __attribute__((always_inline)) void attention_raise_side(const struct attention_product *t, size_t first,
+                                                                       size_t lane, size_t rows, int side)
+{
+    const float *c = t->c + first * ATTENTION_ROWS + lane;
+    fv_f32 m[ATTENTION_CHAINS];
+    FV_UNROLL
+    for (int v = 0; v < side; v++) {
+        m[v] = fv_set1(-INFINITY);
+    }
+    for (size_t i = 0; i < rows; i++, c += ATTENTION_ROWS) {
+        FV_UNROLL
+        for (int v = 0; v < side; v++) {
+            m[v] = attention_most(fv_load(c + v * FV_LANES), m[v]);
+        }
+    }
+    FV_UNROLL
+    for (int v = 0; v < side; v++) {
+        float *const most = t->most + lane + v * FV_LANES;
+        fv_store(most, attention_max(m[v], fv_load(most)));
+    }
+}
+
 /// Raises t->most by `rows` rows of C and `vecs` vectors of queries, from row `first` and query `lane` on.
 static inline void attention_raise(const struct attention_product *t, size_t first, size_t lane, size_t rows,
                                    size_t vecs)
 {
-    const float *const c = t->c + first * ATTENTION_ROWS;
-    for (size_t end = lane + vecs * FV_LANES; lane < end; lane += FV_LANES) {
-        fv_f32 m = fv_load(t->most + lane);
-        for (size_t i = 0; i < rows; i++) {
-            m = attention_max(fv_load(c + i * ATTENTION_ROWS + lane), m);
-        }
-        fv_store(t->most + lane, m);
+    for (; vecs >= ATTENTION_CHAINS; vecs -= ATTENTION_CHAINS, lane += ATTENTION_CHAINS * FV_LANES) {
+        attention_raise_side(t, first, lane, rows, ATTENTION_CHAINS);
+    }
+    for (; vecs != 0; vecs--, lane += FV_LANES) {
+        attention_raise_side(t, first, lane, rows, 1);
     }
 }
 

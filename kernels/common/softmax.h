@@ -11,11 +11,11 @@
 
 #include <math.h>
 
-/// x > lane ? x : lane: a NaN in x leaves the lane.
+/// The larger one: a NaN in x leaves the lane, or makes it a NaN; then all of the row becomes NaN as well.
 static inline fv_f32 softmax_max_step(fv_f32 lane, fv_f32 *x, fv_f32 unused)
 {
     (void)unused;
-    return fv_select(fv_gt(*x, lane), *x, lane);
+    return fv_most(*x, lane);
 }
 
 static inline float softmax_max(float a, float b)
