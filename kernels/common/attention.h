@@ -100,12 +100,23 @@ static inline fv_f32 attention_base(fv_f32 m)
     return fv_select(fv_eq(m, fv_set1(-INFINITY)), fv_zero(), m);
 }
 
-/// The weight p of the score s; also the factor by which a state of maximum s shrinks. s <= base if both are numbers.
-static inline fv_f32 attention_weight(fv_f32 s, fv_f32 base)
+/// The weights p of n vectors of scores, a constant of at most 8, side by side. s <= base if both are numbers.
+static inline __attribute__((always_inline)) void attention_weight_each(fv_f32 *s, fv_f32 base, int n)
 {
     const fv_f32 ln2e = fv_set1(fv_ln2e);
-    const fv_f32 folded = fv_fma(s, ln2e, fv_mul(base, fv_sub(fv_zero(), ln2e)));
-    return fv_exp2_to_128(FOVEA_FAULT_IS(ATTENTION_SCALE_FOLDED) ? folded : fv_mul(fv_sub(s, base), ln2e));
+    FV_UNROLL
+    for (int j = 0; j < n; j++) {
+        const fv_f32 folded = fv_fma(s[j], ln2e, fv_mul(base, fv_sub(fv_zero(), ln2e)));
+        s[j] = FOVEA_FAULT_IS(ATTENTION_SCALE_FOLDED) ? folded : fv_mul(fv_sub(s[j], base), ln2e);
+    }
+    fv_exp2_to_128_each(s, n);
+}
+
+/// The weight p of the score s; also the factor by which a state of maximum s shrinks.
+static inline fv_f32 attention_weight(fv_f32 s, fv_f32 base)
+{
+    attention_weight_each(&s, base, 1);
+    return s;
 }
 
 /// x of the score s, as used by the statistics: its exponent as a power of 2 relative to base.

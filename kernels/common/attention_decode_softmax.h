@@ -91,10 +91,17 @@ static void decode_softmax(const struct fovea_attention_chunk *chunk, const uint
     for (size_t r = 0; r < state->rows; r++) {
         const fv_f32 from = fv_set1(base[r]);
         for (size_t j = 0; j < chunk->keys; j += FOVEA_PANEL) {
-            for (size_t i = 0; i < FV_VECS; i++) {
-                float *const at = s + r * FOVEA_CHUNK + j + i * FV_LANES;
+            float *const at = s + r * FOVEA_CHUNK + j;
+            fv_f32 p[FV_VECS];
+            FV_UNROLL
+            for (int i = 0; i < FV_VECS; i++) {
+                p[i] = fv_load(at + i * FV_LANES);
+            }
+            attention_weight_each(p, from, FV_VECS);
+            FV_UNROLL
+            for (int i = 0; i < FV_VECS; i++) {
                 const fv_mask mask = fv_mask_bits(bits[r][j / FOVEA_PANEL] >> (i * FV_LANES));
-                fv_store(at, fv_select(mask, attention_weight(fv_load(at), from), fv_zero()));
+                fv_store(at + i * FV_LANES, fv_select(mask, p[i], fv_zero()));
             }
         }
     }
