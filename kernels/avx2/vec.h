@@ -24,6 +24,7 @@ typedef __m256 fv_f32;
 typedef __m256i fv_i32;
 typedef __m256 fv_mask;
 typedef float fv_term; ///< a constant that fv_fma_term adds
+typedef __m256 fv_one; ///< a number that fv_fma_one multiplies by
 
 #define FV_TERM(c) (c)
 
@@ -193,6 +194,22 @@ static inline float fv_largest(fv_f32 v)
 
 /// a * b + c, rounded once.
 static inline fv_f32 fv_fma(fv_f32 a, fv_f32 b, fv_f32 c)
+{
+    return _mm256_fmadd_ps(a, b, c);
+}
+
+static inline fv_one fv_load_one(const float *p)
+{
+    return _mm256_set1_ps(*p);
+}
+
+/// For NEON, where compilers load too early.
+static inline void fv_fence(void)
+{
+}
+
+/// a * b + c for a number a.
+static inline fv_f32 fv_fma_one(fv_one a, fv_f32 b, fv_f32 c)
 {
     return _mm256_fmadd_ps(a, b, c);
 }

@@ -25,6 +25,7 @@ typedef __m512 fv_f32;
 typedef __m512i fv_i32;
 typedef __mmask16 fv_mask;
 typedef float fv_term; ///< a constant that fv_fma_term adds
+typedef __m512 fv_one; ///< a number that fv_fma_one multiplies by
 
 #define FV_TERM(c) (c)
 
@@ -207,6 +208,22 @@ static inline float fv_largest(fv_f32 v)
 
 /// a * b + c, rounded once.
 static inline fv_f32 fv_fma(fv_f32 a, fv_f32 b, fv_f32 c)
+{
+    return _mm512_fmadd_ps(a, b, c);
+}
+
+static inline fv_one fv_load_one(const float *p)
+{
+    return _mm512_set1_ps(*p);
+}
+
+/// For NEON, where compilers load too early.
+static inline void fv_fence(void)
+{
+}
+
+/// a * b + c for a number a.
+static inline fv_f32 fv_fma_one(fv_one a, fv_f32 b, fv_f32 c)
 {
     return _mm512_fmadd_ps(a, b, c);
 }

@@ -27,10 +27,12 @@ enum {
 // Where 16 registers hold 12 sums, clang 14 puts a sum where its vector of B was, and then stores another one to have a
 // register for it. gcc 12 does so with 8-bit integers, which need more registers, and several panels. So a vector of B
 // outlives its FMAs; but not where the FMA of a single row reads it from memory, and of one panel not with AVX-512,
-// whose FMAs read A from memory then.
+// whose FMAs read A from memory then. On NEON an element of A does, or gcc 12 copies sums of four and of six rows.
 #define FEW_IS_S8 (sizeof(FEW_ELEMENT) == 1)
 #if defined(__clang__) && FV_LANES == 8
 #define FEW_KEEPS(R, P) ((R) > 1 || sizeof(FEW_ELEMENT) < sizeof(float))
+#elif FV_LANES == 4
+#define FEW_KEEPS(R, P) (((R) == 4 || (R) == 6) && !FEW_IS_S8)
 #else
 #define FEW_KEEPS(R, P) (FEW_IS_S8 && ((P) > 1 || FV_LANES < 16))
 #endif
@@ -40,10 +42,15 @@ enum {
 #define FEW_VECTOR "v"
 #endif
 
-static inline fv_f32 few_fma(fv_f32 a, fv_f32 b, fv_f32 sum)
-{
-    return FOVEA_FAULT_IS(GEMM_FEW_MUL_ADD) ? fv_add(fv_mul(a, b), sum) : fv_fma(a, b, sum);
-}
+/// sum += a b. x: that of the two which is the last to be loaded.
+#define FEW_FMA(sum, a, b, x, R, P)                                                                                    \
+    do {                                                                                                               \
+        *(sum) =                                                                                                       \
+            FOVEA_FAULT_IS(GEMM_FEW_MUL_ADD) ? fv_add(fv_fma_one(a, b, fv_zero()), *(sum)) : fv_fma_one(a, b, *(sum)); \
+        if (FEW_KEEPS(R, P)) {                                                                                         \
+            __asm__("" : "+" FEW_VECTOR(*(sum)) : FEW_VECTOR(x));                                                      \
+        }                                                                                                              \
+    } while (0)
 
 /// A k step: acc[R rows, P panels] += a[R] b, where panel j of b begins at b[j] + at. `less` has 16 floats a panel, or
 /// is NULL. Besides the sums, registers hold the elements of A and a vector of B, or the vectors of B and an element of
@@ -54,29 +61,39 @@ static inline __attribute__((always_inline)) void few_step(fv_f32 *acc, const fl
     (void)less, (void)slowly;
     const int row = P * FEW_VECS, least = R < row ? R : row;
     const int V = R * row + least + 1 < FEW_REGISTERS ? row : 1; // vectors of B at a time
-    const int rows_stay = R <= V, few = rows_stay ? R : V, many = rows_stay ? V : R;
     FV_UNROLL
     for (int first = 0; first < row; first += V) {
-        fv_f32 stay[FEW_STAY];
         __asm__("" : "+r"(a)); // or gcc keeps the elements of A for the next vectors
-        FV_UNROLL
-        for (int i = 0; i < few; i++) {
-            const int v = first + i;
-            stay[i] = rows_stay ? fv_set1(a[i])
-                                : FEW_LOAD(b[v / FEW_VECS], at, v % FEW_VECS * FV_LANES, less + v * FV_LANES, slowly);
-        }
-        FV_UNROLL
-        for (int i = 0; i < many; i++) {
-            const int v = first + i;
-            const fv_f32 x = rows_stay
-                                 ? FEW_LOAD(b[v / FEW_VECS], at, v % FEW_VECS * FV_LANES, less + v * FV_LANES, slowly)
-                                 : fv_set1(a[i]);
+        if (R <= V) {
+            fv_one stay[FEW_STAY];
             FV_UNROLL
-            for (int j = 0; j < few; j++) {
-                fv_f32 *const sum = &acc[rows_stay ? j * row + v : i * row + first + j];
-                *sum = few_fma(stay[j], x, *sum);
-                if (FEW_KEEPS(R, P)) {
-                    __asm__("" : "+" FEW_VECTOR(*sum) : FEW_VECTOR(x));
+            for (int i = 0; i < R; i++) {
+                stay[i] = fv_load_one(a + i);
+            }
+            FV_UNROLL
+            for (int v = first; v < first + V; v++) {
+                const fv_f32 x = FEW_LOAD(b[v / FEW_VECS], at, v % FEW_VECS * FV_LANES, less + v * FV_LANES, slowly);
+                FV_UNROLL
+                for (int i = 0; i < R; i++) {
+                    FEW_FMA(&acc[i * row + v], stay[i], x, x, R, P);
+                }
+            }
+        } else {
+            fv_f32 stay[FEW_STAY];
+            FV_UNROLL
+            for (int i = 0; i < V; i++) {
+                const int v = first + i;
+                stay[i] = FEW_LOAD(b[v / FEW_VECS], at, v % FEW_VECS * FV_LANES, less + v * FV_LANES, slowly);
+            }
+            FV_UNROLL
+            for (int i = 0; i < R; i++) {
+                if (i % 3 == 0) {
+                    fv_fence();
+                }
+                const fv_one x = fv_load_one(a + i);
+                FV_UNROLL
+                for (int j = 0; j < V; j++) {
+                    FEW_FMA(&acc[i * row + first + j], x, stay[j], x, R, P);
                 }
             }
         }

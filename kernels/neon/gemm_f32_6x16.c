@@ -18,22 +18,6 @@
 
 enum { MR = 6, NR = FOVEA_PANEL };
 
-/// A barrier that loads do not cross. Without it gcc loads all six elements of A before the FMAs and spills
-/// accumulators (13.0 cycles on N1); one for three rows keeps three elements in flight, which in-order cores need.
-static inline void fence(void)
-{
-    __asm__ volatile("" ::: "memory");
-}
-
-/// Loads *a into lane 0 of a register, by LDR on a load port. Otherwise clang uses LD1R, which also takes a slot of an
-/// FMA pipe (17.0 cycles on N1).
-static inline float load_element(const float *a)
-{
-    float x = *a;
-    __asm__("" : "+w"(x));
-    return x;
-}
-
 /// The k steps of a tile of m rows. B, which streams from L2, is prefetched into L1 eight steps ahead and, if `ahead`
 /// is not 0, one line per step for later tiles into L2; both are loads that take no slot of an FMA pipe.
 static inline __attribute__((always_inline)) void gemm_steps(const struct fovea_gemm_tile *t,
@@ -55,15 +39,15 @@ static inline __attribute__((always_inline)) void gemm_steps(const struct fovea_
         FV_UNROLL
         for (int i = 0; i < m; i++) {
             if (i % 3 == 0) {
-                fence();
+                fv_fence();
             }
-            const float a_ip = load_element(t->a + i * t->a_row + a_offset);
+            const fv_one a_ip = fv_load_one(t->a + i * t->a_row + a_offset);
             FV_UNROLL
             for (int j = 0; j < FV_VECS; j++) {
-                acc[i][j] = vfmaq_n_f32(acc[i][j], b_p[j], a_ip);
+                acc[i][j] = fv_fma_one(a_ip, b_p[j], acc[i][j]);
             }
         }
-        fence();
+        fv_fence();
         a_offset += t->a_k;
         b += t->b_k;
     }
