@@ -45,11 +45,11 @@ static inline fv_f32 fv_load_f16(const uint16_t *p)
     return _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)p));
 }
 
-/// 2^15 + p[i]: each byte becomes bits 8 to 15 of such a number.
-static inline fv_f32 fv_load_raised(const uint8_t *p)
+/// 2^15 + p[i] for the elements from `column` on: each byte becomes bits 8 to 15 of such a number.
+static inline fv_f32 fv_load_raised(const uint8_t *p, int column)
 {
     enum { NONE = -1 }; // zero
-    const fv_i32 bytes = _mm256_broadcastq_epi64(_mm_loadl_epi64((const __m128i *)p));
+    const fv_i32 bytes = _mm256_broadcastq_epi64(_mm_loadl_epi64((const __m128i *)(p + column)));
     const fv_i32 from =
         _mm256_setr_epi8(NONE, 0, NONE, NONE, NONE, 1, NONE, NONE, NONE, 2, NONE, NONE, NONE, 3, NONE, NONE, //
                          NONE, 4, NONE, NONE, NONE, 5, NONE, NONE, NONE, 6, NONE, NONE, NONE, 7, NONE, NONE);
@@ -212,6 +212,12 @@ static inline void fv_fence(void)
 static inline fv_f32 fv_fma_one(fv_one a, fv_f32 b, fv_f32 c)
 {
     return _mm256_fmadd_ps(a, b, c);
+}
+
+/// a * b + the vector at c
+static inline fv_f32 fv_fma_load(fv_f32 a, fv_f32 b, const float *c)
+{
+    return _mm256_fmadd_ps(a, b, fv_load(c));
 }
 
 /// a * b + *c

@@ -46,10 +46,10 @@ static inline fv_f32 fv_load_f16(const uint16_t *p)
     return _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)p));
 }
 
-/// 2^15 + p[i]: each byte becomes bits 8 to 15 of such a number, by one operation.
-static inline fv_f32 fv_load_raised(const uint8_t *p)
+/// 2^15 + p[i] for the elements from `column` on: each byte becomes bits 8 to 15 of such a number, by one operation.
+static inline fv_f32 fv_load_raised(const uint8_t *p, int column)
 {
-    const fv_i32 bytes = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)p));
+    const fv_i32 bytes = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(p + column)));
     const fv_i32 from = _mm512_slli_epi32(_mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15), 8);
     const __mmask64 second = 0x2222222222222222;
     return _mm512_castsi512_ps(_mm512_mask_shuffle_epi8(_mm512_set1_epi32(0x47000000), second, bytes, from));
@@ -226,6 +226,12 @@ static inline void fv_fence(void)
 static inline fv_f32 fv_fma_one(fv_one a, fv_f32 b, fv_f32 c)
 {
     return _mm512_fmadd_ps(a, b, c);
+}
+
+/// a * b + the vector at c
+static inline fv_f32 fv_fma_load(fv_f32 a, fv_f32 b, const float *c)
+{
+    return _mm512_fmadd_ps(a, b, fv_load(c));
 }
 
 /// a * b + *c

@@ -8,15 +8,14 @@
 
 #define FEW_ELEMENT uint8_t
 #ifdef FEW_CONVERTS // see raised.h
-#define FEW_BYTES fv_load_u8
+#define FEW_BYTES(p, at) fv_load_u8((p) + (at))
 #define FEW_ZERO(scale) fv_mul(scale, fv_set1(-128.0f))
 #else
 #define FEW_BYTES fv_load_raised
 #define FEW_ZERO raised_zero
 #endif
 #define FEW_LOAD(panel, at, column, less, slowly)                                                                      \
-    fv_fma(FEW_BYTES((panel) + (at) + (column)), fv_load((const float *)(const void *)(panel) + (column)),             \
-           fv_load(less))
+    fv_fma_load(FEW_BYTES((panel) + (at), column), fv_load((const float *)(const void *)(panel) + (column)), less)
 
 // Panels of a tile, by its rows. With AVX-512 registers hold the two vectors that widening needs of each vector of B,
 // too, but for 11 rows: of one row 8 sums, 16 of these, and some six others. Conversions leave two registers more: Zen
@@ -60,6 +59,9 @@ static inline __attribute__((always_inline)) void few_chains(const struct fovea_
             const float *const scale = (const float *)(const void *)b[v / FEW_VECS] + v % FEW_VECS * FV_LANES;
             fv_store(room + v * FV_LANES, FEW_ZERO(fv_load(scale)));
         }
+#if FV_LANES == 4
+        __asm__("" : "+r"(less)); // each FMA loads its part anew: fv_fma_load
+#endif
         steps = left < FOVEA_GROUP ? left : FOVEA_GROUP;
         // What is prefetched is FEW_AHEAD steps, two groups, ahead or, of the last two, the first ones of the panels
         // after these.
