@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // kernels/avx512/gemm_s8_f32_cvt.c - few rows of C times panels of 8-bit integers with scales, converted, on AVX-512.
-#define FEW_CONVERTS 1
+#define FV_CONVERTS 1
 #include "kernels/avx512/vec.h"
 #include "kernels/common/gemm_few_s8.h"
 #include "kernels/common/gemm_few.h"

@@ -4,24 +4,17 @@
 #ifndef FOVEA_KERNELS_COMMON_GEMM_FEW_S8_H
 #define FOVEA_KERNELS_COMMON_GEMM_FEW_S8_H
 
-#include "kernels/common/raised.h"
+#include "kernels/common/bytes.h"
 
 #define FEW_ELEMENT uint8_t
-#ifdef FEW_CONVERTS // see raised.h
-#define FEW_BYTES(p, at) fv_load_u8((p) + (at))
-#define FEW_ZERO(scale) fv_mul(scale, fv_set1(-128.0f))
-#else
-#define FEW_BYTES fv_load_raised
-#define FEW_ZERO raised_zero
-#endif
 #define FEW_LOAD(panel, at, column, less, slowly)                                                                      \
-    fv_fma_load(FEW_BYTES((panel) + (at), column), fv_load((const float *)(const void *)(panel) + (column)), less)
+    fv_fma_load(bytes_load((panel) + (at), column), fv_load((const float *)(const void *)(panel) + (column)), less)
 
 // Panels of a tile, by its rows. With AVX-512 registers hold the two vectors that widening needs of each vector of B,
 // too, but for 11 rows: of one row 8 sums, 16 of these, and some six others. Conversions leave two registers more: Zen
 // 4, four rows by four panels rather than three 1.02 to 1.04, seven and eight by three rather than two 1.08 to 1.1.
 // clang-format off
-#if FV_LANES == 16 && defined FEW_CONVERTS
+#if FV_LANES == 16 && defined FV_CONVERTS
 #define FEW_SHAPES(X)                                                                                                  \
     X(1, 8) X(2, 6) X(3, 4) X(4, 4) X(5, 3) X(6, 3) X(7, 3) X(8, 3) X(9, 2) X(10, 2) X(11, 2) X(12, 2) X(13, 1)        \
     X(14, 1) X(15, 1) X(16, 1)
@@ -57,7 +50,7 @@ static inline __attribute__((always_inline)) void few_chains(const struct fovea_
         FV_UNROLL
         for (int v = 0; v < P * FEW_VECS; v++) {
             const float *const scale = (const float *)(const void *)b[v / FEW_VECS] + v % FEW_VECS * FV_LANES;
-            fv_store(room + v * FV_LANES, FEW_ZERO(fv_load(scale)));
+            fv_store(room + v * FV_LANES, bytes_zero(fv_load(scale)));
         }
 #if FV_LANES == 4
         __asm__("" : "+r"(less)); // each FMA loads its part anew: fv_fma_load
