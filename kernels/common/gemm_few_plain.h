@@ -18,17 +18,22 @@
 // Panels of a tile, by its rows: as many as leave registers for its sums, at most eight of one vector, six of two, or
 // four of four. (Six of four vectors are a loop of 24, more than FV_UNROLL takes: gcc would keep its sums in memory.)
 // Emerald Rapids, AVX-512, against at most four: one row 1.01 to 1.06, two 1.02 to 1.04, three 1.02, four 1.01 to 1.04.
-// Of quiet tiles AVX-512 has at most six: Zen 4, bf16, against eight, one and two rows 1.05 to 1.18, and against four
-// and three 1.0 to 1.2.
+// Quiet tiles are for cores that execute 512 bits as two halves, and for AVX2: at most six panels, Zen 4, bf16, against
+// eight, one and two rows 1.05 to 1.18, and against four and three 1.0 to 1.2.
 // clang-format off
 #if FV_LANES == 16
 #define FEW_SHAPES(X)                                                                                                  \
     X(1, 8) X(2, 8) X(3, 6) X(4, 6) X(5, 4) X(6, 4) X(7, 3) X(8, 3) X(9, 2) X(10, 2) X(11, 2) X(12, 2) X(13, 1)        \
     X(14, 1) X(15, 1) X(16, 1)
-#define FEW_QUIET_SHAPES(X) X(1, 6) X(2, 6) X(3, 6) X(4, 6) X(5, 4) X(6, 4)
 #else
 #define FEW_SHAPES(X) X(1, FEW_VECS == 2 ? 6 : 4) X(2, 3) X(3, 2) X(4, 1) X(5, 1) X(6, 1)
-#define FEW_QUIET_SHAPES(X) X(1, FEW_VECS == 2 ? 6 : 4) X(2, 3)
+#endif
+#ifdef FV_HALVES
+#define FEW_QUIET_SHAPES(X) X(1, 6) X(2, 6) X(3, 6) X(4, 6) X(5, 4) X(6, 4)
+#elif FV_LANES == 8
+#define FEW_QUIET_SHAPES(X) X(1, 6) X(2, 3)
+#else
+#define FEW_QUIET_SHAPES(X)
 #endif
 // clang-format on
 
@@ -39,7 +44,6 @@ static inline __attribute__((always_inline)) void few_chains(const struct fovea_
                                                              fv_f32 *acc, int R, int P, bool quiet)
 {
     const float *a = t->a;
-    const bool slowly = quiet && R == 1;
     // What is prefetched is FEW_AHEAD steps ahead or, of the last steps, the first ones of the panels after these.
     const size_t rounds = t->k / FEW_STEPS;
     size_t early = rounds < FEW_AHEAD / FEW_STEPS ? 0 : rounds - FEW_AHEAD / FEW_STEPS;
@@ -50,10 +54,10 @@ static inline __attribute__((always_inline)) void few_chains(const struct fovea_
         if (!quiet) {
             few_fetch(b, ahead, P);
         }
-        few_step(acc, a, b, 0, NULL, R, P, slowly);
+        few_step(acc, a, b, 0, NULL, R, P, quiet);
         a += t->a_k;
         __asm__("" : "+r"(a)); // an FMA whose operand has an index register is two instructions of Intel's
-        few_step(acc, a, b, FOVEA_PANEL, NULL, R, P, slowly);
+        few_step(acc, a, b, FOVEA_PANEL, NULL, R, P, quiet);
         a += t->a_k;
         FV_UNROLL
         for (int j = 0; j < P; j++) {
@@ -61,7 +65,7 @@ static inline __attribute__((always_inline)) void few_chains(const struct fovea_
         }
     }
     if (t->k % FEW_STEPS != 0) {
-        few_step(acc, a, b, 0, NULL, R, P, slowly);
+        few_step(acc, a, b, 0, NULL, R, P, quiet);
     }
 }
 

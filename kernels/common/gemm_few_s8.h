@@ -14,7 +14,7 @@
 // too, but for 11 rows: of one row 8 sums, 16 of these, and some six others. Conversions leave two registers more: Zen
 // 4, four rows by four panels rather than three 1.02 to 1.04, seven and eight by three rather than two 1.08 to 1.1.
 // clang-format off
-#if FV_LANES == 16 && defined FV_CONVERTS
+#if FV_LANES == 16 && defined FV_HALVES
 #define FEW_SHAPES(X)                                                                                                  \
     X(1, 8) X(2, 6) X(3, 4) X(4, 4) X(5, 3) X(6, 3) X(7, 3) X(8, 3) X(9, 2) X(10, 2) X(11, 2) X(12, 2) X(13, 1)        \
     X(14, 1) X(15, 1) X(16, 1)

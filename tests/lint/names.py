@@ -13,7 +13,7 @@ import sys
 
 STEM = re.compile(r"(gemm|gemm_b[nt]|gemm_(b?f16|s8)|gemm_few|gemm_edge|gemm_epilogue|pack_bt?|"
                   r"(widen|narrow)_b?f16|widen_s8|transpose|attention_\w+|[a-z]+2?|\w+_softmax|gelu_tanh)_f32"
-                  r"(_\d+x\d+|_cvt)?$")
+                  r"(_\d+x\d+|_halves)?$")
 
 SHARED = {"kernels/avx512/gemm_tiles_f32.c"}  # what several kernels run, and no register names
 
@@ -27,7 +27,7 @@ def main():
             registered.add(f"kernels/{isa}/{stem}.c")
             slots.setdefault(slot, set()).add(isa)
             if not STEM.match(stem):
-                found.append(f"kernels/{register}.def: {stem} does not follow the grammar op_type[_MRxNR|_cvt]")
+                found.append(f"kernels/{register}.def: {stem} does not follow the grammar op_type[_MRxNR|_halves]")
     declared = set(re.findall(r"^FOVEA_SLOT\(\w+, (\w+)\)", (root / "kernels/slots.def").read_text(), re.M))
     if declared != set(slots):
         found.append(f"kernels/slots.def and the registers differ: {sorted(declared ^ set(slots))}")
@@ -48,7 +48,7 @@ def main():
         if not re.search("^" + kind, text + included, re.M):
             found.append(f"{name} does not define {symbol}")
 
-    listed = set(re.findall(r"[a-z0-9_]+_f32(?:_\d+x\d+|_cvt)?", (root / "cmake/files.cmake").read_text()))
+    listed = set(re.findall(r"[a-z0-9_]+_f32(?:_\d+x\d+|_halves)?", (root / "cmake/files.cmake").read_text()))
     stems = {name.split("/")[2][:-2] for name in registered | SHARED}
     if listed != stems:
         found.append(f"cmake/files.cmake and the registers differ: {sorted(listed ^ stems)}")

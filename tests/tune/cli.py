@@ -111,7 +111,7 @@ def test_set(folder):
         check(f"40x50x60 f32 {form} " in text and ("B lies as n x k" in text) == (form[1] == "t"), text)
     text = ok("tune", "--explain", "gemm", "1x5x5")
     check('1 row: "few", at most 8' in text and " 1 task, " in text, text)
-    streams = {"plain": "packed B, nothing prefetched, kernel gemm_few_f32_avx512", "wide": "strips of 16 in",
+    streams = {"plain": "packed B, nothing prefetched, kernel gemm_few_f32_halves_", "wide": "strips of 16 in",
                "hashed": "strips of 48 in", "mesh": "fetched into L1, kernel gemm_few_f32_avx512"}
     info, cap = ok("info"), os.environ.get("FOVEA_ISA")
     wide, has_avx2 = "avx512" in info and not cap, "avx2" in info and cap in (None, "avx2")
@@ -137,7 +137,8 @@ def test_set(folder):
             few_of = {"mesh": range(13), "plain": (*range(6), *range(9, 13))}.get(set_, ())
             leads, blob = set_ == "wide", rows in few_of and form == "packed"
             steps = form == "nn" and (set_ == "mesh" or set_ == "plain" and rows <= 6)
-            kernel = "gemm_bn_f32" if steps else "gemm_few_f32" if blob else f"gemm_f32_{tile if leads else else_}"
+            of_blobs = "gemm_few_f32_halves" if set_ == "plain" else "gemm_few_f32"
+            kernel = "gemm_bn_f32" if steps else of_blobs if blob else f"gemm_f32_{tile if leads else else_}"
             check(f"kernel {kernel}_avx512" in text and ("a few rows at a time" in text) == steps, text)
             check((" lines ahead" in text and "a few rows at a time" not in text) == leads, text)
         # Rows of a natural B that meet in few sets of L1 are not followed, nor are more of them.

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+// kernels/avx512/gemm_s8_f32_halves.c - few rows of C times panels of 8-bit integers with scales, on AVX-512 in two
+// halves.
+#define FV_HALVES 1
+#include "kernels/avx512/vec.h"
+#include "kernels/common/gemm_few_s8.h"
+#include "kernels/common/gemm_few.h"
+
+void FV_NAME(gemm_s8_f32_halves)(const struct fovea_gemm_few_tile *tile)
+{
+    few_gemm(tile);
+}
