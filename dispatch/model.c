@@ -256,9 +256,13 @@ void fovea_model_prefers(const struct fovea_machine *machine, uint8_t preferred[
 {
     (void)machine, (void)preferred;
 #if FOVEA_HAVE_AVX512
-    static const int32_t of_halves[] = {
-        FOVEA_VARIANT_gemm_few_f32_halves_avx512, FOVEA_VARIANT_gemm_bf16_f32_halves_avx512,
-        FOVEA_VARIANT_gemm_f16_f32_halves_avx512, FOVEA_VARIANT_gemm_s8_f32_halves_avx512};
+    static const int32_t of_halves[] = {FOVEA_VARIANT_gemm_few_f32_halves_avx512,
+                                        FOVEA_VARIANT_gemm_bf16_f32_halves_avx512,
+                                        FOVEA_VARIANT_gemm_f16_f32_halves_avx512,
+                                        FOVEA_VARIANT_gemm_s8_f32_halves_avx512,
+                                        FOVEA_VARIANT_attention_decode_f32_halves_avx512,
+                                        FOVEA_VARIANT_attention_decode_bf16_f32_halves_avx512,
+                                        FOVEA_VARIANT_attention_decode_f16_f32_halves_avx512};
     for (size_t i = 0; i < sizeof of_halves / sizeof *of_halves; i++) {
         preferred[of_halves[i]] = fovea_beyond_l2(machine)->halves != 0;
     }
