@@ -171,8 +171,7 @@ typedef void fovea_narrow_fn(size_t n, const float *src, uint16_t *dst);
 /// A panel of 8-bit integers is a struct fovea_s8_group after another, of which the last has as many steps as are left;
 /// b and b_panel are aligned to 64 bytes.
 ///
-/// The panels, and what follows them in memory, are prefetched, unless `quiet` says that this makes reading them
-/// slower, a hint that is followed for few rows, and not for 8-bit integers.
+/// The panels, and what follows them in memory, are prefetched.
 struct fovea_gemm_few_tile {
     size_t m, n, k; ///< 1 <= m <= mr of the variant
     const float *a;
@@ -181,7 +180,8 @@ struct fovea_gemm_few_tile {
     ptrdiff_t b_panel; ///< in elements
     float *c;
     ptrdiff_t c_row;
-    uint32_t quiet; ///< 1: nothing is prefetched
+    /// Hint: 1: nothing is prefetched, which makes reading panels faster on some machines.
+    uint32_t quiet;
 };
 typedef void fovea_gemm_few_fn(const struct fovea_gemm_few_tile *tile);
 

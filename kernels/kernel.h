@@ -65,12 +65,13 @@ typedef void fovea_rotary_fn(size_t n, uint32_t adjacent, const float *x, const 
 ///     lead       1: prefetches into L1, some lines ahead, what it reads itself: lead_steps, lead_columns, stream
 ///     touch      1: touches pages
 ///     side_rows  the most rows of C for which it reads rows of B side by side as `side` says; otherwise nr of them
+///     quiet_rows the most rows of C for which it can be told to prefetch nothing: quiet
 #define FOVEA_FAMILY(family)                                                                                           \
     struct fovea_##family##_kernel {                                                                                   \
         const char *name;                                                                                              \
         int32_t variant;                                                                                               \
         uint32_t required;                                                                                             \
-        uint16_t mr, nr, masks, ahead, lead, touch, side_rows;                                                         \
+        uint16_t mr, nr, masks, ahead, lead, touch, side_rows, quiet_rows;                                             \
         fovea_##family##_fn *run;                                                                                      \
     };
 FOVEA_FAMILY(gemm)

@@ -65,8 +65,8 @@ static enum fovea_gemm_fetches fetches_of(const struct fovea_gemm_layout *plan, 
                                                    : FOVEA_FETCHES_NONE;
     }
     if (reads == FOVEA_READS_FEW) {
-        return fovea_few_is_quiet(plan->tuning, plan->desc.b_type, plan->desc.m) ? FOVEA_FETCHES_NOTHING
-                                                                                 : FOVEA_FETCHES_PANELS;
+        const bool quiet = fovea_few_is_quiet(plan->kernels, plan->tuning, plan->desc.b_type, plan->desc.m);
+        return quiet ? FOVEA_FETCHES_NOTHING : FOVEA_FETCHES_PANELS;
     }
     if (reads == FOVEA_READS_NOTHING || plan->way == FOVEA_WAY_DIRECT) {
         return FOVEA_FETCHES_NONE;

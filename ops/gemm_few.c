@@ -33,7 +33,7 @@ void fovea_gemm_few(const struct fovea_gemm_area *area)
         .a_k = turned ? (ptrdiff_t)d->lda : 1,
         .b_panel = (ptrdiff_t)(panel / fovea_type_bytes(d->b_type)),
         .c_row = (ptrdiff_t)(area->acc != NULL ? room : d->ldc),
-        .quiet = fovea_few_is_quiet(plan->tuning, d->b_type, area->rows),
+        .quiet = fovea_few_is_quiet(plan->kernels, plan->tuning, d->b_type, area->rows),
     };
     if (!turned && area->rows > 1) {
         plan->kernels->transpose.run(area->rows, plan->k, 1.0f, tile.a, (ptrdiff_t)d->lda, area->b_room,

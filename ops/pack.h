@@ -94,12 +94,12 @@ static inline const struct fovea_gemm_few_kernel *fovea_few_of(const struct fove
                                 : &kernels->gemm_s8;
 }
 
-/// Whether that kernel prefetches nothing of them. What counts is the work on a byte.
-static inline bool fovea_few_is_quiet(const struct fovea_gemm_tuning *tuning, enum fovea_type type, size_t rows)
+/// Whether that kernel, if it can, prefetches nothing of them. What counts is the work on a byte.
+static inline bool fovea_few_is_quiet(const struct fovea_kernels *kernels, const struct fovea_gemm_tuning *tuning,
+                                      enum fovea_type type, size_t rows)
 {
-    return type == FOVEA_F32  ? rows <= tuning->quiet_rows
-           : type != FOVEA_S8 ? rows <= tuning->quiet_rows / 2
-                              : false;
+    const size_t most = type == FOVEA_F32 ? tuning->quiet_rows : tuning->quiet_rows / 2;
+    return rows <= fovea_min(most, fovea_few_of(kernels, type)->quiet_rows);
 }
 
 /// Packs the k x n elements from [p,j] on into adjacent panels of 16 * k floats. Of a blob j is a multiple of 16.

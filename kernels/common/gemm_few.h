@@ -5,6 +5,8 @@
 // Reading B is the limit, so what an element costs besides its FMAs counts: two or three operations to widen 16 of
 // them, once for all rows of a tile. A tile is as many panels wide as registers allow, because memory is read faster by
 // several streams.
+//
+// The most rows that have a quiet tile are a fact of the variant: quiet_rows in kernels/gemm.def.
 #ifndef FOVEA_KERNELS_COMMON_GEMM_FEW_H
 #define FOVEA_KERNELS_COMMON_GEMM_FEW_H
 

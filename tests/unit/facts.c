@@ -115,6 +115,42 @@ static void test_hints(const char *isa)
     }
 }
 
+// Rows that are told to prefetch nothing of a blob: as many as the numbers say, of 16-bit elements half as many, at
+// most those of the kernel; beyond these other numbers are the same plan.
+static void test_quiet(const char *isa)
+{
+    enum { SIZE = 1000, ROWS = 9, TOLD = 8 };
+    struct fovea_engine *const engines[] = {test_engine(isa, NULL), test_engine(isa, NULL)};
+    const size_t able = strcmp(isa, "avx512") == 0 ? 6 : strcmp(isa, "scalar") == 0 ? 0 : 2;
+    for (uint32_t class = 0; class < FOVEA_GEMM_CLASSES; class ++)
+        for (uint32_t i = 0; i < 2; i++) {
+            test_tuning(engines[i])->gemm[class].blob_rows = ROWS;
+            test_tuning(engines[i])->gemm[class].quiet_rows = i * TOLD;
+        }
+    void *const plans[] = {aligned_alloc(64, fovea_gemm_plan_size()), aligned_alloc(64, fovea_gemm_plan_size())};
+    for (int type = FOVEA_F32; type <= FOVEA_S8; type++)
+        for (size_t m = 1; m <= ROWS; m++) {
+            const size_t told = type == FOVEA_F32 ? TOLD : TOLD / 2;
+            const bool quiet = type != FOVEA_S8 && m <= able && m <= told;
+            struct fovea_gemm_desc d = FOVEA_GEMM_DESC_INIT;
+            struct fovea_gemm_facts facts;
+            char text[TEXT];
+            d.m = m, d.n = d.ldc = d.k = d.lda = SIZE, d.b_packed = 1, d.b_type = (enum fovea_type)type;
+            CHECK(plans[0] && fovea_gemm_plan(engines[0], &d, plans[0]) == FOVEA_OK, "%s", isa);
+            CHECK(plans[1] && fovea_gemm_plan(engines[1], &d, plans[1]) == FOVEA_OK, "%s", isa);
+            fovea_gemm_facts(plans[1], &facts);
+            fovea_gemm_say(plans[1], text, TEXT);
+            const bool few = facts.reads == FOVEA_READS_FEW;
+            CHECK(fovea_gemm_same(plans[0], plans[1]) == !(few && quiet), "%s, type %d, %zu rows", isa, type, m);
+            CHECK(!few || (strstr(text, "nothing prefetched") != NULL) == quiet, "%s, type %d: %s", isa, type, text);
+            CHECK(few || m > able, "%s, type %d: %s", isa, type, text);
+        }
+    for (int i = 0; i < 2; i++) {
+        free(plans[i]);
+        fovea_engine_destroy(engines[i]);
+    }
+}
+
 // The next strip of a direct plan is prefetched, by kernels that do, if B is packed, comes from beyond L2, and has
 // fewer panels in a strip than a strip of C has tiles.
 static void test_next(const char *isa)
@@ -215,6 +251,7 @@ static void test_isa(const struct fovea_engine *engine, const char *isa)
     (void)engine;
     test_gemm(isa);
     test_hints(isa);
+    test_quiet(isa);
     test_next(isa);
     test_copy(isa);
     test_block(isa);
