@@ -10,6 +10,7 @@ usage: gemm_loops.py OBJECT_DIR OBJDUMP COMPILER_ID ISA...
 import collections
 import functools
 import pathlib
+import re
 import sys
 
 import loops
@@ -109,17 +110,26 @@ def k_loops(objdump, path):
     return found
 
 
+def variants_for_few():
+    """The kernels for few rows of a packed B: stem, ISA, their most rows, and the most that are told to be quiet."""
+    text = (pathlib.Path(__file__).parents[2] / "kernels/gemm.def").read_text()
+    for stem, isa, facts in re.findall(r"^FOVEA_KERNEL\(gemm_few, \w+, (\w+), (\w+), \((.*)\)\)", text, re.M):
+        number = {name: int(value) for name, value in re.findall(r"\.(\w+) = (\d+)", facts)}
+        yield stem, isa, number["mr"], number.get("quiet_rows", 0)
+
+
 def few_rows(folder, objdump, isas):
-    """What is wrong with the k loops for few rows of C, those that prefetch: at least one for each number of rows."""
-    for isa, most in (("avx2", 6), ("avx512", 16), ("neon", 6)):
-        for kind in ("few", "bf16", "f16", "s8") if isa in isas else ():
-            rows = min(most, 5) if kind == "s8" and isa != "avx512" else most
-            path = folder / f"fovea_kernels_{isa}.dir/kernels/{isa}/gemm_{kind}_f32.c.o"
-            found = [loop for loop in loops.innermost(objdump, path) if loop.fmas() and loop.prefetches()]
-            kept = sum(loop.spills() + loop.stores() for loop in found)
-            print(f"gemm_{kind}_f32_{isa}: {len(found)} k loops, {kept} spills and stores in them")
-            if len(found) < rows or kept:
-                yield f"gemm_{kind}_f32_{isa}"
+    """What is wrong with the k loops for few rows of C: of those that prefetch there is at least one for each number of
+    rows, of those that do not as many as rows are told so. (Loops over tiles of a single step store sums.)"""
+    for stem, isa, rows, quiet in (v for v in variants_for_few() if v[1] in isas and v[1] != "scalar"):
+        path = folder / f"fovea_kernels_{isa}.dir/kernels/{isa}/{stem}.c.o"
+        found = [loop for loop in loops.innermost(objdump, path) if loop.fmas()]
+        loud = [loop for loop in found if loop.prefetches()]
+        kept = sum(loop.spills() + loop.stores() for loop in loud)
+        still = sum(not (loop.prefetches() or loop.spills() or loop.stores()) for loop in found)
+        print(f"{stem}_{isa}: {len(loud)} k loops, {kept} spills and stores in them; {still} prefetch nothing")
+        if len(loud) < rows or kept or still != quiet:
+            yield f"{stem}_{isa}"
 
 
 def main():
