@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/tune/chosen.c - what a profile names is used by an engine, below pins, caps, exclusions and quarantine.
+// tests/tune/chosen.c - what a profile names, or else what the model prefers, is used by an engine, below pins, caps,
+// exclusions and quarantine.
 #include "dispatch/adopt.h"
 #include "fovea/fovea.h"
 #include "tests/support/engines.h"
@@ -98,14 +99,83 @@ static void test_slots(void)
     fovea_engine_destroy(engine);
 }
 
+// What is said of a variant, and whether it is in its slot.
+static void check_said(const struct fovea_engine *engine, int32_t variant, bool in_use, const char *why,
+                       const char *what)
+{
+    struct fovea_variant v;
+    const enum fovea_slot slot = fovea_variant_facts[variant].slot;
+    CHECK(fovea_engine_variant(engine, (uint32_t)variant, &v) == FOVEA_OK && strcmp(v.why, why) == 0, "%s, %s: %s",
+          what, v.name, v.why);
+    CHECK((fovea_slot_variant(fovea_engine_kernels(engine), slot) == variant) == in_use && v.chosen == in_use,
+          "%s, %s: in use: %u", what, v.name, (unsigned)v.chosen);
+}
+
+// Two variants of a slot, of which the model prefers the earlier line on some machines: the better one of this machine
+// is used, below the profile, pins, exclusions and quarantine, which leave the other one.
+static void test_preferred(const char *set, const char *better, const char *worse)
+{
+    static const char chosen[] = "chosen", other[] = "another variant is better";
+    const int32_t a = fovea_variant_find(better, strlen(better)), b = fovea_variant_find(worse, strlen(worse));
+    char caches[32], why[FOVEA_PROFILE_WHY];
+    snprintf(caches, sizeof caches, "32K,1M,32M,%s", set);
+    setenv("FOVEA_CACHES", caches, 1);
+    struct fovea_engine *engine = engine_of("none", NULL, NULL, NULL);
+    const struct fovea_machine machine = *fovea_engine_machine(engine);
+    if (a < 0 || b < 0 || (fovea_variant_facts[a].required & ~machine.cpu)) {
+        printf("skipped: %s\n", better);
+        fovea_engine_destroy(engine);
+        return;
+    }
+    check_said(engine, a, true, chosen, set);
+    check_said(engine, b, false, other, set);
+    fovea_engine_destroy(engine);
+    engine = engine_of("none", NULL, NULL, better);
+    check_said(engine, a, false, "excluded by name", set);
+    check_said(engine, b, true, chosen, set);
+    fovea_engine_destroy(engine);
+    engine = engine_of("none", NULL, NULL, worse);
+    check_said(engine, a, true, chosen, set);
+    fovea_engine_destroy(engine);
+    engine = engine_of("none", NULL, worse, NULL);
+    check_said(engine, a, false, "another variant is pinned", set);
+    check_said(engine, b, true, "chosen: pinned by name", set);
+    fovea_engine_destroy(engine);
+    make_profile(&machine);
+    profile.quarantine[a] = FOVEA_DIFFERS;
+    CHECK(tune_save(path, false, &profile, why), "%s", why);
+    engine = engine_of(path, NULL, NULL, NULL);
+    check_said(engine, a, false, "quarantined: it failed when this machine was tuned", set);
+    check_said(engine, b, true, chosen, set);
+    fovea_engine_destroy(engine);
+    const uint32_t class = fovea_slot_number(fovea_variant_facts[a].slot);
+    make_profile(&machine);
+    profile.has[class] = 1;
+    profile.tuned[class].kernel = b;
+    CHECK(tune_save(path, false, &profile, why), "%s", why);
+    engine = engine_of(path, NULL, NULL, NULL);
+    check_said(engine, a, false, other, set);
+    check_said(engine, b, true, "chosen: by the tuning profile", set);
+    fovea_engine_destroy(engine);
+    engine = engine_of(path, NULL, better, NULL);
+    check_said(engine, a, true, "chosen: pinned by name", set);
+    fovea_engine_destroy(engine);
+    unsetenv("FOVEA_CACHES");
+}
+
 int main(void)
 {
+    static const char converts[] = "gemm_s8_f32_cvt_avx512", raises[] = "gemm_s8_f32_avx512";
     if (!mkdtemp(folder))
         return 1;
     snprintf(path, sizeof path, "%s/profile", folder);
     test_plain_environment();
     test_above();
     test_slots();
+    test_preferred("plain", converts, raises);
+    test_preferred("wide", raises, converts);
+    test_preferred("hashed", raises, converts);
+    test_preferred("mesh", raises, converts);
     unlink(path);
     rmdir(folder);
     return test_done();
