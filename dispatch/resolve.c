@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// dispatch/resolve.c - registers -> table: the best supported line of each slot, then the variants pinned by name.
+// dispatch/resolve.c - registers -> table: the best supported line of each slot, then the variants that the model, the
+// profile and pins name.
 #include "dispatch/resolve.h"
 
 #include <stdbool.h>

@@ -149,8 +149,8 @@ typedef void fovea_pack_fn(size_t k, size_t n, const float *src, ptrdiff_t ld, f
 typedef void fovea_widen_fn(size_t n, const uint16_t *src, float *dst);
 /// 64 steps of a panel of 8-bit integers, B[p,j] = (q[p][j] - 128) * scale[j]. A scale is positive, below 2^112, and
 /// has at most 15 significant bits, so that this is exact; or it is 0, and then all q of its column are 128. So a
-/// single FMA makes B[p,j] of 2^15 + q, which a byte becomes when it is moved: times the scale, less 32896 times the
-/// scale (exact).
+/// single FMA makes B[p,j] of q, converted: times the scale, less 128 times the scale (exact); or of 2^15 + q, which a
+/// byte becomes when it is moved: less 32896 times the scale (exact, too).
 struct fovea_s8_group {
     float scale[FOVEA_PANEL];
     uint8_t q[FOVEA_GROUP][FOVEA_PANEL];

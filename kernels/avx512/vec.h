@@ -172,7 +172,7 @@ static inline fv_f32 fv_max(fv_f32 a, fv_f32 b)
     return _mm512_max_ps(a, b);
 }
 
-/// The larger one, or b if a is a NaN that does not signal; b is none. The sign of a zero is either.
+/// The larger one, or b if a is a quiet NaN; b is no NaN. Of two zeros it is either.
 static inline fv_f32 fv_most(fv_f32 a, fv_f32 b)
 {
     return fv_max(a, b);

@@ -88,7 +88,7 @@ static inline fv_f32 attention_max(fv_f32 s, fv_f32 m)
 }
 
 /// The same where m is no NaN, and the sign of a zero does not matter: maxima of scores, which begin at -inf. (A NaN in
-/// s does not signal, as scores are results.)
+/// s is quiet, as scores are results.)
 static inline fv_f32 attention_most(fv_f32 s, fv_f32 m)
 {
     return FOVEA_FAULT_IS(ATTENTION_MAX_TAKES_NAN) ? fv_max(m, s) : fv_most(s, m);
