@@ -164,7 +164,8 @@ static struct fovea_gemm_tuning gemm_default(const struct fovea_machine *machine
     const bool avx512 = kernel->isa == FOVEA_ISA_avx512, avx2 = kernel->isa == FOVEA_ISA_avx2;
     const bool packed = class.form == FOVEA_FORM_PACKED, nt = class.form == FOVEA_FORM_NT;
     const bool far = class.far, far_nn = class.form == FOVEA_FORM_NN && far, few = class.rows == FOVEA_FEW;
-    const bool form_few = packed || nt; // nt: of blobs of 16-bit elements
+    const bool blob = packed || nt; // nt: blobs of smaller elements
+    const uint32_t few_blob = !avx512 ? 0 : few ? 1 : 2;
     const bool has_avx512 = (machine->cpu & FOVEA_CPU_AVX512) != 0;
     const uint32_t in_place = fovea_in_place_rows(kernel->mr, kernel->nr);
     const uint32_t direct_of[FOVEA_FORMS] = {
@@ -210,8 +211,8 @@ static struct fovea_gemm_tuning gemm_default(const struct fovea_machine *machine
         .turned_steps = beyond->turned_steps,
         .edge_columns = avx512 ? beyond->edge_columns : 0,
         .thin_rows = thin_rows_of(&of),
-        .blob_rows = packed && far && (avx512 || avx2) ? beyond->blob_rows[avx512 ? 2 - few : 0] : 0,
-        .quiet_rows = form_few && far && (avx512 || avx2) ? beyond->quiet_rows[avx512] : 0,
+        .blob_rows = packed && far && (avx512 || avx2) ? beyond->blob_rows[few_blob] : 0,
+        .quiet_rows = blob && far && (avx512 || avx2) ? beyond->quiet_rows[avx512] : 0,
         .thin_kc = wide ? or_else(beyond->thin_kc, ANY) : ANY,
         .alone = far_nn || (packed && far && avx512) ? beyond->alone : 0,
         .set_rows = beyond->set_rows,

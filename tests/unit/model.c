@@ -239,6 +239,41 @@ static void test_lean(void)
     }
 }
 
+// Rows of a far B that a kernel made for few takes: of a blob, and of how many nothing is prefetched, also of smaller
+// elements, whose classes are those of a transposed B; and of such a B, read in place.
+static void test_few_rows(void)
+{
+    enum { NUMBERS = 7 };
+    static const struct {
+        const char *text, *kernel;
+        uint32_t numbers[NUMBERS];
+    } kinds[] = {{"32K,1M,32M,plain", "gemm_f32_9x48_avx512", {5, 12, 6, 6, 0, 32, 0}},
+                 {"32K,1M,32M,plain", "gemm_f32_6x16_avx2", {3, 3, 2, 2, 0, 8, 0}},
+                 {"32K,1M,32M,plain", "gemm_f32_4x16_scalar", {0, 0, 0, 0, 0, 4, 0}},
+                 {"32K,1M,32M,wide", "gemm_f32_9x48_avx512", {0, 0, 0, 0, 0, 16, 0}},
+                 {"32K,1M,32M,hashed", "gemm_f32_9x48_avx512", {0, 0, 0, 0, 0, 16, 0}},
+                 {"48K,2M,480M,mesh", "gemm_f32_9x48_avx512", {12, 12, 0, 0, 0, 16, 0}},
+                 {"48K,2M,480M,mesh", "gemm_f32_6x16_avx2", {6, 6, 0, 0, 0, 8, 0}}};
+    static const struct {
+        struct fovea_gemm_class class;
+        const char *name;
+    } of[NUMBERS] = {
+        {{FOVEA_FEW, true, FOVEA_FORM_PACKED}, "blob_rows"},   {{FOVEA_SEVERAL, true, FOVEA_FORM_PACKED}, "blob_rows"},
+        {{FOVEA_FEW, true, FOVEA_FORM_PACKED}, "quiet_rows"},  {{FOVEA_FEW, true, FOVEA_FORM_NT}, "quiet_rows"},
+        {{FOVEA_FEW, false, FOVEA_FORM_PACKED}, "quiet_rows"}, {{FOVEA_SOME, true, FOVEA_FORM_NT}, "bt_rows"},
+        {{FOVEA_FEW, true, FOVEA_FORM_PACKED}, "bt_rows"}};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        struct fovea_machine machine = {.cpu = ~0u};
+        const int32_t kernel = fovea_variant_find(kinds[i].kernel, strlen(kinds[i].kernel));
+        CHECK(fovea_cache_from_text(kinds[i].text, &machine), "%s", kinds[i].text);
+        for (size_t j = 0; j < NUMBERS && kernel >= 0; j++) {
+            const uint32_t got = of_gemm(&machine, of[j].class, kernel, of[j].name);
+            CHECK(got == kinds[i].numbers[j], "%s, %s, class %u: %s is %u", kinds[i].text, kinds[i].kernel,
+                  (unsigned)fovea_gemm_number(of[j].class), of[j].name, (unsigned)got);
+        }
+    }
+}
+
 // Which cores compute 512 bits at once.
 static void test_wide(void)
 {
@@ -326,6 +361,7 @@ int main(void)
     test_sets();
     test_blocks();
     test_lean();
+    test_few_rows();
     for (uint32_t l2 = 4u << 10; l2 <= 1u << 30; l2 *= 2) {
         for (uint32_t set = 0; set < 5; set++) {
             const struct fovea_machine machine = {.cpu = set == 4 ? FOVEA_CPU_AVX2 : 0,
