@@ -62,7 +62,8 @@ typedef void fovea_rotary_fn(size_t n, uint32_t adjacent, const float *x, const 
 /// The other facts say which hints of gemm_contract.h it follows. No caller gives it the others, so plans whose numbers
 /// (tuning.def) differ in them alone have the same facts (ops/facts.h), and the tuner times only one.
 ///     ahead      1: prefetches what later calls read: ahead of a tile; far, into_l1
-///     lead       1: prefetches into L1, some lines ahead, what it reads itself: lead_steps, lead_columns, stream
+///     lead       1: prefetches into L1, some lines ahead, what it reads itself: lead_steps, lead_columns, stream; few
+///                rows of a packed B unless `quiet`
 ///     touch      1: touches pages
 ///     side_rows  the most rows of C for which it reads rows of B side by side as `side` says; otherwise nr of them
 ///     quiet_rows the most rows of C for which it can be told to prefetch nothing: quiet

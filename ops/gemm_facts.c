@@ -66,7 +66,9 @@ static enum fovea_gemm_fetches fetches_of(const struct fovea_gemm_layout *plan, 
     }
     if (reads == FOVEA_READS_FEW) {
         const bool quiet = fovea_few_is_quiet(plan->kernels, plan->tuning, plan->desc.b_type, plan->desc.m);
-        return quiet ? FOVEA_FETCHES_NOTHING : FOVEA_FETCHES_PANELS;
+        return quiet                                                       ? FOVEA_FETCHES_NOTHING
+               : fovea_few_of(plan->kernels, plan->desc.b_type)->lead != 0 ? FOVEA_FETCHES_PANELS
+                                                                           : FOVEA_FETCHES_NONE;
     }
     if (reads == FOVEA_READS_NOTHING || plan->way == FOVEA_WAY_DIRECT) {
         return FOVEA_FETCHES_NONE;

@@ -143,6 +143,7 @@ static void test_quiet(const char *isa)
             const bool few = facts.reads == FOVEA_READS_FEW;
             CHECK(fovea_gemm_same(plans[0], plans[1]) == !(few && quiet), "%s, type %d, %zu rows", isa, type, m);
             CHECK(!few || (strstr(text, "nothing prefetched") != NULL) == quiet, "%s, type %d: %s", isa, type, text);
+            CHECK(!few || (strstr(text, "fetched into L1") != NULL) == (able != 0 && !quiet), "%s: %s", isa, text);
             CHECK(few || m > able, "%s, type %d: %s", isa, type, text);
         }
     for (int i = 0; i < 2; i++) {
