@@ -123,7 +123,8 @@ static void test_preferred(const char *set, const char *better, const char *wors
     struct fovea_engine *engine = engine_of("none", NULL, NULL, NULL);
     const struct fovea_machine machine = *fovea_engine_machine(engine);
     if (a < 0 || b < 0 || (fovea_variant_facts[a].required & ~machine.cpu)) {
-        printf("skipped: %s\n", better);
+        printf("skip %s: this CPU or build lacks it\n", better);
+        unsetenv("FOVEA_CACHES");
         fovea_engine_destroy(engine);
         return;
     }
