@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// kernels/avx512/attention_decode_bf16_f32_halves.c - one chunk of keys of bfloat16 against a few queries, on AVX-512 in
-// two halves.
+// kernels/avx512/attention_decode_bf16_f32_halves.c - one chunk of keys of bfloat16 against a few queries, on
+// AVX-512 in two halves.
 #define FV_HALVES 1
 #include "kernels/avx512/vec.h"
 

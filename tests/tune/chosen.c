@@ -166,7 +166,7 @@ static void test_preferred(const char *set, const char *better, const char *wors
 
 int main(void)
 {
-    static const char converts[] = "gemm_s8_f32_cvt_avx512", raises[] = "gemm_s8_f32_avx512";
+    static const char converts[] = "gemm_s8_f32_halves_avx512", raises[] = "gemm_s8_f32_avx512";
     if (!mkdtemp(folder))
         return 1;
     snprintf(path, sizeof path, "%s/profile", folder);
