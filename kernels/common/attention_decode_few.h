@@ -26,7 +26,7 @@ enum {
 };
 
 // Whether each FMA reads its element of A from memory, as an operand that is broadcast: as FEW_EMBEDS of
-// gemm_few_step.h. Zen 4, 14 heads on two, caches of 16 bits 1.13, f32 1.05; 32 heads on eight 1.03 and 1.07.
+// gemm_few_step.h. Zen 4, caches of 16 bits, 14 heads on two 1.13 to 1.16, 32 on eight 1.08 to 1.13; f32 1.03 to 1.05.
 #ifdef FV_HALVES
 #define DECODE_EMBEDS 1
 #define DECODE_ANEW(a) __asm__("" : "+r"(a)) // what was read through it is not known any more

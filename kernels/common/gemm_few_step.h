@@ -63,7 +63,8 @@ enum {
 
 /// A k step: acc[R rows, P panels] += a[R] b, where panel j of b begins at b[j] + at. `less` has 16 floats a panel, or
 /// is NULL. Besides the sums, registers hold the elements of A and a vector of B, or the vectors of B and an element of
-/// A, whichever are fewer; if these do not leave one free, a vector of B after another and an element of A.
+/// A, whichever are fewer; if these do not leave one free, a vector of B after another and an element of A. With
+/// FEW_EMBEDS they hold a vector of B after another, and no element of A.
 static inline __attribute__((always_inline)) void few_step(fv_f32 *acc, const float *a, const FEW_ELEMENT *const *b,
                                                            size_t at, const float *less, int R, int P, bool quiet)
 {
