@@ -24,10 +24,6 @@
 typedef __m512 fv_f32;
 typedef __m512i fv_i32;
 typedef __mmask16 fv_mask;
-typedef float fv_term; ///< a constant that fv_fma_term adds
-typedef __m512 fv_one; ///< a number that fv_fma_one multiplies by
-
-#define FV_TERM(c) (c)
 
 // ---- Memory ----------------------------------------------------------------------------------------------------
 
@@ -172,28 +168,10 @@ static inline fv_f32 fv_max(fv_f32 a, fv_f32 b)
     return _mm512_max_ps(a, b);
 }
 
-/// The larger one, or b if a is a quiet NaN; b is no NaN. Of two zeros it is either.
-static inline fv_f32 fv_most(fv_f32 a, fv_f32 b)
-{
-    return fv_max(a, b);
-}
-
 /// a < b ? a : b, so b if either is a NaN.
 static inline fv_f32 fv_min(fv_f32 a, fv_f32 b)
 {
     return _mm512_min_ps(a, b);
-}
-
-/// x < least ? least : x, so a NaN passes; least is neither a NaN nor a zero.
-static inline fv_f32 fv_at_least(fv_f32 x, float least)
-{
-    return fv_max(fv_set1(least), x);
-}
-
-/// x > most ? most : x, likewise.
-static inline fv_f32 fv_at_most(fv_f32 x, float most)
-{
-    return fv_min(fv_set1(most), x);
 }
 
 /// The largest lane. Either none is a NaN, or all are; then one of them. (clang assumes that _mm512_reduce_max_ps sees
@@ -210,34 +188,6 @@ static inline float fv_largest(fv_f32 v)
 static inline fv_f32 fv_fma(fv_f32 a, fv_f32 b, fv_f32 c)
 {
     return _mm512_fmadd_ps(a, b, c);
-}
-
-static inline fv_one fv_load_one(const float *p)
-{
-    return _mm512_set1_ps(*p);
-}
-
-/// For NEON, where compilers load too early.
-static inline void fv_fence(void)
-{
-}
-
-/// a * b + c for a number a.
-static inline fv_f32 fv_fma_one(fv_one a, fv_f32 b, fv_f32 c)
-{
-    return _mm512_fmadd_ps(a, b, c);
-}
-
-/// a * b + the vector at c
-static inline fv_f32 fv_fma_load(fv_f32 a, fv_f32 b, const float *c)
-{
-    return _mm512_fmadd_ps(a, b, fv_load(c));
-}
-
-/// a * b + *c
-static inline fv_f32 fv_fma_term(fv_f32 a, fv_f32 b, const fv_term *c)
-{
-    return _mm512_fmadd_ps(a, b, _mm512_set1_ps(*c));
 }
 
 // ---- Masks: comparisons are ordered, so false where either side is NaN ---------------------------------------------
@@ -360,5 +310,7 @@ static inline fv_f32 fv_ln(fv_f32 x)
 {
     return Sleef_finz_logf16_u10avx512f(x);
 }
+
+#include "kernels/common/vec_x86.h"
 
 #endif
