@@ -65,6 +65,11 @@ struct fovea_gemm_tile {
     /// one panel).
     uint32_t touch;
     const struct fovea_gemm_terms *terms; ///< NULL, or, with STORE or ADD, the epilogue to apply
+    /// If not NULL, the tile also packs what it reads of B: packed[(j / 16) * packed_panel + p * 16 + j % 16] = B[p,j].
+    /// Then mode is STORE or ADD, B is natural rows, n whole panels, a_k 1, more, lead_steps and b_ends are 0, and
+    /// ahead is NULL.
+    float *packed;
+    ptrdiff_t packed_panel;
     size_t b_ends; ///< If not 0: B is natural rows, and in its last b_ends rows (at most k) exactly n elements are
                    ///< readable; mode is STORE, ahead NULL and b_next 0. If 0, every panel is readable in full.
 };

@@ -59,9 +59,11 @@ typedef void fovea_rotary_fn(size_t n, uint32_t adjacent, const float *x, const 
 /// A variant of a family: its function, its index in the registers, counted from 0, and the facts its caller needs. mr
 /// x nr is its tile, or 0 if it has none; masks is 1 if a tile of fewer columns than a panel needs no copies.
 ///
-/// The other facts say which hints of gemm_contract.h it follows. No caller gives it the others, so plans whose numbers
-/// (tuning.def) differ in them alone have the same facts (ops/facts.h), and the tuner times only one.
+/// The other facts say which hints of gemm_contract.h it follows, and what it can do on the way. No caller asks it for
+/// the rest, so plans whose numbers (tuning.def) differ in that alone have the same facts (ops/facts.h), and the tuner
+/// times only one.
 ///     ahead      1: prefetches what later calls read: ahead of a tile; far, into_l1
+///     packs      1: a tile can pack the natural B that it reads: packed
 ///     lead       1: prefetches into L1, some lines ahead, what it reads itself: lead_steps, lead_columns, stream; few
 ///                rows of a packed B unless `quiet`
 ///     touch      1: touches pages
@@ -72,7 +74,7 @@ typedef void fovea_rotary_fn(size_t n, uint32_t adjacent, const float *x, const 
         const char *name;                                                                                              \
         int32_t variant;                                                                                               \
         uint32_t required;                                                                                             \
-        uint16_t mr, nr, masks, ahead, lead, touch, side_rows, quiet_rows;                                             \
+        uint16_t mr, nr, masks, ahead, packs, lead, touch, side_rows, quiet_rows;                                      \
         fovea_##family##_fn *run;                                                                                      \
     };
 FOVEA_FAMILY(gemm)

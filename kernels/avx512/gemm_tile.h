@@ -107,7 +107,7 @@ gemm_first_stretch(const struct fovea_gemm_tile *t, struct gemm_stretch *stretch
     return first;
 }
 
-enum { GEMM_IS_NONE, GEMM_IS_LINE, GEMM_IS_PANELS, GEMM_IS_PAGES, GEMM_IS_LEAD };
+enum { GEMM_IS_NONE, GEMM_IS_LINE, GEMM_IS_PANELS, GEMM_IS_PACK, GEMM_IS_PAGES, GEMM_IS_LEAD };
 
 /// Defines KIND_<M>x<V>: the tile, and those after it. What a tile does around its steps takes as long as 2 to 6 of
 /// them, so each kind is a function of its own.
@@ -116,10 +116,11 @@ enum { GEMM_IS_NONE, GEMM_IS_LINE, GEMM_IS_PANELS, GEMM_IS_PAGES, GEMM_IS_LEAD }
     {                                                                                                                  \
         struct gemm_run run = gemm_begin(tile, V);                                                                     \
         const float *a_first = tile->a, *b_first = tile->b, *ahead = tile->ahead;                                      \
+        float *packed = tile->packed;                                                                                  \
         const size_t ends = run.ends;                                                                                  \
         const ptrdiff_t c_row = run.c_row;                                                                             \
         struct gemm_stretch stretch = gemm_stretch_of(tile, &run);                                                     \
-        (void)ahead, (void)ends, (void)stretch; /* each uses some of them */                                           \
+        (void)ahead, (void)packed, (void)ends, (void)stretch; /* each uses some of them */                             \
         float *c = tile->c;                                                                                            \
         struct gemm_terms terms;                                                                                       \
         terms.any = 0;                                                                                                 \

@@ -2,7 +2,7 @@
 // kernels/avx512/gemm_tiles.h - the tiles of the AVX-512 f32 GEMM, one table of all, and which of them a call takes.
 //
 // A tile depends on its kind, rows and panels, not on the micro-kernel that was called, so gemm_tiles_f32.c has each of
-// the 489 once. With those of its own in each micro-kernel they were 1001, and the library 1.29 times as large.
+// the 532 once. With those of its own in each micro-kernel they were 1001, and the library 1.29 times as large.
 #ifndef FOVEA_KERNELS_AVX512_GEMM_TILES_H
 #define FOVEA_KERNELS_AVX512_GEMM_TILES_H
 
@@ -13,8 +13,14 @@
 
 enum { GEMM_MR = 16, GEMM_PANELS = 4 }; // of a tile, at most
 enum { GEMM_K_NEAR, GEMM_K_LINE, GEMM_K_PANELS, GEMM_K_HALF, GEMM_K_APART };
-// A natural tile prefetches nothing, so of the two numbers between GEMM_K_NATURAL and that of half a panel one is free.
-enum { GEMM_K_LEAD = 2 * GEMM_K_APART, GEMM_K_NATURAL, GEMM_K_PAGES, GEMM_KINDS = GEMM_K_NATURAL + GEMM_K_HALF + 1 };
+// A natural tile prefetches nothing, so the two numbers between GEMM_K_NATURAL and that of half a panel are free.
+enum {
+    GEMM_K_LEAD = 2 * GEMM_K_APART,
+    GEMM_K_NATURAL,
+    GEMM_K_PAGES,
+    GEMM_K_PACKING,
+    GEMM_KINDS = GEMM_K_NATURAL + GEMM_K_HALF + 1
+};
 
 struct gemm_tiles {
     fovea_gemm_fn *of[GEMM_KINDS][GEMM_PANELS][GEMM_MR]; ///< panels and rows from 1 on; NULL: more sums than registers
@@ -31,6 +37,9 @@ static inline size_t gemm_kind(const struct fovea_gemm_tile *t)
     const bool near = t->b_k == FOVEA_PANEL && t->a_k == 1 && t->b_ends == 0;
     if (t->lead_steps != 0 && t->mode == FOVEA_GEMM_STORE && t->more == 0 && t->b_ends == 0) {
         return GEMM_K_LEAD;
+    }
+    if (t->packed != NULL) {
+        return GEMM_K_PACKING;
     }
     if (t->ahead != NULL) {
         return (near ? GEMM_K_NEAR : GEMM_K_APART) + (t->ahead_panel == 0 ? GEMM_K_LINE : GEMM_K_PANELS);

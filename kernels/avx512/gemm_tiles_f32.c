@@ -18,6 +18,7 @@
     GEMM_TILE(near_half, M, V, ymm, NEAR, NONE, WHOLE)                                                                 \
     GEMM_TILE(natural, M, V, zmm, NATURAL, NONE, ENDS)                                                                 \
     GEMM_TILE(natural_half, M, V, ymm, NATURAL, NONE, ENDS)                                                            \
+    GEMM_TILE(packing, M, V, zmm, PACKING, PACK, WHOLE)                                                                \
     GEMM_TILE(apart, M, V, zmm, APART, NONE, ENDS)                                                                     \
     GEMM_TILE(apart_line, M, V, zmm, APART, LINE, WHOLE)                                                               \
     GEMM_TILE(apart_panels, M, V, zmm, APART, PANELS, WHOLE)                                                           \
@@ -75,6 +76,7 @@ const struct gemm_tiles fovea_gemm_tiles_f32_avx512 = {
            [GEMM_K_APART + GEMM_K_HALF] = {GEMM_SIZES(GEMM_PLACE, apart_half)},
            [GEMM_K_PAGES] = {GEMM_UP_TO_16(GEMM_PLACE, 1, pages)},
            [GEMM_K_LEAD] = {GEMM_SIZES(GEMM_PLACE, lead)},
+           [GEMM_K_PACKING] = {GEMM_SIZES(GEMM_PLACE, packing)},
            [GEMM_K_NATURAL] = {GEMM_SIZES(GEMM_PLACE, natural)},
            [GEMM_K_NATURAL + GEMM_K_HALF] = {GEMM_SIZES(GEMM_PLACE, natural_half)}},
     .rescale = gemm_rescale,

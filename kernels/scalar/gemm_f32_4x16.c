@@ -24,6 +24,17 @@ static float ended(const struct fovea_gemm_terms *terms, float acc, float c, siz
     return c;
 }
 
+static void pack(const struct fovea_gemm_tile *tile)
+{
+    for (size_t p = 0; p < tile->k; p++) {
+        for (size_t j = 0; j < tile->n; j++) {
+            tile->packed[(ptrdiff_t)(j / FOVEA_PANEL) * tile->packed_panel +
+                         (ptrdiff_t)(p * FOVEA_PANEL + j % FOVEA_PANEL)] =
+                tile->b[(ptrdiff_t)p * tile->b_k + (ptrdiff_t)j];
+        }
+    }
+}
+
 static void compute(const struct fovea_gemm_tile *tile)
 {
     for (size_t i = 0; i < tile->m; i++) {
@@ -44,6 +55,9 @@ static void compute(const struct fovea_gemm_tile *tile)
 
 void fovea_gemm_f32_4x16_scalar(const struct fovea_gemm_tile *tile)
 {
+    if (tile->packed != NULL) {
+        pack(tile);
+    }
     struct fovea_gemm_tile t = *tile;
     struct fovea_gemm_terms terms;
     if (t.terms != NULL) {

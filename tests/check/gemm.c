@@ -12,16 +12,21 @@ struct a_layout {
     size_t below, count; ///< elements before A[0,0], and altogether
 };
 
-static struct a_layout draw_a(struct check_rng *rng, size_t m, size_t k, size_t mr)
+static struct a_layout draw_a(struct check_rng *rng, size_t m, size_t k, size_t mr, bool adjacent)
 {
     const ptrdiff_t pad = (ptrdiff_t)(check_chance(rng, 50) ? check_below(rng, 20) : 0);
     const ptrdiff_t wide = (ptrdiff_t)k + pad, tall = (ptrdiff_t)m + pad;
     const struct a_layout layouts[] = {
-        {"rows", wide, 1, 0, 0},         {"columns", 1, tall, 0, 0},         {"packed", 1, (ptrdiff_t)mr, 0, 0},
-        {"panel", 1, FOVEA_PANEL, 0, 0}, {"general", 3 * wide + 1, 3, 0, 0}, {"backward", -wide, 1, 0, 0},
+        {"rows", wide, 1, 0, 0},
+        {"backward", -wide, 1, 0, 0},
         {"broadcast", 0, 1, 0, 0},
+        {"columns", 1, tall, 0, 0},
+        {"packed", 1, (ptrdiff_t)mr, 0, 0},
+        {"panel", 1, FOVEA_PANEL, 0, 0},
+        {"general", 3 * wide + 1, 3, 0, 0},
     };
-    struct a_layout a = layouts[check_below(rng, sizeof layouts / sizeof layouts[0])];
+    const size_t most = adjacent ? 3 : sizeof layouts / sizeof layouts[0]; // the first three
+    struct a_layout a = layouts[check_below(rng, most)];
     if (k == 0)
         return a; // nothing may be read: A points at a guard page
     const ptrdiff_t down = (ptrdiff_t)(m - 1) * a.row, along = (ptrdiff_t)(k - 1) * a.k;
@@ -45,9 +50,10 @@ static const float *make_a(struct check_case *c, const struct a_layout *layout, 
 static void make_b(struct check_case *c, struct fovea_gemm_tile *t, bool beside, const struct check_source *values)
 {
     const size_t of_tile = (t->n + FOVEA_PANEL - 1) / FOVEA_PANEL, panels = beside ? of_tile * (t->more + 1) : of_tile;
-    const bool rows = check_chance(&c->rng, 40);
+    const bool rows = t->packed_panel != 0 || check_chance(&c->rng, 40);
     const size_t pad = check_chance(&c->rng, 40) ? check_below(&c->rng, 40) : 0;
-    const bool ends = rows && !beside && t->k != 0 && t->mode == FOVEA_GEMM_STORE && check_chance(&c->rng, 50);
+    const bool ends = rows && !beside && t->k != 0 && t->packed_panel == 0 && t->mode == FOVEA_GEMM_STORE &&
+                      check_chance(&c->rng, 50);
     const bool dense = ends && t->n < FOVEA_PANEL && check_chance(&c->rng, 50); // a panel holds more than one row
     t->b_k = (ptrdiff_t)(dense ? t->n + pad % 3 : rows ? panels * FOVEA_PANEL + pad : FOVEA_PANEL);
     t->b_panel = (ptrdiff_t)(rows ? FOVEA_PANEL : FOVEA_PANEL * t->k + pad);
@@ -138,28 +144,33 @@ static void run_case(struct check_case *c)
     struct fovea_gemm_tile t = {.m = 1 + at / columns_drawn, .n = column < v->nr ? 1 + column : v->nr};
     t.touch = check_chance(rng, 30) ? 1 + (uint32_t)check_below(rng, 4) : 0; // k of more than a page, often
     t.k = check_size(rng, check_chance(rng, t.touch != 0 ? 30 : 5) ? k_max : 70);
-    t.mode = (enum fovea_gemm_mode)check_below(rng, 3);
-    t.more = t.mode != FOVEA_GEMM_RESCALE && check_chance(rng, 50) ? check_below(rng, 4) : 0;
+    const bool packs = v->packs && check_chance(rng, 15); // more than tiles need that are computed later
+    t.n = packs ? (t.n + FOVEA_PANEL - 1) / FOVEA_PANEL * FOVEA_PANEL : t.n;
+    t.packed_panel = packs ? (ptrdiff_t)(FOVEA_PANEL * t.k + check_below(rng, 40)) : 0;
+    t.mode = (enum fovea_gemm_mode)check_below(rng, packs ? 2 : 3);
+    t.more = t.mode != FOVEA_GEMM_RESCALE && !packs && check_chance(rng, 50) ? check_below(rng, 4) : 0;
     const bool beside = t.more != 0 && check_chance(rng, 50);
     t.near = check_chance(rng, 50);
     t.follows = check_chance(rng, 30);
-    t.lead_steps = check_chance(rng, 30) ? (uint32_t)check_below(rng, 100) : 0;
+    t.lead_steps = !packs && check_chance(rng, 30) ? (uint32_t)check_below(rng, 100) : 0;
     const size_t rows = beside ? t.m : t.m * (t.more + 1), columns = beside ? t.n * (t.more + 1) : t.n;
     const struct check_source values = check_source(rng, 1);
-    const struct a_layout layout = draw_a(rng, rows, t.k, rows);
+    const struct a_layout layout = draw_a(rng, rows, t.k, rows, packs);
     t.a_row = layout.row;
     t.a_k = layout.k;
     t.c_row = (ptrdiff_t)(columns + (check_chance(rng, 70) ? check_below(rng, 40) : 0));
     t.a_next = beside ? 0 : (ptrdiff_t)t.m * t.a_row;
     t.c_next = beside ? (ptrdiff_t)t.n : (ptrdiff_t)t.m * t.c_row;
-    check_describe(c, " m %zu more %zu %s n %zu k %zu %s near %u follows %u lead %u touch %u values %d A %s c_row %td",
-                   t.m, t.more, beside ? "beside" : "below", t.n, t.k, modes[t.mode], (unsigned)t.near,
+    check_describe(c,
+                   " m %zu more %zu %s n %zu k %zu %s packs %d near %u follows %u lead %u touch %u values %d A %s"
+                   " c_row %td",
+                   t.m, t.more, beside ? "beside" : "below", t.n, t.k, modes[t.mode], packs, (unsigned)t.near,
                    (unsigned)t.follows, (unsigned)t.lead_steps, (unsigned)t.touch, (int)values.kind, layout.name,
                    t.c_row);
     t.a = make_a(c, &layout, &values, rows, t.k);
     make_b(c, &t, beside, &values);
     // Prefetches change nothing, wherever they point.
-    if (t.more == 0 && t.b_ends == 0 && check_chance(rng, 50)) {
+    if (t.more == 0 && t.b_ends == 0 && !packs && check_chance(rng, 50)) {
         t.ahead = t.b;
         t.ahead_step = check_chance(rng, 50) ? FOVEA_PANEL / 2 : FOVEA_PANEL;
         t.ahead_panel = check_chance(rng, 50) ? FOVEA_PANEL * (ptrdiff_t)check_below(rng, 4) : 0;
@@ -180,7 +191,12 @@ static void run_case(struct check_case *c)
         before = check_twin(c, want);
     }
     struct check_buffer *const got = check_twin(c, want), *const acc = check_twin(c, want);
+    const size_t panels = packs ? t.n / FOVEA_PANEL : 0, of_panel = FOVEA_PANEL * t.k;
+    struct check_buffer *const want_packed =
+        check_buffer(c, "packed", panels != 0 ? (panels - 1) * (size_t)t.packed_panel + of_panel : 0);
+    struct check_buffer *const got_packed = check_twin(c, want_packed);
     check_seal();
+    t.packed = packs ? want_packed->data : NULL;
     t.c = want->data;
     check_enter(c, c->scalar);
     if (has_terms) {
@@ -192,12 +208,14 @@ static void run_case(struct check_case *c)
     }
     check_leave(c);
     t.c = got->data;
+    t.packed = packs ? got_packed->data : NULL;
     terms.residual = itself ? got->data : terms.residual;
     check_enter(c, v);
     v->run.gemm(&t);
     check_leave(c);
     check_sealed(c);
     check_outputs(c, want, got, (struct check_view){rows, columns, (size_t)t.c_row, 0});
+    check_outputs(c, want_packed, got_packed, (struct check_view){panels, of_panel, (size_t)t.packed_panel, 0});
     for (size_t i = 0; i < rows && values.kind == CHECK_UNIFORM && !has_terms; i++) {
         for (size_t j = 0; j < columns; j++) {
             struct fovea_gemm_tile of = t;

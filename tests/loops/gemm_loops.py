@@ -2,8 +2,8 @@
 """What the compiler made of the k loops of the GEMM micro-kernels: every register tile.
 
 A k step of m rows and v vectors is m x v FMAs, v vectors of B that are loaded once each and m elements of A, and
-nothing else that a vector takes part in: no spill, no store, no shuffle, no load of B that is folded into an FMA and so
-repeated. The table says what else the main tile may have.
+nothing else that a vector takes part in: no spill, no store but of the B that a tile packs, no shuffle, no load of B
+that is folded into an FMA and so repeated. The table says what else the main tile may have.
 
 usage: gemm_loops.py OBJECT_DIR OBJDUMP COMPILER_ID ISA...
 """
@@ -15,8 +15,8 @@ import sys
 
 import loops
 
-Kernel = collections.namedtuple("Kernel", "isa stem function m v prefetches reloads instructions twice",
-                                defaults=[False])
+Kernel = collections.namedtuple("Kernel", "isa stem function m v prefetches reloads instructions twice stores",
+                                defaults=[False, 0])
 
 
 def twice(kernel, m):
@@ -34,7 +34,8 @@ def avx512(m, v):
     bare = m * v + v + {1: 0, 2: m - pointers, 3: m - pointers, 4: m}[v]
     natural = (bare + (1 + pointers + 2) / 4, bare + 1 + pointers + 2)
     kinds = {"near": near, "near_line": near + 1, "near_panels": near + v, "near_half": near, "natural": 0,
-             "natural_half": 0, "apart": 0, "apart_line": 1, "apart_panels": v, "apart_half": 0, "lead": v}
+             "natural_half": 0, "apart": 0, "apart_line": 1, "apart_panels": v, "apart_half": 0, "lead": v,
+             "packing": v}
     if v == 1:
         kinds["pages"] = 0
         del kinds["apart_panels"]  # of one panel it is apart_line, and gcc makes one function of the two
@@ -42,7 +43,8 @@ def avx512(m, v):
         reloads = 1 if "line" in kind or "panels" in kind else 0
         yield Kernel("avx512", "gemm_tiles_f32", f"{kind}_{{m}}x{v}", m, v, {prefetches},
                      {"GNU": reloads, "Clang": reloads},
-                     dict.fromkeys(("GNU", "Clang"), natural) if "natural" in kind else None, v in (2, 3))
+                     dict.fromkeys(("GNU", "Clang"), natural) if "natural" in kind else None, v in (2, 3),
+                     v if kind == "packing" else 0)
 
 
 # The main tile, by its function; cache lines prefetched a step, one or more loops for each; reloads: strides that a
@@ -76,7 +78,7 @@ def problems(kernel, m, found, compiler):
     if not found:
         yield "no k loop found"
     for counts in found:
-        wanted = (m * v, v, m + (v - 1) * twice(kernel, m), counts[3], counts[4], 0, 0, 0)
+        wanted = (m * v, v, m + (v - 1) * twice(kernel, m), counts[3], counts[4], 0, kernel.stores, 0)
         for column, count, expected in zip(COLUMNS, counts, wanted):
             if count != expected:
                 yield f"{count:g} {column} a step, not {expected}"
