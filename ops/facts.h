@@ -36,8 +36,8 @@ enum fovea_gemm_fetches {
     FOVEA_FETCHES_FOLLOWED, ///< it is read once by one tile, without software prefetches
     FOVEA_FETCHES_LED,      ///< `lead` lines ahead, into L1
     FOVEA_FETCHES_STREAM,   ///< panels read as one stream
-    FOVEA_FETCHES_ROWS,     ///< the next rows of a transposed B, into L2
-    FOVEA_FETCHES_ROWS_L1,  ///< the same into L1
+    FOVEA_FETCHES_ROWS,     ///< rows of a transposed B, into L2
+    FOVEA_FETCHES_ROWS_L1,  ///< the next ones, into L1
     FOVEA_FETCHES_PANELS,   ///< panels of a blob read once, into L1
     FOVEA_FETCHES_APART,    ///< rows that are far apart, each `lead` lines ahead; 0: nothing
 };

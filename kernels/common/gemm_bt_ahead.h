@@ -7,24 +7,27 @@
 #include "kernels/common/unroll.h"
 #include "kernels/kernel.h"
 
-/// Most blocks per segment of a panel. While one segment is computed, the next one is prefetched row by row, many
-/// adjacent lines of one row at a time. 16 rows that each advance by a line are more streams than hardware follows (Zen
-/// 4, M = 1: prefetching one line of each row ahead 7 to 14 GB/s, 32 lines of a row 17 to 22; a hint for L1 up to twice
-/// as slow). Prefetching sixteen lines per block, not a row's all at once, and segments of 64 lines in place of 32:
-/// 1.04 to 1.12 times as fast on Zen 5, 128 lines alike except for k = 3072.
-///
-/// Zen 5 is faster with a hint for L1, if all of a segment fits there, but rows of up to 64 lines are best prefetched
-/// whole, in memory order: M = 1, k to 1024 1.03 to 1.24 times as fast as the hint for L2, in segments of 24 lines 0.86
-/// to 1.20; k of 3072 and more 1.04 to 1.06, in such segments 1.25 to 1.43 (32 lines 1.20 to 1.31, 12 lines 1.12 to
-/// 1.17). There two to six rows of C are faster with segments of 32 lines, and with four rows of B side by side rather
+/// How many lines ahead of its use each row that is read is prefetched into L2; its last lines ask for the first ones
+/// of the next rows. Zen 4, B from memory in pages of 4 KiB: 1 to 16 rows of C 1.15 to 1.5 times as fast as the next
+/// rows one after another, in segments as below; 16 and 32 lines the same, 64 lines 0.9 to 1.0 of that, 8 lines 0.6 to
+/// 0.9. Loads alone, eight rows side by side: 24 GB/s without prefetches, 30 with lines of these rows ahead in any
+/// order, with a hint for L1 22; with the next rows 22 to 28, depending on where the pages lie in memory.
+enum { GEMM_BT_LINES = 32 };
+
+/// Into L1: most blocks per segment of a panel. While one segment is computed, the next one is prefetched row by row,
+/// sixteen adjacent lines of one row at a time. Rows of up to 64 lines are best prefetched whole, in memory order (Zen
+/// 5): M = 1, k to 1024 1.03 to 1.24 times as fast as the same with a hint for L2, in segments of 24 lines 0.86
+/// to 1.20; k of 3072 and more 1.04 to 1.06, in such segments 1.25 to 1.43 (32 lines 1.20 to 1.31, 12 lines 1.12
+/// to 1.17). Two to six rows of C are faster with segments of 32 lines, and with four rows of B side by side rather
 /// than one after another: 1.02 to 1.2 times as fast; one row 0.97 to 1.03, eight 0.95 to 1.04, 12 and 16 0.96.
 enum { GEMM_BT_SEGMENT = 64, GEMM_BT_SEGMENT_L1 = 24, GEMM_BT_SEGMENT_BESIDE = 32, GEMM_BT_BESIDE = 4 };
 
-/// State of the prefetches along the k steps of a panel, or of half a panel. The current segment has as many blocks as
-/// lines of each row: `blocks`, of which `at` are done. `segments` and `left` are the segments and blocks of k still to
-/// come.
+/// State of the prefetches along the k steps of a panel, or of half a panel. Into L2: the line of the first row to
+/// prefetch next, and the blocks left until it goes on in the next rows. Into L1: the current segment has as many
+/// blocks as lines of each row: `blocks`, of which `at` are done; `segments` and `left` are the segments and blocks of
+/// k still to come.
 struct gemm_bt_place {
-    const float *next; ///< the next line to prefetch, the first of the `lines` left of its row
+    const float *next; ///< the next line to prefetch, into L1 the first of the `lines` left of its row
     ptrdiff_t beside;  ///< rows prefetched side by side: GEMM_BT_BESIDE, or 1
     size_t lines, at, blocks, segments, left;
 };
@@ -44,29 +47,41 @@ static inline __attribute__((always_inline)) struct gemm_bt_place gemm_bt_begin(
                                                                                 const float *begin, size_t rows, int M)
 {
     const size_t blocks = (t->k + FOVEA_PANEL - 1) / FOVEA_PANEL;
-    const int beside = M >= 2 && M <= 6 && t->into_l1;
+    if (!t->into_l1) {
+        const size_t lines = GEMM_BT_LINES;
+        return lines < blocks ? (struct gemm_bt_place){.next = begin + lines * FOVEA_PANEL, .left = blocks - lines}
+                              : (struct gemm_bt_place){.next = begin + (ptrdiff_t)rows * t->b_row, .left = blocks};
+    }
+    const int beside = M >= 2 && M <= 6;
     const size_t of_l1 = beside ? GEMM_BT_SEGMENT_BESIDE : GEMM_BT_SEGMENT_L1;
-    const size_t most = t->into_l1 && blocks > GEMM_BT_SEGMENT ? of_l1 : GEMM_BT_SEGMENT;
+    const size_t most = blocks > GEMM_BT_SEGMENT ? of_l1 : GEMM_BT_SEGMENT;
     struct gemm_bt_place place = {.segments = (blocks + most - 1) / most, .left = blocks};
     place.beside = beside ? GEMM_BT_BESIDE : 1;
     gemm_bt_segment(t, &place, begin, begin, rows);
     return place;
 }
 
-/// Prefetches `lines` lines from `line` on, a constant number.
-static inline __attribute__((always_inline)) void gemm_bt_fetch(const struct fovea_gemm_bt_tile *t, const float *line,
-                                                                size_t lines)
+/// Prefetches `lines` lines from `line` on, a constant number, into L1.
+static inline __attribute__((always_inline)) void gemm_bt_fetch(const float *line, size_t lines)
 {
-    if (t->into_l1) {
-        FV_UNROLL
-        for (size_t i = 0; i < lines; i++) {
-            __builtin_prefetch(line + i * FOVEA_LINE, 0, 3);
-        }
-    } else {
-        FV_UNROLL
-        for (size_t i = 0; i < lines; i++) {
-            __builtin_prefetch(line + i * FOVEA_LINE, 0, 2);
-        }
+    FV_UNROLL
+    for (size_t i = 0; i < lines; i++) {
+        __builtin_prefetch(line + i * FOVEA_LINE, 0, 3);
+    }
+}
+
+/// Prefetches a line of each row into L2.
+static inline __attribute__((always_inline)) void
+gemm_bt_line(const struct fovea_gemm_bt_tile *t, struct gemm_bt_place *place, const float *begin, size_t rows)
+{
+    const float *line = place->next;
+    FV_UNROLL
+    for (size_t r = 0; r < rows; r++, line += t->b_row) {
+        __builtin_prefetch(line, 0, 2);
+    }
+    place->next += FOVEA_PANEL;
+    if (--place->left == 0) {
+        place->next = begin + (ptrdiff_t)rows * t->b_row;
     }
 }
 
@@ -78,23 +93,27 @@ static inline __attribute__((always_inline)) void gemm_bt_next_row(const struct 
     place->next += place->beside * t->b_row - (ptrdiff_t)(place->blocks * FOVEA_PANEL);
 }
 
-/// Prefetches the share of the block at b: as many lines as there are rows, row after row, or of four rows side by
-/// side.
+/// Prefetches the share of the block at b: as many lines as there are rows; into L1 row after row, or of four rows side
+/// by side.
 static inline __attribute__((always_inline)) void gemm_bt_ahead(const struct fovea_gemm_bt_tile *t,
                                                                 struct gemm_bt_place *place, const float *b,
                                                                 const float *begin, size_t rows)
 {
+    if (!t->into_l1) {
+        gemm_bt_line(t, place, begin, rows);
+        return;
+    }
     enum { PIECE = 8 };
     const size_t lines = place->beside == 1 ? PIECE : PIECE / GEMM_BT_BESIDE; // of each row
     FV_UNROLL
     for (size_t piece = 0; piece < rows; piece += PIECE) {
         if (place->lines >= lines) {
             if (place->beside == 1) {
-                gemm_bt_fetch(t, place->next, PIECE);
+                gemm_bt_fetch(place->next, PIECE);
             } else {
                 FV_UNROLL
                 for (ptrdiff_t r = 0; r < GEMM_BT_BESIDE; r++) {
-                    gemm_bt_fetch(t, place->next + r * t->b_row, PIECE / GEMM_BT_BESIDE);
+                    gemm_bt_fetch(place->next + r * t->b_row, PIECE / GEMM_BT_BESIDE);
                 }
             }
             place->next += lines * FOVEA_PANEL;
@@ -107,7 +126,7 @@ static inline __attribute__((always_inline)) void gemm_bt_ahead(const struct fov
             for (size_t i = 0; i < lines; i++) {
                 FV_ROLLED
                 for (ptrdiff_t r = 0; r < place->beside; r++) {
-                    gemm_bt_fetch(t, place->next + r * t->b_row, 1);
+                    gemm_bt_fetch(place->next + r * t->b_row, 1);
                 }
                 place->next += FOVEA_PANEL;
                 if (--place->lines == 0) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/unit/gemm_bt_ahead.c - what is prefetched of a transposed B: every line before the segment that uses it begins
-// (but one of each row, where a panel's first segment is longer than its last), and none more than twice, whatever the
-// order.
+// tests/unit/gemm_bt_ahead.c - what is prefetched of a transposed B: into L2 every line so many lines before its use,
+// into L1 before the segment that uses it begins (but one of each row, where a panel's first segment is longer than its
+// last), and none more than twice, whatever the order.
 #include "tests/support/test.h"
 
 #include <stdbool.h>
@@ -43,7 +43,8 @@ static inline __attribute__((always_inline)) void walk(size_t lines, size_t rows
     for (size_t j = 0; j < PANELS; j++) {
         const float *const begin = b + j * panel * FOVEA_PANEL;
         struct gemm_bt_place place = gemm_bt_begin(&t, begin, rows, M);
-        const size_t first = place.blocks, blocks = lines / ((lines + first - 1) / first); // of the last segment
+        const size_t first = into_l1 ? place.blocks : lines < GEMM_BT_LINES ? lines : GEMM_BT_LINES;
+        const size_t blocks = into_l1 ? lines / ((lines + first - 1) / first) : first; // of the last segment
         size_t late = 0;
         for (size_t i = 0; i < lines; i++) {
             for (size_t r = 0; r < rows && (j != 0 || i >= first); r++)
@@ -54,8 +55,8 @@ static inline __attribute__((always_inline)) void walk(size_t lines, size_t rows
               "%zu lines, %zu rows, M %d, into L1 %u, panel %zu: %zu lines are late", lines, rows, M, (unsigned)into_l1,
               j, late);
     }
-    // A row after another turns once a segment, four side by side every second line.
-    const bool beside = into_l1 && M >= 2 && M <= 6;
+    // A row after another turns once a segment, four side by side every second line, all of them with each line.
+    const bool beside = !into_l1 || (M >= 2 && M <= 6);
     CHECK(lines < 24 || (turns > PANELS * panel / 3) == beside, "%zu lines, %zu rows, M %d, into L1 %u: %zu turns",
           lines, rows, M, (unsigned)into_l1, turns);
     size_t often = 0;
