@@ -120,8 +120,7 @@ struct fovea_gemm_bn_tile {
     uint32_t adds;
     /// Hint: the rows to read next, also b_row apart, or b itself if there are none. NULL: nothing is to be prefetched.
     const float *ahead;
-    /// Hint: 0: prefetch the next rows one after another, into L2. Otherwise prefetch each row this many columns before
-    /// their use, into L1.
+    /// Hint, with ahead: prefetch each row this many columns before their use, into L1; 0: some columns, into L2.
     size_t lead_columns;
     /// Hint, with ahead NULL, for one row of C: once for each FOVEA_PAGE of a row of B a line is prefetched that lies
     /// so many pages ahead of what is read or, past the row's end, in the row k rows further on; 0: nothing.
