@@ -108,18 +108,43 @@ static void unmake_folders(const char *path, uint32_t made)
     }
 }
 
+enum { FOREIGN = REPLACE_NO_FILE - 1 };
+
 // What went wrong, in words.
 static bool fail(int wrong, char why[FOVEA_PROFILE_WHY])
 {
-    snprintf(why, FOVEA_PROFILE_WHY, "%s", wrong == REPLACE_NO_FILE ? "not a file" : strerror(wrong));
+    snprintf(why, FOVEA_PROFILE_WHY, "%s",
+             wrong == REPLACE_NO_FILE ? "not a file"
+             : wrong == FOREIGN       ? "there is a file that is no profile"
+                                      : strerror(wrong));
     return false;
+}
+
+// Whether a file there is something else than a profile, of whatever version and however damaged. FOVEA_PROFILE, which
+// most programs only read, may name any file by mistake, and root may write them all. An empty one holds nothing.
+static bool is_foreign(const char *place)
+{
+    char begin[] = "fovea-profile ";
+    const size_t length = sizeof begin - 1;
+    FILE *const file = fopen(place, "re");
+    const size_t read = file ? fread(begin, 1, length, file) : 0;
+    if (file)
+        fclose(file);
+    return read != 0 && (read < length || memcmp(begin, "fovea-profile ", length) != 0);
+}
+
+// Where a profile of that path is put; 0, or what is wrong.
+static int find_place(const char *path, char place[PATH_MAX])
+{
+    const int wrong = replace_place(path, place);
+    return !wrong && is_foreign(place) ? FOREIGN : wrong;
 }
 
 bool tune_can_save(const char *path, bool folders, char why[FOVEA_PROFILE_WHY])
 {
     char place[PATH_MAX];
     uint32_t made = 0;
-    int wrong = replace_place(path, place);
+    int wrong = find_place(path, place);
     if (!wrong) {
         const int unmade = folders ? make_folders(place, &made) : 0;
         wrong = replace_possible(place);
@@ -140,7 +165,7 @@ bool tune_save(const char *path, bool folders, const struct fovea_profile *profi
     enum { RIGHTS = 0644 }; // everybody's programs read it, and trust none that others may write
     char place[PATH_MAX], *const text = malloc(FOVEA_PROFILE_BYTES_MAX);
     uint32_t made = 0;
-    int wrong = text ? replace_place(path, place) : ENOMEM;
+    int wrong = text ? find_place(path, place) : ENOMEM;
     if (!wrong) {
         if (folders)
             make_folders(place, &made); // what it lacks is told by what follows

@@ -14,7 +14,8 @@ size_t tune_write(const struct fovea_profile *profile, char text[FOVEA_PROFILE_B
 /// folders: missing folders may be created. Returns false with why.
 bool tune_can_save(const char *path, bool folders, char why[FOVEA_PROFILE_WHY]);
 /// Replaces the file at path atomically: a concurrent reader sees the old or the new one, and so does a reader after a
-/// crash. A link to a file stays a link, and that file is replaced; what is no file (a device, a pipe) is not.
+/// crash. A link to a file stays a link, and that file is replaced; what is no file (a device, a pipe) is not, nor is a
+/// file that has something and does not begin as a profile does.
 /// folders: create missing folders. Returns false with why, the old file untouched.
 bool tune_save(const char *path, bool folders, const struct fovea_profile *profile, char why[FOVEA_PROFILE_WHY]);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/tune/save.c - what saving a profile leaves alone: devices, links, and folders that nothing came into.
+// tests/tune/save.c - what saving a profile leaves alone: devices, other files, links, folders that nothing came into.
 #include "fovea/fovea.h"
 #include "tests/support/test.h"
 #include "tune/replace.h"
@@ -29,6 +29,34 @@ static void test_no_file(void)
     unlink(path);
 }
 
+static bool fill(FILE *file, const void *arg)
+{
+    return fputs(arg, file) >= 0;
+}
+
+// FOVEA_PROFILE may name any file by mistake; a profile that is damaged, of another version, or cut short is none.
+static void test_foreign(void)
+{
+    static const char *const kept[] = {"root:x:0:0\n", "fovea-profil", "\n", "fovea-profile"},
+                             *const replaced[] = {"", "fovea-profile 1\n", "fovea-profile 27\nlibrary 9.0.0\n"};
+    char path[64], text[64];
+    struct stat there;
+    snprintf(path, sizeof path, "%s/foreign", folder);
+    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) {
+        CHECK(replace_file(path, 0, fill, kept[i]) == 0, "%s", path);
+        CHECK(!tune_can_save(path, false, why) && strstr(why, "no profile"), "%s, asked: %s", kept[i], why);
+        CHECK(!tune_save(path, false, &profile, why) && strstr(why, "no profile"), "%s, saved: %s", kept[i], why);
+        FILE *const file = fopen(path, "r");
+        text[file ? fread(text, 1, sizeof text - 1, file) : 0] = '\0';
+        CHECK(file && fclose(file) == 0 && strcmp(text, kept[i]) == 0, "%s is %s now", kept[i], text);
+    }
+    for (size_t i = 0; i < sizeof replaced / sizeof *replaced; i++) {
+        CHECK(replace_file(path, 0, fill, replaced[i]) == 0 && tune_can_save(path, false, why), "%s", why);
+        CHECK(tune_save(path, false, &profile, why) && stat(path, &there) == 0 && there.st_size > 100, "%s", why);
+    }
+    unlink(path);
+}
+
 static void test_link(void)
 {
     char path[64], link[64];
@@ -54,11 +82,6 @@ static void test_folders(void)
 }
 
 // A profile is read by all users whatever the mask, what else is written by those who read the old one.
-static bool fill(FILE *file, const void *arg)
-{
-    return fputs(arg, file) >= 0;
-}
-
 static void test_rights(void)
 {
     char path[64];
@@ -130,6 +153,7 @@ int main(void)
         return 1;
     profile.key = fovea_profile_key(fovea_engine_machine(engine));
     test_no_file();
+    test_foreign();
     test_link();
     test_folders();
     test_rights();
