@@ -86,8 +86,8 @@ static enum fovea_status mark(const struct fovea_engine_options *options, struct
         const size_t length = strcspn(list, ",");
         const int variant = fovea_variant_find(list, length);
         if (variant < 0)
-            return fail(options, FOVEA_ERR_CONFIG, "%s: no variant named %.*s", from.name,
-                        length < 60 ? (int)length : 60, list);
+            return fail(options, FOVEA_ERR_CONFIG, "%s: no variant named \"%.*s\"; fovea info --all lists them",
+                        from.name, length < 60 ? (int)length : 60, list);
         marks[variant] = 1;
         list += length + (list[length] == ',');
     }

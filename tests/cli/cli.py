@@ -79,8 +79,8 @@ def test_usage():
 def test_environment():
     refused("no such ISA", "info", FOVEA_ISA="sse9")
     refused("no such ISA", "run", "g2p", "--model", MODEL, "a", FOVEA_ISA="AVX2")
-    refused("FOVEA_PIN: no variant named gemm_f32_9x9_avx9", "info", FOVEA_PIN="gemm_f32_9x9_avx9")
-    refused("FOVEA_EXCLUDE: no variant named x", "info", FOVEA_EXCLUDE="x")
+    refused('FOVEA_PIN: no variant named "gemm_f32_9x9_avx9"; fovea info --all', "info", FOVEA_PIN="gemm_f32_9x9_avx9")
+    refused('FOVEA_EXCLUDE: no variant named "x"', "info", FOVEA_EXCLUDE="x")
     refused("always stays", "info", FOVEA_EXCLUDE="relu_f32_scalar")
     refused("this CPU has", "info", FOVEA_ISA="neon" if "neon" not in isas() else "avx2")
 

@@ -223,12 +223,12 @@ static void test_lists(void)
     fovea_engine_destroy(engine);
     refuse(NULL, "gemm_f32_4x16_scalar,nonsense", NULL, FOVEA_ERR_CONFIG, "nonsense");
     refuse(NULL, "gemm_f32_4x16", NULL, FOVEA_ERR_CONFIG, "gemm_f32_4x16");
-    refuse(NULL, "gemm_f32_4x16_scalar ", NULL, FOVEA_ERR_CONFIG, "gemm_f32_4x16_scalar ");
-    refuse(NULL, ",", NULL, FOVEA_ERR_CONFIG, "options.pin: no variant");
-    refuse(NULL, NULL, "nonsense", FOVEA_ERR_CONFIG, "options.exclude: no variant named nonsense");
+    refuse(NULL, "gemm_f32_4x16_scalar ", NULL, FOVEA_ERR_CONFIG, "\"gemm_f32_4x16_scalar \"");
+    refuse(NULL, ",", NULL, FOVEA_ERR_CONFIG, "options.pin: no variant named \"\"");
+    refuse(NULL, NULL, "nonsense", FOVEA_ERR_CONFIG, "options.exclude: no variant named \"nonsense\"");
     setenv("FOVEA_PIN", "nonsense", 1);
     refuse(NULL, NULL, NULL, FOVEA_ERR_CONFIG, "FOVEA_PIN: no variant");
-    refuse(NULL, "other", NULL, FOVEA_ERR_CONFIG, "options.pin: no variant named other");
+    refuse(NULL, "other", NULL, FOVEA_ERR_CONFIG, "options.pin: no variant named \"other\"");
     unsetenv("FOVEA_PIN");
     setenv("FOVEA_EXCLUDE", "nonsense", 1);
     refuse(NULL, NULL, NULL, FOVEA_ERR_CONFIG, "FOVEA_EXCLUDE: no variant");
