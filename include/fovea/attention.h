@@ -132,8 +132,10 @@ struct fovea_attention_args {
     float *lse; ///< NULL, or (batch, H, q_len) of this call, dense: natural log of the sum of the exponentials of the
                 ///< scores
     size_t batch, q_len, kv_len; ///< Sizes of this call, each at most the plan's. 0 means 0, not the plan's value.
-    /// Number of the first key in k and v, a multiple of 16. Earlier keys are hidden: they were evicted, or a state
-    /// already contains them (fovea/attention_state.h). Everything else, tables of pages included, numbers keys from 0.
+    /// Number of the first key in k and v, a multiple of 16. Without pages they point at that key, not at key 0, even
+    /// where the earlier keys lie in front of it (in panels a key is qk_dim elements on). Earlier keys are hidden: they
+    /// were evicted, or a state already contains them (fovea/attention_state.h). Everything else, tables of pages
+    /// included, numbers keys from 0.
     size_t kv_begin;
     /// NULL, or 4 numbers: the batch strides of q, k, v and out, in this order, which replace the plan's in this call.
     /// Dense tensors shorter than the plan's capacity need them.

@@ -7,7 +7,7 @@
 // finish a state to output and log-sum-exp:
 //
 //     fovea_attention_state_init(plan, batch, q_len, 2, state);
-//     for (each block of keys)
+//     for (each block of keys, from block.kv_begin, where block.k and block.v point, to block.kv_len)
 //         fovea_attention_state_accumulate(plan, &block, state, scratch, NULL);
 //     fovea_attention_state_finish(plan, state, &result, scratch, NULL);
 //
