@@ -165,8 +165,8 @@ static void place(struct task *task)
         task->begin = tile->end_most != 0 ? fovea_min(task->begin, tile->begin_least) : task->begin;
         task->end = fovea_max(task->end, tile->end_most);
     }
-    task->begin = task->end != 0 ? task->begin - task->begin % FOVEA_CHUNK : 0;
-    task->begin = fovea_max(task->begin, task->args->kv_begin);
+    // Who sees no key begins at 0: kv_begin may then be anything, and the end of its chunk be beyond SIZE_MAX.
+    task->begin = task->end != 0 ? fovea_max(task->begin - task->begin % FOVEA_CHUNK, task->args->kv_begin) : 0;
     task->copy = fovea_attention_copy(task->plan, sharing, task->scratch);
 }
 

@@ -131,6 +131,50 @@ static void test_once(void)
     test_memory_reset();
 }
 
+// Behind the last key begins nothing, and rows are written all the same, in prefill and in decoding: also where the end
+// of the chunk of kv_begin is beyond SIZE_MAX. (A window's first key that was subtracted below 0 is such a number.)
+static void begin_behind(const struct fovea_engine *engine, size_t rows, size_t begin)
+{
+    enum { HEADS = 2, KEYS = 64, DIM = 16, ROW = HEADS * DIM };
+    struct fovea_attention_desc desc;
+    CHECK(!fovea_attention_desc_init(&desc, sizeof desc), "desc");
+    desc.batch = 1;
+    desc.heads = HEADS;
+    desc.q_len = rows;
+    desc.kv_len = KEYS;
+    desc.qk_dim = desc.v_dim = DIM;
+    desc.q = desc.k = desc.v = desc.out = (struct fovea_strides){KEYS * ROW, DIM, ROW};
+    const float *const in = test_floats(KEYS * ROW, TEST_HIGH);
+    float *const out = test_floats(rows * ROW, TEST_HIGH), *const lse = test_floats(rows * HEADS, TEST_HIGH);
+    const struct fovea_attention_args args = {.q = in,
+                                              .k = in,
+                                              .v = in,
+                                              .out = out,
+                                              .lse = lse,
+                                              .batch = 1,
+                                              .q_len = rows,
+                                              .kv_len = KEYS,
+                                              .kv_begin = begin};
+    CHECK(!fovea_attention_once(engine, &desc, &args), "%zu rows, kv_begin %zu", rows, begin);
+    size_t zeros = 0, none = 0;
+    for (size_t i = 0; i < rows * ROW; i++)
+        zeros += out[i] == 0;
+    for (size_t i = 0; i < rows * HEADS; i++)
+        none += lse[i] == -INFINITY;
+    CHECK(zeros == rows * ROW && none == rows * HEADS, "%zu rows, kv_begin %zu: %zu zeros, %zu rows that see no key",
+          rows, begin, zeros, none);
+    test_memory_reset();
+}
+
+static void test_begins(void)
+{
+    static const size_t begins[] = {64, 192, (size_t)1 << 32, SIZE_MAX - 127, SIZE_MAX - 15};
+    for (int i = 0; i < TEST_ISAS; i++)
+        for (size_t b = 0; engines[i] && b < sizeof begins / sizeof *begins; b++)
+            for (size_t rows = 1; rows < 64; rows += 13)
+                begin_behind(engines[i], rows, begins[b]);
+}
+
 // Everything is fetched, and what is copied by default, or read beside something else, is not, and the other way round.
 static void other_way(struct fovea_attention_tuning *t)
 {
@@ -155,6 +199,7 @@ int main(void)
     for (int i = 0; i < (small ? 4 : 40); i++)
         run_case(number++, 10000000);
     test_once();
+    test_begins();
     test_engines_free(engines);
     test_engines_free(fetching);
     return test_done();
