@@ -291,7 +291,7 @@ int cli_tune_explain(int argc, char **argv)
     const struct kind *const kind = left >= 3 && left <= 4 ? find_kind(argv[1]) : NULL;
     if (!kind)
         return cli_error("tune: --explain takes gemm [Bx]MxNxK [nt|nn|tn|tt|packed|...] or attention B,H,Hkv,Sq,Skv,D "
-                         "[full|causal|decode|...]");
+                         "[full|causal|decode|...]; --explain --help lists the forms");
     if (!read_problem(kind, argv[2], problem.sizes))
         return cli_error("tune: --explain %s takes %s, whole numbers, not \"%s\"", kind->name, kind->sizes, argv[2]);
     problem.form = left == 4 ? find_form(kind, argv[3]) : kind->forms[0];

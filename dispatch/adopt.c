@@ -50,8 +50,8 @@ enum fovea_status fovea_profile_look(const char *wanted, const struct fovea_prof
         const enum fovea_profile_found has = fovea_profile_read(place, key, search->text, out, why);
         *found = has == FOVEA_PROFILE_GOOD;
         if (*found)
-            say(text, text_size, "%s (level %s, %u classes tuned)", place->path, fovea_profile_levels[out->level],
-                classes_of(out));
+            say(text, text_size, "%s (level %s, %u class%s tuned)", place->path, fovea_profile_levels[out->level],
+                classes_of(out), classes_of(out) == 1 ? "" : "es");
         else if (has == FOVEA_PROFILE_REFUSED || count == 1)
             say(text, text_size, "%.300s ignored: %s; ", place->path, why);
     }

@@ -306,7 +306,7 @@ def test_refusals(folder):
     refused("unknown option", "tune", "--fast", "1")
     refused("nonesuch", "tune", "--from", "/nonesuch", "--output", folder + "/x")
     for wrong in (["gemm"], ["fft", "1x2x3"]):
-        refused("--explain takes", "tune", "--explain", *wrong)
+        refused("--help lists the forms", "tune", "--explain", *wrong)
     refused("--only nonesuch: no class", "tune", "--only", "nonesuch")
     for nothing in ([""], []):
         refused("--output wants a value", "tune", "--output", *nothing)

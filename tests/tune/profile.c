@@ -211,7 +211,7 @@ static void test_files(void)
     char why[FOVEA_PROFILE_WHY];
     make_profile();
     CHECK(tune_save(path, false, &profile, why), "%s", why);
-    expect("level install, 1 classes tuned", 1);
+    expect("level install, 1 class tuned", 1);
     const size_t size = tune_write(&profile, text);
     put(text, size, 0666);
     expect("others may write it", 0);
