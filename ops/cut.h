@@ -24,6 +24,23 @@ static inline struct fovea_cut fovea_pieces(size_t length, size_t count)
     return (struct fovea_cut){count, length / count, length % count};
 }
 
+/// The length of the longest piece, and of one.
+static inline size_t fovea_cut_longest(const struct fovea_cut *cut)
+{
+    return cut->size + (cut->longer != 0);
+}
+
+static inline size_t fovea_cut_length(const struct fovea_cut *cut, size_t piece)
+{
+    return cut->size + (piece < cut->longer);
+}
+
+/// Number of pieces from one on that are as long as it.
+static inline size_t fovea_cut_alike(const struct fovea_cut *cut, size_t piece)
+{
+    return (piece < cut->longer ? cut->longer : cut->count) - piece;
+}
+
 static inline size_t fovea_cut_begin(const struct fovea_cut *cut, size_t piece)
 {
     return cut->size * piece + fovea_min(piece, cut->longer);

@@ -317,7 +317,7 @@ static inline uint32_t fovea_gemm_touch_steps(const struct fovea_gemm_layout *pl
 /// Columns of the widest strip, in whole panels.
 static inline size_t fovea_gemm_columns(const struct fovea_gemm_layout *plan)
 {
-    return (plan->strips.size + (plan->strips.longer != 0)) * FOVEA_PANEL;
+    return fovea_cut_longest(&plan->strips) * FOVEA_PANEL;
 }
 
 /// Makes the tile the first of `tiles` below one another.
@@ -344,7 +344,7 @@ static inline void fovea_gemm_beside(struct fovea_gemm_tile *tile, size_t tiles)
 static inline size_t fovea_gemm_strips_alike(const struct fovea_gemm_layout *plan, size_t strip, size_t end)
 {
     const struct fovea_cut *const strips = &plan->strips;
-    const size_t same = fovea_min(strip < strips->longer ? strips->longer : strips->count, end) - strip;
+    const size_t same = fovea_min(strip + fovea_cut_alike(strips, strip), end) - strip;
     return same > 1 && strip + same == strips->count && plan->desc.n % FOVEA_PANEL != 0 ? same - 1 : same;
 }
 

@@ -198,8 +198,8 @@ static void run_group(const struct gemm_block *block, size_t begin, size_t count
         .terms = g.in_tiles ? &terms : NULL,
     };
     for (size_t t = 0, row = begin, rows, tall; t < tiles.count; t += tall, row += rows) {
-        const size_t same = (t < tiles.longer ? tiles.longer : tiles.count) - t;
-        tile.m = tiles.size + (t < tiles.longer);
+        const size_t same = fovea_cut_alike(&tiles, t);
+        tile.m = fovea_cut_length(&tiles, t);
         tall = tiles_of_call(gemm_next_ahead(&g.ahead_of_a, &g.ahead), end - first, room || g.finishes, same);
         tall = g.packs && t == 0 ? 1 : tall;
         rows = tile.m * tall;

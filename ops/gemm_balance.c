@@ -26,20 +26,16 @@ struct limits {
     bool packs;   // each task packs its strips of B
 };
 
-static size_t longest(const struct fovea_cut *cut)
-{
-    return cut->size + (cut->longer != 0);
-}
-
 // Upper bound of the time until all tasks are done, in steps: all rounds take as long as the largest task, or the even
 // share plus one largest task.
 static double done(const struct limits *of, const struct fovea_gemm_grid *grid)
 {
     const struct fovea_gemm_desc *const d = &of->plan->desc;
     const size_t turns = fovea_ceil_div(grid->batch.count * grid->rows.count * grid->groups.count, of->workers);
-    const size_t tall = longest(&grid->rows) + (of->packs ? PACK_ROWS : 0);
-    const size_t wide = fovea_min(longest(&grid->groups) * longest(&of->plan->strips) * FOVEA_PANEL, d->n);
-    const double task = (double)longest(&grid->batch) * fovea_gemm_work(of->plan, tall, (double)wide);
+    const size_t tall = fovea_cut_longest(&grid->rows) + (of->packs ? PACK_ROWS : 0);
+    const size_t wide =
+        fovea_min(fovea_cut_longest(&grid->groups) * fovea_cut_longest(&of->plan->strips) * FOVEA_PANEL, d->n);
+    const double task = (double)fovea_cut_longest(&grid->batch) * fovea_gemm_work(of->plan, tall, (double)wide);
     return fmin((double)turns * task, of->share + task);
 }
 
@@ -68,8 +64,8 @@ static void try_cut(const struct limits *of, size_t entries, size_t rows, size_t
     const double task = (double)grid.batch.size * fovea_gemm_work(of->plan, grid.rows.size, strips * (double)d->n);
     const double time = done(of, &grid);
     const double reads = (double)of->m * (double)grid.groups.count + (double)d->n * (double)grid.rows.count;
-    const double acc =
-        (double)longest(&grid.rows) * (double)longest(&grid.groups) * (double)fovea_gemm_columns(of->plan);
+    const double acc = (double)fovea_cut_longest(&grid.rows) * (double)fovea_cut_longest(&grid.groups) *
+                       (double)fovea_gemm_columns(of->plan);
     if (task >= best->least && acc <= of->room && time < (reads < best->reads ? 1 : SOONER) * best->time) {
         *best = (struct best){grid, time, reads, best->least};
     }

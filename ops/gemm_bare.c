@@ -95,7 +95,7 @@ static void run_entry(const struct fovea_gemm_layout *plan, const float *a, cons
     struct fovea_gemm_tile tile = plan->tile;
     tile.b = plan->desc.b_packed ? fovea_blob_panels(b) : b;
     for (size_t strip = 0; strip + 1 < plan->strips.count; strip++) {
-        const size_t panels = plan->strips.size + (strip < plan->strips.longer);
+        const size_t panels = fovea_cut_length(&plan->strips, strip);
         tile.n = panels * FOVEA_PANEL;
         tile.a = a;
         tile.c = c;

@@ -87,7 +87,7 @@ void fovea_gemm_bn_sums(const struct fovea_gemm_layout *plan, const struct fovea
         const float *const next = tile.b + (p + tile.k < plan->k ? (ptrdiff_t)tile.k * tile.b_row : 0);
         tile.ahead = alone ? NULL : next;
         for (size_t t = 0, row = 0; t < tiles.count; t++, row += tile.m) {
-            tile.m = tiles.size + (t < tiles.longer);
+            tile.m = fovea_cut_length(&tiles, t);
             tile.a = a + (ptrdiff_t)row * tile.a_row;
             tile.c = c + (ptrdiff_t)row * tile.c_row;
             plan->kernels->gemm_bn.run(&tile);

@@ -81,7 +81,7 @@ static size_t spread_rows(const struct fovea_gemm_area *area, struct fovea_gemm_
     for (size_t j = 0; j < apart; j++, tile.b += d->ldb) {
         tile.a = a;
         for (size_t t = 0, row = area->row; t < tiles.count; t++, row += tile.m) {
-            tile.m = tiles.size + (t < tiles.longer);
+            tile.m = fovea_cut_length(&tiles, t);
             plan->kernels->gemm_bt.run(&tile);
             float *const c = area->c + row * d->ldc + begin + j;
             for (size_t i = 0; i < tile.m; i++) {
@@ -136,7 +136,7 @@ void fovea_gemm_bt(const struct fovea_gemm_area *area)
         tile.a = a;
         for (size_t t = 0, row = area->row; t < tiles.count; t++, row += tile.m) {
             float *const c = area->c + row * d->ldc + (d->gated ? j / 2 : j);
-            tile.m = tiles.size + (t < tiles.longer);
+            tile.m = fovea_cut_length(&tiles, t);
             tile.c = area->acc != NULL ? area->acc : c;
             plan->kernels->gemm_bt.run(&tile);
             const struct fovea_gemm_sums done = {.m = tile.m, .n = tile.n, .acc = tile.c, .acc_row = tile.c_row};

@@ -157,9 +157,8 @@ bool fovea_gemm_is_along(const struct fovea_gemm_layout *plan)
 bool fovea_gemm_direct_ahead(const struct fovea_gemm_layout *plan)
 {
     const struct fovea_gemm_desc *const d = &plan->desc;
-    const size_t widest = plan->strips.size + (plan->strips.longer != 0);
     return plan->way == FOVEA_WAY_DIRECT && !plan->along && d->b_packed && plan->kernel->ahead &&
-           plan->strips.count > 1 && plan->tiles.count > widest &&
+           plan->strips.count > 1 && plan->tiles.count > fovea_cut_longest(&plan->strips) &&
            fovea_is_far(fovea_near_of(&plan->kernels->tuning, d->m, FOVEA_FORM_PACKED), (double)d->n * (double)plan->k);
 }
 
@@ -184,7 +183,7 @@ static size_t run_along(const struct fovea_gemm_area *area, const struct fovea_c
     struct fovea_gemm_terms terms = fovea_gemm_terms(plan);
     tile.terms = in_tiles ? &terms : NULL;
     for (size_t t = 0, row = area->row; t < tiles->count && area->strip < end; t++, row += tile.m) {
-        tile.m = tiles->size + (t < tiles->longer);
+        tile.m = fovea_cut_length(tiles, t);
         tile.a = area->a + (ptrdiff_t)row * tile.a_row;
         for (size_t strip = area->strip, wide; strip < end; strip += wide) {
             const size_t panel = fovea_cut_begin(&plan->strips, strip);
@@ -233,9 +232,9 @@ void fovea_gemm_direct(const struct fovea_gemm_area *area)
         const float *const next = fetching != 0 ? tile.b + (ptrdiff_t)(end - begin) / FOVEA_PANEL * tile.b_panel : NULL;
         for (size_t t = 0, row = area->row, rows; t < tiles.count; t += tile.more + 1, row += rows) {
             float *const c = area->c + row * d->ldc + (d->gated ? begin / 2 : begin);
-            const size_t alike = (t < tiles.longer ? tiles.longer : tiles.count) - t;
+            const size_t alike = fovea_cut_alike(&tiles, t);
             const size_t same = t < fetching ? 1 : alike;
-            tile.m = tiles.size + (t < tiles.longer);
+            tile.m = fovea_cut_length(&tiles, t);
             tile.ahead = t < fetching ? next + (ptrdiff_t)t * tile.b_panel : NULL;
             fovea_gemm_below(&tile, after ? fovea_min(FOVEA_HOT_TILES, same) : same);
             rows = tile.m * (tile.more + 1);

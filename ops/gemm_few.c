@@ -51,7 +51,7 @@ void fovea_gemm_few(const struct fovea_gemm_area *area)
         tile.n = fovea_min(most, end - begin);
         tile.b = panels + begin / FOVEA_PANEL * panel;
         for (size_t t = 0, row = 0; t < tiles.count; t++, row += tile.m) {
-            tile.m = tiles.size + (t < tiles.longer);
+            tile.m = fovea_cut_length(&tiles, t);
             tile.a = a + row;
             tile.c = sums + (ptrdiff_t)row * tile.c_row;
             kernel->run(&tile);

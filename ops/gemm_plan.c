@@ -320,7 +320,7 @@ static void choose_chunks(struct fovea_gemm_layout *plan, const struct pass *pas
     const bool repacks = plan->grid.pack_b && !plan->grid.share_b; // packs B again for each chunk of rows
     const size_t rows = repacks ? REPACK_ROWS : plan->tuning->mc * of / steps;
     const struct fovea_cut chunks = fovea_cut(m, clamp(rows, pass->once ? pass->kernel->mr : 1, (size_t)1 << 20));
-    plan->chunk = clamp(chunks.size + (chunks.longer != 0), 1, fovea_max(m, 1));
+    plan->chunk = clamp(fovea_cut_longest(&chunks), 1, fovea_max(m, 1));
 }
 
 enum fovea_status fovea_gemm_make(const struct fovea_engine *engine, const struct fovea_gemm_desc *desc,

@@ -152,7 +152,7 @@ static bool better_beside(const struct fovea_gemm_layout *plan, const struct fov
 static void test_room(const struct fovea_gemm_layout *plan, size_t m, bool even, const char *isa)
 {
     const struct fovea_gemm_grid grid = fovea_gemm_grid(plan, m, even);
-    const size_t rows = grid.rows.size + (grid.rows.longer != 0);
+    const size_t rows = fovea_cut_longest(&grid.rows);
     for (size_t group = 0; group < grid.groups.count; group++) {
         const size_t begin = fovea_cut_begin(&plan->strips, fovea_cut_begin(&grid.groups, group));
         const size_t end = fovea_cut_begin(&plan->strips, fovea_cut_begin(&grid.groups, group + 1));
