@@ -320,6 +320,17 @@ static inline size_t fovea_gemm_columns(const struct fovea_gemm_layout *plan)
     return fovea_cut_longest(&plan->strips) * FOVEA_PANEL;
 }
 
+/// The first column of a strip, and the one behind its last.
+static inline size_t fovea_gemm_strip_begin(const struct fovea_gemm_layout *plan, size_t strip)
+{
+    return fovea_cut_begin(&plan->strips, strip) * FOVEA_PANEL;
+}
+
+static inline size_t fovea_gemm_strip_end(const struct fovea_gemm_layout *plan, size_t strip)
+{
+    return fovea_min(fovea_gemm_strip_begin(plan, strip + 1), plan->desc.n);
+}
+
 /// Makes the tile the first of `tiles` below one another.
 static inline void fovea_gemm_below(struct fovea_gemm_tile *tile, size_t tiles)
 {
@@ -346,12 +357,6 @@ static inline size_t fovea_gemm_strips_alike(const struct fovea_gemm_layout *pla
     const struct fovea_cut *const strips = &plan->strips;
     const size_t same = fovea_min(strip + fovea_cut_alike(strips, strip), end) - strip;
     return same > 1 && strip + same == strips->count && plan->desc.n % FOVEA_PANEL != 0 ? same - 1 : same;
-}
-
-/// Whether a strip is the edge: few columns, which have a kernel of their own.
-static inline bool fovea_gemm_is_edge(const struct fovea_gemm_layout *plan, size_t strip)
-{
-    return plan->edge != 0 && strip + 1 == plan->strips.count;
 }
 
 /// Computes tiles below one another in the edge (ops/gemm_direct.c).
@@ -384,16 +389,7 @@ static inline size_t fovea_gemm_pitch(size_t k)
     return (fovea_ceil_div(k, FOVEA_LINE) | 1) * FOVEA_LINE;
 }
 
-/// Rows of A or columns of B that a task of phase 0 prepares: whole panels, of 64 K elements (some 10 us), or of fewer
-/// so that there are eight tasks per worker.
-static inline size_t fovea_gemm_group(const struct fovea_gemm_layout *plan, const struct fovea_gemm_grid *grid,
-                                      size_t m)
-{
-    enum { MOST = 1 << 16, LEAST = 1 << 14, TASKS_EACH = 8 };
-    const size_t lines = (grid->copy_a ? m : 0) + (grid->share_b ? plan->desc.n : 0);
-    const size_t even = lines / ((size_t)TASKS_EACH * plan->kernels->workers);
-    const size_t wanted = fovea_max(fovea_min(even, MOST / (plan->k + 1)), LEAST / (plan->k + 1)) / FOVEA_PANEL;
-    return fovea_max(wanted, 1) * FOVEA_PANEL;
-}
+/// Rows of A or columns of B that a task of phase 0 prepares, in whole panels (ops/gemm_grid.c).
+size_t fovea_gemm_group(const struct fovea_gemm_layout *plan, const struct fovea_gemm_grid *grid, size_t m);
 
 #endif

@@ -20,7 +20,7 @@ static inline __attribute__((always_inline)) struct gemm_panels b_of_strip(const
 {
     const struct fovea_gemm_area *const area = block->area;
     const struct fovea_gemm_layout *const plan = area->plan;
-    const size_t begin = gemm_strip_begin(plan, strip), end = gemm_strip_end(plan, strip);
+    const size_t begin = fovea_gemm_strip_begin(plan, strip), end = fovea_gemm_strip_end(plan, strip);
     // A natural partial panel ends before its 16 columns, so it is packed even if the others are read in place.
     const bool in_place = plan->desc.b_packed || area->b_panels != NULL || (!area->pack_b && end % FOVEA_PANEL == 0);
     if (in_place || block->steps == 0) {
@@ -121,7 +121,7 @@ static struct group begin_group(const struct gemm_block *block, size_t begin, si
         .in_tiles = in_tiles,
         .finishes = block->last && !in_tiles && fovea_gemm_finishes(area),
         .whole_acc = whole_acc,
-        .acc_row = whole_acc ? fovea_cut_begin(&plan->strips, last) * FOVEA_PANEL - gemm_strip_begin(plan, area->strip)
+        .acc_row = whole_acc ? fovea_gemm_strip_begin(plan, last) - fovea_gemm_strip_begin(plan, area->strip)
                              : fovea_gemm_columns(plan),
         .copied = first == area->strip ? begin : begin + count, // the first group has copied them for the others
         .ahead = gemm_look_ahead(block, end, fovea_min(end + (end - first), last), tiles - packs, end - first),
@@ -148,7 +148,7 @@ static inline __attribute__((always_inline)) void place_sums(const struct group 
 {
     const struct fovea_gemm_area *const area = g->block->area;
     const bool in_c = area->acc == NULL || g->in_tiles;
-    const size_t column0 = gemm_strip_begin(area->plan, area->strip);
+    const size_t column0 = fovea_gemm_strip_begin(area->plan, area->strip);
     tile->c = in_c ? c : g->whole_acc ? area->acc + (row - area->row) * g->acc_row + (column - column0) : area->acc;
     tile->c_row = (ptrdiff_t)(in_c ? area->plan->desc.ldc : g->acc_row);
 }
@@ -163,7 +163,7 @@ static inline __attribute__((always_inline)) void lead_strip(const struct group 
     tile->lead_steps = tile->follows && !g->alone && !area->pack_b ? (uint32_t)(fovea_gemm_lead(plan) / panels) : 0;
     tile->ahead = NULL;
     if (tile->lead_steps != 0 && strip + 1 < area->strip + area->strips) {
-        tile->ahead = gemm_b_source(g->block, gemm_strip_begin(plan, strip) / FOVEA_PANEL + panels).first;
+        tile->ahead = gemm_b_source(g->block, fovea_gemm_strip_begin(plan, strip) / FOVEA_PANEL + panels).first;
     }
     tile->touch = g->touch;
     tile->ahead_step = tile->b_k;
@@ -213,11 +213,11 @@ static void run_group(const struct gemm_block *block, size_t begin, size_t count
         tile.a_k = a.k;
         g.ahead.next = t == 1 && g.ahead.half != NULL ? g.ahead.half : g.ahead.next;
         for (size_t strip = first, wide; strip < end; strip += wide) {
-            const size_t column = gemm_strip_begin(plan, strip);
+            const size_t column = fovea_gemm_strip_begin(plan, strip);
             tile.packed = NULL;
             const struct gemm_panels b = b_of_strip(block, first, strip, t == 0, g.packs, &tile);
             float *const c = area->c + row * d->ldc + (d->gated ? column / 2 : column);
-            tile.n = gemm_strip_end(plan, strip) - column;
+            tile.n = fovea_gemm_strip_end(plan, strip) - column;
             tile.b = b.first;
             tile.b_panel = b.panel;
             tile.b_k = b.step;

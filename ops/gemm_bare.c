@@ -63,7 +63,7 @@ struct fovea_gemm_last fovea_gemm_last_strip(const struct fovea_gemm_layout *pla
 {
     const struct fovea_gemm_desc *const d = &plan->desc;
     const size_t count = plan->strips.count;
-    const size_t begin = count != 0 ? fovea_cut_begin(&plan->strips, count - 1) * FOVEA_PANEL : 0;
+    const size_t begin = count != 0 ? fovea_gemm_strip_begin(plan, count - 1) : 0;
     const size_t n = begin < d->n ? d->n - begin : 0;
     const bool halves = !d->b_packed && begin != 0 && plan->edge == 0 && fovea_gemm_is_small(plan->kernel);
     const size_t back = halves ? fovea_round_up(n, HALF) - n : 0;

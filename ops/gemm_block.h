@@ -38,16 +38,6 @@ static inline struct gemm_panels gemm_moved(struct gemm_panels b, size_t p, size
     return b;
 }
 
-static inline size_t gemm_strip_begin(const struct fovea_gemm_layout *plan, size_t strip)
-{
-    return fovea_cut_begin(&plan->strips, strip) * FOVEA_PANEL;
-}
-
-static inline size_t gemm_strip_end(const struct fovea_gemm_layout *plan, size_t strip)
-{
-    return fovea_min(gemm_strip_begin(plan, strip + 1), plan->desc.n);
-}
-
 // The location of the block's B from panel j on, packed or natural. Inlined, like gemm_a_source, gemm_set_ahead and
 // b_of_strip, so that the returned struct stays in registers. In memory, its members would just have been stored one by
 // one, and a vector load of two of them waits until all earlier stores are in L1, including those of the last tile of C
@@ -74,8 +64,8 @@ static inline __attribute__((always_inline)) struct gemm_panels gemm_b_source(co
 static inline float *gemm_room_of(const struct gemm_block *block, size_t group, size_t strip)
 {
     const struct fovea_gemm_area *const area = block->area;
-    const size_t first = gemm_strip_begin(area->plan, area->keep_b ? area->strip : group);
-    return area->b_room + (gemm_strip_begin(area->plan, strip) - first) * block->steps;
+    const size_t first = fovea_gemm_strip_begin(area->plan, area->keep_b ? area->strip : group);
+    return area->b_room + (fovea_gemm_strip_begin(area->plan, strip) - first) * block->steps;
 }
 
 // A in place, from row `row` and the block's first step on.

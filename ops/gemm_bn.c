@@ -101,8 +101,8 @@ void fovea_gemm_bn(const struct fovea_gemm_area *area)
 {
     const struct fovea_gemm_layout *const plan = area->plan;
     const struct fovea_gemm_desc *const d = &plan->desc;
-    const size_t last = fovea_cut_begin(&plan->strips, area->strip + area->strips) * FOVEA_PANEL;
-    const size_t most = fovea_gemm_step_columns(plan), columns = fovea_min(last, d->n);
+    const size_t most = fovea_gemm_step_columns(plan),
+                 last = fovea_gemm_strip_end(plan, area->strip + area->strips - 1);
     const bool turned = d->trans_a == FOVEA_TRANS;
     struct fovea_gemm_bn_problem problem = {
         .rows = area->rows,
@@ -111,8 +111,8 @@ void fovea_gemm_bn(const struct fovea_gemm_area *area)
         .a_k = turned ? (ptrdiff_t)d->lda : 1,
         .ldb = d->ldb,
     };
-    for (size_t begin = fovea_cut_begin(&plan->strips, area->strip) * FOVEA_PANEL, end; begin < columns; begin = end) {
-        end = fovea_min(begin + most, columns);
+    for (size_t begin = fovea_gemm_strip_begin(plan, area->strip), end; begin < last; begin = end) {
+        end = fovea_min(begin + most, last);
         float *const c = area->c + area->row * d->ldc + (d->gated ? begin / 2 : begin);
         float *const sums = area->acc != NULL ? area->acc : c;
         const size_t row = area->acc != NULL ? fovea_gemm_pitch(most) : d->ldc;

@@ -102,8 +102,8 @@ void fovea_gemm_bt(const struct fovea_gemm_area *area)
 {
     const struct fovea_gemm_layout *const plan = area->plan;
     const struct fovea_gemm_desc *const d = &plan->desc;
-    size_t begin = fovea_cut_begin(&plan->strips, area->strip) * FOVEA_PANEL;
-    const size_t end = fovea_min(fovea_cut_begin(&plan->strips, area->strip + area->strips) * FOVEA_PANEL, d->n);
+    size_t begin = fovea_gemm_strip_begin(plan, area->strip);
+    const size_t end = fovea_gemm_strip_end(plan, area->strip + area->strips - 1);
     const struct fovea_cut tiles = fovea_cut(area->rows, plan->kernels->gemm_bt.mr);
     const float *a = d->trans_a == FOVEA_TRANS ? area->a + area->row : area->a + area->row * d->lda;
     ptrdiff_t a_k = d->trans_a == FOVEA_TRANS ? (ptrdiff_t)d->lda : 1;

@@ -169,7 +169,7 @@ static size_t fetching_tiles(const struct fovea_gemm_area *area, size_t strip)
     if (strip + 1 >= area->strip + area->strips || !plan->fetches_next) {
         return 0;
     }
-    return fovea_cut_begin(&plan->strips, strip + 2) - fovea_cut_begin(&plan->strips, strip + 1);
+    return fovea_cut_length(&plan->strips, strip + 1);
 }
 
 // Computes C along its rows, all strips except a last one that ends within a panel. Returns the first remaining strip.
@@ -186,21 +186,21 @@ static size_t run_along(const struct fovea_gemm_area *area, const struct fovea_c
         tile.m = fovea_cut_length(tiles, t);
         tile.a = area->a + (ptrdiff_t)row * tile.a_row;
         for (size_t strip = area->strip, wide; strip < end; strip += wide) {
-            const size_t panel = fovea_cut_begin(&plan->strips, strip);
-            tile.n = (fovea_cut_begin(&plan->strips, strip + 1) - panel) * FOVEA_PANEL;
-            tile.b = b + (ptrdiff_t)panel * tile.b_panel;
-            tile.c = area->c + row * plan->desc.ldc + panel * FOVEA_PANEL;
+            const size_t column = fovea_gemm_strip_begin(plan, strip);
+            tile.n = fovea_cut_length(&plan->strips, strip) * FOVEA_PANEL;
+            tile.b = b + (ptrdiff_t)(column / FOVEA_PANEL) * tile.b_panel;
+            tile.c = area->c + row * plan->desc.ldc + column;
             wide = fovea_gemm_strips_alike(plan, strip, end);
             fovea_gemm_beside(&tile, wide);
-            fovea_gemm_place_terms(area, &tile, false, row, panel * FOVEA_PANEL, &terms);
+            fovea_gemm_place_terms(area, &tile, false, row, column, &terms);
             plan->kernel->run(&tile);
         }
         if (in_tiles) {
             continue;
         }
-        const size_t first = fovea_cut_begin(&plan->strips, area->strip) * FOVEA_PANEL;
+        const size_t first = fovea_gemm_strip_begin(plan, area->strip);
         float *const c = area->c + row * plan->desc.ldc + first;
-        const size_t n = fovea_cut_begin(&plan->strips, end) * FOVEA_PANEL - first;
+        const size_t n = fovea_gemm_strip_begin(plan, end) - first;
         const struct fovea_gemm_sums done = {.m = tile.m, .n = n, .acc = c, .acc_row = tile.c_row};
         fovea_gemm_finish(area, &done, c, row, first);
     }
@@ -220,9 +220,9 @@ void fovea_gemm_direct(const struct fovea_gemm_area *area)
     const bool along = plan->along && (!finishes || in_tiles || plan->passes);
     for (size_t strip = along ? run_along(area, &tiles, tile) : area->strip; strip < area->strip + area->strips;
          strip++) {
-        const size_t begin = fovea_cut_begin(&plan->strips, strip) * FOVEA_PANEL;
-        const size_t end = fovea_min(fovea_cut_begin(&plan->strips, strip + 1) * FOVEA_PANEL, d->n);
-        const bool edge = fovea_gemm_is_edge(plan, strip), after = finishes && (edge || !in_tiles);
+        const size_t begin = fovea_gemm_strip_begin(plan, strip), end = fovea_gemm_strip_end(plan, strip);
+        const bool edge = plan->edge != 0 && strip + 1 == plan->strips.count; // has a kernel of its own
+        const bool after = finishes && (edge || !in_tiles);
         const bool in_c = area->acc == NULL || !after;
         set_b(area, natural, begin, end, &tile);
         tile.n = end - begin;

@@ -23,8 +23,8 @@ void fovea_gemm_few(const struct fovea_gemm_area *area)
     const struct fovea_gemm_few_kernel *const kernel = fovea_few_of(plan->kernels, d->b_type);
     const char *const panels = (const char *)fovea_blob_panels(area->b);
     const size_t panel = fovea_panel_bytes(d->b_type, plan->k);
-    const size_t first = fovea_cut_begin(&plan->strips, area->strip) * FOVEA_PANEL;
-    const size_t end = fovea_min(fovea_cut_begin(&plan->strips, area->strip + area->strips) * FOVEA_PANEL, d->n);
+    const size_t first = fovea_gemm_strip_begin(plan, area->strip);
+    const size_t end = fovea_gemm_strip_end(plan, area->strip + area->strips - 1);
     const size_t room = fovea_min(fovea_round_up(end - first, FOVEA_PANEL), FOVEA_FEW_COLUMNS); // columns of acc
     const bool turned = d->trans_a == FOVEA_TRANS;
     struct fovea_gemm_few_tile tile = {

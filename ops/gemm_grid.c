@@ -120,9 +120,9 @@ static double narrowest(const struct fovea_gemm_layout *plan, const struct fovea
     if (groups->count < 2) {
         return (double)plan->desc.n;
     }
-    const size_t begin = fovea_cut_begin(&plan->strips, fovea_cut_begin(groups, groups->count - 2));
-    const size_t end = fovea_cut_begin(&plan->strips, fovea_cut_begin(groups, groups->count - 1));
-    return (double)((end - begin) * FOVEA_PANEL);
+    const size_t begin = fovea_gemm_strip_begin(plan, fovea_cut_begin(groups, groups->count - 2));
+    const size_t end = fovea_gemm_strip_begin(plan, fovea_cut_begin(groups, groups->count - 1));
+    return (double)(end - begin);
 }
 
 size_t fovea_gemm_workers(const struct fovea_gemm_layout *plan, double worth)
@@ -202,6 +202,16 @@ struct fovea_gemm_grid fovea_gemm_grid(const struct fovea_gemm_layout *plan, siz
         fovea_gemm_balance(plan, m, worth, rows, groups, &grid);
     }
     return grid;
+}
+
+// Whole panels, of 64 K elements (some 10 us), or of fewer so that there are eight tasks per worker.
+size_t fovea_gemm_group(const struct fovea_gemm_layout *plan, const struct fovea_gemm_grid *grid, size_t m)
+{
+    enum { MOST = 1 << 16, LEAST = 1 << 14, FOR_EACH = 8 };
+    const size_t lines = (grid->copy_a ? m : 0) + (grid->share_b ? plan->desc.n : 0);
+    const size_t even = lines / ((size_t)FOR_EACH * plan->kernels->workers);
+    const size_t wanted = fovea_max(fovea_min(even, MOST / (plan->k + 1)), LEAST / (plan->k + 1)) / FOVEA_PANEL;
+    return fovea_max(wanted, 1) * FOVEA_PANEL;
 }
 
 uint32_t fovea_gemm_count(const struct fovea_gemm_layout *plan, const struct fovea_gemm_grid *grid, size_t m,

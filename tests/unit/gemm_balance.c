@@ -49,8 +49,8 @@ static void list_tasks(const struct fovea_gemm_layout *plan, const struct fovea_
         const size_t in_entry = task % (rows * groups);
         const size_t row = n >= m ? in_entry % rows : in_entry / groups;
         const size_t group = n >= m ? in_entry / rows : in_entry % groups;
-        const size_t begin = fovea_cut_begin(&plan->strips, fovea_cut_begin(&grid->groups, group)) * FOVEA_PANEL;
-        const size_t end = fovea_cut_begin(&plan->strips, fovea_cut_begin(&grid->groups, group + 1)) * FOVEA_PANEL;
+        const size_t begin = fovea_gemm_strip_begin(plan, fovea_cut_begin(&grid->groups, group));
+        const size_t end = fovea_gemm_strip_begin(plan, fovea_cut_begin(&grid->groups, group + 1));
         const double work = steps(plan, part(&grid->rows, row), fovea_min(end, n) - begin) *
                             (double)part(&grid->batch, task / (rows * groups));
         list->work[task] = work;
