@@ -4,6 +4,7 @@
 #define FOVEA_OPS_GEMM_AHEAD_H
 
 #include "ops/gemm_block.h"
+#include "ops/gemm_follow.h"
 
 // What the micro-kernel calls of a group prefetch: the panels of the next group, or what they themselves read later.
 struct gemm_ahead {

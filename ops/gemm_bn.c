@@ -8,7 +8,7 @@
 // columns (0.75 to 0.95). Nine rows of C and more use sixteen, because C moves from L2 and back each time. More rows
 // than there are registers for sums are computed tile after tile, the later ones with B from L2: up to 3.4 times as
 // fast as strips on a mesh (docs/measurements/granite-rapids.md).
-#include "ops/gemm.h"
+#include "ops/gemm_follow.h"
 
 // Rows of B at a time: FEW_STEPS for up to as many rows of C, ALIAS_STEPS if rows of B alias in few sets of L1, and
 // FOVEA_BN_STEPS for more rows.

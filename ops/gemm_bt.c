@@ -4,7 +4,7 @@
 // Packing B for so few rows takes longer than the product: M = 1 ran at 40 % of the read stream, 4 at 30. All of A is
 // read for every panel of B, so A is transposed first: its elements are then in the order they are read in, and do not
 // alias in one set of L1 (16x4096x4096: half of the time).
-#include "ops/gemm.h"
+#include "ops/gemm_follow.h"
 
 enum {
     SPREAD_ROWS = 16, // most rows of a tile

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // ops/gemm_facts.c - the facts of a GEMM plan, number by number.
 #include "ops/facts.h"
-#include "ops/gemm.h"
+#include "ops/gemm_follow.h"
 #include "ops/pack.h"
 #include <string.h>
 

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// ops/gemm_follow.h - how few rows of C read B once, and what they prefetch of it.
+#ifndef FOVEA_OPS_GEMM_FOLLOW_H
+#define FOVEA_OPS_GEMM_FOLLOW_H
+
+#include "ops/gemm.h"
+
+/// Whether the panels of a packed B are read as one stream: strips of one panel, by a micro-kernel for few rows.
+static inline bool fovea_gemm_streams(const struct fovea_gemm_layout *plan)
+{
+    return plan->desc.b_packed && plan->kernel->nr == FOVEA_PANEL && fovea_gemm_is_thin(plan->kernel);
+}
+
+/// How many lines ahead tiles prefetch a B that they follow, or 0.
+static inline uint32_t fovea_gemm_lead(const struct fovea_gemm_layout *plan)
+{
+    return plan->kernel->lead ? plan->tuning->lead : 0;
+}
+
+/// Whether a packed B is read once for this few rows and nothing of it is prefetched, which takes precedence over
+/// following it.
+static inline bool fovea_gemm_is_alone(const struct fovea_gemm_layout *plan, size_t rows)
+{
+    return plan->desc.b_packed && rows <= plan->tuning->alone && rows <= plan->mr;
+}
+
+/// Whether this many rows of a class, which a micro-kernel takes at once, follow B (fovea_gemm_follows).
+static inline bool fovea_gemm_may_follow(const struct fovea_gemm_tuning *tuning, enum fovea_gemm_form form,
+                                         bool b_aliases, size_t rows, uint32_t mr)
+{
+    const bool in_order = form == FOVEA_FORM_PACKED || (form == FOVEA_FORM_NN && !b_aliases);
+    return in_order && rows <= tuning->follow_rows && rows <= mr;
+}
+
+/// Whether B is read once, by one tile, for this few rows, and the core follows its panels or rows by itself, or with
+/// the prefetches of lead_steps in struct fovea_gemm_tile, which a tile that adds to C cannot use.
+static inline bool fovea_gemm_follows(const struct fovea_gemm_layout *plan, size_t rows)
+{
+    const struct fovea_gemm_desc *const d = &plan->desc;
+    return fovea_gemm_may_follow(plan->tuning, fovea_gemm_form_of(d), plan->b_aliases, rows, (uint32_t)plan->mr) &&
+           (fovea_gemm_lead(plan) == 0 || plan->blocks.count == 1);
+}
+
+/// How many pages ahead so few rows, which follow a packed B with lead_steps or alone, prefetch a line of each of its
+/// panels' pages, or 0 (touch in struct fovea_gemm_tile). Alone, only tiles of one panel do.
+static inline uint32_t fovea_gemm_touch(const struct fovea_gemm_layout *plan, size_t rows)
+{
+    const bool touches = fovea_gemm_is_alone(plan, rows) ? plan->kernel->nr == FOVEA_PANEL
+                                                         : fovea_gemm_follows(plan, rows) && fovea_gemm_lead(plan) != 0;
+    return plan->kernel->touch && plan->desc.b_packed && touches ? plan->tuning->touch : 0;
+}
+
+/// The same for a B read in place by one row of C, or an A by one column: rows of the transposed one, `side` at a time;
+/// or, alone, of a natural one.
+static inline uint32_t fovea_gemm_touch_rows(const struct fovea_gemm_layout *plan, size_t rows, uint32_t side)
+{
+    return plan->kernels->gemm_bt.touch && rows == 1 && side >= FOVEA_PANEL ? plan->tuning->touch : 0;
+}
+
+static inline uint32_t fovea_gemm_touch_steps(const struct fovea_gemm_layout *plan, size_t rows)
+{
+    return plan->kernels->gemm_bn.touch && rows == 1 ? plan->tuning->touch : 0;
+}
+
+#endif
