@@ -110,6 +110,19 @@ struct fovea_gemm_area {
                            ///< or, in gemm_bn.c, rows of fovea_gemm_pitch(fovea_gemm_step_columns()) floats; or NULL
 };
 
+/// A of a kernel: A[i,p] = first[i * row + p * k].
+struct fovea_gemm_a {
+    const float *first;
+    ptrdiff_t row, k;
+};
+
+/// A of a problem, as it lies.
+static inline struct fovea_gemm_a fovea_gemm_a_of(const struct fovea_gemm_desc *d, const float *a)
+{
+    const ptrdiff_t ld = (ptrdiff_t)d->lda;
+    return d->trans_a == FOVEA_TRANS ? (struct fovea_gemm_a){a, 1, ld} : (struct fovea_gemm_a){a, ld, 1};
+}
+
 /// Whether the micro-kernels of slot gemm compute it, strip by strip.
 static inline bool fovea_gemm_has_strips(const struct fovea_gemm_layout *plan)
 {
@@ -180,6 +193,8 @@ bool fovea_gemm_fetches(const struct fovea_gemm_layout *plan);
 /// How many rows of B are read at a time: 8, 16 or 32.
 uint32_t fovea_gemm_side(const struct fovea_gemm_layout *plan, size_t rows);
 void fovea_gemm_bt(const struct fovea_gemm_area *area);
+/// The area's rows of A with those of a step adjacent (row 1, or a single row): as they lie, or transposed to b_room.
+struct fovea_gemm_a fovea_gemm_turn_a(const struct fovea_gemm_area *area);
 void fovea_gemm_few(const struct fovea_gemm_area *area);
 enum { FOVEA_FEW_COLUMNS = 256 }; ///< whose sums wait in acc at a time there, in whole panels
 /// takes_steps(): whether a problem that is neither computed transposed nor directly has so few rows that a few rows of
@@ -191,11 +206,10 @@ size_t fovea_gemm_step_columns(const struct fovea_gemm_layout *plan);
 size_t fovea_gemm_step_lines(const struct fovea_gemm_layout *plan);
 void fovea_gemm_bn(const struct fovea_gemm_area *area);
 
-/// A product of few rows of A, with strides a_row and a_k, and natural rows of B.
+/// A product of few rows of A and natural rows of B.
 struct fovea_gemm_bn_problem {
     size_t rows, columns;
-    const float *a;
-    ptrdiff_t a_row, a_k;
+    struct fovea_gemm_a a;
     const float *b;
     size_t ldb;
     bool near; ///< B is in L2: nothing is prefetched

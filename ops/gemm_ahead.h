@@ -107,7 +107,7 @@ static inline struct gemm_ahead_of_a gemm_look_ahead_of_a(const struct gemm_bloc
     if (plan->desc.trans_a != FOVEA_TRANS || !plan->kernel->ahead || row >= end) {
         return (struct gemm_ahead_of_a){.source = {.next = NULL}};
     }
-    const struct gemm_rows a = gemm_a_source(block, row);
+    const struct fovea_gemm_a a = gemm_a_source(block, row);
     const size_t calls = fovea_ceil_div(fovea_min(count, end - row), FOVEA_PANEL);
     return (struct gemm_ahead_of_a){
         .source = {.next = a.first + LAST, .calls = calls, .step = a.k, .call = FOVEA_PANEL, .shares = 1},

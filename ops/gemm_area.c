@@ -206,8 +206,9 @@ static void run_group(const struct gemm_block *block, size_t begin, size_t count
         if (room) {
             copy_rows(&g, row + rows);
         }
-        const struct gemm_rows a = room ? (struct gemm_rows){area->a_room + (row - begin) * pitch, (ptrdiff_t)pitch, 1}
-                                        : gemm_a_source(block, row);
+        const struct fovea_gemm_a a =
+            room ? (struct fovea_gemm_a){area->a_room + (row - begin) * pitch, (ptrdiff_t)pitch, 1}
+                 : gemm_a_source(block, row);
         tile.a = a.first;
         tile.a_row = a.row;
         tile.a_k = a.k;

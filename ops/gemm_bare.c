@@ -35,11 +35,11 @@ size_t fovea_gemm_ends(const struct fovea_gemm_layout *plan, size_t end)
 struct fovea_gemm_tile fovea_gemm_direct_tile(const struct fovea_gemm_layout *plan, bool natural)
 {
     const struct fovea_gemm_desc *const d = &plan->desc;
-    const bool turned = d->trans_a == FOVEA_TRANS;
+    const struct fovea_gemm_a a = fovea_gemm_a_of(d, NULL);
     return (struct fovea_gemm_tile){
         .k = plan->k,
-        .a_row = turned ? 1 : (ptrdiff_t)d->lda,
-        .a_k = turned ? (ptrdiff_t)d->lda : 1,
+        .a_row = a.row,
+        .a_k = a.k,
         .b_panel = natural ? FOVEA_PANEL : (ptrdiff_t)(FOVEA_PANEL * plan->k),
         .b_k = natural ? (ptrdiff_t)d->ldb : FOVEA_PANEL,
         .c_row = (ptrdiff_t)d->ldc,

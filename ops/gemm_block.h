@@ -12,12 +12,6 @@ struct gemm_panels {
     ptrdiff_t panel, step;
 };
 
-// A[i,p] = first[i * row + p * k].
-struct gemm_rows {
-    const float *first;
-    ptrdiff_t row, k;
-};
-
 // A k block of the area: steps [p, p + steps).
 struct gemm_block {
     const struct fovea_gemm_area *area;
@@ -69,20 +63,21 @@ static inline float *gemm_room_of(const struct gemm_block *block, size_t group, 
 }
 
 // A in place, from row `row` and the block's first step on.
-static inline __attribute__((always_inline)) struct gemm_rows gemm_a_source(const struct gemm_block *block, size_t row)
+static inline __attribute__((always_inline)) struct fovea_gemm_a gemm_a_source(const struct gemm_block *block,
+                                                                               size_t row)
 {
     const struct fovea_gemm_area *const area = block->area;
     const struct fovea_gemm_layout *const plan = area->plan;
     const ptrdiff_t ld = (ptrdiff_t)plan->desc.lda, i = (ptrdiff_t)row, p = (ptrdiff_t)block->p;
     if (block->steps == 0) {
-        return (struct gemm_rows){gemm_b_source(block, 0).first, 0, 0};
+        return (struct fovea_gemm_a){gemm_b_source(block, 0).first, 0, 0};
     }
     if (area->a_copy != NULL) {
         const ptrdiff_t pitch = (ptrdiff_t)fovea_gemm_pitch(plan->k);
-        return (struct gemm_rows){area->a_copy + i * pitch + p, pitch, 1};
+        return (struct fovea_gemm_a){area->a_copy + i * pitch + p, pitch, 1};
     }
-    return plan->desc.trans_a == FOVEA_TRANS ? (struct gemm_rows){area->a + p * ld + i, 1, ld}
-                                             : (struct gemm_rows){area->a + i * ld + p, ld, 1};
+    return plan->desc.trans_a == FOVEA_TRANS ? (struct fovea_gemm_a){area->a + p * ld + i, 1, ld}
+                                             : (struct fovea_gemm_a){area->a + i * ld + p, ld, 1};
 }
 
 #endif

@@ -70,11 +70,11 @@ void fovea_gemm_bn_sums(const struct fovea_gemm_layout *plan, const struct fovea
     const bool alone = of->near || of->rows <= plan->tuning->alone;
     const size_t steps = steps_of(fovea_gemm_rows_alias(of->ldb, FOVEA_PANEL), of->rows, alone);
     const struct fovea_cut tiles = fovea_cut(of->rows, plan->kernels->gemm_bn.mr);
-    const float *a = of->a;
+    const float *a = of->a.first;
     struct fovea_gemm_bn_tile tile = {
         .n = of->columns,
-        .a_row = of->a_row,
-        .a_k = of->a_k,
+        .a_row = of->a.row,
+        .a_k = of->a.k,
         .b = of->b,
         .b_row = (ptrdiff_t)of->ldb,
         .c_row = c_row,
@@ -103,14 +103,8 @@ void fovea_gemm_bn(const struct fovea_gemm_area *area)
     const struct fovea_gemm_desc *const d = &plan->desc;
     const size_t most = fovea_gemm_step_columns(plan),
                  last = fovea_gemm_strip_end(plan, area->strip + area->strips - 1);
-    const bool turned = d->trans_a == FOVEA_TRANS;
-    struct fovea_gemm_bn_problem problem = {
-        .rows = area->rows,
-        .a = area->a + area->row * (turned ? 1 : d->lda),
-        .a_row = turned ? 1 : (ptrdiff_t)d->lda,
-        .a_k = turned ? (ptrdiff_t)d->lda : 1,
-        .ldb = d->ldb,
-    };
+    struct fovea_gemm_bn_problem problem = {.rows = area->rows, .a = fovea_gemm_a_of(d, area->a), .ldb = d->ldb};
+    problem.a.first += (ptrdiff_t)area->row * problem.a.row;
     for (size_t begin = fovea_gemm_strip_begin(plan, area->strip), end; begin < last; begin = end) {
         end = fovea_min(begin + most, last);
         float *const c = area->c + area->row * d->ldc + (d->gated ? begin / 2 : begin);

@@ -98,6 +98,19 @@ static size_t spread_rows(const struct fovea_gemm_area *area, struct fovea_gemm_
     return done.n;
 }
 
+struct fovea_gemm_a fovea_gemm_turn_a(const struct fovea_gemm_area *area)
+{
+    const struct fovea_gemm_layout *const plan = area->plan;
+    struct fovea_gemm_a a = fovea_gemm_a_of(&plan->desc, area->a);
+    a.first += (ptrdiff_t)area->row * a.row;
+    if (area->rows > 1 && plan->desc.trans_a != FOVEA_TRANS) {
+        const ptrdiff_t rows = (ptrdiff_t)area->rows;
+        plan->kernels->transpose.run(area->rows, plan->k, 1.0f, a.first, a.row, area->b_room, rows);
+        a = (struct fovea_gemm_a){area->b_room, 1, rows};
+    }
+    return a;
+}
+
 void fovea_gemm_bt(const struct fovea_gemm_area *area)
 {
     const struct fovea_gemm_layout *const plan = area->plan;
@@ -105,13 +118,7 @@ void fovea_gemm_bt(const struct fovea_gemm_area *area)
     size_t begin = fovea_gemm_strip_begin(plan, area->strip);
     const size_t end = fovea_gemm_strip_end(plan, area->strip + area->strips - 1);
     const struct fovea_cut tiles = fovea_cut(area->rows, plan->kernels->gemm_bt.mr);
-    const float *a = d->trans_a == FOVEA_TRANS ? area->a + area->row : area->a + area->row * d->lda;
-    ptrdiff_t a_k = d->trans_a == FOVEA_TRANS ? (ptrdiff_t)d->lda : 1;
-    if (d->trans_a != FOVEA_TRANS && area->rows > 1) {
-        a_k = (ptrdiff_t)area->rows;
-        plan->kernels->transpose.run(area->rows, plan->k, 1.0f, a, (ptrdiff_t)d->lda, area->b_room, a_k);
-        a = area->b_room;
-    }
+    const struct fovea_gemm_a a = fovea_gemm_turn_a(area);
     // As many panels per call as acc has room for, mr x 16 or all of C; also if C itself holds the sums.
     const size_t mr = plan->kernels->gemm_bt.mr, most = mr / fovea_min(area->rows, mr);
     const size_t columns =
@@ -119,7 +126,7 @@ void fovea_gemm_bt(const struct fovea_gemm_area *area)
     const uint32_t side = fovea_gemm_side(plan, area->rows);
     struct fovea_gemm_bt_tile tile = {
         .k = plan->k,
-        .a_k = a_k,
+        .a_k = a.k,
         .b = area->b,
         .b_row = (ptrdiff_t)d->ldb,
         .c_row = area->acc != NULL ? (ptrdiff_t)columns : (ptrdiff_t)d->ldc,
@@ -128,12 +135,12 @@ void fovea_gemm_bt(const struct fovea_gemm_area *area)
         .into_l1 = plan->tuning->into_l1,
         .touch = fovea_gemm_touch_rows(plan, area->rows, side),
     };
-    const size_t spread = area->acc == NULL ? spread_rows(area, tile, a, begin, end) : 0;
+    const size_t spread = area->acc == NULL ? spread_rows(area, tile, a.first, begin, end) : 0;
     begin += spread;
     tile.b += (ptrdiff_t)begin * tile.b_row;
     for (size_t j = begin; j < end; j += columns, tile.b += (ptrdiff_t)columns * tile.b_row) {
         tile.n = fovea_min(columns, end - j);
-        tile.a = a;
+        tile.a = a.first;
         for (size_t t = 0, row = area->row; t < tiles.count; t++, row += tile.m) {
             float *const c = area->c + row * d->ldc + (d->gated ? j / 2 : j);
             tile.m = fovea_cut_length(&tiles, t);

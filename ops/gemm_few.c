@@ -26,25 +26,17 @@ void fovea_gemm_few(const struct fovea_gemm_area *area)
     const size_t first = fovea_gemm_strip_begin(plan, area->strip);
     const size_t end = fovea_gemm_strip_end(plan, area->strip + area->strips - 1);
     const size_t room = fovea_min(fovea_round_up(end - first, FOVEA_PANEL), FOVEA_FEW_COLUMNS); // columns of acc
-    const bool turned = d->trans_a == FOVEA_TRANS;
+    const struct fovea_gemm_a a = fovea_gemm_turn_a(area);
     struct fovea_gemm_few_tile tile = {
         .k = plan->k,
-        .a = area->a + area->row * (turned ? 1 : d->lda),
-        .a_k = turned ? (ptrdiff_t)d->lda : 1,
+        .a_k = a.k,
         .b_panel = (ptrdiff_t)(panel / fovea_type_bytes(d->b_type)),
         .c_row = (ptrdiff_t)(area->acc != NULL ? room : d->ldc),
         .quiet = fovea_few_is_quiet(plan->kernels, plan->tuning, d->b_type, area->rows),
     };
-    if (!turned && area->rows > 1) {
-        plan->kernels->transpose.run(area->rows, plan->k, 1.0f, tile.a, (ptrdiff_t)d->lda, area->b_room,
-                                     (ptrdiff_t)area->rows);
-        tile.a = area->b_room;
-        tile.a_k = (ptrdiff_t)area->rows;
-    }
     const struct fovea_cut tiles = fovea_cut(area->rows, kernel->mr);
     const size_t held = tiles.count > 1 ? columns_held(plan, panel) : SIZE_MAX;
     const size_t most = fovea_min(area->acc != NULL ? room : SIZE_MAX, held);
-    const float *const a = tile.a;
     for (size_t begin = first; begin < end; begin += tile.n) {
         float *const c = area->c + area->row * d->ldc + (d->gated ? begin / 2 : begin);
         float *const sums = area->acc != NULL ? area->acc : c;
@@ -52,7 +44,7 @@ void fovea_gemm_few(const struct fovea_gemm_area *area)
         tile.b = panels + begin / FOVEA_PANEL * panel;
         for (size_t t = 0, row = 0; t < tiles.count; t++, row += tile.m) {
             tile.m = fovea_cut_length(&tiles, t);
-            tile.a = a + row;
+            tile.a = a.first + row;
             tile.c = sums + (ptrdiff_t)row * tile.c_row;
             kernel->run(&tile);
         }

@@ -100,23 +100,18 @@ bool fovea_gemm_flip_scratch(const struct fovea_gemm_layout *plan, size_t *float
 }
 
 // op(B)' as the few rows that are multiplied with op(A)'.
-struct few_rows {
-    const float *at;
-    ptrdiff_t row, k;
-};
-
-static struct few_rows rows_of_b(const struct fovea_gemm_layout *plan, const float *b)
+static struct fovea_gemm_a rows_of_b(const struct fovea_gemm_layout *plan, const float *b)
 {
     const struct fovea_gemm_desc *const d = &plan->desc;
     if (d->b_packed) {
-        return (struct few_rows){fovea_blob_panels((const void *)b), 1, FOVEA_PANEL};
+        return (struct fovea_gemm_a){fovea_blob_panels((const void *)b), 1, FOVEA_PANEL};
     }
-    return d->trans_b == FOVEA_TRANS ? (struct few_rows){b, (ptrdiff_t)d->ldb, 1}
-                                     : (struct few_rows){b, 1, (ptrdiff_t)d->ldb};
+    return d->trans_b == FOVEA_TRANS ? (struct fovea_gemm_a){b, (ptrdiff_t)d->ldb, 1}
+                                     : (struct fovea_gemm_a){b, 1, (ptrdiff_t)d->ldb};
 }
 
 // Sums of rows [row, row + rows) of a natural A.
-static void sum_natural(const struct fovea_gemm_area *area, const struct few_rows *b, size_t row, size_t rows,
+static void sum_natural(const struct fovea_gemm_area *area, const struct fovea_gemm_a *b, size_t row, size_t rows,
                         float *sums, ptrdiff_t pitch)
 {
     const struct fovea_gemm_layout *const plan = area->plan;
@@ -125,7 +120,7 @@ static void sum_natural(const struct fovea_gemm_area *area, const struct few_row
         .m = d->n,
         .n = rows,
         .k = plan->k,
-        .a = b->at,
+        .a = b->first,
         .a_k = b->k,
         .b = area->a + row * d->lda,
         .b_row = (ptrdiff_t)d->lda,
@@ -150,16 +145,16 @@ void fovea_gemm_flip(const struct fovea_gemm_area *area, float *scratch)
     float *const block = scratch + sums_size(plan), *const of_b = block + block_size(plan);
     struct fovea_gemm_area of_block = *area;
     of_block.acc = finishes ? block : NULL;
-    struct few_rows b = rows_of_b(plan, area->b);
+    struct fovea_gemm_a b = rows_of_b(plan, area->b);
     if (!turned && b.row != 1 && d->n > 1) {
-        plan->kernels->transpose.run(d->n, plan->k, 1.0f, b.at, b.row, of_b, (ptrdiff_t)d->n);
-        b = (struct few_rows){of_b, 1, (ptrdiff_t)d->n};
+        plan->kernels->transpose.run(d->n, plan->k, 1.0f, b.first, b.row, of_b, (ptrdiff_t)d->n);
+        b = (struct fovea_gemm_a){of_b, 1, (ptrdiff_t)d->n};
     }
     for (size_t row = area->row, rows; row < area->row + area->rows; row += rows) {
         rows = fovea_min(most, area->row + area->rows - row);
         float *const sums = in_c ? area->c + row : scratch;
         if (turned) {
-            const struct fovea_gemm_bn_problem problem = {d->n, rows, b.at, b.row, b.k, area->a + row, d->lda, !far};
+            const struct fovea_gemm_bn_problem problem = {d->n, rows, b, area->a + row, d->lda, !far};
             fovea_gemm_bn_sums(plan, &problem, sums, (ptrdiff_t)pitch);
         } else {
             sum_natural(area, &b, row, rows, sums, (ptrdiff_t)pitch);
