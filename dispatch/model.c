@@ -167,7 +167,7 @@ static struct fovea_gemm_tuning gemm_default(const struct fovea_machine *machine
     const bool blob = packed || nt; // nt: blobs of smaller elements
     const uint32_t few_blob = !avx512 ? 0 : few ? 1 : 2;
     const bool has_avx512 = (machine->cpu & FOVEA_CPU_AVX512) != 0;
-    const uint32_t in_place = fovea_in_place_rows(kernel->mr, kernel->nr);
+    const uint32_t in_place = (wide ? 4 : 3) * kernel->mr;
     const uint32_t direct_of[FOVEA_FORMS] = {
         [FOVEA_FORM_PACKED] = beyond->direct_packed, [FOVEA_FORM_NN] = beyond->direct_of_l2, [FOVEA_FORM_NT] = 1};
     const uint32_t lead = far ? beyond->lead[!packed][!few] : 0;

@@ -28,7 +28,7 @@ enum fovea_gemm_form { FOVEA_FORM_PACKED, FOVEA_FORM_NN, FOVEA_FORM_NT, FOVEA_FO
 /// A class of GEMM.
 struct fovea_gemm_class {
     enum fovea_gemm_rows rows;
-    bool far; ///< B is larger than the near/far border (fovea_is_far)
+    bool far; ///< B is larger than the near/far border (fovea_gemm_far)
     enum fovea_gemm_form form;
 };
 

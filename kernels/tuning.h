@@ -50,12 +50,6 @@ static inline bool fovea_is_small(uint32_t mr, uint32_t nr)
     return nr == 16 || (!fovea_is_thin(mr, nr) && mr * nr <= 6 * 16);
 }
 
-/// Default number of rows of C below which natural rows of B are not packed: so many tiles, one more if they are wide.
-static inline uint32_t fovea_in_place_rows(uint32_t mr, uint32_t nr)
-{
-    return (fovea_is_small(mr, nr) ? 3 : 4) * mr;
-}
-
 /// Whether this many floats exceed this many KiB.
 static inline bool fovea_is_far(uint32_t near, double floats)
 {
@@ -74,6 +68,13 @@ static inline uint32_t fovea_near_of(const struct fovea_tuning *tuning, size_t m
     return tuning->cache.near / (m > FOVEA_SEVERAL_ROWS ? 1 : form == FOVEA_FORM_NT ? 16 : 4);
 }
 
+/// Whether B of a GEMM is taken to come from beyond L2.
+static inline bool fovea_gemm_far(const struct fovea_tuning *tuning, size_t m, size_t n, size_t k,
+                                  enum fovea_gemm_form form)
+{
+    return fovea_is_far(fovea_near_of(tuning, m, form), (double)n * (double)k);
+}
+
 /// The class of a GEMM.
 static inline struct fovea_gemm_class fovea_gemm_class(const struct fovea_tuning *tuning, size_t m, size_t n, size_t k,
                                                        enum fovea_gemm_form form)
@@ -83,7 +84,7 @@ static inline struct fovea_gemm_class fovea_gemm_class(const struct fovea_tuning
                 : m <= FOVEA_SEVERAL_ROWS ? FOVEA_SEVERAL
                 : m <= FOVEA_SOME_ROWS    ? FOVEA_SOME
                                           : FOVEA_MANY,
-        .far = fovea_is_far(fovea_near_of(tuning, m, form), (double)n * (double)k),
+        .far = fovea_gemm_far(tuning, m, n, k, form),
         .form = form,
     };
 }

@@ -21,8 +21,7 @@ bool fovea_gemm_takes_rows(const struct fovea_gemm_area *area)
 
 static bool is_far(const struct fovea_gemm_layout *plan)
 {
-    return fovea_is_far(fovea_near_of(&plan->kernels->tuning, plan->desc.m, FOVEA_FORM_NT),
-                        (double)plan->desc.n * (double)plan->k);
+    return fovea_gemm_far(&plan->kernels->tuning, plan->desc.m, plan->desc.n, plan->k, FOVEA_FORM_NT);
 }
 
 bool fovea_gemm_spreads(const struct fovea_gemm_layout *plan, size_t rows)

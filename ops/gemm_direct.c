@@ -159,7 +159,7 @@ bool fovea_gemm_direct_ahead(const struct fovea_gemm_layout *plan)
     const struct fovea_gemm_desc *const d = &plan->desc;
     return plan->way == FOVEA_WAY_DIRECT && !plan->along && d->b_packed && plan->kernel->ahead &&
            plan->strips.count > 1 && plan->tiles.count > fovea_cut_longest(&plan->strips) &&
-           fovea_is_far(fovea_near_of(&plan->kernels->tuning, d->m, FOVEA_FORM_PACKED), (double)d->n * (double)plan->k);
+           fovea_gemm_far(&plan->kernels->tuning, d->m, d->n, plan->k, FOVEA_FORM_PACKED);
 }
 
 // The number of tiles of a strip that prefetch the next one, as many as that has panels.

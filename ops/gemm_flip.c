@@ -39,9 +39,8 @@ enum { BLOCK = 64 };
 
 bool fovea_gemm_flip_is_far(const struct fovea_gemm_layout *plan)
 {
-    const double elements = (double)plan->desc.m * (double)plan->k;
-    return fovea_is_far(fovea_near_of(&plan->kernels->tuning, plan->desc.n, fovea_gemm_flip_form(&plan->desc)),
-                        elements);
+    const struct fovea_gemm_desc *const d = &plan->desc;
+    return fovea_gemm_far(&plan->kernels->tuning, d->n, d->m, plan->k, fovea_gemm_flip_form(d));
 }
 
 bool fovea_gemm_takes_columns(const struct fovea_gemm_layout *plan)

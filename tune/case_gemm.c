@@ -114,7 +114,7 @@ static bool make_b(struct gemm_case *c, const struct fovea_engine *engine)
     tuning.cache.near = s->near ? (uint32_t)(s->near >> 10) : tuning.cache.near;
     // With so few rows a far B is a weight, which comes from memory. (When this applied to 16 rows only, classes of 17
     // to 32 rows found theirs in L3: Granite Rapids, 24x3072x768 natural, strips were 1.09x there, 0.43x from memory.)
-    const bool far = s->m <= FOVEA_SEVERAL_ROWS && natural > (size_t)fovea_near_of(&tuning, s->m, s->form) << 10;
+    const bool far = s->m <= FOVEA_SEVERAL_ROWS && fovea_gemm_far(&tuning, s->m, s->n, s->k, s->form);
     if (!tune_walk_make(&c->b, engine, bytes, far, s->form == FOVEA_FORM_PACKED))
         return false;
     float *const source = s->form == FOVEA_FORM_PACKED ? bench_alloc(natural) : c->b.own;
