@@ -5,6 +5,7 @@
 // tails, strides, NaN, infinities, denormals. A kernel that differs or crashes is named for FOVEA_EXCLUDE, and put into
 // quarantine where that is asked. The scalar path, which nothing replaces, is held against the float64 oracle.
 #include "cli/tune.h"
+#include "dispatch/cpu.h"
 #include "tests/check/run.h"
 
 #include <string.h>

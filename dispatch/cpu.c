@@ -5,6 +5,7 @@
 // Tables of models fail in practice: two widely installed BLAS libraries run AVX-512 machines at a half and a sixth of
 // their speed because they do not know the family number.
 #include "dispatch/cpu.h"
+#include "kernels/kernel.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -4,7 +4,6 @@
 #define FOVEA_DISPATCH_CPU_H
 
 #include "fovea/engine.h"
-#include "kernels/kernel.h"
 
 #include <stdbool.h>
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // dispatch/engine.c - creates an engine: probe, ISA cap, pins, profile, resolving, numbers.
 #include "dispatch/adopt.h"
+#include "dispatch/cpu.h"
 #include "dispatch/environment.h"
 
 #include <stdarg.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // dispatch/profile_file.c - what a profile is valid for, where it is searched, and which owners are trusted.
 #include "dispatch/beyond.h"
+#include "dispatch/cpu.h"
 #include "dispatch/environment.h"
 #include "dispatch/profile.h"
 

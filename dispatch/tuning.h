@@ -9,8 +9,8 @@
 #ifndef FOVEA_DISPATCH_TUNING_H
 #define FOVEA_DISPATCH_TUNING_H
 
-#include "dispatch/cpu.h"
 #include "dispatch/resolve.h"
+#include "fovea/engine.h"
 
 /// The names of a class, indexed by its number (kernels/classes.h).
 struct fovea_class_names {

@@ -78,12 +78,6 @@ static inline const char *fovea_elements_at(const struct fovea_source *source, s
            p * FOVEA_PANEL * fovea_type_bytes(source->type);
 }
 
-/// The kernels for elements of a 16-bit type.
-static inline const struct fovea_widen_kernel *fovea_widen_of(const struct fovea_kernels *kernels, enum fovea_type type)
-{
-    return type == FOVEA_BF16 ? &kernels->widen_bf16 : &kernels->widen_f16;
-}
-
 /// The kernel for few rows of C over panels of a type.
 static inline const struct fovea_gemm_few_kernel *fovea_few_of(const struct fovea_kernels *kernels,
                                                                enum fovea_type type)

@@ -3,7 +3,6 @@
 // buffer.
 #include "ops/widen.h"
 
-#include "ops/pack.h"
 #include <string.h>
 
 void fovea_widen(const struct fovea_kernels *kernels, enum fovea_type type, size_t n, const void *from, float *to)

@@ -6,6 +6,12 @@
 #include "fovea/type.h"
 #include "kernels/table.h"
 
+/// The kernel that widens elements of a 16-bit type.
+static inline const struct fovea_widen_kernel *fovea_widen_of(const struct fovea_kernels *kernels, enum fovea_type type)
+{
+    return type == FOVEA_BF16 ? &kernels->widen_bf16 : &kernels->widen_f16;
+}
+
 /// The kernel that decodes over K in panels, and V, of 16-bit elements.
 static inline const struct fovea_decode_kernel *fovea_decode_of(const struct fovea_kernels *kernels,
                                                                 enum fovea_type type)

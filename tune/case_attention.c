@@ -12,7 +12,6 @@
 #include "tune/room.h"
 #include "tune/walk.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -9,7 +9,6 @@
 #include "tune/cache.h"
 #include "tune/case.h"
 #include "tune/measure.h"
-#include "tune/walk.h"
 
 static const struct {
     size_t m, n, k;

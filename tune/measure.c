@@ -5,7 +5,6 @@
 #include "bench/probe.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 

@@ -2,7 +2,6 @@
 // tune/verify.c - verifies candidates in a child; nothing is timed before it has been compared with the scalar path.
 #include "tune/search.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
