@@ -19,6 +19,7 @@
 #define FOVEA_KERNELS_COMMON_ATTENTION_DECODE_ROWS_H
 
 #include "kernels/common/attention_decode_fetch.h"
+#include "kernels/common/each_row.h"
 
 #ifdef FV_REGISTER_ROWS
 /// Number of parts of V that are prefetched side by side.
@@ -102,12 +103,7 @@ typedef void decode_register_fn(const struct fovea_decode_chunk *decode, const s
 #define DECODE_REGISTER_TILES(R)                                                                                       \
     DECODE_REGISTER_TILE(decode_register_##R, R, 1, 0)                                                                 \
     DECODE_REGISTER_TILE(decode_partial_##R, R, 1, 1)
-DECODE_REGISTER_TILES(1)
-DECODE_REGISTER_TILES(2)
-DECODE_REGISTER_TILES(3)
-DECODE_REGISTER_TILES(4)
-DECODE_REGISTER_TILES(5)
-DECODE_REGISTER_TILES(6)
+FV_EACH_ROW(FV_REGISTER_ROWS, DECODE_REGISTER_TILES)
 DECODE_REGISTER_TILE(decode_register_pair, 1, 2, 0)
 
 /// Scores of the keys [j, end). v: NULL, or V to prefetch, as much as these keys have. pages: NULL, or the next K,
@@ -117,12 +113,12 @@ static size_t decode_register_rows(const struct fovea_decode_chunk *decode, size
                                    const float *v, const float *pages, float *s)
 {
     const struct fovea_attention_chunk *const chunk = &decode->chunk;
+#define DECODE_REGISTER_NAME(R) decode_register_##R,
+#define DECODE_PARTIAL_NAME(R) decode_partial_##R,
     static decode_register_fn *const tiles[2][FV_REGISTER_ROWS] = {
-        {decode_register_1, decode_register_2, decode_register_3, decode_register_4, decode_register_5,
-         decode_register_6},
-        {decode_partial_1, decode_partial_2, decode_partial_3, decode_partial_4, decode_partial_5, decode_partial_6},
+        {FV_EACH_ROW(FV_REGISTER_ROWS, DECODE_REGISTER_NAME)},
+        {FV_EACH_ROW(FV_REGISTER_ROWS, DECODE_PARTIAL_NAME)},
     };
-    _Static_assert(FV_REGISTER_ROWS == 6, "a tile for each number of rows");
     const size_t rows = chunk->state.rows, half = rows <= FV_REGISTER_ROWS ? rows : (rows + 1) / 2, first = j;
     const size_t of_key = chunk->qk_dim / decode_parts(decode); // elements of each part prefetched per key
     struct decode_register_keys of = {.part = (ptrdiff_t)((end - j) / FOVEA_PANEL * FOVEA_PANEL * of_key)};

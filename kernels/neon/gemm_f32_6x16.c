@@ -12,6 +12,7 @@
 // 12.0 and 6.0), and gcc spills (19.8 and 8.8).
 #include "kernels/neon/vec.h"
 
+#include "kernels/common/each_row.h"
 #include "kernels/common/gemm_end.h"
 #include "kernels/common/gemm_more.h"
 #include "kernels/common/unroll.h"
@@ -110,12 +111,7 @@ static inline __attribute__((always_inline)) void gemm_rows(const struct fovea_g
     {                                                                                                                  \
         gemm_rows(tile, m);                                                                                            \
     }
-GEMM_ROWS(1)
-GEMM_ROWS(2)
-GEMM_ROWS(3)
-GEMM_ROWS(4)
-GEMM_ROWS(5)
-GEMM_ROWS(6)
+FV_EACH_ROW(6, GEMM_ROWS)
 
 /// dst[i,j] = src[i,j] for i < m, j < n.
 static void copy_columns(size_t m, size_t n, const float *src, ptrdiff_t ld_src, float *dst, ptrdiff_t ld_dst)
@@ -131,8 +127,8 @@ static void copy_columns(size_t m, size_t n, const float *src, ptrdiff_t ld_src,
 
 static void gemm_one(const struct fovea_gemm_tile *tile)
 {
-    static fovea_gemm_fn *const rows[MR] = {gemm_rows_1, gemm_rows_2, gemm_rows_3,
-                                            gemm_rows_4, gemm_rows_5, gemm_rows_6};
+#define GEMM_ROWS_NAME(m) gemm_rows_##m,
+    static fovea_gemm_fn *const rows[MR] = {FV_EACH_ROW(6, GEMM_ROWS_NAME)};
     fovea_gemm_fn *const run = rows[tile->m - 1];
     if (tile->n == NR) {
         run(tile);
