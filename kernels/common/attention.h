@@ -100,6 +100,12 @@ static inline fv_f32 attention_base(fv_f32 m)
     return fv_select(fv_eq(m, fv_set1(-INFINITY)), fv_zero(), m);
 }
 
+/// The exponent of the weight of score s as a power of 2.
+static inline fv_f32 attention_power(fv_f32 s, fv_f32 base)
+{
+    return fv_mul(fv_sub(s, base), fv_set1(fv_ln2e));
+}
+
 /// The weights p of n vectors of scores, a constant of at most 8, side by side. s <= base if both are numbers.
 static inline __attribute__((always_inline)) void attention_weight_each(fv_f32 *s, fv_f32 base, int n)
 {
@@ -107,7 +113,7 @@ static inline __attribute__((always_inline)) void attention_weight_each(fv_f32 *
     FV_UNROLL
     for (int j = 0; j < n; j++) {
         const fv_f32 folded = fv_fma(s[j], ln2e, fv_mul(base, fv_sub(fv_zero(), ln2e)));
-        s[j] = FOVEA_FAULT_IS(ATTENTION_SCALE_FOLDED) ? folded : fv_mul(fv_sub(s[j], base), ln2e);
+        s[j] = FOVEA_FAULT_IS(ATTENTION_SCALE_FOLDED) ? folded : attention_power(s[j], base);
     }
     fv_exp2_to_128_each(s, n);
 }
@@ -122,19 +128,13 @@ static inline fv_f32 attention_weight(fv_f32 s, fv_f32 base)
 /// x of the score s, as used by the statistics: its exponent as a power of 2 relative to base.
 static inline fv_f32 attention_exponent(fv_f32 s, fv_f32 base)
 {
-    return fv_at_least(fv_mul(fv_sub(s, base), fv_set1(fv_ln2e)), -127.0f);
+    return fv_at_least(attention_power(s, base), -127.0f);
 }
 
 /// The sum of p x of rows whose maximum changes from m to base, before the weights shrink.
 static inline fv_f32 attention_shifted(fv_f32 m, fv_f32 base, fv_f32 l, fv_f32 spread)
 {
     return FOVEA_FAULT_IS(ATTENTION_SPREAD_UNSHIFTED) ? spread : fv_fma(attention_exponent(m, base), l, spread);
-}
-
-/// The exponent of the weight of score s as a power of 2.
-static inline fv_f32 attention_power(fv_f32 s, fv_f32 base)
-{
-    return fv_mul(fv_sub(s, base), fv_set1(fv_ln2e));
 }
 
 // ---- Softcap, ALiBi, dropout -------------------------------------------------------------------------------------

@@ -136,40 +136,4 @@ static inline __attribute__((always_inline)) void attention_whole_block(const st
 
 #pragma GCC diagnostic pop
 
-#undef BLOCK
-#undef BLOCK_ADD_APART
-#undef BLOCK_ADD_STRIDED
-#undef BLOCK_ADD_NEAR
-#undef BLOCK_APART
-#undef BLOCK_B
-#undef BLOCK_B0
-#undef BLOCK_B1
-#undef BLOCK_B2
-#undef BLOCK_BYTES
-#undef BLOCK_CLEAR
-#undef BLOCK_CLOBBERS
-#undef BLOCK_END_RAISE
-#undef BLOCK_END_RESCALE
-#undef BLOCK_STRIDED
-#undef BLOCK_FETCH
-#undef BLOCK_FETCH_L1
-#undef BLOCK_FMA
-#undef BLOCK_FROM
-#undef BLOCK_IDLE
-#undef BLOCK_INTO_L1
-#undef BLOCK_LOAD
-#undef BLOCK_LOOP
-#undef BLOCK_LOOP_INTO_L1
-#undef BLOCK_MAX
-#undef BLOCK_MODES
-#undef BLOCK_NEAR
-#undef BLOCK_NEXT_LINE
-#undef BLOCK_REG
-#undef BLOCK_RESCALE
-#undef BLOCK_ROWS
-#undef BLOCK_STORE
-#undef BLOCK_TO
-#undef BLOCK_TURN
-#undef BLOCK_ZERO
-
 #endif
