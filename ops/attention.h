@@ -324,6 +324,12 @@ struct fovea_attention_copy fovea_attention_copy(const struct fovea_attention_la
 /// Starts a new chunk, of which nothing is copied yet.
 void fovea_attention_copy_anew(struct fovea_attention_copy *copy);
 
+/// How many of these keys some row sees, and how many runs they make.
+struct fovea_attention_runs {
+    size_t keys, runs;
+};
+struct fovea_attention_runs fovea_attention_runs(const uint64_t *visible, size_t keys);
+
 /// The keys of a chunk that have been compacted into the worker's scratch; none at its beginning.
 struct fovea_attention_compact {
     uint64_t keys[FOVEA_CHUNK / 64];

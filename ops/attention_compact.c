@@ -15,24 +15,16 @@
 // 0.98, 192 1.0 to 1.2, 2048 1.1 to 1.15; one of five: 16 1.08 to 1.22, 48 1.18 to 1.4.
 enum { RUNS = 3, SHARE = 8 };
 
-static size_t runs_of(const uint64_t *visible, size_t keys)
+struct fovea_attention_runs fovea_attention_runs(const uint64_t *visible, size_t keys)
 {
-    size_t runs = 0;
+    struct fovea_attention_runs of = {0, 0};
     for (size_t j = 0, before = 0; j < keys; j++) {
         const size_t seen = visible[j] != 0;
-        runs += seen & ~before;
+        of.keys += seen;
+        of.runs += seen & ~before;
         before = seen;
     }
-    return runs;
-}
-
-static size_t hidden(const struct fovea_attention_view *view)
-{
-    size_t count = 0;
-    for (size_t j = 0; j < view->chunk.keys; j++) {
-        count += view->visible[j] == 0;
-    }
-    return count;
+    return of;
 }
 
 bool fovea_attention_compacts(const struct fovea_attention_layout *plan)
@@ -60,7 +52,7 @@ static void copy_panels(const struct fovea_attention_view *view, float *to)
     float *const rows = chunk->scratch;
     for (size_t j = 0; j < chunk->keys; j += FOVEA_PANEL) {
         const size_t keys = fovea_min(FOVEA_PANEL, chunk->keys - j);
-        if (runs_of(view->visible + j, keys) == 0) {
+        if (fovea_attention_runs(view->visible + j, keys).runs == 0) {
             continue;
         }
         view->tile->plan->kernels->transpose.run(chunk->qk_dim, FOVEA_PANEL, 1.0f, chunk->k + j * chunk->qk_dim,
@@ -90,8 +82,11 @@ void fovea_attention_compact(struct fovea_attention_view *view, struct fovea_att
     const struct fovea_attention_layout *const plan = view->tile->plan;
     float *const k = chunk->scratch + plan->compact_at, *const v = k + FOVEA_CHUNK * chunk->qk_dim;
     const bool placed = chunk->bias != NULL || chunk->falls != NULL || chunk->state.spread != NULL;
-    if (chunk->visible == NULL || placed || runs_of(view->visible, chunk->keys) < RUNS ||
-        hidden(view) * SHARE * compact->tiles < chunk->keys) {
+    if (chunk->visible == NULL || placed) {
+        return;
+    }
+    const struct fovea_attention_runs seen = fovea_attention_runs(view->visible, chunk->keys);
+    if (seen.runs < RUNS || (chunk->keys - seen.keys) * SHARE * compact->tiles < chunk->keys) {
         return;
     }
     if (!has(compact, view->visible, chunk->keys)) {

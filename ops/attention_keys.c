@@ -153,16 +153,11 @@ static void gather(struct fovea_attention_view *view, const struct matrix *k, co
 static bool scattered(const struct fovea_attention_desc *desc, const struct fovea_attention_chunk *chunk)
 {
     enum { RUN = 8 };
-    size_t count = 0, runs = 0;
     if (!fovea_attention_is_masked(desc) || chunk->visible == NULL) {
         return false;
     }
-    for (size_t j = 0; j < chunk->keys; j++) {
-        const bool sees = chunk->visible[j] != 0;
-        count += sees;
-        runs += sees && (j == 0 || chunk->visible[j - 1] == 0);
-    }
-    return runs > 1 && count < RUN * runs;
+    const struct fovea_attention_runs of = fovea_attention_runs(chunk->visible, chunk->keys);
+    return of.runs > 1 && of.keys < RUN * of.runs;
 }
 
 bool fovea_attention_gathers(const struct fovea_attention_layout *plan, bool prefill)
