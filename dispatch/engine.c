@@ -371,7 +371,7 @@ enum fovea_status fovea_engine_variant(const struct fovea_engine *engine, uint32
                             : facts->required & ~choice->allowed ? "above the ISA cap"
                             : fovea_slot_is_pinned(choice, facts->slot) ? "another variant is pinned"
                                                                         : "another variant is better";
-    *out = (struct fovea_variant){
-        fovea_slot_names[facts->slot], facts->name, fovea_isa_names[facts->isa], why, (uint32_t)chosen, also};
+    const char *const slot = fovea_class_names[fovea_slot_number(facts->slot)].name;
+    *out = (struct fovea_variant){slot, facts->name, fovea_isa_names[facts->isa], why, (uint32_t)chosen, also};
     return FOVEA_OK;
 }

@@ -28,7 +28,8 @@ static uint64_t hash_registers(void)
                                     facts->ahead,        facts->packs,       facts->lead,     facts->touch,
                                     facts->side_rows,    facts->quiet_rows,  facts->queries,  facts->l1_queries,
                                     facts->last_queries, facts->beside_rows, facts->near_rows};
-        hash = hash_text(hash_text(hash, fovea_slot_names[facts->slot]), facts->name);
+        hash = hash_text(hash, fovea_class_names[fovea_slot_number(facts->slot)].name);
+        hash = hash_text(hash, facts->name);
         hash = fovea_fnv(hash, numbers, sizeof numbers);
     }
     for (int i = 0; i < FOVEA_TUNED_CLASSES; i++)

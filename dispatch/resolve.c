@@ -9,12 +9,6 @@
 const char *const fovea_isa_names[FOVEA_ISAS] = {
     [FOVEA_ISA_scalar] = "scalar", [FOVEA_ISA_avx2] = "avx2", [FOVEA_ISA_avx512] = "avx512", [FOVEA_ISA_neon] = "neon"};
 
-const char *const fovea_slot_names[FOVEA_SLOTS] = {
-#define FOVEA_SLOT(family, slot) #slot,
-#include "kernels/slots.def"
-#undef FOVEA_SLOT
-};
-
 const struct fovea_variant_facts fovea_variant_facts[FOVEA_VARIANTS] = {
 #define FOVEA_KERNEL(family, slot_, stem, isa_, facts)                                                                 \
     {.slot = FOVEA_SLOT_##slot_,                                                                                       \

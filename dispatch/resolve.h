@@ -19,7 +19,6 @@ enum fovea_variant_index {
 enum fovea_isa { FOVEA_ISA_scalar, FOVEA_ISA_avx2, FOVEA_ISA_avx512, FOVEA_ISA_neon, FOVEA_ISAS };
 
 extern const char *const fovea_isa_names[FOVEA_ISAS];
-extern const char *const fovea_slot_names[FOVEA_SLOTS];
 
 /// The facts that the registers state about a variant.
 struct fovea_variant_facts {
