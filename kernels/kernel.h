@@ -57,7 +57,8 @@ typedef void fovea_rotary_fn(size_t n, uint32_t adjacent, const float *x, const 
 // ---- Registers -------------------------------------------------------------------------------------------------
 
 /// A variant of a family: its function, its index in the registers, counted from 0, and the facts its caller needs. mr
-/// x nr is its tile, or 0 if it has none; masks is 1 if a tile of fewer columns than a panel needs no copies.
+/// is the most rows of C of a tile, nr its columns, or the rows of a transposed B that it reads side by side; 0: no
+/// caller asks. masks is 1 if a tile of fewer columns than a panel needs no copies.
 ///
 /// The other facts say which hints of gemm_contract.h it follows, and what it can do on the way. No caller asks it for
 /// the rest, so plans whose numbers (tuning.def) differ in that alone have the same facts (ops/facts.h), and the tuner
