@@ -204,10 +204,7 @@ static struct fovea_gemm_tuning gemm_default(const struct fovea_machine *machine
         .chain_rows = avx512 ? beyond->chain_rows : 0,
         .lead = lead,
         .touch = far ? beyond->touch : 0,
-        .stream = !nt      ? 0
-                  : avx512 ? beyond->stream[1]
-                  : avx2   ? beyond->stream[0]
-                           : 0,
+        .stream = nt && (avx512 || avx2) ? beyond->stream : 0,
         .turned_steps = beyond->turned_steps,
         .edge_columns = avx512 ? beyond->edge_columns : 0,
         .thin_rows = thin_rows_of(&of),
