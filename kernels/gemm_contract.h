@@ -152,6 +152,11 @@ typedef void fovea_pack_fn(size_t k, size_t n, const float *src, ptrdiff_t ld, f
 /// dst[i] = src[i] as f32, which is exact, for i < n, a multiple of 16. Elements are bfloat16 or IEEE half precision,
 /// by slot.
 typedef void fovea_widen_fn(size_t n, const uint16_t *src, float *dst);
+/// The reverse: dst[i] is src[i] rounded to such an element, to nearest and ties to even, for i < n. What is beyond the
+/// largest finite one by half of the last place or more is infinite. A NaN keeps its sign and the upper bits of its
+/// fraction, and is quiet.
+typedef void fovea_narrow_fn(size_t n, const float *src, uint16_t *dst);
+
 /// 64 steps of a panel of 8-bit integers, B[p,j] = (q[p][j] - 128) * scale[j]. A scale is positive, below 2^112, and
 /// has at most 15 significant bits, so that this is exact; or it is 0, and then all q of its column are 128. So a
 /// single FMA makes B[p,j] of q, converted: times the scale, less 128 times the scale (exact); or of 2^15 + q, which a
@@ -160,16 +165,12 @@ struct fovea_s8_group {
     float scale[FOVEA_PANEL];
     uint8_t q[FOVEA_GROUP][FOVEA_PANEL];
 };
-/// The same of these, k steps of one group: dst[p * 16 + j] = (q[p * 16 + j] - 128) * scale[j] for p < k, j < 16.
+/// k steps of one group as f32: dst[p * 16 + j] = (q[p * 16 + j] - 128) * scale[j] for p < k, j < 16.
 typedef void fovea_widen_s8_fn(size_t k, const uint8_t *q, const float *scale, float *dst);
-/// The reverse: dst[i] is src[i] rounded to such an element, to nearest and ties to even, for i < n. What is beyond the
-/// largest finite one by half of the last place or more is infinite. A NaN keeps its sign and the upper bits of its
-/// fraction, and is quiet.
-typedef void fovea_narrow_fn(size_t n, const float *src, uint16_t *dst);
 
-/// Few rows of C against panels from memory, of f32 or of such elements, by slot: C[i,j] for i < m, j < n is the chain
-/// acc = fma(A[i,p], (float)B[p,j], acc) from +0 over k ascending steps. Exactly m x k elements of A are read and m x n
-/// of C written; panels of B are readable in full.
+/// Few rows of C against panels from memory, of f32, of 16-bit elements or of 8-bit integers, by slot: C[i,j] for i <
+/// m, j < n is the chain acc = fma(A[i,p], (float)B[p,j], acc) from +0 over k ascending steps. Exactly m x k elements
+/// of A are read and m x n of C written; panels of B are readable in full.
 ///
 ///     A[i,p] = a[p * a_k + i]    B[p,j] = b[(j / 16) * b_panel + p * 16 + j % 16]    C[i,j] = c[i * c_row + j]
 ///

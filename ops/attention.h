@@ -223,10 +223,11 @@ static inline bool fovea_attention_is_masked(const struct fovea_attention_desc *
 {
     return desc->mask || desc->blocks || desc->segments;
 }
-/// Whether every row certainly sees all of these keys; false if that would require reading a mask.
-static inline bool fovea_attention_all_see(const struct fovea_attention_tile *tile, size_t key, size_t keys)
+/// Whether every row certainly sees all of the chunk from `key` on; false if that would require reading a mask.
+static inline bool fovea_attention_all_see(const struct fovea_attention_tile *tile, size_t key)
 {
-    return !fovea_attention_is_masked(&tile->plan->desc) && key >= tile->begin_most && key + keys <= tile->end_least;
+    return !fovea_attention_is_masked(&tile->plan->desc) && key >= tile->begin_most &&
+           key + FOVEA_CHUNK <= tile->end_least;
 }
 /// Sets up the tile's segments, which fovea_attention_see needs.
 void fovea_attention_segments(struct fovea_attention_tile *tile);

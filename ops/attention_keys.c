@@ -184,7 +184,7 @@ void fovea_attention_locate(struct fovea_attention_view *view, size_t key)
     const size_t next = key + FOVEA_CHUNK;
     const bool asks = !tile->prefill && view->decode.hints.far, paged = d->page_keys != 0;
     const bool more =
-        asks && (paged ? next % FOVEA_CHUNK == 0 && fovea_attention_all_see(tile, next, FOVEA_CHUNK)
+        asks && (paged ? next % FOVEA_CHUNK == 0 && fovea_attention_all_see(tile, next)
                        : view->chunk.keys == FOVEA_CHUNK && k.row == k.columns && next + FOVEA_CHUNK <= tile->end_most);
     if (half) {
         view->decode_kernel = fovea_decode_of(tile->plan->kernels, d->kv_type);

@@ -106,7 +106,7 @@ static const float *next_of(const struct fovea_attention_view *view, size_t end)
     const size_t next = chunk->key + FOVEA_CHUNK, k_row = chunk->k_row == 0 ? d->qk_dim : d->k.row;
     const bool lies =
         d->kv_type == FOVEA_F32 && d->page_keys == 0 && chunk->additive == NULL && chunk->keys == FOVEA_CHUNK;
-    const bool all = next + FOVEA_CHUNK <= end && fovea_attention_all_see(tile, next, FOVEA_CHUNK);
+    const bool all = next + FOVEA_CHUNK <= end && fovea_attention_all_see(tile, next);
     return lies && all ? chunk->k + FOVEA_CHUNK * k_row : NULL;
 }
 

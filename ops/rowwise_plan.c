@@ -5,36 +5,19 @@
 
 static const struct fovea_unary_kernel *unary_kernel(const struct fovea_kernels *kernels, enum fovea_rowwise_op op)
 {
-    switch (op) {
-    case FOVEA_ROWWISE_SOFTMAX:
-        return &kernels->softmax;
-    case FOVEA_ROWWISE_LOG_SOFTMAX:
-        return &kernels->log_softmax;
-    case FOVEA_ROWWISE_RELU:
-        return &kernels->relu;
-    case FOVEA_ROWWISE_GELU:
-        return &kernels->gelu;
-    case FOVEA_ROWWISE_GELU_TANH:
-        return &kernels->gelu_tanh;
-    case FOVEA_ROWWISE_TANH:
-        return &kernels->tanh;
-    case FOVEA_ROWWISE_EXP2:
-        return &kernels->exp2;
-    case FOVEA_ROWWISE_SIN:
-        return &kernels->sin;
-    case FOVEA_ROWWISE_COS:
-        return &kernels->cos;
-    case FOVEA_ROWWISE_SILU:
-        return &kernels->silu;
-    case FOVEA_ROWWISE_LAYERNORM:
-    case FOVEA_ROWWISE_RMSNORM:
-    case FOVEA_ROWWISE_ADD:
-    case FOVEA_ROWWISE_DROPOUT:
-    case FOVEA_ROWWISE_DROPOUT_ADD:
-    case FOVEA_ROWWISE_ROTARY:
-        break;
-    }
-    return NULL;
+    const struct fovea_unary_kernel *const of[FOVEA_ROWWISE_ROTARY + 1] = {
+        [FOVEA_ROWWISE_SOFTMAX] = &kernels->softmax,
+        [FOVEA_ROWWISE_LOG_SOFTMAX] = &kernels->log_softmax,
+        [FOVEA_ROWWISE_RELU] = &kernels->relu,
+        [FOVEA_ROWWISE_GELU] = &kernels->gelu,
+        [FOVEA_ROWWISE_GELU_TANH] = &kernels->gelu_tanh,
+        [FOVEA_ROWWISE_TANH] = &kernels->tanh,
+        [FOVEA_ROWWISE_EXP2] = &kernels->exp2,
+        [FOVEA_ROWWISE_SIN] = &kernels->sin,
+        [FOVEA_ROWWISE_COS] = &kernels->cos,
+        [FOVEA_ROWWISE_SILU] = &kernels->silu,
+    };
+    return of[op];
 }
 
 static const struct fovea_norm_kernel *norm_kernel(const struct fovea_kernels *kernels, enum fovea_rowwise_op op)
