@@ -212,8 +212,9 @@ double tune_racer_worth(const struct tune_racer *racer, const struct tune_track 
     return sum;
 }
 
-bool tune_racer_loses(const struct tune_racer *racer, const struct tune_track *track, double loss, double p)
+bool tune_racer_loses(const struct tune_racer *racer, const struct tune_track *track)
 {
+    static const double loss = 0.01, p = 0.1; // loss: a logarithm
     for (uint32_t i = 0; i < track->count; i++) {
         double losses[TUNE_PAIRS_MAX];
         const uint32_t pairs = racer->case_pairs[i];

@@ -76,7 +76,7 @@ double tune_racer_mean(const struct tune_racer *racer, const struct tune_track *
 /// Its value to the class: the sum of the medians, with losses counted three times, as a choice with a loss is never
 /// adopted. So a crossover that gains a little on two cases is worth more than one that gains that on one of them.
 double tune_racer_worth(const struct tune_racer *racer, const struct tune_track *track);
-/// Whether it is slower than the incumbent on some case, by more than `loss` (a logarithm) and not by chance (p).
-bool tune_racer_loses(const struct tune_racer *racer, const struct tune_track *track, double loss, double p);
+/// Whether it is slower than the incumbent on some case, by more than is allowed, 1 %, and not by chance (p < 0.1).
+bool tune_racer_loses(const struct tune_racer *racer, const struct tune_track *track);
 
 #endif

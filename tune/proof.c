@@ -25,7 +25,7 @@ static bool look(struct tune_search *s, struct tune_racer *chosen, uint32_t pair
                  threshold = log(1 + proof_gain);
     memcpy(logs, chosen->logs, sizeof logs);
     const struct bench_interval interval = bench_bootstrap(logs, chosen->pairs);
-    const bool better = gain >= threshold && p < proof_p, loses = tune_loses(s, chosen);
+    const bool better = gain >= threshold && p < proof_p, loses = tune_racer_loses(chosen, &s->track);
     *doubt = (interval.low < threshold && interval.high >= threshold) || (better && loses);
     s->evidence = (struct fovea_evidence){millionths(exp(gain)), millionths(exp(interval.low)),
                                           millionths(exp(interval.high)), millionths(p), chosen->pairs};

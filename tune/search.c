@@ -32,13 +32,6 @@ bool tune_pairs_of(struct tune_search *s, struct tune_racer *racer, uint32_t wan
     return racer->pairs >= wanted;
 }
 
-// Judged by the pairs only.
-bool tune_loses(const struct tune_search *s, const struct tune_racer *racer)
-{
-    static const double loss = 0.01, p = 0.1;
-    return tune_racer_loses(racer, &s->track, loss, p);
-}
-
 static void note_time(struct tune_search *s, size_t trial, const struct tune_racer *racer)
 {
     uint32_t pairs = 0;
@@ -94,7 +87,8 @@ static void tell(struct tune_search *s, uint32_t stage)
     double best = 0;
     for (uint32_t i = 0; i < s->count; i++)
         best = fmax(best, exp(tune_racer_mean(&s->racers[i], &s->track)));
-    s->tell(s, stage, best);
+    if (s->tell)
+        s->tell(s, stage, best);
 }
 
 static void lose(struct tune_search *s, uint32_t i)
@@ -130,7 +124,8 @@ static bool beats(struct tune_search *s, struct tune_racer *best, uint32_t pairs
         return false;
     note_time(s, s->trial_of[0], best);
     const bool gains = tune_racer_median(best) >= stage_gain;
-    const bool wins = gains && tune_signed_rank(best->logs, best->pairs) < stage_p && !tune_loses(s, best);
+    const bool wins =
+        gains && tune_signed_rank(best->logs, best->pairs) < stage_p && !tune_racer_loses(best, &s->track);
     *doubt = gains && !wins;
     return wins;
 }

@@ -28,6 +28,7 @@ struct tune_search {
     struct tune_end end;
     struct tune_patience patience;
     size_t l2; ///< bytes that really stay in L2, or 0
+    /// NULL, or what reports progress.
     void (*tell)(struct tune_search *search, uint32_t stage, double best);
     void (*tamper)(struct fovea_engine *engine, uint32_t class, const struct fovea_tuned *tuned);
     void *owner;
@@ -68,8 +69,6 @@ bool tune_late(const struct tune_search *s, double spare);
 /// Measures fresh pairs with the incumbent until enough of them count. False if time or calm do not suffice; the class
 /// is then undecided.
 bool tune_pairs_of(struct tune_search *s, struct tune_racer *racer, uint32_t wanted);
-/// Whether it is slower than the incumbent on a problem of its class by more than is allowed.
-bool tune_loses(const struct tune_search *s, const struct tune_racer *racer);
 
 /// Whether a class has more problems than candidates are timed on.
 bool tune_widens(const struct tune_search *s);

@@ -170,11 +170,6 @@ void tune_result_free(struct tune_result *result)
     memset(result, 0, sizeof *result);
 }
 
-static void tell_nobody(struct tune_search *s, uint32_t stage, double best)
-{
-    (void)s, (void)stage, (void)best;
-}
-
 bool tune_best(const struct fovea_engine *engine, const struct tune_shape *shape, double seconds,
                struct fovea_tuned *best)
 {
@@ -186,7 +181,7 @@ bool tune_best(const struct fovea_engine *engine, const struct tune_shape *shape
     effort.proof_pairs = 0;
     if (ok) {
         s->effort = &effort;
-        s->tell = tell_nobody;
+        s->tell = NULL;
         s->class_deadline = s->end.deadline;
         s->track.cases[0] = tune_case_gemm(engine, shape);
         s->track.count = s->track.cases[0] != NULL;

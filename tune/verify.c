@@ -77,7 +77,6 @@ void tune_verify(struct tune_search *s)
     }
 }
 
-// Whether a choice gives the scalar path's bits; if not, its kernel is blamed.
 bool tune_is_right(struct tune_search *s, struct tune_racer *racer)
 {
     enum tune_verdict verdict;
@@ -96,7 +95,6 @@ bool tune_is_right(struct tune_search *s, struct tune_racer *racer)
     return verdict == TUNE_SAME;
 }
 
-// The default that gives the right bits: with the best kernel of the slot that does.
 bool tune_start_default(struct tune_search *s, struct tune_racer *racer)
 {
     for (;;) {
