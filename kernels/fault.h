@@ -121,7 +121,7 @@
     X(122, NARROW_FLUSHES, "denormals of the 16-bit type become zeros")                                                \
     X(123, DECODE_HALF_FIRST_ROWS, "later rows of many over 16-bit keys are the first ones again")                     \
     X(124, DECODE_HALF_NO_TAIL, "the last columns of V, less than a panel, are not copied before they are read")       \
-    X(125, S8_ZERO_POINT, "what 8-bit integers are raised by is taken for one less")                                   \
+    X(125, S8_ZERO_POINT, "what is subtracted for the zero of 8-bit integers is one less")                             \
     X(126, GEMM_PACKS_ONE_PANEL, "a tile that packs the B it reads packs every panel into the first")
 
 enum fovea_fault {

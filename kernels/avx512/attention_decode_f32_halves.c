@@ -6,12 +6,4 @@
 #define FV_GEMM_MR 8
 #define FV_GEMM_NR 48
 #define FV_DECODE_BESIDE 0
-#include "kernels/common/attention_decode_scores.h"
-#include "kernels/common/attention_decode_values.h"
-
-#include "kernels/common/attention_decode_chunk.h"
-
-void FV_NAME(attention_decode_f32_halves)(const struct fovea_decode_chunk *decode)
-{
-    decode_chunk(decode);
-}
+#include "kernels/common/attention_decode_f32.inc"

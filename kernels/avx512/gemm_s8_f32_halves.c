@@ -3,10 +3,4 @@
 // halves.
 #define FV_HALVES 1
 #include "kernels/avx512/vec.h"
-#include "kernels/common/gemm_few_s8.h"
-#include "kernels/common/gemm_few.h"
-
-void FV_NAME(gemm_s8_f32_halves)(const struct fovea_gemm_few_tile *tile)
-{
-    few_gemm(tile);
-}
+#include "kernels/common/gemm_s8_f32.inc"

@@ -11,6 +11,7 @@
 #include "kernels/common/attention_decode_product.h"
 #include "kernels/common/attention_decode_softmax.h"
 #include "kernels/common/attention_decode_terms.h"
+#include "kernels/common/variant.h"
 
 #include <float.h>
 

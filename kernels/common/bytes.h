@@ -7,9 +7,8 @@
 // A byte that is moved to bits 8 to 15 of the float 2^15 is one without a conversion, 2^15 + q. The subtrahend is
 // exact, as scales have 15 bits and 2^15 + 128 has nine. Emerald Rapids, AVX-512, one row from memory: 1.12.
 //
-// Zen 4 takes longer to move bytes under a mask than to convert them, on ports that FMAs do not use. Where FV_HALVES
-// is defined before this file is included, which gemm_s8_f32_halves does, the constant is 0. (widen_s8, which stores,
-// gains at most 1 %.)
+// Zen 4 takes longer to move bytes under a mask than to convert them, on ports that FMAs do not use. With FV_HALVES
+// they are converted, and the constant is 0. (widen_s8, which stores, gains at most 1 %.)
 #ifndef FOVEA_KERNELS_COMMON_BYTES_H
 #define FOVEA_KERNELS_COMMON_BYTES_H
 

@@ -10,6 +10,8 @@
 #ifndef FOVEA_KERNELS_COMMON_GEMM_FEW_H
 #define FOVEA_KERNELS_COMMON_GEMM_FEW_H
 
+#include "kernels/common/variant.h"
+
 /// C[R rows, P panels] of a tile, from its first row and column on; n <= 16 P columns are written. Panels without such
 /// a column are the last one again.
 static inline __attribute__((always_inline)) void

@@ -36,10 +36,10 @@ enum {
 #else
 #define FEW_KEEPS(R, P) (FEW_IS_S8 && ((P) > 1 || FV_LANES < 16))
 #endif
-// Whether each FMA reads its element of A from memory, as an operand that is broadcast. FV_HALVES is defined by kernels
-// for cores that execute 512 bits as two halves. There a broadcast is one more operation of an FMA's pipe, or shifts
-// the operations behind it to other pipes: Zen 4, loops alone, of 8 bits one row 2.58 -> 2.00 cycles for 16 elements,
-// two 3.33 -> 3.00, four 5.34 -> 5.00. Of three panels five to eight rows are 0.90 to 0.98 as fast so.
+// Whether each FMA reads its element of A from memory, as an operand that is broadcast. On cores that execute 512 bits
+// as two halves a broadcast of its own is one more operation of an FMA's pipe, or shifts the operations behind it to
+// other pipes: Zen 4, loops alone, of 8 bits one row 2.58 -> 2.00 cycles for 16 elements, two 3.33 -> 3.00, four 5.34
+// -> 5.00. Of three panels five to eight rows are 0.90 to 0.98 as fast so.
 #ifdef FV_HALVES
 #define FEW_EMBEDS(R, P) ((P) != 3)
 #else

@@ -44,7 +44,10 @@ def main():
         text = (root / name).read_text()
         targets = re.findall(r'#include "(kernels/common/\w+\.inc)"', text)
         included = "".join((root / target).read_text() for target in targets)
-        kind = rf"const struct \w+ {symbol} =" if name in SHARED else rf"void ({symbol}|FV_NAME\({stem}\))\("
+        own = re.escape(f"FV_NAME({stem})")
+        if ("#define FV_HALVES" in text) == stem.endswith("_halves"):  # kernels/common/variant.h
+            own += "|" + re.escape(f"FV_VARIANT({stem.removesuffix('_halves')})")
+        kind = rf"const struct \w+ {symbol} =" if name in SHARED else rf"void ({symbol}|{own})\("
         if not re.search("^" + kind, text + included, re.M):
             found.append(f"{name} does not define {symbol}")
 
