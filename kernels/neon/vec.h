@@ -299,12 +299,6 @@ static inline fv_f32 fv_most(fv_f32 a, fv_f32 b)
     return vmaxnmq_f32(a, b);
 }
 
-// a < b ? a : b, so b if either is a NaN.
-static inline fv_f32 fv_min(fv_f32 a, fv_f32 b)
-{
-    return fv_select(fv_lt(a, b), a, b);
-}
-
 // The largest lane. Either none is a NaN, or all are; then one of them.
 static inline float fv_largest(fv_f32 v)
 {
