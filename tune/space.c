@@ -67,12 +67,14 @@ static void carry_over(const struct fovea_machine *machine, uint32_t class, cons
             to->values[i] = from->values[i];
 }
 
-// Whether a kernel of a slot that is timed with one problem takes tiles of all sizes that the default takes. What it
-// may gain there, more rows would lose.
+// Whether a kernel of a slot that is timed with one problem takes tiles of all sizes that the default takes, and can be
+// told to be quiet for as many rows. What it may gain there, more rows would lose, or those from memory: the problem
+// stays in L2, and is not told to be quiet.
 static bool replaces(uint32_t class, int32_t kernel, int32_t model)
 {
     const struct fovea_variant_facts *const a = &fovea_variant_facts[kernel], *const b = &fovea_variant_facts[model];
-    return fovea_class(class).kind != FOVEA_TUNED_SLOT || (a->mr >= b->mr && a->queries >= b->queries);
+    return fovea_class(class).kind != FOVEA_TUNED_SLOT ||
+           (a->mr >= b->mr && a->queries >= b->queries && a->quiet_rows >= b->quiet_rows);
 }
 
 // Each kernel with its own numbers, and with numbers that were found to be better with another kernel: on a machine

@@ -120,7 +120,8 @@ static void check_measured(const struct fovea_engine *engine, uint32_t class)
     CHECK(there, "%s: the model of the real L2 is not offered", fovea_class_names[class].name);
 }
 
-// The default of a slot is what an engine without a profile has; whatever replaces it takes as many rows.
+// The default of a slot is what an engine without a profile has; whatever replaces it takes as many rows, and is quiet
+// for as many.
 static void check_slot(const struct fovea_engine *engine, uint32_t class)
 {
     const struct fovea_tuned best = tune_default(engine, class, none);
@@ -133,8 +134,8 @@ static void check_slot(const struct fovea_engine *engine, uint32_t class)
     for (uint32_t i = 0; i < found; i++) {
         const struct fovea_variant_facts *const facts = &fovea_variant_facts[candidates[i].kernel];
         const struct fovea_variant_facts *const model = &fovea_variant_facts[best.kernel];
-        CHECK(facts->mr >= model->mr && facts->queries >= model->queries, "%s in place of %s", facts->name,
-              model->name);
+        CHECK(facts->mr >= model->mr && facts->queries >= model->queries && facts->quiet_rows >= model->quiet_rows,
+              "%s in place of %s", facts->name, model->name);
     }
 }
 
