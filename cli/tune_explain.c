@@ -68,13 +68,26 @@ static void print_list(const char *name, const char *text, int width)
     putchar('\n');
 }
 
-// Of which class a problem is, and because of what; which kernel it runs (NULL: it is in the plan); the plan, in words;
-// what its class is given, and what the model would give it.
+// Of which class a problem is, and because of what; which kernel it runs; the plan, in words; what its class is given,
+// and what the model would give it.
 struct answer {
     uint32_t class;
     const char *because, *runs, *plan;
     struct fovea_tuned chosen, model;
 };
+
+// Appends the kernel that runs if it is of a slot of its own, not of the class, and not the default there.
+static void add_slot(const struct fovea_engine *engine, const char *runs, char *words, size_t size)
+{
+    const int32_t variant = fovea_variant_find(runs, strlen(runs));
+    const enum fovea_slot slot = fovea_variant_facts[variant].slot;
+    const struct fovea_tuned model =
+        tune_default(engine, fovea_slot_number(slot), fovea_engine_choice(engine)->quarantined);
+    const size_t used = strlen(words);
+    if (slot != FOVEA_SLOT_gemm && model.kernel != variant)
+        snprintf(words + used, size - used, "%s%s -> %s", used ? ", " : "", fovea_variant_facts[model.kernel].name,
+                 runs);
+}
 
 static void print_text(const struct problem *problem, const struct answer *answer)
 {
@@ -88,10 +101,11 @@ static void print_text(const struct problem *problem, const struct answer *answe
     printf("profile  %s\n", fovea_engine_profile(engine));
     if (tuned->kernel >= 0) {
         const char *const chosen = fovea_variant_facts[tuned->kernel].name;
-        const bool other = runs && strcmp(runs, chosen) != 0;
+        const bool other = strcmp(runs, chosen) != 0;
         printf("chosen   %s%s%s\n", chosen, other ? ", the class's kernel; this shape runs " : "", other ? runs : "");
     }
     cli_tune_changes(class, &answer->model, tuned, words, sizeof words);
+    add_slot(engine, runs, words, sizeof words);
     print_list("changed", *words ? words : "nothing of what the model says", 0);
     if (problem->all) {
         enum { WIDTH = 20 };
@@ -116,9 +130,8 @@ static void print_json(const struct problem *problem, const struct answer *answe
     printf("},\n \"default\": {");
     cli_tune_json_choice(class, &answer->model);
     printf("},\n");
-    if (answer->runs)
-        printf(" \"runs\": \"%s\",\n", answer->runs);
-    printf(" \"threads\": %u,\n \"plan\": ", fovea_engine_kernels(problem->engine)->workers);
+    printf(" \"runs\": \"%s\",\n \"threads\": %u,\n \"plan\": ", answer->runs,
+           fovea_engine_kernels(problem->engine)->workers);
     cli_json_string(stdout, answer->plan);
     printf("}\n");
 }
@@ -218,9 +231,13 @@ static int explain_attention(const struct problem *problem)
         fovea_explain_attention(problem->engine, &d, text, sizeof text); // why not
         return cli_error("tune: --explain: %s", text);
     }
+    struct fovea_attention_facts facts;
+    fovea_attention_facts(plan, &facts);
     fovea_attention_say(plan, text, sizeof text);
     fovea_attention_reasons(plan, because, sizeof because);
-    print_answer(problem, (struct answer){.class = fovea_attention_class_of(plan), .because = because, .plan = text});
+    print_answer(problem,
+                 (struct answer){
+                     .class = fovea_attention_class_of(plan), .because = because, .runs = facts.kernel, .plan = text});
     free(plan);
     return CLI_OK;
 }

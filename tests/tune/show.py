@@ -80,8 +80,14 @@ def test_explain(path):
     check(data["chosen"].keys() == data["default"].keys() and data["chosen"]["kernel"] == SCALAR, data)
     check(data["chosen"]["kc"] == 32 and f"kc {data['default']['kc']} -> 32" in text, data, text)
     check(data["runs"] in data["plan"] and " ".join(text.split()).count(data["because"]) == 1, data, text)
-    data = json.loads(ok("--explain", "attention", "1,8,1,1,4096,64", "decode", "--json", "--threads", "3"))
+    decode = ["--explain", "attention", "1,8,1,1,4096,64", "decode"]
+    data = json.loads(ok(*decode, "--json", "--threads", "3"))
     check(data["class"] == "heads-64" and data["chosen"] == data["default"] and data["threads"] == 3, data)
+    # A kernel of a slot of its own that is not the default.
+    profile(path, "attention_decode.kernel=attention_decode_f32_scalar")
+    text, words = ok(*decode, FOVEA_PROFILE=path), f"{data['runs']} -> attention_decode_f32_scalar"
+    check(f"\nchanged  {words}\n" in text or data["runs"].endswith("_scalar"), text)
+    check("\nchanged  nothing" in ok(*decode), "no profile")
     refused("attention: ", "--explain", "attention", "1,3,2,5,5,64", "--json")
 
 
