@@ -47,6 +47,8 @@ static bool is_first_of_slot(const struct fovea_engine *engine, uint32_t index, 
     return true;
 }
 
+enum { SLOT = 21, NAME = 39 }; // columns: as many as attention_decode_bf16 has, and its variant halves
+
 // The variants of a slot, the first of which is `first`; returns how many are not in use and not shown.
 static uint32_t print_slot(const struct fovea_engine *engine, uint32_t first, const char *slot, bool all)
 {
@@ -56,7 +58,7 @@ static uint32_t print_slot(const struct fovea_engine *engine, uint32_t first, co
         if (fovea_engine_variant(engine, i, &v) != FOVEA_OK || strcmp(v.slot, slot) != 0)
             continue;
         if (all || v.chosen || v.also)
-            printf("  %-18s %-30s %c %s\n", v.slot, v.name, v.chosen ? '*' : v.also ? '+' : ' ', v.why);
+            printf("  %-*s %-*s %c %s\n", SLOT, v.slot, NAME, v.name, v.chosen ? '*' : v.also ? '+' : ' ', v.why);
         else
             others++;
     }
@@ -67,7 +69,7 @@ static uint32_t print_slot(const struct fovea_engine *engine, uint32_t first, co
 static void print_variants(const struct fovea_engine *engine, bool all)
 {
     uint32_t others = 0;
-    printf("  %-18s %-30s   %s\n", "slot", "variant", "why");
+    printf("  %-*s %-*s   %s\n", SLOT, "slot", NAME, "variant", "why");
     for (uint32_t i = 0; i < fovea_engine_variants(engine); i++) {
         struct fovea_variant v;
         if (fovea_engine_variant(engine, i, &v) == FOVEA_OK && is_first_of_slot(engine, i, &v))

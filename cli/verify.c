@@ -72,15 +72,15 @@ static int verify(const struct check_options *options, bool quiet, uint8_t *quar
         const unsigned long long failed = failures(variant, options);
         ++*(scalar ? failed ? &wrong : &sound : failed ? &differ : &equal);
         if (failed && scalar) {
-            printf("  %-32s WRONG: %llu of %llu cases; the scalar path itself\n", variant->name, failed, cases);
+            printf("  %-39s WRONG: %llu of %llu cases; the scalar path itself\n", variant->name, failed, cases);
         } else if (failed) {
             const size_t used = strlen(excluded);
             quarantine[i] = FOVEA_DIFFERS;
             snprintf(excluded + used, sizeof excluded - used, "%s%s", used ? "," : "", variant->name);
-            printf("  %-32s QUARANTINED by FOVEA_EXCLUDE=%s: %llu of %llu cases differ\n", variant->name, variant->name,
+            printf("  %-39s QUARANTINED by FOVEA_EXCLUDE=%s: %llu of %llu cases differ\n", variant->name, variant->name,
                    failed, cases);
         } else if (!quiet) {
-            printf("  %-32s %s (%llu cases)\n", variant->name,
+            printf("  %-39s %s (%llu cases)\n", variant->name,
                    scalar ? "within its bound of float64" : "bit-equal to scalar", cases);
         }
     }

@@ -20,7 +20,7 @@ static double measure(const struct check_variant *v, size_t calls, double *work)
 
 void check_bench(const struct check_options *options, uint32_t cpu)
 {
-    printf("%-32s %12s %16s\n", "variant", "ns a call", "rate");
+    printf("%-39s %12s %16s\n", "variant", "ns a call", "rate");
     for (size_t i = 0; i < check_variants_count; i++) {
         const struct check_variant *const v = &check_variants[i];
         if (!check_selected(options, v) || (v->required & ~cpu) != 0)
@@ -28,7 +28,7 @@ void check_bench(const struct check_options *options, uint32_t cpu)
         double work = 0;
         const double first = measure(v, 1, &work), round = 5e-3;
         const double one = measure(v, first < round ? (size_t)(round / first) : 1, &work);
-        printf("%-32s %12.0f ", v->name, one * 1e9);
+        printf("%-39s %12.0f ", v->name, one * 1e9);
         const double peak = work > 0 ? check_fma_peak(v->isa) : 0;
         if (work < 0)
             printf("%9.2f G elem/s\n", -work / one * 1e-9);

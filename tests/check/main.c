@@ -138,7 +138,7 @@ static void list(const struct check_options *o, uint32_t cpu)
     for (size_t i = 0; i < check_variants_count; i++) {
         const struct check_variant *const v = &check_variants[i];
         if (check_selected(o, v))
-            printf("%-32s %-20s %s\n", v->name, v->slot, (v->required & ~cpu) == 0 ? "runs here" : "skip");
+            printf("%-39s %-21s %s\n", v->name, v->slot, (v->required & ~cpu) == 0 ? "runs here" : "skip");
     }
 }
 

@@ -82,12 +82,12 @@ int check_print_matrix(const struct check_result *results, uint64_t extra_failur
 {
     const char *isas[isas_max];
     const size_t isa_count = list_isas(isas);
-    printf("%-20s", "variants x cases");
+    printf("%-21s", "variants x cases");
     for (size_t k = 0; k < isa_count; k++)
         printf(" %12s", isas[k]);
     printf("\n");
 #define FOVEA_SLOT(family, slot)                                                                                       \
-    printf("%-20s", #slot);                                                                                            \
+    printf("%-21s", #slot);                                                                                            \
     for (size_t k = 0; k < isa_count; k++)                                                                             \
         print_cell(results, #slot, isas[k]);                                                                           \
     printf("\n");

@@ -105,7 +105,9 @@ def test_info():
                   for v in info["variants"]), isa)
         check(all((v["name"] in short) == (v["chosen"] or v["also"]) for v in info["variants"]), isa, short)
     # The variants of a slot lie together.
-    order = re.findall(r"^  (\w+) +\w+_(?:scalar|avx2|avx512|neon) ", ok("info", "--all"), re.M)
+    table = re.findall(r"^  ((\w+) +)(\w+_(?:scalar|avx2|avx512|neon) +[*+]?) \S", ok("info", "--all"), re.M)
+    check(len({(len(slot), len(slot + name)) for slot, _, name in table}) == 1, "columns", table)
+    order = [slot for _, slot, _ in table]
     starts = [slot for i, slot in enumerate(order) if i == 0 or slot != order[i - 1]]
     check(len(order) == len(info["variants"]) and len(starts) == len(set(starts)), starts)
     check("\n  settings  none\n" in ok("info") and json.loads(ok("info", "--json"))["settings"] == {}, "no settings")
