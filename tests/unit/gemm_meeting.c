@@ -119,17 +119,18 @@ static void test_way(const struct fovea_engine *engine, const char *isa)
 {
     static const struct says ways[] = {
         {4, 2048, 3000, "plain wide mesh", "plain mesh"},
-        {5, 2048, 3000, "mesh", "mesh"},
-        {16, 2048, 3000, "mesh", "mesh"},
-        {64, 2048, 3000, "mesh", "mesh"},
+        {5, 2048, 3000, "plain mesh", "plain mesh"},
+        {14, 2048, 3000, "plain mesh", "plain mesh"},
+        {16, 2048, 3000, "plain mesh", "mesh"},
+        {64, 2048, 3000, "plain mesh", "mesh"},
         {65, 2048, 3000, "mesh", ""},
         {96, 2048, 3000, "mesh", ""},
         {97, 2048, 3000, "", ""},
-        {32, 2004, 3000, "mesh", "mesh"},
+        {32, 2004, 3000, "plain mesh", "mesh"},
         {33, 2004, 3000, "", ""},
-        {64, 2000, 3000, "mesh", "mesh"},
-        {16, 1 << 16, 3000, "mesh", "mesh"},
-        {17, 1 << 16, 3000, "mesh", "mesh"},
+        {64, 2000, 3000, "plain mesh", "mesh"},
+        {16, 1 << 16, 3000, "plain mesh", "mesh"},
+        {17, 1 << 16, 3000, "plain mesh", "mesh"},
     };
     test_says(engine, isa, "a few rows at a time", ways, sizeof ways / sizeof *ways);
 }

@@ -181,7 +181,7 @@ static void test_blocks(void)
     static const struct {
         const char *text;
         uint32_t kc, mc, set_rows, split_kib, bn_rows, bn_alias, copy_v, again;
-    } kinds[] = {{"32K,1M,32M,plain", 4096, 144, 9, 0, 6, 4, 17, 6},
+    } kinds[] = {{"32K,1M,32M,plain", 4096, 144, 9, 0, 14, 14, 17, 6},
                  {"32K,1M,32M,wide", 2048, 144, 5, 0, 2, 2, 17, 6},
                  {"32K,1M,32M,hashed", 1024, 90, 5, 0, 0, 0, 1, 0},
                  {"48K,2M,480M,mesh", 2048, 90, 9, 48, 64, 64, 3, 2}};
@@ -213,7 +213,7 @@ static void test_lean(void)
         const char *text;
         uint32_t cpu, numbers[NUMBERS];
     } kinds[KINDS] = {{"32K,512K,32M,plain", FOVEA_CPU_AVX2, {2048, 324, 48, 512, 32, 32, 4, 1, ANY, 0, 0}},
-                      {"32K,512K,32M,plain", ~0u, {1024, 72, 32, 1024, 6, 4, 0, 0, ANY, 0, 3}},
+                      {"32K,512K,32M,plain", ~0u, {1024, 72, 32, 1024, 64, 64, 0, 0, ANY, 0, 3}},
                       {"32K,512K,32M,hashed", FOVEA_CPU_AVX2, {1024, 72, 32, 0, 0, 0, 0, 0, 64, 0, 0}},
                       {"48K,2M,36M,mesh", FOVEA_CPU_AVX2, {2048, 144, 32, 0, 96, 96, 0, 1, ANY, 7, 6}},
                       {"48K,2M,480M,mesh", ~0u, {2048, 144, 32, 0, 96, 96, 0, 1, ANY, 7, 6}}};
