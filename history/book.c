@@ -30,9 +30,15 @@ bool book_query(struct book_reading *reading, const char *sql, book_row *read, v
     return done;
 }
 
+const char *book_column(sqlite3_stmt *row, int column)
+{
+    const unsigned char *const text = sqlite3_column_text(row, column);
+    return text ? (const char *)text : "";
+}
+
 const char *book_text(struct book_reading *reading, sqlite3_stmt *row, int column)
 {
-    return arena_text(&reading->arena, (const char *)sqlite3_column_text(row, column));
+    return arena_text(&reading->arena, book_column(row, column));
 }
 
 size_t book_place(const struct book_reading *reading, sqlite3_stmt *row, int column)

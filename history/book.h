@@ -9,6 +9,8 @@
 #include <regex.h>
 
 enum { BOOK_EXPRESSIONS = 2 }; ///< of the benchmark and of the metric
+/// Ids of runs and counts of repetitions are below this: memory is taken by them, and a damaged one may be anything.
+enum { BOOK_MOST = 1 << 24 };
 
 struct book_reading {
     struct history *history;
@@ -33,7 +35,9 @@ book_row book_two;
 /// Says that there are more rows than were counted, or one of them twice: some come from a table, some from its index,
 /// which in a damaged database need not agree. Returns false.
 bool book_damaged(struct book_reading *reading);
-/// A copy of a column's text; NULL without memory.
+/// A column's text until the next row; "" where it has none, which the schema forbids and a damaged database may have.
+const char *book_column(sqlite3_stmt *row, int column);
+/// A copy of it; NULL without memory.
 const char *book_text(struct book_reading *reading, sqlite3_stmt *row, int column);
 
 /// The place of the run that a column names, plus 1; 0 where it is not in the book, or there is none.

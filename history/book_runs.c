@@ -38,11 +38,10 @@ struct runs {
 static bool read_run(struct book_reading *reading, sqlite3_stmt *row, void *out)
 {
     struct runs *const runs = out;
-    const char *const machine = (const char *)sqlite3_column_text(row, 3);
-    const char *const branch = (const char *)sqlite3_column_text(row, 4);
+    const char *const machine = book_column(row, 3), *const branch = book_column(row, 4);
     const struct history_filter *const filter = reading->filter;
     const int64_t id = sqlite3_column_int64(row, 0);
-    if (id < 0 || (filter->machine && strcmp(filter->machine, machine) != 0) ||
+    if (id < 0 || id >= BOOK_MOST || (filter->machine && strcmp(filter->machine, machine) != 0) ||
         (filter->branch && strcmp(filter->branch, branch) != 0) ||
         (filter->last && sqlite3_column_int64(row, 6) > (int64_t)filter->last))
         return true;
@@ -109,7 +108,9 @@ bool book_read_runs(struct book_reading *reading)
 {
     int64_t counts[2] = {0, 0};
     struct runs runs = {0};
-    if (!book_query(reading, "SELECT count(*), coalesce(max(id), 0) + 1 FROM run WHERE id >= 0", book_two, counts))
+    _Static_assert(BOOK_MOST == 1 << 24, "the ids that this statement counts");
+    if (!book_query(reading, "SELECT count(*), coalesce(max(id), 0) + 1 FROM run WHERE id >= 0 AND id < 1 << 24",
+                    book_two, counts))
         return false;
     reading->place_count = (size_t)counts[1];
     reading->place = calloc(reading->place_count + 1, sizeof *reading->place);

@@ -27,20 +27,22 @@ struct points {
     size_t room;
 };
 
+// A point that is no figure, or of a count that no point has, is passed over.
 static bool read_point(struct book_reading *reading, sqlite3_stmt *row, void *out)
 {
     const struct points *const points = out;
     struct history_series *const series = points->series;
     const size_t place = book_place(reading, row, 0);
-    if (!place)
+    const double median = sqlite3_column_double(row, 1);
+    const int64_t count = sqlite3_column_int64(row, 2);
+    if (!place || !metric_is_figure(median) || count <= 0 || count >= BOOK_MOST)
         return true;
     if (series->count + series->disturbed_count == points->room)
         return book_damaged(reading);
     const bool disturbed = series->disturbed && reading->disturbed[place - 1] == series->id;
     const struct history_point *const point =
         disturbed ? &series->disturbed[series->disturbed_count++] : &series->points[series->count++];
-    *(struct history_point *)point = (struct history_point){
-        .run = place - 1, .median = sqlite3_column_double(row, 1), .count = (size_t)sqlite3_column_int64(row, 2)};
+    *(struct history_point *)point = (struct history_point){.run = place - 1, .median = median, .count = (size_t)count};
     return true;
 }
 
@@ -66,15 +68,16 @@ struct sampling {
     struct history_point **at;
 };
 
-// A repetition that its point does not count is passed over.
+// A repetition that its point does not count, or that is no figure, is passed over.
 static bool read_sample(struct book_reading *reading, sqlite3_stmt *row, void *out)
 {
     const struct sampling *const sampling = out;
     const size_t place = book_place(reading, row, 0);
     const struct history_point *const point = place ? sampling->at[place - 1] : NULL;
     const int64_t repetition = sqlite3_column_int64(row, 1);
-    if (point && repetition >= 0 && (uint64_t)repetition < point->count)
-        ((double *)point->values)[repetition] = sqlite3_column_double(row, 2);
+    const double value = sqlite3_column_double(row, 2);
+    if (point && repetition >= 0 && (uint64_t)repetition < point->count && metric_is_figure(value))
+        ((double *)point->values)[repetition] = value;
     return true;
 }
 
@@ -127,12 +130,11 @@ static bool read_acknowledgement(struct book_reading *reading, sqlite3_stmt *row
 static bool wanted(const struct book_reading *reading, sqlite3_stmt *row)
 {
     const struct history_filter *const filter = reading->filter;
-    if ((filter->machine && strcmp(filter->machine, (const char *)sqlite3_column_text(row, 4)) != 0) ||
-        (filter->branch && strcmp(filter->branch, (const char *)sqlite3_column_text(row, 5)) != 0))
+    if ((filter->machine && strcmp(filter->machine, book_column(row, 4)) != 0) ||
+        (filter->branch && strcmp(filter->branch, book_column(row, 5)) != 0))
         return false;
     for (int i = 0; i < BOOK_EXPRESSIONS; i++)
-        if (reading->compiled[i] &&
-            regexec(&reading->expressions[i], (const char *)sqlite3_column_text(row, 1 + i), 0, NULL, 0) != 0)
+        if (reading->compiled[i] && regexec(&reading->expressions[i], book_column(row, 1 + i), 0, NULL, 0) != 0)
             return false;
     return true;
 }
@@ -145,13 +147,14 @@ static bool read_series(struct book_reading *reading, sqlite3_stmt *row, void *o
     if (all->count == all->room)
         return book_damaged(reading);
     struct history_series *const series = &all->items[all->count];
+    const int better = sqlite3_column_int(row, 6);
     *series = (struct history_series){.id = sqlite3_column_int64(row, 0),
                                       .benchmark = book_text(reading, row, 1),
                                       .metric = book_text(reading, row, 2),
                                       .unit = book_text(reading, row, 3),
                                       .machine = book_text(reading, row, 4),
                                       .branch = book_text(reading, row, 5),
-                                      .better = (enum history_better)sqlite3_column_int(row, 6)};
+                                      .better = (enum history_better)((better > 0) - (better < 0))};
     int64_t counts[2] = {0, 0};
     sqlite3_stmt *const statements[] = {all->count_points, all->points, all->disturbed, all->samples,
                                         all->acknowledgements};

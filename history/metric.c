@@ -2,6 +2,7 @@
 // history/metric.c - directions and units, as a table.
 #include "history/metric.h"
 
+#include <math.h>
 #include <string.h>
 
 // cpu_time is judged by nobody: of a line with manual time it is the time of everything around the measurement.
@@ -26,4 +27,10 @@ struct metric metric_of(const char *name)
     if (length > tail && strcmp(name + length - tail, rate) == 0)
         return (struct metric){"1/s", HISTORY_MORE, false};
     return (struct metric){"", HISTORY_NEITHER, false};
+}
+
+bool metric_is_figure(double value)
+{
+    static const double least = 1e-50, most = 1e50;
+    return value == 0 || (fabs(value) >= least && fabs(value) <= most);
 }

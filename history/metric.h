@@ -15,4 +15,8 @@ struct metric {
 /// known, and they are kept without a judgement.
 struct metric metric_of(const char *name);
 
+/// 0, or of a size from 1e-50 to 1e50: not NaN, and so far from infinity that ratios, products and intervals of such
+/// figures are finite. JSON and the page have no other numbers.
+bool metric_is_figure(double value);
+
 #endif

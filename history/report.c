@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // history/report.c - Google Benchmark's JSON: every repetition's figures as values.
 #include "history/report.h"
+#include "history/metric.h"
 #include "history/report_context.h"
 #include "history/text.h"
 
 #include <jansson.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,18 +29,10 @@ static bool refuse(const struct reader *reader, const char *why)
     return false;
 }
 
-// Not NaN, and so far from infinity that ratios, products and intervals of such figures are finite: JSON and the page
-// have no other numbers.
-static bool is_figure(double value)
-{
-    static const double least = 1e-50, most = 1e50;
-    return value == 0 || (fabs(value) >= least && fabs(value) <= most);
-}
-
 static bool add_value(struct reader *reader, const char *benchmark, const char *metric, double value)
 {
     struct report *const report = reader->report;
-    if (!is_figure(value))
+    if (!metric_is_figure(value))
         return true;
     if (report->value_count == reader->room) {
         const size_t room = reader->room ? 2 * reader->room : 1024;

@@ -4,71 +4,19 @@
 //
 // usage: history_storage [large SERIES RUNS]    prints the times of such a history; those of docs/history.md: 200 1000
 #include "history/check.h"
-#include "history/database.h"
-#include "history/import.h"
 #include "history/schema.h"
-#include "tests/support/test.h"
+#include "tests/history/store.h"
 
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-static char folder[] = "/tmp/fovea-history-XXXXXX";
-
-static const char *path_of(const char *name)
-{
-    static char path[200];
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    return path;
-}
-
 static double now(void)
 {
     struct timespec time;
     clock_gettime(CLOCK_MONOTONIC, &time);
     return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
-
-static struct history *open_or_fail(const char *name, enum history_mode mode)
-{
-    char message[300] = "";
-    struct history *const history = history_open(path_of(name), mode, message, sizeof message);
-    CHECK(history, "%s", message);
-    return history;
-}
-
-// A report of `series` benchmarks, `repetitions` each. The caller frees it.
-static char *make_report(size_t series, size_t repetitions, size_t run, size_t *size)
-{
-    const size_t room = 400 + series * repetitions * 200;
-    char *const text = test_alloc(room);
-    uint64_t seed = run;
-    size_t used = (size_t)snprintf(text, room,
-                                   "{\"context\": {\"date\": \"2026-01-01T00:00:%02zu+00:00\", \"host_name\": \"m\"},\n"
-                                   "\"benchmarks\": [",
-                                   run % 60);
-    for (size_t i = 0; i < series * repetitions; i++)
-        used += (size_t)snprintf(text + used, room - used,
-                                 "%s\n{\"name\": \"b/%zu\", \"run_type\": \"iteration\", \"real_time\": %.9g, "
-                                 "\"cpu_time\": 1, \"time_unit\": \"ns\", \"iterations\": 7}",
-                                 i ? "," : "", i / repetitions, 1000 + 30 * (double)test_float(&seed));
-    used += (size_t)snprintf(text + used, room - used, "]}\n");
-    *size = used;
-    return text;
-}
-
-static bool import_text(struct history *history, const char *text, size_t size, const char *commit, int64_t time,
-                        struct history_imported *imported)
-{
-    struct report report;
-    char message[300];
-    if (!report_parse((const char *const[]){text}, &size, 1, &report, message, sizeof message))
-        return false;
-    const struct history_labels labels = {.commit = commit, .has_time = time != 0, .time = time};
-    const bool done = history_import(history, &report, &labels, imported);
-    report_free(&report);
-    return done;
 }
 
 static int64_t count_rows(struct history *history, const char *sql)
@@ -142,14 +90,6 @@ static void test_disturbed(void)
     history_close(history);
 }
 
-static void run_sql(const char *name, const char *sql)
-{
-    sqlite3 *db;
-    CHECK(sqlite3_open(path_of(name), &db) == SQLITE_OK && sqlite3_exec(db, sql, NULL, NULL, NULL) == SQLITE_OK, "%s",
-          sqlite3_errmsg(db));
-    sqlite3_close(db);
-}
-
 static void test_versions(void)
 {
     char sql[200], message[300];
@@ -213,36 +153,6 @@ static void test_unwritable(void)
     CHECK(chmod(folder, 0555) == 0 && (!root || seteuid(65534) == 0), "unwritable");
     CHECK(!history_open(path_of(name), HISTORY_READ, message, sizeof message), "half of it is read");
     CHECK((!root || seteuid(0) == 0) && chmod(folder, 0700) == 0, "writable again");
-}
-
-// Rows that no program of ours writes: of runs and points that are not there, or more repetitions than a point counts.
-// They are passed over.
-static void test_strange_rows(void)
-{
-    static const char strange[] =
-        "INSERT INTO run VALUES (-3, 1, 'main', 'x', 5, 5, 'x');"
-        "INSERT INTO fact VALUES (1000000, 'n', 'v'), (-1000000, 'n', 'v'), (-3, 'n', 'v');"
-        "INSERT INTO point VALUES (1, 1000000, 1, 1), (1, -1000000, 1, 1), (1, -3, 1, 1);"
-        "INSERT INTO sample WITH RECURSIVE n(i) AS (SELECT 100 UNION ALL SELECT i + 1 FROM n WHERE i < 100000)"
-        " SELECT 1, 1, i, 7 FROM n;"
-        "INSERT INTO acknowledgement VALUES (1, 1, 1000000, 0, 'note'), (2, 1, -1000000, 0, 'note');";
-    struct history_imported imported;
-    struct history_book book;
-    size_t size;
-    char *const text = make_report(1, 3, 1, &size);
-    struct history *history = open_or_fail("strange.db", HISTORY_WRITE);
-    CHECK(import_text(history, text, size, "c", 1, &imported), "%s", history_message(history));
-    free(text);
-    history_close(history);
-    run_sql("strange.db", strange);
-    history = open_or_fail("strange.db", HISTORY_READ);
-    const struct history_filter filter = {.metric = "cpu_time", .repetitions = true, .calm = true};
-    CHECK(history_read(history, &filter, &book), "%s", history_message(history));
-    CHECK(book.series_count == 1 && book.series[0].count == 1 && book.series[0].points[0].count == 3, "%zu series",
-          book.series_count);
-    CHECK(book.run_count == 1 && strcmp(book.runs[0].commit, "c") == 0, "%zu runs", book.run_count);
-    history_book_free(&book);
-    history_close(history);
 }
 
 // Every beginning of a report is refused, and so is whatever a byte makes of it, unless it still is one.
@@ -373,7 +283,6 @@ int main(int argc, char **argv)
         test_disturbed();
         test_versions();
         test_unwritable();
-        test_strange_rows();
         test_damaged();
         test_writers();
         test_large(300, 8); // reports of more values than a reader has room for at first
