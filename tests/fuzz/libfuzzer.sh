@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# libfuzzer.sh build SOURCE WORK CMAKE CLANG - builds the fuzz targets with libFuzzer and sanitizers in WORK.
+# libfuzzer.sh build SOURCE WORK CMAKE CLANG TARGET... - builds fuzz targets with libFuzzer and sanitizers in WORK.
 # libfuzzer.sh run WORK PLAIN SECONDS - fuzzes one target, from the seeds that its plain build writes. What it finds
 # stays in WORK as TARGET-crash-...: give it to the target as its only argument to see it again.
 # -O2: at -O1 clang 14 takes minutes over some loops that are laid out in full.
@@ -9,13 +9,14 @@ command=$1
 shift
 if [ "$command" = build ]; then
     source=$1 work=$2 cmake=$3 clang=$4
+    shift 4
     mkdir -p "$work"
     {
         "$cmake" -S "$source" -B "$work" -DCMAKE_C_COMPILER="$clang" -DCMAKE_BUILD_TYPE=None \
             -DCMAKE_C_FLAGS="-O2 -g1 -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined \
                 -fsanitize-ignorelist=$source/tests/fuzz/ignore.txt" \
-            -DFOVEA_BUILD_TESTS=ON -DFOVEA_BUILD_CLI=OFF -DFOVEA_LIBFUZZER=ON &&
-            "$cmake" --build "$work" -j2 --target fuzz_attention fuzz_gemm fuzz_profile fuzz_safetensors
+            -DFOVEA_BUILD_TESTS=ON -DFOVEA_LIBFUZZER=ON &&
+            "$cmake" --build "$work" -j2 --target "$@"
     } >"$work/build.log" 2>&1 || { tail -30 "$work/build.log"; exit 1; }
 else
     work=$1 plain=$2 seconds=$3
