@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // dispatch/profile_file.c - what a profile is valid for, where it is searched, and which owners are trusted.
+#undef _GNU_SOURCE // which a parent project may define: its strerror_r is another one
 #include "dispatch/beyond.h"
 #include "dispatch/cpu.h"
 #include "dispatch/environment.h"

@@ -3,6 +3,7 @@
 //
 // As the reference implementation does, the tensors must cover the data exactly: sorted by offset they follow one
 // another from 0 to the end of the file, without holes or overlaps.
+#undef _GNU_SOURCE // which a parent project may define: its strerror_r is another one
 #include "fovea/safetensors.h"
 
 #include "nn/json.h"
