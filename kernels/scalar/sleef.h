@@ -8,12 +8,15 @@
 
 #include <sleef.h>
 
-#if defined(__x86_64__)
-// <sleef.h> declares the FMA forms only where the compiler may use FMA itself, which the scalar kernels may not.
+#if defined(__x86_64__) && !defined(FP_FAST_FMA)
+// <sleef.h> declares the FMA forms, and defines the macro, only where the compiler may use FMA itself, as the flags of
+// a distribution or of a parent project allow. To clang its `const float` is another type than this one.
 float Sleef_finz_logf1_u10purecfma(float x);
 float Sleef_finz_tanhf1_u10purecfma(float x);
 float Sleef_finz_sinf1_u10purecfma(float x);
 float Sleef_finz_cosf1_u10purecfma(float x);
+#endif
+#if defined(__x86_64__)
 #define SCALAR_HAS_FMA __builtin_cpu_supports("fma")
 #else
 #define SCALAR_HAS_FMA 1
