@@ -130,24 +130,21 @@ static uint32_t bt_rows_of(const struct gemm *of)
 // The largest number of rows for which the micro-kernel for few rows is used. AVX2's streams a B that is near or
 // packed. If B is far and packed, two tiles of it, one below the other, are faster than one of another kernel (3 and 4
 // rows on Zen 3: 1.1 to 1.25 times as fast, and 0.85 if B is near; 6 rows 0.93). Far natural rows need prefetches,
-// which it lacks (Zen 4: 1 to 4 rows 0.5 to 0.65). AVX-512's is for a far B: the single stream of a packed one from
-// memory, as with a model that is larger than L3 (Zen 5, where follow_rows takes precedence: 8 rows 1.15 times as fast
-// as 9x48, 12 rows 1.05 to 1.25, 16 rows 0.96 to 1.06; from L3 0.7 to 0.95), or more rows than 9x48 computes at once
-// over a natural one.
+// which it lacks (Zen 4: 1 to 4 rows 0.5 to 0.65). AVX-512's reads the single stream of a packed B from memory, as with
+// a model that is larger than L3 (Zen 5, where follow_rows takes precedence: 8 rows 1.15 times as fast as 9x48, 12 rows
+// 1.05 to 1.25, 16 rows 0.96 to 1.06; from L3 0.7 to 0.95).
 static uint32_t thin_rows_of(const struct gemm *of)
 {
-    const bool several = of->class.rows >= FOVEA_SEVERAL;
-    const struct {
-        uint32_t near, packed, natural; // rows; packed and natural are for a far B
-    } rows[FOVEA_ISAS] = {
-        [FOVEA_ISA_avx2] = {2, 4, 0},
-        [FOVEA_ISA_avx512] = {0, of->beyond->few_rows[several], several && of->beyond->thin_kc != 0 ? 14 : 0},
-    };
-    const enum fovea_isa isa = of->kernel->isa;
-    return of->class.form == FOVEA_FORM_NT   ? 0
-           : !of->class.far                  ? rows[isa].near
-           : of->class.form == FOVEA_FORM_NN ? rows[isa].natural
-                                             : rows[isa].packed;
+    const bool far = of->class.far, packed = of->class.form == FOVEA_FORM_PACKED, nt = of->class.form == FOVEA_FORM_NT;
+    const uint32_t avx512 = of->beyond->few_rows[of->class.rows >= FOVEA_SEVERAL];
+    switch (of->kernel->isa) {
+    case FOVEA_ISA_avx2:
+        return nt ? 0 : !far ? 2 : packed ? 4 : 0;
+    case FOVEA_ISA_avx512:
+        return far && packed ? avx512 : 0;
+    default:
+        return 0;
+    }
 }
 
 // Natural rows of B are read in place at least for fewer than three tiles of rows, wide ones four (Zen 5, 28 to 35
@@ -210,7 +207,6 @@ static struct fovea_gemm_tuning gemm_default(const struct fovea_machine *machine
         .thin_rows = thin_rows_of(&of),
         .blob_rows = packed && far && (avx512 || avx2) ? beyond->blob_rows[few_blob] : 0,
         .quiet_rows = blob && far && (avx512 || avx2) ? beyond->quiet_rows[avx512] : 0,
-        .thin_kc = wide ? or_else(beyond->thin_kc, ANY) : ANY,
         .alone = far_nn || (packed && far && avx512) ? beyond->alone : 0,
         .set_rows = beyond->set_rows,
         .pairs = avx2 ? beyond->pairs : 0,

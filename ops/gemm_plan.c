@@ -82,8 +82,7 @@ static bool columns_alias(const struct fovea_gemm_tuning *tuning, size_t ld, siz
 // The micro-kernel of a class, or another of the ISA for few rows. First choice: of those that take all rows at once,
 // the one with most panels side by side, if B is followed, or if rows of a natural B that alias in few sets of L1 would
 // otherwise be read twice (Zen 5, 10 to 12 rows from memory, by 12x32, 1.2 to 1.8 times as fast; up to nine, which 9x48
-// takes, 0.90 to 1.05). Second choice: the one made for few rows. Over a natural B a narrow one reads less of each row
-// at a time, so it is only used for rows that would otherwise read B twice.
+// takes, 0.90 to 1.05). Second choice: the one made for few rows.
 static const struct fovea_gemm_kernel *kernel_of(const struct fovea_kernels *kernels, struct fovea_gemm_class class,
                                                  size_t m, bool b_aliases)
 {
@@ -92,13 +91,12 @@ static const struct fovea_gemm_kernel *kernel_of(const struct fovea_kernels *ker
     const struct fovea_gemm_tuning *const tuning = &kernels->tuning.gemm[number];
     for (uint32_t i = 0; i < kernels->gemm_tile_count; i++) {
         const struct fovea_gemm_kernel *const tile = &kernels->gemm_tiles[i];
-        const bool passes_once = class.form == FOVEA_FORM_NN && tile->mr > wide->mr && m <= wide->mr;
         const bool spares_a_pass = m > wide->mr && fovea_is_tall(tile->mr, tile->nr);
         if (fovea_gemm_may_follow(tuning, class.form, b_aliases && !spares_a_pass, m, tile->mr) &&
             tile->nr <= tuning->follow_panels * FOVEA_PANEL && (widest == NULL || tile->nr > widest->nr)) {
             widest = tile;
         }
-        if (few == NULL && m <= tuning->thin_rows && fovea_gemm_is_thin(tile) && !passes_once) {
+        if (few == NULL && m <= tuning->thin_rows && fovea_gemm_is_thin(tile)) {
             few = tile;
         }
     }
@@ -248,7 +246,6 @@ static struct pass pass_of(const struct fovea_gemm_layout *plan)
     const bool natural_aliases = form == FOVEA_FORM_NN && plan->b_aliases;
     const bool again = d->m > plan->mr && d->m < fovea_gemm_packed_from(plan); // several tiles read it in place
     const size_t most = d->b_type != FOVEA_F32     ? WIDENED_STEPS
-                        : thin && !d->b_packed     ? plan->tuning->thin_kc
                         : natural_aliases && again ? plan->tuning->alias_kc
                                                    : SIZE_MAX;
     return (struct pass){
