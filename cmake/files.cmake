@@ -95,6 +95,7 @@ set(FOVEA_FILES_OPS
     ops/gemm_explain.c
     ops/gemm_facts.c
     ops/gemm_finish.c
+    ops/gemm_first.c
     ops/gemm_fit.c
     ops/gemm_flip.c
     ops/gemm_grid.c

@@ -97,8 +97,12 @@ struct fovea_gemm_bt_tile {
                       ///< the next ones, into L2
     uint32_t touch;   ///< hint, with far and a side of 16 and more, for one row of C: prefetch a line so many pages
                       ///< ahead of these rows, or 0
-    uint32_t stream;  ///< hint, without far, if n = nr: how many lines ahead of its use each row of B is prefetched
-                      ///< into L1, or 0
+    /// If not NULL, B is packed as well, if m is above side_rows: packed[(j / 16) * packed_panel + p * 16 + j % 16] =
+    /// B[j,p], in whole panels, whose columns from n on become +0.
+    float *packed;
+    ptrdiff_t packed_panel;
+    uint32_t stream; ///< hint, without far, if n = nr: how many lines ahead of its use each row of B is prefetched
+                     ///< into L1, or 0
 };
 typedef void fovea_gemm_bt_fn(const struct fovea_gemm_bt_tile *tile);
 

@@ -30,6 +30,7 @@ static struct fovea_gemm_area area_of(const struct fovea_gemm_layout *plan, cons
         .strips = plan->strips.count,
         .chunk = plan->chunk,
         .b_room = scratch != NULL ? scratch + plan->b_room : NULL,
+        .first_room = scratch != NULL ? scratch + plan->first_room : NULL,
         .pack_b = grid->pack_b,
         .acc = detour(plan, args) ? scratch : NULL,
     };

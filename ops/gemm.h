@@ -65,7 +65,9 @@ struct fovea_gemm_layout {
                                  ///< product
     struct fovea_gemm_grid grid; ///< for desc.m rows
     bool fetches_next;           ///< direct, and the first tiles of each strip prefetch the next one
-    bool bare;                   ///< direct, and consists of tiles only: ops/gemm_bare.c
+    size_t first_rows; ///< rows of C, if there are more, that gemm_bt computes while it packs a transposed B for the
+                       ///< others, strip by strip (ops/gemm_first.c); or 0
+    bool bare;         ///< direct, and consists of tiles only: ops/gemm_bare.c
     struct fovea_gemm_tile tile; ///< everything about those tiles except rows, columns and addresses
     struct fovea_gemm_last last; ///< the last strip of a bare plan
 
@@ -75,6 +77,7 @@ struct fovea_gemm_layout {
 
     // Memory, in floats.
     size_t a_room, b_room; ///< in scratch, behind acc
+    size_t first_room;     ///< in scratch as well: A of the first rows
     size_t b_offset;       ///< offset of B's panels in shared, after A
     bool c_room;           ///< one thread has room in shared for an acc with the sums of all of C,
     size_t c_offset;       ///< at this offset
@@ -103,6 +106,7 @@ struct fovea_gemm_area {
     const float *b_panels; ///< all of B packed, or NULL
     float *a_room;         ///< chunk x fovea_gemm_pitch(kc) floats, or NULL: A is read in place
     float *b_room;         ///< a group x kc floats; used if pack_b, and for a partial panel of a natural B
+    float *first_room;     ///< k x FOVEA_PANEL floats; used if the plan has first rows
     bool pack_b;           ///< B is packed into b_room rather than read in place
     bool keep_b;           ///< b_room holds all strips of a k block, so that they are packed once, not for each chunk
                            ///< of rows
@@ -158,6 +162,8 @@ extern const char *const fovea_activation_names[FOVEA_ACTIVATION_SILU + 1];
 
 /// Computes an area of C (ops/gemm_area.c).
 void fovea_gemm_area(const struct fovea_gemm_area *area);
+/// Rows of C that a plan whose grid is known computes first (first_rows).
+size_t fovea_gemm_first_rows(const struct fovea_gemm_layout *plan);
 /// The same for a direct plan; needs neither a_room nor a_copy.
 void fovea_gemm_direct(const struct fovea_gemm_area *area);
 /// Whether the first tiles of each strip of a direct plan prefetch the next one (fetches_next).

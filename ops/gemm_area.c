@@ -183,6 +183,10 @@ static inline __attribute__((always_inline)) size_t strips_of_call(const struct 
 
 static void run_group(const struct gemm_block *block, size_t begin, size_t count, size_t first, size_t end)
 {
+    const size_t done_first = fovea_gemm_first(block, begin, count, first, end);
+    const bool packed = done_first != 0;
+    begin += done_first;
+    count -= done_first;
     const struct fovea_gemm_area *const area = block->area;
     const struct fovea_gemm_layout *const plan = area->plan;
     const struct fovea_gemm_desc *const d = &plan->desc;
@@ -216,7 +220,7 @@ static void run_group(const struct gemm_block *block, size_t begin, size_t count
         for (size_t strip = first, wide; strip < end; strip += wide) {
             const size_t column = fovea_gemm_strip_begin(plan, strip);
             tile.packed = NULL;
-            const struct gemm_panels b = b_of_strip(block, first, strip, t == 0, g.packs, &tile);
+            const struct gemm_panels b = b_of_strip(block, first, strip, t == 0 && !packed, g.packs, &tile);
             float *const c = area->c + row * d->ldc + (d->gated ? column / 2 : column);
             tile.n = fovea_gemm_strip_end(plan, strip) - column;
             tile.b = b.first;
@@ -229,7 +233,7 @@ static void run_group(const struct gemm_block *block, size_t begin, size_t count
                 if (tile.packed == NULL) {
                     gemm_set_ahead(gemm_next_ahead(&g.ahead_of_a, &g.ahead), &tile);
                 }
-                wide = strips_of_call(&g, strip, t == 0, &tile);
+                wide = strips_of_call(&g, strip, t == 0 && !packed, &tile);
                 fovea_gemm_beside(&tile, wide);
             } else {
                 fovea_gemm_below(&tile, tall);

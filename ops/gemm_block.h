@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ops/gemm_block.h - a k block of an area of C, and the location of its operands: part of ops/gemm_area.c.
+// ops/gemm_block.h - a k block of an area of C, and the location of its operands: part of ops/gemm_area.c and
+// ops/gemm_first.c.
 #ifndef FOVEA_OPS_GEMM_BLOCK_H
 #define FOVEA_OPS_GEMM_BLOCK_H
 
@@ -79,5 +80,9 @@ static inline __attribute__((always_inline)) struct fovea_gemm_a gemm_a_source(c
     return plan->desc.trans_a == FOVEA_TRANS ? (struct fovea_gemm_a){area->a + p * ld + i, 1, ld}
                                              : (struct fovea_gemm_a){area->a + i * ld + p, ld, 1};
 }
+
+/// Computes the first of `count` rows from `row` on over strips [strip, end) of a transposed B, and packs these.
+/// Returns how many rows: plan->first_rows, or none, and then nothing is packed (ops/gemm_first.c).
+size_t fovea_gemm_first(const struct gemm_block *block, size_t row, size_t count, size_t strip, size_t end);
 
 #endif

@@ -162,6 +162,8 @@ static enum fovea_status measure_work(struct fovea_gemm_layout *plan, const stru
                add_floats(FOVEA_PANEL, fovea_ceil_div(fovea_max(strips, turns ? few * plan->k : 0), FOVEA_PANEL),
                           &scratch);
     }
+    plan->first_room = scratch / sizeof(float);
+    fits = fits && (plan->first_rows == 0 || add_floats(FOVEA_PANEL, plan->k, &scratch));
     FOVEA_REQUIRE(fits, FOVEA_ERR_OVERFLOW, why, "gemm: work memory does not fit");
     plan->work = (struct fovea_work){shared, scratch, prepares ? 2 : 1, FOVEA_PLAN_GEMM};
     return FOVEA_OK;
@@ -297,6 +299,7 @@ static void describe_call(struct fovea_gemm_layout *plan)
                   plan->k != 0 && plan->blocks.count == 1 && d->m > plan->mr;
     plan->tiles = fovea_cut(d->m, plan->mr);
     plan->grid = fovea_gemm_grid(plan, d->m, true);
+    plan->first_rows = fovea_gemm_first_rows(plan);
     plan->fetches_next = fovea_gemm_direct_ahead(plan);
     plan->bare = fovea_gemm_is_bare(plan);
     plan->tile = fovea_gemm_direct_tile(plan, !d->b_packed);

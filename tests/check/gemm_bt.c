@@ -32,10 +32,12 @@ static void run_case(struct check_case *c)
     t.side = 8u << check_below(rng, 3);
     t.into_l1 = t.far && check_chance(rng, 50);
     t.touch = t.far ? (uint32_t)check_below(rng, 4) : 0;
+    const bool packs = v->packs && t.m > v->side_rows && check_chance(rng, 40);
+    t.packed_panel = packs ? (ptrdiff_t)(FOVEA_PANEL * t.k + check_below(rng, 40)) : 0;
     t.stream = check_chance(rng, 30) ? 1 + (uint32_t)check_below(rng, 64) : 0;
-    check_describe(c, " m %zu n %zu k %zu values %d lda %zu ldb %zu ldc %zu side %u%s%s touch %u stream %u", t.m, t.n,
+    check_describe(c, " m %zu n %zu k %zu values %d lda %zu ldb %zu ldc %zu side %u%s%s touch %u stream %u%s", t.m, t.n,
                    t.k, (int)values.kind, lda, ldb, ldc, t.side, t.far ? " far" : "", t.into_l1 ? " into L1" : "",
-                   t.touch, t.stream);
+                   t.touch, t.stream, packs ? " packs" : "");
     struct check_buffer *const a = check_buffer(c, "A", t.k == 0 ? 0 : (t.k - 1) * lda + t.m);
     struct check_buffer *const b = check_buffer(c, "B", t.k == 0 ? 0 : (t.n - 1) * ldb + t.k);
     if (t.k != 0) {
@@ -46,17 +48,24 @@ static void run_case(struct check_case *c)
     t.b = b->data;
     struct check_buffer *const want = check_buffer(c, "C", (t.m - 1) * ldc + t.n);
     struct check_buffer *const got = check_twin(c, want);
+    const size_t panels = packs ? (t.n + FOVEA_PANEL - 1) / FOVEA_PANEL : 0, of_panel = FOVEA_PANEL * t.k;
+    struct check_buffer *const want_packed =
+        check_buffer(c, "packed", panels != 0 ? (panels - 1) * (size_t)t.packed_panel + of_panel : 0);
+    struct check_buffer *const got_packed = check_twin(c, want_packed);
     check_seal();
+    t.packed = packs ? want_packed->data : NULL;
     t.c = want->data;
     check_enter(c, c->scalar);
     c->scalar->run.gemm_bt(&t);
     check_leave(c);
     t.c = got->data;
+    t.packed = packs ? got_packed->data : NULL;
     check_enter(c, v);
     v->run.gemm_bt(&t);
     check_leave(c);
     check_sealed(c);
     check_outputs(c, want, got, (struct check_view){t.m, t.n, ldc, 0});
+    check_outputs(c, want_packed, got_packed, (struct check_view){panels, of_panel, (size_t)t.packed_panel, 0});
     for (size_t i = 0; i < t.m && values.kind == CHECK_UNIFORM; i++) {
         for (size_t j = 0; j < t.n; j++) {
             const struct check_exact e = exact(&t, i, j);
