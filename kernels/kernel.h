@@ -63,7 +63,7 @@ typedef void fovea_rotary_fn(size_t n, uint32_t adjacent, const float *x, const 
 /// The other facts say which hints of gemm_contract.h it follows, and what it can do on the way. No caller asks it for
 /// the rest, so plans whose numbers (tuning.def) differ in that alone have the same facts (ops/facts.h), and the tuner
 /// times only one.
-///     ahead      1: prefetches what later calls read: ahead of a tile; far, into_l1
+///     ahead      1: prefetches what later calls read: ahead of a tile; with far also later lines of its own, into_l1
 ///     packs      1: it can pack the natural or the transposed B that it reads: packed
 ///     lead       1: prefetches into L1, some lines ahead, what it reads itself: lead_steps, lead_columns, stream; few
 ///                rows of a packed B unless `quiet`

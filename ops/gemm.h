@@ -192,7 +192,7 @@ bool fovea_gemm_in_place(const struct fovea_gemm_layout *plan);
 /// Whether an area's rows are so few that fovea_gemm_bt reads a transposed B in place, or fovea_gemm_few a blob.
 bool fovea_gemm_takes_rows(const struct fovea_gemm_area *area);
 /// Whether it reads rows of B side by side that are far apart, and how many lines ahead each is prefetched then; and
-/// whether it prefetches the rows it will read next.
+/// whether it prefetches others, into L2 or L1.
 bool fovea_gemm_spreads(const struct fovea_gemm_layout *plan, size_t rows);
 uint32_t fovea_gemm_stream(const struct fovea_gemm_layout *plan);
 bool fovea_gemm_fetches(const struct fovea_gemm_layout *plan);
@@ -229,7 +229,7 @@ void fovea_gemm_bn_sums(const struct fovea_gemm_layout *plan, const struct fovea
 /// (ops/gemm_flip.c).
 bool fovea_gemm_takes_columns(const struct fovea_gemm_layout *plan);
 bool fovea_gemm_flip_is_far(const struct fovea_gemm_layout *plan);   ///< A comes from beyond L2
-bool fovea_gemm_flip_fetches(const struct fovea_gemm_layout *plan);  ///< the next rows of a natural A are prefetched
+bool fovea_gemm_flip_fetches(const struct fovea_gemm_layout *plan);  ///< rows of a natural A are prefetched
 uint32_t fovea_gemm_flip_side(const struct fovea_gemm_layout *plan); ///< rows of a natural A read at a time: 16 or 32
 size_t fovea_gemm_flip_rows(const struct fovea_gemm_layout *plan);   ///< rows of C computed at a time
 bool fovea_gemm_flip_scratch(const struct fovea_gemm_layout *plan, size_t *floats);

@@ -55,7 +55,7 @@ static inline struct gemm_ahead gemm_look_ahead(const struct gemm_block *block, 
     }
     const size_t first = fovea_cut_begin(&plan->strips, next), panels = fovea_cut_begin(&plan->strips, end) - first;
     struct gemm_panels b;
-    if (area->keep_b && block->chunk != 0) {
+    if (gemm_is_kept(block)) {
         b = gemm_packed(gemm_room_of(block, next, next), block->steps);
     } else if (plan->desc.b_type != FOVEA_F32) { // steps of half a line or less
         const struct fovea_source source = fovea_source_of(&plan->desc, area->b);

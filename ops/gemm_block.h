@@ -55,6 +55,12 @@ static inline __attribute__((always_inline)) struct gemm_panels gemm_b_source(co
     return gemm_moved(natural, block->p, j);
 }
 
+// Whether b_room holds the strips of the block already: chunks of rows after the first find them there.
+static inline bool gemm_is_kept(const struct gemm_block *block)
+{
+    return block->area->keep_b && block->chunk != 0;
+}
+
 // The location of a strip in b_room, which holds the strips from `group` on, or all of the area.
 static inline float *gemm_room_of(const struct gemm_block *block, size_t group, size_t strip)
 {
