@@ -144,7 +144,7 @@ static void run_case(struct check_case *c)
     struct fovea_gemm_tile t = {.m = 1 + at / columns_drawn, .n = column < v->nr ? 1 + column : v->nr};
     t.touch = check_chance(rng, 30) ? 1 + (uint32_t)check_below(rng, 4) : 0; // k of more than a page, often
     t.k = check_size(rng, check_chance(rng, t.touch != 0 ? 30 : 5) ? k_max : 70);
-    const bool packs = v->packs && check_chance(rng, 15); // more than tiles need that are computed later
+    const bool packs = v->packs && check_chance(rng, 15); // in a product one tile of many does
     t.n = packs ? (t.n + FOVEA_PANEL - 1) / FOVEA_PANEL * FOVEA_PANEL : t.n;
     t.packed_panel = packs ? (ptrdiff_t)(FOVEA_PANEL * t.k + check_below(rng, 40)) : 0;
     t.mode = (enum fovea_gemm_mode)check_below(rng, packs ? 2 : 3);
