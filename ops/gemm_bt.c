@@ -41,15 +41,18 @@ bool fovea_gemm_fetches(const struct fovea_gemm_layout *plan)
 
 uint32_t fovea_gemm_side(const struct fovea_gemm_layout *plan, size_t rows)
 {
-    enum { FEW = 8, SOME = 16, MANY = 32 };
+    enum { FEW = 8, SOME = 16, MANY = 32, LONG = 1280 };
     if (rows > plan->kernels->gemm_bt.side_rows) {
         return plan->kernels->gemm_bt.nr;
     }
     if (!fovea_is_far(plan->kernels->tuning.cache.near, (double)plan->desc.n * (double)plan->k)) {
         return plan->b_aliases ? SOME : MANY; // rows that alias in few sets of L1 evict one another
     }
-    // So they do here, where avoiding it gains more (4x4096x1024 1.16 on Zen 4, 4x1536x384 0.89).
-    return rows <= plan->tuning->half_rows * (plan->b_aliases ? 3 : 1) ? FEW : SOME;
+    // So they do here, where avoiding it gains more (4x4096x1024 1.16 on Zen 4, 4x1536x384 0.89). Other long rows are
+    // streams enough by 16 (Zen 4, one and two rows, k of 1500 to 11008 1.0 to 1.2, of 1152 and 1280 0.96 to 1.04, of
+    // 768 and 896 0.93 to 1.0).
+    const bool by_16 = !plan->b_aliases && plan->k >= LONG && plan->kernels->gemm_bt.nr >= SOME;
+    return rows <= plan->tuning->half_rows * (plan->b_aliases ? 3 : 1) && !by_16 ? FEW : SOME;
 }
 
 // Computes columns from `begin` on, a multiple of nr, in calls that read nr rows of B as far apart as possible, so that
