@@ -49,9 +49,9 @@ uint32_t fovea_gemm_side(const struct fovea_gemm_layout *plan, size_t rows)
         return plan->b_aliases ? SOME : MANY; // rows that alias in few sets of L1 evict one another
     }
     // So they do here, where avoiding it gains more (4x4096x1024 1.16 on Zen 4, 4x1536x384 0.89). Other long rows are
-    // streams enough by 16 (Zen 4, one and two rows, k of 1500 to 11008 1.0 to 1.2, of 1152 and 1280 0.96 to 1.04, of
-    // 768 and 896 0.93 to 1.0).
-    const bool by_16 = !plan->b_aliases && plan->k >= LONG && plan->kernels->gemm_bt.nr >= SOME;
+    // streams enough by 16 for two rows of C (Zen 4, k of 1500 to 11008 1.02 to 1.2, of 1152 0.96 to 1.01); for one row
+    // the kernel takes both halves of 16 rows together.
+    const bool by_16 = rows > 1 && !plan->b_aliases && plan->k >= LONG && plan->kernels->gemm_bt.nr >= SOME;
     return rows <= plan->tuning->half_rows * (plan->b_aliases ? 3 : 1) && !by_16 ? FEW : SOME;
 }
 
