@@ -15,7 +15,8 @@ size_t fovea_gemm_first_rows(const struct fovea_gemm_layout *plan)
     const size_t rows = fovea_min(bt->mr, FOVEA_HOT_TILES * plan->mr); // acc has room for these
     const bool packs = plan->way == FOVEA_WAY_BLOCKS && plan->grid.pack_b && d->trans_b == FOVEA_TRANS &&
                        d->b_type == FOVEA_F32 && plan->blocks.count == 1 && plan->k != 0;
-    return packs && bt->packs && rows > bt->side_rows ? rows : 0;
+    const bool left = bt->required == 0 && plan->kernel->required != 0; // the scalar one, where the others are excluded
+    return packs && bt->packs && !left && rows > bt->side_rows ? rows : 0;
 }
 
 // A of these rows, with those of a step adjacent, FOVEA_PANEL steps apart.

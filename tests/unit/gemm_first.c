@@ -74,8 +74,32 @@ static void test_engine_of(const struct fovea_engine *engine, const char *isa)
     }
 }
 
+/// Where the kernels for few rows are excluded but the scalar one, tiles are not kept waiting for that.
+static void test_excluded(void)
+{
+    static _Alignas(FOVEA_ALIGNMENT) struct fovea_gemm_layout plan;
+    struct fovea_engine_options options = FOVEA_ENGINE_OPTIONS_INIT;
+    struct fovea_engine *engine = NULL;
+    options.profile = "none";
+    options.exclude = "gemm_bt_f32_avx512,gemm_bt_f32_avx2";
+    if (fovea_engine_create(&options, &engine) != FOVEA_OK) {
+        printf("skip excluded kernels: this build lacks them\n");
+        return;
+    }
+    struct fovea_gemm_desc desc = FOVEA_GEMM_DESC_INIT;
+    desc.m = ROWS, desc.n = desc.ldc = COLUMNS, desc.k = desc.lda = desc.ldb = DEPTH, desc.trans_b = FOVEA_TRANS;
+    for (size_t i = 0; i < FOVEA_GEMM_CLASSES; i++)
+        test_tuning(engine)->gemm[i].direct = 0;
+    CHECK(fovea_gemm_plan(engine, &desc, &plan) == FOVEA_OK, "plan");
+    CHECK(plan.kernel->required == 0 || plan.first_rows == 0, "%zu first rows by %s", plan.first_rows,
+          plan.kernels->gemm_bt.name);
+    fovea_engine_destroy(engine);
+}
+
 int main(void)
 {
+    test_plain_environment();
+    test_excluded();
     for (size_t i = 0; i < ROWS * DEPTH; i++)
         a[i] = (float)((int)(i * 7919 % 1009) - 504) / 256;
     for (size_t i = 0; i < DEPTH * COLUMNS; i++)
