@@ -3,10 +3,11 @@
 //
 // The loops, outermost first: k blocks, chunks of rows, groups of strips, tiles of mr rows, strips. A group of strips
 // of B stays in L2, and a tile's rows of A in L1, while the strips of the group are computed. B is packed strip by
-// strip when its first tile needs it, and A is copied tile by tile when its first group does, so both are used while in
-// cache. While a group is computed its tiles prefetch the next one, a panel each, so that B is streamed from memory or
-// L3 during the arithmetic. If all rows fit in one tile, the hardware prefetcher follows B, or the tile itself
-// prefetches what it reads a little later (fovea_gemm_follows).
+// strip when its first tile needs it, natural rows by that tile, rows of a transposed B by the first rows of C
+// (gemm_first.c), and A is copied tile by tile when its first group does, so both are used while in cache. While a
+// group is computed its tiles prefetch the next one, a panel each, so that B is streamed from memory or L3 during the
+// arithmetic. If all rows fit in one tile, the hardware prefetcher follows B, or the tile itself prefetches what it
+// reads a little later (fovea_gemm_follows).
 #include "ops/gemm_ahead.h"
 #include <string.h>
 
@@ -181,10 +182,11 @@ static inline __attribute__((always_inline)) size_t strips_of_call(const struct 
 
 static void run_group(const struct gemm_block *block, size_t begin, size_t count, size_t first, size_t end)
 {
-    const size_t done_first = fovea_gemm_first(block, begin, count, first, end);
-    const bool packed = done_first != 0;
-    begin += done_first;
-    count -= done_first;
+    // The first rows pack a transposed B; the tiles of the others then only read it.
+    const size_t before = fovea_gemm_first(block, begin, count, first, end);
+    const bool packed = before != 0;
+    begin += before;
+    count -= before;
     const struct fovea_gemm_area *const area = block->area;
     const struct fovea_gemm_layout *const plan = area->plan;
     const struct fovea_gemm_desc *const d = &plan->desc;
