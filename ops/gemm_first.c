@@ -40,7 +40,7 @@ size_t fovea_gemm_first(const struct gemm_block *block, size_t row, size_t count
     const struct fovea_gemm_layout *const plan = area->plan;
     const struct fovea_gemm_desc *const d = &plan->desc;
     const size_t rows = plan->first_rows, group = strip;
-    if (rows == 0 || count <= rows || !area->pack_b || area->b_panels != NULL || (area->keep_b && block->chunk != 0)) {
+    if (rows == 0 || count <= rows || !area->pack_b || area->b_panels != NULL || gemm_is_kept(block)) {
         return 0;
     }
     const bool begins = strip == area->strip; // the tiles of each group prefetch the next one

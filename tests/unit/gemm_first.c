@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/unit/gemm_first.c - a transposed B that the first rows of C pack for the others: the bits of C, against those
 // over a blob, with every epilogue, all of k at once and in blocks, in groups of strips, with B kept and passed, and in
-// calls of fewer rows than the plan's.
+// calls of fewer rows than the plan's, whole and task by task; and nothing past its scratch.
 #include "fovea/fovea.h"
 #include "ops/gemm.h"
 #include "tests/support/engines.h"
@@ -14,7 +14,7 @@ enum { ROWS = 300, COLUMNS = 150, DEPTH = 290 };
 
 static float a[ROWS * DEPTH], b[DEPTH * COLUMNS], c[ROWS * COLUMNS];
 static _Alignas(FOVEA_ALIGNMENT) float shared[1 << 18], scratch[1 << 18];
-static float other[ROWS * COLUMNS], residual[ROWS * COLUMNS], bias[COLUMNS];
+static float other[ROWS * COLUMNS], tasks[ROWS * COLUMNS], residual[ROWS * COLUMNS], bias[COLUMNS];
 static _Alignas(FOVEA_ALIGNMENT) char blob[(COLUMNS + FOVEA_PANEL) * DEPTH * sizeof(float) + 4096];
 
 /// A product over a transposed B, and over a blob of it.
@@ -40,6 +40,20 @@ static void compare(const struct fovea_engine *engine, const char *isa, struct f
                                              .residual = desc.residual ? residual : NULL,
                                              .m = rows};
         CHECK(fovea_gemm(&plan, &args, shared, scratch, NULL) == FOVEA_OK, "gemm");
+        size_t past = 0;
+        for (size_t i = plan.work.scratch_bytes; i < sizeof scratch; i++)
+            past += ((const char *)scratch)[i] != 0x7f;
+        CHECK(past == 0, "%s, %zu rows: %zu bytes past the scratch of the plan are written", isa, rows, past);
+        if (packed || desc.beta != 0)
+            continue;
+        // The same by tasks, the last one first: each packs its own strips, or a first phase packs all.
+        memcpy(tasks, c, sizeof c);
+        memset(c, 0x7f, sizeof c);
+        for (uint32_t phase = 0; phase < plan.work.phases; phase++)
+            for (uint32_t task = fovea_gemm_tasks(&plan, &args, phase); task-- != 0;)
+                CHECK(fovea_gemm_task(&plan, &args, shared, scratch, phase, task) == FOVEA_OK, "task %u",
+                      (unsigned)task);
+        CHECK(memcmp(c, tasks, rows * desc.ldc * sizeof(float)) == 0, "%s, %zu rows: other bits by tasks", isa, rows);
     }
     CHECK(memcmp(c, other, rows * desc.ldc * sizeof(float)) == 0,
           "%s, %zu rows, A transposed %d, beta %g, gated %u, act %d: other bits", isa, rows, (int)desc.trans_a,
