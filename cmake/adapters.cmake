@@ -1,14 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Adapters from other libraries' threads to struct fovea_executor, each a library of its own: the core links none.
-# AUTO, the default at the top level unless cross-compiling, builds an adapter if what it needs is found, and looks anew
-# in each configuration; with ON it is an error that it is missing.
-set(default OFF)
-if(PROJECT_IS_TOP_LEVEL AND NOT CMAKE_CROSSCOMPILING)
-    set(default AUTO)
-endif()
-set(FOVEA_WITH_PTHREADPOOL ${default} CACHE STRING "Build libfovea_pthreadpool (pthreadpool.h, libpthreadpool)")
-set(FOVEA_WITH_OPENMP ${default} CACHE STRING "Build libfovea_openmp (a compiler with OpenMP)")
-set_property(CACHE FOVEA_WITH_PTHREADPOOL FOVEA_WITH_OPENMP PROPERTY STRINGS AUTO ON OFF)
+include(cmake/auto.cmake)
+fovea_auto_option(FOVEA_WITH_PTHREADPOOL "Build libfovea_pthreadpool (pthreadpool.h, libpthreadpool)")
+fovea_auto_option(FOVEA_WITH_OPENMP "Build libfovea_openmp (a compiler with OpenMP)")
 if(FOVEA_WITH_PTHREADPOOL STREQUAL "AUTO")
     find_path(FOVEA_PTHREADPOOL_INCLUDE pthreadpool.h)
     find_library(FOVEA_PTHREADPOOL_LIBRARY pthreadpool)

@@ -1,12 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The benchmarks: C over Google Benchmark, whose C++ is behind one file. C++ is enabled for that file alone.
-# AUTO, as in adapters.cmake: what has been installed since is found by the next configuration.
-set(default OFF)
-if(PROJECT_IS_TOP_LEVEL AND NOT CMAKE_CROSSCOMPILING)
-    set(default AUTO)
-endif()
-set(FOVEA_BUILD_BENCH ${default} CACHE STRING "Build `fovea bench` (needs Google Benchmark and a C++ compiler)")
-set_property(CACHE FOVEA_BUILD_BENCH PROPERTY STRINGS AUTO ON OFF)
+include(cmake/auto.cmake)
+fovea_auto_option(FOVEA_BUILD_BENCH "Build `fovea bench` (needs Google Benchmark and a C++ compiler)")
 if(FOVEA_BUILD_BENCH STREQUAL "AUTO")
     set(FOVEA_BUILD_BENCH OFF)
     find_package(benchmark QUIET)

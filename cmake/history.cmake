@@ -1,12 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The history of benchmark runs: SQLite, and Jansson for Google Benchmark's JSON. Without them `fovea history` says so.
-# AUTO, as in adapters.cmake: what has been installed since is found by the next configuration.
-set(default OFF)
-if(PROJECT_IS_TOP_LEVEL AND NOT CMAKE_CROSSCOMPILING)
-    set(default AUTO)
-endif()
-set(FOVEA_BUILD_HISTORY ${default} CACHE STRING "Build `fovea history` (needs SQLite and Jansson)")
-set_property(CACHE FOVEA_BUILD_HISTORY PROPERTY STRINGS AUTO ON OFF)
+include(cmake/auto.cmake)
+fovea_auto_option(FOVEA_BUILD_HISTORY "Build `fovea history` (needs SQLite and Jansson)")
 if(FOVEA_BUILD_HISTORY AND PkgConfig_FOUND)
     pkg_check_modules(FOVEA_SQLITE IMPORTED_TARGET sqlite3>=3.35)
     pkg_check_modules(FOVEA_JANSSON IMPORTED_TARGET jansson>=2.7)
