@@ -199,7 +199,10 @@ bool fovea_gemm_fetches(const struct fovea_gemm_layout *plan);
 /// How many rows of B are read at a time: 8, 16 or 32.
 uint32_t fovea_gemm_side(const struct fovea_gemm_layout *plan, size_t rows);
 void fovea_gemm_bt(const struct fovea_gemm_area *area);
-/// The area's rows of A with those of a step adjacent (row 1, or a single row): as they lie, or transposed to b_room.
+/// Whether so many rows of A are copied to b_room, which has FOVEA_L1_WAY floats more for that: the only one, if all
+/// rows of a far B are in the same few sets of L1, where it may be, too.
+bool fovea_gemm_moves_a(const struct fovea_gemm_layout *plan, size_t rows);
+/// The area's rows of A with those of a step adjacent (row 1, or a single row): as they lie, or in b_room.
 struct fovea_gemm_a fovea_gemm_turn_a(const struct fovea_gemm_area *area);
 void fovea_gemm_few(const struct fovea_gemm_area *area);
 enum { FOVEA_FEW_COLUMNS = 256 }; ///< whose sums wait in acc at a time there, in whole panels

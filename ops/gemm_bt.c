@@ -6,6 +6,8 @@
 // alias in one set of L1 (16x4096x4096: half of the time).
 #include "ops/gemm_follow.h"
 
+#include <string.h>
+
 enum {
     SPREAD_ROWS = 16, // most rows of a tile
     CALL_PANELS = 4,  // most panels per call of the kernel
@@ -100,11 +102,31 @@ static size_t spread_rows(const struct fovea_gemm_area *area, struct fovea_gemm_
     return done.n;
 }
 
+bool fovea_gemm_moves_a(const struct fovea_gemm_layout *plan, size_t rows)
+{
+    return rows == 1 && plan->desc.trans_a != FOVEA_TRANS && plan->b_aliases && fovea_gemm_fetches(plan);
+}
+
+// Copies the row to where it is in other sets of L1 than the same steps of B, whose rows all are in one set, or in two
+// half a way apart (Zen 4, from memory, k of 3072 and 4096, in place of an A that begins at the same place of a page:
+// 1.05 to 1.10 times as fast; two rows and more 0.99 to 1.01).
+static const float *move_a(const struct fovea_gemm_area *area, const float *a)
+{
+    const size_t apart = FOVEA_L1_WAY / 4, k = area->plan->k;
+    const size_t away = ((uintptr_t)area->b - (uintptr_t)area->b_room) / sizeof *a; // modulo a way
+    float *const room = area->b_room + (away - apart) % FOVEA_L1_WAY;
+    memcpy(room, a, k * sizeof *a);
+    return room;
+}
+
 struct fovea_gemm_a fovea_gemm_turn_a(const struct fovea_gemm_area *area)
 {
     const struct fovea_gemm_layout *const plan = area->plan;
     struct fovea_gemm_a a = fovea_gemm_a_of(&plan->desc, area->a);
     a.first += (ptrdiff_t)area->row * a.row;
+    if (fovea_gemm_moves_a(plan, area->rows)) {
+        a.first = move_a(area, a.first);
+    }
     if (area->rows > 1 && plan->desc.trans_a != FOVEA_TRANS) {
         const ptrdiff_t rows = (ptrdiff_t)area->rows;
         plan->kernels->transpose.run(area->rows, plan->k, 1.0f, a.first, a.row, area->b_room, rows);

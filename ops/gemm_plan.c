@@ -160,7 +160,8 @@ static enum fovea_status measure_work(struct fovea_gemm_layout *plan, const stru
         size_t strips = 0;
         fits = fits && fovea_mul(packs ? plan->group * fovea_gemm_columns(plan) : 0, plan->kc, &strips) &&
                add_floats(FOVEA_PANEL, fovea_ceil_div(fovea_max(strips, turns ? few * plan->k : 0), FOVEA_PANEL),
-                          &scratch);
+                          &scratch) &&
+               (!fovea_gemm_moves_a(plan, 1) || add_floats(1, FOVEA_L1_WAY, &scratch));
     }
     plan->first_room = scratch / sizeof(float);
     fits = fits && (plan->first_rows == 0 || add_floats(FOVEA_PANEL, plan->k, &scratch));
