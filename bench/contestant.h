@@ -18,6 +18,8 @@ struct contestant {
     void (*release)(void *prepared);
     /// Bytes that a call works in, beside operands and result. NULL: that cannot be said.
     size_t (*work_bytes)(const void *prepared);
+    /// The error that it may have, in units of what others may: it computes with fewer bits. NULL: as exact as they.
+    double (*coarse)(const void *prepared);
 };
 
 #endif

@@ -135,5 +135,5 @@ static size_t work_bytes(const void *prepared)
 
 struct contestant bench_fovea_gemm(const struct bench_fovea *with)
 {
-    return (struct contestant){"fovea", with, prepare, run, release, work_bytes};
+    return (struct contestant){"fovea", with, prepare, run, release, work_bytes, NULL};
 }

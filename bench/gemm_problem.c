@@ -15,11 +15,11 @@ static size_t floats_of(size_t count)
     return (count + line - 1) / line * line;
 }
 
-// Multiples of 1/64, which are numbers of 16 bits, too. Those of 8 bits are as many scales if one of each group of
-// steps is 127/64, so that the scale is 1/64.
+// Multiples of 1/64, which are numbers of 16 bits, too. Of 8 bits they are if one of each group of steps is 127/64, so
+// that its scale is 1/64. (Groups are of 64 steps here, of 32 elsewhere.)
 static void coarsen(const struct gemm_problem *p, float *values)
 {
-    enum { GROUP = 64, MOST = 127 };
+    enum { GROUP = 32, MOST = 127 };
     for (size_t i = 0; i < p->batch * p->k * p->n; i++) {
         const size_t step = p->trans_b ? i % p->k : i / p->n % p->k;
         values[i] = p->type == FOVEA_S8 && step % GROUP == 0 ? MOST / 64.0f : roundf(values[i] * 64) / 64;

@@ -29,7 +29,7 @@ struct peer_request {
 /// it chooses others by itself; or one for each of its operators. Returns how many; 0 where it is not installed or,
 /// *why then set, cannot be used.
 typedef size_t peer_load(const struct peer_request *request, struct contestant *out, const char **why);
-peer_load peer_openblas, peer_blis, peer_onednn, peer_libxsmm, peer_onnxruntime;
+peer_load peer_openblas, peer_blis, peer_onednn, peer_libxsmm, peer_onnxruntime, peer_ggml;
 
 /// Loads all peers of the event, writes a line for each to `notes`, and returns how many contestants there are.
 size_t peers_load(const struct peer_request *request, struct contestant out[PEERS_MAX], FILE *notes);

@@ -25,6 +25,7 @@ static const struct {
     {"libxsmm", "Debian's libxsmm-dev, made shared by scripts/peers.sh", peer_libxsmm, PEER_GEMM},
     {"ONNX Runtime", "npm's onnxruntime-node, by scripts/peers.sh", peer_onnxruntime,
      PEER_GEMM | PEER_ATTENTION | PEER_LAYER},
+    {"ggml", "npm's @node-llama-cpp, by scripts/peers.sh", peer_ggml, PEER_GEMM | PEER_ATTENTION},
 };
 
 size_t peers_load(const struct peer_request *request, struct contestant out[PEERS_MAX], FILE *notes)

@@ -55,6 +55,9 @@ if(FOVEA_BUILD_BENCH)
         bench/peer_cblas.c
         bench/peer_cblas_attention.c
         bench/peer_cblas_gemm.c
+        bench/peer_ggml.c
+        bench/peer_ggml_attention.c
+        bench/peer_ggml_gemm.c
         bench/peer_libxsmm.c
         bench/peer_onednn.c
         bench/peer_onednn_attention.c
