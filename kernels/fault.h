@@ -123,7 +123,8 @@
     X(124, DECODE_HALF_NO_TAIL, "the last columns of V, less than a panel, are not copied before they are read")       \
     X(125, S8_ZERO_POINT, "what is subtracted for the zero of 8-bit integers is one less")                             \
     X(126, GEMM_PACKS_ONE_PANEL, "a tile that packs the B it reads packs every panel into the first")                  \
-    X(127, GEMM_BT_PACKS_NO_ZEROS, "columns that a packed transposed B lacks keep what was there")
+    X(127, GEMM_BT_PACKS_NO_ZEROS, "columns that a packed transposed B lacks keep what was there")                     \
+    X(128, GEMM_FEW_PACKS_ONE_PANEL, "smaller elements that are packed as f32 are packed into the first panel")
 
 enum fovea_fault {
 #define FOVEA_FAULT_NUMBER(number, name, what) FOVEA_FAULT_##name = number,

@@ -192,6 +192,10 @@ struct fovea_gemm_few_tile {
     ptrdiff_t c_row;
     /// Hint: 1: nothing is prefetched, which makes reading panels faster on some machines.
     uint32_t quiet;
+    /// If not NULL, B is packed as f32, too: packed[(j / 16) * packed_panel + p * 16 + j % 16] = B[p,j], for whole
+    /// panels. Only by variants that pack, and with m = mr.
+    float *packed;
+    ptrdiff_t packed_panel;
 };
 typedef void fovea_gemm_few_fn(const struct fovea_gemm_few_tile *tile);
 

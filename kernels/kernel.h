@@ -64,7 +64,7 @@ typedef void fovea_rotary_fn(size_t n, uint32_t adjacent, const float *x, const 
 /// the rest, so plans whose numbers (tuning.def) differ in that alone have the same facts (ops/facts.h), and the tuner
 /// times only one.
 ///     ahead      1: prefetches what later calls read: ahead of a tile; with far also later lines of its own, into_l1
-///     packs      1: it can pack the natural or the transposed B that it reads: packed
+///     packs      1: it can pack what it reads of B, natural, transposed or in smaller elements: packed
 ///     lead       1: prefetches into L1, some lines ahead, what it reads itself: lead_steps, lead_columns, stream; few
 ///                rows of a packed B unless `quiet`
 ///     touch      1: touches pages

@@ -13,9 +13,10 @@
 #include "kernels/common/variant.h"
 
 /// C[R rows, P panels] of a tile, from its first row and column on; n <= 16 P columns are written. Panels without such
-/// a column are the last one again.
-static inline __attribute__((always_inline)) void
-few_tile(const struct fovea_gemm_few_tile *t, const FEW_ELEMENT *panels, float *c, size_t n, int R, int P, bool quiet)
+/// a column are the last one again. packed: NULL, or where the only panel goes as f32.
+static inline __attribute__((always_inline)) void few_tile(const struct fovea_gemm_few_tile *t,
+                                                           const FEW_ELEMENT *panels, float *packed, float *c, size_t n,
+                                                           int R, int P, bool quiet)
 {
     const FEW_ELEMENT *b[FEW_PANELS];
     fv_f32 acc[FEW_SUMS];
@@ -31,7 +32,7 @@ few_tile(const struct fovea_gemm_few_tile *t, const FEW_ELEMENT *panels, float *
             acc[r * P * FEW_VECS + v] = fv_zero();
         }
     }
-    few_chains(t, b, acc, R, P, quiet);
+    few_chains(t, b, packed, acc, R, P, quiet);
     FV_UNROLL
     for (int r = 0; r < R; r++) {
         FV_UNROLL
@@ -56,9 +57,23 @@ static inline __attribute__((always_inline)) void few_rows(const struct fovea_ge
     float *c = tile->c;
     for (size_t left = tile->n, n; left != 0; left -= n, b += P * tile->b_panel, c += columns) {
         n = left < columns ? left : columns;
-        few_tile(tile, b, c, n, R, P, quiet);
+        few_tile(tile, b, NULL, c, n, R, P, quiet);
     }
 }
+
+#if FV_LANES == 16
+/// All columns of the tile of most rows, panel by panel, each of which it packs as f32, too.
+static inline __attribute__((always_inline)) void few_packing(const struct fovea_gemm_few_tile *tile)
+{
+    const FEW_ELEMENT *b = tile->b;
+    float *c = tile->c, *packed = tile->packed;
+    const ptrdiff_t next = FOVEA_FAULT_IS(GEMM_FEW_PACKS_ONE_PANEL) ? 0 : tile->packed_panel;
+    for (size_t left = tile->n, n; left != 0; left -= n, b += tile->b_panel, packed += next, c += n) {
+        n = left < FOVEA_PANEL ? left : FOVEA_PANEL;
+        few_tile(tile, b, packed, c, n, FEW_MR, 1, false);
+    }
+}
+#endif
 
 /// The kernel.
 static inline __attribute__((always_inline)) void few_gemm(const struct fovea_gemm_few_tile *tile)
@@ -69,6 +84,12 @@ static inline __attribute__((always_inline)) void few_gemm(const struct fovea_ge
         return;
 #define FEW_LOUD_CASE(rows, panels) FEW_CASE(false, rows, panels)
 #define FEW_QUIET_CASE(rows, panels) FEW_CASE(true, rows, panels)
+#if FV_LANES == 16
+    if (sizeof(FEW_ELEMENT) < sizeof(float) && tile->packed != NULL) {
+        few_packing(tile);
+        return;
+    }
+#endif
     switch (tile->quiet ? tile->m : 0) {
         FEW_QUIET_SHAPES(FEW_QUIET_CASE)
     default:

@@ -39,9 +39,10 @@
 
 #include "kernels/common/gemm_few_step.h"
 
-/// acc[R rows, P panels] += the chains of a tile; panel j is b[j], which moves past it.
+/// acc[R rows, P panels] += the chains of a tile; panel j is b[j], which moves past it. packed: NULL, or where the only
+/// panel goes as f32.
 static inline __attribute__((always_inline)) void few_chains(const struct fovea_gemm_few_tile *t, const FEW_ELEMENT **b,
-                                                             fv_f32 *acc, int R, int P, bool quiet)
+                                                             float *packed, fv_f32 *acc, int R, int P, bool quiet)
 {
     const float *a = t->a;
     // What is prefetched is FEW_AHEAD steps ahead or, of the last steps, the first ones of the panels after these.
@@ -54,18 +55,19 @@ static inline __attribute__((always_inline)) void few_chains(const struct fovea_
         if (!quiet) {
             few_fetch(b, ahead, P);
         }
-        few_step(acc, a, b, 0, NULL, R, P, quiet);
+        few_step(acc, a, b, 0, NULL, packed, R, P, quiet);
         a += t->a_k;
         __asm__("" : "+r"(a)); // an FMA whose operand has an index register is two instructions of Intel's
-        few_step(acc, a, b, FOVEA_PANEL, NULL, R, P, quiet);
+        few_step(acc, a, b, FOVEA_PANEL, NULL, packed != NULL ? packed + FOVEA_PANEL : NULL, R, P, quiet);
         a += t->a_k;
+        packed += packed != NULL ? FEW_STEPS * FOVEA_PANEL : 0;
         FV_UNROLL
         for (int j = 0; j < P; j++) {
             b[j] += FEW_STEPS * FOVEA_PANEL;
         }
     }
     if (t->k % FEW_STEPS != 0) {
-        few_step(acc, a, b, 0, NULL, R, P, quiet);
+        few_step(acc, a, b, 0, NULL, packed, R, P, quiet);
     }
 }
 

@@ -33,9 +33,10 @@
 
 #include "kernels/common/gemm_few_step.h"
 
-/// acc[R rows, P panels] += the chains of a tile; panel j is b[j], which moves past it.
+/// acc[R rows, P panels] += the chains of a tile; panel j is b[j], which moves past it. packed: NULL, or where the only
+/// panel goes as f32.
 static inline __attribute__((always_inline)) void few_chains(const struct fovea_gemm_few_tile *t, const uint8_t **b,
-                                                             fv_f32 *acc, int R, int P, bool quiet)
+                                                             float *packed, fv_f32 *acc, int R, int P, bool quiet)
 {
     (void)quiet;
     enum { SIZE = sizeof(struct fovea_s8_group), Q = offsetof(struct fovea_s8_group, q) };
@@ -66,8 +67,9 @@ static inline __attribute__((always_inline)) void few_chains(const struct fovea_
             few_fetch(b, (ptrdiff_t)at + ahead, P);
             FV_UNROLL
             for (size_t i = 0; i < FEW_STEPS; i++) {
-                few_step(acc, a, b, at + i * FOVEA_PANEL, less, R, P, false);
+                few_step(acc, a, b, at + i * FOVEA_PANEL, less, packed, R, P, false);
                 a += a_k;
+                packed += packed != NULL ? FOVEA_PANEL : 0;
                 __asm__("" : "+r"(a)); // an FMA whose operand has an index register is two instructions of Intel's
                 if (!held) {
                     __asm__("" : "+r"(less)::"memory"); // or gcc keeps scales, and has too few registers for the sums
@@ -75,7 +77,7 @@ static inline __attribute__((always_inline)) void few_chains(const struct fovea_
             }
         }
         if (steps % FEW_STEPS != 0) {
-            few_step(acc, a, b, at, less, R, P, false);
+            few_step(acc, a, b, at, less, packed, R, P, false);
         }
         FV_UNROLL
         for (int j = 0; j < P; j++) {

@@ -22,6 +22,7 @@ enum {
     FEW_SUMS = 24,                                                                  ///< most sums of a tile
     FEW_STAY = 5,   ///< room for the vectors of A or B that stay in registers for a step
     FEW_PANELS = 8, ///< most panels of a tile
+    FEW_MR = 16,    ///< most rows of a tile where that is one panel, which it can pack
 };
 
 // Where 16 registers hold 12 sums, clang 14 puts a sum where its vector of B was, and then stores another one to have a
@@ -63,12 +64,21 @@ enum {
         }                                                                                                              \
     } while (0)
 
+/// Stores vector v of B's step where it is packed.
+static inline __attribute__((always_inline)) void few_pack(float *packed, int v, fv_f32 x)
+{
+    if (packed != NULL) {
+        fv_store(packed + v * FV_LANES, x);
+    }
+}
+
 /// A k step: acc[R rows, P panels] += a[R] b, where panel j of b begins at b[j] + at. `less` has 16 floats a panel, or
 /// is NULL. Besides the sums, registers hold the elements of A and a vector of B, or the vectors of B and an element of
 /// A, whichever are fewer; if these do not leave one free, a vector of B after another and an element of A. With
-/// FEW_EMBEDS they hold a vector of B after another, and no element of A.
+/// FEW_EMBEDS they hold a vector of B after another, and no element of A. packed: NULL, or where B goes as f32.
 static inline __attribute__((always_inline)) void few_step(fv_f32 *acc, const float *a, const FEW_ELEMENT *const *b,
-                                                           size_t at, const float *less, int R, int P, bool quiet)
+                                                           size_t at, const float *less, float *packed, int R, int P,
+                                                           bool quiet)
 {
     (void)less;
     const bool slowly = quiet && R == 1, embeds = FEW_EMBEDS(R, P) && !quiet; // quiet tiles wait for memory
@@ -82,6 +92,7 @@ static inline __attribute__((always_inline)) void few_step(fv_f32 *acc, const fl
             FV_UNROLL
             for (int v = first; v < first + V; v++) {
                 const fv_f32 x = FEW_LOAD(b[v / FEW_VECS], at, v % FEW_VECS * FV_LANES, less + v * FV_LANES, slowly);
+                few_pack(packed, v, x);
                 FV_UNROLL
                 for (int i = 0; i < R; i++) {
                     FEW_FMA(&acc[i * row + v], fv_load_one(a + i), x, x, R, P);
@@ -97,6 +108,7 @@ static inline __attribute__((always_inline)) void few_step(fv_f32 *acc, const fl
             FV_UNROLL
             for (int v = first; v < first + V; v++) {
                 const fv_f32 x = FEW_LOAD(b[v / FEW_VECS], at, v % FEW_VECS * FV_LANES, less + v * FV_LANES, slowly);
+                few_pack(packed, v, x);
                 FV_UNROLL
                 for (int i = 0; i < R; i++) {
                     FEW_FMA(&acc[i * row + v], stay[i], x, x, R, P);
@@ -108,6 +120,7 @@ static inline __attribute__((always_inline)) void few_step(fv_f32 *acc, const fl
             for (int i = 0; i < V; i++) {
                 const int v = first + i;
                 stay[i] = FEW_LOAD(b[v / FEW_VECS], at, v % FEW_VECS * FV_LANES, less + v * FV_LANES, slowly);
+                few_pack(packed, v, stay[i]);
             }
             FV_UNROLL
             for (int i = 0; i < R; i++) {

@@ -20,6 +20,13 @@ static inline void few_gemm(const struct fovea_gemm_few_tile *tile)
             tile->c[(ptrdiff_t)i * tile->c_row + (ptrdiff_t)j] = acc;
         }
     }
+    for (size_t j = 0; j < tile->n && tile->packed != NULL; j += FOVEA_PANEL) {
+        const ptrdiff_t panel = (ptrdiff_t)(j / FOVEA_PANEL);
+        const FEW_ELEMENT *const b = (const FEW_ELEMENT *)tile->b + panel * tile->b_panel;
+        for (size_t i = 0; i < tile->k * FOVEA_PANEL; i++) {
+            tile->packed[panel * tile->packed_panel + (ptrdiff_t)i] = FEW_LOAD(b, i / FOVEA_PANEL, i % FOVEA_PANEL);
+        }
+    }
 }
 
 #endif

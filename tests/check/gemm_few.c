@@ -71,12 +71,15 @@ static void run_case(struct check_case *c)
     p.count = p.panel == 0 ? 0 : (p.number - 1) * p.pitch + p.panel;
     const size_t lda = t.m + check_below(rng, 4), ldc = t.n + check_below(rng, 20);
     const struct check_source values = any ? check_source(rng, 1) : (struct check_source){CHECK_UNIFORM, 1, 0};
-    t.quiet = check_chance(rng, 50);
+    const bool packs = v->packs && check_chance(rng, 20);
+    t.m = packs ? v->mr : t.m;
+    t.quiet = !packs && check_chance(rng, 50);
+    t.packed_panel = packs ? (ptrdiff_t)(FOVEA_PANEL * (t.k + check_below(rng, 3))) : 0;
     t.a_k = (ptrdiff_t)lda;
     t.b_panel = (ptrdiff_t)(p.pitch / size);
     t.c_row = (ptrdiff_t)ldc;
-    check_describe(c, " m %zu n %zu k %zu values %d any %d quiet %u gap %zu lda %zu ldc %zu", t.m, t.n, t.k,
-                   (int)values.kind, any, t.quiet, p.pitch - p.panel, lda, ldc);
+    check_describe(c, " m %zu n %zu k %zu values %d any %d quiet %u gap %zu lda %zu ldc %zu%s", t.m, t.n, t.k,
+                   (int)values.kind, any, t.quiet, p.pitch - p.panel, lda, ldc, packs ? " packs" : "");
     struct check_buffer *const a = check_buffer(c, "A", t.k != 0 ? (t.k - 1) * lda + t.m : 0);
     p.b = check_buffer(c, "B", p.count / sizeof(float));
     check_fill_rows(c, a, &values, t.k, t.m, lda);
@@ -90,17 +93,24 @@ static void run_case(struct check_case *c)
     t.a = a->data;
     t.b = p.b->data;
     struct check_buffer *const want = check_buffer(c, "C", (t.m - 1) * ldc + t.n), *const got = check_twin(c, want);
+    const size_t of_panel = FOVEA_PANEL * t.k, packed = packs ? (p.number - 1) * (size_t)t.packed_panel + of_panel : 0;
+    struct check_buffer *const want_packed = check_buffer(c, "packed", packed);
+    struct check_buffer *const got_packed = check_twin(c, want_packed);
     check_seal();
     t.c = want->data;
+    t.packed = packs ? want_packed->data : NULL;
     check_enter(c, c->scalar);
     c->scalar->run.gemm_few(&t);
     check_leave(c);
     t.c = got->data;
+    t.packed = packs ? got_packed->data : NULL;
     check_enter(c, v);
     v->run.gemm_few(&t);
     check_leave(c);
     check_sealed(c);
     check_outputs(c, want, got, (struct check_view){t.m, t.n, ldc, 0});
+    check_outputs(c, want_packed, got_packed,
+                  (struct check_view){packs ? p.number : 0, of_panel, (size_t)t.packed_panel, 0});
     for (size_t i = 0; i < t.m && !any; i++) {
         for (size_t j = 0; j < t.n; j++) { // as an element of a tile of the micro-kernels over the elements as f32
             const struct fovea_gemm_tile one = {.k = t.k,

@@ -112,25 +112,35 @@ def k_loops(objdump, path):
     return found
 
 
+def stores_vector(instruction):
+    """Whether it stores a vector to where a general register points: its last operand, in AT&T's syntax."""
+    return instruction.mnemonic.startswith("vmov") and instruction.operands.endswith(")")
+
+
 def variants_for_few():
-    """The kernels for few rows of a packed B: stem, ISA, their most rows, and the most that are told to be quiet."""
+    """The kernels for few rows of a packed B: stem, ISA, their most rows, the most that are told to be quiet, and
+    whether one of their loops packs."""
     text = (pathlib.Path(__file__).parents[2] / "kernels/gemm.def").read_text()
     for stem, isa, facts in re.findall(r"^FOVEA_KERNEL\(gemm_few, \w+, (\w+), (\w+), \((.*)\)\)", text, re.M):
         number = {name: int(value) for name, value in re.findall(r"\.(\w+) = (\d+)", facts)}
-        yield stem, isa, number["mr"], number.get("quiet_rows", 0)
+        yield stem, isa, number["mr"], number.get("quiet_rows", 0), number.get("packs", 0)
 
 
 def few_rows(folder, objdump, isas):
     """What is wrong with the k loops for few rows of C: of those that prefetch there is at least one for each number of
-    rows, of those that do not as many as rows are told so. (Loops over tiles of a single step store sums.)"""
-    for stem, isa, rows, quiet in (v for v in variants_for_few() if v[1] in isas and v[1] != "scalar"):
+    rows, of those that do not as many as rows are told so; and one more if the variant packs, which stores B of two
+    steps. (Loops over tiles of a single step store sums.)"""
+    for stem, isa, rows, quiet, packs in (v for v in variants_for_few() if v[1] in isas and v[1] != "scalar"):
         path = folder / f"fovea_kernels_{isa}.dir/kernels/{isa}/{stem}.c.o"
         found = [loop for loop in loops.innermost(objdump, path) if loop.fmas()]
         loud = [loop for loop in found if loop.prefetches()]
-        kept = sum(loop.spills() + loop.stores() for loop in loud)
+        packing = [loop for loop in loud if packs and loop.count(stores_vector) >= 2]
+        loud = [loop for loop in loud if loop not in packing]
+        kept = sum(loop.spills() + loop.stores() for loop in loud) + sum(loop.spills() for loop in packing)
         still = sum(not (loop.prefetches() or loop.spills() or loop.stores()) for loop in found)
-        print(f"{stem}_{isa}: {len(loud)} k loops, {kept} spills and stores in them; {still} prefetch nothing")
-        if len(loud) < rows or kept or still != quiet:
+        print(f"{stem}_{isa}: {len(loud)} k loops, {kept} spills and stores in them; {still} prefetch nothing, "
+              f"{len(packing)} packs")
+        if len(loud) < rows or kept or still != quiet or len(packing) != packs:
             yield f"{stem}_{isa}"
 
 

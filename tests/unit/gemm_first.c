@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// tests/unit/gemm_first.c - a transposed B that the first rows of C pack for the others: the bits of C, against those
-// over a blob, with every epilogue, all of k at once and in blocks, in groups of strips, with B kept and passed, and in
-// calls of fewer rows than the plan's, whole and task by task; and nothing past its scratch.
+// tests/unit/gemm_first.c - a B that the first rows of C pack for the others: transposed, against the bits over a blob
+// of it, or a blob of smaller elements, against those of row after row; with every epilogue, all of k at once and in
+// blocks, in groups of strips, with B kept and passed, and in calls of fewer rows than the plan's, whole and task by
+// task; and nothing past its scratch.
 #include "fovea/fovea.h"
 #include "ops/gemm.h"
+#include "ops/pack.h"
 #include "tests/support/engines.h"
 #include "tests/support/test.h"
 
@@ -17,62 +19,140 @@ static _Alignas(FOVEA_ALIGNMENT) float shared[1 << 18], scratch[1 << 18];
 static float other[ROWS * COLUMNS], tasks[ROWS * COLUMNS], residual[ROWS * COLUMNS], bias[COLUMNS];
 static _Alignas(FOVEA_ALIGNMENT) char blob[(COLUMNS + FOVEA_PANEL) * DEPTH * sizeof(float) + 4096];
 
-/// A product over a transposed B, and over a blob of it.
-static void compare(const struct fovea_engine *engine, const char *isa, struct fovea_gemm_desc desc, size_t rows)
+static const float *residual_of(const struct fovea_gemm_desc *desc)
+{
+    return desc->residual ? residual : NULL;
+}
+
+/// A call of a plan, task by task, the last one first: each packs its own strips, or a first phase packs all.
+static void run_tasks(const struct fovea_gemm_layout *plan, const struct fovea_gemm_args *args)
+{
+    for (uint32_t phase = 0; phase < plan->work.phases; phase++)
+        for (uint32_t task = fovea_gemm_tasks(plan, args, phase); task-- != 0;)
+            CHECK(fovea_gemm_task(plan, args, shared, scratch, phase, task) == FOVEA_OK, "task %u", (unsigned)task);
+}
+
+/// The product in `to`, and whether the plan has first rows.
+static bool multiply(const struct fovea_engine *engine, const char *isa, const struct fovea_gemm_desc *desc,
+                     size_t rows, float *to)
 {
     static _Alignas(FOVEA_ALIGNMENT) struct fovea_gemm_layout plan;
-    const float *const from = desc.beta != 0 ? residual : NULL;
-    for (int packed = 0; packed < 2; packed++) {
-        float *const to = packed ? other : c;
-        desc.b_packed = (uint32_t)packed;
-        CHECK(fovea_gemm_plan(engine, &desc, &plan) == FOVEA_OK, "plan");
-        CHECK(plan.work.shared_bytes <= sizeof shared && plan.work.scratch_bytes <= sizeof scratch, "work");
-        CHECK((plan.first_rows != 0) == (!packed && plan.kernels->gemm_bt.packs && plan.blocks.count == 1),
-              "%s, packed %d: %zu first rows", isa, packed, plan.first_rows);
-        memset(scratch, 0x7f, sizeof scratch);
-        memset(shared, 0x7f, sizeof shared);
-        for (size_t i = 0; i < ROWS * COLUMNS; i++)
-            to[i] = from ? from[i] : NAN;
-        const struct fovea_gemm_args args = {.a = a,
-                                             .b = packed ? (const void *)blob : b,
-                                             .c = to,
-                                             .bias = desc.activation != FOVEA_ACTIVATION_NONE ? bias : NULL,
-                                             .residual = desc.residual ? residual : NULL,
-                                             .m = rows};
-        CHECK(fovea_gemm(&plan, &args, shared, scratch, NULL) == FOVEA_OK, "gemm");
-        size_t past = 0;
-        for (size_t i = plan.work.scratch_bytes; i < sizeof scratch; i++)
-            past += ((const char *)scratch)[i] != 0x7f;
-        CHECK(past == 0, "%s, %zu rows: %zu bytes past the scratch of the plan are written", isa, rows, past);
-        if (packed || desc.beta != 0)
-            continue;
-        // The same by tasks, the last one first: each packs its own strips, or a first phase packs all.
-        memcpy(tasks, c, sizeof c);
-        memset(c, 0x7f, sizeof c);
-        for (uint32_t phase = 0; phase < plan.work.phases; phase++)
-            for (uint32_t task = fovea_gemm_tasks(&plan, &args, phase); task-- != 0;)
-                CHECK(fovea_gemm_task(&plan, &args, shared, scratch, phase, task) == FOVEA_OK, "task %u",
-                      (unsigned)task);
-        CHECK(memcmp(c, tasks, rows * desc.ldc * sizeof(float)) == 0, "%s, %zu rows: other bits by tasks", isa, rows);
+    CHECK(fovea_gemm_plan(engine, desc, &plan) == FOVEA_OK, "plan");
+    CHECK(plan.work.shared_bytes <= sizeof shared && plan.work.scratch_bytes <= sizeof scratch, "work");
+    memset(scratch, 0x7f, sizeof scratch);
+    memset(shared, 0x7f, sizeof shared);
+    for (size_t i = 0; i < ROWS * COLUMNS; i++)
+        to[i] = desc->beta != 0 ? residual[i] : NAN;
+    const struct fovea_gemm_args args = {.a = a,
+                                         .b = desc->b_packed ? (const void *)blob : b,
+                                         .c = to,
+                                         .bias = desc->activation != FOVEA_ACTIVATION_NONE ? bias : NULL,
+                                         .residual = residual_of(desc),
+                                         .m = rows};
+    CHECK(fovea_gemm(&plan, &args, shared, scratch, NULL) == FOVEA_OK, "gemm");
+    size_t past = 0;
+    for (size_t i = plan.work.scratch_bytes; i < sizeof scratch; i++)
+        past += ((const char *)scratch)[i] != 0x7f;
+    CHECK(past == 0, "%s, %zu rows: %zu bytes past the scratch of the plan are written", isa, rows, past);
+    if (plan.first_rows != 0 && desc->beta == 0) {
+        memcpy(tasks, to, sizeof tasks);
+        memset(to, 0x7f, sizeof tasks);
+        run_tasks(&plan, &args);
+        CHECK(memcmp(to, tasks, rows * desc->ldc * sizeof(float)) == 0, "%s, %zu rows: other bits by tasks", isa, rows);
     }
-    CHECK(memcmp(c, other, rows * desc.ldc * sizeof(float)) == 0,
-          "%s, %zu rows, A transposed %d, beta %g, gated %u, act %d: other bits", isa, rows, (int)desc.trans_a,
-          (double)desc.beta, (unsigned)desc.gated, (int)desc.activation);
+    const bool packs = desc->b_type == FOVEA_F32
+                           ? !desc->b_packed && plan.kernels->gemm_bt.packs
+                           : fovea_few_of(plan.kernels, desc->b_type)->packs && desc->m > plan.bt_rows;
+    const size_t mr = desc->b_type == FOVEA_F32 ? 1 : fovea_few_of(plan.kernels, desc->b_type)->mr;
+    CHECK((plan.first_rows != 0) == (packs && plan.blocks.count == 1 && mr <= FOVEA_HOT_TILES * plan.mr),
+          "%s, type %d, packed %u: %zu first rows", isa, (int)desc->b_type, (unsigned)desc->b_packed, plan.first_rows);
+    return plan.first_rows != 0;
+}
+
+/// The same by a call for each row.
+static void multiply_rows(const struct fovea_engine *engine, const struct fovea_gemm_desc *desc, size_t rows, float *to)
+{
+    static _Alignas(FOVEA_ALIGNMENT) struct fovea_gemm_layout plan;
+    struct fovea_gemm_desc one = *desc;
+    one.m = 1;
+    CHECK(fovea_gemm_plan(engine, &one, &plan) == FOVEA_OK, "plan");
+    for (size_t i = 0; i < ROWS * COLUMNS; i++)
+        to[i] = desc->beta != 0 ? residual[i] : NAN;
+    for (size_t i = 0; i < rows; i++) {
+        const struct fovea_gemm_args args = {.a = a + i * (desc->trans_a == FOVEA_TRANS ? 1 : desc->lda),
+                                             .b = blob,
+                                             .c = to + i * desc->ldc,
+                                             .bias = desc->activation != FOVEA_ACTIVATION_NONE ? bias : NULL,
+                                             .residual = desc->residual ? residual + i * desc->ldr : NULL,
+                                             .m = 1};
+        CHECK(fovea_gemm(&plan, &args, shared, scratch, NULL) == FOVEA_OK, "gemm");
+    }
+}
+
+/// All of k, or blocks; B kept, or passed.
+static void choose(const struct fovea_engine *engine, bool blocks, bool passes)
+{
+    for (size_t i = 0; i < FOVEA_GEMM_CLASSES; i++) {
+        struct fovea_gemm_tuning *const t = &test_tuning(engine)->gemm[i];
+        t->direct = t->along = 0, t->bt_rows = 0, t->turned_steps = 0;
+        t->kc = blocks ? 100 : 1000, t->nc = 96, t->pass_rows = passes ? ROWS : 0;
+    }
+}
+
+/// Products that may have first rows, against another way to them. Returns how many have first rows.
+static size_t compare(const struct fovea_engine *engine, const char *isa, struct fovea_gemm_desc desc)
+{
+    static const size_t rows[] = {7, 16, 17, 40, 257, ROWS};
+    const bool f32 = desc.b_type == FOVEA_F32;
+    const size_t count = sizeof rows / sizeof *rows - (f32 ? 0 : 2); // the others are what more rows of f32 are
+    size_t first = 0;
+    desc.b_packed = 1;
+    choose(engine, false, false);
+    if (f32)
+        multiply(engine, isa, &desc, rows[count - 1], other);
+    else
+        multiply_rows(engine, &desc, rows[count - 1], other);
+    desc.b_packed = !f32;
+    for (int way = 0; way < 4; way++) {
+        choose(engine, way % 2, way / 2);
+        for (size_t i = 0; i < count; i++) {
+            first += multiply(engine, isa, &desc, rows[i], c);
+            CHECK(memcmp(c, other, rows[i] * desc.ldc * sizeof(float)) == 0,
+                  "%s, type %d, way %d, %zu rows, A transposed %d, beta %g, gated %u, act %d: other bits", isa,
+                  (int)desc.b_type, way, rows[i], (int)desc.trans_a, (double)desc.beta, (unsigned)desc.gated,
+                  (int)desc.activation);
+        }
+    }
+    return first;
+}
+
+/// Packs B as elements of a type; those of 16 bits are the upper halves of f32, whatever that is as a number.
+static void pack(const struct fovea_engine *engine, enum fovea_type type)
+{
+    static uint16_t halves[DEPTH * COLUMNS];
+    for (size_t i = 0; i < DEPTH * COLUMNS; i++) {
+        uint32_t bits;
+        memcpy(&bits, &b[i], sizeof bits);
+        halves[i] = (uint16_t)(bits >> 16);
+    }
+    const bool half = type == FOVEA_BF16 || type == FOVEA_F16;
+    const void *const from = half ? (const void *)halves : b;
+    CHECK((type == FOVEA_S8 ? fovea_pack_s8(engine, FOVEA_F32, FOVEA_TRANS, DEPTH, COLUMNS, b, DEPTH, blob, sizeof blob)
+                            : fovea_pack_typed(engine, type, FOVEA_TRANS, DEPTH, COLUMNS, from, DEPTH, blob,
+                                               sizeof blob)) == FOVEA_OK,
+          "pack");
 }
 
 static void test_engine_of(const struct fovea_engine *engine, const char *isa)
 {
-    CHECK(fovea_pack(engine, FOVEA_TRANS, DEPTH, COLUMNS, b, DEPTH, blob, sizeof blob) == FOVEA_OK, "pack");
-    static const size_t rows[] = {7, 16, 17, 40, 257, ROWS};
-    for (int way = 0; way < 4; way++) { // all of k, and blocks; B kept, and passed
-        const bool steps = way % 2, passes = way / 2;
-        for (size_t i = 0; i < FOVEA_GEMM_CLASSES; i++) {
-            struct fovea_gemm_tuning *const t = &test_tuning(engine)->gemm[i];
-            t->direct = t->along = 0, t->bt_rows = 0, t->turned_steps = 0;
-            t->kc = steps ? 100 : 1000, t->nc = 96, t->pass_rows = passes ? ROWS : 0;
-        }
+    static const enum fovea_type types[] = {FOVEA_F32, FOVEA_BF16, FOVEA_F16, FOVEA_S8};
+    const struct fovea_kernels *const kernels = fovea_engine_kernels(engine);
+    for (size_t type = 0; type < sizeof types / sizeof *types; type++) {
+        size_t first = 0;
+        pack(engine, types[type]);
         for (int kind = 0; kind < 12; kind++) {
             struct fovea_gemm_desc desc = FOVEA_GEMM_DESC_INIT;
+            desc.b_type = types[type];
             desc.m = ROWS, desc.n = COLUMNS, desc.k = desc.ldb = DEPTH, desc.trans_b = FOVEA_TRANS;
             desc.trans_a = kind % 2 ? FOVEA_TRANS : FOVEA_NO_TRANS, desc.lda = kind % 2 ? ROWS : DEPTH;
             desc.beta = kind / 2 == 1 ? 0.5f : 0;
@@ -82,9 +162,12 @@ static void test_engine_of(const struct fovea_engine *engine, const char *isa)
                                               : FOVEA_ACTIVATION_NONE;
             desc.residual = kind / 2 == 5;
             desc.ldc = desc.ldr = desc.gated ? COLUMNS / 2 : COLUMNS;
-            for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-                compare(engine, isa, desc, rows[i]);
+            first += compare(engine, isa, desc);
         }
+        const bool packs =
+            types[type] == FOVEA_F32 ? kernels->gemm_bt.packs : fovea_few_of(kernels, types[type])->packs;
+        const bool room = strcmp(isa, "scalar") != 0 || types[type] == FOVEA_F32; // its 12 rows are three tiles
+        CHECK((first != 0) == (packs && room), "%s, type %d: %zu have first rows", isa, (int)types[type], first);
     }
 }
 
