@@ -219,8 +219,7 @@ static struct fovea_gemm_tuning gemm_default(const struct fovea_machine *machine
 // copying them where that is done, for fewer tiles (Zen 3, L2 512 KiB, 32 heads of 128 on 8: 4 tiles 1.08 times as fast
 // as 2, 8 tiles 1.14; 16 of d = 64 gain 1 to 2 % over 8).
 //
-// Decoding 14 and 15 queries as rows rather than prefill: Zen 4, AVX-512, d = 64, 14 to 1024 keys 1.02 to 1.08 times as
-// fast, d = 128 1.04 to 1.32 (2048 keys 0.87), 256 1.13 to 1.32; AVX2 d = 64 1.05 to 1.12, 1024 keys 0.93, d = 128
+// Decoding 14 and 15 queries as rows rather than prefill: Zen 4, AVX2 d = 64 1.05 to 1.12, 1024 keys 0.93, d = 128
 // 1.12, 256 keys and more 0.79 to 0.83; AVX2 of Zen 5, d = 64, 64 and 128 keys, 1.7. With 16 queries, AVX-512, d = 64
 // 0.89 to 0.96.
 static struct fovea_attention_tuning attention_default(const struct fovea_machine *machine, enum fovea_heads heads)
@@ -233,6 +232,7 @@ static struct fovea_attention_tuning attention_default(const struct fovea_machin
     return (struct fovea_attention_tuning){
         .queries = QUERIES,
         .prefill = avx512 ? beyond->prefill[wider] : 14,
+        .prefill_rows = avx512 ? beyond->prefill_rows[wider] : 14,
         .tiles = clamp((uint32_t)(UINT64_C(2) * machine->l2_bytes / (5 * tile_bytes)), 1, beyond->tiles),
         .beside = beyond->beside,
         .near = clamp(machine->l2_bytes >> 10, 1, ANY),

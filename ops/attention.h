@@ -47,6 +47,7 @@ struct fovea_attention_layout {
     size_t statistics;   ///< floats per row that a call's state has for statistics: 3, or 0 without them
     size_t row_floats;   ///< floats per row of a split's state in shared memory: m, l, statistics and O
     size_t rows;         ///< the most queries of a call, of all entries
+    size_t prefill;      ///< queries of a head from which on they are a tile's lanes, not decoded
     size_t few;          ///< the most queries of an entry that is decoded
     size_t query_floats; ///< floats of shared memory per query of such an entry: its states, of all heads and splits
     /// Ragged batches: every 8th entry except the first is a landmark. The number of landmarks, and the offset in

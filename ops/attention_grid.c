@@ -46,7 +46,7 @@ struct fovea_attention_grid fovea_attention_grid(const struct fovea_attention_la
 {
     enum { TASKS_EACH = 4 }; // tasks per worker before tasks grow
     const struct fovea_kernels *const kernels = plan->kernels;
-    struct fovea_attention_grid grid = {.prefill = q_len >= plan->tuning->prefill,
+    struct fovea_attention_grid grid = {.prefill = q_len >= plan->prefill,
                                         .heads = plan->desc.heads == 0 ? 0 : plan->desc.kv_heads,
                                         .each_most = 1,
                                         .each = 1,

@@ -245,7 +245,7 @@ static void lay_out(struct fovea_attention_layout *plan)
     const size_t block_state = fovea_attention_state_floats(false, block, block, d->v_dim);
     const size_t chunk = FOVEA_CHUNK * (d->qk_dim + d->v_dim);
     // Elements of 16 bits are copied by decoding, too, where a mask scatters the keys that are seen.
-    const bool gathers = fovea_attention_gathers(plan, d->q_len >= plan->tuning->prefill) ||
+    const bool gathers = fovea_attention_gathers(plan, d->q_len >= plan->prefill) ||
                          (d->kv_type != FOVEA_F32 && fovea_attention_is_masked(d));
     plan->q_floats = tile * d->qk_dim;
     plan->block_q_floats = block * d->qk_dim;
@@ -291,7 +291,8 @@ enum fovea_status fovea_attention_make(const struct fovea_engine *engine, const 
         .row_floats = 2 + (desc->statistics ? 2 : 0) + desc->v_dim,
         .rows = fovea_most_rows(desc->batch, desc->q_len, desc->rows),
     };
-    plan->few = fovea_min(desc->q_len, plan->tuning->prefill - 1);
+    plan->prefill = desc->k_layout == FOVEA_K_ROWS ? plan->tuning->prefill_rows : plan->tuning->prefill;
+    plan->few = fovea_min(desc->q_len, plan->prefill - 1);
     const bool prefills = desc->q_len > plan->few;
     plan->tiles_most = fovea_min(plan->tuning->tiles, FOVEA_ATTENTION_TILES_MAX);
     plan->blocks_most = FOVEA_ATTENTION_TILES_MAX;

@@ -55,7 +55,7 @@ static void test_border(void)
         const uint32_t heads = fovea_attention_number(FOVEA_HEADS_64);
         profile.has[FOVEA_CLASS_CACHE] = profile.has[heads] = 1;
         profile.tuned[FOVEA_CLASS_CACHE] = (struct fovea_tuned){-1, {16 * borders[i]}}; // few rows, transposed
-        profile.tuned[heads] = (struct fovea_tuned){-1, {48, 16, 4, 0, borders[i]}};
+        profile.tuned[heads] = (struct fovea_tuned){-1, {48, 16, 16, 4, 0, borders[i]}};
         CHECK(!fovea_engine_create_with(NULL, &profile, &engine), "border %u", borders[i]);
         const struct fovea_tuning *const tuning = &fovea_engine_kernels(engine)->tuning;
         const uint32_t class = fovea_gemm_number(fovea_gemm_class(tuning, M, N, K, FOVEA_FORM_NT));

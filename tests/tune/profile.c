@@ -81,7 +81,7 @@ static bool parse_with(const char *line, const char *with, char why[FOVEA_PROFIL
 }
 
 #define ATTENTION(queries, prefill, beside)                                                                            \
-    "attention heads-64 queries=" queries " prefill=" prefill " tiles=4 beside=" beside " near=1 "
+    "attention heads-64 queries=" queries " prefill=" prefill " prefill_rows=16 tiles=4 beside=" beside " near=1 "
 #define REST_OF_ATTENTION "again=0 whole=0 decode_into=0 near_tiles=1 into_l1=0 copy_k=2 copy_v=1"
 #define EVIDENCE " gain=1.000000 low=1.000000 high=1.000000 p=0.000000 pairs=1\n"
 
@@ -156,9 +156,9 @@ static void test_meaning(void)
     strcpy(wide + 4 + sizeof profile.key.cpu - 1, "\n");
     CHECK(!parse_with("cpu ", wide, why) && strstr(why, "another CPU"), "%s", why);
     CHECK(!parse_with("library", "library 0123456789abcdef\n", why) && strstr(why, "line 2"), "%s", why);
-    const char *const good =
-        "level install\nattention heads-64 queries=16 prefill=64 tiles=4 beside=0 near=1048576 again=64 "
-        "whole=2 decode_into=0 near_tiles=1 into_l1=0 copy_k=17 copy_v=1" EVIDENCE;
+    const char *const good = "level install\nattention heads-64 queries=16 prefill=64 prefill_rows=64 tiles=4 beside=0 "
+                             "near=1048576 again=64 "
+                             "whole=2 decode_into=0 near_tiles=1 into_l1=0 copy_k=17 copy_v=1" EVIDENCE;
     CHECK(parse_with("level", good, why) && back.has[fovea_attention_number(FOVEA_HEADS_64)], "%s", why);
     CHECK(!parse_with("level",
                       "level install\n" ATTENTION("16", "64", "0") REST_OF_ATTENTION EVIDENCE ATTENTION("16", "64", "0")

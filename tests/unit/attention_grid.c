@@ -112,7 +112,7 @@ static void test_profile(const struct fovea_engine *engine, const char *isa)
 {
     struct fovea_attention_tuning *const t = &test_tuning(engine)->attention[0];
     const struct fovea_attention_tuning before = *t;
-    t->prefill = 8;
+    t->prefill = t->prefill_rows = 8;
     const char *const text = explain(engine, 12, 8, 70);
     CHECK(!strstr(text, few_says) && strstr(text, "prefill") && strstr(text, "12 tasks of 8 rows"), "%s: %s", isa,
           text);

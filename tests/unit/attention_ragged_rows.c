@@ -118,7 +118,7 @@ static void test_memory_of_rows(const struct fovea_engine *engine, const char *i
 {
     struct batch t;
     draw(lens[0], 0, CAUSAL, &t);
-    const size_t few = test_tuning(engine)->attention[0].prefill - 1, all = B * few;
+    const size_t few = test_tuning(engine)->attention[0].prefill_rows - 1, all = B * few;
     const size_t rows[] = {0, 1, 5, all - 1, all, all + 1, B * LONGEST, SIZE_MAX};
     struct fovea_work *const plan = test_memory(fovea_attention_plan_size(), TEST_HIGH);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
