@@ -113,8 +113,8 @@ static struct follow follow_of(const struct gemm *of, uint32_t lead)
 }
 
 // The most rows of C that registers hold besides the transposed rows of B, in the one variant that the ISA has for
-// this, or twice as many where a second pass over a far B is faster than packing it. (AVX2 of Zen 4, nine to 16 rows,
-// 0.75 to 0.89.)
+// this, or more where a second pass over a far B is faster than packing it. (AVX2 of Zen 4, nine to 16 rows, 0.75
+// to 0.89.)
 static uint32_t bt_rows_of(const struct gemm *of)
 {
     const enum fovea_isa isa = of->kernel->isa;
@@ -123,8 +123,9 @@ static uint32_t bt_rows_of(const struct gemm *of)
         const struct fovea_variant_facts *const facts = &fovea_variant_facts[i];
         rows = facts->slot == FOVEA_SLOT_gemm_bt && facts->isa == isa ? facts->mr : 0;
     }
-    return of->class.far ? rows * (isa == FOVEA_ISA_avx512 ? of->beyond->bt_passes : 1)
-                         : clamp(rows, 0, of->beyond->bt_near[isa == FOVEA_ISA_avx512]);
+    return !of->class.far            ? clamp(rows, 0, of->beyond->bt_near[isa == FOVEA_ISA_avx512])
+           : isa == FOVEA_ISA_avx512 ? of->beyond->bt_far
+                                     : rows;
 }
 
 // The largest number of rows for which the micro-kernel for few rows is used. AVX2's streams a B that is near or

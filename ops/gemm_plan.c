@@ -191,6 +191,13 @@ static struct fovea_gemm_desc normal(const struct fovea_gemm_desc *desc)
     return d;
 }
 
+// Rows of C up to which a transposed B is read in place: not by several tiles if its rows evict one another.
+static size_t bt_rows(const struct fovea_kernels *kernels, const struct fovea_gemm_tuning *tuning, size_t k,
+                      bool b_aliases)
+{
+    return fovea_min(fovea_min(tuning->bt_rows, k / BT_STEPS), b_aliases ? kernels->gemm_bt.mr : SIZE_MAX);
+}
+
 // Rows of C up to which a packed B goes to the kernel for few of them. If that is excluded, or in quarantine, only the
 // scalar one is left, slower than any tile.
 static size_t blob_rows(const struct fovea_kernels *kernels, const struct fovea_gemm_tuning *tuning,
@@ -223,7 +230,7 @@ static void set_problem(struct fovea_gemm_layout *plan, const struct fovea_kerne
                                           : desc->m > 1 && rows_alias(tuning, desc->lda, k, mr)),
         .b_aliases = b_aliases,
         .bt_rows = fovea_gemm_is_blob(desc) ? blob_rows(kernels, tuning, kernel, desc->b_type)
-                                            : fovea_min(tuning->bt_rows, k / BT_STEPS),
+                                            : bt_rows(kernels, tuning, k, b_aliases),
         .detour = desc->beta != 0 || desc->residual || desc->gated,
         .kernel = kernel,
         .mr = mr,
@@ -250,9 +257,7 @@ static struct pass pass_of(const struct fovea_gemm_layout *plan)
     const bool natural_aliases = form == FOVEA_FORM_NN && plan->b_aliases;
     const bool again = d->m > plan->mr && d->m < fovea_gemm_packed_from(plan); // several tiles read it in place
     const bool widens = d->b_type != FOVEA_F32 && !fovea_few_of(plan->kernels, d->b_type)->packs;
-    const size_t most = widens                     ? WIDENED_STEPS
-                        : natural_aliases && again ? plan->tuning->alias_kc
-                                                   : SIZE_MAX;
+    const size_t most = widens ? WIDENED_STEPS : natural_aliases && again ? plan->tuning->alias_kc : SIZE_MAX;
     return (struct pass){
         .kernel = plan->kernel,
         .once = follows || alone || (d->b_packed && d->m <= plan->mr && thin),
