@@ -98,9 +98,10 @@ struct fovea_gemm_bt_tile {
     uint32_t touch;   ///< hint, with far and a side of 16 and more, for one row of C: prefetch a line so many pages
                       ///< ahead of these rows, or 0
     /// If not NULL, B is packed as well, if m is above side_rows: packed[(j / 16) * packed_panel + p * 16 + j % 16] =
-    /// B[j,p], in whole panels, whose columns from n on become +0.
+    /// B[j,p], in whole panels, whose columns from n on become +0. Then, if `adds` is 1, acc starts at C.
     float *packed;
     ptrdiff_t packed_panel;
+    uint32_t adds;
     uint32_t stream; ///< hint, without far, if n = nr: how many lines ahead of its use each row of B is prefetched
                      ///< into L1, or 0
 };
@@ -193,9 +194,10 @@ struct fovea_gemm_few_tile {
     /// Hint: 1: nothing is prefetched, which makes reading panels faster on some machines.
     uint32_t quiet;
     /// If not NULL, B is packed as f32, too: packed[(j / 16) * packed_panel + p * 16 + j % 16] = B[p,j], for whole
-    /// panels. Only by variants that pack, and with m = mr.
+    /// panels. Only by variants that pack, and with m = mr. Then, if `adds` is 1, acc starts at C.
     float *packed;
     ptrdiff_t packed_panel;
+    uint32_t adds;
 };
 typedef void fovea_gemm_few_fn(const struct fovea_gemm_few_tile *tile);
 

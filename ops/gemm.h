@@ -50,7 +50,9 @@ struct fovea_gemm_layout {
     size_t mr;               ///< rows of a tile
     struct fovea_cut strips; ///< strips of panels of 16 columns, each as wide as a micro-kernel takes at once; plus an
                              ///< edge
-    struct fovea_cut blocks; ///< k blocks; if k is 0, one without steps
+    struct fovea_cut blocks; ///< k blocks, in units of `unit` steps, of which the last may lack some; if k is 0, one
+                             ///< without steps
+    size_t unit;
     size_t kc;               ///< k steps of the longest block
 
     enum fovea_gemm_way way;
@@ -106,7 +108,7 @@ struct fovea_gemm_area {
     const float *b_panels; ///< all of B packed, or NULL
     float *a_room;         ///< chunk x fovea_gemm_pitch(kc) floats, or NULL: A is read in place
     float *b_room;         ///< a group x kc floats; used if pack_b, and for a partial panel of a natural B
-    float *first_room;     ///< k x FOVEA_PANEL floats; used if the plan has first rows
+    float *first_room;     ///< kc x FOVEA_PANEL floats; used if the plan has first rows
     bool pack_b;           ///< B is packed into b_room rather than read in place
     bool keep_b;           ///< b_room holds all strips of a k block, so that they are packed once, not for each chunk
                            ///< of rows

@@ -82,7 +82,6 @@ struct group {
     uint32_t touch; // pages ahead of which these few rows prefetch a line
     bool in_tiles;  // in the last k block: tiles apply the epilogue in registers,
     bool finishes;  // or the epilogue kernel runs after each call of the micro-kernel
-    bool whole_acc; // acc holds the sums of the whole area, because there are several k blocks; else those of one call
     size_t acc_row;
     size_t copied; // a_room holds rows [begin, copied)
     struct gemm_ahead ahead;
@@ -106,7 +105,6 @@ static struct group begin_group(const struct gemm_block *block, size_t begin, si
     const struct fovea_gemm_area *const area = block->area;
     const struct fovea_gemm_layout *const plan = area->plan;
     const size_t last = area->strip + area->strips;
-    const bool whole_acc = area->acc != NULL && plan->blocks.count > 1;
     const bool in_tiles = block->last && fovea_gemm_finishes_in_tiles(area), packs = packs_in_tiles(block, tiles);
     return (struct group){
         .block = block,
@@ -119,9 +117,7 @@ static struct group begin_group(const struct gemm_block *block, size_t begin, si
         .touch = fovea_gemm_touch(plan, area->rows),
         .in_tiles = in_tiles,
         .finishes = block->last && !in_tiles && fovea_gemm_finishes(area),
-        .whole_acc = whole_acc,
-        .acc_row = whole_acc ? fovea_gemm_strip_begin(plan, last) - fovea_gemm_strip_begin(plan, area->strip)
-                             : fovea_gemm_columns(plan),
+        .acc_row = gemm_acc_row(area),
         .copied = first == area->strip ? begin : begin + count, // the first group has copied them for the others
         .ahead = gemm_look_ahead(block, end, fovea_min(end + (end - first), last), tiles - packs, end - first),
         .ahead_of_a = {.source = {.next = NULL}},
@@ -147,8 +143,7 @@ static inline __attribute__((always_inline)) void place_sums(const struct group 
 {
     const struct fovea_gemm_area *const area = g->block->area;
     const bool in_c = area->acc == NULL || g->in_tiles;
-    const size_t column0 = fovea_gemm_strip_begin(area->plan, area->strip);
-    tile->c = in_c ? c : g->whole_acc ? area->acc + (row - area->row) * g->acc_row + (column - column0) : area->acc;
+    tile->c = in_c ? c : gemm_acc_at(area, row, column);
     tile->c_row = (ptrdiff_t)(in_c ? area->plan->desc.ldc : g->acc_row);
 }
 
@@ -256,9 +251,8 @@ void fovea_gemm_area(const struct fovea_gemm_area *area)
     const struct fovea_gemm_layout *const plan = area->plan;
     const size_t row_end = area->row + area->rows, strip_last = area->strip + area->strips;
     for (size_t i = 0; i < plan->blocks.count; i++) {
-        const size_t p = fovea_cut_begin(&plan->blocks, i);
-        struct gemm_block block = {
-            area, p, fovea_cut_begin(&plan->blocks, i + 1) - p, i == 0, i + 1 == plan->blocks.count, 0};
+        const size_t p = gemm_block_begin(plan, i), next = gemm_block_begin(plan, i + 1);
+        struct gemm_block block = {area, p, next - p, i == 0, i + 1 == plan->blocks.count, 0};
         for (size_t row = area->row; row < row_end; row += area->chunk, block.chunk++) {
             const size_t rows = fovea_min(area->chunk, row_end - row);
             for (size_t group = area->strip, end; group < strip_last; group = end) {

@@ -21,6 +21,34 @@ struct gemm_block {
     size_t chunk; // index of the chunk of rows
 };
 
+// The first step of a k block, or k.
+static inline size_t gemm_block_begin(const struct fovea_gemm_layout *plan, size_t i)
+{
+    return fovea_min(fovea_cut_begin(&plan->blocks, i) * plan->unit, plan->k);
+}
+
+// Whether acc holds the sums of the whole area, because there are several k blocks; otherwise of one call.
+static inline bool gemm_acc_is_whole(const struct fovea_gemm_area *area)
+{
+    return area->acc != NULL && area->plan->blocks.count > 1;
+}
+
+// Floats from a row of acc to the next, and where the sums from that row and column of C on are.
+static inline size_t gemm_acc_row(const struct fovea_gemm_area *area)
+{
+    const struct fovea_gemm_layout *const plan = area->plan;
+    return gemm_acc_is_whole(area)
+               ? fovea_gemm_strip_begin(plan, area->strip + area->strips) - fovea_gemm_strip_begin(plan, area->strip)
+               : fovea_gemm_columns(plan);
+}
+
+static inline float *gemm_acc_at(const struct fovea_gemm_area *area, size_t row, size_t column)
+{
+    const size_t column0 = fovea_gemm_strip_begin(area->plan, area->strip);
+    return !gemm_acc_is_whole(area) ? area->acc
+                                    : area->acc + (row - area->row) * gemm_acc_row(area) + (column - column0);
+}
+
 static inline struct gemm_panels gemm_packed(const float *first, size_t k)
 {
     return (struct gemm_panels){first, (ptrdiff_t)(FOVEA_PANEL * k), FOVEA_PANEL};

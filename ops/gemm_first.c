@@ -6,9 +6,10 @@
 // three, because nothing else is done meanwhile. gemm_bt transposes rows of B, too, and gemm_bf16 and its like widen
 // panels, while they multiply, so packing costs no more than storing what they have made, and their 16 rows take as
 // long as 17 or 18 of the tiles. Zen 4, over the same copy of B, transposed: 40 rows 1.07 times as fast, 48 rows of
-// 4096x4096 1.17, 64 1.04 to 1.06, 128 1.02 to 1.06, 200 1.03, 512 and 1024 cubes 1.01 and 1.00. Of bf16: 33 and 40
-// rows 1.05 to 1.10, 48 and 64 1.05 to 1.08, 128 1.02 to 1.04, 512 1.01 to 1.03; of 8 bits 1.04 to 1.08, 1.03
-// to 1.06, 1.01 to 1.02, 1.01.
+// 4096x4096 1.17, 64 1.04 to 1.06, 128 1.02 to 1.06, 200 1.03, 512 and 1024 cubes 1.01 and 1.00; k of 11008 and 14336,
+// in blocks, 24 rows 1.26 to 1.30, 40 1.15 to 1.23, 64 1.11, 128 1.05 to 1.08. Of bf16: 33 and 40 rows 1.05 to 1.10, 48
+// and 64 1.05 to 1.08, 128 1.02 to 1.04, 512 1.01 to 1.03; of 8 bits 1.04 to 1.08, 1.03 to 1.06, 1.01 to 1.02, 1.01, in
+// blocks 1.00.
 #include "ops/gemm_block.h"
 
 // The kernel for few rows of a plan.
@@ -32,49 +33,52 @@ size_t fovea_gemm_first_rows(const struct fovea_gemm_layout *plan)
 {
     const struct kernel kernel = kernel_of(plan);
     const size_t most = FOVEA_HOT_TILES * plan->mr; // rows that acc has room for
-    const bool packs = plan->way == FOVEA_WAY_BLOCKS && plan->grid.pack_b && plan->desc.trans_b == FOVEA_TRANS &&
-                       plan->blocks.count == 1 && plan->k != 0;
+    const bool packs =
+        plan->way == FOVEA_WAY_BLOCKS && plan->grid.pack_b && plan->desc.trans_b == FOVEA_TRANS && plan->k != 0;
     const bool left = kernel.scalar && plan->kernel->required != 0; // where the others are excluded
     const bool blob = plan->desc.b_type != FOVEA_F32;               // whose kernel packs with all of its rows
-    const size_t rows = blob && kernel.mr > most ? 0 : fovea_min(kernel.mr, most);
+    const bool cut = plan->desc.b_type == FOVEA_S8 && plan->blocks.count > 1 && plan->unit != FOVEA_GROUP; // groups
+    const size_t rows = cut || (blob && kernel.mr > most) ? 0 : fovea_min(kernel.mr, most);
     return packs && kernel.packs && !left && rows > kernel.side_rows ? rows : 0;
 }
 
-// A of these rows, with those of a step adjacent, FOVEA_PANEL steps apart.
-static const float *turn(const struct fovea_gemm_area *area, size_t row, size_t rows)
+// A of these rows and the block's steps, with those of a step adjacent, FOVEA_PANEL steps apart.
+static const float *turn(const struct gemm_block *block, size_t row, size_t rows)
 {
+    const struct fovea_gemm_area *const area = block->area;
     const struct fovea_gemm_layout *const plan = area->plan;
     const struct fovea_gemm_a a = fovea_gemm_a_of(&plan->desc, area->a);
-    const float *const first = a.first + (ptrdiff_t)row * a.row;
+    const float *const first = a.first + (ptrdiff_t)row * a.row + (ptrdiff_t)block->p * a.k;
     float *const room = area->first_room;
     if (plan->desc.trans_a == FOVEA_TRANS) {
-        plan->kernels->pack_b.run(plan->k, rows, first, a.k, room, 0);
+        plan->kernels->pack_b.run(block->steps, rows, first, a.k, room, 0);
     } else {
-        plan->kernels->transpose.run(rows, plan->k, 1.0f, first, a.row, room, FOVEA_PANEL);
+        plan->kernels->transpose.run(rows, block->steps, 1.0f, first, a.row, room, FOVEA_PANEL);
     }
     return room;
 }
 
-// What the strips of a group have in common: sums of `rows` rows over a, all steps of which go to `packed` panels.
+// What the strips of a group have in common: sums of `rows` rows over a, whose steps of B go to panels of their own.
 struct first {
-    const struct fovea_gemm_area *area;
+    const struct gemm_block *block;
     size_t rows;
     const float *a;
-    ptrdiff_t c_row, packed_panel;
+    ptrdiff_t c_row;
     bool begins; // the first group, which no tiles have prefetched
 };
 
 static void run_transposed(const struct first *of, size_t column, size_t n, float *c, float *packed)
 {
-    const struct fovea_gemm_layout *const plan = of->area->plan;
+    const struct gemm_block *const block = of->block;
+    const struct fovea_gemm_layout *const plan = block->area->plan;
     const size_t ldb = plan->desc.ldb;
     const struct fovea_gemm_bt_tile tile = {
         .m = of->rows,
         .n = n,
-        .k = plan->k,
+        .k = block->steps,
         .a = of->a,
         .a_k = FOVEA_PANEL,
-        .b = (const float *)of->area->b + column * ldb,
+        .b = (const float *)block->area->b + column * ldb + block->p,
         .b_row = (ptrdiff_t)ldb,
         .c = c,
         .c_row = of->c_row,
@@ -82,30 +86,32 @@ static void run_transposed(const struct first *of, size_t column, size_t n, floa
         .into_l1 = plan->tuning->into_l1,
         .side = FOVEA_PANEL,
         .packed = packed,
-        .packed_panel = of->packed_panel,
+        .packed_panel = (ptrdiff_t)(FOVEA_PANEL * block->steps),
+        .adds = !block->first,
     };
     plan->kernels->gemm_bt.run(&tile);
 }
 
 static void run_blob(const struct first *of, size_t column, size_t n, float *c, float *packed)
 {
-    const struct fovea_gemm_layout *const plan = of->area->plan;
-    const enum fovea_type type = plan->desc.b_type;
-    const size_t panel = fovea_panel_bytes(type, plan->k);
+    const struct gemm_block *const block = of->block;
+    const struct fovea_gemm_layout *const plan = block->area->plan;
+    const struct fovea_source source = fovea_source_of(&plan->desc, block->area->b);
     const struct fovea_gemm_few_tile tile = {
         .m = of->rows,
         .n = n,
-        .k = plan->k,
+        .k = block->steps,
         .a = of->a,
         .a_k = FOVEA_PANEL,
-        .b = (const char *)fovea_blob_panels(of->area->b) + column / FOVEA_PANEL * panel,
-        .b_panel = (ptrdiff_t)(panel / fovea_type_bytes(type)),
+        .b = fovea_steps_at(&source, block->p, column / FOVEA_PANEL),
+        .b_panel = (ptrdiff_t)(fovea_panel_bytes(source.type, plan->k) / fovea_type_bytes(source.type)),
         .c = c,
         .c_row = of->c_row,
         .packed = packed,
-        .packed_panel = of->packed_panel,
+        .packed_panel = (ptrdiff_t)(FOVEA_PANEL * block->steps),
+        .adds = !block->first,
     };
-    fovea_few_of(plan->kernels, type)->run(&tile);
+    fovea_few_of(plan->kernels, source.type)->run(&tile);
 }
 
 size_t fovea_gemm_first(const struct gemm_block *block, size_t row, size_t count, size_t strip, size_t end)
@@ -119,21 +125,21 @@ size_t fovea_gemm_first(const struct gemm_block *block, size_t row, size_t count
     }
     const bool begins = strip == area->strip; // the tiles of each group prefetch the next one
     const struct first first = {
-        .area = area,
+        .block = block,
         .rows = rows,
-        .a = begins ? turn(area, row, rows) : area->first_room,
-        .c_row = (ptrdiff_t)(area->acc != NULL ? fovea_gemm_columns(plan) : d->ldc),
-        .packed_panel = (ptrdiff_t)(FOVEA_PANEL * plan->k),
+        .a = begins ? turn(block, row, rows) : area->first_room,
+        .c_row = (ptrdiff_t)(area->acc != NULL ? gemm_acc_row(area) : d->ldc),
         .begins = begins,
     };
     for (; strip < end; strip++) {
         const size_t column = fovea_gemm_strip_begin(plan, strip), n = fovea_gemm_strip_end(plan, strip) - column;
         float *const c = area->c + row * d->ldc + (d->gated ? column / 2 : column);
-        float *const sums = area->acc != NULL ? area->acc : c;
-        (d->b_type == FOVEA_F32 ? run_transposed : run_blob)(&first, column, n, sums,
-                                                             gemm_room_of(block, group, strip));
-        const struct fovea_gemm_sums done = {.m = rows, .n = n, .acc = sums, .acc_row = first.c_row};
-        fovea_gemm_finish(area, &done, c, row, column);
+        float *const at = area->acc != NULL ? gemm_acc_at(area, row, column) : c;
+        (d->b_type == FOVEA_F32 ? run_transposed : run_blob)(&first, column, n, at, gemm_room_of(block, group, strip));
+        const struct fovea_gemm_sums done = {.m = rows, .n = n, .acc = at, .acc_row = first.c_row};
+        if (block->last) {
+            fovea_gemm_finish(area, &done, c, row, column);
+        }
     }
     return rows;
 }

@@ -165,7 +165,7 @@ static enum fovea_status measure_work(struct fovea_gemm_layout *plan, const stru
                (!fovea_gemm_moves_a(plan, 1) || add_floats(1, FOVEA_L1_WAY, &scratch));
     }
     plan->first_room = scratch / sizeof(float);
-    fits = fits && (plan->first_rows == 0 || add_floats(FOVEA_PANEL, plan->k, &scratch));
+    fits = fits && (plan->first_rows == 0 || add_floats(FOVEA_PANEL, plan->kc, &scratch));
     FOVEA_REQUIRE(fits, FOVEA_ERR_OVERFLOW, why, "gemm: work memory does not fit");
     plan->work = (struct fovea_work){shared, scratch, prepares ? 2 : 1, FOVEA_PLAN_GEMM};
     return FOVEA_OK;
@@ -269,8 +269,9 @@ static struct pass pass_of(const struct fovea_gemm_layout *plan)
 static void cut_steps(struct fovea_gemm_layout *plan, size_t most)
 {
     const size_t k = plan->k, kc = clamp(most, 1, fovea_max(k, 1));
-    plan->blocks = k != 0 ? fovea_cut(k, kc) : (struct fovea_cut){.count = 1};
-    plan->kc = k != 0 ? fovea_ceil_div(k, plan->blocks.count) : 0;
+    plan->unit = kc % FOVEA_GROUP == 0 ? FOVEA_GROUP : 1; // blocks begin at whole lines, and at groups with a scale
+    plan->blocks = k != 0 ? fovea_cut(fovea_ceil_div(k, plan->unit), kc / plan->unit) : (struct fovea_cut){.count = 1};
+    plan->kc = fovea_min(fovea_cut_longest(&plan->blocks) * plan->unit, k);
 }
 
 // Chooses the way of a product, with its strips; in blocks it already has those of its class.

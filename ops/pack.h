@@ -78,6 +78,12 @@ static inline const char *fovea_elements_at(const struct fovea_source *source, s
            p * FOVEA_PANEL * fovea_type_bytes(source->type);
 }
 
+/// Where the steps of panel j from p on begin, their scales included: of 8 bits p begins a group.
+static inline const char *fovea_steps_at(const struct fovea_source *source, size_t p, size_t j)
+{
+    return fovea_elements_at(source, p, j) - (source->type == FOVEA_S8 ? sizeof(float[FOVEA_PANEL]) : 0);
+}
+
 /// The kernel for few rows of C over panels of a type.
 static inline const struct fovea_gemm_few_kernel *fovea_few_of(const struct fovea_kernels *kernels,
                                                                enum fovea_type type)

@@ -32,6 +32,15 @@ static inline __attribute__((always_inline)) void few_tile(const struct fovea_ge
             acc[r * P * FEW_VECS + v] = fv_zero();
         }
     }
+#if FV_LANES == 16
+    if (packed != NULL && t->adds && !FOVEA_FAULT_IS(GEMM_FIRST_ADDS_NOTHING)) { // one panel
+        FV_UNROLL
+        for (int r = 0; r < R; r++) {
+            const float *const at = c + r * t->c_row;
+            acc[r] = n >= FV_LANES ? fv_load(at) : fv_load_tail(at, n);
+        }
+    }
+#endif
     few_chains(t, b, packed, acc, R, P, quiet);
     FV_UNROLL
     for (int r = 0; r < R; r++) {

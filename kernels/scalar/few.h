@@ -13,7 +13,7 @@ static inline void few_gemm(const struct fovea_gemm_few_tile *tile)
         for (size_t j = 0; j < tile->n; j++) {
             const float *const a = tile->a + i;
             const FEW_ELEMENT *const b = (const FEW_ELEMENT *)tile->b + (ptrdiff_t)(j / FOVEA_PANEL) * tile->b_panel;
-            float acc = 0.0f;
+            float acc = tile->adds ? tile->c[(ptrdiff_t)i * tile->c_row + (ptrdiff_t)j] : 0.0f;
             for (size_t p = 0; p < tile->k; p++) {
                 acc = fmaf(a[(ptrdiff_t)p * tile->a_k], FEW_LOAD(b, p, j % FOVEA_PANEL), acc);
             }

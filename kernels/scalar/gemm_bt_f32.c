@@ -22,7 +22,7 @@ void fovea_gemm_bt_f32_scalar(const struct fovea_gemm_bt_tile *tile)
     for (size_t i = 0; i < tile->m; i++) {
         for (size_t j = 0; j < tile->n; j++) {
             const float *const a = tile->a + i, *const b = tile->b + (ptrdiff_t)j * tile->b_row;
-            float acc = 0.0f;
+            float acc = tile->adds ? tile->c[(ptrdiff_t)i * tile->c_row + (ptrdiff_t)j] : 0.0f;
             for (size_t p = 0; p < tile->k; p++) {
                 acc = fmaf(a[(ptrdiff_t)p * tile->a_k], b[p], acc);
             }

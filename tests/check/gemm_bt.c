@@ -6,11 +6,17 @@
 enum { k_max = 1100 }; // more than 64 blocks of 16: rows are prefetched in segments then
 
 // The same element as a tile of the micro-kernels: B[p,j] in natural rows is B^T.
-static struct check_exact exact(const struct fovea_gemm_bt_tile *t, size_t i, size_t j)
+static struct check_exact exact(const struct fovea_gemm_bt_tile *t, const float *before, size_t i, size_t j)
 {
-    const struct fovea_gemm_tile one = {
-        .m = 1, .n = 1, .k = t->k, .a = t->a + i, .a_k = t->a_k, .b = t->b + (ptrdiff_t)j * t->b_row, .b_k = 1};
-    return oracle_gemm(&one, NULL, 0, 0);
+    const struct fovea_gemm_tile one = {.m = 1,
+                                        .n = 1,
+                                        .k = t->k,
+                                        .a = t->a + i,
+                                        .a_k = t->a_k,
+                                        .b = t->b + (ptrdiff_t)j * t->b_row,
+                                        .b_k = 1,
+                                        .mode = t->adds ? FOVEA_GEMM_ADD : FOVEA_GEMM_STORE};
+    return oracle_gemm(&one, before, 0, 0);
 }
 
 static void run_case(struct check_case *c)
@@ -33,11 +39,15 @@ static void run_case(struct check_case *c)
     t.into_l1 = t.far && check_chance(rng, 50);
     t.touch = t.far ? (uint32_t)check_below(rng, 4) : 0;
     const bool packs = v->packs && t.m > v->side_rows && check_chance(rng, 40);
+    t.adds = packs && check_chance(rng, 50);
     t.packed_panel = packs ? (ptrdiff_t)(FOVEA_PANEL * t.k + check_below(rng, 40)) : 0;
     t.stream = check_chance(rng, 30) ? 1 + (uint32_t)check_below(rng, 64) : 0;
     check_describe(c, " m %zu n %zu k %zu values %d lda %zu ldb %zu ldc %zu side %u%s%s touch %u stream %u%s", t.m, t.n,
                    t.k, (int)values.kind, lda, ldb, ldc, t.side, t.far ? " far" : "", t.into_l1 ? " into L1" : "",
-                   t.touch, t.stream, packs ? " packs" : "");
+                   t.touch, t.stream,
+                   t.adds  ? " packs and adds"
+                   : packs ? " packs"
+                           : "");
     struct check_buffer *const a = check_buffer(c, "A", t.k == 0 ? 0 : (t.k - 1) * lda + t.m);
     struct check_buffer *const b = check_buffer(c, "B", t.k == 0 ? 0 : (t.n - 1) * ldb + t.k);
     if (t.k != 0) {
@@ -47,7 +57,10 @@ static void run_case(struct check_case *c)
     t.a = a->data;
     t.b = b->data;
     struct check_buffer *const want = check_buffer(c, "C", (t.m - 1) * ldc + t.n);
-    struct check_buffer *const got = check_twin(c, want);
+    if (t.adds) {
+        check_fill_rows(c, want, &values, t.m, t.n, ldc);
+    }
+    struct check_buffer *const before = check_twin(c, want), *const got = check_twin(c, want);
     const size_t panels = packs ? (t.n + FOVEA_PANEL - 1) / FOVEA_PANEL : 0, of_panel = FOVEA_PANEL * t.k;
     struct check_buffer *const want_packed =
         check_buffer(c, "packed", panels != 0 ? (panels - 1) * (size_t)t.packed_panel + of_panel : 0);
@@ -68,7 +81,7 @@ static void run_case(struct check_case *c)
     check_outputs(c, want_packed, got_packed, (struct check_view){panels, of_panel, (size_t)t.packed_panel, 0});
     for (size_t i = 0; i < t.m && values.kind == CHECK_UNIFORM; i++) {
         for (size_t j = 0; j < t.n; j++) {
-            const struct check_exact e = exact(&t, i, j);
+            const struct check_exact e = exact(&t, before->data + i * ldc + j, i, j);
             check_bound(c, "C", i, j, got->data[i * ldc + j], e.value, e.bound);
         }
     }

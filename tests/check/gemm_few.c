@@ -74,12 +74,16 @@ static void run_case(struct check_case *c)
     const bool packs = v->packs && check_chance(rng, 20);
     t.m = packs ? v->mr : t.m;
     t.quiet = !packs && check_chance(rng, 50);
+    t.adds = packs && check_chance(rng, 50);
     t.packed_panel = packs ? (ptrdiff_t)(FOVEA_PANEL * (t.k + check_below(rng, 3))) : 0;
     t.a_k = (ptrdiff_t)lda;
     t.b_panel = (ptrdiff_t)(p.pitch / size);
     t.c_row = (ptrdiff_t)ldc;
     check_describe(c, " m %zu n %zu k %zu values %d any %d quiet %u gap %zu lda %zu ldc %zu%s", t.m, t.n, t.k,
-                   (int)values.kind, any, t.quiet, p.pitch - p.panel, lda, ldc, packs ? " packs" : "");
+                   (int)values.kind, any, t.quiet, p.pitch - p.panel, lda, ldc,
+                   t.adds  ? " packs and adds"
+                   : packs ? " packs"
+                           : "");
     struct check_buffer *const a = check_buffer(c, "A", t.k != 0 ? (t.k - 1) * lda + t.m : 0);
     p.b = check_buffer(c, "B", p.count / sizeof(float));
     check_fill_rows(c, a, &values, t.k, t.m, lda);
@@ -92,7 +96,11 @@ static void run_case(struct check_case *c)
     }
     t.a = a->data;
     t.b = p.b->data;
-    struct check_buffer *const want = check_buffer(c, "C", (t.m - 1) * ldc + t.n), *const got = check_twin(c, want);
+    struct check_buffer *const want = check_buffer(c, "C", (t.m - 1) * ldc + t.n);
+    if (t.adds) {
+        check_fill_rows(c, want, &values, t.m, t.n, ldc);
+    }
+    struct check_buffer *const before = check_twin(c, want), *const got = check_twin(c, want);
     const size_t of_panel = FOVEA_PANEL * t.k, packed = packs ? (p.number - 1) * (size_t)t.packed_panel + of_panel : 0;
     struct check_buffer *const want_packed = check_buffer(c, "packed", packed);
     struct check_buffer *const got_packed = check_twin(c, want_packed);
@@ -117,8 +125,9 @@ static void run_case(struct check_case *c)
                                                 .a = t.a + i,
                                                 .a_k = t.a_k,
                                                 .b = p.wide->data + j / FOVEA_PANEL * p.wide_pitch + j % FOVEA_PANEL,
-                                                .b_k = FOVEA_PANEL};
-            const struct check_exact e = oracle_gemm(&one, NULL, 0, 0);
+                                                .b_k = FOVEA_PANEL,
+                                                .mode = t.adds ? FOVEA_GEMM_ADD : FOVEA_GEMM_STORE};
+            const struct check_exact e = oracle_gemm(&one, before->data + i * ldc + j, 0, 0);
             check_bound(c, "C", i, j, got->data[i * ldc + j], e.value, e.bound);
         }
     }

@@ -128,7 +128,7 @@ def variants_for_few():
 
 def few_rows(folder, objdump, isas):
     """What is wrong with the k loops for few rows of C: of those that prefetch there is at least one for each number of
-    rows, of those that do not as many as rows are told so; and one more if the variant packs, which stores B of two
+    rows, of those that do not as many as rows are told so; and others if the variant packs, which store B of two
     steps. (Loops over tiles of a single step store sums.)"""
     for stem, isa, rows, quiet, packs in (v for v in variants_for_few() if v[1] in isas and v[1] != "scalar"):
         path = folder / f"fovea_kernels_{isa}.dir/kernels/{isa}/{stem}.c.o"
@@ -140,7 +140,7 @@ def few_rows(folder, objdump, isas):
         still = sum(not (loop.prefetches() or loop.spills() or loop.stores()) for loop in found)
         print(f"{stem}_{isa}: {len(loud)} k loops, {kept} spills and stores in them; {still} prefetch nothing, "
               f"{len(packing)} packs")
-        if len(loud) < rows or kept or still != quiet or len(packing) != packs:
+        if len(loud) < rows or kept or still != quiet or bool(packing) != bool(packs):
             yield f"{stem}_{isa}"
 
 

@@ -64,7 +64,8 @@ static bool multiply(const struct fovea_engine *engine, const char *isa, const s
                            ? !desc->b_packed && plan.kernels->gemm_bt.packs
                            : fovea_few_of(plan.kernels, desc->b_type)->packs && desc->m > plan.bt_rows;
     const size_t mr = desc->b_type == FOVEA_F32 ? 1 : fovea_few_of(plan.kernels, desc->b_type)->mr;
-    CHECK((plan.first_rows != 0) == (packs && plan.blocks.count == 1 && mr <= FOVEA_HOT_TILES * plan.mr),
+    const bool whole = desc->b_type != FOVEA_S8 || plan.blocks.count == 1 || plan.unit == FOVEA_GROUP; // groups
+    CHECK((plan.first_rows != 0) == (packs && whole && mr <= FOVEA_HOT_TILES * plan.mr),
           "%s, type %d, packed %u: %zu first rows", isa, (int)desc->b_type, (unsigned)desc->b_packed, plan.first_rows);
     return plan.first_rows != 0;
 }
@@ -95,7 +96,7 @@ static void choose(const struct fovea_engine *engine, bool blocks, bool passes)
     for (size_t i = 0; i < FOVEA_GEMM_CLASSES; i++) {
         struct fovea_gemm_tuning *const t = &test_tuning(engine)->gemm[i];
         t->direct = t->along = 0, t->bt_rows = 0, t->turned_steps = 0;
-        t->kc = blocks ? 100 : 1000, t->nc = 96, t->pass_rows = passes ? ROWS : 0;
+        t->kc = !blocks ? 1000 : passes ? 128 : 100, t->nc = 96, t->pass_rows = passes ? ROWS : 0;
     }
 }
 
