@@ -31,6 +31,9 @@ struct fovea_executor {
 /// masks need only the alignment of their elements, in most cases that of a float.
 ///
 /// Sizes of plans and of packed blobs are multiples of 64, as aligned_alloc(64, ...) requires; shared_bytes may be any.
+///
+/// Making a plan reads no operand. On Zen 4 it takes 0.2 us, for a layer 2 us (with an engine for 64 workers up to 1.2
+/// and 12), so where it suits the caller each call may have a plan of its own.
 struct fovea_work {
     size_t shared_bytes;  ///< size of the one buffer that all workers of a call share
     size_t scratch_bytes; ///< size of the buffer of each worker, a multiple of 64; scratch is workers x scratch_bytes,
