@@ -145,7 +145,8 @@ struct fovea_attention_args {
     const int64_t *q_offsets; ///< NULL, or one per batch entry, replacing q_offset
     const uint32_t *kv_lens;  ///< indexed as kv_len_kind says, with the q_len of this call; each is clamped to kv_len
     /// NULL, or one per batch entry: entry b has only the first kv_past[b] + kv_new of the kv_len keys. In a cache of
-    /// sequences of different lengths these are the keys it had and the new ones of this call.
+    /// sequences of different lengths these are the keys it had and the new ones of this call. Positions do not follow
+    /// from it: causal order and windows also need q_offsets, mostly the same numbers.
     const size_t *kv_past;
     size_t kv_new;           ///< ignored without kv_past
     uint32_t kv_new_queries; ///< 1: in place of kv_new, an entry has as many new keys as queries
@@ -198,7 +199,11 @@ FOVEA_API size_t fovea_attention_plan_size(void);
 /// says, at most 64), whose keys are then split among tasks. It holds dv + 2 floats (dv + 4 with statistics) for each
 /// such query, each query head and 1024 keys, and none for up to 1024 keys. All entries may have few queries, but no
 /// more than `rows` together. A plan of more than 8 batch entries, which may be ragged, adds 8 bytes for every 8
-/// entries before the last.
+/// entries before the last. A call writes only what its own queries and keys need: where memory is committed as it is
+/// touched, the rest costs nothing (32 heads of 128, plan: 64 entries, 512 rows, 32768 keys, 260 MiB; call: 64 single
+/// queries after 3000 keys, 3.3 MiB). A plan of its own for single queries, q_len 1, asks for less: 32.5 MiB.
+///
+/// A plan of large capacities is no slower for short calls.
 ///
 /// Errors: NULL, STRUCT, ENUM, SHAPE, OVERFLOW, STRIDE, VALUE, ALIGN (plan).
 FOVEA_API enum fovea_status fovea_attention_plan(const struct fovea_engine *engine,
