@@ -195,7 +195,7 @@ FOVEA_API enum fovea_status fovea_layer(const void *plan, const struct fovea_lay
                                         void *scratch, const struct fovea_executor *executor);
 /// The same, task by task. The tasks of a phase may run in any order and on any threads, each with its own scratch.
 /// fovea_layer_tasks gives their number, 0 if args are invalid. fovea_layer_task returns SHAPE for a task that does not
-/// exist.
+/// exist. Each of these calls validates all sequences anew (Zen 4: 256 in 2 us), which fovea_layer does once.
 FOVEA_API uint32_t fovea_layer_tasks(const void *plan, const struct fovea_layer_args *args, uint32_t phase);
 FOVEA_API enum fovea_status fovea_layer_task(const void *plan, const struct fovea_layer_args *args, void *shared,
                                              void *scratch, uint32_t phase, uint32_t task);

@@ -206,7 +206,7 @@ FOVEA_API enum fovea_status fovea_mha(const void *plan, const struct fovea_mha_a
                                       const struct fovea_executor *executor);
 /// The same, task by task. The tasks of a phase may run in any order and on any threads, each with its own scratch.
 /// fovea_mha_tasks gives their number, 0 if args are invalid. fovea_mha_task returns SHAPE for a task that does not
-/// exist.
+/// exist. Each of these calls validates all sequences anew (Zen 4: 256 in 2 us), which fovea_mha does once.
 FOVEA_API uint32_t fovea_mha_tasks(const void *plan, const struct fovea_mha_args *args, uint32_t phase);
 FOVEA_API enum fovea_status fovea_mha_task(const void *plan, const struct fovea_mha_args *args, void *shared,
                                            void *scratch, uint32_t phase, uint32_t task);
