@@ -203,8 +203,10 @@ enum fovea_status fovea_explain_attention_call(const void *plan, const struct fo
               args->kv_len, (long long)args->q_offset);
     const struct fovea_attention_desc *const d = &((const struct fovea_attention_layout *)plan)->desc;
     const bool apart = args->batch > 1 && args->q_starts == NULL && args->batch_strides == NULL;
+    const bool placed = d->causal || d->window_left != FOVEA_WINDOW_ALL || d->window_right != FOVEA_WINDOW_ALL;
     const struct fovea_asked asked[] = {
         {args->q_offsets != NULL, "q_offsets", NAN},
+        {placed && args->batch > 1 && args->kv_past != NULL && args->q_offsets == NULL, "one q_offset", NAN},
         {args->kv_past != NULL, "kv_past and new keys", args->kv_new_queries ? NAN : (double)args->kv_new},
         {args->q_starts != NULL, "ragged", NAN},
         {apart && (args->q_len < d->q_len || args->kv_len < d->kv_len), "batch strides as planned", NAN},

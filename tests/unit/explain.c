@@ -284,6 +284,7 @@ static void test_seen(void)
     float y[64];
     static const uint32_t lens[2] = {3, 2}, pages[4] = {0}, starts[3] = {0, 2, 3};
     static const int64_t offsets[2] = {-4, 0};
+    static const size_t past[2] = {3, 1};
     struct fovea_attention_desc d;
     CHECK(!fovea_attention_desc_init(&d, sizeof d), "init");
     d.batch = 2, d.heads = d.kv_heads = 1, d.q_len = d.kv_len = 4, d.qk_dim = d.v_dim = 4, d.causal = 1;
@@ -300,7 +301,11 @@ static void test_seen(void)
         &test_attention, plan, &a,
         "attention: batch 2, q_len 1, kv_len 4, q_offset 0, q_offsets, batch strides as planned, the last row of "
         "entry 0 sees no key");
-    a.q_offsets = NULL, a.q_starts = starts, a.q_len = 2;
+    a.q_offsets = NULL, a.kv_past = past, a.kv_new = 1; // positions do not follow from kv_past
+    check_call(&test_attention, plan, &a,
+               "attention: batch 2, q_len 1, kv_len 4, q_offset 0, one q_offset, kv_past and new keys 1, batch strides "
+               "as planned, the last row of entry 0 sees keys 0 to 0");
+    a.kv_past = NULL, a.q_starts = starts, a.q_len = 2;
     check_call(&test_attention, plan, &a,
                "attention: batch 2, q_len 2, kv_len 4, q_offset 0, ragged, the last row of entry 0 sees keys 0 to 1");
     a.q_starts = starts + 2, a.batch = 0;
