@@ -52,9 +52,10 @@ static void run_area(struct fovea_gemm_area *area, float *scratch)
         }
         return;
     }
+    const bool aside = area->plan->way == FOVEA_WAY_STEPS ? fovea_gemm_steps_aside(area) : area->plan->aside;
+    area->acc = area->acc == NULL && aside ? scratch : area->acc;
     switch (area->plan->way) {
     case FOVEA_WAY_BLOCKS:
-        area->acc = area->acc == NULL && area->plan->aside ? scratch : area->acc;
         fovea_gemm_area(area);
         break;
     case FOVEA_WAY_DIRECT:

@@ -53,7 +53,7 @@ struct fovea_gemm_layout {
     struct fovea_cut blocks; ///< k blocks, in units of `unit` steps, of which the last may lack some; if k is 0, one
                              ///< without steps
     size_t unit;
-    size_t kc;               ///< k steps of the longest block
+    size_t kc; ///< k steps of the longest block
 
     enum fovea_gemm_way way;
     size_t edge; ///< columns of the last strip if they have a kernel of their own, otherwise 0
@@ -62,7 +62,7 @@ struct fovea_gemm_layout {
 
     // What a call reads.
     bool aside;                  ///< the sums of a product with an activation go to acc in scratch as well, so that
-                                 ///< each line of C is written once
+                                 ///< each line of C is written once; and those of gemm_bn.c may
     struct fovea_cut tiles;      ///< desc.m cut into tiles: saves two divisions, 100 cycles, which matter to a small
                                  ///< product
     struct fovea_gemm_grid grid; ///< for desc.m rows
@@ -212,6 +212,9 @@ enum { FOVEA_FEW_COLUMNS = 256 }; ///< whose sums wait in acc at a time there, i
 /// a natural B are read at a time. step_groups(): the most tasks of its columns. step_columns(): columns at a time, as
 /// many as leave C in L2. step_lines(): lines by which prefetches run ahead. bn(): computes an area (ops/gemm_bn.c).
 bool fovea_gemm_takes_steps(const struct fovea_gemm_layout *plan);
+/// steps_apart(): the least rows whose sums it may keep in acc. steps_aside(): whether it does, in a call.
+size_t fovea_gemm_steps_apart(const struct fovea_gemm_layout *plan);
+bool fovea_gemm_steps_aside(const struct fovea_gemm_area *area);
 size_t fovea_gemm_step_groups(const struct fovea_gemm_layout *plan);
 size_t fovea_gemm_step_columns(const struct fovea_gemm_layout *plan);
 size_t fovea_gemm_step_lines(const struct fovea_gemm_layout *plan);
