@@ -139,7 +139,7 @@ void fovea_gemm_say(const struct fovea_gemm_layout *plan, char *text, size_t siz
     if (f.touch != 0) {
         snprintf(touches, sizeof touches, ", pages touched %zu ahead", f.touch);
     }
-    if (f.reads == FOVEA_READS_STEPS || f.reads == FOVEA_READS_FEW || f.flips) {
+    if (f.group == 0) { // no blocks
         snprintf(by, sizeof by, "%s", f.kernel);
     } else {
         snprintf(by, sizeof by, "%s%s%s, kc %zu, rows in chunks of %zu, strips of %zu in groups of %zu%s", f.kernel,

@@ -111,18 +111,13 @@ void fovea_gemm_facts(const struct fovea_gemm_layout *plan, struct fovea_gemm_fa
     const enum fovea_gemm_reads reads = reads_of(plan);
     const enum fovea_gemm_fetches fetches = fetches_of(plan, reads);
     const bool turned = d->trans_a == FOVEA_TRANS;
-    const bool once = fovea_gemm_follows(plan, d->m) || fovea_gemm_is_alone(plan, d->m) || streams(plan);
     memset(facts, 0, sizeof *facts);
-    facts->direct = plan->way == FOVEA_WAY_DIRECT;
-    facts->along = plan->along;
-    facts->passes = plan->passes;
-    facts->copy_a = plan->grid.copy_a;
-    facts->fetch_a = plan->grid.copy_a && turned && plan->kernel->ahead;
     facts->reads = reads;
     facts->fetches = fetches;
     facts->lead = lead_of(plan, reads, fetches);
     facts->touch = touch_of(plan, reads, fetches);
     facts->tasks = fovea_gemm_count(plan, &plan->grid, d->m, plan->work.phases - 1);
+    // Ways without blocks, or a micro-kernel.
     if (plan->way == FOVEA_WAY_FLIP) {
         facts->flips = turned ? FOVEA_FLIPS_STEPS : FOVEA_FLIPS_ROWS;
         facts->kernel = turned ? plan->kernels->gemm_bn.name : plan->kernels->gemm_bt.name;
@@ -130,18 +125,28 @@ void fovea_gemm_facts(const struct fovea_gemm_layout *plan, struct fovea_gemm_fa
         facts->step_columns = fovea_gemm_flip_rows(plan);
         return;
     }
-    if (plan->way == FOVEA_WAY_STEPS) { // has no blocks, nor a micro-kernel
+    if (plan->way == FOVEA_WAY_STEPS) {
         facts->kernel = plan->kernels->gemm_bn.name;
-        facts->step_columns = d->m != 0 ? fovea_gemm_step_columns(plan) : 0;
+        facts->step_columns = fovea_gemm_step_columns(plan);
         return;
     }
-    if (reads == FOVEA_READS_FEW) { // nor has this one
+    if (reads == FOVEA_READS_FEW) {
         facts->kernel = fovea_few_of(plan->kernels, d->b_type)->name;
         return;
     }
+    if (reads == FOVEA_READS_ROWS) {
+        facts->kernel = plan->kernels->gemm_bt.name;
+        facts->side = fetches != FOVEA_FETCHES_APART ? fovea_gemm_side(plan, d->m) : 0;
+        return;
+    }
+    const bool once = fovea_gemm_follows(plan, d->m) || fovea_gemm_is_alone(plan, d->m) || streams(plan);
     facts->kernel = plan->kernel->name;
     facts->edge = plan->edge != 0 ? plan->kernels->gemm_edge.name : NULL;
-    facts->side = reads == FOVEA_READS_ROWS && fetches != FOVEA_FETCHES_APART ? fovea_gemm_side(plan, d->m) : 0;
+    facts->direct = plan->way == FOVEA_WAY_DIRECT;
+    facts->along = plan->along;
+    facts->passes = plan->passes;
+    facts->copy_a = plan->grid.copy_a;
+    facts->fetch_a = plan->grid.copy_a && turned && plan->kernel->ahead;
     facts->ahead = plan->way == FOVEA_WAY_DIRECT ? plan->fetches_next : plan->kernel->ahead && !once;
     facts->kc = plan->kc;
     facts->chunk = plan->chunk;

@@ -184,10 +184,11 @@ static void test_next(const char *isa)
 }
 
 // A transposed A of many steps is copied, but not for few rows over a transposed B in place, or over a blob of smaller
-// elements: these read it where it lies.
+// elements: these read it where it lies, by kernels of their own, without blocks.
 static void test_copy(const char *isa)
 {
     enum { N = 1000, K = 1000, MOST = 200 };
+    static const char *const kernels[] = {"gemm_bt_f32_", "gemm_bf16_f32_", "gemm_f16_f32_", "gemm_s8_f32_"};
     struct fovea_engine *const engine = test_engine(isa, NULL);
     void *const plan = aligned_alloc(64, fovea_gemm_plan_size());
     size_t in_place = 0;
@@ -203,6 +204,8 @@ static void test_copy(const char *isa)
             in_place += itself;
             CHECK(!itself || (!facts.copy_a && ((const struct fovea_work *)plan)->phases == 1),
                   "%s, type %d, %zu rows: A is copied, and nobody reads that", isa, type, m);
+            CHECK(!itself || (strstr(facts.kernel, kernels[type]) == facts.kernel && facts.kc == 0),
+                  "%s, type %d, %zu rows: %s in blocks of %zu steps", isa, type, m, facts.kernel, facts.kc);
             CHECK(m < 100 || facts.copy_a, "%s, type %d, %zu rows: A is not copied", isa, type, m);
         }
     CHECK(in_place != 0, "%s: no plan reads B in place", isa);
