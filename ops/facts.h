@@ -47,6 +47,7 @@ enum fovea_gemm_flips { FOVEA_FLIPS_NOT, FOVEA_FLIPS_ROWS, FOVEA_FLIPS_STEPS };
 
 struct fovea_gemm_facts {
     const char *kernel, *edge; ///< the micro-kernel, and that of the last columns, or NULL
+    const char *first;         ///< that of the first rows, which packs B (ops/gemm_first.c), or NULL
     size_t direct, along;      ///< 1 or 0: tile after tile; along the rows of C (ops/gemm_direct.c)
     size_t passes;             ///< along, because B stays in L2 while the rows are streamed
     size_t copy_a, fetch_a;    ///< a is copied; what is copied next is prefetched

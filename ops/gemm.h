@@ -166,6 +166,8 @@ extern const char *const fovea_activation_names[FOVEA_ACTIVATION_SILU + 1];
 void fovea_gemm_area(const struct fovea_gemm_area *area);
 /// Rows of C that a plan whose grid is known computes first (first_rows).
 size_t fovea_gemm_first_rows(const struct fovea_gemm_layout *plan);
+/// The name of the kernel that computes them.
+const char *fovea_gemm_first_kernel(const struct fovea_gemm_layout *plan);
 /// The same for a direct plan; needs neither a_room nor a_copy.
 void fovea_gemm_direct(const struct fovea_gemm_area *area);
 /// Whether the first tiles of each strip of a direct plan prefetch the next one (fetches_next).

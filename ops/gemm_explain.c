@@ -142,9 +142,12 @@ void fovea_gemm_say(const struct fovea_gemm_layout *plan, char *text, size_t siz
     if (f.group == 0) { // no blocks
         snprintf(by, sizeof by, "%s", f.kernel);
     } else {
+        const char *const other = f.edge != NULL ? f.edge : f.first != NULL ? f.first : "";
         snprintf(by, sizeof by, "%s%s%s, kc %zu, rows in chunks of %zu, strips of %zu in groups of %zu%s", f.kernel,
-                 f.edge != NULL ? ", the last columns by " : "", f.edge != NULL ? f.edge : "", f.kc, f.chunk, f.columns,
-                 f.group,
+                 f.edge != NULL    ? ", the last columns by "
+                 : f.first != NULL ? ", the first rows, which pack B, by "
+                                   : "",
+                 other, f.kc, f.chunk, f.columns, f.group,
                  !f.ahead   ? ""
                  : f.direct ? ", the next strip prefetched"
                             : ", the next one prefetched");

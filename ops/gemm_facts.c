@@ -142,6 +142,7 @@ void fovea_gemm_facts(const struct fovea_gemm_layout *plan, struct fovea_gemm_fa
     const bool once = fovea_gemm_follows(plan, d->m) || fovea_gemm_is_alone(plan, d->m) || streams(plan);
     facts->kernel = plan->kernel->name;
     facts->edge = plan->edge != 0 ? plan->kernels->gemm_edge.name : NULL;
+    facts->first = plan->first_rows != 0 && plan->first_rows < plan->chunk ? fovea_gemm_first_kernel(plan) : NULL;
     facts->direct = plan->way == FOVEA_WAY_DIRECT;
     facts->along = plan->along;
     facts->passes = plan->passes;

@@ -14,6 +14,7 @@
 
 // The kernel for few rows of a plan.
 struct kernel {
+    const char *name;
     size_t mr, side_rows; // its rows, and those for which it packs nothing
     bool packs, scalar;
 };
@@ -23,10 +24,10 @@ static struct kernel kernel_of(const struct fovea_gemm_layout *plan)
     const struct fovea_kernels *const kernels = plan->kernels;
     if (plan->desc.b_type == FOVEA_F32) {
         const struct fovea_gemm_bt_kernel *const bt = &kernels->gemm_bt;
-        return (struct kernel){bt->mr, bt->side_rows, bt->packs, bt->required == 0};
+        return (struct kernel){bt->name, bt->mr, bt->side_rows, bt->packs, bt->required == 0};
     }
     const struct fovea_gemm_few_kernel *const few = fovea_few_of(kernels, plan->desc.b_type);
-    return (struct kernel){few->mr, few->side_rows, few->packs, few->required == 0};
+    return (struct kernel){few->name, few->mr, few->side_rows, few->packs, few->required == 0};
 }
 
 size_t fovea_gemm_first_rows(const struct fovea_gemm_layout *plan)
@@ -40,6 +41,11 @@ size_t fovea_gemm_first_rows(const struct fovea_gemm_layout *plan)
     const bool cut = plan->desc.b_type == FOVEA_S8 && plan->blocks.count > 1 && plan->unit != FOVEA_GROUP; // groups
     const size_t rows = cut || (blob && kernel.mr > most) ? 0 : fovea_min(kernel.mr, most);
     return packs && kernel.packs && !left && rows > kernel.side_rows ? rows : 0;
+}
+
+const char *fovea_gemm_first_kernel(const struct fovea_gemm_layout *plan)
+{
+    return kernel_of(plan).name;
 }
 
 // A of these rows and the block's steps, with those of a step adjacent, FOVEA_PANEL steps apart.

@@ -67,6 +67,10 @@ static bool multiply(const struct fovea_engine *engine, const char *isa, const s
     const bool whole = desc->b_type != FOVEA_S8 || plan.blocks.count == 1 || plan.unit == FOVEA_GROUP; // groups
     CHECK((plan.first_rows != 0) == (packs && whole && mr <= FOVEA_HOT_TILES * plan.mr),
           "%s, type %d, packed %u: %zu first rows", isa, (int)desc->b_type, (unsigned)desc->b_packed, plan.first_rows);
+    char text[FOVEA_EXPLAIN_BYTES];
+    fovea_explain_gemm(engine, desc, text, sizeof text);
+    CHECK((strstr(text, "the first rows, which pack B, by gemm_") != NULL) == (plan.first_rows != 0), "%s: %s", isa,
+          text);
     return plan.first_rows != 0;
 }
 
