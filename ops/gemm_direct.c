@@ -28,7 +28,7 @@ enum { AGAIN_ROWS = 96, AGAIN_STEPS = 128 };
 // from L2 or an L3 that is nearly as fast.
 static bool near(const struct fovea_gemm_layout *plan, size_t rows, size_t ld)
 {
-    return (double)rows * (double)ld * sizeof(float) <= 512.0 * plan->tuning->direct;
+    return !fovea_is_far(plan->tuning->direct, 2.0 * (double)rows * (double)ld);
 }
 
 // Whether rows of a natural B are read in place. Loads that cross cache lines cost less than packing even for many rows
@@ -68,7 +68,7 @@ static bool reads_b(const struct fovea_gemm_layout *plan)
 static bool exceeds(const struct fovea_gemm_layout *plan)
 {
     const double m = (double)plan->desc.m, n = (double)plan->desc.n, k = (double)plan->k;
-    return (m * k + k * n + m * n) * sizeof(float) > 1024.0 * plan->tuning->direct;
+    return fovea_is_far(plan->tuning->direct, m * k + k * n + m * n);
 }
 
 // B stays in L2 and the other operands exceed it: a 512 cube, natural, 1.07 times as fast as packed in blocks, tile
@@ -76,7 +76,7 @@ static bool exceeds(const struct fovea_gemm_layout *plan)
 bool fovea_gemm_passes_b(const struct fovea_gemm_layout *plan)
 {
     const struct fovea_gemm_desc *const d = &plan->desc;
-    return exceeds(plan) && (double)plan->k * (double)d->n * sizeof(float) <= 1024.0 * plan->tuning->along &&
+    return exceeds(plan) && !fovea_is_far(plan->tuning->along, (double)plan->k * (double)d->n) &&
            d->trans_a != FOVEA_TRANS && (plan->terms || !plan->detour) && reads_b(plan);
 }
 

@@ -61,7 +61,7 @@ static bool wants_chains(const struct fovea_gemm_layout *plan)
 {
     const struct fovea_gemm_desc *const d = &plan->desc;
     return d->m <= plan->tuning->chain_rows && d->n <= chain_columns[fovea_gemm_form_of(d)] &&
-           (double)plan->k * (double)d->n * sizeof(float) <= 1024.0 * CHAIN_KIB;
+           !fovea_is_far(CHAIN_KIB, (double)plan->k * (double)d->n);
 }
 
 // Whether tiles made for few rows suit a C with few columns, no more than they are wide: they are fewer and larger

@@ -35,7 +35,7 @@ enum { FEW_TILES = 2 };
 enum { WIDENED_STEPS = 1024 };
 // One thread with several k blocks keeps the sums of all of C in acc if they are at most this large, the work memory of
 // a few k blocks of B. Larger products run task by task, with a small acc.
-enum { WHOLE_ACC_BYTES = 4 << 20 };
+enum { WHOLE_ACC_KIB = 4 << 10 };
 // An L1 set holds 8 lines (Intel, up to Cascade Lake), and other data pass through it, so only this many may be in one.
 enum { LINES_OF_A_SET = 5 };
 
@@ -132,9 +132,9 @@ static enum fovea_status measure_work(struct fovea_gemm_layout *plan, const stru
     plan->b_offset = shared / sizeof(float);
     fits = fits && (!grid->share_b || add_floats(panels_of(d->n) * FOVEA_PANEL, plan->k, &shared));
     const bool prepares = shared != 0;
-    const double all_of_c = (double)d->m * (double)(panels_of(d->n) * FOVEA_PANEL) * sizeof(float);
+    const double all_of_c = (double)d->m * (double)(panels_of(d->n) * FOVEA_PANEL);
     plan->c_offset = shared / sizeof(float);
-    plan->c_room = plan->detour && plan->blocks.count > 1 && all_of_c <= WHOLE_ACC_BYTES;
+    plan->c_room = plan->detour && plan->blocks.count > 1 && !fovea_is_far(WHOLE_ACC_KIB, all_of_c);
     fits = fits && (!plan->c_room || add_floats(d->m, panels_of(d->n) * FOVEA_PANEL, &shared));
     // Fewer rows make other tasks, but never more than rows x strips; preparing has at most one task per panel.
     fits = fits && fovea_mul(d->batch, fovea_ceil_div(d->m, plan->mr), &tasks) &&
