@@ -44,7 +44,7 @@ static struct fovea_gemm_grid grid_of(const struct fovea_gemm_layout *plan, size
 // scratch begins with acc.
 static void run_area(struct fovea_gemm_area *area, float *scratch)
 {
-    if (fovea_gemm_takes_rows(area)) {
+    if (fovea_gemm_takes_rows(area->plan, area->rows) && area->b_panels == NULL) {
         if (fovea_gemm_is_blob(&area->plan->desc)) {
             fovea_gemm_few(area);
         } else {

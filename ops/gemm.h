@@ -146,6 +146,13 @@ static inline enum fovea_gemm_form fovea_gemm_form_of(const struct fovea_gemm_de
     return d->b_packed ? FOVEA_FORM_PACKED : d->trans_b == FOVEA_TRANS ? FOVEA_FORM_NT : FOVEA_FORM_NN;
 }
 
+/// Whether rows of C are so few that fovea_gemm_bt reads a transposed B in place, or fovea_gemm_few a blob.
+static inline bool fovea_gemm_takes_rows(const struct fovea_gemm_layout *plan, size_t rows)
+{
+    return rows <= plan->bt_rows && plan->k != 0 && plan->way != FOVEA_WAY_FLIP &&
+           fovea_gemm_form_of(&plan->desc) != FOVEA_FORM_NN;
+}
+
 /// How A lies as the B of the product that a plan which flips computes (ops/gemm_flip.c). The plan has the numbers of
 /// that product's class: few rows over all of A.
 static inline enum fovea_gemm_form fovea_gemm_flip_form(const struct fovea_gemm_desc *d)
@@ -193,8 +200,6 @@ const struct fovea_gemm_kernel *fovea_gemm_fitting(const struct fovea_gemm_layou
 size_t fovea_gemm_packed_from(const struct fovea_gemm_layout *plan);
 /// Whether a direct plan reads natural rows of B in place, whatever the number of rows of C.
 bool fovea_gemm_in_place(const struct fovea_gemm_layout *plan);
-/// Whether an area's rows are so few that fovea_gemm_bt reads a transposed B in place, or fovea_gemm_few a blob.
-bool fovea_gemm_takes_rows(const struct fovea_gemm_area *area);
 /// Whether it reads rows of B side by side that are far apart, and how many lines ahead each is prefetched then; and
 /// whether it prefetches others, into L2 or L1.
 bool fovea_gemm_spreads(const struct fovea_gemm_layout *plan, size_t rows);

@@ -54,9 +54,9 @@ bool fovea_gemm_is_bare(const struct fovea_gemm_layout *plan)
     const struct fovea_gemm_desc *const d = &plan->desc;
     const bool natural = !d->b_packed && d->trans_b != FOVEA_TRANS && !plan->grid.pack_b;
     const bool whole = plan->edge != 0 || fovea_gemm_whole_panels(plan, d->n);
-    const bool blob = d->b_packed && d->m > plan->bt_rows; // else fovea_gemm_few computes it
-    return plan->way == FOVEA_WAY_DIRECT && !plan->along && (blob || (natural && whole)) && !plan->detour &&
-           d->alpha == 1 && d->activation == FOVEA_ACTIVATION_NONE && !plan->fetches_next;
+    return plan->way == FOVEA_WAY_DIRECT && !plan->along && (d->b_packed || (natural && whole)) &&
+           !fovea_gemm_takes_rows(plan, d->m) && !plan->detour && d->alpha == 1 &&
+           d->activation == FOVEA_ACTIVATION_NONE && !plan->fetches_next;
 }
 
 struct fovea_gemm_last fovea_gemm_last_strip(const struct fovea_gemm_layout *plan)

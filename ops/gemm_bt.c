@@ -13,14 +13,6 @@ enum {
     CALL_PANELS = 4,  // most panels per call of the kernel
 };
 
-bool fovea_gemm_takes_rows(const struct fovea_gemm_area *area)
-{
-    const struct fovea_gemm_layout *const plan = area->plan;
-    const struct fovea_gemm_desc *const d = &plan->desc;
-    const bool in_order = fovea_gemm_is_blob(d) || (d->trans_b == FOVEA_TRANS && area->b_panels == NULL);
-    return plan->way != FOVEA_WAY_FLIP && in_order && area->rows <= plan->bt_rows && plan->k != 0;
-}
-
 static bool is_far(const struct fovea_gemm_layout *plan)
 {
     return fovea_gemm_far(&plan->kernels->tuning, plan->desc.m, plan->desc.n, plan->k, FOVEA_FORM_NT);

@@ -182,7 +182,7 @@ struct fovea_gemm_grid fovea_gemm_grid(const struct fovea_gemm_layout *plan, siz
     // A narrow tile reads all of A for every panel, so a copy already pays from half its rows on.
     const bool narrow = plan->kernel->mr >= plan->kernel->nr;
     // What gemm_bt.c and gemm_few.c do: they read A, too, as it is.
-    const bool in_place = m <= plan->bt_rows && (fovea_gemm_is_blob(d) || (natural && d->trans_b == FOVEA_TRANS));
+    const bool in_place = fovea_gemm_takes_rows(plan, m);
     grid.copy_a = plan->way != FOVEA_WAY_DIRECT && plan->way != FOVEA_WAY_STEPS && plan->aliases && !in_place &&
                   m > (narrow ? plan->mr / 2 : 2 * plan->mr);
     const bool many = m >= fovea_gemm_packed_from(plan);
