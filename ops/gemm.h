@@ -36,8 +36,7 @@ struct fovea_gemm_layout {
                                  ///< elements, which may be packed on the way like a transposed B, has b_packed 0,
                                  ///< trans_b 1 and its b_type
     size_t k;                    ///< k steps to compute: desc.k, or 0 if alpha is 0
-    bool aliases;   ///< A is transposed, or its rows alias in few sets of L1: calls of many rows copy it, unless the
-                    ///< plan flips
+    bool aliases;   ///< A is transposed, or its rows alias in few sets of L1: in blocks, calls of many rows copy it
     bool b_aliases; ///< rows of B, natural or transposed, alias in few sets of L1
     size_t bt_rows; ///< largest number of rows for which a transposed B is read in place (gemm_bt.c), or a blob goes to
                     ///< gemm_few.c

@@ -178,18 +178,17 @@ struct fovea_gemm_grid fovea_gemm_grid(const struct fovea_gemm_layout *plan, siz
     if (m == 0 || d->n == 0 || d->batch == 0) {
         return grid;
     }
-    const bool natural = !d->b_packed && plan->k != 0 && fovea_gemm_has_strips(plan), alone = d->batch == 1;
+    const bool blocks = plan->way == FOVEA_WAY_BLOCKS;
     // A narrow tile reads all of A for every panel, so a copy already pays from half its rows on.
     const bool narrow = plan->kernel->mr >= plan->kernel->nr;
     // What gemm_bt.c and gemm_few.c do: they read A, too, as it is.
     const bool in_place = fovea_gemm_takes_rows(plan, m);
-    grid.copy_a = plan->way != FOVEA_WAY_DIRECT && plan->way != FOVEA_WAY_STEPS && plan->aliases && !in_place &&
-                  m > (narrow ? plan->mr / 2 : 2 * plan->mr);
+    grid.copy_a = blocks && plan->aliases && !in_place && m > (narrow ? plan->mr / 2 : 2 * plan->mr);
     const bool many = m >= fovea_gemm_packed_from(plan);
-    grid.pack_b = natural && (d->trans_b == FOVEA_TRANS || (many && !fovea_gemm_in_place(plan)));
+    grid.pack_b = !d->b_packed && plan->k != 0 && fovea_gemm_has_strips(plan) &&
+                  (d->trans_b == FOVEA_TRANS || (many && !fovea_gemm_in_place(plan)));
     // Of a blob of smaller elements each task widens its own strips: nobody expects room for all of it as f32.
-    grid.share_b = plan->way != FOVEA_WAY_DIRECT && grid.pack_b && alone && m > FOVEA_KEEP_ROWS && !in_place &&
-                   d->b_type == FOVEA_F32;
+    grid.share_b = blocks && grid.pack_b && d->batch == 1 && m > FOVEA_KEEP_ROWS && !in_place && d->b_type == FOVEA_F32;
     const double worth = fovea_gemm_work(plan, m, (double)d->n) * (double)d->batch / FOVEA_TASK_STEPS;
     cut_c(plan, m, worth, &grid);
     if (even) {

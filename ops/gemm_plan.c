@@ -282,7 +282,6 @@ static void choose_way(struct fovea_gemm_layout *plan)
         plan->way = FOVEA_WAY_FLIP;
         plan->tuning =
             tuning_of(plan->kernels, plan->desc.n, plan->desc.m, plan->desc.k, fovea_gemm_flip_form(&plan->desc));
-        plan->aliases = false;
         plan->strips = fovea_cut(panels, panels);
         cut_steps(plan, plan->k);
     } else if (fovea_gemm_is_direct(plan)) {
