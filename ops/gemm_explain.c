@@ -58,26 +58,21 @@ static void say_fetches(const struct fovea_gemm_facts *facts, char *text, size_t
     }
 }
 
-// The name of the class of so many rows, and its range.
-static const char *rows_are(size_t m)
-{
-    return m <= FOVEA_FEW_ROWS       ? "\"few\", at most 8"
-           : m <= FOVEA_SEVERAL_ROWS ? "\"several\", 9 to 32"
-           : m <= FOVEA_SOME_ROWS    ? "\"some\", 33 to 192"
-                                     : "\"many\", more than 192";
-}
+// The classes by rows, and their ranges.
+static const char *const rows_words[FOVEA_ROWS_KINDS] = {"\"few\", at most 8", "\"several\", 9 to 32",
+                                                         "\"some\", 33 to 192", "\"many\", more than 192"};
+_Static_assert(FOVEA_FEW_ROWS == 8 && FOVEA_SEVERAL_ROWS == 32 && FOVEA_SOME_ROWS == 192, "what the words say");
 
 // The class of shapes of the plan, and whether it is direct.
 void fovea_gemm_reasons(const struct fovea_gemm_layout *plan, char *text, size_t size)
 {
     const struct fovea_gemm_desc *const d = &plan->desc;
-    const struct fovea_tuning *const tuning = &plan->kernels->tuning;
+    const struct fovea_gemm_class class = fovea_class(fovea_gemm_class_of(plan)).gemm;
     const bool flips = plan->way == FOVEA_WAY_FLIP;
-    const enum fovea_gemm_form form = flips ? fovea_gemm_flip_form(d) : fovea_gemm_form_of(d);
     const size_t lines = flips ? d->n : d->m; // the rows of the class
     const double m = (double)d->m, n = (double)d->n, k = (double)plan->k, kib = sizeof(float) / 1024.0;
     const double operand = flips ? m * k : n * k;
-    const uint32_t near = fovea_near_of(tuning, lines, form);
+    const uint32_t near = fovea_near_of(&plan->kernels->tuning, lines, class.form);
     const struct fovea_size written[] = {{"batch", d->batch}, {"m", d->m}, {"n", d->n}};
     const struct fovea_size *const zero = fovea_find_zero(written, FOVEA_COUNT(written));
     if (zero != NULL || plan->k == 0) {
@@ -108,10 +103,9 @@ void fovea_gemm_reasons(const struct fovea_gemm_layout *plan, char *text, size_t
         {[FOVEA_FORM_NN] = "A lies as k x m", [FOVEA_FORM_NT] = "A lies as m x k"},
     };
     snprintf(text, size, "%zu %s%s: %s; %s of %.1f KiB%s: %s the %u KiB that are taken to stay in L2; %s%s", lines,
-             flips ? "column" : "row", lines == 1 ? "" : "s", rows_are(lines), flips ? "A" : "B", operand * kib,
-             d->b_type != FOVEA_F32 ? " as f32" : "",
-             fovea_is_far(near, operand) ? "\"far\", more than" : "\"near\", within", (unsigned)near, lies[flips][form],
-             direct);
+             flips ? "column" : "row", lines == 1 ? "" : "s", rows_words[class.rows], flips ? "A" : "B", operand * kib,
+             d->b_type != FOVEA_F32 ? " as f32" : "", class.far ? "\"far\", more than" : "\"near\", within",
+             (unsigned)near, lies[flips][class.form], direct);
 }
 
 // What was asked for beyond sizes and transposes.
