@@ -78,7 +78,8 @@ struct fovea_gemm_layout {
 
     // Memory, in floats.
     size_t a_room, b_room; ///< in scratch, behind acc
-    size_t first_room;     ///< in scratch as well: A of the first rows
+    size_t first_room;     ///< in scratch as well: A of the first rows, even if grid shares B: a call of fewer rows
+                           ///< may not, nor does one thread
     size_t b_offset;       ///< offset of B's panels in shared, after A
     bool c_room;           ///< one thread has room in shared for an acc with the sums of all of C,
     size_t c_offset;       ///< at this offset

@@ -34,13 +34,13 @@ size_t fovea_gemm_first_rows(const struct fovea_gemm_layout *plan)
 {
     const struct kernel kernel = kernel_of(plan);
     const size_t most = FOVEA_HOT_TILES * plan->mr; // rows that acc has room for
-    const bool packs =
-        plan->way == FOVEA_WAY_BLOCKS && plan->grid.pack_b && plan->desc.trans_b == FOVEA_TRANS && plan->k != 0;
+    const bool packs = plan->way == FOVEA_WAY_BLOCKS && plan->grid.pack_b && plan->desc.trans_b == FOVEA_TRANS;
     const bool left = kernel.scalar && plan->kernel->required != 0; // where the others are excluded
     const bool blob = plan->desc.b_type != FOVEA_F32;               // whose kernel packs with all of its rows
     const bool cut = plan->desc.b_type == FOVEA_S8 && plan->blocks.count > 1 && plan->unit != FOVEA_GROUP; // groups
     const size_t rows = cut || (blob && kernel.mr > most) ? 0 : fovea_min(kernel.mr, most);
-    return packs && kernel.packs && !left && rows > kernel.side_rows ? rows : 0;
+    const bool others = plan->desc.m > rows && !fovea_gemm_takes_rows(plan, plan->desc.m);
+    return packs && others && kernel.packs && !left && rows > kernel.side_rows ? rows : 0;
 }
 
 const char *fovea_gemm_first_kernel(const struct fovea_gemm_layout *plan)

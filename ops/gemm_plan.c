@@ -155,7 +155,7 @@ static enum fovea_status measure_work(struct fovea_gemm_layout *plan, const stru
     plan->b_room = scratch / sizeof(float);
     const size_t few = fovea_min(d->m, plan->bt_rows);
     const bool turns = in_strips && (d->b_packed ? few > 1 : d->trans_b == FOVEA_TRANS); // A, for few rows of C
-    const bool packs = in_strips && !d->b_packed &&
+    const bool packs = in_strips && !d->b_packed && !fovea_gemm_takes_rows(plan, d->m) &&
                        (d->trans_b == FOVEA_TRANS || grid->pack_b || (d->n % FOVEA_PANEL != 0 && plan->edge == 0));
     if (turns || packs) {
         size_t strips = 0;
