@@ -84,16 +84,15 @@ static bool columns_alias(const struct fovea_gemm_tuning *tuning, size_t ld, siz
 // the one with most panels side by side, if B is followed, or if rows of a natural B that alias in few sets of L1 would
 // otherwise be read twice (Zen 5, 10 to 12 rows from memory, by 12x32, 1.2 to 1.8 times as fast; up to nine, which 9x48
 // takes, 0.90 to 1.05). Second choice: the one made for few rows.
-static const struct fovea_gemm_kernel *kernel_of(const struct fovea_kernels *kernels, struct fovea_gemm_class class,
-                                                 size_t m, bool b_aliases)
+static const struct fovea_gemm_kernel *kernel_of(const struct fovea_kernels *kernels, uint32_t class,
+                                                 enum fovea_gemm_form form, size_t m, bool b_aliases)
 {
-    const uint32_t number = fovea_gemm_number(class);
-    const struct fovea_gemm_kernel *const wide = &kernels->gemm_of[number], *few = NULL, *widest = NULL;
-    const struct fovea_gemm_tuning *const tuning = &kernels->tuning.gemm[number];
+    const struct fovea_gemm_kernel *const wide = &kernels->gemm_of[class], *few = NULL, *widest = NULL;
+    const struct fovea_gemm_tuning *const tuning = &kernels->tuning.gemm[class];
     for (uint32_t i = 0; i < kernels->gemm_tile_count; i++) {
         const struct fovea_gemm_kernel *const tile = &kernels->gemm_tiles[i];
         const bool spares_a_pass = m > wide->mr && fovea_is_tall(tile->mr, tile->nr);
-        if (fovea_gemm_may_follow(tuning, class.form, b_aliases && !spares_a_pass, m, tile->mr) &&
+        if (fovea_gemm_may_follow(tuning, form, b_aliases && !spares_a_pass, m, tile->mr) &&
             tile->nr <= tuning->follow_panels * FOVEA_PANEL && (widest == NULL || tile->nr > widest->nr)) {
             widest = tile;
         }
@@ -171,10 +170,10 @@ static enum fovea_status measure_work(struct fovea_gemm_layout *plan, const stru
     return FOVEA_OK;
 }
 
-static const struct fovea_gemm_tuning *tuning_of(const struct fovea_kernels *kernels, size_t m, size_t n, size_t k,
-                                                 enum fovea_gemm_form form)
+// The number of the class of a product.
+static uint32_t class_of(const struct fovea_kernels *kernels, size_t m, size_t n, size_t k, enum fovea_gemm_form form)
 {
-    return &kernels->tuning.gemm[fovea_gemm_number(fovea_gemm_class(&kernels->tuning, m, n, k, form))];
+    return fovea_gemm_number(fovea_gemm_class(&kernels->tuning, m, n, k, form));
 }
 
 // The descriptor as a plan has it.
@@ -212,32 +211,30 @@ static size_t blob_rows(const struct fovea_kernels *kernels, const struct fovea_
 static void set_problem(struct fovea_gemm_layout *plan, const struct fovea_kernels *kernels,
                         const struct fovea_gemm_desc *given)
 {
-    const struct fovea_gemm_desc d = normal(given), *const desc = &d;
-    const enum fovea_gemm_form form = fovea_gemm_form_of(desc);
-    const struct fovea_gemm_class class = fovea_gemm_class(&kernels->tuning, desc->m, desc->n, desc->k, form);
-    const struct fovea_gemm_tuning *const tuning = tuning_of(kernels, desc->m, desc->n, desc->k, form);
-    const bool b_aliases = !given->b_packed && fovea_gemm_rows_alias(desc->ldb, FOVEA_PANEL);
-    const struct fovea_gemm_kernel *const kernel = kernel_of(kernels, class, desc->m, b_aliases);
-    const size_t k = desc->alpha == 0 ? 0 : desc->k, mr = kernel->mr, nr = kernel->nr;
+    const struct fovea_gemm_desc d = normal(given);
+    const enum fovea_gemm_form form = fovea_gemm_form_of(&d);
+    const uint32_t class = class_of(kernels, d.m, d.n, d.k, form);
+    const struct fovea_gemm_tuning *const tuning = &kernels->tuning.gemm[class];
+    const bool b_aliases = !fovea_gemm_is_blob(&d) && fovea_gemm_rows_alias(d.ldb, FOVEA_PANEL);
+    const struct fovea_gemm_kernel *const kernel = kernel_of(kernels, class, form, d.m, b_aliases);
+    const size_t k = d.alpha == 0 ? 0 : d.k, mr = kernel->mr, nr = kernel->nr;
     *plan = (struct fovea_gemm_layout){
         .kernels = kernels,
         .tuning = tuning,
-        .desc = *desc,
+        .desc = d,
         .k = k,
-        .aliases =
-            k != 0 && desc->n >= 2 * nr &&
-            (desc->trans_a == FOVEA_TRANS ? nr == FOVEA_PANEL || columns_alias(tuning, desc->lda, k, desc->n / nr)
-                                          : desc->m > 1 && rows_alias(tuning, desc->lda, k, mr)),
+        .aliases = k != 0 && d.n >= 2 * nr &&
+                   (d.trans_a == FOVEA_TRANS ? nr == FOVEA_PANEL || columns_alias(tuning, d.lda, k, d.n / nr)
+                                             : d.m > 1 && rows_alias(tuning, d.lda, k, mr)),
         .b_aliases = b_aliases,
-        .bt_rows = fovea_gemm_is_blob(desc) ? blob_rows(kernels, tuning, kernel, desc->b_type)
-                                            : bt_rows(kernels, tuning, k, b_aliases),
-        .detour = desc->beta != 0 || desc->residual || desc->gated,
+        .bt_rows = fovea_gemm_is_blob(&d) ? blob_rows(kernels, tuning, kernel, d.b_type)
+                                          : bt_rows(kernels, tuning, k, b_aliases),
+        .detour = d.beta != 0 || d.residual || d.gated,
         .kernel = kernel,
         .mr = mr,
-        .strips = fovea_cut(panels_of(desc->n), nr / FOVEA_PANEL),
+        .strips = fovea_cut(panels_of(d.n), nr / FOVEA_PANEL),
     };
-    plan->terms =
-        !desc->gated && (desc->activation == FOVEA_ACTIVATION_NONE || desc->activation == FOVEA_ACTIVATION_RELU);
+    plan->terms = !d.gated && (d.activation == FOVEA_ACTIVATION_NONE || d.activation == FOVEA_ACTIVATION_RELU);
 }
 
 // How the micro-kernel of the class reads B, whatever way the product takes.
@@ -277,11 +274,11 @@ static void cut_steps(struct fovea_gemm_layout *plan, size_t most)
 // Chooses the way of a product, with its strips; in blocks it already has those of its class.
 static void choose_way(struct fovea_gemm_layout *plan)
 {
-    const size_t panels = panels_of(plan->desc.n);
+    const struct fovea_gemm_desc *const d = &plan->desc;
+    const size_t panels = panels_of(d->n);
     if (fovea_gemm_takes_columns(plan)) { // tasks take all columns
         plan->way = FOVEA_WAY_FLIP;
-        plan->tuning =
-            tuning_of(plan->kernels, plan->desc.n, plan->desc.m, plan->desc.k, fovea_gemm_flip_form(&plan->desc));
+        plan->tuning = &plan->kernels->tuning.gemm[class_of(plan->kernels, d->n, d->m, d->k, fovea_gemm_flip_form(d))];
         plan->strips = fovea_cut(panels, panels);
         cut_steps(plan, plan->k);
     } else if (fovea_gemm_is_direct(plan)) {
