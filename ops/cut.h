@@ -52,7 +52,7 @@ struct fovea_gemm_grid {
     struct fovea_cut rows;   ///< blocks of m
     struct fovea_cut groups; ///< groups of the plan's strips; each is a task with each block of rows
     bool copy_a;             ///< a is copied to rows that do not alias, all of it in phase 0
-    bool pack_b;             ///< natural B is packed rather than read in place:
+    bool pack_b;             ///< B is packed on the way: a natural one at times, a transposed one always,
     bool share_b;            ///< all of it in phase 0; otherwise by the task that needs it
 };
 

@@ -52,9 +52,8 @@ struct fovea_gemm_tile fovea_gemm_direct_tile(const struct fovea_gemm_layout *pl
 bool fovea_gemm_is_bare(const struct fovea_gemm_layout *plan)
 {
     const struct fovea_gemm_desc *const d = &plan->desc;
-    const bool natural = !d->b_packed && d->trans_b != FOVEA_TRANS && !plan->grid.pack_b;
-    const bool whole = plan->edge != 0 || fovea_gemm_whole_panels(plan, d->n);
-    return plan->way == FOVEA_WAY_DIRECT && !plan->along && (d->b_packed || (natural && whole)) &&
+    const bool in_place = !plan->grid.pack_b && (plan->edge != 0 || fovea_gemm_whole_panels(plan, d->n));
+    return plan->way == FOVEA_WAY_DIRECT && !plan->along && (d->b_packed || in_place) &&
            !fovea_gemm_takes_rows(plan, d->m) && !plan->detour && d->alpha == 1 &&
            d->activation == FOVEA_ACTIVATION_NONE && !plan->fetches_next;
 }

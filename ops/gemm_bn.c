@@ -46,7 +46,7 @@ static size_t most_rows(const struct fovea_gemm_layout *plan)
 bool fovea_gemm_takes_steps(const struct fovea_gemm_layout *plan)
 {
     const struct fovea_gemm_desc *const d = &plan->desc;
-    return !d->b_packed && d->trans_b != FOVEA_TRANS && plan->k != 0 && d->m != 0 && d->m <= most_rows(plan) &&
+    return fovea_gemm_form_of(d) == FOVEA_FORM_NN && plan->k != 0 && d->m != 0 && d->m <= most_rows(plan) &&
            (d->m <= BROKEN_ROWS || !fovea_splits_lines(d->ldb));
 }
 

@@ -54,7 +54,7 @@ static bool reads_rows(const struct fovea_gemm_layout *plan)
 static bool alias_in_l2(const struct fovea_gemm_layout *plan)
 {
     const struct fovea_gemm_desc *const d = &plan->desc;
-    return !d->b_packed && d->trans_b != FOVEA_TRANS && fovea_l2_taken(plan->k, d->lda) >= FOVEA_L2 &&
+    return fovea_gemm_form_of(d) == FOVEA_FORM_NN && fovea_l2_taken(plan->k, d->lda) >= FOVEA_L2 &&
            fovea_l2_taken(plan->k, d->ldb) >= FOVEA_L2;
 }
 
@@ -212,7 +212,7 @@ void fovea_gemm_direct(const struct fovea_gemm_area *area)
     const struct fovea_gemm_layout *const plan = area->plan;
     const struct fovea_gemm_desc *const d = &plan->desc;
     const struct fovea_cut tiles = area->rows == d->m ? plan->tiles : fovea_cut(area->rows, plan->mr);
-    const bool natural = !d->b_packed && d->trans_b != FOVEA_TRANS && !area->pack_b;
+    const bool natural = !d->b_packed && !area->pack_b;
     const bool finishes = fovea_gemm_finishes(area), in_tiles = fovea_gemm_finishes_in_tiles(area);
     struct fovea_gemm_tile tile = fovea_gemm_direct_tile(plan, natural);
     struct fovea_gemm_terms terms = fovea_gemm_terms(plan);

@@ -75,7 +75,7 @@ uint32_t fovea_gemm_flip_side(const struct fovea_gemm_layout *plan)
 size_t fovea_gemm_flip_rows(const struct fovea_gemm_layout *plan)
 {
     const size_t room = (size_t)plan->kernels->tuning.cache.near * 1024 / 4 / sizeof(float);
-    const size_t most = fovea_max(room / fovea_max(plan->desc.n, 1), BLOCK);
+    const size_t most = fovea_max(room / plan->desc.n, BLOCK);
     return fovea_min(fovea_round_up(plan->desc.m, FOVEA_PANEL), most / FOVEA_PANEL * FOVEA_PANEL);
 }
 
