@@ -49,6 +49,7 @@ struct fovea_attention_layout {
     size_t rows;         ///< the most queries of a call, of all entries
     size_t prefill;      ///< queries of a head from which on they are a tile's lanes, not decoded
     size_t few;          ///< the most queries of an entry that is decoded
+    bool prefills;       ///< entries may have more
     size_t query_floats; ///< floats of shared memory per query of such an entry: its states, of all heads and splits
     /// Ragged batches: every 8th entry except the first is a landmark. The number of landmarks, and the offset in
     /// shared memory, in floats, of their first task numbers: those of COMPUTE, then those of JOIN.

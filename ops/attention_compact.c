@@ -31,7 +31,7 @@ bool fovea_attention_compacts(const struct fovea_attention_layout *plan)
 {
     const struct fovea_attention_desc *const d = &plan->desc;
     const bool placed = d->bias || d->statistics;
-    return fovea_attention_is_masked(d) && !placed && d->q_len >= plan->prefill;
+    return fovea_attention_is_masked(d) && !placed && plan->prefills;
 }
 
 // Copies the elements of the keys that are seen, one key after another.

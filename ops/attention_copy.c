@@ -40,8 +40,7 @@ size_t fovea_attention_copy_floats(const struct fovea_attention_layout *plan)
 {
     const struct fovea_attention_copies copies = fovea_attention_copies(plan, plan->tiles_most);
     const size_t v = fovea_round_up(FOVEA_COPY_KEYS * fovea_round_up(plan->desc.v_dim, 8), FOVEA_PANEL);
-    const bool prefill = plan->desc.q_len >= plan->prefill;
-    return prefill ? k_floats(plan, copies) + (copies.v ? v : 0) : 0;
+    return plan->prefills ? k_floats(plan, copies) + (copies.v ? v : 0) : 0;
 }
 
 struct fovea_attention_copy fovea_attention_copy(const struct fovea_attention_layout *plan, size_t tiles,

@@ -245,8 +245,8 @@ static void lay_out(struct fovea_attention_layout *plan)
     const size_t block_state = fovea_attention_state_floats(false, block, block, d->v_dim);
     const size_t chunk = FOVEA_CHUNK * (d->qk_dim + d->v_dim);
     // Elements of 16 bits are copied by decoding, too, where a mask scatters the keys that are seen.
-    const bool gathers = fovea_attention_gathers(plan, d->q_len >= plan->prefill) ||
-                         (d->kv_type != FOVEA_F32 && fovea_attention_is_masked(d));
+    const bool gathers =
+        fovea_attention_gathers(plan, plan->prefills) || (d->kv_type != FOVEA_F32 && fovea_attention_is_masked(d));
     plan->q_floats = tile * d->qk_dim;
     plan->block_q_floats = block * d->qk_dim;
     plan->state_floats = fovea_max(fovea_max(tile_state, block_state), FOVEA_CHUNK * block) + plan->statistics * tile;
@@ -293,10 +293,11 @@ enum fovea_status fovea_attention_make(const struct fovea_engine *engine, const 
     };
     plan->prefill = desc->k_layout == FOVEA_K_ROWS ? plan->tuning->prefill_rows : plan->tuning->prefill;
     plan->few = fovea_min(desc->q_len, plan->prefill - 1);
-    const bool prefills = desc->q_len > plan->few;
+    plan->prefills = desc->q_len > plan->few;
     plan->tiles_most = fovea_min(plan->tuning->tiles, FOVEA_ATTENTION_TILES_MAX);
     plan->blocks_most = FOVEA_ATTENTION_TILES_MAX;
-    plan->tiles_most = prefills ? fovea_attention_grid(plan, desc->batch, desc->q_len, desc->kv_len).each_most : 1;
+    plan->tiles_most =
+        plan->prefills ? fovea_attention_grid(plan, desc->batch, desc->q_len, desc->kv_len).each_most : 1;
     plan->blocks_most = fovea_attention_grid(plan, desc->batch, plan->few, desc->kv_len).each_most;
     if (desc->scale == FOVEA_SCALE_DEFAULT) {
         plan->desc.scale = fovea_attention_default_scale(desc);
@@ -307,7 +308,7 @@ enum fovea_status fovea_attention_make(const struct fovea_engine *engine, const 
     plan->work.kind = FOVEA_PLAN_ATTENTION;
     lay_out(plan);
     FOVEA_TRY(count(plan, plan->few, why));
-    FOVEA_TRY(prefills ? count(plan, desc->q_len, why) : FOVEA_OK);
+    FOVEA_TRY(plan->prefills ? count(plan, desc->q_len, why) : FOVEA_OK);
     FOVEA_TRY(place_states(plan, why));
     return place_landmarks(plan, why);
 }
