@@ -141,8 +141,8 @@ enum fovea_status fovea_attention_check_out(const struct fovea_attention_desc *d
 struct fovea_attention_desc fovea_attention_call(const struct fovea_attention_layout *plan,
                                                  const struct fovea_attention_args *args);
 
-/// All queries of a ragged batch as those of a single entry without keys, which gives the extent of the call's q and
-/// out.
+/// The same with all queries of a ragged batch as those of a single entry without keys, which gives the extent of the
+/// call's q and out.
 struct fovea_attention_desc fovea_attention_all_queries(const struct fovea_attention_layout *plan,
                                                         const struct fovea_attention_args *args);
 
@@ -293,7 +293,7 @@ struct fovea_attention_sweep {
     float *scratch; ///< the worker's
     struct fovea_attention_state state;
     bool fresh; ///< the first keys that are seen initialise the state instead of being added to it; false from then on
-    struct fovea_attention_dense *dense; ///< NULL, or what the blocks or tiles of a task share of a chunk
+    struct fovea_attention_dense *dense; ///< what the blocks or tiles of a task share of a chunk
     /// A prefill tile: what it shares with the other tiles of its task. Any may be NULL.
     struct {
         struct fovea_attention_copy *copy; ///< copies of a chunk

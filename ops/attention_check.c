@@ -6,6 +6,9 @@ struct fovea_attention_desc fovea_attention_all_queries(const struct fovea_atten
                                                         const struct fovea_attention_args *args)
 {
     struct fovea_attention_desc queries = fovea_attention_call(plan, args);
+    if (args->q_starts == NULL) {
+        return queries;
+    }
     queries.batch = 1;
     queries.q_len = args->q_starts[args->batch];
     queries.kv_len = 0;
@@ -143,8 +146,7 @@ static enum fovea_status check_call(const struct fovea_attention_layout *plan, c
     if (args->batch_strides == NULL && args->q_starts == NULL) {
         return FOVEA_OK; // as the plan's
     }
-    const struct fovea_attention_desc call =
-        args->q_starts == NULL ? fovea_attention_call(plan, args) : fovea_attention_all_queries(plan, args);
+    const struct fovea_attention_desc call = fovea_attention_all_queries(plan, args);
     return fovea_attention_check_out(&call, why);
 }
 

@@ -49,7 +49,7 @@ void fovea_attention_facts(const struct fovea_attention_layout *plan, struct fov
     facts->prefill = grid.prefill;
     facts->rows = fovea_min(grid.rows, grid.most);
     facts->each = grid.each;
-    facts->tasks = d->batch * grid.heads * fovea_ceil_div(grid.tiles, grid.each) * grid.splits;
+    facts->tasks = fovea_attention_grid_tasks(&grid, d->batch, FOVEA_ATTENTION_COMPUTE);
     if (!grid.prefill) {
         const size_t last = grid.rows % grid.most;
         facts->kernel = decode_kernel(plan);

@@ -300,8 +300,7 @@ static enum fovea_status check_result(const struct fovea_attention_layout *plan,
     if (args->q_starts == NULL && args->batch_strides == NULL) {
         return FOVEA_OK; // the same as the plan's, already checked
     }
-    const struct fovea_attention_desc call =
-        args->q_starts == NULL ? fovea_attention_call(plan, args) : fovea_attention_all_queries(plan, args);
+    const struct fovea_attention_desc call = fovea_attention_all_queries(plan, args);
     return fovea_attention_check_out(&call, NULL);
 }
 

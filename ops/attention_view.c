@@ -118,7 +118,7 @@ bool fovea_attention_step(struct fovea_attention_sweep *sweep, size_t key, size_
         return false;
     }
     fovea_attention_view(sweep->tile, sweep->q, sweep->scratch, &view);
-    view.dense = sweep->dense != NULL ? sweep->dense : view.dense;
+    view.dense = sweep->dense;
     if (!fovea_attention_look(&view, key, end)) {
         return false;
     }

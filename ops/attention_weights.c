@@ -241,8 +241,7 @@ static enum fovea_status check_args(const struct fovea_attention_layout *plan,
     if (args->weights == NULL || args->call->kv_begin >= args->call->kv_len) {
         return FOVEA_OK;
     }
-    struct fovea_attention_desc map = args->call->q_starts != NULL ? fovea_attention_all_queries(plan, args->call)
-                                                                   : fovea_attention_call(plan, args->call);
+    struct fovea_attention_desc map = fovea_attention_all_queries(plan, args->call);
     map.heads = args->average ? 1 : map.heads;
     map.v_dim = keys_of(args->call);
     map.out = args->strides;
