@@ -30,7 +30,7 @@ static bool end_of_line(struct reader *r)
     return ok;
 }
 
-// A number of at most 16 digits, without leading zeros beyond `digits`.
+// A number of at most 16 digits.
 static bool number(struct reader *r, uint32_t base, uint64_t most, uint64_t *value)
 {
     static const char digits[] = "0123456789abcdef";

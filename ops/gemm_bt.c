@@ -135,7 +135,7 @@ void fovea_gemm_bt(const struct fovea_gemm_area *area)
     const size_t end = fovea_gemm_strip_end(plan, area->strip + area->strips - 1);
     const struct fovea_cut tiles = fovea_cut(area->rows, plan->kernels->gemm_bt.mr);
     const struct fovea_gemm_a a = fovea_gemm_turn_a(area);
-    // As many panels per call as acc has room for, mr x 16 or all of C; also if C itself holds the sums.
+    // As many panels per call as acc has room for, which holds mr x 16 sums or all of C; the same without acc.
     const size_t mr = plan->kernels->gemm_bt.mr, most = mr / fovea_min(area->rows, mr);
     const size_t columns =
         FOVEA_PANEL * fovea_min(fovea_min(CALL_PANELS, most), fovea_ceil_div(end - begin, FOVEA_PANEL));

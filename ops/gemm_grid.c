@@ -23,7 +23,7 @@ enum { ROOM = 64 << 10 };
 // Number of rows of C from which a natural B whose rows begin within cache lines is packed at the latest: each of its
 // loads is two (Zen 4, ldb of 300 to 5000, 40 rows 1.07 to 1.12 times as fast in place, 100 rows 1.01 to 1.06, 150 rows
 // 0.99 to 1.03, 210 rows 0.85 to 1.02).
-enum { BROKEN_ROWS = 144 };
+enum { PACK_BROKEN = 144 };
 // Up to WHOLE_ROWS rows are not cut, since each block of rows reads all of B; nor are blocks smaller than PACKED_ROWS
 // if each packs its own B, or than FLIPPED_ROWS if rows are lanes.
 enum { WHOLE_ROWS = 24, PACKED_ROWS = 32, FLIPPED_ROWS = 64 };
@@ -142,7 +142,7 @@ bool fovea_gemm_whole(const struct fovea_gemm_layout *plan, size_t m)
 size_t fovea_gemm_packed_from(const struct fovea_gemm_layout *plan)
 {
     const size_t unbroken = plan->b_aliases ? plan->tuning->alias_rows : plan->tuning->pack_rows;
-    return fovea_splits_lines(plan->desc.ldb) ? fovea_min(unbroken, BROKEN_ROWS) : unbroken;
+    return fovea_splits_lines(plan->desc.ldb) ? fovea_min(unbroken, PACK_BROKEN) : unbroken;
 }
 
 // Cuts C, before tasks are evened out.
