@@ -97,8 +97,9 @@ struct fovea_gemm_bt_tile {
                       ///< the next ones, into L2
     uint32_t touch;   ///< hint, with far and a side of 16 and more, for one row of C: prefetch a line so many pages
                       ///< ahead of these rows, or 0
-    /// If not NULL, B is packed as well, if m is above side_rows: packed[(j / 16) * packed_panel + p * 16 + j % 16] =
-    /// B[j,p], in whole panels, whose columns from n on become +0. Then, if `adds` is 1, acc starts at C.
+    /// If not NULL, B is packed as well, if m is above side_rows, otherwise ignored: packed[(j / 16) * packed_panel +
+    /// p * 16 + j % 16] = B[j,p], in whole panels, whose columns from n on become +0. Then, if `adds` is 1, acc starts
+    /// at C.
     float *packed;
     ptrdiff_t packed_panel;
     uint32_t adds;
