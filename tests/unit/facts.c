@@ -31,6 +31,10 @@ static void test_gemm(const char *isa)
         CHECK(plans[i] && fovea_gemm_plan(engines[i], &d, plans[i]) == FOVEA_OK, "%s", isa);
         fovea_gemm_say(plans[i], texts[i], TEXT);
         fovea_gemm_facts(plans[i], &facts[i]);
+        char *const memory = strstr(texts[i], ", shared_bytes"); // which differs with the columns
+        CHECK(memory != NULL, "%s", texts[i]);
+        if (memory)
+            *memory = '\0';
     }
     CHECK(strcmp(texts[0], texts[1]) == 0 && strstr(texts[0], "a few rows at a time"), "%s: %s and %s", isa, texts[0],
           texts[1]);
