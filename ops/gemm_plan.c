@@ -30,8 +30,8 @@ enum { BT_STEPS = 10 };
 // f32 by two tiles, against blocks: 0.84 to 0.93, AVX2 0.76 to 0.87.)
 enum { FEW_TILES = 2 };
 // Most k steps of a block of smaller elements: a strip that is widened to f32 should leave room in L2 (Emerald Rapids,
-// 20 to 64 rows, k of 4096, against 4096 1.05; 512 and 256 0.98 to 1.02, 128 rows and more 0.96 to 0.99). Not if the
-// first rows pack it, all steps at once (ops/gemm_first.c).
+// 20 to 64 rows, k of 4096, against 4096 1.05; 512 and 256 0.98 to 1.02, 128 rows and more 0.96 to 0.99). Not if its
+// kernel packs what it widens for the first rows (ops/gemm_first.c).
 enum { WIDENED_STEPS = 1024 };
 // One thread with several k blocks keeps the sums of all of C in acc if they are at most this large, the work memory of
 // a few k blocks of B. Larger products run task by task, with a small acc.
