@@ -101,6 +101,14 @@ static bool read_entry(struct reader *reader, json_t *entry)
     return true;
 }
 
+// A reason is one line: what Jansson repeats of the text may hold line feeds, or what a terminal obeys.
+static void refuse_json(const struct reader *reader, const json_error_t *error)
+{
+    snprintf(reader->message, reader->message_size, "not JSON, or cut off: line %d: %.120s", error->line, error->text);
+    for (char *c = reader->message; *c; c++)
+        *c = (unsigned char)*c < 0x20 || *c == 0x7f ? '?' : *c;
+}
+
 static json_t *parse(const struct reader *reader, const char *text, size_t size)
 {
     json_error_t error;
@@ -110,8 +118,7 @@ static json_t *parse(const struct reader *reader, const char *text, size_t size)
     if (!plain)
         refuse(reader, "no memory");
     else if (!root)
-        snprintf(reader->message, reader->message_size, "not JSON, or cut off: line %d: %.120s", error.line,
-                 error.text);
+        refuse_json(reader, &error);
     return root;
 }
 

@@ -76,7 +76,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         store(&report);
         report_free(&report);
     } else {
-        FUZZ_CHECK(*message && !strchr(message, '\n'));
+        FUZZ_CHECK(*message && !message[strcspn(message, "\n\r\033\177")]);
     }
     return 0;
 }

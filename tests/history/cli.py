@@ -89,6 +89,11 @@ def test_import(folder):
         (folder / name).write_text(content)
         refused(name, "history", "import", "--db", db, "--commit", "c", two, folder / name)
         refused(name, "history", "import", "--db", folder / "new.db", "--commit", "c", folder / name)
+    # A reason is one line that no terminal obeys, whatever of the file it repeats.
+    odd = {'{"a\\\n': "invalid escape near '\"a\\?'", "{\x1b[31m": "near '?'", "{\x7f": "near '?'"}
+    for content, says in odd.items():
+        (folder / "odd.json").write_text(content)
+        refused(says, "history", "import", "--db", db, "--commit", "c", folder / "odd.json")
     check(rows(db, "SELECT count(*) FROM run, sample") == before and not (folder / "new.db").exists(), "untouched")
     refused("No such file", "history", "import", "--db", db, "--commit", "c", folder / "nonesuch.json")
     refused("give --commit", "history", "import", "--db", db, two)
