@@ -18,15 +18,17 @@ static const struct peer_isa builds[] = {
 #endif
 };
 
-// The build for this CPU.
-static void *open_build(const struct peer_request *request, const char **name)
+// The build for this CPU; NULL where there is none, and why, NULL if none is installed.
+static void *open_build(const struct peer_request *request, const char **name, const char **why)
 {
+    *why = "cannot be held to this ISA";
     for (size_t i = 0; i < sizeof builds / sizeof *builds; i++) {
         char pattern[128];
         int (*score)(void);
         const struct peer_symbol symbol = {"ggml_backend_score", &score};
         if (peer_isa_name(&builds[i], 1, request->isa) == NULL)
             continue;
+        *why = NULL;
         *name = builds[i].name;
         snprintf(pattern, sizeof pattern, "node_modules/@node-llama-cpp/linux-*/bins/linux-*/libggml-cpu-%s.so", *name);
         void *const library = peer_open(NULL, pattern);
@@ -80,7 +82,7 @@ size_t peer_ggml(const struct peer_request *request, struct contestant *out, con
                                           {"ggml_backend_buffer_free", &ggml.buffer_free},
                                           {"ggml_backend_graph_compute", &ggml.compute},
                                           {"ggml_version", &version}};
-    void *const library = open_build(request, &build);
+    void *const library = open_build(request, &build, why);
     if (!library)
         return 0;
     if (!peer_symbols(library, symbols, sizeof symbols / sizeof *symbols) || !start(library, request->threads)) {

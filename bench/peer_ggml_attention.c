@@ -38,8 +38,7 @@ static void release(void *memory)
     for (size_t i = 0; i < sizeof self->buffers / sizeof *self->buffers; i++)
         if (self->buffers[i])
             ggml.buffer_free(self->buffers[i]);
-    if (self->rows)
-        bench_free(self->rows, self->problem->memory_bytes);
+    bench_free(self->rows, self->problem->memory_bytes);
     bench_free(self->caches, self->caches_bytes);
     bench_free(self->mask, self->mask_bytes);
     free(self->graphs);
@@ -50,7 +49,7 @@ static bool make_mask(struct prepared *self)
 {
     const struct attention_problem *const p = self->problem;
     const size_t keys = p->shape->kv_len;
-    if (!(p->kind & (ATTENTION_ORDERED | ATTENTION_PADDED) || p->desc.causal || p->desc.mask))
+    if (!(p->kind & ATTENTION_PADDED || p->desc.causal || p->desc.mask))
         return true;
     self->mask_bytes = p->shape->q_len * keys * sizeof *self->mask;
     self->mask = bench_alloc(self->mask_bytes);

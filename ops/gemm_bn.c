@@ -54,6 +54,7 @@ bool fovea_gemm_takes_steps(const struct fovea_gemm_layout *plan)
 // are faster in acc, whose rows do neither. Zen 4, AVX-512, from memory: rows that alias, eight to 14 of C 1.20 to 1.28
 // times as fast, five 0.94, three and four 0.62 to 0.89; if they begin within lines, too, three and four 1.03 to 1.07,
 // five 1.36, eight to 14 2.0 to 2.5; within lines alone, eight and twelve 1.04 to 1.09, four and five 0.93 to 0.95.
+// AVX2: rows that alias, eight 1.0, 12 to 48 1.16; within lines, too, three 1.10, five to 48 1.44 to 1.93.
 enum { APART_ROWS = 3, MANY_ROWS = 8 };
 
 size_t fovea_gemm_steps_apart(const struct fovea_gemm_layout *plan)

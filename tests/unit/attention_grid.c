@@ -116,6 +116,14 @@ static void test_profile(const struct fovea_engine *engine, const char *isa)
     const char *const text = explain(engine, 12, 8, 70);
     CHECK(!strstr(text, few_says) && strstr(text, "prefill") && strstr(text, "12 tasks of 8 rows"), "%s: %s", isa,
           text);
+    static const enum fovea_k_layout layouts[] = {FOVEA_K_PANELS, FOVEA_K_ROWS};
+    for (size_t i = 0; i < 4; i++) { // each layout by its own limit
+        t->prefill = i & 1 ? 8 : 16;
+        t->prefill_rows = i & 1 ? 16 : 8;
+        const bool lanes = (layouts[i / 2] == FOVEA_K_ROWS) != (i & 1);
+        const char *const said = explain_k(engine, 12, 8, 70, layouts[i / 2]);
+        CHECK(strstr(said, lanes ? "prefill" : "decode"), "%s, layout %zu, limits %zu: %s", isa, i / 2, i & 1, said);
+    }
     *t = before;
 }
 
