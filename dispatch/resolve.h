@@ -27,7 +27,7 @@ struct fovea_variant_facts {
     enum fovea_isa isa;
     uint32_t required;
     uint16_t mr, nr, masks, ahead, packs, lead, touch, side_rows, quiet_rows;
-    uint16_t queries, l1_queries, last_queries, beside_rows, near_rows; ///< attention only
+    uint16_t queries, l1_queries, last_queries, beside_rows, near_rows, busy_rows; ///< attention only
 };
 extern const struct fovea_variant_facts fovea_variant_facts[FOVEA_VARIANTS];
 
@@ -42,14 +42,14 @@ int32_t fovea_slot_variant(const struct fovea_kernels *kernels, enum fovea_slot 
 
 /// What may be chosen, and what was chosen.
 struct fovea_choice {
-    uint32_t cpu;                   ///< bits of this CPU
-    uint32_t allowed;               ///< bits that may be used
-    uint8_t pinned[FOVEA_VARIANTS]; ///< 1: pinned by name
-    uint8_t preferred[FOVEA_VARIANTS]; ///< 1: the model prefers it to the last line of its slot
-    uint8_t tuned[FOVEA_VARIANTS];  ///< 1: the tuning profile prefers it
-    uint8_t excluded[FOVEA_VARIANTS]; ///< 1: excluded by name
+    uint32_t cpu;                        ///< bits of this CPU
+    uint32_t allowed;                    ///< bits that may be used
+    uint8_t pinned[FOVEA_VARIANTS];      ///< 1: pinned by name
+    uint8_t preferred[FOVEA_VARIANTS];   ///< 1: the model prefers it to the last line of its slot
+    uint8_t tuned[FOVEA_VARIANTS];       ///< 1: the tuning profile prefers it
+    uint8_t excluded[FOVEA_VARIANTS];    ///< 1: excluded by name
     uint8_t quarantined[FOVEA_VARIANTS]; ///< 1: excluded because the tuning profile found it wrong
-    uint8_t chosen[FOVEA_VARIANTS]; ///< output: 1 for the chosen variants
+    uint8_t chosen[FOVEA_VARIANTS];      ///< output: 1 for the chosen variants
 };
 
 /// Whether a variant is within the allowed ISA and not excluded; and whether it is also not quarantined, so that it may

@@ -102,7 +102,9 @@ enum fovea_into { FOVEA_INTO_L2, FOVEA_INTO_L1, FOVEA_INTO_L2_PARTS };
 
 /// Where K and V come from, and what to prefetch. No result depends on it.
 struct fovea_decode_hints {
-    uint32_t far;    ///< 1: K and V come from beyond L2; 0: nothing is prefetched, and again to beside are ignored
+    uint32_t far; ///< 1: K and V come from beyond L2; 0: they are taken to be in L2, no more is prefetched than costs
+                  ///< nothing there, and unsure to beside are ignored
+    uint32_t unsure; ///< 1: they may be in L2 all the same, so that tiles are those for L2
     uint32_t again;  ///< 1: prefetch the next rows of K a second time just before use, and also V if the tile has more
                      ///< than two rows
     uint32_t whole;  ///< 1: prefetch all of K of the chunk once more just before use, and then all of its V
@@ -158,7 +160,7 @@ typedef void fovea_merge_fn(const struct fovea_attention_state *into, const stru
 typedef void fovea_finish_fn(const struct fovea_attention_state *state, const float *sinks, float *lse);
 
 /// Elements of scratch that a chunk needs, for any variant. Prefill: S [128][64]. Decode: S [16][128], the last panel
-/// of V [128][16], 4096 transposed elements, S of the next chunk [2][128], K, then V, of the keys that are seen
+/// of V [128][16], 4096 transposed elements, S of the next chunk [4][128], K, then V, of the keys that are seen
 /// [128][v_dim]. Both: transposed keys [64][qk_dim], the new part of O [64][round16(v_dim)], alpha [64].
 static inline size_t fovea_attention_scratch(size_t qk_dim, size_t v_dim)
 {

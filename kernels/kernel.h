@@ -118,6 +118,8 @@ struct fovea_decode_kernel {
     uint16_t beside_rows;  ///< the most rows for which the kernel can read V beside the next chunk's K; 0: it cannot
     uint16_t near_rows;    ///< the most rows for which it computes the next chunk's scores along with this chunk's
                            ///< product if K and V are in L2
+    uint16_t busy_rows;    ///< with this many rows it waits for arithmetic, and prefetches cost nothing even in L2; 0:
+                           ///< not known
     fovea_decode_fn *run;
 };
 

@@ -12,6 +12,7 @@ static const char *fetched(const struct fovea_attention_facts *facts)
     static const char *const words[] = {
         [FOVEA_ASKS_NOTHING] = "",
         [FOVEA_ASKS_BESIDE] = ", from beyond L2, not asked for ahead",
+        [FOVEA_ASKS_IN_CASE] = ", asked for ahead in case it is beyond L2",
         [FOVEA_ASKS_ONCE] = ", from beyond L2",
         [FOVEA_ASKS_SOME_TWICE] = ", from beyond L2, some of it asked for twice",
         [FOVEA_ASKS_ALL_TWICE] = ", from beyond L2, all of it asked for twice",

@@ -19,7 +19,9 @@ static enum fovea_attention_asks asks_of(const struct fovea_attention_layout *pl
                                                      [FOVEA_TWICE_ALL] = FOVEA_ASKS_ALL_TWICE};
     const struct fovea_attention_args args = whole(plan);
     const bool copies = fovea_attention_gathers(plan, false);
-    return copies || !fovea_attention_decode_is_far(plan, &args) ? FOVEA_ASKS_NOTHING
+    return copies ? FOVEA_ASKS_NOTHING
+           : !fovea_attention_decode_is_far(plan, &args)
+               ? fovea_attention_is_busy(plan, rows) ? FOVEA_ASKS_IN_CASE : FOVEA_ASKS_NOTHING
            : fovea_attention_is_beside(plan, rows) && plan->desc.page_keys == 0
                ? FOVEA_ASKS_BESIDE
                : asks[fovea_attention_asks_twice(plan, rows)];
@@ -38,7 +40,7 @@ static struct fovea_attention_block_facts block_of(const struct fovea_attention_
     return (struct fovea_attention_block_facts){.kernel = decode_kernel(plan),
                                                 .rows = rows,
                                                 .asks = asks,
-                                                .into = asks >= FOVEA_ASKS_ONCE ? plan->tuning->decode_into : 0};
+                                                .into = asks > FOVEA_ASKS_BESIDE ? plan->tuning->decode_into : 0};
 }
 
 void fovea_attention_facts(const struct fovea_attention_layout *plan, struct fovea_attention_facts *facts)

@@ -123,6 +123,12 @@ bool fovea_attention_prefill_is_far(const struct fovea_attention_layout *plan, c
            fovea_is_far(plan->tuning->near_tiles, (double)args->batch * rows * (double)(d->qk_dim + d->v_dim));
 }
 
+bool fovea_attention_is_busy(const struct fovea_attention_layout *plan, size_t rows)
+{
+    const size_t busy = plan->kernels->attention_decode.busy_rows;
+    return busy != 0 && rows >= busy;
+}
+
 // The number of rows from which decoding is compute-heavy: more than DECODE_FEW of
 // kernels/common/attention_decode_few.h.
 enum { SLOW_ROWS = 3 };

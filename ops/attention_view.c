@@ -22,12 +22,15 @@ static void draw_kept(const struct fovea_attention_tile *tile, size_t key, size_
 // What decoding has beside the chunk.
 static void begin_decode(const struct fovea_attention_tile *tile, struct fovea_decode_chunk *decode)
 {
+    const bool far = fovea_attention_decode_is_far(tile->plan, tile->args);
+    const bool unsure = !far && fovea_attention_is_busy(tile->plan, tile->rows);
     const enum fovea_attention_twice twice = fovea_attention_asks_twice(tile->plan, tile->rows);
     decode->q_row = (ptrdiff_t)tile->plan->desc.qk_dim;
     decode->hints = (struct fovea_decode_hints){
-        .far = fovea_attention_decode_is_far(tile->plan, tile->args),
-        .again = twice != FOVEA_TWICE_NONE,
-        .whole = twice == FOVEA_TWICE_ALL,
+        .far = far || unsure,
+        .unsure = unsure,
+        .again = far && twice != FOVEA_TWICE_NONE,
+        .whole = far && twice == FOVEA_TWICE_ALL,
         .into = tile->plan->tuning->decode_into,
         .beside = fovea_attention_is_beside(tile->plan, tile->rows),
     };

@@ -3,7 +3,7 @@
 //
 // Included after the two products: attention_decode_scores.h and _values.h, or attention_decode_half.h.
 // Scratch: S, later P [16][128]; transposed keys, decode_transposed(qk_dim) elements; the last partial panel of V
-// [128][16]; the new part of O [16][round16(v_dim)]; scores of the next chunk [2][128]; K, then V, of the keys that are
+// [128][16]; the new part of O [16][round16(v_dim)]; scores of the next chunk [4][128]; K, then V, of the keys that are
 // seen [128][v_dim].
 #ifndef FOVEA_KERNELS_COMMON_ATTENTION_DECODE_CHUNK_H
 #define FOVEA_KERNELS_COMMON_ATTENTION_DECODE_CHUNK_H
@@ -60,7 +60,7 @@ static inline __attribute__((always_inline)) void decode_chunk(const struct fove
     float *const tail = transposed + decode_transposed(chunk->qk_dim);
     float *const room = tail + FOVEA_CHUNK * FOVEA_PANEL;
     float *const s_next = room + DECODE_ROWS * attention_round(state->v_dim);
-    float *const dense = s_next + DECODE_FEW * FOVEA_CHUNK;
+    float *const dense = s_next + DECODE_BESIDE * FOVEA_CHUNK;
     const int at_once = chunk->fresh && state->o_row == (ptrdiff_t)attention_round(state->v_dim);
     float *const acc = at_once ? state->o : room; // O itself, or the part to be added to it
     // sums are written as whole vectors, the last one from row 8 on.

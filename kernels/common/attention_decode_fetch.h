@@ -51,7 +51,8 @@ static inline int decode_asks(const struct fovea_decode_chunk *decode)
 /// with pages of 16 keys, though 1.13 with pages of 64). Over elements of 16 bits all do: there is no other product.
 static inline int decode_flat(const struct fovea_decode_chunk *decode, size_t rows)
 {
-    const size_t most = decode->blocks ? DECODE_FEW : decode_asks(decode) ? DECODE_FLAT_FAR : DECODE_FLAT;
+    const int far = decode_asks(decode) && !decode->hints.unsure;
+    const size_t most = decode->blocks ? DECODE_FEW : far ? DECODE_FLAT_FAR : DECODE_FLAT;
     return sizeof(decode_element) < sizeof(float) || rows <= most;
 }
 
@@ -105,6 +106,22 @@ static inline __attribute__((always_inline)) void decode_fetch_behind(const stru
     if (decode_leads(decode, chunk->keys) && !decode->blocks) {
         const size_t behind = (chunk->keys - FOVEA_PANEL) * chunk->state.v_dim;
         decode_fetch(decode, decode_v(decode, FOVEA_PANEL), 0, 1, attention_min(behind, MOST));
+    }
+}
+
+/// Prefetches a part of the 16 rows from `next` on into L1: as many lines as `dims` of their elements are, while those
+/// from the c-th on of the rows before are read. Of dense rows the lines are in memory order.
+static inline __attribute__((always_inline)) void decode_fetch_next(const float *next, ptrdiff_t k_row, size_t qk_dim,
+                                                                    size_t c, int dims)
+{
+    const ptrdiff_t column = (ptrdiff_t)(c % FOVEA_LINE);
+    const int dense = k_row == (ptrdiff_t)qk_dim;
+    const float *line = next + c * FOVEA_PANEL, *row = next + (ptrdiff_t)c - column + column * k_row;
+    for (int i = 0; dense && i < dims; i++) { // in a burst: a chain of addresses delays them, 0.9
+        __builtin_prefetch(line + i * FOVEA_LINE, 0, 3);
+    }
+    for (int i = 0; !dense && i < dims; i++, row += k_row) {
+        __builtin_prefetch(row, 0, 3);
     }
 }
 

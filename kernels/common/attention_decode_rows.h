@@ -10,6 +10,10 @@
 // Fewer than 16 keys are processed as 16: the last one is read in place of the missing ones. Transposed to scratch in
 // blocks on the stack they took as long as 40 keys (12 heads of 64, 4 queries and keys 1.24 times as fast).
 //
+// What is thought to be in L2 may not be there, so the next 16 keys are prefetched into L1, spread over these, which
+// costs nothing beside the shuffles (Zen 4, 512 keys of 64, four rows from memory 1.46 times as fast; in a burst, as
+// for far keys, those in L2 would take 1.2 to 1.35 times as long).
+//
 // With FOVEA_INTO_L2_PARTS seven and eight rows are split in two halves, and keys are transposed for each half anew.
 // Prefetches are then spread as evenly as the reads of K; transposing in scratch issues them in bursts (Granite Rapids,
 // 1.05 to 1.07).
@@ -39,6 +43,7 @@ static inline size_t decode_register_most(const struct fovea_decode_chunk *decod
 struct decode_register_keys {
     const float *k;
     size_t keys, row;
+    const float *next;  ///< NULL, or K of as many keys that come next, to prefetch
     const float *ahead; ///< NULL, or V to prefetch: as much as these keys have, divided over decode_parts streams
     ptrdiff_t part;     ///< distance between these streams
     float *s;
@@ -64,6 +69,9 @@ static inline __attribute__((always_inline)) void decode_register_tile(const str
         if (ahead) {
             decode_fetch(decode, ahead, of->part, parts, asked);
             ahead += asked;
+        }
+        for (int t = 0; t < T && !PARTIAL && of->next; t++) {
+            decode_fetch_next(of->next + t * FOVEA_PANEL * chunk->k_row, chunk->k_row, chunk->qk_dim, c, FOVEA_LINE);
         }
         if (T == 1) {
             fv_register_rows(of->k + c, chunk->k_row, last, q + c, decode->q_row, 1, sums, R);
@@ -125,8 +133,9 @@ static size_t decode_register_rows(const struct fovea_decode_chunk *decode, size
     if (rows > decode_register_most(decode) || chunk->qk_dim % FOVEA_PANEL != 0) {
         return 0;
     }
+    const int near = (!decode_asks(decode) || decode->hints.unsure) && !decode->blocks;
     for (; j < end; j += of.keys) {
-        const int pair = rows == 1 && !decode_asks(decode) && j + 2 * FOVEA_PANEL <= end;
+        const int pair = DECODE_PAIRS && rows == 1 && !decode_asks(decode) && j + 2 * FOVEA_PANEL <= end;
         of.keys = attention_min(pair ? 2 * FOVEA_PANEL : FOVEA_PANEL, end - j);
         of.k = decode_k(decode, j);
         of.s = s + j;
@@ -139,7 +148,8 @@ static size_t decode_register_rows(const struct fovea_decode_chunk *decode, size
         }
         decode_touch(pages, 0, of.keys * chunk->qk_dim);
         for (of.row = 0; of.row < rows; of.row += half) {
-            of.ahead = of.row == 0 ? v : NULL;
+            of.ahead = of.row == 0 && !near ? v : NULL;
+            of.next = !near ? NULL : j + of.keys < most ? decode_k(decode, j + of.keys) : decode->k_next;
             (pair ? decode_register_pair : tiles[partial][attention_min(half, rows - of.row) - 1])(decode, &of);
         }
         v = v ? v + of.keys * of_key : NULL;

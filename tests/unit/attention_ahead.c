@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/unit/attention_ahead.c - what decoding prefetches of a cache that comes from memory, on AVX-512: every line of
-// the next K and V, in time, and once, but for one of each page, which may be asked for three times.
+// the next K and V, in time, and once, but for one of each page, which may be asked for three times. Of one that is
+// thought to be in L2, rows of K alone, 16 keys ahead.
 #include "tests/unit/attention_ahead.h"
 #include "tests/support/engines.h"
 #include "tests/support/test.h"
@@ -27,7 +28,7 @@ void attention_ahead_ask(const void *line)
 
 struct form {
     size_t rows, dims;
-    bool panels;
+    bool panels, near;
     uint32_t into;
 };
 
@@ -38,6 +39,7 @@ static void run(const struct form *f)
     static _Alignas(64) float scratch[1 << 17];
     CHECK(fovea_attention_scratch(f->dims, f->dims) <= sizeof scratch / sizeof *scratch, "room");
     memset(asked, 0, sizeof asked);
+    uint32_t begun = 0;
     elsewhere = 0;
     for (int r = 0; r < 16; r++)
         m[r] = -INFINITY, l[r] = 0;
@@ -56,10 +58,12 @@ static void run(const struct form *f)
                       .fresh = calls == 0,
                       .scratch = scratch},
             .q_row = (ptrdiff_t)f->dims,
-            .hints = {.far = 1,
+            .hints = {.far = !f->near,
                       .into = f->into,
-                      .k_ahead = more ? cache[0] + at + chunk : NULL,
-                      .v_ahead = more ? cache[1] + at + chunk : NULL},
+                      .k_ahead = more && !f->near ? cache[0] + at + chunk : NULL,
+                      .v_ahead = more && !f->near ? cache[1] + at + chunk : NULL},
+            .k_next = f->near && calls + 2 < CHUNKS ? cache[0] + at + chunk : NULL,
+            .begun = &begun,
         };
         attention_ahead_kernel(&decode);
     }
@@ -100,6 +104,22 @@ static void test_form(const struct form *f)
           elsewhere);
 }
 
+static void test_near(const struct form *f)
+{
+    const unsigned pair = f->rows == 1 ? 2 : 1; // groups of 16 keys that are read together, some one by one
+    const size_t group = pair * FOVEA_PANEL * f->dims / LINE, lines = FOVEA_CHUNK * f->dims / LINE;
+    run(f);
+    look(f, 0, group, 2 * lines, 1, pair);
+    look(f, 0, group, lines + group, 0, pair); // also those of the next chunk that come first
+    look(f, 0, 2 * lines + group, 2 * lines + LAST_KEYS * f->dims / LINE, 2, pair);
+    unsigned of_v = 0;
+    for (size_t i = 0; i < CHUNKS * lines; i++)
+        for (size_t c = 0; c < CHUNKS; c++)
+            of_v += asked[1][c][i];
+    CHECK(of_v == 0 && elsewhere == 0, "near, %zu rows of %zu: %u lines of V, %zu of neither", f->rows, f->dims, of_v,
+          elsewhere);
+}
+
 int main(void)
 {
     struct fovea_engine *const engine = test_engine("avx512", NULL);
@@ -112,6 +132,10 @@ int main(void)
         for (size_t dims = 64; dims <= DIMS_MAX; dims *= 2)
             for (int panels = 0; panels < 2; panels++)
                 for (uint32_t into = FOVEA_INTO_L2; into <= FOVEA_INTO_L2_PARTS; into++)
-                    test_form(&(struct form){rows, dims, panels != 0, into});
+                    test_form(&(struct form){rows, dims, panels != 0, false, into});
+    enum { REGISTER_ROWS = 6 }; // more are transposed in scratch
+    for (size_t rows = 1; rows <= REGISTER_ROWS; rows++)
+        for (size_t dims = 64; dims <= DIMS_MAX; dims *= 2)
+            test_near(&(struct form){rows, dims, false, true, FOVEA_INTO_L2});
     return test_done();
 }

@@ -212,6 +212,23 @@ static void test_beside(const struct fovea_engine *engine, const char *isa)
     *t = before;
 }
 
+// K and V that L2 could hold are asked for all the same where many rows wait for arithmetic.
+static void test_busy(const struct fovea_engine *engine, const char *isa)
+{
+    const size_t busy = strcmp(isa, "avx2") == 0 ? 3 : strcmp(isa, "avx512") == 0 ? 5 : SIZE_MAX;
+    struct fovea_attention_tuning *const t = &test_tuning(engine)->attention[0];
+    const struct fovea_attention_tuning before = *t;
+    for (size_t near = 1; near <= 1024; near *= 1024) {
+        t->near = (uint32_t)near;
+        for (size_t rows = 1; rows <= 6; rows++) {
+            const char *const text = explain_k(engine, 1, rows, 1024, FOVEA_K_PANELS);
+            CHECK((strstr(text, ", asked for ahead in case") != NULL) == (near != 1 && rows >= busy),
+                  "%s, %zu KiB near, %zu rows: %s", isa, near, rows, text);
+        }
+    }
+    *t = before;
+}
+
 // K and V are copied from as many tiles on as the profile says, V whose rows are multiples of 4 KiB apart always,
 // unless a copy as f32 is read anyway. The scalar engine is one of several workers, with tasks of one tile.
 static void test_copies(const struct fovea_engine *engine, const char *isa)
@@ -248,6 +265,7 @@ static void test_engine_of(const struct fovea_engine *engine, const char *isa)
     test_near(engine, isa);
     test_twice(engine, isa);
     test_beside(engine, isa);
+    test_busy(engine, isa);
     test_blocks(engine, isa);
     test_copies(engine, isa);
 }
