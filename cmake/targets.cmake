@@ -22,8 +22,8 @@ if(FOVEA_HAS_BRANCH_LAYOUT)
 elseif(FOVEA_HAS_BRANCH_LAYOUT_WA)
     set(FOVEA_FLAGS_layout -Wa,-mbranches-within-32B-boundaries)
 endif()
-# Functions begin with a cache line, so that where a loop lies depends on its own function alone. By chance decoding over
-# K in rows from memory had lost 3 to 5 % (Zen 4); the others gain 0 to 2 %.
+# Functions begin with a cache line, so that where a loop lies depends on its own function alone. By chance decoding
+# over K in rows from memory had lost 3 to 5 % (Zen 4); the others gain 0 to 2 %.
 check_c_compiler_flag(-falign-functions=64 FOVEA_HAS_ALIGN_FUNCTIONS)
 if(FOVEA_HAS_ALIGN_FUNCTIONS)
     list(APPEND FOVEA_FLAGS_layout -falign-functions=64)
