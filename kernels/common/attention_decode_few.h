@@ -26,8 +26,6 @@ enum {
     DECODE_FLAT_SUMS = FV_LANES == 16 ? 24 : 16, ///< most sums of a tile
 };
 
-// Whether each FMA reads its element of A from memory, as an operand that is broadcast: as FEW_EMBEDS of
-// gemm_few_step.h. Zen 4, caches of 16 bits, 14 heads on two 1.13 to 1.16, 32 on eight 1.08 to 1.13; f32 1.03 to 1.05.
 #ifdef FV_HALVES
 #define DECODE_EMBEDS 1
 #define DECODE_PAIRS 0 // whether one row takes groups of 16 keys side by side, to hide the latency of its sums
@@ -52,6 +50,16 @@ enum {
 /// What a tile prefetches while it reads B, as much as it reads: nothing; into L2, in one stream or in as many as a
 /// step has lines; into L1, in one stream; or into L1, in rows t->ahead_step apart.
 enum decode_ahead { DECODE_NOTHING, DECODE_INTO_L2, DECODE_INTO_L1, DECODE_ROWS_INTO_L1 };
+
+/// Whether each FMA of R rows reads its element of A from memory, as an operand that is broadcast: as FEW_EMBEDS of
+/// gemm_few_step.h. Zen 4, caches of 16 bits, 14 heads on two 1.13 to 1.16, 32 on eight 1.08 to 1.13. f32 from memory,
+/// three and four rows 1.04 to 1.07 with heads of 128 and 0.95 to 0.98 with heads of 64, seven and eight 1.01 to 1.02;
+/// five and six 0.93 to 0.98, from L2 three and four 0.98 to 0.99.
+static inline __attribute__((always_inline)) int decode_embeds(int R, enum decode_ahead AHEAD)
+{
+    const int half = sizeof(decode_element) < sizeof(float);
+    return DECODE_EMBEDS && (half || (AHEAD != DECODE_NOTHING && R != 5 && R != 6));
+}
 
 #ifdef FV_LOAD_HALF
 /// What these tiles read of struct fovea_gemm_tile, for another type of element. (With f32 a caller sets up one struct
@@ -120,6 +128,7 @@ static inline __attribute__((always_inline)) void decode_few_tile(const struct d
                                                                   enum fovea_into into, int R, int V,
                                                                   enum decode_ahead AHEAD)
 {
+    const int EMBEDS = decode_embeds(R, AHEAD);
     const size_t steps = DECODE_PAGE / (V * FV_LANES); // steps per page
     const int parts = AHEAD == DECODE_INTO_L2 && into == FOVEA_INTO_L2_PARTS && V * FV_LANES >= (int)DECODE_LINE;
     const ptrdiff_t line = DECODE_LINE, part = parts ? (ptrdiff_t)t->k * line : line; // between the lines of a step
@@ -155,7 +164,7 @@ static inline __attribute__((always_inline)) void decode_few_tile(const struct d
             DECODE_ONCE(x, R);
             FV_UNROLL
             for (int r = 0; r < R; r++) {
-                acc[r * V + v] = fv_fma(DECODE_EMBEDS ? fv_set1(a[r * t->a_row]) : of_row[r], x, acc[r * V + v]);
+                acc[r * V + v] = fv_fma(EMBEDS ? fv_set1(a[r * t->a_row]) : of_row[r], x, acc[r * V + v]);
             }
             DECODE_ANEW(a);
         }
