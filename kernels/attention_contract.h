@@ -103,14 +103,14 @@ enum fovea_into { FOVEA_INTO_L2, FOVEA_INTO_L1, FOVEA_INTO_L2_PARTS };
 /// Where K and V come from, and what to prefetch. No result depends on it.
 struct fovea_decode_hints {
     uint32_t far; ///< 1: K and V come from beyond L2; 0: they are taken to be in L2, no more is prefetched than costs
-                  ///< nothing there, and unsure to beside are ignored
-    uint32_t unsure; ///< 1: they may be in L2 all the same, so that tiles are those for L2
-    uint32_t again;  ///< 1: prefetch the next rows of K a second time just before use, and also V if the tile has more
-                     ///< than two rows
-    uint32_t whole;  ///< 1: prefetch all of K of the chunk once more just before use, and then all of its V
-    uint32_t into;   ///< where to prefetch to, an enum fovea_into
-    uint32_t beside; ///< 1: for one or two rows read V of this chunk interleaved with the next chunk's K, and prefetch
-                     ///< nothing (AVX2)
+                  ///< nothing there, and in_case to beside are ignored
+    uint32_t in_case; ///< 1: far is a precaution, as they may be in L2: the tiles are those for L2
+    uint32_t again;   ///< 1: prefetch the next rows of K a second time just before use, and also V if the tile has more
+                      ///< than two rows
+    uint32_t whole;   ///< 1: prefetch all of K of the chunk once more just before use, and then all of its V
+    uint32_t into;    ///< where to prefetch to, an enum fovea_into
+    uint32_t beside;  ///< 1: for one or two rows read V of this chunk interleaved with the next chunk's K, and prefetch
+                      ///< nothing (AVX2)
     const void *k_ahead; ///< K of the next chunk, whole and dense, to prefetch; or NULL
     const void *v_ahead; ///< the same for its V
 };
@@ -127,7 +127,7 @@ struct fovea_decode_chunk {
     struct fovea_decode_hints hints;
     /// NULL, or K of the next call's chunk, in the layout of k; that chunk is whole like this one, and all rows see all
     /// of it. The kernel may compute its scores now, keep them in scratch and set *begun, so that the next call uses
-    /// them. Must be NULL if blocks is not.
+    /// them; or prefetch it. Must be NULL if blocks is not.
     const float *k_next;
     uint32_t *begun; ///< must not be NULL if k_next is not; 0 before the first chunk
     /// If not NULL, the kernel only writes the scores, S[r,j] = scores[r * FOVEA_CHUNK + j], with -inf where row r does

@@ -125,7 +125,8 @@
     X(126, GEMM_PACKS_ONE_PANEL, "a tile that packs the B it reads packs every panel into the first")                  \
     X(127, GEMM_BT_PACKS_NO_ZEROS, "columns that a packed transposed B lacks keep what was there")                     \
     X(128, GEMM_FEW_PACKS_ONE_PANEL, "smaller elements that are packed as f32 are packed into the first panel")        \
-    X(129, GEMM_FIRST_ADDS_NOTHING, "rows that pack B while they are computed begin every k block at 0")
+    X(129, GEMM_FIRST_ADDS_NOTHING, "rows that pack B while they are computed begin every k block at 0")               \
+    X(130, DECODE_BESIDE_FIRST, "scores made beside the chunk before are those of the first row")
 
 enum fovea_fault {
 #define FOVEA_FAULT_NUMBER(number, name, what) FOVEA_FAULT_##name = number,

@@ -63,8 +63,8 @@ struct fovea_attention_grid fovea_attention_grid(const struct fovea_attention_la
 size_t fovea_attention_grid_tasks(const struct fovea_attention_grid *grid, size_t batch,
                                   enum fovea_attention_phase phase);
 
-/// Whether a call exceeds the size up to which nothing is prefetched: by K and V in decoding, by Q and the output, too,
-/// in prefill. An entry of a ragged batch always counts as far, as it does not know the size of the others.
+/// Whether a call exceeds the size up to which it is taken to be in L2: by K and V in decoding, by Q and the output,
+/// too, in prefill. An entry of a ragged batch always counts as far, as it does not know the size of the others.
 bool fovea_attention_decode_is_far(const struct fovea_attention_layout *plan, const struct fovea_attention_args *args);
 bool fovea_attention_prefill_is_far(const struct fovea_attention_layout *plan, const struct fovea_attention_args *args);
 /// Whether decoding this many rows prefetches all the same: what L2 could hold need not be there, as a model of many

@@ -21,10 +21,10 @@ static double floats_of(const struct fovea_attention_desc *desc)
     return (double)fovea_type_bytes(desc->kv_type) / sizeof(float);
 }
 
-// Whether K and V exceed the size up to which decoding prefetches nothing, and the blocks of a key head do not share
-// its keys: rereading near keys costs nothing (0.98 to 1.0). The kernels for 16-bit elements lose nothing by prefetches
-// in L2, where they wait for arithmetic, and gain if K and V are not there (Emerald Rapids, 0.96 to 1.3 times as fast
-// if they are, 1.3 to 1.8 if they are not).
+// Whether K and V exceed the size up to which decoding takes them to be in L2, where the blocks of a key head do not
+// share its keys: rereading near keys costs nothing (0.98 to 1.0). The kernels for 16-bit elements lose nothing by
+// prefetches in L2, where they wait for arithmetic, and gain if K and V are not there (Emerald Rapids, 0.96 to 1.3
+// times as fast if they are, 1.3 to 1.8 if they are not).
 static bool is_far(const struct fovea_attention_layout *plan, size_t batch, size_t kv_len)
 {
     const struct fovea_attention_desc *const d = &plan->desc;

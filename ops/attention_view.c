@@ -23,12 +23,12 @@ static void draw_kept(const struct fovea_attention_tile *tile, size_t key, size_
 static void begin_decode(const struct fovea_attention_tile *tile, struct fovea_decode_chunk *decode)
 {
     const bool far = fovea_attention_decode_is_far(tile->plan, tile->args);
-    const bool unsure = !far && fovea_attention_is_busy(tile->plan, tile->rows);
+    const bool in_case = !far && fovea_attention_is_busy(tile->plan, tile->rows);
     const enum fovea_attention_twice twice = fovea_attention_asks_twice(tile->plan, tile->rows);
     decode->q_row = (ptrdiff_t)tile->plan->desc.qk_dim;
     decode->hints = (struct fovea_decode_hints){
-        .far = far || unsure,
-        .unsure = unsure,
+        .far = far || in_case,
+        .in_case = in_case,
         .again = far && twice != FOVEA_TWICE_NONE,
         .whole = far && twice == FOVEA_TWICE_ALL,
         .into = tile->plan->tuning->decode_into,

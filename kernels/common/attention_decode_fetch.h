@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// kernels/common/attention_decode_fetch.h - what decoding prefetches when the cache comes from memory.
+// kernels/common/attention_decode_fetch.h - what decoding prefetches when the cache comes, or may come, from memory.
 //
 // Memory should be kept busy throughout. While the scores of some keys are computed, as much V as these keys have is
 // prefetched; while their product with V is computed, as much of the next K: 8 heads of 128, 4096 keys in panels, went
@@ -48,10 +48,11 @@ static inline int decode_asks(const struct fovea_decode_chunk *decode)
 
 /// Whether this many rows use the tiles of attention_decode_few.h. Over blocks of 16 keys only one and two rows do,
 /// which have no alternative: a run of 16 keys is too short for the sums of four rows (0.86 of the speed of GEMM tiles
-/// with pages of 16 keys, though 1.13 with pages of 64). Over elements of 16 bits all do: there is no other product.
+/// with pages of 16 keys, though 1.13 with pages of 64). If prefetches are a precaution, as many as from L2. Over
+/// elements of 16 bits all do: there is no other product.
 static inline int decode_flat(const struct fovea_decode_chunk *decode, size_t rows)
 {
-    const int far = decode_asks(decode) && !decode->hints.unsure;
+    const int far = decode_asks(decode) && !decode->hints.in_case;
     const size_t most = decode->blocks ? DECODE_FEW : far ? DECODE_FLAT_FAR : DECODE_FLAT;
     return sizeof(decode_element) < sizeof(float) || rows <= most;
 }

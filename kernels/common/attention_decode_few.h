@@ -26,26 +26,27 @@ enum {
     DECODE_FLAT_SUMS = FV_LANES == 16 ? 24 : 16, ///< most sums of a tile
 };
 
-#ifdef FV_HALVES
-#define DECODE_EMBEDS 1
-#define DECODE_PAIRS 0 // whether one row takes groups of 16 keys side by side, to hide the latency of its sums
+#ifdef FV_HALVES // kernels/common/variant.h
+#define DECODE_HALVES 1
 #define DECODE_ANEW(a) __asm__("" : "+r"(a)) // what was read through it is not known any more
 #else
-#define DECODE_EMBEDS 0
-#define DECODE_PAIRS 1
+#define DECODE_HALVES 0
 #define DECODE_ANEW(a)
 #endif
 
-// Keeps x in a register for R rows: gcc would read it for each. Zen 4, two rows over 512 keys in L2, 1.39 times as
-// fast.
+/// x, which R rows use, in a register: gcc would read it for each. Zen 4, two rows over 512 keys in L2, 1.39 times as
+/// fast.
+static inline __attribute__((always_inline)) fv_f32 decode_once(fv_f32 x, int R)
+{
 #if FV_LANES == 16
-#define DECODE_ONCE(x, R)                                                                                              \
-    if ((R) > 1) {                                                                                                     \
-        __asm__("" : "+v"(x));                                                                                         \
+    if (R > 1) {
+        __asm__("" : "+v"(x));
     }
 #else
-#define DECODE_ONCE(x, R)
+    (void)R;
 #endif
+    return x;
+}
 
 /// What a tile prefetches while it reads B, as much as it reads: nothing; into L2, in one stream or in as many as a
 /// step has lines; into L1, in one stream; or into L1, in rows t->ahead_step apart.
@@ -58,7 +59,7 @@ enum decode_ahead { DECODE_NOTHING, DECODE_INTO_L2, DECODE_INTO_L1, DECODE_ROWS_
 static inline __attribute__((always_inline)) int decode_embeds(int R, enum decode_ahead AHEAD)
 {
     const int half = sizeof(decode_element) < sizeof(float);
-    return DECODE_EMBEDS && (half || (AHEAD != DECODE_NOTHING && R != 5 && R != 6));
+    return DECODE_HALVES && (half || (AHEAD != DECODE_NOTHING && R != 5 && R != 6));
 }
 
 #ifdef FV_LOAD_HALF
@@ -160,8 +161,7 @@ static inline __attribute__((always_inline)) void decode_few_tile(const struct d
         DECODE_ANEW(a);
         FV_UNROLL
         for (int v = 0; v < V; v++) {
-            fv_f32 x = FV_LOAD_ELEMENT(decode_few_at(b, v, t->b_panel));
-            DECODE_ONCE(x, R);
+            const fv_f32 x = decode_once(FV_LOAD_ELEMENT(decode_few_at(b, v, t->b_panel)), R);
             FV_UNROLL
             for (int r = 0; r < R; r++) {
                 acc[r * V + v] = fv_fma(EMBEDS ? fv_set1(a[r * t->a_row]) : of_row[r], x, acc[r * V + v]);

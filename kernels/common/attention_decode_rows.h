@@ -4,15 +4,15 @@
 //
 // With one row each step depends on the one before it, so two groups of 16 keys are processed side by side: 1.07 to
 // 1.11 times as fast on Granite Rapids, and 1.025 more if they alternate every eight steps; but together with
-// prefetches only 0.96 to 1.0, so then they are processed one by one. Two rows and more already hide each other's
-// latency.
+// prefetches only 0.96 to 1.0, so then they are processed one by one, and always on cores that halve 512 bits, which
+// have half as many FMAs in flight. Two rows and more already hide each other's latency.
 //
 // Fewer than 16 keys are processed as 16: the last one is read in place of the missing ones. Transposed to scratch in
 // blocks on the stack they took as long as 40 keys (12 heads of 64, 4 queries and keys 1.24 times as fast).
 //
-// What is thought to be in L2 may not be there, so the next 16 keys are prefetched into L1, spread over these, which
-// costs nothing beside the shuffles (Zen 4, 512 keys of 64, four rows from memory 1.46 times as fast; in a burst, as
-// for far keys, those in L2 would take 1.2 to 1.35 times as long).
+// What is thought to be in L2 may not be there, so cores that halve 512 bits prefetch the next 16 keys into L1, spread
+// over these, which costs nothing beside the shuffles (Zen 4, 512 keys of 64, four rows from memory 1.46 times as fast;
+// in a burst, as for far keys, those in L2 would take 1.2 to 1.35 times as long).
 //
 // With FOVEA_INTO_L2_PARTS seven and eight rows are split in two halves, and keys are transposed for each half anew.
 // Prefetches are then spread as evenly as the reads of K; transposing in scratch issues them in bursts (Granite Rapids,
@@ -133,9 +133,10 @@ static size_t decode_register_rows(const struct fovea_decode_chunk *decode, size
     if (rows > decode_register_most(decode) || chunk->qk_dim % FOVEA_PANEL != 0) {
         return 0;
     }
-    const int near = (!decode_asks(decode) || decode->hints.unsure) && !decode->blocks;
+    // Of many rows that prefetch in case, V has no prefetch of its own (0.97 to 1.0 with it).
+    const int near = DECODE_HALVES && (!decode_asks(decode) || decode->hints.in_case) && !decode->blocks;
     for (; j < end; j += of.keys) {
-        const int pair = DECODE_PAIRS && rows == 1 && !decode_asks(decode) && j + 2 * FOVEA_PANEL <= end;
+        const int pair = !DECODE_HALVES && rows == 1 && !decode_asks(decode) && j + 2 * FOVEA_PANEL <= end;
         of.keys = attention_min(pair ? 2 * FOVEA_PANEL : FOVEA_PANEL, end - j);
         of.k = decode_k(decode, j);
         of.s = s + j;
@@ -149,7 +150,10 @@ static size_t decode_register_rows(const struct fovea_decode_chunk *decode, size
         decode_touch(pages, 0, of.keys * chunk->qk_dim);
         for (of.row = 0; of.row < rows; of.row += half) {
             of.ahead = of.row == 0 && !near ? v : NULL;
-            of.next = !near ? NULL : j + of.keys < most ? decode_k(decode, j + of.keys) : decode->k_next;
+            of.next = !near || of.row != 0  ? NULL
+                      : j + of.keys < most  ? decode_k(decode, j + of.keys)
+                      : most == chunk->keys ? decode->k_next
+                                            : NULL;
             (pair ? decode_register_pair : tiles[partial][attention_min(half, rows - of.row) - 1])(decode, &of);
         }
         v = v ? v + of.keys * of_key : NULL;

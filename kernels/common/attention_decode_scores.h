@@ -196,6 +196,7 @@ static void decode_scores(const struct fovea_decode_chunk *decode, const uint64_
     of_seen.chunk.bias = NULL;
     of_seen.chunk.state.spread = NULL;
     of_seen.hints.far = 0;
+    of_seen.k_next = NULL; // of another stride
     decode_gather(decode, &list, decode_k, dims, decode_asks(decode), dense);
     // Otherwise V is gathered, too.
     if (decode_asks(decode) && !decode->scores && !decode_scattered(&list, DECODE_RUN_V)) {

@@ -3,7 +3,7 @@
 //
 // A file that defines FV_HALVES before it includes vec.h is that variant, for cores that execute 512 bits as two
 // halves. What differs is where FV_HALVES is asked for: bytes.h, gemm_few_plain.h, gemm_few_s8.h, gemm_few_step.h and
-// attention_decode_few.h.
+// attention_decode_few.h (DECODE_HALVES).
 #ifndef FOVEA_KERNELS_COMMON_VARIANT_H
 #define FOVEA_KERNELS_COMMON_VARIANT_H
 

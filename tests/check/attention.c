@@ -76,8 +76,8 @@ static void draw_problem(struct attention_case *a)
             a->panels = true;
             a->chunk.qk_dim = 64 + check_below(rng, 33);
             a->chunk.state.v_dim = 96 + check_below(rng, 33);
-        } else if (check_chance(rng, 30)) { // or one of them from L2 (attention_decode_near.h)
-            a->chunk.state.rows = 1;
+        } else if (check_chance(rng, 30)) { // or a few of them from L2 (attention_decode_near.h)
+            a->chunk.state.rows = check_chance(rng, 50) ? 1 : 1 + check_below(rng, 4);
             a->chunk.qk_dim = (size_t)8 << check_below(rng, 5);
             a->chunk.state.v_dim = (size_t)32 << check_below(rng, 3);
         } else if (check_chance(rng, 50)) { // or whose last dims are fewer than four (attention_decode_beside.h)

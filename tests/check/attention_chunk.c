@@ -279,7 +279,7 @@ static void draw_hints(struct attention_case *a)
     struct fovea_decode_hints *const hints = &a->decode_chunk.hints;
     struct check_rng *const rng = &a->c->rng;
     hints->far = check_chance(rng, a->ordered ? 70 : 50);
-    hints->unsure = check_chance(rng, 50);
+    hints->in_case = check_chance(rng, 50);
     hints->again = check_chance(rng, 50);
     hints->whole = check_chance(rng, 50);
     hints->into = (uint32_t)check_below(rng, 3);

@@ -50,7 +50,7 @@ static void draw_sizes(struct attention_case *c, size_t work)
             a->kv_len = PICK(rng, 256, 300, 400);
             d->qk_dim = d->v_dim = 32;
         } else if (alone) {
-            d->heads = d->kv_heads;
+            d->heads = d->kv_heads * PICK(rng, 1, 2, 3, 4);
             a->q_len = 1;
             a->kv_len = PICK(rng, 256, 300, 512, 600, 1024);
             d->qk_dim = PICK(rng, 8, 32, 64, 128);

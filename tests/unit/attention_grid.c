@@ -215,16 +215,16 @@ static void test_beside(const struct fovea_engine *engine, const char *isa)
 // K and V that L2 could hold are asked for all the same where many rows wait for arithmetic.
 static void test_busy(const struct fovea_engine *engine, const char *isa)
 {
-    const size_t busy = strcmp(isa, "avx2") == 0 ? 3 : strcmp(isa, "avx512") == 0 ? 5 : SIZE_MAX;
+    const size_t busy = fovea_engine_kernels(engine)->attention_decode.busy_rows;
     struct fovea_attention_tuning *const t = &test_tuning(engine)->attention[0];
     const struct fovea_attention_tuning before = *t;
-    for (size_t near = 1; near <= 1024; near *= 1024) {
-        t->near = (uint32_t)near;
-        for (size_t rows = 1; rows <= 6; rows++) {
-            const char *const text = explain_k(engine, 1, rows, 1024, FOVEA_K_PANELS);
-            CHECK((strstr(text, ", asked for ahead in case") != NULL) == (near != 1 && rows >= busy),
-                  "%s, %zu KiB near, %zu rows: %s", isa, near, rows, text);
-        }
+    for (size_t i = 0; i < 24; i++) {
+        const size_t rows = 1 + i / 4;
+        const bool far = i / 2 % 2 != 0;
+        t->near = far ? 1 : 1024;
+        const char *const text = explain_k(engine, 1, rows, 1024, i % 2 == 0 ? FOVEA_K_ROWS : FOVEA_K_PANELS);
+        CHECK((strstr(text, ", asked for ahead in case") != NULL) == (!far && busy != 0 && rows >= busy),
+              "%s, far %d, %zu rows: %s", isa, far, rows, text);
     }
     *t = before;
 }
