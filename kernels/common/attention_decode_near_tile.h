@@ -56,7 +56,6 @@ static inline __attribute__((always_inline)) void near_keys(struct near_values *
 static inline __attribute__((always_inline)) void
 near_k_rows(const struct near_scores *by, const float *k, float *s_next, struct near_values *of, int R, int V, int T)
 {
-    const float *const next = k + T * FOVEA_PANEL * by->k_row;
     fv_f32 s[NEAR_SCORES];
     FV_UNROLL
     for (int t = 0; t < R * T; t++) {
@@ -66,8 +65,8 @@ near_k_rows(const struct near_scores *by, const float *k, float *s_next, struct 
         FV_UNROLL
         for (int t = 0; t < T; t++) {
             const float *rows = k + t * FOVEA_PANEL * by->k_row + c;
-            if (DECODE_HALVES) {
-                decode_fetch_next(next + t * FOVEA_PANEL * by->k_row, by->k_row, by->qk_dim, c, NEAR_DIMS);
+            if (DECODE_HALVES) { // T is 1
+                decode_fetch_next(k + FOVEA_PANEL * by->k_row, by->k_row, by->qk_dim, c, NEAR_DIMS);
             }
             __asm__("" : "+r"(rows)); // or gcc keeps a pointer for each key, on the stack
             fv_register_eight(rows, by->k_row, by->q + c, by->q_row, 1, s + t * R, R);
