@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/unit/gemm_bt_ahead.c - what is prefetched of a transposed B: into L2 every line so many lines before its use,
-// into L1 before the segment that uses it begins (but one of each row, where a panel's first segment is longer than its
-// last), and none more than twice, whatever the order.
+// or for one row of C twice, in each of the two segments before its own; into L1 before the segment that uses it begins
+// (but one of each row, where a panel's first segment is longer than its last), and none more than twice, whatever the
+// order.
 #include "tests/support/test.h"
 
 #include <stdbool.h>
@@ -66,14 +67,52 @@ static inline __attribute__((always_inline)) void walk(size_t lines, size_t rows
     CHECK(elsewhere <= panel, "%zu lines, %zu rows, M %d: %zu lines of no panel", lines, rows, M, elsewhere);
 }
 
+// Panels of `rows` rows of `lines` lines, one row of C, into L2. A segment shorter than the next two asks for less of
+// them, and is asked for with lines of the next rows.
+static void walk_twice(size_t lines, size_t rows)
+{
+    const size_t panel = rows * lines, segments = (lines + GEMM_BT_TWICE - 1) / GEMM_BT_TWICE;
+    const size_t length = (lines + 2 * segments - 1) / (2 * segments) * 2, missing = segments * length - lines;
+    const struct fovea_gemm_bt_tile t = {.m = 1, .k = lines * FOVEA_PANEL, .b_row = (ptrdiff_t)(lines * FOVEA_PANEL)};
+    memset(asked, 0, sizeof asked);
+    elsewhere = 0;
+    for (size_t j = 0; j < PANELS; j++) {
+        const float *const begin = b + j * panel * FOVEA_PANEL;
+        struct gemm_bt_place place = gemm_bt_begin(&t, begin, rows, 1);
+        size_t never = 0, once = 0;
+        for (size_t i = 0; i < lines; i++) {
+            const size_t segment = j * segments + i / length;
+            for (size_t r = 0; r < rows; r++) {
+                never += segment > 0 && asked[j * panel + r * lines + i] == 0;
+                once += segment > 1 && asked[j * panel + r * lines + i] == 1;
+            }
+            gemm_bt_ahead(&t, &place, begin + i * FOVEA_PANEL, begin, rows);
+        }
+        CHECK(never <= (segments == 1 ? missing * rows / 2 : 0) && once <= 2 * missing * rows,
+              "%zu lines, %zu rows, panel %zu: %zu never asked for, %zu once", lines, rows, j, never, once);
+    }
+    size_t often = 0;
+    for (size_t i = 0; i < PANELS * panel; i++)
+        often += asked[i] > 2;
+    CHECK(often <= 2 * PANELS * missing * rows, "%zu lines, %zu rows: %zu asked for again and again", lines, rows,
+          often);
+    CHECK(elsewhere <= 3 * panel + 2 * rows * length, "%zu lines, %zu rows: %zu of no panel", lines, rows, elsewhere);
+}
+
 int main(void)
 {
     static const size_t lines[] = {1, 2, 7, 8, 24, 48, 63, 64, 65, 96, 100, 128, 131, LINES_MAX};
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
         for (uint32_t into_l1 = 0; into_l1 < 2; into_l1++) {
-            walk(lines[i], 8, into_l1, 1);
+            if (into_l1 == 1) {
+                walk(lines[i], 8, into_l1, 1);
+                walk(lines[i], 16, into_l1, 1);
+            } else {
+                walk_twice(lines[i], 8);
+                walk_twice(lines[i], 16);
+                walk_twice(lines[i], ROWS_MAX);
+            }
             walk(lines[i], 8, into_l1, 4);
-            walk(lines[i], 16, into_l1, 1);
             walk(lines[i], 16, into_l1, 4);
             walk(lines[i], 16, into_l1, 8);
             walk(lines[i], ROWS_MAX, into_l1, 2);
