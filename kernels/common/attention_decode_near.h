@@ -10,8 +10,8 @@
 // One by one, K is read in the order of memory, which their prefetcher follows, so that a cache that is not in L2
 // after all costs less. Zen 4, 512 keys of 64, in L2 and from memory: one row over panels 1.04 and 1.12 times as fast
 // as eight panels side by side; against one product after the other two rows 1.12 and 1.08, three 1.10 and 1.09, four
-// 1.04 and 1.15; K in rows, two rows 1.27 and, with what follows, 1.8. K in rows is prefetched into L1, 16 keys ahead:
-// beside the shuffles that costs nothing.
+// 1.04 and 1.15; K in rows, two rows 1.27 and, with what follows, 1.8. K in rows is prefetched into L1, 16 keys ahead,
+// which beside the shuffles costs nothing, and every second line before that into L2.
 //
 // Part of attention_decode_beside.h, on ISAs with FV_REGISTER_ROWS.
 #ifndef FOVEA_KERNELS_COMMON_ATTENTION_DECODE_NEAR_H

@@ -71,7 +71,7 @@ static inline __attribute__((always_inline)) void decode_register_tile(const str
             ahead += asked;
         }
         if (DECODE_HALVES && T == 1 && !PARTIAL && __builtin_expect(of->next != NULL, 1)) { // aside, 0.96
-            decode_fetch_next(of->next, chunk->k_row, chunk->qk_dim, c, FOVEA_LINE);
+            decode_fetch_next(of->next, chunk->k_row, chunk->qk_dim, c, FOVEA_LINE, 1, FOVEA_PANEL);
         }
         if (T == 1) {
             fv_register_rows(of->k + c, chunk->k_row, last, q + c, decode->q_row, 1, sums, R);
