@@ -195,7 +195,6 @@ static struct fovea_gemm_tuning gemm_default(const struct fovea_machine *machine
                      : avx2   ? 4
                               : 0,
         .bn_rows = far_nn ? beyond->bn_rows[avx512] : 0,
-        .tall_rows = far_nn && avx512 && class.rows == FOVEA_SEVERAL ? beyond->tall_rows : 0,
         .direct = clamp(machine->l2_bytes / 1024 * (wide ? direct_of[class.form] : 1), 0, ANY),
         .into_l1 = nt ? beyond->bt_into_l1 : 0,
         .follow_rows = follow.rows,

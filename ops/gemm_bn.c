@@ -36,18 +36,17 @@ static size_t steps_of(bool aliases, size_t rows, bool alone)
 }
 
 // Most rows of C for which it is taken: of a B whose rows alias, fewer of those that a single tile takes.
-static size_t most_rows(const struct fovea_gemm_layout *plan, const struct fovea_gemm_kernel *wide)
+static size_t most_rows(const struct fovea_gemm_layout *plan)
 {
     const struct fovea_gemm_tuning *const tuning = plan->tuning;
-    return plan->b_aliases && plan->desc.m <= wide->mr ? tuning->bn_alias : tuning->bn_rows;
+    const size_t tile = plan->kernels->gemm_of[tuning - plan->kernels->tuning.gemm].mr;
+    return plan->b_aliases && plan->desc.m <= tile ? tuning->bn_alias : tuning->bn_rows;
 }
 
 bool fovea_gemm_takes_steps(const struct fovea_gemm_layout *plan)
 {
     const struct fovea_gemm_desc *const d = &plan->desc;
-    const struct fovea_gemm_kernel *const wide = &plan->kernels->gemm_of[plan->tuning - plan->kernels->tuning.gemm];
-    return fovea_gemm_form_of(d) == FOVEA_FORM_NN && plan->k != 0 && d->m != 0 && d->m <= most_rows(plan, wide) &&
-           !fovea_gemm_is_tall(plan->kernel, wide, plan->tuning, d) &&
+    return fovea_gemm_form_of(d) == FOVEA_FORM_NN && plan->k != 0 && d->m != 0 && d->m <= most_rows(plan) &&
            (d->m <= BROKEN_ROWS || !fovea_splits_lines(d->ldb));
 }
 

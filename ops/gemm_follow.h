@@ -32,15 +32,6 @@ static inline bool fovea_gemm_may_follow(const struct fovea_gemm_tuning *tuning,
     return in_order && rows <= tuning->follow_rows && rows <= mr;
 }
 
-/// Whether a micro-kernel is the tall one that tall_rows gives all rows to, which the class's, `wide`, would take
-/// twice. Not if rows of B begin within cache lines (Zen 4, ld of 1000, ten rows 0.7 of bn_rows, twelve 0.97).
-static inline bool fovea_gemm_is_tall(const struct fovea_gemm_kernel *kernel, const struct fovea_gemm_kernel *wide,
-                                      const struct fovea_gemm_tuning *tuning, const struct fovea_gemm_desc *d)
-{
-    return d->m <= tuning->tall_rows && d->m > wide->mr && d->m <= kernel->mr &&
-           fovea_is_tall(kernel->mr, kernel->nr) && !fovea_splits_lines(d->ldb);
-}
-
 /// Whether B is read once, by one tile, for this few rows, and the core follows its panels or rows by itself, or with
 /// the prefetches of lead_steps in struct fovea_gemm_tile, which a tile that adds to C cannot use.
 static inline bool fovea_gemm_follows(const struct fovea_gemm_layout *plan, size_t rows)

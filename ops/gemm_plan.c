@@ -83,13 +83,10 @@ static bool columns_alias(const struct fovea_gemm_tuning *tuning, size_t ld, siz
 // The micro-kernel of a class, or another of the ISA for few rows. First choice: of those that take all rows at once,
 // the one with most panels side by side, if B is followed, or if rows of a natural B that alias in few sets of L1 would
 // otherwise be read twice (Zen 5, 10 to 12 rows from memory, by 12x32, 1.2 to 1.8 times as fast; up to nine, which 9x48
-// takes, 0.90 to 1.05). Second choice: the one made for few rows, or for so many that bn_rows would read and write C
-// several times.
+// takes, 0.90 to 1.05). Second choice: the one made for few rows.
 static const struct fovea_gemm_kernel *kernel_of(const struct fovea_kernels *kernels, uint32_t class,
-                                                 const struct fovea_gemm_desc *d, bool b_aliases)
+                                                 enum fovea_gemm_form form, size_t m, bool b_aliases)
 {
-    const enum fovea_gemm_form form = fovea_gemm_form_of(d);
-    const size_t m = d->m;
     const struct fovea_gemm_kernel *const wide = &kernels->gemm_of[class], *few = NULL, *widest = NULL;
     const struct fovea_gemm_tuning *const tuning = &kernels->tuning.gemm[class];
     for (uint32_t i = 0; i < kernels->gemm_tile_count; i++) {
@@ -99,8 +96,7 @@ static const struct fovea_gemm_kernel *kernel_of(const struct fovea_kernels *ker
             tile->nr <= tuning->follow_panels * FOVEA_PANEL && (widest == NULL || tile->nr > widest->nr)) {
             widest = tile;
         }
-        const bool thin = m <= tuning->thin_rows && fovea_gemm_is_thin(tile);
-        if (few == NULL && (thin || fovea_gemm_is_tall(tile, wide, tuning, d))) {
+        if (few == NULL && m <= tuning->thin_rows && fovea_gemm_is_thin(tile)) {
             few = tile;
         }
     }
@@ -216,10 +212,11 @@ static void set_problem(struct fovea_gemm_layout *plan, const struct fovea_kerne
                         const struct fovea_gemm_desc *given)
 {
     const struct fovea_gemm_desc d = normal(given);
-    const uint32_t class = class_of(kernels, d.m, d.n, d.k, fovea_gemm_form_of(&d));
+    const enum fovea_gemm_form form = fovea_gemm_form_of(&d);
+    const uint32_t class = class_of(kernels, d.m, d.n, d.k, form);
     const struct fovea_gemm_tuning *const tuning = &kernels->tuning.gemm[class];
     const bool b_aliases = !fovea_gemm_is_blob(&d) && fovea_gemm_rows_alias(d.ldb, FOVEA_PANEL);
-    const struct fovea_gemm_kernel *const kernel = kernel_of(kernels, class, &d, b_aliases);
+    const struct fovea_gemm_kernel *const kernel = kernel_of(kernels, class, form, d.m, b_aliases);
     const size_t k = d.alpha == 0 ? 0 : d.k, mr = kernel->mr, nr = kernel->nr;
     *plan = (struct fovea_gemm_layout){
         .kernels = kernels,

@@ -130,13 +130,13 @@ def test_set(folder):
                 (16, "packed", {}, "16x16", one),
                 (4, "nn", {}, "6x64" if set_ == "wide" else "9x48", "9x48"),
                 (8, "nn", {}, "9x48", "9x48"),
-                (12, "nn", {}, "12x32", "12x32" if set_ == "plain" else "9x48"),
+                (12, "nn", {}, "12x32", "9x48"),
                 (4, "packed", without, "9x48", "9x48"),
                 (4, "packed", {"FOVEA_PIN": "gemm_f32_9x48_avx512"}, "9x48", "9x48")):
             text = ok("tune", "--explain", "gemm", f"{rows}x4000x4000", form, FOVEA_CACHES=f"32K,1M,32M,{set_}", **env)
             few_of = {"mesh": range(13), "plain": (*range(6), *range(9, 13))}.get(set_, ())
             leads, blob = set_ == "wide", rows in few_of and form == "packed"
-            steps = form == "nn" and (set_ == "mesh" or set_ == "plain" and rows <= 8)
+            steps = form == "nn" and (set_ == "mesh" or set_ == "plain" and rows <= 14)
             of_blobs = "gemm_few_f32_halves" if set_ == "plain" else "gemm_few_f32"
             kernel = "gemm_bn_f32" if steps else of_blobs if blob else f"gemm_f32_{tile if leads else else_}"
             check(f"kernel {kernel}_avx512" in text and ("a few rows at a time" in text) == steps, text)
@@ -148,8 +148,8 @@ def test_set(folder):
             text = ok("tune", "--explain", "gemm", shape, "nn", FOVEA_CACHES="32K,1M,32M,wide")
             check(words in text and (" lines ahead" in text) == led, text)
         for rows, tile in ((9, "9x48"), (10, "12x32"), (12, "12x32"), (13, "9x48")): # which they pass once
-            steps = set_ == "mesh" or set_ == "plain" and rows == 13
-            kernel = "gemm_bn_f32" if steps else f"gemm_f32_{tile if set_ in ('wide', 'plain') else '9x48'}"
+            steps = set_ == "mesh" or set_ == "plain" and rows > 9
+            kernel = "gemm_bn_f32" if steps else f"gemm_f32_{tile if set_ == 'wide' else '9x48'}"
             text = ok("tune", "--explain", "gemm", f"{rows}x4096x4096", "nn", FOVEA_CACHES=f"32K,1M,32M,{set_}")
             check(f"kernel {kernel}_avx512" in text, text)
             check((" kc 512," in text) == (set_ == "wide" and rows == 13), text)
