@@ -197,6 +197,7 @@ static struct fovea_gemm_tuning gemm_default(const struct fovea_machine *machine
         .bn_rows = far_nn ? beyond->bn_rows[avx512] : 0,
         .direct = clamp(machine->l2_bytes / 1024 * (wide ? direct_of[class.form] : 1), 0, ANY),
         .into_l1 = nt ? beyond->bt_into_l1 : 0,
+        .twice = nt && avx512 ? beyond->bt_twice : 0,
         .follow_rows = follow.rows,
         .follow_panels = follow.panels,
         .chain_rows = avx512 ? beyond->chain_rows : 0,

@@ -94,7 +94,9 @@ struct fovea_gemm_bt_tile {
     uint32_t far;     ///< hint: 1 if B comes from beyond L2, with its next rows following these in memory
     uint32_t side;    ///< hint: the most rows of B to read side by side; 8, 16 or 32
     uint32_t into_l1; ///< hint, with far: 1: prefetch the next rows into L1; 0: these rows, some lines ahead, and then
-                      ///< the next ones, into L2, for one row of C twice
+                      ///< the next ones, into L2
+    uint32_t twice;   ///< hint, with far, for one row of C: prefetch each line into L2 twice, in place of into_l1, in
+                      ///< segments of so many lines of each row, an even number, or 0
     uint32_t touch;   ///< hint, with far and a side of 16 and more, for one row of C: prefetch a line so many pages
                       ///< ahead of these rows, or 0
     /// If not NULL, B is packed as well, if m is above side_rows, otherwise ignored: packed[(j / 16) * packed_panel +

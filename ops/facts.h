@@ -78,7 +78,7 @@ void fovea_gemm_reasons(const struct fovea_gemm_layout *plan, char *text, size_t
 enum fovea_attention_asks {
     FOVEA_ASKS_NOTHING, ///< nothing: keys are near; a kernel may fetch rows of K all the same
     FOVEA_ASKS_BESIDE,  ///< nothing: V is read interleaved with the next K
-    FOVEA_ASKS_IN_CASE, ///< what costs nothing if they are near, as they are thought to be
+    FOVEA_ASKS_IN_CASE, ///< what costs little if they are near, as they are thought to be
     FOVEA_ASKS_ONCE,
     FOVEA_ASKS_SOME_TWICE,
     FOVEA_ASKS_ALL_TWICE,

@@ -149,6 +149,7 @@ void fovea_gemm_bt(const struct fovea_gemm_area *area)
         .far = fovea_gemm_fetches(plan),
         .side = side,
         .into_l1 = plan->tuning->into_l1,
+        .twice = fovea_gemm_twice(plan, area->rows),
         .touch = fovea_gemm_touch_rows(plan, area->rows, side),
     };
     const size_t spread = area->acc == NULL ? spread_rows(area, tile, a.first, begin, end) : 0;

@@ -125,7 +125,10 @@ static inline __attribute__((always_inline)) void gemm_bt_columns(const struct f
     if (t.n == whole) {
         const struct strides row = strides_of(t.b_row);
         if (t.far || t.stream != 0) {
-            struct gemm_bt_place place = gemm_bt_begin(&t, t.b, whole, M);
+            struct gemm_bt_place place = {0};
+            if (t.far) {
+                place = gemm_bt_begin(&t, t.b, whole, M);
+            }
             for (; left >= FOVEA_PANEL; left -= FOVEA_PANEL, b += FOVEA_PANEL) {
                 if (t.far) {
                     gemm_bt_ahead(&t, &place, b, t.b, whole);

@@ -113,9 +113,10 @@ static inline __attribute__((always_inline)) void decode_fetch_behind(const stru
 /// Prefetches a part of the 16 rows from `next` on into L1: as many lines as `dims` of their elements are, while those
 /// from the c-th on of the rows before are read. Of dense rows the lines are in memory order, and every `every`-th of
 /// them `further` keys further on is prefetched into L2: what is dropped now was asked for then. Zen 4, 512 keys of 64
-/// from memory: one and two rows, every second line, 32 keys further, 1.07 to 1.14 times as fast, in L2 0.99 (all lines
-/// 16 keys further 1.13 and 0.96 to 0.98); three and four, all lines, 16 keys further, 1.11 to 1.14, in L2 0.95 (every
-/// second line 32 keys further 0.96 to 0.99, in L2 0.97).
+/// and 128, from memory and in L2, times as fast: beside V (attention_decode_near.h), every second line 32 keys
+/// further, 1.05 to 1.14 and 0.98 to 1.0 (all lines, 16 keys further, 1.01 to 1.14 and 0.96 to 0.98); alone, three to
+/// six rows, all lines, 16 keys further, 1.11 to 1.14 and 0.95 to 0.98 (every second line 32 keys further 0.96 to 1.01
+/// and 0.97).
 static inline __attribute__((always_inline)) void decode_fetch_next(const float *next, ptrdiff_t k_row, size_t qk_dim,
                                                                     size_t c, int dims, int every, int further)
 {

@@ -66,7 +66,8 @@ near_k_rows(const struct near_scores *by, const float *k, float *s_next, struct 
         for (int t = 0; t < T; t++) {
             const float *rows = k + t * FOVEA_PANEL * by->k_row + c;
             if (DECODE_HALVES) { // T is 1
-                decode_fetch_next(k + FOVEA_PANEL * by->k_row, by->k_row, by->qk_dim, c, NEAR_DIMS, 2, 2 * FOVEA_PANEL);
+                enum { EVERY = 2, FURTHER = 2 * FOVEA_PANEL };
+                decode_fetch_next(k + FOVEA_PANEL * by->k_row, by->k_row, by->qk_dim, c, NEAR_DIMS, EVERY, FURTHER);
             }
             __asm__("" : "+r"(rows)); // or gcc keeps a pointer for each key, on the stack
             fv_register_eight(rows, by->k_row, by->q + c, by->q_row, 1, s + t * R, R);

@@ -12,7 +12,7 @@
 //
 // What is thought to be in L2 may not be there, so cores that halve 512 bits prefetch the next 16 keys into L1, spread
 // over these, which costs nothing beside the shuffles (Zen 4, 512 keys of 64, four rows from memory 1.46 times as fast;
-// in a burst, as for far keys, those in L2 would take 1.2 to 1.35 times as long).
+// in a burst, as for far keys, those in L2 would take 1.2 to 1.35 times as long), and 16 keys before that into L2.
 //
 // With FOVEA_INTO_L2_PARTS seven and eight rows are split in two halves, and keys are transposed for each half anew.
 // Prefetches are then spread as evenly as the reads of K; transposing in scratch issues them in bursts (Granite Rapids,
@@ -60,6 +60,7 @@ static inline __attribute__((always_inline)) void decode_register_tile(const str
     const int keys = PARTIAL ? (int)of->keys : FOVEA_PANEL;
     const int last = keys - 1 - (PARTIAL && keys > 1 && FOVEA_FAULT_IS(DECODE_PARTIAL_SHORT));
     const float *ahead = T == 1 && !PARTIAL ? of->ahead : NULL;
+    enum { EVERY = 1, FURTHER = FOVEA_PANEL }; // of decode_fetch_next
     fv_f32 sums[FV_REGISTER_ROWS];
     FV_UNROLL
     for (int r = 0; r < R * T; r++) {
@@ -71,7 +72,7 @@ static inline __attribute__((always_inline)) void decode_register_tile(const str
             ahead += asked;
         }
         if (DECODE_HALVES && T == 1 && !PARTIAL && __builtin_expect(of->next != NULL, 1)) { // aside, 0.96
-            decode_fetch_next(of->next, chunk->k_row, chunk->qk_dim, c, FOVEA_LINE, 1, FOVEA_PANEL);
+            decode_fetch_next(of->next, chunk->k_row, chunk->qk_dim, c, FOVEA_LINE, EVERY, FURTHER);
         }
         if (T == 1) {
             fv_register_rows(of->k + c, chunk->k_row, last, q + c, decode->q_row, 1, sums, R);

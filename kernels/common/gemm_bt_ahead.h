@@ -8,7 +8,7 @@
 #include "kernels/common/unroll.h"
 #include "kernels/kernel.h"
 
-/// Several rows of C: how many lines ahead of its use each row that is read is prefetched into L2; its last lines ask
+/// How many lines ahead of its use each row that is read is prefetched into L2; its last lines ask
 /// for the first ones of the next rows. Zen 4, B from memory in pages of 4 KiB: 1 to 16 rows of C 1.15 to 1.5 times as
 /// fast as the next rows one after another, in segments as below; 16 and 32 lines the same, 64 lines 0.9 to 1.0 of
 /// that, 8 lines 0.6 to 0.9. Loads alone, eight rows side by side: 24 GB/s without prefetches, 30 with lines of these
@@ -31,7 +31,7 @@ enum { GEMM_BT_SEGMENT = 64, GEMM_BT_SEGMENT_L1 = 24, GEMM_BT_SEGMENT_BESIDE = 3
 struct gemm_bt_place {
     const float *next; ///< the next line to prefetch, into L1 the first of the `lines` left of its row
     ptrdiff_t beside;  ///< rows prefetched side by side: GEMM_BT_BESIDE, or 1
-    int once;          ///< 0: `twice` has the state, of one row of C into L2
+    int again;         ///< 1: `twice` has the state
     struct gemm_bt_twice twice;
     size_t lines, at, blocks, segments, left;
 };
@@ -51,18 +51,18 @@ static inline __attribute__((always_inline)) struct gemm_bt_place gemm_bt_begin(
                                                                                 const float *begin, size_t rows, int M)
 {
     const size_t blocks = (t->k + FOVEA_PANEL - 1) / FOVEA_PANEL;
-    if (!t->into_l1 && M == 1) {
-        return (struct gemm_bt_place){.twice = gemm_bt_twice_begin(t, begin, rows)};
+    if (M == 1 && t->twice) {
+        return (struct gemm_bt_place){.again = 1, .twice = gemm_bt_twice_begin(t, begin, rows)};
     }
     if (!t->into_l1) {
         const size_t lines = GEMM_BT_LINES;
         const float *const next = lines < blocks ? begin + lines * FOVEA_PANEL : begin + (ptrdiff_t)rows * t->b_row;
-        return (struct gemm_bt_place){.next = next, .left = lines < blocks ? blocks - lines : blocks, .once = 1};
+        return (struct gemm_bt_place){.next = next, .left = lines < blocks ? blocks - lines : blocks};
     }
     const int beside = M >= 2 && M <= 6;
     const size_t of_l1 = beside ? GEMM_BT_SEGMENT_BESIDE : GEMM_BT_SEGMENT_L1;
     const size_t most = blocks > GEMM_BT_SEGMENT ? of_l1 : GEMM_BT_SEGMENT;
-    struct gemm_bt_place place = {.once = 1, .segments = (blocks + most - 1) / most, .left = blocks};
+    struct gemm_bt_place place = {.segments = (blocks + most - 1) / most, .left = blocks};
     place.beside = beside ? GEMM_BT_BESIDE : 1;
     gemm_bt_segment(t, &place, begin, begin, rows);
     return place;
@@ -100,14 +100,15 @@ static inline __attribute__((always_inline)) void gemm_bt_next_row(const struct 
     place->next += place->beside * t->b_row - (ptrdiff_t)(place->blocks * FOVEA_PANEL);
 }
 
-/// Prefetches the share of the block at b: as many lines as there are rows; into L1 row after row, or of four rows side
+/// Prefetches the share of the block at b: as many lines as there are rows, or, of those asked for twice, as many of
+/// either segment; into L1 row after row, or of four rows side
 /// by side.
 static inline __attribute__((always_inline)) void gemm_bt_ahead(const struct fovea_gemm_bt_tile *t,
                                                                 struct gemm_bt_place *place, const float *b,
                                                                 const float *begin, size_t rows)
 {
-    if (!place->once) {
-        gemm_bt_twice(t, &place->twice, begin, rows);
+    if (place->again) {
+        gemm_bt_fetch_twice(t, &place->twice, rows);
         return;
     }
     if (!t->into_l1) {
@@ -159,7 +160,7 @@ static inline __attribute__((always_inline)) void gemm_bt_ahead(const struct fov
 static inline __attribute__((always_inline)) void gemm_bt_touch(const struct fovea_gemm_bt_tile *t,
                                                                 const struct gemm_bt_place *place)
 {
-    const float *const next = place->once ? place->next : place->twice.next;
+    const float *const next = place->again ? place->twice.next.line : place->next;
     const uintptr_t page = FOVEA_PAGE * sizeof(float), at = (uintptr_t)next + t->touch * page;
     __builtin_prefetch((const char *)(at / page * page), 0, 3);
 }

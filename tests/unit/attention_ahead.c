@@ -15,15 +15,18 @@ enum { ALL = CHUNKS * FOVEA_CHUNK * DIMS_MAX, SKIPPED = 77 };
 
 static _Alignas(4096) float cache[SIDES][ALL];    // K, then V
 static unsigned asked[SIDES][CHUNKS][ALL / LINE]; // by lines, the call in which it was
+static unsigned into_l2[SIDES][ALL / LINE];       // of these, in all calls
 static size_t calls, elsewhere;
 
-void attention_ahead_ask(const void *line)
+void attention_ahead_ask(const void *line, int level)
 {
     const ptrdiff_t i = ((const float *)line - cache[0]) / LINE;
-    if (i >= 0 && i < (ptrdiff_t)(SIDES * ALL / LINE))
+    if (i >= 0 && i < (ptrdiff_t)(SIDES * ALL / LINE)) {
         asked[i / (ALL / LINE)][calls][i % (ALL / LINE)]++;
-    else
+        into_l2[i / (ALL / LINE)][i % (ALL / LINE)] += level != 3;
+    } else {
         elsewhere++;
+    }
 }
 
 struct form {
@@ -40,6 +43,7 @@ static void run(const struct form *f)
     static _Alignas(64) float scratch[1 << 17];
     CHECK(fovea_attention_scratch(f->dims, f->dims) <= sizeof scratch / sizeof *scratch, "room");
     memset(asked, 0, sizeof asked);
+    memset(into_l2, 0, sizeof into_l2);
     uint32_t begun = 0;
     elsewhere = 0;
     for (int r = 0; r < 16; r++)
@@ -117,6 +121,12 @@ static void test_near(const struct form *f)
         look(f, 0, group, lines + group, 0, 2);
         look(f, 0, 2 * lines + group, 2 * lines + LAST_KEYS * f->dims / LINE, 2, 3); // beside the chunk before, too
     }
+    // Into L2 before that: by the loop beside V every second line, otherwise all.
+    const bool beside = f->rows == 1 || (f->rows == 2 && f->dims == 64);
+    size_t wrong = 0;
+    for (size_t i = lines + 3 * group; i < 2 * lines; i++)
+        wrong += into_l2[0][i] != (asks && (!beside || i % 2 == 0));
+    CHECK(wrong == 0, "near, %zu rows of %zu: %zu lines of K were asked for wrongly into L2", f->rows, f->dims, wrong);
     unsigned of[SIDES] = {0};
     for (int side = 0; side < SIDES; side++)
         for (size_t i = side * 2 * group; i < CHUNKS * lines; i++)

@@ -6,7 +6,7 @@
 
 #include "kernels/kernel.h"
 
-void attention_ahead_ask(const void *line);
+void attention_ahead_ask(const void *line, int level); // 3: into L1
 fovea_decode_fn attention_ahead_kernel, attention_ahead_halves;
 
 #endif

@@ -5,6 +5,6 @@
 
 #include "kernels/avx512/vec.h"
 
-#define __builtin_prefetch(line, write, level) attention_ahead_ask(line)
+#define __builtin_prefetch(line, write, level) attention_ahead_ask(line, level)
 #define fovea_attention_decode_f32_halves_avx512 attention_ahead_halves
 #include "kernels/avx512/attention_decode_f32_halves.c"

@@ -67,15 +67,15 @@ static inline __attribute__((always_inline)) void walk(size_t lines, size_t rows
     CHECK(elsewhere <= panel, "%zu lines, %zu rows, M %d: %zu lines of no panel", lines, rows, M, elsewhere);
 }
 
-// Panels of `rows` rows of `lines` lines, one row of C, into L2. A segment shorter than the next two asks for less of
-// them, and is asked for with lines of the next rows.
-static void walk_twice(size_t lines, size_t rows)
+// Panels of `rows` rows of `lines` lines, one row of C, into L2, in segments of `length` lines. A last segment that is
+// shorter asks for less of the next two, and is asked for with lines of the next rows.
+static void walk_twice(size_t lines, uint32_t length, size_t rows)
 {
-    const size_t panel = rows * lines, segments = (lines + GEMM_BT_TWICE - 1) / GEMM_BT_TWICE;
-    const size_t length = (lines + 2 * segments - 1) / (2 * segments) * 2, missing = segments * length - lines;
-    const struct fovea_gemm_bt_tile t = {.m = 1, .k = lines * FOVEA_PANEL, .b_row = (ptrdiff_t)(lines * FOVEA_PANEL)};
+    const size_t panel = rows * lines, segments = (lines + length - 1) / length, missing = segments * length - lines;
+    const struct fovea_gemm_bt_tile t = {
+        .m = 1, .k = lines * FOVEA_PANEL, .b_row = (ptrdiff_t)(lines * FOVEA_PANEL), .twice = length};
     memset(asked, 0, sizeof asked);
-    elsewhere = 0;
+    elsewhere = turns = 0;
     for (size_t j = 0; j < PANELS; j++) {
         const float *const begin = b + j * panel * FOVEA_PANEL;
         struct gemm_bt_place place = gemm_bt_begin(&t, begin, rows, 1);
@@ -97,6 +97,8 @@ static void walk_twice(size_t lines, size_t rows)
     CHECK(often <= 2 * PANELS * missing * rows, "%zu lines, %zu rows: %zu asked for again and again", lines, rows,
           often);
     CHECK(elsewhere <= 3 * panel + 2 * rows * length, "%zu lines, %zu rows: %zu of no panel", lines, rows, elsewhere);
+    CHECK(turns <= PANELS * panel, "%zu lines, %zu rows: %zu turns, not two lines of a row at a time", lines, rows,
+          turns);
 }
 
 int main(void)
@@ -104,18 +106,19 @@ int main(void)
     static const size_t lines[] = {1, 2, 7, 8, 24, 48, 63, 64, 65, 96, 100, 128, 131, LINES_MAX};
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
         for (uint32_t into_l1 = 0; into_l1 < 2; into_l1++) {
-            if (into_l1 == 1) {
-                walk(lines[i], 8, into_l1, 1);
-                walk(lines[i], 16, into_l1, 1);
-            } else {
-                walk_twice(lines[i], 8);
-                walk_twice(lines[i], 16);
-                walk_twice(lines[i], ROWS_MAX);
-            }
+            walk(lines[i], 8, into_l1, 1);
             walk(lines[i], 8, into_l1, 4);
+            walk(lines[i], 16, into_l1, 1);
             walk(lines[i], 16, into_l1, 4);
             walk(lines[i], 16, into_l1, 8);
             walk(lines[i], ROWS_MAX, into_l1, 2);
         }
+    static const struct {
+        size_t lines;
+        uint32_t length;
+    } twice[] = {{1, 8}, {7, 8}, {16, 16}, {24, 12}, {48, 16}, {63, 16}, {65, 14}, {100, 10}, {131, 12}, {160, 16}};
+    for (size_t i = 0; i < sizeof twice / sizeof *twice; i++)
+        for (size_t rows = 8; rows <= ROWS_MAX; rows *= 2)
+            walk_twice(twice[i].lines, twice[i].length, rows);
     return test_done();
 }
