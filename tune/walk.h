@@ -12,6 +12,7 @@ struct tune_walk {
     void *own; ///< the operand itself, `bytes` bytes, which is used for verification
     size_t bytes, stride;
     size_t count, next; ///< places; 0: the operand stays in cache
+    size_t samples;     ///< begun so far
     bool header;        ///< its first line is not numbers
 };
 
@@ -19,9 +20,9 @@ struct tune_walk {
 void tune_walk_allow(double seconds);
 /// Makes room for an operand. False if there is no memory, or no time for it.
 bool tune_walk_make(struct tune_walk *walk, const struct fovea_engine *engine, size_t bytes, bool far, bool header);
-/// To be called after the operand is written and before calls are timed: copies its header, if it has one, to the
-/// places.
-void tune_walk_begin(const struct tune_walk *walk);
+/// To be called after the operand is written and before the calls of a sample are timed: copies its header, if it has
+/// one, to the places. A matrix begins within a cache line in some samples.
+void tune_walk_begin(struct tune_walk *walk);
 /// The operand of the next call: if it is far, other numbers in [-1, 1), after a header if it has one.
 const void *tune_walk_next(struct tune_walk *walk);
 void tune_walk_free(struct tune_walk *walk);

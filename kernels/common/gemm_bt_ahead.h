@@ -8,12 +8,12 @@
 #include "kernels/common/unroll.h"
 #include "kernels/kernel.h"
 
-/// How many lines ahead of its use each row that is read is prefetched into L2; its last lines ask
-/// for the first ones of the next rows. Zen 4, B from memory in pages of 4 KiB: 1 to 16 rows of C 1.15 to 1.5 times as
-/// fast as the next rows one after another, in segments as below; 16 and 32 lines the same, 64 lines 0.9 to 1.0 of
-/// that, 8 lines 0.6 to 0.9. Loads alone, eight rows side by side: 24 GB/s without prefetches, 30 with lines of these
-/// rows ahead in any order, with a hint for L1 22; with the next rows 22 to 28, depending on where the pages lie. In
-/// huge pages the two are alike (0.97 to 1.01; loads alone 32).
+/// How many lines ahead of its use each row that is read is prefetched into L2; its last lines ask for the first ones
+/// of the next rows. Zen 4, B from memory in pages of 4 KiB: 1 to 16 rows of C 1.15 to 1.5 times as fast as the next
+/// rows one after another, in segments as below; 16 and 32 lines the same, 64 lines 0.9 to 1.0 of that, 8 lines 0.6 to
+/// 0.9. Loads alone, eight rows side by side: 24 GB/s without prefetches, 30 with lines of these rows ahead in any
+/// order, with a hint for L1 22; with the next rows 22 to 28, depending on where the pages lie. In huge pages the two
+/// are alike (0.97 to 1.01; loads alone 32).
 enum { GEMM_BT_LINES = 32 };
 
 /// Into L1: most blocks per segment of a panel. While one segment is computed, the next one is prefetched row by row,
@@ -101,8 +101,7 @@ static inline __attribute__((always_inline)) void gemm_bt_next_row(const struct 
 }
 
 /// Prefetches the share of the block at b: as many lines as there are rows, or, of those asked for twice, as many of
-/// either segment; into L1 row after row, or of four rows side
-/// by side.
+/// either segment; into L1 row after row, or of four rows side by side.
 static inline __attribute__((always_inline)) void gemm_bt_ahead(const struct fovea_gemm_bt_tile *t,
                                                                 struct gemm_bt_place *place, const float *b,
                                                                 const float *begin, size_t rows)

@@ -354,9 +354,8 @@ static void run_case(struct check_case *c)
 }
 
 /// A full tile of queries, 64 wide, or four of a decoding step (one waits for memory, whichever kernel it is), against
-/// 128 keys that everyone sees.
-// Decoding reads one chunk after another of 2 MiB, as a short cache of one of many layers: what its kernels prefetch
-// costs time where all of it is in L1 (Zen 4, 3 %), and gains more where it is not.
+/// 128 keys that everyone sees. Decoding of f32 reads one chunk after another of 2 MiB, as the short caches of many
+/// layers: what its kernels prefetch costs time where all of it is in L1 (Zen 4, 3 %), and gains more where it is not.
 static double bench(struct check_case *c, size_t calls)
 {
     enum { d = 64, CHUNKS = 32 };
@@ -373,8 +372,6 @@ static double bench(struct check_case *c, size_t calls)
     struct check_buffer *const k = check_buffer(c, "K", all), *const v = check_buffer(c, "V", all);
     check_fill(&c->rng, &values, k->data, k->count);
     check_fill(&c->rng, &values, v->data, v->count);
-    chunk->k = k->data;
-    chunk->v = v->data;
     if (a.type != FOVEA_F32) {
         chunk->k_row = 0;
         a.decode_chunk.k_half = attention_halve(&a, "K of 16 bits", k->data, k->count);

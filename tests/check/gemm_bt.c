@@ -38,13 +38,14 @@ static void run_case(struct check_case *c)
     t.side = 8u << check_below(rng, 3);
     t.into_l1 = t.far && check_chance(rng, 50);
     t.touch = t.far ? (uint32_t)check_below(rng, 4) : 0;
+    t.twice = t.far && t.m == 1 && check_chance(rng, 50) ? 8 + 2 * (uint32_t)check_below(rng, 5) : 0;
     const bool told = v->packs && check_chance(rng, 40), packs = told && t.m > v->side_rows;
     t.adds = packs && check_chance(rng, 50);
     t.packed_panel = packs ? (ptrdiff_t)(FOVEA_PANEL * t.k + check_below(rng, 40)) : 0;
     t.stream = check_chance(rng, 30) ? 1 + (uint32_t)check_below(rng, 64) : 0;
-    check_describe(c, " m %zu n %zu k %zu values %d lda %zu ldb %zu ldc %zu side %u%s%s touch %u stream %u%s", t.m, t.n,
-                   t.k, (int)values.kind, lda, ldb, ldc, t.side, t.far ? " far" : "", t.into_l1 ? " into L1" : "",
-                   t.touch, t.stream,
+    check_describe(c, " m %zu n %zu k %zu values %d lda %zu ldb %zu ldc %zu side %u%s%s touch %u twice %u stream %u%s",
+                   t.m, t.n, t.k, (int)values.kind, lda, ldb, ldc, t.side, t.far ? " far" : "",
+                   t.into_l1 ? " into L1" : "", t.touch, t.twice, t.stream,
                    t.adds  ? " packs and adds"
                    : packs ? " packs"
                            : "");

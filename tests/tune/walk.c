@@ -48,6 +48,28 @@ static void test_places(const struct fovea_engine *engine)
     tune_walk_end();
 }
 
+// Matrices begin with a line in four samples and within one in the next four, all of a sample alike; headers never do.
+static void test_within(const struct fovea_engine *engine, bool header)
+{
+    enum { SAMPLES = 4, ROUNDS = 24 };
+    struct tune_walk walk;
+    size_t within = 0, turns = 0, mixed = 0;
+    CHECK(tune_walk_make(&walk, engine, 1 << 20, true, header), "a MiB");
+    for (size_t i = 0, last = 0; i < ROUNDS; i++) {
+        tune_walk_begin(&walk);
+        const size_t at = (uintptr_t)tune_walk_next(&walk) % 64;
+        mixed += (uintptr_t)tune_walk_next(&walk) % 64 != at;
+        within += at == 16;
+        turns += at != last;
+        last = at;
+        CHECK(at == 0 || at == 16, "%zu bytes within a line", at);
+    }
+    CHECK(mixed == 0 && within == (header ? 0 : ROUNDS / 2) && turns == (header ? 0 : ROUNDS / SAMPLES),
+          "header %d: %zu of %d samples within a line, %zu turns, %zu mixed", header, within, ROUNDS, turns, mixed);
+    tune_walk_free(&walk);
+    tune_walk_end();
+}
+
 static const struct fovea_gemm_class near_packed = {FOVEA_SOME, false, FOVEA_FORM_PACKED};
 
 // A machine that says too little of its L2 is not believed; one that says more than was measured, is.
@@ -94,6 +116,8 @@ int main(void)
     setenv("FOVEA_CACHES", "16K,256K,4M", 1);
     struct fovea_engine *const engine = test_engine(NULL, NULL);
     test_places(engine);
+    test_within(engine, true);
+    test_within(engine, false);
     test_begin(engine);
     test_cases(engine);
     fovea_engine_destroy(engine);
