@@ -83,6 +83,7 @@ struct fovea_gemm_layout {
     size_t b_offset;       ///< offset of B's panels in shared, after A
     bool c_room;           ///< one thread has room in shared for an acc with the sums of all of C,
     size_t c_offset;       ///< at this offset
+    size_t few_rows;       ///< calls of at most as many rows may have a plan of their own: fovea_gemm_make_few
 };
 
 /// Most tiles that one call of a micro-kernel computes if what comes before or after should find their rows in L1. Two
@@ -165,6 +166,9 @@ static inline enum fovea_gemm_form fovea_gemm_flip_form(const struct fovea_gemm_
 enum fovea_status fovea_gemm_check(const struct fovea_gemm_desc *desc, const struct fovea_why *why);
 enum fovea_status fovea_gemm_make(const struct fovea_engine *engine, const struct fovea_gemm_desc *desc,
                                   struct fovea_gemm_layout *plan, const struct fovea_why *why);
+/// Makes the plan of a call with up to few_rows rows, in the memory and with the phases of the given plan. Returns
+/// false if it needs more than these. even: as of fovea_gemm_grid.
+bool fovea_gemm_make_few(const struct fovea_gemm_layout *plan, size_t rows, bool even, struct fovea_gemm_layout *few);
 extern const struct fovea_operator fovea_gemm_operator;
 /// "relu", by enum fovea_activation.
 extern const char *const fovea_activation_names[FOVEA_ACTIVATION_SILU + 1];
@@ -216,14 +220,17 @@ struct fovea_gemm_a fovea_gemm_turn_a(const struct fovea_gemm_area *area);
 void fovea_gemm_few(const struct fovea_gemm_area *area);
 enum { FOVEA_FEW_COLUMNS = 256 }; ///< whose sums wait in acc at a time there, in whole panels
 /// takes_steps(): whether a problem that is neither computed transposed nor directly has so few rows that a few rows of
-/// a natural B are read at a time. step_groups(): the most tasks of its columns. step_columns(): columns at a time, as
-/// many as leave C in L2. step_lines(): lines by which prefetches run ahead. bn(): computes an area (ops/gemm_bn.c).
+/// a natural B are read at a time. step_rows(): the most rows for which any is. step_groups(): the most tasks of its
+/// columns. step_columns(): columns at a time, as many as leave C in L2. step_acc(): floats of acc that plans for up to
+/// `rows` rows need, if any. step_lines(): lines by which prefetches run ahead. bn(): computes an area (ops/gemm_bn.c).
 bool fovea_gemm_takes_steps(const struct fovea_gemm_layout *plan);
+size_t fovea_gemm_step_rows(const struct fovea_kernels *kernels);
 /// steps_apart(): the least rows whose sums it may keep in acc. steps_aside(): whether it does, in a call.
 size_t fovea_gemm_steps_apart(const struct fovea_gemm_layout *plan);
 bool fovea_gemm_steps_aside(const struct fovea_gemm_area *area);
 size_t fovea_gemm_step_groups(const struct fovea_gemm_layout *plan);
 size_t fovea_gemm_step_columns(const struct fovea_gemm_layout *plan);
+size_t fovea_gemm_step_acc(const struct fovea_gemm_layout *plan, size_t rows);
 size_t fovea_gemm_step_lines(const struct fovea_gemm_layout *plan);
 void fovea_gemm_bn(const struct fovea_gemm_area *area);
 
@@ -361,10 +368,13 @@ size_t fovea_gemm_acc(const struct fovea_gemm_layout *plan);
 uint32_t fovea_gemm_count(const struct fovea_gemm_layout *plan, const struct fovea_gemm_grid *grid, size_t m,
                           uint32_t phase);
 
-/// Row stride, in floats, of a copy of k columns of A: an odd number of cache lines, so that rows spread over all sets.
+/// Row stride, in floats, of a copy of k columns of A: an odd number of cache lines, so that rows spread over all sets;
+/// but not such that the lines of a step are in sets beside one another (Zen 4, 13 to 15 rows of 2048, 3072 and 4096
+/// steps, panels from memory: 0.89 to 0.91; 16 rows, and more by 9x48, the same either way).
 static inline size_t fovea_gemm_pitch(size_t k)
 {
-    return (fovea_ceil_div(k, FOVEA_LINE) | 1) * FOVEA_LINE;
+    const size_t lines = fovea_ceil_div(k, FOVEA_LINE) | 1;
+    return (lines % FOVEA_L1_SETS == 1 ? lines + 2 : lines) * FOVEA_LINE;
 }
 
 /// Rows of A or columns of B that a task of phase 0 prepares, in whole panels (ops/gemm_grid.c).

@@ -50,6 +50,17 @@ bool fovea_gemm_takes_steps(const struct fovea_gemm_layout *plan)
            (d->m <= BROKEN_ROWS || !fovea_splits_lines(d->ldb));
 }
 
+size_t fovea_gemm_step_rows(const struct fovea_kernels *kernels)
+{
+    size_t most = 0;
+    for (int rows = FOVEA_FEW; rows < FOVEA_MANY; rows++) {
+        const struct fovea_gemm_class class = {(enum fovea_gemm_rows)rows, true, FOVEA_FORM_NN};
+        const struct fovea_gemm_tuning *const t = &kernels->tuning.gemm[fovea_gemm_number(class)];
+        most = fovea_max(most, fovea_max(t->bn_rows, t->bn_alias));
+    }
+    return most;
+}
+
 // C is read and written for every few rows of B. Where its rows alias, as those of B do, or begin within lines, several
 // are faster in acc, whose rows do neither. Zen 4, AVX-512, from memory: rows that alias, eight to 14 of C 1.20 to 1.28
 // times as fast, five 0.94, three and four 0.62 to 0.89; if they begin within lines, too, three and four 1.03 to 1.07,
@@ -75,13 +86,26 @@ size_t fovea_gemm_step_groups(const struct fovea_gemm_layout *plan)
     return fovea_max(plan->strips.count / LEAST_PANELS, 1);
 }
 
-// As many columns as keep C in half of L2, besides rows of B.
-size_t fovea_gemm_step_columns(const struct fovea_gemm_layout *plan)
+// As many columns as keep `rows` rows of C in half of L2, besides rows of B.
+static size_t columns_of(const struct fovea_gemm_layout *plan, size_t rows)
 {
     const size_t all = fovea_round_up(plan->desc.n, FOVEA_PANEL);
     const size_t room = (size_t)plan->kernels->tuning.cache.near * 1024 / 2 / sizeof(float);
-    const size_t most = room / plan->desc.m / FOVEA_PANEL;
+    const size_t most = room / rows / FOVEA_PANEL;
     return fovea_min(all, FOVEA_PANEL * fovea_max(most, WIDE_PANELS));
+}
+
+size_t fovea_gemm_step_columns(const struct fovea_gemm_layout *plan)
+{
+    return columns_of(plan, plan->desc.m);
+}
+
+// A few panels more than `rows` rows need: fewer rows may take more of the room, because less of it is lost to
+// rounding, and up to three panels of pitch.
+size_t fovea_gemm_step_acc(const struct fovea_gemm_layout *plan, size_t rows)
+{
+    const bool aside = plan->detour || rows >= fovea_gemm_steps_apart(plan);
+    return aside && rows != 0 ? rows * fovea_gemm_pitch(columns_of(plan, rows) + 4 * FOVEA_PANEL) : 0;
 }
 
 // One and a half times as many lines as tiles have in flight, over all rows together, because the lines of a row follow

@@ -77,7 +77,7 @@ size_t fovea_gemm_acc(const struct fovea_gemm_layout *plan)
     }
     const size_t wide = fovea_gemm_columns(plan);
     if (plan->way == FOVEA_WAY_STEPS) {
-        return m * fovea_gemm_pitch(fovea_gemm_step_columns(plan));
+        return fovea_gemm_step_acc(plan, m);
     }
     const size_t narrow = fovea_min(plan->strips.size * FOVEA_PANEL, n);
     const size_t of_blob = fovea_min(m, plan->bt_rows) * FOVEA_FEW_COLUMNS; // acc of a call in ops/gemm_few.c,

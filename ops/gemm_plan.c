@@ -146,7 +146,8 @@ static enum fovea_status measure_work(struct fovea_gemm_layout *plan, const stru
     if (plan->way == FOVEA_WAY_FLIP) {
         fits = fovea_gemm_flip_scratch(plan, &acc);
     } else {
-        acc = fovea_gemm_acc(plan);
+        acc = fovea_max(fovea_gemm_acc(plan),
+                        fovea_gemm_step_acc(plan, fovea_min(plan->few_rows, fovea_gemm_step_rows(plan->kernels))));
     }
     plan->a_room = fovea_round_up(acc, FOVEA_PANEL);
     scratch = plan->a_room * sizeof(float);
@@ -297,14 +298,14 @@ static void choose_way(struct fovea_gemm_layout *plan)
 }
 
 // Precomputes what a call needs of its tasks, and of its tiles if it has nothing else.
-static void describe_call(struct fovea_gemm_layout *plan)
+static void describe_call(struct fovea_gemm_layout *plan, bool even)
 {
     const struct fovea_gemm_desc *const d = &plan->desc;
     plan->aside = (!plan->terms && d->activation != FOVEA_ACTIVATION_NONE && plan->way == FOVEA_WAY_BLOCKS &&
                    plan->k != 0 && plan->blocks.count == 1 && d->m > plan->mr) ||
                   (plan->way == FOVEA_WAY_STEPS && d->m >= fovea_gemm_steps_apart(plan));
     plan->tiles = fovea_cut(d->m, plan->mr);
-    plan->grid = fovea_gemm_grid(plan, d->m, true);
+    plan->grid = fovea_gemm_grid(plan, d->m, even);
     plan->first_rows = fovea_gemm_first_rows(plan);
     plan->fetches_next = fovea_gemm_direct_ahead(plan);
     plan->bare = fovea_gemm_is_bare(plan);
@@ -329,18 +330,49 @@ static void choose_chunks(struct fovea_gemm_layout *plan, const struct pass *pas
     plan->chunk = clamp(fovea_cut_longest(&chunks), 1, fovea_max(m, 1));
 }
 
+// Everything but the memory. even: as of fovea_gemm_grid.
+static void lay_out(struct fovea_gemm_layout *plan, const struct fovea_kernels *kernels,
+                    const struct fovea_gemm_desc *desc, bool even)
+{
+    set_problem(plan, kernels, desc);
+    const struct pass pass = pass_of(plan);
+    cut_steps(plan, pass.once ? plan->k : pass.longest);
+    choose_way(plan);
+    describe_call(plan, even);
+    choose_chunks(plan, &pass);
+}
+
+// Rows of a call that may have a plan of its own: those over a natural B from beyond L2, which tiles for many rows read
+// slowly. Other forms of B are read by few rows in a way of their own under any plan.
+static size_t few_rows(const struct fovea_gemm_layout *plan)
+{
+    const struct fovea_gemm_desc *const d = &plan->desc;
+    const bool far = fovea_is_far(plan->kernels->tuning.cache.near, (double)plan->k * (double)d->n);
+    const bool takes = far && d->m != 0 && plan->way != FOVEA_WAY_FLIP && fovea_gemm_form_of(d) == FOVEA_FORM_NN;
+    return takes ? fovea_min(d->m - 1, FOVEA_SOME_ROWS) : 0;
+}
+
 enum fovea_status fovea_gemm_make(const struct fovea_engine *engine, const struct fovea_gemm_desc *desc,
                                   struct fovea_gemm_layout *plan, const struct fovea_why *why)
 {
     FOVEA_REQUIRE_POINTERS("gemm", why, {"engine", engine}, {"desc", desc});
     FOVEA_TRY(fovea_gemm_check(desc, why));
-    set_problem(plan, fovea_engine_kernels(engine), desc);
-    const struct pass pass = pass_of(plan);
-    cut_steps(plan, pass.once ? plan->k : pass.longest);
-    choose_way(plan);
-    describe_call(plan);
-    choose_chunks(plan, &pass);
+    lay_out(plan, fovea_engine_kernels(engine), desc, true);
+    plan->few_rows = few_rows(plan);
     return measure_work(plan, why);
+}
+
+bool fovea_gemm_make_few(const struct fovea_gemm_layout *plan, size_t rows, bool even, struct fovea_gemm_layout *few)
+{
+    struct fovea_gemm_desc desc = plan->desc;
+    desc.m = rows;
+    lay_out(few, plan->kernels, &desc, even);
+    if (measure_work(few, NULL) != FOVEA_OK || few->work.shared_bytes > plan->work.shared_bytes ||
+        few->work.scratch_bytes > plan->work.scratch_bytes || few->work.phases > plan->work.phases) {
+        return false;
+    }
+    few->work = plan->work;
+    return true;
 }
 
 size_t fovea_gemm_plan_size(void)

@@ -59,9 +59,8 @@ struct fovea_gemm_desc {
             FOVEA_ACTIVATION_NONE, 0, 0, 0, 1, 0, 0, 0, 0, FOVEA_F32                                                   \
     }
 
-/// One plan serves any number of rows up to its capacity. If B is packed, or FOVEA_TRANS, few rows mostly take no
-/// longer than under a plan of their own. Over a B as it lies, FOVEA_NO_TRANS, a plan for few rows may take half of the
-/// time: 0.4 to 0.5 of that of a plan for 512 rows, for 1 to 4 rows over 64 MiB (Zen 4, one thread).
+/// One plan serves any number of rows up to its capacity: few rows mostly take no longer than under a plan of their
+/// own.
 struct fovea_gemm_args {
     const float *a;
     const void *b; ///< floats, or the packed blob

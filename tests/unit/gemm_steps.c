@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/unit/gemm_steps.c - whole rows of a natural B, a few at a time, for more rows of C than sums have registers,
 // several workers and more columns than one pass takes: the bits of the scalar tiles, whatever becomes of the sums.
+// And calls of few rows under a plan for so many that it has tiles: they are computed so, too.
 #include "fovea/fovea.h"
 #include "ops/gemm.h"
 #include "tests/support/engines.h"
@@ -95,6 +96,55 @@ static void check_way(const struct fovea_engine *engine, const char *isa, const 
           plan.work.shared_bytes);
 }
 
+// Calls of a plan for ROWS rows where up to STEP_ROWS go down B a few rows at a time.
+enum { STEP_ROWS = 64 };
+static const uint8_t calls[] = {0, 1, 8, 33, 64, 65};
+
+static void check_few(const struct fovea_engine *engine, const char *isa, const struct fovea_gemm_desc *d)
+{
+    static _Alignas(FOVEA_ALIGNMENT) struct fovea_gemm_layout plan, few;
+    CHECK(fovea_gemm_plan(engine, d, &plan) == FOVEA_OK && plan.way == FOVEA_WAY_BLOCKS && plan.few_rows == ROWS - 1,
+          "%s: a plan for %zu rows", isa, d->m);
+    for (size_t i = 1; i < sizeof calls; i++) {
+        const size_t m = calls[i];
+        CHECK(fovea_gemm_make_few(&plan, m, true, &few) && few.desc.m == m &&
+                  (few.way == FOVEA_WAY_STEPS) == (m <= STEP_ROWS) &&
+                  few.work.scratch_bytes == plan.work.scratch_bytes && few.work.phases == plan.work.phases,
+              "%s: a call of %zu rows", isa, m);
+    }
+    // A plan that computes C transposed has no room for sums beside C; nor do near products need a plan of their own.
+    struct fovea_gemm_desc other = *d;
+    other.n = other.ldb = other.ldc = other.ldr = 2;
+    other.k = 30000, other.trans_a = FOVEA_NO_TRANS, other.lda = other.k, other.gated = 0, other.batch = 1;
+    CHECK(fovea_gemm_plan(engine, &other, &plan) == FOVEA_OK && plan.few_rows == 0, "%s: two columns", isa);
+    other.n = other.ldb = other.ldc = other.ldr = 16, other.k = other.lda = 16;
+    CHECK(fovea_gemm_plan(engine, &other, &plan) == FOVEA_OK && plan.few_rows == 0, "%s: a B in L2", isa);
+}
+
+static void test_few(const struct fovea_engine *scalar, struct fovea_engine *const engines[TEST_ISAS])
+{
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        const struct end *const end = &ends[i];
+        const struct fovea_gemm_desc d = desc_of(end, ROWS, N - 8); // rows of whole lines
+        for (int e = 0; e < TEST_ISAS; e++) {
+            if (engines[e] != NULL) {
+                set_numbers(engines[e], STEP_ROWS);
+                check_few(engines[e], test_isas[e], &d);
+            }
+        }
+        for (size_t j = i % 2; j < sizeof calls; j += 2) {
+            run(scalar, end, &d, calls[j], TEST_SERIAL, x.want);
+            for (int e = 0; e < TEST_ISAS; e++) {
+                for (enum test_way way = 0; way < TEST_WAYS && engines[e] != NULL; way++) {
+                    run(engines[e], end, &d, calls[j], way, x.got);
+                    CHECK(memcmp(x.want, x.got, sizeof x.got) == 0, "%s, %s, %u rows of a plan for %d, %s",
+                          test_isas[e], end->name, calls[j], ROWS, test_way_names[way]);
+                }
+            }
+        }
+    }
+}
+
 int main(void)
 {
     draw(x.a, sizeof x.a / sizeof *x.a);
@@ -131,6 +181,7 @@ int main(void)
             }
         }
     }
+    test_few(scalar, engines);
     test_engines_free(engines);
     fovea_engine_destroy(scalar);
     return test_done();
