@@ -37,6 +37,7 @@ enum fovea_gemm_fetches {
     FOVEA_FETCHES_LED,      ///< `lead` lines ahead, into L1
     FOVEA_FETCHES_STREAM,   ///< panels read as one stream
     FOVEA_FETCHES_ROWS,     ///< rows of a transposed B, into L2
+    FOVEA_FETCHES_TWICE,    ///< the same, each line asked for twice
     FOVEA_FETCHES_ROWS_L1,  ///< the next ones, into L1
     FOVEA_FETCHES_PANELS,   ///< panels of a blob read once, into L1
     FOVEA_FETCHES_APART,    ///< rows that are far apart, each `lead` lines ahead; 0: nothing
@@ -48,6 +49,7 @@ enum fovea_gemm_flips { FOVEA_FLIPS_NOT, FOVEA_FLIPS_ROWS, FOVEA_FLIPS_STEPS };
 struct fovea_gemm_facts {
     const char *kernel, *edge; ///< the micro-kernel, and that of the last columns, or NULL
     const char *first;         ///< that of the first rows, which packs B (ops/gemm_first.c), or NULL
+    size_t first_fetches;      ///< what that prefetches of B, in its first group
     size_t direct, along;      ///< 1 or 0: tile after tile; along the rows of C (ops/gemm_direct.c)
     size_t passes;             ///< along, because B stays in L2 while the rows are streamed
     size_t copy_a, fetch_a;    ///< a is copied; what is copied next is prefetched
@@ -58,9 +60,9 @@ struct fovea_gemm_facts {
     size_t side;         ///< rows of a transposed B read at a time, or of A if it flips
     size_t step_columns; ///< columns of C at a time if B is read a few rows at a time; of its transpose if it flips
     size_t ahead;        ///< the next group of strips is prefetched
-    size_t kc, chunk;    ///< k steps of a block; rows that are processed per group
+    size_t kc;           ///< k steps of a block
     size_t columns;      ///< columns of a strip
-    size_t group;        ///< strips of a group
+    size_t chunk, group; ///< rows that are processed per group; strips of a group. 0 if it is direct
     size_t tasks;
 };
 

@@ -49,6 +49,9 @@ static void say_fetches(const struct fovea_gemm_facts *facts, char *text, size_t
     case FOVEA_FETCHES_ROWS:
         snprintf(text, size, ", fetched ahead");
         return;
+    case FOVEA_FETCHES_TWICE:
+        snprintf(text, size, ", fetched ahead twice");
+        return;
     case FOVEA_FETCHES_ROWS_L1:
     case FOVEA_FETCHES_PANELS:
         snprintf(text, size, ", fetched into L1");
@@ -124,29 +127,38 @@ static void say_asked(const struct fovea_gemm_desc *d, const struct fovea_why *l
     fovea_say_asked(line, asked, FOVEA_COUNT(asked));
 }
 
+// The kernels, and the blocks of those that have some.
+static void say_kernels(const struct fovea_gemm_facts *f, const struct fovea_why *line)
+{
+    fovea_say(line, "%s", f->kernel);
+    if (f->edge != NULL) {
+        fovea_say_more(line, ", the last columns by %s", f->edge);
+    } else if (f->first != NULL) {
+        fovea_say_more(line, ", the first rows, which pack B, by %s", f->first);
+    }
+    if (f->columns == 0) {
+        return;
+    }
+    fovea_say_more(line, ", kc %zu, ", f->kc);
+    if (f->direct) {
+        fovea_say_more(line, "strips of %zu%s", f->columns, f->ahead ? ", the next strip prefetched" : "");
+    } else {
+        fovea_say_more(line, "rows in chunks of %zu, strips of %zu in groups of %zu%s", f->chunk, f->columns, f->group,
+                       f->ahead ? ", the next one prefetched" : "");
+    }
+}
+
 void fovea_gemm_say(const struct fovea_gemm_layout *plan, char *text, size_t size)
 {
     const struct fovea_gemm_desc *const d = &plan->desc;
     struct fovea_gemm_facts f;
-    char fetches[64], touches[48] = "", by[256]; // by: the kernel, and the blocks
+    char fetches[64], touches[48] = "", by[256];
     fovea_gemm_facts(plan, &f);
     say_fetches(&f, fetches, sizeof fetches);
     if (f.touch != 0) {
         snprintf(touches, sizeof touches, ", pages touched %zu ahead", f.touch);
     }
-    if (f.group == 0) { // no blocks
-        snprintf(by, sizeof by, "%s", f.kernel);
-    } else {
-        const char *const other = f.edge != NULL ? f.edge : f.first != NULL ? f.first : "";
-        snprintf(by, sizeof by, "%s%s%s, kc %zu, rows in chunks of %zu, strips of %zu in groups of %zu%s", f.kernel,
-                 f.edge != NULL    ? ", the last columns by "
-                 : f.first != NULL ? ", the first rows, which pack B, by "
-                                   : "",
-                 other, f.kc, f.chunk, f.columns, f.group,
-                 !f.ahead   ? ""
-                 : f.direct ? ", the next strip prefetched"
-                            : ", the next one prefetched");
-    }
+    say_kernels(&f, &(struct fovea_why){by, sizeof by});
     static const char *const of_a[] = {
         [FOVEA_FLIPS_ROWS] = "rows of A in place", [FOVEA_FLIPS_STEPS] = "A in place, a few rows at a time"};
     const bool eights = f.side != 0 && f.side < FOVEA_PANEL;

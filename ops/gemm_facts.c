@@ -27,14 +27,25 @@ static bool streams(const struct fovea_gemm_layout *plan)
     return fovea_gemm_streams(plan) && plan->desc.m <= plan->mr;
 }
 
+static enum fovea_gemm_fetches into(const struct fovea_gemm_layout *plan)
+{
+    return plan->tuning->into_l1 ? FOVEA_FETCHES_ROWS_L1 : FOVEA_FETCHES_ROWS;
+}
+
 // If rows are read far apart some may be left over, fewer than two calls of the kernel take; how these are prefetched
 // is not among the facts.
 static enum fovea_gemm_fetches fetches_of_rows(const struct fovea_gemm_layout *plan)
 {
-    return fovea_gemm_spreads(plan, plan->desc.m) ? FOVEA_FETCHES_APART
-           : !fovea_gemm_fetches(plan)            ? FOVEA_FETCHES_NONE
-           : plan->tuning->into_l1                ? FOVEA_FETCHES_ROWS_L1
-                                                  : FOVEA_FETCHES_ROWS;
+    return fovea_gemm_spreads(plan, plan->desc.m)      ? FOVEA_FETCHES_APART
+           : !fovea_gemm_fetches(plan)                 ? FOVEA_FETCHES_NONE
+           : fovea_gemm_twice(plan, plan->desc.m) != 0 ? FOVEA_FETCHES_TWICE
+                                                       : into(plan);
+}
+
+// Prefetches of the first rows: not of a blob.
+static enum fovea_gemm_fetches fetches_of_first(const struct fovea_gemm_layout *plan)
+{
+    return plan->desc.b_type == FOVEA_F32 && fovea_gemm_fetches(plan) ? into(plan) : FOVEA_FETCHES_NONE;
 }
 
 // Prefetches of A, which is the operand read once if C is computed transposed.
@@ -42,9 +53,7 @@ static enum fovea_gemm_fetches fetches_of_a(const struct fovea_gemm_layout *plan
 {
     const struct fovea_gemm_tuning *const tuning = plan->tuning;
     if (plan->desc.trans_a != FOVEA_TRANS) {
-        return !fovea_gemm_flip_fetches(plan) ? FOVEA_FETCHES_NONE
-               : tuning->into_l1              ? FOVEA_FETCHES_ROWS_L1
-                                              : FOVEA_FETCHES_ROWS;
+        return fovea_gemm_flip_fetches(plan) ? into(plan) : FOVEA_FETCHES_NONE;
     }
     return !fovea_gemm_flip_is_far(plan) || plan->desc.n <= tuning->alone ? FOVEA_FETCHES_NOTHING
            : fovea_gemm_step_lines(plan) != 0                             ? FOVEA_FETCHES_LED
@@ -96,7 +105,7 @@ static size_t touch_of(const struct fovea_gemm_layout *plan, enum fovea_gemm_rea
 {
     const bool flips = plan->way == FOVEA_WAY_FLIP;
     const size_t lines = flips ? plan->desc.n : plan->desc.m;
-    if (fetches == FOVEA_FETCHES_ROWS || fetches == FOVEA_FETCHES_ROWS_L1) {
+    if (fetches == FOVEA_FETCHES_ROWS || fetches == FOVEA_FETCHES_ROWS_L1 || fetches == FOVEA_FETCHES_TWICE) {
         return fovea_gemm_touch_rows(plan, lines, flips ? fovea_gemm_flip_side(plan) : fovea_gemm_side(plan, lines));
     }
     const bool steps = flips ? fovea_gemm_flip_is_far(plan) : reads == FOVEA_READS_STEPS;
@@ -143,6 +152,7 @@ void fovea_gemm_facts(const struct fovea_gemm_layout *plan, struct fovea_gemm_fa
     facts->kernel = plan->kernel->name;
     facts->edge = plan->edge != 0 ? plan->kernels->gemm_edge.name : NULL;
     facts->first = plan->first_rows != 0 && plan->first_rows < plan->chunk ? fovea_gemm_first_kernel(plan) : NULL;
+    facts->first_fetches = facts->first != NULL ? fetches_of_first(plan) : FOVEA_FETCHES_NONE;
     facts->direct = plan->way == FOVEA_WAY_DIRECT;
     facts->along = plan->along;
     facts->passes = plan->passes;
@@ -150,9 +160,9 @@ void fovea_gemm_facts(const struct fovea_gemm_layout *plan, struct fovea_gemm_fa
     facts->fetch_a = plan->grid.copy_a && turned && plan->kernel->ahead;
     facts->ahead = plan->way == FOVEA_WAY_DIRECT ? plan->fetches_next : plan->kernel->ahead && !once;
     facts->kc = plan->kc;
-    facts->chunk = plan->chunk;
     facts->columns = fovea_gemm_columns(plan);
-    facts->group = plan->group;
+    facts->chunk = facts->direct ? 0 : plan->chunk;
+    facts->group = facts->direct ? 0 : plan->group;
 }
 
 bool fovea_gemm_same(const struct fovea_gemm_layout *a, const struct fovea_gemm_layout *b)

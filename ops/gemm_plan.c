@@ -238,15 +238,14 @@ static void set_problem(struct fovea_gemm_layout *plan, const struct fovea_kerne
     plan->terms = !d.gated && (d.activation == FOVEA_ACTIVATION_NONE || d.activation == FOVEA_ACTIVATION_RELU);
 }
 
-// How the micro-kernel of the class reads B, whatever way the product takes.
-struct pass {
-    const struct fovea_gemm_kernel *kernel;
+// How B is cut where tiles of the class read it in blocks.
+struct cutting {
     bool once;      // one tile of few rows reads it once: its streams are not cut into blocks
     bool alone;     // and nothing is prefetched
     size_t longest; // most steps of a block, if it is cut
 };
 
-static struct pass pass_of(const struct fovea_gemm_layout *plan)
+static struct cutting cutting_of(const struct fovea_gemm_layout *plan)
 {
     const struct fovea_gemm_desc *const d = &plan->desc;
     const enum fovea_gemm_form form = fovea_gemm_form_of(d);
@@ -256,8 +255,7 @@ static struct pass pass_of(const struct fovea_gemm_layout *plan)
     const bool again = d->m > plan->mr && d->m < fovea_gemm_packed_from(plan); // several tiles read it in place
     const bool widens = d->b_type != FOVEA_F32 && !fovea_few_of(plan->kernels, d->b_type)->packs;
     const size_t most = widens ? WIDENED_STEPS : natural_aliases && again ? plan->tuning->alias_kc : SIZE_MAX;
-    return (struct pass){
-        .kernel = plan->kernel,
+    return (struct cutting){
         .once = follows || alone || (d->b_packed && d->m <= plan->mr && thin),
         .alone = alone,
         .longest = fovea_min(plan->tuning->kc, most),
@@ -313,20 +311,25 @@ static void describe_call(struct fovea_gemm_layout *plan, bool even)
     plan->last = fovea_gemm_last_strip(plan);
 }
 
-// mc rows and nc columns of kc steps are what stays in L2: more of them if k is shorter, in chunks of equal size.
-static void choose_chunks(struct fovea_gemm_layout *plan, const struct pass *pass)
+// mc rows and nc columns of kc steps are what stays in L2: more of them if k is shorter, in chunks of equal size. Other
+// ways than in blocks take all rows, and strips one by one.
+static void choose_chunks(struct fovea_gemm_layout *plan, const struct cutting *cutting)
 {
-    const size_t m = plan->desc.m, strips = plan->strips.count;
-    const size_t of = fovea_min(pass->longest, CHUNK_STEPS), steps = clamp(plan->kc, 1, CHUNK_STEPS);
+    const size_t m = plan->desc.m, nr = plan->kernel->nr;
+    plan->group = 1;
+    plan->chunk = fovea_max(m, 1);
+    if (plan->way != FOVEA_WAY_BLOCKS) {
+        return;
+    }
+    const size_t of = fovea_min(cutting->longest, CHUNK_STEPS), steps = clamp(plan->kc, 1, CHUNK_STEPS);
     // A B of which nothing is kept or prefetched is one group: each micro-kernel call that ends interrupts its stream
     // for 30 ns (Zen 5, one row, groups of three and four panels 0.97 to 0.99).
-    const size_t wide = pass->alone && plan->way != FOVEA_WAY_DIRECT ? SIZE_MAX
-                                                                     : plan->tuning->nc * of / steps / pass->kernel->nr,
-                 group = wide >= WIDE_STRIPS ? wide : plan->tuning->nc / pass->kernel->nr;
-    plan->group = plan->way == FOVEA_WAY_DIRECT ? 1 : clamp(group, 1, fovea_max(strips, 1)); // one by one
+    const size_t wide = cutting->alone ? SIZE_MAX : plan->tuning->nc * of / steps / nr,
+                 group = wide >= WIDE_STRIPS ? wide : plan->tuning->nc / nr;
+    plan->group = clamp(group, 1, fovea_max(plan->strips.count, 1));
     const bool repacks = plan->grid.pack_b && !plan->grid.share_b; // packs B again for each chunk of rows
     const size_t rows = repacks ? REPACK_ROWS : plan->tuning->mc * of / steps;
-    const struct fovea_cut chunks = fovea_cut(m, clamp(rows, pass->once ? pass->kernel->mr : 1, (size_t)1 << 20));
+    const struct fovea_cut chunks = fovea_cut(m, clamp(rows, cutting->once ? plan->mr : 1, (size_t)1 << 20));
     plan->chunk = clamp(fovea_cut_longest(&chunks), 1, fovea_max(m, 1));
 }
 
@@ -335,11 +338,11 @@ static void lay_out(struct fovea_gemm_layout *plan, const struct fovea_kernels *
                     const struct fovea_gemm_desc *desc, bool even)
 {
     set_problem(plan, kernels, desc);
-    const struct pass pass = pass_of(plan);
-    cut_steps(plan, pass.once ? plan->k : pass.longest);
+    const struct cutting cutting = cutting_of(plan);
+    cut_steps(plan, cutting.once ? plan->k : cutting.longest);
     choose_way(plan);
     describe_call(plan, even);
-    choose_chunks(plan, &pass);
+    choose_chunks(plan, &cutting);
 }
 
 // Rows of a call that may have a plan of its own: those over a natural B from beyond L2, which tiles for many rows read

@@ -187,6 +187,58 @@ static void test_next(const char *isa)
     }
 }
 
+// Numbers that change a plan, and others that it does not read: two values of each.
+static void test_numbers(const char *isa)
+{
+    enum {
+        SIZE = 1000,
+        NEVER,
+        IF_AHEAD,
+        IF_FIRST
+    }; // IF_AHEAD: the kernel prefetches rows; IF_FIRST: first rows pack B
+    static const struct {
+        size_t m, n, k, number;
+        uint32_t twice, values[2];
+        int differs;
+    } cases[] = {
+#define NUMBER(name) offsetof(struct fovea_gemm_tuning, name) / sizeof(uint32_t)
+        {1, SIZE, SIZE, NUMBER(twice), 0, {0, 1}, IF_AHEAD},
+        {2, SIZE, SIZE, NUMBER(twice), 0, {0, 1}, NEVER},
+        {1, SIZE, SIZE, NUMBER(into_l1), 0, {0, 1}, IF_AHEAD},
+        {1, SIZE, SIZE, NUMBER(into_l1), 1, {0, 1}, NEVER},
+        {2, SIZE, SIZE, NUMBER(into_l1), 1, {0, 1}, IF_AHEAD},
+        {300, SIZE, SIZE, NUMBER(into_l1), 0, {0, 1}, IF_FIRST},
+        {300, SIZE, SIZE, NUMBER(fetch_k), 0, {0, SIZE}, IF_FIRST},
+        {64, 64, 64, NUMBER(mc), 0, {16, 64}, NEVER}, // directly: there are no chunks
+        {64, 64, 64, NUMBER(nc), 0, {64, 128}, NEVER},
+#undef NUMBER
+    };
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        struct fovea_engine *const engines[] = {test_engine(isa, NULL), test_engine(isa, NULL)};
+        void *const plans[] = {aligned_alloc(64, fovea_gemm_plan_size()), aligned_alloc(64, fovea_gemm_plan_size())};
+        struct fovea_gemm_facts facts;
+        for (int i = 0; i < 2; i++) {
+            struct fovea_gemm_desc d = FOVEA_GEMM_DESC_INIT;
+            d.m = cases[c].m, d.n = d.ldc = cases[c].n, d.k = d.lda = d.ldb = cases[c].k, d.trans_b = FOVEA_TRANS;
+            for (uint32_t number = 0; number < FOVEA_GEMM_CLASSES; number++) {
+                struct fovea_gemm_tuning *const class = &test_tuning(engines[i])->gemm[number];
+                class->bt_rows = 2, class->spread = 0, class->fetch_k = SIZE, class->twice = cases[c].twice;
+                ((uint32_t *)class)[cases[c].number] = cases[c].values[i];
+            }
+            CHECK(plans[i] && fovea_gemm_plan(engines[i], &d, plans[i]) == FOVEA_OK, "%s", isa);
+            fovea_gemm_facts(plans[i], &facts);
+        }
+        const bool ahead = fovea_engine_kernels(engines[0])->gemm_bt.ahead;
+        const bool differs = ahead && (cases[c].differs == IF_AHEAD || (cases[c].differs == IF_FIRST && facts.first));
+        CHECK(fovea_gemm_same(plans[0], plans[1]) != differs, "%s: numbers %zu", isa, c);
+        CHECK(cases[c].m != 64 || facts.direct, "%s: a cube of 64", isa);
+        for (int i = 0; i < 2; i++) {
+            free(plans[i]);
+            fovea_engine_destroy(engines[i]);
+        }
+    }
+}
+
 // A transposed A of many steps is copied, but not for few rows over a transposed B in place, or over a blob of smaller
 // elements: these read it where it lies, by kernels of their own, without blocks.
 static void test_copy(const char *isa)
@@ -263,6 +315,7 @@ static void test_isa(const struct fovea_engine *engine, const char *isa)
     test_hints(isa);
     test_quiet(isa);
     test_next(isa);
+    test_numbers(isa);
     test_copy(isa);
     test_block(isa);
 }
