@@ -32,10 +32,10 @@ struct fovea_gemm_layout {
     // The problem: what follows from the descriptor.
     const struct fovea_kernels *kernels;
     const struct fovea_gemm_tuning *tuning; ///< the numbers of this class of shapes
-    struct fovea_gemm_desc desc; ///< as given, except that trans_b is 0 if b_packed is 1; and a blob of smaller
-                                 ///< elements, which may be packed on the way like a transposed B, has b_packed 0,
-                                 ///< trans_b 1 and its b_type
-    size_t k;                    ///< k steps to compute: desc.k, or 0 if alpha is 0
+    struct fovea_gemm_desc desc; ///< as given, except that trans_b and ldb are 0 if b_packed is 1; and a blob of
+                                 ///< smaller elements, which may be packed on the way like a transposed B, has b_packed
+                                 ///< 0, trans_b 1 and its b_type
+    size_t k;       ///< k steps to compute: desc.k, or 0 if alpha is 0
     bool aliases;   ///< A is transposed, or its rows alias in few sets of L1: in blocks, calls of many rows copy it
     bool b_aliases; ///< rows of B, natural or transposed, alias in few sets of L1
     size_t bt_rows; ///< largest number of rows for which a transposed B is read in place (gemm_bt.c), or a blob goes to
@@ -202,8 +202,10 @@ size_t fovea_gemm_edge(const struct fovea_gemm_layout *plan);
 const struct fovea_gemm_kernel *fovea_gemm_fitting(const struct fovea_gemm_layout *plan);
 /// Smallest number of rows for which a problem that is not direct packs natural rows of B.
 size_t fovea_gemm_packed_from(const struct fovea_gemm_layout *plan);
-/// Whether a direct plan reads natural rows of B in place, whatever the number of rows of C.
+/// Whether a direct plan reads natural rows of B in place, whatever the number of rows of C; and whether it would, by
+/// small tiles or by others.
 bool fovea_gemm_in_place(const struct fovea_gemm_layout *plan);
+bool fovea_gemm_reads_rows(const struct fovea_gemm_layout *plan, bool small);
 /// Whether it reads rows of B side by side that are far apart, and how many lines ahead each is prefetched then; and
 /// whether it prefetches others, into L2 or L1.
 bool fovea_gemm_spreads(const struct fovea_gemm_layout *plan, size_t rows);

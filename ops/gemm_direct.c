@@ -38,10 +38,10 @@ static bool near(const struct fovea_gemm_layout *plan, size_t rows, size_t ld)
 // lines of each at a time (ldb of 512 and 1024, 40 to 200 rows: 0.98 to 1.22; by the small tiles of AVX2 0.5 to 0.95).
 // Nor do small tiles that read a panel many times read it in place if its rows alias (AVX2 on Zen 4, packed in place of
 // in place: ldb of 64 to 256, 128 to 256 rows 1.02 to 1.12; 64 rows 0.98 to 1.0, 32 0.95).
-static bool reads_rows(const struct fovea_gemm_layout *plan)
+bool fovea_gemm_reads_rows(const struct fovea_gemm_layout *plan, bool small)
 {
     const struct fovea_gemm_desc *const d = &plan->desc;
-    const bool broken = fovea_splits_lines(d->ldb), small = fovea_gemm_is_small(plan->kernel);
+    const bool broken = fovea_splits_lines(d->ldb);
     const bool again = d->m >= AGAIN_ROWS && fovea_gemm_rows_alias(d->ldb, fovea_min(plan->k, AGAIN_STEPS));
     const bool packs = broken && d->m >= plan->tuning->split_rows &&
                        fovea_is_far(plan->tuning->split_kib, (double)plan->k * (double)d->n);
@@ -56,6 +56,11 @@ static bool alias_in_l2(const struct fovea_gemm_layout *plan)
     const struct fovea_gemm_desc *const d = &plan->desc;
     return fovea_gemm_form_of(d) == FOVEA_FORM_NN && fovea_l2_taken(plan->k, d->lda) >= FOVEA_L2 &&
            fovea_l2_taken(plan->k, d->ldb) >= FOVEA_L2;
+}
+
+static bool reads_rows(const struct fovea_gemm_layout *plan)
+{
+    return fovea_gemm_reads_rows(plan, fovea_gemm_is_small(plan->kernel));
 }
 
 // True if the product reads B in place, or from a prepacked blob.

@@ -73,10 +73,10 @@ static bool is_narrow(const struct fovea_gemm_layout *plan, const struct fovea_g
     enum { FLAT_ROWS = 2 };
     const struct fovea_gemm_desc *const d = &plan->desc;
     const bool aliases = d->trans_a != FOVEA_TRANS && fovea_gemm_rows_alias(d->lda, fovea_min(d->m, kernel->mr));
-    struct fovea_gemm_layout with = *plan;
-    with.kernel = kernel;
-    return kernel->mr > FLAT_ROWS && d->n - plan->edge <= kernel->nr && !aliases &&
-           fovea_gemm_in_place(&with) == fovea_gemm_in_place(plan);
+    const bool same =
+        fovea_gemm_form_of(d) != FOVEA_FORM_NN || fovea_gemm_reads_rows(plan, fovea_gemm_is_small(kernel)) ==
+                                                      fovea_gemm_reads_rows(plan, fovea_gemm_is_small(plan->kernel));
+    return kernel->mr > FLAT_ROWS && d->n - plan->edge <= kernel->nr && !aliases && same;
 }
 
 // Whether `pairs` lets small tiles of two panels, which are not the class's, take a product from those of one panel.

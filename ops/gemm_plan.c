@@ -187,6 +187,7 @@ static struct fovea_gemm_desc normal(const struct fovea_gemm_desc *desc)
         d.ldb = desc->k;
     } else if (desc->b_packed) { // the form from which it was packed does not matter
         d.trans_b = FOVEA_NO_TRANS;
+        d.ldb = 0;
     }
     return d;
 }

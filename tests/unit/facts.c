@@ -307,6 +307,27 @@ static void test_block(const char *isa)
     }
 }
 
+// A packed B has no rows, whatever ldb says.
+static void test_ldb(const char *isa)
+{
+    static const size_t shapes[][3] = {{128, 16, 1000}, {200, 32, 520}, {1, 1000, 1000}, {300, 768, 768}};
+    struct fovea_engine *const engine = test_engine(isa, NULL);
+    for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++) {
+        void *plans[3];
+        for (int i = 0; i < 3; i++) {
+            struct fovea_gemm_desc d = FOVEA_GEMM_DESC_INIT;
+            d.m = shapes[s][0], d.n = d.ldc = shapes[s][1], d.k = d.lda = shapes[s][2];
+            d.b_packed = 1, d.ldb = i == 0 ? 0 : i == 1 ? d.n : 1024, d.trans_b = i == 2 ? FOVEA_TRANS : FOVEA_NO_TRANS;
+            plans[i] = aligned_alloc(64, fovea_gemm_plan_size());
+            CHECK(plans[i] && fovea_gemm_plan(engine, &d, plans[i]) == FOVEA_OK, "%s", isa);
+            CHECK(fovea_gemm_same(plans[0], plans[i]), "%s, shape %zu: ldb %zu of a packed B", isa, s, d.ldb);
+        }
+        for (int i = 0; i < 3; i++)
+            free(plans[i]);
+    }
+    fovea_engine_destroy(engine);
+}
+
 // Each makes engines of its own, as numbers are read where a plan is asked.
 static void test_isa(const struct fovea_engine *engine, const char *isa)
 {
@@ -317,6 +338,7 @@ static void test_isa(const struct fovea_engine *engine, const char *isa)
     test_next(isa);
     test_numbers(isa);
     test_copy(isa);
+    test_ldb(isa);
     test_block(isa);
 }
 
