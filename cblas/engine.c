@@ -26,7 +26,11 @@ static uint32_t wanted_threads(void)
         fprintf(stderr, "fovea: FOVEA_NUM_THREADS=%.40s is not a number of threads; one runs\n", text);
         return 1;
     }
-    return number < THREADS_MAX ? (uint32_t)number : THREADS_MAX;
+    if (number > THREADS_MAX) {
+        fprintf(stderr, "fovea: FOVEA_NUM_THREADS=%.40s is more than %d; so many run\n", text, THREADS_MAX);
+        return THREADS_MAX;
+    }
+    return (uint32_t)number;
 }
 
 // Leaves out the setting that a message begins with; false where it begins with none.
@@ -71,6 +75,8 @@ static void init(void)
 {
     state.threads = wanted_threads();
     state.engine = make_engine(state.threads);
+    const char *const verbose = fovea_environment("FOVEA_VERBOSE");
+    state.tells = verbose != NULL && strcmp(verbose, "2") == 0;
     fovea_cblas_thread_init();
     fovea_cblas_pool_init();
 }

@@ -49,6 +49,7 @@ void fovea_cblas_define(const struct fovea_cblas_product *product);
 struct fovea_cblas_state {
     const struct fovea_engine *engine; ///< NULL: none could be had
     uint32_t threads;                  ///< what FOVEA_NUM_THREADS asks for, at least 1
+    bool tells;                        ///< FOVEA_VERBOSE is 2: a line for each product
 };
 const struct fovea_cblas_state *fovea_cblas_state(void);
 

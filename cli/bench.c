@@ -19,8 +19,10 @@ static const char help[] = "usage: fovea bench gemm [OPTIONS] [LINE...]\n"
                            "  LINE              one of any shape, in place of a set. Products (t: stored\n"
                            "                    transposed, B: a batch): plain/{nn,nt,tn,tt}/[Bx]MxNxK,\n"
                            "                    packed/{nn,nt}/MxNxK, packed-{gelu,bf16,f16,s8}/nt/MxNxK.\n"
-                           "                    Attention:\n"
-                           "                    {full,causal,decode,decode-l2,...}/B,H,Hkv,Sq,Skv,D. Layers:\n"
+                           "                    Attention: KIND/B,H,Hkv,Sq,Skv,D, of the kinds full,\n"
+                           "                    causal, padded, window, mask, softcap, alibi, dropout,\n"
+                           "                    statistics, and with a cache decode{,-rows,-mask,-bf16,-f16}\n"
+                           "                    from memory, decode{,-rows}-l2 from L2. Layers:\n"
                            "                    {encoder,encoder-pre}/B,S,WIDTH,H,FFN or, with a cache,\n"
                            "                    {decode,decode-gated}[-{bf16,s8}]/B,S,KEYS,WIDTH,H,Hkv,FFN\n"
                            "  --list            print the names of the lines, and run none\n"
@@ -116,6 +118,10 @@ static int run_suite(const struct cli_bench *order)
     struct fovea_engine *const engine = cli_engine(order->options.threads);
     if (!engine)
         return CLI_USAGE;
+    const uint32_t processors = fovea_engine_machine(engine)->processors;
+    if (order->options.threads > processors)
+        fprintf(stderr, "fovea: bench: %u threads on %u processor%s: peaks and times mean little\n",
+                (unsigned)order->options.threads, (unsigned)processors, processors == 1 ? "" : "s");
     const int code = order->report ? run_drawn(engine, order) : run_on(engine, order, &order->options);
     fovea_engine_destroy(engine);
     return code;

@@ -32,10 +32,13 @@ static void usage(FILE *to)
                 "  FOVEA_EXCLUDE=NAME,...      keeps some out of use\n"
                 "  FOVEA_PROFILE=FILE|none     the tuning profile\n"
                 "  FOVEA_CACHES=32K,1M,32M     the caches, where the machine reports wrong ones\n"
-                "  FOVEA_VERBOSE=1             prints what was chosen\n"
+                "  FOVEA_VERBOSE=1             prints what was chosen, or why there is no\n"
+                "                              engine; 2: the BLAS front prints its products, too\n"
+                "  FOVEA_NUM_THREADS=N         threads of the BLAS front (default 1)\n"
                 "  FOVEA_DATA=FOLDER           has the weights, where they are not installed with\n"
                 "                              this program\n"
-                "  FOVEA_HISTORY=FILE          the database of fovea history\n");
+                "  FOVEA_HISTORY=FILE          the database of fovea history\n"
+                "  FOVEA_PEERS_DIR=FOLDER      has libraries to race against that are no packages\n");
 }
 
 static int run(int argc, char **argv)

@@ -37,12 +37,10 @@ static enum fovea_status fail(const struct fovea_engine_options *options, enum f
 static enum fovea_status fail(const struct fovea_engine_options *options, enum fovea_status status, const char *format,
                               ...)
 {
-    if (options->message && options->message_size) {
-        va_list args;
-        va_start(args, format);
-        vsnprintf(options->message, options->message_size, format, args);
-        va_end(args);
-    }
+    va_list args;
+    va_start(args, format);
+    vsnprintf(options->message, options->message_size, format, args);
+    va_end(args);
     return status;
 }
 
@@ -204,19 +202,29 @@ static enum fovea_status find_profile(struct fovea_engine *engine, const struct 
     return FOVEA_OK;
 }
 
-// With FOVEA_VERBOSE, unless it is 0, prints a line, the only one this library ever prints.
-static void be_verbose(const struct fovea_engine *engine)
+// With FOVEA_VERBOSE, unless it is 0, an engine prints a line, the only one this library ever prints: what was chosen,
+// or why there is no engine.
+static void print(const char *format, ...) __attribute__((format(printf, 1, 2)));
+static void print(const char *format, ...)
 {
     const char *const verbose = fovea_environment("FOVEA_VERBOSE");
     char line[1200];
     if (!verbose || !*verbose || strcmp(verbose, "0") == 0)
         return;
-    const uint32_t workers = engine->kernels.workers;
-    const int length = snprintf(line, sizeof line, "fovea %s: cpu %s; gemm kernel %s; for %u worker%s; profile: %s\n",
-                                fovea_version(), *engine->machine.features ? engine->machine.features : "scalar",
-                                engine->kernels.gemm.name, workers, workers == 1 ? "" : "s", engine->profile);
+    va_list args;
+    va_start(args, format);
+    const int length = vsnprintf(line, sizeof line, format, args);
+    va_end(args);
     if (write(STDERR_FILENO, line, (size_t)length < sizeof line ? (size_t)length : sizeof line - 1) < 0)
         return; // nobody is listening
+}
+
+static void print_choice(const struct fovea_engine *engine)
+{
+    const uint32_t workers = engine->kernels.workers;
+    print("fovea %s: cpu %s; gemm kernel %s; for %u worker%s; profile: %s\n", fovea_version(),
+          *engine->machine.features ? engine->machine.features : "scalar", engine->kernels.gemm.name, workers,
+          workers == 1 ? "" : "s", engine->profile);
 }
 
 static enum fovea_status fill(struct fovea_engine *engine, const struct fovea_engine_options *options,
@@ -246,7 +254,7 @@ static enum fovea_status fill(struct fovea_engine *engine, const struct fovea_en
     fovea_profile_apply(profile, &engine->choice, &engine->kernels);
     status = set_tiling(engine, options);
     if (!status && !given)
-        be_verbose(engine);
+        print_choice(engine);
     return status;
 }
 
@@ -260,14 +268,21 @@ enum fovea_status fovea_engine_create_with(const struct fovea_engine_options *op
         options = &defaults;
     if (options->struct_size != sizeof *options) // no field of it is trusted, not even message
         return FOVEA_ERR_STRUCT;
-    if (options->message && options->message_size)
-        *options->message = '\0';
+    char message[240] = "";
+    struct fovea_engine_options own = *options;
+    own.message = message;
+    own.message_size = sizeof message;
     struct fovea_engine *const engine = calloc(1, sizeof *engine);
     struct fovea_profile *const profile = calloc(1, sizeof *profile);
-    const enum fovea_status status = engine && profile ? fill(engine, options, given, profile)
-                                                       : fail(options, FOVEA_ERR_MEMORY, "engine: no memory");
+    const enum fovea_status status =
+        engine && profile ? fill(engine, &own, given, profile) : fail(&own, FOVEA_ERR_MEMORY, "engine: no memory");
     free(profile);
+    const bool asked = options->message && options->message_size;
+    if (asked)
+        snprintf(options->message, options->message_size, "%s", message);
     if (status) {
+        if (!asked) // nobody else could tell
+            print("fovea %s: %s\n", fovea_version(), message);
         free(engine);
         return status;
     }

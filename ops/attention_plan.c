@@ -231,8 +231,11 @@ static enum fovea_status place_landmarks(struct fovea_attention_layout *plan, co
     plan->landmarks_at = plan->work.shared_bytes / sizeof(float);
     plan->landmarks = computes ? (d->batch - 1) / FOVEA_ATTENTION_LANDMARK : 0;
     plan->work.phases = plan->landmarks == 0 ? FOVEA_ATTENTION_PHASES - 1 : FOVEA_ATTENTION_PHASES;
-    FOVEA_REQUIRE(fovea_add(plan->work.shared_bytes, 2 * plan->landmarks * sizeof(uint32_t), &plan->work.shared_bytes),
+    size_t bytes = 0;
+    FOVEA_REQUIRE(fovea_add(plan->work.shared_bytes, 2 * plan->landmarks * sizeof(uint32_t), &bytes) &&
+                      fovea_add(bytes, FOVEA_ALIGNMENT, &bytes),
                   FOVEA_ERR_OVERFLOW, why, "attention: shared memory for batch %zu overflows", d->batch);
+    plan->work.shared_bytes = fovea_round_up(bytes - FOVEA_ALIGNMENT, FOVEA_ALIGNMENT);
     return FOVEA_OK;
 }
 

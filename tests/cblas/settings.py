@@ -35,11 +35,17 @@ def problems(command, bad, good):
 
 
 def thread_problems(command):
-    """What FOVEA_NUM_THREADS asks for, and what any value of FOVEA_VERBOSE but 0 tells of it."""
+    """What FOVEA_NUM_THREADS asks for, and what any value of FOVEA_VERBOSE but 0 tells of it; 2 tells of each product."""
+    product = re.compile(r"fovea: [nt]+ \d+x\d+x\d+, lda \d+, ldb \d+, ldc \d+, alpha 1, beta 0: "
+                         r"\d+\.\d\d us")
     for asked, has in (("", "1 worker"), ("3", "3 workers"), ("1000", "64 workers")):
         for verbose in ("1", "2", "yes", "0", ""):
-            told = run(command, {"FOVEA_NUM_THREADS": asked, "FOVEA_VERBOSE": verbose}).stderr
-            if told.count("\n") != (verbose not in ("0", "")) or (told and f"; for {has};" not in told):
+            told = run(command, {"FOVEA_NUM_THREADS": asked, "FOVEA_VERBOSE": verbose}).stderr.splitlines()
+            wanted = (["FOVEA_NUM_THREADS=1000 is more than 64"] if asked == "1000" else []) + \
+                ([f"; for {has};"] if verbose not in ("0", "") else [])
+            products = sum(product.fullmatch(line) is not None for line in told)
+            if len(told) != len(wanted) + products or (products > 0) != (verbose == "2") or \
+                    not all(any(words in line for line in told) for words in wanted):
                 yield f"FOVEA_NUM_THREADS={asked} FOVEA_VERBOSE={verbose}: {told}"
 
 

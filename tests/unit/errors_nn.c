@@ -264,6 +264,14 @@ static void test_cache_errors(void)
     CHECK(fovea_kv_append(&good, 0, 0, 2, x, narrow, x, vs) == FOVEA_ERR_STRIDE, "k rows overlap");
     CHECK(fovea_kv_append(&good, 0, 0, 2, x, ks, x, (struct fovea_strides){0, DV, DV - 1}) == FOVEA_ERR_STRIDE,
           "v rows overlap");
+    const struct fovea_strides by_head = {0, D, D}, within = {0, D - 1, H * D}, shared = {0, 0, D},
+                               first = {0, 2 * D, D};
+    CHECK(fovea_kv_append(&good, 0, 0, 2, x, by_head, x, vs) == FOVEA_ERR_STRIDE, "heads on rows of one another");
+    CHECK(fovea_kv_append(&good, 0, 0, 2, x, within, x, vs) == FOVEA_ERR_STRIDE, "heads overlap");
+    CHECK(!fovea_kv_append(&good, 0, 0, 1, x, by_head, x, vs), "one row");
+    CHECK(!fovea_kv_append(&good, 0, 0, 2, x, shared, x, vs), "one head for all");
+    CHECK(!fovea_kv_append(&good, 0, 0, 2, x, first, x, vs), "head after head");
+    CHECK(fovea_kv_append(&good, 0, 0, 3, x, first, x, vs) == FOVEA_ERR_STRIDE, "a head after two of three rows");
     const struct fovea_strides far = {0, DV, PTRDIFF_MAX / sizeof(float)};
     CHECK(fovea_kv_append(&good, 0, 0, 2, x, ks, x, far) == FOVEA_ERR_OVERFLOW, "v ends beyond all addresses");
     CHECK(!fovea_kv_append(&good, 0, CAPACITY, 0, NULL, ks, NULL, vs), "no keys need no pointers");
