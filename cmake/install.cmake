@@ -21,6 +21,11 @@ endforeach()
 # of targets to itself, as one without the others is a legal installation.
 function(fovea_install library runtime development)
     cmake_parse_arguments(PARSE_ARGV 3 PC "" "DESCRIPTION;REQUIRES" "LIBS;LIBS_PRIVATE")
+    get_target_property(type ${library} TYPE)
+    if(type STREQUAL STATIC_LIBRARY) # there is no other to link, with or without --static
+        list(APPEND PC_LIBS ${PC_LIBS_PRIVATE})
+        set(PC_LIBS_PRIVATE "")
+    endif()
     foreach(libraries PC_LIBS PC_LIBS_PRIVATE) # by name, as the places of others' libraries are those of this machine
         list(TRANSFORM ${libraries} PREPEND -l)
         list(JOIN ${libraries} " " ${libraries})

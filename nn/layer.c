@@ -297,6 +297,7 @@ enum fovea_status fovea_explain_layer_call(const void *plan, const struct fovea_
     fovea_say_nothing(&why, sizes, FOVEA_COUNT(sizes));
     if (((const struct layer_plan *)plan)->desc.decoder && !empty(args) && args->memory_len == 0)
         fovea_say_more(&why, ", cross-attention sees no key: args.memory_len is 0");
+    fovea_say_unchecked(&why, plan);
     return FOVEA_OK;
 }
 

@@ -300,5 +300,6 @@ enum fovea_status fovea_explain_mha_call(const void *plan, const struct fovea_mh
     fovea_say_nothing(&why, sizes, FOVEA_COUNT(sizes));
     if (!appends && args->kv_len == 0 && fovea_find_zero(sizes, FOVEA_COUNT(sizes)) == NULL)
         fovea_say_more(&why, ", no query sees a key: args.kv_len is 0");
+    fovea_say_unchecked(&why, plan);
     return FOVEA_OK;
 }

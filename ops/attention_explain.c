@@ -221,13 +221,12 @@ enum fovea_status fovea_explain_attention_call(const void *plan, const struct fo
     const struct fovea_size sizes[] = {{"args.batch", args->batch}, {"args.q_len", args->q_len}, {"heads", d->heads}};
     fovea_say_asked(&why, asked, FOVEA_COUNT(asked));
     fovea_say_nothing(&why, sizes, FOVEA_COUNT(sizes));
-    if (fovea_find_zero(sizes, FOVEA_COUNT(sizes)) != NULL) {
-        return FOVEA_OK;
-    }
-    if (args->kv_len == 0) {
+    const bool rows = fovea_find_zero(sizes, FOVEA_COUNT(sizes)) == NULL;
+    if (rows && args->kv_len == 0) {
         fovea_say_more(&why, ", no row sees a key: args.kv_len is 0");
-    } else {
+    } else if (rows) {
         say_seen(plan, args, &why);
     }
+    fovea_say_unchecked(&why, plan);
     return FOVEA_OK;
 }

@@ -4,6 +4,7 @@
 #ifndef FOVEA_OPS_FIELDS_H
 #define FOVEA_OPS_FIELDS_H
 
+#include "fovea/executor.h"
 #include "ops/check.h"
 
 /// Elements of an array.
@@ -27,6 +28,8 @@ struct fovea_size {
 const struct fovea_size *fovea_find_zero(const struct fovea_size *sizes, size_t count);
 /// Appends that nothing is written where one of them is 0.
 void fovea_say_nothing(const struct fovea_why *why, const struct fovea_size *sizes, size_t count);
+/// Appends, to the line of a call in which nothing is wrong, what it cannot know of: the work memory and the executor.
+void fovea_say_unchecked(const struct fovea_why *why, const struct fovea_work *work);
 
 /// A number, and the most that it may be: the last value of an enum, or what a plan has.
 struct fovea_limit {

@@ -236,6 +236,7 @@ enum fovea_status fovea_explain_gemm_call(const void *plan, const struct fovea_g
     fovea_say(&why, "gemm: batch %zu, %zux%zux%zu", d->batch, args->m, d->n, d->k);
     fovea_say_asked(&why, &bias, 1);
     fovea_say_nothing(&why, sizes, FOVEA_COUNT(sizes));
+    fovea_say_unchecked(&why, plan);
     return FOVEA_OK;
 }
 

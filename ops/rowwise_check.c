@@ -139,5 +139,6 @@ enum fovea_status fovea_explain_rowwise_call(const void *plan, const struct fove
     fovea_say(&why, "rowwise: %zux%zu", args->rows, d->cols);
     fovea_say_asked(&why, asked, FOVEA_COUNT(asked));
     fovea_say_nothing(&why, sizes, FOVEA_COUNT(sizes));
+    fovea_say_unchecked(&why, plan);
     return FOVEA_OK;
 }

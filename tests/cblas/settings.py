@@ -35,7 +35,7 @@ def problems(command, bad, good):
 
 
 def thread_problems(command):
-    """What FOVEA_NUM_THREADS asks for, and what any value of FOVEA_VERBOSE but 0 tells of it; 2 tells of each product."""
+    """What FOVEA_NUM_THREADS asks for, and what FOVEA_VERBOSE tells: 0 nothing, 2 of each product, too."""
     product = re.compile(r"fovea: [nt]+ \d+x\d+x\d+, lda \d+, ldb \d+, ldc \d+, alpha 1, beta 0: "
                          r"\d+\.\d\d us")
     for asked, has in (("", "1 worker"), ("3", "3 workers"), ("1000", "64 workers")):

@@ -133,5 +133,5 @@ run_examples "$work/subdirectory"
 prefix=$work/static
 "$cmake" --install "$work/subdirectory" --prefix "$prefix" >>"$work/install.log"
 libdir=$(dirname "$(find "$prefix" -name libfovea.a)")
-use "$work/find-static" --static
+use "$work/find-static"
 echo "all steps passed"

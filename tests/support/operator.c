@@ -5,6 +5,9 @@
 #include "tests/support/test.h"
 #include "tests/support/threads.h"
 
+#include <stdio.h>
+#include <string.h>
+
 // The typed functions of one operator behind untyped ones.
 #define OPERATOR(op)                                                                                                   \
     static enum fovea_status op##_plan(const struct fovea_engine *engine, const void *desc, void *plan)                \
@@ -86,6 +89,18 @@ struct test_session test_plan(const struct test_operator *op, const struct fovea
         exit(1);
     }
     return s;
+}
+
+bool test_explains(const struct test_operator *op, const void *plan, const void *args, const char *line)
+{
+    const struct fovea_work *const work = plan;
+    char text[FOVEA_EXPLAIN_BYTES] = "", want[FOVEA_EXPLAIN_BYTES];
+    snprintf(want, sizeof want, "%s; not checked: shared of %zu bytes, scratch of %zu for each worker, the executor",
+             line, work->shared_bytes, work->scratch_bytes);
+    const bool same = !op->explain_call(plan, args, text, sizeof text) && strcmp(text, want) == 0;
+    if (!same)
+        printf("\"%s\", not \"%s\"\n", text, want);
+    return same;
 }
 
 enum fovea_status test_run(const struct test_operator *op, const struct fovea_engine *engine, const void *desc,

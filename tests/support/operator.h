@@ -5,6 +5,8 @@
 
 #include "fovea/fovea.h"
 
+#include <stdbool.h>
+
 /// The public functions of one operator, descriptor and args untyped.
 struct test_operator {
     const char *name;
@@ -36,6 +38,9 @@ struct test_session {
 /// For calls on so many workers. Exits where the descriptor is refused. Memory is that of tests/support/memory.h.
 struct test_session test_plan(const struct test_operator *op, const struct fovea_engine *engine, const void *desc,
                               size_t workers);
+
+/// Whether the line that explains a call is this one, and then says what work memory the plan needs.
+bool test_explains(const struct test_operator *op, const void *plan, const void *args, const char *line);
 
 /// Plans and runs once, in exactly the memory that the plan asks for, poisoned with NaNs. Frees nothing: memory is that
 /// of tests/support/memory.h.

@@ -90,9 +90,8 @@ static void test_layer_errors(void)
     test_layer_descs(&r, good);
     CHECK(!fovea_layer(r.plan, &args, r.shared, r.scratch, NULL), "the good layer");
     char text[FOVEA_EXPLAIN_BYTES] = "";
-    CHECK(!fovea_explain_layer_call(r.plan, &args, text, sizeof text) &&
-              strcmp(text, "layer: batch 2, len 5, memory_len 20, position 0, memory_lens") == 0,
-          "\"%s\"", text);
+    static const char line[] = "layer: batch 2, len 5, memory_len 20, position 0, memory_lens";
+    CHECK(test_explains(&test_layer, r.plan, &args, line), "%s", line);
     wrong = args, wrong.slopes = wrong.sinks = args.x;
     CHECK(!fovea_explain_layer_call(r.plan, &wrong, text, sizeof text) && strstr(text, ", memory_lens, ALiBi, sinks"),
           "\"%s\"", text);

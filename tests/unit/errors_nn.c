@@ -156,9 +156,7 @@ static void test_mha_errors(void)
                                "rotary_positions, 20"),
               "\"%s\"", text);
         wrong.positions = near;
-        CHECK(!fovea_explain_mha_call(plan, &wrong, text, sizeof text) &&
-                  strcmp(text, "mha: batch 2, q_len 5, kv_len 4, positions 0 to 3") == 0,
-              "\"%s\"", text);
+        CHECK(test_explains(&test_mha, plan, &wrong, "mha: batch 2, q_len 5, kv_len 4, positions 0 to 3"), "near");
         wrong.kv_len = 0; // where keys are appended, those before may be seen
         const bool none = strstr(fovea_explain_mha_call(plan, &wrong, text, sizeof text) ? "" : text, "sees a key");
         CHECK(none == (keys != FOVEA_MHA_APPEND), "\"%s\"", text);

@@ -20,8 +20,7 @@ static struct fovea_kv_pages make_pool(void)
 // That the line of a call is this one.
 static void says(const struct refuse *r, const void *args, const char *line)
 {
-    char text[FOVEA_EXPLAIN_BYTES] = "";
-    CHECK(!r->op->explain_call(r->plan, args, text, sizeof text) && strcmp(text, line) == 0, "%s", text);
+    CHECK(test_explains(r->op, r->plan, args, line), "%s", line);
 }
 
 // That more rows than all sequences have take no more memory.

@@ -198,9 +198,7 @@ static void test_cut(void)
 
 static void check_call(const struct test_operator *op, const void *plan, const void *args, const char *line)
 {
-    char text[FOVEA_EXPLAIN_BYTES] = "";
-    CHECK(!op->explain_call(plan, args, text, sizeof text) && strcmp(text, line) == 0, "\"%s\", not \"%s\"", text,
-          line);
+    CHECK(test_explains(op, plan, args, line), "%s", line);
 }
 
 static void test_rowwise_calls(void)
