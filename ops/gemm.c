@@ -44,17 +44,13 @@ static struct fovea_gemm_grid grid_of(const struct fovea_gemm_layout *plan, size
 // scratch begins with acc.
 static void run_area(struct fovea_gemm_area *area, float *scratch)
 {
-    if (fovea_gemm_takes_rows(area->plan, area->rows) && area->b_panels == NULL) {
-        if (fovea_gemm_is_blob(&area->plan->desc)) {
-            fovea_gemm_few(area);
-        } else {
-            fovea_gemm_bt(area);
-        }
-        return;
-    }
-    const bool aside = area->plan->way == FOVEA_WAY_STEPS ? fovea_gemm_steps_aside(area) : area->plan->aside;
+    // Panels that all tasks share are there to be read, by however few rows of a task.
+    const enum fovea_gemm_way way =
+        area->b_panels != NULL ? area->plan->way : fovea_gemm_way_of(area->plan, area->rows);
+    const bool aside =
+        way == FOVEA_WAY_STEPS ? fovea_gemm_steps_aside(area) : way == FOVEA_WAY_BLOCKS && area->plan->aside;
     area->acc = area->acc == NULL && aside ? scratch : area->acc;
-    switch (area->plan->way) {
+    switch (way) {
     case FOVEA_WAY_BLOCKS:
         fovea_gemm_area(area);
         break;
@@ -66,6 +62,12 @@ static void run_area(struct fovea_gemm_area *area, float *scratch)
         break;
     case FOVEA_WAY_FLIP:
         fovea_gemm_flip(area, scratch);
+        break;
+    case FOVEA_WAY_ROWS:
+        fovea_gemm_bt(area);
+        break;
+    case FOVEA_WAY_FEW:
+        fovea_gemm_few(area);
         break;
     }
 }
@@ -177,8 +179,8 @@ static bool run_whole(const void *plan, const void *args, void *shared, void *sc
 static const struct fovea_gemm_layout *plan_of(const struct fovea_gemm_layout *plan, const struct fovea_gemm_args *args,
                                                bool brief, struct fovea_gemm_layout *room)
 {
-    const bool few = args->m != 0 && args->m <= plan->few_rows;
-    return few && fovea_gemm_make_few(plan, args->m, !brief, room) ? room : plan;
+    const bool few = args->m != 0 && args->m <= plan->own_rows;
+    return few && fovea_gemm_make_own(plan, args->m, !brief, room) ? room : plan;
 }
 
 const struct fovea_operator fovea_gemm_operator = {.begin = begin, .task = run_task, .whole = run_whole};
@@ -249,21 +251,21 @@ enum fovea_status fovea_gemm(const void *plan, const struct fovea_gemm_args *arg
         fovea_gemm_bare(plan, args);
         return FOVEA_OK;
     }
-    struct fovea_gemm_layout few;
-    return fovea_run(&fovea_gemm_operator, plan_of(plan, args, false, &few), args, shared, scratch, executor);
+    struct fovea_gemm_layout own;
+    return fovea_run(&fovea_gemm_operator, plan_of(plan, args, false, &own), args, shared, scratch, executor);
 }
 
 uint32_t fovea_gemm_tasks(const void *plan, const struct fovea_gemm_args *args, uint32_t phase)
 {
-    struct fovea_gemm_layout few;
+    struct fovea_gemm_layout own;
     const bool right = check_args(plan, args, NULL) == FOVEA_OK;
-    return right ? fovea_count_tasks(&fovea_gemm_operator, plan_of(plan, args, true, &few), args, phase) : 0;
+    return right ? fovea_count_tasks(&fovea_gemm_operator, plan_of(plan, args, true, &own), args, phase) : 0;
 }
 
 enum fovea_status fovea_gemm_task(const void *plan, const struct fovea_gemm_args *args, void *shared, void *scratch,
                                   uint32_t phase, uint32_t task)
 {
-    struct fovea_gemm_layout few;
+    struct fovea_gemm_layout own;
     FOVEA_TRY(check_args(plan, args, NULL));
-    return fovea_run_task(&fovea_gemm_operator, plan_of(plan, args, true, &few), args, shared, scratch, phase, task);
+    return fovea_run_task(&fovea_gemm_operator, plan_of(plan, args, true, &own), args, shared, scratch, phase, task);
 }

@@ -8,14 +8,14 @@
 #include "ops/caches.h"
 #include "ops/run.h"
 
-/// How a product is computed. An area of few rows over a transposed B goes to gemm_bt.c instead, unless the plan flips,
-/// and one over a blob to gemm_few.c; each area decides that (fovea_gemm_takes_rows), because a call may have fewer
-/// rows than its plan.
+/// How a product is computed, or an area of it: the last two ways are of few rows (fovea_gemm_way_of).
 enum fovea_gemm_way {
     FOVEA_WAY_BLOCKS, ///< gemm_area.c: blocks of k, chunks of rows, groups of strips
     FOVEA_WAY_DIRECT, ///< gemm_direct.c: the product, or its B, is so small that it runs without blocks
     FOVEA_WAY_STEPS,  ///< gemm_bn.c: few rows of C over a natural B, of which a few rows are read at a time
     FOVEA_WAY_FLIP,   ///< gemm_flip.c: C has so few columns that it is computed transposed
+    FOVEA_WAY_ROWS,   ///< gemm_bt.c: few rows of C over a transposed B, whose rows are read in place
+    FOVEA_WAY_FEW,    ///< gemm_few.c: few rows of C over a blob, which is read once
 };
 
 /// The last strip of a bare plan: its columns, how many of them overlap the strip before it, and b_ends of its tiles.
@@ -35,14 +35,14 @@ struct fovea_gemm_layout {
     struct fovea_gemm_desc desc; ///< as given, except that trans_b and ldb are 0 if b_packed is 1; and a blob of
                                  ///< smaller elements, which may be packed on the way like a transposed B, has b_packed
                                  ///< 0, trans_b 1 and its b_type
-    size_t k;       ///< k steps to compute: desc.k, or 0 if alpha is 0
-    bool aliases;   ///< A is transposed, or its rows alias in few sets of L1: in blocks, calls of many rows copy it
-    bool b_aliases; ///< rows of B, natural or transposed, alias in few sets of L1
-    size_t bt_rows; ///< largest number of rows for which a transposed B is read in place (gemm_bt.c), or a blob goes to
-                    ///< gemm_few.c
-    bool detour;    ///< sums go to acc in scratch first, because C, or a residual that is C, is read at the end
-    bool terms;     ///< in blocks and direct plans tiles apply the epilogue (fovea_gemm_terms), unless several k blocks
-                    ///< keep their sums in acc
+    size_t k;                    ///< k steps to compute: desc.k, or 0 if alpha is 0
+    bool aliases;     ///< A is transposed, or its rows alias in few sets of L1: in blocks, calls of many rows copy it
+    bool b_aliases;   ///< rows of B, natural or transposed, alias in few sets of L1
+    size_t once_rows; ///< areas of at most as many rows take once_way, whatever the way; 0: none does
+    enum fovea_gemm_way once_way;
+    bool detour; ///< sums go to acc in scratch first, because C, or a residual that is C, is read at the end
+    bool terms;  ///< in blocks and direct plans tiles apply the epilogue (fovea_gemm_terms), unless several k blocks
+                 ///< keep their sums in acc
 
     // Tiles and blocks: those of the class, unless the way replaces them.
     const struct fovea_gemm_kernel *kernel;
@@ -54,10 +54,10 @@ struct fovea_gemm_layout {
     size_t unit;
     size_t kc; ///< k steps of the longest block
 
-    enum fovea_gemm_way way;
-    size_t edge; ///< columns of the last strip if they have a kernel of their own, otherwise 0
-    bool passes; ///< direct, along the rows of C, because B stays in L2 while A and C do not
-    bool along;  ///< direct: C is written along its rows rather than strip by strip
+    enum fovea_gemm_way way; ///< of areas of more than once_rows rows
+    size_t edge;             ///< columns of the last strip if they have a kernel of their own, otherwise 0
+    bool passes;             ///< direct, along the rows of C, because B stays in L2 while A and C do not
+    bool along;              ///< direct: C is written along its rows rather than strip by strip
 
     // What a call reads.
     bool aside;                  ///< the sums of a product with an activation go to acc in scratch as well, so that
@@ -83,7 +83,7 @@ struct fovea_gemm_layout {
     size_t b_offset;       ///< offset of B's panels in shared, after A
     bool c_room;           ///< one thread has room in shared for an acc with the sums of all of C,
     size_t c_offset;       ///< at this offset
-    size_t few_rows;       ///< calls of at most as many rows may have a plan of their own: fovea_gemm_make_few
+    size_t own_rows;       ///< calls of at most as many rows may have a plan of their own: fovea_gemm_make_own
 };
 
 /// Most tiles that one call of a micro-kernel computes if what comes before or after should find their rows in L1. Two
@@ -147,11 +147,11 @@ static inline enum fovea_gemm_form fovea_gemm_form_of(const struct fovea_gemm_de
     return d->b_packed ? FOVEA_FORM_PACKED : d->trans_b == FOVEA_TRANS ? FOVEA_FORM_NT : FOVEA_FORM_NN;
 }
 
-/// Whether rows of C are so few that fovea_gemm_bt reads a transposed B in place, or fovea_gemm_few a blob.
-static inline bool fovea_gemm_takes_rows(const struct fovea_gemm_layout *plan, size_t rows)
+/// The way of an area of so many rows: each decides, because a call may have fewer rows than its plan, and a task fewer
+/// than its call.
+static inline enum fovea_gemm_way fovea_gemm_way_of(const struct fovea_gemm_layout *plan, size_t rows)
 {
-    return rows <= plan->bt_rows && plan->k != 0 && plan->way != FOVEA_WAY_FLIP &&
-           fovea_gemm_form_of(&plan->desc) != FOVEA_FORM_NN;
+    return rows <= plan->once_rows ? plan->once_way : plan->way;
 }
 
 /// How A lies as the B of the product that a plan which flips computes (ops/gemm_flip.c). The plan has the numbers of
@@ -166,9 +166,9 @@ static inline enum fovea_gemm_form fovea_gemm_flip_form(const struct fovea_gemm_
 enum fovea_status fovea_gemm_check(const struct fovea_gemm_desc *desc, const struct fovea_why *why);
 enum fovea_status fovea_gemm_make(const struct fovea_engine *engine, const struct fovea_gemm_desc *desc,
                                   struct fovea_gemm_layout *plan, const struct fovea_why *why);
-/// Makes the plan of a call with up to few_rows rows, in the memory and with the phases of the given plan. Returns
+/// Makes the plan of a call with up to own_rows rows, in the memory and with the phases of the given plan. Returns
 /// false if it needs more than these. even: as of fovea_gemm_grid.
-bool fovea_gemm_make_few(const struct fovea_gemm_layout *plan, size_t rows, bool even, struct fovea_gemm_layout *few);
+bool fovea_gemm_make_own(const struct fovea_gemm_layout *plan, size_t rows, bool even, struct fovea_gemm_layout *own);
 extern const struct fovea_operator fovea_gemm_operator;
 /// "relu", by enum fovea_activation.
 extern const char *const fovea_activation_names[FOVEA_ACTIVATION_SILU + 1];

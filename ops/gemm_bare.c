@@ -54,7 +54,7 @@ bool fovea_gemm_is_bare(const struct fovea_gemm_layout *plan)
     const struct fovea_gemm_desc *const d = &plan->desc;
     const bool in_place = !plan->grid.pack_b && (plan->edge != 0 || fovea_gemm_whole_panels(plan, d->n));
     return plan->way == FOVEA_WAY_DIRECT && !plan->along && (d->b_packed || in_place) &&
-           !fovea_gemm_takes_rows(plan, d->m) && !plan->detour && d->alpha == 1 &&
+           fovea_gemm_way_of(plan, d->m) == plan->way && !plan->detour && d->alpha == 1 &&
            d->activation == FOVEA_ACTIVATION_NONE && !plan->fetches_next;
 }
 

@@ -85,18 +85,18 @@ void fovea_gemm_reasons(const struct fovea_gemm_layout *plan, char *text, size_t
                               : "alpha");
         return;
     }
-    const bool takes = fovea_gemm_takes_rows(plan, d->m);
-    if (d->b_type != FOVEA_F32 && takes) {
+    const enum fovea_gemm_way way = fovea_gemm_way_of(plan, d->m);
+    if (d->b_type != FOVEA_F32 && way == FOVEA_WAY_FEW) {
         snprintf(text, size, "%zu row%s: at most %zu, for which B is read from memory once", lines,
-                 lines == 1 ? "" : "s", plan->bt_rows);
+                 lines == 1 ? "" : "s", plan->once_rows);
         return;
     }
     char direct[80] = "";
     if (flips) {
         snprintf(direct, sizeof direct, "; C is computed transposed as it has few columns");
-    } else if (plan->passes && !takes) {
+    } else if (plan->passes && way == FOVEA_WAY_DIRECT) {
         snprintf(direct, sizeof direct, "; directly as all of B stays in L2 while the rows pass");
-    } else if (plan->way == FOVEA_WAY_DIRECT && !takes) {
+    } else if (way == FOVEA_WAY_DIRECT) {
         snprintf(direct, sizeof direct, "; directly as A, B and C have %.1f KiB", (m * k + k * n + m * n) * kib);
     }
     const char *const lies[][FOVEA_FORMS] = {

@@ -9,13 +9,13 @@ static enum fovea_gemm_reads reads_of(const struct fovea_gemm_layout *plan)
 {
     const struct fovea_gemm_desc *const d = &plan->desc;
     const struct fovea_gemm_grid *const grid = &plan->grid;
-    const bool takes = fovea_gemm_takes_rows(plan, d->m);
+    const enum fovea_gemm_way way = fovea_gemm_way_of(plan, d->m);
     return plan->k == 0                                       ? FOVEA_READS_NOTHING
-           : takes && fovea_gemm_is_blob(d)                   ? FOVEA_READS_FEW
-           : takes                                            ? FOVEA_READS_ROWS
+           : way == FOVEA_WAY_FEW                             ? FOVEA_READS_FEW
+           : way == FOVEA_WAY_ROWS                            ? FOVEA_READS_ROWS
+           : way == FOVEA_WAY_STEPS                           ? FOVEA_READS_STEPS
            : d->b_packed                                      ? FOVEA_READS_BLOB
            : d->b_type != FOVEA_F32                           ? FOVEA_READS_WIDENED
-           : plan->way == FOVEA_WAY_STEPS                     ? FOVEA_READS_STEPS
            : grid->share_b && d->m <= plan->tuning->pass_rows ? FOVEA_READS_PASSING
            : grid->share_b                                    ? FOVEA_READS_SHARED
            : grid->pack_b                                     ? FOVEA_READS_ON_WAY

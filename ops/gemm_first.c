@@ -39,7 +39,7 @@ size_t fovea_gemm_first_rows(const struct fovea_gemm_layout *plan)
     const bool blob = plan->desc.b_type != FOVEA_F32;               // whose kernel packs with all of its rows
     const bool cut = plan->desc.b_type == FOVEA_S8 && plan->blocks.count > 1 && plan->unit != FOVEA_GROUP; // groups
     const size_t rows = cut || (blob && kernel.mr > most) ? 0 : fovea_min(kernel.mr, most);
-    const bool others = plan->desc.m > rows && !fovea_gemm_takes_rows(plan, plan->desc.m);
+    const bool others = plan->desc.m > rows && fovea_gemm_way_of(plan, plan->desc.m) == plan->way;
     return packs && others && kernel.packs && !left && rows > kernel.side_rows ? rows : 0;
 }
 

@@ -24,7 +24,7 @@ size_t fovea_gemm_edge(const struct fovea_gemm_layout *plan)
     const struct fovea_gemm_desc *const d = &plan->desc;
     const size_t edge = d->n % FOVEA_PANEL, steps = edge <= FOVEA_PANEL / 4 ? EDGE_STEPS : WIDE_EDGE_STEPS;
     const size_t most = plan->tuning->edge_columns;
-    const bool pays = edge <= most && d->m >= EDGE_ROWS && plan->k >= steps && !fovea_gemm_takes_rows(plan, d->m);
+    const bool pays = edge <= most && d->m >= EDGE_ROWS && plan->k >= steps && d->m > plan->once_rows;
     return pays && d->trans_a != FOVEA_TRANS && !fovea_gemm_rows_alias(d->lda, EDGE_ROWS) ? edge : 0;
 }
 

@@ -80,8 +80,8 @@ size_t fovea_gemm_acc(const struct fovea_gemm_layout *plan)
         return fovea_gemm_step_acc(plan, m);
     }
     const size_t narrow = fovea_min(plan->strips.size * FOVEA_PANEL, n);
-    const size_t of_blob = fovea_min(m, plan->bt_rows) * FOVEA_FEW_COLUMNS; // acc of a call in ops/gemm_few.c,
-    const size_t of_rows = (size_t)plan->kernels->gemm_bt.mr * FOVEA_PANEL; // or in ops/gemm_bt.c
+    const size_t of_blob = fovea_min(m, plan->once_rows) * FOVEA_FEW_COLUMNS; // acc of a call in ops/gemm_few.c,
+    const size_t of_rows = (size_t)plan->kernels->gemm_bt.mr * FOVEA_PANEL;   // or in ops/gemm_bt.c
     const size_t few = fovea_gemm_is_blob(&plan->desc) ? of_blob : of_rows;
     if (plan->blocks.count <= 1) {
         const size_t tile = fovea_min(m, FOVEA_HOT_TILES * plan->mr) * wide;
@@ -182,7 +182,7 @@ struct fovea_gemm_grid fovea_gemm_grid(const struct fovea_gemm_layout *plan, siz
     // A narrow tile reads all of A for every panel, so a copy already pays from half its rows on.
     const bool narrow = plan->kernel->mr >= plan->kernel->nr;
     // What gemm_bt.c and gemm_few.c do: they read A, too, as it is.
-    const bool in_place = fovea_gemm_takes_rows(plan, m);
+    const bool in_place = m <= plan->once_rows;
     grid.copy_a = blocks && plan->aliases && !in_place && m > (narrow ? plan->mr / 2 : 2 * plan->mr);
     const bool many = m >= fovea_gemm_packed_from(plan);
     grid.pack_b = !d->b_packed && plan->k != 0 && fovea_gemm_has_strips(plan) &&

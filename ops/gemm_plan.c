@@ -147,15 +147,15 @@ static enum fovea_status measure_work(struct fovea_gemm_layout *plan, const stru
         fits = fovea_gemm_flip_scratch(plan, &acc);
     } else {
         acc = fovea_max(fovea_gemm_acc(plan),
-                        fovea_gemm_step_acc(plan, fovea_min(plan->few_rows, fovea_gemm_step_rows(plan->kernels))));
+                        fovea_gemm_step_acc(plan, fovea_min(plan->own_rows, fovea_gemm_step_rows(plan->kernels))));
     }
     plan->a_room = fovea_round_up(acc, FOVEA_PANEL);
     scratch = plan->a_room * sizeof(float);
     fits = fits && (!(grid->copy_a && !alone) || add_floats(plan->chunk, fovea_gemm_pitch(plan->kc), &scratch));
     plan->b_room = scratch / sizeof(float);
-    const size_t few = fovea_min(d->m, plan->bt_rows);
+    const size_t few = fovea_min(d->m, plan->once_rows);
     const bool turns = in_strips && (d->b_packed ? few > 1 : d->trans_b == FOVEA_TRANS); // A, for few rows of C
-    const bool packs = in_strips && !d->b_packed && !fovea_gemm_takes_rows(plan, d->m) &&
+    const bool packs = in_strips && !d->b_packed && d->m > plan->once_rows &&
                        (d->trans_b == FOVEA_TRANS || grid->pack_b || (d->n % FOVEA_PANEL != 0 && plan->edge == 0));
     if (turns || packs) {
         size_t strips = 0;
@@ -229,8 +229,10 @@ static void set_problem(struct fovea_gemm_layout *plan, const struct fovea_kerne
                    (d.trans_a == FOVEA_TRANS ? nr == FOVEA_PANEL || columns_alias(tuning, d.lda, k, d.n / nr)
                                              : d.m > 1 && rows_alias(tuning, d.lda, k, mr)),
         .b_aliases = b_aliases,
-        .bt_rows = fovea_gemm_is_blob(&d) ? blob_rows(kernels, tuning, kernel, d.b_type)
-                                          : bt_rows(kernels, tuning, k, b_aliases),
+        .once_rows = k == 0 || form == FOVEA_FORM_NN ? 0
+                     : fovea_gemm_is_blob(&d)        ? blob_rows(kernels, tuning, kernel, d.b_type)
+                                                     : bt_rows(kernels, tuning, k, b_aliases),
+        .once_way = fovea_gemm_is_blob(&d) ? FOVEA_WAY_FEW : FOVEA_WAY_ROWS,
         .detour = d.beta != 0 || d.residual || d.gated,
         .kernel = kernel,
         .mr = mr,
@@ -278,6 +280,7 @@ static void choose_way(struct fovea_gemm_layout *plan)
     const size_t panels = panels_of(d->n);
     if (fovea_gemm_takes_columns(plan)) { // tasks take all columns
         plan->way = FOVEA_WAY_FLIP;
+        plan->once_rows = 0;
         plan->tuning = &plan->kernels->tuning.gemm[class_of(plan->kernels, d->n, d->m, d->k, fovea_gemm_flip_form(d))];
         plan->strips = fovea_cut(panels, panels);
         cut_steps(plan, plan->k);
@@ -348,7 +351,7 @@ static void lay_out(struct fovea_gemm_layout *plan, const struct fovea_kernels *
 
 // Rows of a call that may have a plan of its own: those over a natural B from beyond L2, which tiles for many rows read
 // slowly. Other forms of B are read by few rows in a way of their own under any plan.
-static size_t few_rows(const struct fovea_gemm_layout *plan)
+static size_t own_rows(const struct fovea_gemm_layout *plan)
 {
     const struct fovea_gemm_desc *const d = &plan->desc;
     const bool far = fovea_is_far(plan->kernels->tuning.cache.near, (double)plan->k * (double)d->n);
@@ -362,20 +365,20 @@ enum fovea_status fovea_gemm_make(const struct fovea_engine *engine, const struc
     FOVEA_REQUIRE_POINTERS("gemm", why, {"engine", engine}, {"desc", desc});
     FOVEA_TRY(fovea_gemm_check(desc, why));
     lay_out(plan, fovea_engine_kernels(engine), desc, true);
-    plan->few_rows = few_rows(plan);
+    plan->own_rows = own_rows(plan);
     return measure_work(plan, why);
 }
 
-bool fovea_gemm_make_few(const struct fovea_gemm_layout *plan, size_t rows, bool even, struct fovea_gemm_layout *few)
+bool fovea_gemm_make_own(const struct fovea_gemm_layout *plan, size_t rows, bool even, struct fovea_gemm_layout *own)
 {
     struct fovea_gemm_desc desc = plan->desc;
     desc.m = rows;
-    lay_out(few, plan->kernels, &desc, even);
-    if (measure_work(few, NULL) != FOVEA_OK || few->work.shared_bytes > plan->work.shared_bytes ||
-        few->work.scratch_bytes > plan->work.scratch_bytes || few->work.phases > plan->work.phases) {
+    lay_out(own, plan->kernels, &desc, even);
+    if (measure_work(own, NULL) != FOVEA_OK || own->work.shared_bytes > plan->work.shared_bytes ||
+        own->work.scratch_bytes > plan->work.scratch_bytes || own->work.phases > plan->work.phases) {
         return false;
     }
-    few->work = plan->work;
+    own->work = plan->work;
     return true;
 }
 

@@ -63,7 +63,7 @@ static bool multiply(const struct fovea_engine *engine, const char *isa, const s
     }
     const bool packs = desc->b_type == FOVEA_F32
                            ? !desc->b_packed && plan.kernels->gemm_bt.packs
-                           : fovea_few_of(plan.kernels, desc->b_type)->packs && desc->m > plan.bt_rows;
+                           : fovea_few_of(plan.kernels, desc->b_type)->packs && desc->m > plan.once_rows;
     const size_t mr = desc->b_type == FOVEA_F32 ? 1 : fovea_few_of(plan.kernels, desc->b_type)->mr;
     const bool whole = desc->b_type != FOVEA_S8 || plan.blocks.count == 1 || plan.unit == FOVEA_GROUP; // groups
     CHECK((plan.first_rows != 0) == (packs && whole && mr <= FOVEA_HOT_TILES * plan.mr),

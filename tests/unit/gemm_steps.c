@@ -103,11 +103,11 @@ static const uint8_t calls[] = {0, 1, 8, 33, 64, 65};
 static void check_few(const struct fovea_engine *engine, const char *isa, const struct fovea_gemm_desc *d)
 {
     static _Alignas(FOVEA_ALIGNMENT) struct fovea_gemm_layout plan, few;
-    CHECK(fovea_gemm_plan(engine, d, &plan) == FOVEA_OK && plan.way == FOVEA_WAY_BLOCKS && plan.few_rows == ROWS - 1,
+    CHECK(fovea_gemm_plan(engine, d, &plan) == FOVEA_OK && plan.way == FOVEA_WAY_BLOCKS && plan.own_rows == ROWS - 1,
           "%s: a plan for %zu rows", isa, d->m);
     for (size_t i = 1; i < sizeof calls; i++) {
         const size_t m = calls[i];
-        CHECK(fovea_gemm_make_few(&plan, m, true, &few) && few.desc.m == m &&
+        CHECK(fovea_gemm_make_own(&plan, m, true, &few) && few.desc.m == m &&
                   (few.way == FOVEA_WAY_STEPS) == (m <= STEP_ROWS) &&
                   few.work.scratch_bytes == plan.work.scratch_bytes && few.work.phases == plan.work.phases,
               "%s: a call of %zu rows", isa, m);
@@ -116,9 +116,9 @@ static void check_few(const struct fovea_engine *engine, const char *isa, const 
     struct fovea_gemm_desc other = *d;
     other.n = other.ldb = other.ldc = other.ldr = 2;
     other.k = 30000, other.trans_a = FOVEA_NO_TRANS, other.lda = other.k, other.gated = 0, other.batch = 1;
-    CHECK(fovea_gemm_plan(engine, &other, &plan) == FOVEA_OK && plan.few_rows == 0, "%s: two columns", isa);
+    CHECK(fovea_gemm_plan(engine, &other, &plan) == FOVEA_OK && plan.own_rows == 0, "%s: two columns", isa);
     other.n = other.ldb = other.ldc = other.ldr = 16, other.k = other.lda = 16;
-    CHECK(fovea_gemm_plan(engine, &other, &plan) == FOVEA_OK && plan.few_rows == 0, "%s: a B in L2", isa);
+    CHECK(fovea_gemm_plan(engine, &other, &plan) == FOVEA_OK && plan.own_rows == 0, "%s: a B in L2", isa);
 }
 
 static void test_few(const struct fovea_engine *scalar, struct fovea_engine *const engines[TEST_ISAS])
