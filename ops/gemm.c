@@ -6,9 +6,9 @@
 #include <math.h>
 #include <stdio.h>
 
-// Whether C cannot hold the sums: because it is read at the end, or has fewer columns. A residual that is not C does
-// not prevent it.
-static bool detour(const struct fovea_gemm_layout *plan, const struct fovea_gemm_args *args)
+// Whether C cannot hold the sums of a call: because it is read at the end, or has fewer columns. A residual that is not
+// C does not prevent it.
+static bool needs_acc(const struct fovea_gemm_layout *plan, const struct fovea_gemm_args *args)
 {
     const struct fovea_gemm_desc *const d = &plan->desc;
     return d->beta != 0 || d->gated || (d->residual && args->residual == args->c);
@@ -32,7 +32,7 @@ static struct fovea_gemm_area area_of(const struct fovea_gemm_layout *plan, cons
         .b_room = scratch != NULL ? scratch + plan->b_room : NULL,
         .first_room = scratch != NULL ? scratch + plan->first_room : NULL,
         .pack_b = grid->pack_b,
-        .acc = detour(plan, args) ? scratch : NULL,
+        .acc = needs_acc(plan, args) ? scratch : NULL,
     };
 }
 
@@ -41,15 +41,22 @@ static struct fovea_gemm_grid grid_of(const struct fovea_gemm_layout *plan, size
     return m == plan->desc.m ? plan->grid : fovea_gemm_grid(plan, m, even);
 }
 
+// Whether the sums of an area whose C could hold them go to acc all the same.
+static bool goes_aside(const struct fovea_gemm_area *area, enum fovea_gemm_way way)
+{
+    const struct fovea_gemm_layout *const plan = area->plan;
+    const bool split = (uintptr_t)area->c % (FOVEA_LINE * sizeof *area->c) != 0 || fovea_splits_lines(plan->desc.ldc);
+    return (way == FOVEA_WAY_STEPS && fovea_gemm_steps_aside(plan, area->rows, split)) ||
+           (way == FOVEA_WAY_BLOCKS && plan->aside);
+}
+
 // scratch begins with acc.
 static void run_area(struct fovea_gemm_area *area, float *scratch)
 {
     // Panels that all tasks share are there to be read, by however few rows of a task.
     const enum fovea_gemm_way way =
         area->b_panels != NULL ? area->plan->way : fovea_gemm_way_of(area->plan, area->rows);
-    const bool aside =
-        way == FOVEA_WAY_STEPS ? fovea_gemm_steps_aside(area) : way == FOVEA_WAY_BLOCKS && area->plan->aside;
-    area->acc = area->acc == NULL && aside ? scratch : area->acc;
+    area->acc = area->acc == NULL && goes_aside(area, way) ? scratch : area->acc;
     switch (way) {
     case FOVEA_WAY_BLOCKS:
         fovea_gemm_area(area);
@@ -151,7 +158,7 @@ static bool run_whole(const void *plan, const void *args, void *shared, void *sc
         fovea_gemm_bare(layout, call);
         return true;
     }
-    const bool all_of_c = layout->blocks.count > 1 && detour(plan, args);
+    const bool all_of_c = layout->blocks.count > 1 && needs_acc(plan, args);
     if (all_of_c && !layout->c_room) {
         return false;
     }

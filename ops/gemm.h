@@ -60,8 +60,8 @@ struct fovea_gemm_layout {
     bool along;              ///< direct: C is written along its rows rather than strip by strip
 
     // What a call reads.
-    bool aside;                  ///< the sums of a product with an activation go to acc in scratch as well, so that
-                                 ///< each line of C is written once; and those of gemm_bn.c may
+    bool aside;                  ///< in blocks, the sums of a product with an activation go to acc in scratch as well,
+                                 ///< so that each line of C is written once
     struct fovea_cut tiles;      ///< desc.m cut into tiles: saves two divisions, 100 cycles, which matter to a small
                                  ///< product
     struct fovea_gemm_grid grid; ///< for desc.m rows
@@ -227,9 +227,8 @@ enum { FOVEA_FEW_COLUMNS = 256 }; ///< whose sums wait in acc at a time there, i
 /// `rows` rows need, if any. step_lines(): lines by which prefetches run ahead. bn(): computes an area (ops/gemm_bn.c).
 bool fovea_gemm_takes_steps(const struct fovea_gemm_layout *plan);
 size_t fovea_gemm_step_rows(const struct fovea_kernels *kernels);
-/// steps_apart(): the least rows whose sums it may keep in acc. steps_aside(): whether it does, in a call.
-size_t fovea_gemm_steps_apart(const struct fovea_gemm_layout *plan);
-bool fovea_gemm_steps_aside(const struct fovea_gemm_area *area);
+/// Whether it keeps the sums of so many rows in acc. split: rows of C begin within cache lines.
+bool fovea_gemm_steps_aside(const struct fovea_gemm_layout *plan, size_t rows, bool split);
 size_t fovea_gemm_step_groups(const struct fovea_gemm_layout *plan);
 size_t fovea_gemm_step_columns(const struct fovea_gemm_layout *plan);
 size_t fovea_gemm_step_acc(const struct fovea_gemm_layout *plan, size_t rows);

@@ -68,17 +68,9 @@ size_t fovea_gemm_step_rows(const struct fovea_kernels *kernels)
 // AVX2: rows that alias, eight 1.0, 12 to 48 1.16; within lines, too, three 1.10, five to 48 1.44 to 1.93.
 enum { APART_ROWS = 3, MANY_ROWS = 8 };
 
-size_t fovea_gemm_steps_apart(const struct fovea_gemm_layout *plan)
+bool fovea_gemm_steps_aside(const struct fovea_gemm_layout *plan, size_t rows, bool split)
 {
-    return plan->b_aliases ? APART_ROWS : MANY_ROWS;
-}
-
-bool fovea_gemm_steps_aside(const struct fovea_gemm_area *area)
-{
-    const struct fovea_gemm_layout *const plan = area->plan;
-    const bool split = (uintptr_t)area->c % (FOVEA_LINE * sizeof *area->c) != 0 || fovea_splits_lines(plan->desc.ldc);
-    const size_t least = split && plan->b_aliases ? APART_ROWS : MANY_ROWS;
-    return plan->aside && (split || plan->b_aliases) && area->rows >= least;
+    return (split || plan->b_aliases) && rows >= (split && plan->b_aliases ? APART_ROWS : MANY_ROWS);
 }
 
 size_t fovea_gemm_step_groups(const struct fovea_gemm_layout *plan)
@@ -104,7 +96,7 @@ size_t fovea_gemm_step_columns(const struct fovea_gemm_layout *plan)
 // rounding, and up to three panels of pitch.
 size_t fovea_gemm_step_acc(const struct fovea_gemm_layout *plan, size_t rows)
 {
-    const bool aside = plan->detour || rows >= fovea_gemm_steps_apart(plan);
+    const bool aside = plan->detour || fovea_gemm_steps_aside(plan, rows, true);
     return aside && rows != 0 ? rows * fovea_gemm_pitch(columns_of(plan, rows) + 4 * FOVEA_PANEL) : 0;
 }
 

@@ -72,13 +72,13 @@ static double task_side(const struct fovea_gemm_layout *plan, double elements, s
 size_t fovea_gemm_acc(const struct fovea_gemm_layout *plan)
 {
     const size_t m = plan->desc.m, n = plan->desc.n;
+    if (plan->way == FOVEA_WAY_STEPS) {
+        return fovea_gemm_step_acc(plan, m);
+    }
     if (!(plan->detour || plan->aside) || m == 0 || n == 0) {
         return 0;
     }
     const size_t wide = fovea_gemm_columns(plan);
-    if (plan->way == FOVEA_WAY_STEPS) {
-        return fovea_gemm_step_acc(plan, m);
-    }
     const size_t narrow = fovea_min(plan->strips.size * FOVEA_PANEL, n);
     const size_t of_blob = fovea_min(m, plan->once_rows) * FOVEA_FEW_COLUMNS; // acc of a call in ops/gemm_few.c,
     const size_t of_rows = (size_t)plan->kernels->gemm_bt.mr * FOVEA_PANEL;   // or in ops/gemm_bt.c

@@ -303,9 +303,8 @@ static void choose_way(struct fovea_gemm_layout *plan)
 static void describe_call(struct fovea_gemm_layout *plan, bool even)
 {
     const struct fovea_gemm_desc *const d = &plan->desc;
-    plan->aside = (!plan->terms && d->activation != FOVEA_ACTIVATION_NONE && plan->way == FOVEA_WAY_BLOCKS &&
-                   plan->k != 0 && plan->blocks.count == 1 && d->m > plan->mr) ||
-                  (plan->way == FOVEA_WAY_STEPS && d->m >= fovea_gemm_steps_apart(plan));
+    plan->aside = !plan->terms && d->activation != FOVEA_ACTIVATION_NONE && plan->way == FOVEA_WAY_BLOCKS &&
+                  plan->k != 0 && plan->blocks.count == 1 && d->m > plan->mr;
     plan->tiles = fovea_cut(d->m, plan->mr);
     plan->grid = fovea_gemm_grid(plan, d->m, even);
     plan->first_rows = fovea_gemm_first_rows(plan);
