@@ -16,8 +16,7 @@ struct gemm_ahead {
     const float *half;     // with two tiles: where the second one starts; each prefetches half of every panel
 };
 
-// If strips have one panel, a packed B is read as one stream, and prefetched this many steps ahead, unless it is read
-// for so few rows that they follow it (fovea_gemm_follows).
+// If strips have one panel, a packed B is read as one stream, and prefetched this many steps ahead.
 enum { STREAM_STEPS = 128 };
 
 // A line takes about 300 cycles from memory, during which it occupies one of a dozen fill buffers, and B itself needs
@@ -31,15 +30,15 @@ enum { SHARES = 2 };
 // to 3.6 times as fast, 40 to 100 1.03 to 1.1).
 enum { LAST = FOVEA_PANEL - 1 };
 
-// Prefetches for a group of `strips` strips and `tiles` tiles of rows, whose next group is [next, end).
+// Prefetches for a group of `strips` strips and `tiles` tiles of rows, whose next group is [next, end). Not for so few
+// rows that they follow B (fovea_gemm_follows).
 static inline struct gemm_ahead gemm_look_ahead(const struct gemm_block *block, size_t next, size_t end, size_t tiles,
                                                 size_t strips)
 {
     const struct fovea_gemm_area *const area = block->area;
     const struct fovea_gemm_layout *const plan = area->plan;
     const bool rows = area->b_panels == NULL && !plan->desc.b_packed && plan->desc.trans_b == FOVEA_TRANS;
-    if (block->steps == 0 || !plan->kernel->ahead || fovea_gemm_follows(plan, area->rows) ||
-        fovea_gemm_is_alone(plan, area->rows)) {
+    if (block->steps == 0 || !plan->kernel->ahead) {
         return (struct gemm_ahead){.next = NULL};
     }
     if (tiles == 1 && fovea_gemm_streams(plan)) {

@@ -77,11 +77,10 @@ static void fetch_c(const float *c, size_t ldc, size_t rows, size_t columns)
 struct group {
     const struct gemm_block *block;
     size_t begin, count, first, end;
-    bool packs;     // the first tile of a strip packs the natural B that it reads
-    bool alone;     // so few rows of C that nothing is prefetched
-    uint32_t touch; // pages ahead of which these few rows prefetch a line
-    bool in_tiles;  // in the last k block: tiles apply the epilogue in registers,
-    bool finishes;  // or the epilogue kernel runs after each call of the micro-kernel
+    bool packs; // the first tile of a strip packs the natural B that it reads
+    struct fovea_gemm_fetch fetch;
+    bool in_tiles; // in the last k block: tiles apply the epilogue in registers,
+    bool finishes; // or the epilogue kernel runs after each call of the micro-kernel
     size_t acc_row;
     size_t copied; // a_room holds rows [begin, copied)
     struct gemm_ahead ahead;
@@ -106,6 +105,7 @@ static struct group begin_group(const struct gemm_block *block, size_t begin, si
     const struct fovea_gemm_layout *const plan = area->plan;
     const size_t last = area->strip + area->strips;
     const bool in_tiles = block->last && fovea_gemm_finishes_in_tiles(area), packs = packs_in_tiles(block, tiles);
+    const struct fovea_gemm_fetch fetch = fovea_gemm_fetch_of(plan, area->rows, area->pack_b);
     return (struct group){
         .block = block,
         .begin = begin,
@@ -113,13 +113,14 @@ static struct group begin_group(const struct gemm_block *block, size_t begin, si
         .first = first,
         .end = end,
         .packs = packs,
-        .alone = fovea_gemm_is_alone(plan, area->rows),
-        .touch = fovea_gemm_touch(plan, area->rows),
+        .fetch = fetch,
         .in_tiles = in_tiles,
         .finishes = block->last && !in_tiles && fovea_gemm_finishes(area),
         .acc_row = gemm_acc_row(area),
         .copied = first == area->strip ? begin : begin + count, // the first group has copied them for the others
-        .ahead = gemm_look_ahead(block, end, fovea_min(end + (end - first), last), tiles - packs, end - first),
+        .ahead = fovea_gemm_follows(&fetch)
+                     ? (struct gemm_ahead){.next = NULL}
+                     : gemm_look_ahead(block, end, fovea_min(end + (end - first), last), tiles - packs, end - first),
         .ahead_of_a = {.source = {.next = NULL}},
     };
 }
@@ -154,12 +155,12 @@ static inline __attribute__((always_inline)) void lead_strip(const struct group 
     const struct fovea_gemm_area *const area = g->block->area;
     const struct fovea_gemm_layout *const plan = area->plan;
     const size_t panels = fovea_ceil_div(tile->n, FOVEA_PANEL);
-    tile->lead_steps = tile->follows && !g->alone && !area->pack_b ? (uint32_t)(fovea_gemm_lead(plan) / panels) : 0;
+    tile->lead_steps = (uint32_t)(g->fetch.lead / panels);
     tile->ahead = NULL;
     if (tile->lead_steps != 0 && strip + 1 < area->strip + area->strips) {
         tile->ahead = gemm_b_source(g->block, fovea_gemm_strip_begin(plan, strip) / FOVEA_PANEL + panels).first;
     }
-    tile->touch = g->touch;
+    tile->touch = g->fetch.touch;
     tile->ahead_step = tile->b_k;
     tile->ahead_panel = tile->b_panel;
 }
@@ -193,7 +194,7 @@ static void run_group(const struct gemm_block *block, size_t begin, size_t count
     struct fovea_gemm_tile tile = {
         .k = block->steps,
         .mode = block->first ? FOVEA_GEMM_STORE : FOVEA_GEMM_ADD,
-        .follows = g.alone || fovea_gemm_follows(plan, area->rows),
+        .follows = fovea_gemm_follows(&g.fetch),
         .terms = g.in_tiles ? &terms : NULL,
     };
     for (size_t t = 0, row = begin, rows, tall; t < tiles.count; t += tall, row += rows) {

@@ -22,11 +22,6 @@ static enum fovea_gemm_reads reads_of(const struct fovea_gemm_layout *plan)
                                                               : FOVEA_READS_IN_PLACE;
 }
 
-static bool streams(const struct fovea_gemm_layout *plan)
-{
-    return fovea_gemm_streams(plan) && plan->desc.m <= plan->mr;
-}
-
 static enum fovea_gemm_fetches into(const struct fovea_gemm_layout *plan)
 {
     return plan->tuning->into_l1 ? FOVEA_FETCHES_ROWS_L1 : FOVEA_FETCHES_ROWS;
@@ -82,13 +77,7 @@ static enum fovea_gemm_fetches fetches_of(const struct fovea_gemm_layout *plan, 
     if (reads == FOVEA_READS_NOTHING || plan->way == FOVEA_WAY_DIRECT) {
         return FOVEA_FETCHES_NONE;
     }
-    if (fovea_gemm_is_alone(plan, plan->desc.m)) {
-        return FOVEA_FETCHES_NOTHING;
-    }
-    if (fovea_gemm_follows(plan, plan->desc.m)) {
-        return fovea_gemm_lead(plan) != 0 && !plan->grid.pack_b ? FOVEA_FETCHES_LED : FOVEA_FETCHES_FOLLOWED;
-    }
-    return streams(plan) && plan->kernel->ahead ? FOVEA_FETCHES_STREAM : FOVEA_FETCHES_NONE;
+    return fovea_gemm_fetch_of(plan, plan->desc.m, plan->grid.pack_b).how;
 }
 
 static size_t lead_of(const struct fovea_gemm_layout *plan, enum fovea_gemm_reads reads,
@@ -110,7 +99,7 @@ static size_t touch_of(const struct fovea_gemm_layout *plan, enum fovea_gemm_rea
     }
     const bool steps = flips ? fovea_gemm_flip_is_far(plan) : reads == FOVEA_READS_STEPS;
     return steps && fetches == FOVEA_FETCHES_NOTHING                    ? fovea_gemm_touch_steps(plan, lines)
-           : reads == FOVEA_READS_BLOB && plan->way == FOVEA_WAY_BLOCKS ? fovea_gemm_touch(plan, lines)
+           : reads == FOVEA_READS_BLOB && plan->way == FOVEA_WAY_BLOCKS ? fovea_gemm_fetch_of(plan, lines, false).touch
                                                                         : 0;
 }
 
@@ -148,7 +137,8 @@ void fovea_gemm_facts(const struct fovea_gemm_layout *plan, struct fovea_gemm_fa
         facts->side = fetches != FOVEA_FETCHES_APART ? fovea_gemm_side(plan, d->m) : 0;
         return;
     }
-    const bool once = fovea_gemm_follows(plan, d->m) || fovea_gemm_is_alone(plan, d->m) || streams(plan);
+    const struct fovea_gemm_fetch fetch = fovea_gemm_fetch_of(plan, d->m, plan->grid.pack_b);
+    const bool once = fovea_gemm_follows(&fetch) || fetch.how == FOVEA_FETCHES_STREAM;
     facts->kernel = plan->kernel->name;
     facts->edge = plan->edge != 0 ? plan->kernels->gemm_edge.name : NULL;
     facts->first = plan->first_rows != 0 && plan->first_rows < plan->chunk ? fovea_gemm_first_kernel(plan) : NULL;

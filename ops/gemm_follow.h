@@ -3,6 +3,7 @@
 #ifndef FOVEA_OPS_GEMM_FOLLOW_H
 #define FOVEA_OPS_GEMM_FOLLOW_H
 
+#include "ops/facts.h"
 #include "ops/gemm.h"
 
 /// Whether the panels of a packed B are read as one stream: strips of one panel, by a micro-kernel for few rows.
@@ -32,26 +33,39 @@ static inline bool fovea_gemm_may_follow(const struct fovea_gemm_tuning *tuning,
     return in_order && rows <= tuning->follow_rows && rows <= mr;
 }
 
-/// Whether B is read once, by one tile, for this few rows, and the core follows its panels or rows by itself, or with
-/// the prefetches of lead_steps in struct fovea_gemm_tile, which a tile that adds to C cannot use.
-static inline bool fovea_gemm_follows(const struct fovea_gemm_layout *plan, size_t rows)
+/// How tiles in blocks prefetch the B that they read, apart from the next group of strips.
+struct fovea_gemm_fetch {
+    enum fovea_gemm_fetches how; ///< NOTHING, FOLLOWED and LED: one tile reads B once
+    uint32_t lead;               ///< LED: lines ahead, which a tile that adds to C cannot use
+    uint32_t touch;              ///< pages ahead of which a line of each panel is prefetched, too, or 0
+};
+
+/// That of so many rows. packs: B is packed on the way. Alone, only tiles of one panel touch pages.
+static inline struct fovea_gemm_fetch fovea_gemm_fetch_of(const struct fovea_gemm_layout *plan, size_t rows, bool packs)
 {
-    const struct fovea_gemm_desc *const d = &plan->desc;
-    return fovea_gemm_may_follow(plan->tuning, fovea_gemm_form_of(d), plan->b_aliases, rows, (uint32_t)plan->mr) &&
-           (fovea_gemm_lead(plan) == 0 || plan->blocks.count == 1);
+    const enum fovea_gemm_form form = fovea_gemm_form_of(&plan->desc);
+    const uint32_t lead = fovea_gemm_lead(plan), touch = plan->kernel->touch ? plan->tuning->touch : 0;
+    if (fovea_gemm_is_alone(plan, rows)) {
+        return (struct fovea_gemm_fetch){FOVEA_FETCHES_NOTHING, 0, plan->kernel->nr == FOVEA_PANEL ? touch : 0};
+    }
+    if (fovea_gemm_may_follow(plan->tuning, form, plan->b_aliases, rows, (uint32_t)plan->mr) &&
+        (lead == 0 || plan->blocks.count == 1)) {
+        return lead != 0 && !packs ? (struct fovea_gemm_fetch){FOVEA_FETCHES_LED, lead, plan->desc.b_packed ? touch : 0}
+                                   : (struct fovea_gemm_fetch){FOVEA_FETCHES_FOLLOWED, 0, 0};
+    }
+    const bool streams = fovea_gemm_streams(plan) && rows <= plan->mr && plan->kernel->ahead;
+    return (struct fovea_gemm_fetch){streams ? FOVEA_FETCHES_STREAM : FOVEA_FETCHES_NONE, 0, 0};
 }
 
-/// How many pages ahead so few rows, which follow a packed B with lead_steps or alone, prefetch a line of each of its
-/// panels' pages, or 0 (touch in struct fovea_gemm_tile). Alone, only tiles of one panel do.
-static inline uint32_t fovea_gemm_touch(const struct fovea_gemm_layout *plan, size_t rows)
+/// Whether one tile reads B once, without prefetches of other strips than its own.
+static inline bool fovea_gemm_follows(const struct fovea_gemm_fetch *fetch)
 {
-    const bool touches = fovea_gemm_is_alone(plan, rows) ? plan->kernel->nr == FOVEA_PANEL
-                                                         : fovea_gemm_follows(plan, rows) && fovea_gemm_lead(plan) != 0;
-    return plan->kernel->touch && plan->desc.b_packed && touches ? plan->tuning->touch : 0;
+    return fetch->how == FOVEA_FETCHES_NOTHING || fetch->how == FOVEA_FETCHES_FOLLOWED ||
+           fetch->how == FOVEA_FETCHES_LED;
 }
 
-/// The same for a B read in place by one row of C, or an A by one column: rows of the transposed one, `side` at a time;
-/// or, alone, of a natural one.
+/// Pages ahead of which a line is prefetched of a B read in place by one row of C, or an A by one column: rows of the
+/// transposed one, `side` at a time; or, alone, of a natural one.
 static inline uint32_t fovea_gemm_touch_rows(const struct fovea_gemm_layout *plan, size_t rows, uint32_t side)
 {
     return plan->kernels->gemm_bt.touch && rows == 1 && side >= FOVEA_PANEL ? plan->tuning->touch : 0;
