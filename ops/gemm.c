@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // ops/gemm.c - runs a GEMM plan: tasks that prepare A and B for all, then one task per block of C; or, if one thread
 // does everything, one area that prepares what it needs just before use.
-#include "ops/gemm.h"
+#include "ops/gemm_tasks.h"
+#include "ops/gemm_ways.h"
 #include "ops/pack.h"
 #include <math.h>
 #include <stdio.h>

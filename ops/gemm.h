@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ops/gemm.h - the GEMM plan, how it cuts C into tasks, and the loops over one area of C.
+// ops/gemm.h - the GEMM plan, an area of C, and what both say of themselves.
 #ifndef FOVEA_OPS_GEMM_H
 #define FOVEA_OPS_GEMM_H
 
@@ -24,8 +24,7 @@ struct fovea_gemm_last {
 };
 
 /// The plan behind fovea_gemm_plan. Its members are in the order in which fovea_gemm_make decides them, stage after
-/// stage; a stage depends only on earlier ones. Below, "a problem" is a plan whose way (the algorithm: flips, direct,
-/// steps or blocks) has not been chosen yet.
+/// stage. A stage depends only on earlier ones; but the way that is chosen may replace tuning, tiles and blocks.
 struct fovea_gemm_layout {
     struct fovea_work work;
 
@@ -154,13 +153,6 @@ static inline enum fovea_gemm_way fovea_gemm_way_of(const struct fovea_gemm_layo
     return rows <= plan->once_rows ? plan->once_way : plan->way;
 }
 
-/// How A lies as the B of the product that a plan which flips computes (ops/gemm_flip.c). The plan has the numbers of
-/// that product's class: few rows over all of A.
-static inline enum fovea_gemm_form fovea_gemm_flip_form(const struct fovea_gemm_desc *d)
-{
-    return d->trans_a == FOVEA_TRANS ? FOVEA_FORM_NN : FOVEA_FORM_NT;
-}
-
 /// Checks a descriptor (ops/gemm_check.c); and fovea_gemm_plan into a struct that need not be aligned. `why` receives
 /// the reason of a failure.
 enum fovea_status fovea_gemm_check(const struct fovea_gemm_desc *desc, const struct fovea_why *why);
@@ -172,121 +164,6 @@ bool fovea_gemm_make_own(const struct fovea_gemm_layout *plan, size_t rows, bool
 extern const struct fovea_operator fovea_gemm_operator;
 /// "relu", by enum fovea_activation.
 extern const char *const fovea_activation_names[FOVEA_ACTIVATION_SILU + 1];
-
-/// Computes an area of C (ops/gemm_area.c).
-void fovea_gemm_area(const struct fovea_gemm_area *area);
-/// Rows of C that a plan whose grid is known computes first (first_rows).
-size_t fovea_gemm_first_rows(const struct fovea_gemm_layout *plan);
-/// The name of the kernel that computes them.
-const char *fovea_gemm_first_kernel(const struct fovea_gemm_layout *plan);
-/// The same for a direct plan; needs neither a_room nor a_copy.
-void fovea_gemm_direct(const struct fovea_gemm_area *area);
-/// Whether the first tiles of each strip of a direct plan prefetch the next one (fetches_next).
-bool fovea_gemm_direct_ahead(const struct fovea_gemm_layout *plan);
-/// What all tiles of a direct plan have in common. natural: B is read in place, not from panels.
-struct fovea_gemm_tile fovea_gemm_direct_tile(const struct fovea_gemm_layout *plan, bool natural);
-/// whole_panels(): whether a direct plan reads a natural B in whole panels up to column `end`; a partial last panel may
-/// be loaded in full if ldb == n, because the bytes after it are the next row. ends(): the number of final rows for
-/// which that would read past the end of B.
-bool fovea_gemm_whole_panels(const struct fovea_gemm_layout *plan, size_t end);
-size_t fovea_gemm_ends(const struct fovea_gemm_layout *plan, size_t end);
-/// is_bare(): whether a direct plan consists of tiles only (ops/gemm_bare.c). last_strip(): the last columns of one.
-/// bare(): runs all of its rows in this thread, without a bias.
-bool fovea_gemm_is_bare(const struct fovea_gemm_layout *plan);
-struct fovea_gemm_last fovea_gemm_last_strip(const struct fovea_gemm_layout *plan);
-void fovea_gemm_bare(const struct fovea_gemm_layout *plan, const struct fovea_gemm_args *args);
-/// Number of columns at the end of C that a direct problem computes separately, or 0.
-size_t fovea_gemm_edge(const struct fovea_gemm_layout *plan);
-/// The micro-kernel of a direct problem, whose edge is known: that of its class, or another of the ISA whose tiles cost
-/// less or, for few rows, leave fewer strips (ops/gemm_fit.c).
-const struct fovea_gemm_kernel *fovea_gemm_fitting(const struct fovea_gemm_layout *plan);
-/// Smallest number of rows for which a problem that is not direct packs natural rows of B.
-size_t fovea_gemm_packed_from(const struct fovea_gemm_layout *plan);
-/// Whether a direct plan reads natural rows of B in place, whatever the number of rows of C; and whether it would, by
-/// small tiles or by others.
-bool fovea_gemm_in_place(const struct fovea_gemm_layout *plan);
-bool fovea_gemm_reads_rows(const struct fovea_gemm_layout *plan, bool small);
-/// Whether it reads rows of B side by side that are far apart, and how many lines ahead each is prefetched then; and
-/// whether it prefetches others, into L2 or L1.
-bool fovea_gemm_spreads(const struct fovea_gemm_layout *plan, size_t rows);
-uint32_t fovea_gemm_stream(const struct fovea_gemm_layout *plan);
-bool fovea_gemm_fetches(const struct fovea_gemm_layout *plan);
-/// How many rows of B are read at a time: 8, 16 or 32.
-uint32_t fovea_gemm_side(const struct fovea_gemm_layout *plan, size_t rows);
-void fovea_gemm_bt(const struct fovea_gemm_area *area);
-/// Whether so many rows of A are copied to b_room, which has FOVEA_L1_WAY floats more for that: the only one, if all
-/// rows of a far B are in the same few sets of L1, where it may be, too.
-bool fovea_gemm_moves_a(const struct fovea_gemm_layout *plan, size_t rows);
-/// The area's rows of A with those of a step adjacent (row 1, or a single row): as they lie, or in b_room.
-struct fovea_gemm_a fovea_gemm_turn_a(const struct fovea_gemm_area *area);
-void fovea_gemm_few(const struct fovea_gemm_area *area);
-enum { FOVEA_FEW_COLUMNS = 256 }; ///< whose sums wait in acc at a time there, in whole panels
-/// takes_steps(): whether a problem that is neither computed transposed nor directly has so few rows that a few rows of
-/// a natural B are read at a time. step_rows(): the most rows for which any is. step_groups(): the most tasks of its
-/// columns. step_columns(): columns at a time, as many as leave C in L2. step_acc(): floats of acc that plans for up to
-/// `rows` rows need, if any. step_lines(): lines by which prefetches run ahead. bn(): computes an area (ops/gemm_bn.c).
-bool fovea_gemm_takes_steps(const struct fovea_gemm_layout *plan);
-size_t fovea_gemm_step_rows(const struct fovea_kernels *kernels);
-/// Whether it keeps the sums of so many rows in acc. split: rows of C begin within cache lines.
-bool fovea_gemm_steps_aside(const struct fovea_gemm_layout *plan, size_t rows, bool split);
-size_t fovea_gemm_step_groups(const struct fovea_gemm_layout *plan);
-size_t fovea_gemm_step_columns(const struct fovea_gemm_layout *plan);
-size_t fovea_gemm_step_acc(const struct fovea_gemm_layout *plan, size_t rows);
-size_t fovea_gemm_step_lines(const struct fovea_gemm_layout *plan);
-void fovea_gemm_bn(const struct fovea_gemm_area *area);
-
-/// A product of few rows of A and natural rows of B.
-struct fovea_gemm_bn_problem {
-    size_t rows, columns;
-    struct fovea_gemm_a a;
-    const float *b;
-    size_t ldb;
-    bool near; ///< B is in L2: nothing is prefetched
-};
-
-/// Writes its raw sums to c.
-void fovea_gemm_bn_sums(const struct fovea_gemm_layout *plan, const struct fovea_gemm_bn_problem *of, float *c,
-                        ptrdiff_t c_row);
-/// takes_columns(): whether a problem has so few columns that C is computed transposed. flip_scratch(): floats of
-/// scratch that this takes; false if they overflow. flip(): computes an area, with all of its columns
-/// (ops/gemm_flip.c).
-bool fovea_gemm_takes_columns(const struct fovea_gemm_layout *plan);
-bool fovea_gemm_flip_is_far(const struct fovea_gemm_layout *plan);   ///< A comes from beyond L2
-bool fovea_gemm_flip_fetches(const struct fovea_gemm_layout *plan);  ///< rows of a natural A are prefetched
-uint32_t fovea_gemm_flip_side(const struct fovea_gemm_layout *plan); ///< rows of a natural A read at a time: 16 or 32
-size_t fovea_gemm_flip_rows(const struct fovea_gemm_layout *plan);   ///< rows of C computed at a time
-bool fovea_gemm_flip_scratch(const struct fovea_gemm_layout *plan, size_t *floats);
-void fovea_gemm_flip(const struct fovea_gemm_area *area, float *scratch);
-/// Whether rows of a tile of A, or of B, ld floats apart, alias in few sets of L1: read in place they then miss at
-/// every step (1024 cubes: 77 % of the peak with A in place, 97 % copied).
-bool fovea_gemm_rows_alias(size_t ld, size_t rows);
-/// Whether a problem with its tiles and blocks is direct and, if it is, along the rows of C (ops/gemm_direct.c).
-bool fovea_gemm_is_direct(const struct fovea_gemm_layout *plan);
-bool fovea_gemm_is_along(const struct fovea_gemm_layout *plan);
-/// Whether B stays in L2 while A and C, which do not, are streamed, and the problem allows this order.
-bool fovea_gemm_passes_b(const struct fovea_gemm_layout *plan);
-/// ops/gemm_finish.c. finishes(): whether the sums still need an epilogue after the last k block. finishes_in_tiles():
-/// whether its tiles apply it, with the terms of fovea_gemm_terms().
-bool fovea_gemm_finishes(const struct fovea_gemm_area *area);
-bool fovea_gemm_finishes_in_tiles(const struct fovea_gemm_area *area);
-struct fovea_gemm_terms fovea_gemm_terms(const struct fovea_gemm_layout *plan);
-/// Sets the addresses and steps of a call's terms, if it has any, for tiles below or beside one another, the first at
-/// this position of C.
-void fovea_gemm_place_terms(const struct fovea_gemm_area *area, const struct fovea_gemm_tile *tile, bool below,
-                            size_t row, size_t column, struct fovea_gemm_terms *terms);
-/// m x n sums.
-struct fovea_gemm_sums {
-    size_t m, n;
-    const float *acc;
-    ptrdiff_t acc_row;
-};
-/// Applies the epilogue to sums, which become elements of C at c (gated: half as many columns). They are those of row
-/// `row` and column `column` of the whole.
-void fovea_gemm_finish(const struct fovea_gemm_area *area, const struct fovea_gemm_sums *sums, float *c, size_t row,
-                       size_t column);
-/// Copies `count` rows of `steps` elements of op(A), the first at a, to dst, rows of `pitch` floats.
-void fovea_gemm_copy_a(const struct fovea_gemm_layout *plan, const float *a, size_t steps, size_t count, float *dst,
-                       size_t pitch);
 
 /// Whether a micro-kernel is for few rows: fovea_is_thin.
 static inline bool fovea_gemm_is_thin(const struct fovea_gemm_kernel *kernel)
@@ -345,30 +222,6 @@ static inline size_t fovea_gemm_strips_alike(const struct fovea_gemm_layout *pla
     return same > 1 && strip + same == strips->count && plan->desc.n % FOVEA_PANEL != 0 ? same - 1 : same;
 }
 
-/// Computes tiles below one another in the edge (ops/gemm_direct.c).
-void fovea_gemm_run_edge(const struct fovea_gemm_layout *plan, const struct fovea_gemm_tile *tiles);
-
-/// How m rows are cut into tasks; `even`: takes some us more, to make a few workers finish together. fovea_gemm_count:
-/// the number of tasks of a phase (ops/gemm_grid.c).
-struct fovea_gemm_grid fovea_gemm_grid(const struct fovea_gemm_layout *plan, size_t m, bool even);
-/// Least work of a task, in k steps of one element of C: 20 us on a core of 77 G steps/s (two AVX-512 FMA ports at 2.4
-/// GHz).
-enum { FOVEA_TASK_STEPS = 3 << 19 };
-/// Work of `rows` x `columns` of C, in steps, by which tasks are cut.
-double fovea_gemm_work(const struct fovea_gemm_layout *plan, size_t rows, double columns);
-/// How many workers should share work worth this many tasks: one if below two, otherwise all that then have 5 us each.
-size_t fovea_gemm_workers(const struct fovea_gemm_layout *plan, double worth);
-/// Replaces the pieces of a grid of m rows, with at most `rows` and `groups` pieces, if the plan's workers then finish
-/// sooner. worth: the product in units of tasks of 20 us (ops/gemm_balance.c).
-void fovea_gemm_balance(const struct fovea_gemm_layout *plan, size_t m, double worth, size_t rows, size_t groups,
-                        struct fovea_gemm_grid *grid);
-/// Whether every task has at least a whole batch entry of m rows.
-bool fovea_gemm_whole(const struct fovea_gemm_layout *plan, size_t m);
-/// Floats of acc that a task needs at most.
-size_t fovea_gemm_acc(const struct fovea_gemm_layout *plan);
-uint32_t fovea_gemm_count(const struct fovea_gemm_layout *plan, const struct fovea_gemm_grid *grid, size_t m,
-                          uint32_t phase);
-
 /// Row stride, in floats, of a copy of k columns of A: an odd number of cache lines, so that rows spread over all sets;
 /// but not such that the lines of a step are in sets beside one another (Zen 4, 13 to 15 rows of 2048, 3072 and 4096
 /// steps, panels from memory: 0.89 to 0.91; 16 rows, and more by 9x48, the same either way).
@@ -377,8 +230,5 @@ static inline size_t fovea_gemm_pitch(size_t k)
     const size_t lines = fovea_ceil_div(k, FOVEA_LINE) | 1;
     return (lines % FOVEA_L1_SETS == 1 ? lines + 2 : lines) * FOVEA_LINE;
 }
-
-/// Rows of A or columns of B that a task of phase 0 prepares, in whole panels (ops/gemm_grid.c).
-size_t fovea_gemm_group(const struct fovea_gemm_layout *plan, const struct fovea_gemm_grid *grid, size_t m);
 
 #endif

@@ -6,7 +6,7 @@
 // and the one that by estimate finishes first is taken: first with tasks of 20 us, then with shorter ones. A worker
 // that would not have 5 us of work of its own is not counted. This takes up to 4 us when making a plan, or in a call
 // with fewer rows than its plan.
-#include "ops/gemm.h"
+#include "ops/gemm_tasks.h"
 #include <math.h>
 
 // Most rounds of 20 us that are tried; most blocks of rows, or groups of strips; and the rows of C that packing a strip

@@ -6,7 +6,7 @@
 // out-of-order core hides about 250 instructions between the last FMAs of a call and the first ones of the next. Here
 // and in fovea_gemm a 32 cube takes 200 of them, where it took 300: 1.02 times as fast, a 16 cube 1.07 to 1.1 (Emerald
 // Rapids; next to a busy hyper-thread 1.03 and 1.1).
-#include "ops/gemm.h"
+#include "ops/gemm_ways.h"
 #include "ops/pack.h"
 
 // With a small micro-kernel and a natural B the last strip, if it is not the first one, begins so far before the end of

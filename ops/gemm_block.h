@@ -4,7 +4,7 @@
 #ifndef FOVEA_OPS_GEMM_BLOCK_H
 #define FOVEA_OPS_GEMM_BLOCK_H
 
-#include "ops/gemm.h"
+#include "ops/gemm_ways.h"
 #include "ops/pack.h"
 
 // B[p,j] = first[(j / 16) * panel + p * step + j % 16]: packed panels, or natural rows (panel 16).

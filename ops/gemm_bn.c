@@ -9,6 +9,7 @@
 // than there are registers for sums are computed tile after tile, the later ones with B from L2: up to 3.4 times as
 // fast as strips on a mesh (docs/measurements/granite-rapids.md).
 #include "ops/gemm_follow.h"
+#include "ops/gemm_ways.h"
 
 // Rows of B at a time: FEW_STEPS for up to as many rows of C, ALIAS_STEPS if rows of B alias in few sets of L1, and
 // FOVEA_BN_STEPS for more rows.

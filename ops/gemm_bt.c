@@ -5,6 +5,7 @@
 // read for every panel of B, so A is transposed first: its elements are then in the order they are read in, and do not
 // alias in one set of L1 (16x4096x4096: half of the time).
 #include "ops/gemm_follow.h"
+#include "ops/gemm_ways.h"
 
 #include <string.h>
 

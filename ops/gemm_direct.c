@@ -8,7 +8,8 @@
 // once, in the order that hardware prefetchers expect (along_eighths). So there are no blocks, nothing is prefetched,
 // and A is read in place. The per-tile decisions of gemm_area.c cost 150 cycles, while a tile of a 64 cube has 770
 // cycles of FMAs; cubes of 150 to 320 are 1.04 to 1.09 times as fast this way on Zen 5.
-#include "ops/gemm.h"
+#include "ops/gemm_tasks.h"
+#include "ops/gemm_ways.h"
 #include "ops/pack.h"
 
 // Largest k for which C is written along its rows, if it has at least this many columns (Zen 4, 8 to 128 steps, 512 to

@@ -2,6 +2,8 @@
 // ops/gemm_facts.c - the facts of a GEMM plan, number by number.
 #include "ops/facts.h"
 #include "ops/gemm_follow.h"
+#include "ops/gemm_tasks.h"
+#include "ops/gemm_ways.h"
 #include "ops/pack.h"
 #include <string.h>
 

@@ -5,7 +5,7 @@
 // quarter; elements are widened in registers, tile by tile. Panels are read in memory order, several side by side. Rows
 // for two tiles read some columns after another twice, the second time from L2. More rows of C over such a blob take
 // other ways, for which a strip of B is widened to f32 first (fovea_pack_panels).
-#include "ops/gemm.h"
+#include "ops/gemm_ways.h"
 #include "ops/pack.h"
 
 // Columns that two tiles read one after the other: half of what stays in L2, in whole pairs of panels, which is what

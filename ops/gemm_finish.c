@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // ops/gemm_finish.c - the end of a product: what tiles do to their sums in registers, or else the epilogue kernel.
-#include "ops/gemm.h"
+#include "ops/gemm_ways.h"
 
 // The kernels do not include public headers, so they have names of their own for the activations.
 #define SAME_ACTIVATION(name) _Static_assert((int)FOVEA_ACT_##name == (int)FOVEA_ACTIVATION_##name, #name)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // ops/gemm_fit.c - chooses the tiles of a small product, those of least cost, and whether the last columns are
 // separate.
-#include "ops/gemm.h"
+#include "ops/gemm_ways.h"
 
 // Limits for up to chain_rows rows. Three panels of these are fewer chains of FMAs than a core can have in flight, so
 // tiles of four are faster if that saves a strip. CHAIN_KIB: KiB of B up to which L2 is not the limit. chain_columns:

@@ -10,6 +10,7 @@
 // 1.00 to 1.04. A from L2 or L3, natural 0.92 to 1.0, four columns from L3 0.82; transposed 1.0 to 1.16. Not measured
 // elsewhere.
 #include "ops/gemm_follow.h"
+#include "ops/gemm_ways.h"
 #include "ops/pack.h"
 
 // Which products are flipped, and how many times as fast that is (Emerald Rapids, AVX-512, mostly from L2 or L3; AVX2

@@ -11,7 +11,8 @@
 // 1.35, 1500x512x2048 1.16 to 1.2, 1024 cubes 1.06 to 1.09, 512x3072x768 1.03 to 1.06, a 512 cube with A transposed
 // 0.94. Not measured: Zen 5, Zen 4 and more workers. Tasks that read all of B anyway (passes) gain nothing from being
 // few, and with 22 of them waiting for the last one costs 2 % of a 512 cube.
-#include "ops/gemm.h"
+#include "ops/gemm_tasks.h"
+#include "ops/gemm_ways.h"
 #include <math.h>
 
 // The epilogue of an element is worth about 16 steps, and fewer rows than 8 take as long as 8, because reading B from

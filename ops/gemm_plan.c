@@ -4,6 +4,8 @@
 // The sizes decided here only change speed: each element of C is one chain over ascending k whatever the blocks. A plan
 // is made in stages (struct fovea_gemm_layout), each by one function of what earlier stages have decided.
 #include "ops/gemm_follow.h"
+#include "ops/gemm_tasks.h"
+#include "ops/gemm_ways.h"
 #include "ops/pack.h"
 
 // Rows that are computed with a strip of B before it is packed once more, if there is no room to keep it (with one

@@ -9,7 +9,7 @@
 // balanced must be as fine as 5 us allow; one that is not worthy must be as coarse as balance allows.
 #include "bench/gemm_shapes.h"
 #include "fovea/fovea.h"
-#include "ops/gemm.h"
+#include "ops/gemm_tasks.h"
 #include "tests/support/engines.h"
 #include "tests/support/test.h"
 

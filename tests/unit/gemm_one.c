@@ -2,7 +2,7 @@
 // tests/unit/gemm_one.c - one row over a far, transposed B: where rows of B alias in few sets of L1, the row is read
 // from a copy in other sets, wherever B begins; the chain's bits; and nothing past the scratch.
 #include "fovea/fovea.h"
-#include "ops/gemm.h"
+#include "ops/gemm_ways.h"
 #include "tests/support/engines.h"
 #include "tests/support/test.h"
 
