@@ -94,12 +94,12 @@ set(FOVEA_FILES_OPS
     ops/gemm_direct.c
     ops/gemm_explain.c
     ops/gemm_facts.c
+    ops/gemm_few.c
     ops/gemm_finish.c
     ops/gemm_first.c
     ops/gemm_fit.c
     ops/gemm_flip.c
     ops/gemm_grid.c
-    ops/gemm_few.c
     ops/gemm_plan.c
     ops/kv_cache.c
     ops/once.c

@@ -3,9 +3,9 @@
 //
 // The decisions and arguments of gemm.c and gemm_direct.c take 30 ns per call on Zen 4, of the 630 of a 32 cube. A bare
 // plan knows all of it except the addresses: 20 ns (32 and 33 cubes 1.02, the 47 cube 1.01 times as fast). An
-// out-of-order core hides about 250 instructions between the last FMAs of a call and the first ones of the next. Here
-// and in fovea_gemm a 32 cube takes 200 of them, where it took 300: 1.02 times as fast, a 16 cube 1.07 to 1.1 (Emerald
-// Rapids; next to a busy hyper-thread 1.03 and 1.1).
+// out-of-order core hides about 250 instructions between the last FMAs of a call and the first ones of the next; a 32
+// cube takes 200 of them here and in fovea_gemm (Emerald Rapids, against 300, 1.02 times as fast, a 16 cube 1.07 to
+// 1.1).
 #include "ops/gemm_ways.h"
 #include "ops/pack.h"
 

@@ -5,9 +5,9 @@
 // This way is taken in three cases. All three matrices are in L2, or mostly (direct_of_l2 of dispatch/beyond.def). They
 // are many times that, but B is packed: k is one block, so a strip of it stays in L2 while all tiles are computed, and
 // the L3 of Zen 5 delivers the rest nearly as fast (direct_packed). Or B is in L2, and the rows of A and C are streamed
-// once, in the order that hardware prefetchers expect (along_eighths). So there are no blocks, nothing is prefetched,
-// and A is read in place. The per-tile decisions of gemm_area.c cost 150 cycles, while a tile of a 64 cube has 770
-// cycles of FMAs; cubes of 150 to 320 are 1.04 to 1.09 times as fast this way on Zen 5.
+// once, in the order that hardware prefetchers expect (along_eighths). So there are no blocks, at most the next strip
+// is prefetched, and A is read in place. The per-tile decisions of gemm_area.c cost 150 cycles, while a tile of a 64
+// cube has 770 cycles of FMAs; cubes of 150 to 320 are 1.04 to 1.09 times as fast this way on Zen 5.
 #include "ops/gemm_tasks.h"
 #include "ops/gemm_ways.h"
 #include "ops/pack.h"

@@ -8,9 +8,9 @@
 // (65). Software prefetches fill the miss buffers, are dropped when they come too fast, and are slower in any order (70
 // to 85). So nothing is prefetched there, and the caller passes rows that are far apart: each of the eight is then one
 // stream through many rows. Adjacent rows of 3 KiB start eight new streams every 48 lines (M = 1, 2304x768: 70 % of the
-// stream, far apart 97). Zen 4 is faster with prefetches (one to five rows 1.1 to 1.5 times as fast as far apart, six
-// to eight 0.93 to 1.18; since each row is prefetched 32 lines ahead 1.17 to 1.3 times as fast as that). Emerald Rapids
-// is fastest with rows far apart, each prefetched a few lines ahead (1.14 to 1.23).
+// stream, far apart 97). Zen 4 is fastest with each row prefetched 32 lines ahead (one to five rows 1.3 to 1.9 times as
+// fast as far apart, six to eight 1.1 to 1.5), Emerald Rapids with rows far apart, each prefetched a few lines ahead
+// (1.14 to 1.23).
 #include "kernels/avx2/vec.h"
 #include "kernels/common/gemm_bt_ahead.h"
 #include "kernels/fault.h"

@@ -2,7 +2,7 @@
 // kernels/avx512/gemm_tiles.h - the tiles of the AVX-512 f32 GEMM, one table of all, and which of them a call takes.
 //
 // A tile depends on its kind, rows and panels, not on the micro-kernel that was called, so gemm_tiles_f32.c has each of
-// the 532 once. With those of its own in each micro-kernel they were 1001, and the library 1.29 times as large.
+// the 532 once: in each micro-kernel that calls them they would be 1001, and the library 1.29 times as large.
 #ifndef FOVEA_KERNELS_AVX512_GEMM_TILES_H
 #define FOVEA_KERNELS_AVX512_GEMM_TILES_H
 

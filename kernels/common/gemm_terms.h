@@ -4,7 +4,7 @@
 //
 // In registers a term is one operation on each sum; for all sums of a tile it costs as much as one k step. A second
 // pass over C loads and stores as many vectors again, and waits for the residual's lines (Emerald Rapids, 64 steps,
-// packed B of 768 columns, 512 rows, over the plain product: bias 20 and now 2 %, residual 44 and 16).
+// packed B of 768 columns, 512 rows, over the plain product: bias 20 % that way and 2 % this way, residual 44 and 16).
 //
 // One routine for each size of a tile serves tiles of all kinds, whose assembly calls it: a copy in each is as fast,
 // and 0.3 MB more of AVX-512 alone.
