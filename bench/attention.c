@@ -32,7 +32,8 @@ static bool measure(const struct suite_line *line, struct bench_result *result)
     struct attention_problem problem = {.shape = line->shape,
                                         .kind = kind->bit,
                                         .executor = suite_executor(line->suite),
-                                        .threads = line->suite->options->threads};
+                                        .threads = line->suite->options->threads,
+                                        .offset = line->suite->options->offset};
     if (!attention_problem_make(&problem, suite_walk_bytes(line->suite)))
         return false;
     const struct suite_way way = {.problem = attention_problem_race(&problem),

@@ -25,12 +25,24 @@ static uint16_t half_of(enum fovea_type type, float x)
     return (uint16_t)(type == FOVEA_BF16 || x == 0 ? bits >> 16 : of_f16);
 }
 
+static void *allocate(const struct attention_problem *p, size_t bytes)
+{
+    char *const memory = bench_alloc(bytes + p->offset);
+    return memory ? memory + p->offset : NULL;
+}
+
+static void release(const struct attention_problem *p, void *memory, size_t bytes)
+{
+    if (memory)
+        bench_free((char *)memory - p->offset, bytes + p->offset);
+}
+
 // Caches of 16-bit elements, and the same numbers as f32.
 static bool halve(struct attention_problem *p)
 {
     const size_t count = p->count * p->cache_floats;
     p->halves_bytes = count * sizeof *p->halves;
-    p->halves = bench_alloc(p->halves_bytes);
+    p->halves = allocate(p, p->halves_bytes);
     for (size_t i = 0; p->halves && i < count; i++) {
         p->memory[i] = coarse(p->memory[i]);
         p->halves[i] = half_of(p->desc.kv_type, p->memory[i]);
@@ -99,7 +111,7 @@ bool attention_problem_make(struct attention_problem *p, size_t walk_bytes)
     p->cache_floats = (p->v_offset + v + PANEL - 1) / PANEL * PANEL;
     p->count = p->kind & ATTENTION_STREAMED ? walk_bytes / (p->cache_floats * sizeof(float)) + 1 : 1;
     p->memory_bytes = (p->count * p->cache_floats + 2 * q + s->kv_len + s->batch + s->heads + rows) * sizeof(float);
-    p->memory = bench_alloc(p->memory_bytes);
+    p->memory = allocate(p, p->memory_bytes);
     if (!p->memory)
         return false;
     float *const queries = p->memory + p->count * p->cache_floats;
@@ -122,9 +134,8 @@ bool attention_problem_make(struct attention_problem *p, size_t walk_bytes)
 
 void attention_problem_free(struct attention_problem *p)
 {
-    bench_free(p->memory, p->memory_bytes);
-    if (p->halves)
-        bench_free(p->halves, p->halves_bytes);
+    release(p, p->memory, p->memory_bytes);
+    release(p, p->halves, p->halves_bytes);
     p->memory = NULL;
     p->halves = NULL;
 }

@@ -22,12 +22,13 @@ struct attention_problem {
     enum attention_kind kind;
     const struct fovea_executor *executor; ///< NULL: the calling thread
     uint32_t threads;
+    size_t offset; ///< bytes by which all operands begin behind a cache line
     struct fovea_attention_desc desc;
     struct fovea_attention_args args; ///< but k and v
     size_t count, cache_floats;       ///< caches that calls take in turns, one behind the other, and floats of each
     size_t v_offset;                  ///< floats from a cache's K to its V
-    float *memory;
-    uint16_t *halves; ///< NULL, or the elements of all caches, in the same order, as 16 bits
+    float *memory;                    ///< offset behind what was allocated
+    uint16_t *halves;                 ///< NULL, or the elements of all caches, in the same order, as 16 bits
     size_t memory_bytes, halves_bytes;
 };
 

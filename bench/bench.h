@@ -19,6 +19,7 @@ struct bench_options {
     const char *filter;     ///< an extended regular expression on names, or NULL
     enum bench_suite suite; ///< how many shapes
     double min_time;        ///< seconds of timed samples for each line
+    size_t offset;          ///< bytes by which operands begin behind a cache line
     uint32_t threads;       ///< workers, and threads of every peer; at least 1
     bool json;              ///< Google Benchmark's JSON instead of the table
     bool instructions;      ///< count the instructions of a call, where that takes at most 5 s

@@ -61,7 +61,8 @@ static bool measure(const struct suite_line *line, struct bench_result *result)
                                    .trans_b = way->trans_b,
                                    .gelu = way->gelu,
                                    .type = way->type,
-                                   .threads = line->suite->options->threads};
+                                   .threads = line->suite->options->threads,
+                                   .offset = line->suite->options->offset};
     if (!gemm_problem_make(&problem, suite_walk_bytes(line->suite)))
         return false;
     const struct suite_way how = {.problem = gemm_problem_race(&problem),

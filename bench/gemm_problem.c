@@ -40,11 +40,11 @@ bool gemm_problem_make(struct gemm_problem *p, size_t walk_bytes)
     const size_t bias = floats_of(p->n), b = p->batch * p->k * p->n;
     p->b_stride = floats_of(b);
     p->b_count = walks(p) ? walk_bytes / (p->b_stride * sizeof(float)) + 1 : 1;
-    p->memory_bytes = (a + c + bias + p->b_count * p->b_stride) * sizeof(float);
+    p->memory_bytes = (a + c + bias + p->b_count * p->b_stride) * sizeof(float) + p->offset;
     p->memory = bench_alloc(p->memory_bytes);
     if (!p->memory)
         return false;
-    p->b = p->memory; // first, where huge pages begin
+    p->b = (float *)p->memory + p->offset / sizeof(float); // first, where huge pages begin
     p->a = p->b + p->b_count * p->b_stride;
     p->c = p->a + a;
     p->bias = p->c + c;

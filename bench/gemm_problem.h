@@ -22,6 +22,7 @@ struct gemm_problem {
     bool gelu;
     enum fovea_type type; // of the blobs that fovea packs of B, whose elements are such numbers
     uint32_t threads;
+    size_t offset; // bytes by which all operands begin behind a cache line: 16 as what malloc gives
     float *a, *b, *c, *bias;
     size_t b_count;  // matrices B (batches of them), one behind the other
     size_t b_stride; // floats from one to the next

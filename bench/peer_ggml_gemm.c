@@ -96,9 +96,9 @@ static bool make(struct prepared *self)
     void *const a = self->operands ? placed(self, GGML_F32, p->m, self->operands, p->a) : NULL;
     bool done = a;
     for (size_t i = 0; i < count && done; i++) {
-        void *const b = self->copies ? placed(self, forms[self->type].type, p->n, self->copies,
-                                              self->weights + i * self->stride)
-                                     : placed(self, GGML_F32, p->n, self->operands, p->b + i * p->b_stride);
+        void *const b = self->copies
+                            ? placed(self, forms[self->type].type, p->n, self->copies, self->weights + i * self->stride)
+                            : placed(self, GGML_F32, p->n, self->operands, p->b + i * p->b_stride);
         void *const c = b ? ggml.mul_mat(self->context, b, a) : NULL;
         self->graphs[i] = ggml.graph(self->context, NODES, false);
         done = c && self->graphs[i] && ggml.place(self->operands, c, p->c) == 0;

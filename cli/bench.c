@@ -32,6 +32,8 @@ static const char help[] = "usage: fovea bench gemm [OPTIONS] [LINE...]\n"
                            "  --shapes SET      smoke, standard (default; all with --filter), or all\n"
                            "  --min-time S      seconds of timed samples for each line (default 0.2)\n"
                            "  --threads N       workers, 1 to 64 (default 1)\n"
+                           "  --offset BYTES    operands begin so many bytes behind a cache line, a multiple\n"
+                           "                    of 4, up to 4092; 16 as malloc's (default 0; not of layers)\n"
                            "  --peers           race against OpenBLAS, BLIS, oneDNN, libxsmm, ggml and ONNX\n"
                            "                    Runtime, as far as they are installed (scripts/peers.sh\n"
                            "                    installs them); attention is composed where a library has\n"
@@ -148,6 +150,10 @@ static int bench(struct cli_bench *order, int argc, char **argv)
         return cli_error("bench: --peers races against time, and --count takes none");
     if ((order->way || order->options.instructions) && order->options.threads > 1)
         return cli_error("bench: %s counts one thread", order->way ? "--count" : "--instructions");
+    if (order->options.offset % sizeof(float) != 0)
+        return cli_error("bench: --offset %zu is no multiple of 4", order->options.offset);
+    if (order->options.offset != 0 && strcmp(order->suite, "layer") == 0)
+        return cli_error("bench: layers have no --offset");
     if (order->way && order->report)
         return cli_error("bench: --report draws times, and --count takes none");
     if (order->report && strcmp(order->report, "-") == 0)
@@ -188,7 +194,7 @@ static int bench_suite(int argc, char **argv)
     static const char *const shapes[] = {"smoke", "standard", "all", NULL};
     enum { UNSAID = BENCH_ALL + 1 };
     unsigned suite = UNSAID;
-    uint64_t threads = 1;
+    uint64_t threads = 1, offset = 0;
     struct cli_bench order = {.suite = argv[1], .options.min_time = 0.2};
     const struct cli_option options[] = {
         {.name = "--filter", .text = &order.options.filter},
@@ -196,6 +202,7 @@ static int bench_suite(int argc, char **argv)
         {.name = "--shapes", .choice = &suite, .choices = shapes},
         {.name = "--min-time", .number = &order.options.min_time, .low = 0, .high = 3600},
         {.name = "--threads", .whole = &threads, .low = 1, .high = THREADS_MAX},
+        {.name = "--offset", .whole = &offset, .low = 0, .high = 4092},
         {.name = "--peers", .flag = &order.options.peers},
         {.name = "--instructions", .flag = &order.options.instructions},
         {.name = "--count", .text = &order.way},
@@ -219,6 +226,7 @@ static int bench_suite(int argc, char **argv)
         const enum bench_suite unsaid = order.options.filter ? BENCH_ALL : BENCH_STANDARD;
         order.options.suite = suite == UNSAID ? unsaid : (enum bench_suite)suite;
         order.options.threads = (uint32_t)threads;
+        order.options.offset = offset;
         order.options.names = left > 1 ? own + 2 : NULL;
         order.options.name_count = (size_t)left - 1;
         status = bench(&order, argc, argv);
