@@ -126,7 +126,8 @@
     X(127, GEMM_BT_PACKS_NO_ZEROS, "columns that a packed transposed B lacks keep what was there")                     \
     X(128, GEMM_FEW_PACKS_ONE_PANEL, "smaller elements that are packed as f32 are packed into the first panel")        \
     X(129, GEMM_FIRST_ADDS_NOTHING, "rows that pack B while they are computed begin every k block at 0")               \
-    X(130, DECODE_BESIDE_FIRST, "scores made beside the chunk before are those of the first row")
+    X(130, DECODE_BESIDE_FIRST, "scores made beside the chunk before are those of the first row")                      \
+    X(131, GEMM_BT_HEAD_STAYS, "the steps after those before a row's first line begin with the same elements of A")
 
 enum fovea_fault {
 #define FOVEA_FAULT_NUMBER(number, name, what) FOVEA_FAULT_##name = number,

@@ -107,6 +107,8 @@ struct fovea_gemm_bt_tile {
     uint32_t adds;
     uint32_t stream; ///< hint, without far, if n = nr: how many lines ahead of its use each row of B is prefetched
                      ///< into L1, or 0
+    uint32_t head;   ///< hint: so many steps, fewer than k, are before the first line that begins in each row of B:
+                     ///< they are computed by themselves, so that no load of the others crosses lines
 };
 typedef void fovea_gemm_bt_fn(const struct fovea_gemm_bt_tile *tile);
 

@@ -152,6 +152,7 @@ void fovea_gemm_bt(const struct fovea_gemm_area *area)
         .into_l1 = plan->tuning->into_l1,
         .twice = fovea_gemm_twice(plan, area->rows),
         .touch = fovea_gemm_touch_rows(plan, area->rows, side),
+        .head = fovea_gemm_head(d->ldb, plan->k, area->b, area->rows),
     };
     const size_t spread = area->acc == NULL ? spread_rows(area, tile, a.first, begin, end) : 0;
     begin += spread;

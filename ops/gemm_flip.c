@@ -130,6 +130,7 @@ static void sum_natural(const struct fovea_gemm_area *area, const struct fovea_g
         .side = fovea_gemm_flip_side(plan),
         .into_l1 = plan->tuning->into_l1,
         .touch = fovea_gemm_touch_rows(plan, d->n, FOVEA_PANEL),
+        .head = fovea_gemm_head(d->lda, plan->k, area->a, d->n),
     };
     plan->kernels->gemm_bt.run(&tile);
 }

@@ -84,6 +84,17 @@ static inline uint32_t fovea_gemm_twice(const struct fovea_gemm_layout *plan, si
     return rows == 1 && plan->tuning->twice ? (uint32_t)best : 0;
 }
 
+/// Steps before the first line that begins in each row of the transposed B at b, if all rows are in one set of L1:
+/// loads that cross lines need two lines of each row at a time, which evict one another (Zen 4, B from memory, 16 bytes
+/// behind a line, one row of C 1.4 to 1.5 times as fast, four to six 1.05 to 1.18, eight and more 1.19 to 1.5; two and
+/// three 0.95).
+static inline uint32_t fovea_gemm_head(size_t ldb, size_t k, const void *b, size_t rows)
+{
+    const size_t head = -((uintptr_t)b / sizeof(float)) % FOVEA_LINE;
+    const bool pays = ldb % FOVEA_L1_WAY == 0 && rows != 2 && rows != 3;
+    return pays && head < k ? (uint32_t)head : 0;
+}
+
 static inline uint32_t fovea_gemm_touch_steps(const struct fovea_gemm_layout *plan, size_t rows)
 {
     return plan->kernels->gemm_bn.touch && rows == 1 ? plan->tuning->touch : 0;

@@ -59,9 +59,10 @@ static inline __attribute__((always_inline)) void fv_register_eight(const float 
 /// Sums of eight lanes.
 typedef __m256 fv_half;
 
-static inline fv_half fv_half_zero(void)
+/// The low half of a vector (0) or the high one (1).
+static inline fv_half fv_half_of(fv_f32 x, int which)
 {
-    return _mm256_setzero_ps();
+    return which ? _mm512_extractf32x8_ps(x, 1) : _mm512_castps512_ps256(x);
 }
 
 static inline fv_f32 fv_of_halves(fv_half low, fv_half high)

@@ -43,9 +43,12 @@ static void run_case(struct check_case *c)
     t.adds = packs && check_chance(rng, 50);
     t.packed_panel = packs ? (ptrdiff_t)(FOVEA_PANEL * t.k + check_below(rng, 40)) : 0;
     t.stream = check_chance(rng, 30) ? 1 + (uint32_t)check_below(rng, 64) : 0;
-    check_describe(c, " m %zu n %zu k %zu values %d lda %zu ldb %zu ldc %zu side %u%s%s touch %u twice %u stream %u%s",
+    t.head = t.k != 0 && check_chance(rng, 30) ? (uint32_t)check_below(rng, t.k < 16 ? t.k : 16) : 0;
+    check_describe(c,
+                   " m %zu n %zu k %zu values %d lda %zu ldb %zu ldc %zu side %u%s%s touch %u twice %u stream %u "
+                   "head %u%s",
                    t.m, t.n, t.k, (int)values.kind, lda, ldb, ldc, t.side, t.far ? " far" : "",
-                   t.into_l1 ? " into L1" : "", t.touch, t.twice, t.stream,
+                   t.into_l1 ? " into L1" : "", t.touch, t.twice, t.stream, t.head,
                    t.adds  ? " packs and adds"
                    : packs ? " packs"
                            : "");
