@@ -100,6 +100,7 @@ set(FOVEA_FILES_OPS
     ops/gemm_fit.c
     ops/gemm_flip.c
     ops/gemm_grid.c
+    ops/gemm_memory.c
     ops/gemm_plan.c
     ops/kv_cache.c
     ops/once.c

@@ -213,6 +213,7 @@ static struct fovea_gemm_tuning gemm_default(const struct fovea_machine *machine
         .set_rows = beyond->set_rows,
         .pairs = avx2 ? beyond->pairs : 0,
         .bn_alias = far_nn ? beyond->bn_alias[avx512] : 0,
+        .bn_split = far_nn ? beyond->bn_split[avx512] : 0,
     };
 }
 

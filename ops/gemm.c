@@ -46,7 +46,7 @@ static struct fovea_gemm_grid grid_of(const struct fovea_gemm_layout *plan, size
 static bool goes_aside(const struct fovea_gemm_area *area, enum fovea_gemm_way way)
 {
     const struct fovea_gemm_layout *const plan = area->plan;
-    const bool split = (uintptr_t)area->c % (FOVEA_LINE * sizeof *area->c) != 0 || fovea_splits_lines(plan->desc.ldc);
+    const bool split = fovea_gemm_begins_within(area->c) || fovea_splits_lines(plan->desc.ldc);
     return (way == FOVEA_WAY_STEPS && fovea_gemm_steps_aside(plan, area->rows, split)) ||
            (way == FOVEA_WAY_BLOCKS && plan->aside);
 }
@@ -187,8 +187,9 @@ static bool run_whole(const void *plan, const void *args, void *shared, void *sc
 static const struct fovea_gemm_layout *plan_of(const struct fovea_gemm_layout *plan, const struct fovea_gemm_args *args,
                                                bool brief, struct fovea_gemm_layout *room)
 {
-    const bool few = args->m != 0 && args->m <= plan->own_rows;
-    return few && fovea_gemm_make_own(plan, args->m, !brief, room) ? room : plan;
+    const bool other = args->m < plan->desc.m || (!plan->b_splits && fovea_gemm_begins_within(args->b));
+    const bool may = other && args->m != 0 && args->m <= plan->own_rows;
+    return may && fovea_gemm_make_own(plan, args, !brief, room) ? room : plan;
 }
 
 const struct fovea_operator fovea_gemm_operator = {.begin = begin, .task = run_task, .whole = run_whole};

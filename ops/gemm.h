@@ -37,6 +37,7 @@ struct fovea_gemm_layout {
     size_t k;                    ///< k steps to compute: desc.k, or 0 if alpha is 0
     bool aliases;     ///< A is transposed, or its rows alias in few sets of L1: in blocks, calls of many rows copy it
     bool b_aliases;   ///< rows of B, natural or transposed, alias in few sets of L1
+    bool b_splits;    ///< rows of a natural B begin within cache lines: by ldb or, in a call's own plan, by its address
     size_t once_rows; ///< areas of at most as many rows take once_way, whatever the way; 0: none does
     enum fovea_gemm_way once_way;
     bool detour; ///< sums go to acc in scratch first, because C, or a residual that is C, is read at the end
@@ -146,6 +147,12 @@ static inline enum fovea_gemm_form fovea_gemm_form_of(const struct fovea_gemm_de
     return d->b_packed ? FOVEA_FORM_PACKED : d->trans_b == FOVEA_TRANS ? FOVEA_FORM_NT : FOVEA_FORM_NN;
 }
 
+/// Whether an operand begins within a cache line.
+static inline bool fovea_gemm_begins_within(const void *operand)
+{
+    return (uintptr_t)operand % (FOVEA_LINE * sizeof(float)) != 0;
+}
+
 /// The way of an area of so many rows: each decides, because a call may have fewer rows than its plan, and a task fewer
 /// than its call.
 static inline enum fovea_gemm_way fovea_gemm_way_of(const struct fovea_gemm_layout *plan, size_t rows)
@@ -160,7 +167,8 @@ enum fovea_status fovea_gemm_make(const struct fovea_engine *engine, const struc
                                   struct fovea_gemm_layout *plan, const struct fovea_why *why);
 /// Makes the plan of a call with up to own_rows rows, in the memory and with the phases of the given plan. Returns
 /// false if it needs more than these. even: as of fovea_gemm_grid.
-bool fovea_gemm_make_own(const struct fovea_gemm_layout *plan, size_t rows, bool even, struct fovea_gemm_layout *own);
+bool fovea_gemm_make_own(const struct fovea_gemm_layout *plan, const struct fovea_gemm_args *args, bool even,
+                         struct fovea_gemm_layout *own);
 extern const struct fovea_operator fovea_gemm_operator;
 /// "relu", by enum fovea_activation.
 extern const char *const fovea_activation_names[FOVEA_ACTIVATION_SILU + 1];

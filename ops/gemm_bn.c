@@ -41,7 +41,8 @@ static size_t most_rows(const struct fovea_gemm_layout *plan)
 {
     const struct fovea_gemm_tuning *const tuning = plan->tuning;
     const size_t tile = plan->kernels->gemm_of[tuning - plan->kernels->tuning.gemm].mr;
-    return plan->b_aliases && plan->desc.m <= tile ? tuning->bn_alias : tuning->bn_rows;
+    const size_t whole = plan->b_aliases && plan->desc.m <= tile ? tuning->bn_alias : tuning->bn_rows;
+    return plan->b_splits ? fovea_max(whole, tuning->bn_split) : whole;
 }
 
 bool fovea_gemm_takes_steps(const struct fovea_gemm_layout *plan)
@@ -57,7 +58,7 @@ size_t fovea_gemm_step_rows(const struct fovea_kernels *kernels)
     for (int rows = FOVEA_FEW; rows < FOVEA_MANY; rows++) {
         const struct fovea_gemm_class class = {(enum fovea_gemm_rows)rows, true, FOVEA_FORM_NN};
         const struct fovea_gemm_tuning *const t = &kernels->tuning.gemm[fovea_gemm_number(class)];
-        most = fovea_max(most, fovea_max(t->bn_rows, t->bn_alias));
+        most = fovea_max(most, fovea_max(fovea_max(t->bn_rows, t->bn_alias), t->bn_split));
     }
     return most;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ops/gemm_plan.c - chooses the way (the algorithm) of a GEMM and its blocks, and counts its memory and tasks.
+// ops/gemm_plan.c - chooses the way (the algorithm) of a GEMM and its blocks.
 //
 // The sizes decided here only change speed: each element of C is one chain over ascending k whatever the blocks. A plan
 // is made in stages (struct fovea_gemm_layout), each by one function of what earlier stages have decided.
@@ -35,9 +35,6 @@ enum { FEW_TILES = 2 };
 // 20 to 64 rows, k of 4096, against 4096 1.05; 512 and 256 0.98 to 1.02, 128 rows and more 0.96 to 0.99). Not if its
 // kernel packs what it widens for the first rows (ops/gemm_first.c).
 enum { WIDENED_STEPS = 1024 };
-// One thread with several k blocks keeps the sums of all of C in acc if they are at most this large, the work memory of
-// a few k blocks of B. Larger products run task by task, with a small acc.
-enum { WHOLE_ACC_KIB = 4 << 10 };
 // An L1 set holds 8 lines (Intel, up to Cascade Lake), and other data pass through it, so only this many may be in one.
 enum { LINES_OF_A_SET = 5 };
 
@@ -114,65 +111,6 @@ static struct fovea_cut cut_panels(const struct fovea_gemm_layout *plan, size_t 
     return strips;
 }
 
-// *total += lines * length floats, in bytes.
-static bool add_floats(size_t lines, size_t length, size_t *total)
-{
-    size_t bytes = 0;
-    return fovea_mul(lines, length, &bytes) && fovea_mul(bytes, sizeof(float), &bytes) &&
-           fovea_add(*total, bytes, total);
-}
-
-static enum fovea_status measure_work(struct fovea_gemm_layout *plan, const struct fovea_why *why)
-{
-    const struct fovea_gemm_desc *const d = &plan->desc;
-    const struct fovea_gemm_grid *const grid = &plan->grid;
-    const bool alone = d->batch == 1;
-    const bool in_strips = plan->k != 0 && d->n != 0 && fovea_gemm_has_strips(plan);
-    size_t shared = 0, tasks = 0, scratch = 0;
-    bool fits = !(grid->copy_a && alone) || add_floats(d->m, fovea_gemm_pitch(plan->k), &shared);
-    plan->b_offset = shared / sizeof(float);
-    fits = fits && (!grid->share_b || add_floats(panels_of(d->n) * FOVEA_PANEL, plan->k, &shared));
-    const bool prepares = shared != 0;
-    const double all_of_c = (double)d->m * (double)(panels_of(d->n) * FOVEA_PANEL);
-    plan->c_offset = shared / sizeof(float);
-    plan->c_room = plan->detour && plan->blocks.count > 1 && !fovea_is_far(WHOLE_ACC_KIB, all_of_c);
-    fits = fits && (!plan->c_room || add_floats(d->m, panels_of(d->n) * FOVEA_PANEL, &shared));
-    // Fewer rows make other tasks, but never more than rows x strips; preparing has at most one task per panel.
-    fits = fits && fovea_mul(d->batch, fovea_ceil_div(d->m, plan->mr), &tasks) &&
-           fovea_mul(tasks, plan->strips.count, &tasks);
-    FOVEA_REQUIRE(fits, FOVEA_ERR_OVERFLOW, why, "gemm: packed operands do not fit in memory");
-    const uint32_t most = UINT32_MAX / 8; // a composite adds up the tasks of several operators
-    FOVEA_REQUIRE(tasks <= most && panels_of(d->m) <= most && panels_of(d->n) <= most, FOVEA_ERR_OVERFLOW, why,
-                  "gemm: more tasks than 32 bits count");
-    size_t acc = 0;
-    if (plan->way == FOVEA_WAY_FLIP) {
-        fits = fovea_gemm_flip_scratch(plan, &acc);
-    } else {
-        acc = fovea_max(fovea_gemm_acc(plan),
-                        fovea_gemm_step_acc(plan, fovea_min(plan->own_rows, fovea_gemm_step_rows(plan->kernels))));
-    }
-    plan->a_room = fovea_round_up(acc, FOVEA_PANEL);
-    scratch = plan->a_room * sizeof(float);
-    fits = fits && (!(grid->copy_a && !alone) || add_floats(plan->chunk, fovea_gemm_pitch(plan->kc), &scratch));
-    plan->b_room = scratch / sizeof(float);
-    const size_t few = fovea_min(d->m, plan->once_rows);
-    const bool turns = in_strips && (d->b_packed ? few > 1 : d->trans_b == FOVEA_TRANS); // A, for few rows of C
-    const bool packs = in_strips && !d->b_packed && d->m > plan->once_rows &&
-                       (d->trans_b == FOVEA_TRANS || grid->pack_b || (d->n % FOVEA_PANEL != 0 && plan->edge == 0));
-    if (turns || packs) {
-        size_t strips = 0;
-        fits = fits && fovea_mul(packs ? plan->group * fovea_gemm_columns(plan) : 0, plan->kc, &strips) &&
-               add_floats(FOVEA_PANEL, fovea_ceil_div(fovea_max(strips, turns ? few * plan->k : 0), FOVEA_PANEL),
-                          &scratch) &&
-               (!fovea_gemm_moves_a(plan, 1) || add_floats(1, FOVEA_L1_WAY, &scratch));
-    }
-    plan->first_room = scratch / sizeof(float);
-    fits = fits && (plan->first_rows == 0 || add_floats(FOVEA_PANEL, plan->kc, &scratch));
-    FOVEA_REQUIRE(fits, FOVEA_ERR_OVERFLOW, why, "gemm: work memory does not fit");
-    plan->work = (struct fovea_work){shared, scratch, prepares ? 2 : 1, FOVEA_PLAN_GEMM};
-    return FOVEA_OK;
-}
-
 // The number of the class of a product.
 static uint32_t class_of(const struct fovea_kernels *kernels, size_t m, size_t n, size_t k, enum fovea_gemm_form form)
 {
@@ -213,7 +151,7 @@ static size_t blob_rows(const struct fovea_kernels *kernels, const struct fovea_
 
 // Sets what follows from the descriptor alone.
 static void set_problem(struct fovea_gemm_layout *plan, const struct fovea_kernels *kernels,
-                        const struct fovea_gemm_desc *given)
+                        const struct fovea_gemm_desc *given, bool splits)
 {
     const struct fovea_gemm_desc d = normal(given);
     const enum fovea_gemm_form form = fovea_gemm_form_of(&d);
@@ -231,6 +169,7 @@ static void set_problem(struct fovea_gemm_layout *plan, const struct fovea_kerne
                    (d.trans_a == FOVEA_TRANS ? nr == FOVEA_PANEL || columns_alias(tuning, d.lda, k, d.n / nr)
                                              : d.m > 1 && rows_alias(tuning, d.lda, k, mr)),
         .b_aliases = b_aliases,
+        .b_splits = form == FOVEA_FORM_NN && (splits || fovea_splits_lines(d.ldb)),
         .once_rows = k == 0 || form == FOVEA_FORM_NN ? 0
                      : fovea_gemm_is_blob(&d)        ? blob_rows(kernels, tuning, kernel, d.b_type)
                                                      : bt_rows(kernels, tuning, k, b_aliases),
@@ -338,11 +277,11 @@ static void choose_chunks(struct fovea_gemm_layout *plan, const struct cutting *
     plan->chunk = clamp(fovea_cut_longest(&chunks), 1, fovea_max(m, 1));
 }
 
-// Everything but the memory. even: as of fovea_gemm_grid.
+// Everything but the memory. splits: B begins within a line. even: as of fovea_gemm_grid.
 static void lay_out(struct fovea_gemm_layout *plan, const struct fovea_kernels *kernels,
-                    const struct fovea_gemm_desc *desc, bool even)
+                    const struct fovea_gemm_desc *desc, bool splits, bool even)
 {
-    set_problem(plan, kernels, desc);
+    set_problem(plan, kernels, desc, splits);
     const struct cutting cutting = cutting_of(plan);
     cut_steps(plan, cutting.once ? plan->k : cutting.longest);
     choose_way(plan);
@@ -351,13 +290,14 @@ static void lay_out(struct fovea_gemm_layout *plan, const struct fovea_kernels *
 }
 
 // Rows of a call that may have a plan of its own: those over a natural B from beyond L2, which tiles for many rows read
-// slowly. Other forms of B are read by few rows in a way of their own under any plan.
+// slowly, as others do if it begins within a cache line. Other forms of B are read by few rows in a way of their own
+// under any plan.
 static size_t own_rows(const struct fovea_gemm_layout *plan)
 {
     const struct fovea_gemm_desc *const d = &plan->desc;
     const bool far = fovea_is_far(plan->kernels->tuning.cache.near, (double)plan->k * (double)d->n);
     const bool takes = far && d->m != 0 && plan->way != FOVEA_WAY_FLIP && fovea_gemm_form_of(d) == FOVEA_FORM_NN;
-    return takes ? fovea_min(d->m - 1, FOVEA_SOME_ROWS) : 0;
+    return takes ? fovea_min(d->m, FOVEA_SOME_ROWS) : 0;
 }
 
 enum fovea_status fovea_gemm_make(const struct fovea_engine *engine, const struct fovea_gemm_desc *desc,
@@ -365,17 +305,18 @@ enum fovea_status fovea_gemm_make(const struct fovea_engine *engine, const struc
 {
     FOVEA_REQUIRE_POINTERS("gemm", why, {"engine", engine}, {"desc", desc});
     FOVEA_TRY(fovea_gemm_check(desc, why));
-    lay_out(plan, fovea_engine_kernels(engine), desc, true);
+    lay_out(plan, fovea_engine_kernels(engine), desc, false, true);
     plan->own_rows = own_rows(plan);
-    return measure_work(plan, why);
+    return fovea_gemm_measure(plan, why);
 }
 
-bool fovea_gemm_make_own(const struct fovea_gemm_layout *plan, size_t rows, bool even, struct fovea_gemm_layout *own)
+bool fovea_gemm_make_own(const struct fovea_gemm_layout *plan, const struct fovea_gemm_args *args, bool even,
+                         struct fovea_gemm_layout *own)
 {
     struct fovea_gemm_desc desc = plan->desc;
-    desc.m = rows;
-    lay_out(own, plan->kernels, &desc, even);
-    if (measure_work(own, NULL) != FOVEA_OK || own->work.shared_bytes > plan->work.shared_bytes ||
+    desc.m = args->m;
+    lay_out(own, plan->kernels, &desc, fovea_gemm_begins_within(args->b), even);
+    if (fovea_gemm_measure(own, NULL) != FOVEA_OK || own->work.shared_bytes > plan->work.shared_bytes ||
         own->work.scratch_bytes > plan->work.scratch_bytes || own->work.phases > plan->work.phases) {
         return false;
     }

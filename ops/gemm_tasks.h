@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ops/gemm_tasks.h - how a GEMM plan cuts C into tasks.
+// ops/gemm_tasks.h - how a GEMM plan cuts C into tasks, and the memory that these take.
 #ifndef FOVEA_OPS_GEMM_TASKS_H
 #define FOVEA_OPS_GEMM_TASKS_H
 
@@ -25,6 +25,8 @@ bool fovea_gemm_whole(const struct fovea_gemm_layout *plan, size_t m);
 size_t fovea_gemm_acc(const struct fovea_gemm_layout *plan);
 uint32_t fovea_gemm_count(const struct fovea_gemm_layout *plan, const struct fovea_gemm_grid *grid, size_t m,
                           uint32_t phase);
+/// Sets work, and what lies where in it (ops/gemm_memory.c). Errors: OVERFLOW.
+enum fovea_status fovea_gemm_measure(struct fovea_gemm_layout *plan, const struct fovea_why *why);
 /// Smallest number of rows for which a problem that is not direct packs natural rows of B.
 size_t fovea_gemm_packed_from(const struct fovea_gemm_layout *plan);
 /// Rows of A or columns of B that a task of phase 0 prepares, in whole panels (ops/gemm_grid.c).

@@ -21,8 +21,8 @@ static void test_engine_of(const struct fovea_engine *engine, const char *isa)
     struct fovea_tuning *const tuning = test_tuning(engine);
     for (size_t i = 0; i < FOVEA_GEMM_CLASSES; i++) {
         struct fovea_gemm_tuning *const t = &tuning->gemm[i];
-        t->kc = 1024, t->nc = COLUMNS, t->direct = t->along = 0, t->thin_rows = 0, t->bn_rows = t->bn_alias = 0,
-        t->pack_rows = 1 << 20;
+        t->kc = 1024, t->nc = COLUMNS, t->direct = t->along = 0, t->thin_rows = 0,
+        t->bn_rows = t->bn_alias = t->bn_split = 0, t->pack_rows = 1 << 20;
         t->follow_rows = 0;
     }
     const size_t longs = group_of(engine, ROWS, LONG, &plan), strips = COLUMNS / plan.kernel->nr;

@@ -68,8 +68,8 @@ static void test_engine_of(const struct fovea_engine *engine, const char *isa)
 {
     for (size_t i = 0; i < FOVEA_GEMM_CLASSES; i++) {
         struct fovea_gemm_tuning *const t = &test_tuning(engine)->gemm[i];
-        t->kc = 1024, t->direct = t->along = 0, t->thin_rows = 0, t->bn_rows = t->bn_alias = 0, t->bt_rows = 0,
-        t->blob_rows = 0, t->pack_rows = 1 << 20;
+        t->kc = 1024, t->direct = t->along = 0, t->thin_rows = 0, t->bn_rows = t->bn_alias = t->bn_split = 0,
+        t->bt_rows = 0, t->blob_rows = 0, t->pack_rows = 1 << 20;
         t->follow_rows = ROWS, t->lead = LEAD, t->touch = TOUCH;
     }
     run(engine, true, FOVEA_NO_TRANS);

@@ -87,7 +87,7 @@ static void test_all(const struct fovea_engine *engine, const char *isa)
 {
     for (size_t i = 0; i < FOVEA_GEMM_CLASSES; i++) {
         struct fovea_gemm_tuning *const t = &test_tuning(engine)->gemm[i];
-        t->direct = t->along = 0, t->thin_rows = 0, t->bn_rows = t->bn_alias = 0, t->follow_rows = 0;
+        t->direct = t->along = 0, t->thin_rows = 0, t->bn_rows = t->bn_alias = t->bn_split = 0, t->follow_rows = 0;
         t->pack_rows = t->alias_rows = 15, t->kc = t->alias_kc = 100, t->turned_steps = 0;
     }
     for (int turned = 0; turned < 2; turned++) {

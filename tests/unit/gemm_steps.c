@@ -31,9 +31,10 @@ static const struct end {
 static const uint8_t sizes[] = {1, 5, 8, 9, 16, 17, 33, 64, 96};
 
 static struct {
-    float a[BATCH * ROWS * K], b[BATCH * N * K], bias[N], residual[BATCH * ROWS * N], before[BATCH * ROWS * N];
+    float a[BATCH * ROWS * K], b[BATCH * N * K + 32], bias[N], residual[BATCH * ROWS * N], before[BATCH * ROWS * N];
     float want[BATCH * ROWS * N], got[BATCH * ROWS * N];
 } x;
+static const float *from = x.b;
 
 static void draw(float *memory, size_t count)
 {
@@ -50,6 +51,7 @@ static void set_numbers(const struct fovea_engine *engine, uint32_t rows)
     for (size_t i = 0; i < FOVEA_GEMM_CLASSES; i++) {
         struct fovea_gemm_tuning *const t = &kernels->tuning.gemm[i];
         t->bn_rows = t->bn_alias = rows;
+        t->bn_split = 0;
         t->direct = t->along = 0;
     }
 }
@@ -74,7 +76,7 @@ static void run(const struct fovea_engine *engine, const struct end *end, const 
     memcpy(c, x.before, sizeof x.before);
     const struct fovea_gemm_args args = {
         .a = x.a,
-        .b = x.b,
+        .b = from,
         .c = c,
         .bias = end->bias ? x.bias : NULL,
         .residual = !end->residual  ? NULL
@@ -103,11 +105,11 @@ static const uint8_t calls[] = {0, 1, 8, 33, 64, 65};
 static void check_few(const struct fovea_engine *engine, const char *isa, const struct fovea_gemm_desc *d)
 {
     static _Alignas(FOVEA_ALIGNMENT) struct fovea_gemm_layout plan, few;
-    CHECK(fovea_gemm_plan(engine, d, &plan) == FOVEA_OK && plan.way == FOVEA_WAY_BLOCKS && plan.own_rows == ROWS - 1,
+    CHECK(fovea_gemm_plan(engine, d, &plan) == FOVEA_OK && plan.way == FOVEA_WAY_BLOCKS && plan.own_rows == ROWS,
           "%s: a plan for %zu rows", isa, d->m);
     for (size_t i = 1; i < sizeof calls; i++) {
         const size_t m = calls[i];
-        CHECK(fovea_gemm_make_own(&plan, m, true, &few) && few.desc.m == m &&
+        CHECK(fovea_gemm_make_own(&plan, &(struct fovea_gemm_args){.b = x.b, .m = m}, true, &few) && few.desc.m == m &&
                   (few.way == FOVEA_WAY_STEPS) == (m <= STEP_ROWS) &&
                   few.work.scratch_bytes == plan.work.scratch_bytes && few.work.phases == plan.work.phases,
               "%s: a call of %zu rows", isa, m);
@@ -143,6 +145,37 @@ static void test_few(const struct fovea_engine *scalar, struct fovea_engine *con
             }
         }
     }
+}
+
+// The same where such calls are those whose B begins within a cache line, whatever the plan's rows.
+static void test_split(const struct fovea_engine *scalar, struct fovea_engine *const engines[TEST_ISAS])
+{
+    const float *const line = x.b + -((uintptr_t)x.b / sizeof *x.b) % FOVEA_PANEL;
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        const struct fovea_gemm_desc d = desc_of(&ends[i], STEP_ROWS, N - 8);
+        for (size_t within = 0; within <= 4; within += 4) {
+            from = line + within;
+            run(scalar, &ends[i], &d, STEP_ROWS, TEST_SERIAL, x.want);
+            for (int e = 0; e < TEST_ISAS; e++) {
+                if (engines[e] == NULL)
+                    continue;
+                static _Alignas(FOVEA_ALIGNMENT) struct fovea_gemm_layout plan, own;
+                set_numbers(engines[e], 0);
+                for (size_t class = 0; class < FOVEA_GEMM_CLASSES; class ++)
+                    test_tuning(engines[e])->gemm[class].bn_split = STEP_ROWS;
+                CHECK(fovea_gemm_plan(engines[e], &d, &plan) == FOVEA_OK && plan.way == FOVEA_WAY_BLOCKS, "plan");
+                CHECK(fovea_gemm_make_own(&plan, &(struct fovea_gemm_args){.b = from, .m = STEP_ROWS}, true, &own) &&
+                          (own.way == FOVEA_WAY_STEPS) == (within != 0),
+                      "%s, %s: %zu floats within a line", test_isas[e], ends[i].name, within);
+                for (enum test_way way = 0; way < TEST_WAYS; way++) {
+                    run(engines[e], &ends[i], &d, STEP_ROWS, way, x.got);
+                    CHECK(memcmp(x.want, x.got, sizeof x.got) == 0, "%s, %s, %zu floats within a line, %s",
+                          test_isas[e], ends[i].name, within, test_way_names[way]);
+                }
+            }
+        }
+    }
+    from = x.b;
 }
 
 int main(void)
@@ -182,6 +215,7 @@ int main(void)
         }
     }
     test_few(scalar, engines);
+    test_split(scalar, engines);
     test_engines_free(engines);
     fovea_engine_destroy(scalar);
     return test_done();

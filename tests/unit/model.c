@@ -180,11 +180,11 @@ static void test_blocks(void)
 {
     static const struct {
         const char *text;
-        uint32_t kc, mc, set_rows, split_kib, bn_rows, bn_alias, copy_v, again;
-    } kinds[] = {{"32K,1M,32M,plain", 4096, 144, 9, 0, 14, 4, 17, 6},
-                 {"32K,1M,32M,wide", 2048, 144, 5, 0, 2, 2, 17, 6},
-                 {"32K,1M,32M,hashed", 1024, 90, 5, 0, 0, 0, 1, 0},
-                 {"48K,2M,480M,mesh", 2048, 90, 9, 48, 64, 64, 3, 2}};
+        uint32_t kc, mc, set_rows, split_kib, bn_rows, bn_alias, bn_split, copy_v, again;
+    } kinds[] = {{"32K,1M,32M,plain", 4096, 144, 9, 0, 14, 4, 16, 17, 6},
+                 {"32K,1M,32M,wide", 2048, 144, 5, 0, 2, 2, 0, 17, 6},
+                 {"32K,1M,32M,hashed", 1024, 90, 5, 0, 0, 0, 0, 1, 0},
+                 {"48K,2M,480M,mesh", 2048, 90, 9, 48, 64, 64, 0, 3, 2}};
     const int32_t wide = fovea_variant_find("gemm_f32_9x48_avx512", 20);
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds && wide >= 0; i++) {
         struct fovea_machine machine = {.cpu = ~0u};
@@ -196,12 +196,13 @@ static void test_blocks(void)
                                 of_gemm(&machine, many_far_packed, wide, "split_kib"),
                                 of_gemm(&machine, few_far_nn, wide, "bn_rows"),
                                 of_gemm(&machine, few_far_nn, wide, "bn_alias"),
+                                of_gemm(&machine, few_far_nn, wide, "bn_split"),
                                 heads.values[number_of(FOVEA_TUNED_ATTENTION, "copy_v")],
                                 heads.values[number_of(FOVEA_TUNED_ATTENTION, "again")]};
         CHECK(memcmp(got, &kinds[i].kc, sizeof got) == 0,
-              "%s: kc %u, mc %u, set_rows %u, split_kib %u, bn_rows %u, bn_alias %u, copy_v %u, again %u",
+              "%s: kc %u, mc %u, set_rows %u, split_kib %u, bn_rows %u, bn_alias %u, bn_split %u, copy_v %u, again %u",
               kinds[i].text, (unsigned)got[0], (unsigned)got[1], (unsigned)got[2], (unsigned)got[3], (unsigned)got[4],
-              (unsigned)got[5], (unsigned)got[6], (unsigned)got[7]);
+              (unsigned)got[5], (unsigned)got[6], (unsigned)got[7], (unsigned)got[8]);
     }
 }
 
