@@ -202,8 +202,8 @@ static enum fovea_status find_profile(struct fovea_engine *engine, const struct 
     return FOVEA_OK;
 }
 
-// With FOVEA_VERBOSE, unless it is 0, an engine prints a line, the only one this library ever prints: what was chosen,
-// or why there is no engine.
+// With FOVEA_VERBOSE, unless it is 0, an engine prints a line, the only one libfovea ever prints: what was chosen, or
+// why there is no engine.
 static void print(const char *format, ...) __attribute__((format(printf, 1, 2)));
 static void print(const char *format, ...)
 {
@@ -268,18 +268,17 @@ enum fovea_status fovea_engine_create_with(const struct fovea_engine_options *op
         options = &defaults;
     if (options->struct_size != sizeof *options) // no field of it is trusted, not even message
         return FOVEA_ERR_STRUCT;
+    const bool asked = options->message && options->message_size;
     char message[240] = "";
     struct fovea_engine_options own = *options;
-    own.message = message;
-    own.message_size = sizeof message;
+    own.message = asked ? options->message : message;
+    own.message_size = asked ? options->message_size : sizeof message;
+    *own.message = '\0';
     struct fovea_engine *const engine = calloc(1, sizeof *engine);
     struct fovea_profile *const profile = calloc(1, sizeof *profile);
     const enum fovea_status status =
         engine && profile ? fill(engine, &own, given, profile) : fail(&own, FOVEA_ERR_MEMORY, "engine: no memory");
     free(profile);
-    const bool asked = options->message && options->message_size;
-    if (asked)
-        snprintf(options->message, options->message_size, "%s", message);
     if (status) {
         if (!asked) // nobody else could tell
             print("fovea %s: %s\n", fovea_version(), message);

@@ -2,8 +2,8 @@
 // ops/facts.h - what a plan will do, as facts that can be compared and printed.
 //
 // The tuner compares the facts of two candidates to find out whether they plan the same work. So everything that a
-// number of kernels/tuning.def can change about a call is a fact; memory that is only reserved is not, nor are reasons,
-// nor hints that the kernel ignores (kernels/kernel.h).
+// number of kernels/tuning.def can change about a call of the plan's rows, over a B that begins with a cache line, is a
+// fact; memory that is only reserved is not, nor are reasons, nor hints that the kernel ignores (kernels/kernel.h).
 // Every member is a name or a size_t: there is no padding, so facts are equal if their bytes are.
 #ifndef FOVEA_OPS_FACTS_H
 #define FOVEA_OPS_FACTS_H

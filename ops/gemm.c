@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // ops/gemm.c - runs a GEMM plan: tasks that prepare A and B for all, then one task per block of C; or, if one thread
 // does everything, one area that prepares what it needs just before use.
+#include "ops/facts.h"
 #include "ops/gemm_tasks.h"
 #include "ops/gemm_ways.h"
 #include "ops/pack.h"
@@ -46,8 +47,8 @@ static struct fovea_gemm_grid grid_of(const struct fovea_gemm_layout *plan, size
 static bool goes_aside(const struct fovea_gemm_area *area, enum fovea_gemm_way way)
 {
     const struct fovea_gemm_layout *const plan = area->plan;
-    const bool split = fovea_gemm_begins_within(area->c) || fovea_splits_lines(plan->desc.ldc);
-    return (way == FOVEA_WAY_STEPS && fovea_gemm_steps_aside(plan, area->rows, split)) ||
+    const bool c_splits = fovea_gemm_begins_within(area->c) || fovea_splits_lines(plan->desc.ldc);
+    return (way == FOVEA_WAY_STEPS && fovea_gemm_steps_aside(plan, area->rows, c_splits)) ||
            (way == FOVEA_WAY_BLOCKS && plan->aside);
 }
 
@@ -180,16 +181,19 @@ static bool run_whole(const void *plan, const void *args, void *shared, void *sc
     return true;
 }
 
-// The plan of a call: few rows over a natural B from beyond L2 have one of their own, made at room. That takes 0.2 us,
-// and 1 MiB from L3 takes 20 (Zen 4, a plan for 512 rows, B of 9 to 64 MiB from memory: one and two rows 1.5 to 2.1
-// times as fast so, four 1.3 to 1.5, twelve 1.2 to 1.5, 16 1.0 to 1.2, 64 and more 0.98 to 1.03). One task of many has
-// the grid of others like it (brief in struct fovea_job).
+// The plan of a call: few rows over a natural B from beyond L2 have one of their own, made at room. That takes 0.2 us
+// (evened out for 64 workers 1.2), and 1 MiB from L3 takes 20 (Zen 4, a plan for 512 rows, B of 9 to 64 MiB from
+// memory: one and two rows 1.5 to 2.1 times as fast so, four 1.3 to 1.5, twelve 1.2 to 1.5, 16 1.0 to 1.2, 64 and more
+// 0.98 to 1.03). Single tasks must agree about it by args.m alone, whatever B they are given, and have the grid of
+// others like them (brief in struct fovea_job).
+enum call { CALL_TASK, CALL_ALONE, CALL_SHARED };
+
 static const struct fovea_gemm_layout *plan_of(const struct fovea_gemm_layout *plan, const struct fovea_gemm_args *args,
-                                               bool brief, struct fovea_gemm_layout *room)
+                                               enum call call, struct fovea_gemm_layout *room)
 {
-    const bool other = args->m < plan->desc.m || (!plan->b_splits && fovea_gemm_begins_within(args->b));
-    const bool may = other && args->m != 0 && args->m <= plan->own_rows;
-    return may && fovea_gemm_make_own(plan, args, !brief, room) ? room : plan;
+    const bool splits = call != CALL_TASK && args->m <= plan->split_rows && fovea_gemm_begins_within(args->b);
+    const bool may = args->m != 0 && args->m <= plan->own_rows && (args->m < plan->desc.m || splits);
+    return may && fovea_gemm_make_own(plan, args->m, splits, call == CALL_SHARED, room) ? room : plan;
 }
 
 const struct fovea_operator fovea_gemm_operator = {.begin = begin, .task = run_task, .whole = run_whole};
@@ -247,6 +251,12 @@ enum fovea_status fovea_explain_gemm_call(const void *plan, const struct fovea_g
     fovea_say(&why, "gemm: batch %zu, %zux%zux%zu", d->batch, args->m, d->n, d->k);
     fovea_say_asked(&why, &bias, 1);
     fovea_say_nothing(&why, sizes, FOVEA_COUNT(sizes));
+    struct fovea_gemm_layout own;
+    if (plan_of(plan, args, CALL_SHARED, &own) != plan) {
+        char line[FOVEA_EXPLAIN_BYTES];
+        fovea_gemm_say(&own, line, sizeof line);
+        fovea_say_more(&why, ", by a plan of its own (%s)", line);
+    }
     fovea_say_unchecked(&why, plan);
     return FOVEA_OK;
 }
@@ -261,14 +271,15 @@ enum fovea_status fovea_gemm(const void *plan, const struct fovea_gemm_args *arg
         return FOVEA_OK;
     }
     struct fovea_gemm_layout own;
-    return fovea_run(&fovea_gemm_operator, plan_of(plan, args, false, &own), args, shared, scratch, executor);
+    const enum call call = executor == NULL || executor->workers == 1 ? CALL_ALONE : CALL_SHARED;
+    return fovea_run(&fovea_gemm_operator, plan_of(plan, args, call, &own), args, shared, scratch, executor);
 }
 
 uint32_t fovea_gemm_tasks(const void *plan, const struct fovea_gemm_args *args, uint32_t phase)
 {
     struct fovea_gemm_layout own;
     const bool right = check_args(plan, args, NULL) == FOVEA_OK;
-    return right ? fovea_count_tasks(&fovea_gemm_operator, plan_of(plan, args, true, &own), args, phase) : 0;
+    return right ? fovea_count_tasks(&fovea_gemm_operator, plan_of(plan, args, CALL_TASK, &own), args, phase) : 0;
 }
 
 enum fovea_status fovea_gemm_task(const void *plan, const struct fovea_gemm_args *args, void *shared, void *scratch,
@@ -276,5 +287,6 @@ enum fovea_status fovea_gemm_task(const void *plan, const struct fovea_gemm_args
 {
     struct fovea_gemm_layout own;
     FOVEA_TRY(check_args(plan, args, NULL));
-    return fovea_run_task(&fovea_gemm_operator, plan_of(plan, args, true, &own), args, shared, scratch, phase, task);
+    return fovea_run_task(&fovea_gemm_operator, plan_of(plan, args, CALL_TASK, &own), args, shared, scratch, phase,
+                          task);
 }

@@ -8,7 +8,8 @@
 #include "ops/caches.h"
 #include "ops/run.h"
 
-/// How a product is computed, or an area of it: the last two ways are of few rows (fovea_gemm_way_of).
+/// How a product is computed, or an area of it: one of few rows may take one of the last two ways whatever the plan's
+/// (fovea_gemm_way_of).
 enum fovea_gemm_way {
     FOVEA_WAY_BLOCKS, ///< gemm_area.c: blocks of k, chunks of rows, groups of strips
     FOVEA_WAY_DIRECT, ///< gemm_direct.c: the product, or its B, is so small that it runs without blocks
@@ -83,7 +84,8 @@ struct fovea_gemm_layout {
     size_t b_offset;       ///< offset of B's panels in shared, after A
     bool c_room;           ///< one thread has room in shared for an acc with the sums of all of C,
     size_t c_offset;       ///< at this offset
-    size_t own_rows;       ///< calls of at most as many rows may have a plan of their own: fovea_gemm_make_own
+    size_t own_rows;       ///< calls of at most as many rows, if fewer than the plan's, may have a plan of their own
+    size_t split_rows;     ///< and of at most as many, whatever the plan's, if B begins within a cache line
 };
 
 /// Most tiles that one call of a micro-kernel computes if what comes before or after should find their rows in L1. Two
@@ -165,9 +167,9 @@ static inline enum fovea_gemm_way fovea_gemm_way_of(const struct fovea_gemm_layo
 enum fovea_status fovea_gemm_check(const struct fovea_gemm_desc *desc, const struct fovea_why *why);
 enum fovea_status fovea_gemm_make(const struct fovea_engine *engine, const struct fovea_gemm_desc *desc,
                                   struct fovea_gemm_layout *plan, const struct fovea_why *why);
-/// Makes the plan of a call with up to own_rows rows, in the memory and with the phases of the given plan. Returns
-/// false if it needs more than these. even: as of fovea_gemm_grid.
-bool fovea_gemm_make_own(const struct fovea_gemm_layout *plan, const struct fovea_gemm_args *args, bool even,
+/// Makes the plan of a call with so many rows, in the memory and with the phases of the given plan. Returns false if it
+/// needs more than these. splits: B begins within a cache line. even: as of fovea_gemm_grid.
+bool fovea_gemm_make_own(const struct fovea_gemm_layout *plan, size_t rows, bool splits, bool even,
                          struct fovea_gemm_layout *own);
 extern const struct fovea_operator fovea_gemm_operator;
 /// "relu", by enum fovea_activation.

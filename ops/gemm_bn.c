@@ -20,7 +20,8 @@ enum { FEW_STEPS = 8, ALIAS_STEPS = 4 };
 // than two at once.
 enum { LEAST_PANELS = 4, WIDE_PANELS = 32 };
 // Largest number of rows of C for which rows of B may begin within cache lines, which makes each load two (Granite
-// Rapids, 48 and 64 rows 0.9 to 1.0 of packed on the fly, whole lines 1.44 to 1.9).
+// Rapids, 48 and 64 rows 0.9 to 1.0 of packed on the fly, whole lines 1.44 to 1.9; Zen 4, AVX2, 40 to 64 rows 0.72 to
+// 0.92).
 enum { BROKEN_ROWS = 32 };
 
 // Rows of B at a time. Rows of B that alias (rows of C then do, too) are read four at a time for three and four rows of
@@ -49,7 +50,7 @@ bool fovea_gemm_takes_steps(const struct fovea_gemm_layout *plan)
 {
     const struct fovea_gemm_desc *const d = &plan->desc;
     return fovea_gemm_form_of(d) == FOVEA_FORM_NN && plan->k != 0 && d->m != 0 && d->m <= most_rows(plan) &&
-           (d->m <= BROKEN_ROWS || !fovea_splits_lines(d->ldb));
+           (d->m <= BROKEN_ROWS || !plan->b_splits);
 }
 
 size_t fovea_gemm_step_rows(const struct fovea_kernels *kernels)
@@ -70,9 +71,9 @@ size_t fovea_gemm_step_rows(const struct fovea_kernels *kernels)
 // AVX2: rows that alias, eight 1.0, 12 to 48 1.16; within lines, too, three 1.10, five to 48 1.44 to 1.93.
 enum { APART_ROWS = 3, MANY_ROWS = 8 };
 
-bool fovea_gemm_steps_aside(const struct fovea_gemm_layout *plan, size_t rows, bool split)
+bool fovea_gemm_steps_aside(const struct fovea_gemm_layout *plan, size_t rows, bool c_splits)
 {
-    return (split || plan->b_aliases) && rows >= (split && plan->b_aliases ? APART_ROWS : MANY_ROWS);
+    return (c_splits || plan->b_aliases) && rows >= (c_splits && plan->b_aliases ? APART_ROWS : MANY_ROWS);
 }
 
 size_t fovea_gemm_step_groups(const struct fovea_gemm_layout *plan)
@@ -94,12 +95,22 @@ size_t fovea_gemm_step_columns(const struct fovea_gemm_layout *plan)
     return columns_of(plan, plan->desc.m);
 }
 
-// A few panels more than `rows` rows need: fewer rows may take more of the room, because less of it is lost to
-// rounding, and up to three panels of pitch.
-size_t fovea_gemm_step_acc(const struct fovea_gemm_layout *plan, size_t rows)
+static size_t acc_of(const struct fovea_gemm_layout *plan, size_t rows, size_t more)
 {
     const bool aside = plan->detour || fovea_gemm_steps_aside(plan, rows, true);
-    return aside && rows != 0 ? rows * fovea_gemm_pitch(columns_of(plan, rows) + 4 * FOVEA_PANEL) : 0;
+    return aside && rows != 0 ? rows * fovea_gemm_pitch(columns_of(plan, rows) + more) : 0;
+}
+
+size_t fovea_gemm_step_acc(const struct fovea_gemm_layout *plan)
+{
+    return acc_of(plan, plan->desc.m, 0);
+}
+
+// Fewer rows than these may take more of the room, because less of it is lost to rounding, and up to three panels of
+// pitch.
+size_t fovea_gemm_step_accs(const struct fovea_gemm_layout *plan, size_t rows)
+{
+    return acc_of(plan, rows, (size_t)4 * FOVEA_PANEL);
 }
 
 // One and a half times as many lines as tiles have in flight, over all rows together, because the lines of a row follow

@@ -64,8 +64,8 @@ static inline bool fovea_gemm_follows(const struct fovea_gemm_fetch *fetch)
            fetch->how == FOVEA_FETCHES_LED;
 }
 
-/// Pages ahead of which a line is prefetched of a B read in place by one row of C, or an A by one column: rows of the
-/// transposed one, `side` at a time; or, alone, of a natural one.
+/// Pages ahead of which a line is prefetched of a transposed B, read in place by one row of C `side` rows at a time, or
+/// of an A by one column; or 0.
 static inline uint32_t fovea_gemm_touch_rows(const struct fovea_gemm_layout *plan, size_t rows, uint32_t side)
 {
     return plan->kernels->gemm_bt.touch && rows == 1 && side >= FOVEA_PANEL ? plan->tuning->touch : 0;
@@ -95,6 +95,7 @@ static inline uint32_t fovea_gemm_head(size_t ldb, size_t k, const void *b, size
     return pays && head < k ? (uint32_t)head : 0;
 }
 
+/// Pages ahead of which one row of C prefetches a line of each row of a natural B, or 0.
 static inline uint32_t fovea_gemm_touch_steps(const struct fovea_gemm_layout *plan, size_t rows)
 {
     return plan->kernels->gemm_bn.touch && rows == 1 ? plan->tuning->touch : 0;

@@ -74,7 +74,7 @@ size_t fovea_gemm_acc(const struct fovea_gemm_layout *plan)
 {
     const size_t m = plan->desc.m, n = plan->desc.n;
     if (plan->way == FOVEA_WAY_STEPS) {
-        return fovea_gemm_step_acc(plan, m);
+        return fovea_gemm_step_acc(plan);
     }
     if (!(plan->detour || plan->aside) || m == 0 || n == 0) {
         return 0;
@@ -143,7 +143,7 @@ bool fovea_gemm_whole(const struct fovea_gemm_layout *plan, size_t m)
 size_t fovea_gemm_packed_from(const struct fovea_gemm_layout *plan)
 {
     const size_t unbroken = plan->b_aliases ? plan->tuning->alias_rows : plan->tuning->pack_rows;
-    return fovea_splits_lines(plan->desc.ldb) ? fovea_min(unbroken, PACK_BROKEN) : unbroken;
+    return plan->b_splits ? fovea_min(unbroken, PACK_BROKEN) : unbroken;
 }
 
 // Cuts C, before tasks are evened out.

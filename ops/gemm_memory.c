@@ -39,15 +39,15 @@ enum fovea_status fovea_gemm_measure(struct fovea_gemm_layout *plan, const struc
     fits = fits && fovea_mul(d->batch, fovea_ceil_div(d->m, plan->mr), &tasks) &&
            fovea_mul(tasks, plan->strips.count, &tasks);
     FOVEA_REQUIRE(fits, FOVEA_ERR_OVERFLOW, why, "gemm: packed operands do not fit in memory");
-    const uint32_t most = UINT32_MAX / 8; // a composite adds up the tasks of several operators
-    FOVEA_REQUIRE(tasks <= most && panels_of(d->m) <= most && panels_of(d->n) <= most, FOVEA_ERR_OVERFLOW, why,
-                  "gemm: more tasks than 32 bits count");
+    const uint32_t tasks_most = UINT32_MAX / 8; // a composite adds up the tasks of several operators
+    FOVEA_REQUIRE(tasks <= tasks_most && panels_of(d->m) <= tasks_most && panels_of(d->n) <= tasks_most,
+                  FOVEA_ERR_OVERFLOW, why, "gemm: more tasks than 32 bits count");
     size_t acc = 0;
     if (plan->way == FOVEA_WAY_FLIP) {
         fits = fovea_gemm_flip_scratch(plan, &acc);
     } else {
-        acc = fovea_max(fovea_gemm_acc(plan),
-                        fovea_gemm_step_acc(plan, fovea_min(plan->own_rows, fovea_gemm_step_rows(plan->kernels))));
+        const size_t most = fovea_min(plan->own_rows, fovea_gemm_step_rows(plan->kernels)); // of plans of its calls
+        acc = fovea_max(fovea_gemm_acc(plan), fovea_gemm_step_accs(plan, most));
     }
     plan->a_room = fovea_round_up(acc, FOVEA_PANEL);
     scratch = plan->a_room * sizeof(float);

@@ -307,15 +307,16 @@ enum fovea_status fovea_gemm_make(const struct fovea_engine *engine, const struc
     FOVEA_TRY(fovea_gemm_check(desc, why));
     lay_out(plan, fovea_engine_kernels(engine), desc, false, true);
     plan->own_rows = own_rows(plan);
+    plan->split_rows = plan->b_splits ? 0 : fovea_min(plan->own_rows, fovea_gemm_step_rows(plan->kernels));
     return fovea_gemm_measure(plan, why);
 }
 
-bool fovea_gemm_make_own(const struct fovea_gemm_layout *plan, const struct fovea_gemm_args *args, bool even,
+bool fovea_gemm_make_own(const struct fovea_gemm_layout *plan, size_t rows, bool splits, bool even,
                          struct fovea_gemm_layout *own)
 {
     struct fovea_gemm_desc desc = plan->desc;
-    desc.m = args->m;
-    lay_out(own, plan->kernels, &desc, fovea_gemm_begins_within(args->b), even);
+    desc.m = rows;
+    lay_out(own, plan->kernels, &desc, splits, even);
     if (fovea_gemm_measure(own, NULL) != FOVEA_OK || own->work.shared_bytes > plan->work.shared_bytes ||
         own->work.scratch_bytes > plan->work.scratch_bytes || own->work.phases > plan->work.phases) {
         return false;

@@ -94,10 +94,11 @@ void fovea_gemm_few(const struct fovea_gemm_area *area);
 /// any has.
 bool fovea_gemm_takes_steps(const struct fovea_gemm_layout *plan);
 size_t fovea_gemm_step_rows(const struct fovea_kernels *kernels);
-/// Whether it keeps the sums of so many rows in acc. split: rows of C begin within cache lines.
-bool fovea_gemm_steps_aside(const struct fovea_gemm_layout *plan, size_t rows, bool split);
-/// Floats of acc that plans for up to `rows` rows need, if any.
-size_t fovea_gemm_step_acc(const struct fovea_gemm_layout *plan, size_t rows);
+/// Whether it keeps the sums of so many rows in acc. c_splits: rows of C begin within cache lines.
+bool fovea_gemm_steps_aside(const struct fovea_gemm_layout *plan, size_t rows, bool c_splits);
+/// Floats of acc that a plan of this way needs; and that such plans for up to `rows` rows do.
+size_t fovea_gemm_step_acc(const struct fovea_gemm_layout *plan);
+size_t fovea_gemm_step_accs(const struct fovea_gemm_layout *plan, size_t rows);
 /// The most tasks of its columns; columns at a time, as many as leave C in L2; lines by which prefetches run ahead.
 size_t fovea_gemm_step_groups(const struct fovea_gemm_layout *plan);
 size_t fovea_gemm_step_columns(const struct fovea_gemm_layout *plan);

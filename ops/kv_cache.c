@@ -135,9 +135,9 @@ static bool view_fits(size_t len, size_t heads, size_t dim, const struct fovea_s
            fovea_add(rows, last, &last) && fovea_add(last, dim, &last) && fovea_mul(last, sizeof(float), &last);
 }
 
-// Whether rows of a (len, heads, dim) view overlap: neither do all heads lie within a row, nor all rows of a head
-// before the next head. Heads may share a row (stride 0).
-static bool overlaps(size_t len, size_t heads, size_t dim, const struct fovea_strides *strides)
+// Whether a (len, heads, dim) view is none that is meant: its rows overlap, or neither do all heads lie within a row,
+// nor all rows of a head before the next head. Heads may share rows (stride 0).
+static bool interleaves(size_t len, size_t heads, size_t dim, const struct fovea_strides *strides)
 {
     const size_t in_row = strides->head * (heads - 1) + dim, in_head = strides->row * (len - 1) + dim; // view_fits
     return strides->row < dim || (heads > 1 && strides->head != 0 && (strides->row < in_row || strides->head < dim) &&
@@ -153,8 +153,8 @@ static enum fovea_status check_news(const struct units *u, size_t len, const flo
     }
     FOVEA_CHECK(u->k != NULL && u->v != NULL && k != NULL && v != NULL, FOVEA_ERR_NULL);
     FOVEA_CHECK(view_fits(len, u->heads, u->qk_dim, ks) && view_fits(len, u->heads, u->v_dim, vs), FOVEA_ERR_OVERFLOW);
-    FOVEA_CHECK(len == 1 || !overlaps(len, u->heads, u->qk_dim, ks), FOVEA_ERR_STRIDE);
-    FOVEA_CHECK(len == 1 || !overlaps(len, u->heads, u->v_dim, vs), FOVEA_ERR_STRIDE);
+    FOVEA_CHECK(len == 1 || !interleaves(len, u->heads, u->qk_dim, ks), FOVEA_ERR_STRIDE);
+    FOVEA_CHECK(len == 1 || !interleaves(len, u->heads, u->v_dim, vs), FOVEA_ERR_STRIDE);
     return FOVEA_OK;
 }
 

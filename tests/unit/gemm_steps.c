@@ -99,21 +99,32 @@ static void check_way(const struct fovea_engine *engine, const char *isa, const 
 }
 
 // Calls of a plan for ROWS rows where up to STEP_ROWS go down B a few rows at a time.
-enum { STEP_ROWS = 64 };
+enum { STEP_ROWS = 64, SPLIT_ROWS = 32 };
 static const uint8_t calls[] = {0, 1, 8, 33, 64, 65};
 
-static void check_few(const struct fovea_engine *engine, const char *isa, const struct fovea_gemm_desc *d)
+static void check_few(struct fovea_engine *engine, const char *isa, const struct fovea_gemm_desc *d)
 {
     static _Alignas(FOVEA_ALIGNMENT) struct fovea_gemm_layout plan, few;
     CHECK(fovea_gemm_plan(engine, d, &plan) == FOVEA_OK && plan.way == FOVEA_WAY_BLOCKS && plan.own_rows == ROWS,
           "%s: a plan for %zu rows", isa, d->m);
     for (size_t i = 1; i < sizeof calls; i++) {
         const size_t m = calls[i];
-        CHECK(fovea_gemm_make_own(&plan, &(struct fovea_gemm_args){.b = x.b, .m = m}, true, &few) && few.desc.m == m &&
-                  (few.way == FOVEA_WAY_STEPS) == (m <= STEP_ROWS) &&
-                  few.work.scratch_bytes == plan.work.scratch_bytes && few.work.phases == plan.work.phases,
+        CHECK(fovea_gemm_make_own(&plan, m, false, true, &few) && few.desc.m == m &&
+                  (few.way == FOVEA_WAY_STEPS) == (m <= STEP_ROWS),
               "%s: a call of %zu rows", isa, m);
     }
+    // Whatever the room for sums beside C, and however many columns pass, the plan has the memory of all such calls.
+    static const uint32_t near[] = {16, 512, 1024, 2048, 3072};
+    struct fovea_gemm_desc wide = *d;
+    wide.n = wide.ldb = wide.batch_b = 8192, wide.ldc = wide.ldr = d->gated ? 4096 : 8192, wide.k = 600, wide.batch = 1;
+    wide.trans_a = FOVEA_NO_TRANS, wide.lda = wide.k;
+    for (size_t i = 0; i < sizeof near / sizeof *near; i++) {
+        test_tuning(engine)->cache.near = near[i];
+        CHECK(fovea_gemm_plan(engine, &wide, &plan) == FOVEA_OK && plan.own_rows == ROWS, "%s: a wide plan", isa);
+        for (size_t m = 1; m <= ROWS; m++)
+            CHECK(fovea_gemm_make_own(&plan, m, m % 2 != 0, true, &few), "%s: %zu rows, near %u", isa, m, near[i]);
+    }
+    test_tuning(engine)->cache.near = near[0];
     // A plan that computes C transposed has no room for sums beside C; nor do near products need a plan of their own.
     struct fovea_gemm_desc other = *d;
     other.n = other.ldb = other.ldc = other.ldr = 2;
@@ -152,23 +163,29 @@ static void test_split(const struct fovea_engine *scalar, struct fovea_engine *c
 {
     const float *const line = x.b + -((uintptr_t)x.b / sizeof *x.b) % FOVEA_PANEL;
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
-        const struct fovea_gemm_desc d = desc_of(&ends[i], STEP_ROWS, N - 8);
+        const struct fovea_gemm_desc d = desc_of(&ends[i], SPLIT_ROWS, N - 8);
         for (size_t within = 0; within <= 4; within += 4) {
             from = line + within;
-            run(scalar, &ends[i], &d, STEP_ROWS, TEST_SERIAL, x.want);
+            run(scalar, &ends[i], &d, SPLIT_ROWS, TEST_SERIAL, x.want);
             for (int e = 0; e < TEST_ISAS; e++) {
                 if (engines[e] == NULL)
                     continue;
                 static _Alignas(FOVEA_ALIGNMENT) struct fovea_gemm_layout plan, own;
                 set_numbers(engines[e], 0);
                 for (size_t class = 0; class < FOVEA_GEMM_CLASSES; class ++)
-                    test_tuning(engines[e])->gemm[class].bn_split = STEP_ROWS;
+                    test_tuning(engines[e])->gemm[class].bn_split = SPLIT_ROWS;
                 CHECK(fovea_gemm_plan(engines[e], &d, &plan) == FOVEA_OK && plan.way == FOVEA_WAY_BLOCKS, "plan");
-                CHECK(fovea_gemm_make_own(&plan, &(struct fovea_gemm_args){.b = from, .m = STEP_ROWS}, true, &own) &&
+                CHECK(fovea_gemm_make_own(&plan, SPLIT_ROWS, within != 0, true, &own) &&
                           (own.way == FOVEA_WAY_STEPS) == (within != 0),
                       "%s, %s: %zu floats within a line", test_isas[e], ends[i].name, within);
+                // Tasks may be counted with one B and run with another.
+                const struct fovea_gemm_args
+                    of_line = {.a = x.a, .b = line, .c = x.got, .residual = x.residual, .m = 1},
+                    of_from = {.a = x.a, .b = from, .c = x.got, .residual = x.residual, .m = 1};
+                CHECK(fovea_gemm_tasks(&plan, &of_line, 0) == fovea_gemm_tasks(&plan, &of_from, 0), "%s: tasks",
+                      test_isas[e]);
                 for (enum test_way way = 0; way < TEST_WAYS; way++) {
-                    run(engines[e], &ends[i], &d, STEP_ROWS, way, x.got);
+                    run(engines[e], &ends[i], &d, SPLIT_ROWS, way, x.got);
                     CHECK(memcmp(x.want, x.got, sizeof x.got) == 0, "%s, %s, %zu floats within a line, %s",
                           test_isas[e], ends[i].name, within, test_way_names[way]);
                 }
