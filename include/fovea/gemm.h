@@ -60,7 +60,7 @@ struct fovea_gemm_desc {
     }
 
 /// One plan serves any number of rows up to its capacity: few rows mostly take no longer than under a plan of their
-/// own.
+/// own. B need not begin with a cache line, but over a B from memory that does few rows take a few per cent less.
 struct fovea_gemm_args {
     const float *a;
     const void *b; ///< floats, or the packed blob
@@ -82,8 +82,8 @@ FOVEA_API enum fovea_status fovea_gemm_plan(const struct fovea_engine *engine, c
 /// The line is truncated to text_size, for which FOVEA_EXPLAIN_BYTES is enough; text may be NULL.
 FOVEA_API enum fovea_status fovea_explain_gemm(const struct fovea_engine *engine, const struct fovea_gemm_desc *desc,
                                                char *text, size_t text_size);
-/// Writes one line that says what is wrong with a call, or what it would compute. Returns what fovea_gemm would, except
-/// that memory and executor are not checked.
+/// Writes one line that says what is wrong with a call, or what it would compute, and by which plan where that is not
+/// the given one. Returns what fovea_gemm would, except that memory and executor are not checked.
 FOVEA_API enum fovea_status fovea_explain_gemm_call(const void *plan, const struct fovea_gemm_args *args, char *text,
                                                     size_t text_size);
 /// Runs a plan on an executor (NULL: in the calling thread). The plan's fovea_work gives the sizes of shared and
