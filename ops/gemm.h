@@ -187,6 +187,12 @@ static inline bool fovea_gemm_is_small(const struct fovea_gemm_kernel *kernel)
     return fovea_is_small(kernel->mr, kernel->nr);
 }
 
+/// Panels of so many columns, the last of which may be partial.
+static inline size_t fovea_gemm_panels(size_t columns)
+{
+    return fovea_ceil_div(columns, FOVEA_PANEL);
+}
+
 /// Columns of the widest strip, in whole panels.
 static inline size_t fovea_gemm_columns(const struct fovea_gemm_layout *plan)
 {

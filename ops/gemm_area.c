@@ -154,7 +154,7 @@ static inline __attribute__((always_inline)) void lead_strip(const struct group 
 {
     const struct fovea_gemm_area *const area = g->block->area;
     const struct fovea_gemm_layout *const plan = area->plan;
-    const size_t panels = fovea_ceil_div(tile->n, FOVEA_PANEL);
+    const size_t panels = fovea_gemm_panels(tile->n);
     tile->lead_steps = (uint32_t)(g->fetch.lead / panels);
     tile->ahead = NULL;
     if (tile->lead_steps != 0 && strip + 1 < area->strip + area->strips) {

@@ -34,7 +34,7 @@ static double cost(const struct fovea_gemm_layout *plan, const struct fovea_gemm
 {
     enum { LOOP = 5, AROUND = 100 };
     const struct fovea_gemm_desc *const d = &plan->desc;
-    const size_t panels = fovea_ceil_div(d->n - plan->edge, FOVEA_PANEL);
+    const size_t panels = fovea_gemm_panels(d->n - plan->edge);
     const double m = (double)d->m, p = (double)panels, tiles = (double)fovea_ceil_div(d->m, kernel->mr),
                  strips = (double)fovea_ceil_div(panels, kernel->nr / FOVEA_PANEL);
     return m * p + m * strips + p * tiles + (LOOP + AROUND / (double)d->k) * strips * tiles;
@@ -45,7 +45,7 @@ static const struct fovea_gemm_kernel *with_chains(const struct fovea_gemm_layou
 {
     const struct fovea_kernels *const kernels = plan->kernels;
     const struct fovea_gemm_kernel *best = plan->kernel;
-    const size_t panels = fovea_ceil_div(plan->desc.n, FOVEA_PANEL);
+    const size_t panels = fovea_gemm_panels(plan->desc.n);
     for (uint32_t i = 0; i < kernels->gemm_tile_count; i++) {
         const struct fovea_gemm_kernel *const other = &kernels->gemm_tiles[i];
         if (plan->desc.m <= other->mr && !fovea_gemm_is_thin(other) && !fovea_is_tall(other->mr, other->nr) &&
@@ -87,7 +87,7 @@ static bool pairs_up(const struct fovea_gemm_layout *plan)
     enum { LEFT_OVER = 3 };
     const struct fovea_gemm_desc *const d = &plan->desc;
     const bool rows = fovea_gemm_form_of(d) == FOVEA_FORM_NN && fovea_gemm_in_place(plan);
-    return plan->tuning->pairs != 0 && fovea_ceil_div(d->n - plan->edge, FOVEA_PANEL) != LEFT_OVER &&
+    return plan->tuning->pairs != 0 && fovea_gemm_panels(d->n - plan->edge) != LEFT_OVER &&
            !(rows && fovea_splits_lines(d->ldb));
 }
 

@@ -7,11 +7,6 @@
 // a few k blocks of B. Larger products run task by task, with a small acc.
 enum { WHOLE_ACC_KIB = 4 << 10 };
 
-static size_t panels_of(size_t columns)
-{
-    return fovea_ceil_div(columns, FOVEA_PANEL);
-}
-
 // *total += lines * length floats, in bytes.
 static bool add_floats(size_t lines, size_t length, size_t *total)
 {
@@ -29,18 +24,18 @@ enum fovea_status fovea_gemm_measure(struct fovea_gemm_layout *plan, const struc
     size_t shared = 0, tasks = 0, scratch = 0;
     bool fits = !(grid->copy_a && alone) || add_floats(d->m, fovea_gemm_pitch(plan->k), &shared);
     plan->b_offset = shared / sizeof(float);
-    fits = fits && (!grid->share_b || add_floats(panels_of(d->n) * FOVEA_PANEL, plan->k, &shared));
+    fits = fits && (!grid->share_b || add_floats(fovea_gemm_panels(d->n) * FOVEA_PANEL, plan->k, &shared));
     const bool prepares = shared != 0;
-    const double all_of_c = (double)d->m * (double)(panels_of(d->n) * FOVEA_PANEL);
+    const double all_of_c = (double)d->m * (double)(fovea_gemm_panels(d->n) * FOVEA_PANEL);
     plan->c_offset = shared / sizeof(float);
     plan->c_room = plan->detour && plan->blocks.count > 1 && !fovea_is_far(WHOLE_ACC_KIB, all_of_c);
-    fits = fits && (!plan->c_room || add_floats(d->m, panels_of(d->n) * FOVEA_PANEL, &shared));
+    fits = fits && (!plan->c_room || add_floats(d->m, fovea_gemm_panels(d->n) * FOVEA_PANEL, &shared));
     // Fewer rows make other tasks, but never more than rows x strips; preparing has at most one task per panel.
     fits = fits && fovea_mul(d->batch, fovea_ceil_div(d->m, plan->mr), &tasks) &&
            fovea_mul(tasks, plan->strips.count, &tasks);
     FOVEA_REQUIRE(fits, FOVEA_ERR_OVERFLOW, why, "gemm: packed operands do not fit in memory");
     const uint32_t tasks_most = UINT32_MAX / 8; // a composite adds up the tasks of several operators
-    FOVEA_REQUIRE(tasks <= tasks_most && panels_of(d->m) <= tasks_most && panels_of(d->n) <= tasks_most,
+    FOVEA_REQUIRE(tasks <= tasks_most && fovea_gemm_panels(d->m) <= tasks_most && fovea_gemm_panels(d->n) <= tasks_most,
                   FOVEA_ERR_OVERFLOW, why, "gemm: more tasks than 32 bits count");
     size_t acc = 0;
     if (plan->way == FOVEA_WAY_FLIP) {

@@ -43,11 +43,6 @@ static size_t clamp(size_t value, size_t low, size_t high)
     return value < low ? low : fovea_min(value, high);
 }
 
-static size_t panels_of(size_t columns)
-{
-    return fovea_ceil_div(columns, FOVEA_PANEL);
-}
-
 // Of rows ld floats apart, the largest number whose lines are in one set of L1.
 static size_t most_of_set(size_t ld, size_t rows)
 {
@@ -105,7 +100,7 @@ static const struct fovea_gemm_kernel *kernel_of(const struct fovea_kernels *ker
 // Strips of at most `panels` panels; an edge is one more strip.
 static struct fovea_cut cut_panels(const struct fovea_gemm_layout *plan, size_t panels)
 {
-    struct fovea_cut strips = fovea_cut(panels_of(plan->desc.n - plan->edge), panels);
+    struct fovea_cut strips = fovea_cut(fovea_gemm_panels(plan->desc.n - plan->edge), panels);
     strips.size = strips.count != 0 ? strips.size : 1;
     strips.count += plan->edge != 0;
     return strips;
@@ -177,7 +172,7 @@ static void set_problem(struct fovea_gemm_layout *plan, const struct fovea_kerne
         .detour = d.beta != 0 || d.residual || d.gated,
         .kernel = kernel,
         .mr = mr,
-        .strips = fovea_cut(panels_of(d.n), nr / FOVEA_PANEL),
+        .strips = fovea_cut(fovea_gemm_panels(d.n), nr / FOVEA_PANEL),
     };
     plan->terms = !d.gated && (d.activation == FOVEA_ACTIVATION_NONE || d.activation == FOVEA_ACTIVATION_RELU);
 }
@@ -218,7 +213,7 @@ static void cut_steps(struct fovea_gemm_layout *plan, size_t most)
 static void choose_way(struct fovea_gemm_layout *plan)
 {
     const struct fovea_gemm_desc *const d = &plan->desc;
-    const size_t panels = panels_of(d->n);
+    const size_t panels = fovea_gemm_panels(d->n);
     if (fovea_gemm_takes_columns(plan)) { // tasks take all columns
         plan->way = FOVEA_WAY_FLIP;
         plan->once_rows = 0;
