@@ -252,6 +252,8 @@ static void add_context(const struct suite *suite)
     bench_context("isa", suite->isa);
     snprintf(text, sizeof text, "%u", suite->options->threads);
     bench_context("threads", text);
+    snprintf(text, sizeof text, "%zu", suite->options->offset);
+    bench_context("offset", text);
     for (size_t i = 0; i < suite->peer_count; i++) {
         snprintf(text, sizeof text, "peer_%zu", i);
         bench_context(text, suite->peers[i].name);

@@ -154,6 +154,8 @@ static int bench(struct cli_bench *order, int argc, char **argv)
         return cli_error("bench: --offset %zu is no multiple of 4", order->options.offset);
     if (order->options.offset != 0 && strcmp(order->suite, "layer") == 0)
         return cli_error("bench: layers have no --offset");
+    if (order->options.offset != 0 && order->history)
+        return cli_error("bench: --history keeps lines by name, which --offset is no part of");
     if (order->way && order->report)
         return cli_error("bench: --report draws times, and --count takes none");
     if (order->report && strcmp(order->report, "-") == 0)

@@ -191,8 +191,9 @@ enum call { CALL_TASK, CALL_ALONE, CALL_SHARED };
 static const struct fovea_gemm_layout *plan_of(const struct fovea_gemm_layout *plan, const struct fovea_gemm_args *args,
                                                enum call call, struct fovea_gemm_layout *room)
 {
-    const bool splits = call != CALL_TASK && args->m <= plan->split_rows && fovea_gemm_begins_within(args->b);
-    const bool may = args->m != 0 && args->m <= plan->own_rows && (args->m < plan->desc.m || splits);
+    const bool splits = call != CALL_TASK && fovea_gemm_begins_within(args->b);
+    const bool other = args->m < plan->desc.m || (splits && args->m <= plan->split_rows);
+    const bool may = other && args->m != 0 && args->m <= plan->own_rows;
     return may && fovea_gemm_make_own(plan, args->m, splits, call == CALL_SHARED, room) ? room : plan;
 }
 

@@ -73,7 +73,9 @@ static enum fovea_status begin(const struct test_operator *op, const struct fove
     s->plan = test_memory(op->plan_size(), TEST_HIGH);
     const enum fovea_status status = op->plan(engine, desc, s->plan);
     if (status == FOVEA_OK) {
-        s->shared = test_memory((s->plan->shared_bytes + 63) / 64 * 64, TEST_HIGH);
+        CHECK(s->plan->shared_bytes % 64 == 0 && s->plan->scratch_bytes % 64 == 0, "%s: shared %zu, scratch %zu",
+              op->name, s->plan->shared_bytes, s->plan->scratch_bytes);
+        s->shared = test_memory(s->plan->shared_bytes, TEST_HIGH);
         s->scratch = test_memory(workers * s->plan->scratch_bytes, TEST_HIGH);
     }
     return status;

@@ -9,6 +9,8 @@
 #include "tests/support/engines.h"
 #include "tests/support/test.h"
 
+#include <unistd.h>
+
 static const uint32_t required[TEST_ISAS] = {0, FOVEA_CPU_AVX2, FOVEA_CPU_AVX2 | FOVEA_CPU_AVX512, FOVEA_CPU_NEON};
 
 // Creates an engine with isa, pin and exclude (NULL: none); *message says why not.
@@ -305,6 +307,34 @@ static void test_profile(void)
     check_profile(NULL, endless, cut);
 }
 
+// What FOVEA_VERBOSE says where there is no engine: one line, unless the caller asked for the reason itself.
+static void test_told(void)
+{
+    struct fovea_engine *engine = NULL;
+    struct fovea_engine_options options = FOVEA_ENGINE_OPTIONS_INIT;
+    char message[512], told[512] = "";
+    options.isa = "nonsense";
+    FILE *const file = tmpfile();
+    const int kept = dup(STDERR_FILENO);
+    CHECK(file != NULL && kept >= 0 && dup2(fileno(file), STDERR_FILENO) >= 0, "stderr");
+    for (int verbose = 0; verbose < 2; verbose++) {
+        setenv("FOVEA_VERBOSE", verbose ? "1" : "0", 1);
+        options.message = NULL;
+        CHECK(fovea_engine_create(&options, &engine) == FOVEA_ERR_CONFIG, "no such ISA");
+        options.message = message, options.message_size = sizeof message;
+        CHECK(fovea_engine_create(&options, &engine) == FOVEA_ERR_CONFIG && strstr(message, "no such ISA"), "%s",
+              message);
+    }
+    unsetenv("FOVEA_VERBOSE");
+    dup2(kept, STDERR_FILENO);
+    close(kept);
+    rewind(file);
+    const size_t read = fread(told, 1, sizeof told - 1, file);
+    fclose(file);
+    CHECK(read > 0 && strstr(told, ": options.isa=nonsense: no such ISA") && strchr(told, '\n') == told + read - 1,
+          "\"%s\"", told);
+}
+
 static void test_bad_options(void)
 {
     struct fovea_engine *engine = (void *)&engine;
@@ -347,6 +377,7 @@ int main(void)
     test_lists();
     test_caches();
     test_profile();
+    test_told();
     test_bad_options();
     return test_done();
 }

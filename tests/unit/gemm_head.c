@@ -26,18 +26,30 @@ static void multiply(const struct fovea_engine *engine, bool turned, size_t rows
     CHECK(fovea_gemm_once(engine, &d, &args) == FOVEA_OK, "%zu rows, k %zu, ld %zu, place %zu", rows, k, ld, place);
 }
 
+// Prefetches of each kind; rows side by side, or far apart.
+static void set_numbers(const struct fovea_engine *engine, size_t draw)
+{
+    for (size_t i = 0; i < FOVEA_GEMM_CLASSES; i++) {
+        struct fovea_gemm_tuning *const t = &test_tuning(engine)->gemm[i];
+        t->direct = 0;
+        t->fetch_k = draw % 2 * K_MOST;
+        t->twice = draw / 2 % 2;
+        t->into_l1 = draw / 4 % 2;
+        t->spread = draw / 8 % 2 << 20;
+    }
+}
+
 static void test_isa(const struct fovea_engine *engine, const char *isa)
 {
     static const size_t lds[] = {1000, 1024, LD_MOST}, places[] = {0, 1, 4, 15}, ks[] = {1, 12, 13, K_MOST};
     struct fovea_engine *const scalar = test_engine("scalar", NULL);
     test_tuning(engine)->cache.near = 1; // KiB
-    for (size_t i = 0; i < FOVEA_GEMM_CLASSES; i++)
-        test_tuning(engine)->gemm[i].direct = 0, test_tuning(engine)->gemm[i].fetch_k = 1 << 20;
     for (size_t l = 0; l < sizeof lds / sizeof *lds; l++)
         for (size_t p = 0; p < sizeof places / sizeof *places; p++)
             for (size_t i = 0; i < sizeof ks / sizeof *ks; i++)
                 for (size_t rows = 1; rows <= FEW_MOST; rows++)
                     for (int turned = 0; turned < 2; turned++) {
+                        set_numbers(engine, l + rows);
                         multiply(scalar, turned, rows, ks[i], lds[l], places[p], want);
                         multiply(engine, turned, rows, ks[i], lds[l], places[p], got);
                         CHECK(memcmp(want, got, sizeof want) == 0, "%s, %zu %s, k %zu, ld %zu, %zu floats in a line",
