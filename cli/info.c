@@ -87,7 +87,11 @@ static void print_text(const struct fovea_engine *engine, const struct fovea_mac
     printf("  %-9s %s%s\n", "features", *machine->features ? machine->features : "scalar only (slow)",
            machine->wide512 && strstr(machine->features, "avx512") ? ", 512 bits at once" : "");
     print_cache("L1 data", machine->l1d_bytes, machine->l1d_ways, "");
-    print_cache("L2", machine->l2_bytes, machine->l2_ways, "");
+    char reported[80] = "";
+    if (machine->l2_reported != machine->l2_bytes)
+        snprintf(reported, sizeof reported, ", measured by the profile; this machine reports %u KiB",
+                 machine->l2_reported >> 10);
+    print_cache("L2", machine->l2_bytes, machine->l2_ways, reported);
     print_cache("L3", machine->l3_bytes, machine->l3_ways, machine->l3_hashed ? ", hashed over slices" : "");
     printf("  %-9s %s\n", "caches by", machine->cache_source);
     printf("  %-9s %s\n", "profile", fovea_engine_profile(engine));
@@ -103,11 +107,10 @@ static void print_json(const struct fovea_engine *engine, const struct fovea_mac
     printf(", \"features\": ");
     cli_json_string(stdout, machine->features);
     printf(",\n \"processors\": %u", machine->processors);
-    printf(",\n \"l1d_bytes\": %u, \"l2_bytes\": %u, \"l3_bytes\": %u, \"l3_hashed\": %s, \"wide512\": %s, "
-           "\"cache_source\": \"%s\",\n "
-           "\"profile\": ",
-           machine->l1d_bytes, machine->l2_bytes, machine->l3_bytes, machine->l3_hashed ? "true" : "false",
-           machine->wide512 ? "true" : "false", machine->cache_source);
+    printf(",\n \"l1d_bytes\": %u, \"l2_bytes\": %u, \"l2_reported\": %u, \"l3_bytes\": %u, \"l3_hashed\": %s, "
+           "\"wide512\": %s, \"cache_source\": \"%s\",\n \"profile\": ",
+           machine->l1d_bytes, machine->l2_bytes, machine->l2_reported, machine->l3_bytes,
+           machine->l3_hashed ? "true" : "false", machine->wide512 ? "true" : "false", machine->cache_source);
     cli_json_string(stdout, fovea_engine_profile(engine));
     printf(",\n \"settings\": {");
     bool any = false;

@@ -130,9 +130,13 @@ bool cli_tune_begin(const struct fovea_engine *engine, struct cli_tune_arguments
         *start = old;
         return true;
     }
-    if (a->from && !tune_load(a->from, NULL, start, why)) {
-        cli_error("tune: %s: %s", a->from, why);
-        return false;
+    const struct fovea_profile_key key = fovea_profile_key(fovea_engine_machine(engine));
+    if (a->from && !tune_load(a->from, &key, start, why)) {
+        if (!tune_load(a->from, NULL, start, why)) {
+            cli_error("tune: %s: %s", a->from, why);
+            return false;
+        }
+        start->l2_measured = 0; // of another machine
     }
     memset(start->evidence, 0, sizeof start->evidence); // of wherever that was made
     for (uint32_t i = 0; i < FOVEA_VARIANTS; i++)

@@ -54,6 +54,7 @@ set(FOVEA_FILES_DISPATCH
     dispatch/cache.c
     dispatch/cpu.c
     dispatch/engine.c
+    dispatch/engine_variants.c
     dispatch/environment.c
     dispatch/model.c
     dispatch/pages.c

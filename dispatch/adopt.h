@@ -20,12 +20,15 @@ void fovea_profile_apply(const struct fovea_profile *profile, const struct fovea
                          struct fovea_kernels *kernels);
 
 /// Creates an engine with this profile, whoever wrote it and wherever it was made. Its quarantine and choices apply as
-/// far as this CPU can run them; cache sizes are those of its key, unless 0. With NULL the same as fovea_engine_create.
+/// far as this CPU can run them; cache sizes are its own, unless 0. With NULL the same as fovea_engine_create.
 enum fovea_status fovea_engine_create_with(const struct fovea_engine_options *options,
                                            const struct fovea_profile *profile, struct fovea_engine **out);
 /// A copy of an engine that differs in one class (for the tuner's candidates). NULL if there is no memory.
 struct fovea_engine *fovea_engine_copy_with(const struct fovea_engine *engine, uint32_t class,
                                             const struct fovea_tuned *tuned);
+/// A copy of an engine without a profile whose defaults are those of an L2 of so many bytes. NULL if there is no
+/// memory.
+struct fovea_engine *fovea_engine_copy_of_l2(const struct fovea_engine *engine, uint32_t bytes);
 /// A copy of an engine without the micro-kernels for which banned[variant] is not 0, among those that plans choose by
 /// shape; the kernels assigned to classes stay. NULL if there is no memory.
 struct fovea_engine *fovea_engine_copy_without(const struct fovea_engine *engine, const uint8_t *banned);

@@ -166,6 +166,7 @@ static enum fovea_status find_caches(struct fovea_machine *machine, const struct
 {
     const struct setting caches = setting("options.caches", options->caches, "FOVEA_CACHES");
     fovea_cache_probe(machine);
+    machine->l2_reported = machine->l2_bytes;
     if (!caches.text)
         return FOVEA_OK;
     if (!fovea_cache_from_text(caches.text, machine))
@@ -174,6 +175,7 @@ static enum fovea_status find_caches(struct fovea_machine *machine, const struct
     if (machine->l1d_bytes > machine->l2_bytes)
         return fail(options, FOVEA_ERR_CONFIG, "%s=%.40s: L1d, the first, is larger than L2", caches.name, caches.text);
     snprintf(machine->cache_source, sizeof machine->cache_source, "%s", caches.name);
+    machine->l2_reported = machine->l2_bytes;
     return FOVEA_OK;
 }
 
@@ -186,7 +188,8 @@ static enum fovea_status find_profile(struct fovea_engine *engine, const struct 
         *profile = *given;
         snprintf(engine->profile, sizeof engine->profile, "given, level %s", fovea_profile_levels[given->level]);
         machine->l1d_bytes = given->key.l1d_bytes ? given->key.l1d_bytes : machine->l1d_bytes;
-        machine->l2_bytes = given->key.l2_bytes ? given->key.l2_bytes : machine->l2_bytes;
+        machine->l2_reported = given->key.l2_bytes ? given->key.l2_bytes : machine->l2_bytes;
+        machine->l2_bytes = given->l2_measured ? given->l2_measured : machine->l2_reported;
         machine->l3_bytes = given->key.l3_bytes ? given->key.l3_bytes : machine->l3_bytes;
         return FOVEA_OK;
     }
@@ -198,6 +201,8 @@ static enum fovea_status find_profile(struct fovea_engine *engine, const struct 
         const size_t used = strlen(engine->profile);
         snprintf(engine->profile + used, sizeof engine->profile - used,
                  ", not for this ISA cap: only its quarantine counts");
+    } else if (profile->l2_measured) {
+        machine->l2_bytes = profile->l2_measured;
     }
     return FOVEA_OK;
 }
@@ -305,6 +310,17 @@ struct fovea_engine *fovea_engine_copy_with(const struct fovea_engine *engine, u
     return copy;
 }
 
+struct fovea_engine *fovea_engine_copy_of_l2(const struct fovea_engine *engine, uint32_t bytes)
+{
+    struct fovea_engine *const copy = malloc(sizeof *copy);
+    if (copy) {
+        *copy = *engine;
+        copy->machine.l2_bytes = bytes;
+        fovea_tuning_defaults(&copy->machine, &copy->kernels);
+    }
+    return copy;
+}
+
 struct fovea_engine *fovea_engine_copy_without(const struct fovea_engine *engine, const uint8_t *banned)
 {
     struct fovea_engine *const copy = malloc(sizeof *copy);
@@ -344,48 +360,4 @@ const struct fovea_kernels *fovea_engine_kernels(const struct fovea_engine *engi
 const struct fovea_machine *fovea_engine_machine(const struct fovea_engine *engine)
 {
     return engine ? &engine->machine : NULL;
-}
-
-uint32_t fovea_engine_variants(const struct fovea_engine *engine)
-{
-    (void)engine;
-    return FOVEA_VARIANTS;
-}
-
-static bool is_also_in_use(const struct fovea_engine *engine, int32_t variant)
-{
-    const struct fovea_kernels *const kernels = &engine->kernels;
-    bool found = false;
-    for (uint32_t i = 0; i < kernels->gemm_tile_count; i++) {
-        found |= kernels->gemm_tiles[i].variant == variant;
-    }
-    for (uint32_t i = 0; i < FOVEA_GEMM_CLASSES; i++) { // a profile may give a class a kernel that is not in gemm_tiles
-        found |= kernels->gemm_of[i].variant == variant;
-    }
-    return found && !engine->choice.chosen[variant];
-}
-
-enum fovea_status fovea_engine_variant(const struct fovea_engine *engine, uint32_t index, struct fovea_variant *out)
-{
-    if (!engine || !out)
-        return FOVEA_ERR_NULL;
-    if (index >= FOVEA_VARIANTS)
-        return FOVEA_ERR_SHAPE;
-    const struct fovea_choice *const choice = &engine->choice;
-    const struct fovea_variant_facts *const facts = &fovea_variant_facts[index];
-    const bool chosen = choice->chosen[index];
-    const bool also = is_also_in_use(engine, (int32_t)index);
-    const char *const why = chosen && choice->pinned[index]      ? "chosen: pinned by name"
-                            : chosen && choice->tuned[index]     ? "chosen: by the tuning profile"
-                            : chosen                             ? "chosen"
-                            : also                               ? "in use, too, for shapes that suit it"
-                            : choice->excluded[index]            ? "excluded by name"
-                            : choice->quarantined[index]         ? "quarantined: it failed when this machine was tuned"
-                            : facts->required & ~choice->cpu     ? "this CPU lacks it"
-                            : facts->required & ~choice->allowed ? "above the ISA cap"
-                            : fovea_slot_is_pinned(choice, facts->slot) ? "another variant is pinned"
-                                                                        : "another variant is better";
-    const char *const slot = fovea_class_names[fovea_slot_number(facts->slot)].name;
-    *out = (struct fovea_variant){slot, facts->name, fovea_isa_names[facts->isa], why, (uint32_t)chosen, also};
-    return FOVEA_OK;
 }

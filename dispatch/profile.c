@@ -165,6 +165,12 @@ static bool read_key(struct reader *r, struct fovea_profile *out, char *why)
     return (level >= 0 && end_of_line(r)) || bad(r, why);
 }
 
+static bool read_l2(struct reader *r, struct fovea_profile *out)
+{
+    return out->l2_measured == 0 && number32(r, 10, FOVEA_PROFILE_L2_MAX, &out->l2_measured) &&
+           out->l2_measured > out->key.l2_bytes;
+}
+
 static bool read_quarantine(struct reader *r, struct fovea_profile *out)
 {
     const int32_t which = variant(r);
@@ -214,12 +220,13 @@ static bool read_class(struct reader *r, enum fovea_tuned_operator kind, struct 
 static bool read_lines(struct reader *r, struct fovea_profile *out, char *why)
 {
     while (r->at < r->end) {
-        const bool ok = literal(r, "quarantine ")  ? read_quarantine(r, out)
-                        : literal(r, "gemm ")      ? read_class(r, FOVEA_TUNED_GEMM, out)
-                        : literal(r, "attention ") ? read_class(r, FOVEA_TUNED_ATTENTION, out)
-                        : literal(r, "cache ")     ? read_class(r, FOVEA_TUNED_CACHE, out)
-                        : literal(r, "slot ")      ? read_class(r, FOVEA_TUNED_SLOT, out)
-                                                   : false;
+        const bool ok = literal(r, "l2 ")           ? read_l2(r, out)
+                        : literal(r, "quarantine ") ? read_quarantine(r, out)
+                        : literal(r, "gemm ")       ? read_class(r, FOVEA_TUNED_GEMM, out)
+                        : literal(r, "attention ")  ? read_class(r, FOVEA_TUNED_ATTENTION, out)
+                        : literal(r, "cache ")      ? read_class(r, FOVEA_TUNED_CACHE, out)
+                        : literal(r, "slot ")       ? read_class(r, FOVEA_TUNED_SLOT, out)
+                                                    : false;
         if (!ok || !end_of_line(r))
             return bad(r, why);
     }

@@ -10,6 +10,7 @@
 //     caches 32768 1048576 37486592
 //     isa 103
 //     level install
+//     l2 2097152
 //     quarantine gemm_f32_6x64_avx512 differs
 //     gemm some-far-nt gemm_f32_9x48_avx512 kc=512 ... gain=1.034000 low=1.021000 high=1.046000 p=0.000061 pairs=15
 //     attention heads-64 queries=32 prefill=16 ... gain=1.020000 ...
@@ -18,8 +19,9 @@
 //     checksum 5b0e6f6c1a2b3c4d
 //
 // One blank between words, lines in this order, each class once, the numbers of a class in the order of
-// kernels/tuning.def. The checksum is FNV-1a of all bytes before its line. A file that deviates from this, or was made
-// for another library, CPU or cache, is ignored as a whole: the defaults are always correct.
+// kernels/tuning.def. The line l2, in bytes, is only there if more was measured than the machine reports. The checksum
+// is FNV-1a of all bytes before its line. A file that deviates from this, or was made for another library, CPU or
+// cache, is ignored as a whole: the defaults are always correct.
 #ifndef FOVEA_DISPATCH_PROFILE_H
 #define FOVEA_DISPATCH_PROFILE_H
 
@@ -27,7 +29,7 @@
 
 #include <stdbool.h>
 
-enum { FOVEA_PROFILE_BYTES_MAX = 1 << 15, FOVEA_PROFILE_WHY = 160 };
+enum { FOVEA_PROFILE_BYTES_MAX = 1 << 15, FOVEA_PROFILE_L2_MAX = 1 << 30, FOVEA_PROFILE_WHY = 160 };
 
 enum fovea_profile_level {
     FOVEA_LEVEL_ESTIMATE,
@@ -63,6 +65,7 @@ struct fovea_profile {
     struct fovea_profile_key key;
     uint32_t isa; ///< FOVEA_CPU_* bits that were allowed when the profile was made
     enum fovea_profile_level level;
+    uint32_t l2_measured;               ///< bytes, more than the key has; 0: as the key says
     uint8_t quarantine[FOVEA_VARIANTS]; ///< values of enum fovea_quarantine
     uint8_t has[FOVEA_TUNED_CLASSES];   ///< 1: the class is tuned
     struct fovea_tuned tuned[FOVEA_TUNED_CLASSES];

@@ -79,22 +79,28 @@ static struct fovea_engine *tuned_engine(const struct fovea_engine *engine, cons
     return tuned;
 }
 
+void tune_move(struct tune_search *s, struct fovea_engine *engine)
+{
+    struct tune_run *const run = s->owner;
+    if (engine) {
+        fovea_engine_destroy(run->moved);
+        s->engine = run->moved = engine;
+    }
+}
+
 // Applies the profile's border to the search; returns whether it has changed.
 static bool move_border(struct tune_search *s)
 {
-    struct tune_run *const run = s->owner;
+    const struct tune_run *const run = s->owner;
     const struct fovea_profile *const profile = &run->result->profile;
     const struct fovea_tuned now = fovea_tuned_get(fovea_engine_kernels(s->engine), FOVEA_CLASS_CACHE),
-                             model = tune_default(run->options->engine, FOVEA_CLASS_CACHE, s->quarantine),
+                             model = tune_default(s->engine, FOVEA_CLASS_CACHE, s->quarantine),
                              *const wanted =
                                  profile->has[FOVEA_CLASS_CACHE] ? &profile->tuned[FOVEA_CLASS_CACHE] : &model;
     struct fovea_engine *const moved =
         fovea_tuned_same(&now, wanted) ? NULL : fovea_engine_copy_with(s->engine, FOVEA_CLASS_CACHE, wanted);
-    if (!moved)
-        return false;
-    fovea_engine_destroy(run->moved);
-    s->engine = run->moved = moved;
-    return true;
+    tune_move(s, moved);
+    return moved != NULL;
 }
 
 static void search_class(struct tune_search *s, uint32_t class, double seconds, const struct fovea_tuned *from,

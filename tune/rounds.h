@@ -10,9 +10,12 @@ struct tune_run {
     const struct tune_options *options;
     struct tune_result *result;
     double budget;
-    struct fovea_engine *moved; ///< NULL, or the engine of the search: that of the options without the quarantined
-                                ///< kernels, and possibly with another border
+    struct fovea_engine *moved; ///< NULL, or the engine of the search: that of the options with the measured L2,
+                                ///< without the quarantined kernels, and possibly with another border
 };
+
+/// Goes on with another engine, which then belongs to the run; NULL: with the one there is.
+void tune_move(struct tune_search *s, struct fovea_engine *engine);
 
 /// Searches all requested classes while there is time; what is proved is in the result's profile.
 void tune_rounds(struct tune_search *s);

@@ -181,14 +181,10 @@ static bool is_hopeless(struct tune_search *s, struct tune_racer *from)
     return right && s->track.cases[shortest]->kind->seconds(from->ready[shortest], 1) > 2 * least + 1e-5;
 }
 
-// The initial incumbent: the given choice, or, if the machine misreports its L2, the default of a machine that does
-// not, if it is right and not hopeless; otherwise the default.
+// The initial incumbent: the given choice, if it is right and not hopeless; otherwise the default.
 static bool begin(struct tune_search *s, const struct fovea_tuned *from)
 {
-    struct fovea_tuned measured;
     s->trusted = -1;
-    if (!from && tune_measured_default(s->engine, s->class, s->quarantine, s->l2, &measured))
-        from = &measured;
     if (from && (from->kernel < 0 || !s->quarantine[from->kernel]) &&
         tune_racer_start(&s->incumbent, &s->track, s->engine, s->class, from)) {
         if (tune_is_right(s, &s->incumbent) && !is_hopeless(s, &s->incumbent))

@@ -31,7 +31,7 @@ struct fovea_tuned tune_default(const struct fovea_engine *engine, uint32_t clas
     return fovea_tuned_default(fovea_engine_machine(engine), class, best);
 }
 
-// The machines that the model is evaluated for: as this one reports itself and, if that is wrong, as measured.
+// The machines that the model is evaluated for: as the engine assumes it and, if less of the L2 is left to it, as that.
 enum { MACHINES = 2 };
 static uint32_t machines(const struct fovea_engine *engine, size_t l2, struct fovea_machine out[MACHINES])
 {
@@ -39,20 +39,7 @@ static uint32_t machines(const struct fovea_engine *engine, size_t l2, struct fo
     for (uint32_t i = 0; i < MACHINES; i++)
         out[i] = *said;
     out[1].l2_bytes = (uint32_t)l2;
-    return l2 != 0 && (l2 < tune_measured_most() || l2 > said->l2_bytes) &&
-                   (l2 / 2 >= said->l2_bytes || l2 <= said->l2_bytes / 2)
-               ? 2
-               : 1;
-}
-
-bool tune_measured_default(const struct fovea_engine *engine, uint32_t class, const uint8_t *banned, size_t l2,
-                           struct fovea_tuned *out)
-{
-    struct fovea_machine of[MACHINES];
-    const uint32_t asked = machines(engine, l2, of);
-    const struct fovea_tuned said = tune_default(engine, class, banned);
-    *out = fovea_tuned_default(&of[asked - 1], class, said.kernel);
-    return of[asked - 1].l2_bytes > of[0].l2_bytes && !fovea_tuned_same(&said, out);
+    return l2 != 0 && l2 < tune_measured_most() && l2 <= said->l2_bytes / 2 ? 2 : 1;
 }
 
 // The numbers of `to`, replaced by those of `from` that differ from the defaults of from's own kernel.

@@ -16,17 +16,12 @@ uint32_t tune_stages(uint32_t class);
 /// The candidates of a stage other than `from`, those nearest to the model first; at most TUNE_CANDIDATES_MAX. Excluded
 /// are kernels that this CPU or its cap does not allow, that are excluded by name, or that are in `banned`
 /// (FOVEA_VARIANTS marks); scalar ones are only used if there is nothing else. l2: bytes that really stay in L2
-/// (tune_measure_l2), or 0; if that is at least twice what the machine reports, or at most half of it, the model's
-/// numbers for it are candidates, too.
+/// (tune_measure_l2), or 0; if that is at most half of what the engine assumes, the model's numbers for it are
+/// candidates, too.
 uint32_t tune_space(const struct fovea_engine *engine, uint32_t class, uint32_t stage, const struct fovea_tuned *from,
                     const uint8_t *banned, size_t l2, struct fovea_tuned *out);
 
 /// The default of a class in this engine: the best kernel of its slot that is not banned, with the model's numbers.
 struct fovea_tuned tune_default(const struct fovea_engine *engine, uint32_t class, const uint8_t *banned);
-
-/// The default of a machine whose L2 is as large as measured. False if that is the same, or if the machine reports
-/// more: other programs on the core can only reduce what is measured, not increase it.
-bool tune_measured_default(const struct fovea_engine *engine, uint32_t class, const uint8_t *banned, size_t l2,
-                           struct fovea_tuned *out);
 
 #endif

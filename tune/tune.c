@@ -80,9 +80,23 @@ static void verify_kernels(struct tune_search *s)
         }
     }
     // Otherwise plans for few rows would still use a quarantined kernel, and that of their class would be blamed.
-    struct tune_run *const run = s->owner;
-    run->moved = fovea_engine_copy_without(s->engine, s->quarantine);
-    s->engine = run->moved ? run->moved : s->engine;
+    tune_move(s, fovea_engine_copy_without(s->engine, s->quarantine));
+}
+
+// If at least twice as much stays in L2 as the machine reports, it misreports: other programs on the core can only take
+// cache away. From then on the defaults are those of the measured size. Class by class, only gains of 1.5 % could be
+// proved: on Zen 4, told a quarter of its L2, held-out shapes remained up to 4.5 % slower.
+static void believe_l2(struct tune_search *s, struct fovea_profile *profile)
+{
+    const struct tune_run *const run = s->owner;
+    const struct fovea_profile *const start = run->options->start;
+    const uint32_t reported = fovea_engine_machine(s->engine)->l2_bytes;
+    const uint32_t before = start ? start->l2_measured : 0;
+    const uint32_t l2 = before > s->l2 ? before : (uint32_t)s->l2;
+    if (l2 / 2 < reported)
+        return;
+    tune_move(s, fovea_engine_copy_of_l2(s->engine, l2));
+    profile->l2_measured = run->moved ? l2 : 0;
 }
 
 // The initial profile: nothing tuned, or the proved classes that are kept; classes set by hand were not proved.
@@ -141,6 +155,7 @@ bool tune_run(const struct tune_options *options, struct tune_result *result)
         tune_walk_allow(walk_share * run.budget);
         s->owner = &run;
         begin_profile(options, &result->profile);
+        believe_l2(s, &result->profile);
         if (options->level != FOVEA_LEVEL_ESTIMATE) {
             verify_kernels(s);
             tune_rounds(s);

@@ -75,7 +75,8 @@ struct fovea_machine {
     char features[128];                     ///< detected feature clusters, space-separated: "avx2 avx512 vnni"
     uint32_t cpu;                           ///< the same as bits, for the library's own tests
     uint32_t l1d_bytes, l2_bytes, l3_bytes; ///< data caches of one core; L3 is shared. Only l3_bytes may be 0
-    uint32_t l1d_ways, l2_ways, l3_ways;    ///< associativity; 1 if unknown, l3_ways 0 if there is no L3
+    uint32_t l2_reported; ///< less than l2_bytes where a tuning profile says that more was measured, otherwise the same
+    uint32_t l1d_ways, l2_ways, l3_ways; ///< associativity; 1 if unknown, l3_ways 0 if there is no L3
     uint32_t l3_hashed; ///< 1: L3 consists of slices over which addresses are hashed, as on all of Intel's CPUs (judged
                         ///< by the vendor's name). 0: it does not, or that is unknown.
     uint32_t wide512;   ///< 1 if the core has full-width 512-bit units (even if AVX-512 is disabled, as on Alder Lake);

@@ -71,6 +71,34 @@ static void test_above(void)
     }
 }
 
+// The defaults are those of the L2 that was measured, unless the profile is for another cap; the key has the reported
+// one.
+static void test_l2(void)
+{
+    char why[FOVEA_PROFILE_WHY];
+    const uint32_t class = fovea_attention_number(FOVEA_HEADS_128);
+    struct fovea_engine *engine = engine_of("none", NULL, NULL, NULL);
+    const struct fovea_machine machine = *fovea_engine_machine(engine);
+    struct fovea_machine grown = machine;
+    grown.l2_bytes *= 4;
+    const struct fovea_tuned wanted = fovea_tuned_default(&grown, class, -1);
+    fovea_engine_destroy(engine);
+    make_profile(&machine);
+    profile.l2_measured = grown.l2_bytes;
+    for (int ours = 0; ours < 2; ours++) {
+        profile.isa = ours != 0 ? machine.cpu : machine.cpu ^ 1;
+        CHECK(tune_save(path, false, &profile, why), "%s", why);
+        engine = engine_of(path, NULL, NULL, NULL);
+        const struct fovea_machine *const m = fovea_engine_machine(engine);
+        const struct fovea_tuned got = fovea_tuned_get(fovea_engine_kernels(engine), class);
+        CHECK(m->l2_bytes == (ours ? grown.l2_bytes : machine.l2_bytes) && m->l2_reported == machine.l2_bytes,
+              "L2 %u, reported %u", m->l2_bytes, m->l2_reported);
+        CHECK(fovea_tuned_same(&got, &wanted) == (ours != 0), "ours %d: the defaults of another L2", ours);
+        CHECK(fovea_profile_key(m).l2_bytes == machine.l2_bytes, "the key has %u", fovea_profile_key(m).l2_bytes);
+        fovea_engine_destroy(engine);
+    }
+}
+
 // Slots that the tuner may choose for get what a profile names, if it was made under the same cap.
 static void test_slots(void)
 {
@@ -172,6 +200,7 @@ int main(void)
     snprintf(path, sizeof path, "%s/profile", folder);
     test_plain_environment();
     test_above();
+    test_l2();
     test_slots();
     test_preferred("plain", converts, raises);
     test_preferred("wide", raises, converts);

@@ -126,6 +126,9 @@ static void test_meaning(void)
          "level install\n" ATTENTION("16", "16", "0") "again=0 whole=3 decode_into=0 near_tiles=1 "
                                                       "into_l1=0 copy_k=1 copy_v=1" EVIDENCE,
          "line 10"},
+        {"level", "level install\nl2 1000\n", "line 10"}, // less than is reported
+        {"level", "level install\nl2 1073741825\n", "line 10"},
+        {"level", "level install\nl2 1073741824\nl2 1073741824\n", "line 11"},
         {"level", "level install\ncache border near=0" EVIDENCE, "line 10"},
         {"level", "level install\ncache border near=1048577" EVIDENCE, "line 10"},
         {"level", "level install\ncache border near=" EVIDENCE, "line 10"},

@@ -2,6 +2,7 @@
 // tests/tune/search.c - a whole search: kernels that are wrong, crash or hang on this machine never get into a profile;
 // a budget, an interruption and a start that is kept do what they say. No time of a kernel is asserted.
 #include "tests/support/test.h"
+#include "tune/cache.h"
 #include "tune/tune.h"
 #include "tune/write.h"
 
@@ -246,6 +247,38 @@ static void check_bad_start(void)
     tune_result_free(&result);
 }
 
+// A machine that reports a quarter of its L2 is not believed, and what was found of it is kept: other programs on the
+// core may take it away while the next search measures.
+static void check_l2(void)
+{
+    struct tune_result result;
+    struct fovea_profile start;
+    struct fovea_engine *const usual = engine;
+    struct tune_options options = {.level = FOVEA_LEVEL_QUICK, .only = "slot softmax"};
+    const size_t stays = tune_measure_l2();
+    char caches[32];
+    if (stays == 0) {
+        printf("SKIP: nothing stays in L2\n");
+        return;
+    }
+    snprintf(caches, sizeof caches, "4K,%zuK,32M,plain", stays >> 12);
+    setenv("FOVEA_CACHES", caches, 1);
+    CHECK(fovea_engine_create(NULL, &engine) == FOVEA_OK, "%s", caches);
+    if (run(&options, &result))
+        CHECK(result.profile.l2_measured == stays && result.profile.key.l2_bytes == stays / 4, "%u measured, %zu are",
+              result.profile.l2_measured, stays);
+    start = result.profile;
+    start.l2_measured = (uint32_t)(2 * stays);
+    tune_result_free(&result);
+    options.start = &start;
+    options.keep = true;
+    if (run(&options, &result))
+        CHECK(result.profile.l2_measured == 2 * stays, "%u kept", result.profile.l2_measured);
+    tune_result_free(&result);
+    fovea_engine_destroy(engine);
+    engine = usual;
+}
+
 int main(void)
 {
     setenv("FOVEA_CACHES", "32K,1M,32M,plain", 1); // a class whose kernel computes it, whatever this machine is
@@ -269,6 +302,7 @@ int main(void)
     check_ends();
     check_start();
     check_bad_start();
+    check_l2();
     fovea_engine_destroy(engine);
     return test_done();
 }

@@ -41,6 +41,38 @@ def rows(text):
     return re.findall(r"^((?:gemm|attention|slot|cache) \S+) ", text, re.M)
 
 
+def measured(path, l2):
+    """As a search leaves a profile that found a larger L2 than the machine reports."""
+    with open(path) as file:
+        text = re.sub(r"checksum .*\n", "", file.read()) + f"l2 {l2}\n"
+    total = 0xCBF29CE484222325
+    for byte in text.encode():
+        total = (total ^ byte) * 0x100000001B3 % 2**64
+    with open(path, "w") as file:
+        file.write(f"{text}checksum {total:016x}\n")
+
+
+def test_l2(paths):
+    for path in paths:
+        profile(path)
+    before = json.loads(ok("--show", paths[0], "--json"))
+    measured(paths[1], 4 * before["caches"][1])
+    data = json.loads(ok("--show", paths[1], "--json"))
+    check(before["l2_measured"] == 0 and data["l2_measured"] == 4 * data["caches"][1], before, data)
+    check(before["classes"] != data["classes"], "the same defaults for four times the L2")
+    kib = [data["caches"][1] >> 10, data["l2_measured"] >> 10]
+    check(f"\nan L2 of {kib[1]} KiB was measured" in ok("--show", paths[1]) and rows(ok("--show", paths[1])) == [], kib)
+    text = ok("--diff", *paths)
+    check(f"A is for an L2 of {kib[0]} KiB, B of {kib[1]}\n" in text and " classes differ" in text, text)
+    info = run([*PROGRAM, "info"], {"HOME": HOME, "FOVEA_PROFILE": paths[1]}).stdout
+    check(f"{kib[1]} KiB" in info and f"measured by the profile; this machine reports {kib[0]} KiB\n" in info, info)
+    info = json.loads(run([*PROGRAM, "info", "--json"], {"HOME": HOME, "FOVEA_PROFILE": paths[1]}).stdout)
+    check((info["l2_reported"] >> 10, info["l2_bytes"] >> 10) == tuple(kib), info)
+    profile(paths[1])
+    check(json.loads(ok("--show", paths[1], "--json"))["l2_measured"] == data["l2_measured"], "the next run keeps it")
+    os.unlink(paths[1])
+
+
 def test_show(path):
     classes = [f"{c['operator']} {c['class']}" for c in json.loads(ok("--show", "--json"))["classes"]]
     for file in ([], [path]):
@@ -106,6 +138,7 @@ def test_refusals(path):
 with tempfile.TemporaryDirectory() as HOME:
     places = os.path.join(HOME, "first"), os.path.join(HOME, "second")
     test_show(places[0])
+    test_l2(places)
     test_diff(*places)
     test_explain(places[0])
     test_refusals(places[0])

@@ -98,7 +98,7 @@ static void check_complete(const struct fovea_engine *engine, uint32_t class)
     }
 }
 
-// A machine that tells a quarter of its L2 is offered what the model makes of all of it, kernel and numbers at once;
+// Where a quarter of L2 is left to the process, what the model makes of that is offered, kernel and numbers at once;
 // nothing is offered twice, and nothing more where the two agree.
 static void check_measured(const struct fovea_engine *engine, uint32_t class)
 {
@@ -106,9 +106,11 @@ static void check_measured(const struct fovea_engine *engine, uint32_t class)
     const struct fovea_tuned best = tune_default(engine, class, none);
     struct fovea_tuned candidates[TUNE_CANDIDATES_MAX];
     const uint32_t honest = tune_space(engine, class, 0, &best, none, real.l2_bytes, candidates);
-    CHECK(honest == tune_space(engine, class, 0, &best, none, 0, candidates), "%s: %u candidates without a lie",
+    CHECK(honest == tune_space(engine, class, 0, &best, none, 0, candidates), "%s: %u candidates of all of it",
           fovea_class_names[class].name, honest);
-    real.l2_bytes *= 4;
+    CHECK(honest == tune_space(engine, class, 0, &best, none, 4 * (size_t)real.l2_bytes, candidates), "%s: of more",
+          fovea_class_names[class].name);
+    real.l2_bytes /= 4;
     const struct fovea_tuned wanted = fovea_tuned_default(&real, class, best.kernel);
     const uint32_t found = tune_space(engine, class, 0, &best, none, real.l2_bytes, candidates);
     bool there = fovea_tuned_same(&wanted, &best) || best.kernel < 0 || fovea_variant_facts[best.kernel].required == 0;

@@ -72,22 +72,6 @@ static void test_within(const struct fovea_engine *engine, bool header)
 
 static const struct fovea_gemm_class near_packed = {FOVEA_SOME, false, FOVEA_FORM_PACKED};
 
-// A machine that says too little of its L2 is not believed; one that says more than was measured, is.
-static void test_begin(const struct fovea_engine *engine)
-{
-    static const uint8_t none[FOVEA_VARIANTS];
-    const size_t said = fovea_engine_machine(engine)->l2_bytes;
-    struct fovea_tuned measured;
-    const uint32_t class = fovea_gemm_number(near_packed);
-    const bool tuned = fovea_tuned_default(fovea_engine_machine(engine), class, 0).values[0] != 0;
-    CHECK(tuned && !tune_measured_default(engine, class, none, 0, &measured), "not measured");
-    CHECK(!tune_measured_default(engine, class, none, said, &measured), "as it says");
-    CHECK(!tune_measured_default(engine, class, none, said / 4, &measured), "less: others took it");
-    CHECK(tune_measured_default(engine, class, none, 4 * said, &measured), "four times as much");
-    const struct fovea_tuned model = tune_default(engine, class, none);
-    CHECK(measured.kernel == model.kernel && !fovea_tuned_same(&measured, &model), "other numbers, the same kernel");
-}
-
 // All cases of a class or none, where only some of them find their memory, or the time to make it.
 static void test_cases(const struct fovea_engine *engine)
 {
@@ -118,7 +102,6 @@ int main(void)
     test_places(engine);
     test_within(engine, true);
     test_within(engine, false);
-    test_begin(engine);
     test_cases(engine);
     fovea_engine_destroy(engine);
     return test_done();
