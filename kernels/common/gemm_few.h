@@ -4,7 +4,7 @@
 //
 // Reading B is the limit, so what an element costs besides its FMAs counts: two or three operations to widen 16 of
 // them, once for all rows of a tile. A tile is as many panels wide as registers allow, because memory is read faster by
-// several streams.
+// several streams. Each stream goes on where its last panel ended: a prefetcher that follows it has no new beginnings.
 //
 // The most rows that have a quiet tile are a fact of the variant: quiet_rows in kernels/gemm.def.
 #ifndef FOVEA_KERNELS_COMMON_GEMM_FEW_H
@@ -12,18 +12,29 @@
 
 #include "kernels/common/variant.h"
 
-/// C[R rows, P panels] of a tile, from its first row and column on; n <= 16 P columns are written. Panels without such
-/// a column are the last one again. packed: NULL, or where the only panel goes as f32.
-static inline __attribute__((always_inline)) void few_tile(const struct fovea_gemm_few_tile *t,
-                                                           const FEW_ELEMENT *panels, float *packed, float *c, size_t n,
-                                                           int R, int P, bool quiet)
+/// A panel of a tile: B, the first row of C, and how many of its columns are stored.
+struct few_panel {
+    const FEW_ELEMENT *b;
+    float *c;
+    size_t n;
+};
+
+static inline __attribute__((always_inline)) struct few_panel few_panel(const struct fovea_gemm_few_tile *t, size_t i)
+{
+    const size_t left = t->n - i * FOVEA_PANEL;
+    return (struct few_panel){(const FEW_ELEMENT *)t->b + (ptrdiff_t)i * t->b_panel, t->c + i * FOVEA_PANEL,
+                              left < FOVEA_PANEL ? left : FOVEA_PANEL};
+}
+
+/// C[R rows] of P panels. packed: NULL, or where the only panel goes as f32.
+static inline __attribute__((always_inline)) void
+few_tile(const struct fovea_gemm_few_tile *t, const struct few_panel *panels, float *packed, int R, int P, bool quiet)
 {
     const FEW_ELEMENT *b[FEW_PANELS];
     fv_f32 acc[FEW_SUMS];
     FV_UNROLL
     for (int j = 0; j < P; j++) {
-        const int last = (int)((n - 1) / FOVEA_PANEL);
-        b[j] = panels + (j < last ? j : last) * t->b_panel;
+        b[j] = panels[j].b;
     }
     FV_UNROLL
     for (int r = 0; r < R; r++) { // two loops: FV_UNROLL takes at most 16 iterations
@@ -36,8 +47,8 @@ static inline __attribute__((always_inline)) void few_tile(const struct fovea_ge
     if (packed != NULL && t->adds && !FOVEA_FAULT_IS(GEMM_FIRST_ADDS_NOTHING)) { // one panel
         FV_UNROLL
         for (int r = 0; r < R; r++) {
-            const float *const at = c + r * t->c_row;
-            acc[r] = n >= FV_LANES ? fv_load(at) : fv_load_tail(at, n);
+            const float *const at = panels->c + r * t->c_row;
+            acc[r] = panels->n >= FV_LANES ? fv_load(at) : fv_load_tail(at, panels->n);
         }
     }
 #endif
@@ -46,8 +57,9 @@ static inline __attribute__((always_inline)) void few_tile(const struct fovea_ge
     for (int r = 0; r < R; r++) {
         FV_UNROLL
         for (int v = 0; v < P * FEW_VECS; v++) {
-            float *const at = c + r * t->c_row + v * FV_LANES;
-            const size_t before = (size_t)v * FV_LANES;
+            const struct few_panel *const panel = &panels[v / FEW_VECS];
+            const size_t before = (size_t)(v % FEW_VECS * FV_LANES), n = panel->n;
+            float *const at = panel->c + r * t->c_row + before;
             if (n >= before + FV_LANES || FOVEA_FAULT_IS(GEMM_FEW_STORES_PAST_N)) {
                 fv_store(at, acc[r * P * FEW_VECS + v]);
             } else if (n > before) {
@@ -57,16 +69,23 @@ static inline __attribute__((always_inline)) void few_tile(const struct fovea_ge
     }
 }
 
-/// All columns of a tile of R rows, P panels at a time; quiet: nothing is prefetched.
+/// All columns of a tile of R rows, in P streams, the first of them a panel longer; quiet: nothing is prefetched. Where
+/// only these have a panel left, the others read the last one of it again.
 static inline __attribute__((always_inline)) void few_rows(const struct fovea_gemm_few_tile *tile, int R, int P,
                                                            bool quiet)
 {
-    const size_t columns = (size_t)P * FOVEA_PANEL;
-    const FEW_ELEMENT *b = tile->b;
-    float *c = tile->c;
-    for (size_t left = tile->n, n; left != 0; left -= n, b += P * tile->b_panel, c += columns) {
-        n = left < columns ? left : columns;
-        few_tile(tile, b, NULL, c, n, R, P, quiet);
+    const size_t count = (tile->n + FOVEA_PANEL - 1) / FOVEA_PANEL, each = count / (size_t)P,
+                 longer = count % (size_t)P;
+    for (size_t turn = 0; turn < each + (longer != 0); turn++) {
+        const size_t live = turn < each ? (size_t)P : longer;
+        struct few_panel panels[FEW_PANELS];
+        FV_UNROLL
+        for (size_t j = 0; j < (size_t)P; j++) {
+            const size_t stream = j < live ? j : live - 1;
+            panels[j] = few_panel(tile, stream * each + (stream < longer ? stream : longer) + turn);
+            panels[j].n = j < live ? panels[j].n : 0;
+        }
+        few_tile(tile, panels, NULL, R, P, quiet);
     }
 }
 
@@ -74,12 +93,11 @@ static inline __attribute__((always_inline)) void few_rows(const struct fovea_ge
 /// All columns of the tile of most rows, panel by panel, each of which it packs as f32, too.
 static inline __attribute__((always_inline)) void few_packing(const struct fovea_gemm_few_tile *tile)
 {
-    const FEW_ELEMENT *b = tile->b;
-    float *c = tile->c, *packed = tile->packed;
+    float *packed = tile->packed;
     const ptrdiff_t next = FOVEA_FAULT_IS(GEMM_FEW_PACKS_ONE_PANEL) ? 0 : tile->packed_panel;
-    for (size_t left = tile->n, n; left != 0; left -= n, b += tile->b_panel, packed += next, c += n) {
-        n = left < FOVEA_PANEL ? left : FOVEA_PANEL;
-        few_tile(tile, b, packed, c, n, FEW_MR, 1, false);
+    for (size_t i = 0; i * FOVEA_PANEL < tile->n; i++, packed += next) {
+        const struct few_panel panel = few_panel(tile, i);
+        few_tile(tile, &panel, packed, FEW_MR, 1, false);
     }
 }
 #endif

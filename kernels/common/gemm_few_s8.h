@@ -58,8 +58,8 @@ static inline __attribute__((always_inline)) void few_chains(const struct fovea_
 #endif
         steps = left < FOVEA_GROUP ? left : FOVEA_GROUP;
         // What is prefetched is FEW_AHEAD steps, two groups, ahead or, of the last two, the first ones of the panels
-        // after these.
-        const ptrdiff_t ahead = left > FEW_AHEAD ? 2 * SIZE : P * t->b_panel + (2 - groups) * SIZE;
+        // behind these.
+        const ptrdiff_t ahead = left > FEW_AHEAD ? 2 * SIZE : t->b_panel + (2 - groups) * SIZE;
         few_fetch(b, ahead, P);
         size_t at = Q;
         for (const size_t end = at + steps / FEW_STEPS * FEW_STEPS * FOVEA_PANEL; at != end;
