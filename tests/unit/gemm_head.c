@@ -32,7 +32,7 @@ static void set_numbers(const struct fovea_engine *engine, size_t draw)
     for (size_t i = 0; i < FOVEA_GEMM_CLASSES; i++) {
         struct fovea_gemm_tuning *const t = &test_tuning(engine)->gemm[i];
         t->direct = 0;
-        t->fetch_k = draw % 2 * K_MOST;
+        t->fetch_k = (uint32_t)(draw % 2 * K_MOST);
         t->twice = draw / 2 % 2;
         t->into_l1 = draw / 4 % 2;
         t->spread = draw / 8 % 2 << 20;
