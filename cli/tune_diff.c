@@ -6,11 +6,6 @@
 
 static const char help[] = "usage: fovea tune --diff A B\n\nWhat two profiles choose differently.\n";
 
-static uint32_t l2_of(const struct fovea_profile *profile)
-{
-    return profile->l2_measured ? profile->l2_measured : profile->key.l2_bytes;
-}
-
 int cli_tune_diff(int argc, char **argv)
 {
     static struct fovea_profile profiles[2];
@@ -28,8 +23,9 @@ int cli_tune_diff(int argc, char **argv)
     if (!engine)
         return CLI_USAGE;
     uint32_t differ = 0;
-    if (l2_of(&profiles[0]) != l2_of(&profiles[1]))
-        printf("A is for an L2 of %u KiB, B of %u\n", l2_of(&profiles[0]) >> 10, l2_of(&profiles[1]) >> 10);
+    const uint32_t l2[] = {fovea_profile_l2(&profiles[0]), fovea_profile_l2(&profiles[1])};
+    if (l2[0] != l2[1])
+        printf("A is for an L2 of %u KiB, B of %u\n", l2[0] >> 10, l2[1] >> 10);
     for (int i = 0; i < 2; i++)
         if (!cli_tune_in_force(engine, &profiles[i]))
             printf("%c is for another ISA cap: what it has not chosen stands here as the default of this one\n",

@@ -55,9 +55,7 @@ struct fovea_tuned cli_tune_default(const struct fovea_engine *engine, const str
     struct fovea_machine machine = *fovea_engine_machine(engine);
     const struct fovea_tuned best = tune_default(engine, class, profile->quarantine);
     machine.l1d_bytes = profile->key.l1d_bytes ? profile->key.l1d_bytes : machine.l1d_bytes;
-    machine.l2_bytes = profile->l2_measured    ? profile->l2_measured
-                       : profile->key.l2_bytes ? profile->key.l2_bytes
-                                               : machine.l2_bytes;
+    machine.l2_bytes = fovea_profile_l2(profile) ? fovea_profile_l2(profile) : machine.l2_bytes;
     machine.l3_bytes = profile->key.l3_bytes ? profile->key.l3_bytes : machine.l3_bytes;
     return fovea_tuned_default(&machine, class, best.kernel);
 }

@@ -166,7 +166,6 @@ static enum fovea_status find_caches(struct fovea_machine *machine, const struct
 {
     const struct setting caches = setting("options.caches", options->caches, "FOVEA_CACHES");
     fovea_cache_probe(machine);
-    machine->l2_reported = machine->l2_bytes;
     if (!caches.text)
         return FOVEA_OK;
     if (!fovea_cache_from_text(caches.text, machine))
@@ -175,7 +174,6 @@ static enum fovea_status find_caches(struct fovea_machine *machine, const struct
     if (machine->l1d_bytes > machine->l2_bytes)
         return fail(options, FOVEA_ERR_CONFIG, "%s=%.40s: L1d, the first, is larger than L2", caches.name, caches.text);
     snprintf(machine->cache_source, sizeof machine->cache_source, "%s", caches.name);
-    machine->l2_reported = machine->l2_bytes;
     return FOVEA_OK;
 }
 
@@ -189,7 +187,7 @@ static enum fovea_status find_profile(struct fovea_engine *engine, const struct 
         snprintf(engine->profile, sizeof engine->profile, "given, level %s", fovea_profile_levels[given->level]);
         machine->l1d_bytes = given->key.l1d_bytes ? given->key.l1d_bytes : machine->l1d_bytes;
         machine->l2_reported = given->key.l2_bytes ? given->key.l2_bytes : machine->l2_bytes;
-        machine->l2_bytes = given->l2_measured ? given->l2_measured : machine->l2_reported;
+        machine->l2_bytes = fovea_profile_l2(given) ? fovea_profile_l2(given) : machine->l2_bytes;
         machine->l3_bytes = given->key.l3_bytes ? given->key.l3_bytes : machine->l3_bytes;
         return FOVEA_OK;
     }
@@ -242,6 +240,7 @@ static enum fovea_status fill(struct fovea_engine *engine, const struct fovea_en
     engine->choice.cpu = engine->choice.allowed = engine->machine.cpu;
 
     enum fovea_status status = find_caches(&engine->machine, options);
+    engine->machine.l2_reported = engine->machine.l2_bytes;
     if (!status)
         status = cap_isa(engine, options);
     if (!status)

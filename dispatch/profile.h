@@ -72,6 +72,12 @@ struct fovea_profile {
     struct fovea_evidence evidence[FOVEA_TUNED_CLASSES];
 };
 
+/// Bytes of the L2 that its defaults are of; 0: its key has none.
+static inline uint32_t fovea_profile_l2(const struct fovea_profile *profile)
+{
+    return profile->l2_measured ? profile->l2_measured : profile->key.l2_bytes;
+}
+
 /// Parses text into *out; returns whether it is a valid profile. expected: the key it must have; NULL: any CPU and
 /// caches, but this library. If invalid, why says so in one line, and *out is unspecified.
 bool fovea_profile_parse(const char *text, size_t size, const struct fovea_profile_key *expected,

@@ -84,19 +84,18 @@ static void verify_kernels(struct tune_search *s)
 }
 
 // If at least twice as much stays in L2 as the machine reports, it misreports: other programs on the core can only take
-// cache away. From then on the defaults are those of the measured size. Class by class, only gains of 1.5 % could be
-// proved: on Zen 4, told a quarter of its L2, held-out shapes remained up to 4.5 % slower.
+// cache away, which is also why what an earlier search found is kept. From then on the defaults are those of the
+// measured size. Class by class, only gains of 1.5 % could be proved: on Zen 4, told a quarter of its L2, held-out
+// shapes remained up to 4.5 % slower.
 static void believe_l2(struct tune_search *s, struct fovea_profile *profile)
 {
     const struct tune_run *const run = s->owner;
     const struct fovea_profile *const start = run->options->start;
-    const uint32_t reported = fovea_engine_machine(s->engine)->l2_bytes;
-    const uint32_t before = start ? start->l2_measured : 0;
-    const uint32_t l2 = before > s->l2 ? before : (uint32_t)s->l2;
-    if (l2 / 2 < reported)
-        return;
-    tune_move(s, fovea_engine_copy_of_l2(s->engine, l2));
-    profile->l2_measured = run->moved ? l2 : 0;
+    uint32_t l2 = start ? start->l2_measured : 0;
+    if (s->l2 / 2 >= fovea_engine_machine(s->engine)->l2_bytes && s->l2 > l2)
+        l2 = (uint32_t)s->l2;
+    tune_move(s, l2 != 0 ? fovea_engine_copy_of_l2(s->engine, l2) : NULL);
+    profile->l2_measured = run->moved ? l2 : 0; // NULL, too, if there is no memory
 }
 
 // The initial profile: nothing tuned, or the proved classes that are kept; classes set by hand were not proved.

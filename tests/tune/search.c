@@ -268,12 +268,17 @@ static void check_l2(void)
         CHECK(result.profile.l2_measured == stays && result.profile.key.l2_bytes == stays / 4, "%u measured, %zu are",
               result.profile.l2_measured, stays);
     start = result.profile;
-    start.l2_measured = (uint32_t)(2 * stays);
     tune_result_free(&result);
     options.start = &start;
     options.keep = true;
+    start.l2_measured = (uint32_t)(2 * stays);
     if (run(&options, &result))
         CHECK(result.profile.l2_measured == 2 * stays, "%u kept", result.profile.l2_measured);
+    tune_result_free(&result);
+    options.level = FOVEA_LEVEL_ESTIMATE; // which measures nothing
+    start.l2_measured = (uint32_t)(stays / 4 + 4096);
+    if (run(&options, &result))
+        CHECK(result.profile.l2_measured == stays / 4 + 4096, "%u kept", result.profile.l2_measured);
     tune_result_free(&result);
     fovea_engine_destroy(engine);
     engine = usual;
