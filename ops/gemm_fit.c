@@ -12,12 +12,12 @@ enum { CHAIN_KIB = 128 };
 static const size_t chain_columns[] = {
     [FOVEA_FORM_PACKED] = SIZE_MAX, [FOVEA_FORM_NN] = 7 * FOVEA_PANEL, [FOVEA_FORM_NT] = 4 * FOVEA_PANEL};
 
-// Least rows, and least steps for up to four and for more columns, for which the last columns are computed separately
-// (Zen 5: one and four of 33 to 100 columns 1.04 to 1.17 times as fast, 17 and 20 with as many steps 0.8 and 0.9; eight
-// of 40 to 104 1.01 to 1.04, six of 38 0.98; 128 rows of eight or two columns alone, 768 steps, 1.43 and 2.47, eight
-// rows 1.3 to 1.9). Not if as many rows of A alias in a set of L1: each of their lines is read four times (300x4x1024
-// 0.85, ld of 512 1.7).
-enum { EDGE_ROWS = 8, EDGE_STEPS = 32, WIDE_EDGE_STEPS = 48 };
+// Least rows, and least steps for up to four and for more columns, for which the last columns are computed separately.
+// Zen 4, one to four columns: 24 rows and more 1.00 to 1.11 times as fast (transposed 0.97 to 1.10), 12 to 20 rows 0.94
+// to 1.05 (transposed 0.84 to 1.01). Zen 5, five to eight columns of 40 to 104: 1.01 to 1.04. Not if the rows of A that
+// a tile holds, up to EDGE_TILE, alias in a set of L1: each of their lines is read four times (Zen 4, 64x50x512 0.91,
+// 128x20x768 0.95).
+enum { EDGE_ROWS = 24, EDGE_STEPS = 32, WIDE_EDGE_STEPS = 48, EDGE_TILE = 48 };
 
 size_t fovea_gemm_edge(const struct fovea_gemm_layout *plan)
 {
@@ -25,7 +25,7 @@ size_t fovea_gemm_edge(const struct fovea_gemm_layout *plan)
     const size_t edge = d->n % FOVEA_PANEL, steps = edge <= FOVEA_PANEL / 4 ? EDGE_STEPS : WIDE_EDGE_STEPS;
     const size_t most = plan->tuning->edge_columns;
     const bool pays = edge <= most && d->m >= EDGE_ROWS && plan->k >= steps && d->m > plan->once_rows;
-    return pays && d->trans_a != FOVEA_TRANS && !fovea_gemm_rows_alias(d->lda, EDGE_ROWS) ? edge : 0;
+    return pays && d->trans_a != FOVEA_TRANS && !fovea_gemm_rows_alias(d->lda, fovea_min(d->m, EDGE_TILE)) ? edge : 0;
 }
 
 // Cost of the tiles of C, in instructions per k step: an fma per row and panel, a broadcast per row and strip, a load
