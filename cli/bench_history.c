@@ -99,12 +99,13 @@ static bool add_environment(struct report *report, const struct fovea_engine *en
     const struct fovea_machine *const machine = fovea_engine_machine(engine);
     struct utsname system;
     double load = 0;
-    bool done =
-        report_fact(report, "cpu", machine->brand) && report_fact(report, "features", machine->features) &&
-        add_number(report, "l1d_bytes", machine->l1d_bytes) && add_number(report, "l2_bytes", machine->l2_bytes) &&
-        add_number(report, "l3_bytes", machine->l3_bytes) && report_fact(report, "compiler", FOVEA_COMPILER) &&
-        report_fact(report, "flags", FOVEA_FLAGS) && report_fact(report, "profile", fovea_engine_profile(engine)) &&
-        report_fact(report, "fovea", fovea_version()) && add_number(report, "steal", stolen);
+    bool done = report_fact(report, "cpu", machine->brand) && report_fact(report, "features", machine->features) &&
+                add_number(report, "l1d_bytes", machine->l1d_bytes) &&
+                add_number(report, "l2_bytes", machine->l2_reported_bytes) &&
+                add_number(report, "l3_bytes", machine->l3_bytes) && report_fact(report, "compiler", FOVEA_COMPILER) &&
+                report_fact(report, "flags", FOVEA_FLAGS) &&
+                report_fact(report, "profile", fovea_engine_profile(engine)) &&
+                report_fact(report, "fovea", fovea_version()) && add_number(report, "steal", stolen);
     if (done && getloadavg(&load, 1) == 1)
         done = add_number(report, "load", load);
     if (done && uname(&system) == 0)

@@ -88,9 +88,9 @@ static void print_text(const struct fovea_engine *engine, const struct fovea_mac
            machine->wide512 && strstr(machine->features, "avx512") ? ", 512 bits at once" : "");
     print_cache("L1 data", machine->l1d_bytes, machine->l1d_ways, "");
     char reported[80] = "";
-    if (machine->l2_reported != machine->l2_bytes)
+    if (machine->l2_reported_bytes != machine->l2_bytes)
         snprintf(reported, sizeof reported, ", measured by the profile; this machine reports %u KiB",
-                 machine->l2_reported >> 10);
+                 machine->l2_reported_bytes >> 10);
     print_cache("L2", machine->l2_bytes, machine->l2_ways, reported);
     print_cache("L3", machine->l3_bytes, machine->l3_ways, machine->l3_hashed ? ", hashed over slices" : "");
     printf("  %-9s %s\n", "caches by", machine->cache_source);
@@ -107,9 +107,9 @@ static void print_json(const struct fovea_engine *engine, const struct fovea_mac
     printf(", \"features\": ");
     cli_json_string(stdout, machine->features);
     printf(",\n \"processors\": %u", machine->processors);
-    printf(",\n \"l1d_bytes\": %u, \"l2_bytes\": %u, \"l2_reported\": %u, \"l3_bytes\": %u, \"l3_hashed\": %s, "
+    printf(",\n \"l1d_bytes\": %u, \"l2_bytes\": %u, \"l2_reported_bytes\": %u, \"l3_bytes\": %u, \"l3_hashed\": %s, "
            "\"wide512\": %s, \"cache_source\": \"%s\",\n \"profile\": ",
-           machine->l1d_bytes, machine->l2_bytes, machine->l2_reported, machine->l3_bytes,
+           machine->l1d_bytes, machine->l2_bytes, machine->l2_reported_bytes, machine->l3_bytes,
            machine->l3_hashed ? "true" : "false", machine->wide512 ? "true" : "false", machine->cache_source);
     cli_json_string(stdout, fovea_engine_profile(engine));
     printf(",\n \"settings\": {");

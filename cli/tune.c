@@ -103,9 +103,9 @@ static void print_end(const struct tune_result *r, const char *path)
                 isatty(STDERR_FILENO) ? "\r\033[K" : "", r->classes_done, cli_things(text[0], r->classes, "class"),
                 r->seconds, r->interrupted ? " (interrupted)" : "", proved, cli_things(text[1], r->pairs, "pair"),
                 (unsigned long long)r->disturbed);
-    if (r->profile.l2_measured)
-        fprintf(stderr, "an L2 of %u KiB was measured where this machine reports %u: the defaults are now of that\n",
-                r->profile.l2_measured >> 10, r->profile.key.l2_bytes >> 10);
+    if (r->profile.l2_measured_bytes)
+        fprintf(stderr, "the L2 has %u KiB, as measured, where this machine reports %u: the defaults are of that\n",
+                r->profile.l2_measured_bytes >> 10, r->profile.key.l2_bytes >> 10);
     if (given)
         fprintf(stderr, "%u given by --set or --from and not measured here\n", given);
     if (r->failures)

@@ -16,10 +16,11 @@ static void print_head(const struct fovea_engine *engine, const struct fovea_pro
         printf("this machine: ");
     printf("%s, caches %u %u %u KiB\n", *profile->key.cpu ? profile->key.cpu : "a CPU without a name",
            profile->key.l1d_bytes >> 10, profile->key.l2_bytes >> 10, profile->key.l3_bytes >> 10);
-    if (profile->l2_measured)
-        printf("an L2 of %u KiB was measured; the defaults are of that\n", profile->l2_measured >> 10);
+    if (profile->l2_measured_bytes)
+        printf("an L2 of %u KiB was measured; the defaults are of that\n", profile->l2_measured_bytes >> 10);
     if (!cli_tune_in_force(engine, profile))
-        printf("made for another ISA cap: here only its quarantine counts, and the defaults are those of this cap\n");
+        printf("made for another ISA cap: here only its quarantine and L2 count, and the defaults are those of this "
+               "cap\n");
     for (uint32_t i = 0; i < FOVEA_VARIANTS; i++)
         if (profile->quarantine[i])
             printf("quarantined: %s, which %s\n", fovea_variant_facts[i].name,
@@ -84,8 +85,8 @@ void cli_tune_json(const struct fovea_engine *engine, const struct fovea_profile
     printf("{\"level\": \"%s\", \"in_force\": %s, \"cpu\": ", fovea_profile_levels[profile->level],
            cli_tune_in_force(engine, profile) ? "true" : "false");
     cli_json_string(stdout, profile->key.cpu);
-    printf(", \"caches\": [%u, %u, %u], \"l2_measured\": %u,\n \"quarantine\": {", profile->key.l1d_bytes,
-           profile->key.l2_bytes, profile->key.l3_bytes, profile->l2_measured);
+    printf(", \"caches\": [%u, %u, %u], \"l2_measured_bytes\": %u,\n \"quarantine\": {", profile->key.l1d_bytes,
+           profile->key.l2_bytes, profile->key.l3_bytes, profile->l2_measured_bytes);
     for (uint32_t i = 0; i < FOVEA_VARIANTS; i++)
         if (profile->quarantine[i]) {
             printf("%s\"%s\": \"%s\"", any ? ", " : "", fovea_variant_facts[i].name,

@@ -40,7 +40,7 @@ static bool set_in_class(const struct fovea_engine *engine, uint32_t class, cons
     uint32_t count;
     const struct fovea_tunable *const tunables = fovea_tunables(fovea_class(class).kind, &count);
     if (!start->has[class])
-        *tuned = tune_default(engine, class, start->quarantine);
+        *tuned = cli_tune_default(engine, start, class);
     start->has[class] = 1;
     memset(&start->evidence[class], 0, sizeof start->evidence[class]); // it is not what was measured any more
     if (length == 6 && memcmp(name, "kernel", 6) == 0)
@@ -136,9 +136,12 @@ bool cli_tune_begin(const struct fovea_engine *engine, struct cli_tune_arguments
             cli_error("tune: %s: %s", a->from, why);
             return false;
         }
-        start->l2_measured = 0; // of another machine
+        start->l2_measured_bytes = 0; // of another machine
     }
     memset(start->evidence, 0, sizeof start->evidence); // of wherever that was made
+    start->key = key;
+    if (old.l2_measured_bytes > start->l2_measured_bytes)
+        start->l2_measured_bytes = old.l2_measured_bytes;
     for (uint32_t i = 0; i < FOVEA_VARIANTS; i++)
         start->quarantine[i] = old.quarantine[i] ? old.quarantine[i] : start->quarantine[i];
     for (uint32_t class = 0; class < FOVEA_TUNED_CLASSES; class ++)

@@ -186,7 +186,7 @@ static enum fovea_status find_profile(struct fovea_engine *engine, const struct 
         *profile = *given;
         snprintf(engine->profile, sizeof engine->profile, "given, level %s", fovea_profile_levels[given->level]);
         machine->l1d_bytes = given->key.l1d_bytes ? given->key.l1d_bytes : machine->l1d_bytes;
-        machine->l2_reported = given->key.l2_bytes ? given->key.l2_bytes : machine->l2_bytes;
+        machine->l2_reported_bytes = given->key.l2_bytes ? given->key.l2_bytes : machine->l2_bytes;
         machine->l2_bytes = fovea_profile_l2(given) ? fovea_profile_l2(given) : machine->l2_bytes;
         machine->l3_bytes = given->key.l3_bytes ? given->key.l3_bytes : machine->l3_bytes;
         return FOVEA_OK;
@@ -199,9 +199,9 @@ static enum fovea_status find_profile(struct fovea_engine *engine, const struct 
         const size_t used = strlen(engine->profile);
         snprintf(engine->profile + used, sizeof engine->profile - used,
                  ", not for this ISA cap: only its quarantine counts");
-    } else if (profile->l2_measured) {
-        machine->l2_bytes = profile->l2_measured;
     }
+    if (profile->l2_measured_bytes) // under any cap
+        machine->l2_bytes = profile->l2_measured_bytes;
     return FOVEA_OK;
 }
 
@@ -240,7 +240,7 @@ static enum fovea_status fill(struct fovea_engine *engine, const struct fovea_en
     engine->choice.cpu = engine->choice.allowed = engine->machine.cpu;
 
     enum fovea_status status = find_caches(&engine->machine, options);
-    engine->machine.l2_reported = engine->machine.l2_bytes;
+    engine->machine.l2_reported_bytes = engine->machine.l2_bytes;
     if (!status)
         status = cap_isa(engine, options);
     if (!status)

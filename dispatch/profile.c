@@ -167,8 +167,8 @@ static bool read_key(struct reader *r, struct fovea_profile *out, char *why)
 
 static bool read_l2(struct reader *r, struct fovea_profile *out)
 {
-    return out->l2_measured == 0 && number32(r, 10, FOVEA_PROFILE_L2_MAX, &out->l2_measured) &&
-           out->l2_measured > out->key.l2_bytes;
+    return out->l2_measured_bytes == 0 && number32(r, 10, FOVEA_PROFILE_L2_MAX, &out->l2_measured_bytes) &&
+           out->l2_measured_bytes > out->key.l2_bytes;
 }
 
 static bool read_quarantine(struct reader *r, struct fovea_profile *out)

@@ -65,7 +65,7 @@ struct fovea_profile {
     struct fovea_profile_key key;
     uint32_t isa; ///< FOVEA_CPU_* bits that were allowed when the profile was made
     enum fovea_profile_level level;
-    uint32_t l2_measured;               ///< bytes, more than the key has; 0: as the key says
+    uint32_t l2_measured_bytes;         ///< bytes, more than the key has; 0: as the key says
     uint8_t quarantine[FOVEA_VARIANTS]; ///< values of enum fovea_quarantine
     uint8_t has[FOVEA_TUNED_CLASSES];   ///< 1: the class is tuned
     struct fovea_tuned tuned[FOVEA_TUNED_CLASSES];
@@ -75,7 +75,7 @@ struct fovea_profile {
 /// Bytes of the L2 that its defaults are of; 0: its key has none.
 static inline uint32_t fovea_profile_l2(const struct fovea_profile *profile)
 {
-    return profile->l2_measured ? profile->l2_measured : profile->key.l2_bytes;
+    return profile->l2_measured_bytes ? profile->l2_measured_bytes : profile->key.l2_bytes;
 }
 
 /// Parses text into *out; returns whether it is a valid profile. expected: the key it must have; NULL: any CPU and

@@ -57,7 +57,7 @@ struct fovea_profile_key fovea_profile_key(const struct fovea_machine *machine)
     key.signature = fovea_cpu_signature();
     key.features = machine->cpu;
     key.l1d_bytes = machine->l1d_bytes;
-    key.l2_bytes = machine->l2_reported;
+    key.l2_bytes = machine->l2_reported_bytes;
     key.l3_bytes = machine->l3_bytes;
     return key;
 }

@@ -47,8 +47,8 @@ static double load_seconds(char *memory, size_t bytes)
 }
 
 // An L2 size that was found once does exist: another hyper-thread of the core may share its L2 for a while and take
-// half of it. The same goes for the fastest load of a small footprint: compared with a disturbed one, twice the L2 once
-// counted as near (2.9 times as long on Zen 5).
+// half of it. The same goes for the fastest load of a small footprint, which is timed again with each size: compared
+// with a disturbed one, twice the L2 once counted as near (2.9 times as long on Zen 5).
 static size_t found_before;
 static double near_before = INFINITY;
 
@@ -76,14 +76,13 @@ size_t tune_measure_l2(void)
     if (!memory)
         return found_before;
     const struct timespec pause = {0, 4000000};
-    const double near = near_seconds(memory);
     for (uint32_t i = 0; i < border->count; i++) {
         const size_t bytes = (size_t)border->values[i] << 10;
         bool stays = false;
         for (int tries = 0; tries < TRIES && !stays; tries++) { // other programs on this core can only take cache away
             if (tries)
                 nanosleep(&pause, NULL);
-            stays = load_seconds(memory, bytes / 4 * 3) < beyond * near;
+            stays = load_seconds(memory, bytes / 4 * 3) < beyond * near_seconds(memory);
         }
         if (!stays)
             break;
@@ -92,4 +91,9 @@ size_t tune_measure_l2(void)
     bench_free(memory, most);
     found_before = found > found_before ? found : found_before;
     return found_before;
+}
+
+uint32_t tune_believed_l2(uint32_t reported, uint32_t kept, size_t measured)
+{
+    return measured / 2 >= reported && measured > kept ? (uint32_t)measured : kept;
 }

@@ -51,7 +51,7 @@ struct tune_case *tune_case_slot(uint32_t class);
 
 /// Makes up to `most` cases of a class in this engine, from the tables in tune/cases.c (for attention and for the
 /// border all of them). Returns their number; 0 if there is no memory, or no time, for one of them.
-enum { TUNE_CASES_MAX = 14 };
+enum { TUNE_CASES_MAX = 16 };
 uint32_t tune_cases(const struct fovea_engine *engine, uint32_t class, uint32_t most, const struct tune_end *end,
                     struct tune_case *cases[TUNE_CASES_MAX]);
 void tune_cases_destroy(struct tune_case *const *cases, uint32_t count);

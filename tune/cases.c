@@ -86,48 +86,54 @@ enum { GEMM_SHAPES = sizeof gemm_shapes / sizeof *gemm_shapes };
 // values of `near`: 384 KiB, 1, 4 and 12 MiB, several of them from memory (with one of a single query, what suited its
 // places there was chosen, 1.03x, and a step of other heads was at 0.97x).
 // clang-format off
-static const struct tune_attention_shape attention_shapes[] = {
-    {4, 256, 256, 64, false, false, 0},
-    {12, 400, 400, 64, true, true, 0},
-    {12, 256, 256, 64, false, true, 0},
-    {16, 288, 288, 64, false, true, 0},
-    {4, 28, 768, 64, false, true, 0},
-    {4, 16, 768, 64, false, true, 0},
-    {4, 14, 768, 64, false, true, 0},
-    {4, 12, 768, 64, false, false, 0},
-    {8, 12, 512, 64, false, true, 0},
-    {4, 8, 768, 64, false, false, 0},
-    {4, 1, 192, 64, false, false, 0},
-    {4, 1, 512, 64, false, false, 0},
-    {4, 4, 2048, 64, false, false, 0},
-    {8, 1, 3072, 64, false, false, 0},
-    {6, 1, 1500, 64, false, false, 0},
-    {16, 1, 640, 64, false, false, 0},
-    {2, 192, 256, 128, false, false, 0},
-    {12, 200, 200, 128, true, true, 0},
-    {8, 256, 256, 128, false, true, 0},
-    {2, 28, 512, 128, false, true, 0},
-    {2, 16, 768, 128, false, true, 0},
-    {2, 14, 512, 128, false, true, 0},
-    {2, 12, 768, 128, false, false, 0},
-    {4, 12, 384, 128, false, true, 0},
-    {2, 8, 768, 128, false, false, 0},
-    {2, 1, 192, 128, false, false, 0},
-    {2, 1, 512, 128, false, false, 0},
-    {2, 4, 2048, 128, false, false, 0},
-    {4, 1, 3072, 128, false, false, 0},
-    {6, 1, 1100, 128, false, false, 0},
-    {1, 192, 192, 256, false, false, 0},
-    {4, 256, 256, 256, false, true, 0},
-    {1, 28, 512, 256, false, false, 0},
-    {2, 16, 512, 256, false, true, 0},
-    {1, 14, 512, 256, false, false, 0},
-    {1, 12, 512, 256, false, false, 0},
-    {1, 8, 512, 256, false, false, 0},
-    {1, 1, 192, 256, false, false, 0},
-    {1, 1, 512, 256, false, false, 0},
-    {2, 1, 1024, 256, false, false, 0},
-    {2, 1, 3072, 256, false, false, 0},
+static const struct tune_attention_shape attention_shapes[FOVEA_ATTENTION_CLASSES][TUNE_CASES_MAX] = {
+    [FOVEA_HEADS_64] = {
+        {4, 256, 256, 64, false, false, 0},
+        {12, 400, 400, 64, true, true, 0},
+        {12, 256, 256, 64, false, true, 0},
+        {16, 288, 288, 64, false, true, 0},
+        {4, 28, 768, 64, false, true, 0},
+        {4, 16, 768, 64, false, true, 0},
+        {4, 14, 768, 64, false, true, 0},
+        {4, 12, 768, 64, false, false, 0},
+        {8, 12, 512, 64, false, true, 0},
+        {4, 8, 768, 64, false, false, 0},
+        {4, 1, 192, 64, false, false, 0},
+        {4, 1, 512, 64, false, false, 0},
+        {4, 4, 2048, 64, false, false, 0},
+        {8, 1, 3072, 64, false, false, 0},
+        {6, 1, 1500, 64, false, false, 0},
+        {16, 1, 640, 64, false, false, 0},
+    },
+    [FOVEA_HEADS_128] = {
+        {2, 192, 256, 128, false, false, 0},
+        {12, 200, 200, 128, true, true, 0},
+        {8, 256, 256, 128, false, true, 0},
+        {2, 28, 512, 128, false, true, 0},
+        {2, 16, 768, 128, false, true, 0},
+        {2, 14, 512, 128, false, true, 0},
+        {2, 12, 768, 128, false, false, 0},
+        {4, 12, 384, 128, false, true, 0},
+        {2, 8, 768, 128, false, false, 0},
+        {2, 1, 192, 128, false, false, 0},
+        {2, 1, 512, 128, false, false, 0},
+        {2, 4, 2048, 128, false, false, 0},
+        {4, 1, 3072, 128, false, false, 0},
+        {6, 1, 1100, 128, false, false, 0},
+    },
+    [FOVEA_HEADS_WIDE] = {
+        {1, 192, 192, 256, false, false, 0},
+        {4, 256, 256, 256, false, true, 0},
+        {1, 28, 512, 256, false, false, 0},
+        {2, 16, 512, 256, false, true, 0},
+        {1, 14, 512, 256, false, false, 0},
+        {1, 12, 512, 256, false, false, 0},
+        {1, 8, 512, 256, false, false, 0},
+        {1, 1, 192, 256, false, false, 0},
+        {1, 1, 512, 256, false, false, 0},
+        {2, 1, 1024, 256, false, false, 0},
+        {2, 1, 3072, 256, false, false, 0},
+    },
 };
 // clang-format on
 
@@ -177,11 +183,11 @@ static void gemm_cases(const struct fovea_engine *engine, uint32_t class, struct
 static void attention_cases(const struct fovea_engine *engine, uint32_t class, struct list *list)
 {
     const size_t near = tune_measure_l2();
-    for (size_t i = 0; i < sizeof attention_shapes / sizeof *attention_shapes && wants(list); i++) {
-        struct tune_attention_shape shape = attention_shapes[i];
+    const struct tune_attention_shape *const shapes = attention_shapes[fovea_class(class).heads];
+    for (size_t i = 0; i < TUNE_CASES_MAX && shapes[i].heads != 0 && wants(list); i++) {
+        struct tune_attention_shape shape = shapes[i];
         shape.near = near;
-        if (fovea_attention_number(fovea_heads_of(shape.dim, shape.dim)) == class)
-            add(list, tune_case_attention(engine, &shape));
+        add(list, tune_case_attention(engine, &shape));
     }
 }
 

@@ -92,8 +92,8 @@ void tune_report(FILE *file, const struct fovea_engine *engine, const struct tun
         "<p>%s, %s; caches %u, %u, %u KiB. Level %s: %u classes in %.1f s, %zu candidates, %llu pairs, of which %llu "
         "were disturbed and do not count.</p>\n",
         *machine->brand ? machine->brand : "this CPU", machine->features, machine->l1d_bytes >> 10,
-        machine->l2_bytes >> 10, machine->l3_bytes >> 10, fovea_profile_levels[r->profile.level], r->classes_done,
-        r->seconds, r->trial_count, (unsigned long long)r->pairs, (unsigned long long)r->disturbed);
+        fovea_profile_l2(&r->profile) >> 10, machine->l3_bytes >> 10, fovea_profile_levels[r->profile.level],
+        r->classes_done, r->seconds, r->trial_count, (unsigned long long)r->pairs, (unsigned long long)r->disturbed);
     fprintf(file,
             "<p class=\"muted\">Upwards: the incumbent's time over the candidate's, 1.1 being 10 %% faster. Shades are "
             "stages: the kernel, then numbers that belong together. Each mark has its candidate as a tooltip; a red "

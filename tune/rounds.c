@@ -83,8 +83,8 @@ void tune_move(struct tune_search *s, struct fovea_engine *engine)
 {
     struct tune_run *const run = s->owner;
     if (engine) {
-        fovea_engine_destroy(run->moved);
-        s->engine = run->moved = engine;
+        fovea_engine_destroy(run->owned);
+        s->engine = run->owned = engine;
     }
 }
 

@@ -10,7 +10,7 @@ struct tune_run {
     const struct tune_options *options;
     struct tune_result *result;
     double budget;
-    struct fovea_engine *moved; ///< NULL, or the engine of the search: that of the options with the measured L2,
+    struct fovea_engine *owned; ///< NULL, or the engine of the search: that of the options with the measured L2,
                                 ///< without the quarantined kernels, and possibly with another border
 };
 

@@ -83,19 +83,16 @@ static void verify_kernels(struct tune_search *s)
     tune_move(s, fovea_engine_copy_without(s->engine, s->quarantine));
 }
 
-// If at least twice as much stays in L2 as the machine reports, it misreports: other programs on the core can only take
-// cache away, which is also why what an earlier search found is kept. From then on the defaults are those of the
-// measured size. Class by class, only gains of 1.5 % could be proved: on Zen 4, told a quarter of its L2, held-out
-// shapes remained up to 4.5 % slower.
+// From here on the defaults are those of the L2 that is believed. Class by class, only gains of 1.5 % could be proved:
+// on Zen 4, told a quarter of its L2, held-out shapes remained up to 4.5 % slower.
 static void believe_l2(struct tune_search *s, struct fovea_profile *profile)
 {
     const struct tune_run *const run = s->owner;
-    const struct fovea_profile *const start = run->options->start;
-    uint32_t l2 = start ? start->l2_measured : 0;
-    if (s->l2 / 2 >= fovea_engine_machine(s->engine)->l2_bytes && s->l2 > l2)
-        l2 = (uint32_t)s->l2;
-    tune_move(s, l2 != 0 ? fovea_engine_copy_of_l2(s->engine, l2) : NULL);
-    profile->l2_measured = run->moved ? l2 : 0; // NULL, too, if there is no memory
+    const uint32_t kept = run->options->start ? run->options->start->l2_measured_bytes : 0,
+                   l2 = tune_believed_l2(fovea_engine_machine(s->engine)->l2_bytes, kept, s->l2);
+    struct fovea_engine *const copy = l2 != 0 ? fovea_engine_copy_of_l2(s->engine, l2) : NULL;
+    profile->l2_measured_bytes = copy ? l2 : 0;
+    tune_move(s, copy);
 }
 
 // The initial profile: nothing tuned, or the proved classes that are kept; classes set by hand were not proved.
@@ -167,7 +164,7 @@ bool tune_run(const struct tune_options *options, struct tune_result *result)
         result->seconds = tune_now() - s->start;
         result->pairs = s->track.pairs;
         result->disturbed = s->track.disturbed;
-        fovea_engine_destroy(run.moved);
+        fovea_engine_destroy(run.owned);
     }
     if (s)
         free(s->racers);

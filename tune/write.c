@@ -61,8 +61,8 @@ size_t tune_write(const struct fovea_profile *profile, char text[FOVEA_PROFILE_B
         key->library, key->registers, key->cpu, key->signature, key->features);
     say(&page, "caches %u %u %u\nisa %x\nlevel %s\n", key->l1d_bytes, key->l2_bytes, key->l3_bytes, profile->isa,
         fovea_profile_levels[profile->level]);
-    if (profile->l2_measured)
-        say(&page, "l2 %u\n", profile->l2_measured);
+    if (profile->l2_measured_bytes)
+        say(&page, "l2 %u\n", profile->l2_measured_bytes);
     for (uint32_t i = 0; i < FOVEA_VARIANTS; i++)
         if (profile->quarantine[i])
             say(&page, "quarantine %s %s\n", fovea_variant_facts[i].name,

@@ -69,13 +69,14 @@ FOVEA_API enum fovea_status fovea_engine_create(const struct fovea_engine_option
 /// Frees an engine. NULL is allowed.
 FOVEA_API void fovea_engine_destroy(struct fovea_engine *engine);
 
-/// The machine as detected.
+/// The machine as detected, or as a tuning profile has measured it.
 struct fovea_machine {
     char brand[64];                         ///< name the CPU reports; "" if it reports none
     char features[128];                     ///< detected feature clusters, space-separated: "avx2 avx512 vnni"
     uint32_t cpu;                           ///< the same as bits, for the library's own tests
     uint32_t l1d_bytes, l2_bytes, l3_bytes; ///< data caches of one core; L3 is shared. Only l3_bytes may be 0
-    uint32_t l2_reported; ///< less than l2_bytes where a tuning profile says that more was measured, otherwise the same
+    uint32_t l2_reported_bytes; ///< less than l2_bytes where a tuning profile says that more was measured, otherwise
+                                ///< the same
     uint32_t l1d_ways, l2_ways, l3_ways; ///< associativity; 1 if unknown, l3_ways 0 if there is no L3
     uint32_t l3_hashed; ///< 1: L3 consists of slices over which addresses are hashed, as on all of Intel's CPUs (judged
                         ///< by the vendor's name). 0: it does not, or that is unknown.

@@ -46,9 +46,12 @@ static inline __attribute__((always_inline)) void few_chains(const struct fovea_
                                                              float *packed, fv_f32 *acc, int R, int P, bool quiet)
 {
     const float *a = t->a;
+    // What is prefetched is FEW_AHEAD steps ahead or, of the last steps, the first ones of the panels behind these. If
+    // B is packed, these are steps of a block of k, and the rest of the panel is passed over.
+    const ptrdiff_t behind = packed != NULL ? t->b_panel - (ptrdiff_t)(t->k * FOVEA_PANEL) : 0;
     for (size_t rounds = t->k / FEW_STEPS; rounds != 0; rounds--) {
         if (!quiet) {
-            few_fetch(b, FEW_AHEAD * FOVEA_PANEL, P); // of the last steps, the first ones of the panels behind these
+            few_fetch(b, FEW_AHEAD * FOVEA_PANEL + (rounds > FEW_AHEAD / FEW_STEPS ? 0 : behind), P);
         }
         few_step(acc, a, b, 0, NULL, packed, R, P, quiet);
         a += t->a_k;

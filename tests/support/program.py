@@ -42,6 +42,17 @@ def check_refused(result, must_say, output=""):
           result.stdout == output, must_say, result)
 
 
+def reseal(path, edit):
+    """Replaces the lines of a profile by what `edit` makes of them, with the checksum that they have then."""
+    with open(path) as file:
+        text = edit(file.read().partition("checksum ")[0])
+    total = 0xcbf29ce484222325
+    for byte in text.encode():
+        total = (total ^ byte) * 0x100000001b3 % 2**64
+    with open(path, "w") as file:
+        file.write(f"{text}checksum {total:016x}\n")
+
+
 def finish():
     """The closing line, and the exit status."""
     print(f"{passed} passed, {failed} failed")

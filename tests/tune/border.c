@@ -91,10 +91,26 @@ static void test_measured(void)
     CHECK(count == 1 && known, "%zu bytes stay in L2", bytes);
 }
 
+// More is believed from twice as much on, less never, and nothing makes what was found before smaller.
+static void test_believed(void)
+{
+    static const struct {
+        uint32_t reported, kept;
+        size_t measured;
+        uint32_t believed;
+    } cases[] = {{1024, 0, 2048, 2048},    {1024, 0, 2047, 0},       {1024, 0, 0, 0},          {1024, 0, 512, 0},
+                 {1024, 4096, 2048, 4096}, {1024, 2048, 4096, 4096}, {1024, 1536, 1024, 1536}, {1024, 1536, 0, 1536}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const uint32_t got = tune_believed_l2(cases[i].reported, cases[i].kept, cases[i].measured);
+        CHECK(got == cases[i].believed, "case %zu: %u", i, got);
+    }
+}
+
 int main(void)
 {
     setenv("FOVEA_PROFILE", "none", 1);
     test_border();
     test_measured();
+    test_believed();
     return test_done();
 }

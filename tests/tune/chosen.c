@@ -71,32 +71,39 @@ static void test_above(void)
     }
 }
 
-// The defaults are those of the L2 that was measured, unless the profile is for another cap; the key has the reported
-// one.
+// The defaults are those of the L2 that was measured, under any cap, and so are those of an engine that a search goes
+// on with; the key has the reported one.
 static void test_l2(void)
 {
     char why[FOVEA_PROFILE_WHY];
-    const uint32_t class = fovea_attention_number(FOVEA_HEADS_128);
-    struct fovea_engine *engine = engine_of("none", NULL, NULL, NULL);
-    const struct fovea_machine machine = *fovea_engine_machine(engine);
-    struct fovea_machine grown = machine;
-    grown.l2_bytes *= 4;
-    const struct fovea_tuned wanted = fovea_tuned_default(&grown, class, -1);
-    fovea_engine_destroy(engine);
+    struct fovea_engine *const plain = engine_of("none", NULL, NULL, NULL);
+    const struct fovea_machine machine = *fovea_engine_machine(plain);
+    const uint32_t bytes = 4 * machine.l2_bytes, wide = fovea_attention_number(FOVEA_HEADS_128);
+    const struct fovea_tuned reported = fovea_tuned_get(fovea_engine_kernels(plain), wide);
+    struct fovea_engine *const copy = fovea_engine_copy_of_l2(plain, bytes);
+    fovea_engine_destroy(plain);
+    if (!copy)
+        return;
     make_profile(&machine);
-    profile.l2_measured = grown.l2_bytes;
+    memset(profile.has, 0, sizeof profile.has);
+    profile.l2_measured_bytes = bytes;
     for (int ours = 0; ours < 2; ours++) {
         profile.isa = ours != 0 ? machine.cpu : machine.cpu ^ 1;
         CHECK(tune_save(path, false, &profile, why), "%s", why);
-        engine = engine_of(path, NULL, NULL, NULL);
+        struct fovea_engine *const engine = engine_of(path, NULL, NULL, NULL);
         const struct fovea_machine *const m = fovea_engine_machine(engine);
-        const struct fovea_tuned got = fovea_tuned_get(fovea_engine_kernels(engine), class);
-        CHECK(m->l2_bytes == (ours ? grown.l2_bytes : machine.l2_bytes) && m->l2_reported == machine.l2_bytes,
-              "L2 %u, reported %u", m->l2_bytes, m->l2_reported);
-        CHECK(fovea_tuned_same(&got, &wanted) == (ours != 0), "ours %d: the defaults of another L2", ours);
+        CHECK(m->l2_bytes == bytes && m->l2_reported_bytes == machine.l2_bytes, "L2 %u, reported %u", m->l2_bytes,
+              m->l2_reported_bytes);
         CHECK(fovea_profile_key(m).l2_bytes == machine.l2_bytes, "the key has %u", fovea_profile_key(m).l2_bytes);
+        for (uint32_t class = 0; class < FOVEA_TUNED_CLASSES; class ++) {
+            const struct fovea_tuned got = fovea_tuned_get(fovea_engine_kernels(engine), class),
+                                     searched = fovea_tuned_get(fovea_engine_kernels(copy), class);
+            CHECK(fovea_tuned_same(&got, &searched), "ours %d: class %u", ours, class);
+            CHECK(class != wide || !fovea_tuned_same(&got, &reported), "the defaults of the reported L2");
+        }
         fovea_engine_destroy(engine);
     }
+    fovea_engine_destroy(copy);
 }
 
 // Slots that the tuner may choose for get what a profile names, if it was made under the same cap.

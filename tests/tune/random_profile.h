@@ -25,7 +25,7 @@ static inline void random_profile(const struct fovea_machine *machine, uint32_t 
     profile->key = fovea_profile_key(machine);
     profile->isa = isa;
     profile->level = (enum fovea_profile_level)test_below(&seed, FOVEA_LEVELS);
-    profile->l2_measured = test_below(&seed, 2) != 0 ? 2 * profile->key.l2_bytes : 0;
+    profile->l2_measured_bytes = test_below(&seed, 2) != 0 ? 2 * profile->key.l2_bytes : 0;
     for (uint32_t class = 0; class < FOVEA_TUNED_CLASSES; class ++) {
         struct fovea_tuned *const tuned = &profile->tuned[class];
         uint32_t count;

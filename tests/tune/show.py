@@ -11,7 +11,7 @@ import sys
 import tempfile
 
 sys.path.append(str(pathlib.Path(__file__).parents[1] / "support"))
-from program import check, check_refused, finish, run  # noqa: E402
+from program import check, check_refused, finish, reseal, run  # noqa: E402
 
 PROGRAM = sys.argv[1:]
 SCALAR = "gemm_f32_4x16_scalar"
@@ -43,13 +43,7 @@ def rows(text):
 
 def measured(path, l2):
     """As a search leaves a profile that found a larger L2 than the machine reports."""
-    with open(path) as file:
-        text = re.sub(r"checksum .*\n", "", file.read()) + f"l2 {l2}\n"
-    total = 0xCBF29CE484222325
-    for byte in text.encode():
-        total = (total ^ byte) * 0x100000001B3 % 2**64
-    with open(path, "w") as file:
-        file.write(f"{text}checksum {total:016x}\n")
+    reseal(path, lambda text: re.sub(r"^level .*\n", rf"\g<0>l2 {l2}\n", text, flags=re.M))
 
 
 def test_l2(paths):
@@ -58,18 +52,23 @@ def test_l2(paths):
     before = json.loads(ok("--show", paths[0], "--json"))
     measured(paths[1], 4 * before["caches"][1])
     data = json.loads(ok("--show", paths[1], "--json"))
-    check(before["l2_measured"] == 0 and data["l2_measured"] == 4 * data["caches"][1], before, data)
+    check(before["l2_measured_bytes"] == 0 and data["l2_measured_bytes"] == 4 * data["caches"][1], before, data)
     check(before["classes"] != data["classes"], "the same defaults for four times the L2")
-    kib = [data["caches"][1] >> 10, data["l2_measured"] >> 10]
+    kib = [data["caches"][1] >> 10, data["l2_measured_bytes"] >> 10]
     check(f"\nan L2 of {kib[1]} KiB was measured" in ok("--show", paths[1]) and rows(ok("--show", paths[1])) == [], kib)
     text = ok("--diff", *paths)
     check(f"A is for an L2 of {kib[0]} KiB, B of {kib[1]}\n" in text and " classes differ" in text, text)
     info = run([*PROGRAM, "info"], {"HOME": HOME, "FOVEA_PROFILE": paths[1]}).stdout
     check(f"{kib[1]} KiB" in info and f"measured by the profile; this machine reports {kib[0]} KiB\n" in info, info)
     info = json.loads(run([*PROGRAM, "info", "--json"], {"HOME": HOME, "FOVEA_PROFILE": paths[1]}).stdout)
-    check((info["l2_reported"] >> 10, info["l2_bytes"] >> 10) == tuple(kib), info)
-    profile(paths[1])
-    check(json.loads(ok("--show", paths[1], "--json"))["l2_measured"] == data["l2_measured"], "the next run keeps it")
+    check((info["l2_reported_bytes"] >> 10, info["l2_bytes"] >> 10) == tuple(kib), info)
+    for choices in ([], ["some-far-nn.kc=512"]): # the next run keeps it, and the rest of a class is of it
+        profile(paths[1], *choices)
+        again = json.loads(ok("--show", paths[1], "--json"))
+        check(again["l2_measured_bytes"] == data["l2_measured_bytes"], choices, again)
+        for was, now in zip(data["classes"], again["classes"]):
+            tuned = ("tuned", "kc") if was["class"] == "some-far-nn" else ()
+            check({**was, **{name: now[name] for name in tuned}} == now, choices, was, now)
     os.unlink(paths[1])
 
 

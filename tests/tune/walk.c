@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // tests/tune/walk.c - operands that come from memory: a prime number of places, headers where they belong and gone when
-// their owner is, an area that grows under walks that have places in it; all cases of a class or none; and which
-// default a search begins with.
+// their owner is, an area that grows under walks that have places in it; and all cases of a class or
+// none.
 #include "tests/support/engines.h"
 #include "tests/support/test.h"
 #include "tune/cache.h"
