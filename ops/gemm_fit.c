@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ops/gemm_fit.c - chooses the tiles of a small product, those of least cost, and whether the last columns are
-// separate.
+// ops/gemm_fit.c - chooses the tiles of a small product, those of least cost, how its rows are cut into them, and
+// whether the last columns are separate.
 #include "ops/gemm_ways.h"
 
 // Limits for up to chain_rows rows. Three panels of these are fewer chains of FMAs than a core can have in flight, so
@@ -114,4 +114,21 @@ const struct fovea_gemm_kernel *fovea_gemm_fitting(const struct fovea_gemm_layou
         best = cost(plan, other) < cost(plan, best) ? other : best;
     }
     return best;
+}
+
+// Tiles of equal size, if a few more of them have that: each other size is one more call of the micro-kernel, with
+// other code. Zen 4, 32x32x32 by four of eight rows rather than two of 11 and one of ten 1.03 times as fast, 64x32x32
+// by eight of eight 1.02, 20x48x48 by four of five 1.02, 35x48x64 by five of seven 1.01; from 64x64x64 on no
+// difference. Not with sums of fewer vectors than keep the FMAs busy.
+struct fovea_cut fovea_gemm_cut_rows(const struct fovea_gemm_layout *plan)
+{
+    enum { MORE = 2, SUMS = 15 };
+    const size_t m = plan->desc.m, panels = fovea_min(plan->kernel->nr / FOVEA_PANEL, fovea_gemm_panels(plan->desc.n));
+    const struct fovea_cut cut = fovea_cut(m, plan->mr);
+    for (size_t count = cut.count; plan->way == FOVEA_WAY_DIRECT && count <= cut.count + MORE; count++) {
+        if (m % count == 0 && m / count * panels >= SUMS) {
+            return fovea_pieces(m, count);
+        }
+    }
+    return cut;
 }

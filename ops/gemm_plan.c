@@ -241,7 +241,7 @@ static void describe_call(struct fovea_gemm_layout *plan, bool even)
     const struct fovea_gemm_desc *const d = &plan->desc;
     plan->aside = !plan->terms && d->activation != FOVEA_ACTIVATION_NONE && plan->way == FOVEA_WAY_BLOCKS &&
                   plan->k != 0 && plan->blocks.count == 1 && d->m > plan->mr;
-    plan->tiles = fovea_cut(d->m, plan->mr);
+    plan->tiles = fovea_gemm_cut_rows(plan);
     plan->grid = fovea_gemm_grid(plan, d->m, even);
     plan->first_rows = fovea_gemm_first_rows(plan);
     plan->fetches_next = fovea_gemm_direct_ahead(plan);

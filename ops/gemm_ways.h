@@ -50,6 +50,8 @@ void fovea_gemm_direct(const struct fovea_gemm_area *area);
 
 /// Number of columns at the end of C that are computed separately, or 0.
 size_t fovea_gemm_edge(const struct fovea_gemm_layout *plan);
+/// The rows of C, cut into tiles.
+struct fovea_cut fovea_gemm_cut_rows(const struct fovea_gemm_layout *plan);
 /// The micro-kernel, where the edge is known: that of the class, or another of the ISA whose tiles cost less or, for
 /// few rows, leave fewer strips.
 const struct fovea_gemm_kernel *fovea_gemm_fitting(const struct fovea_gemm_layout *plan);
