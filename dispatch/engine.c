@@ -198,7 +198,7 @@ static enum fovea_status find_profile(struct fovea_engine *engine, const struct 
     if (found && profile->isa != engine->choice.allowed) {
         const size_t used = strlen(engine->profile);
         snprintf(engine->profile + used, sizeof engine->profile - used,
-                 ", not for this ISA cap: only its quarantine counts");
+                 ", not for this ISA cap: only its quarantine and L2 count");
     }
     if (profile->l2_measured_bytes) // under any cap
         machine->l2_bytes = profile->l2_measured_bytes;

@@ -95,7 +95,7 @@
     X(96, DECODE_LARGEST_SHORT, "the maximum of a row is that of the keys of the first lane")                          \
     X(97, GEMM_EDGE_MUL_ADD, "a product of the last columns is rounded before it is added")                            \
     X(98, GEMM_EDGE_K_SHORT, "the k steps past a multiple of four of the last columns are left out")                   \
-    X(99, GEMM_EDGE_STORES_PAST_N, "the last columns are stored as four or eight")                                     \
+    X(99, GEMM_EDGE_STORES_PAST_N, "the last columns are stored as eight")                                     \
     X(100, DECODE_SPREADS_FORWARD, "scores of keys copied side by side are overwritten before they move")              \
     X(101, DECODE_JOINS_BLOCKS, "all keys are read as if they lay behind the first block")                             \
     X(102, PREFILL_V_AS_COPIED, "rows of V that are read where they lie are taken to be as close as in a copy")        \
@@ -127,7 +127,11 @@
     X(128, GEMM_FEW_PACKS_ONE_PANEL, "smaller elements that are packed as f32 are packed into the first panel")        \
     X(129, GEMM_FIRST_ADDS_NOTHING, "rows that pack B while they are computed begin every k block at 0")               \
     X(130, DECODE_BESIDE_FIRST, "scores made beside the chunk before are those of the first row")                      \
-    X(131, GEMM_BT_HEAD_STAYS, "the steps after those before a row's first line begin with the same elements of A")
+    X(131, GEMM_BT_HEAD_STAYS, "the steps after those before a row's first line begin with the same elements of A")    \
+    X(132, GEMM_EDGE_ROWS_MUL_ADD, "a product of up to four last columns is rounded before it is added")               \
+    X(133, GEMM_EDGE_ROWS_K_SHORT, "the k steps past a multiple of four of up to four last columns are left out")      \
+    X(134, GEMM_EDGE_ROWS_PAST_N, "up to four last columns are stored as four")                                        \
+    X(135, GEMM_EDGE_ROWS_EARLY, "the last eight rows of some last columns begin one row early")
 
 enum fovea_fault {
 #define FOVEA_FAULT_NUMBER(number, name, what) FOVEA_FAULT_##name = number,

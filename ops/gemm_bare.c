@@ -111,7 +111,6 @@ static void run_entry(const struct fovea_gemm_layout *plan, const float *a, cons
         run_strip(plan, &tile);
     } else {
         tile.m = plan->desc.m;
-        tile.more = 0;
         fovea_gemm_run_edge(plan, &tile);
     }
 }

@@ -118,17 +118,17 @@ bool fovea_gemm_is_direct(const struct fovea_gemm_layout *plan)
     return !far && !shares && !along;
 }
 
-void fovea_gemm_run_edge(const struct fovea_gemm_layout *plan, const struct fovea_gemm_tile *tiles)
+void fovea_gemm_run_edge(const struct fovea_gemm_layout *plan, const struct fovea_gemm_tile *tile)
 {
-    plan->kernels->gemm_edge.run(&(struct fovea_gemm_edge_tile){.m = tiles->m * (tiles->more + 1),
-                                                                .n = tiles->n,
-                                                                .k = tiles->k,
-                                                                .a = tiles->a,
-                                                                .a_row = tiles->a_row,
-                                                                .b = tiles->b,
-                                                                .b_k = tiles->b_k,
-                                                                .c = tiles->c,
-                                                                .c_row = tiles->c_row});
+    plan->kernels->gemm_edge.run(&(struct fovea_gemm_edge_tile){.m = tile->m,
+                                                                .n = tile->n,
+                                                                .k = tile->k,
+                                                                .a = tile->a,
+                                                                .a_row = tile->a_row,
+                                                                .b = tile->b,
+                                                                .b_k = tile->b_k,
+                                                                .c = tile->c,
+                                                                .c_row = tile->c_row});
 }
 
 // Sets B of columns [begin, end), in whole panels: in place, or a copy made for this strip.
@@ -213,6 +213,27 @@ static size_t run_along(const struct fovea_gemm_area *area, const struct fovea_c
     return end;
 }
 
+// The edge: all rows by one call, or as many as acc has room for.
+static void run_edge(const struct fovea_gemm_area *area, struct fovea_gemm_tile tile, size_t begin, bool finishes,
+                     bool in_c)
+{
+    const struct fovea_gemm_layout *const plan = area->plan;
+    const struct fovea_gemm_desc *const d = &plan->desc;
+    const size_t most = in_c ? area->rows : FOVEA_HOT_TILES * plan->mr;
+    for (size_t i = 0; i < area->rows; i += tile.m) {
+        const size_t row = area->row + i;
+        float *const c = area->c + row * d->ldc + (d->gated ? begin / 2 : begin);
+        tile.m = fovea_min(most, area->rows - i);
+        tile.a = area->a + (ptrdiff_t)row * tile.a_row;
+        tile.c = in_c ? c : area->acc;
+        fovea_gemm_run_edge(plan, &tile);
+        if (finishes) {
+            const struct fovea_gemm_sums done = {.m = tile.m, .n = tile.n, .acc = tile.c, .acc_row = tile.c_row};
+            fovea_gemm_finish(area, &done, c, row, begin);
+        }
+    }
+}
+
 void fovea_gemm_direct(const struct fovea_gemm_area *area)
 {
     const struct fovea_gemm_layout *const plan = area->plan;
@@ -234,6 +255,10 @@ void fovea_gemm_direct(const struct fovea_gemm_area *area)
         tile.n = end - begin;
         tile.terms = in_tiles ? &terms : NULL;
         tile.c_row = (ptrdiff_t)(in_c ? d->ldc : fovea_gemm_columns(plan));
+        if (edge) {
+            run_edge(area, tile, begin, after, in_c);
+            continue;
+        }
         const size_t fetching = fetching_tiles(area, strip);
         const float *const next = fetching != 0 ? tile.b + (ptrdiff_t)(end - begin) / FOVEA_PANEL * tile.b_panel : NULL;
         for (size_t t = 0, row = area->row, rows; t < tiles.count; t += tile.more + 1, row += rows) {
@@ -246,12 +271,8 @@ void fovea_gemm_direct(const struct fovea_gemm_area *area)
             rows = tile.m * (tile.more + 1);
             tile.a = area->a + (ptrdiff_t)row * tile.a_row;
             tile.c = in_c ? c : area->acc;
-            if (edge) {
-                fovea_gemm_run_edge(plan, &tile);
-            } else {
-                fovea_gemm_place_terms(area, &tile, true, row, begin, &terms);
-                plan->kernel->run(&tile);
-            }
+            fovea_gemm_place_terms(area, &tile, true, row, begin, &terms);
+            plan->kernel->run(&tile);
             if (after) {
                 const struct fovea_gemm_sums done = {.m = rows, .n = tile.n, .acc = tile.c, .acc_row = tile.c_row};
                 fovea_gemm_finish(area, &done, c, row, begin);

@@ -12,20 +12,27 @@ enum { CHAIN_KIB = 128 };
 static const size_t chain_columns[] = {
     [FOVEA_FORM_PACKED] = SIZE_MAX, [FOVEA_FORM_NN] = 7 * FOVEA_PANEL, [FOVEA_FORM_NT] = 4 * FOVEA_PANEL};
 
-// Least rows, and least steps for up to four and for more columns, for which the last columns are computed separately.
-// Zen 4, one to four columns: 24 rows and more 1.00 to 1.11 times as fast (transposed 0.97 to 1.10), 12 to 20 rows 0.94
-// to 1.05 (transposed 0.84 to 1.01). Zen 5, five to eight columns of 40 to 104: 1.01 to 1.04. Not if the rows of A that
-// a tile holds, up to EDGE_TILE, alias in a set of L1: each of their lines is read four times (Zen 4, 64x50x512 0.91,
-// 128x20x768 0.95).
-enum { EDGE_ROWS = 24, EDGE_STEPS = 32, WIDE_EDGE_STEPS = 48, EDGE_TILE = 48 };
+// When the last columns are computed separately: least rows and steps, and the most rows of a tile, which must not
+// alias in a set of L1, since each of their lines is read four times (Zen 4, 64x50x512 0.91, 128x20x768 0.95).
+static const struct edge {
+    size_t rows, steps, tile;
+} edges[] = {
+    // Up to four columns. Zen 4, 24 rows and more 1.00 to 1.11 times as fast (transposed 0.97 to 1.10), 12 to 20 rows
+    // 0.94 to 1.05 (transposed 0.84 to 1.01). Not measured elsewhere, nor with fewer steps.
+    {24, 32, 48},
+    // Up to eight. Zen 5, 48 steps, eight rows of 40 to 104 columns 1.01 to 1.04, six of 38 0.98; 128 rows of eight
+    // columns alone, 768 steps, 1.43.
+    {8, 48, 16},
+};
 
 size_t fovea_gemm_edge(const struct fovea_gemm_layout *plan)
 {
     const struct fovea_gemm_desc *const d = &plan->desc;
-    const size_t edge = d->n % FOVEA_PANEL, steps = edge <= FOVEA_PANEL / 4 ? EDGE_STEPS : WIDE_EDGE_STEPS;
-    const size_t most = plan->tuning->edge_columns;
-    const bool pays = edge <= most && d->m >= EDGE_ROWS && plan->k >= steps && d->m > plan->once_rows;
-    return pays && d->trans_a != FOVEA_TRANS && !fovea_gemm_rows_alias(d->lda, fovea_min(d->m, EDGE_TILE)) ? edge : 0;
+    const size_t n = d->n % FOVEA_PANEL;
+    const struct edge *const edge = &edges[n > FOVEA_PANEL / 4];
+    const bool pays =
+        n <= plan->tuning->edge_columns && d->m >= edge->rows && plan->k >= edge->steps && d->m > plan->once_rows;
+    return pays && d->trans_a != FOVEA_TRANS && !fovea_gemm_rows_alias(d->lda, fovea_min(d->m, edge->tile)) ? n : 0;
 }
 
 // Cost of the tiles of C, in instructions per k step: an fma per row and panel, a broadcast per row and strip, a load
@@ -118,15 +125,16 @@ const struct fovea_gemm_kernel *fovea_gemm_fitting(const struct fovea_gemm_layou
 
 // Tiles of equal size, if a few more of them have that: each other size is one more call of the micro-kernel, with
 // other code. Zen 4, 32x32x32 by four of eight rows rather than two of 11 and one of ten 1.03 times as fast, 64x32x32
-// by eight of eight 1.02, 20x48x48 by four of five 1.02, 35x48x64 by five of seven 1.01; from 64x64x64 on no
-// difference. Not with sums of fewer vectors than keep the FMAs busy.
+// by eight of eight 1.03, 20x48x48 by four of five 1.02, 35x32x32 by five of seven 1.02 to 1.04, 25x80x64 by five of
+// five, of two panels in some strips, 1.02; from 64x64x64 on no difference. Not with fewer sums, in panels, than keep
+// the FMAs of all machines busy: only tiles of AVX-512 have as many.
 struct fovea_cut fovea_gemm_cut_rows(const struct fovea_gemm_layout *plan)
 {
-    enum { MORE = 2, SUMS = 15 };
-    const size_t m = plan->desc.m, panels = fovea_min(plan->kernel->nr / FOVEA_PANEL, fovea_gemm_panels(plan->desc.n));
+    enum { MORE = 2, SUMS = 10 };
+    const size_t m = plan->desc.m;
     const struct fovea_cut cut = fovea_cut(m, plan->mr);
     for (size_t count = cut.count; plan->way == FOVEA_WAY_DIRECT && count <= cut.count + MORE; count++) {
-        if (m % count == 0 && m / count * panels >= SUMS) {
+        if (m % count == 0 && m / count * plan->strips.size >= SUMS) {
             return fovea_pieces(m, count);
         }
     }

@@ -41,8 +41,8 @@ bool fovea_gemm_reads_rows(const struct fovea_gemm_layout *plan, bool small);
 bool fovea_gemm_direct_ahead(const struct fovea_gemm_layout *plan);
 /// What all tiles have in common. natural: B is read in place, not from panels.
 struct fovea_gemm_tile fovea_gemm_direct_tile(const struct fovea_gemm_layout *plan, bool natural);
-/// Computes tiles below one another in the edge.
-void fovea_gemm_run_edge(const struct fovea_gemm_layout *plan, const struct fovea_gemm_tile *tiles);
+/// Computes the edge's part of a tile, of any number of rows.
+void fovea_gemm_run_edge(const struct fovea_gemm_layout *plan, const struct fovea_gemm_tile *tile);
 /// Needs neither a_room nor a_copy.
 void fovea_gemm_direct(const struct fovea_gemm_area *area);
 

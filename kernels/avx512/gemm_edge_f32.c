@@ -12,7 +12,7 @@
 
 #include <stdbool.h>
 
-enum { GROUPS = 8, STEPS = 4, PAIR = 2 }; // eight chains of fmas hide their latency of four cycles
+enum { PAIRS = 8, STEPS = 4, PAIR = 2 }; // eight chains of fmas hide their latency of four cycles
 
 /// acc += a step.
 static inline __m512 edge_fma(__m512 a, __m512 b, __m512 acc)
@@ -26,7 +26,7 @@ static inline __attribute__((always_inline)) void edge_steps(const struct fovea_
                                                              const float *b, ptrdiff_t next, __m512 *acc, int G,
                                                              int STEP)
 {
-    const __mmask8 live = (__mmask8)((1u << t->n) - 1), all = (__mmask8)((1u << STEP) - 1);
+    const __mmask8 live = (__mmask8)((1u << t->n) - 1);
     __m512 bv[STEPS];
     FV_UNROLL
     for (int s = 0; s < STEP; s++, b += t->b_k) {
@@ -34,8 +34,9 @@ static inline __attribute__((always_inline)) void edge_steps(const struct fovea_
     }
     FV_UNROLL
     for (int g = 0; g < G; g++) {
-        const __m128 low = _mm_maskz_loadu_ps(all, a),
-                     high = _mm_maskz_loadu_ps(all, a + (g < G - 1 ? t->a_row : next));
+        const float *const second = a + (g < G - 1 ? t->a_row : next);
+        const __m128 low = STEP == STEPS ? _mm_loadu_ps(a) : _mm_load_ss(a),
+                     high = STEP == STEPS ? _mm_loadu_ps(second) : _mm_load_ss(second);
         const __m512 rows = _mm512_mask_broadcast_f32x4(_mm512_broadcast_f32x4(low), 0xFF00, high);
         acc[g] = edge_fma(_mm512_permute_ps(rows, 0x00), bv[0], acc[g]);
         if (STEP == STEPS) {
@@ -54,7 +55,7 @@ static inline __attribute__((always_inline)) void edge_tile(const struct fovea_g
     const struct fovea_gemm_edge_tile t = *tile; // a copy: stores to C cannot change it
     const bool odd = t.m % PAIR != 0;
     const ptrdiff_t next = odd ? 0 : t.a_row; // the first row of a pair stands in for a missing one
-    __m512 acc[GROUPS];
+    __m512 acc[PAIRS];
     FV_UNROLL
     for (int g = 0; g < G; g++) {
         acc[g] = _mm512_setzero_ps();
@@ -96,10 +97,10 @@ EDGE_TILE(8)
 
 void fovea_gemm_edge_f32_avx512(const struct fovea_gemm_edge_tile *tile)
 {
-    static fovea_gemm_edge_fn *const pairs[GROUPS] = {edge_1, edge_2, edge_3, edge_4, edge_5, edge_6, edge_7, edge_8};
+    static fovea_gemm_edge_fn *const pairs[PAIRS] = {edge_1, edge_2, edge_3, edge_4, edge_5, edge_6, edge_7, edge_8};
     const bool lanes = tile->n <= EDGE_BLOCK && tile->m >= EDGE_LANES;
     fovea_gemm_edge_fn *const *const tiles = lanes ? edge_rows[tile->n - 1] : pairs;
-    const size_t rows = lanes ? EDGE_LANES : PAIR, most = lanes ? EDGE_GROUPS : GROUPS;
+    const size_t rows = lanes ? EDGE_LANES : PAIR, most = lanes ? EDGE_GROUPS : PAIRS;
     struct fovea_gemm_edge_tile t = *tile;
     // Tiles alike: one of few groups takes as long as its chains.
     const size_t groups = (tile->m + rows - 1) / rows, count = (groups + most - 1) / most;

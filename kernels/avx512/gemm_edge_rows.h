@@ -8,53 +8,49 @@
 #ifndef FOVEA_KERNELS_AVX512_GEMM_EDGE_ROWS_H
 #define FOVEA_KERNELS_AVX512_GEMM_EDGE_ROWS_H
 
-#include "kernels/avx512/vec.h"
+#include "kernels/avx512/transpose.h"
 #include "kernels/common/unroll.h"
 #include "kernels/fault.h"
 
-/// GROUPS: of eight rows, at most in a tile, so that the sums of four columns stay in registers.
+#include <stdbool.h>
+
+/// BLOCK: steps, and most columns. GROUPS: most groups of eight rows in a tile. For more than two columns gcc keeps B
+/// of a block in registers and some sums of five and six groups on the stack; tiles of three or four groups take 1.01
+/// to 1.05 times as long, B read again for each group 1.18.
 enum { EDGE_LANES = 8, EDGE_BLOCK = 4, EDGE_GROUPS = 6 };
 
-/// Transposes the 4 x 4 block in each half of four registers.
-static inline __attribute__((always_inline)) void edge_transpose(__m256 *row)
+/// step[s] = step s of eight rows that begin at a: of a block, or of a single one.
+static inline __attribute__((always_inline)) void edge_load(const float *a, ptrdiff_t a_row, bool SINGLE, __m256 *step)
 {
-    const __m256 low0 = _mm256_unpacklo_ps(row[0], row[1]), high0 = _mm256_unpackhi_ps(row[0], row[1]);
-    const __m256 low1 = _mm256_unpacklo_ps(row[2], row[3]), high1 = _mm256_unpackhi_ps(row[2], row[3]);
-    row[0] = _mm256_shuffle_ps(low0, low1, _MM_SHUFFLE(1, 0, 1, 0));
-    row[1] = _mm256_shuffle_ps(low0, low1, _MM_SHUFFLE(3, 2, 3, 2));
-    row[2] = _mm256_shuffle_ps(high0, high1, _MM_SHUFFLE(1, 0, 1, 0));
-    row[3] = _mm256_shuffle_ps(high0, high1, _MM_SHUFFLE(3, 2, 3, 2));
-}
-
-/// step[s] = step s of eight rows that begin at a, STEPS of them.
-static inline __attribute__((always_inline)) void edge_load(const float *a, ptrdiff_t a_row, int STEPS, __m256 *step)
-{
-    const __mmask8 live = (__mmask8)((1u << STEPS) - 1);
     const float *const upper = a + EDGE_BLOCK * a_row;
     FV_UNROLL
     for (int i = 0; i < EDGE_BLOCK; i++) {
-        const __m128 low = _mm_maskz_loadu_ps(live, a + i * a_row), high = _mm_maskz_loadu_ps(live, upper + i * a_row);
+        const float *const row[2] = {a + i * a_row, upper + i * a_row};
+        const __m128 low = SINGLE ? _mm_load_ss(row[0]) : _mm_loadu_ps(row[0]),
+                     high = SINGLE ? _mm_load_ss(row[1]) : _mm_loadu_ps(row[1]);
         step[i] = _mm256_insertf128_ps(_mm256_castps128_ps256(low), high, 1);
     }
-    edge_transpose(step);
+    fv_transpose_half_lanes(step);
 }
 
-/// acc += STEPS steps of G groups of rows, the first of them at a, the last at `last`.
+/// acc += a block of steps, or a SINGLE one, of G groups of rows, the first of them at a, the last at `last`.
 static inline __attribute__((always_inline)) void edge_rows_steps(const struct fovea_gemm_edge_tile *t, const float *a,
                                                                   const float *last, const float *b,
-                                                                  __m256 (*acc)[EDGE_BLOCK], int G, int N, int STEPS)
+                                                                  __m256 (*acc)[EDGE_BLOCK], int G, int N, bool SINGLE)
 {
+    const int steps = SINGLE ? 1 : EDGE_BLOCK;
     FV_UNROLL
     for (int g = 0; g < G; g++) {
         __m256 step[EDGE_BLOCK];
-        edge_load(g == G - 1 ? last : a, t->a_row, STEPS, step);
+        edge_load(g == G - 1 ? last : a, t->a_row, SINGLE, step);
         FV_UNROLL
-        for (int s = 0; s < STEPS; s++) {
+        for (int s = 0; s < steps; s++) {
             FV_UNROLL
             for (int j = 0; j < N; j++) {
                 const __m256 bv = _mm256_broadcast_ss(b + s * t->b_k + j);
-                acc[g][j] = FOVEA_FAULT_IS(GEMM_EDGE_MUL_ADD) ? _mm256_add_ps(_mm256_mul_ps(step[s], bv), acc[g][j])
-                                                              : _mm256_fmadd_ps(step[s], bv, acc[g][j]);
+                acc[g][j] = FOVEA_FAULT_IS(GEMM_EDGE_ROWS_MUL_ADD)
+                                ? _mm256_add_ps(_mm256_mul_ps(step[s], bv), acc[g][j])
+                                : _mm256_fmadd_ps(step[s], bv, acc[g][j]);
             }
         }
         a += EDGE_LANES * t->a_row;
@@ -74,13 +70,13 @@ static inline __attribute__((always_inline)) void edge_store_row(float *c, __mma
 static inline __attribute__((always_inline)) void edge_rows_store(const struct fovea_gemm_edge_tile *t, float *c,
                                                                   const __m256 *acc, int N)
 {
-    const __mmask8 live = (__mmask8)((1u << (FOVEA_FAULT_IS(GEMM_EDGE_STORES_PAST_N) ? EDGE_BLOCK : N)) - 1);
+    const __mmask8 live = (__mmask8)((1u << (FOVEA_FAULT_IS(GEMM_EDGE_ROWS_PAST_N) ? EDGE_BLOCK : N)) - 1);
     __m256 row[EDGE_BLOCK];
     FV_UNROLL
     for (int j = 0; j < EDGE_BLOCK; j++) {
         row[j] = j < N ? acc[j] : _mm256_setzero_ps();
     }
-    edge_transpose(row);
+    fv_transpose_half_lanes(row);
     FV_UNROLL
     for (int i = 0; i < EDGE_BLOCK; i++) {
         edge_store_row(c + i * t->c_row, live, _mm256_castps256_ps128(row[i]));
@@ -92,7 +88,7 @@ static inline __attribute__((always_inline)) void edge_rows_store(const struct f
 static inline __attribute__((always_inline)) void edge_rows_tile(const struct fovea_gemm_edge_tile *tile, int G, int N)
 {
     const struct fovea_gemm_edge_tile t = *tile; // a copy: stores to C cannot change it
-    const ptrdiff_t end = (ptrdiff_t)t.m - EDGE_LANES;
+    const ptrdiff_t end = (ptrdiff_t)t.m - EDGE_LANES - (FOVEA_FAULT_IS(GEMM_EDGE_ROWS_EARLY) && G > 1);
     __m256 acc[EDGE_GROUPS][EDGE_BLOCK];
     FV_UNROLL
     for (int g = 0; g < G; g++) {
@@ -104,10 +100,10 @@ static inline __attribute__((always_inline)) void edge_rows_tile(const struct fo
     const float *a = t.a, *last = t.a + end * t.a_row, *b = t.b;
     size_t left = t.k;
     for (; left >= EDGE_BLOCK; left -= EDGE_BLOCK, a += EDGE_BLOCK, last += EDGE_BLOCK, b += EDGE_BLOCK * t.b_k) {
-        edge_rows_steps(&t, a, last, b, acc, G, N, EDGE_BLOCK);
+        edge_rows_steps(&t, a, last, b, acc, G, N, false);
     }
-    for (; left != 0 && !FOVEA_FAULT_IS(GEMM_EDGE_K_SHORT); left--, a++, last++, b += t.b_k) {
-        edge_rows_steps(&t, a, last, b, acc, G, N, 1);
+    for (; left != 0 && !FOVEA_FAULT_IS(GEMM_EDGE_ROWS_K_SHORT); left--, a++, last++, b += t.b_k) {
+        edge_rows_steps(&t, a, last, b, acc, G, N, true);
     }
     FV_UNROLL
     for (int g = 0; g < G; g++) {

@@ -47,7 +47,7 @@ static inline __attribute__((always_inline)) void few_chains(const struct fovea_
 {
     const float *a = t->a;
     // What is prefetched is FEW_AHEAD steps ahead or, of the last steps, the first ones of the panels behind these. If
-    // B is packed, these are steps of a block of k, and the rest of the panel is passed over.
+    // the panel goes as f32, these are steps of a block of k, and the rest of it is passed over.
     const ptrdiff_t behind = packed != NULL ? t->b_panel - (ptrdiff_t)(t->k * FOVEA_PANEL) : 0;
     for (size_t rounds = t->k / FEW_STEPS; rounds != 0; rounds--) {
         if (!quiet) {

@@ -13,7 +13,7 @@ static void run_case(struct check_case *c)
 {
     const struct check_variant *const v = c->variant;
     struct check_rng *const rng = &c->rng;
-    struct fovea_gemm_edge_tile t = {.m = 1 + (size_t)(c->index * 7919 % 70), .n = 1 + c->index % (FOVEA_PANEL / 2)};
+    struct fovea_gemm_edge_tile t = {.m = 1 + (size_t)(c->index * 7919 % 101), .n = 1 + c->index % (FOVEA_PANEL / 2)};
     t.k = check_chance(rng, 5) ? 0 : 1 + check_size(rng, 60);
     const size_t lda = t.k + beyond(rng), ldb = check_chance(rng, 40) ? FOVEA_PANEL : t.n + beyond(rng);
     const size_t ldc = t.n + beyond(rng);
@@ -74,4 +74,4 @@ static double bench(struct check_case *c, size_t calls)
     return 2.0 * m * n * k;
 }
 
-const struct check_family check_family_gemm_edge = {600, run_case, bench};
+const struct check_family check_family_gemm_edge = {808, run_case, bench};

@@ -150,10 +150,30 @@ static void pack(const struct fovea_engine *engine, enum fovea_type type)
           "pack");
 }
 
+/// Few steps of a transposed B of f32 are packed first, those of smaller elements are not.
+static void test_brief(const struct fovea_engine *engine, const char *isa)
+{
+    static _Alignas(FOVEA_ALIGNMENT) struct fovea_gemm_layout plan;
+    const struct fovea_kernels *const kernels = fovea_engine_kernels(engine);
+    choose(engine, false, false);
+    for (size_t k = 55; k <= 56; k++) {
+        for (int half = 0; half < 2; half++) {
+            struct fovea_gemm_desc desc = FOVEA_GEMM_DESC_INIT;
+            desc.m = ROWS, desc.n = desc.ldc = COLUMNS, desc.k = desc.lda = desc.ldb = k, desc.trans_b = FOVEA_TRANS;
+            desc.b_type = half != 0 ? FOVEA_BF16 : FOVEA_F32, desc.b_packed = half != 0;
+            CHECK(fovea_gemm_plan(engine, &desc, &plan) == FOVEA_OK, "plan");
+            const bool first =
+                half != 0 ? kernels->gemm_bf16.packs && strcmp(isa, "scalar") != 0 : kernels->gemm_bt.packs && k > 55;
+            CHECK((plan.first_rows != 0) == first, "%s, %zu steps, %d: %zu first rows", isa, k, half, plan.first_rows);
+        }
+    }
+}
+
 static void test_engine_of(const struct fovea_engine *engine, const char *isa)
 {
     static const enum fovea_type types[] = {FOVEA_F32, FOVEA_BF16, FOVEA_F16, FOVEA_S8};
     const struct fovea_kernels *const kernels = fovea_engine_kernels(engine);
+    test_brief(engine, isa);
     for (size_t type = 0; type < sizeof types / sizeof *types; type++) {
         size_t first = 0;
         pack(engine, types[type]);
