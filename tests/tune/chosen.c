@@ -95,6 +95,8 @@ static void test_l2(void)
         CHECK(m->l2_bytes == bytes && m->l2_reported_bytes == machine.l2_bytes, "L2 %u, reported %u", m->l2_bytes,
               m->l2_reported_bytes);
         CHECK(fovea_profile_key(m).l2_bytes == machine.l2_bytes, "the key has %u", fovea_profile_key(m).l2_bytes);
+        CHECK((strstr(fovea_engine_profile(engine), "only its quarantine and L2 count") != NULL) == (ours == 0), "%s",
+              fovea_engine_profile(engine));
         for (uint32_t class = 0; class < FOVEA_TUNED_CLASSES; class ++) {
             const struct fovea_tuned got = fovea_tuned_get(fovea_engine_kernels(engine), class),
                                      searched = fovea_tuned_get(fovea_engine_kernels(copy), class);
