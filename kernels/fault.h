@@ -95,7 +95,7 @@
     X(96, DECODE_LARGEST_SHORT, "the maximum of a row is that of the keys of the first lane")                          \
     X(97, GEMM_EDGE_MUL_ADD, "a product of the last columns is rounded before it is added")                            \
     X(98, GEMM_EDGE_K_SHORT, "the k steps past a multiple of four of the last columns are left out")                   \
-    X(99, GEMM_EDGE_STORES_PAST_N, "the last columns are stored as eight")                                     \
+    X(99, GEMM_EDGE_STORES_PAST_N, "the last columns are stored as whole vectors, or as eight")                        \
     X(100, DECODE_SPREADS_FORWARD, "scores of keys copied side by side are overwritten before they move")              \
     X(101, DECODE_JOINS_BLOCKS, "all keys are read as if they lay behind the first block")                             \
     X(102, PREFILL_V_AS_COPIED, "rows of V that are read where they lie are taken to be as close as in a copy")        \

@@ -213,13 +213,14 @@ static size_t run_along(const struct fovea_gemm_area *area, const struct fovea_c
     return end;
 }
 
-// The edge: all rows by one call, or as many as acc has room for.
+// The edge: all rows by one call or, with an epilogue, as many as stay in L1 until that, or as acc has room for.
 static void run_edge(const struct fovea_gemm_area *area, struct fovea_gemm_tile tile, size_t begin, bool finishes,
                      bool in_c)
 {
     const struct fovea_gemm_layout *const plan = area->plan;
     const struct fovea_gemm_desc *const d = &plan->desc;
-    const size_t most = in_c ? area->rows : FOVEA_HOT_TILES * plan->mr;
+    enum { HOT_ROWS = 48 }; // a tile of the kernel
+    const size_t most = !finishes ? area->rows : in_c ? HOT_ROWS : FOVEA_HOT_TILES * plan->mr;
     for (size_t i = 0; i < area->rows; i += tile.m) {
         const size_t row = area->row + i;
         float *const c = area->c + row * d->ldc + (d->gated ? begin / 2 : begin);
