@@ -138,6 +138,9 @@ struct fovea_gemm_bn_tile {
 };
 typedef void fovea_gemm_bn_fn(const struct fovea_gemm_bn_tile *tile);
 
+/// Most rows of A that a kernel for the last few columns reads side by side.
+enum { FOVEA_EDGE_ROWS = 48 };
+
 /// The last few columns of C, for all of its rows: C[i,j] for i < m, j < n is the chain acc = fma(A[i,p], B[p,j], acc)
 /// from +0 over k ascending steps. Exactly m x k, k x n and m x n elements of A, B and C are accessed.
 ///

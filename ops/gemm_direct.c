@@ -219,8 +219,7 @@ static void run_edge(const struct fovea_gemm_area *area, struct fovea_gemm_tile 
 {
     const struct fovea_gemm_layout *const plan = area->plan;
     const struct fovea_gemm_desc *const d = &plan->desc;
-    enum { HOT_ROWS = 48 }; // a tile of the kernel
-    const size_t most = !finishes ? area->rows : in_c ? HOT_ROWS : FOVEA_HOT_TILES * plan->mr;
+    const size_t most = !finishes ? area->rows : in_c ? FOVEA_EDGE_ROWS : FOVEA_HOT_TILES * plan->mr;
     for (size_t i = 0; i < area->rows; i += tile.m) {
         const size_t row = area->row + i;
         float *const c = area->c + row * d->ldc + (d->gated ? begin / 2 : begin);

@@ -2,9 +2,9 @@
 // ops/gemm_few.c - few rows of C over a packed B from memory.
 //
 // Reading B is the limit, so a blob of 16-bit elements takes half the time of one of f32, one of 8-bit integers a
-// quarter; elements are widened in registers, tile by tile. Panels are read several side by side. Rows
-// for two tiles read some columns after another twice, the second time from L2. More rows of C over such a blob take
-// other ways, for which a strip of B is widened to f32 first (fovea_pack_panels).
+// quarter; elements are widened in registers, tile by tile. Panels are read several side by side. Rows for two
+// tiles read some columns after another twice, the second time from L2. More rows of C over such a blob take other
+// ways, for which a strip of B is widened to f32 first (fovea_pack_panels).
 #include "ops/gemm_ways.h"
 #include "ops/pack.h"
 

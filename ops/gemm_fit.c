@@ -19,7 +19,7 @@ static const struct edge {
 } edges[] = {
     // Up to four columns. Zen 4, 24 rows and more 1.00 to 1.11 times as fast (transposed 0.97 to 1.10), 12 to 20 rows
     // 0.94 to 1.05 (transposed 0.84 to 1.01). Not measured elsewhere, nor with fewer steps.
-    {24, 32, 48},
+    {24, 32, FOVEA_EDGE_ROWS},
     // Up to eight. Zen 5, 48 steps, eight rows of 40 to 104 columns 1.01 to 1.04, six of 38 0.98; 128 rows of eight
     // columns alone, 768 steps, 1.43.
     {8, 48, 16},

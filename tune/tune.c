@@ -89,7 +89,7 @@ static void believe_l2(struct tune_search *s, struct fovea_profile *profile)
 {
     const struct tune_run *const run = s->owner;
     const uint32_t kept = run->options->start ? run->options->start->l2_measured_bytes : 0,
-                   l2 = tune_believed_l2(fovea_engine_machine(s->engine)->l2_bytes, kept, s->l2);
+                   l2 = tune_believed_l2(fovea_engine_machine(s->engine)->l2_reported_bytes, kept, s->l2);
     struct fovea_engine *const copy = l2 != 0 ? fovea_engine_copy_of_l2(s->engine, l2) : NULL;
     profile->l2_measured_bytes = copy ? l2 : 0;
     tune_move(s, copy);

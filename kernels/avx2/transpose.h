@@ -14,20 +14,12 @@
 static inline __attribute__((always_inline)) void fv_transpose_four(const float *src, ptrdiff_t ld_src,
                                                                     fv_f32 column[4])
 {
-    __m256 x[4]; // x[r]: lane l of 128 bits holds row 4l + r
     FV_UNROLL
-    for (int r = 0; r < 4; r++) {
-        x[r] = _mm256_castps128_ps256(_mm_loadu_ps(src + r * ld_src));
-        x[r] = _mm256_insertf128_ps(x[r], _mm_loadu_ps(src + (4 + r) * ld_src), 1);
+    for (int r = 0; r < 4; r++) { // each lane of 128 bits has a row
+        column[r] = _mm256_castps128_ps256(_mm_loadu_ps(src + r * ld_src));
+        column[r] = _mm256_insertf128_ps(column[r], _mm_loadu_ps(src + (4 + r) * ld_src), 1);
     }
-    const __m256d low01 = _mm256_castps_pd(_mm256_unpacklo_ps(x[0], x[1]));
-    const __m256d high01 = _mm256_castps_pd(_mm256_unpackhi_ps(x[0], x[1]));
-    const __m256d low23 = _mm256_castps_pd(_mm256_unpacklo_ps(x[2], x[3]));
-    const __m256d high23 = _mm256_castps_pd(_mm256_unpackhi_ps(x[2], x[3]));
-    column[0] = _mm256_castpd_ps(_mm256_unpacklo_pd(low01, low23));
-    column[1] = _mm256_castpd_ps(_mm256_unpackhi_pd(low01, low23));
-    column[2] = _mm256_castpd_ps(_mm256_unpacklo_pd(high01, high23));
-    column[3] = _mm256_castpd_ps(_mm256_unpackhi_pd(high01, high23));
+    fv_transpose_256(column);
 }
 
 /// dst[c * ld_dst + r] = scale * src[r * ld_src + c] for r, c < FV_LANES. All of src is read before any of dst is

@@ -8,7 +8,7 @@
 #ifndef FOVEA_KERNELS_AVX512_GEMM_EDGE_ROWS_H
 #define FOVEA_KERNELS_AVX512_GEMM_EDGE_ROWS_H
 
-#include "kernels/avx512/transpose.h"
+#include "kernels/avx512/vec.h"
 #include "kernels/common/unroll.h"
 #include "kernels/fault.h"
 
@@ -17,7 +17,7 @@
 /// BLOCK: steps, and most columns. GROUPS: most groups of eight rows in a tile. For more than two columns gcc keeps B
 /// of a block in registers and some sums of five and six groups on the stack; tiles of three or four groups take 1.01
 /// to 1.05 times as long, B read again for each group 1.18.
-enum { EDGE_LANES = 8, EDGE_BLOCK = 4, EDGE_GROUPS = 6 };
+enum { EDGE_LANES = 8, EDGE_BLOCK = 4, EDGE_GROUPS = FOVEA_EDGE_ROWS / EDGE_LANES };
 
 /// step[s] = step s of eight rows that begin at a: of a block, or of a single one.
 static inline __attribute__((always_inline)) void edge_load(const float *a, ptrdiff_t a_row, bool SINGLE, __m256 *step)
@@ -30,7 +30,7 @@ static inline __attribute__((always_inline)) void edge_load(const float *a, ptrd
                      high = SINGLE ? _mm_load_ss(row[1]) : _mm_loadu_ps(row[1]);
         step[i] = _mm256_insertf128_ps(_mm256_castps128_ps256(low), high, 1);
     }
-    fv_transpose_half_lanes(step);
+    fv_transpose_256(step);
 }
 
 /// acc += a block of steps, or a SINGLE one, of G groups of rows, the first of them at a, the last at `last`.
@@ -76,7 +76,7 @@ static inline __attribute__((always_inline)) void edge_rows_store(const struct f
     for (int j = 0; j < EDGE_BLOCK; j++) {
         row[j] = j < N ? acc[j] : _mm256_setzero_ps();
     }
-    fv_transpose_half_lanes(row);
+    fv_transpose_256(row);
     FV_UNROLL
     for (int i = 0; i < EDGE_BLOCK; i++) {
         edge_store_row(c + i * t->c_row, live, _mm256_castps256_ps128(row[i]));

@@ -24,19 +24,6 @@ static inline void fv_transpose_lanes(__m512 x[4])
     x[3] = _mm512_castpd_ps(_mm512_unpackhi_pd(high01, high23));
 }
 
-/// The same of halves of a register.
-static inline void fv_transpose_half_lanes(__m256 x[4])
-{
-    const __m256d low01 = _mm256_castps_pd(_mm256_unpacklo_ps(x[0], x[1]));
-    const __m256d high01 = _mm256_castps_pd(_mm256_unpackhi_ps(x[0], x[1]));
-    const __m256d low23 = _mm256_castps_pd(_mm256_unpacklo_ps(x[2], x[3]));
-    const __m256d high23 = _mm256_castps_pd(_mm256_unpackhi_ps(x[2], x[3]));
-    x[0] = _mm256_castpd_ps(_mm256_unpacklo_pd(low01, low23));
-    x[1] = _mm256_castpd_ps(_mm256_unpackhi_pd(low01, low23));
-    x[2] = _mm256_castpd_ps(_mm256_unpacklo_pd(high01, high23));
-    x[3] = _mm256_castpd_ps(_mm256_unpackhi_pd(high01, high23));
-}
-
 /// A 16 x 16 block half-way: x[g][h][r] has the elements 8h .. 8h + 7 of row 8g + r, then those of row 8g + 4 + r.
 struct fv_transpose_rows {
     __m512 x[2][2][4];

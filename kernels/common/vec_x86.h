@@ -55,4 +55,17 @@ static inline fv_f32 fv_fma_term(fv_f32 a, fv_f32 b, const fv_term *c)
     return fv_fma(a, b, fv_set1(*c));
 }
 
+/// Transposes the 4 x 4 matrix in rows x[0..3], in each 128-bit lane.
+static inline void fv_transpose_256(__m256 x[4])
+{
+    const __m256d low01 = _mm256_castps_pd(_mm256_unpacklo_ps(x[0], x[1]));
+    const __m256d high01 = _mm256_castps_pd(_mm256_unpackhi_ps(x[0], x[1]));
+    const __m256d low23 = _mm256_castps_pd(_mm256_unpacklo_ps(x[2], x[3]));
+    const __m256d high23 = _mm256_castps_pd(_mm256_unpackhi_ps(x[2], x[3]));
+    x[0] = _mm256_castpd_ps(_mm256_unpacklo_pd(low01, low23));
+    x[1] = _mm256_castpd_ps(_mm256_unpackhi_pd(low01, low23));
+    x[2] = _mm256_castpd_ps(_mm256_unpacklo_pd(high01, high23));
+    x[3] = _mm256_castpd_ps(_mm256_unpackhi_pd(high01, high23));
+}
+
 #endif
