@@ -114,7 +114,8 @@ enum fovea_status fovea_linear_check(const struct fovea_linear *linear, enum fov
     FOVEA_REQUIRE(fovea_aligned(linear->weight), FOVEA_ERR_ALIGN, why,
                   "%s: the weight of %s is not 64-byte aligned, as a blob of fovea_pack is", whole, part);
     const struct fovea_operand operand = {type, inputs, outputs};
-    if (!fovea_blob_matches(linear->weight, operand)) {
+    const struct fovea_blob header = fovea_blob_header(operand);
+    if (!fovea_blob_has(linear->weight, &header)) {
         char name[64];
         snprintf(name, sizeof name, "%s: the weight of %s", whole, part);
         fovea_blob_tell(why, name, linear->weight, operand);

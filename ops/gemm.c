@@ -148,7 +148,7 @@ static void run_task(const struct fovea_job *job, void *scratch, uint32_t task)
 // Whether a call needs nothing beyond its bare plan: it has all rows, and no bias.
 static bool is_bare(const struct fovea_gemm_layout *plan, const struct fovea_gemm_args *args)
 {
-    return plan->bare && args->bias == NULL && args->m == plan->desc.m;
+    return plan->is_bare && args->bias == NULL && args->m == plan->desc.m;
 }
 
 // Runs everything in one thread, unless sums of several k blocks need an acc as large as C for which there is no room.
@@ -225,15 +225,14 @@ static enum fovea_status check_args(const struct fovea_gemm_layout *plan, const 
     }
     FOVEA_REQUIRE_POINTERS("gemm", why, {"args.a", args->a}, {"args.b", args->b});
     if (fovea_gemm_is_blob(d)) {
-        const struct fovea_operand operand = {d->b_type, d->k, d->n};
         FOVEA_REQUIRE(fovea_aligned(args->b), FOVEA_ERR_ALIGN, why,
                       "gemm: args.b is not 64-byte aligned, as a blob of fovea_pack is");
         for (size_t entry = 0; entry < (d->batch_b != 0 ? d->batch : 1); entry++) {
             const void *const blob = (const float *)args->b + entry * d->batch_b;
-            if (!fovea_blob_matches(blob, operand)) {
+            if (!fovea_blob_has(blob, &plan->header)) {
                 char name[48];
                 snprintf(name, sizeof name, "gemm: args.b, entry %zu,", entry);
-                fovea_blob_tell(why, name, blob, operand);
+                fovea_blob_tell(why, name, blob, (struct fovea_operand){d->b_type, d->k, d->n});
                 return FOVEA_ERR_FORMAT;
             }
         }
@@ -262,8 +261,9 @@ enum fovea_status fovea_explain_gemm_call(const void *plan, const struct fovea_g
     return FOVEA_OK;
 }
 
-enum fovea_status fovea_gemm(const void *plan, const struct fovea_gemm_args *args, void *shared, void *scratch,
-                             const struct fovea_executor *executor)
+static __attribute__((noinline)) enum fovea_status run_checked(const void *plan, const struct fovea_gemm_args *args,
+                                                               void *shared, void *scratch,
+                                                               const struct fovea_executor *executor)
 {
     FOVEA_TRY(check_args(plan, args, NULL));
     if (executor == NULL && is_bare(plan, args)) { // faster than through fovea_run
@@ -274,6 +274,30 @@ enum fovea_status fovea_gemm(const void *plan, const struct fovea_gemm_args *arg
     struct fovea_gemm_layout own;
     const enum call call = executor == NULL || executor->workers == 1 ? CALL_ALONE : CALL_SHARED;
     return fovea_run(&fovea_gemm_operator, plan_of(plan, args, call, &own), args, shared, scratch, executor);
+}
+
+// Whether check_args would find nothing wrong with a bare call. A product of a bare plan has elements, and steps.
+static bool is_right(const struct fovea_gemm_layout *plan, const struct fovea_gemm_args *args)
+{
+    const struct fovea_gemm_desc *const d = &plan->desc;
+    return args->a != NULL && args->b != NULL && args->c != NULL && args->residual == NULL &&
+           (!fovea_gemm_is_blob(d) ||
+            (d->batch == 1 && fovea_aligned(args->b) && fovea_blob_has(args->b, &plan->header)));
+}
+
+// Small products decide it here, without the stack frame of the rest: 8 cubes 1.1 times as fast, 32 cubes 1.005 (Zen
+// 4).
+enum fovea_status fovea_gemm(const void *plan, const struct fovea_gemm_args *args, void *shared, void *scratch,
+                             const struct fovea_executor *executor)
+{
+    const bool right = plan != NULL && args != NULL && executor == NULL && fovea_is_plan(plan, FOVEA_PLAN_GEMM) &&
+                       is_bare(plan, args) && is_right(plan, args) &&
+                       fovea_check_memory(plan, shared, scratch) == FOVEA_OK;
+    if (!right) {
+        return run_checked(plan, args, shared, scratch, executor);
+    }
+    fovea_gemm_bare(plan, args);
+    return FOVEA_OK;
 }
 
 uint32_t fovea_gemm_tasks(const void *plan, const struct fovea_gemm_args *args, uint32_t phase)

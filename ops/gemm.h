@@ -6,6 +6,7 @@
 #include "fovea/gemm.h"
 #include "kernels/table.h"
 #include "ops/caches.h"
+#include "ops/pack.h"
 #include "ops/run.h"
 
 /// How a product is computed, or an area of it: one of few rows may take one of the last two ways whatever the plan's
@@ -19,9 +20,11 @@ enum fovea_gemm_way {
     FOVEA_WAY_FEW,    ///< gemm_few.c: few rows of C over a blob, which is read once
 };
 
-/// The last strip of a bare plan: its columns, how many of them overlap the strip before it, and b_ends of its tiles.
-struct fovea_gemm_last {
-    size_t n, back, ends;
+/// What all tiles of the last strip of a bare plan have in common: everything but addresses. They are the shorter ones,
+/// below one another. `back` columns overlap the strip before.
+struct fovea_gemm_bare {
+    struct fovea_gemm_tile tile;
+    size_t back;
 };
 
 /// The plan behind fovea_gemm_plan. Its members are in the order in which fovea_gemm_make decides them, stage after
@@ -35,6 +38,7 @@ struct fovea_gemm_layout {
     struct fovea_gemm_desc desc; ///< as given, except that trans_b and ldb are 0 if b_packed is 1; and a blob of
                                  ///< smaller elements, which may be packed on the way like a transposed B, has b_packed
                                  ///< 0, trans_b 1 and its b_type
+    struct fovea_blob header;    ///< that of B's blob, if it is one (fovea_gemm_is_blob)
     size_t k;                    ///< k steps to compute: desc.k, or 0 if alpha is 0
     bool aliases;     ///< A is transposed, or its rows alias in few sets of L1: in blocks, calls of many rows copy it
     bool b_aliases;   ///< rows of B, natural or transposed, alias in few sets of L1
@@ -69,9 +73,8 @@ struct fovea_gemm_layout {
     bool fetches_next;           ///< direct, and the first tiles of each strip prefetch the next one
     size_t first_rows; ///< rows of C, if there are more, that gemm_bt computes while it packs a transposed B for the
                        ///< others, strip by strip (ops/gemm_first.c); or 0
-    bool bare;         ///< direct, and consists of tiles only: ops/gemm_bare.c
-    struct fovea_gemm_tile tile; ///< everything about those tiles except rows, columns and addresses
-    struct fovea_gemm_last last; ///< the last strip of a bare plan
+    bool is_bare;      ///< direct, and consists of tiles only: ops/gemm_bare.c
+    struct fovea_gemm_bare bare;
 
     // What stays in L2.
     size_t group; ///< strips that stay there while the rows of a chunk are processed

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // ops/gemm_bare.c - direct plans that consist of tiles only: B is read as it is, and C receives the sums.
 //
-// The decisions and arguments of gemm.c and gemm_direct.c take 30 ns per call on Zen 4, of the 630 of a 32 cube. A bare
-// plan knows all of it except the addresses: 20 ns (32 and 33 cubes 1.02, the 47 cube 1.01 times as fast). An
-// out-of-order core hides about 250 instructions between the last FMAs of a call and the first ones of the next; a 32
-// cube takes 200 of them here and in fovea_gemm (Emerald Rapids, against 300, 1.02 times as fast, a 16 cube 1.07 to
-// 1.1).
+// The decisions and arguments of gemm.c and gemm_direct.c take 30 ns per call on Zen 4, of the 580 of a 32 cube. A bare
+// plan knows all of it except the addresses. An out-of-order core hides about 250 instructions between the last FMAs of
+// a call and the first ones of the next. A 32 cube takes 150 of them here, in fovea_gemm and in the micro-kernel; 250
+// were 0.99 times as fast (Zen 4; an 8 cube 0.85, packed 0.77, a 16 cube 0.95).
 #include "ops/gemm_ways.h"
 #include "ops/pack.h"
 
@@ -58,55 +57,65 @@ bool fovea_gemm_is_bare(const struct fovea_gemm_layout *plan)
            d->activation == FOVEA_ACTIVATION_NONE && !plan->fetches_next;
 }
 
-struct fovea_gemm_last fovea_gemm_last_strip(const struct fovea_gemm_layout *plan)
+// How many columns of the last strip, which begins at `begin`, overlap the strip before it.
+static size_t last_back(const struct fovea_gemm_layout *plan, size_t begin)
 {
-    const struct fovea_gemm_desc *const d = &plan->desc;
-    const size_t count = plan->strips.count;
-    const size_t begin = count != 0 ? fovea_gemm_strip_begin(plan, count - 1) : 0;
-    const size_t n = begin < d->n ? d->n - begin : 0;
-    const bool halves = !d->b_packed && begin != 0 && plan->edge == 0 && fovea_gemm_is_small(plan->kernel);
-    const size_t back = halves ? fovea_round_up(n, HALF) - n : 0;
-    const size_t ends = d->b_packed ? 0 : fovea_gemm_ends(plan, n + back);
-    return (struct fovea_gemm_last){.n = n + back, .back = back, .ends = ends};
+    const bool halves = !plan->desc.b_packed && begin != 0 && plan->edge == 0 && fovea_gemm_is_small(plan->kernel);
+    return halves && begin < plan->desc.n ? fovea_round_up(plan->desc.n - begin, HALF) - (plan->desc.n - begin) : 0;
 }
 
-// Computes all rows of C in the columns of a tile, whose A, B and C are those of its first row.
+struct fovea_gemm_bare fovea_gemm_bare_of(const struct fovea_gemm_layout *plan)
+{
+    const struct fovea_gemm_desc *const d = &plan->desc;
+    const size_t begin = plan->strips.count != 0 ? fovea_gemm_strip_begin(plan, plan->strips.count - 1) : 0;
+    struct fovea_gemm_bare bare = {fovea_gemm_direct_tile(plan, !d->b_packed), last_back(plan, begin)};
+    bare.tile.n = (begin < d->n ? d->n - begin : 0) + bare.back;
+    bare.tile.b_ends = d->b_packed ? 0 : fovea_gemm_ends(plan, bare.tile.n);
+    bare.tile.m = plan->tiles.size;
+    fovea_gemm_below(&bare.tile, plan->tiles.count - plan->tiles.longer);
+    return bare;
+}
+
+// Computes all rows of C in the columns of a tile, whose A, B and C are those of its first row. The tile is one of the
+// shorter ones.
 static void run_strip(const struct fovea_gemm_layout *plan, struct fovea_gemm_tile *tile)
 {
-    fovea_gemm_fn *const run = plan->kernel->run;
     const size_t longer = plan->tiles.longer;
-    tile->m = plan->tiles.size;
     if (longer != 0) {
         tile->m++;
         fovea_gemm_below(tile, longer);
-        run(tile);
+        plan->kernel->run(tile);
         tile->a += (ptrdiff_t)longer * tile->a_next;
         tile->c += (ptrdiff_t)longer * tile->c_next;
         tile->m--;
+        fovea_gemm_below(tile, plan->tiles.count - longer);
     }
-    fovea_gemm_below(tile, plan->tiles.count - longer);
-    run(tile);
+    plan->kernel->run(tile);
 }
 
 static void run_entry(const struct fovea_gemm_layout *plan, const float *a, const void *b, float *c)
 {
-    const struct fovea_gemm_last *const last = &plan->last;
-    struct fovea_gemm_tile tile = plan->tile;
+    const struct fovea_gemm_bare *const bare = &plan->bare;
+    struct fovea_gemm_tile tile = bare->tile;
     tile.b = plan->desc.b_packed ? fovea_blob_panels(b) : b;
-    for (size_t strip = 0; strip + 1 < plan->strips.count; strip++) {
-        const size_t panels = fovea_cut_length(&plan->strips, strip);
-        tile.n = panels * FOVEA_PANEL;
-        tile.a = a;
-        tile.c = c;
-        run_strip(plan, &tile);
-        tile.b += (ptrdiff_t)panels * tile.b_panel;
-        c += tile.n;
+    if (plan->strips.count > 1) {
+        tile.b_ends = 0;
+        for (size_t strip = 0; strip + 1 < plan->strips.count; strip++) {
+            const size_t panels = fovea_cut_length(&plan->strips, strip);
+            tile.n = panels * FOVEA_PANEL;
+            tile.a = a;
+            tile.c = c;
+            run_strip(plan, &tile);
+            tile.b += (ptrdiff_t)panels * tile.b_panel;
+            c += tile.n;
+        }
+        tile.n = bare->tile.n;
+        tile.b_ends = bare->tile.b_ends;
+        tile.b -= bare->back;
+        c -= bare->back;
     }
-    tile.n = last->n;
-    tile.b_ends = last->ends;
     tile.a = a;
-    tile.b -= last->back;
-    tile.c = c - last->back;
+    tile.c = c;
     if (plan->edge == 0) {
         run_strip(plan, &tile);
     } else {
@@ -118,9 +127,15 @@ static void run_entry(const struct fovea_gemm_layout *plan, const float *a, cons
 void fovea_gemm_bare(const struct fovea_gemm_layout *plan, const struct fovea_gemm_args *args)
 {
     const struct fovea_gemm_desc *const d = &plan->desc;
-    size_t entry = 0;
-    do { // a direct plan has at least one
-        run_entry(plan, args->a + entry * d->batch_a, (const float *)args->b + entry * d->batch_b,
-                  args->c + entry * d->batch_c);
-    } while (++entry < d->batch);
+    const float *a = args->a, *b = args->b;
+    float *c = args->c;
+    for (size_t left = d->batch;;) { // a direct plan has at least one
+        run_entry(plan, a, b, c);
+        if (--left == 0) {
+            break;
+        }
+        a += d->batch_a;
+        b += d->batch_b;
+        c += d->batch_c;
+    }
 }

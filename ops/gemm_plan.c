@@ -159,6 +159,8 @@ static void set_problem(struct fovea_gemm_layout *plan, const struct fovea_kerne
         .kernels = kernels,
         .tuning = tuning,
         .desc = d,
+        .header = fovea_gemm_is_blob(&d) ? fovea_blob_header((struct fovea_operand){d.b_type, d.k, d.n})
+                                         : (struct fovea_blob){.version = 0},
         .k = k,
         .aliases = k != 0 && d.n >= 2 * nr &&
                    (d.trans_a == FOVEA_TRANS ? nr == FOVEA_PANEL || columns_alias(tuning, d.lda, k, d.n / nr)
@@ -245,9 +247,8 @@ static void describe_call(struct fovea_gemm_layout *plan, bool even)
     plan->grid = fovea_gemm_grid(plan, d->m, even);
     plan->first_rows = fovea_gemm_first_rows(plan);
     plan->fetches_next = fovea_gemm_direct_ahead(plan);
-    plan->bare = fovea_gemm_is_bare(plan);
-    plan->tile = fovea_gemm_direct_tile(plan, !d->b_packed);
-    plan->last = fovea_gemm_last_strip(plan);
+    plan->is_bare = fovea_gemm_is_bare(plan);
+    plan->bare = fovea_gemm_bare_of(plan);
 }
 
 // mc rows and nc columns of kc steps are what stays in L2: more of them if k is shorter, in chunks of equal size. Other

@@ -60,7 +60,7 @@ const struct fovea_gemm_kernel *fovea_gemm_fitting(const struct fovea_gemm_layou
 
 bool fovea_gemm_is_bare(const struct fovea_gemm_layout *plan);
 /// The last columns of one.
-struct fovea_gemm_last fovea_gemm_last_strip(const struct fovea_gemm_layout *plan);
+struct fovea_gemm_bare fovea_gemm_bare_of(const struct fovea_gemm_layout *plan);
 /// Whether a direct plan reads a natural B in whole panels up to column `end`; a partial last panel may be loaded in
 /// full if ldb == n, because the bytes after it are the next row.
 bool fovea_gemm_whole_panels(const struct fovea_gemm_layout *plan, size_t end);

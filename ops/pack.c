@@ -73,18 +73,23 @@ static struct fovea_operand operand_of(const struct fovea_blob *blob)
     return (struct fovea_operand){(enum fovea_type)blob->type, blob->k, blob->n};
 }
 
-// Checks everything in a header except its checksum. Fields that are 0 today may have a meaning in future blobs.
-static bool well_formed(const struct fovea_blob *blob)
+struct fovea_blob fovea_blob_header(struct fovea_operand operand)
 {
     size_t bytes = 0;
-    return memcmp(blob->magic, MAGIC, sizeof MAGIC) == 0 && blob->version == VERSION && blob->type <= FOVEA_S8 &&
-           (blob->padding[0] | blob->padding[1]) == 0 && data_bytes(operand_of(blob), &bytes) &&
-           blob->data_bytes == bytes;
+    if (operand.type > FOVEA_S8 || !data_bytes(operand, &bytes)) {
+        return (struct fovea_blob){.version = 0};
+    }
+    struct fovea_blob header = {
+        .version = VERSION, .type = (uint32_t)operand.type, .k = operand.k, .n = operand.n, .data_bytes = bytes};
+    memcpy(header.magic, MAGIC, sizeof header.magic);
+    return header;
 }
 
-bool fovea_blob_matches(const struct fovea_blob *blob, struct fovea_operand operand)
+// Whether this is a valid header, of any operand.
+static bool well_formed(const struct fovea_blob *blob)
 {
-    return well_formed(blob) && blob->type == (uint32_t)operand.type && blob->k == operand.k && blob->n == operand.n;
+    const struct fovea_blob header = fovea_blob_header(operand_of(blob));
+    return fovea_blob_has(blob, &header);
 }
 
 void fovea_blob_tell(const struct fovea_why *why, const char *name, const struct fovea_blob *blob,
@@ -177,13 +182,8 @@ enum fovea_status fovea_blob_begin(struct fovea_operand operand, void *blob, siz
     FOVEA_TRY(fovea_pack_size_typed(operand.type, operand.k, operand.n, &need));
     FOVEA_CHECK(fovea_aligned(blob), FOVEA_ERR_ALIGN);
     FOVEA_CHECK(bytes >= need, FOVEA_ERR_MEMORY);
-    struct fovea_blob *const header = blob;
-    *header = (struct fovea_blob){.version = VERSION,
-                                  .type = (uint32_t)operand.type,
-                                  .k = operand.k,
-                                  .n = operand.n,
-                                  .data_bytes = need - sizeof *header};
-    memcpy(header->magic, MAGIC, sizeof MAGIC);
+    const struct fovea_blob header = fovea_blob_header(operand);
+    memcpy(blob, &header, sizeof header);
     return FOVEA_OK;
 }
 

@@ -7,6 +7,7 @@
 #include "fovea/gemm.h"
 #include "kernels/table.h"
 #include "ops/check.h"
+#include <string.h>
 
 /// The first 64 bytes of a blob; panels follow. Little-endian, as every supported CPU is.
 struct fovea_blob {
@@ -29,8 +30,16 @@ struct fovea_operand {
 extern const char *const fovea_type_names[FOVEA_S8 + 1];
 /// Bytes from a panel of k steps to the next. Of a blob that there is; fovea_pack_size_typed checks for overflow.
 size_t fovea_panel_bytes(enum fovea_type type, size_t k);
-/// True if the header is valid (everything except the checksum is checked) and that of such an operand.
-bool fovea_blob_matches(const struct fovea_blob *blob, struct fovea_operand operand);
+/// The header of an operand's blob, its checksum left 0. If such a blob would be too large: one of version 0.
+struct fovea_blob fovea_blob_header(struct fovea_operand operand);
+/// Whether a blob has this header, whatever its checksum. (Field by field: memcmp of all is a call.)
+static inline bool fovea_blob_has(const struct fovea_blob *blob, const struct fovea_blob *header)
+{
+    return header->version != 0 && memcmp(blob->magic, header->magic, sizeof blob->magic) == 0 &&
+           blob->version == header->version && blob->type == header->type && blob->k == header->k &&
+           blob->n == header->n && blob->data_bytes == header->data_bytes &&
+           (blob->padding[0] | blob->padding[1]) == 0; // what is 0 today may have a meaning in future blobs
+}
 /// Writes how a blob, called `name`, does not match.
 void fovea_blob_tell(const struct fovea_why *why, const char *name, const struct fovea_blob *blob,
                      struct fovea_operand operand);

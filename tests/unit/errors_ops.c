@@ -117,7 +117,7 @@ static void test_gemm_bare(uint32_t b_packed)
     CHECK(!fovea_pack(engine, FOVEA_NO_TRANS, K, N, some(K * N), N, blob, bytes), "pack");
     const struct fovea_gemm_args args = {.a = some(M * K), .b = b_packed ? (void *)blob : some(K * N), .c = c, .m = M};
     const struct refuse r = refuse_begin(&test_gemm, engine, &good, &args, c, M * N);
-    CHECK(((const struct fovea_gemm_layout *)r.plan)->bare, "packed %u: not the shorter way", (unsigned)b_packed);
+    CHECK(((const struct fovea_gemm_layout *)r.plan)->is_bare, "packed %u: not the shorter way", (unsigned)b_packed);
     refuse_common(&r);
     BAD_ARGS_TOLD(wrong.a = NULL, FOVEA_ERR_NULL, "gemm: args.a is NULL");
     BAD_ARGS_TOLD(wrong.b = NULL, FOVEA_ERR_NULL, "gemm: args.b is NULL");
