@@ -131,7 +131,8 @@
     X(132, GEMM_EDGE_ROWS_MUL_ADD, "a product of up to four last columns is rounded before it is added")               \
     X(133, GEMM_EDGE_ROWS_K_SHORT, "the k steps past a multiple of four of up to four last columns are left out")      \
     X(134, GEMM_EDGE_ROWS_PAST_N, "up to four last columns are stored as four")                                        \
-    X(135, GEMM_EDGE_ROWS_EARLY, "the last eight rows of some last columns begin one row early")
+    X(135, GEMM_EDGE_ROWS_EARLY, "the last eight rows of some last columns begin one row early")                       \
+    X(136, GEMM_TAIL_TWICE, "the last four steps of a tile follow all steps rather than the others")
 
 enum fovea_fault {
 #define FOVEA_FAULT_NUMBER(number, name, what) FOVEA_FAULT_##name = number,

@@ -49,25 +49,58 @@
 #define GEMM_SUMS_4_4 "16", "17", "18", "19"
 #define GEMM_SUMS_4_5 "20", "21", "22", "23"
 
-// X(V, last, A, its sums) for each of M rows: its element lies at A, `at` bytes on; last: the registers of the last
-// of V panels, zmm or ymm. x86 addresses base + {0, 1, 2} * stride: one moving pointer serves three rows. X_OWN is for
-// the first of them, whose address has no index.
-#define GEMM_ROWS_1(X, V, last, at) X##_OWN(V, last, at "(%[a0])", GEMM_SUMS_##V##_0)
-#define GEMM_ROWS_2(X, V, last, at) GEMM_ROWS_1(X, V, last, at) X(V, last, at "(%[a0],%[r1])", GEMM_SUMS_##V##_1)
-#define GEMM_ROWS_3(X, V, last, at) GEMM_ROWS_2(X, V, last, at) X(V, last, at "(%[a0],%[r1],2)", GEMM_SUMS_##V##_2)
-#define GEMM_ROWS_4(X, V, last, at) GEMM_ROWS_3(X, V, last, at) X##_OWN(V, last, at "(%[a1])", GEMM_SUMS_##V##_3)
-#define GEMM_ROWS_5(X, V, last, at) GEMM_ROWS_4(X, V, last, at) X(V, last, at "(%[a1],%[r1])", GEMM_SUMS_##V##_4)
-#define GEMM_ROWS_6(X, V, last, at) GEMM_ROWS_5(X, V, last, at) X(V, last, at "(%[a1],%[r1],2)", GEMM_SUMS_##V##_5)
-#define GEMM_ROWS_7(X, V, last, at) GEMM_ROWS_6(X, V, last, at) X##_OWN(V, last, at "(%[a2])", GEMM_SUMS_##V##_6)
-#define GEMM_ROWS_8(X, V, last, at) GEMM_ROWS_7(X, V, last, at) X(V, last, at "(%[a2],%[r1])", GEMM_SUMS_##V##_7)
-#define GEMM_ROWS_9(X, V, last, at) GEMM_ROWS_8(X, V, last, at) X(V, last, at "(%[a2],%[r1],2)", GEMM_SUMS_##V##_8)
-#define GEMM_ROWS_10(X, V, last, at) GEMM_ROWS_9(X, V, last, at) X##_OWN(V, last, at "(%[a3])", GEMM_SUMS_##V##_9)
-#define GEMM_ROWS_11(X, V, last, at) GEMM_ROWS_10(X, V, last, at) X(V, last, at "(%[a3],%[r1])", GEMM_SUMS_##V##_10)
-#define GEMM_ROWS_12(X, V, last, at) GEMM_ROWS_11(X, V, last, at) X(V, last, at "(%[a3],%[r1],2)", GEMM_SUMS_##V##_11)
-#define GEMM_ROWS_13(X, V, last, at) GEMM_ROWS_12(X, V, last, at) X##_OWN(V, last, at "(%[a4])", GEMM_SUMS_##V##_12)
-#define GEMM_ROWS_14(X, V, last, at) GEMM_ROWS_13(X, V, last, at) X(V, last, at "(%[a4],%[r1])", GEMM_SUMS_##V##_13)
-#define GEMM_ROWS_15(X, V, last, at) GEMM_ROWS_14(X, V, last, at) X(V, last, at "(%[a4],%[r1],2)", GEMM_SUMS_##V##_14)
-#define GEMM_ROWS_16(X, V, last, at) GEMM_ROWS_15(X, V, last, at) X##_OWN(V, last, at "(%[a5])", GEMM_SUMS_##V##_15)
+// X(V, last, A, its sums) for row i: its element lies at A, `at` bytes on; last: the registers of the last of V panels,
+// zmm or ymm. x86 addresses base + {0, 1, 2} * stride: one moving pointer serves three rows. X_OWN is for the first of
+// them, whose address has no index.
+#define GEMM_A_AT_0(at) at "(%[a0])"
+#define GEMM_A_AT_1(at) at "(%[a0],%[r1])"
+#define GEMM_A_AT_2(at) at "(%[a0],%[r1],2)"
+#define GEMM_A_AT_3(at) at "(%[a1])"
+#define GEMM_A_AT_4(at) at "(%[a1],%[r1])"
+#define GEMM_A_AT_5(at) at "(%[a1],%[r1],2)"
+#define GEMM_A_AT_6(at) at "(%[a2])"
+#define GEMM_A_AT_7(at) at "(%[a2],%[r1])"
+#define GEMM_A_AT_8(at) at "(%[a2],%[r1],2)"
+#define GEMM_A_AT_9(at) at "(%[a3])"
+#define GEMM_A_AT_10(at) at "(%[a3],%[r1])"
+#define GEMM_A_AT_11(at) at "(%[a3],%[r1],2)"
+#define GEMM_A_AT_12(at) at "(%[a4])"
+#define GEMM_A_AT_13(at) at "(%[a4],%[r1])"
+#define GEMM_A_AT_14(at) at "(%[a4],%[r1],2)"
+#define GEMM_A_AT_15(at) at "(%[a5])"
+#define GEMM_ONE_0(X, V, last, at) X##_OWN(V, last, GEMM_A_AT_0(at), GEMM_SUMS_##V##_0)
+#define GEMM_ONE_1(X, V, last, at) X(V, last, GEMM_A_AT_1(at), GEMM_SUMS_##V##_1)
+#define GEMM_ONE_2(X, V, last, at) X(V, last, GEMM_A_AT_2(at), GEMM_SUMS_##V##_2)
+#define GEMM_ONE_3(X, V, last, at) X##_OWN(V, last, GEMM_A_AT_3(at), GEMM_SUMS_##V##_3)
+#define GEMM_ONE_4(X, V, last, at) X(V, last, GEMM_A_AT_4(at), GEMM_SUMS_##V##_4)
+#define GEMM_ONE_5(X, V, last, at) X(V, last, GEMM_A_AT_5(at), GEMM_SUMS_##V##_5)
+#define GEMM_ONE_6(X, V, last, at) X##_OWN(V, last, GEMM_A_AT_6(at), GEMM_SUMS_##V##_6)
+#define GEMM_ONE_7(X, V, last, at) X(V, last, GEMM_A_AT_7(at), GEMM_SUMS_##V##_7)
+#define GEMM_ONE_8(X, V, last, at) X(V, last, GEMM_A_AT_8(at), GEMM_SUMS_##V##_8)
+#define GEMM_ONE_9(X, V, last, at) X##_OWN(V, last, GEMM_A_AT_9(at), GEMM_SUMS_##V##_9)
+#define GEMM_ONE_10(X, V, last, at) X(V, last, GEMM_A_AT_10(at), GEMM_SUMS_##V##_10)
+#define GEMM_ONE_11(X, V, last, at) X(V, last, GEMM_A_AT_11(at), GEMM_SUMS_##V##_11)
+#define GEMM_ONE_12(X, V, last, at) X##_OWN(V, last, GEMM_A_AT_12(at), GEMM_SUMS_##V##_12)
+#define GEMM_ONE_13(X, V, last, at) X(V, last, GEMM_A_AT_13(at), GEMM_SUMS_##V##_13)
+#define GEMM_ONE_14(X, V, last, at) X(V, last, GEMM_A_AT_14(at), GEMM_SUMS_##V##_14)
+#define GEMM_ONE_15(X, V, last, at) X##_OWN(V, last, GEMM_A_AT_15(at), GEMM_SUMS_##V##_15)
+// The same for each of M rows.
+#define GEMM_ROWS_1(...) GEMM_ONE_0(__VA_ARGS__)
+#define GEMM_ROWS_2(...) GEMM_ROWS_1(__VA_ARGS__) GEMM_ONE_1(__VA_ARGS__)
+#define GEMM_ROWS_3(...) GEMM_ROWS_2(__VA_ARGS__) GEMM_ONE_2(__VA_ARGS__)
+#define GEMM_ROWS_4(...) GEMM_ROWS_3(__VA_ARGS__) GEMM_ONE_3(__VA_ARGS__)
+#define GEMM_ROWS_5(...) GEMM_ROWS_4(__VA_ARGS__) GEMM_ONE_4(__VA_ARGS__)
+#define GEMM_ROWS_6(...) GEMM_ROWS_5(__VA_ARGS__) GEMM_ONE_5(__VA_ARGS__)
+#define GEMM_ROWS_7(...) GEMM_ROWS_6(__VA_ARGS__) GEMM_ONE_6(__VA_ARGS__)
+#define GEMM_ROWS_8(...) GEMM_ROWS_7(__VA_ARGS__) GEMM_ONE_7(__VA_ARGS__)
+#define GEMM_ROWS_9(...) GEMM_ROWS_8(__VA_ARGS__) GEMM_ONE_8(__VA_ARGS__)
+#define GEMM_ROWS_10(...) GEMM_ROWS_9(__VA_ARGS__) GEMM_ONE_9(__VA_ARGS__)
+#define GEMM_ROWS_11(...) GEMM_ROWS_10(__VA_ARGS__) GEMM_ONE_10(__VA_ARGS__)
+#define GEMM_ROWS_12(...) GEMM_ROWS_11(__VA_ARGS__) GEMM_ONE_11(__VA_ARGS__)
+#define GEMM_ROWS_13(...) GEMM_ROWS_12(__VA_ARGS__) GEMM_ONE_12(__VA_ARGS__)
+#define GEMM_ROWS_14(...) GEMM_ROWS_13(__VA_ARGS__) GEMM_ONE_13(__VA_ARGS__)
+#define GEMM_ROWS_15(...) GEMM_ROWS_14(__VA_ARGS__) GEMM_ONE_14(__VA_ARGS__)
+#define GEMM_ROWS_16(...) GEMM_ROWS_15(__VA_ARGS__) GEMM_ONE_15(__VA_ARGS__)
 
 // What moves the pointers of M rows, and their operands.
 #define GEMM_MOVES_1(by) "add " by ", %[a0]\n\t"

@@ -19,6 +19,7 @@
 #endif
 
 #include "kernels/avx512/gemm_rows.h"
+#include "kernels/avx512/gemm_tail.h"
 #include "kernels/avx512/gemm_terms.h"
 #include "kernels/fault.h"
 
@@ -112,10 +113,16 @@ _Static_assert(FOVEA_FAULT_GEMM_MUL_ADD == 1, "GEMM_FMA has the number");
 #define GEMM_NEAR(M, V, last, p, AHEAD) \
     GEMM_B_##V(last, "64*" #p, "") GEMM_NEAR_FETCH_##V(p) GEMM_##AHEAD(V) \
     GEMM_ROWS_##M(GEMM_FMAS, V, last, "4*" #p)
+#define GEMM_NEAR_TAIL_B(V, last, p) GEMM_B_##V(last, "64*" #p, "")
 #define GEMM_NEAR_NEXT(M, n) "add $64*" #n ", %[b]\n\t" GEMM_MOVES_##M("$4*" #n)
 #define GEMM_NEAR_STRIDES(V) GEMM_PANEL_STRIDES_##V(p1, p3, tile->b_panel)
 #define GEMM_NATURAL(M, V, last, p, AHEAD) \
     GEMM_ROW_##V(last, p, "") GEMM_##AHEAD(V) GEMM_ROWS_##M(GEMM_FMAS, V, last, "4*" #p)
+#define GEMM_NATURAL_TAIL_B(V, last, p) GEMM_ROW_##V(last, p, GEMM_ENDS_AT_##p)
+#define GEMM_ENDS_AT_0 ""
+#define GEMM_ENDS_AT_1 ""
+#define GEMM_ENDS_AT_2 ""
+#define GEMM_ENDS_AT_3 GEMM_KB
 #define GEMM_NATURAL_ON_1 "add %[b_k], %[b]\n\t"
 #define GEMM_NATURAL_ON_4 "lea (%[b],%[b_k],4), %[b]\n\t"
 #define GEMM_NATURAL_NEXT(M, n) GEMM_NATURAL_ON_##n GEMM_MOVES_##M("$4*" #n)
@@ -248,18 +255,20 @@ _Static_assert(FOVEA_FAULT_GEMM_MUL_ADD == 1, "GEMM_FMA has the number");
 
 // A tile of M rows and V panels, in the scope of GEMM_TILE: its sums begin at the rows of C from `row` on, or at +0
 // where it is NULL. last: zmm, or ymm where at most half of the last panel's columns exist.
-#define GEMM_TILE_OF(M, V, last, FORM, AHEAD, END)                                                    \
+#define GEMM_TILE_OF(M, V, last, FORM, AHEAD, END, TAIL)                                              \
     __asm__ volatile(                                                                                 \
         GEMM_ROWS_##M(GEMM_ZERO, V, last, "")                                                         \
         "test %[row], %[row]\n\tjz 0f\n\t" GEMM_ROWS_##M(GEMM_LOAD, V, last, "")                      \
         "0:\n\t" GEMM_##FORM##_##AHEAD##_TURNS(M, V, last, FORM, AHEAD)                               \
-        "test %[k], %[k]\n\tjz 4f\n\t.p2align 5\n"                                                    \
+        "test %[k], %[k]\n\tjz 10f\n\t.p2align 5\n"                                                   \
         "3:\n\t" GEMM_##FORM(M, V, last, 0, AHEAD) GEMM_##FORM##_NEXT(M, 1) "dec %[k]\n\tjnz 3b\n"    \
+        "10:\n\t" GEMM_##TAIL(M, V, last, FORM, AHEAD)                                                \
         "4:\n\t" GEMM_##AHEAD##_STRETCH(V) GEMM_##END(M, V, last, FORM)                               \
-        GEMM_ADD_TERMS(#M "x" #V) "mov %[c], %[row]\n\t" GEMM_ROWS_##M(GEMM_STORE, V, last, "")            \
+        GEMM_ADD_TERMS(#M "x" #V) "mov %[c], %[row]\n\t" GEMM_ROWS_##M(GEMM_STORE, V, last, "")       \
+        "11:\n\t"                                                                                    \
         : GEMM_A_##M, [b] "+&a"(b), [k] "+&c"(k), [row] "+&r"(row) GEMM_##AHEAD##_POINTER             \
         : [r1] "r"(tile->a_row * 4), [c] "m"(c), [c_row] "m"(c_row), [kc] "Yk"(run.kc),               \
-          [terms] "m"(terms.any)                                                                      \
+          [terms] "m"(terms.any), [tail] "m"(tail)                                                    \
           GEMM_##FORM##_STRIDES(V) GEMM_##AHEAD##_STRIDES(V)                                          \
           GEMM_##END##_MASK                                                                           \
         : "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11",\

@@ -39,16 +39,20 @@ static inline __attribute__((always_inline)) void gemm_fetch_c(const struct fove
 /// What the assembly of a tile needs in another form than struct fovea_gemm_tile has it.
 struct gemm_run {
     ptrdiff_t a_next, b_next, c_row; // c_row in bytes
-    size_t steps, ends;              // k steps before the last rows of a B that ends, and of these rows
-    size_t later;                    // LEAD: steps of its last stretch, which prefetches from `next` on
+    size_t tail;                     // last k steps that gemm_tail.h computes, or 0
+    size_t steps, ends; // k steps before these, or before the last rows of a B that ends, and of these rows
+    size_t later;       // LEAD: steps of its last stretch, which prefetches from `next` on
     const float *next;
     bool adds;
     __mmask16 kb, kc;
 };
 
-static inline __attribute__((always_inline)) struct gemm_run gemm_begin(const struct fovea_gemm_tile *t, size_t panels)
+static inline __attribute__((always_inline)) struct gemm_run gemm_begin(const struct fovea_gemm_tile *t, size_t panels,
+                                                                        size_t most)
 {
-    const size_t all = t->k - t->b_ends, steps = FOVEA_FAULT_IS(GEMM_K_SHORT) ? all / 4 * 4 : all;
+    const size_t tail = t->terms == NULL && t->k >= most && t->b_ends <= 1 ? most : 0; // masks its last step
+    const size_t all = t->k - (tail == 0 ? t->b_ends : FOVEA_FAULT_IS(GEMM_TAIL_TWICE) ? 0 : tail);
+    const size_t steps = FOVEA_FAULT_IS(GEMM_K_SHORT) ? all / 4 * 4 : all;
     const size_t later = t->lead_steps < steps ? t->lead_steps : steps;
     const float *const last = t->b + (ptrdiff_t)(steps - later) * t->b_k;
     ptrdiff_t a_next = FOVEA_FAULT_IS(GEMM_BELOW_STAYS) ? 0 : t->a_next;
@@ -60,6 +64,7 @@ static inline __attribute__((always_inline)) struct gemm_run gemm_begin(const st
         .a_next = a_next,
         .b_next = b_next,
         .c_row = t->c_row * (ptrdiff_t)sizeof(float),
+        .tail = tail,
         .steps = steps,
         .later = later,
         .next = (t->ahead != NULL ? t->ahead : last) + GEMM_LAST,
@@ -111,13 +116,13 @@ enum { GEMM_IS_NONE, GEMM_IS_LINE, GEMM_IS_PANELS, GEMM_IS_PACK, GEMM_IS_PAGES, 
 
 /// Defines KIND_<M>x<V>: the tile, and those after it. What a tile does around its steps takes as long as 2 to 6 of
 /// them, so each kind is a function of its own.
-#define GEMM_TILE(KIND, M, V, last, FORM, AHEAD, END)                                                                  \
+#define GEMM_TILE(KIND, M, V, last, FORM, AHEAD, END, TAIL)                                                            \
     static void KIND##_##M##x##V(const struct fovea_gemm_tile *tile)                                                   \
     {                                                                                                                  \
-        struct gemm_run run = gemm_begin(tile, V);                                                                     \
+        struct gemm_run run = gemm_begin(tile, V, GEMM_##TAIL##_STEPS(M, V));                                          \
         const float *a_first = tile->a, *b_first = tile->b, *ahead = tile->ahead;                                      \
         float *packed = tile->packed;                                                                                  \
-        const size_t ends = run.ends;                                                                                  \
+        const size_t tail = run.tail, ends = run.ends; /* operands in memory: but run stays in registers */            \
         const ptrdiff_t c_row = run.c_row;                                                                             \
         struct gemm_stretch stretch = gemm_stretch_of(tile, &run);                                                     \
         (void)ahead, (void)packed, (void)ends, (void)stretch; /* each uses some of them */                             \
@@ -142,7 +147,7 @@ enum { GEMM_IS_NONE, GEMM_IS_LINE, GEMM_IS_PANELS, GEMM_IS_PACK, GEMM_IS_PAGES, 
                 k = gemm_first_stretch(tile, &stretch, k, b, V);                                                       \
             }                                                                                                          \
             gemm_fetch_c(tile, c, M, V);                                                                               \
-            GEMM_TILE_OF(M, V, last, FORM, AHEAD, END);                                                                \
+            GEMM_TILE_OF(M, V, last, FORM, AHEAD, END, TAIL);                                                          \
             a_first += run.a_next, b_first += run.b_next, c += tile->c_next;                                           \
         }                                                                                                              \
         _mm256_zeroupper();                                                                                            \

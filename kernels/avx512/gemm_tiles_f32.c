@@ -12,21 +12,21 @@
 /// busy; where there are none, two ports take 256 bits.
 #define GEMM_KINDS_OF(M, V, KIND)                                                                                      \
     GEMM_TERMS(M, V)                                                                                                   \
-    GEMM_TILE(near, M, V, zmm, NEAR, NONE, WHOLE)                                                                      \
-    GEMM_TILE(near_line, M, V, zmm, NEAR, LINE, WHOLE)                                                                 \
-    GEMM_TILE(near_panels, M, V, zmm, NEAR, PANELS, WHOLE)                                                             \
-    GEMM_TILE(near_half, M, V, ymm, NEAR, NONE, WHOLE)                                                                 \
-    GEMM_TILE(natural, M, V, zmm, NATURAL, NONE, ENDS)                                                                 \
-    GEMM_TILE(natural_half, M, V, ymm, NATURAL, NONE, ENDS)                                                            \
-    GEMM_TILE(packing, M, V, zmm, PACKING, PACK, WHOLE)                                                                \
-    GEMM_TILE(apart, M, V, zmm, APART, NONE, ENDS)                                                                     \
-    GEMM_TILE(apart_line, M, V, zmm, APART, LINE, WHOLE)                                                               \
-    GEMM_TILE(apart_panels, M, V, zmm, APART, PANELS, WHOLE)                                                           \
-    GEMM_TILE(apart_half, M, V, ymm, APART, NONE, ENDS)                                                                \
-    GEMM_TILE(lead, M, V, zmm, LED, LEAD, WHOLE)
+    GEMM_TILE(near, M, V, zmm, NEAR, NONE, WHOLE, TAIL)                                                                \
+    GEMM_TILE(near_line, M, V, zmm, NEAR, LINE, WHOLE, TAIL)                                                           \
+    GEMM_TILE(near_panels, M, V, zmm, NEAR, PANELS, WHOLE, NO_TAIL)                                                    \
+    GEMM_TILE(near_half, M, V, ymm, NEAR, NONE, WHOLE, TAIL)                                                           \
+    GEMM_TILE(natural, M, V, zmm, NATURAL, NONE, ENDS, TAIL)                                                           \
+    GEMM_TILE(natural_half, M, V, ymm, NATURAL, NONE, ENDS, TAIL)                                                      \
+    GEMM_TILE(packing, M, V, zmm, PACKING, PACK, WHOLE, NO_TAIL)                                                       \
+    GEMM_TILE(apart, M, V, zmm, APART, NONE, ENDS, NO_TAIL)                                                            \
+    GEMM_TILE(apart_line, M, V, zmm, APART, LINE, WHOLE, NO_TAIL)                                                      \
+    GEMM_TILE(apart_panels, M, V, zmm, APART, PANELS, WHOLE, NO_TAIL)                                                  \
+    GEMM_TILE(apart_half, M, V, ymm, APART, NONE, ENDS, NO_TAIL)                                                       \
+    GEMM_TILE(lead, M, V, zmm, LED, LEAD, WHOLE, NO_TAIL)
 
 /// Of one panel, for a B from memory that nothing else prefetches.
-#define GEMM_PAGES_OF(M, V, KIND) GEMM_TILE(pages, M, V, zmm, NEAR, PAGES, WHOLE)
+#define GEMM_PAGES_OF(M, V, KIND) GEMM_TILE(pages, M, V, zmm, NEAR, PAGES, WHOLE, NO_TAIL)
 
 /// X(M, V, KIND) for each number of rows and of panels, at most those of one of the micro-kernels: 16 rows of one
 /// panel, 12 of two, 9 of three, 6 of four.

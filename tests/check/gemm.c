@@ -50,11 +50,12 @@ static const float *make_a(struct check_case *c, const struct a_layout *layout, 
 static void make_b(struct check_case *c, struct fovea_gemm_tile *t, bool beside, const struct check_source *values)
 {
     const size_t of_tile = (t->n + FOVEA_PANEL - 1) / FOVEA_PANEL, panels = beside ? of_tile * (t->more + 1) : of_tile;
-    const bool rows = t->packed_panel != 0 || check_chance(&c->rng, 40);
+    const bool narrow = t->n < FOVEA_PANEL;
+    const bool rows = t->packed_panel != 0 || check_chance(&c->rng, narrow ? 60 : 40);
     const size_t pad = check_chance(&c->rng, 40) ? check_below(&c->rng, 40) : 0;
     const bool ends = rows && !beside && t->k != 0 && t->packed_panel == 0 && t->mode == FOVEA_GEMM_STORE &&
                       check_chance(&c->rng, 50);
-    const bool dense = ends && t->n < FOVEA_PANEL && check_chance(&c->rng, 50); // a panel holds more than one row
+    const bool dense = ends && narrow && check_chance(&c->rng, 80); // a panel holds more than one row
     t->b_k = (ptrdiff_t)(dense ? t->n + pad % 3 : rows ? panels * FOVEA_PANEL + pad : FOVEA_PANEL);
     t->b_panel = (ptrdiff_t)(rows ? FOVEA_PANEL : FOVEA_PANEL * t->k + pad);
     t->b_next = beside ? (ptrdiff_t)of_tile * t->b_panel : 0;
