@@ -38,7 +38,7 @@
 #define BLOCK_RESCALE(at, x, y, z)                                                                      \
     "vfmadd231ps " at "(%[c]), %%" BLOCK_REG BLOCK_B0 ", %%" BLOCK_REG x "\n\t"                         \
     "vfmadd231ps " at "+" BLOCK_BYTES "(%[c]), %%" BLOCK_REG BLOCK_B1 ", %%" BLOCK_REG y "\n\t"         \
-    "vfmadd231ps " at "+2*" BLOCK_BYTES "(%[c]), %%" BLOCK_REG BLOCK_B2 ", %%" BLOCK_REG z "\n\t"                       \
+    "vfmadd231ps " at "+2*" BLOCK_BYTES "(%[c]), %%" BLOCK_REG BLOCK_B2 ", %%" BLOCK_REG z "\n\t"       \
     BLOCK_STORE(at, x, y, z)
 #define BLOCK_END_RESCALE BLOCK_FROM("0(%[lanes])", BLOCK_B0, BLOCK_B1, BLOCK_B2) BLOCK_ROWS(BLOCK_RESCALE)
 #define BLOCK_MAX(at, x, y, z)                                                                          \
