@@ -26,29 +26,94 @@
 #define BLOCK_B2 "30"
 #define BLOCK_CLOBBERS "zmm0", "zmm1", "zmm2", "zmm3", "zmm4", "zmm5", "zmm6", "zmm7", "zmm8", "zmm9", "zmm10", \
     "zmm11", "zmm12", "zmm13", "zmm14", "zmm15", "zmm16", "zmm17", "zmm18", "zmm19", "zmm20", "zmm21", "zmm22", \
-    "zmm23", "zmm27", "zmm28", "zmm29", "zmm30", "zmm31"
+    "zmm23", "zmm24", "zmm25", "zmm26", "zmm27", "zmm28", "zmm29", "zmm30", "zmm31"
 #define BLOCK_INTO_L1 BLOCK_LOOP_INTO_L1
 
-#define BLOCK_NEAR(step, p)                                                                             \
-    BLOCK_B(p)                                                                                          \
-    BLOCK_FMA(step "*" p "(%[a0])", "27", "0", "1", "2")                                                \
-    BLOCK_FMA(step "*" p "+4(%[a0])", "31", "3", "4", "5")                                              \
-    BLOCK_FMA(step "*" p "+8(%[a0])", "27", "6", "7", "8")                                              \
-    BLOCK_FMA(step "*" p "+12(%[a0])", "31", "9", "10", "11")                                           \
-    BLOCK_FMA(step "*" p "+16(%[a0])", "27", "12", "13", "14")                                          \
-    BLOCK_FMA(step "*" p "+20(%[a0])", "31", "15", "16", "17")                                          \
-    BLOCK_FMA(step "*" p "+24(%[a0])", "27", "18", "19", "20")                                          \
-    BLOCK_FMA(step "*" p "+28(%[a0])", "31", "21", "22", "23")
-#define BLOCK_APART(step, p)                                                                            \
-    BLOCK_B(p)                                                                                          \
-    BLOCK_FMA(step "*" p "(%[a0])", "27", "0", "1", "2")                                                \
-    BLOCK_FMA(step "*" p "(%[a0],%[s])", "31", "3", "4", "5")                                           \
-    BLOCK_FMA(step "*" p "(%[a0],%[s],2)", "27", "6", "7", "8")                                         \
-    BLOCK_FMA(step "*" p "(%[a1])", "31", "9", "10", "11")                                              \
-    BLOCK_FMA(step "*" p "(%[a1],%[s])", "27", "12", "13", "14")                                        \
-    BLOCK_FMA(step "*" p "(%[a1],%[s],2)", "31", "15", "16", "17")                                      \
-    BLOCK_FMA(step "*" p "(%[a2])", "27", "18", "19", "20")                                             \
-    BLOCK_FMA(step "*" p "(%[a2],%[s])", "31", "21", "22", "23")
+// The address of row i's element of step p, for BLOCK_NEAR and the like of the skeleton.
+#define BLOCK_NEAR_A0(step, p) step "*" p "(%[a0])"
+#define BLOCK_NEAR_A1(step, p) step "*" p "+4(%[a0])"
+#define BLOCK_NEAR_A2(step, p) step "*" p "+8(%[a0])"
+#define BLOCK_NEAR_A3(step, p) step "*" p "+12(%[a0])"
+#define BLOCK_NEAR_A4(step, p) step "*" p "+16(%[a0])"
+#define BLOCK_NEAR_A5(step, p) step "*" p "+20(%[a0])"
+#define BLOCK_NEAR_A6(step, p) step "*" p "+24(%[a0])"
+#define BLOCK_NEAR_A7(step, p) step "*" p "+28(%[a0])"
+#define BLOCK_STRIDED_A0(step, p) BLOCK_NEAR_A0("0", p)
+#define BLOCK_STRIDED_A1(step, p) BLOCK_NEAR_A1("0", p)
+#define BLOCK_STRIDED_A2(step, p) BLOCK_NEAR_A2("0", p)
+#define BLOCK_STRIDED_A3(step, p) BLOCK_NEAR_A3("0", p)
+#define BLOCK_STRIDED_A4(step, p) BLOCK_NEAR_A4("0", p)
+#define BLOCK_STRIDED_A5(step, p) BLOCK_NEAR_A5("0", p)
+#define BLOCK_STRIDED_A6(step, p) BLOCK_NEAR_A6("0", p)
+#define BLOCK_STRIDED_A7(step, p) BLOCK_NEAR_A7("0", p)
+#define BLOCK_APART_A0(step, p) step "*" p "(%[a0])"
+#define BLOCK_APART_A1(step, p) step "*" p "(%[a0],%[s])"
+#define BLOCK_APART_A2(step, p) step "*" p "(%[a0],%[s],2)"
+#define BLOCK_APART_A3(step, p) step "*" p "(%[a1])"
+#define BLOCK_APART_A4(step, p) step "*" p "(%[a1],%[s])"
+#define BLOCK_APART_A5(step, p) step "*" p "(%[a1],%[s],2)"
+#define BLOCK_APART_A6(step, p) step "*" p "(%[a2])"
+#define BLOCK_APART_A7(step, p) step "*" p "(%[a2],%[s])"
+#define BLOCK_UPPER(FORM, step, p) \
+    BLOCK_FMA(BLOCK_##FORM##_A0(step, p), "27", "0", "1", "2") \
+    BLOCK_FMA(BLOCK_##FORM##_A1(step, p), "31", "3", "4", "5") \
+    BLOCK_FMA(BLOCK_##FORM##_A2(step, p), "27", "6", "7", "8") \
+    BLOCK_FMA(BLOCK_##FORM##_A3(step, p), "31", "9", "10", "11")
+#define BLOCK_LOWER(FORM, step, p) \
+    BLOCK_FMA(BLOCK_##FORM##_A4(step, p), "27", "12", "13", "14") \
+    BLOCK_FMA(BLOCK_##FORM##_A5(step, p), "31", "15", "16", "17") \
+    BLOCK_FMA(BLOCK_##FORM##_A6(step, p), "27", "18", "19", "20") \
+    BLOCK_FMA(BLOCK_##FORM##_A7(step, p), "31", "21", "22", "23")
+#define BLOCK_NEAR(step, p) BLOCK_B(p) BLOCK_UPPER(NEAR, step, p) BLOCK_LOWER(NEAR, step, p)
+#define BLOCK_APART(step, p) BLOCK_B(p) BLOCK_UPPER(APART, step, p) BLOCK_LOWER(APART, step, p)
+
+// The last turn, whose last two steps are first those of the upper half of the rows, then those of the lower one. There
+// the first step has, after each FMA, what the end does to a sum of the upper half, the second one its store: Zen 4 does
+// not issue an FMA a cycle while all sums wait to be stored (docs/measurements/zen4.md, "Stores among FMAs"). zmm24 to
+// zmm26 are the lanes of the end.
+#define BLOCK_PEELS 1
+#define BLOCK_TAIL(FORM, step, END) \
+    "cmpq $0, %[tail]\n\tjz 7f\n\t" \
+    BLOCK_##FORM(step, "0") BLOCK_##FORM(step, "1") BLOCK_##FORM(step, "2") \
+    BLOCK_##FORM(step, "3") BLOCK_##FORM(step, "4") BLOCK_##FORM(step, "5") \
+    BLOCK_LANES_##END \
+    BLOCK_B("6") BLOCK_UPPER(FORM, step, "6") BLOCK_ON_##FORM \
+    BLOCK_B("7") BLOCK_UPPER(FORM, step, "7") BLOCK_BACK_##FORM \
+    BLOCK_B("6") BLOCK_BESIDE(FORM, step, "6", BLOCK_DO_##END) BLOCK_ON_##FORM \
+    BLOCK_B("7") BLOCK_BESIDE(FORM, step, "7", BLOCK_DO_KEEP) BLOCK_LAST_##END \
+    "jmp 8f\n"
+#define BLOCK_ON_NEAR
+#define BLOCK_BACK_NEAR
+#define BLOCK_ON_APART
+#define BLOCK_BACK_APART
+#define BLOCK_ON_STRIDED "add %[s], %[a0]\n\t"
+#define BLOCK_BACK_STRIDED "sub %[s], %[a0]\n\t"
+#define BLOCK_BESIDE(FORM, step, p, DO) \
+    BLOCK_FMA_AND(BLOCK_##FORM##_A4(step, p), "27", "12", "13", "14", DO, "0", "0", "1", "2") \
+    BLOCK_FMA_AND(BLOCK_##FORM##_A5(step, p), "31", "15", "16", "17", DO, "192", "3", "4", "5") \
+    BLOCK_FMA_AND(BLOCK_##FORM##_A6(step, p), "27", "18", "19", "20", DO, "384", "6", "7", "8") \
+    BLOCK_FMA_AND(BLOCK_##FORM##_A7(step, p), "31", "21", "22", "23", DO, "576", "9", "10", "11")
+#define BLOCK_FMA_AND(A, by, x, y, z, DO, at, done_x, done_y, done_z) \
+    "vbroadcastss " A ", %%zmm" by "\n\t" \
+    "vfmadd231ps %%zmm28, %%zmm" by ", %%zmm" x "\n\t" DO(at, "24", done_x) \
+    "vfmadd231ps %%zmm29, %%zmm" by ", %%zmm" y "\n\t" DO(at "+64", "25", done_y) \
+    "vfmadd231ps %%zmm30, %%zmm" by ", %%zmm" z "\n\t" DO(at "+128", "26", done_z)
+#define BLOCK_DO_STORE(at, lanes, x)
+#define BLOCK_DO_RAISE(at, lanes, x) "vmaxps %%zmm" lanes ", %%zmm" x ", %%zmm" lanes "\n\t"
+#define BLOCK_DO_RESCALE(at, lanes, x) "vfmadd231ps " at "(%[c]), %%zmm" lanes ", %%zmm" x "\n\t"
+#define BLOCK_DO_KEEP(at, lanes, x) "vmovups %%zmm" x ", " at "(%[c])\n\t"
+#define BLOCK_LANES_STORE
+#define BLOCK_LANES_RAISE BLOCK_FROM("0(%[lanes])", "24", "25", "26")
+#define BLOCK_LANES_RESCALE BLOCK_LANES_RAISE
+#define BLOCK_LAST_ROWS(DO) \
+    BLOCK_LAST(DO, "768", "12", "13", "14") \
+    BLOCK_LAST(DO, "960", "15", "16", "17") \
+    BLOCK_LAST(DO, "1152", "18", "19", "20") \
+    BLOCK_LAST(DO, "1344", "21", "22", "23")
+#define BLOCK_LAST(DO, at, x, y, z) DO(at, "24", x) DO(at "+64", "25", y) DO(at "+128", "26", z) BLOCK_STORE(at, x, y, z)
+#define BLOCK_LAST_STORE BLOCK_LAST_ROWS(BLOCK_DO_STORE)
+#define BLOCK_LAST_RAISE BLOCK_LAST_ROWS(BLOCK_DO_RAISE) BLOCK_TO("0(%[lanes])", "24", "25", "26")
+#define BLOCK_LAST_RESCALE BLOCK_LAST_ROWS(BLOCK_DO_RESCALE)
 // clang-format on
 
 #include "kernels/common/attention_block.h"

@@ -11,13 +11,18 @@
 //                              of A are adjacent, from %[a0] on
 //   BLOCK_APART(step, p)       the same for rows %[s] bytes apart; %[a0], %[a1] and %[a2] are rows 0, 3 and 6
 //   BLOCK_CLOBBERS             the registers it uses
+//   BLOCK_PEELS, BLOCK_TAIL(FORM, step, END)  1, and the last turn of eight steps with its end, which then jumps to 8,
+//                              or to 7 at once if %[tail] is 0; or 0, and nothing
 //   BLOCK_INTO_L1(FORM, step)  BLOCK_LOOP_INTO_L1, or nothing where that is never faster
 // Sums and steps are in assembly because gcc copies and spills registers when all of them are in use.
 #ifndef FOVEA_KERNELS_COMMON_ATTENTION_BLOCK_H
 #define FOVEA_KERNELS_COMMON_ATTENTION_BLOCK_H
 
 #include "kernels/common/attention_product.h"
+#include "kernels/common/unroll.h"
 #include "kernels/fault.h"
+
+#include <stdbool.h>
 
 // clang-format off
 #define BLOCK_ZERO(at, x, y, z) BLOCK_CLEAR(x) BLOCK_CLEAR(y) BLOCK_CLEAR(z)
@@ -33,8 +38,7 @@
     "vmovups %%" BLOCK_REG z ", 2*" BLOCK_BYTES "+" at "\n\t"
 #define BLOCK_STORE(at, x, y, z) BLOCK_TO(at "(%[c])", x, y, z)
 #define BLOCK_END_STORE BLOCK_ROWS(BLOCK_STORE)
-// What an end does to a row, it stores at once: stores of all rows in a burst delay FMAs (Zen 4, AVX-512, prefill 1.003
-// to 1.01; AVX2 1.00).
+// What an end has done to a row, it stores at once: stores of all rows in a burst delay FMAs.
 #define BLOCK_RESCALE(at, x, y, z)                                                                      \
     "vfmadd231ps " at "(%[c]), %%" BLOCK_REG BLOCK_B0 ", %%" BLOCK_REG x "\n\t"                         \
     "vfmadd231ps " at "+" BLOCK_BYTES "(%[c]), %%" BLOCK_REG BLOCK_B1 ", %%" BLOCK_REG y "\n\t"         \
@@ -78,7 +82,8 @@
 #define BLOCK_LOOP_INTO_L1(FORM, step)                                                                  \
     "test %[line], %[line]\n\tjz 1f\n"                                                                  \
     "6:\n\t" BLOCK_NEXT_LINE BLOCK_TURN(FORM, step, FETCH_L1) "dec %[n]\n\tjnz 6b\n\tjmp 3f\n"
-// The k loop: n times eight steps, with prefetches if there is a list, then `left` single steps; together at least one.
+// The k loop: n times eight steps, with prefetches if there is a list, then `left` single steps; together at least one,
+// unless BLOCK_TAIL follows.
 // %[line] is initially 1 if prefetches go into L1, otherwise 0.
 #define BLOCK_LOOP(FORM, step)                                                                          \
     "test %[n], %[n]\n\tjz 3f\n\ttest %[fetch], %[fetch]\n\tjz 2f\n"                                     \
@@ -91,28 +96,43 @@
     BLOCK_ADD_##FORM(step) "add $192, %[b]\n\tdec %[left]\n\tjnz 4b\n"                                 \
     "5:\n\t"
 
-#define BLOCK(FORM, step, begin, end)                                                                   \
-    __asm__ volatile(BLOCK_ROWS(begin) BLOCK_LOOP(FORM, step) end                                       \
+#define BLOCK(FORM, step, begin, END)                                                                   \
+    __asm__ volatile(BLOCK_ROWS(begin) BLOCK_LOOP(FORM, step)                                           \
+                     BLOCK_TAIL(FORM, step, END)                                                        \
+                     "7:\n\t" BLOCK_END_##END "8:\n\t"                                                  \
                      : [a0] "+&r"(a0), [a1] "+&r"(a1), [a2] "+&r"(a2), [b] "+&r"(b), [n] "+&r"(n), [left] "+&r"(left), \
                        [fetch] "+&r"(fetch), [line] "+&r"(line)                                          \
-                     : [s] "r"(s), [c] "r"(c), [lanes] "r"(lanes)                                       \
+                     : [s] "r"(s), [c] "r"(c), [lanes] "r"(lanes), [tail] "m"(tail)                     \
                      : BLOCK_CLOBBERS, "memory", "cc")
 #define BLOCK_MODES(FORM, step)                                                                         \
     do {                                                                                                \
         if (mode == ATTENTION_STORE) {                                                                 \
-            BLOCK(FORM, step, BLOCK_ZERO, BLOCK_END_STORE);                                             \
+            BLOCK(FORM, step, BLOCK_ZERO, STORE);                                                       \
         } else if (mode == ATTENTION_ADD) {                                                            \
-            BLOCK(FORM, step, BLOCK_LOAD, BLOCK_END_STORE);                                             \
+            BLOCK(FORM, step, BLOCK_LOAD, STORE);                                                       \
         } else if (mode == ATTENTION_RAISE) {                                                           \
-            BLOCK(FORM, step, BLOCK_ZERO, BLOCK_END_RAISE);                                             \
+            BLOCK(FORM, step, BLOCK_ZERO, RAISE);                                                       \
         } else {                                                                                        \
-            BLOCK(FORM, step, BLOCK_ZERO, BLOCK_END_RESCALE);                                           \
+            BLOCK(FORM, step, BLOCK_ZERO, RESCALE);                                                     \
         }                                                                                               \
     } while (0)
 // clang-format on
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Woverlength-strings" // clang counts the assembly of a tile
+
+/// What the turn of BLOCK_TAIL would prefetch.
+static inline void block_fetch_last(const char *lines, bool into_l1)
+{
+    FV_UNROLL
+    for (size_t i = 0; i < 4; i++) {
+        if (into_l1) {
+            __builtin_prefetch(lines + i * 64, 0, 3);
+        } else {
+            __builtin_prefetch(lines + i * 64, 0, 2);
+        }
+    }
+}
 
 /// Rows of A from `first` on, which begin at a0, by the queries from `lane` on. The mode must be a constant, and the
 /// layout of A should be, as far as the product determines it: near, and with RAISE panels of 16 keys.
@@ -125,9 +145,14 @@ static inline __attribute__((always_inline)) void attention_whole_block(const st
     float *const c = t->c + first * ATTENTION_ROWS + lane;
     const ptrdiff_t next = FOVEA_FAULT_IS(PREFILL_V_AS_COPIED) ? ATTENTION_GROUP : t->a_k;
     const ptrdiff_t s = (t->near ? next : t->a_row) * (ptrdiff_t)sizeof(float);
-    size_t n = t->k / ATTENTION_TURN, left = FOVEA_FAULT_IS(PREFILL_TILE_K_SHORT) ? 0 : t->k % ATTENTION_TURN;
-    const void *const *fetch = attention_take(t->fetch, n);
+    const size_t turns = t->k / ATTENTION_TURN, last = BLOCK_PEELS && turns != 0;
+    const size_t tail = FOVEA_FAULT_IS(PREFILL_TAIL_SKIPPED) ? 0 : last;
+    size_t n = turns - last, left = FOVEA_FAULT_IS(PREFILL_TILE_K_SHORT) ? 0 : t->k % ATTENTION_TURN;
+    const void *const *fetch = attention_take(t->fetch, turns);
     uintptr_t line = t->fetch != NULL && t->fetch->into_l1;
+    if (fetch != NULL && last != 0) {
+        block_fetch_last(fetch[n], line != 0);
+    }
     if (!t->near) {
         BLOCK_MODES(APART, "4");
     } else if (mode == ATTENTION_RAISE) { // panels of keys
