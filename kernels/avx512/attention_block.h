@@ -67,9 +67,9 @@
 #define BLOCK_NEAR(step, p) BLOCK_B(p) BLOCK_UPPER(NEAR, step, p) BLOCK_LOWER(NEAR, step, p)
 #define BLOCK_APART(step, p) BLOCK_B(p) BLOCK_UPPER(APART, step, p) BLOCK_LOWER(APART, step, p)
 
-// The last turn, whose last two steps are first those of the upper half of the rows, then those of the lower one. There
-// the first step has, after each FMA, what the end does to a sum of the upper half, the second one its store: Zen 4 does
-// not issue an FMA a cycle while all sums wait to be stored (docs/measurements/zen4.md, "Stores among FMAs"). zmm24 to
+// The last turn, whose last two steps are first those of the upper half of the rows, then those of the lower one. Of
+// these the first has, after each FMA, what the end does to a sum of the upper half, the second its store: Zen 4 does not
+// issue an FMA a cycle while all sums wait to be stored (docs/measurements/zen4.md, "Stores among FMAs"). zmm24 to
 // zmm26 are the lanes of the end.
 #define BLOCK_PEELS 1
 #define BLOCK_TAIL(FORM, step, END) \
@@ -110,7 +110,8 @@
     BLOCK_LAST(DO, "960", "15", "16", "17") \
     BLOCK_LAST(DO, "1152", "18", "19", "20") \
     BLOCK_LAST(DO, "1344", "21", "22", "23")
-#define BLOCK_LAST(DO, at, x, y, z) DO(at, "24", x) DO(at "+64", "25", y) DO(at "+128", "26", z) BLOCK_STORE(at, x, y, z)
+#define BLOCK_LAST(DO, at, x, y, z) \
+    DO(at, "24", x) DO(at "+64", "25", y) DO(at "+128", "26", z) BLOCK_STORE(at, x, y, z)
 #define BLOCK_LAST_STORE BLOCK_LAST_ROWS(BLOCK_DO_STORE)
 #define BLOCK_LAST_RAISE BLOCK_LAST_ROWS(BLOCK_DO_RAISE) BLOCK_TO("0(%[lanes])", "24", "25", "26")
 #define BLOCK_LAST_RESCALE BLOCK_LAST_ROWS(BLOCK_DO_RESCALE)
