@@ -68,9 +68,9 @@
 #define BLOCK_APART(step, p) BLOCK_B(p) BLOCK_UPPER(APART, step, p) BLOCK_LOWER(APART, step, p)
 
 // The last turn, whose last two steps are first those of the upper half of the rows, then those of the lower one. Of
-// these the first has, after each FMA, what the end does to a sum of the upper half, the second its store: Zen 4 does not
-// issue an FMA a cycle while all sums wait to be stored (docs/measurements/zen4.md, "Stores among FMAs"). zmm24 to
-// zmm26 are the lanes of the end.
+// these the first has, after each FMA, what the end does to a sum of the upper half, the second its store: while all
+// sums wait to be stored, Zen 4 does not issue an FMA a cycle (docs/measurements/zen4.md, "Stores among FMAs"). zmm24
+// to zmm26 are the lanes of the end.
 #define BLOCK_PEELS 1
 #define BLOCK_TAIL(FORM, step, END) \
     "cmpq $0, %[tail]\n\tjz 7f\n\t" \
