@@ -20,9 +20,9 @@ enum fovea_gemm_way {
     FOVEA_WAY_FEW,    ///< gemm_few.c: few rows of C over a blob, which is read once
 };
 
-/// What all tiles of the last strip of a bare plan have in common: everything but addresses. They are the shorter ones,
-/// below one another. `back` columns overlap the strip before.
-struct fovea_gemm_bare {
+/// The last strip of a bare plan: its shorter tiles, below one another, without addresses (of an edge only columns, k
+/// and strides count); and how many columns overlap the strip before.
+struct fovea_gemm_last {
     struct fovea_gemm_tile tile;
     size_t back;
 };
@@ -74,7 +74,7 @@ struct fovea_gemm_layout {
     size_t first_rows; ///< rows of C, if there are more, that gemm_bt computes while it packs a transposed B for the
                        ///< others, strip by strip (ops/gemm_first.c); or 0
     bool is_bare;      ///< direct, and consists of tiles only: ops/gemm_bare.c
-    struct fovea_gemm_bare bare;
+    struct fovea_gemm_last last; ///< of a bare plan
 
     // What stays in L2.
     size_t group; ///< strips that stay there while the rows of a chunk are processed

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // ops/gemm_bare.c - direct plans that consist of tiles only: B is read as it is, and C receives the sums.
 //
-// The decisions and arguments of gemm.c and gemm_direct.c take 30 ns per call on Zen 4, of the 580 of a 32 cube. A bare
-// plan knows all of it except the addresses. An out-of-order core hides about 250 instructions between the last FMAs of
-// a call and the first ones of the next. A 32 cube takes 150 of them here, in fovea_gemm and in the micro-kernel; 250
-// were 0.99 times as fast (Zen 4; an 8 cube 0.85, packed 0.77, a 16 cube 0.95).
+// The decisions and arguments of gemm.c and gemm_direct.c take 30 ns per call on Zen 4, those of a 32 cube 600. A bare
+// plan knows all of it except the addresses. An out-of-order core hides some instructions between the last FMAs of a
+// call and the first ones of the next: there are 140 of them, in fovea_gemm, here and in the micro-kernel
+// (docs/measurements/zen4.md, "Overhead of a call").
 #include "ops/gemm_ways.h"
 #include "ops/pack.h"
 
@@ -64,16 +64,16 @@ static size_t last_back(const struct fovea_gemm_layout *plan, size_t begin)
     return halves && begin < plan->desc.n ? fovea_round_up(plan->desc.n - begin, HALF) - (plan->desc.n - begin) : 0;
 }
 
-struct fovea_gemm_bare fovea_gemm_bare_of(const struct fovea_gemm_layout *plan)
+struct fovea_gemm_last fovea_gemm_last_of(const struct fovea_gemm_layout *plan)
 {
     const struct fovea_gemm_desc *const d = &plan->desc;
     const size_t begin = plan->strips.count != 0 ? fovea_gemm_strip_begin(plan, plan->strips.count - 1) : 0;
-    struct fovea_gemm_bare bare = {fovea_gemm_direct_tile(plan, !d->b_packed), last_back(plan, begin)};
-    bare.tile.n = (begin < d->n ? d->n - begin : 0) + bare.back;
-    bare.tile.b_ends = d->b_packed ? 0 : fovea_gemm_ends(plan, bare.tile.n);
-    bare.tile.m = plan->tiles.size;
-    fovea_gemm_below(&bare.tile, plan->tiles.count - plan->tiles.longer);
-    return bare;
+    struct fovea_gemm_last last = {fovea_gemm_direct_tile(plan, !d->b_packed), last_back(plan, begin)};
+    last.tile.n = (begin < d->n ? d->n - begin : 0) + last.back;
+    last.tile.b_ends = d->b_packed ? 0 : fovea_gemm_ends(plan, last.tile.n);
+    last.tile.m = plan->tiles.size;
+    fovea_gemm_below(&last.tile, plan->tiles.count - plan->tiles.longer);
+    return last;
 }
 
 // Computes all rows of C in the columns of a tile, whose A, B and C are those of its first row. The tile is one of the
@@ -95,8 +95,8 @@ static void run_strip(const struct fovea_gemm_layout *plan, struct fovea_gemm_ti
 
 static void run_entry(const struct fovea_gemm_layout *plan, const float *a, const void *b, float *c)
 {
-    const struct fovea_gemm_bare *const bare = &plan->bare;
-    struct fovea_gemm_tile tile = bare->tile;
+    const struct fovea_gemm_last *const last = &plan->last;
+    struct fovea_gemm_tile tile = last->tile;
     tile.b = plan->desc.b_packed ? fovea_blob_panels(b) : b;
     if (plan->strips.count > 1) {
         tile.b_ends = 0;
@@ -109,10 +109,10 @@ static void run_entry(const struct fovea_gemm_layout *plan, const float *a, cons
             tile.b += (ptrdiff_t)panels * tile.b_panel;
             c += tile.n;
         }
-        tile.n = bare->tile.n;
-        tile.b_ends = bare->tile.b_ends;
-        tile.b -= bare->back;
-        c -= bare->back;
+        tile.n = last->tile.n;
+        tile.b_ends = last->tile.b_ends;
+        tile.b -= last->back;
+        c -= last->back;
     }
     tile.a = a;
     tile.c = c;

@@ -248,7 +248,7 @@ static void describe_call(struct fovea_gemm_layout *plan, bool even)
     plan->first_rows = fovea_gemm_first_rows(plan);
     plan->fetches_next = fovea_gemm_direct_ahead(plan);
     plan->is_bare = fovea_gemm_is_bare(plan);
-    plan->bare = fovea_gemm_bare_of(plan);
+    plan->last = fovea_gemm_last_of(plan);
 }
 
 // mc rows and nc columns of kc steps are what stays in L2: more of them if k is shorter, in chunks of equal size. Other

@@ -59,8 +59,8 @@ const struct fovea_gemm_kernel *fovea_gemm_fitting(const struct fovea_gemm_layou
 // ---- ops/gemm_bare.c: direct plans of nothing but tiles
 
 bool fovea_gemm_is_bare(const struct fovea_gemm_layout *plan);
-/// The last columns of one.
-struct fovea_gemm_bare fovea_gemm_bare_of(const struct fovea_gemm_layout *plan);
+/// Its last strip. Of any plan, but of use if it is bare.
+struct fovea_gemm_last fovea_gemm_last_of(const struct fovea_gemm_layout *plan);
 /// Whether a direct plan reads a natural B in whole panels up to column `end`; a partial last panel may be loaded in
 /// full if ldb == n, because the bytes after it are the next row.
 bool fovea_gemm_whole_panels(const struct fovea_gemm_layout *plan, size_t end);

@@ -21,7 +21,7 @@
 #define BLOCK_B2 "14"
 #define BLOCK_CLOBBERS "ymm0", "ymm1", "ymm2", "ymm3", "ymm4", "ymm5", "ymm6", "ymm7", "ymm8", "ymm9", "ymm10", \
     "ymm11", "ymm12", "ymm13", "ymm14", "ymm15"
-#define BLOCK_PEELS 0 // 256-bit stores delay nothing
+#define BLOCK_HAS_TAIL 0 // 256-bit stores delay nothing
 #define BLOCK_TAIL(FORM, step, END)
 #define BLOCK_INTO_L1(FORM, step) // 0.96 to 1.0 times as fast on Zen 4
 

@@ -38,14 +38,14 @@
 #define BLOCK_NEAR_A5(step, p) step "*" p "+20(%[a0])"
 #define BLOCK_NEAR_A6(step, p) step "*" p "+24(%[a0])"
 #define BLOCK_NEAR_A7(step, p) step "*" p "+28(%[a0])"
-#define BLOCK_STRIDED_A0(step, p) BLOCK_NEAR_A0("0", p)
-#define BLOCK_STRIDED_A1(step, p) BLOCK_NEAR_A1("0", p)
-#define BLOCK_STRIDED_A2(step, p) BLOCK_NEAR_A2("0", p)
-#define BLOCK_STRIDED_A3(step, p) BLOCK_NEAR_A3("0", p)
-#define BLOCK_STRIDED_A4(step, p) BLOCK_NEAR_A4("0", p)
-#define BLOCK_STRIDED_A5(step, p) BLOCK_NEAR_A5("0", p)
-#define BLOCK_STRIDED_A6(step, p) BLOCK_NEAR_A6("0", p)
-#define BLOCK_STRIDED_A7(step, p) BLOCK_NEAR_A7("0", p)
+#define BLOCK_STRIDED_A0 BLOCK_NEAR_A0 // whose step is 0
+#define BLOCK_STRIDED_A1 BLOCK_NEAR_A1
+#define BLOCK_STRIDED_A2 BLOCK_NEAR_A2
+#define BLOCK_STRIDED_A3 BLOCK_NEAR_A3
+#define BLOCK_STRIDED_A4 BLOCK_NEAR_A4
+#define BLOCK_STRIDED_A5 BLOCK_NEAR_A5
+#define BLOCK_STRIDED_A6 BLOCK_NEAR_A6
+#define BLOCK_STRIDED_A7 BLOCK_NEAR_A7
 #define BLOCK_APART_A0(step, p) step "*" p "(%[a0])"
 #define BLOCK_APART_A1(step, p) step "*" p "(%[a0],%[s])"
 #define BLOCK_APART_A2(step, p) step "*" p "(%[a0],%[s],2)"
@@ -71,7 +71,7 @@
 // these the first has, after each FMA, what the end does to a sum of the upper half, the second its store: while all
 // sums wait to be stored, Zen 4 does not issue an FMA a cycle (docs/measurements/zen4.md, "Stores among FMAs"). zmm24
 // to zmm26 are the lanes of the end.
-#define BLOCK_PEELS 1
+#define BLOCK_HAS_TAIL 1
 #define BLOCK_TAIL(FORM, step, END) \
     "cmpq $0, %[tail]\n\tjz 7f\n\t" \
     BLOCK_##FORM(step, "0") BLOCK_##FORM(step, "1") BLOCK_##FORM(step, "2") \

@@ -113,6 +113,7 @@ _Static_assert(FOVEA_FAULT_GEMM_MUL_ADD == 1, "GEMM_FMA has the number");
 #define GEMM_NEAR(M, V, last, p, AHEAD) \
     GEMM_B_##V(last, "64*" #p, "") GEMM_NEAR_FETCH_##V(p) GEMM_##AHEAD(V) \
     GEMM_ROWS_##M(GEMM_FMAS, V, last, "4*" #p)
+// Eight steps ahead of a tail's there is nothing of these panels.
 #define GEMM_NEAR_TAIL_B(V, last, p) GEMM_B_##V(last, "64*" #p, "")
 #define GEMM_NEAR_NEXT(M, n) "add $64*" #n ", %[b]\n\t" GEMM_MOVES_##M("$4*" #n)
 #define GEMM_NEAR_STRIDES(V) GEMM_PANEL_STRIDES_##V(p1, p3, tile->b_panel)

@@ -48,9 +48,11 @@ struct gemm_run {
 };
 
 static inline __attribute__((always_inline)) struct gemm_run gemm_begin(const struct fovea_gemm_tile *t, size_t panels,
-                                                                        size_t most)
+                                                                        size_t tail_steps)
 {
-    const size_t tail = t->terms == NULL && t->k >= most && t->b_ends <= 1 ? most : 0; // masks its last step
+    // A tail masks B in its last step alone, and has no terms.
+    const bool has_tail = t->terms == NULL && t->k >= tail_steps && t->b_ends <= 1;
+    const size_t tail = has_tail ? tail_steps : 0;
     const size_t all = t->k - (tail == 0 ? t->b_ends : FOVEA_FAULT_IS(GEMM_TAIL_TWICE) ? 0 : tail);
     const size_t steps = FOVEA_FAULT_IS(GEMM_K_SHORT) ? all / 4 * 4 : all;
     const size_t later = t->lead_steps < steps ? t->lead_steps : steps;
@@ -122,7 +124,7 @@ enum { GEMM_IS_NONE, GEMM_IS_LINE, GEMM_IS_PANELS, GEMM_IS_PACK, GEMM_IS_PAGES, 
         struct gemm_run run = gemm_begin(tile, V, GEMM_##TAIL##_STEPS(M, V));                                          \
         const float *a_first = tile->a, *b_first = tile->b, *ahead = tile->ahead;                                      \
         float *packed = tile->packed;                                                                                  \
-        const size_t tail = run.tail, ends = run.ends; /* operands in memory: but run stays in registers */            \
+        const size_t tail = run.tail, ends = run.ends; /* operands in memory; run itself is not */                     \
         const ptrdiff_t c_row = run.c_row;                                                                             \
         struct gemm_stretch stretch = gemm_stretch_of(tile, &run);                                                     \
         (void)ahead, (void)packed, (void)ends, (void)stretch; /* each uses some of them */                             \

@@ -10,6 +10,8 @@
 /// 1.17 times as fast, of up to 8, whose loads are split, too, 1.45 to 1.6). Not measured elsewhere: Zen 5 executes as
 /// many FMAs of either width. Of Intel's two ports for 512 bits one takes no 256 bits, but the other panels keep it
 /// busy; where there are none, two ports take 256 bits.
+/// TAIL: those whose A is adjacent in k, which most products consist of. Not those for few rows from memory, which wait
+/// for it; nor of a transposed A, whose pointers move at each step.
 #define GEMM_KINDS_OF(M, V, KIND)                                                                                      \
     GEMM_TERMS(M, V)                                                                                                   \
     GEMM_TILE(near, M, V, zmm, NEAR, NONE, WHOLE, TAIL)                                                                \

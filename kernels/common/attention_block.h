@@ -11,8 +11,8 @@
 //                              of A are adjacent, from %[a0] on
 //   BLOCK_APART(step, p)       the same for rows %[s] bytes apart; %[a0], %[a1] and %[a2] are rows 0, 3 and 6
 //   BLOCK_CLOBBERS             the registers it uses
-//   BLOCK_PEELS, BLOCK_TAIL(FORM, step, END)  1, and the last turn of eight steps with its end, which then jumps to 8,
-//                              or to 7 at once if %[tail] is 0; or 0, and nothing
+//   BLOCK_HAS_TAIL             1 if BLOCK_TAIL computes the last turn of eight steps, otherwise 0
+//   BLOCK_TAIL(FORM, step, END)  that turn and the end, then it goes on at 8; at 7 at once if %[tail] is 0
 //   BLOCK_INTO_L1(FORM, step)  BLOCK_LOOP_INTO_L1, or nothing where that is never faster
 // Sums and steps are in assembly because gcc copies and spills registers when all of them are in use.
 #ifndef FOVEA_KERNELS_COMMON_ATTENTION_BLOCK_H
@@ -38,7 +38,7 @@
     "vmovups %%" BLOCK_REG z ", 2*" BLOCK_BYTES "+" at "\n\t"
 #define BLOCK_STORE(at, x, y, z) BLOCK_TO(at "(%[c])", x, y, z)
 #define BLOCK_END_STORE BLOCK_ROWS(BLOCK_STORE)
-// What an end has done to a row, it stores at once: stores of all rows in a burst delay FMAs.
+// What an end has done to a row, it stores at once.
 #define BLOCK_RESCALE(at, x, y, z)                                                                      \
     "vfmadd231ps " at "(%[c]), %%" BLOCK_REG BLOCK_B0 ", %%" BLOCK_REG x "\n\t"                         \
     "vfmadd231ps " at "+" BLOCK_BYTES "(%[c]), %%" BLOCK_REG BLOCK_B1 ", %%" BLOCK_REG y "\n\t"         \
@@ -82,8 +82,7 @@
 #define BLOCK_LOOP_INTO_L1(FORM, step)                                                                  \
     "test %[line], %[line]\n\tjz 1f\n"                                                                  \
     "6:\n\t" BLOCK_NEXT_LINE BLOCK_TURN(FORM, step, FETCH_L1) "dec %[n]\n\tjnz 6b\n\tjmp 3f\n"
-// The k loop: n times eight steps, with prefetches if there is a list, then `left` single steps; together at least one,
-// unless BLOCK_TAIL follows.
+// The k loop: n times eight steps, with prefetches if there is a list, then `left` single steps.
 // %[line] is initially 1 if prefetches go into L1, otherwise 0.
 #define BLOCK_LOOP(FORM, step)                                                                          \
     "test %[n], %[n]\n\tjz 3f\n\ttest %[fetch], %[fetch]\n\tjz 2f\n"                                     \
@@ -121,15 +120,15 @@
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Woverlength-strings" // clang counts the assembly of a tile
 
-/// What the turn of BLOCK_TAIL would prefetch.
-static inline void block_fetch_last(const char *lines, bool into_l1)
+/// What the turn of BLOCK_TAIL would prefetch, before the others.
+static inline void block_fetch_last(const float *lines, bool into_l1)
 {
     FV_UNROLL
-    for (size_t i = 0; i < 4; i++) {
+    for (size_t i = 0; i < FOVEA_FETCH_LINES; i++) {
         if (into_l1) {
-            __builtin_prefetch(lines + i * 64, 0, 3);
+            __builtin_prefetch(lines + i * FOVEA_LINE, 0, 3);
         } else {
-            __builtin_prefetch(lines + i * 64, 0, 2);
+            __builtin_prefetch(lines + i * FOVEA_LINE, 0, 2);
         }
     }
 }
@@ -145,7 +144,7 @@ static inline __attribute__((always_inline)) void attention_whole_block(const st
     float *const c = t->c + first * ATTENTION_ROWS + lane;
     const ptrdiff_t next = FOVEA_FAULT_IS(PREFILL_V_AS_COPIED) ? ATTENTION_GROUP : t->a_k;
     const ptrdiff_t s = (t->near ? next : t->a_row) * (ptrdiff_t)sizeof(float);
-    const size_t turns = t->k / ATTENTION_TURN, last = BLOCK_PEELS && turns != 0;
+    const size_t turns = t->k / ATTENTION_TURN, last = BLOCK_HAS_TAIL && turns != 0;
     const size_t tail = FOVEA_FAULT_IS(PREFILL_TAIL_SKIPPED) ? 0 : last;
     size_t n = turns - last, left = FOVEA_FAULT_IS(PREFILL_TILE_K_SHORT) ? 0 : t->k % ATTENTION_TURN;
     const void *const *fetch = attention_take(t->fetch, turns);
