@@ -35,7 +35,7 @@ static void set_numbers(const struct fovea_engine *engine, size_t draw)
         t->fetch_k = (uint32_t)(draw % 2 * K_MOST);
         t->twice = draw / 2 % 2;
         t->into_l1 = draw / 4 % 2;
-        t->spread = draw / 8 % 2 << 20;
+        t->spread = (uint32_t)(draw / 8 % 2) << 20;
     }
 }
 
