@@ -98,20 +98,14 @@
     "vfmadd231ps %%zmm28, %%zmm" by ", %%zmm" x "\n\t" DO(at, "24", done_x) \
     "vfmadd231ps %%zmm29, %%zmm" by ", %%zmm" y "\n\t" DO(at "+64", "25", done_y) \
     "vfmadd231ps %%zmm30, %%zmm" by ", %%zmm" z "\n\t" DO(at "+128", "26", done_z)
-#define BLOCK_DO_STORE(at, lanes, x)
-#define BLOCK_DO_RAISE(at, lanes, x) "vmaxps %%zmm" lanes ", %%zmm" x ", %%zmm" lanes "\n\t"
-#define BLOCK_DO_RESCALE(at, lanes, x) "vfmadd231ps " at "(%[c]), %%zmm" lanes ", %%zmm" x "\n\t"
-#define BLOCK_DO_KEEP(at, lanes, x) "vmovups %%zmm" x ", " at "(%[c])\n\t"
 #define BLOCK_LANES_STORE
 #define BLOCK_LANES_RAISE BLOCK_FROM("0(%[lanes])", "24", "25", "26")
 #define BLOCK_LANES_RESCALE BLOCK_LANES_RAISE
 #define BLOCK_LAST_ROWS(DO) \
-    BLOCK_LAST(DO, "768", "12", "13", "14") \
-    BLOCK_LAST(DO, "960", "15", "16", "17") \
-    BLOCK_LAST(DO, "1152", "18", "19", "20") \
-    BLOCK_LAST(DO, "1344", "21", "22", "23")
-#define BLOCK_LAST(DO, at, x, y, z) \
-    DO(at, "24", x) DO(at "+64", "25", y) DO(at "+128", "26", z) BLOCK_STORE(at, x, y, z)
+    BLOCK_LAST(DO, "24", "25", "26", "768", "12", "13", "14") \
+    BLOCK_LAST(DO, "24", "25", "26", "960", "15", "16", "17") \
+    BLOCK_LAST(DO, "24", "25", "26", "1152", "18", "19", "20") \
+    BLOCK_LAST(DO, "24", "25", "26", "1344", "21", "22", "23")
 #define BLOCK_LAST_STORE BLOCK_LAST_ROWS(BLOCK_DO_STORE)
 #define BLOCK_LAST_RAISE BLOCK_LAST_ROWS(BLOCK_DO_RAISE) BLOCK_TO("0(%[lanes])", "24", "25", "26")
 #define BLOCK_LAST_RESCALE BLOCK_LAST_ROWS(BLOCK_DO_RESCALE)

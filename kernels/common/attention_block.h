@@ -38,20 +38,19 @@
     "vmovups %%" BLOCK_REG z ", 2*" BLOCK_BYTES "+" at "\n\t"
 #define BLOCK_STORE(at, x, y, z) BLOCK_TO(at "(%[c])", x, y, z)
 #define BLOCK_END_STORE BLOCK_ROWS(BLOCK_STORE)
-// What an end has done to a row, it stores at once.
-#define BLOCK_RESCALE(at, x, y, z)                                                                      \
-    "vfmadd231ps " at "(%[c]), %%" BLOCK_REG BLOCK_B0 ", %%" BLOCK_REG x "\n\t"                         \
-    "vfmadd231ps " at "+" BLOCK_BYTES "(%[c]), %%" BLOCK_REG BLOCK_B1 ", %%" BLOCK_REG y "\n\t"         \
-    "vfmadd231ps " at "+2*" BLOCK_BYTES "(%[c]), %%" BLOCK_REG BLOCK_B2 ", %%" BLOCK_REG z "\n\t"       \
-    BLOCK_STORE(at, x, y, z)
+// X(offset in C, register of a lane, of a sum): what an end does to a sum and its lane, or its store. Then what it does
+// to a row, which is stored at once.
+#define BLOCK_DO_STORE(at, lane, x)
+#define BLOCK_DO_RESCALE(at, lane, x) "vfmadd231ps " at "(%[c]), %%" BLOCK_REG lane ", %%" BLOCK_REG x "\n\t"
+#define BLOCK_DO_RAISE(at, lane, x) "vmaxps %%" BLOCK_REG lane ", %%" BLOCK_REG x ", %%" BLOCK_REG lane "\n\t"
+#define BLOCK_DO_KEEP(at, lane, x) "vmovups %%" BLOCK_REG x ", " at "(%[c])\n\t"
+#define BLOCK_LAST(DO, lane0, lane1, lane2, at, x, y, z)                                                \
+    DO(at, lane0, x) DO(at "+" BLOCK_BYTES, lane1, y) DO(at "+2*" BLOCK_BYTES, lane2, z) BLOCK_STORE(at, x, y, z)
+#define BLOCK_RESCALE(...) BLOCK_LAST(BLOCK_DO_RESCALE, BLOCK_B0, BLOCK_B1, BLOCK_B2, __VA_ARGS__)
+#define BLOCK_RAISE(...) BLOCK_LAST(BLOCK_DO_RAISE, BLOCK_B0, BLOCK_B1, BLOCK_B2, __VA_ARGS__)
 #define BLOCK_END_RESCALE BLOCK_FROM("0(%[lanes])", BLOCK_B0, BLOCK_B1, BLOCK_B2) BLOCK_ROWS(BLOCK_RESCALE)
-#define BLOCK_MAX(at, x, y, z)                                                                          \
-    "vmaxps %%" BLOCK_REG BLOCK_B0 ", %%" BLOCK_REG x ", %%" BLOCK_REG BLOCK_B0 "\n\t"                  \
-    "vmaxps %%" BLOCK_REG BLOCK_B1 ", %%" BLOCK_REG y ", %%" BLOCK_REG BLOCK_B1 "\n\t"                  \
-    "vmaxps %%" BLOCK_REG BLOCK_B2 ", %%" BLOCK_REG z ", %%" BLOCK_REG BLOCK_B2 "\n\t"                  \
-    BLOCK_STORE(at, x, y, z)
 #define BLOCK_END_RAISE                                                                                 \
-    BLOCK_FROM("0(%[lanes])", BLOCK_B0, BLOCK_B1, BLOCK_B2) BLOCK_ROWS(BLOCK_MAX)                       \
+    BLOCK_FROM("0(%[lanes])", BLOCK_B0, BLOCK_B1, BLOCK_B2) BLOCK_ROWS(BLOCK_RAISE)                     \
     BLOCK_TO("0(%[lanes])", BLOCK_B0, BLOCK_B1, BLOCK_B2)
 
 // For the steps: loads B of step p; multiplies a row, whose element at `at` is broadcast into register `by`.
