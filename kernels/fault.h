@@ -133,7 +133,8 @@
     X(134, GEMM_EDGE_ROWS_PAST_N, "up to four last columns are stored as four")                                        \
     X(135, GEMM_EDGE_ROWS_EARLY, "the last eight rows of some last columns begin one row early")                       \
     X(136, GEMM_TAIL_TWICE, "the last four steps of a tile follow all steps rather than the others")                   \
-    X(137, PREFILL_TAIL_SKIPPED, "a whole prefill tile leaves out its last eight steps")
+    X(137, PREFILL_TAIL_SKIPPED, "a whole prefill tile leaves out its last eight steps")                               \
+    X(138, DECODE_ALL_MAX_SHORT, "where all keys of a chunk are seen, the maximum leaves out the last 64")
 
 enum fovea_fault {
 #define FOVEA_FAULT_NUMBER(number, name, what) FOVEA_FAULT_##name = number,

@@ -262,9 +262,20 @@ struct fovea_attention_dense {
     uint64_t k_done[FOVEA_CHUNK / 64], v_done[FOVEA_CHUNK / 64];
 };
 
+/// K or V of a key head. In panels a key counts qk_dim elements, and only the first of a panel has an address.
+struct fovea_attention_matrix {
+    const char *first;         ///< first element of the batch entry, or of page 0
+    size_t page, row, columns; ///< in elements
+    size_t size;               ///< of an element
+    bool panels;
+};
+
 /// The arguments of the tile's kernel for one chunk of keys after another.
 struct fovea_attention_view {
     const struct fovea_attention_tile *tile;
+    struct fovea_attention_matrix k, v;
+    bool gathers;                                    ///< every chunk is copied
+    bool far;                                        ///< a decoding block prefetches what it does not copy
     const struct fovea_decode_kernel *decode_kernel; ///< of a decoding block, once it has looked at a chunk
     struct fovea_attention_dense *dense;             ///< that of the task or, at first, `own`
     struct fovea_attention_dense own;
@@ -284,6 +295,8 @@ void fovea_attention_view(const struct fovea_attention_tile *tile, const float *
 /// Sets view->chunk to the keys from `key` to the end of its chunk, at most to end > key. If no row sees any of them,
 /// sets only chunk.keys and returns false.
 bool fovea_attention_look(struct fovea_attention_view *view, size_t key, size_t end);
+/// Sets view->k, v and gathers.
+void fovea_attention_matrices(struct fovea_attention_view *view);
 /// Sets where K and V of view->chunk are, for keys from `key` on, and what reads them.
 void fovea_attention_locate(struct fovea_attention_view *view, size_t key);
 /// Whether tiles of prefill, or blocks of decoding, read a copy of each chunk: of small pages, or of 16-bit elements.
@@ -311,8 +324,10 @@ struct fovea_attention_sweep {
     } decode;
 };
 /// Adds to the state what the tile sees of the chunk from `key` on, or of its keys below `end`. Returns false and
-/// writes nothing if it sees none.
-bool fovea_attention_step(struct fovea_attention_sweep *sweep, size_t key, size_t end);
+/// writes nothing if it sees none. view->tile: the tile that the view has been used for, or NULL; its next chunk then
+/// takes less time.
+bool fovea_attention_step(struct fovea_attention_sweep *sweep, struct fovea_attention_view *view, size_t key,
+                          size_t end);
 /// The same for a whole split, chunk by chunk, for tiles of one key head: all of them process a chunk before the next
 /// one.
 void fovea_attention_split(struct fovea_attention_sweep *sweeps, size_t count, size_t split);

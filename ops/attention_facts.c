@@ -29,9 +29,8 @@ static enum fovea_attention_asks asks_of(const struct fovea_attention_layout *pl
 
 static const char *decode_kernel(const struct fovea_attention_layout *plan)
 {
-    const enum fovea_type type = plan->desc.kv_type;
-    const bool half = type != FOVEA_F32 && !fovea_attention_gathers(plan, false);
-    return half ? fovea_decode_of(plan->kernels, type)->name : plan->kernels->attention_decode.name;
+    const bool copies = fovea_attention_gathers(plan, false);
+    return fovea_decode_of(plan->kernels, copies ? FOVEA_F32 : plan->desc.kv_type)->name;
 }
 
 static struct fovea_attention_block_facts block_of(const struct fovea_attention_layout *plan, size_t rows)

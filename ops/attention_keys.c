@@ -26,15 +26,7 @@ static bool panel_seen(const struct fovea_attention_chunk *chunk, size_t j)
     return false;
 }
 
-// K or V of a key head. In panels a key counts qk_dim elements, and only the first of a panel has an address.
-struct matrix {
-    const char *first;         // first element of the batch entry, or of page 0
-    size_t page, row, columns; // in elements
-    size_t size;               // of an element
-    bool panels;
-};
-
-static const void *at(const struct fovea_attention_tile *tile, const struct matrix *of, size_t key)
+static const void *at(const struct fovea_attention_tile *tile, const struct fovea_attention_matrix *of, size_t key)
 {
     const size_t keys = tile->plan->desc.page_keys;
     if (keys == 0) {
@@ -45,29 +37,29 @@ static const void *at(const struct fovea_attention_tile *tile, const struct matr
 }
 
 // The same, if keys follow one another without gaps, else NULL: what comes next, to be prefetched.
-static const void *ahead(const struct fovea_attention_tile *tile, const struct matrix *of, size_t key)
+static const void *ahead(const struct fovea_attention_tile *tile, const struct fovea_attention_matrix *of, size_t key)
 {
     return of->row == of->columns ? at(tile, of, key) : NULL;
 }
 
-static struct matrix matrix_of(const struct fovea_attention_tile *tile, const void *first, struct fovea_strides strides,
-                               size_t columns, bool panels)
+static struct fovea_attention_matrix matrix_of(const struct fovea_attention_tile *tile, const void *first,
+                                               struct fovea_strides strides, size_t columns, bool panels)
 {
     const bool paged = tile->plan->desc.page_keys != 0;
     const size_t size = fovea_type_bytes(tile->plan->desc.kv_type);
     const size_t entry = (paged ? 0 : tile->batch * strides.batch) + tile->kv_head * strides.head;
-    return (struct matrix){.first = (const char *)first + entry * size,
-                           .page = strides.batch,
-                           .row = panels ? columns : strides.row,
-                           .columns = columns,
-                           .size = size,
-                           .panels = panels};
+    return (struct fovea_attention_matrix){.first = (const char *)first + entry * size,
+                                           .page = strides.batch,
+                                           .row = panels ? columns : strides.row,
+                                           .columns = columns,
+                                           .size = size,
+                                           .panels = panels};
 }
 
 // Sets the blocks of 16 keys that some row sees, and those of the next chunk if it is prefetched.
-static void point(struct fovea_attention_view *view, const struct matrix *k, const struct matrix *v, size_t key,
-                  bool more)
+static void point(struct fovea_attention_view *view, size_t key, bool more)
 {
+    const struct fovea_attention_matrix *const k = &view->k, *const v = &view->v;
     struct fovea_attention_blocks *const blocks = &view->blocks;
     for (size_t i = 0, j = 0; j < view->chunk.keys; i++, j += FOVEA_PANEL) {
         const bool wanted = panel_seen(&view->chunk, j);
@@ -81,9 +73,9 @@ static void point(struct fovea_attention_view *view, const struct matrix *k, con
 }
 
 // Points to the chunk in place.
-static void point_whole(struct fovea_attention_view *view, const struct matrix *k, const struct matrix *v, size_t key,
-                        bool more)
+static void point_whole(struct fovea_attention_view *view, size_t key, bool more)
 {
+    const struct fovea_attention_matrix *const k = &view->k, *const v = &view->v;
     const void *const first_k = at(view->tile, k, key), *const first_v = at(view->tile, v, key);
     if (k->size == sizeof(float)) {
         view->chunk.k = first_k;
@@ -99,7 +91,8 @@ static void point_whole(struct fovea_attention_view *view, const struct matrix *
 }
 
 // Whether keys from j on, one or a panel, are seen, but not in the copy yet. Records that they will be.
-static bool take(const struct fovea_attention_chunk *chunk, const struct matrix *of, size_t j, uint64_t *done)
+static bool take(const struct fovea_attention_chunk *chunk, const struct fovea_attention_matrix *of, size_t j,
+                 uint64_t *done)
 {
     const uint64_t bit = UINT64_C(1) << j % 64;
     const bool wanted =
@@ -112,8 +105,8 @@ static bool take(const struct fovea_attention_chunk *chunk, const struct matrix 
 
 // Copies the keys that are seen and that `done` does not have yet, of a K in panels whole panels: as many at a time as
 // follow one another in memory.
-static void copy(const struct fovea_attention_view *view, const struct matrix *of, size_t key, float *to,
-                 uint64_t *done)
+static void copy(const struct fovea_attention_view *view, const struct fovea_attention_matrix *of, size_t key,
+                 float *to, uint64_t *done)
 {
     const struct fovea_attention_layout *const plan = view->tile->plan;
     const size_t step = of->panels ? FOVEA_PANEL : 1, page = plan->desc.page_keys;
@@ -131,8 +124,9 @@ static void copy(const struct fovea_attention_view *view, const struct matrix *o
 }
 
 // Points to a copy of the chunk as f32.
-static void gather(struct fovea_attention_view *view, const struct matrix *k, const struct matrix *v, size_t key)
+static void gather(struct fovea_attention_view *view, size_t key)
 {
+    const struct fovea_attention_matrix *const k = &view->k, *const v = &view->v;
     struct fovea_attention_chunk *const chunk = &view->chunk;
     float *const k_dense = chunk->scratch + view->tile->plan->dense_at;
     float *const v_dense = k_dense + FOVEA_CHUNK * k->columns;
@@ -140,7 +134,9 @@ static void gather(struct fovea_attention_view *view, const struct matrix *k, co
     copy(view, v, key, v_dense, view->dense->v_done);
     if (!view->tile->prefill) {
         view->decode.hints.far = 0;
+        view->decode.hints.k_ahead = view->decode.hints.v_ahead = NULL;
     }
+    view->decode_kernel = &view->tile->plan->kernels->attention_decode;
     chunk->k = k_dense;
     chunk->v = v_dense;
     chunk->k_row = k->panels ? 0 : (ptrdiff_t)k->columns;
@@ -160,6 +156,15 @@ static bool scattered(const struct fovea_attention_desc *desc, const struct fove
     return of.runs > 1 && of.keys < RUN * of.runs;
 }
 
+void fovea_attention_matrices(struct fovea_attention_view *view)
+{
+    const struct fovea_attention_tile *const tile = view->tile;
+    const struct fovea_attention_desc *const d = &tile->plan->desc;
+    view->k = matrix_of(tile, tile->args->k, tile->k, d->qk_dim, d->k_layout == FOVEA_K_PANELS);
+    view->v = matrix_of(tile, tile->args->v, tile->v, d->v_dim, false);
+    view->gathers = fovea_attention_gathers(tile->plan, tile->prefill);
+}
+
 bool fovea_attention_gathers(const struct fovea_attention_layout *plan, bool prefill)
 {
     const struct fovea_attention_desc *const d = &plan->desc;
@@ -172,26 +177,28 @@ void fovea_attention_locate(struct fovea_attention_view *view, size_t key)
 {
     const struct fovea_attention_tile *const tile = view->tile;
     const struct fovea_attention_desc *const d = &tile->plan->desc;
-    const bool half = d->kv_type != FOVEA_F32;
-    const struct matrix k = matrix_of(tile, tile->args->k, tile->k, d->qk_dim, d->k_layout == FOVEA_K_PANELS);
-    const struct matrix v = matrix_of(tile, tile->args->v, tile->v, d->v_dim, false);
-    if (fovea_attention_gathers(tile->plan, tile->prefill) || (half && scattered(d, &view->chunk))) {
-        gather(view, &k, &v, key);
+    const struct fovea_attention_matrix *const k = &view->k, *const v = &view->v;
+    view->chunk.k_row = k->panels ? 0 : (ptrdiff_t)k->row;
+    view->chunk.v_row = (ptrdiff_t)v->row;
+    if (!tile->prefill) {
+        view->decode.hints.far = view->far;
+        view->decode.blocks = NULL;
+    }
+    if (view->gathers || (d->kv_type != FOVEA_F32 && scattered(d, &view->chunk))) {
+        gather(view, key);
         return;
     }
     // Whether another whole chunk follows, and is prefetched: of pages only those of keys that all rows see may be
     // known.
     const size_t next = key + FOVEA_CHUNK;
-    const bool asks = !tile->prefill && view->decode.hints.far, paged = d->page_keys != 0;
-    const bool more =
-        asks && (paged ? next % FOVEA_CHUNK == 0 && fovea_attention_all_see(tile, next)
-                       : view->chunk.keys == FOVEA_CHUNK && k.row == k.columns && next + FOVEA_CHUNK <= tile->end_most);
-    if (half) {
-        view->decode_kernel = fovea_decode_of(tile->plan->kernels, d->kv_type);
-    }
+    const bool asks = !tile->prefill && view->far, paged = d->page_keys != 0;
+    const bool more = asks && (paged ? next % FOVEA_CHUNK == 0 && fovea_attention_all_see(tile, next)
+                                     : view->chunk.keys == FOVEA_CHUNK && k->row == k->columns &&
+                                           next + FOVEA_CHUNK <= tile->end_most);
+    view->decode_kernel = fovea_decode_of(tile->plan->kernels, d->kv_type);
     if (paged && d->page_keys < FOVEA_CHUNK) {
-        point(view, &k, &v, key, more);
+        point(view, key, more);
     } else {
-        point_whole(view, &k, &v, key, more);
+        point_whole(view, key, more);
     }
 }

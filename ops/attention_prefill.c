@@ -200,7 +200,9 @@ static void meet(struct task *task, size_t t, size_t key, size_t next)
             plan_fetch(task, t, key, next);
             task->rank++;
         }
-        fovea_attention_step(sweep, key, next);
+        struct fovea_attention_view view;
+        view.tile = NULL;
+        fovea_attention_step(sweep, &view, key, next);
     }
     if (!is_last(task, t, key, next) && next / FOVEA_SPLIT == split) {
         return;

@@ -46,14 +46,12 @@ void fovea_attention_view(const struct fovea_attention_tile *tile, const float *
 {
     const struct fovea_attention_desc *const d = &tile->plan->desc;
     view->tile = tile;
-    view->decode_kernel = &tile->plan->kernels->attention_decode;
+    fovea_attention_matrices(view);
     view->own = (struct fovea_attention_dense){{0}, {0}};
     view->dense = &view->own;
     view->chunk = (struct fovea_attention_chunk){
         .qk_dim = d->qk_dim,
         .q = q,
-        .k_row = d->k_layout == FOVEA_K_PANELS ? 0 : (ptrdiff_t)d->k.row,
-        .v_row = (ptrdiff_t)d->v.row,
         .additive = d->scoring == FOVEA_SCORING_ADDITIVE ? view->additive : NULL,
         .softcap = d->softcap,
         .cap_inverse = tile->plan->cap_inverse,
@@ -70,6 +68,7 @@ void fovea_attention_view(const struct fovea_attention_tile *tile, const float *
         view->prefill.fetch = NULL;
     } else {
         begin_decode(tile, &view->decode);
+        view->far = view->decode.hints.far;
     }
     for (size_t r = 0; view->chunk.additive != NULL && r < tile->rows; r++) {
         view->additive[r] = tile->args->additive + tile->head[r] * d->qk_dim;
@@ -113,39 +112,41 @@ static const float *next_of(const struct fovea_attention_view *view, size_t end)
     return lies && all ? chunk->k + FOVEA_CHUNK * k_row : NULL;
 }
 
-bool fovea_attention_step(struct fovea_attention_sweep *sweep, size_t key, size_t end)
+bool fovea_attention_step(struct fovea_attention_sweep *sweep, struct fovea_attention_view *view, size_t key,
+                          size_t end)
 {
-    struct fovea_attention_view view;
     end = fovea_min(end, sweep->tile->end_most);
     if (key >= end) {
         return false;
     }
-    fovea_attention_view(sweep->tile, sweep->q, sweep->scratch, &view);
-    view.dense = sweep->dense;
-    if (!fovea_attention_look(&view, key, end)) {
+    if (view->tile != sweep->tile) {
+        fovea_attention_view(sweep->tile, sweep->q, sweep->scratch, view);
+    }
+    view->dense = sweep->dense;
+    if (!fovea_attention_look(view, key, end)) {
         return false;
     }
-    view.chunk.state = sweep->state;
-    view.chunk.fresh = sweep->fresh;
+    view->chunk.state = sweep->state;
+    view->chunk.fresh = sweep->fresh;
     if (sweep->fresh) {
         fovea_attention_begin(&sweep->state);
     }
     sweep->fresh = false;
     const struct fovea_kernels *const kernels = sweep->tile->plan->kernels;
     if (sweep->tile->prefill) {
-        view.prefill.copy = sweep->prefill.copy;
-        view.prefill.fetch = sweep->prefill.fetch;
+        view->prefill.copy = sweep->prefill.copy;
+        view->prefill.fetch = sweep->prefill.fetch;
         if (sweep->prefill.compact != NULL) {
-            fovea_attention_compact(&view, sweep->prefill.compact);
+            fovea_attention_compact(view, sweep->prefill.compact);
         }
-        kernels->attention_prefill.run(&view.prefill);
+        kernels->attention_prefill.run(&view->prefill);
     } else {
-        struct fovea_decode_chunk *const decode = &view.decode;
+        struct fovea_decode_chunk *const decode = &view->decode;
         decode->hints.far &= !sweep->decode.follows;
         const bool asks = decode->hints.far || sweep->tile->rows <= kernels->attention_decode.near_rows;
-        decode->k_next = sweep->decode.alone && asks ? next_of(&view, end) : NULL;
+        decode->k_next = sweep->decode.alone && asks ? next_of(view, end) : NULL;
         decode->begun = &sweep->decode.begun;
-        view.decode_kernel->run(decode);
+        view->decode_kernel->run(decode);
     }
     return true;
 }
@@ -161,7 +162,8 @@ void fovea_attention_split(struct fovea_attention_sweep *sweeps, size_t count, s
     const size_t first = split * FOVEA_SPLIT, begin = count != 0 ? sweeps->tile->args->kv_begin : 0;
     key = fovea_max(key, fovea_max(first, begin));
     end = fovea_min(end, first + FOVEA_SPLIT);
-    for (; key < end; key += FOVEA_CHUNK - key % FOVEA_CHUNK) {
+    struct fovea_attention_view view;
+    for (view.tile = NULL; key < end; key += FOVEA_CHUNK - key % FOVEA_CHUNK) {
         struct fovea_attention_dense dense = {{0}, {0}};
         bool met = false;
         for (size_t i = 0; i < count; i++) {
@@ -170,7 +172,7 @@ void fovea_attention_split(struct fovea_attention_sweep *sweeps, size_t count, s
             }
             sweeps[i].decode.follows = met;
             sweeps[i].dense = &dense;
-            met |= fovea_attention_step(&sweeps[i], key, end);
+            met |= fovea_attention_step(&sweeps[i], &view, key, end);
         }
     }
 }

@@ -12,11 +12,13 @@ static inline const struct fovea_widen_kernel *fovea_widen_of(const struct fovea
     return type == FOVEA_BF16 ? &kernels->widen_bf16 : &kernels->widen_f16;
 }
 
-/// The kernel that decodes over K in panels, and V, of 16-bit elements.
+/// The kernel that decodes over K and V of this type; of 16-bit elements only over K in panels.
 static inline const struct fovea_decode_kernel *fovea_decode_of(const struct fovea_kernels *kernels,
                                                                 enum fovea_type type)
 {
-    return type == FOVEA_BF16 ? &kernels->attention_decode_bf16 : &kernels->attention_decode_f16;
+    return type == FOVEA_F32    ? &kernels->attention_decode
+           : type == FOVEA_BF16 ? &kernels->attention_decode_bf16
+                                : &kernels->attention_decode_f16;
 }
 
 /// to[i] = from[i] as f32, which is exact, for i < n. Both are aligned to their elements, and do not overlap.

@@ -13,6 +13,7 @@
 // What is thought to be in L2 may not be there, so cores that halve 512 bits prefetch the next 16 keys into L1, spread
 // over these, which costs nothing beside the shuffles (Zen 4, 512 keys of 64, four rows from memory 1.46 times as fast;
 // in a burst, as for far keys, those in L2 would take 1.2 to 1.35 times as long), and 16 keys before that into L2.
+// There a tile processes all groups of 16 keys of a run, whose sums then overlap (256 keys of 64 in L2 1.01 to 1.03).
 //
 // With FOVEA_INTO_L2_PARTS seven and eight rows are split in two halves, and keys are transposed for each half anew.
 // Prefetches are then spread as evenly as the reads of K; transposing in scratch issues them in bursts (Granite Rapids,
@@ -49,7 +50,8 @@ struct decode_register_keys {
     float *s;
 };
 
-/// R rows by T x 16 keys. PARTIAL: T is 1 and there are fewer than 16 keys. Only T = 1 with 16 keys prefetches.
+/// R rows by T x 16 keys at a time. PARTIAL: T is 1 and there are fewer than 16 keys; otherwise their number is a
+/// multiple of those at a time. Only T = 1 with whole 16 keys prefetches.
 static inline __attribute__((always_inline)) void decode_register_tile(const struct fovea_decode_chunk *decode,
                                                                        const struct decode_register_keys *of, int R,
                                                                        int T, int PARTIAL)
@@ -59,45 +61,51 @@ static inline __attribute__((always_inline)) void decode_register_tile(const str
     const size_t parts = decode_parts(decode), asked = FOVEA_PANEL * FOVEA_LINE / parts;
     const int keys = PARTIAL ? (int)of->keys : FOVEA_PANEL;
     const int last = keys - 1 - (PARTIAL && keys > 1 && FOVEA_FAULT_IS(DECODE_PARTIAL_SHORT));
-    const float *ahead = T == 1 && !PARTIAL ? of->ahead : NULL;
+    const ptrdiff_t q_row = decode->q_row, k_row = chunk->k_row;
+    const size_t dims = chunk->qk_dim;
+    const float *ahead = T == 1 && !PARTIAL ? of->ahead : NULL, *k = of->k;
+    float *s = of->s + of->row * FOVEA_CHUNK;
     enum { EVERY = 1, FURTHER = FOVEA_PANEL }; // of decode_fetch_next
-    fv_f32 sums[FV_REGISTER_ROWS];
-    FV_UNROLL
-    for (int r = 0; r < R * T; r++) {
-        sums[r] = fv_zero();
-    }
-    for (size_t c = 0; c < chunk->qk_dim; c += FOVEA_LINE) {
-        if (ahead) {
-            decode_fetch(decode, ahead, of->part, parts, asked);
-            ahead += asked;
-        }
-        if (DECODE_HALVES && T == 1 && !PARTIAL && __builtin_expect(of->next != NULL, 1)) { // aside, 0.96
-            decode_fetch_next(of->next, chunk->k_row, chunk->qk_dim, c, FOVEA_LINE, EVERY, FURTHER);
-        }
-        if (T == 1) {
-            fv_register_rows(of->k + c, chunk->k_row, last, q + c, decode->q_row, 1, sums, R);
-            continue;
-        }
+    for (size_t left = PARTIAL ? 1 : of->keys / (size_t)(T * FOVEA_PANEL); left != 0; left--) {
+        const float *const next = left > 1 ? k + FOVEA_PANEL * k_row : of->next;
+        fv_f32 sums[FV_REGISTER_ROWS];
         FV_UNROLL
-        for (int half = 0; half < 2; half++) {
+        for (int r = 0; r < R * T; r++) {
+            sums[r] = fv_zero();
+        }
+        for (size_t c = 0; c < dims; c += FOVEA_LINE) {
+            if (ahead) {
+                decode_fetch(decode, ahead, of->part, parts, asked);
+                ahead += asked;
+            }
+            if (DECODE_HALVES && T == 1 && !PARTIAL && __builtin_expect(next != NULL, 1)) { // aside, 0.96
+                decode_fetch_next(next, k_row, dims, c, FOVEA_LINE, EVERY, FURTHER);
+            }
+            if (T == 1) {
+                fv_register_rows(k + c, k_row, last, q + c, q_row, 1, sums, R);
+                continue;
+            }
             FV_UNROLL
-            for (int t = 0; t < T; t++) {
-                const ptrdiff_t key = FOVEA_FAULT_IS(DECODE_PAIR_IS_FIRST) ? 0 : t * FOVEA_PANEL;
-                const size_t from = c + (FOVEA_FAULT_IS(DECODE_PAIR_HALF_AGAIN) ? 0 : half * (FOVEA_LINE / 2));
-                const float *k = of->k + key * chunk->k_row + from;
-                __asm__("" : "+r"(k)); // or gcc keeps a pointer for each key, on the stack
-                fv_register_eight(k, chunk->k_row, q + from, decode->q_row, 1, sums + t * R, R);
+            for (int half = 0; half < 2; half++) {
+                FV_UNROLL
+                for (int t = 0; t < T; t++) {
+                    const ptrdiff_t key = FOVEA_FAULT_IS(DECODE_PAIR_IS_FIRST) ? 0 : t * FOVEA_PANEL;
+                    const size_t from = c + (FOVEA_FAULT_IS(DECODE_PAIR_HALF_AGAIN) ? 0 : half * (FOVEA_LINE / 2));
+                    fv_register_eight(k + key * k_row + from, k_row, q + from, q_row, 1, sums + t * R, R);
+                }
             }
         }
-    }
-    FV_UNROLL
-    for (int r = 0; r < R * T; r++) {
-        float *const s = of->s + (of->row + (size_t)(r % R)) * FOVEA_CHUNK + r / R * FOVEA_PANEL;
-        if (PARTIAL && !FOVEA_FAULT_IS(DECODE_STORES_PAST_KEYS)) {
-            fv_store_tail(s, sums[r], of->keys);
-        } else {
-            fv_store(s, sums[r]);
+        FV_UNROLL
+        for (int r = 0; r < R * T; r++) {
+            float *const to = s + r % R * FOVEA_CHUNK + r / R * FOVEA_PANEL;
+            if (PARTIAL && !FOVEA_FAULT_IS(DECODE_STORES_PAST_KEYS)) {
+                fv_store_tail(to, sums[r], of->keys);
+            } else {
+                fv_store(to, sums[r]);
+            }
         }
+        k += T * FOVEA_PANEL * k_row;
+        s += T * FOVEA_PANEL;
     }
 }
 
@@ -138,7 +146,8 @@ static size_t decode_register_rows(const struct fovea_decode_chunk *decode, size
     const int near = DECODE_HALVES && (!decode_asks(decode) || decode->hints.in_case) && !decode->blocks;
     for (; j < end; j += of.keys) {
         const int pair = !DECODE_HALVES && rows == 1 && !decode_asks(decode) && j + 2 * FOVEA_PANEL <= end;
-        of.keys = attention_min(pair ? 2 * FOVEA_PANEL : FOVEA_PANEL, end - j);
+        const size_t at_once = pair ? 2 * FOVEA_PANEL : FOVEA_PANEL, left = end - j;
+        of.keys = near && half == rows && left > at_once ? left / at_once * at_once : attention_min(at_once, left);
         of.k = decode_k(decode, j);
         of.s = s + j;
         const int partial = of.keys < FOVEA_PANEL;

@@ -98,6 +98,44 @@ static void test_scattered(enum scattering by)
     test_memory_reset();
 }
 
+// One query, whose chunks are read in place and copied in turns, while rows of V are further apart than they are wide.
+static void test_turns(void)
+{
+    enum { DIM = 24, ROW = 40, CHUNK = 128, KEYS = 5 * CHUNK };
+    struct fovea_attention_desc d;
+    uint64_t random = 1;
+    uint8_t mask[KEYS];
+    float *const q = test_floats(DIM, TEST_HIGH), *const k = test_floats(KEYS * DIM, TEST_HIGH);
+    float *const v = test_floats(KEYS * ROW, TEST_HIGH);
+    fovea_attention_desc_init(&d, sizeof d);
+    d.batch = d.heads = d.q_len = 1, d.kv_len = KEYS, d.qk_dim = d.v_dim = DIM, d.k_layout = FOVEA_K_PANELS;
+    d.q.row = d.out.row = DIM, d.v.row = ROW, d.mask = FOVEA_MASK_BYTES, d.mask_key = 1;
+    for (size_t i = 0; i < DIM; i++)
+        q[i] = test_float(&random);
+    for (size_t i = 0; i < KEYS * DIM; i++)
+        k[i] = test_float(&random);
+    for (size_t i = 0; i < KEYS * ROW; i++)
+        v[i] = test_float(&random);
+    for (uint32_t j = 0; j < KEYS; j++)
+        mask[j] = j / CHUNK % 2 == 0 || j % 3 == 0;
+    attention_round(FOVEA_BF16, k, KEYS * DIM);
+    attention_round(FOVEA_BF16, v, KEYS * ROW);
+    const uint16_t *const half_k = attention_halves(FOVEA_BF16, k, KEYS * DIM);
+    const uint16_t *const half_v = attention_halves(FOVEA_BF16, v, KEYS * ROW);
+    for (int e = 0; e < TEST_ISAS; e++) {
+        float *const out = test_floats(2 * DIM, TEST_HIGH);
+        for (size_t half = 0; half < 2 && engines[e]; half++) {
+            struct fovea_attention_args a = {.q = q, .mask = mask, .batch = 1, .q_len = 1, .kv_len = KEYS};
+            d.kv_type = half ? FOVEA_BF16 : FOVEA_F32;
+            a.k = half ? (const void *)half_k : k, a.v = half ? (const void *)half_v : v;
+            a.out = out + half * DIM;
+            CHECK(!test_run(&test_attention, engines[e], &d, &a, TEST_SERIAL, 1), "turns");
+        }
+        CHECK_SAME(out, out + DIM, DIM, "chunks copied in turns, %s", test_isas[e]);
+    }
+    test_memory_reset();
+}
+
 int main(void)
 {
     const bool small = getenv("FOVEA_TEST_SMALL") != NULL;
@@ -106,6 +144,7 @@ int main(void)
         run_case(number);
     for (int by = 0; by < SCATTERINGS; by++)
         test_scattered((enum scattering)by);
+    test_turns();
     attention_compared();
     test_engines_free(engines);
     return test_done();
