@@ -134,7 +134,9 @@
     X(135, GEMM_EDGE_ROWS_EARLY, "the last eight rows of some last columns begin one row early")                       \
     X(136, GEMM_TAIL_TWICE, "the last four steps of a tile follow all steps rather than the others")                   \
     X(137, PREFILL_TAIL_SKIPPED, "a whole prefill tile leaves out its last eight steps")                               \
-    X(138, DECODE_ALL_MAX_SHORT, "where all keys of a chunk are seen, the maximum leaves out the last 64")
+    X(138, DECODE_ALL_MAX_SHORT, "where all keys of a chunk are seen, the maximum leaves out the last 64")             \
+    X(139, DECODE_ALL_OF_FIRST, "all rows see all of a chunk of which the first one does")                             \
+    X(140, DECODE_RUN_IS_FIRST, "scores of a run of keys replace those of its first 16")
 
 enum fovea_fault {
 #define FOVEA_FAULT_NUMBER(number, name, what) FOVEA_FAULT_##name = number,

@@ -275,10 +275,9 @@ struct fovea_attention_view {
     const struct fovea_attention_tile *tile;
     struct fovea_attention_matrix k, v;
     bool gathers;                                    ///< every chunk is copied
-    bool far;                                        ///< a decoding block prefetches what it does not copy
+    bool far;                                        ///< of a decoding block: hints.far of chunks that are not copied
     const struct fovea_decode_kernel *decode_kernel; ///< of a decoding block, once it has looked at a chunk
-    struct fovea_attention_dense *dense;             ///< that of the task or, at first, `own`
-    struct fovea_attention_dense own;
+    struct fovea_attention_dense *dense;             ///< what has been copied of a chunk: set before it is looked at
     union {
         struct fovea_attention_chunk chunk; ///< with which both others begin
         struct fovea_prefill_chunk prefill; ///< a prefill tile
@@ -288,14 +287,14 @@ struct fovea_attention_view {
     uint64_t visible[FOVEA_CHUNK], keep[FOVEA_CHUNK];
     const float *bias[FOVEA_TILE_ROWS_MAX], *additive[FOVEA_TILE_ROWS_MAX];
 };
-/// Sets what all chunks have in common, except the state. q is scaled and in the kernel's layout; scratch is the
-/// worker's.
+/// Sets what all chunks have in common, except the state and what is copied. q is scaled and in the kernel's layout;
+/// scratch is the worker's.
 void fovea_attention_view(const struct fovea_attention_tile *tile, const float *q, float *scratch,
                           struct fovea_attention_view *view);
 /// Sets view->chunk to the keys from `key` to the end of its chunk, at most to end > key. If no row sees any of them,
 /// sets only chunk.keys and returns false.
 bool fovea_attention_look(struct fovea_attention_view *view, size_t key, size_t end);
-/// Sets view->k, v and gathers.
+/// Sets k, v and gathers of a view, whose tile is set.
 void fovea_attention_matrices(struct fovea_attention_view *view);
 /// Sets where K and V of view->chunk are, for keys from `key` on, and what reads them.
 void fovea_attention_locate(struct fovea_attention_view *view, size_t key);
@@ -324,8 +323,7 @@ struct fovea_attention_sweep {
     } decode;
 };
 /// Adds to the state what the tile sees of the chunk from `key` on, or of its keys below `end`. Returns false and
-/// writes nothing if it sees none. view->tile: the tile that the view has been used for, or NULL; its next chunk then
-/// takes less time.
+/// writes nothing if it sees none. view: the tile's, by fovea_attention_view.
 bool fovea_attention_step(struct fovea_attention_sweep *sweep, struct fovea_attention_view *view, size_t key,
                           size_t end);
 /// The same for a whole split, chunk by chunk, for tiles of one key head: all of them process a chunk before the next

@@ -201,7 +201,7 @@ static void meet(struct task *task, size_t t, size_t key, size_t next)
             task->rank++;
         }
         struct fovea_attention_view view;
-        view.tile = NULL;
+        fovea_attention_view(sweep->tile, sweep->q, sweep->scratch, &view);
         fovea_attention_step(sweep, &view, key, next);
     }
     if (!is_last(task, t, key, next) && next / FOVEA_SPLIT == split) {

@@ -47,8 +47,6 @@ void fovea_attention_view(const struct fovea_attention_tile *tile, const float *
     const struct fovea_attention_desc *const d = &tile->plan->desc;
     view->tile = tile;
     fovea_attention_matrices(view);
-    view->own = (struct fovea_attention_dense){{0}, {0}};
-    view->dense = &view->own;
     view->chunk = (struct fovea_attention_chunk){
         .qk_dim = d->qk_dim,
         .q = q,
@@ -119,9 +117,6 @@ bool fovea_attention_step(struct fovea_attention_sweep *sweep, struct fovea_atte
     if (key >= end) {
         return false;
     }
-    if (view->tile != sweep->tile) {
-        fovea_attention_view(sweep->tile, sweep->q, sweep->scratch, view);
-    }
     view->dense = sweep->dense;
     if (!fovea_attention_look(view, key, end)) {
         return false;
@@ -163,7 +158,10 @@ void fovea_attention_split(struct fovea_attention_sweep *sweeps, size_t count, s
     key = fovea_max(key, fovea_max(first, begin));
     end = fovea_min(end, first + FOVEA_SPLIT);
     struct fovea_attention_view view;
-    for (view.tile = NULL; key < end; key += FOVEA_CHUNK - key % FOVEA_CHUNK) {
+    if (count == 1) {
+        fovea_attention_view(sweeps->tile, sweeps->q, sweeps->scratch, &view);
+    }
+    for (; key < end; key += FOVEA_CHUNK - key % FOVEA_CHUNK) {
         struct fovea_attention_dense dense = {{0}, {0}};
         bool met = false;
         for (size_t i = 0; i < count; i++) {
@@ -172,6 +170,9 @@ void fovea_attention_split(struct fovea_attention_sweep *sweeps, size_t count, s
             }
             sweeps[i].decode.follows = met;
             sweeps[i].dense = &dense;
+            if (count != 1) { // a view for each would take a sixteenth of L1
+                fovea_attention_view(sweeps[i].tile, sweeps[i].q, sweeps[i].scratch, &view);
+            }
             met |= fovea_attention_step(&sweeps[i], &view, key, end);
         }
     }

@@ -49,7 +49,9 @@ static void score(const struct fovea_attention_pass *pass, const struct block *a
     struct fovea_attention_view view;
     float *const q = scratch + plan->q_at;
     size_t known = 0;
+    struct fovea_attention_dense dense = {{0}, {0}};
     fovea_attention_view(&tile, q, scratch, &view);
+    view.dense = &dense;
     if (at->key < tile.end_most && fovea_attention_look(&view, at->key, fovea_min(tile.end_most, at->key + at->keys))) {
         fovea_attention_queries(&tile, q);
         view.chunk.state.rows = at->rows;

@@ -35,28 +35,34 @@ static inline const float *fv_transpose_row(const float *src, ptrdiff_t ld, int 
     return src + (ptrdiff_t)(r < last ? r : last) * ld;
 }
 
+#ifdef FV_HALVES // kernels/common/variant.h
+#define FV_TRANSPOSE_FOURS 1
+#else
+#define FV_TRANSPOSE_FOURS 0
+#endif
+
 /// Reads row by row, halves [first, end) of each: if 16 rows share a set of an 8-way L1, not all would stay for a
-/// second visit. The addresses of 16 rows are four pointers and one to three strides; left alone gcc adds up seven
-/// more multiples of the stride and keeps them in vector registers (Zen 4, one row against keys of 64 in L2 1.07).
+/// second visit. With FV_TRANSPOSE_FOURS the addresses of 16 whole rows are four pointers and up to three strides;
+/// otherwise gcc adds up seven more multiples of the stride and keeps them in vector registers. Zen 4, one row of
+/// queries against keys of 64 in L2, 1.07 times as fast; other cores and kernels have not been measured.
 static inline __attribute__((always_inline)) void
 fv_transpose_load_halves(const float *src, ptrdiff_t ld, int last, int first, int end, struct fv_transpose_rows *rows)
 {
+    const int fours = FV_TRANSPOSE_FOURS && __builtin_constant_p(last) && last == FV_LANES - 1;
     FV_UNROLL
-    for (int g = 0; g < 2; g++) {
-        __m512(*const x)[4] = rows->x[g];
-        FV_UNROLL
-        for (int quarter = 0; quarter < 2; quarter++) {
-            const float *of_four = src + (ptrdiff_t)(8 * g + 4 * quarter) * ld;
+    for (int i = 0; i < FV_LANES; i += 4) {
+        __m512(*const x)[4] = rows->x[i / 8];
+        const float *of_four = fv_transpose_row(src, ld, i, last);
+        if (fours) {
             __asm__("" : "+r"(of_four));
+        }
+        FV_UNROLL
+        for (int r = 0; r < 4; r++) {
+            const float *const row = fours ? of_four + r * ld : fv_transpose_row(src, ld, i + r, last);
             FV_UNROLL
-            for (int r = 0; r < 4; r++) {
-                const int at = 8 * g + 4 * quarter + r;
-                const float *const row = last == FV_LANES - 1 ? of_four + r * ld : fv_transpose_row(src, ld, at, last);
-                FV_UNROLL
-                for (int h = first; h < end; h++) {
-                    x[h][r] = quarter == 0 ? _mm512_castps256_ps512(_mm256_loadu_ps(row + 8 * h))
-                                           : _mm512_insertf32x8(x[h][r], _mm256_loadu_ps(row + 8 * h), 1);
-                }
+            for (int h = first; h < end; h++) {
+                x[h][r] = i % 8 == 0 ? _mm512_castps256_ps512(_mm256_loadu_ps(row + 8 * h))
+                                     : _mm512_insertf32x8(x[h][r], _mm256_loadu_ps(row + 8 * h), 1);
             }
         }
     }

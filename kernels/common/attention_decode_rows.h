@@ -13,7 +13,8 @@
 // What is thought to be in L2 may not be there, so cores that halve 512 bits prefetch the next 16 keys into L1, spread
 // over these, which costs nothing beside the shuffles (Zen 4, 512 keys of 64, four rows from memory 1.46 times as fast;
 // in a burst, as for far keys, those in L2 would take 1.2 to 1.35 times as long), and 16 keys before that into L2.
-// There a tile processes all groups of 16 keys of a run, whose sums then overlap (256 keys of 64 in L2 1.01 to 1.03).
+// There, up to six rows, a tile processes all whole groups of 16 keys: Zen 4, 256 keys of 64 in L2, one row 1.01 to
+// 1.03, 512 keys four and six rows 1.2 and 1.1 times as fast.
 //
 // With FOVEA_INTO_L2_PARTS seven and eight rows are split in two halves, and keys are transposed for each half anew.
 // Prefetches are then spread as evenly as the reads of K; transposing in scratch issues them in bursts (Granite Rapids,
@@ -33,35 +34,40 @@ static inline size_t decode_register_most(const struct fovea_decode_chunk *decod
     return decode_asks(decode) && decode_parts(decode) > 1 ? HALVES : FV_REGISTER_ROWS;
 }
 
-/// Processes the whole groups of 16 among the keys [j, end), which may be in L2, if that is done in one go; returns how
-/// many keys these are, or 0. Keys in [end, most) will be read later, too.
-static inline size_t decode_register_whole(const struct fovea_decode_chunk *decode, size_t j, size_t end, size_t most,
-                                           float *s)
-{
+/// On cores that halve 512 bits: processes the whole groups of 16 among the keys [j, end), if there are at most six
+/// rows, no blocks, and nothing is prefetched but in case. Keys in [end, most) will be read later, too; pages: NULL, or
+/// the next K, whose pages are to be prefetched. Returns how many keys were processed.
 #if DECODE_HALVES
+static inline size_t decode_whole_run(const struct fovea_decode_chunk *decode, size_t j, size_t end, size_t most,
+                                      const float *pages, float *s)
+{
 #define DECODE_RUN_NAME(R) decode_run_##R,
-    static decode_register_fn *const runs[FV_REGISTER_ROWS] = {FV_EACH_ROW(FV_REGISTER_ROWS, DECODE_RUN_NAME)};
+    static decode_run_fn *const runs[FV_REGISTER_ROWS] = {FV_EACH_ROW(FV_REGISTER_ROWS, DECODE_RUN_NAME)};
     const struct fovea_attention_chunk *const chunk = &decode->chunk;
     const size_t rows = chunk->state.rows, keys = (end - j) / FOVEA_PANEL * FOVEA_PANEL, behind = j + keys;
-    // Of many rows that prefetch in case, V has no prefetch of its own (0.97 to 1.0 with it).
+    // V has no prefetch of its own in case (0.97 to 1.0 with it).
     if (keys == 0 || rows > FV_REGISTER_ROWS || decode->blocks || (decode_asks(decode) && !decode->hints.in_case)) {
         return 0;
     }
-    const struct decode_register_keys of = {
+    const float *const last = most == chunk->keys ? decode->k_next : NULL;
+    const struct decode_run_keys of = {
         .k = decode_k(decode, j),
         .keys = keys,
-        .next = behind < most         ? decode_k(decode, behind)
-                : most == chunk->keys ? decode->k_next
-                                      : NULL,
+        .next = behind < most ? decode_k(decode, behind) : last,
+        .pages = pages,
         .s = s + j,
     };
     runs[rows - 1](decode, &of);
     return keys;
-#else
-    (void)decode, (void)j, (void)end, (void)most, (void)s;
-    return 0;
-#endif
 }
+#else
+static inline size_t decode_whole_run(const struct fovea_decode_chunk *decode, size_t j, size_t end, size_t most,
+                                      const float *pages, float *s)
+{
+    (void)decode, (void)j, (void)end, (void)most, (void)pages, (void)s;
+    return 0;
+}
+#endif
 
 /// Scores of the keys [j, end). v: NULL, or V to prefetch, as much as these keys have. pages: NULL, or the next K,
 /// whose pages are to be prefetched. Keys in [end, most) will be read later, too. Returns how many keys were processed:
@@ -81,8 +87,7 @@ static size_t decode_register_rows(const struct fovea_decode_chunk *decode, size
     if (rows > decode_register_most(decode) || chunk->qk_dim % FOVEA_PANEL != 0) {
         return 0;
     }
-    j += decode_register_whole(decode, j, end, most, s);
-    decode_touch(pages, 0, (j - first) * chunk->qk_dim);
+    j += decode_whole_run(decode, j, end, most, pages, s);
     pages = pages ? pages + (j - first) * chunk->qk_dim : NULL;
     struct decode_register_keys of = {.part = (ptrdiff_t)((end - j) / FOVEA_PANEL * FOVEA_PANEL * of_key)};
     for (; j < end; j += of.keys) {

@@ -44,7 +44,8 @@ static void decode_statistics(const struct fovea_attention_chunk *chunk, const u
     state->top[r] = top;
 }
 
-enum { DECODE_SIDE = 4 }; ///< vectors that are processed side by side where every row sees a whole chunk
+enum { DECODE_SIDE = 4 }; ///< vectors that are processed side by side where every row sees a whole chunk; else FV_VECS
+_Static_assert(FV_VECS <= DECODE_SIDE && FOVEA_CHUNK % (DECODE_SIDE * FV_LANES) == 0, "whole groups of vectors");
 
 /// The largest score of row r, or its m so far; bits: the keys that it sees. ALL: it sees all of a whole chunk, and
 /// bits are not set.
@@ -124,11 +125,12 @@ static inline __attribute__((always_inline)) void decode_softmax_of(const struct
 
 /// Computes m and alpha of all rows, and turns their scores, 128 per row from s on, into weights, with +0 where a row
 /// does not see the key. Where all rows see all of a whole chunk, no masks are made: one row then takes 0.73 of the
-/// cycles, eight 0.65 (Zen 4).
+/// cycles, eight 0.65 (Zen 4, AVX-512; whole calls from L2 1.0 to 1.04 times as fast, AVX2 1.02 to 1.05).
 static inline void decode_softmax(const struct fovea_attention_chunk *chunk, const uint64_t *seen, uint64_t common,
                                   float *s, float *alpha)
 {
-    if (chunk->keys == FOVEA_CHUNK && common == attention_all(chunk->state.rows)) {
+    const int all = common == attention_all(chunk->state.rows) || (FOVEA_FAULT_IS(DECODE_ALL_OF_FIRST) && (common & 1));
+    if (chunk->keys == FOVEA_CHUNK && all) {
         decode_softmax_of(chunk, seen, common, s, alpha, 1);
     } else {
         decode_softmax_of(chunk, seen, common, s, alpha, 0);

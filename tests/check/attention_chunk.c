@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-enum mask_kind { ALL_SEEN, EVERY_BIT, RANDOM, CAUSAL, RUNS, ONE_KEY, NOTHING, MASK_KINDS };
+enum mask_kind { ALL_SEEN, EVERY_BIT, RANDOM, CAUSAL, RUNS, ONE_KEY, SOME_ROWS, NOTHING, MASK_KINDS };
 
 bool attention_sees(const struct attention_case *a, size_t r, size_t j)
 {
@@ -46,11 +46,15 @@ static void draw_mask(struct attention_case *a)
     const unsigned percent = (unsigned)check_below(rng, 101);
     const size_t offset = check_below(rng, keys + rows), one = check_below(rng, keys);
     bool run = check_chance(rng, 50);
+    uint64_t see_all = 0; // SOME_ROWS: these see all keys, the others a part
+    for (size_t r = 0; r < rows; r++)
+        see_all |= (uint64_t)check_chance(rng, 50) << r;
     for (size_t j = 0; j < keys; j++) {
-        uint64_t word = 0;
+        uint64_t word = kind == SOME_ROWS ? see_all : 0;
         run ^= check_chance(rng, 8);
         for (size_t r = 0; r < rows; r++) {
-            const bool seen = kind == EVERY_BIT || (kind == RANDOM && check_chance(rng, percent)) ||
+            const bool seen = kind == EVERY_BIT ||
+                              ((kind == RANDOM || kind == SOME_ROWS) && check_chance(rng, percent)) ||
                               (kind == CAUSAL && j <= r + offset) || (kind == RUNS && run) ||
                               (kind == ONE_KEY && j == one && check_chance(rng, 50));
             word |= (uint64_t)seen << r;

@@ -98,18 +98,21 @@ static void test_scattered(enum scattering by)
     test_memory_reset();
 }
 
-// One query, whose chunks are read in place and copied in turns, while rows of V are further apart than they are wide.
-static void test_turns(void)
+// One query, whose chunks are read in place, or in blocks of a page, and copied in turns, while rows of V are further
+// apart than they are wide. V of keys that it does not see is NaN.
+static void test_turns(size_t page)
 {
-    enum { DIM = 24, ROW = 40, CHUNK = 128, KEYS = 5 * CHUNK };
+    enum { DIM = 24, ROW = 40, CHUNK = 128, KEYS = 5 * CHUNK, NOT_A_NUMBER = 0x7FFF };
     struct fovea_attention_desc d;
     uint64_t random = 1;
     uint8_t mask[KEYS];
+    uint32_t pages[KEYS / 16];
     float *const q = test_floats(DIM, TEST_HIGH), *const k = test_floats(KEYS * DIM, TEST_HIGH);
-    float *const v = test_floats(KEYS * ROW, TEST_HIGH);
+    float *const v = test_floats(KEYS * ROW, TEST_HIGH), *const expected = test_floats(DIM, TEST_HIGH);
     fovea_attention_desc_init(&d, sizeof d);
     d.batch = d.heads = d.q_len = 1, d.kv_len = KEYS, d.qk_dim = d.v_dim = DIM, d.k_layout = FOVEA_K_PANELS;
     d.q.row = d.out.row = DIM, d.v.row = ROW, d.mask = FOVEA_MASK_BYTES, d.mask_key = 1;
+    d.page_keys = page, d.k.batch = page * DIM, d.v.batch = page * ROW;
     for (size_t i = 0; i < DIM; i++)
         q[i] = test_float(&random);
     for (size_t i = 0; i < KEYS * DIM; i++)
@@ -118,20 +121,26 @@ static void test_turns(void)
         v[i] = test_float(&random);
     for (uint32_t j = 0; j < KEYS; j++)
         mask[j] = j / CHUNK % 2 == 0 || j % 3 == 0;
+    for (uint32_t i = 0; i < KEYS / 16; i++)
+        pages[i] = i;
     attention_round(FOVEA_BF16, k, KEYS * DIM);
     attention_round(FOVEA_BF16, v, KEYS * ROW);
     const uint16_t *const half_k = attention_halves(FOVEA_BF16, k, KEYS * DIM);
-    const uint16_t *const half_v = attention_halves(FOVEA_BF16, v, KEYS * ROW);
+    uint16_t *const half_v = test_memory(KEYS * ROW * sizeof *half_v, TEST_HIGH);
+    for (size_t i = 0; i < KEYS * ROW; i++)
+        half_v[i] = mask[i / ROW] && i % ROW < DIM ? half_of(FOVEA_BF16, v[i]) : NOT_A_NUMBER;
+    struct fovea_attention_args a = {.q = q, .mask = mask, .batch = 1, .q_len = 1, .kv_len = KEYS};
+    a.pages = page != 0 ? pages : NULL, a.pages_batch = page != 0 ? KEYS / page : 0;
+    a.k = k, a.v = v, a.out = expected;
+    CHECK(!test_run(&test_attention, engines[0], &d, &a, TEST_SERIAL, 1), "turns, f32");
+    d.kv_type = FOVEA_BF16, a.k = half_k, a.v = half_v;
     for (int e = 0; e < TEST_ISAS; e++) {
-        float *const out = test_floats(2 * DIM, TEST_HIGH);
-        for (size_t half = 0; half < 2 && engines[e]; half++) {
-            struct fovea_attention_args a = {.q = q, .mask = mask, .batch = 1, .q_len = 1, .kv_len = KEYS};
-            d.kv_type = half ? FOVEA_BF16 : FOVEA_F32;
-            a.k = half ? (const void *)half_k : k, a.v = half ? (const void *)half_v : v;
-            a.out = out + half * DIM;
-            CHECK(!test_run(&test_attention, engines[e], &d, &a, TEST_SERIAL, 1), "turns");
-        }
-        CHECK_SAME(out, out + DIM, DIM, "chunks copied in turns, %s", test_isas[e]);
+        float *const out = test_floats(DIM, TEST_HIGH);
+        a.out = out;
+        if (!engines[e])
+            continue;
+        CHECK(!test_run(&test_attention, engines[e], &d, &a, TEST_SERIAL, 1), "turns");
+        CHECK_SAME(expected, out, DIM, "chunks copied in turns, pages of %zu, %s", page, test_isas[e]);
     }
     test_memory_reset();
 }
@@ -144,7 +153,8 @@ int main(void)
         run_case(number);
     for (int by = 0; by < SCATTERINGS; by++)
         test_scattered((enum scattering)by);
-    test_turns();
+    for (size_t i = 0; i < 4; i++)
+        test_turns((const size_t[]){0, 16, 64, 128}[i]);
     attention_compared();
     test_engines_free(engines);
     return test_done();
