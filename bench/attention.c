@@ -101,6 +101,7 @@ int bench_attention(const struct fovea_engine *engine, const struct bench_option
         .offer_named = offer_named,
         .shape_bytes = sizeof(struct attention_shape),
         .prefix = "attention/f32/",
+        .usual = "full/",
         .names = "{full,causal,padded,window,mask,softcap,alibi,dropout,statistics,decode,"
                  "decode-rows,decode-mask,decode-l2,decode-rows-l2,decode-bf16,decode-f16}/B,H,Hkv,Sq,Skv,D",
         .measure = measure};

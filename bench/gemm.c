@@ -127,6 +127,7 @@ int bench_gemm(const struct fovea_engine *engine, const struct bench_options *op
                                     .offer_named = offer_named,
                                     .shape_bytes = sizeof(struct gemm_shape),
                                     .prefix = "gemm/f32/",
+                                    .usual = "plain/nt/",
                                     .names = "plain/{nn,nt,tn,tt}/[Bx]MxNxK, packed/{nn,nt}/MxNxK or "
                                              "packed-{gelu,bf16,f16,s8}/nt/MxNxK",
                                     .measure = measure};

@@ -102,6 +102,7 @@ int bench_layer(const struct fovea_engine *engine, const struct bench_options *o
                                     .offer_named = offer_named,
                                     .shape_bytes = sizeof(struct layer_shape),
                                     .prefix = "layer/f32/",
+                                    .usual = "encoder/",
                                     .names = "{encoder,encoder-pre}/B,S,WIDTH,H,FFN or "
                                              "{decode,decode-gated}[-{bf16,s8}]/B,S,KEYS,WIDTH,H,Hkv,FFN",
                                     .measure = measure};

@@ -16,15 +16,37 @@ bool left_out; // the line that ran last, and so all after it
 
 // Says nothing: the table is printed by the suites, a line as soon as it is known.
 class SilentReporter : public benchmark::BenchmarkReporter {
-public:
-    bool ReportContext(const Context &) override { return true; }
-    void ReportRuns(const std::vector<Run> &) override {}
+  public:
+    bool ReportContext(const Context &) override
+    {
+        return true;
+    }
+    void ReportRuns(const std::vector<Run> &) override
+    {
+    }
 };
 
 // Names as the suites gave them, without the suffixes "/iterations:1/manual_time"; null for what is no number, where
 // Google Benchmark writes a NaN that JSON does not have.
 class PlainNames : public benchmark::JSONReporter {
-public:
+  public:
+    // The build type is fovea's: Debian's libbenchmark says of itself that it is a debug build.
+    bool ReportContext(const Context &context) override
+    {
+#ifdef NDEBUG
+        const char *const build = "$1\"release\"";
+#else
+        const char *const build = "$1\"debug\"";
+#endif
+        std::ostream &out = GetOutputStream();
+        std::ostringstream text;
+        SetOutputStream(&text);
+        const bool goes_on = benchmark::JSONReporter::ReportContext(context);
+        SetOutputStream(&out);
+        out << std::regex_replace(text.str(), std::regex("(\"library_build_type\": )\"[a-z]*\""), build);
+        return goes_on;
+    }
+
     void ReportRuns(const std::vector<Run> &runs) override
     {
         if (left_out)

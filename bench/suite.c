@@ -8,6 +8,7 @@
 #include "bench/probe.h"
 #include "bench/table.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <regex.h>
 #include <stdarg.h>
@@ -226,11 +227,12 @@ static bool offer_names(struct suite *suite)
         const bool whole = strncmp(name, prefix, strlen(prefix)) == 0;
         if (!suite->kind->offer_named(suite, whole ? name + strlen(prefix) : name,
                                       suite->shapes + i * suite->kind->shape_bytes)) {
+            const bool sizes = isdigit((unsigned char)*name);
             if (*suite->text)
                 fprintf(stderr, "fovea: bench: \"%s\": %s\n", name, suite->text);
             else
-                fprintf(stderr, "fovea: bench: \"%s\" is no line; one is %s, of sizes from 1 to 2^31\n", name,
-                        suite->kind->names);
+                fprintf(stderr, "fovea: bench: \"%s\" is no line; one is %s, of sizes from 1 to 2^31%s%s%s\n", name,
+                        suite->kind->names, sizes ? ", like " : "", sizes ? suite->kind->usual : "", sizes ? name : "");
             return false;
         }
     }

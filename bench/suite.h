@@ -31,6 +31,7 @@ struct suite_kind {
     bool (*offer_named)(struct suite *suite, const char *name, void *shape);
     size_t shape_bytes;
     const char *prefix, *names; ///< what all names begin with, and what may follow
+    const char *usual;          ///< what sizes alone are taken to lack
     /// Makes the problem of a line, has it run with suite_run_line, and frees it; false without memory.
     bool (*measure)(const struct suite_line *line, struct bench_result *result);
 };

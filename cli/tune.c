@@ -72,7 +72,7 @@ static void tell(void *arg, const struct tune_progress *p)
     snprintf(last, sizeof last, "%s", p->what);
     char left[32] = "";
     if (isfinite(p->budget))
-        snprintf(left, sizeof left, ", %.0f s left", fmax(0, p->budget - p->elapsed));
+        snprintf(left, sizeof left, ", %.*f s left", p->budget < 10, fmax(0, p->budget - p->elapsed));
     if (!terminal) {
         fprintf(stderr, "tune: %2u/%u %s%s\n", p->done, p->total, p->what, left);
         return;

@@ -106,7 +106,7 @@ static void print_text(const struct problem *problem, const struct answer *answe
     }
     cli_tune_changes(class, &answer->model, tuned, words, sizeof words);
     add_slot(engine, runs, words, sizeof words);
-    print_list("changed", *words ? words : "nothing of what the model says", 0);
+    print_list("changed", *words ? words : "nothing of the defaults", 0);
     if (problem->all) {
         enum { WIDTH = 20 };
         cli_tune_words(class, tuned, words, sizeof words);

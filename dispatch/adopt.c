@@ -57,7 +57,7 @@ enum fovea_status fovea_profile_look(const char *wanted, const struct fovea_prof
     }
     if (!*found) {
         memset(out, 0, sizeof *out);
-        say(text, text_size, "%s", "none, the defaults of the model");
+        say(text, text_size, "%s", "none, the defaults for these caches");
     }
     free(search);
     return FOVEA_OK;

@@ -106,7 +106,7 @@ static enum fovea_status check_desc(const struct fovea_layer_desc *desc, const c
                   "%s: kv_type is %s, but the layer is not cached", whole, fovea_type_names[desc->kv_type]);
     FOVEA_REQUIRE(!is_causal(desc) || desc->window_right == FOVEA_WINDOW_ALL, FOVEA_ERR_VALUE, why,
                   "%s: window_right is %zu, but the layer is causal", whole, desc->window_right);
-    FOVEA_REQUIRE(!desc->cached || is_causal(desc), FOVEA_ERR_SHAPE, why,
+    FOVEA_REQUIRE(!desc->cached || is_causal(desc), FOVEA_ERR_VALUE, why,
                   "%s: only a decoder or a causal layer has caches", whole);
     const struct fovea_size sizes[] = {{"width", desc->width}, {"ffn", desc->ffn}, {"beams", desc->beams}};
     const struct fovea_size *const zero = fovea_find_zero(sizes, FOVEA_COUNT(sizes));
@@ -140,7 +140,7 @@ static enum fovea_status plan_attention(const struct fovea_part_of *layer, const
     mha.batch = cross ? desc->batch / desc->beams : desc->batch;
     mha.heads = desc->heads;
     mha.kv_heads = desc->kv_heads;
-    mha.new_len = desc->len;
+    mha.new_len = mha.keys == FOVEA_MHA_APPEND ? desc->len : 0;
     mha.page_keys = cross ? 0 : desc->page_keys;
     mha.rows = cross && !desc->cached ? 0 : desc->rows; // the keys of a memory are no rows of x
     FOVEA_REQUIRE(fovea_mul(desc->len, cross ? desc->beams : 1, &mha.q_len) && mha.q_len <= UINT32_MAX,

@@ -299,8 +299,11 @@ enum fovea_status fovea_explain_mha_call(const void *plan, const struct fovea_mh
     fovea_say_positions(args->position, args->positions, args->batch, &why);
     fovea_say_asked(&why, asked, FOVEA_COUNT(asked));
     fovea_say_nothing(&why, sizes, FOVEA_COUNT(sizes));
-    if (!appends && args->kv_len == 0 && fovea_find_zero(sizes, FOVEA_COUNT(sizes)) == NULL)
+    const bool writes = args->kv_len == 0 && fovea_find_zero(sizes, FOVEA_COUNT(sizes)) == NULL;
+    if (writes && !appends)
         fovea_say_more(&why, ", no query sees a key: args.kv_len is 0");
+    if (writes && appends)
+        fovea_say_more(&why, ", nothing is appended, queries see what the cache has already: args.kv_len is 0");
     fovea_say_unchecked(&why, plan);
     return FOVEA_OK;
 }

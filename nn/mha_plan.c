@@ -81,6 +81,8 @@ static enum fovea_status check_desc(const struct fovea_mha_desc *desc, const cha
                   "%s: kv_type is %s, but keys are projected, not in a cache", whole, fovea_type_names[desc->kv_type]);
     FOVEA_REQUIRE(desc->page_keys == 0 || fovea_kv_page_fits(desc->page_keys), FOVEA_ERR_VALUE, why,
                   "%s: page_keys is %zu, not 16, 32, 64, 128 or 256", whole, desc->page_keys);
+    FOVEA_REQUIRE(desc->keys == FOVEA_MHA_APPEND || desc->new_len == 0, FOVEA_ERR_VALUE, why,
+                  "%s: new_len is %zu, but nothing is appended: keys is not FOVEA_MHA_APPEND", whole, desc->new_len);
     FOVEA_REQUIRE(desc->keys != FOVEA_MHA_APPEND || desc->new_len <= desc->kv_len, FOVEA_ERR_SHAPE, why,
                   "%s: new_len %zu is more than kv_len %zu, the cache's capacity", whole, desc->new_len, desc->kv_len);
     FOVEA_TRY(fovea_eps_check(desc->qk_norm_eps, "qk_norm_eps", whole, why));

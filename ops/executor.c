@@ -66,8 +66,8 @@ enum fovea_status fovea_run(const struct fovea_operator *op, const void *plan, c
     const struct fovea_work *const work = plan;
     FOVEA_TRY(fovea_check_memory(work, shared, scratch));
     if (executor != NULL) {
-        FOVEA_CHECK(executor->parallel_for != NULL, FOVEA_ERR_NULL);
         FOVEA_CHECK(executor->workers >= 1, FOVEA_ERR_VALUE);
+        FOVEA_CHECK(executor->parallel_for != NULL, FOVEA_ERR_NULL);
     }
     const bool serial = executor == NULL || executor->workers == 1;
     if (serial && op->whole != NULL && op->whole(plan, args, shared, scratch)) {

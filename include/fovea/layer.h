@@ -164,8 +164,8 @@ FOVEA_API size_t fovea_layer_plan_size(void);
 /// layers of its shape, and several calls at once, each with its own shared and scratch and, if cached, its own
 /// self_cache.
 /// Errors: NULL, STRUCT, ENUM, SHAPE, OVERFLOW, VALUE (eps, dropout, scale, softcap; page_keys, kv_type without
-/// caches; memory_len, memory_width, beams above 1 without cross-attention; window_right of a causal layer; decoder and
-/// causal both set), ALIGN (plan).
+/// caches; caches without causal order; memory_len, memory_width, beams above 1 without cross-attention; window_right
+/// of a causal layer; decoder and causal both set), ALIGN (plan).
 FOVEA_API enum fovea_status fovea_layer_plan(const struct fovea_engine *engine, const struct fovea_layer_desc *desc,
                                              void *plan);
 /// Writes one line that says what a plan would do, or why there is none. Returns what fovea_layer_plan would. The line

@@ -57,7 +57,7 @@ struct fovea_mha_desc {
     size_t q_len, kv_len; ///< q_len: the most queries of a call. kv_len: the most keys of a call with PROJECT, else
                           ///< exactly the cache's capacity
     size_t new_len;       ///< APPEND: the most new keys of a call, at most kv_len (q_len may be 0, to only fill the
-                          ///< cache)
+                          ///< cache); otherwise 0, the default
     size_t page_keys; ///< APPEND, CACHED: 0, the default: keys are in args.cache. Otherwise they are in args.pool, in
                       ///< pages of this many keys: 16, 32, 64, 128 or 256. kv_len is then the most keys of a
                       ///< sequence.
@@ -177,7 +177,7 @@ FOVEA_API size_t fovea_mha_plan_size(void);
 /// 4 B q_len out_width more; with need_weights 4 B H q_len more; plus what attention, with the same `rows`, and the
 /// products need. A plan is never written again: several calls may use it at once, each with its own shared and scratch
 /// and, if it appends, its own cache. Errors: NULL, STRUCT, ENUM, SHAPE, OVERFLOW, VALUE (scale, softcap, dropout,
-/// out_dropout, qk_norm_eps, page_keys, kv_type with PROJECT), ALIGN (plan).
+/// out_dropout, qk_norm_eps, page_keys, kv_type with PROJECT, new_len without APPEND), ALIGN (plan).
 FOVEA_API enum fovea_status fovea_mha_plan(const struct fovea_engine *engine, const struct fovea_mha_desc *desc,
                                            void *plan);
 /// Writes one line that says what a plan would do, or why there is none. Returns what fovea_mha_plan would. The line is

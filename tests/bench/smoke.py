@@ -188,6 +188,7 @@ def main():
     for suite, name in (("gemm", "plain/nt/0x3x3"), ("gemm", "64x64x64"),
                         ("gemm", "plain/nn/3x4x99999999999"), ("attention", "full/1,12,12,3,3")):
         refused(f'"{name}" is no line', suite, name)
+    refused("of sizes from 1 to 2^31, like plain/nt/64x64x64", "gemm", "64x64x64")
     refused("12 heads are no multiple of 7 key heads", "attention", "causal/1,12,7,3,3,64")
     refused("heads of 513 elements, more than 512", "attention", "full/1,1,1,3,3,513")
     refused("have no batch", "gemm", "packed/nn/2x3x4x5")

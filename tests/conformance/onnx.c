@@ -203,7 +203,7 @@ int main(void)
     snprintf(path, sizeof path, "%s/cases.json", folder);
     FILE *const there = fopen(path, "r");
     if (!there) {
-        printf("skip: no ONNX test vectors in %s (FOVEA_CONFORMANCE_DIR)\n", folder);
+        printf("skip conformance_onnx: no test vectors in %s (FOVEA_CONFORMANCE_DIR, CONTRIBUTING.md)\n", folder);
         return 77;
     }
     fclose(there);

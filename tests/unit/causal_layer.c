@@ -186,7 +186,7 @@ static void test_each_alone(const struct fovea_layer_desc *d, const struct fovea
 static void test_refused(struct fovea_layer_desc d, struct fovea_layer_args a)
 {
     d.causal = 0, d.cached = 1;
-    CHECK(test_run(&test_layer, engines[0], &d, &a, TEST_SERIAL, 1) == FOVEA_ERR_SHAPE, "an encoder with a cache");
+    CHECK(test_run(&test_layer, engines[0], &d, &a, TEST_SERIAL, 1) == FOVEA_ERR_VALUE, "an encoder with a cache");
     d.causal = d.decoder = 1;
     CHECK(test_run(&test_layer, engines[0], &d, &a, TEST_SERIAL, 1) == FOVEA_ERR_VALUE, "a causal decoder");
     d.decoder = 0, d.cached = 0, d.rotary_positions = LEN - 1;

@@ -28,7 +28,7 @@ static void test_layer_descs(const struct refuse *refused, struct fovea_layer_de
     BAD_DESC(bad.gated = 2, FOVEA_ERR_ENUM);
     BAD_DESC_TOLD(bad.qk_norm = 2, FOVEA_ERR_ENUM, "layer: qk_norm is 2, neither 0 nor 1");
     BAD_DESC((bad.gated = 1, bad.ffn = SIZE_MAX / 2 + 1), FOVEA_ERR_OVERFLOW);
-    BAD_DESC((bad.decoder = 0, bad.memory_len = 0, bad.beams = 1), FOVEA_ERR_SHAPE); // with caches
+    BAD_DESC((bad.decoder = 0, bad.memory_len = 0, bad.beams = 1), FOVEA_ERR_VALUE); // with caches
     BAD_DESC_TOLD(bad.beams = 0, FOVEA_ERR_SHAPE, "layer: beams is 0");
     BAD_DESC(bad.beams = 3, FOVEA_ERR_SHAPE);
     BAD_DESC_TOLD(bad.width = 0, FOVEA_ERR_SHAPE, "layer: width is 0");

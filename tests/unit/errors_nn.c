@@ -7,7 +7,8 @@ static struct fovea_mha_desc mha_desc(enum fovea_mha_keys keys)
     struct fovea_mha_desc d;
     CHECK(!fovea_mha_desc_init(&d, sizeof d), "init");
     d.keys = keys;
-    d.batch = B, d.heads = H, d.q_len = d.new_len = L, d.kv_len = CAPACITY, d.qk_dim = D, d.v_dim = DV;
+    d.batch = B, d.heads = H, d.q_len = L, d.kv_len = CAPACITY, d.qk_dim = D, d.v_dim = DV;
+    d.new_len = keys == FOVEA_MHA_APPEND ? L : 0;
     d.query_width = d.key_width = d.value_width = d.out_width = W;
     d.kv_len_kind = FOVEA_KV_LEN_BATCH;
     d.mask = FOVEA_MASK_BYTES;
@@ -39,6 +40,8 @@ static void test_mha_descs(const struct refuse *refused, struct fovea_mha_desc g
     BAD_DESC(bad.out_width = 0, FOVEA_ERR_SHAPE);
     BAD_DESC_TOLD(bad.new_len = CAPACITY + 1, FOVEA_ERR_SHAPE,
                   "mha: new_len 21 is more than kv_len 20, the cache's capacity");
+    BAD_DESC_TOLD(bad.keys = FOVEA_MHA_CACHED, FOVEA_ERR_VALUE,
+                  "mha: new_len is 5, but nothing is appended: keys is not FOVEA_MHA_APPEND");
     BAD_DESC_TOLD(bad.dropout = 1.5f, FOVEA_ERR_VALUE, "mha: dropout is 1.5, not at least 0 and below 1");
     BAD_DESC_TOLD(bad.out_dropout = NAN, FOVEA_ERR_VALUE, "mha: out_dropout is nan, not at least 0 and below 1");
     BAD_DESC_TOLD(bad.qk_norm = 2, FOVEA_ERR_ENUM, "mha: qk_norm is 2, neither 0 nor 1");
@@ -50,8 +53,10 @@ static void test_mha_descs(const struct refuse *refused, struct fovea_mha_desc g
     BAD_DESC_TOLD((bad.rotary_dim = 4, bad.rotary_positions = CAPACITY - 1), FOVEA_ERR_SHAPE,
                   "mha: rotary_positions is 19, but a call may have 20 positions");
     BAD_DESC((bad.rotary_dim = 4, bad.rotary_positions = 0), FOVEA_ERR_SHAPE);
-    BAD_DESC((bad.rotary_dim = 4, bad.keys = FOVEA_MHA_PROJECT, bad.rotary_positions = CAPACITY - 1), FOVEA_ERR_SHAPE);
-    BAD_DESC((bad.rotary_dim = 4, bad.keys = FOVEA_MHA_CACHED, bad.rotary_positions = L - 1), FOVEA_ERR_SHAPE);
+    BAD_DESC((bad.rotary_dim = 4, bad.keys = FOVEA_MHA_PROJECT, bad.new_len = 0, bad.rotary_positions = CAPACITY - 1),
+             FOVEA_ERR_SHAPE);
+    BAD_DESC((bad.rotary_dim = 4, bad.keys = FOVEA_MHA_CACHED, bad.new_len = 0, bad.rotary_positions = L - 1),
+             FOVEA_ERR_SHAPE);
     BAD_DESC(bad.scale = INFINITY, FOVEA_ERR_VALUE);
     BAD_DESC(bad.batch = huge, FOVEA_ERR_OVERFLOW);
     BAD_DESC(bad.heads = huge, FOVEA_ERR_OVERFLOW);
@@ -61,7 +66,7 @@ static void test_mha_descs(const struct refuse *refused, struct fovea_mha_desc g
     BAD_DESC(bad.out_width = huge, FOVEA_ERR_OVERFLOW);
     BAD_DESC(bad.mask_row = huge, FOVEA_ERR_OVERFLOW);
     bad = good;
-    bad.keys = FOVEA_MHA_CACHED, bad.rotary_dim = 4, bad.rotary_positions = L; // of queries alone
+    bad.keys = FOVEA_MHA_CACHED, bad.new_len = 0, bad.rotary_dim = 4, bad.rotary_positions = L; // of queries alone
     char text[FOVEA_EXPLAIN_BYTES];
     CHECK(fovea_explain_mha(engine, &bad, text, sizeof text) == FOVEA_OK, "%s", text);
 }
@@ -145,7 +150,8 @@ static void test_mha_errors(void)
     char text[FOVEA_EXPLAIN_BYTES];
     for (int keys = FOVEA_MHA_PROJECT; keys <= FOVEA_MHA_CACHED; keys++) {
         struct fovea_mha_desc rotary = good; // with a table of as many positions as a cache has keys
-        rotary.keys = (enum fovea_mha_keys)keys, rotary.rotary_dim = 4, rotary.rotary_positions = CAPACITY;
+        rotary.keys = (enum fovea_mha_keys)keys, rotary.new_len = keys == FOVEA_MHA_APPEND ? L : 0,
+        rotary.rotary_dim = 4, rotary.rotary_positions = CAPACITY;
         struct fovea_work *const plan = test_memory(fovea_mha_plan_size(), TEST_HIGH);
         CHECK(!fovea_mha_plan(engine, &rotary, plan), "a rotary plan");
         wrong = args, wrong.position = 0, wrong.rotary_cos = wrong.rotary_sin = table;
@@ -158,8 +164,10 @@ static void test_mha_errors(void)
         wrong.positions = near;
         CHECK(test_explains(&test_mha, plan, &wrong, "mha: batch 2, q_len 5, kv_len 4, positions 0 to 3"), "near");
         wrong.kv_len = 0; // where keys are appended, those before may be seen
-        const bool none = strstr(fovea_explain_mha_call(plan, &wrong, text, sizeof text) ? "" : text, "sees a key");
-        CHECK(none == (keys != FOVEA_MHA_APPEND), "\"%s\"", text);
+        const char *const says = keys == FOVEA_MHA_APPEND
+                                     ? ", nothing is appended, queries see what the cache has already: args.kv_len is 0"
+                                     : ", no query sees a key: args.kv_len is 0";
+        CHECK(!fovea_explain_mha_call(plan, &wrong, text, sizeof text) && strstr(text, says), "\"%s\"", text);
     }
     BAD_WEIGHT(bad_weights.q.weight = NULL, FOVEA_ERR_NULL);
     BAD_WEIGHT(bad_weights.k.weight = NULL, FOVEA_ERR_NULL);

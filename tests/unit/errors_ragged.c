@@ -126,7 +126,8 @@ static void test_attention_errors(void)
     struct fovea_mha_desc turned = without;
     struct fovea_mha_args late_one = args;
     static const uint32_t short_one[B + 1] = {0, 2, L + 2};
-    turned.keys = FOVEA_MHA_PROJECT, turned.kv_len = turned.rotary_positions = L, turned.rotary_dim = 2;
+    turned.keys = FOVEA_MHA_PROJECT, turned.new_len = 0, turned.kv_len = turned.rotary_positions = L,
+    turned.rotary_dim = 2;
     late_one.pool = NULL, late_one.pages = NULL, late_one.positions = NULL, late_one.starts = short_one;
     late_one.rotary_cos = late_one.rotary_sin = some(L);
     CHECK(!test_run(&test_mha, engine, &turned, &late_one, TEST_SERIAL, 1), "rotary positions");

@@ -59,7 +59,7 @@ static void reference(const struct call *c, const struct fovea_kv_cache *cache, 
     const struct fovea_kv_cache wide = test_widen_cache(cache);
     struct fovea_mha_desc d = c->desc;
     struct fovea_mha_args a = c->args;
-    d.keys = FOVEA_MHA_CACHED, d.kv_type = FOVEA_F32, d.page_keys = 0;
+    d.keys = FOVEA_MHA_CACHED, d.new_len = 0, d.kv_type = FOVEA_F32, d.page_keys = 0;
     a.key = a.value = NULL, a.kv_len = c->keys, a.cache = &wide, a.out = out, a.attn_weights = weights;
     CHECK(!test_run(&test_mha, engines[0], &d, &a, TEST_SERIAL, 1), "over keys of f32");
 }

@@ -128,7 +128,8 @@ static void draw(struct problem *p, int number)
                 : maybe() ? test_below(&rng, 20)
                           : a->q_len % 20;
     d->batch = a->batch + test_below(&rng, 2), d->q_len = a->q_len + test_below(&rng, 9);
-    d->new_len = a->kv_len + test_below(&rng, (uint32_t)(capacity - a->kv_len) + 1);
+    const size_t new_len = a->kv_len + test_below(&rng, (uint32_t)(capacity - a->kv_len) + 1);
+    d->new_len = d->keys == FOVEA_MHA_APPEND ? new_len : 0;
     d->kv_len = capacity;
     for (size_t b = 0; b < a->batch; b++)
         p->positions[b] = maybe() ? 0 : test_below(&rng, (uint32_t)(capacity - a->kv_len) + 1);

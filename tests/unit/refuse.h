@@ -157,6 +157,8 @@ static inline void refuse_common(const struct refuse *r)
         refuse_run_at(r, "scratch off by 4", r->plan, r->args, shared, scratch + 4, NULL, FOVEA_ERR_ALIGN, 1);
     }
     refuse_run_at(r, "no workers", r->plan, r->args, shared, scratch, &executor, FOVEA_ERR_VALUE, 0);
+    executor = (struct fovea_executor){0, NULL, NULL};
+    refuse_run_at(r, "nothing of an executor", r->plan, r->args, shared, scratch, &executor, FOVEA_ERR_VALUE, 0);
     executor = (struct fovea_executor){2, NULL, NULL};
     refuse_run_at(r, "no parallel_for", r->plan, r->args, shared, scratch, &executor, FOVEA_ERR_NULL, 0);
     executor = (struct fovea_executor){1, NULL, refuse_no_tasks};
