@@ -16,20 +16,15 @@ bool left_out; // the line that ran last, and so all after it
 
 // Says nothing: the table is printed by the suites, a line as soon as it is known.
 class SilentReporter : public benchmark::BenchmarkReporter {
-  public:
-    bool ReportContext(const Context &) override
-    {
-        return true;
-    }
-    void ReportRuns(const std::vector<Run> &) override
-    {
-    }
+public:
+    bool ReportContext(const Context &) override { return true; }
+    void ReportRuns(const std::vector<Run> &) override {}
 };
 
 // Names as the suites gave them, without the suffixes "/iterations:1/manual_time"; null for what is no number, where
 // Google Benchmark writes a NaN that JSON does not have.
 class PlainNames : public benchmark::JSONReporter {
-  public:
+public:
     // The build type is fovea's: Debian's libbenchmark says of itself that it is a debug build.
     bool ReportContext(const Context &context) override
     {

@@ -34,7 +34,8 @@ void cli_tune_words(uint32_t class, const struct fovea_tuned *tuned, char *text,
 /// What differs between two choices for a class: "kc 512 -> 768, mc 216 -> 108"; empty where nothing does.
 void cli_tune_changes(uint32_t class, const struct fovea_tuned *from, const struct fovea_tuned *to, char *text,
                       size_t size);
-/// "gemm some-far-nt".
+/// "gemm some-far-nt"; the longest, "slot attention_decode_bf16", is a column wide.
+enum { CLI_TUNE_NAME = 26 };
 void cli_tune_name(uint32_t class, char *text, size_t size);
 /// What a class would get without the profile, but for its quarantine, with the caches it was made for.
 struct fovea_tuned cli_tune_default(const struct fovea_engine *engine, const struct fovea_profile *profile,

@@ -42,14 +42,15 @@ int cli_tune_diff(int argc, char **argv)
         if (fovea_tuned_same(&tuned[0], &tuned[1]))
             continue;
         if (differ++ == 0)
-            printf("%-24s %7s %7s  %s\n", "class", "A", "B", "A -> B");
+            printf("%-*s %7s %7s  %s\n", CLI_TUNE_NAME, "class", "A", "B", "A -> B");
         cli_tune_name(class, name, sizeof name);
         cli_tune_changes(class, &tuned[0], &tuned[1], words, sizeof words);
-        printf("%-24s %7s %7s  %s\n", name, gains[0], gains[1], words);
+        printf("%-*s %7s %7s  %s\n", CLI_TUNE_NAME, name, gains[0], gains[1], words);
     }
     for (uint32_t i = 0; i < FOVEA_VARIANTS; i++)
         if (profiles[0].quarantine[i] != profiles[1].quarantine[i])
-            printf("%-24s A %s, B %s\n", fovea_variant_facts[i].name, fovea_quarantine_names[profiles[0].quarantine[i]],
+            printf("%-*s A %s, B %s\n", CLI_TUNE_NAME, fovea_variant_facts[i].name,
+                   fovea_quarantine_names[profiles[0].quarantine[i]],
                    fovea_quarantine_names[profiles[1].quarantine[i]]);
     char count[CLI_THINGS];
     printf("%s differ%s\n", cli_things(count, differ, "class"), differ == 1 ? "s" : "");

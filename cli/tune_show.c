@@ -36,7 +36,7 @@ static void print_class(const struct fovea_profile *profile, uint32_t class, con
         snprintf(interval, sizeof interval, "(%.3f-%.3f)", e->low * 1e-6, e->high * 1e-6);
     cli_tune_name(class, name, sizeof name);
     cli_tune_gain(profile, class, gain);
-    printf("%-26s %6s %15s  %s\n", name, gain, interval, words);
+    printf("%-*s %6s %15s  %s\n", CLI_TUNE_NAME, name, gain, interval, words);
 }
 
 // The classes with what differs from the default and the gain, then those (all) that have the default.
@@ -54,7 +54,7 @@ static void print_table(const struct fovea_engine *engine, const struct fovea_pr
         if (*words == '\0' && !all)
             continue;
         if (shown++ == 0)
-            printf("%-26s %6s %15s  %s\n", "class", "gain", "95 %", "default -> chosen");
+            printf("%-*s %6s %15s  %s\n", CLI_TUNE_NAME, "class", "gain", "95 %", "default -> chosen");
         print_class(profile, class,
                     *words                ? words
                     : profile->has[class] ? "the default of today"

@@ -70,11 +70,9 @@ static enum fovea_status check_k(const struct fovea_attention_desc *d, const str
 {
     const size_t size = fovea_type_bytes(d->kv_type);
     if (d->k_layout == FOVEA_K_ROWS) {
-        FOVEA_REQUIRE(
-            d->k.row != 0, FOVEA_ERR_STRIDE, why,
-            "attention: k.row is 0, less than the %zu elements of a row: keys in rows cannot share one (for K "
-            "in panels, set k_layout)",
-            d->qk_dim);
+        FOVEA_REQUIRE(d->k.row != 0, FOVEA_ERR_STRIDE, why,
+                      "attention: k.row is 0, less than the %zu elements of a row: k_layout is FOVEA_K_ROWS",
+                      d->qk_dim);
         return check_rows("k", d, &d->k, d->kv_heads, d->kv_len, d->qk_dim, size, why);
     }
     const size_t panels = fovea_ceil_div(d->kv_len, FOVEA_PANEL), panel = FOVEA_PANEL * d->qk_dim;

@@ -170,7 +170,7 @@ void fovea_attention_split(struct fovea_attention_sweep *sweeps, size_t count, s
             }
             sweeps[i].decode.follows = met;
             sweeps[i].dense = &dense;
-            if (count != 1) { // a view for each would take a sixteenth of L1
+            if (count != 1) { // views for all would take 4 KB of L1 each
                 fovea_attention_view(sweeps[i].tile, sweeps[i].q, sweeps[i].scratch, &view);
             }
             met |= fovea_attention_step(&sweeps[i], &view, key, end);

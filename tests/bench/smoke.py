@@ -159,6 +159,8 @@ def main():
         refused("not built in", "gemm")
         return
     whole = report()
+    if "FOVEA_BUILD_TYPE" in os.environ: # set by ctest
+        check(whole["context"]["library_build_type"] == os.environ["FOVEA_BUILD_TYPE"], whole["context"])
     check(whole["context"]["threads"] == "1" and whole["context"]["isa"], whole["context"])
     check_lines(whole["benchmarks"])
     check(all(line["cpu_time"] == line["real_time"] for line in whole["benchmarks"]), "the time of a report")
