@@ -273,13 +273,14 @@ static void choose_chunks(struct fovea_gemm_layout *plan, const struct cutting *
     plan->chunk = clamp(fovea_cut_longest(&chunks), 1, fovea_max(m, 1));
 }
 
-// Everything but the memory. splits: B begins within a line. even: as of fovea_gemm_grid.
+// Everything but the memory. splits: B begins within a line. even: as of fovea_gemm_grid. least: k blocks have at least
+// so many steps.
 static void lay_out(struct fovea_gemm_layout *plan, const struct fovea_kernels *kernels,
-                    const struct fovea_gemm_desc *desc, bool splits, bool even)
+                    const struct fovea_gemm_desc *desc, bool splits, bool even, size_t least)
 {
     set_problem(plan, kernels, desc, splits);
     const struct cutting cutting = cutting_of(plan);
-    cut_steps(plan, cutting.once ? plan->k : cutting.longest);
+    cut_steps(plan, cutting.once ? plan->k : fovea_max(cutting.longest, least));
     choose_way(plan);
     describe_call(plan, even);
     choose_chunks(plan, &cutting);
@@ -301,21 +302,31 @@ enum fovea_status fovea_gemm_make(const struct fovea_engine *engine, const struc
 {
     FOVEA_REQUIRE_POINTERS("gemm", why, {"engine", engine}, {"desc", desc});
     FOVEA_TRY(fovea_gemm_check(desc, why));
-    lay_out(plan, fovea_engine_kernels(engine), desc, false, true);
+    lay_out(plan, fovea_engine_kernels(engine), desc, false, true, 0);
     plan->own_rows = own_rows(plan);
     plan->split_rows = plan->b_splits ? 0 : fovea_min(plan->own_rows, fovea_gemm_step_rows(plan->kernels));
     return fovea_gemm_measure(plan, why);
 }
 
+// Whether the memory of a plan is enough for another.
+static bool has_room(const struct fovea_work *work, struct fovea_gemm_layout *own)
+{
+    return fovea_gemm_measure(own, NULL) == FOVEA_OK && own->work.shared_bytes <= work->shared_bytes &&
+           own->work.scratch_bytes <= work->scratch_bytes && own->work.phases <= work->phases;
+}
+
+// Shorter k blocks, which few rows may like best, have sums to keep, for which a plan of one block has no room.
 bool fovea_gemm_make_own(const struct fovea_gemm_layout *plan, size_t rows, bool splits, bool even,
                          struct fovea_gemm_layout *own)
 {
     struct fovea_gemm_desc desc = plan->desc;
     desc.m = rows;
-    lay_out(own, plan->kernels, &desc, splits, even);
-    if (fovea_gemm_measure(own, NULL) != FOVEA_OK || own->work.shared_bytes > plan->work.shared_bytes ||
-        own->work.scratch_bytes > plan->work.scratch_bytes || own->work.phases > plan->work.phases) {
-        return false;
+    lay_out(own, plan->kernels, &desc, splits, even, 0);
+    if (!has_room(&plan->work, own)) {
+        lay_out(own, plan->kernels, &desc, splits, even, plan->kc);
+        if (!has_room(&plan->work, own)) {
+            return false;
+        }
     }
     own->work = plan->work;
     return true;

@@ -53,6 +53,7 @@ static void set_numbers(const struct fovea_engine *engine, uint32_t rows)
         t->bn_rows = t->bn_alias = rows;
         t->bn_split = 0;
         t->direct = t->along = 0;
+        t->alias_rows = 89, t->alias_kc = 512; // blocks that a plan for more rows has no room for the sums of
     }
 }
 
