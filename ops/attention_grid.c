@@ -123,10 +123,12 @@ bool fovea_attention_prefill_is_far(const struct fovea_attention_layout *plan, c
            fovea_is_far(plan->tuning->near_tiles, (double)args->batch * rows * (double)(d->qk_dim + d->v_dim));
 }
 
+// Few rows over K in rows prefetch the next keys of their own accord.
 bool fovea_attention_is_busy(const struct fovea_attention_layout *plan, size_t rows)
 {
     const size_t busy = plan->kernels->attention_decode.busy_rows;
-    return busy != 0 && rows >= busy;
+    const bool own = plan->desc.k_layout == FOVEA_K_ROWS && rows <= plan->kernels->attention_decode.near_rows;
+    return busy != 0 && rows >= busy && !own;
 }
 
 // The number of rows from which decoding is compute-heavy: more than DECODE_FEW of

@@ -56,6 +56,35 @@ static inline __attribute__((always_inline)) void fv_register_eight(const float 
     }
 }
 
+/// The same for two groups of 16 rows, which begin at b[0] and b[1]. They share each element of A, and are two chains
+/// of FMAs for each of its rows.
+static inline __attribute__((always_inline)) void fv_register_pair(const float *const b[2], ptrdiff_t b_row,
+                                                                   const float *a, ptrdiff_t a_row, ptrdiff_t a_k,
+                                                                   fv_f32 (*acc)[FV_REGISTER_ROWS], int M)
+{
+    __m512 columns[2][8];
+    FV_UNROLL
+    for (int t = 0; t < 2; t++) {
+        const float *group = b[t];
+        struct fv_transpose_rows rows;
+        __asm__("" : "+r"(group)); // or gcc keeps a pointer for each row, on the stack
+        fv_transpose_load_halves(group, b_row, FV_LANES - 1, 0, 1, &rows);
+        fv_transpose_columns(&rows, 0, columns[t]);
+    }
+    FV_UNROLL
+    for (int c = 0; c < 8; c++, a += a_k) {
+        FV_UNROLL
+        for (int i = 0; i < M; i++) {
+            fv_f32 ai = fv_set1(a[i * a_row]);
+            __asm__("" : "+v"(ai)); // one load, not one for each FMA
+            FV_UNROLL
+            for (int t = 0; t < 2; t++) {
+                acc[t][i] = fv_fma(ai, columns[t][c], acc[t][i]);
+            }
+        }
+    }
+}
+
 /// Sums of eight lanes.
 typedef __m256 fv_half;
 

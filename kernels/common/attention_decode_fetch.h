@@ -112,11 +112,11 @@ static inline __attribute__((always_inline)) void decode_fetch_behind(const stru
 
 /// Prefetches a part of the 16 rows from `next` on into L1: as many lines as `dims` of their elements are, while those
 /// from the c-th on of the rows before are read. Of dense rows the lines are in memory order, and every `every`-th of
-/// them `further` keys further on is prefetched into L2: what is dropped now was asked for then. Zen 4, 512 keys of 64
-/// and 128, from memory and in L2, times as fast: beside V (attention_decode_near.h), every second line 32 keys
-/// further, 1.05 to 1.14 and 0.98 to 1.0 (all lines, 16 keys further, 1.01 to 1.14 and 0.96 to 0.98); alone, three to
-/// six rows, all lines, 16 keys further, 1.11 to 1.14 and 0.95 to 0.98 (every second line 32 keys further 0.96 to 1.01
-/// and 0.97).
+/// them (0: none) `further` keys further on is prefetched into L2: what is dropped now was asked for then. Zen 4, 512
+/// keys of 64 and 128, from memory and in L2, times as fast: beside V (attention_decode_near.h), every second line 32
+/// keys further, 1.05 to 1.14 and 0.98 to 1.0 (all lines, 16 keys further, 1.01 to 1.14 and 0.96 to 0.98); alone, three
+/// to six rows, all lines, 16 keys further, 1.11 to 1.14 and 0.95 to 0.98 (every second line 32 keys further 0.96
+/// to 1.01 and 0.97).
 static inline __attribute__((always_inline)) void decode_fetch_next(const float *next, ptrdiff_t k_row, size_t qk_dim,
                                                                     size_t c, int dims, int every, int further)
 {
@@ -125,7 +125,7 @@ static inline __attribute__((always_inline)) void decode_fetch_next(const float 
     const float *line = next + c * FOVEA_PANEL, *row = next + (ptrdiff_t)c - column + column * k_row;
     for (int i = 0; dense && i < dims; i++) { // in a burst: a chain of addresses delays them, 0.9
         __builtin_prefetch(line + i * FOVEA_LINE, 0, 3);
-        if (i % every == 0) {
+        if (every != 0 && i % every == 0) {
             __builtin_prefetch(line + i * FOVEA_LINE + further * k_row, 0, 2);
         }
     }

@@ -2,19 +2,22 @@
 // kernels/common/attention_decode_rows.h - natural rows of K against a few queries, transposed in registers, on ISAs
 // that have FV_REGISTER_ROWS.
 //
-// With one row each step depends on the one before it, so two groups of 16 keys are processed side by side: 1.07 to
-// 1.11 times as fast on Granite Rapids, and 1.025 more if they alternate every eight steps; but together with
-// prefetches only 0.96 to 1.0, so then they are processed one by one, and always on cores that halve 512 bits, which
-// have half as many FMAs in flight. Two rows and more already hide each other's latency.
+// Up to six rows over keys that may be in L2 process all whole groups of keys of a chunk in one call. Each step depends
+// on the one before it, so two groups of 16 keys are processed side by side, and share each element of Q: Zen 5, 512
+// keys of 64 and 128 in L2, two to six rows 1.09 to 1.2 times as fast as group by group, each a call (one row over the
+// first chunk, Granite Rapids, 1.07 to 1.11). Cores that halve 512 bits have half as many FMAs in flight and take group
+// by group: Zen 4, 256 keys of 64, one row 1.01 to 1.03, 512 keys four and six rows 1.2 and 1.1 times as fast as a call
+// for each. If all is prefetched ahead, groups are processed one by one as well (with pairs 0.79 to 1.1, Zen 5).
 //
 // Fewer than 16 keys are processed as 16: the last one is read in place of the missing ones. Transposed to scratch in
 // blocks on the stack they took as long as 40 keys (12 heads of 64, 4 queries and keys 1.24 times as fast).
 //
-// What is thought to be in L2 may not be there, so cores that halve 512 bits prefetch the next 16 keys into L1, spread
-// over these, which costs nothing beside the shuffles (Zen 4, 512 keys of 64, four rows from memory 1.46 times as fast;
-// in a burst, as for far keys, those in L2 would take 1.2 to 1.35 times as long), and 16 keys before that into L2.
-// There, up to six rows, a tile processes all whole groups of 16 keys: Zen 4, 256 keys of 64 in L2, one row 1.01 to
-// 1.03, 512 keys four and six rows 1.2 and 1.1 times as fast.
+// What is thought to be in L2 may not be there, so a run prefetches its next keys into L1, spread over these, which
+// costs little beside the shuffles. Zen 5, two to four rows over 512 keys from memory 1.3 to 1.5 times as fast (pairs
+// alone 0.88 to 0.94, as they read 32 rows of K in turns), six rows 1.1; in L2 0.95 to 1.0; one row 0.9 there, so it
+// prefetches nothing. Zen 4, four rows from memory 1.46; in a burst, as for far keys, those in L2 would take 1.2
+// to 1.35 times as long; it prefetches 16 keys before that into L2, too (Zen 5 0.87 to 0.99 in L2, 0.96 to 1.05 from
+// memory).
 //
 // With FOVEA_INTO_L2_PARTS seven and eight rows are split in two halves, and keys are transposed for each half anew.
 // Prefetches are then spread as evenly as the reads of K; transposing in scratch issues them in bursts (Granite Rapids,
@@ -34,18 +37,17 @@ static inline size_t decode_register_most(const struct fovea_decode_chunk *decod
     return decode_asks(decode) && decode_parts(decode) > 1 ? HALVES : FV_REGISTER_ROWS;
 }
 
-/// On cores that halve 512 bits: processes the whole groups of 16 among the keys [j, end), if there are at most six
-/// rows, no blocks, and nothing is prefetched but in case. Keys in [end, most) will be read later, too; pages: NULL, or
-/// the next K, whose pages are to be prefetched. Returns how many keys were processed.
-#if DECODE_HALVES
+/// Processes the whole groups of 16 among the keys [j, end), or of 32 on cores that compute 512 bits at once, if there
+/// are at most six rows, no blocks, and nothing is prefetched but in case. Keys in [end, most) will be read later, too;
+/// pages: NULL, or the next K, whose pages are to be prefetched. Returns how many keys were processed.
 static inline size_t decode_whole_run(const struct fovea_decode_chunk *decode, size_t j, size_t end, size_t most,
                                       const float *pages, float *s)
 {
 #define DECODE_RUN_NAME(R) decode_run_##R,
     static decode_run_fn *const runs[FV_REGISTER_ROWS] = {FV_EACH_ROW(FV_REGISTER_ROWS, DECODE_RUN_NAME)};
     const struct fovea_attention_chunk *const chunk = &decode->chunk;
-    const size_t rows = chunk->state.rows, keys = (end - j) / FOVEA_PANEL * FOVEA_PANEL, behind = j + keys;
-    // V has no prefetch of its own in case (0.97 to 1.0 with it).
+    const size_t rows = chunk->state.rows, keys = (end - j) / DECODE_RUN_KEYS * DECODE_RUN_KEYS, behind = j + keys;
+    // V has no prefetch of its own (Zen 4 0.97 to 1.0 with it, Zen 5 0.8 to 0.9 in L2).
     if (keys == 0 || rows > FV_REGISTER_ROWS || decode->blocks || (decode_asks(decode) && !decode->hints.in_case)) {
         return 0;
     }
@@ -60,14 +62,6 @@ static inline size_t decode_whole_run(const struct fovea_decode_chunk *decode, s
     runs[rows - 1](decode, &of);
     return keys;
 }
-#else
-static inline size_t decode_whole_run(const struct fovea_decode_chunk *decode, size_t j, size_t end, size_t most,
-                                      const float *pages, float *s)
-{
-    (void)decode, (void)j, (void)end, (void)most, (void)pages, (void)s;
-    return 0;
-}
-#endif
 
 /// Scores of the keys [j, end). v: NULL, or V to prefetch, as much as these keys have. pages: NULL, or the next K,
 /// whose pages are to be prefetched. Keys in [end, most) will be read later, too. Returns how many keys were processed:
@@ -91,12 +85,11 @@ static size_t decode_register_rows(const struct fovea_decode_chunk *decode, size
     pages = pages ? pages + (j - first) * chunk->qk_dim : NULL;
     struct decode_register_keys of = {.part = (ptrdiff_t)((end - j) / FOVEA_PANEL * FOVEA_PANEL * of_key)};
     for (; j < end; j += of.keys) {
-        const int pair = !DECODE_HALVES && rows == 1 && !decode_asks(decode) && j + 2 * FOVEA_PANEL <= end;
-        of.keys = attention_min(pair ? 2 * FOVEA_PANEL : FOVEA_PANEL, end - j);
+        of.keys = attention_min(FOVEA_PANEL, end - j);
         of.k = decode_k(decode, j);
         of.s = s + j;
         const int partial = of.keys < FOVEA_PANEL;
-        if (decode_again(decode) && j + 2 * FOVEA_PANEL <= most) { // this implies decode_asks, so there is no pair
+        if (decode_again(decode) && j + 2 * FOVEA_PANEL <= most) {
             decode_fetch(decode, decode_k(decode, j + FOVEA_PANEL), chunk->k_row, FOVEA_PANEL, chunk->qk_dim);
         }
         if (v && partial) {
@@ -105,7 +98,7 @@ static size_t decode_register_rows(const struct fovea_decode_chunk *decode, size
         decode_touch(pages, 0, of.keys * chunk->qk_dim);
         for (of.row = 0; of.row < rows; of.row += half) {
             of.ahead = of.row == 0 ? v : NULL;
-            (pair ? decode_register_pair : tiles[partial][attention_min(half, rows - of.row) - 1])(decode, &of);
+            tiles[partial][attention_min(half, rows - of.row) - 1](decode, &of);
         }
         v = v ? v + of.keys * of_key : NULL;
         pages = pages ? pages + of.keys * chunk->qk_dim : NULL;

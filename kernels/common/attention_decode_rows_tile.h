@@ -24,20 +24,19 @@ struct decode_register_keys {
     float *s;
 };
 
-/// R rows by T x 16 keys. PARTIAL: T is 1 and there are fewer than 16 keys. Only T = 1 with 16 keys prefetches.
-static inline __attribute__((always_inline)) void decode_register_tile(const struct fovea_decode_chunk *decode,
-                                                                       const struct decode_register_keys *of, int R,
-                                                                       int T, int PARTIAL)
+/// R rows by 16 keys. PARTIAL: by fewer. Only 16 keys prefetch.
+static inline __attribute__((always_inline)) void
+decode_register_tile(const struct fovea_decode_chunk *decode, const struct decode_register_keys *of, int R, int PARTIAL)
 {
     const struct fovea_attention_chunk *const chunk = &decode->chunk;
     const float *const q = chunk->q + (FOVEA_FAULT_IS(DECODE_HALF_IS_FIRST) ? 0 : (ptrdiff_t)of->row * decode->q_row);
     const size_t parts = decode_parts(decode), asked = FOVEA_PANEL * FOVEA_LINE / parts;
     const int keys = PARTIAL ? (int)of->keys : FOVEA_PANEL;
     const int last = keys - 1 - (PARTIAL && keys > 1 && FOVEA_FAULT_IS(DECODE_PARTIAL_SHORT));
-    const float *ahead = T == 1 && !PARTIAL ? of->ahead : NULL;
+    const float *ahead = PARTIAL ? NULL : of->ahead;
     fv_f32 sums[FV_REGISTER_ROWS];
     FV_UNROLL
-    for (int r = 0; r < R * T; r++) {
+    for (int r = 0; r < R; r++) {
         sums[r] = fv_zero();
     }
     for (size_t c = 0; c < chunk->qk_dim; c += FOVEA_LINE) {
@@ -45,25 +44,11 @@ static inline __attribute__((always_inline)) void decode_register_tile(const str
             decode_fetch(decode, ahead, of->part, parts, asked);
             ahead += asked;
         }
-        if (T == 1) {
-            fv_register_rows(of->k + c, chunk->k_row, last, q + c, decode->q_row, 1, sums, R);
-            continue;
-        }
-        FV_UNROLL
-        for (int half = 0; half < 2; half++) {
-            FV_UNROLL
-            for (int t = 0; t < T; t++) {
-                const ptrdiff_t key = FOVEA_FAULT_IS(DECODE_PAIR_IS_FIRST) ? 0 : t * FOVEA_PANEL;
-                const size_t from = c + (FOVEA_FAULT_IS(DECODE_PAIR_HALF_AGAIN) ? 0 : half * (FOVEA_LINE / 2));
-                const float *k = of->k + key * chunk->k_row + from;
-                __asm__("" : "+r"(k)); // or gcc keeps a pointer for each key, on the stack
-                fv_register_eight(k, chunk->k_row, q + from, decode->q_row, 1, sums + t * R, R);
-            }
-        }
+        fv_register_rows(of->k + c, chunk->k_row, last, q + c, decode->q_row, 1, sums, R);
     }
     FV_UNROLL
-    for (int r = 0; r < R * T; r++) {
-        float *const s = of->s + (of->row + (size_t)(r % R)) * FOVEA_CHUNK + r / R * FOVEA_PANEL;
+    for (int r = 0; r < R; r++) {
+        float *const s = of->s + (of->row + (size_t)r) * FOVEA_CHUNK;
         if (PARTIAL && !FOVEA_FAULT_IS(DECODE_STORES_PAST_KEYS)) {
             fv_store_tail(s, sums[r], of->keys);
         } else {
@@ -74,55 +59,81 @@ static inline __attribute__((always_inline)) void decode_register_tile(const str
 
 typedef void decode_register_fn(const struct fovea_decode_chunk *decode, const struct decode_register_keys *of);
 
-#define DECODE_REGISTER_TILE(NAME, R, T, PARTIAL)                                                                      \
+#define DECODE_REGISTER_TILE(NAME, R, PARTIAL)                                                                         \
     static void NAME(const struct fovea_decode_chunk *decode, const struct decode_register_keys *of)                   \
     {                                                                                                                  \
-        _Static_assert((R) * (T) <= FV_REGISTER_ROWS, "a sum for each");                                               \
-        decode_register_tile(decode, of, R, T, PARTIAL);                                                               \
+        decode_register_tile(decode, of, R, PARTIAL);                                                                  \
     }
 #define DECODE_REGISTER_TILES(R)                                                                                       \
-    DECODE_REGISTER_TILE(decode_register_##R, R, 1, 0)                                                                 \
-    DECODE_REGISTER_TILE(decode_partial_##R, R, 1, 1)
+    DECODE_REGISTER_TILE(decode_register_##R, R, 0)                                                                    \
+    DECODE_REGISTER_TILE(decode_partial_##R, R, 1)
 FV_EACH_ROW(FV_REGISTER_ROWS, DECODE_REGISTER_TILES)
-DECODE_REGISTER_TILE(decode_register_pair, 1, 2, 0)
 
-#if DECODE_HALVES
-/// A run of 16, 32, ... keys from k on, against all queries.
+enum {
+    DECODE_RUN_GROUPS = DECODE_HALVES ? 1 : 2, ///< groups of 16 keys side by side
+    DECODE_RUN_KEYS = DECODE_RUN_GROUPS * FOVEA_PANEL,
+};
+
+/// A run of keys from k on, against all queries.
 struct decode_run_keys {
     const float *k;
-    size_t keys;
-    const float *next;  ///< NULL, or K of the 16 keys behind these
+    size_t keys;        ///< a multiple of DECODE_RUN_KEYS
+    const float *next;  ///< NULL, or K of the DECODE_RUN_KEYS behind these
     const float *pages; ///< NULL, or the next K, whose pages are to be prefetched
     float *s;
 };
 
-/// R rows by a run. Each 16 keys prefetch the next 16.
+/// sums += the dims from c on of the DECODE_RUN_KEYS from k on: a line of each, or half a line of two groups. next:
+/// NULL, or as many keys of which as much is prefetched.
+static inline __attribute__((always_inline)) void decode_run_step(const struct fovea_decode_chunk *decode,
+                                                                  const float *k, const float *next, size_t c,
+                                                                  fv_f32 (*sums)[FV_REGISTER_ROWS], int R)
+{
+    const struct fovea_attention_chunk *const chunk = &decode->chunk;
+    const ptrdiff_t k_row = chunk->k_row, group = FOVEA_PANEL * k_row;
+    enum { DIMS = FOVEA_LINE / DECODE_RUN_GROUPS, EVERY = DECODE_HALVES, FURTHER = FOVEA_PANEL };
+    FV_UNROLL
+    for (int t = 0; t < DECODE_RUN_GROUPS; t++) {
+        // Zen 4: 0.96 where gcc puts the prefetches behind the loop.
+        if (__builtin_expect(next != NULL, 1)) {
+            decode_fetch_next(next + t * group, k_row, chunk->qk_dim, c, DIMS, EVERY, FURTHER);
+        }
+    }
+#if DECODE_HALVES
+    (void)group;
+    fv_register_rows(k + c, k_row, FOVEA_PANEL - 1, chunk->q + c, decode->q_row, 1, sums[0], R);
+#else
+    const size_t from = FOVEA_FAULT_IS(DECODE_PAIR_HALF_AGAIN) ? c / FOVEA_LINE * FOVEA_LINE : c;
+    const float *const groups[2] = {k + from, k + from + (FOVEA_FAULT_IS(DECODE_PAIR_IS_FIRST) ? 0 : group)};
+    fv_register_pair(groups, k_row, chunk->q + from, decode->q_row, 1, sums, R);
+#endif
+}
+
+/// R rows by a run.
 static inline __attribute__((always_inline)) void decode_run(const struct fovea_decode_chunk *decode,
                                                              const struct decode_run_keys *of, int R)
 {
-    const struct fovea_attention_chunk *const chunk = &decode->chunk;
-    const ptrdiff_t k_row = chunk->k_row, q_row = decode->q_row;
-    const size_t dims = chunk->qk_dim;
-    const float *const q = chunk->q, *k = of->k;
-    enum { EVERY = 1, FURTHER = FOVEA_PANEL }; // of decode_fetch_next
-    for (size_t j = 0; j < of->keys; j += FOVEA_PANEL, k += FOVEA_PANEL * k_row) {
-        const float *const next = j + FOVEA_PANEL < of->keys ? k + FOVEA_PANEL * k_row : of->next;
-        fv_f32 sums[FV_REGISTER_ROWS];
+    const size_t dims = decode->chunk.qk_dim;
+    const ptrdiff_t step = DECODE_RUN_KEYS * decode->chunk.k_row;
+    const float *k = of->k;
+    for (size_t j = 0; j < of->keys; j += DECODE_RUN_KEYS, k += step) {
+        const float *next = j + DECODE_RUN_KEYS < of->keys ? k + step : of->next;
+        fv_f32 sums[DECODE_RUN_GROUPS][FV_REGISTER_ROWS];
         FV_UNROLL
-        for (int r = 0; r < R; r++) {
-            sums[r] = fv_zero();
+        for (int i = 0; i < DECODE_RUN_GROUPS * R; i++) {
+            sums[i / R][i % R] = fv_zero();
         }
-        decode_touch(of->pages, j * dims, (j + FOVEA_PANEL) * dims);
-        for (size_t c = 0; c < dims; c += FOVEA_LINE) {
-            // Zen 4: 0.96 where gcc puts the prefetches behind the loop.
-            if (__builtin_expect(next != NULL, 1)) {
-                decode_fetch_next(next, k_row, dims, c, FOVEA_LINE, EVERY, FURTHER);
-            }
-            fv_register_rows(k + c, k_row, FOVEA_PANEL - 1, q + c, q_row, 1, sums, R);
+        if (R == 1 && !DECODE_HALVES) {
+            next = NULL;
+        }
+        decode_touch(of->pages, j * dims, (j + DECODE_RUN_KEYS) * dims);
+        for (size_t c = 0; c < dims; c += FOVEA_LINE / DECODE_RUN_GROUPS) {
+            decode_run_step(decode, k, next, c, sums, R);
         }
         FV_UNROLL
-        for (int r = 0; r < R; r++) {
-            fv_store(of->s + r * FOVEA_CHUNK + (FOVEA_FAULT_IS(DECODE_RUN_IS_FIRST) ? 0 : j), sums[r]);
+        for (int i = 0; i < DECODE_RUN_GROUPS * R; i++) {
+            float *const s = of->s + i % R * FOVEA_CHUNK + i / R * FOVEA_PANEL;
+            fv_store(s + (FOVEA_FAULT_IS(DECODE_RUN_IS_FIRST) ? 0 : j), sums[i / R][i % R]);
         }
     }
 }
@@ -134,6 +145,5 @@ typedef void decode_run_fn(const struct fovea_decode_chunk *decode, const struct
         decode_run(decode, of, R);                                                                                     \
     }
 FV_EACH_ROW(FV_REGISTER_ROWS, DECODE_RUN)
-#endif
 
 #endif
