@@ -317,7 +317,7 @@ struct fovea_attention_sweep {
     } prefill;
     /// A decoding block.
     struct {
-        bool follows;   ///< another block has just processed the chunk, which is therefore in cache
+        bool follows;   ///< another block has just processed the chunk, or a tile prefetched it: it is in cache
         bool alone;     ///< nothing else uses the scratch between this block's chunks
         uint32_t begun; ///< if alone: set by the kernel if it has computed scores of the next chunk; initially 0
     } decode;
