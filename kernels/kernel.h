@@ -116,9 +116,10 @@ struct fovea_decode_kernel {
     uint16_t queries;      ///< the most queries of a tile
     uint16_t last_queries; ///< this many trailing queries of a head are faster here than as one more tile of prefill
     uint16_t beside_rows;  ///< the most rows for which the kernel can read V beside the next chunk's K; 0: it cannot
-    uint16_t near_rows;    ///< the most rows for which it uses k_next if K and V are in L2
+    uint16_t near_rows;    ///< the most rows for which it uses k_next if K and V are in L2, of K in rows or any K
     uint16_t busy_rows;    ///< With this many rows it waits for arithmetic, so that prefetches cost nothing even in L2
-                           ///< (measured on Zen 4 alone); 0: never. Up to near_rows over K in rows prefetch K anyway.
+                           ///< (measured on Zen 4 alone); 0: never. Those over K in rows that use k_next prefetch K
+                           ///< anyway.
     fovea_decode_fn *run;
 };
 

@@ -70,6 +70,10 @@ bool fovea_attention_prefill_is_far(const struct fovea_attention_layout *plan, c
 /// Whether decoding this many rows prefetches all the same: what L2 could hold need not be there, as a model of many
 /// layers calls with another cache each time, and so many rows lose nothing by it.
 bool fovea_attention_is_busy(const struct fovea_attention_layout *plan, size_t rows);
+/// Whether the last few queries of a head, which run as a block of decoding, read keys that tiles of prefill have
+/// prefetched.
+bool fovea_attention_block_follows(const struct fovea_attention_layout *plan, const struct fovea_attention_args *args,
+                                   const struct fovea_attention_grid *grid);
 
 /// What decoding prefetches a second time of a chunk from memory, just before it reads it, with this many rows.
 enum fovea_attention_twice { FOVEA_TWICE_NONE, FOVEA_TWICE_SOME, FOVEA_TWICE_ALL };

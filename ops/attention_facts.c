@@ -12,14 +12,15 @@ static struct fovea_attention_args whole(const struct fovea_attention_layout *pl
     return (struct fovea_attention_args){.batch = d->batch, .q_len = d->q_len, .kv_len = d->kv_len};
 }
 
-static enum fovea_attention_asks asks_of(const struct fovea_attention_layout *plan, size_t rows)
+// follows: as fovea_attention_block_follows, for a block among tiles.
+static enum fovea_attention_asks asks_of(const struct fovea_attention_layout *plan, size_t rows, bool follows)
 {
     static const enum fovea_attention_asks asks[] = {[FOVEA_TWICE_NONE] = FOVEA_ASKS_ONCE,
                                                      [FOVEA_TWICE_SOME] = FOVEA_ASKS_SOME_TWICE,
                                                      [FOVEA_TWICE_ALL] = FOVEA_ASKS_ALL_TWICE};
     const struct fovea_attention_args args = whole(plan);
     const bool copies = fovea_attention_gathers(plan, false);
-    return copies ? FOVEA_ASKS_NOTHING
+    return copies || follows ? FOVEA_ASKS_NOTHING
            : !fovea_attention_decode_is_far(plan, &args)
                ? fovea_attention_is_busy(plan, rows) ? FOVEA_ASKS_IN_CASE : FOVEA_ASKS_NOTHING
            : fovea_attention_is_beside(plan, rows) && plan->desc.page_keys == 0
@@ -33,9 +34,9 @@ static const char *decode_kernel(const struct fovea_attention_layout *plan)
     return fovea_decode_of(plan->kernels, copies ? FOVEA_F32 : plan->desc.kv_type)->name;
 }
 
-static struct fovea_attention_block_facts block_of(const struct fovea_attention_layout *plan, size_t rows)
+static struct fovea_attention_block_facts block_of(const struct fovea_attention_layout *plan, size_t rows, bool follows)
 {
-    const enum fovea_attention_asks asks = asks_of(plan, rows);
+    const enum fovea_attention_asks asks = asks_of(plan, rows, follows);
     return (struct fovea_attention_block_facts){.kernel = decode_kernel(plan),
                                                 .rows = rows,
                                                 .asks = asks,
@@ -54,9 +55,9 @@ void fovea_attention_facts(const struct fovea_attention_layout *plan, struct fov
     if (!grid.prefill) {
         const size_t last = grid.rows % grid.most;
         facts->kernel = decode_kernel(plan);
-        facts->blocks[0] = block_of(plan, facts->rows);
+        facts->blocks[0] = block_of(plan, facts->rows, false);
         if (grid.rows > grid.most && last != 0) {
-            facts->blocks[1] = block_of(plan, last);
+            facts->blocks[1] = block_of(plan, last, false);
         }
         return;
     }
@@ -71,7 +72,7 @@ void fovea_attention_facts(const struct fovea_attention_layout *plan, struct fov
         facts->far && plan->tuning->into_l1 && kernel->l1_queries != 0 && facts->rows >= kernel->l1_queries;
     facts->few = grid.few;
     if (grid.few != 0) {
-        facts->blocks[1] = block_of(plan, grid.few);
+        facts->blocks[1] = block_of(plan, grid.few, fovea_attention_block_follows(plan, &args, &grid));
     }
 }
 

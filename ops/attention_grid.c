@@ -123,12 +123,21 @@ bool fovea_attention_prefill_is_far(const struct fovea_attention_layout *plan, c
            fovea_is_far(plan->tuning->near_tiles, (double)args->batch * rows * (double)(d->qk_dim + d->v_dim));
 }
 
-// Few rows over K in rows prefetch the next keys of their own accord.
+// Few rows over whole lines of K in rows prefetch the next keys of their own accord.
 bool fovea_attention_is_busy(const struct fovea_attention_layout *plan, size_t rows)
 {
-    const size_t busy = plan->kernels->attention_decode.busy_rows;
-    const bool own = plan->desc.k_layout == FOVEA_K_ROWS && rows <= plan->kernels->attention_decode.near_rows;
-    return busy != 0 && rows >= busy && !own;
+    const struct fovea_attention_desc *const d = &plan->desc;
+    const struct fovea_decode_kernel *const kernel = &plan->kernels->attention_decode;
+    const bool lines = d->k_layout == FOVEA_K_ROWS && d->page_keys == 0 && d->qk_dim % FOVEA_PANEL == 0;
+    return kernel->busy_rows != 0 && rows >= kernel->busy_rows && !(lines && rows <= kernel->near_rows);
+}
+
+// Tiles of the same task prefetch them, from the second chunk on; the first chunk is prefetched by the task before,
+// unless that is another thread's, or ends where a window does.
+bool fovea_attention_block_follows(const struct fovea_attention_layout *plan, const struct fovea_attention_args *args,
+                                   const struct fovea_attention_grid *grid)
+{
+    return grid->prefill && grid->each > 1 && plan->desc.page_keys == 0 && fovea_attention_prefill_is_far(plan, args);
 }
 
 // The number of rows from which decoding is compute-heavy: more than DECODE_FEW of

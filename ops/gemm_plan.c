@@ -308,23 +308,27 @@ enum fovea_status fovea_gemm_make(const struct fovea_engine *engine, const struc
     return fovea_gemm_measure(plan, why);
 }
 
-// Whether the memory of a plan is enough for another.
-static bool has_room(const struct fovea_work *work, struct fovea_gemm_layout *own)
+// Sets the memory of a plan; whether that of another is enough.
+static bool measure_within(const struct fovea_work *work, struct fovea_gemm_layout *own)
 {
     return fovea_gemm_measure(own, NULL) == FOVEA_OK && own->work.shared_bytes <= work->shared_bytes &&
            own->work.scratch_bytes <= work->scratch_bytes && own->work.phases <= work->phases;
 }
 
-// Shorter k blocks, which few rows may like best, have sums to keep, for which a plan of one block has no room.
+// Shorter k blocks, which few rows may like best, have sums to keep, for which a plan of one block has no room. (One of
+// several blocks that keeps no sums of all of C has none for a call that would keep them.)
 bool fovea_gemm_make_own(const struct fovea_gemm_layout *plan, size_t rows, bool splits, bool even,
                          struct fovea_gemm_layout *own)
 {
     struct fovea_gemm_desc desc = plan->desc;
     desc.m = rows;
     lay_out(own, plan->kernels, &desc, splits, even, 0);
-    if (!has_room(&plan->work, own)) {
+    if (!measure_within(&plan->work, own)) {
+        if (own->kc >= plan->kc) {
+            return false;
+        }
         lay_out(own, plan->kernels, &desc, splits, even, plan->kc);
-        if (!has_room(&plan->work, own)) {
+        if (!measure_within(&plan->work, own)) {
             return false;
         }
     }

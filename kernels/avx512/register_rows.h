@@ -57,7 +57,8 @@ static inline __attribute__((always_inline)) void fv_register_eight(const float 
 }
 
 /// The same for two groups of 16 rows, which begin at b[0] and b[1]. They share each element of A, and are two chains
-/// of FMAs for each of its rows.
+/// of FMAs for each of its rows. Six rows have 12 sums, beside 16 columns and the element, and while the second group
+/// is transposed eight columns, eight rows and what becomes of them.
 static inline __attribute__((always_inline)) void fv_register_pair(const float *const b[2], ptrdiff_t b_row,
                                                                    const float *a, ptrdiff_t a_row, ptrdiff_t a_k,
                                                                    fv_f32 (*acc)[FV_REGISTER_ROWS], int M)
@@ -79,7 +80,8 @@ static inline __attribute__((always_inline)) void fv_register_pair(const float *
             __asm__("" : "+v"(ai)); // one load, not one for each FMA
             FV_UNROLL
             for (int t = 0; t < 2; t++) {
-                acc[t][i] = fv_fma(ai, columns[t][c], acc[t][i]);
+                acc[t][i] = FOVEA_FAULT_IS(GEMM_BT_MUL_ADD) ? fv_add(fv_mul(ai, columns[t][c]), acc[t][i])
+                                                            : fv_fma(ai, columns[t][c], acc[t][i]);
             }
         }
     }

@@ -10,7 +10,7 @@
 #include "kernels/fault.h"
 
 enum {
-    NEAR_ROWS = DECODE_HALVES ? DECODE_BESIDE : 1, ///< the most rows; near_rows of kernels/attention.def
+    NEAR_ROWS = DECODE_HALVES ? DECODE_BESIDE : 1, ///< the most rows of these tiles
     NEAR_DIMS = 8,                                 ///< of rows of K that are transposed at a time
     NEAR_SUMS = 16,                                ///< the most sums of O
     NEAR_SCORES = 8,                               ///< the most vectors of scores side by side

@@ -5,9 +5,10 @@
 // Up to six rows over keys that may be in L2 process all whole groups of keys of a chunk in one call. Each step depends
 // on the one before it, so two groups of 16 keys are processed side by side, and share each element of Q: Zen 5, 512
 // keys of 64 and 128 in L2, two to six rows 1.09 to 1.2 times as fast as group by group, each a call (one row over the
-// first chunk, Granite Rapids, 1.07 to 1.11). Cores that halve 512 bits have half as many FMAs in flight and take group
-// by group: Zen 4, 256 keys of 64, one row 1.01 to 1.03, 512 keys four and six rows 1.2 and 1.1 times as fast as a call
-// for each. If all is prefetched ahead, groups are processed one by one as well (with pairs 0.79 to 1.1, Zen 5).
+// first chunk, Granite Rapids, 1.07 to 1.11; more rows not measured on Intel). Cores that halve 512 bits have half as
+// many FMAs in flight and take group by group: Zen 4, 256 keys of 64, one row 1.01 to 1.03, 512 keys four and six
+// rows 1.2 and 1.1 times as fast as a call for each. If all is prefetched ahead, groups are processed one by one as
+// well (with pairs 0.79 to 1.14, Zen 5).
 //
 // Fewer than 16 keys are processed as 16: the last one is read in place of the missing ones. Transposed to scratch in
 // blocks on the stack they took as long as 40 keys (12 heads of 64, 4 queries and keys 1.24 times as fast).
@@ -38,8 +39,8 @@ static inline size_t decode_register_most(const struct fovea_decode_chunk *decod
 }
 
 /// Processes the whole groups of 16 among the keys [j, end), or of 32 on cores that compute 512 bits at once, if there
-/// are at most six rows, no blocks, and nothing is prefetched but in case. Keys in [end, most) will be read later, too;
-/// pages: NULL, or the next K, whose pages are to be prefetched. Returns how many keys were processed.
+/// are at most six rows, and nothing is prefetched but in case, and then in no blocks. Keys in [end, most) will be read
+/// later, too; pages: NULL, or the next K, whose pages are to be prefetched. Returns how many keys were processed.
 static inline size_t decode_whole_run(const struct fovea_decode_chunk *decode, size_t j, size_t end, size_t most,
                                       const float *pages, float *s)
 {
@@ -47,15 +48,18 @@ static inline size_t decode_whole_run(const struct fovea_decode_chunk *decode, s
     static decode_run_fn *const runs[FV_REGISTER_ROWS] = {FV_EACH_ROW(FV_REGISTER_ROWS, DECODE_RUN_NAME)};
     const struct fovea_attention_chunk *const chunk = &decode->chunk;
     const size_t rows = chunk->state.rows, keys = (end - j) / DECODE_RUN_KEYS * DECODE_RUN_KEYS, behind = j + keys;
+    const int in_case = decode->hints.in_case && !decode->blocks;
     // V has no prefetch of its own (Zen 4 0.97 to 1.0 with it, Zen 5 0.8 to 0.9 in L2).
-    if (keys == 0 || rows > FV_REGISTER_ROWS || decode->blocks || (decode_asks(decode) && !decode->hints.in_case)) {
+    if (keys == 0 || rows > FV_REGISTER_ROWS || (decode_asks(decode) && !in_case)) {
         return 0;
     }
+    const size_t left = (decode->blocks ? end : most) - behind; // blocks after these lie elsewhere
     const float *const last = most == chunk->keys ? decode->k_next : NULL;
     const struct decode_run_keys of = {
         .k = decode_k(decode, j),
         .keys = keys,
-        .next = behind < most ? decode_k(decode, behind) : last,
+        .next = left != 0 ? decode_k(decode, behind) : last,
+        .more = left != 0 ? left : FOVEA_CHUNK,
         .pages = pages,
         .s = s + j,
     };
@@ -82,6 +86,7 @@ static size_t decode_register_rows(const struct fovea_decode_chunk *decode, size
         return 0;
     }
     j += decode_whole_run(decode, j, end, most, pages, s);
+    v = v ? v + (j - first) * of_key : NULL;
     pages = pages ? pages + (j - first) * chunk->qk_dim : NULL;
     struct decode_register_keys of = {.part = (ptrdiff_t)((end - j) / FOVEA_PANEL * FOVEA_PANEL * of_key)};
     for (; j < end; j += of.keys) {

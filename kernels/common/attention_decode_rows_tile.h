@@ -78,29 +78,30 @@ enum {
 struct decode_run_keys {
     const float *k;
     size_t keys;        ///< a multiple of DECODE_RUN_KEYS
-    const float *next;  ///< NULL, or K of the DECODE_RUN_KEYS behind these
+    const float *next;  ///< NULL, or K of the keys behind these
+    size_t more;        ///< and how many there are
     const float *pages; ///< NULL, or the next K, whose pages are to be prefetched
     float *s;
 };
 
-/// sums += the dims from c on of the DECODE_RUN_KEYS from k on: a line of each, or half a line of two groups. next:
-/// NULL, or as many keys of which as much is prefetched.
+/// sums += the dims from c on of the DECODE_RUN_KEYS from k on: a line of each, or half a line of two groups. As much
+/// of the keys from `next` on, in groups of which there are `more`, is prefetched; nothing if `next` is NULL.
 static inline __attribute__((always_inline)) void decode_run_step(const struct fovea_decode_chunk *decode,
-                                                                  const float *k, const float *next, size_t c,
-                                                                  fv_f32 (*sums)[FV_REGISTER_ROWS], int R)
+                                                                  const float *k, const float *next, size_t more,
+                                                                  size_t c, fv_f32 (*sums)[FV_REGISTER_ROWS], int R)
 {
     const struct fovea_attention_chunk *const chunk = &decode->chunk;
     const ptrdiff_t k_row = chunk->k_row, group = FOVEA_PANEL * k_row;
-    enum { DIMS = FOVEA_LINE / DECODE_RUN_GROUPS, EVERY = DECODE_HALVES, FURTHER = FOVEA_PANEL };
+    // Of decode_fetch_next: halves prefetch all lines 16 keys further on into L2, too.
+    enum { DIMS = FOVEA_LINE / DECODE_RUN_GROUPS, EVERY = DECODE_HALVES ? 1 : 0, FURTHER = FOVEA_PANEL };
     FV_UNROLL
-    for (int t = 0; t < DECODE_RUN_GROUPS; t++) {
+    for (size_t t = 0; t < DECODE_RUN_GROUPS; t++) {
         // Zen 4: 0.96 where gcc puts the prefetches behind the loop.
-        if (__builtin_expect(next != NULL, 1)) {
-            decode_fetch_next(next + t * group, k_row, chunk->qk_dim, c, DIMS, EVERY, FURTHER);
+        if (__builtin_expect(next != NULL && t * FOVEA_PANEL < more, 1)) {
+            decode_fetch_next(next + (ptrdiff_t)t * group, k_row, chunk->qk_dim, c, DIMS, EVERY, FURTHER);
         }
     }
 #if DECODE_HALVES
-    (void)group;
     fv_register_rows(k + c, k_row, FOVEA_PANEL - 1, chunk->q + c, decode->q_row, 1, sums[0], R);
 #else
     const size_t from = FOVEA_FAULT_IS(DECODE_PAIR_HALF_AGAIN) ? c / FOVEA_LINE * FOVEA_LINE : c;
@@ -113,22 +114,22 @@ static inline __attribute__((always_inline)) void decode_run_step(const struct f
 static inline __attribute__((always_inline)) void decode_run(const struct fovea_decode_chunk *decode,
                                                              const struct decode_run_keys *of, int R)
 {
+    const int asks = DECODE_HALVES || R > 1; // one row of pairs, in L2, 0.9 with prefetches
     const size_t dims = decode->chunk.qk_dim;
     const ptrdiff_t step = DECODE_RUN_KEYS * decode->chunk.k_row;
     const float *k = of->k;
     for (size_t j = 0; j < of->keys; j += DECODE_RUN_KEYS, k += step) {
-        const float *next = j + DECODE_RUN_KEYS < of->keys ? k + step : of->next;
+        const int ends = j + DECODE_RUN_KEYS == of->keys;
+        const float *const next = !asks ? NULL : ends ? of->next : k + step;
+        const size_t more = ends ? of->more : DECODE_RUN_KEYS;
         fv_f32 sums[DECODE_RUN_GROUPS][FV_REGISTER_ROWS];
         FV_UNROLL
         for (int i = 0; i < DECODE_RUN_GROUPS * R; i++) {
             sums[i / R][i % R] = fv_zero();
         }
-        if (R == 1 && !DECODE_HALVES) {
-            next = NULL;
-        }
         decode_touch(of->pages, j * dims, (j + DECODE_RUN_KEYS) * dims);
         for (size_t c = 0; c < dims; c += FOVEA_LINE / DECODE_RUN_GROUPS) {
-            decode_run_step(decode, k, next, c, sums, R);
+            decode_run_step(decode, k, next, more, c, sums, R);
         }
         FV_UNROLL
         for (int i = 0; i < DECODE_RUN_GROUPS * R; i++) {

@@ -30,7 +30,7 @@ void attention_ahead_ask(const void *line, int level)
 }
 
 struct form {
-    size_t rows, dims;
+    size_t rows, dims, pitch; ///< pitch: between rows of K; 0: dims
     bool panels, near;
     uint32_t into;
     fovea_decode_fn *kernel;
@@ -49,14 +49,14 @@ static void run(const struct form *f)
     for (int r = 0; r < 16; r++)
         m[r] = -INFINITY, l[r] = 0;
     for (calls = 0; calls < CHUNKS; calls++) {
-        const size_t chunk = FOVEA_CHUNK * f->dims, at = calls * chunk;
+        const size_t chunk = FOVEA_CHUNK * (f->pitch ? f->pitch : f->dims), at = calls * chunk;
         const bool more = calls + 1 < CHUNKS;
         const struct fovea_decode_chunk decode = {
             .chunk = {.keys = more ? FOVEA_CHUNK : LAST_KEYS,
                       .qk_dim = f->dims,
                       .q = q,
                       .k = cache[0] + at,
-                      .k_row = f->panels ? 0 : (ptrdiff_t)f->dims,
+                      .k_row = f->panels ? 0 : (ptrdiff_t)(f->pitch ? f->pitch : f->dims),
                       .v = cache[1] + at,
                       .v_row = (ptrdiff_t)f->dims,
                       .state = {f->rows, f->dims, m, l, o, .o_row = (ptrdiff_t)f->dims, .o_col = 1},
@@ -110,7 +110,7 @@ static void test_form(const struct form *f)
 }
 
 // Near rows of K are prefetched a group of keys ahead, those of the next chunk that come first, too: 16 keys by the
-// kernel for halves, 32 by the other one, not for one row. What is asked for behind the last keys, and by halves
+// kernel for halves, 32 by the other one, not for one row. What halves ask for
 // before that, up to 32 keys further, may lie behind K, here in V.
 static void test_near(const struct form *f)
 {
@@ -118,24 +118,42 @@ static void test_near(const struct form *f)
     const size_t group = (halves ? 1 : 2) * FOVEA_PANEL * f->dims / LINE, lines = FOVEA_CHUNK * f->dims / LINE;
     run(f);
     if (asks) {
-        look(f, 0, group, 2 * lines, 1, 2);
-        look(f, 0, group, lines + group, 0, 2);
-        look(f, 0, 2 * lines + group, 2 * lines + LAST_KEYS * f->dims / LINE, 2, 3); // beside the chunk before, too
+        look(f, 0, group, 2 * lines, 1, halves ? 2 : 1);
+        look(f, 0, group, lines + group, 0, halves ? 2 : 1);
+        look(f, 0, 2 * lines + group, 2 * lines + LAST_KEYS * f->dims / LINE, 2,
+             halves ? 3 : 1); // beside the chunk before, too
     }
     // Into L2 before that: by the loop beside V every second line, otherwise all.
     const bool beside = f->rows == 1 || (f->rows == 2 && f->dims == 64);
     size_t wrong = 0;
-    for (size_t i = lines + 3 * group; i < 2 * lines; i++)
+    for (size_t i = halves ? lines + 3 * group : 0; i < 2 * lines; i++)
         wrong += into_l2[0][i] != (asks && halves && (!beside || i % 2 == 0));
     CHECK(wrong == 0, "near, %zu rows of %zu: %zu lines of K were asked for wrongly into L2", f->rows, f->dims, wrong);
     unsigned of[SIDES] = {0};
     for (int side = 0; side < SIDES; side++)
-        for (size_t i = side * 2 * group; i < CHUNKS * lines; i++)
+        for (size_t i = halves ? side * 2 * group : 0; i < CHUNKS * lines; i++)
             for (size_t c = 0; c < CHUNKS; c++)
                 of[side] += asked[side][c][i];
     CHECK((of[0] != 0) == asks && of[1] == 0 && elsewhere == 0,
           "near, %s %zu rows of %zu: %u lines of K, %u of V, %zu of neither", f->panels ? "panels," : "natural,",
           f->rows, f->dims, of[0], of[1], elsewhere);
+}
+
+// Near rows that do not follow one another: every line of theirs once, nothing between them.
+static void test_pitch(const struct form *f)
+{
+    const size_t keys = f->kernel == attention_ahead_halves ? 16 : 32, line = f->pitch / LINE, of_key = f->dims / LINE;
+    size_t wrong = 0;
+    run(f);
+    for (size_t i = keys * line; i < 2 * FOVEA_CHUNK * line; i++) {
+        unsigned all = 0;
+        for (size_t c = 0; c < CHUNKS; c++)
+            all += asked[0][c][i];
+        // Those of the next chunk that come first may also be asked for beside the chunk before.
+        const bool twice = i / line % FOVEA_CHUNK < keys && f->kernel == attention_ahead_halves;
+        wrong += i % line < of_key ? all == 0 || all > 1u + twice : all != 0;
+    }
+    CHECK(wrong == 0, "near, %zu rows of %zu, %zu apart: %zu lines", f->rows, f->dims, f->pitch, wrong);
 }
 
 int main(void)
@@ -159,6 +177,10 @@ int main(void)
                 f.near = true;
                 if (f.rows <= REGISTER_ROWS)
                     test_near(&f);
+                f.pitch = DIMS_MAX;
+                if (f.rows > 1 && f.rows <= REGISTER_ROWS && f.dims < DIMS_MAX && !f.panels)
+                    test_pitch(&f);
+                f.pitch = 0;
             }
         }
     }
