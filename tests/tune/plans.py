@@ -66,6 +66,12 @@ def test_few_rows_far():
         check(("far apart, fetched into L1 7 lines ahead" in text) == (set_ == "mesh"), text)
         text = ok("tune", "--explain", "gemm", "80x3072x768", "nn", FOVEA_CACHES=f"32K,1M,32M,{set_}")
         check(("kc 256," in text) == (set_ == "mesh") and ", shared_bytes " in text, text)
+        for rows in (30, 40): # over rows of B that meet in few sets of L1
+            text = ok("tune", "--explain", "gemm", f"{rows}x2048x512", "nn", FOVEA_CACHES=f"32K,1M,32M,{set_}")
+            check(("B packed on the way" in text) == (set_ in ("wide", "hashed") and rows == 40), text)
+        for rows in (512, 1100): # one thread keeps a strip of B, or all of it
+            text = ok("tune", "--explain", "gemm", f"{rows}x768x768", "nn", FOVEA_CACHES=f"32K,1M,32M,{set_}")
+            check(("B packed as all rows pass" in text) == (set_ in ("plain", "wide") and rows == 512), text)
 
 
 def test_small():
