@@ -84,52 +84,44 @@ struct decode_run_keys {
     float *s;
 };
 
-/// sums += the dims from c on of the DECODE_RUN_KEYS from k on: a line of each, or half a line of two groups. As much
-/// of the keys from `next` on, in groups of which there are `more`, is prefetched; nothing if `next` is NULL.
-static inline __attribute__((always_inline)) void decode_run_step(const struct fovea_decode_chunk *decode,
-                                                                  const float *k, const float *next, size_t more,
-                                                                  size_t c, fv_f32 (*sums)[FV_REGISTER_ROWS], int R)
-{
-    const struct fovea_attention_chunk *const chunk = &decode->chunk;
-    const ptrdiff_t k_row = chunk->k_row, group = FOVEA_PANEL * k_row;
-    // Of decode_fetch_next: halves prefetch all lines 16 keys further on into L2, too.
-    enum { DIMS = FOVEA_LINE / DECODE_RUN_GROUPS, EVERY = DECODE_HALVES ? 1 : 0, FURTHER = FOVEA_PANEL };
-    FV_UNROLL
-    for (size_t t = 0; t < DECODE_RUN_GROUPS; t++) {
-        // Zen 4: 0.96 where gcc puts the prefetches behind the loop.
-        if (__builtin_expect(next != NULL && t * FOVEA_PANEL < more, 1)) {
-            decode_fetch_next(next + (ptrdiff_t)t * group, k_row, chunk->qk_dim, c, DIMS, EVERY, FURTHER);
-        }
-    }
-#if DECODE_HALVES
-    fv_register_rows(k + c, k_row, FOVEA_PANEL - 1, chunk->q + c, decode->q_row, 1, sums[0], R);
-#else
-    const size_t from = FOVEA_FAULT_IS(DECODE_PAIR_HALF_AGAIN) ? c / FOVEA_LINE * FOVEA_LINE : c;
-    const float *const groups[2] = {k + from, k + from + (FOVEA_FAULT_IS(DECODE_PAIR_IS_FIRST) ? 0 : group)};
-    fv_register_pair(groups, k_row, chunk->q + from, decode->q_row, 1, sums, R);
-#endif
-}
-
-/// R rows by a run.
+/// R rows by a run. A step takes a line of the keys of one group, or half a line of those of two.
 static inline __attribute__((always_inline)) void decode_run(const struct fovea_decode_chunk *decode,
                                                              const struct decode_run_keys *of, int R)
 {
+    const struct fovea_attention_chunk *const chunk = &decode->chunk;
+    // Local copies, which stores of scores cannot change: three rows of halves 0.95 without.
+    const ptrdiff_t k_row = chunk->k_row, q_row = decode->q_row, group = FOVEA_PANEL * k_row;
+    const size_t dims = chunk->qk_dim;
+    const float *const q = chunk->q, *k = of->k;
     const int asks = DECODE_HALVES || R > 1; // one row of pairs, in L2, 0.9 with prefetches
-    const size_t dims = decode->chunk.qk_dim;
-    const ptrdiff_t step = DECODE_RUN_KEYS * decode->chunk.k_row;
-    const float *k = of->k;
-    for (size_t j = 0; j < of->keys; j += DECODE_RUN_KEYS, k += step) {
-        const int ends = j + DECODE_RUN_KEYS == of->keys;
-        const float *const next = !asks ? NULL : ends ? of->next : k + step;
-        const size_t more = ends ? of->more : DECODE_RUN_KEYS;
+    // Of decode_fetch_next: halves prefetch all lines 16 keys further on into L2, too.
+    enum { DIMS = FOVEA_LINE / DECODE_RUN_GROUPS, EVERY = DECODE_HALVES ? 1 : 0, FURTHER = FOVEA_PANEL };
+    for (size_t j = 0; j < of->keys; j += DECODE_RUN_KEYS, k += DECODE_RUN_GROUPS * group) {
+        const int ends = j + DECODE_RUN_KEYS >= of->keys;
+        const float *const next = !asks ? NULL : ends ? of->next : k + DECODE_RUN_GROUPS * group;
+        const float *const second = DECODE_HALVES || (ends && of->more <= FOVEA_PANEL) ? NULL : next;
         fv_f32 sums[DECODE_RUN_GROUPS][FV_REGISTER_ROWS];
         FV_UNROLL
         for (int i = 0; i < DECODE_RUN_GROUPS * R; i++) {
             sums[i / R][i % R] = fv_zero();
         }
         decode_touch(of->pages, j * dims, (j + DECODE_RUN_KEYS) * dims);
-        for (size_t c = 0; c < dims; c += FOVEA_LINE / DECODE_RUN_GROUPS) {
-            decode_run_step(decode, k, next, more, c, sums, R);
+        for (size_t c = 0; c < dims; c += DIMS) {
+            // Zen 4: 0.96 where gcc puts the prefetches behind the loop.
+            if (__builtin_expect(next != NULL, 1)) {
+                decode_fetch_next(next, k_row, dims, c, DIMS, EVERY, FURTHER);
+            }
+#if DECODE_HALVES
+            (void)second;
+            fv_register_rows(k + c, k_row, FOVEA_PANEL - 1, q + c, q_row, 1, sums[0], R);
+#else
+            if (__builtin_expect(second != NULL, 1)) {
+                decode_fetch_next(second + group, k_row, dims, c, DIMS, EVERY, FURTHER);
+            }
+            const size_t from = FOVEA_FAULT_IS(DECODE_PAIR_HALF_AGAIN) ? c / FOVEA_LINE * FOVEA_LINE : c;
+            const float *const groups[2] = {k + from, k + from + (FOVEA_FAULT_IS(DECODE_PAIR_IS_FIRST) ? 0 : group)};
+            fv_register_pair(groups, k_row, q + from, q_row, 1, sums, R);
+#endif
         }
         FV_UNROLL
         for (int i = 0; i < DECODE_RUN_GROUPS * R; i++) {
